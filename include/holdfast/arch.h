@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef HF_ARCH_H
+#define HF_ARCH_H
+/*
+ * arch - which processor: the only place that chooses.
+ *
+ * Every folder arch/<cpu>/ has the same files, and each file offers the same functions in the same
+ * order. arch/generic/ works everywhere (-DHF_ARCH_GENERIC forces it). A port or a model checker
+ * names its own pair of files in one header with -DHF_ARCH_HEADER='"my_arch.h"'.
+ *
+ *   spin.h      the spin hint, prefetch for store, waiting for a word to change
+ *   refcount.h  add and subtract that test the flags of the operation itself
+ *
+ * These functions take plain pointers and touch shared memory only on behalf of atomic.h and
+ * refcount/asm.h; nothing else calls them.
+ */
+
+#if defined(HF_ARCH_HEADER)
+#include HF_ARCH_HEADER
+#elif defined(HF_ARCH_GENERIC)
+#include "arch/generic/spin.h"
+#include "arch/generic/refcount.h"
+#elif defined(__x86_64__)
+#include "arch/x86_64/spin.h"
+#include "arch/x86_64/refcount.h"
+#elif defined(__aarch64__)
+#include "arch/aarch64/spin.h"
+#include "arch/aarch64/refcount.h"
+#else
+#include "arch/generic/spin.h"
+#include "arch/generic/refcount.h"
+#endif
+
+#endif

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef HF_ARCH_AARCH64_SPIN_H
+#define HF_ARCH_AARCH64_SPIN_H
+/*
+ * spin, for AArch64 - WFE on the exclusive monitor, PRFM for store.
+ *
+ * A load-exclusive arms this core's monitor; the store that changes the word clears it, and that is
+ * an event which ends WFE. So the one who releases needs no SEV, and the waiters need not touch the
+ * line while they wait (Arm ARM, "Wait for Event"; the "Litmus" lock of the Zephyr discussion). An
+ * event that is already pending ends the first WFE at once: hence "at most for a moment" below.
+ * User space may use WFE on Linux, where the kernel's event stream bounds the wait to about 100 us.
+ */
+#include "../../compiler.h"
+#include "../../env.h"
+
+/* Bytes that one core owns at a time, and the distance that keeps two words from sharing. */
+#define HF_ARCH_CACHE_LINE 64
+#define HF_ARCH_NO_SHARING 128
+
+/* Backoff in hints: first wait, and the limit that doubling reaches. */
+#define HF_ARCH_BACKOFF_MIN 1
+#define HF_ARCH_BACKOFF_MAX 16
+
+/* A read-modify-write with acquire and release still lets plain accesses pass on either side. */
+#define HF_ARCH_RMW_IS_FULL_BARRIER 0
+
+/* 1 where a compare-and-swap of one byte is worth having beside that of a word. */
+#define HF_ARCH_HAS_CMPXCHG8 0
+
+/* How each lock waits here, chosen by the lab's sweep (docs/design/0005-waiting.md). */
+#define HF_ARCH_WAIT_CAS HF_WAIT_HINT
+#define HF_ARCH_WAIT_TICKET HF_WAIT_MONITOR
+#define HF_ARCH_WAIT_MCS HF_WAIT_MONITOR
+#define HF_ARCH_WAIT_QUEUED HF_WAIT_MONITOR
+#define HF_ARCH_WAIT_LOCKREF HF_WAIT_NONE
+
+/*
+ * hf_arch_relax - the spin hint. ISB: it empties the pipeline, some tens of cycles on every core.
+ * YIELD is a NOP on the cores sold so far (the complaint in the lockref discussion).
+ */
+HF_INLINE void hf_arch_relax(void)
+{
+	__asm__ volatile("isb" ::: "memory");
+}
+
+/* hf_arch_prefetch_store - bring the line that holds *p here, ready to be written. A hint. */
+HF_INLINE void hf_arch_prefetch_store(const void *p)
+{
+	__asm__ volatile("prfm pstl1keep, %0" ::"Q"(*(const char *)p));
+}
+
+/* hf_arch_wait_change32 - wait while *p == old, at most for a moment. Returns *p. Acquire. */
+HF_INLINE uint32_t hf_arch_wait_change32(uint32_t *p, uint32_t old)
+{
+	uint32_t value;
+
+	__asm__ volatile("	ldaxr	%w[value], %[p]\n"
+			 "	cmp	%w[value], %w[old]\n"
+			 "	b.ne	1f\n"
+			 "	wfe\n"
+			 "1:\n"
+			 : [value] "=&r"(value)
+			 : [p] "Q"(*p), [old] "r"(old)
+			 : "memory", "cc");
+	return value;
+}
+
+/* hf_arch_wait_zero_set32 - wait until *p is 0, then make it 1. Acquire. */
+HF_INLINE void hf_arch_wait_zero_set32(uint32_t *p)
+{
+	uint32_t scratch;
+
+	__asm__ volatile("	prfm	pstl1keep, %[p]\n"
+			 "1:	ldaxr	%w[scratch], %[p]\n"
+			 "	cbnz	%w[scratch], 2f\n"
+			 "	stxr	%w[scratch], %w[one], %[p]\n"
+			 "	cbnz	%w[scratch], 1b\n"
+			 "	b	3f\n"
+			 "2:	wfe\n"
+			 "	b	1b\n"
+			 "3:\n"
+			 : [scratch] "=&r"(scratch)
+			 : [p] "Q"(*p), [one] "r"(1)
+			 : "memory");
+}
+
+#endif

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef HF_COMPILER_H
+#define HF_COMPILER_H
+/*
+ * compiler - the few GNU C extensions that the headers use, under one name each.
+ *
+ * Works with gcc 8+ and clang 10+, as C11 and as C++17. Nothing here knows a processor or a world.
+ */
+
+#define HF_LIKELY(x) __builtin_expect(!!(x), 1)
+#define HF_UNLIKELY(x) __builtin_expect(!!(x), 0)
+
+/* A fast path: inlined even at -O0 and -Os, so that a constant argument folds its branches away. */
+#define HF_INLINE static inline __attribute__((always_inline, unused))
+
+/* A slow path in a header: one copy a translation unit, out of the fast path's line. */
+#define HF_SLOW static __attribute__((noinline, unused))
+
+/* The same, and never expected to run: the compiler moves it and the branch to it out of the way. */
+#define HF_COLD static __attribute__((noinline, cold, unused))
+
+#define HF_MUST_CHECK __attribute__((warn_unused_result))
+#define HF_ALIGNED(n) __attribute__((aligned(n)))
+
+/* Reads and writes through this type may alias any other: one word seen whole and by its halves. */
+#define HF_MAY_ALIAS __attribute__((may_alias))
+
+#define HF__PASTE2(a, b) a##b
+#define HF__PASTE(a, b) HF__PASTE2(a, b)
+#define HF__PASTE4_(a, b, c, d) a##b##c##d
+#define HF__PASTE4(a, b, c, d) HF__PASTE4_(a, b, c, d)
+
+#ifdef __cplusplus
+#define HF_BEGIN_DECLS extern "C" {
+#define HF_END_DECLS }
+#define HF_STATIC_ASSERT(cond, text) static_assert(cond, text)
+#else
+#define HF_BEGIN_DECLS
+#define HF_END_DECLS
+#define HF_STATIC_ASSERT(cond, text) _Static_assert(cond, text)
+#endif
+
+/* Exported from libholdfast's shared form. */
+#define HF_API __attribute__((visibility("default")))
+
+/* ThreadSanitizer is watching (gcc says it one way, clang the other). */
+#if defined(__SANITIZE_THREAD__)
+#define HF_TSAN 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define HF_TSAN 1
+#endif
+#endif
+#ifndef HF_TSAN
+#define HF_TSAN 0
+#endif
+
+#endif

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef HF_ENV_H
+#define HF_ENV_H
+/*
+ * env - which world: the only place that chooses.
+ *
+ * Every file env/<world>.h offers the same things in the same order:
+ *
+ *   types        fixed-width integers, bool, size_t, NULL; nothing else of a C library
+ *   slots        hf_env_node_get, hf_env_node_put, hf_env_node: queue nodes for waiting threads
+ *   preemption   hf_env_preempt_disable, hf_env_preempt_enable; hf_env_irq_save, hf_env_irq_restore
+ *
+ * Parking (wait on a word, wake its waiters) will stand here too; no lock of today parks.
+ * A port or a model checker names its own file with -DHF_ENV_HEADER='"my_env.h"'.
+ */
+
+#if defined(HF_ENV_HEADER)
+#include HF_ENV_HEADER
+#elif defined(__linux__) && defined(__STDC_HOSTED__) && __STDC_HOSTED__ == 1
+#include "env/linux_user.h"
+#else
+#include "env/bare.h"
+#endif
+
+#endif

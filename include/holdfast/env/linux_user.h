@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef HF_ENV_LINUX_USER_H
+#define HF_ENV_LINUX_USER_H
+/*
+ * env, Linux user space - threads are preempted, come and go, and take signals.
+ *
+ * Slots        A thread that first needs a queue node claims one of HF_SLOTS slots, and gives it
+ *              back when it ends (a pthread key's destructor; fork's child frees the others'). A
+ *              slot has HF_NODES nodes. A node's index is 1 + slot * HF_NODES + n: 15 bits, never 0.
+ *
+ * Invariants   N1  a node is in use by at most one lock operation at a time.
+ *              N2  a signal handler leaves this thread's set of used nodes as it found it, because
+ *                  it gives back every node that it takes: so plain reads and writes of the set,
+ *                  each one instruction, are safe against it.
+ *              N3  running out (of slots, or of nodes in a slot) is not an error: index 0 says so,
+ *                  and every lock has a way on without a node.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "../compiler.h"
+
+/* Threads that can have nodes at one time. At most 4095, so that an index has 15 bits. */
+#ifndef HF_SLOTS
+#define HF_SLOTS 4095
+#endif
+#define HF_NODES 8
+
+HF_BEGIN_DECLS
+
+/* What a thread knows of itself. Zero until it first waits for a lock. */
+struct hf__thread {
+	uint32_t base; /* index of the slot's first node; 0 = no slot yet */
+	uint32_t used; /* one bit a node */
+};
+extern __thread struct hf__thread hf__thread HF_API __attribute__((tls_model("initial-exec")));
+
+/* Claims a slot for this thread. False if there is none. Async-signal-safe. */
+bool hf__slot_claim(void) HF_API;
+
+HF_END_DECLS
+
+/**
+ * hf_env_node_get - take a queue node for this thread
+ *
+ * Context:  any thread, any signal handler
+ * Ordering: none
+ * Return:   its index, 1 to 32767; 0 = none is free
+ */
+HF_INLINE uint32_t hf_env_node_get(void)
+{
+	volatile struct hf__thread *self = &hf__thread;
+	uint32_t free_nodes;
+	unsigned int n;
+
+	if (HF_UNLIKELY(!self->base) && !hf__slot_claim())
+		return 0;
+	free_nodes = ~self->used & ((1u << HF_NODES) - 1);
+	if (HF_UNLIKELY(!free_nodes))
+		return 0;
+	n = (unsigned int)__builtin_ctz(free_nodes);
+	self->used = self->used | 1u << n; /* N2 */
+	return self->base + n;
+}
+
+/**
+ * hf_env_node_put - give back what hf_env_node_get() returned, by the same thread
+ *
+ * Ordering: none
+ */
+HF_INLINE void hf_env_node_put(uint32_t index)
+{
+	volatile struct hf__thread *self = &hf__thread;
+
+	self->used = self->used & ~(1u << (index - self->base)); /* N2 */
+}
+
+/* hf_env_preempt_disable, hf_env_preempt_enable - hold off preemption. A thread here cannot. */
+HF_INLINE void hf_env_preempt_disable(void)
+{
+}
+
+HF_INLINE void hf_env_preempt_enable(void)
+{
+}
+
+/* No interrupts here: the interrupt-saving forms of the locks do not exist. */
+#define HF_ENV_HAS_IRQ 0
+
+#endif

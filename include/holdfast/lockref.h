@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef HF_LOCKREF_H
+#define HF_LOCKREF_H
+/*
+ * lockref - a spinlock and a count of references in one 64-bit word.
+ *
+ * Use when / not when
+ *   Not where a refcount is enough: its get and put do not loop. Use it for objects whose lock and
+ *   count belong together: looked up without the lock, taken out of a structure under it, where the
+ *   last put must decide under the lock whether the object dies.
+ *
+ * State (lockref/core.h)
+ *      63                         32 31                          0
+ *     |        count, signed        |     a queued spinlock       |
+ *
+ *   While the lock half is 0 the count changes by one compare-and-swap of the word; else under the
+ *   lock. Negative = dead.
+ *
+ *              get_not_dead                     put_or_lock, true
+ *          .------------------.                .------------------.
+ *          v                  |                v                  |
+ *     count 0 <--under the lock-- count 1 <----------------- count 2, 3, ...
+ *          |                          |
+ *          '------ mark_dead ---------'--> dead (-128)   (under the lock)
+ *
+ * The family   name        a count is changed by
+ *              unbounded   a swap, retried until it succeeds or somebody holds the lock
+ *              bounded     a swap, retried HF_LOCKREF_RETRIES times (100); then the lock
+ *              locked      the lock
+ *
+ *   Each has its own header (lockref/<name>.h) and verbs (hf_lockref_<name>_get, ...) on the same
+ *   type. This header gives the default the short names: HF_LOCKREF_DEFAULT, bounded unless defined.
+ *
+ * Misuse                          report                        value after
+ *   get past INT32_MAX            HF_REPORT_LOCKREF_OVF         INT32_MAX for ever: it leaks
+ *   get on a dead object          HF_REPORT_LOCKREF_DEAD        one more, still dead
+ *   mark_dead without the lock    HF_REPORT_LOCKREF_UNLOCKED    unchanged
+ *
+ * Ordering
+ *   operation                     order
+ *   init, read, is_dead           none
+ *   get, get_not_zero,            none (a control dependency on true); acquire and release where
+ *     get_not_dead                  the lock had to be taken
+ *   put_return                    release; to free on 0, fence or take the lock first
+ *   put_or_lock                   release if true; acquire if false (the lock is held)
+ *   lock, unlock                  acquire, release
+ *   mark_dead                     none (the lock is held)
+ *
+ * Example  examples/lockref.c
+ * Source   LKML 2019, "Disable lockref on arm64"; docs/design/0006-lockref.md
+ */
+#include "lockref/bounded.h"
+#include "lockref/locked.h"
+#include "lockref/unbounded.h"
+
+#ifndef HF_LOCKREF_DEFAULT
+#define HF_LOCKREF_DEFAULT bounded
+#endif
+#define HF__LOCKREF_DEFAULT(verb) HF__PASTE4(hf_lockref_, HF_LOCKREF_DEFAULT, _, verb)
+
+/**
+ * hf_lockref_init - a free lock and the first references
+ * @count: 0 to INT32_MAX
+ *
+ * Context:  before anybody else can see the object
+ * Ordering: none
+ */
+HF_INLINE void hf_lockref_init(hf_lockref_t *l, int32_t count)
+{
+	hf_atomic64_store_relaxed(&l->word, (uint64_t)(uint32_t)count << 32);
+}
+
+/**
+ * hf_lockref_read - the count
+ *
+ * Ordering: none; the answer may be old when it arrives, unless the lock is held
+ * Return:   0 to INT32_MAX; negative = dead
+ */
+HF_INLINE int32_t hf_lockref_read(const hf_lockref_t *l)
+{
+	return hf__lockref_count(hf_atomic64_load_relaxed(&l->word));
+}
+
+/**
+ * hf_lockref_lock - take the lock half; the count then changes only through its holder
+ *
+ * Context:  as hf_spinlock_lock()
+ * Ordering: acquire
+ */
+HF_INLINE void hf_lockref_lock(hf_lockref_t *l)
+{
+	hf_spinlock_queued_lock(hf__lockref_spinlock(l));
+}
+
+/**
+ * hf_lockref_trylock - take the lock half if it is free and nobody waits for it
+ *
+ * Ordering: acquire if true; none if false
+ */
+HF_INLINE HF_MUST_CHECK bool hf_lockref_trylock(hf_lockref_t *l)
+{
+	return hf_spinlock_queued_trylock(hf__lockref_spinlock(l));
+}
+
+/**
+ * hf_lockref_unlock - release the lock half
+ *
+ * Ordering: release
+ */
+HF_INLINE void hf_lockref_unlock(hf_lockref_t *l)
+{
+	hf_spinlock_queued_unlock(hf__lockref_spinlock(l));
+}
+
+/**
+ * hf_lockref_set_count - store the count
+ *
+ * Context:  the lock is held
+ * Ordering: none
+ */
+HF_INLINE void hf_lockref_set_count(hf_lockref_t *l, int32_t count)
+{
+	hf__lockref_set_count_locked(l, count);
+}
+
+/**
+ * hf_lockref_get - one more reference
+ *
+ * Context:  the caller has a reference, or holds what keeps the object from dying
+ * Ordering: none
+ * Errors:   past INT32_MAX: pinned there, reported (LOCKREF_OVF); dead: reported (LOCKREF_DEAD)
+ */
+HF_INLINE void hf_lockref_get(hf_lockref_t *l)
+{
+	HF__LOCKREF_DEFAULT(get)(l);
+}
+
+/**
+ * hf_lockref_get_not_zero - one more reference, unless there is none
+ *
+ * Context:  its memory is valid
+ * Ordering: none, but a control dependency on true
+ * Errors:   past INT32_MAX: pinned there, reported (LOCKREF_OVF), true
+ * Return:   false = the count was 0 or dead, nothing done
+ */
+HF_INLINE HF_MUST_CHECK bool hf_lockref_get_not_zero(hf_lockref_t *l)
+{
+	return HF__LOCKREF_DEFAULT(get_not_zero)(l);
+}
+
+/**
+ * hf_lockref_get_not_dead - one more reference, unless the object is dead; 0 is not dead
+ *
+ * Context:  its memory is valid
+ * Ordering: none, but a control dependency on true
+ * Errors:   past INT32_MAX: pinned there, reported (LOCKREF_OVF), true
+ * Return:   false = dead, nothing done
+ */
+HF_INLINE HF_MUST_CHECK bool hf_lockref_get_not_dead(hf_lockref_t *l)
+{
+	return HF__LOCKREF_DEFAULT(get_not_dead)(l);
+}
+
+/**
+ * hf_lockref_put_return - one reference less, if that can be done without the lock
+ *
+ * Ordering: release
+ * Return:   the count now, 0 included; -1 = nothing done: the count was 0 or dead, somebody holds
+ *           the lock, or the retries were exhausted. Then put_or_lock.
+ */
+HF_INLINE HF_MUST_CHECK int32_t hf_lockref_put_return(hf_lockref_t *l)
+{
+	return HF__LOCKREF_DEFAULT(put_return)(l);
+}
+
+/**
+ * hf_lockref_put_or_lock - one reference less, unless it is the last
+ *
+ * Ordering: release if true; acquire if false
+ * Return:   true = done; false = the count is at most 1, nothing was dropped, the lock is held
+ */
+HF_INLINE HF_MUST_CHECK bool hf_lockref_put_or_lock(hf_lockref_t *l)
+{
+	return HF__LOCKREF_DEFAULT(put_or_lock)(l);
+}
+
+/**
+ * hf_lockref_mark_dead - from now on get_not_dead fails
+ *
+ * Context:  the lock is held
+ * Ordering: none
+ * Errors:   nobody holds the lock: reported (LOCKREF_UNLOCKED), nothing done
+ */
+HF_INLINE void hf_lockref_mark_dead(hf_lockref_t *l)
+{
+	if (HF_UNLIKELY(!hf_spinlock_queued_is_locked(hf__lockref_spinlock(l)))) {
+		hf_report(HF_REPORT_LOCKREF_UNLOCKED, l);
+		return;
+	}
+	hf__lockref_set_count_locked(l, HF_LOCKREF_DEAD);
+}
+
+/**
+ * hf_lockref_is_dead - has it been marked dead?
+ *
+ * Ordering: none
+ */
+HF_INLINE bool hf_lockref_is_dead(const hf_lockref_t *l)
+{
+	return hf_lockref_read(l) < 0;
+}
+
+#endif

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef HF_LOCKREF_CORE_H
+#define HF_LOCKREF_CORE_H
+/*
+ * core - one body for each lockref verb; the implementations differ in how often they retry.
+ *
+ * State
+ *      63                         32 31                          0
+ *     |        count, signed        |     a queued spinlock       |
+ *
+ *     lock half   count        meaning
+ *     0           1..MAX       live: one 64-bit compare-and-swap changes the count
+ *     0           0            nobody has a reference; still found, may be revived (get, not_dead)
+ *     not 0       any          somebody holds the lock or waits for it: changes go through the lock
+ *     any         negative     dead (mark_dead stores -128): never revived
+ *     any         INT32_MAX    pinned: an overflow was stopped here; puts leave it, it leaks
+ *
+ * Invariants
+ *   I1  a compare-and-swap of the whole word changes the count only while the lock half is 0, and
+ *       leaves the lock half as it is.
+ *   I2  so while the lock is held only its holder changes the count (by a store to its half).
+ *   I3  the count goes to 0 by put_return only, or under the lock; to dead only under the lock.
+ *   I4  after at most `limit` failed swaps the lock is taken, which makes the others' swaps stop
+ *       too (I1): the retries of all are bounded once one has had enough.
+ *
+ * Ordering  table in lockref.h. A swap that drops a reference is a release; taking the lock reads
+ *           the word that these swaps made, and is an acquire: whoever then finds the last
+ *           reference sees what was done with the others.
+ */
+#include "../atomic.h"
+#include "../report.h"
+#include "../spinlock/queued.h"
+
+typedef struct hf_lockref {
+	hf_atomic64_t word;
+} hf_lockref_t;
+
+HF_STATIC_ASSERT(HF_ATOMIC_IS_MODEL || sizeof(hf_lockref_t) == 8, "one 64-bit word");
+
+#define HF_LOCKREF_DEAD (-128)
+#define HF_LOCKREF_MAX INT32_MAX
+
+/* A lock that is free, and this many references (a constant). */
+#define HF_LOCKREF_INIT(count) { HF_ATOMIC_INIT((uint64_t)(uint32_t)(count) << 32) }
+
+#define HF__LOCKREF_ONE ((uint64_t)1 << 32)
+#define HF__LOCKREF_UNBOUNDED 0xffffffffu
+
+/* For the lab: what the retries came to. NULL, a constant, leaves nothing of it in the code. */
+typedef struct hf_lockref_stats {
+	uint64_t retries;   /* failed swaps, all operations together */
+	uint64_t fallbacks; /* operations that took the lock */
+	uint32_t most;      /* failed swaps of the worst operation */
+} hf_lockref_stats_t;
+
+HF_INLINE void hf__lockref_note(hf_lockref_stats_t *stats, uint32_t retries, bool fallback)
+{
+	if (!stats)
+		return;
+	stats->retries += retries;
+	stats->fallbacks += fallback;
+	if (retries > stats->most)
+		stats->most = retries;
+}
+
+HF_INLINE int32_t hf__lockref_count(uint64_t word)
+{
+	return (int32_t)(uint32_t)(word >> 32);
+}
+
+/* May the word be swapped while it reads so (I1)? */
+HF_INLINE bool hf__lockref_unlocked(uint64_t word)
+{
+	return HF_LIKELY(hf_spinlock_queued_value_unlocked((uint32_t)word));
+}
+
+HF_INLINE hf_spinlock_queued_t *hf__lockref_spinlock(hf_lockref_t *l)
+{
+	return (hf_spinlock_queued_t *)hf_atomic64_low32(&l->word);
+}
+
+/* The lock is held: nobody else changes the count (I2). */
+HF_INLINE int32_t hf__lockref_count_locked(const hf_lockref_t *l)
+{
+	return hf__lockref_count(hf_atomic64_load_relaxed(&l->word));
+}
+
+HF_INLINE void hf__lockref_set_count_locked(hf_lockref_t *l, int32_t count)
+{
+	hf_atomic64_store_high32_relaxed(&l->word, (uint32_t)count);
+}
+
+HF_COLD void hf__lockref_get_misuse(hf_lockref_t *l, int32_t count)
+{
+	hf_report(count < 0 ? HF_REPORT_LOCKREF_DEAD : HF_REPORT_LOCKREF_OVF, l);
+}
+
+/* What get makes of a count: one more, but pinned at the top. */
+HF_INLINE uint64_t hf__lockref_plus_one(uint64_t word)
+{
+	return HF_UNLIKELY(hf__lockref_count(word) == HF_LOCKREF_MAX) ? word
+								      : word + HF__LOCKREF_ONE;
+}
+
+/* What put makes of a count above 0: one less, but pinned at the top. */
+HF_INLINE uint64_t hf__lockref_minus_one(uint64_t word)
+{
+	return HF_UNLIKELY(hf__lockref_count(word) == HF_LOCKREF_MAX) ? word
+								      : word - HF__LOCKREF_ONE;
+}
+
+/* Another failed swap: may it be tried again? */
+HF_INLINE bool hf__lockref_again(uint32_t *retries, uint32_t limit, hf_wait_t *wait,
+				 enum hf_wait_policy policy)
+{
+	if (++*retries >= limit && limit != HF__LOCKREF_UNBOUNDED)
+		return false;
+	hf_wait_once(wait, policy);
+	return true;
+}
+
+/*
+ * get, get_not_zero and get_not_dead: one more reference if the count is at least `least`
+ * (INT32_MIN: whatever it is, and told if that is misuse).
+ */
+HF_INLINE bool hf__lockref_get(hf_lockref_t *l, int32_t least, uint32_t limit,
+			       enum hf_wait_policy policy, hf_lockref_stats_t *stats)
+{
+	hf_wait_t wait = HF_WAIT_INIT;
+	uint32_t retries = 0;
+	bool fallback = limit == 0;
+	bool done;
+	uint64_t word = hf_atomic64_load_relaxed(&l->word);
+
+	while (limit != 0) {
+		if (!hf__lockref_unlocked(word)) {
+			fallback = true;
+			break;
+		}
+		if (hf__lockref_count(word) < least)
+			break;
+		if (HF_LIKELY(hf_atomic64_try_cmpxchg_relaxed(&l->word, &word,
+							      hf__lockref_plus_one(word)))) /* I1 */
+			break;
+		if (!hf__lockref_again(&retries, limit, &wait, policy)) {
+			fallback = true; /* I4 */
+			break;
+		}
+	}
+	if (HF_UNLIKELY(fallback)) {
+		hf_spinlock_queued_lock(hf__lockref_spinlock(l));
+		word = (uint64_t)(uint32_t)hf__lockref_count_locked(l) << 32;
+		if (hf__lockref_count(word) >= least)
+			hf__lockref_set_count_locked(l,
+						     hf__lockref_count(hf__lockref_plus_one(word)));
+		hf_spinlock_queued_unlock(hf__lockref_spinlock(l));
+	}
+	hf__lockref_note(stats, retries, fallback);
+	done = hf__lockref_count(word) >= least;
+	/* Negative, or INT32_MAX: one unsigned comparison. */
+	if (done && HF_UNLIKELY((uint32_t)hf__lockref_count(word) >= (uint32_t)HF_LOCKREF_MAX))
+		hf__lockref_get_misuse(l, hf__lockref_count(word));
+	return done;
+}
+
+/*
+ * put_return and put_or_lock: one reference less if more than `keep` are there. Else, or if it
+ * could not be swapped: with keep_lock the lock is held on return.
+ * Return: the count now; -1 = nothing was dropped.
+ */
+HF_INLINE int32_t hf__lockref_put(hf_lockref_t *l, int32_t keep, bool keep_lock, uint32_t limit,
+				  enum hf_wait_policy policy, hf_lockref_stats_t *stats)
+{
+	hf_wait_t wait = HF_WAIT_INIT;
+	uint32_t retries = 0;
+	uint64_t word = hf_atomic64_load_relaxed(&l->word);
+	int32_t count;
+
+	while (limit != 0 && hf__lockref_unlocked(word)) {
+		uint64_t less = hf__lockref_minus_one(word);
+
+		if (hf__lockref_count(word) <= keep)
+			break;
+		if (HF_LIKELY(hf_atomic64_try_cmpxchg_release(&l->word, &word, less))) { /* I1 */
+			hf__lockref_note(stats, retries, false);
+			return hf__lockref_count(less);
+		}
+		if (!hf__lockref_again(&retries, limit, &wait, policy))
+			break; /* I4 */
+	}
+	hf__lockref_note(stats, retries, true);
+	if (!keep_lock && limit != 0)
+		return -1;
+	hf_spinlock_queued_lock(hf__lockref_spinlock(l));
+	word = (uint64_t)(uint32_t)hf__lockref_count_locked(l) << 32;
+	count = -1;
+	if (hf__lockref_count(word) > keep) {
+		count = hf__lockref_count(hf__lockref_minus_one(word));
+		hf__lockref_set_count_locked(l, count);
+	} else if (keep_lock) {
+		return -1;
+	}
+	hf_spinlock_queued_unlock(hf__lockref_spinlock(l));
+	return count;
+}
+
+#endif

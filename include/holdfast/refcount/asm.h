@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef HF_REFCOUNT_ASM_H
+#define HF_REFCOUNT_ASM_H
+/*
+ * asm - saturating, with the flags of the atomic instruction itself as the test.
+ *
+ * Use when / not when
+ *   The default where the processor has it (x86-64, AArch64). Not under a model checker, which
+ *   reads no inline assembly: there, and on other processors, it is `saturating`.
+ *
+ * State, window, invariants
+ *   Those of saturating.h. inc, dec and dec_and_test are the ones that programs do most; they are
+ *   one atomic instruction and one or two branches, the repair is a call out of line. All other
+ *   verbs, and the forms that return the old value, are those of saturating.h.
+ *
+ * Ordering  that of the family (refcount.h).
+ * Source    arch/<cpu>/refcount.h has the instructions, with the reason for each.
+ */
+#include "saturating.h"
+
+HF_COLD void hf__refcount_asm_inc_misuse(hf_refcount_t *r, int32_t old)
+{
+	hf__refcount_saturate(r, old == 0 ? HF_REPORT_ADD_UAF : HF_REPORT_ADD_OVF);
+}
+
+HF_COLD void hf__refcount_asm_sub_misuse(hf_refcount_t *r)
+{
+	hf__refcount_saturate(r, HF_REPORT_SUB_UAF);
+}
+
+HF_COLD void hf__refcount_asm_dec_misuse(hf_refcount_t *r)
+{
+	hf__refcount_saturate(r, HF_REPORT_DEC_LEAK);
+}
+
+HF_INLINE void hf__refcount_asm_add(int32_t i, hf_refcount_t *r, int32_t *old)
+{
+	int32_t before;
+
+	if (HF_ARCH_HAS_REFCOUNT && __builtin_constant_p(i) && i == 1 && !old) {
+		if (HF_UNLIKELY(hf_arch_refcount_inc((uint32_t *)&r->refs, &before)))
+			hf__refcount_asm_inc_misuse(r, before);
+	} else {
+		hf__refcount_saturating_add(i, r, old);
+	}
+}
+
+HF_INLINE bool hf__refcount_asm_add_not_zero(int32_t i, hf_refcount_t *r, int32_t *old,
+					     bool acquire)
+{
+	return hf__refcount_saturating_add_not_zero(i, r, old, acquire);
+}
+
+HF_INLINE bool hf__refcount_asm_sub_and_test(int32_t i, hf_refcount_t *r, int32_t *old)
+{
+	if (HF_ARCH_HAS_REFCOUNT && __builtin_constant_p(i) && i == 1 && !old) {
+		switch (hf_arch_refcount_dec_and_test((uint32_t *)&r->refs)) {
+		case HF_ARCH_SUB_ZERO:
+			hf_atomic32_fence_acquire(&r->refs);
+			return true;
+		case HF_ARCH_SUB_MISUSE:
+			hf__refcount_asm_sub_misuse(r);
+			return false;
+		case HF_ARCH_SUB_LIVE:
+			break;
+		}
+		return false;
+	}
+	return hf__refcount_saturating_sub_and_test(i, r, old);
+}
+
+HF_INLINE void hf__refcount_asm_dec(hf_refcount_t *r, int32_t *old)
+{
+	if (HF_ARCH_HAS_REFCOUNT && !old) {
+		if (HF_UNLIKELY(hf_arch_refcount_dec((uint32_t *)&r->refs)))
+			hf__refcount_asm_dec_misuse(r);
+	} else {
+		hf__refcount_saturating_dec(r, old);
+	}
+}
+
+HF_INLINE bool hf__refcount_asm_dec_not_one(hf_refcount_t *r)
+{
+	return hf__refcount_saturating_dec_not_one(r);
+}
+
+#define HF__REFCOUNT asm
+#include "verbs.h"
+
+#endif

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef HF_REFCOUNT_CMPXCHG_H
+#define HF_REFCOUNT_CMPXCHG_H
+/*
+ * cmpxchg - look first, then compare-and-swap: no bad value is ever seen.
+ *
+ * Use when / not when
+ *   Where a bad value must not be visible even for a moment. Else saturating or asm: a
+ *   compare-and-swap loop costs more, and retries more the more threads there are.
+ *
+ * State      type.h. Each transition goes straight to its result:
+ *
+ *     live --add--> live, or SATURATED (overflow)      0 --add--> SATURATED
+ *     live --sub--> live, or 0, or SATURATED (underflow)
+ *     SATURATED --any--> SATURATED
+ *
+ * Invariants
+ *   I1  the value after each operation is live, 0 or SATURATED.
+ *   I2  *_and_test is true only for the swap that made the count 0.
+ *
+ * Ordering  that of the family (refcount.h).
+ * Source    The scheme of Linux's checked counts before 2019, with the zones of type.h.
+ */
+#include "type.h"
+
+/* live + i, or SATURATED. */
+HF_INLINE int32_t hf__refcount_cmpxchg_sum(int32_t value, int32_t i)
+{
+	int32_t sum = hf__refcount_sum(value, i);
+
+	return value <= 0 || sum <= 0 ? HF_REFCOUNT_SATURATED : sum;
+}
+
+HF_INLINE void hf__refcount_cmpxchg_add(int32_t i, hf_refcount_t *r, int32_t *old)
+{
+	uint32_t value = hf_atomic32_load_relaxed(&r->refs);
+	int32_t sum;
+
+	do {
+		sum = hf__refcount_cmpxchg_sum((int32_t)value, i);
+	} while (!hf_atomic32_try_cmpxchg_relaxed(&r->refs, &value, (uint32_t)sum));
+	if (old)
+		*old = (int32_t)value;
+	if (HF_UNLIKELY(sum == HF_REFCOUNT_SATURATED))
+		hf_report(value == 0 ? HF_REPORT_ADD_UAF : HF_REPORT_ADD_OVF, r);
+}
+
+HF_INLINE bool hf__refcount_cmpxchg_add_not_zero(int32_t i, hf_refcount_t *r, int32_t *old,
+						 bool acquire)
+{
+	uint32_t value = hf_atomic32_load_relaxed(&r->refs);
+	int32_t sum = 0;
+	bool done = false;
+
+	while (value && !done) {
+		sum = hf__refcount_cmpxchg_sum((int32_t)value, i);
+		done = acquire ? hf_atomic32_try_cmpxchg_acquire(&r->refs, &value, (uint32_t)sum)
+			       : hf_atomic32_try_cmpxchg_relaxed(&r->refs, &value, (uint32_t)sum);
+	}
+	if (old)
+		*old = (int32_t)value;
+	if (done && HF_UNLIKELY(sum == HF_REFCOUNT_SATURATED))
+		hf_report(HF_REPORT_ADD_NOT_ZERO_OVF, r);
+	return done;
+}
+
+/* value - i for a test (0 is the last reference), or SATURATED. */
+HF_INLINE int32_t hf__refcount_cmpxchg_difference(int32_t value, int32_t i)
+{
+	return value <= 0 || i <= 0 || value < i ? HF_REFCOUNT_SATURATED : value - i;
+}
+
+HF_INLINE bool hf__refcount_cmpxchg_sub_and_test(int32_t i, hf_refcount_t *r, int32_t *old)
+{
+	uint32_t value = hf_atomic32_load_relaxed(&r->refs);
+	int32_t left;
+
+	do {
+		left = hf__refcount_cmpxchg_difference((int32_t)value, i);
+	} while (!hf_atomic32_try_cmpxchg_release(&r->refs, &value, (uint32_t)left));
+	if (old)
+		*old = (int32_t)value;
+	if (left == 0) { /* I2 */
+		hf_atomic32_fence_acquire(&r->refs);
+		return true;
+	}
+	if (HF_UNLIKELY(left == HF_REFCOUNT_SATURATED))
+		hf_report(HF_REPORT_SUB_UAF, r);
+	return false;
+}
+
+HF_INLINE void hf__refcount_cmpxchg_dec(hf_refcount_t *r, int32_t *old)
+{
+	uint32_t value = hf_atomic32_load_relaxed(&r->refs);
+	int32_t left;
+
+	do {
+		left = (int32_t)value <= 1 ? HF_REFCOUNT_SATURATED : (int32_t)value - 1;
+	} while (!hf_atomic32_try_cmpxchg_release(&r->refs, &value, (uint32_t)left));
+	if (old)
+		*old = (int32_t)value;
+	if (HF_UNLIKELY(left == HF_REFCOUNT_SATURATED))
+		hf_report(HF_REPORT_DEC_LEAK, r);
+}
+
+HF_INLINE bool hf__refcount_cmpxchg_dec_not_one(hf_refcount_t *r)
+{
+	uint32_t value = hf_atomic32_load_relaxed(&r->refs);
+	int32_t left;
+
+	do {
+		if (value == 1)
+			return false;
+		left = hf__refcount_cmpxchg_difference((int32_t)value, 1);
+	} while (!hf_atomic32_try_cmpxchg_release(&r->refs, &value, (uint32_t)left));
+	if (HF_UNLIKELY(value == 0))
+		hf_report(HF_REPORT_SUB_UAF, r);
+	return true;
+}
+
+#define HF__REFCOUNT cmpxchg
+#include "verbs.h"
+
+#endif

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef HF_REFCOUNT_SATURATING_H
+#define HF_REFCOUNT_SATURATING_H
+/*
+ * saturating - operate with one unconditional add, then look at what was there.
+ *
+ * Use when / not when
+ *   Wherever references are counted; the default on processors without an `asm` of their own.
+ *
+ * State      type.h. Operation first, repair second:
+ *
+ *     old          add i: old + i                sub i: old - i
+ *     live         live, or past INT32_MAX*      live, or 0 (the last reference), or below 0*
+ *     0            *                             *
+ *     negative     *                             *           * = store SATURATED and report
+ *
+ * The window
+ *   Between the bad operation and its repair other threads see the bad value, and operate on it.
+ *   After an overflow it is INT32_MIN. Increments then find it negative and repair it too;
+ *   decrements may take it to INT32_MAX and on downwards, each looking harmless. For that to become
+ *   0 while references exist, 2^31 - 1 = 2,147,483,647 decrements must be done in the window; and
+ *   the window ends with a store of SATURATED, from which 2^30 = 1,073,741,824 operations in one
+ *   direction, begun before the store and not yet repaired, would be needed to leave the negative
+ *   half. Each operation is one thread's, and Linux has at most 2^22 = 4,194,304 threads: short by
+ *   factors of 512 and 256.
+ *   After an underflow, or an increment of 0, the bad value is -1 or 1, next to 0: a few more
+ *   misuses inside the window can take it to 1, and one of them can be told that it was the last.
+ *   The count was dead before all of that began: these are uses after free already, and reported as
+ *   such. A count can tell of them, it cannot undo them.
+ *
+ * Invariants
+ *   I1  who sees a bad old or a bad new value stores SATURATED before it returns.
+ *   I2  SATURATED is preserved: an operation on a negative count finds old < 0, so it stores it
+ *       again. (A test of the new value alone would not do: SATURATED - i is not below SATURATED's
+ *       zone, but neither is it SATURATED.)
+ *   I3  *_and_test is true only for old == i with i > 0: never for a saturated or a dead count.
+ *   I4  not_zero never touches a count that is 0.
+ *
+ * Ordering  that of the family (refcount.h).
+ * Source    LKML 2019-10, "lib/refcount: Improve performance of generic REFCOUNT_FULL code";
+ *           docs/design/0003-refcount-window.md.
+ */
+#include "type.h"
+
+HF_INLINE void hf__refcount_saturating_add(int32_t i, hf_refcount_t *r, int32_t *old)
+{
+	int32_t before = (int32_t)hf_atomic32_fetch_add_relaxed(&r->refs, (uint32_t)i);
+
+	if (old)
+		*old = before;
+	if (HF_UNLIKELY(before <= 0 || hf__refcount_sum(before, i) <= 0)) /* I1, I2 */
+		hf__refcount_saturate(r, before == 0 ? HF_REPORT_ADD_UAF : HF_REPORT_ADD_OVF);
+}
+
+HF_INLINE bool hf__refcount_saturating_add_not_zero(int32_t i, hf_refcount_t *r, int32_t *old,
+						    bool acquire)
+{
+	uint32_t value = hf_atomic32_load_relaxed(&r->refs);
+	bool done = false;
+
+	while (value && !done) { /* I4 */
+		uint32_t sum = value + (uint32_t)i;
+
+		done = acquire ? hf_atomic32_try_cmpxchg_acquire(&r->refs, &value, sum)
+			       : hf_atomic32_try_cmpxchg_relaxed(&r->refs, &value, sum);
+	}
+	if (old)
+		*old = (int32_t)value;
+	if (done && HF_UNLIKELY((int32_t)value < 0 || hf__refcount_sum((int32_t)value, i) < 0))
+		hf__refcount_saturate(r, HF_REPORT_ADD_NOT_ZERO_OVF); /* I1, I2 */
+	return done;
+}
+
+HF_INLINE bool hf__refcount_saturating_sub_and_test(int32_t i, hf_refcount_t *r, int32_t *old)
+{
+	int32_t before = (int32_t)hf_atomic32_fetch_sub_release(&r->refs, (uint32_t)i);
+
+	if (old)
+		*old = before;
+	if (before == i && i > 0) { /* I3 */
+		hf_atomic32_fence_acquire(&r->refs);
+		return true;
+	}
+	if (HF_UNLIKELY(before <= 0 || before < i)) /* I1, I2 */
+		hf__refcount_saturate(r, HF_REPORT_SUB_UAF);
+	return false;
+}
+
+HF_INLINE void hf__refcount_saturating_dec(hf_refcount_t *r, int32_t *old)
+{
+	int32_t before = (int32_t)hf_atomic32_fetch_sub_release(&r->refs, 1);
+
+	if (old)
+		*old = before;
+	if (HF_UNLIKELY(before <= 1)) /* I1, I2 */
+		hf__refcount_saturate(r, HF_REPORT_DEC_LEAK);
+}
+
+HF_INLINE bool hf__refcount_saturating_dec_not_one(hf_refcount_t *r)
+{
+	uint32_t value = hf_atomic32_load_relaxed(&r->refs);
+
+	do {
+		if (HF_UNLIKELY((int32_t)value < 0))
+			return true; /* I2: saturated stays so, and is nobody's last */
+		if (value == 1)
+			return false;
+		if (HF_UNLIKELY(value == 0)) {
+			hf__refcount_saturate(r, HF_REPORT_SUB_UAF);
+			return true;
+		}
+	} while (!hf_atomic32_try_cmpxchg_release(&r->refs, &value, value - 1));
+	return true;
+}
+
+#define HF__REFCOUNT saturating
+#include "verbs.h"
+
+#endif

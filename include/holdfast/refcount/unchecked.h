@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef HF_REFCOUNT_UNCHECKED_H
+#define HF_REFCOUNT_UNCHECKED_H
+/*
+ * unchecked - a plain atomic count: the baseline that the others are measured against.
+ *
+ * Use when / not when
+ *   Not to count references: it finds no misuse and repairs none. An overflow wraps around to a
+ *   use after free, an increment of 0 brings the dead back.
+ *
+ * State     type.h; but there is no saturated zone: negative counts are counts like any other.
+ * Ordering  that of the family (refcount.h).
+ */
+#include "type.h"
+
+HF_INLINE void hf__refcount_unchecked_add(int32_t i, hf_refcount_t *r, int32_t *old)
+{
+	int32_t before = (int32_t)hf_atomic32_fetch_add_relaxed(&r->refs, (uint32_t)i);
+
+	if (old)
+		*old = before;
+}
+
+HF_INLINE bool hf__refcount_unchecked_add_not_zero(int32_t i, hf_refcount_t *r, int32_t *old,
+						   bool acquire)
+{
+	uint32_t value = hf_atomic32_load_relaxed(&r->refs);
+	bool done = false;
+
+	while (value && !done) {
+		uint32_t sum = value + (uint32_t)i;
+
+		done = acquire ? hf_atomic32_try_cmpxchg_acquire(&r->refs, &value, sum)
+			       : hf_atomic32_try_cmpxchg_relaxed(&r->refs, &value, sum);
+	}
+	if (old)
+		*old = (int32_t)value;
+	return done;
+}
+
+HF_INLINE bool hf__refcount_unchecked_sub_and_test(int32_t i, hf_refcount_t *r, int32_t *old)
+{
+	int32_t before = (int32_t)hf_atomic32_fetch_sub_release(&r->refs, (uint32_t)i);
+
+	if (old)
+		*old = before;
+	if (before != i)
+		return false;
+	hf_atomic32_fence_acquire(&r->refs);
+	return true;
+}
+
+HF_INLINE void hf__refcount_unchecked_dec(hf_refcount_t *r, int32_t *old)
+{
+	int32_t before = (int32_t)hf_atomic32_fetch_sub_release(&r->refs, 1);
+
+	if (old)
+		*old = before;
+}
+
+HF_INLINE bool hf__refcount_unchecked_dec_not_one(hf_refcount_t *r)
+{
+	uint32_t value = hf_atomic32_load_relaxed(&r->refs);
+
+	do {
+		if (value == 1)
+			return false;
+	} while (!hf_atomic32_try_cmpxchg_release(&r->refs, &value, value - 1));
+	return true;
+}
+
+#define HF__REFCOUNT unchecked
+#include "verbs.h"
+
+#endif

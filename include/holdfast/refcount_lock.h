@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef HF_REFCOUNT_LOCK_H
+#define HF_REFCOUNT_LOCK_H
+/*
+ * refcount_lock - drop a reference, and hold a spinlock if it was the last.
+ *
+ * Use when / not when
+ *   For objects that can still be found through a structure which the lock protects: the last one
+ *   must take them out before anybody can find them at 0. Not where lookups use inc_not_zero and
+ *   the structure tolerates dead objects: dec_and_test is enough then.
+ *
+ * Invariants
+ *   I1  the lock is not touched while other references are left (dec_not_one).
+ *   I2  the count goes from 1 to 0 only under the lock.
+ *
+ * Example  examples/refcount_lock.c
+ */
+#include "refcount.h"
+#include "spinlock.h"
+
+/**
+ * hf_refcount_dec_and_lock - drop a reference; if it was the last, keep the lock
+ * @r:    the count
+ * @lock: protects the structure in which the object is found
+ *
+ * Context:  the caller does not hold the lock
+ * Ordering: release; on true also acquire
+ * Errors:   as hf_refcount_dec_and_test()
+ * Return:   true = the count is 0 and the lock is held; false = not the last, lock not held
+ */
+HF_INLINE HF_MUST_CHECK bool hf_refcount_dec_and_lock(hf_refcount_t *r, hf_spinlock_t *lock)
+{
+	if (hf_refcount_dec_not_one(r)) /* I1 */
+		return false;
+	hf_spinlock_lock(lock);
+	if (hf_refcount_dec_and_test(r)) /* I2 */
+		return true;
+	hf_spinlock_unlock(lock);
+	return false;
+}
+
+#if HF_ENV_HAS_IRQ
+/**
+ * hf_refcount_dec_and_lock_irqsave - the same, with this core's interrupts masked on true
+ * @flags: for hf_spinlock_unlock_irqrestore(); set only on true
+ *
+ * Ordering: release; on true also acquire
+ * Errors:   as hf_refcount_dec_and_test()
+ * Return:   true = the count is 0, the lock is held, interrupts are masked
+ */
+HF_INLINE HF_MUST_CHECK bool
+hf_refcount_dec_and_lock_irqsave(hf_refcount_t *r, hf_spinlock_t *lock, unsigned long *flags)
+{
+	unsigned long saved;
+
+	if (hf_refcount_dec_not_one(r)) /* I1 */
+		return false;
+	saved = hf_spinlock_lock_irqsave(lock);
+	if (hf_refcount_dec_and_test(r)) { /* I2 */
+		*flags = saved;
+		return true;
+	}
+	hf_spinlock_unlock_irqrestore(lock, saved);
+	return false;
+}
+#endif
+
+#endif

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef HF_SPINLOCK_H
+#define HF_SPINLOCK_H
+/*
+ * spinlock - mutual exclusion for short sections.
+ *
+ * Use when / not when
+ *   Not when there may be more runnable threads than processors: who waits burns its time slice,
+ *   and a queue waits for whoever is off the processor. Take a mutex then. Not around anything that
+ *   sleeps, allocates or does I/O. Use it for sections of some ten to some hundred instructions, by
+ *   threads that have a processor each; in kernels and on bare metal.
+ *
+ * The family      name            bytes  order of service         waits at
+ *                 cas             4      any                      the word, writing
+ *                 cas_release     4      any                      the word, writing
+ *                 cas_prefetch    4      any                      the word, writing
+ *                 wfe             4      any                      the word, reading (WFE)
+ *                 ticket          8      first come               the word, reading
+ *                 mcs             12     first come               an own node
+ *                 queued          4      first come, bounded      the word (one thread), an own node
+ *                                        passes
+ *
+ *   Each has its own header (spinlock/<name>.h), type (hf_spinlock_<name>_t), initialiser
+ *   (HF_SPINLOCK_<NAME>_INIT), verbs (hf_spinlock_<name>_lock, ...), C++ class
+ *   (hf::spinlock_<name>) and, but for ticket and mcs, hf_spinlock_<name>_value_unlocked(). This
+ *   header gives the default the short names: HF_SPINLOCK_DEFAULT, queued unless defined.
+ *
+ * Ordering
+ *   operation                order
+ *   init, is_locked          none
+ *   lock                     acquire
+ *   trylock                  acquire if true, none if false
+ *   unlock                   release
+ *   lock_full, unlock_full   full barrier: nothing moves across in either direction
+ *
+ *   Acquire and release are less than what some systems document for their locks (a full barrier):
+ *   an observer who does not take the lock can see a store from before the lock after a store from
+ *   after the unlock. Code that relies on more takes the _full forms.
+ *
+ * Guards
+ *   C     HF_SPINLOCK_GUARD(&lock);              released where the enclosing block ends
+ *   C++   hf::spinlock lock;
+ *         std::lock_guard<hf::spinlock> guard(lock);
+ *
+ * Validation  -DHF_VALIDATE=1 reports recursion, unlock by another, long holds: validate.h.
+ * Example     examples/spinlock.c, examples/spinlock_guard.cpp
+ * Source      docs/design/0004-queued-spinlock.md, docs/design/0005-waiting.md
+ */
+#include "spinlock/cas.h"
+#include "spinlock/cas_prefetch.h"
+#include "spinlock/cas_release.h"
+#include "spinlock/mcs.h"
+#include "spinlock/queued.h"
+#include "spinlock/ticket.h"
+#include "spinlock/wfe.h"
+
+#ifndef HF_SPINLOCK_DEFAULT
+#define HF_SPINLOCK_DEFAULT queued
+#endif
+#define HF__SPINLOCK_DEFAULT(verb) HF__PASTE4(hf_spinlock_, HF_SPINLOCK_DEFAULT, _, verb)
+
+typedef HF__SPINLOCK_DEFAULT(t) hf_spinlock_t;
+
+/* All of the family are free when all their bytes are 0. */
+#define HF_SPINLOCK_INIT { 0 }
+
+/**
+ * hf_spinlock_init - make a lock that is free
+ *
+ * Context:  before anybody else can see it
+ * Ordering: none
+ */
+HF_INLINE void hf_spinlock_init(hf_spinlock_t *lock)
+{
+	HF__SPINLOCK_DEFAULT(init)(lock);
+}
+
+/**
+ * hf_spinlock_lock - wait until the lock is free, and take it
+ *
+ * Context:  any thread that does not hold it; a signal or interrupt handler only if it cannot have
+ *           interrupted a holder of the same lock
+ * Ordering: acquire
+ * Errors:   under HF_VALIDATE a recursion is reported and granted; else it deadlocks
+ */
+HF_INLINE void hf_spinlock_lock(hf_spinlock_t *lock)
+{
+	HF__SPINLOCK_DEFAULT(lock)(lock);
+}
+
+/**
+ * hf_spinlock_trylock - take the lock if it is free and nobody waits for it
+ *
+ * Context:  any thread, any handler
+ * Ordering: acquire if true; none if false
+ * Return:   true = taken
+ */
+HF_INLINE HF_MUST_CHECK bool hf_spinlock_trylock(hf_spinlock_t *lock)
+{
+	return HF__SPINLOCK_DEFAULT(trylock)(lock);
+}
+
+/**
+ * hf_spinlock_unlock - release the lock
+ *
+ * Context:  the thread that holds it
+ * Ordering: release
+ * Errors:   under HF_VALIDATE reported, and nothing done, if this thread does not hold it
+ */
+HF_INLINE void hf_spinlock_unlock(hf_spinlock_t *lock)
+{
+	HF__SPINLOCK_DEFAULT(unlock)(lock);
+}
+
+/**
+ * hf_spinlock_is_locked - does somebody hold it, or wait for it?
+ *
+ * Ordering: none; the answer may be old when it arrives
+ */
+HF_INLINE bool hf_spinlock_is_locked(const hf_spinlock_t *lock)
+{
+	return HF__SPINLOCK_DEFAULT(is_locked)(lock);
+}
+
+/**
+ * hf_spinlock_lock_full - lock, and a full memory barrier
+ *
+ * Context:  as hf_spinlock_lock()
+ * Ordering: full barrier: what was before it comes before the lock and all that follows
+ */
+HF_INLINE void hf_spinlock_lock_full(hf_spinlock_t *lock)
+{
+	HF__SPINLOCK_DEFAULT(lock_full)(lock);
+}
+
+/**
+ * hf_spinlock_unlock_full - unlock, and a full memory barrier
+ *
+ * Context:  as hf_spinlock_unlock()
+ * Ordering: full barrier: all that was before comes before whatever follows it
+ */
+HF_INLINE void hf_spinlock_unlock_full(hf_spinlock_t *lock)
+{
+	HF__SPINLOCK_DEFAULT(unlock_full)(lock);
+}
+
+#if HF_ENV_HAS_IRQ
+/**
+ * hf_spinlock_lock_irqsave - mask this core's interrupts, then lock
+ *
+ * Ordering: acquire
+ * Return:   for hf_spinlock_unlock_irqrestore()
+ */
+HF_INLINE unsigned long hf_spinlock_lock_irqsave(hf_spinlock_t *lock)
+{
+	return HF__SPINLOCK_DEFAULT(lock_irqsave)(lock);
+}
+
+/**
+ * hf_spinlock_unlock_irqrestore - unlock, then leave interrupts as they were
+ *
+ * Ordering: release
+ */
+HF_INLINE void hf_spinlock_unlock_irqrestore(hf_spinlock_t *lock, unsigned long flags)
+{
+	HF__SPINLOCK_DEFAULT(unlock_irqrestore)(lock, flags);
+}
+#endif
+
+/* HF_SPINLOCK_GUARD_OF - hold a lock of the named implementation to the end of this block. */
+#define HF_SPINLOCK_GUARD_OF(name, lock)                                                           \
+	HF__PASTE4(hf_spinlock_, name, _, t)                                                       \
+	*HF__PASTE(hf__guard_, __LINE__)                                                           \
+		__attribute__((cleanup(HF__PASTE4(hf_spinlock_, name, _, guard_end)), unused)) =   \
+			HF__PASTE4(hf_spinlock_, name, _, guard_begin)(lock)
+
+/* HF_SPINLOCK_GUARD - hold a lock to the end of this block, however it is left. Not longjmp. */
+#define HF_SPINLOCK_GUARD(lock) HF__SPINLOCK_GUARD_OF(HF_SPINLOCK_DEFAULT, lock)
+#define HF__SPINLOCK_GUARD_OF(name, lock) HF_SPINLOCK_GUARD_OF(name, lock)
+
+#ifdef __cplusplus
+namespace hf
+{
+using spinlock = HF__PASTE(spinlock_, HF_SPINLOCK_DEFAULT);
+}
+#endif
+
+#endif

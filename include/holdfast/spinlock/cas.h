@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef HF_SPINLOCK_CAS_H
+#define HF_SPINLOCK_CAS_H
+/*
+ * cas - compare-and-swap in, exchange out, both sequentially consistent.
+ *
+ * Use when / not when
+ *   Only as the baseline: it is the spinlock that an RTOS starts from. It is unfair, every waiter
+ *   writes to the line, and the unlock is a read-modify-write that nobody needs.
+ *
+ * State
+ *   word: 0 free, 1 held.      0 --lock--> 1 --unlock--> 0
+ *
+ * Invariants
+ *   I1  only the one whose compare-and-swap made the word 1 stores 0.
+ *
+ * Ordering  lock and unlock sequentially consistent (stronger than the family asks for).
+ * Source    Zephyr's spinlock before its issue 32686, "AArch64 SMP spinlock enhancements".
+ */
+#include "../validate.h"
+#include "../wait.h"
+#include "../atomic.h"
+
+typedef struct hf_spinlock_cas {
+	hf_atomic32_t word;
+} hf_spinlock_cas_t;
+
+#define HF_SPINLOCK_CAS_INIT { HF_ATOMIC_INIT(0) }
+
+HF_INLINE void hf__spinlock_cas_init(hf_spinlock_cas_t *lock)
+{
+	hf_atomic32_store_relaxed(&lock->word, 0);
+}
+
+HF_INLINE bool hf__spinlock_cas_trylock(hf_spinlock_cas_t *lock)
+{
+	uint32_t unlocked = 0;
+
+	return hf_atomic32_try_cmpxchg_seq_cst(&lock->word, &unlocked, 1);
+}
+
+HF_INLINE void hf__spinlock_cas_lock(hf_spinlock_cas_t *lock, enum hf_wait_policy policy)
+{
+	hf_wait_t wait = HF_WAIT_INIT;
+
+	while (!hf__spinlock_cas_trylock(lock))
+		hf_wait_once(&wait, policy);
+}
+
+HF_INLINE bool hf__spinlock_cas_is_locked(const hf_spinlock_cas_t *lock)
+{
+	return hf_atomic32_load_relaxed(&lock->word) != 0;
+}
+
+HF_INLINE void hf__spinlock_cas_unlock(hf_spinlock_cas_t *lock)
+{
+	(void)hf_atomic32_xchg_seq_cst(&lock->word, 0); /* I1 */
+}
+
+/* Would a lock whose word holds this value be free? */
+HF_INLINE bool hf_spinlock_cas_value_unlocked(uint32_t value)
+{
+	return value == 0;
+}
+
+#define HF__SPINLOCK cas
+#define HF__SPINLOCK_WAIT HF_ARCH_WAIT_CAS
+#include "verbs.h"
+
+#endif

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef HF_SPINLOCK_CAS_PREFETCH_H
+#define HF_SPINLOCK_CAS_PREFETCH_H
+/*
+ * cas_prefetch - cas_release with a prefetch-for-store hint before the compare-and-swap.
+ *
+ * Use when / not when
+ *   Where the lab says so: it was slower on a Cortex-A53, and may help bigger cores. Else
+ *   cas_release.
+ *
+ * State, Invariants, Ordering  those of cas_release.
+ * Source                       "Prefetch" of Zephyr's issue 32686.
+ */
+#include "cas_release.h"
+
+typedef struct hf_spinlock_cas_prefetch {
+	hf_spinlock_cas_release_t lock;
+} hf_spinlock_cas_prefetch_t;
+
+#define HF_SPINLOCK_CAS_PREFETCH_INIT { HF_SPINLOCK_CAS_RELEASE_INIT }
+
+HF_INLINE void hf__spinlock_cas_prefetch_init(hf_spinlock_cas_prefetch_t *lock)
+{
+	hf__spinlock_cas_release_init(&lock->lock);
+}
+
+HF_INLINE bool hf__spinlock_cas_prefetch_trylock(hf_spinlock_cas_prefetch_t *lock)
+{
+	hf_atomic32_prefetch_store(&lock->lock.word);
+	return hf__spinlock_cas_release_trylock(&lock->lock);
+}
+
+HF_INLINE void hf__spinlock_cas_prefetch_lock(hf_spinlock_cas_prefetch_t *lock,
+					      enum hf_wait_policy policy)
+{
+	hf_atomic32_prefetch_store(&lock->lock.word);
+	hf__spinlock_cas_release_lock(&lock->lock, policy);
+}
+
+HF_INLINE bool hf__spinlock_cas_prefetch_is_locked(const hf_spinlock_cas_prefetch_t *lock)
+{
+	return hf__spinlock_cas_release_is_locked(&lock->lock);
+}
+
+HF_INLINE void hf__spinlock_cas_prefetch_unlock(hf_spinlock_cas_prefetch_t *lock)
+{
+	hf__spinlock_cas_release_unlock(&lock->lock);
+}
+
+/* Would a lock whose word holds this value be free? */
+HF_INLINE bool hf_spinlock_cas_prefetch_value_unlocked(uint32_t value)
+{
+	return value == 0;
+}
+
+#define HF__SPINLOCK cas_prefetch
+#define HF__SPINLOCK_WAIT HF_ARCH_WAIT_CAS
+#include "verbs.h"
+
+#endif

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef HF_SPINLOCK_CAS_RELEASE_H
+#define HF_SPINLOCK_CAS_RELEASE_H
+/*
+ * cas_release - compare-and-swap in, a plain store-release out.
+ *
+ * Use when / not when
+ *   The cheapest lock when nobody else wants it, for short sections that seldom meet. Not where
+ *   threads compete for long: it is unfair without bound.
+ *
+ * State
+ *   word: 0 free, 1 held.      0 --lock--> 1 --unlock--> 0
+ *
+ * Invariants
+ *   I1  only the one whose compare-and-swap made the word 1 stores 0: so the store need not be a
+ *       read-modify-write.
+ *   I2  the store is a release and the successful compare-and-swap an acquire: what was done under
+ *       the lock happens before what is done under it next.
+ *
+ * Ordering  lock acquire, unlock release. Less than a full barrier: an observer can see a store
+ *           from before the lock after one from after the unlock; lock_full and unlock_full exist.
+ * Source    "SeqRel" of Zephyr's issue 32686.
+ */
+#include "../validate.h"
+#include "../wait.h"
+#include "../atomic.h"
+
+typedef struct hf_spinlock_cas_release {
+	hf_atomic32_t word;
+} hf_spinlock_cas_release_t;
+
+#define HF_SPINLOCK_CAS_RELEASE_INIT { HF_ATOMIC_INIT(0) }
+
+HF_INLINE void hf__spinlock_cas_release_init(hf_spinlock_cas_release_t *lock)
+{
+	hf_atomic32_store_relaxed(&lock->word, 0);
+}
+
+HF_INLINE bool hf__spinlock_cas_release_trylock(hf_spinlock_cas_release_t *lock)
+{
+	uint32_t unlocked = 0;
+
+	return hf_atomic32_try_cmpxchg_acquire(&lock->word, &unlocked, 1); /* I2 */
+}
+
+HF_INLINE void hf__spinlock_cas_release_lock(hf_spinlock_cas_release_t *lock,
+					     enum hf_wait_policy policy)
+{
+	hf_wait_t wait = HF_WAIT_INIT;
+
+	while (!hf__spinlock_cas_release_trylock(lock))
+		hf_wait_once(&wait, policy);
+}
+
+HF_INLINE bool hf__spinlock_cas_release_is_locked(const hf_spinlock_cas_release_t *lock)
+{
+	return hf_atomic32_load_relaxed(&lock->word) != 0;
+}
+
+HF_INLINE void hf__spinlock_cas_release_unlock(hf_spinlock_cas_release_t *lock)
+{
+	hf_atomic32_store_release(&lock->word, 0); /* I1, I2 */
+}
+
+/* Would a lock whose word holds this value be free? */
+HF_INLINE bool hf_spinlock_cas_release_value_unlocked(uint32_t value)
+{
+	return value == 0;
+}
+
+#define HF__SPINLOCK cas_release
+#define HF__SPINLOCK_WAIT HF_ARCH_WAIT_CAS
+#include "verbs.h"
+
+#endif

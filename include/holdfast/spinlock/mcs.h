@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef HF_SPINLOCK_MCS_H
+#define HF_SPINLOCK_MCS_H
+/*
+ * mcs - a queue in which each waiter looks at a word of its own.
+ *
+ * Use when / not when
+ *   Strict first-come-first-served for many cores that are not preempted. Not with more threads
+ *   than cores. A thread can hold about HF_NODES of these at a time before it becomes anonymous.
+ *
+ * State
+ *   tail: index of the last node in the queue, the holder's if nobody waits; 0 = free.
+ *   owner: the holder's node; written and read by the holder only.
+ *   ANONYMOUS: stands for a holder that had no node (hf_env_node_get() gave 0). The link to the one
+ *   behind it is in the lock.
+ *
+ *     tail ------------------------------------.
+ *     owner ---> [holder] --next--> [waiter] --next--> [waiter]
+ *                                    wait=1             wait=1
+ *
+ * Invariants
+ *   I1  a node is in the queue from the exchange of tail until its unlock has passed the lock on.
+ *   I2  only the one before me clears my node's wait, and only after it has acquired the link that
+ *       my release store made: so my wait = 1 comes before its wait = 0.
+ *   I3  an anonymous holder is the first of an empty queue, so there is never more than one, and
+ *       one link in the lock is enough.
+ *
+ * Ordering  lock acquire (the exchange of an empty tail, or the load that sees wait = 0); unlock
+ *           release (the compare-and-swap to an empty tail, or the store wait = 0).
+ * Source    Mellor-Crummey and Scott, "Algorithms for scalable synchronization on shared-memory
+ *           multiprocessors", 1991.
+ */
+#include "../validate.h"
+#include "../wait.h"
+#include "node.h"
+
+#define HF__MCS_ANONYMOUS 0xffffffffu
+
+typedef struct hf_spinlock_mcs {
+	hf_atomic32_t tail;
+	hf_atomic32_t owner;
+	hf_atomic32_t anonymous_next;
+} hf_spinlock_mcs_t;
+
+#define HF_SPINLOCK_MCS_INIT { HF_ATOMIC_INIT(0), HF_ATOMIC_INIT(0), HF_ATOMIC_INIT(0) }
+
+HF_INLINE void hf__spinlock_mcs_init(hf_spinlock_mcs_t *lock)
+{
+	hf_atomic32_store_relaxed(&lock->tail, 0);
+	hf_atomic32_store_relaxed(&lock->owner, 0);
+	hf_atomic32_store_relaxed(&lock->anonymous_next, 0);
+}
+
+/* Where the holder or waiter @index finds the one behind it. */
+HF_INLINE hf_atomic32_t *hf__spinlock_mcs_next(hf_spinlock_mcs_t *lock, uint32_t index)
+{
+	return index == HF__MCS_ANONYMOUS ? &lock->anonymous_next : &hf_env_node(index)->next;
+}
+
+/* No node: wait for an empty queue and be its anonymous holder (I3). */
+HF_SLOW void hf__spinlock_mcs_lock_anonymous(hf_spinlock_mcs_t *lock)
+{
+	hf_wait_t wait = HF_WAIT_INIT;
+	uint32_t empty = 0;
+
+	while (!hf_atomic32_try_cmpxchg_acq_rel(&lock->tail, &empty, HF__MCS_ANONYMOUS)) {
+		hf_wait_once(&wait, HF_WAIT_BACKOFF);
+		empty = 0;
+	}
+	hf_atomic32_store_relaxed(&lock->owner, HF__MCS_ANONYMOUS);
+}
+
+HF_INLINE void hf__spinlock_mcs_lock(hf_spinlock_mcs_t *lock, enum hf_wait_policy policy)
+{
+	hf_wait_t wait = HF_WAIT_INIT;
+	uint32_t index = hf_env_node_get();
+	uint32_t before;
+	hf_node_t *node;
+
+	if (HF_UNLIKELY(!index)) {
+		hf__spinlock_mcs_lock_anonymous(lock);
+		return;
+	}
+	node = hf_env_node(index);
+	hf_atomic32_store_relaxed(&node->next, 0);
+	hf_atomic32_store_relaxed(&node->wait, 1);
+	before = hf_atomic32_xchg_acq_rel(&lock->tail, index); /* release: the node's two stores */
+	if (HF_UNLIKELY(before)) {
+		hf_atomic32_store_release(hf__spinlock_mcs_next(lock, before), index); /* I2 */
+		while (hf_atomic32_load_acquire(&node->wait)) {
+			if (policy == HF_WAIT_MONITOR)
+				(void)hf_atomic32_wait_change_acquire(&node->wait, 1);
+			else
+				hf_wait_once(&wait, policy);
+		}
+	}
+	hf_atomic32_store_relaxed(&lock->owner, index);
+}
+
+HF_INLINE bool hf__spinlock_mcs_trylock(hf_spinlock_mcs_t *lock)
+{
+	uint32_t empty = 0;
+	uint32_t index;
+
+	if (hf_atomic32_load_relaxed(&lock->tail))
+		return false;
+	index = hf_env_node_get();
+	if (HF_LIKELY(index))
+		hf_atomic32_store_relaxed(&hf_env_node(index)->next, 0);
+	else
+		index = HF__MCS_ANONYMOUS;
+	if (!hf_atomic32_try_cmpxchg_acq_rel(&lock->tail, &empty, index)) {
+		if (index != HF__MCS_ANONYMOUS)
+			hf_env_node_put(index);
+		return false;
+	}
+	hf_atomic32_store_relaxed(&lock->owner, index);
+	return true;
+}
+
+HF_INLINE bool hf__spinlock_mcs_is_locked(const hf_spinlock_mcs_t *lock)
+{
+	return hf_atomic32_load_relaxed(&lock->tail) != 0;
+}
+
+HF_INLINE void hf__spinlock_mcs_unlock(hf_spinlock_mcs_t *lock)
+{
+	uint32_t index = hf_atomic32_load_relaxed(&lock->owner);
+	hf_atomic32_t *link = hf__spinlock_mcs_next(lock, index);
+	uint32_t next = hf_atomic32_load_acquire(link); /* I2 */
+	hf_wait_t wait = HF_WAIT_INIT;
+
+	if (!next) {
+		uint32_t mine = index;
+
+		if (hf_atomic32_try_cmpxchg_release(&lock->tail, &mine, 0))
+			goto out;
+		/* Somebody has exchanged tail and is about to link itself. */
+		while (!(next = hf_atomic32_load_acquire(link))) /* I2 */
+			hf_wait_once(&wait, HF_WAIT_HINT);
+	}
+	if (index == HF__MCS_ANONYMOUS)
+		hf_atomic32_store_relaxed(&lock->anonymous_next, 0); /* for the next anonymous one */
+	hf_atomic32_store_release(&hf_env_node(next)->wait, 0); /* I2 */
+out:
+	if (index != HF__MCS_ANONYMOUS)
+		hf_env_node_put(index); /* I1 */
+}
+
+#define HF__SPINLOCK mcs
+#define HF__SPINLOCK_WAIT HF_ARCH_WAIT_MCS
+#include "verbs.h"
+
+#endif

@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef HF_SPINLOCK_QUEUED_H
+#define HF_SPINLOCK_QUEUED_H
+/*
+ * queued - first come, first served in 4 bytes, with a bounded number of exceptions.
+ *
+ * Use when / not when
+ *   The default. One word, no traffic from waiters but the first, and a bound on how often a waiter
+ *   is passed over. Not with more runnable threads than processors: it does not park, and while the
+ *   next in line is off its processor nobody gets the lock. Then a mutex.
+ *
+ * State
+ *   One 32-bit word; 0 = free, and nobody waits.
+ *
+ *      31            17  16  15             8 7               0
+ *     |      tail      | P |     passes      |     locked      |
+ *
+ *     locked   1 while the lock is held. The holder releases by storing 0 to this byte.
+ *     passes   how often the pending waiter has been passed over; 255 = closed, no more of it
+ *     P        pending: the next in line waits at this word, without a node
+ *     tail     index of the last node in the queue behind it; 0 = no queue
+ *
+ *   (tail, pending, passes, locked):
+ *
+ *     lock      (0,0,0,0) -> (0,0,0,1)           uncontended: take it                       T1
+ *               (t,p,n,0) -> (t,p,n+1,1)         pass: it is free this moment, n < limit    T2
+ *               (0,0,0,1) -> (0,1,0,1)           become the pending waiter                  T3
+ *               (t,p,n,l) -> (me,p,n,l)          else join the queue                        T4
+ *     head      (t,0,n,l) -> (t,1,n,l)           the head of the queue becomes pending;     T5
+ *                                                t = 0 if it was the last; else it makes
+ *                                                the one behind it the head
+ *     pending   (t,1,n,0) -> (t,0,0,1)           the next in line takes the lock            T6
+ *               (t,1,n,l) -> (t,1,255,l)         close: waited long enough                  T7
+ *     unlock    (t,p,n,1) -> (t,p,n,0)                                                      T8
+ *
+ *   Why pass at all: handing the lock to another core costs 80 to 300 ns in cache lines that move;
+ *   taking it again where it is costs 5. Letting the one who has the line take the lock a bounded
+ *   number of times before it moves makes a contended lock several times faster, and nobody waits
+ *   for more than the bound. HF_SPINLOCK_QUEUED_PASSES = 0 makes it strictly first come, first
+ *   served. docs/design/0004-queued-spinlock.md has the measurements.
+ *
+ * Invariants
+ *   I1  only the holder stores to the locked byte of a held lock, and only 0 (T8). Everything else
+ *       is a compare-and-swap, so no transition of somebody else is ever overwritten.
+ *   I2  locked goes from 0 to 1 only by compare-and-swap (T1, T2, T6): one winner.
+ *   I3  pending is set by one waiter at a time (T3, T5) and cleared only by that one (T6).
+ *   I4  who waits is passed over at most HF_SPINLOCK_QUEUED_PASSES times while it is pending, and
+ *       once more by each thread that had looked at the word before it became so (T1 looks and
+ *       swaps in two steps where HF_ARCH_HAS_CMPXCHG8). T6 sets the count back to 0.
+ *   I5  a node is used from T4 until its owner is no longer the head (T5): never while it holds
+ *       the lock, so a thread needs one node a lock operation that is under way, however many
+ *       locks it holds.
+ *   I6  the one before me clears my node's wait only after it has acquired the link that my release
+ *       store made: so my wait = 1 comes before its wait = 0.
+ *
+ * Ordering
+ *   lock acquire: T1, T2 and T6 read the 0 that T8 stored with release, or a word that was made
+ *   from it by compare-and-swaps only, which continue its release sequence. T3, T4, T5 and T7
+ *   publish nothing by themselves; T4 and T5 hand nodes over and are release and acquire for that.
+ *
+ * Source
+ *   The word's layout follows the field's queued spinlocks (locked byte, pending bit, queue tail);
+ *   the bounded passes are ours.
+ */
+#include "../validate.h"
+#include "../wait.h"
+#include "node.h"
+
+/* How often the pending waiter may be passed over: 0 (never) to 254. */
+#ifndef HF_SPINLOCK_QUEUED_PASSES
+#define HF_SPINLOCK_QUEUED_PASSES 64
+#endif
+HF_STATIC_ASSERT((HF_SPINLOCK_QUEUED_PASSES) < 255, "255 means closed");
+
+/* For how many spin hints the pending waiter lets itself be passed over, whatever the count. */
+#ifndef HF_SPINLOCK_QUEUED_PATIENCE
+#define HF_SPINLOCK_QUEUED_PATIENCE 512
+#endif
+
+typedef struct hf_spinlock_queued {
+	hf_atomic32_t word;
+} hf_spinlock_queued_t;
+
+#define HF_SPINLOCK_QUEUED_INIT { HF_ATOMIC_INIT(0) }
+
+#define HF__QUEUED_LOCKED 0x1u
+#define HF__QUEUED_LOCKED_MASK 0xffu
+#define HF__QUEUED_PASS 0x100u
+#define HF__QUEUED_PASSES_MASK 0xff00u
+#define HF__QUEUED_PENDING 0x10000u
+#define HF__QUEUED_TAIL_SHIFT 17
+#define HF__QUEUED_WAITERS_MASK 0xffff0000u
+
+HF_INLINE void hf__spinlock_queued_init(hf_spinlock_queued_t *lock)
+{
+	hf_atomic32_store_relaxed(&lock->word, 0);
+}
+
+/*
+ * T1. Where a byte's compare-and-swap is cheap it is taken instead of the word's: a processor that
+ * has just stored the byte (T8) would have to wait for that store before it could swap the word.
+ */
+HF_INLINE bool hf__spinlock_queued_trylock(hf_spinlock_queued_t *lock)
+{
+#if HF_ARCH_HAS_CMPXCHG8
+	if (HF_UNLIKELY(hf_atomic32_load_high16_relaxed(&lock->word)))
+		return false;
+	return hf_atomic32_try_cmpxchg_low8_acquire(&lock->word, 0, HF__QUEUED_LOCKED);
+#else
+	uint32_t free_lock = 0;
+
+	return hf_atomic32_try_cmpxchg_acquire(&lock->word, &free_lock, HF__QUEUED_LOCKED);
+#endif
+}
+
+/* Is the next in line to be passed over no more? Also if there is none. */
+HF_INLINE bool hf__spinlock_queued_closed(uint32_t word)
+{
+	return (word & HF__QUEUED_PASSES_MASK) / HF__QUEUED_PASS >= HF_SPINLOCK_QUEUED_PASSES;
+}
+
+/* The next in line: wait until the lock is free, and take it. This thread has set pending. */
+HF_INLINE void hf__spinlock_queued_wait_pending(hf_spinlock_queued_t *lock,
+						enum hf_wait_policy policy)
+{
+	unsigned int patience = HF_SPINLOCK_QUEUED_PATIENCE;
+	hf_wait_t wait = HF_WAIT_INIT;
+	uint32_t word = hf_atomic32_load_relaxed(&lock->word);
+
+	for (;;) {
+		if (!(word & HF__QUEUED_LOCKED_MASK)) {
+			/* T6, I3 */
+			if (hf_atomic32_try_cmpxchg_acquire(
+				    &lock->word, &word,
+				    (word & HF__QUEUED_WAITERS_MASK & ~HF__QUEUED_PENDING) |
+					    HF__QUEUED_LOCKED))
+				return;
+			continue;
+		}
+		if (hf__spinlock_queued_closed(word)) {
+			/* Nobody comes between: the lock is mine when it is released. */
+			if (policy == HF_WAIT_MONITOR)
+				(void)hf_atomic32_wait_change_acquire(&lock->word, word);
+			else if (policy != HF_WAIT_NONE)
+				hf_wait_once(&wait, HF_WAIT_HINT);
+		} else if (patience > wait.hints) {
+			patience -= wait.hints;
+			hf_wait_once(&wait, policy == HF_WAIT_MONITOR ? HF_WAIT_BACKOFF : policy);
+		} else {
+			/* T7. A failure is a change of the word: look at it again. */
+			(void)hf_atomic32_try_cmpxchg_relaxed(&lock->word, &word,
+							      word | HF__QUEUED_PASSES_MASK);
+			continue;
+		}
+		word = hf_atomic32_load_relaxed(&lock->word);
+	}
+}
+
+/* T2, or T1 when it is late: take the lock if it is free and the next in line may be passed. */
+HF_INLINE bool hf__spinlock_queued_pass(hf_spinlock_queued_t *lock, uint32_t *word)
+{
+	while (!(*word & HF__QUEUED_LOCKED_MASK)) {
+		uint32_t taken = *word | HF__QUEUED_LOCKED;
+
+		if (*word & HF__QUEUED_WAITERS_MASK) {
+			if (hf__spinlock_queued_closed(*word))
+				return false; /* I4 */
+			taken += HF__QUEUED_PASS;
+		}
+		if (hf_atomic32_try_cmpxchg_acquire(&lock->word, word, taken)) /* I2 */
+			return true;
+	}
+	return false;
+}
+
+/* No node to queue with: pass when that is allowed, until it succeeds. */
+HF_COLD void hf__spinlock_queued_lock_anonymous(hf_spinlock_queued_t *lock)
+{
+	hf_wait_t wait = HF_WAIT_INIT;
+	uint32_t word = hf_atomic32_load_relaxed(&lock->word);
+
+	while (!hf__spinlock_queued_pass(lock, &word)) {
+		/* With passes = 0 only an empty queue lets it in. */
+		hf_wait_once(&wait, HF_WAIT_BACKOFF);
+		word = hf_atomic32_load_relaxed(&lock->word);
+	}
+}
+
+HF_INLINE void hf__spinlock_queued_contended(hf_spinlock_queued_t *lock,
+					     enum hf_wait_policy policy)
+{
+	uint32_t word = hf_atomic32_load_relaxed(&lock->word);
+	hf_wait_t wait = HF_WAIT_INIT;
+	uint32_t index, before, next;
+	hf_node_t *node;
+
+	for (;;) {
+		if (hf__spinlock_queued_pass(lock, &word))
+			return;
+		if (word & HF__QUEUED_WAITERS_MASK)
+			break;
+		if (hf_atomic32_try_cmpxchg_relaxed(&lock->word, &word,
+						    word | HF__QUEUED_PENDING)) { /* T3 */
+			hf__spinlock_queued_wait_pending(lock, policy);
+			return;
+		}
+	}
+
+	index = hf_env_node_get();
+	if (HF_UNLIKELY(!index)) {
+		hf__spinlock_queued_lock_anonymous(lock);
+		return;
+	}
+	node = hf_env_node(index);
+	hf_atomic32_store_relaxed(&node->next, 0);
+	hf_atomic32_store_relaxed(&node->wait, 1);
+	word = hf_atomic32_load_relaxed(&lock->word);
+	while (!hf_atomic32_try_cmpxchg_acq_rel( /* T4; release: the node's two stores */
+		&lock->word, &word,
+		(word & ((1u << HF__QUEUED_TAIL_SHIFT) - 1)) | index << HF__QUEUED_TAIL_SHIFT))
+		;
+	before = word >> HF__QUEUED_TAIL_SHIFT;
+	if (before) {
+		hf_atomic32_store_release(&hf_env_node(before)->next, index); /* I6 */
+		while (hf_atomic32_load_acquire(&node->wait)) {
+			if (policy == HF_WAIT_MONITOR)
+				(void)hf_atomic32_wait_change_acquire(&node->wait, 1);
+			else
+				hf_wait_once(&wait, policy);
+		}
+	}
+
+	/* The head of the queue: be pending as soon as nobody else is (T5, I3). */
+	word = hf_atomic32_load_relaxed(&lock->word);
+	for (;;) {
+		bool last = word >> HF__QUEUED_TAIL_SHIFT == index;
+		uint32_t tail = last ? 0 : word & ~((1u << HF__QUEUED_TAIL_SHIFT) - 1);
+
+		if (word & HF__QUEUED_PENDING) {
+			if (policy == HF_WAIT_MONITOR)
+				(void)hf_atomic32_wait_change_acquire(&lock->word, word);
+			else
+				hf_wait_once(&wait, policy);
+			word = hf_atomic32_load_relaxed(&lock->word);
+			continue;
+		}
+		if (!hf_atomic32_try_cmpxchg_relaxed(
+			    &lock->word, &word,
+			    tail | HF__QUEUED_PENDING |
+				    (word & ((1u << HF__QUEUED_TAIL_SHIFT) - 1))))
+			continue;
+		if (!last) {
+			while (!(next = hf_atomic32_load_acquire(&node->next))) /* I6 */
+				hf_wait_once(&wait, HF_WAIT_HINT);
+			hf_atomic32_store_release(&hf_env_node(next)->wait, 0);
+		}
+		break;
+	}
+	hf_env_node_put(index); /* I5 */
+	hf__spinlock_queued_wait_pending(lock, policy);
+}
+
+/* The slow path with the default policy: one copy, out of line. */
+HF_SLOW void hf__spinlock_queued_lock_slow(hf_spinlock_queued_t *lock)
+{
+	hf__spinlock_queued_contended(lock, HF_ARCH_WAIT_QUEUED);
+}
+
+HF_INLINE void hf__spinlock_queued_lock(hf_spinlock_queued_t *lock, enum hf_wait_policy policy)
+{
+	if (HF_LIKELY(hf__spinlock_queued_trylock(lock)))
+		return;
+	if (policy == HF_ARCH_WAIT_QUEUED)
+		hf__spinlock_queued_lock_slow(lock);
+	else
+		hf__spinlock_queued_contended(lock, policy);
+}
+
+HF_INLINE bool hf__spinlock_queued_is_locked(const hf_spinlock_queued_t *lock)
+{
+	return hf_atomic32_load_relaxed(&lock->word) != 0;
+}
+
+HF_INLINE void hf__spinlock_queued_unlock(hf_spinlock_queued_t *lock)
+{
+	hf_atomic32_store_low8_release(&lock->word, 0); /* T8, I1 */
+}
+
+/* Would a lock whose word holds this value be free, and nobody waiting? */
+HF_INLINE bool hf_spinlock_queued_value_unlocked(uint32_t value)
+{
+	return value == 0;
+}
+
+#define HF__SPINLOCK queued
+#define HF__SPINLOCK_WAIT HF_ARCH_WAIT_QUEUED
+#include "verbs.h"
+
+#endif

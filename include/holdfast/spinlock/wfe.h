@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef HF_SPINLOCK_WFE_H
+#define HF_SPINLOCK_WFE_H
+/*
+ * wfe - wait on the exclusive monitor until the word changes, store-release out.
+ *
+ * Use when / not when
+ *   On AArch64, for locks that few cores contend for: waiting costs no traffic and little power.
+ *   Not where fairness matters: whoever wakes first has it. Elsewhere than on AArch64 it is a
+ *   test-and-test-and-set lock with the processor's spin hint.
+ *
+ * State
+ *   word: 0 free, 1 held.      0 --lock--> 1 --unlock--> 0
+ *
+ * Invariants
+ *   I1  only the one that made the word 1 stores 0.
+ *   I2  the store is a release, the load of the exclusive pair an acquire.
+ *   I3  no wake-up is lost, and no SEV is needed: the monitor is armed by the very load that found
+ *       the word 1, and the store of 0 clears it, which is the event that ends WFE.
+ *
+ * Ordering  lock acquire, unlock release.
+ * Source    "Litmus" of Zephyr's issue 32686, after the Arm Architecture Reference Manual.
+ */
+#include "../validate.h"
+#include "../wait.h"
+#include "../atomic.h"
+
+typedef struct hf_spinlock_wfe {
+	hf_atomic32_t word;
+} hf_spinlock_wfe_t;
+
+#define HF_SPINLOCK_WFE_INIT { HF_ATOMIC_INIT(0) }
+
+HF_INLINE void hf__spinlock_wfe_init(hf_spinlock_wfe_t *lock)
+{
+	hf_atomic32_store_relaxed(&lock->word, 0);
+}
+
+HF_INLINE bool hf__spinlock_wfe_trylock(hf_spinlock_wfe_t *lock)
+{
+	uint32_t unlocked = 0;
+
+	return hf_atomic32_try_cmpxchg_acquire(&lock->word, &unlocked, 1); /* I2 */
+}
+
+/* The wait is the processor's; a policy other than MONITOR makes it test-and-test-and-set. */
+HF_INLINE void hf__spinlock_wfe_lock(hf_spinlock_wfe_t *lock, enum hf_wait_policy policy)
+{
+	hf_wait_t wait = HF_WAIT_INIT;
+
+	if (policy == HF_WAIT_MONITOR) {
+		hf_atomic32_wait_zero_set_acquire(&lock->word); /* I2, I3 */
+		return;
+	}
+	while (!hf__spinlock_wfe_trylock(lock)) {
+		while (hf_atomic32_load_relaxed(&lock->word))
+			hf_wait_once(&wait, policy);
+	}
+}
+
+HF_INLINE bool hf__spinlock_wfe_is_locked(const hf_spinlock_wfe_t *lock)
+{
+	return hf_atomic32_load_relaxed(&lock->word) != 0;
+}
+
+HF_INLINE void hf__spinlock_wfe_unlock(hf_spinlock_wfe_t *lock)
+{
+	hf_atomic32_store_release(&lock->word, 0); /* I1, I2, I3 */
+}
+
+/* Would a lock whose word holds this value be free? */
+HF_INLINE bool hf_spinlock_wfe_value_unlocked(uint32_t value)
+{
+	return value == 0;
+}
+
+#define HF__SPINLOCK wfe
+#define HF__SPINLOCK_WAIT HF_WAIT_MONITOR
+#include "verbs.h"
+
+#endif

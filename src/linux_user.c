@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT */
+/* linux_user - Linux user space: standard error, abort, the clock, the ends of threads, forks. */
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "holdfast/report.h"
+
+#include "env.h"
+
+/*
+ * The key's value is the slot's base; its destructor gives the slot back. pthread_setspecific() is
+ * not on POSIX's list of async-signal-safe functions; for a key made this early (glibc keeps the
+ * first 32, musl all, in the thread's descriptor) it stores a word and nothing else.
+ */
+static pthread_key_t slot_key;
+static int have_key;
+
+static void thread_ended(void *value)
+{
+	hf__slot_release((uint32_t)(uintptr_t)value);
+}
+
+static void forked(void)
+{
+	hf__slot_keep_only(hf__thread.base);
+}
+
+void hf__env_at_thread_end(uint32_t base)
+{
+	/* Before the constructor ran, or without a key, the slot stays taken: N3 covers that. */
+	if (have_key)
+		(void)pthread_setspecific(slot_key, (void *)(uintptr_t)base);
+}
+
+void hf__env_print(const char *line, size_t len)
+{
+	while (len > 0) {
+		ssize_t n = write(STDERR_FILENO, line, len);
+
+		if (n <= 0)
+			return;
+		line += n;
+		len -= (size_t)n;
+	}
+}
+
+void hf__env_abort(void)
+{
+	abort();
+}
+
+uint64_t hf__env_now(void)
+{
+	struct timespec now;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static void read_report_mode(void)
+{
+	static const char *const names[] = { "warn", "abort", "count", "quiet" };
+	const char *value = getenv("HOLDFAST_REPORT");
+
+	if (!value || !*value)
+		return;
+	for (unsigned int i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		if (strcmp(value, names[i]) == 0) {
+			(void)hf_report_set_mode((enum hf_report_mode)i);
+			return;
+		}
+	}
+	static const char before[] = "holdfast: HOLDFAST_REPORT=";
+	static const char after[] = " is not known; using warn. Known: warn, abort, count, quiet\n";
+
+	hf__env_print(before, sizeof(before) - 1);
+	hf__env_print(value, strlen(value));
+	hf__env_print(after, sizeof(after) - 1);
+}
+
+__attribute__((constructor(101))) static void start(void)
+{
+	have_key = pthread_key_create(&slot_key, thread_ended) == 0;
+	if (have_key && hf__thread.base)
+		hf__env_at_thread_end(hf__thread.base);
+	(void)pthread_atfork(NULL, NULL, forked);
+	read_report_mode();
+}
