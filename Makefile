@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: MIT
+# The front door. CMake does the building: see CMakeLists.txt and CMakePresets.json.
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.PHONY: help build lab test cross format format-check clean install venv
+
+PREFIX ?= /usr/local
+
+# Debian's own, which python3-venv belongs to, and not whatever comes first on the path.
+PYTHON3 := $(firstword $(wildcard /usr/bin/python3) python3)
+
+SOURCES = $(shell find include src examples tests lab -name '*.[ch]' -o -name '*.cpp')
+
+help: ## this list
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 14
+
+build: ## the library, optimised, in build/release
+	@scripts/bootstrap.sh build
+	cmake --preset release
+	cmake --build --preset release --target holdfast holdfast_shared
+
+lab: ## measure everything on this machine and write the report
+	@scripts/bootstrap.sh lab
+	cmake --preset release
+	cmake --build --preset release --target hf-lab
+	@$(MAKE) --no-print-directory venv
+	@mkdir -p build/lab
+	build/release/lab/hf-lab all --json build/lab/results.json
+	build/venv/bin/python -B lab/report/report.py build/lab/results.json --html build/lab/report.html
+	@echo "The report is build/lab/report.html"
+
+test: ## every test: native, sanitizers, AArch64, report, format
+	@scripts/bootstrap.sh test
+	@$(PYTHON3) -B scripts/test.py
+
+cross: ## the tests on AArch64 only, with and without LSE, by qemu
+	@scripts/bootstrap.sh test
+	@$(PYTHON3) -B scripts/test.py aarch64 aarch64-lse
+
+format: ## lay out all C and C++ as .clang-format says
+	clang-format -i $(SOURCES)
+
+format-check: ## fail if that would change anything
+	@clang-format --dry-run -Werror $(SOURCES)
+
+clean: ## remove build/
+	rm -rf build
+
+install: build ## headers and libraries into PREFIX (default /usr/local)
+	cmake --install build/release --prefix $(abspath $(PREFIX))
+
+venv: build/venv/ready
+
+build/venv/ready: lab/report/requirements.txt
+	$(PYTHON3) -m venv --clear build/venv
+	build/venv/bin/python -m pip install --quiet --disable-pip-version-check --no-cache-dir \
+		--requirement $<
+	@touch $@

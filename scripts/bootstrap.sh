@@ -1,0 +1,90 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+#
+# bootstrap.sh build|lab|test - have the packages which that make target needs.
+#
+# Says nothing and asks nobody when they are all there. Else installs them if it may (root, or sudo
+# without a password), or says what is missing and stops. Packages aside it writes nothing.
+set -euo pipefail
+
+required=(build-essential cmake ninja-build pkg-config python3)
+peers=(libck-dev libtbb-dev libabsl-dev libglib2.0-dev) # what the lab compares with: optional
+optional=()
+
+case "${1-}" in
+build) ;;
+lab)
+	required+=(python3-venv)
+	optional+=("${peers[@]}")
+	;;
+test)
+	# Clang's sanitizers come in a package of their own, one for each version of clang.
+	clang_version=$(clang -dumpversion 2>/dev/null || true)
+	required+=(
+		python3-venv binutils
+		clang "libclang-rt-${clang_version:+${clang_version%%.*}-}dev" clang-format
+		libgtest-dev googletest relacy-dev
+		gcc-aarch64-linux-gnu g++-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user
+	)
+	optional+=("${peers[@]}")
+	;;
+*)
+	echo "usage: $0 build|lab|test" >&2
+	exit 2
+	;;
+esac
+
+if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
+	echo "This is no Debian. There, 'make $1' would need: ${required[*]}"
+	((${#optional[@]} == 0)) || echo "and would use: ${optional[*]}"
+	for program in cmake ninja cc c++ python3; do
+		command -v "$program" >/dev/null || { echo "Missing here: $program" >&2; exit 1; }
+	done
+	exit 0
+fi
+
+# missing PACKAGE... - those that are not installed, one a line.
+missing() {
+	(($#)) || return 0
+	comm -23 <(printf '%s\n' "$@" | sort -u) <(
+		dpkg-query -W -f='${Package} ${db:Status-Status}\n' "$@" 2>/dev/null |
+			sed -n 's/ installed$//p' | sort -u
+	)
+}
+
+mapfile -t absent < <(missing "${required[@]}" "${optional[@]}")
+((${#absent[@]})) || exit 0
+
+as_root=()
+may_install=yes
+if [[ $(id -u) != 0 ]]; then
+	as_root=(sudo -n)
+	sudo -n true 2>/dev/null || may_install=no
+fi
+
+apt() {
+	"${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q -o DPkg::Lock::Timeout=120 "$@" \
+		</dev/null
+}
+
+if [[ $may_install == yes ]]; then
+	echo "Installing: ${absent[*]}"
+	apt update || true
+	mapfile -t absent < <(missing "${required[@]}")
+	((${#absent[@]} == 0)) || apt install -y --no-install-recommends "${absent[@]}" || true
+	# One by one: a peer that this system does not have must not keep out the others.
+	mapfile -t absent < <(missing "${optional[@]}")
+	for package in "${absent[@]}"; do
+		apt install -y --no-install-recommends "$package" || true
+	done
+fi
+
+mapfile -t absent < <(missing "${optional[@]}")
+((${#absent[@]} == 0)) || echo "Not installed, so the lab goes without: ${absent[*]}"
+
+mapfile -t absent < <(missing "${required[@]}")
+if ((${#absent[@]})); then
+	echo "'make $1' needs packages that are not installed. As root:" >&2
+	echo "  apt-get install --no-install-recommends ${absent[*]}" >&2
+	exit 1
+fi

@@ -1,0 +1,181 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Run the test stages one after the other, all of them, and sum up.
+
+    test.py [STAGE...]          default: every stage, in the order below
+
+The last line is "N passed, N failed, N skipped". Exits with 1 if anything failed or a stage ran no
+test. What each stage printed is in build/test/STAGE.log.
+"""
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+import xml.etree.ElementTree as xml
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+LOGS = os.path.join(ROOT, "build", "test")
+CLANG_FORMAT = 14  # other versions break some lines differently
+TAIL = 60  # lines shown of a failure
+
+
+class Stage:
+    def __init__(self, name):
+        self.name = name
+        self.log = os.path.join(LOGS, name + ".log")
+        self.passed = 0
+        self.failed = []  # names
+        self.skipped = []
+        self.shown = []  # what to print of the failures
+        self.excused = False  # may have run nothing
+        self.seconds = 0
+
+    def run(self, *command):
+        """Run a command, its output to the log. Returns (worked, output)."""
+        with open(self.log, "a", encoding="utf-8") as log:
+            log.write("+ %s\n" % " ".join(command))
+            log.flush()
+            start = log.tell()
+            done = subprocess.run(command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=log,
+                                  stderr=subprocess.STDOUT, check=False)
+        with open(self.log, encoding="utf-8", errors="replace") as log:
+            log.seek(start)
+            return done.returncode == 0, log.read()
+
+    def fail(self, name, output=""):
+        self.failed.append(name)
+        lines = output.strip().splitlines()
+        self.shown.append("\n".join(["---- %s: %s" % (self.name, name)] + lines[-TAIL:]))
+
+    def step(self, name, *command):
+        """Run a command which is no test, but must work."""
+        worked, output = self.run(*command)
+        if not worked:
+            errors = re.findall(r"^.*(?:error: |undefined reference).*", output, re.MULTILINE)
+            self.fail(name, "\n".join(errors[:TAIL]) or output)
+        return worked
+
+
+def fixed_addresses():
+    """A prefix for commands: the sanitizers of today die where addresses are too random."""
+    try:
+        with open("/proc/sys/vm/mmap_rnd_bits", encoding="ascii") as bits:
+            if int(bits.read()) <= 28:
+                return []
+    except OSError:
+        pass
+    prefix = ["setarch", "-R"]
+    if not shutil.which("setarch"):
+        return []
+    return prefix if subprocess.run([*prefix, "true"], check=False).returncode == 0 else []
+
+
+def preset(stage):
+    """Configure, build and ctest the preset of the same name."""
+    if not stage.step("configure", "cmake", "--preset", stage.name):
+        return
+    if not stage.step("build", "cmake", "--build", "--preset", stage.name, "--", "-k", "0"):
+        return
+    junit = os.path.join(ROOT, "build", stage.name, "junit.xml")
+    if os.path.exists(junit):
+        os.remove(junit)
+    prefix = fixed_addresses() if "san" in stage.name else []
+    worked, output = stage.run(*prefix, "ctest", "--preset", stage.name, "--output-junit", junit)
+    for test in xml.parse(junit).iter("testcase") if os.path.exists(junit) else ():
+        name, said = test.get("name"), test.findtext("system-out") or ""
+        skipped = test.find("skipped")
+        if test.get("status") == "run":
+            stage.passed += 1
+            stage.skipped += ["%s/%s" % (name, skip)
+                              for skip in re.findall(r"^SKIPPED (.*)", said, re.MULTILINE)]
+        elif test.get("status") == "disabled":
+            stage.skipped.append("%s: disabled" % name)
+        elif skipped is not None and skipped.get("message", "").startswith("SKIP_"):
+            # GoogleTest's reason, or else the last line before the exit.
+            reason = re.search(r": Skipped\n(.+)", said) or re.search(r"(.+)\s*\Z", said)
+            stage.skipped.append("%s: %s" % (name, reason[1] if reason else "no reason given"))
+        else:  # failed, or could not be started: ctest calls the latter "notrun" too
+            why = test.find("failure") if skipped is None else skipped
+            stage.fail(name, "%s\n%s" % (said, why.get("message", "") if why is not None else ""))
+    if not worked and not stage.failed:
+        stage.fail("ctest", output)
+
+
+def report(stage):
+    """The lab report's own tests, in the venv that the report runs in."""
+    if not stage.step("venv", "make", "--no-print-directory", "venv"):
+        return
+    worked, output = stage.run("build/venv/bin/python", "-m", "unittest", "discover", "-v",
+                               "-s", "lab/report")
+    stage.skipped += ["%s: %s" % skip for skip in
+                      re.findall(r"^(\S+) .*\.\.\. skipped (.*)", output, re.MULTILINE)]
+    if not worked:
+        stage.fail("unittest", output)
+        stage.failed = re.findall(r"^(?:FAIL|ERROR): (.*)", output, re.MULTILINE) or stage.failed
+    if match := re.search(r"^Ran (\d+) tests?", output, re.MULTILINE):
+        stage.passed = max(0, int(match[1]) - len(stage.failed) - len(stage.skipped))
+
+
+def format_check(stage):
+    """One test: clang-format would change nothing."""
+    _, output = stage.run("clang-format", "--version")
+    version = re.search(r"version (\d+)", output)
+    if version and int(version[1]) != CLANG_FORMAT:
+        stage.skipped.append("format-check: needs clang-format %d, this is %s"
+                             % (CLANG_FORMAT, version[1]))
+        stage.excused = True
+    elif stage.step("format-check", "make", "--no-print-directory", "format-check"):
+        stage.passed = 1
+
+
+STAGES = {
+    "release": preset,
+    "asan": preset,
+    "tsan": preset,
+    "tsan-clang": preset,
+    "aarch64": preset,
+    "aarch64-lse": preset,
+    "report": report,
+    "format-check": format_check,
+}
+
+
+def main(names):
+    if unknown := [name for name in names if name not in STAGES]:
+        sys.exit("no such stage: %s; there are: %s" % (" ".join(unknown), " ".join(STAGES)))
+    os.makedirs(LOGS, exist_ok=True)
+    os.environ["PYTHONPYCACHEPREFIX"] = os.path.join(ROOT, "build", "pycache")
+    os.environ.pop("MAKEFLAGS", None)
+    stages = [Stage(name) for name in names or STAGES]
+    for number, stage in enumerate(stages, 1):
+        print("[%d/%d] %-13s" % (number, len(stages), stage.name), end="", flush=True)
+        open(stage.log, "w", encoding="utf-8").close()
+        start = time.monotonic()
+        STAGES[stage.name](stage)
+        stage.seconds = time.monotonic() - start
+        if not (stage.passed or stage.failed or stage.excused):
+            stage.fail("no test was run")
+        print("%d passed, %d failed, %d skipped in %.0f s"
+              % (stage.passed, len(stage.failed), len(stage.skipped), stage.seconds))
+        for text in stage.shown:
+            print(text, flush=True)
+
+    print("\n%-14s%8s%8s%8s" % ("stage", "passed", "failed", "skipped"))
+    for stage in stages:
+        print("%-14s%8d%8d%8d"
+              % (stage.name, stage.passed, len(stage.failed), len(stage.skipped)))
+    for word in ("skipped", "failed"):
+        for stage in stages:
+            for name in getattr(stage, word):
+                print("%s in %s: %s" % (word, stage.name, name))
+    failed = sum(len(stage.failed) for stage in stages)
+    print("\n%d passed, %d failed, %d skipped"
+          % (sum(stage.passed for stage in stages), failed,
+             sum(len(stage.skipped) for stage in stages)))
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,58 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Install into the build folder, then build and run programs against what was installed.
+
+In C and in C++, against the static and the shared library by find_package, and by pkg-config.
+"""
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+
+
+def run(*command, **environment):
+    print("+", " ".join(command), flush=True)
+    subprocess.run(command, check=True, env=dict(os.environ, **environment))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    for name in ("source-dir", "build-dir", "cmake", "cc", "cxx"):
+        parser.add_argument("--" + name, required=True)
+    args = parser.parse_args()
+    consumer = os.path.join(args.source_dir, "tests", "install", "consumer")
+    work = os.path.join(args.build_dir, "tests", "install")
+    prefix = os.path.join(work, "prefix")
+    build = os.path.join(work, "build")
+    shutil.rmtree(work, ignore_errors=True)
+
+    run(args.cmake, "--install", args.build_dir, "--prefix", prefix)
+
+    run(args.cmake, "-S", consumer, "-B", build, "-G", "Ninja",
+        "-DCMAKE_PREFIX_PATH=" + prefix, "-DCMAKE_BUILD_TYPE=Release",
+        "-DCMAKE_C_COMPILER=" + args.cc, "-DCMAKE_CXX_COMPILER=" + args.cxx)
+    run(args.cmake, "--build", build)
+    for program in ("c_static", "c_shared", "cxx_static", "cxx_shared"):
+        run(os.path.join(build, program))
+
+    if not shutil.which("pkg-config"):
+        print("pkg-config is not here")
+        return 1
+    found = [os.path.join(folder, "pkgconfig") for folder, _, files in os.walk(prefix)
+             if "libholdfast.so" in files]
+    flags = subprocess.run(["pkg-config", "--cflags", "--libs", "holdfast"], check=True, text=True,
+                           stdout=subprocess.PIPE,
+                           env=dict(os.environ, PKG_CONFIG_PATH=found[0])).stdout.split()
+    for compiler, source in ((args.cc, "main.c"), (args.cxx, "main.cpp")):
+        program = os.path.join(build, "pkg_config_" + os.path.splitext(source)[1][1:])
+        run(*compiler.split(), os.path.join(consumer, source), "-o", program, *flags)
+        run(program, LD_LIBRARY_PATH=os.path.dirname(found[0]))
+    return 0
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except subprocess.CalledProcessError as error:
+        sys.exit(str(error))
