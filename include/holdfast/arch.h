@@ -6,10 +6,11 @@
  *
  * Every folder arch/<cpu>/ has the same files, and each file offers the same functions in the same
  * order. arch/generic/ works everywhere (-DHF_ARCH_GENERIC forces it). A port or a model checker
- * names its own pair of files in one header with -DHF_ARCH_HEADER='"my_arch.h"'.
+ * names its own files in one header with -DHF_ARCH_HEADER='"my_arch.h"'.
  *
- *   spin.h      the spin hint, prefetch for store, waiting for a word to change
- *   refcount.h  add and subtract that test the flags of the operation itself
+ *   spin.h       the spin hint, prefetch for store, waiting for a word to change
+ *   refcount.h   add and subtract that test the flags of the operation itself
+ *   timestamp.h  a counter of time, for measuring
  *
  * These functions take plain pointers and touch shared memory only on behalf of atomic.h and
  * refcount/asm.h; nothing else calls them.
@@ -20,15 +21,19 @@
 #elif defined(HF_ARCH_GENERIC)
 #include "arch/generic/spin.h"
 #include "arch/generic/refcount.h"
+#include "arch/generic/timestamp.h"
 #elif defined(__x86_64__)
 #include "arch/x86_64/spin.h"
 #include "arch/x86_64/refcount.h"
+#include "arch/x86_64/timestamp.h"
 #elif defined(__aarch64__)
 #include "arch/aarch64/spin.h"
 #include "arch/aarch64/refcount.h"
+#include "arch/aarch64/timestamp.h"
 #else
 #include "arch/generic/spin.h"
 #include "arch/generic/refcount.h"
+#include "arch/generic/timestamp.h"
 #endif
 
 #endif

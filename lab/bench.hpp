@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef HF_LAB_BENCH_HPP
+#define HF_LAB_BENCH_HPP
+/*
+ * bench - how the lab measures: windows of time, interleaved, with counts that are checked.
+ *
+ * A table is a list of cells. A cell measures one variant in one case with a number of threads, and
+ * yields one row or more. In every round each cell runs once, in an order that is shuffled anew, so
+ * that what the machine does meanwhile hits all alike. A row is the median over the rounds.
+ *
+ * A run is a window of time: the threads start together, loop until they see the stop flag, and say
+ * how many operations they did. ns_per_op is the wall time of the run over the operations of all
+ * threads. Each run checks its count against what the counter itself says; one that fails makes
+ * its row a failed one, which is printed and not dropped. With no more threads than processors, a
+ * run in which something else took a processor away is repeated, up to REPEATS times, and that is
+ * said; the choice looks at context switches, never at the result.
+ */
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace lab
+{
+
+/* One thread's loop: runs until *stop is not 0; returns its number of operations. */
+typedef uint64_t (*loop_t)(void *state, int thread, const int *stop);
+
+constexpr int REPEATS = 3;
+
+struct Window {
+	std::vector<uint64_t> ops; /* of each thread */
+	double wall_ns;            /* from the first thread's start to the last one's end */
+	bool disturbed;            /* a thread was taken off its processor more than once */
+
+	uint64_t total() const;
+	double fairness() const; /* least over most */
+};
+
+/* Runs `loop` in `threads` threads, thread i on the i-th processor (mod their number). */
+Window run_window(int threads, int window_ms, loop_t loop, const std::vector<void *> &states);
+
+/* What one run says of one row. */
+struct Sample {
+	double ns_per_op;
+	double fairness;
+	bool checked; /* the count was right */
+	bool disturbed; /* as the window's */
+	std::map<std::string, double> more;
+};
+
+struct Row {
+	std::string table, variant, kind, case_name;
+	int threads = 1;
+	std::string baseline;
+	std::map<std::string, std::string> labels; /* is, wait, base_variant */
+	std::vector<Sample> samples;
+	int repeated = 0; /* runs that were disturbed and measured again */
+
+	double median_of(const std::function<double(const Sample &)> &value) const;
+	double ns_per_op() const;
+	double spread() const; /* interquartile range over median */
+	double fairness() const;
+	bool checked() const;
+};
+
+struct Settings {
+	int window_ms = 0; /* 0 = the table's own */
+	int rounds = 0;
+	unsigned int seed = 1;
+	std::vector<int> threads; /* empty = the table's own */
+	std::string only;         /* shell pattern on variants; empty = all */
+};
+
+struct Cell {
+	std::vector<Row> rows;
+	/* One run, and a sample for each row. The argument is the length of the window in ms. */
+	std::function<std::vector<Sample>(int)> run;
+	int window_ms = 20;
+	int rounds = 15;
+};
+
+struct Table {
+	const char *name;
+	const char *what;
+	const char *baseline;
+	std::vector<Cell> (*cells)(const Settings &);
+};
+
+const std::vector<Table> &tables();
+
+/* Each table's own file. */
+std::vector<Cell> refcount_cells(const Settings &settings);
+std::vector<Cell> spinlock_cells(const Settings &settings);
+std::vector<Cell> lockref_cells(const Settings &settings);
+std::vector<Cell> handoff_cells(const Settings &settings);
+
+/* Measures all cells and returns their rows. Shows progress if standard error is a terminal. */
+std::vector<Row> measure(const Table &table, const Settings &settings);
+
+/* The processors that this process may use. */
+int cpus();
+
+/* Nanoseconds since some moment. */
+double now_ns();
+
+/* hf_arch_timestamp() ticks to nanoseconds; 0 if there is no such counter. */
+double ns_per_tick();
+
+/* The numbers of threads to measure with: the user's, or 1..cpus(). */
+std::vector<int> thread_counts(const Settings &settings);
+
+struct Missing {
+	std::string peer, package;
+};
+std::vector<Missing> missing_peers();
+
+std::string to_json(const std::vector<Row> &rows, const Settings &settings);
+void print_plain(const std::vector<Row> &rows);
+
+} // namespace lab
+
+#endif

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The table `handoff`: what the body of a wait loop does to a lock that is first come, first served.
+ *
+ * Two locks (ticket, mcs), contended by all processors, with nothing changed but what a waiter does
+ * between two looks. Beside the time of an operation:
+ *
+ *   handoff_share   operations that got the lock from another thread
+ *   waiter_share    releases that found somebody queued already
+ *
+ * docs/design/0005-waiting.md says what they tell.
+ */
+#include "bench.hpp"
+
+#include "handoff.h"
+
+extern "C" {
+#define HANDOFF(name) extern const struct lab_handoff_loops lab_handoff_##name;
+#include "handoff_list.h"
+#undef HANDOFF
+}
+
+namespace lab
+{
+namespace
+{
+
+const lab_handoff_loops *const all_loops[] = {
+#define HANDOFF(name) &lab_handoff_##name,
+#include "handoff_list.h"
+#undef HANDOFF
+};
+
+std::vector<Sample> run(loop_t loop, int threads, int window_ms)
+{
+	std::vector<lab_handoff_found> found(static_cast<size_t>(threads));
+	lab_handoff state = {}; /* all-zero locks are free */
+
+	state.found = found.data();
+	Window window = run_window(threads, window_ms, loop, { &state });
+	double total = static_cast<double>(window.total());
+	Sample sample = { window.wall_ns / total, window.fairness(),
+			  state.counter == window.total(), window.disturbed, {} };
+	uint64_t handoffs = 0, waiters = 0;
+
+	for (const lab_handoff_found &f : found) {
+		handoffs += f.handoffs;
+		waiters += f.waiters;
+	}
+	sample.more["handoff_share"] = static_cast<double>(handoffs) / total;
+	sample.more["waiter_share"] = static_cast<double>(waiters) / total;
+	return { sample };
+}
+
+} // namespace
+
+std::vector<Cell> handoff_cells(const Settings &settings)
+{
+	std::vector<Cell> cells;
+
+	for (int threads : thread_counts(settings)) {
+		if (threads == 1)
+			continue;
+		for (const lab_handoff_loops *loops : all_loops) {
+			for (bool mcs : { false, true }) {
+				loop_t loop = mcs ? loops->mcs : loops->ticket;
+				std::string name = mcs ? "mcs" : "ticket";
+				Cell cell;
+				Row row;
+
+				row.table = "handoff";
+				row.variant = name + " wait=" + loops->wait;
+				row.kind = "sweep";
+				row.case_name = "contended";
+				row.threads = threads;
+				row.labels["base_variant"] = name;
+				row.labels["wait"] = loops->wait;
+				cell.rows = { row };
+				cell.run = [loop, threads](int ms) { return run(loop, threads, ms); };
+				cells.push_back(cell);
+			}
+		}
+	}
+	return cells;
+}
+
+} // namespace lab

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef HF_LAB_HANDOFF_H
+#define HF_LAB_HANDOFF_H
+/* handoff - what the table `handoff` knows of a wait loop's body: its name and two loops. */
+#include <stdint.h>
+
+/* What a thread finds, in a line of its own. */
+struct lab_handoff_found {
+	uint64_t handoffs; /* the lock came from another thread */
+	uint64_t waiters;  /* somebody was queued when the lock was released */
+} __attribute__((aligned(128)));
+
+struct lab_handoff {
+	char lock[16] __attribute__((aligned(128)));
+	uint64_t counter;
+	struct lab_handoff_found *found; /* one a thread */
+};
+
+struct lab_handoff_loops {
+	const char *wait;
+	uint64_t (*ticket)(void *state, int thread, const int *stop);
+	uint64_t (*mcs)(void *state, int thread, const int *stop);
+};
+
+#endif

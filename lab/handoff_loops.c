@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * handoff_loops - ticket and mcs, contended, with a wait loop whose body is given by the build.
+ *
+ * Compiled once for each body (lab/CMakeLists.txt), with handoff_arch.h in place of the processor's
+ * own hint. Beside the operations each thread counts what it finds when it releases the lock.
+ */
+#include "handoff.h"
+
+#include "holdfast/spinlock.h"
+
+/* Is somebody queued behind the holder? Asked by the holder. */
+static int ticket_has_waiter(hf_spinlock_ticket_t *lock)
+{
+	return hf_atomic32_load_relaxed(&lock->next) !=
+	       hf_atomic32_load_relaxed(&lock->serving) + 1;
+}
+
+static int mcs_has_waiter(hf_spinlock_mcs_t *lock)
+{
+	uint32_t owner = hf_atomic32_load_relaxed(&lock->owner);
+
+	return hf_atomic32_load_relaxed(hf__spinlock_mcs_next(lock, owner)) != 0;
+}
+
+#define LOOP(name)                                                                                 \
+	static uint64_t name##_loop(void *argument, int thread, const int *stop)                   \
+	{                                                                                          \
+		struct lab_handoff *s = (struct lab_handoff *)argument;                            \
+		hf_spinlock_##name##_t *lock = (hf_spinlock_##name##_t *)(void *)s->lock;          \
+		struct lab_handoff_found *found = &s->found[thread];                               \
+		uint64_t mine = 0, ops = 0;                                                        \
+                                                                                                   \
+		while (!__atomic_load_n(stop, __ATOMIC_RELAXED)) {                                 \
+			hf__spinlock_##name##_lock(lock, HF_WAIT_HINT);                            \
+			found->handoffs += s->counter != mine;                                     \
+			mine = ++s->counter;                                                       \
+			found->waiters += (uint64_t)name##_has_waiter(lock);                       \
+			hf__spinlock_##name##_unlock(lock);                                        \
+			ops++;                                                                     \
+		}                                                                                  \
+		return ops;                                                                        \
+	}
+
+LOOP(ticket)
+LOOP(mcs)
+
+const struct lab_handoff_loops HANDOFF_NAME = { HANDOFF_TEXT, ticket_loop, mcs_loop };

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The table `refcount`: a reference taken and dropped, on a count that never reaches 0.
+ *
+ * Each thread does pairs in batches, and leaves one reference behind for each batch. So the count at
+ * the end tells how many batches were done, and that is what a run is checked against.
+ */
+#include "bench.hpp"
+
+#include <climits>
+#include <memory>
+
+#include "holdfast/refcount.h"
+
+#if HF_LAB_HAVE_GLIB
+#include <glib.h>
+#endif
+
+namespace lab
+{
+namespace
+{
+
+constexpr uint64_t BATCH = 256; /* pairs for each reference that is left behind */
+
+struct alignas(128) Count {
+	hf_refcount_t count;
+#if HF_LAB_HAVE_GLIB
+	gatomicrefcount glib;
+#endif
+	std::shared_ptr<int> shared;
+	std::weak_ptr<int> weak;
+	/* References left behind that are objects: room for them is made before the run. */
+	std::vector<std::vector<std::shared_ptr<int>>> kept;
+	bool failed = false; /* a pair ended with the count at 0, or found it dead */
+};
+
+/* A family of loops: Ours::get(c), Ours::put(c) for every implementation. */
+template <class Ops> uint64_t pairs(void *state, int thread, const int *stop)
+{
+	Count *c = static_cast<Count *>(state);
+	uint64_t batches = 0;
+	bool failed = false;
+
+	while (!__atomic_load_n(stop, __ATOMIC_RELAXED)) {
+		for (uint64_t i = 0; i < BATCH; i++)
+			failed |= Ops::pair(c);
+		Ops::keep(c, thread);
+		batches++;
+	}
+	if (failed)
+		__atomic_store_n(&c->failed, true, __ATOMIC_RELAXED);
+	return batches * BATCH;
+}
+
+#define OURS(name)                                                                                 \
+	struct name##_inc {                                                                        \
+		static bool pair(Count *c)                                                         \
+		{                                                                                  \
+			hf_refcount_##name##_inc(&c->count);                                       \
+			return hf_refcount_##name##_dec_and_test(&c->count);                       \
+		}                                                                                  \
+		static void keep(Count *c, int) { hf_refcount_##name##_inc(&c->count); }           \
+	};                                                                                         \
+	struct name##_inc_not_zero {                                                               \
+		static bool pair(Count *c)                                                         \
+		{                                                                                  \
+			return !hf_refcount_##name##_inc_not_zero(&c->count) ||                    \
+			       hf_refcount_##name##_dec_and_test(&c->count);                       \
+		}                                                                                  \
+		static void keep(Count *c, int) { hf_refcount_##name##_inc(&c->count); }           \
+	}
+
+OURS(unchecked);
+OURS(cmpxchg);
+OURS(saturating);
+OURS(asm);
+
+struct default_inc {
+	static bool pair(Count *c)
+	{
+		hf_refcount_inc(&c->count);
+		return hf_refcount_dec_and_test(&c->count);
+	}
+	static void keep(Count *c, int) { hf_refcount_inc(&c->count); }
+};
+
+struct default_inc_not_zero {
+	static bool pair(Count *c)
+	{
+		return !hf_refcount_inc_not_zero(&c->count) ||
+		       hf_refcount_dec_and_test(&c->count);
+	}
+	static void keep(Count *c, int) { hf_refcount_inc(&c->count); }
+};
+
+#if HF_LAB_HAVE_GLIB
+struct glib_inc {
+	static bool pair(Count *c)
+	{
+		g_atomic_ref_count_inc(&c->glib);
+		return g_atomic_ref_count_dec(&c->glib);
+	}
+	static void keep(Count *c, int) { g_atomic_ref_count_inc(&c->glib); }
+};
+#endif
+
+struct shared_ptr_copy {
+	static bool pair(Count *c)
+	{
+		std::shared_ptr<int> copy = c->shared;
+
+		return !copy;
+	}
+	static void keep(Count *c, int thread)
+	{
+		c->kept[static_cast<size_t>(thread)].push_back(c->shared);
+	}
+};
+
+struct weak_ptr_lock {
+	static bool pair(Count *c)
+	{
+		std::shared_ptr<int> copy = c->weak.lock();
+
+		return !copy;
+	}
+	static void keep(Count *c, int thread) { shared_ptr_copy::keep(c, thread); }
+};
+
+enum class What { OURS, GLIB, SHARED };
+
+struct Variant {
+	const char *name, *kind, *is;
+	What what;
+	loop_t inc, inc_not_zero; /* NULL = the peer has no such thing */
+};
+
+std::vector<Sample> run(const Variant &variant, loop_t loop, int threads, int window_ms)
+{
+	std::unique_ptr<Count> c(new Count);
+
+	hf_refcount_set(&c->count, 1);
+#if HF_LAB_HAVE_GLIB
+	g_atomic_ref_count_init(&c->glib);
+#endif
+	if (variant.what == What::SHARED) {
+		c->shared = std::make_shared<int>(0);
+		c->weak = c->shared;
+		c->kept.resize(static_cast<size_t>(threads));
+		/* A batch takes 500 ns at the least: no allocation comes in between. */
+		for (auto &list : c->kept)
+			list.reserve(static_cast<size_t>(window_ms) * 4000);
+	}
+	Window window = run_window(threads, window_ms, loop, { c.get() });
+	uint64_t left = 0;
+
+	if (variant.what == What::OURS)
+		left = static_cast<uint64_t>(hf_refcount_read(&c->count)) - 1;
+	else if (variant.what == What::SHARED)
+		left = static_cast<uint64_t>(c->shared.use_count()) - 1;
+#if HF_LAB_HAVE_GLIB
+	else
+		left = static_cast<uint64_t>(g_atomic_int_get(&c->glib)) - 1;
+#endif
+	bool checked = !c->failed && left * BATCH == window.total();
+	double total = static_cast<double>(window.total());
+
+	return { { window.wall_ns / total, window.fairness(), checked, window.disturbed, {} } };
+}
+
+#define STRING2(x) #x
+#define STRING(x) STRING2(x)
+#define VARIANT(name)                                                                              \
+	{                                                                                          \
+		#name, "ours", nullptr, What::OURS, pairs<name##_inc>, pairs<name##_inc_not_zero>  \
+	}
+
+const Variant variants[] = {
+	VARIANT(unchecked),
+	VARIANT(cmpxchg),
+	VARIANT(saturating),
+	VARIANT(asm),
+	{ "default", "default", STRING(HF_REFCOUNT_DEFAULT), What::OURS, pairs<default_inc>,
+	  pairs<default_inc_not_zero> },
+#if HF_LAB_HAVE_GLIB
+	{ "peer:glib_atomic_ref_count", "peer", nullptr, What::GLIB, pairs<glib_inc>, nullptr },
+#endif
+	{ "peer:shared_ptr", "peer", nullptr, What::SHARED, pairs<shared_ptr_copy>,
+	  pairs<weak_ptr_lock> },
+};
+
+} // namespace
+
+std::vector<Cell> refcount_cells(const Settings &settings)
+{
+	std::vector<Cell> cells;
+
+	for (int threads : thread_counts(settings)) {
+		for (const Variant &variant : variants) {
+			for (bool not_zero : { false, true }) {
+				loop_t loop = not_zero ? variant.inc_not_zero : variant.inc;
+				Cell cell;
+				Row row;
+
+				if (!loop)
+					continue;
+				row.table = "refcount";
+				row.variant = variant.name;
+				row.kind = variant.kind;
+				row.case_name = not_zero ? "inc_not_zero+put" : "inc+dec_and_test";
+				row.threads = threads;
+				if (variant.is)
+					row.labels["is"] = variant.is;
+				cell.rows = { row };
+				cell.rounds = 31;
+				cell.run = [&variant, loop, threads](int ms) {
+					return run(variant, loop, threads, ms);
+				};
+				cells.push_back(cell);
+			}
+		}
+	}
+	return cells;
+}
+
+} // namespace lab
