@@ -2,7 +2,7 @@
 # The front door. CMake does the building: see CMakeLists.txt and CMakePresets.json.
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help build lab test cross format format-check clean install venv
+.PHONY: help build lab readme test cross format format-check clean install venv
 
 PREFIX ?= /usr/local
 
@@ -28,6 +28,9 @@ lab: ## measure everything on this machine and write the report
 	build/release/lab/hf-lab all --json build/lab/results.json
 	build/venv/bin/python -B lab/report/report.py build/lab/results.json --html build/lab/report.html
 	@echo "The report is build/lab/report.html"
+
+readme: ## put the last results of `make lab` into README.md
+	$(PYTHON3) lab/report/readme.py build/lab/results.json README.md
 
 test: ## every test: native, sanitizers, AArch64, report, format
 	@scripts/bootstrap.sh test

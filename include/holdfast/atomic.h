@@ -16,7 +16,7 @@
  *   exchanged in part, which is one access to these bytes and none to the others.
  *
  *      63              32 31      16 15       8 7       0
- *     |       high       |  high16  |          |  low8   |
+ *     |       high       |  high16  |   mid8   |  low8   |
  *     |       high       |              low32             |
  *
  * Ordering
@@ -53,9 +53,11 @@ typedef struct hf_atomic64 {
 
 /* Where the parts of a word lie, in units of the part. */
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+#define HF__SECOND_BYTE 1
 #define HF__LOW_PART(word_bytes, part_bytes) 0
 #define HF__HIGH_PART(word_bytes, part_bytes) ((word_bytes) / (part_bytes)-1)
 #else
+#define HF__SECOND_BYTE 2
 #define HF__LOW_PART(word_bytes, part_bytes) ((word_bytes) / (part_bytes)-1)
 #define HF__HIGH_PART(word_bytes, part_bytes) 0
 #endif
@@ -90,6 +92,24 @@ HF_INLINE void hf_atomic32_store_release(hf_atomic32_t *p, uint32_t value)
 HF_INLINE void hf_atomic32_store_low8_release(hf_atomic32_t *p, uint8_t value)
 {
 	__atomic_store_n((hf__u8 *)&p->value + HF__LOW_PART(4, 1), value, __ATOMIC_RELEASE);
+}
+
+/* Stores bits 15..8; the others are not touched. Ordering: none. */
+HF_INLINE void hf_atomic32_store_mid8_relaxed(hf_atomic32_t *p, unsigned int value)
+{
+	__atomic_store_n((hf__u8 *)&p->value + HF__SECOND_BYTE, (uint8_t)value, __ATOMIC_RELAXED);
+}
+
+/* Returns bits 7..0. Ordering: none. */
+HF_INLINE uint8_t hf_atomic32_load_low8_relaxed(const hf_atomic32_t *p)
+{
+	return __atomic_load_n((const hf__u8 *)&p->value + HF__LOW_PART(4, 1), __ATOMIC_RELAXED);
+}
+
+/* Returns bits 15..8. Ordering: none. */
+HF_INLINE uint8_t hf_atomic32_load_mid8_relaxed(const hf_atomic32_t *p)
+{
+	return __atomic_load_n((const hf__u8 *)&p->value + HF__SECOND_BYTE, __ATOMIC_RELAXED);
 }
 
 /* Returns bits 31..16. Ordering: none. */
@@ -226,6 +246,13 @@ HF_INLINE bool hf_atomic64_try_cmpxchg_release(hf_atomic64_t *p, uint64_t *old, 
 HF_INLINE hf_atomic32_t *hf_atomic64_low32(hf_atomic64_t *p)
 {
 	return (hf_atomic32_t *)((hf__u32 *)(void *)&p->value + HF__LOW_PART(8, 4));
+}
+
+/* Returns the high half. Ordering: none. */
+HF_INLINE uint32_t hf_atomic64_load_high32_relaxed(const hf_atomic64_t *p)
+{
+	return __atomic_load_n((const hf__u32 *)(const void *)&p->value + HF__HIGH_PART(8, 4),
+			       __ATOMIC_RELAXED);
 }
 
 /* Stores the high half; the low half is not touched. Ordering: none. */

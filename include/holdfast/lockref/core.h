@@ -82,7 +82,7 @@ HF_INLINE hf_spinlock_queued_t *hf__lockref_spinlock(hf_lockref_t *l)
 /* The lock is held: nobody else changes the count (I2). */
 HF_INLINE int32_t hf__lockref_count_locked(const hf_lockref_t *l)
 {
-	return hf__lockref_count(hf_atomic64_load_relaxed(&l->word));
+	return (int32_t)hf_atomic64_load_high32_relaxed(&l->word);
 }
 
 HF_INLINE void hf__lockref_set_count_locked(hf_lockref_t *l, int32_t count)
@@ -130,7 +130,7 @@ HF_INLINE bool hf__lockref_get(hf_lockref_t *l, int32_t least, uint32_t limit,
 	uint32_t retries = 0;
 	bool fallback = limit == 0;
 	bool done;
-	uint64_t word = hf_atomic64_load_relaxed(&l->word);
+	uint64_t word = limit ? hf_atomic64_load_relaxed(&l->word) : 0;
 
 	while (limit != 0) {
 		if (!hf__lockref_unlocked(word)) {
@@ -173,7 +173,7 @@ HF_INLINE int32_t hf__lockref_put(hf_lockref_t *l, int32_t keep, bool keep_lock,
 {
 	hf_wait_t wait = HF_WAIT_INIT;
 	uint32_t retries = 0;
-	uint64_t word = hf_atomic64_load_relaxed(&l->word);
+	uint64_t word = limit ? hf_atomic64_load_relaxed(&l->word) : 0;
 	int32_t count;
 
 	while (limit != 0 && hf__lockref_unlocked(word)) {

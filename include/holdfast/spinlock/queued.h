@@ -16,7 +16,7 @@
  *     |      tail      | P |     passes      |     locked      |
  *
  *     locked   1 while the lock is held. The holder releases by storing 0 to this byte.
- *     passes   how often the pending waiter has been passed over; 255 = closed, no more of it
+ *     passes   how often the next in line has been passed over; 255 = closed, no more of it
  *     P        pending: the next in line waits at this word, without a node
  *     tail     index of the last node in the queue behind it; 0 = no queue
  *
@@ -30,23 +30,30 @@
  *                                                t = 0 if it was the last; else it makes
  *                                                the one behind it the head
  *     pending   (t,1,n,0) -> (t,0,0,1)           the next in line takes the lock            T6
- *               (t,1,n,l) -> (t,1,255,l)         close: waited long enough                  T7
+ *               (t,1,n,1) -> (t,1,255,1)         close: waited long enough                  T7
  *     unlock    (t,p,n,1) -> (t,p,n,0)                                                      T8
  *
- *   Why pass at all: handing the lock to another core costs 80 to 300 ns in cache lines that move;
- *   taking it again where it is costs 5. Letting the one who has the line take the lock a bounded
- *   number of times before it moves makes a contended lock several times faster, and nobody waits
- *   for more than the bound. HF_SPINLOCK_QUEUED_PASSES = 0 makes it strictly first come, first
- *   served. docs/design/0004-queued-spinlock.md has the measurements.
+ *   Where HF_ARCH_HAS_CMPXCHG8, T1 and T2 look at the upper half first and then swap the locked
+ *   byte alone, and T2's holder adds its pass by a store to that byte: a processor that has just
+ *   stored a byte (T8) would have to wait for that store before it could swap the whole word.
+ *
+ *   Why pass at all: handing the lock to another core costs the time in which cache lines move;
+ *   taking it again where it is costs a tenth of that. Letting the one who has the line take the
+ *   lock a bounded number of times makes a contended lock several times faster, and nobody waits
+ *   for more than the bound. The next in line takes a lock that it finds free, unless it has been
+ *   passed over since it last looked: then the passes go on, until they are used up or its patience
+ *   is. HF_SPINLOCK_QUEUED_PASSES = 0 makes it strictly first come, first served.
+ *   docs/design/0004-queued-spinlock.md has the measurements.
  *
  * Invariants
- *   I1  only the holder stores to the locked byte of a held lock, and only 0 (T8). Everything else
- *       is a compare-and-swap, so no transition of somebody else is ever overwritten.
+ *   I1  only the holder stores to the locked byte of a held lock, and only 0 (T8); only the holder
+ *       stores to passes (T2). All else is a compare-and-swap of the whole word, so no transition
+ *       of somebody else is ever overwritten, but for T7, which is then done again.
  *   I2  locked goes from 0 to 1 only by compare-and-swap (T1, T2, T6): one winner.
  *   I3  pending is set by one waiter at a time (T3, T5) and cleared only by that one (T6).
- *   I4  who waits is passed over at most HF_SPINLOCK_QUEUED_PASSES times while it is pending, and
- *       once more by each thread that had looked at the word before it became so (T1 looks and
- *       swaps in two steps where HF_ARCH_HAS_CMPXCHG8). T6 sets the count back to 0.
+ *   I4  who is pending is passed over at most HF_SPINLOCK_QUEUED_PASSES times, and once more by
+ *       each thread that had looked at the word before that and swaps it now. T6 sets the count
+ *       back to 0.
  *   I5  a node is used from T4 until its owner is no longer the head (T5): never while it holds
  *       the lock, so a thread needs one node a lock operation that is under way, however many
  *       locks it holds.
@@ -55,8 +62,8 @@
  *
  * Ordering
  *   lock acquire: T1, T2 and T6 read the 0 that T8 stored with release, or a word that was made
- *   from it by compare-and-swaps only, which continue its release sequence. T3, T4, T5 and T7
- *   publish nothing by themselves; T4 and T5 hand nodes over and are release and acquire for that.
+ *   from it by compare-and-swaps only, which continue its release sequence. T3, T5 and T7 publish
+ *   nothing; T4 hands a node over, and is release and acquire for that.
  *
  * Source
  *   The word's layout follows the field's queued spinlocks (locked byte, pending bit, queue tail);
@@ -66,13 +73,13 @@
 #include "../wait.h"
 #include "node.h"
 
-/* How often the pending waiter may be passed over: 0 (never) to 254. */
+/* How often the next in line may be passed over: 0 (never) to 254. */
 #ifndef HF_SPINLOCK_QUEUED_PASSES
-#define HF_SPINLOCK_QUEUED_PASSES 64
+#define HF_SPINLOCK_QUEUED_PASSES 128
 #endif
 HF_STATIC_ASSERT((HF_SPINLOCK_QUEUED_PASSES) < 255, "255 means closed");
 
-/* For how many spin hints the pending waiter lets itself be passed over, whatever the count. */
+/* For how many spin hints the next in line lets itself be passed over, whatever the count. */
 #ifndef HF_SPINLOCK_QUEUED_PATIENCE
 #define HF_SPINLOCK_QUEUED_PATIENCE 512
 #endif
@@ -89,6 +96,7 @@ typedef struct hf_spinlock_queued {
 #define HF__QUEUED_PASSES_MASK 0xff00u
 #define HF__QUEUED_PENDING 0x10000u
 #define HF__QUEUED_TAIL_SHIFT 17
+#define HF__QUEUED_TAIL_MASK 0xfffe0000u
 #define HF__QUEUED_WAITERS_MASK 0xffff0000u
 
 HF_INLINE void hf__spinlock_queued_init(hf_spinlock_queued_t *lock)
@@ -96,10 +104,19 @@ HF_INLINE void hf__spinlock_queued_init(hf_spinlock_queued_t *lock)
 	hf_atomic32_store_relaxed(&lock->word, 0);
 }
 
-/*
- * T1. Where a byte's compare-and-swap is cheap it is taken instead of the word's: a processor that
- * has just stored the byte (T8) would have to wait for that store before it could swap the word.
- */
+/* The word, read so that no byte's store has to leave the store buffer first. */
+HF_INLINE uint32_t hf__spinlock_queued_read(const hf_spinlock_queued_t *lock)
+{
+#if HF_ARCH_HAS_CMPXCHG8
+	return (uint32_t)hf_atomic32_load_high16_relaxed(&lock->word) << 16 |
+	       (uint32_t)hf_atomic32_load_mid8_relaxed(&lock->word) << 8 |
+	       hf_atomic32_load_low8_relaxed(&lock->word);
+#else
+	return hf_atomic32_load_relaxed(&lock->word);
+#endif
+}
+
+/* T1 */
 HF_INLINE bool hf__spinlock_queued_trylock(hf_spinlock_queued_t *lock)
 {
 #if HF_ARCH_HAS_CMPXCHG8
@@ -126,26 +143,32 @@ HF_INLINE void hf__spinlock_queued_wait_pending(hf_spinlock_queued_t *lock,
 	unsigned int patience = HF_SPINLOCK_QUEUED_PATIENCE;
 	hf_wait_t wait = HF_WAIT_INIT;
 	uint32_t word = hf_atomic32_load_relaxed(&lock->word);
+	uint32_t seen = 0; /* passes at the last look */
 
 	for (;;) {
-		if (!(word & HF__QUEUED_LOCKED_MASK)) {
-			/* T6, I3 */
-			if (hf_atomic32_try_cmpxchg_acquire(
-				    &lock->word, &word,
-				    (word & HF__QUEUED_WAITERS_MASK & ~HF__QUEUED_PENDING) |
-					    HF__QUEUED_LOCKED))
+		uint32_t passes = word & HF__QUEUED_PASSES_MASK;
+		bool closed = hf__spinlock_queued_closed(word);
+		bool patient = patience > wait.hints;
+
+		if (!(word & HF__QUEUED_LOCKED_MASK) && (closed || !patient || passes == seen)) {
+			uint32_t taken = (word & HF__QUEUED_TAIL_MASK) | HF__QUEUED_LOCKED;
+
+			if (hf_atomic32_try_cmpxchg_acquire(&lock->word, &word, taken)) /* T6, I3 */
 				return;
 			continue;
 		}
-		if (hf__spinlock_queued_closed(word)) {
+		seen = passes;
+		if (closed) {
 			/* Nobody comes between: the lock is mine when it is released. */
 			if (policy == HF_WAIT_MONITOR)
 				(void)hf_atomic32_wait_change_acquire(&lock->word, word);
 			else if (policy != HF_WAIT_NONE)
 				hf_wait_once(&wait, HF_WAIT_HINT);
-		} else if (patience > wait.hints) {
+		} else if (patient) {
 			patience -= wait.hints;
 			hf_wait_once(&wait, policy == HF_WAIT_MONITOR ? HF_WAIT_BACKOFF : policy);
+			if (wait.hints > HF_ARCH_PENDING_HINTS)
+				wait.hints = HF_ARCH_PENDING_HINTS;
 		} else {
 			/* T7. A failure is a change of the word: look at it again. */
 			(void)hf_atomic32_try_cmpxchg_relaxed(&lock->word, &word,
@@ -160,15 +183,25 @@ HF_INLINE void hf__spinlock_queued_wait_pending(hf_spinlock_queued_t *lock,
 HF_INLINE bool hf__spinlock_queued_pass(hf_spinlock_queued_t *lock, uint32_t *word)
 {
 	while (!(*word & HF__QUEUED_LOCKED_MASK)) {
-		uint32_t taken = *word | HF__QUEUED_LOCKED;
+		bool waiters = *word & HF__QUEUED_WAITERS_MASK;
 
-		if (*word & HF__QUEUED_WAITERS_MASK) {
-			if (hf__spinlock_queued_closed(*word))
-				return false; /* I4 */
-			taken += HF__QUEUED_PASS;
-		}
-		if (hf_atomic32_try_cmpxchg_acquire(&lock->word, word, taken)) /* I2 */
+		if (waiters && hf__spinlock_queued_closed(*word))
+			return false; /* I4 */
+#if HF_ARCH_HAS_CMPXCHG8
+		if (hf_atomic32_try_cmpxchg_low8_acquire(&lock->word, 0, HF__QUEUED_LOCKED)) { /* I2 */
+			uint8_t passes = hf_atomic32_load_mid8_relaxed(&lock->word);
+
+			if (waiters && passes < HF_SPINLOCK_QUEUED_PASSES)
+				hf_atomic32_store_mid8_relaxed(&lock->word, passes + 1); /* I1 */
 			return true;
+		}
+		*word = hf__spinlock_queued_read(lock);
+#else
+		if (hf_atomic32_try_cmpxchg_acquire(&lock->word, word, /* I2 */
+						    *word + HF__QUEUED_LOCKED +
+							    (waiters ? HF__QUEUED_PASS : 0)))
+			return true;
+#endif
 	}
 	return false;
 }
@@ -177,19 +210,19 @@ HF_INLINE bool hf__spinlock_queued_pass(hf_spinlock_queued_t *lock, uint32_t *wo
 HF_COLD void hf__spinlock_queued_lock_anonymous(hf_spinlock_queued_t *lock)
 {
 	hf_wait_t wait = HF_WAIT_INIT;
-	uint32_t word = hf_atomic32_load_relaxed(&lock->word);
+	uint32_t word = hf__spinlock_queued_read(lock);
 
 	while (!hf__spinlock_queued_pass(lock, &word)) {
 		/* With passes = 0 only an empty queue lets it in. */
 		hf_wait_once(&wait, HF_WAIT_BACKOFF);
-		word = hf_atomic32_load_relaxed(&lock->word);
+		word = hf__spinlock_queued_read(lock);
 	}
 }
 
 HF_INLINE void hf__spinlock_queued_contended(hf_spinlock_queued_t *lock,
 					     enum hf_wait_policy policy)
 {
-	uint32_t word = hf_atomic32_load_relaxed(&lock->word);
+	uint32_t word = hf__spinlock_queued_read(lock);
 	hf_wait_t wait = HF_WAIT_INIT;
 	uint32_t index, before, next;
 	hf_node_t *node;
@@ -217,7 +250,7 @@ HF_INLINE void hf__spinlock_queued_contended(hf_spinlock_queued_t *lock,
 	word = hf_atomic32_load_relaxed(&lock->word);
 	while (!hf_atomic32_try_cmpxchg_acq_rel( /* T4; release: the node's two stores */
 		&lock->word, &word,
-		(word & ((1u << HF__QUEUED_TAIL_SHIFT) - 1)) | index << HF__QUEUED_TAIL_SHIFT))
+		(word & ~HF__QUEUED_TAIL_MASK) | index << HF__QUEUED_TAIL_SHIFT))
 		;
 	before = word >> HF__QUEUED_TAIL_SHIFT;
 	if (before) {
@@ -234,7 +267,7 @@ HF_INLINE void hf__spinlock_queued_contended(hf_spinlock_queued_t *lock,
 	word = hf_atomic32_load_relaxed(&lock->word);
 	for (;;) {
 		bool last = word >> HF__QUEUED_TAIL_SHIFT == index;
-		uint32_t tail = last ? 0 : word & ~((1u << HF__QUEUED_TAIL_SHIFT) - 1);
+		uint32_t tail = last ? 0 : word & HF__QUEUED_TAIL_MASK;
 
 		if (word & HF__QUEUED_PENDING) {
 			if (policy == HF_WAIT_MONITOR)
@@ -246,8 +279,7 @@ HF_INLINE void hf__spinlock_queued_contended(hf_spinlock_queued_t *lock,
 		}
 		if (!hf_atomic32_try_cmpxchg_relaxed(
 			    &lock->word, &word,
-			    tail | HF__QUEUED_PENDING |
-				    (word & ((1u << HF__QUEUED_TAIL_SHIFT) - 1))))
+			    tail | HF__QUEUED_PENDING | (word & ~HF__QUEUED_TAIL_MASK)))
 			continue;
 		if (!last) {
 			while (!(next = hf_atomic32_load_acquire(&node->next))) /* I6 */

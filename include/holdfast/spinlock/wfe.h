@@ -75,7 +75,7 @@ HF_INLINE bool hf_spinlock_wfe_value_unlocked(uint32_t value)
 }
 
 #define HF__SPINLOCK wfe
-#define HF__SPINLOCK_WAIT HF_WAIT_MONITOR
+#define HF__SPINLOCK_WAIT HF_ARCH_WAIT_WFE
 #include "verbs.h"
 
 #endif

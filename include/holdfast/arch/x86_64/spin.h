@@ -18,6 +18,9 @@
 #define HF_ARCH_BACKOFF_MIN 4
 #define HF_ARCH_BACKOFF_MAX 64
 
+/* The most hints between two looks of the next in line for a queued lock. */
+#define HF_ARCH_PENDING_HINTS 16
+
 /* A LOCK-prefixed instruction orders everything (AMD APM vol. 2, 7.4; Intel SDM vol. 3, 8.2). */
 #define HF_ARCH_RMW_IS_FULL_BARRIER 1
 
@@ -25,11 +28,12 @@
 #define HF_ARCH_HAS_CMPXCHG8 1
 
 /* How each lock waits here, chosen by the lab's sweep (docs/design/0005-waiting.md). */
-#define HF_ARCH_WAIT_CAS HF_WAIT_HINT
+#define HF_ARCH_WAIT_CAS HF_WAIT_BACKOFF
+#define HF_ARCH_WAIT_WFE HF_WAIT_BACKOFF
 #define HF_ARCH_WAIT_TICKET HF_WAIT_HINT
 #define HF_ARCH_WAIT_MCS HF_WAIT_HINT
 #define HF_ARCH_WAIT_QUEUED HF_WAIT_BACKOFF
-#define HF_ARCH_WAIT_LOCKREF HF_WAIT_NONE
+#define HF_ARCH_WAIT_LOCKREF HF_WAIT_BACKOFF
 
 /* hf_arch_relax - the spin hint: PAUSE. Leaves the pipeline to the sibling thread for a while. */
 HF_INLINE void hf_arch_relax(void)

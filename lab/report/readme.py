@@ -1,0 +1,77 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Puts the measured table into README.md, between its two markers.
+
+usage: readme.py RESULTS.json README.md
+"""
+import json
+import re
+import sys
+
+BEGIN, END = "<!-- lab: begin -->", "<!-- lab: end -->"
+
+# What the README shows: title, table, case ({n} = all processors), threads, variants.
+PARTS = [
+    ("inc + dec_and_test", "refcount", "inc+dec_and_test",
+     ["unchecked", "cmpxchg", "saturating", "asm", "peer:shared_ptr"]),
+    ("lock + increment + unlock", "spinlock", "{c} total",
+     ["cas", "cas_release", "ticket", "mcs", "queued", "peer:ck_mcs", "peer:tbb_queuing_mutex",
+      "peer:tbb_spin_mutex", "peer:pthread_spin", "peer:pthread_mutex"]),
+    ("lockref get + put", "lockref", "get+put", ["unbounded", "bounded-100", "locked"]),
+]
+
+
+def cell(row):
+    if row is None:
+        return "-"
+    if not row["checked"]:
+        return "failed"
+    text = f"{row['ns_per_op']:.1f}"
+    if row["threads"] > 1:
+        text += f" ({row['fairness']:.2f})"
+    return text
+
+
+def table(results):
+    cpus = results["machine"]["cpus"]
+    rows = {(r["table"], r["variant"], r["case"], r["threads"]): r for r in results["rows"]
+            if r["kind"] != "sweep"}
+    defaults = {(r["table"], r["is"]) for r in results["rows"] if r["kind"] == "default"}
+    lines = [f"| ns for one operation | 1 thread | {cpus} threads on one object (fairness) |",
+             "| --- | ---: | ---: |"]
+    for title, name, case, variants in PARTS:
+        lines.append(f"| **{title}** | | |")
+        for variant in variants:
+            cells = [cell(rows.get((name, variant,
+                                    case.format(c="1" if n == 1 else f"{n}C"), n)))
+                     for n in (1, cpus)]
+            if cells == ["-", "-"]:
+                continue
+            mark = " (default)" if {(name, variant), (name, variant.split("-")[0])} & defaults \
+                else ""
+            lines.append(f"| {variant.replace('peer:', '')}{mark} | " + " | ".join(cells) + " |")
+    machine = results["machine"]
+    lines.append("")
+    lines.append(f"{machine['cpu']}, {cpus} processors, {machine['compiler']}, "
+                 f"{machine['date']}; `make lab`, then `make readme`. Wall time over all threads' "
+                 "operations; fairness is the least over the most that a thread got.")
+    return "\n".join(lines)
+
+
+def main():
+    if len(sys.argv) != 3:
+        sys.exit(__doc__)
+    with open(sys.argv[1], encoding="utf-8") as file:
+        results = json.load(file)
+    with open(sys.argv[2], encoding="utf-8") as file:
+        text = file.read()
+    if BEGIN not in text or END not in text:
+        sys.exit(f"readme.py: {sys.argv[2]} has no {BEGIN} and {END}")
+    text = re.sub(f"{BEGIN}.*{END}", lambda _: f"{BEGIN}\n{table(results)}\n{END}", text,
+                  flags=re.DOTALL)
+    with open(sys.argv[2], "w", encoding="utf-8") as file:
+        file.write(text)
+
+
+if __name__ == "__main__":
+    main()
