@@ -120,14 +120,23 @@ struct alignas(128) Worker {
 	const int *stop;
 	uint64_t ops;
 	double start_ns, end_ns;
-	long preempted; /* times that it was taken off its processor */
+	bool disturbed; /* something else had its processor for a while */
 };
 
-long preemptions()
+/* How often this thread has given up its processor, because it had to wait. */
+long sleeps()
 {
 	rusage usage;
 
-	return getrusage(RUSAGE_THREAD, &usage) == 0 ? usage.ru_nivcsw : 0;
+	return getrusage(RUSAGE_THREAD, &usage) == 0 ? usage.ru_nvcsw : 0;
+}
+
+double thread_ns()
+{
+	timespec t;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return static_cast<double>(t.tv_sec) * 1e9 + static_cast<double>(t.tv_nsec);
 }
 
 void *work(void *argument)
@@ -142,11 +151,15 @@ void *work(void *argument)
 	/* More threads than processors wait here too: yield, or the last would never come. */
 	while (!w->go->load(std::memory_order_acquire))
 		sched_yield();
-	w->preempted = -preemptions();
+	long slept = sleeps();
+	double used = thread_ns();
+
 	w->start_ns = now_ns();
 	w->ops = w->loop(w->state, w->index, w->stop);
 	w->end_ns = now_ns();
-	w->preempted += preemptions();
+	used = thread_ns() - used;
+	/* A lock that sleeps gives its processor up by itself: nothing can be told then. */
+	w->disturbed = sleeps() == slept && used < 0.95 * (w->end_ns - w->start_ns);
 	return nullptr;
 }
 
@@ -167,7 +180,7 @@ Window run_window(int threads, int window_ms, loop_t loop, const std::vector<voi
 
 		w = Worker{ {}, i, the_cpus()[static_cast<size_t>(i) % the_cpus().size()], loop,
 			    states[static_cast<size_t>(i) % states.size()], &ready, &go, &stop, 0,
-			    0, 0, 0 };
+			    0, 0, false };
 		int error = pthread_create(&w.thread, nullptr, work, &w);
 
 		if (error) {
@@ -193,10 +206,54 @@ Window run_window(int threads, int window_ms, loop_t loop, const std::vector<voi
 		result.ops.push_back(w.ops);
 		first = first == 0 ? w.start_ns : std::min(first, w.start_ns);
 		last = std::max(last, w.end_ns);
-		result.disturbed |= threads <= cpus() && w.preempted > 1;
+		result.disturbed |= threads <= cpus() && w.disturbed;
 	}
 	result.wall_ns = last - first;
 	return result;
+}
+
+/* ---- the transfer of a line ------------------------------------------------------------------ */
+
+namespace
+{
+
+struct alignas(128) Flag {
+	std::atomic<uint64_t> value;
+};
+
+/* Thread 0 stores odd numbers, thread 1 answers with the next even one. */
+uint64_t send(void *state, int thread, const int *stop)
+{
+	std::atomic<uint64_t> &flag = static_cast<Flag *>(state)->value;
+	uint64_t mine = thread == 0 ? 1 : 2;
+	uint64_t sent = 0;
+
+	while (!__atomic_load_n(stop, __ATOMIC_RELAXED)) {
+		if (flag.load(std::memory_order_acquire) == mine - 1) {
+			flag.store(mine, std::memory_order_release);
+			mine += 2;
+			sent++;
+		}
+	}
+	return sent;
+}
+
+} // namespace
+
+double transfer_ns()
+{
+	Flag flag;
+
+	flag.value = 0;
+	Window window = run_window(2, 1, send, { &flag });
+
+	return window.wall_ns / static_cast<double>(window.total());
+}
+
+/* Two transfer times that are one and the same, but for noise. */
+static bool same_transfer(double a, double b)
+{
+	return std::max(a, b) < 1.5 * std::min(a, b);
 }
 
 /* ---- rows ---------------------------------------------------------------------------------- */
@@ -277,6 +334,50 @@ private:
 
 } // namespace
 
+static std::vector<Sample> run_cell(const Cell &cell)
+{
+	double before = cell.contended() ? transfer_ns() : 0;
+	std::vector<Sample> samples = cell.run(cell.window_ms);
+	double after = cell.contended() ? transfer_ns() : 0;
+
+	for (Sample &sample : samples) {
+		sample.transfer_ns = after;
+		sample.disturbed |= cell.contended() && !same_transfer(before, after);
+	}
+	return samples;
+}
+
+/* Leaves in each row the runs with the transfer time that most runs had, if there are three. */
+static void keep_usual_transfer(std::vector<Row> *rows)
+{
+	std::vector<double> all;
+
+	for (const Row &row : *rows) {
+		for (const Sample &sample : row.samples) {
+			if (sample.transfer_ns > 0)
+				all.push_back(sample.transfer_ns);
+		}
+	}
+	if (all.empty())
+		return;
+	double usual = quantile(all, 0.5);
+
+	for (Row &row : *rows) {
+		std::vector<Sample> kept;
+
+		for (const Sample &sample : row.samples) {
+			/* One that failed its check stays, whatever its circumstances. */
+			if (sample.transfer_ns == 0 || !sample.checked ||
+			    same_transfer(sample.transfer_ns, usual))
+				kept.push_back(sample);
+		}
+		if (kept.size() < 3)
+			continue;
+		row.set_aside = static_cast<int>(row.samples.size() - kept.size());
+		row.samples = kept;
+	}
+}
+
 std::vector<Row> measure(const Table &table, const Settings &settings)
 {
 	std::vector<Cell> cells = table.cells(settings);
@@ -315,10 +416,10 @@ std::vector<Row> measure(const Table &table, const Settings &settings)
 			if (round >= cell->rounds)
 				continue;
 			progress.show(done++, runs, cell->rows.front());
-			std::vector<Sample> samples = cell->run(cell->window_ms);
+			std::vector<Sample> samples = run_cell(*cell);
 
 			for (int i = 0; i < REPEATS && samples.front().disturbed; i++) {
-				samples = cell->run(cell->window_ms);
+				samples = run_cell(*cell);
 				cell->rows.front().repeated++;
 			}
 			for (size_t i = 0; i < samples.size(); i++)
@@ -333,6 +434,7 @@ std::vector<Row> measure(const Table &table, const Settings &settings)
 			rows.push_back(std::move(row));
 		}
 	}
+	keep_usual_transfer(&rows);
 	return rows;
 }
 
@@ -439,10 +541,11 @@ static std::vector<std::string> limits(const std::vector<Row> &rows)
 	list.push_back("Time only, no hardware performance counters.");
 	if (ns_per_tick() == 0)
 		list.push_back("No cheap timestamp on this processor: no lock and unlock columns.");
-	int repeated = 0;
+	int repeated = 0, set_aside = 0;
 
 	for (const Row &row : rows) {
 		repeated += row.repeated;
+		set_aside += row.set_aside;
 		if (!row.checked()) {
 			list.push_back("Failed its check: " + row.table + ", " + row.variant + ", " +
 				       row.case_name);
@@ -451,6 +554,12 @@ static std::vector<std::string> limits(const std::vector<Row> &rows)
 	if (repeated > 0) {
 		list.push_back("Something else wanted the processors: " + std::to_string(repeated) +
 			       " runs were disturbed and measured again.");
+	}
+	if (set_aside > 0) {
+		list.push_back("The time of a cache line between two processors changed while this was "
+			       "measured (a host that moves virtual processors does that): " +
+			       std::to_string(set_aside) +
+			       " results with an unusual one are not in the medians.");
 	}
 	return list;
 }
@@ -494,6 +603,10 @@ std::string to_json(const std::vector<Row> &rows, const Settings &settings)
 		       ", \"rounds\": " + std::to_string(row.samples.size());
 		for (const auto &label : row.labels)
 			out += ", " + quoted(label.first) + ": " + quoted(label.second);
+		double transfer = row.median_of([](const Sample &s) { return s.transfer_ns; });
+
+		if (transfer > 0)
+			out += ", \"transfer_ns\": " + number(transfer);
 		if (!row.samples.empty()) {
 			for (const auto &more : row.samples.front().more) {
 				const std::string &key = more.first;

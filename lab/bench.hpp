@@ -13,7 +13,13 @@
  * threads. Each run checks its count against what the counter itself says; one that fails makes
  * its row a failed one, which is printed and not dropped. With no more threads than processors, a
  * run in which something else took a processor away is repeated, up to REPEATS times, and that is
- * said; the choice looks at context switches, never at the result.
+ * said; the choice looks at processor time, never at the result.
+ *
+ * What a contended operation costs is above all the time in which a cache line moves from one
+ * processor to another. On a virtual machine that time changes by a factor of five within a second,
+ * when the host moves a virtual processor to another core. So each contended run has the time of
+ * such a transfer measured before and after it; a run in which it changed is repeated, and a row is
+ * made of the runs whose transfer time is near the table's median. The row says what it was.
  */
 #include <cstdint>
 #include <functional>
@@ -29,10 +35,13 @@ typedef uint64_t (*loop_t)(void *state, int thread, const int *stop);
 
 constexpr int REPEATS = 3;
 
+/* The processors that this process may use. */
+int cpus();
+
 struct Window {
 	std::vector<uint64_t> ops; /* of each thread */
 	double wall_ns;            /* from the first thread's start to the last one's end */
-	bool disturbed;            /* a thread was taken off its processor more than once */
+	bool disturbed;            /* a thread had less than 95 % of its processor */
 
 	uint64_t total() const;
 	double fairness() const; /* least over most */
@@ -41,6 +50,9 @@ struct Window {
 /* Runs `loop` in `threads` threads, thread i on the i-th processor (mod their number). */
 Window run_window(int threads, int window_ms, loop_t loop, const std::vector<void *> &states);
 
+/* How long a cache line takes from one processor to another: a flag sent back and forth. */
+double transfer_ns();
+
 /* What one run says of one row. */
 struct Sample {
 	double ns_per_op;
@@ -48,6 +60,7 @@ struct Sample {
 	bool checked; /* the count was right */
 	bool disturbed; /* as the window's */
 	std::map<std::string, double> more;
+	double transfer_ns = 0; /* of a cache line between two processors, during this run; 0 = none */
 };
 
 struct Row {
@@ -57,6 +70,7 @@ struct Row {
 	std::map<std::string, std::string> labels; /* is, wait, base_variant */
 	std::vector<Sample> samples;
 	int repeated = 0; /* runs that were disturbed and measured again */
+	int set_aside = 0; /* runs with another transfer time than most */
 
 	double median_of(const std::function<double(const Sample &)> &value) const;
 	double ns_per_op() const;
@@ -79,6 +93,9 @@ struct Cell {
 	std::function<std::vector<Sample>(int)> run;
 	int window_ms = 20;
 	int rounds = 15;
+
+	/* Do its threads have a processor each, and is there more than one? */
+	bool contended() const { return rows.front().threads > 1 && rows.front().threads <= cpus(); }
 };
 
 struct Table {
@@ -98,9 +115,6 @@ std::vector<Cell> handoff_cells(const Settings &settings);
 
 /* Measures all cells and returns their rows. Shows progress if standard error is a terminal. */
 std::vector<Row> measure(const Table &table, const Settings &settings);
-
-/* The processors that this process may use. */
-int cpus();
 
 /* Nanoseconds since some moment. */
 double now_ns();
