@@ -178,9 +178,18 @@ Window run_window(int threads, int window_ms, loop_t loop, const std::vector<voi
 	for (int i = 0; i < threads; i++) {
 		Worker &w = workers[static_cast<size_t>(i)];
 
-		w = Worker{ {}, i, the_cpus()[static_cast<size_t>(i) % the_cpus().size()], loop,
-			    states[static_cast<size_t>(i) % states.size()], &ready, &go, &stop, 0,
-			    0, 0, false };
+		w = Worker{ {},
+			    i,
+			    the_cpus()[static_cast<size_t>(i) % the_cpus().size()],
+			    loop,
+			    states[static_cast<size_t>(i) % states.size()],
+			    &ready,
+			    &go,
+			    &stop,
+			    0,
+			    0,
+			    0,
+			    false };
 		int error = pthread_create(&w.thread, nullptr, work, &w);
 
 		if (error) {
@@ -300,8 +309,8 @@ double Row::fairness() const
 
 bool Row::checked() const
 {
-	return !samples.empty() &&
-	       std::all_of(samples.begin(), samples.end(), [](const Sample &s) { return s.checked; });
+	return !samples.empty() && std::all_of(samples.begin(), samples.end(),
+					       [](const Sample &s) { return s.checked; });
 }
 
 /* ---- measuring ------------------------------------------------------------------------------ */
@@ -388,7 +397,8 @@ std::vector<Row> measure(const Table &table, const Settings &settings)
 
 	if (!settings.only.empty()) {
 		auto named = [&](const Cell &cell) {
-			return fnmatch(settings.only.c_str(), cell.rows.front().variant.c_str(), 0) == 0;
+			return fnmatch(settings.only.c_str(), cell.rows.front().variant.c_str(),
+				       0) == 0;
 		};
 		auto left_out = [&](const Cell &cell) {
 			return !named(cell) && cell.rows.front().variant != table.baseline;
@@ -537,7 +547,8 @@ static std::vector<std::string> limits(const std::vector<Row> &rows)
 	list.push_back("Only " + std::to_string(cpus()) +
 		       " processors: nothing here shows how a variant behaves with more.");
 	if (cpuinfo.find(" hypervisor ") != std::string::npos)
-		list.push_back("A virtual machine: its neighbours and the host's scheduler disturb it.");
+		list.push_back(
+			"A virtual machine: its neighbours and the host's scheduler disturb it.");
 	list.push_back("Time only, no hardware performance counters.");
 	if (ns_per_tick() == 0)
 		list.push_back("No cheap timestamp on this processor: no lock and unlock columns.");
@@ -547,8 +558,8 @@ static std::vector<std::string> limits(const std::vector<Row> &rows)
 		repeated += row.repeated;
 		set_aside += row.set_aside;
 		if (!row.checked()) {
-			list.push_back("Failed its check: " + row.table + ", " + row.variant + ", " +
-				       row.case_name);
+			list.push_back("Failed its check: " + row.table + ", " + row.variant +
+				       ", " + row.case_name);
 		}
 	}
 	if (repeated > 0) {
@@ -556,10 +567,11 @@ static std::vector<std::string> limits(const std::vector<Row> &rows)
 			       " runs were disturbed and measured again.");
 	}
 	if (set_aside > 0) {
-		list.push_back("The time of a cache line between two processors changed while this was "
-			       "measured (a host that moves virtual processors does that): " +
-			       std::to_string(set_aside) +
-			       " results with an unusual one are not in the medians.");
+		list.push_back(
+			"The time of a cache line between two processors changed while this was "
+			"measured (a host that moves virtual processors does that): " +
+			std::to_string(set_aside) +
+			" results with an unusual one are not in the medians.");
 	}
 	return list;
 }
@@ -583,21 +595,22 @@ std::string to_json(const std::vector<Row> &rows, const Settings &settings)
 	}
 	out += "],\n\"settings\": {\"window_ms\": " + std::to_string(settings.window_ms) +
 	       ", \"rounds\": " + std::to_string(settings.rounds) +
-	       ", \"seed\": " + std::to_string(settings.seed) + ", \"ns_per_tick\": " +
-	       number(ns_per_tick()) + "},\n\"rows\": [\n";
+	       ", \"seed\": " + std::to_string(settings.seed) +
+	       ", \"ns_per_tick\": " + number(ns_per_tick()) + "},\n\"rows\": [\n";
 	comma = "";
 	for (const Row &row : rows) {
 		const Row *base = baseline_of(rows, row);
 
 		out += comma;
 		comma = ",\n";
-		out += "{\"table\": " + quoted(row.table) + ", \"variant\": " + quoted(row.variant) +
-		       ", \"kind\": " + quoted(row.kind) + ", \"case\": " + quoted(row.case_name) +
+		out += "{\"table\": " + quoted(row.table) +
+		       ", \"variant\": " + quoted(row.variant) + ", \"kind\": " + quoted(row.kind) +
+		       ", \"case\": " + quoted(row.case_name) +
 		       ", \"threads\": " + std::to_string(row.threads) +
 		       ", \"ns_per_op\": " + number(row.ns_per_op()) +
 		       ", \"spread\": " + number(row.spread()) +
-		       ", \"baseline\": " + quoted(row.baseline) + ", \"ratio\": " +
-		       number(base ? row.ns_per_op() / base->ns_per_op() : NAN) +
+		       ", \"baseline\": " + quoted(row.baseline) +
+		       ", \"ratio\": " + number(base ? row.ns_per_op() / base->ns_per_op() : NAN) +
 		       ", \"fairness\": " + number(row.fairness()) +
 		       ", \"checked\": " + (row.checked() ? "true" : "false") +
 		       ", \"rounds\": " + std::to_string(row.samples.size());

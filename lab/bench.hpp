@@ -57,10 +57,11 @@ double transfer_ns();
 struct Sample {
 	double ns_per_op;
 	double fairness;
-	bool checked; /* the count was right */
+	bool checked;   /* the count was right */
 	bool disturbed; /* as the window's */
 	std::map<std::string, double> more;
-	double transfer_ns = 0; /* of a cache line between two processors, during this run; 0 = none */
+	double transfer_ns =
+		0; /* of a cache line between two processors, during this run; 0 = none */
 };
 
 struct Row {
@@ -69,7 +70,7 @@ struct Row {
 	std::string baseline;
 	std::map<std::string, std::string> labels; /* is, wait, base_variant */
 	std::vector<Sample> samples;
-	int repeated = 0; /* runs that were disturbed and measured again */
+	int repeated = 0;  /* runs that were disturbed and measured again */
 	int set_aside = 0; /* runs with another transfer time than most */
 
 	double median_of(const std::function<double(const Sample &)> &value) const;
@@ -95,7 +96,10 @@ struct Cell {
 	int rounds = 15;
 
 	/* Do its threads have a processor each, and is there more than one? */
-	bool contended() const { return rows.front().threads > 1 && rows.front().threads <= cpus(); }
+	bool contended() const
+	{
+		return rows.front().threads > 1 && rows.front().threads <= cpus();
+	}
 };
 
 struct Table {

@@ -39,8 +39,11 @@ std::vector<Sample> run(loop_t loop, int threads, int window_ms)
 	state.found = found.data();
 	Window window = run_window(threads, window_ms, loop, { &state });
 	double total = static_cast<double>(window.total());
-	Sample sample = { window.wall_ns / total, window.fairness(),
-			  state.counter == window.total(), window.disturbed, {} };
+	Sample sample = { window.wall_ns / total,
+			  window.fairness(),
+			  state.counter == window.total(),
+			  window.disturbed,
+			  {} };
 	uint64_t handoffs = 0, waiters = 0;
 
 	for (const lab_handoff_found &f : found) {
@@ -76,7 +79,9 @@ std::vector<Cell> handoff_cells(const Settings &settings)
 				row.labels["base_variant"] = name;
 				row.labels["wait"] = loops->wait;
 				cell.rows = { row };
-				cell.run = [loop, threads](int ms) { return run(loop, threads, ms); };
+				cell.run = [loop, threads](int ms) {
+					return run(loop, threads, ms);
+				};
 				cells.push_back(cell);
 			}
 		}

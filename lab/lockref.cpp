@@ -85,11 +85,16 @@ struct Variant {
 #define STRING2(x) #x
 #define STRING(x) STRING2(x)
 #define LOOPS(limit, policy) pairs<limit, policy, false>, pairs<limit, policy, true>
-#define OURS(name, limit) { name, "ours", nullptr, nullptr, LOOPS(limit, HF_ARCH_WAIT_LOCKREF) }
+#define OURS(name, limit)                                                                          \
+	{                                                                                          \
+		name, "ours", nullptr, nullptr, LOOPS(limit, HF_ARCH_WAIT_LOCKREF)                 \
+	}
 #define SWEEPS(name, limit)                                                                        \
 	{ name " wait=none", "sweep", name, "none", LOOPS(limit, HF_WAIT_NONE) },                  \
-	{ name " wait=hint", "sweep", name, "hint", LOOPS(limit, HF_WAIT_HINT) },                  \
-	{ name " wait=backoff", "sweep", name, "backoff", LOOPS(limit, HF_WAIT_BACKOFF) }
+		{ name " wait=hint", "sweep", name, "hint", LOOPS(limit, HF_WAIT_HINT) },          \
+	{                                                                                          \
+		name " wait=backoff", "sweep", name, "backoff", LOOPS(limit, HF_WAIT_BACKOFF)      \
+	}
 
 const Variant variants[] = {
 	OURS("unbounded", HF__LOCKREF_UNBOUNDED),
@@ -125,11 +130,14 @@ std::vector<Sample> run(const Variant &variant, int threads, int window_ms)
 	hf_lockref_stats_t all = {};
 	Window window, counted;
 	bool checked = window_of(variant.loop, threads, window_ms, &stats, &window);
-	Sample sample = { window.wall_ns / static_cast<double>(window.total()), window.fairness(),
-			  checked, window.disturbed, {} };
+	Sample sample = { window.wall_ns / static_cast<double>(window.total()),
+			  window.fairness(),
+			  checked,
+			  window.disturbed,
+			  {} };
 
-	sample.checked &= window_of(variant.counted, threads, std::max(window_ms / 4, 1), &stats,
-				    &counted);
+	sample.checked &=
+		window_of(variant.counted, threads, std::max(window_ms / 4, 1), &stats, &counted);
 	for (const Stats &s : stats) {
 		all.retries += s.stats.retries;
 		all.fallbacks += s.stats.fallbacks;
@@ -163,7 +171,8 @@ std::vector<Cell> lockref_cells(const Settings &settings)
 			row.case_name = "get+put";
 			row.threads = threads;
 			if (variant.is)
-				row.labels[row.kind == "sweep" ? "base_variant" : "is"] = variant.is;
+				row.labels[row.kind == "sweep" ? "base_variant" : "is"] =
+					variant.is;
 			if (variant.wait)
 				row.labels["wait"] = variant.wait;
 			cell.rows = { row };
@@ -175,7 +184,9 @@ std::vector<Cell> lockref_cells(const Settings &settings)
 				cell.rounds = 7;
 				cell.window_ms = 40;
 			}
-			cell.run = [&variant, threads](int ms) { return run(variant, threads, ms); };
+			cell.run = [&variant, threads](int ms) {
+				return run(variant, threads, ms);
+			};
 			cells.push_back(cell);
 		}
 	}

@@ -133,7 +133,8 @@ static int run(int argc, char **argv)
 		for (const Table &table : tables())
 			printf("%-10s %s; baseline %s\n", table.name, table.what, table.baseline);
 		for (const Missing &missing : missing_peers())
-			printf("missing    %s (%s)\n", missing.peer.c_str(), missing.package.c_str());
+			printf("missing    %s (%s)\n", missing.peer.c_str(),
+			       missing.package.c_str());
 		return 0;
 	}
 	for (const Table &table : tables()) {
@@ -159,7 +160,8 @@ static int run(int argc, char **argv)
 		else if (option == "--rounds")
 			settings.rounds = integer(option, value, 1, 1000);
 		else if (option == "--seed")
-			settings.seed = static_cast<unsigned int>(integer(option, value, 0, 1 << 30));
+			settings.seed =
+				static_cast<unsigned int>(integer(option, value, 0, 1 << 30));
 		else if (option == "--only")
 			settings.only = value;
 		else

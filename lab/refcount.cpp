@@ -36,7 +36,8 @@ struct alignas(128) Count {
 };
 
 /* A family of loops: Ours::get(c), Ours::put(c) for every implementation. */
-template <class Ops> uint64_t pairs(void *state, int thread, const int *stop)
+template <class Ops>
+uint64_t pairs(void *state, int thread, const int *stop)
 {
 	Count *c = static_cast<Count *>(state);
 	uint64_t batches = 0;
@@ -88,8 +89,7 @@ struct default_inc {
 struct default_inc_not_zero {
 	static bool pair(Count *c)
 	{
-		return !hf_refcount_inc_not_zero(&c->count) ||
-		       hf_refcount_dec_and_test(&c->count);
+		return !hf_refcount_inc_not_zero(&c->count) || hf_refcount_dec_and_test(&c->count);
 	}
 	static void keep(Count *c, int) { hf_refcount_inc(&c->count); }
 };
@@ -173,7 +173,8 @@ std::vector<Sample> run(const Variant &variant, loop_t loop, int threads, int wi
 #define STRING(x) STRING2(x)
 #define VARIANT(name)                                                                              \
 	{                                                                                          \
-		#name, "ours", nullptr, What::OURS, pairs<name##_inc>, pairs<name##_inc_not_zero>  \
+#name, "ours", nullptr, What::OURS, pairs < name##_inc>,                           \
+			pairs < name##_inc_not_zero>                                               \
 	}
 
 const Variant variants[] = {

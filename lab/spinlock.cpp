@@ -71,8 +71,9 @@ std::vector<Sample> run_total(const lab_lock &lock, int threads, bool shared, in
 	Window window = run_window(threads, window_ms, contended ? lock.contended : lock.alone,
 				   run.pointers);
 	double total = static_cast<double>(window.total());
-	Sample sample = { window.wall_ns / total, window.fairness(), run.check(window),
-			  window.disturbed, {} };
+	Sample sample = {
+		window.wall_ns / total, window.fairness(), run.check(window), window.disturbed, {}
+	};
 
 	if (contended)
 		sample.more["handoff_share"] = static_cast<double>(run.spins[0].handoffs) / total;
@@ -95,10 +96,16 @@ std::vector<Sample> run_split(const lab_lock &lock, int threads, bool shared, in
 	}
 	double scale = ns_per_tick() / static_cast<double>(window.total()) / threads;
 
-	return { { std::max(lock_ticks * scale, 0.0), window.fairness(), checked, window.disturbed,
+	return { { std::max(lock_ticks * scale, 0.0),
+		   window.fairness(),
+		   checked,
+		   window.disturbed,
 		   {} },
-		 { std::max(unlock_ticks * scale, 0.0), window.fairness(), checked,
-		   window.disturbed, {} } };
+		 { std::max(unlock_ticks * scale, 0.0),
+		   window.fairness(),
+		   checked,
+		   window.disturbed,
+		   {} } };
 }
 
 Row row_of(const lab_lock &lock, const std::string &case_name, int threads)
@@ -125,7 +132,9 @@ void add_cells(std::vector<Cell> *cells, const lab_lock &lock, const std::string
 	Cell total;
 
 	total.rows = { row_of(lock, name + " total", threads) };
-	total.run = [&lock, threads, shared](int ms) { return run_total(lock, threads, shared, ms); };
+	total.run = [&lock, threads, shared](int ms) {
+		return run_total(lock, threads, shared, ms);
+	};
 	if (oversubscribed) {
 		total.window_ms = 60;
 		total.rounds = 5;
@@ -142,7 +151,9 @@ void add_cells(std::vector<Cell> *cells, const lab_lock &lock, const std::string
 
 	split.rows = { row_of(lock, name + " lock", threads),
 		       row_of(lock, name + " unlock", threads) };
-	split.run = [&lock, threads, shared](int ms) { return run_split(lock, threads, shared, ms); };
+	split.run = [&lock, threads, shared](int ms) {
+		return run_split(lock, threads, shared, ms);
+	};
 	split.rounds = 7;
 	cells->push_back(split);
 }

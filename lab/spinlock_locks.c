@@ -87,12 +87,20 @@
 #define STRING(x) STRING2(x)
 #define LOOPS(name) init_##name, alone_##name, contended_##name, split_##name
 
-#define OURS(name) { #name, "ours", NULL, NULL, LOOPS(name) }
+#define OURS(name)                                                                                 \
+	{                                                                                          \
+#name, "ours", NULL, NULL, LOOPS(name)                                             \
+	}
 #define SWEEP(name, policy)                                                                        \
-	{ #name " wait=" #policy, "sweep", #name, #policy, LOOPS(name##_##policy) }
+	{                                                                                          \
+#name " wait=" #policy, "sweep", #name, #policy, LOOPS(name##_##policy)            \
+	}
 #define SWEEPS(name)                                                                               \
 	SWEEP(name, none), SWEEP(name, hint), SWEEP(name, backoff), SWEEP(name, monitor)
-#define PEER(name) { "peer:" #name, "peer", NULL, NULL, LOOPS(name) }
+#define PEER(name)                                                                                 \
+	{                                                                                          \
+		"peer:" #name, "peer", NULL, NULL, LOOPS(name)                                     \
+	}
 
 const struct lab_lock lab_locks_c[] = {
 	OURS(cas),

@@ -43,8 +43,10 @@
 #endif
 
 #define PEER(name)                                                                                 \
-	{ "peer:" #name, "peer",           nullptr,          nullptr,                              \
-	  init_##name,   alone_##name,     contended_##name, split_##name }
+	{                                                                                          \
+		"peer:" #name, "peer", nullptr, nullptr, init_##name, alone_##name,                \
+			contended_##name, split_##name                                             \
+	}
 
 extern "C" const struct lab_lock lab_locks_cxx[] = {
 #if HF_LAB_HAVE_TBB

@@ -15,7 +15,8 @@ static const char *const texts[HF_REPORT_KINDS] = {
 	[HF_REPORT_LOCKREF_DEAD] = "lockref: get on a dead object; use after free",
 	[HF_REPORT_LOCKREF_UNLOCKED] = "lockref: mark_dead without the lock; not done",
 	[HF_REPORT_LOCK_RECURSION] = "spinlock: recursion; granted, the caller holds it already",
-	[HF_REPORT_LOCK_WRONG_OWNER] = "spinlock: unlock by a thread that does not hold it; not done",
+	[HF_REPORT_LOCK_WRONG_OWNER] =
+		"spinlock: unlock by a thread that does not hold it; not done",
 	[HF_REPORT_LOCK_UNLOCKED] = "spinlock: unlock of a lock that nobody holds; not done",
 	[HF_REPORT_LOCK_HELD_LONG] = "spinlock: held beyond the limit",
 };

@@ -49,7 +49,10 @@ typedef struct hf_atomic64 {
 	hf__u64 value;
 } HF_ALIGNED(8) hf_atomic64_t;
 
-#define HF_ATOMIC_INIT(n) { (n) }
+#define HF_ATOMIC_INIT(n)                                                                          \
+	{                                                                                          \
+		(n)                                                                                \
+	}
 
 /* Where the parts of a word lie, in units of the part. */
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__

@@ -241,7 +241,8 @@ HF_INLINE HF_MUST_CHECK bool hf_refcount_add_not_zero_acquire(int32_t i, hf_refc
  * Errors:   past INT32_MAX: saturated, reported (ADD_NOT_ZERO_OVF), true
  * Return:   false = dead, nothing done, *old is 0
  */
-HF_INLINE HF_MUST_CHECK bool hf_refcount_add_not_zero_acquire_old(int32_t i, hf_refcount_t *r, int32_t *old)
+HF_INLINE HF_MUST_CHECK bool hf_refcount_add_not_zero_acquire_old(int32_t i, hf_refcount_t *r,
+								  int32_t *old)
 {
 	return HF__REFCOUNT_DEFAULT(add_not_zero_acquire_old)(i, r, old);
 }

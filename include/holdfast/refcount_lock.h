@@ -48,8 +48,8 @@ HF_INLINE HF_MUST_CHECK bool hf_refcount_dec_and_lock(hf_refcount_t *r, hf_spinl
  * Errors:   as hf_refcount_dec_and_test()
  * Return:   true = the count is 0, the lock is held, interrupts are masked
  */
-HF_INLINE HF_MUST_CHECK bool
-hf_refcount_dec_and_lock_irqsave(hf_refcount_t *r, hf_spinlock_t *lock, unsigned long *flags)
+HF_INLINE HF_MUST_CHECK bool hf_refcount_dec_and_lock_irqsave(hf_refcount_t *r, hf_spinlock_t *lock,
+							      unsigned long *flags)
 {
 	unsigned long saved;
 

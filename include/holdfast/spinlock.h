@@ -62,7 +62,10 @@
 typedef HF__SPINLOCK_DEFAULT(t) hf_spinlock_t;
 
 /* All of the family are free when all their bytes are 0. */
-#define HF_SPINLOCK_INIT { 0 }
+#define HF_SPINLOCK_INIT                                                                           \
+	{                                                                                          \
+		0                                                                                  \
+	}
 
 /**
  * hf_spinlock_init - make a lock that is free
@@ -172,7 +175,7 @@ HF_INLINE void hf_spinlock_unlock_irqrestore(hf_spinlock_t *lock, unsigned long 
 	HF__PASTE4(hf_spinlock_, name, _, t)                                                       \
 	*HF__PASTE(hf__guard_, __LINE__)                                                           \
 		__attribute__((cleanup(HF__PASTE4(hf_spinlock_, name, _, guard_end)), unused)) =   \
-			HF__PASTE4(hf_spinlock_, name, _, guard_begin)(lock)
+		HF__PASTE4(hf_spinlock_, name, _, guard_begin)(lock)
 
 /* HF_SPINLOCK_GUARD - hold a lock to the end of this block, however it is left. Not longjmp. */
 #define HF_SPINLOCK_GUARD(lock) HF__SPINLOCK_GUARD_OF(HF_SPINLOCK_DEFAULT, lock)

@@ -22,7 +22,10 @@ typedef struct hf_wait {
 	unsigned int hints;
 } hf_wait_t;
 
-#define HF_WAIT_INIT { HF_ARCH_BACKOFF_MIN }
+#define HF_WAIT_INIT                                                                               \
+	{                                                                                          \
+		HF_ARCH_BACKOFF_MIN                                                                \
+	}
 
 /**
  * hf_wait_once - pass the time before the next look

@@ -41,7 +41,10 @@ HF_STATIC_ASSERT(HF_ATOMIC_IS_MODEL || sizeof(hf_lockref_t) == 8, "one 64-bit wo
 #define HF_LOCKREF_MAX INT32_MAX
 
 /* A lock that is free, and this many references (a constant). */
-#define HF_LOCKREF_INIT(count) { HF_ATOMIC_INIT((uint64_t)(uint32_t)(count) << 32) }
+#define HF_LOCKREF_INIT(count)                                                                     \
+	{                                                                                          \
+		HF_ATOMIC_INIT((uint64_t)(uint32_t)(count) << 32)                                  \
+	}
 
 #define HF__LOCKREF_ONE ((uint64_t)1 << 32)
 #define HF__LOCKREF_UNBOUNDED 0xffffffffu

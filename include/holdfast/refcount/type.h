@@ -22,7 +22,10 @@ typedef struct hf_refcount {
 #define HF_REFCOUNT_MAX INT32_MAX
 #define HF_REFCOUNT_SATURATED (INT32_MIN / 2)
 
-#define HF_REFCOUNT_INIT(n) { HF_ATOMIC_INIT(n) }
+#define HF_REFCOUNT_INIT(n)                                                                        \
+	{                                                                                          \
+		HF_ATOMIC_INIT(n)                                                                  \
+	}
 
 /* Why the misused count is repaired and reported in one place: the fast paths stay small. */
 HF_COLD void hf__refcount_saturate(hf_refcount_t *r, enum hf_report_kind kind)

@@ -63,7 +63,7 @@ HF_INLINE HF_MUST_CHECK bool HF__V(add_not_zero_acquire)(int32_t i, hf_refcount_
 }
 
 HF_INLINE HF_MUST_CHECK bool HF__V(add_not_zero_acquire_old)(int32_t i, hf_refcount_t *r,
-							      int32_t *old)
+							     int32_t *old)
 {
 	return HF__RAW(add_not_zero)(i, r, old, true);
 }

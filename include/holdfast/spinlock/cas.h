@@ -25,7 +25,10 @@ typedef struct hf_spinlock_cas {
 	hf_atomic32_t word;
 } hf_spinlock_cas_t;
 
-#define HF_SPINLOCK_CAS_INIT { HF_ATOMIC_INIT(0) }
+#define HF_SPINLOCK_CAS_INIT                                                                       \
+	{                                                                                          \
+		HF_ATOMIC_INIT(0)                                                                  \
+	}
 
 HF_INLINE void hf__spinlock_cas_init(hf_spinlock_cas_t *lock)
 {

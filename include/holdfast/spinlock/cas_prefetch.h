@@ -17,7 +17,10 @@ typedef struct hf_spinlock_cas_prefetch {
 	hf_spinlock_cas_release_t lock;
 } hf_spinlock_cas_prefetch_t;
 
-#define HF_SPINLOCK_CAS_PREFETCH_INIT { HF_SPINLOCK_CAS_RELEASE_INIT }
+#define HF_SPINLOCK_CAS_PREFETCH_INIT                                                              \
+	{                                                                                          \
+		HF_SPINLOCK_CAS_RELEASE_INIT                                                       \
+	}
 
 HF_INLINE void hf__spinlock_cas_prefetch_init(hf_spinlock_cas_prefetch_t *lock)
 {

@@ -29,7 +29,10 @@ typedef struct hf_spinlock_cas_release {
 	hf_atomic32_t word;
 } hf_spinlock_cas_release_t;
 
-#define HF_SPINLOCK_CAS_RELEASE_INIT { HF_ATOMIC_INIT(0) }
+#define HF_SPINLOCK_CAS_RELEASE_INIT                                                               \
+	{                                                                                          \
+		HF_ATOMIC_INIT(0)                                                                  \
+	}
 
 HF_INLINE void hf__spinlock_cas_release_init(hf_spinlock_cas_release_t *lock)
 {

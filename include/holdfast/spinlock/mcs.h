@@ -42,7 +42,10 @@ typedef struct hf_spinlock_mcs {
 	hf_atomic32_t anonymous_next;
 } hf_spinlock_mcs_t;
 
-#define HF_SPINLOCK_MCS_INIT { HF_ATOMIC_INIT(0), HF_ATOMIC_INIT(0), HF_ATOMIC_INIT(0) }
+#define HF_SPINLOCK_MCS_INIT                                                                       \
+	{                                                                                          \
+		HF_ATOMIC_INIT(0), HF_ATOMIC_INIT(0), HF_ATOMIC_INIT(0)                            \
+	}
 
 HF_INLINE void hf__spinlock_mcs_init(hf_spinlock_mcs_t *lock)
 {
@@ -139,8 +142,9 @@ HF_INLINE void hf__spinlock_mcs_unlock(hf_spinlock_mcs_t *lock)
 		while (!(next = hf_atomic32_load_acquire(link))) /* I2 */
 			hf_wait_once(&wait, HF_WAIT_HINT);
 	}
+	/* A link in the lock is empty again for the next anonymous holder. */
 	if (index == HF__MCS_ANONYMOUS)
-		hf_atomic32_store_relaxed(&lock->anonymous_next, 0); /* for the next anonymous one */
+		hf_atomic32_store_relaxed(&lock->anonymous_next, 0);
 	hf_atomic32_store_release(&hf_env_node(next)->wait, 0); /* I2 */
 out:
 	if (index != HF__MCS_ANONYMOUS)

@@ -59,6 +59,9 @@
  *       locks it holds.
  *   I6  the one before me clears my node's wait only after it has acquired the link that my release
  *       store made: so my wait = 1 comes before its wait = 0.
+ *   I7  passes is not 0 only while somebody waits: it is counted only then, by the holder, whom no
+ *       waiter can overtake; and whoever waits clears it (T6). So a free lock that nobody waits
+ *       for is 0 in all its bits, which a lockref relies on.
  *
  * Ordering
  *   lock acquire: T1, T2 and T6 read the 0 that T8 stored with release, or a word that was made
@@ -88,7 +91,10 @@ typedef struct hf_spinlock_queued {
 	hf_atomic32_t word;
 } hf_spinlock_queued_t;
 
-#define HF_SPINLOCK_QUEUED_INIT { HF_ATOMIC_INIT(0) }
+#define HF_SPINLOCK_QUEUED_INIT                                                                    \
+	{                                                                                          \
+		HF_ATOMIC_INIT(0)                                                                  \
+	}
 
 #define HF__QUEUED_LOCKED 0x1u
 #define HF__QUEUED_LOCKED_MASK 0xffu
@@ -188,18 +194,22 @@ HF_INLINE bool hf__spinlock_queued_pass(hf_spinlock_queued_t *lock, uint32_t *wo
 		if (waiters && hf__spinlock_queued_closed(*word))
 			return false; /* I4 */
 #if HF_ARCH_HAS_CMPXCHG8
-		if (hf_atomic32_try_cmpxchg_low8_acquire(&lock->word, 0, HF__QUEUED_LOCKED)) { /* I2 */
+		/* I2 */
+		if (hf_atomic32_try_cmpxchg_low8_acquire(&lock->word, 0, HF__QUEUED_LOCKED)) {
 			uint8_t passes = hf_atomic32_load_mid8_relaxed(&lock->word);
 
-			if (waiters && passes < HF_SPINLOCK_QUEUED_PASSES)
+			/* Those who wait now wait until I release: T6 will clear the count (I7). */
+			if (hf_atomic32_load_high16_relaxed(&lock->word) &&
+			    passes < HF_SPINLOCK_QUEUED_PASSES)
 				hf_atomic32_store_mid8_relaxed(&lock->word, passes + 1); /* I1 */
 			return true;
 		}
 		*word = hf__spinlock_queued_read(lock);
 #else
-		if (hf_atomic32_try_cmpxchg_acquire(&lock->word, word, /* I2 */
-						    *word + HF__QUEUED_LOCKED +
-							    (waiters ? HF__QUEUED_PASS : 0)))
+		/* I2 */
+		if (hf_atomic32_try_cmpxchg_acquire(
+			    &lock->word, word,
+			    *word + HF__QUEUED_LOCKED + (waiters ? HF__QUEUED_PASS : 0)))
 			return true;
 #endif
 	}
@@ -219,8 +229,7 @@ HF_COLD void hf__spinlock_queued_lock_anonymous(hf_spinlock_queued_t *lock)
 	}
 }
 
-HF_INLINE void hf__spinlock_queued_contended(hf_spinlock_queued_t *lock,
-					     enum hf_wait_policy policy)
+HF_INLINE void hf__spinlock_queued_contended(hf_spinlock_queued_t *lock, enum hf_wait_policy policy)
 {
 	uint32_t word = hf__spinlock_queued_read(lock);
 	hf_wait_t wait = HF_WAIT_INIT;
@@ -248,9 +257,10 @@ HF_INLINE void hf__spinlock_queued_contended(hf_spinlock_queued_t *lock,
 	hf_atomic32_store_relaxed(&node->next, 0);
 	hf_atomic32_store_relaxed(&node->wait, 1);
 	word = hf_atomic32_load_relaxed(&lock->word);
-	while (!hf_atomic32_try_cmpxchg_acq_rel( /* T4; release: the node's two stores */
-		&lock->word, &word,
-		(word & ~HF__QUEUED_TAIL_MASK) | index << HF__QUEUED_TAIL_SHIFT))
+	/* T4. Release: the node's two stores. */
+	while (!hf_atomic32_try_cmpxchg_acq_rel(&lock->word, &word,
+						(word & ~HF__QUEUED_TAIL_MASK) |
+							index << HF__QUEUED_TAIL_SHIFT))
 		;
 	before = word >> HF__QUEUED_TAIL_SHIFT;
 	if (before) {
@@ -277,9 +287,9 @@ HF_INLINE void hf__spinlock_queued_contended(hf_spinlock_queued_t *lock,
 			word = hf_atomic32_load_relaxed(&lock->word);
 			continue;
 		}
-		if (!hf_atomic32_try_cmpxchg_relaxed(
-			    &lock->word, &word,
-			    tail | HF__QUEUED_PENDING | (word & ~HF__QUEUED_TAIL_MASK)))
+		if (!hf_atomic32_try_cmpxchg_relaxed(&lock->word, &word,
+						     tail | HF__QUEUED_PENDING |
+							     (word & ~HF__QUEUED_TAIL_MASK)))
 			continue;
 		if (!last) {
 			while (!(next = hf_atomic32_load_acquire(&node->next))) /* I6 */

@@ -35,7 +35,10 @@ typedef struct hf_spinlock_ticket {
 	hf_atomic32_t serving;
 } hf_spinlock_ticket_t;
 
-#define HF_SPINLOCK_TICKET_INIT { HF_ATOMIC_INIT(0), HF_ATOMIC_INIT(0) }
+#define HF_SPINLOCK_TICKET_INIT                                                                    \
+	{                                                                                          \
+		HF_ATOMIC_INIT(0), HF_ATOMIC_INIT(0)                                               \
+	}
 
 HF_INLINE void hf__spinlock_ticket_init(hf_spinlock_ticket_t *lock)
 {

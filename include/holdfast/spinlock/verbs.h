@@ -109,8 +109,8 @@ class HF__PASTE(spinlock_, HF__SPINLOCK) {
 public:
 	HF__PASTE(spinlock_, HF__SPINLOCK)() noexcept { HF__V(init)(&raw_); }
 	HF__PASTE(spinlock_, HF__SPINLOCK)(const HF__PASTE(spinlock_, HF__SPINLOCK) &) = delete;
-	HF__PASTE(spinlock_, HF__SPINLOCK) &
-	operator=(const HF__PASTE(spinlock_, HF__SPINLOCK) &) = delete;
+	HF__PASTE(spinlock_, HF__SPINLOCK) &operator=(const HF__PASTE(spinlock_,
+								      HF__SPINLOCK) &) = delete;
 
 	void lock() noexcept { HF__V(lock)(&raw_); }
 	bool try_lock() noexcept { return HF__V(trylock)(&raw_); }

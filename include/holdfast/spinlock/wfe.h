@@ -29,7 +29,10 @@ typedef struct hf_spinlock_wfe {
 	hf_atomic32_t word;
 } hf_spinlock_wfe_t;
 
-#define HF_SPINLOCK_WFE_INIT { HF_ATOMIC_INIT(0) }
+#define HF_SPINLOCK_WFE_INIT                                                                       \
+	{                                                                                          \
+		HF_ATOMIC_INIT(0)                                                                  \
+	}
 
 HF_INLINE void hf__spinlock_wfe_init(hf_spinlock_wfe_t *lock)
 {
