@@ -62,10 +62,16 @@
 typedef HF__SPINLOCK_DEFAULT(t) hf_spinlock_t;
 
 /* All of the family are free when all their bytes are 0. */
+#ifdef __cplusplus
+#define HF_SPINLOCK_INIT                                                                           \
+	{                                                                                          \
+	}
+#else
 #define HF_SPINLOCK_INIT                                                                           \
 	{                                                                                          \
 		0                                                                                  \
 	}
+#endif
 
 /**
  * hf_spinlock_init - make a lock that is free

@@ -123,6 +123,35 @@ HF_INLINE bool hf__lockref_again(uint32_t *retries, uint32_t limit, hf_wait_t *w
 }
 
 /*
+ * Most gets: the lock is free, the count is from `least` (0 or 1) on and not pinned, the first swap
+ * succeeds. False: nothing done, hf__lockref_get() has the rest.
+ */
+HF_INLINE bool hf__lockref_try_get(hf_lockref_t *l, int32_t least)
+{
+	uint64_t word = hf_atomic64_load_relaxed(&l->word);
+	uint32_t above = (uint32_t)hf__lockref_count(word) - (uint32_t)least;
+
+	if (!hf__lockref_unlocked(word) ||
+	    HF_UNLIKELY(above >= (uint32_t)HF_LOCKREF_MAX - (uint32_t)least))
+		return false;
+	return HF_LIKELY(hf_atomic64_try_cmpxchg_relaxed(&l->word, &word, word + HF__LOCKREF_ONE));
+}
+
+/* The same for a put that keeps `keep` (0 or 1); *count is the count now. */
+HF_INLINE bool hf__lockref_try_put(hf_lockref_t *l, int32_t keep, int32_t *count)
+{
+	uint64_t word = hf_atomic64_load_relaxed(&l->word);
+	uint64_t less = word - HF__LOCKREF_ONE;
+	uint32_t above = (uint32_t)hf__lockref_count(less) - (uint32_t)keep;
+
+	if (!hf__lockref_unlocked(word) ||
+	    HF_UNLIKELY(above >= (uint32_t)HF_LOCKREF_MAX - 1 - (uint32_t)keep))
+		return false;
+	*count = hf__lockref_count(less);
+	return HF_LIKELY(hf_atomic64_try_cmpxchg_release(&l->word, &word, less));
+}
+
+/*
  * get, get_not_zero and get_not_dead: one more reference if the count is at least `least`
  * (INT32_MIN: whatever it is, and told if that is misuse).
  */

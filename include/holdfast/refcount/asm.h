@@ -54,17 +54,16 @@ HF_INLINE bool hf__refcount_asm_add_not_zero(int32_t i, hf_refcount_t *r, int32_
 HF_INLINE bool hf__refcount_asm_sub_and_test(int32_t i, hf_refcount_t *r, int32_t *old)
 {
 	if (HF_ARCH_HAS_REFCOUNT && __builtin_constant_p(i) && i == 1 && !old) {
-		switch (hf_arch_refcount_dec_and_test((uint32_t *)&r->refs)) {
-		case HF_ARCH_SUB_ZERO:
-			hf_atomic32_fence_acquire(&r->refs);
-			return true;
-		case HF_ARCH_SUB_MISUSE:
+		enum hf_arch_refcount_sub is = hf_arch_refcount_dec_and_test((uint32_t *)&r->refs);
+
+		if (HF_LIKELY(is == HF_ARCH_SUB_LIVE))
+			return false;
+		if (HF_UNLIKELY(is == HF_ARCH_SUB_MISUSE)) {
 			hf__refcount_asm_sub_misuse(r);
 			return false;
-		case HF_ARCH_SUB_LIVE:
-			break;
 		}
-		return false;
+		hf_atomic32_fence_acquire(&r->refs);
+		return true;
 	}
 	return hf__refcount_saturating_sub_and_test(i, r, old);
 }

@@ -48,7 +48,8 @@ HF_INLINE void hf__refcount_saturating_add(int32_t i, hf_refcount_t *r, int32_t 
 
 	if (old)
 		*old = before;
-	if (HF_UNLIKELY(before <= 0 || hf__refcount_sum(before, i) <= 0)) /* I1, I2 */
+	/* Not in 1..INT32_MAX - i: one comparison. I1, I2 */
+	if (HF_UNLIKELY((uint32_t)before - 1 >= (uint32_t)INT32_MAX - (uint32_t)i))
 		hf__refcount_saturate(r, before == 0 ? HF_REPORT_ADD_UAF : HF_REPORT_ADD_OVF);
 }
 
@@ -56,19 +57,26 @@ HF_INLINE bool hf__refcount_saturating_add_not_zero(int32_t i, hf_refcount_t *r,
 						    bool acquire)
 {
 	uint32_t value = hf_atomic32_load_relaxed(&r->refs);
-	bool done = false;
+	bool done;
 
-	while (value && !done) { /* I4 */
+	do {
 		uint32_t sum = value + (uint32_t)i;
 
+		/* Not in 1..INT32_MAX - i: one comparison. */
+		if (HF_UNLIKELY(value - 1 >= (uint32_t)INT32_MAX - (uint32_t)i)) {
+			if (old)
+				*old = (int32_t)value;
+			if (value == 0)
+				return false;                                 /* I4 */
+			hf__refcount_saturate(r, HF_REPORT_ADD_NOT_ZERO_OVF); /* I1, I2 */
+			return true;
+		}
 		done = acquire ? hf_atomic32_try_cmpxchg_acquire(&r->refs, &value, sum)
 			       : hf_atomic32_try_cmpxchg_relaxed(&r->refs, &value, sum);
-	}
+	} while (HF_UNLIKELY(!done));
 	if (old)
 		*old = (int32_t)value;
-	if (done && HF_UNLIKELY((int32_t)value < 0 || hf__refcount_sum((int32_t)value, i) < 0))
-		hf__refcount_saturate(r, HF_REPORT_ADD_NOT_ZERO_OVF); /* I1, I2 */
-	return done;
+	return true;
 }
 
 HF_INLINE bool hf__refcount_saturating_sub_and_test(int32_t i, hf_refcount_t *r, int32_t *old)
@@ -77,12 +85,13 @@ HF_INLINE bool hf__refcount_saturating_sub_and_test(int32_t i, hf_refcount_t *r,
 
 	if (old)
 		*old = before;
-	if (before == i && i > 0) { /* I3 */
-		hf_atomic32_fence_acquire(&r->refs);
+	if (HF_LIKELY(before > i) && HF_LIKELY(before > 0))
+		return false;
+	if (HF_LIKELY(before == i) && HF_LIKELY(i > 0)) {
+		hf_atomic32_fence_acquire(&r->refs); /* I3 */
 		return true;
 	}
-	if (HF_UNLIKELY(before <= 0 || before < i)) /* I1, I2 */
-		hf__refcount_saturate(r, HF_REPORT_SUB_UAF);
+	hf__refcount_saturate(r, HF_REPORT_SUB_UAF); /* I1, I2 */
 	return false;
 }
 

@@ -25,17 +25,22 @@ HF_INLINE bool hf__refcount_unchecked_add_not_zero(int32_t i, hf_refcount_t *r, 
 						   bool acquire)
 {
 	uint32_t value = hf_atomic32_load_relaxed(&r->refs);
-	bool done = false;
+	bool done;
 
-	while (value && !done) {
+	do {
 		uint32_t sum = value + (uint32_t)i;
 
+		if (HF_UNLIKELY(value == 0)) {
+			if (old)
+				*old = 0;
+			return false;
+		}
 		done = acquire ? hf_atomic32_try_cmpxchg_acquire(&r->refs, &value, sum)
 			       : hf_atomic32_try_cmpxchg_relaxed(&r->refs, &value, sum);
-	}
+	} while (HF_UNLIKELY(!done));
 	if (old)
 		*old = (int32_t)value;
-	return done;
+	return true;
 }
 
 HF_INLINE bool hf__refcount_unchecked_sub_and_test(int32_t i, hf_refcount_t *r, int32_t *old)

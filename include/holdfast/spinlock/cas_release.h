@@ -51,8 +51,11 @@ HF_INLINE void hf__spinlock_cas_release_lock(hf_spinlock_cas_release_t *lock,
 {
 	hf_wait_t wait = HF_WAIT_INIT;
 
-	while (!hf__spinlock_cas_release_trylock(lock))
+	if (HF_LIKELY(hf__spinlock_cas_release_trylock(lock)))
+		return;
+	do
 		hf_wait_once(&wait, policy);
+	while (!hf__spinlock_cas_release_trylock(lock));
 }
 
 HF_INLINE bool hf__spinlock_cas_release_is_locked(const hf_spinlock_cas_release_t *lock)

@@ -52,7 +52,9 @@ HF_INLINE void hf__spinlock_ticket_lock(hf_spinlock_ticket_t *lock, enum hf_wait
 	uint32_t mine = hf_atomic32_fetch_add_relaxed(&lock->next, 1);
 	uint32_t serving = hf_atomic32_load_acquire(&lock->serving);
 
-	while (HF_UNLIKELY(serving != mine)) {
+	if (HF_LIKELY(serving == mine))
+		return;
+	while (serving != mine) {
 		if (policy == HF_WAIT_MONITOR) {
 			serving = hf_atomic32_wait_change_acquire(&lock->serving, serving);
 		} else {

@@ -55,10 +55,12 @@ HF_INLINE void hf__spinlock_wfe_lock(hf_spinlock_wfe_t *lock, enum hf_wait_polic
 		hf_atomic32_wait_zero_set_acquire(&lock->word); /* I2, I3 */
 		return;
 	}
-	while (!hf__spinlock_wfe_trylock(lock)) {
+	if (HF_LIKELY(hf__spinlock_wfe_trylock(lock)))
+		return;
+	do {
 		while (hf_atomic32_load_relaxed(&lock->word))
 			hf_wait_once(&wait, policy);
-	}
+	} while (!hf__spinlock_wfe_trylock(lock));
 }
 
 HF_INLINE bool hf__spinlock_wfe_is_locked(const hf_spinlock_wfe_t *lock)

@@ -13,6 +13,11 @@
 #include "../../compiler.h"
 #include "../../env.h"
 
+/* Flags as outputs: gcc from 10 on, clang from 15 on. Without them there is nothing to gain here. */
+#if !defined(__GCC_ASM_FLAG_OUTPUTS__)
+#include "../generic/refcount.h"
+#else
+
 /* 1 where these functions use the flags of the operation and not a comparison in C. */
 #define HF_ARCH_HAS_REFCOUNT 1
 
@@ -80,30 +85,30 @@ HF_INLINE bool hf_arch_refcount_dec(uint32_t *p)
 /* hf_arch_refcount_dec_and_test - *p -= 1. ZERO: it is 0 now, and was 1. Release. */
 HF_INLINE enum hf_arch_refcount_sub hf_arch_refcount_dec_and_test(uint32_t *p)
 {
-	int32_t before;
-	bool zero, below_zero;
+	int32_t left;
+	bool not_above_zero;
 
 #if defined(__ARM_FEATURE_ATOMICS)
-	__asm__ volatile("	ldaddl	%w[minus_one], %w[before], %[p]\n"
-			 "	cmp	%w[before], #1\n"
-			 : [before] "=&r"(before), "=@cceq"(zero), "=@cclt"(below_zero)
+	__asm__ volatile("	ldaddl	%w[minus_one], %w[left], %[p]\n"
+			 "	subs	%w[left], %w[left], #1\n"
+			 : [left] "=&r"(left), "=@ccle"(not_above_zero)
 			 : [p] "Q"(*p), [minus_one] "r"(-1)
 			 : "memory");
 #else
 	uint32_t failed;
 
-	__asm__ volatile("1:	ldxr	%w[before], %[p]\n"
-			 "	subs	%w[before], %w[before], #1\n"
-			 "	stlxr	%w[failed], %w[before], %[p]\n"
+	__asm__ volatile("1:	ldxr	%w[left], %[p]\n"
+			 "	subs	%w[left], %w[left], #1\n"
+			 "	stlxr	%w[failed], %w[left], %[p]\n"
 			 "	cbnz	%w[failed], 1b\n"
-			 : [before] "=&r"(before), [failed] "=&r"(failed), "=@cceq"(zero),
-			   "=@cclt"(below_zero)
+			 : [left] "=&r"(left), [failed] "=&r"(failed), "=@ccle"(not_above_zero)
 			 : [p] "Q"(*p)
 			 : "memory");
 #endif
-	if (HF_UNLIKELY(below_zero))
-		return HF_ARCH_SUB_MISUSE;
-	return zero ? HF_ARCH_SUB_ZERO : HF_ARCH_SUB_LIVE;
+	if (HF_LIKELY(!not_above_zero))
+		return HF_ARCH_SUB_LIVE;
+	return left == 0 ? HF_ARCH_SUB_ZERO : HF_ARCH_SUB_MISUSE;
 }
 
+#endif /* __GCC_ASM_FLAG_OUTPUTS__ */
 #endif

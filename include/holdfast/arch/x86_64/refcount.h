@@ -31,7 +31,9 @@ HF_INLINE bool hf_arch_refcount_inc(uint32_t *p, int32_t *old)
 			 :
 			 : "memory");
 	*old = value;
-	return HF_UNLIKELY(negative) || HF_UNLIKELY(value <= 0);
+	if (HF_UNLIKELY(negative))
+		return true;
+	return HF_UNLIKELY(value <= 0);
 }
 
 /* hf_arch_refcount_dec - *p -= 1. Returns true on misuse, which 0 is one of. Release. */
@@ -49,15 +51,18 @@ HF_INLINE bool hf_arch_refcount_dec(uint32_t *p)
 /* hf_arch_refcount_dec_and_test - *p -= 1. ZERO: it is 0 now, and was 1. Release. */
 HF_INLINE enum hf_arch_refcount_sub hf_arch_refcount_dec_and_test(uint32_t *p)
 {
-	bool zero, below_zero;
-
-	__asm__ volatile("lock subl $1, %[p]"
-			 : [p] "+m"(*p), "=@ccz"(zero), "=@ccl"(below_zero)
-			 :
-			 : "memory");
-	if (HF_UNLIKELY(below_zero))
-		return HF_ARCH_SUB_MISUSE;
-	return zero ? HF_ARCH_SUB_ZERO : HF_ARCH_SUB_LIVE;
+	__asm__ goto("	lock subl $1, %[p]\n"
+		     "	jl	%l[misuse]\n"
+		     "	je	%l[zero]\n"
+		     :
+		     : [p] "m"(*p)
+		     : "memory", "cc"
+		     : misuse, zero);
+	return HF_ARCH_SUB_LIVE;
+zero:
+	return HF_ARCH_SUB_ZERO;
+misuse:
+	return HF_ARCH_SUB_MISUSE;
 }
 
 #endif
