@@ -1,65 +1,88 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lockref - directory entries: looked up without the lock, killed under it.
+ * lockref - a cache of names. A lookup takes a reference without a lock, in one step; and the last
+ * put decides under the entry's lock whether it stays in the cache, unused, or dies.
  *
- * An entry with no reference stays in the cache and can be taken again, until somebody prunes it.
+ * The entries are an array that is never freed: a lookup may touch one that has just died, and is
+ * told so.
  */
 #include <assert.h>
 #include <stdio.h>
 
 #include <holdfast/lockref.h>
 
+#define ENTRIES 4
+
 struct entry {
-	hf_lockref_t ref;
-	const char *name;
-	bool in_cache;
+	hf_lockref_t ref; /* 8 bytes: lock and count */
+	int name;
+	bool forget; /* protected by the lock: don't keep it when it is unused */
 };
 
-/* Found in the cache: take it, unless it is being killed. */
-static bool entry_get(struct entry *e)
-{
-	return hf_lockref_get_not_dead(&e->ref);
-}
+static struct entry cache[ENTRIES];
 
-static void entry_put(struct entry *e)
+static void cache_init(void)
 {
-	if (hf_lockref_put_or_lock(&e->ref))
-		return;
-	/* The last reference, and the lock is held: it stays in the cache, with none. */
-	hf_lockref_set_count(&e->ref, 0);
-	hf_lockref_unlock(&e->ref);
-}
-
-/* Takes an entry that nobody uses out of the cache. */
-static bool entry_prune(struct entry *e)
-{
-	bool unused;
-
-	hf_lockref_lock(&e->ref);
-	unused = hf_lockref_read(&e->ref) == 0;
-	if (unused) {
-		hf_lockref_mark_dead(&e->ref);
-		e->in_cache = false;
+	for (int i = 0; i < ENTRIES; i++) {
+		cache[i].name = 100 + i;
+		hf_lockref_init(&cache[i].ref, 0); /* in the cache, unused */
 	}
-	hf_lockref_unlock(&e->ref);
-	return unused;
+}
+
+/* NULL = not in the cache. An unused entry (count 0) comes into use again; a dead one does not. */
+static struct entry *cache_get(int name)
+{
+	for (int i = 0; i < ENTRIES; i++) {
+		if (cache[i].name == name && hf_lockref_get_not_dead(&cache[i].ref))
+			return &cache[i];
+	}
+	return NULL;
+}
+
+static void cache_put(struct entry *entry)
+{
+	if (hf_lockref_put_or_lock(&entry->ref))
+		return; /* there are other users: no lock was taken */
+
+	/* We have the last reference, and the lock: nobody gets one until we let go. */
+	if (entry->forget)
+		hf_lockref_mark_dead(&entry->ref);
+	else
+		hf_lockref_set_count(&entry->ref, 0);
+	hf_lockref_unlock(&entry->ref);
+}
+
+/* With the lock held the count stands still. */
+static void cache_forget(struct entry *entry)
+{
+	hf_lockref_lock(&entry->ref);
+	entry->forget = true;
+	hf_lockref_unlock(&entry->ref);
 }
 
 int main(void)
 {
-	struct entry e = { .ref = HF_LOCKREF_INIT(1), .name = "etc", .in_cache = true };
+	struct entry *entry, *same;
 
-	assert(entry_get(&e));
-	assert(hf_lockref_read(&e.ref) == 2);
-	entry_put(&e);
-	assert(!entry_prune(&e)); /* in use */
-	entry_put(&e);
-	assert(hf_lockref_read(&e.ref) == 0);
-	assert(entry_get(&e)); /* revived */
-	entry_put(&e);
-	assert(entry_prune(&e));
-	assert(!entry_get(&e)); /* too late */
-	assert(hf_lockref_is_dead(&e.ref));
-	printf("%s: taken, dropped, revived, pruned; then nobody gets it\n", e.name);
+	cache_init();
+	entry = cache_get(102);
+	same = cache_get(102);
+	assert(entry && entry == same);
+	assert(hf_lockref_read(&entry->ref) == 2);
+
+	cache_put(same);
+	cache_put(entry);
+	assert(hf_lockref_read(&entry->ref) == 0); /* unused, but still in the cache */
+	printf("unused: %d references, is dead: %d\n", (int)hf_lockref_read(&entry->ref),
+	       hf_lockref_is_dead(&entry->ref));
+
+	entry = cache_get(102);
+	assert(entry);
+	cache_forget(entry);
+	cache_put(entry);
+	assert(hf_lockref_is_dead(&entry->ref));
+	assert(!cache_get(102));
+	assert(!cache_get(999));
+	printf("forgotten: is dead: %d; a lookup finds nothing\n", hf_lockref_is_dead(&entry->ref));
 	return 0;
 }

@@ -1,73 +1,99 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * refcount_lock - sessions in a table: the last user takes a session out, under the table's lock.
- *
- * A session is found by its number as long as it is in the table. If its last reference were dropped
- * first and the table locked afterwards, somebody could find it in between, at 0.
+ * refcount_lock - sessions that can be found by name. The last user must take a session out of the
+ * table before anybody can find it at 0; so the last reference, and only that, is dropped under the
+ * table's lock.
  */
 #include <assert.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include <holdfast/refcount_lock.h>
 #include <holdfast/refcount_mutex.h>
 
-#define SESSIONS 8
-
 struct session {
 	hf_refcount_t refs;
-	int number;
+	int name;
+	struct session *next;
 };
 
-static struct session *table[SESSIONS];
-static hf_spinlock_t table_lock = HF_SPINLOCK_INIT;
+static struct session *table;
+static hf_spinlock_t table_lock = HF_SPINLOCK_INIT; /* protects table and every next */
 
-/* Finds or makes it; the caller has a reference. */
-static struct session *session_get(int number)
+/* Finds the session, or makes it. The caller has a reference either way. */
+static struct session *session_get(int name)
 {
-	HF_SPINLOCK_GUARD(&table_lock);
-	struct session *s = table[number];
+	struct session *fresh = malloc(sizeof(*fresh)); /* not under a spinlock */
+	struct session *found;
 
-	if (s) {
-		hf_refcount_inc(&s->refs); /* it is in the table, so it is alive */
-		return s;
+	assert(fresh);
+	hf_spinlock_lock(&table_lock);
+	for (found = table; found && found->name != name; found = found->next)
+		;
+	if (found) {
+		hf_refcount_inc(&found->refs); /* it is in the table, so it is alive */
+	} else {
+		found = fresh;
+		found->name = name;
+		found->next = table;
+		hf_refcount_set(&found->refs, 1);
+		table = found;
+		fresh = NULL;
 	}
-	s = malloc(sizeof(*s));
-	assert(s);
-	hf_refcount_set(&s->refs, 1);
-	s->number = number;
-	table[number] = s;
-	return s;
+	hf_spinlock_unlock(&table_lock);
+	free(fresh);
+	return found;
 }
 
-static void session_put(struct session *s)
+/* Returns whether it was the last. Most puts don't touch the lock. */
+static bool session_put(struct session *session)
 {
-	if (!hf_refcount_dec_and_lock(&s->refs, &table_lock))
-		return;
-	table[s->number] = NULL;
+	struct session **link;
+
+	if (!hf_refcount_dec_and_lock(&session->refs, &table_lock))
+		return false;
+	for (link = &table; *link != session; link = &(*link)->next)
+		;
+	*link = session->next;
 	hf_spinlock_unlock(&table_lock);
-	free(s);
+	free(session);
+	return true;
+}
+
+/* The same with a mutex, where taking the object out may sleep: here, closing a file. */
+static FILE *log_file;
+static hf_refcount_t log_users = HF_REFCOUNT_INIT(2);
+static pthread_mutex_t log_mutex = PTHREAD_MUTEX_INITIALIZER;
+
+static void log_put(void)
+{
+	if (!hf_refcount_dec_and_mutex_lock(&log_users, &log_mutex))
+		return;
+	fclose(log_file);
+	log_file = NULL;
+	pthread_mutex_unlock(&log_mutex);
 }
 
 int main(void)
 {
-	struct session *a = session_get(3);
-	struct session *b = session_get(3);
+	struct session *one = session_get(1);
+	struct session *two = session_get(2);
+	struct session *again = session_get(1);
 
-	assert(a == b);
-	session_put(a);
-	assert(table[3]);
-	session_put(b);
-	assert(!table[3]);
+	assert(again == one && one != two);
+	assert(!session_put(one)); /* there is still `again` */
+	assert(session_put(two));
+	assert(table == one && !one->next);
+	assert(session_put(again));
+	assert(!table && !hf_spinlock_is_locked(&table_lock));
+	printf("two sessions were shared; the table is empty\n");
 
-	/* The same where the section may sleep: with a pthread mutex. */
-	pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-	hf_refcount_t refs = HF_REFCOUNT_INIT(2);
-
-	assert(!hf_refcount_dec_and_mutex_lock(&refs, &mutex));
-	assert(hf_refcount_dec_and_mutex_lock(&refs, &mutex));
-	pthread_mutex_unlock(&mutex);
-	printf("the last user took the session out of the table\n");
+	log_file = tmpfile();
+	assert(log_file);
+	log_put();
+	assert(log_file); /* one user is left */
+	log_put();
+	assert(!log_file);
+	printf("the last user closed the log\n");
 	return 0;
 }

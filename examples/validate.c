@@ -1,36 +1,67 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * validate - a debug build's locks tell of their misuse, and the program goes on.
+ * validate - a debug build of code with locks. With HF_VALIDATE every lock and unlock is watched,
+ * and misuse that would hang or corrupt the program is told instead. Define it for the whole
+ * program, with -DHF_VALIDATE=1; here there is just this one file.
  */
 #define HF_VALIDATE 1
 
 #include <assert.h>
+#include <pthread.h>
 #include <stdio.h>
+#include <time.h>
 
 #include <holdfast/spinlock.h>
 
 static hf_spinlock_t lock = HF_SPINLOCK_INIT;
 
-/* Takes the lock itself, and is called with it held: a deadlock without validation. */
-static void careless(void)
+/* Locks, and forgets that its caller has done that already. */
+static void update(void)
 {
 	hf_spinlock_lock(&lock);
 	hf_spinlock_unlock(&lock);
 }
 
+static void *unlock_what_others_hold(void *argument)
+{
+	(void)argument;
+	hf_spinlock_unlock(&lock);
+	return NULL;
+}
+
 int main(void)
 {
-	hf_report_set_mode(HF_REPORT_MODE_COUNT);
+	const struct timespec two_ms = { 0, 2000000 };
+	pthread_t thread;
+	int error;
 
+	(void)hf_report_set_mode(HF_REPORT_MODE_COUNT); /* this example makes each mistake itself */
+
+	/* The same thread locks again: a deadlock; here it is granted, and reported. */
 	hf_spinlock_lock(&lock);
-	careless();
+	assert(hf_validate_is_held(&lock)); /* good for assertions in code that needs the lock */
+	update();
 	assert(hf_report_count(HF_REPORT_LOCK_RECURSION) == 1);
-	assert(hf_spinlock_is_locked(&lock)); /* still ours */
-	hf_spinlock_unlock(&lock);
-	assert(!hf_spinlock_is_locked(&lock));
+	assert(hf_spinlock_is_locked(&lock));
 
-	hf_spinlock_unlock(&lock); /* once too often */
+	/* Another thread unlocks: two would be inside; here it is not done. */
+	error = pthread_create(&thread, NULL, unlock_what_others_hold, NULL);
+	assert(error == 0);
+	pthread_join(thread, NULL);
+	assert(hf_report_count(HF_REPORT_LOCK_WRONG_OWNER) == 1);
+	assert(hf_spinlock_is_locked(&lock));
+
+	/* It slept with the lock held: everybody else has been spinning all the time. */
+	hf_validate_set_hold_limit(1000000);
+	nanosleep(&two_ms, NULL);
+	hf_spinlock_unlock(&lock);
+	assert(hf_report_count(HF_REPORT_LOCK_HELD_LONG) == 1);
+
+	/* Unlocked twice. */
+	hf_spinlock_unlock(&lock);
 	assert(hf_report_count(HF_REPORT_LOCK_UNLOCKED) == 1);
-	printf("a recursion and an unlock too many: reported, and survived\n");
+	assert(!hf_validate_is_held(&lock) && !hf_spinlock_is_locked(&lock));
+
+	printf("found: recursion, wrong owner, held long, unlocked twice\n");
 	return 0;
 }

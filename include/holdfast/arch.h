@@ -16,9 +16,12 @@
  * refcount/asm.h; nothing else calls them.
  */
 
+#include "compiler.h"
+
 #if defined(HF_ARCH_HEADER)
 #include HF_ARCH_HEADER
-#elif defined(HF_ARCH_GENERIC)
+#elif defined(HF_ARCH_GENERIC) || (defined(__aarch64__) && HF_TSAN)
+/* ThreadSanitizer sees no assembly, and AArch64 waits in assembly. */
 #include "arch/generic/spin.h"
 #include "arch/generic/refcount.h"
 #include "arch/generic/timestamp.h"

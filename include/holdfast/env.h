@@ -7,8 +7,11 @@
  * Every file env/<world>.h offers the same things in the same order:
  *
  *   types        fixed-width integers, bool, size_t, NULL; nothing else of a C library
- *   slots        hf_env_node_get, hf_env_node_put, hf_env_node: queue nodes for waiting threads
- *   preemption   hf_env_preempt_disable, hf_env_preempt_enable; hf_env_irq_save, hf_env_irq_restore
+ *   slots        hf_env_node_get, hf_env_node_put: queue nodes for waiting threads. The nodes are
+ *                hf__nodes[] (spinlock/node.h); a world that keeps them elsewhere defines
+ *                HF_ENV_HAS_NODES and hf_env_node() itself
+ *   preemption   hf_env_preempt_disable, hf_env_preempt_enable; HF_ENV_HAS_IRQ, and if it is 1
+ *                hf_env_irq_save, hf_env_irq_restore
  *
  * Parking (wait on a word, wake its waiters) will stand here too; no lock of today parks.
  * A port or a model checker names its own file with -DHF_ENV_HEADER='"my_env.h"'.

@@ -33,7 +33,7 @@
  *
  * Misuse                          report                        value after
  *   get past INT32_MAX            HF_REPORT_LOCKREF_OVF         INT32_MAX for ever: it leaks
- *   get on a dead object          HF_REPORT_LOCKREF_DEAD        one more, still dead
+ *   get on a dead object          HF_REPORT_LOCKREF_DEAD        unchanged
  *   mark_dead without the lock    HF_REPORT_LOCKREF_UNLOCKED    unchanged
  *
  * Ordering

@@ -5,8 +5,10 @@
  * env, no operating system - what a port must supply.
  *
  * One context a core, and one more for each level of interrupt that takes locks: a slot is
- * core * levels + level. A port defines the functions below; nothing else is asked of it. It also
- * links hf_report(), ours from src/report.c or its own.
+ * core * levels + level. A port defines the functions below and
+ *
+ *   hf_node_t hf__nodes[SLOTS * HF_NODES];      (spinlock/node.h) zero at the start
+ *   void hf_report(enum hf_report_kind, const volatile void *);   or links ours, src/report.c
  *
  * HF_NODES     nodes of one context: how many queue locks it can wait for or hold (mcs) at a time
  */
@@ -26,10 +28,6 @@ uint32_t hf_env_node_get(void);
 /* Gives back what hf_env_node_get() returned, in the same context. */
 void hf_env_node_put(uint32_t index);
 
-/* Masks this core's interrupts and returns what to restore; restores it. */
-unsigned long hf_env_irq_save(void);
-void hf_env_irq_restore(unsigned long flags);
-
 HF_END_DECLS
 
 /* hf_env_preempt_disable, hf_env_preempt_enable - nobody preempts here, but interrupts. */
@@ -43,5 +41,13 @@ HF_INLINE void hf_env_preempt_enable(void)
 
 /* Interrupts exist: the locks have their _irqsave forms. */
 #define HF_ENV_HAS_IRQ 1
+
+HF_BEGIN_DECLS
+
+/* Masks this core's interrupts and returns what to restore; restores it. */
+unsigned long hf_env_irq_save(void);
+void hf_env_irq_restore(unsigned long flags);
+
+HF_END_DECLS
 
 #endif

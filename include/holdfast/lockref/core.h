@@ -20,8 +20,10 @@
  *       leaves the lock half as it is.
  *   I2  so while the lock is held only its holder changes the count (by a store to its half).
  *   I3  the count goes to 0 by put_return only, or under the lock; to dead only under the lock.
- *   I4  after at most `limit` failed swaps the lock is taken, which makes the others' swaps stop
- *       too (I1): the retries of all are bounded once one has had enough.
+ *   I4  after at most `limit` failed swaps (and the first one, which is inline) the lock is taken,
+ *       which makes the others' swaps stop too (I1): the retries of all are bounded once one has
+ *       had enough.
+ *   I5  the dead stay dead: no verb but set_count changes a negative count.
  *
  * Ordering  table in lockref.h. A swap that drops a reference is a release; taking the lock reads
  *           the word that these swaps made, and is an acquire: whoever then finds the last
@@ -98,11 +100,12 @@ HF_COLD void hf__lockref_get_misuse(hf_lockref_t *l, int32_t count)
 	hf_report(count < 0 ? HF_REPORT_LOCKREF_DEAD : HF_REPORT_LOCKREF_OVF, l);
 }
 
-/* What get makes of a count: one more, but pinned at the top. */
+/* What get makes of a count: one more; but pinned at the top, and the dead stay as they are. */
 HF_INLINE uint64_t hf__lockref_plus_one(uint64_t word)
 {
-	return HF_UNLIKELY(hf__lockref_count(word) == HF_LOCKREF_MAX) ? word
-								      : word + HF__LOCKREF_ONE;
+	return HF_UNLIKELY((uint32_t)hf__lockref_count(word) >= (uint32_t)HF_LOCKREF_MAX)
+		       ? word
+		       : word + HF__LOCKREF_ONE;
 }
 
 /* What put makes of a count above 0: one less, but pinned at the top. */

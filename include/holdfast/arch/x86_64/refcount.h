@@ -14,6 +14,11 @@
 #include "../../compiler.h"
 #include "../../env.h"
 
+/* ThreadSanitizer sees no assembly. */
+#if HF_TSAN
+#include "../generic/refcount.h"
+#else
+
 /* 1 where these functions use the flags of the operation and not a comparison in C. */
 #define HF_ARCH_HAS_REFCOUNT 1
 
@@ -65,4 +70,5 @@ misuse:
 	return HF_ARCH_SUB_MISUSE;
 }
 
+#endif /* HF_TSAN */
 #endif

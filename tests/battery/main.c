@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/* main - the battery's user-space world: lines go to standard output. */
+#include <stdio.h>
+
+#include "battery.h"
+
+void battery_world_line(const char *line)
+{
+	puts(line);
+	fflush(stdout); /* so that a case which hangs is seen to have been reached */
+}
+
+int main(void)
+{
+	return battery_run() == 0 ? 0 : 1;
+}

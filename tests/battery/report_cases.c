@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT */
+/* report_cases - those of report.h that need no world: kinds, counters, modes, handler, reset. */
+#include "battery.h"
+
+static int thing, other_thing;
+
+/* Every kind has a text of its own; there is one for what is no kind. */
+static void texts(void)
+{
+	for (int a = 0; a < HF_REPORT_KINDS; a++) {
+		const char *text = hf_report_text((enum hf_report_kind)a);
+
+		BATTERY_TRUE(text != NULL);
+		BATTERY_TRUE(text && text[0] != '\0');
+		BATTERY_TRUE(text != hf_report_text(HF_REPORT_KINDS));
+		for (int b = 0; b < a; b++)
+			BATTERY_TRUE(text != hf_report_text((enum hf_report_kind)b));
+	}
+	BATTERY_TRUE(hf_report_text(HF_REPORT_KINDS) != NULL);
+	BATTERY_QUIET();
+}
+
+/* Each kind is told by its own name, with the object. */
+static void kinds(void)
+{
+	for (int kind = 0; kind < HF_REPORT_KINDS; kind++) {
+		hf_report((enum hf_report_kind)kind, &thing);
+		BATTERY_REPORTED((enum hf_report_kind)kind, &thing);
+	}
+}
+
+/* A kind is told once, whatever the object, and counted every time; another kind is told too. */
+static void once_a_kind(void)
+{
+	hf_report(HF_REPORT_ADD_OVF, &thing);
+	hf_report(HF_REPORT_ADD_OVF, &thing);
+	hf_report(HF_REPORT_ADD_OVF, &other_thing);
+	BATTERY_EQ(battery_seen()->calls, 1);
+	BATTERY_EQ(hf_report_count(HF_REPORT_ADD_OVF), 3);
+	BATTERY_EQ(hf_report_count(HF_REPORT_SUB_UAF), 0);
+
+	hf_report(HF_REPORT_SUB_UAF, &other_thing);
+	BATTERY_EQ(battery_seen()->calls, 2);
+	BATTERY_EQ(battery_seen()->kind, HF_REPORT_SUB_UAF);
+	BATTERY_TRUE(battery_seen()->object == &other_thing);
+	BATTERY_EQ(hf_report_count(HF_REPORT_ADD_OVF), 3);
+	BATTERY_EQ(hf_report_count(HF_REPORT_SUB_UAF), 1);
+	battery_forget();
+}
+
+/* Reset: the counters are 0, and the kind is told again. */
+static void reset(void)
+{
+	hf_report(HF_REPORT_DEC_LEAK, &thing);
+	hf_report(HF_REPORT_DEC_LEAK, &thing);
+	hf_report_reset();
+	BATTERY_EQ(hf_report_count(HF_REPORT_DEC_LEAK), 0);
+	hf_report(HF_REPORT_DEC_LEAK, &thing);
+	BATTERY_EQ(hf_report_count(HF_REPORT_DEC_LEAK), 1);
+	BATTERY_EQ(battery_seen()->calls, 2);
+	battery_forget();
+}
+
+/* Counting only: nobody is told; and what was not told is told when the mode is warn again. */
+static void mode_count(void)
+{
+	BATTERY_EQ(hf_report_set_mode(HF_REPORT_MODE_COUNT), HF_REPORT_MODE_WARN);
+	hf_report(HF_REPORT_ADD_UAF, &thing);
+	hf_report(HF_REPORT_ADD_UAF, &thing);
+	BATTERY_EQ(hf_report_count(HF_REPORT_ADD_UAF), 2);
+	BATTERY_EQ(battery_seen()->calls, 0);
+	BATTERY_EQ(hf_report_set_mode(HF_REPORT_MODE_WARN), HF_REPORT_MODE_COUNT);
+	hf_report(HF_REPORT_ADD_UAF, &thing);
+	BATTERY_EQ(hf_report_count(HF_REPORT_ADD_UAF), 3);
+	BATTERY_EQ(battery_seen()->calls, 1);
+	battery_forget();
+}
+
+/* Quiet: not even counted. */
+static void mode_quiet(void)
+{
+	BATTERY_EQ(hf_report_set_mode(HF_REPORT_MODE_QUIET), HF_REPORT_MODE_WARN);
+	hf_report(HF_REPORT_ADD_UAF, &thing);
+	BATTERY_EQ(hf_report_set_mode(HF_REPORT_MODE_WARN), HF_REPORT_MODE_QUIET);
+	BATTERY_QUIET();
+}
+
+struct note {
+	unsigned int calls;
+	enum hf_report_kind kind;
+	const void *object;
+};
+
+static void take_note(enum hf_report_kind kind, const void *object, void *data)
+{
+	struct note *note = data;
+
+	note->calls++;
+	note->kind = kind;
+	note->object = object;
+}
+
+/* A handler gets the kind, the object and its own data; the one before gets nothing more. */
+static void handler(void)
+{
+	struct note first = { 0, HF_REPORT_KINDS, NULL };
+	struct note second = { 0, HF_REPORT_KINDS, NULL };
+
+	hf_report_set_handler(take_note, &first);
+	hf_report(HF_REPORT_LOCKREF_OVF, &thing);
+	BATTERY_EQ(first.calls, 1);
+	BATTERY_EQ(first.kind, HF_REPORT_LOCKREF_OVF);
+	BATTERY_TRUE(first.object == &thing);
+
+	hf_report_set_handler(take_note, &second);
+	hf_report(HF_REPORT_LOCKREF_DEAD, &other_thing);
+	BATTERY_EQ(first.calls, 1);
+	BATTERY_EQ(second.calls, 1);
+	BATTERY_EQ(second.kind, HF_REPORT_LOCKREF_DEAD);
+	BATTERY_TRUE(second.object == &other_thing);
+	BATTERY_EQ(battery_seen()->calls, 0);
+
+	battery_record();
+	battery_forget();
+}
+
+/* What is no kind is told every time, and counted nowhere. */
+static void no_kind(void)
+{
+	hf_report(HF_REPORT_KINDS, &thing);
+	hf_report(HF_REPORT_KINDS, &thing);
+	BATTERY_EQ(battery_seen()->calls, 2);
+	BATTERY_EQ(battery_seen()->kind, HF_REPORT_KINDS);
+	BATTERY_EQ(hf_report_count(HF_REPORT_KINDS), 0);
+	for (int kind = 0; kind < HF_REPORT_KINDS; kind++)
+		BATTERY_EQ(hf_report_count((enum hf_report_kind)kind), 0);
+	battery_forget();
+}
+
+static const struct battery_case cases[] = {
+	{ "TEXTS", texts },          { "KINDS", kinds },           { "ONCE_A_KIND", once_a_kind },
+	{ "RESET", reset },          { "MODE_COUNT", mode_count }, { "MODE_QUIET", mode_quiet },
+	{ "HANDLER_DATA", handler }, { "NO_KIND", no_kind },
+};
+
+const struct battery_suite report_suite = { "report", cases, BATTERY_COUNT(cases) };

@@ -1,0 +1,709 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Hold the headers to what they promise, whoever includes them.
+
+    run.py --source-dir DIR --build-dir DIR [--jobs N] [PATTERN...]
+
+  alone         every header alone in a unit, and twice
+  together      all in one unit: every function emitted, every initialiser, guard and class used
+  variants      the same with -DHF_VALIDATE=1, -DHF_ARCH_GENERIC, ThreadSanitizer, each default
+  freestanding  no header but the compiler's own can be reached; nothing undefined is left but what
+                a port supplies
+  text          processors in arch, worlds in env, atomics in atomic.h; names have the prefix; the
+                folders of arch/ match
+  mutants       copies of the tree with one flaw each, which the check for it must find
+
+One line a check; with PATTERN, only those whose name contains one. Exits with 1 on a failure, with
+77 if nothing could be checked.
+"""
+import argparse
+import collections
+import concurrent.futures
+import os
+import platform
+import re
+import shutil
+import subprocess
+import sys
+import threading
+import zlib
+
+WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]
+GCC_WARNINGS = ["-Wshadow", "-Wconversion"]
+
+# What a world without an operating system supplies (env/bare.h; src/slots.c or its own; report.h)
+# and, with HF_VALIDATE, src/validate.c.
+PORT = {"hf_env_node_get", "hf_env_node_put", "hf_env_irq_save", "hf_env_irq_restore", "hf__nodes",
+        "hf_report"}
+PORT_VALIDATE = {"hf__validate_lock", "hf__validate_locked", "hf__validate_unlock"}
+
+# Who may have what: (what it is, pattern, where it may stand).
+PLACES = [
+    ("macro of a processor",
+     r"__(x86_64|amd64|i386|aarch64|arm|thumb|riscv\w*|powerpc64|powerpc|s390x|s390|mips\w*|"
+     r"sparc\w*|loongarch\w*|ARM_\w+|SSE\w*|AVX\w*|PPC\w*)(__)?|_M_(X64|IX86|ARM64|AMD64)",
+     ("arch.h", "arch/")),
+    ("macro of a world",
+     r"__linux(__)?|__KERNEL__|__STDC_HOSTED__|__unix(__)?|__APPLE__|__FreeBSD__|_WIN32|__ZEPHYR__|"
+     r"__GLIBC__|__BIONIC__|_GNU_SOURCE|_POSIX_C_SOURCE", ("env.h", "env/", "src/linux_user.c")),
+    ("atomic builtin", r"__(atomic|sync)_\w+|__ATOMIC_\w+|_Atomic|atomic_(load|store)\w*",
+     ("atomic.h", "arch/")),
+    ("inline assembly", r"__asm__|__asm", ("atomic.h", "arch/", "env/")),
+]
+
+# Headers of a C library that may be included, and by whom (None: by all).
+SYSTEM = {"stdbool.h": None, "stddef.h": None, "stdint.h": None, "pthread.h": "refcount_mutex.h"}
+
+# What may stand in a declaration at file scope beside our own names.
+WORDS = set("""
+    auto bool char class const constexpr double enum extern float inline int long namespace operator
+    register short signed static struct template typedef union unsigned using virtual void volatile
+    __thread thread_local _Bool __inline __inline__ __extension__ _Noreturn noexcept public private
+    protected _Static_assert static_assert
+    size_t uintptr_t intptr_t int8_t uint8_t int16_t uint16_t int32_t uint32_t int64_t uint64_t
+""".split())
+
+
+class Skip(Exception):
+    """It can't be checked here: why not."""
+
+
+class Failed(Exception):
+    """It does not hold: what was found."""
+
+
+def command(*words, stdin=None):
+    done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                          errors="replace", input=stdin, check=False, timeout=300)
+    if done.returncode:
+        raise Failed("%s\n%s" % (" ".join(words), done.stdout.strip()))
+    return done.stdout
+
+
+def tool(name):
+    if not shutil.which(name):
+        raise Skip("no %s" % name)
+    return name
+
+
+def read(path):
+    with open(path, encoding="utf-8") as file:
+        return file.read()
+
+
+def write(path, text):
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+    return path
+
+
+def without_comments(text):
+    """Comments become spaces, strings empty; the lines stay."""
+    def blank(match):
+        return '""' if match[0][0] == '"' else re.sub(r"[^\n]", " ", match[0])
+    return re.sub(r'"(?:\\.|[^"\\\n])*"|/\*.*?\*/|//[^\n]*', blank, text, flags=re.DOTALL)
+
+
+# ---- the tree -----------------------------------------------------------------------------------
+
+class Tree:
+    """The headers of one source folder, and a folder for what is made of them."""
+
+    def __init__(self, source, build):
+        self.source, self.build = source, build
+        self.include = os.path.join(source, "include")
+        top = os.path.join(self.include, "holdfast")
+        self.files = sorted(os.path.relpath(os.path.join(folder, name), top)
+                            for folder, _, names in os.walk(top)
+                            for name in names if name.endswith(".h"))
+        self.text = {name: read(os.path.join(top, name)) for name in self.files}
+        self.code = {name: without_comments(text) for name, text in self.text.items()}
+        self.lock, self.locks, self.made = threading.Lock(), {}, {}
+
+    def headers(self, cpu):
+        """Those that can be included alone on that processor."""
+        return [name for name in self.files if os.path.basename(name) != "verbs.h"
+                and not re.match(r"arch/(?!%s/|generic/)" % cpu, name)
+                and name != "env/linux_kernel.h"]
+
+    def public(self):
+        """Those that a user includes, and that can all be in one unit."""
+        return [name for name in self.files if os.path.basename(name) != "verbs.h"
+                and not name.startswith(("arch/", "env/"))]
+
+    def family(self, name):
+        """The implementations of a family: `#define HF__REFCOUNT cmpxchg` before verbs.h."""
+        found = (re.search(r"^#define HF__%s (\w+)$" % name.upper(), code, re.MULTILINE)
+                 for file, code in self.code.items() if file.startswith(name + "/"))
+        return [match[1] for match in found if match]
+
+    def temporary(self):
+        """Macros that more than one header defines, as HF__REFCOUNT, for what it includes next."""
+        count = collections.Counter(
+            macro for name, code in self.code.items() if not name.startswith(("arch/", "env/"))
+            for macro in set(re.findall(r"^#\s*define\s+(\w+)", code, re.MULTILINE)))
+        return {macro for macro, files in count.items() if files > 1}
+
+    def once(self, key, make):
+        with self.lock:
+            lock = self.locks.setdefault(key, threading.Lock())
+        with lock:
+            if key not in self.made:
+                self.made[key] = make()
+            return self.made[key]
+
+    @staticmethod
+    def includes(names):
+        return "".join("#include <holdfast/%s>\n" % name for name in names)
+
+    def units_alone(self, cpu, suffix):
+        """One file a header, in which it is included twice."""
+        def make():
+            folder = os.path.join(self.build, "alone", cpu)
+            return [write(os.path.join(folder, re.sub(r"[/.]", "_", name) + suffix),
+                          self.includes([name, name]) + "typedef int use_nothing;\n")
+                    for name in self.headers(cpu)]
+        return self.once(("alone", cpu, suffix), make)
+
+    def unit_together(self, suffix, freestanding=False):
+        """All headers, and a use of everything that is in them."""
+        def make():
+            names = [name for name in self.public()
+                     if not (freestanding and SYSTEM["pthread.h"] == name)]
+            where = "freestanding" if freestanding else "hosted"
+            text = self.includes(names) + self.includes(reversed(names)) + self.use(suffix)
+            return write(os.path.join(self.build, "together_" + where + suffix), text)
+        return self.once(("together", suffix, freestanding), make)
+
+    def use(self, suffix):
+        """Initialisers, guards and classes of each implementation."""
+        spinlocks, lines = self.family("spinlock"), []
+        lines += ["static hf_refcount_t use_refcount = HF_REFCOUNT_INIT(1);",
+                  "static hf_lockref_t use_lockref = HF_LOCKREF_INIT(1);",
+                  "static hf_spinlock_t use_spinlock = HF_SPINLOCK_INIT;"]
+        lines += ["static hf_spinlock_%s_t use_%s = HF_SPINLOCK_%s_INIT;"
+                  % (name, name, name.upper()) for name in spinlocks]
+        lines += ["bool use_all(void);", "bool use_all(void)", "{", "\tbool done = false;"]
+        lines += ["\t{\n\t\tHF_SPINLOCK_GUARD_OF(%s, &use_%s);\n\t\tdone = !done;\n\t}"
+                  % (name, name) for name in spinlocks]
+        lines += ["\t{\n\t\tHF_SPINLOCK_GUARD(&use_spinlock);\n\t\tdone = !done;\n\t}",
+                  "\tif (hf_refcount_inc_not_zero(&use_refcount))",
+                  "\t\thf_lockref_get(&use_lockref);", "\treturn done;", "}"]
+        if suffix == ".cpp":
+            lines += ["template <class L> struct use_class {",
+                      "\tstatic bool use(L &l)", "\t{", "\t\tl.lock();", "\t\tl.unlock();",
+                      "\t\treturn l.try_lock() && l.is_locked() && l.native_handle();", "\t}", "};",
+                      "bool use_default(hf::spinlock &l);",
+                      "bool use_default(hf::spinlock &l)", "{",
+                      "\treturn use_class<hf::spinlock>::use(l);", "}"]
+            lines += ["template struct use_class<hf::spinlock_%s>;" % name for name in spinlocks]
+        return "\n".join(lines) + "\n"
+
+
+# ---- compilers ----------------------------------------------------------------------------------
+
+class Compiler:
+    def __init__(self, c, cxx, cpu, flags=()):
+        self.c, self.cxx, self.cpu, self.flags = c, cxx, cpu, list(flags)
+        self.is_clang = "clang" in c
+
+    def __call__(self, tree, std, *more, warnings=True):
+        """The command up to the files, or Skip."""
+        words = [tool(self.cxx if "++" in std else self.c), "-std=" + std, *self.flags]
+        words += WARNINGS if warnings else []
+        words += GCC_WARNINGS if warnings and not self.is_clang else []
+        return words + ["-I", tree.include, *more]
+
+    def own_headers(self):
+        """The folder of the compiler's own headers: no C library's."""
+        if self.is_clang:
+            return os.path.join(command(tool(self.c), "-print-resource-dir").strip(), "include")
+        return command(tool(self.c), "-print-file-name=include").strip()
+
+
+HOST = platform.machine()
+INLINE_ATOMICS = ["-mno-outline-atomics"]  # or gcc calls helpers that pick LSE at run time
+GCC = Compiler("gcc", "g++", HOST, INLINE_ATOMICS if HOST == "aarch64" else ())
+CLANG = Compiler("clang", "clang++", HOST, INLINE_ATOMICS if HOST == "aarch64" else ())
+ARM_GCC = "aarch64-linux-gnu-gcc", "aarch64-linux-gnu-g++", "aarch64"
+LLSC = Compiler(*ARM_GCC, ["-march=armv8-a", *INLINE_ATOMICS])
+LSE = Compiler(*ARM_GCC, ["-march=armv8.1-a", *INLINE_ATOMICS])
+RISCV = Compiler("riscv64-linux-gnu-gcc", "riscv64-linux-gnu-g++", "riscv64")
+
+NAMES = {GCC: "gcc", CLANG: "clang", LLSC: "aarch64 gcc LL/SC", LSE: "aarch64 gcc LSE",
+         RISCV: "riscv64 gcc"}
+
+
+def clang_for(cpu, *more):
+    return Compiler("clang", "clang++", cpu, ["--target=%s-none-elf" % cpu, *more])
+
+
+# Without a C library clang compiles for every processor that it knows.
+FREESTANDING = {
+    **NAMES,
+    clang_for("aarch64", "-march=armv8-a"): "aarch64 clang LL/SC",
+    clang_for("aarch64", "-march=armv8.1-a"): "aarch64 clang LSE",
+    clang_for("riscv64", "-march=rv64imac", "-mabi=lp64"): "riscv64 clang",
+    clang_for("powerpc64"): "powerpc64 clang, big-endian",
+}
+
+# With what levels all is compiled together; the older and newer ones differ in the parser only.
+STANDARDS = {"gnu11": ("-O0", "-O2"), "c11": ("-O0",), "c++17": ("-O0", "-O2"), "c++20": ("-O0",)}
+
+
+def suffix_of(std):
+    return ".cpp" if "++" in std else ".c"
+
+
+def alone(tree, compiler, std, *more):
+    units = tree.units_alone(compiler.cpu, suffix_of(std))
+    command(*compiler(tree, std, "-fsyntax-only", *more), *units)
+    return "%d headers" % len(units)
+
+
+def together(tree, compiler, std, *more):
+    """Compiles the unit with all headers, and a table of all functions, so that each is emitted."""
+    unit = tree.unit_together(suffix_of(std), "-ffreestanding" in more)
+    words = compiler(tree, std, *more)
+    names = functions(tree, compiler, std, *more)
+    text = ('#include "%s"\ntypedef void (*use_function)(void);\n'
+            "extern use_function const use_table[];\nuse_function const use_table[] = {\n%s};\n"
+            % (unit, "".join("\t(use_function)%s,\n" % name for name in names)))
+    name = "%08x" % zlib.crc32(" ".join(words).encode())
+    table = write(os.path.join(tree.build, "emit", name + suffix_of(std)), text)
+    made = table + ".o"
+    command(*words, "-c", table, "-o", made)
+    return made, "%d functions" % len(names)
+
+
+def functions(tree, compiler, std, *more):
+    """The functions that the headers define."""
+    more = [word for word in more if not word.startswith("-O")]
+    return tree.once((FREESTANDING[compiler], std, *more), lambda: [
+        name for kind, name in declared(tree, compiler, std, *more) if kind == "function"])
+
+
+def seen_by_tsan(tree, compiler, std):
+    """ThreadSanitizer knows of no atomic instruction but those that it has put there itself."""
+    made, said = together(tree, compiler, std, "-O2", "-fsanitize=thread")
+    objdump = compiler.c.replace("gcc", "objdump") if "-gcc" in compiler.c else "objdump"
+    code = command(tool(objdump), "-d", "--no-show-raw-insn", made)
+    hidden, function = set(), None
+    for line in code.splitlines():
+        if match := re.match(r"[0-9a-f]+ <(.+)>:$", line):
+            function = match[1]
+        elif re.search(r":\s+(lock\s|xchg\s.*\(|lda?xr|stl?xr|cas|swp|ld(add|clr|set|eor))",
+                       line):
+            hidden.add(function)
+    hidden = {name for name in hidden if not name.startswith("hf_arch_")}  # nobody need call it
+    if hidden:
+        raise Failed("atomic instructions that it does not see, in: " + ", ".join(sorted(hidden)))
+    return said
+
+
+def parsed(tree, compiler, std, *more):
+    command(*compiler(tree, std, "-fsyntax-only", *more), tree.unit_together(suffix_of(std)))
+    return ""
+
+
+# ---- declarations -------------------------------------------------------------------------------
+
+def declared(tree, compiler, std, *more):
+    """[(kind, name)] declared by our headers at file scope: a function (defined), or any name."""
+    unit = tree.unit_together(suffix_of(std), "-ffreestanding" in more)
+    text = command(*compiler(tree, std, "-E", *more, warnings=False), unit)
+    ours, kept = False, []
+    for line in text.splitlines():
+        if match := re.match(r'# \d+ "(.*?)"', line):
+            ours = "/include/holdfast/" in match[1]
+        elif ours and not line.startswith("#"):
+            kept.append(line)
+    return file_scope(re.findall(r'"(?:\\.|[^"\\])*"|\w+|\S', "\n".join(kept)))
+
+
+def file_scope(tokens):
+    found, at = [], 0
+    while at < len(tokens):
+        at = one_declaration(tokens, at, found)
+    return found
+
+
+def one_declaration(tokens, at, found):
+    """Adds the names of one declaration; returns where the next begins."""
+    if tokens[at] == "}":  # of extern "C" or a namespace
+        return at + 1
+    head = []  # the declaration without what is in brackets; () for a pair of round ones
+    while at < len(tokens):
+        token = tokens[at]
+        if token in ("__attribute__", "__asm__"):
+            at = group(tokens, at + 1)
+        elif token == ";":
+            add_names(head, found, "name")
+            return at + 1
+        elif token == "{" and ("namespace" in head or head[-1:] == ['"C"']):
+            add_names(head, found, "name")
+            return at + 1
+        elif token == "{" and head[-1:] == ["()"]:
+            add_names(head, found, "function")
+            return group(tokens, at)
+        elif token in "([{":
+            end = group(tokens, at)
+            if token == "(":
+                head.append("()")
+            if token == "{" and "enum" in head:
+                add_enumerators(tokens[at + 1:end - 1], found)
+            at = end
+        else:
+            head.append(token)
+            at += 1
+    raise Failed("a declaration does not end: " + " ".join(head))
+
+
+def group(tokens, at):
+    """The index behind the bracket that closes the one at `at`."""
+    depth = 0
+    while at < len(tokens):
+        depth += (tokens[at] in "([{") - (tokens[at] in ")]}")
+        at += 1
+        if not depth:
+            return at
+    raise Failed("brackets do not match")
+
+
+def add_enumerators(tokens, found):
+    found.extend(("name", word) for before, word in zip([",", *tokens], tokens) if before == ",")
+
+
+def add_names(head, found, kind):
+    """`kind` is what the word before the brackets is; all others are names."""
+    if head[:1] in (["_Static_assert"], ["static_assert"]):
+        return
+    for word, after in zip(head, head[1:] + [""]):
+        if word == "=":
+            break
+        if re.match(r"[A-Za-z_]", word) and word not in WORDS:
+            found.append((kind if after == "()" else "name", word))
+
+
+def prefixed_names(tree, compiler, std):
+    found = declared(tree, compiler, std)
+    wrong = sorted({name for _, name in found if not re.match(r"(hf|HF)_", name)}
+                   - {"hf", "spinlock"} - {"spinlock_" + name for name in tree.family("spinlock")})
+    if wrong:
+        raise Failed("without the prefix, at file scope: " + ", ".join(wrong))
+    return "%d names" % len({name for _, name in found})
+
+
+# ---- macros -------------------------------------------------------------------------------------
+
+def prefixed_macros(tree, compiler, std, *more):
+    def macros(text):
+        words = compiler(tree, std, *more, warnings=False)
+        out = command(*words, "-dM", "-E", "-x", "c++" if "++" in std else "c", "-", stdin=text)
+        return set(re.findall(r"^#define (\w+)", out, re.MULTILINE))
+    freestanding = "-ffreestanding" in more
+    names = [name for name in tree.public() if not (freestanding and name == SYSTEM["pthread.h"])]
+    system = [name for name in SYSTEM if not (freestanding and SYSTEM[name])]
+    left = macros(tree.includes(names)) - macros("".join("#include <%s>\n" % n for n in system))
+    wrong = sorted(name for name in left if not name.startswith("HF_"))
+    if wrong:
+        raise Failed("without the prefix: " + ", ".join(wrong))
+    if left & tree.temporary():
+        raise Failed("left defined, though several headers define it for a while: "
+                     + ", ".join(sorted(left & tree.temporary())))
+    return "%d macros" % len(left)
+
+
+# ---- without a C library ------------------------------------------------------------------------
+
+def freestanding_flags(compiler, std):
+    flags = ["-ffreestanding", "-nostdinc", "-isystem", compiler.own_headers(), "-Os"]
+    return flags + (["-fno-exceptions", "-fno-rtti"] if "++" in std else [])
+
+
+def freestanding_alone(tree, compiler, std):
+    flags = freestanding_flags(compiler, std)
+    units = [unit for unit, name in zip(tree.units_alone(compiler.cpu, suffix_of(std)),
+                                        tree.headers(compiler.cpu))
+             if name not in (SYSTEM["pthread.h"], "env/linux_user.h")]
+    command(*compiler(tree, std, "-fsyntax-only", *flags), *units)
+    return "%d headers" % len(units)
+
+
+def freestanding_undefined(tree, compiler, std, *more):
+    made, said = together(tree, compiler, std, *freestanding_flags(compiler, std), *more)
+    undefined = set(re.findall(r" U (\S+)$", command(tool("nm"), made), re.MULTILINE))
+    undefined -= {"_GLOBAL_OFFSET_TABLE_", ".TOC."}
+    port = PORT | (PORT_VALIDATE if "-DHF_VALIDATE=1" in more else set())
+    if undefined - port:
+        raise Failed("undefined: " + ", ".join(sorted(undefined - port)))
+    if port - undefined:
+        raise Failed("listed as a port's, but not used: " + ", ".join(sorted(port - undefined)))
+    if compiler.is_clang:
+        return "%s, nothing undefined but a port's %d" % (said, len(port))
+    stubs = write(made + ".stubs.c", "".join("void %s(void);\nvoid %s(void) {}\n" % (name, name)
+                                             for name in sorted(port | {"_start"})))
+    command(compiler.c, *compiler.flags, "-ffreestanding", "-nostdlib", "-static", "-no-pie",
+            made, stubs, "-o", made + ".elf")
+    return "%s, linked with a port's %d" % (said, len(port))
+
+
+# ---- text ---------------------------------------------------------------------------------------
+
+def places(tree, what, pattern, allowed):
+    wrong = []
+    code = {"include/holdfast/" + name: text for name, text in tree.code.items()}
+    source = os.path.join(tree.source, "src")
+    for name in sorted(os.listdir(source)) if os.path.isdir(source) else ():
+        if name.endswith((".c", ".h")):
+            code["src/" + name] = without_comments(read(os.path.join(source, name)))
+    for name, text in code.items():
+        if name.replace("include/holdfast/", "").startswith(allowed):
+            continue
+        for number, line in enumerate(text.splitlines(), 1):
+            if match := re.search(r"\b(%s)\b" % pattern, line):
+                wrong.append("%s:%d: %s" % (name, number, match[0]))
+    if wrong:
+        raise Failed("\n".join(wrong))
+    return "%d files" % len(code)
+
+
+def system_headers(tree):
+    wrong = []
+    for name, text in tree.code.items():
+        for header in re.findall(r"#\s*include\s*<([^>]+)>", text):
+            if header not in SYSTEM or SYSTEM[header] not in (None, name):
+                wrong.append("%s includes <%s>" % (name, header))
+    if wrong:
+        raise Failed("\n".join(wrong))
+    return "%d files" % len(tree.code)
+
+
+def arch_folders(tree):
+    """Every arch/<cpu>/ has the same files, and each the same macros and functions in order."""
+    folders = {}
+    for name in tree.files:
+        if match := re.match(r"arch/(\w+)/(.+)", name):
+            folders.setdefault(match[1], {})[match[2]] = offers(tree.code[name])
+    base, wrong = folders.get("generic", {}), []
+    for cpu, files in folders.items():
+        wrong += ["arch/%s/ has %s, arch/generic/ not" % (cpu, n) for n in files if n not in base]
+        wrong += ["arch/generic/ has %s, arch/%s/ not" % (n, cpu) for n in base if n not in files]
+        for name in sorted(set(files) & set(base)):
+            for mine, generic in zip(files[name] + ["the end"] * 99, base[name] + ["the end"]):
+                if mine != generic:
+                    wrong.append("arch/%s/%s: %s; in arch/generic/ at that place: %s"
+                                 % (cpu, name, mine, generic))
+                    break
+    if wrong or len(folders) < 2:
+        raise Failed("\n".join(wrong) or "found only: " + ", ".join(folders))
+    return "%d folders of %d files" % (len(folders), len(base))
+
+
+def offers(code):
+    """Public macros and the functions with their types, in order."""
+    found = re.findall(r"^#\s*define\s+(HF_ARCH_(?!\w+_H$)\w+)|^HF_INLINE\s+([^{;]*\))", code,
+                       re.MULTILINE)
+    return [macro or " ".join(function.split()) for macro, function in found]
+
+
+def guards(tree):
+    """Every header has a guard with its own name; a verbs.h has none."""
+    wrong = []
+    for name, code in tree.code.items():
+        guard = "HF_" + re.sub(r"\W", "_", name).upper()
+        has = re.match(r"\s*#ifndef (\w+)\n#define \1\n", code)
+        if os.path.basename(name) == "verbs.h":
+            wrong += ["%s has a guard" % name] if has else []
+        elif not has or has[1] != guard:
+            wrong.append("%s: guard %s, not %s" % (name, has[1] if has else "missing", guard))
+    if wrong:
+        raise Failed("\n".join(wrong))
+    return "%d files" % len(tree.code)
+
+
+# ---- mutants ------------------------------------------------------------------------------------
+
+def append(text):
+    """Before the last #endif, the guard's."""
+    return lambda code: text.join(code.rsplit("#endif", 1)[:1]) + text + "\n#endif\n"
+
+
+def replace(old, new):
+    def change(code):
+        if old not in code:
+            raise Failed("the mutant does not fit any more: no %r" % old)
+        return code.replace(old, new)
+    return change
+
+
+def swap_functions(code):
+    """The last two functions change places."""
+    parts = re.split(r"(?m)^(?=HF_INLINE)", code)
+    if len(parts) < 3:
+        raise Failed("the mutant does not fit any more")
+    last, rest = parts[-1].rsplit("#endif", 1)
+    return "".join(parts[:-2] + [last, parts[-2]]) + "#endif" + rest
+
+
+# (flaw, file, change, check, what it must say)
+MUTANTS = [
+    ("no guard", "wait.h", replace("#ifndef HF_WAIT_H", "#if 1"),
+     lambda t: alone(t, GCC, "gnu11"), "redefinition"),
+    ("does not include what it needs", "wait.h", replace('#include "arch.h"', ""),
+     lambda t: alone(t, GCC, "gnu11"), "hf_arch_relax"),
+    ("wrong guard", "wait.h", replace("HF_WAIT_H", "HF_WAITING_H"), guards, "HF_WAITING_H"),
+    ("warning in a function that nothing calls", "report.h",
+     append("HF_INLINE int hf_bad(unsigned int a)\n{\n\tint b = (int)a;\n\treturn a < b;\n}\n"),
+     lambda t: together(t, CLANG, "gnu11", "-O2"), "sign-compare"),
+    ("not C++", "report.h", append("HF_INLINE int *hf_bad(void *a)\n{\n\treturn a;\n}\n"),
+     lambda t: together(t, GCC, "c++17", "-O2"), "invalid conversion"),
+    ("a C library's header", "report.h", append("#include <string.h>\n"), system_headers,
+     "string.h"),
+    ("a C library's header, freestanding", "report.h", append("#include <string.h>\n"),
+     lambda t: freestanding_alone(t, GCC, "gnu11"), "string.h"),
+    ("an atomic of three bytes", "refcount/type.h",
+     append("struct hf_bad {\n\tchar a[3];\n};\nHF_INLINE struct hf_bad hf_bad(struct hf_bad *p)\n"
+            "{\n\tstruct hf_bad a;\n\n\t__atomic_load(p, &a, 0);\n\treturn a;\n}\n"),
+     lambda t: freestanding_undefined(t, GCC, "gnu11"), "undefined: __atomic_load"),
+    ("a processor outside arch", "refcount.h", append("#ifdef __x86_64__\n#endif\n"),
+     lambda t: places(t, *PLACES[0]), "__x86_64__"),
+    ("a world outside env", "refcount.h", append("#if defined(__linux__)\n#endif\n"),
+     lambda t: places(t, *PLACES[1]), "__linux__"),
+    ("a builtin outside atomic.h", "spinlock/cas.h",
+     append("HF_INLINE int hf_bad(int *p)\n{\n\treturn __atomic_load_n(p, 0);\n}\n"),
+     lambda t: places(t, *PLACES[2]), "__atomic_load_n"),
+    ("assembly outside arch", "spinlock/cas.h",
+     append('HF_INLINE void hf_bad(void)\n{\n\t__asm__ volatile("");\n}\n'),
+     lambda t: places(t, *PLACES[3]), "__asm__"),
+    ("an atomic that ThreadSanitizer does not see", "atomic.h",
+     append('HF_INLINE void hf_bad(uint32_t *p)\n{\n\t__asm__ volatile("%s" : "+m"(*p));\n}\n'
+            % {"x86_64": "lock incl %0", "aarch64": "ldxr w9, %0"}.get(HOST, "")),
+     lambda t: seen_by_tsan(t, GCC, "gnu11"), "hf_bad"),
+    ("a macro without prefix", "report.h", append("#define BAD 1\n"),
+     lambda t: prefixed_macros(t, GCC, "gnu11"), "BAD"),
+    ("a helper macro left over", "spinlock/verbs.h", replace("#undef HF__SPINLOCK_WAIT\n", ""),
+     lambda t: prefixed_macros(t, GCC, "gnu11"), "HF__SPINLOCK_WAIT"),
+    ("a function without prefix", "report.h", append("int bad(void);\n"),
+     lambda t: prefixed_names(t, GCC, "gnu11"), "bad"),
+    ("an enumerator without prefix", "report.h", append("enum hf_bad { HF_GOOD, BAD };\n"),
+     lambda t: prefixed_names(t, GCC, "gnu11"), "BAD"),
+    ("a type without prefix", "report.h", append("typedef struct hf_bad {\n\tint a;\n} bad_t;\n"),
+     lambda t: prefixed_names(t, GCC, "c++17"), "bad_t"),
+    ("another order in arch", "arch/generic/spin.h", swap_functions, arch_folders,
+     "at that place"),
+    ("a missing file in arch", "arch/generic/spin.h", None, arch_folders, "spin.h"),
+]
+
+
+def mutant(tree, number, flaw, name, change, check, says):
+    copy = os.path.join(tree.build, "mutants", "%02d" % number)
+    shutil.rmtree(copy, ignore_errors=True)
+    shutil.copytree(tree.include, os.path.join(copy, "include"))
+    file = os.path.join(copy, "include", "holdfast", name)
+    if change:
+        write(file, change(read(file)))
+    else:
+        os.remove(file)
+    try:
+        check(Tree(copy, os.path.join(copy, "build")))
+    except Failed as found:
+        if says not in str(found):
+            raise Failed("found, but not for %r:\n%s" % (says, found)) from found
+        return "found"
+    raise Failed("not found")
+
+
+# ---- the list -----------------------------------------------------------------------------------
+
+def checks(tree):
+    """[(name, function that returns what to say)]"""
+    found = []
+
+    def add(name, function, *arguments):
+        found.append((name, lambda: function(tree, *arguments)))
+
+    for compiler in (GCC, CLANG):
+        for std, levels in STANDARDS.items():
+            if compiler is GCC or len(levels) > 1:
+                add("alone %s %s" % (NAMES[compiler], std), alone, compiler, std)
+            for level in levels:
+                add("together %s %s %s" % (NAMES[compiler], std, level),
+                    together, compiler, std, level)
+        for more in ("-DHF_VALIDATE=1", "-DHF_ARCH_GENERIC"):
+            std = "gnu11" if compiler is GCC else "c++17"
+            add("variant %s %s %s" % (NAMES[compiler], std, more),
+                together, compiler, std, "-O2", more)
+        for std in ("gnu11", "c++17"):
+            for family in ("refcount", "spinlock", "lockref"):
+                for name in tree.family(family):
+                    more = "-DHF_%s_DEFAULT=%s" % (family.upper(), name)
+                    add("variant %s %s %s" % (NAMES[compiler], std, more),
+                        parsed, compiler, std, more)
+        add("variant %s gnu11 -fsanitize=thread" % NAMES[compiler],
+            seen_by_tsan, compiler, "gnu11")
+    for compiler in (LLSC, LSE):
+        add("alone %s gnu11" % NAMES[compiler], alone, compiler, "gnu11")
+        for std in ("gnu11", "c++17"):
+            add("together %s %s -O2" % (NAMES[compiler], std), together, compiler, std, "-O2")
+    add("variant %s gnu11 -fsanitize=thread" % NAMES[LSE], seen_by_tsan, LSE, "gnu11")
+    add("together %s gnu11 -O0" % NAMES[LLSC], together, LLSC, "gnu11", "-O0")
+    for compiler, name in FREESTANDING.items():
+        for std in ("gnu11", "c++17") if compiler in (GCC, CLANG) else ("gnu11",):
+            if compiler in NAMES:
+                add("freestanding alone %s %s" % (name, std), freestanding_alone, compiler, std)
+            add("freestanding together %s %s" % (name, std), freestanding_undefined, compiler, std)
+    add("freestanding together gcc gnu11 -DHF_VALIDATE=1", freestanding_undefined, GCC, "gnu11",
+        "-DHF_VALIDATE=1")
+    for what, pattern, allowed in PLACES:
+        add("text %s" % what, places, what, pattern, allowed)
+    add("text system headers", system_headers)
+    add("text guards", guards)
+    add("text arch folders", arch_folders)
+    for std in ("gnu11", "c++17"):
+        add("text names %s" % std, prefixed_names, GCC, std)
+        add("text macros %s" % std, prefixed_macros, GCC, std)
+    for number, one in enumerate(MUTANTS):
+        add("mutant %s" % one[0], mutant, number, *one)
+    return found
+
+
+def run_one(check):
+    name, function = check
+    try:
+        said = function()
+        said = said if isinstance(said, str) else said[1]
+        return "ok", ("%-66s %s" % (name, said)).rstrip()
+    except Skip as why:
+        return "SKIPPED", "%s: %s" % (name, why)
+    except Failed as why:
+        return "FAILED", "%s\n%s" % (name, re.sub(r"(?m)^", "    ", str(why)))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--source-dir", required=True)
+    parser.add_argument("--build-dir", required=True)
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("pattern", nargs="*")
+    args = parser.parse_args()
+    tree = Tree(os.path.abspath(args.source_dir),
+                os.path.join(os.path.abspath(args.build_dir), "tests", "headers"))
+    shutil.rmtree(tree.build, ignore_errors=True)
+    wanted = [check for check in checks(tree)
+              if not args.pattern or any(pattern in check[0] for pattern in args.pattern)]
+    count = {"ok": 0, "FAILED": 0, "SKIPPED": 0}
+    with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
+        for state, text in pool.map(run_one, wanted):
+            count[state] += 1
+            print("%s %s" % (state, text), flush=True)
+    print("%(ok)d passed, %(FAILED)d failed, %(SKIPPED)d skipped" % count)
+    if count["FAILED"]:
+        return 1
+    return 0 if count["ok"] else 77
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,573 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef HF_MODEL_BACKEND_H
+#define HF_MODEL_BACKEND_H
+/*
+ * backend - atomic.h, with Relacy in place of the hardware.
+ *
+ * Use when / not when
+ *   -DHF_ATOMIC_HEADER='"backend.h"' (with arch_model.h and env_model.h) has the shipped headers
+ *   explored under the C11 memory model: schedules, and stale values that a load may return. Run by
+ *   run.h. C++ only. Atomics live and die inside one interleaving.
+ *
+ * State
+ *   hf_atomic64_t   one Relacy atomic of 64 bits
+ *   hf_atomic32_t   one Relacy atomic of 32 bits; or a view of the low half of a hf_atomic64_t, each
+ *                   access to which is an access to the whole word: a load, or a read-modify-write
+ *                   that leaves the other half as it is
+ *   Stores to a part of a word, and all arithmetic, are read-modify-writes of the whole word too.
+ *
+ * What is added to Relacy
+ *   A1  A compare-and-swap that fails is a load, and may see an old value. (Relacy's sees the last.)
+ *   A2  A store that nothing orders after the last one may come before it in the modification order,
+ *       where it is never seen: a lost wake-up. (Relacy's order is that of the schedule.) It is so
+ *       exactly if this thread may still load an older value than the last, and the last was not
+ *       made by a read-modify-write, whose place is fixed.
+ *
+ * What is less than C11, and so would go unseen
+ *   L1  Accesses of different size to one word are not in C11 at all. Here they are in one order.
+ *   L2  A load never sees a store that is executed later; so no cycle of load, then store.
+ *   L3  Old values: one older than the last in searches, two in random runs.
+ *   L4  Fences order plain data too where both are sequentially consistent.
+ *   L5  A release sequence goes on through stores of the same thread (C11; no more in C++20, C23).
+ *
+ * Mutants
+ *   Chosen by the environment, so that one program is all of them:
+ *   HF_MUTANT=<one of HF_MODEL_MUTANTS>   one order, or one step's atomicity, is missing ...
+ *   HF_MUTANT_IN=<function>               ... in this function of the headers, else in all
+ *   HF_MUTANT_ON=<next or wait>           ... on this member of the nodes, else on all atomics
+ */
+#include "rl.h"
+
+#include "holdfast/compiler.h"
+#include "holdfast/env.h"
+
+#define HF_ATOMIC_IS_MODEL 1
+
+namespace hf_model
+{
+
+/* What can be missing. */
+#define HF_MODEL_MUTANTS(X) \
+	/* Nothing is missing. */ \
+	X(none) \
+	/* This order becomes relaxed. */ \
+	X(load_acquire) \
+	X(store_release) \
+	X(store_low8_release) \
+	X(xchg_acq_rel_loses_acquire) \
+	X(xchg_acq_rel_loses_release) \
+	X(xchg_seq_cst) \
+	X(cmpxchg_acquire) \
+	X(cmpxchg_release) \
+	X(cmpxchg_acq_rel_loses_acquire) \
+	X(cmpxchg_acq_rel_loses_release) \
+	X(cmpxchg_seq_cst) \
+	X(cmpxchg_low8_acquire) \
+	X(fetch_sub_release) \
+	X(wait_change_acquire) \
+	X(wait_zero_set_acquire) \
+	X(cmpxchg64_release) \
+	/* This fence is missing. */ \
+	X(fence_acquire) \
+	X(fence_seq_cst) \
+	X(fence_before_rmw) \
+	X(fence_after_rmw) \
+	/* Others come between the load and the store of this. */ \
+	X(cmpxchg_torn) \
+	X(cmpxchg64_torn) \
+	X(fetch_torn) \
+	/* The bytes beside it are stored too, as they were a moment ago. */ \
+	X(store_low8_wide) \
+	X(store_mid8_wide) \
+	X(store_high32_wide) \
+	/* This store is missing; this load always finds a bit. */ \
+	X(store_relaxed_missing) \
+	X(load_high16_never_0) \
+	/* For the files that name them. */ \
+	X(own)
+
+enum class mutant {
+#define HF_MODEL_NAME(name) name,
+	HF_MODEL_MUTANTS(HF_MODEL_NAME)
+#undef HF_MODEL_NAME
+};
+
+inline const char *environment(const char *name)
+{
+	const char *value = getenv(name);
+
+	return value ? value : "";
+}
+
+inline mutant chosen_mutant()
+{
+	static const char *const names[] = {
+#define HF_MODEL_NAME(name) #name,
+		HF_MODEL_MUTANTS(HF_MODEL_NAME)
+#undef HF_MODEL_NAME
+	};
+	const char *name = environment("HF_MUTANT");
+
+	if (!name[0])
+		return mutant::none;
+	for (unsigned int i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		if (strcmp(names[i], name) == 0)
+			return static_cast<mutant>(i);
+	}
+	fprintf(stderr, "HF_MUTANT=%s is not a mutant\n", name);
+	exit(2);
+}
+
+inline const mutant the_mutant = chosen_mutant();
+inline const char *const mutant_in = environment("HF_MUTANT_IN");
+inline const char *const mutant_on = environment("HF_MUTANT_ON");
+
+inline bool is_mutant(mutant m, const where &at, const char *on = "")
+{
+	return the_mutant == m && (!mutant_in[0] || strcmp(mutant_in, at.func_) == 0) &&
+	       (!mutant_on[0] || strcmp(mutant_on, on) == 0);
+}
+
+inline rl::memory_order order(mutant m, rl::memory_order asked, rl::memory_order weak,
+			      const where &at, const char *on = "")
+{
+	return is_mutant(m, at, on) ? weak : asked;
+}
+
+/* Told of each change of an atomic, in the order in which they are made, and of failed swaps. */
+class observer {
+public:
+	virtual void changed(const void *object, uint64_t before, uint64_t after, const where &at)
+	{
+		(void)object, (void)before, (void)after, (void)at;
+	}
+	virtual void refused(const void *object, const where &at) { (void)object, (void)at; }
+
+protected:
+	~observer() {}
+};
+
+inline observer *watching;
+
+/* One step of a thread: another may run before it, none inside. */
+class step {
+public:
+	step()
+	{
+		rl::ctx().sched();
+		rl::ctx().disable_preemption();
+	}
+	~step() { rl::ctx().enable_preemption(); }
+	step(const step &) = delete;
+	step &operator=(const step &) = delete;
+};
+
+/* An atomic word, and how its last value was made. */
+template <typename T> class cell {
+public:
+	T load(rl::memory_order mo, const where &at) const { return atom_.load(mo, at); }
+
+	void store(T value, rl::memory_order mo, const where &at)
+	{
+		step one;
+		T before = made_ == BY_NOTHING ? T() : atom_.debug_value();
+
+		if (made_ == BY_STORE && atom_.load(rl::mo_relaxed, at) != before) {
+			/* A2: this thread sees the last value from now on, and nobody this one. */
+			see_last(at);
+			if (rl::ctx().collecting_history())
+				rl::ctx().exec_log_msg(at, "comes before the last one; never seen");
+			return;
+		}
+		atom_.store(value, mo, at);
+		made_ = BY_STORE;
+		watching->changed(this, before, value, at);
+	}
+
+	/* The bits of mask: *old -> value. False, and *old is what was found, if they were others. */
+	bool cmpxchg(T mask, T *old, T value, rl::memory_order mo, const where &at,
+		     bool torn = false)
+	{
+		T expected = *old;
+
+		if (torn) {
+			T seen = atom_.load(rl::mo_relaxed, at);
+
+			*old = seen & mask;
+			if (*old == expected)
+				atom_.store((seen & ~mask) | value, mo, at);
+			return *old == expected;
+		}
+
+		step one;
+		T before = atom_.load(rl::mo_relaxed, at);
+
+		if ((before & mask) == expected) {
+			before = atom_.debug_value();
+			if ((before & mask) == expected) {
+				(void)swap((before & ~mask) | value, mo, at);
+				return true;
+			}
+			see_last(at);
+		} /* else A1 */
+		*old = before & mask;
+		watching->refused(this, at);
+		return false;
+	}
+
+	/* The bits of mask: any -> f(them). Returns what they were. */
+	template <typename F>
+	T update(T mask, F f, rl::memory_order mo, const where &at, bool torn = false)
+	{
+		if (torn) {
+			T seen = atom_.load(rl::mo_relaxed, at);
+
+			atom_.store((seen & ~mask) | (f(seen & mask) & mask), mo, at);
+			return seen & mask;
+		}
+
+		step one;
+		T before = atom_.debug_value();
+
+		return swap((before & ~mask) | (f(before & mask) & mask), mo, at) & mask;
+	}
+
+	/* What it holds now, whoever asks: for what a scenario knows of itself. */
+	T now() const { return atom_.debug_value(); }
+
+private:
+	enum { BY_NOTHING, BY_STORE, BY_RMW };
+
+	rl::atomic<T> atom_;
+	int made_ = BY_NOTHING;
+
+	T swap(T value, rl::memory_order mo, const where &at)
+	{
+		T before = atom_.exchange(value, mo, at);
+
+		made_ = BY_RMW;
+		if (value != before)
+			watching->changed(this, before, value, at);
+		return before;
+	}
+
+	/* A swap that fails: of what C11 lets a thread see, only the last value is left. */
+	void see_last(const where &at)
+	{
+		T not_it = ~atom_.debug_value();
+
+		(void)atom_.compare_exchange_strong(not_it, T(), rl::mo_relaxed, at,
+						    rl::mo_relaxed, at);
+	}
+};
+
+} // namespace hf_model
+
+struct hf_atomic32 {
+	hf_model::cell<uint32_t> own;
+	hf_model::cell<uint64_t> *whole; /* not NULL: this is a view of it, and own is unused */
+	const char *name;
+
+	explicit hf_atomic32(hf_model::cell<uint64_t> *whole = NULL) : whole(whole), name("") {}
+};
+
+struct hf_atomic64 {
+	hf_model::cell<uint64_t> word;
+	hf_atomic32 low;
+
+	hf_atomic64() : low(&word) {}
+};
+
+typedef struct hf_atomic32 hf_atomic32_t;
+typedef struct hf_atomic64 hf_atomic64_t;
+
+namespace hf_model
+{
+
+inline uint32_t load(const hf_atomic32 *p, rl::memory_order mo, const where &at)
+{
+	return p->whole ? (uint32_t)p->whole->load(mo, at) : p->own.load(mo, at);
+}
+
+inline bool cmpxchg(hf_atomic32 *p, uint32_t mask, uint32_t *old, uint32_t value,
+		    rl::memory_order mo, const where &at)
+{
+	bool torn = is_mutant(mutant::cmpxchg_torn, at, p->name);
+
+	if (p->whole) {
+		uint64_t wide_old = *old;
+		bool done = p->whole->cmpxchg(mask, &wide_old, value, mo, at, torn);
+
+		*old = (uint32_t)wide_old;
+		return done;
+	}
+	return p->own.cmpxchg(mask, old, value, mo, at, torn);
+}
+
+template <typename F>
+uint32_t update(hf_atomic32 *p, uint32_t mask, F f, rl::memory_order mo, const where &at,
+		bool torn = false)
+{
+	return p->whole ? (uint32_t)p->whole->update(mask, f, mo, at, torn)
+			: p->own.update(mask, f, mo, at, torn);
+}
+
+inline void store(hf_atomic32 *p, uint32_t value, rl::memory_order mo, const where &at)
+{
+	if (p->whole)
+		(void)update(p, ~0u, [value](uint64_t) { return value; }, mo, at);
+	else
+		p->own.store(value, mo, at);
+}
+
+} // namespace hf_model
+
+#define HF_MODEL_AT const hf_model::where &at = HF_MODEL_HERE
+#define HF_MODEL_ORDER(name, asked, weak, on)                                                      \
+	hf_model::order(hf_model::mutant::name, rl::mo_##asked, rl::mo_##weak, at, on)
+
+/* ---- 32 bits: load and store -------------------------------------------------------------- */
+
+inline uint32_t hf_atomic32_load_relaxed(const hf_atomic32_t *p, HF_MODEL_AT)
+{
+	return hf_model::load(p, rl::mo_relaxed, at);
+}
+
+inline uint32_t hf_atomic32_load_acquire(const hf_atomic32_t *p, HF_MODEL_AT)
+{
+	return hf_model::load(p, HF_MODEL_ORDER(load_acquire, acquire, relaxed, p->name), at);
+}
+
+inline void hf_atomic32_store_relaxed(hf_atomic32_t *p, uint32_t value, HF_MODEL_AT)
+{
+	if (!hf_model::is_mutant(hf_model::mutant::store_relaxed_missing, at, p->name))
+		hf_model::store(p, value, rl::mo_relaxed, at);
+}
+
+inline void hf_atomic32_store_release(hf_atomic32_t *p, uint32_t value, HF_MODEL_AT)
+{
+	hf_model::store(p, value, HF_MODEL_ORDER(store_release, release, relaxed, p->name), at);
+}
+
+inline void hf_atomic32_store_low8_release(hf_atomic32_t *p, uint8_t value, HF_MODEL_AT)
+{
+	bool wide = hf_model::is_mutant(hf_model::mutant::store_low8_wide, at, p->name);
+
+	(void)hf_model::update(p, 0xff, [value](uint64_t) { return value; },
+			       HF_MODEL_ORDER(store_low8_release, release, relaxed, p->name), at,
+			       wide);
+}
+
+inline void hf_atomic32_store_mid8_relaxed(hf_atomic32_t *p, unsigned int value, HF_MODEL_AT)
+{
+	(void)hf_model::update(p, 0xff00, [value](uint64_t) { return value << 8; }, rl::mo_relaxed,
+			       at, hf_model::is_mutant(hf_model::mutant::store_mid8_wide, at));
+}
+
+inline uint8_t hf_atomic32_load_low8_relaxed(const hf_atomic32_t *p, HF_MODEL_AT)
+{
+	return (uint8_t)hf_model::load(p, rl::mo_relaxed, at);
+}
+
+inline uint8_t hf_atomic32_load_mid8_relaxed(const hf_atomic32_t *p, HF_MODEL_AT)
+{
+	return (uint8_t)(hf_model::load(p, rl::mo_relaxed, at) >> 8);
+}
+
+inline uint16_t hf_atomic32_load_high16_relaxed(const hf_atomic32_t *p, HF_MODEL_AT)
+{
+	uint16_t value = (uint16_t)(hf_model::load(p, rl::mo_relaxed, at) >> 16);
+
+	return hf_model::is_mutant(hf_model::mutant::load_high16_never_0, at, p->name) ? value | 1
+										       : value;
+}
+
+/* ---- 32 bits: exchange and compare-and-swap ----------------------------------------------- */
+
+inline uint32_t hf_atomic32_xchg_acq_rel(hf_atomic32_t *p, uint32_t value, HF_MODEL_AT)
+{
+	rl::memory_order mo = rl::mo_acq_rel;
+
+	mo = hf_model::order(hf_model::mutant::xchg_acq_rel_loses_acquire, mo, rl::mo_release, at);
+	mo = hf_model::order(hf_model::mutant::xchg_acq_rel_loses_release, mo, rl::mo_acquire, at);
+	return hf_model::update(p, ~0u, [value](uint64_t) { return value; }, mo, at);
+}
+
+inline uint32_t hf_atomic32_xchg_seq_cst(hf_atomic32_t *p, uint32_t value, HF_MODEL_AT)
+{
+	return hf_model::update(p, ~0u, [value](uint64_t) { return value; },
+				HF_MODEL_ORDER(xchg_seq_cst, seq_cst, relaxed, p->name), at);
+}
+
+inline bool hf_atomic32_try_cmpxchg_relaxed(hf_atomic32_t *p, uint32_t *old, uint32_t value,
+					    HF_MODEL_AT)
+{
+	return hf_model::cmpxchg(p, ~0u, old, value, rl::mo_relaxed, at);
+}
+
+inline bool hf_atomic32_try_cmpxchg_acquire(hf_atomic32_t *p, uint32_t *old, uint32_t value,
+					    HF_MODEL_AT)
+{
+	return hf_model::cmpxchg(p, ~0u, old, value,
+				 HF_MODEL_ORDER(cmpxchg_acquire, acquire, relaxed, p->name), at);
+}
+
+inline bool hf_atomic32_try_cmpxchg_release(hf_atomic32_t *p, uint32_t *old, uint32_t value,
+					    HF_MODEL_AT)
+{
+	return hf_model::cmpxchg(p, ~0u, old, value,
+				 HF_MODEL_ORDER(cmpxchg_release, release, relaxed, p->name), at);
+}
+
+inline bool hf_atomic32_try_cmpxchg_acq_rel(hf_atomic32_t *p, uint32_t *old, uint32_t value,
+					    HF_MODEL_AT)
+{
+	rl::memory_order mo = rl::mo_acq_rel;
+
+	mo = hf_model::order(hf_model::mutant::cmpxchg_acq_rel_loses_acquire, mo, rl::mo_release,
+			     at);
+	mo = hf_model::order(hf_model::mutant::cmpxchg_acq_rel_loses_release, mo, rl::mo_acquire,
+			     at);
+	return hf_model::cmpxchg(p, ~0u, old, value, mo, at);
+}
+
+inline bool hf_atomic32_try_cmpxchg_seq_cst(hf_atomic32_t *p, uint32_t *old, uint32_t value,
+					    HF_MODEL_AT)
+{
+	return hf_model::cmpxchg(p, ~0u, old, value,
+				 HF_MODEL_ORDER(cmpxchg_seq_cst, seq_cst, relaxed, p->name), at);
+}
+
+inline bool hf_atomic32_try_cmpxchg_low8_acquire(hf_atomic32_t *p, uint8_t old, uint8_t value,
+						 HF_MODEL_AT)
+{
+	uint32_t wide_old = old;
+
+	return hf_model::cmpxchg(p, 0xff, &wide_old, value,
+				 HF_MODEL_ORDER(cmpxchg_low8_acquire, acquire, relaxed, p->name),
+				 at);
+}
+
+/* ---- 32 bits: arithmetic ------------------------------------------------------------------ */
+
+inline uint32_t hf_atomic32_fetch_add_relaxed(hf_atomic32_t *p, uint32_t n, HF_MODEL_AT)
+{
+	return hf_model::update(p, ~0u, [n](uint64_t v) { return v + n; }, rl::mo_relaxed, at,
+				hf_model::is_mutant(hf_model::mutant::fetch_torn, at, p->name));
+}
+
+inline uint32_t hf_atomic32_fetch_sub_release(hf_atomic32_t *p, uint32_t n, HF_MODEL_AT)
+{
+	return hf_model::update(p, ~0u, [n](uint64_t v) { return v - n; },
+				HF_MODEL_ORDER(fetch_sub_release, release, relaxed, p->name), at,
+				hf_model::is_mutant(hf_model::mutant::fetch_torn, at, p->name));
+}
+
+inline void hf_atomic32_add_relaxed(hf_atomic32_t *p, uint32_t n, HF_MODEL_AT)
+{
+	(void)hf_atomic32_fetch_add_relaxed(p, n, at);
+}
+
+/* ---- 32 bits: waiting --------------------------------------------------------------------- */
+
+inline uint32_t hf_atomic32_wait_change_acquire(hf_atomic32_t *p, uint32_t old, HF_MODEL_AT)
+{
+	uint32_t value = hf_model::load(
+		p, HF_MODEL_ORDER(wait_change_acquire, acquire, relaxed, p->name), at);
+
+	if (value == old)
+		rl::yield(1, at);
+	return value;
+}
+
+inline void hf_atomic32_wait_zero_set_acquire(hf_atomic32_t *p, HF_MODEL_AT)
+{
+	uint32_t zero = 0;
+
+	while (!hf_model::cmpxchg(p, ~0u, &zero, 1,
+				  HF_MODEL_ORDER(wait_zero_set_acquire, acquire, relaxed, p->name),
+				  at)) {
+		rl::yield(1, at);
+		zero = 0;
+	}
+}
+
+inline void hf_atomic32_prefetch_store(const hf_atomic32_t *p)
+{
+	(void)p;
+}
+
+/* ---- 64 bits ------------------------------------------------------------------------------ */
+
+inline uint64_t hf_atomic64_load_relaxed(const hf_atomic64_t *p, HF_MODEL_AT)
+{
+	return p->word.load(rl::mo_relaxed, at);
+}
+
+inline void hf_atomic64_store_relaxed(hf_atomic64_t *p, uint64_t value, HF_MODEL_AT)
+{
+	p->word.store(value, rl::mo_relaxed, at);
+}
+
+inline bool hf_atomic64_try_cmpxchg_relaxed(hf_atomic64_t *p, uint64_t *old, uint64_t value,
+					    HF_MODEL_AT)
+{
+	return p->word.cmpxchg(~0ull, old, value, rl::mo_relaxed, at,
+			       hf_model::is_mutant(hf_model::mutant::cmpxchg64_torn, at));
+}
+
+inline bool hf_atomic64_try_cmpxchg_release(hf_atomic64_t *p, uint64_t *old, uint64_t value,
+					    HF_MODEL_AT)
+{
+	return p->word.cmpxchg(~0ull, old, value,
+			       HF_MODEL_ORDER(cmpxchg64_release, release, relaxed, ""), at,
+			       hf_model::is_mutant(hf_model::mutant::cmpxchg64_torn, at));
+}
+
+inline hf_atomic32_t *hf_atomic64_low32(hf_atomic64_t *p)
+{
+	return &p->low;
+}
+
+inline uint32_t hf_atomic64_load_high32_relaxed(const hf_atomic64_t *p, HF_MODEL_AT)
+{
+	return (uint32_t)(p->word.load(rl::mo_relaxed, at) >> 32);
+}
+
+inline void hf_atomic64_store_high32_relaxed(hf_atomic64_t *p, uint32_t value, HF_MODEL_AT)
+{
+	uint64_t high = (uint64_t)value << 32;
+
+	(void)p->word.update(~0ull << 32, [high](uint64_t) { return high; }, rl::mo_relaxed, at,
+			     hf_model::is_mutant(hf_model::mutant::store_high32_wide, at));
+}
+
+/* ---- Fences ------------------------------------------------------------------------------- */
+
+inline void hf_atomic32_fence_acquire(const hf_atomic32_t *p, HF_MODEL_AT)
+{
+	(void)p;
+	if (!hf_model::is_mutant(hf_model::mutant::fence_acquire, at))
+		rl::atomic_thread_fence(rl::mo_acquire, at);
+}
+
+inline void hf_atomic_fence_seq_cst(HF_MODEL_AT)
+{
+	if (!hf_model::is_mutant(hf_model::mutant::fence_seq_cst, at))
+		rl::atomic_thread_fence(rl::mo_seq_cst, at);
+}
+
+/* Whoever calls it does so twice: before the read-modify-write, and after it. */
+inline void hf_atomic_fence_seq_cst_at_rmw(HF_MODEL_AT)
+{
+	bool before = hf_model::self().fences++ % 2 == 0;
+
+	if (!hf_model::is_mutant(before ? hf_model::mutant::fence_before_rmw
+					: hf_model::mutant::fence_after_rmw,
+				 at))
+		rl::atomic_thread_fence(rl::mo_seq_cst, at);
+}
+
+#include "holdfast/arch.h"
+
+#endif

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef HF_MODEL_ENV_H
+#define HF_MODEL_ENV_H
+/*
+ * env, inside the model checker - the threads are Relacy's.
+ *
+ * Slots        thread t has nodes 1 + t * HF_NODES + n; how many of them it may use, each scenario
+ *              says (0: it is anonymous to every queue).
+ * Invariants   preemption is on again, and all nodes are given back, when a thread ends (run.h).
+ */
+#include "rl.h"
+
+#include "holdfast/compiler.h"
+
+#if HF_TSAN
+#error "Relacy's stacks are not ThreadSanitizer's"
+#endif
+
+#define HF_ENV_HAS_NODES 1
+#define HF_NODES 2
+#define HF_MODEL_THREADS 4
+
+namespace hf_model
+{
+
+/* What the world knows of a thread; nobody else looks at it, so it needs no watching. */
+struct thread_state {
+	unsigned int nodes; /* how many it has */
+	uint32_t used;      /* one bit a node */
+	int preempt_off;
+	unsigned int refused; /* asked for a node, and there was none */
+	unsigned int fences;  /* hf_atomic_fence_seq_cst_at_rmw(), so far */
+};
+
+inline thread_state threads[HF_MODEL_THREADS];
+
+inline thread_state &self()
+{
+	return threads[rl::thread_index()];
+}
+
+} // namespace hf_model
+
+inline uint32_t hf_env_node_get(void)
+{
+	hf_model::thread_state &self = hf_model::self();
+
+	for (unsigned int n = 0; n < self.nodes; n++) {
+		if (!(self.used & 1u << n)) {
+			self.used |= 1u << n;
+			return 1 + rl::thread_index() * HF_NODES + n;
+		}
+	}
+	self.refused++;
+	return 0;
+}
+
+inline void hf_env_node_put(uint32_t index)
+{
+	uint32_t n = index - 1 - rl::thread_index() * HF_NODES;
+
+	hf_model::check(n < HF_NODES && (hf_model::self().used & 1u << n),
+			"a node is given back that its thread has not taken");
+	hf_model::self().used &= ~(1u << n);
+}
+
+/* Defined in run.h: the nodes are atomics, and made anew for each interleaving. */
+typedef struct hf_node hf_node_t;
+hf_node_t *hf_env_node(uint32_t index);
+
+inline void hf_env_preempt_disable(void)
+{
+	hf_model::self().preempt_off++;
+}
+
+inline void hf_env_preempt_enable(void)
+{
+	hf_model::check(--hf_model::self().preempt_off >= 0, "preemption is switched on twice");
+}
+
+#define HF_ENV_HAS_IRQ 0
+
+#endif

@@ -1,0 +1,413 @@
+// SPDX-License-Identifier: MIT
+/*
+ * lockref - the count and the lock in one word, under the C11 memory model.
+ *
+ * Checked, for unbounded, bounded (1 failed swap, and 2) and locked, with both forms of the lock
+ *   counts        get and put against a holder of the lock, who changes data and count under it
+ *   last          who finds the last reference under the lock sees what was done with the others,
+ *                 marks it dead and frees it, once; lookups by get_not_dead find it alive or not at all
+ *   put_return    the same with the count going to 0 without the lock, and get_not_zero
+ *   cache         objects without references are kept, found again, and reaped
+ * and in all of them each change of the word: I1 to I3 of lockref/core.h, and the lock's own
+ * (queued_watch.h). Misuse has its tests elsewhere.
+ */
+// MUTANT: put_release HF_MUTANT=cmpxchg64_release HF_MUTANT_IN=hf__lockref_try_put
+// MUTANT: put_again_release HF_MUTANT=cmpxchg64_release HF_MUTANT_IN=hf__lockref_put
+// MUTANT: lock_acquire_word HF_MUTANT=cmpxchg_acquire HF_MUTANT_IN=hf__spinlock_queued_trylock HF_MODEL_ONLY=word
+// MUTANT: lock_acquire_byte HF_MUTANT=cmpxchg_low8_acquire HF_MUTANT_IN=hf__spinlock_queued_trylock HF_MODEL_ONLY=byte
+// MUTANT: lock_acquire_waiting HF_MUTANT=cmpxchg_acquire HF_MUTANT_IN=hf__spinlock_queued_wait_pending
+// MUTANT: unlock_release HF_MUTANT=store_low8_release
+// MUTANT: get_torn HF_MUTANT=cmpxchg64_torn HF_MUTANT_IN=hf__lockref_try_get
+// MUTANT: get_again_torn HF_MUTANT=cmpxchg64_torn HF_MUTANT_IN=hf__lockref_get
+// MUTANT: put_torn HF_MUTANT=cmpxchg64_torn HF_MUTANT_IN=hf__lockref_try_put
+// MUTANT: put_again_torn HF_MUTANT=cmpxchg64_torn HF_MUTANT_IN=hf__lockref_put
+// MUTANT: count_stores_the_word HF_MUTANT=store_high32_wide
+// MUTANT: unlock_stores_the_word HF_MUTANT=store_low8_wide
+// MUTANT: swaps_a_locked_word HF_MUTANT=own
+#define HF_ATOMIC_HEADER "backend.h"
+#define HF_ARCH_HEADER "arch_model.h"
+#define HF_ENV_HEADER "env_model.h"
+#define HF_SPINLOCK_QUEUED_PASSES 1
+#define HF_SPINLOCK_QUEUED_PATIENCE 2
+#define HF_LOCKREF_RETRIES 1
+#include "queued_watch.h"
+
+#include "holdfast/validate.h"
+#include "holdfast/wait.h"
+
+/* The mutant `own` does not look at the lock before it swaps. */
+#define BLIND (hf_model::the_mutant == hf_model::mutant::own)
+
+#undef HF_ARCH_HAS_CMPXCHG8
+#define HF_ARCH_HAS_CMPXCHG8 0
+namespace word
+{
+#include "holdfast/spinlock/queued.h"
+#define hf_spinlock_queued_value_unlocked(value) (BLIND || (value) == 0)
+#include "holdfast/lockref.h"
+#undef hf_spinlock_queued_value_unlocked
+}
+
+#undef HF_SPINLOCK_QUEUED_H
+#undef HF_LOCKREF_H
+#undef HF_LOCKREF_CORE_H
+#undef HF_LOCKREF_BOUNDED_H
+#undef HF_LOCKREF_LOCKED_H
+#undef HF_LOCKREF_UNBOUNDED_H
+#undef HF_ARCH_HAS_CMPXCHG8
+#define HF_ARCH_HAS_CMPXCHG8 1
+namespace byte
+{
+#include "holdfast/spinlock/queued.h"
+#define hf_spinlock_queued_value_unlocked(value) (BLIND || (value) == 0)
+#include "holdfast/lockref.h"
+#undef hf_spinlock_queued_value_unlocked
+}
+
+using hf_model::check;
+using hf_model::get;
+using hf_model::increment;
+using hf_model::plain;
+using hf_model::set;
+using hf_model::where;
+
+static unsigned long reached[hf_model::TRANSITIONS];
+
+/* What all implementations have in common, by the form of the lock. */
+#define FORM(name_, in_, byte_swap_)                                                               \
+	struct name_ {                                                                             \
+		typedef in_::hf_lockref_t type;                                                    \
+		static constexpr bool byte_swap = byte_swap_;                                      \
+		static void init(type *l, int32_t n) { in_::hf_lockref_init(l, n); }               \
+		static int32_t read(type *l) { return in_::hf_lockref_read(l); }                   \
+		static void lock(type *l) { in_::hf_lockref_lock(l); }                             \
+		static bool trylock(type *l) { return in_::hf_lockref_trylock(l); }                \
+		static void unlock(type *l) { in_::hf_lockref_unlock(l); }                         \
+		static void set_count(type *l, int32_t n) { in_::hf_lockref_set_count(l, n); }     \
+		static void mark_dead(type *l) { in_::hf_lockref_mark_dead(l); }                   \
+		static bool is_dead(type *l) { return in_::hf_lockref_is_dead(l); }                \
+	}
+
+FORM(with_word, word, false);
+FORM(with_byte, byte, true);
+
+#define LOCKREF(name_, form_, in_, header_name_)                                                   \
+	struct name_ : form_ {                                                                     \
+		static void get(type *l) { in_::hf_lockref_##header_name_##_get(l); }              \
+		static bool get_not_zero(type *l)                                                  \
+		{                                                                                  \
+			return in_::hf_lockref_##header_name_##_get_not_zero(l);                   \
+		}                                                                                  \
+		static bool get_not_dead(type *l)                                                  \
+		{                                                                                  \
+			return in_::hf_lockref_##header_name_##_get_not_dead(l);                   \
+		}                                                                                  \
+		static int32_t put_return(type *l)                                                 \
+		{                                                                                  \
+			return in_::hf_lockref_##header_name_##_put_return(l);                     \
+		}                                                                                  \
+		static bool put_or_lock(type *l)                                                   \
+		{                                                                                  \
+			return in_::hf_lockref_##header_name_##_put_or_lock(l);                    \
+		}                                                                                  \
+	}
+
+LOCKREF(word_unbounded, with_word, word, unbounded);
+LOCKREF(word_bounded, with_word, word, bounded);
+LOCKREF(word_locked, with_word, word, locked);
+LOCKREF(byte_unbounded, with_byte, byte, unbounded);
+LOCKREF(byte_bounded, with_byte, byte, bounded);
+LOCKREF(byte_locked, with_byte, byte, locked);
+
+/* bounded, with another limit, and with the lab's statistics. */
+struct word_bounded_2 : with_word {
+	static inline word::hf_lockref_stats_t stats;
+
+	static bool get_least(type *l, int32_t least)
+	{
+		return word::hf__lockref_get(l, least, 2, HF_WAIT_HINT, &stats);
+	}
+	static void get(type *l) { (void)get_least(l, INT32_MIN); }
+	static bool get_not_zero(type *l) { return get_least(l, 1); }
+	static bool get_not_dead(type *l) { return get_least(l, 0); }
+	static int32_t put_return(type *l)
+	{
+		return word::hf__lockref_put(l, 0, false, 2, HF_WAIT_HINT, &stats);
+	}
+	static bool put_or_lock(type *l)
+	{
+		return word::hf__lockref_put(l, 1, true, 2, HF_WAIT_HINT, &stats) >= 0;
+	}
+};
+
+static unsigned long revived, found_dead, put_refused, swapped, under_the_lock;
+
+/* An object with its word, data of each thread, and data that the lock protects. */
+template <typename L> class object : public hf_model::scenario {
+	hf_model::queued_watch watch_{ HF_SPINLOCK_QUEUED_PASSES, L::byte_swap, reached };
+
+protected:
+	typename L::type ref_;
+	plain part_[HF_MODEL_THREADS];
+	plain locked_;
+	int expected_ = 0;
+	int freed_ = 0;
+
+	explicit object(int32_t n)
+	{
+		L::init(&ref_, n);
+		for (plain &p : part_)
+			set(p, 1);
+		set(locked_, 0);
+	}
+
+	/* With a reference. */
+	void use(unsigned int index)
+	{
+		check(!freed_, "used after it was freed");
+		check(get(part_[index]) == 1, "used after it was freed");
+		set(part_[index], 1);
+	}
+
+	/* Under the lock. */
+	void work()
+	{
+		check(holds(), "the lock is held");
+		increment(locked_);
+		expected_++;
+	}
+
+	bool holds() { return watch_.holder() == (int)rl::thread_index(); }
+
+	/* Marked dead, and not locked any more. */
+	void free_it()
+	{
+		check(++freed_ == 1, "freed once");
+		for (plain &p : part_)
+			set(p, 0);
+	}
+
+	/* The last reference, found under the lock. */
+	void kill()
+	{
+		work();
+		check(L::read(&ref_) == 1, "the last one");
+		L::mark_dead(&ref_);
+		L::unlock(&ref_);
+		free_it();
+	}
+
+	int32_t count_now() { return (int32_t)(ref_.word.word.now() >> 32); }
+	uint32_t lock_now() { return (uint32_t)ref_.word.word.now(); }
+
+public:
+	void changed(const void *object, uint64_t before, uint64_t after, const where &at)
+	{
+		int32_t count_before = (int32_t)(before >> 32), count = (int32_t)(after >> 32);
+
+		if (object != &ref_.word || before == after)
+			return;
+		if ((uint32_t)before != (uint32_t)after) {
+			check(count_before == count, "lock and count change together", at);
+			watch_.changed((uint32_t)before, (uint32_t)after, at);
+			return;
+		}
+		if (holds()) {
+			under_the_lock++;
+		} else {
+			check((uint32_t)before == 0, "I1, I2: the count of a locked word changes", at);
+			check(count >= 0, "I3: dies without the lock", at);
+			swapped++;
+		}
+		check(count_before >= 0, "the dead are not revived", at);
+		if (count_before == 0 && count == 1)
+			revived++;
+	}
+
+	void end()
+	{
+		check(get(locked_) == expected_, "nothing is lost that is done under the lock");
+		check(lock_now() == 0, "the lock is free");
+		check(hf_model::all_reports() == 0, "no misuse");
+	}
+};
+
+/* Thread 0 locks, and changes the count there; the others get and put. */
+template <typename L, bool Try = false> class counts : public object<L> {
+public:
+	static const char *title() { return "counts"; }
+
+	counts() : object<L>(1) {}
+	void thread(unsigned int index)
+	{
+		if (index == 0) {
+			if (!Try)
+				L::lock(&this->ref_);
+			else if (!L::trylock(&this->ref_))
+				return;
+			this->work();
+			L::set_count(&this->ref_, L::read(&this->ref_) + 1);
+			L::unlock(&this->ref_);
+			check(L::put_or_lock(&this->ref_), "not the last");
+		} else {
+			L::get(&this->ref_);
+			this->use(index);
+			check(L::put_or_lock(&this->ref_), "not the last");
+		}
+	}
+	void end()
+	{
+		check(this->count_now() == 1, "as many as before");
+		object<L>::end();
+	}
+};
+
+/* Threads 0 .. N-1 have a reference each, the others look it up. */
+template <typename L, int N> class last : public object<L> {
+public:
+	static const char *title() { return "last"; }
+
+	last() : object<L>(N) {}
+	void thread(unsigned int index)
+	{
+		if (index >= N && !L::get_not_dead(&this->ref_)) {
+			found_dead++;
+			return;
+		}
+		this->use(index);
+		if (!L::put_or_lock(&this->ref_))
+			this->kill();
+	}
+	void end()
+	{
+		check(this->freed_ == 1, "freed once");
+		check(L::is_dead(&this->ref_), "dead");
+		object<L>::end();
+	}
+};
+
+/* The same, but the count may go to 0 first; and from 0 nobody gets a reference. */
+template <typename L, int N> class zero : public object<L> {
+public:
+	static const char *title() { return "put_return"; }
+
+	zero() : object<L>(N) {}
+	void thread(unsigned int index)
+	{
+		int32_t left;
+
+		if (index >= N && !L::get_not_zero(&this->ref_))
+			return;
+		this->use(index);
+		left = L::put_return(&this->ref_);
+		if (left > 0)
+			return;
+		if (left == 0) {
+			L::lock(&this->ref_);
+			this->work();
+			check(L::read(&this->ref_) == 0, "nobody gets it from 0");
+			L::mark_dead(&this->ref_);
+			L::unlock(&this->ref_);
+			this->free_it();
+			return;
+		}
+		put_refused++;
+		if (!L::put_or_lock(&this->ref_))
+			this->kill();
+	}
+	void end()
+	{
+		check(this->freed_ == 1, "freed once");
+		check(L::is_dead(&this->ref_), "dead");
+		object<L>::end();
+	}
+};
+
+/* Thread 0 reaps what has no references; the others find it, alive at 0 or more. */
+template <typename L> class cache : public object<L> {
+public:
+	static const char *title() { return "cache"; }
+
+	cache() : object<L>(0) {}
+	void thread(unsigned int index)
+	{
+		if (index == 0) {
+			bool reap;
+
+			L::lock(&this->ref_);
+			this->work();
+			reap = L::read(&this->ref_) == 0;
+			if (reap)
+				L::mark_dead(&this->ref_);
+			L::unlock(&this->ref_);
+			if (reap)
+				this->free_it();
+			return;
+		}
+		if (!L::get_not_dead(&this->ref_)) {
+			check(L::is_dead(&this->ref_), "dead");
+			found_dead++;
+			return;
+		}
+		this->use(index);
+		if (L::put_return(&this->ref_) >= 0)
+			return;
+		put_refused++;
+		if (L::put_or_lock(&this->ref_))
+			return;
+		this->work();
+		check(L::read(&this->ref_) == 1, "the last one");
+		L::set_count(&this->ref_, 0);
+		L::unlock(&this->ref_);
+	}
+	void end()
+	{
+		check(this->count_now() == (this->freed_ ? HF_LOCKREF_DEAD : 0), "dead or unused");
+		object<L>::end();
+	}
+};
+
+template <typename L> void all(hf_model::run *run, const char *name)
+{
+	run->search<counts<L>, 2>(name, 2);
+	run->search<counts<L, true>, 2>(name, 2);
+	run->search<last<L, 2>, 2>(name, 4);
+	run->search<last<L, 1>, 2>(name, 3);
+	run->search<zero<L, 2>, 2>(name, 4);
+	run->search<cache<L>, 2>(name, 3);
+	run->search<last<L, 3>, 3>(name, 1);
+	run->search<last<L, 1>, 3>(name, 1);
+	run->search<zero<L, 2>, 3>(name, 1);
+	run->search<cache<L>, 3>(name, 1);
+	run->random<counts<L>, 3>(name, 20000);
+	run->random<last<L, 2>, 3>(name, 20000);
+	run->random<counts<L>, 4>(name, 20000);
+	run->random<last<L, 2>, 4>(name, 20000);
+	run->random<zero<L, 2>, 4>(name, 20000);
+	run->random<cache<L>, 4>(name, 20000);
+}
+
+int main(int argc, char **argv)
+{
+	hf_model::run run("lockref", argc, argv);
+
+	all<word_unbounded>(&run, "word, unbounded");
+	all<word_bounded>(&run, "word, bounded");
+	all<word_bounded_2>(&run, "word, bounded by 2");
+	all<word_locked>(&run, "word, locked");
+	all<byte_unbounded>(&run, "byte, unbounded");
+	all<byte_bounded>(&run, "byte, bounded");
+	all<byte_locked>(&run, "byte, locked");
+	run.must_reach("the count changes by a swap", swapped);
+	run.must_reach("the count changes under the lock", under_the_lock);
+	run.must_reach("a count of 0 is revived", revived);
+	run.must_reach("a lookup finds it dead", found_dead);
+	run.must_reach("put_return says: take the lock", put_refused);
+	run.must_reach("2 failed swaps, and the lock is taken", word_bounded_2::stats.most == 2);
+	run.must_reach("taken because it was locked, or after failures",
+		       word_bounded_2::stats.fallbacks);
+	run.must_reach(hf_model::transition_names[hf_model::T6_TAKE], reached[hf_model::T6_TAKE]);
+	run.must_reach(hf_model::transition_names[hf_model::T4_BEHIND],
+		       reached[hf_model::T4_BEHIND]);
+	return run.end();
+}

@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef HF_MODEL_LOCKS_H
+#define HF_MODEL_LOCKS_H
+/*
+ * locks - the scenarios that every spinlock must pass, for spinlock.cpp and spinlock_queued.cpp.
+ *
+ * A lock is handed over as a type: LOCK(its name here, its name in the headers, the namespace that it
+ * was included in).
+ */
+#include "run.h"
+
+#include "holdfast/wait.h"
+
+#define LOCK(name_, header_name_, in_)                                                             \
+	struct name_ {                                                                             \
+		typedef in_::hf_spinlock_##header_name_##_t type;                                  \
+		static void init(type *l) { in_::hf_spinlock_##header_name_##_init(l); }           \
+		static void lock(type *l) { in_::hf_spinlock_##header_name_##_lock(l); }           \
+		static void lock_by(type *l, enum hf_wait_policy policy)                           \
+		{                                                                                  \
+			hf_env_preempt_disable();                                                  \
+			in_::hf__spinlock_##header_name_##_lock(l, policy);                        \
+		}                                                                                  \
+		static bool trylock(type *l)                                                       \
+		{                                                                                  \
+			return in_::hf_spinlock_##header_name_##_trylock(l);                       \
+		}                                                                                  \
+		static bool is_locked(const type *l)                                               \
+		{                                                                                  \
+			return in_::hf_spinlock_##header_name_##_is_locked(l);                     \
+		}                                                                                  \
+		static void unlock(type *l) { in_::hf_spinlock_##header_name_##_unlock(l); }       \
+		static void lock_full(type *l) { in_::hf_spinlock_##header_name_##_lock_full(l); } \
+		static void unlock_full(type *l)                                                   \
+		{                                                                                  \
+			in_::hf_spinlock_##header_name_##_unlock_full(l);                          \
+		}                                                                                  \
+	}
+
+namespace hf_model
+{
+
+/* A lock, and plain data that is changed under it. */
+template <typename L> class locked : public scenario {
+protected:
+	typename L::type lock_;
+	plain data_;
+	int expected_ = 0;
+
+	locked()
+	{
+		L::init(&lock_);
+		set(data_, 0);
+	}
+
+	/* Under the lock. */
+	void work()
+	{
+		increment(data_);
+		expected_++;
+	}
+
+public:
+	void end()
+	{
+		check(get(data_) == expected_, "no increment is lost");
+		check(!L::is_locked(&lock_), "free at the end");
+	}
+};
+
+/* Each thread Rounds times, thread 0 maybe more often. */
+template <typename L, int Rounds = 1, int First = Rounds> class exclusion : public locked<L> {
+public:
+	static const char *title() { return "exclusion"; }
+
+	void thread(unsigned int index)
+	{
+		for (int i = 0; i < (index == 0 ? First : Rounds); i++) {
+			L::lock(&this->lock_);
+			this->work();
+			L::unlock(&this->lock_);
+		}
+	}
+};
+
+/* By a policy that is not the default. */
+template <typename L, enum hf_wait_policy Policy, int Rounds = 1>
+class exclusion_by : public locked<L> {
+public:
+	static const char *title() { return "exclusion, waiting otherwise"; }
+
+	void thread(unsigned int)
+	{
+		for (int i = 0; i < Rounds; i++) {
+			L::lock_by(&this->lock_, Policy);
+			this->work();
+			L::unlock(&this->lock_);
+		}
+	}
+};
+
+/* Thread 0 waits for it; the others try, twice. */
+template <typename L> class tries : public locked<L> {
+public:
+	static const char *title() { return "trylock"; }
+
+	void thread(unsigned int index)
+	{
+		for (int i = 0; i < (index ? 2 : 1); i++) {
+			if (index == 0)
+				L::lock(&this->lock_);
+			else if (!L::trylock(&this->lock_))
+				continue;
+			this->work();
+			L::unlock(&this->lock_);
+		}
+	}
+	void end()
+	{
+		check(this->expected_ >= 1, "somebody got it");
+		locked<L>::end();
+	}
+};
+
+/* Try only: the first to come finds it free. */
+template <typename L> class tries_only : public locked<L> {
+public:
+	static const char *title() { return "trylock only"; }
+
+	void thread(unsigned int)
+	{
+		if (L::trylock(&this->lock_)) {
+			this->work();
+			L::unlock(&this->lock_);
+		}
+	}
+	void end()
+	{
+		check(this->expected_ >= 1, "somebody got it");
+		locked<L>::end();
+	}
+};
+
+/*
+ * lock_full and unlock_full: nothing moves across in either direction. Both threads write one word,
+ * then read the other's; a full barrier between them forbids that both read the old value.
+ */
+enum full_case {
+	STORE_LOCK_LOAD,   /* the store before the lock_full, the load after it */
+	STORE_UNLOCK_LOAD, /* the same around an unlock_full */
+	LOCK_LOAD,         /* the store is that of the lock itself */
+	UNLOCK_LOAD,       /* the store is that of the unlock itself */
+	STORE_LOCK         /* who sees the lock held sees what was stored before */
+};
+
+template <typename L, full_case Case> class full : public scenario {
+	typename L::type lock_[2];
+	hf_atomic32_t word_[2];
+	uint32_t saw_[2] = { 1, 1 };
+
+public:
+	static const char *title() { return "full barrier"; }
+
+	full()
+	{
+		for (int i = 0; i < 2; i++) {
+			L::init(&lock_[i]);
+			hf_atomic32_store_relaxed(&word_[i], 0);
+		}
+	}
+
+	void thread(unsigned int i)
+	{
+		typename L::type *mine = &lock_[i];
+
+		switch (Case) {
+		case STORE_LOCK_LOAD:
+			hf_atomic32_store_relaxed(&word_[i], 1);
+			L::lock_full(mine);
+			saw_[i] = hf_atomic32_load_relaxed(&word_[!i]);
+			L::unlock(mine);
+			break;
+		case STORE_UNLOCK_LOAD:
+			L::lock(mine);
+			hf_atomic32_store_relaxed(&word_[i], 1);
+			L::unlock_full(mine);
+			saw_[i] = hf_atomic32_load_relaxed(&word_[!i]);
+			break;
+		case LOCK_LOAD:
+			if (i == 0) {
+				L::lock_full(mine);
+				saw_[0] = hf_atomic32_load_relaxed(&word_[1]);
+			} else {
+				hf_atomic32_store_relaxed(&word_[1], 1);
+				rl::atomic_thread_fence(rl::mo_seq_cst, HF_MODEL_HERE);
+				saw_[1] = L::is_locked(&lock_[0]);
+			}
+			break;
+		case UNLOCK_LOAD:
+			if (i == 0) {
+				L::lock(mine);
+				L::unlock_full(mine);
+				saw_[0] = hf_atomic32_load_relaxed(&word_[1]);
+			} else {
+				hf_atomic32_store_relaxed(&word_[1], 1);
+				rl::atomic_thread_fence(rl::mo_seq_cst, HF_MODEL_HERE);
+				saw_[1] = !L::is_locked(&lock_[0]);
+			}
+			break;
+		case STORE_LOCK:
+			if (i == 0) {
+				hf_atomic32_store_relaxed(&word_[0], 1);
+				L::lock_full(mine);
+			} else if (L::is_locked(&lock_[0])) {
+				rl::atomic_thread_fence(rl::mo_acquire, HF_MODEL_HERE);
+				check(hf_atomic32_load_relaxed(&word_[0]) == 1,
+				      "the lock is seen before what was stored before it");
+			}
+			break;
+		}
+	}
+
+	void thread_end(unsigned int index)
+	{
+		if (Case != LOCK_LOAD && Case != STORE_LOCK)
+			scenario::thread_end(index);
+	}
+
+	void end() { check(saw_[0] || saw_[1], "both read the old value"); }
+};
+
+template <typename L> void full_barrier(run *r, const char *name)
+{
+	r->search<full<L, STORE_LOCK_LOAD>, 2>(name, 5);
+	r->search<full<L, STORE_UNLOCK_LOAD>, 2>(name, 5);
+	r->search<full<L, LOCK_LOAD>, 2>(name, ALL);
+	r->search<full<L, UNLOCK_LOAD>, 2>(name, ALL);
+	r->search<full<L, STORE_LOCK>, 2>(name, ALL);
+}
+
+} // namespace hf_model
+
+#endif

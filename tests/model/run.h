@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef HF_MODEL_RUN_H
+#define HF_MODEL_RUN_H
+/*
+ * run - has Relacy try the interleavings of a scenario, and says what came of it.
+ *
+ * Use
+ *   class puts : public hf_model::scenario { ...title(), thread(i), end()... };
+ *   int main() {
+ *           hf_model::run run("stem");
+ *           run.search<puts, 2>("what", 3);       all interleavings with up to 3 preemptions
+ *           run.search<puts, 2>("what", ALL);     all
+ *           run.random<puts, 2>("what", 10000);   so many, by chance (the same ones each time)
+ *           run.must_reach("T1", count);          a scenario that never got there shows nothing
+ *           return run.end();
+ *   }
+ *   Arguments of the program, or HF_MODEL_ONLY in the environment, choose what to run by its first
+ *   letters; HF_MUTANT and others (backend.h) run it with a flaw.
+ *
+ * Exit status   0  no error: the last line is "model.<stem>: N interleavings, no error"
+ *               1  an error: its interleaving, then "caught: <what Relacy says>"
+ *               2  something was never reached, or anything else
+ */
+#include "backend.h"
+
+#include <time.h>
+
+#include "holdfast/report.h"
+#include "holdfast/spinlock/node.h"
+
+namespace hf_model
+{
+
+/* How often each kind of misuse was reported in this interleaving. */
+inline unsigned int reports[HF_REPORT_KINDS];
+
+inline unsigned int all_reports()
+{
+	unsigned int sum = 0;
+
+	for (unsigned int n : reports)
+		sum += n;
+	return sum;
+}
+
+inline hf_node_t *all_nodes;
+
+/*
+ * What the threads do; its members are the shared memory. Made anew for each interleaving. Each class
+ * has its static title().
+ */
+class scenario : public observer {
+public:
+	scenario()
+	{
+		static const thread_state fresh = { 1, 0, 0, 0, 0 };
+
+		for (thread_state &t : threads)
+			t = fresh;
+		for (unsigned int &n : reports)
+			n = 0;
+		watching = this;
+		all_nodes = nodes_;
+		for (hf_node_t &node : nodes_) {
+			/* A node is not cleared between two uses: whatever is read of this is wrong. */
+			hf_atomic32_store_relaxed(&node.next, 0x7770);
+			hf_atomic32_store_relaxed(&node.wait, 0x7771);
+			node.next.name = "next";
+			node.wait.name = "wait";
+		}
+	}
+	virtual ~scenario() {}
+
+	virtual void thread(unsigned int index) = 0;
+
+	/* After all threads. */
+	virtual void end() {}
+
+	/* After each thread. */
+	virtual void thread_end(unsigned int index)
+	{
+		check(threads[index].preempt_off == 0, "a thread ends with preemption off");
+		check(threads[index].used == 0, "a thread ends with a node");
+	}
+
+private:
+	hf_node_t nodes_[HF_MODEL_THREADS * HF_NODES];
+};
+
+inline scenario *(*make_scenario)();
+inline scenario *current;
+
+template <typename S> scenario *make()
+{
+	alignas(S) static unsigned char room[sizeof(S)];
+
+	return ::new (room) S;
+}
+
+template <int N> struct suite : rl::test_suite<suite<N>, N> {
+	void before() { current = make_scenario(); }
+	void thread(unsigned int index)
+	{
+		current->thread(index);
+		current->thread_end(index);
+	}
+	void after()
+	{
+		current->end();
+		current->~scenario();
+	}
+};
+
+/* For run::search: no limit to the preemptions. */
+constexpr unsigned int ALL = UINT_MAX;
+
+class run {
+public:
+	explicit run(const char *stem, int argc = 0, char **argv = NULL)
+	    : stem_(stem), argc_(argc), argv_(argv)
+	{
+	}
+
+	template <typename S, int N> void search(const char *what, unsigned int preemptions)
+	{
+		rl::test_params params;
+
+		params.search_type = rl::sched_bound;
+		params.context_bound = preemptions;
+		one<S, N, rl::context_bound_scheduler<N> >(what, "search", params);
+	}
+
+	template <typename S, int N> void random(const char *what, unsigned int count)
+	{
+		rl::test_params params;
+
+		params.search_type = rl::sched_random;
+		params.iteration_count = count;
+		one<S, N, rl::random_scheduler<N> >(what, "random", params);
+	}
+
+	/* Not of mutants, nor where something was left out. */
+	void must_reach(const char *what, unsigned long count)
+	{
+		if (the_mutant != mutant::none || environment("HF_MODEL_ONLY")[0] || argc_ > 1)
+			return;
+		printf("  reached %lu times: %s\n", count, what);
+		if (count == 0) {
+			printf("model.%s: never reached: %s\n", stem_, what);
+			exit(2);
+		}
+	}
+
+	int end()
+	{
+		if (total_ == 0) {
+			printf("model.%s: nothing was run\n", stem_);
+			return 2;
+		}
+		printf("model.%s: %llu interleavings, no error\n", stem_, total_);
+		return 0;
+	}
+
+private:
+	const char *stem_;
+	int argc_;
+	char **argv_;
+	unsigned long long total_ = 0;
+
+	bool chosen(const char *what) const
+	{
+		const char *only = environment("HF_MODEL_ONLY");
+
+		if (strncmp(what, only, strlen(only)) != 0)
+			return false;
+		for (int i = 1; i < argc_; i++)
+			if (strncmp(what, argv_[i], strlen(argv_[i])) == 0)
+				return true;
+		return argc_ <= 1;
+	}
+
+	template <typename S, int N, typename Scheduler>
+	void one(const char *what, const char *how, rl::test_params &params)
+	{
+		static_assert(N <= HF_MODEL_THREADS, "more threads than the model has");
+		/* Not of std: what they allocate by new would count as the scenario's. */
+		rl::ostringstream output;
+		rl::ostringstream state;
+		std::ostream nowhere(NULL);
+		clock_t start = clock();
+
+		if (!chosen(what))
+			return;
+		params.output_stream = &output;
+		params.progress_stream = &nowhere;
+		params.execution_depth_limit = 4000;
+		make_scenario = make<S>;
+		if (rl::run_test<suite<N>, Scheduler>(params, state, false) ==
+		    rl::test_result_success) {
+			total_ += params.stop_iteration;
+			printf("  %s, %s: %d threads, %s, %llu interleavings, %ld ms\n", what,
+			       S::title(), N, how,
+			       (unsigned long long)params.stop_iteration,
+			       (long)((clock() - start) / (CLOCKS_PER_SEC / 1000)));
+			fflush(stdout);
+			return;
+		}
+
+		/* Once more, to write down what happens. */
+		rl::test_result_e result = params.test_result;
+
+		params.initial_state = state.str();
+		params.collect_history = true;
+		if (rl::run_test<suite<N>, Scheduler>(params, state, true) != result) {
+			printf("model.%s: %s: not the same when it is done again\n", stem_, what);
+			exit(2);
+		}
+
+		rl::string said = output.str();
+
+		printf("%s\n", said.c_str());
+		printf("model.%s: %s, %s: %d threads, %s\n", stem_, what, S::title(), N, how);
+		printf("caught: %s\n", said.substr(0, said.find('\n')).c_str());
+		fflush(stdout);
+		_exit(1);
+	}
+};
+
+} // namespace hf_model
+
+hf_node_t *hf_env_node(uint32_t index)
+{
+	hf_model::check(index >= 1 && index <= HF_MODEL_THREADS * HF_NODES,
+			"a link leads to no node");
+	return &hf_model::all_nodes[index - 1];
+}
+
+void hf_report(enum hf_report_kind kind, const volatile void *object)
+{
+	(void)object;
+	hf_model::reports[kind]++;
+}
+
+#endif

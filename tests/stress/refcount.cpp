@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * refcount - objects with plain data, shared, freed by whoever drops the last reference.
+ *
+ *   last        objects on the heap; each thread writes its own part of each, and drops it. Who is
+ *               told that it was the last sees all of the parts, and frees.
+ *   pool        objects whose memory is used again; taken by inc_not_zero_acquire, published by
+ *               set_release. Their data changes only between two lives.
+ *   saturated   all the verbs at once, over the edge: the count ends saturated, nobody frees.
+ *
+ * The data has no atomics and no locks: ThreadSanitizer sees what the count orders.
+ */
+#include "stress.h"
+
+#include "holdfast/refcount.h"
+
+namespace
+{
+
+const int THREADS = 4;
+const int MILLISECONDS = 200; /* each of them, for each implementation */
+
+#define VERBS(name, prefix, finds_misuse)                                                          \
+	struct name {                                                                              \
+		static constexpr bool checked = finds_misuse;                                      \
+		static void set_release(hf_refcount_t *r, int32_t n)                               \
+		{                                                                                  \
+			prefix##set_release(r, n);                                                 \
+		}                                                                                  \
+		static void inc(hf_refcount_t *r) { prefix##inc(r); }                              \
+		static void add(int32_t i, hf_refcount_t *r) { prefix##add(i, r); }                \
+		static void dec(hf_refcount_t *r) { prefix##dec(r); }                              \
+		static bool get(hf_refcount_t *r) { return prefix##inc_not_zero_acquire(r); }      \
+		static bool get_some(int32_t i, hf_refcount_t *r)                                  \
+		{                                                                                  \
+			return prefix##add_not_zero_acquire(i, r);                                 \
+		}                                                                                  \
+		static bool dec_and_test(hf_refcount_t *r) { return prefix##dec_and_test(r); }     \
+		static bool dec_not_one(hf_refcount_t *r) { return prefix##dec_not_one(r); }       \
+		static bool dec_if_one(hf_refcount_t *r) { return prefix##dec_if_one(r); }         \
+		static bool sub_and_test(int32_t i, hf_refcount_t *r)                              \
+		{                                                                                  \
+			return prefix##sub_and_test(i, r);                                         \
+		}                                                                                  \
+	}
+VERBS(unchecked, hf_refcount_unchecked_, false);
+VERBS(cmpxchg, hf_refcount_cmpxchg_, true);
+VERBS(saturating, hf_refcount_saturating_, true);
+VERBS(assembler, hf_refcount_asm_, true);
+VERBS(by_default, hf_refcount_, true);
+#undef VERBS
+
+/* Drops a reference, in one of the ways in which that can be said. True = it was the last. */
+template <class V>
+bool drop(hf_refcount_t *r, uint32_t way)
+{
+	switch (way % 3) {
+	case 0:
+		return V::dec_and_test(r);
+	case 1:
+		return V::sub_and_test(1, r);
+	default:
+		while (!V::dec_not_one(r)) {
+			if (V::dec_if_one(r))
+				return true;
+		}
+		return false;
+	}
+}
+
+/* ---- last --------------------------------------------------------------------------------- */
+
+struct heap_object {
+	hf_refcount_t refs;
+	uint64_t parts[THREADS];
+};
+
+template <class V>
+void last(const char *who)
+{
+	const size_t batch = 256;
+	std::vector<heap_object *> objects(batch);
+	stress::barrier barrier(THREADS);
+	stress::deadline end(MILLISECONDS);
+	std::atomic<uint64_t> freed(0), made(0), operations(0);
+	std::atomic<bool> stop(false);
+
+	stress::run_threads(THREADS, [&](int me) {
+		stress::random random(me);
+		uint64_t mine = 0, my_frees = 0;
+
+		for (uint64_t round = 1;; round++) {
+			if (me == 0) {
+				stop = end.passed();
+				for (auto &object : objects) {
+					if (stop)
+						break;
+					object = new heap_object{ HF_REFCOUNT_INIT(THREADS), {} };
+					made++;
+				}
+			}
+			barrier.wait();
+			if (stop)
+				break;
+			for (size_t i = 0; i < batch; i++) {
+				heap_object *object = objects[(i + size_t(me) * 3) % batch];
+
+				object->parts[me] = round;
+				if (random.below(2)) {
+					V::inc(&object->refs);
+					V::add(2, &object->refs);
+					V::dec(&object->refs);
+					stress::check(!V::sub_and_test(2, &object->refs), who,
+						      "last: not the last, but told so");
+					mine += 4;
+				}
+				mine++;
+				if (!drop<V>(&object->refs, random.below(3)))
+					continue;
+				for (uint64_t part : object->parts)
+					stress::check(part == round, who, "last: a part is old");
+				delete object;
+				my_frees++;
+			}
+			barrier.wait();
+		}
+		operations += mine;
+		freed += my_frees;
+	});
+	stress::check(freed == made, who, "last: made %llu, freed %llu",
+		      static_cast<unsigned long long>(made),
+		      static_cast<unsigned long long>(freed));
+	stress::did(who, "last", operations);
+}
+
+/* ---- pool --------------------------------------------------------------------------------- */
+
+struct HF_ALIGNED(128) pool_object {
+	hf_refcount_t refs = HF_REFCOUNT_INIT(0);
+	std::atomic<int> in_table{ 0 };  /* 1 = the table has a reference */
+	uint64_t life = 0, not_life = 0; /* never change during a life */
+	uint64_t marks[THREADS] = {};    /* each thread's own: in which life it was here */
+};
+
+/* Nobody has a reference: begin the next life, whose first reference is the table's. */
+template <class V>
+void give_life(pool_object *object, const char *who)
+{
+	stress::check(hf_refcount_read(&object->refs) == 0, who, "pool: reborn while alive");
+	stress::check(object->in_table == 0, who, "pool: dead, but in the table");
+	for (uint64_t &mark : object->marks) {
+		stress::check(mark == 0 || mark == object->life, who, "pool: a mark is old");
+		mark = 0;
+	}
+	object->not_life = 0;
+	object->life++;
+	object->not_life = ~object->life;
+	object->in_table = 1;
+	V::set_release(&object->refs, 1);
+}
+
+template <class V>
+void pool(const char *who)
+{
+	const uint32_t size = 3;
+	std::vector<pool_object> objects(size);
+	std::atomic<uint64_t> gets(0), puts(0), lives(0), misses(0), operations(0);
+
+	for (auto &object : objects) {
+		give_life<V>(&object, who);
+		lives++;
+	}
+	stress::run_threads(THREADS, [&](int me) {
+		stress::deadline end(MILLISECONDS);
+		stress::random random(me);
+		uint64_t my_gets = 0, my_puts = 0, my_lives = 0, my_misses = 0, mine = 0;
+
+		do {
+			pool_object *object = &objects[random.below(size)];
+			bool two = random.below(4) == 0;
+
+			mine++;
+			if (two ? !V::get_some(2, &object->refs) : !V::get(&object->refs)) {
+				my_misses++;
+				sched_yield(); /* whoever gives it life may be off its core */
+				continue;
+			}
+			my_gets += two ? 2 : 1;
+			stress::check(object->not_life == ~object->life, who,
+				      "pool: life %llu, not %llu",
+				      static_cast<unsigned long long>(object->life),
+				      static_cast<unsigned long long>(~object->not_life));
+			object->marks[me] = object->life;
+			if (two) {
+				V::dec(&object->refs);
+				my_puts++;
+			}
+			if (random.below(4) == 0) {
+				V::add(3, &object->refs);
+				stress::check(!V::sub_and_test(3, &object->refs), who,
+					      "pool: not the last, but told so");
+				my_gets += 3;
+				my_puts += 3;
+			}
+			if (random.below(8) == 0 && object->in_table.exchange(0)) {
+				V::dec(&object->refs); /* the table's; we have ours */
+				my_puts++;
+			}
+			my_puts++;
+			if (drop<V>(&object->refs, random.below(3))) {
+				give_life<V>(object, who);
+				my_lives++;
+			}
+		} while (!end.passed());
+		gets += my_gets;
+		puts += my_puts;
+		lives += my_lives;
+		misses += my_misses;
+		operations += mine;
+	});
+	for (auto &object : objects) {
+		stress::check(object.in_table == 1 || hf_refcount_read(&object.refs) == 0, who,
+			      "pool: %d references left", hf_refcount_read(&object.refs));
+		if (object.in_table) {
+			puts++;
+			stress::check(V::dec_and_test(&object.refs), who,
+				      "pool: the last reference is not the last");
+		}
+	}
+	stress::check(gets + lives == puts, who, "pool: %llu gets, %llu lives, %llu puts",
+		      static_cast<unsigned long long>(gets), static_cast<unsigned long long>(lives),
+		      static_cast<unsigned long long>(puts));
+	char more[80];
+	std::snprintf(more, sizeof(more), ", %llu lives, %llu misses",
+		      static_cast<unsigned long long>(lives),
+		      static_cast<unsigned long long>(misses));
+	stress::did(who, "pool", operations, more);
+}
+
+/* ---- saturated ---------------------------------------------------------------------------- */
+
+template <class V>
+void saturated(const char *who)
+{
+	hf_refcount_t refs = HF_REFCOUNT_INIT(HF_REFCOUNT_MAX - 1000);
+	std::atomic<uint64_t> operations(0), told_last(0), refused(0);
+
+	hf_report_reset();
+	hf_report_set_mode(HF_REPORT_MODE_COUNT);
+	stress::run_threads(THREADS, [&](int me) {
+		stress::deadline end(MILLISECONDS / 2);
+		stress::random random(me);
+		uint64_t mine = 0;
+
+		do {
+			switch (random.below(8)) {
+			case 0:
+			case 1:
+				V::inc(&refs);
+				break;
+			case 2:
+				V::add(int32_t(random.below(1000)) + 1, &refs);
+				break;
+			case 3:
+				refused += !V::get(&refs);
+				break;
+			case 4:
+				V::dec(&refs);
+				break;
+			case 5:
+				told_last += V::dec_and_test(&refs);
+				break;
+			case 6:
+				told_last += V::sub_and_test(int32_t(random.below(100)) + 1, &refs);
+				break;
+			case 7:
+				told_last += !V::dec_not_one(&refs);
+				break;
+			}
+			mine++;
+		} while (!end.passed());
+		operations += mine;
+	});
+	stress::check(hf_refcount_read(&refs) == HF_REFCOUNT_SATURATED, who,
+		      "saturated: the count is %d", hf_refcount_read(&refs));
+	stress::check(told_last == 0, who, "saturated: somebody was told to free it");
+	stress::check(refused == 0, who, "saturated: somebody was told that it is dead");
+	stress::check(
+		hf_report_count(HF_REPORT_ADD_OVF) + hf_report_count(HF_REPORT_ADD_NOT_ZERO_OVF) >
+			0,
+		who, "saturated: no overflow was reported");
+	stress::check(hf_report_count(HF_REPORT_ADD_UAF) == 0, who, "saturated: it was 0");
+	hf_report_set_mode(HF_REPORT_MODE_WARN);
+	hf_report_reset();
+	stress::did(who, "saturated", operations);
+}
+
+template <class V>
+void all(const char *who)
+{
+	last<V>(who);
+	pool<V>(who);
+	for (int kind = 0; kind < HF_REPORT_KINDS; kind++) {
+		uint32_t n = hf_report_count(static_cast<enum hf_report_kind>(kind));
+
+		stress::check(n == 0, who, "%u reports of good use: %s", n,
+			      hf_report_text(static_cast<enum hf_report_kind>(kind)));
+	}
+	if (V::checked)
+		saturated<V>(who);
+}
+
+} // namespace
+
+int main()
+{
+	all<unchecked>("refcount.unchecked");
+	all<cmpxchg>("refcount.cmpxchg");
+	all<saturating>("refcount.saturating");
+	all<assembler>("refcount.asm");
+	all<by_default>("refcount.default");
+	return stress::result();
+}

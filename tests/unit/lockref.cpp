@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: MIT */
+/* lockref - while another thread holds its lock, and with many threads at once. */
+#include "unit.h"
+
+#include <memory>
+
+#include "holdfast/lockref.h"
+
+/* One failed swap and the lock is taken: mixes the two ways of changing a count as none else does. */
+#define HF__LOCKREF once
+#define HF__LOCKREF_LIMIT 1
+#include "holdfast/lockref/verbs.h"
+
+namespace
+{
+
+#define VERBS(name, prefix)                                                                        \
+	struct name {                                                                              \
+		static void get(hf_lockref_t *l) { prefix##get(l); }                               \
+		static bool get_not_zero(hf_lockref_t *l) { return prefix##get_not_zero(l); }      \
+		static bool get_not_dead(hf_lockref_t *l) { return prefix##get_not_dead(l); }      \
+		static int32_t put_return(hf_lockref_t *l) { return prefix##put_return(l); }       \
+		static bool put_or_lock(hf_lockref_t *l) { return prefix##put_or_lock(l); }        \
+	}
+VERBS(unbounded, hf_lockref_unbounded_);
+VERBS(bounded, hf_lockref_bounded_);
+VERBS(locked, hf_lockref_locked_);
+VERBS(once, hf_lockref_once_);
+VERBS(by_default, hf_lockref_);
+#undef VERBS
+
+template <class Verbs>
+class Lockref : public testing::Test {
+protected:
+	/*
+	 * Runs f in a thread while the lock is held, and has the count set to 5 before it is
+	 * released. Did f wait for that?
+	 */
+	template <class F>
+	static bool waits(hf_lockref_t *l, F f)
+	{
+		std::atomic<bool> there(false), back(false);
+		std::thread thread;
+		bool waited;
+
+		hf_lockref_lock(l);
+		thread = std::thread([&] {
+			there = true;
+			f();
+			back = true;
+		});
+		unit::wait_until([&] { return there.load(); });
+		unit::sleep_ms(10);
+		waited = !back;
+		hf_lockref_set_count(l, 5);
+		hf_lockref_unlock(l);
+		thread.join();
+		return waited;
+	}
+};
+
+using All = testing::Types<unbounded, bounded, locked, once, by_default>;
+TYPED_TEST_SUITE(Lockref, All, unit::type_names);
+
+TYPED_TEST(Lockref, GetWaitsForTheLock)
+{
+	hf_lockref_t l = HF_LOCKREF_INIT(1);
+	bool result = false;
+
+	EXPECT_TRUE(this->waits(&l, [&] { TypeParam::get(&l); }));
+	EXPECT_EQ(hf_lockref_read(&l), 6);
+	EXPECT_TRUE(this->waits(&l, [&] { result = TypeParam::get_not_zero(&l); }));
+	EXPECT_TRUE(result);
+	EXPECT_EQ(hf_lockref_read(&l), 6);
+	result = false;
+	EXPECT_TRUE(this->waits(&l, [&] { result = TypeParam::get_not_dead(&l); }));
+	EXPECT_TRUE(result);
+	EXPECT_EQ(hf_lockref_read(&l), 6);
+	EXPECT_TRUE(hf_lockref_trylock(&l));
+	hf_lockref_unlock(&l);
+}
+
+TYPED_TEST(Lockref, PutOrLockWaitsForTheLock)
+{
+	hf_lockref_t l = HF_LOCKREF_INIT(1);
+	bool result = false;
+
+	EXPECT_TRUE(this->waits(&l, [&] { result = TypeParam::put_or_lock(&l); }));
+	EXPECT_TRUE(result);
+	EXPECT_EQ(hf_lockref_read(&l), 4);
+	EXPECT_TRUE(hf_lockref_trylock(&l));
+	hf_lockref_unlock(&l);
+}
+
+TYPED_TEST(Lockref, PutReturnDoesNotWait)
+{
+	hf_lockref_t l = HF_LOCKREF_INIT(2);
+	int32_t result = -2;
+	bool waited = this->waits(&l, [&] { result = TypeParam::put_return(&l); });
+
+	if (std::is_same<TypeParam, locked>::value) {
+		EXPECT_TRUE(waited);
+		EXPECT_EQ(result, 4);
+		EXPECT_EQ(hf_lockref_read(&l), 4);
+	} else {
+		EXPECT_EQ(result, -1);
+		EXPECT_EQ(hf_lockref_read(&l), 5);
+	}
+}
+
+/* It died while they waited. */
+TYPED_TEST(Lockref, DiesWhileOthersWait)
+{
+	hf_lockref_t l = HF_LOCKREF_INIT(1);
+	std::atomic<int> there(0);
+	std::atomic<bool> not_zero(true), not_dead(true);
+	std::vector<std::thread> threads;
+
+	hf_lockref_lock(&l);
+	threads.emplace_back([&] {
+		there++;
+		not_zero = TypeParam::get_not_zero(&l);
+	});
+	threads.emplace_back([&] {
+		there++;
+		not_dead = TypeParam::get_not_dead(&l);
+	});
+	unit::wait_until([&] { return there == 2; });
+	unit::sleep_ms(5);
+	hf_lockref_mark_dead(&l);
+	hf_lockref_unlock(&l);
+	for (auto &thread : threads)
+		thread.join();
+	EXPECT_FALSE(not_zero);
+	EXPECT_FALSE(not_dead);
+	EXPECT_EQ(hf_lockref_read(&l), HF_LOCKREF_DEAD);
+}
+
+/* Gets, puts, and holders of the lock who change the count too: nothing is lost. */
+TYPED_TEST(Lockref, CountsRight)
+{
+	hf_lockref_t l = HF_LOCKREF_INIT(1);
+	uint64_t locked = 0;
+	std::atomic<int64_t> references(1);
+	std::atomic<uint64_t> locks(0);
+	unit::reports reports;
+
+	unit::run_threads(4, [&](int me) {
+		unit::deadline end(100);
+		int64_t mine = 0;
+		uint64_t i = 0, my_locks = 0;
+
+		do {
+			switch ((i + uint64_t(me)) % 6) {
+			case 0:
+			case 1:
+				TypeParam::get(&l);
+				mine++;
+				break;
+			case 2:
+				mine += TypeParam::get_not_zero(&l);
+				break;
+			case 3:
+				hf_lockref_lock(&l);
+				locked++;
+				hf_lockref_set_count(&l, hf_lockref_read(&l) + 1);
+				hf_lockref_unlock(&l);
+				mine++;
+				my_locks++;
+				break;
+			case 4:
+				if (mine > 0 && TypeParam::put_return(&l) >= 0)
+					mine--;
+				break;
+			case 5:
+				while (mine > 0) {
+					if (!TypeParam::put_or_lock(&l)) {
+						hf_lockref_unlock(&l);
+						break;
+					}
+					mine--;
+				}
+				break;
+			}
+			unit::now_and_then_yield(++i);
+		} while (!end.passed());
+		references += mine;
+		locks += my_locks;
+	});
+	EXPECT_EQ(hf_lockref_read(&l), references);
+	EXPECT_EQ(locked, locks);
+	EXPECT_TRUE(hf_lockref_trylock(&l));
+	hf_lockref_unlock(&l);
+	EXPECT_EQ(reports.total(), 0u);
+}
+
+/* The lock half is a queued lock like any other: several locks at once, guards. */
+TEST(LockrefLock, IsASpinlock)
+{
+	hf_lockref_t a = HF_LOCKREF_INIT(1), b = HF_LOCKREF_INIT(2);
+
+	EXPECT_EQ(sizeof(hf_lockref_t), 8u);
+	hf_lockref_lock(&a);
+	hf_lockref_lock(&b);
+	EXPECT_FALSE(hf_lockref_trylock(&a));
+	hf_lockref_unlock(&a);
+	EXPECT_TRUE(hf_lockref_trylock(&a));
+	EXPECT_FALSE(hf_lockref_trylock(&b));
+	hf_lockref_unlock(&b);
+	hf_lockref_unlock(&a);
+	EXPECT_EQ(hf_lockref_read(&a), 1);
+	EXPECT_EQ(hf_lockref_read(&b), 2);
+}
+
+} // namespace

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: MIT */
+/* refcount_lock - the last reference is dropped under a lock: a spinlock, or a mutex. */
+#include "unit.h"
+
+#include <memory>
+
+#include "holdfast/refcount_lock.h"
+#include "holdfast/refcount_mutex.h"
+
+namespace
+{
+
+/* Both kinds of lock, for tests that are the same for both. */
+struct by_spinlock {
+	hf_spinlock_t raw = HF_SPINLOCK_INIT;
+
+	void lock() { hf_spinlock_lock(&raw); }
+	void unlock() { hf_spinlock_unlock(&raw); }
+	bool try_lock() { return hf_spinlock_trylock(&raw); }
+	bool drop(hf_refcount_t *r) { return hf_refcount_dec_and_lock(r, &raw); }
+};
+
+struct by_mutex {
+	pthread_mutex_t raw = PTHREAD_MUTEX_INITIALIZER;
+
+	void lock() { pthread_mutex_lock(&raw); }
+	void unlock() { pthread_mutex_unlock(&raw); }
+	bool try_lock() { return pthread_mutex_trylock(&raw) == 0; }
+	bool drop(hf_refcount_t *r) { return hf_refcount_dec_and_mutex_lock(r, &raw); }
+};
+
+template <class Lock>
+class RefcountLock : public testing::Test {
+protected:
+	/* Asked by another thread: the holder of a mutex should not ask. */
+	static bool is_free(Lock &lock)
+	{
+		bool free = false;
+
+		std::thread([&] {
+			free = lock.try_lock();
+			if (free)
+				lock.unlock();
+		}).join();
+		return free;
+	}
+};
+
+using Both = testing::Types<by_spinlock, by_mutex>;
+TYPED_TEST_SUITE(RefcountLock, Both, unit::type_names);
+
+TYPED_TEST(RefcountLock, NotTheLast)
+{
+	hf_refcount_t r = HF_REFCOUNT_INIT(2);
+	TypeParam lock;
+	unit::reports reports;
+
+	EXPECT_FALSE(lock.drop(&r));
+	EXPECT_EQ(hf_refcount_read(&r), 1);
+	EXPECT_TRUE(this->is_free(lock));
+	EXPECT_EQ(reports.total(), 0u);
+}
+
+/* Then the lock is not even looked at: it may be held by anybody. */
+TYPED_TEST(RefcountLock, NotTheLastWhileLocked)
+{
+	hf_refcount_t r = HF_REFCOUNT_INIT(2);
+	TypeParam lock;
+
+	lock.lock();
+	std::thread([&] { EXPECT_FALSE(lock.drop(&r)); }).join();
+	EXPECT_EQ(hf_refcount_read(&r), 1);
+	lock.unlock();
+}
+
+TYPED_TEST(RefcountLock, TheLast)
+{
+	hf_refcount_t r = HF_REFCOUNT_INIT(1);
+	TypeParam lock;
+	unit::reports reports;
+
+	ASSERT_TRUE(lock.drop(&r));
+	EXPECT_EQ(hf_refcount_read(&r), 0);
+	EXPECT_FALSE(this->is_free(lock));
+	lock.unlock();
+	EXPECT_TRUE(this->is_free(lock));
+	EXPECT_EQ(reports.total(), 0u);
+}
+
+/* While it waits for the lock another gets a reference: then it was not the last. */
+TYPED_TEST(RefcountLock, NoLongerTheLast)
+{
+	hf_refcount_t r = HF_REFCOUNT_INIT(1);
+	std::atomic<bool> there(false);
+	TypeParam lock;
+	bool last = true;
+	std::thread dropper;
+
+	lock.lock();
+	dropper = std::thread([&] {
+		there = true;
+		last = lock.drop(&r);
+	});
+	unit::wait_until([&] { return there.load(); });
+	unit::sleep_ms(20);
+	hf_refcount_inc(&r); /* found in the structure that the lock protects */
+	lock.unlock();
+	dropper.join();
+	EXPECT_FALSE(last);
+	EXPECT_EQ(hf_refcount_read(&r), 1);
+	EXPECT_TRUE(this->is_free(lock));
+}
+
+TYPED_TEST(RefcountLock, Misuse)
+{
+	hf_refcount_t r = HF_REFCOUNT_INIT(0);
+	TypeParam lock;
+	unit::reports reports;
+
+	EXPECT_FALSE(lock.drop(&r));
+	EXPECT_EQ(hf_refcount_read(&r), HF_REFCOUNT_SATURATED);
+	EXPECT_TRUE(reports.one(HF_REPORT_SUB_UAF, &r));
+	EXPECT_FALSE(lock.drop(&r));
+	EXPECT_EQ(hf_refcount_read(&r), HF_REFCOUNT_SATURATED);
+	EXPECT_TRUE(this->is_free(lock));
+}
+
+/* A table from which the last user takes the entry out: nobody finds one that is dead. */
+TYPED_TEST(RefcountLock, Table)
+{
+	struct entry {
+		hf_refcount_t refs = HF_REFCOUNT_INIT(1);
+		uint64_t uses[3] = {};
+	};
+	struct {
+		TypeParam lock;
+		entry *slot = nullptr;
+		uint64_t made = 0, freed = 0, used = 0;
+	} table;
+	std::atomic<uint64_t> uses(0);
+	unit::reports reports;
+
+	unit::run_threads(3, [&](int me) {
+		unit::deadline end(100);
+		uint64_t mine = 0;
+
+		do {
+			entry *found;
+
+			table.lock.lock();
+			if (table.slot) {
+				found = table.slot;
+				hf_refcount_inc(&found->refs);
+			} else {
+				found = table.slot = new entry;
+				table.made++;
+			}
+			table.lock.unlock();
+			found->uses[me]++;
+			if (table.lock.drop(&found->refs)) {
+				table.slot = nullptr;
+				table.freed++;
+				for (uint64_t n : found->uses)
+					table.used += n;
+				table.lock.unlock();
+				delete found;
+			}
+			unit::now_and_then_yield(++mine);
+		} while (!end.passed());
+		uses += mine;
+	});
+	EXPECT_EQ(table.slot, nullptr);
+	EXPECT_EQ(table.made, table.freed);
+	EXPECT_EQ(table.used, uses);
+	EXPECT_GT(table.made, 0u);
+	EXPECT_EQ(reports.total(), 0u);
+}
+
+/* The mutex cannot be had: the reference is kept. */
+TEST(RefcountMutex, ReferenceIsKeptIfLockingFails)
+{
+	hf_refcount_t r = HF_REFCOUNT_INIT(1);
+	pthread_mutexattr_t checking;
+	pthread_mutex_t mutex;
+
+	pthread_mutexattr_init(&checking);
+	pthread_mutexattr_settype(&checking, PTHREAD_MUTEX_ERRORCHECK);
+	pthread_mutex_init(&mutex, &checking);
+	ASSERT_EQ(pthread_mutex_lock(&mutex), 0);
+	EXPECT_FALSE(hf_refcount_dec_and_mutex_lock(&r, &mutex));
+	EXPECT_EQ(hf_refcount_read(&r), 1);
+	EXPECT_EQ(pthread_mutex_unlock(&mutex), 0);
+	ASSERT_TRUE(hf_refcount_dec_and_mutex_lock(&r, &mutex));
+	EXPECT_EQ(hf_refcount_read(&r), 0);
+	EXPECT_EQ(pthread_mutex_unlock(&mutex), 0);
+	pthread_mutex_destroy(&mutex);
+	pthread_mutexattr_destroy(&checking);
+}
+
+} // namespace

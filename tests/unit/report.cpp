@@ -1,0 +1,403 @@
+/* SPDX-License-Identifier: MIT */
+/* report - what a process sees of it: by_default error, the end of it, its environment. */
+#include "unit.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+
+#include <fcntl.h>
+
+#include "holdfast/refcount.h"
+
+namespace
+{
+
+/* Holds by_default error while it lives. */
+class stderr_text {
+public:
+	stderr_text() : file_(std::tmpfile()), saved_(dup(STDERR_FILENO))
+	{
+		dup2(fileno(file_), STDERR_FILENO);
+	}
+	~stderr_text()
+	{
+		dup2(saved_, STDERR_FILENO);
+		close(saved_);
+		std::fclose(file_);
+	}
+	stderr_text(const stderr_text &) = delete;
+	stderr_text &operator=(const stderr_text &) = delete;
+
+	std::string get()
+	{
+		std::string text;
+		char part[256];
+		ssize_t n;
+
+		while ((n = pread(fileno(file_), part, sizeof(part), off_t(text.size()))) > 0)
+			text.append(part, size_t(n));
+		return text;
+	}
+
+private:
+	FILE *file_;
+	int saved_;
+};
+
+std::string line_for(enum hf_report_kind kind, const void *object)
+{
+	std::ostringstream line;
+
+	line << "holdfast: 0x" << std::hex << reinterpret_cast<uintptr_t>(object) << ": "
+	     << hf_report_text(kind) << "\n";
+	return line.str();
+}
+
+class Report : public testing::Test {
+protected:
+	void SetUp() override
+	{
+		hf_report_set_mode(HF_REPORT_MODE_WARN);
+		hf_report_set_handler(nullptr, nullptr);
+		hf_report_reset();
+	}
+	void TearDown() override { SetUp(); }
+};
+
+TEST_F(Report, OneLineWithKindAndAddress)
+{
+	hf_refcount_t r = HF_REFCOUNT_INIT(0);
+	stderr_text text;
+
+	hf_refcount_inc(&r);
+	EXPECT_EQ(text.get(), line_for(HF_REPORT_ADD_UAF, &r));
+	EXPECT_NE(text.get().find("refcount: addition on 0; use after free"), std::string::npos);
+}
+
+TEST_F(Report, EveryKindHasALine)
+{
+	for (int i = 0; i < HF_REPORT_KINDS; i++) {
+		auto kind = static_cast<enum hf_report_kind>(i);
+		stderr_text text;
+
+		hf_report(kind, &i);
+		EXPECT_EQ(text.get(), line_for(kind, &i));
+	}
+}
+
+TEST_F(Report, AnyAddress)
+{
+	const uintptr_t addresses[] = { 0, 1, 0xf, 0x10, 0xabcdef0123456789, UINTPTR_MAX };
+
+	for (uintptr_t address : addresses) {
+		auto *object = reinterpret_cast<const void *>(address);
+		stderr_text text;
+
+		hf_report(HF_REPORT_ADD_OVF, object);
+		EXPECT_EQ(text.get(), line_for(HF_REPORT_ADD_OVF, object));
+		hf_report_reset();
+	}
+}
+
+TEST_F(Report, OnceAKind)
+{
+	int first = 0, second = 0;
+	stderr_text text;
+
+	hf_report(HF_REPORT_ADD_OVF, &first);
+	hf_report(HF_REPORT_ADD_OVF, &first);
+	hf_report(HF_REPORT_ADD_OVF, &second);
+	EXPECT_EQ(text.get(), line_for(HF_REPORT_ADD_OVF, &first));
+	hf_report(HF_REPORT_SUB_UAF, &second);
+	EXPECT_EQ(text.get(),
+		  line_for(HF_REPORT_ADD_OVF, &first) + line_for(HF_REPORT_SUB_UAF, &second));
+	EXPECT_EQ(hf_report_count(HF_REPORT_ADD_OVF), 3u);
+}
+
+TEST_F(Report, ResetTellsAgain)
+{
+	int object = 0;
+	stderr_text text;
+
+	hf_report(HF_REPORT_ADD_OVF, &object);
+	hf_report_reset();
+	EXPECT_EQ(hf_report_count(HF_REPORT_ADD_OVF), 0u);
+	hf_report(HF_REPORT_ADD_OVF, &object);
+	EXPECT_EQ(hf_report_count(HF_REPORT_ADD_OVF), 1u);
+	EXPECT_EQ(text.get(),
+		  line_for(HF_REPORT_ADD_OVF, &object) + line_for(HF_REPORT_ADD_OVF, &object));
+}
+
+TEST_F(Report, CountAndQuietSayNothing)
+{
+	int object = 0;
+	stderr_text text;
+
+	EXPECT_EQ(hf_report_set_mode(HF_REPORT_MODE_COUNT), HF_REPORT_MODE_WARN);
+	hf_report(HF_REPORT_ADD_OVF, &object);
+	EXPECT_EQ(hf_report_count(HF_REPORT_ADD_OVF), 1u);
+	EXPECT_EQ(hf_report_set_mode(HF_REPORT_MODE_QUIET), HF_REPORT_MODE_COUNT);
+	hf_report(HF_REPORT_ADD_OVF, &object);
+	EXPECT_EQ(hf_report_count(HF_REPORT_ADD_OVF), 1u);
+	EXPECT_EQ(text.get(), "");
+}
+
+TEST_F(Report, HandlerInsteadOfTheLine)
+{
+	struct seen {
+		int calls;
+		enum hf_report_kind kind;
+		const void *object;
+	} seen = {};
+	int object = 0;
+	stderr_text text;
+
+	hf_report_set_handler(
+		[](enum hf_report_kind kind, const void *object, void *data) {
+			auto *seen = static_cast<struct seen *>(data);
+
+			seen->calls++;
+			seen->kind = kind;
+			seen->object = object;
+		},
+		&seen);
+	hf_report(HF_REPORT_DEC_LEAK, &object);
+	EXPECT_EQ(text.get(), "");
+	EXPECT_EQ(seen.calls, 1);
+	EXPECT_EQ(seen.kind, HF_REPORT_DEC_LEAK);
+	EXPECT_EQ(seen.object, &object);
+
+	/* NULL: the line again. */
+	hf_report_set_handler(nullptr, nullptr);
+	hf_report(HF_REPORT_SUB_UAF, &object);
+	EXPECT_EQ(seen.calls, 1);
+	EXPECT_EQ(text.get(), line_for(HF_REPORT_SUB_UAF, &object));
+}
+
+TEST_F(Report, ThreadsAreCountedAndOneIsTold)
+{
+	unit::reports reports;
+
+	unit::run_threads(4, [](int) {
+		for (int i = 0; i < 1000; i++)
+			hf_report(HF_REPORT_ADD_OVF, nullptr);
+	});
+	EXPECT_EQ(hf_report_count(HF_REPORT_ADD_OVF), 4000u);
+	EXPECT_EQ(reports.calls(), 1u);
+}
+
+hf_refcount_t misused_in_handler = HF_REFCOUNT_INIT(0);
+
+TEST_F(Report, FromASignalHandler)
+{
+	stderr_text text;
+	unit::handler handler(SIGUSR1, [](int) { hf_refcount_inc(&misused_in_handler); });
+
+	raise(SIGUSR1);
+	EXPECT_EQ(text.get(), line_for(HF_REPORT_ADD_UAF, &misused_in_handler));
+}
+
+/* There is nobody to tell: that is no reason to hang, or to die. */
+TEST_F(Report, StandardErrorIsClosed)
+{
+	EXPECT_EQ(unit::in_child([] {
+			  close(STDERR_FILENO);
+			  hf_report(HF_REPORT_ADD_OVF, nullptr);
+			  return hf_report_count(HF_REPORT_ADD_OVF) == 1 ? 0 : 1;
+		  }),
+		  0);
+}
+
+using ReportDeathTest = Report;
+
+TEST_F(ReportDeathTest, AbortModeTellsAndAborts)
+{
+	hf_refcount_t r = HF_REFCOUNT_INIT(0);
+
+	EXPECT_EXIT(
+		{
+			hf_report_set_mode(HF_REPORT_MODE_ABORT);
+			hf_refcount_inc(&r);
+			_exit(0);
+		},
+		testing::KilledBySignal(SIGABRT), "holdfast: 0x[0-9a-f]+: refcount: addition on 0");
+}
+
+TEST_F(ReportDeathTest, AbortModeTellsAKindThatWasToldBefore)
+{
+	EXPECT_EXIT(
+		{
+			{
+				stderr_text hidden;
+				hf_report(HF_REPORT_ADD_OVF, nullptr);
+			}
+			hf_report_set_mode(HF_REPORT_MODE_ABORT);
+			hf_report(HF_REPORT_ADD_OVF, nullptr);
+			_exit(0);
+		},
+		testing::KilledBySignal(SIGABRT), "holdfast: 0x0: refcount: overflow");
+}
+
+TEST_F(ReportDeathTest, AbortModeCallsTheHandlerFirst)
+{
+	EXPECT_EXIT(
+		{
+			hf_report_set_handler(
+				[](enum hf_report_kind, const void *, void *) {
+					std::fputs("the handler was here\n", stderr);
+				},
+				nullptr);
+			hf_report_set_mode(HF_REPORT_MODE_ABORT);
+			hf_report(HF_REPORT_ADD_OVF, nullptr);
+			_exit(0);
+		},
+		testing::KilledBySignal(SIGABRT), "the handler was here");
+}
+
+/* ---- HOLDFAST_REPORT, which is read when the program starts --------------------------------- */
+
+/*
+ * This program again, as a child of itself that misuses a count and says what came of it. It must
+ * not come as far as main(), where GoogleTest would run tests.
+ */
+const char child_variable[] = "HOLDFAST_UNIT_CHILD";
+
+__attribute__((constructor)) void be_the_child()
+{
+	hf_refcount_t r = HF_REFCOUNT_INIT(0);
+	char line[64];
+	int n;
+
+	if (!std::getenv(child_variable))
+		return;
+	hf_refcount_inc(&r);
+	hf_refcount_set(&r, 0);
+	hf_refcount_inc(&r);
+	n = std::snprintf(line, sizeof(line), "counted %u\n",
+			  unsigned(hf_report_count(HF_REPORT_ADD_UAF)));
+	_exit(write(STDOUT_FILENO, line, size_t(n)) == n ? 0 : 1);
+}
+
+/* Starts process `parent` anew, as it was started: under an emulator that is the emulator. */
+[[noreturn]] void exec_again(pid_t parent)
+{
+	std::string proc = "/proc/" + std::to_string(parent);
+	std::ifstream file(proc + "/cmdline", std::ios::binary);
+	std::vector<std::string> words;
+	std::vector<char *> argv;
+	std::string program(4096, '\0');
+	ssize_t n = readlink((proc + "/exe").c_str(), &program[0], program.size());
+
+	for (std::string word; std::getline(file, word, '\0');)
+		words.push_back(word);
+	for (std::string &word : words)
+		argv.push_back(&word[0]);
+	argv.push_back(nullptr);
+	if (n > 0) {
+		program.resize(size_t(n));
+		execv(program.c_str(), argv.data());
+	}
+	_exit(126);
+}
+
+struct outcome {
+	int status; /* as waitpid() says */
+	std::string out, err;
+};
+
+/* value: of HOLDFAST_REPORT; nullptr = there is none. */
+outcome run_with(const char *value)
+{
+	outcome outcome = {};
+	FILE *out = std::tmpfile(), *err = std::tmpfile();
+	pid_t parent = getpid();
+	pid_t child = fork();
+
+	if (child == 0) {
+		dup2(fileno(out), STDOUT_FILENO);
+		dup2(fileno(err), STDERR_FILENO);
+		setenv(child_variable, "1", 1);
+		if (value)
+			setenv("HOLDFAST_REPORT", value, 1);
+		else
+			unsetenv("HOLDFAST_REPORT");
+		exec_again(parent);
+	}
+	waitpid(child, &outcome.status, 0);
+	for (auto [file, text] :
+	     { std::make_pair(out, &outcome.out), std::make_pair(err, &outcome.err) }) {
+		std::rewind(file);
+		for (int c; (c = std::fgetc(file)) != EOF;)
+			text->push_back(char(c));
+		std::fclose(file);
+	}
+	return outcome;
+}
+
+bool has_line(const std::string &text)
+{
+	return text.find("holdfast: 0x") != std::string::npos &&
+	       text.find(hf_report_text(HF_REPORT_ADD_UAF)) != std::string::npos;
+}
+
+TEST(ReportEnvironment, WarnIsTheDefault)
+{
+	for (const char *value : { static_cast<const char *>(nullptr), "", "warn" }) {
+		outcome outcome = run_with(value);
+
+		EXPECT_TRUE(WIFEXITED(outcome.status));
+		EXPECT_EQ(WEXITSTATUS(outcome.status), 0);
+		EXPECT_EQ(outcome.out, "counted 2\n");
+		EXPECT_TRUE(has_line(outcome.err)) << outcome.err;
+		EXPECT_EQ(outcome.err.find("HOLDFAST_REPORT"), std::string::npos);
+	}
+}
+
+TEST(ReportEnvironment, Abort)
+{
+	outcome outcome = run_with("abort");
+
+	EXPECT_TRUE(WIFSIGNALED(outcome.status));
+	EXPECT_EQ(WTERMSIG(outcome.status), SIGABRT);
+	EXPECT_EQ(outcome.out, "");
+	EXPECT_TRUE(has_line(outcome.err)) << outcome.err;
+}
+
+TEST(ReportEnvironment, Count)
+{
+	outcome outcome = run_with("count");
+
+	EXPECT_EQ(outcome.status, 0);
+	EXPECT_EQ(outcome.out, "counted 2\n");
+	EXPECT_EQ(outcome.err, "");
+}
+
+TEST(ReportEnvironment, Quiet)
+{
+	outcome outcome = run_with("quiet");
+
+	EXPECT_EQ(outcome.status, 0);
+	EXPECT_EQ(outcome.out, "counted 0\n");
+	EXPECT_EQ(outcome.err, "");
+}
+
+TEST(ReportEnvironment, WhatIsNotKnownIsSaid)
+{
+	for (const char *value : { "shout", "Abort", "warn,count", "warn " }) {
+		outcome outcome = run_with(value);
+
+		EXPECT_EQ(outcome.status, 0);
+		EXPECT_EQ(outcome.out, "counted 2\n");
+		EXPECT_NE(outcome.err.find(std::string("HOLDFAST_REPORT=") + value),
+			  std::string::npos)
+			<< outcome.err;
+		EXPECT_NE(outcome.err.find("warn, abort, count, quiet"), std::string::npos);
+		EXPECT_TRUE(has_line(outcome.err)) << outcome.err;
+	}
+}
+
+} // namespace

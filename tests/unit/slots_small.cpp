@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: MIT */
+/* slots_small - with two slots for all threads: running out, and giving back. */
+#include "slots.h"
+
+#include "holdfast/lockref.h"
+
+static_assert(HF_SLOTS == 2, "compile src/ and this with -DHF_SLOTS=2");
+
+namespace
+{
+
+/* The thread that runs the tests should have no slot, so it never waits for a lock. */
+class SlotsSmall : public testing::Test {
+protected:
+	void TearDown() override
+	{
+		EXPECT_EQ(slots::own_slot(), 0u);
+		/* Whatever a test did: both slots are there again. */
+		EXPECT_EQ(slots::can_have_nodes(2), 2);
+	}
+};
+
+TEST_F(SlotsSmall, NoMoreThanThereAre)
+{
+	EXPECT_EQ(slots::can_have_nodes(1), 1);
+	EXPECT_EQ(slots::can_have_nodes(2), 2);
+	EXPECT_EQ(slots::can_have_nodes(3), 2);
+	EXPECT_EQ(slots::can_have_nodes(8), 2);
+}
+
+TEST_F(SlotsSmall, GivenBackAtTheEndOfAThread)
+{
+	for (int i = 0; i < 1000; i++)
+		ASSERT_EQ(slots::can_have_nodes(1), 1) << i;
+	for (int i = 0; i < 100; i++)
+		ASSERT_EQ(slots::can_have_nodes(2), 2) << i;
+}
+
+TEST_F(SlotsSmall, LateDestructors)
+{
+	pthread_key_t key;
+
+	ASSERT_EQ(pthread_key_create(&key, slots::lock_late), 0);
+	slots::late_locks = 0;
+	for (int i = 0; i < 50; i++) {
+		std::thread([&] {
+			EXPECT_TRUE(slots::can_have_node());
+			pthread_setspecific(key, &slots::late_lock);
+		}).join();
+	}
+	EXPECT_EQ(slots::late_locks, 50);
+	pthread_key_delete(key);
+}
+
+/* More threads than slots in one lock: who has no node gets it all the same. */
+template <class Lock>
+class SlotsSmallLocks : public SlotsSmall {
+};
+
+using Queues = testing::Types<hf::spinlock_queued, hf::spinlock_mcs>;
+TYPED_TEST_SUITE(SlotsSmallLocks, Queues, unit::type_names);
+
+TYPED_TEST(SlotsSmallLocks, EightThreads)
+{
+	TypeParam lock, inner;
+	uint64_t count = 0, both = 0;
+	std::atomic<uint64_t> done(0);
+
+	unit::run_threads(8, [&](int) {
+		unit::deadline end(200);
+		uint64_t mine = 0;
+
+		do {
+			if (mine % 8 == 5) {
+				while (!lock.try_lock())
+					sched_yield();
+			} else {
+				lock.lock();
+			}
+			count++;
+			if (mine % 4 == 0) {
+				inner.lock();
+				both++;
+				inner.unlock();
+			}
+			lock.unlock();
+			unit::now_and_then_yield(++mine);
+		} while (!end.passed());
+		done += mine;
+	});
+	EXPECT_EQ(count, done);
+	EXPECT_GT(both, 0u);
+	EXPECT_FALSE(lock.is_locked());
+	EXPECT_FALSE(inner.is_locked());
+}
+
+template <class Verbs>
+class SlotsSmallLockref : public SlotsSmall {
+};
+
+struct bounded {
+	static void get(hf_lockref_t *l) { hf_lockref_bounded_get(l); }
+	static bool put_or_lock(hf_lockref_t *l) { return hf_lockref_bounded_put_or_lock(l); }
+};
+struct locked {
+	static void get(hf_lockref_t *l) { hf_lockref_locked_get(l); }
+	static bool put_or_lock(hf_lockref_t *l) { return hf_lockref_locked_put_or_lock(l); }
+};
+using Lockrefs = testing::Types<bounded, locked>;
+TYPED_TEST_SUITE(SlotsSmallLockref, Lockrefs, unit::type_names);
+
+TYPED_TEST(SlotsSmallLockref, EightThreads)
+{
+	hf_lockref_t l = HF_LOCKREF_INIT(1);
+	uint64_t locked_count = 0;
+	std::atomic<uint64_t> done(0);
+	std::atomic<int> refused(0);
+
+	unit::run_threads(8, [&](int) {
+		unit::deadline end(200);
+		uint64_t mine = 0;
+
+		do {
+			TypeParam::get(&l);
+			hf_lockref_lock(&l);
+			locked_count++;
+			hf_lockref_unlock(&l);
+			if (!TypeParam::put_or_lock(&l)) { /* there is one more than ours */
+				refused++;
+				hf_lockref_unlock(&l);
+			}
+			unit::now_and_then_yield(++mine);
+		} while (!end.passed());
+		done += mine;
+	});
+	EXPECT_EQ(refused, 0);
+	EXPECT_EQ(hf_lockref_read(&l), 1);
+	EXPECT_EQ(locked_count, done);
+}
+
+/* In a child the slots of threads that it does not have are free again; its own is kept. */
+TEST_F(SlotsSmall, ForkFreesTheOthers)
+{
+	std::atomic<int> step(0);
+	std::thread other([&] {
+		EXPECT_TRUE(slots::can_have_node());
+		step = 1;
+		unit::wait_until([&] { return step == 2; });
+	});
+
+	unit::wait_until([&] { return step == 1; });
+	std::thread([&] {
+		ASSERT_TRUE(slots::can_have_node());
+		uint32_t own = slots::own_slot();
+
+		std::thread([] { EXPECT_FALSE(slots::can_have_node()); }).join();
+		EXPECT_EQ(unit::in_child([own] {
+				  if (slots::own_slot() != own || !slots::can_have_node())
+					  return 1;
+				  /* As another thread would: it gets the other slot, and there is no third. */
+				  slots::be_another_thread();
+				  if (!slots::can_have_node() || slots::own_slot() == own)
+					  return 2;
+				  slots::be_another_thread();
+				  return slots::can_have_node() ? 3 : 0;
+			  }),
+			  0);
+		/* The parent is as it was. */
+		EXPECT_EQ(slots::own_slot(), own);
+		std::thread([] { EXPECT_FALSE(slots::can_have_node()); }).join();
+	}).join();
+
+	/* A thread without a slot forks: in the child both are free. */
+	EXPECT_EQ(unit::in_child([] {
+			  if (!slots::can_have_node())
+				  return 1;
+			  slots::be_another_thread();
+			  if (!slots::can_have_node())
+				  return 2;
+			  slots::be_another_thread();
+			  return slots::can_have_node() ? 3 : 0;
+		  }),
+		  0);
+	step = 2;
+	other.join();
+}
+
+} // namespace

@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef HF_TESTS_UNIT_H
+#define HF_TESTS_UNIT_H
+/* unit - what the unit tests share: recorded reports, threads, time, signals at any moment. */
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <ctime>
+#include <set>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <typeinfo>
+#include <vector>
+
+#include <cxxabi.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "holdfast/report.h"
+
+#ifndef sigev_notify_thread_id
+#define sigev_notify_thread_id _sigev_un._tid
+#endif
+
+namespace unit
+{
+
+/* Records what is reported while it lives. One at a time. */
+class reports {
+public:
+	reports()
+	{
+		hf_report_set_mode(HF_REPORT_MODE_WARN);
+		hf_report_reset();
+		hf_report_set_handler(record, this);
+	}
+	~reports()
+	{
+		hf_report_set_handler(nullptr, nullptr);
+		hf_report_reset();
+	}
+	reports(const reports &) = delete;
+	reports &operator=(const reports &) = delete;
+
+	/* Of all kinds together, since the last reset(). */
+	uint64_t total() const
+	{
+		uint64_t sum = 0;
+
+		for (int kind = 0; kind < HF_REPORT_KINDS; kind++)
+			sum += hf_report_count(static_cast<enum hf_report_kind>(kind));
+		return sum;
+	}
+	/* Exactly one, of this kind and for this object? Starts anew. */
+	bool one(enum hf_report_kind kind, const void *object)
+	{
+		bool is = total() == 1 && hf_report_count(kind) == 1 && calls_ == 1 &&
+			  kind_ == kind && object_ == object;
+
+		reset();
+		return is;
+	}
+	void reset()
+	{
+		hf_report_reset();
+		calls_ = 0;
+	}
+	unsigned int calls() const { return calls_; }
+
+private:
+	static void record(enum hf_report_kind kind, const void *object, void *data)
+	{
+		auto *self = static_cast<reports *>(data);
+
+		self->kind_ = kind;
+		self->object_ = object;
+		self->calls_++;
+	}
+
+	std::atomic<unsigned int> calls_{ 0 };
+	std::atomic<enum hf_report_kind> kind_{ HF_REPORT_KINDS };
+	std::atomic<const void *> object_{ nullptr };
+};
+
+/* Names typed tests after their types: Spinlock/spinlock_mcs.LockGuard. */
+struct type_names {
+	template <class T>
+	static std::string GetName(int)
+	{
+		int status = 0;
+		char *text = abi::__cxa_demangle(typeid(T).name(), nullptr, nullptr, &status);
+		std::string name = text ? text : "type";
+
+		std::free(text);
+		return name.substr(name.rfind(':') + 1);
+	}
+};
+
+/* Time that runs out. */
+class deadline {
+public:
+	explicit deadline(int milliseconds)
+		: end_(std::chrono::steady_clock::now() + std::chrono::milliseconds(milliseconds))
+	{
+	}
+	bool passed() const { return std::chrono::steady_clock::now() >= end_; }
+
+private:
+	std::chrono::steady_clock::time_point end_;
+};
+
+inline void sleep_ms(int milliseconds)
+{
+	std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
+}
+
+/* Waits until it is so: at first politely, later asleep. */
+template <class F>
+void wait_until(F is_so)
+{
+	for (int i = 0; !is_so(); i++) {
+		if (i < 100)
+			sched_yield();
+		else
+			std::this_thread::sleep_for(std::chrono::microseconds(50));
+	}
+}
+
+/* Runs f(0) to f(n - 1), each in a thread, from the moment when all of them are there. */
+template <class F>
+void run_threads(int n, F f)
+{
+	std::atomic<int> missing(n);
+	std::vector<std::thread> threads;
+
+	for (int i = 0; i < n; i++) {
+		threads.emplace_back([&missing, &f, i] {
+			missing--;
+			wait_until([&missing] { return missing == 0; });
+			f(i);
+		});
+	}
+	for (auto &thread : threads)
+		thread.join();
+}
+
+/* Waits in turns with the other threads, and gives way: for many threads on few processors. */
+inline void now_and_then_yield(uint64_t i)
+{
+	if (i % 16 == 0)
+		sched_yield();
+}
+
+/*
+ * Interrupts the thread that made it, at moments that nobody can foresee: a one-shot timer for this
+ * thread, armed again by the thread itself, so that it gets on however long the handler takes.
+ */
+class interrupter {
+public:
+	explicit interrupter(int signal)
+	{
+		struct sigevent event = {};
+
+		event.sigev_notify = SIGEV_THREAD_ID;
+		event.sigev_signo = signal;
+		event.sigev_notify_thread_id = static_cast<pid_t>(syscall(SYS_gettid));
+		if (timer_create(CLOCK_MONOTONIC, &event, &timer_) != 0)
+			throw std::runtime_error("timer_create");
+	}
+	~interrupter() { timer_delete(timer_); }
+	interrupter(const interrupter &) = delete;
+	interrupter &operator=(const interrupter &) = delete;
+
+	/* Called by the thread often; `fired` is how often its handler has run. */
+	void arm(uint64_t fired)
+	{
+		struct itimerspec when = {};
+
+		if (fired < armed_)
+			return;
+		armed_ = fired + 1;
+		random_ = random_ * 1664525u + 1013904223u;
+		when.it_value.tv_nsec = 1000 + static_cast<long>(random_ >> 16);
+		timer_settime(timer_, 0, &when, nullptr);
+	}
+
+private:
+	timer_t timer_;
+	uint64_t armed_ = 0;
+	uint32_t random_ = 1;
+};
+
+/* Installs a handler, and puts back the old one. */
+class handler {
+public:
+	handler(int signal, void (*function)(int)) : signal_(signal)
+	{
+		struct sigaction action = {};
+
+		action.sa_handler = function;
+		action.sa_flags = SA_RESTART;
+		sigaction(signal, &action, &old_);
+	}
+	~handler() { sigaction(signal_, &old_, nullptr); }
+	handler(const handler &) = delete;
+	handler &operator=(const handler &) = delete;
+
+private:
+	int signal_;
+	struct sigaction old_;
+};
+
+/* Runs f in a forked process; returns its exit status, or 1000 + the signal that ended it. */
+template <class F>
+int in_child(F f)
+{
+	int status = 0;
+	pid_t child = fork();
+
+	if (child == 0)
+		_exit(f());
+	if (child < 0 || waitpid(child, &status, 0) != child)
+		return -1;
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status);
+}
+
+} // namespace unit
+
+#endif

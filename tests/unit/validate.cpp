@@ -1,0 +1,406 @@
+/* SPDX-License-Identifier: MIT */
+/* validate - misuse of spinlocks is reported, and good use is not. Compiled with -DHF_VALIDATE=1. */
+#include "unit.h"
+
+#include <mutex>
+
+#include "holdfast/lockref.h"
+#include "holdfast/spinlock.h"
+
+static_assert(HF_VALIDATE == 1, "compile this with -DHF_VALIDATE=1");
+
+namespace
+{
+
+template <class Lock>
+class Validate : public testing::Test {
+protected:
+	/* However slow the machine is, nothing is held too long unless a test says so. */
+	Validate() { hf_validate_set_hold_limit(0); }
+
+	/* Asked by another thread. */
+	static bool is_free(Lock &lock)
+	{
+		bool free = false;
+
+		std::thread([&] {
+			free = lock.try_lock();
+			if (free)
+				lock.unlock();
+		}).join();
+		return free;
+	}
+
+	unit::reports reports;
+};
+
+using Locks =
+	testing::Types<hf::spinlock_cas, hf::spinlock_cas_release, hf::spinlock_cas_prefetch,
+		       hf::spinlock_wfe, hf::spinlock_ticket, hf::spinlock_mcs, hf::spinlock_queued>;
+TYPED_TEST_SUITE(Validate, Locks, unit::type_names);
+
+TYPED_TEST(Validate, GoodUse)
+{
+	TypeParam lock, other;
+
+	EXPECT_FALSE(hf_validate_is_held(lock.native_handle()));
+	for (int i = 0; i < 100; i++) {
+		lock.lock();
+		EXPECT_TRUE(hf_validate_is_held(lock.native_handle()));
+		EXPECT_FALSE(hf_validate_is_held(other.native_handle()));
+		other.lock();
+		lock.unlock();
+		EXPECT_FALSE(hf_validate_is_held(lock.native_handle()));
+		EXPECT_TRUE(hf_validate_is_held(other.native_handle()));
+		EXPECT_TRUE(lock.try_lock());
+		EXPECT_TRUE(hf_validate_is_held(lock.native_handle()));
+		lock.unlock();
+		other.unlock();
+		std::scoped_lock both(lock, other);
+	}
+	EXPECT_EQ(this->reports.total(), 0u);
+}
+
+TYPED_TEST(Validate, GoodUseByThreads)
+{
+	TypeParam lock;
+	uint64_t count = 0;
+	std::atomic<uint64_t> done(0), wrong(0);
+
+	unit::run_threads(3, [&](int) {
+		unit::deadline end(50);
+		uint64_t mine = 0;
+
+		do {
+			if (mine % 4 == 3) {
+				while (!lock.try_lock())
+					sched_yield();
+			} else {
+				lock.lock();
+			}
+			wrong += !hf_validate_is_held(lock.native_handle());
+			count++;
+			lock.unlock();
+			wrong += hf_validate_is_held(lock.native_handle());
+			unit::now_and_then_yield(++mine);
+		} while (!end.passed());
+		done += mine;
+	});
+	EXPECT_EQ(count, done);
+	EXPECT_EQ(wrong, 0u);
+	EXPECT_EQ(this->reports.total(), 0u);
+}
+
+/* Granted, and held until it has been released as often as it was taken. */
+TYPED_TEST(Validate, Recursion)
+{
+	TypeParam lock;
+
+	lock.lock();
+	EXPECT_EQ(this->reports.total(), 0u);
+	lock.lock();
+	EXPECT_TRUE(this->reports.one(HF_REPORT_LOCK_RECURSION, lock.native_handle()));
+	lock.lock();
+	EXPECT_TRUE(this->reports.one(HF_REPORT_LOCK_RECURSION, lock.native_handle()));
+	EXPECT_TRUE(hf_validate_is_held(lock.native_handle()));
+
+	lock.unlock();
+	EXPECT_FALSE(this->is_free(lock));
+	lock.unlock();
+	EXPECT_FALSE(this->is_free(lock));
+	EXPECT_TRUE(hf_validate_is_held(lock.native_handle()));
+	lock.unlock();
+	EXPECT_TRUE(this->is_free(lock));
+	EXPECT_FALSE(hf_validate_is_held(lock.native_handle()));
+	EXPECT_EQ(this->reports.total(), 0u);
+
+	/* And once more than that: nobody holds it. */
+	lock.unlock();
+	EXPECT_TRUE(this->reports.one(HF_REPORT_LOCK_UNLOCKED, lock.native_handle()));
+}
+
+/* trylock of a lock that this thread holds fails, and is no misuse. */
+TYPED_TEST(Validate, TrylockWhileHeld)
+{
+	TypeParam lock;
+
+	ASSERT_TRUE(lock.try_lock());
+	EXPECT_FALSE(lock.try_lock());
+	EXPECT_EQ(this->reports.total(), 0u);
+	lock.lock();
+	EXPECT_TRUE(this->reports.one(HF_REPORT_LOCK_RECURSION, lock.native_handle()));
+	lock.unlock();
+	lock.unlock();
+	EXPECT_TRUE(this->is_free(lock));
+	EXPECT_EQ(this->reports.total(), 0u);
+}
+
+TYPED_TEST(Validate, UnlockByAnother)
+{
+	TypeParam lock;
+
+	lock.lock();
+	std::thread([&] {
+		lock.unlock();
+		EXPECT_TRUE(this->reports.one(HF_REPORT_LOCK_WRONG_OWNER, lock.native_handle()));
+		EXPECT_FALSE(lock.try_lock());
+	}).join();
+	EXPECT_TRUE(lock.is_locked());
+	EXPECT_TRUE(hf_validate_is_held(lock.native_handle()));
+	lock.unlock();
+	EXPECT_TRUE(this->is_free(lock));
+	EXPECT_EQ(this->reports.total(), 0u);
+}
+
+TYPED_TEST(Validate, UnlockOfAFreeLock)
+{
+	TypeParam lock;
+
+	lock.unlock();
+	EXPECT_TRUE(this->reports.one(HF_REPORT_LOCK_UNLOCKED, lock.native_handle()));
+	EXPECT_TRUE(this->is_free(lock));
+	lock.lock();
+	lock.unlock();
+	EXPECT_EQ(this->reports.total(), 0u);
+	lock.unlock();
+	EXPECT_TRUE(this->reports.one(HF_REPORT_LOCK_UNLOCKED, lock.native_handle()));
+	EXPECT_TRUE(this->is_free(lock));
+}
+
+TYPED_TEST(Validate, HeldTooLong)
+{
+	TypeParam lock;
+
+	hf_validate_set_hold_limit(1000000);
+	lock.lock();
+	unit::sleep_ms(3);
+	lock.unlock();
+	EXPECT_TRUE(this->reports.one(HF_REPORT_LOCK_HELD_LONG, lock.native_handle()));
+	EXPECT_TRUE(this->is_free(lock));
+	this->reports.reset();
+
+	/* As long, but within the limit; or without one. */
+	for (uint64_t limit : { uint64_t(1000) * 1000000000, uint64_t(0), UINT64_MAX / 2 }) {
+		hf_validate_set_hold_limit(limit);
+		lock.lock();
+		unit::sleep_ms(3);
+		lock.unlock();
+		EXPECT_EQ(this->reports.total(), 0u) << limit;
+	}
+}
+
+/* The time counts from the first of several nested ones. */
+TYPED_TEST(Validate, HeldTooLongRecursively)
+{
+	TypeParam lock;
+
+	hf_validate_set_hold_limit(1000000);
+	lock.lock();
+	unit::sleep_ms(3);
+	lock.lock();
+	this->reports.reset();
+	lock.unlock();
+	EXPECT_EQ(this->reports.total(), 0u);
+	lock.unlock();
+	EXPECT_TRUE(this->reports.one(HF_REPORT_LOCK_HELD_LONG, lock.native_handle()));
+}
+
+/* More at once than are watched: the others work, and are never reported. */
+TYPED_TEST(Validate, MoreThanAreWatched)
+{
+	const int many = HF_VALIDATE_HELD + 8;
+	TypeParam locks[many];
+
+	for (int order = 0; order < 2; order++) {
+		for (int i = 0; i < many; i++) {
+			if (i % 2)
+				locks[i].lock();
+			else
+				EXPECT_TRUE(locks[i].try_lock());
+			EXPECT_EQ(hf_validate_is_held(locks[i].native_handle()),
+				  i < HF_VALIDATE_HELD);
+		}
+		for (auto &lock : locks)
+			EXPECT_FALSE(lock.try_lock());
+		for (int i = 0; i < many; i++) {
+			TypeParam &lock = locks[order ? i : many - 1 - i];
+
+			EXPECT_TRUE(lock.is_locked());
+			lock.unlock();
+			EXPECT_FALSE(lock.is_locked());
+		}
+	}
+	for (auto &lock : locks)
+		EXPECT_TRUE(this->is_free(lock));
+	EXPECT_EQ(this->reports.total(), 0u);
+
+	/* Nothing is left of that: misuse is found again. */
+	locks[0].lock();
+	locks[0].lock();
+	EXPECT_TRUE(this->reports.one(HF_REPORT_LOCK_RECURSION, locks[0].native_handle()));
+	locks[0].unlock();
+	locks[0].unlock();
+	locks[0].unlock();
+	EXPECT_TRUE(this->reports.one(HF_REPORT_LOCK_UNLOCKED, locks[0].native_handle()));
+}
+
+/* Each thread has its own list. */
+TYPED_TEST(Validate, HeldByThisThreadOnly)
+{
+	TypeParam lock;
+
+	lock.lock();
+	std::thread([&] { EXPECT_FALSE(hf_validate_is_held(lock.native_handle())); }).join();
+	lock.unlock();
+}
+
+/*
+ * A signal handler takes lock B, while its thread takes A; or B itself, and then the handler keeps
+ * away. What the thread's list has of B from that must not be taken for a lock that is held.
+ */
+template <class Lock>
+struct interrupted {
+	static inline Lock a, b;
+	static inline uint64_t counted_a, counted_b;
+	static inline std::atomic<bool> own_b;
+	static inline std::atomic<uint64_t> fired;
+
+	static void handle(int)
+	{
+		if (!own_b) {
+			b.lock();
+			counted_b++;
+			b.unlock();
+		}
+		fired++;
+	}
+};
+
+TYPED_TEST(Validate, SignalHandlers)
+{
+	using test = interrupted<TypeParam>;
+	unit::handler handler(SIGUSR2, test::handle);
+	uint64_t done = 0;
+
+	test::counted_a = 0;
+	test::fired = 0;
+	std::thread([&] {
+		unit::interrupter interrupter(SIGUSR2);
+		unit::deadline end(400);
+
+		do {
+			interrupter.arm(test::fired);
+			for (int i = 0; i < 20; i++) {
+				test::own_b.store(true, std::memory_order_relaxed);
+				test::b.lock();
+				test::b.unlock();
+				test::own_b.store(false, std::memory_order_relaxed);
+				test::a.lock();
+				test::counted_a++;
+				test::a.unlock();
+				done++;
+			}
+		} while (!end.passed() || test::fired == 0);
+	}).join();
+	EXPECT_EQ(test::counted_a, done);
+	EXPECT_EQ(hf_report_count(HF_REPORT_LOCK_RECURSION), 0u);
+	EXPECT_EQ(this->reports.total(), 0u);
+	EXPECT_FALSE(test::a.is_locked());
+	EXPECT_FALSE(test::b.is_locked());
+	std::printf("%lu operations, interrupted %lu times\n", static_cast<unsigned long>(done),
+		    static_cast<unsigned long>(test::fired));
+}
+
+/* ---- The other ways to take a lock ---------------------------------------------------------- */
+
+class ValidateOthers : public testing::Test {
+protected:
+	ValidateOthers() { hf_validate_set_hold_limit(0); }
+
+	unit::reports reports;
+};
+
+TEST_F(ValidateOthers, FullForms)
+{
+	hf_spinlock_t lock = HF_SPINLOCK_INIT;
+
+	hf_spinlock_lock_full(&lock);
+	EXPECT_TRUE(hf_validate_is_held(&lock));
+	hf_spinlock_lock_full(&lock);
+	EXPECT_TRUE(reports.one(HF_REPORT_LOCK_RECURSION, &lock));
+	hf_spinlock_unlock_full(&lock);
+	hf_spinlock_unlock_full(&lock);
+	EXPECT_EQ(reports.total(), 0u);
+	hf_spinlock_unlock_full(&lock);
+	EXPECT_TRUE(reports.one(HF_REPORT_LOCK_UNLOCKED, &lock));
+}
+
+TEST_F(ValidateOthers, Guards)
+{
+	hf_spinlock_t lock = HF_SPINLOCK_INIT;
+
+	{
+		HF_SPINLOCK_GUARD(&lock);
+		EXPECT_TRUE(hf_validate_is_held(&lock));
+		{
+			HF_SPINLOCK_GUARD(&lock);
+			EXPECT_TRUE(reports.one(HF_REPORT_LOCK_RECURSION, &lock));
+		}
+		EXPECT_TRUE(hf_spinlock_is_locked(&lock));
+	}
+	EXPECT_FALSE(hf_spinlock_is_locked(&lock));
+	EXPECT_EQ(reports.total(), 0u);
+}
+
+/* The lock half of a lockref is a spinlock, and watched like one. */
+TEST_F(ValidateOthers, Lockref)
+{
+	hf_lockref_t l = HF_LOCKREF_INIT(3);
+
+	hf_lockref_lock(&l);
+	hf_lockref_lock(&l);
+	EXPECT_EQ(hf_report_count(HF_REPORT_LOCK_RECURSION), 1u);
+	hf_lockref_unlock(&l);
+	EXPECT_FALSE(hf_lockref_trylock(&l));
+	std::thread([&] { hf_lockref_unlock(&l); }).join();
+	EXPECT_EQ(hf_report_count(HF_REPORT_LOCK_WRONG_OWNER), 1u);
+	EXPECT_FALSE(hf_lockref_trylock(&l));
+	hf_lockref_unlock(&l);
+	EXPECT_EQ(reports.total(), 2u);
+	reports.reset();
+
+	hf_lockref_unlock(&l);
+	EXPECT_EQ(hf_report_count(HF_REPORT_LOCK_UNLOCKED), 1u);
+	EXPECT_EQ(hf_lockref_read(&l), 3);
+	reports.reset();
+
+	/* Good use, with a verb that returns with the lock held. */
+	EXPECT_TRUE(hf_lockref_put_or_lock(&l));
+	EXPECT_TRUE(hf_lockref_put_or_lock(&l));
+	ASSERT_FALSE(hf_lockref_put_or_lock(&l));
+	hf_lockref_mark_dead(&l);
+	hf_lockref_unlock(&l);
+	EXPECT_FALSE(hf_lockref_get_not_dead(&l));
+	EXPECT_TRUE(hf_lockref_trylock(&l));
+	hf_lockref_unlock(&l);
+	EXPECT_EQ(reports.total(), 0u);
+}
+
+/* A get by the one who holds the lock would wait for itself: reported, and done. */
+TEST_F(ValidateOthers, LockrefGetUnderItsLock)
+{
+	hf_lockref_t l = HF_LOCKREF_INIT(3);
+
+	hf_lockref_lock(&l);
+	hf_lockref_get(&l);
+	EXPECT_EQ(hf_report_count(HF_REPORT_LOCK_RECURSION), 1u);
+	EXPECT_EQ(reports.total(), 1u);
+	EXPECT_EQ(hf_lockref_read(&l), 4);
+	EXPECT_FALSE(hf_lockref_trylock(&l));
+	hf_lockref_unlock(&l);
+	EXPECT_TRUE(hf_lockref_trylock(&l));
+	hf_lockref_unlock(&l);
+	EXPECT_EQ(reports.total(), 1u);
+}
+
+} // namespace
