@@ -11,7 +11,10 @@ struct held {
 	uint32_t depth;
 };
 
-/* Volatile: a signal handler reads and restores them (V1). */
+/*
+ * Volatile: a signal handler reads and restores them (V1). It can come between any two steps, so an
+ * entry from held_count on has no lock: what is counted before it is filled matches nothing.
+ */
 static __thread volatile struct held held[HF_VALIDATE_HELD];
 static __thread volatile uint32_t held_count;
 static __thread volatile uint32_t unwatched; /* locks held beyond HF_VALIDATE_HELD */
@@ -50,9 +53,9 @@ void hf__validate_locked(const void *lock)
 		return;
 	}
 	held_count = n + 1; /* first: a handler that comes now uses the next entry (V1) */
-	held[n].lock = lock;
 	held[n].since = hf__env_now();
 	held[n].depth = 1;
+	held[n].lock = lock;
 }
 
 bool hf__validate_unlock(const void *lock, bool is_locked)
@@ -79,6 +82,7 @@ bool hf__validate_unlock(const void *lock, bool is_locked)
 	mine->lock = held[last].lock;
 	mine->since = held[last].since;
 	mine->depth = held[last].depth;
+	held[last].lock = NULL;
 	held_count = last;
 	return true;
 }

@@ -116,10 +116,10 @@ static void CASE(hold_many)(unsigned int step, bool by_trylock)
 	for (unsigned int i = 0; i < MANY_LOCKS; i++)
 		V(init)(&locks[i]);
 	for (unsigned int i = 0; i < MANY_LOCKS; i++) {
-		if (by_trylock)
-			BATTERY_TRUE(V(trylock)(&locks[i]));
-		else
+		if (!by_trylock)
 			V(lock)(&locks[i]);
+		else if (!BATTERY_TRUE(V(trylock)(&locks[i])))
+			return;
 		for (unsigned int k = 0; k < MANY_LOCKS; k++)
 			BATTERY_EQ(V(is_locked)(&locks[k]), k <= i);
 	}

@@ -47,43 +47,43 @@ namespace hf_model
 {
 
 /* What can be missing. */
-#define HF_MODEL_MUTANTS(X) \
-	/* Nothing is missing. */ \
-	X(none) \
-	/* This order becomes relaxed. */ \
-	X(load_acquire) \
-	X(store_release) \
-	X(store_low8_release) \
-	X(xchg_acq_rel_loses_acquire) \
-	X(xchg_acq_rel_loses_release) \
-	X(xchg_seq_cst) \
-	X(cmpxchg_acquire) \
-	X(cmpxchg_release) \
-	X(cmpxchg_acq_rel_loses_acquire) \
-	X(cmpxchg_acq_rel_loses_release) \
-	X(cmpxchg_seq_cst) \
-	X(cmpxchg_low8_acquire) \
-	X(fetch_sub_release) \
-	X(wait_change_acquire) \
-	X(wait_zero_set_acquire) \
-	X(cmpxchg64_release) \
-	/* This fence is missing. */ \
-	X(fence_acquire) \
-	X(fence_seq_cst) \
-	X(fence_before_rmw) \
-	X(fence_after_rmw) \
-	/* Others come between the load and the store of this. */ \
-	X(cmpxchg_torn) \
-	X(cmpxchg64_torn) \
-	X(fetch_torn) \
-	/* The bytes beside it are stored too, as they were a moment ago. */ \
-	X(store_low8_wide) \
-	X(store_mid8_wide) \
-	X(store_high32_wide) \
-	/* This store is missing; this load always finds a bit. */ \
-	X(store_relaxed_missing) \
-	X(load_high16_never_0) \
-	/* For the files that name them. */ \
+#define HF_MODEL_MUTANTS(X)                                                                        \
+	/* Nothing is missing. */                                                                  \
+	X(none)                                                                                    \
+	/* This order becomes relaxed. */                                                          \
+	X(load_acquire)                                                                            \
+	X(store_release)                                                                           \
+	X(store_low8_release)                                                                      \
+	X(xchg_acq_rel_loses_acquire)                                                              \
+	X(xchg_acq_rel_loses_release)                                                              \
+	X(xchg_seq_cst)                                                                            \
+	X(cmpxchg_acquire)                                                                         \
+	X(cmpxchg_release)                                                                         \
+	X(cmpxchg_acq_rel_loses_acquire)                                                           \
+	X(cmpxchg_acq_rel_loses_release)                                                           \
+	X(cmpxchg_seq_cst)                                                                         \
+	X(cmpxchg_low8_acquire)                                                                    \
+	X(fetch_sub_release)                                                                       \
+	X(wait_change_acquire)                                                                     \
+	X(wait_zero_set_acquire)                                                                   \
+	X(cmpxchg64_release)                                                                       \
+	/* This fence is missing. */                                                               \
+	X(fence_acquire)                                                                           \
+	X(fence_seq_cst)                                                                           \
+	X(fence_before_rmw)                                                                        \
+	X(fence_after_rmw)                                                                         \
+	/* Others come between the load and the store of this. */                                  \
+	X(cmpxchg_torn)                                                                            \
+	X(cmpxchg64_torn)                                                                          \
+	X(fetch_torn)                                                                              \
+	/* The bytes beside it are stored too, as they were a moment ago. */                       \
+	X(store_low8_wide)                                                                         \
+	X(store_mid8_wide)                                                                         \
+	X(store_high32_wide)                                                                       \
+	/* This store is missing; this load always finds a bit. */                                 \
+	X(store_relaxed_missing)                                                                   \
+	X(load_high16_never_0)                                                                     \
+	/* For the files that name them. */                                                        \
 	X(own)
 
 enum class mutant {
@@ -163,7 +163,8 @@ public:
 };
 
 /* An atomic word, and how its last value was made. */
-template <typename T> class cell {
+template <typename T>
+class cell {
 public:
 	T load(rl::memory_order mo, const where &at) const { return atom_.load(mo, at); }
 
@@ -256,8 +257,8 @@ private:
 	{
 		T not_it = ~atom_.debug_value();
 
-		(void)atom_.compare_exchange_strong(not_it, T(), rl::mo_relaxed, at,
-						    rl::mo_relaxed, at);
+		(void)atom_.compare_exchange_strong(not_it, T(), rl::mo_relaxed, at, rl::mo_relaxed,
+						    at);
 	}
 };
 
@@ -315,7 +316,8 @@ uint32_t update(hf_atomic32 *p, uint32_t mask, F f, rl::memory_order mo, const w
 inline void store(hf_atomic32 *p, uint32_t value, rl::memory_order mo, const where &at)
 {
 	if (p->whole)
-		(void)update(p, ~0u, [value](uint64_t) { return value; }, mo, at);
+		(void)update(
+			p, ~0u, [value](uint64_t) { return value; }, mo, at);
 	else
 		p->own.store(value, mo, at);
 }
@@ -353,15 +355,16 @@ inline void hf_atomic32_store_low8_release(hf_atomic32_t *p, uint8_t value, HF_M
 {
 	bool wide = hf_model::is_mutant(hf_model::mutant::store_low8_wide, at, p->name);
 
-	(void)hf_model::update(p, 0xff, [value](uint64_t) { return value; },
-			       HF_MODEL_ORDER(store_low8_release, release, relaxed, p->name), at,
-			       wide);
+	(void)hf_model::update(
+		p, 0xff, [value](uint64_t) { return value; },
+		HF_MODEL_ORDER(store_low8_release, release, relaxed, p->name), at, wide);
 }
 
 inline void hf_atomic32_store_mid8_relaxed(hf_atomic32_t *p, unsigned int value, HF_MODEL_AT)
 {
-	(void)hf_model::update(p, 0xff00, [value](uint64_t) { return value << 8; }, rl::mo_relaxed,
-			       at, hf_model::is_mutant(hf_model::mutant::store_mid8_wide, at));
+	(void)hf_model::update(
+		p, 0xff00, [value](uint64_t) { return value << 8; }, rl::mo_relaxed, at,
+		hf_model::is_mutant(hf_model::mutant::store_mid8_wide, at));
 }
 
 inline uint8_t hf_atomic32_load_low8_relaxed(const hf_atomic32_t *p, HF_MODEL_AT)
@@ -390,13 +393,15 @@ inline uint32_t hf_atomic32_xchg_acq_rel(hf_atomic32_t *p, uint32_t value, HF_MO
 
 	mo = hf_model::order(hf_model::mutant::xchg_acq_rel_loses_acquire, mo, rl::mo_release, at);
 	mo = hf_model::order(hf_model::mutant::xchg_acq_rel_loses_release, mo, rl::mo_acquire, at);
-	return hf_model::update(p, ~0u, [value](uint64_t) { return value; }, mo, at);
+	return hf_model::update(
+		p, ~0u, [value](uint64_t) { return value; }, mo, at);
 }
 
 inline uint32_t hf_atomic32_xchg_seq_cst(hf_atomic32_t *p, uint32_t value, HF_MODEL_AT)
 {
-	return hf_model::update(p, ~0u, [value](uint64_t) { return value; },
-				HF_MODEL_ORDER(xchg_seq_cst, seq_cst, relaxed, p->name), at);
+	return hf_model::update(
+		p, ~0u, [value](uint64_t) { return value; },
+		HF_MODEL_ORDER(xchg_seq_cst, seq_cst, relaxed, p->name), at);
 }
 
 inline bool hf_atomic32_try_cmpxchg_relaxed(hf_atomic32_t *p, uint32_t *old, uint32_t value,
@@ -452,15 +457,17 @@ inline bool hf_atomic32_try_cmpxchg_low8_acquire(hf_atomic32_t *p, uint8_t old, 
 
 inline uint32_t hf_atomic32_fetch_add_relaxed(hf_atomic32_t *p, uint32_t n, HF_MODEL_AT)
 {
-	return hf_model::update(p, ~0u, [n](uint64_t v) { return v + n; }, rl::mo_relaxed, at,
-				hf_model::is_mutant(hf_model::mutant::fetch_torn, at, p->name));
+	return hf_model::update(
+		p, ~0u, [n](uint64_t v) { return v + n; }, rl::mo_relaxed, at,
+		hf_model::is_mutant(hf_model::mutant::fetch_torn, at, p->name));
 }
 
 inline uint32_t hf_atomic32_fetch_sub_release(hf_atomic32_t *p, uint32_t n, HF_MODEL_AT)
 {
-	return hf_model::update(p, ~0u, [n](uint64_t v) { return v - n; },
-				HF_MODEL_ORDER(fetch_sub_release, release, relaxed, p->name), at,
-				hf_model::is_mutant(hf_model::mutant::fetch_torn, at, p->name));
+	return hf_model::update(
+		p, ~0u, [n](uint64_t v) { return v - n; },
+		HF_MODEL_ORDER(fetch_sub_release, release, relaxed, p->name), at,
+		hf_model::is_mutant(hf_model::mutant::fetch_torn, at, p->name));
 }
 
 inline void hf_atomic32_add_relaxed(hf_atomic32_t *p, uint32_t n, HF_MODEL_AT)
@@ -538,8 +545,9 @@ inline void hf_atomic64_store_high32_relaxed(hf_atomic64_t *p, uint32_t value, H
 {
 	uint64_t high = (uint64_t)value << 32;
 
-	(void)p->word.update(~0ull << 32, [high](uint64_t) { return high; }, rl::mo_relaxed, at,
-			     hf_model::is_mutant(hf_model::mutant::store_high32_wide, at));
+	(void)p->word.update(
+		~0ull << 32, [high](uint64_t) { return high; }, rl::mo_relaxed, at,
+		hf_model::is_mutant(hf_model::mutant::store_high32_wide, at));
 }
 
 /* ---- Fences ------------------------------------------------------------------------------- */

@@ -143,7 +143,8 @@ struct word_bounded_2 : with_word {
 static unsigned long revived, found_dead, put_refused, swapped, under_the_lock;
 
 /* An object with its word, data of each thread, and data that the lock protects. */
-template <typename L> class object : public hf_model::scenario {
+template <typename L>
+class object : public hf_model::scenario {
 	hf_model::queued_watch watch_{ HF_SPINLOCK_QUEUED_PASSES, L::byte_swap, reached };
 
 protected:
@@ -215,7 +216,8 @@ public:
 		if (holds()) {
 			under_the_lock++;
 		} else {
-			check((uint32_t)before == 0, "I1, I2: the count of a locked word changes", at);
+			check((uint32_t)before == 0, "I1, I2: the count of a locked word changes",
+			      at);
 			check(count >= 0, "I3: dies without the lock", at);
 			swapped++;
 		}
@@ -233,7 +235,8 @@ public:
 };
 
 /* Thread 0 locks, and changes the count there; the others get and put. */
-template <typename L, bool Try = false> class counts : public object<L> {
+template <typename L, bool Try = false>
+class counts : public object<L> {
 public:
 	static const char *title() { return "counts"; }
 
@@ -263,7 +266,8 @@ public:
 };
 
 /* Threads 0 .. N-1 have a reference each, the others look it up. */
-template <typename L, int N> class last : public object<L> {
+template <typename L, int N>
+class last : public object<L> {
 public:
 	static const char *title() { return "last"; }
 
@@ -287,7 +291,8 @@ public:
 };
 
 /* The same, but the count may go to 0 first; and from 0 nobody gets a reference. */
-template <typename L, int N> class zero : public object<L> {
+template <typename L, int N>
+class zero : public object<L> {
 public:
 	static const char *title() { return "put_return"; }
 
@@ -324,7 +329,8 @@ public:
 };
 
 /* Thread 0 reaps what has no references; the others find it, alive at 0 or more. */
-template <typename L> class cache : public object<L> {
+template <typename L>
+class cache : public object<L> {
 public:
 	static const char *title() { return "cache"; }
 
@@ -367,7 +373,8 @@ public:
 	}
 };
 
-template <typename L> void all(hf_model::run *run, const char *name)
+template <typename L>
+void all(hf_model::run *run, const char *name)
 {
 	run->search<counts<L>, 2>(name, 2);
 	run->search<counts<L, true>, 2>(name, 2);

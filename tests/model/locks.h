@@ -41,7 +41,8 @@ namespace hf_model
 {
 
 /* A lock, and plain data that is changed under it. */
-template <typename L> class locked : public scenario {
+template <typename L>
+class locked : public scenario {
 protected:
 	typename L::type lock_;
 	plain data_;
@@ -69,7 +70,8 @@ public:
 };
 
 /* Each thread Rounds times, thread 0 maybe more often. */
-template <typename L, int Rounds = 1, int First = Rounds> class exclusion : public locked<L> {
+template <typename L, int Rounds = 1, int First = Rounds>
+class exclusion : public locked<L> {
 public:
 	static const char *title() { return "exclusion"; }
 
@@ -100,7 +102,8 @@ public:
 };
 
 /* Thread 0 waits for it; the others try, twice. */
-template <typename L> class tries : public locked<L> {
+template <typename L>
+class tries : public locked<L> {
 public:
 	static const char *title() { return "trylock"; }
 
@@ -123,7 +126,8 @@ public:
 };
 
 /* Try only: the first to come finds it free. */
-template <typename L> class tries_only : public locked<L> {
+template <typename L>
+class tries_only : public locked<L> {
 public:
 	static const char *title() { return "trylock only"; }
 
@@ -153,7 +157,8 @@ enum full_case {
 	STORE_LOCK         /* who sees the lock held sees what was stored before */
 };
 
-template <typename L, full_case Case> class full : public scenario {
+template <typename L, full_case Case>
+class full : public scenario {
 	typename L::type lock_[2];
 	hf_atomic32_t word_[2];
 	uint32_t saw_[2] = { 1, 1 };
@@ -229,7 +234,8 @@ public:
 	void end() { check(saw_[0] || saw_[1], "both read the old value"); }
 };
 
-template <typename L> void full_barrier(run *r, const char *name)
+template <typename L>
+void full_barrier(run *r, const char *name)
 {
 	r->search<full<L, STORE_LOCK_LOAD>, 2>(name, 5);
 	r->search<full<L, STORE_UNLOCK_LOAD>, 2>(name, 5);

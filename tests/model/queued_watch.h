@@ -22,18 +22,18 @@ namespace hf_model
 
 enum transition {
 	T1_FREE,
-	T1_LATE,       /* the byte's swap, of one who had looked before somebody waited */
-	T2_PENDING,    /* past a pending waiter */
-	T2_QUEUE,      /* past a queue whose head is not yet pending */
-	T2_LATE,       /* the byte's swap, of one who had looked before the passes were closed */
+	T1_LATE,    /* the byte's swap, of one who had looked before somebody waited */
+	T2_PENDING, /* past a pending waiter */
+	T2_QUEUE,   /* past a queue whose head is not yet pending */
+	T2_LATE,    /* the byte's swap, of one who had looked before the passes were closed */
 	T3_PENDING,
 	T4_FIRST,
-	T4_BEHIND,     /* another node */
+	T4_BEHIND, /* another node */
 	T5_LAST,
-	T5_AND_NEXT,   /* makes the one behind it the head */
+	T5_AND_NEXT, /* makes the one behind it the head */
 	T6_TAKE,
 	T7_CLOSE,
-	T7_UNDONE,     /* by the store of a T2, with the byte's swap */
+	T7_UNDONE, /* by the store of a T2, with the byte's swap */
 	T8_UNLOCK,
 	TRANSITIONS
 };
@@ -59,7 +59,7 @@ class queued_watch {
 public:
 	/* passes: HF_SPINLOCK_QUEUED_PASSES; byte_swap: HF_ARCH_HAS_CMPXCHG8, as the lock was built. */
 	queued_watch(unsigned int passes, bool byte_swap, unsigned long *reached)
-	    : passes_(passes), byte_swap_(byte_swap), reached_(reached)
+		: passes_(passes), byte_swap_(byte_swap), reached_(reached)
 	{
 	}
 
@@ -79,8 +79,8 @@ private:
 		uint32_t locked, passes, pending, tail;
 
 		explicit fields(uint32_t word)
-		    : locked(word & 0xff), passes(word >> 8 & 0xff), pending(word >> 16 & 1),
-		      tail(word >> 17)
+			: locked(word & 0xff), passes(word >> 8 & 0xff), pending(word >> 16 & 1),
+			  tail(word >> 17)
 		{
 		}
 		bool is(uint32_t t, uint32_t p, uint32_t n, uint32_t l) const

@@ -56,7 +56,7 @@ using hf_model::set;
 
 /* One implementation's verbs, to hand over as a type. */
 #define COUNT(name_, finds_misuse_)                                                                \
-	struct count_##name_ {                                                                           \
+	struct count_##name_ {                                                                     \
 		static constexpr bool finds_misuse = finds_misuse_;                                \
 		static void init(hf_refcount_t *r, int32_t n) { hf_refcount_##name_##_set(r, n); } \
 		static void set_release(hf_refcount_t *r, int32_t n)                               \
@@ -94,7 +94,8 @@ COUNT(unchecked, false);
 COUNT(asm, true);
 
 /* An object with references, and plain data of each thread. */
-template <typename R> class object : public hf_model::scenario {
+template <typename R>
+class object : public hf_model::scenario {
 protected:
 	hf_refcount_t count;
 	plain part[HF_MODEL_THREADS];
@@ -132,7 +133,8 @@ protected:
 	int32_t now() { return (int32_t)count.refs.own.now(); }
 };
 
-template <typename R, int N> class use_and_put : public object<R> {
+template <typename R, int N>
+class use_and_put : public object<R> {
 public:
 	static const char *title() { return "use and put"; }
 
@@ -150,7 +152,8 @@ public:
 	}
 };
 
-template <typename R> class inc_and_put : public object<R> {
+template <typename R>
+class inc_and_put : public object<R> {
 public:
 	static const char *title() { return "inc and put"; }
 
@@ -171,7 +174,8 @@ public:
 };
 
 /* Thread 0 has the reference; the others find the object. */
-template <typename R> class lookup : public object<R> {
+template <typename R>
+class lookup : public object<R> {
 public:
 	static const char *title() { return "lookup"; }
 
@@ -192,7 +196,8 @@ public:
 };
 
 /* Whoever frees the first object makes it the second, with as many references again. */
-template <typename R> class type_stable : public hf_model::scenario {
+template <typename R>
+class type_stable : public hf_model::scenario {
 	hf_refcount_t count;
 	plain key;
 	int objects = 1;
@@ -235,7 +240,8 @@ public:
 };
 
 /* Thread 0 drops one of three; thread 1 waits for that, and has the other two. */
-template <typename R> class known_not_last : public object<R> {
+template <typename R>
+class known_not_last : public object<R> {
 public:
 	static const char *title() { return "dec"; }
 
@@ -259,7 +265,8 @@ public:
 	}
 };
 
-template <typename R, int N> class not_one_if_one : public object<R> {
+template <typename R, int N>
+class not_one_if_one : public object<R> {
 public:
 	static const char *title() { return "dec_not_one"; }
 
@@ -281,7 +288,8 @@ public:
 };
 
 /* dec_if_one against a lookup: one of both has it. */
-template <typename R> class if_one : public object<R> {
+template <typename R>
+class if_one : public object<R> {
 public:
 	static const char *title() { return "dec_if_one"; }
 
@@ -307,7 +315,8 @@ public:
 };
 
 /* At the top: one more inc than dec, so it overflows in every order. */
-template <typename R> class overflow : public object<R> {
+template <typename R>
+class overflow : public object<R> {
 public:
 	static const char *title() { return "overflow"; }
 
@@ -331,7 +340,8 @@ public:
 };
 
 /* Saturated already, then everything at once. */
-template <typename R> class stays_saturated : public object<R> {
+template <typename R>
+class stays_saturated : public object<R> {
 public:
 	static const char *title() { return "saturated"; }
 
@@ -355,7 +365,8 @@ public:
 };
 
 /* Two puts for one reference. */
-template <typename R> class put_too_many : public object<R> {
+template <typename R>
+class put_too_many : public object<R> {
 public:
 	static const char *title() { return "put too many"; }
 
@@ -370,7 +381,8 @@ public:
 };
 
 /* An inc by somebody who has no reference. */
-template <typename R> class inc_without : public object<R> {
+template <typename R>
+class inc_without : public object<R> {
 public:
 	static const char *title() { return "inc without a reference"; }
 
@@ -387,11 +399,13 @@ public:
 		unsigned int told = hf_model::reports[HF_REPORT_ADD_UAF];
 
 		check(told == (unsigned int)this->freed, "reported if it was dead");
-		check(this->now() == (this->freed ? HF_REFCOUNT_SATURATED : 1), "saturated if dead");
+		check(this->now() == (this->freed ? HF_REFCOUNT_SATURATED : 1),
+		      "saturated if dead");
 	}
 };
 
-template <typename R> void all(hf_model::run *run, const char *name)
+template <typename R>
+void all(hf_model::run *run, const char *name)
 {
 	run->search<use_and_put<R, 2>, 2>(name, ALL);
 	run->search<use_and_put<R, 3>, 3>(name, ALL);

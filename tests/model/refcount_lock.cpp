@@ -46,7 +46,8 @@ static unsigned long reached[hf_model::TRANSITIONS];
 static unsigned long found, not_found, kept_not;
 
 /* Threads 0 .. N-1 have a reference each, the others look the object up. */
-template <int N> class object : public hf_model::scenario {
+template <int N>
+class object : public hf_model::scenario {
 	hf_spinlock_t lock_;
 	hf_refcount_t count_;
 	plain slot_;
@@ -108,8 +109,8 @@ public:
 		if (object == &lock_.word && before != after) {
 			watch_.changed((uint32_t)before, (uint32_t)after, at);
 		} else if (object == &count_.refs && before == 1 && after == 0) {
-			check(watch_.holder() == (int)rl::thread_index(), "I2: 1 to 0 under the lock",
-			      at);
+			check(watch_.holder() == (int)rl::thread_index(),
+			      "I2: 1 to 0 under the lock", at);
 		} else if (object == &count_.refs && watch_.holder() == (int)rl::thread_index() &&
 			   after != 0 && after < before) {
 			kept_not++;

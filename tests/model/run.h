@@ -90,14 +90,16 @@ private:
 inline scenario *(*make_scenario)();
 inline scenario *current;
 
-template <typename S> scenario *make()
+template <typename S>
+scenario *make()
 {
 	alignas(S) static unsigned char room[sizeof(S)];
 
 	return ::new (room) S;
 }
 
-template <int N> struct suite : rl::test_suite<suite<N>, N> {
+template <int N>
+struct suite : rl::test_suite<suite<N>, N> {
 	void before() { current = make_scenario(); }
 	void thread(unsigned int index)
 	{
@@ -117,26 +119,28 @@ constexpr unsigned int ALL = UINT_MAX;
 class run {
 public:
 	explicit run(const char *stem, int argc = 0, char **argv = NULL)
-	    : stem_(stem), argc_(argc), argv_(argv)
+		: stem_(stem), argc_(argc), argv_(argv)
 	{
 	}
 
-	template <typename S, int N> void search(const char *what, unsigned int preemptions)
+	template <typename S, int N>
+	void search(const char *what, unsigned int preemptions)
 	{
 		rl::test_params params;
 
 		params.search_type = rl::sched_bound;
 		params.context_bound = preemptions;
-		one<S, N, rl::context_bound_scheduler<N> >(what, "search", params);
+		one<S, N, rl::context_bound_scheduler<N>>(what, "search", params);
 	}
 
-	template <typename S, int N> void random(const char *what, unsigned int count)
+	template <typename S, int N>
+	void random(const char *what, unsigned int count)
 	{
 		rl::test_params params;
 
 		params.search_type = rl::sched_random;
 		params.iteration_count = count;
-		one<S, N, rl::random_scheduler<N> >(what, "random", params);
+		one<S, N, rl::random_scheduler<N>>(what, "random", params);
 	}
 
 	/* Not of mutants, nor where something was left out. */
@@ -199,8 +203,7 @@ private:
 		    rl::test_result_success) {
 			total_ += params.stop_iteration;
 			printf("  %s, %s: %d threads, %s, %llu interleavings, %ld ms\n", what,
-			       S::title(), N, how,
-			       (unsigned long long)params.stop_iteration,
+			       S::title(), N, how, (unsigned long long)params.stop_iteration,
 			       (long)((clock() - start) / (CLOCKS_PER_SEC / 1000)));
 			fflush(stdout);
 			return;

@@ -95,7 +95,8 @@ LOCK(lock_byte_0, queued, byte_0);
 LOCK(lock_byte_1, queued, byte_1);
 LOCK(lock_byte_2, queued, byte_2);
 
-template <typename L, unsigned int Passes, bool Byte> struct built : L {
+template <typename L, unsigned int Passes, bool Byte>
+struct built : L {
 	static constexpr unsigned int passes = Passes;
 	static constexpr bool byte_swap = Byte;
 	static inline unsigned long reached[hf_model::TRANSITIONS];
@@ -103,10 +104,11 @@ template <typename L, unsigned int Passes, bool Byte> struct built : L {
 };
 
 /* Nodeless: one bit a thread. */
-template <typename L, typename Base, unsigned int Nodeless = 0> class watched : public Base {
+template <typename L, typename Base, unsigned int Nodeless = 0>
+class watched : public Base {
 	/* The mutant `own` is a lock that allows one pass more than it is watched for. */
-	hf_model::queued_watch watch_{ L::passes - (L::passes && hf_model::the_mutant ==
-									 hf_model::mutant::own),
+	hf_model::queued_watch watch_{ L::passes - (L::passes &&
+						    hf_model::the_mutant == hf_model::mutant::own),
 				       L::byte_swap, L::reached };
 
 public:
@@ -132,36 +134,37 @@ public:
 	}
 };
 
-template <typename L> void all(hf_model::run *run, const char *name)
+template <typename L>
+void all(hf_model::run *run, const char *name)
 {
-	run->search<watched<L, exclusion<L, 2> >, 2>(name, 3);
-	run->search<watched<L, exclusion<L> >, 3>(name, 2);
-	run->search<watched<L, tries<L> >, 2>(name, 4);
-	run->search<watched<L, tries_only<L> >, 2>(name, ALL);
+	run->search<watched<L, exclusion<L, 2>>, 2>(name, 3);
+	run->search<watched<L, exclusion<L>>, 3>(name, 2);
+	run->search<watched<L, tries<L>>, 2>(name, 4);
+	run->search<watched<L, tries_only<L>>, 2>(name, ALL);
 	run->search<watched<L, exclusion<L>, 7>, 3>(name, 2);
 	if constexpr (L::passes == 1) {
-		run->search<watched<L, exclusion_by<L, HF_WAIT_MONITOR> >, 3>(name, 2);
+		run->search<watched<L, exclusion_by<L, HF_WAIT_MONITOR>>, 3>(name, 2);
 		run->search<watched<L, exclusion<L>, 6>, 3>(name, 2);
 		/* While one counts its pass, another joins the queue. */
-		run->search<watched<L, exclusion<L, 1, 2> >, 3>(name, 2);
+		run->search<watched<L, exclusion<L, 1, 2>>, 3>(name, 2);
 		/* A node hands over to a node. */
-		run->search<watched<L, exclusion<L> >, 4>(name, L::byte_swap ? 0 : 1);
+		run->search<watched<L, exclusion<L>>, 4>(name, L::byte_swap ? 0 : 1);
 		hf_model::full_barrier<L>(run, name);
 	}
-	run->random<watched<L, exclusion<L, 2> >, 3>(name, 30000);
-	run->random<watched<L, exclusion_by<L, HF_WAIT_HINT, 2> >, 3>(name, 30000);
-	run->random<watched<L, tries<L> >, 3>(name, 30000);
-	run->random<watched<L, exclusion<L, 2> >, 4>(name, 30000);
-	run->random<watched<L, exclusion_by<L, HF_WAIT_MONITOR, 2> >, 4>(name, 30000);
+	run->random<watched<L, exclusion<L, 2>>, 3>(name, 30000);
+	run->random<watched<L, exclusion_by<L, HF_WAIT_HINT, 2>>, 3>(name, 30000);
+	run->random<watched<L, tries<L>>, 3>(name, 30000);
+	run->random<watched<L, exclusion<L, 2>>, 4>(name, 30000);
+	run->random<watched<L, exclusion_by<L, HF_WAIT_MONITOR, 2>>, 4>(name, 30000);
 	run->random<watched<L, exclusion<L, 2>, 3>, 4>(name, 30000);
 
 	for (int t = 0; t < hf_model::TRANSITIONS; t++) {
-		if (L::passes == 0 && (t == hf_model::T2_PENDING || t == hf_model::T2_QUEUE ||
-				       t == hf_model::T2_LATE || t == hf_model::T7_CLOSE ||
-				       t == hf_model::T7_UNDONE))
+		if (L::passes == 0 &&
+		    (t == hf_model::T2_PENDING || t == hf_model::T2_QUEUE ||
+		     t == hf_model::T2_LATE || t == hf_model::T7_CLOSE || t == hf_model::T7_UNDONE))
 			continue;
-		if (!L::byte_swap && (t == hf_model::T1_LATE || t == hf_model::T2_LATE ||
-				      t == hf_model::T7_UNDONE))
+		if (!L::byte_swap &&
+		    (t == hf_model::T1_LATE || t == hf_model::T2_LATE || t == hf_model::T7_UNDONE))
 			continue;
 		run->must_reach(hf_model::transition_names[t], L::reached[t]);
 	}
@@ -172,10 +175,10 @@ int main(int argc, char **argv)
 {
 	hf_model::run run("spinlock_queued", argc, argv);
 
-	all<built<lock_word_1, 1, false> >(&run, "word 1");
-	all<built<lock_byte_1, 1, true> >(&run, "byte 1");
-	all<built<lock_word_0, 0, false> >(&run, "word 0");
-	all<built<lock_byte_0, 0, true> >(&run, "byte 0");
-	all<built<lock_byte_2, 2, true> >(&run, "byte 2");
+	all<built<lock_word_1, 1, false>>(&run, "word 1");
+	all<built<lock_byte_1, 1, true>>(&run, "byte 1");
+	all<built<lock_word_0, 0, false>>(&run, "word 0");
+	all<built<lock_byte_0, 0, true>>(&run, "byte 0");
+	all<built<lock_byte_2, 2, true>>(&run, "byte 2");
 	return run.end();
 }

@@ -293,6 +293,7 @@ void all(const char *who)
 
 int main()
 {
+	stress::begin();
 	all<unbounded>("lockref.unbounded");
 	all<bounded>("lockref.bounded");
 	all<locked>("lockref.locked");

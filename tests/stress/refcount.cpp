@@ -314,6 +314,7 @@ void all(const char *who)
 
 int main()
 {
+	stress::begin();
 	all<unchecked>("refcount.unchecked");
 	all<cmpxchg>("refcount.cmpxchg");
 	all<saturating>("refcount.saturating");

@@ -111,6 +111,7 @@ void all(const char *who)
 
 int main()
 {
+	stress::begin();
 	all<hf::spinlock_cas>("spinlock.cas");
 	all<hf::spinlock_cas_release>("spinlock.cas_release");
 	all<hf::spinlock_cas_prefetch>("spinlock.cas_prefetch");

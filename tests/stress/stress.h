@@ -16,6 +16,7 @@
 #include <vector>
 
 #include <sched.h>
+#include <unistd.h>
 
 #include "holdfast/report.h"
 
@@ -116,6 +117,12 @@ inline void did(const char *who, const char *what, uint64_t operations, const ch
 		    static_cast<unsigned long long>(operations), more);
 	std::fflush(stdout);
 	check(operations > 0, who, "%s: nothing was done", what);
+}
+
+/* main()'s first line: a lock that is broken hangs. */
+inline void begin()
+{
+	alarm(200);
 }
 
 /* main()'s last line. */

@@ -31,6 +31,14 @@
 namespace unit
 {
 
+/* A lock that is broken hangs: no test takes so long, on any machine. */
+class watchdog : public testing::EmptyTestEventListener {
+	void OnTestStart(const testing::TestInfo &) override { alarm(120); }
+	void OnTestEnd(const testing::TestInfo &) override { alarm(0); }
+};
+inline const bool watched =
+	(testing::UnitTest::GetInstance()->listeners().Append(new watchdog), true);
+
 /* Records what is reported while it lives. One at a time. */
 class reports {
 public:
