@@ -1,0 +1,109 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""hf-lab as its users meet it: what it prints, refuses and writes. Measures next to nothing.
+
+usage: run.py HF_LAB
+"""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+LAB = sys.argv.pop()
+FIELDS = {"table", "variant", "kind", "case", "threads", "ns_per_op", "spread", "baseline", "ratio",
+          "fairness", "checked", "rounds"}
+QUICK = ["--window-ms", "1", "--rounds", "1"]
+
+
+def lab(*arguments):
+    return subprocess.run([LAB, *arguments], capture_output=True, text=True, timeout=120,
+                          check=False)
+
+
+def rows_of(*arguments):
+    with tempfile.TemporaryDirectory() as folder:
+        name = os.path.join(folder, "results.json")
+        done = lab(*arguments, "--json", name)
+        if done.returncode != 0:
+            raise AssertionError(done.stderr + done.stdout)
+        with open(name, encoding="utf-8") as file:
+            return json.load(file)
+
+
+class Lab(unittest.TestCase):
+    def test_list_names_the_tables(self):
+        done = lab("list")
+        self.assertEqual(done.returncode, 0)
+        for table in ("refcount", "spinlock", "lockref", "handoff"):
+            self.assertIn(table, done.stdout)
+
+    def test_help(self):
+        self.assertEqual(lab("--help").returncode, 0)
+        self.assertIn("--window-ms", lab("--help").stdout)
+        self.assertEqual(lab().returncode, 2)
+
+    def test_bad_arguments_are_refused_in_one_line(self):
+        for arguments, words in (
+                (["nonsense"], "no table 'nonsense'"),
+                (["refcount", "--nonsense", "1"], "no option '--nonsense'"),
+                (["refcount", "--rounds"], "needs a value"),
+                (["refcount", "--rounds", "0"], "from 1 to 1000, not '0'"),
+                (["refcount", "--window-ms", "ten"], "not 'ten'"),
+                (["refcount", "--threads", "1,,2"], "not ''"),
+                (["refcount", "--threads", "1,x"], "not 'x'"),
+                (["refcount", *QUICK, "--only", "nonsense"], "nothing matches"),
+                (["refcount", *QUICK, "--json", "/nonexistent/file"], "can't write")):
+            with self.subTest(arguments=arguments):
+                done = lab(*arguments)
+                self.assertEqual(done.returncode, 2)
+                self.assertIn(words, done.stderr)
+                self.assertEqual(done.stderr.count("\n"), 1)
+
+    def test_every_table_gives_complete_and_checked_rows(self):
+        for table in ("refcount", "spinlock", "lockref", "handoff"):
+            with self.subTest(table=table):
+                results = rows_of(table, "--threads", "1,2", *QUICK)
+                self.assertTrue(results["rows"])
+                self.assertIn("cpu", results["machine"])
+                for row in results["rows"]:
+                    self.assertFalse(FIELDS - set(row), row)
+                    self.assertTrue(row["checked"], row)
+                    self.assertEqual(row["table"], table)
+                    if row["variant"] == row["baseline"] and row["ratio"] is not None:
+                        self.assertEqual(row["ratio"], 1)
+
+    def test_families_are_complete(self):
+        wanted = {
+            "refcount": {"unchecked", "cmpxchg", "saturating", "asm", "default",
+                         "peer:shared_ptr"},
+            "spinlock": {"cas", "cas_release", "cas_prefetch", "wfe", "ticket", "mcs", "queued",
+                         "default", "peer:pthread_spin", "peer:pthread_mutex",
+                         "queued wait=none", "queued wait=hint", "queued wait=backoff"},
+            "lockref": {"unbounded", "bounded-15", "bounded-50", "bounded-100", "bounded-200",
+                        "bounded-500", "locked", "default"},
+        }
+        for table, variants in wanted.items():
+            with self.subTest(table=table):
+                rows = rows_of(table, "--threads", "2", *QUICK)["rows"]
+                self.assertFalse(variants - {row["variant"] for row in rows})
+
+    def test_lockref_tells_its_retries(self):
+        for row in rows_of("lockref", "--threads", "2", *QUICK)["rows"]:
+            self.assertLessEqual({"retries_mean", "retries_max", "fallback_share"}, set(row))
+            if row["variant"] == "locked":
+                self.assertEqual(row["fallback_share"], 1)
+
+    def test_only_keeps_the_baseline(self):
+        rows = rows_of("refcount", "--threads", "1", "--only", "asm", *QUICK)["rows"]
+        self.assertEqual({row["variant"] for row in rows}, {"asm", "unchecked"})
+
+    def test_oversubscribed_ends(self):
+        threads = 4 * len(os.sched_getaffinity(0))
+        rows = rows_of("spinlock", "--threads", str(threads), "--only", "mcs", *QUICK)["rows"]
+        self.assertEqual({row["case"] for row in rows}, {"oversubscribed total"})
+
+
+if __name__ == "__main__":
+    unittest.main()
