@@ -39,9 +39,6 @@
 #undef HF_ARCH_HAS_CMPXCHG8
 #define HF_ARCH_HAS_CMPXCHG8 0
 
-/* With 0 passes a comparison in the header is always true. */
-#pragma GCC diagnostic ignored "-Wtype-limits"
-
 #define HF_SPINLOCK_QUEUED_PASSES 0
 #define HF_SPINLOCK_QUEUED_PATIENCE 3
 namespace word_0

@@ -51,9 +51,10 @@
  *       of somebody else is ever overwritten, but for T7, which is then done again.
  *   I2  locked goes from 0 to 1 only by compare-and-swap (T1, T2, T6): one winner.
  *   I3  pending is set by one waiter at a time (T3, T5) and cleared only by that one (T6).
- *   I4  who is pending is passed over at most HF_SPINLOCK_QUEUED_PASSES times, and once more by
- *       each thread that had looked at the word before that and swaps it now. T6 sets the count
- *       back to 0.
+ *   I4  who is pending is passed over at most HF_SPINLOCK_QUEUED_PASSES times by threads that looked
+ *       at the word since. One that had looked before may pass uncounted: in the byte form, once
+ *       because it saw nobody pending (T1) and once because it saw the passes open (T2). T6 sets
+ *       the count back to 0.
  *   I5  a node is used from T4 until its owner is no longer the head (T5): never while it holds
  *       the lock, so a thread needs one node a lock operation that is under way, however many
  *       locks it holds.
@@ -139,7 +140,7 @@ HF_INLINE bool hf__spinlock_queued_trylock(hf_spinlock_queued_t *lock)
 /* Is the next in line to be passed over no more? Also if there is none. */
 HF_INLINE bool hf__spinlock_queued_closed(uint32_t word)
 {
-	return (word & HF__QUEUED_PASSES_MASK) / HF__QUEUED_PASS >= HF_SPINLOCK_QUEUED_PASSES;
+	return (word & HF__QUEUED_PASSES_MASK) / HF__QUEUED_PASS + 1 > HF_SPINLOCK_QUEUED_PASSES;
 }
 
 /* The next in line: wait until the lock is free, and take it. This thread has set pending. */
@@ -200,7 +201,7 @@ HF_INLINE bool hf__spinlock_queued_pass(hf_spinlock_queued_t *lock, uint32_t *wo
 
 			/* Those who wait now wait until I release: T6 will clear the count (I7). */
 			if (hf_atomic32_load_high16_relaxed(&lock->word) &&
-			    passes < HF_SPINLOCK_QUEUED_PASSES)
+			    passes + 1 <= HF_SPINLOCK_QUEUED_PASSES)
 				hf_atomic32_store_mid8_relaxed(&lock->word, passes + 1); /* I1 */
 			return true;
 		}
