@@ -18,7 +18,7 @@ HF_STATIC_ASSERT(HF_SLOTS >= 1 && HF_SLOTS <= 4095, "a node's index has 15 bits"
 #define WORDS ((HF_SLOTS + 31) / 32)
 
 HF_ALIGNED(HF_ARCH_NO_SHARING) hf_node_t hf__nodes[HF_SLOTS * HF_NODES];
-__thread struct hf__thread hf__thread;
+__thread volatile struct hf__thread hf__thread;
 
 static hf_atomic32_t taken[WORDS];
 

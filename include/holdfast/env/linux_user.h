@@ -34,7 +34,9 @@ struct hf__thread {
 	uint32_t base; /* index of the slot's first node; 0 = no slot yet */
 	uint32_t used; /* one bit a node */
 };
-extern __thread struct hf__thread hf__thread HF_API __attribute__((tls_model("initial-exec")));
+/* Volatile, and named itself and not by a pointer: gcc's check for null takes its address for null. */
+extern __thread volatile struct hf__thread hf__thread HF_API
+	__attribute__((tls_model("initial-exec")));
 
 /* Claims a slot for this thread. False if there is none. Async-signal-safe. */
 bool hf__slot_claim(void) HF_API;
@@ -50,18 +52,17 @@ HF_END_DECLS
  */
 HF_INLINE uint32_t hf_env_node_get(void)
 {
-	volatile struct hf__thread *self = &hf__thread;
 	uint32_t free_nodes;
 	unsigned int n;
 
-	if (HF_UNLIKELY(!self->base) && !hf__slot_claim())
+	if (HF_UNLIKELY(!hf__thread.base) && !hf__slot_claim())
 		return 0;
-	free_nodes = ~self->used & ((1u << HF_NODES) - 1);
+	free_nodes = ~hf__thread.used & ((1u << HF_NODES) - 1);
 	if (HF_UNLIKELY(!free_nodes))
 		return 0;
 	n = (unsigned int)__builtin_ctz(free_nodes);
-	self->used = self->used | 1u << n; /* N2 */
-	return self->base + n;
+	hf__thread.used = hf__thread.used | 1u << n; /* N2 */
+	return hf__thread.base + n;
 }
 
 /**
@@ -71,9 +72,7 @@ HF_INLINE uint32_t hf_env_node_get(void)
  */
 HF_INLINE void hf_env_node_put(uint32_t index)
 {
-	volatile struct hf__thread *self = &hf__thread;
-
-	self->used = self->used & ~(1u << (index - self->base)); /* N2 */
+	hf__thread.used = hf__thread.used & ~(1u << (index - hf__thread.base)); /* N2 */
 }
 
 /* hf_env_preempt_disable, hf_env_preempt_enable - hold off preemption. A thread here cannot. */
