@@ -38,7 +38,7 @@ static __attribute__((noreturn)) void leave(int status)
 	} while (0)
 
 /* What the slow paths need; nothing of it may be called. */
-__thread struct hf__thread hf__thread;
+__thread volatile struct hf__thread hf__thread;
 hf_node_t hf__nodes[1];
 
 bool hf__slot_claim(void)
