@@ -13,6 +13,13 @@ void hf__env_abort(void) __attribute__((noreturn));
 /* Nanoseconds since some moment. Async-signal-safe. */
 uint64_t hf__env_now(void);
 
+/* Bytes of the largest cache, or of a thread's share of it; 0 = not known. */
+uint64_t hf__env_cache_bytes(void);
+
+/* Memory that is there and is not used by anybody else, or NULL; gives it back. */
+void *hf__env_memory_get(size_t len);
+void hf__env_memory_put(void *memory, size_t len);
+
 /* Has hf__slot_release() called with `base` when this thread ends. Async-signal-safe. */
 void hf__env_at_thread_end(uint32_t base);
 

@@ -3,12 +3,14 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "holdfast/report.h"
 
 #include "env.h"
+#include "nofault.h"
 
 /*
  * The key's value is the slot's base; its destructor gives the slot back. pthread_setspecific() is
@@ -60,6 +62,33 @@ uint64_t hf__env_now(void)
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
+uint64_t hf__env_cache_bytes(void)
+{
+	static const int levels[] = { _SC_LEVEL4_CACHE_SIZE, _SC_LEVEL3_CACHE_SIZE,
+				      _SC_LEVEL2_CACHE_SIZE };
+
+	for (unsigned int i = 0; i < sizeof(levels) / sizeof(levels[0]); i++) {
+		long bytes = sysconf(levels[i]);
+
+		if (bytes > 0)
+			return (uint64_t)bytes;
+	}
+	return 0;
+}
+
+void *hf__env_memory_get(size_t len)
+{
+	void *memory = mmap(NULL, len, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+
+	return memory == MAP_FAILED ? NULL : memory;
+}
+
+void hf__env_memory_put(void *memory, size_t len)
+{
+	(void)munmap(memory, len);
+}
+
 static void read_report_mode(void)
 {
 	static const char *const names[] = { "warn", "abort", "count", "quiet" };
@@ -88,4 +117,5 @@ __attribute__((constructor(101))) static void start(void)
 		hf__env_at_thread_end(hf__thread.base);
 	(void)pthread_atfork(NULL, NULL, forked);
 	read_report_mode();
+	hf__nofault_start(getenv("HOLDFAST_CLEAR"), getenv("HOLDFAST_COPY"));
 }

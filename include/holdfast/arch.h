@@ -11,6 +11,8 @@
  *   spin.h       the spin hint, prefetch for store, waiting for a word to change
  *   refcount.h   add and subtract that test the flags of the operation itself
  *   timestamp.h  a counter of time, for measuring
+ *   nofault.h    accesses that may fault; cpu.h, what the processor says of itself:
+ *                these two are chosen by arch_nofault.h, for the few that need them
  *
  * These functions take plain pointers and touch shared memory only on behalf of atomic.h and
  * refcount/asm.h; nothing else calls them.

@@ -79,6 +79,12 @@ HF_INLINE uint32_t hf_atomic32_load_acquire(const hf_atomic32_t *p)
 	return __atomic_load_n(&p->value, __ATOMIC_ACQUIRE);
 }
 
+/* Returns the value. Ordering: sequentially consistent. */
+HF_INLINE uint32_t hf_atomic32_load_seq_cst(const hf_atomic32_t *p)
+{
+	return __atomic_load_n(&p->value, __ATOMIC_SEQ_CST);
+}
+
 /* Ordering: none. */
 HF_INLINE void hf_atomic32_store_relaxed(hf_atomic32_t *p, uint32_t value)
 {
@@ -185,6 +191,12 @@ HF_INLINE uint32_t hf_atomic32_fetch_add_relaxed(hf_atomic32_t *p, uint32_t n)
 	return __atomic_fetch_add(&p->value, n, __ATOMIC_RELAXED);
 }
 
+/* Returns the value before. Ordering: sequentially consistent. */
+HF_INLINE uint32_t hf_atomic32_fetch_add_seq_cst(hf_atomic32_t *p, uint32_t n)
+{
+	return __atomic_fetch_add(&p->value, n, __ATOMIC_SEQ_CST);
+}
+
 /* Returns the value before. Ordering: release. */
 HF_INLINE uint32_t hf_atomic32_fetch_sub_release(hf_atomic32_t *p, uint32_t n)
 {
@@ -229,6 +241,18 @@ HF_INLINE uint64_t hf_atomic64_load_relaxed(const hf_atomic64_t *p)
 HF_INLINE void hf_atomic64_store_relaxed(hf_atomic64_t *p, uint64_t value)
 {
 	__atomic_store_n(&p->value, value, __ATOMIC_RELAXED);
+}
+
+/* Returns the value. Ordering: sequentially consistent. */
+HF_INLINE uint64_t hf_atomic64_load_seq_cst(const hf_atomic64_t *p)
+{
+	return __atomic_load_n(&p->value, __ATOMIC_SEQ_CST);
+}
+
+/* Ordering: sequentially consistent. */
+HF_INLINE void hf_atomic64_store_seq_cst(hf_atomic64_t *p, uint64_t value)
+{
+	__atomic_store_n(&p->value, value, __ATOMIC_SEQ_CST);
 }
 
 /* *p: *old -> value. On failure false, and *old is what was found. Ordering: none. */

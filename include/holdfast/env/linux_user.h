@@ -41,7 +41,32 @@ extern __thread volatile struct hf__thread hf__thread HF_API
 /* Claims a slot for this thread. False if there is none. Async-signal-safe. */
 bool hf__slot_claim(void) HF_API;
 
+/*
+ * Hand over the sites (nofault/site.h) from `start` to `end`, of one executable or shared object, and
+ * take them back. Every translation unit does so; the same range counts once.
+ */
+void hf__sites_register(const void *start, const void *end) HF_API;
+void hf__sites_unregister(const void *start, const void *end) HF_API;
+
 HF_END_DECLS
+
+/*
+ * HF_ENV_REGISTER_SITES - for nofault.h: what does that when the object is loaded, and unloaded. The
+ * linker defines the two symbols where there are sites; where there are none they are NULL.
+ */
+#define HF_ENV_REGISTER_SITES                                                                      \
+	extern const char hf__sites_start[] __asm__("__start_hf_nofault_sites")                    \
+		__attribute__((weak, visibility("hidden")));                                       \
+	extern const char hf__sites_end[] __asm__("__stop_hf_nofault_sites")                       \
+		__attribute__((weak, visibility("hidden")));                                       \
+	__attribute__((constructor(102))) static void hf__sites_loaded(void)                       \
+	{                                                                                          \
+		hf__sites_register(hf__sites_start, hf__sites_end);                                \
+	}                                                                                          \
+	__attribute__((destructor(102))) static void hf__sites_unloaded(void)                      \
+	{                                                                                          \
+		hf__sites_unregister(hf__sites_start, hf__sites_end);                              \
+	}
 
 /**
  * hf_env_node_get - take a queue node for this thread

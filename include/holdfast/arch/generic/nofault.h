@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef HF_ARCH_GENERIC_NOFAULT_H
+#define HF_ARCH_GENERIC_NOFAULT_H
+/*
+ * nofault, for any processor - accesses that may fault, by sigsetjmp in src/nofault_jump.c.
+ *
+ * Without instructions of the processor there is no site to name, so each operation marks where to
+ * go on, and the signal handler jumps there: exact, and slower, since the mark is paid each time.
+ * Needs a C library. For a new processor, write these functions in its own folder.
+ */
+#include "../../compiler.h"
+#include "../../env.h"
+#include "../../nofault/site.h"
+
+/* 1 where a fault is recovered by a table of sites. */
+#define HF_ARCH_HAS_SITES 0
+
+/* 1 where an access at any address is about as fast as an aligned one. */
+#define HF_ARCH_UNALIGNED_FAST 0
+
+/* 1 where clear and copy have a form for the call site: hf_arch_rep_stosb, hf_arch_rep_movsb. */
+#define HF_ARCH_HAS_REP 0
+
+/* 1 where clear and copy have forms with pairs of registers: HF_ARCH_STORE_PAIR_OR and more. */
+#define HF_ARCH_HAS_PAIR 0
+
+HF_BEGIN_DECLS
+
+/* One access of `bytes` (1, 2, 4 or 8) from *p to *value, or back. 0 or -HF_EFAULT. */
+int hf__jump_load(void *value, const volatile void *p, unsigned int bytes) HF_API;
+int hf__jump_store(volatile void *p, const void *value, unsigned int bytes) HF_API;
+
+/* *p: *expected -> *desired; *found = *p before. 4 or 8 bytes. Sequentially consistent. */
+int hf__jump_cmpxchg(volatile void *p, const void *expected, const void *desired, void *found,
+		     unsigned int bytes) HF_API;
+
+HF_END_DECLS
+
+#define HF__LOAD_NOFAULT(bits)                                                                     \
+	HF_INLINE int hf_arch_load##bits##_nofault(uint##bits##_t *value, const volatile void *p)  \
+	{                                                                                          \
+		return hf__jump_load(value, p, bits / 8);                                          \
+	}
+
+#define HF__STORE_NOFAULT(bits)                                                                    \
+	HF_INLINE int hf_arch_store##bits##_nofault(volatile void *p, uint##bits##_t value)        \
+	{                                                                                          \
+		return hf__jump_store(p, &value, bits / 8);                                        \
+	}
+
+#define HF__CMPXCHG_NOFAULT(bits)                                                                  \
+	HF_INLINE int hf_arch_cmpxchg##bits##_nofault(volatile void *p, uint##bits##_t expected,   \
+						      uint##bits##_t desired,                      \
+						      uint##bits##_t *found)                       \
+	{                                                                                          \
+		return hf__jump_cmpxchg(p, &expected, &desired, found, bits / 8);                  \
+	}
+
+/* hf_arch_load8_nofault, 16, 32, 64 - *value = *p, or *value stays and the error is returned. */
+HF__LOAD_NOFAULT(8)
+HF__LOAD_NOFAULT(16)
+HF__LOAD_NOFAULT(32)
+HF__LOAD_NOFAULT(64)
+
+/* hf_arch_store8_nofault, 16, 32, 64 - *p = value, or the error is returned. */
+HF__STORE_NOFAULT(8)
+HF__STORE_NOFAULT(16)
+HF__STORE_NOFAULT(32)
+HF__STORE_NOFAULT(64)
+
+/* hf_arch_cmpxchg32_nofault, 64 - if *p == expected, *p = desired. *found = *p before. Seq. cst. */
+HF__CMPXCHG_NOFAULT(32)
+HF__CMPXCHG_NOFAULT(64)
+
+#undef HF__LOAD_NOFAULT
+#undef HF__STORE_NOFAULT
+#undef HF__CMPXCHG_NOFAULT
+
+#endif

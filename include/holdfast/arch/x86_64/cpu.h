@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef HF_ARCH_X86_64_CPU_H
+#define HF_ARCH_X86_64_CPU_H
+/*
+ * cpu, for x86-64 - CPUID, and XCR0 for what the system saves. For src/cpu.c.
+ *
+ * CPUID traps in a virtual machine (tens of microseconds in all): read once.
+ */
+#include "../../compiler.h"
+#include "../../env.h"
+#include "../../cpu_feature.h"
+
+struct hf__cpuid {
+	uint32_t a, b, c, d;
+};
+
+HF_INLINE struct hf__cpuid hf__cpuid(uint32_t leaf, uint32_t subleaf)
+{
+	struct hf__cpuid r;
+
+	__asm__ volatile("cpuid"
+			 : "=a"(r.a), "=b"(r.b), "=c"(r.c), "=d"(r.d)
+			 : "a"(leaf), "c"(subleaf));
+	return r;
+}
+
+/* hf_arch_cpu_read - what the processor says; *cpu is zero before. */
+HF_INLINE void hf_arch_cpu_read(struct hf__cpu *cpu)
+{
+	struct hf__cpuid basic = hf__cpuid(0, 0), one, seven, seven_one = { 0, 0, 0, 0 };
+	uint32_t words[3], saved = 0, high;
+	bool intel, amd, zhaoxin;
+
+	words[0] = basic.b;
+	words[1] = basic.d;
+	words[2] = basic.c;
+	for (unsigned int i = 0; i < 12; i++)
+		cpu->vendor[i] = (char)(words[i / 4] >> i % 4 * 8);
+	intel = basic.b == 0x756e6547;                             /* "Genu" */
+	amd = basic.b == 0x68747541 || basic.b == 0x6f677948;      /* "Auth", "Hygo" */
+	zhaoxin = basic.b == 0x746e6543 || basic.b == 0x68532020u; /* "Cent", "  Sh" */
+	one = hf__cpuid(1, 0);
+	cpu->family = one.a >> 8 & 15;
+	cpu->model = one.a >> 4 & 15;
+	if (cpu->family == 6 || cpu->family == 15)
+		cpu->model += (one.a >> 16 & 15) << 4;
+	if (cpu->family == 15)
+		cpu->family += one.a >> 20 & 255;
+	if ((intel && (cpu->family > 6 || (cpu->family == 6 && cpu->model >= 14))) ||
+	    (amd && cpu->family >= 0x10) || (zhaoxin && cpu->family >= 7))
+		cpu->features |= HF__CPU_REP_GOOD;
+	if (basic.a < 7)
+		return;
+	seven = hf__cpuid(7, 0);
+	if (seven.a >= 1)
+		seven_one = hf__cpuid(7, 1);
+	if (seven.b >> 9 & 1)
+		cpu->features |= HF__CPU_ERMS;
+	if (seven.d >> 4 & 1)
+		cpu->features |= HF__CPU_FSRM;
+	if (seven_one.a >> 11 & 1)
+		cpu->features |= HF__CPU_FSRS;
+	if (seven_one.a >> 10 & 1)
+		cpu->features |= HF__CPU_FZRM;
+	if (one.c >> 27 & 1) /* OSXSAVE: XGETBV may be used */
+		__asm__ volatile("xgetbv" : "=a"(saved), "=d"(high) : "c"(0));
+	if ((saved & 6) == 6 && seven.b >> 5 & 1)
+		cpu->features |= HF__CPU_AVX2;
+	if ((saved & 0xe6) == 0xe6 && seven.b >> 16 & 1)
+		cpu->features |= HF__CPU_AVX512F;
+}
+
+#endif

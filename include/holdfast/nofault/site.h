@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef HF_NOFAULT_SITE_H
+#define HF_NOFAULT_SITE_H
+/*
+ * site - an instruction that may fault, and where to go on if it does.
+ *
+ * For arch/<cpu>/nofault.h, inside of inline assembly. A site is two 32-bit words in a section of
+ * its own, each a distance from the word itself, so that the section needs no relocation at run
+ * time and is shared between processes:
+ *
+ *       from - .      the instruction that may fault
+ *       to - .        where execution goes on after a fault
+ *
+ * Invariants
+ *   X1  A site's two labels are in the same function: the instruction at `to` finds the registers
+ *       as the one at `from` left them. A fault leaves all registers of its instruction alone, but
+ *       for those of a repeated one (REP), which say how far it came.
+ *   X2  The section is in the same group as the function ("?"), so that the linker, which keeps one
+ *       copy of an inline function of C++, keeps that copy's sites and no others.
+ *
+ * A world with an exception table of its own (a kernel) defines HF_ENV_SITE(from, to) in its env
+ * header. Elsewhere the linker defines __start_ and __stop_hf_nofault_sites around all sites of an
+ * executable or shared object: see nofault.h.
+ */
+#include "../compiler.h"
+#include "../env.h"
+
+#ifdef HF_ENV_SITE
+#define HF_SITE(from, to) HF_ENV_SITE(from, to)
+#else
+#define HF_SITE(from, to)                                                                          \
+	".pushsection hf_nofault_sites,\"a?\",@progbits\n"                                         \
+	".balign 4\n"                                                                              \
+	".long (" from ") - .\n"                                                                   \
+	".long (" to ") - .\n"                                                                     \
+	".popsection\n"
+#endif
+
+/* As it is in the section. */
+struct hf__site {
+	int32_t from, to;
+};
+
+/* What an operation returns after a fault, negated: Linux's EFAULT, on every processor and world. */
+#define HF_EFAULT 14
+
+/* And for an atomic operation that is not aligned: Linux's EINVAL. */
+#define HF_EINVAL 22
+
+#endif

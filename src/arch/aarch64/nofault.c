@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * nofault, for AArch64 - the implementations of clear and copy that exist here only.
+ *
+ * General registers only, so that a kernel and a bare-metal image can use them. Stores of a loop are
+ * aligned to their 16 bytes and so lie in one page: E1.
+ */
+#include "../../nofault.h"
+
+#if HF_ARCH_HAS_PAIR
+
+#include "holdfast/cpu.h"
+
+static const struct hf_arch_pair zero = { 0, 0 };
+
+/* Bytes from p to the next multiple of `unit`, a power of two; at most len. */
+static inline size_t to_multiple(const volatile void *p, size_t unit, size_t len)
+{
+	size_t n = -(uintptr_t)p & (unit - 1);
+
+	return n < len ? n : len;
+}
+
+/* ---- stp: pairs of 8-byte registers ------------------------------------------------------- */
+
+/* From a p that is aligned to 16. */
+static size_t clear_pairs(char *p, size_t len)
+{
+	for (; len >= 64; len -= 64, p += 64) {
+		HF_ARCH_STORE_PAIR_OR(p, 0, zero, fault);
+		HF_ARCH_STORE_PAIR_OR(p, 16, zero, fault1);
+		HF_ARCH_STORE_PAIR_OR(p, 32, zero, fault2);
+		HF_ARCH_STORE_PAIR_OR(p, 48, zero, fault3);
+	}
+	for (; len >= 16; len -= 16, p += 16)
+		HF_ARCH_STORE_PAIR_OR(p, 0, zero, fault);
+	return hf__clear_generic(p, len);
+fault3:
+	len -= 16;
+fault2:
+	len -= 16;
+fault1:
+	len -= 16;
+fault:
+	return len;
+}
+
+size_t hf__clear_stp(void *dst, size_t len)
+{
+	size_t head = to_multiple(dst, 16, len), left = hf__clear_generic(dst, head);
+
+	if (left)
+		return len - head + left;
+	return clear_pairs((char *)dst + head, len - head);
+}
+
+size_t hf__copy_stp(void *dst, const void *src, size_t len)
+{
+	size_t head = to_multiple(dst, 16, len), left = hf__copy_generic(dst, src, head);
+	char *to = (char *)dst + head;
+	const char *from = (const char *)src + head;
+	struct hf_arch_pair a, b, c, d;
+
+	if (left)
+		return len - head + left;
+	for (len -= head; len >= 64; len -= 64, to += 64, from += 64) {
+		HF_ARCH_LOAD_PAIR_OR(a, from, 0, load_fault);
+		HF_ARCH_LOAD_PAIR_OR(b, from, 16, load_fault);
+		HF_ARCH_LOAD_PAIR_OR(c, from, 32, load_fault);
+		HF_ARCH_LOAD_PAIR_OR(d, from, 48, load_fault);
+		HF_ARCH_STORE_PAIR_OR(to, 0, a, fault);
+		HF_ARCH_STORE_PAIR_OR(to, 16, b, fault1);
+		HF_ARCH_STORE_PAIR_OR(to, 32, c, fault2);
+		HF_ARCH_STORE_PAIR_OR(to, 48, d, fault3);
+	}
+	for (; len >= 16; len -= 16, to += 16, from += 16) {
+		HF_ARCH_LOAD_PAIR_OR(a, from, 0, load_fault);
+		HF_ARCH_STORE_PAIR_OR(to, 0, a, fault);
+	}
+	return hf__copy_generic(to, from, len);
+load_fault:
+	return hf__copy_to_page_end(to, from, len, 64);
+fault3:
+	len -= 16;
+fault2:
+	len -= 16;
+fault1:
+	len -= 16;
+fault:
+	return len;
+}
+
+/* ---- dc_zva: whole blocks, without reading them first ------------------------------------- */
+
+bool hf__has_dc_zva(void)
+{
+	unsigned int block = hf_cpu_zva_size();
+
+	return block >= 16 && block <= HF_PAGE;
+}
+
+size_t hf__clear_dc_zva(void *dst, size_t len)
+{
+	size_t block = hf_cpu_zva_size(), head, left;
+	char *p = (char *)dst;
+
+	/* Below some blocks the way to the first boundary costs more than it saves. */
+	if (len < 4 * block || !hf__has_dc_zva())
+		return hf__clear_stp(dst, len);
+	head = to_multiple(dst, block, len);
+	left = hf__clear_stp(dst, head);
+	if (left)
+		return len - head + left;
+	/* A block is aligned and no larger than a page: E1. One that faults is not touched. */
+	for (p += head, len -= head; len >= block; len -= block, p += block)
+		HF_ARCH_ZERO_BLOCK_OR(p, fault);
+	return hf__clear_stp(p, len);
+fault:
+	return len;
+}
+
+#endif

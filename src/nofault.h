@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef HF_SRC_NOFAULT_H
+#define HF_SRC_NOFAULT_H
+/*
+ * nofault - what the implementations of clear and copy share.
+ *
+ * All keep F1 of holdfast/nofault.h in the same way. A range is worked off upwards, and at every
+ * access it is known how much is done: the frontier. Memory comes and goes by pages, so if an access
+ * that lies in one page faults, and what is at the frontier lies in the same page, then nothing at
+ * or after the frontier can be had: that is the exact count, with no second fault. For that
+ *
+ *   E1  a store never crosses into another page;
+ *   E2  a load may: what it would have fetched is then copied byte by byte, up to the page's end.
+ *
+ * A page is at least 4096 bytes on every processor; where it is larger, a boundary of 4096 is only
+ * more careful than it had to be.
+ */
+#include "holdfast/nofault.h"
+
+#define HF_PAGE ((uintptr_t)4096)
+
+/* Bytes from p to the end of its page: 1 to 4096. */
+static inline size_t hf__to_page_end(const volatile void *p)
+{
+	return HF_PAGE - ((uintptr_t)p & (HF_PAGE - 1));
+}
+
+/* Does the range of 1 to 4096 bytes lie on two pages? */
+static inline bool hf__crosses_page(const volatile void *p, size_t len)
+{
+	return hf__to_page_end(p) < len;
+}
+
+/*
+ * A sanitizer must not look at memory that may not be there. (gcc's null check looks at the address
+ * of an operand of assembly.)
+ */
+#define HF_NO_SANITIZE __attribute__((no_sanitize("address", "undefined")))
+
+/* Words at any address, of any type. */
+typedef uint8_t hf__w1 __attribute__((may_alias));
+typedef uint16_t hf__w2 __attribute__((may_alias, aligned(1)));
+typedef uint32_t hf__w4 __attribute__((may_alias, aligned(1)));
+typedef uint64_t hf__w8 __attribute__((may_alias, aligned(1)));
+
+/*
+ * From which size on "default" does something else than the vector loop. Bytes; SIZE_MAX = never.
+ */
+struct hf__limits {
+	hf_atomic64_t repeat_from, repeat_below; /* one repeated instruction; x86-64 */
+	hf_atomic64_t stream_from;               /* stores that go around the caches */
+};
+
+extern struct hf__limits hf__clear_limits, hf__copy_limits;
+
+/* At the start: "default" by what the processor is, or what the user's environment names. */
+void hf__nofault_start(const char *clear_name, const char *copy_name);
+
+/* Byte by byte, in one file for all: exact wherever the fault is. Return the bytes not done. */
+size_t hf__clear_bytes(void *dst, size_t len);
+size_t hf__copy_bytes(void *dst, const void *src, size_t len);
+
+/*
+ * What a copy does after a fault in a load of at most `reach` bytes at or behind src: E2. `len` is
+ * what is left from the frontier on. Returns the bytes not done.
+ */
+size_t hf__copy_to_page_end(void *dst, const void *src, size_t len, size_t reach);
+
+/* The implementations, by file. */
+size_t hf__clear_generic(void *dst, size_t len);
+size_t hf__copy_generic(void *dst, const void *src, size_t len);
+
+size_t hf__clear_original(void *dst, size_t len);
+size_t hf__clear_rep_good(void *dst, size_t len);
+size_t hf__clear_erms(void *dst, size_t len);
+size_t hf__clear_fsrm(void *dst, size_t len);
+size_t hf__clear_vector_sse2(void *dst, size_t len);
+size_t hf__clear_vector_avx2(void *dst, size_t len);
+size_t hf__clear_vector_avx512(void *dst, size_t len);
+size_t hf__clear_default_sse2(void *dst, size_t len);
+size_t hf__clear_default_avx2(void *dst, size_t len);
+size_t hf__copy_original(void *dst, const void *src, size_t len);
+size_t hf__copy_rep_good(void *dst, const void *src, size_t len);
+size_t hf__copy_erms(void *dst, const void *src, size_t len);
+size_t hf__copy_fsrm(void *dst, const void *src, size_t len);
+size_t hf__copy_vector_sse2(void *dst, const void *src, size_t len);
+size_t hf__copy_vector_avx2(void *dst, const void *src, size_t len);
+size_t hf__copy_vector_avx512(void *dst, const void *src, size_t len);
+size_t hf__copy_default_sse2(void *dst, const void *src, size_t len);
+size_t hf__copy_default_avx2(void *dst, const void *src, size_t len);
+
+bool hf__has_dc_zva(void);
+size_t hf__clear_stp(void *dst, size_t len);
+size_t hf__clear_dc_zva(void *dst, size_t len);
+size_t hf__copy_stp(void *dst, const void *src, size_t len);
+
+#endif

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * nofault_jump - clear, copy and words without sites: for processors that have no folder in arch/.
+ *
+ * Each operation marks, with sigsetjmp, where to go on after a fault, and keeps its frontier in
+ * memory. The signal handler (linux_user_nofault.c) jumps to the thread's newest mark.
+ */
+#include "nofault.h"
+
+#if !HF_ARCH_HAS_SITES
+
+#include "nofault_jump.h"
+
+#include <string.h>
+
+__thread volatile struct hf__mark *volatile hf__mark;
+
+/*
+ * MARKED(statement) - runs it with a mark set; `faulted` is then whether it faulted. A statement
+ * that faults must have all that is needed afterwards in volatile objects.
+ */
+#define MARKED(faulted, statement)                                                                 \
+	do {                                                                                       \
+		struct hf__mark marked;                                                            \
+                                                                                                   \
+		marked.before = hf__mark;                                                          \
+		if (sigsetjmp(marked.where, 0) == 0) {                                             \
+			hf__mark = &marked;                                                        \
+			statement;                                                                 \
+			(faulted) = false;                                                         \
+		} else {                                                                           \
+			(faulted) = true;                                                          \
+		}                                                                                  \
+		hf__mark = marked.before;                                                          \
+	} while (0)
+
+static size_t clear_marked(volatile char *p, size_t len, size_t unit)
+{
+	volatile size_t left = len;
+	volatile bool faulted;
+
+	MARKED(faulted, {
+		for (; left && ((uintptr_t)p & (unit - 1)); left--)
+			*p++ = 0;
+		if (unit == 8) {
+			for (; left >= 8; left -= 8, p += 8)
+				*(volatile hf__w8 *)p = 0;
+		}
+		for (; left; left--)
+			*p++ = 0;
+	});
+	return left;
+}
+
+static size_t copy_marked(volatile char *to, const volatile char *from, size_t len, size_t unit)
+{
+	volatile size_t left = len;
+	volatile bool faulted;
+
+	if (((uintptr_t)to ^ (uintptr_t)from) & (unit - 1))
+		unit = 1;
+	MARKED(faulted, {
+		for (; left && ((uintptr_t)to & (unit - 1)); left--)
+			*to++ = *from++;
+		if (unit == 8) {
+			for (; left >= 8; left -= 8, to += 8, from += 8)
+				*(volatile hf__w8 *)to = *(const volatile hf__w8 *)from;
+		}
+		for (; left; left--)
+			*to++ = *from++;
+	});
+	return left;
+}
+
+HF_NO_SANITIZE size_t hf__clear_bytes(void *dst, size_t len)
+{
+	return clear_marked((volatile char *)dst, len, 1);
+}
+
+HF_NO_SANITIZE size_t hf__copy_bytes(void *dst, const void *src, size_t len)
+{
+	return copy_marked((volatile char *)dst, (const volatile char *)src, len, 1);
+}
+
+HF_NO_SANITIZE size_t hf__clear_generic(void *dst, size_t len)
+{
+	return clear_marked((volatile char *)dst, len, 8);
+}
+
+HF_NO_SANITIZE size_t hf__copy_generic(void *dst, const void *src, size_t len)
+{
+	return copy_marked((volatile char *)dst, (const volatile char *)src, len, 8);
+}
+
+/* Words: bytes where they are not aligned, else one access. */
+#define ACCESS(type, to, from) (*(volatile type *)(to) = *(const volatile type *)(from))
+
+HF_NO_SANITIZE static int access_marked(volatile void *to, const volatile void *from,
+					unsigned int bytes, const volatile void *shared)
+{
+	volatile bool faulted;
+
+	if ((uintptr_t)shared & (bytes - 1))
+		return copy_marked((volatile char *)to, (const volatile char *)from, bytes, 1)
+			       ? -HF_EFAULT
+			       : 0;
+	MARKED(faulted, {
+		if (bytes == 8)
+			ACCESS(hf__w8, to, from);
+		else if (bytes == 4)
+			ACCESS(hf__w4, to, from);
+		else if (bytes == 2)
+			ACCESS(hf__w2, to, from);
+		else
+			ACCESS(hf__w1, to, from);
+	});
+	return faulted ? -HF_EFAULT : 0;
+}
+
+int hf__jump_load(void *value, const volatile void *p, unsigned int bytes)
+{
+	uint64_t read = 0;
+	int error = access_marked(&read, p, bytes, p);
+
+	if (!error)
+		memcpy(value, &read, bytes);
+	return error;
+}
+
+int hf__jump_store(volatile void *p, const void *value, unsigned int bytes)
+{
+	return access_marked(p, value, bytes, p);
+}
+
+int hf__jump_cmpxchg(volatile void *p, const void *expected, const void *desired, void *found,
+		     unsigned int bytes)
+{
+	volatile bool faulted;
+
+	if (bytes == 4) {
+		uint32_t old = *(const uint32_t *)expected;
+
+		MARKED(faulted, (void)hf_atomic32_try_cmpxchg_seq_cst((hf_atomic32_t *)p, &old,
+								      *(const uint32_t *)desired));
+		if (!faulted)
+			*(uint32_t *)found = old;
+	} else {
+		uint64_t old = *(const uint64_t *)expected;
+
+		MARKED(faulted, (void)hf_atomic64_try_cmpxchg_seq_cst((hf_atomic64_t *)p, &old,
+								      *(const uint64_t *)desired));
+		if (!faulted)
+			*(uint64_t *)found = old;
+	}
+	return faulted ? -HF_EFAULT : 0;
+}
+
+#endif

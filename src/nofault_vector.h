@@ -1,0 +1,439 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * nofault_vector - clear and copy by a loop of wide accesses. A template: included once for each
+ * width, after
+ *
+ *   VECTOR_NAME     what the functions are called: hf__clear_<VECTOR_NAME>, hf__copy_...
+ *   VECTOR_TARGET   their attribute, such as __attribute__((target("avx2"))), or nothing
+ *   VECTOR          the type of a vector of W = VECTOR_BYTES bytes, at any address
+ *   VECTOR_ZERO     one that is zero
+ *   VECTOR_LOAD_OR(value, p, label), VECTOR_STORE_OR(p, value, label)
+ *   HALF, HALF_ZERO, HALF_LOAD_OR, HALF_STORE_OR            the same for 16 bytes
+ *   VECTOR_STREAM_OR(p, value, label), VECTOR_STREAM_END()  a store around the caches, aligned, and
+ *                   what orders it before all that follows; or neither
+ *   VECTOR_REPEAT   1 = one repeated instruction for the sizes that hf__..._limits says
+ *
+ * How a range is covered; the accesses at its ends may overlap
+ *
+ *   1..15       two words of the largest size that fits    |8|..|8|
+ *   16..W       two of 16 bytes                            |-16-|..|-16-|   (W = 64: also of 32)
+ *   ..2 W       two vectors                                |--W--|..|--W--|
+ *   ..4 W       four vectors                               |W|W|..|W|W|
+ *   more        one vector, then aligned ones four at a time, then four at the end
+ *
+ *                  |W|                                           |W|W|W|W|
+ *                     |W|W|W|W| |W|W|W|W| |W|W|W|W| |W|W|W|W| ....
+ *
+ * Up to 4 W bytes that lie on two pages are done as two ranges, and so are the ends of a longer
+ * range: E1. `done` is the frontier; it is worked out only after a fault.
+ */
+
+#define VECTOR__OF(what) HF__PASTE(what, VECTOR_NAME)
+#define W ((size_t)VECTOR_BYTES)
+
+/* At most 4 W bytes in one page. */
+VECTOR_TARGET HF_NO_SANITIZE static inline __attribute__((always_inline)) size_t
+VECTOR__OF(clear_small_)(char *p, size_t len)
+{
+	size_t done = 0;
+
+	if (len >= W) {
+		VECTOR zero = VECTOR_ZERO;
+
+		VECTOR_STORE_OR((VECTOR *)p, zero, fault);
+		done = W;
+		if (len > 2 * W) {
+			VECTOR_STORE_OR((VECTOR *)(p + W), zero, fault);
+			done = 2 * W;
+			VECTOR_STORE_OR((VECTOR *)(p + len - 2 * W), zero, fault);
+			done = len - W > done ? len - W : done;
+		}
+		VECTOR_STORE_OR((VECTOR *)(p + len - W), zero, fault);
+	} else if (len >= 16) {
+		HALF zero = HALF_ZERO;
+
+		HALF_STORE_OR((HALF *)p, zero, fault);
+		done = 16;
+#if VECTOR_BYTES > 32
+		if (len > 32) {
+			HALF_STORE_OR((HALF *)(p + 16), zero, fault);
+			done = 32;
+			HALF_STORE_OR((HALF *)(p + len - 32), zero, fault);
+			done = len - 16 > done ? len - 16 : done;
+		}
+#endif
+		HALF_STORE_OR((HALF *)(p + len - 16), zero, fault);
+	} else if (len >= 8) {
+		HF_ARCH_STORE64_OR((hf__w8 *)p, 0, fault);
+		done = 8;
+		HF_ARCH_STORE64_OR((hf__w8 *)(p + len - 8), 0, fault);
+	} else if (len >= 4) {
+		HF_ARCH_STORE32_OR((hf__w4 *)p, 0, fault);
+		done = 4;
+		HF_ARCH_STORE32_OR((hf__w4 *)(p + len - 4), 0, fault);
+	} else if (len >= 2) {
+		HF_ARCH_STORE16_OR((hf__w2 *)p, 0, fault);
+		done = 2;
+		HF_ARCH_STORE16_OR((hf__w2 *)(p + len - 2), 0, fault);
+	} else if (len) {
+		HF_ARCH_STORE8_OR((hf__w1 *)p, 0, fault);
+	}
+	return 0;
+fault:
+	return len - done;
+}
+
+/* At most 4 W bytes on two pages. */
+VECTOR_TARGET __attribute__((noinline)) static size_t VECTOR__OF(clear_crossing_)(char *p,
+										  size_t len)
+{
+	size_t first = hf__to_page_end(p), left;
+
+	left = VECTOR__OF(clear_small_)(p, first);
+	if (left)
+		return len - first + left;
+	return VECTOR__OF(clear_small_)(p + first, len - first);
+}
+
+VECTOR_TARGET static inline __attribute__((always_inline)) size_t VECTOR__OF(clear_any_)(char *p,
+											 size_t len)
+{
+	if (HF_UNLIKELY(hf__crosses_page(p, len)))
+		return VECTOR__OF(clear_crossing_)(p, len);
+	return VECTOR__OF(clear_small_)(p, len);
+}
+
+#ifdef VECTOR_STREAM_OR
+/* From an aligned p; `len` is a multiple of 4 W. */
+VECTOR_TARGET HF_NO_SANITIZE __attribute__((noinline)) static size_t
+VECTOR__OF(clear_stream_)(char *p, size_t len)
+{
+	VECTOR zero = VECTOR_ZERO;
+
+	for (; len; len -= 4 * W, p += 4 * W) {
+		VECTOR_STREAM_OR((VECTOR *)p, zero, fault);
+		VECTOR_STREAM_OR((VECTOR *)(p + W), zero, fault1);
+		VECTOR_STREAM_OR((VECTOR *)(p + 2 * W), zero, fault2);
+		VECTOR_STREAM_OR((VECTOR *)(p + 3 * W), zero, fault3);
+	}
+	goto fault; /* none, but the stores must be ordered in any case */
+fault3:
+	len -= W;
+fault2:
+	len -= W;
+fault1:
+	len -= W;
+fault:
+	VECTOR_STREAM_END();
+	return len;
+}
+#endif
+
+/* More than 4 W bytes. */
+VECTOR_TARGET HF_NO_SANITIZE __attribute__((noinline)) static size_t
+VECTOR__OF(clear_large_)(char *p, size_t len)
+{
+	VECTOR zero = VECTOR_ZERO;
+	size_t done = W - ((uintptr_t)p & (W - 1)), left;
+	char *end;
+
+#if VECTOR_REPEAT
+	if (len >= hf_atomic64_load_relaxed(&hf__clear_limits.repeat_from) &&
+	    len < hf_atomic64_load_relaxed(&hf__clear_limits.repeat_below))
+		return hf_arch_rep_stosb(p, len);
+#endif
+	if (HF_UNLIKELY(hf__crosses_page(p, W))) {
+		done = hf__to_page_end(p);
+		left = VECTOR__OF(clear_small_)(p, done);
+		if (left)
+			return len - done + left;
+	} else {
+		VECTOR_STORE_OR((VECTOR *)p, zero, fault);
+	}
+	p += done;
+	len -= done;
+#ifdef VECTOR_STREAM_OR
+	if (HF_UNLIKELY(len >= hf_atomic64_load_relaxed(&hf__clear_limits.stream_from))) {
+		done = len & -(4 * W);
+		left = VECTOR__OF(clear_stream_)(p, done);
+		if (left)
+			return len - done + left;
+		p += done;
+		len -= done;
+	}
+#endif
+	for (; len >= 4 * W; len -= 4 * W, p += 4 * W) {
+		VECTOR_STORE_OR((VECTOR *)p, zero, fault);
+		VECTOR_STORE_OR((VECTOR *)(p + W), zero, fault1);
+		VECTOR_STORE_OR((VECTOR *)(p + 2 * W), zero, fault2);
+		VECTOR_STORE_OR((VECTOR *)(p + 3 * W), zero, fault3);
+	}
+	if (!len)
+		return 0;
+	end = p + len;
+	if (HF_UNLIKELY(hf__crosses_page(end - 4 * W, 4 * W)))
+		return VECTOR__OF(clear_any_)(p, len);
+	/* Four at the end; `done` is how far each reaches behind p. */
+	done = 0;
+	VECTOR_STORE_OR((VECTOR *)(end - 4 * W), zero, tail_fault);
+	done = len > 3 * W ? len - 3 * W : 0;
+	VECTOR_STORE_OR((VECTOR *)(end - 3 * W), zero, tail_fault);
+	done = len > 2 * W ? len - 2 * W : 0;
+	VECTOR_STORE_OR((VECTOR *)(end - 2 * W), zero, tail_fault);
+	done = len > W ? len - W : 0;
+	VECTOR_STORE_OR((VECTOR *)(end - W), zero, tail_fault);
+	return 0;
+tail_fault:
+	return len - done;
+fault3:
+	len -= W;
+fault2:
+	len -= W;
+fault1:
+	len -= W;
+fault:
+	return len;
+}
+
+VECTOR_TARGET size_t VECTOR__OF(hf__clear_)(void *dst, size_t len)
+{
+	if (HF_LIKELY(len <= 4 * W))
+		return VECTOR__OF(clear_any_)((char *)dst, len);
+	return VECTOR__OF(clear_large_)((char *)dst, len);
+}
+
+/* At most 4 W bytes; the destination lies in one page. */
+VECTOR_TARGET HF_NO_SANITIZE static inline __attribute__((always_inline)) size_t
+VECTOR__OF(copy_small_)(char *to, const char *from, size_t len)
+{
+	size_t done = 0;
+
+	if (len >= W) {
+		VECTOR a, b, c, d;
+
+		VECTOR_LOAD_OR(a, (const VECTOR *)from, load_fault);
+		if (len > 2 * W) {
+			VECTOR_LOAD_OR(b, (const VECTOR *)(from + W), load_fault);
+			VECTOR_LOAD_OR(c, (const VECTOR *)(from + len - 2 * W), load_fault);
+			VECTOR_LOAD_OR(d, (const VECTOR *)(from + len - W), load_fault);
+			VECTOR_STORE_OR((VECTOR *)to, a, fault);
+			done = W;
+			VECTOR_STORE_OR((VECTOR *)(to + W), b, fault);
+			done = 2 * W;
+			VECTOR_STORE_OR((VECTOR *)(to + len - 2 * W), c, fault);
+			done = len - W > done ? len - W : done;
+			VECTOR_STORE_OR((VECTOR *)(to + len - W), d, fault);
+			return 0;
+		}
+		VECTOR_LOAD_OR(b, (const VECTOR *)(from + len - W), load_fault);
+		VECTOR_STORE_OR((VECTOR *)to, a, fault);
+		done = W;
+		VECTOR_STORE_OR((VECTOR *)(to + len - W), b, fault);
+	} else if (len >= 16) {
+		HALF a, b;
+
+		HALF_LOAD_OR(a, (const HALF *)from, load_fault);
+#if VECTOR_BYTES > 32
+		if (len > 32) {
+			HALF c, d;
+
+			HALF_LOAD_OR(b, (const HALF *)(from + 16), load_fault);
+			HALF_LOAD_OR(c, (const HALF *)(from + len - 32), load_fault);
+			HALF_LOAD_OR(d, (const HALF *)(from + len - 16), load_fault);
+			HALF_STORE_OR((HALF *)to, a, fault);
+			done = 16;
+			HALF_STORE_OR((HALF *)(to + 16), b, fault);
+			done = 32;
+			HALF_STORE_OR((HALF *)(to + len - 32), c, fault);
+			done = len - 16 > done ? len - 16 : done;
+			HALF_STORE_OR((HALF *)(to + len - 16), d, fault);
+			return 0;
+		}
+#endif
+		HALF_LOAD_OR(b, (const HALF *)(from + len - 16), load_fault);
+		HALF_STORE_OR((HALF *)to, a, fault);
+		done = 16;
+		HALF_STORE_OR((HALF *)(to + len - 16), b, fault);
+	} else if (len >= 8) {
+		uint64_t a, b;
+
+		HF_ARCH_LOAD64_OR(a, (const hf__w8 *)from, load_fault);
+		HF_ARCH_LOAD64_OR(b, (const hf__w8 *)(from + len - 8), load_fault);
+		HF_ARCH_STORE64_OR((hf__w8 *)to, a, fault);
+		done = 8;
+		HF_ARCH_STORE64_OR((hf__w8 *)(to + len - 8), b, fault);
+	} else if (len >= 4) {
+		uint32_t a, b;
+
+		HF_ARCH_LOAD32_OR(a, (const hf__w4 *)from, load_fault);
+		HF_ARCH_LOAD32_OR(b, (const hf__w4 *)(from + len - 4), load_fault);
+		HF_ARCH_STORE32_OR((hf__w4 *)to, a, fault);
+		done = 4;
+		HF_ARCH_STORE32_OR((hf__w4 *)(to + len - 4), b, fault);
+	} else if (len >= 2) {
+		uint16_t a, b;
+
+		HF_ARCH_LOAD16_OR(a, (const hf__w2 *)from, load_fault);
+		HF_ARCH_LOAD16_OR(b, (const hf__w2 *)(from + len - 2), load_fault);
+		HF_ARCH_STORE16_OR((hf__w2 *)to, a, fault);
+		done = 2;
+		HF_ARCH_STORE16_OR((hf__w2 *)(to + len - 2), b, fault);
+	} else if (len) {
+		uint8_t a;
+
+		HF_ARCH_LOAD8_OR(a, (const hf__w1 *)from, load_fault);
+		HF_ARCH_STORE8_OR((hf__w1 *)to, a, fault);
+	}
+	return 0;
+load_fault:
+	return hf__copy_to_page_end(to, from, len, len);
+fault:
+	return len - done;
+}
+
+/* At most 4 W bytes; the destination lies on two pages. */
+VECTOR_TARGET __attribute__((noinline)) static size_t
+VECTOR__OF(copy_crossing_)(char *to, const char *from, size_t len)
+{
+	size_t first = hf__to_page_end(to), left;
+
+	left = VECTOR__OF(copy_small_)(to, from, first);
+	if (left)
+		return len - first + left;
+	return VECTOR__OF(copy_small_)(to + first, from + first, len - first);
+}
+
+VECTOR_TARGET static inline __attribute__((always_inline)) size_t
+VECTOR__OF(copy_any_)(char *to, const char *from, size_t len)
+{
+	if (HF_UNLIKELY(hf__crosses_page(to, len)))
+		return VECTOR__OF(copy_crossing_)(to, from, len);
+	return VECTOR__OF(copy_small_)(to, from, len);
+}
+
+#ifdef VECTOR_STREAM_OR
+/* To an aligned destination; `len` is a multiple of 4 W. */
+VECTOR_TARGET HF_NO_SANITIZE __attribute__((noinline)) static size_t
+VECTOR__OF(copy_stream_)(char *to, const char *from, size_t len)
+{
+	VECTOR a, b, c, d;
+
+	for (; len; len -= 4 * W, to += 4 * W, from += 4 * W) {
+		__builtin_prefetch(from + 8 * W);
+		__builtin_prefetch(from + 10 * W);
+		VECTOR_LOAD_OR(a, (const VECTOR *)from, load_fault);
+		VECTOR_LOAD_OR(b, (const VECTOR *)(from + W), load_fault);
+		VECTOR_LOAD_OR(c, (const VECTOR *)(from + 2 * W), load_fault);
+		VECTOR_LOAD_OR(d, (const VECTOR *)(from + 3 * W), load_fault);
+		VECTOR_STREAM_OR((VECTOR *)to, a, fault);
+		VECTOR_STREAM_OR((VECTOR *)(to + W), b, fault1);
+		VECTOR_STREAM_OR((VECTOR *)(to + 2 * W), c, fault2);
+		VECTOR_STREAM_OR((VECTOR *)(to + 3 * W), d, fault3);
+	}
+	goto fault; /* none, but the stores must be ordered in any case */
+fault3:
+	len -= W;
+fault2:
+	len -= W;
+fault1:
+	len -= W;
+fault:
+	VECTOR_STREAM_END();
+	return len;
+load_fault:
+	VECTOR_STREAM_END();
+	return hf__copy_to_page_end(to, from, len, 4 * W);
+}
+#endif
+
+/* More than 4 W bytes. */
+VECTOR_TARGET HF_NO_SANITIZE __attribute__((noinline)) static size_t
+VECTOR__OF(copy_large_)(char *to, const char *from, size_t len)
+{
+	size_t done = W - ((uintptr_t)to & (W - 1)), left;
+	VECTOR a, b, c, d;
+
+#if VECTOR_REPEAT
+	if (len >= hf_atomic64_load_relaxed(&hf__copy_limits.repeat_from) &&
+	    len < hf_atomic64_load_relaxed(&hf__copy_limits.repeat_below))
+		return hf_arch_rep_movsb(to, from, len);
+#endif
+	if (HF_UNLIKELY(hf__crosses_page(to, W))) {
+		done = hf__to_page_end(to);
+		left = VECTOR__OF(copy_small_)(to, from, done);
+		if (left)
+			return len - done + left;
+	} else {
+		VECTOR_LOAD_OR(a, (const VECTOR *)from, load_fault);
+		VECTOR_STORE_OR((VECTOR *)to, a, fault);
+	}
+	to += done;
+	from += done;
+	len -= done;
+#ifdef VECTOR_STREAM_OR
+	if (HF_UNLIKELY(len >= hf_atomic64_load_relaxed(&hf__copy_limits.stream_from))) {
+		done = len & -(4 * W);
+		left = VECTOR__OF(copy_stream_)(to, from, done);
+		if (left)
+			return len - done + left;
+		to += done;
+		from += done;
+		len -= done;
+	}
+#endif
+	for (; len >= 4 * W; len -= 4 * W, to += 4 * W, from += 4 * W) {
+		VECTOR_LOAD_OR(a, (const VECTOR *)from, load_fault);
+		VECTOR_LOAD_OR(b, (const VECTOR *)(from + W), load_fault);
+		VECTOR_LOAD_OR(c, (const VECTOR *)(from + 2 * W), load_fault);
+		VECTOR_LOAD_OR(d, (const VECTOR *)(from + 3 * W), load_fault);
+		VECTOR_STORE_OR((VECTOR *)to, a, fault);
+		VECTOR_STORE_OR((VECTOR *)(to + W), b, fault1);
+		VECTOR_STORE_OR((VECTOR *)(to + 2 * W), c, fault2);
+		VECTOR_STORE_OR((VECTOR *)(to + 3 * W), d, fault3);
+	}
+	if (!len)
+		return 0;
+	if (HF_UNLIKELY(hf__crosses_page(to + len - 4 * W, 4 * W)))
+		return VECTOR__OF(copy_any_)(to, from, len);
+	/* Four at the end; `done` is how far each reaches behind the frontier. */
+	from += len;
+	VECTOR_LOAD_OR(a, (const VECTOR *)(from - 4 * W), tail_load_fault);
+	VECTOR_LOAD_OR(b, (const VECTOR *)(from - 3 * W), tail_load_fault);
+	VECTOR_LOAD_OR(c, (const VECTOR *)(from - 2 * W), tail_load_fault);
+	VECTOR_LOAD_OR(d, (const VECTOR *)(from - W), tail_load_fault);
+	done = 0;
+	VECTOR_STORE_OR((VECTOR *)(to + len - 4 * W), a, tail_fault);
+	done = len > 3 * W ? len - 3 * W : 0;
+	VECTOR_STORE_OR((VECTOR *)(to + len - 3 * W), b, tail_fault);
+	done = len > 2 * W ? len - 2 * W : 0;
+	VECTOR_STORE_OR((VECTOR *)(to + len - 2 * W), c, tail_fault);
+	done = len > W ? len - W : 0;
+	VECTOR_STORE_OR((VECTOR *)(to + len - W), d, tail_fault);
+	return 0;
+tail_load_fault:
+	return hf__copy_to_page_end(to, from - len, len, len);
+tail_fault:
+	return len - done;
+load_fault:
+	return hf__copy_to_page_end(to, from, len, 4 * W);
+fault3:
+	len -= W;
+fault2:
+	len -= W;
+fault1:
+	len -= W;
+fault:
+	return len;
+}
+
+VECTOR_TARGET size_t VECTOR__OF(hf__copy_)(void *dst, const void *src, size_t len)
+{
+	if (HF_LIKELY(len <= 4 * W))
+		return VECTOR__OF(copy_any_)((char *)dst, (const char *)src, len);
+	return VECTOR__OF(copy_large_)((char *)dst, (const char *)src, len);
+}
+
+#undef W
+#undef VECTOR__OF
+#undef VECTOR_NAME
+#undef VECTOR_REPEAT
