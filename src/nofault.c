@@ -71,10 +71,21 @@ const struct hf_copy_implementation *hf_copy_implementations(size_t *count)
 
 /* ---- the default -------------------------------------------------------------------------- */
 
-struct hf__limits hf__clear_limits = { HF_ATOMIC_INIT(UINT64_MAX), HF_ATOMIC_INIT(UINT64_MAX),
-				       HF_ATOMIC_INIT(UINT64_MAX) };
-struct hf__limits hf__copy_limits = { HF_ATOMIC_INIT(UINT64_MAX), HF_ATOMIC_INIT(UINT64_MAX),
-				      HF_ATOMIC_INIT(UINT64_MAX) };
+#define NEVER HF_ATOMIC_INIT(UINT64_MAX)
+
+struct hf__limits hf__clear_limits = { NEVER, NEVER, NEVER, NEVER };
+struct hf__limits hf__copy_limits = { NEVER, NEVER, NEVER, NEVER };
+
+/* Whoever reads one before the others finds a mix; any mix is right, and soon gone. */
+static void set_limits(struct hf__limits *limits, uint64_t repeat_from, uint64_t repeat_below,
+		       uint64_t stream_from)
+{
+	hf_atomic64_store_relaxed(&limits->repeat_from, repeat_from);
+	hf_atomic64_store_relaxed(&limits->repeat_below, repeat_below);
+	hf_atomic64_store_relaxed(&limits->stream_from, stream_from);
+	hf_atomic64_store_relaxed(&limits->other_from,
+				  repeat_from < stream_from ? repeat_from : stream_from);
+}
 
 /* Is "default" the instruction at the call site? Set by calibration and by FSRS. */
 static hf_atomic32_t clear_inline = HF_ATOMIC_INIT(0), copy_inline = HF_ATOMIC_INIT(0);
@@ -253,40 +264,40 @@ static const struct {
 	unsigned int family_from, family_to;
 	uint64_t clear_from, clear_below, copy_from, copy_below;
 } repeat_known[] = {
-	{ "AuthenticAMD", 0x19, 0x19, UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX },
+	/* Zen 3: above half of a core complex's cache. */
+	{ "AuthenticAMD", 0x19, 0x19, 16 << 20, UINT64_MAX, 16 << 20, UINT64_MAX },
 };
 #endif
 
-static void set_limits(void)
+static void start_limits(void)
 {
 	/* Beyond three quarters of the last cache, what is stored pushes out what is used. */
 	uint64_t cache = hf__env_cache_bytes(), stream_from = cache ? cache / 4 * 3 : UINT64_MAX;
+	uint64_t clear_from = UINT64_MAX, clear_below = UINT64_MAX;
+	uint64_t copy_from = UINT64_MAX, copy_below = UINT64_MAX;
 
-	hf_atomic64_store_relaxed(&hf__clear_limits.stream_from, stream_from);
-	hf_atomic64_store_relaxed(&hf__copy_limits.stream_from, stream_from);
 #if HF_ARCH_HAS_REP
 	for (size_t i = 0; i < COUNT(repeat_known); i++) {
 		if (!same(repeat_known[i].vendor, hf_cpu_vendor()) ||
 		    hf_cpu_family() < repeat_known[i].family_from ||
 		    hf_cpu_family() > repeat_known[i].family_to)
 			continue;
-		hf_atomic64_store_relaxed(&hf__clear_limits.repeat_below,
-					  repeat_known[i].clear_below);
-		hf_atomic64_store_relaxed(&hf__clear_limits.repeat_from,
-					  repeat_known[i].clear_from);
-		hf_atomic64_store_relaxed(&hf__copy_limits.repeat_below,
-					  repeat_known[i].copy_below);
-		hf_atomic64_store_relaxed(&hf__copy_limits.repeat_from, repeat_known[i].copy_from);
+		clear_from = repeat_known[i].clear_from;
+		clear_below = repeat_known[i].clear_below;
+		copy_from = repeat_known[i].copy_from;
+		copy_below = repeat_known[i].copy_below;
 	}
 	hf_atomic32_store_relaxed(&clear_inline, hf_cpu_has_fsrs());
 #endif
+	set_limits(&hf__clear_limits, clear_from, clear_below, stream_from);
+	set_limits(&hf__copy_limits, copy_from, copy_below, stream_from);
 }
 
 void hf__nofault_start(const char *clear, const char *copy)
 {
 	int error;
 
-	set_limits();
+	start_limits();
 	(void)hf_clear_choose(NULL);
 	(void)hf_copy_choose(NULL);
 	error = clear && *clear ? hf_clear_choose(clear) : 0;
@@ -331,12 +342,11 @@ struct buffers {
 static uint64_t measure(const struct buffers *b, bool copies_too, bool repeat, size_t size,
 			size_t offset)
 {
-	hf_clear_function_t clear = repeat              ? hf__clear_fsrm
-				    : hf_cpu_has_avx2() ? hf__clear_default_avx2
-							: hf__clear_default_sse2;
-	hf_copy_function_t copy = repeat              ? hf__copy_fsrm
-				  : hf_cpu_has_avx2() ? hf__copy_default_avx2
-						      : hf__copy_default_sse2;
+	bool avx2 = hf_cpu_has_avx2();
+	hf_clear_function_t clear_loop = avx2 ? hf__clear_vector_avx2 : hf__clear_vector_sse2;
+	hf_copy_function_t copy_loop = avx2 ? hf__copy_vector_avx2 : hf__copy_vector_sse2;
+	hf_clear_function_t clear = repeat ? hf__clear_fsrm : clear_loop;
+	hf_copy_function_t copy = repeat ? hf__copy_fsrm : copy_loop;
 	uint64_t least = UINT64_MAX;
 	size_t left = 0;
 
@@ -361,12 +371,12 @@ static uint64_t measure(const struct buffers *b, bool copies_too, bool repeat, s
 }
 
 /*
- * Finds the range of sizes up to the largest measured one in which the repeated instruction is
+ * The least size from which on, up to the largest that is measured, the repeated instruction is
  * better than the loop by 1/32, aligned and misaligned. Returns false if there was no time.
  */
-static bool find_range(const struct buffers *b, bool copies_too, uint64_t *from, uint64_t *below)
+static bool find_from(const struct buffers *b, bool copies_too, uint64_t *from)
 {
-	*from = *below = UINT64_MAX;
+	*from = UINT64_MAX;
 	for (int shift = TO_SHIFT; shift >= FROM_SHIFT; shift--) {
 		size_t size = (size_t)1 << shift;
 
@@ -384,10 +394,20 @@ static bool find_range(const struct buffers *b, bool copies_too, uint64_t *from,
 	return true;
 }
 
+/* From the size where the repeated instruction won, or else where it did before (above TO_SHIFT). */
+static void use_calibration(struct hf__limits *limits, uint64_t from)
+{
+	uint64_t before = hf_atomic64_load_relaxed(&limits->repeat_from);
+
+	if (from == UINT64_MAX && before > (uint64_t)1 << TO_SHIFT)
+		from = before;
+	set_limits(limits, from, UINT64_MAX, hf_atomic64_load_relaxed(&limits->stream_from));
+}
+
 int hf_nofault_calibrate(void)
 {
 	struct buffers b;
-	uint64_t clear_from, clear_below, copy_from, copy_below;
+	uint64_t clear_from, copy_from;
 	bool have_time;
 
 	b.deadline = hf__env_now() + BUDGET_NS;
@@ -395,24 +415,12 @@ int hf_nofault_calibrate(void)
 	if (!b.to)
 		return -NOMEM;
 	b.from = b.to + BUFFER;
-	/* While measuring, the loop is the loop. */
-	uint64_t saved_clear = hf_atomic64_load_relaxed(&hf__clear_limits.repeat_from);
-	uint64_t saved_copy = hf_atomic64_load_relaxed(&hf__copy_limits.repeat_from);
-
-	hf_atomic64_store_relaxed(&hf__clear_limits.repeat_from, UINT64_MAX);
-	hf_atomic64_store_relaxed(&hf__copy_limits.repeat_from, UINT64_MAX);
-	have_time = find_range(&b, false, &clear_from, &clear_below) &&
-		    find_range(&b, true, &copy_from, &copy_below);
+	have_time = find_from(&b, false, &clear_from) && find_from(&b, true, &copy_from);
 	hf__env_memory_put(b.to, 2 * BUFFER);
-	if (!have_time) {
-		hf_atomic64_store_relaxed(&hf__clear_limits.repeat_from, saved_clear);
-		hf_atomic64_store_relaxed(&hf__copy_limits.repeat_from, saved_copy);
+	if (!have_time)
 		return -AGAIN;
-	}
-	hf_atomic64_store_relaxed(&hf__clear_limits.repeat_below, clear_below);
-	hf_atomic64_store_relaxed(&hf__clear_limits.repeat_from, clear_from);
-	hf_atomic64_store_relaxed(&hf__copy_limits.repeat_below, copy_below);
-	hf_atomic64_store_relaxed(&hf__copy_limits.repeat_from, copy_from);
+	use_calibration(&hf__clear_limits, clear_from);
+	use_calibration(&hf__copy_limits, copy_from);
 	hf_atomic32_store_relaxed(&clear_inline, clear_from <= (1u << FROM_SHIFT));
 	hf_atomic32_store_relaxed(&copy_inline, copy_from <= (1u << FROM_SHIFT));
 	if (same(hf_clear_chosen(), default_name))

@@ -47,9 +47,21 @@ typedef uint64_t hf__w8 __attribute__((may_alias, aligned(1)));
  * From which size on "default" does something else than the vector loop. Bytes; SIZE_MAX = never.
  */
 struct hf__limits {
+	hf_atomic64_t other_from;                /* the least of the following: one comparison */
 	hf_atomic64_t repeat_from, repeat_below; /* one repeated instruction; x86-64 */
 	hf_atomic64_t stream_from;               /* stores that go around the caches */
 };
+
+static inline bool hf__limits_repeat(const struct hf__limits *limits, size_t len)
+{
+	return len >= hf_atomic64_load_relaxed(&limits->repeat_from) &&
+	       len < hf_atomic64_load_relaxed(&limits->repeat_below);
+}
+
+static inline bool hf__limits_stream(const struct hf__limits *limits, size_t len)
+{
+	return len >= hf_atomic64_load_relaxed(&limits->stream_from);
+}
 
 extern struct hf__limits hf__clear_limits, hf__copy_limits;
 

@@ -12,6 +12,8 @@
  *   VECTOR_STREAM_OR(p, value, label), VECTOR_STREAM_END()  a store around the caches, aligned, and
  *                   what orders it before all that follows; or neither
  *   VECTOR_REPEAT   1 = one repeated instruction for the sizes that hf__..._limits says
+ *   VECTOR_SMALL_BY_HAND    1 = hf__clear_<VECTOR_NAME> and hf__copy_... are written elsewhere, and
+ *                   go on in hf__clear_more_... (above 4 W) and hf__clear_to_... (up to 4 W)
  *
  * How a range is covered; the accesses at its ends may overlap
  *
@@ -19,6 +21,7 @@
  *   16..W       two of 16 bytes                            |-16-|..|-16-|   (W = 64: also of 32)
  *   ..2 W       two vectors                                |--W--|..|--W--|
  *   ..4 W       four vectors                               |W|W|..|W|W|
+ *   ..8 W       eight vectors                              |W|W|W|W|..|W|W|W|W|
  *   more        one vector, then aligned ones four at a time, then four at the end
  *
  *                  |W|                                           |W|W|W|W|
@@ -129,7 +132,7 @@ fault:
 }
 #endif
 
-/* More than 4 W bytes. */
+/* Any range above 4 W bytes. */
 VECTOR_TARGET HF_NO_SANITIZE __attribute__((noinline)) static size_t
 VECTOR__OF(clear_large_)(char *p, size_t len)
 {
@@ -137,11 +140,6 @@ VECTOR__OF(clear_large_)(char *p, size_t len)
 	size_t done = W - ((uintptr_t)p & (W - 1)), left;
 	char *end;
 
-#if VECTOR_REPEAT
-	if (len >= hf_atomic64_load_relaxed(&hf__clear_limits.repeat_from) &&
-	    len < hf_atomic64_load_relaxed(&hf__clear_limits.repeat_below))
-		return hf_arch_rep_stosb(p, len);
-#endif
 	if (HF_UNLIKELY(hf__crosses_page(p, W))) {
 		done = hf__to_page_end(p);
 		left = VECTOR__OF(clear_small_)(p, done);
@@ -152,16 +150,22 @@ VECTOR__OF(clear_large_)(char *p, size_t len)
 	}
 	p += done;
 	len -= done;
-#ifdef VECTOR_STREAM_OR
-	if (HF_UNLIKELY(len >= hf_atomic64_load_relaxed(&hf__clear_limits.stream_from))) {
-		done = len & -(4 * W);
-		left = VECTOR__OF(clear_stream_)(p, done);
-		if (left)
-			return len - done + left;
-		p += done;
-		len -= done;
-	}
+	if (HF_UNLIKELY(len >= hf_atomic64_load_relaxed(&hf__clear_limits.other_from))) {
+#if VECTOR_REPEAT
+		if (hf__limits_repeat(&hf__clear_limits, len))
+			return hf_arch_rep_stosb(p, len);
 #endif
+#ifdef VECTOR_STREAM_OR
+		if (hf__limits_stream(&hf__clear_limits, len)) {
+			done = len & -(4 * W);
+			left = VECTOR__OF(clear_stream_)(p, done);
+			if (left)
+				return len - done + left;
+			p += done;
+			len -= done;
+		}
+#endif
+	}
 	for (; len >= 4 * W; len -= 4 * W, p += 4 * W) {
 		VECTOR_STORE_OR((VECTOR *)p, zero, fault);
 		VECTOR_STORE_OR((VECTOR *)(p + W), zero, fault1);
@@ -173,18 +177,17 @@ VECTOR__OF(clear_large_)(char *p, size_t len)
 	end = p + len;
 	if (HF_UNLIKELY(hf__crosses_page(end - 4 * W, 4 * W)))
 		return VECTOR__OF(clear_any_)(p, len);
-	/* Four at the end; `done` is how far each reaches behind p. */
-	done = 0;
-	VECTOR_STORE_OR((VECTOR *)(end - 4 * W), zero, tail_fault);
-	done = len > 3 * W ? len - 3 * W : 0;
-	VECTOR_STORE_OR((VECTOR *)(end - 3 * W), zero, tail_fault);
-	done = len > 2 * W ? len - 2 * W : 0;
-	VECTOR_STORE_OR((VECTOR *)(end - 2 * W), zero, tail_fault);
-	done = len > W ? len - W : 0;
-	VECTOR_STORE_OR((VECTOR *)(end - W), zero, tail_fault);
+	VECTOR_STORE_OR((VECTOR *)(end - 4 * W), zero, fault);
+	VECTOR_STORE_OR((VECTOR *)(end - 3 * W), zero, tail_fault1);
+	VECTOR_STORE_OR((VECTOR *)(end - 2 * W), zero, tail_fault2);
+	VECTOR_STORE_OR((VECTOR *)(end - W), zero, tail_fault3);
 	return 0;
-tail_fault:
-	return len - done;
+tail_fault1:
+	return len < 3 * W ? len : 3 * W;
+tail_fault2:
+	return len < 2 * W ? len : 2 * W;
+tail_fault3:
+	return len < W ? len : W;
 fault3:
 	len -= W;
 fault2:
@@ -195,12 +198,57 @@ fault:
 	return len;
 }
 
+/* More than 4 W bytes. */
+VECTOR_TARGET HF_NO_SANITIZE __attribute__((noinline)) size_t
+VECTOR__OF(hf__clear_more_)(char *p, size_t len)
+{
+	VECTOR zero = VECTOR_ZERO;
+	char *end = p + len;
+
+	/* By a constant, so that it is one comparison: some that would fit go the long way. */
+	if (len > 8 * W || HF_UNLIKELY(hf__crosses_page(p, 8 * W)))
+		return VECTOR__OF(clear_large_)(p, len);
+	VECTOR_STORE_OR((VECTOR *)p, zero, fault0);
+	VECTOR_STORE_OR((VECTOR *)(p + W), zero, fault1);
+	VECTOR_STORE_OR((VECTOR *)(p + 2 * W), zero, fault2);
+	VECTOR_STORE_OR((VECTOR *)(p + 3 * W), zero, fault3);
+	VECTOR_STORE_OR((VECTOR *)(end - 4 * W), zero, fault4);
+	VECTOR_STORE_OR((VECTOR *)(end - 3 * W), zero, fault5);
+	VECTOR_STORE_OR((VECTOR *)(end - 2 * W), zero, fault6);
+	VECTOR_STORE_OR((VECTOR *)(end - W), zero, fault7);
+	return 0;
+fault0:
+	return len;
+fault1:
+	return len - W;
+fault2:
+	return len - 2 * W;
+fault3:
+	return len - 3 * W;
+fault4:
+	return len - 4 * W;
+fault5:
+	return len < 7 * W ? len - 4 * W : 3 * W;
+fault6:
+	return len < 6 * W ? len - 4 * W : 2 * W;
+fault7:
+	return len < 5 * W ? len - 4 * W : W;
+}
+
+/* Up to 4 W bytes, on any pages. */
+VECTOR_TARGET __attribute__((noinline)) size_t VECTOR__OF(hf__clear_to_)(char *p, size_t len)
+{
+	return VECTOR__OF(clear_any_)(p, len);
+}
+
+#if !VECTOR_SMALL_BY_HAND
 VECTOR_TARGET size_t VECTOR__OF(hf__clear_)(void *dst, size_t len)
 {
 	if (HF_LIKELY(len <= 4 * W))
 		return VECTOR__OF(clear_any_)((char *)dst, len);
-	return VECTOR__OF(clear_large_)((char *)dst, len);
+	return VECTOR__OF(hf__clear_more_)((char *)dst, len);
 }
+#endif
 
 /* At most 4 W bytes; the destination lies in one page. */
 VECTOR_TARGET HF_NO_SANITIZE static inline __attribute__((always_inline)) size_t
@@ -346,18 +394,13 @@ load_fault:
 }
 #endif
 
-/* More than 4 W bytes. */
+/* Any range above 4 W bytes. */
 VECTOR_TARGET HF_NO_SANITIZE __attribute__((noinline)) static size_t
 VECTOR__OF(copy_large_)(char *to, const char *from, size_t len)
 {
 	size_t done = W - ((uintptr_t)to & (W - 1)), left;
 	VECTOR a, b, c, d;
 
-#if VECTOR_REPEAT
-	if (len >= hf_atomic64_load_relaxed(&hf__copy_limits.repeat_from) &&
-	    len < hf_atomic64_load_relaxed(&hf__copy_limits.repeat_below))
-		return hf_arch_rep_movsb(to, from, len);
-#endif
 	if (HF_UNLIKELY(hf__crosses_page(to, W))) {
 		done = hf__to_page_end(to);
 		left = VECTOR__OF(copy_small_)(to, from, done);
@@ -370,17 +413,23 @@ VECTOR__OF(copy_large_)(char *to, const char *from, size_t len)
 	to += done;
 	from += done;
 	len -= done;
-#ifdef VECTOR_STREAM_OR
-	if (HF_UNLIKELY(len >= hf_atomic64_load_relaxed(&hf__copy_limits.stream_from))) {
-		done = len & -(4 * W);
-		left = VECTOR__OF(copy_stream_)(to, from, done);
-		if (left)
-			return len - done + left;
-		to += done;
-		from += done;
-		len -= done;
-	}
+	if (HF_UNLIKELY(len >= hf_atomic64_load_relaxed(&hf__copy_limits.other_from))) {
+#if VECTOR_REPEAT
+		if (hf__limits_repeat(&hf__copy_limits, len))
+			return hf_arch_rep_movsb(to, from, len);
 #endif
+#ifdef VECTOR_STREAM_OR
+		if (hf__limits_stream(&hf__copy_limits, len)) {
+			done = len & -(4 * W);
+			left = VECTOR__OF(copy_stream_)(to, from, done);
+			if (left)
+				return len - done + left;
+			to += done;
+			from += done;
+			len -= done;
+		}
+#endif
+	}
 	for (; len >= 4 * W; len -= 4 * W, to += 4 * W, from += 4 * W) {
 		VECTOR_LOAD_OR(a, (const VECTOR *)from, load_fault);
 		VECTOR_LOAD_OR(b, (const VECTOR *)(from + W), load_fault);
@@ -395,25 +444,23 @@ VECTOR__OF(copy_large_)(char *to, const char *from, size_t len)
 		return 0;
 	if (HF_UNLIKELY(hf__crosses_page(to + len - 4 * W, 4 * W)))
 		return VECTOR__OF(copy_any_)(to, from, len);
-	/* Four at the end; `done` is how far each reaches behind the frontier. */
-	from += len;
-	VECTOR_LOAD_OR(a, (const VECTOR *)(from - 4 * W), tail_load_fault);
-	VECTOR_LOAD_OR(b, (const VECTOR *)(from - 3 * W), tail_load_fault);
-	VECTOR_LOAD_OR(c, (const VECTOR *)(from - 2 * W), tail_load_fault);
-	VECTOR_LOAD_OR(d, (const VECTOR *)(from - W), tail_load_fault);
-	done = 0;
-	VECTOR_STORE_OR((VECTOR *)(to + len - 4 * W), a, tail_fault);
-	done = len > 3 * W ? len - 3 * W : 0;
-	VECTOR_STORE_OR((VECTOR *)(to + len - 3 * W), b, tail_fault);
-	done = len > 2 * W ? len - 2 * W : 0;
-	VECTOR_STORE_OR((VECTOR *)(to + len - 2 * W), c, tail_fault);
-	done = len > W ? len - W : 0;
-	VECTOR_STORE_OR((VECTOR *)(to + len - W), d, tail_fault);
+	VECTOR_LOAD_OR(a, (const VECTOR *)(from + len - 4 * W), tail_load_fault);
+	VECTOR_LOAD_OR(b, (const VECTOR *)(from + len - 3 * W), tail_load_fault);
+	VECTOR_LOAD_OR(c, (const VECTOR *)(from + len - 2 * W), tail_load_fault);
+	VECTOR_LOAD_OR(d, (const VECTOR *)(from + len - W), tail_load_fault);
+	VECTOR_STORE_OR((VECTOR *)(to + len - 4 * W), a, fault);
+	VECTOR_STORE_OR((VECTOR *)(to + len - 3 * W), b, tail_fault1);
+	VECTOR_STORE_OR((VECTOR *)(to + len - 2 * W), c, tail_fault2);
+	VECTOR_STORE_OR((VECTOR *)(to + len - W), d, tail_fault3);
 	return 0;
 tail_load_fault:
-	return hf__copy_to_page_end(to, from - len, len, len);
-tail_fault:
-	return len - done;
+	return hf__copy_to_page_end(to, from, len, len);
+tail_fault1:
+	return len < 3 * W ? len : 3 * W;
+tail_fault2:
+	return len < 2 * W ? len : 2 * W;
+tail_fault3:
+	return len < W ? len : W;
 load_fault:
 	return hf__copy_to_page_end(to, from, len, 4 * W);
 fault3:
@@ -426,14 +473,69 @@ fault:
 	return len;
 }
 
+/* More than 4 W bytes. */
+VECTOR_TARGET HF_NO_SANITIZE __attribute__((noinline)) size_t
+VECTOR__OF(hf__copy_more_)(char *to, const char *from, size_t len)
+{
+	VECTOR a, b, c, d, e, f, g, h;
+
+	if (len > 8 * W || HF_UNLIKELY(hf__crosses_page(to, 8 * W)))
+		return VECTOR__OF(copy_large_)(to, from, len);
+	VECTOR_LOAD_OR(a, (const VECTOR *)from, load_fault);
+	VECTOR_LOAD_OR(b, (const VECTOR *)(from + W), load_fault);
+	VECTOR_LOAD_OR(c, (const VECTOR *)(from + 2 * W), load_fault);
+	VECTOR_LOAD_OR(d, (const VECTOR *)(from + 3 * W), load_fault);
+	VECTOR_LOAD_OR(e, (const VECTOR *)(from + len - 4 * W), load_fault);
+	VECTOR_LOAD_OR(f, (const VECTOR *)(from + len - 3 * W), load_fault);
+	VECTOR_LOAD_OR(g, (const VECTOR *)(from + len - 2 * W), load_fault);
+	VECTOR_LOAD_OR(h, (const VECTOR *)(from + len - W), load_fault);
+	VECTOR_STORE_OR((VECTOR *)to, a, fault0);
+	VECTOR_STORE_OR((VECTOR *)(to + W), b, fault1);
+	VECTOR_STORE_OR((VECTOR *)(to + 2 * W), c, fault2);
+	VECTOR_STORE_OR((VECTOR *)(to + 3 * W), d, fault3);
+	VECTOR_STORE_OR((VECTOR *)(to + len - 4 * W), e, fault4);
+	VECTOR_STORE_OR((VECTOR *)(to + len - 3 * W), f, fault5);
+	VECTOR_STORE_OR((VECTOR *)(to + len - 2 * W), g, fault6);
+	VECTOR_STORE_OR((VECTOR *)(to + len - W), h, fault7);
+	return 0;
+load_fault:
+	return hf__copy_to_page_end(to, from, len, len);
+fault0:
+	return len;
+fault1:
+	return len - W;
+fault2:
+	return len - 2 * W;
+fault3:
+	return len - 3 * W;
+fault4:
+	return len - 4 * W;
+fault5:
+	return len < 7 * W ? len - 4 * W : 3 * W;
+fault6:
+	return len < 6 * W ? len - 4 * W : 2 * W;
+fault7:
+	return len < 5 * W ? len - 4 * W : W;
+}
+
+/* Up to 4 W bytes, on any pages. */
+VECTOR_TARGET __attribute__((noinline)) size_t VECTOR__OF(hf__copy_to_)(char *to, const char *from,
+									size_t len)
+{
+	return VECTOR__OF(copy_any_)(to, from, len);
+}
+
+#if !VECTOR_SMALL_BY_HAND
 VECTOR_TARGET size_t VECTOR__OF(hf__copy_)(void *dst, const void *src, size_t len)
 {
 	if (HF_LIKELY(len <= 4 * W))
 		return VECTOR__OF(copy_any_)((char *)dst, (const char *)src, len);
-	return VECTOR__OF(copy_large_)((char *)dst, (const char *)src, len);
+	return VECTOR__OF(hf__copy_more_)((char *)dst, (const char *)src, len);
 }
+#endif
 
 #undef W
 #undef VECTOR__OF
 #undef VECTOR_NAME
 #undef VECTOR_REPEAT
+#undef VECTOR_SMALL_BY_HAND

@@ -132,9 +132,11 @@ typedef long long avx512_t __attribute__((vector_size(64), may_alias, aligned(1)
 #define HALF_STORE_OR VECTOR_STORE_OR
 #define VECTOR_NAME vector_sse2
 #define VECTOR_REPEAT 0
+#define VECTOR_SMALL_BY_HAND 0
 #include "../../nofault_vector.h"
 #define VECTOR_NAME default_sse2
 #define VECTOR_REPEAT 1
+#define VECTOR_SMALL_BY_HAND 0
 #include "../../nofault_vector.h"
 #undef VECTOR
 #undef VECTOR_BYTES
@@ -160,9 +162,11 @@ typedef long long avx512_t __attribute__((vector_size(64), may_alias, aligned(1)
 #define VECTOR_STREAM_OR(p, value, label) HF_ARCH_STORE_OR("vmovntdq", p, value, "x", label)
 #define VECTOR_NAME vector_avx2
 #define VECTOR_REPEAT 0
+#define VECTOR_SMALL_BY_HAND 0
 #include "../../nofault_vector.h"
 #define VECTOR_NAME default_avx2
 #define VECTOR_REPEAT 1
+#define VECTOR_SMALL_BY_HAND 1
 #include "../../nofault_vector.h"
 #undef VECTOR
 #undef VECTOR_BYTES
@@ -179,6 +183,242 @@ typedef long long avx512_t __attribute__((vector_size(64), may_alias, aligned(1)
 #define VECTOR_STORE_OR(p, value, label) HF_ARCH_STORE_OR("vmovdqu64", p, value, "v", label)
 #define VECTOR_NAME vector_avx512
 #define VECTOR_REPEAT 0
+#define VECTOR_SMALL_BY_HAND 0
 #include "../../nofault_vector.h"
+
+/* ---- default_avx2, up to 128 bytes: in assembly ------------------------------------------- */
+
+/*
+ * The same as clear_small_ and copy_small_, laid out so that each size ends in a return of its own:
+ * compilers join the ends, and a jump costs a third of the whole.
+ *
+ * Registers   clear: rdi = p, rsi = len; copy: rdi = to, rsi = from, rdx = len; never changed, so
+ *             that the code behind a fault knows all; rax = what is left
+ *
+ * Up to 15 bytes: stores of up to 8, which may cross pages (see the top of this file).
+ */
+
+/* A store of up to 8 bytes faulted, with `done` bytes before it. */
+__attribute__((used)) static size_t clear_few_fault(char *p, size_t len, size_t done)
+{
+	size_t here = hf__to_page_end(p);
+
+	return here >= len ? len - done : len - here + hf_arch_rep_stosb(p, here);
+}
+
+/* A store of up to 8 bytes of a copy did. */
+__attribute__((used)) static size_t copy_few_fault(char *to, const char *from, size_t len,
+						   size_t done)
+{
+	size_t here = hf__to_page_end(to);
+
+	return here >= len ? len - done : len - here + hf_arch_rep_movsb(to, from, here);
+}
+
+/* An instruction that may fault, and where it goes then. */
+#define TRY(instruction, label) "1:	" instruction "\n" HF_SITE("1b", label)
+
+/* clang-format off */
+HF_ARCH_NAKED_FUNCTION(hf__clear_default_avx2,
+	"	vpxor	%xmm0, %xmm0, %xmm0\n"
+	"	cmp	$32, %rsi\n"
+	"	jb	20f\n"
+	"	cmp	$128, %rsi\n"
+	"	ja	hf__clear_more_default_avx2\n"
+	"	mov	%edi, %eax\n"
+	"	and	$4095, %eax\n"
+	"	cmp	$4096 - 128, %eax\n"
+	"	ja	hf__clear_to_default_avx2\n" /* near the page's end: E1 */
+	/* 32..128 */
+	TRY("vmovdqu	%ymm0, (%rdi)", "80f")
+	"	cmp	$64, %rsi\n"
+	"	ja	10f\n"
+	TRY("vmovdqu	%ymm0, -32(%rdi, %rsi)", "81f")
+	"	vzeroupper\n"
+	"	xor	%eax, %eax\n"
+	"	ret\n"
+	"	.p2align 4\n"
+	/* 65..128 */
+	"10:\n"
+	TRY("vmovdqu	%ymm0, 32(%rdi)", "81f")
+	TRY("vmovdqu	%ymm0, -64(%rdi, %rsi)", "82f")
+	TRY("vmovdqu	%ymm0, -32(%rdi, %rsi)", "83f")
+	"	vzeroupper\n"
+	"	xor	%eax, %eax\n"
+	"	ret\n"
+	"	.p2align 4\n"
+	"20:	cmp	$16, %esi\n"
+	"	jae	24f\n"
+	"	xor	%eax, %eax\n"
+	"	cmp	$8, %esi\n"
+	"	jae	23f\n"
+	"	cmp	$4, %esi\n"
+	"	jae	22f\n"
+	"	cmp	$1, %esi\n"
+	"	ja	21f\n"
+	"	jb	29f\n"
+	TRY("movb	%al, (%rdi)", "80f")
+	"29:	ret\n"
+	"	.p2align 4\n"
+	/* 2, 3 */
+	"21:\n"
+	TRY("movw	%ax, (%rdi)", "90f")
+	TRY("movb	%al, -1(%rdi, %rsi)", "91f")
+	"	ret\n"
+	"	.p2align 4\n"
+	/* 4..7 */
+	"22:\n"
+	TRY("movl	%eax, (%rdi)", "90f")
+	TRY("movl	%eax, -4(%rdi, %rsi)", "92f")
+	"	ret\n"
+	"	.p2align 4\n"
+	/* 8..15 */
+	"23:\n"
+	TRY("movq	%rax, (%rdi)", "90f")
+	TRY("movq	%rax, -8(%rdi, %rsi)", "93f")
+	"	ret\n"
+	"	.p2align 4\n"
+	/* 16..31 */
+	"24:	mov	%edi, %eax\n"
+	"	and	$4095, %eax\n"
+	"	cmp	$4096 - 32, %eax\n"
+	"	ja	hf__clear_to_default_avx2\n"
+	TRY("vmovdqu	%xmm0, (%rdi)", "80f")
+	TRY("vmovdqu	%xmm0, -16(%rdi, %rsi)", "84f")
+	"	xor	%eax, %eax\n"
+	"	ret\n"
+	/* After a fault. */
+	"80:	mov	%rsi, %rax\n" /* nothing is done */
+	"	jmp	89f\n"
+	"81:	lea	-32(%rsi), %rax\n"
+	"	jmp	89f\n"
+	"82:	lea	-64(%rsi), %rax\n"
+	"	jmp	89f\n"
+	"83:	lea	-64(%rsi), %rax\n" /* the lesser of len - 64 and 32 */
+	"	mov	$32, %ecx\n"
+	"	cmp	%rcx, %rax\n"
+	"	cmova	%rcx, %rax\n"
+	"	jmp	89f\n"
+	"84:	lea	-16(%rsi), %rax\n"
+	"89:	vzeroupper\n"
+	"	ret\n"
+	"90:	xor	%edx, %edx\n"
+	"	jmp	clear_few_fault\n"
+	"91:	mov	$2, %edx\n"
+	"	jmp	clear_few_fault\n"
+	"92:	mov	$4, %edx\n"
+	"	jmp	clear_few_fault\n"
+	"93:	mov	$8, %edx\n"
+	"	jmp	clear_few_fault\n")
+
+HF_ARCH_NAKED_FUNCTION(hf__copy_default_avx2,
+	"	cmp	$32, %rdx\n"
+	"	jb	20f\n"
+	"	cmp	$128, %rdx\n"
+	"	ja	hf__copy_more_default_avx2\n"
+	"	mov	%edi, %eax\n"
+	"	and	$4095, %eax\n"
+	"	cmp	$4096 - 128, %eax\n"
+	"	ja	hf__copy_to_default_avx2\n" /* near the page's end: E1 */
+	/* 32..128 */
+	TRY("vmovdqu	(%rsi), %ymm0", "95f")
+	TRY("vmovdqu	-32(%rsi, %rdx), %ymm1", "95f")
+	"	cmp	$64, %rdx\n"
+	"	ja	10f\n"
+	TRY("vmovdqu	%ymm0, (%rdi)", "80f")
+	TRY("vmovdqu	%ymm1, -32(%rdi, %rdx)", "81f")
+	"	vzeroupper\n"
+	"	xor	%eax, %eax\n"
+	"	ret\n"
+	"	.p2align 4\n"
+	/* 65..128 */
+	"10:\n"
+	TRY("vmovdqu	32(%rsi), %ymm2", "95f")
+	TRY("vmovdqu	-64(%rsi, %rdx), %ymm3", "95f")
+	TRY("vmovdqu	%ymm0, (%rdi)", "80f")
+	TRY("vmovdqu	%ymm2, 32(%rdi)", "81f")
+	TRY("vmovdqu	%ymm3, -64(%rdi, %rdx)", "82f")
+	TRY("vmovdqu	%ymm1, -32(%rdi, %rdx)", "83f")
+	"	vzeroupper\n"
+	"	xor	%eax, %eax\n"
+	"	ret\n"
+	"	.p2align 4\n"
+	"20:	cmp	$16, %edx\n"
+	"	jae	24f\n"
+	"	xor	%eax, %eax\n"
+	"	cmp	$8, %edx\n"
+	"	jae	23f\n"
+	"	cmp	$4, %edx\n"
+	"	jae	22f\n"
+	"	cmp	$1, %edx\n"
+	"	ja	21f\n"
+	"	jb	29f\n"
+	TRY("movzbl	(%rsi), %ecx", "95f")
+	TRY("movb	%cl, (%rdi)", "80f")
+	"29:	ret\n"
+	"	.p2align 4\n"
+	/* 2, 3 */
+	"21:\n"
+	TRY("movzwl	(%rsi), %ecx", "95f")
+	TRY("movzbl	-1(%rsi, %rdx), %r8d", "95f")
+	TRY("movw	%cx, (%rdi)", "90f")
+	TRY("movb	%r8b, -1(%rdi, %rdx)", "91f")
+	"	ret\n"
+	"	.p2align 4\n"
+	/* 4..7 */
+	"22:\n"
+	TRY("movl	(%rsi), %ecx", "95f")
+	TRY("movl	-4(%rsi, %rdx), %r8d", "95f")
+	TRY("movl	%ecx, (%rdi)", "90f")
+	TRY("movl	%r8d, -4(%rdi, %rdx)", "92f")
+	"	ret\n"
+	"	.p2align 4\n"
+	/* 8..15 */
+	"23:\n"
+	TRY("movq	(%rsi), %rcx", "95f")
+	TRY("movq	-8(%rsi, %rdx), %r8", "95f")
+	TRY("movq	%rcx, (%rdi)", "90f")
+	TRY("movq	%r8, -8(%rdi, %rdx)", "93f")
+	"	ret\n"
+	"	.p2align 4\n"
+	/* 16..31 */
+	"24:	mov	%edi, %eax\n"
+	"	and	$4095, %eax\n"
+	"	cmp	$4096 - 32, %eax\n"
+	"	ja	hf__copy_to_default_avx2\n"
+	TRY("vmovdqu	(%rsi), %xmm0", "95f")
+	TRY("vmovdqu	-16(%rsi, %rdx), %xmm1", "95f")
+	TRY("vmovdqu	%xmm0, (%rdi)", "80f")
+	TRY("vmovdqu	%xmm1, -16(%rdi, %rdx)", "84f")
+	"	xor	%eax, %eax\n"
+	"	ret\n"
+	/* After a fault of a store. */
+	"80:	mov	%rdx, %rax\n" /* nothing is done */
+	"	jmp	89f\n"
+	"81:	lea	-32(%rdx), %rax\n"
+	"	jmp	89f\n"
+	"82:	lea	-64(%rdx), %rax\n"
+	"	jmp	89f\n"
+	"83:	lea	-64(%rdx), %rax\n" /* the lesser of len - 64 and 32 */
+	"	mov	$32, %ecx\n"
+	"	cmp	%rcx, %rax\n"
+	"	cmova	%rcx, %rax\n"
+	"	jmp	89f\n"
+	"84:	lea	-16(%rdx), %rax\n"
+	"89:	vzeroupper\n"
+	"	ret\n"
+	"90:	xor	%ecx, %ecx\n"
+	"	jmp	copy_few_fault\n"
+	"91:	mov	$2, %ecx\n"
+	"	jmp	copy_few_fault\n"
+	"92:	mov	$4, %ecx\n"
+	"	jmp	copy_few_fault\n"
+	"93:	mov	$8, %ecx\n"
+	"	jmp	copy_few_fault\n"
+	/* Of a load: nothing is stored yet. E2 */
+	"95:	vzeroupper\n"
+	"	mov	%rdx, %rcx\n"
+	"	jmp	hf__copy_to_page_end\n")
+/* clang-format on */
 
 #endif

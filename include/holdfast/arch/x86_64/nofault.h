@@ -170,4 +170,19 @@ HF_INLINE size_t hf_arch_rep_movsq(volatile void *dst, const volatile void *src,
 	return words;
 }
 
+/*
+ * HF_ARCH_NAKED_FUNCTION - a function that is written in assembly as a whole, ENDBR aside. Hidden; for
+ * src/, which declares it.
+ */
+#define HF_ARCH_NAKED_FUNCTION(name, text)                                                         \
+	__asm__(".pushsection .text\n"                                                             \
+		"	.p2align 6\n"                                                                    \
+		"	.globl " #name "\n"                                                        \
+		"	.hidden " #name "\n"                                                       \
+		"	.type " #name ", @function\n" #name ":\n"                                  \
+		"	.cfi_startproc\n"                                                                \
+		"	endbr64\n" text "	.cfi_endproc\n"                                          \
+		"	.size " #name ", . - " #name "\n"                                          \
+		".popsection\n");
+
 #endif
