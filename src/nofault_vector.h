@@ -132,40 +132,19 @@ fault:
 }
 #endif
 
-/* Any range above 4 W bytes. */
-VECTOR_TARGET HF_NO_SANITIZE __attribute__((noinline)) static size_t
-VECTOR__OF(clear_large_)(char *p, size_t len)
+/* Up to 4 W bytes, on any pages. */
+VECTOR_TARGET __attribute__((noinline)) size_t VECTOR__OF(hf__clear_to_)(char *p, size_t len)
+{
+	return VECTOR__OF(clear_any_)(p, len);
+}
+
+/* From an aligned p: the loop, and what is left behind it. */
+VECTOR_TARGET HF_NO_SANITIZE static inline __attribute__((always_inline)) size_t
+VECTOR__OF(clear_aligned_)(char *p, size_t len)
 {
 	VECTOR zero = VECTOR_ZERO;
-	size_t done = W - ((uintptr_t)p & (W - 1)), left;
 	char *end;
 
-	if (HF_UNLIKELY(hf__crosses_page(p, W))) {
-		done = hf__to_page_end(p);
-		left = VECTOR__OF(clear_small_)(p, done);
-		if (left)
-			return len - done + left;
-	} else {
-		VECTOR_STORE_OR((VECTOR *)p, zero, fault);
-	}
-	p += done;
-	len -= done;
-	if (HF_UNLIKELY(len >= hf_atomic64_load_relaxed(&hf__clear_limits.other_from))) {
-#if VECTOR_REPEAT
-		if (hf__limits_repeat(&hf__clear_limits, len))
-			return hf_arch_rep_stosb(p, len);
-#endif
-#ifdef VECTOR_STREAM_OR
-		if (hf__limits_stream(&hf__clear_limits, len)) {
-			done = len & -(4 * W);
-			left = VECTOR__OF(clear_stream_)(p, done);
-			if (left)
-				return len - done + left;
-			p += done;
-			len -= done;
-		}
-#endif
-	}
 	for (; len >= 4 * W; len -= 4 * W, p += 4 * W) {
 		VECTOR_STORE_OR((VECTOR *)p, zero, fault);
 		VECTOR_STORE_OR((VECTOR *)(p + W), zero, fault1);
@@ -176,7 +155,7 @@ VECTOR__OF(clear_large_)(char *p, size_t len)
 		return 0;
 	end = p + len;
 	if (HF_UNLIKELY(hf__crosses_page(end - 4 * W, 4 * W)))
-		return VECTOR__OF(clear_any_)(p, len);
+		return VECTOR__OF(hf__clear_to_)(p, len);
 	VECTOR_STORE_OR((VECTOR *)(end - 4 * W), zero, fault);
 	VECTOR_STORE_OR((VECTOR *)(end - 3 * W), zero, tail_fault1);
 	VECTOR_STORE_OR((VECTOR *)(end - 2 * W), zero, tail_fault2);
@@ -198,6 +177,56 @@ fault:
 	return len;
 }
 
+/* From an aligned p, and so much that something else may be better than the loop. */
+VECTOR_TARGET __attribute__((noinline)) static size_t VECTOR__OF(clear_huge_)(char *p, size_t len)
+{
+#if VECTOR_REPEAT
+	if (hf__limits_repeat(&hf__clear_limits, len))
+		return hf_arch_rep_stosb(p, len);
+#endif
+#ifdef VECTOR_STREAM_OR
+	if (hf__limits_stream(&hf__clear_limits, len)) {
+		size_t done = len & -(4 * W), left = VECTOR__OF(clear_stream_)(p, done);
+
+		if (left)
+			return len - done + left;
+		return VECTOR__OF(hf__clear_to_)(p + done, len - done);
+	}
+#endif
+	return VECTOR__OF(clear_aligned_)(p, len);
+}
+
+/*
+ * More than 4 W bytes, the first W of them in one page. All that is rare is a call at the end, so
+ * that nothing has to be saved.
+ */
+VECTOR_TARGET HF_NO_SANITIZE static inline __attribute__((always_inline)) size_t
+VECTOR__OF(clear_large_)(char *p, size_t len)
+{
+	size_t done = W - ((uintptr_t)p & (W - 1));
+	VECTOR zero = VECTOR_ZERO;
+
+	VECTOR_STORE_OR((VECTOR *)p, zero, fault);
+	if (HF_UNLIKELY(len - done >= hf_atomic64_load_relaxed(&hf__clear_limits.other_from)))
+		return VECTOR__OF(clear_huge_)(p + done, len - done);
+	return VECTOR__OF(clear_aligned_)(p + done, len - done);
+fault:
+	return len;
+}
+
+/* More than 4 W bytes, the first W of them on two pages. */
+VECTOR_TARGET __attribute__((noinline)) static size_t VECTOR__OF(clear_large_crossing_)(char *p,
+											size_t len)
+{
+	size_t done = hf__to_page_end(p), left = VECTOR__OF(clear_small_)(p, done);
+
+	if (left)
+		return len - done + left;
+	if (len - done <= 4 * W)
+		return VECTOR__OF(hf__clear_to_)(p + done, len - done);
+	return VECTOR__OF(clear_large_)(p + done, len - done);
+}
+
 /* More than 4 W bytes. */
 VECTOR_TARGET HF_NO_SANITIZE __attribute__((noinline)) size_t
 VECTOR__OF(hf__clear_more_)(char *p, size_t len)
@@ -206,8 +235,11 @@ VECTOR__OF(hf__clear_more_)(char *p, size_t len)
 	char *end = p + len;
 
 	/* By a constant, so that it is one comparison: some that would fit go the long way. */
-	if (len > 8 * W || HF_UNLIKELY(hf__crosses_page(p, 8 * W)))
+	if (len > 8 * W || HF_UNLIKELY(hf__crosses_page(p, 8 * W))) {
+		if (HF_UNLIKELY(hf__crosses_page(p, W)))
+			return VECTOR__OF(clear_large_crossing_)(p, len);
 		return VECTOR__OF(clear_large_)(p, len);
+	}
 	VECTOR_STORE_OR((VECTOR *)p, zero, fault0);
 	VECTOR_STORE_OR((VECTOR *)(p + W), zero, fault1);
 	VECTOR_STORE_OR((VECTOR *)(p + 2 * W), zero, fault2);
@@ -233,12 +265,6 @@ fault6:
 	return len < 6 * W ? len - 4 * W : 2 * W;
 fault7:
 	return len < 5 * W ? len - 4 * W : W;
-}
-
-/* Up to 4 W bytes, on any pages. */
-VECTOR_TARGET __attribute__((noinline)) size_t VECTOR__OF(hf__clear_to_)(char *p, size_t len)
-{
-	return VECTOR__OF(clear_any_)(p, len);
 }
 
 #if !VECTOR_SMALL_BY_HAND
@@ -394,42 +420,19 @@ load_fault:
 }
 #endif
 
-/* Any range above 4 W bytes. */
-VECTOR_TARGET HF_NO_SANITIZE __attribute__((noinline)) static size_t
-VECTOR__OF(copy_large_)(char *to, const char *from, size_t len)
+/* Up to 4 W bytes, on any pages. */
+VECTOR_TARGET __attribute__((noinline)) size_t VECTOR__OF(hf__copy_to_)(char *to, const char *from,
+									size_t len)
 {
-	size_t done = W - ((uintptr_t)to & (W - 1)), left;
+	return VECTOR__OF(copy_any_)(to, from, len);
+}
+
+/* From an aligned to: the loop, and what is left behind it. */
+VECTOR_TARGET HF_NO_SANITIZE static inline __attribute__((always_inline)) size_t
+VECTOR__OF(copy_aligned_)(char *to, const char *from, size_t len)
+{
 	VECTOR a, b, c, d;
 
-	if (HF_UNLIKELY(hf__crosses_page(to, W))) {
-		done = hf__to_page_end(to);
-		left = VECTOR__OF(copy_small_)(to, from, done);
-		if (left)
-			return len - done + left;
-	} else {
-		VECTOR_LOAD_OR(a, (const VECTOR *)from, load_fault);
-		VECTOR_STORE_OR((VECTOR *)to, a, fault);
-	}
-	to += done;
-	from += done;
-	len -= done;
-	if (HF_UNLIKELY(len >= hf_atomic64_load_relaxed(&hf__copy_limits.other_from))) {
-#if VECTOR_REPEAT
-		if (hf__limits_repeat(&hf__copy_limits, len))
-			return hf_arch_rep_movsb(to, from, len);
-#endif
-#ifdef VECTOR_STREAM_OR
-		if (hf__limits_stream(&hf__copy_limits, len)) {
-			done = len & -(4 * W);
-			left = VECTOR__OF(copy_stream_)(to, from, done);
-			if (left)
-				return len - done + left;
-			to += done;
-			from += done;
-			len -= done;
-		}
-#endif
-	}
 	for (; len >= 4 * W; len -= 4 * W, to += 4 * W, from += 4 * W) {
 		VECTOR_LOAD_OR(a, (const VECTOR *)from, load_fault);
 		VECTOR_LOAD_OR(b, (const VECTOR *)(from + W), load_fault);
@@ -443,7 +446,7 @@ VECTOR__OF(copy_large_)(char *to, const char *from, size_t len)
 	if (!len)
 		return 0;
 	if (HF_UNLIKELY(hf__crosses_page(to + len - 4 * W, 4 * W)))
-		return VECTOR__OF(copy_any_)(to, from, len);
+		return VECTOR__OF(hf__copy_to_)(to, from, len);
 	VECTOR_LOAD_OR(a, (const VECTOR *)(from + len - 4 * W), tail_load_fault);
 	VECTOR_LOAD_OR(b, (const VECTOR *)(from + len - 3 * W), tail_load_fault);
 	VECTOR_LOAD_OR(c, (const VECTOR *)(from + len - 2 * W), tail_load_fault);
@@ -473,14 +476,71 @@ fault:
 	return len;
 }
 
+/* From an aligned to, and so much that something else may be better than the loop. */
+VECTOR_TARGET __attribute__((noinline)) static size_t
+VECTOR__OF(copy_huge_)(char *to, const char *from, size_t len)
+{
+#if VECTOR_REPEAT
+	if (hf__limits_repeat(&hf__copy_limits, len))
+		return hf_arch_rep_movsb(to, from, len);
+#endif
+#ifdef VECTOR_STREAM_OR
+	if (hf__limits_stream(&hf__copy_limits, len)) {
+		size_t done = len & -(4 * W), left = VECTOR__OF(copy_stream_)(to, from, done);
+
+		if (left)
+			return len - done + left;
+		return VECTOR__OF(hf__copy_to_)(to + done, from + done, len - done);
+	}
+#endif
+	return VECTOR__OF(copy_aligned_)(to, from, len);
+}
+
+/*
+ * More than 4 W bytes, the first W of them in one page. All that is rare is a call at the end, so
+ * that nothing has to be saved.
+ */
+VECTOR_TARGET HF_NO_SANITIZE static inline __attribute__((always_inline)) size_t
+VECTOR__OF(copy_large_)(char *to, const char *from, size_t len)
+{
+	size_t done = W - ((uintptr_t)to & (W - 1));
+	VECTOR first;
+
+	VECTOR_LOAD_OR(first, (const VECTOR *)from, load_fault);
+	VECTOR_STORE_OR((VECTOR *)to, first, fault);
+	if (HF_UNLIKELY(len - done >= hf_atomic64_load_relaxed(&hf__copy_limits.other_from)))
+		return VECTOR__OF(copy_huge_)(to + done, from + done, len - done);
+	return VECTOR__OF(copy_aligned_)(to + done, from + done, len - done);
+load_fault:
+	return hf__copy_to_page_end(to, from, len, W);
+fault:
+	return len;
+}
+
+/* More than 4 W bytes, the first W of them on two pages. */
+VECTOR_TARGET __attribute__((noinline)) static size_t
+VECTOR__OF(copy_large_crossing_)(char *to, const char *from, size_t len)
+{
+	size_t done = hf__to_page_end(to), left = VECTOR__OF(copy_small_)(to, from, done);
+
+	if (left)
+		return len - done + left;
+	if (len - done <= 4 * W)
+		return VECTOR__OF(hf__copy_to_)(to + done, from + done, len - done);
+	return VECTOR__OF(copy_large_)(to + done, from + done, len - done);
+}
+
 /* More than 4 W bytes. */
 VECTOR_TARGET HF_NO_SANITIZE __attribute__((noinline)) size_t
 VECTOR__OF(hf__copy_more_)(char *to, const char *from, size_t len)
 {
 	VECTOR a, b, c, d, e, f, g, h;
 
-	if (len > 8 * W || HF_UNLIKELY(hf__crosses_page(to, 8 * W)))
+	if (len > 8 * W || HF_UNLIKELY(hf__crosses_page(to, 8 * W))) {
+		if (HF_UNLIKELY(hf__crosses_page(to, W)))
+			return VECTOR__OF(copy_large_crossing_)(to, from, len);
 		return VECTOR__OF(copy_large_)(to, from, len);
+	}
 	VECTOR_LOAD_OR(a, (const VECTOR *)from, load_fault);
 	VECTOR_LOAD_OR(b, (const VECTOR *)(from + W), load_fault);
 	VECTOR_LOAD_OR(c, (const VECTOR *)(from + 2 * W), load_fault);
@@ -516,13 +576,6 @@ fault6:
 	return len < 6 * W ? len - 4 * W : 2 * W;
 fault7:
 	return len < 5 * W ? len - 4 * W : W;
-}
-
-/* Up to 4 W bytes, on any pages. */
-VECTOR_TARGET __attribute__((noinline)) size_t VECTOR__OF(hf__copy_to_)(char *to, const char *from,
-									size_t len)
-{
-	return VECTOR__OF(copy_any_)(to, from, len);
 }
 
 #if !VECTOR_SMALL_BY_HAND
