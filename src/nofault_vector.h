@@ -177,28 +177,9 @@ fault:
 	return len;
 }
 
-/* From an aligned p, and so much that something else may be better than the loop. */
-VECTOR_TARGET __attribute__((noinline)) static size_t VECTOR__OF(clear_huge_)(char *p, size_t len)
-{
-#if VECTOR_REPEAT
-	if (hf__limits_repeat(&hf__clear_limits, len))
-		return hf_arch_rep_stosb(p, len);
-#endif
-#ifdef VECTOR_STREAM_OR
-	if (hf__limits_stream(&hf__clear_limits, len)) {
-		size_t done = len & -(4 * W), left = VECTOR__OF(clear_stream_)(p, done);
-
-		if (left)
-			return len - done + left;
-		return VECTOR__OF(hf__clear_to_)(p + done, len - done);
-	}
-#endif
-	return VECTOR__OF(clear_aligned_)(p, len);
-}
-
 /*
- * More than 4 W bytes, the first W of them in one page. All that is rare is a call at the end, so
- * that nothing has to be saved.
+ * More than 4 W bytes, the first W of them in one page. What is rare is a call at the end here and
+ * below, so that nothing has to be saved.
  */
 VECTOR_TARGET HF_NO_SANITIZE static inline __attribute__((always_inline)) size_t
 VECTOR__OF(clear_large_)(char *p, size_t len)
@@ -207,8 +188,6 @@ VECTOR__OF(clear_large_)(char *p, size_t len)
 	VECTOR zero = VECTOR_ZERO;
 
 	VECTOR_STORE_OR((VECTOR *)p, zero, fault);
-	if (HF_UNLIKELY(len - done >= hf_atomic64_load_relaxed(&hf__clear_limits.other_from)))
-		return VECTOR__OF(clear_huge_)(p + done, len - done);
 	return VECTOR__OF(clear_aligned_)(p + done, len - done);
 fault:
 	return len;
@@ -227,6 +206,33 @@ VECTOR_TARGET __attribute__((noinline)) static size_t VECTOR__OF(clear_large_cro
 	return VECTOR__OF(clear_large_)(p + done, len - done);
 }
 
+/* So much that something else may be better than the loop. */
+VECTOR_TARGET __attribute__((noinline)) static size_t VECTOR__OF(clear_huge_)(char *p, size_t len)
+{
+#if VECTOR_REPEAT
+	/* All of it: processors change their way at a length, too. */
+	if (hf__limits_repeat(&hf__clear_limits, len))
+		return hf_arch_rep_stosb(p, len);
+#endif
+#ifdef VECTOR_STREAM_OR
+	if (hf__limits_stream(&hf__clear_limits, len)) {
+		size_t head = -(uintptr_t)p & (W - 1);
+		size_t done = head + ((len - head) & -(4 * W));
+		size_t left = VECTOR__OF(clear_small_)(p, head);
+
+		if (left)
+			return len - head + left;
+		left = VECTOR__OF(clear_stream_)(p + head, done - head);
+		if (left)
+			return len - done + left;
+		return VECTOR__OF(hf__clear_to_)(p + done, len - done);
+	}
+#endif
+	if (HF_UNLIKELY(hf__crosses_page(p, W)))
+		return VECTOR__OF(clear_large_crossing_)(p, len);
+	return VECTOR__OF(clear_large_)(p, len);
+}
+
 /* More than 4 W bytes. */
 VECTOR_TARGET HF_NO_SANITIZE __attribute__((noinline)) size_t
 VECTOR__OF(hf__clear_more_)(char *p, size_t len)
@@ -236,6 +242,8 @@ VECTOR__OF(hf__clear_more_)(char *p, size_t len)
 
 	/* By a constant, so that it is one comparison: some that would fit go the long way. */
 	if (len > 8 * W || HF_UNLIKELY(hf__crosses_page(p, 8 * W))) {
+		if (HF_UNLIKELY(len >= hf_atomic64_load_relaxed(&hf__clear_limits.other_from)))
+			return VECTOR__OF(clear_huge_)(p, len);
 		if (HF_UNLIKELY(hf__crosses_page(p, W)))
 			return VECTOR__OF(clear_large_crossing_)(p, len);
 		return VECTOR__OF(clear_large_)(p, len);
@@ -476,29 +484,9 @@ fault:
 	return len;
 }
 
-/* From an aligned to, and so much that something else may be better than the loop. */
-VECTOR_TARGET __attribute__((noinline)) static size_t
-VECTOR__OF(copy_huge_)(char *to, const char *from, size_t len)
-{
-#if VECTOR_REPEAT
-	if (hf__limits_repeat(&hf__copy_limits, len))
-		return hf_arch_rep_movsb(to, from, len);
-#endif
-#ifdef VECTOR_STREAM_OR
-	if (hf__limits_stream(&hf__copy_limits, len)) {
-		size_t done = len & -(4 * W), left = VECTOR__OF(copy_stream_)(to, from, done);
-
-		if (left)
-			return len - done + left;
-		return VECTOR__OF(hf__copy_to_)(to + done, from + done, len - done);
-	}
-#endif
-	return VECTOR__OF(copy_aligned_)(to, from, len);
-}
-
 /*
- * More than 4 W bytes, the first W of them in one page. All that is rare is a call at the end, so
- * that nothing has to be saved.
+ * More than 4 W bytes, the first W of them in one page. What is rare is a call at the end here and
+ * below, so that nothing has to be saved.
  */
 VECTOR_TARGET HF_NO_SANITIZE static inline __attribute__((always_inline)) size_t
 VECTOR__OF(copy_large_)(char *to, const char *from, size_t len)
@@ -508,8 +496,6 @@ VECTOR__OF(copy_large_)(char *to, const char *from, size_t len)
 
 	VECTOR_LOAD_OR(first, (const VECTOR *)from, load_fault);
 	VECTOR_STORE_OR((VECTOR *)to, first, fault);
-	if (HF_UNLIKELY(len - done >= hf_atomic64_load_relaxed(&hf__copy_limits.other_from)))
-		return VECTOR__OF(copy_huge_)(to + done, from + done, len - done);
 	return VECTOR__OF(copy_aligned_)(to + done, from + done, len - done);
 load_fault:
 	return hf__copy_to_page_end(to, from, len, W);
@@ -530,6 +516,34 @@ VECTOR__OF(copy_large_crossing_)(char *to, const char *from, size_t len)
 	return VECTOR__OF(copy_large_)(to + done, from + done, len - done);
 }
 
+/* So much that something else may be better than the loop. */
+VECTOR_TARGET __attribute__((noinline)) static size_t
+VECTOR__OF(copy_huge_)(char *to, const char *from, size_t len)
+{
+#if VECTOR_REPEAT
+	/* All of it: processors change their way at a length, too. */
+	if (hf__limits_repeat(&hf__copy_limits, len))
+		return hf_arch_rep_movsb(to, from, len);
+#endif
+#ifdef VECTOR_STREAM_OR
+	if (hf__limits_stream(&hf__copy_limits, len)) {
+		size_t head = -(uintptr_t)to & (W - 1);
+		size_t done = head + ((len - head) & -(4 * W));
+		size_t left = VECTOR__OF(copy_small_)(to, from, head);
+
+		if (left)
+			return len - head + left;
+		left = VECTOR__OF(copy_stream_)(to + head, from + head, done - head);
+		if (left)
+			return len - done + left;
+		return VECTOR__OF(hf__copy_to_)(to + done, from + done, len - done);
+	}
+#endif
+	if (HF_UNLIKELY(hf__crosses_page(to, W)))
+		return VECTOR__OF(copy_large_crossing_)(to, from, len);
+	return VECTOR__OF(copy_large_)(to, from, len);
+}
+
 /* More than 4 W bytes. */
 VECTOR_TARGET HF_NO_SANITIZE __attribute__((noinline)) size_t
 VECTOR__OF(hf__copy_more_)(char *to, const char *from, size_t len)
@@ -537,6 +551,8 @@ VECTOR__OF(hf__copy_more_)(char *to, const char *from, size_t len)
 	VECTOR a, b, c, d, e, f, g, h;
 
 	if (len > 8 * W || HF_UNLIKELY(hf__crosses_page(to, 8 * W))) {
+		if (HF_UNLIKELY(len >= hf_atomic64_load_relaxed(&hf__copy_limits.other_from)))
+			return VECTOR__OF(copy_huge_)(to, from, len);
 		if (HF_UNLIKELY(hf__crosses_page(to, W)))
 			return VECTOR__OF(copy_large_crossing_)(to, from, len);
 		return VECTOR__OF(copy_large_)(to, from, len);
