@@ -113,6 +113,7 @@ static void publish(void)
 	}
 }
 
+#if HF_ARCH_HAS_SITES
 /* Where to go on after a fault at `pc`; 0 = it is no site. Async-signal-safe. */
 static uintptr_t find(uintptr_t pc)
 {
@@ -134,6 +135,7 @@ static uintptr_t find(uintptr_t pc)
 	hf_grace_leave(&grace, parity);
 	return to;
 }
+#endif
 
 struct object {
 	uintptr_t address;

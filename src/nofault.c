@@ -87,8 +87,10 @@ static void set_limits(struct hf__limits *limits, uint64_t repeat_from, uint64_t
 				  repeat_from < stream_from ? repeat_from : stream_from);
 }
 
+#if HF_ARCH_HAS_REP
 /* Is "default" the instruction at the call site? Set by calibration and by FSRS. */
 static hf_atomic32_t clear_inline = HF_ATOMIC_INIT(0), copy_inline = HF_ATOMIC_INIT(0);
+#endif
 
 static hf_clear_function_t default_clear(void)
 {
@@ -446,7 +448,7 @@ HF_NO_SANITIZE long hf_strncpy_nofault(char *dst, const char *src, size_t size)
 	const uint64_t ones = 0x0101010101010101u;
 	size_t done = 0;
 	uint64_t word;
-	uint8_t byte;
+	uint8_t byte = 0;
 
 	for (; done < size; done++) {
 		/* Aligned words: one that has the string's end in it doesn't leave its page. */

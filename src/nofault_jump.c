@@ -16,10 +16,10 @@
 __thread volatile struct hf__mark *volatile hf__mark;
 
 /*
- * MARKED(statement) - runs it with a mark set; `faulted` is then whether it faulted. A statement
- * that faults must have all that is needed afterwards in volatile objects.
+ * MARKED(statement, otherwise) - runs the statement with a mark set, and `otherwise` if it faults. What
+ * is needed after a fault is in volatile objects.
  */
-#define MARKED(faulted, statement)                                                                 \
+#define MARKED(statement, otherwise)                                                               \
 	do {                                                                                       \
 		struct hf__mark marked;                                                            \
                                                                                                    \
@@ -27,48 +27,53 @@ __thread volatile struct hf__mark *volatile hf__mark;
 		if (sigsetjmp(marked.where, 0) == 0) {                                             \
 			hf__mark = &marked;                                                        \
 			statement;                                                                 \
-			(faulted) = false;                                                         \
 		} else {                                                                           \
-			(faulted) = true;                                                          \
+			otherwise;                                                                 \
 		}                                                                                  \
 		hf__mark = marked.before;                                                          \
 	} while (0)
 
-static size_t clear_marked(volatile char *p, size_t len, size_t unit)
+HF_NO_SANITIZE static size_t clear_marked(volatile char *dst, size_t len, size_t unit)
 {
+	volatile char *volatile start = dst; /* so that the loop's own is another */
 	volatile size_t left = len;
-	volatile bool faulted;
 
-	MARKED(faulted, {
-		for (; left && ((uintptr_t)p & (unit - 1)); left--)
-			*p++ = 0;
-		if (unit == 8) {
-			for (; left >= 8; left -= 8, p += 8)
+	MARKED(
+		{
+			volatile char *p = start;
+
+			for (; left && ((uintptr_t)p & (unit - 1)); left--)
+				*p++ = 0;
+			for (; unit == 8 && left >= 8; left -= 8, p += 8)
 				*(volatile hf__w8 *)p = 0;
-		}
-		for (; left; left--)
-			*p++ = 0;
-	});
+			for (; left; left--)
+				*p++ = 0;
+		},
+		(void)0);
 	return left;
 }
 
-static size_t copy_marked(volatile char *to, const volatile char *from, size_t len, size_t unit)
+HF_NO_SANITIZE static size_t copy_marked(volatile char *dst, const volatile char *src, size_t len,
+					 size_t wanted)
 {
+	volatile size_t unit = ((uintptr_t)dst ^ (uintptr_t)src) & (wanted - 1) ? 1 : wanted;
+	volatile char *volatile to_start = dst;
+	const volatile char *volatile from_start = src;
 	volatile size_t left = len;
-	volatile bool faulted;
 
-	if (((uintptr_t)to ^ (uintptr_t)from) & (unit - 1))
-		unit = 1;
-	MARKED(faulted, {
-		for (; left && ((uintptr_t)to & (unit - 1)); left--)
-			*to++ = *from++;
-		if (unit == 8) {
-			for (; left >= 8; left -= 8, to += 8, from += 8)
+	MARKED(
+		{
+			volatile char *to = to_start;
+			const volatile char *from = from_start;
+
+			for (; left && ((uintptr_t)to & (unit - 1)); left--)
+				*to++ = *from++;
+			for (; unit == 8 && left >= 8; left -= 8, to += 8, from += 8)
 				*(volatile hf__w8 *)to = *(const volatile hf__w8 *)from;
-		}
-		for (; left; left--)
-			*to++ = *from++;
-	});
+			for (; left; left--)
+				*to++ = *from++;
+		},
+		(void)0);
 	return left;
 }
 
@@ -98,23 +103,21 @@ HF_NO_SANITIZE size_t hf__copy_generic(void *dst, const void *src, size_t len)
 HF_NO_SANITIZE static int access_marked(volatile void *to, const volatile void *from,
 					unsigned int bytes, const volatile void *shared)
 {
-	volatile bool faulted;
+	volatile int error = 0;
 
 	if ((uintptr_t)shared & (bytes - 1))
-		return copy_marked((volatile char *)to, (const volatile char *)from, bytes, 1)
-			       ? -HF_EFAULT
-			       : 0;
-	MARKED(faulted, {
-		if (bytes == 8)
-			ACCESS(hf__w8, to, from);
-		else if (bytes == 4)
-			ACCESS(hf__w4, to, from);
-		else if (bytes == 2)
-			ACCESS(hf__w2, to, from);
-		else
-			ACCESS(hf__w1, to, from);
-	});
-	return faulted ? -HF_EFAULT : 0;
+		error = copy_marked((volatile char *)to, (const volatile char *)from, bytes, 1)
+				? -HF_EFAULT
+				: 0;
+	else if (bytes == 8)
+		MARKED(ACCESS(hf__w8, to, from), error = -HF_EFAULT);
+	else if (bytes == 4)
+		MARKED(ACCESS(hf__w4, to, from), error = -HF_EFAULT);
+	else if (bytes == 2)
+		MARKED(ACCESS(hf__w2, to, from), error = -HF_EFAULT);
+	else
+		MARKED(ACCESS(hf__w1, to, from), error = -HF_EFAULT);
+	return error;
 }
 
 int hf__jump_load(void *value, const volatile void *p, unsigned int bytes)
@@ -135,24 +138,32 @@ int hf__jump_store(volatile void *p, const void *value, unsigned int bytes)
 int hf__jump_cmpxchg(volatile void *p, const void *expected, const void *desired, void *found,
 		     unsigned int bytes)
 {
-	volatile bool faulted;
+	volatile int error = 0;
 
 	if (bytes == 4) {
-		uint32_t old = *(const uint32_t *)expected;
+		MARKED(
+			{
+				uint32_t old = *(const uint32_t *)expected;
 
-		MARKED(faulted, (void)hf_atomic32_try_cmpxchg_seq_cst((hf_atomic32_t *)p, &old,
-								      *(const uint32_t *)desired));
-		if (!faulted)
-			*(uint32_t *)found = old;
+				(void)hf_atomic32_try_cmpxchg_seq_cst((hf_atomic32_t *)(uintptr_t)p,
+								      &old,
+								      *(const uint32_t *)desired);
+				*(uint32_t *)found = old;
+			},
+			error = -HF_EFAULT);
 	} else {
-		uint64_t old = *(const uint64_t *)expected;
+		MARKED(
+			{
+				uint64_t old = *(const uint64_t *)expected;
 
-		MARKED(faulted, (void)hf_atomic64_try_cmpxchg_seq_cst((hf_atomic64_t *)p, &old,
-								      *(const uint64_t *)desired));
-		if (!faulted)
-			*(uint64_t *)found = old;
+				(void)hf_atomic64_try_cmpxchg_seq_cst((hf_atomic64_t *)(uintptr_t)p,
+								      &old,
+								      *(const uint64_t *)desired);
+				*(uint64_t *)found = old;
+			},
+			error = -HF_EFAULT);
 	}
-	return faulted ? -HF_EFAULT : 0;
+	return error;
 }
 
 #endif

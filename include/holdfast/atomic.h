@@ -255,6 +255,13 @@ HF_INLINE void hf_atomic64_store_seq_cst(hf_atomic64_t *p, uint64_t value)
 	__atomic_store_n(&p->value, value, __ATOMIC_SEQ_CST);
 }
 
+/* *p: *old -> value. On failure false, and *old is what was found. Ordering: seq. cst. */
+HF_INLINE bool hf_atomic64_try_cmpxchg_seq_cst(hf_atomic64_t *p, uint64_t *old, uint64_t value)
+{
+	return __atomic_compare_exchange_n(&p->value, old, value, 0, __ATOMIC_SEQ_CST,
+					   __ATOMIC_RELAXED);
+}
+
 /* *p: *old -> value. On failure false, and *old is what was found. Ordering: none. */
 HF_INLINE bool hf_atomic64_try_cmpxchg_relaxed(hf_atomic64_t *p, uint64_t *old, uint64_t value)
 {

@@ -11,8 +11,6 @@
 
 #include "holdfast/cpu.h"
 
-static const struct hf_arch_pair zero = { 0, 0 };
-
 /* Bytes from p to the next multiple of `unit`, a power of two; at most len. */
 static inline size_t to_multiple(const volatile void *p, size_t unit, size_t len)
 {
@@ -27,13 +25,13 @@ static inline size_t to_multiple(const volatile void *p, size_t unit, size_t len
 static size_t clear_pairs(char *p, size_t len)
 {
 	for (; len >= 64; len -= 64, p += 64) {
-		HF_ARCH_STORE_PAIR_OR(p, 0, zero, fault);
-		HF_ARCH_STORE_PAIR_OR(p, 16, zero, fault1);
-		HF_ARCH_STORE_PAIR_OR(p, 32, zero, fault2);
-		HF_ARCH_STORE_PAIR_OR(p, 48, zero, fault3);
+		HF_ARCH_STORE_PAIR_OR(p, 0, 0ul, 0ul, fault);
+		HF_ARCH_STORE_PAIR_OR(p, 16, 0ul, 0ul, fault1);
+		HF_ARCH_STORE_PAIR_OR(p, 32, 0ul, 0ul, fault2);
+		HF_ARCH_STORE_PAIR_OR(p, 48, 0ul, 0ul, fault3);
 	}
 	for (; len >= 16; len -= 16, p += 16)
-		HF_ARCH_STORE_PAIR_OR(p, 0, zero, fault);
+		HF_ARCH_STORE_PAIR_OR(p, 0, 0ul, 0ul, fault);
 	return hf__clear_generic(p, len);
 fault3:
 	len -= 16;
@@ -59,23 +57,23 @@ size_t hf__copy_stp(void *dst, const void *src, size_t len)
 	size_t head = to_multiple(dst, 16, len), left = hf__copy_generic(dst, src, head);
 	char *to = (char *)dst + head;
 	const char *from = (const char *)src + head;
-	struct hf_arch_pair a, b, c, d;
+	uint64_t a, b, c, d, e, f, g, h;
 
 	if (left)
 		return len - head + left;
 	for (len -= head; len >= 64; len -= 64, to += 64, from += 64) {
-		HF_ARCH_LOAD_PAIR_OR(a, from, 0, load_fault);
-		HF_ARCH_LOAD_PAIR_OR(b, from, 16, load_fault);
-		HF_ARCH_LOAD_PAIR_OR(c, from, 32, load_fault);
-		HF_ARCH_LOAD_PAIR_OR(d, from, 48, load_fault);
-		HF_ARCH_STORE_PAIR_OR(to, 0, a, fault);
-		HF_ARCH_STORE_PAIR_OR(to, 16, b, fault1);
-		HF_ARCH_STORE_PAIR_OR(to, 32, c, fault2);
-		HF_ARCH_STORE_PAIR_OR(to, 48, d, fault3);
+		HF_ARCH_LOAD_PAIR_OR(a, b, from, 0, load_fault);
+		HF_ARCH_LOAD_PAIR_OR(c, d, from, 16, load_fault);
+		HF_ARCH_LOAD_PAIR_OR(e, f, from, 32, load_fault);
+		HF_ARCH_LOAD_PAIR_OR(g, h, from, 48, load_fault);
+		HF_ARCH_STORE_PAIR_OR(to, 0, a, b, fault);
+		HF_ARCH_STORE_PAIR_OR(to, 16, c, d, fault1);
+		HF_ARCH_STORE_PAIR_OR(to, 32, e, f, fault2);
+		HF_ARCH_STORE_PAIR_OR(to, 48, g, h, fault3);
 	}
 	for (; len >= 16; len -= 16, to += 16, from += 16) {
-		HF_ARCH_LOAD_PAIR_OR(a, from, 0, load_fault);
-		HF_ARCH_STORE_PAIR_OR(to, 0, a, fault);
+		HF_ARCH_LOAD_PAIR_OR(a, b, from, 0, load_fault);
+		HF_ARCH_STORE_PAIR_OR(to, 0, a, b, fault);
 	}
 	return hf__copy_generic(to, from, len);
 load_fault:

@@ -215,6 +215,8 @@ __attribute__((used)) static size_t copy_few_fault(char *to, const char *from, s
 	return here >= len ? len - done : len - here + hf_arch_rep_movsb(to, from, here);
 }
 
+#pragma GCC diagnostic ignored "-Woverlength-strings" /* a function is one string here */
+
 /* An instruction that may fault, and where it goes then. */
 #define TRY(instruction, label) "1:	" instruction "\n" HF_SITE("1b", label)
 

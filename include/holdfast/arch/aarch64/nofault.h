@@ -132,22 +132,17 @@ HF__CMPXCHG_NOFAULT(64, "x")
 #define HF_ARCH_STORE32_OR(p, value, label) HF_ARCH_STORE_OR("str %w1, %0", p, value, label)
 #define HF_ARCH_STORE64_OR(p, value, label) HF_ARCH_STORE_OR("str %x1, %0", p, value, label)
 
-/* A pair of 8-byte registers. */
-struct hf_arch_pair {
-	uint64_t first, second;
-};
-
-/* HF_ARCH_LOAD_PAIR_OR, HF_ARCH_STORE_PAIR_OR - 16 bytes at p + offset, a constant. */
-#define HF_ARCH_LOAD_PAIR_OR(value, p, offset, label)                                              \
+/* HF_ARCH_LOAD_PAIR_OR, HF_ARCH_STORE_PAIR_OR - 16 bytes at p + offset, a constant; two uint64_t. */
+#define HF_ARCH_LOAD_PAIR_OR(first, second, p, offset, label)                                      \
 	__asm__ volatile goto("1:	ldp %0, %1, [%2, %3]\n" HF_SITE("1b", "%l[" #label "]")    \
-			      : "=&r"((value).first), "=&r"((value).second)                        \
+			      : "=&r"(first), "=&r"(second)                                        \
 			      : "r"(p), "i"(offset)                                                \
 			      : "memory"                                                           \
 			      : label)
-#define HF_ARCH_STORE_PAIR_OR(p, offset, value, label)                                             \
+#define HF_ARCH_STORE_PAIR_OR(p, offset, first, second, label)                                     \
 	__asm__ volatile goto("1:	stp %x0, %x1, [%2, %3]\n" HF_SITE("1b", "%l[" #label "]")  \
 			      :                                                                    \
-			      : "rZ"((value).first), "rZ"((value).second), "r"(p), "i"(offset)     \
+			      : "rZ"(first), "rZ"(second), "r"(p), "i"(offset)                     \
 			      : "memory"                                                           \
 			      : label)
 
