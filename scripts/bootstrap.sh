@@ -25,6 +25,7 @@ test)
 		clang "libclang-rt-${clang_version:+${clang_version%%.*}-}dev" clang-format
 		libgtest-dev googletest relacy-dev
 		gcc-aarch64-linux-gnu g++-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user
+		gcc-riscv64-linux-gnu g++-riscv64-linux-gnu libc6-dev-riscv64-cross
 	)
 	optional+=("${peers[@]}")
 	;;

@@ -443,18 +443,11 @@ static void in_child(void)
 	after_fork();
 }
 
-#if HF_ARCH_HAS_SITES
-extern const char first_site[] __asm__("__start_hf_nofault_sites")
-	__attribute__((visibility("hidden")));
-extern const char behind_sites[] __asm__("__stop_hf_nofault_sites")
-	__attribute__((visibility("hidden")));
-#endif
-
 __attribute__((constructor(101))) static void start(void)
 {
 	(void)pthread_atfork(before_fork, after_fork, in_child);
 #if HF_ARCH_HAS_SITES
-	add_range(first_site, behind_sites, stays_loaded(first_site));
+	add_range(hf__sites_start, hf__sites_end, stays_loaded(hf__sites_start));
 #endif
 }
 
@@ -462,9 +455,9 @@ __attribute__((constructor(101))) static void start(void)
 __attribute__((destructor(101))) static void end(void)
 {
 #if HF_ARCH_HAS_SITES
-	const void *ours = first_site;
+	const void *ours = hf__sites_start;
 
-	hf__sites_unregister(first_site, behind_sites);
+	hf__sites_unregister(hf__sites_start, hf__sites_end);
 #else
 	const void *ours = &table;
 #endif

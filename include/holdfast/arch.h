@@ -35,6 +35,10 @@
 #include "arch/aarch64/spin.h"
 #include "arch/aarch64/refcount.h"
 #include "arch/aarch64/timestamp.h"
+#elif defined(__riscv) && __riscv_xlen == 64
+#include "arch/riscv64/spin.h"
+#include "arch/riscv64/refcount.h"
+#include "arch/riscv64/timestamp.h"
 #else
 #include "arch/generic/spin.h"
 #include "arch/generic/refcount.h"

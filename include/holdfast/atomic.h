@@ -176,12 +176,14 @@ HF_INLINE bool hf_atomic32_try_cmpxchg_seq_cst(hf_atomic32_t *p, uint32_t *old, 
 					   __ATOMIC_RELAXED);
 }
 
+#if HF_ARCH_HAS_CMPXCHG8
 /* Bits 7..0 of *p: old -> value; the others are not touched. Ordering: acquire. */
 HF_INLINE bool hf_atomic32_try_cmpxchg_low8_acquire(hf_atomic32_t *p, uint8_t old, uint8_t value)
 {
 	return __atomic_compare_exchange_n((hf__u8 *)&p->value + HF__LOW_PART(4, 1), &old, value, 0,
 					   __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
 }
+#endif
 
 /* ---- 32 bits: arithmetic ------------------------------------------------------------------ */
 

@@ -326,6 +326,19 @@ HF_INLINE HF_MUST_CHECK int hf_store64_nofault(volatile void *p, uint64_t value)
 	return hf_arch_store64_nofault(p, value);
 }
 
+/* ThreadSanitizer does not see the assembly: it is told what is ordered by it. */
+#if HF_TSAN
+HF_BEGIN_DECLS
+void __tsan_acquire(void *address);
+void __tsan_release(void *address);
+HF_END_DECLS
+#define HF__TSAN_RELEASE(p) __tsan_release((void *)(uintptr_t)(p))
+#define HF__TSAN_ACQUIRE(p) __tsan_acquire((void *)(uintptr_t)(p))
+#else
+#define HF__TSAN_RELEASE(p) (void)(p)
+#define HF__TSAN_ACQUIRE(p) (void)(p)
+#endif
+
 /**
  * hf_cmpxchg32_nofault, hf_cmpxchg64_nofault - compare and swap one word
  * @p:        aligned to its size
@@ -342,18 +355,31 @@ HF_INLINE HF_MUST_CHECK int hf_store64_nofault(volatile void *p, uint64_t value)
 HF_INLINE HF_MUST_CHECK int hf_cmpxchg32_nofault(volatile void *p, uint32_t expected,
 						 uint32_t desired, uint32_t *found)
 {
+	int error;
+
 	if (HF_UNLIKELY((uintptr_t)p % 4))
 		return -HF_EINVAL;
-	return hf_arch_cmpxchg32_nofault(p, expected, desired, found);
+	HF__TSAN_RELEASE(p);
+	error = hf_arch_cmpxchg32_nofault(p, expected, desired, found);
+	HF__TSAN_ACQUIRE(p);
+	return error;
 }
 
 HF_INLINE HF_MUST_CHECK int hf_cmpxchg64_nofault(volatile void *p, uint64_t expected,
 						 uint64_t desired, uint64_t *found)
 {
+	int error;
+
 	if (HF_UNLIKELY((uintptr_t)p % 8))
 		return -HF_EINVAL;
-	return hf_arch_cmpxchg64_nofault(p, expected, desired, found);
+	HF__TSAN_RELEASE(p);
+	error = hf_arch_cmpxchg64_nofault(p, expected, desired, found);
+	HF__TSAN_ACQUIRE(p);
+	return error;
 }
+
+#undef HF__TSAN_RELEASE
+#undef HF__TSAN_ACQUIRE
 
 /* The sites of this executable or shared object, on their way to the handler's table. */
 #if HF_ARCH_HAS_SITES && defined(HF_ENV_REGISTER_SITES)

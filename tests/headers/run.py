@@ -31,10 +31,11 @@ import zlib
 WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]
 GCC_WARNINGS = ["-Wshadow", "-Wconversion"]
 
-# What a world without an operating system supplies (env/bare.h; src/slots.c or its own; report.h)
-# and, with HF_VALIDATE, src/validate.c.
+# What a world without an operating system supplies (env/bare.h; src/slots.c or its own; report.h),
+# src/nofault*.c, and, with HF_VALIDATE, src/validate.c.
 PORT = {"hf_env_node_get", "hf_env_node_put", "hf_env_irq_save", "hf_env_irq_restore", "hf__nodes",
-        "hf_report"}
+        "hf_report", "hf__clear", "hf__copy"}
+PORT_NO_SITES = {"hf__jump_load", "hf__jump_store", "hf__jump_cmpxchg"}
 PORT_VALIDATE = {"hf__validate_lock", "hf__validate_locked", "hf__validate_unlock"}
 
 # Who may have what: (what it is, pattern, where it may stand).
@@ -42,10 +43,10 @@ PLACES = [
     ("macro of a processor",
      r"__(x86_64|amd64|i386|aarch64|arm|thumb|riscv\w*|powerpc64|powerpc|s390x|s390|mips\w*|"
      r"sparc\w*|loongarch\w*|ARM_\w+|SSE\w*|AVX\w*|PPC\w*)(__)?|_M_(X64|IX86|ARM64|AMD64)",
-     ("arch.h", "arch/")),
+     ("arch.h", "arch_nofault.h", "arch/")),
     ("macro of a world",
      r"__linux(__)?|__KERNEL__|__STDC_HOSTED__|__unix(__)?|__APPLE__|__FreeBSD__|_WIN32|__ZEPHYR__|"
-     r"__GLIBC__|__BIONIC__|_GNU_SOURCE|_POSIX_C_SOURCE", ("env.h", "env/", "src/linux_user.c")),
+     r"__GLIBC__|__BIONIC__|_GNU_SOURCE|_POSIX_C_SOURCE", ("env.h", "env/", "src/linux_user")),
     ("atomic builtin", r"__(atomic|sync)_\w+|__ATOMIC_\w+|_Atomic|atomic_(load|store)\w*",
      ("atomic.h", "arch/")),
     ("inline assembly", r"__asm__|__asm", ("atomic.h", "arch/", "env/")),
@@ -62,6 +63,10 @@ WORDS = set("""
     protected _Static_assert static_assert
     size_t uintptr_t intptr_t int8_t uint8_t int16_t uint16_t int32_t uint32_t int64_t uint64_t
 """.split())
+
+
+# Assembly that ThreadSanitizer is told of by hand.
+TOLD_TO_TSAN = {"hf_cmpxchg32_nofault", "hf_cmpxchg64_nofault"}
 
 
 class Skip(Exception):
@@ -297,6 +302,7 @@ def seen_by_tsan(tree, compiler, std):
                        line):
             hidden.add(function)
     hidden = {name for name in hidden if not name.startswith("hf_arch_")}  # nobody need call it
+    hidden -= TOLD_TO_TSAN
     if hidden:
         raise Failed("atomic instructions that it does not see, in: " + ", ".join(sorted(hidden)))
     return said
@@ -333,10 +339,16 @@ def one_declaration(tokens, at, found):
     """Adds the names of one declaration; returns where the next begins."""
     if tokens[at] == "}":  # of extern "C" or a namespace
         return at + 1
+    kind = "function"
     head = []  # the declaration without what is in brackets; () for a pair of round ones
     while at < len(tokens):
         token = tokens[at]
-        if token in ("__attribute__", "__asm__"):
+        if token == "template":
+            while tokens[at] != ">":
+                at += 1
+            at += 1
+            kind = "template"  # nothing that could be put into a table
+        elif token in ("__attribute__", "__asm__"):
             at = group(tokens, at + 1)
         elif token == ";":
             add_names(head, found, "name")
@@ -345,7 +357,7 @@ def one_declaration(tokens, at, found):
             add_names(head, found, "name")
             return at + 1
         elif token == "{" and head[-1:] == ["()"]:
-            add_names(head, found, "function")
+            add_names(head, found, kind)
             return group(tokens, at)
         elif token in "([{":
             end = group(tokens, at)
@@ -389,7 +401,7 @@ def add_names(head, found, kind):
 def prefixed_names(tree, compiler, std):
     found = declared(tree, compiler, std)
     wrong = sorted({name for _, name in found if not re.match(r"(hf|HF)_", name)}
-                   - {"hf", "spinlock"} - {"spinlock_" + name for name in tree.family("spinlock")})
+                   - {"hf", "spinlock", "clear_nofault", "copy_nofault"} - {"spinlock_" + name for name in tree.family("spinlock")})
     if wrong:
         raise Failed("without the prefix, at file scope: " + ", ".join(wrong))
     return "%d names" % len({name for _, name in found})
@@ -436,6 +448,8 @@ def freestanding_undefined(tree, compiler, std, *more):
     undefined = set(re.findall(r" U (\S+)$", command(tool("nm"), made), re.MULTILINE))
     undefined -= {"_GLOBAL_OFFSET_TABLE_", ".TOC."}
     port = PORT | (PORT_VALIDATE if "-DHF_VALIDATE=1" in more else set())
+    if not os.path.isdir(os.path.join(tree.include, "holdfast", "arch", compiler.cpu)):
+        port |= PORT_NO_SITES
     if undefined - port:
         raise Failed("undefined: " + ", ".join(sorted(undefined - port)))
     if port - undefined:
@@ -481,7 +495,9 @@ def system_headers(tree):
 
 
 def arch_folders(tree):
-    """Every arch/<cpu>/ has the same files, and each the same macros and functions in order."""
+    """Every arch/<cpu>/ has the same files, and each the same macros and functions in order.
+
+    nofault.h may have more: what src/ uses where faults are recovered by a table of sites."""
     folders = {}
     for name in tree.files:
         if match := re.match(r"arch/(\w+)/(.+)", name):
@@ -491,6 +507,10 @@ def arch_folders(tree):
         wrong += ["arch/%s/ has %s, arch/generic/ not" % (cpu, n) for n in files if n not in base]
         wrong += ["arch/generic/ has %s, arch/%s/ not" % (n, cpu) for n in base if n not in files]
         for name in sorted(set(files) & set(base)):
+            if '#include "../generic/%s"' % name in tree.text["arch/%s/%s" % (cpu, name)]:
+                files[name] = files[name] or base[name]
+            if name == "nofault.h":
+                files[name] = [offer for offer in files[name] if offer in base[name]]
             for mine, generic in zip(files[name] + ["the end"] * 99, base[name] + ["the end"]):
                 if mine != generic:
                     wrong.append("arch/%s/%s: %s; in arch/generic/ at that place: %s"

@@ -14,23 +14,19 @@ struct hf__cpuid {
 	uint32_t a, b, c, d;
 };
 
-HF_INLINE struct hf__cpuid hf__cpuid(uint32_t leaf, uint32_t subleaf)
-{
-	struct hf__cpuid r;
-
-	__asm__ volatile("cpuid"
-			 : "=a"(r.a), "=b"(r.b), "=c"(r.c), "=d"(r.d)
-			 : "a"(leaf), "c"(subleaf));
-	return r;
-}
+#define HF__CPUID(leaf, subleaf, r)                                                                \
+	__asm__ volatile("cpuid"                                                                   \
+			 : "=a"((r).a), "=b"((r).b), "=c"((r).c), "=d"((r).d)                      \
+			 : "a"(leaf), "c"(subleaf))
 
 /* hf_arch_cpu_read - what the processor says; *cpu is zero before. */
 HF_INLINE void hf_arch_cpu_read(struct hf__cpu *cpu)
 {
-	struct hf__cpuid basic = hf__cpuid(0, 0), one, seven, seven_one = { 0, 0, 0, 0 };
+	struct hf__cpuid basic, one, seven, seven_one = { 0, 0, 0, 0 };
 	uint32_t words[3], saved = 0, high;
 	bool intel, amd, zhaoxin;
 
+	HF__CPUID(0, 0, basic);
 	words[0] = basic.b;
 	words[1] = basic.d;
 	words[2] = basic.c;
@@ -39,7 +35,7 @@ HF_INLINE void hf_arch_cpu_read(struct hf__cpu *cpu)
 	intel = basic.b == 0x756e6547;                             /* "Genu" */
 	amd = basic.b == 0x68747541 || basic.b == 0x6f677948;      /* "Auth", "Hygo" */
 	zhaoxin = basic.b == 0x746e6543 || basic.b == 0x68532020u; /* "Cent", "  Sh" */
-	one = hf__cpuid(1, 0);
+	HF__CPUID(1, 0, one);
 	cpu->family = one.a >> 8 & 15;
 	cpu->model = one.a >> 4 & 15;
 	if (cpu->family == 6 || cpu->family == 15)
@@ -51,9 +47,9 @@ HF_INLINE void hf_arch_cpu_read(struct hf__cpu *cpu)
 		cpu->features |= HF__CPU_REP_GOOD;
 	if (basic.a < 7)
 		return;
-	seven = hf__cpuid(7, 0);
+	HF__CPUID(7, 0, seven);
 	if (seven.a >= 1)
-		seven_one = hf__cpuid(7, 1);
+		HF__CPUID(7, 1, seven_one);
 	if (seven.b >> 9 & 1)
 		cpu->features |= HF__CPU_ERMS;
 	if (seven.d >> 4 & 1)
@@ -69,5 +65,7 @@ HF_INLINE void hf_arch_cpu_read(struct hf__cpu *cpu)
 	if ((saved & 0xe6) == 0xe6 && seven.b >> 16 & 1)
 		cpu->features |= HF__CPU_AVX512F;
 }
+
+#undef HF__CPUID
 
 #endif
