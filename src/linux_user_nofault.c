@@ -12,6 +12,7 @@
  *   H2  A table is freed after hf_grace_wait(), when no handler can be in it.
  *   H3  `saved` is filled before our handler is installed, and never emptied: a handler that is
  *       late still finds where to pass on to.
+ *   H4  Our handler is not interrupted, and passes on with the mask that the one before would have.
  */
 #define _GNU_SOURCE /* dl_iterate_phdr, sigorset */
 #include <errno.h>
@@ -361,7 +362,8 @@ static int install_one(unsigned int i)
 	hf_atomic32_store_release(&saved[i].current, other); /* H3 */
 	memset(&action, 0, sizeof(action));
 	action.sa_sigaction = handler;
-	(void)sigemptyset(&action.sa_mask);
+	/* H4: a handler that interrupted ours could not fault, since our signal is blocked meanwhile. */
+	(void)sigfillset(&action.sa_mask);
 	/* On the alternate stack if the one before was, or if there is none that could mind. */
 	action.sa_flags = SA_SIGINFO | (before.sa_flags & SA_RESTART);
 	if (before.sa_flags & SA_ONSTACK ||

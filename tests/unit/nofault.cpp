@@ -1,0 +1,436 @@
+// SPDX-License-Identifier: MIT
+// nofault: words, strings, the last fault, choosing, calibration, spans. (The sweep has the rest.)
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <vector>
+
+#include "holdfast/cpu.h"
+#include "holdfast/nofault.h"
+
+namespace
+{
+
+const size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+
+// A good page, then one that is not.
+struct Edge {
+	explicit Edge(int protection = PROT_NONE)
+	{
+		start = static_cast<char *>(mmap(nullptr, 2 * page, PROT_READ | PROT_WRITE,
+						 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+		edge = start + page;
+		memset(start, 'x', 2 * page);
+		EXPECT_EQ(mprotect(edge, page, protection), 0);
+	}
+	~Edge() { munmap(start, 2 * page); }
+	char *start, *edge;
+};
+
+class NoFault : public testing::Test {
+protected:
+	void SetUp() override { ASSERT_EQ(hf_nofault_install(), 0); }
+	void TearDown() override
+	{
+		hf_clear_choose(nullptr);
+		hf_copy_choose(nullptr);
+	}
+};
+
+TEST_F(NoFault, LoadsReadWordsOfEachSize)
+{
+	const uint64_t word = 0x1122334455667788;
+	uint8_t a = 0;
+	uint16_t b = 0;
+	uint32_t c = 0;
+	uint64_t d = 0;
+
+	EXPECT_EQ(hf_load8_nofault(&a, &word), 0);
+	EXPECT_EQ(hf_load16_nofault(&b, &word), 0);
+	EXPECT_EQ(hf_load32_nofault(&c, &word), 0);
+	EXPECT_EQ(hf_load64_nofault(&d, &word), 0);
+	EXPECT_EQ(memcmp(&a, &word, sizeof(a)), 0);
+	EXPECT_EQ(memcmp(&b, &word, sizeof(b)), 0);
+	EXPECT_EQ(memcmp(&c, &word, sizeof(c)), 0);
+	EXPECT_EQ(d, word);
+}
+
+TEST_F(NoFault, ALoadThatFaultsLeavesTheValue)
+{
+	Edge e;
+	uint8_t a = 1;
+	uint16_t b = 2;
+	uint32_t c = 3;
+	uint64_t d = 4;
+
+	EXPECT_EQ(hf_load8_nofault(&a, e.edge), -EFAULT);
+	EXPECT_EQ(hf_load16_nofault(&b, e.edge), -EFAULT);
+	EXPECT_EQ(hf_load32_nofault(&c, e.edge), -EFAULT);
+	EXPECT_EQ(hf_load64_nofault(&d, e.edge), -EFAULT);
+	EXPECT_EQ(a + b + c + d, 10u);
+	EXPECT_EQ(hf_load64_nofault(&d, e.edge - 8), 0);
+	EXPECT_EQ(hf_load64_nofault(&d, e.edge + page - 8), -EFAULT);
+}
+
+TEST_F(NoFault, StoresWriteWordsOfEachSizeAndNoMore)
+{
+	std::array<unsigned char, 24> bytes{};
+
+	EXPECT_EQ(hf_store8_nofault(&bytes[1], 0xff), 0);
+	EXPECT_EQ(hf_store16_nofault(&bytes[4], 0xffff), 0);
+	EXPECT_EQ(hf_store32_nofault(&bytes[8], 0xffffffff), 0);
+	EXPECT_EQ(hf_store64_nofault(&bytes[14], ~uint64_t(0)), 0);
+	for (size_t i = 0; i < bytes.size(); i++) {
+		bool set = i == 1 || i == 4 || i == 5 || (i >= 8 && i < 12) || (i >= 14 && i < 22);
+
+		EXPECT_EQ(bytes[i], set ? 0xff : 0) << i;
+	}
+}
+
+TEST_F(NoFault, AStoreThatFaultsSaysSo)
+{
+	for (int protection : { PROT_NONE, PROT_READ }) {
+		Edge e(protection);
+
+		EXPECT_EQ(hf_store8_nofault(e.edge, 1), -EFAULT);
+		EXPECT_EQ(hf_store16_nofault(e.edge, 1), -EFAULT);
+		EXPECT_EQ(hf_store32_nofault(e.edge, 1), -EFAULT);
+		EXPECT_EQ(hf_store64_nofault(e.edge, 1), -EFAULT);
+		EXPECT_EQ(e.edge[-1], 'x');
+	}
+}
+
+TEST_F(NoFault, CompareAndSwapSaysWhatItFound)
+{
+	uint32_t small = 5, found32 = 0;
+	uint64_t large = uint64_t(1) << 40, found64 = 0;
+
+	EXPECT_EQ(hf_cmpxchg32_nofault(&small, 5, 6, &found32), 0);
+	EXPECT_EQ(found32, 5u);
+	EXPECT_EQ(small, 6u);
+	EXPECT_EQ(hf_cmpxchg32_nofault(&small, 5, 7, &found32), 0);
+	EXPECT_EQ(found32, 6u);
+	EXPECT_EQ(small, 6u);
+	EXPECT_EQ(hf_cmpxchg64_nofault(&large, uint64_t(1) << 40, 9, &found64), 0);
+	EXPECT_EQ(found64, uint64_t(1) << 40);
+	EXPECT_EQ(large, 9u);
+	EXPECT_EQ(hf_cmpxchg64_nofault(&large, 8, 1, &found64), 0);
+	EXPECT_EQ(found64, 9u);
+	EXPECT_EQ(large, 9u);
+	// The high bit: a processor may extend the sign of what it reads.
+	small = 0x80000001;
+	EXPECT_EQ(hf_cmpxchg32_nofault(&small, 0x80000001, 3, &found32), 0);
+	EXPECT_EQ(small, 3u);
+}
+
+TEST_F(NoFault, CompareAndSwapFaultsAndRefusesWhatIsNotAligned)
+{
+	Edge none, read_only(PROT_READ);
+	alignas(8) std::array<char, 16> bytes{};
+	uint32_t found32 = 1;
+	uint64_t found64 = 1;
+
+	EXPECT_EQ(hf_cmpxchg32_nofault(none.edge, 0, 1, &found32), -EFAULT);
+	EXPECT_EQ(hf_cmpxchg64_nofault(none.edge, 0, 1, &found64), -EFAULT);
+	EXPECT_EQ(hf_cmpxchg32_nofault(read_only.edge, 0x78787878, 1, &found32), -EFAULT);
+	EXPECT_EQ(hf_cmpxchg32_nofault(&bytes[1], 0, 1, &found32), -EINVAL);
+	EXPECT_EQ(hf_cmpxchg64_nofault(&bytes[4], 0, 1, &found64), -EINVAL);
+	EXPECT_EQ(found32, 1u);
+	EXPECT_EQ(found64, 1u);
+	EXPECT_EQ(bytes[1], 0);
+}
+
+TEST_F(NoFault, TheLastFaultIsTold)
+{
+	Edge e;
+	uint8_t value;
+
+	ASSERT_EQ(hf_load8_nofault(&value, e.edge + 3), -EFAULT);
+	EXPECT_EQ(hf_nofault_last().signal, SIGSEGV);
+	EXPECT_EQ(hf_nofault_last().code, SEGV_ACCERR);
+	EXPECT_EQ(hf_nofault_last().address, e.edge + 3);
+	munmap(e.edge, page);
+	ASSERT_EQ(hf_load8_nofault(&value, e.edge + 5), -EFAULT);
+	EXPECT_EQ(hf_nofault_last().code, SEGV_MAPERR);
+	EXPECT_EQ(hf_nofault_last().address, e.edge + 5);
+
+	FILE *file = tmpfile();
+	ASSERT_NE(file, nullptr);
+	void *empty = mmap(nullptr, page, PROT_READ, MAP_SHARED, fileno(file), 0);
+
+	ASSERT_EQ(hf_load8_nofault(&value, static_cast<char *>(empty) + 7), -EFAULT);
+	EXPECT_EQ(hf_nofault_last().signal, SIGBUS);
+	EXPECT_EQ(hf_nofault_last().code, BUS_ADRERR);
+	EXPECT_EQ(hf_nofault_last().address, static_cast<char *>(empty) + 7);
+	munmap(empty, page);
+	fclose(file);
+}
+
+TEST_F(NoFault, StringsOfEachLengthAndAlignment)
+{
+	Edge e;
+
+	for (size_t length = 0; length < 40; length++) {
+		for (size_t into = 0; into < 9; into++) {
+			char *src = e.edge - length - 1 - into;
+			std::vector<char> dst(64, '#');
+
+			memset(e.start, 'x', page);
+			src[length] = 0;
+			ASSERT_EQ(hf_strncpy_nofault(dst.data(), src, 60), long(length));
+			ASSERT_STREQ(dst.data(), std::string(length, 'x').c_str());
+			ASSERT_EQ(dst[length + 1], '#');
+			// No room for the end, or for one byte more.
+			ASSERT_EQ(hf_strncpy_nofault(dst.data(), src, length), long(length));
+			ASSERT_EQ(hf_strncpy_nofault(dst.data(), src, length + 1), long(length));
+		}
+	}
+}
+
+TEST_F(NoFault, AStringThatFaultsIsCopiedUpToTheFault)
+{
+	Edge e;
+
+	for (size_t before = 0; before < 40; before++) {
+		std::vector<char> dst(64, '#');
+
+		ASSERT_EQ(hf_strncpy_nofault(dst.data(), e.edge - before, 60), -EFAULT);
+		for (size_t i = 0; i < dst.size(); i++)
+			ASSERT_EQ(dst[i], i < before ? 'x' : '#') << before << " " << i;
+		// The destination faults.
+		std::string text(60, 'y');
+		memset(e.start, 'x', page);
+		ASSERT_EQ(hf_strncpy_nofault(e.edge - before, text.c_str(), 60), -EFAULT);
+		ASSERT_EQ(std::string(e.edge - before, before), std::string(before, 'y'));
+		memset(e.start, 'x', page);
+	}
+}
+
+TEST_F(NoFault, ChoosingByName)
+{
+	size_t count;
+	const hf_clear_implementation *clear = hf_clear_implementations(&count);
+
+	for (size_t i = 0; i < count; i++) {
+		int result = hf_clear_choose(clear[i].name);
+
+		EXPECT_EQ(result, clear[i].is_legal() ? 0 : -ENOTSUP) << clear[i].name;
+		if (!result) {
+			EXPECT_STREQ(hf_clear_chosen(), clear[i].name);
+		}
+		std::vector<char> bytes(3000, 'x');
+		EXPECT_EQ(hf_clear_nofault(bytes.data() + 1, 2000), 0u);
+		EXPECT_EQ(bytes[0], 'x');
+		EXPECT_EQ(bytes[2000], 0);
+		EXPECT_EQ(bytes[2001], 'x');
+	}
+	const hf_copy_implementation *copy = hf_copy_implementations(&count);
+
+	for (size_t i = 0; i < count; i++) {
+		int result = hf_copy_choose(copy[i].name);
+
+		EXPECT_EQ(result, copy[i].is_legal() ? 0 : -ENOTSUP) << copy[i].name;
+		if (!result) {
+			EXPECT_STREQ(hf_copy_chosen(), copy[i].name);
+		}
+		std::vector<char> from(3000, 'y'), to(3000, 'x');
+		EXPECT_EQ(hf_copy_nofault(to.data() + 1, from.data(), 2000), 0u);
+		EXPECT_EQ(to[0], 'x');
+		EXPECT_EQ(to[2000], 'y');
+		EXPECT_EQ(to[2001], 'x');
+	}
+	EXPECT_EQ(hf_clear_choose("generic"), 0);
+	EXPECT_EQ(hf_clear_choose("no such"), -EINVAL);
+	EXPECT_EQ(hf_copy_choose(""), -EINVAL);
+	EXPECT_STREQ(hf_clear_chosen(), "generic");
+	EXPECT_EQ(hf_clear_choose(nullptr), 0);
+	EXPECT_STREQ(hf_clear_chosen(), "default");
+#if HF_ARCH_HAS_REP
+	EXPECT_EQ(hf_copy_choose("vector"), 0);
+	EXPECT_STREQ(hf_copy_chosen(), hf_cpu_has_avx512f() ? "vector_avx512"
+				       : hf_cpu_has_avx2()  ? "vector_avx2"
+							    : "vector_sse2");
+#endif
+}
+
+// The instruction at the call site: what it leaves in registers must not reach the code around it.
+TEST_F(NoFault, InlineFormsInALoopOfArithmetic)
+{
+	Edge e;
+
+	for (const char *name : { "fsrm", "default" }) {
+		if (hf_clear_choose(name) || hf_copy_choose(name))
+			continue;
+		size_t sum = 0, expected = 0, zero = 0;
+
+		for (size_t size = 0; size < 200; size++) {
+			for (size_t before : { size_t(0), size / 2, size }) {
+				sum += 3 * hf_clear_nofault(e.edge - before, size) + zero;
+				expected += 3 * (size - before);
+				char other[200];
+				sum += size - hf_copy_nofault(other, e.edge - before, size);
+				expected += before;
+				memset(e.edge - before, 'x', before);
+			}
+		}
+		EXPECT_EQ(sum, expected) << name;
+	}
+}
+
+TEST_F(NoFault, CalibrationLeavesARightDefault)
+{
+	int result = hf_nofault_calibrate();
+
+#if HF_ARCH_HAS_REP
+	EXPECT_TRUE(result == 0 || result == -EAGAIN) << result;
+#else
+	EXPECT_EQ(result, -ENOTSUP);
+#endif
+	EXPECT_STREQ(hf_clear_chosen(), "default");
+	Edge e;
+
+	for (size_t size : { size_t(1), size_t(40), size_t(300), page }) {
+		EXPECT_EQ(hf_clear_nofault(e.edge - size, size + 17), 17u);
+		EXPECT_EQ(std::string(e.edge - size, size), std::string(size, 0));
+		std::vector<char> to(2 * page);
+		EXPECT_EQ(hf_copy_nofault(to.data(), e.edge - size, size + 17), 17u);
+	}
+}
+
+TEST_F(NoFault, Spans)
+{
+	std::vector<int> numbers(100, 7), copy(100), few(10);
+	std::array<char, 5> letters{ 'a', 'b', 'c', 'd', 'e' };
+	std::string text = "text";
+
+	EXPECT_EQ(hf::copy_nofault(copy, numbers), 0u);
+	EXPECT_EQ(copy, numbers);
+	EXPECT_EQ(hf::copy_nofault(few, numbers), 90 * sizeof(int));
+	EXPECT_EQ(few, std::vector<int>(10, 7));
+	EXPECT_EQ(hf::clear_nofault(numbers), 0u);
+	EXPECT_EQ(numbers, std::vector<int>(100));
+	EXPECT_EQ(hf::clear_nofault(letters), 0u);
+	EXPECT_EQ(letters[4], 0);
+	EXPECT_EQ(hf::clear_nofault(text), 0u);
+	EXPECT_EQ(text, std::string(4, 0));
+
+	struct View {
+		uint64_t *p;
+		size_t n;
+		uint64_t *data() const { return p; }
+		size_t size() const { return n; }
+	};
+	Edge e;
+
+	EXPECT_EQ(hf::clear_nofault(View{ reinterpret_cast<uint64_t *>(e.edge - 16), 5 }), 24u);
+}
+
+// What a child process says that was started with this environment; it ends at once.
+std::string said_at_start(const char *variable, const char *value)
+{
+	int ends[2];
+	EXPECT_EQ(pipe(ends), 0);
+	pid_t child = fork();
+
+	if (child == 0) {
+		dup2(ends[1], STDERR_FILENO);
+		close(STDOUT_FILENO);
+		setenv(variable, value, 1);
+		execl("/proc/self/exe", "unit_tests", "--gtest_filter=NoFaultStart.ChoiceIs",
+		      nullptr);
+		_exit(9);
+	}
+	close(ends[1]);
+	std::string said;
+	char buffer[256];
+
+	for (ssize_t n; (n = read(ends[0], buffer, sizeof(buffer))) > 0;)
+		said.append(buffer, static_cast<size_t>(n));
+	close(ends[0]);
+	int status = 0;
+	waitpid(child, &status, 0);
+	if (!WIFEXITED(status) || WEXITSTATUS(status) == 9)
+		return "can't start";
+	return said;
+}
+
+TEST(NoFaultStart, ChoiceIs)
+{
+	std::cerr << "clear=" << hf_clear_chosen() << " copy=" << hf_copy_chosen() << "\n";
+}
+
+TEST(NoFaultStart, TheEnvironmentForcesOne)
+{
+	std::string said = said_at_start("HOLDFAST_CLEAR", "generic");
+
+	if (said == "can't start")
+		GTEST_SKIP() << "an emulated program can't start itself";
+	EXPECT_EQ(said, "clear=generic copy=default\n");
+	EXPECT_EQ(said_at_start("HOLDFAST_COPY", "generic"), "clear=default copy=generic\n");
+}
+
+TEST(NoFaultStart, AnUnknownNameIsSaidWithTheKnownOnes)
+{
+	std::string said = said_at_start("HOLDFAST_COPY", "rep_bad");
+
+	if (said == "can't start")
+		GTEST_SKIP() << "an emulated program can't start itself";
+	EXPECT_NE(
+		said.find(
+			"holdfast: HOLDFAST_COPY=rep_bad is not known; using default. There are:"),
+		std::string::npos)
+		<< said;
+	size_t count;
+	const hf_copy_implementation *copy = hf_copy_implementations(&count);
+
+	for (size_t i = 0; i < count; i++)
+		EXPECT_NE(said.find(std::string(" ") + copy[i].name), std::string::npos) << said;
+	EXPECT_NE(said.find("clear=default copy=default"), std::string::npos) << said;
+}
+
+#if HF_ARCH_HAS_REP
+TEST(Cpu, AgreesWithTheKernel)
+{
+	std::ifstream file("/proc/cpuinfo");
+	std::string line, flags;
+
+	while (std::getline(file, line)) {
+		if (line.rfind("flags", 0) == 0)
+			flags = line.substr(line.find(':') + 1) + " ";
+	}
+	if (flags.empty())
+		GTEST_SKIP() << "no flags in /proc/cpuinfo";
+	EXPECT_EQ(hf_cpu_has_erms(), flags.find(" erms ") != std::string::npos);
+	EXPECT_EQ(hf_cpu_has_fsrm(), flags.find(" fsrm ") != std::string::npos);
+	EXPECT_EQ(hf_cpu_has_avx2(), flags.find(" avx2 ") != std::string::npos);
+	EXPECT_EQ(hf_cpu_has_avx512f(), flags.find(" avx512f ") != std::string::npos);
+	EXPECT_EQ(hf_cpu_has_rep_good(), flags.find(" rep_good ") != std::string::npos);
+	EXPECT_STRNE(hf_cpu_vendor(), "");
+	EXPECT_NE(hf_cpu_family(), 0u);
+}
+#endif
+
+TEST(Cpu, FeaturesOfOtherProcessorsAreAbsent)
+{
+#if HF_ARCH_HAS_REP
+	EXPECT_FALSE(hf_cpu_has_lse());
+	EXPECT_FALSE(hf_cpu_has_mops());
+	EXPECT_EQ(hf_cpu_zva_size(), 0u);
+#else
+	EXPECT_FALSE(hf_cpu_has_erms());
+	EXPECT_FALSE(hf_cpu_has_avx2());
+	EXPECT_STREQ(hf_cpu_vendor(), "");
+#endif
+}
+
+} // namespace

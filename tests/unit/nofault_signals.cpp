@@ -1,0 +1,493 @@
+// SPDX-License-Identifier: MIT
+// nofault: our handler beside those of others. Each case runs in a process of its own.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cerrno>
+#include <csetjmp>
+#include <csignal>
+#include <cstring>
+#include <dlfcn.h>
+#include <functional>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <thread>
+#include <ucontext.h>
+#include <unistd.h>
+#include <vector>
+
+#include "holdfast/nofault.h"
+
+namespace
+{
+
+const size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+char *good, *bad; // a page that is there, and the one behind it, which is not
+
+void make_pages()
+{
+	good = static_cast<char *>(mmap(nullptr, 2 * page, PROT_READ | PROT_WRITE,
+					MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+	bad = good + page;
+	mprotect(bad, page, PROT_NONE);
+}
+
+// How the child ended: 0 = well, 1..255 = the line (mod 256) of what was not so, -n = by signal n.
+int in_child(const std::function<void()> &body)
+{
+	pid_t child = fork();
+
+	if (child == 0) {
+		alarm(60);
+		signal(SIGSEGV, SIG_DFL); // not a sanitizer's
+		signal(SIGBUS, SIG_DFL);
+		make_pages();
+		body();
+		_exit(0);
+	}
+	int status = 0;
+
+	waitpid(child, &status, 0);
+	return WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+// In the child.
+#define MUST(condition)                                                                            \
+	do {                                                                                       \
+		if (!(condition))                                                                  \
+			_exit(__LINE__ % 255 + 1);                                                 \
+	} while (0)
+
+void must_recover()
+{
+	char buffer[64];
+	volatile size_t left = hf_copy_nofault(buffer, bad - 20, 64);
+
+	MUST(left == 44);
+	left = hf_clear_nofault(bad - 8, 20);
+	MUST(left == 12);
+}
+
+__attribute__((noinline)) void fault()
+{
+	*static_cast<volatile char *>(bad) = 1;
+}
+
+void set(int signal, int flags, void (*handler)(int, siginfo_t *, void *), int also_blocked = 0)
+{
+	struct sigaction action;
+
+	memset(&action, 0, sizeof(action));
+	action.sa_sigaction = handler;
+	action.sa_flags = flags;
+	if (also_blocked)
+		sigaddset(&action.sa_mask, also_blocked);
+	MUST(sigaction(signal, &action, nullptr) == 0);
+}
+
+// What the earlier handler saw; it opens the page, so that what faulted works when it returns.
+volatile sig_atomic_t calls, seen_signal;
+void *volatile seen_address, *volatile seen_stack, *volatile seen_context_stack;
+volatile bool blocked_usr1, blocked_own;
+
+void open_page(int signal, siginfo_t *info, void *context)
+{
+	char here;
+	sigset_t now;
+
+	calls = calls + 1;
+	seen_signal = signal;
+	seen_stack = &here;
+	if (info) {
+		seen_address = info->si_addr;
+		seen_context_stack = static_cast<ucontext_t *>(context)->uc_stack.ss_sp;
+	}
+	pthread_sigmask(SIG_BLOCK, nullptr, &now);
+	blocked_usr1 = sigismember(&now, SIGUSR1);
+	blocked_own = sigismember(&now, signal);
+	mprotect(bad, page, PROT_READ | PROT_WRITE);
+}
+
+void open_page_plain(int signal)
+{
+	open_page(signal, nullptr, nullptr);
+}
+
+bool usr1_is_blocked()
+{
+	sigset_t now;
+
+	pthread_sigmask(SIG_BLOCK, nullptr, &now);
+	return sigismember(&now, SIGUSR1);
+}
+
+TEST(NoFaultSignals, AnEarlierHandlerWithInformation)
+{
+	EXPECT_EQ(in_child([] {
+			  set(SIGSEGV, SA_SIGINFO, open_page);
+			  MUST(hf_nofault_install() == 0);
+			  must_recover();
+			  MUST(calls == 0);
+			  fault();
+			  MUST(calls == 1 && seen_signal == SIGSEGV && seen_address == bad);
+			  MUST(blocked_own && !blocked_usr1);
+		  }),
+		  0);
+}
+
+TEST(NoFaultSignals, AnEarlierPlainHandler)
+{
+	EXPECT_EQ(in_child([] {
+			  signal(SIGSEGV, open_page_plain);
+			  MUST(hf_nofault_install() == 0);
+			  must_recover();
+			  MUST(calls == 0);
+			  fault();
+			  MUST(calls == 1 && seen_signal == SIGSEGV);
+		  }),
+		  0);
+}
+
+TEST(NoFaultSignals, ItsMaskHoldsWhileItRunsAndNoLonger)
+{
+	EXPECT_EQ(in_child([] {
+			  set(SIGSEGV, SA_SIGINFO | SA_NODEFER, open_page, SIGUSR1);
+			  MUST(hf_nofault_install() == 0);
+			  fault();
+			  MUST(calls == 1 && blocked_usr1 && !blocked_own);
+			  MUST(!usr1_is_blocked());
+		  }),
+		  0);
+}
+
+TEST(NoFaultSignals, ItIsCalledOnceIfItIsReset)
+{
+	EXPECT_EQ(in_child([] {
+			  set(SIGSEGV, SA_SIGINFO | static_cast<int>(SA_RESETHAND), open_page);
+			  MUST(hf_nofault_install() == 0);
+			  fault();
+			  MUST(calls == 1);
+			  mprotect(bad, page, PROT_NONE);
+			  must_recover();
+			  fault();
+		  }),
+		  -SIGSEGV);
+}
+
+TEST(NoFaultSignals, TheAlternateStackIsItsChoice)
+{
+	for (int flag : { 0, SA_ONSTACK }) {
+		EXPECT_EQ(in_child([flag] {
+				  static char stack[1 << 16];
+				  stack_t alternate;
+
+				  memset(&alternate, 0, sizeof(alternate));
+				  alternate.ss_sp = stack;
+				  alternate.ss_size = sizeof(stack);
+				  MUST(sigaltstack(&alternate, nullptr) == 0);
+				  set(SIGSEGV, SA_SIGINFO | flag, open_page);
+				  MUST(hf_nofault_install() == 0);
+				  must_recover();
+				  fault();
+				  char *at = static_cast<char *>(seen_stack);
+				  bool on_it = at >= stack && at < stack + sizeof(stack);
+				  MUST(calls == 1 && on_it == (flag != 0));
+			  }),
+			  0)
+			<< flag;
+	}
+}
+
+sigjmp_buf back;
+
+void jump_back(int, siginfo_t *, void *)
+{
+	siglongjmp(back, 1);
+}
+
+TEST(NoFaultSignals, ItMayJumpOut)
+{
+	EXPECT_EQ(in_child([] {
+			  set(SIGSEGV, SA_SIGINFO, jump_back);
+			  MUST(hf_nofault_install() == 0);
+			  for (volatile int i = 0; i < 3; i = i + 1) {
+				  if (sigsetjmp(back, 1) == 0) {
+					  fault();
+					  MUST(false);
+				  }
+				  must_recover();
+			  }
+		  }),
+		  0);
+}
+
+TEST(NoFaultSignals, TheDefaultIsDeathOfThatSignal)
+{
+	EXPECT_EQ(in_child([] {
+			  MUST(hf_nofault_install() == 0);
+			  must_recover();
+			  fault();
+		  }),
+		  -SIGSEGV);
+	EXPECT_EQ(in_child([] {
+			  MUST(hf_nofault_install() == 0);
+			  raise(SIGBUS);
+			  MUST(false);
+		  }),
+		  -SIGBUS);
+	EXPECT_EQ(in_child([] {
+			  MUST(hf_nofault_install() == 0);
+			  kill(getpid(), SIGSEGV);
+			  pause();
+		  }),
+		  -SIGSEGV);
+	EXPECT_EQ(in_child([] {
+			  MUST(hf_nofault_install() == 0);
+			  FILE *file = tmpfile();
+			  void *empty = mmap(nullptr, page, PROT_READ, MAP_SHARED, fileno(file), 0);
+			  (void)*static_cast<volatile char *>(empty);
+		  }),
+		  -SIGBUS);
+}
+
+TEST(NoFaultSignals, ANullPointerOutsideStillKills)
+{
+	EXPECT_EQ(in_child([] {
+			  MUST(hf_nofault_install() == 0);
+			  must_recover();
+			  char *volatile null = nullptr;
+			  *static_cast<volatile char *>(null + 8) = 1;
+		  }),
+		  -SIGSEGV);
+}
+
+TEST(NoFaultSignals, AnIgnoredSignalIsIgnoredAndAFaultIsNot)
+{
+	EXPECT_EQ(in_child([] {
+			  signal(SIGSEGV, SIG_IGN);
+			  MUST(hf_nofault_install() == 0);
+			  raise(SIGSEGV);
+			  kill(getpid(), SIGSEGV);
+			  must_recover();
+		  }),
+		  0);
+	EXPECT_EQ(in_child([] {
+			  signal(SIGSEGV, SIG_IGN);
+			  MUST(hf_nofault_install() == 0);
+			  fault();
+		  }),
+		  -SIGSEGV);
+}
+
+struct sigaction ours_as_others_see_it;
+
+void later_handler(int signal, siginfo_t *info, void *context)
+{
+	calls = calls + 1;
+	ours_as_others_see_it.sa_sigaction(signal, info, context);
+}
+
+TEST(NoFaultSignals, ALaterHandlerThatPassesOn)
+{
+	EXPECT_EQ(in_child([] {
+			  MUST(hf_nofault_install() == 0);
+			  MUST(hf_nofault_owned());
+			  sigaction(SIGSEGV, nullptr, &ours_as_others_see_it);
+			  set(SIGSEGV, SA_SIGINFO, later_handler);
+			  MUST(!hf_nofault_owned());
+			  must_recover();
+			  MUST(calls == 2);
+			  MUST(hf_nofault_install() == 0);
+			  MUST(hf_nofault_remove() == -EBUSY);
+			  must_recover();
+			  MUST(sigaction(SIGSEGV, &ours_as_others_see_it, nullptr) == 0);
+			  MUST(hf_nofault_owned());
+			  MUST(hf_nofault_remove() == 0);
+			  fault();
+		  }),
+		  -SIGSEGV);
+}
+
+void own_handler(int signal, siginfo_t *info, void *context)
+{
+	if (hf_nofault_handle(signal, info, context))
+		return;
+	open_page(signal, info, context);
+}
+
+TEST(NoFaultSignals, AProgramThatOwnsItsHandlers)
+{
+	EXPECT_EQ(in_child([] {
+			  set(SIGSEGV, SA_SIGINFO, own_handler);
+			  must_recover();
+			  MUST(calls == 0 && !hf_nofault_owned());
+			  fault();
+			  MUST(calls == 1 && seen_address == bad);
+		  }),
+		  0);
+}
+
+TEST(NoFaultSignals, RemoveGivesBackWhatWasThere)
+{
+	EXPECT_EQ(in_child([] {
+			  struct sigaction now;
+
+			  set(SIGSEGV, SA_SIGINFO | SA_NODEFER, open_page, SIGUSR1);
+			  for (int i = 0; i < 3; i++) {
+				  MUST(hf_nofault_install() == 0 && hf_nofault_install() == 0);
+				  MUST(hf_nofault_owned());
+				  must_recover();
+				  MUST(hf_nofault_remove() == 0 && hf_nofault_remove() == 0);
+				  MUST(!hf_nofault_owned());
+			  }
+			  sigaction(SIGSEGV, nullptr, &now);
+			  MUST(now.sa_sigaction == open_page && now.sa_flags & SA_NODEFER);
+			  MUST(sigismember(&now.sa_mask, SIGUSR1));
+			  sigaction(SIGBUS, nullptr, &now);
+			  MUST(now.sa_handler == SIG_DFL);
+		  }),
+		  0);
+}
+
+TEST(NoFaultSignals, ManyThreadsInstallFaultAndFork)
+{
+	EXPECT_EQ(in_child([] {
+			  std::vector<std::thread> threads;
+
+			  for (int t = 0; t < 8; t++) {
+				  threads.emplace_back([t] {
+					  for (int i = 0; i < 300; i++) {
+						  MUST(hf_nofault_install() == 0);
+						  must_recover();
+						  if (t == 0 && i % 60 == 0) {
+							  pid_t child = fork();
+							  int status = 0;
+
+							  if (child == 0) {
+								  must_recover();
+								  _exit(0);
+							  }
+							  waitpid(child, &status, 0);
+							  MUST(status == 0);
+						  }
+					  }
+				  });
+			  }
+			  for (std::thread &thread : threads)
+				  thread.join();
+		  }),
+		  0);
+}
+
+volatile sig_atomic_t interruptions;
+
+void faulting_handler(int)
+{
+	int error = errno;
+
+	must_recover();
+	interruptions = interruptions + 1;
+	errno = error;
+}
+
+TEST(NoFaultSignals, AFaultInAHandlerThatInterruptsAnOperation)
+{
+	EXPECT_EQ(in_child([] {
+			  MUST(hf_nofault_install() == 0);
+			  signal(SIGUSR1, faulting_handler);
+			  std::atomic<bool> stop{ false };
+			  pthread_t self = pthread_self();
+			  std::thread sender([&] {
+				  while (!stop) {
+					  pthread_kill(self, SIGUSR1);
+					  usleep(50);
+				  }
+			  });
+			  std::vector<char> from(100000, 'f'), to(100000);
+
+			  while (interruptions < 300) {
+				  size_t left = hf_copy_nofault(to.data(), from.data(), 100000);
+
+				  MUST(left == 0 && to == from);
+				  memset(to.data(), 0, to.size());
+				  must_recover();
+			  }
+			  stop = true;
+			  sender.join();
+		  }),
+		  0);
+}
+
+TEST(NoFaultSignals, ASentSignalIsNotTakenForAFault)
+{
+	EXPECT_EQ(in_child([] {
+			  set(SIGSEGV, SA_SIGINFO, [](int, siginfo_t *info, void *) {
+				  MUST(info->si_code <= 0);
+				  calls = calls + 1;
+			  });
+			  MUST(hf_nofault_install() == 0);
+			  std::atomic<bool> stop{ false };
+			  pthread_t self = pthread_self();
+			  std::thread sender([&] {
+				  while (!stop) {
+					  pthread_kill(self, SIGSEGV);
+					  usleep(20);
+				  }
+			  });
+			  static char to[1 << 20], from[1 << 20];
+
+			  memset(from, 'f', sizeof(from));
+			  while (calls < 300) {
+				  size_t left = hf_copy_nofault(to, from, sizeof(to));
+
+				  MUST(left == 0 && memcmp(to, from, sizeof(to)) == 0);
+				  memset(to, 0, sizeof(to));
+			  }
+			  stop = true;
+			  sender.join();
+		  }),
+		  0);
+}
+
+TEST(NoFaultSignals, OnAnAlternateStackAndOnASmallOne)
+{
+	EXPECT_EQ(in_child([] {
+			  static char stack[1 << 16];
+			  stack_t alternate;
+			  struct sigaction action;
+
+			  memset(&alternate, 0, sizeof(alternate));
+			  alternate.ss_sp = stack;
+			  alternate.ss_size = sizeof(stack);
+			  MUST(sigaltstack(&alternate, nullptr) == 0);
+			  MUST(hf_nofault_install() == 0);
+			  memset(&action, 0, sizeof(action));
+			  action.sa_handler = faulting_handler;
+			  action.sa_flags = SA_ONSTACK;
+			  MUST(sigaction(SIGUSR1, &action, nullptr) == 0);
+			  raise(SIGUSR1);
+			  MUST(interruptions == 1);
+			  must_recover();
+		  }),
+		  0);
+}
+
+TEST(NoFaultSignals, ExitWhileThreadsStillFault)
+{
+	for (int round = 0; round < 10; round++) {
+		EXPECT_EQ(in_child([] {
+				  MUST(hf_nofault_install() == 0);
+				  for (int t = 0; t < 3; t++) {
+					  std::thread([] {
+						  for (;;)
+							  must_recover();
+					  }).detach();
+				  }
+				  usleep(3000);
+				  exit(0); // runs the destructors, and the threads go on
+			  }),
+			  0);
+	}
+}
+
+} // namespace
