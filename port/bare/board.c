@@ -60,7 +60,7 @@ extern char bare_text[], bare_data[];
 
 #define PAGE_TABLE 3ul
 #define PAGE_BLOCK 1ul
-#define PAGE_NORMAL (0ul << 2 | 3ul << 8)                    /* write-back, inner shareable */
+#define PAGE_NORMAL (0ul << 2 | 3ul << 8) /* write-back, inner shareable */
 #define PAGE_DEVICE (1ul << 2)
 #define PAGE_USED (1ul << 10)
 #define PAGE_READ_ONLY (2ul << 6)
@@ -74,7 +74,8 @@ static void map(uintptr_t address, uint64_t how)
 	unsigned int gigabyte = (unsigned int)(address >> 30);
 
 	bare_tables[0][gigabyte] = (uint64_t)bare_tables[1 + gigabyte] | PAGE_TABLE;
-	bare_tables[1 + gigabyte][address / BLOCK % ENTRIES] = address | how | PAGE_BLOCK | PAGE_USED;
+	bare_tables[1 + gigabyte][address / BLOCK % ENTRIES] = address | how | PAGE_BLOCK |
+							       PAGE_USED;
 }
 
 /* Address 0 and all else that is not named here stays unmapped: using it is an exception. */
