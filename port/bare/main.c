@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * main - the battery on core 0, then the handoff experiment on all of them; KTAP on the console.
+ * main - the battery on core 0, the port's own tests, then the handoff experiment on all cores; KTAP on the console.
  *
  * BARE_BATTERY   1 = run the battery
  * BARE_DELAYED   1 = stores to the counter may be late (delayed_atomic.h)
@@ -10,6 +10,7 @@
 
 #include "board.h"
 #include "handoff.h"
+#include "seam_test.h"
 
 #ifndef BARE_BATTERY
 #define BARE_BATTERY 1
@@ -52,6 +53,7 @@ void bare_main(void)
 		battery_world_line("Bail out! PSCI did not start every core");
 		bare_exit(2);
 	}
+	failed += seam_test_run();
 	failed += handoff_run();
 	bare_exit(failed == 0 ? 0 : 1);
 }
