@@ -2,14 +2,14 @@
 # The front door. CMake does the building: see CMakeLists.txt and CMakePresets.json.
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help build lab readme test cross format format-check clean install venv
+.PHONY: help build lab readme test cross format format-check clean install venv bare
 
 PREFIX ?= /usr/local
 
 # Debian's own, which python3-venv belongs to, and not whatever comes first on the path.
 PYTHON3 := $(firstword $(wildcard /usr/bin/python3) python3)
 
-SOURCES = $(shell find include src examples tests lab -name '*.[ch]' -o -name '*.cpp')
+SOURCES = $(shell find include src examples tests lab port zephyr -name '*.[ch]' -o -name '*.cpp')
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 14
@@ -39,6 +39,10 @@ test: ## every test: native, sanitizers, AArch64, report, format
 cross: ## the tests on AArch64 only, with and without LSE, by qemu
 	@scripts/bootstrap.sh test
 	@$(PYTHON3) -B scripts/test.py aarch64 aarch64-lse
+
+bare: ## four bare-metal AArch64 cores under QEMU: battery, spinlock experiment, mutants
+	@scripts/bootstrap.sh bare
+	$(PYTHON3) -B port/bare/run.py
 
 format: ## lay out all C and C++ as .clang-format says
 	clang-format -i $(SOURCES)

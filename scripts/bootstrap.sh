@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 #
-# bootstrap.sh build|lab|test - have the packages which that make target needs.
+# bootstrap.sh build|lab|test|bare - have the packages which that make target needs.
 #
 # Says nothing and asks nobody when they are all there. Else installs them if it may (root, or sudo
 # without a password), or says what is missing and stops. Packages aside it writes nothing.
@@ -9,6 +9,7 @@ set -euo pipefail
 
 required=(build-essential cmake ninja-build pkg-config python3)
 peers=(libck-dev libtbb-dev libabsl-dev libglib2.0-dev) # what the lab compares with: optional
+bare=(gcc-aarch64-linux-gnu g++-aarch64-linux-gnu qemu-system-arm)
 optional=()
 
 case "${1-}" in
@@ -27,10 +28,11 @@ test)
 		gcc-aarch64-linux-gnu g++-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user
 		gcc-riscv64-linux-gnu g++-riscv64-linux-gnu libc6-dev-riscv64-cross
 	)
-	optional+=("${peers[@]}")
+	optional+=("${peers[@]}" qemu-system-arm) # without the latter the stage bare is skipped
 	;;
+bare) required+=("${bare[@]}") ;;
 *)
-	echo "usage: $0 build|lab|test" >&2
+	echo "usage: $0 build|lab|test|bare" >&2
 	exit 2
 	;;
 esac
@@ -81,7 +83,7 @@ if [[ $may_install == yes ]]; then
 fi
 
 mapfile -t absent < <(missing "${optional[@]}")
-((${#absent[@]} == 0)) || echo "Not installed, so the lab goes without: ${absent[*]}"
+((${#absent[@]} == 0)) || echo "Not installed, so the lab and the stage bare go without: ${absent[*]}"
 
 mapfile -t absent < <(missing "${required[@]}")
 if ((${#absent[@]})); then

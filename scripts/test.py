@@ -118,6 +118,22 @@ def report(stage):
         stage.passed = max(0, int(match[1]) - len(stage.failed) - len(stage.skipped))
 
 
+def bare(stage):
+    """The bare-metal images under QEMU: a test is a case of the battery, a window, or a mutant."""
+    worked, output = stage.run(sys.executable, "-B", "port/bare/run.py")
+    if skipped := re.search(r"^SKIPPED (.*)", output, re.MULTILINE):
+        stage.skipped.append(skipped[1])
+        stage.excused = True
+        return
+    total = re.search(r"^(\d+) passed, (\d+) failed\s*\Z", output, re.MULTILINE)
+    if total:
+        stage.passed = int(total[1])
+    for fault in re.findall(r"^FAULT (.*)", output, re.MULTILINE):
+        stage.fail(fault, fault)
+    if (not worked or not total) and not stage.failed:
+        stage.fail("run.py", output)
+
+
 def format_check(stage):
     """One test: clang-format would change nothing."""
     _, output = stage.run("clang-format", "--version")
@@ -137,6 +153,7 @@ STAGES = {
     "tsan-clang": preset,
     "aarch64": preset,
     "aarch64-lse": preset,
+    "bare": bare,
     "report": report,
     "format-check": format_check,
 }

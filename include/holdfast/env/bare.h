@@ -2,15 +2,30 @@
 #ifndef HF_ENV_BARE_H
 #define HF_ENV_BARE_H
 /*
- * env, no operating system - what a port must supply.
+ * env, no operating system - the seam that a bare-metal image or an RTOS fills.
  *
- * One context a core, and one more for each level of interrupt that takes locks: a slot is
- * core * levels + level. A port defines the functions below and
+ * Worked example  port/bare/seam.c, for four cores whose interrupts take no locks. docs/bare-metal.md
+ *                 takes it from there to a system of your own.
  *
- *   hf_node_t hf__nodes[SLOTS * HF_NODES];      (spinlock/node.h) zero at the start
- *   void hf_report(enum hf_report_kind, const volatile void *);   or links ours, src/report.c
+ * A port supplies
+ *   hf_env_node_get, hf_env_node_put     queue nodes, by core                 needed by mcs, queued
+ *   hf_env_irq_save, hf_env_irq_restore  this core's interrupts               needed by _irqsave
+ *   hf_node_t hf__nodes[SLOTS * HF_NODES]    (spinlock/node.h) zero at the start, no two slots in
+ *                                        HF_ARCH_NO_SHARING bytes             needed by mcs, queued
+ *   hf_report                            (report.h) or src/report.c, which in turn needs
+ *   hf__env_print, hf__env_abort         (src/env.h) where a line goes; the end
  *
- * HF_NODES     nodes of one context: how many queue locks it can wait for or hold (mcs) at a time
+ * Slots        One context a core, and one more for each level of interrupt that takes locks without
+ *              masking: slot = core * levels + level. HF_NODES nodes a slot: how many queue locks a
+ *              context can wait for, or hold (mcs), at one time. More is no error: index 0 says so.
+ *
+ * Invariants   B1  a node is in use by at most one lock operation at a time.
+ *              B2  whoever holds or waits for a lock stays on its core and is not preempted by
+ *                  another who takes locks on the same slot. An RTOS that preempts threads fills
+ *                  hf_env_preempt_disable() with its own header (HF_ENV_HEADER), or uses _irqsave.
+ *              B3  an interrupt handler leaves the set of used nodes as it found it.
+ *
+ * None of these functions may take a Holdfast lock: they are called from inside of one.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -22,10 +37,20 @@
 
 HF_BEGIN_DECLS
 
-/* A node for the context that runs now: 1 + slot * HF_NODES + n, at most 32767; 0 = none is free. */
+/**
+ * hf_env_node_get - take a queue node for the context that runs now
+ *
+ * Context:  any that takes locks; B2
+ * Ordering: none
+ * Return:   1 + slot * HF_NODES + n, at most 32767; 0 = none is free
+ */
 uint32_t hf_env_node_get(void);
 
-/* Gives back what hf_env_node_get() returned, in the same context. */
+/**
+ * hf_env_node_put - give back what hf_env_node_get() returned, in the same context
+ *
+ * Ordering: none
+ */
 void hf_env_node_put(uint32_t index);
 
 HF_END_DECLS
@@ -44,8 +69,20 @@ HF_INLINE void hf_env_preempt_enable(void)
 
 HF_BEGIN_DECLS
 
-/* Masks this core's interrupts and returns what to restore; restores it. */
+/**
+ * hf_env_irq_save - mask this core's interrupts
+ *
+ * Context:  any; nests
+ * Ordering: none, but the compiler moves no access across
+ * Return:   how they were, for hf_env_irq_restore()
+ */
 unsigned long hf_env_irq_save(void);
+
+/**
+ * hf_env_irq_restore - leave interrupts as hf_env_irq_save() found them
+ *
+ * Ordering: none, but the compiler moves no access across
+ */
 void hf_env_irq_restore(unsigned long flags);
 
 HF_END_DECLS

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * delayed_atomic - the shipped atomic.h on a core whose plain stores may be late.
+ *
+ * For -DHF_ATOMIC_HEADER. An emulator performs stores in program order, so a missing release is
+ * never seen there. Here a store by bare_store_late() waits in the core's own buffer, as hardware
+ * may have it, until an operation that is a release at least, or bare_drain(), lets it out. A
+ * relaxed store passes it.
+ */
+#undef HF_ATOMIC_H
+#undef HF_ATOMIC_HEADER
+#define hf_atomic32_store_release bare__store_release
+#define hf_atomic32_store_low8_release bare__store_low8_release
+#define hf_atomic32_xchg_seq_cst bare__xchg_seq_cst
+#include "holdfast/atomic.h"
+#undef hf_atomic32_store_release
+#undef hf_atomic32_store_low8_release
+#undef hf_atomic32_xchg_seq_cst
+
+HF_BEGIN_DECLS
+
+/* Stores value to *p some time: at the latest when this core drains. One at a time. */
+void bare_store_late(uint64_t *p, uint64_t value);
+
+/* Performs this core's late store, if there is one. */
+void bare_drain(void);
+
+HF_END_DECLS
+
+HF_INLINE void hf_atomic32_store_release(hf_atomic32_t *p, uint32_t value)
+{
+	bare_drain();
+	bare__store_release(p, value);
+}
+
+HF_INLINE void hf_atomic32_store_low8_release(hf_atomic32_t *p, uint8_t value)
+{
+	bare_drain();
+	bare__store_low8_release(p, value);
+}
+
+HF_INLINE uint32_t hf_atomic32_xchg_seq_cst(hf_atomic32_t *p, uint32_t value)
+{
+	bare_drain();
+	return bare__xchg_seq_cst(p, value);
+}

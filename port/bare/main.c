@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * main - the battery on core 0, the port's own tests, then the handoff experiment on all cores; KTAP on the console.
+ *
+ * BARE_BATTERY   1 = run the battery
+ * BARE_DELAYED   1 = stores to the counter may be late (delayed_atomic.h)
+ * BARE_FAULT     1 = read address 0, which must end the image; 2 = hang
+ */
+#include "../../tests/battery/battery.h"
+
+#include "board.h"
+#include "handoff.h"
+#include "seam_test.h"
+
+#ifndef BARE_BATTERY
+#define BARE_BATTERY 1
+#endif
+#ifndef BARE_FAULT
+#define BARE_FAULT 0
+#endif
+
+void battery_world_line(const char *line)
+{
+	size_t len = 0;
+
+	while (line[len])
+		len++;
+	bare_print(line, len);
+	bare_print("\n", 1);
+}
+
+#if !BARE_BATTERY
+unsigned int battery_run(void)
+{
+	return 0;
+}
+#endif
+
+void bare_main(void)
+{
+	unsigned int failed;
+
+#if BARE_FAULT == 1
+	volatile uintptr_t nowhere = 0;
+
+	(void)*(volatile uint32_t *)nowhere;
+#elif BARE_FAULT == 2
+	for (;;)
+		bare_yield();
+#endif
+	failed = battery_run();
+	if (!bare_start_cores()) {
+		battery_world_line("Bail out! PSCI did not start every core");
+		bare_exit(2);
+	}
+	failed += seam_test_run();
+	failed += handoff_run();
+	bare_exit(failed == 0 ? 0 : 1);
+}

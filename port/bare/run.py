@@ -1,0 +1,286 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Build the bare-metal image and its mutants, run them under QEMU, and judge what they print.
+
+    run.py [IMAGE...]           default: all; see IMAGES
+
+An image is good if QEMU exits with 0 in time, and each KTAP document that was expected is there and
+whole, with no case that failed. A mutant must be caught, and in the way that is named beside it.
+A case that passed counts as one, a mutant that was caught too; the last line is
+"N passed, N failed". Exits with 1 if anything failed, with 77 if a program is missing.
+"""
+import csv
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+BUILD = os.path.join(ROOT, "build", "bare")
+CC = os.environ.get("HF_BARE_CC", "aarch64-linux-gnu-gcc")
+CXX = os.environ.get("HF_BARE_CXX", "aarch64-linux-gnu-g++")
+QEMU = os.environ.get("HF_BARE_QEMU", "qemu-system-aarch64")
+LIMIT = 300  # seconds for one image: it needs ten, and may be stopped while others measure
+
+# Four cores in turn, by one thread; a clock that counts instructions (64 ns each), so that a run is
+# the same each time and does not depend on how busy this machine is.
+MACHINE = ["-M", "virt,gic-version=3", "-cpu", "cortex-a53", "-smp", "4", "-m", "64",
+           "-accel", "tcg,thread=single", "-icount", "shift=6,sleep=off",
+           "-display", "none", "-serial", "stdio", "-monitor", "none", "-nodefaults", "-no-reboot",
+           "-semihosting-config", "enable=on,target=native"]
+
+CFLAGS = ["-std=gnu11", "-O2", "-g", "-ffreestanding", "-fno-pic", "-fno-stack-protector",
+          "-fno-tree-loop-distribute-patterns", "-fno-asynchronous-unwind-tables",
+          "-mcpu=cortex-a53", "-mno-outline-atomics", "-mgeneral-regs-only", "-mstrict-align",
+          "-Wall", "-Wextra", "-Wshadow", "-Werror", "-DBARE_STACK=0x8000"]
+LDFLAGS = ["-nostdlib", "-static", "-Wl,--build-id=none", "-Wl,-z,noexecstack",
+           "-Wl,--no-warn-rwx-segments", "-T", os.path.join(HERE, "link.ld")]
+
+PORT = ["start.S", "board.c", "seam.c", "libc.c", "main.c", "handoff.c", "seam_test.c"]
+LATE = ["-DBARE_BATTERY=0", "-DBARE_DELAYED=1", '-DHF_ATOMIC_HEADER="delayed_atomic.h"']
+
+# The mutants of the headers: (file, what is there once, what comes instead).
+SATURATION = ("refcount/type.h", "#define HF_REFCOUNT_SATURATED (INT32_MIN / 2)",
+              "#define HF_REFCOUNT_SATURATED (INT32_MIN / 4)")
+
+
+def unlock(name, release, relaxed):
+    return ("spinlock/%s.h" % name, release, relaxed)
+
+
+# name: (flags, documents expected, seconds, mutation or None, how it must fail or None)
+IMAGES = {
+    "plain": ([], 3, LIMIT, None, None),
+    "late": (LATE, 2, LIMIT, None, None),
+    "mutant-saturation": ([], 3, LIMIT, SATURATION, r"not ok: \S*refcount"),
+    "mutant-fault": (["-DBARE_FAULT=1"], 3, LIMIT, None,
+                     r"Bail out! unexpected exception: entry 0x0+4 core 0x0+ ESR 0x0+96\w+ "
+                     r"ELR 0x0+402\w+ FAR 0x0+\n(.|\n)*exit status is 3"),
+    "mutant-hang": (["-DBARE_FAULT=2"], 3, 3, None, r"did not end in 3 s"),
+}
+for lock, release, relaxed in (
+        ("cas", "(void)hf_atomic32_xchg_seq_cst(&lock->word, 0);",
+         "hf_atomic32_store_relaxed(&lock->word, 0);"),
+        ("cas_release", "hf_atomic32_store_release(&lock->word, 0);",
+         "hf_atomic32_store_relaxed(&lock->word, 0);"),
+        ("cas_prefetch", "hf__spinlock_cas_release_unlock(&lock->lock);",
+         "hf_atomic32_store_relaxed(&lock->lock.word, 0);"),
+        ("wfe", "hf_atomic32_store_release(&lock->word, 0);",
+         "hf_atomic32_store_relaxed(&lock->word, 0);"),
+        ("ticket", "hf_atomic32_store_release(&lock->serving, serving + 1);",
+         "hf_atomic32_store_relaxed(&lock->serving, serving + 1);"),
+        ("queued", "hf_atomic32_store_low8_release(&lock->word, 0);",
+         "*(volatile uint8_t *)&lock->word = 0;")):
+    IMAGES["mutant-unlock-" + lock] = (LATE, 2, LIMIT, unlock(lock, release, relaxed),
+                                       r"not ok: handoff\.%s\.shared\.[234]" % lock)
+
+
+def mutate(name, mutation):
+    """A copy of the headers with one flaw. Returns its folder."""
+    include = os.path.join(BUILD, name, "include")
+    shutil.rmtree(include, ignore_errors=True)
+    shutil.copytree(os.path.join(ROOT, "include"), include)
+    path = os.path.join(include, "holdfast", mutation[0])
+    with open(path, encoding="utf-8") as header:
+        text = header.read()
+    if text.count(mutation[1]) != 1:
+        sys.exit("%s: %s is not there once: %s" % (name, mutation[0], mutation[1]))
+    with open(path, "w", encoding="utf-8") as header:
+        header.write(text.replace(mutation[1], mutation[2]))
+    return include
+
+
+def build(name, flags, mutation):
+    """Returns the image's path."""
+    os.makedirs(os.path.join(BUILD, name), exist_ok=True)
+    image = os.path.join(BUILD, name, "image.elf")
+    include = mutate(name, mutation) if mutation else os.path.join(ROOT, "include")
+    sources = [os.path.join(HERE, file) for file in PORT]
+    sources.append(os.path.join(ROOT, "src", "report.c"))
+    if "-DBARE_BATTERY=0" not in flags:
+        battery = os.path.join(ROOT, "tests", "battery")
+        sources += sorted(os.path.join(battery, file) for file in os.listdir(battery)
+                          if file.endswith(".c") and file != "main.c")
+    subprocess.run([CC, *CFLAGS, *flags, "-I", include, "-I", HERE, "-I", os.path.join(ROOT, "src"),
+                    *LDFLAGS, *sources, "-o", image], check=True)
+    return image
+
+
+# As Zephyr 3.x compiles C and C++ for a Cortex-A53 without a C library of its host.
+ZEPHYR = ["-ffreestanding", "-Os", "-Werror", "-Wall", "-Wextra", "-Wformat", "-Wno-unused-parameter",
+          "-fno-common", "-fno-strict-overflow", "-fno-strict-aliasing", "-ffunction-sections",
+          "-fdata-sections", "-fno-pic", "-fno-pie", "-fno-asynchronous-unwind-tables",
+          "-fno-reorder-functions", "-fno-defer-pop", "-mcpu=cortex-a53", "-mabi=lp64",
+          "-mno-outline-atomics"]
+
+
+def zephyr(name):
+    """Compile what the module compiles, and every public header. Returns (passed names, faults)."""
+    out = os.path.join(BUILD, name)
+    os.makedirs(out, exist_ok=True)
+    public = ["refcount.h", "lockref.h", "spinlock.h", "report.h", "refcount_lock.h"]
+    unit = os.path.join(out, "headers.c")
+    with open(unit, "w", encoding="utf-8") as text:
+        text.writelines('#include "holdfast/%s"\n' % header for header in public)
+        text.write("hf_spinlock_t lock;\nvoid use(void);\n"
+                   "void use(void)\n{\n\tunsigned long key = hf_spinlock_lock_irqsave(&lock);\n\n"
+                   "\thf_spinlock_unlock_irqrestore(&lock, key);\n}\n")
+    passed, faults = [], []
+    for what, flags in (("headers as C11", ["-std=c11"]), ("headers as C17", ["-std=c17"]),
+                        ("headers as C++17", ["-x", "c++", "-std=c++17", "-fno-exceptions",
+                                              "-fno-rtti"]),
+                        ("report.c", ["-std=c11"])):
+        source = os.path.join(ROOT, "src", what) if what.endswith(".c") else unit
+        compiler = CXX if "c++" in flags else CC
+        done = subprocess.run([compiler, *flags, *ZEPHYR, "-I", os.path.join(ROOT, "include"), "-I",
+                               os.path.join(ROOT, "src"), "-c", source, "-o",
+                               os.path.join(out, "out.o")], check=False)
+        (passed if done.returncode == 0 else faults).append(what)
+    return passed, faults
+
+
+def judge(text, documents):
+    """Return (names that passed, faults) of all the KTAP in the output, leaves only."""
+    passed, faults = [], []
+    begun = 0
+    suite = ""
+    plans = {"": None, "    ": None}
+    seen = {"": 0, "    ": 0}
+
+    def ends(indent):
+        if plans[indent] is not None and plans[indent] != seen[indent]:
+            faults.append("%s: planned %d, saw %d"
+                          % (suite or "top", plans[indent], seen[indent]))
+        plans[indent], seen[indent] = None, 0
+
+    for line in text.splitlines():
+        if line == "KTAP version 1":
+            ends("")
+            begun += 1
+            suite = ""
+        elif match := re.match(r"    # Subtest: (\S+)", line):
+            suite = match[1]
+        elif match := re.fullmatch(r"( {4})?1\.\.(\d+)", line):
+            plans[match[1] or ""] = int(match[2])
+        elif match := re.match(r"( {4})?(ok|not ok) (\d+) (\S+)(?: *#.*)?$", line):
+            indent = match[1] or ""
+            seen[indent] += 1
+            if int(match[3]) != seen[indent]:
+                faults.append("number %s comes as %d: %s" % (match[3], seen[indent], line.strip()))
+            name = "%s.%s" % (suite, match[4]) if indent else match[4]
+            if not indent and suite and match[4] != suite:
+                faults.append("%s ends as %s" % (suite, match[4]))
+            if match[2] != "ok":
+                faults.append("not ok: " + name)
+            elif indent or not suite:  # a suite's own line is no case
+                passed.append(name)
+            if not indent:
+                if suite and plans["    "] is None:
+                    faults.append("%s: no plan" % suite)
+                ends("    ")
+                suite = ""
+        elif re.match(r"\s*Bail out!", line):
+            faults.append(line.strip())
+        elif re.match(r"\s*(ok|not ok)\b", line):
+            faults.append("garbled: " + line.strip())
+    if begun and plans[""] is None:
+        faults.append("no plan")
+    ends("")
+    if begun != documents:
+        faults.append("%d KTAP documents, not %d" % (begun, documents))
+    return passed, faults
+
+
+def run(name):
+    """Build and run one. Returns (passed names, faults, output)."""
+    flags, documents, limit, mutation, _ = IMAGES[name]
+    image = build(name, flags, mutation)
+    faults = []
+    with open(os.path.join(BUILD, name, "console.log"), "w+", encoding="utf-8",
+              errors="replace") as log:
+        try:
+            done = subprocess.run([QEMU, *MACHINE, "-kernel", image], stdin=subprocess.DEVNULL,
+                                  stdout=log, stderr=subprocess.STDOUT, timeout=limit, check=False)
+            if done.returncode != 0:
+                faults.append("exit status is %d" % done.returncode)
+        except subprocess.TimeoutExpired:
+            faults.append("did not end in %d s" % limit)
+        log.seek(0)
+        output = log.read()
+    passed, more = judge(output, documents)
+    return passed, more + faults, output
+
+
+def published():
+    """The published cycles of a lock and unlock: {(variant, cores, shared): cycles}."""
+    ours = {"baseline": "cas", "seqrel": "cas_release", "litmus": "wfe"}
+    found = {}
+    with open(os.path.join(ROOT, "lab", "reference", "published.csv"), encoding="utf-8") as table:
+        for row in csv.DictReader(table):
+            match = re.fullmatch(r"(\d)(NC|C|) total", row["column"]) or \
+                re.fullmatch(r"(\d)(NC|C|) total", row["row"])
+            variant = ours.get(row["row"]) or ours.get(row["column"])
+            if row["table"] == "spinlock" and match and variant:
+                found[variant, int(match[1]), match[2] == "C"] = row["value"]
+    return found
+
+
+def print_handoff(output):
+    """The experiment's windows, with what was published beside them."""
+    reference = published()
+    print("Lock, increment, unlock. Emulated: the counts are checked, the times mean nothing; the "
+          "order\nin which cores get the lock is the emulator's. Published: cycles a pair on four "
+          "real cores.")
+    print("%-14s%-8s%5s%44s%12s" % ("lock", "which", "cores", "pairs, core by core", "published"))
+    for match in re.finditer(r"^ok \d+ handoff\.(\w+)\.(own|shared)\.(\d) # pairs ([\d ]+) "
+                             r"variable", output, re.MULTILINE):
+        key = match[1], int(match[3]), match[2] == "shared"
+        if key[1] == 1 and key[2]:
+            key = match[1], 1, False
+        print("%-14s%-8s%5s%44s%12s" % (match[1], match[2], match[3], match[4],
+                                        reference.get(key, "-")))
+
+
+def main(names):
+    if missing := [program for program in (CC, CXX, QEMU) if not shutil.which(program)]:
+        print("SKIPPED bare: not here: " + " ".join(missing))
+        return 77
+    if unknown := [name for name in names if name not in IMAGES]:
+        sys.exit("no such image: %s; there are: %s" % (" ".join(unknown), " ".join(IMAGES)))
+    ok = failed = 0
+    for name in names or IMAGES:
+        expected = IMAGES[name][4]
+        passed, faults, output = run(name)
+        if expected is None:
+            print("%s: %d cases passed, %d faults" % (name, len(passed), len(faults)))
+            ok += len(passed)
+            failed += len(faults)
+            for fault in faults:
+                print("FAULT %s: %s" % (name, fault))
+            if not faults and not passed:
+                print("FAULT %s: no case was run" % name)
+                failed += 1
+            if name == "plain":
+                print_handoff(output)
+        elif re.search(expected, "\n".join(faults)):
+            print("%s: caught" % name)
+            ok += 1
+        else:
+            print("FAULT %s: should fail by /%s/, but: %s" % (name, expected, faults or "passed"))
+            failed += 1
+        sys.stdout.flush()
+    if not names:
+        passed, faults = zephyr("zephyr-flags")
+        print("zephyr-flags: %d compiled, %d faults" % (len(passed), len(faults)))
+        ok += len(passed)
+        failed += len(faults)
+        for fault in faults:
+            print("FAULT zephyr-flags: does not compile: " + fault)
+    print("%d passed, %d failed" % (ok, failed))
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * seam - all that Holdfast asks of a port (holdfast/env/bare.h), for four cores.
+ *
+ * Interrupts here take no locks: one level a core. A system whose handlers take queue locks has a
+ * slot more for each level of nesting, or masks them around its locks (the _irqsave forms).
+ */
+#include "holdfast/spinlock/node.h"
+
+#include "../../src/env.h"
+#include "board.h"
+
+HF_ALIGNED(HF_ARCH_NO_SHARING) hf_node_t hf__nodes[BARE_CORES * HF_NODES];
+
+/* Which nodes of each core are in use, one bit a node. A core writes its own only. */
+static struct {
+	uint32_t bits;
+} HF_ALIGNED(HF_ARCH_NO_SHARING) used[BARE_CORES];
+
+uint32_t hf_env_node_get(void)
+{
+	unsigned int core = bare_core();
+	uint32_t free_nodes = ~used[core].bits & ((1u << HF_NODES) - 1);
+	unsigned int n;
+
+	if (!free_nodes)
+		return 0;
+	n = (unsigned int)__builtin_ctz(free_nodes);
+	used[core].bits |= 1u << n;
+	return 1 + core * HF_NODES + n;
+}
+
+void hf_env_node_put(uint32_t index)
+{
+	used[(index - 1) / HF_NODES].bits &= ~(1u << (index - 1) % HF_NODES);
+}
+
+unsigned long hf_env_irq_save(void)
+{
+	unsigned long flags;
+
+	__asm__ volatile("mrs	%0, daif\n\tmsr	daifset, #3" : "=r"(flags)::"memory");
+	return flags;
+}
+
+void hf_env_irq_restore(unsigned long flags)
+{
+	__asm__ volatile("msr	daif, %0" ::"r"(flags) : "memory");
+}
+
+/* For src/report.c. */
+void hf__env_print(const char *line, size_t len)
+{
+	bare_print(line, len);
+}
+
+void hf__env_abort(void)
+{
+	bare_exit(4);
+}

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT */
+/* seam_test - what seam.c and board.c promise: interrupts, nodes, four cores with MMU and caches. */
+#include "holdfast/spinlock/node.h"
+
+#include "../../tests/battery/battery.h"
+#include "board.h"
+#include "seam_test.h"
+
+#define IRQ_MASKED 0x80ul
+
+static uint64_t state[BARE_CORES];
+static unsigned int numbers[BARE_CORES];
+
+static bool is_masked(void)
+{
+	unsigned long flags;
+
+	__asm__ volatile("mrs	%0, daif" : "=r"(flags)::"memory");
+	return flags & IRQ_MASKED;
+}
+
+/* Masked from the start; save masks, restore leaves what it found, and they nest. */
+static bool interrupts(void)
+{
+	bool ok = is_masked();
+	unsigned long outer, inner;
+
+	/* No interrupt controller is set up: unmasking lets nothing in. */
+	__asm__ volatile("msr	daifclr, #2" ::: "memory");
+	outer = hf_env_irq_save();
+	ok = ok && is_masked();
+	inner = hf_env_irq_save();
+	hf_env_irq_restore(inner);
+	ok = ok && is_masked();
+	hf_env_irq_restore(outer);
+	ok = ok && !is_masked();
+	__asm__ volatile("msr	daifset, #2" ::: "memory");
+	return ok;
+}
+
+/* A core has HF_NODES nodes, no two the same; then none; and those given back can be had again. */
+static bool nodes(void)
+{
+	uint32_t index[HF_NODES], again;
+	bool ok = true;
+
+	for (unsigned int i = 0; i < HF_NODES; i++) {
+		index[i] = hf_env_node_get();
+		ok = ok && index[i] >= 1 && index[i] <= BARE_CORES * HF_NODES;
+		for (unsigned int k = 0; k < i; k++)
+			ok = ok && index[i] != index[k];
+	}
+	ok = ok && hf_env_node_get() == 0;
+	hf_env_node_put(index[3]);
+	again = hf_env_node_get();
+	ok = ok && again == index[3];
+	for (unsigned int i = 0; i < HF_NODES; i++)
+		hf_env_node_put(index[i]);
+	return ok;
+}
+
+static void look(unsigned int core)
+{
+	__asm__ volatile("mrs	%0, sctlr_el1" : "=r"(state[core]));
+	numbers[core] = hf_env_node_get();
+	hf_env_node_put(numbers[core]);
+	if (bare_core() != core)
+		numbers[core] = 0;
+}
+
+/* Each core runs with its MMU and caches on, knows its number, and has nodes of its own. */
+static bool all_cores(void)
+{
+	bool ok = true;
+
+	bare_on_all(look);
+	for (unsigned int core = 0; core < BARE_CORES; core++) {
+		ok = ok && (state[core] & 0x1005) == 0x1005;
+		ok = ok && numbers[core] && (numbers[core] - 1) / HF_NODES == core;
+	}
+	return ok;
+}
+
+unsigned int seam_test_run(void)
+{
+	unsigned int failed = 0;
+	bool ok;
+
+	battery_world_line("KTAP version 1");
+	battery_world_line("1..3");
+	failed += !(ok = interrupts());
+	battery_world_line(ok ? "ok 1 seam.interrupts" : "not ok 1 seam.interrupts");
+	failed += !(ok = nodes());
+	battery_world_line(ok ? "ok 2 seam.nodes" : "not ok 2 seam.nodes");
+	failed += !(ok = all_cores());
+	battery_world_line(ok ? "ok 3 seam.all_cores" : "not ok 3 seam.all_cores");
+	return failed;
+}
