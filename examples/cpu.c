@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/* What this processor says that it can do. */
+#include <stdio.h>
+
+#include <holdfast/cpu.h>
+
+int main(void)
+{
+	printf("vendor %s, family %u, model %u\n", hf_cpu_vendor(), hf_cpu_family(),
+	       hf_cpu_model());
+	printf("fast `rep stosb`: %s; short ones too: %s\n", hf_cpu_has_erms() ? "yes" : "no",
+	       hf_cpu_has_fsrs() ? "yes" : "no");
+	printf("vectors of 32 bytes: %s; DC ZVA clears %u bytes\n",
+	       hf_cpu_has_avx2() ? "yes" : "no", hf_cpu_zva_size());
+	return 0;
+}

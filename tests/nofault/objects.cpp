@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: MIT
+// objects - nofault in shared objects that come and go; a file that another process truncates.
+//
+//   objects LINKED-PLUGIN OWN-PLUGIN     one that is linked to the shared library, one that has a
+//                                        static copy of its own
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <dlfcn.h>
+#include <malloc.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+#include <vector>
+
+#include "holdfast/nofault.h"
+
+namespace
+{
+
+const size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+char *bad;
+
+#define MUST(condition)                                                                            \
+	do {                                                                                       \
+		if (!(condition)) {                                                                \
+			printf("# line %d: not so: %s\n", __LINE__, #condition);                   \
+			return false;                                                              \
+		}                                                                                  \
+	} while (0)
+
+struct Plugin {
+	explicit Plugin(const char *path)
+	{
+		handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+		if (!handle) {
+			printf("# %s\n", dlerror());
+			exit(2);
+		}
+		load = reinterpret_cast<int (*)(uint32_t *, const void *)>(
+			dlsym(handle, "plugin_load"));
+		clear = reinterpret_cast<size_t (*)(void *, size_t)>(dlsym(handle, "plugin_clear"));
+		install = reinterpret_cast<int (*)()>(dlsym(handle, "plugin_install"));
+	}
+	~Plugin() { dlclose(handle); }
+	// Its own inlined sites, and those of the library that it calls.
+	bool works() const
+	{
+		uint32_t value = 7;
+
+		MUST(load(&value, bad) == -HF_EFAULT && value == 7);
+		MUST(clear(bad - 10, 30) == 20);
+		return true;
+	}
+	void *handle;
+	int (*load)(uint32_t *, const void *);
+	size_t (*clear)(void *, size_t);
+	int (*install)();
+};
+
+bool program_works()
+{
+	uint32_t value = 7;
+
+	MUST(hf_load32_nofault(&value, bad) == -HF_EFAULT && value == 7);
+	MUST(hf_clear_nofault(bad - 10, 30) == 20);
+	return true;
+}
+
+bool one_object(const char *path)
+{
+	for (int i = 0; i < 20; i++) {
+		Plugin plugin(path);
+
+		MUST(plugin.install() == 0);
+		MUST(plugin.works() && program_works());
+	}
+	return program_works();
+}
+
+bool two_objects(const char *linked, const char *own)
+{
+	Plugin first(linked), second(own);
+
+	MUST(first.install() == 0 && second.install() == 0);
+	MUST(first.works() && second.works() && program_works());
+	{
+		Plugin again(linked);
+
+		MUST(again.works());
+	}
+	MUST(first.works() && second.works() && program_works());
+	return true;
+}
+
+// Threads fault all the time, while another thread loads, uses and closes.
+bool loaded_while_others_fault(const char *path)
+{
+	std::atomic<bool> stop{ false }, failed{ false };
+	std::vector<std::thread> threads;
+	size_t before = 0, after = 0;
+
+	for (int t = 0; t < 3; t++) {
+		threads.emplace_back([&] {
+			while (!stop && !failed)
+				failed = !program_works();
+		});
+	}
+	for (int i = 0; i < 400 && !failed; i++) {
+		Plugin plugin(path);
+
+		if (!plugin.works())
+			failed = true;
+		if (i == 50)
+			before = mallinfo2().uordblks;
+		after = mallinfo2().uordblks;
+	}
+	stop = true;
+	for (std::thread &thread : threads)
+		thread.join();
+	MUST(!failed);
+	printf("# %zu bytes in use after 50 loads, %zu after 400\n", before, after);
+	MUST(after < before + 65536);
+	return true;
+}
+
+// Another process truncates the file and lets it grow again, while it is copied from and cleared into.
+bool truncated()
+{
+	const size_t pages = 16, len = pages * page;
+	const unsigned int wanted = 10000;
+	char name[] = "/tmp/holdfast-objects-XXXXXX";
+	int file = mkstemp(name);
+	std::vector<unsigned char> text(len, 'T'), copy(len);
+	unsigned int faults = 0, whole = 0;
+
+	MUST(file >= 0 && unlink(name) == 0);
+	MUST(pwrite(file, text.data(), len, 0) == static_cast<ssize_t>(len));
+	char *map = static_cast<char *>(
+		mmap(nullptr, len, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0));
+	MUST(map != MAP_FAILED);
+	pid_t child = fork();
+
+	if (child == 0) {
+		unsigned int seed = 1;
+
+		for (;;) {
+			seed = seed * 1103515245 + 12345;
+			off_t to = static_cast<off_t>(seed / 65536 % (len + 1));
+
+			if (ftruncate(file, to) ||
+			    pwrite(file, text.data(), len, 0) != static_cast<ssize_t>(len))
+				_exit(1);
+		}
+	}
+	for (unsigned int i = 0; faults < wanted && i < 100 * wanted; i++) {
+		memset(copy.data(), '#', len);
+		size_t start = i * 37 % page, size = len - start - i % 5;
+		size_t left = hf_copy_nofault(copy.data() + start, map + start, size);
+		size_t done = size - left;
+
+		faults += left != 0;
+		whole += left == 0;
+		MUST(left <= size);
+		// Where the file ends within a page, the rest of the page reads as zero.
+		for (size_t at = 0; at < len; at++) {
+			bool is_done = at >= start && at < start + done;
+			unsigned char c = copy[at];
+
+			if (is_done ? c != 'T' && c != 0 : c != '#') {
+				printf("# byte %zu is %02x; start %zu, %zu done of %zu\n", at, c,
+				       start, done, size);
+				kill(child, SIGKILL);
+				return false;
+			}
+		}
+		if (i % 3 == 0) {
+			size_t clear_left = hf_clear_nofault(map + len - page - 100, page + 100);
+
+			MUST(clear_left <= page + 100);
+			// A fault of the clear lies at a page's start: that is where a file can end.
+			MUST(clear_left == 0 || clear_left % page == 0 || clear_left == page + 100);
+		}
+	}
+	kill(child, SIGKILL);
+	waitpid(child, nullptr, 0);
+	munmap(map, len);
+	close(file);
+	printf("# %u copies met the truncated file, %u were whole\n", faults, whole);
+	MUST(faults == wanted);
+	return true;
+}
+
+int number, failures;
+
+void report(bool ok, const char *name)
+{
+	printf("%sok %d %s\n", ok ? "" : "not ", ++number, name);
+	fflush(stdout);
+	failures += !ok;
+}
+
+} // namespace
+
+int main(int argc, char **argv)
+{
+	if (argc != 3) {
+		fprintf(stderr, "usage: objects LINKED-PLUGIN OWN-PLUGIN\n");
+		return 2;
+	}
+	alarm(300);
+	char *pages = static_cast<char *>(mmap(nullptr, 2 * page, PROT_READ | PROT_WRITE,
+					       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+	bad = pages + page;
+	mprotect(bad, page, PROT_NONE);
+	printf("KTAP version 1\n1..6\n");
+	// Before the program itself installs: the plug-in with a copy of its own brings its handler.
+	{
+		Plugin own(argv[2]);
+
+		report(own.install() == 0 && own.works(), "a plug-in's own handler");
+	}
+	report(hf_nofault_install() == 0 && program_works(), "after it is gone");
+	report(one_object(argv[1]) && one_object(argv[2]), "load, use, close");
+	report(two_objects(argv[1], argv[2]), "two handlers in a chain");
+	report(loaded_while_others_fault(argv[1]), "load and close while others fault");
+	report(truncated(), "a file truncated by another process");
+	return failures ? 1 : 0;
+}
