@@ -153,6 +153,7 @@ STAGES = {
     "tsan-clang": preset,
     "aarch64": preset,
     "aarch64-lse": preset,
+    "riscv64": preset,
     "bare": bare,
     "report": report,
     "format-check": format_check,

@@ -292,8 +292,9 @@ static struct {
 static bool installed; /* under `lock` */
 
 /*
- * As if the signal had come with the default action: the process dies of it, with its number and
- * its information. It is sent again, since the fault need not happen again.
+ * As if the signal had come with the default action: the process dies of it. A fault happens again
+ * when this handler returns, now with nobody in the way; what was sent is sent again, with the same
+ * information, and comes when this handler returns.
  */
 static void die_of(int signal, siginfo_t *info)
 {
@@ -302,8 +303,9 @@ static void die_of(int signal, siginfo_t *info)
 	memset(&action, 0, sizeof(action));
 	action.sa_handler = SIG_DFL;
 	(void)sigaction(signal, &action, NULL);
-	(void)syscall(SYS_rt_tgsigqueueinfo, getpid(), (pid_t)syscall(SYS_gettid), signal, info);
-	/* It is blocked until this handler returns. */
+	if (!is_fault(signal, info))
+		(void)syscall(SYS_rt_tgsigqueueinfo, getpid(), (pid_t)syscall(SYS_gettid), signal,
+			      info);
 }
 
 static void pass_on(int signal, siginfo_t *info, void *context)

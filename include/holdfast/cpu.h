@@ -25,41 +25,41 @@ HF_BEGIN_DECLS
 
 /* x86-64: `rep stosq` and `rep movsq` are worth it. There is no CPUID bit: Intel of family 6 from
  * Core on, AMD and Hygon from family 0x10 on, Zhaoxin and Centaur from family 7 on. */
-bool hf_cpu_has_rep_good(void) HF_API;
+bool hf_cpu_has_rep_good(void) HF_API_EACH;
 
 /* x86-64: enhanced `rep movsb` and `rep stosb`. CPUID 7.0 EBX bit 9. */
-bool hf_cpu_has_erms(void) HF_API;
+bool hf_cpu_has_erms(void) HF_API_EACH;
 
 /* x86-64: fast short `rep movsb`. CPUID 7.0 EDX bit 4. */
-bool hf_cpu_has_fsrm(void) HF_API;
+bool hf_cpu_has_fsrm(void) HF_API_EACH;
 
 /* x86-64: fast short `rep stosb`. CPUID 7.1 EAX bit 11. */
-bool hf_cpu_has_fsrs(void) HF_API;
+bool hf_cpu_has_fsrs(void) HF_API_EACH;
 
 /* x86-64: fast `rep movsb` of length 0. CPUID 7.1 EAX bit 10. */
-bool hf_cpu_has_fzrm(void) HF_API;
+bool hf_cpu_has_fzrm(void) HF_API_EACH;
 
 /* x86-64: vectors of 32 bytes, and the system saves them. CPUID 7.0 EBX bit 5, XCR0. */
-bool hf_cpu_has_avx2(void) HF_API;
+bool hf_cpu_has_avx2(void) HF_API_EACH;
 
 /* x86-64: vectors of 64 bytes, and the system saves them. CPUID 7.0 EBX bit 16, XCR0. */
-bool hf_cpu_has_avx512f(void) HF_API;
+bool hf_cpu_has_avx512f(void) HF_API_EACH;
 
 /* AArch64: atomics in one instruction. ID_AA64ISAR0_EL1.Atomic. */
-bool hf_cpu_has_lse(void) HF_API;
+bool hf_cpu_has_lse(void) HF_API_EACH;
 
 /* AArch64: memory copy and set instructions. ID_AA64ISAR2_EL1.MOPS. */
-bool hf_cpu_has_mops(void) HF_API;
+bool hf_cpu_has_mops(void) HF_API_EACH;
 
 /* AArch64: bytes that DC ZVA clears; 0 = it may not be used. DCZID_EL0. */
-unsigned int hf_cpu_zva_size(void) HF_API;
+unsigned int hf_cpu_zva_size(void) HF_API_EACH;
 
 /* x86-64: display family and model, 0 elsewhere. */
-unsigned int hf_cpu_family(void) HF_API;
-unsigned int hf_cpu_model(void) HF_API;
+unsigned int hf_cpu_family(void) HF_API_EACH;
+unsigned int hf_cpu_model(void) HF_API_EACH;
 
 /* x86-64: the vendor as CPUID spells it, 12 letters; "" elsewhere. */
-const char *hf_cpu_vendor(void) HF_API;
+const char *hf_cpu_vendor(void) HF_API_EACH;
 
 HF_END_DECLS
 

@@ -60,7 +60,7 @@ HF_BEGIN_DECLS
  * Errors:   -errno of sigaction()
  * Return:   0, or an error, and nothing is changed
  */
-int hf_nofault_install(void) HF_API;
+int hf_nofault_install(void) HF_API_EACH;
 
 /**
  * hf_nofault_remove - put back what was there before
@@ -73,7 +73,7 @@ int hf_nofault_install(void) HF_API;
  *           -errno of sigaction()
  * Return:   0, also if nothing was installed; or an error, and nothing is changed
  */
-int hf_nofault_remove(void) HF_API;
+int hf_nofault_remove(void) HF_API_EACH;
 
 /**
  * hf_nofault_owned - do SIGSEGV and SIGBUS still come to our handler first?
@@ -83,7 +83,7 @@ int hf_nofault_remove(void) HF_API;
  * Return:   false: not installed, or somebody has installed another one since, which may or may not
  *           pass on to ours
  */
-bool hf_nofault_owned(void) HF_API;
+bool hf_nofault_owned(void) HF_API_EACH;
 
 /**
  * hf_nofault_handle - recover a fault, in a handler of your own for SIGSEGV and SIGBUS
@@ -95,7 +95,7 @@ bool hf_nofault_owned(void) HF_API;
  * Ordering: none
  * Return:   true: recovered, return from the handler now; false: it is not ours, nothing was changed
  */
-bool hf_nofault_handle(int signal, const void *info, void *context) HF_API;
+bool hf_nofault_handle(int signal, const void *info, void *context) HF_API_EACH;
 
 /* A recovered fault. */
 struct hf_nofault_fault {
@@ -112,7 +112,7 @@ struct hf_nofault_fault {
  * Context:  any thread; a signal handler that faults changes it for the thread
  * Ordering: none
  */
-struct hf_nofault_fault hf_nofault_last(void) HF_API;
+struct hf_nofault_fault hf_nofault_last(void) HF_API_EACH;
 
 HF_END_DECLS
 
@@ -141,8 +141,8 @@ HF_BEGIN_DECLS
  * HOLDFAST_CLEAR and HOLDFAST_COPY or by what the processor is; a call that comes earlier gets an
  * implementation that is legal everywhere.
  */
-extern hf_atomic64_t hf__clear HF_API;
-extern hf_atomic64_t hf__copy HF_API;
+extern hf_atomic64_t hf__clear HF_API_EACH;
+extern hf_atomic64_t hf__copy HF_API_EACH;
 
 /**
  * hf_clear_implementations, hf_copy_implementations - all that were built for this processor
@@ -150,8 +150,8 @@ extern hf_atomic64_t hf__copy HF_API;
  *
  * Return: an array, legal here or not
  */
-const struct hf_clear_implementation *hf_clear_implementations(size_t *count) HF_API;
-const struct hf_copy_implementation *hf_copy_implementations(size_t *count) HF_API;
+const struct hf_clear_implementation *hf_clear_implementations(size_t *count) HF_API_EACH;
+const struct hf_copy_implementation *hf_copy_implementations(size_t *count) HF_API_EACH;
 
 /**
  * hf_clear_choose, hf_copy_choose - use this implementation from now on
@@ -162,14 +162,14 @@ const struct hf_copy_implementation *hf_copy_implementations(size_t *count) HF_A
  * Errors:   -EINVAL (22): no such name; -ENOTSUP (95): this processor can't run it
  * Return:   0, or an error, and nothing is changed
  */
-int hf_clear_choose(const char *name) HF_API;
-int hf_copy_choose(const char *name) HF_API;
+int hf_clear_choose(const char *name) HF_API_EACH;
+int hf_copy_choose(const char *name) HF_API_EACH;
 
 /**
  * hf_clear_chosen, hf_copy_chosen - the name of the implementation in use
  */
-const char *hf_clear_chosen(void) HF_API;
-const char *hf_copy_chosen(void) HF_API;
+const char *hf_clear_chosen(void) HF_API_EACH;
+const char *hf_copy_chosen(void) HF_API_EACH;
 
 /**
  * hf_nofault_calibrate - measure on this machine what the default does from which size on
@@ -182,7 +182,7 @@ const char *hf_copy_chosen(void) HF_API;
  *           in that time; -ENOTSUP (95): there is nothing to choose between on this processor
  * Return:   0, or an error, and nothing is changed
  */
-int hf_nofault_calibrate(void) HF_API;
+int hf_nofault_calibrate(void) HF_API_EACH;
 
 HF_END_DECLS
 
@@ -261,7 +261,7 @@ HF_BEGIN_DECLS
  * Return:   the length without the terminating 0, which was copied too; `size` if there was none in
  *           the first `size` bytes: dst is then not terminated
  */
-HF_MUST_CHECK long hf_strncpy_nofault(char *dst, const char *src, size_t size) HF_API;
+HF_MUST_CHECK long hf_strncpy_nofault(char *dst, const char *src, size_t size) HF_API_EACH;
 
 HF_END_DECLS
 

@@ -45,8 +45,8 @@ bool hf__slot_claim(void) HF_API;
  * Hand over the sites (nofault/site.h) from `start` to `end`, of one executable or shared object, and
  * take them back. Every translation unit does so; the same range counts once.
  */
-void hf__sites_register(const void *start, const void *end) HF_API;
-void hf__sites_unregister(const void *start, const void *end) HF_API;
+void hf__sites_register(const void *start, const void *end) HF_API_EACH;
+void hf__sites_unregister(const void *start, const void *end) HF_API_EACH;
 
 HF_END_DECLS
 

@@ -27,12 +27,12 @@
 HF_BEGIN_DECLS
 
 /* One access of `bytes` (1, 2, 4 or 8) from *p to *value, or back. 0 or -HF_EFAULT. */
-int hf__jump_load(void *value, const volatile void *p, unsigned int bytes) HF_API;
-int hf__jump_store(volatile void *p, const void *value, unsigned int bytes) HF_API;
+int hf__jump_load(void *value, const volatile void *p, unsigned int bytes) HF_API_EACH;
+int hf__jump_store(volatile void *p, const void *value, unsigned int bytes) HF_API_EACH;
 
 /* *p: *expected -> *desired; *found = *p before. 4 or 8 bytes. Sequentially consistent. */
 int hf__jump_cmpxchg(volatile void *p, const void *expected, const void *desired, void *found,
-		     unsigned int bytes) HF_API;
+		     unsigned int bytes) HF_API_EACH;
 
 HF_END_DECLS
 
