@@ -394,7 +394,6 @@ TEST(NoFaultSignals, AFaultInAHandlerThatInterruptsAnOperation)
 {
 #ifdef HF_EMULATED
 	GTEST_SKIP() << "dies under qemu-user 7.2, and not natively";
-	"blocks it";
 #endif
 	EXPECT_EQ(in_child([] {
 			  MUST(hf_nofault_install() == 0);
