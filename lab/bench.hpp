@@ -107,6 +107,7 @@ struct Table {
 	const char *what;
 	const char *baseline;
 	std::vector<Cell> (*cells)(const Settings &);
+	bool in_all; /* part of `all`, which the report draws */
 };
 
 const std::vector<Table> &tables();
@@ -116,6 +117,10 @@ std::vector<Cell> refcount_cells(const Settings &settings);
 std::vector<Cell> spinlock_cells(const Settings &settings);
 std::vector<Cell> lockref_cells(const Settings &settings);
 std::vector<Cell> handoff_cells(const Settings &settings);
+std::vector<Cell> clear_cells(const Settings &settings);
+std::vector<Cell> copy_cells(const Settings &settings);
+std::vector<Cell> fault_cells(const Settings &settings);
+std::vector<Cell> guard_cells(const Settings &settings);
 
 /* Measures all cells and returns their rows. Shows progress if standard error is a terminal. */
 std::vector<Row> measure(const Table &table, const Settings &settings);
@@ -136,6 +141,12 @@ std::vector<Missing> missing_peers();
 
 std::string to_json(const std::vector<Row> &rows, const Settings &settings);
 void print_plain(const std::vector<Row> &rows);
+
+/* What `clear`, `copy` and `fault` come to, against what they aim at. */
+void print_memory_verdict(const std::vector<Row> &rows);
+
+/* What the processor says that it can do, and what clears and copies here. */
+void print_cpu();
 
 } // namespace lab
 

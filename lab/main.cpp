@@ -19,13 +19,21 @@ const std::vector<Table> &tables()
 {
 	static const std::vector<Table> list = {
 		{ "refcount", "inc + dec_and_test and inc_not_zero + put, alone and contended",
-		  "unchecked", refcount_cells },
+		  "unchecked", refcount_cells, true },
 		{ "spinlock", "lock, increment, unlock: alone, contended, oversubscribed", "cas",
-		  spinlock_cells },
+		  spinlock_cells, true },
 		{ "lockref", "get + put on one hot object, and its retries", "unbounded",
-		  lockref_cells },
+		  lockref_cells, true },
 		{ "handoff", "what the body of a wait loop does to ticket and mcs, contended",
-		  "ticket wait=none", handoff_cells },
+		  "ticket wait=none", handoff_cells, true },
+		{ "clear", "clear memory that may fault, by size, beside memset", "libc",
+		  clear_cells, false },
+		{ "copy", "copy memory that may fault, by size, beside memcpy", "libc", copy_cells,
+		  false },
+		{ "fault", "a recovered fault, beside a bare SIGSEGV", "bare SIGSEGV", fault_cells,
+		  false },
+		{ "guard", "a copy without a fault, beside other ways to survive one", "memcpy",
+		  guard_cells, false },
 	};
 
 	return list;
@@ -56,8 +64,9 @@ static const char usage[] =
 	"usage: hf-lab TABLE [--threads LIST] [--window-ms N] [--rounds N] [--only PATTERN]\n"
 	"              [--seed N] [--json FILE]\n"
 	"       hf-lab list\n"
+	"       hf-lab cpu\n"
 	"\n"
-	"  TABLE           one of `hf-lab list`, or `all`\n"
+	"  TABLE           one of `hf-lab list`, or `all`: those that the report draws\n"
 	"  --threads LIST  numbers of threads, such as 1,2,8 (spinlock: above the processors = \n"
 	"                  oversubscribed)\n"
 	"  --window-ms N   length of one run, 1 to 10000\n"
@@ -137,8 +146,14 @@ static int run(int argc, char **argv)
 			       missing.package.c_str());
 		return 0;
 	}
+	if (name == "cpu") {
+		if (argc > 2)
+			fail("cpu takes no arguments");
+		print_cpu();
+		return 0;
+	}
 	for (const Table &table : tables()) {
-		if (name == "all" || name == table.name)
+		if ((name == "all" && table.in_all) || name == table.name)
 			chosen.push_back(&table);
 	}
 	if (chosen.empty())
@@ -187,6 +202,7 @@ static int run(int argc, char **argv)
 		fail("nothing matches --only '" + settings.only + "'");
 	if (json.empty() || chosen.size() == 1)
 		print_plain(rows);
+	print_memory_verdict(rows);
 	if (!json.empty()) {
 		out << to_json(rows, settings);
 		out.close();

@@ -14,6 +14,7 @@ import unittest
 LAB = sys.argv.pop()
 FIELDS = {"table", "variant", "kind", "case", "threads", "ns_per_op", "spread", "baseline", "ratio",
           "fairness", "checked", "rounds"}
+TABLES = ("refcount", "spinlock", "lockref", "handoff", "clear", "copy", "fault", "guard")
 QUICK = ["--window-ms", "1", "--rounds", "1"]
 
 
@@ -36,7 +37,7 @@ class Lab(unittest.TestCase):
     def test_list_names_the_tables(self):
         done = lab("list")
         self.assertEqual(done.returncode, 0)
-        for table in ("refcount", "spinlock", "lockref", "handoff"):
+        for table in TABLES:
             self.assertIn(table, done.stdout)
 
     def test_help(self):
@@ -62,7 +63,7 @@ class Lab(unittest.TestCase):
                 self.assertEqual(done.stderr.count("\n"), 1)
 
     def test_every_table_gives_complete_and_checked_rows(self):
-        for table in ("refcount", "spinlock", "lockref", "handoff"):
+        for table in TABLES:
             with self.subTest(table=table):
                 results = rows_of(table, "--threads", "1,2", *QUICK)
                 self.assertTrue(results["rows"])
@@ -88,6 +89,26 @@ class Lab(unittest.TestCase):
             with self.subTest(table=table):
                 rows = rows_of(table, "--threads", "2", *QUICK)["rows"]
                 self.assertFalse(variants - {row["variant"] for row in rows})
+
+    def test_memory_is_compared_with_libc_and_judged(self):
+        for table in ("clear", "copy"):
+            rows = rows_of(table, *QUICK)["rows"]
+            variants = {row["variant"] for row in rows}
+            self.assertLessEqual({"libc", "default", "generic"}, variants)
+            for case in {row["case"] for row in rows}:
+                self.assertEqual({row["variant"] for row in rows if row["case"] == case}, variants)
+            for row in rows:
+                self.assertGreater(row["gb_per_s"], 0)
+        said = lab("clear", *QUICK, "--only", "default").stdout
+        self.assertRegex(said, r"clear: the default has \d+\.\d\d of libc's speed .*(reached|missed)")
+        self.assertIn("regret of the default", said)
+        self.assertRegex(lab("fault", *QUICK).stdout, r"fault: load costs \d+\.\d\d of a bare")
+
+    def test_cpu_names_features_and_choices(self):
+        said = lab("cpu").stdout
+        for word in ("erms", "fsrm", "mops", "HOLDFAST_CLEAR", "HOLDFAST_COPY", "generic"):
+            self.assertIn(word, said)
+        self.assertEqual(lab("cpu", "x").returncode, 2)
 
     def test_lockref_tells_its_retries(self):
         for row in rows_of("lockref", "--threads", "2", *QUICK)["rows"]:

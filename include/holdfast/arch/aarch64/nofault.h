@@ -154,4 +154,11 @@ HF__CMPXCHG_NOFAULT(64, "x")
 			      : "memory"                                                           \
 			      : label)
 
+/*
+ * HF_ARCH_FAULTING_LOAD - one load that is no site, and its length, for measuring what a signal's
+ * delivery and return costs.
+ */
+#define HF_ARCH_FAULTING_LOAD(p) __asm__ volatile("ldrb w9, [%0]" : : "r"(p) : "x9", "memory")
+#define HF_ARCH_FAULTING_LOAD_BYTES 4
+
 #endif

@@ -129,4 +129,15 @@ HF__CMPXCHG_NOFAULT(64, "d")
 #define HF_ARCH_STORE32_OR(p, value, label) HF_ARCH_STORE_OR("sw %z1, %0", p, value, label)
 #define HF_ARCH_STORE64_OR(p, value, label) HF_ARCH_STORE_OR("sd %z1, %0", p, value, label)
 
+/*
+ * HF_ARCH_FAULTING_LOAD - one load that is no site, and its length, for measuring what a signal's
+ * delivery and return costs.
+ */
+#define HF_ARCH_FAULTING_LOAD(p)                                                                   \
+	__asm__ volatile(".option push\n.option norvc\nlbu t0, 0(%0)\n.option pop"                 \
+			 :                                                                         \
+			 : "r"(p)                                                                  \
+			 : "t0", "memory")
+#define HF_ARCH_FAULTING_LOAD_BYTES 4
+
 #endif

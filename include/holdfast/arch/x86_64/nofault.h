@@ -185,4 +185,11 @@ HF_INLINE size_t hf_arch_rep_movsq(volatile void *dst, const volatile void *src,
 		"	.size " #name ", . - " #name "\n"                                          \
 		".popsection\n");
 
+/*
+ * HF_ARCH_FAULTING_LOAD - one load that is no site, and its length, for measuring what a signal's
+ * delivery and return costs.
+ */
+#define HF_ARCH_FAULTING_LOAD(p) __asm__ volatile(".byte 0x8a, 0x07" : : "D"(p) : "rax", "memory")
+#define HF_ARCH_FAULTING_LOAD_BYTES 2
+
 #endif

@@ -1,0 +1,613 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The tables `clear`, `copy`, `fault` and `guard`: memory that may fault, beside the C library's.
+ *
+ * clear, copy  every implementation that may run here, by size; hot: one buffer again and again; cold:
+ *              each operation on memory that was last touched 64 MiB ago
+ * fault        what a fault that is recovered costs, beside one that a handler merely steps over
+ * guard        the path without a fault, beside the other ways to survive one
+ */
+#include "bench.hpp"
+
+#include <cerrno>
+#include <cmath>
+#include <csetjmp>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <sys/mman.h>
+#include <sys/uio.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include "holdfast/cpu.h"
+#include "holdfast/nofault.h"
+
+namespace lab
+{
+namespace
+{
+
+constexpr size_t MiB = 1 << 20;
+constexpr size_t ARENA = 64 * MiB; /* what a cold operation walks over */
+constexpr size_t ROOM = ARENA + MiB;
+
+/* Two areas for all cells: a run has the machine to itself. */
+struct Areas {
+	char *to = area(), *from = area();
+
+	static char *area()
+	{
+		void *p = mmap(nullptr, ROOM, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+			       -1, 0);
+
+		if (p == MAP_FAILED)
+			return nullptr;
+		(void)madvise(p, ROOM, MADV_HUGEPAGE);
+		memset(p, 1, ROOM);
+		return static_cast<char *>(p);
+	}
+};
+
+const Areas &areas()
+{
+	static const Areas both;
+
+	return both;
+}
+
+/* Called through pointers that no compiler sees through. */
+void *(*volatile libc_memset)(void *, int, size_t) = memset;
+void *(*volatile libc_memcpy)(void *, const void *, size_t) = memcpy;
+
+enum class Way { Libc, Inline, Function };
+
+struct Operation {
+	bool copies;
+	Way way;
+	hf_clear_function_t clear;
+	hf_copy_function_t copy;
+	size_t size, offset; /* bytes; of the destination, and three times that of the source */
+	bool cold;
+	size_t left; /* what was not done; must be 0 */
+	size_t last; /* where the last operation was */
+};
+
+size_t once(const Operation &o, char *to, const char *from)
+{
+	if (o.copies) {
+		if (o.way == Way::Libc)
+			return libc_memcpy(to, from, o.size) != to;
+		if (o.way == Way::Inline)
+			return hf_copy_nofault(to, from, o.size);
+		return o.copy(to, from, o.size);
+	}
+	if (o.way == Way::Libc)
+		return libc_memset(to, 0, o.size) != to;
+	if (o.way == Way::Inline)
+		return hf_clear_nofault(to, o.size);
+	return o.clear(to, o.size);
+}
+
+template <bool Copies, Way How>
+uint64_t operations(void *state, int, const int *stop)
+{
+	Operation o = *static_cast<Operation *>(state);
+	uint64_t done = 0;
+	const int batch = o.size < 16384 ? 64 : 1;
+	size_t at = 0, step = o.cold ? (o.size + 4096) / 64 * 64 : 0, left = 0;
+	char *to = areas().to + o.offset;
+	const char *from = areas().from + 3 * o.offset;
+
+	o.copies = Copies;
+	o.way = How;
+	do { /* at least once, however short the window */
+		for (int i = 0; i < batch; i++) {
+			at += step;
+			if (at + o.size > ARENA)
+				at = 0;
+			left |= once(o, to + at, from + at);
+			__asm__ volatile("" ::: "memory");
+		}
+		done += static_cast<uint64_t>(batch);
+	} while (!__atomic_load_n(stop, __ATOMIC_RELAXED));
+	static_cast<Operation *>(state)->left = left;
+	static_cast<Operation *>(state)->last = at;
+	return done;
+}
+
+loop_t loop_of(const Operation &o)
+{
+	if (o.copies)
+		return o.way == Way::Libc     ? operations<true, Way::Libc>
+		       : o.way == Way::Inline ? operations<true, Way::Inline>
+					      : operations<true, Way::Function>;
+	return o.way == Way::Libc     ? operations<false, Way::Libc>
+	       : o.way == Way::Inline ? operations<false, Way::Inline>
+				      : operations<false, Way::Function>;
+}
+
+/* Was the last operation done, and nothing beside it? */
+bool is_right(const Operation &o)
+{
+	char *to = areas().to + o.offset + o.last;
+	const char *from = areas().from + 3 * o.offset + o.last;
+
+	if (o.left || to[o.size] != 2)
+		return false;
+	if (o.copies)
+		return memcmp(to, from, o.size) == 0;
+	return to[0] == 0 && memcmp(to, to + 1, o.size - 1) == 0;
+}
+
+std::vector<Sample> run_memory(Operation o, int ms)
+{
+	/* What is behind the buffer must stay; when cold, nearly all is behind some buffer. */
+	char *behind = areas().to + o.offset + o.size;
+
+	memset(areas().from, 3, o.cold ? 1 : o.size + 3 * o.offset);
+	if (!o.cold) {
+		memset(behind - o.size, 1, o.size);
+		*behind = 2;
+	}
+	Window window = run_window(1, ms, loop_of(o), { &o });
+	Sample sample{};
+
+	if (o.cold)
+		areas().to[o.offset + o.last + o.size] = 2;
+	sample.ns_per_op = window.wall_ns / static_cast<double>(window.total());
+	sample.fairness = 1;
+	sample.checked = window.total() > 0 && is_right(o);
+	sample.disturbed = window.disturbed;
+	sample.more["size"] = static_cast<double>(o.size);
+	sample.more["gb_per_s"] = static_cast<double>(o.size) / sample.ns_per_op;
+	return { sample };
+}
+
+std::string size_name(size_t size)
+{
+	if (size >= MiB && size % MiB == 0)
+		return std::to_string(size / MiB) + " MiB";
+	if (size >= 1024 && size % 1024 == 0)
+		return std::to_string(size / 1024) + " KiB";
+	return std::to_string(size) + " B";
+}
+
+std::vector<Cell> memory_cells(bool copies)
+{
+	static const size_t sizes[] = { 1,       2,        3,       4,     7,     8,      15,
+					16,      24,       31,      32,    48,    64,     100,
+					128,     192,      256,     300,   512,   1000,   1024,
+					2048,    4096,     6000,    16384, 65536, 262144, MiB,
+					4 * MiB, 16 * MiB, 64 * MiB };
+	std::vector<Operation> ways;
+	std::vector<std::string> names = { "libc", "default" };
+	std::vector<Cell> cells;
+	size_t count;
+
+	ways.push_back({ copies, Way::Libc, nullptr, nullptr, 0, 0, false, 0, 0 });
+	ways.push_back({ copies, Way::Inline, nullptr, nullptr, 0, 0, false, 0, 0 });
+	if (copies) {
+		const hf_copy_implementation *list = hf_copy_implementations(&count);
+
+		for (size_t i = 0; i < count; i++) {
+			if (!list[i].is_legal())
+				continue;
+			names.push_back(list[i].name);
+			ways.push_back({ copies, Way::Function, nullptr, list[i].function, 0, 0,
+					 false, 0, 0 });
+		}
+	} else {
+		const hf_clear_implementation *list = hf_clear_implementations(&count);
+
+		for (size_t i = 0; i < count; i++) {
+			if (!list[i].is_legal())
+				continue;
+			names.push_back(list[i].name);
+			ways.push_back({ copies, Way::Function, list[i].function, nullptr, 0, 0,
+					 false, 0, 0 });
+		}
+	}
+	for (size_t size : sizes) {
+		for (int kind = 0; kind < 3; kind++) {
+			bool cold = kind == 2;
+
+			/* Above the caches all is cold; in between, some sizes tell enough. */
+			if (cold && size != 64 && size != 300 && size != 4096 && size != 65536)
+				continue;
+			for (size_t i = 0; i < ways.size(); i++) {
+				Operation o = ways[i];
+				Cell cell;
+				Row row;
+
+				o.size = size;
+				o.offset = kind == 1 ? 1 : 0;
+				o.cold = cold;
+				row.table = copies ? "copy" : "clear";
+				row.variant = names[i];
+				row.kind = i == 0 ? "peer" : i == 1 ? "default" : "ours";
+				row.case_name = size_name(size) + (kind == 1 ? " misaligned" : "") +
+						(cold ? " cold" : "");
+				cell.rows = { row };
+				cell.window_ms = size >= MiB ? 6 : 1;
+				cell.rounds = size >= MiB ? 5 : 9;
+				cell.run = [o](int ms) { return run_memory(o, ms); };
+				cells.push_back(cell);
+			}
+		}
+	}
+	return cells;
+}
+
+/* ---- fault ---------------------------------------------------------------------------------- */
+
+/* A good page, then none. */
+char *edge()
+{
+	static char *at = [] {
+		char *p = static_cast<char *>(mmap(nullptr, 2 * 65536, PROT_READ | PROT_WRITE,
+						   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+
+		memset(p, 1, 65536);
+		munmap(p + 65536, 65536);
+		return p + 65536;
+	}();
+
+	return at;
+}
+
+struct Fault {
+	uint64_t wrong = 0;
+};
+
+#ifdef HF_ARCH_FAULTING_LOAD
+void step_over(int, siginfo_t *, void *context)
+{
+	HF_ARCH_CONTEXT_PC(static_cast<ucontext_t *>(context)) += HF_ARCH_FAULTING_LOAD_BYTES;
+}
+
+uint64_t bare_delivery(void *, int, const int *stop)
+{
+	uint64_t done = 0;
+
+	for (; !done || !__atomic_load_n(stop, __ATOMIC_RELAXED); done++)
+		HF_ARCH_FAULTING_LOAD(edge());
+	return done;
+}
+#endif
+
+uint64_t faulting_load(void *state, int, const int *stop)
+{
+	Fault *fault = static_cast<Fault *>(state);
+	uint64_t done = 0;
+	uint32_t value;
+
+	for (; !done || !__atomic_load_n(stop, __ATOMIC_RELAXED); done++)
+		fault->wrong += hf_load32_nofault(&value, edge()) != -HF_EFAULT;
+	return done;
+}
+
+template <size_t Offset, bool Clears>
+uint64_t faulting_range(void *state, int, const int *stop)
+{
+	Fault *fault = static_cast<Fault *>(state);
+	static char buffer[4096];
+	uint64_t done = 0;
+
+	for (; !done || !__atomic_load_n(stop, __ATOMIC_RELAXED); done++) {
+		char *start = edge() - 2048 - Offset;
+		size_t left = Clears ? hf_clear_nofault(start, 4096)
+				     : hf_copy_nofault(buffer, start, 4096);
+
+		fault->wrong += left != 2048 - Offset;
+	}
+	return done;
+}
+
+std::vector<Sample> run_fault(loop_t loop, bool bare, int ms)
+{
+	struct sigaction before, action;
+	Fault fault;
+
+	memset(&action, 0, sizeof(action));
+#ifdef HF_ARCH_FAULTING_LOAD
+	action.sa_sigaction = step_over;
+	action.sa_flags = SA_SIGINFO;
+#endif
+	if (bare)
+		(void)sigaction(SIGSEGV, &action, &before);
+	Window window = run_window(1, ms, loop, { &fault });
+
+	if (bare)
+		(void)sigaction(SIGSEGV, &before, nullptr);
+	Sample sample{};
+
+	sample.ns_per_op = window.wall_ns / static_cast<double>(window.total());
+	sample.fairness = 1;
+	sample.checked = window.total() > 0 && fault.wrong == 0;
+	sample.disturbed = window.disturbed;
+	return { sample };
+}
+
+/* ---- guard ---------------------------------------------------------------------------------- */
+
+struct Guarded {
+	size_t size;
+	int pipe[2];
+	uint64_t wrong;
+};
+
+sigjmp_buf mark;
+
+uint64_t guard_memcpy(void *state, int, const int *stop)
+{
+	const Guarded *g = static_cast<Guarded *>(state);
+	uint64_t done = 0;
+
+	for (; !done || !__atomic_load_n(stop, __ATOMIC_RELAXED); done++)
+		libc_memcpy(areas().to, areas().from, g->size);
+	return done;
+}
+
+uint64_t guard_nofault(void *state, int, const int *stop)
+{
+	Guarded *g = static_cast<Guarded *>(state);
+	uint64_t done = 0;
+
+	for (; !done || !__atomic_load_n(stop, __ATOMIC_RELAXED); done++)
+		g->wrong += hf_copy_nofault(areas().to, areas().from, g->size) != 0;
+	return done;
+}
+
+uint64_t guard_setjmp(void *state, int, const int *stop)
+{
+	const Guarded *g = static_cast<Guarded *>(state);
+	volatile uint64_t done = 0;
+
+	while (!done || !__atomic_load_n(stop, __ATOMIC_RELAXED)) {
+		if (sigsetjmp(mark, 1) == 0)
+			libc_memcpy(areas().to, areas().from, g->size);
+		done = done + 1;
+	}
+	return done;
+}
+
+uint64_t guard_readv(void *state, int, const int *stop)
+{
+	Guarded *g = static_cast<Guarded *>(state);
+	uint64_t done = 0;
+	struct iovec to = { areas().to, g->size }, from = { areas().from, g->size };
+
+	for (; !done || !__atomic_load_n(stop, __ATOMIC_RELAXED); done++) {
+		ssize_t n = process_vm_readv(getpid(), &to, 1, &from, 1, 0);
+
+		g->wrong += n != static_cast<ssize_t>(g->size);
+	}
+	return done;
+}
+
+uint64_t guard_pipe(void *state, int, const int *stop)
+{
+	Guarded *g = static_cast<Guarded *>(state);
+	uint64_t done = 0;
+	ssize_t size = static_cast<ssize_t>(g->size);
+
+	for (; !done || !__atomic_load_n(stop, __ATOMIC_RELAXED); done++) {
+		g->wrong += write(g->pipe[1], areas().from, g->size) != size;
+		g->wrong += read(g->pipe[0], areas().to, g->size) != size;
+	}
+	return done;
+}
+
+std::vector<Sample> run_guard(loop_t loop, size_t size, int ms)
+{
+	Guarded g = { size, { -1, -1 }, 0 };
+
+	if (pipe(g.pipe))
+		g.wrong = 1;
+	memset(areas().from, 3, size);
+	memset(areas().to, 1, size);
+	Window window = run_window(1, ms, loop, { &g });
+	Sample sample{};
+
+	close(g.pipe[0]);
+	close(g.pipe[1]);
+	sample.ns_per_op = window.wall_ns / static_cast<double>(window.total());
+	sample.fairness = 1;
+	sample.checked = window.total() > 0 && g.wrong == 0 &&
+			 memcmp(areas().to, areas().from, size) == 0;
+	sample.disturbed = window.disturbed;
+	return { sample };
+}
+
+Cell simple_cell(const char *table, const char *variant, const char *kind, const std::string &name,
+		 std::function<std::vector<Sample>(int)> run)
+{
+	Cell cell;
+	Row row;
+
+	row.table = table;
+	row.variant = variant;
+	row.kind = kind;
+	row.case_name = name;
+	cell.rows = { row };
+	cell.window_ms = 3;
+	cell.rounds = 31;
+	cell.run = std::move(run);
+	return cell;
+}
+
+} // namespace
+
+std::vector<Cell> clear_cells(const Settings &)
+{
+	return memory_cells(false);
+}
+
+std::vector<Cell> copy_cells(const Settings &)
+{
+	return memory_cells(true);
+}
+
+std::vector<Cell> fault_cells(const Settings &)
+{
+	static const struct {
+		const char *name, *kind;
+		loop_t loop;
+		bool bare;
+	} ways[] = {
+#ifdef HF_ARCH_FAULTING_LOAD
+		{ "bare SIGSEGV", "peer", bare_delivery, true },
+#endif
+		{ "load", "ours", faulting_load, false },
+		{ "copy, aligned", "ours", faulting_range<0, false>, false },
+		{ "copy, misaligned", "ours", faulting_range<1, false>, false },
+		{ "clear, misaligned", "ours", faulting_range<1, true>, false },
+	};
+	std::vector<Cell> cells;
+
+	if (hf_nofault_install())
+		return cells;
+	for (const auto &way : ways) {
+		cells.push_back(
+			simple_cell("fault", way.name, way.kind, "one fault",
+				    [way](int ms) { return run_fault(way.loop, way.bare, ms); }));
+	}
+	return cells;
+}
+
+std::vector<Cell> guard_cells(const Settings &)
+{
+	static const struct {
+		const char *name, *kind;
+		loop_t loop;
+	} ways[] = {
+		{ "memcpy", "peer", guard_memcpy },
+		{ "copy_nofault", "default", guard_nofault },
+		{ "sigsetjmp + memcpy", "peer", guard_setjmp },
+		{ "process_vm_readv", "peer", guard_readv },
+		{ "pipe", "peer", guard_pipe },
+	};
+	std::vector<Cell> cells;
+
+	for (size_t size : { size_t(8), size_t(64), size_t(4096) }) {
+		for (const auto &way : ways) {
+			cells.push_back(simple_cell(
+				"guard", way.name, way.kind, size_name(size),
+				[way, size](int ms) { return run_guard(way.loop, size, ms); }));
+		}
+	}
+	return cells;
+}
+
+/* ---- the verdict, and what the processor says ------------------------------------------------ */
+
+void print_memory_verdict(const std::vector<Row> &rows)
+{
+	for (const char *table : { "clear", "copy" }) {
+		double log_ratio = 0, worst = INFINITY, log_regret = 0, worst_regret = 0;
+		std::string worst_case, regret_case, regret_by;
+		int n = 0;
+
+		for (const Row &row : rows) {
+			const Row *libc = nullptr, *best = nullptr;
+
+			if (row.table != table || row.variant != "default")
+				continue;
+			for (const Row &other : rows) {
+				if (other.table != table || other.case_name != row.case_name)
+					continue;
+				if (other.variant == "libc")
+					libc = &other;
+				else if (!best || other.ns_per_op() < best->ns_per_op())
+					best = &other;
+			}
+			if (!libc || !best)
+				continue;
+			double ratio = libc->ns_per_op() / row.ns_per_op();
+			double regret = row.ns_per_op() / best->ns_per_op();
+
+			n++;
+			log_ratio += std::log(ratio);
+			log_regret += std::log(regret);
+			if (ratio < worst) {
+				worst = ratio;
+				worst_case = row.case_name;
+			}
+			if (regret > worst_regret) {
+				worst_regret = regret;
+				regret_case = row.case_name;
+				regret_by = best->variant;
+			}
+		}
+		if (!n)
+			continue;
+		double mean = std::exp(log_ratio / n);
+
+		printf("%s: the default has %.2f of libc's speed (geometric mean of %d cases; aim "
+		       "0.95: "
+		       "%s), the worst %.2f at %s (aim 0.80: %s)\n",
+		       table, mean, n, mean >= 0.95 ? "reached" : "missed", worst,
+		       worst_case.c_str(), worst >= 0.80 ? "reached" : "missed");
+		printf("%s: regret of the default: %.2f times the best of ours (geometric mean), "
+		       "at most "
+		       "%.2f at %s, where %s is best\n",
+		       table, std::exp(log_regret / n), worst_regret, regret_case.c_str(),
+		       regret_by.c_str());
+	}
+	const Row *bare = nullptr;
+
+	for (const Row &row : rows) {
+		if (row.table == "fault" && row.variant == "bare SIGSEGV")
+			bare = &row;
+	}
+	for (const Row &row : rows) {
+		if (!bare || row.table != "fault" || &row == bare)
+			continue;
+		double ratio = row.ns_per_op() / bare->ns_per_op();
+
+		printf("fault: %s costs %.2f of a bare delivery and return (aim at most 1.5: %s)\n",
+		       row.variant.c_str(), ratio, ratio <= 1.5 ? "reached" : "missed");
+	}
+}
+
+void print_cpu()
+{
+	static const struct {
+		const char *name;
+		bool (*has)(void);
+		const char *what;
+	} features[] = {
+		{ "rep_good", hf_cpu_has_rep_good, "`rep stosq` and `rep movsq` are worth it" },
+		{ "erms", hf_cpu_has_erms, "enhanced `rep movsb` and `rep stosb`" },
+		{ "fsrm", hf_cpu_has_fsrm, "fast short `rep movsb`" },
+		{ "fsrs", hf_cpu_has_fsrs, "fast short `rep stosb`" },
+		{ "fzrm", hf_cpu_has_fzrm, "fast `rep movsb` of length 0" },
+		{ "avx2", hf_cpu_has_avx2, "vectors of 32 bytes" },
+		{ "avx512f", hf_cpu_has_avx512f, "vectors of 64 bytes" },
+		{ "lse", hf_cpu_has_lse, "atomics in one instruction" },
+		{ "mops", hf_cpu_has_mops, "memory copy and set instructions" },
+	};
+	size_t count;
+
+	if (*hf_cpu_vendor())
+		printf("%s, family %u, model %u\n", hf_cpu_vendor(), hf_cpu_family(),
+		       hf_cpu_model());
+	for (const auto &feature : features)
+		printf("%-10s %-4s %s\n", feature.name, feature.has() ? "yes" : "no", feature.what);
+	printf("%-10s %-4u bytes that DC ZVA clears\n", "zva", hf_cpu_zva_size());
+	const hf_clear_implementation *clear = hf_clear_implementations(&count);
+
+	printf("\nclear: %s; HOLDFAST_CLEAR forces one of:", hf_clear_chosen());
+	for (size_t i = 0; i < count; i++)
+		printf(" %s%s", clear[i].name, clear[i].is_legal() ? "" : " (not here)");
+	const hf_copy_implementation *copy = hf_copy_implementations(&count);
+
+	printf("\ncopy: %s; HOLDFAST_COPY forces one of:", hf_copy_chosen());
+	for (size_t i = 0; i < count; i++)
+		printf(" %s%s", copy[i].name, copy[i].is_legal() ? "" : " (not here)");
+	printf("\n");
+}
+
+} // namespace lab
