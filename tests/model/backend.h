@@ -52,6 +52,8 @@ namespace hf_model
 	X(none)                                                                                    \
 	/* This order becomes relaxed. */                                                          \
 	X(load_acquire)                                                                            \
+	X(load_seq_cst)                                                                            \
+	X(fetch_add_seq_cst)                                                                       \
 	X(store_release)                                                                           \
 	X(store_low8_release)                                                                      \
 	X(xchg_acq_rel_loses_acquire)                                                              \
@@ -340,6 +342,11 @@ inline uint32_t hf_atomic32_load_acquire(const hf_atomic32_t *p, HF_MODEL_AT)
 	return hf_model::load(p, HF_MODEL_ORDER(load_acquire, acquire, relaxed, p->name), at);
 }
 
+inline uint32_t hf_atomic32_load_seq_cst(const hf_atomic32_t *p, HF_MODEL_AT)
+{
+	return hf_model::load(p, HF_MODEL_ORDER(load_seq_cst, seq_cst, relaxed, p->name), at);
+}
+
 inline void hf_atomic32_store_relaxed(hf_atomic32_t *p, uint32_t value, HF_MODEL_AT)
 {
 	if (!hf_model::is_mutant(hf_model::mutant::store_relaxed_missing, at, p->name))
@@ -462,6 +469,13 @@ inline uint32_t hf_atomic32_fetch_add_relaxed(hf_atomic32_t *p, uint32_t n, HF_M
 		hf_model::is_mutant(hf_model::mutant::fetch_torn, at, p->name));
 }
 
+inline uint32_t hf_atomic32_fetch_add_seq_cst(hf_atomic32_t *p, uint32_t n, HF_MODEL_AT)
+{
+	return hf_model::update(
+		p, ~0u, [n](uint64_t v) { return v + n; },
+		HF_MODEL_ORDER(fetch_add_seq_cst, seq_cst, relaxed, p->name), at);
+}
+
 inline uint32_t hf_atomic32_fetch_sub_release(hf_atomic32_t *p, uint32_t n, HF_MODEL_AT)
 {
 	return hf_model::update(
@@ -514,6 +528,16 @@ inline uint64_t hf_atomic64_load_relaxed(const hf_atomic64_t *p, HF_MODEL_AT)
 inline void hf_atomic64_store_relaxed(hf_atomic64_t *p, uint64_t value, HF_MODEL_AT)
 {
 	p->word.store(value, rl::mo_relaxed, at);
+}
+
+inline uint64_t hf_atomic64_load_seq_cst(const hf_atomic64_t *p, HF_MODEL_AT)
+{
+	return p->word.load(rl::mo_seq_cst, at);
+}
+
+inline void hf_atomic64_store_seq_cst(hf_atomic64_t *p, uint64_t value, HF_MODEL_AT)
+{
+	p->word.store(value, rl::mo_seq_cst, at);
 }
 
 inline bool hf_atomic64_try_cmpxchg_relaxed(hf_atomic64_t *p, uint64_t *old, uint64_t value,
