@@ -2,7 +2,7 @@
 # The front door. CMake does the building: see CMakeLists.txt and CMakePresets.json.
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help build lab readme test cross format format-check clean install venv bare
+.PHONY: help build lab readme test cross fuzz format format-check clean install venv bare
 
 PREFIX ?= /usr/local
 
@@ -43,6 +43,10 @@ cross: ## the tests on AArch64 (with and without LSE) and RISC-V only, by qemu
 bare: ## four bare-metal AArch64 cores under QEMU: battery, spinlock experiment, mutants
 	@scripts/bootstrap.sh bare
 	$(PYTHON3) -B port/bare/run.py
+
+fuzz: ## clear and copy against a byte loop, by libFuzzer, for SECONDS (default 60)
+	@scripts/bootstrap.sh test
+	$(PYTHON3) -B tests/fuzz/run.py --source-dir . --work-dir build/fuzz --seconds $(or $(SECONDS),60)
 
 format: ## lay out all C and C++ as .clang-format says
 	clang-format -i $(SOURCES)

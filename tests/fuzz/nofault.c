@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * fuzz nofault - any implementation, operation, size, place and kind of page, against a byte loop.
+ *
+ * For libFuzzer; run.py builds and runs it. An input is 10 bytes: the operation, the implementation, the
+ * kind of bad page on each side, the size, and where each side starts.
+ */
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "holdfast/nofault.h"
+
+enum { KINDS = 4, GOOD = 16384, PAGE = 4096, FILL = 0x55 };
+
+/* GOOD bytes, a bad page, a good page. */
+static unsigned char *fields[2][KINDS];
+
+static unsigned char *make_field(int kind)
+{
+	int file = -1, flags = MAP_PRIVATE | MAP_ANONYMOUS;
+	unsigned char *p;
+
+	if (kind == 3) {
+		file = memfd_create("fuzz", 0);
+		if (file < 0 || ftruncate(file, GOOD))
+			abort();
+		flags = MAP_SHARED;
+	}
+	p = (unsigned char *)mmap(NULL, GOOD + 2 * PAGE, PROT_READ | PROT_WRITE, flags, file, 0);
+	if (p == MAP_FAILED)
+		abort();
+	if (mmap(p + GOOD + PAGE, PAGE, PROT_READ | PROT_WRITE,
+		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED)
+		abort();
+	if (kind == 0 && munmap(p + GOOD, PAGE))
+		abort();
+	if ((kind == 1 || kind == 2) && mprotect(p + GOOD, PAGE, kind == 1 ? PROT_NONE : PROT_READ))
+		abort();
+	return p;
+}
+
+int LLVMFuzzerInitialize(int *argc, char ***argv)
+{
+	(void)argc;
+	(void)argv;
+	if (sysconf(_SC_PAGESIZE) != PAGE || hf_nofault_install())
+		abort();
+	for (int kind = 0; kind < KINDS; kind++) {
+		fields[0][kind] = make_field(kind);
+		fields[1][kind] = make_field(kind);
+	}
+	return 0;
+}
+
+static void must(bool so, const char *what, const char *name, size_t size, size_t start,
+		 size_t left)
+{
+	if (so)
+		return;
+	fprintf(stderr, "%s: %s: size %zu at %zu, %zu left\n", name, what, size, start, left);
+	abort();
+}
+
+static size_t good_bytes(size_t start, size_t size, bool reads, int kind)
+{
+	if (reads && kind == 2)
+		return size; /* it can be read */
+	if (start >= GOOD + PAGE)
+		return size;
+	if (start >= GOOD)
+		return 0;
+	return size < GOOD - start ? size : GOOD - start;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
+{
+	static unsigned char expected[GOOD + 2 * PAGE];
+	size_t clears, copies, size, start, from, left, can;
+	const struct hf_clear_implementation *clear = hf_clear_implementations(&clears);
+	const struct hf_copy_implementation *copy = hf_copy_implementations(&copies);
+	unsigned char *to_field, *from_field;
+	const char *name;
+
+	if (len < 10)
+		return -1;
+	to_field = fields[0][data[2] % KINDS];
+	from_field = fields[1][data[3] % KINDS];
+	size = (data[4] | (size_t)data[5] << 8) % 9000;
+	start = (data[6] | (size_t)data[7] << 8) % (GOOD + PAGE);
+	from = (data[8] | (size_t)data[9] << 8) % (GOOD + PAGE);
+	if (start + size > GOOD + 2 * PAGE)
+		size = GOOD + 2 * PAGE - start;
+	if (from + size > GOOD + 2 * PAGE)
+		size = GOOD + 2 * PAGE - from;
+	memset(to_field, FILL, GOOD);
+	memset(to_field + GOOD + PAGE, FILL, PAGE);
+	memset(expected, FILL, sizeof(expected));
+	can = good_bytes(start, size, false, data[2] % KINDS);
+	if (data[0] % 2 == 0) {
+		clear += data[1] % clears;
+		if (!clear->is_legal())
+			return -1;
+		name = clear->name;
+		for (size_t i = 0; i < can; i++)
+			expected[start + i] = 0;
+		left = clear->function(to_field + start, size);
+	} else {
+		size_t readable = good_bytes(from, size, true, data[3] % KINDS);
+
+		copy += data[1] % copies;
+		if (!copy->is_legal())
+			return -1;
+		name = copy->name;
+		for (size_t i = 0; i < GOOD; i++)
+			from_field[i] = (unsigned char)(i * 7 + i / 256 + data[0]);
+		for (size_t i = 0; i < PAGE; i++)
+			from_field[GOOD + PAGE + i] = (unsigned char)(i * 5 + data[0]);
+		can = can < readable ? can : readable;
+		for (size_t i = 0; i < can; i++)
+			expected[start + i] = from_field[from + i];
+		left = copy->function(to_field + start, from_field + from, size);
+	}
+	must(left == size - can, "wrong count", name, size, start, left);
+	must(memcmp(to_field, expected, GOOD) == 0, "wrong bytes", name, size, start, left);
+	must(memcmp(to_field + GOOD + PAGE, expected + GOOD + PAGE, PAGE) == 0,
+	     "wrong bytes behind the bad page", name, size, start, left);
+	return 0;
+}

@@ -1,0 +1,44 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Build the fuzzers with clang's libFuzzer and AddressSanitizer, and run them.
+
+    run.py --source-dir DIR --work-dir DIR [--runs N | --seconds N]
+
+Exits with 77 if clang is not here. --runs: the same inputs each time (default: 20000).
+"""
+import argparse
+import glob
+import os
+import shutil
+import subprocess
+import sys
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--source-dir", required=True)
+    parser.add_argument("--work-dir", required=True)
+    parser.add_argument("--runs", type=int, default=20000)
+    parser.add_argument("--seconds", type=int)
+    args = parser.parse_args()
+    if not shutil.which("clang"):
+        print("no clang, and so no libFuzzer")
+        return 77
+    os.makedirs(os.path.join(args.work_dir, "corpus"), exist_ok=True)
+    program = os.path.join(args.work_dir, "nofault")
+    sources = glob.glob(os.path.join(args.source_dir, "src", "*.c"))
+    sources += glob.glob(os.path.join(args.source_dir, "src", "arch", "*", "*.c"))
+    subprocess.run(["clang", "-std=gnu11", "-O1", "-g", "-fsanitize=fuzzer,address",
+                    "-I", os.path.join(args.source_dir, "include"), *sources,
+                    os.path.join(args.source_dir, "tests", "fuzz", "nofault.c"), "-lpthread",
+                    "-o", program], check=True)
+    limit = "-max_total_time=%d" % args.seconds if args.seconds else "-runs=%d" % args.runs
+    environment = dict(os.environ, ASAN_OPTIONS="detect_leaks=0")
+    return subprocess.run([program, "-seed=1", "-max_len=16", "-len_control=0", limit,
+                           *([os.path.join(args.work_dir, "corpus")] if args.seconds else [])],
+                          cwd=args.work_dir, env=environment, check=False).returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main())
