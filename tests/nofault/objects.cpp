@@ -15,6 +15,7 @@
 #include <unistd.h>
 #include <vector>
 
+#include "holdfast/cpu.h"
 #include "holdfast/nofault.h"
 
 namespace
@@ -155,7 +156,8 @@ bool truncated()
 				_exit(1);
 		}
 	}
-	for (unsigned int i = 0; faults < wanted && i < 100 * wanted; i++) {
+	for (unsigned int i = 0; faults < wanted && i < 10 * wanted; i++) {
+		MUST(i % 64 || waitpid(child, nullptr, WNOHANG) == 0);
 		memset(copy.data(), '#', len);
 		size_t start = i * 37 % page, size = len - start - i % 5;
 		size_t left = hf_copy_nofault(copy.data() + start, map + start, size);
@@ -226,6 +228,12 @@ int main(int argc, char **argv)
 	report(one_object(argv[1]) && one_object(argv[2]), "load, use, close");
 	report(two_objects(argv[1], argv[2]), "two handlers in a chain");
 	report(loaded_while_others_fault(argv[1]), "load and close while others fault");
-	report(truncated(), "a file truncated by another process");
+	if (getenv("HF_SWEEP_EMULATED") && hf_cpu_zva_size())
+		printf("ok %d a file truncated by another process # SKIP qemu-user 7.2 dies when "
+		       "DC ZVA "
+		       "faults\n",
+		       ++number);
+	else
+		report(truncated(), "a file truncated by another process");
 	return failures ? 1 : 0;
 }
