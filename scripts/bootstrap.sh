@@ -8,7 +8,7 @@
 set -euo pipefail
 
 required=(build-essential cmake ninja-build pkg-config python3)
-peers=(libck-dev libtbb-dev libabsl-dev libglib2.0-dev) # what the lab compares with: optional
+peers=(libck-dev libtbb-dev libabsl-dev libglib2.0-dev liburcu-dev) # what the lab compares with: optional
 bare=(gcc-aarch64-linux-gnu g++-aarch64-linux-gnu qemu-system-arm)
 kernel=(gcc-12 gcc-12-aarch64-linux-gnu gcc-aarch64-linux-gnu libelf1 libssl3 bc xz-utils
 	qemu-system-x86 qemu-system-arm)

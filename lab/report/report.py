@@ -18,7 +18,8 @@ Rules, cited in the code
     R2  A winner that is compared with the default has fairness >= 0.95. A faster one that is less
         fair is named, with its figures.
     R3  A difference no larger than the spread of the two rows is called that, not a gain or a loss.
-    R4  The refcount baseline (unchecked) catches no misuse, so it is no candidate for "best of ours".
+    R4  The refcount baseline (unchecked) catches no misuse, and rcuref has another contract (memory that outlives
+        the count), so neither is a candidate for "best of ours".
     R5  Each row of the results stands in exactly one table of measured figures.
 """
 
@@ -39,7 +40,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 FAIR = 0.95
-NO_CANDIDATE = {("refcount", "unchecked")}  # R4
+NO_CANDIDATE = {("refcount", "unchecked"), ("refcount", "rcuref")}  # R4
 KINDS = ("ours", "default", "peer", "sweep")
 WAITS = ("none", "hint", "backoff", "monitor")
 FAMILIES = ("refcount", "spinlock", "lockref")
@@ -2003,7 +2004,7 @@ def fairness_chart(results: Results, table: str, rows: list[Row]) -> Chart | Non
 
 CASES = {
     "refcount": "inc+dec_and_test: take and drop a reference. inc_not_zero+put: take one only if the count is not"
-    " zero, and drop it.",
+    " zero, and drop it. rcuref does that without a loop, for memory that outlives the count.",
     "spinlock": "1: one thread. kNC: k threads, each with its own lock and variable in its own cache line. kC: k"
     " threads share one lock and one variable. oversubscribed: more threads than CPUs share one lock. total is"
     " measured without timestamps; lock and unlock are from runs of their own, less what the timestamps cost, and are 0"
