@@ -10,6 +10,7 @@
 #include <dlfcn.h>
 #include <malloc.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
@@ -127,11 +128,16 @@ bool loaded_while_others_fault(const char *path)
 	return true;
 }
 
+bool same_page(const void *a, const void *b)
+{
+	return reinterpret_cast<uintptr_t>(a) / page == reinterpret_cast<uintptr_t>(b) / page;
+}
+
 // Another process truncates the file and lets it grow again, while it is copied from and cleared into.
 bool truncated()
 {
 	const size_t pages = 16, len = pages * page;
-	const unsigned int wanted = 10000;
+	const unsigned int wanted = getenv("HF_SWEEP_EMULATED") ? 2000 : 10000;
 	char name[] = "/tmp/holdfast-objects-XXXXXX";
 	int file = mkstemp(name);
 	std::vector<unsigned char> text(len, 'T'), copy(len);
@@ -142,11 +148,20 @@ bool truncated()
 	char *map = static_cast<char *>(
 		mmap(nullptr, len, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0));
 	MUST(map != MAP_FAILED);
+	MUST(ftruncate(file, 0) == 0 && hf_clear_nofault(map, 1) == 1);
+	bool knows_where = same_page(map, hf_nofault_last().address);
+	MUST(knows_where || getenv("HF_SWEEP_EMULATED"));
+	if (!knows_where)
+		printf("# the emulator gives a wrong address with SIGBUS: not compared\n");
+	MUST(pwrite(file, text.data(), len, 0) == static_cast<ssize_t>(len));
 	pid_t child = fork();
 
 	if (child == 0) {
 		unsigned int seed = 1;
 
+		// However this test ends, the child doesn't go on, nor hold its output open.
+		if (prctl(PR_SET_PDEATHSIG, SIGKILL))
+			_exit(1);
 		for (;;) {
 			seed = seed * 1103515245 + 12345;
 			off_t to = static_cast<off_t>(seed / 65536 % (len + 1));
@@ -182,8 +197,10 @@ bool truncated()
 			size_t clear_left = hf_clear_nofault(map + len - page - 100, page + 100);
 
 			MUST(clear_left <= page + 100);
-			// A fault of the clear lies at a page's start: that is where a file can end.
-			MUST(clear_left == 0 || clear_left % page == 0 || clear_left == page + 100);
+			// Where the file ended before the clear came there, it stops at a page's
+			// start; but the page may also go while it is being cleared.
+			MUST(clear_left == 0 || !knows_where ||
+			     same_page(map + len - clear_left, hf_nofault_last().address));
 		}
 	}
 	kill(child, SIGKILL);
