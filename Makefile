@@ -32,13 +32,13 @@ lab: ## measure everything on this machine and write the report
 readme: ## put the last results of `make lab` into README.md
 	$(PYTHON3) lab/report/readme.py build/lab/results.json README.md
 
-test: ## every test: native, sanitizers, AArch64, RISC-V, bare metal, report, format
+test: ## every test: native, sanitizers, AArch64, RISC-V, s390x, bare metal, report, format
 	@scripts/bootstrap.sh test
 	@$(PYTHON3) -B scripts/test.py
 
-cross: ## the tests on AArch64 (with and without LSE) and RISC-V only, by qemu
+cross: ## the tests on AArch64 (with and without LSE), RISC-V and s390x only, by qemu
 	@scripts/bootstrap.sh test
-	@$(PYTHON3) -B scripts/test.py aarch64 aarch64-lse riscv64
+	@$(PYTHON3) -B scripts/test.py aarch64 aarch64-lse riscv64 s390x
 
 bare: ## four bare-metal AArch64 cores under QEMU: battery, spinlock experiment, mutants
 	@scripts/bootstrap.sh bare

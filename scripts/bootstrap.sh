@@ -27,6 +27,7 @@ test)
 		libgtest-dev googletest relacy-dev
 		gcc-aarch64-linux-gnu g++-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user
 		gcc-riscv64-linux-gnu g++-riscv64-linux-gnu libc6-dev-riscv64-cross
+		gcc-s390x-linux-gnu g++-s390x-linux-gnu libc6-dev-s390x-cross
 	)
 	optional+=("${peers[@]}" qemu-system-arm) # without the latter the stage bare is skipped
 	;;

@@ -154,6 +154,7 @@ STAGES = {
     "aarch64": preset,
     "aarch64-lse": preset,
     "riscv64": preset,
+    "s390x": preset,
     "bare": bare,
     "report": report,
     "format-check": format_check,
