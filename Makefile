@@ -2,7 +2,7 @@
 # The front door. CMake does the building: see CMakeLists.txt and CMakePresets.json.
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help build lab readme test cross fuzz format format-check clean install venv bare
+.PHONY: help build lab instructions readme test cross fuzz format format-check clean install venv bare
 
 PREFIX ?= /usr/local
 
@@ -28,6 +28,10 @@ lab: ## measure everything on this machine and write the report
 	build/release/lab/hf-lab all --json build/lab/results.json
 	build/venv/bin/python -B lab/report/report.py build/lab/results.json --html build/lab/report.html
 	@echo "The report is build/lab/report.html"
+
+instructions: ## count the instructions of each operation on each processor, by qemu
+	@scripts/bootstrap.sh test
+	@$(PYTHON3) -B lab/instructions/run.py --source-dir . --work-dir build/instructions
 
 readme: ## put the last results of `make lab` into README.md
 	$(PYTHON3) lab/report/readme.py build/lab/results.json README.md
