@@ -2,7 +2,7 @@
 # The front door. CMake does the building: see CMakeLists.txt and CMakePresets.json.
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help build lab instructions readme test cross fuzz format format-check clean install venv bare
+.PHONY: help build lab instructions readme test cross fuzz format format-check clean install venv bare kernel
 
 PREFIX ?= /usr/local
 
@@ -36,7 +36,7 @@ instructions: ## count the instructions of each operation on each processor, by 
 readme: ## put the last results of `make lab` into README.md
 	$(PYTHON3) lab/report/readme.py build/lab/results.json README.md
 
-test: ## every test: native, sanitizers, AArch64, RISC-V, s390x, bare metal, report, format
+test: ## every test: native, sanitizers, AArch64, RISC-V, s390x, bare metal, Linux kernel, report, format
 	@scripts/bootstrap.sh test
 	@$(PYTHON3) -B scripts/test.py
 
@@ -47,6 +47,10 @@ cross: ## the tests on AArch64 (with and without LSE), RISC-V and s390x only, by
 bare: ## four bare-metal AArch64 cores under QEMU: battery, spinlock experiment, mutants
 	@scripts/bootstrap.sh bare
 	$(PYTHON3) -B port/bare/run.py
+
+kernel: ## a module in Linux 6.1 on x86-64 and arm64, under QEMU: battery, kernel as oracle, mutants
+	@scripts/bootstrap.sh kernel
+	$(PYTHON3) -B port/kernel/run.py
 
 fuzz: ## clear and copy against a byte loop, by libFuzzer, for SECONDS (default 60)
 	@scripts/bootstrap.sh test

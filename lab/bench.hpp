@@ -107,7 +107,6 @@ struct Table {
 	const char *what;
 	const char *baseline;
 	std::vector<Cell> (*cells)(const Settings &);
-	bool in_all; /* part of `all`, which the report draws */
 };
 
 const std::vector<Table> &tables();
@@ -119,6 +118,7 @@ std::vector<Cell> lockref_cells(const Settings &settings);
 std::vector<Cell> handoff_cells(const Settings &settings);
 std::vector<Cell> clear_cells(const Settings &settings);
 std::vector<Cell> copy_cells(const Settings &settings);
+std::vector<Cell> loop_cells(const Settings &settings);
 std::vector<Cell> fault_cells(const Settings &settings);
 std::vector<Cell> guard_cells(const Settings &settings);
 

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The tables `clear`, `copy`, `fault` and `guard`: memory that may fault, beside the C library's.
+ * The tables `clear`, `copy`, `loop`, `fault` and `guard`: memory that may fault, beside the C
+ * library's.
  *
  * clear, copy  every implementation that may run here, by size; hot: one buffer again and again; cold:
  *              each operation on memory that was last touched 64 MiB ago
+ * loop         the same loops with sites and without: what the guard alone costs
  * fault        what a fault that is recovered costs, beside one that a handler merely steps over
  * guard        the path without a fault, beside the other ways to survive one
  */
 #include "bench.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <cmath>
 #include <csetjmp>
@@ -240,6 +243,17 @@ std::vector<Cell> memory_cells(bool copies)
 	return cells;
 }
 
+/* ---- loop ----------------------------------------------------------------------------------- */
+
+#if HF_ARCH_HAS_SITES
+extern "C" {
+size_t lab_guarded_clear(void *dst, size_t len);
+size_t lab_guarded_copy(void *dst, const void *src, size_t len);
+size_t lab_unguarded_clear(void *dst, size_t len);
+size_t lab_unguarded_copy(void *dst, const void *src, size_t len);
+}
+#endif
+
 /* ---- fault ---------------------------------------------------------------------------------- */
 
 /* A good page, then none. */
@@ -450,6 +464,36 @@ std::vector<Cell> copy_cells(const Settings &)
 	return memory_cells(true);
 }
 
+std::vector<Cell> loop_cells(const Settings &)
+{
+	std::vector<Cell> cells;
+
+#if HF_ARCH_HAS_SITES
+	for (bool copies : { false, true }) {
+		for (size_t size : { size_t(64), size_t(1024), size_t(4096), size_t(65536) }) {
+			for (bool guarded : { false, true }) {
+				Operation o = { copies,
+						Way::Function,
+						guarded ? lab_guarded_clear : lab_unguarded_clear,
+						guarded ? lab_guarded_copy : lab_unguarded_copy,
+						size,
+						0,
+						false,
+						0,
+						0 };
+
+				cells.push_back(
+					simple_cell("loop", guarded ? "guarded" : "unguarded",
+						    guarded ? "ours" : "peer",
+						    (copies ? "copy " : "clear ") + size_name(size),
+						    [o](int ms) { return run_memory(o, ms); }));
+			}
+		}
+	}
+#endif
+	return cells;
+}
+
 std::vector<Cell> fault_cells(const Settings &)
 {
 	static const struct {
@@ -526,7 +570,8 @@ void print_memory_verdict(const std::vector<Row> &rows)
 			if (!libc || !best)
 				continue;
 			double ratio = libc->ns_per_op() / row.ns_per_op();
-			double regret = row.ns_per_op() / best->ns_per_op();
+			/* The default may itself be the best. */
+			double regret = std::max(1.0, row.ns_per_op() / best->ns_per_op());
 
 			n++;
 			log_ratio += std::log(ratio);
@@ -555,6 +600,25 @@ void print_memory_verdict(const std::vector<Row> &rows)
 		       "%.2f at %s, where %s is best\n",
 		       table, std::exp(log_regret / n), worst_regret, regret_case.c_str(),
 		       regret_by.c_str());
+	}
+	double log_guard = 0;
+	int guards = 0;
+
+	for (const Row &row : rows) {
+		for (const Row &other : rows) {
+			if (row.table == "loop" && other.table == "loop" &&
+			    row.case_name == other.case_name && row.variant == "guarded" &&
+			    other.variant == "unguarded") {
+				log_guard += std::log(row.ns_per_op() / other.ns_per_op());
+				guards++;
+			}
+		}
+	}
+	if (guards) {
+		printf("loop: with the guard a loop takes %.3f of its time without (geometric mean "
+		       "of "
+		       "%d cases)\n",
+		       std::exp(log_guard / guards), guards);
 	}
 	const Row *bare = nullptr;
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 #
-# bootstrap.sh build|lab|test|bare - have the packages which that make target needs.
+# bootstrap.sh build|lab|test|bare|kernel - have the packages which that make target needs.
 #
 # Says nothing and asks nobody when they are all there. Else installs them if it may (root, or sudo
 # without a password), or says what is missing and stops. Packages aside it writes nothing.
@@ -10,6 +10,8 @@ set -euo pipefail
 required=(build-essential cmake ninja-build pkg-config python3)
 peers=(libck-dev libtbb-dev libabsl-dev libglib2.0-dev) # what the lab compares with: optional
 bare=(gcc-aarch64-linux-gnu g++-aarch64-linux-gnu qemu-system-arm)
+kernel=(gcc-12 gcc-12-aarch64-linux-gnu gcc-aarch64-linux-gnu libelf1 libssl3 bc xz-utils
+	qemu-system-x86 qemu-system-arm)
 optional=()
 
 case "${1-}" in
@@ -29,11 +31,13 @@ test)
 		gcc-riscv64-linux-gnu g++-riscv64-linux-gnu libc6-dev-riscv64-cross
 		gcc-s390x-linux-gnu g++-s390x-linux-gnu libc6-dev-s390x-cross
 	)
-	optional+=("${peers[@]}" qemu-system-arm) # without the latter the stage bare is skipped
+	# Without the latter the stages bare and kernel are skipped.
+	optional+=("${peers[@]}" qemu-system-arm "${kernel[@]}")
 	;;
 bare) required+=("${bare[@]}") ;;
+kernel) required+=("${kernel[@]}") ;;
 *)
-	echo "usage: $0 build|lab|test|bare" >&2
+	echo "usage: $0 build|lab|test|bare|kernel" >&2
 	exit 2
 	;;
 esac
@@ -84,7 +88,7 @@ if [[ $may_install == yes ]]; then
 fi
 
 mapfile -t absent < <(missing "${optional[@]}")
-((${#absent[@]} == 0)) || echo "Not installed, so the lab and the stage bare go without: ${absent[*]}"
+((${#absent[@]} == 0)) || echo "Not installed, so the lab and the stages bare and kernel go without: ${absent[*]}"
 
 mapfile -t absent < <(missing "${required[@]}")
 if ((${#absent[@]})); then

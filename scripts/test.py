@@ -118,9 +118,9 @@ def report(stage):
         stage.passed = max(0, int(match[1]) - len(stage.failed) - len(stage.skipped))
 
 
-def bare(stage):
-    """The bare-metal images under QEMU: a test is a case of the battery, a window, or a mutant."""
-    worked, output = stage.run(sys.executable, "-B", "port/bare/run.py")
+def port(stage):
+    """The port of the same name under QEMU: a test is a case of its KTAP, or a mutant."""
+    worked, output = stage.run(sys.executable, "-B", "port/%s/run.py" % stage.name)
     if skipped := re.search(r"^SKIPPED (.*)", output, re.MULTILINE):
         stage.skipped.append(skipped[1])
         stage.excused = True
@@ -155,7 +155,8 @@ STAGES = {
     "aarch64-lse": preset,
     "riscv64": preset,
     "s390x": preset,
-    "bare": bare,
+    "bare": port,
+    "kernel": port,
     "report": report,
     "format-check": format_check,
 }

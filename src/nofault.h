@@ -68,42 +68,62 @@ extern struct hf__limits hf__clear_limits, hf__copy_limits;
 /* At the start: "default" by what the processor is, or what the user's environment names. */
 void hf__nofault_start(const char *clear_name, const char *copy_name);
 
+/*
+ * What an implementation is: a function, or, in a kernel that lets nothing be called while a user's
+ * memory is open, a part of one.
+ */
+#ifndef HF_IMPLEMENTATION
+#define HF_IMPLEMENTATION
+#define HF_IMPLEMENTATION_PART static
+#else
+#define HF_IMPLEMENTATION_PART HF_IMPLEMENTATION
+#endif
+
+/* 1 where an implementation may use vector registers. */
+#ifndef HF_HAS_VECTORS
+#define HF_HAS_VECTORS 1
+#endif
+
 /* Byte by byte, in one file for all: exact wherever the fault is. Return the bytes not done. */
-size_t hf__clear_bytes(void *dst, size_t len);
-size_t hf__copy_bytes(void *dst, const void *src, size_t len);
+HF_IMPLEMENTATION size_t hf__clear_bytes(void *dst, size_t len);
+HF_IMPLEMENTATION size_t hf__copy_bytes(void *dst, const void *src, size_t len);
 
 /*
  * What a copy does after a fault in a load of at most `reach` bytes at or behind src: E2. `len` is
  * what is left from the frontier on. Returns the bytes not done.
  */
-size_t hf__copy_to_page_end(void *dst, const void *src, size_t len, size_t reach);
+HF_IMPLEMENTATION size_t hf__copy_to_page_end(void *dst, const void *src, size_t len, size_t reach);
 
 /* The implementations, by file. */
-size_t hf__clear_generic(void *dst, size_t len);
-size_t hf__copy_generic(void *dst, const void *src, size_t len);
+HF_IMPLEMENTATION size_t hf__clear_generic(void *dst, size_t len);
+HF_IMPLEMENTATION size_t hf__copy_generic(void *dst, const void *src, size_t len);
 
-size_t hf__clear_original(void *dst, size_t len);
-size_t hf__clear_rep_good(void *dst, size_t len);
-size_t hf__clear_erms(void *dst, size_t len);
-size_t hf__clear_fsrm(void *dst, size_t len);
+#if HF_ARCH_HAS_REP
+HF_IMPLEMENTATION size_t hf__clear_original(void *dst, size_t len);
+HF_IMPLEMENTATION size_t hf__clear_rep_good(void *dst, size_t len);
+HF_IMPLEMENTATION size_t hf__clear_erms(void *dst, size_t len);
+HF_IMPLEMENTATION size_t hf__clear_fsrm(void *dst, size_t len);
 size_t hf__clear_vector_sse2(void *dst, size_t len);
 size_t hf__clear_vector_avx2(void *dst, size_t len);
 size_t hf__clear_vector_avx512(void *dst, size_t len);
 size_t hf__clear_default_sse2(void *dst, size_t len);
 size_t hf__clear_default_avx2(void *dst, size_t len);
-size_t hf__copy_original(void *dst, const void *src, size_t len);
-size_t hf__copy_rep_good(void *dst, const void *src, size_t len);
-size_t hf__copy_erms(void *dst, const void *src, size_t len);
-size_t hf__copy_fsrm(void *dst, const void *src, size_t len);
+HF_IMPLEMENTATION size_t hf__copy_original(void *dst, const void *src, size_t len);
+HF_IMPLEMENTATION size_t hf__copy_rep_good(void *dst, const void *src, size_t len);
+HF_IMPLEMENTATION size_t hf__copy_erms(void *dst, const void *src, size_t len);
+HF_IMPLEMENTATION size_t hf__copy_fsrm(void *dst, const void *src, size_t len);
 size_t hf__copy_vector_sse2(void *dst, const void *src, size_t len);
 size_t hf__copy_vector_avx2(void *dst, const void *src, size_t len);
 size_t hf__copy_vector_avx512(void *dst, const void *src, size_t len);
 size_t hf__copy_default_sse2(void *dst, const void *src, size_t len);
 size_t hf__copy_default_avx2(void *dst, const void *src, size_t len);
+#endif
 
+#if HF_ARCH_HAS_PAIR
 bool hf__has_dc_zva(void);
-size_t hf__clear_stp(void *dst, size_t len);
-size_t hf__clear_dc_zva(void *dst, size_t len);
-size_t hf__copy_stp(void *dst, const void *src, size_t len);
+HF_IMPLEMENTATION size_t hf__clear_stp(void *dst, size_t len);
+HF_IMPLEMENTATION size_t hf__clear_dc_zva(void *dst, size_t len);
+HF_IMPLEMENTATION size_t hf__copy_stp(void *dst, const void *src, size_t len);
+#endif
 
 #endif

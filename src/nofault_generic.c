@@ -8,7 +8,7 @@
 
 #if HF_ARCH_HAS_SITES
 
-HF_NO_SANITIZE size_t hf__clear_bytes(void *dst, size_t len)
+HF_NO_SANITIZE HF_IMPLEMENTATION size_t hf__clear_bytes(void *dst, size_t len)
 {
 	hf__w1 *p = (hf__w1 *)dst;
 
@@ -18,7 +18,7 @@ fault:
 	return len;
 }
 
-HF_NO_SANITIZE size_t hf__copy_bytes(void *dst, const void *src, size_t len)
+HF_NO_SANITIZE HF_IMPLEMENTATION size_t hf__copy_bytes(void *dst, const void *src, size_t len)
 {
 	hf__w1 *to = (hf__w1 *)dst;
 	const hf__w1 *from = (const hf__w1 *)src;
@@ -32,7 +32,7 @@ fault:
 	return len;
 }
 
-size_t hf__copy_to_page_end(void *dst, const void *src, size_t len, size_t reach)
+HF_IMPLEMENTATION size_t hf__copy_to_page_end(void *dst, const void *src, size_t len, size_t reach)
 {
 	size_t here = hf__to_page_end(src);
 
@@ -42,14 +42,14 @@ size_t hf__copy_to_page_end(void *dst, const void *src, size_t len, size_t reach
 }
 
 /* Bytes from p to the next multiple of 8, at most len. */
-static size_t to_word(const void *p, size_t len)
+HF_IMPLEMENTATION_PART size_t to_word(const void *p, size_t len)
 {
 	size_t n = -(uintptr_t)p & 7;
 
 	return n < len ? n : len;
 }
 
-HF_NO_SANITIZE size_t hf__clear_generic(void *dst, size_t len)
+HF_NO_SANITIZE HF_IMPLEMENTATION size_t hf__clear_generic(void *dst, size_t len)
 {
 	size_t head = to_word(dst, len), left;
 	hf__w8 *p = (hf__w8 *)((char *)dst + head);
@@ -78,7 +78,7 @@ fault:
 	return len;
 }
 
-HF_NO_SANITIZE size_t hf__copy_generic(void *dst, const void *src, size_t len)
+HF_NO_SANITIZE HF_IMPLEMENTATION size_t hf__copy_generic(void *dst, const void *src, size_t len)
 {
 	size_t head = to_word(dst, len), left;
 	hf__w8 *to = (hf__w8 *)((char *)dst + head);

@@ -87,8 +87,8 @@ fault:
 }
 
 /* At most 4 W bytes on two pages. */
-VECTOR_TARGET __attribute__((noinline)) static size_t VECTOR__OF(clear_crossing_)(char *p,
-										  size_t len)
+VECTOR_TARGET __attribute__((__noinline__)) static size_t VECTOR__OF(clear_crossing_)(char *p,
+										      size_t len)
 {
 	size_t first = hf__to_page_end(p), left;
 
@@ -108,7 +108,7 @@ VECTOR_TARGET static inline __attribute__((always_inline)) size_t VECTOR__OF(cle
 
 #ifdef VECTOR_STREAM_OR
 /* From an aligned p; `len` is a multiple of 4 W. */
-VECTOR_TARGET HF_NO_SANITIZE __attribute__((noinline)) static size_t
+VECTOR_TARGET HF_NO_SANITIZE __attribute__((__noinline__)) static size_t
 VECTOR__OF(clear_stream_)(char *p, size_t len)
 {
 	VECTOR zero = VECTOR_ZERO;
@@ -133,7 +133,7 @@ fault:
 #endif
 
 /* Up to 4 W bytes, on any pages. */
-VECTOR_TARGET __attribute__((noinline)) size_t VECTOR__OF(hf__clear_to_)(char *p, size_t len)
+VECTOR_TARGET __attribute__((__noinline__)) size_t VECTOR__OF(hf__clear_to_)(char *p, size_t len)
 {
 	return VECTOR__OF(clear_any_)(p, len);
 }
@@ -194,8 +194,8 @@ fault:
 }
 
 /* More than 4 W bytes, the first W of them on two pages. */
-VECTOR_TARGET __attribute__((noinline)) static size_t VECTOR__OF(clear_large_crossing_)(char *p,
-											size_t len)
+VECTOR_TARGET __attribute__((__noinline__)) static size_t
+VECTOR__OF(clear_large_crossing_)(char *p, size_t len)
 {
 	size_t done = hf__to_page_end(p), left = VECTOR__OF(clear_small_)(p, done);
 
@@ -207,7 +207,8 @@ VECTOR_TARGET __attribute__((noinline)) static size_t VECTOR__OF(clear_large_cro
 }
 
 /* So much that something else may be better than the loop. */
-VECTOR_TARGET __attribute__((noinline)) static size_t VECTOR__OF(clear_huge_)(char *p, size_t len)
+VECTOR_TARGET __attribute__((__noinline__)) static size_t VECTOR__OF(clear_huge_)(char *p,
+										  size_t len)
 {
 #if VECTOR_REPEAT
 	/* All of it: processors change their way at a length, too. */
@@ -234,7 +235,7 @@ VECTOR_TARGET __attribute__((noinline)) static size_t VECTOR__OF(clear_huge_)(ch
 }
 
 /* More than 4 W bytes. */
-VECTOR_TARGET HF_NO_SANITIZE __attribute__((noinline)) size_t
+VECTOR_TARGET HF_NO_SANITIZE __attribute__((__noinline__)) size_t
 VECTOR__OF(hf__clear_more_)(char *p, size_t len)
 {
 	VECTOR zero = VECTOR_ZERO;
@@ -374,7 +375,7 @@ fault:
 }
 
 /* At most 4 W bytes; the destination lies on two pages. */
-VECTOR_TARGET __attribute__((noinline)) static size_t
+VECTOR_TARGET __attribute__((__noinline__)) static size_t
 VECTOR__OF(copy_crossing_)(char *to, const char *from, size_t len)
 {
 	size_t first = hf__to_page_end(to), left;
@@ -395,7 +396,7 @@ VECTOR__OF(copy_any_)(char *to, const char *from, size_t len)
 
 #ifdef VECTOR_STREAM_OR
 /* To an aligned destination; `len` is a multiple of 4 W. */
-VECTOR_TARGET HF_NO_SANITIZE __attribute__((noinline)) static size_t
+VECTOR_TARGET HF_NO_SANITIZE __attribute__((__noinline__)) static size_t
 VECTOR__OF(copy_stream_)(char *to, const char *from, size_t len)
 {
 	VECTOR a, b, c, d;
@@ -429,8 +430,8 @@ load_fault:
 #endif
 
 /* Up to 4 W bytes, on any pages. */
-VECTOR_TARGET __attribute__((noinline)) size_t VECTOR__OF(hf__copy_to_)(char *to, const char *from,
-									size_t len)
+VECTOR_TARGET __attribute__((__noinline__)) size_t
+VECTOR__OF(hf__copy_to_)(char *to, const char *from, size_t len)
 {
 	return VECTOR__OF(copy_any_)(to, from, len);
 }
@@ -504,7 +505,7 @@ fault:
 }
 
 /* More than 4 W bytes, the first W of them on two pages. */
-VECTOR_TARGET __attribute__((noinline)) static size_t
+VECTOR_TARGET __attribute__((__noinline__)) static size_t
 VECTOR__OF(copy_large_crossing_)(char *to, const char *from, size_t len)
 {
 	size_t done = hf__to_page_end(to), left = VECTOR__OF(copy_small_)(to, from, done);
@@ -517,7 +518,7 @@ VECTOR__OF(copy_large_crossing_)(char *to, const char *from, size_t len)
 }
 
 /* So much that something else may be better than the loop. */
-VECTOR_TARGET __attribute__((noinline)) static size_t
+VECTOR_TARGET __attribute__((__noinline__)) static size_t
 VECTOR__OF(copy_huge_)(char *to, const char *from, size_t len)
 {
 #if VECTOR_REPEAT
@@ -545,7 +546,7 @@ VECTOR__OF(copy_huge_)(char *to, const char *from, size_t len)
 }
 
 /* More than 4 W bytes. */
-VECTOR_TARGET HF_NO_SANITIZE __attribute__((noinline)) size_t
+VECTOR_TARGET HF_NO_SANITIZE __attribute__((__noinline__)) size_t
 VECTOR__OF(hf__copy_more_)(char *to, const char *from, size_t len)
 {
 	VECTOR a, b, c, d, e, f, g, h;

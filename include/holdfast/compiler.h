@@ -14,10 +14,10 @@
 #define HF_INLINE static inline __attribute__((always_inline, unused))
 
 /* A slow path in a header: one copy a translation unit, out of the fast path's line. */
-#define HF_SLOW static __attribute__((noinline, unused))
+#define HF_SLOW static __attribute__((__noinline__, unused))
 
 /* The same, and never expected to run: the compiler moves it and the branch to it out of the way. */
-#define HF_COLD static __attribute__((noinline, cold, unused))
+#define HF_COLD static __attribute__((__noinline__, cold, unused))
 
 #define HF_MUST_CHECK __attribute__((warn_unused_result))
 #define HF_ALIGNED(n) __attribute__((aligned(n)))

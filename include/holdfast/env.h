@@ -12,6 +12,8 @@
  *                HF_ENV_HAS_NODES and hf_env_node() itself
  *   preemption   hf_env_preempt_disable, hf_env_preempt_enable; HF_ENV_HAS_IRQ, and if it is 1
  *                hf_env_irq_save, hf_env_irq_restore
+ *   faults       HF_ENV_SITE, HF_ENV_TOUCH and HF_ENV_HAS_CLEAR, if the world recovers faults in a way
+ *                of its own: see nofault/site.h and nofault.h
  *
  * Parking (wait on a word, wake its waiters) will stand here too; no lock of today parks.
  * A port or a model checker names its own file with -DHF_ENV_HEADER='"my_env.h"'.
@@ -19,6 +21,8 @@
 
 #if defined(HF_ENV_HEADER)
 #include HF_ENV_HEADER
+#elif defined(__KERNEL__) && defined(__linux__)
+#include "env/linux_kernel.h"
 #elif defined(__linux__) && defined(__STDC_HOSTED__) && __STDC_HOSTED__ == 1
 #include "env/linux_user.h"
 #else

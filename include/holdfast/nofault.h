@@ -25,6 +25,10 @@
  *   that includes this header registers its sites when it is loaded, and takes them back when it is
  *   unloaded; a signal handler looks the faulting instruction up and passes on what it doesn't find.
  *
+ *   Inside a Linux kernel all of this is for a user's memory, as clear_user() and copy_from_user()
+ *   are: an address that is not a user's fails as a whole, and the table is the kernel's own. There
+ *   is no handler, no choice and no hf_strncpy_nofault there.
+ *
  * Invariants
  *   F1  Everything before the fault is done, nothing at or after it is touched, and the count says
  *       so to the byte, on every processor and in every implementation. So all work is done in
@@ -44,6 +48,16 @@
 #include "arch_nofault.h"
 #include "atomic.h"
 
+#ifndef HF_ENV_HAS_CLEAR
+#define HF_ENV_HAS_CLEAR 0
+#endif
+
+/* A world in which memory must be opened before it is touched does that here. */
+#ifndef HF_ENV_TOUCH
+#define HF_ENV_TOUCH(p, len, fails, access) (access)
+#endif
+
+#if !HF_ENV_HAS_CLEAR
 HF_BEGIN_DECLS
 
 /* ---- the handler (user space) ------------------------------------------------------------- */
@@ -187,6 +201,8 @@ int hf_nofault_calibrate(void) HF_API_EACH;
 
 HF_END_DECLS
 
+#endif /* !HF_ENV_HAS_CLEAR */
+
 /* ---- clear and copy ----------------------------------------------------------------------- */
 
 /**
@@ -201,6 +217,13 @@ HF_END_DECLS
  */
 HF_INLINE HF_MUST_CHECK size_t hf_clear_nofault(void *dst, size_t len)
 {
+#if HF_ENV_HAS_CLEAR
+#if HF_ARCH_HAS_REP
+	if (HF_ENV_CLEAR_INLINE)
+		return HF_ENV_TOUCH(dst, len, len, hf_arch_rep_stosb(dst, len));
+#endif
+	return hf_env_clear(dst, len);
+#else
 	uint64_t function = hf_atomic64_load_relaxed(&hf__clear);
 
 #if HF_ARCH_HAS_REP
@@ -208,6 +231,7 @@ HF_INLINE HF_MUST_CHECK size_t hf_clear_nofault(void *dst, size_t len)
 		return hf_arch_rep_stosb(dst, len);
 #endif
 	return ((hf_clear_function_t)(uintptr_t)function)(dst, len);
+#endif
 }
 
 /**
@@ -223,6 +247,9 @@ HF_INLINE HF_MUST_CHECK size_t hf_clear_nofault(void *dst, size_t len)
  */
 HF_INLINE HF_MUST_CHECK size_t hf_copy_nofault(void *dst, const void *src, size_t len)
 {
+#if HF_ENV_HAS_CLEAR
+	return hf_env_copy(dst, src, len);
+#else
 	uint64_t function = hf_atomic64_load_relaxed(&hf__copy);
 
 #if HF_ARCH_HAS_REP
@@ -230,24 +257,35 @@ HF_INLINE HF_MUST_CHECK size_t hf_copy_nofault(void *dst, const void *src, size_
 		return hf_arch_rep_movsb(dst, src, len);
 #endif
 	return ((hf_copy_function_t)(uintptr_t)function)(dst, src, len);
+#endif
 }
 
 /**
  * hf_copy_from_nofault - the same; says that it is the source that may fault
  * hf_copy_to_nofault - the same; says that it is the destination
  *
- * In user space both sides are guarded in all three; a kernel tells them apart.
+ * In user space both sides are guarded in all three. A kernel tells them apart: one side is the
+ * user's, the other its own.
  */
 HF_INLINE HF_MUST_CHECK size_t hf_copy_from_nofault(void *dst, const void *src, size_t len)
 {
+#if HF_ENV_HAS_CLEAR
+	return hf_env_copy_from(dst, src, len);
+#else
 	return hf_copy_nofault(dst, src, len);
+#endif
 }
 
 HF_INLINE HF_MUST_CHECK size_t hf_copy_to_nofault(void *dst, const void *src, size_t len)
 {
+#if HF_ENV_HAS_CLEAR
+	return hf_env_copy_to(dst, src, len);
+#else
 	return hf_copy_nofault(dst, src, len);
+#endif
 }
 
+#if !HF_ENV_HAS_CLEAR
 HF_BEGIN_DECLS
 
 /**
@@ -265,6 +303,7 @@ HF_BEGIN_DECLS
 HF_MUST_CHECK long hf_strncpy_nofault(char *dst, const char *src, size_t size) HF_API_EACH;
 
 HF_END_DECLS
+#endif
 
 /* ---- one word ----------------------------------------------------------------------------- */
 
@@ -279,22 +318,22 @@ HF_END_DECLS
  */
 HF_INLINE HF_MUST_CHECK int hf_load8_nofault(uint8_t *value, const volatile void *p)
 {
-	return hf_arch_load8_nofault(value, p);
+	return HF_ENV_TOUCH(p, 1, -HF_EFAULT, hf_arch_load8_nofault(value, p));
 }
 
 HF_INLINE HF_MUST_CHECK int hf_load16_nofault(uint16_t *value, const volatile void *p)
 {
-	return hf_arch_load16_nofault(value, p);
+	return HF_ENV_TOUCH(p, 2, -HF_EFAULT, hf_arch_load16_nofault(value, p));
 }
 
 HF_INLINE HF_MUST_CHECK int hf_load32_nofault(uint32_t *value, const volatile void *p)
 {
-	return hf_arch_load32_nofault(value, p);
+	return HF_ENV_TOUCH(p, 4, -HF_EFAULT, hf_arch_load32_nofault(value, p));
 }
 
 HF_INLINE HF_MUST_CHECK int hf_load64_nofault(uint64_t *value, const volatile void *p)
 {
-	return hf_arch_load64_nofault(value, p);
+	return HF_ENV_TOUCH(p, 8, -HF_EFAULT, hf_arch_load64_nofault(value, p));
 }
 
 /**
@@ -309,22 +348,22 @@ HF_INLINE HF_MUST_CHECK int hf_load64_nofault(uint64_t *value, const volatile vo
  */
 HF_INLINE HF_MUST_CHECK int hf_store8_nofault(volatile void *p, uint8_t value)
 {
-	return hf_arch_store8_nofault(p, value);
+	return HF_ENV_TOUCH(p, 1, -HF_EFAULT, hf_arch_store8_nofault(p, value));
 }
 
 HF_INLINE HF_MUST_CHECK int hf_store16_nofault(volatile void *p, uint16_t value)
 {
-	return hf_arch_store16_nofault(p, value);
+	return HF_ENV_TOUCH(p, 2, -HF_EFAULT, hf_arch_store16_nofault(p, value));
 }
 
 HF_INLINE HF_MUST_CHECK int hf_store32_nofault(volatile void *p, uint32_t value)
 {
-	return hf_arch_store32_nofault(p, value);
+	return HF_ENV_TOUCH(p, 4, -HF_EFAULT, hf_arch_store32_nofault(p, value));
 }
 
 HF_INLINE HF_MUST_CHECK int hf_store64_nofault(volatile void *p, uint64_t value)
 {
-	return hf_arch_store64_nofault(p, value);
+	return HF_ENV_TOUCH(p, 8, -HF_EFAULT, hf_arch_store64_nofault(p, value));
 }
 
 /* ThreadSanitizer does not see the assembly: it is told what is ordered by it. */
@@ -361,7 +400,8 @@ HF_INLINE HF_MUST_CHECK int hf_cmpxchg32_nofault(volatile void *p, uint32_t expe
 	if (HF_UNLIKELY((uintptr_t)p % 4))
 		return -HF_EINVAL;
 	HF__TSAN_RELEASE(p);
-	error = hf_arch_cmpxchg32_nofault(p, expected, desired, found);
+	error = HF_ENV_TOUCH(p, 4, -HF_EFAULT,
+			     hf_arch_cmpxchg32_nofault(p, expected, desired, found));
 	HF__TSAN_ACQUIRE(p);
 	return error;
 }
@@ -374,7 +414,8 @@ HF_INLINE HF_MUST_CHECK int hf_cmpxchg64_nofault(volatile void *p, uint64_t expe
 	if (HF_UNLIKELY((uintptr_t)p % 8))
 		return -HF_EINVAL;
 	HF__TSAN_RELEASE(p);
-	error = hf_arch_cmpxchg64_nofault(p, expected, desired, found);
+	error = HF_ENV_TOUCH(p, 8, -HF_EFAULT,
+			     hf_arch_cmpxchg64_nofault(p, expected, desired, found));
 	HF__TSAN_ACQUIRE(p);
 	return error;
 }

@@ -64,7 +64,7 @@ HF_BEGIN_DECLS
  * Errors:   a kind out of range is reported as unknown
  */
 void hf_report(enum hf_report_kind kind, const volatile void *object) HF_API
-	__attribute__((cold, noinline));
+	__attribute__((cold, __noinline__));
 
 /**
  * hf_report_set_handler - have misuse told to a function

@@ -19,6 +19,7 @@ PARTS = [
       "peer:tbb_spin_mutex", "peer:pthread_spin", "peer:pthread_mutex"]),
     ("lockref get + put", "lockref", "get+put", ["unbounded", "bounded-100", "locked"]),
 ]
+SIZES = ["8 B", "64 B", "1 KiB", "16 KiB", "1 MiB", "64 MiB"]  # of clear and copy, hot and aligned
 
 
 def cell(row):
@@ -32,11 +33,21 @@ def cell(row):
     return text
 
 
+def speed(row, base):
+    if row is None or base is None:
+        return "-"
+    if not row["checked"] or not base["checked"]:
+        return "failed"
+    text = f"{row['size'] / row['ns_per_op']:.1f}"
+    return text if row is base else text + f" ({row['ns_per_op'] / base['ns_per_op']:.2f})"
+
+
 def table(results):
     cpus = results["machine"]["cpus"]
     rows = {(r["table"], r["variant"], r["case"], r["threads"]): r for r in results["rows"]
             if r["kind"] != "sweep"}
-    defaults = {(r["table"], r["is"]) for r in results["rows"] if r["kind"] == "default"}
+    defaults = {(r["table"], r["is"]) for r in results["rows"]
+                if r["kind"] == "default" and "is" in r}
     lines = [f"| ns for one operation | 1 thread | {cpus} threads on one object (fairness) |",
              "| --- | ---: | ---: |"]
     for title, name, case, variants in PARTS:
@@ -50,6 +61,13 @@ def table(results):
             mark = " (default)" if {(name, variant), (name, variant.split("-")[0])} & defaults \
                 else ""
             lines.append(f"| {variant.replace('peer:', '')}{mark} | " + " | ".join(cells) + " |")
+    lines += ["", "| GB/s (ratio of times to libc's) | " + " | ".join(SIZES) + " |",
+              "| --- |" + " ---: |" * len(SIZES)]
+    for name, peer in (("clear", "memset"), ("copy", "memcpy")):
+        for variant, words in (("default", "`hf_%s_nofault`" % name), ("libc", "`%s`" % peer)):
+            here = [rows.get((name, variant, size, 1)) for size in SIZES]
+            base = [rows.get((name, "libc", size, 1)) for size in SIZES]
+            lines.append("| %s | " % words + " | ".join(map(speed, here, base)) + " |")
     machine = results["machine"]
     lines.append("")
     lines.append(f"{machine['cpu']}, {cpus} processors, {machine['compiler']}, "

@@ -43,6 +43,7 @@ NO_CANDIDATE = {("refcount", "unchecked")}  # R4
 KINDS = ("ours", "default", "peer", "sweep")
 WAITS = ("none", "hint", "backoff", "monitor")
 FAMILIES = ("refcount", "spinlock", "lockref")
+SIZED = ("clear", "copy")  # tables of one line per size
 HERE = Path(__file__).resolve().parent
 PUBLISHED = HERE.parent / "reference" / "published.csv"
 NOTHING = "-"
@@ -82,6 +83,7 @@ class Row:
     cycles: float | None
     wait: str | None
     base_variant: str | None
+    size: float | None  # bytes; of a row of SIZED
 
     @property
     def failed(self) -> bool:
@@ -114,6 +116,16 @@ class Row:
     def is_implementation(self, name: str | None) -> bool:
         """Whether this is the implementation of that name; bounded has a limit of 100."""
         return self.kind == "ours" and (self.variant == name or (self.variant, name) == ("bounded-100", "bounded"))
+
+    @property
+    def way(self) -> str:
+        """What a row of SIZED does apart from its size: '64 B cold' -> 'cold'."""
+        return re.sub(r"^\S+ \S+\s*", "", self.case) or "aligned"
+
+    @property
+    def speed(self) -> float | None:
+        """GB/s: bytes in a nanosecond."""
+        return self.size / self.ns if self.size and self.ns else None
 
     @property
     def key(self) -> tuple:
@@ -291,6 +303,7 @@ def parse_row(where: str, value: object) -> Row:
         cycles=f.number_or_none("cycles_per_op"),
         wait=f.text_or_none("wait"),
         base_variant=f.text_or_none("base_variant"),
+        size=f.number("size", low=1) if f.value.get("table") in SIZED else None,
     )
 
 
@@ -595,6 +608,9 @@ def fastest(rows: list[Row]) -> Row | None:
     return by_speed(good)[0] if good else None
 
 
+IMPORTANT_SIZES = (64, 1024, 65536, 1 << 20, 64 << 20)  # bytes
+
+
 def important_cases(results: Results, table: str) -> list[tuple[str, int]]:
     rows = results.of(table, "ours", "default", "peer")
 
@@ -603,6 +619,9 @@ def important_cases(results: Results, table: str) -> list[tuple[str, int]]:
         fit = [t for t in threads if results.cpus is None or t <= results.cpus] or threads[:1]
         return unique([threads[0], fit[-1], threads[-1]])
 
+    if table in SIZED:
+        aligned = sorted(unique([(r.size, r.case) for r in rows if r.way == "aligned"]))
+        return [(case, 1) for size, case in aligned if size in IMPORTANT_SIZES] or [(c, 1) for _, c in aligned[-1:]]
     if table != "spinlock":
         cases = unique([r.case for r in rows])
         return [(c, t) for c in cases for t in ends(group_threads([r for r in rows if r.case == c]))]
@@ -643,6 +662,8 @@ def judge(results: Results, table: str, case: str, threads: int) -> Verdict:
 
 
 def verdicts(results: Results, table: str) -> list[Verdict]:
+    if table in UNJUDGED:
+        return []
     return [judge(results, table, case, threads) for case, threads in important_cases(results, table)]
 
 
@@ -692,8 +713,78 @@ def verdict_lines(verdict: Verdict) -> list[str]:
     return lines
 
 
+def geometric_mean(values: list[float]) -> float:
+    return math.exp(sum(map(math.log, values)) / len(values))
+
+
+def speed_words(results: Results, table: str) -> list[str]:
+    """The default of a table of SIZED against libc and against the best of ours, over all its cases."""
+    speed, regret = {}, {}
+    for row in results.of(table, "default"):
+        base = results.baseline_of(row)
+        best = fastest([r for r in results.of(table, "ours") if r.case == row.case])
+        if row.failed or not row.ns:
+            continue
+        if base is not None and not base.failed and base.ns:
+            speed[row.case] = base.ns / row.ns
+        if best is not None and best.ns:
+            regret[row.case] = (max(1.0, row.ns / best.ns), best)  # it may itself be the best
+    if not speed or not regret:
+        return ["The default, or what it is compared with, has no valid figures."]
+    mean, worst = geometric_mean(list(speed.values())), min(speed, key=speed.get)
+    case = max(regret, key=lambda c: regret[c][0])
+    least, best = regret[case]
+
+    def reached(value: float, aim: float) -> str:
+        return f"aim {aim:.2f}: {'reached' if value >= aim else 'missed'}"
+
+    return [
+        f"The default has {fmt(mean)} of libc's speed (geometric mean of {len(speed)} cases, {reached(mean, 0.95)}),"
+        f" and in the worst case, {worst}, {fmt(speed[worst])} ({reached(speed[worst], 0.8)}).",
+        f"Its regret is {fmt(geometric_mean([r for r, _ in regret.values()]))} times the best of ours (geometric mean),"
+        f" at most {fmt(least)} at {case}, where {best.variant} is best.",
+    ]
+
+
+def loop_words(results: Results) -> list[str]:
+    ratios = [results.ratio(r) for r in results.of("loop", "ours")]
+    ratios = [r for r in ratios if r]
+    if not ratios:
+        return ["No valid figures."]
+    return [
+        f"A loop with the guard takes {geometric_mean(ratios):.3f} of the time of the same loop without (geometric mean"
+        f" of {len(ratios)} cases, from {fmt(min(ratios))} to {fmt(max(ratios))})."
+    ]
+
+
+def fault_words(results: Results) -> list[str]:
+    words = []
+    for row in results.of("fault", "ours"):
+        ratio = results.ratio(row)
+        if ratio is None:
+            words.append(f"{row.variant}: no valid figure.")
+        else:
+            reached = "reached" if ratio <= 1.5 else "missed"
+            words.append(f"{row.variant}: {fmt(ratio)} of a bare delivery and return (aim 1.50: {reached}).")
+    return words or ["No valid figures."]
+
+
+# The tables that are judged in words of their own, beside or in place of the cases' verdicts.
+OWN_WORDS = {
+    "clear": lambda results: speed_words(results, "clear"),
+    "copy": lambda results: speed_words(results, "copy"),
+    "loop": loop_words,
+    "fault": fault_words,
+}
+UNJUDGED = ("loop", "fault")  # there is no default in them
+
+
 def summary_words(results: Results, table: str, judged: list[Verdict]) -> str:
     """The family in a few sentences."""
+    if table in OWN_WORDS:
+        failed = sum(1 for r in results.of(table) if r.failed)
+        check = f"{failed} rows FAILED their check." if failed else "Every row passed its check."
+        return " ".join([*OWN_WORDS[table](results), check])
     impls = unique([r.implements for r in results.of(table, "default") if r.implements])
     words = [f"The default is {', '.join(impls)}."] if impls else []
     if not judged:
@@ -938,8 +1029,39 @@ def sweep_table(results: Results, title: str, rows: list[Row]) -> Table:
     return Table(title, columns, out).without_empty()
 
 
+def size_tables(results: Results, table: str) -> list[Table]:
+    """A line per size, a column per implementation: GB/s, and the ratio of the times to libc's."""
+    rows = results.of(table, "ours", "default", "peer")
+    variants = unique([r.variant for r in rows])
+    out = []
+
+    def cell(row: Row | None) -> str:
+        if row is None:
+            return NOTHING
+        if row.failed:
+            return "FAILED"
+        ratio = "" if results.is_baseline(row) else f" ({fmt_ratio(results, row)})"
+        return fmt(row.speed) + ratio
+
+    for way in unique([r.way for r in rows]):
+        lines = []
+        for size in sorted(unique([r.size for r in rows if r.way == way])):
+            here = {r.variant: r for r in rows if r.way == way and r.size == size}
+            name = re.sub(r"^(\S+ \S+).*", r"\1", next(iter(here.values())).case)
+            noise = [r.spread for r in here.values() if r.spread is not None]
+            cells = [name, *(cell(here.get(v)) for v in variants), fmt_share(max(noise, default=None))]
+            lines.append((cells, "fail" if any(r.failed for r in here.values()) else ""))
+        columns = [Column("size")]
+        columns += [Column(v, "GB/s" if v == rows[0].baseline else "GB/s (ratio)") for v in variants]
+        columns.append(Column("largest spread", "% IQR/median"))
+        out.append(Table(f"{table}, {way}", columns, lines).without_empty())
+    return out
+
+
 def measured_tables(results: Results, table: str) -> list[Table]:
     """Every row of the family, each once (R5)."""
+    if table in SIZED:
+        return size_tables(results, table)
     out = []
     rows = results.of(table, "ours", "default", "peer")
     if table == "spinlock":
@@ -1202,6 +1324,48 @@ def published_lockref(results: Results, published: list[Published], sources: Sou
         " above 1 is faster."
     )
     return [Table("lockref: published and measured", columns, out, note)]
+
+
+def published_clear(results: Results, published: list[Published], sources: Sources) -> list:
+    rows = [p for p in published if p.table == "clear"]
+    if not rows:
+        return []
+    out = []
+    for p in rows:
+        same = "16 KiB" if p.column.startswith("16 KiB") else None
+        mine = results.find("clear", same, 1, p.row) if same else None
+        base = next(b for b in rows if (b.source, b.machine, b.column) == (p.source, p.machine, p.column))
+        # A speed or a time: which is better differs, the ratio is of times in both.
+        ratio = base.value / p.value if p.unit == "GB/s" else p.value / base.value
+        here = "not measured" if mine is None else "FAILED" if mine.failed else f"{fmt(mine.speed)} GB/s"
+        cells = [
+            p.machine,
+            p.row,
+            p.column,
+            f"{p.value:g}",
+            p.unit,
+            fmt(ratio),
+            here,
+            ratio_to(results, mine, base.row) if mine else NOTHING,
+            sources.mark(p.source),
+        ]
+        out.append((cells, "base" if p is base else ""))
+    columns = [
+        Column("published machine", "", False),
+        Column("implementation", "", False),
+        Column("quantity", "", False),
+        Column("published"),
+        Column("unit", "", False),
+        Column("ratio of times", f"published, x {rows[0].row}"),
+        Column("here", "clear, 16 KiB, aligned", False),
+        Column("ratio here", f"x {rows[0].row}"),
+        Column("source", "", False),
+    ]
+    note = (
+        "The published 16 KiB are reads of /dev/zero: a system call and a clear of the user's buffer. Here the clear"
+        " alone. The test suite of git is not run here."
+    )
+    return [Table("clear: published and measured", columns, out, note)]
 
 
 # --------------------------------------------------------------------------------------------
@@ -1620,7 +1784,90 @@ def wait_charts(results: Results, table: str) -> list[Chart | None]:
     return out
 
 
+def size_chart(name: str, title: str, caption: str, rows: list[Row], styles: dict, value, unit: str, lines) -> Chart:
+    """Panels of value against size, one for each way; lines: values that are marked."""
+    ways = unique([r.way for r in rows])
+
+    def size_words(size: float) -> str:
+        for power, word in ((20, "M"), (10, "K")):
+            if size >= 1 << power:
+                return f"{size / (1 << power):.0f} {word}iB"
+        return f"{size:.0f} B"
+
+    def draw(plt):
+        figure, axes = plt.subplots(1, len(ways), figsize=(10.6, 3.9), squeeze=False, sharey=True, layout="constrained")
+        for axis, way in zip(axes[0], ways):
+            here = [r for r in rows if r.way == way]
+            for label, style in styles.items():
+                mine = sorted((r.size, r) for r in here if r.label == label)
+                points = [(size, value(r)) for size, r in mine if not r.failed and value(r)]
+                if points:
+                    axis.plot(*zip(*points), label=label, **style)
+            for r in here:
+                if r.failed:  # R1
+                    at = {"xycoords": ("data", "axes fraction"), "ha": "center"}
+                    axis.annotate("x", (r.size, 0.02), color=MARKERS["fail"], fontweight="bold", **at)
+            for line in lines:
+                axis.axhline(line, color=MARKERS["ink"], linewidth=0.9, linestyle=(0, (3, 2)), zorder=1)
+            axis.set_xscale("log", base=2)
+            axis.set_yscale("log")
+            values = [value(r) for r in rows if not r.failed and value(r)] or [1.0]
+            plain_log(axis.yaxis, min(values), max(values))
+            sizes = sorted(unique([r.size for r in here]))
+            ticks = few(sizes, 2) if len(sizes) < 4 else [s for s in sizes if s in (1, 16, 256, 4096, 65536, 1 << 20)]
+            ticks = unique([*ticks, sizes[-1]])
+            axis.set_xticks(ticks, [size_words(s) for s in ticks], fontsize=8)
+            axis.minorticks_off()
+            axis.set_title(way)
+            axis.set_xlabel("size")
+            axis.grid(True)
+        axes[0][0].set_ylabel(unit)
+        handles = {}
+        for axis in axes[0]:
+            for handle, label in zip(*axis.get_legend_handles_labels()):
+                handles.setdefault(label, handle)
+        figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=6, fontsize=8.5)
+        return figure
+
+    if any(r.failed for r in rows):
+        caption += " FAILED, marked x on the axis and not drawn: " + ", ".join(
+            f"{r.variant} at {r.case}" for r in rows if r.failed
+        )
+    return Chart(name, title, caption, draw, legend=False)
+
+
+def size_charts(results: Results, table: str) -> list[Chart]:
+    rows = results.of(table, "ours", "default", "peer")
+    if not rows:
+        return []
+    styles = series_styles(results, rows)
+    for label, style in styles.items():
+        style["markersize"] = 3
+        if any(r.label == label and r.kind == "peer" for r in rows):
+            style["color"] = MARKERS["ink"]
+    speed = "Bytes in a nanosecond, over the size of the operation; higher is faster. Both scales are logarithmic."
+    ratio = (
+        "Time of an operation over that of libc in the same case; lower is faster. The dashed lines: 1, and 1.25,"
+        " which is 0.8 of libc's speed."
+    )
+    return [
+        size_chart(f"{table}-speed", f"{table}: speed by size", speed, rows, styles, lambda r: r.speed, "GB/s", ()),
+        size_chart(
+            f"{table}-ratio",
+            f"{table}: time over libc's, by size",
+            ratio,
+            [r for r in rows if not results.is_baseline(r)],
+            styles,
+            results.ratio,
+            "ratio",
+            (1.0, 1.25),
+        ),
+    ]
+
+
 def charts(results: Results, table: str) -> list[Chart]:
+    if table in SIZED:
+        return size_charts(results, table)
     rows = results.of(table, "ours", "default", "peer")
     out: list[Chart | None] = []
     by_ns = lambda r: r.ns  # noqa: E731
@@ -1763,6 +2010,14 @@ CASES = {
     "handoff": "contended: all threads share one ticket or mcs lock; only what a waiter does between two looks at it"
     " differs. Handoff: operations that got the lock from another thread. Waiters: releases that found somebody"
     " waiting.",
+    "clear": "hf_clear_nofault beside memset. aligned and misaligned (by 1): one buffer again and again, in the caches as"
+    " far as it fits. cold: each operation on memory that was last touched 64 MiB ago. The other columns are the"
+    " implementations called by themselves; default chooses by size.",
+    "copy": "hf_copy_nofault beside memcpy; misaligned: the destination by 1, the source by 3. Otherwise as clear.",
+    "loop": "The library's loop over words, compiled twice: with its sites, and with plain accesses in their place.",
+    "fault": "One fault and its recovery. bare SIGSEGV: a handler that does nothing but step over the instruction.",
+    "guard": "A copy that meets no fault, and other ways to survive one: sigsetjmp before memcpy, process_vm_readv on"
+    " oneself, and a pipe that is written and read.",
     "lockref": "get+put: take and drop a reference on one shared lockref. Fallback: operations that took the lock.",
 }
 
@@ -1860,7 +2115,7 @@ def build(results: Results, published: list[Published], tables_only: bool) -> li
 
     sources = Sources()
     beside = []
-    for maker in (published_refcount, published_spinlock, published_lockref):
+    for maker in (published_refcount, published_spinlock, published_lockref, published_clear):
         beside += maker(results, published, sources)
     if beside:
         blocks += [

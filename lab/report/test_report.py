@@ -24,7 +24,14 @@ import report  # noqa: E402
 
 
 def row(table, variant, case, ns, kind="ours", threads=1, **more):
-    base = {"refcount": "unchecked", "spinlock": "cas", "lockref": "unbounded"}.get(table, "base")
+    base = {
+        "refcount": "unchecked",
+        "spinlock": "cas",
+        "lockref": "unbounded",
+        "clear": "libc",
+        "loop": "unguarded",
+        "fault": "bare SIGSEGV",
+    }.get(table, "base")
     out = {
         "table": table,
         "variant": variant,
@@ -72,6 +79,35 @@ def locks(case="2C total", threads=2, **changes):
     return rows
 
 
+def sized(**changes):
+    """The table clear: libc, the default and two more in three sizes; changes: (variant, case) -> fields."""
+    rows = []
+    for words, size in (("64 B", 64), ("16 KiB", 16384), ("64 MiB", 64 << 20)):
+        for way in ("", " misaligned", " cold"):
+            for variant, kind, ratio in (
+                ("libc", "peer", 1.0),
+                ("default", "default", 0.8),
+                ("original", "ours", 4.0),
+                ("erms", "ours", 0.5 if way else 1.0),
+            ):
+                rows.append(row("clear", variant, words + way, size / 16 * ratio, kind, size=size))
+    for r in rows:
+        r.update(changes.get(f"{r['variant']} {r['case']}", {}))
+    return rows
+
+
+def memory():
+    """The tables clear, loop and fault."""
+    rows = sized()
+    for case, ratio in (("clear 64 B", 1.0), ("copy 64 B", 1.02)):
+        rows.append(row("loop", "unguarded", case, 100.0, "peer"))
+        rows.append(row("loop", "guarded", case, 100.0 * ratio))
+    rows.append(row("fault", "bare SIGSEGV", "one fault", 1000.0, "peer"))
+    rows.append(row("fault", "load", "one fault", 1100.0))
+    rows.append(row("fault", "copy", "one fault", 1600.0))
+    return rows
+
+
 def whole():
     """Every family, every kind of row, and rows that failed."""
     rows = []
@@ -105,7 +141,7 @@ def whole():
         rows.append(row("lockref", "default", "get+put", 21.5, kind="default", threads=threads, **{"is": "bounded"}))
     for limit in (15, 100, 500):
         rows.append(row("lockref", f"bounded-{limit}", "get+put", 30.0 + limit / 100, kind="sweep", threads=2))
-    return results(rows)
+    return results(rows + memory())
 
 
 class Temporary(unittest.TestCase):
@@ -490,6 +526,7 @@ class Terminal(Temporary):
 
     def test_every_row_in_one_table(self):  # R5
         data = whole()
+        data["rows"] = [r for r in data["rows"] if r["table"] not in report.SIZED]  # see Memory
         for n, r in enumerate(data["rows"]):
             r["ns_per_op"] = 1000.0 + n
         parsed = report.parse_results(data)
@@ -565,8 +602,9 @@ class Html(Temporary):
 
     def test_charts(self):
         count = self.page.tags.count("svg")
-        # refcount: ratio, fairness; spinlock: total, over, fairness, wait; lockref: lines, fairness, wait
-        self.assertEqual(count, 9)
+        # refcount: ratio, fairness; spinlock: total, over, fairness, wait; lockref: lines, fairness, wait;
+        # clear: speed, ratio; loop: ratio; fault: ratio
+        self.assertEqual(count, 13)
         self.assertEqual(self.page.tags.count("figcaption"), count)
         words = "".join(self.page.words)
         for text in ("ns per op, log scale", "million ops per second", "retries per op", "wait = monitor", "FAILED"):
@@ -628,6 +666,56 @@ class Reference(unittest.TestCase):
         for line in lines:
             if line.strip() and not line.startswith("#"):
                 self.assertRegex(line, r"^[A-Za-z0-9-]+==[0-9][0-9.]*$")
+
+
+class Memory(unittest.TestCase):
+    def parse(self, rows):
+        return report.parse_results(results(rows))
+
+    def test_a_line_per_size_and_a_table_per_way(self):
+        tables = report.measured_tables(self.parse(sized()), "clear")
+        self.assertEqual([t.title for t in tables], ["clear, aligned", "clear, misaligned", "clear, cold"])
+        for table in tables:
+            self.assertEqual([cells[0] for cells, _ in table.rows], ["64 B", "16 KiB", "64 MiB"])
+        names = [c.name for c in tables[0].columns]
+        self.assertEqual(names[:5], ["size", "libc", "default", "original", "erms"])
+        self.assertEqual(tables[0].rows[0][0][1:5], ["16.00", "20.00 (0.80)", "4.00 (4.00)", "16.00 (1.00)"])
+
+    def test_every_row_stands_once(self):
+        tables = report.measured_tables(self.parse(sized()), "clear")
+        shown = sum(cell != report.NOTHING for t in tables for cells, _ in t.rows for cell in cells[1:-1])
+        self.assertEqual(shown, len(sized()))
+
+    def test_the_aims_are_judged_over_all_cases(self):
+        words = " ".join(report.speed_words(self.parse(sized()), "clear"))
+        self.assertIn("1.25 of libc's speed (geometric mean of 9 cases, aim 0.95: reached)", words)
+        self.assertIn("(aim 0.80: reached)", words)
+        self.assertIn("at most 1.60", words)
+        slow = {"default 16 KiB": {"ns_per_op": 16384 / 16 * 2}}
+        words = " ".join(report.speed_words(self.parse(sized(**slow)), "clear"))
+        self.assertIn("in the worst case, 16 KiB, 0.50 (aim 0.80: missed)", words)
+
+    def test_a_failed_row_takes_part_in_nothing(self):
+        bad = {"erms 64 B cold": {"checked": False}, "default 64 B": {"checked": False}}
+        parsed = self.parse(sized(**bad))
+        self.assertIn("(geometric mean of 8 cases", " ".join(report.speed_words(parsed, "clear")))
+        cells = [cell for t in report.measured_tables(parsed, "clear") for cells, _ in t.rows for cell in cells]
+        self.assertEqual(cells.count("FAILED"), 2)
+        self.assertIn("2 rows FAILED", report.summary_words(parsed, "clear", []))
+
+    def test_loops_and_faults_are_judged_in_words(self):
+        parsed = self.parse(memory())
+        self.assertIn("takes 1.010 of the time", report.loop_words(parsed)[0])
+        words = report.fault_words(parsed)
+        self.assertEqual(words[0], "load: 1.10 of a bare delivery and return (aim 1.50: reached).")
+        self.assertEqual(words[1], "copy: 1.60 of a bare delivery and return (aim 1.50: missed).")
+        self.assertEqual(report.verdicts(parsed, "loop"), [])
+
+    def test_a_row_without_its_size_is_refused(self):
+        rows = sized()
+        del rows[0]["size"]
+        with self.assertRaisesRegex(report.InputError, "'size' is missing"):
+            self.parse(rows)
 
 
 if __name__ == "__main__":

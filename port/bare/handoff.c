@@ -62,13 +62,13 @@ static struct {
 	uint64_t value;
 } HF_ALIGNED(HF_ARCH_NO_SHARING) late[BARE_CORES];
 
-void bare_store_late(uint64_t *p, uint64_t value)
+void delayed_store(uint64_t *p, uint64_t value)
 {
 	late[bare_core()].value = value;
 	late[bare_core()].to = p;
 }
 
-void bare_drain(void)
+void delayed_drain(void)
 {
 	uint64_t *to = late[bare_core()].to;
 
@@ -78,7 +78,7 @@ void bare_drain(void)
 	}
 }
 #else
-static void bare_store_late(uint64_t *p, uint64_t value)
+static void delayed_store(uint64_t *p, uint64_t value)
 {
 	*(volatile uint64_t *)p = value;
 }
@@ -89,7 +89,7 @@ static void between_pairs(void)
 {
 #if BARE_DELAYED
 	bare_yield();
-	bare_drain();
+	delayed_drain();
 #endif
 }
 
@@ -112,8 +112,8 @@ static void between_pairs(void)
 				hf_spinlock_##name##_lock(&cell->lock.name);                       \
 				if (holder_yields && i == 0)                                       \
 					bare_yield();                                              \
-				bare_store_late(&cell->value,                                      \
-						*(volatile uint64_t *)&cell->value + 1);           \
+				delayed_store(&cell->value,                                        \
+					      *(volatile uint64_t *)&cell->value + 1);             \
 				hf_spinlock_##name##_unlock(&cell->lock.name);                     \
 				between_pairs();                                                   \
 			}                                                                          \

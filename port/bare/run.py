@@ -18,6 +18,10 @@ import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
+sys.path.insert(0, os.path.dirname(HERE))
+
+import runner  # noqa: E402
+
 BUILD = os.path.join(ROOT, "build", "bare")
 CC = os.environ.get("HF_BARE_CC", "aarch64-linux-gnu-gcc")
 CXX = os.environ.get("HF_BARE_CXX", "aarch64-linux-gnu-g++")
@@ -77,33 +81,21 @@ for lock, release, relaxed in (
                                        r"not ok: handoff\.%s\.shared\.[234]" % lock)
 
 
-def mutate(name, mutation):
-    """A copy of the headers with one flaw. Returns its folder."""
-    include = os.path.join(BUILD, name, "include")
-    shutil.rmtree(include, ignore_errors=True)
-    shutil.copytree(os.path.join(ROOT, "include"), include)
-    path = os.path.join(include, "holdfast", mutation[0])
-    with open(path, encoding="utf-8") as header:
-        text = header.read()
-    if text.count(mutation[1]) != 1:
-        sys.exit("%s: %s is not there once: %s" % (name, mutation[0], mutation[1]))
-    with open(path, "w", encoding="utf-8") as header:
-        header.write(text.replace(mutation[1], mutation[2]))
-    return include
-
-
 def build(name, flags, mutation):
     """Returns the image's path."""
     os.makedirs(os.path.join(BUILD, name), exist_ok=True)
     image = os.path.join(BUILD, name, "image.elf")
-    include = mutate(name, mutation) if mutation else os.path.join(ROOT, "include")
+    include = os.path.join(ROOT, "include")
+    if mutation:
+        include = runner.mutate(os.path.join(BUILD, name, "include"), mutation)
     sources = [os.path.join(HERE, file) for file in PORT]
     sources.append(os.path.join(ROOT, "src", "report.c"))
     if "-DBARE_BATTERY=0" not in flags:
         battery = os.path.join(ROOT, "tests", "battery")
         sources += sorted(os.path.join(battery, file) for file in os.listdir(battery)
                           if file.endswith(".c") and file != "main.c")
-    subprocess.run([CC, *CFLAGS, *flags, "-I", include, "-I", HERE, "-I", os.path.join(ROOT, "src"),
+    subprocess.run([CC, *CFLAGS, *flags, "-I", include, "-I", HERE, "-I", os.path.dirname(HERE),
+                    "-I", os.path.join(ROOT, "src"),
                     *LDFLAGS, *sources, "-o", image], check=True)
     return image
 
@@ -141,58 +133,6 @@ def zephyr(name):
     return passed, faults
 
 
-def judge(text, documents):
-    """Return (names that passed, faults) of all the KTAP in the output, leaves only."""
-    passed, faults = [], []
-    begun = 0
-    suite = ""
-    plans = {"": None, "    ": None}
-    seen = {"": 0, "    ": 0}
-
-    def ends(indent):
-        if plans[indent] is not None and plans[indent] != seen[indent]:
-            faults.append("%s: planned %d, saw %d"
-                          % (suite or "top", plans[indent], seen[indent]))
-        plans[indent], seen[indent] = None, 0
-
-    for line in text.splitlines():
-        if line == "KTAP version 1":
-            ends("")
-            begun += 1
-            suite = ""
-        elif match := re.match(r"    # Subtest: (\S+)", line):
-            suite = match[1]
-        elif match := re.fullmatch(r"( {4})?1\.\.(\d+)", line):
-            plans[match[1] or ""] = int(match[2])
-        elif match := re.match(r"( {4})?(ok|not ok) (\d+) (\S+)(?: *#.*)?$", line):
-            indent = match[1] or ""
-            seen[indent] += 1
-            if int(match[3]) != seen[indent]:
-                faults.append("number %s comes as %d: %s" % (match[3], seen[indent], line.strip()))
-            name = "%s.%s" % (suite, match[4]) if indent else match[4]
-            if not indent and suite and match[4] != suite:
-                faults.append("%s ends as %s" % (suite, match[4]))
-            if match[2] != "ok":
-                faults.append("not ok: " + name)
-            elif indent or not suite:  # a suite's own line is no case
-                passed.append(name)
-            if not indent:
-                if suite and plans["    "] is None:
-                    faults.append("%s: no plan" % suite)
-                ends("    ")
-                suite = ""
-        elif re.match(r"\s*Bail out!", line):
-            faults.append(line.strip())
-        elif re.match(r"\s*(ok|not ok)\b", line):
-            faults.append("garbled: " + line.strip())
-    if begun and plans[""] is None:
-        faults.append("no plan")
-    ends("")
-    if begun != documents:
-        faults.append("%d KTAP documents, not %d" % (begun, documents))
-    return passed, faults
-
-
 def run(name):
     """Build and run one. Returns (passed names, faults, output)."""
     flags, documents, limit, mutation, _ = IMAGES[name]
@@ -209,7 +149,7 @@ def run(name):
             faults.append("did not end in %d s" % limit)
         log.seek(0)
         output = log.read()
-    passed, more = judge(output, documents)
+    passed, more = runner.judge(output, documents)
     return passed, more + faults, output
 
 

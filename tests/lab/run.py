@@ -14,7 +14,7 @@ import unittest
 LAB = sys.argv.pop()
 FIELDS = {"table", "variant", "kind", "case", "threads", "ns_per_op", "spread", "baseline", "ratio",
           "fairness", "checked", "rounds"}
-TABLES = ("refcount", "spinlock", "lockref", "handoff", "clear", "copy", "fault", "guard")
+TABLES = ("refcount", "spinlock", "lockref", "handoff", "clear", "copy", "loop", "fault", "guard")
 QUICK = ["--window-ms", "1", "--rounds", "1"]
 
 

@@ -22,7 +22,7 @@ static inline size_t to_multiple(const volatile void *p, size_t unit, size_t len
 /* ---- stp: pairs of 8-byte registers ------------------------------------------------------- */
 
 /* From a p that is aligned to 16. */
-static size_t clear_pairs(char *p, size_t len)
+HF_IMPLEMENTATION_PART size_t clear_pairs(char *p, size_t len)
 {
 	for (; len >= 64; len -= 64, p += 64) {
 		HF_ARCH_STORE_PAIR_OR(p, 0, 0ul, 0ul, fault);
@@ -43,7 +43,7 @@ fault:
 	return len;
 }
 
-size_t hf__clear_stp(void *dst, size_t len)
+HF_IMPLEMENTATION size_t hf__clear_stp(void *dst, size_t len)
 {
 	size_t head = to_multiple(dst, 16, len), left = hf__clear_generic(dst, head);
 
@@ -52,7 +52,7 @@ size_t hf__clear_stp(void *dst, size_t len)
 	return clear_pairs((char *)dst + head, len - head);
 }
 
-size_t hf__copy_stp(void *dst, const void *src, size_t len)
+HF_IMPLEMENTATION size_t hf__copy_stp(void *dst, const void *src, size_t len)
 {
 	size_t head = to_multiple(dst, 16, len), left = hf__copy_generic(dst, src, head);
 	char *to = (char *)dst + head;
@@ -97,7 +97,7 @@ bool hf__has_dc_zva(void)
 	return block >= 16 && block <= HF_PAGE;
 }
 
-size_t hf__clear_dc_zva(void *dst, size_t len)
+HF_IMPLEMENTATION size_t hf__clear_dc_zva(void *dst, size_t len)
 {
 	size_t block = hf_cpu_zva_size(), head, left;
 	char *p = (char *)dst;

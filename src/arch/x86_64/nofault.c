@@ -11,7 +11,7 @@
 #if HF_ARCH_HAS_REP
 
 /* A store of 8 bytes at p faulted; `len` is what is left from there on. */
-static size_t clear_word_fault(volatile void *p, size_t len)
+HF_IMPLEMENTATION_PART size_t clear_word_fault(volatile void *p, size_t len)
 {
 	size_t here = hf__to_page_end(p);
 
@@ -19,7 +19,8 @@ static size_t clear_word_fault(volatile void *p, size_t len)
 }
 
 /* A load or a store of 8 bytes faulted. */
-static size_t copy_word_fault(volatile void *to, const volatile void *from, size_t len)
+HF_IMPLEMENTATION_PART size_t copy_word_fault(volatile void *to, const volatile void *from,
+					      size_t len)
 {
 	size_t here_to = hf__to_page_end(to), here_from = hf__to_page_end(from), here = 0;
 
@@ -32,7 +33,7 @@ static size_t copy_word_fault(volatile void *to, const volatile void *from, size
 
 /* ---- original: 8-byte stores, then bytes -------------------------------------------------- */
 
-HF_NO_SANITIZE size_t hf__clear_original(void *dst, size_t len)
+HF_NO_SANITIZE HF_IMPLEMENTATION size_t hf__clear_original(void *dst, size_t len)
 {
 	hf__w8 *p = (hf__w8 *)dst;
 
@@ -43,7 +44,7 @@ fault:
 	return clear_word_fault(p, len);
 }
 
-HF_NO_SANITIZE size_t hf__copy_original(void *dst, const void *src, size_t len)
+HF_NO_SANITIZE HF_IMPLEMENTATION size_t hf__copy_original(void *dst, const void *src, size_t len)
 {
 	hf__w8 *to = (hf__w8 *)dst;
 	const hf__w8 *from = (const hf__w8 *)src;
@@ -60,7 +61,7 @@ fault:
 
 /* ---- rep_good: words repeated, then bytes ------------------------------------------------- */
 
-size_t hf__clear_rep_good(void *dst, size_t len)
+HF_IMPLEMENTATION size_t hf__clear_rep_good(void *dst, size_t len)
 {
 	size_t words = len / 8, left = hf_arch_rep_stosq(dst, words);
 	char *p = (char *)dst + (words - left) * 8;
@@ -70,7 +71,7 @@ size_t hf__clear_rep_good(void *dst, size_t len)
 	return hf_arch_rep_stosb(p, len % 8);
 }
 
-size_t hf__copy_rep_good(void *dst, const void *src, size_t len)
+HF_IMPLEMENTATION size_t hf__copy_rep_good(void *dst, const void *src, size_t len)
 {
 	size_t words = len / 8, left = hf_arch_rep_movsq(dst, src, words);
 	size_t done = (words - left) * 8;
@@ -84,14 +85,14 @@ size_t hf__copy_rep_good(void *dst, const void *src, size_t len)
 
 /* ---- erms: bytes repeated, and below a cache line by hand --------------------------------- */
 
-size_t hf__clear_erms(void *dst, size_t len)
+HF_IMPLEMENTATION size_t hf__clear_erms(void *dst, size_t len)
 {
 	if (len < 64)
 		return hf__clear_original(dst, len);
 	return hf_arch_rep_stosb(dst, len);
 }
 
-size_t hf__copy_erms(void *dst, const void *src, size_t len)
+HF_IMPLEMENTATION size_t hf__copy_erms(void *dst, const void *src, size_t len)
 {
 	if (len < 64)
 		return hf__copy_original(dst, src, len);
@@ -100,16 +101,17 @@ size_t hf__copy_erms(void *dst, const void *src, size_t len)
 
 /* ---- fsrm: bytes repeated, whatever the size; the same stands at each call site ----------- */
 
-size_t hf__clear_fsrm(void *dst, size_t len)
+HF_IMPLEMENTATION size_t hf__clear_fsrm(void *dst, size_t len)
 {
 	return hf_arch_rep_stosb(dst, len);
 }
 
-size_t hf__copy_fsrm(void *dst, const void *src, size_t len)
+HF_IMPLEMENTATION size_t hf__copy_fsrm(void *dst, const void *src, size_t len)
 {
 	return hf_arch_rep_movsb(dst, src, len);
 }
 
+#if HF_HAS_VECTORS
 /* ---- vector: SSE2, AVX2, AVX-512 ---------------------------------------------------------- */
 
 typedef long long sse_t __attribute__((vector_size(16), may_alias, aligned(1)));
@@ -422,5 +424,7 @@ HF_ARCH_NAKED_FUNCTION(hf__copy_default_avx2,
 	"	mov	%rdx, %rcx\n"
 	"	jmp	hf__copy_to_page_end\n")
 /* clang-format on */
+
+#endif /* HF_HAS_VECTORS */
 
 #endif

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/*
+ * handoff - every CPU takes one lock: lock, increment, unlock, for a window of time; the sum is right.
+ *
+ * KERNEL_DELAYED: stores of the increment may be late (port/delayed_atomic.h), so that a release that
+ * is missing shows on an emulator too, which performs stores in order.
+ */
+#include <linux/delay.h>
+#include <linux/kthread.h>
+#include <linux/ktime.h>
+#include <linux/percpu.h>
+#include <linux/sched/task.h>
+
+#include "holdfast/lockref.h"
+#include "holdfast/spinlock.h"
+
+#include "test.h"
+
+#ifndef KERNEL_DELAYED
+#define KERNEL_DELAYED 0
+#endif
+
+#define WINDOW_NS (30 * NSEC_PER_MSEC)
+#define LIMIT (60 * HZ) /* in which all must have ended */
+
+static union {
+	hf_spinlock_cas_t cas;
+	hf_spinlock_cas_release_t cas_release;
+	hf_spinlock_cas_prefetch_t cas_prefetch;
+	hf_spinlock_wfe_t wfe;
+	hf_spinlock_ticket_t ticket;
+	hf_spinlock_mcs_t mcs;
+	hf_spinlock_queued_t queued;
+	hf_lockref_t lockref;
+} lock;
+static u64 value;
+static DEFINE_PER_CPU(u64, pairs);
+static DEFINE_PER_CPU(struct task_struct *, worker);
+static atomic_t running;
+static u64 window_end;
+
+#if KERNEL_DELAYED
+struct late {
+	u64 *to;
+	u64 value;
+};
+
+static DEFINE_PER_CPU(struct late, late);
+
+void delayed_store(uint64_t *p, uint64_t new_value)
+{
+	this_cpu_write(late.value, new_value);
+	this_cpu_write(late.to, p);
+}
+
+void delayed_drain(void)
+{
+	u64 *to = this_cpu_read(late.to);
+
+	if (to) {
+		WRITE_ONCE(*to, this_cpu_read(late.value));
+		this_cpu_write(late.to, NULL);
+	}
+}
+#else
+static void delayed_store(u64 *p, u64 new_value)
+{
+	WRITE_ONCE(*p, new_value);
+}
+
+static void delayed_drain(void)
+{
+}
+#endif
+
+/*
+ * A hint of the processor's makes the emulator go on with another CPU. The holder gives it now and
+ * then, so that the others meet a held lock; after an unlock all do, and only then come late stores.
+ */
+#define SPINLOCK(name)                                                                             \
+	static void name##_init(void)                                                              \
+	{                                                                                          \
+		hf_spinlock_##name##_init(&lock.name);                                             \
+	}                                                                                          \
+                                                                                                   \
+	static void name##_pair(u64 n)                                                             \
+	{                                                                                          \
+		hf_spinlock_##name##_lock(&lock.name);                                             \
+		if (n % 16 == 0)                                                                   \
+			cpu_relax();                                                               \
+		delayed_store(&value, READ_ONCE(value) + 1);                                       \
+		hf_spinlock_##name##_unlock(&lock.name);                                           \
+	}
+
+SPINLOCK(cas)
+SPINLOCK(cas_release)
+SPINLOCK(cas_prefetch)
+SPINLOCK(wfe)
+SPINLOCK(ticket)
+SPINLOCK(mcs)
+SPINLOCK(queued)
+
+/* One reference is always there; every eighth time the lock half is taken by hand. */
+static void lockref_init(void)
+{
+	hf_lockref_init(&lock.lockref, 1);
+}
+
+static void lockref_pair(u64 n)
+{
+	hf_lockref_get(&lock.lockref);
+	if (n % 16 == 0)
+		cpu_relax();
+	if (!hf_lockref_put_or_lock(&lock.lockref)) {
+		hf_lockref_unlock(&lock.lockref); /* it was not the last: the sum will tell */
+		return;
+	}
+	hf_lockref_lock(&lock.lockref);
+	delayed_store(&value, READ_ONCE(value) + 1);
+	hf_lockref_unlock(&lock.lockref);
+}
+
+static const struct variant {
+	const char *name;
+	void (*init)(void);
+	void (*pair)(u64 n);
+} variants[] = {
+	{ "handoff.cas", cas_init, cas_pair },
+	{ "handoff.cas_release", cas_release_init, cas_release_pair },
+	{ "handoff.cas_prefetch", cas_prefetch_init, cas_prefetch_pair },
+	{ "handoff.wfe", wfe_init, wfe_pair },
+	{ "handoff.ticket", ticket_init, ticket_pair },
+	{ "handoff.mcs", mcs_init, mcs_pair },
+	{ "handoff.queued", queued_init, queued_pair },
+	{ "handoff.lockref", lockref_init, lockref_pair },
+};
+
+static int work(void *data)
+{
+	const struct variant *variant = data;
+	u64 n = 0;
+
+	do {
+		preempt_disable(); /* what is late belongs to this CPU */
+		for (int i = 0; i < 32; i++) {
+			variant->pair(n++);
+			cpu_relax();
+			delayed_drain();
+		}
+		preempt_enable();
+		cond_resched();
+	} while (ktime_get_ns() < window_end);
+	this_cpu_write(pairs, n);
+	atomic_dec(&running);
+	return 0;
+}
+
+static bool window(const struct variant *variant)
+{
+	u64 sum = 0, least = U64_MAX;
+	unsigned long limit = jiffies + LIMIT;
+	unsigned int cpu;
+
+	variant->init();
+	value = 0;
+	atomic_set(&running, (int)num_online_cpus());
+	window_end = ktime_get_ns() + WINDOW_NS;
+	for_each_online_cpu(cpu) {
+		struct task_struct *task;
+
+		per_cpu(pairs, cpu) = 0;
+		task = kthread_create(work, (void *)variant, "holdfast/%u", cpu);
+		if (IS_ERR(task)) {
+			pr_info("Bail out! no thread: %ld\n", PTR_ERR(task));
+			return false;
+		}
+		get_task_struct(task);
+		per_cpu(worker, cpu) = task;
+		kthread_bind(task, cpu);
+		wake_up_process(task);
+	}
+	while (atomic_read(&running) && time_before(jiffies, limit))
+		msleep(5);
+	if (atomic_read(&running)) {
+		pr_info("Bail out! %s does not end\n", variant->name);
+		panic("holdfast: %s does not end", variant->name);
+	}
+	for_each_online_cpu(cpu) {
+		(void)kthread_stop(per_cpu(worker, cpu)); /* it has left the module's code, too */
+		put_task_struct(per_cpu(worker, cpu));
+		sum += per_cpu(pairs, cpu);
+		least = min(least, per_cpu(pairs, cpu));
+	}
+	test_case(sum == value && least > 0, variant->name, "%llu pairs, counted %llu, least %llu",
+		  sum, value, least);
+	return true;
+}
+
+void handoff_test(void)
+{
+	test_say("%u CPUs on one lock; emulated, so the counts mean something and times do not",
+		 num_online_cpus());
+	for (unsigned int i = 0; i < ARRAY_SIZE(variants); i++) {
+		if (!window(&variants[i]))
+			return;
+	}
+}

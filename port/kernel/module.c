@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/*
+ * module - runs everything when it is loaded: the battery, and then what only a kernel can tell.
+ *
+ * The console has KTAP. run.py loads the module in a virtual machine and judges it.
+ */
+#include <linux/module.h>
+
+#include "../../tests/battery/battery.h"
+
+#include "test.h"
+
+#ifndef KERNEL_BATTERY
+#define KERNEL_BATTERY 1
+#endif
+
+static unsigned int cases, failed;
+
+void battery_world_line(const char *line)
+{
+	pr_info("%s\n", line);
+}
+
+void test_case(bool ok, const char *name, const char *format, ...)
+{
+	struct va_format text;
+	va_list list;
+
+	va_start(list, format);
+	text.fmt = format;
+	text.va = &list;
+	pr_info("%s %u %s # %pV\n", ok ? "ok" : "not ok", ++cases, name, &text);
+	va_end(list);
+	failed += !ok;
+}
+
+static int __init test_init(void)
+{
+#if KERNEL_BATTERY
+	failed = battery_run();
+	hf_report_set_handler(NULL, NULL);
+#endif
+	pr_info("KTAP version 1\n");
+	contexts_test();
+	handoff_test();
+#if KERNEL_BATTERY
+	differential_test();
+	user_memory_test();
+	reports_test();
+	timing_test();
+#endif
+	pr_info("1..%u\n", cases);
+	pr_info("# holdfast: end, %u failed\n", failed);
+	return 0;
+}
+
+static void __exit test_exit(void)
+{
+	pr_info("# holdfast: unloaded\n");
+}
+
+module_init(test_init);
+module_exit(test_exit);
+MODULE_DESCRIPTION("Holdfast's tests");
+MODULE_LICENSE("Dual MIT/GPL");

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/*
+ * nofault - clear and copy of a user's memory, inside a Linux kernel.
+ *
+ * The implementations are src/'s, in general registers only. While the user's memory is open nothing
+ * may be called (objtool says so), so each is compiled into a function that opens and closes it.
+ * Which one is used is patched in at the start, by the kernel's own alternatives.
+ */
+#define HF_IMPLEMENTATION static __always_inline __maybe_unused
+#define HF_HAS_VECTORS 0
+
+#include "../../src/nofault_generic.c"
+
+#include "nofault.h"
+
+#if HF_ARCH_HAS_REP
+#include "../../src/arch/x86_64/nofault.c"
+#endif
+#if HF_ARCH_HAS_PAIR
+#include "../../src/arch/aarch64/nofault.c"
+#endif
+
+#define IMPLEMENTATION(name)                                                                       \
+	static noinline size_t clear_##name(void *dst, size_t len)                                 \
+	{                                                                                          \
+		return HF_ENV_TOUCH(dst, len, len, hf__clear_##name(dst, len));                    \
+	}                                                                                          \
+                                                                                                   \
+	static noinline size_t copy_##name(void *dst, const void *src, size_t len)                 \
+	{                                                                                          \
+		size_t left;                                                                       \
+                                                                                                   \
+		hf_env_user_begin();                                                               \
+		left = hf__copy_##name(dst, src, len);                                             \
+		hf_env_user_end();                                                                 \
+		return left;                                                                       \
+	}
+
+IMPLEMENTATION(generic)
+#if HF_ARCH_HAS_REP
+IMPLEMENTATION(original)
+IMPLEMENTATION(rep_good)
+IMPLEMENTATION(erms)
+IMPLEMENTATION(fsrm)
+#endif
+#if HF_ARCH_HAS_PAIR
+#define hf__copy_dc_zva hf__copy_stp /* DC ZVA is for clear only */
+IMPLEMENTATION(stp)
+IMPLEMENTATION(dc_zva)
+#endif
+
+const struct kernel_implementation kernel_implementations[] = {
+	{ "generic", clear_generic, copy_generic },
+#if HF_ARCH_HAS_REP
+	{ "original", clear_original, copy_original },
+	{ "rep_good", clear_rep_good, copy_rep_good },
+	{ "erms", clear_erms, copy_erms },
+	{ "fsrm", clear_fsrm, copy_fsrm },
+#endif
+#if HF_ARCH_HAS_PAIR
+	{ "stp", clear_stp, copy_stp },
+	{ "dc_zva", clear_dc_zva, copy_dc_zva },
+#endif
+};
+
+const unsigned int kernel_implementation_count = ARRAY_SIZE(kernel_implementations);
+
+size_t hf_env_clear(void *dst, size_t len)
+{
+#if HF_ARCH_HAS_REP
+	if (static_cpu_has(X86_FEATURE_ERMS))
+		return clear_erms(dst, len);
+	if (static_cpu_has(X86_FEATURE_REP_GOOD))
+		return clear_rep_good(dst, len);
+	return clear_original(dst, len);
+#elif HF_ARCH_HAS_PAIR
+	return clear_dc_zva(dst, len);
+#else
+	return clear_generic(dst, len);
+#endif
+}
+
+/* Neither side is checked yet. */
+static size_t copy(void *dst, const void *src, size_t len)
+{
+#if HF_ARCH_HAS_REP
+	if (static_cpu_has(X86_FEATURE_FSRM))
+		return copy_fsrm(dst, src, len);
+	if (static_cpu_has(X86_FEATURE_ERMS))
+		return copy_erms(dst, src, len);
+	if (static_cpu_has(X86_FEATURE_REP_GOOD))
+		return copy_rep_good(dst, src, len);
+	return copy_original(dst, src, len);
+#elif HF_ARCH_HAS_PAIR
+	return copy_stp(dst, src, len);
+#else
+	return copy_generic(dst, src, len);
+#endif
+}
+
+static bool is_user(const void *p, size_t len)
+{
+	return access_ok((const void __user *)p, len);
+}
+
+size_t hf_env_copy(void *dst, const void *src, size_t len)
+{
+	return is_user(dst, len) && is_user(src, len) ? copy(dst, src, len) : len;
+}
+
+size_t hf_env_copy_from(void *dst, const void *src, size_t len)
+{
+	return is_user(src, len) ? copy(dst, src, len) : len;
+}
+
+size_t hf_env_copy_to(void *dst, const void *src, size_t len)
+{
+	return is_user(dst, len) ? copy(dst, src, len) : len;
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+#ifndef KERNEL_NOFAULT_H
+#define KERNEL_NOFAULT_H
+/* nofault - the implementations by name, for the tests. */
+#include "holdfast/nofault.h"
+
+struct kernel_implementation {
+	const char *name;
+	size_t (*clear)(void *dst, size_t len);
+	size_t (*copy)(void *dst, const void *src, size_t len);
+};
+
+extern const struct kernel_implementation kernel_implementations[];
+extern const unsigned int kernel_implementation_count;
+
+#endif

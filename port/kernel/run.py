@@ -1,0 +1,345 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Build the tests as a kernel module, load it in virtual machines, and judge what they print.
+
+    run.py [--fetch] [GUEST...]         default: all; see GUESTS
+
+Needs an x86-64 Debian 12: its 6.1 kernels for x86-64 and arm64, their headers and busybox come from its
+mirrors as packages and are unpacked below build/kernel; nothing is installed and nothing needs root.
+A guest is good if it ends in time and its KTAP is whole, with no case that failed and no warning of
+the kernel's that was not announced. A mutant must be caught, in the way that is named beside it.
+A case that passed counts as one, a mutant that was caught too; the last line is "N passed, N failed".
+Exits with 1 if anything failed, with 77 if a program or a package can't be had.
+"""
+import glob
+import gzip
+import os
+import platform
+import re
+import shutil
+import subprocess
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+sys.path.insert(0, os.path.dirname(HERE))
+
+import runner  # noqa: E402
+
+BUILD = os.path.join(ROOT, "build", "kernel")
+LIMIT = 240  # seconds for one guest: it needs fifteen
+JOBS = str(os.cpu_count() or 1)
+
+
+class Unavailable(Exception):
+    """A package can't be had here."""
+
+
+class Processor:
+    def __init__(self, kernel, qemu, machine, console, image, cross=""):
+        self.kernel = kernel    # as the kernel's Makefile calls it
+        self.qemu = qemu
+        self.machine = machine
+        self.console = console
+        self.image = image      # the file below boot/
+        self.cross = cross
+
+
+# One thread runs the CPUs in turn, so a lock's next in line always runs.
+PROCESSORS = {
+    "amd64": Processor("x86_64", "qemu-system-x86_64", ["-cpu", "max"], "ttyS0", "vmlinuz"),
+    "arm64": Processor("arm64", "qemu-system-aarch64", ["-M", "virt", "-cpu", "neoverse-n1"],
+                       "ttyAMA0", "vmlinuz", "aarch64-linux-gnu-"),
+    "arm64-a72": Processor("arm64", "qemu-system-aarch64", ["-M", "virt", "-cpu", "cortex-a72"],
+                           "ttyAMA0", "vmlinuz", "aarch64-linux-gnu-"),
+}
+
+# The kernel warns of the first misuse of each kind on its own refcount_t: differential.c provokes it.
+KERNELS_OWN = r"refcount_t: (saturated; leaking memory|addition on 0; use-after-free|" \
+              r"underflow; use-after-free|decrement hit 0; leaking memory)\."
+
+LATE = ["-DKERNEL_BATTERY=0", "-DKERNEL_DELAYED=1", "-DHF_ATOMIC_HEADER=\\\"delayed_atomic.h\\\""]
+
+SATURATION = ("refcount/type.h", "#define HF_REFCOUNT_SATURATED (INT32_MIN / 2)",
+              "#define HF_REFCOUNT_SATURATED (INT32_MIN / 4)")
+UNLOCK = ("spinlock/ticket.h", "hf_atomic32_store_release(&lock->serving, serving + 1);",
+          "hf_atomic32_store_relaxed(&lock->serving, serving + 1);")
+NO_SITE = {
+    "amd64": ("arch/x86_64/nofault.h", '''			 "2:\\n" HF_SITE("1b", "2b")
+			 : "+&D"(dst), "+&c"(len)''', '''			 "2:\\n"
+			 : "+&D"(dst), "+&c"(len)'''),
+    "arm64": ("arch/aarch64/nofault.h", 'goto("1:	dc zva, %0\\n" HF_SITE("1b", "%l[" #label "]")',
+              'goto("1:	dc zva, %0\\n"'),
+}
+
+# name: (processor, flags, KTAP documents, mutation or None, how it must fail or None)
+GUESTS = {
+    "amd64": ("amd64", [], 2, None, None),
+    "arm64": ("arm64", [], 2, None, None),
+    "arm64-a72": ("arm64-a72", [], 2, None, None),
+    "amd64-late": ("amd64", LATE, 1, None, None),
+    "amd64-mutant-saturation": ("amd64", [], 2, SATURATION,
+                                r"not ok: differential\.refcount_saturating"),
+    "amd64-mutant-unlock": ("amd64", LATE, 1, UNLOCK, r"not ok: handoff\.ticket"),
+    "amd64-mutant-no-site": ("amd64", [], 2, NO_SITE["amd64"], r"unexpected: BUG: unable to handle"),
+    "arm64-mutant-no-site": ("arm64", [], 2, NO_SITE["arm64"],
+                             r"unexpected: Unable to handle kernel (access to user memory|paging)"),
+}
+
+
+# ---- Packages ------------------------------------------------------------------------------------
+
+def say(text):
+    print(text, flush=True)
+
+
+def apt(*command, cwd=None):
+    """apt with lists of its own, for both processors: the system's are left as they are."""
+    state = os.path.join(BUILD, "apt")
+    for folder in ("lists/partial", "cache/archives/partial"):
+        os.makedirs(os.path.join(state, folder), exist_ok=True)
+    config = os.path.join(state, "apt.conf")
+    with open(config, "w", encoding="utf-8") as text:
+        text.write('APT::Architectures { "amd64"; "arm64"; };\nAPT::Sandbox::User "root";\n'
+                   'Dir::State::lists "%s/lists";\nDir::Cache "%s/cache";\n' % (state, state))
+    done = subprocess.run(command, cwd=cwd, env={**os.environ, "APT_CONFIG": config, "LC_ALL": "C"},
+                          stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise Unavailable("%s: %s" % (" ".join(command[:3]),
+                                      (done.stderr.strip().splitlines() or ["failed"])[-1]))
+    return done.stdout
+
+
+def fetch():
+    """Download and unpack; what is there already stays. Returns the kernel's version, 6.1.0-N."""
+    done = os.path.join(BUILD, "version")
+    if os.path.exists(done):
+        with open(done, encoding="utf-8") as text:
+            return text.read().strip()
+    say("fetching Debian's kernels and their headers (65 MB) ...")
+    apt("apt-get", "-q", "update")
+    depends = apt("apt-cache", "depends", "linux-headers-cloud-amd64")
+    match = re.search(r"Depends: linux-headers-(6\.1\.\d+-\d+)-cloud-amd64", depends)
+    if not match:
+        raise Unavailable("no linux-headers-cloud-amd64 of 6.1")
+    version = match[1]
+    debs = os.path.join(BUILD, "debs")
+    shutil.rmtree(debs, ignore_errors=True)
+    os.makedirs(debs)
+    packages = ["linux-headers-%s-common" % version, "linux-kbuild-6.1"]
+    for cpu in ("amd64", "arm64"):
+        packages += ["linux-image-%s-cloud-%s-unsigned:%s" % (version, cpu, cpu),
+                     "linux-headers-%s-cloud-%s:%s" % (version, cpu, cpu), "busybox-static:" + cpu]
+    apt("apt-get", "-q", "download", *packages, cwd=debs)
+    for deb in glob.glob(os.path.join(debs, "*.deb")):
+        # The image's modules, 200 MB of them, are not needed.
+        cpu = "arm64" if deb.endswith("_arm64.deb") else "amd64"
+        root = os.path.join(BUILD, "root", cpu)
+        os.makedirs(root, exist_ok=True)
+        with subprocess.Popen(["dpkg-deb", "--fsys-tarfile", deb], stdout=subprocess.PIPE) as tar:
+            subprocess.run(["tar", "-x", "-C", root, "--exclude=./lib/modules"], stdin=tar.stdout,
+                           check=True)
+        if tar.returncode != 0:
+            raise Unavailable("can't unpack " + deb)
+    # Headers name each other by where they would be installed, and arm64's want tools that run here.
+    common = os.path.join(BUILD, "root", "amd64", "usr", "src", "linux-headers-%s-common" % version)
+    for cpu in ("amd64", "arm64"):
+        headers = headers_of(version, cpu)
+        with open(os.path.join(headers, "Makefile"), "w", encoding="utf-8") as text:
+            text.write("include %s/Makefile\n" % common)
+    tools = os.path.join(BUILD, "root", "amd64", "usr", "lib", "linux-kbuild-6.1")
+    os.makedirs(os.path.join(BUILD, "root", "arm64", "usr", "lib"), exist_ok=True)
+    link = os.path.join(BUILD, "root", "arm64", "usr", "lib", "linux-kbuild-6.1")
+    if not os.path.islink(link):
+        os.symlink(tools, link)
+    shutil.rmtree(debs)
+    with open(done, "w", encoding="utf-8") as text:
+        text.write(version + "\n")
+    return version
+
+
+def headers_of(version, cpu):
+    return os.path.join(BUILD, "root", cpu, "usr", "src", "linux-headers-%s-cloud-%s" % (version, cpu))
+
+
+# ---- Module and guest ----------------------------------------------------------------------------
+
+def wrap(folder, name, path):
+    """A file that includes another: the kernel's build wants all sources in one folder."""
+    with open(os.path.join(folder, name), "w", encoding="utf-8") as text:
+        text.write('#include "%s"\n' % path)
+
+
+def build(name, version):
+    """Returns the module's path."""
+    processor, flags, _, mutation, _ = GUESTS[name]
+    folder = os.path.join(BUILD, name)
+    shutil.rmtree(folder, ignore_errors=True)
+    os.makedirs(folder)
+    include = os.path.join(ROOT, "include")
+    if mutation:
+        include = runner.mutate(os.path.join(folder, "headers"), mutation)
+    for source in glob.glob(os.path.join(HERE, "*.c")):
+        wrap(folder, os.path.basename(source), source)
+    for source in ("report", "cpu"):
+        wrap(folder, "src_%s.c" % source, os.path.join(ROOT, "src", source + ".c"))
+    for source in glob.glob(os.path.join(ROOT, "tests", "battery", "*.c")):
+        if os.path.basename(source) != "main.c":
+            wrap(folder, "battery_" + os.path.basename(source), source)
+    shutil.copy(os.path.join(HERE, "Kbuild"), folder)
+    cpu = PROCESSORS[processor]
+    command = ["make", "-j" + JOBS, "-C", headers_of(version, processor[:5]), "M=" + folder,
+               "ARCH=" + cpu.kernel, "HF_ROOT=" + ROOT, "HF_INCLUDE=" + include,
+               "HF_FLAGS=" + " ".join(flags)]
+    if cpu.cross:
+        command.append("CROSS_COMPILE=" + cpu.cross)
+    if "-DKERNEL_BATTERY=0" in flags:
+        command.append("HF_BATTERY=0")
+    environment = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS")}
+    done = subprocess.run([*command, "modules"], env=environment, stdin=subprocess.DEVNULL,
+                          capture_output=True, text=True, check=False)
+    with open(os.path.join(folder, "build.log"), "w", encoding="utf-8") as log:
+        log.write(done.stdout + done.stderr)
+    # objtool's complaints are not errors to make, but they are to us.
+    complaints = re.findall(r"^.*(?:warning|error): .*", done.stdout + done.stderr, re.MULTILINE)
+    if done.returncode != 0 or complaints:
+        raise RuntimeError("does not build: " + ("; ".join(complaints[:5]) or done.stderr[-500:]))
+    return os.path.join(folder, "holdfast_test.ko")
+
+
+INIT = """#!/bin/busybox sh
+/bin/busybox mount -t proc proc /proc
+/bin/busybox dmesg -n 7
+/bin/busybox insmod /holdfast_test.ko || echo "Bail out! insmod failed"
+/bin/busybox rmmod holdfast_test || echo "Bail out! rmmod failed"
+/bin/busybox poweroff -f
+"""
+
+
+def cpio_entry(name, mode, data=b"", device=(0, 0)):
+    """One file of an initramfs ("newc")."""
+    fields = [0, mode, 0, 0, 1, 0, len(data), 0, 0, device[0], device[1], len(name) + 1, 0]
+    head = b"070701" + b"".join(b"%08X" % field for field in fields) + name.encode() + b"\0"
+    return head + b"\0" * (-len(head) % 4) + data + b"\0" * (-len(data) % 4)
+
+
+def initramfs(path, module, processor):
+    with open(os.path.join(BUILD, "root", processor[:5], "bin", "busybox"), "rb") as file:
+        busybox = file.read()
+    with open(module, "rb") as file:
+        code = file.read()
+    with gzip.open(path, "wb", compresslevel=1) as out:
+        for folder in ("dev", "proc", "bin"):
+            out.write(cpio_entry(folder, 0o040755))
+        out.write(cpio_entry("dev/console", 0o020600, device=(5, 1)))
+        out.write(cpio_entry("bin/busybox", 0o100755, busybox))
+        out.write(cpio_entry("holdfast_test.ko", 0o100644, code))
+        out.write(cpio_entry("init", 0o100755, INIT.encode()))
+        out.write(cpio_entry("TRAILER!!!", 0))
+
+
+def unexpected(text):
+    """What the kernel complained of without having been asked to."""
+    faults = []
+    announced = re.findall(r"^# holdfast: expect (.*)", text, re.MULTILINE)
+    lines = text.splitlines()
+    for number, line in enumerate(lines):
+        if re.match(r"WARNING: ", line):
+            text_of_it = lines[number - 1]  # a warning's text is the line above it
+            if text_of_it in announced:
+                announced.remove(text_of_it)
+            elif not re.fullmatch(KERNELS_OWN, text_of_it):
+                faults.append("unexpected: %s: %s" % (line, text_of_it))
+        elif re.search(r"\b(BUG: |Oops|Unable to handle|Kernel panic|lockup|general protection|"
+                       r"stall|hung task|scheduling while atomic|imbalance)", line):
+            faults.append("unexpected: " + line)
+    return faults + ["not said: " + words for words in announced]
+
+
+def run(name, version):
+    """Build and boot one. Returns (passed names, faults, output)."""
+    processor, _, documents, _, _ = GUESTS[name]
+    cpu = PROCESSORS[processor]
+    try:
+        module = build(name, version)
+    except RuntimeError as fault:
+        return [], [str(fault)], ""
+    archive = os.path.join(BUILD, name, "initramfs.gz")
+    initramfs(archive, module, processor)
+    image = os.path.join(BUILD, "root", processor[:5], "boot",
+                         "%s-%s-cloud-%s" % (cpu.image, version, processor[:5]))
+    command = [cpu.qemu, *cpu.machine, "-accel", "tcg,thread=single", "-smp", "4", "-m", "512",
+               "-display", "none", "-serial", "stdio", "-monitor", "none", "-nodefaults",
+               "-no-reboot", "-kernel", image, "-initrd", archive, "-append",
+               "console=%s panic=-1 panic_on_oops=1 quiet loglevel=4 printk.time=0" % cpu.console]
+    faults = []
+    with open(os.path.join(BUILD, name, "console.log"), "w+", encoding="utf-8",
+              errors="replace") as log:
+        try:
+            done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=log,
+                                  stderr=subprocess.STDOUT, timeout=LIMIT, check=False)
+            if done.returncode != 0:
+                faults.append("QEMU's exit status is %d" % done.returncode)
+        except subprocess.TimeoutExpired:
+            faults.append("did not end in %d s" % LIMIT)
+        log.seek(0)
+        output = log.read().replace("\r", "")
+    # Early firmware and the kernel may leave control characters before the first line.
+    passed, more = runner.judge(output, documents)
+    if "# holdfast: unloaded" not in output:
+        faults.append("the module was not unloaded")
+    return passed, more + faults + unexpected(output), output
+
+
+def main(names):
+    fetch_only = names[:1] == ["--fetch"]
+    if fetch_only:
+        names = names[1:]
+    if platform.machine() != "x86_64":
+        say("SKIPPED kernel: Debian's tools for building modules are taken for x86-64, this is "
+            + platform.machine())
+        return 77
+    programs = ["make", "gcc-12", "aarch64-linux-gnu-gcc-12", "qemu-system-x86_64",
+                "qemu-system-aarch64", "apt-get", "dpkg-deb", "bc"]
+    if missing := [program for program in programs if not shutil.which(program)]:
+        say("SKIPPED kernel: not here: " + " ".join(missing))
+        return 77
+    if unknown := [name for name in names if name not in GUESTS]:
+        sys.exit("no such guest: %s; there are: %s" % (" ".join(unknown), " ".join(GUESTS)))
+    os.makedirs(BUILD, exist_ok=True)
+    try:
+        version = fetch()
+    except Unavailable as why:
+        say("SKIPPED kernel: %s" % why)
+        return 77
+    if fetch_only:
+        return 0
+    say("Debian's Linux %s" % version)
+    ok = failed = 0
+    for name in names or GUESTS:
+        expected = GUESTS[name][4]
+        passed, faults, output = run(name, version)
+        if expected is None:
+            say("%s: %d cases passed, %d faults" % (name, len(passed), len(faults)))
+            ok += len(passed)
+            failed += len(faults)
+            for fault in faults:
+                say("FAULT %s: %s" % (name, fault))
+            if not faults and not passed:
+                say("FAULT %s: no case was run" % name)
+                failed += 1
+            for line in re.findall(r"^# (timing .*|the kernel's clear_user.*|  the last of.*)", output,
+                                   re.MULTILINE):
+                say("    " + line)
+        elif re.search(expected, "\n".join(faults)):
+            say("%s: caught" % name)
+            ok += 1
+        else:
+            say("FAULT %s: should fail by /%s/, but: %s" % (name, expected, faults or "passed"))
+            failed += 1
+    say("%d passed, %d failed" % (ok, failed))
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

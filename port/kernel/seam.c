@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/*
+ * seam - what Holdfast asks of a Linux kernel (holdfast/env/linux_kernel.h): nodes, and where a
+ * report goes.
+ */
+#include "holdfast/spinlock/node.h"
+
+#include <linux/bug.h>
+#include <linux/smp.h>
+
+#include "../../src/env.h"
+
+enum { TASK, SOFTIRQ, HARDIRQ, NMI, CONTEXTS };
+
+#define NODES_A_CPU (CONTEXTS * HF_NODES)
+#define MOST_CPUS (32767 / NODES_A_CPU)
+
+struct slots {
+	hf_node_t nodes[NODES_A_CPU];
+	uint32_t used[CONTEXTS]; /* one bit a node */
+};
+
+/* The address of a CPU's slots never changes, so others may look at its nodes. */
+static DEFINE_PER_CPU_ALIGNED(struct slots, slots);
+
+static unsigned int context(void)
+{
+	return in_nmi() ? NMI : in_hardirq() ? HARDIRQ : in_serving_softirq() ? SOFTIRQ : TASK;
+}
+
+uint32_t hf_env_node_get(void)
+{
+	unsigned int cpu = smp_processor_id(), where = context(), n;
+	uint32_t *used = this_cpu_ptr(&slots.used[where]);
+	uint32_t free_nodes = ~*used & ((1u << HF_NODES) - 1);
+
+	if (!free_nodes || cpu >= MOST_CPUS)
+		return 0;
+	n = (unsigned int)__builtin_ctz(free_nodes);
+	*used |= 1u << n;
+	return 1 + cpu * NODES_A_CPU + where * HF_NODES + n;
+}
+
+void hf_env_node_put(uint32_t index)
+{
+	unsigned int n = (index - 1) % NODES_A_CPU;
+
+	*this_cpu_ptr(&slots.used[n / HF_NODES]) &= ~(1u << n % HF_NODES);
+}
+
+hf_node_t *hf_env_node(uint32_t index)
+{
+	return &per_cpu(slots, (index - 1) / NODES_A_CPU).nodes[(index - 1) % NODES_A_CPU];
+}
+
+/* A warning as the kernel makes them, with the stack. src/report.c asks for one a kind. */
+void hf__env_print(const char *line, size_t len)
+{
+	WARN(1, "%.*s", (int)len, line);
+}
+
+void hf__env_abort(void)
+{
+	BUG();
+}

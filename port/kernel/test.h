@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+#ifndef KERNEL_TEST_H
+#define KERNEL_TEST_H
+/* test - the module's own cases, beside the battery: one KTAP document, without subtests. */
+#include <linux/kernel.h>
+#include <linux/types.h>
+
+/* A case ends: its line, with what else there is to say. */
+void test_case(bool ok, const char *name, const char *format, ...) __printf(3, 4);
+
+/* A line that is no result. */
+#define test_say(format, ...) pr_info("# " format "\n", ##__VA_ARGS__)
+
+/* Each prints its cases; their numbers are the module's business. */
+void contexts_test(void);
+void handoff_test(void);
+void differential_test(void);
+void user_memory_test(void);
+void reports_test(void);
+void timing_test(void);
+
+/* A repeatable sequence: the next of it. */
+static inline u32 test_random(u64 *state)
+{
+	*state = *state * 6364136223846793005ull + 1442695040888963407ull;
+	return (u32)(*state >> 33);
+}
+
+#endif

@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/*
+ * user_memory - clear and copy of a user's memory with a real hole, each implementation against a
+ * byte-by-byte account; the kernel's own clear_user beside it, which is printed and not judged.
+ *
+ *      page               hole
+ *      |     [start ......|....... start + size)
+ *      |      `- good ---'|          good bytes are done, the rest is what is returned
+ */
+#include <linux/mm.h>
+#include <linux/mman.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+#include <linux/uaccess.h>
+
+#include "nofault.h"
+#include "test.h"
+
+#define ROOM 1024 /* of the good page, the last bytes, which are used */
+#define BEFORE 0xa5
+#define MOST 300
+
+enum hole { UNMAPPED, NO_ACCESS, READ_ONLY, HOLES };
+
+static const char *const hole_names[] = { "unmapped", "no access", "read-only" };
+
+static char *hole; /* a user's address */
+static u8 *expected, *found, *source;
+
+/* Maps two pages and makes the second one a hole. */
+static bool map(enum hole kind)
+{
+	unsigned long at = vm_mmap(NULL, 0, 2 * PAGE_SIZE, PROT_READ | PROT_WRITE,
+				   MAP_ANONYMOUS | MAP_PRIVATE, 0);
+	unsigned long second = at + PAGE_SIZE;
+
+	if (IS_ERR_VALUE(at))
+		return false;
+	hole = (char *)second;
+	if (kind == UNMAPPED)
+		return vm_munmap(second, PAGE_SIZE) == 0;
+	return vm_mmap(NULL, second, PAGE_SIZE, kind == READ_ONLY ? PROT_READ : PROT_NONE,
+		       MAP_ANONYMOUS | MAP_PRIVATE | MAP_FIXED, 0) == second;
+}
+
+static void unmap(void)
+{
+	(void)vm_munmap((unsigned long)hole - PAGE_SIZE, 2 * PAGE_SIZE);
+}
+
+static void fill(int byte)
+{
+	memset(expected, byte, ROOM);
+	if (copy_to_user((void __user *)(hole - ROOM), expected, ROOM))
+		memset(expected, ~byte, ROOM); /* will not be found */
+}
+
+static bool same(void)
+{
+	return !copy_from_user(found, (const void __user *)(hole - ROOM), ROOM) &&
+	       !memcmp(found, expected, ROOM);
+}
+
+enum way { CLEAR, COPY_TO, COPY_FROM };
+
+typedef size_t (*function_t)(enum way way, const void *with, char *at, size_t size);
+
+static size_t by_table(enum way way, const void *with, char *at, size_t size)
+{
+	const struct kernel_implementation *implementation = with;
+
+	if (way == CLEAR)
+		return implementation->clear(at, size);
+	return way == COPY_TO ? implementation->copy(at, source, size)
+			      : implementation->copy(found, at, size);
+}
+
+static size_t by_default(enum way way, const void *with, char *at, size_t size)
+{
+	if (way == CLEAR)
+		return hf_clear_nofault(at, size);
+	return way == COPY_TO ? hf_copy_to_nofault(at, source, size)
+			      : hf_copy_from_nofault(found, at, size);
+}
+
+/* One operation that has `good` bytes before the hole. Returns what was left, or SIZE_MAX if wrong. */
+static size_t one(function_t function, enum way way, const void *with, size_t size, size_t good)
+{
+	char *at = hole - good;
+	size_t done = min(size, good), left;
+
+	if (way == COPY_FROM) {
+		for (size_t i = 0; i < ROOM; i++)
+			expected[i] = (u8)(i * 7 + 1);
+		if (copy_to_user((void __user *)(hole - ROOM), expected, ROOM))
+			return SIZE_MAX;
+		memset(found, BEFORE, ROOM);
+		left = function(way, with, at, size);
+		for (size_t i = 0; i < MOST + 8; i++) {
+			if (found[i] != (i < done ? expected[ROOM - good + i] : BEFORE))
+				return SIZE_MAX;
+		}
+		return left;
+	}
+	fill(BEFORE);
+	left = function(way, with, at, size);
+	if (way == CLEAR)
+		memset(expected + ROOM - good, 0, done);
+	else
+		memcpy(expected + ROOM - good, source, done);
+	return same() ? left : SIZE_MAX;
+}
+
+struct tally {
+	unsigned long exact, over, under, wrong;
+	size_t size, good, left; /* of the first that is not exact */
+};
+
+static void tally(struct tally *t, size_t size, size_t good, size_t left)
+{
+	size_t should = size - min(size, good);
+
+	if (left == should) {
+		t->exact++;
+		return;
+	}
+	if (!t->over && !t->under && !t->wrong) {
+		t->size = size;
+		t->good = good;
+		t->left = left;
+	}
+	if (left > size)
+		t->wrong++;
+	else if (left > should)
+		t->over++;
+	else
+		t->under++;
+}
+
+/* Every size, and for each every place of the hole near its ends, some in the middle, and none. */
+static void sweep(struct tally *t, function_t function, enum way way, const void *with)
+{
+	memset(t, 0, sizeof(*t));
+	for (size_t size = 0; size <= MOST; size += size < 140 ? 1 : 23) {
+		for (size_t good = 0; good <= size + 3; good++) {
+			if (good > 35 && good + 35 < size && good % 16 > 1)
+				continue;
+			tally(t, size, good, one(function, way, with, size, good));
+		}
+		cond_resched();
+	}
+}
+
+static void judge(const char *who, enum way way, enum hole kind, function_t function,
+		  const void *with)
+{
+	static const char *const ways[] = { "clear", "copy_to", "copy_from" };
+	char name[64];
+	struct tally t;
+
+	sweep(&t, function, way, with);
+	snprintf(name, sizeof(name), "user_memory.%s.%s", ways[way], who);
+	if (t.over + t.under + t.wrong) {
+		test_case(false, name, "%s: size %zu with %zu good: %zu left", hole_names[kind],
+			  t.size, t.good, t.left);
+	} else {
+		test_case(t.exact > 1000, name, "%s: %lu exact", hole_names[kind], t.exact);
+	}
+}
+
+/*
+ * The kernel's clear_user: what it says against what it did. It may stop before the hole and say so,
+ * which is what its contract allows; ours goes up to it.
+ */
+static void compare(enum hole kind)
+{
+	unsigned long exact = 0, early = 0, wrong = 0;
+	size_t example_size = 0, example_good = 0, example_left = 0;
+
+	for (size_t size = 0; size <= MOST; size += size < 140 ? 1 : 23) {
+		for (size_t good = 0; good <= size + 3; good++) {
+			char *at = hole - good;
+			size_t left, done = 0;
+
+			fill(BEFORE);
+			left = clear_user((void __user *)at, size);
+			if (copy_from_user(found, (const void __user *)(hole - ROOM), ROOM))
+				left = SIZE_MAX;
+			while (done < min(size, good) && found[ROOM - good + done] == 0)
+				done++;
+			if (left == size - min(size, good) && done == min(size, good)) {
+				exact++;
+				continue;
+			}
+			if (left <= size && done == size - left)
+				early++;
+			else
+				wrong++;
+			example_size = size;
+			example_good = good;
+			example_left = left;
+		}
+		cond_resched();
+	}
+	test_say("the kernel's clear_user, %s: %lu exact, %lu stop before the hole and say so, %lu "
+		 "cleared other bytes than they say",
+		 hole_names[kind], exact, early, wrong);
+	if (early + wrong)
+		test_say("  the last of these: size %zu with %zu good: says %zu left", example_size,
+			 example_good, example_left);
+}
+
+/* Single words, at the edge and beyond. */
+static void words(void)
+{
+	u64 word = 5;
+	u32 half = 6;
+	bool ok;
+
+	fill(BEFORE);
+	ok = hf_load64_nofault(&word, hole - 8) == 0 && word == 0xa5a5a5a5a5a5a5a5ull;
+	ok = ok && hf_load64_nofault(&word, hole - 7) == -HF_EFAULT &&
+	     word == 0xa5a5a5a5a5a5a5a5ull;
+	ok = ok && hf_load32_nofault(&half, hole) == -HF_EFAULT && half == 6;
+	ok = ok && hf_store32_nofault(hole - 4, 0) == 0 && hf_store8_nofault(hole, 0) == -HF_EFAULT;
+	memset(expected + ROOM - 4, 0, 4);
+	ok = ok && same();
+	ok = ok && hf_cmpxchg32_nofault(hole - 4, 0, 9, &half) == 0 && half == 0;
+	ok = ok && hf_cmpxchg32_nofault(hole - 4, 0, 7, &half) == 0 && half == 9;
+	ok = ok && hf_cmpxchg64_nofault(hole, 0, 7, &word) == -HF_EFAULT;
+	ok = ok && hf_cmpxchg64_nofault(hole - 12, 0, 7, &word) == -HF_EINVAL;
+	test_case(ok, "user_memory.words", "load, store and compare-and-swap at the edge");
+}
+
+/* Addresses that are the kernel's own, or nobody's, fail as a whole and are not touched. */
+static void not_a_users(void)
+{
+	static u8 own[64];
+	u8 *beyond = (u8 *)(1ul << 63 | 1ul << 48 | 64);
+	u32 half = 6;
+	bool ok;
+
+	memset(own, 1, sizeof(own));
+	ok = hf_clear_nofault(own, 64) == 64 && own[0] == 1;
+	ok = ok && hf_copy_to_nofault(own, source, 64) == 64 && own[0] == 1;
+	ok = ok && hf_copy_from_nofault(found, own, 64) == 64;
+	ok = ok && hf_copy_nofault(hole - 64, own, 64) == 64;
+	ok = ok && hf_clear_nofault(beyond, 64) == 64;
+	ok = ok && hf_load32_nofault(&half, own) == -HF_EFAULT && half == 6;
+	ok = ok && hf_store32_nofault(own, 6) == -HF_EFAULT && own[0] == 1;
+	ok = ok && hf_copy_nofault(hole - 64, hole - 128, 64) == 0;
+	ok = ok && hf_copy_nofault(hole - 64, hole - 128, 65) == 1;
+	test_case(ok, "user_memory.not_a_users", "the kernel's own memory is refused");
+}
+
+void user_memory_test(void)
+{
+	expected = kmalloc(2 * ROOM, GFP_KERNEL);
+	found = kmalloc(2 * ROOM, GFP_KERNEL);
+	source = kmalloc(2 * ROOM, GFP_KERNEL);
+	if (!expected || !found || !source) {
+		test_case(false, "user_memory.allocation", "no memory");
+		goto out;
+	}
+	for (size_t i = 0; i < ROOM; i++)
+		source[i] = (u8)(i * 13 + 5);
+	for (enum hole kind = UNMAPPED; kind < HOLES; kind++) {
+		if (!map(kind)) {
+			test_case(false, "user_memory.map", "%s", hole_names[kind]);
+			break;
+		}
+		for (unsigned int i = 0; i < kernel_implementation_count; i++) {
+			const struct kernel_implementation *with = &kernel_implementations[i];
+
+			judge(with->name, CLEAR, kind, by_table, with);
+			judge(with->name, COPY_TO, kind, by_table, with);
+			if (kind != READ_ONLY)
+				judge(with->name, COPY_FROM, kind, by_table, with);
+		}
+		judge("default", CLEAR, kind, by_default, NULL);
+		judge("default", COPY_TO, kind, by_default, NULL);
+		if (kind != READ_ONLY)
+			judge("default", COPY_FROM, kind, by_default, NULL);
+		compare(kind);
+		if (kind == UNMAPPED) {
+			words();
+			not_a_users();
+		}
+		unmap();
+	}
+out:
+	kfree(expected);
+	kfree(found);
+	kfree(source);
+}
