@@ -139,6 +139,14 @@ bool same_page(const void *a, const void *b)
 	return reinterpret_cast<uintptr_t>(a) / page == reinterpret_cast<uintptr_t>(b) / page;
 }
 
+// Does the first byte that is not done fit the fault? At a page's start, where the file ended before;
+// or the page went while it was being cleared: then anywhere in it.
+bool fits(const char *first, const void *fault)
+{
+	return first == fault ||
+	       (same_page(first, fault) && reinterpret_cast<uintptr_t>(fault) % page != 0);
+}
+
 // Another process truncates the file and lets it grow again, while it is copied from and cleared into.
 bool truncated()
 {
@@ -203,10 +211,8 @@ bool truncated()
 			size_t clear_left = hf_clear_nofault(map + len - page - 100, page + 100);
 
 			MUST(clear_left <= page + 100);
-			// Where the file ended before the clear came there, it stops at a page's
-			// start; but the page may also go while it is being cleared.
 			MUST(clear_left == 0 || !knows_where ||
-			     same_page(map + len - clear_left, hf_nofault_last().address));
+			     fits(map + len - clear_left, hf_nofault_last().address));
 		}
 	}
 	kill(child, SIGKILL);
