@@ -152,7 +152,7 @@ bool truncated()
 {
 	const size_t pages = 16, len = pages * page;
 	// A sanitizer looks at every byte that is compared here, an emulator at every instruction.
-	const unsigned int wanted = is_watched ? 500 : getenv("HF_SWEEP_EMULATED") ? 2000 : 10000;
+	const unsigned int wanted = is_watched || getenv("HF_SWEEP_EMULATED") ? 500 : 10000;
 	char name[] = "/tmp/holdfast-objects-XXXXXX";
 	int file = mkstemp(name);
 	std::vector<unsigned char> text(len, 'T'), copy(len);
