@@ -288,6 +288,17 @@ double Row::median_of(const std::function<double(const Sample &)> &value) const
 	return quantile(values, 0.5);
 }
 
+double Row::ratio_to(const Row &other) const
+{
+	std::vector<double> ratios;
+
+	if (set_aside || other.set_aside || samples.size() != other.samples.size())
+		return ns_per_op() / other.ns_per_op();
+	for (size_t i = 0; i < samples.size(); i++)
+		ratios.push_back(samples[i].ns_per_op / other.samples[i].ns_per_op);
+	return quantile(std::move(ratios), 0.5);
+}
+
 double Row::ns_per_op() const
 {
 	return median_of([](const Sample &s) { return s.ns_per_op; });
@@ -416,13 +427,23 @@ std::vector<Row> measure(const Table &table, const Settings &settings)
 		runs += static_cast<size_t>(cell.rounds);
 		most_rounds = std::max(most_rounds, cell.rounds);
 	}
-	std::vector<Cell *> order;
+	/* The cells of a case run one after the other: what is compared was measured at one time. */
+	std::map<std::pair<std::string, int>, std::vector<Cell *>> cases;
+	std::vector<std::vector<Cell *> *> order;
 
 	for (Cell &cell : cells)
-		order.push_back(&cell);
+		cases[{ cell.rows.front().case_name, cell.rows.front().threads }].push_back(&cell);
+	for (auto &one : cases)
+		order.push_back(&one.second);
 	for (int round = 0; round < most_rounds; round++) {
+		std::vector<Cell *> turn;
+
 		std::shuffle(order.begin(), order.end(), random);
-		for (Cell *cell : order) {
+		for (std::vector<Cell *> *one : order) {
+			std::shuffle(one->begin(), one->end(), random);
+			turn.insert(turn.end(), one->begin(), one->end());
+		}
+		for (Cell *cell : turn) {
 			if (round >= cell->rounds)
 				continue;
 			progress.show(done++, runs, cell->rows.front());
@@ -610,7 +631,7 @@ std::string to_json(const std::vector<Row> &rows, const Settings &settings)
 		       ", \"ns_per_op\": " + number(row.ns_per_op()) +
 		       ", \"spread\": " + number(row.spread()) +
 		       ", \"baseline\": " + quoted(row.baseline) +
-		       ", \"ratio\": " + number(base ? row.ns_per_op() / base->ns_per_op() : NAN) +
+		       ", \"ratio\": " + number(base ? row.ratio_to(*base) : NAN) +
 		       ", \"fairness\": " + number(row.fairness()) +
 		       ", \"checked\": " + (row.checked() ? "true" : "false") +
 		       ", \"rounds\": " + std::to_string(row.samples.size());
@@ -640,7 +661,7 @@ void print_plain(const std::vector<Row> &rows)
 	       "ns/op", "ratio", "spread", "fairness");
 	for (const Row &row : rows) {
 		const Row *base = baseline_of(rows, row);
-		double ratio = base ? row.ns_per_op() / base->ns_per_op() : NAN;
+		double ratio = base ? row.ratio_to(*base) : NAN;
 		char ratio_text[16] = "-", spread_text[16] = "-";
 
 		if (std::isfinite(ratio))

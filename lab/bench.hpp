@@ -5,8 +5,9 @@
  * bench - how the lab measures: windows of time, interleaved, with counts that are checked.
  *
  * A table is a list of cells. A cell measures one variant in one case with a number of threads, and
- * yields one row or more. In every round each cell runs once, in an order that is shuffled anew, so
- * that what the machine does meanwhile hits all alike. A row is the median over the rounds.
+ * yields one row or more. In every round each cell runs once, in an order that is shuffled anew: the
+ * cases, and within a case its variants, which so run within one moment and meet the same machine. A row
+ * is the median over the rounds, and a ratio the median of the ratios within each round.
  *
  * A run is a window of time: the threads start together, loop until they see the stop flag, and say
  * how many operations they did. ns_per_op is the wall time of the run over the operations of all
@@ -75,6 +76,8 @@ struct Row {
 
 	double median_of(const std::function<double(const Sample &)> &value) const;
 	double ns_per_op() const;
+	/* The median over the rounds of the ratio within a round; of medians, if runs were set aside. */
+	double ratio_to(const Row &other) const;
 	double spread() const; /* interquartile range over median */
 	double fairness() const;
 	bool checked() const;

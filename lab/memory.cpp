@@ -234,7 +234,7 @@ std::vector<Cell> memory_cells(bool copies)
 						(cold ? " cold" : "");
 				cell.rows = { row };
 				cell.window_ms = size >= MiB ? 6 : 1;
-				cell.rounds = size >= MiB ? 5 : 9;
+				cell.rounds = size >= MiB ? 7 : 15;
 				cell.run = [o](int ms) { return run_memory(o, ms); };
 				cells.push_back(cell);
 			}
@@ -569,9 +569,9 @@ void print_memory_verdict(const std::vector<Row> &rows)
 			}
 			if (!libc || !best)
 				continue;
-			double ratio = libc->ns_per_op() / row.ns_per_op();
+			double ratio = 1 / row.ratio_to(*libc);
 			/* The default may itself be the best. */
-			double regret = std::max(1.0, row.ns_per_op() / best->ns_per_op());
+			double regret = std::max(1.0, row.ratio_to(*best));
 
 			n++;
 			log_ratio += std::log(ratio);
@@ -609,7 +609,7 @@ void print_memory_verdict(const std::vector<Row> &rows)
 			if (row.table == "loop" && other.table == "loop" &&
 			    row.case_name == other.case_name && row.variant == "guarded" &&
 			    other.variant == "unguarded") {
-				log_guard += std::log(row.ns_per_op() / other.ns_per_op());
+				log_guard += std::log(row.ratio_to(other));
 				guards++;
 			}
 		}
@@ -629,7 +629,7 @@ void print_memory_verdict(const std::vector<Row> &rows)
 	for (const Row &row : rows) {
 		if (!bare || row.table != "fault" || &row == bare)
 			continue;
-		double ratio = row.ns_per_op() / bare->ns_per_op();
+		double ratio = row.ratio_to(*bare);
 
 		printf("fault: %s costs %.2f of a bare delivery and return (aim at most 1.5: %s)\n",
 		       row.variant.c_str(), ratio, ratio <= 1.5 ? "reached" : "missed");

@@ -63,7 +63,8 @@ static inline bool hf__limits_stream(const struct hf__limits *limits, size_t len
 	return len >= hf_atomic64_load_relaxed(&limits->stream_from);
 }
 
-extern struct hf__limits hf__clear_limits, hf__copy_limits;
+extern struct hf__limits hf__clear_limits __attribute__((visibility("hidden")));
+extern struct hf__limits hf__copy_limits __attribute__((visibility("hidden")));
 
 /* At the start: "default" by what the processor is, or what the user's environment names. */
 void hf__nofault_start(const char *clear_name, const char *copy_name);

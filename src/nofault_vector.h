@@ -138,9 +138,12 @@ VECTOR_TARGET __attribute__((__noinline__)) size_t VECTOR__OF(hf__clear_to_)(cha
 	return VECTOR__OF(clear_any_)(p, len);
 }
 
-/* From an aligned p: the loop, and what is left behind it. */
+/*
+ * From an aligned p: the loop, and what is left behind it. At most `most` bytes are: the vector before
+ * reached into the first aligned one, and memory may go at any moment.
+ */
 VECTOR_TARGET HF_NO_SANITIZE static inline __attribute__((always_inline)) size_t
-VECTOR__OF(clear_aligned_)(char *p, size_t len)
+VECTOR__OF(clear_aligned_)(char *p, size_t len, size_t most)
 {
 	VECTOR zero = VECTOR_ZERO;
 	char *end;
@@ -154,8 +157,11 @@ VECTOR__OF(clear_aligned_)(char *p, size_t len)
 	if (!len)
 		return 0;
 	end = p + len;
-	if (HF_UNLIKELY(hf__crosses_page(end - 4 * W, 4 * W)))
-		return VECTOR__OF(hf__clear_to_)(p, len);
+	if (HF_UNLIKELY(hf__crosses_page(end - 4 * W, 4 * W))) {
+		if (len > most)
+			len = most;
+		return VECTOR__OF(hf__clear_to_)(end - len, len);
+	}
 	VECTOR_STORE_OR((VECTOR *)(end - 4 * W), zero, fault);
 	VECTOR_STORE_OR((VECTOR *)(end - 3 * W), zero, tail_fault1);
 	VECTOR_STORE_OR((VECTOR *)(end - 2 * W), zero, tail_fault2);
@@ -174,7 +180,7 @@ fault2:
 fault1:
 	len -= W;
 fault:
-	return len;
+	return len < most ? len : most;
 }
 
 /*
@@ -188,7 +194,7 @@ VECTOR__OF(clear_large_)(char *p, size_t len)
 	VECTOR zero = VECTOR_ZERO;
 
 	VECTOR_STORE_OR((VECTOR *)p, zero, fault);
-	return VECTOR__OF(clear_aligned_)(p + done, len - done);
+	return VECTOR__OF(clear_aligned_)(p + done, len - done, len - W);
 fault:
 	return len;
 }
@@ -436,9 +442,9 @@ VECTOR__OF(hf__copy_to_)(char *to, const char *from, size_t len)
 	return VECTOR__OF(copy_any_)(to, from, len);
 }
 
-/* From an aligned to: the loop, and what is left behind it. */
+/* From an aligned to: the loop, and what is left behind it. `most` as for clear. */
 VECTOR_TARGET HF_NO_SANITIZE static inline __attribute__((always_inline)) size_t
-VECTOR__OF(copy_aligned_)(char *to, const char *from, size_t len)
+VECTOR__OF(copy_aligned_)(char *to, const char *from, size_t len, size_t most)
 {
 	VECTOR a, b, c, d;
 
@@ -454,19 +460,23 @@ VECTOR__OF(copy_aligned_)(char *to, const char *from, size_t len)
 	}
 	if (!len)
 		return 0;
-	if (HF_UNLIKELY(hf__crosses_page(to + len - 4 * W, 4 * W)))
+	if (HF_UNLIKELY(hf__crosses_page(to + len - 4 * W, 4 * W))) {
+		if (len > most) {
+			to += len - most;
+			from += len - most;
+			len = most;
+		}
 		return VECTOR__OF(hf__copy_to_)(to, from, len);
-	VECTOR_LOAD_OR(a, (const VECTOR *)(from + len - 4 * W), tail_load_fault);
-	VECTOR_LOAD_OR(b, (const VECTOR *)(from + len - 3 * W), tail_load_fault);
-	VECTOR_LOAD_OR(c, (const VECTOR *)(from + len - 2 * W), tail_load_fault);
-	VECTOR_LOAD_OR(d, (const VECTOR *)(from + len - W), tail_load_fault);
+	}
+	VECTOR_LOAD_OR(a, (const VECTOR *)(from + len - 4 * W), load_fault);
+	VECTOR_LOAD_OR(b, (const VECTOR *)(from + len - 3 * W), load_fault);
+	VECTOR_LOAD_OR(c, (const VECTOR *)(from + len - 2 * W), load_fault);
+	VECTOR_LOAD_OR(d, (const VECTOR *)(from + len - W), load_fault);
 	VECTOR_STORE_OR((VECTOR *)(to + len - 4 * W), a, fault);
 	VECTOR_STORE_OR((VECTOR *)(to + len - 3 * W), b, tail_fault1);
 	VECTOR_STORE_OR((VECTOR *)(to + len - 2 * W), c, tail_fault2);
 	VECTOR_STORE_OR((VECTOR *)(to + len - W), d, tail_fault3);
 	return 0;
-tail_load_fault:
-	return hf__copy_to_page_end(to, from, len, len);
 tail_fault1:
 	return len < 3 * W ? len : 3 * W;
 tail_fault2:
@@ -474,6 +484,11 @@ tail_fault2:
 tail_fault3:
 	return len < W ? len : W;
 load_fault:
+	if (len > most) {
+		to += len - most;
+		from += len - most;
+		len = most;
+	}
 	return hf__copy_to_page_end(to, from, len, 4 * W);
 fault3:
 	len -= W;
@@ -482,7 +497,7 @@ fault2:
 fault1:
 	len -= W;
 fault:
-	return len;
+	return len < most ? len : most;
 }
 
 /*
@@ -497,7 +512,7 @@ VECTOR__OF(copy_large_)(char *to, const char *from, size_t len)
 
 	VECTOR_LOAD_OR(first, (const VECTOR *)from, load_fault);
 	VECTOR_STORE_OR((VECTOR *)to, first, fault);
-	return VECTOR__OF(copy_aligned_)(to + done, from + done, len - done);
+	return VECTOR__OF(copy_aligned_)(to + done, from + done, len - done, len - W);
 load_fault:
 	return hf__copy_to_page_end(to, from, len, W);
 fault:

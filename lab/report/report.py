@@ -725,10 +725,11 @@ def speed_words(results: Results, table: str) -> list[str]:
         best = fastest([r for r in results.of(table, "ours") if r.case == row.case])
         if row.failed or not row.ns:
             continue
-        if base is not None and not base.failed and base.ns:
-            speed[row.case] = base.ns / row.ns
-        if best is not None and best.ns:
-            regret[row.case] = (max(1.0, row.ns / best.ns), best)  # it may itself be the best
+        ratio = results.ratio(row)
+        if base is not None and ratio:
+            speed[row.case] = 1 / ratio
+        if best is not None and ratio and results.ratio(best):
+            regret[row.case] = (max(1.0, ratio / results.ratio(best)), best)  # it may itself be the best
     if not speed or not regret:
         return ["The default, or what it is compared with, has no valid figures."]
     mean, worst = geometric_mean(list(speed.values())), min(speed, key=speed.get)

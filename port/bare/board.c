@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* board - the PL011, PSCI, semihosting, the page tables and the exceptions of QEMU's virt board. */
 #include "holdfast/atomic.h"
+#include "holdfast/nofault/site.h"
 
 #include "board.h"
 
@@ -111,13 +112,19 @@ static void print_hex(const char *name, uint64_t value)
  * bare_exception - called by start.S with what was interrupted, and the vector's entry (4: a
  * synchronous exception at EL1, with its own stack).
  *
- * No exception is expected. Faults that code has asked to survive are to be found here, before
- * anything is printed: if entry is 4 and a table has a fixup for frame->elr, set frame->elr to it
- * and return.
+ * No exception is expected but a fault that code has asked to survive.
  */
+extern const struct hf__site bare_sites[], bare_sites_end[];
+
 void bare_exception(struct bare_frame *frame, unsigned int entry)
 {
+	uintptr_t next = entry == 4 ? hf_site_fixup(bare_sites, bare_sites_end, frame->elr) : 0;
 	uint64_t esr, far;
+
+	if (next) {
+		frame->elr = next;
+		return;
+	}
 
 	__asm__ volatile("mrs	%0, esr_el1" : "=r"(esr));
 	__asm__ volatile("mrs	%0, far_el1" : "=r"(far));

@@ -43,11 +43,16 @@ LDFLAGS = ["-nostdlib", "-static", "-Wl,--build-id=none", "-Wl,-z,noexecstack",
            "-Wl,--no-warn-rwx-segments", "-T", os.path.join(HERE, "link.ld")]
 
 PORT = ["start.S", "board.c", "seam.c", "libc.c", "main.c", "handoff.c", "seam_test.c"]
+SRC = ["report.c", "nofault.c", "nofault_generic.c", "arch/aarch64/nofault.c", "cpu.c"]
 LATE = ["-DBARE_BATTERY=0", "-DBARE_DELAYED=1", '-DHF_ATOMIC_HEADER="delayed_atomic.h"']
 
 # The mutants of the headers: (file, what is there once, what comes instead).
 SATURATION = ("refcount/type.h", "#define HF_REFCOUNT_SATURATED (INT32_MIN / 2)",
               "#define HF_REFCOUNT_SATURATED (INT32_MIN / 4)")
+
+
+NO_SITE = ("arch/aarch64/nofault.h", 'HF_SITE("1b", "4b") HF_SITE("2b", "4b")',
+           'HF_SITE("2b", "4b")')
 
 
 def unlock(name, release, relaxed):
@@ -59,6 +64,7 @@ IMAGES = {
     "plain": ([], 3, LIMIT, None, None),
     "late": (LATE, 2, LIMIT, None, None),
     "mutant-saturation": ([], 3, LIMIT, SATURATION, r"not ok: \S*refcount"),
+    "mutant-no-site": ([], 3, LIMIT, NO_SITE, r"Bail out! unexpected exception: entry 0x0+4 "),
     "mutant-fault": (["-DBARE_FAULT=1"], 3, LIMIT, None,
                      r"Bail out! unexpected exception: entry 0x0+4 core 0x0+ ESR 0x0+96\w+ "
                      r"ELR 0x0+402\w+ FAR 0x0+\n(.|\n)*exit status is 3"),
@@ -89,7 +95,7 @@ def build(name, flags, mutation):
     if mutation:
         include = runner.mutate(os.path.join(BUILD, name, "include"), mutation)
     sources = [os.path.join(HERE, file) for file in PORT]
-    sources.append(os.path.join(ROOT, "src", "report.c"))
+    sources += [os.path.join(ROOT, "src", file) for file in SRC]
     if "-DBARE_BATTERY=0" not in flags:
         battery = os.path.join(ROOT, "tests", "battery")
         sources += sorted(os.path.join(battery, file) for file in os.listdir(battery)

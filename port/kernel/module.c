@@ -4,6 +4,8 @@
  *
  * The console has KTAP. run.py loads the module in a virtual machine and judges it.
  */
+#include <linux/mm.h>
+#include <linux/mman.h>
 #include <linux/module.h>
 
 #include "../../tests/battery/battery.h"
@@ -19,6 +21,21 @@ static unsigned int cases, failed;
 void battery_world_line(const char *line)
 {
 	pr_info("%s\n", line);
+}
+
+unsigned char *battery_world_edge(void)
+{
+	static unsigned long at;
+
+	if (!at) {
+		at = vm_mmap(NULL, 0, 2 * PAGE_SIZE, PROT_READ | PROT_WRITE,
+			     MAP_ANONYMOUS | MAP_PRIVATE, 0);
+		if (IS_ERR_VALUE(at) || vm_munmap(at + PAGE_SIZE, PAGE_SIZE)) {
+			at = 0;
+			return NULL;
+		}
+	}
+	return (unsigned char *)at + PAGE_SIZE;
 }
 
 void test_case(bool ok, const char *name, const char *format, ...)

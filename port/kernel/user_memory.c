@@ -138,10 +138,11 @@ static void tally(struct tally *t, size_t size, size_t good, size_t left)
 }
 
 /* Every size, and for each every place of the hole near its ends, some in the middle, and none. */
-static void sweep(struct tally *t, function_t function, enum way way, const void *with)
+static void sweep(struct tally *t, function_t function, enum way way, const void *with,
+		  unsigned int step)
 {
 	memset(t, 0, sizeof(*t));
-	for (size_t size = 0; size <= MOST; size += size < 140 ? 1 : 23) {
+	for (size_t size = 0; size <= MOST; size += size < 140 ? step : 23) {
 		for (size_t good = 0; good <= size + 3; good++) {
 			if (good > 35 && good + 35 < size && good % 16 > 1)
 				continue;
@@ -158,13 +159,14 @@ static void judge(const char *who, enum way way, enum hole kind, function_t func
 	char name[64];
 	struct tally t;
 
-	sweep(&t, function, way, with);
+	/* What the hole is made of changes little: every size for one kind, some for the others. */
+	sweep(&t, function, way, with, kind == UNMAPPED ? 1 : 7);
 	snprintf(name, sizeof(name), "user_memory.%s.%s", ways[way], who);
 	if (t.over + t.under + t.wrong) {
 		test_case(false, name, "%s: size %zu with %zu good: %zu left", hole_names[kind],
 			  t.size, t.good, t.left);
 	} else {
-		test_case(t.exact > 1000, name, "%s: %lu exact", hole_names[kind], t.exact);
+		test_case(t.exact > 500, name, "%s: %lu exact", hole_names[kind], t.exact);
 	}
 }
 
@@ -281,8 +283,8 @@ void user_memory_test(void)
 		judge("default", COPY_TO, kind, by_default, NULL);
 		if (kind != READ_ONLY)
 			judge("default", COPY_FROM, kind, by_default, NULL);
-		compare(kind);
 		if (kind == UNMAPPED) {
+			compare(kind);
 			words();
 			not_a_users();
 		}

@@ -22,6 +22,7 @@ static const struct battery_suite *const suites[] = {
 	&lockref_bounded_suite,
 	&lockref_locked_suite,
 	&lockref_default_suite,
+	&nofault_suite,
 };
 
 static struct battery_seen seen;

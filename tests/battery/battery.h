@@ -5,7 +5,7 @@
  * battery - one list of cases for every world: user space, a kernel, bare metal.
  *
  * Nothing here uses a C library, only Holdfast's headers. A world (main.c is user space's) supplies
- * battery_world_line() and calls battery_run(). The output is KTAP version 1, nested: a subtest for
+ * battery_world_line() and battery_world_edge(), and calls battery_run(). The output is KTAP version 1, nested: a subtest for
  * each implementation, a line for each case.
  *
  * A case belongs to a family and is written once, in <family>_cases.h, which <family>_cases.c
@@ -35,6 +35,12 @@ struct battery_suite {
 
 /* Supplied by the world: put out one line; it has no newline of its own. */
 void battery_world_line(const char *line);
+
+/*
+ * Supplied by the world: an address with 512 good bytes before it and none behind, for nofault, aligned to
+ * 16; in a kernel a user's. NULL: it can't be had, and the cases fail.
+ */
+unsigned char *battery_world_edge(void);
 
 /* Runs every case of every suite. Returns how many cases failed. */
 unsigned int battery_run(void);
@@ -88,5 +94,6 @@ extern const struct battery_suite lockref_unbounded_suite;
 extern const struct battery_suite lockref_bounded_suite;
 extern const struct battery_suite lockref_locked_suite;
 extern const struct battery_suite lockref_default_suite;
+extern const struct battery_suite nofault_suite;
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sweep - clear and copy against a byte loop: every implementation, every size up to 300, every place
- * of the fault around a page's edge, every kind of page that faults.
+ * sweep - clear and copy against a byte loop: every implementation, every size up to 300 and some more up
+ * to 513, every place of the fault around a page's edge, every kind of page that faults.
  *
  *   sweep [STEP]    STEP: every STEP-th size only (sanitizers and emulators are slow); default 1
  *
@@ -27,7 +27,7 @@
 
 #include "holdfast/cpu.h"
 
-enum { SIZES = 300, MARGIN = 80, FILL = 0x55 };
+enum { SIZES = 300, MOST = 513, MARGIN = 80, FILL = 0x55 };
 
 enum kind { UNMAPPED, NO_ACCESS, READ_ONLY, PAST_END, KINDS };
 static const char *const kind_names[] = { "unmapped", "PROT_NONE", "read-only", "past the end" };
@@ -130,7 +130,7 @@ static bool is_untouched(const struct field *f, const unsigned char *start, size
 		if (!is_all(start + done, rest < MARGIN ? rest : MARGIN, FILL))
 			return false;
 	}
-	return is_all(f->behind, 2 * SIZES < page ? 2 * SIZES : page, FILL);
+	return is_all(f->behind, 2 * MOST < page ? 2 * MOST : page, FILL);
 }
 
 static void clear_one(const char *name, hf_clear_function_t clear, const struct field *f,
@@ -213,6 +213,20 @@ static const size_t behind_edge[] = { 0, 1, 7, 16, 31, 33, 64, 127, 128, 129, 25
 
 enum { BEHIND = sizeof(behind_edge) / sizeof(behind_edge[0]) };
 
+/* Up to SIZES every step-th; then where some implementation changes its way. */
+static size_t size_after(size_t size, unsigned int step)
+{
+	static const size_t more[] = { 320, 383, 384, 385, 416, 511, 512, MOST };
+
+	if (size + step <= SIZES)
+		return size + step;
+	for (size_t i = 0; i < sizeof(more) / sizeof(more[0]); i++) {
+		if (more[i] > size)
+			return more[i];
+	}
+	return MOST + 1;
+}
+
 static void sweep_clear(const char *name, hf_clear_function_t clear, unsigned int step)
 {
 	for (int k = 0; k < KINDS; k++) {
@@ -226,7 +240,7 @@ static void sweep_clear(const char *name, hf_clear_function_t clear, unsigned in
 			       "itself "
 			       "fails\n",
 			       name, kind_names[kind], MACHINE_FAILS_FROM);
-		for (size_t size = 0; size <= SIZES; size += step) {
+		for (size_t size = 0; size <= MOST; size = size_after(size, step)) {
 			bool whole = fails && size >= MACHINE_FAILS_FROM;
 
 			for (size_t before = whole ? size : 0; before <= size + 2; before++)
@@ -265,7 +279,7 @@ static void sweep_copy(const char *name, hf_copy_function_t copy, unsigned int s
 		snprintf(source, sizeof(source), "source %s", kind_names[k]);
 		snprintf(destination, sizeof(destination), "destination %s", kind_names[k]);
 		snprintf(both, sizeof(both), "destination %s, source unmapped", kind_names[k]);
-		for (size_t size = 0; size <= SIZES; size += step) {
+		for (size_t size = 0; size <= MOST; size = size_after(size, step)) {
 			for (size_t before = 0; before <= size + 2; before++) {
 				size_t away = 2048 + (size * 7 + before) % 97;
 				size_t near = size + 1 - (size * 5 + before * 3) % (size + 2);

@@ -41,6 +41,27 @@ struct hf__site {
 	int32_t from, to;
 };
 
+/**
+ * hf_site_fixup - where execution goes on after a fault; for a port's own exception handler
+ * @sites, @end: the table: the section hf_nofault_sites of an image, as its linker script names it
+ * @pc:          the instruction that faulted
+ *
+ * One by one, in whatever order the linker left them: a fault is rare. User space sorts its tables
+ * (src/linux_user_nofault.c), a kernel has its own.
+ *
+ * Ordering: none
+ * Return:   an address; 0 = that instruction is no site
+ */
+HF_INLINE uintptr_t hf_site_fixup(const struct hf__site *sites, const struct hf__site *end,
+				  uintptr_t pc)
+{
+	for (; sites < end; sites++) {
+		if ((uintptr_t)&sites->from + (uintptr_t)(int64_t)sites->from == pc)
+			return (uintptr_t)&sites->to + (uintptr_t)(int64_t)sites->to;
+	}
+	return 0;
+}
+
 /* What an operation returns after a fault, negated: Linux's EFAULT, on every processor and world. */
 #define HF_EFAULT 14
 

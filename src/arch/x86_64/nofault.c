@@ -188,7 +188,7 @@ typedef long long avx512_t __attribute__((vector_size(64), may_alias, aligned(1)
 #define VECTOR_SMALL_BY_HAND 0
 #include "../../nofault_vector.h"
 
-/* ---- default_avx2, up to 128 bytes: in assembly ------------------------------------------- */
+/* ---- default_avx2, up to 128 bytes (copy: 512): in assembly ------------------------------ */
 
 /*
  * The same as clear_small_ and copy_small_, laid out so that each size ends in a return of its own:
@@ -319,7 +319,7 @@ HF_ARCH_NAKED_FUNCTION(hf__copy_default_avx2,
 	"	cmp	$32, %rdx\n"
 	"	jb	20f\n"
 	"	cmp	$128, %rdx\n"
-	"	ja	hf__copy_more_default_avx2\n"
+	"	ja	15f\n"
 	"	mov	%edi, %eax\n"
 	"	and	$4095, %eax\n"
 	"	cmp	$4096 - 128, %eax\n"
@@ -343,6 +343,100 @@ HF_ARCH_NAKED_FUNCTION(hf__copy_default_avx2,
 	TRY("vmovdqu	%ymm2, 32(%rdi)", "81f")
 	TRY("vmovdqu	%ymm3, -64(%rdi, %rdx)", "82f")
 	TRY("vmovdqu	%ymm1, -32(%rdi, %rdx)", "83f")
+	"	vzeroupper\n"
+	"	xor	%eax, %eax\n"
+	"	ret\n"
+	"	.p2align 4\n"
+	/* 129..256 */
+	"15:	cmp	$256, %rdx\n"
+	"	ja	16f\n"
+	"	mov	%edi, %eax\n"
+	"	and	$4095, %eax\n"
+	"	cmp	$4096 - 256, %eax\n"
+	"	ja	hf__copy_more_default_avx2\n" /* near the page's end: E1 */
+	TRY("vmovdqu	(%rsi), %ymm0", "95f")
+	TRY("vmovdqu	32(%rsi), %ymm1", "95f")
+	TRY("vmovdqu	64(%rsi), %ymm2", "95f")
+	TRY("vmovdqu	96(%rsi), %ymm3", "95f")
+	TRY("vmovdqu	-128(%rsi, %rdx), %ymm4", "95f")
+	TRY("vmovdqu	-96(%rsi, %rdx), %ymm5", "95f")
+	TRY("vmovdqu	-64(%rsi, %rdx), %ymm6", "95f")
+	TRY("vmovdqu	-32(%rsi, %rdx), %ymm7", "95f")
+	TRY("vmovdqu	%ymm0, (%rdi)", "80f")
+	TRY("vmovdqu	%ymm1, 32(%rdi)", "81f")
+	TRY("vmovdqu	%ymm2, 64(%rdi)", "82f")
+	TRY("vmovdqu	%ymm3, 96(%rdi)", "70f")
+	TRY("vmovdqu	%ymm4, -128(%rdi, %rdx)", "71f")
+	TRY("vmovdqu	%ymm5, -96(%rdi, %rdx)", "72f")
+	TRY("vmovdqu	%ymm6, -64(%rdi, %rdx)", "73f")
+	TRY("vmovdqu	%ymm7, -32(%rdi, %rdx)", "74f")
+	"	vzeroupper\n"
+	"	xor	%eax, %eax\n"
+	"	ret\n"
+	"	.p2align 4\n"
+	/* 257..384 */
+	"16:	cmp	$512, %rdx\n"
+	"	ja	hf__copy_more_default_avx2\n"
+	"	mov	%edi, %eax\n"
+	"	and	$4095, %eax\n"
+	"	cmp	$4096 - 512, %eax\n"
+	"	ja	hf__copy_more_default_avx2\n" /* near the page's end: E1 */
+	TRY("vmovdqu	(%rsi), %ymm0", "95f")
+	TRY("vmovdqu	32(%rsi), %ymm1", "95f")
+	TRY("vmovdqu	64(%rsi), %ymm2", "95f")
+	TRY("vmovdqu	96(%rsi), %ymm3", "95f")
+	TRY("vmovdqu	128(%rsi), %ymm4", "95f")
+	TRY("vmovdqu	160(%rsi), %ymm5", "95f")
+	TRY("vmovdqu	192(%rsi), %ymm6", "95f")
+	TRY("vmovdqu	224(%rsi), %ymm7", "95f")
+	"	cmp	$384, %rdx\n"
+	"	ja	17f\n"
+	TRY("vmovdqu	-128(%rsi, %rdx), %ymm8", "95f")
+	TRY("vmovdqu	-96(%rsi, %rdx), %ymm9", "95f")
+	TRY("vmovdqu	-64(%rsi, %rdx), %ymm10", "95f")
+	TRY("vmovdqu	-32(%rsi, %rdx), %ymm11", "95f")
+	TRY("vmovdqu	%ymm0, (%rdi)", "80f")
+	TRY("vmovdqu	%ymm1, 32(%rdi)", "81f")
+	TRY("vmovdqu	%ymm2, 64(%rdi)", "82f")
+	TRY("vmovdqu	%ymm3, 96(%rdi)", "70f")
+	TRY("vmovdqu	%ymm4, 128(%rdi)", "71f")
+	TRY("vmovdqu	%ymm5, 160(%rdi)", "60f")
+	TRY("vmovdqu	%ymm6, 192(%rdi)", "61f")
+	TRY("vmovdqu	%ymm7, 224(%rdi)", "62f")
+	TRY("vmovdqu	%ymm8, -128(%rdi, %rdx)", "54f")
+	TRY("vmovdqu	%ymm9, -96(%rdi, %rdx)", "55f")
+	TRY("vmovdqu	%ymm10, -64(%rdi, %rdx)", "56f")
+	TRY("vmovdqu	%ymm11, -32(%rdi, %rdx)", "57f")
+	"	vzeroupper\n"
+	"	xor	%eax, %eax\n"
+	"	ret\n"
+	"	.p2align 4\n"
+	/* 385..512 */
+	"17:\n"
+	TRY("vmovdqu	-256(%rsi, %rdx), %ymm8", "95f")
+	TRY("vmovdqu	-224(%rsi, %rdx), %ymm9", "95f")
+	TRY("vmovdqu	-192(%rsi, %rdx), %ymm10", "95f")
+	TRY("vmovdqu	-160(%rsi, %rdx), %ymm11", "95f")
+	TRY("vmovdqu	-128(%rsi, %rdx), %ymm12", "95f")
+	TRY("vmovdqu	-96(%rsi, %rdx), %ymm13", "95f")
+	TRY("vmovdqu	-64(%rsi, %rdx), %ymm14", "95f")
+	TRY("vmovdqu	-32(%rsi, %rdx), %ymm15", "95f")
+	TRY("vmovdqu	%ymm0, (%rdi)", "80f")
+	TRY("vmovdqu	%ymm1, 32(%rdi)", "81f")
+	TRY("vmovdqu	%ymm2, 64(%rdi)", "82f")
+	TRY("vmovdqu	%ymm3, 96(%rdi)", "70f")
+	TRY("vmovdqu	%ymm4, 128(%rdi)", "71f")
+	TRY("vmovdqu	%ymm5, 160(%rdi)", "60f")
+	TRY("vmovdqu	%ymm6, 192(%rdi)", "61f")
+	TRY("vmovdqu	%ymm7, 224(%rdi)", "62f")
+	TRY("vmovdqu	%ymm8, -256(%rdi, %rdx)", "50f")
+	TRY("vmovdqu	%ymm9, -224(%rdi, %rdx)", "51f")
+	TRY("vmovdqu	%ymm10, -192(%rdi, %rdx)", "52f")
+	TRY("vmovdqu	%ymm11, -160(%rdi, %rdx)", "53f")
+	TRY("vmovdqu	%ymm12, -128(%rdi, %rdx)", "54f")
+	TRY("vmovdqu	%ymm13, -96(%rdi, %rdx)", "55f")
+	TRY("vmovdqu	%ymm14, -64(%rdi, %rdx)", "56f")
+	TRY("vmovdqu	%ymm15, -32(%rdi, %rdx)", "57f")
 	"	vzeroupper\n"
 	"	xor	%eax, %eax\n"
 	"	ret\n"
@@ -396,7 +490,45 @@ HF_ARCH_NAKED_FUNCTION(hf__copy_default_avx2,
 	TRY("vmovdqu	%xmm1, -16(%rdi, %rdx)", "84f")
 	"	xor	%eax, %eax\n"
 	"	ret\n"
-	/* After a fault of a store. */
+	/* After a fault of a store: from 257 bytes on. */
+	"50:	mov	$256, %ecx\n"
+	"	jmp	58f\n"
+	"51:	mov	$224, %ecx\n"
+	"	jmp	58f\n"
+	"52:	mov	$192, %ecx\n"
+	"	jmp	58f\n"
+	"53:	mov	$160, %ecx\n"
+	"	jmp	58f\n"
+	"54:	mov	$128, %ecx\n"
+	"	jmp	58f\n"
+	"55:	mov	$96, %ecx\n"
+	"	jmp	58f\n"
+	"56:	mov	$64, %ecx\n"
+	"	jmp	58f\n"
+	"57:	mov	$32, %ecx\n"
+	"58:	lea	-256(%rdx), %rax\n" /* the lesser of len - 256 and ecx */
+	"	jmp	76f\n"
+	"60:	lea	-160(%rdx), %rax\n"
+	"	jmp	89f\n"
+	"61:	lea	-192(%rdx), %rax\n"
+	"	jmp	89f\n"
+	"62:	lea	-224(%rdx), %rax\n"
+	"	jmp	89f\n"
+	/* From 129 on. */
+	"70:	lea	-96(%rdx), %rax\n"
+	"	jmp	89f\n"
+	"71:	lea	-128(%rdx), %rax\n"
+	"	jmp	89f\n"
+	"72:	mov	$96, %ecx\n"
+	"	jmp	75f\n"
+	"73:	mov	$64, %ecx\n"
+	"	jmp	75f\n"
+	"74:	mov	$32, %ecx\n"
+	"75:	lea	-128(%rdx), %rax\n" /* the lesser of len - 128 and ecx */
+	"76:	cmp	%rcx, %rax\n"
+	"	cmova	%rcx, %rax\n"
+	"	jmp	89f\n"
+	/* Up to 128. */
 	"80:	mov	%rdx, %rax\n" /* nothing is done */
 	"	jmp	89f\n"
 	"81:	lea	-32(%rdx), %rax\n"
