@@ -2,7 +2,7 @@
 # The front door. CMake does the building: see CMakeLists.txt and CMakePresets.json.
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help build lab readme test cross fuzz format format-check clean install venv bare kernel
+.PHONY: help build lab instructions readme test cross fuzz format format-check clean install venv bare kernel
 
 PREFIX ?= /usr/local
 
@@ -29,16 +29,20 @@ lab: ## measure everything on this machine and write the report
 	build/venv/bin/python -B lab/report/report.py build/lab/results.json --html build/lab/report.html
 	@echo "The report is build/lab/report.html"
 
+instructions: ## count the instructions of each operation on each processor, by qemu
+	@scripts/bootstrap.sh test
+	@$(PYTHON3) -B lab/instructions/run.py --source-dir . --work-dir build/instructions
+
 readme: ## put the last results of `make lab` into README.md
 	$(PYTHON3) lab/report/readme.py build/lab/results.json README.md
 
-test: ## every test: native, sanitizers, AArch64, RISC-V, bare metal, Linux kernel, report, format
+test: ## every test: native, sanitizers, AArch64, RISC-V, s390x, bare metal, Linux kernel, report, format
 	@scripts/bootstrap.sh test
 	@$(PYTHON3) -B scripts/test.py
 
-cross: ## the tests on AArch64 (with and without LSE) and RISC-V only, by qemu
+cross: ## the tests on AArch64 (with and without LSE), RISC-V and s390x only, by qemu
 	@scripts/bootstrap.sh test
-	@$(PYTHON3) -B scripts/test.py aarch64 aarch64-lse riscv64
+	@$(PYTHON3) -B scripts/test.py aarch64 aarch64-lse riscv64 s390x
 
 bare: ## four bare-metal AArch64 cores under QEMU: battery, spinlock experiment, mutants
 	@scripts/bootstrap.sh bare

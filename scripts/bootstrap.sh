@@ -29,6 +29,7 @@ test)
 		libgtest-dev googletest relacy-dev
 		gcc-aarch64-linux-gnu g++-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user
 		gcc-riscv64-linux-gnu g++-riscv64-linux-gnu libc6-dev-riscv64-cross
+		gcc-s390x-linux-gnu g++-s390x-linux-gnu libc6-dev-s390x-cross
 	)
 	# Without the latter the stages bare and kernel are skipped.
 	optional+=("${peers[@]}" qemu-system-arm "${kernel[@]}")
