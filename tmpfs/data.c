@@ -184,17 +184,29 @@ static ssize_t move_at(struct hf__file *file, const struct transfer *what, int64
 	return done;
 }
 
-/* Is the total too much for a count? */
-static bool too_much(const struct iovec *pieces, int count)
+/* The total; -1 = too much for a count. */
+static ssize_t total_of(const struct iovec *pieces, int count)
 {
 	size_t total = 0;
 
 	for (int i = 0; i < count; i++) {
 		if (pieces[i].iov_len > (size_t)SSIZE_MAX - total)
-			return true;
+			return -1;
 		total += pieces[i].iov_len;
 	}
-	return false;
+	return (ssize_t)total;
+}
+
+/* From a position that is given, or the file's, whose mutex is then held. */
+static ssize_t transfer_from(struct hf__file *file, const struct transfer *what, int64_t *at)
+{
+	ssize_t total = total_of(what->pieces, what->count);
+
+	if (total < 0 || *at > HF__SIZE_MAX - total)
+		return -EINVAL;
+	if (hf__is_dir(file->inode))
+		return -EISDIR;
+	return move_at(file, what, at);
 }
 
 static ssize_t transfer(struct hf_tmpfs_table *table, int fd, const struct transfer *what)
@@ -202,6 +214,7 @@ static ssize_t transfer(struct hf_tmpfs_table *table, int fd, const struct trans
 	int not_for = what->is_write ? O_RDONLY : O_WRONLY;
 	struct hf__file *file;
 	ssize_t done;
+	int64_t at;
 
 	if (what->is_at && what->at < 0)
 		return -EINVAL;
@@ -210,19 +223,15 @@ static ssize_t transfer(struct hf_tmpfs_table *table, int fd, const struct trans
 		return -EBADF;
 	if ((file->flags & O_ACCMODE) == not_for) {
 		done = -EBADF;
-	} else if (too_much(what->pieces, what->count)) {
-		done = -EINVAL;
-	} else if (hf__is_dir(file->inode)) {
-		done = -EISDIR;
 	} else if (what->is_at) {
-		int64_t at = what->at;
-
-		done = move_at(file, what, &at);
+		at = what->at;
+		done = transfer_from(file, what, &at);
 	} else {
 		pthread_mutex_lock(&file->lock);
-		done = move_at(file, what, &file->position);
+		at = file->position;
+		done = transfer_from(file, what, &at);
 		if (done > 0)
-			file->position += done;
+			file->position = at + done; /* `at` was the end, with O_APPEND */
 		pthread_mutex_unlock(&file->lock);
 	}
 	hf__file_put(table, file);
@@ -449,10 +458,13 @@ static int take_pages(struct hf__inode *inode, uint64_t first, uint64_t end)
 
 	for (uint64_t index = first; index < end && !error; index++) {
 		uint64_t hole;
-		struct hf__page *page;
+		struct hf__page *page = hf__page_find(inode, index, &hole);
 
-		if (hf__page_find(inode, index, &hole))
+		if (page) {
+			/* Taken once more, it counts as data: as Linux has it. */
+			atomic_store_explicit(&page->written, true, memory_order_release);
 			continue;
+		}
 		error = hf__page_new(fs, &page);
 		if (error)
 			break;

@@ -213,7 +213,8 @@ struct hf__walk {
 	struct hf_tmpfs *fs;
 	struct hf__inode *dir; /* hf__walk_parent(): a reference */
 	enum hf__last last;
-	bool slash; /* something ended in a slash: it must be a directory */
+	bool slash;    /* something ended in a slash: it must be a directory */
+	bool too_long; /* hf__walk_parent(): as name it is; said when it is looked up */
 	const char *name;
 	size_t length;
 	/* What is still to be walked: this, then the stack from its top. */

@@ -86,6 +86,8 @@ static int add_name(struct hf_tmpfs *fs, const char *path, mode_t mode, const ch
 	pthread_mutex_lock(&walk.dir->lock);
 	if (walk.last != HF__LAST_NAME)
 		error = -EEXIST;
+	else if (walk.too_long)
+		error = -ENAMETOOLONG;
 	else if (walk.dir->removed)
 		error = -ENOENT;
 	else if (hf__lookup_locked(walk.dir, walk.name, walk.length))
@@ -146,10 +148,12 @@ HF__TMPFS int hf__create(struct hf_tmpfs *fs, const char *path, int flags, mode_
 			return error;
 		again = false;
 		pthread_mutex_lock(&walk.dir->lock);
-		if (walk.slash)
-			error = -EISDIR;
-		else if (walk.last != HF__LAST_NAME)
+		if (walk.last != HF__LAST_NAME)
 			error = flags & O_EXCL ? -EEXIST : -EISDIR;
+		else if (walk.slash)
+			error = -EISDIR;
+		else if (walk.too_long)
+			error = -ENAMETOOLONG;
 		else if (walk.dir->removed)
 			error = -ENOENT;
 		if (!error) {
@@ -251,6 +255,8 @@ static int remove_name(struct hf_tmpfs *fs, const char *path, bool is_dir)
 		error = -EINVAL;
 	else if (walk.last == HF__LAST_ROOT)
 		error = -EBUSY;
+	else if (walk.too_long)
+		error = -ENAMETOOLONG;
 	else
 		error = is_dir ? rmdir_locked(&walk, &gone) : unlink_locked(&walk, &gone);
 	if (gone) {
@@ -343,9 +349,13 @@ static int find_both(struct renaming *r, bool *same)
 	struct side *from = &r->from, *to = &r->to;
 	bool exchange = r->flags & HF_TMPFS_EXCHANGE, is_dir;
 
+	if (from->walk.too_long)
+		return -ENAMETOOLONG;
 	from->dentry = hf__lookup_locked(from->walk.dir, from->walk.name, from->walk.length);
 	if (!from->dentry)
 		return -ENOENT;
+	if (to->walk.too_long)
+		return -ENAMETOOLONG;
 	to->dentry = hf__lookup_locked(to->walk.dir, to->walk.name, to->walk.length);
 	if (to->dentry && (r->flags & HF_TMPFS_NOREPLACE))
 		return -EEXIST;

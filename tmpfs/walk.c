@@ -51,8 +51,6 @@ static int to_last(struct hf__walk *walk)
 		end = strchrnul(name, '/');
 		length = (size_t)(end - name);
 		behind = skip_slashes(end);
-		if (length > HF_TMPFS_NAME_MAX)
-			return -ENAMETOOLONG;
 		walk->name = name;
 		walk->length = length;
 		walk->last = length == 0 ? HF__LAST_ROOT : HF__LAST_NAME;
@@ -71,6 +69,8 @@ static int to_last(struct hf__walk *walk)
 			walk->dir = parent_of(walk->dir);
 			continue;
 		}
+		if (length > HF_TMPFS_NAME_MAX)
+			return -ENAMETOOLONG;
 		dentry = hf__lookup(walk->fs, walk->dir, name, length);
 		if (!dentry)
 			return -ENOENT;
@@ -103,20 +103,28 @@ static int start(struct hf__walk *walk, struct hf_tmpfs *fs, const char *path)
 	return to_last(walk);
 }
 
-/* The last component's dentry, if it is there; symlinks are followed if so wished. */
-static int last_entry(struct hf__walk *walk, bool to_follow, struct hf__dentry **found)
+/*
+ * The last component's dentry, if it is there; symlinks are followed if so wished. What is to be
+ * created is not sought behind a slash: it would be a directory.
+ */
+static int last_entry(struct hf__walk *walk, bool to_follow, bool creating,
+		      struct hf__dentry **found)
 {
 	for (;;) {
 		struct hf__dentry *dentry;
 		int error;
 
 		*found = NULL;
+		if (creating && (walk->slash || walk->last != HF__LAST_NAME))
+			return 0;
 		if (walk->last == HF__LAST_DOTDOT)
 			walk->dir = parent_of(walk->dir);
 		if (walk->last != HF__LAST_NAME) {
 			*found = atomic_load_explicit(&walk->dir->self, memory_order_acquire);
 			return 0;
 		}
+		if (walk->length > HF_TMPFS_NAME_MAX)
+			return -ENAMETOOLONG;
 		dentry = hf__lookup(walk->fs, walk->dir, walk->name, walk->length);
 		if (!dentry || dentry->inode->type != S_IFLNK || !to_follow) {
 			*found = dentry;
@@ -141,7 +149,7 @@ HF__TMPFS int hf__walk_entry(struct hf_tmpfs *fs, const char *path, bool to_foll
 		hf__rcu_read_lock();
 		error = start(&walk, fs, path);
 		if (!error)
-			error = last_entry(&walk, to_follow || walk.slash, &dentry);
+			error = last_entry(&walk, to_follow || walk.slash, false, &dentry);
 		if (!error && !dentry)
 			error = -ENOENT;
 		if (!error && walk.slash && !hf__is_dir(dentry->inode))
@@ -162,6 +170,9 @@ static int keep(struct hf__walk *walk)
 	/* A directory without references has been removed. */
 	if (!hf_refcount_inc_not_zero(&walk->dir->refs))
 		return -ENOENT;
+	walk->too_long = walk->length > HF_TMPFS_NAME_MAX;
+	if (walk->too_long)
+		walk->length = 0;
 	memcpy(walk->copy, walk->name, walk->length);
 	walk->copy[walk->length] = '\0';
 	walk->name = walk->copy;
@@ -188,8 +199,8 @@ HF__TMPFS int hf__walk_create(struct hf_tmpfs *fs, const char *path, bool to_fol
 
 	hf__rcu_read_lock();
 	error = start(walk, fs, path);
-	if (!error && walk->last == HF__LAST_NAME && !walk->slash)
-		error = last_entry(walk, to_follow, &dentry);
+	if (!error)
+		error = last_entry(walk, to_follow, true, &dentry);
 	if (!error)
 		error = keep(walk);
 	hf__rcu_read_unlock();

@@ -199,10 +199,11 @@ TEST_F(TmpfsData, TruncateAndExtend)
 	EXPECT_EQ(pages(), 2);
 	ASSERT_EQ(hf_tmpfs_ftruncate(t, fd, INT64_MAX), 0);
 	EXPECT_EQ(stat("/f").st_size, INT64_MAX);
-	EXPECT_EQ(read(fd, 10, INT64_MAX - 4), std::string(4, '\0'));
-	EXPECT_EQ(write("abcd", INT64_MAX - 2), 2);
-	EXPECT_EQ(write("abcd", INT64_MAX), -EFBIG);
-	EXPECT_EQ(read(fd, 10, INT64_MAX - 4), std::string("\0\0ab", 4));
+	EXPECT_EQ(read(fd, 4, INT64_MAX - 4), std::string(4, '\0'));
+	EXPECT_EQ(write("ab", INT64_MAX - 2), 2);
+	EXPECT_EQ(write("abcd", INT64_MAX - 2), -EINVAL);
+	EXPECT_EQ(hf_tmpfs_write(t, open("/f", O_WRONLY | O_APPEND), "x", 1), -EFBIG);
+	EXPECT_EQ(read(fd, 4, INT64_MAX - 4), std::string("\0\0ab", 4));
 	prove(); /* the highest tree that there is */
 	ASSERT_EQ(hf_tmpfs_ftruncate(t, fd, 0), 0);
 	EXPECT_EQ(pages(), 0);
