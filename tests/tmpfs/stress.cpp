@@ -2,12 +2,13 @@
 /*
  * stress - all operations at once, from threads that share a table and from such that have their own.
  *
- *   tmpfs_stress [OPERATIONS]     default: for a time; with a number, so many (`make soak`)
+ *   tmpfs_stress [PART [OPERATIONS]]     default: all; for a time, or so many operations (`make soak`)
  *
  *   random    any operation on few names, so that they meet; then every count is proved
  *   replaced  a name that is renamed over all the time is there all the time, with a whole file
  *   reused    descriptors that are closed and opened under their readers: a read is of a file that
  *             was open at that descriptor, or EBADF
+ *   punched   pages that are taken away under their readers; what is freed is overwritten
  */
 #include "../stress/stress.h"
 
@@ -15,6 +16,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <string>
+
+#include <malloc.h>
 
 #include "tmpfs.h"
 
@@ -31,8 +34,20 @@ struct world {
 
 		options.size = pages * 4096;
 		options.inodes = inodes;
+		options.allocate = allocate;
+		options.release = release;
 		if (hf_tmpfs_new(&fs, &options) || hf_tmpfs_table_new(&shared, fs, 12))
 			std::abort();
+	}
+	/* Whoever still reads what has been freed shall see that he does. */
+	static void *allocate(void *, size_t size)
+	{
+		return aligned_alloc(64, (size + 63) / 64 * 64);
+	}
+	static void release(void *, void *memory)
+	{
+		std::memset(memory, '#', malloc_usable_size(memory));
+		std::free(memory);
 	}
 	static void tell(void *, const char *line) { stress::check(false, "check", "%s", line); }
 	/* All counts are right, and nothing is left. */
@@ -256,63 +271,110 @@ void replaced()
 
 /* ---- reused -------------------------------------------------------------------------------- */
 
+/*
+ * One thread opens two files, which get the descriptors 0 and 1, and closes them. The pool gives last
+ * what it got first, so the two change their memory each time: who takes a file without looking at the
+ * descriptor again reads the other one.
+ */
 void reused()
 {
 	std::atomic<uint64_t> opens(0), reads(0);
 	world world(0, 0);
 
-	for (int i = 0; i < THREADS; i++) {
-		std::string path = "/" + std::to_string(i);
-		int fd = hf_tmpfs_open(world.shared, path.c_str(), O_WRONLY | O_CREAT, 0644);
-		char c = static_cast<char>('0' + i);
+	for (const char *path : { "/0", "/1" }) {
+		int fd = hf_tmpfs_open(world.shared, path, O_WRONLY | O_CREAT, 0644);
 
-		hf_tmpfs_write(world.shared, fd, &c, 1);
+		hf_tmpfs_write(world.shared, fd, path + 1, 1);
 		hf_tmpfs_close(world.shared, fd);
 	}
 	stress::run_threads(THREADS, [&](int me) {
-		stress::deadline end(MILLISECONDS / 2);
-		std::string path = "/" + std::to_string(me);
+		stress::deadline end(MILLISECONDS);
 		stress::random random(me);
 		uint64_t n = 0;
 
 		do {
-			if (me < THREADS / 2) {
-				int fd = hf_tmpfs_open(world.shared, path.c_str(), O_RDONLY, 0);
+			if (me == 0) {
+				int a = hf_tmpfs_open(world.shared, "/0", O_RDONLY, 0);
+				int b = hf_tmpfs_open(world.shared, "/1", O_RDONLY, 0);
 
-				stress::check(fd >= 0, "reused", "open: %d", fd);
-				stress::check(hf_tmpfs_close(world.shared, fd) == 0, "reused",
-					      "close");
+				stress::check(a == 0 && b == 1, "reused", "open: %d, %d", a, b);
+				stress::check(!hf_tmpfs_close(world.shared, a) &&
+						      !hf_tmpfs_close(world.shared, b),
+					      "reused", "close");
 				n++;
-			} else {
-				char c = 0;
-				ssize_t got = hf_tmpfs_pread(world.shared,
-							     static_cast<int>(random.below(2)), &c, 1, 0);
-
-				stress::check(got == -EBADF || (got == 1 && c >= '0' &&
-								c < '0' + THREADS / 2),
-					      "reused", "read: %zd, '%c'", got, c);
-				n += got == 1;
+				continue;
 			}
+			int fd = static_cast<int>(random.below(2));
+			char c = 0;
+			ssize_t got = hf_tmpfs_pread(world.shared, fd, &c, 1, 0);
+
+			stress::check(got == -EBADF || (got == 1 && c == '0' + fd), "reused",
+				      "descriptor %d: %zd, '%c'", fd, got, c);
+			n += got == 1;
 		} while (!end.passed());
-		(me < THREADS / 2 ? opens : reads) += n;
+		(me == 0 ? opens : reads) += n;
 	});
 	stress::did("tmpfs", "reused: opens", opens);
 	stress::did("tmpfs", "reused: reads", reads);
 	world.end("reused");
 }
 
+/* ---- punched ------------------------------------------------------------------------------- */
+
+void punched()
+{
+	std::atomic<uint64_t> punches(0), reads(0);
+	world world(0, 0);
+	int fd = hf_tmpfs_open(world.shared, "/f", O_RDWR | O_CREAT, 0644);
+
+	hf_tmpfs_ftruncate(world.shared, fd, 4096);
+	stress::run_threads(THREADS, [&](int me) {
+		stress::deadline end(MILLISECONDS / 2);
+		std::string data(4096, 'a'), got(4096, 0);
+		uint64_t n = 0;
+
+		do {
+			n++;
+			if (me == 0) {
+				stress::check(hf_tmpfs_pwrite(world.shared, fd, data.data(), 4096, 0) ==
+							      4096 &&
+						      hf_tmpfs_fallocate(world.shared, fd, 3, 0, 4096) ==
+							      0,
+					      "punched", "write or punch");
+				continue;
+			}
+			stress::check(hf_tmpfs_pread(world.shared, fd, &got[0], 4096, 0) == 4096,
+				      "punched", "read");
+			size_t odd = got.find_first_not_of(std::string("a\0", 2));
+			stress::check(odd == std::string::npos, "punched",
+				      "byte %zu of what was freed", odd);
+		} while (!end.passed());
+		(me == 0 ? punches : reads) += n;
+	});
+	stress::did("tmpfs", "punched: punches", punches);
+	stress::did("tmpfs", "punched: reads", reads);
+	hf_tmpfs_close(world.shared, fd);
+	world.end("punched");
+}
+
 } // namespace
 
 int main(int argc, char **argv)
 {
-	uint64_t operations = argc > 1 ? std::strtoull(argv[1], nullptr, 0) : 0;
+	std::string part = argc > 1 ? argv[1] : "";
+	uint64_t operations = argc > 2 ? std::strtoull(argv[2], nullptr, 0) : 0;
 
 	if (operations)
 		alarm(3600);
 	else
 		stress::begin();
-	random_operations(operations);
-	replaced();
-	reused();
+	if (part.empty() || part == "random")
+		random_operations(operations);
+	if (part.empty() || part == "replaced")
+		replaced();
+	if (part.empty() || part == "reused")
+		reused();
+	if (part.empty() || part == "punched")
+		punched();
 	return stress::result();
 }
