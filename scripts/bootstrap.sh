@@ -15,7 +15,7 @@ optional=()
 case "${1-}" in
 build) ;;
 lab)
-	required+=(python3-venv)
+	required+=(python3-venv liburcu-dev)
 	optional+=("${peers[@]}")
 	;;
 test)
@@ -27,6 +27,7 @@ test)
 		libgtest-dev googletest relacy-dev
 		gcc-aarch64-linux-gnu g++-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user
 		gcc-riscv64-linux-gnu g++-riscv64-linux-gnu libc6-dev-riscv64-cross
+		liburcu-dev libfuse3-dev fuse3 git sqlite3 fio
 	)
 	optional+=("${peers[@]}" qemu-system-arm) # without the latter the stage bare is skipped
 	;;

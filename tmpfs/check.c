@@ -22,7 +22,7 @@ struct found {
 	const void *object;
 	enum hf__kind kind; /* HF__KIND_FILES: one file */
 	int64_t refs;
-	int64_t links;   /* dentries in the tree; of a directory: subdirectories */
+	int64_t links; /* dentries in the tree; of a directory: subdirectories */
 	bool in_tree;
 };
 
@@ -244,7 +244,8 @@ static void check_dir(struct check *c, struct hf__inode *dir)
 		subdirs++;
 		expect(c, atomic_load(&inode->self) == dentry, "%s: is not its own dentry",
 		       dentry->name);
-		expect(c, atomic_load(&inode->parent) == dir, "%s: has another parent", dentry->name);
+		expect(c, atomic_load(&inode->parent) == dir, "%s: has another parent",
+		       dentry->name);
 		expect(c, !inode->removed, "%s: removed, and still there", dentry->name);
 		to_do(c, inode);
 	}
@@ -354,9 +355,8 @@ static void check_inode(struct check *c, const struct found *found, uint64_t *in
 		links = found->in_tree ? 2 + links : 0;
 	*inodes += hf__is_dir(inode) || links == 0 ? 1 : (uint64_t)links;
 	expect(c, hf_refcount_read(&inode->refs) == found->refs,
-	       "inode %llu has %lld references, its count is %d",
-	       (unsigned long long)inode->number, (long long)found->refs,
-	       hf_refcount_read(&inode->refs));
+	       "inode %llu has %lld references, its count is %d", (unsigned long long)inode->number,
+	       (long long)found->refs, hf_refcount_read(&inode->refs));
 	expect(c, inode->links == (uint64_t)links, "inode %llu has %lld links, says %llu",
 	       (unsigned long long)inode->number, (long long)links,
 	       (unsigned long long)inode->links);

@@ -122,7 +122,8 @@ static size_t write_pages(struct hf__inode *inode, const char *from, size_t size
 		if (page)
 			*error = write_old(page, from + done, in, &count);
 		else
-			*error = write_new(inode, from + done, in, &count, position / HF_TMPFS_PAGE);
+			*error =
+				write_new(inode, from + done, in, &count, position / HF_TMPFS_PAGE);
 		done += count;
 		if (count > 0 && at + done > size_of(inode))
 			set_size(inode, at + done);
@@ -560,9 +561,9 @@ static ssize_t splice_pages(struct hf__inode *inode, size_t size, uint64_t at,
 			return done ? (ssize_t)done : -ENOMEM;
 		piece->buffer.fs = inode->block.fs;
 		piece->buffer.data = piece->data;
-		piece->buffer.size =
-			read_pages(inode, piece->data, (size_t)least(size - done, HF_TMPFS_PAGE - in),
-				   at + done, &fault);
+		piece->buffer.size = read_pages(inode, piece->data,
+						(size_t)least(size - done, HF_TMPFS_PAGE - in),
+						at + done, &fault);
 		/* Not what was in this memory before. */
 		clear_own(piece->data + piece->buffer.size, HF_TMPFS_PAGE - piece->buffer.size);
 		in = piece->buffer.size; /* the sink may free it */
@@ -593,8 +594,8 @@ HF_TMPFS_API ssize_t hf_tmpfs_splice(struct hf_tmpfs_table *table, int fd, size_
 	else if (hf__is_dir(file->inode))
 		done = -EISDIR;
 	else
-		done = splice_pages(file->inode, (size_t)least(size, HF__RW_MAX), (uint64_t)at, sink,
-				    data);
+		done = splice_pages(file->inode, (size_t)least(size, HF__RW_MAX), (uint64_t)at,
+				    sink, data);
 	hf__file_put(table, file);
 	return done;
 }

@@ -41,9 +41,9 @@ static int is_key(struct cds_lfht_node *node, const void *data)
 
 HF__TMPFS struct hf__dentry *hf__dentry_new(struct hf_tmpfs *fs, const char *name, size_t length)
 {
-	struct hf__dentry *dentry =
-		hf__new(fs, HF__KIND_DENTRY, sizeof(struct hf__dentry) + length + 1,
-			offsetof(struct hf__dentry, block));
+	struct hf__dentry *dentry = hf__new(fs, HF__KIND_DENTRY,
+					    sizeof(struct hf__dentry) + length + 1,
+					    offsetof(struct hf__dentry, block));
 
 	if (!dentry)
 		return NULL;

@@ -26,7 +26,7 @@ HF__TMPFS int hf__inode_new(struct hf_tmpfs *fs, mode_t mode, const char *text,
 	if (!hf__reserve(&fs->inodes_used, fs->inode_limit, 1))
 		return -ENOSPC;
 	new = hf__new(fs, HF__KIND_INODE, sizeof(*new), 0);
-	if (new && text) {
+	if (new &&text) {
 		target = new_target(fs, text);
 		if (!target) {
 			hf__delete(&new->block);
@@ -39,7 +39,7 @@ HF__TMPFS int hf__inode_new(struct hf_tmpfs *fs, mode_t mode, const char *text,
 	}
 	memset((char *)new + sizeof(new->block), 0, sizeof(*new) - sizeof(new->block));
 	hf_refcount_set(&new->refs, 1);
-	new->type = mode & S_IFMT;
+	new->type = mode &S_IFMT;
 	new->mode = mode & 07777;
 	new->number = atomic_fetch_add_explicit(&fs->next_inode, 1, memory_order_relaxed) + 1;
 	pthread_mutex_init(&new->lock, NULL);
@@ -61,7 +61,8 @@ HF__TMPFS void hf__inode_put(struct hf__inode *inode)
 {
 	/* A directory's end drops its parent's reference, and so on upwards. */
 	while (inode && hf_refcount_dec_and_test(&inode->refs)) {
-		struct hf__inode *parent = atomic_load_explicit(&inode->parent, memory_order_relaxed);
+		struct hf__inode *parent =
+			atomic_load_explicit(&inode->parent, memory_order_relaxed);
 
 		/* No open file, so nobody reads these pages: nothing to wait for. */
 		hf__pages_free(inode);

@@ -91,7 +91,7 @@ struct hf__inode {
 	struct hf__block block;
 	/* One for each dentry, each subdirectory's `parent`, and each call under way on a directory. */
 	hf_refcount_t refs;
-	mode_t type;     /* of S_IFMT; it and the number never change */
+	mode_t type; /* of S_IFMT; it and the number never change */
 	uint64_t number;
 	pthread_mutex_t lock; /* L2, L3: of all that follows, but for what is atomic */
 	mode_t mode;          /* without the type */
@@ -109,7 +109,7 @@ struct hf__inode {
 	struct hf__list children;
 	uint64_t entries;
 	int64_t next_cookie;
-	bool removed;                      /* L2 */
+	bool removed;                       /* L2 */
 	_Atomic(struct hf__inode *) parent; /* a reference; the root's is itself, without one */
 	_Atomic(struct hf__dentry *) self;  /* the one dentry that a directory has */
 
@@ -148,9 +148,9 @@ struct hf_tmpfs_table {
 	struct hf__block *slabs;
 	HF_ALIGNED(64) hf_spinlock_t lock; /* L4: of all that follows, but for reading slots */
 	struct hf__file *free;
-	unsigned int files;         /* in all slabs */
-	unsigned int lowest;        /* no free descriptor is in a word of the bitmap before this */
-	uint64_t *used;             /* a bit a descriptor: taken, or about to be */
+	unsigned int files;  /* in all slabs */
+	unsigned int lowest; /* no free descriptor is in a word of the bitmap before this */
+	uint64_t *used;      /* a bit a descriptor: taken, or about to be */
 	_Atomic(struct hf__file *) slot[];
 };
 

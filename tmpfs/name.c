@@ -299,7 +299,8 @@ struct renaming {
 static struct hf__inode *child_towards(const struct hf__inode *top, struct hf__inode *from)
 {
 	for (;;) {
-		struct hf__inode *parent = atomic_load_explicit(&from->parent, memory_order_relaxed);
+		struct hf__inode *parent =
+			atomic_load_explicit(&from->parent, memory_order_relaxed);
 
 		if (parent == from)
 			return NULL;

@@ -142,7 +142,8 @@ HF_TMPFS_API int hf_tmpfs_mkdir(struct hf_tmpfs *fs, const char *path, mode_t mo
 HF_TMPFS_API int hf_tmpfs_rmdir(struct hf_tmpfs *fs, const char *path);
 HF_TMPFS_API int hf_tmpfs_link(struct hf_tmpfs *fs, const char *from, const char *to);
 HF_TMPFS_API int hf_tmpfs_symlink(struct hf_tmpfs *fs, const char *target, const char *path);
-HF_TMPFS_API ssize_t hf_tmpfs_readlink(struct hf_tmpfs *fs, const char *path, char *to, size_t size);
+HF_TMPFS_API ssize_t hf_tmpfs_readlink(struct hf_tmpfs *fs, const char *path, char *to,
+				       size_t size);
 HF_TMPFS_API int hf_tmpfs_unlink(struct hf_tmpfs *fs, const char *path);
 HF_TMPFS_API int hf_tmpfs_rename(struct hf_tmpfs *fs, const char *from, const char *to,
 				 unsigned int flags);
@@ -227,7 +228,7 @@ HF_TMPFS_API int hf_tmpfs_fallocate(struct hf_tmpfs_table *table, int fd, int mo
 
 struct hf_tmpfs_dirent {
 	uint64_t inode;
-	int64_t next; /* where a later readdir goes on behind this entry: for lseek */
+	int64_t next;       /* where a later readdir goes on behind this entry: for lseek */
 	unsigned char type; /* DT_DIR, DT_REG, DT_LNK */
 	char name[HF_TMPFS_NAME_MAX + 1];
 };

@@ -60,7 +60,8 @@ protected:
 
 		while (done < data.size()) {
 			done += static_cast<size_t>(must([&] {
-				return hf_tmpfs_pwrite(t_, fd, data.data() + done, data.size() - done,
+				return hf_tmpfs_pwrite(t_, fd, data.data() + done,
+						       data.size() - done,
 						       at + static_cast<off_t>(done));
 			}));
 		}

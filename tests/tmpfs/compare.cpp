@@ -45,17 +45,40 @@ const uint64_t PAGES = 64, INODES = 24;
 const int SLOTS = 6;
 
 enum kind {
-	OPEN, CLOSE, DUP, READ, PREAD, WRITE, PWRITE, SEEK, FTRUNCATE, TRUNCATE, FALLOCATE, STAT,
-	LSTAT, FSTAT, LINK, SYMLINK, READLINK, UNLINK, RENAME, MKDIR, RMDIR, READDIR, STATFS, CHMOD,
+	OPEN,
+	CLOSE,
+	DUP,
+	READ,
+	PREAD,
+	WRITE,
+	PWRITE,
+	SEEK,
+	FTRUNCATE,
+	TRUNCATE,
+	FALLOCATE,
+	STAT,
+	LSTAT,
+	FSTAT,
+	LINK,
+	SYMLINK,
+	READLINK,
+	UNLINK,
+	RENAME,
+	MKDIR,
+	RMDIR,
+	READDIR,
+	STATFS,
+	CHMOD,
 	KINDS
 };
-const char *const kind_names[KINDS] = { "open", "close", "dup", "read", "pread", "write", "pwrite",
-					"lseek", "ftruncate", "truncate", "fallocate", "stat",
-					"lstat", "fstat", "link", "symlink", "readlink", "unlink",
-					"rename", "mkdir", "rmdir", "readdir", "statfs", "chmod" };
+const char *const kind_names[KINDS] = { "open",      "close",    "dup",    "read",      "pread",
+					"write",     "pwrite",   "lseek",  "ftruncate", "truncate",
+					"fallocate", "stat",     "lstat",  "fstat",     "link",
+					"symlink",   "readlink", "unlink", "rename",    "mkdir",
+					"rmdir",     "readdir",  "statfs", "chmod" };
 /* How often each is drawn. */
 const unsigned int weights[KINDS] = { 20, 8, 3, 4, 8, 6, 12, 8, 5, 3, 6, 4,
-				      4, 3, 6, 6, 4, 8, 14, 8, 5, 3, 2, 2 };
+				      4,  3, 6, 6, 4, 8, 14, 8, 5, 3, 2, 2 };
 
 struct operation {
 	enum kind kind;
@@ -116,8 +139,9 @@ private:
 	int64_t place()
 	{
 		/* No data in the last page that there can be: the kernel's SEEK_DATA misses it. */
-		static const int64_t far[] = { -1,   INT64_MAX, int64_t(1) << 40, int64_t(1) << 62,
-					       4096, 8192,	12288,		  16384 };
+		static const int64_t far[] = {
+			-1, INT64_MAX, int64_t(1) << 40, int64_t(1) << 62, 4096, 8192, 12288, 16384
+		};
 
 		if (below(12) == 0)
 			return far[below(8)];
@@ -154,7 +178,9 @@ private:
 
 	int flags(enum kind kind)
 	{
-		static const int whence[] = { SEEK_SET, SEEK_CUR, SEEK_END, SEEK_DATA, SEEK_HOLE, 77 };
+		static const int whence[] = {
+			SEEK_SET, SEEK_CUR, SEEK_END, SEEK_DATA, SEEK_HOLE, 77
+		};
 		static const int access[] = { O_RDONLY, O_WRONLY, O_RDWR, O_RDWR };
 		int flags = 0;
 
@@ -249,7 +275,10 @@ public:
 	}
 	long close(int fd) override { return hf_tmpfs_close(t_, fd); }
 	long dup(int fd) override { return hf_tmpfs_dup(t_, fd); }
-	long read(int fd, char *to, size_t size) override { return hf_tmpfs_read(t_, fd, to, size); }
+	long read(int fd, char *to, size_t size) override
+	{
+		return hf_tmpfs_read(t_, fd, to, size);
+	}
 	long pread(int fd, char *to, size_t size, off_t at) override
 	{
 		return hf_tmpfs_pread(t_, fd, to, size, at);
@@ -262,7 +291,10 @@ public:
 	{
 		return hf_tmpfs_pwrite(t_, fd, from, size, at);
 	}
-	long seek(int fd, off_t at, int whence) override { return hf_tmpfs_lseek(t_, fd, at, whence); }
+	long seek(int fd, off_t at, int whence) override
+	{
+		return hf_tmpfs_lseek(t_, fd, at, whence);
+	}
 	long ftruncate(int fd, off_t size) override { return hf_tmpfs_ftruncate(t_, fd, size); }
 	long truncate(const char *path, off_t size) override
 	{
@@ -277,7 +309,10 @@ public:
 		return follow ? hf_tmpfs_stat(fs_, path, to) : hf_tmpfs_lstat(fs_, path, to);
 	}
 	long fstat(int fd, struct stat *to) override { return hf_tmpfs_fstat(t_, fd, to); }
-	long link(const char *from, const char *to) override { return hf_tmpfs_link(fs_, from, to); }
+	long link(const char *from, const char *to) override
+	{
+		return hf_tmpfs_link(fs_, from, to);
+	}
 	long symlink(const char *target, const char *path) override
 	{
 		return hf_tmpfs_symlink(fs_, target, path);
@@ -291,7 +326,10 @@ public:
 	{
 		return hf_tmpfs_rename(fs_, from, to, flags);
 	}
-	long mkdir(const char *path, mode_t mode) override { return hf_tmpfs_mkdir(fs_, path, mode); }
+	long mkdir(const char *path, mode_t mode) override
+	{
+		return hf_tmpfs_mkdir(fs_, path, mode);
+	}
 	long rmdir(const char *path) override { return hf_tmpfs_rmdir(fs_, path); }
 	long list(int fd, std::vector<std::string> *names) override
 	{
@@ -455,10 +493,7 @@ private:
 /* What a call gave: its result, and what else is to be the same. */
 class player {
 public:
-	player(side &on, int flaw) : on_(on), flaw_(flaw)
-	{
-		std::fill(fds_, fds_ + SLOTS, -1);
-	}
+	player(side &on, int flaw) : on_(on), flaw_(flaw) { std::fill(fds_, fds_ + SLOTS, -1); }
 	~player() { close_all(); }
 
 	std::string play(const operation &op)
@@ -569,7 +604,8 @@ private:
 		case SYMLINK:
 			return on_.symlink(op.other.c_str(), op.path.c_str());
 		case READLINK:
-			result = on_.readlink(op.path.c_str(), &data[0], std::min<size_t>(op.size, 9));
+			result = on_.readlink(op.path.c_str(), &data[0],
+					      std::min<size_t>(op.size, 9));
 			return add_data(result, data, more);
 		case UNLINK:
 			return on_.unlink(op.path.c_str());
@@ -621,8 +657,9 @@ private:
 			return result;
 		auto known = inodes_.emplace(st.st_ino, inodes_.size()).first;
 		/* A directory's size is not the same thing on both sides. */
-		std::snprintf(text, sizeof(text), " inode %zu mode %o links %lu size %lld blocks %lld",
-			      known->second, st.st_mode, static_cast<unsigned long>(st.st_nlink),
+		std::snprintf(text, sizeof(text),
+			      " inode %zu mode %o links %lu size %lld blocks %lld", known->second,
+			      st.st_mode, static_cast<unsigned long>(st.st_nlink),
 			      S_ISDIR(st.st_mode) ? 0LL : static_cast<long long>(st.st_size),
 			      S_ISREG(st.st_mode) ? static_cast<long long>(st.st_blocks) : 0LL);
 		*more += text;
@@ -694,8 +731,7 @@ struct settings {
 };
 
 /* Each operation's outcome, and every now and then all there is. */
-std::vector<std::string> play_all(side &on, const std::vector<operation> &operations,
-				  int flaw)
+std::vector<std::string> play_all(side &on, const std::vector<operation> &operations, int flaw)
 {
 	std::vector<std::string> outcomes;
 
@@ -750,8 +786,8 @@ std::vector<operation> shrink(const settings &how, std::vector<operation> operat
 			auto begin = fewer.begin() + static_cast<long>(at);
 			long differs;
 
-			fewer.erase(begin, begin + static_cast<long>(
-						std::min(chunk, operations.size() - 1 - at)));
+			fewer.erase(begin, begin + static_cast<long>(std::min(
+							   chunk, operations.size() - 1 - at)));
 			differs = first_difference(how, fewer, false);
 			if (differs < 0) {
 				at += chunk;

@@ -30,8 +30,9 @@ TEST_F(TmpfsNames, PathsThroughDotsSlashesAndSymlinks)
 	ASSERT_EQ(symlink("a/b", "/relative"), 0);
 	ASSERT_EQ(symlink("/a/b", "/a/absolute"), 0);
 	ASSERT_EQ(symlink("../b/f", "/a/b/up"), 0);
-	for (const char *path : { "/a/b/f", "a/b/f", "//a//b///f", "/a/./b/../b/f", "/../a/b/f",
-				  "/relative/f", "/a/absolute/f", "/relative/up", "/relative/../b/f" })
+	for (const char *path :
+	     { "/a/b/f", "a/b/f", "//a//b///f", "/a/./b/../b/f", "/../a/b/f", "/relative/f",
+	       "/a/absolute/f", "/relative/up", "/relative/../b/f" })
 		EXPECT_EQ(contents(path), "deep") << path;
 	EXPECT_EQ(stat("/relative/").st_ino, stat("/a/b").st_ino);
 	EXPECT_EQ(stat("/..").st_ino, stat("/").st_ino);
@@ -422,8 +423,9 @@ TEST_F(TmpfsNames, ReaddirErrors)
 	fd = open("/f");
 	EXPECT_EQ(hf_tmpfs_readdir(t, fd, &entry, 1), -ENOTDIR);
 	fd = open("/");
-	EXPECT_EQ(hf_tmpfs_readdir(t, fd, reinterpret_cast<struct hf_tmpfs_dirent *>(page.bad()), 9),
-		  -EFAULT);
+	EXPECT_EQ(
+		hf_tmpfs_readdir(t, fd, reinterpret_cast<struct hf_tmpfs_dirent *>(page.bad()), 9),
+		-EFAULT);
 	void *last = page.before(sizeof(entry) + 8);
 	EXPECT_EQ(hf_tmpfs_readdir(t, fd, static_cast<struct hf_tmpfs_dirent *>(last), 9), 1);
 	ASSERT_EQ(hf_tmpfs_readdir(t, fd, &entry, 1), 1);

@@ -87,7 +87,8 @@ public:
 	{
 		struct hf_tmpfs_table *t = tables_[random_.below(2)];
 		int fd = static_cast<int>(random_.below(12));
-		off_t at = random_.below(8) ? random_.below(40000) : off_t(1) << (12 + random_.below(40));
+		off_t at = random_.below(8) ? random_.below(40000)
+					    : off_t(1) << (12 + random_.below(40));
 		size_t size = random_.below(sizeof(buffer_));
 		struct stat st;
 		struct statvfs vfs;
@@ -123,11 +124,13 @@ public:
 			std::memset(buffer_, 'A', size);
 			return hf_tmpfs_write(t, fd, buffer_, size) >= 0;
 		case 16:
-			return hf_tmpfs_lseek(t, fd, at, random_.below(2) ? SEEK_DATA : SEEK_HOLE) >= 0;
+			return hf_tmpfs_lseek(t, fd, at,
+					      random_.below(2) ? SEEK_DATA : SEEK_HOLE) >= 0;
 		case 17:
 			return hf_tmpfs_ftruncate(t, fd, at) == 0;
 		case 18:
-			return hf_tmpfs_fallocate(t, fd, random_.below(2) ? 3 : 0, random_.below(40000),
+			return hf_tmpfs_fallocate(t, fd, random_.below(2) ? 3 : 0,
+						  random_.below(40000),
 						  1 + random_.below(30000)) == 0;
 		case 19:
 			return hf_tmpfs_stat(fs_, path(), &st) == 0;
@@ -257,7 +260,8 @@ void replaced()
 
 			if (!stress::check(fd >= 0, "replaced", "open: %d", fd))
 				break;
-			stress::check(hf_tmpfs_read(t, fd, twice, 16) == 16 && twice[0] == ~twice[1],
+			stress::check(hf_tmpfs_read(t, fd, twice, 16) == 16 &&
+					      twice[0] == ~twice[1],
 				      "replaced", "read half a file");
 			hf_tmpfs_close(t, fd);
 		} while (!end.passed());
@@ -336,10 +340,10 @@ void punched()
 		do {
 			n++;
 			if (me == 0) {
-				stress::check(hf_tmpfs_pwrite(world.shared, fd, data.data(), 4096, 0) ==
-							      4096 &&
-						      hf_tmpfs_fallocate(world.shared, fd, 3, 0, 4096) ==
-							      0,
+				stress::check(hf_tmpfs_pwrite(world.shared, fd, data.data(), 4096,
+							      0) == 4096 &&
+						      hf_tmpfs_fallocate(world.shared, fd, 3, 0,
+									 4096) == 0,
 					      "punched", "write or punch");
 				continue;
 			}
