@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A tree of files in memory: an unlinked file lives on, a bad buffer is an error, counts are proved. */
+#define _GNU_SOURCE /* SEEK_DATA */
 #include <assert.h>
 #include <errno.h>
 #include <stdio.h>
