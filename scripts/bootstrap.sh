@@ -8,7 +8,7 @@
 set -euo pipefail
 
 required=(build-essential cmake ninja-build pkg-config python3)
-peers=(libck-dev libtbb-dev libabsl-dev libglib2.0-dev liburcu-dev) # what the lab compares with: optional
+peers=(libck-dev libtbb-dev libabsl-dev libglib2.0-dev) # what the lab compares with: optional
 bare=(gcc-aarch64-linux-gnu g++-aarch64-linux-gnu qemu-system-arm)
 kernel=(gcc-12 gcc-12-aarch64-linux-gnu gcc-aarch64-linux-gnu libelf1 libssl3 bc xz-utils
 	qemu-system-x86 qemu-system-arm)
@@ -18,7 +18,7 @@ case "${1-}" in
 build) ;;
 lab)
 	required+=(python3-venv)
-	optional+=("${peers[@]}")
+	optional+=("${peers[@]}" liburcu-dev)
 	;;
 test)
 	# Clang's sanitizers come in a package of their own, one for each version of clang.
@@ -30,6 +30,7 @@ test)
 		gcc-aarch64-linux-gnu g++-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user
 		gcc-riscv64-linux-gnu g++-riscv64-linux-gnu libc6-dev-riscv64-cross
 		gcc-s390x-linux-gnu g++-s390x-linux-gnu libc6-dev-s390x-cross
+		liburcu-dev libfuse3-dev fuse3 git sqlite3 fio
 	)
 	# Without the latter the stages bare and kernel are skipped.
 	optional+=("${peers[@]}" qemu-system-arm "${kernel[@]}")
