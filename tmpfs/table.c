@@ -185,8 +185,8 @@ static int may_open(const struct hf__inode *inode, int flags)
 }
 
 /* The entry to be opened, with a reference. */
-static int find(struct hf_tmpfs *fs, const char *path, int flags, mode_t mode,
-		struct hf__dentry **dentry)
+static int find_entry(struct hf_tmpfs *fs, const char *path, int flags, mode_t mode,
+		      struct hf__dentry **dentry)
 {
 	int error;
 
@@ -217,7 +217,7 @@ HF_TMPFS_API int hf_tmpfs_open(struct hf_tmpfs_table *table, const char *path, i
 	fd = take_both(table, &file);
 	if (fd < 0)
 		return fd;
-	error = find(table->block.fs, path, flags, mode, &dentry);
+	error = find_entry(table->block.fs, path, flags, mode, &dentry);
 	if (error) {
 		hf_spinlock_lock(&table->lock);
 		give_descriptor(table, (unsigned int)fd);
