@@ -65,7 +65,7 @@ struct Tree {
 	struct hf_tmpfs *fs = nullptr;
 	std::vector<struct hf_tmpfs_table *> tables;
 	std::vector<std::string> paths;
-	std::string top;      /* the kernel's */
+	std::string top; /* the kernel's */
 	bool failed = false;
 };
 
@@ -94,8 +94,11 @@ uint64_t open_read_close(void *state, int thread, const int *stop)
 
 Sample sample_of(const Window &window, bool checked)
 {
-	return { window.wall_ns / static_cast<double>(window.total()), window.fairness(), checked,
-		 window.disturbed, {} };
+	return { window.wall_ns / static_cast<double>(window.total()),
+		 window.fairness(),
+		 checked,
+		 window.disturbed,
+		 {} };
 }
 
 std::vector<Sample> run_ours(const struct lab_tmpfs *on, Case is, int threads, int window_ms)

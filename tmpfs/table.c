@@ -208,7 +208,7 @@ HF_TMPFS_API int hf_tmpfs_open(struct hf_tmpfs_table *table, const char *path, i
 			       mode_t mode)
 {
 	struct hf__dentry *dentry;
-	struct hf__file *file;
+	struct hf__file *file = NULL;
 	int fd, error;
 
 	if ((flags & O_ACCMODE) == O_ACCMODE || (flags & O_CREAT && flags & O_DIRECTORY))
