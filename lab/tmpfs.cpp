@@ -22,7 +22,10 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "holdfast/lockref.h"
 #include "holdfast/nofault.h"
+#include "holdfast/refcount.h"
+#include "holdfast/spinlock.h"
 #include "tmpfs_variant.h"
 
 namespace lab
@@ -348,6 +351,16 @@ const Row *row_of(const std::vector<Row> &rows, const std::string &table,
 	return nullptr;
 }
 
+#define STRING2(x) #x
+#define STRING(x) STRING2(x)
+
+bool is_default(const std::string &variant)
+{
+	return variant == "refcount=" STRING(HF_REFCOUNT_DEFAULT) ||
+	       variant == "lockref=" STRING(HF_LOCKREF_DEFAULT) ||
+	       variant == "spinlock=" STRING(HF_SPINLOCK_DEFAULT);
+}
+
 void aim(const char *what, double value, double least)
 {
 	printf("openclose: %s %.2f (aim %.2f: %s)\n", what, value, least,
@@ -368,11 +381,11 @@ void print_tmpfs_verdict(const std::vector<Row> &rows)
 	if (one && two) {
 		const Row *best = nullptr;
 
-		/* Without protection is no choice to be compared with. */
+		/* Others: not the default by its own name, and none without protection. */
 		for (const Row &row : rows) {
 			if (row.table == "openclose" && row.case_name == "hot file" &&
 			    row.threads == 2 && row.kind == "ours" &&
-			    row.variant != "refcount=unchecked" &&
+			    !is_default(row.variant) && row.variant != "refcount=unchecked" &&
 			    (!best || row.ns_per_op() < best->ns_per_op()))
 				best = &row;
 		}

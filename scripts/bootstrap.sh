@@ -15,8 +15,8 @@ optional=()
 case "${1-}" in
 build) ;;
 lab)
-	required+=(python3-venv liburcu-dev)
-	optional+=("${peers[@]}")
+	required+=(python3-venv)
+	optional+=("${peers[@]}" liburcu-dev)
 	;;
 test)
 	# Clang's sanitizers come in a package of their own, one for each version of clang.
