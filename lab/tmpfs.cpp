@@ -384,8 +384,8 @@ void print_tmpfs_verdict(const std::vector<Row> &rows)
 		/* Others: not the default by its own name, and none without protection. */
 		for (const Row &row : rows) {
 			if (row.table == "openclose" && row.case_name == "hot file" &&
-			    row.threads == 2 && row.kind == "ours" &&
-			    !is_default(row.variant) && row.variant != "refcount=unchecked" &&
+			    row.threads == 2 && row.kind == "ours" && !is_default(row.variant) &&
+			    row.variant != "refcount=unchecked" &&
 			    (!best || row.ns_per_op() < best->ns_per_op()))
 				best = &row;
 		}

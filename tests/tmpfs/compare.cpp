@@ -10,7 +10,9 @@
  * differs can be shrunk: operations are left out as long as there is still a difference.
  *
  * --flaw KIND has the left one lie in one call, which must be found, and shrunk to a few operations:
- * then it is a failure if not. Exits with 1 on a difference, 77 if no tmpfs can be mounted here.
+ * then it is a failure if not. Where several errors are due, kernels differ in which one they give;
+ * this was written with Linux 6.18 on the right. Exits with 1 on a difference, 77 if no tmpfs can be
+ * mounted here.
  */
 #include <algorithm>
 #include <cerrno>

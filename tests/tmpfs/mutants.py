@@ -104,7 +104,7 @@ def mutant(args, number):
     if asan:
         folder = os.path.join(args.source_dir, "tmpfs")
         sources += [os.path.join(folder, name) for name in sorted(os.listdir(folder))
-                    if name.endswith(".c") and name not in (file, "fuse.c")]
+                    if name.endswith(".c") and name not in (file, "fuse.c", "tsan.c")]
     objects = []
     for source in sources:
         objects.append(os.path.join(tree, os.path.basename(source) + ".o"))
