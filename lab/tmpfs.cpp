@@ -41,6 +41,11 @@ const struct lab_tmpfs *const variants[] = {
 
 const struct lab_tmpfs *const by_default = variants[0];
 const char *const KERNEL = "kernel tmpfs, system calls";
+#define STRING2(x) #x
+#define STRING(x) STRING2(x)
+/* By their own names. */
+const char *const DEFAULT = "refcount=" STRING(HF_REFCOUNT_DEFAULT) ", lockref=" STRING(
+	HF_LOCKREF_DEFAULT) ", spinlock=" STRING(HF_SPINLOCK_DEFAULT);
 const long TMPFS_MAGIC = 0x01021994;
 
 enum class Case { HOT, EACH, DEEP };
@@ -280,12 +285,17 @@ std::vector<Cell> openclose_cells(const Settings &settings)
 			row.case_name = one.name;
 			row.threads = threads;
 			cell.window_ms = 20;
-			cell.rounds = threads > cpus() ? 7 : 15;
+			cell.rounds = threads > cpus() ? 5 : 9;
 			for (const struct lab_tmpfs *on : variants) {
-				if (on == &lab_tmpfs_copy_holes)
+				/* The tables' locks are each thread's own: one case shows what they cost. */
+				if (on == &lab_tmpfs_copy_holes ||
+				    (is != Case::HOT && !std::strncmp(on->name, "spinlock=", 9)))
 					continue;
 				row.variant = on->name;
 				row.kind = on == by_default ? "default" : "ours";
+				row.labels.clear();
+				if (on == by_default)
+					row.labels["is"] = DEFAULT;
 				cell.rows = { row };
 				cell.run = [on, is, threads](int ms) {
 					return run_ours(on, is, threads, ms);
@@ -296,6 +306,7 @@ std::vector<Cell> openclose_cells(const Settings &settings)
 				continue;
 			row.variant = KERNEL;
 			row.kind = "peer";
+			row.labels.clear();
 			cell.rows = { row };
 			cell.run = [is, threads](int ms) { return run_kernel(is, threads, ms); };
 			cells.push_back(cell);
@@ -324,7 +335,7 @@ std::vector<Cell> sparse_cells(const Settings &)
 			row.case_name = size < size_t(1) << 20 ? "16 KiB buffer" : "1 MiB buffer";
 			row.variant = implementation.empty() ? "copy a zero page"
 							     : "clear: " + implementation;
-			row.kind = implementation.empty() ? "baseline" : "ours";
+			row.kind = implementation == "default" ? "default" : "ours";
 			cell.rows = { row };
 			cell.window_ms = 20;
 			cell.rounds = 15;
@@ -351,14 +362,9 @@ const Row *row_of(const std::vector<Row> &rows, const std::string &table,
 	return nullptr;
 }
 
-#define STRING2(x) #x
-#define STRING(x) STRING2(x)
-
 bool is_default(const std::string &variant)
 {
-	return variant == "refcount=" STRING(HF_REFCOUNT_DEFAULT) ||
-	       variant == "lockref=" STRING(HF_LOCKREF_DEFAULT) ||
-	       variant == "spinlock=" STRING(HF_SPINLOCK_DEFAULT);
+	return (std::string(DEFAULT) + ", ").find(variant + ", ") != std::string::npos;
 }
 
 void aim(const char *what, double value, double least)
@@ -380,22 +386,31 @@ void print_tmpfs_verdict(const std::vector<Row> &rows)
 
 	if (one && two) {
 		const Row *best = nullptr;
+		double same_least = 1, same_most = 1;
 
 		/* Others: not the default by its own name, and none without protection. */
 		for (const Row &row : rows) {
-			if (row.table == "openclose" && row.case_name == "hot file" &&
-			    row.threads == 2 && row.kind == "ours" && !is_default(row.variant) &&
-			    row.variant != "refcount=unchecked" &&
-			    (!best || row.ns_per_op() < best->ns_per_op()))
+			if (row.table != "openclose" || row.case_name != "hot file" ||
+			    row.threads != 2 || row.kind != "ours" ||
+			    row.variant == "refcount=unchecked")
+				continue;
+			if (is_default(row.variant)) {
+				same_least = std::min(same_least, row.ratio_to(*two));
+				same_most = std::max(same_most, row.ratio_to(*two));
+			} else if (!best || row.ratio_to(*two) < best->ratio_to(*two)) {
 				best = &row;
+			}
 		}
 		aim("hot file, throughput of 2 threads over that of 1:",
 		    one->ns_per_op() / two->ns_per_op(), 0.9);
-		if (best)
+		if (best) {
 			aim(("hot file, 2 threads, the default over the best other, " +
 			     best->variant + ":")
 				    .c_str(),
-			    best->ns_per_op() / two->ns_per_op(), 1);
+			    best->ratio_to(*two), 1);
+			printf("openclose: the same code by other names: %.2f to %.2f\n",
+			       same_least, same_most);
+		}
 	}
 	if (each_one && each_two)
 		aim("a file each, throughput of 2 threads over that of 1:",

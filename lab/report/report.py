@@ -40,7 +40,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 FAIR = 0.95
-NO_CANDIDATE = {("refcount", "unchecked"), ("refcount", "rcuref")}  # R4
+NO_CANDIDATE = {("refcount", "unchecked"), ("refcount", "rcuref"), ("openclose", "refcount=unchecked")}  # R4
 KINDS = ("ours", "default", "peer", "sweep")
 WAITS = ("none", "hint", "backoff", "monitor")
 FAMILIES = ("refcount", "spinlock", "lockref")
@@ -86,6 +86,7 @@ class Row:
     wait: str | None
     base_variant: str | None
     size: float | None  # bytes; of a row of SIZED
+    s_per_tb: float | None = None  # of sparse
 
     @property
     def failed(self) -> bool:
@@ -116,8 +117,9 @@ class Row:
         return re.sub(r"\s+wait=.*$", "", self.variant)
 
     def is_implementation(self, name: str | None) -> bool:
-        """Whether this is the implementation of that name; bounded has a limit of 100."""
-        return self.kind == "ours" and (self.variant == name or (self.variant, name) == ("bounded-100", "bounded"))
+        """Whether this is an implementation of that name, or of one in a list; bounded has a limit of 100."""
+        names = (name or "").split(", ")
+        return self.kind == "ours" and (self.variant in names or (self.variant, names) == ("bounded-100", ["bounded"]))
 
     @property
     def way(self) -> str:
@@ -297,6 +299,7 @@ def parse_row(where: str, value: object) -> Row:
         fairness=f.number_or_none("fairness", high=1.0),
         rounds=None if f.value.get("rounds") is None else f.count("rounds"),
         implements=f.text_or_none("is"),
+        s_per_tb=f.number_or_none("s_per_tb"),
         retries_mean=f.number_or_none("retries_mean"),
         retries_max=f.number_or_none("retries_max"),
         fallback_share=f.number_or_none("fallback_share", high=1.0),
@@ -772,12 +775,68 @@ def fault_words(results: Results) -> list[str]:
     return words or ["No valid figures."]
 
 
+def aim_words(value: float, aim: float) -> str:
+    return f"{fmt(value)} (aim {aim:.2f}: {'reached' if value >= aim else 'missed'})"
+
+
+def openclose_words(results: Results) -> list[str]:
+    """The default in the file system: with a second thread, against the other choices, against the kernel's."""
+    base = "default"
+
+    def find(case: str, threads: int, variant: str = base) -> Row | None:
+        row = results.find("openclose", case, threads, variant)
+        return row if row and not row.failed and row.ns else None
+
+    words = []
+    for case, aim in (("hot file", 0.9), ("file each", 1.7)):
+        one, two = find(case, 1), find(case, 2)
+        if one and two:
+            words.append(f"{case}: 2 threads have {aim_words(one.ns / two.ns, aim)} times the throughput of one.")
+    default = find("hot file", 2)
+    here = [r for r in results.of("openclose", "ours") if (r.case, r.threads) == ("hot file", 2) and results.ratio(r)]
+    same = [results.ratio(r) for r in here if default and r.is_implementation(default.implements)]
+    others = [r for r in here if default and not r.is_implementation(default.implements)]
+    others = [r for r in others if (r.table, r.variant) not in NO_CANDIDATE]
+    if others:
+        best = min(others, key=results.ratio)
+        text = f"hot file, 2 threads: the default has {aim_words(results.ratio(best), 1)} times the throughput of the"
+        text += f" best other, {best.variant}"
+        if same:
+            text += f"; the same code by other names: {fmt(min(same))} to {fmt(max(same))}"
+        words.append(text + ".")
+    kernel = next((r for r in results.of("openclose", "peer") if (r.case, r.threads) == ("hot file", 1)), None)
+    one = find("hot file", 1)
+    if kernel and one and not kernel.failed and kernel.ns:
+        words.append(
+            f"hot file, 1 thread: {aim_words(kernel.ns / one.ns, 3)} times the kernel's tmpfs, which is reached by"
+            " three system calls: a different road."
+        )
+    return words or ["No valid figures."]
+
+
+def sparse_words(results: Results) -> list[str]:
+    words = []
+    for row in results.of("sparse", "default"):
+        copy = results.baseline_of(row)
+        ratio = results.ratio(row)
+        if ratio and copy is not None and row.s_per_tb and copy.s_per_tb:
+            words.append(
+                f"{row.case}: 1 TB of holes by clearing in {row.s_per_tb:.1f} s, by copying a page of zeros in"
+                f" {copy.s_per_tb:.1f} s: {'clearing' if ratio <= 1 else 'copying'} wins here, and has"
+                f" {fmt(1 / ratio if ratio <= 1 else ratio)} times the speed (aim: clearing at least as fast:"
+                f" {'reached' if ratio <= 1 else 'missed'})."
+            )
+    return words or ["No valid figures."]
+
+
 # The tables that are judged in words of their own, beside or in place of the cases' verdicts.
 OWN_WORDS = {
     "clear": lambda results: speed_words(results, "clear"),
     "copy": lambda results: speed_words(results, "copy"),
     "loop": loop_words,
     "fault": fault_words,
+    "openclose": openclose_words,
+    "sparse": sparse_words,
 }
 UNJUDGED = ("loop", "fault")  # there is no default in them
 
@@ -858,7 +917,7 @@ def regret_table(results: Results) -> Table:
             cells = [
                 table,
                 v.case if setup_rank(setup_of(v.case)[0])[0] < 3 else f"{v.case}, {v.threads}",
-                NOTHING if d is None else (d.implements or d.variant),
+                NOTHING if d is None else re.sub(r"\w+=", "", d.implements or d.variant),
                 ns,
                 v.ours_fair.variant if v.ours_fair else NOTHING,
                 cost_cell(v, v.ours_fair),
@@ -1278,7 +1337,18 @@ def published_lockref(results: Results, published: list[Published], sources: Sou
             return NOTHING
         return f"{fmt(slow.ns / fast.ns)} ({fast.variant} over {slow.variant})"
 
+    def in_files(variant: str) -> Row | None:
+        where = (f"lockref={variant}", "hot file")
+        rows = [r for r in results.of("openclose", "ours") if (r.variant, r.case) == where]
+        rows = [r for r in rows if results.cpus is None or r.threads <= results.cpus]
+        return max(rows, key=lambda r: r.threads, default=None)
+
     def here(p: Published) -> str:
+        if "open" in p.column and in_files("unbounded"):
+            if p.row.startswith("bounded (100) over unbounded"):
+                return over(in_files("unbounded"), in_files("bounded"))
+            if "over unbounded cmpxchg" in p.row or p.row == "lockref disabled over enabled":
+                return over(in_files("unbounded"), in_files("locked"))
         if p.row.startswith("unbounded cmpxchg") and "retries" in p.column:
             if unbounded is None or unbounded.retries_mean is None:
                 return "not measured"
@@ -1322,9 +1392,9 @@ def published_lockref(results: Results, published: list[Published], sources: Sou
         Column("source", "", False),
     ]
     note = (
-        "The published rows are as their authors gave them in words, from tests that open, read and close files; here a"
-        " pair of get and put and nothing else, so only the direction compares. A speed-up is old time / new time:"
-        " above 1 is faster."
+        "The published rows are as their authors gave them in words, from tests that open, read and close files in a"
+        " kernel. Here: where the implementations are named lockref=, the table openclose, one hot file; else a pair of"
+        " get and put and nothing else. A speed-up is old time / new time: above 1 is faster."
     )
     return [Table("lockref: published and measured", columns, out, note)]
 
@@ -1369,6 +1439,34 @@ def published_clear(results: Results, published: list[Published], sources: Sourc
         " alone. The test suite of git is not run here."
     )
     return [Table("clear: published and measured", columns, out, note)]
+
+
+def published_sparse(results: Results, published: list[Published], sources: Sources) -> list:
+    out = []
+    for p in published:
+        if p.table != "sparse_read":
+            continue
+        variant = "copy a zero page" if p.row == "copy of the zero page" else "clear: original"
+        here = []
+        for mine, name in ((variant, ""), ("clear: default", ", default")) if "clear" in p.row else ((variant, ""),):
+            row = results.find("sparse", "16 KiB buffer", 1, mine)
+            if row and row.s_per_tb:
+                here.append("FAILED" if row.failed else f"{row.s_per_tb:.1f}{name}")
+        cells = [p.machine, p.row, p.column, f"{p.value:g}", p.unit, "; ".join(here) or "not measured"]
+        out.append(([*cells, sources.mark(p.source)], ""))
+    if not out:
+        return []
+    columns = [
+        Column("published machine", "", False),
+        Column("way", "", False),
+        Column("quantity", "", False),
+        Column("published"),
+        Column("unit", "", False),
+        Column("here", "s for 1 TB, 16 KiB buffer"),
+        Column("source", "", False),
+    ]
+    note = "Published: read() of the kernel's tmpfs. Here: pread of tmpfs/, without a system call."
+    return [Table("sparse: published and measured", columns, out, note)]
 
 
 def instruction_tables(path: Path) -> list:
@@ -2044,6 +2142,12 @@ CASES = {
     "guard": "A copy that meets no fault, and other ways to survive one: sigsetjmp before memcpy, process_vm_readv on"
     " oneself, and a pipe that is written and read.",
     "lockref": "get+put: take and drop a reference on one shared lockref. Fallback: operations that took the lock.",
+    "openclose": "open, read 64 bytes and close in the file system that is made of the primitives (tmpfs/), built once"
+    " with each implementation; each thread has its own table of descriptors. hot file: one file for all threads. file"
+    " each: a file per thread, in one directory. 4 deep: one file, four directories down. After each run the tree is"
+    " walked and every count proved. The kernel's tmpfs is reached by system calls: a different road, for scale.",
+    "sparse": "Reading a file of 64 GiB that is one hole, through a buffer: by clearing the buffer, with each"
+    " implementation, or by copying a page of zeros into it again and again.",
 }
 
 
@@ -2151,7 +2255,7 @@ def build(results: Results, published: list[Published], tables_only: bool) -> li
 
     sources = Sources()
     beside = []
-    for maker in (published_refcount, published_spinlock, published_lockref, published_clear):
+    for maker in (published_refcount, published_spinlock, published_lockref, published_clear, published_sparse):
         beside += maker(results, published, sources)
     if beside:
         blocks += [

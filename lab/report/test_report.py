@@ -31,6 +31,8 @@ def row(table, variant, case, ns, kind="ours", threads=1, **more):
         "clear": "libc",
         "loop": "unguarded",
         "fault": "bare SIGSEGV",
+        "openclose": "default",
+        "sparse": "copy a zero page",
     }.get(table, "base")
     out = {
         "table": table,
@@ -335,6 +337,77 @@ class Ratios(unittest.TestCase):
         words = " | ".join(" ".join(cells) for cells in table.values())
         self.assertIn("1.50 (unbounded, mean)", words)
         self.assertIn("2.00 (bounded over unbounded)", words)
+
+    def test_published_lockref_in_files(self):
+        rows = [
+            row("openclose", "lockref=unbounded", "hot file", 90.0, threads=2),
+            row("openclose", "lockref=bounded", "hot file", 60.0, threads=2),
+            row("openclose", "lockref=locked", "hot file", 45.0, threads=2),
+            row("openclose", "lockref=locked", "hot file", 1.0, threads=8),  # more than CPUs
+        ]
+        (table,) = self.published(rows, report.published_lockref)
+        words = " | ".join(" ".join(cells) for cells in table.values())
+        self.assertIn("1.50 (lockref=bounded over lockref=unbounded)", words)
+        self.assertIn("2.00 (lockref=locked over lockref=unbounded)", words)
+
+    def test_published_sparse(self):
+        rows = [
+            row("sparse", "copy a zero page", "16 KiB buffer", 300.0, s_per_tb=18.31),
+            row("sparse", "clear: default", "16 KiB buffer", 200.0, kind="default", s_per_tb=12.2),
+            row("sparse", "clear: original", "16 KiB buffer", 900.0, s_per_tb=55.0, checked=False),
+        ]
+        (table,) = self.published(rows, report.published_sparse)
+        words = " | ".join(" ".join(cells) for cells in table.values())
+        self.assertIn("57 s FAILED; 12.2, default", words)
+        self.assertIn("44 s 18.3", words)
+
+
+class FileSystem(unittest.TestCase):
+    def rows(self):
+        is_ = "refcount=asm, lockref=bounded, spinlock=queued"
+        return [
+            row("openclose", "default", "hot file", 100.0, kind="default", **{"is": is_}),
+            row("openclose", "kernel tmpfs, system calls", "hot file", 250.0, kind="peer"),
+            row("openclose", "default", "hot file", 110.0, kind="default", threads=2, **{"is": is_}),
+            row("openclose", "refcount=asm", "hot file", 104.5, threads=2),
+            row("openclose", "refcount=unchecked", "hot file", 55.0, threads=2),
+            row("openclose", "lockref=locked", "hot file", 121.0, threads=2),
+            row("openclose", "default", "file each", 100.0, kind="default", **{"is": is_}),
+            row("openclose", "default", "file each", 50.0, kind="default", threads=2, **{"is": is_}),
+        ]
+
+    def words(self, rows, table="openclose"):
+        return " ".join(report.OWN_WORDS[table](report.parse_results(results(rows))))
+
+    def test_openclose(self):
+        words = self.words(self.rows())
+        self.assertIn("hot file: 2 threads have 0.91 (aim 0.90: reached) times", words)
+        self.assertIn("file each: 2 threads have 2.00 (aim 1.70: reached) times", words)
+        # Not the default by another name, and not what has no protection.
+        self.assertIn("1.10 (aim 1.00: reached) times the throughput of the best other, lockref=locked", words)
+        self.assertIn("the same code by other names: 0.95 to 0.95", words)
+        self.assertIn("2.50 (aim 3.00: missed) times the kernel's", words)
+
+    def test_openclose_failed(self):  # R1
+        rows = self.rows()
+        rows[0]["checked"] = False
+        words = self.words(rows)
+        self.assertNotIn("hot file: 2 threads", words)
+        self.assertNotIn("kernel", words)
+        self.assertEqual(self.words(rows[:1]), "No valid figures.")
+
+    def test_sparse(self):
+        rows = [
+            row("sparse", "copy a zero page", "16 KiB buffer", 300.0, s_per_tb=18.31),
+            row("sparse", "clear: default", "16 KiB buffer", 200.0, kind="default", s_per_tb=12.2),
+        ]
+        words = self.words(rows, "sparse")
+        self.assertIn("in 12.2 s, by copying a page of zeros in 18.3 s: clearing wins here, and has 1.50", words)
+        rows[1]["ns_per_op"] = 330.0
+        words = self.words(rows, "sparse")
+        self.assertIn("copying wins here, and has 1.10 times the speed (aim: clearing at least as fast: missed)", words)
+        rows[1]["checked"] = False
+        self.assertEqual(self.words(rows, "sparse"), "No valid figures.")
 
 
 class Verdicts(unittest.TestCase):
