@@ -106,8 +106,13 @@ class Row:
     @property
     def label(self) -> str:
         if self.kind == "default" and self.implements:
-            return f"{self.variant} ({self.implements})"
+            return f"{self.variant} ({self.made_of})"
         return self.variant
+
+    @property
+    def made_of(self) -> str | None:
+        """What it implements, each by its bare name: 'refcount=asm, lockref=bounded' -> 'asm, bounded'."""
+        return self.implements and re.sub(r"\w+=", "", self.implements)
 
     @property
     def lock(self) -> str:
@@ -917,7 +922,7 @@ def regret_table(results: Results) -> Table:
             cells = [
                 table,
                 v.case if setup_rank(setup_of(v.case)[0])[0] < 3 else f"{v.case}, {v.threads}",
-                NOTHING if d is None else re.sub(r"\w+=", "", d.implements or d.variant),
+                NOTHING if d is None else (d.made_of or d.variant),
                 ns,
                 v.ours_fair.variant if v.ours_fair else NOTHING,
                 cost_cell(v, v.ours_fair),
