@@ -1,11 +1,18 @@
 # SPDX-License-Identifier: MIT
 """What the ports' runners share: a flawed copy of the headers, and judging a console full of KTAP."""
+import concurrent.futures
 import os
 import re
 import shutil
 import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+
+
+def each(run, names):
+    """(name, run(name)), in that order; as many at a time as there are processors: a guest uses one."""
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+        yield from zip(names, pool.map(run, names))
 
 
 def mutate(folder, mutation):

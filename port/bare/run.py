@@ -196,9 +196,8 @@ def main(names):
     if unknown := [name for name in names if name not in IMAGES]:
         sys.exit("no such image: %s; there are: %s" % (" ".join(unknown), " ".join(IMAGES)))
     ok = failed = 0
-    for name in names or IMAGES:
+    for name, (passed, faults, output) in runner.each(run, names or list(IMAGES)):
         expected = IMAGES[name][4]
-        passed, faults, output = run(name)
         if expected is None:
             print("%s: %d cases passed, %d faults" % (name, len(passed), len(faults)))
             ok += len(passed)

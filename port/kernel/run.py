@@ -316,9 +316,9 @@ def main(names):
         return 0
     say("Debian's Linux %s" % version)
     ok = failed = 0
-    for name in names or GUESTS:
+    for name, (passed, faults, output) in runner.each(lambda name: run(name, version),
+                                                      names or list(GUESTS)):
         expected = GUESTS[name][4]
-        passed, faults, output = run(name, version)
         if expected is None:
             say("%s: %d cases passed, %d faults" % (name, len(passed), len(faults)))
             ok += len(passed)

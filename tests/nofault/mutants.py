@@ -59,7 +59,7 @@ def mutant(args, number, what, changed, compiled, text, other):
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
     if built.returncode:
         return "can't be built:\n" + built.stdout
-    ran = subprocess.run([program, "7"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+    ran = subprocess.run([program, "7", "first"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                          text=True, errors="replace", timeout=300, check=False)
     if ran.returncode == 0:
         return "the sweep does not find it"

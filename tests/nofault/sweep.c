@@ -3,7 +3,8 @@
  * sweep - clear and copy against a byte loop: every implementation, every size up to 300 and some more up
  * to 513, every place of the fault around a page's edge, every kind of page that faults.
  *
- *   sweep [STEP]    STEP: every STEP-th size only (sanitizers and emulators are slow); default 1
+ *   sweep [STEP [first]]    STEP: every STEP-th size only (sanitizers and emulators are slow); default 1.
+ *                           first: ends after the first implementation that fails
  *
  * The field
  *                       edge                   behind
@@ -338,11 +339,14 @@ static void lower_limits(struct hf__limits *limits, uint64_t repeat_from, uint64
 }
 
 static unsigned int number, failed;
+static bool first_only; /* one flaw is enough */
 
 static void report(const char *family, const char *name)
 {
 	printf("%sok %u %s %s # %lu cases\n", wrong ? "not " : "", ++number, family, name, cases);
 	fflush(stdout);
+	if (wrong && first_only)
+		exit(1);
 	failed += wrong != 0;
 	wrong = cases = 0;
 }
@@ -381,8 +385,9 @@ int main(int argc, char **argv)
 	const struct hf_copy_implementation *copy = hf_copy_implementations(&copies);
 	bool clear_listed, copy_listed;
 
-	if (step < 1 || argc > 2) {
-		fprintf(stderr, "usage: sweep [STEP]\n");
+	first_only = argc > 2 && !strcmp(argv[2], "first");
+	if (step < 1 || argc > 2 + first_only) {
+		fprintf(stderr, "usage: sweep [STEP [first]]\n");
 		return 2;
 	}
 	page = (size_t)sysconf(_SC_PAGESIZE);
