@@ -22,6 +22,11 @@ static struct hf__inode *parent_of(struct hf__inode *dir)
 	return atomic_load_explicit(&dir->parent, memory_order_acquire);
 }
 
+static struct hf__dentry *self_of(struct hf__inode *dir)
+{
+	return atomic_load_explicit(&dir->self, memory_order_acquire);
+}
+
 /* Goes on with a symlink's target, from the directory that it stands in. */
 static int follow(struct hf__walk *walk, const struct hf__inode *link, const char *behind)
 {
@@ -31,7 +36,7 @@ static int follow(struct hf__walk *walk, const struct hf__inode *link, const cha
 		walk->stack[walk->depth++] = behind;
 	walk->rest = link->target->text;
 	if (*walk->rest == '/')
-		walk->dir = walk->fs->root->inode;
+		walk->dir = hf__root(walk->fs);
 	return 0;
 }
 
@@ -87,7 +92,7 @@ static int to_last(struct hf__walk *walk)
 }
 
 /* Read side held. */
-static int start(struct hf__walk *walk, struct hf_tmpfs *fs, const char *path)
+static int start(struct hf__walk *walk, struct hf__inode *dir, const char *path)
 {
 	size_t length = strnlen(path, HF_TMPFS_PATH_MAX);
 
@@ -95,11 +100,13 @@ static int start(struct hf__walk *walk, struct hf_tmpfs *fs, const char *path)
 		return -ENOENT;
 	if (length == HF_TMPFS_PATH_MAX)
 		return -ENAMETOOLONG;
-	walk->fs = fs;
-	walk->dir = fs->root->inode;
+	walk->fs = dir->block.fs;
+	walk->dir = *path == '/' ? hf__root(walk->fs) : dir;
 	walk->slash = false;
 	walk->rest = path;
 	walk->links = walk->depth = 0;
+	if (!hf__is_dir(walk->dir))
+		return -ENOTDIR;
 	return to_last(walk);
 }
 
@@ -120,7 +127,7 @@ static int last_entry(struct hf__walk *walk, bool to_follow, bool creating,
 		if (walk->last == HF__LAST_DOTDOT)
 			walk->dir = parent_of(walk->dir);
 		if (walk->last != HF__LAST_NAME) {
-			*found = atomic_load_explicit(&walk->dir->self, memory_order_acquire);
+			*found = self_of(walk->dir);
 			return 0;
 		}
 		if (walk->length > HF_TMPFS_NAME_MAX)
@@ -138,7 +145,7 @@ static int last_entry(struct hf__walk *walk, bool to_follow, bool creating,
 	}
 }
 
-HF__TMPFS int hf__walk_entry(struct hf_tmpfs *fs, const char *path, bool to_follow,
+HF__TMPFS int hf__walk_entry(struct hf__inode *dir, const char *path, bool to_follow,
 			     struct hf__dentry **found)
 {
 	struct hf__walk walk;
@@ -147,7 +154,7 @@ HF__TMPFS int hf__walk_entry(struct hf_tmpfs *fs, const char *path, bool to_foll
 
 	for (;;) {
 		hf__rcu_read_lock();
-		error = start(&walk, fs, path);
+		error = start(&walk, dir, path);
 		if (!error)
 			error = last_entry(&walk, to_follow || walk.slash, false, &dentry);
 		if (!error && !dentry)
@@ -157,6 +164,11 @@ HF__TMPFS int hf__walk_entry(struct hf_tmpfs *fs, const char *path, bool to_foll
 		/* Dead: the name has gone since, or has a new dentry. Look again. */
 		if (error || HF_LIKELY(hf_lockref_get_not_dead(&dentry->ref)))
 			break;
+		/* But "." of a directory that has been removed, where a walk may begin, stays dead. */
+		if (walk.last != HF__LAST_NAME && self_of(walk.dir) == dentry) {
+			error = -ENOENT;
+			break;
+		}
 		hf__rcu_read_unlock();
 	}
 	hf__rcu_read_unlock();
@@ -179,26 +191,26 @@ static int keep(struct hf__walk *walk)
 	return 0;
 }
 
-HF__TMPFS int hf__walk_parent(struct hf_tmpfs *fs, const char *path, struct hf__walk *walk)
+HF__TMPFS int hf__walk_parent(struct hf__inode *dir, const char *path, struct hf__walk *walk)
 {
 	int error;
 
 	hf__rcu_read_lock();
-	error = start(walk, fs, path);
+	error = start(walk, dir, path);
 	if (!error)
 		error = keep(walk);
 	hf__rcu_read_unlock();
 	return error;
 }
 
-HF__TMPFS int hf__walk_create(struct hf_tmpfs *fs, const char *path, bool to_follow,
+HF__TMPFS int hf__walk_create(struct hf__inode *dir, const char *path, bool to_follow,
 			      struct hf__walk *walk)
 {
 	struct hf__dentry *dentry;
 	int error;
 
 	hf__rcu_read_lock();
-	error = start(walk, fs, path);
+	error = start(walk, dir, path);
 	if (!error)
 		error = last_entry(walk, to_follow, true, &dentry);
 	if (!error)
