@@ -66,6 +66,28 @@ MUTANTS = [
      "	if (error)\n		return error;\n	if (hf__is_dir", UNIT, "*Allocation*", False),
     ("ENOMEM leaves nodes", "pages.c", "				hf__delete(&nodes[--i]->block);",
      "				i--;", UNIT, "*Allocation*", False),
+    ("T7: a node does not hold its inode", "node.c", "		hf_refcount_inc(&inode->refs);\n", "",
+     UNIT, "*Nodes*", False),
+    ("T7: the first reference to go is taken for the last", "node.c",
+     "last = node->references == 0;", "last = true;", UNIT, "*Nodes*", False),
+    ("T7: the inode stays when its node has gone", "node.c",
+     "	if (last)\n		hf__inode_put(inode);", "", UNIT, "*Nodes*", False),
+    ("T7: nodes are counted without a lock", "node.c",
+     "	hf_spinlock_lock(&fs->nodes_lock);\n	if (inode->node.references++ == 0) {\n"
+     "		hf_refcount_inc(&inode->refs);\n"
+     "		hf__list_add_last(&fs->nodes, &inode->node.siblings);\n	}\n"
+     "	hf_spinlock_unlock(&fs->nodes_lock);",
+     "	if (inode->node.references++ == 0) {\n"
+     "		hf_refcount_inc(&inode->refs);\n"
+     "		hf__list_add_last(&fs->nodes, &inode->node.siblings);\n	}", STRESS, "random",
+     False),
+    ("a file opened by node keeps its inode", "table.c",
+     "	else\n		hf__inode_put(inode);", "", UNIT, "*Nodes*", False),
+    ("the root, whatever directory a walk begins in", "walk.c",
+     "*path == '/' ? hf__root(walk->fs) : dir;", "hf__root(walk->fs);", UNIT, "*Nodes*", False),
+    ("what is made has no node", "name.c",
+     "		*node = hf__node_get(made->inode);", "		*node = &made->inode->node;",
+     UNIT, "*Nodes*", False),
     ("a bad buffer is not guarded", "data.c",
      "left = hf_copy_to_nofault(to + done, page->data + in, count);",
      "__builtin_memcpy(to + done, page->data + in, count);\n			left = 0;",
