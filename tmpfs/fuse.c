@@ -19,11 +19,11 @@
  *   and where there is no space for it then, msync() says so and the page is lost. Entries of a
  *   directory come without attributes (no readdirplus): they would be asked for again all the same.
  *
- * O_APPEND stays with the kernel, which knows the size: a changed page of a mapping comes in by any
- * descriptor that is open for writing, and belongs where it says.
+ * O_APPEND stays with the kernel, which knows the size: a changed page of a mapping comes in by a
+ * descriptor that may be open for appending, and belongs where it says.
  *
  * Ends with umount or fusermount3 -u; then everything is freed, and every count has been proved:
- * exits with 1 if one was wrong.
+ * exits with 1 if one was wrong, or a misuse was reported.
  */
 #define FUSE_USE_VERSION 312
 #include <dirent.h>
@@ -36,6 +36,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "holdfast/report.h"
 #include "tmpfs.h"
 
 #define RENAME_FLAGS (HF_TMPFS_NOREPLACE | HF_TMPFS_EXCHANGE)
@@ -504,6 +505,8 @@ static int end(void)
 
 	if (faults)
 		fprintf(stderr, "hf-tmpfs-fuse: %d counts were wrong at the end\n", faults);
+	for (int kind = 0; kind < HF_REPORT_KINDS; kind++)
+		faults |= hf_report_count((enum hf_report_kind)kind) != 0;
 	hf_tmpfs_table_free(table);
 	hf_tmpfs_nodes_put(fs); /* what the kernel has not forgotten, and the root */
 	if (hf_tmpfs_free(fs)) {

@@ -248,7 +248,7 @@ def nameless(args):
 
 def links(args):
     """Two names, one file: what is done by one shows by the other, at once."""
-    with Mount(args.server) as top:
+    with Mount(args.server, "-o", "nr_inodes=9") as top:
         a, b = os.path.join(top, "a"), os.path.join(top, "d", "b")
         os.mkdir(os.path.dirname(b))
         one = os.open(a, os.O_RDWR | os.O_CREAT, 0o644)
@@ -274,6 +274,8 @@ def links(args):
         assert os.fstat(one).st_nlink == os.fstat(two).st_nlink == 1
         os.close(one)
         os.close(two)
+        os.unlink(os.path.join(top, "c"))
+        wait_until(lambda: os.statvfs(top).f_ffree == 7)
 
 
 def mappings(args):
@@ -290,11 +292,13 @@ def mappings(args):
             # Another process, which asks by name.
             assert sh("dd if=f bs=1 skip=5000 count=5 status=none", top) == "by it"
             # A page that has changed stays in its place, whoever appends meanwhile.
-            append = os.open(path, os.O_WRONLY | os.O_APPEND)
-            memory[0:5] = b"begin"
-            os.write(append, b"end")
-            memory.flush()
-            os.close(append)
+            end = os.open(path, os.O_RDWR | os.O_APPEND)
+            with mmap.mmap(end, 10000) as same:
+                same[0:5] = b"begin"
+                os.write(end, b"end")
+                same.flush()
+            os.close(end)
+            assert memory[0:5] == b"begin"
         os.close(fd)
         with open(path, "rb") as file:
             data = file.read()
@@ -393,6 +397,23 @@ def kinds(args):
         assert os.listdir(top) == ["f"]
 
 
+def owner(args):
+    """What is made is its maker's, however it is made."""
+    with Mount(args.server, "-o", "allow_other") as top:
+        done = subprocess.run(["sh", "-euc", "> f; mkdir d; ln -s x s; mknod p p 2>/dev/null || true; "
+                               "cp f g"], cwd=top, user=12, group=34, extra_groups=[], timeout=20,
+                              check=False)
+        assert done.returncode == 0, done
+        for name in os.listdir(top):
+            st = os.lstat(os.path.join(top, name))
+            assert (st.st_uid, st.st_gid) == (12, 34), (name, st)
+        assert sorted(os.listdir(top)) == ["d", "f", "g", "s"]
+        os.chown(os.path.join(top, "f"), 56, -1)
+        os.chown(os.path.join(top, "s"), -1, 78, follow_symlinks=False)
+        st = os.stat(os.path.join(top, "f")), os.lstat(os.path.join(top, "s"))
+        assert [(s.st_uid, s.st_gid) for s in st] == [(56, 34), (12, 78)], st
+
+
 def one_thread(args):
     with Mount(args.server, "-s") as top:
         sh("mkdir d; echo x > d/f; mv d/f g; cat g; rmdir d; rm g", top)
@@ -446,8 +467,9 @@ def random_operations(args):
         assert done.returncode == 0, done.stdout
 
 
-CASES = [arguments, errors, sparse, unlinked, nameless, links, mappings, append, kinds, one_thread,
-         terminated, daemon, files, git, sqlite, sqlite_wal, fio, many_threads, random_operations]
+CASES = [arguments, errors, sparse, unlinked, nameless, links, mappings, append, kinds, owner,
+         one_thread, terminated, daemon, files, git, sqlite, sqlite_wal, fio, many_threads,
+         random_operations]
 
 
 def main():
