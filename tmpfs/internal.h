@@ -121,7 +121,7 @@ struct hf__inode {
 	int64_t next_cookie;
 	bool removed;                       /* L2 */
 	_Atomic(struct hf__inode *) parent; /* a reference; the root's is itself, without one */
-	_Atomic(struct hf__dentry *) self;  /* the one dentry that a directory has */
+	_Atomic(struct hf__dentry *) self;  /* its dentry; NULL once it has been removed */
 
 	/* A symlink. */
 	struct hf__target *target;

@@ -235,6 +235,8 @@ static int close_down(struct hf__inode *inode)
 		error = -ENOTEMPTY;
 	} else {
 		inode->removed = true;
+		/* A walk may begin in it later, when the dentry's memory has gone. */
+		atomic_store_explicit(&inode->self, NULL, memory_order_release);
 		inode->links = 0;
 		inode->ctime = hf__now();
 	}

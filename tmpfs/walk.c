@@ -22,11 +22,6 @@ static struct hf__inode *parent_of(struct hf__inode *dir)
 	return atomic_load_explicit(&dir->parent, memory_order_acquire);
 }
 
-static struct hf__dentry *self_of(struct hf__inode *dir)
-{
-	return atomic_load_explicit(&dir->self, memory_order_acquire);
-}
-
 /* Goes on with a symlink's target, from the directory that it stands in. */
 static int follow(struct hf__walk *walk, const struct hf__inode *link, const char *behind)
 {
@@ -127,7 +122,7 @@ static int last_entry(struct hf__walk *walk, bool to_follow, bool creating,
 		if (walk->last == HF__LAST_DOTDOT)
 			walk->dir = parent_of(walk->dir);
 		if (walk->last != HF__LAST_NAME) {
-			*found = self_of(walk->dir);
+			*found = atomic_load_explicit(&walk->dir->self, memory_order_acquire);
 			return 0;
 		}
 		if (walk->length > HF_TMPFS_NAME_MAX)
@@ -164,11 +159,6 @@ HF__TMPFS int hf__walk_entry(struct hf__inode *dir, const char *path, bool to_fo
 		/* Dead: the name has gone since, or has a new dentry. Look again. */
 		if (error || HF_LIKELY(hf_lockref_get_not_dead(&dentry->ref)))
 			break;
-		/* But "." of a directory that has been removed, where a walk may begin, stays dead. */
-		if (walk.last != HF__LAST_NAME && self_of(walk.dir) == dentry) {
-			error = -ENOENT;
-			break;
-		}
 		hf__rcu_read_unlock();
 	}
 	hf__rcu_read_unlock();

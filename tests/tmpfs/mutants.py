@@ -67,6 +67,8 @@ MUTANTS = [
      "	if (error)\n		return error;\n	if (hf__is_dir", UNIT, "*Allocation*", False),
     ("ENOMEM leaves nodes", "pages.c", "				hf__delete(&nodes[--i]->block);",
      "				i--;", UNIT, "*Allocation*", False),
+    ("T7: a removed directory keeps its dentry", "name.c",
+     "		atomic_store_explicit(&inode->self, NULL, memory_order_release);", "", UNIT, "*Nodes*", True),
     ("T7: a node does not hold its inode", "node.c", "		hf_refcount_inc(&inode->refs);\n", "",
      UNIT, "*Nodes*", False),
     ("T7: the first reference to go is taken for the last", "node.c",
