@@ -80,9 +80,10 @@ MUTANTS = [
      "		hf_refcount_inc(&inode->refs);\n"
      "		hf__list_add_last(&fs->nodes, &inode->node.siblings);\n	}\n"
      "	hf_spinlock_unlock(&fs->nodes_lock);",
-     "	if (inode->node.references++ == 0) {\n"
+     "	if (inode->node.references++ == 0) {\n		int usleep(unsigned int);\n\n"
+     "		usleep(1);\n"
      "		hf_refcount_inc(&inode->refs);\n"
-     "		hf__list_add_last(&fs->nodes, &inode->node.siblings);\n	}", STRESS, "random",
+     "		hf__list_add_last(&fs->nodes, &inode->node.siblings);\n	}", STRESS, "held",
      False),
     ("a file opened by node keeps its inode", "table.c",
      "	else\n		hf__inode_put(inode);", "", UNIT, "*Nodes*", False),
@@ -166,7 +167,7 @@ def mutant(args, number):
     if program == MOUNT:
         command = [sys.executable, "-B", os.path.join(args.source_dir, "tests/tmpfs/mount.py"),
                    "--server", binary, "--compare", "", "--only", only]
-    for _ in range(3 if program == STRESS else 1):  # a race is a matter of luck
+    for _ in range(8 if program == STRESS else 1):  # a race is a matter of luck
         try:
             ran = run(command, 20)
         except subprocess.TimeoutExpired:

@@ -9,6 +9,7 @@
  *   replaced  a name that is renamed over all the time is there all the time, with a whole file
  *   reused    descriptors that are closed and opened under their readers: a read is of a file that
  *             was open at that descriptor, or EBADF
+ *   held      nodes of a file that is unlinked and made anew all the time: whoever has one has the file
  *   punched   pages that are taken away under their readers; what is freed is overwritten
  */
 #include "../stress/stress.h"
@@ -426,6 +427,54 @@ void reused()
 	world.end("reused");
 }
 
+/* ---- held ---------------------------------------------------------------------------------- */
+
+void held()
+{
+	std::atomic<uint64_t> files(0), nodes(0);
+	world world(0, 2);
+
+	stress::run_threads(THREADS, [&](int me) {
+		stress::deadline end(MILLISECONDS / 2);
+		struct hf_tmpfs_node *root = hf_tmpfs_node_root(world.fs), *node;
+		struct stat st;
+		uint64_t n = 0;
+
+		do {
+			if (me == 0) {
+				/* As long as somebody has the last one, there is no inode for another. */
+				int fd = hf_tmpfs_node_create(world.shared, root, "f", O_RDWR, 0644,
+							      &node);
+
+				if (fd < 0) {
+					stress::check(fd == -ENOSPC, "held", "create: %d", fd);
+					continue;
+				}
+				hf_tmpfs_close(world.shared, fd);
+				hf_tmpfs_node_put(node, 1);
+				stress::check(hf_tmpfs_node_unlink(root, "f") == 0, "held",
+					      "unlink");
+				n++;
+				continue;
+			}
+			if (hf_tmpfs_node_lookup(root, "f", &node))
+				continue;
+			hf_tmpfs_node_stat(node, &st);
+			stress::check(st.st_mode == (S_IFREG | 0644) && st.st_nlink <= 1, "held",
+				      "mode %o, %u links", st.st_mode,
+				      static_cast<unsigned int>(st.st_nlink));
+			hf_tmpfs_node_put(node, 1);
+			n++;
+		} while (!end.passed());
+		(me == 0 ? files : nodes) += n;
+		hf_tmpfs_node_put(root, 1);
+	});
+	stress::check(files > 0, "held", "no file was made");
+	stress::did("tmpfs", "held: files", files);
+	stress::did("tmpfs", "held: nodes", nodes);
+	world.end("held");
+}
+
 /* ---- punched ------------------------------------------------------------------------------- */
 
 void punched()
@@ -481,6 +530,8 @@ int main(int argc, char **argv)
 		replaced();
 	if (part.empty() || part == "reused")
 		reused();
+	if (part.empty() || part == "held")
+		held();
 	if (part.empty() || part == "punched")
 		punched();
 	return stress::result();
