@@ -12,12 +12,16 @@
  *
  * Caches
  *   Names and attributes are asked for each time (timeouts of 0): a name or a link count in the
- *   kernel is never older than the call that asks. Data stays in the kernel's page cache, one for
- *   all links to a file, from one open() to the next: nobody but this kernel changes it. Thus
- *   shared writable mappings work. Each write() goes through it to the library at once, so that
- *   ENOSPC is said by the call that it is due to; a page that is changed by a mapping comes later,
- *   and where there is no space for it then, msync() says so and the page is lost. Entries of a
- *   directory come without attributes (no readdirplus): they would be asked for again all the same.
+ *   kernel is never older than the call that asks. Entries of a directory come without attributes
+ *   (no readdirplus): they would be asked for again all the same.
+ *
+ *   Data stays in the kernel's page cache, one for all links to a file, from one open() to the
+ *   next: nobody but this kernel changes it. So shared writable mappings work. The price is a
+ *   second copy, which the kernel gives up when memory is short, and slower writes.
+ *
+ *   Each write() goes through the cache to the library at once, so that ENOSPC is said by the
+ *   call that it is due to. A page that is changed by a mapping comes later; where there is no
+ *   space for it then, msync() says so and the page is lost.
  *
  * O_APPEND stays with the kernel, which knows the size: a changed page of a mapping comes in by a
  * descriptor that may be open for appending, and belongs where it says.

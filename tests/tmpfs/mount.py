@@ -4,8 +4,9 @@
 
     mount.py --server FILE --compare FILE
 
-cp, mv, tar, find, git, sqlite3 and fio with verify, each on a mount of its own; the random operations
-of compare.cpp against the kernel's tmpfs. Each mount must end with exit status 0: then every count was
+cp, mv, tar, find, git, sqlite3 and fio with verify, each on a mount of its own; files without a name,
+links, mappings, names that change hands; the random operations of compare.cpp against the kernel's
+tmpfs. Each mount must end with exit status 0: then every count was
 proved. One line a case. Exits with 77 if nothing can be mounted here; a program that is missing is a case
 that is skipped, and said so.
 """
@@ -203,7 +204,7 @@ def unlinked(args):
 
 
 def nameless(args):
-    """All that can be done with an open file, when it has no name any more; the same with a directory."""
+    """All that can be done with an open file that has no name any more; the same with a directory."""
     with Mount(args.server, "-o", "size=40k,nr_inodes=4") as top:
         path = os.path.join(top, "f")
         fd = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
@@ -387,6 +388,45 @@ def many_threads(args):
         assert not failures, failures
 
 
+def moving(args):
+    """A directory that moves, under those who look for what is in it: it is here, or it is there."""
+    with Mount(args.server) as top:
+        name = lambda *x: os.path.join(top, *x)
+        for parent in "ab":
+            os.mkdir(name(parent))
+        os.mkdir(name("a", "d"))
+        open(name("a", "d", "f"), "w").close()
+        failures, over, seen = [], threading.Event(), set()
+
+        def look(parent):
+            while not over.is_set():
+                try:
+                    os.stat(name(parent, "d", "f"))
+                    fd = os.open(name(parent, "d"), os.O_RDONLY | os.O_DIRECTORY)
+                    assert os.listdir(fd) == ["f"]
+                    os.close(fd)
+                    seen.add(parent)
+                except FileNotFoundError:
+                    pass
+                except (OSError, AssertionError) as error:
+                    failures.append(repr(error))
+                    return
+
+        threads = [threading.Thread(target=look, args=(parent,)) for parent in "abab"]
+        for thread in threads:
+            thread.start()
+        turn = 0
+        while (turn < 600 or len(seen) < 2) and turn < 100000 and not failures:
+            here, there = "ab"[turn % 2], "ab"[1 - turn % 2]
+            os.rename(name(here, "d"), name(there, "d"))
+            turn += 1
+        over.set()
+        for thread in threads:
+            thread.join()
+        assert not failures, failures
+        assert seen == {"a", "b"}, seen
+
+
 def kinds(args):
     """mknod makes files; there are no pipes, sockets or devices."""
     with Mount(args.server) as top:
@@ -468,7 +508,7 @@ def random_operations(args):
 
 
 CASES = [arguments, errors, sparse, unlinked, nameless, links, mappings, append, kinds, owner,
-         one_thread, terminated, daemon, files, git, sqlite, sqlite_wal, fio, many_threads,
+         one_thread, terminated, daemon, files, git, sqlite, sqlite_wal, fio, many_threads, moving,
          random_operations]
 
 

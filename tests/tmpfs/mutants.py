@@ -119,6 +119,8 @@ MUTANTS = [
     ("mount: a second name is a second file", "fuse.c", "{ .ino = (uintptr_t)node };",
      "{ .ino = (uintptr_t)node };\n	static int odd;\n\n	hf_tmpfs_node_stat(node, &entry.attr);\n"
      "	if (S_ISREG(entry.attr.st_mode) && odd++ % 2)\n		return entry;", MOUNT, "links", False),
+    ("mount: a file is another one each time", "fuse.c", "entry.generation = entry.attr.st_ino;",
+     "static uint64_t times;\n\n	entry.generation = times++;", MOUNT, "moving", False),
     ("mount: what is made is the server's", "fuse.c", "		give_to_caller(request, node);\n	reply_entry",
      "		(void)give_to_caller;\n	reply_entry", MOUNT, "owner", False),
 ]
