@@ -248,6 +248,9 @@ TEST_F(TmpfsNodes, Lookup)
 	EXPECT_EQ(lookup(d, LONG), -ENAMETOOLONG);
 	EXPECT_EQ(lookup(f, "x"), -ENOTDIR);
 	EXPECT_EQ(lookup(f, "."), -ENOTDIR);
+	ASSERT_EQ(hf_tmpfs_symlink(fs, "loop", "/loop"), 0);
+	EXPECT_EQ(lookup(root, "loop/"), -ELOOP);
+	EXPECT_EQ(lookup(root, "loop"), 0);
 }
 
 TEST_F(TmpfsNodes, MakeAndRemove)
