@@ -341,7 +341,7 @@ static void do_write(fuse_req_t request, fuse_ino_t number, const char *from, si
 
 	(void)number;
 	/* Of a mapping's pages the kernel takes a short count for all: it gets the error in its place. */
-	if (info->writepage && done > 0 && (size_t)done < size) {
+	while (info->writepage && done > 0 && (size_t)done < size) {
 		ssize_t more = hf_tmpfs_pwrite(table, fd_of(info), from + done, size - (size_t)done,
 					       at + done);
 
