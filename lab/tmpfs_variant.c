@@ -15,6 +15,7 @@
 #include "../tmpfs/fs.c"
 #include "../tmpfs/inode.c"
 #include "../tmpfs/name.c"
+#include "../tmpfs/node.c"
 #include "../tmpfs/pages.c"
 #include "../tmpfs/table.c"
 #include "../tmpfs/walk.c"

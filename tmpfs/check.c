@@ -5,6 +5,7 @@
  *   tables  -> files, and how many descriptors each has   -> a dentry for each
  *   root    -> dentries                                   -> an inode for each, and its pages
  *   dentries of open files that are in no directory       -> their inodes
+ *   nodes, and files opened by node                       -> their inodes
  *
  * Then the counts of the objects are compared with those, and the number of objects of each kind with
  * what was allocated. What can't be reached was lost: it shows in the latter.
@@ -283,9 +284,13 @@ static void check_table(struct check *c, struct hf_tmpfs_table *table)
 		if (!is_new)
 			continue; /* a duplicate */
 		open++;
-		if (!expect(c, file->dentry && file->inode == file->dentry->inode,
-			    "descriptor %u: without a dentry", fd))
+		if (!expect(c, file->inode && (!file->dentry || file->inode == file->dentry->inode),
+			    "descriptor %u: without an inode, or with another one's dentry", fd))
 			continue;
+		if (!file->dentry) {
+			refer(c, file->inode, false);
+			continue;
+		}
 		found = find(c, file->dentry, HF__KIND_DENTRY, &is_new);
 		if (!found)
 			return;
@@ -295,7 +300,7 @@ static void check_table(struct check *c, struct hf_tmpfs_table *table)
 	       "descriptor %llu is free, and not sought", (unsigned long long)lowest);
 	for (struct hf__file *file = table->free; file; file = file->next_free) {
 		free_files++;
-		expect(c, hf_refcount_read(&file->refs) == 0 && !file->dentry,
+		expect(c, hf_refcount_read(&file->refs) == 0 && !file->dentry && !file->inode,
 		       "a free file has references");
 	}
 	for (struct hf__block *slab = table->slabs; slab; slab = slab->next)
@@ -305,6 +310,25 @@ static void check_table(struct check *c, struct hf_tmpfs_table *table)
 	       "of %u files %llu are open and %llu free", table->files, (unsigned long long)open,
 	       (unsigned long long)free_files);
 }
+
+/* ---- nodes --------------------------------------------------------------------------------- */
+
+static void check_nodes(struct check *c)
+{
+	struct hf__list *nodes = &c->fs->nodes;
+
+	expect(c, !hf_spinlock_is_locked(&c->fs->nodes_lock), "the nodes' lock is held");
+	for (struct hf__list *at = nodes->next; at != nodes; at = at->next) {
+		struct hf_tmpfs_node *node = HF__OBJECT(at, struct hf_tmpfs_node, siblings);
+
+		expect(c, node->references > 0 && at->next->previous == at,
+		       "inode %llu: a node without references is listed",
+		       (unsigned long long)hf__inode_of(node)->number);
+		refer(c, hf__inode_of(node), false);
+	}
+}
+
+/* ---- what open files have ------------------------------------------------------------------ */
 
 /* Dentries of open files that no directory lists any more. */
 static void check_unlinked(struct check *c)
@@ -432,6 +456,7 @@ HF_TMPFS_API int hf_tmpfs_check(struct hf_tmpfs *fs, void (*tell)(void *data, co
 	while (c.dirs_count > 0)
 		check_dir(&c, c.dirs[--c.dirs_count]);
 	check_unlinked(&c);
+	check_nodes(&c);
 	if (!c.no_memory)
 		check_counts(&c);
 	free(c.found);

@@ -427,6 +427,21 @@ HF__TMPFS int hf__truncate(struct hf__inode *inode, int64_t to)
 	return 0;
 }
 
+/* By name or node: of what it may not be. */
+static int truncate_inode(struct hf__inode *inode, int64_t to)
+{
+	if (hf__is_dir(inode))
+		return -EISDIR;
+	if (inode->type == S_IFLNK)
+		return -EINVAL;
+	return hf__truncate(inode, to);
+}
+
+HF_TMPFS_API int hf_tmpfs_node_truncate(struct hf_tmpfs_node *node, off_t size)
+{
+	return size < 0 ? -EINVAL : truncate_inode(hf__inode_of(node), size);
+}
+
 HF_TMPFS_API int hf_tmpfs_truncate(struct hf_tmpfs *fs, const char *path, off_t size)
 {
 	struct hf__dentry *dentry;
@@ -434,13 +449,10 @@ HF_TMPFS_API int hf_tmpfs_truncate(struct hf_tmpfs *fs, const char *path, off_t 
 
 	if (size < 0)
 		return -EINVAL;
-	error = hf__walk_entry(fs, path, true, &dentry);
+	error = hf__walk_entry(hf__root(fs), path, true, &dentry);
 	if (error)
 		return error;
-	if (hf__is_dir(dentry->inode))
-		error = -EISDIR;
-	else
-		error = hf__truncate(dentry->inode, size);
+	error = truncate_inode(dentry->inode, size);
 	hf__dentry_put(dentry);
 	return error;
 }

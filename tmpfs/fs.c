@@ -181,6 +181,8 @@ HF_TMPFS_API int hf_tmpfs_new(struct hf_tmpfs **fs, const struct hf_tmpfs_option
 	pthread_mutex_init(&new->rename, NULL);
 	pthread_mutex_init(&new->tables_lock, NULL);
 	hf__list_init(&new->tables);
+	hf_spinlock_init(&new->nodes_lock);
+	hf__list_init(&new->nodes);
 	new->names = cds_lfht_new_flavor(BUCKETS, BUCKETS, 0,
 					 CDS_LFHT_AUTO_RESIZE | CDS_LFHT_ACCOUNTING,
 					 &urcu_bp_flavor, NULL);
@@ -233,7 +235,7 @@ HF_TMPFS_API int hf_tmpfs_free(struct hf_tmpfs *fs)
 	pthread_mutex_lock(&fs->tables_lock);
 	busy = fs->tables.next != &fs->tables;
 	pthread_mutex_unlock(&fs->tables_lock);
-	if (busy)
+	if (busy || fs->nodes.next != &fs->nodes)
 		return -EBUSY;
 	remove_all(fs);
 	hf__dentry_put(fs->root);

@@ -101,7 +101,7 @@ HF__TMPFS void hf__inode_stat(struct hf__inode *inode, struct stat *to)
 static int stat_path(struct hf_tmpfs *fs, const char *path, bool follow, struct stat *to)
 {
 	struct hf__dentry *dentry;
-	int error = hf__walk_entry(fs, path, follow, &dentry);
+	int error = hf__walk_entry(hf__root(fs), path, follow, &dentry);
 
 	if (error)
 		return error;
@@ -131,6 +131,11 @@ HF_TMPFS_API int hf_tmpfs_fstat(struct hf_tmpfs_table *table, int fd, struct sta
 	return 0;
 }
 
+HF_TMPFS_API void hf_tmpfs_node_stat(struct hf_tmpfs_node *node, struct stat *to)
+{
+	hf__inode_stat(hf__inode_of(node), to);
+}
+
 static int set_attributes(struct hf__inode *inode, const struct hf_tmpfs_attributes *to)
 {
 	const unsigned int known = HF_TMPFS_SET_MODE | HF_TMPFS_SET_UID | HF_TMPFS_SET_GID |
@@ -158,13 +163,19 @@ HF_TMPFS_API int hf_tmpfs_setattr(struct hf_tmpfs *fs, const char *path, bool fo
 				  const struct hf_tmpfs_attributes *to)
 {
 	struct hf__dentry *dentry;
-	int error = hf__walk_entry(fs, path, follow, &dentry);
+	int error = hf__walk_entry(hf__root(fs), path, follow, &dentry);
 
 	if (error)
 		return error;
 	error = set_attributes(dentry->inode, to);
 	hf__dentry_put(dentry);
 	return error;
+}
+
+HF_TMPFS_API int hf_tmpfs_node_setattr(struct hf_tmpfs_node *node,
+				       const struct hf_tmpfs_attributes *to)
+{
+	return set_attributes(hf__inode_of(node), to);
 }
 
 HF_TMPFS_API int hf_tmpfs_fsetattr(struct hf_tmpfs_table *table, int fd,

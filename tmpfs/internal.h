@@ -87,10 +87,20 @@ struct hf__dentry {
 	char name[];
 };
 
+/* What the program has of an inode (T7). Under the file system's spinlock. */
+struct hf_tmpfs_node {
+	struct hf__list siblings; /* of those that have references */
+	uint64_t references;
+};
+
 struct hf__inode {
 	struct hf__block block;
-	/* One for each dentry, each subdirectory's `parent`, and each call under way on a directory. */
+	/*
+	 * One for each dentry, each file opened by node, each subdirectory's `parent`, each call under
+	 * way on a directory, and one for all references to the node.
+	 */
 	hf_refcount_t refs;
+	struct hf_tmpfs_node node;
 	mode_t type; /* of S_IFMT; it and the number never change */
 	uint64_t number;
 	pthread_mutex_t lock; /* L2, L3: of all that follows, but for what is atomic */
@@ -111,7 +121,7 @@ struct hf__inode {
 	int64_t next_cookie;
 	bool removed;                       /* L2 */
 	_Atomic(struct hf__inode *) parent; /* a reference; the root's is itself, without one */
-	_Atomic(struct hf__dentry *) self;  /* the one dentry that a directory has */
+	_Atomic(struct hf__dentry *) self;  /* its dentry; NULL once it has been removed */
 
 	/* A symlink. */
 	struct hf__target *target;
@@ -127,9 +137,9 @@ struct hf__target {
 struct hf__file {
 	HF_ALIGNED(64) hf_refcount_t refs; /* T4: its memory stays a file's */
 	int flags;
-	struct hf__dentry *dentry;
-	struct hf__inode *inode; /* the dentry's */
-	pthread_mutex_t lock;    /* held over a read or write that moves the position */
+	struct hf__dentry *dentry; /* NULL: opened by node, the file has the inode's reference */
+	struct hf__inode *inode;   /* the dentry's, if there is one */
+	pthread_mutex_t lock;      /* held over a read or write that moves the position */
 	int64_t position;
 	struct hf__file *next_free;
 };
@@ -162,6 +172,8 @@ struct hf_tmpfs {
 	pthread_mutex_t rename;           /* L1 */
 	pthread_mutex_t tables_lock;
 	struct hf__list tables;
+	hf_spinlock_t nodes_lock; /* L4 */
+	struct hf__list nodes;
 	atomic_uint_least64_t next_inode;
 	HF_ALIGNED(64) atomic_uint_least64_t pages_used;
 	atomic_uint_least64_t inodes_used;
@@ -171,6 +183,11 @@ struct hf_tmpfs {
 static inline bool hf__is_dir(const struct hf__inode *inode)
 {
 	return inode->type == S_IFDIR;
+}
+
+static inline struct hf__inode *hf__root(struct hf_tmpfs *fs)
+{
+	return fs->root->inode;
 }
 
 /* ---- fs.c ---------------------------------------------------------------------------------- */
@@ -224,13 +241,15 @@ struct hf__walk {
 	char copy[HF_TMPFS_NAME_MAX + 1]; /* hf__walk_parent(): of the name */
 };
 
+/* All from `dir`, or from the root if the path begins with a slash. The caller has `dir`. */
+
 /* The entry that a path leads to, with a reference. */
-HF__TMPFS int hf__walk_entry(struct hf_tmpfs *fs, const char *path, bool follow,
+HF__TMPFS int hf__walk_entry(struct hf__inode *dir, const char *path, bool follow,
 			     struct hf__dentry **found);
 /* The directory of its last component, with a reference; the last one is not followed. */
-HF__TMPFS int hf__walk_parent(struct hf_tmpfs *fs, const char *path, struct hf__walk *walk);
+HF__TMPFS int hf__walk_parent(struct hf__inode *dir, const char *path, struct hf__walk *walk);
 /* The same for open(O_CREAT): the last one is followed, until it is no symlink. */
-HF__TMPFS int hf__walk_create(struct hf_tmpfs *fs, const char *path, bool follow,
+HF__TMPFS int hf__walk_create(struct hf__inode *dir, const char *path, bool follow,
 			      struct hf__walk *walk);
 
 /* ---- inode.c ------------------------------------------------------------------------------- */
@@ -241,10 +260,15 @@ HF__TMPFS int hf__inode_new(struct hf_tmpfs *fs, mode_t mode, const char *target
 HF__TMPFS void hf__inode_put(struct hf__inode *inode);
 HF__TMPFS void hf__inode_stat(struct hf__inode *inode, struct stat *to);
 
+/* ---- node.c -------------------------------------------------------------------------------- */
+
+/* One more reference to the node of an inode that the caller has. */
+HF__TMPFS struct hf_tmpfs_node *hf__node_get(struct hf__inode *inode);
+
 /* ---- name.c -------------------------------------------------------------------------------- */
 
 /* open(O_CREAT): the entry, made if it is not there. */
-HF__TMPFS int hf__create(struct hf_tmpfs *fs, const char *path, int flags, mode_t mode,
+HF__TMPFS int hf__create(struct hf__inode *dir, const char *path, int flags, mode_t mode,
 			 struct hf__dentry **found);
 
 /* ---- pages.c ------------------------------------------------------------------------------- */
@@ -290,5 +314,10 @@ static inline void hf__list_remove(struct hf__list *entry)
 }
 
 #define HF__OBJECT(pointer, type, member) ((type *)((char *)(pointer)-offsetof(type, member)))
+
+static inline struct hf__inode *hf__inode_of(struct hf_tmpfs_node *node)
+{
+	return HF__OBJECT(node, struct hf__inode, node);
+}
 
 #endif

@@ -73,13 +73,13 @@ static int make_link(struct hf__walk *walk, struct hf__inode *inode)
 	return 0;
 }
 
-/* mkdir, symlink and link: the name must not be there. */
-static int add_name(struct hf_tmpfs *fs, const char *path, mode_t mode, const char *target,
-		    struct hf__inode *linked)
+/* mkdir, symlink and link: the name must not be there. *node: a reference to what was made. */
+static int add_name(struct hf__inode *dir, const char *path, mode_t mode, const char *target,
+		    struct hf__inode *linked, struct hf_tmpfs_node **node)
 {
 	struct hf__dentry *made;
 	struct hf__walk walk;
-	int error = hf__walk_parent(fs, path, &walk);
+	int error = hf__walk_parent(dir, path, &walk);
 
 	if (error)
 		return error;
@@ -100,17 +100,32 @@ static int add_name(struct hf_tmpfs *fs, const char *path, mode_t mode, const ch
 		error = make_link(&walk, linked);
 	else
 		error = make(&walk, mode, target, &made);
+	if (!error && node)
+		*node = hf__node_get(made->inode);
 	pthread_mutex_unlock(&walk.dir->lock);
 	hf__inode_put(walk.dir);
 	return error;
 }
 
-HF_TMPFS_API int hf_tmpfs_mkdir(struct hf_tmpfs *fs, const char *path, mode_t mode)
+static int make_dir(struct hf__inode *dir, const char *path, mode_t mode,
+		    struct hf_tmpfs_node **node)
 {
-	return add_name(fs, path, S_IFDIR | (mode & 07777), NULL, NULL);
+	return add_name(dir, path, S_IFDIR | (mode & 07777), NULL, NULL, node);
 }
 
-HF_TMPFS_API int hf_tmpfs_symlink(struct hf_tmpfs *fs, const char *target, const char *path)
+HF_TMPFS_API int hf_tmpfs_mkdir(struct hf_tmpfs *fs, const char *path, mode_t mode)
+{
+	return make_dir(hf__root(fs), path, mode, NULL);
+}
+
+HF_TMPFS_API int hf_tmpfs_node_mkdir(struct hf_tmpfs_node *dir, const char *name, mode_t mode,
+				     struct hf_tmpfs_node **node)
+{
+	return make_dir(hf__inode_of(dir), name, mode, node);
+}
+
+static int make_symlink(const char *target, struct hf__inode *dir, const char *path,
+			struct hf_tmpfs_node **node)
 {
 	size_t length = strnlen(target, HF_TMPFS_PATH_MAX);
 
@@ -118,22 +133,43 @@ HF_TMPFS_API int hf_tmpfs_symlink(struct hf_tmpfs *fs, const char *target, const
 		return -ENOENT;
 	if (length == HF_TMPFS_PATH_MAX)
 		return -ENAMETOOLONG;
-	return add_name(fs, path, S_IFLNK | 0777, target, NULL);
+	return add_name(dir, path, S_IFLNK | 0777, target, NULL, node);
+}
+
+HF_TMPFS_API int hf_tmpfs_symlink(struct hf_tmpfs *fs, const char *target, const char *path)
+{
+	return make_symlink(target, hf__root(fs), path, NULL);
+}
+
+HF_TMPFS_API int hf_tmpfs_node_symlink(const char *target, struct hf_tmpfs_node *dir,
+				       const char *name, struct hf_tmpfs_node **node)
+{
+	return make_symlink(target, hf__inode_of(dir), name, node);
 }
 
 HF_TMPFS_API int hf_tmpfs_link(struct hf_tmpfs *fs, const char *from, const char *to)
 {
 	struct hf__dentry *dentry;
-	int error = hf__walk_entry(fs, from, false, &dentry);
+	int error = hf__walk_entry(hf__root(fs), from, false, &dentry);
 
 	if (error)
 		return error;
-	error = add_name(fs, to, 0, NULL, dentry->inode);
+	error = add_name(hf__root(fs), to, 0, NULL, dentry->inode, NULL);
 	hf__dentry_put(dentry);
 	return error;
 }
 
-HF__TMPFS int hf__create(struct hf_tmpfs *fs, const char *path, int flags, mode_t mode,
+HF_TMPFS_API int hf_tmpfs_node_link(struct hf_tmpfs_node *node, struct hf_tmpfs_node *dir,
+				    const char *name)
+{
+	struct hf__inode *inode = hf__inode_of(node), *in = hf__inode_of(dir);
+
+	if (inode->block.fs != in->block.fs)
+		return -EXDEV;
+	return add_name(in, name, 0, NULL, inode, NULL);
+}
+
+HF__TMPFS int hf__create(struct hf__inode *dir, const char *path, int flags, mode_t mode,
 			 struct hf__dentry **found)
 {
 	bool follow = !(flags & (O_NOFOLLOW | O_EXCL));
@@ -143,7 +179,7 @@ HF__TMPFS int hf__create(struct hf_tmpfs *fs, const char *path, int flags, mode_
 	int error;
 
 	do {
-		error = hf__walk_create(fs, path, follow, &walk);
+		error = hf__walk_create(dir, path, follow, &walk);
 		if (error)
 			return error;
 		again = false;
@@ -199,6 +235,8 @@ static int close_down(struct hf__inode *inode)
 		error = -ENOTEMPTY;
 	} else {
 		inode->removed = true;
+		/* A walk may begin in it later, when the dentry's memory has gone. */
+		atomic_store_explicit(&inode->self, NULL, memory_order_release);
 		inode->links = 0;
 		inode->ctime = hf__now();
 	}
@@ -238,11 +276,11 @@ static int rmdir_locked(struct hf__walk *walk, struct hf__dentry **gone)
 	return 0;
 }
 
-static int remove_name(struct hf_tmpfs *fs, const char *path, bool is_dir)
+static int remove_name(struct hf__inode *dir, const char *path, bool is_dir)
 {
 	struct hf__dentry *gone = NULL;
 	struct hf__walk walk;
-	int error = hf__walk_parent(fs, path, &walk);
+	int error = hf__walk_parent(dir, path, &walk);
 
 	if (error)
 		return error;
@@ -272,12 +310,22 @@ static int remove_name(struct hf_tmpfs *fs, const char *path, bool is_dir)
 
 HF_TMPFS_API int hf_tmpfs_unlink(struct hf_tmpfs *fs, const char *path)
 {
-	return remove_name(fs, path, false);
+	return remove_name(hf__root(fs), path, false);
+}
+
+HF_TMPFS_API int hf_tmpfs_node_unlink(struct hf_tmpfs_node *dir, const char *name)
+{
+	return remove_name(hf__inode_of(dir), name, false);
 }
 
 HF_TMPFS_API int hf_tmpfs_rmdir(struct hf_tmpfs *fs, const char *path)
 {
-	return remove_name(fs, path, true);
+	return remove_name(hf__root(fs), path, true);
+}
+
+HF_TMPFS_API int hf_tmpfs_node_rmdir(struct hf_tmpfs_node *dir, const char *name)
+{
+	return remove_name(hf__inode_of(dir), name, true);
 }
 
 /* ---- rename -------------------------------------------------------------------------------- */
@@ -476,27 +524,61 @@ static int rename_walked(struct hf_tmpfs *fs, struct renaming *r)
 	return error;
 }
 
-HF_TMPFS_API int hf_tmpfs_rename(struct hf_tmpfs *fs, const char *from, const char *to,
-				 unsigned int flags)
+static int rename_between(struct hf__inode *from_dir, const char *from, struct hf__inode *to_dir,
+			  const char *to, unsigned int flags)
 {
 	struct renaming r = { .flags = flags };
 	int error;
 
 	if (flags != 0 && flags != HF_TMPFS_NOREPLACE && flags != HF_TMPFS_EXCHANGE)
 		return -EINVAL;
-	error = hf__walk_parent(fs, from, &r.from.walk);
+	error = hf__walk_parent(from_dir, from, &r.from.walk);
 	if (error)
 		return error;
-	error = hf__walk_parent(fs, to, &r.to.walk);
+	error = hf__walk_parent(to_dir, to, &r.to.walk);
 	if (!error) {
-		error = rename_walked(fs, &r);
+		error = rename_walked(from_dir->block.fs, &r);
 		hf__inode_put(r.to.walk.dir);
 	}
 	hf__inode_put(r.from.walk.dir);
 	return error;
 }
 
+HF_TMPFS_API int hf_tmpfs_rename(struct hf_tmpfs *fs, const char *from, const char *to,
+				 unsigned int flags)
+{
+	return rename_between(hf__root(fs), from, hf__root(fs), to, flags);
+}
+
+HF_TMPFS_API int hf_tmpfs_node_rename(struct hf_tmpfs_node *from_dir, const char *from,
+				      struct hf_tmpfs_node *to_dir, const char *to,
+				      unsigned int flags)
+{
+	struct hf__inode *first = hf__inode_of(from_dir), *second = hf__inode_of(to_dir);
+
+	if (first->block.fs != second->block.fs)
+		return -EXDEV;
+	return rename_between(first, from, second, to, flags);
+}
+
 /* ---- readlink ------------------------------------------------------------------------------ */
+
+static ssize_t give_target(const struct hf__inode *inode, char *to, size_t size)
+{
+	size_t length;
+
+	if (inode->type != S_IFLNK || size == 0)
+		return -EINVAL;
+	length = strnlen(inode->target->text, size);
+	if (hf_copy_to_nofault(to, inode->target->text, length))
+		return -EFAULT;
+	return (ssize_t)length;
+}
+
+HF_TMPFS_API ssize_t hf_tmpfs_node_readlink(struct hf_tmpfs_node *node, char *to, size_t size)
+{
+	return give_target(hf__inode_of(node), to, size);
+}
 
 HF_TMPFS_API ssize_t hf_tmpfs_readlink(struct hf_tmpfs *fs, const char *path, char *to, size_t size)
 {
@@ -505,20 +587,10 @@ HF_TMPFS_API ssize_t hf_tmpfs_readlink(struct hf_tmpfs *fs, const char *path, ch
 
 	if (size == 0)
 		return -EINVAL;
-	result = hf__walk_entry(fs, path, false, &dentry);
+	result = hf__walk_entry(hf__root(fs), path, false, &dentry);
 	if (result)
 		return result;
-	if (dentry->inode->type == S_IFLNK) {
-		size_t length = strlen(dentry->inode->target->text);
-
-		if (length > size)
-			length = size;
-		result = (ssize_t)length;
-		if (hf_copy_to_nofault(to, dentry->inode->target->text, length))
-			result = -EFAULT;
-	} else {
-		result = -EINVAL;
-	}
+	result = give_target(dentry->inode, to, size);
 	hf__dentry_put(dentry);
 	return result;
 }

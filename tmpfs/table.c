@@ -121,17 +121,28 @@ static void to_pool(struct hf_tmpfs_table *table, struct hf__file *file)
 	table->free = file;
 }
 
+/* A file's end: of its dentry, or, without one, of its inode. */
+static void drop(struct hf__dentry *dentry, struct hf__inode *inode)
+{
+	if (dentry)
+		hf__dentry_put(dentry);
+	else
+		hf__inode_put(inode);
+}
+
 HF__TMPFS void hf__file_put(struct hf_tmpfs_table *table, struct hf__file *file)
 {
 	struct hf__dentry *dentry;
+	struct hf__inode *inode;
 
 	if (HF_LIKELY(!hf_refcount_dec_and_test(&file->refs)))
 		return;
 	hf_spinlock_lock(&table->lock);
 	dentry = file->dentry;
+	inode = file->inode;
 	to_pool(table, file);
 	hf_spinlock_unlock(&table->lock);
-	hf__dentry_put(dentry);
+	drop(dentry, inode);
 }
 
 /* A descriptor, and a file for it. The spinlock is not held where memory is allocated (L4). */
@@ -184,32 +195,44 @@ static int may_open(const struct hf__inode *inode, int flags)
 	return 0;
 }
 
-/* The entry to be opened, with a reference. */
-static int find_entry(struct hf_tmpfs *fs, const char *path, int flags, mode_t mode,
-		      struct hf__dentry **dentry)
-{
-	int error;
+/* What to open: from `dir` on, or, without a path, `dir` itself, which need not be one. */
+struct wanted {
+	struct hf__inode *dir;
+	const char *path;
+	int flags;
+	mode_t mode;
+	struct hf_tmpfs_node **node; /* NULL = not asked for */
+};
 
-	if (flags & O_CREAT)
-		error = hf__create(fs, path, flags, mode, dentry);
+/* Finds the file's dentry, or its inode, with a reference. */
+static int find_wanted(const struct wanted *what, struct hf__file *file)
+{
+	int flags = what->flags, error = 0;
+
+	file->dentry = NULL;
+	if (!what->path)
+		hf_refcount_inc(&what->dir->refs);
+	else if (flags & O_CREAT)
+		error = hf__create(what->dir, what->path, flags, what->mode, &file->dentry);
 	else
-		error = hf__walk_entry(fs, path, !(flags & O_NOFOLLOW), dentry);
+		error = hf__walk_entry(what->dir, what->path, !(flags & O_NOFOLLOW), &file->dentry);
 	if (error)
 		return error;
-	error = may_open((*dentry)->inode, flags);
+	file->inode = file->dentry ? file->dentry->inode : what->dir;
+	error = may_open(file->inode, flags);
 	if (!error && (flags & O_TRUNC))
-		error = hf__truncate((*dentry)->inode, 0);
+		error = hf__truncate(file->inode, 0);
 	if (error)
-		hf__dentry_put(*dentry);
+		drop(file->dentry, file->inode);
+	else if (what->node)
+		*what->node = hf__node_get(file->inode);
 	return error;
 }
 
-HF_TMPFS_API int hf_tmpfs_open(struct hf_tmpfs_table *table, const char *path, int flags,
-			       mode_t mode)
+static int open_wanted(struct hf_tmpfs_table *table, const struct wanted *what)
 {
-	struct hf__dentry *dentry;
 	struct hf__file *file = NULL;
-	int fd, error;
+	int flags = what->flags, fd, error;
 
 	if ((flags & O_ACCMODE) == O_ACCMODE || (flags & O_CREAT && flags & O_DIRECTORY))
 		return -EINVAL;
@@ -217,7 +240,7 @@ HF_TMPFS_API int hf_tmpfs_open(struct hf_tmpfs_table *table, const char *path, i
 	fd = take_both(table, &file);
 	if (fd < 0)
 		return fd;
-	error = find_entry(table->block.fs, path, flags, mode, &dentry);
+	error = find_wanted(what, file);
 	if (error) {
 		hf_spinlock_lock(&table->lock);
 		give_descriptor(table, (unsigned int)fd);
@@ -226,17 +249,41 @@ HF_TMPFS_API int hf_tmpfs_open(struct hf_tmpfs_table *table, const char *path, i
 		return error;
 	}
 	file->flags = flags;
-	file->dentry = dentry;
-	file->inode = dentry->inode;
 	file->position = 0;
 	hf_refcount_set_release(&file->refs, 1); /* T4 */
 	atomic_store_explicit(&table->slot[fd], file, memory_order_release);
 	return fd;
 }
 
+HF_TMPFS_API int hf_tmpfs_open(struct hf_tmpfs_table *table, const char *path, int flags,
+			       mode_t mode)
+{
+	struct wanted what = { hf__root(table->block.fs), path, flags, mode, NULL };
+
+	return open_wanted(table, &what);
+}
+
+HF_TMPFS_API int hf_tmpfs_node_create(struct hf_tmpfs_table *table, struct hf_tmpfs_node *dir,
+				      const char *name, int flags, mode_t mode,
+				      struct hf_tmpfs_node **node)
+{
+	struct wanted what = { hf__inode_of(dir), name, flags | O_CREAT, mode, node };
+
+	return table->block.fs == what.dir->block.fs ? open_wanted(table, &what) : -EXDEV;
+}
+
+HF_TMPFS_API int hf_tmpfs_node_open(struct hf_tmpfs_table *table, struct hf_tmpfs_node *node,
+				    int flags)
+{
+	struct wanted what = { hf__inode_of(node), NULL, flags & ~O_CREAT, 0, NULL };
+
+	return table->block.fs == what.dir->block.fs ? open_wanted(table, &what) : -EXDEV;
+}
+
 HF_TMPFS_API int hf_tmpfs_close(struct hf_tmpfs_table *table, int fd)
 {
 	struct hf__dentry *dentry = NULL;
+	struct hf__inode *inode = NULL;
 	struct hf__file *file;
 
 	if (fd < 0 || (unsigned int)fd >= table->limit)
@@ -252,11 +299,11 @@ HF_TMPFS_API int hf_tmpfs_close(struct hf_tmpfs_table *table, int fd)
 	give_descriptor(table, (unsigned int)fd);
 	if (hf_refcount_dec_and_test(&file->refs)) {
 		dentry = file->dentry;
+		inode = file->inode;
 		to_pool(table, file);
 	}
 	hf_spinlock_unlock(&table->lock);
-	if (dentry)
-		hf__dentry_put(dentry);
+	drop(dentry, inode);
 	return 0;
 }
 

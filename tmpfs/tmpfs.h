@@ -16,6 +16,12 @@
  *     table --descriptor--> file --> dentry --> inode --> pages
  *     (spinlock, bitmap)   refcount  lockref   refcount   (no count)
  *
+ *   A node is an inode in the program's hands: it lives until the last reference is put, named or
+ *   not, and a file can be opened by it.
+ *
+ *     node ----------------> inode          table --descriptor--> file --> inode
+ *     64-bit count           refcount
+ *
  * Meaning
  *   As Linux's tmpfs has it, errors included, but: there are no users, so nothing is ever refused
  *   with EACCES or EPERM (but for a link to a directory); paths start at the root, with or without
@@ -99,7 +105,7 @@ HF_TMPFS_API int hf_tmpfs_new(struct hf_tmpfs **fs, const struct hf_tmpfs_option
  * hf_tmpfs_free - the end of it, with all files
  *
  * Context:  no other call is under way; waits for a grace period
- * Errors:   -EBUSY: it has tables, nothing is done; -EUCLEAN: done, but an object was not freed, or
+ * Errors:   -EBUSY: it has tables or nodes, nothing is done; -EUCLEAN: done, but an object was not freed, or
  *           twice, which is a bug
  * Return:   0, or an error
  */
@@ -267,13 +273,77 @@ HF_TMPFS_API ssize_t hf_tmpfs_splice(struct hf_tmpfs_table *table, int fd, size_
 				     void *data);
 HF_TMPFS_API void hf_tmpfs_buffer_free(struct hf_tmpfs_buffer *buffer);
 
+/* ---- nodes --------------------------------------------------------------------------------- */
+
+/*
+ * For a server whose clients name files by number, as a mount's kernel does. A node is one inode,
+ * whatever its names are, and stays so while it has references; an unlinked one counts in the limits
+ * until then. Each call needs a reference to the nodes that it is given.
+ */
+struct hf_tmpfs_node;
+
+/* The root, with a reference. */
+HF_TMPFS_API struct hf_tmpfs_node *hf_tmpfs_node_root(struct hf_tmpfs *fs);
+
+/* One more reference. */
+HF_TMPFS_API void hf_tmpfs_node_get(struct hf_tmpfs_node *node);
+
+/**
+ * hf_tmpfs_node_put - drop references
+ * @count: how many; 0 = none
+ *
+ * Errors:   more than there are: reported (SUB_UAF), nothing is done
+ */
+HF_TMPFS_API void hf_tmpfs_node_put(struct hf_tmpfs_node *node, uint64_t count);
+
+/* All references to all nodes. No other call with a node is under way. */
+HF_TMPFS_API void hf_tmpfs_nodes_put(struct hf_tmpfs *fs);
+
+/*
+ * By directory and name: the calls by path above, from a directory on. Same errors; ENOTDIR: `dir` is
+ * none; ENOENT: it has been removed; EXDEV: two file systems. A path will do for a name: `dir` is its
+ * start, if it does not begin with a slash, as with mkdirat() and the like. lookup does not follow a
+ * symlink at the end.
+ *
+ * What is found or made is given with a reference; mkdir and symlink take NULL if that is not wished.
+ */
+HF_TMPFS_API int hf_tmpfs_node_lookup(struct hf_tmpfs_node *dir, const char *name,
+				      struct hf_tmpfs_node **node);
+HF_TMPFS_API int hf_tmpfs_node_mkdir(struct hf_tmpfs_node *dir, const char *name, mode_t mode,
+				     struct hf_tmpfs_node **node);
+HF_TMPFS_API int hf_tmpfs_node_rmdir(struct hf_tmpfs_node *dir, const char *name);
+HF_TMPFS_API int hf_tmpfs_node_symlink(const char *target, struct hf_tmpfs_node *dir,
+				       const char *name, struct hf_tmpfs_node **node);
+HF_TMPFS_API int hf_tmpfs_node_link(struct hf_tmpfs_node *node, struct hf_tmpfs_node *dir,
+				    const char *name);
+HF_TMPFS_API int hf_tmpfs_node_unlink(struct hf_tmpfs_node *dir, const char *name);
+HF_TMPFS_API int hf_tmpfs_node_rename(struct hf_tmpfs_node *from_dir, const char *from,
+				      struct hf_tmpfs_node *to_dir, const char *to,
+				      unsigned int flags);
+
+/* By node alone. truncate of a symlink: EINVAL. */
+HF_TMPFS_API void hf_tmpfs_node_stat(struct hf_tmpfs_node *node, struct stat *to);
+HF_TMPFS_API int hf_tmpfs_node_setattr(struct hf_tmpfs_node *node,
+				       const struct hf_tmpfs_attributes *to);
+HF_TMPFS_API int hf_tmpfs_node_truncate(struct hf_tmpfs_node *node, off_t size);
+HF_TMPFS_API ssize_t hf_tmpfs_node_readlink(struct hf_tmpfs_node *node, char *to, size_t size);
+
+/* As hf_tmpfs_open(), with O_CREAT. *node: the file's, with a reference; NULL = not wished. */
+HF_TMPFS_API int hf_tmpfs_node_create(struct hf_tmpfs_table *table, struct hf_tmpfs_node *dir,
+				      const char *name, int flags, mode_t mode,
+				      struct hf_tmpfs_node **node);
+
+/* As hf_tmpfs_open(), of what is there, named or not. O_CREAT has no effect; ELOOP: a symlink. */
+HF_TMPFS_API int hf_tmpfs_node_open(struct hf_tmpfs_table *table, struct hf_tmpfs_node *node,
+				    int flags);
+
 /* ---- proof --------------------------------------------------------------------------------- */
 
 /**
  * hf_tmpfs_check - walk the tree and prove every count
  * @tell: gets a line for each fault found; NULL = standard error
  *
- * Dentries, inodes, open files, pages, tree nodes, links, descriptors, free files, space and inodes
+ * Dentries, inodes, nodes, open files, pages, tree nodes, links, descriptors, free files, space and inodes
  * used: each count is what the objects that are really there come to.
  *
  * Context:  no other call is under way; waits for a grace period

@@ -31,7 +31,7 @@ static int follow(struct hf__walk *walk, const struct hf__inode *link, const cha
 		walk->stack[walk->depth++] = behind;
 	walk->rest = link->target->text;
 	if (*walk->rest == '/')
-		walk->dir = walk->fs->root->inode;
+		walk->dir = hf__root(walk->fs);
 	return 0;
 }
 
@@ -87,7 +87,7 @@ static int to_last(struct hf__walk *walk)
 }
 
 /* Read side held. */
-static int start(struct hf__walk *walk, struct hf_tmpfs *fs, const char *path)
+static int start(struct hf__walk *walk, struct hf__inode *dir, const char *path)
 {
 	size_t length = strnlen(path, HF_TMPFS_PATH_MAX);
 
@@ -95,11 +95,13 @@ static int start(struct hf__walk *walk, struct hf_tmpfs *fs, const char *path)
 		return -ENOENT;
 	if (length == HF_TMPFS_PATH_MAX)
 		return -ENAMETOOLONG;
-	walk->fs = fs;
-	walk->dir = fs->root->inode;
+	walk->fs = dir->block.fs;
+	walk->dir = *path == '/' ? hf__root(walk->fs) : dir;
 	walk->slash = false;
 	walk->rest = path;
 	walk->links = walk->depth = 0;
+	if (!hf__is_dir(walk->dir))
+		return -ENOTDIR;
 	return to_last(walk);
 }
 
@@ -138,7 +140,7 @@ static int last_entry(struct hf__walk *walk, bool to_follow, bool creating,
 	}
 }
 
-HF__TMPFS int hf__walk_entry(struct hf_tmpfs *fs, const char *path, bool to_follow,
+HF__TMPFS int hf__walk_entry(struct hf__inode *dir, const char *path, bool to_follow,
 			     struct hf__dentry **found)
 {
 	struct hf__walk walk;
@@ -147,7 +149,7 @@ HF__TMPFS int hf__walk_entry(struct hf_tmpfs *fs, const char *path, bool to_foll
 
 	for (;;) {
 		hf__rcu_read_lock();
-		error = start(&walk, fs, path);
+		error = start(&walk, dir, path);
 		if (!error)
 			error = last_entry(&walk, to_follow || walk.slash, false, &dentry);
 		if (!error && !dentry)
@@ -179,26 +181,26 @@ static int keep(struct hf__walk *walk)
 	return 0;
 }
 
-HF__TMPFS int hf__walk_parent(struct hf_tmpfs *fs, const char *path, struct hf__walk *walk)
+HF__TMPFS int hf__walk_parent(struct hf__inode *dir, const char *path, struct hf__walk *walk)
 {
 	int error;
 
 	hf__rcu_read_lock();
-	error = start(walk, fs, path);
+	error = start(walk, dir, path);
 	if (!error)
 		error = keep(walk);
 	hf__rcu_read_unlock();
 	return error;
 }
 
-HF__TMPFS int hf__walk_create(struct hf_tmpfs *fs, const char *path, bool to_follow,
+HF__TMPFS int hf__walk_create(struct hf__inode *dir, const char *path, bool to_follow,
 			      struct hf__walk *walk)
 {
 	struct hf__dentry *dentry;
 	int error;
 
 	hf__rcu_read_lock();
-	error = start(walk, fs, path);
+	error = start(walk, dir, path);
 	if (!error)
 		error = last_entry(walk, to_follow, true, &dentry);
 	if (!error)

@@ -73,6 +73,27 @@ protected:
 		return 0;
 	}
 
+	/* A directory of its own, and what stays of it. */
+	void by_node()
+	{
+		struct hf_tmpfs_node *root = hf_tmpfs_node_root(fs_), *dir, *file, *link;
+
+		must([&] { return hf_tmpfs_node_mkdir(root, "n", 0755, &dir); });
+		must([&] { return hf_tmpfs_node_create(t_, dir, "file", O_RDWR, 0644, &file); });
+		must([&] { return hf_tmpfs_node_symlink("to", dir, "link", &link); });
+		must([&] { return hf_tmpfs_node_link(link, dir, "hard"); });
+		must([&] { return hf_tmpfs_node_rename(dir, "file", root, "moved", 0); });
+		must([&] {
+			return hf_tmpfs_node_rename(dir, "hard", root, "moved", HF_TMPFS_EXCHANGE);
+		});
+		must([&] { return hf_tmpfs_node_unlink(dir, "hard"); });
+		must([&] { return hf_tmpfs_node_truncate(file, 10000); });
+		write(static_cast<int>(must([&] { return hf_tmpfs_node_open(t_, file, O_RDWR); })),
+		      "nameless", 5000);
+		hf_tmpfs_node_put(dir, 1);
+		hf_tmpfs_node_put(root, 1); /* the others stay to the end */
+	}
+
 	/* What the tree came to. */
 	std::string scenario(const struct hf_tmpfs_options &options)
 	{
@@ -99,10 +120,11 @@ protected:
 		must([&] { return hf_tmpfs_rename(fs_, "/b", "/a/b", 0); });
 		must([&] { return hf_tmpfs_rename(fs_, "/a/b", "/s", HF_TMPFS_EXCHANGE); });
 		must([&] { return hf_tmpfs_truncate(fs_, "/s/h", 5000); });
+		by_node();
 		for (int i = 0; i < 40; i++) /* more files than one slab has */
 			must([&] { return hf_tmpfs_open(t_, "/a", O_RDONLY, 0); });
 		must([&] { return hf_tmpfs_unlink(fs_, "/a/b"); });
-		for (const char *path : { "/", "/a", "/s" }) {
+		for (const char *path : { "/", "/a", "/s", "/n" }) {
 			fd = static_cast<int>(must([&] { return hf_tmpfs_open(t_, path, 0, 0); }));
 			count = hf_tmpfs_readdir(t_, fd, entries, 20);
 			for (int i = 0; i < count; i++)
@@ -110,6 +132,7 @@ protected:
 		}
 		EXPECT_EQ(hf_tmpfs_check(fs_, nullptr, nullptr), 0);
 		hf_tmpfs_table_free(t_);
+		hf_tmpfs_nodes_put(fs_);
 		EXPECT_EQ(hf_tmpfs_free(fs_), 0);
 		fs_ = nullptr;
 		return found;
@@ -169,6 +192,16 @@ TEST_F(TmpfsAllocation, WithoutMemoryEveryCallSaysSo)
 		EXPECT_EQ(hf_tmpfs_check(fs_, nullptr, nullptr), 0) << what;
 	};
 	fails("table", [&] { return hf_tmpfs_table_new(&other, fs_, 0); });
+	struct hf_tmpfs_node *root = hf_tmpfs_node_root(fs_), *none = nullptr;
+	struct hf_tmpfs_node *made = nullptr;
+	ASSERT_EQ(hf_tmpfs_node_lookup(root, "f", &made), 0);
+	fails("node_mkdir", [&] { return hf_tmpfs_node_mkdir(root, "x", 0, &none); });
+	fails("node_symlink", [&] { return hf_tmpfs_node_symlink("x", root, "x", &none); });
+	fails("node_create", [&] { return hf_tmpfs_node_create(t_, root, "x", 0, 0, &none); });
+	fails("node_link", [&] { return hf_tmpfs_node_link(made, root, "x"); });
+	fails("node_rename", [&] { return hf_tmpfs_node_rename(root, "f", root, "x", 0); });
+	EXPECT_EQ(none, nullptr);
+	hf_tmpfs_nodes_put(fs_);
 	fails("mkdir", [&] { return hf_tmpfs_mkdir(fs_, "/x", 0); });
 	fails("symlink", [&] { return hf_tmpfs_symlink(fs_, "x", "/x"); });
 	fails("link", [&] { return hf_tmpfs_link(fs_, "/f", "/x"); });

@@ -6,7 +6,8 @@
  *
  * The left one is the library, or a folder (a mount of hf-tmpfs-fuse); the right one is the kernel's
  * own tmpfs, mounted for this with the same limits. Both are a root of their own: each folder is used
- * by a thread that has chroot()ed into it. A sequence is made from its seed alone, so that one that
+ * by a thread that has chroot()ed into it. A mount frees what is closed or unlinked behind the call; it
+ * gets some time after each one to come to the same space and inodes in use. A sequence is made from its seed alone, so that one that
  * differs can be shrunk: operations are left out as long as there is still a difference.
  *
  * --flaw KIND has the left one lie in one call, which must be found, and shrunk to a few operations:
@@ -243,6 +244,8 @@ public:
 	virtual long chmod(const char *path, mode_t mode) = 0;
 	/* Runs it where the calls may be made. */
 	virtual void run(const std::function<void()> &f) { f(); }
+	/* Waits, but not for ever, until as much is free as there. */
+	virtual void settle(const struct statvfs &like) { (void)like; }
 	/* Is all in order at the end? */
 	virtual bool prove() { return true; }
 };
@@ -466,6 +469,19 @@ public:
 	}
 	long statfs(struct statvfs *to) override { return result(::statvfs("/", to)); }
 	long chmod(const char *path, mode_t mode) override { return result(::chmod(path, mode)); }
+	void settle(const struct statvfs &like) override
+	{
+		struct statvfs st = {};
+
+		for (int i = 0; i < 3000 && settles_; i++) {
+			if (::statvfs("/", &st) == 0 && st.f_bfree == like.f_bfree &&
+			    st.f_ffree == like.f_ffree)
+				return;
+			if (i > 100)
+				usleep(1000);
+		}
+		settles_ = false; /* a difference, which shows at the next look at all there is */
+	}
 
 private:
 	static void remove_in(const std::string &path)
@@ -488,6 +504,7 @@ private:
 	}
 
 	std::string path_;
+	bool settles_ = true;
 };
 
 /* ---- one sequence on one side --------------------------------------------------------------- */
@@ -732,8 +749,12 @@ struct settings {
 	int flaw = -1;
 };
 
+/* What is in use after each operation: on one side, then to be waited for on the other. */
+using usage = std::vector<struct statvfs>;
+
 /* Each operation's outcome, and every now and then all there is. */
-std::vector<std::string> play_all(side &on, const std::vector<operation> &operations, int flaw)
+std::vector<std::string> play_all(side &on, const std::vector<operation> &operations, int flaw,
+				  usage *used, const usage *like)
 {
 	std::vector<std::string> outcomes;
 
@@ -743,6 +764,12 @@ std::vector<std::string> play_all(side &on, const std::vector<operation> &operat
 		for (size_t i = 0; i < operations.size(); i++) {
 			std::string outcome = player.play(operations[i]);
 
+			if (used) {
+				used->push_back({});
+				on.statfs(&used->back());
+			}
+			if (like)
+				on.settle((*like)[i]);
 			if (i % 100 == 99 || i + 1 == operations.size())
 				outcome += player.dump();
 			outcomes.push_back(outcome);
@@ -758,15 +785,17 @@ long first_difference(const settings &how, const std::vector<operation> &operati
 {
 	std::unique_ptr<side> left, right(new folder(how.right));
 	std::vector<std::string> a, b;
+	bool mounted = !how.left.empty();
+	usage used;
 
 	if (operations.empty())
 		return -1;
-	if (how.left.empty())
-		left.reset(new library(true));
-	else
+	if (mounted)
 		left.reset(new folder(how.left));
-	a = play_all(*left, operations, how.flaw);
-	b = play_all(*right, operations, -1);
+	else
+		left.reset(new library(true));
+	b = play_all(*right, operations, -1, mounted ? &used : nullptr, nullptr);
+	a = play_all(*left, operations, how.flaw, nullptr, mounted ? &used : nullptr);
 	for (size_t i = 0; i < operations.size(); i++) {
 		if (a[i] == b[i])
 			continue;

@@ -4,19 +4,23 @@
 
     mount.py --server FILE --compare FILE
 
-cp, mv, tar, find, git, sqlite3 and fio with verify, each on a mount of its own; the random operations
-of compare.cpp against the kernel's tmpfs. Each mount must end with exit status 0: then every count was
+cp, mv, tar, find, git, sqlite3 and fio with verify, each on a mount of its own; files without a name,
+links, mappings, names that change hands; the random operations of compare.cpp against the kernel's
+tmpfs. Each mount must end with exit status 0: then every count was
 proved. One line a case. Exits with 77 if nothing can be mounted here; a program that is missing is a case
 that is skipped, and said so.
 """
 import argparse
 import errno
 import filecmp
+import mmap
 import os
 import shutil
+import stat
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 ENVIRONMENT = dict(os.environ, GIT_CONFIG_GLOBAL="/dev/null", GIT_CONFIG_SYSTEM="/dev/null",
@@ -199,15 +203,275 @@ def unlinked(args):
             assert file.read() == "still here"
 
 
-def many_threads(args):
-    """
-    Renames over a name that others read. libfuse asks by path for a file that it knows by number, and
-    says ESTALE if the name has changed hands in between: that may be said, and nothing else.
-    """
+def nameless(args):
+    """All that can be done with an open file that has no name any more; the same with a directory."""
+    with Mount(args.server, "-o", "size=40k,nr_inodes=4") as top:
+        path = os.path.join(top, "f")
+        fd = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+        os.write(fd, b"data")
+        number = os.fstat(fd).st_ino
+        os.unlink(path)
+        st = os.fstat(fd)
+        assert (st.st_ino, st.st_nlink, st.st_size) == (number, 0, 4), st
+        os.fchmod(fd, 0o600)
+        os.fchown(fd, 12, 34)
+        os.utime(fd, (5, 6))
+        st = os.fstat(fd)
+        assert (st.st_mode & 0o7777, st.st_uid, st.st_gid, st.st_atime, st.st_mtime) == \
+            (0o600, 12, 34, 5, 6), st
+        os.ftruncate(fd, 10000)
+        assert os.pread(fd, 5, 0) == b"data\0" and os.fstat(fd).st_size == 10000
+        os.ftruncate(fd, 2)
+        os.posix_fallocate(fd, 0, 8192)
+        assert os.pread(fd, 5, 0) == b"da\0\0\0" and os.fstat(fd).st_blocks == 16
+        with open("/proc/self/fd/%d" % fd, "rb") as again:
+            assert again.read(2) == b"da"
+        # Another file of the same name is another file.
+        with open(path, "w", encoding="ascii") as other:
+            assert os.fstat(other.fileno()).st_ino != number
+        only_path = os.open(path, os.O_PATH)
+        os.unlink(path)
+        os.close(fd)
+        with open("/proc/self/fd/%d" % only_path, "r+", encoding="ascii") as again:
+            again.write("here")
+        assert os.fstat(only_path).st_size == 4
+        os.close(only_path)
+        os.mkdir(path)
+        fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+        os.rmdir(path)
+        assert os.fstat(fd).st_nlink == 0
+        assert os.listdir(fd) == []
+        expect(errno.ENOENT, os.mkdir, "/proc/self/fd/%d/x" % fd)
+        os.close(fd)
+        # What was counted while it lived is free now.
+        wait_until(lambda: os.statvfs(top).f_bfree == 10 and os.statvfs(top).f_ffree == 3)
+
+
+def links(args):
+    """Two names, one file: what is done by one shows by the other, at once."""
+    with Mount(args.server, "-o", "nr_inodes=9") as top:
+        a, b = os.path.join(top, "a"), os.path.join(top, "d", "b")
+        os.mkdir(os.path.dirname(b))
+        one = os.open(a, os.O_RDWR | os.O_CREAT, 0o644)
+        os.link(a, b)
+        two = os.open(b, os.O_RDWR)
+        assert os.path.samestat(os.stat(a), os.stat(b)) and os.fstat(one).st_nlink == 2
+        os.ftruncate(one, 4096)
+        with mmap.mmap(one, 4096, access=mmap.ACCESS_READ) as seen:
+            for i in range(200):
+                writer, reader, name = (one, two, b) if i % 2 else (two, one, a)
+                data = b"%d;" % i
+                os.pwrite(writer, data, 8 * i)
+                assert os.pread(reader, len(data), 8 * i) == data, i
+                assert seen[8 * i:8 * i + len(data)] == data, i
+                os.ftruncate(writer, 4096 + i)
+                assert os.fstat(reader).st_size == os.stat(name).st_size == 4096 + i
+                os.fchmod(writer, i)
+                assert os.stat(name).st_mode & 0o7777 == i
+        os.close(os.open(b, os.O_WRONLY | os.O_TRUNC))
+        assert os.pread(one, 9, 0) == b"" and os.fstat(one).st_size == 0
+        os.rename(b, os.path.join(top, "c"))
+        os.unlink(a)
+        assert os.fstat(one).st_nlink == os.fstat(two).st_nlink == 1
+        os.close(one)
+        os.close(two)
+        os.unlink(os.path.join(top, "c"))
+        wait_until(lambda: os.statvfs(top).f_ffree == 7)
+
+
+def mappings(args):
+    """Writes by a shared mapping are in the file, and writes to the file in the mapping."""
+    with Mount(args.server, "-o", "size=40k") as top:
+        path = os.path.join(top, "f")
+        fd = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+        os.ftruncate(fd, 10000)
+        with mmap.mmap(fd, 10000) as memory:
+            memory[5000:5005] = b"by it"
+            assert os.pread(fd, 5, 5000) == b"by it"
+            os.pwrite(fd, b"from it", 9000)
+            assert memory[9000:9007] == b"from it"
+            # Another process, which asks by name.
+            assert sh("dd if=f bs=1 skip=5000 count=5 status=none", top) == "by it"
+            # A page that has changed stays in its place, whoever appends meanwhile.
+            end = os.open(path, os.O_RDWR | os.O_APPEND)
+            with mmap.mmap(end, 10000) as same:
+                same[0:5] = b"begin"
+                os.write(end, b"end")
+                same.flush()
+            os.close(end)
+            assert memory[0:5] == b"begin"
+        os.close(fd)
+        with open(path, "rb") as file:
+            data = file.read()
+        assert len(data) == 10003 and data[:5] == b"begin" and data[-3:] == b"end", data
+        assert os.stat(path).st_blocks == 24
+        # So it does if the file is closed, and has no name.
+        fd = os.open(path, os.O_RDWR)
+        with mmap.mmap(fd, 4096) as memory:
+            os.close(fd)
+            os.unlink(path)
+            memory[0:3] = b"yes"
+            memory.flush()
+            assert memory[0:5] == b"yesin"
+        # No space: said by msync, and nothing but those pages is lost.
+        wait_until(lambda: os.statvfs(top).f_bfree == 10)
+        fd = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+        os.ftruncate(fd, 20 * 4096)
+        memory = mmap.mmap(fd, 20 * 4096)
+        for page in range(20):
+            memory[page * 4096] = 1 + page
+        expect(errno.ENOSPC, memory.flush)
+        assert os.statvfs(top).f_bfree == 0
+        memory.close()
+        os.close(fd)
+
+
+def append(args):
+    """Each with a descriptor of its own: what is appended is neither lost nor torn."""
     with Mount(args.server) as top:
-        sh("for i in 1 2 3 4; do (for j in $(seq 200); do { echo $i $j > $i; mv $i hot || true; "
-           "cat hot > /dev/null || true; } 2>> errors; done) & done; wait $(jobs -p); rm -f 1 2 3 4; "
-           "test \"$(ls)\" = $'errors\\nhot'; ! grep -v 'Stale file handle' errors; rm errors", top)
+        sh("for i in 1 2 3 4; do (for j in $(seq 250); do echo $i line $j >> f; done) & done; wait; "
+           "test $(wc -l < f) = 1000; test $(sort -u f | wc -l) = 1000; "
+           "! grep -vE '^[1-4] line [0-9]+$' f", top)
+
+
+def sqlite_wal(args):
+    """Its index of the log is a shared writable mapping; readers and writers at once."""
+    need("sqlite3")
+    with Mount(args.server) as top:
+        assert sh("sqlite3 d 'pragma journal_mode=wal; create table t(a integer primary key, b int);'",
+                  top).split() == ["wal"]
+        sh("for i in 1 2 3; do (for j in $(seq 30); do sqlite3 -cmd '.timeout 60000' d "
+           "\"begin immediate; insert into t(b) values($i); insert into t(b) values(-$i); commit;\"; "
+           "done) & jobs[$i]=$!; done; "
+           "for j in $(seq 30); do test $(sqlite3 -cmd '.timeout 60000' d "
+           "'select coalesce(sum(b), 0) from t') = 0; done; "
+           "for i in 1 2 3; do wait ${jobs[$i]}; done", top)
+        said = sh("sqlite3 d 'pragma wal_checkpoint(truncate); pragma integrity_check; "
+                  "select count(*) from t; pragma journal_mode=delete;'; ls", top)
+        assert said.split() == ["0|0|0", "ok", "180", "delete", "d"], said
+
+
+def many_threads(args):
+    """Renames over a name that others read: it is there all the time, and each call works."""
+    with Mount(args.server) as top:
+        sh("echo > hot; for i in 1 2 3 4; do (for j in $(seq 200); do { echo $i $j > $i; mv $i hot; "
+           "cat hot > /dev/null; } 2>> errors; done) & jobs[$i]=$!; done; "
+           "for i in 1 2 3 4; do wait ${jobs[$i]} || { cat errors; false; }; done; "
+           "cat errors; test \"$(ls)\" = $'errors\\nhot'; ! test -s errors", top)
+        hot = os.path.join(top, "hot")
+        os.mkdir(os.path.join(top, "d"))
+        failures = []
+
+        def work(me):
+            own = os.path.join(top, "d" if me % 2 else "", "new%d" % me)
+            try:
+                for turn in range(400):
+                    if me < 2:
+                        fd = os.open(own, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
+                        os.write(fd, b"%d\n" % turn * 2)
+                        os.rename(own, hot)
+                        assert os.fstat(fd).st_nlink in (0, 1)
+                        os.close(fd)
+                        continue
+                    os.stat(hot)
+                    with open(hot, "rb") as file:
+                        os.fstat(file.fileno())
+                        file.read()
+            except (OSError, AssertionError) as error:
+                failures.append(repr(error))
+
+        threads = [threading.Thread(target=work, args=(me,)) for me in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert not failures, failures
+
+
+def moving(args):
+    """A directory that moves, under those who look for what is in it: it is here, or it is there."""
+    with Mount(args.server) as top:
+        name = lambda *x: os.path.join(top, *x)
+        for parent in "ab":
+            os.mkdir(name(parent))
+        os.mkdir(name("a", "d"))
+        open(name("a", "d", "f"), "w").close()
+        failures, over, seen = [], threading.Event(), set()
+
+        def look(parent):
+            while not over.is_set():
+                try:
+                    os.stat(name(parent, "d", "f"))
+                    fd = os.open(name(parent, "d"), os.O_RDONLY | os.O_DIRECTORY)
+                    assert os.listdir(fd) == ["f"]
+                    os.close(fd)
+                    seen.add(parent)
+                except FileNotFoundError:
+                    pass
+                except (OSError, AssertionError) as error:
+                    failures.append(repr(error))
+                    return
+
+        threads = [threading.Thread(target=look, args=(parent,)) for parent in "abab"]
+        for thread in threads:
+            thread.start()
+        turn = 0
+        while (turn < 600 or len(seen) < 2) and turn < 100000 and not failures:
+            here, there = "ab"[turn % 2], "ab"[1 - turn % 2]
+            os.rename(name(here, "d"), name(there, "d"))
+            turn += 1
+        over.set()
+        for thread in threads:
+            thread.join()
+        assert not failures, failures
+        assert seen == {"a", "b"}, seen
+
+
+def kinds(args):
+    """mknod makes files; there are no pipes, sockets or devices."""
+    with Mount(args.server) as top:
+        os.mknod(os.path.join(top, "f"), stat.S_IFREG | 0o640)
+        assert os.stat(os.path.join(top, "f")).st_mode == stat.S_IFREG | 0o640
+        expect(errno.EEXIST, os.mknod, os.path.join(top, "f"))
+        expect(errno.EPERM, os.mkfifo, os.path.join(top, "p"))
+        assert os.listdir(top) == ["f"]
+
+
+def owner(args):
+    """What is made is its maker's, however it is made."""
+    with Mount(args.server, "-o", "allow_other") as top:
+        done = subprocess.run(["sh", "-euc", "> f; mkdir d; ln -s x s; mknod p p 2>/dev/null || true; "
+                               "cp f g"], cwd=top, user=12, group=34, extra_groups=[], timeout=20,
+                              check=False)
+        assert done.returncode == 0, done
+        for name in os.listdir(top):
+            st = os.lstat(os.path.join(top, name))
+            assert (st.st_uid, st.st_gid) == (12, 34), (name, st)
+        assert sorted(os.listdir(top)) == ["d", "f", "g", "s"]
+        os.chown(os.path.join(top, "f"), 56, -1)
+        os.chown(os.path.join(top, "s"), -1, 78, follow_symlinks=False)
+        st = os.stat(os.path.join(top, "f")), os.lstat(os.path.join(top, "s"))
+        assert [(s.st_uid, s.st_gid) for s in st] == [(56, 34), (12, 78)], st
+
+
+def one_thread(args):
+    with Mount(args.server, "-s") as top:
+        sh("mkdir d; echo x > d/f; mv d/f g; cat g; rmdir d; rm g", top)
+
+
+def terminated(args):
+    """By a signal: unmounted, with libfuse's status, and every count is right."""
+    mounted = Mount(args.server)
+    with open(os.path.join(mounted.path, "f"), "w", encoding="ascii") as file:
+        file.write("x")
+    os.link(file.name, file.name + "2")
+    mounted.server.terminate()
+    status = mounted.server.wait(timeout=30)
+    unmounted = sh("grep -c ' %s ' /proc/mounts || true" % mounted.path, "/").strip() == "0"
+    if not unmounted:
+        subprocess.run(["umount", "-l", mounted.path], check=False)
+    os.rmdir(mounted.path)
+    assert (status, unmounted, mounted.said()) == (8, True, ""), (status, unmounted, mounted.said())
 
 
 def arguments(args):
@@ -215,8 +479,12 @@ def arguments(args):
         done = subprocess.run([args.server, "/nonexistent", "-o", wrong], text=True, check=False,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=10)
         assert done.returncode == 2, (wrong, done)
-    assert subprocess.run([args.server, "/nonexistent"], check=False, timeout=10,
-                          stderr=subprocess.DEVNULL).returncode != 0
+    # As libfuse's own main function has them.
+    for right, wrong in ((1, ["/nonexistent"]), (2, []), (0, ["-h"]), (0, ["-V"]),
+                         (1, ["/tmp", "/tmp"]), (3, ["/tmp", "-o", "nonsense"])):
+        done = subprocess.run([args.server, *wrong], text=True, check=False, timeout=10,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        assert done.returncode == right, (wrong, done)
 
 
 def daemon(args):
@@ -241,7 +509,8 @@ def random_operations(args):
         assert done.returncode == 0, done.stdout
 
 
-CASES = [arguments, errors, sparse, unlinked, daemon, files, git, sqlite, fio, many_threads,
+CASES = [arguments, errors, sparse, unlinked, nameless, links, mappings, append, kinds, owner,
+         one_thread, terminated, daemon, files, git, sqlite, sqlite_wal, fio, many_threads, moving,
          random_operations]
 
 

@@ -3,10 +3,11 @@
 """Break tmpfs in one place at a time, and see the tests find it.
 
     mutants.py --source-dir DIR --work-dir DIR --cc CC --cxx CXX --libraries FILE... --link FLAG...
-               --tests OBJECT... --stress OBJECT...
+               --tests OBJECT... --stress OBJECT... [--fuse FLAG...]
 
 Each mutant is a test program linked with one changed file of tmpfs/ in front of the library. It is
-found if the program fails, or dies. Those that need it are built with AddressSanitizer.
+found if the program fails, or dies. Those that need it are built with AddressSanitizer. Mutants of the
+mount are servers for a case of mount.py; where nothing can be mounted they are skipped, and said so.
 """
 import argparse
 import concurrent.futures
@@ -16,7 +17,7 @@ import shutil
 import subprocess
 import sys
 
-UNIT, STRESS = "tests", "stress"
+UNIT, STRESS, MOUNT = "tests", "stress", "mount"
 
 # (what is wrong, file, text, other text, program, tests, AddressSanitizer?)
 MUTANTS = [
@@ -66,6 +67,31 @@ MUTANTS = [
      "	if (error)\n		return error;\n	if (hf__is_dir", UNIT, "*Allocation*", False),
     ("ENOMEM leaves nodes", "pages.c", "				hf__delete(&nodes[--i]->block);",
      "				i--;", UNIT, "*Allocation*", False),
+    ("T7: a removed directory keeps its dentry", "name.c",
+     "		atomic_store_explicit(&inode->self, NULL, memory_order_release);", "", UNIT, "*Nodes*", True),
+    ("T7: a node does not hold its inode", "node.c", "		hf_refcount_inc(&inode->refs);\n", "",
+     UNIT, "*Nodes*", False),
+    ("T7: the first reference to go is taken for the last", "node.c",
+     "last = node->references == 0;", "last = true;", UNIT, "*Nodes*", False),
+    ("T7: the inode stays when its node has gone", "node.c",
+     "	if (last)\n		hf__inode_put(inode);", "", UNIT, "*Nodes*", False),
+    ("T7: nodes are counted without a lock", "node.c",
+     "	hf_spinlock_lock(&fs->nodes_lock);\n	if (inode->node.references++ == 0) {\n"
+     "		hf_refcount_inc(&inode->refs);\n"
+     "		hf__list_add_last(&fs->nodes, &inode->node.siblings);\n	}\n"
+     "	hf_spinlock_unlock(&fs->nodes_lock);",
+     "	if (inode->node.references++ == 0) {\n		int usleep(unsigned int);\n\n"
+     "		usleep(1);\n"
+     "		hf_refcount_inc(&inode->refs);\n"
+     "		hf__list_add_last(&fs->nodes, &inode->node.siblings);\n	}", STRESS, "held",
+     False),
+    ("a file opened by node keeps its inode", "table.c",
+     "	else\n		hf__inode_put(inode);", "", UNIT, "*Nodes*", False),
+    ("the root, whatever directory a walk begins in", "walk.c",
+     "*path == '/' ? hf__root(walk->fs) : dir;", "hf__root(walk->fs);", UNIT, "*Nodes*", False),
+    ("what is made has no node", "name.c",
+     "		*node = hf__node_get(made->inode);", "		*node = &made->inode->node;",
+     UNIT, "*Nodes*", False),
     ("a bad buffer is not guarded", "data.c",
      "left = hf_copy_to_nofault(to + done, page->data + in, count);",
      "__builtin_memcpy(to + done, page->data + in, count);\n			left = 0;",
@@ -79,6 +105,24 @@ MUTANTS = [
      UNIT, "*Descriptors*", False),
     ("readdir forgets a name", "table.c", "next = dentry->cookie;",
      "next = dentry->cookie + 1;", UNIT, "*Readdir*", False),
+    ("mount: what the kernel forgets is kept", "fuse.c",
+     "		hf_tmpfs_node_put(node_of(number), count);", "		(void)count;", MOUNT, "nameless", False),
+    ("mount: no page cache", "fuse.c",
+     "	info->keep_cache = 1;\n	if (fuse_reply_open(", "	info->direct_io = 1;\n	if (fuse_reply_open(",
+     MOUNT, "mappings", False),
+    ("mount: a mapping's page is appended", "fuse.c", "info->flags & (O_ACCMODE | O_TRUNC)",
+     "info->flags & (O_ACCMODE | O_TRUNC | O_APPEND)", MOUNT, "mappings", False),
+    ("mount: a mapping's pages are lost in silence", "fuse.c", "while (info->writepage && ",
+     "while (0 && ", MOUNT, "mappings", False),
+    ("mount: a link is no reference", "fuse.c", "		hf_tmpfs_node_get(node);", "		(void)0;",
+     MOUNT, "links", False),
+    ("mount: a second name is a second file", "fuse.c", "{ .ino = (uintptr_t)node };",
+     "{ .ino = (uintptr_t)node };\n	static int odd;\n\n	hf_tmpfs_node_stat(node, &entry.attr);\n"
+     "	if (S_ISREG(entry.attr.st_mode) && odd++ % 2)\n		return entry;", MOUNT, "links", False),
+    ("mount: a file is another one each time", "fuse.c", "entry.generation = entry.attr.st_ino;",
+     "static uint64_t times;\n\n	entry.generation = times++;", MOUNT, "moving", False),
+    ("mount: what is made is the server's", "fuse.c", "		give_to_caller(request, node);\n	reply_entry",
+     "		(void)give_to_caller;\n	reply_entry", MOUNT, "owner", False),
 ]
 
 
@@ -99,6 +143,7 @@ def mutant(args, number):
     with open(path, "w", encoding="utf-8") as source:
         source.write(before.replace(text, other))
     flags = ["-fsanitize=address"] if asan else []
+    flags += args.fuse if program == MOUNT else []
     # Under the sanitizer all of tmpfs: what is freed early is used by another file.
     sources = [path]
     if asan:
@@ -114,19 +159,27 @@ def mutant(args, number):
         if built.returncode:
             return "can't be built:\n" + built.stdout
     binary = os.path.join(tree, "program")
-    built = run([args.cxx, *flags, *objects, *getattr(args, program), *args.libraries, *args.link,
+    built = run([args.cxx, *objects, *getattr(args, program, []), *args.libraries, *args.link, *flags,
                  "-o", binary])
     if built.returncode:
         return "can't be linked:\n" + built.stdout
-    prefix = ["setarch", "-R"] if asan and shutil.which("setarch") else []
-    for _ in range(1 if program == UNIT else 3):  # a race is a matter of luck
+    command = [binary, "--gtest_filter=" + only if program == UNIT else only]
+    if asan and shutil.which("setarch"):
+        command = ["setarch", "-R", *command]
+    if program == MOUNT:
+        command = [sys.executable, "-B", os.path.join(args.source_dir, "tests/tmpfs/mount.py"),
+                   "--server", binary, "--compare", "", "--only", only]
+    for _ in range(8 if program == STRESS else 1):  # a race is a matter of luck
         try:
-            ran = run([*prefix, binary, "--gtest_filter=" + only if program == UNIT else only], 20)
+            ran = run(command, 20)
         except subprocess.TimeoutExpired:
             print("ok %s: it hangs" % what, flush=True)
             return None
         if program == UNIT and "Running 0 tests" in ran.stdout:
             return "no test %s" % only
+        if program == MOUNT and (ran.returncode == 77 or "SKIPPED" in ran.stdout):
+            print("SKIPPED %s: %s" % (what, ran.stdout.strip()), flush=True)
+            return None
         if ran.returncode:
             said = re.search(r"(?m)^(FAILED|ERROR|.*: Failure\n|==\d+==ERROR).*(\n.*)?", ran.stdout)
             print("ok %s: %s" % (what, " ".join(said[0].split())[-100:] if said
@@ -142,16 +195,19 @@ def main():
         parser.add_argument(name, required=True)
     for name in ("--libraries", "--link", "--tests", "--stress"):
         parser.add_argument(name, required=True, action="append")
+    parser.add_argument("--fuse", default=[], action="append")
     args = parser.parse_args()
-    for name in ("libraries", "link", "tests", "stress"):
+    for name in ("libraries", "link", "tests", "stress", "fuse"):
         setattr(args, name, [word for words in getattr(args, name) for word in words.split(";")])
     shutil.rmtree(args.work_dir, ignore_errors=True)
     # Those with threads come alone, and last.
-    order = sorted(range(len(MUTANTS)), key=lambda number: MUTANTS[number][4] == STRESS)
+    order = sorted((number for number in range(len(MUTANTS))
+                    if MUTANTS[number][4] != MOUNT or args.fuse),
+                   key=lambda number: MUTANTS[number][4] == STRESS)
     failed = 0
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         wrongs = list(pool.map(lambda number: mutant(args, number),
-                               [number for number in order if MUTANTS[number][4] == UNIT]))
+                               [number for number in order if MUTANTS[number][4] != STRESS]))
     wrongs += [mutant(args, number) for number in order if MUTANTS[number][4] == STRESS]
     for number, wrong in zip(order, wrongs):
         if wrong:

@@ -4,10 +4,12 @@
  *
  *   tmpfs_stress [PART [OPERATIONS]]     default: all; for a time, or so many operations (`make soak`)
  *
- *   random    any operation on few names, so that they meet; then every count is proved
+ *   random    any operation on few names, and on nodes that are kept while these go, so that they
+ *             meet; then every count is proved
  *   replaced  a name that is renamed over all the time is there all the time, with a whole file
  *   reused    descriptors that are closed and opened under their readers: a read is of a file that
  *             was open at that descriptor, or EBADF
+ *   held      nodes of a file that is unlinked and made anew all the time: whoever has one has the file
  *   punched   pages that are taken away under their readers; what is freed is overwritten
  */
 #include "../stress/stress.h"
@@ -57,6 +59,7 @@ struct world {
 
 		stress::check(faults == 0, who, "%d faults", faults);
 		hf_tmpfs_table_free(shared);
+		hf_tmpfs_nodes_put(fs);
 		faults = hf_tmpfs_free(fs);
 		stress::check(faults == 0, who, "free: %d", faults);
 		for (int kind = 0; kind < HF_REPORT_KINDS; kind++) {
@@ -80,7 +83,15 @@ public:
 		if (hf_tmpfs_table_new(&tables_[1], fs_, 8))
 			std::abort();
 	}
-	~actor() { hf_tmpfs_table_free(tables_[1]); }
+	~actor()
+	{
+		/* Every second one leaves its nodes to the check, and to the end. */
+		for (struct hf_tmpfs_node *node : nodes_) {
+			if (node && random_.below(2))
+				hf_tmpfs_node_put(node, 1);
+		}
+		hf_tmpfs_table_free(tables_[1]);
+	}
 
 	/* Returns whether it worked: errors are most of what happens here. */
 	bool once()
@@ -95,6 +106,8 @@ public:
 		struct hf_tmpfs_dirent entries[7];
 		struct hf_tmpfs_attributes to = {};
 
+		if (random_.below(4) == 0)
+			return node_once(t, at);
 		switch (random_.below(30)) {
 		case 0:
 		case 1:
@@ -174,6 +187,96 @@ private:
 		return got >= 0;
 	}
 
+	/* One of ours, which may have been removed long ago, or what is found from there. */
+	struct hf_tmpfs_node *node()
+	{
+		struct hf_tmpfs_node *&slot = nodes_[random_.below(6)];
+		struct hf_tmpfs_node *found;
+
+		if (!slot)
+			slot = hf_tmpfs_node_root(fs_);
+		if (random_.below(4) == 0 && !hf_tmpfs_node_lookup(slot, path() + 1, &found)) {
+			hf_tmpfs_node_put(slot, 1);
+			slot = found;
+		}
+		hf_tmpfs_node_get(slot); /* the next one may take its place */
+		return slot;
+	}
+
+	bool keep(int error, struct hf_tmpfs_node *made)
+	{
+		if (error < 0)
+			return false;
+		if (nodes_[0])
+			hf_tmpfs_node_put(nodes_[0], 1);
+		nodes_[0] = made;
+		return true;
+	}
+
+	bool node_once(struct hf_tmpfs_table *t, off_t at)
+	{
+		struct hf_tmpfs_node *a = node(), *b = node(), *made = nullptr;
+		struct hf_tmpfs_attributes to = {};
+		struct stat st;
+		int result;
+
+		switch (random_.below(14)) {
+		case 0:
+			result = hf_tmpfs_node_open(t, a, random_.below(2) ? O_RDONLY : O_RDWR);
+			break;
+		case 1:
+			result = hf_tmpfs_node_create(t, a, path() + 1, O_RDWR, 0644, &made);
+			keep(result, made);
+			break;
+		case 2:
+			result = hf_tmpfs_node_mkdir(a, path() + 1, 0755, &made);
+			keep(result, made);
+			break;
+		case 3:
+			result = hf_tmpfs_node_symlink("a", a, path() + 1, &made);
+			keep(result, made);
+			break;
+		case 4:
+			result = hf_tmpfs_node_link(a, b, path() + 1);
+			break;
+		case 5:
+		case 6:
+			result = hf_tmpfs_node_rename(a, path() + 1, b, path() + 1,
+						      random_.below(3));
+			break;
+		case 7:
+			result = hf_tmpfs_node_unlink(a, path() + 1);
+			break;
+		case 8:
+			result = hf_tmpfs_node_rmdir(a, path() + 1);
+			break;
+		case 9:
+			result = hf_tmpfs_node_truncate(a, at);
+			break;
+		case 10:
+			result = static_cast<int>(hf_tmpfs_node_readlink(a, buffer_, 100));
+			break;
+		case 11:
+			to.set = HF_TMPFS_SET_MTIME;
+			result = hf_tmpfs_node_setattr(a, &to);
+			break;
+		case 12:
+			result = 0;
+			for (struct hf_tmpfs_node *&slot : nodes_) {
+				if (slot)
+					hf_tmpfs_node_put(slot, 1);
+				slot = nullptr;
+			}
+			break;
+		default:
+			result = 0;
+			hf_tmpfs_node_stat(a, &st);
+		}
+		hf_tmpfs_node_put(a, 1);
+		hf_tmpfs_node_put(b, 1);
+		return result >= 0;
+	}
+
 	const char *path()
 	{
 		char *to = paths_[++turn_ % 2];
@@ -193,6 +296,7 @@ private:
 	struct hf_tmpfs *fs_;
 	stress::random random_;
 	struct hf_tmpfs_table *tables_[2];
+	struct hf_tmpfs_node *nodes_[6] = {};
 	char paths_[2][20], buffer_[9000];
 	unsigned int turn_ = 0;
 };
@@ -323,6 +427,54 @@ void reused()
 	world.end("reused");
 }
 
+/* ---- held ---------------------------------------------------------------------------------- */
+
+void held()
+{
+	std::atomic<uint64_t> files(0), nodes(0);
+	world world(0, 2);
+
+	stress::run_threads(THREADS, [&](int me) {
+		stress::deadline end(MILLISECONDS / 2);
+		struct hf_tmpfs_node *root = hf_tmpfs_node_root(world.fs), *node;
+		struct stat st;
+		uint64_t n = 0;
+
+		do {
+			if (me == 0) {
+				/* As long as somebody has the last one, there is no inode for another. */
+				int fd = hf_tmpfs_node_create(world.shared, root, "f", O_RDWR, 0644,
+							      &node);
+
+				if (fd < 0) {
+					stress::check(fd == -ENOSPC, "held", "create: %d", fd);
+					continue;
+				}
+				hf_tmpfs_close(world.shared, fd);
+				hf_tmpfs_node_put(node, 1);
+				stress::check(hf_tmpfs_node_unlink(root, "f") == 0, "held",
+					      "unlink");
+				n++;
+				continue;
+			}
+			if (hf_tmpfs_node_lookup(root, "f", &node))
+				continue;
+			hf_tmpfs_node_stat(node, &st);
+			stress::check(st.st_mode == (S_IFREG | 0644) && st.st_nlink <= 1, "held",
+				      "mode %o, %u links", st.st_mode,
+				      static_cast<unsigned int>(st.st_nlink));
+			hf_tmpfs_node_put(node, 1);
+			n++;
+		} while (!end.passed());
+		(me == 0 ? files : nodes) += n;
+		hf_tmpfs_node_put(root, 1);
+	});
+	stress::check(files > 0, "held", "no file was made");
+	stress::did("tmpfs", "held: files", files);
+	stress::did("tmpfs", "held: nodes", nodes);
+	world.end("held");
+}
+
 /* ---- punched ------------------------------------------------------------------------------- */
 
 void punched()
@@ -378,6 +530,8 @@ int main(int argc, char **argv)
 		replaced();
 	if (part.empty() || part == "reused")
 		reused();
+	if (part.empty() || part == "held")
+		held();
 	if (part.empty() || part == "punched")
 		punched();
 	return stress::result();

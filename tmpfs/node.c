@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * node - inodes in the hands of the program (T7).
+ *
+ *   fs->nodes  -> inode: references 3   all three together: 1 of its refcount
+ *              -> inode: references 1
+ *
+ * The number is wider than a refcount: a mount's kernel counts each lookup, and gives them back at
+ * some later time, all at once. The list is what the check finds unlinked inodes by.
+ */
+#include "internal.h"
+
+HF__TMPFS struct hf_tmpfs_node *hf__node_get(struct hf__inode *inode)
+{
+	struct hf_tmpfs *fs = inode->block.fs;
+
+	hf_spinlock_lock(&fs->nodes_lock);
+	if (inode->node.references++ == 0) {
+		hf_refcount_inc(&inode->refs);
+		hf__list_add_last(&fs->nodes, &inode->node.siblings);
+	}
+	hf_spinlock_unlock(&fs->nodes_lock);
+	return &inode->node;
+}
+
+HF_TMPFS_API struct hf_tmpfs_node *hf_tmpfs_node_root(struct hf_tmpfs *fs)
+{
+	return hf__node_get(hf__root(fs));
+}
+
+HF_TMPFS_API void hf_tmpfs_node_get(struct hf_tmpfs_node *node)
+{
+	(void)hf__node_get(hf__inode_of(node));
+}
+
+HF_TMPFS_API void hf_tmpfs_node_put(struct hf_tmpfs_node *node, uint64_t count)
+{
+	struct hf__inode *inode = hf__inode_of(node);
+	struct hf_tmpfs *fs = inode->block.fs;
+	bool last = false, good;
+
+	hf_spinlock_lock(&fs->nodes_lock);
+	good = count <= node->references;
+	if (good && count > 0) {
+		node->references -= count;
+		last = node->references == 0;
+	}
+	if (last)
+		hf__list_remove(&node->siblings);
+	hf_spinlock_unlock(&fs->nodes_lock);
+	if (!good)
+		hf_report(HF_REPORT_SUB_UAF, node);
+	if (last)
+		hf__inode_put(inode);
+}
+
+HF_TMPFS_API void hf_tmpfs_nodes_put(struct hf_tmpfs *fs)
+{
+	while (fs->nodes.next != &fs->nodes) {
+		struct hf_tmpfs_node *node =
+			HF__OBJECT(fs->nodes.next, struct hf_tmpfs_node, siblings);
+
+		hf_tmpfs_node_put(node, node->references);
+	}
+}
+
+HF_TMPFS_API int hf_tmpfs_node_lookup(struct hf_tmpfs_node *dir, const char *name,
+				      struct hf_tmpfs_node **node)
+{
+	struct hf__dentry *dentry;
+	int error = hf__walk_entry(hf__inode_of(dir), name, false, &dentry);
+
+	if (error)
+		return error;
+	*node = hf__node_get(dentry->inode);
+	hf__dentry_put(dentry);
+	return 0;
+}
