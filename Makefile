@@ -2,14 +2,14 @@
 # The front door. CMake does the building: see CMakeLists.txt and CMakePresets.json.
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help build lab readme test cross fuzz format format-check clean install venv bare kernel
+.PHONY: help build lab instructions readme test cross fuzz soak format format-check clean install venv bare kernel
 
 PREFIX ?= /usr/local
 
 # Debian's own, which python3-venv belongs to, and not whatever comes first on the path.
 PYTHON3 := $(firstword $(wildcard /usr/bin/python3) python3)
 
-SOURCES = $(shell find include src examples tests lab port zephyr -name '*.[ch]' -o -name '*.cpp')
+SOURCES = $(shell find include src examples tests tmpfs lab port zephyr -name '*.[ch]' -o -name '*.cpp')
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 14
@@ -29,16 +29,20 @@ lab: ## measure everything on this machine and write the report
 	build/venv/bin/python -B lab/report/report.py build/lab/results.json --html build/lab/report.html
 	@echo "The report is build/lab/report.html"
 
+instructions: ## count the instructions of each operation on each processor, by qemu
+	@scripts/bootstrap.sh test
+	@$(PYTHON3) -B lab/instructions/run.py --source-dir . --work-dir build/instructions
+
 readme: ## put the last results of `make lab` into README.md
 	$(PYTHON3) lab/report/readme.py build/lab/results.json README.md
 
-test: ## every test: native, sanitizers, AArch64, RISC-V, bare metal, Linux kernel, report, format
+test: ## every test: native, sanitizers, AArch64, RISC-V, s390x, bare metal, Linux kernel, report, format
 	@scripts/bootstrap.sh test
 	@$(PYTHON3) -B scripts/test.py
 
-cross: ## the tests on AArch64 (with and without LSE) and RISC-V only, by qemu
+cross: ## the tests on AArch64 (with and without LSE), RISC-V and s390x only, by qemu
 	@scripts/bootstrap.sh test
-	@$(PYTHON3) -B scripts/test.py aarch64 aarch64-lse riscv64
+	@$(PYTHON3) -B scripts/test.py aarch64 aarch64-lse riscv64 s390x
 
 bare: ## four bare-metal AArch64 cores under QEMU: battery, spinlock experiment, mutants
 	@scripts/bootstrap.sh bare
@@ -51,6 +55,13 @@ kernel: ## a module in Linux 6.1 on x86-64 and arm64, under QEMU: battery, kerne
 fuzz: ## clear and copy against a byte loop, by libFuzzer, for SECONDS (default 60)
 	@scripts/bootstrap.sh test
 	$(PYTHON3) -B tests/fuzz/run.py --source-dir . --work-dir build/fuzz --seconds $(or $(SECONDS),60)
+
+soak: ## 10 million random file operations under AddressSanitizer, and a night's worth of comparison
+	@scripts/bootstrap.sh test
+	cmake --preset asan
+	cmake --build --preset asan --target tmpfs_stress tmpfs_compare
+	build/asan/tests/tmpfs/tmpfs_stress random $(or $(OPERATIONS),10000000)
+	build/asan/tests/tmpfs/tmpfs_compare --seed $(or $(SEED),1000) --sequences $(or $(SEQUENCES),500)
 
 format: ## lay out all C and C++ as .clang-format says
 	clang-format -i $(SOURCES)

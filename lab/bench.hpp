@@ -124,6 +124,8 @@ std::vector<Cell> copy_cells(const Settings &settings);
 std::vector<Cell> loop_cells(const Settings &settings);
 std::vector<Cell> fault_cells(const Settings &settings);
 std::vector<Cell> guard_cells(const Settings &settings);
+std::vector<Cell> openclose_cells(const Settings &settings);
+std::vector<Cell> sparse_cells(const Settings &settings);
 
 /* Measures all cells and returns their rows. Shows progress if standard error is a terminal. */
 std::vector<Row> measure(const Table &table, const Settings &settings);
@@ -147,6 +149,9 @@ void print_plain(const std::vector<Row> &rows);
 
 /* What `clear`, `copy` and `fault` come to, against what they aim at. */
 void print_memory_verdict(const std::vector<Row> &rows);
+
+/* The same for `openclose` and `sparse`. */
+void print_tmpfs_verdict(const std::vector<Row> &rows);
 
 /* What the processor says that it can do, and what clears and copies here. */
 void print_cpu();

@@ -36,6 +36,12 @@ const std::vector<Table> &tables()
 		  fault_cells },
 		{ "guard", "a copy without a fault, beside other ways to survive one", "memcpy",
 		  guard_cells },
+#if HF_LAB_HAVE_TMPFS
+		{ "openclose", "open, read 64 bytes, close in tmpfs, with each implementation",
+		  "default", openclose_cells },
+		{ "sparse", "read a sparse file in tmpfs: clear, or copy a page of zeros",
+		  "copy a zero page", sparse_cells },
+#endif
 	};
 
 	return list;
@@ -56,6 +62,9 @@ std::vector<Missing> missing_peers()
 #endif
 #if !HF_LAB_HAVE_GLIB
 	list.push_back({ "GLib's atomic reference count", "libglib2.0-dev" });
+#endif
+#if !HF_LAB_HAVE_TMPFS
+	list.push_back({ "the tables openclose and sparse", "liburcu-dev" });
 #endif
 	return list;
 }
@@ -205,6 +214,9 @@ static int run(int argc, char **argv)
 	if (json.empty() || chosen.size() == 1)
 		print_plain(rows);
 	print_memory_verdict(rows);
+#if HF_LAB_HAVE_TMPFS
+	print_tmpfs_verdict(rows);
+#endif
 	if (!json.empty()) {
 		out << to_json(rows, settings);
 		out.close();

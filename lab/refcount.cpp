@@ -10,6 +10,7 @@
 #include <climits>
 #include <memory>
 
+#include "holdfast/rcuref.h"
 #include "holdfast/refcount.h"
 
 #if HF_LAB_HAVE_GLIB
@@ -25,6 +26,7 @@ constexpr uint64_t BATCH = 256; /* pairs for each reference that is left behind 
 
 struct alignas(128) Count {
 	hf_refcount_t count;
+	hf_rcuref_t rcuref;
 #if HF_LAB_HAVE_GLIB
 	gatomicrefcount glib;
 #endif
@@ -94,6 +96,18 @@ struct default_inc_not_zero {
 	static void keep(Count *c, int) { hf_refcount_inc(&c->count); }
 };
 
+struct rcuref_get {
+	static bool pair(Count *c)
+	{
+		return !hf_rcuref_get(&c->rcuref) || hf_rcuref_put(&c->rcuref);
+	}
+	static void keep(Count *c, int)
+	{
+		if (!hf_rcuref_get(&c->rcuref))
+			__atomic_store_n(&c->failed, true, __ATOMIC_RELAXED);
+	}
+};
+
 #if HF_LAB_HAVE_GLIB
 struct glib_inc {
 	static bool pair(Count *c)
@@ -128,7 +142,7 @@ struct weak_ptr_lock {
 	static void keep(Count *c, int thread) { shared_ptr_copy::keep(c, thread); }
 };
 
-enum class What { OURS, GLIB, SHARED };
+enum class What { OURS, RCUREF, GLIB, SHARED };
 
 struct Variant {
 	const char *name, *kind, *is;
@@ -141,6 +155,7 @@ std::vector<Sample> run(const Variant &variant, loop_t loop, int threads, int wi
 	std::unique_ptr<Count> c(new Count);
 
 	hf_refcount_set(&c->count, 1);
+	hf_rcuref_init(&c->rcuref, 1);
 #if HF_LAB_HAVE_GLIB
 	g_atomic_ref_count_init(&c->glib);
 #endif
@@ -157,6 +172,8 @@ std::vector<Sample> run(const Variant &variant, loop_t loop, int threads, int wi
 
 	if (variant.what == What::OURS)
 		left = static_cast<uint64_t>(hf_refcount_read(&c->count)) - 1;
+	else if (variant.what == What::RCUREF)
+		left = hf_rcuref_read(&c->rcuref) - 1;
 	else if (variant.what == What::SHARED)
 		left = static_cast<uint64_t>(c->shared.use_count()) - 1;
 #if HF_LAB_HAVE_GLIB
@@ -184,6 +201,8 @@ const Variant variants[] = {
 	VARIANT(asm),
 	{ "default", "default", STRING(HF_REFCOUNT_DEFAULT), What::OURS, pairs<default_inc>,
 	  pairs<default_inc_not_zero> },
+	/* Another contract: the memory outlives the count. Its get is the same in both cases. */
+	{ "rcuref", "ours", nullptr, What::RCUREF, pairs<rcuref_get>, pairs<rcuref_get> },
 #if HF_LAB_HAVE_GLIB
 	{ "peer:glib_atomic_ref_count", "peer", nullptr, What::GLIB, pairs<glib_inc>, nullptr },
 #endif

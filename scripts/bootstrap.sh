@@ -18,7 +18,7 @@ case "${1-}" in
 build) ;;
 lab)
 	required+=(python3-venv)
-	optional+=("${peers[@]}")
+	optional+=("${peers[@]}" liburcu-dev)
 	;;
 test)
 	# Clang's sanitizers come in a package of their own, one for each version of clang.
@@ -29,6 +29,8 @@ test)
 		libgtest-dev googletest relacy-dev
 		gcc-aarch64-linux-gnu g++-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user
 		gcc-riscv64-linux-gnu g++-riscv64-linux-gnu libc6-dev-riscv64-cross
+		gcc-s390x-linux-gnu g++-s390x-linux-gnu libc6-dev-s390x-cross
+		liburcu-dev libfuse3-dev fuse3 git sqlite3 fio
 	)
 	# Without the latter the stages bare and kernel are skipped.
 	optional+=("${peers[@]}" qemu-system-arm "${kernel[@]}")

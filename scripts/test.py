@@ -154,6 +154,7 @@ STAGES = {
     "aarch64": preset,
     "aarch64-lse": preset,
     "riscv64": preset,
+    "s390x": preset,
     "bare": port,
     "kernel": port,
     "report": report,

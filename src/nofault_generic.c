@@ -97,6 +97,11 @@ HF_NO_SANITIZE HF_IMPLEMENTATION size_t hf__copy_generic(void *dst, const void *
 		HF_ARCH_STORE64_OR(to, a, fault);
 		HF_ARCH_STORE64_OR(to + 1, b, fault1);
 	}
+	if (len >= 8) {
+		HF_ARCH_LOAD64_OR(a, from, load_fault);
+		HF_ARCH_STORE64_OR(to, a, fault);
+		len -= 8, to++, from++;
+	}
 	return hf__copy_bytes(to, from, len);
 load_fault:
 	return hf__copy_to_page_end(to, from, len, 16);

@@ -14,6 +14,9 @@ static const char *const texts[HF_REPORT_KINDS] = {
 	[HF_REPORT_LOCKREF_OVF] = "lockref: overflow; pinned, leaking memory",
 	[HF_REPORT_LOCKREF_DEAD] = "lockref: get on a dead object; use after free",
 	[HF_REPORT_LOCKREF_UNLOCKED] = "lockref: mark_dead without the lock; not done",
+	[HF_REPORT_RCUREF_OVF] = "rcuref: overflow; saturated, leaking memory",
+	[HF_REPORT_RCUREF_DEAD] = "rcuref: put on a dead object; use after free",
+	[HF_REPORT_RCUREF_UNPROTECTED] = "rcuref: put outside of a read-side critical section",
 	[HF_REPORT_LOCK_RECURSION] = "spinlock: recursion; granted, the caller holds it already",
 	[HF_REPORT_LOCK_WRONG_OWNER] =
 		"spinlock: unlock by a thread that does not hold it; not done",

@@ -18,7 +18,8 @@ Rules, cited in the code
     R2  A winner that is compared with the default has fairness >= 0.95. A faster one that is less
         fair is named, with its figures.
     R3  A difference no larger than the spread of the two rows is called that, not a gain or a loss.
-    R4  The refcount baseline (unchecked) catches no misuse, so it is no candidate for "best of ours".
+    R4  The refcount baseline (unchecked) catches no misuse, and rcuref has another contract (memory that outlives
+        the count), so neither is a candidate for "best of ours".
     R5  Each row of the results stands in exactly one table of measured figures.
 """
 
@@ -39,13 +40,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 FAIR = 0.95
-NO_CANDIDATE = {("refcount", "unchecked")}  # R4
+NO_CANDIDATE = {("refcount", "unchecked"), ("refcount", "rcuref")}  # R4
 KINDS = ("ours", "default", "peer", "sweep")
 WAITS = ("none", "hint", "backoff", "monitor")
 FAMILIES = ("refcount", "spinlock", "lockref")
 SIZED = ("clear", "copy")  # tables of one line per size
 HERE = Path(__file__).resolve().parent
 PUBLISHED = HERE.parent / "reference" / "published.csv"
+INSTRUCTIONS = HERE.parent / "instructions" / "expected.txt"
 NOTHING = "-"
 
 
@@ -1369,6 +1371,28 @@ def published_clear(results: Results, published: list[Published], sources: Sourc
     return [Table("clear: published and measured", columns, out, note)]
 
 
+def instruction_tables(path: Path) -> list:
+    """The reviewed table of instruction counts, by family; it is of four emulated processors, not of this machine."""
+    lines = [line.split() for line in read_text(str(path), "restore it").splitlines() if line[:1] not in ("#", "")]
+    if not lines or lines[0][:3] != ["family", "operation", "variant"]:
+        raise InputError(f"{path}: the first line must begin with family, operation, variant: restore it")
+    names = lines[0]
+    bad = [line for line in lines if line[0] not in ("gcc", "missed") and len(line) != len(names)]
+    if bad:
+        raise InputError(f"{path}: '{' '.join(bad[0])[:60]}' has not {len(names)} fields: restore it")
+    columns = [Column("operation", "", False), Column("variant", "", False)]
+    columns += [Column(name, "instructions") for name in names[3:]]
+    out = []
+    for family in unique([line[0] for line in lines[1:] if line[0] not in ("gcc", "missed")]):
+        rows = [(line[1:], "default" if line[2] == "default" else "") for line in lines[1:] if line[0] == family]
+        what = ", bytes" if family in SIZED else ""
+        out.append(Table(f"instructions: {family}{what}", columns, rows))
+    missed = [("", " ".join(line[1:]), "") for line in lines if line[0] == "missed"]
+    if missed:
+        out += [Text("Aims that are missed:"), Bullets(missed)]
+    return out
+
+
 # --------------------------------------------------------------------------------------------
 # Charts: matplotlib draws with marker colours, which become the page's CSS variables
 # --------------------------------------------------------------------------------------------
@@ -2003,7 +2027,7 @@ def fairness_chart(results: Results, table: str, rows: list[Row]) -> Chart | Non
 
 CASES = {
     "refcount": "inc+dec_and_test: take and drop a reference. inc_not_zero+put: take one only if the count is not"
-    " zero, and drop it.",
+    " zero, and drop it. rcuref does that without a loop, for memory that outlives the count.",
     "spinlock": "1: one thread. kNC: k threads, each with its own lock and variable in its own cache line. kC: k"
     " threads share one lock and one variable. oversubscribed: more threads than CPUs share one lock. total is"
     " measured without timestamps; lock and unlock are from runs of their own, less what the timestamps cost, and are 0"
@@ -2113,6 +2137,17 @@ def build(results: Results, published: list[Published], tables_only: bool) -> li
             blocks += [Text(CASES[table], "note")]
         blocks += charts(results, table)
         blocks += measured_tables(results, table)
+
+    blocks += [
+        Section("instructions"),
+        Text(
+            "What one call executes, its return included, while nobody else is there. Not measured here: counted by an"
+            " emulator of each processor (make instructions), and the same on every machine. x86's string"
+            " instructions count as one.",
+            "note",
+        ),
+        *instruction_tables(INSTRUCTIONS),
+    ]
 
     sources = Sources()
     beside = []

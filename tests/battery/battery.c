@@ -10,6 +10,7 @@ static const struct battery_suite *const suites[] = {
 	&refcount_asm_suite,
 	&refcount_default_suite,
 	&refcount_lock_suite,
+	&rcuref_suite,
 	&spinlock_cas_suite,
 	&spinlock_cas_release_suite,
 	&spinlock_cas_prefetch_suite,

@@ -82,6 +82,7 @@ extern const struct battery_suite refcount_saturating_suite;
 extern const struct battery_suite refcount_asm_suite;
 extern const struct battery_suite refcount_default_suite;
 extern const struct battery_suite refcount_lock_suite;
+extern const struct battery_suite rcuref_suite;
 extern const struct battery_suite spinlock_cas_suite;
 extern const struct battery_suite spinlock_cas_release_suite;
 extern const struct battery_suite spinlock_cas_prefetch_suite;

@@ -15,6 +15,7 @@ LAB = sys.argv.pop()
 FIELDS = {"table", "variant", "kind", "case", "threads", "ns_per_op", "spread", "baseline", "ratio",
           "fairness", "checked", "rounds"}
 TABLES = ("refcount", "spinlock", "lockref", "handoff", "clear", "copy", "loop", "fault", "guard")
+TMPFS = ("openclose", "sparse")  # where liburcu is
 QUICK = ["--window-ms", "1", "--rounds", "1"]
 
 
@@ -31,6 +32,12 @@ def rows_of(*arguments):
             raise AssertionError(done.stderr + done.stdout)
         with open(name, encoding="utf-8") as file:
             return json.load(file)
+
+
+def here(tables):
+    """Those that were built."""
+    listed = lab("list").stdout
+    return [table for table in tables if "\n%s " % table in listed]
 
 
 class Lab(unittest.TestCase):
@@ -63,7 +70,7 @@ class Lab(unittest.TestCase):
                 self.assertEqual(done.stderr.count("\n"), 1)
 
     def test_every_table_gives_complete_and_checked_rows(self):
-        for table in TABLES:
+        for table in [*TABLES, *here(TMPFS)]:
             with self.subTest(table=table):
                 results = rows_of(table, "--threads", "1,2", *QUICK)
                 self.assertTrue(results["rows"])
@@ -103,6 +110,21 @@ class Lab(unittest.TestCase):
         self.assertRegex(said, r"clear: the default has \d+\.\d\d of libc's speed .*(reached|missed)")
         self.assertIn("regret of the default", said)
         self.assertRegex(lab("fault", *QUICK).stdout, r"fault: load costs \d+\.\d\d of a bare")
+
+    def test_tmpfs_is_built_with_each_implementation_and_judged(self):
+        if not here(TMPFS):
+            print("SKIPPED openclose and sparse: liburcu is not here")
+            return
+        rows = rows_of("openclose", "--threads", "1,2", *QUICK)["rows"]
+        variants = {row["variant"] for row in rows}
+        self.assertLessEqual({"default", "refcount=unchecked", "refcount=cmpxchg",
+                              "refcount=saturating", "refcount=asm", "lockref=unbounded",
+                              "lockref=bounded", "lockref=locked", "spinlock=mcs"}, variants)
+        for case in ("hot file", "file each", "4 deep"):
+            self.assertEqual({row["variant"] for row in rows if row["case"] == case}, variants)
+        said = lab("openclose", "--threads", "1,2", "--only", "refcount=*", *QUICK).stdout
+        self.assertRegex(said, r"throughput of 2 threads over that of 1: \d+\.\d\d")
+        self.assertRegex(lab("sparse", *QUICK).stdout, r"1 TB by clearing in .* wins")
 
     def test_cpu_names_features_and_choices(self):
         said = lab("cpu").stdout

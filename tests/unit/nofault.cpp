@@ -150,6 +150,16 @@ TEST_F(NoFault, CompareAndSwapFaultsAndRefusesWhatIsNotAligned)
 	EXPECT_EQ(bytes[1], 0);
 }
 
+/* What is told of p where it faults with SIGSEGV: s390x knows the page only. */
+char *told(char *p)
+{
+#if defined(__s390x__)
+	return p - reinterpret_cast<uintptr_t>(p) % page;
+#else
+	return p;
+#endif
+}
+
 TEST_F(NoFault, TheLastFaultIsTold)
 {
 	Edge e;
@@ -158,11 +168,11 @@ TEST_F(NoFault, TheLastFaultIsTold)
 	ASSERT_EQ(hf_load8_nofault(&value, e.edge + 3), -EFAULT);
 	EXPECT_EQ(hf_nofault_last().signal, SIGSEGV);
 	EXPECT_EQ(hf_nofault_last().code, SEGV_ACCERR);
-	EXPECT_EQ(hf_nofault_last().address, e.edge + 3);
+	EXPECT_EQ(hf_nofault_last().address, told(e.edge + 3));
 	munmap(e.edge, page);
 	ASSERT_EQ(hf_load8_nofault(&value, e.edge + 5), -EFAULT);
 	EXPECT_EQ(hf_nofault_last().code, SEGV_MAPERR);
-	EXPECT_EQ(hf_nofault_last().address, e.edge + 5);
+	EXPECT_EQ(hf_nofault_last().address, told(e.edge + 5));
 
 	FILE *file = tmpfile();
 	ASSERT_NE(file, nullptr);
@@ -171,7 +181,9 @@ TEST_F(NoFault, TheLastFaultIsTold)
 	ASSERT_EQ(hf_load8_nofault(&value, static_cast<char *>(empty) + 7), -EFAULT);
 	EXPECT_EQ(hf_nofault_last().signal, SIGBUS);
 	EXPECT_EQ(hf_nofault_last().code, BUS_ADRERR);
+#if !(defined(__s390x__) && defined(HF_EMULATED)) /* qemu-user 7.2 exchanges its halves there */
 	EXPECT_EQ(hf_nofault_last().address, static_cast<char *>(empty) + 7);
+#endif
 	munmap(empty, page);
 	fclose(file);
 }

@@ -80,16 +80,17 @@ HF_END_DECLS
  */
 HF_INLINE uint32_t hf_env_node_get(void)
 {
-	uint32_t free_nodes;
-	unsigned int n;
+	uint32_t used;
+	unsigned int n = 0;
 
 	if (HF_UNLIKELY(!hf__thread.base) && !hf__slot_claim())
 		return 0;
-	free_nodes = ~hf__thread.used & ((1u << HF_NODES) - 1);
-	if (HF_UNLIKELY(!free_nodes))
-		return 0;
-	n = (unsigned int)__builtin_ctz(free_nodes);
-	hf__thread.used = hf__thread.used | 1u << n; /* N2 */
+	/* Nearly always the first is free; not every processor has an instruction that finds it. */
+	for (used = hf__thread.used; HF_UNLIKELY(used & 1u << n);) {
+		if (++n == HF_NODES)
+			return 0;
+	}
+	hf__thread.used = used | 1u << n; /* N2 */
 	return hf__thread.base + n;
 }
 

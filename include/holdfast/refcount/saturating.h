@@ -42,15 +42,24 @@
  */
 #include "type.h"
 
+/*
+ * Was i added to a live count, and is it still one? sum is the new value, wrapped around: from
+ * 1..INT32_MAX - i it goes to i + 1..INT32_MAX, and from everywhere else to i or below.
+ */
+HF_INLINE bool hf__refcount_added(int32_t sum, int32_t i)
+{
+	return sum > i;
+}
+
 HF_INLINE void hf__refcount_saturating_add(int32_t i, hf_refcount_t *r, int32_t *old)
 {
 	int32_t before = (int32_t)hf_atomic32_fetch_add_relaxed(&r->refs, (uint32_t)i);
+	int32_t sum = hf__refcount_sum(before, i);
 
 	if (old)
 		*old = before;
-	/* Not in 1..INT32_MAX - i: one comparison. I1, I2 */
-	if (HF_UNLIKELY((uint32_t)before - 1 >= (uint32_t)INT32_MAX - (uint32_t)i))
-		hf__refcount_saturate(r, before == 0 ? HF_REPORT_ADD_UAF : HF_REPORT_ADD_OVF);
+	if (HF_UNLIKELY(!hf__refcount_added(sum, i))) /* I1, I2 */
+		hf__refcount_saturate(r, sum == i ? HF_REPORT_ADD_UAF : HF_REPORT_ADD_OVF);
 }
 
 HF_INLINE bool hf__refcount_saturating_add_not_zero(int32_t i, hf_refcount_t *r, int32_t *old,
@@ -62,8 +71,7 @@ HF_INLINE bool hf__refcount_saturating_add_not_zero(int32_t i, hf_refcount_t *r,
 	do {
 		uint32_t sum = value + (uint32_t)i;
 
-		/* Not in 1..INT32_MAX - i: one comparison. */
-		if (HF_UNLIKELY(value - 1 >= (uint32_t)INT32_MAX - (uint32_t)i)) {
+		if (HF_UNLIKELY(!hf__refcount_added((int32_t)sum, i))) {
 			if (old)
 				*old = (int32_t)value;
 			if (value == 0)

@@ -43,10 +43,17 @@ fault:
 	return len;
 }
 
+/* Below this a loop of pairs does not make up for what is around it (lab/instructions). Bytes. */
+#define PAIRS_FROM 128
+
 HF_IMPLEMENTATION size_t hf__clear_stp(void *dst, size_t len)
 {
-	size_t head = to_multiple(dst, 16, len), left = hf__clear_generic(dst, head);
+	size_t head, left;
 
+	if (len < PAIRS_FROM)
+		return hf__clear_generic(dst, len);
+	head = to_multiple(dst, 16, len);
+	left = hf__clear_generic(dst, head);
 	if (left)
 		return len - head + left;
 	return clear_pairs((char *)dst + head, len - head);
@@ -54,11 +61,17 @@ HF_IMPLEMENTATION size_t hf__clear_stp(void *dst, size_t len)
 
 HF_IMPLEMENTATION size_t hf__copy_stp(void *dst, const void *src, size_t len)
 {
-	size_t head = to_multiple(dst, 16, len), left = hf__copy_generic(dst, src, head);
-	char *to = (char *)dst + head;
-	const char *from = (const char *)src + head;
 	uint64_t a, b, c, d, e, f, g, h;
+	size_t head, left;
+	const char *from;
+	char *to;
 
+	if (len < PAIRS_FROM)
+		return hf__copy_generic(dst, src, len);
+	head = to_multiple(dst, 16, len);
+	to = (char *)dst + head;
+	from = (const char *)src + head;
+	left = hf__copy_generic(dst, src, head);
 	if (left)
 		return len - head + left;
 	for (len -= head; len >= 64; len -= 64, to += 64, from += 64) {
@@ -99,11 +112,14 @@ bool hf__has_dc_zva(void)
 
 HF_IMPLEMENTATION size_t hf__clear_dc_zva(void *dst, size_t len)
 {
-	size_t block = hf_cpu_zva_size(), head, left;
+	size_t block, head, left;
 	char *p = (char *)dst;
 
-	/* Below some blocks the way to the first boundary costs more than it saves. */
-	if (len < 4 * block || !hf__has_dc_zva())
+	/* Below some blocks (of 64 bytes, mostly) the way to the first boundary costs more than it saves. */
+	if (len < 256)
+		return hf__clear_stp(dst, len);
+	block = hf_cpu_zva_size();
+	if (len < 4 * block || block < 16 || block > HF_PAGE)
 		return hf__clear_stp(dst, len);
 	head = to_multiple(dst, block, len);
 	left = hf__clear_stp(dst, head);

@@ -28,32 +28,32 @@ enum hf_arch_refcount_sub { HF_ARCH_SUB_LIVE, HF_ARCH_SUB_ZERO, HF_ARCH_SUB_MISU
 HF_INLINE bool hf_arch_refcount_inc(uint32_t *p, int32_t *old)
 {
 	int32_t before;
-	bool negative;
+	bool misuse;
 
-	/* N of the last comparison: old is not above 0 (forced), or old + 1 overflows. */
 #if defined(__ARM_FEATURE_ATOMICS)
+	/* N of the last comparison: old is not above 0 (forced), or old + 1 overflows. */
 	__asm__ volatile("	ldadd	%w[one], %w[before], %[p]\n"
 			 "	cmp	%w[before], #0\n"
 			 "	ccmn	%w[before], #1, #8, gt\n"
-			 : [before] "=&r"(before), "=@ccmi"(negative)
+			 : [before] "=&r"(before), "=@ccmi"(misuse)
 			 : [p] "Q"(*p), [one] "r"(1)
 			 : "memory");
 #else
 	uint32_t after, failed;
 
+	/* The new value is here already: 1 or less, and it was not above 0 or has overflowed. */
 	__asm__ volatile("1:	ldxr	%w[before], %[p]\n"
 			 "	add	%w[after], %w[before], #1\n"
 			 "	stxr	%w[failed], %w[after], %[p]\n"
 			 "	cbnz	%w[failed], 1b\n"
-			 "	cmp	%w[before], #0\n"
-			 "	ccmn	%w[before], #1, #8, gt\n"
+			 "	cmp	%w[after], #1\n"
 			 : [before] "=&r"(before), [after] "=&r"(after), [failed] "=&r"(failed),
-			   "=@ccmi"(negative)
+			   "=@ccle"(misuse)
 			 : [p] "Q"(*p)
 			 : "memory");
 #endif
 	*old = before;
-	return HF_UNLIKELY(negative);
+	return HF_UNLIKELY(misuse);
 }
 
 /* hf_arch_refcount_dec - *p -= 1. Returns true on misuse, which 0 is one of. Release. */

@@ -20,7 +20,7 @@ enum hf_arch_refcount_sub { HF_ARCH_SUB_LIVE, HF_ARCH_SUB_ZERO, HF_ARCH_SUB_MISU
 HF_INLINE bool hf_arch_refcount_inc(uint32_t *p, int32_t *old)
 {
 	*old = (int32_t)__atomic_fetch_add(p, 1, __ATOMIC_RELAXED);
-	return *old <= 0 || *old == INT32_MAX;
+	return (int32_t)((uint32_t)*old + 1) <= 1; /* wrapped around, if need be */
 }
 
 /* hf_arch_refcount_dec - *p -= 1. Returns true on misuse, which 0 is one of. Release. */

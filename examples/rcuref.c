@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * rcuref - a table that is read without a lock: readers find an object, take a reference, and use it after
+ * they have left the table; one thread replaces the objects meanwhile. With liburcu.
+ *
+ * Both the lookup and the put are inside of rcu_read_lock(): the memory of an object is freed after a
+ * grace period only, so it is there as long as somebody may still look at its count.
+ */
+#include <assert.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <urcu.h>
+
+#include <holdfast/rcuref.h>
+
+enum { READERS = 3, SLOTS = 4, REPLACEMENTS = 20000 };
+
+struct object {
+	hf_rcuref_t refs;
+	unsigned long number, twice; /* written before it is published */
+	struct rcu_head rcu;
+};
+
+static struct object *table[SLOTS];
+static bool stop;
+static unsigned long made, freed; /* freed: by liburcu's thread, read when it is done */
+
+static void object_free(struct rcu_head *head)
+{
+	struct object *object = caa_container_of(head, struct object, rcu);
+
+	object->number = object->twice = 0;
+	free(object);
+	freed++;
+}
+
+/* A reference, or NULL. The table's own reference keeps what is found alive only while it is there. */
+static struct object *object_find(unsigned int slot)
+{
+	struct object *object;
+
+	rcu_read_lock();
+	object = rcu_dereference(table[slot]);
+	if (object && !hf_rcuref_get(&object->refs))
+		object = NULL;
+	rcu_read_unlock();
+	return object;
+}
+
+static void object_put(struct object *object)
+{
+	rcu_read_lock(); /* the contract of put: see holdfast/rcuref.h */
+	if (hf_rcuref_put(&object->refs))
+		call_rcu(&object->rcu, object_free);
+	rcu_read_unlock();
+}
+
+static void object_replace(unsigned int slot)
+{
+	struct object *object = malloc(sizeof(*object)), *old;
+
+	assert(object);
+	object->number = ++made;
+	object->twice = 2 * made;
+	hf_rcuref_init(&object->refs, 1); /* the table's */
+	old = rcu_xchg_pointer(&table[slot], object);
+	if (old)
+		object_put(old);
+}
+
+static void *reader(void *data)
+{
+	unsigned long *found = data;
+
+	rcu_register_thread();
+	for (unsigned int i = 0; !CMM_LOAD_SHARED(stop); i++) {
+		struct object *object = object_find(i % SLOTS);
+
+		if (!object)
+			continue;
+		assert(object->twice == 2 * object->number && object->number);
+		++*found;
+		object_put(object);
+	}
+	rcu_unregister_thread();
+	return NULL;
+}
+
+int main(void)
+{
+	unsigned long found[READERS] = { 0 }, sum = 0;
+	pthread_t threads[READERS];
+
+	rcu_register_thread();
+	for (unsigned int i = 0; i < SLOTS; i++)
+		object_replace(i);
+	for (unsigned int i = 0; i < READERS; i++)
+		assert(pthread_create(&threads[i], NULL, reader, &found[i]) == 0);
+	for (unsigned int i = 0; i < REPLACEMENTS; i++)
+		object_replace(i % SLOTS);
+	CMM_STORE_SHARED(stop, true);
+	for (unsigned int i = 0; i < READERS; i++) {
+		pthread_join(threads[i], NULL);
+		sum += found[i];
+	}
+	for (unsigned int i = 0; i < SLOTS; i++)
+		object_put(rcu_xchg_pointer(&table[i], NULL));
+	rcu_barrier();
+	rcu_unregister_thread();
+	printf("%lu objects made, %lu freed, %lu found and used\n", made, freed, sum);
+	return made == freed ? 0 : 1;
+}

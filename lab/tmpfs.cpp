@@ -1,0 +1,424 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The tables `openclose` and `sparse`: the primitives in a file system (tmpfs/).
+ *
+ * openclose: open, read 64 bytes, close. Each thread has a descriptor table of its own, as processes
+ * have; what they share is in the names of the cases. After each run the checker proves every count
+ * of the tree. The kernel's tmpfs by system calls is a different road, and stands there for scale.
+ *
+ * sparse: a file of 64 GiB without data is read through a buffer, again and again from its beginning
+ * for as long as the run lasts. The buffer is full of ones before, and of zeros after the run.
+ */
+#include "bench.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <memory>
+#include <string>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "holdfast/lockref.h"
+#include "holdfast/nofault.h"
+#include "holdfast/refcount.h"
+#include "holdfast/spinlock.h"
+#include "tmpfs_variant.h"
+
+namespace lab
+{
+namespace
+{
+
+const struct lab_tmpfs *const variants[] = {
+#define TMPFS(symbol, name) &lab_tmpfs_##symbol,
+#include "tmpfs_list.h"
+#undef TMPFS
+};
+
+const struct lab_tmpfs *const by_default = variants[0];
+const char *const KERNEL = "kernel tmpfs, system calls";
+const long TMPFS_MAGIC = 0x01021994;
+
+enum class Case { HOT, EACH, DEEP };
+const struct {
+	Case is;
+	const char *name;
+} cases[] = { { Case::HOT, "hot file" }, { Case::EACH, "file each" }, { Case::DEEP, "4 deep" } };
+
+std::string path_of(Case is, int thread)
+{
+	switch (is) {
+	case Case::EACH:
+		return "/file" + std::to_string(thread);
+	case Case::DEEP:
+		return "/one/two/three/four/file";
+	default:
+		return "/file";
+	}
+}
+
+/* ---- openclose: ours ----------------------------------------------------------------------- */
+
+struct Tree {
+	const struct lab_tmpfs *on = nullptr;
+	struct hf_tmpfs *fs = nullptr;
+	std::vector<struct hf_tmpfs_table *> tables;
+	std::vector<std::string> paths;
+	std::string top; /* the kernel's */
+	bool failed = false;
+};
+
+uint64_t open_read_close(void *state, int thread, const int *stop)
+{
+	Tree *tree = static_cast<Tree *>(state);
+	const struct lab_tmpfs *on = tree->on;
+	struct hf_tmpfs_table *table = tree->tables[static_cast<size_t>(thread)];
+	const char *path = tree->paths[static_cast<size_t>(thread)].c_str();
+	char buffer[64];
+	uint64_t n = 0;
+	bool ok = true;
+
+	while (!__atomic_load_n(stop, __ATOMIC_RELAXED)) {
+		int fd = on->open(table, path, O_RDONLY, 0);
+
+		ok &= on->read(table, fd, buffer, sizeof(buffer)) == sizeof(buffer);
+		ok &= buffer[0] == 'x' && buffer[63] == 'x';
+		ok &= on->close(table, fd) == 0;
+		n++;
+	}
+	if (!ok)
+		__atomic_store_n(&tree->failed, true, __ATOMIC_RELAXED);
+	return n;
+}
+
+Sample sample_of(const Window &window, bool checked)
+{
+	return { window.wall_ns / static_cast<double>(window.total()),
+		 window.fairness(),
+		 checked,
+		 window.disturbed,
+		 {} };
+}
+
+std::vector<Sample> run_ours(const struct lab_tmpfs *on, Case is, int threads, int window_ms)
+{
+	std::string data(4096, 'x');
+	bool ok;
+	Tree tree;
+
+	tree.on = on;
+	ok = on->make(&tree.fs, nullptr) == 0;
+	if (!ok)
+		return { { NAN, 0, false, false, {} } };
+	for (const char *dir : { "/one", "/one/two", "/one/two/three", "/one/two/three/four" })
+		ok &= on->mkdir(tree.fs, dir, 0755) == 0;
+	tree.tables.resize(static_cast<size_t>(threads));
+	for (int i = 0; i < threads; i++) {
+		struct hf_tmpfs_table **table = &tree.tables[static_cast<size_t>(i)];
+
+		ok &= on->table_new(table, tree.fs, 0) == 0;
+		tree.paths.push_back(path_of(is, i));
+		int fd = on->open(*table, tree.paths.back().c_str(), O_WRONLY | O_CREAT, 0644);
+		ok &= on->write(*table, fd, data.data(), data.size()) == 4096;
+		ok &= on->close(*table, fd) == 0;
+	}
+	Window window = run_window(threads, window_ms, open_read_close, { &tree });
+
+	ok &= on->check(tree.fs, nullptr, nullptr) == 0;
+	for (struct hf_tmpfs_table *table : tree.tables)
+		on->table_free(table);
+	ok &= on->free(tree.fs) == 0;
+	return { sample_of(window, ok && !tree.failed) };
+}
+
+/* ---- openclose: the kernel's --------------------------------------------------------------- */
+
+uint64_t open_read_close_kernel(void *state, int thread, const int *stop)
+{
+	Tree *tree = static_cast<Tree *>(state);
+	const char *path = tree->paths[static_cast<size_t>(thread)].c_str();
+	char buffer[64];
+	uint64_t n = 0;
+	bool ok = true;
+
+	while (!__atomic_load_n(stop, __ATOMIC_RELAXED)) {
+		int fd = ::open(path, O_RDONLY);
+
+		ok &= ::read(fd, buffer, sizeof(buffer)) == sizeof(buffer);
+		ok &= buffer[0] == 'x' && buffer[63] == 'x';
+		ok &= ::close(fd) == 0;
+		n++;
+	}
+	if (!ok)
+		__atomic_store_n(&tree->failed, true, __ATOMIC_RELAXED);
+	return n;
+}
+
+bool have_kernel_tmpfs()
+{
+	struct statfs st;
+
+	return statfs("/dev/shm", &st) == 0 && st.f_type == TMPFS_MAGIC &&
+	       access("/dev/shm", W_OK) == 0;
+}
+
+std::vector<Sample> run_kernel(Case is, int threads, int window_ms)
+{
+	char top[] = "/dev/shm/hf-lab-XXXXXX";
+	std::string data(4096, 'x');
+	std::vector<std::string> dirs;
+	bool ok = mkdtemp(top) != nullptr;
+	Tree tree;
+
+	for (const char *dir : { "/one", "/one/two", "/one/two/three", "/one/two/three/four" }) {
+		dirs.push_back(top + std::string(dir));
+		ok &= ::mkdir(dirs.back().c_str(), 0755) == 0;
+	}
+	for (int i = 0; i < threads; i++) {
+		tree.paths.push_back(top + path_of(is, i));
+		int fd = ::open(tree.paths.back().c_str(), O_WRONLY | O_CREAT, 0644);
+		ok &= ::write(fd, data.data(), data.size()) == 4096;
+		ok &= ::close(fd) == 0;
+	}
+	Window window = run_window(threads, window_ms, open_read_close_kernel, { &tree });
+
+	for (const std::string &path : tree.paths)
+		::unlink(path.c_str());
+	for (; !dirs.empty(); dirs.pop_back())
+		::rmdir(dirs.back().c_str());
+	::rmdir(top);
+	return { sample_of(window, ok && !tree.failed) };
+}
+
+/* ---- sparse -------------------------------------------------------------------------------- */
+
+constexpr uint64_t SPARSE = uint64_t(64) << 30;
+
+struct Reader {
+	const struct lab_tmpfs *on;
+	struct hf_tmpfs_table *table;
+	int fd;
+	char *buffer;
+	size_t size;
+	bool failed;
+};
+
+uint64_t read_sparse(void *state, int, const int *stop)
+{
+	Reader *reader = static_cast<Reader *>(state);
+	uint64_t at = 0, n = 0;
+	bool ok = true;
+
+	while (!__atomic_load_n(stop, __ATOMIC_RELAXED)) {
+		ok &= reader->on->pread(reader->table, reader->fd, reader->buffer, reader->size,
+					static_cast<off_t>(at)) ==
+		      static_cast<ssize_t>(reader->size);
+		at = (at + reader->size) % SPARSE;
+		n++;
+	}
+	reader->failed = !ok;
+	return n;
+}
+
+/* `implementation`: of clear, or "" for copying a page of zeros. */
+std::vector<Sample> run_sparse(const std::string &implementation, size_t size, int window_ms)
+{
+	std::unique_ptr<char, void (*)(void *)> buffer(
+		static_cast<char *>(std::aligned_alloc(4096, size)), std::free);
+	Reader reader = { implementation.empty() ? &lab_tmpfs_copy_holes : by_default,
+			  nullptr,
+			  -1,
+			  buffer.get(),
+			  size,
+			  false };
+	struct hf_tmpfs *fs;
+	Sample sample;
+	bool ok = true;
+
+	if (!implementation.empty())
+		ok &= hf_clear_choose(implementation.c_str()) == 0;
+	std::memset(buffer.get(), 0xff, size);
+	ok &= reader.on->make(&fs, nullptr) == 0 && reader.on->table_new(&reader.table, fs, 0) == 0;
+	if (!ok)
+		return { { NAN, 0, false, false, {} } };
+	reader.fd = reader.on->open(reader.table, "/sparse", O_RDWR | O_CREAT, 0644);
+	ok &= reader.on->ftruncate(reader.table, reader.fd, SPARSE) == 0;
+	sample = sample_of(run_window(1, window_ms, read_sparse, { &reader }), true);
+	ok &= !reader.failed && buffer.get()[0] == 0 &&
+	      std::memcmp(buffer.get(), buffer.get() + 1, size - 1) == 0;
+	ok &= reader.on->check(fs, nullptr, nullptr) == 0;
+	reader.on->table_free(reader.table);
+	ok &= reader.on->free(fs) == 0;
+	if (!implementation.empty())
+		hf_clear_choose(nullptr);
+	sample.checked = ok;
+	sample.more["gb_per_s"] = static_cast<double>(size) / sample.ns_per_op;
+	sample.more["s_per_tb"] = 1e12 / static_cast<double>(size) * sample.ns_per_op / 1e9;
+	return { sample };
+}
+
+} // namespace
+
+std::vector<Cell> openclose_cells(const Settings &settings)
+{
+	std::vector<int> counts = thread_counts(settings);
+	std::vector<Cell> cells;
+
+	if (settings.threads.empty())
+		counts.push_back(4 * cpus());
+	for (int threads : counts) {
+		for (const auto &one : cases) {
+			Case is = one.is;
+			Cell cell;
+			Row row;
+
+			row.table = "openclose";
+			row.case_name = one.name;
+			row.threads = threads;
+			cell.window_ms = 20;
+			cell.rounds = threads > cpus() ? 7 : 15;
+			for (const struct lab_tmpfs *on : variants) {
+				if (on == &lab_tmpfs_copy_holes)
+					continue;
+				row.variant = on->name;
+				row.kind = on == by_default ? "default" : "ours";
+				cell.rows = { row };
+				cell.run = [on, is, threads](int ms) {
+					return run_ours(on, is, threads, ms);
+				};
+				cells.push_back(cell);
+			}
+			if (!have_kernel_tmpfs())
+				continue;
+			row.variant = KERNEL;
+			row.kind = "peer";
+			cell.rows = { row };
+			cell.run = [is, threads](int ms) { return run_kernel(is, threads, ms); };
+			cells.push_back(cell);
+		}
+	}
+	return cells;
+}
+
+std::vector<Cell> sparse_cells(const Settings &)
+{
+	std::vector<std::string> implementations = { "", "default" };
+	std::vector<Cell> cells;
+	size_t count;
+	const struct hf_clear_implementation *list = hf_clear_implementations(&count);
+
+	for (size_t i = 0; i < count; i++) {
+		if (list[i].is_legal())
+			implementations.push_back(list[i].name);
+	}
+	for (size_t size : { size_t(16) << 10, size_t(1) << 20 }) {
+		for (const std::string &implementation : implementations) {
+			Cell cell;
+			Row row;
+
+			row.table = "sparse";
+			row.case_name = size < size_t(1) << 20 ? "16 KiB buffer" : "1 MiB buffer";
+			row.variant = implementation.empty() ? "copy a zero page"
+							     : "clear: " + implementation;
+			row.kind = implementation.empty() ? "baseline" : "ours";
+			cell.rows = { row };
+			cell.window_ms = 20;
+			cell.rounds = 15;
+			cell.run = [implementation, size](int ms) {
+				return run_sparse(implementation, size, ms);
+			};
+			cells.push_back(cell);
+		}
+	}
+	return cells;
+}
+
+namespace
+{
+
+const Row *row_of(const std::vector<Row> &rows, const std::string &table,
+		  const std::string &variant, const std::string &case_name, int threads)
+{
+	for (const Row &row : rows) {
+		if (row.table == table && row.variant == variant && row.case_name == case_name &&
+		    row.threads == threads)
+			return &row;
+	}
+	return nullptr;
+}
+
+#define STRING2(x) #x
+#define STRING(x) STRING2(x)
+
+bool is_default(const std::string &variant)
+{
+	return variant == "refcount=" STRING(HF_REFCOUNT_DEFAULT) ||
+	       variant == "lockref=" STRING(HF_LOCKREF_DEFAULT) ||
+	       variant == "spinlock=" STRING(HF_SPINLOCK_DEFAULT);
+}
+
+void aim(const char *what, double value, double least)
+{
+	printf("openclose: %s %.2f (aim %.2f: %s)\n", what, value, least,
+	       value >= least ? "reached" : "missed");
+}
+
+} // namespace
+
+void print_tmpfs_verdict(const std::vector<Row> &rows)
+{
+	const char *ours = by_default->name;
+	const Row *one = row_of(rows, "openclose", ours, "hot file", 1);
+	const Row *two = row_of(rows, "openclose", ours, "hot file", 2);
+	const Row *each_one = row_of(rows, "openclose", ours, "file each", 1);
+	const Row *each_two = row_of(rows, "openclose", ours, "file each", 2);
+	const Row *kernel = row_of(rows, "openclose", KERNEL, "hot file", 1);
+
+	if (one && two) {
+		const Row *best = nullptr;
+
+		/* Others: not the default by its own name, and none without protection. */
+		for (const Row &row : rows) {
+			if (row.table == "openclose" && row.case_name == "hot file" &&
+			    row.threads == 2 && row.kind == "ours" && !is_default(row.variant) &&
+			    row.variant != "refcount=unchecked" &&
+			    (!best || row.ns_per_op() < best->ns_per_op()))
+				best = &row;
+		}
+		aim("hot file, throughput of 2 threads over that of 1:",
+		    one->ns_per_op() / two->ns_per_op(), 0.9);
+		if (best)
+			aim(("hot file, 2 threads, the default over the best other, " +
+			     best->variant + ":")
+				    .c_str(),
+			    best->ns_per_op() / two->ns_per_op(), 1);
+	}
+	if (each_one && each_two)
+		aim("a file each, throughput of 2 threads over that of 1:",
+		    each_one->ns_per_op() / each_two->ns_per_op(), 1.7);
+	if (one && kernel)
+		aim("hot file, 1 thread, over the kernel's tmpfs:",
+		    kernel->ns_per_op() / one->ns_per_op(), 3);
+	for (const char *case_name : { "16 KiB buffer", "1 MiB buffer" }) {
+		const Row *copy = row_of(rows, "sparse", "copy a zero page", case_name, 1);
+		const Row *clear = row_of(rows, "sparse", "clear: default", case_name, 1);
+
+		if (!copy || !clear)
+			continue;
+		auto per_tb = [](const Row *row) {
+			return row->median_of(
+				[](const Sample &sample) { return sample.more.at("s_per_tb"); });
+		};
+		printf("sparse: %s: 1 TB by clearing in %.1f s, by copying a zero page in %.1f s: "
+		       "%s wins (aim: clearing at least as fast: %s)\n",
+		       case_name, per_tb(clear), per_tb(copy),
+		       clear->ns_per_op() <= copy->ns_per_op() ? "clearing" : "copying",
+		       clear->ns_per_op() <= copy->ns_per_op() ? "reached" : "missed");
+	}
+}
+
+} // namespace lab

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/* validate_rcuref - a put outside of what keeps the memory is told (HF_VALIDATE). */
+static thread_local bool is_reading;
+#define HF_RCUREF_PROTECTED() is_reading
+
+#include "unit.h"
+
+#include "holdfast/rcuref.h"
+
+namespace
+{
+
+TEST(ValidateRcuref, PutOutsideOfAReadSideSection)
+{
+	unit::reports reports;
+	hf_rcuref_t r = HF_RCUREF_INIT(3);
+
+	is_reading = true;
+	EXPECT_FALSE(hf_rcuref_put(&r));
+	EXPECT_EQ(hf_report_count(HF_REPORT_RCUREF_UNPROTECTED), 0u);
+	is_reading = false;
+	EXPECT_FALSE(hf_rcuref_put(&r)); /* told, and done */
+	EXPECT_EQ(hf_report_count(HF_REPORT_RCUREF_UNPROTECTED), 1u);
+	EXPECT_EQ(hf_rcuref_read(&r), 1u);
+}
+
+} // namespace

@@ -1,0 +1,440 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * check - walks all that can be reached and proves that every count is what it comes to.
+ *
+ *   tables  -> files, and how many descriptors each has   -> a dentry for each
+ *   root    -> dentries                                   -> an inode for each, and its pages
+ *   dentries of open files that are in no directory       -> their inodes
+ *
+ * Then the counts of the objects are compared with those, and the number of objects of each kind with
+ * what was allocated. What can't be reached was lost: it shows in the latter.
+ */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "internal.h"
+
+/* An object that was found, and what was found of it. */
+struct found {
+	const void *object;
+	enum hf__kind kind; /* HF__KIND_FILES: one file */
+	int64_t refs;
+	int64_t links; /* dentries in the tree; of a directory: subdirectories */
+	bool in_tree;
+};
+
+struct check {
+	struct hf_tmpfs *fs;
+	void (*tell)(void *data, const char *line);
+	void *data;
+	int faults;
+	bool no_memory;
+	struct found *found; /* open addressing; at most half full */
+	size_t room, count;
+	struct hf__inode **dirs; /* still to be looked into */
+	size_t dirs_room, dirs_count;
+	uint64_t objects[HF__KINDS], names;
+};
+
+__attribute__((format(printf, 3, 4))) static bool expect(struct check *c, bool ok,
+							 const char *format, ...)
+{
+	char line[400];
+	va_list arguments;
+
+	if (ok)
+		return true;
+	c->faults++;
+	va_start(arguments, format);
+	vsnprintf(line, sizeof(line), format, arguments);
+	va_end(arguments);
+	if (c->tell)
+		c->tell(c->data, line);
+	else
+		fprintf(stderr, "tmpfs check: %s\n", line);
+	return false;
+}
+
+/* ---- what was found ------------------------------------------------------------------------ */
+
+static struct found *place(struct found *in, size_t room, const void *object)
+{
+	size_t i = ((uintptr_t)object >> 4) * (uintptr_t)0x9e3779b97f4a7c15u % room;
+
+	while (in[i].object && in[i].object != object)
+		i = (i + 1) % room;
+	return &in[i];
+}
+
+static bool grow(struct check *c)
+{
+	size_t room = c->room ? 2 * c->room : 256;
+	struct found *bigger = calloc(room, sizeof(*bigger));
+
+	if (!bigger) {
+		c->no_memory = true;
+		return false;
+	}
+	for (size_t i = 0; i < c->room; i++) {
+		if (c->found[i].object)
+			*place(bigger, room, c->found[i].object) = c->found[i];
+	}
+	free(c->found);
+	c->found = bigger;
+	c->room = room;
+	return true;
+}
+
+/* Valid until the next one is sought. *is_new: not found before. */
+static struct found *find(struct check *c, const void *object, enum hf__kind kind, bool *is_new)
+{
+	struct found *found;
+
+	if (c->count * 2 >= c->room && !grow(c))
+		return NULL;
+	found = place(c->found, c->room, object);
+	*is_new = !found->object;
+	if (*is_new) {
+		*found = (struct found){ .object = object, .kind = kind };
+		c->count++;
+	}
+	return found;
+}
+
+static bool seen(const struct check *c, const void *object)
+{
+	return c->room && place(c->found, c->room, object)->object;
+}
+
+static void to_do(struct check *c, struct hf__inode *dir)
+{
+	struct hf__inode **bigger;
+
+	if (c->dirs_count == c->dirs_room) {
+		c->dirs_room = c->dirs_room ? 2 * c->dirs_room : 64;
+		bigger = realloc(c->dirs, c->dirs_room * sizeof(*bigger));
+		if (!bigger) {
+			c->no_memory = true;
+			return;
+		}
+		c->dirs = bigger;
+	}
+	c->dirs[c->dirs_count++] = dir;
+}
+
+/* ---- pages --------------------------------------------------------------------------------- */
+
+static void check_page(struct check *c, struct hf__inode *inode, struct hf__page *page,
+		       uint64_t index)
+{
+	uint64_t size = atomic_load(&inode->size), begin = index * HF_TMPFS_PAGE, from = 0;
+
+	c->objects[HF__KIND_PAGE]++;
+	expect(c, page->index == index, "inode %llu: page %llu says that it is %llu",
+	       (unsigned long long)inode->number, (unsigned long long)index,
+	       (unsigned long long)page->index);
+	if (size > begin)
+		from = size - begin < HF_TMPFS_PAGE ? size - begin : HF_TMPFS_PAGE;
+	for (; from < HF_TMPFS_PAGE; from++) {
+		if (!expect(c, page->data[from] == 0, "inode %llu: not 0 behind the end, page %llu",
+			    (unsigned long long)inode->number, (unsigned long long)index))
+			break;
+	}
+}
+
+static void check_node(struct check *c, struct hf__inode *inode, struct hf__node *node,
+		       uint64_t base, uint64_t *pages, uint64_t *nodes)
+{
+	unsigned int used = 0;
+
+	(*nodes)++;
+	c->objects[HF__KIND_NODE]++;
+	for (uint64_t i = 0; i < HF__NODE_SLOTS; i++) {
+		struct hf__block *block = atomic_load(&node->slot[i]);
+		uint64_t index = base + (i << node->shift);
+
+		if (!block)
+			continue;
+		used++;
+		if (node->shift == 0) {
+			(*pages)++;
+			check_page(c, inode, HF__OBJECT(block, struct hf__page, block), index);
+			continue;
+		}
+		struct hf__node *below = HF__OBJECT(block, struct hf__node, block);
+
+		if (expect(c, below->shift + HF__NODE_BITS == node->shift,
+			   "inode %llu: a node of shift %u below one of %u",
+			   (unsigned long long)inode->number, below->shift, node->shift))
+			check_node(c, inode, below, index, pages, nodes);
+	}
+	expect(c, used == node->used && used > 0, "inode %llu: a node has %u slots in use, says %u",
+	       (unsigned long long)inode->number, used, node->used);
+}
+
+/* ---- inodes and dentries ------------------------------------------------------------------- */
+
+/* One more reference to an inode; what it refers to, if it is a new one. */
+static void refer(struct check *c, struct hf__inode *inode, bool in_tree)
+{
+	while (inode) {
+		bool is_new;
+		struct found *found = find(c, inode, HF__KIND_INODE, &is_new);
+		struct hf__node *root;
+		uint64_t pages = 0, nodes = 0;
+
+		if (!found)
+			return;
+		found->refs++;
+		if (in_tree && !hf__is_dir(inode))
+			found->links++;
+		found->in_tree |= in_tree;
+		if (!is_new)
+			return;
+		c->objects[HF__KIND_INODE]++;
+		c->objects[HF__KIND_TARGET] += inode->target != NULL;
+		root = atomic_load(&inode->root);
+		if (root)
+			check_node(c, inode, root, 0, &pages, &nodes);
+		expect(c, pages == inode->pages && nodes == inode->nodes,
+		       "inode %llu: %llu pages, says %llu; %llu nodes, says %llu",
+		       (unsigned long long)inode->number, (unsigned long long)pages,
+		       (unsigned long long)inode->pages, (unsigned long long)nodes,
+		       (unsigned long long)inode->nodes);
+		if (!hf__is_dir(inode) || inode == c->fs->root->inode)
+			return;
+		/* Its `parent`, which has lost its own dentry if this one has been removed. */
+		inode = atomic_load(&inode->parent);
+		in_tree = false;
+	}
+}
+
+static void check_dir(struct check *c, struct hf__inode *dir)
+{
+	uint64_t entries = 0;
+	int64_t subdirs = 0, cookie = 2;
+	struct found *found;
+	bool is_new;
+
+	for (struct hf__list *at = dir->children.next; at != &dir->children; at = at->next) {
+		struct hf__dentry *dentry = HF__OBJECT(at, struct hf__dentry, siblings);
+		struct hf__inode *inode = dentry->inode;
+
+		entries++;
+		c->names++;
+		expect(c, dentry->dir == dir && at->next->previous == at,
+		       "%s: not of the directory that lists it", dentry->name);
+		expect(c, dentry->cookie > cookie && dentry->cookie < dir->next_cookie,
+		       "%s: cookie out of order", dentry->name);
+		cookie = dentry->cookie;
+		expect(c, hf__lookup_locked(dir, dentry->name, dentry->length) == dentry,
+		       "%s: listed, and not found by its name", dentry->name);
+		found = find(c, dentry, HF__KIND_DENTRY, &is_new);
+		if (!found)
+			return;
+		expect(c, !found->in_tree, "%s: listed twice", dentry->name);
+		found->in_tree = true;
+		found->refs++;
+		refer(c, inode, true);
+		if (!hf__is_dir(inode))
+			continue;
+		subdirs++;
+		expect(c, atomic_load(&inode->self) == dentry, "%s: is not its own dentry",
+		       dentry->name);
+		expect(c, atomic_load(&inode->parent) == dir, "%s: has another parent",
+		       dentry->name);
+		expect(c, !inode->removed, "%s: removed, and still there", dentry->name);
+		to_do(c, inode);
+	}
+	expect(c, entries == dir->entries, "directory %llu: %llu entries, says %llu",
+	       (unsigned long long)dir->number, (unsigned long long)entries,
+	       (unsigned long long)dir->entries);
+	found = find(c, dir, HF__KIND_INODE, &is_new);
+	if (found)
+		found->links += subdirs;
+}
+
+/* ---- open files ---------------------------------------------------------------------------- */
+
+static void check_table(struct check *c, struct hf_tmpfs_table *table)
+{
+	uint64_t open = 0, free_files = 0, slabs = 0, lowest = table->limit;
+	bool is_new;
+
+	c->objects[HF__KIND_TABLE]++;
+	expect(c, !hf_spinlock_is_locked(&table->lock), "a table's lock is held");
+	for (unsigned int fd = 0; fd < table->limit; fd++) {
+		struct hf__file *file = atomic_load(&table->slot[fd]);
+		struct found *found;
+
+		expect(c, !!file == (table->used[fd / 64] >> fd % 64 & 1),
+		       "descriptor %u: open and free, or neither", fd);
+		if (!file && fd < lowest)
+			lowest = fd;
+		if (!file)
+			continue;
+		found = find(c, file, HF__KIND_FILES, &is_new);
+		if (!found)
+			return;
+		found->refs++;
+		if (!is_new)
+			continue; /* a duplicate */
+		open++;
+		if (!expect(c, file->dentry && file->inode == file->dentry->inode,
+			    "descriptor %u: without a dentry", fd))
+			continue;
+		found = find(c, file->dentry, HF__KIND_DENTRY, &is_new);
+		if (!found)
+			return;
+		found->refs++;
+	}
+	expect(c, lowest == table->limit || table->lowest <= lowest / 64,
+	       "descriptor %llu is free, and not sought", (unsigned long long)lowest);
+	for (struct hf__file *file = table->free; file; file = file->next_free) {
+		free_files++;
+		expect(c, hf_refcount_read(&file->refs) == 0 && !file->dentry,
+		       "a free file has references");
+	}
+	for (struct hf__block *slab = table->slabs; slab; slab = slab->next)
+		slabs++;
+	c->objects[HF__KIND_FILES] += slabs;
+	expect(c, slabs * HF__FILES == table->files && open + free_files == table->files,
+	       "of %u files %llu are open and %llu free", table->files, (unsigned long long)open,
+	       (unsigned long long)free_files);
+}
+
+/* Dentries of open files that no directory lists any more. */
+static void check_unlinked(struct check *c)
+{
+	for (struct hf__list *at = c->fs->tables.next; at != &c->fs->tables; at = at->next) {
+		struct hf_tmpfs_table *table = HF__OBJECT(at, struct hf_tmpfs_table, siblings);
+
+		for (unsigned int fd = 0; fd < table->limit; fd++) {
+			struct hf__file *file = atomic_load(&table->slot[fd]);
+			struct found *found;
+			bool is_new;
+
+			if (!file || !file->dentry)
+				continue;
+			found = find(c, file->dentry, HF__KIND_DENTRY, &is_new);
+			if (!found)
+				return;
+			if (found->in_tree || found->links)
+				continue;
+			found->links = 1; /* its inode's reference is counted */
+			refer(c, file->dentry->inode, false);
+		}
+	}
+}
+
+/* ---- the counts ---------------------------------------------------------------------------- */
+
+static void check_dentry(struct check *c, const struct found *found)
+{
+	struct hf__dentry *dentry = (struct hf__dentry *)(uintptr_t)found->object;
+	bool is_free = hf_lockref_trylock(&dentry->ref);
+
+	c->objects[HF__KIND_DENTRY]++;
+	if (is_free)
+		hf_lockref_unlock(&dentry->ref);
+	expect(c, is_free, "%s: its lock is held", dentry->name);
+	expect(c, hf_lockref_read(&dentry->ref) == found->refs,
+	       "%s: the dentry has %lld references, its count is %d", dentry->name,
+	       (long long)found->refs, hf_lockref_read(&dentry->ref));
+}
+
+static void check_inode(struct check *c, const struct found *found, uint64_t *inodes)
+{
+	struct hf__inode *inode = (struct hf__inode *)(uintptr_t)found->object;
+	int64_t links = found->links;
+
+	if (hf__is_dir(inode))
+		links = found->in_tree ? 2 + links : 0;
+	*inodes += hf__is_dir(inode) || links == 0 ? 1 : (uint64_t)links;
+	expect(c, hf_refcount_read(&inode->refs) == found->refs,
+	       "inode %llu has %lld references, its count is %d", (unsigned long long)inode->number,
+	       (long long)found->refs, hf_refcount_read(&inode->refs));
+	expect(c, inode->links == (uint64_t)links, "inode %llu has %lld links, says %llu",
+	       (unsigned long long)inode->number, (long long)links,
+	       (unsigned long long)inode->links);
+}
+
+static void check_counts(struct check *c)
+{
+	struct hf_tmpfs *fs = c->fs;
+	struct cds_lfht_iter iter;
+	uint64_t inodes = 0, hashed = 0;
+
+	for (size_t i = 0; i < c->room; i++) {
+		const struct found *found = &c->found[i];
+
+		if (!found->object)
+			continue;
+		if (found->kind == HF__KIND_DENTRY)
+			check_dentry(c, found);
+		else if (found->kind == HF__KIND_INODE)
+			check_inode(c, found, &inodes);
+		else
+			expect(c,
+			       hf_refcount_read(&((const struct hf__file *)found->object)->refs) ==
+				       found->refs,
+			       "an open file has %lld descriptors, its count is %d",
+			       (long long)found->refs,
+			       hf_refcount_read(&((const struct hf__file *)found->object)->refs));
+	}
+	hf__rcu_read_lock();
+	for (cds_lfht_first(fs->names, &iter); cds_lfht_iter_get_node(&iter);
+	     cds_lfht_next(fs->names, &iter)) {
+		hashed++;
+		expect(c,
+		       seen(c, HF__OBJECT(cds_lfht_iter_get_node(&iter), struct hf__dentry, node)),
+		       "a name is found, and no directory lists it");
+	}
+	hf__rcu_read_unlock();
+	expect(c, hashed == c->names, "%llu names are listed, %llu can be found",
+	       (unsigned long long)c->names, (unsigned long long)hashed);
+	expect(c, atomic_load(&fs->inodes_used) == inodes, "%llu inodes are used, %llu are counted",
+	       (unsigned long long)inodes, (unsigned long long)atomic_load(&fs->inodes_used));
+	expect(c, atomic_load(&fs->pages_used) == c->objects[HF__KIND_PAGE],
+	       "%llu pages are used, %llu are counted",
+	       (unsigned long long)c->objects[HF__KIND_PAGE],
+	       (unsigned long long)atomic_load(&fs->pages_used));
+	for (int kind = 0; kind < HF__KINDS; kind++) {
+		uint64_t allocated = atomic_load(&fs->allocated[kind]);
+
+		if (kind == HF__KIND_BUFFER) /* their owners have them */
+			continue;
+		expect(c, allocated == c->objects[kind], "%llu objects of kind %d, %llu reached",
+		       (unsigned long long)allocated, kind, (unsigned long long)c->objects[kind]);
+	}
+}
+
+HF_TMPFS_API int hf_tmpfs_check(struct hf_tmpfs *fs, void (*tell)(void *data, const char *line),
+				void *data)
+{
+	struct check c = { .fs = fs, .tell = tell, .data = data };
+	struct found *found;
+	bool is_new;
+
+	hf__rcu_barrier(); /* what is on its way to be freed is not lost */
+	for (struct hf__list *at = fs->tables.next; at != &fs->tables; at = at->next)
+		check_table(&c, HF__OBJECT(at, struct hf_tmpfs_table, siblings));
+	found = find(&c, fs->root, HF__KIND_DENTRY, &is_new);
+	if (found) {
+		found->in_tree = true;
+		found->refs++;
+		refer(&c, fs->root->inode, true);
+		to_do(&c, fs->root->inode);
+	}
+	while (c.dirs_count > 0)
+		check_dir(&c, c.dirs[--c.dirs_count]);
+	check_unlinked(&c);
+	if (!c.no_memory)
+		check_counts(&c);
+	free(c.found);
+	free(c.dirs);
+	return c.no_memory && !c.faults ? -ENOMEM : c.faults;
+}

@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * pages - a file's pages by their index, in a radix tree that is as high as its last page needs.
+ *
+ *   root  shift 12   [ . | . | . ]            one slot: 4096 pages
+ *                      |
+ *         shift 6    [ . |   | . ]            one slot: 64 pages
+ *                      |       |
+ *         shift 0    [p|p|..] [ | |p]         one slot: a page
+ *
+ * Readers come down from the root under the read side; a slot is published by a release, and read by
+ * an acquire (T6). What is taken out is chained up and freed after a grace period (T5).
+ */
+#include <errno.h>
+
+#include "internal.h"
+
+#define LEVELS 11 /* of 6 bits: more than an index has */
+
+/* An index that no page has: its bytes are still counted in 64 bits. */
+#define INDEX_END (UINT64_MAX / HF_TMPFS_PAGE)
+
+static struct hf__node *as_node(struct hf__block *block)
+{
+	return HF__OBJECT(block, struct hf__node, block);
+}
+
+static struct hf__page *as_page(struct hf__block *block)
+{
+	return HF__OBJECT(block, struct hf__page, block);
+}
+
+static struct hf__block *load(_Atomic(struct hf__block *) *slot)
+{
+	return atomic_load_explicit(slot, memory_order_acquire);
+}
+
+static void store(_Atomic(struct hf__block *) *slot, struct hf__block *block)
+{
+	atomic_store_explicit(slot, block, memory_order_release);
+}
+
+/* Does the node reach so far? */
+static bool covers(const struct hf__node *node, uint64_t index)
+{
+	return index >> node->shift < HF__NODE_SLOTS;
+}
+
+static unsigned int slot_of(const struct hf__node *node, uint64_t index)
+{
+	return (unsigned int)(index >> node->shift) % HF__NODE_SLOTS;
+}
+
+HF__TMPFS struct hf__page *hf__page_find(struct hf__inode *inode, uint64_t index, uint64_t *hole)
+{
+	struct hf__node *node = atomic_load_explicit(&inode->root, memory_order_acquire);
+
+	if (!node || !covers(node, index)) {
+		*hole = INDEX_END - index;
+		return NULL;
+	}
+	for (;;) {
+		unsigned int i = slot_of(node, index);
+		struct hf__block *block = load(&node->slot[i]);
+		uint64_t end;
+
+		if (block && node->shift == 0)
+			return as_page(block);
+		if (block) {
+			node = as_node(block);
+			continue;
+		}
+		/* To the end of this slot, and of the empty ones behind it. */
+		for (end = (index >> node->shift) + 1, i++;
+		     i < HF__NODE_SLOTS && !load(&node->slot[i]); i++)
+			end++;
+		end = end > INDEX_END >> node->shift ? INDEX_END : end << node->shift;
+		*hole = end - index;
+		return NULL;
+	}
+}
+
+/* ---- in ------------------------------------------------------------------------------------ */
+
+HF__TMPFS int hf__page_new(struct hf_tmpfs *fs, struct hf__page **page)
+{
+	struct hf__page *new;
+
+	if (!hf__reserve(&fs->pages_used, fs->page_limit, 1))
+		return -ENOSPC;
+	new = hf__new(fs, HF__KIND_PAGE, sizeof(*new), 0);
+	if (!new) {
+		hf__unreserve(&fs->pages_used, 1);
+		return -ENOMEM;
+	}
+	atomic_init(&new->written, false);
+	*page = new;
+	return 0;
+}
+
+HF__TMPFS void hf__page_free(struct hf__page *page)
+{
+	hf__unreserve(&page->block.fs->pages_used, 1);
+	hf__delete(&page->block);
+}
+
+/* All nodes of one insertion, before anything is changed. */
+static bool take_nodes(struct hf_tmpfs *fs, struct hf__node **nodes, unsigned int count)
+{
+	for (unsigned int i = 0; i < count; i++) {
+		nodes[i] = hf__new(fs, HF__KIND_NODE, sizeof(struct hf__node), 0);
+		if (!nodes[i]) {
+			while (i > 0)
+				hf__delete(&nodes[--i]->block);
+			return false;
+		}
+		nodes[i]->used = 0;
+		for (unsigned int j = 0; j < HF__NODE_SLOTS; j++)
+			atomic_init(&nodes[i]->slot[j], NULL);
+	}
+	return true;
+}
+
+HF__TMPFS int hf__page_insert(struct hf__inode *inode, uint64_t index, struct hf__page *page)
+{
+	struct hf__node *root = atomic_load_explicit(&inode->root, memory_order_relaxed);
+	struct hf__node *node, *at = root, *nodes[2 * LEVELS];
+	unsigned int shift, above = 0, below = 0, next = 0;
+
+	/* How many nodes are missing above the root, and below the last one on the way? */
+	shift = root ? root->shift : 0;
+	while (index >> shift >= HF__NODE_SLOTS) {
+		shift += HF__NODE_BITS;
+		above += root != NULL;
+	}
+	if (!root) {
+		below = shift / HF__NODE_BITS + 1;
+	} else if (above) {
+		below = shift / HF__NODE_BITS;
+	} else {
+		while (at->shift > 0 && load(&at->slot[slot_of(at, index)]))
+			at = as_node(load(&at->slot[slot_of(at, index)]));
+		below = at->shift / HF__NODE_BITS;
+	}
+	if (!take_nodes(inode->block.fs, nodes, above + below))
+		return -ENOMEM;
+	inode->nodes += above + below;
+
+	while (next < above) {
+		node = nodes[next++];
+		node->shift = root->shift + HF__NODE_BITS;
+		node->used = 1;
+		store(&node->slot[0], &root->block);
+		root = node;
+	}
+	if (!root) {
+		root = nodes[next++];
+		root->shift = shift;
+	}
+	/* Readers find the old pages at each step. */
+	atomic_store_explicit(&inode->root, root, memory_order_release);
+	for (at = root; at->shift > 0; at = node) {
+		_Atomic(struct hf__block *) *slot = &at->slot[slot_of(at, index)];
+
+		if (load(slot)) {
+			node = as_node(load(slot));
+			continue;
+		}
+		node = nodes[next++];
+		node->shift = at->shift - HF__NODE_BITS;
+		at->used++;
+		store(slot, &node->block);
+	}
+	at->used++;
+	page->index = index;
+	store(&at->slot[slot_of(at, index)], &page->block);
+	inode->pages++;
+	return 0;
+}
+
+/* ---- out ----------------------------------------------------------------------------------- */
+
+struct removal {
+	struct hf__inode *inode;
+	uint64_t first, last; /* both included */
+	struct hf__block *chain;
+};
+
+static void chain_up(struct removal *removal, struct hf__block *block)
+{
+	block->next = removal->chain;
+	removal->chain = block;
+}
+
+/* As deep as the tree is high. `base` is the index of the node's first page. */
+static void remove_from(struct removal *removal, struct hf__node *node, uint64_t base)
+{
+	uint64_t first = removal->first > base ? removal->first : base;
+	unsigned int end = HF__NODE_SLOTS;
+
+	if (covers(node, removal->last - base))
+		end = slot_of(node, removal->last) + 1;
+	for (unsigned int i = slot_of(node, first); i < end; i++) {
+		struct hf__block *block = load(&node->slot[i]);
+
+		if (!block)
+			continue;
+		if (node->shift == 0) {
+			removal->inode->pages--;
+		} else {
+			remove_from(removal, as_node(block), base + ((uint64_t)i << node->shift));
+			if (as_node(block)->used > 0)
+				continue;
+			removal->inode->nodes--;
+		}
+		store(&node->slot[i], NULL);
+		node->used--;
+		chain_up(removal, block);
+	}
+}
+
+static struct hf__block *take_out(struct hf__inode *inode, uint64_t first, uint64_t end)
+{
+	struct hf__node *root = atomic_load_explicit(&inode->root, memory_order_relaxed);
+	struct removal removal = { inode, first, end - 1, NULL };
+	uint64_t before = inode->pages;
+
+	if (!root || first >= end || !covers(root, first))
+		return NULL;
+	remove_from(&removal, root, 0);
+	if (root->used == 0) {
+		atomic_store_explicit(&inode->root, NULL, memory_order_relaxed);
+		inode->nodes--;
+		chain_up(&removal, &root->block);
+	}
+	hf__unreserve(&inode->block.fs->pages_used, before - inode->pages);
+	return removal.chain;
+}
+
+HF__TMPFS void hf__pages_remove(struct hf__inode *inode, uint64_t first, uint64_t end)
+{
+	hf__delete_later(take_out(inode, first, end));
+}
+
+HF__TMPFS void hf__pages_free(struct hf__inode *inode)
+{
+	struct hf__block *block = take_out(inode, 0, INDEX_END);
+
+	while (block) {
+		struct hf__block *next = block->next;
+
+		hf__delete(block);
+		block = next;
+	}
+}

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * walk - from a path to what it names, without a lock and without a reference on the way (T1).
+ *
+ *   rest    "b/c/d"     what is left of the string at hand
+ *   stack   "y/z"       what is left of those in which a symlink was found on the way
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "internal.h"
+
+static const char *skip_slashes(const char *p)
+{
+	while (*p == '/')
+		p++;
+	return p;
+}
+
+static struct hf__inode *parent_of(struct hf__inode *dir)
+{
+	return atomic_load_explicit(&dir->parent, memory_order_acquire);
+}
+
+/* Goes on with a symlink's target, from the directory that it stands in. */
+static int follow(struct hf__walk *walk, const struct hf__inode *link, const char *behind)
+{
+	if (++walk->links > HF_TMPFS_SYMLINKS)
+		return -ELOOP;
+	if (*behind)
+		walk->stack[walk->depth++] = behind;
+	walk->rest = link->target->text;
+	if (*walk->rest == '/')
+		walk->dir = walk->fs->root->inode;
+	return 0;
+}
+
+/* Up to the last component, which stays in name and length. Read side held. */
+static int to_last(struct hf__walk *walk)
+{
+	for (;;) {
+		struct hf__dentry *dentry;
+		const char *name = skip_slashes(walk->rest), *behind, *end;
+		size_t length;
+		int error;
+
+		if (!*name && walk->depth) {
+			walk->rest = walk->stack[--walk->depth];
+			continue;
+		}
+		end = strchrnul(name, '/');
+		length = (size_t)(end - name);
+		behind = skip_slashes(end);
+		walk->name = name;
+		walk->length = length;
+		walk->last = length == 0 ? HF__LAST_ROOT : HF__LAST_NAME;
+		if (length == 1 && name[0] == '.')
+			walk->last = HF__LAST_DOT;
+		if (length == 2 && name[0] == '.' && name[1] == '.')
+			walk->last = HF__LAST_DOTDOT;
+		if (!*behind && !walk->depth) {
+			walk->slash |= *end == '/';
+			return 0;
+		}
+		walk->rest = behind;
+		if (walk->last == HF__LAST_DOT)
+			continue;
+		if (walk->last == HF__LAST_DOTDOT) {
+			walk->dir = parent_of(walk->dir);
+			continue;
+		}
+		if (length > HF_TMPFS_NAME_MAX)
+			return -ENAMETOOLONG;
+		dentry = hf__lookup(walk->fs, walk->dir, name, length);
+		if (!dentry)
+			return -ENOENT;
+		if (dentry->inode->type == S_IFLNK) {
+			error = follow(walk, dentry->inode, behind);
+			if (error)
+				return error;
+		} else if (hf__is_dir(dentry->inode)) {
+			walk->dir = dentry->inode;
+		} else {
+			return -ENOTDIR;
+		}
+	}
+}
+
+/* Read side held. */
+static int start(struct hf__walk *walk, struct hf_tmpfs *fs, const char *path)
+{
+	size_t length = strnlen(path, HF_TMPFS_PATH_MAX);
+
+	if (length == 0)
+		return -ENOENT;
+	if (length == HF_TMPFS_PATH_MAX)
+		return -ENAMETOOLONG;
+	walk->fs = fs;
+	walk->dir = fs->root->inode;
+	walk->slash = false;
+	walk->rest = path;
+	walk->links = walk->depth = 0;
+	return to_last(walk);
+}
+
+/*
+ * The last component's dentry, if it is there; symlinks are followed if so wished. What is to be
+ * created is not sought behind a slash: it would be a directory.
+ */
+static int last_entry(struct hf__walk *walk, bool to_follow, bool creating,
+		      struct hf__dentry **found)
+{
+	for (;;) {
+		struct hf__dentry *dentry;
+		int error;
+
+		*found = NULL;
+		if (creating && (walk->slash || walk->last != HF__LAST_NAME))
+			return 0;
+		if (walk->last == HF__LAST_DOTDOT)
+			walk->dir = parent_of(walk->dir);
+		if (walk->last != HF__LAST_NAME) {
+			*found = atomic_load_explicit(&walk->dir->self, memory_order_acquire);
+			return 0;
+		}
+		if (walk->length > HF_TMPFS_NAME_MAX)
+			return -ENAMETOOLONG;
+		dentry = hf__lookup(walk->fs, walk->dir, walk->name, walk->length);
+		if (!dentry || dentry->inode->type != S_IFLNK || !to_follow) {
+			*found = dentry;
+			return 0;
+		}
+		error = follow(walk, dentry->inode, "");
+		if (!error)
+			error = to_last(walk);
+		if (error)
+			return error;
+	}
+}
+
+HF__TMPFS int hf__walk_entry(struct hf_tmpfs *fs, const char *path, bool to_follow,
+			     struct hf__dentry **found)
+{
+	struct hf__walk walk;
+	struct hf__dentry *dentry;
+	int error;
+
+	for (;;) {
+		hf__rcu_read_lock();
+		error = start(&walk, fs, path);
+		if (!error)
+			error = last_entry(&walk, to_follow || walk.slash, false, &dentry);
+		if (!error && !dentry)
+			error = -ENOENT;
+		if (!error && walk.slash && !hf__is_dir(dentry->inode))
+			error = -ENOTDIR;
+		/* Dead: the name has gone since, or has a new dentry. Look again. */
+		if (error || HF_LIKELY(hf_lockref_get_not_dead(&dentry->ref)))
+			break;
+		hf__rcu_read_unlock();
+	}
+	hf__rcu_read_unlock();
+	*found = dentry;
+	return error;
+}
+
+/* Makes what a walk found outlive the read side: the directory's reference, the name's copy. */
+static int keep(struct hf__walk *walk)
+{
+	/* A directory without references has been removed. */
+	if (!hf_refcount_inc_not_zero(&walk->dir->refs))
+		return -ENOENT;
+	walk->too_long = walk->length > HF_TMPFS_NAME_MAX;
+	if (walk->too_long)
+		walk->length = 0;
+	memcpy(walk->copy, walk->name, walk->length);
+	walk->copy[walk->length] = '\0';
+	walk->name = walk->copy;
+	return 0;
+}
+
+HF__TMPFS int hf__walk_parent(struct hf_tmpfs *fs, const char *path, struct hf__walk *walk)
+{
+	int error;
+
+	hf__rcu_read_lock();
+	error = start(walk, fs, path);
+	if (!error)
+		error = keep(walk);
+	hf__rcu_read_unlock();
+	return error;
+}
+
+HF__TMPFS int hf__walk_create(struct hf_tmpfs *fs, const char *path, bool to_follow,
+			      struct hf__walk *walk)
+{
+	struct hf__dentry *dentry;
+	int error;
+
+	hf__rcu_read_lock();
+	error = start(walk, fs, path);
+	if (!error)
+		error = last_entry(walk, to_follow, true, &dentry);
+	if (!error)
+		error = keep(walk);
+	hf__rcu_read_unlock();
+	return error;
+}
