@@ -12,10 +12,10 @@
  * get it counts as so many of them as are in a turn / HF_MUTEX_EXCHANGES; a long wait as all.
  */
 #ifndef HF_MUTEX_TURN
-#define HF_MUTEX_TURN 4096
+#define HF_MUTEX_TURN 8192
 #endif
 #ifndef HF_MUTEX_EXCHANGES
-#define HF_MUTEX_EXCHANGES 32
+#define HF_MUTEX_EXCHANGES 256
 #endif
 
 /* In spin hints: how long a thread that just comes looks for a free lock before it parks. */

@@ -146,13 +146,12 @@ void hf__mutex_unlock_late(const hf_atomic32_t *word, uint32_t found,
 
 HF_END_DECLS
 
-/* M1 and M2: take it if it is free and open. */
+/* M1: take it if it is free and nobody waits. Without a look before: the swap is the look. */
 HF_INLINE bool hf__mutex_take(hf_atomic32_t *word)
 {
-	uint32_t found = hf_atomic32_load_relaxed(word);
+	uint32_t found = 0;
 
-	return !(found & (HF__MUTEX_LOCKED | HF__MUTEX_CLOSED)) &&
-	       hf_atomic32_try_cmpxchg_acquire(word, &found, found | HF__MUTEX_LOCKED); /* X1 */
+	return hf_atomic32_try_cmpxchg_acquire(word, &found, HF__MUTEX_LOCKED); /* X1 */
 }
 
 HF_INLINE void hf__mutex_lock(hf_atomic32_t *word, enum hf_env_scope scope)
@@ -186,13 +185,14 @@ HF_INLINE bool hf__mutex_lock_timeout(hf_atomic32_t *word, uint64_t timeout,
 
 HF_INLINE bool hf__mutex_trylock(hf_atomic32_t *word)
 {
-	/* A swap may have failed because somebody began to wait. */
-	if (HF_UNLIKELY(!hf__mutex_take(word)) && !hf__mutex_trylock_slow(word))
-		return false;
+	/* Free and open, it may be taken though somebody waits: M2. */
+	bool taken = HF_LIKELY(hf__mutex_take(word)) || hf__mutex_trylock_slow(word);
+
 #if HF_VALIDATE
-	hf__validate_locked(word);
+	if (taken)
+		hf__validate_locked(word);
 #endif
-	return true;
+	return taken;
 }
 
 HF_INLINE bool hf__mutex_is_locked(const hf_atomic32_t *word)
@@ -209,13 +209,13 @@ HF_INLINE void hf__mutex_unlock(hf_atomic32_t *word, enum hf_env_scope scope)
 		return;
 #endif
 	found = hf_atomic32_load_relaxed(word);
-	if (HF_UNLIKELY(found != HF__MUTEX_LOCKED)) {
+	if (HF_LIKELY(found == HF__MUTEX_LOCKED)) {
+		found = hf_atomic32_fetch_sub_release(word, HF__MUTEX_LOCKED); /* M9 */
+		if (HF_UNLIKELY(found != HF__MUTEX_LOCKED))
+			hf__mutex_unlock_late(word, found, scope);
+	} else {
 		hf__mutex_unlock_slow(word, found, scope);
-		return;
 	}
-	found = hf_atomic32_fetch_sub_release(word, HF__MUTEX_LOCKED); /* M9 */
-	if (HF_UNLIKELY(found != HF__MUTEX_LOCKED))
-		hf__mutex_unlock_late(word, found, scope);
 }
 
 /**
