@@ -4,7 +4,8 @@
  *
  * A wake-up that is lost is found only if nothing else wakes the thread afterwards. So all is done in
  * short rounds, at whose end every thread must be through; one that sleeps on ends by the alarm. At
- * the end of each round the mutex's word must be 0 again. mutex_parks.cpp is the same with a mutex
+ * the end of each round the mutex's word must be 0 again. A signal cuts a sleep short, and so mends
+ * what a lost wake-up would break: each is done with signals and without. mutex_parks.cpp is the same with a mutex
  * that parks as soon as it can.
  *
  *   stress_mutex [TIMES]   so many times longer than in the tests
@@ -32,11 +33,13 @@ std::atomic<uint64_t> interrupted(0);
 /* Sends signals to threads as long as it lives, without SA_RESTART: system calls are cut short. */
 class signals {
 public:
-	signals()
+	explicit signals(bool wanted)
 	{
 		struct sigaction action = {};
 
 		action.sa_handler = [](int) { interrupted.fetch_add(1); };
+		if (!wanted)
+			return;
 		sigaction(SIGUSR2, &action, nullptr);
 		sender_ = std::thread([this] {
 			stress::random random(4711);
@@ -58,7 +61,8 @@ public:
 	~signals()
 	{
 		stop_ = true;
-		sender_.join();
+		if (sender_.joinable())
+			sender_.join();
 	}
 	/* The calling thread, until it calls no_more(). */
 	void to_me()
@@ -113,7 +117,8 @@ void hesitate(stress::random *random)
 }
 
 /* A turn goes round: each waits until the word is its own number, and makes it the next one's. */
-void pass_around(enum hf_env_scope scope, const char *what, int threads, int milliseconds)
+void pass_around(enum hf_env_scope scope, const char *what, bool with_signals, int threads,
+		 int milliseconds)
 {
 	struct alignas(128) place {
 		hf_atomic32_t word = HF_ATOMIC_INIT(0); /* how often it was this one's turn */
@@ -121,7 +126,7 @@ void pass_around(enum hf_env_scope scope, const char *what, int threads, int mil
 	std::vector<place> places(static_cast<size_t>(threads));
 	std::atomic<uint64_t> unparks(0), parks(0), not_asleep(0), woken(0);
 	std::atomic<bool> stop(false);
-	signals signals;
+	signals signals(with_signals);
 
 	stress::run_threads(threads, [&](int me) {
 		stress::deadline end(milliseconds);
@@ -173,7 +178,7 @@ void pass_around(enum hf_env_scope scope, const char *what, int threads, int mil
 }
 
 /* One changes the word a few times and wakes; then each of the others must see the last value. */
-void follow(const char *what, int threads, int milliseconds)
+void follow(const char *what, bool with_signals, int threads, int milliseconds)
 {
 	struct alignas(128) place {
 		std::atomic<uint32_t> seen{ 0 };
@@ -182,7 +187,7 @@ void follow(const char *what, int threads, int milliseconds)
 	alignas(128) hf_atomic32_t word = HF_ATOMIC_INIT(0);
 	std::atomic<uint64_t> parks(0), not_asleep(0);
 	uint64_t unparks = 0;
-	signals signals;
+	signals signals(with_signals);
 
 	stress::run_threads(threads, [&](int me) {
 		stress::deadline end(milliseconds);
@@ -255,7 +260,7 @@ struct shared {
 
 /* In each round a mutex that is new, and gone as soon as the last has unlocked it (X4). */
 template <class M>
-void rounds(const char *what, int threads, int milliseconds)
+void rounds(const char *what, bool with_signals, int threads, int milliseconds)
 {
 	struct place {
 		M mutex;
@@ -267,7 +272,7 @@ void rounds(const char *what, int threads, int milliseconds)
 	stress::barrier barrier(threads);
 	std::atomic<uint64_t> done(0), timed_out(0), tried(0);
 	uint64_t count = 0, n = 0;
-	signals signals;
+	signals signals(with_signals);
 
 	stress::run_threads(threads, [&](int me) {
 		stress::deadline end(milliseconds);
@@ -347,14 +352,15 @@ int main(int argc, char **argv)
 
 	stress::begin();
 #ifndef WITHOUT_PARKING
-	pass_around(HF_ENV_PRIVATE, "private, 2 threads", 2, 200 * times);
-	follow("one wakes, 1 follows", 2, 300 * times);
-	follow("one wakes, 4 follow", 5, 200 * times);
-	pass_around(HF_ENV_SHARED, "shared, 3 threads", 3, 200 * times);
+	pass_around(HF_ENV_PRIVATE, "private, 2 threads", false, 2, 150 * times);
+	pass_around(HF_ENV_SHARED, "shared, 3 threads", true, 3, 150 * times);
+	follow("one wakes, 1 follows", false, 2, 200 * times);
+	follow("one wakes, 4 follow", true, 5, 150 * times);
 #endif
-	rounds<own>("private, 3 threads", 3, 200 * times);
-	rounds<own>("private, 8 threads", 8, 200 * times);
-	rounds<shared>("shared, 5 threads", 5, 200 * times);
+	rounds<own>("private, 3 threads", false, 3, 200 * times);
+	rounds<own>("private, 8 threads", false, 8, 150 * times);
+	rounds<own>("private, signals", true, 5, 150 * times);
+	rounds<shared>("shared, signals", true, 4, 150 * times);
 	std::printf("interrupted %llu times\n", static_cast<unsigned long long>(interrupted));
 	stress::check(interrupted > 0, NAME, "no signal came");
 	return stress::result();
