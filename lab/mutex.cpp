@@ -409,8 +409,8 @@ std::vector<Cell> mutex_cells(const Settings &settings)
 			cell.rows = { row };
 			cell.run = [&lock, threads](int ms) { return run_lock(lock, threads, ms); };
 			/* Alone, differences of a few per cent: many short runs. */
-			cell.window_ms = threads == 1 ? 5 : 200;
-			cell.rounds = threads == 1 ? 51 : 3;
+			cell.window_ms = threads == 1 ? 5 : 190;
+			cell.rounds = threads == 1 ? 31 : 3;
 			cells.push_back(cell);
 		}
 	}

@@ -51,9 +51,9 @@
 #define HF_MUTEX_PATROL_NS 100000000u
 #endif
 
-/* How much of its turn this thread has used up, at whichever mutex. */
+/* How much of its turn this thread has used up, at whichever mutex; below 0: left over from the last. */
 #ifndef HF_MUTEX_PASSED
-static __thread uint32_t passed;
+static __thread int32_t passed;
 #define HF_MUTEX_PASSED passed
 #endif
 
@@ -79,6 +79,14 @@ static bool must_call(uint32_t found)
 static uint32_t left(uint32_t found)
 {
 	return found & (PARKED_MASK | NEXT | CALLED) ? found : found & ~CLOSED;
+}
+
+/* Parks: what is left of its turn, or was too much, is for the next one. */
+static void end_turn(void)
+{
+	HF_MUTEX_PASSED -= HF_MUTEX_TURN;
+	if (HF_MUTEX_PASSED < -HF_MUTEX_TURN)
+		HF_MUTEX_PASSED = -HF_MUTEX_TURN;
 }
 
 /* M1 or M2: take the lock if it is free and open. On failure *found is the word. */
@@ -171,7 +179,7 @@ static bool be_next(hf_atomic32_t *word, uint64_t deadline, enum hf_env_scope sc
 			if (!hf_atomic32_try_cmpxchg_relaxed(word, &found,
 							     (found & ~NEXT) + PARKED_ONE)) /* M8 */
 				continue;
-			HF_MUTEX_PASSED = 0;
+			end_turn();
 			if (!sleep_until_called(word, deadline, scope))
 				return false;
 			looks = 0;
@@ -222,7 +230,7 @@ bool hf__mutex_lock_slow(hf_atomic32_t *word, uint64_t deadline, enum hf_env_sco
 			found = hf_atomic32_load_relaxed(word);
 		} else if (hf_atomic32_try_cmpxchg_relaxed(word, &found,
 							   found + PARKED_ONE)) { /* M4 */
-			HF_MUTEX_PASSED = 0;
+			end_turn();
 			return sleep_until_called(word, deadline, scope) &&
 			       be_next(word, deadline, scope);
 		}

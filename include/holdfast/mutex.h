@@ -54,7 +54,7 @@
  *   handed to the next in line, and who had it may be the next in line again (M3). Both do this until
  *   their turns are over (HF_MUTEX_TURN): then they close the lock themselves (M10) and park, so that
  *   an unlock finds nobody awake, and calls one who sleeps. A thread that has waited for a long time
- *   has a short turn. The kernel wakes in the order of sleeping, so each of those who sleep gets its
+ *   has a short turn; what is left of a turn is added to the next. The kernel wakes in the order of sleeping, so each of those who sleep gets its
  *   turn.
  *
  * Invariants

@@ -34,9 +34,9 @@
 #include "locks.h"
 
 /* The mutant `own` never closes the lock when it unlocks. */
-#define TURN 2u
+#define TURN 2
 #define HF_MUTEX_TURN                                                                              \
-	(hf_model::is_mutant(hf_model::mutant::own, HF_MODEL_HERE) ? UINT32_MAX : TURN)
+	(hf_model::is_mutant(hf_model::mutant::own, HF_MODEL_HERE) ? INT32_MAX / 2 : TURN)
 #define HF_MUTEX_SPIN 1
 #define HF_MUTEX_EXCHANGES 2
 #define HF_MUTEX_CALLED_LOOKS 1
@@ -47,7 +47,7 @@
 #define HF_MUTEX_PATROL_NS 1
 #define HF_MUTEX_PASSED passed[rl::thread_index()]
 
-static uint32_t passed[HF_MODEL_THREADS];
+static int32_t passed[HF_MODEL_THREADS];
 
 #include "../../src/mutex.c"
 #include "mutex_watch.h"
@@ -174,7 +174,7 @@ int main(int argc, char **argv)
 	const char *name = "mutex";
 
 	run.search<watched<exclusion<own>>, 2>(name, ALL);
-	run.search<watched<exclusion<own, 1, 4>>, 2>(name, 3);
+	run.search<watched<exclusion<own, 1, 7>>, 2>(name, 2);
 	run.search<watched<exclusion<own, 2>>, 2>(name, 4);
 	run.search<watched<exclusion<own>>, 3>(name, 2);
 	run.search<watched<exclusion<own>, 1>, 2>(name, 3);
