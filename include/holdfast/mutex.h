@@ -54,8 +54,8 @@
  *   handed to the next in line, and who had it may be the next in line again (M3). Both do this until
  *   their turns are over (HF_MUTEX_TURN): then they close the lock themselves (M10) and park, so that
  *   an unlock finds nobody awake, and calls one who sleeps. A thread that has waited for a long time
- *   has a short turn; what is left of a turn is added to the next. The kernel wakes in the order of sleeping, so each of those who sleep gets its
- *   turn.
+ *   has a short turn; what is left of a turn is added to the next. The kernel wakes in the order of
+ *   sleeping, so each of those who sleep gets its turn.
  *
  * Invariants
  *   X1  L goes from 0 to 1 only by compare-and-swap (M1, M2, M6): one winner. Only the holder clears it.
