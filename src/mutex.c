@@ -161,10 +161,11 @@ static bool be_next(hf_atomic32_t *word, uint64_t deadline, enum hf_env_scope sc
 			if (!hf_atomic32_try_cmpxchg_acquire(
 				    word, &found, (found & ~(NEXT | CLOSED)) | LOCKED)) /* M6 */
 				continue;
-			/* Where the sections are long, waking one who sleeps is cheap beside them. */
-			HF_MUTEX_PASSED += looks > HF_MUTEX_NEAR_LOOKS
-						   ? HF_MUTEX_TURN
-						   : HF_MUTEX_TURN / HF_MUTEX_EXCHANGES;
+			/* Where the sections are long, to call one who sleeps is cheap beside them. */
+			if (looks > HF_MUTEX_NEAR_LOOKS && (found & PARKED_MASK))
+				HF_MUTEX_PASSED = HF_MUTEX_TURN;
+			else
+				HF_MUTEX_PASSED += HF_MUTEX_TURN / HF_MUTEX_EXCHANGES;
 			return true;
 		}
 		if (late) {
