@@ -117,6 +117,7 @@ const std::vector<Table> &tables();
 /* Each table's own file. */
 std::vector<Cell> refcount_cells(const Settings &settings);
 std::vector<Cell> spinlock_cells(const Settings &settings);
+std::vector<Cell> mutex_cells(const Settings &settings);
 std::vector<Cell> lockref_cells(const Settings &settings);
 std::vector<Cell> handoff_cells(const Settings &settings);
 std::vector<Cell> clear_cells(const Settings &settings);
@@ -149,6 +150,9 @@ void print_plain(const std::vector<Row> &rows);
 
 /* What `clear`, `copy` and `fault` come to, against what they aim at. */
 void print_memory_verdict(const std::vector<Row> &rows);
+
+/* The same for `mutex`. */
+void print_mutex_verdict(const std::vector<Row> &rows);
 
 /* The same for `openclose` and `sparse`. */
 void print_tmpfs_verdict(const std::vector<Row> &rows);

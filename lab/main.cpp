@@ -22,6 +22,8 @@ const std::vector<Table> &tables()
 		  "unchecked", refcount_cells },
 		{ "spinlock", "lock, increment, unlock: alone, contended, oversubscribed", "cas",
 		  spinlock_cells },
+		{ "mutex", "lock, increment, unlock by threads that may sleep: up to 8 a processor",
+		  "peer:pthread_mutex", mutex_cells },
 		{ "lockref", "get + put on one hot object, and its retries", "unbounded",
 		  lockref_cells },
 		{ "handoff", "what the body of a wait loop does to ticket and mcs, contended",
@@ -214,6 +216,7 @@ static int run(int argc, char **argv)
 	if (json.empty() || chosen.size() == 1)
 		print_plain(rows);
 	print_memory_verdict(rows);
+	print_mutex_verdict(rows);
 #if HF_LAB_HAVE_TMPFS
 	print_tmpfs_verdict(rows);
 #endif

@@ -2,7 +2,7 @@
 #ifndef HF_VALIDATE_H
 #define HF_VALIDATE_H
 /*
- * validate - spinlocks that tell of their misuse (compile with -DHF_VALIDATE=1).
+ * validate - spinlocks and mutexes that tell of their misuse (compile with -DHF_VALIDATE=1).
  *
  * Use when / not when
  *   In test and debug builds. It costs some tens of nanoseconds a lock: not for release builds.

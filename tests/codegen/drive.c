@@ -53,6 +53,36 @@ void hf_report(enum hf_report_kind kind, const volatile void *object)
 	leave(253);
 }
 
+bool hf__mutex_lock_slow(hf_atomic32_t *word, uint64_t deadline, enum hf_env_scope scope)
+{
+	(void)word;
+	(void)deadline;
+	(void)scope;
+	leave(252);
+}
+
+bool hf__mutex_trylock_slow(hf_atomic32_t *word)
+{
+	(void)word;
+	leave(251);
+}
+
+void hf__mutex_unlock_slow(hf_atomic32_t *word, uint32_t found, enum hf_env_scope scope)
+{
+	(void)word;
+	(void)found;
+	(void)scope;
+	leave(250);
+}
+
+void hf__mutex_unlock_late(const hf_atomic32_t *word, uint32_t found, enum hf_env_scope scope)
+{
+	(void)word;
+	(void)found;
+	(void)scope;
+	leave(249);
+}
+
 static void *freed;
 
 void object_free(void *object)
@@ -93,6 +123,18 @@ void object_free(void *object)
 		CHECK(verbs##_is_locked(&lock));                                                   \
 	} while (0)
 
+#define MUTEX()                                                                                    \
+	do {                                                                                       \
+		static hf_mutex_t mutex; /* all bytes 0: free */                                   \
+                                                                                                   \
+		mutex_lock(&mutex);                                                                \
+		CHECK(hf_mutex_is_locked(&mutex));                                                 \
+		mutex_unlock(&mutex);                                                              \
+		CHECK(!hf_mutex_is_locked(&mutex));                                                \
+		CHECK(mutex_trylock(&mutex));                                                      \
+		CHECK(hf_mutex_is_locked(&mutex));                                                 \
+	} while (0)
+
 #define LOCKREF(name)                                                                              \
 	do {                                                                                       \
 		hf_lockref_t l = HF_LOCKREF_INIT(1);                                               \
@@ -119,6 +161,7 @@ void drive(void)
 	SPINLOCK(queued, hf_spinlock_queued_t, hf_spinlock_queued);
 	SPINLOCK(wfe, hf_spinlock_wfe_t, hf_spinlock_wfe);
 	SPINLOCK(default, hf_spinlock_t, hf_spinlock);
+	MUTEX();
 	LOCKREF(bounded);
 	LOCKREF(default);
 

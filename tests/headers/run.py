@@ -401,7 +401,7 @@ def add_names(head, found, kind):
 def prefixed_names(tree, compiler, std):
     found = declared(tree, compiler, std)
     wrong = sorted({name for _, name in found if not re.match(r"(hf|HF)_", name)}
-                   - {"hf", "spinlock", "clear_nofault", "copy_nofault"} - {"spinlock_" + name for name in tree.family("spinlock")})
+                   - {"hf", "spinlock", "mutex", "clear_nofault", "copy_nofault"} - {"spinlock_" + name for name in tree.family("spinlock")})
     if wrong:
         raise Failed("without the prefix, at file scope: " + ", ".join(wrong))
     return "%d names" % len({name for _, name in found})

@@ -85,6 +85,9 @@ namespace hf_model
 	/* This store is missing; this load always finds a bit. */                                 \
 	X(store_relaxed_missing)                                                                   \
 	X(load_high16_never_0)                                                                     \
+	/* Parking: others come between the look and the sleep; nobody is woken. */                \
+	X(park_torn)                                                                               \
+	X(unpark_missing)                                                                          \
 	/* For the files that name them. */                                                        \
 	X(own)
 
@@ -235,6 +238,13 @@ public:
 		return swap((before & ~mask) | (f(before & mask) & mask), mo, at) & mask;
 	}
 
+	/* What it holds now; this thread sees nothing older from now on. */
+	T last(const where &at)
+	{
+		see_last(at);
+		return atom_.debug_value();
+	}
+
 	/* What it holds now, whoever asks: for what a scenario knows of itself. */
 	T now() const { return atom_.debug_value(); }
 
@@ -313,6 +323,11 @@ uint32_t update(hf_atomic32 *p, uint32_t mask, F f, rl::memory_order mo, const w
 {
 	return p->whole ? (uint32_t)p->whole->update(mask, f, mo, at, torn)
 			: p->own.update(mask, f, mo, at, torn);
+}
+
+inline uint32_t last(hf_atomic32 *p, const where &at)
+{
+	return p->whole ? (uint32_t)p->whole->last(at) : p->own.last(at);
 }
 
 inline void store(hf_atomic32 *p, uint32_t value, rl::memory_order mo, const where &at)

@@ -6,6 +6,12 @@
  *
  * Slots        thread t has nodes 1 + t * HF_NODES + n; how many of them it may use, each scenario
  *              says (0: it is anonymous to every queue).
+ * Parking      the look at the word and going to sleep are one step. Whoever wakes, wakes any of
+ *              those who sleep. A thread that sleeps for ever is a deadlock, and so an error; those
+ *              with a deadline may wake at any moment, and others for no reason, as often as each
+ *              scenario says.
+ * Time         is 0, or HF_MODEL_LATE, which each thread notices when it will. A deadline before that
+ *              is a patrol: it has no end, but there are as many as each scenario says.
  * Invariants   preemption is on again, and all nodes are given back, when a thread ends (run.h).
  */
 #include "rl.h"
@@ -30,6 +36,9 @@ struct thread_state {
 	int preempt_off;
 	unsigned int refused; /* asked for a node, and there was none */
 	unsigned int fences;  /* hf_atomic_fence_seq_cst_at_rmw(), so far */
+	unsigned int naps;    /* how often it may still wake for no reason */
+	unsigned int patrols; /* how often it may still wake before HF_MODEL_LATE */
+	bool late;            /* it knows that it is HF_MODEL_LATE */
 };
 
 inline thread_state threads[HF_MODEL_THREADS];
@@ -79,5 +88,37 @@ inline void hf_env_preempt_enable(void)
 }
 
 #define HF_ENV_HAS_IRQ 0
+
+/* ---- Parking: defined in run.h ------------------------------------------------------------ */
+
+#define HF_ENV_HAS_PARK 1
+#define HF_ENV_FOREVER UINT64_MAX
+#define HF_MODEL_LATE 1000
+
+enum hf_env_scope { HF_ENV_PRIVATE, HF_ENV_SHARED };
+enum hf_env_parked { HF_ENV_WOKEN, HF_ENV_CHANGED, HF_ENV_TIMEOUT };
+
+struct hf_atomic32;
+
+enum hf_env_parked hf_env_park(const struct hf_atomic32 *word, uint32_t expected, uint64_t deadline,
+			       enum hf_env_scope scope, const hf_model::where &at = HF_MODEL_HERE);
+uint32_t hf_env_unpark(const struct hf_atomic32 *word, uint32_t n, enum hf_env_scope scope,
+		       const hf_model::where &at = HF_MODEL_HERE);
+
+inline uint64_t hf_env_deadline(uint64_t nanoseconds)
+{
+	hf_model::thread_state &self = hf_model::self();
+
+	if (nanoseconds == 0) {
+		self.late = self.late || rl::rand(2) == 1;
+		return self.late ? HF_MODEL_LATE : 0;
+	}
+	return nanoseconds;
+}
+
+/* The spin hint beside it lets all others run. */
+inline void hf_env_yield(void)
+{
+}
 
 #endif

@@ -45,6 +45,23 @@ inline unsigned int all_reports()
 
 inline hf_node_t *all_nodes;
 
+/* Who sleeps, and at which word. */
+inline struct sleeper {
+	const hf_atomic32 *word;
+	unsigned int thread;
+} sleepers[HF_MODEL_THREADS];
+inline unsigned int sleeping;
+
+/* Gives back which thread it was. */
+inline unsigned int stop_sleeping(unsigned int i)
+{
+	unsigned int thread = sleepers[i].thread;
+
+	for (sleeping--; i < sleeping; i++)
+		sleepers[i] = sleepers[i + 1];
+	return thread;
+}
+
 /*
  * What the threads do; its members are the shared memory. Made anew for each interleaving. Each class
  * has its static title().
@@ -53,12 +70,13 @@ class scenario : public observer {
 public:
 	scenario()
 	{
-		static const thread_state fresh = { 1, 0, 0, 0, 0 };
+		static const thread_state fresh = { 1, 0, 0, 0, 0, 0, 0, false };
 
 		for (thread_state &t : threads)
 			t = fresh;
 		for (unsigned int &n : reports)
 			n = 0;
+		sleeping = 0;
 		watching = this;
 		all_nodes = nodes_;
 		for (hf_node_t &node : nodes_) {
@@ -236,6 +254,70 @@ hf_node_t *hf_env_node(uint32_t index)
 	hf_model::check(index >= 1 && index <= HF_MODEL_THREADS * HF_NODES,
 			"a link leads to no node");
 	return &hf_model::all_nodes[index - 1];
+}
+
+enum hf_env_parked hf_env_park(const struct hf_atomic32 *word, uint32_t expected, uint64_t deadline,
+			       enum hf_env_scope, const hf_model::where &at)
+{
+	hf_model::thread_state &self = hf_model::self();
+	bool is_last = deadline >= HF_MODEL_LATE, is_timed = deadline != HF_ENV_FOREVER;
+	hf_atomic32 *p = const_cast<hf_atomic32 *>(word); /* a look is a swap that fails */
+	bool torn = hf_model::is_mutant(hf_model::mutant::park_torn, at);
+
+	if (is_timed && !is_last && self.patrols == 0)
+		is_timed = false;
+	if (torn && hf_model::last(p, at) != expected)
+		return HF_ENV_CHANGED;
+
+	hf_model::step one;
+
+	if (!torn && hf_model::last(p, at) != expected)
+		return HF_ENV_CHANGED;
+	hf_model::sleepers[hf_model::sleeping++] = { word, (unsigned int)rl::thread_index() };
+	switch (rl::ctx().park_current_thread(is_timed, self.naps > 0, false, at)) {
+	case rl::unpark_reason_normal:
+		return HF_ENV_WOKEN;
+	case rl::unpark_reason_timeout:
+		if (is_last)
+			self.late = true;
+		else
+			self.patrols--;
+		break;
+	default:
+		self.naps--;
+		is_timed = false;
+	}
+	for (unsigned int i = 0; i < hf_model::sleeping; i++) {
+		if (hf_model::sleepers[i].thread == rl::thread_index()) {
+			(void)hf_model::stop_sleeping(i);
+			break;
+		}
+	}
+	return is_timed ? HF_ENV_TIMEOUT : HF_ENV_WOKEN;
+}
+
+uint32_t hf_env_unpark(const struct hf_atomic32 *word, uint32_t n, enum hf_env_scope,
+		       const hf_model::where &at)
+{
+	uint32_t woken = 0;
+	hf_model::step one;
+
+	if (hf_model::is_mutant(hf_model::mutant::unpark_missing, at))
+		return 0;
+	for (; woken < n; woken++) {
+		unsigned int here[HF_MODEL_THREADS], count = 0;
+
+		for (unsigned int i = 0; i < hf_model::sleeping; i++) {
+			if (hf_model::sleepers[i].word == word)
+				here[count++] = i;
+		}
+		if (count == 0)
+			break;
+		unsigned int which = here[count > 1 ? rl::rand(count) : 0];
+
+		rl::ctx().unpark_thread(hf_model::stop_sleeping(which), false, at);
+	}
+	return woken;
 }
 
 void hf_report(enum hf_report_kind kind, const volatile void *object)

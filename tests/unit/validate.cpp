@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* validate - misuse of spinlocks is reported, and good use is not. Compiled with -DHF_VALIDATE=1. */
+/* validate - misuse of spinlocks and mutexes is reported, and good use is not. Compiled with -DHF_VALIDATE=1. */
 #include "unit.h"
 
 #include <mutex>
 
 #include "holdfast/lockref.h"
+#include "holdfast/mutex.h"
 #include "holdfast/spinlock.h"
 
 static_assert(HF_VALIDATE == 1, "compile this with -DHF_VALIDATE=1");
@@ -34,9 +35,9 @@ protected:
 	unit::reports reports;
 };
 
-using Locks =
-	testing::Types<hf::spinlock_cas, hf::spinlock_cas_release, hf::spinlock_cas_prefetch,
-		       hf::spinlock_wfe, hf::spinlock_ticket, hf::spinlock_mcs, hf::spinlock_queued>;
+using Locks = testing::Types<hf::spinlock_cas, hf::spinlock_cas_release, hf::spinlock_cas_prefetch,
+			     hf::spinlock_wfe, hf::spinlock_ticket, hf::spinlock_mcs,
+			     hf::spinlock_queued, hf::mutex>;
 TYPED_TEST_SUITE(Validate, Locks, unit::type_names);
 
 TYPED_TEST(Validate, GoodUse)
@@ -333,6 +334,31 @@ TEST_F(ValidateOthers, FullForms)
 	EXPECT_EQ(reports.total(), 0u);
 	hf_spinlock_unlock_full(&lock);
 	EXPECT_TRUE(reports.one(HF_REPORT_LOCK_UNLOCKED, &lock));
+}
+
+TEST_F(ValidateOthers, MutexTimeout)
+{
+	hf_mutex_t mutex = HF_MUTEX_INIT;
+	hf_mutex_shared_t shared = HF_MUTEX_SHARED_INIT;
+
+	ASSERT_TRUE(hf_mutex_lock_timeout(&mutex, 0));
+	EXPECT_TRUE(hf_validate_is_held(&mutex));
+	std::thread([&] {
+		EXPECT_FALSE(hf_mutex_lock_timeout(&mutex, 1000));
+		EXPECT_FALSE(hf_validate_is_held(&mutex));
+	}).join();
+	EXPECT_EQ(reports.total(), 0u);
+	EXPECT_TRUE(hf_mutex_lock_timeout(&mutex, 0));
+	EXPECT_TRUE(reports.one(HF_REPORT_LOCK_RECURSION, &mutex));
+	hf_mutex_unlock(&mutex);
+	hf_mutex_unlock(&mutex);
+	EXPECT_EQ(reports.total(), 0u);
+
+	hf_mutex_shared_lock(&shared);
+	hf_mutex_shared_unlock(&shared);
+	EXPECT_EQ(reports.total(), 0u);
+	hf_mutex_shared_unlock(&shared);
+	EXPECT_TRUE(reports.one(HF_REPORT_LOCK_UNLOCKED, &shared));
 }
 
 TEST_F(ValidateOthers, Guards)

@@ -72,6 +72,9 @@ HF_INLINE void hf_env_preempt_enable(void)
 	preempt_enable();
 }
 
+/* A module has the kernel's own mutex: nothing parks here. */
+#define HF_ENV_HAS_PARK 0
+
 /* Interrupts exist: the locks have their _irqsave forms. */
 #define HF_ENV_HAS_IRQ 1
 

@@ -14,6 +14,9 @@
  *                  each one instruction, are safe against it.
  *              N3  running out (of slots, or of nodes in a slot) is not an error: index 0 says so,
  *                  and every lock has a way on without a node.
+ *              P1  parking loses no wake-up: the kernel looks at the word and puts the thread to sleep
+ *                  in one step, as seen by whoever wakes. So if the word is changed first and its
+ *                  waiters are woken second, a waiter either sees the change or is woken.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -112,5 +115,66 @@ HF_INLINE void hf_env_preempt_enable(void)
 
 /* No interrupts here: the interrupt-saving forms of the locks do not exist. */
 #define HF_ENV_HAS_IRQ 0
+
+/* ---- Parking: by futex -------------------------------------------------------------------- */
+
+#define HF_ENV_HAS_PARK 1
+
+/* A deadline that never comes. */
+#define HF_ENV_FOREVER UINT64_MAX
+
+/* Who may wait at a word: threads of this process, or of all that have its memory mapped. */
+enum hf_env_scope { HF_ENV_PRIVATE, HF_ENV_SHARED };
+
+enum hf_env_parked {
+	HF_ENV_WOKEN,   /* by hf_env_unpark(), or for no reason: look at the word again */
+	HF_ENV_CHANGED, /* the word was not as expected: did not sleep */
+	HF_ENV_TIMEOUT  /* the deadline has come; no wake-up was used up */
+};
+
+struct hf_atomic32;
+
+HF_BEGIN_DECLS
+
+/**
+ * hf_env_park - sleep while a word is as it was
+ * @word:     4 bytes, shared by those who wait and those who wake
+ * @expected: sleep only if it is that
+ * @deadline: in nanoseconds, of hf_env_deadline(); HF_ENV_FOREVER = none
+ * @scope:    the same as that of hf_env_unpark()
+ *
+ * Context:  any thread; a signal handler may run meanwhile, and does not end it. errno is kept
+ * Ordering: none for the caller's data; but see P1
+ * Errors:   where the kernel refuses, as in a process that may not use futexes, HF_ENV_WOKEN: the
+ *           caller's loop becomes one that looks again and again
+ * Return:   why it is awake
+ */
+enum hf_env_parked hf_env_park(const struct hf_atomic32 *word, uint32_t expected, uint64_t deadline,
+			       enum hf_env_scope scope) HF_API;
+
+/**
+ * hf_env_unpark - wake threads that sleep at a word, those first that came first
+ * @word:  may be gone already: then nobody, or a thread that sleeps elsewhere, is woken for nothing
+ * @n:     at most so many
+ * @scope: the same as that of hf_env_park()
+ *
+ * Context:  any thread, any signal handler. errno is kept
+ * Ordering: none for the caller's data; change the word first (P1)
+ * Return:   how many were woken
+ */
+uint32_t hf_env_unpark(const struct hf_atomic32 *word, uint32_t n, enum hf_env_scope scope) HF_API;
+
+/**
+ * hf_env_deadline - the moment that comes so many nanoseconds from now
+ *
+ * Ordering: none
+ * Return:   nanoseconds of a clock that nobody sets; HF_ENV_FOREVER if that is beyond its end
+ */
+uint64_t hf_env_deadline(uint64_t nanoseconds) HF_API;
+
+/* hf_env_yield - let another thread have this processor, if one wants it. Ordering: none. */
+void hf_env_yield(void) HF_API;
+
+HF_END_DECLS
 
 #endif
