@@ -87,14 +87,14 @@ uint64_t open_read_close(void *state, int thread, const int *stop)
 	uint64_t n = 0;
 	bool ok = true;
 
-	while (!__atomic_load_n(stop, __ATOMIC_RELAXED)) {
+	do { /* once at least, however short the run */
 		int fd = on->open(table, path, O_RDONLY, 0);
 
 		ok &= on->read(table, fd, buffer, sizeof(buffer)) == sizeof(buffer);
 		ok &= buffer[0] == 'x' && buffer[63] == 'x';
 		ok &= on->close(table, fd) == 0;
 		n++;
-	}
+	} while (!__atomic_load_n(stop, __ATOMIC_RELAXED));
 	if (!ok)
 		__atomic_store_n(&tree->failed, true, __ATOMIC_RELAXED);
 	return n;
@@ -150,14 +150,14 @@ uint64_t open_read_close_kernel(void *state, int thread, const int *stop)
 	uint64_t n = 0;
 	bool ok = true;
 
-	while (!__atomic_load_n(stop, __ATOMIC_RELAXED)) {
+	do { /* once at least, however short the run */
 		int fd = ::open(path, O_RDONLY);
 
 		ok &= ::read(fd, buffer, sizeof(buffer)) == sizeof(buffer);
 		ok &= buffer[0] == 'x' && buffer[63] == 'x';
 		ok &= ::close(fd) == 0;
 		n++;
-	}
+	} while (!__atomic_load_n(stop, __ATOMIC_RELAXED));
 	if (!ok)
 		__atomic_store_n(&tree->failed, true, __ATOMIC_RELAXED);
 	return n;
@@ -218,13 +218,13 @@ uint64_t read_sparse(void *state, int, const int *stop)
 	uint64_t at = 0, n = 0;
 	bool ok = true;
 
-	while (!__atomic_load_n(stop, __ATOMIC_RELAXED)) {
+	do { /* once at least, however short the run */
 		ok &= reader->on->pread(reader->table, reader->fd, reader->buffer, reader->size,
 					static_cast<off_t>(at)) ==
 		      static_cast<ssize_t>(reader->size);
 		at = (at + reader->size) % SPARSE;
 		n++;
-	}
+	} while (!__atomic_load_n(stop, __ATOMIC_RELAXED));
 	reader->failed = !ok;
 	return n;
 }
