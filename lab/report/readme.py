@@ -19,6 +19,8 @@ PARTS = [
       "peer:tbb_spin_mutex", "peer:pthread_spin", "peer:pthread_mutex"]),
     ("lockref get + put", "lockref", "get+put", ["unbounded", "bounded-100", "locked"]),
 ]
+MUTEXES = ["hf_mutex", "peer:pthread_mutex", "peer:std_mutex", "peer:absl_mutex", "peer:tbb_spin_mutex",
+           "peer:pthread_spin"]
 SIZES = ["8 B", "64 B", "1 KiB", "16 KiB", "1 MiB", "64 MiB"]  # of clear and copy, hot and aligned
 
 
@@ -42,6 +44,25 @@ def speed(row, base):
     return text if row is base else text + f" ({row['ns_per_op'] / base['ns_per_op']:.2f})"
 
 
+def mutexes(rows):
+    """With more threads than processors too: fairness is over 100 ms."""
+    here = {(r["variant"], r["threads"]): r for key, r in rows.items() if key[0] == "mutex"}
+    threads = sorted({n for _, n in here})
+    if not threads:
+        return []
+    lines = ["", "| ns for lock + increment + unlock (fairness over 100 ms) | "
+             + " | ".join("%d thread%s" % (n, "" if n == 1 else "s") for n in threads) + " |",
+             "| --- |" + " ---: |" * len(threads)]
+    for variant in MUTEXES:
+        cells = []
+        for n in threads:
+            row = here.get((variant, n))
+            cells.append(cell(row and {**row, "fairness": row["fairness_100ms"]}))
+        if set(cells) != {"-"}:
+            lines.append(f"| {variant.replace('peer:', '')} | " + " | ".join(cells) + " |")
+    return lines
+
+
 def table(results):
     cpus = results["machine"]["cpus"]
     rows = {(r["table"], r["variant"], r["case"], r["threads"]): r for r in results["rows"]
@@ -61,6 +82,7 @@ def table(results):
             mark = " (default)" if {(name, variant), (name, variant.split("-")[0])} & defaults \
                 else ""
             lines.append(f"| {variant.replace('peer:', '')}{mark} | " + " | ".join(cells) + " |")
+    lines += mutexes(rows)
     lines += ["", "| GB/s (ratio of times to libc's) | " + " | ".join(SIZES) + " |",
               "| --- |" + " ---: |" * len(SIZES)]
     for name, peer in (("clear", "memset"), ("copy", "memcpy")):
