@@ -46,6 +46,36 @@ bool hf__slot_claim(void)
 	leave(254);
 }
 
+bool hf__mutex_lock_slow(hf_atomic32_t *word, uint64_t deadline, enum hf_env_scope scope)
+{
+	(void)word;
+	(void)deadline;
+	(void)scope;
+	leave(252);
+}
+
+bool hf__mutex_trylock_slow(hf_atomic32_t *word)
+{
+	(void)word;
+	leave(251);
+}
+
+void hf__mutex_unlock_slow(hf_atomic32_t *word, uint32_t found, enum hf_env_scope scope)
+{
+	(void)word;
+	(void)found;
+	(void)scope;
+	leave(250);
+}
+
+void hf__mutex_unlock_late(const hf_atomic32_t *word, uint32_t found, enum hf_env_scope scope)
+{
+	(void)word;
+	(void)found;
+	(void)scope;
+	leave(249);
+}
+
 void hf_report(enum hf_report_kind kind, const volatile void *object)
 {
 	(void)kind;

@@ -194,8 +194,8 @@ TYPED_TEST(Lockref, CountsRight)
 	EXPECT_EQ(reports.total(), 0u);
 }
 
-/* The lock half is a queued lock like any other: several locks at once, guards. */
-TEST(LockrefLock, IsASpinlock)
+/* The lock half is a lock like any other: several at once. */
+TEST(LockrefLock, IsALock)
 {
 	hf_lockref_t a = HF_LOCKREF_INIT(1), b = HF_LOCKREF_INIT(2);
 
