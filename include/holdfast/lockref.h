@@ -34,6 +34,8 @@
  *   The lock half is a mutex where threads can park (user space): who finds it taken sleeps, however
  *   long its holder needs. Elsewhere it is a queued spinlock. HF_LOCKREF_LOCK chooses: lockref/lock.h.
  *
+ *   lockref/waitfree.h, whose get and put are one add each, is another type with another contract.
+ *
  * Misuse                          report                        value after
  *   get past INT32_MAX            HF_REPORT_LOCKREF_OVF         INT32_MAX for ever: it leaks
  *   get on a dead object          HF_REPORT_LOCKREF_DEAD        unchanged
@@ -55,9 +57,15 @@
 #include "lockref/bounded.h"
 #include "lockref/locked.h"
 #include "lockref/unbounded.h"
+#include "lockref/waitfree.h"
 
 #ifndef HF_LOCKREF_DEFAULT
 #define HF_LOCKREF_DEFAULT bounded
+#endif
+/* waitfree has another contract, so other names and another type: nobody gets it by a switch. */
+#define HF__LOCKREF_IS_waitfree 1
+#if HF__PASTE(HF__LOCKREF_IS_, HF_LOCKREF_DEFAULT) == 1
+#error "HF_LOCKREF_DEFAULT=waitfree: it is a type of its own, see lockref/waitfree.h"
 #endif
 #define HF__LOCKREF_DEFAULT(verb) HF__PASTE4(hf_lockref_, HF_LOCKREF_DEFAULT, _, verb)
 

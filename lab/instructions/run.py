@@ -68,6 +68,8 @@ MUTANTS = [
     ("include/holdfast/lockref/core.h", "	*count = hf__lockref_count(less);\n",
      "	*count = hf__lockref_count(less);\n	" + NOP,
      r"lockref put_\w+ (unbounded|bounded|default)"),
+    ("include/holdfast/lockref/waitfree.h", "	bool done = true;\n	uint64_t word;\n",
+     "	bool done = true;\n	uint64_t word;\n	" + NOP, r"lockref put_or_lock waitfree"),
     ("src/nofault_generic.c", "	left = hf__clear_bytes(dst, head);\n",
      "	left = hf__clear_bytes(dst, head);\n	" + NOP, r"clear \d+ generic"),
 ]
