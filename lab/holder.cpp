@@ -238,13 +238,15 @@ std::vector<Cell> holder_cells(const Settings &settings)
 void print_lockref_verdict(const std::vector<Row> &rows)
 {
 	for (const Row &row : rows) {
-		const Row *bounded = find(rows, "lockref", "default", row.threads);
+		const Row *bounded = find(rows, "lockref", "bounded-100", row.threads);
+		const Row *inlined = find(rows, "lockref", "default", row.threads);
 
 		if (row.table == "lockref" && row.variant == "waitfree" && row.threads == 2 &&
-		    bounded) {
-			double times = 1 / row.ratio_to(*bounded);
+		    bounded && inlined) {
+			/* Of the two forms of one implementation the faster. */
+			double times = 1 / std::max(row.ratio_to(*bounded), row.ratio_to(*inlined));
 
-			printf("lockref, 2 threads: waitfree is %.2f times as fast as the default"
+			printf("lockref, 2 threads: waitfree is %.2f times as fast as bounded"
 			       " (aim: at least 1.30: %s)\n",
 			       times, times >= 1.3 ? "reached" : "missed");
 		}

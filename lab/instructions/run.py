@@ -68,8 +68,9 @@ MUTANTS = [
     ("include/holdfast/lockref/core.h", "	*count = hf__lockref_count(less);\n",
      "	*count = hf__lockref_count(less);\n	" + NOP,
      r"lockref put_\w+ (unbounded|bounded|default)"),
-    ("include/holdfast/lockref/waitfree.h", "	bool done = true;\n	uint64_t word;\n",
-     "	bool done = true;\n	uint64_t word;\n	" + NOP, r"lockref put_or_lock waitfree"),
+    ("include/holdfast/lockref/waitfree.h", "	hf_env_preempt_enable();\n	return HF_LIKELY(",
+     "	hf_env_preempt_enable();\n	" + NOP + "	return HF_LIKELY(",
+     r"lockref put_or_lock waitfree"),
     ("src/nofault_generic.c", "	left = hf__clear_bytes(dst, head);\n",
      "	left = hf__clear_bytes(dst, head);\n	" + NOP, r"clear \d+ generic"),
 ]

@@ -73,7 +73,7 @@ SPECS = [
     (r"spinlock_\w+_(lock|trylock)", dict(branches=1, bytes=4)),
     (r"spinlock_ticket_unlock", dict(branches=0, atomics=0)),
     (r"spinlock_\w+_unlock", dict(branches=0, atomics=0, store=True)),
-    (r"lockref_waitfree_(get|put)\w*", dict(branches=1, bytes=8)),
+    (r"lockref_waitfree_(get|put)\w*", dict(branches=2, bytes=8)),
     (r"lockref_\w+_(get|put)\w*", dict(branches=3, bytes=8)),
     (r"bad_byte", dict(branches=2, bytes=1)),
     (r"bad_word64", dict(branches=2, bytes=8)),

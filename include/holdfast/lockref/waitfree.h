@@ -62,6 +62,18 @@
  *   W5  From its subtraction on a put has no reference. Only one that made the count none goes on to the
  *       lock half; others may get, put, kill and revive the object before it has the lock.
  *
+ *   W6  The steps of a get, and of a put that leaves something, are as many whatever the others do. One
+ *       that meets another gives way afterwards, for a fixed time.
+ *
+ * Giving way
+ *   Two that use one word at every moment send its cache line back and forth for each add. bounded does
+ *   better without wanting to: a swap that fails has its thread back off, and the other one works on with
+ *   the line at hand. An add does not fail; but what it finds may differ from what a look just before it
+ *   found. Then two have met, and both may see so. What they found differs by one reference: who
+ *   found an odd count gives way, by twice as many spin hints as a backoff has at most. The add is
+ *   done by then, and nobody waits for anybody. Where the lab found that a backoff does not help (the
+ *   policy HF_ARCH_WAIT_LOCKREF is NONE) nobody looks and nobody gives way.
+ *
  * The contract of put (from W5)
  *   A thread that puts is inside of a read-side critical section which the freeing of the object
  *   waits for, until it is done with what it was told: put_or_lock's false, put_return's 0. Or the
@@ -86,6 +98,7 @@
  */
 #include "../report.h"
 #include "../validate.h"
+#include "../wait.h"
 #include "lock.h"
 
 typedef struct hf_lockref_waitfree {
@@ -247,19 +260,51 @@ HF_SLOW int32_t hf__waitfree_put_rest(hf_lockref_waitfree_t *l, uint64_t word)
 	return -1;
 }
 
-/* A put made it `word`, whose count is none or not live. */
+/* A put made it `word`, whose count is none or not live; it has switched preemption off. */
 HF_SLOW bool hf__waitfree_put_or_lock_rest(hf_lockref_waitfree_t *l, uint64_t word)
 {
+	bool done = true;
+
 	if (HF_UNLIKELY((int64_t)word < 0)) {
 		(void)hf__waitfree_put_rest(l, word);
-		return true;
+	} else {
+		HF__LOCKREF_LOCK(lock)(hf__waitfree_lock(l)); /* W5 */
+		/* Not none: somebody got it meanwhile, or killed it. */
+		done = hf_atomic64_load_high32_relaxed(&l->word) != 0;
+		if (HF_UNLIKELY(done))
+			HF__LOCKREF_LOCK(unlock)(hf__waitfree_lock(l));
 	}
-	HF__LOCKREF_LOCK(lock)(hf__waitfree_lock(l)); /* W5 */
-	if (HF_LIKELY(hf_atomic64_load_high32_relaxed(&l->word) == 0))
-		return false;
-	/* Somebody got it meanwhile, or killed it. */
-	HF__LOCKREF_LOCK(unlock)(hf__waitfree_lock(l));
+	hf_env_preempt_enable();
+	return done;
+}
+
+/* W6. What the word is just before an add, for hf__waitfree_met(). Without a policy nobody looks. */
+HF_INLINE uint64_t hf__waitfree_look(const hf_lockref_waitfree_t *l)
+{
+	return HF_ARCH_WAIT_LOCKREF == HF_WAIT_NONE ? 0 : hf_atomic64_load_relaxed(&l->word);
+}
+
+/* Has somebody changed it between that look and the add, which found `before`? */
+HF_INLINE bool hf__waitfree_met(uint64_t seen, uint64_t before)
+{
+	return HF_ARCH_WAIT_LOCKREF != HF_WAIT_NONE && HF_UNLIKELY(before != seen);
+}
+
+/* Two have met: one of them gives way. Returns true. */
+HF_SLOW bool hf__waitfree_give_way(uint64_t before)
+{
+	hf_wait_t wait = { 2 * HF_ARCH_BACKOFF_MAX };
+
+	if (before & HF__WAITFREE_ONE)
+		hf_wait_once(&wait, HF_ARCH_WAIT_LOCKREF);
 	return true;
+}
+
+/* The same for put_return, of which it returns the count. */
+HF_SLOW int32_t hf__waitfree_give_way_count(uint64_t before)
+{
+	(void)hf__waitfree_give_way(before);
+	return hf__lockref_count(before - HF__WAITFREE_ONE);
 }
 
 HF_INLINE void hf__waitfree_check_put(hf_lockref_waitfree_t *l)
@@ -281,11 +326,14 @@ HF_INLINE void hf__waitfree_check_put(hf_lockref_waitfree_t *l)
  */
 HF_INLINE void hf_lockref_waitfree_get(hf_lockref_waitfree_t *l)
 {
-	uint64_t word =
-		hf_atomic64_fetch_add_relaxed(&l->word, HF__WAITFREE_ONE) + HF__WAITFREE_ONE;
+	uint64_t seen = hf__waitfree_look(l);
+	uint64_t before = hf_atomic64_fetch_add_relaxed(&l->word, HF__WAITFREE_ONE);
+	uint64_t word = before + HF__WAITFREE_ONE;
 
 	if (HF_UNLIKELY((int64_t)word < 0))
 		hf__waitfree_get_misuse(l, word);
+	else if (hf__waitfree_met(seen, before))
+		(void)hf__waitfree_give_way(before);
 }
 
 /**
@@ -298,10 +346,13 @@ HF_INLINE void hf_lockref_waitfree_get(hf_lockref_waitfree_t *l)
  */
 HF_INLINE HF_MUST_CHECK bool hf_lockref_waitfree_get_not_dead(hf_lockref_waitfree_t *l)
 {
-	uint64_t word =
-		hf_atomic64_fetch_add_relaxed(&l->word, HF__WAITFREE_ONE) + HF__WAITFREE_ONE;
+	uint64_t seen = hf__waitfree_look(l);
+	uint64_t before = hf_atomic64_fetch_add_relaxed(&l->word, HF__WAITFREE_ONE);
+	uint64_t word = before + HF__WAITFREE_ONE;
 
-	return HF_LIKELY((int64_t)word >= 0) || hf__waitfree_get_rest(l, word);
+	if (HF_UNLIKELY((int64_t)word < 0))
+		return hf__waitfree_get_rest(l, word);
+	return HF_LIKELY(!hf__waitfree_met(seen, before)) || hf__waitfree_give_way(before);
 }
 
 /**
@@ -330,12 +381,16 @@ HF_INLINE HF_MUST_CHECK bool hf_lockref_waitfree_get_not_dead_acquire(hf_lockref
  */
 HF_INLINE HF_MUST_CHECK int32_t hf_lockref_waitfree_put_return(hf_lockref_waitfree_t *l)
 {
-	uint64_t word;
+	uint64_t seen, before, word;
 
 	hf__waitfree_check_put(l);
-	word = hf_atomic64_fetch_sub_release(&l->word, HF__WAITFREE_ONE) - HF__WAITFREE_ONE;
+	seen = hf__waitfree_look(l);
+	before = hf_atomic64_fetch_sub_release(&l->word, HF__WAITFREE_ONE);
+	word = before - HF__WAITFREE_ONE;
 	if (HF_UNLIKELY((int64_t)word < 0))
 		return hf__waitfree_put_rest(l, word);
+	if (hf__waitfree_met(seen, before))
+		return hf__waitfree_give_way_count(before);
 	return hf__lockref_count(word);
 }
 
@@ -350,16 +405,17 @@ HF_INLINE HF_MUST_CHECK int32_t hf_lockref_waitfree_put_return(hf_lockref_waitfr
  */
 HF_INLINE HF_MUST_CHECK bool hf_lockref_waitfree_put_or_lock(hf_lockref_waitfree_t *l)
 {
-	bool done = true;
-	uint64_t word;
+	uint64_t seen, before, word;
 
 	hf__waitfree_check_put(l);
 	hf_env_preempt_disable();
-	word = hf_atomic64_fetch_sub_release(&l->word, HF__WAITFREE_ONE) - HF__WAITFREE_ONE;
+	seen = hf__waitfree_look(l);
+	before = hf_atomic64_fetch_sub_release(&l->word, HF__WAITFREE_ONE);
+	word = before - HF__WAITFREE_ONE;
 	if (HF_UNLIKELY((int64_t)word < (int64_t)HF__WAITFREE_ONE))
-		done = hf__waitfree_put_or_lock_rest(l, word);
+		return hf__waitfree_put_or_lock_rest(l, word);
 	hf_env_preempt_enable();
-	return done;
+	return HF_LIKELY(!hf__waitfree_met(seen, before)) || hf__waitfree_give_way(before);
 }
 
 /**
