@@ -17,7 +17,7 @@ PARTS = [
     ("lock + increment + unlock", "spinlock", "{c} total",
      ["cas", "cas_release", "ticket", "mcs", "queued", "peer:ck_mcs", "peer:tbb_queuing_mutex",
       "peer:tbb_spin_mutex", "peer:pthread_spin", "peer:pthread_mutex"]),
-    ("lockref get + put", "lockref", "get+put", ["unbounded", "bounded-100", "locked"]),
+    ("lockref get + put", "lockref", "get+put", ["unbounded", "bounded-100", "locked", "waitfree"]),
 ]
 SIZES = ["8 B", "64 B", "1 KiB", "16 KiB", "1 MiB", "64 MiB"]  # of clear and copy, hot and aligned
 

@@ -83,6 +83,8 @@ class Row:
     handoff_share: float | None
     waiter_share: float | None
     cycles: float | None
+    cpu: float | None  # ns of processor time for an operation
+    hold: float | None  # ns
     wait: str | None
     base_variant: str | None
     size: float | None  # bytes; of a row of SIZED
@@ -303,6 +305,8 @@ def parse_row(where: str, value: object) -> Row:
         handoff_share=f.number_or_none("handoff_share", high=1.0),
         waiter_share=f.number_or_none("waiter_share", high=1.0),
         cycles=f.number_or_none("cycles_per_op"),
+        cpu=f.number_or_none("cpu_ns"),
+        hold=f.number_or_none("hold_ns"),
         wait=f.text_or_none("wait"),
         base_variant=f.text_or_none("base_variant"),
         size=f.number("size", low=1) if f.value.get("table") in SIZED else None,
@@ -918,6 +922,8 @@ def plain_table(results: Results, title: str, rows: list[Row]) -> Table:
         Column("handoff", "% of ops"),
         Column("waiters", "% of releases"),
         Column("cycles", "per op"),
+        Column("processor", "ns/op"),
+        Column("hold", "ms"),
         Column("rounds", "count"),
         Column("count check", "", False),
     ]
@@ -936,6 +942,8 @@ def plain_table(results: Results, title: str, rows: list[Row]) -> Table:
             fmt_share(r.handoff_share),
             fmt_share(r.waiter_share),
             fmt(r.cycles),
+            fmt_time(r.cpu),
+            NOTHING if r.hold is None else fmt(r.hold / 1e6),
             rounds_cell(results, r),
             "FAILED" if r.failed else "ok",
         ]
@@ -2044,6 +2052,9 @@ CASES = {
     "guard": "A copy that meets no fault, and other ways to survive one: sigsetjmp before memcpy, process_vm_readv on"
     " oneself, and a pipe that is written and read.",
     "lockref": "get+put: take and drop a reference on one shared lockref. Fallback: operations that took the lock.",
+    "holder": "get+put by all threads but one, which works for 1 ms under the lock and for 1 ms without, again and"
+    " again. spins, parks: what those do who wait for the lock half. Processor: the time that an operation costs the"
+    " others, waiting included. Hold: how long the millisecond of work takes.",
 }
 
 
