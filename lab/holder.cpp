@@ -222,7 +222,10 @@ std::vector<Cell> holder_cells(const Settings &settings)
 
 			row.table = "holder";
 			row.variant = kind->name;
-			row.kind = kind == &peer ? "peer" : "ours";
+			/* What user space has by default: lockref.h, lockref/lock.h. */
+			row.kind = kind == &peer                     ? "peer"
+				   : row.variant == "bounded, parks" ? "default"
+								     : "ours";
 			row.case_name = "get+put";
 			row.threads = threads;
 			cell.rows = { row };
