@@ -344,7 +344,7 @@ std::vector<Sample> run_lock(const Lock &lock, int threads, int window_ms)
 		State state(threads);
 		int ms = threads == 1 ? window_ms : std::max(1, window_ms * 3 / 4);
 		double slice_ms = std::min(100.0, ms * 0.7);
-		double first_ms = (ms - std::floor(ms / slice_ms) * slice_ms) * 0.8;
+		double first_ms = (ms - std::floor(ms / slice_ms) * slice_ms) * 0.9;
 		std::unique_ptr<Slicer> slicer;
 
 		lock.init(&state);
@@ -409,8 +409,8 @@ std::vector<Cell> mutex_cells(const Settings &settings)
 			cell.rows = { row };
 			cell.run = [&lock, threads](int ms) { return run_lock(lock, threads, ms); };
 			/* Alone, differences of a few per cent: many short runs. */
-			cell.window_ms = threads == 1 ? 5 : 160;
-			cell.rounds = threads == 1 ? 51 : 3;
+			cell.window_ms = threads == 1 ? 5 : 190;
+			cell.rounds = threads == 1 ? 31 : 3;
 			cells.push_back(cell);
 		}
 	}

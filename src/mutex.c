@@ -7,27 +7,43 @@
 
 #include "holdfast/wait.h"
 
-/* How often a thread may release a lock that others wait for, before it closes it. */
-#ifndef HF_MUTEX_PASSES
-#define HF_MUTEX_PASSES 4096
+/*
+ * A thread's turn: how often it may release a lock that others wait for. What the next in line does to
+ * get it counts as so many of them as are in a turn / HF_MUTEX_EXCHANGES; a long wait as all.
+ */
+#ifndef HF_MUTEX_TURN
+#define HF_MUTEX_TURN 8192
+#endif
+#ifndef HF_MUTEX_EXCHANGES
+#define HF_MUTEX_EXCHANGES 256
 #endif
 
-/* How many spin hints long a thread that just comes looks for a free lock before it parks. */
+/* In spin hints: how long a thread that just comes looks for a free lock before it parks. */
 #ifndef HF_MUTEX_SPIN
-#define HF_MUTEX_SPIN 64
+#define HF_MUTEX_SPIN HF_ARCH_BACKOFF_MAX
 #endif
 
-/* How many times the next in line looks before it closes the lock, and how many more before it parks. */
-#ifndef HF_MUTEX_LOOKS
-#define HF_MUTEX_LOOKS 64
-#endif
-#ifndef HF_MUTEX_CLOSED_LOOKS
-#define HF_MUTEX_CLOSED_LOOKS 16
+/* How many looks, with a yield before each, it waits for one who was called and is not yet here. */
+#ifndef HF_MUTEX_CALLED_LOOKS
+#define HF_MUTEX_CALLED_LOOKS 4
 #endif
 
-/* In how many looks, one after the other, an open lock must be free before the next in line takes it. */
-#ifndef HF_MUTEX_FREE_LOOKS
-#define HF_MUTEX_FREE_LOOKS 8
+/* In spin hints: how long the next in line leaves the lock to who has it, before it looks and closes it. */
+#ifndef HF_MUTEX_LEAVE
+#define HF_MUTEX_LEAVE (HF_ARCH_BACKOFF_MAX / 2)
+#endif
+
+/* How many looks it takes then, one soon after the other; and how many more, with yields, before it parks. */
+#ifndef HF_MUTEX_NEAR_LOOKS
+#define HF_MUTEX_NEAR_LOOKS 32
+#endif
+#ifndef HF_MUTEX_FAR_LOOKS
+#define HF_MUTEX_FAR_LOOKS 32
+#endif
+
+/* In spin hints: how long a holder keeps the lock for somebody awake, before it calls one who sleeps. */
+#ifndef HF_MUTEX_KEEP
+#define HF_MUTEX_KEEP (HF_ARCH_BACKOFF_MAX / 8)
 #endif
 
 /* How long a thread sleeps at a lock between processes before it asks itself who is to wake it. */
@@ -35,9 +51,9 @@
 #define HF_MUTEX_PATROL_NS 100000000u
 #endif
 
-/* How often this thread has released one that others waited for, whichever, since it closed one. */
+/* How much of its turn this thread has used up, at whichever mutex; below 0: left over from the last. */
 #ifndef HF_MUTEX_PASSED
-static __thread uint32_t passed;
+static __thread int32_t passed;
 #define HF_MUTEX_PASSED passed
 #endif
 
@@ -63,6 +79,14 @@ static bool must_call(uint32_t found)
 static uint32_t left(uint32_t found)
 {
 	return found & (PARKED_MASK | NEXT | CALLED) ? found : found & ~CLOSED;
+}
+
+/* Parks: what is left of its turn, or was too much, is for the next one. */
+static void end_turn(void)
+{
+	HF_MUTEX_PASSED -= HF_MUTEX_TURN;
+	if (HF_MUTEX_PASSED < -HF_MUTEX_TURN)
+		HF_MUTEX_PASSED = -HF_MUTEX_TURN;
 }
 
 /* M1 or M2: take the lock if it is free and open. On failure *found is the word. */
@@ -115,61 +139,60 @@ static bool sleep_until_called(hf_atomic32_t *word, uint64_t deadline, enum hf_e
 	}
 }
 
+static void wait_hints(unsigned int n)
+{
+	for (unsigned int i = 0; i < n; i++)
+		hf_arch_relax();
+}
+
 /* The next in line: wait, and take the lock (M6). False: the deadline (M12). */
 static bool be_next(hf_atomic32_t *word, uint64_t deadline, enum hf_env_scope scope)
 {
-	uint32_t found = hf_atomic32_load_relaxed(word);
-	hf_wait_t wait = HF_WAIT_INIT;
-	unsigned int looks = 0, free_looks = 0;
+	unsigned int looks = 0;
+	uint32_t found;
 
+	/* Every look takes the cache line from the holder. */
+	wait_hints(HF_MUTEX_LEAVE);
 	for (;;) {
 		bool late = is_past(deadline);
 
-		if (!(found & LOCKED)) {
-			/*
-			 * Free, but is it out of use? Somebody who takes it again and again leaves it
-			 * free about half of the time. Let that one go on until it closes the lock.
-			 */
-			free_looks++;
-			if ((found & CLOSED) || free_looks >= HF_MUTEX_FREE_LOOKS || late ||
-			    looks >= HF_MUTEX_LOOKS) {
-				if (hf_atomic32_try_cmpxchg_acquire(
-					    word, &found, (found & ~(NEXT | CLOSED)) | LOCKED))
-					return true; /* M6 */
-				continue;
-			}
-			wait.hints = HF_ARCH_BACKOFF_MIN;
-		} else {
-			free_looks = 0;
-			if (late) {
-				if (hf_atomic32_try_cmpxchg_relaxed(word, &found,
-								    left(found & ~NEXT)))
-					return false; /* M12 */
-				continue;
-			}
-			if (looks >= HF_MUTEX_LOOKS && !(found & CLOSED)) {
-				(void)hf_atomic32_try_cmpxchg_relaxed(word, &found,
-								      found | CLOSED); /* M7 */
-				continue;
-			}
-			if (looks >= HF_MUTEX_LOOKS + HF_MUTEX_CLOSED_LOOKS) {
-				if (!hf_atomic32_try_cmpxchg_relaxed(
-					    word, &found, (found & ~NEXT) + PARKED_ONE)) /* M8 */
-					continue;
-				if (!sleep_until_called(word, deadline, scope))
-					return false;
-				looks = 0;
-				wait.hints = HF_ARCH_BACKOFF_MIN;
-				found = hf_atomic32_load_relaxed(word);
-				continue;
-			}
-		}
-		looks++;
-		/* The holder may be waiting for this very processor. */
-		if (wait.hints >= HF_ARCH_BACKOFF_MAX)
-			hf_env_yield();
-		hf_wait_once(&wait, HF_WAIT_BACKOFF);
 		found = hf_atomic32_load_relaxed(word);
+		if (!(found & LOCKED)) {
+			if (!hf_atomic32_try_cmpxchg_acquire(
+				    word, &found, (found & ~(NEXT | CLOSED)) | LOCKED)) /* M6 */
+				continue;
+			/* Where the sections are long, to call one who sleeps is cheap beside them. */
+			if (looks > HF_MUTEX_NEAR_LOOKS && (found & PARKED_MASK))
+				HF_MUTEX_PASSED = HF_MUTEX_TURN;
+			else
+				HF_MUTEX_PASSED += HF_MUTEX_TURN / HF_MUTEX_EXCHANGES;
+			return true;
+		}
+		if (late) {
+			if (hf_atomic32_try_cmpxchg_relaxed(word, &found, left(found & ~NEXT)))
+				return false; /* M12 */
+			continue;
+		}
+		if (!(found & CLOSED)) {
+			if (!hf_atomic32_try_cmpxchg_relaxed(word, &found, found | CLOSED)) /* M7 */
+				continue;
+		} else if (looks >= HF_MUTEX_NEAR_LOOKS + HF_MUTEX_FAR_LOOKS) {
+			if (!hf_atomic32_try_cmpxchg_relaxed(word, &found,
+							     (found & ~NEXT) + PARKED_ONE)) /* M8 */
+				continue;
+			end_turn();
+			if (!sleep_until_called(word, deadline, scope))
+				return false;
+			looks = 0;
+			continue;
+		}
+		if (looks++ < HF_MUTEX_NEAR_LOOKS) {
+			wait_hints(HF_ARCH_BACKOFF_MIN);
+		} else {
+			/* The holder may be waiting for this very processor. */
+			hf_env_yield();
+			wait_hints(HF_ARCH_BACKOFF_MAX);
+		}
 	}
 }
 
@@ -177,20 +200,38 @@ bool hf__mutex_lock_slow(hf_atomic32_t *word, uint64_t deadline, enum hf_env_sco
 {
 	uint32_t found = hf_atomic32_load_relaxed(word);
 	hf_wait_t wait = HF_WAIT_INIT;
-	unsigned int hints = 0;
+	unsigned int spun = 0, called = 0;
 
 	for (;;) {
-		if (pass(word, &found))
+		bool is_over = HF_MUTEX_PASSED >= HF_MUTEX_TURN; /* its turn */
+		bool must_park = is_over && (found & PARKED_MASK);
+
+		if (is_over && !(found & (NEXT | CALLED | PARKED_MASK))) {
+			/* Nobody waits. But somebody may want to, and wait for this very processor. */
+			HF_MUTEX_PASSED = 0;
+			hf_env_yield();
+			found = hf_atomic32_load_relaxed(word);
+			continue;
+		}
+		if (!must_park && pass(word, &found))
 			return true;
-		if (!(found & (NEXT | CALLED | PARKED_MASK))) {
+		if (!(found & (NEXT | CALLED)) &&
+		    (!(found & PARKED_MASK) || (!must_park && !(found & CLOSED)))) {
 			if (hf_atomic32_try_cmpxchg_relaxed(word, &found, found | NEXT)) /* M3 */
 				return be_next(word, deadline, scope);
-		} else if (hints < HF_MUTEX_SPIN) {
-			hints += wait.hints;
+		} else if ((found & CALLED) && called < HF_MUTEX_CALLED_LOOKS) {
+			/* Who parks now would take the call, and who is called would sleep again. */
+			called++;
+			hf_env_yield();
+			hf_wait_once(&wait, HF_WAIT_BACKOFF);
+			found = hf_atomic32_load_relaxed(word);
+		} else if (!must_park && spun < HF_MUTEX_SPIN) {
+			spun += wait.hints;
 			hf_wait_once(&wait, HF_WAIT_BACKOFF);
 			found = hf_atomic32_load_relaxed(word);
 		} else if (hf_atomic32_try_cmpxchg_relaxed(word, &found,
 							   found + PARKED_ONE)) { /* M4 */
+			end_turn();
 			return sleep_until_called(word, deadline, scope) &&
 			       be_next(word, deadline, scope);
 		}
@@ -206,12 +247,13 @@ bool hf__mutex_trylock_slow(hf_atomic32_t *word)
 
 void hf__mutex_unlock_slow(hf_atomic32_t *word, uint32_t found, enum hf_env_scope scope)
 {
-	bool close = false;
+	bool close = ++HF_MUTEX_PASSED >= HF_MUTEX_TURN;
 	uint32_t released;
 
-	if (++HF_MUTEX_PASSED >= HF_MUTEX_PASSES) {
-		HF_MUTEX_PASSED = 0;
-		close = true;
+	/* Whoever lost the lock a moment ago may be about to come back, and be the next in line. */
+	for (unsigned int i = 0; i < HF_MUTEX_KEEP && !close && must_call(found); i++) {
+		hf_arch_relax();
+		found = hf_atomic32_load_relaxed(word);
 	}
 	do {
 		released = (found & ~LOCKED) | (close ? CLOSED : 0); /* M10 */

@@ -63,8 +63,11 @@
 #define HF_LOCKREF_DEFAULT bounded
 #endif
 /* waitfree has another contract, so other names and another type: nobody gets it by a switch. */
+#define HF__LOCKREF_IS_unbounded 0
+#define HF__LOCKREF_IS_bounded 0
+#define HF__LOCKREF_IS_locked 0
 #define HF__LOCKREF_IS_waitfree 1
-#if HF__PASTE(HF__LOCKREF_IS_, HF_LOCKREF_DEFAULT) == 1
+#if HF__PASTE(HF__LOCKREF_IS_, HF_LOCKREF_DEFAULT)
 #error "HF_LOCKREF_DEFAULT=waitfree: it is a type of its own, see lockref/waitfree.h"
 #endif
 #define HF__LOCKREF_DEFAULT(verb) HF__PASTE4(hf_lockref_, HF_LOCKREF_DEFAULT, _, verb)

@@ -28,30 +28,34 @@
  *
  *     lock      (0,0,0,0,0) -> (0,0,0,0,1)   uncontended: take it                             M1
  *               (k,n,c,0,0) -> (k,n,c,0,1)   pass those who wait                              M2
- *               (0,0,0,0,1) -> (0,1,0,0,1)   nobody waits: be the next in line                M3
+ *               (0,0,0,0,1) -> (0,1,0,0,1)   nobody waits: be the next in line. So too, in    M3
+ *               (k,0,0,0,1) -> (k,1,0,0,1)   its turn, if nobody awake does
  *               (k,n,c,x,l) -> (k+1,n,c,x,l) else park                                        M4
  *     parked    (k,n,1,x,l) -> (k-1,1,0,x,l) it was called: it is the next in line. It is so  M5
  *               (k,0,0,x,0) -> (k-1,1,0,x,0) too if it sees the lock free and nobody awake
  *     next      (k,n,c,x,0) -> (k,0,c,0,1)   takes the lock                                   M6
- *               (k,n,c,0,1) -> (k,n,c,1,1)   has waited long enough: close                    M7
+ *               (k,n,c,0,1) -> (k,n,c,1,1)   has left it to others for a moment: close        M7
  *               (k,n,c,x,1) -> (k+1,0,c,x,1) and longer: park                                 M8
  *     unlock    (k,n,c,0,1) -> (k,n,c,0,0)   nobody waited when it looked: subtract 1         M9
  *               (k,n,c,x,1) -> (k,n,c,y,0)   n or c: somebody is awake already; y = 1 if this M10
- *                                            thread has been in the way often enough
+ *                                            thread's turn is over
  *               (k,0,0,x,1) -> (k,0,1,y,0)   k > 0: call one, and wake it                     M11
  *     timeout   (k,n,c,x,1) -> (k,0,c,x,1)   of the next in line; x = 0 if it was the last    M12
  *               (k,n,c,x,l) -> (k-1,n,c,x,l) of a parked one; likewise                        M13
  *
- *   Who waits. A thread that finds the lock taken looks again for a moment (HF_MUTEX_SPIN), then
- *   parks. Whoever is the next in line looks with growing pauses, then gives its processor away
- *   between two looks, then parks too: so a holder that is off its processor gets it back. Nobody
- *   else is awake for the lock's sake, so that unlock seldom has to wake anybody.
+ *   Who waits. Two threads use a lock as fast as more can, and two need no help from the kernel. So one
+ *   has it, one is the next in line and awake, and the others sleep. Who comes and finds a next in
+ *   line looks for a moment, then parks. The next in line leaves the lock alone for a moment, then
+ *   closes it, then looks in short steps, then gives its processor away between two looks, then parks
+ *   too: so a holder that is off its processor gets it back.
  *
  *   Who gets it. A thread that finds the lock free may take it before those who wait: it is running,
- *   and has the cache line. But each thread counts how often it has released a lock that others
- *   waited for, and closes the lock when that is HF_MUTEX_PASSES times (M10); so does the next in
- *   line when its patience is used up (M7). A closed lock is handed to the next in line. The kernel
- *   wakes in the order of sleeping, so each of those who sleep gets its turn.
+ *   and has the cache line. It goes on until the next in line closes the lock (M7): what is closed is
+ *   handed to the next in line, and who had it may be the next in line again (M3). Both do this until
+ *   their turns are over (HF_MUTEX_TURN): then they close the lock themselves (M10) and park, so that
+ *   an unlock finds nobody awake, and calls one who sleeps. A thread that has waited for a long time
+ *   has a short turn; what is left of a turn is added to the next. The kernel wakes in the order of
+ *   sleeping, so each of those who sleep gets its turn.
  *
  * Invariants
  *   X1  L goes from 0 to 1 only by compare-and-swap (M1, M2, M6): one winner. Only the holder clears it.
@@ -142,13 +146,12 @@ void hf__mutex_unlock_late(const hf_atomic32_t *word, uint32_t found,
 
 HF_END_DECLS
 
-/* M1 and M2: take it if it is free and open. */
+/* M1: take it if it is free and nobody waits. Without a look before: the swap is the look. */
 HF_INLINE bool hf__mutex_take(hf_atomic32_t *word)
 {
-	uint32_t found = hf_atomic32_load_relaxed(word);
+	uint32_t found = 0;
 
-	return !(found & (HF__MUTEX_LOCKED | HF__MUTEX_CLOSED)) &&
-	       hf_atomic32_try_cmpxchg_acquire(word, &found, found | HF__MUTEX_LOCKED); /* X1 */
+	return hf_atomic32_try_cmpxchg_acquire(word, &found, HF__MUTEX_LOCKED); /* X1 */
 }
 
 HF_INLINE void hf__mutex_lock(hf_atomic32_t *word, enum hf_env_scope scope)
@@ -182,13 +185,14 @@ HF_INLINE bool hf__mutex_lock_timeout(hf_atomic32_t *word, uint64_t timeout,
 
 HF_INLINE bool hf__mutex_trylock(hf_atomic32_t *word)
 {
-	/* A swap may have failed because somebody began to wait. */
-	if (HF_UNLIKELY(!hf__mutex_take(word)) && !hf__mutex_trylock_slow(word))
-		return false;
+	/* Free and open, it may be taken though somebody waits: M2. */
+	bool taken = HF_LIKELY(hf__mutex_take(word)) || hf__mutex_trylock_slow(word);
+
 #if HF_VALIDATE
-	hf__validate_locked(word);
+	if (taken)
+		hf__validate_locked(word);
 #endif
-	return true;
+	return taken;
 }
 
 HF_INLINE bool hf__mutex_is_locked(const hf_atomic32_t *word)
@@ -205,13 +209,13 @@ HF_INLINE void hf__mutex_unlock(hf_atomic32_t *word, enum hf_env_scope scope)
 		return;
 #endif
 	found = hf_atomic32_load_relaxed(word);
-	if (HF_UNLIKELY(found != HF__MUTEX_LOCKED)) {
+	if (HF_LIKELY(found == HF__MUTEX_LOCKED)) {
+		found = hf_atomic32_fetch_sub_release(word, HF__MUTEX_LOCKED); /* M9 */
+		if (HF_UNLIKELY(found != HF__MUTEX_LOCKED))
+			hf__mutex_unlock_late(word, found, scope);
+	} else {
 		hf__mutex_unlock_slow(word, found, scope);
-		return;
 	}
-	found = hf_atomic32_fetch_sub_release(word, HF__MUTEX_LOCKED); /* M9 */
-	if (HF_UNLIKELY(found != HF__MUTEX_LOCKED))
-		hf__mutex_unlock_late(word, found, scope);
 }
 
 /**

@@ -18,6 +18,7 @@
 #include <holdfast/lockref.h>
 #include <holdfast/nofault.h>
 #include <holdfast/refcount.h>
+#include <holdfast/mutex.h>
 #include <holdfast/spinlock.h>
 
 enum { CALLS = 3 }; /* run.py knows it too */
@@ -153,6 +154,42 @@ SPINLOCK(default, hf_spinlock_t, hf_spinlock)
 		measure(spinlock_##name##_unlock, spinlock_##name##_lock, &lock_##name);           \
 		CHECK(spinlock_##name##_is_locked());                                              \
 		spinlock_##name##_unlock(&lock_##name);                                            \
+	} while (0)
+
+/* ---- mutex -------------------------------------------------------------------------------- */
+
+#define MUTEX(name, type, verbs)                                                                   \
+	static type mutex_##name;                                                                  \
+                                                                                                   \
+	static APART void mutex_##name##_lock(void *object)                                        \
+	{                                                                                          \
+		verbs##_lock((type *)object);                                                      \
+	}                                                                                          \
+	static APART void mutex_##name##_trylock(void *object)                                     \
+	{                                                                                          \
+		if (!verbs##_trylock((type *)object))                                              \
+			missed();                                                                  \
+	}                                                                                          \
+	static APART void mutex_##name##_unlock(void *object)                                      \
+	{                                                                                          \
+		verbs##_unlock((type *)object);                                                    \
+	}
+
+MUTEX(private, hf_mutex_t, hf_mutex)
+MUTEX(shared, hf_mutex_shared_t, hf_mutex_shared)
+
+#define COUNT_MUTEX(name, verbs)                                                                   \
+	do {                                                                                       \
+		puts("mutex lock " #name " undone");                                               \
+		measure(mutex_##name##_lock, mutex_##name##_unlock, &mutex_##name);                \
+		puts("mutex trylock " #name " undone");                                            \
+		measure(mutex_##name##_trylock, mutex_##name##_unlock, &mutex_##name);             \
+		CHECK(!failed && !verbs##_is_locked(&mutex_##name));                               \
+		mutex_##name##_lock(&mutex_##name);                                                \
+		puts("mutex unlock " #name " undone");                                             \
+		measure(mutex_##name##_unlock, mutex_##name##_lock, &mutex_##name);                \
+		CHECK(verbs##_is_locked(&mutex_##name));                                           \
+		mutex_##name##_unlock(&mutex_##name);                                              \
 	} while (0)
 
 /* ---- lockref ------------------------------------------------------------------------------ */
@@ -325,6 +362,8 @@ int main(void)
 	COUNT_SPINLOCK(mcs);
 	COUNT_SPINLOCK(queued);
 	COUNT_SPINLOCK(default);
+	COUNT_MUTEX(private, hf_mutex);
+	COUNT_MUTEX(shared, hf_mutex_shared);
 	COUNT_LOCKREF(unbounded);
 	COUNT_LOCKREF(bounded);
 	COUNT_LOCKREF(locked);

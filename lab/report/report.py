@@ -45,6 +45,14 @@ KINDS = ("ours", "default", "peer", "sweep")
 WAITS = ("none", "hint", "backoff", "monitor")
 FAMILIES = ("refcount", "spinlock", "lockref")
 SIZED = ("clear", "copy")  # tables of one line per size
+MUTEX_FIELDS = (  # of a row of the table mutex: field, column, unit
+    ("fairness_100ms", "in 100 ms", "least/most"),
+    ("cpu_ns", "CPU time", "ns/op"),
+    ("wait_p50_ns", "wait p50", "ns"),
+    ("wait_p99_ns", "wait p99", "ns"),
+    ("wait_p999_ns", "wait p99.9", "ns"),
+    ("wait_max_ns", "wait max", "ns"),
+)
 HERE = Path(__file__).resolve().parent
 PUBLISHED = HERE.parent / "reference" / "published.csv"
 INSTRUCTIONS = HERE.parent / "instructions" / "expected.txt"
@@ -83,11 +91,11 @@ class Row:
     handoff_share: float | None
     waiter_share: float | None
     cycles: float | None
-    cpu: float | None  # ns of processor time for an operation
     hold: float | None  # ns
     wait: str | None
     base_variant: str | None
     size: float | None  # bytes; of a row of SIZED
+    mutex: tuple[float | None, ...] = (None,) * len(MUTEX_FIELDS)
 
     @property
     def failed(self) -> bool:
@@ -305,11 +313,11 @@ def parse_row(where: str, value: object) -> Row:
         handoff_share=f.number_or_none("handoff_share", high=1.0),
         waiter_share=f.number_or_none("waiter_share", high=1.0),
         cycles=f.number_or_none("cycles_per_op"),
-        cpu=f.number_or_none("cpu_ns"),
         hold=f.number_or_none("hold_ns"),
         wait=f.text_or_none("wait"),
         base_variant=f.text_or_none("base_variant"),
         size=f.number("size", low=1) if f.value.get("table") in SIZED else None,
+        mutex=tuple(f.number_or_none(field) for field, _, _ in MUTEX_FIELDS),
     )
 
 
@@ -922,7 +930,7 @@ def plain_table(results: Results, title: str, rows: list[Row]) -> Table:
         Column("handoff", "% of ops"),
         Column("waiters", "% of releases"),
         Column("cycles", "per op"),
-        Column("processor", "ns/op"),
+        *(Column(name, unit) for _, name, unit in MUTEX_FIELDS),
         Column("hold", "ms"),
         Column("rounds", "count"),
         Column("count check", "", False),
@@ -942,7 +950,8 @@ def plain_table(results: Results, title: str, rows: list[Row]) -> Table:
             fmt_share(r.handoff_share),
             fmt_share(r.waiter_share),
             fmt(r.cycles),
-            fmt_time(r.cpu),
+            fmt_fairness(r.mutex[0]),
+            *(fmt_time(value) for value in r.mutex[1:]),
             NOTHING if r.hold is None else fmt(r.hold / 1e6),
             rounds_cell(results, r),
             "FAILED" if r.failed else "ok",
@@ -2040,6 +2049,9 @@ CASES = {
     " threads share one lock and one variable. oversubscribed: more threads than CPUs share one lock. total is"
     " measured without timestamps; lock and unlock are from runs of their own, less what the timestamps cost, and are 0"
     " where that leaves nothing.",
+    "mutex": "alone: one thread. contended: one thread on each CPU, one lock and one variable. oversubscribed: more"
+    " threads than CPUs. In 100 ms: fairness within slices of that length, their mean. CPU time: of all threads, waiters"
+    " too, per operation. wait: how long lock() takes, in a run of its own with a timestamp before and after.",
     "handoff": "contended: all threads share one ticket or mcs lock; only what a waiter does between two looks at it"
     " differs. Handoff: operations that got the lock from another thread. Waiters: releases that found somebody"
     " waiting.",
@@ -2053,8 +2065,8 @@ CASES = {
     " oneself, and a pipe that is written and read.",
     "lockref": "get+put: take and drop a reference on one shared lockref. Fallback: operations that took the lock.",
     "holder": "get+put by all threads but one, which works for 1 ms under the lock and for 1 ms without, again and"
-    " again. spins, parks: what those do who wait for the lock half. Processor: the time that an operation costs the"
-    " others, waiting included. Hold: how long the millisecond of work takes.",
+    " again. spins, parks: what those do who wait for the lock half. CPU time: what an operation costs the others, waiting"
+    " included. Hold: how long the millisecond of work takes.",
 }
 
 

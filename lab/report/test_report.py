@@ -454,6 +454,20 @@ class FromTheLab(Temporary):
         self.assertIn("12.5", text)
         self.assertEqual(page.read_text(encoding="utf-8").count("<svg"), 2)
 
+    def test_mutex_has_its_waits(self):
+        waits = {"fairness_100ms": 0.87, "cpu_ns": 26.7, "wait_p50_ns": 31, "wait_p99_ns": 1021, "wait_p999_ns": 2774,
+                 "wait_max_ns": 3145590}
+        rows = [
+            row("mutex", "hf_mutex", "oversubscribed", 13.4, threads=16, baseline="peer:pthread_mutex", **waits),
+            row("mutex", "peer:pthread_mutex", "oversubscribed", 21.8, threads=16, kind="peer", ratio=1.0,
+                baseline="peer:pthread_mutex"),
+        ]
+        text = self.text(results(rows))
+        for words in ("in 100 ms", "CPU time", "wait p99.9", "0.87", "26.70", "1021", "2774"):
+            self.assertIn(words, text)
+        text = self.text(results([row("mutex", "hf_mutex", "alone", 5.0)]))
+        self.assertNotIn("wait p99", text)
+
     def test_default_lockref_is_the_limit_of_100(self):
         rows = [
             row("lockref", "unbounded", "get+put", 20.0),

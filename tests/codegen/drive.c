@@ -46,6 +46,13 @@ bool hf__slot_claim(void)
 	leave(254);
 }
 
+void hf_report(enum hf_report_kind kind, const volatile void *object)
+{
+	(void)kind;
+	(void)object;
+	leave(253);
+}
+
 bool hf__mutex_lock_slow(hf_atomic32_t *word, uint64_t deadline, enum hf_env_scope scope)
 {
 	(void)word;
@@ -74,13 +81,6 @@ void hf__mutex_unlock_late(const hf_atomic32_t *word, uint32_t found, enum hf_en
 	(void)found;
 	(void)scope;
 	leave(249);
-}
-
-void hf_report(enum hf_report_kind kind, const volatile void *object)
-{
-	(void)kind;
-	(void)object;
-	leave(253);
 }
 
 static void *freed;
@@ -123,6 +123,18 @@ void object_free(void *object)
 		CHECK(verbs##_is_locked(&lock));                                                   \
 	} while (0)
 
+#define MUTEX()                                                                                    \
+	do {                                                                                       \
+		static hf_mutex_t mutex; /* all bytes 0: free */                                   \
+                                                                                                   \
+		mutex_lock(&mutex);                                                                \
+		CHECK(hf_mutex_is_locked(&mutex));                                                 \
+		mutex_unlock(&mutex);                                                              \
+		CHECK(!hf_mutex_is_locked(&mutex));                                                \
+		CHECK(mutex_trylock(&mutex));                                                      \
+		CHECK(hf_mutex_is_locked(&mutex));                                                 \
+	} while (0)
+
 #define LOCKREF(name)                                                                              \
 	do {                                                                                       \
 		hf_lockref_t l = HF_LOCKREF_INIT(1);                                               \
@@ -161,6 +173,7 @@ void drive(void)
 	SPINLOCK(queued, hf_spinlock_queued_t, hf_spinlock_queued);
 	SPINLOCK(wfe, hf_spinlock_wfe_t, hf_spinlock_wfe);
 	SPINLOCK(default, hf_spinlock_t, hf_spinlock);
+	MUTEX();
 	LOCKREF(bounded);
 	LOCKREF(default);
 	waitfree();

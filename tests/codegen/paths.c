@@ -94,6 +94,21 @@ void spinlock_default_unlock(hf_spinlock_t *lock)
 	hf_spinlock_unlock(lock);
 }
 
+void mutex_lock(hf_mutex_t *mutex)
+{
+	hf_mutex_lock(mutex);
+}
+
+bool mutex_trylock(hf_mutex_t *mutex)
+{
+	return hf_mutex_trylock(mutex);
+}
+
+void mutex_unlock(hf_mutex_t *mutex)
+{
+	hf_mutex_unlock(mutex);
+}
+
 #define LOCKREF(name)                                                                              \
 	void lockref_##name##_get(hf_lockref_t *l)                                                 \
 	{                                                                                          \

@@ -3,6 +3,7 @@
 #define HF_TESTS_CODEGEN_PATHS_H
 /* paths - the functions of paths.c and bad.c, which drive.c calls. */
 #include <holdfast/lockref.h>
+#include <holdfast/mutex.h>
 #include <holdfast/refcount.h>
 #include <holdfast/spinlock.h>
 
@@ -31,6 +32,10 @@ SPINLOCK_PATHS(ticket, hf_spinlock_ticket_t)
 SPINLOCK_PATHS(queued, hf_spinlock_queued_t)
 SPINLOCK_PATHS(wfe, hf_spinlock_wfe_t)
 SPINLOCK_PATHS(default, hf_spinlock_t)
+
+void mutex_lock(hf_mutex_t *mutex);
+bool mutex_trylock(hf_mutex_t *mutex);
+void mutex_unlock(hf_mutex_t *mutex);
 
 #define LOCKREF_PATHS(name)                                                                        \
 	void lockref_##name##_get(hf_lockref_t *l);                                                \

@@ -74,6 +74,9 @@ SPECS = [
     (r"spinlock_ticket_unlock", dict(branches=0, atomics=0)),
     (r"spinlock_\w+_unlock", dict(branches=0, atomics=0, store=True)),
     (r"lockref_waitfree_(get|put)\w*", dict(branches=2, bytes=8)),
+    (r"mutex_(lock|trylock)", dict(branches=1, bytes=4)),
+    # It looks first whether somebody waits, and learns from the subtraction whether that is still so.
+    (r"mutex_unlock", dict(branches=2, bytes=4)),
     (r"lockref_\w+_(get|put)\w*", dict(branches=3, bytes=8)),
     (r"bad_byte", dict(branches=2, bytes=1)),
     (r"bad_word64", dict(branches=2, bytes=8)),
@@ -383,7 +386,7 @@ def trace(emulator, program, log):
                 if match]
 
 
-PATHS = r"(refcount|spinlock|lockref)_\w+|good|bad_\w+"
+PATHS = r"(refcount|spinlock|mutex|lockref)_\w+|good|bad_\w+"
 
 
 def paths(target, code, executed):

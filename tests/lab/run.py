@@ -14,7 +14,8 @@ import unittest
 LAB = sys.argv.pop()
 FIELDS = {"table", "variant", "kind", "case", "threads", "ns_per_op", "spread", "baseline", "ratio",
           "fairness", "checked", "rounds"}
-TABLES = ("refcount", "spinlock", "lockref", "holder", "handoff", "clear", "copy", "loop", "fault", "guard")
+TABLES = ("refcount", "spinlock", "mutex", "lockref", "holder", "handoff", "clear", "copy", "loop",
+          "fault", "guard")
 TMPFS = ("openclose", "sparse")  # where liburcu is
 QUICK = ["--window-ms", "1", "--rounds", "1"]
 
@@ -93,6 +94,7 @@ class Lab(unittest.TestCase):
                         "bounded-500", "locked", "waitfree", "default"},
             "holder": {"%s, %s" % (name, waits) for name in ("bounded", "locked", "waitfree")
                        for waits in ("spins", "parks")} | {"peer:pthread_mutex"},
+            "mutex": {"hf_mutex", "peer:pthread_mutex", "peer:pthread_spin", "peer:std_mutex"},
         }
         for table, variants in wanted.items():
             with self.subTest(table=table):
@@ -152,6 +154,22 @@ class Lab(unittest.TestCase):
         self.assertRegex(done, r"holder, 2 threads: a lock half that parks takes \d+\.\d\d")
         done = lab("lockref", "--threads", "2", *QUICK).stdout
         self.assertRegex(done, r"waitfree is \d+\.\d\d times as fast as bounded .*(reached|missed)")
+
+    def test_mutex_tells_waits_and_is_judged(self):
+        fields = {"cpu_ns", "fairness_100ms"}
+        waits = ["wait_p50_ns", "wait_p99_ns", "wait_p999_ns", "wait_max_ns"]
+        for row in rows_of("mutex", "--threads", "1,4", *QUICK)["rows"]:
+            self.assertLessEqual(fields, set(row))
+            self.assertGreater(row["cpu_ns"], 0)
+            self.assertLessEqual(row["fairness_100ms"], 1)
+            if waits[0] in row:  # not on a processor without a counter of time
+                self.assertLessEqual(set(waits), set(row))
+                for less, more in zip(waits, waits[1:]):
+                    # The longest is exact, the others are the middle of a bucket.
+                    self.assertLessEqual(row[less], 1.1 * row[more] + 1)
+        said = lab("mutex", "--threads", "1,2", *QUICK).stdout
+        self.assertRegex(said, r"time, of pthread_mutex's +\d+\.\d\d \(aim: at most 0\.70: (reached|missed)\)")
+        self.assertRegex(said, r"throughput, of the best +\d+\.\d\d, peer:")
 
     def test_only_keeps_the_baseline(self):
         rows = rows_of("refcount", "--threads", "1", "--only", "asm", *QUICK)["rows"]

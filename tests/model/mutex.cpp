@@ -34,17 +34,20 @@
 #include "locks.h"
 
 /* The mutant `own` never closes the lock when it unlocks. */
-#define PASSES 2u
-#define HF_MUTEX_PASSES                                                                            \
-	(hf_model::is_mutant(hf_model::mutant::own, HF_MODEL_HERE) ? UINT32_MAX : PASSES)
+#define TURN 2
+#define HF_MUTEX_TURN                                                                              \
+	(hf_model::is_mutant(hf_model::mutant::own, HF_MODEL_HERE) ? INT32_MAX / 2 : TURN)
 #define HF_MUTEX_SPIN 1
-#define HF_MUTEX_LOOKS 1
-#define HF_MUTEX_CLOSED_LOOKS 1
-#define HF_MUTEX_FREE_LOOKS 1
+#define HF_MUTEX_EXCHANGES 2
+#define HF_MUTEX_CALLED_LOOKS 1
+#define HF_MUTEX_LEAVE 0
+#define HF_MUTEX_NEAR_LOOKS 1
+#define HF_MUTEX_FAR_LOOKS 0
+#define HF_MUTEX_KEEP 1
 #define HF_MUTEX_PATROL_NS 1
 #define HF_MUTEX_PASSED passed[rl::thread_index()]
 
-static uint32_t passed[HF_MODEL_THREADS];
+static int32_t passed[HF_MODEL_THREADS];
 
 #include "../../src/mutex.c"
 #include "mutex_watch.h"
@@ -83,7 +86,7 @@ struct shared {
 template <typename Base, unsigned int Naps = 0, unsigned int Patrols = 0, uint32_t Left = 0>
 class watched : public Base {
 	/* A patrol makes a second one the next in line; it is as if the first were dead. */
-	hf_model::mutex_watch watch_{ PASSES, Left || Patrols, reached };
+	hf_model::mutex_watch watch_{ TURN, Left || Patrols, reached };
 	bool ready_ = false;
 
 public:
@@ -171,7 +174,7 @@ int main(int argc, char **argv)
 	const char *name = "mutex";
 
 	run.search<watched<exclusion<own>>, 2>(name, ALL);
-	run.search<watched<exclusion<own, 1, 4>>, 2>(name, 3);
+	run.search<watched<exclusion<own, 1, 7>>, 2>(name, 2);
 	run.search<watched<exclusion<own, 2>>, 2>(name, 4);
 	run.search<watched<exclusion<own>>, 3>(name, 2);
 	run.search<watched<exclusion<own>, 1>, 2>(name, 3);

@@ -8,8 +8,10 @@
  *               lock at which some are parked and nobody is on the way (X2), one that is closed and
  *               nobody waits (X5), and a thread that passes those who wait too often
  * Passes        between two that go to the next in line (M6), one thread passes those who wait (M2)
- *               at most HF_MUTEX_PASSES times: it counts when it unlocks, and closes the lock then
- * Dead peers    may have left a word whose bits say more than there is: then only X1 holds
+ *               at most 2 * HF_MUTEX_TURN times: it counts when it unlocks, and closes the lock then;
+ *               at most one turn is left over from the last
+ * Dead peers    may have left a word whose bits say more than there is, and a patrol makes a second
+ *               one the next in line: then N says less, and of X1 to X5 only X1 holds
  * Counts        in reached[], over all interleavings: a scenario that never gets to M8 shows nothing
  *               about M8
  */
@@ -24,6 +26,7 @@ enum mutex_transition {
 	M1_TAKE,
 	M2_PASS,
 	M3_NEXT,
+	M3_TURN, /* while others are parked */
 	M4_PARK,
 	M5_CALLED,
 	M5_FREE,
@@ -45,6 +48,7 @@ inline const char *const mutex_transition_names[MUTEX_TRANSITIONS] = {
 	"M1, taken uncontended",
 	"M2, passes those who wait",
 	"M3, the next in line at once",
+	"M3, and others are parked",
 	"M4, parks",
 	"M5, it was called",
 	"M5, free, and nobody awake",
@@ -63,8 +67,8 @@ inline const char *const mutex_transition_names[MUTEX_TRANSITIONS] = {
 
 class mutex_watch {
 public:
-	mutex_watch(unsigned int passes, bool dead_peers, unsigned long *reached)
-		: passes_(passes), dead_peers_(dead_peers), reached_(reached)
+	mutex_watch(unsigned int turn, bool dead_peers, unsigned long *reached)
+		: turn_(turn), dead_peers_(dead_peers), reached_(reached)
 	{
 	}
 
@@ -107,7 +111,7 @@ private:
 		}
 	};
 
-	unsigned int passes_;
+	unsigned int turn_;
 	bool dead_peers_;
 	unsigned long *reached_;
 	int holder_ = -1;
@@ -127,7 +131,7 @@ private:
 		check(!b.closed && a.same(b, "l"), "M1, M2: it was closed", at);
 		if (!b.waits())
 			return M1_TAKE;
-		check(++passed_[me] <= passes_ || dead_peers_, "passes too often", at);
+		check(++passed_[me] <= 2 * turn_ || dead_peers_, "passes too often", at);
 		return M2_PASS;
 	}
 
@@ -157,15 +161,15 @@ private:
 		if (b.locked && !a.locked)
 			return released(b, a, me, at);
 		if (a.parked == b.parked && a.next && !b.next && a.same(b, "n")) {
-			check(!b.waits(), "M3: somebody waits", at);
-			return M3_NEXT;
+			check(!b.next && !b.called, "M3: somebody is awake", at);
+			check(!b.parked || !b.closed, "M3: it was closed", at);
+			return b.parked ? M3_TURN : M3_NEXT;
 		}
 		if (a.parked == b.parked + 1) {
-			if (a.same(b, "k")) {
-				check(b.locked || b.closed, "M4: parks at a free lock", at);
+			if (a.same(b, "k") && strcmp(at.func_, "hf__mutex_lock_slow") == 0)
 				return M4_PARK;
-			}
-			check(b.next && !a.next && b.locked && a.same(b, "kn"), "M8", at);
+			check((b.next || dead_peers_) && !a.next && b.locked && a.same(b, "kn"),
+			      "M8", at);
 			return M8_PARK_AGAIN;
 		}
 		if (a.closed && !b.closed && a.same(b, "x")) {
@@ -182,7 +186,8 @@ private:
 			check(a.same(b, a.waits() ? "k" : "kx"), "M13", at);
 			return M13_PARKED_LEAVES;
 		}
-		check(b.next && !a.next && b.locked && a.same(b, a.waits() ? "n" : "nx"),
+		check((b.next || dead_peers_) && !a.next && b.locked &&
+			      a.same(b, a.waits() ? "n" : "nx"),
 		      "a change of the lock that is no known transition", at);
 		return M12_NEXT_LEAVES;
 	}

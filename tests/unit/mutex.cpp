@@ -152,7 +152,7 @@ TYPED_TEST(Mutex, WaitersSleep)
 	this->wait_parked(4);
 	EXPECT_FALSE(TypeParam::trylock(&this->mutex_));
 	unit::sleep_ms(400);
-	EXPECT_EQ(this->parked(), 4u);
+	this->wait_parked(4); /* between processes one may be on patrol */
 	TypeParam::unlock(&this->mutex_);
 	for (auto &thread : threads)
 		thread.join();

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * mutex - a queue of jobs that threads share. Whoever holds the lock may be taken off its processor,
+ * or take long: those who wait sleep. And a counter that two processes share.
+ */
+#include <assert.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <holdfast/mutex.h>
+
+#define JOBS 20000
+#define THREADS 4
+
+/* All 0 is a mutex that is free. Elsewhere: = HF_MUTEX_INIT, or hf_mutex_init(). */
+static struct {
+	hf_mutex_t lock;
+	unsigned int next, done; /* protected by lock */
+} queue;
+
+/* False: there are no more. */
+static bool queue_take(unsigned int *job)
+{
+	bool taken;
+
+	hf_mutex_lock(&queue.lock);
+	taken = queue.next < JOBS;
+	if (taken)
+		*job = queue.next++;
+	hf_mutex_unlock(&queue.lock);
+	return taken;
+}
+
+/* When there is something better to do than to wait for longer than that. */
+static bool queue_look(unsigned int *done)
+{
+	if (!hf_mutex_lock_timeout(&queue.lock, 1000000 /* ns */))
+		return false;
+	*done = queue.done;
+	hf_mutex_unlock(&queue.lock);
+	return true;
+}
+
+static void *work(void *argument)
+{
+	unsigned int job;
+
+	(void)argument;
+	while (queue_take(&job)) {
+		hf_mutex_lock(&queue.lock);
+		queue.done++;
+		hf_mutex_unlock(&queue.lock);
+	}
+	return NULL;
+}
+
+/* In memory that both processes have mapped: hf_mutex_shared_t. */
+struct shared {
+	hf_mutex_shared_t lock;
+	unsigned int count;
+};
+
+static void count(struct shared *shared)
+{
+	for (int i = 0; i < JOBS; i++) {
+		hf_mutex_shared_lock(&shared->lock);
+		shared->count++;
+		hf_mutex_shared_unlock(&shared->lock);
+	}
+}
+
+int main(void)
+{
+	pthread_t threads[THREADS];
+	struct shared *shared;
+	unsigned int done;
+	int status;
+	pid_t child;
+
+	for (int i = 0; i < THREADS; i++) {
+		int error = pthread_create(&threads[i], NULL, work, NULL);
+
+		assert(error == 0);
+	}
+	if (queue_look(&done))
+		assert(done <= JOBS);
+	for (int i = 0; i < THREADS; i++)
+		pthread_join(threads[i], NULL);
+	assert(queue.done == JOBS && !hf_mutex_is_locked(&queue.lock));
+	printf("%u jobs by %d threads\n", queue.done, THREADS);
+
+	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
+		      0);
+	assert(shared != MAP_FAILED);
+	child = fork();
+	assert(child >= 0);
+	count(shared);
+	if (child == 0)
+		_exit(0);
+	assert(waitpid(child, &status, 0) == child && status == 0);
+	assert(shared->count == 2 * JOBS);
+	printf("%u by two processes\n", shared->count);
+	printf("a mutex is %zu bytes\n", sizeof(hf_mutex_t));
+	return 0;
+}
