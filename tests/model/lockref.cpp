@@ -39,18 +39,21 @@
 #define HF_SPINLOCK_QUEUED_PASSES 1
 #define HF_SPINLOCK_QUEUED_PATIENCE 2
 #define HF_LOCKREF_RETRIES 1
-#define HF_MUTEX_PASSES 2
+#define HF_MUTEX_TURN 2
 #define HF_MUTEX_SPIN 1
-#define HF_MUTEX_LOOKS 1
-#define HF_MUTEX_CLOSED_LOOKS 1
-#define HF_MUTEX_FREE_LOOKS 1
+#define HF_MUTEX_EXCHANGES 2
+#define HF_MUTEX_CALLED_LOOKS 1
+#define HF_MUTEX_LEAVE 0
+#define HF_MUTEX_NEAR_LOOKS 1
+#define HF_MUTEX_FAR_LOOKS 0
+#define HF_MUTEX_KEEP 1
 #define HF_MUTEX_PASSED passed[rl::thread_index()]
 #include "queued_watch.h"
 
 #include "holdfast/validate.h"
 #include "holdfast/wait.h"
 
-static uint32_t passed[HF_MODEL_THREADS];
+static int32_t passed[HF_MODEL_THREADS];
 
 #include "../../src/mutex.c"
 #include "mutex_watch.h"
@@ -124,12 +127,12 @@ struct queued_half : hf_model::queued_watch {
 };
 
 struct mutex_half {
-	hf_model::mutex_watch watch{ HF_MUTEX_PASSES, false, mutex_reached };
+	hf_model::mutex_watch watch{ HF_MUTEX_TURN, false, mutex_reached };
 	int now = -1;
 
 	mutex_half()
 	{
-		for (uint32_t &n : passed)
+		for (int32_t &n : passed)
 			n = 0;
 	}
 	int holder() const { return now; }
