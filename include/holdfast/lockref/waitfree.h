@@ -94,7 +94,8 @@
  *   revive                      release
  *   lock, unlock                acquire, release
  *
- * Source  docs/design/0016-lockref-waitfree.md
+ * Example  examples/lockref_waitfree.c
+ * Source   docs/design/0016-lockref-waitfree.md
  */
 #include "../report.h"
 #include "../validate.h"
