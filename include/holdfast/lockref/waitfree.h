@@ -53,15 +53,16 @@
  *
  * Invariants
  *   W1  Between live and dead the count goes only by a compare-and-swap of the whole word, by the
- *       holder of the lock: its life or death stands still for everybody else who holds the lock.
+ *       holder of the lock: while one holds it, nobody else changes whether the object lives.
  *   W2  That swap to dead succeeds only if the count is what the holder says: the references that it
  *       gives up with it. So nobody has one when the object dies, and one thread only kills it.
  *   W3  Dead stays dead for all gets, until revive; and nothing that began before a revive undoes
  *       it: what is left of it is a swap of a dead count, which the revived one is not.
- *   W4  A count that left the live zone, at the top or by a put too many, is never dead: it leaks.
+ *   W4  A count that left the live zone, at the top or by a put too many, is never dead: it leaks. But
+ *       the repair comes after the misuse: a get between a put too many and its repair finds a live
+ *       count again, and a holder of the lock may kill the object in that moment.
  *   W5  From its subtraction on a put has no reference. Only one that made the count none goes on to the
  *       lock half; others may get, put, kill and revive the object before it has the lock.
- *
  *   W6  The steps of a get, and of a put that leaves something, are as many whatever the others do. One
  *       that meets another gives way afterwards, for a fixed time.
  *
