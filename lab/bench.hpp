@@ -119,6 +119,7 @@ std::vector<Cell> refcount_cells(const Settings &settings);
 std::vector<Cell> spinlock_cells(const Settings &settings);
 std::vector<Cell> mutex_cells(const Settings &settings);
 std::vector<Cell> lockref_cells(const Settings &settings);
+std::vector<Cell> holder_cells(const Settings &settings);
 std::vector<Cell> handoff_cells(const Settings &settings);
 std::vector<Cell> clear_cells(const Settings &settings);
 std::vector<Cell> copy_cells(const Settings &settings);
@@ -153,6 +154,9 @@ void print_memory_verdict(const std::vector<Row> &rows);
 
 /* The same for `mutex`. */
 void print_mutex_verdict(const std::vector<Row> &rows);
+
+/* The same for `lockref` and `holder`. */
+void print_lockref_verdict(const std::vector<Row> &rows);
 
 /* The same for `openclose` and `sparse`. */
 void print_tmpfs_verdict(const std::vector<Row> &rows);

@@ -4,7 +4,7 @@
  *
  * As in the table `refcount`, each thread leaves one reference behind for each batch of pairs, and a
  * run is checked against the count at the end. The throughput comes from runs without counters of
- * retries, the retries from runs of their own.
+ * retries, the retries from runs of their own. waitfree never retries, and falls back to nothing.
  */
 #include "bench.hpp"
 
@@ -26,8 +26,9 @@ struct alignas(128) Stats {
 
 struct alignas(128) Hot {
 	hf_lockref_t ref;
-	Stats *stats; /* one a thread */
-	bool failed;  /* a put found the last reference */
+	hf_lockref_waitfree_t waitfree; /* one of the two is used */
+	Stats *stats;                   /* one a thread */
+	bool failed;                    /* a put found the last reference */
 };
 
 /* The limit is a constant in each, as it is for users. */
@@ -48,6 +49,28 @@ uint64_t pairs(void *state, int thread, const int *stop)
 			}
 		}
 		hf__lockref_get(&hot->ref, INT32_MIN, limit, policy, nullptr);
+		batches++;
+	}
+	if (failed)
+		__atomic_store_n(&hot->failed, true, __ATOMIC_RELAXED);
+	return batches * BATCH;
+}
+
+uint64_t waitfree_pairs(void *state, int, const int *stop)
+{
+	Hot *hot = static_cast<Hot *>(state);
+	uint64_t batches = 0;
+	bool failed = false;
+
+	while (!__atomic_load_n(stop, __ATOMIC_RELAXED)) {
+		for (uint64_t i = 0; i < BATCH; i++) {
+			hf_lockref_waitfree_get(&hot->waitfree);
+			if (!hf_lockref_waitfree_put_or_lock(&hot->waitfree)) {
+				hf_lockref_waitfree_unlock(&hot->waitfree);
+				failed = true;
+			}
+		}
+		hf_lockref_waitfree_get(&hot->waitfree);
 		batches++;
 	}
 	if (failed)
@@ -104,6 +127,7 @@ const Variant variants[] = {
 	OURS("bounded-200", 200),
 	OURS("bounded-500", 500),
 	OURS("locked", 0),
+	{ "waitfree", "ours", nullptr, nullptr, waitfree_pairs, waitfree_pairs },
 	{ "default", "default", STRING(HF_LOCKREF_DEFAULT), nullptr, default_pairs,
 	  pairs<HF_LOCKREF_RETRIES, HF_ARCH_WAIT_LOCKREF, true> },
 	SWEEPS("unbounded", HF__LOCKREF_UNBOUNDED),
@@ -117,11 +141,13 @@ bool window_of(loop_t loop, int threads, int window_ms, std::vector<Stats> *stat
 	std::unique_ptr<Hot> hot(new Hot);
 
 	hf_lockref_init(&hot->ref, 1);
+	hf_lockref_waitfree_init(&hot->waitfree, 1);
 	hot->stats = stats->data();
 	hot->failed = false;
 	*window = run_window(threads, window_ms, loop, { hot.get() });
-	return !hot->failed &&
-	       static_cast<uint64_t>(hf_lockref_read(&hot->ref) - 1) * BATCH == window->total();
+	int left = hf_lockref_read(&hot->ref) - 1 + hf_lockref_waitfree_read(&hot->waitfree) - 1;
+
+	return !hot->failed && static_cast<uint64_t>(left) * BATCH == window->total();
 }
 
 std::vector<Sample> run(const Variant &variant, int threads, int window_ms)

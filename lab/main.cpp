@@ -26,6 +26,8 @@ const std::vector<Table> &tables()
 		  "peer:pthread_mutex", mutex_cells },
 		{ "lockref", "get + put on one hot object, and its retries", "unbounded",
 		  lockref_cells },
+		{ "holder", "get + put while another thread holds the lock for 1 ms of 2",
+		  "bounded, spins", holder_cells },
 		{ "handoff", "what the body of a wait loop does to ticket and mcs, contended",
 		  "ticket wait=none", handoff_cells },
 		{ "clear", "clear memory that may fault, by size, beside memset", "libc",
@@ -217,6 +219,7 @@ static int run(int argc, char **argv)
 		print_plain(rows);
 	print_memory_verdict(rows);
 	print_mutex_verdict(rows);
+	print_lockref_verdict(rows);
 #if HF_LAB_HAVE_TMPFS
 	print_tmpfs_verdict(rows);
 #endif

@@ -278,6 +278,25 @@ HF_INLINE bool hf_atomic64_try_cmpxchg_release(hf_atomic64_t *p, uint64_t *old, 
 					   __ATOMIC_RELAXED);
 }
 
+/* *p: *old -> value. On failure false, and *old is what was found. Ordering: acquire. */
+HF_INLINE bool hf_atomic64_try_cmpxchg_acquire(hf_atomic64_t *p, uint64_t *old, uint64_t value)
+{
+	return __atomic_compare_exchange_n(&p->value, old, value, 0, __ATOMIC_ACQUIRE,
+					   __ATOMIC_RELAXED);
+}
+
+/* Returns the value before. Ordering: none. */
+HF_INLINE uint64_t hf_atomic64_fetch_add_relaxed(hf_atomic64_t *p, uint64_t n)
+{
+	return __atomic_fetch_add(&p->value, n, __ATOMIC_RELAXED);
+}
+
+/* Returns the value before. Ordering: release. */
+HF_INLINE uint64_t hf_atomic64_fetch_sub_release(hf_atomic64_t *p, uint64_t n)
+{
+	return __atomic_fetch_sub(&p->value, n, __ATOMIC_RELEASE);
+}
+
 /* The low half of the word, as an atomic of its own. Both views may be used at the same time. */
 HF_INLINE hf_atomic32_t *hf_atomic64_low32(hf_atomic64_t *p)
 {

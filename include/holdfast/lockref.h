@@ -2,7 +2,7 @@
 #ifndef HF_LOCKREF_H
 #define HF_LOCKREF_H
 /*
- * lockref - a spinlock and a count of references in one 64-bit word.
+ * lockref - a lock and a count of references in one 64-bit word.
  *
  * Use when / not when
  *   Not where a refcount is enough: its get and put do not loop. Use it for objects whose lock and
@@ -11,7 +11,7 @@
  *
  * State (lockref/core.h)
  *      63                         32 31                          0
- *     |        count, signed        |     a queued spinlock       |
+ *     |        count, signed        |      a lock (lock.h)        |
  *
  *   While the lock half is 0 the count changes by one compare-and-swap of the word; else under the
  *   lock. Negative = dead.
@@ -30,6 +30,11 @@
  *
  *   Each has its own header (lockref/<name>.h) and verbs (hf_lockref_<name>_get, ...) on the same
  *   type. This header gives the default the short names: HF_LOCKREF_DEFAULT, bounded unless defined.
+ *
+ *   The lock half is a mutex where threads can park (user space): who finds it taken sleeps, however
+ *   long its holder needs. Elsewhere it is a queued spinlock. HF_LOCKREF_LOCK chooses: lockref/lock.h.
+ *
+ *   lockref/waitfree.h, whose get and put are one add each, is another type with another contract.
  *
  * Misuse                          report                        value after
  *   get past INT32_MAX            HF_REPORT_LOCKREF_OVF         INT32_MAX for ever: it leaks
@@ -52,9 +57,18 @@
 #include "lockref/bounded.h"
 #include "lockref/locked.h"
 #include "lockref/unbounded.h"
+#include "lockref/waitfree.h"
 
 #ifndef HF_LOCKREF_DEFAULT
 #define HF_LOCKREF_DEFAULT bounded
+#endif
+/* waitfree has another contract, so other names and another type: nobody gets it by a switch. */
+#define HF__LOCKREF_IS_unbounded 0
+#define HF__LOCKREF_IS_bounded 0
+#define HF__LOCKREF_IS_locked 0
+#define HF__LOCKREF_IS_waitfree 1
+#if HF__PASTE(HF__LOCKREF_IS_, HF_LOCKREF_DEFAULT)
+#error "HF_LOCKREF_DEFAULT=waitfree: it is a type of its own, see lockref/waitfree.h"
 #endif
 #define HF__LOCKREF_DEFAULT(verb) HF__PASTE4(hf_lockref_, HF_LOCKREF_DEFAULT, _, verb)
 
@@ -84,12 +98,12 @@ HF_INLINE int32_t hf_lockref_read(const hf_lockref_t *l)
 /**
  * hf_lockref_lock - take the lock half; the count then changes only through its holder
  *
- * Context:  as hf_spinlock_lock()
+ * Context:  as hf_mutex_lock() or hf_spinlock_lock(), whichever the lock half is
  * Ordering: acquire
  */
 HF_INLINE void hf_lockref_lock(hf_lockref_t *l)
 {
-	hf_spinlock_queued_lock(hf__lockref_spinlock(l));
+	HF__LOCKREF_LOCK(lock)(hf__lockref_lock(l));
 }
 
 /**
@@ -99,7 +113,7 @@ HF_INLINE void hf_lockref_lock(hf_lockref_t *l)
  */
 HF_INLINE HF_MUST_CHECK bool hf_lockref_trylock(hf_lockref_t *l)
 {
-	return hf_spinlock_queued_trylock(hf__lockref_spinlock(l));
+	return HF__LOCKREF_LOCK(trylock)(hf__lockref_lock(l));
 }
 
 /**
@@ -109,7 +123,7 @@ HF_INLINE HF_MUST_CHECK bool hf_lockref_trylock(hf_lockref_t *l)
  */
 HF_INLINE void hf_lockref_unlock(hf_lockref_t *l)
 {
-	hf_spinlock_queued_unlock(hf__lockref_spinlock(l));
+	HF__LOCKREF_LOCK(unlock)(hf__lockref_lock(l));
 }
 
 /**
@@ -193,7 +207,7 @@ HF_INLINE HF_MUST_CHECK bool hf_lockref_put_or_lock(hf_lockref_t *l)
  */
 HF_INLINE void hf_lockref_mark_dead(hf_lockref_t *l)
 {
-	if (HF_UNLIKELY(!hf_spinlock_queued_is_locked(hf__lockref_spinlock(l)))) {
+	if (HF_UNLIKELY(!HF__LOCKREF_LOCK(is_locked)(hf__lockref_lock(l)))) {
 		hf_report(HF_REPORT_LOCKREF_UNLOCKED, l);
 		return;
 	}

@@ -34,14 +34,16 @@ enum hf_report_kind {
 	HF_REPORT_DEC_LEAK,         /* dec that reached 0, and nobody will free: leaks */
 	HF_REPORT_LOCKREF_OVF,      /* lockref get past INT32_MAX: pinned, leaks */
 	HF_REPORT_LOCKREF_DEAD,     /* lockref get on a dead object */
-	HF_REPORT_LOCKREF_UNLOCKED,   /* lockref mark_dead without its lock */
-	HF_REPORT_RCUREF_OVF,         /* rcuref get beyond its top: saturated, leaks */
-	HF_REPORT_RCUREF_DEAD,        /* rcuref put on a dead object: one put too many */
-	HF_REPORT_RCUREF_UNPROTECTED, /* rcuref put where nothing keeps the memory (HF_VALIDATE) */
-	HF_REPORT_LOCK_RECURSION,     /* lock by the thread that holds it (HF_VALIDATE) */
-	HF_REPORT_LOCK_WRONG_OWNER,   /* unlock by a thread that does not hold it (HF_VALIDATE) */
-	HF_REPORT_LOCK_UNLOCKED,      /* unlock of a lock that nobody holds (HF_VALIDATE) */
-	HF_REPORT_LOCK_HELD_LONG,     /* held beyond the limit (HF_VALIDATE) */
+	HF_REPORT_LOCKREF_UNLOCKED, /* lockref mark_dead, revive without its lock */
+	HF_REPORT_LOCKREF_PUT,      /* waitfree lockref put without a reference: leaks, or dead */
+	HF_REPORT_LOCKREF_UNPROTECTED, /* the same where nothing keeps the memory (HF_VALIDATE) */
+	HF_REPORT_RCUREF_OVF,          /* rcuref get beyond its top: saturated, leaks */
+	HF_REPORT_RCUREF_DEAD,         /* rcuref put on a dead object: one put too many */
+	HF_REPORT_RCUREF_UNPROTECTED,  /* rcuref put where nothing keeps the memory (HF_VALIDATE) */
+	HF_REPORT_LOCK_RECURSION,      /* lock by the thread that holds it (HF_VALIDATE) */
+	HF_REPORT_LOCK_WRONG_OWNER,    /* unlock by a thread that does not hold it (HF_VALIDATE) */
+	HF_REPORT_LOCK_UNLOCKED,       /* unlock of a lock that nobody holds (HF_VALIDATE) */
+	HF_REPORT_LOCK_HELD_LONG,      /* held beyond the limit (HF_VALIDATE) */
 	HF_REPORT_KINDS
 };
 

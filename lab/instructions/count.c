@@ -242,6 +242,44 @@ LOCKREF(default, hf_lockref)
 		CHECK(!failed && hf_lockref_read(&l) == 2);                                        \
 	} while (0)
 
+static APART void lockref_waitfree_get(void *object)
+{
+	hf_lockref_waitfree_get((hf_lockref_waitfree_t *)object);
+}
+
+static APART void lockref_waitfree_get_not_dead(void *object)
+{
+	if (!hf_lockref_waitfree_get_not_dead((hf_lockref_waitfree_t *)object))
+		missed();
+}
+
+static APART void lockref_waitfree_put_return(void *object)
+{
+	if (hf_lockref_waitfree_put_return((hf_lockref_waitfree_t *)object) < 0)
+		missed();
+}
+
+static APART void lockref_waitfree_put_or_lock(void *object)
+{
+	if (!hf_lockref_waitfree_put_or_lock((hf_lockref_waitfree_t *)object))
+		missed();
+}
+
+static void count_waitfree(void)
+{
+	hf_lockref_waitfree_t l = HF_LOCKREF_WAITFREE_INIT(2);
+
+	puts("lockref get waitfree undone");
+	measure(lockref_waitfree_get, lockref_waitfree_put_or_lock, &l);
+	puts("lockref get_not_dead waitfree undone");
+	measure(lockref_waitfree_get_not_dead, lockref_waitfree_put_or_lock, &l);
+	puts("lockref put_return waitfree undone");
+	measure(lockref_waitfree_put_return, lockref_waitfree_get, &l);
+	puts("lockref put_or_lock waitfree undone");
+	measure(lockref_waitfree_put_or_lock, lockref_waitfree_get, &l);
+	CHECK(!failed && hf_lockref_waitfree_read(&l) == 2);
+}
+
 /* ---- clear and copy ----------------------------------------------------------------------- */
 
 static const struct {
@@ -330,6 +368,7 @@ int main(void)
 	COUNT_LOCKREF(bounded);
 	COUNT_LOCKREF(locked);
 	COUNT_LOCKREF(default);
+	count_waitfree();
 
 	for (size_t i = 0; i < LARGEST; i++)
 		from[i] = (unsigned char)(i * 7 + i / 256 + 1);

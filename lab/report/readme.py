@@ -17,7 +17,7 @@ PARTS = [
     ("lock + increment + unlock", "spinlock", "{c} total",
      ["cas", "cas_release", "ticket", "mcs", "queued", "peer:ck_mcs", "peer:tbb_queuing_mutex",
       "peer:tbb_spin_mutex", "peer:pthread_spin", "peer:pthread_mutex"]),
-    ("lockref get + put", "lockref", "get+put", ["unbounded", "bounded-100", "locked"]),
+    ("lockref get + put", "lockref", "get+put", ["unbounded", "bounded-100", "locked", "waitfree"]),
 ]
 MUTEXES = ["hf_mutex", "peer:pthread_mutex", "peer:std_mutex", "peer:absl_mutex", "peer:tbb_spin_mutex",
            "peer:pthread_spin"]

@@ -91,6 +91,7 @@ class Row:
     handoff_share: float | None
     waiter_share: float | None
     cycles: float | None
+    hold: float | None  # ns
     wait: str | None
     base_variant: str | None
     size: float | None  # bytes; of a row of SIZED
@@ -320,6 +321,7 @@ def parse_row(where: str, value: object) -> Row:
         handoff_share=f.number_or_none("handoff_share", high=1.0),
         waiter_share=f.number_or_none("waiter_share", high=1.0),
         cycles=f.number_or_none("cycles_per_op"),
+        hold=f.number_or_none("hold_ns"),
         wait=f.text_or_none("wait"),
         base_variant=f.text_or_none("base_variant"),
         size=f.number("size", low=1) if f.value.get("table") in SIZED else None,
@@ -993,6 +995,7 @@ def plain_table(results: Results, title: str, rows: list[Row]) -> Table:
         Column("waiters", "% of releases"),
         Column("cycles", "per op"),
         *(Column(name, unit) for _, name, unit in MUTEX_FIELDS),
+        Column("hold", "ms"),
         Column("rounds", "count"),
         Column("count check", "", False),
     ]
@@ -1013,6 +1016,7 @@ def plain_table(results: Results, title: str, rows: list[Row]) -> Table:
             fmt(r.cycles),
             fmt_fairness(r.mutex[0]),
             *(fmt_time(value) for value in r.mutex[1:]),
+            NOTHING if r.hold is None else fmt(r.hold / 1e6),
             rounds_cell(results, r),
             "FAILED" if r.failed else "ok",
         ]
@@ -2169,6 +2173,9 @@ CASES = {
     " walked and every count proved. The kernel's tmpfs is reached by system calls: a different road, for scale.",
     "sparse": "Reading a file of 64 GiB that is one hole, through a buffer: by clearing the buffer, with each"
     " implementation, or by copying a page of zeros into it again and again.",
+    "holder": "get+put by all threads but one, which works for 1 ms under the lock and for 1 ms without, again and"
+    " again. spins, parks: what those do who wait for the lock half. CPU time: what an operation costs the others, waiting"
+    " included. Hold: how long the millisecond of work takes.",
 }
 
 

@@ -23,6 +23,7 @@ static const struct battery_suite *const suites[] = {
 	&lockref_bounded_suite,
 	&lockref_locked_suite,
 	&lockref_default_suite,
+	&lockref_waitfree_suite,
 	&nofault_suite,
 };
 

@@ -95,6 +95,7 @@ extern const struct battery_suite lockref_unbounded_suite;
 extern const struct battery_suite lockref_bounded_suite;
 extern const struct battery_suite lockref_locked_suite;
 extern const struct battery_suite lockref_default_suite;
+extern const struct battery_suite lockref_waitfree_suite;
 extern const struct battery_suite nofault_suite;
 
 #endif

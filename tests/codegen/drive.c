@@ -148,6 +148,18 @@ void object_free(void *object)
 		CHECK(hf_lockref_read(&l) == 2);                                                   \
 	} while (0)
 
+static void waitfree(void)
+{
+	hf_lockref_waitfree_t l = HF_LOCKREF_WAITFREE_INIT(1);
+
+	lockref_waitfree_get(&l);
+	CHECK(lockref_waitfree_get_not_dead(&l));
+	CHECK(hf_lockref_waitfree_read(&l) == 3);
+	CHECK(lockref_waitfree_put_or_lock(&l));
+	CHECK(lockref_waitfree_put_return(&l) == 1);
+	CHECK(hf_lockref_waitfree_read(&l) == 1);
+}
+
 void drive(void)
 {
 	static uint32_t word;
@@ -164,6 +176,7 @@ void drive(void)
 	MUTEX();
 	LOCKREF(bounded);
 	LOCKREF(default);
+	waitfree();
 
 	good(&word);
 	bad_call(&word);

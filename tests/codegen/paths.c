@@ -157,3 +157,23 @@ int32_t lockref_default_put_return(hf_lockref_t *l)
 {
 	return hf_lockref_put_return(l);
 }
+
+void lockref_waitfree_get(hf_lockref_waitfree_t *l)
+{
+	hf_lockref_waitfree_get(l);
+}
+
+bool lockref_waitfree_get_not_dead(hf_lockref_waitfree_t *l)
+{
+	return hf_lockref_waitfree_get_not_dead(l);
+}
+
+bool lockref_waitfree_put_or_lock(hf_lockref_waitfree_t *l)
+{
+	return hf_lockref_waitfree_put_or_lock(l);
+}
+
+int32_t lockref_waitfree_put_return(hf_lockref_waitfree_t *l)
+{
+	return hf_lockref_waitfree_put_return(l);
+}

@@ -47,6 +47,11 @@ void mutex_unlock(hf_mutex_t *mutex);
 LOCKREF_PATHS(bounded)
 LOCKREF_PATHS(default)
 
+void lockref_waitfree_get(hf_lockref_waitfree_t *l);
+bool lockref_waitfree_get_not_dead(hf_lockref_waitfree_t *l);
+bool lockref_waitfree_put_or_lock(hf_lockref_waitfree_t *l);
+int32_t lockref_waitfree_put_return(hf_lockref_waitfree_t *l);
+
 /* bad.c: bad_<rule> breaks that rule; good breaks none. */
 void good(uint32_t *word);
 void bad_call(uint32_t *word);

@@ -73,6 +73,7 @@ SPECS = [
     (r"spinlock_\w+_(lock|trylock)", dict(branches=1, bytes=4)),
     (r"spinlock_ticket_unlock", dict(branches=0, atomics=0)),
     (r"spinlock_\w+_unlock", dict(branches=0, atomics=0, store=True)),
+    (r"lockref_waitfree_(get|put)\w*", dict(branches=2, bytes=8)),
     (r"mutex_(lock|trylock)", dict(branches=1, bytes=4)),
     # It looks first whether somebody waits, and learns from the subtraction whether that is still so.
     (r"mutex_unlock", dict(branches=2, bytes=4)),

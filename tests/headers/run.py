@@ -663,6 +663,10 @@ def checks(tree):
                     more = "-DHF_%s_DEFAULT=%s" % (family.upper(), name)
                     add("variant %s %s %s" % (NAMES[compiler], std, more),
                         parsed, compiler, std, more)
+            for name in ("mutex", "queued", "cas", "cas_release", "cas_prefetch", "wfe"):
+                more = "-DHF_LOCKREF_LOCK=" + name
+                add("variant %s %s %s" % (NAMES[compiler], std, more),
+                    parsed, compiler, std, more)
         add("variant %s gnu11 -fsanitize=thread" % NAMES[compiler],
             seen_by_tsan, compiler, "gnu11")
     for compiler in (LLSC, LSE):

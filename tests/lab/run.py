@@ -14,7 +14,8 @@ import unittest
 LAB = sys.argv.pop()
 FIELDS = {"table", "variant", "kind", "case", "threads", "ns_per_op", "spread", "baseline", "ratio",
           "fairness", "checked", "rounds"}
-TABLES = ("refcount", "spinlock", "mutex", "lockref", "handoff", "clear", "copy", "loop", "fault", "guard")
+TABLES = ("refcount", "spinlock", "mutex", "lockref", "holder", "handoff", "clear", "copy", "loop",
+          "fault", "guard")
 TMPFS = ("openclose", "sparse")  # where liburcu is
 QUICK = ["--window-ms", "1", "--rounds", "1"]
 
@@ -90,7 +91,9 @@ class Lab(unittest.TestCase):
                          "default", "peer:pthread_spin", "peer:pthread_mutex",
                          "queued wait=none", "queued wait=hint", "queued wait=backoff"},
             "lockref": {"unbounded", "bounded-15", "bounded-50", "bounded-100", "bounded-200",
-                        "bounded-500", "locked", "default"},
+                        "bounded-500", "locked", "waitfree", "default"},
+            "holder": {"%s, %s" % (name, waits) for name in ("bounded", "locked", "waitfree")
+                       for waits in ("spins", "parks")} | {"peer:pthread_mutex"},
             "mutex": {"hf_mutex", "peer:pthread_mutex", "peer:pthread_spin", "peer:std_mutex"},
         }
         for table, variants in wanted.items():
@@ -141,6 +144,19 @@ class Lab(unittest.TestCase):
             self.assertLessEqual({"retries_mean", "retries_max", "fallback_share"}, set(row))
             if row["variant"] == "locked":
                 self.assertEqual(row["fallback_share"], 1)
+
+    def test_holder_tells_what_waiting_costs(self):
+        # Windows that are long enough for a whole hold, of 1 ms.
+        results = rows_of("holder", "--threads", "1,3", "--window-ms", "12", "--rounds", "2")
+        self.assertEqual({row["threads"] for row in results["rows"]}, {2, 3})
+        for row in results["rows"]:
+            self.assertTrue(row["checked"], row)
+            self.assertGreater(row["cpu_ns"], 0)
+            self.assertGreater(row.get("hold_ns") or 1e6, 0.9e6, row)
+        done = lab("holder", "--threads", "2", *QUICK).stdout
+        self.assertRegex(done, r"holder, 2 threads: a lock half that parks takes \d+\.\d\d")
+        done = lab("lockref", "--threads", "2", *QUICK).stdout
+        self.assertRegex(done, r"waitfree is \d+\.\d\d times as fast as bounded .*(reached|missed)")
 
     def test_mutex_tells_waits_and_is_judged(self):
         fields = {"cpu_ns", "fairness_100ms"}

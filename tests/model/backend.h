@@ -69,6 +69,8 @@ namespace hf_model
 	X(wait_change_acquire)                                                                     \
 	X(wait_zero_set_acquire)                                                                   \
 	X(cmpxchg64_release)                                                                       \
+	X(cmpxchg64_acquire)                                                                       \
+	X(fetch_sub64_release)                                                                     \
 	/* This fence is missing. */                                                               \
 	X(fence_acquire)                                                                           \
 	X(fence_seq_cst)                                                                           \
@@ -77,14 +79,19 @@ namespace hf_model
 	/* Others come between the load and the store of this. */                                  \
 	X(cmpxchg_torn)                                                                            \
 	X(cmpxchg64_torn)                                                                          \
+	X(fetch64_torn)                                                                            \
 	X(fetch_torn)                                                                              \
 	/* The bytes beside it are stored too, as they were a moment ago. */                       \
 	X(store_low8_wide)                                                                         \
 	X(store_mid8_wide)                                                                         \
 	X(store_high32_wide)                                                                       \
-	/* This store is missing; this load always finds a bit. */                                 \
+	/* This swap is a store: of the count beside the lock half, whatever it was. */            \
+	X(cmpxchg64_blind)                                                                         \
+	/* This store is missing; this load always finds a bit, or never one. */                   \
 	X(store_relaxed_missing)                                                                   \
+	X(store_high32_missing)                                                                    \
 	X(load_high16_never_0)                                                                     \
+	X(load_high32_is_0)                                                                        \
 	/* Parking: others come between the look and the sleep; nobody is woken. */                \
 	X(park_torn)                                                                               \
 	X(unpark_missing)                                                                          \
@@ -555,19 +562,55 @@ inline void hf_atomic64_store_seq_cst(hf_atomic64_t *p, uint64_t value, HF_MODEL
 	p->word.store(value, rl::mo_seq_cst, at);
 }
 
+namespace hf_model
+{
+
+inline bool cmpxchg64(hf_atomic64_t *p, uint64_t *old, uint64_t value, rl::memory_order mo,
+		      const where &at)
+{
+	if (is_mutant(mutant::cmpxchg64_blind, at)) {
+		(void)p->word.update(
+			~0ull << 32, [value](uint64_t) { return value; }, mo, at);
+		return true;
+	}
+	return p->word.cmpxchg(~0ull, old, value, mo, at, is_mutant(mutant::cmpxchg64_torn, at));
+}
+
+} // namespace hf_model
+
 inline bool hf_atomic64_try_cmpxchg_relaxed(hf_atomic64_t *p, uint64_t *old, uint64_t value,
 					    HF_MODEL_AT)
 {
-	return p->word.cmpxchg(~0ull, old, value, rl::mo_relaxed, at,
-			       hf_model::is_mutant(hf_model::mutant::cmpxchg64_torn, at));
+	return hf_model::cmpxchg64(p, old, value, rl::mo_relaxed, at);
 }
 
 inline bool hf_atomic64_try_cmpxchg_release(hf_atomic64_t *p, uint64_t *old, uint64_t value,
 					    HF_MODEL_AT)
 {
-	return p->word.cmpxchg(~0ull, old, value,
-			       HF_MODEL_ORDER(cmpxchg64_release, release, relaxed, ""), at,
-			       hf_model::is_mutant(hf_model::mutant::cmpxchg64_torn, at));
+	return hf_model::cmpxchg64(p, old, value,
+				   HF_MODEL_ORDER(cmpxchg64_release, release, relaxed, ""), at);
+}
+
+inline bool hf_atomic64_try_cmpxchg_acquire(hf_atomic64_t *p, uint64_t *old, uint64_t value,
+					    HF_MODEL_AT)
+{
+	return hf_model::cmpxchg64(p, old, value,
+				   HF_MODEL_ORDER(cmpxchg64_acquire, acquire, relaxed, ""), at);
+}
+
+inline uint64_t hf_atomic64_fetch_add_relaxed(hf_atomic64_t *p, uint64_t n, HF_MODEL_AT)
+{
+	return p->word.update(
+		~0ull, [n](uint64_t now) { return now + n; }, rl::mo_relaxed, at,
+		hf_model::is_mutant(hf_model::mutant::fetch64_torn, at));
+}
+
+inline uint64_t hf_atomic64_fetch_sub_release(hf_atomic64_t *p, uint64_t n, HF_MODEL_AT)
+{
+	return p->word.update(
+		~0ull, [n](uint64_t now) { return now - n; },
+		HF_MODEL_ORDER(fetch_sub64_release, release, relaxed, ""), at,
+		hf_model::is_mutant(hf_model::mutant::fetch64_torn, at));
 }
 
 inline hf_atomic32_t *hf_atomic64_low32(hf_atomic64_t *p)
@@ -577,13 +620,19 @@ inline hf_atomic32_t *hf_atomic64_low32(hf_atomic64_t *p)
 
 inline uint32_t hf_atomic64_load_high32_relaxed(const hf_atomic64_t *p, HF_MODEL_AT)
 {
-	return (uint32_t)(p->word.load(rl::mo_relaxed, at) >> 32);
+	uint64_t word = p->word.load(rl::mo_relaxed, at);
+
+	if (hf_model::is_mutant(hf_model::mutant::load_high32_is_0, at))
+		return 0;
+	return (uint32_t)(word >> 32);
 }
 
 inline void hf_atomic64_store_high32_relaxed(hf_atomic64_t *p, uint32_t value, HF_MODEL_AT)
 {
 	uint64_t high = (uint64_t)value << 32;
 
+	if (hf_model::is_mutant(hf_model::mutant::store_high32_missing, at))
+		return;
 	(void)p->word.update(
 		~0ull << 32, [high](uint64_t) { return high; }, rl::mo_relaxed, at,
 		hf_model::is_mutant(hf_model::mutant::store_high32_wide, at));

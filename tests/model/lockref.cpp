@@ -2,14 +2,15 @@
 /*
  * lockref - the count and the lock in one word, under the C11 memory model.
  *
- * Checked, for unbounded, bounded (1 failed swap, and 2) and locked, with both forms of the lock
+ * Checked, for unbounded, bounded (1 failed swap, and 2) and locked, with both forms of the queued
+ * spinlock, and with a mutex (src/mutex.c), as the lock half
  *   counts        get and put against a holder of the lock, who changes data and count under it
  *   last          who finds the last reference under the lock sees what was done with the others,
  *                 marks it dead and frees it, once; lookups by get_not_dead find it alive or not at all
  *   put_return    the same with the count going to 0 without the lock, and get_not_zero
  *   cache         objects without references are kept, found again, and reaped
  * and in all of them each change of the word: I1 to I3 of lockref/core.h, and the lock's own
- * (queued_watch.h). Misuse has its tests elsewhere.
+ * (queued_watch.h, mutex_watch.h). Nobody sleeps for ever. Misuse has its tests elsewhere.
  */
 // MUTANT: put_release HF_MUTANT=cmpxchg64_release HF_MUTANT_IN=hf__lockref_try_put
 // MUTANT: put_again_release HF_MUTANT=cmpxchg64_release HF_MUTANT_IN=hf__lockref_put
@@ -24,44 +25,89 @@
 // MUTANT: count_stores_the_word HF_MUTANT=store_high32_wide
 // MUTANT: unlock_stores_the_word HF_MUTANT=store_low8_wide
 // MUTANT: swaps_a_locked_word HF_MUTANT=own
+// MUTANT: swaps_a_locked_word_park HF_MUTANT=own HF_MODEL_ONLY=park
+// MUTANT: park_put_release HF_MUTANT=cmpxchg64_release HF_MUTANT_IN=hf__lockref_try_put HF_MODEL_ONLY=park
+// MUTANT: park_lock_acquire HF_MUTANT=cmpxchg_acquire HF_MUTANT_IN=hf__mutex_take HF_MODEL_ONLY=park
+// MUTANT: park_next_acquire HF_MUTANT=cmpxchg_acquire HF_MUTANT_IN=be_next HF_MODEL_ONLY=park
+// MUTANT: park_unlock_release HF_MUTANT=fetch_sub_release HF_MODEL_ONLY=park
+// MUTANT: park_unlock_torn HF_MUTANT=fetch_torn HF_MODEL_ONLY=park
+// MUTANT: park_call_lost HF_MUTANT=unpark_missing HF_MODEL_ONLY=park
+// MUTANT: park_torn HF_MUTANT=park_torn HF_MODEL_ONLY=park
 #define HF_ATOMIC_HEADER "backend.h"
 #define HF_ARCH_HEADER "arch_model.h"
 #define HF_ENV_HEADER "env_model.h"
 #define HF_SPINLOCK_QUEUED_PASSES 1
 #define HF_SPINLOCK_QUEUED_PATIENCE 2
 #define HF_LOCKREF_RETRIES 1
+#define HF_MUTEX_TURN 2
+#define HF_MUTEX_SPIN 1
+#define HF_MUTEX_EXCHANGES 2
+#define HF_MUTEX_CALLED_LOOKS 1
+#define HF_MUTEX_LEAVE 0
+#define HF_MUTEX_NEAR_LOOKS 1
+#define HF_MUTEX_FAR_LOOKS 0
+#define HF_MUTEX_KEEP 1
+#define HF_MUTEX_PASSED passed[rl::thread_index()]
 #include "queued_watch.h"
 
 #include "holdfast/validate.h"
 #include "holdfast/wait.h"
+
+static int32_t passed[HF_MODEL_THREADS];
+
+#include "../../src/mutex.c"
+#include "mutex_watch.h"
 
 /* The mutant `own` does not look at the lock before it swaps. */
 #define BLIND (hf_model::the_mutant == hf_model::mutant::own)
 
 #undef HF_ARCH_HAS_CMPXCHG8
 #define HF_ARCH_HAS_CMPXCHG8 0
+#define HF_LOCKREF_LOCK queued
 namespace word
 {
-#include "holdfast/spinlock/queued.h"
-#define hf_spinlock_queued_value_unlocked(value) (BLIND || (value) == 0)
+#include "holdfast/lockref/lock.h"
+#define hf__lockref_unlocked(word) (BLIND || (uint32_t)(word) == 0)
 #include "holdfast/lockref.h"
-#undef hf_spinlock_queued_value_unlocked
+#undef hf__lockref_unlocked
 }
 
 #undef HF_SPINLOCK_QUEUED_H
 #undef HF_LOCKREF_H
+#undef HF_LOCKREF_LOCK_H
 #undef HF_LOCKREF_CORE_H
 #undef HF_LOCKREF_BOUNDED_H
 #undef HF_LOCKREF_LOCKED_H
 #undef HF_LOCKREF_UNBOUNDED_H
+#undef HF_LOCKREF_WAITFREE_H
+#undef HF_LOCKREF_LOCK
 #undef HF_ARCH_HAS_CMPXCHG8
 #define HF_ARCH_HAS_CMPXCHG8 1
+#define HF_LOCKREF_LOCK queued
 namespace byte
 {
-#include "holdfast/spinlock/queued.h"
-#define hf_spinlock_queued_value_unlocked(value) (BLIND || (value) == 0)
+#include "holdfast/lockref/lock.h"
+#define hf__lockref_unlocked(word) (BLIND || (uint32_t)(word) == 0)
 #include "holdfast/lockref.h"
-#undef hf_spinlock_queued_value_unlocked
+#undef hf__lockref_unlocked
+}
+
+#undef HF_SPINLOCK_QUEUED_H
+#undef HF_LOCKREF_H
+#undef HF_LOCKREF_LOCK_H
+#undef HF_LOCKREF_CORE_H
+#undef HF_LOCKREF_BOUNDED_H
+#undef HF_LOCKREF_LOCKED_H
+#undef HF_LOCKREF_UNBOUNDED_H
+#undef HF_LOCKREF_WAITFREE_H
+#undef HF_LOCKREF_LOCK
+#define HF_LOCKREF_LOCK mutex
+namespace park
+{
+#include "holdfast/lockref/lock.h"
+#define hf__lockref_unlocked(word) (BLIND || (uint32_t)(word) == 0)
+#include "holdfast/lockref.h"
+#undef hf__lockref_unlocked
 }
 
 using hf_model::check;
@@ -72,12 +118,37 @@ using hf_model::set;
 using hf_model::where;
 
 static unsigned long reached[hf_model::TRANSITIONS];
+static unsigned long mutex_reached[hf_model::MUTEX_TRANSITIONS];
+
+/* The lock half's own invariants, and who holds it. */
+template <bool ByteSwap>
+struct queued_half : hf_model::queued_watch {
+	queued_half() : queued_watch(HF_SPINLOCK_QUEUED_PASSES, ByteSwap, reached) {}
+};
+
+struct mutex_half {
+	hf_model::mutex_watch watch{ HF_MUTEX_TURN, false, mutex_reached };
+	int now = -1;
+
+	mutex_half()
+	{
+		for (int32_t &n : passed)
+			n = 0;
+	}
+	int holder() const { return now; }
+	void changed(uint32_t before, uint32_t after, const where &at)
+	{
+		watch.changed(before, after, at);
+		if ((before ^ after) & HF__MUTEX_LOCKED)
+			now = after & HF__MUTEX_LOCKED ? (int)rl::thread_index() : -1;
+	}
+};
 
 /* What all implementations have in common, by the form of the lock. */
-#define FORM(name_, in_, byte_swap_)                                                               \
+#define FORM(name_, in_, half_)                                                                    \
 	struct name_ {                                                                             \
 		typedef in_::hf_lockref_t type;                                                    \
-		static constexpr bool byte_swap = byte_swap_;                                      \
+		typedef half_ half;                                                                \
 		static void init(type *l, int32_t n) { in_::hf_lockref_init(l, n); }               \
 		static int32_t read(type *l) { return in_::hf_lockref_read(l); }                   \
 		static void lock(type *l) { in_::hf_lockref_lock(l); }                             \
@@ -88,8 +159,9 @@ static unsigned long reached[hf_model::TRANSITIONS];
 		static bool is_dead(type *l) { return in_::hf_lockref_is_dead(l); }                \
 	}
 
-FORM(with_word, word, false);
-FORM(with_byte, byte, true);
+FORM(with_word, word, queued_half<false>);
+FORM(with_byte, byte, queued_half<true>);
+FORM(with_park, park, mutex_half);
 
 #define LOCKREF(name_, form_, in_, header_name_)                                                   \
 	struct name_ : form_ {                                                                     \
@@ -118,6 +190,8 @@ LOCKREF(word_locked, with_word, word, locked);
 LOCKREF(byte_unbounded, with_byte, byte, unbounded);
 LOCKREF(byte_bounded, with_byte, byte, bounded);
 LOCKREF(byte_locked, with_byte, byte, locked);
+LOCKREF(park_bounded, with_park, park, bounded);
+LOCKREF(park_locked, with_park, park, locked);
 
 /* bounded, with another limit, and with the lab's statistics. */
 struct word_bounded_2 : with_word {
@@ -145,7 +219,7 @@ static unsigned long revived, found_dead, put_refused, swapped, under_the_lock;
 /* An object with its word, data of each thread, and data that the lock protects. */
 template <typename L>
 class object : public hf_model::scenario {
-	hf_model::queued_watch watch_{ HF_SPINLOCK_QUEUED_PASSES, L::byte_swap, reached };
+	typename L::half half_;
 
 protected:
 	typename L::type ref_;
@@ -178,7 +252,7 @@ protected:
 		expected_++;
 	}
 
-	bool holds() { return watch_.holder() == (int)rl::thread_index(); }
+	bool holds() { return half_.holder() == (int)rl::thread_index(); }
 
 	/* Marked dead, and not locked any more. */
 	void free_it()
@@ -210,7 +284,7 @@ public:
 			return;
 		if ((uint32_t)before != (uint32_t)after) {
 			check(count_before == count, "lock and count change together", at);
-			watch_.changed((uint32_t)before, (uint32_t)after, at);
+			half_.changed((uint32_t)before, (uint32_t)after, at);
 			return;
 		}
 		if (holds()) {
@@ -373,6 +447,25 @@ public:
 	}
 };
 
+/* Who has to wait may sleep, so there is more to search. */
+template <typename L>
+void parked(hf_model::run *run, const char *name)
+{
+	run->search<counts<L>, 2>(name, 2);
+	run->search<counts<L, true>, 2>(name, 2);
+	run->search<last<L, 2>, 2>(name, 3);
+	run->search<last<L, 1>, 2>(name, 3);
+	run->search<zero<L, 2>, 2>(name, 3);
+	run->search<cache<L>, 2>(name, 3);
+	run->search<last<L, 1>, 3>(name, 1);
+	run->search<cache<L>, 3>(name, 1);
+	run->random<counts<L>, 3>(name, 20000);
+	run->random<counts<L>, 4>(name, 20000);
+	run->random<last<L, 2>, 4>(name, 20000);
+	run->random<zero<L, 2>, 4>(name, 20000);
+	run->random<cache<L>, 4>(name, 20000);
+}
+
 template <typename L>
 void all(hf_model::run *run, const char *name)
 {
@@ -405,6 +498,8 @@ int main(int argc, char **argv)
 	all<byte_unbounded>(&run, "byte, unbounded");
 	all<byte_bounded>(&run, "byte, bounded");
 	all<byte_locked>(&run, "byte, locked");
+	parked<park_bounded>(&run, "park, bounded");
+	parked<park_locked>(&run, "park, locked");
 	run.must_reach("the count changes by a swap", swapped);
 	run.must_reach("the count changes under the lock", under_the_lock);
 	run.must_reach("a count of 0 is revived", revived);
@@ -416,5 +511,11 @@ int main(int argc, char **argv)
 	run.must_reach(hf_model::transition_names[hf_model::T6_TAKE], reached[hf_model::T6_TAKE]);
 	run.must_reach(hf_model::transition_names[hf_model::T4_BEHIND],
 		       reached[hf_model::T4_BEHIND]);
+	run.must_reach(hf_model::mutex_transition_names[hf_model::M4_PARK],
+		       mutex_reached[hf_model::M4_PARK]);
+	run.must_reach(hf_model::mutex_transition_names[hf_model::M5_CALLED],
+		       mutex_reached[hf_model::M5_CALLED]);
+	run.must_reach(hf_model::mutex_transition_names[hf_model::M8_PARK_AGAIN],
+		       mutex_reached[hf_model::M8_PARK_AGAIN]);
 	return run.end();
 }

@@ -2,6 +2,7 @@
 /* lockref - while another thread holds its lock, and with many threads at once. */
 #include "unit.h"
 
+#include <ctime>
 #include <memory>
 
 #include "holdfast/lockref.h"
@@ -194,8 +195,32 @@ TYPED_TEST(Lockref, CountsRight)
 	EXPECT_EQ(reports.total(), 0u);
 }
 
-/* The lock half is a queued lock like any other: several locks at once, guards. */
-TEST(LockrefLock, IsASpinlock)
+#if HF__LOCKREF_LOCK_IS == 1
+/* Whoever finds the lock half taken, for however long, sleeps: it takes next to no processor time. */
+TYPED_TEST(Lockref, WhoWaitsSleeps)
+{
+	hf_lockref_t l = HF_LOCKREF_INIT(1);
+	std::atomic<bool> there(false);
+	timespec used = {};
+
+	hf_lockref_lock(&l);
+	std::thread thread([&] {
+		there = true;
+		TypeParam::get(&l);
+		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+	});
+	unit::wait_until([&] { return there.load(); });
+	unit::sleep_ms(100);
+	hf_lockref_unlock(&l);
+	thread.join();
+	EXPECT_EQ(hf_lockref_read(&l), 2);
+	EXPECT_EQ(used.tv_sec, 0);
+	EXPECT_LT(used.tv_nsec, 50 * 1000 * 1000);
+}
+#endif
+
+/* The lock half is a lock like any other: several at once. */
+TEST(LockrefLock, IsALock)
 {
 	hf_lockref_t a = HF_LOCKREF_INIT(1), b = HF_LOCKREF_INIT(2);
 

@@ -6,7 +6,7 @@
  *
  * State
  *      63                         32 31                          0
- *     |        count, signed        |     a queued spinlock       |
+ *     |        count, signed        |      a lock (lock.h)        |
  *
  *     lock half   count        meaning
  *     0           1..MAX       live: one 64-bit compare-and-swap changes the count
@@ -29,9 +29,9 @@
  *           the word that these swaps made, and is an acquire: whoever then finds the last
  *           reference sees what was done with the others.
  */
-#include "../atomic.h"
 #include "../report.h"
-#include "../spinlock/queued.h"
+#include "../wait.h"
+#include "lock.h"
 
 typedef struct hf_lockref {
 	hf_atomic64_t word;
@@ -68,20 +68,9 @@ HF_INLINE void hf__lockref_note(hf_lockref_stats_t *stats, uint32_t retries, boo
 		stats->most = retries;
 }
 
-HF_INLINE int32_t hf__lockref_count(uint64_t word)
+HF_INLINE hf__lockref_lock_t *hf__lockref_lock(hf_lockref_t *l)
 {
-	return (int32_t)(uint32_t)(word >> 32);
-}
-
-/* May the word be swapped while it reads so (I1)? */
-HF_INLINE bool hf__lockref_unlocked(uint64_t word)
-{
-	return HF_LIKELY(hf_spinlock_queued_value_unlocked((uint32_t)word));
-}
-
-HF_INLINE hf_spinlock_queued_t *hf__lockref_spinlock(hf_lockref_t *l)
-{
-	return (hf_spinlock_queued_t *)hf_atomic64_low32(&l->word);
+	return hf__lockref_lock_of(&l->word);
 }
 
 /* The lock is held: nobody else changes the count (I2). */
@@ -183,12 +172,12 @@ HF_INLINE bool hf__lockref_get(hf_lockref_t *l, int32_t least, uint32_t limit,
 		}
 	}
 	if (HF_UNLIKELY(fallback)) {
-		hf_spinlock_queued_lock(hf__lockref_spinlock(l));
+		HF__LOCKREF_LOCK(lock)(hf__lockref_lock(l));
 		word = (uint64_t)(uint32_t)hf__lockref_count_locked(l) << 32;
 		if (hf__lockref_count(word) >= least)
 			hf__lockref_set_count_locked(l,
 						     hf__lockref_count(hf__lockref_plus_one(word)));
-		hf_spinlock_queued_unlock(hf__lockref_spinlock(l));
+		HF__LOCKREF_LOCK(unlock)(hf__lockref_lock(l));
 	}
 	hf__lockref_note(stats, retries, fallback);
 	done = hf__lockref_count(word) >= least;
@@ -226,7 +215,7 @@ HF_INLINE int32_t hf__lockref_put(hf_lockref_t *l, int32_t keep, bool keep_lock,
 	hf__lockref_note(stats, retries, true);
 	if (!keep_lock && limit != 0)
 		return -1;
-	hf_spinlock_queued_lock(hf__lockref_spinlock(l));
+	HF__LOCKREF_LOCK(lock)(hf__lockref_lock(l));
 	word = (uint64_t)(uint32_t)hf__lockref_count_locked(l) << 32;
 	count = -1;
 	if (hf__lockref_count(word) > keep) {
@@ -235,7 +224,7 @@ HF_INLINE int32_t hf__lockref_put(hf_lockref_t *l, int32_t keep, bool keep_lock,
 	} else if (keep_lock) {
 		return -1;
 	}
-	hf_spinlock_queued_unlock(hf__lockref_spinlock(l));
+	HF__LOCKREF_LOCK(unlock)(hf__lockref_lock(l));
 	return count;
 }
 

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * lockref_waitfree - a cache of sessions in a fixed array: found without a lock, by many threads at once;
+ * whoever drops the last reference makes the session another one.
+ *
+ * The array is never freed, so its memory stays a lockref, whatever becomes of a session: that is the
+ * contract of put. But a slot may hold another session by the time that somebody has a reference, so
+ * the reader looks again.
+ */
+#include <assert.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+#include <holdfast/lockref/waitfree.h>
+
+enum { THREADS = 4, SLOTS = 2, ROUNDS = 100000 };
+
+struct session {
+	hf_lockref_waitfree_t ref;
+	unsigned long user, twice; /* change only while it is dead, under the lock */
+	unsigned long ended;       /* under the lock */
+};
+
+static struct session sessions[SLOTS];
+
+/* A reference to whatever session is in the slot; false if it is just being replaced. */
+static bool session_get(struct session *s, unsigned long *user)
+{
+	if (!hf_lockref_waitfree_get_not_dead_acquire(&s->ref))
+		return false;
+	*user = s->user;
+	return true;
+}
+
+static void session_put(struct session *s)
+{
+	if (hf_lockref_waitfree_put_or_lock(&s->ref))
+		return;
+	/* Nobody had a reference a moment ago. If that is still so nobody gets one from now on. */
+	if (hf_lockref_waitfree_mark_dead(&s->ref, 0)) {
+		s->user++;
+		s->twice = 2 * s->user;
+		s->ended++;
+		assert(hf_lockref_waitfree_revive(&s->ref, 0));
+	}
+	hf_lockref_waitfree_unlock(&s->ref);
+}
+
+static void *reader(void *argument)
+{
+	unsigned long *used = (unsigned long *)argument;
+
+	for (unsigned long i = 0; i < ROUNDS; i++) {
+		struct session *s = &sessions[i % SLOTS];
+		unsigned long user;
+
+		if (!session_get(s, &user))
+			continue;
+		/* With a reference it stays the same session. */
+		assert(s->user == user && s->twice == 2 * user);
+		session_put(s);
+		++*used;
+	}
+	return NULL;
+}
+
+int main(void)
+{
+	unsigned long used[THREADS] = { 0 }, all = 0, ended = 0;
+	pthread_t threads[THREADS];
+
+	for (int i = 0; i < SLOTS; i++)
+		hf_lockref_waitfree_init(&sessions[i].ref, 0);
+	for (int i = 0; i < THREADS; i++)
+		assert(pthread_create(&threads[i], NULL, reader, &used[i]) == 0);
+	for (int i = 0; i < THREADS; i++) {
+		assert(pthread_join(threads[i], NULL) == 0);
+		all += used[i];
+	}
+	for (int i = 0; i < SLOTS; i++) {
+		assert(hf_lockref_waitfree_read(&sessions[i].ref) == 0);
+		assert(sessions[i].ended == sessions[i].user);
+		ended += sessions[i].ended;
+	}
+	assert(all >= ended && ended > 0);
+	printf("%lu uses of %lu sessions\n", all, ended);
+	return 0;
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/* validate_lockref - a put outside of what keeps the memory is told; the lock half is watched (HF_VALIDATE). */
+static thread_local bool is_reading;
+#define HF_LOCKREF_PROTECTED() is_reading
+
+#include "unit.h"
+
+#include "holdfast/lockref/waitfree.h"
+
+namespace
+{
+
+TEST(ValidateLockref, PutOutsideOfAReadSideSection)
+{
+	unit::reports reports;
+	hf_lockref_waitfree_t l = HF_LOCKREF_WAITFREE_INIT(5);
+
+	is_reading = true;
+	EXPECT_EQ(hf_lockref_waitfree_put_return(&l), 4);
+	EXPECT_TRUE(hf_lockref_waitfree_put_or_lock(&l));
+	EXPECT_EQ(hf_report_count(HF_REPORT_LOCKREF_UNPROTECTED), 0u);
+	is_reading = false;
+	EXPECT_EQ(hf_lockref_waitfree_put_return(&l), 2); /* told, and done */
+	EXPECT_TRUE(hf_lockref_waitfree_put_or_lock(&l));
+	EXPECT_EQ(hf_report_count(HF_REPORT_LOCKREF_UNPROTECTED), 2u);
+	EXPECT_EQ(hf_lockref_waitfree_read(&l), 1);
+}
+
+TEST(ValidateLockref, UnlockByAnother)
+{
+	unit::reports reports;
+	hf_lockref_waitfree_t l = HF_LOCKREF_WAITFREE_INIT(1);
+
+	hf_lockref_waitfree_lock(&l);
+	std::thread([&] { hf_lockref_waitfree_unlock(&l); }).join();
+	EXPECT_EQ(hf_report_count(HF_REPORT_LOCK_WRONG_OWNER), 1u);
+	EXPECT_FALSE(hf_lockref_waitfree_trylock(&l));
+	hf_lockref_waitfree_unlock(&l);
+	EXPECT_EQ(reports.total(), 1u);
+}
+
+} // namespace
