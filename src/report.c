@@ -19,11 +19,10 @@ static const char *const texts[HF_REPORT_KINDS] = {
 	[HF_REPORT_RCUREF_OVF] = "rcuref: overflow; saturated, leaking memory",
 	[HF_REPORT_RCUREF_DEAD] = "rcuref: put on a dead object; use after free",
 	[HF_REPORT_RCUREF_UNPROTECTED] = "rcuref: put outside of a read-side critical section",
-	[HF_REPORT_LOCK_RECURSION] = "spinlock: recursion; granted, the caller holds it already",
-	[HF_REPORT_LOCK_WRONG_OWNER] =
-		"spinlock: unlock by a thread that does not hold it; not done",
-	[HF_REPORT_LOCK_UNLOCKED] = "spinlock: unlock of a lock that nobody holds; not done",
-	[HF_REPORT_LOCK_HELD_LONG] = "spinlock: held beyond the limit",
+	[HF_REPORT_LOCK_RECURSION] = "lock: recursion; granted, the caller holds it already",
+	[HF_REPORT_LOCK_WRONG_OWNER] = "lock: unlock by a thread that does not hold it; not done",
+	[HF_REPORT_LOCK_UNLOCKED] = "lock: unlock of a lock that nobody holds; not done",
+	[HF_REPORT_LOCK_HELD_LONG] = "lock: held beyond the limit",
 };
 
 static hf_atomic32_t counts[HF_REPORT_KINDS];
