@@ -12,6 +12,7 @@
 #include <memory>
 #include <pthread.h>
 #include <random>
+#include <set>
 #include <sched.h>
 #include <sys/resource.h>
 #include <sys/utsname.h>
@@ -286,6 +287,19 @@ double Row::median_of(const std::function<double(const Sample &)> &value) const
 	for (const Sample &s : samples)
 		values.push_back(value(s));
 	return quantile(values, 0.5);
+}
+
+double Row::more(const std::string &key) const
+{
+	std::vector<double> values;
+
+	for (const Sample &s : samples) {
+		auto at = s.more.find(key);
+
+		if (at != s.more.end())
+			values.push_back(at->second);
+	}
+	return values.empty() ? NAN : quantile(values, 0.5);
 }
 
 double Row::ratio_to(const Row &other) const
@@ -641,15 +655,14 @@ std::string to_json(const std::vector<Row> &rows, const Settings &settings)
 
 		if (transfer > 0)
 			out += ", \"transfer_ns\": " + number(transfer);
-		if (!row.samples.empty()) {
-			for (const auto &more : row.samples.front().more) {
-				const std::string &key = more.first;
+		std::set<std::string> keys; /* a short run may lack one */
 
-				out += ", " + quoted(key) + ": " +
-				       number(row.median_of(
-					       [&](const Sample &s) { return s.more.at(key); }));
-			}
+		for (const Sample &sample : row.samples) {
+			for (const auto &more : sample.more)
+				keys.insert(more.first);
 		}
+		for (const std::string &key : keys)
+			out += ", " + quoted(key) + ": " + number(row.more(key));
 		out += "}";
 	}
 	return out + "\n]\n}\n";

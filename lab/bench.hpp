@@ -75,6 +75,7 @@ struct Row {
 	int set_aside = 0; /* runs with another transfer time than most */
 
 	double median_of(const std::function<double(const Sample &)> &value) const;
+	double more(const std::string &key) const; /* the median of those that have it; NAN = none */
 	double ns_per_op() const;
 	/* The median over the rounds of the ratio within a round; of medians, if runs were set aside. */
 	double ratio_to(const Row &other) const;

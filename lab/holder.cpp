@@ -183,15 +183,6 @@ std::vector<const holder_kind *> kinds()
 	return list;
 }
 
-double more_of(const Row &row, const char *key)
-{
-	return row.median_of([key](const Sample &s) {
-		auto at = s.more.find(key);
-
-		return at == s.more.end() ? NAN : at->second;
-	});
-}
-
 const Row *find(const std::vector<Row> &rows, const char *table, const std::string &variant,
 		int threads)
 {
@@ -260,8 +251,8 @@ void print_lockref_verdict(const std::vector<Row> &rows)
 			continue;
 		printf("holder, %d threads: a lock half that parks takes %.2f of the processor"
 		       " time of one that spins, and %.2f of the time; waitfree %.2f and %.2f\n",
-		       row.threads, more_of(*parks, "cpu_ns") / more_of(row, "cpu_ns"),
-		       parks->ratio_to(row), more_of(*free, "cpu_ns") / more_of(row, "cpu_ns"),
+		       row.threads, parks->more("cpu_ns") / row.more("cpu_ns"),
+		       parks->ratio_to(row), free->more("cpu_ns") / row.more("cpu_ns"),
 		       free->ratio_to(row));
 	}
 }

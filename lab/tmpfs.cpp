@@ -424,13 +424,9 @@ void print_tmpfs_verdict(const std::vector<Row> &rows)
 
 		if (!copy || !clear)
 			continue;
-		auto per_tb = [](const Row *row) {
-			return row->median_of(
-				[](const Sample &sample) { return sample.more.at("s_per_tb"); });
-		};
 		printf("sparse: %s: 1 TB by clearing in %.1f s, by copying a zero page in %.1f s: "
 		       "%s wins (aim: clearing at least as fast: %s)\n",
-		       case_name, per_tb(clear), per_tb(copy),
+		       case_name, clear->more("s_per_tb"), copy->more("s_per_tb"),
 		       clear->ns_per_op() <= copy->ns_per_op() ? "clearing" : "copying",
 		       clear->ns_per_op() <= copy->ns_per_op() ? "reached" : "missed");
 	}

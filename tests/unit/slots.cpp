@@ -54,7 +54,7 @@ TEST(Slots, ThreadsHaveDifferentNodes)
 TEST(Slots, ManyThreadsOneAfterAnother)
 {
 	static_assert(HF_SLOTS + 100 < 10000, "the slots must be used more than once");
-	unit::deadline end(3000);
+	unit::deadline end(1000);
 	hf::spinlock_mcs lock;
 	int threads = 0, could = 0;
 
