@@ -109,6 +109,9 @@ class Row:
     def failed(self) -> bool:
         return not self.checked
 
+    def of_mutex(self, name: str) -> float | None:
+        return self.mutex[[field for field, _, _ in MUTEX_FIELDS].index(name)]
+
     @property
     def fair(self) -> bool:
         if self.fairness is None:
@@ -727,7 +730,7 @@ def best_lines(verdict: Verdict, group: str, fast: Row | None, fair: Row | None)
 def verdict_lines(verdict: Verdict) -> list[str]:
     default = verdict.default
     if default is None:
-        lines = ["Default: not measured."]
+        lines = [] if verdict.table in NO_DEFAULT else ["Default: not measured."]
     elif default.failed:
         lines = [f"{default.label}: FAILED its check, so it has no cost to state."]
     else:
@@ -838,6 +841,27 @@ def openclose_words(results: Results) -> list[str]:
     return words or ["No valid figures."]
 
 
+def mutex_words(results: Results) -> list[str]:
+    """hf_mutex beside the best peer, by number of threads."""
+    words = []
+    for row in results.of("mutex", "ours"):
+        peers = [r for r in results.of("mutex", "peer") if r.threads == row.threads]
+        best = fastest(peers)
+        if row.failed or not row.ns or best is None:
+            continue
+        text = f"{fmt_threads(row.threads)}: {row.variant} has {fmt(best.ns / row.ns)} times the throughput of the best"
+        text += f" peer, {best.name}"
+        if row.threads > 1:
+            fair = row.of_mutex("fairness_100ms")
+            text += f", and a fairness of {fmt_fairness(fair)} over 100 ms"
+            pthread = next((r for r in peers if r.name == "pthread_mutex" and not r.failed), None)
+            waits = [r.of_mutex("wait_p999_ns") for r in (row, pthread) if r]
+            if len(waits) == 2 and all(waits):
+                text += f"; its p99.9 wait is {fmt(waits[0] / waits[1])} of pthread_mutex's"
+        words.append(text + ".")
+    return words or ["No valid figures."]
+
+
 def sparse_words(results: Results) -> list[str]:
     words = []
     for row in results.of("sparse", "default"):
@@ -859,10 +883,12 @@ OWN_WORDS = {
     "copy": lambda results: speed_words(results, "copy"),
     "loop": loop_words,
     "fault": fault_words,
+    "mutex": mutex_words,
     "openclose": openclose_words,
     "sparse": sparse_words,
 }
 UNJUDGED = ("loop", "fault")  # there is no default in them
+NO_DEFAULT = ("mutex",)  # nor in these, of which there is only one of ours
 
 
 def summary_words(results: Results, table: str, judged: list[Verdict]) -> str:

@@ -388,6 +388,20 @@ class FileSystem(unittest.TestCase):
         self.assertIn("the same code by other names: 0.95 to 0.95", words)
         self.assertIn("2.50 (aim 3.00: missed) times the kernel's", words)
 
+    def test_mutex(self):
+        rows = [
+            row("mutex", "hf_mutex", "contended", 20.0, threads=2, fairness_100ms=0.91, wait_p999_ns=100.0),
+            row("mutex", "peer:pthread_mutex", "contended", 40.0, kind="peer", threads=2, wait_p999_ns=400.0),
+            row("mutex", "peer:x", "contended", 30.0, kind="peer", threads=2),
+        ]
+        words = self.words(rows, "mutex")
+        self.assertIn("2 threads: hf_mutex has 1.50 times the throughput of the best peer, x", words)
+        self.assertIn("a fairness of 0.91 over 100 ms; its p99.9 wait is 0.25 of pthread_mutex's.", words)
+        verdict = report.judge(report.parse_results(results(rows)), "mutex", "contended", 2)
+        self.assertNotIn("not measured", " ".join(report.verdict_lines(verdict)))
+        rows[0]["checked"] = False  # R1
+        self.assertEqual(self.words(rows, "mutex"), "No valid figures.")
+
     def test_openclose_failed(self):  # R1
         rows = self.rows()
         rows[0]["checked"] = False
