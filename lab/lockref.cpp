@@ -11,6 +11,14 @@
 #include <algorithm>
 #include <memory>
 
+#include "lockref_stats.h"
+
+/* Where this thread counts; NULL, in the runs that are timed. */
+static thread_local lockref_stats *counting;
+
+#define HF__LOCKREF_NOTE(retries, fallback)                                                        \
+	((void)(counting && (lockref_stats_add(counting, retries, fallback), true)))
+
 #include "holdfast/lockref.h"
 
 namespace lab
@@ -21,7 +29,7 @@ namespace
 constexpr uint64_t BATCH = 64; /* pairs for each reference that is left behind */
 
 struct alignas(128) Stats {
-	hf_lockref_stats_t stats;
+	lockref_stats stats;
 };
 
 struct alignas(128) Hot {
@@ -36,19 +44,20 @@ template <uint32_t limit, hf_wait_policy policy, bool counted>
 uint64_t pairs(void *state, int thread, const int *stop)
 {
 	Hot *hot = static_cast<Hot *>(state);
-	hf_lockref_stats_t *stats = counted ? &hot->stats[thread].stats : nullptr;
 	uint64_t batches = 0;
 	bool failed = false;
 
+	counting = counted ? &hot->stats[thread].stats : nullptr;
+
 	while (!__atomic_load_n(stop, __ATOMIC_RELAXED)) {
 		for (uint64_t i = 0; i < BATCH; i++) {
-			hf__lockref_get(&hot->ref, INT32_MIN, limit, policy, stats);
-			if (hf__lockref_put(&hot->ref, 1, true, limit, policy, stats) < 0) {
+			hf__lockref_get(&hot->ref, INT32_MIN, limit, policy);
+			if (hf__lockref_put(&hot->ref, 1, true, limit, policy) < 0) {
 				hf_lockref_unlock(&hot->ref);
 				failed = true;
 			}
 		}
-		hf__lockref_get(&hot->ref, INT32_MIN, limit, policy, nullptr);
+		hf__lockref_get(&hot->ref, INT32_MIN, limit, policy);
 		batches++;
 	}
 	if (failed)
@@ -110,7 +119,7 @@ struct Variant {
 #define LOOPS(limit, policy) pairs<limit, policy, false>, pairs<limit, policy, true>
 #define OURS(name, limit)                                                                          \
 	{                                                                                          \
-		name, "ours", nullptr, nullptr, LOOPS(limit, HF_ARCH_WAIT_LOCKREF)                 \
+		name, "ours", nullptr, nullptr, LOOPS(limit, HF_ARCH_WAIT_COUNT_SWAP)              \
 	}
 #define SWEEPS(name, limit)                                                                        \
 	{ name " wait=none", "sweep", name, "none", LOOPS(limit, HF_WAIT_NONE) },                  \
@@ -129,7 +138,7 @@ const Variant variants[] = {
 	OURS("locked", 0),
 	{ "waitfree", "ours", nullptr, nullptr, waitfree_pairs, waitfree_pairs },
 	{ "default", "default", STRING(HF_LOCKREF_DEFAULT), nullptr, default_pairs,
-	  pairs<HF_LOCKREF_RETRIES, HF_ARCH_WAIT_LOCKREF, true> },
+	  pairs<HF_LOCKREF_RETRIES, HF_ARCH_WAIT_COUNT_SWAP, true> },
 	SWEEPS("unbounded", HF__LOCKREF_UNBOUNDED),
 	SWEEPS("bounded-15", 15),
 	SWEEPS("bounded-100", 100),
@@ -153,7 +162,7 @@ bool window_of(loop_t loop, int threads, int window_ms, std::vector<Stats> *stat
 std::vector<Sample> run(const Variant &variant, int threads, int window_ms)
 {
 	std::vector<Stats> stats(static_cast<size_t>(threads));
-	hf_lockref_stats_t all = {};
+	lockref_stats all = {};
 	Window window, counted;
 	bool checked = window_of(variant.loop, threads, window_ms, &stats, &window);
 	Sample sample = { window.wall_ns / static_cast<double>(window.total()),

@@ -59,13 +59,23 @@
 #include "lockref/unbounded.h"
 #include "lockref/waitfree.h"
 
+/*
+ * HF_LOCKREF_ROSTER - X(name, swaps) for each of the family, and for nothing else.
+ *
+ *   name    as in hf_lockref_<name>_get
+ *   swaps   1 = a count is changed by a swap of the word where it can be; 0 = always under the lock
+ *
+ * waitfree has another contract, so other names and another type: it is not of the family.
+ * Tests, lab and ports are made from it; programs may use it too. A new implementation is a row here.
+ */
+#define HF_LOCKREF_ROSTER(X)                                                                       \
+	X(unbounded, 1)                                                                            \
+	X(bounded, 1)                                                                              \
+	X(locked, 0)
+
 #ifndef HF_LOCKREF_DEFAULT
 #define HF_LOCKREF_DEFAULT bounded
 #endif
-/* waitfree has another contract, so other names and another type: nobody gets it by a switch. */
-#define HF__LOCKREF_IS_unbounded 0
-#define HF__LOCKREF_IS_bounded 0
-#define HF__LOCKREF_IS_locked 0
 #define HF__LOCKREF_IS_waitfree 1
 #if HF__PASTE(HF__LOCKREF_IS_, HF_LOCKREF_DEFAULT)
 #error "HF_LOCKREF_DEFAULT=waitfree: it is a type of its own, see lockref/waitfree.h"

@@ -58,6 +58,20 @@
 #include "refcount/saturating.h"
 #include "refcount/unchecked.h"
 
+/*
+ * HF_REFCOUNT_ROSTER - X(name, checked) for each of the family, and for nothing else.
+ *
+ *   name      as in hf_refcount_<name>_inc
+ *   checked   1 = misuse is reported, and the count saturates; else 0
+ *
+ * Tests, lab and ports are made from it; programs may use it too. A new implementation is a row here.
+ */
+#define HF_REFCOUNT_ROSTER(X)                                                                      \
+	X(unchecked, 0)                                                                            \
+	X(cmpxchg, 1)                                                                              \
+	X(saturating, 1)                                                                           \
+	X(asm, 1)
+
 /* No inline assembly for this processor, or none wanted: `asm` is then `saturating`. */
 #ifndef HF_REFCOUNT_DEFAULT
 #define HF_REFCOUNT_DEFAULT asm

@@ -22,8 +22,8 @@
  *
  *   Each has its own header (spinlock/<name>.h), type (hf_spinlock_<name>_t), initialiser
  *   (HF_SPINLOCK_<NAME>_INIT), verbs (hf_spinlock_<name>_lock, ...), C++ class
- *   (hf::spinlock_<name>) and, but for ticket and mcs, hf_spinlock_<name>_value_unlocked(). This
- *   header gives the default the short names: HF_SPINLOCK_DEFAULT, queued unless defined.
+ *   (hf::spinlock_<name>). This header gives the default the short names: HF_SPINLOCK_DEFAULT,
+ *   queued unless defined.
  *
  * Ordering
  *   operation                order
@@ -53,6 +53,24 @@
 #include "spinlock/queued.h"
 #include "spinlock/ticket.h"
 #include "spinlock/wfe.h"
+
+/*
+ * HF_SPINLOCK_ROSTER - X(name, NAME, bytes, nodes) for each of the family, and for nothing else.
+ *
+ *   name, NAME   as in hf_spinlock_<name>_lock, HF_SPINLOCK_<NAME>_INIT
+ *   bytes        sizeof(hf_spinlock_<name>_t)
+ *   nodes        1 = a waiter needs a queue node (hf_env_node_get()); else 0
+ *
+ * Tests, lab and ports are made from it; programs may use it too. A new lock is a row here.
+ */
+#define HF_SPINLOCK_ROSTER(X)                                                                      \
+	X(cas, CAS, 4, 0)                                                                          \
+	X(cas_release, CAS_RELEASE, 4, 0)                                                          \
+	X(cas_prefetch, CAS_PREFETCH, 4, 0)                                                        \
+	X(wfe, WFE, 4, 0)                                                                          \
+	X(ticket, TICKET, 8, 0)                                                                    \
+	X(mcs, MCS, 12, 1)                                                                         \
+	X(queued, QUEUED, 4, 1)
 
 #ifndef HF_SPINLOCK_DEFAULT
 #define HF_SPINLOCK_DEFAULT queued

@@ -9,7 +9,6 @@
 #define INIT HF_SPINLOCK_CAS_INIT
 #define GUARD(lock) HF_SPINLOCK_GUARD_OF(cas, lock)
 #define SIZE 4
-#define HAS_VALUE 1
 #include "spinlock_cases.h"
 
 #define V(verb) hf_spinlock_cas_release_##verb
@@ -18,7 +17,6 @@
 #define INIT HF_SPINLOCK_CAS_RELEASE_INIT
 #define GUARD(lock) HF_SPINLOCK_GUARD_OF(cas_release, lock)
 #define SIZE 4
-#define HAS_VALUE 1
 #include "spinlock_cases.h"
 
 #define V(verb) hf_spinlock_cas_prefetch_##verb
@@ -27,7 +25,6 @@
 #define INIT HF_SPINLOCK_CAS_PREFETCH_INIT
 #define GUARD(lock) HF_SPINLOCK_GUARD_OF(cas_prefetch, lock)
 #define SIZE 4
-#define HAS_VALUE 1
 #include "spinlock_cases.h"
 
 #define V(verb) hf_spinlock_wfe_##verb
@@ -36,7 +33,6 @@
 #define INIT HF_SPINLOCK_WFE_INIT
 #define GUARD(lock) HF_SPINLOCK_GUARD_OF(wfe, lock)
 #define SIZE 4
-#define HAS_VALUE 1
 #include "spinlock_cases.h"
 
 #define V(verb) hf_spinlock_ticket_##verb
@@ -45,7 +41,6 @@
 #define INIT HF_SPINLOCK_TICKET_INIT
 #define GUARD(lock) HF_SPINLOCK_GUARD_OF(ticket, lock)
 #define SIZE 8
-#define HAS_VALUE 0
 #include "spinlock_cases.h"
 
 #define V(verb) hf_spinlock_mcs_##verb
@@ -54,7 +49,6 @@
 #define INIT HF_SPINLOCK_MCS_INIT
 #define GUARD(lock) HF_SPINLOCK_GUARD_OF(mcs, lock)
 #define SIZE 12
-#define HAS_VALUE 0
 #include "spinlock_cases.h"
 
 #define V(verb) hf_spinlock_queued_##verb
@@ -63,7 +57,6 @@
 #define INIT HF_SPINLOCK_QUEUED_INIT
 #define GUARD(lock) HF_SPINLOCK_GUARD_OF(queued, lock)
 #define SIZE 4
-#define HAS_VALUE 1
 #include "spinlock_cases.h"
 
 #define V(verb) hf_spinlock_##verb
@@ -72,5 +65,4 @@
 #define INIT HF_SPINLOCK_INIT
 #define GUARD(lock) HF_SPINLOCK_GUARD(lock)
 #define SIZE 0
-#define HAS_VALUE 0
 #include "spinlock_cases.h"

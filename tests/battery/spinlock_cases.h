@@ -8,7 +8,6 @@
  *   INIT                          its initialiser
  *   GUARD(lock)                   its guard
  *   SIZE                          its size in bytes; 0 = not promised
- *   HAS_VALUE                     1 = it has V(value_unlocked)
  *
  * A thread that waits for a lock that it holds hangs, so after an unlock the lock is asked with
  * trylock, and a case ends where that fails.
@@ -228,24 +227,6 @@ static void CASE(guard)(void)
 	BATTERY_QUIET();
 }
 
-#if HAS_VALUE
-/* What is 0 is free, and what the word holds while it is locked is not. */
-static void CASE(value_unlocked)(void)
-{
-	V(t) lock = INIT;
-	const volatile uint32_t *word = (const volatile uint32_t *)(const volatile void *)&lock;
-
-	BATTERY_TRUE(V(value_unlocked)(0));
-	BATTERY_TRUE(!V(value_unlocked)(1));
-	BATTERY_TRUE(V(value_unlocked)(*word));
-	V(lock)(&lock);
-	BATTERY_TRUE(!V(value_unlocked)(*word));
-	V(unlock)(&lock);
-	BATTERY_TRUE(V(value_unlocked)(*word));
-	BATTERY_QUIET();
-}
-#endif
-
 static const struct battery_case CASE(cases)[] = {
 	{ "SIZE", CASE(size) },
 	{ "INIT", CASE(init) },
@@ -260,9 +241,6 @@ static const struct battery_case CASE(cases)[] = {
 #if HF_ENV_HAS_IRQ
 	{ "IRQSAVE", CASE(irqsave) },
 #endif
-#if HAS_VALUE
-	{ "VALUE_UNLOCKED", CASE(value_unlocked) },
-#endif
 };
 
 const struct battery_suite CASE(suite) = { SUITE, CASE(cases), BATTERY_COUNT(CASE(cases)) };
@@ -273,4 +251,3 @@ const struct battery_suite CASE(suite) = { SUITE, CASE(cases), BATTERY_COUNT(CAS
 #undef INIT
 #undef GUARD
 #undef SIZE
-#undef HAS_VALUE

@@ -51,22 +51,10 @@ HF_STATIC_ASSERT(HF_ATOMIC_IS_MODEL || sizeof(hf_lockref_t) == 8, "one 64-bit wo
 #define HF__LOCKREF_ONE ((uint64_t)1 << 32)
 #define HF__LOCKREF_UNBOUNDED 0xffffffffu
 
-/* For the lab: what the retries came to. NULL, a constant, leaves nothing of it in the code. */
-typedef struct hf_lockref_stats {
-	uint64_t retries;   /* failed swaps, all operations together */
-	uint64_t fallbacks; /* operations that took the lock */
-	uint32_t most;      /* failed swaps of the worst operation */
-} hf_lockref_stats_t;
-
-HF_INLINE void hf__lockref_note(hf_lockref_stats_t *stats, uint32_t retries, bool fallback)
-{
-	if (!stats)
-		return;
-	stats->retries += retries;
-	stats->fallbacks += fallback;
-	if (retries > stats->most)
-		stats->most = retries;
-}
+/* A program that counts them defines it before: failed swaps of an operation; was the lock taken? */
+#ifndef HF__LOCKREF_NOTE
+#define HF__LOCKREF_NOTE(retries, fallback) ((void)(retries), (void)(fallback))
+#endif
 
 HF_INLINE hf__lockref_lock_t *hf__lockref_lock(hf_lockref_t *l)
 {
@@ -148,7 +136,7 @@ HF_INLINE bool hf__lockref_try_put(hf_lockref_t *l, int32_t keep, int32_t *count
  * (INT32_MIN: whatever it is, and told if that is misuse).
  */
 HF_INLINE bool hf__lockref_get(hf_lockref_t *l, int32_t least, uint32_t limit,
-			       enum hf_wait_policy policy, hf_lockref_stats_t *stats)
+			       enum hf_wait_policy policy)
 {
 	hf_wait_t wait = HF_WAIT_INIT;
 	uint32_t retries = 0;
@@ -179,7 +167,7 @@ HF_INLINE bool hf__lockref_get(hf_lockref_t *l, int32_t least, uint32_t limit,
 						     hf__lockref_count(hf__lockref_plus_one(word)));
 		HF__LOCKREF_LOCK(unlock)(hf__lockref_lock(l));
 	}
-	hf__lockref_note(stats, retries, fallback);
+	HF__LOCKREF_NOTE(retries, fallback);
 	done = hf__lockref_count(word) >= least;
 	/* Negative, or INT32_MAX: one unsigned comparison. */
 	if (done && HF_UNLIKELY((uint32_t)hf__lockref_count(word) >= (uint32_t)HF_LOCKREF_MAX))
@@ -193,7 +181,7 @@ HF_INLINE bool hf__lockref_get(hf_lockref_t *l, int32_t least, uint32_t limit,
  * Return: the count now; -1 = nothing was dropped.
  */
 HF_INLINE int32_t hf__lockref_put(hf_lockref_t *l, int32_t keep, bool keep_lock, uint32_t limit,
-				  enum hf_wait_policy policy, hf_lockref_stats_t *stats)
+				  enum hf_wait_policy policy)
 {
 	hf_wait_t wait = HF_WAIT_INIT;
 	uint32_t retries = 0;
@@ -206,13 +194,13 @@ HF_INLINE int32_t hf__lockref_put(hf_lockref_t *l, int32_t keep, bool keep_lock,
 		if (hf__lockref_count(word) <= keep)
 			break;
 		if (HF_LIKELY(hf_atomic64_try_cmpxchg_release(&l->word, &word, less))) { /* I1 */
-			hf__lockref_note(stats, retries, false);
+			HF__LOCKREF_NOTE(retries, false);
 			return hf__lockref_count(less);
 		}
 		if (!hf__lockref_again(&retries, limit, &wait, policy))
 			break; /* I4 */
 	}
-	hf__lockref_note(stats, retries, true);
+	HF__LOCKREF_NOTE(retries, true);
 	if (!keep_lock && limit != 0)
 		return -1;
 	HF__LOCKREF_LOCK(lock)(hf__lockref_lock(l));

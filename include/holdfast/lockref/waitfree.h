@@ -73,7 +73,7 @@
  *   found. Then two have met, and both may see so. What they found differs by one reference: who
  *   found an odd count gives way, by twice as many spin hints as a backoff has at most. The add is
  *   done by then, and nobody waits for anybody. Where the lab found that a backoff does not help (the
- *   policy HF_ARCH_WAIT_LOCKREF is NONE) nobody looks and nobody gives way.
+ *   policy HF_ARCH_WAIT_COUNT_SWAP is NONE) nobody looks and nobody gives way.
  *
  * The contract of put (from W5)
  *   A thread that puts is inside of a read-side critical section which the freeing of the object
@@ -283,13 +283,13 @@ HF_SLOW bool hf__waitfree_put_or_lock_rest(hf_lockref_waitfree_t *l, uint64_t wo
 /* W6. What the word is just before an add, for hf__waitfree_met(). Without a policy nobody looks. */
 HF_INLINE uint64_t hf__waitfree_look(const hf_lockref_waitfree_t *l)
 {
-	return HF_ARCH_WAIT_LOCKREF == HF_WAIT_NONE ? 0 : hf_atomic64_load_relaxed(&l->word);
+	return HF_ARCH_WAIT_COUNT_SWAP == HF_WAIT_NONE ? 0 : hf_atomic64_load_relaxed(&l->word);
 }
 
 /* Has somebody changed it between that look and the add, which found `before`? */
 HF_INLINE bool hf__waitfree_met(uint64_t seen, uint64_t before)
 {
-	return HF_ARCH_WAIT_LOCKREF != HF_WAIT_NONE && HF_UNLIKELY(before != seen);
+	return HF_ARCH_WAIT_COUNT_SWAP != HF_WAIT_NONE && HF_UNLIKELY(before != seen);
 }
 
 /* Two have met: one of them gives way. Returns true. */
@@ -298,7 +298,7 @@ HF_SLOW bool hf__waitfree_give_way(uint64_t before)
 	hf_wait_t wait = { 2 * HF_ARCH_BACKOFF_MAX };
 
 	if (before & HF__WAITFREE_ONE)
-		hf_wait_once(&wait, HF_ARCH_WAIT_LOCKREF);
+		hf_wait_once(&wait, HF_ARCH_WAIT_COUNT_SWAP);
 	return true;
 }
 

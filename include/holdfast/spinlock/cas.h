@@ -63,14 +63,8 @@ HF_INLINE void hf__spinlock_cas_unlock(hf_spinlock_cas_t *lock)
 	(void)hf_atomic32_xchg_seq_cst(&lock->word, 0); /* I1 */
 }
 
-/* Would a lock whose word holds this value be free? */
-HF_INLINE bool hf_spinlock_cas_value_unlocked(uint32_t value)
-{
-	return value == 0;
-}
-
 #define HF__SPINLOCK cas
-#define HF__SPINLOCK_WAIT HF_ARCH_WAIT_CAS
+#define HF__SPINLOCK_WAIT HF_ARCH_WAIT_LOCK_SWAP
 #include "verbs.h"
 
 #endif

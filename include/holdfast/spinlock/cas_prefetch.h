@@ -50,14 +50,8 @@ HF_INLINE void hf__spinlock_cas_prefetch_unlock(hf_spinlock_cas_prefetch_t *lock
 	hf__spinlock_cas_release_unlock(&lock->lock);
 }
 
-/* Would a lock whose word holds this value be free? */
-HF_INLINE bool hf_spinlock_cas_prefetch_value_unlocked(uint32_t value)
-{
-	return value == 0;
-}
-
 #define HF__SPINLOCK cas_prefetch
-#define HF__SPINLOCK_WAIT HF_ARCH_WAIT_CAS
+#define HF__SPINLOCK_WAIT HF_ARCH_WAIT_LOCK_SWAP
 #include "verbs.h"
 
 #endif

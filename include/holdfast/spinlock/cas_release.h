@@ -68,14 +68,8 @@ HF_INLINE void hf__spinlock_cas_release_unlock(hf_spinlock_cas_release_t *lock)
 	hf_atomic32_store_release(&lock->word, 0); /* I1, I2 */
 }
 
-/* Would a lock whose word holds this value be free? */
-HF_INLINE bool hf_spinlock_cas_release_value_unlocked(uint32_t value)
-{
-	return value == 0;
-}
-
 #define HF__SPINLOCK cas_release
-#define HF__SPINLOCK_WAIT HF_ARCH_WAIT_CAS
+#define HF__SPINLOCK_WAIT HF_ARCH_WAIT_LOCK_SWAP
 #include "verbs.h"
 
 #endif

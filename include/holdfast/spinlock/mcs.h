@@ -152,7 +152,7 @@ out:
 }
 
 #define HF__SPINLOCK mcs
-#define HF__SPINLOCK_WAIT HF_ARCH_WAIT_MCS
+#define HF__SPINLOCK_WAIT HF_ARCH_WAIT_MY_NODE
 #include "verbs.h"
 
 #endif

@@ -306,14 +306,14 @@ HF_INLINE void hf__spinlock_queued_contended(hf_spinlock_queued_t *lock, enum hf
 /* The slow path with the default policy: one copy, out of line. */
 HF_SLOW void hf__spinlock_queued_lock_slow(hf_spinlock_queued_t *lock)
 {
-	hf__spinlock_queued_contended(lock, HF_ARCH_WAIT_QUEUED);
+	hf__spinlock_queued_contended(lock, HF_ARCH_WAIT_QUEUE);
 }
 
 HF_INLINE void hf__spinlock_queued_lock(hf_spinlock_queued_t *lock, enum hf_wait_policy policy)
 {
 	if (HF_LIKELY(hf__spinlock_queued_trylock(lock)))
 		return;
-	if (policy == HF_ARCH_WAIT_QUEUED)
+	if (policy == HF_ARCH_WAIT_QUEUE)
 		hf__spinlock_queued_lock_slow(lock);
 	else
 		hf__spinlock_queued_contended(lock, policy);
@@ -329,14 +329,8 @@ HF_INLINE void hf__spinlock_queued_unlock(hf_spinlock_queued_t *lock)
 	hf_atomic32_store_low8_release(&lock->word, 0); /* T8, I1 */
 }
 
-/* Would a lock whose word holds this value be free, and nobody waiting? */
-HF_INLINE bool hf_spinlock_queued_value_unlocked(uint32_t value)
-{
-	return value == 0;
-}
-
 #define HF__SPINLOCK queued
-#define HF__SPINLOCK_WAIT HF_ARCH_WAIT_QUEUED
+#define HF__SPINLOCK_WAIT HF_ARCH_WAIT_QUEUE
 #include "verbs.h"
 
 #endif

@@ -85,7 +85,7 @@ HF_INLINE void hf__spinlock_ticket_unlock(hf_spinlock_ticket_t *lock)
 }
 
 #define HF__SPINLOCK ticket
-#define HF__SPINLOCK_WAIT HF_ARCH_WAIT_TICKET
+#define HF__SPINLOCK_WAIT HF_ARCH_WAIT_MY_TURN
 #include "verbs.h"
 
 #endif

@@ -73,14 +73,8 @@ HF_INLINE void hf__spinlock_wfe_unlock(hf_spinlock_wfe_t *lock)
 	hf_atomic32_store_release(&lock->word, 0); /* I1, I2, I3 */
 }
 
-/* Would a lock whose word holds this value be free? */
-HF_INLINE bool hf_spinlock_wfe_value_unlocked(uint32_t value)
-{
-	return value == 0;
-}
-
 #define HF__SPINLOCK wfe
-#define HF__SPINLOCK_WAIT HF_ARCH_WAIT_WFE
+#define HF__SPINLOCK_WAIT HF_ARCH_WAIT_FREE_LOCK
 #include "verbs.h"
 
 #endif

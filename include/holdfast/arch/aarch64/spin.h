@@ -12,31 +12,7 @@
  */
 #include "../../compiler.h"
 #include "../../env.h"
-
-/* Bytes that one core owns at a time, and the distance that keeps two words from sharing. */
-#define HF_ARCH_CACHE_LINE 64
-#define HF_ARCH_NO_SHARING 128
-
-/* Backoff in hints: first wait, and the limit that doubling reaches. */
-#define HF_ARCH_BACKOFF_MIN 1
-#define HF_ARCH_BACKOFF_MAX 16
-
-/* The most hints between two looks of the next in line for a queued lock. */
-#define HF_ARCH_PENDING_HINTS 8
-
-/* A read-modify-write with acquire and release still lets plain accesses pass on either side. */
-#define HF_ARCH_RMW_IS_FULL_BARRIER 0
-
-/* 1 where a compare-and-swap of one byte is worth having beside that of a word. */
-#define HF_ARCH_HAS_CMPXCHG8 0
-
-/* How each lock waits here. Chosen from the literature, not measured: docs/design/0005-waiting.md. */
-#define HF_ARCH_WAIT_CAS HF_WAIT_HINT
-#define HF_ARCH_WAIT_WFE HF_WAIT_MONITOR
-#define HF_ARCH_WAIT_TICKET HF_WAIT_MONITOR
-#define HF_ARCH_WAIT_MCS HF_WAIT_MONITOR
-#define HF_ARCH_WAIT_QUEUED HF_WAIT_MONITOR
-#define HF_ARCH_WAIT_LOCKREF HF_WAIT_NONE
+#include "constants.h"
 
 /*
  * hf_arch_relax - the spin hint. ISB: it empties the pipeline, some tens of cycles on every core.

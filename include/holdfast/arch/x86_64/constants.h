@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef HF_ARCH_X86_64_CONSTANTS_H
+#define HF_ARCH_X86_64_CONSTANTS_H
+/*
+ * constants, for x86-64 - how threads wait, as numbers and policies; no instruction, so that a
+ * simulator of this processor can take them.
+ *
+ * PAUSE costs about 2 to 65 cycles on AMD and 9 to 140 on Intel, by generation: a wait counted in
+ * PAUSEs is a different time on each. docs/design/0005-waiting.md has what that does to a lock.
+ * The policies were chosen by the lab's sweep.
+ */
+
+/* Bytes that one core owns at a time. Intel's adjacent-line prefetcher moves lines in pairs. */
+#define HF_ARCH_CACHE_LINE 64
+#define HF_ARCH_NO_SHARING 128
+
+/* Backoff in hints: first wait, and the limit that doubling reaches. */
+#define HF_ARCH_BACKOFF_MIN 4
+#define HF_ARCH_BACKOFF_MAX 64
+
+/* The most hints between two looks of a queued lock's pending waiter. */
+#define HF_ARCH_PENDING_HINTS 16
+
+/* A LOCK-prefixed instruction orders everything (AMD APM vol. 2, 7.4; Intel SDM vol. 3, 8.2). */
+#define HF_ARCH_RMW_IS_FULL_BARRIER 1
+
+/* 1 where a compare-and-swap of one byte is worth having beside that of a word. */
+#define HF_ARCH_HAS_CMPXCHG8 1
+
+/* How a thread waits (wait.h), by what it awaits; "swap": it retries a compare-and-swap. */
+#define HF_ARCH_WAIT_LOCK_SWAP HF_WAIT_BACKOFF  /* a lock, after a failed swap */
+#define HF_ARCH_WAIT_COUNT_SWAP HF_WAIT_BACKOFF /* a count, after a failed swap */
+#define HF_ARCH_WAIT_FREE_LOCK HF_WAIT_BACKOFF  /* a lock's word to say that it is free */
+#define HF_ARCH_WAIT_MY_TURN HF_WAIT_HINT       /* a word that all waiters read to name me */
+#define HF_ARCH_WAIT_MY_NODE HF_WAIT_HINT       /* my own queue node to be written */
+#define HF_ARCH_WAIT_QUEUE HF_WAIT_BACKOFF      /* my place in a queue that may be barged past */
+
+#endif
