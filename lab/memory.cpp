@@ -650,6 +650,7 @@ void print_cpu()
 		{ "fzrm", hf_cpu_has_fzrm, "fast `rep movsb` of length 0" },
 		{ "avx2", hf_cpu_has_avx2, "vectors of 32 bytes" },
 		{ "avx512f", hf_cpu_has_avx512f, "vectors of 64 bytes" },
+		{ "avx512vl", hf_cpu_has_avx512vl, "the same on vectors of 16 and 32 bytes" },
 		{ "lse", hf_cpu_has_lse, "atomics in one instruction" },
 		{ "mops", hf_cpu_has_mops, "memory copy and set instructions" },
 	};

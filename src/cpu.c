@@ -4,14 +4,15 @@
 
 #include "holdfast/arch_nofault.h"
 #include "holdfast/atomic.h"
+#include "cpu.h"
 #include "env.h"
 
 static struct hf__cpu cpu;
 static hf_atomic32_t known = HF_ATOMIC_INIT(0); /* 1 = being read, 2 = read */
 
 /*
- * Two threads, or a signal handler, may come here at once: one fills the shared copy in, and who
- * finds it half done reads the processor for itself.
+ * Two threads, or a signal handler, may come here at once: one fills the shared copy in, and a
+ * caller that finds it half done reads the processor for itself.
  */
 static struct hf__cpu read_cpu(void)
 {
@@ -26,6 +27,60 @@ static struct hf__cpu read_cpu(void)
 		hf_atomic32_store_release(&known, 2);
 	}
 	return mine;
+}
+
+/* By the names in cpu.h. */
+static const struct {
+	const char *name;
+	uint32_t feature;
+} names[] = {
+	{ "rep_good", HF__CPU_REP_GOOD }, { "erms", HF__CPU_ERMS },
+	{ "fsrm", HF__CPU_FSRM },         { "fsrs", HF__CPU_FSRS },
+	{ "fzrm", HF__CPU_FZRM },         { "avx2", HF__CPU_AVX2 },
+	{ "avx512f", HF__CPU_AVX512F },   { "avx512vl", HF__CPU_AVX512VL },
+	{ "lse", HF__CPU_LSE },           { "mops", HF__CPU_MOPS },
+};
+
+struct hf__cpu hf__cpu_known(void)
+{
+	return read_cpu();
+}
+
+/* Returns the bit of the name from `list` to the next comma, 0 = no such name; *len is its length. */
+static uint32_t named(const char *list, size_t *len)
+{
+	*len = 0;
+	while (list[*len] && list[*len] != ',')
+		++*len;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		size_t at = 0;
+
+		while (at < *len && names[i].name[at] == list[at])
+			at++;
+		if (at == *len && !names[i].name[at])
+			return names[i].feature;
+	}
+	return 0;
+}
+
+bool hf__cpu_hide(const char *list)
+{
+	bool all = true;
+	size_t len;
+
+	(void)read_cpu();
+	for (; *list; list += len + (list[len] == ',')) {
+		uint32_t feature = named(list, &len);
+
+		all &= feature != 0;
+		/* The loops of 64 bytes have those of 32 beside them: without, neither. */
+		if (feature == HF__CPU_AVX2)
+			feature |= HF__CPU_AVX512F | HF__CPU_AVX512VL;
+		if (feature == HF__CPU_AVX512F)
+			feature |= HF__CPU_AVX512VL;
+		cpu.features &= ~feature;
+	}
+	return all;
 }
 
 static bool has(enum hf__cpu_feature feature)
@@ -66,6 +121,11 @@ bool hf_cpu_has_avx2(void)
 bool hf_cpu_has_avx512f(void)
 {
 	return has(HF__CPU_AVX512F);
+}
+
+bool hf_cpu_has_avx512vl(void)
+{
+	return has(HF__CPU_AVX512VL);
 }
 
 bool hf_cpu_has_lse(void)

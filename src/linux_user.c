@@ -13,6 +13,7 @@
 
 #include "holdfast/report.h"
 
+#include "cpu.h"
 #include "env.h"
 #include "nofault.h"
 
@@ -151,6 +152,17 @@ void hf_env_yield(void)
 	(void)sched_yield();
 }
 
+static void complain(const char *variable, const char *value, const char *what)
+{
+	static const char before[] = "holdfast: ";
+
+	hf__env_print(before, sizeof(before) - 1);
+	hf__env_print(variable, strlen(variable));
+	hf__env_print("=", 1);
+	hf__env_print(value, strlen(value));
+	hf__env_print(what, strlen(what));
+}
+
 static void read_report_mode(void)
 {
 	static const char *const names[] = { "warn", "abort", "count", "quiet" };
@@ -164,12 +176,17 @@ static void read_report_mode(void)
 			return;
 		}
 	}
-	static const char before[] = "holdfast: HOLDFAST_REPORT=";
-	static const char after[] = " is not known; using warn. Known: warn, abort, count, quiet\n";
+	complain("HOLDFAST_REPORT", value,
+		 " is not known; using warn. Known: warn, abort, count, quiet\n");
+}
 
-	hf__env_print(before, sizeof(before) - 1);
-	hf__env_print(value, strlen(value));
-	hf__env_print(after, sizeof(after) - 1);
+static void hide_features(void)
+{
+	static const char variable[] = "HOLDFAST_CPU_WITHOUT";
+	const char *value = getenv(variable);
+
+	if (value && !hf__cpu_hide(value))
+		complain(variable, value, ": not all of these are known; see holdfast/cpu.h\n");
 }
 
 __attribute__((constructor(101))) static void start(void)
@@ -179,5 +196,6 @@ __attribute__((constructor(101))) static void start(void)
 		hf__env_at_thread_end(hf__thread.base);
 	(void)pthread_atfork(NULL, NULL, forked);
 	read_report_mode();
+	hide_features();
 	hf__nofault_start(getenv("HOLDFAST_CLEAR"), getenv("HOLDFAST_COPY"));
 }

@@ -2,16 +2,18 @@
 /*
  * nofault - which clear and which copy; strings.
  *
- * What is legal here, the processor's flags say. What is good here they do not: the default is a
- * loop of vectors, which is good everywhere, and a repeated instruction only for sizes where that
- * was measured to be better: here, by hf_nofault_calibrate(), or by us, for the processors in
- * repeat_known[]. docs/design/0010-choosing-clear-and-copy.md has the measurements.
+ * The processor's flags say what is legal here, not what is fast: the default is what the table in
+ * arch/x86_64/nofault_policy.c says of this kind of processor, and hf_nofault_calibrate() may lower a threshold.
  */
 #include "nofault.h"
 
 #include "holdfast/cpu.h"
 
+#include "cpu.h"
 #include "env.h"
+#if HF_ARCH_HAS_REP
+#include "arch/x86_64/nofault_policy.h"
+#endif
 
 enum { AGAIN = 11, NOMEM = 12, NOTSUP = 95 }; /* Linux's errors */
 
@@ -34,6 +36,9 @@ static const struct hf_clear_implementation clears[] = {
 	{ "vector_sse2", hf__clear_vector_sse2, always },
 	{ "vector_avx2", hf__clear_vector_avx2, hf_cpu_has_avx2 },
 	{ "vector_avx512", hf__clear_vector_avx512, hf_cpu_has_avx512f },
+	{ "hand_sse2", hf__clear_hand_sse2, always },
+	{ "hand_avx2", hf__clear_hand_avx2, hf_cpu_has_avx2 },
+	{ "hand_avx512", hf__clear_hand_avx512, hf_cpu_has_avx512vl },
 #endif
 #if HF_ARCH_HAS_PAIR
 	{ "stp", hf__clear_stp, always },
@@ -51,6 +56,9 @@ static const struct hf_copy_implementation copies[] = {
 	{ "vector_sse2", hf__copy_vector_sse2, always },
 	{ "vector_avx2", hf__copy_vector_avx2, hf_cpu_has_avx2 },
 	{ "vector_avx512", hf__copy_vector_avx512, hf_cpu_has_avx512f },
+	{ "hand_sse2", hf__copy_hand_sse2, always },
+	{ "hand_avx2", hf__copy_hand_avx2, hf_cpu_has_avx2 },
+	{ "hand_avx512", hf__copy_hand_avx512, hf_cpu_has_avx512vl },
 #endif
 #if HF_ARCH_HAS_PAIR
 	{ "stp", hf__copy_stp, always },
@@ -73,23 +81,24 @@ const struct hf_copy_implementation *hf_copy_implementations(size_t *count)
 
 #define NEVER HF_ATOMIC_INIT(UINT64_MAX)
 
-struct hf__limits hf__clear_limits = { NEVER, NEVER, NEVER, NEVER };
-struct hf__limits hf__copy_limits = { NEVER, NEVER, NEVER, NEVER };
+struct hf__limits hf__clear_limits = { NEVER, NEVER, NEVER };
+struct hf__limits hf__copy_limits = { NEVER, NEVER, NEVER };
 
-/* Whoever reads one before the others finds a mix; any mix is right, and soon gone. */
-static void set_limits(struct hf__limits *limits, uint64_t repeat_from, uint64_t repeat_below,
-		       uint64_t stream_from)
+/* A thread that reads one before the others finds a mix; any mix is right, and soon gone. */
+static void set_limits(struct hf__limits *limits, uint64_t repeat_from, uint64_t stream_from)
 {
 	hf_atomic64_store_relaxed(&limits->repeat_from, repeat_from);
-	hf_atomic64_store_relaxed(&limits->repeat_below, repeat_below);
 	hf_atomic64_store_relaxed(&limits->stream_from, stream_from);
 	hf_atomic64_store_relaxed(&limits->other_from,
 				  repeat_from < stream_from ? repeat_from : stream_from);
 }
 
 #if HF_ARCH_HAS_REP
-/* Is "default" the instruction at the call site? Set by calibration and by FSRS. */
+/* Is "default" the instruction at the call site? Set by calibration. */
 static hf_atomic32_t clear_inline = HF_ATOMIC_INIT(0), copy_inline = HF_ATOMIC_INIT(0);
+
+/* The loop of the default: enum hf__vectors. */
+static hf_atomic32_t vectors = HF_ATOMIC_INIT(HF__VECTORS_SSE2);
 #endif
 
 static hf_clear_function_t default_clear(void)
@@ -97,7 +106,14 @@ static hf_clear_function_t default_clear(void)
 #if HF_ARCH_HAS_REP
 	if (hf_atomic32_load_relaxed(&clear_inline))
 		return hf__clear_fsrm;
-	return hf_cpu_has_avx2() ? hf__clear_default_avx2 : hf__clear_default_sse2;
+	switch (hf_atomic32_load_relaxed(&vectors)) {
+	case HF__VECTORS_AVX512:
+		return hf__clear_hand_avx512;
+	case HF__VECTORS_AVX2:
+		return hf__clear_hand_avx2;
+	default:
+		return hf__clear_hand_sse2;
+	}
 #elif HF_ARCH_HAS_PAIR
 	return hf__has_dc_zva() ? hf__clear_dc_zva : hf__clear_stp;
 #else
@@ -110,7 +126,14 @@ static hf_copy_function_t default_copy(void)
 #if HF_ARCH_HAS_REP
 	if (hf_atomic32_load_relaxed(&copy_inline))
 		return hf__copy_fsrm;
-	return hf_cpu_has_avx2() ? hf__copy_default_avx2 : hf__copy_default_sse2;
+	switch (hf_atomic32_load_relaxed(&vectors)) {
+	case HF__VECTORS_AVX512:
+		return hf__copy_hand_avx512;
+	case HF__VECTORS_AVX2:
+		return hf__copy_hand_avx2;
+	default:
+		return hf__copy_hand_sse2;
+	}
 #elif HF_ARCH_HAS_PAIR
 	return hf__copy_stp;
 #else
@@ -256,43 +279,22 @@ static void complain(const char *variable, const char *name, int error, const ch
 	print(". There are:");
 }
 
-#if HF_ARCH_HAS_REP
-/*
- * Where a repeated instruction was measured to be at least as good as the vector loop, at any
- * alignment: from, below (bytes). Everything that isn't here is taken to be slow.
- */
-static const struct {
-	const char *vendor;
-	unsigned int family_from, family_to;
-	uint64_t clear_from, clear_below, copy_from, copy_below;
-} repeat_known[] = {
-	/* Zen 3: above half of a core complex's cache. */
-	{ "AuthenticAMD", 0x19, 0x19, 16 << 20, UINT64_MAX, 16 << 20, UINT64_MAX },
-};
-#endif
-
 static void start_limits(void)
 {
 	/* Beyond three quarters of the last cache, what is stored pushes out what is used. */
 	uint64_t cache = hf__env_cache_bytes(), stream_from = cache ? cache / 4 * 3 : UINT64_MAX;
-	uint64_t clear_from = UINT64_MAX, clear_below = UINT64_MAX;
-	uint64_t copy_from = UINT64_MAX, copy_below = UINT64_MAX;
+	uint64_t clear_from = UINT64_MAX, copy_from = UINT64_MAX;
 
 #if HF_ARCH_HAS_REP
-	for (size_t i = 0; i < COUNT(repeat_known); i++) {
-		if (!same(repeat_known[i].vendor, hf_cpu_vendor()) ||
-		    hf_cpu_family() < repeat_known[i].family_from ||
-		    hf_cpu_family() > repeat_known[i].family_to)
-			continue;
-		clear_from = repeat_known[i].clear_from;
-		clear_below = repeat_known[i].clear_below;
-		copy_from = repeat_known[i].copy_from;
-		copy_below = repeat_known[i].copy_below;
-	}
-	hf_atomic32_store_relaxed(&clear_inline, hf_cpu_has_fsrs());
+	struct hf__cpu cpu = hf__cpu_known();
+	struct hf__policy policy = hf__policy_of(&cpu);
+
+	clear_from = policy.clear_repeat_from;
+	copy_from = policy.copy_repeat_from;
+	hf_atomic32_store_relaxed(&vectors, policy.vectors);
 #endif
-	set_limits(&hf__clear_limits, clear_from, clear_below, stream_from);
-	set_limits(&hf__copy_limits, copy_from, copy_below, stream_from);
+	set_limits(&hf__clear_limits, clear_from, stream_from);
+	set_limits(&hf__copy_limits, copy_from, stream_from);
 }
 
 void hf__nofault_start(const char *clear, const char *copy)
@@ -327,28 +329,24 @@ void hf__nofault_start(const char *clear, const char *copy)
 #if HF_ARCH_HAS_REP
 
 enum {
-	FROM_SHIFT = 4, /* 16 bytes */
-	TO_SHIFT = 20,  /* 1 MiB */
-	BATCH_NS = 6000,
-	ROUNDS = 3,
-	BUDGET_NS = 4500000,
-	BUFFER = (1 << TO_SHIFT) + 64,
+	BATCH_NS = 3000,
+	ROUNDS = 2,
+	BUDGET_NS = 1800000,
+	BUFFER = HF__POLICY_CALIBRATE_MOST + 64,
 };
 
-struct buffers {
+struct calibration {
 	char *to, *from;
 	uint64_t deadline;
+	bool copies;
 };
 
-/* Nanoseconds for one operation of that size, the least of a few batches. */
-static uint64_t measure(const struct buffers *b, bool copies_too, bool repeat, size_t size,
-			size_t offset)
+/* An hf__policy_time_t: the least of a few batches, in nanoseconds / 256. */
+static uint64_t measure(void *state, bool repeat, size_t size, size_t offset)
 {
-	bool avx2 = hf_cpu_has_avx2();
-	hf_clear_function_t clear_loop = avx2 ? hf__clear_vector_avx2 : hf__clear_vector_sse2;
-	hf_copy_function_t copy_loop = avx2 ? hf__copy_vector_avx2 : hf__copy_vector_sse2;
-	hf_clear_function_t clear = repeat ? hf__clear_fsrm : clear_loop;
-	hf_copy_function_t copy = repeat ? hf__copy_fsrm : copy_loop;
+	const struct calibration *c = (const struct calibration *)state;
+	hf_clear_function_t clear = repeat ? hf__clear_fsrm : default_clear();
+	hf_copy_function_t copy = repeat ? hf__copy_fsrm : default_copy();
 	uint64_t least = UINT64_MAX;
 	size_t left = 0;
 
@@ -357,74 +355,43 @@ static uint64_t measure(const struct buffers *b, bool copies_too, bool repeat, s
 
 		do {
 			for (int i = 0; i < 8 && (i == 0 || size <= 16384); i++, n++)
-				left |= copies_too
-						? copy(b->to + offset, b->from + 3 * offset, size)
-						: clear(b->to + offset, size);
+				left |= c->copies ? copy(c->to + offset, c->from + 3 * offset, size)
+						  : clear(c->to + offset, size);
 			end = hf__env_now();
 		} while (end - start < BATCH_NS);
-		if (left)
-			return UINT64_MAX; /* the memory went away: don't trust it */
+		if (left || end > c->deadline)
+			return 0; /* the memory went away, or time is up */
 		if ((end - start) * 256 / n < least)
 			least = (end - start) * 256 / n;
-		if (end > b->deadline)
-			return 0;
 	}
 	return least;
 }
 
-/*
- * The least size from which on, up to the largest that is measured, the repeated instruction is
- * better than the loop by 1/32, aligned and misaligned. Returns false if there was no time.
- */
-static bool find_from(const struct buffers *b, bool copies_too, uint64_t *from)
-{
-	*from = UINT64_MAX;
-	for (int shift = TO_SHIFT; shift >= FROM_SHIFT; shift--) {
-		size_t size = (size_t)1 << shift;
-
-		for (size_t offset = 0; offset <= 1; offset++) {
-			uint64_t loop = measure(b, copies_too, false, size, offset);
-			uint64_t repeat = measure(b, copies_too, true, size, offset);
-
-			if (!loop || !repeat)
-				return false;
-			if (repeat > loop - loop / 32)
-				return true;
-		}
-		*from = size;
-	}
-	return true;
-}
-
-/* From the size where the repeated instruction won, or else where it did before (above TO_SHIFT). */
-static void use_calibration(struct hf__limits *limits, uint64_t from)
-{
-	uint64_t before = hf_atomic64_load_relaxed(&limits->repeat_from);
-
-	if (from == UINT64_MAX && before > (uint64_t)1 << TO_SHIFT)
-		from = before;
-	set_limits(limits, from, UINT64_MAX, hf_atomic64_load_relaxed(&limits->stream_from));
-}
-
 int hf_nofault_calibrate(void)
 {
-	struct buffers b;
-	uint64_t clear_from, copy_from;
+	struct calibration c;
+	uint64_t clear_from = hf_atomic64_load_relaxed(&hf__clear_limits.repeat_from);
+	uint64_t copy_from = hf_atomic64_load_relaxed(&hf__copy_limits.repeat_from);
+	uint64_t clear_stream = hf_atomic64_load_relaxed(&hf__clear_limits.stream_from);
+	uint64_t copy_stream = hf_atomic64_load_relaxed(&hf__copy_limits.stream_from);
 	bool have_time;
 
-	b.deadline = hf__env_now() + BUDGET_NS;
-	b.to = (char *)hf__env_memory_get(2 * BUFFER);
-	if (!b.to)
+	c.deadline = hf__env_now() + BUDGET_NS;
+	c.to = (char *)hf__env_memory_get(2 * BUFFER);
+	if (!c.to)
 		return -NOMEM;
-	b.from = b.to + BUFFER;
-	have_time = find_from(&b, false, &clear_from) && find_from(&b, true, &copy_from);
-	hf__env_memory_put(b.to, 2 * BUFFER);
+	c.from = c.to + BUFFER;
+	c.copies = false;
+	have_time = hf__policy_calibrate(&clear_from, measure, &c);
+	c.copies = true;
+	have_time = have_time && hf__policy_calibrate(&copy_from, measure, &c);
+	hf__env_memory_put(c.to, 2 * BUFFER);
 	if (!have_time)
 		return -AGAIN;
-	use_calibration(&hf__clear_limits, clear_from);
-	use_calibration(&hf__copy_limits, copy_from);
-	hf_atomic32_store_relaxed(&clear_inline, clear_from <= (1u << FROM_SHIFT));
-	hf_atomic32_store_relaxed(&copy_inline, copy_from <= (1u << FROM_SHIFT));
+	set_limits(&hf__clear_limits, clear_from, clear_stream);
+	set_limits(&hf__copy_limits, copy_from, copy_stream);
+	hf_atomic32_store_relaxed(&clear_inline, clear_from <= HF__POLICY_CALIBRATE_LEAST);
+	hf_atomic32_store_relaxed(&copy_inline, copy_from <= HF__POLICY_CALIBRATE_LEAST);
 	if (same(hf_clear_chosen(), default_name))
 		(void)hf_clear_choose(NULL);
 	if (same(hf_copy_chosen(), default_name))

@@ -44,18 +44,17 @@ typedef uint32_t hf__w4 __attribute__((may_alias, aligned(1)));
 typedef uint64_t hf__w8 __attribute__((may_alias, aligned(1)));
 
 /*
- * From which size on "default" does something else than the vector loop. Bytes; SIZE_MAX = never.
+ * From which size on "default" (and hand_...) does something else than the vector loop. Bytes; SIZE_MAX = never.
  */
 struct hf__limits {
-	hf_atomic64_t other_from;                /* the least of the following: one comparison */
-	hf_atomic64_t repeat_from, repeat_below; /* one repeated instruction; x86-64 */
-	hf_atomic64_t stream_from;               /* stores that go around the caches */
+	hf_atomic64_t other_from;  /* the least of the following: one comparison */
+	hf_atomic64_t repeat_from; /* one repeated instruction; x86-64 */
+	hf_atomic64_t stream_from; /* stores that go around the caches */
 };
 
 static inline bool hf__limits_repeat(const struct hf__limits *limits, size_t len)
 {
-	return len >= hf_atomic64_load_relaxed(&limits->repeat_from) &&
-	       len < hf_atomic64_load_relaxed(&limits->repeat_below);
+	return len >= hf_atomic64_load_relaxed(&limits->repeat_from);
 }
 
 static inline bool hf__limits_stream(const struct hf__limits *limits, size_t len)
@@ -107,8 +106,9 @@ HF_IMPLEMENTATION size_t hf__clear_fsrm(void *dst, size_t len);
 size_t hf__clear_vector_sse2(void *dst, size_t len);
 size_t hf__clear_vector_avx2(void *dst, size_t len);
 size_t hf__clear_vector_avx512(void *dst, size_t len);
-size_t hf__clear_default_sse2(void *dst, size_t len);
-size_t hf__clear_default_avx2(void *dst, size_t len);
+size_t hf__clear_hand_sse2(void *dst, size_t len);
+size_t hf__clear_hand_avx2(void *dst, size_t len);
+size_t hf__clear_hand_avx512(void *dst, size_t len);
 HF_IMPLEMENTATION size_t hf__copy_original(void *dst, const void *src, size_t len);
 HF_IMPLEMENTATION size_t hf__copy_rep_good(void *dst, const void *src, size_t len);
 HF_IMPLEMENTATION size_t hf__copy_erms(void *dst, const void *src, size_t len);
@@ -116,8 +116,9 @@ HF_IMPLEMENTATION size_t hf__copy_fsrm(void *dst, const void *src, size_t len);
 size_t hf__copy_vector_sse2(void *dst, const void *src, size_t len);
 size_t hf__copy_vector_avx2(void *dst, const void *src, size_t len);
 size_t hf__copy_vector_avx512(void *dst, const void *src, size_t len);
-size_t hf__copy_default_sse2(void *dst, const void *src, size_t len);
-size_t hf__copy_default_avx2(void *dst, const void *src, size_t len);
+size_t hf__copy_hand_sse2(void *dst, const void *src, size_t len);
+size_t hf__copy_hand_avx2(void *dst, const void *src, size_t len);
+size_t hf__copy_hand_avx512(void *dst, const void *src, size_t len);
 #endif
 
 #if HF_ARCH_HAS_PAIR

@@ -12,6 +12,9 @@
  * State
  *   Read from the processor at the first call and kept. A feature of another processor is absent.
  *
+ * Tests  HOLDFAST_CPU_WITHOUT=avx512f,avx2 in the environment hides these features from all that asks
+ *   here (Linux user space; the names are those of the functions below). It can't add any.
+ *
  * Ordering  none
  * Context   any thread, any signal handler
  * Example   examples/cpu.c; `hf-lab cpu` prints all of it
@@ -44,6 +47,9 @@ bool hf_cpu_has_avx2(void) HF_API_EACH;
 
 /* x86-64: vectors of 64 bytes, and the system saves them. CPUID 7.0 EBX bit 16, XCR0. */
 bool hf_cpu_has_avx512f(void) HF_API_EACH;
+
+/* x86-64: the same instructions on vectors of 16 and 32 bytes. CPUID 7.0 EBX bit 31. */
+bool hf_cpu_has_avx512vl(void) HF_API_EACH;
 
 /* AArch64: atomics in one instruction. ID_AA64ISAR0_EL1.Atomic. */
 bool hf_cpu_has_lse(void) HF_API_EACH;

@@ -15,6 +15,7 @@ enum hf__cpu_feature {
 	HF__CPU_AVX512F = 1 << 6,
 	HF__CPU_LSE = 1 << 7,
 	HF__CPU_MOPS = 1 << 8,
+	HF__CPU_AVX512VL = 1 << 9,
 };
 
 struct hf__cpu {

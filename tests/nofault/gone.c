@@ -115,8 +115,8 @@ static bool every_size(const char *name, hf_clear_function_t clear, hf_copy_func
 					32,  33,  48,  64,  65,  97,  128, 129, 192,
 					200, 256, 257, 300, 384, 385, 512, 513, 700 };
 	/* A repeated instruction stops after each byte, and a loop of words has many steps. */
-	bool is_slow = strcmp(name, "vector_sse2") && strcmp(name, "vector_avx2") &&
-		       strcmp(name, "vector_avx512") && strcmp(name, "default");
+	bool is_slow = strncmp(name, "vector_", 7) && strncmp(name, "hand_", 5) &&
+		       strcmp(name, "default");
 
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
 		if (is_slow && sizes[i] > 65)

@@ -136,7 +136,7 @@ typedef long long avx512_t __attribute__((vector_size(64), may_alias, aligned(1)
 #define VECTOR_REPEAT 0
 #define VECTOR_SMALL_BY_HAND 0
 #include "../../nofault_vector.h"
-#define VECTOR_NAME default_sse2
+#define VECTOR_NAME hand_sse2
 #define VECTOR_REPEAT 1
 #define VECTOR_SMALL_BY_HAND 0
 #include "../../nofault_vector.h"
@@ -166,7 +166,7 @@ typedef long long avx512_t __attribute__((vector_size(64), may_alias, aligned(1)
 #define VECTOR_REPEAT 0
 #define VECTOR_SMALL_BY_HAND 0
 #include "../../nofault_vector.h"
-#define VECTOR_NAME default_avx2
+#define VECTOR_NAME hand_avx2
 #define VECTOR_REPEAT 1
 #define VECTOR_SMALL_BY_HAND 1
 #include "../../nofault_vector.h"
@@ -187,12 +187,22 @@ typedef long long avx512_t __attribute__((vector_size(64), may_alias, aligned(1)
 #define VECTOR_REPEAT 0
 #define VECTOR_SMALL_BY_HAND 0
 #include "../../nofault_vector.h"
+#define VECTOR_NAME hand_avx512
+#define VECTOR_REPEAT 1
+#define VECTOR_SMALL_BY_HAND 1
+#include "../../nofault_vector.h"
 
-/* ---- default_avx2, up to 128 bytes (copy: 512): in assembly ------------------------------ */
+/* ---- hand: small sizes in assembly ------------------------------------------------------- */
 
 /*
  * The same as clear_small_ and copy_small_, laid out so that each size ends in a return of its own:
  * compilers join the ends, and a jump costs a third of the whole.
+ *
+ *                 clear     copy      registers                        then
+ *   hand_avx2     ..128     ..512     ymm0 on, VZEROUPPER at the end   vectors of 32 bytes
+ *   hand_avx512   ..256     ..512     ymm20 on, zmm20 on from 129      vectors of 64 bytes
+ *
+ *   The upper registers of AVX-512 leave no state that VZEROUPPER would have to clear.
  *
  * Registers   clear: rdi = p, rsi = len; copy: rdi = to, rsi = from, rdx = len; never changed, so
  *             that the code behind a fault knows all; rax = what is left
@@ -223,137 +233,265 @@ __attribute__((used)) static size_t copy_few_fault(char *to, const char *from, s
 #define TRY(instruction, label) "1:	" instruction "\n" HF_SITE("1b", label)
 
 /* clang-format off */
-HF_ARCH_NAKED_FUNCTION(hf__clear_default_avx2,
-	"	vpxor	%xmm0, %xmm0, %xmm0\n"
-	"	cmp	$32, %rsi\n"
-	"	jb	20f\n"
-	"	cmp	$128, %rsi\n"
-	"	ja	hf__clear_more_default_avx2\n"
-	"	mov	%edi, %eax\n"
-	"	and	$4095, %eax\n"
-	"	cmp	$4096 - 128, %eax\n"
-	"	ja	hf__clear_to_default_avx2\n" /* near the page's end: E1 */
-	/* 32..128 */
-	TRY("vmovdqu	%ymm0, (%rdi)", "80f")
-	"	cmp	$64, %rsi\n"
-	"	ja	10f\n"
-	TRY("vmovdqu	%ymm0, -32(%rdi, %rsi)", "81f")
-	"	vzeroupper\n"
-	"	xor	%eax, %eax\n"
-	"	ret\n"
-	"	.p2align 4\n"
-	/* 65..128 */
-	"10:\n"
-	TRY("vmovdqu	%ymm0, 32(%rdi)", "81f")
-	TRY("vmovdqu	%ymm0, -64(%rdi, %rsi)", "82f")
-	TRY("vmovdqu	%ymm0, -32(%rdi, %rsi)", "83f")
-	"	vzeroupper\n"
-	"	xor	%eax, %eax\n"
-	"	ret\n"
-	"	.p2align 4\n"
-	"20:	cmp	$16, %esi\n"
-	"	jae	24f\n"
-	"	xor	%eax, %eax\n"
-	"	cmp	$8, %esi\n"
-	"	jae	23f\n"
-	"	cmp	$4, %esi\n"
-	"	jae	22f\n"
-	"	cmp	$1, %esi\n"
-	"	ja	21f\n"
-	"	jb	29f\n"
-	TRY("movb	%al, (%rdi)", "80f")
-	"29:	ret\n"
-	"	.p2align 4\n"
-	/* 2, 3 */
-	"21:\n"
-	TRY("movw	%ax, (%rdi)", "90f")
-	TRY("movb	%al, -1(%rdi, %rsi)", "91f")
-	"	ret\n"
-	"	.p2align 4\n"
-	/* 4..7 */
-	"22:\n"
-	TRY("movl	%eax, (%rdi)", "90f")
-	TRY("movl	%eax, -4(%rdi, %rsi)", "92f")
-	"	ret\n"
-	"	.p2align 4\n"
-	/* 8..15 */
-	"23:\n"
-	TRY("movq	%rax, (%rdi)", "90f")
-	TRY("movq	%rax, -8(%rdi, %rsi)", "93f")
-	"	ret\n"
-	"	.p2align 4\n"
-	/* 16..31 */
-	"24:	mov	%edi, %eax\n"
-	"	and	$4095, %eax\n"
-	"	cmp	$4096 - 32, %eax\n"
-	"	ja	hf__clear_to_default_avx2\n"
-	TRY("vmovdqu	%xmm0, (%rdi)", "80f")
-	TRY("vmovdqu	%xmm0, -16(%rdi, %rsi)", "84f")
-	"	xor	%eax, %eax\n"
-	"	ret\n"
-	/* After a fault. */
-	"80:	mov	%rsi, %rax\n" /* nothing is done */
-	"	jmp	89f\n"
-	"81:	lea	-32(%rsi), %rax\n"
-	"	jmp	89f\n"
-	"82:	lea	-64(%rsi), %rax\n"
-	"	jmp	89f\n"
-	"83:	lea	-64(%rsi), %rax\n" /* the lesser of len - 64 and 32 */
-	"	mov	$32, %ecx\n"
-	"	cmp	%rcx, %rax\n"
-	"	cmova	%rcx, %rax\n"
-	"	jmp	89f\n"
-	"84:	lea	-16(%rsi), %rax\n"
-	"89:	vzeroupper\n"
-	"	ret\n"
-	"90:	xor	%edx, %edx\n"
-	"	jmp	clear_few_fault\n"
-	"91:	mov	$2, %edx\n"
-	"	jmp	clear_few_fault\n"
-	"92:	mov	$4, %edx\n"
-	"	jmp	clear_few_fault\n"
-	"93:	mov	$8, %edx\n"
+/*
+ * NAME: of the implementation. R, MOV, ZERO, VZ: its registers' first digit, its move, how it makes
+ * zero, and what it does at the end. ABOVE: where clear goes above 128 bytes; MORE: code for sizes
+ * above 128.
+ */
+#define CLEAR_BY_HAND(NAME, R, MOV, ZERO, VZ, ABOVE, MORE) \
+HF_ARCH_NAKED_FUNCTION(hf__clear_ ## NAME, \
+	ZERO \
+	"	cmp	$32, %rsi\n" \
+	"	jb	20f\n" \
+	"	cmp	$128, %rsi\n" \
+	"	ja	" ABOVE "\n" \
+	"	mov	%edi, %eax\n" \
+	"	and	$4095, %eax\n" \
+	"	cmp	$4096 - 128, %eax\n" \
+	"	ja	hf__clear_to_" #NAME "\n" /* near the page's end: E1 */ \
+	/* 32..128 */ \
+	TRY(MOV "	%ymm" R "0, (%rdi)", "80f") \
+	"	cmp	$64, %rsi\n" \
+	"	ja	10f\n" \
+	TRY(MOV "	%ymm" R "0, -32(%rdi, %rsi)", "81f") \
+	VZ \
+	"	xor	%eax, %eax\n" \
+	"	ret\n" \
+	"	.p2align 4\n" \
+	/* 65..128 */ \
+	"10:\n" \
+	TRY(MOV "	%ymm" R "0, 32(%rdi)", "81f") \
+	TRY(MOV "	%ymm" R "0, -64(%rdi, %rsi)", "82f") \
+	TRY(MOV "	%ymm" R "0, -32(%rdi, %rsi)", "83f") \
+	VZ \
+	"	xor	%eax, %eax\n" \
+	"	ret\n" \
+	"	.p2align 4\n" \
+	"20:	cmp	$16, %esi\n" \
+	"	jae	24f\n" \
+	"	xor	%eax, %eax\n" \
+	"	cmp	$8, %esi\n" \
+	"	jae	23f\n" \
+	"	cmp	$4, %esi\n" \
+	"	jae	22f\n" \
+	"	cmp	$1, %esi\n" \
+	"	ja	21f\n" \
+	"	jb	29f\n" \
+	TRY("movb	%al, (%rdi)", "80f") \
+	"29:	ret\n" \
+	"	.p2align 4\n" \
+	/* 2, 3 */ \
+	"21:\n" \
+	TRY("movw	%ax, (%rdi)", "90f") \
+	TRY("movb	%al, -1(%rdi, %rsi)", "91f") \
+	"	ret\n" \
+	"	.p2align 4\n" \
+	/* 4..7 */ \
+	"22:\n" \
+	TRY("movl	%eax, (%rdi)", "90f") \
+	TRY("movl	%eax, -4(%rdi, %rsi)", "92f") \
+	"	ret\n" \
+	"	.p2align 4\n" \
+	/* 8..15 */ \
+	"23:\n" \
+	TRY("movq	%rax, (%rdi)", "90f") \
+	TRY("movq	%rax, -8(%rdi, %rsi)", "93f") \
+	"	ret\n" \
+	"	.p2align 4\n" \
+	/* 16..31 */ \
+	"24:	mov	%edi, %eax\n" \
+	"	and	$4095, %eax\n" \
+	"	cmp	$4096 - 32, %eax\n" \
+	"	ja	hf__clear_to_" #NAME "\n" \
+	TRY(MOV "	%xmm" R "0, (%rdi)", "80f") \
+	TRY(MOV "	%xmm" R "0, -16(%rdi, %rsi)", "84f") \
+	"	xor	%eax, %eax\n" \
+	"	ret\n" \
+	MORE \
+	/* After a fault. */ \
+	"80:	mov	%rsi, %rax\n" /* nothing is done */ \
+	"	jmp	89f\n" \
+	"81:	lea	-32(%rsi), %rax\n" \
+	"	jmp	89f\n" \
+	"82:	lea	-64(%rsi), %rax\n" \
+	"	jmp	89f\n" \
+	"83:	lea	-64(%rsi), %rax\n" /* the lesser of len - 64 and 32 */ \
+	"	mov	$32, %ecx\n" \
+	"	cmp	%rcx, %rax\n" \
+	"	cmova	%rcx, %rax\n" \
+	"	jmp	89f\n" \
+	"84:	lea	-16(%rsi), %rax\n" \
+	"	jmp	89f\n" \
+	"71:	lea	-128(%rsi), %rax\n" \
+	"	jmp	89f\n" \
+	"73:	lea	-128(%rsi), %rax\n" /* the lesser of len - 128 and 64 */ \
+	"	mov	$64, %ecx\n" \
+	"	cmp	%rcx, %rax\n" \
+	"	cmova	%rcx, %rax\n" \
+	"89:\n" VZ \
+	"	ret\n" \
+	"90:	xor	%edx, %edx\n" \
+	"	jmp	clear_few_fault\n" \
+	"91:	mov	$2, %edx\n" \
+	"	jmp	clear_few_fault\n" \
+	"92:	mov	$4, %edx\n" \
+	"	jmp	clear_few_fault\n" \
+	"93:	mov	$8, %edx\n" \
 	"	jmp	clear_few_fault\n")
 
-HF_ARCH_NAKED_FUNCTION(hf__copy_default_avx2,
-	"	cmp	$32, %rdx\n"
-	"	jb	20f\n"
-	"	cmp	$128, %rdx\n"
-	"	ja	15f\n"
+#define COPY_BY_HAND(NAME, R, MOV, VZ, MORE) \
+HF_ARCH_NAKED_FUNCTION(hf__copy_ ## NAME, \
+	"	cmp	$32, %rdx\n" \
+	"	jb	20f\n" \
+	"	cmp	$128, %rdx\n" \
+	"	ja	15f\n" \
+	"	mov	%edi, %eax\n" \
+	"	and	$4095, %eax\n" \
+	"	cmp	$4096 - 128, %eax\n" \
+	"	ja	hf__copy_to_" #NAME "\n" /* near the page's end: E1 */ \
+	/* 32..128 */ \
+	TRY(MOV "	(%rsi), %ymm" R "0", "95f") \
+	TRY(MOV "	-32(%rsi, %rdx), %ymm" R "1", "95f") \
+	"	cmp	$64, %rdx\n" \
+	"	ja	10f\n" \
+	TRY(MOV "	%ymm" R "0, (%rdi)", "80f") \
+	TRY(MOV "	%ymm" R "1, -32(%rdi, %rdx)", "81f") \
+	VZ \
+	"	xor	%eax, %eax\n" \
+	"	ret\n" \
+	"	.p2align 4\n" \
+	/* 65..128 */ \
+	"10:\n" \
+	TRY(MOV "	32(%rsi), %ymm" R "2", "95f") \
+	TRY(MOV "	-64(%rsi, %rdx), %ymm" R "3", "95f") \
+	TRY(MOV "	%ymm" R "0, (%rdi)", "80f") \
+	TRY(MOV "	%ymm" R "2, 32(%rdi)", "81f") \
+	TRY(MOV "	%ymm" R "3, -64(%rdi, %rdx)", "82f") \
+	TRY(MOV "	%ymm" R "1, -32(%rdi, %rdx)", "83f") \
+	VZ \
+	"	xor	%eax, %eax\n" \
+	"	ret\n" \
+	"	.p2align 4\n" \
+	MORE \
+	"20:	cmp	$16, %edx\n" \
+	"	jae	24f\n" \
+	"	xor	%eax, %eax\n" \
+	"	cmp	$8, %edx\n" \
+	"	jae	23f\n" \
+	"	cmp	$4, %edx\n" \
+	"	jae	22f\n" \
+	"	cmp	$1, %edx\n" \
+	"	ja	21f\n" \
+	"	jb	29f\n" \
+	TRY("movzbl	(%rsi), %ecx", "95f") \
+	TRY("movb	%cl, (%rdi)", "80f") \
+	"29:	ret\n" \
+	"	.p2align 4\n" \
+	/* 2, 3 */ \
+	"21:\n" \
+	TRY("movzwl	(%rsi), %ecx", "95f") \
+	TRY("movzbl	-1(%rsi, %rdx), %r8d", "95f") \
+	TRY("movw	%cx, (%rdi)", "90f") \
+	TRY("movb	%r8b, -1(%rdi, %rdx)", "91f") \
+	"	ret\n" \
+	"	.p2align 4\n" \
+	/* 4..7 */ \
+	"22:\n" \
+	TRY("movl	(%rsi), %ecx", "95f") \
+	TRY("movl	-4(%rsi, %rdx), %r8d", "95f") \
+	TRY("movl	%ecx, (%rdi)", "90f") \
+	TRY("movl	%r8d, -4(%rdi, %rdx)", "92f") \
+	"	ret\n" \
+	"	.p2align 4\n" \
+	/* 8..15 */ \
+	"23:\n" \
+	TRY("movq	(%rsi), %rcx", "95f") \
+	TRY("movq	-8(%rsi, %rdx), %r8", "95f") \
+	TRY("movq	%rcx, (%rdi)", "90f") \
+	TRY("movq	%r8, -8(%rdi, %rdx)", "93f") \
+	"	ret\n" \
+	"	.p2align 4\n" \
+	/* 16..31 */ \
+	"24:	mov	%edi, %eax\n" \
+	"	and	$4095, %eax\n" \
+	"	cmp	$4096 - 32, %eax\n" \
+	"	ja	hf__copy_to_" #NAME "\n" \
+	TRY(MOV "	(%rsi), %xmm" R "0", "95f") \
+	TRY(MOV "	-16(%rsi, %rdx), %xmm" R "1", "95f") \
+	TRY(MOV "	%xmm" R "0, (%rdi)", "80f") \
+	TRY(MOV "	%xmm" R "1, -16(%rdi, %rdx)", "84f") \
+	"	xor	%eax, %eax\n" \
+	"	ret\n" \
+	/* After a fault of a store. */ \
+	/* From 129 on. */ \
+	"70:	lea	-96(%rdx), %rax\n" \
+	"	jmp	89f\n" \
+	"71:	lea	-128(%rdx), %rax\n" \
+	"	jmp	89f\n" \
+	"72:	mov	$96, %ecx\n" \
+	"	jmp	75f\n" \
+	"73:	mov	$64, %ecx\n" \
+	"	jmp	75f\n" \
+	"74:	mov	$32, %ecx\n" \
+	"75:	lea	-128(%rdx), %rax\n" /* the lesser of len - 128 and ecx */ \
+	"76:	cmp	%rcx, %rax\n" \
+	"	cmova	%rcx, %rax\n" \
+	"	jmp	89f\n" \
+	/* Up to 128. */ \
+	"80:	mov	%rdx, %rax\n" /* nothing is done */ \
+	"	jmp	89f\n" \
+	"81:	lea	-32(%rdx), %rax\n" \
+	"	jmp	89f\n" \
+	"82:	lea	-64(%rdx), %rax\n" \
+	"	jmp	89f\n" \
+	"83:	lea	-64(%rdx), %rax\n" /* the lesser of len - 64 and 32 */ \
+	"	mov	$32, %ecx\n" \
+	"	cmp	%rcx, %rax\n" \
+	"	cmova	%rcx, %rax\n" \
+	"	jmp	89f\n" \
+	"84:	lea	-16(%rdx), %rax\n" \
+	"89:\n" VZ \
+	"	ret\n" \
+	"90:	xor	%ecx, %ecx\n" \
+	"	jmp	copy_few_fault\n" \
+	"91:	mov	$2, %ecx\n" \
+	"	jmp	copy_few_fault\n" \
+	"92:	mov	$4, %ecx\n" \
+	"	jmp	copy_few_fault\n" \
+	"93:	mov	$8, %ecx\n" \
+	"	jmp	copy_few_fault\n" \
+	/* Of a load: nothing is stored yet. E2 */ \
+	"95:\n" VZ \
+	"	mov	%rdx, %rcx\n" \
+	"	jmp	hf__copy_to_page_end\n")
+
+CLEAR_BY_HAND(hand_avx2, "", "vmovdqu", "	vpxor	%xmm0, %xmm0, %xmm0\n",
+	      "	vzeroupper\n", "hf__clear_more_hand_avx2", )
+
+CLEAR_BY_HAND(hand_avx512, "2", "vmovdqu64", "	vpxord	%ymm20, %ymm20, %ymm20\n", , "15f",
+	/* 129..256 */
+	"	.p2align 4\n"
+	"15:	cmp	$256, %rsi\n"
+	"	ja	hf__clear_more_hand_avx512\n"
 	"	mov	%edi, %eax\n"
 	"	and	$4095, %eax\n"
-	"	cmp	$4096 - 128, %eax\n"
-	"	ja	hf__copy_to_default_avx2\n" /* near the page's end: E1 */
-	/* 32..128 */
-	TRY("vmovdqu	(%rsi), %ymm0", "95f")
-	TRY("vmovdqu	-32(%rsi, %rdx), %ymm1", "95f")
-	"	cmp	$64, %rdx\n"
-	"	ja	10f\n"
-	TRY("vmovdqu	%ymm0, (%rdi)", "80f")
-	TRY("vmovdqu	%ymm1, -32(%rdi, %rdx)", "81f")
-	"	vzeroupper\n"
+	"	cmp	$4096 - 256, %eax\n"
+	"	ja	hf__clear_to_hand_avx512\n" /* near the page's end: E1 */
+	TRY("vmovdqu64	%zmm20, (%rdi)", "80f")
+	TRY("vmovdqu64	%zmm20, 64(%rdi)", "82f")
+	TRY("vmovdqu64	%zmm20, -128(%rdi, %rsi)", "71f")
+	TRY("vmovdqu64	%zmm20, -64(%rdi, %rsi)", "73f")
 	"	xor	%eax, %eax\n"
-	"	ret\n"
-	"	.p2align 4\n"
-	/* 65..128 */
-	"10:\n"
-	TRY("vmovdqu	32(%rsi), %ymm2", "95f")
-	TRY("vmovdqu	-64(%rsi, %rdx), %ymm3", "95f")
-	TRY("vmovdqu	%ymm0, (%rdi)", "80f")
-	TRY("vmovdqu	%ymm2, 32(%rdi)", "81f")
-	TRY("vmovdqu	%ymm3, -64(%rdi, %rdx)", "82f")
-	TRY("vmovdqu	%ymm1, -32(%rdi, %rdx)", "83f")
-	"	vzeroupper\n"
-	"	xor	%eax, %eax\n"
-	"	ret\n"
-	"	.p2align 4\n"
+	"	ret\n")
+
+COPY_BY_HAND(hand_avx2, "", "vmovdqu", "	vzeroupper\n",
 	/* 129..256 */
 	"15:	cmp	$256, %rdx\n"
 	"	ja	16f\n"
 	"	mov	%edi, %eax\n"
 	"	and	$4095, %eax\n"
 	"	cmp	$4096 - 256, %eax\n"
-	"	ja	hf__copy_more_default_avx2\n" /* near the page's end: E1 */
+	"	ja	hf__copy_more_hand_avx2\n" /* near the page's end: E1 */
 	TRY("vmovdqu	(%rsi), %ymm0", "95f")
 	TRY("vmovdqu	32(%rsi), %ymm1", "95f")
 	TRY("vmovdqu	64(%rsi), %ymm2", "95f")
@@ -376,11 +514,11 @@ HF_ARCH_NAKED_FUNCTION(hf__copy_default_avx2,
 	"	.p2align 4\n"
 	/* 257..384 */
 	"16:	cmp	$512, %rdx\n"
-	"	ja	hf__copy_more_default_avx2\n"
+	"	ja	hf__copy_more_hand_avx2\n"
 	"	mov	%edi, %eax\n"
 	"	and	$4095, %eax\n"
 	"	cmp	$4096 - 512, %eax\n"
-	"	ja	hf__copy_more_default_avx2\n" /* near the page's end: E1 */
+	"	ja	hf__copy_more_hand_avx2\n" /* near the page's end: E1 */
 	TRY("vmovdqu	(%rsi), %ymm0", "95f")
 	TRY("vmovdqu	32(%rsi), %ymm1", "95f")
 	TRY("vmovdqu	64(%rsi), %ymm2", "95f")
@@ -441,55 +579,6 @@ HF_ARCH_NAKED_FUNCTION(hf__copy_default_avx2,
 	"	xor	%eax, %eax\n"
 	"	ret\n"
 	"	.p2align 4\n"
-	"20:	cmp	$16, %edx\n"
-	"	jae	24f\n"
-	"	xor	%eax, %eax\n"
-	"	cmp	$8, %edx\n"
-	"	jae	23f\n"
-	"	cmp	$4, %edx\n"
-	"	jae	22f\n"
-	"	cmp	$1, %edx\n"
-	"	ja	21f\n"
-	"	jb	29f\n"
-	TRY("movzbl	(%rsi), %ecx", "95f")
-	TRY("movb	%cl, (%rdi)", "80f")
-	"29:	ret\n"
-	"	.p2align 4\n"
-	/* 2, 3 */
-	"21:\n"
-	TRY("movzwl	(%rsi), %ecx", "95f")
-	TRY("movzbl	-1(%rsi, %rdx), %r8d", "95f")
-	TRY("movw	%cx, (%rdi)", "90f")
-	TRY("movb	%r8b, -1(%rdi, %rdx)", "91f")
-	"	ret\n"
-	"	.p2align 4\n"
-	/* 4..7 */
-	"22:\n"
-	TRY("movl	(%rsi), %ecx", "95f")
-	TRY("movl	-4(%rsi, %rdx), %r8d", "95f")
-	TRY("movl	%ecx, (%rdi)", "90f")
-	TRY("movl	%r8d, -4(%rdi, %rdx)", "92f")
-	"	ret\n"
-	"	.p2align 4\n"
-	/* 8..15 */
-	"23:\n"
-	TRY("movq	(%rsi), %rcx", "95f")
-	TRY("movq	-8(%rsi, %rdx), %r8", "95f")
-	TRY("movq	%rcx, (%rdi)", "90f")
-	TRY("movq	%r8, -8(%rdi, %rdx)", "93f")
-	"	ret\n"
-	"	.p2align 4\n"
-	/* 16..31 */
-	"24:	mov	%edi, %eax\n"
-	"	and	$4095, %eax\n"
-	"	cmp	$4096 - 32, %eax\n"
-	"	ja	hf__copy_to_default_avx2\n"
-	TRY("vmovdqu	(%rsi), %xmm0", "95f")
-	TRY("vmovdqu	-16(%rsi, %rdx), %xmm1", "95f")
-	TRY("vmovdqu	%xmm0, (%rdi)", "80f")
-	TRY("vmovdqu	%xmm1, -16(%rdi, %rdx)", "84f")
-	"	xor	%eax, %eax\n"
-	"	ret\n"
 	/* After a fault of a store: from 257 bytes on. */
 	"50:	mov	$256, %ecx\n"
 	"	jmp	58f\n"
@@ -513,48 +602,64 @@ HF_ARCH_NAKED_FUNCTION(hf__copy_default_avx2,
 	"61:	lea	-192(%rdx), %rax\n"
 	"	jmp	89f\n"
 	"62:	lea	-224(%rdx), %rax\n"
-	"	jmp	89f\n"
-	/* From 129 on. */
-	"70:	lea	-96(%rdx), %rax\n"
-	"	jmp	89f\n"
-	"71:	lea	-128(%rdx), %rax\n"
-	"	jmp	89f\n"
-	"72:	mov	$96, %ecx\n"
-	"	jmp	75f\n"
-	"73:	mov	$64, %ecx\n"
-	"	jmp	75f\n"
-	"74:	mov	$32, %ecx\n"
-	"75:	lea	-128(%rdx), %rax\n" /* the lesser of len - 128 and ecx */
-	"76:	cmp	%rcx, %rax\n"
-	"	cmova	%rcx, %rax\n"
-	"	jmp	89f\n"
-	/* Up to 128. */
-	"80:	mov	%rdx, %rax\n" /* nothing is done */
-	"	jmp	89f\n"
-	"81:	lea	-32(%rdx), %rax\n"
-	"	jmp	89f\n"
-	"82:	lea	-64(%rdx), %rax\n"
-	"	jmp	89f\n"
-	"83:	lea	-64(%rdx), %rax\n" /* the lesser of len - 64 and 32 */
-	"	mov	$32, %ecx\n"
-	"	cmp	%rcx, %rax\n"
-	"	cmova	%rcx, %rax\n"
-	"	jmp	89f\n"
-	"84:	lea	-16(%rdx), %rax\n"
-	"89:	vzeroupper\n"
+	"	jmp	89f\n")
+
+COPY_BY_HAND(hand_avx512, "2", "vmovdqu64", ,
+	/* 129..256 */
+	"15:	cmp	$256, %rdx\n"
+	"	ja	16f\n"
+	"	mov	%edi, %eax\n"
+	"	and	$4095, %eax\n"
+	"	cmp	$4096 - 256, %eax\n"
+	"	ja	hf__copy_to_hand_avx512\n" /* near the page's end: E1 */
+	TRY("vmovdqu64	(%rsi), %zmm20", "95f")
+	TRY("vmovdqu64	64(%rsi), %zmm21", "95f")
+	TRY("vmovdqu64	-128(%rsi, %rdx), %zmm22", "95f")
+	TRY("vmovdqu64	-64(%rsi, %rdx), %zmm23", "95f")
+	TRY("vmovdqu64	%zmm20, (%rdi)", "80f")
+	TRY("vmovdqu64	%zmm21, 64(%rdi)", "82f")
+	TRY("vmovdqu64	%zmm22, -128(%rdi, %rdx)", "71f")
+	TRY("vmovdqu64	%zmm23, -64(%rdi, %rdx)", "73f")
+	"	xor	%eax, %eax\n"
 	"	ret\n"
-	"90:	xor	%ecx, %ecx\n"
-	"	jmp	copy_few_fault\n"
-	"91:	mov	$2, %ecx\n"
-	"	jmp	copy_few_fault\n"
-	"92:	mov	$4, %ecx\n"
-	"	jmp	copy_few_fault\n"
-	"93:	mov	$8, %ecx\n"
-	"	jmp	copy_few_fault\n"
-	/* Of a load: nothing is stored yet. E2 */
-	"95:	vzeroupper\n"
-	"	mov	%rdx, %rcx\n"
-	"	jmp	hf__copy_to_page_end\n")
+	"	.p2align 4\n"
+	/* 257..512 */
+	"16:	cmp	$512, %rdx\n"
+	"	ja	hf__copy_more_hand_avx512\n"
+	"	mov	%edi, %eax\n"
+	"	and	$4095, %eax\n"
+	"	cmp	$4096 - 512, %eax\n"
+	"	ja	hf__copy_more_hand_avx512\n" /* near the page's end: E1 */
+	TRY("vmovdqu64	(%rsi), %zmm20", "95f")
+	TRY("vmovdqu64	64(%rsi), %zmm21", "95f")
+	TRY("vmovdqu64	128(%rsi), %zmm22", "95f")
+	TRY("vmovdqu64	192(%rsi), %zmm23", "95f")
+	TRY("vmovdqu64	-256(%rsi, %rdx), %zmm24", "95f")
+	TRY("vmovdqu64	-192(%rsi, %rdx), %zmm25", "95f")
+	TRY("vmovdqu64	-128(%rsi, %rdx), %zmm26", "95f")
+	TRY("vmovdqu64	-64(%rsi, %rdx), %zmm27", "95f")
+	TRY("vmovdqu64	%zmm20, (%rdi)", "80f")
+	TRY("vmovdqu64	%zmm21, 64(%rdi)", "82f")
+	TRY("vmovdqu64	%zmm22, 128(%rdi)", "71f")
+	TRY("vmovdqu64	%zmm23, 192(%rdi)", "61f")
+	TRY("vmovdqu64	%zmm24, -256(%rdi, %rdx)", "50f")
+	TRY("vmovdqu64	%zmm25, -192(%rdi, %rdx)", "52f")
+	TRY("vmovdqu64	%zmm26, -128(%rdi, %rdx)", "54f")
+	TRY("vmovdqu64	%zmm27, -64(%rdi, %rdx)", "56f")
+	"	xor	%eax, %eax\n"
+	"	ret\n"
+	/* After a fault of a store. */
+	"50:	mov	$256, %ecx\n"
+	"	jmp	58f\n"
+	"52:	mov	$192, %ecx\n"
+	"	jmp	58f\n"
+	"54:	mov	$128, %ecx\n"
+	"	jmp	58f\n"
+	"56:	mov	$64, %ecx\n"
+	"58:	lea	-256(%rdx), %rax\n" /* the lesser of len - 256 and ecx */
+	"	jmp	76f\n"
+	"61:	lea	-192(%rdx), %rax\n"
+	"	jmp	89f\n")
 /* clang-format on */
 
 #endif /* HF_HAS_VECTORS */

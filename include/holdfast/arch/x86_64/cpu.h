@@ -64,6 +64,8 @@ HF_INLINE void hf_arch_cpu_read(struct hf__cpu *cpu)
 		cpu->features |= HF__CPU_AVX2;
 	if ((saved & 0xe6) == 0xe6 && seven.b >> 16 & 1)
 		cpu->features |= HF__CPU_AVX512F;
+	if (cpu->features & HF__CPU_AVX512F && seven.b >> 31 & 1)
+		cpu->features |= HF__CPU_AVX512VL;
 }
 
 #undef HF__CPUID

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT */
+/* nofault_policy - one table, a row for each kind of processor that was measured. */
+#include "nofault_policy.h"
+
+#include "holdfast/arch_nofault.h"
+
+#if HF_ARCH_HAS_REP
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+#define NEVER UINT64_MAX
+#define KIB ((uint64_t)1 << 10)
+#define MIB ((uint64_t)1 << 20)
+
+/*
+ * The first row that fits decides. Features are permission, never proof: the repeated instructions
+ * (ERMS, FSRM, FSRS) and vectors of 64 bytes are used only where a row says so, and a processor that
+ * nobody has measured gets the loop of 32 bytes, which was good on all that were.
+ */
+static const struct {
+	const char *vendor;
+	uint32_t family, model_from, model_to;
+	struct hf__policy policy;
+} known[] = {
+	{ "AuthenticAMD",
+	  0x19,
+	  0x00,
+	  0x0f,
+	  { HF__VECTORS_AVX2, 16 * MIB, 16 * MIB,
+	    "Zen 3 (family 25 model 1): vectors win up to half of a core complex's cache" } },
+	{ "AuthenticAMD",
+	  0x1a,
+	  0x00,
+	  0xff,
+	  { HF__VECTORS_AVX512, MIB, 64 * KIB,
+	    "Zen 5 (family 26 model 2): a repeated store takes half of the loop's time at 64 MiB "
+	    "and "
+	    "5 times at 256 B; a repeated move wins from what the first cache does not hold" } },
+	{ "GenuineIntel",
+	  6,
+	  143,
+	  143,
+	  { HF__VECTORS_AVX512, MIB, MIB, "Sapphire Rapids: the core of family 6 model 207" } },
+	{ "GenuineIntel",
+	  6,
+	  207,
+	  207,
+	  { HF__VECTORS_AVX512, MIB, MIB,
+	    "Emerald Rapids (family 6 model 207): its FSRS takes 2.6 to 4.4 times as long as "
+	    "vectors "
+	    "from 192 B to 2 KiB" } },
+};
+
+static bool same(const char *a, const char *b)
+{
+	while (*a && *a == *b) {
+		a++;
+		b++;
+	}
+	return *a == *b;
+}
+
+static bool has(const struct hf__cpu *cpu, uint32_t features)
+{
+	return (cpu->features & features) == features;
+}
+
+struct hf__policy hf__policy_of(const struct hf__cpu *cpu)
+{
+	struct hf__policy policy = { HF__VECTORS_AVX2, NEVER, NEVER, "never measured: vectors" };
+
+	for (size_t i = 0; i < COUNT(known); i++) {
+		if (same(known[i].vendor, cpu->vendor) && known[i].family == cpu->family &&
+		    known[i].model_from <= cpu->model && cpu->model <= known[i].model_to) {
+			policy = known[i].policy;
+			break;
+		}
+	}
+	/* A hypervisor, or a test, may hide what the processor has. */
+	if (policy.vectors == HF__VECTORS_AVX512 &&
+	    !has(cpu, HF__CPU_AVX512F | HF__CPU_AVX512VL | HF__CPU_AVX2))
+		policy.vectors = HF__VECTORS_AVX2;
+	if (policy.vectors == HF__VECTORS_AVX2 && !has(cpu, HF__CPU_AVX2))
+		policy.vectors = HF__VECTORS_SSE2;
+	if (!has(cpu, HF__CPU_ERMS))
+		policy.clear_repeat_from = policy.copy_repeat_from = NEVER;
+	return policy;
+}
+
+bool hf__policy_calibrate(uint64_t *from, hf__policy_time_t time, void *state)
+{
+	uint64_t best = NEVER;
+
+	for (size_t size = HF__POLICY_CALIBRATE_MOST; size >= HF__POLICY_CALIBRATE_LEAST;
+	     size /= 2) {
+		for (size_t offset = 0; offset <= 1; offset++) {
+			uint64_t loop = time(state, false, size, offset);
+			uint64_t repeat = time(state, true, size, offset);
+
+			if (!loop || !repeat)
+				return false;
+			if (repeat > loop - loop / 32)
+				goto out;
+		}
+		best = size;
+	}
+out:
+	if (best < *from)
+		*from = best;
+	return true;
+}
+
+#endif
