@@ -59,6 +59,7 @@ static const struct hf_copy_implementation copies[] = {
 	{ "hand_sse2", hf__copy_hand_sse2, always },
 	{ "hand_avx2", hf__copy_hand_avx2, hf_cpu_has_avx2 },
 	{ "hand_avx512", hf__copy_hand_avx512, hf_cpu_has_avx512vl },
+	{ "hand_mixed", hf__copy_hand_mixed, hf_cpu_has_avx512vl },
 #endif
 #if HF_ARCH_HAS_PAIR
 	{ "stp", hf__copy_stp, always },
@@ -107,6 +108,7 @@ static hf_clear_function_t default_clear(void)
 	if (hf_atomic32_load_relaxed(&clear_inline))
 		return hf__clear_fsrm;
 	switch (hf_atomic32_load_relaxed(&vectors)) {
+	case HF__VECTORS_MIXED:
 	case HF__VECTORS_AVX512:
 		return hf__clear_hand_avx512;
 	case HF__VECTORS_AVX2:
@@ -127,6 +129,8 @@ static hf_copy_function_t default_copy(void)
 	if (hf_atomic32_load_relaxed(&copy_inline))
 		return hf__copy_fsrm;
 	switch (hf_atomic32_load_relaxed(&vectors)) {
+	case HF__VECTORS_MIXED:
+		return hf__copy_hand_mixed;
 	case HF__VECTORS_AVX512:
 		return hf__copy_hand_avx512;
 	case HF__VECTORS_AVX2:

@@ -119,6 +119,7 @@ size_t hf__copy_vector_avx512(void *dst, const void *src, size_t len);
 size_t hf__copy_hand_sse2(void *dst, const void *src, size_t len);
 size_t hf__copy_hand_avx2(void *dst, const void *src, size_t len);
 size_t hf__copy_hand_avx512(void *dst, const void *src, size_t len);
+size_t hf__copy_hand_mixed(void *dst, const void *src, size_t len);
 #endif
 
 #if HF_ARCH_HAS_PAIR

@@ -201,6 +201,7 @@ typedef long long avx512_t __attribute__((vector_size(64), may_alias, aligned(1)
  *                 clear     copy      registers                        then
  *   hand_avx2     ..128     ..512     ymm0 on, VZEROUPPER at the end   vectors of 32 bytes
  *   hand_avx512   ..256     ..512     ymm20 on, zmm20 on from 129      vectors of 64 bytes
+ *   hand_mixed              ..512     ymm0 on, zmm20 on from 385       vectors of 64 bytes
  *
  *   The upper registers of AVX-512 leave no state that VZEROUPPER would have to clear.
  *
@@ -235,8 +236,8 @@ __attribute__((used)) static size_t copy_few_fault(char *to, const char *from, s
 /* clang-format off */
 /*
  * NAME: of the implementation. R, MOV, ZERO, VZ: its registers' first digit, its move, how it makes
- * zero, and what it does at the end. ABOVE: where clear goes above 128 bytes; MORE: code for sizes
- * above 128.
+ * zero, and what it does at the end. ABOVE: where clear goes above 128 bytes; TO: whose hf__copy_to_
+ * copies across pages; MORE: code for sizes above 128.
  */
 #define CLEAR_BY_HAND(NAME, R, MOV, ZERO, VZ, ABOVE, MORE) \
 HF_ARCH_NAKED_FUNCTION(hf__clear_ ## NAME, \
@@ -339,7 +340,7 @@ HF_ARCH_NAKED_FUNCTION(hf__clear_ ## NAME, \
 	"93:	mov	$8, %edx\n" \
 	"	jmp	clear_few_fault\n")
 
-#define COPY_BY_HAND(NAME, R, MOV, VZ, MORE) \
+#define COPY_BY_HAND(NAME, R, MOV, VZ, TO, MORE) \
 HF_ARCH_NAKED_FUNCTION(hf__copy_ ## NAME, \
 	"	cmp	$32, %rdx\n" \
 	"	jb	20f\n" \
@@ -348,7 +349,7 @@ HF_ARCH_NAKED_FUNCTION(hf__copy_ ## NAME, \
 	"	mov	%edi, %eax\n" \
 	"	and	$4095, %eax\n" \
 	"	cmp	$4096 - 128, %eax\n" \
-	"	ja	hf__copy_to_" #NAME "\n" /* near the page's end: E1 */ \
+	"	ja	hf__copy_to_" TO "\n" /* near the page's end: E1 */ \
 	/* 32..128 */ \
 	TRY(MOV "	(%rsi), %ymm" R "0", "95f") \
 	TRY(MOV "	-32(%rsi, %rdx), %ymm" R "1", "95f") \
@@ -415,7 +416,7 @@ HF_ARCH_NAKED_FUNCTION(hf__copy_ ## NAME, \
 	"24:	mov	%edi, %eax\n" \
 	"	and	$4095, %eax\n" \
 	"	cmp	$4096 - 32, %eax\n" \
-	"	ja	hf__copy_to_" #NAME "\n" \
+	"	ja	hf__copy_to_" TO "\n" \
 	TRY(MOV "	(%rsi), %xmm" R "0", "95f") \
 	TRY(MOV "	-16(%rsi, %rdx), %xmm" R "1", "95f") \
 	TRY(MOV "	%xmm" R "0, (%rdi)", "80f") \
@@ -484,34 +485,117 @@ CLEAR_BY_HAND(hand_avx512, "2", "vmovdqu64", "	vpxord	%ymm20, %ymm20, %ymm20\n",
 	"	xor	%eax, %eax\n"
 	"	ret\n")
 
-COPY_BY_HAND(hand_avx2, "", "vmovdqu", "	vzeroupper\n",
-	/* 129..256 */
-	"15:	cmp	$256, %rdx\n"
-	"	ja	16f\n"
-	"	mov	%edi, %eax\n"
-	"	and	$4095, %eax\n"
-	"	cmp	$4096 - 256, %eax\n"
-	"	ja	hf__copy_more_hand_avx2\n" /* near the page's end: E1 */
-	TRY("vmovdqu	(%rsi), %ymm0", "95f")
-	TRY("vmovdqu	32(%rsi), %ymm1", "95f")
-	TRY("vmovdqu	64(%rsi), %ymm2", "95f")
-	TRY("vmovdqu	96(%rsi), %ymm3", "95f")
-	TRY("vmovdqu	-128(%rsi, %rdx), %ymm4", "95f")
-	TRY("vmovdqu	-96(%rsi, %rdx), %ymm5", "95f")
-	TRY("vmovdqu	-64(%rsi, %rdx), %ymm6", "95f")
-	TRY("vmovdqu	-32(%rsi, %rdx), %ymm7", "95f")
-	TRY("vmovdqu	%ymm0, (%rdi)", "80f")
-	TRY("vmovdqu	%ymm1, 32(%rdi)", "81f")
-	TRY("vmovdqu	%ymm2, 64(%rdi)", "82f")
-	TRY("vmovdqu	%ymm3, 96(%rdi)", "70f")
-	TRY("vmovdqu	%ymm4, -128(%rdi, %rdx)", "71f")
-	TRY("vmovdqu	%ymm5, -96(%rdi, %rdx)", "72f")
-	TRY("vmovdqu	%ymm6, -64(%rdi, %rdx)", "73f")
-	TRY("vmovdqu	%ymm7, -32(%rdi, %rdx)", "74f")
-	"	vzeroupper\n"
-	"	xor	%eax, %eax\n"
-	"	ret\n"
+/* Pieces of the copies: by 32 bytes, with ymm0 on. */
+#define COPY_256_BY_32(NAME) \
+	/* 129..256 */ \
+	"15:	cmp	$256, %rdx\n" \
+	"	ja	16f\n" \
+	"	mov	%edi, %eax\n" \
+	"	and	$4095, %eax\n" \
+	"	cmp	$4096 - 256, %eax\n" \
+	"	ja	hf__copy_more_" #NAME "\n" /* near the page's end: E1 */ \
+	TRY("vmovdqu	(%rsi), %ymm0", "95f") \
+	TRY("vmovdqu	32(%rsi), %ymm1", "95f") \
+	TRY("vmovdqu	64(%rsi), %ymm2", "95f") \
+	TRY("vmovdqu	96(%rsi), %ymm3", "95f") \
+	TRY("vmovdqu	-128(%rsi, %rdx), %ymm4", "95f") \
+	TRY("vmovdqu	-96(%rsi, %rdx), %ymm5", "95f") \
+	TRY("vmovdqu	-64(%rsi, %rdx), %ymm6", "95f") \
+	TRY("vmovdqu	-32(%rsi, %rdx), %ymm7", "95f") \
+	TRY("vmovdqu	%ymm0, (%rdi)", "80f") \
+	TRY("vmovdqu	%ymm1, 32(%rdi)", "81f") \
+	TRY("vmovdqu	%ymm2, 64(%rdi)", "82f") \
+	TRY("vmovdqu	%ymm3, 96(%rdi)", "70f") \
+	TRY("vmovdqu	%ymm4, -128(%rdi, %rdx)", "71f") \
+	TRY("vmovdqu	%ymm5, -96(%rdi, %rdx)", "72f") \
+	TRY("vmovdqu	%ymm6, -64(%rdi, %rdx)", "73f") \
+	TRY("vmovdqu	%ymm7, -32(%rdi, %rdx)", "74f") \
+	"	vzeroupper\n" \
+	"	xor	%eax, %eax\n" \
+	"	ret\n" \
 	"	.p2align 4\n"
+
+#define COPY_LOAD_256_BY_32 \
+	TRY("vmovdqu	(%rsi), %ymm0", "95f") \
+	TRY("vmovdqu	32(%rsi), %ymm1", "95f") \
+	TRY("vmovdqu	64(%rsi), %ymm2", "95f") \
+	TRY("vmovdqu	96(%rsi), %ymm3", "95f") \
+	TRY("vmovdqu	128(%rsi), %ymm4", "95f") \
+	TRY("vmovdqu	160(%rsi), %ymm5", "95f") \
+	TRY("vmovdqu	192(%rsi), %ymm6", "95f") \
+	TRY("vmovdqu	224(%rsi), %ymm7", "95f")
+
+#define COPY_384_BY_32 \
+	TRY("vmovdqu	-128(%rsi, %rdx), %ymm8", "95f") \
+	TRY("vmovdqu	-96(%rsi, %rdx), %ymm9", "95f") \
+	TRY("vmovdqu	-64(%rsi, %rdx), %ymm10", "95f") \
+	TRY("vmovdqu	-32(%rsi, %rdx), %ymm11", "95f") \
+	TRY("vmovdqu	%ymm0, (%rdi)", "80f") \
+	TRY("vmovdqu	%ymm1, 32(%rdi)", "81f") \
+	TRY("vmovdqu	%ymm2, 64(%rdi)", "82f") \
+	TRY("vmovdqu	%ymm3, 96(%rdi)", "70f") \
+	TRY("vmovdqu	%ymm4, 128(%rdi)", "71f") \
+	TRY("vmovdqu	%ymm5, 160(%rdi)", "60f") \
+	TRY("vmovdqu	%ymm6, 192(%rdi)", "61f") \
+	TRY("vmovdqu	%ymm7, 224(%rdi)", "62f") \
+	TRY("vmovdqu	%ymm8, -128(%rdi, %rdx)", "54f") \
+	TRY("vmovdqu	%ymm9, -96(%rdi, %rdx)", "55f") \
+	TRY("vmovdqu	%ymm10, -64(%rdi, %rdx)", "56f") \
+	TRY("vmovdqu	%ymm11, -32(%rdi, %rdx)", "57f") \
+	"	vzeroupper\n" \
+	"	xor	%eax, %eax\n" \
+	"	ret\n" \
+	"	.p2align 4\n"
+
+#define COPY_384_FAULTS_BY_32 \
+	/* After a fault of a store: from 257 bytes on. */ \
+	"50:	mov	$256, %ecx\n" \
+	"	jmp	58f\n" \
+	"51:	mov	$224, %ecx\n" \
+	"	jmp	58f\n" \
+	"52:	mov	$192, %ecx\n" \
+	"	jmp	58f\n" \
+	"53:	mov	$160, %ecx\n" \
+	"	jmp	58f\n" \
+	"54:	mov	$128, %ecx\n" \
+	"	jmp	58f\n" \
+	"55:	mov	$96, %ecx\n" \
+	"	jmp	58f\n" \
+	"56:	mov	$64, %ecx\n" \
+	"	jmp	58f\n" \
+	"57:	mov	$32, %ecx\n" \
+	"58:	lea	-256(%rdx), %rax\n" /* the lesser of len - 256 and ecx */ \
+	"	jmp	76f\n" \
+	"60:	lea	-160(%rdx), %rax\n" \
+	"	jmp	89f\n" \
+	"61:	lea	-192(%rdx), %rax\n" \
+	"	jmp	89f\n" \
+	"62:	lea	-224(%rdx), %rax\n" \
+	"	jmp	89f\n"
+
+/* By 64 bytes, with zmm20 on. */
+#define COPY_512_BY_64 \
+	TRY("vmovdqu64	(%rsi), %zmm20", "95f") \
+	TRY("vmovdqu64	64(%rsi), %zmm21", "95f") \
+	TRY("vmovdqu64	128(%rsi), %zmm22", "95f") \
+	TRY("vmovdqu64	192(%rsi), %zmm23", "95f") \
+	TRY("vmovdqu64	-256(%rsi, %rdx), %zmm24", "95f") \
+	TRY("vmovdqu64	-192(%rsi, %rdx), %zmm25", "95f") \
+	TRY("vmovdqu64	-128(%rsi, %rdx), %zmm26", "95f") \
+	TRY("vmovdqu64	-64(%rsi, %rdx), %zmm27", "95f") \
+	TRY("vmovdqu64	%zmm20, (%rdi)", "80f") \
+	TRY("vmovdqu64	%zmm21, 64(%rdi)", "82f") \
+	TRY("vmovdqu64	%zmm22, 128(%rdi)", "71f") \
+	TRY("vmovdqu64	%zmm23, 192(%rdi)", "61f") \
+	TRY("vmovdqu64	%zmm24, -256(%rdi, %rdx)", "50f") \
+	TRY("vmovdqu64	%zmm25, -192(%rdi, %rdx)", "52f") \
+	TRY("vmovdqu64	%zmm26, -128(%rdi, %rdx)", "54f") \
+	TRY("vmovdqu64	%zmm27, -64(%rdi, %rdx)", "56f") \
+	"	xor	%eax, %eax\n" \
+	"	ret\n"
+
+COPY_BY_HAND(hand_avx2, "", "vmovdqu", "	vzeroupper\n", "hand_avx2",
+	COPY_256_BY_32(hand_avx2)
 	/* 257..384 */
 	"16:	cmp	$512, %rdx\n"
 	"	ja	hf__copy_more_hand_avx2\n"
@@ -519,36 +603,10 @@ COPY_BY_HAND(hand_avx2, "", "vmovdqu", "	vzeroupper\n",
 	"	and	$4095, %eax\n"
 	"	cmp	$4096 - 512, %eax\n"
 	"	ja	hf__copy_more_hand_avx2\n" /* near the page's end: E1 */
-	TRY("vmovdqu	(%rsi), %ymm0", "95f")
-	TRY("vmovdqu	32(%rsi), %ymm1", "95f")
-	TRY("vmovdqu	64(%rsi), %ymm2", "95f")
-	TRY("vmovdqu	96(%rsi), %ymm3", "95f")
-	TRY("vmovdqu	128(%rsi), %ymm4", "95f")
-	TRY("vmovdqu	160(%rsi), %ymm5", "95f")
-	TRY("vmovdqu	192(%rsi), %ymm6", "95f")
-	TRY("vmovdqu	224(%rsi), %ymm7", "95f")
+	COPY_LOAD_256_BY_32
 	"	cmp	$384, %rdx\n"
 	"	ja	17f\n"
-	TRY("vmovdqu	-128(%rsi, %rdx), %ymm8", "95f")
-	TRY("vmovdqu	-96(%rsi, %rdx), %ymm9", "95f")
-	TRY("vmovdqu	-64(%rsi, %rdx), %ymm10", "95f")
-	TRY("vmovdqu	-32(%rsi, %rdx), %ymm11", "95f")
-	TRY("vmovdqu	%ymm0, (%rdi)", "80f")
-	TRY("vmovdqu	%ymm1, 32(%rdi)", "81f")
-	TRY("vmovdqu	%ymm2, 64(%rdi)", "82f")
-	TRY("vmovdqu	%ymm3, 96(%rdi)", "70f")
-	TRY("vmovdqu	%ymm4, 128(%rdi)", "71f")
-	TRY("vmovdqu	%ymm5, 160(%rdi)", "60f")
-	TRY("vmovdqu	%ymm6, 192(%rdi)", "61f")
-	TRY("vmovdqu	%ymm7, 224(%rdi)", "62f")
-	TRY("vmovdqu	%ymm8, -128(%rdi, %rdx)", "54f")
-	TRY("vmovdqu	%ymm9, -96(%rdi, %rdx)", "55f")
-	TRY("vmovdqu	%ymm10, -64(%rdi, %rdx)", "56f")
-	TRY("vmovdqu	%ymm11, -32(%rdi, %rdx)", "57f")
-	"	vzeroupper\n"
-	"	xor	%eax, %eax\n"
-	"	ret\n"
-	"	.p2align 4\n"
+	COPY_384_BY_32
 	/* 385..512 */
 	"17:\n"
 	TRY("vmovdqu	-256(%rsi, %rdx), %ymm8", "95f")
@@ -579,32 +637,9 @@ COPY_BY_HAND(hand_avx2, "", "vmovdqu", "	vzeroupper\n",
 	"	xor	%eax, %eax\n"
 	"	ret\n"
 	"	.p2align 4\n"
-	/* After a fault of a store: from 257 bytes on. */
-	"50:	mov	$256, %ecx\n"
-	"	jmp	58f\n"
-	"51:	mov	$224, %ecx\n"
-	"	jmp	58f\n"
-	"52:	mov	$192, %ecx\n"
-	"	jmp	58f\n"
-	"53:	mov	$160, %ecx\n"
-	"	jmp	58f\n"
-	"54:	mov	$128, %ecx\n"
-	"	jmp	58f\n"
-	"55:	mov	$96, %ecx\n"
-	"	jmp	58f\n"
-	"56:	mov	$64, %ecx\n"
-	"	jmp	58f\n"
-	"57:	mov	$32, %ecx\n"
-	"58:	lea	-256(%rdx), %rax\n" /* the lesser of len - 256 and ecx */
-	"	jmp	76f\n"
-	"60:	lea	-160(%rdx), %rax\n"
-	"	jmp	89f\n"
-	"61:	lea	-192(%rdx), %rax\n"
-	"	jmp	89f\n"
-	"62:	lea	-224(%rdx), %rax\n"
-	"	jmp	89f\n")
+	COPY_384_FAULTS_BY_32)
 
-COPY_BY_HAND(hand_avx512, "2", "vmovdqu64", ,
+COPY_BY_HAND(hand_avx512, "2", "vmovdqu64", , "hand_avx512",
 	/* 129..256 */
 	"15:	cmp	$256, %rdx\n"
 	"	ja	16f\n"
@@ -623,31 +658,14 @@ COPY_BY_HAND(hand_avx512, "2", "vmovdqu64", ,
 	"	xor	%eax, %eax\n"
 	"	ret\n"
 	"	.p2align 4\n"
-	/* 257..512 */
+	/* 257..512: the same eight, which may overlap */
 	"16:	cmp	$512, %rdx\n"
 	"	ja	hf__copy_more_hand_avx512\n"
 	"	mov	%edi, %eax\n"
 	"	and	$4095, %eax\n"
 	"	cmp	$4096 - 512, %eax\n"
 	"	ja	hf__copy_more_hand_avx512\n" /* near the page's end: E1 */
-	TRY("vmovdqu64	(%rsi), %zmm20", "95f")
-	TRY("vmovdqu64	64(%rsi), %zmm21", "95f")
-	TRY("vmovdqu64	128(%rsi), %zmm22", "95f")
-	TRY("vmovdqu64	192(%rsi), %zmm23", "95f")
-	TRY("vmovdqu64	-256(%rsi, %rdx), %zmm24", "95f")
-	TRY("vmovdqu64	-192(%rsi, %rdx), %zmm25", "95f")
-	TRY("vmovdqu64	-128(%rsi, %rdx), %zmm26", "95f")
-	TRY("vmovdqu64	-64(%rsi, %rdx), %zmm27", "95f")
-	TRY("vmovdqu64	%zmm20, (%rdi)", "80f")
-	TRY("vmovdqu64	%zmm21, 64(%rdi)", "82f")
-	TRY("vmovdqu64	%zmm22, 128(%rdi)", "71f")
-	TRY("vmovdqu64	%zmm23, 192(%rdi)", "61f")
-	TRY("vmovdqu64	%zmm24, -256(%rdi, %rdx)", "50f")
-	TRY("vmovdqu64	%zmm25, -192(%rdi, %rdx)", "52f")
-	TRY("vmovdqu64	%zmm26, -128(%rdi, %rdx)", "54f")
-	TRY("vmovdqu64	%zmm27, -64(%rdi, %rdx)", "56f")
-	"	xor	%eax, %eax\n"
-	"	ret\n"
+	COPY_512_BY_64
 	/* After a fault of a store. */
 	"50:	mov	$256, %ecx\n"
 	"	jmp	58f\n"
@@ -660,6 +678,26 @@ COPY_BY_HAND(hand_avx512, "2", "vmovdqu64", ,
 	"	jmp	76f\n"
 	"61:	lea	-192(%rdx), %rax\n"
 	"	jmp	89f\n")
+
+/* Up to 384 bytes by 32, above by 64. */
+COPY_BY_HAND(hand_mixed, "", "vmovdqu", "	vzeroupper\n", "hand_avx512",
+	COPY_256_BY_32(hand_avx512)
+	/* 257..384 */
+	"16:	cmp	$512, %rdx\n"
+	"	ja	hf__copy_more_hand_avx512\n"
+	"	mov	%edi, %eax\n"
+	"	and	$4095, %eax\n"
+	"	cmp	$4096 - 512, %eax\n"
+	"	ja	hf__copy_more_hand_avx512\n" /* near the page's end: E1 */
+	"	cmp	$384, %rdx\n"
+	"	ja	17f\n"
+	COPY_LOAD_256_BY_32
+	COPY_384_BY_32
+	/* 385..512 */
+	"17:\n"
+	COPY_512_BY_64
+	COPY_384_FAULTS_BY_32)
+
 /* clang-format on */
 
 #endif /* HF_HAS_VECTORS */

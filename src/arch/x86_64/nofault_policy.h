@@ -12,7 +12,12 @@
 #include "holdfast/cpu_feature.h"
 
 /* The loop that all sizes below the thresholds take. */
-enum hf__vectors { HF__VECTORS_SSE2, HF__VECTORS_AVX2, HF__VECTORS_AVX512 };
+enum hf__vectors {
+	HF__VECTORS_SSE2,
+	HF__VECTORS_AVX2,
+	HF__VECTORS_AVX512,
+	HF__VECTORS_MIXED, /* as AVX512, but copies of up to 384 bytes by 32 */
+};
 
 struct hf__policy {
 	enum hf__vectors vectors;

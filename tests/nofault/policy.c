@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * policy - the choice of clear and copy for any processor, for replay.py.
+ *
+ *   policy choose VENDOR FAMILY MODEL [FEATURE...]
+ *       prints VECTORS CLEAR_FROM COPY_FROM WHY; a threshold that is never reached is "never"
+ *   policy calibrate FROM
+ *       reads lines REPEAT SIZE OFFSET TIME; prints what calibration makes of the threshold FROM with
+ *       these timings in place of live ones; a time that is not there is "no time left"
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../src/arch/x86_64/nofault_policy.h"
+
+static const struct {
+	const char *name;
+	uint32_t feature;
+} names[] = {
+	{ "erms", HF__CPU_ERMS },       { "fsrm", HF__CPU_FSRM },
+	{ "fsrs", HF__CPU_FSRS },       { "avx2", HF__CPU_AVX2 },
+	{ "avx512f", HF__CPU_AVX512F }, { "avx512vl", HF__CPU_AVX512VL },
+};
+
+static void print_size(uint64_t size)
+{
+	if (size == UINT64_MAX)
+		printf("never");
+	else
+		printf("%" PRIu64, size);
+}
+
+static int choose(int argc, char **argv)
+{
+	static const char *const vectors[] = { "sse2", "avx2", "avx512", "mixed" };
+	struct hf__cpu cpu = { 0, 0, 0, 0, "" };
+	struct hf__policy policy;
+
+	if (argc < 3 || strlen(argv[0]) >= sizeof(cpu.vendor))
+		return 2;
+	strcpy(cpu.vendor, argv[0]);
+	cpu.family = (uint32_t)strtoul(argv[1], NULL, 10);
+	cpu.model = (uint32_t)strtoul(argv[2], NULL, 10);
+	for (int i = 3; i < argc; i++) {
+		uint32_t before = cpu.features;
+
+		for (size_t j = 0; j < sizeof(names) / sizeof(names[0]); j++) {
+			if (!strcmp(argv[i], names[j].name))
+				cpu.features |= names[j].feature;
+		}
+		if (cpu.features == before) {
+			fprintf(stderr, "policy: no feature %s\n", argv[i]);
+			return 2;
+		}
+	}
+	policy = hf__policy_of(&cpu);
+	printf("%s ", vectors[policy.vectors]);
+	print_size(policy.clear_repeat_from);
+	printf(" ");
+	print_size(policy.copy_repeat_from);
+	printf(" %s\n", policy.why);
+	return 0;
+}
+
+static struct {
+	int repeat;
+	size_t size, offset;
+	uint64_t time;
+} timings[256];
+static size_t count;
+
+static uint64_t archived(void *state, bool repeat, size_t size, size_t offset)
+{
+	(void)state;
+	for (size_t i = 0; i < count; i++) {
+		if (timings[i].repeat == repeat && timings[i].size == size &&
+		    timings[i].offset == offset)
+			return timings[i].time;
+	}
+	return 0;
+}
+
+static int calibrate(const char *text)
+{
+	uint64_t from = strcmp(text, "never") ? strtoull(text, NULL, 10) : UINT64_MAX;
+
+	while (count < sizeof(timings) / sizeof(timings[0]) &&
+	       scanf("%d %zu %zu %" SCNu64, &timings[count].repeat, &timings[count].size,
+		     &timings[count].offset, &timings[count].time) == 4)
+		count++;
+	printf(hf__policy_calibrate(&from, archived, NULL) ? "" : "no time: ");
+	print_size(from);
+	printf("\n");
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	int status = 2;
+
+	if (argc > 2 && !strcmp(argv[1], "choose"))
+		status = choose(argc - 2, argv + 2);
+	else if (argc == 3 && !strcmp(argv[1], "calibrate"))
+		status = calibrate(argv[2]);
+	if (status == 2)
+		fprintf(stderr, "usage: policy choose VENDOR FAMILY MODEL [FEATURE...]\n"
+				"       policy calibrate FROM < TIMINGS\n");
+	return status;
+}

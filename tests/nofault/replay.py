@@ -1,0 +1,217 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Replay the choice of clear and copy on every machine whose measurements are archived.
+
+    replay.py --policy PROGRAM --results DIR
+
+No timing: for each archived result the program says what the default would be on that processor, and
+the archived times of that choice are held against libc's and against the best of all implementations.
+It runs alike on any machine.
+
+  mean    geometric mean over the hot cases (aligned and misaligned): at most libc's time, and at most
+          1.05 of the best implementation's
+  worst   no case above 1.25 of libc's, none above 1.25 of the best implementation's
+
+Against libc it counts from 512 bytes on: below, the call through a pointer that the named rows have is
+a quarter of the time, and the row `default` of the lab, which is called as programs call it, is judged
+by the lab itself. An archive that is older than the implementation that is chosen today (hand_...)
+has the vector loop of the same width in its place, which is the same loop from 512 bytes on, and is
+judged from there on only. `erms` and `fsrm` are one instruction from 64 bytes on: the mean of both.
+
+Then calibration, with the archived times in place of live ones: it must never make the choice worse,
+and never raise a threshold.
+"""
+import argparse
+import glob
+import gzip
+import json
+import math
+import os
+import subprocess
+import sys
+
+MEAN_LIBC, WORST_LIBC, MEAN_REGRET, WORST_REGRET = 1.00, 1.25, 1.05, 1.25
+LARGE = 512  # bytes: hand_... and vector_... are one loop from here on, and a call is little
+TABLES = ("clear", "copy")
+ALL_FEATURES = ["erms", "fsrm", "fsrs", "avx2", "avx512f", "avx512vl"]
+
+
+def load(path):
+    with (gzip.open if path.endswith(".gz") else open)(path, "rt", encoding="utf-8") as file:
+        return json.load(file)
+
+
+def processor(machine):
+    """(vendor as CPUID spells it, family, model) or None, of old results and new ones."""
+    if "vendor" in machine:
+        return machine["vendor"], str(machine["family"]), str(machine["model"])
+    words = machine["cpu"].replace(",", "").split()
+    if machine.get("architecture") != "x86_64" or "family" not in words:
+        return None
+    vendor = "GenuineIntel" if "Intel" in machine["cpu"] else "AuthenticAMD"
+    return vendor, words[words.index("family") + 1], words[words.index("model") + 1]
+
+
+def features(results):
+    """What the processor had: what is recorded, or else what was measured there."""
+    recorded = results["machine"].get("features")
+    if recorded is not None:
+        return [name for name in ALL_FEATURES if name in recorded]
+    ran = {row["variant"] for row in results["rows"] if row["table"] == "clear"}
+    found = ["erms"] if "erms" in ran else []
+    found += ["fsrm", "fsrs"] if "fsrm" in ran else []
+    found += ["avx2"] if "vector_avx2" in ran else []
+    return found + (["avx512f", "avx512vl"] if "vector_avx512" in ran else [])
+
+
+def choose(program, kind, has):
+    said = subprocess.run([program, "choose", *kind, *has], stdout=subprocess.PIPE, text=True,
+                          check=True).stdout.split(None, 3)
+    limits = [math.inf if word == "never" else int(word) for word in said[1:3]]
+    return said[0], dict(zip(TABLES, limits)), said[3].strip()
+
+
+def mean(values):
+    return math.exp(sum(map(math.log, values)) / len(values))
+
+
+def calibrated(program, rows, loop, threshold):
+    """What calibration makes of a threshold with these rows: the pairs (aligned, misaligned)."""
+    lines = []
+    for row in rows.values():
+        size, case = int(row["libc"]["size"]), row["libc"]["case"]
+        if "cold" in case or size & (size - 1) or loop not in row or "fsrm" not in row:
+            continue
+        for repeat, name in enumerate((loop, "fsrm")):
+            lines.append("%d %d %d %d" % (repeat, size, "misaligned" in case,
+                                          round(row[name]["ns_per_op"] * 256)))
+    # Sizes that the archive lacks: the time of the next smaller one, in proportion.
+    have = {}
+    for line in lines:
+        repeat, size, offset, time = map(int, line.split())
+        have[repeat, size, offset] = time
+    size = 16
+    while size <= 512 << 10:
+        for repeat in (0, 1):
+            for offset in (0, 1):
+                if (repeat, size, offset) not in have:
+                    have[repeat, size, offset] = 2 * have[repeat, size // 2, offset]
+        size *= 2
+    text = "".join("%d %d %d %d\n" % (*key, time) for key, time in have.items())
+    done = subprocess.run([program, "calibrate", "never" if threshold == math.inf
+                           else str(threshold)], input=text, stdout=subprocess.PIPE, text=True,
+                          check=True).stdout.strip()
+    return math.inf if done == "never" else int(done)
+
+
+def replay(program, path):
+    """Return (number of checks, faults), and print a line a table."""
+    results = load(path)
+    kind = processor(results["machine"])
+    name = os.path.basename(path)
+    if kind is None:
+        print("# %s: not an x86-64, nothing is chosen there" % name)
+        return 0, []
+    vectors, limits, why = choose(program, kind, features(results))
+    print("# %s: %s family %s model %s: %s (%s)" % (name, *kind, vectors, why))
+    checks, faults = 0, []
+    for table in TABLES:
+        rows = {}
+        for row in results["rows"]:
+            if row["table"] == table and row.get("ns_per_op"):
+                rows.setdefault(row["case"], {})[row["variant"]] = row
+        if not rows:
+            print("# %s has no table %s" % (name, table))
+            continue
+        hand, loop = "hand_" + vectors, "vector_" + vectors
+        if vectors == "mixed":
+            hand = "hand_avx512" if table == "clear" else "hand_mixed"
+            loop = "vector_avx512"
+        by_hand = any(hand in row for row in rows.values())
+
+        def repeated(row):
+            return mean([row[name]["ns_per_op"] for name in ("erms", "fsrm") if name in row])
+
+        def time_of(row, threshold):
+            if row["libc"]["size"] >= threshold:
+                return repeated(row)
+            return row[hand if hand in row else loop]["ns_per_op"]
+
+        def best_of(row):
+            others = [one["ns_per_op"] for variant, one in row.items()
+                      if variant not in ("libc", "default", "erms", "fsrm")]
+            return min(others + ([repeated(row)] if row["libc"]["size"] >= 64 else []))
+
+        hot = {case: row for case, row in rows.items()
+               if "cold" not in case and (by_hand or row["libc"]["size"] >= LARGE)}
+        of_libc = {case: time_of(row, limits[table]) / row["libc"]["ns_per_op"]
+                   for case, row in hot.items() if row["libc"]["size"] >= LARGE}
+        regret = {case: time_of(row, limits[table]) / best_of(row) for case, row in hot.items()}
+        for what, values, most_mean, most in (("libc", of_libc, MEAN_LIBC, WORST_LIBC),
+                                              ("the best of ours", regret, MEAN_REGRET,
+                                               WORST_REGRET)):
+            worst = max(values, key=values.get)
+            text = "%s of %s: the choice's time over that of %s: mean %.3f (at most %.2f), worst " \
+                   "%.2f at %s (at most %.2f), %d cases" \
+                   % (table, name, what, mean(values.values()), most_mean, values[worst], worst,
+                      most, len(values))
+            checks += 1
+            bad = mean(values.values()) > most_mean or values[worst] > most
+            print(("not ok " if bad else "ok ") + text)
+            faults += [text] if bad else []
+        threshold = calibrated(program, rows, hand if by_hand else loop, limits[table])
+        before = mean([time_of(row, limits[table]) for row in hot.values()])
+        after = mean([time_of(row, threshold) for row in hot.values()])
+        text = "%s of %s: calibration leaves the threshold %s at %s: %.3f of the time before" \
+               % (table, name, limits[table], threshold, after / before)
+        checks += 1
+        bad = threshold > limits[table] or after > before
+        print(("not ok " if bad else "ok ") + text)
+        faults += [text] if bad else []
+    return checks, faults
+
+
+def rules(program):
+    """What must hold on processors that nobody has measured, whatever they claim."""
+    checks, faults = 0, []
+    for kind, has, wanted in (
+            (("GenuineIntel", "6", "1"), ALL_FEATURES, ("avx2", math.inf, math.inf)),
+            (("AuthenticAMD", "27", "1"), ALL_FEATURES, ("avx2", math.inf, math.inf)),
+            (("GenuineIntel", "6", "207"), ["erms", "fsrm", "fsrs"], ("sse2", 1 << 20, 1 << 20)),
+            (("GenuineIntel", "6", "207"), ["avx2", "avx512f", "avx512vl"],
+             ("avx512", math.inf, math.inf)),
+            (("AuthenticAMD", "26", "2"), ["erms", "avx2", "avx512f"],
+             ("avx2", 1 << 20, 64 << 10)),
+            (("", "0", "0"), [], ("sse2", math.inf, math.inf))):
+        vectors, limits, _ = choose(program, kind, has)
+        found = (vectors, limits["clear"], limits["copy"])
+        text = "%s with %s: %s" % (" ".join(kind), " ".join(has) or "nothing", found)
+        checks += 1
+        print(("ok " if found == wanted else "not ok ") + text)
+        faults += [] if found == wanted else ["%s, not %s" % (text, wanted)]
+    return checks, faults
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--policy", required=True)
+    parser.add_argument("--results", required=True)
+    args = parser.parse_args()
+    files = sorted(glob.glob(os.path.join(args.results, "*.json")) +
+                   glob.glob(os.path.join(args.results, "*.json.gz")))
+    checks, faults = rules(args.policy)
+    for path in files:
+        more, wrong = replay(args.policy, path)
+        checks, faults = checks + more, faults + wrong
+    for fault in faults:
+        print("FAULT " + fault)
+    if not files:
+        faults.append("no archive")
+        print("FAULT %s has no results" % args.results)
+    print("%d passed, %d failed" % (checks - len(faults), len(faults)))
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
