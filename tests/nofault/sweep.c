@@ -28,7 +28,7 @@
 
 #include "holdfast/cpu.h"
 
-enum { SIZES = 300, MOST = 513, MARGIN = 80, FILL = 0x55 };
+enum { SIZES = 300, MOST = 513, MARGIN = 80, AROUND = 256, FILL = 0x55, OTHER_FILL = 0xaa };
 
 enum kind { UNMAPPED, NO_ACCESS, READ_ONLY, PAST_END, KINDS };
 static const char *const kind_names[] = { "unmapped", "PROT_NONE", "read-only", "past the end" };
@@ -158,6 +158,20 @@ static void clear_one(const char *name, hf_clear_function_t clear, const struct 
 	memset(f->behind, FILL, page);
 }
 
+/* Fills what is readable on either side of a source: more than the widest access that goes wrong. */
+static void set_around(const struct field *s, unsigned char *src, size_t readable,
+		       unsigned char value)
+{
+	unsigned char *low = src - s->good < AROUND ? s->good : src - AROUND;
+	unsigned char *end = src + readable;
+
+	if (src >= s->edge)
+		return;
+	memset(low, value, (size_t)(src - low));
+	if (end < s->edge)
+		memset(end, value, s->edge - end < AROUND ? (size_t)(s->edge - end) : AROUND);
+}
+
 /* Copies from `src` in field s to `dst` in field d. */
 static void copy_one(const char *name, hf_copy_function_t copy, const struct field *s,
 		     const struct field *d, const char *kind, unsigned char *src,
@@ -166,6 +180,8 @@ static void copy_one(const char *name, hf_copy_function_t copy, const struct fie
 	size_t readable = good_bytes(s, src, size), writable = good_bytes(d, dst, size), left;
 	size_t can = readable < writable ? readable : writable;
 
+	/* What lies around the source is not what lies around the destination: a copy of it shows. */
+	set_around(s, src, readable, OTHER_FILL);
 	if (src < s->edge)
 		memcpy(src, pattern + size % 61, readable);
 	left = copy(dst, src, size);
@@ -186,6 +202,7 @@ static void copy_one(const char *name, hf_copy_function_t copy, const struct fie
 	memset(d->behind, FILL, page);
 	if (src < s->edge)
 		memset(src, FILL, readable);
+	set_around(s, src, readable, FILL);
 }
 
 /*

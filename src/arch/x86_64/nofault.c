@@ -485,15 +485,15 @@ CLEAR_BY_HAND(hand_avx512, "2", "vmovdqu64", "	vpxord	%ymm20, %ymm20, %ymm20\n",
 	"	xor	%eax, %eax\n"
 	"	ret\n")
 
-/* Pieces of the copies: by 32 bytes, with ymm0 on. */
-#define COPY_256_BY_32(NAME) \
+/* Pieces of the copies: by 32 bytes, with ymm0 on. NEAR: what copies 129 to 256 bytes near a page end. */
+#define COPY_256_BY_32(NEAR) \
 	/* 129..256 */ \
 	"15:	cmp	$256, %rdx\n" \
 	"	ja	16f\n" \
 	"	mov	%edi, %eax\n" \
 	"	and	$4095, %eax\n" \
 	"	cmp	$4096 - 256, %eax\n" \
-	"	ja	hf__copy_more_" #NAME "\n" /* near the page's end: E1 */ \
+	"	ja	hf__copy_" NEAR "\n" /* near the page's end: E1 */ \
 	TRY("vmovdqu	(%rsi), %ymm0", "95f") \
 	TRY("vmovdqu	32(%rsi), %ymm1", "95f") \
 	TRY("vmovdqu	64(%rsi), %ymm2", "95f") \
@@ -595,7 +595,7 @@ CLEAR_BY_HAND(hand_avx512, "2", "vmovdqu64", "	vpxord	%ymm20, %ymm20, %ymm20\n",
 	"	ret\n"
 
 COPY_BY_HAND(hand_avx2, "", "vmovdqu", "	vzeroupper\n", "hand_avx2",
-	COPY_256_BY_32(hand_avx2)
+	COPY_256_BY_32("more_hand_avx2")
 	/* 257..384 */
 	"16:	cmp	$512, %rdx\n"
 	"	ja	hf__copy_more_hand_avx2\n"
@@ -681,7 +681,7 @@ COPY_BY_HAND(hand_avx512, "2", "vmovdqu64", , "hand_avx512",
 
 /* Up to 384 bytes by 32, above by 64. */
 COPY_BY_HAND(hand_mixed, "", "vmovdqu", "	vzeroupper\n", "hand_avx512",
-	COPY_256_BY_32(hand_avx512)
+	COPY_256_BY_32("to_hand_avx512")
 	/* 257..384 */
 	"16:	cmp	$512, %rdx\n"
 	"	ja	hf__copy_more_hand_avx512\n"
