@@ -18,9 +18,9 @@
 #define HF_MUTEX_EXCHANGES 256
 #endif
 
-/* In spin hints: how long a thread that just comes looks for a free lock before it parks. */
-#ifndef HF_MUTEX_SPIN
-#define HF_MUTEX_SPIN HF_ARCH_BACKOFF_MAX
+/* In nanoseconds: how long a thread that just comes looks for a free lock before it parks. */
+#ifndef HF_MUTEX_SPIN_NS
+#define HF_MUTEX_SPIN_NS HF_ARCH_BACKOFF_MAX_NS
 #endif
 
 /* How many looks, with a yield before each, it waits for one who was called and is not yet here. */
@@ -28,9 +28,9 @@
 #define HF_MUTEX_CALLED_LOOKS 4
 #endif
 
-/* In spin hints: how long the next in line leaves the lock to who has it, before it looks and closes it. */
-#ifndef HF_MUTEX_LEAVE
-#define HF_MUTEX_LEAVE (HF_ARCH_BACKOFF_MAX / 2)
+/* In nanoseconds: how long the next waiter leaves the lock alone, before it forbids barging. */
+#ifndef HF_MUTEX_LEAVE_NS
+#define HF_MUTEX_LEAVE_NS (HF_ARCH_BACKOFF_MAX_NS / 2)
 #endif
 
 /* How many looks it takes then, one soon after the other; and how many more, with yields, before it parks. */
@@ -41,9 +41,9 @@
 #define HF_MUTEX_FAR_LOOKS 32
 #endif
 
-/* In spin hints: how long a holder keeps the lock for somebody awake, before it calls one who sleeps. */
-#ifndef HF_MUTEX_KEEP
-#define HF_MUTEX_KEEP (HF_ARCH_BACKOFF_MAX / 8)
+/* In nanoseconds: how long a holder keeps the lock for a waiter awake, before it wakes a parked one. */
+#ifndef HF_MUTEX_KEEP_NS
+#define HF_MUTEX_KEEP_NS (HF_ARCH_BACKOFF_MAX_NS / 8)
 #endif
 
 /* How long a thread sleeps at a lock between processes before it asks itself who is to wake it. */
@@ -139,12 +139,6 @@ static bool sleep_until_called(hf_atomic32_t *word, uint64_t deadline, enum hf_e
 	}
 }
 
-static void wait_hints(unsigned int n)
-{
-	for (unsigned int i = 0; i < n; i++)
-		hf_arch_relax();
-}
-
 /* The next in line: wait, and take the lock (M6). False: the deadline (M12). */
 static bool be_next(hf_atomic32_t *word, uint64_t deadline, enum hf_env_scope scope)
 {
@@ -152,7 +146,7 @@ static bool be_next(hf_atomic32_t *word, uint64_t deadline, enum hf_env_scope sc
 	uint32_t found;
 
 	/* Every look takes the cache line from the holder. */
-	wait_hints(HF_MUTEX_LEAVE);
+	hf_wait_ns(HF_MUTEX_LEAVE_NS);
 	for (;;) {
 		bool late = is_past(deadline);
 
@@ -187,11 +181,11 @@ static bool be_next(hf_atomic32_t *word, uint64_t deadline, enum hf_env_scope sc
 			continue;
 		}
 		if (looks++ < HF_MUTEX_NEAR_LOOKS) {
-			wait_hints(HF_ARCH_BACKOFF_MIN);
+			hf_wait_ns(HF_ARCH_BACKOFF_MIN_NS);
 		} else {
 			/* The holder may be waiting for this very processor. */
 			hf_env_yield();
-			wait_hints(HF_ARCH_BACKOFF_MAX);
+			hf_wait_ns(HF_ARCH_BACKOFF_MAX_NS);
 		}
 	}
 }
@@ -225,8 +219,8 @@ bool hf__mutex_lock_slow(hf_atomic32_t *word, uint64_t deadline, enum hf_env_sco
 			hf_env_yield();
 			hf_wait_once(&wait, HF_WAIT_BACKOFF);
 			found = hf_atomic32_load_relaxed(word);
-		} else if (!must_park && spun < HF_MUTEX_SPIN) {
-			spun += wait.hints;
+		} else if (!must_park && spun < HF_MUTEX_SPIN_NS) {
+			spun += wait.ns;
 			hf_wait_once(&wait, HF_WAIT_BACKOFF);
 			found = hf_atomic32_load_relaxed(word);
 		} else if (hf_atomic32_try_cmpxchg_relaxed(word, &found,
@@ -248,10 +242,10 @@ bool hf__mutex_trylock_slow(hf_atomic32_t *word)
 void hf__mutex_unlock_slow(hf_atomic32_t *word, uint32_t found, enum hf_env_scope scope)
 {
 	bool close = ++HF_MUTEX_PASSED >= HF_MUTEX_TURN;
-	uint32_t released;
+	uint32_t hints = hf_env_spin_hints(HF_MUTEX_KEEP_NS), released;
 
 	/* Whoever lost the lock a moment ago may be about to come back, and be the next in line. */
-	for (unsigned int i = 0; i < HF_MUTEX_KEEP && !close && must_call(found); i++) {
+	for (; hints && !close && must_call(found); hints--) {
 		hf_arch_relax();
 		found = hf_atomic32_load_relaxed(word);
 	}

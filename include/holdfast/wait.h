@@ -6,9 +6,13 @@
  *
  *   HF_WAIT_NONE      nothing: look again at once
  *   HF_WAIT_HINT      one spin hint of the processor
- *   HF_WAIT_BACKOFF   hints, their number doubling from HF_ARCH_BACKOFF_MIN to HF_ARCH_BACKOFF_MAX
+ *   HF_WAIT_BACKOFF   hints for a time that doubles from HF_ARCH_BACKOFF_MIN_NS to
+ *                     HF_ARCH_BACKOFF_MAX_NS
  *   HF_WAIT_MONITOR   let the processor watch the word (WFE on AArch64; elsewhere as HINT); only
  *                     where the wait is for one word to change
+ *
+ * Times are in nanoseconds. A hint takes 1 to 45 of them by processor, so the world says how many hints
+ * a time is (hf_env_spin_hints()): a policy that is written once means the same everywhere.
  *
  * The policy is always a constant, so that nothing of the others is left in the code. Which one a
  * lock uses by default is decided by the lab's sweep: docs/design/0005-waiting.md.
@@ -17,15 +21,27 @@
 
 enum hf_wait_policy { HF_WAIT_NONE, HF_WAIT_HINT, HF_WAIT_BACKOFF, HF_WAIT_MONITOR };
 
-/* How long this thread has waited, in hints; one for each time of waiting. */
+/* How long the next wait is; one for each time of waiting. */
 typedef struct hf_wait {
-	unsigned int hints;
+	uint32_t ns;
 } hf_wait_t;
 
 #define HF_WAIT_INIT                                                                               \
 	{                                                                                          \
-		HF_ARCH_BACKOFF_MIN                                                                \
+		HF_ARCH_BACKOFF_MIN_NS                                                             \
 	}
+
+/**
+ * hf_wait_ns - spend about this time with spin hints; at least one
+ * @ns: nanoseconds
+ *
+ * Ordering: none (the compiler does not move accesses across)
+ */
+HF_INLINE void hf_wait_ns(uint32_t ns)
+{
+	for (uint32_t n = hf_env_spin_hints(ns); n; n--)
+		hf_arch_relax();
+}
 
 /**
  * hf_wait_once - pass the time before the next look
@@ -39,10 +55,9 @@ HF_INLINE void hf_wait_once(hf_wait_t *w, enum hf_wait_policy policy)
 	if (policy == HF_WAIT_HINT || policy == HF_WAIT_MONITOR) {
 		hf_arch_relax();
 	} else if (policy == HF_WAIT_BACKOFF) {
-		for (unsigned int i = 0; i < w->hints; i++)
-			hf_arch_relax();
-		if (w->hints < HF_ARCH_BACKOFF_MAX)
-			w->hints *= 2;
+		hf_wait_ns(w->ns);
+		if (w->ns < HF_ARCH_BACKOFF_MAX_NS)
+			w->ns *= 2;
 	}
 }
 

@@ -15,9 +15,10 @@
 #define HF_ARCH_NO_SHARING 128
 
 /* One hint is as good as many: each lets all others run. */
-#define HF_ARCH_BACKOFF_MIN 1
-#define HF_ARCH_BACKOFF_MAX 1
-#define HF_ARCH_PENDING_HINTS 1
+#define HF_ARCH_BACKOFF_MIN_NS 1
+#define HF_ARCH_BACKOFF_MAX_NS 1
+#define HF_ARCH_PENDING_NS 1
+#define HF_ARCH_HINT_NS 1
 
 #define HF_ARCH_RMW_IS_FULL_BARRIER 0
 

@@ -37,16 +37,16 @@
 #define HF_ARCH_HEADER "arch_model.h"
 #define HF_ENV_HEADER "env_model.h"
 #define HF_SPINLOCK_QUEUED_PASSES 1
-#define HF_SPINLOCK_QUEUED_PATIENCE 2
+#define HF_SPINLOCK_QUEUED_PATIENCE_NS 2
 #define HF_LOCKREF_RETRIES 1
 #define HF_MUTEX_TURN 2
-#define HF_MUTEX_SPIN 1
+#define HF_MUTEX_SPIN_NS 1
 #define HF_MUTEX_EXCHANGES 2
 #define HF_MUTEX_CALLED_LOOKS 1
-#define HF_MUTEX_LEAVE 0
+#define HF_MUTEX_LEAVE_NS 0
 #define HF_MUTEX_NEAR_LOOKS 1
 #define HF_MUTEX_FAR_LOOKS 0
-#define HF_MUTEX_KEEP 1
+#define HF_MUTEX_KEEP_NS 1
 #define HF_MUTEX_PASSED passed[rl::thread_index()]
 #include "queued_watch.h"
 

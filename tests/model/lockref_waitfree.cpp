@@ -38,7 +38,7 @@
 #define HF_ENV_HEADER "env_model.h"
 #define HF_LOCKREF_LOCK queued
 #define HF_SPINLOCK_QUEUED_PASSES 1
-#define HF_SPINLOCK_QUEUED_PATIENCE 2
+#define HF_SPINLOCK_QUEUED_PATIENCE_NS 2
 #define HF_ARCH_HAS_CMPXCHG8 1
 #include "queued_watch.h"
 

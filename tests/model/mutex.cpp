@@ -37,13 +37,13 @@
 #define TURN 2
 #define HF_MUTEX_TURN                                                                              \
 	(hf_model::is_mutant(hf_model::mutant::own, HF_MODEL_HERE) ? INT32_MAX / 2 : TURN)
-#define HF_MUTEX_SPIN 1
+#define HF_MUTEX_SPIN_NS 1
 #define HF_MUTEX_EXCHANGES 2
 #define HF_MUTEX_CALLED_LOOKS 1
-#define HF_MUTEX_LEAVE 0
+#define HF_MUTEX_LEAVE_NS 0
 #define HF_MUTEX_NEAR_LOOKS 1
 #define HF_MUTEX_FAR_LOOKS 0
-#define HF_MUTEX_KEEP 1
+#define HF_MUTEX_KEEP_NS 1
 #define HF_MUTEX_PATROL_NS 1
 #define HF_MUTEX_PASSED passed[rl::thread_index()]
 

@@ -20,7 +20,7 @@
 #define HF_ARCH_HEADER "arch_model.h"
 #define HF_ENV_HEADER "env_model.h"
 #define HF_SPINLOCK_QUEUED_PASSES 1
-#define HF_SPINLOCK_QUEUED_PATIENCE 2
+#define HF_SPINLOCK_QUEUED_PATIENCE_NS 2
 #include "queued_watch.h"
 
 #include "holdfast/spinlock.h"

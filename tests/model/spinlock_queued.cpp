@@ -40,7 +40,7 @@
 #define HF_ARCH_HAS_CMPXCHG8 0
 
 #define HF_SPINLOCK_QUEUED_PASSES 0
-#define HF_SPINLOCK_QUEUED_PATIENCE 3
+#define HF_SPINLOCK_QUEUED_PATIENCE_NS 3
 namespace word_0
 {
 #include "holdfast/spinlock/queued.h"

@@ -64,6 +64,17 @@ HF_INLINE void hf_env_preempt_enable(void)
 {
 }
 
+/**
+ * hf_env_spin_hints - how many spin hints take about so long? (a macro: HF_ARCH_HINT_NS comes later)
+ * @ns: nanoseconds
+ *
+ * Nothing is measured here: by the typical hint of arch/<cpu>/constants.h.
+ *
+ * Ordering: none
+ * Return:   at least 1
+ */
+#define hf_env_spin_hints(ns) ((uint32_t)(ns) / HF_ARCH_HINT_NS + 1)
+
 /* Nobody to give the processor to: nothing parks here. */
 #define HF_ENV_HAS_PARK 0
 

@@ -116,6 +116,27 @@ HF_INLINE void hf_env_preempt_enable(void)
 /* No interrupts here: the interrupt-saving forms of the locks do not exist. */
 #define HF_ENV_HAS_IRQ 0
 
+/* ---- Spinning ----------------------------------------------------------------------------- */
+
+HF_BEGIN_DECLS
+
+/* Spin hints in 65,536 ns. Measured before main(); before that, what arch/<cpu>/constants.h says. */
+extern uint32_t hf__spin_rate HF_API_EACH;
+
+HF_END_DECLS
+
+/**
+ * hf_env_spin_hints - how many spin hints take about so long?
+ * @ns: nanoseconds
+ *
+ * Ordering: none
+ * Return:   at least 1
+ */
+HF_INLINE uint32_t hf_env_spin_hints(uint32_t ns)
+{
+	return (uint32_t)((uint64_t)ns * hf__spin_rate >> 16) + 1;
+}
+
 /* ---- Parking: by futex -------------------------------------------------------------------- */
 
 #define HF_ENV_HAS_PARK 1

@@ -71,7 +71,7 @@
  *   better without wanting to: a swap that fails has its thread back off, and the other one works on with
  *   the line at hand. An add does not fail; but what it finds may differ from what a look just before it
  *   found. Then two have met, and both may see so. What they found differs by one reference: who
- *   found an odd count gives way, by twice as many spin hints as a backoff has at most. The add is
+ *   found an odd count gives way, for twice as long as a backoff lasts at most. The add is
  *   done by then, and nobody waits for anybody. Where the lab found that a backoff does not help (the
  *   policy HF_ARCH_WAIT_COUNT_SWAP is NONE) nobody looks and nobody gives way.
  *
@@ -295,7 +295,7 @@ HF_INLINE bool hf__waitfree_met(uint64_t seen, uint64_t before)
 /* Two have met: one of them gives way. Returns true. */
 HF_SLOW bool hf__waitfree_give_way(uint64_t before)
 {
-	hf_wait_t wait = { 2 * HF_ARCH_BACKOFF_MAX };
+	hf_wait_t wait = { 2 * HF_ARCH_BACKOFF_MAX_NS };
 
 	if (before & HF__WAITFREE_ONE)
 		hf_wait_once(&wait, HF_ARCH_WAIT_COUNT_SWAP);

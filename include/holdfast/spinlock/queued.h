@@ -83,9 +83,9 @@
 #endif
 HF_STATIC_ASSERT((HF_SPINLOCK_QUEUED_PASSES) < 255, "255 means closed");
 
-/* For how many spin hints the next in line lets itself be passed over, whatever the count. */
-#ifndef HF_SPINLOCK_QUEUED_PATIENCE
-#define HF_SPINLOCK_QUEUED_PATIENCE 512
+/* For how long, in nanoseconds of its waits, others may barge past the pending waiter. */
+#ifndef HF_SPINLOCK_QUEUED_PATIENCE_NS
+#define HF_SPINLOCK_QUEUED_PATIENCE_NS 12800
 #endif
 
 typedef struct hf_spinlock_queued {
@@ -147,7 +147,7 @@ HF_INLINE bool hf__spinlock_queued_closed(uint32_t word)
 HF_INLINE void hf__spinlock_queued_wait_pending(hf_spinlock_queued_t *lock,
 						enum hf_wait_policy policy)
 {
-	unsigned int patience = HF_SPINLOCK_QUEUED_PATIENCE;
+	uint32_t patience = HF_SPINLOCK_QUEUED_PATIENCE_NS;
 	hf_wait_t wait = HF_WAIT_INIT;
 	uint32_t word = hf_atomic32_load_relaxed(&lock->word);
 	uint32_t seen = 0; /* passes at the last look */
@@ -155,7 +155,7 @@ HF_INLINE void hf__spinlock_queued_wait_pending(hf_spinlock_queued_t *lock,
 	for (;;) {
 		uint32_t passes = word & HF__QUEUED_PASSES_MASK;
 		bool closed = hf__spinlock_queued_closed(word);
-		bool patient = patience > wait.hints;
+		bool patient = patience > wait.ns;
 
 		if (!(word & HF__QUEUED_LOCKED_MASK) && (closed || !patient || passes == seen)) {
 			uint32_t taken = (word & HF__QUEUED_TAIL_MASK) | HF__QUEUED_LOCKED;
@@ -172,10 +172,10 @@ HF_INLINE void hf__spinlock_queued_wait_pending(hf_spinlock_queued_t *lock,
 			else if (policy != HF_WAIT_NONE)
 				hf_wait_once(&wait, HF_WAIT_HINT);
 		} else if (patient) {
-			patience -= wait.hints;
+			patience -= wait.ns;
 			hf_wait_once(&wait, policy == HF_WAIT_MONITOR ? HF_WAIT_BACKOFF : policy);
-			if (wait.hints > HF_ARCH_PENDING_HINTS)
-				wait.hints = HF_ARCH_PENDING_HINTS;
+			if (wait.ns > HF_ARCH_PENDING_NS)
+				wait.ns = HF_ARCH_PENDING_NS;
 		} else {
 			/* T7. A failure is a change of the word: look at it again. */
 			(void)hf_atomic32_try_cmpxchg_relaxed(&lock->word, &word,

@@ -12,12 +12,17 @@
 #define HF_ARCH_CACHE_LINE 64
 #define HF_ARCH_NO_SHARING 128
 
-/* Backoff in hints: first wait, and the limit that doubling reaches. */
-#define HF_ARCH_BACKOFF_MIN 1
-#define HF_ARCH_BACKOFF_MAX 16
+/* Backoff in nanoseconds: first wait, and the limit that doubling reaches. */
+#define HF_ARCH_BACKOFF_MIN_NS 20
+#define HF_ARCH_BACKOFF_MAX_NS 320
 
-/* The most hints between two looks of a queued lock's pending waiter. */
-#define HF_ARCH_PENDING_HINTS 8
+/* The most nanoseconds between two looks of a queued lock's pending waiter. */
+#define HF_ARCH_PENDING_NS 160
+
+/*
+ * One spin hint in nanoseconds, where a world can't measure it: ISB takes some tens of cycles.
+ */
+#define HF_ARCH_HINT_NS 20
 
 /* A read-modify-write with acquire and release still lets plain accesses pass on either side. */
 #define HF_ARCH_RMW_IS_FULL_BARRIER 0

@@ -4,7 +4,7 @@
 /*
  * constants, for any processor - how threads wait, as numbers and policies; no instruction.
  *
- * Nothing here was measured. The bounds suit a spin hint that takes a cycle or less. The policies are
+ * Nothing here was measured. The policies are
  * those of x86-64, but for a free lock: a hint between two reads, because the line is read, not written.
  */
 
@@ -12,12 +12,17 @@
 #define HF_ARCH_CACHE_LINE 64
 #define HF_ARCH_NO_SHARING 128
 
-/* Backoff in hints: first wait, and the limit that doubling reaches. */
-#define HF_ARCH_BACKOFF_MIN 32
-#define HF_ARCH_BACKOFF_MAX 1024
+/* Backoff in nanoseconds: first wait, and the limit that doubling reaches. */
+#define HF_ARCH_BACKOFF_MIN_NS 32
+#define HF_ARCH_BACKOFF_MAX_NS 1024
 
-/* The most hints between two looks of a queued lock's pending waiter. */
-#define HF_ARCH_PENDING_HINTS 128
+/* The most nanoseconds between two looks of a queued lock's pending waiter. */
+#define HF_ARCH_PENDING_NS 128
+
+/*
+ * One spin hint in nanoseconds, where a world can't measure it: no more than the loop around it.
+ */
+#define HF_ARCH_HINT_NS 1
 
 /* 1 where an atomic read-modify-write is already a full memory barrier. */
 #define HF_ARCH_RMW_IS_FULL_BARRIER 0

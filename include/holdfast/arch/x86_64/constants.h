@@ -5,8 +5,8 @@
  * constants, for x86-64 - how threads wait, as numbers and policies; no instruction, so that a
  * simulator of this processor can take them.
  *
- * PAUSE costs about 2 to 65 cycles on AMD and 9 to 140 on Intel, by generation: a wait counted in
- * PAUSEs is a different time on each. docs/design/0005-waiting.md has what that does to a lock.
+ * Times are in nanoseconds, for a wait counted in PAUSEs is a different time on each processor;
+ * docs/design/0005-waiting.md has what that does to a lock.
  * The policies were chosen by the lab's sweep.
  */
 
@@ -14,12 +14,17 @@
 #define HF_ARCH_CACHE_LINE 64
 #define HF_ARCH_NO_SHARING 128
 
-/* Backoff in hints: first wait, and the limit that doubling reaches. */
-#define HF_ARCH_BACKOFF_MIN 4
-#define HF_ARCH_BACKOFF_MAX 64
+/* Backoff in nanoseconds: first wait, and the limit that doubling reaches. */
+#define HF_ARCH_BACKOFF_MIN_NS 100
+#define HF_ARCH_BACKOFF_MAX_NS 1600
 
-/* The most hints between two looks of a queued lock's pending waiter. */
-#define HF_ARCH_PENDING_HINTS 16
+/* The most nanoseconds between two looks of a queued lock's pending waiter. */
+#define HF_ARCH_PENDING_NS 400
+
+/*
+ * One spin hint in nanoseconds, where a world can't measure it: PAUSE takes 2 to 65 cycles on AMD and 9 to 140 on Intel.
+ */
+#define HF_ARCH_HINT_NS 20
 
 /* A LOCK-prefixed instruction orders everything (AMD APM vol. 2, 7.4; Intel SDM vol. 3, 8.2). */
 #define HF_ARCH_RMW_IS_FULL_BARRIER 1
