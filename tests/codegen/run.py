@@ -5,16 +5,16 @@
     run.py --source-dir DIR --build-dir DIR [--update] [TARGET...]
 
 The fast path of a verb is what a processor executes when nobody else is there: drive.c calls every
-function of paths.c in that state, an emulator (qemu, one instruction at a time) tells which
-instructions were executed, and the disassembly tells what they are. Nothing is guessed from the
-layout of the code. Then
+function of paths.c in that state, an emulator (qemu, one instruction at a time) logs the instructions
+that were executed, and the disassembly shows what they are. Nothing is guessed from the layout of the
+code. paths.c is made from the families' rosters. Then
 
   rules      what must hold for every compiler: RULES and SPECS below. This is the test.
   known      a rule that a path breaks today, with the reason: known.txt. If nothing breaks it any
              more that is a failure too: the line must go.
-  expected   the very mnemonics, for the compiler versions that expected.txt names. --update writes
-             what is found there: a change is then seen in review.
-  bad.c      paths that break one rule each; that rule must say so, and no other.
+  expected   the very mnemonics, for the compiler versions that expected.txt names; skipped for others.
+             --update writes what is found: a change is then seen in review.
+  bad.c      paths that break one rule each; that rule must find it, and no other.
 
 Exits with 1 on a failure, with 77 if no target can be run here.
 """
@@ -47,7 +47,7 @@ TARGETS = {
                         GCC + ARM + ["-march=armv8.1-a"], "objdump", "qemu-aarch64"),
 }
 
-# ---- what is asked of which path ----------------------------------------------------------------
+# ---- what each path is held to ------------------------------------------------------------------
 
 # (path or path@target, limits), the first that matches:
 #   branches  at most so many conditional branches, those of an exclusive pair not counted
@@ -96,7 +96,7 @@ SPECS = [
     (r"spinlock_\w+_unlock", dict(branches=0, atomics=0, store=True)),
 
     (r"mutex_(lock|trylock)", dict(branches=1, bytes=4)),
-    # It looks first whether somebody waits, and learns from the subtraction whether that is still so.
+    # It looks for waiters first, and learns from the subtraction whether there are any by now.
     (r"mutex_unlock", dict(branches=2, bytes=4)),
 
     (r"lockref_waitfree_(get|put)\w*", dict(branches=2, bytes=8)),
