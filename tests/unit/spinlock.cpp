@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* spinlock - each lock as a C++ class, with threads, without nodes, between processes. */
-#include "unit.h"
+#include "rosters.h"
 
 #include <memory>
 #include <mutex>
 
 #include <sys/mman.h>
-
-#include "holdfast/spinlock.h"
 
 namespace
 {
@@ -29,10 +27,7 @@ template <class Lock>
 class Spinlock : public testing::Test {
 };
 
-using Locks =
-	testing::Types<hf::spinlock_cas, hf::spinlock_cas_release, hf::spinlock_cas_prefetch,
-		       hf::spinlock_wfe, hf::spinlock_ticket, hf::spinlock_mcs, hf::spinlock_queued>;
-TYPED_TEST_SUITE(Spinlock, Locks, unit::type_names);
+TYPED_TEST_SUITE(Spinlock, unit::spinlocks, unit::type_names);
 
 TYPED_TEST(Spinlock, LockGuard)
 {
@@ -217,8 +212,7 @@ template <class Lock>
 class SpinlockWithoutNodes : public testing::Test {
 };
 
-using LocksWithNodes = testing::Types<hf::spinlock_mcs, hf::spinlock_queued>;
-TYPED_TEST_SUITE(SpinlockWithoutNodes, LocksWithNodes, unit::type_names);
+TYPED_TEST_SUITE(SpinlockWithoutNodes, unit::spinlocks_with_nodes, unit::type_names);
 
 TYPED_TEST(SpinlockWithoutNodes, Works)
 {
@@ -322,7 +316,20 @@ TEST(SpinlockGuard, EndsWithTheBlock)
 	EXPECT_FALSE(hf_spinlock_is_locked(&guarded));
 }
 
-TEST(SpinlockGuard, OfANamedImplementation)
+#define GUARDED(name, NAME, bytes, nodes)                                                          \
+	{                                                                                          \
+		hf_spinlock_##name##_t lock = HF_SPINLOCK_##NAME##_INIT;                           \
+		EXPECT_EQ(sizeof(lock), size_t(bytes)) << #name;                                   \
+		{                                                                                  \
+			HF_SPINLOCK_GUARD_OF(name, &lock);                                         \
+			EXPECT_TRUE(hf_spinlock_##name##_is_locked(&lock)) << #name;               \
+		}                                                                                  \
+		EXPECT_FALSE(hf_spinlock_##name##_is_locked(&lock)) << #name;                      \
+	}
+TEST(SpinlockGuard, OfANamedImplementation){ HF_SPINLOCK_ROSTER(GUARDED) }
+#undef GUARDED
+
+TEST(SpinlockGuard, TwoInABlock)
 {
 	hf_spinlock_ticket_t ticket = HF_SPINLOCK_TICKET_INIT;
 	hf_spinlock_mcs_t mcs = HF_SPINLOCK_MCS_INIT;
@@ -445,10 +452,7 @@ template <class Lock>
 class SpinlockBetweenProcesses : public testing::Test {
 };
 
-using LocksWithoutNodes =
-	testing::Types<hf::spinlock_cas, hf::spinlock_cas_release, hf::spinlock_cas_prefetch,
-		       hf::spinlock_wfe, hf::spinlock_ticket>;
-TYPED_TEST_SUITE(SpinlockBetweenProcesses, LocksWithoutNodes, unit::type_names);
+TYPED_TEST_SUITE(SpinlockBetweenProcesses, unit::spinlocks_without_nodes, unit::type_names);
 
 TYPED_TEST(SpinlockBetweenProcesses, Excludes)
 {

@@ -96,7 +96,7 @@ private:
 	std::atomic<const void *> object_{ nullptr };
 };
 
-/* Names typed tests after their types: Spinlock/spinlock_mcs.LockGuard. */
+/* Names typed tests after their types: Spinlock/spinlock_mcs.LockGuard; of verbs_asm, asm. */
 struct type_names {
 	template <class T>
 	static std::string GetName(int)
@@ -106,7 +106,8 @@ struct type_names {
 		std::string name = text ? text : "type";
 
 		std::free(text);
-		return name.substr(name.rfind(':') + 1);
+		name = name.substr(name.rfind(':') + 1);
+		return name.substr(name.rfind("verbs_", 0) == 0 ? 6 : 0);
 	}
 };
 

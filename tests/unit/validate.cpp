@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* validate - misuse of spinlocks and mutexes is reported, and good use is not. Compiled with -DHF_VALIDATE=1. */
-#include "unit.h"
+#include "rosters.h"
 
 #include <mutex>
 
 #include "holdfast/lockref.h"
 #include "holdfast/mutex.h"
-#include "holdfast/spinlock.h"
 
 static_assert(HF_VALIDATE == 1, "compile this with -DHF_VALIDATE=1");
 
@@ -35,9 +34,9 @@ protected:
 	unit::reports reports;
 };
 
-using Locks = testing::Types<hf::spinlock_cas, hf::spinlock_cas_release, hf::spinlock_cas_prefetch,
-			     hf::spinlock_wfe, hf::spinlock_ticket, hf::spinlock_mcs,
-			     hf::spinlock_queued, hf::mutex>;
+#define ROW(name, NAME, bytes, nodes) , hf::spinlock_##name
+using Locks = unit::types<void HF_SPINLOCK_ROSTER(ROW), hf::mutex>;
+#undef ROW
 TYPED_TEST_SUITE(Validate, Locks, unit::type_names);
 
 TYPED_TEST(Validate, GoodUse)
