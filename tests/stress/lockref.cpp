@@ -25,18 +25,18 @@ const int THREADS = 4;
 const int MILLISECONDS = 300; /* each of them, for each implementation */
 
 #define VERBS(name, prefix)                                                                        \
-	struct name {                                                                              \
+	struct verbs_##name {                                                                      \
 		static void get(hf_lockref_t *l) { prefix##get(l); }                               \
 		static bool get_not_zero(hf_lockref_t *l) { return prefix##get_not_zero(l); }      \
 		static bool get_not_dead(hf_lockref_t *l) { return prefix##get_not_dead(l); }      \
 		static int32_t put_return(hf_lockref_t *l) { return prefix##put_return(l); }       \
 		static bool put_or_lock(hf_lockref_t *l) { return prefix##put_or_lock(l); }        \
-	}
-VERBS(unbounded, hf_lockref_unbounded_);
-VERBS(bounded, hf_lockref_bounded_);
-VERBS(locked, hf_lockref_locked_);
-VERBS(once, hf_lockref_once_);
-VERBS(by_default, hf_lockref_);
+	};
+#define VERBS_OF(name, swaps) VERBS(name, hf_lockref_##name##_)
+HF_LOCKREF_ROSTER(VERBS_OF)
+VERBS_OF(once, 1)
+VERBS(default, hf_lockref_)
+#undef VERBS_OF
 #undef VERBS
 
 /*
@@ -291,13 +291,13 @@ void all(const char *who)
 
 } // namespace
 
+#define ALL(name, swaps) all<verbs_##name>("lockref." #name);
+
 int main()
 {
 	stress::begin();
-	all<unbounded>("lockref.unbounded");
-	all<bounded>("lockref.bounded");
-	all<locked>("lockref.locked");
-	all<once>("lockref.once");
-	all<by_default>("lockref.default");
+	HF_LOCKREF_ROSTER(ALL)
+	ALL(once, 1)
+	ALL(default, 1)
 	return stress::result();
 }

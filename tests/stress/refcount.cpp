@@ -21,7 +21,7 @@ const int THREADS = 4;
 const int MILLISECONDS = 200; /* each of them, for each implementation */
 
 #define VERBS(name, prefix, finds_misuse)                                                          \
-	struct name {                                                                              \
+	struct verbs_##name {                                                                      \
 		static constexpr bool checked = finds_misuse;                                      \
 		static void set_release(hf_refcount_t *r, int32_t n)                               \
 		{                                                                                  \
@@ -42,12 +42,11 @@ const int MILLISECONDS = 200; /* each of them, for each implementation */
 		{                                                                                  \
 			return prefix##sub_and_test(i, r);                                         \
 		}                                                                                  \
-	}
-VERBS(unchecked, hf_refcount_unchecked_, false);
-VERBS(cmpxchg, hf_refcount_cmpxchg_, true);
-VERBS(saturating, hf_refcount_saturating_, true);
-VERBS(assembler, hf_refcount_asm_, true);
-VERBS(by_default, hf_refcount_, true);
+	};
+#define VERBS_OF(name, checked) VERBS(name, hf_refcount_##name##_, checked)
+HF_REFCOUNT_ROSTER(VERBS_OF)
+VERBS(default, hf_refcount_, true)
+#undef VERBS_OF
 #undef VERBS
 
 /* Drops a reference, in one of the ways in which that can be said. True = it was the last. */
@@ -312,13 +311,12 @@ void all(const char *who)
 
 } // namespace
 
+#define ALL(name, checked) all<verbs_##name>("refcount." #name);
+
 int main()
 {
 	stress::begin();
-	all<unchecked>("refcount.unchecked");
-	all<cmpxchg>("refcount.cmpxchg");
-	all<saturating>("refcount.saturating");
-	all<assembler>("refcount.asm");
-	all<by_default>("refcount.default");
+	HF_REFCOUNT_ROSTER(ALL)
+	ALL(default, true)
 	return stress::result();
 }
