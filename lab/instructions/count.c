@@ -5,12 +5,12 @@
  * run.py runs this in an emulator that logs each instruction. What is executed between two
  * instructions of a function whose name starts with "measure" is one call: of the operation, or of
  * what undoes it. The printed lines name them, in the same order. run.py counts the calls of the
- * operation, the last of which must be like the one before; the first may be longer (a thread's first
- * queue node).
+ * operation, the last of which must be like the one before; the first may be longer (a thread's
+ * first queue node).
  *
- * The rows come from the families' rosters. A verb that may fail jumps to missed() where it does, as a
- * program branches on it. Every operation is checked for what it did. Exit status: 0, or 1 with the
- * reason on standard error.
+ * The rows come from the families' rosters. A verb that may fail jumps to missed() where it does,
+ * as a program branches on it. Every operation is checked for what it did. Exit status: 0, or 1
+ * with the reason on standard error.
  */
 #include <stdio.h>
 #include <stdlib.h>

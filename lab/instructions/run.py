@@ -4,8 +4,9 @@
 
     run.py --source-dir DIR --work-dir DIR [--update] [COLUMN...]
 
-An emulator (qemu, one instruction at a time, a fixed model of each processor) logs the instructions that
-count.c executes; a row is what one call executes, its return included, while nobody else is there.
+An emulator (qemu, one instruction at a time, a fixed model of each processor) logs the instructions
+that count.c executes; a row is what one call executes, its return included, while nobody else is
+there.
 The same compiler gives the same table on every machine.
 
   expected.txt   the table as it was reviewed. A difference is a failure; --update writes the file anew.

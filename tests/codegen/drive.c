@@ -81,9 +81,9 @@ __thread volatile struct hf__thread hf__thread;
 hf_node_t hf__nodes[HF_NODES];
 
 /*
- * This thread has its variables, and its slot: what happens only once in a thread's life is no part of
- * a fast path. Thread-local variables lie beside what the thread register points to: below it on
- * x86-64, above it on AArch64.
+ * This thread gets its variables, and its slot: what happens only once in a thread's life is no
+ * part of a fast path. Thread-local variables lie beside what the thread register points to: below
+ * it on x86-64, above it on AArch64.
  */
 static void begin_thread(void)
 {

@@ -7,13 +7,14 @@
 #include <holdfast/refcount.h>
 #include <holdfast/spinlock.h>
 
-/* What a put calls when it was the last: in drive.c. */
+/* What a put of the last reference calls: in drive.c. */
 void object_free(void *object);
 
 /*
  * REFCOUNTS, SPINLOCKS and LOCKREFS expand to REFCOUNT(name, verbs), SPINLOCK(name, verbs) or
- * LOCKREF(name, verbs), as the file that uses them defines it: once for each row of the roster and once
- * for the default. `verbs` is the prefix of the implementation's functions, and of a spinlock's type.
+ * LOCKREF(name, verbs), as the file that uses them defines it: once for each row of the roster and
+ * once for the default. `verbs` is the prefix of the implementation's functions, and of a
+ * spinlock's type.
  */
 #define REFCOUNT_ROW(name, checked) REFCOUNT(name, hf_refcount_##name)
 #define SPINLOCK_ROW(name, NAME, bytes, nodes) SPINLOCK(name, hf_spinlock_##name)

@@ -5,15 +5,15 @@
     run.py --source-dir DIR --build-dir DIR [--update] [TARGET...]
 
 The fast path of a verb is what a processor executes when nobody else is there: drive.c calls every
-function of paths.c in that state, an emulator (qemu, one instruction at a time) logs the instructions
-that were executed, and the disassembly shows what they are. Nothing is guessed from the layout of the
-code. paths.c is made from the families' rosters. Then
+function of paths.c in that state, an emulator (qemu, one instruction at a time) logs the
+instructions that were executed, and the disassembly shows what they are. Nothing is guessed from
+the layout of the code. paths.c is made from the families' rosters. Then
 
   rules      what must hold for every compiler: RULES and SPECS below. This is the test.
   known      a rule that a path breaks today, with the reason: known.txt. If nothing breaks it any
              more that is a failure too: the line must go.
-  expected   the very mnemonics, for the compiler versions that expected.txt names; skipped for others.
-             --update writes what is found: a change is then seen in review.
+  expected   the very mnemonics, for the compiler versions that expected.txt names; skipped for
+             others. --update writes what is found: a change is then seen in review.
   bad.c      paths that break one rule each; that rule must find it, and no other.
 
 Exits with 1 on a failure, with 77 if no target can be run here.
@@ -61,8 +61,8 @@ TARGETS = {
 #   store     nothing but one store and the return. Not given: no
 #   cost      (other path, n): at most n instructions more than that one
 #
-# A family's last rules are for all of its implementations, also those that nobody has written yet. Before
-# them stand the implementations that are held to less, each with the reason, or to more.
+# A family's last rules are for all of its implementations, also those that nobody has written yet.
+# Before them stand the implementations that are held to less, each with the reason, or to more.
 SPECS = [
     (r"refcount_unchecked_(inc|dec)", dict(branches=0)),
     # Its put gives no hint which way is likely: either may be the one that jumps.
@@ -85,8 +85,8 @@ SPECS = [
     (r"spinlock_cas_unlock", dict(branches=0, bytes=4)),
     # The next ticket may be another thread's: a load, an addition and a store.
     (r"spinlock_ticket_unlock", dict(branches=0, atomics=0)),
-    # It takes a node even if nobody else is there: has this thread a slot, is the node free, is the queue
-    # empty? Its way out of each is a call, for which it saves registers.
+    # It takes a node even if nobody else is there: has this thread a slot, is the node free, is the
+    # queue empty? Its way out of each is a call, for which it saves registers.
     (r"spinlock_mcs_lock", dict(branches=4, bytes=4, stack=True)),
     (r"spinlock_mcs_trylock", dict(branches=5, bytes=4, stack=True)),
     # And its unlock takes itself out of the queue.
@@ -100,8 +100,8 @@ SPECS = [
     (r"mutex_unlock", dict(branches=2, bytes=4)),
 
     (r"lockref_waitfree_(get|put)\w*", dict(branches=2, bytes=8)),
-    # The baseline locks and unlocks the lock half, out of line: all of it is what the others do only
-    # when their swap fails.
+    # The baseline locks and unlocks the lock half, out of line: what the others do only when their
+    # swap fails.
     (r"lockref_locked_\w+", dict(branches=7, atomics=2, bytes=4, straight=False, stack=True,
                                  through=r"hf__lockref_locked_\w+")),
     (r"lockref_\w+_(get|put)\w*", dict(branches=3, bytes=8)),
@@ -113,8 +113,8 @@ SPECS = [
     (r"good|bad_\w+", dict(branches=2, setcc=False)),
 ]
 
-# The short names: the same code as the implementation that they stand for. {"refcount": "asm"}, as the
-# families' headers say.
+# The short names: the same code as the implementation that they stand for. {"refcount": "asm"}, as
+# the families' headers define it.
 DEFAULTS = {}
 
 
@@ -598,8 +598,8 @@ def check_paths(result, target, found, known):
 def check_expected(result, section, found, expected):
     if section not in expected:
         result.skipped += 1
-        print("SKIPPED %s: expected.txt is for %s: only the rules are checked, not the mnemonics" % (
-            section, ", ".join(sorted(expected))))
+        print("SKIPPED %s: expected.txt is for %s: only the rules are checked, not the mnemonics"
+              % (section, ", ".join(sorted(expected))))
         return
     now, wanted = lists(found), expected[section]
     for path in sorted(set(now) | set(wanted)):

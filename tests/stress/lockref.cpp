@@ -2,11 +2,11 @@
 /*
  * lockref - objects that are found without a lock, and die under their own.
  *
- *   last    objects on the heap; each thread writes its own part of each, and drops it. Who is left
- *           with the last reference sees all of the parts, marks it dead and frees it.
- *   lives   objects whose memory is used again: looked up by get_not_dead, killed by whoever drops
- *           the last reference, brought back under the lock. With a reference in hand nobody sees
- *           the life change.
+ *   last    objects on the heap; each thread writes its own part of each, and drops it. The one
+ *           that drops the last reference sees all of the parts, marks it dead and frees it.
+ *   lives   objects whose memory is used again: looked up by get_not_dead, killed by the thread
+ *           that drops the last reference, revived under the lock. While a thread has a reference,
+ *           it does not see the life change.
  *
  * `once` takes the lock after a single failed swap: both ways of changing the count, mixed.
  */
@@ -101,7 +101,7 @@ void last(const char *who)
 				if (random.below(2)) {
 					V::get(&object->l);
 					stress::check(V::put_or_lock(&object->l), who,
-						      "last: not the last, but told so");
+						      "last: reported as the last, and it is not");
 					mine += 2;
 				}
 				if (random.below(4) == 0) {
@@ -256,7 +256,7 @@ private:
 				puts++;
 				if (V::put_return(&object->l) < 0)
 					stress::check(V::put_or_lock(&object->l), all.who_,
-						      "lives: not the last, but told so");
+						      "lives: reported as the last, and it is not");
 			}
 			if (random.below(2)) {
 				hf_lockref_lock(&object->l);

@@ -7,7 +7,7 @@
 
 #include "holdfast/lockref.h"
 
-/* One failed swap and the lock is taken: mixes the two ways of changing a count as none else does. */
+/* One failed swap and the lock is taken: mixes the two ways of changing a count. */
 #define HF__LOCKREF once
 #define HF__LOCKREF_LIMIT 1
 #include "holdfast/lockref/verbs.h"
@@ -112,7 +112,7 @@ TYPED_TEST(Lockref, PutReturnDoesNotWait)
 	}
 }
 
-/* It died while they waited. */
+/* The object is marked dead while two gets wait for its lock. */
 TYPED_TEST(Lockref, DiesWhileOthersWait)
 {
 	hf_lockref_t l = HF_LOCKREF_INIT(1);
@@ -140,7 +140,7 @@ TYPED_TEST(Lockref, DiesWhileOthersWait)
 	EXPECT_EQ(hf_lockref_read(&l), HF_LOCKREF_DEAD);
 }
 
-/* Gets, puts, and holders of the lock who change the count too: nothing is lost. */
+/* Gets and puts, and holders of the lock that change the count too: no reference is lost. */
 TYPED_TEST(Lockref, CountsRight)
 {
 	hf_lockref_t l = HF_LOCKREF_INIT(1);
@@ -199,8 +199,8 @@ TYPED_TEST(Lockref, CountsRight)
 }
 
 #if HF__LOCKREF_LOCK_IS == 1
-/* Whoever finds the lock half taken, for however long, sleeps: it takes next to no processor time. */
-TYPED_TEST(Lockref, WhoWaitsSleeps)
+/* A waiter for the lock half parks: it takes next to no processor time, however long the hold. */
+TYPED_TEST(Lockref, WaitersPark)
 {
 	hf_lockref_t l = HF_LOCKREF_INIT(1);
 	std::atomic<bool> there(false);

@@ -69,7 +69,7 @@ TYPED_TEST(Refcount, WhereverItLies)
 	EXPECT_EQ(reports.total(), 0u);
 }
 
-/* Of all who drop one of so many references, one is told that it was the last. */
+/* Of all the threads that drop a reference exactly one gets true: it dropped the last. */
 TYPED_TEST(Refcount, OneIsTheLast)
 {
 	const int threads = 4, objects = 20000;
@@ -101,7 +101,7 @@ TYPED_TEST(Refcount, OneIsTheLast)
 	EXPECT_EQ(reports.total(), 0u);
 }
 
-/* The same, said in two steps: not the last, or else the last by name. */
+/* The same in two steps: dec_not_one, and where that fails dec_if_one. */
 TYPED_TEST(Refcount, OneIsTheLastInTwoSteps)
 {
 	const int threads = 4, objects = 20000;
@@ -128,7 +128,7 @@ TYPED_TEST(Refcount, OneIsTheLastInTwoSteps)
 	EXPECT_EQ(reports.total(), 0u);
 }
 
-/* After death nobody gets a reference, however many try. */
+/* Once dead, no thread gets a reference, however many try. */
 TYPED_TEST(Refcount, NobodyRevivesIt)
 {
 	object object;
@@ -139,7 +139,8 @@ TYPED_TEST(Refcount, NobodyRevivesIt)
 		unit::deadline end(50);
 
 		if (me == 0) { /* has the reference that the object was made with */
-			unit::sleep_ms(25);
+			unit::wait_until([&gets] { return gets > 0; });
+			unit::sleep_ms(10);
 			deaths += TypeParam::dec_and_test(&object.refs);
 			return;
 		}

@@ -4,8 +4,8 @@
 /*
  * rosters - the types that tests of a whole family are run with, made from the families' rosters.
  *
- * A row of a roster has no comma behind it that could be dropped, so it gets one in front, and the list
- * begins with void:
+ * Commas stand between the types of a list, and not behind the last. So each row of a roster begins
+ * with one, and the list with void:
  *
  *   #define ROW(name, NAME, bytes, nodes) , hf::spinlock_##name
  *   using locks = unit::types<void HF_SPINLOCK_ROSTER(ROW)>;

@@ -52,7 +52,7 @@ TEST_F(SlotsSmall, LateDestructors)
 	pthread_key_delete(key);
 }
 
-/* More threads than slots in one lock: who has no node gets it all the same. */
+/* More threads than slots in one lock: those without a node get it all the same. */
 template <class Lock>
 class SlotsSmallLocks : public SlotsSmall {
 };

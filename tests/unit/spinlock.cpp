@@ -164,7 +164,7 @@ TYPED_TEST(Spinlock, TryLockInVain)
 	lock.unlock();
 }
 
-/* What one thread did under the lock the next one sees, in data of any size. */
+/* The next holder sees what a holder did under the lock, in data of any size. */
 TYPED_TEST(Spinlock, PassesDataOn)
 {
 	struct {
@@ -380,7 +380,7 @@ TEST(SpinlockTicket, NumbersWrapAround)
 }
 
 /*
- * First come, first served. place() tells of the queue's end: it changes when somebody has joined.
+ * First come, first served. place() is the end of the queue: it changes when a waiter has joined.
  */
 template <class Lock, class Place>
 void serves_in_order(Lock &lock, Place place)
@@ -421,7 +421,7 @@ TEST(SpinlockMcs, ServesInOrder)
 			[&] { return hf_atomic32_load_relaxed(&lock.native_handle()->tail); });
 }
 
-/* The first is pending, the others queue behind it; nobody else comes, so nobody is passed. */
+/* The first is pending, the others queue behind it; no other thread comes that could barge. */
 TEST(SpinlockQueued, ServesInOrder)
 {
 	hf::spinlock_queued lock;
@@ -432,7 +432,7 @@ TEST(SpinlockQueued, ServesInOrder)
 	});
 }
 
-/* Free for a moment, but somebody waits: trylock leaves it to them. */
+/* Free for a moment, but with waiters: trylock leaves it to them. */
 TEST(SpinlockQueued, TrylockDoesNotPassWaiters)
 {
 	hf::spinlock_queued lock;

@@ -15,7 +15,7 @@ namespace
 template <class Lock>
 class Validate : public testing::Test {
 protected:
-	/* However slow the machine is, nothing is held too long unless a test says so. */
+	/* However slow the machine is, nothing is held too long unless a test sets a limit. */
 	Validate() { hf_validate_set_hold_limit(0); }
 
 	/* Asked by another thread. */
@@ -411,7 +411,7 @@ TEST_F(ValidateOthers, Lockref)
 	EXPECT_EQ(reports.total(), 0u);
 }
 
-/* A get by the one who holds the lock would wait for itself: reported, and done. */
+/* A get by the lock's holder would wait for itself: reported, and done. */
 TEST_F(ValidateOthers, LockrefGetUnderItsLock)
 {
 	hf_lockref_t l = HF_LOCKREF_INIT(3);

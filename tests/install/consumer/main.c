@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Uses every implementation of the families, and what only the library has: reports and queue nodes.
- * Exit status: 0, or 1 with what failed on standard error.
+ * Uses every implementation of the families, and what only the library has: reports and queue
+ * nodes. Exit status: 0, or 1 with what failed on standard error.
  */
 #include <holdfast/lockref.h>
 #include <holdfast/refcount.h>

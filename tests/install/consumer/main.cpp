@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* As main.c, in C++: each spinlock as a class, refcounts and lockrefs by templates over their verbs. */
+/* As main.c, in C++: each spinlock as a class, refcounts and lockrefs by their verbs. */
 #include <holdfast/lockref.h>
 #include <holdfast/refcount.h>
 #include <holdfast/report.h>
