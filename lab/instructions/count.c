@@ -2,14 +2,15 @@
 /*
  * count - every operation of every implementation, called as if nobody else were there.
  *
- * run.py runs this in an emulator that tells of each instruction. What is executed between two
+ * run.py runs this in an emulator that logs each instruction. What is executed between two
  * instructions of a function whose name starts with "measure" is one call: of the operation, or of
- * what undoes it. The lines that are printed say which they were, in the same order. run.py counts the
- * calls of the operation, the last of which must be like the one before; the first may be longer (a
- * thread's first queue node).
+ * what undoes it. The printed lines name them, in the same order. run.py counts the calls of the
+ * operation, the last of which must be like the one before; the first may be longer (a thread's
+ * first queue node).
  *
- * A verb that may fail jumps to missed() where it does, as a program branches on it. Every operation
- * is checked for what it did. Exit status: 0, or 1 with the reason on standard error.
+ * The rows come from the families' rosters. A verb that may fail jumps to missed() where it does,
+ * as a program branches on it. Every operation is checked for what it did. Exit status: 0, or 1
+ * with the reason on standard error.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -89,13 +90,11 @@ APART size_t measure_copy(hf_copy_function_t copy, void *dst, const void *src, s
 			missed();                                                                  \
 	}
 
-REFCOUNT(unchecked, hf_refcount_unchecked)
-REFCOUNT(cmpxchg, hf_refcount_cmpxchg)
-REFCOUNT(saturating, hf_refcount_saturating)
-REFCOUNT(asm, hf_refcount_asm)
+#define REFCOUNT_ROW(name, checked) REFCOUNT(name, hf_refcount_##name)
+HF_REFCOUNT_ROSTER(REFCOUNT_ROW)
 REFCOUNT(default, hf_refcount)
 
-#define COUNT_REFCOUNT(name)                                                                       \
+#define COUNT_REFCOUNT(name, ...)                                                                  \
 	do {                                                                                       \
 		hf_refcount_t r = HF_REFCOUNT_INIT(2);                                             \
                                                                                                    \
@@ -106,43 +105,36 @@ REFCOUNT(default, hf_refcount)
 		puts("refcount dec_and_test " #name " undone");                                    \
 		measure(refcount_##name##_dec_and_test, refcount_##name##_inc, &r);                \
 		CHECK(!failed && hf_refcount_read(&r) == 2);                                       \
-	} while (0)
+	} while (0);
 
 /* ---- spinlock ----------------------------------------------------------------------------- */
 
-#define SPINLOCK(name, type, verbs)                                                                \
-	static type lock_##name; /* all bytes 0: free */                                           \
+#define SPINLOCK(name, verbs)                                                                      \
+	static verbs##_t lock_##name; /* all bytes 0: free */                                      \
                                                                                                    \
 	static APART void spinlock_##name##_lock(void *object)                                     \
 	{                                                                                          \
-		verbs##_lock((type *)object);                                                      \
+		verbs##_lock((verbs##_t *)object);                                                 \
 	}                                                                                          \
 	static APART void spinlock_##name##_trylock(void *object)                                  \
 	{                                                                                          \
-		if (!verbs##_trylock((type *)object))                                              \
+		if (!verbs##_trylock((verbs##_t *)object))                                         \
 			missed();                                                                  \
 	}                                                                                          \
 	static APART void spinlock_##name##_unlock(void *object)                                   \
 	{                                                                                          \
-		verbs##_unlock((type *)object);                                                    \
+		verbs##_unlock((verbs##_t *)object);                                               \
 	}                                                                                          \
 	static bool spinlock_##name##_is_locked(void)                                              \
 	{                                                                                          \
 		return verbs##_is_locked(&lock_##name);                                            \
 	}
 
-#define SPINLOCK_OF(name) SPINLOCK(name, hf_spinlock_##name##_t, hf_spinlock_##name)
+#define SPINLOCK_ROW(name, NAME, bytes, nodes) SPINLOCK(name, hf_spinlock_##name)
+HF_SPINLOCK_ROSTER(SPINLOCK_ROW)
+SPINLOCK(default, hf_spinlock)
 
-SPINLOCK_OF(cas)
-SPINLOCK_OF(cas_release)
-SPINLOCK_OF(cas_prefetch)
-SPINLOCK_OF(wfe)
-SPINLOCK_OF(ticket)
-SPINLOCK_OF(mcs)
-SPINLOCK_OF(queued)
-SPINLOCK(default, hf_spinlock_t, hf_spinlock)
-
-#define COUNT_SPINLOCK(name)                                                                       \
+#define COUNT_SPINLOCK(name, ...)                                                                  \
 	do {                                                                                       \
 		puts("spinlock lock " #name " undone");                                            \
 		measure(spinlock_##name##_lock, spinlock_##name##_unlock, &lock_##name);           \
@@ -154,29 +146,29 @@ SPINLOCK(default, hf_spinlock_t, hf_spinlock)
 		measure(spinlock_##name##_unlock, spinlock_##name##_lock, &lock_##name);           \
 		CHECK(spinlock_##name##_is_locked());                                              \
 		spinlock_##name##_unlock(&lock_##name);                                            \
-	} while (0)
+	} while (0);
 
 /* ---- mutex -------------------------------------------------------------------------------- */
 
-#define MUTEX(name, type, verbs)                                                                   \
-	static type mutex_##name;                                                                  \
+#define MUTEX(name, verbs)                                                                         \
+	static verbs##_t mutex_##name;                                                             \
                                                                                                    \
 	static APART void mutex_##name##_lock(void *object)                                        \
 	{                                                                                          \
-		verbs##_lock((type *)object);                                                      \
+		verbs##_lock((verbs##_t *)object);                                                 \
 	}                                                                                          \
 	static APART void mutex_##name##_trylock(void *object)                                     \
 	{                                                                                          \
-		if (!verbs##_trylock((type *)object))                                              \
+		if (!verbs##_trylock((verbs##_t *)object))                                         \
 			missed();                                                                  \
 	}                                                                                          \
 	static APART void mutex_##name##_unlock(void *object)                                      \
 	{                                                                                          \
-		verbs##_unlock((type *)object);                                                    \
+		verbs##_unlock((verbs##_t *)object);                                               \
 	}
 
-MUTEX(private, hf_mutex_t, hf_mutex)
-MUTEX(shared, hf_mutex_shared_t, hf_mutex_shared)
+MUTEX(private, hf_mutex)
+MUTEX(shared, hf_mutex_shared)
 
 #define COUNT_MUTEX(name, verbs)                                                                   \
 	do {                                                                                       \
@@ -190,7 +182,7 @@ MUTEX(shared, hf_mutex_shared_t, hf_mutex_shared)
 		measure(mutex_##name##_unlock, mutex_##name##_lock, &mutex_##name);                \
 		CHECK(verbs##_is_locked(&mutex_##name));                                           \
 		mutex_##name##_unlock(&mutex_##name);                                              \
-	} while (0)
+	} while (0);
 
 /* ---- lockref ------------------------------------------------------------------------------ */
 
@@ -220,12 +212,11 @@ MUTEX(shared, hf_mutex_shared_t, hf_mutex_shared)
 			missed();                                                                  \
 	}
 
-LOCKREF(unbounded, hf_lockref_unbounded)
-LOCKREF(bounded, hf_lockref_bounded)
-LOCKREF(locked, hf_lockref_locked)
+#define LOCKREF_ROW(name, swaps) LOCKREF(name, hf_lockref_##name)
+HF_LOCKREF_ROSTER(LOCKREF_ROW)
 LOCKREF(default, hf_lockref)
 
-#define COUNT_LOCKREF(name)                                                                        \
+#define COUNT_LOCKREF(name, ...)                                                                   \
 	do {                                                                                       \
 		hf_lockref_t l = HF_LOCKREF_INIT(2);                                               \
                                                                                                    \
@@ -240,7 +231,7 @@ LOCKREF(default, hf_lockref)
 		puts("lockref put_or_lock " #name " undone");                                      \
 		measure(lockref_##name##_put_or_lock, lockref_##name##_get, &l);                   \
 		CHECK(!failed && hf_lockref_read(&l) == 2);                                        \
-	} while (0)
+	} while (0);
 
 static APART void lockref_waitfree_get(void *object)
 {
@@ -349,25 +340,14 @@ int main(void)
 	const struct hf_clear_implementation *clear = hf_clear_implementations(&clears);
 	const struct hf_copy_implementation *copy = hf_copy_implementations(&copies);
 
-	COUNT_REFCOUNT(unchecked);
-	COUNT_REFCOUNT(cmpxchg);
-	COUNT_REFCOUNT(saturating);
-	COUNT_REFCOUNT(asm);
-	COUNT_REFCOUNT(default);
-	COUNT_SPINLOCK(cas);
-	COUNT_SPINLOCK(cas_release);
-	COUNT_SPINLOCK(cas_prefetch);
-	COUNT_SPINLOCK(wfe);
-	COUNT_SPINLOCK(ticket);
-	COUNT_SPINLOCK(mcs);
-	COUNT_SPINLOCK(queued);
-	COUNT_SPINLOCK(default);
-	COUNT_MUTEX(private, hf_mutex);
-	COUNT_MUTEX(shared, hf_mutex_shared);
-	COUNT_LOCKREF(unbounded);
-	COUNT_LOCKREF(bounded);
-	COUNT_LOCKREF(locked);
-	COUNT_LOCKREF(default);
+	HF_REFCOUNT_ROSTER(COUNT_REFCOUNT)
+	COUNT_REFCOUNT(default)
+	HF_SPINLOCK_ROSTER(COUNT_SPINLOCK)
+	COUNT_SPINLOCK(default)
+	COUNT_MUTEX(private, hf_mutex)
+	COUNT_MUTEX(shared, hf_mutex_shared)
+	HF_LOCKREF_ROSTER(COUNT_LOCKREF)
+	COUNT_LOCKREF(default)
 	count_waitfree();
 
 	for (size_t i = 0; i < LARGEST; i++)

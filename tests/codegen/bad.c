@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bad - paths that each break one rule of run.py, which must say so: a check that finds nothing
+ * bad - paths that each break one rule of run.py, which must find it: a check that finds nothing
  * shows nothing. In assembly, so that no compiler can put them right.
  *
  * PATH gives a function its code, the return aside; what is COLD runs in another section.

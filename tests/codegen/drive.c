@@ -2,11 +2,11 @@
 /*
  * drive - calls every path as if nobody else were there, and checks what it did.
  *
- * run.py runs this in an emulator that tells of each instruction: what a path executes here is its
- * fast path. Where a function is called twice, the second time is the last reference.
+ * run.py runs this in an emulator that logs each instruction: what a path executes here is its fast
+ * path. Where a function is called twice, the second call drops the last reference.
  *
- * No C library: the program is what is here and in paths.c, bad.c. Exit status: 0, or the line that
- * failed (modulo 256, and never 0).
+ * No C library: the program is what is here and in paths.c, bad.c. Exit status: 0, or 1 with what
+ * failed on standard error.
  */
 #include "paths.h"
 
@@ -18,39 +18,98 @@ __asm__(".globl _start\n_start:\n\tbl drive\n");
 
 void drive(void) __attribute__((noreturn));
 
-static __attribute__((noreturn)) void leave(int status)
+static long system_call(long number, long a, long b, long c)
 {
 #if defined(__x86_64__)
-	__asm__ volatile("syscall" ::"a"(231), "D"(status) : "rcx", "r11", "memory");
-#elif defined(__aarch64__)
-	register long number __asm__("x8") = 94;
-	register long argument __asm__("x0") = status;
+	long result;
 
-	__asm__ volatile("svc #0" ::"r"(number), "r"(argument) : "memory");
+	__asm__ volatile("syscall"
+			 : "=a"(result)
+			 : "a"(number), "D"(a), "S"(b), "d"(c)
+			 : "rcx", "r11", "memory");
+	return result;
+#elif defined(__aarch64__)
+	register long x8 __asm__("x8") = number;
+	register long x0 __asm__("x0") = a;
+	register long x1 __asm__("x1") = b;
+	register long x2 __asm__("x2") = c;
+
+	__asm__ volatile("svc #0" : "+r"(x0) : "r"(x8), "r"(x1), "r"(x2) : "memory");
+	return x0;
 #endif
+}
+
+#if defined(__x86_64__)
+enum { SYS_WRITE = 1, SYS_EXIT_GROUP = 231, SYS_ARCH_PRCTL = 158, ARCH_SET_FS = 0x1002 };
+#elif defined(__aarch64__)
+enum { SYS_WRITE = 64, SYS_EXIT_GROUP = 94 };
+#endif
+
+static __attribute__((noreturn)) void leave(int status)
+{
+	system_call(SYS_EXIT_GROUP, status, 0, 0);
 	__builtin_unreachable();
+}
+
+static void write_error(const char *text)
+{
+	for (; *text; text++)
+		system_call(SYS_WRITE, 2, (long)text, 1);
+}
+
+/* Which implementation's paths are being called. */
+static const char *driven = "";
+
+static __attribute__((noreturn)) void failed(const char *what)
+{
+	write_error(driven);
+	write_error(": ");
+	write_error(what);
+	write_error("\n");
+	leave(1);
 }
 
 #define CHECK(condition)                                                                           \
 	do {                                                                                       \
 		if (!(condition))                                                                  \
-			leave(__LINE__ % 256 ? __LINE__ % 256 : 255);                              \
+			failed("not so: " #condition);                                             \
 	} while (0)
 
-/* What the slow paths need; nothing of it may be called. */
-__thread volatile struct hf__thread hf__thread;
-hf_node_t hf__nodes[1];
+/* ---- What the library would define ---------------------------------------------------------- */
 
+__thread volatile struct hf__thread hf__thread;
+hf_node_t hf__nodes[HF_NODES];
+
+/*
+ * This thread gets its variables, and its slot: what happens only once in a thread's life is no
+ * part of a fast path. Thread-local variables lie beside what the thread register points to: below
+ * it on x86-64, above it on AArch64.
+ */
+static void begin_thread(void)
+{
+	static char variables[512] HF_ALIGNED(64);
+	void *middle = &variables[sizeof(variables) / 2];
+
+#if defined(__x86_64__)
+	if (system_call(SYS_ARCH_PRCTL, ARCH_SET_FS, (long)middle, 0) != 0)
+		failed("no thread-local variables");
+#elif defined(__aarch64__)
+	__asm__ volatile("msr tpidr_el0, %0" ::"r"(middle) : "memory");
+#endif
+	hf__thread.base = 1;
+}
+
+/* No slow path may be taken. */
 bool hf__slot_claim(void)
 {
-	leave(254);
+	failed("hf__slot_claim() was called");
 }
 
 void hf_report(enum hf_report_kind kind, const volatile void *object)
 {
 	(void)kind;
 	(void)object;
-	leave(253);
+	failed("hf_report() was called");
 }
 
 bool hf__mutex_lock_slow(hf_atomic32_t *word, uint64_t deadline, enum hf_env_scope scope)
@@ -58,13 +117,13 @@ bool hf__mutex_lock_slow(hf_atomic32_t *word, uint64_t deadline, enum hf_env_sco
 	(void)word;
 	(void)deadline;
 	(void)scope;
-	leave(252);
+	failed("hf__mutex_lock_slow() was called");
 }
 
 bool hf__mutex_trylock_slow(hf_atomic32_t *word)
 {
 	(void)word;
-	leave(251);
+	failed("hf__mutex_trylock_slow() was called");
 }
 
 void hf__mutex_unlock_slow(hf_atomic32_t *word, uint32_t found, enum hf_env_scope scope)
@@ -72,7 +131,7 @@ void hf__mutex_unlock_slow(hf_atomic32_t *word, uint32_t found, enum hf_env_scop
 	(void)word;
 	(void)found;
 	(void)scope;
-	leave(250);
+	failed("hf__mutex_unlock_slow() was called");
 }
 
 void hf__mutex_unlock_late(const hf_atomic32_t *word, uint32_t found, enum hf_env_scope scope)
@@ -80,8 +139,10 @@ void hf__mutex_unlock_late(const hf_atomic32_t *word, uint32_t found, enum hf_en
 	(void)word;
 	(void)found;
 	(void)scope;
-	leave(249);
+	failed("hf__mutex_unlock_late() was called");
 }
+
+/* ---- The paths ------------------------------------------------------------------------------ */
 
 static void *freed;
 
@@ -90,10 +151,11 @@ void object_free(void *object)
 	freed = object;
 }
 
-#define REFCOUNT(name)                                                                             \
+#define REFCOUNT(name, verbs)                                                                      \
 	do {                                                                                       \
 		hf_refcount_t r = HF_REFCOUNT_INIT(1);                                             \
                                                                                                    \
+		driven = "refcount " #name;                                                        \
 		refcount_##name##_inc(&r);                                                         \
 		CHECK(hf_refcount_read(&r) == 2);                                                  \
 		refcount_##name##_dec(&r);                                                         \
@@ -109,36 +171,27 @@ void object_free(void *object)
 		CHECK(!freed);                                                                     \
 		refcount_##name##_put(&r);                                                         \
 		CHECK(freed == &r);                                                                \
-	} while (0)
+	} while (0);
 
-#define SPINLOCK(name, type, verbs)                                                                \
+#define SPINLOCK(name, verbs)                                                                      \
 	do {                                                                                       \
-		static type lock; /* all bytes 0: free */                                          \
+		static verbs##_t lock; /* all bytes 0: free */                                     \
                                                                                                    \
+		driven = "spinlock " #name;                                                        \
 		spinlock_##name##_lock(&lock);                                                     \
 		CHECK(verbs##_is_locked(&lock));                                                   \
 		spinlock_##name##_unlock(&lock);                                                   \
 		CHECK(!verbs##_is_locked(&lock));                                                  \
 		CHECK(spinlock_##name##_trylock(&lock));                                           \
 		CHECK(verbs##_is_locked(&lock));                                                   \
-	} while (0)
+		verbs##_unlock(&lock); /* gives back its node, if it has one */                    \
+	} while (0);
 
-#define MUTEX()                                                                                    \
-	do {                                                                                       \
-		static hf_mutex_t mutex; /* all bytes 0: free */                                   \
-                                                                                                   \
-		mutex_lock(&mutex);                                                                \
-		CHECK(hf_mutex_is_locked(&mutex));                                                 \
-		mutex_unlock(&mutex);                                                              \
-		CHECK(!hf_mutex_is_locked(&mutex));                                                \
-		CHECK(mutex_trylock(&mutex));                                                      \
-		CHECK(hf_mutex_is_locked(&mutex));                                                 \
-	} while (0)
-
-#define LOCKREF(name)                                                                              \
+#define LOCKREF(name, verbs)                                                                       \
 	do {                                                                                       \
 		hf_lockref_t l = HF_LOCKREF_INIT(1);                                               \
                                                                                                    \
+		driven = "lockref " #name;                                                         \
 		lockref_##name##_get(&l);                                                          \
 		CHECK(lockref_##name##_get_not_zero(&l));                                          \
 		CHECK(lockref_##name##_get_not_dead(&l));                                          \
@@ -146,12 +199,26 @@ void object_free(void *object)
 		CHECK(lockref_##name##_put_or_lock(&l));                                           \
 		CHECK(lockref_##name##_put_return(&l) == 2);                                       \
 		CHECK(hf_lockref_read(&l) == 2);                                                   \
-	} while (0)
+	} while (0);
+
+static void mutex(void)
+{
+	static hf_mutex_t mutex; /* all bytes 0: free */
+
+	driven = "mutex";
+	mutex_lock(&mutex);
+	CHECK(hf_mutex_is_locked(&mutex));
+	mutex_unlock(&mutex);
+	CHECK(!hf_mutex_is_locked(&mutex));
+	CHECK(mutex_trylock(&mutex));
+	CHECK(hf_mutex_is_locked(&mutex));
+}
 
 static void waitfree(void)
 {
 	hf_lockref_waitfree_t l = HF_LOCKREF_WAITFREE_INIT(1);
 
+	driven = "lockref waitfree";
 	lockref_waitfree_get(&l);
 	CHECK(lockref_waitfree_get_not_dead(&l));
 	CHECK(hf_lockref_waitfree_read(&l) == 3);
@@ -164,20 +231,14 @@ void drive(void)
 {
 	static uint32_t word;
 
-	REFCOUNT(unchecked);
-	REFCOUNT(saturating);
-	REFCOUNT(asm);
-	REFCOUNT(default);
-	SPINLOCK(cas_release, hf_spinlock_cas_release_t, hf_spinlock_cas_release);
-	SPINLOCK(ticket, hf_spinlock_ticket_t, hf_spinlock_ticket);
-	SPINLOCK(queued, hf_spinlock_queued_t, hf_spinlock_queued);
-	SPINLOCK(wfe, hf_spinlock_wfe_t, hf_spinlock_wfe);
-	SPINLOCK(default, hf_spinlock_t, hf_spinlock);
-	MUTEX();
-	LOCKREF(bounded);
-	LOCKREF(default);
+	begin_thread();
+	REFCOUNTS
+	SPINLOCKS
+	mutex();
+	LOCKREFS
 	waitfree();
 
+	driven = "bad.c";
 	good(&word);
 	bad_call(&word);
 	bad_cold(&word);

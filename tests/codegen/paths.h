@@ -7,45 +7,48 @@
 #include <holdfast/refcount.h>
 #include <holdfast/spinlock.h>
 
-/* What a put calls when it was the last: in drive.c. */
+/* What a put of the last reference calls: in drive.c. */
 void object_free(void *object);
 
-#define REFCOUNT_PATHS(name)                                                                       \
+/*
+ * REFCOUNTS, SPINLOCKS and LOCKREFS expand to REFCOUNT(name, verbs), SPINLOCK(name, verbs) or
+ * LOCKREF(name, verbs), as the file that uses them defines it: once for each row of the roster and
+ * once for the default. `verbs` is the prefix of the implementation's functions, and of a
+ * spinlock's type.
+ */
+#define REFCOUNT_ROW(name, checked) REFCOUNT(name, hf_refcount_##name)
+#define SPINLOCK_ROW(name, NAME, bytes, nodes) SPINLOCK(name, hf_spinlock_##name)
+#define LOCKREF_ROW(name, swaps) LOCKREF(name, hf_lockref_##name)
+#define REFCOUNTS HF_REFCOUNT_ROSTER(REFCOUNT_ROW) REFCOUNT(default, hf_refcount)
+#define SPINLOCKS HF_SPINLOCK_ROSTER(SPINLOCK_ROW) SPINLOCK(default, hf_spinlock)
+#define LOCKREFS HF_LOCKREF_ROSTER(LOCKREF_ROW) LOCKREF(default, hf_lockref)
+
+#define REFCOUNT(name, verbs)                                                                      \
 	void refcount_##name##_inc(hf_refcount_t *r);                                              \
 	void refcount_##name##_dec(hf_refcount_t *r);                                              \
 	bool refcount_##name##_dec_and_test(hf_refcount_t *r);                                     \
 	void refcount_##name##_put(hf_refcount_t *r);                                              \
 	bool refcount_##name##_inc_not_zero(hf_refcount_t *r);
-
-REFCOUNT_PATHS(unchecked)
-REFCOUNT_PATHS(saturating)
-REFCOUNT_PATHS(asm)
-REFCOUNT_PATHS(default)
-
-#define SPINLOCK_PATHS(name, type)                                                                 \
-	void spinlock_##name##_lock(type *lock);                                                   \
-	bool spinlock_##name##_trylock(type *lock);                                                \
-	void spinlock_##name##_unlock(type *lock);
-
-SPINLOCK_PATHS(cas_release, hf_spinlock_cas_release_t)
-SPINLOCK_PATHS(ticket, hf_spinlock_ticket_t)
-SPINLOCK_PATHS(queued, hf_spinlock_queued_t)
-SPINLOCK_PATHS(wfe, hf_spinlock_wfe_t)
-SPINLOCK_PATHS(default, hf_spinlock_t)
-
-void mutex_lock(hf_mutex_t *mutex);
-bool mutex_trylock(hf_mutex_t *mutex);
-void mutex_unlock(hf_mutex_t *mutex);
-
-#define LOCKREF_PATHS(name)                                                                        \
+#define SPINLOCK(name, verbs)                                                                      \
+	void spinlock_##name##_lock(verbs##_t *lock);                                              \
+	bool spinlock_##name##_trylock(verbs##_t *lock);                                           \
+	void spinlock_##name##_unlock(verbs##_t *lock);
+#define LOCKREF(name, verbs)                                                                       \
 	void lockref_##name##_get(hf_lockref_t *l);                                                \
 	bool lockref_##name##_get_not_zero(hf_lockref_t *l);                                       \
 	bool lockref_##name##_get_not_dead(hf_lockref_t *l);                                       \
 	bool lockref_##name##_put_or_lock(hf_lockref_t *l);                                        \
 	int32_t lockref_##name##_put_return(hf_lockref_t *l);
+REFCOUNTS
+SPINLOCKS
+LOCKREFS
+#undef REFCOUNT
+#undef SPINLOCK
+#undef LOCKREF
 
-LOCKREF_PATHS(bounded)
-LOCKREF_PATHS(default)
+void mutex_lock(hf_mutex_t *mutex);
+bool mutex_trylock(hf_mutex_t *mutex);
+void mutex_unlock(hf_mutex_t *mutex);
 
 void lockref_waitfree_get(hf_lockref_waitfree_t *l);
 bool lockref_waitfree_get_not_dead(hf_lockref_waitfree_t *l);

@@ -2,11 +2,11 @@
 /*
  * lockref - objects that are found without a lock, and die under their own.
  *
- *   last    objects on the heap; each thread writes its own part of each, and drops it. Who is left
- *           with the last reference sees all of the parts, marks it dead and frees it.
- *   lives   objects whose memory is used again: looked up by get_not_dead, killed by whoever drops
- *           the last reference, brought back under the lock. With a reference in hand nobody sees
- *           the life change.
+ *   last    objects on the heap; each thread writes its own part of each, and drops it. The one
+ *           that drops the last reference sees all of the parts, marks it dead and frees it.
+ *   lives   objects whose memory is used again: looked up by get_not_dead, killed by the thread
+ *           that drops the last reference, revived under the lock. While a thread has a reference,
+ *           it does not see the life change.
  *
  * `once` takes the lock after a single failed swap: both ways of changing the count, mixed.
  */
@@ -25,18 +25,18 @@ const int THREADS = 4;
 const int MILLISECONDS = 300; /* each of them, for each implementation */
 
 #define VERBS(name, prefix)                                                                        \
-	struct name {                                                                              \
+	struct verbs_##name {                                                                      \
 		static void get(hf_lockref_t *l) { prefix##get(l); }                               \
 		static bool get_not_zero(hf_lockref_t *l) { return prefix##get_not_zero(l); }      \
 		static bool get_not_dead(hf_lockref_t *l) { return prefix##get_not_dead(l); }      \
 		static int32_t put_return(hf_lockref_t *l) { return prefix##put_return(l); }       \
 		static bool put_or_lock(hf_lockref_t *l) { return prefix##put_or_lock(l); }        \
-	}
-VERBS(unbounded, hf_lockref_unbounded_);
-VERBS(bounded, hf_lockref_bounded_);
-VERBS(locked, hf_lockref_locked_);
-VERBS(once, hf_lockref_once_);
-VERBS(by_default, hf_lockref_);
+	};
+#define VERBS_OF(name, swaps) VERBS(name, hf_lockref_##name##_)
+HF_LOCKREF_ROSTER(VERBS_OF)
+VERBS_OF(once, 1)
+VERBS(default, hf_lockref_)
+#undef VERBS_OF
 #undef VERBS
 
 /*
@@ -101,7 +101,7 @@ void last(const char *who)
 				if (random.below(2)) {
 					V::get(&object->l);
 					stress::check(V::put_or_lock(&object->l), who,
-						      "last: not the last, but told so");
+						      "last: reported as the last, and it is not");
 					mine += 2;
 				}
 				if (random.below(4) == 0) {
@@ -256,7 +256,7 @@ private:
 				puts++;
 				if (V::put_return(&object->l) < 0)
 					stress::check(V::put_or_lock(&object->l), all.who_,
-						      "lives: not the last, but told so");
+						      "lives: reported as the last, and it is not");
 			}
 			if (random.below(2)) {
 				hf_lockref_lock(&object->l);
@@ -291,13 +291,13 @@ void all(const char *who)
 
 } // namespace
 
+#define ALL(name, swaps) all<verbs_##name>("lockref." #name);
+
 int main()
 {
 	stress::begin();
-	all<unbounded>("lockref.unbounded");
-	all<bounded>("lockref.bounded");
-	all<locked>("lockref.locked");
-	all<once>("lockref.once");
-	all<by_default>("lockref.default");
+	HF_LOCKREF_ROSTER(ALL)
+	ALL(once, 1)
+	ALL(default, 1)
 	return stress::result();
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lockref_waitfree - objects in memory that keeps its type: found without a lock, killed by whoever drops
- * the last reference, given another identity and revived under the lock. With a reference in hand
- * nobody sees the identity change; each death is one thread's; no reference is lost.
+ * lockref_waitfree - objects in type-stable memory: found without a lock, killed by the thread that
+ * drops the last reference, given another identity and revived under the lock. While a thread has a
+ * reference it does not see the identity change; each death is one thread's; no reference is lost.
  *
  * Some threads hold the lock for long, and the others go on meanwhile.
  */
@@ -19,7 +19,7 @@ const char *const WHO = "lockref.waitfree";
 
 struct HF_ALIGNED(128) object {
 	hf_lockref_waitfree_t l = HF_LOCKREF_WAITFREE_INIT(0);
-	/* Both are written while it is dead, under the lock; read by who has a reference. */
+	/* Written while it is dead, under the lock; read by those that have a reference. */
 	uint64_t identity = 1, twice = 2;
 	uint64_t visits = 0; /* under the lock */
 };
@@ -59,7 +59,7 @@ public:
 			o->visits++;
 			visits_++;
 			if (random_.below(8) == 0)
-				sched_yield(); /* off the processor, with the lock */
+				sched_yield(); /* descheduled, with the lock */
 			stress::check(!hf_lockref_waitfree_mark_dead(&o->l, 0), WHO,
 				      "killed, with a reference");
 			hf_lockref_waitfree_unlock(&o->l);
@@ -97,7 +97,8 @@ private:
 		}
 		if (hf_lockref_waitfree_put_or_lock(&o->l))
 			return;
-		stress::check(!hf_lockref_waitfree_is_dead(&o->l), WHO, "told, and it is dead");
+		stress::check(!hf_lockref_waitfree_is_dead(&o->l), WHO,
+			      "put_or_lock returned false, and it is dead");
 		if (hf_lockref_waitfree_mark_dead(&o->l, 0)) {
 			deaths_++;
 			o->identity++;

@@ -2,11 +2,11 @@
 /*
  * mutex - no wake-up is lost: parking by itself, and the mutex, with random delays and signals.
  *
- * A wake-up that is lost is found only if nothing else wakes the thread afterwards. So all is done in
- * short rounds, at whose end every thread must be through; one that sleeps on ends by the alarm. At
- * the end of each round the mutex's word must be 0 again. A signal cuts a sleep short, and so mends
- * what a lost wake-up would break: each is done with signals and without. mutex_parks.cpp is the same with a mutex
- * that parks as soon as it can.
+ * A lost wake-up is found only if nothing else wakes the thread afterwards. So all is done in short
+ * rounds, at whose end every thread must be through; one that stays parked ends by the alarm. At
+ * the end of each round the mutex's word must be 0 again. A signal wakes a parked thread, and so
+ * mends what a lost wake-up would break: each is done with signals and without. mutex_parks.cpp is
+ * the same with a mutex that parks as soon as it can.
  *
  *   stress_mutex [TIMES]   so many times longer than in the tests
  */
@@ -91,7 +91,7 @@ private:
 	std::thread sender_;
 };
 
-/* Mostly none; seldom so long that others go to sleep meanwhile. */
+/* Mostly none; seldom so long that others park meanwhile. */
 void delay(stress::random *random)
 {
 	uint32_t kind = random->below(1024);
@@ -109,7 +109,7 @@ void delay(stress::random *random)
 
 /* ---- parking -------------------------------------------------------------------------------- */
 
-/* Before it sleeps, so that the wake-up comes in between as often as not. */
+/* Before it parks, so that the wake-up comes in between as often as not. */
 void hesitate(stress::random *random)
 {
 	for (uint32_t i = random->below(2) ? random->below(250) : 0; i > 0; i--)

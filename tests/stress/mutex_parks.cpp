@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* mutex_parks - mutex.cpp, with limits that make the mutex park, hand over and call all the time. */
+/* mutex_parks - mutex.cpp, with limits that make the mutex park, hand off and wake all the time. */
 #define HF_MUTEX_TURN 2
 #define HF_MUTEX_EXCHANGES 2
 #define HF_MUTEX_SPIN_NS 1

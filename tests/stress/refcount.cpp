@@ -2,8 +2,8 @@
 /*
  * refcount - objects with plain data, shared, freed by whoever drops the last reference.
  *
- *   last        objects on the heap; each thread writes its own part of each, and drops it. Who is
- *               told that it was the last sees all of the parts, and frees.
+ *   last        objects on the heap; each thread writes its own part of each, and drops it. The one
+ *               that drops the last reference sees all of the parts, and frees.
  *   pool        objects whose memory is used again; taken by inc_not_zero_acquire, published by
  *               set_release. Their data changes only between two lives.
  *   saturated   all the verbs at once, over the edge: the count ends saturated, nobody frees.
@@ -21,7 +21,7 @@ const int THREADS = 4;
 const int MILLISECONDS = 200; /* each of them, for each implementation */
 
 #define VERBS(name, prefix, finds_misuse)                                                          \
-	struct name {                                                                              \
+	struct verbs_##name {                                                                      \
 		static constexpr bool checked = finds_misuse;                                      \
 		static void set_release(hf_refcount_t *r, int32_t n)                               \
 		{                                                                                  \
@@ -42,15 +42,14 @@ const int MILLISECONDS = 200; /* each of them, for each implementation */
 		{                                                                                  \
 			return prefix##sub_and_test(i, r);                                         \
 		}                                                                                  \
-	}
-VERBS(unchecked, hf_refcount_unchecked_, false);
-VERBS(cmpxchg, hf_refcount_cmpxchg_, true);
-VERBS(saturating, hf_refcount_saturating_, true);
-VERBS(assembler, hf_refcount_asm_, true);
-VERBS(by_default, hf_refcount_, true);
+	};
+#define VERBS_OF(name, checked) VERBS(name, hf_refcount_##name##_, checked)
+HF_REFCOUNT_ROSTER(VERBS_OF)
+VERBS(default, hf_refcount_, true)
+#undef VERBS_OF
 #undef VERBS
 
-/* Drops a reference, in one of the ways in which that can be said. True = it was the last. */
+/* Drops a reference, by one of the verbs that can. True = it was the last. */
 template <class V>
 bool drop(hf_refcount_t *r, uint32_t way)
 {
@@ -111,7 +110,7 @@ void last(const char *who)
 					V::add(2, &object->refs);
 					V::dec(&object->refs);
 					stress::check(!V::sub_and_test(2, &object->refs), who,
-						      "last: not the last, but told so");
+						      "last: reported as the last, and it is not");
 					mine += 4;
 				}
 				mine++;
@@ -182,7 +181,7 @@ void pool(const char *who)
 			mine++;
 			if (two ? !V::get_some(2, &object->refs) : !V::get(&object->refs)) {
 				my_misses++;
-				sched_yield(); /* whoever gives it life may be off its core */
+				sched_yield(); /* the thread that revives it may be descheduled */
 				continue;
 			}
 			my_gets += two ? 2 : 1;
@@ -198,7 +197,7 @@ void pool(const char *who)
 			if (random.below(4) == 0) {
 				V::add(3, &object->refs);
 				stress::check(!V::sub_and_test(3, &object->refs), who,
-					      "pool: not the last, but told so");
+					      "pool: reported as the last, and it is not");
 				my_gets += 3;
 				my_puts += 3;
 			}
@@ -243,7 +242,7 @@ template <class V>
 void saturated(const char *who)
 {
 	hf_refcount_t refs = HF_REFCOUNT_INIT(HF_REFCOUNT_MAX - 1000);
-	std::atomic<uint64_t> operations(0), told_last(0), refused(0);
+	std::atomic<uint64_t> operations(0), freed(0), refused(0);
 
 	hf_report_reset();
 	hf_report_set_mode(HF_REPORT_MODE_COUNT);
@@ -268,13 +267,13 @@ void saturated(const char *who)
 				V::dec(&refs);
 				break;
 			case 5:
-				told_last += V::dec_and_test(&refs);
+				freed += V::dec_and_test(&refs);
 				break;
 			case 6:
-				told_last += V::sub_and_test(int32_t(random.below(100)) + 1, &refs);
+				freed += V::sub_and_test(int32_t(random.below(100)) + 1, &refs);
 				break;
 			case 7:
-				told_last += !V::dec_not_one(&refs);
+				freed += !V::dec_not_one(&refs);
 				break;
 			}
 			mine++;
@@ -283,8 +282,8 @@ void saturated(const char *who)
 	});
 	stress::check(hf_refcount_read(&refs) == HF_REFCOUNT_SATURATED, who,
 		      "saturated: the count is %d", hf_refcount_read(&refs));
-	stress::check(told_last == 0, who, "saturated: somebody was told to free it");
-	stress::check(refused == 0, who, "saturated: somebody was told that it is dead");
+	stress::check(freed == 0, who, "saturated: a put returned true");
+	stress::check(refused == 0, who, "saturated: a get returned false");
 	stress::check(
 		hf_report_count(HF_REPORT_ADD_OVF) + hf_report_count(HF_REPORT_ADD_NOT_ZERO_OVF) >
 			0,
@@ -312,13 +311,12 @@ void all(const char *who)
 
 } // namespace
 
+#define ALL(name, checked) all<verbs_##name>("refcount." #name);
+
 int main()
 {
 	stress::begin();
-	all<unchecked>("refcount.unchecked");
-	all<cmpxchg>("refcount.cmpxchg");
-	all<saturating>("refcount.saturating");
-	all<assembler>("refcount.asm");
-	all<by_default>("refcount.default");
+	HF_REFCOUNT_ROSTER(ALL)
+	ALL(default, true)
 	return stress::result();
 }

@@ -3,8 +3,8 @@
  * spinlock - plain data under each lock, by 2, 4 and 8 threads.
  *
  * With more threads than processors a lock that serves in order gets on by a few operations a time
- * slice, for whoever is next may be off its processor. That is what such locks are; so the threads
- * give way now and then, outside of the lock, and the time is bounded.
+ * slice, for its next waiter may be descheduled. That is in the nature of such locks; so the
+ * threads yield now and then, outside of the lock, and the time is bounded.
  */
 #include "stress.h"
 
@@ -109,16 +109,12 @@ void all(const char *who)
 
 } // namespace
 
+#define ALL(name, NAME, bytes, nodes) all<hf::spinlock_##name>("spinlock." #name);
+
 int main()
 {
 	stress::begin();
-	all<hf::spinlock_cas>("spinlock.cas");
-	all<hf::spinlock_cas_release>("spinlock.cas_release");
-	all<hf::spinlock_cas_prefetch>("spinlock.cas_prefetch");
-	all<hf::spinlock_wfe>("spinlock.wfe");
-	all<hf::spinlock_ticket>("spinlock.ticket");
-	all<hf::spinlock_mcs>("spinlock.mcs");
-	all<hf::spinlock_queued>("spinlock.queued");
+	HF_SPINLOCK_ROSTER(ALL)
 	all<hf::spinlock>("spinlock.default");
 	return stress::result();
 }

@@ -25,7 +25,7 @@ namespace stress
 
 inline std::atomic<unsigned int> failures(0);
 
-/* Tells of it, and has main() fail. The first few times: a race fails a million times. */
+/* Prints the failure, and makes main() fail. The first few times: a race fails a million times. */
 __attribute__((format(printf, 3, 4))) inline bool check(bool ok, const char *where,
 							const char *format, ...)
 {

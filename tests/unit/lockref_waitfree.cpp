@@ -31,7 +31,7 @@ TEST(LockrefWaitfree, GoesOnWhileAnotherHoldsTheLock)
 	hf_lockref_waitfree_unlock(&l);
 }
 
-/* The holder has killed it, or lets it live: the put that waits for the lock is told. */
+/* The holder marks it dead, or does not: the put that waits for the lock returns accordingly. */
 TEST(LockrefWaitfree, TheLastPutWaitsForTheLockAndLooks)
 {
 	for (bool kill : { true, false }) {
@@ -59,7 +59,7 @@ TEST(LockrefWaitfree, TheLastPutWaitsForTheLockAndLooks)
 	}
 }
 
-/* Gets, puts, and holders of the lock who kill it and revive it: no reference is lost. */
+/* Gets and puts, and holders of the lock that kill it and revive it: no reference is lost. */
 TEST(LockrefWaitfree, CountsRight)
 {
 	hf_lockref_waitfree_t l = HF_LOCKREF_WAITFREE_INIT(0);

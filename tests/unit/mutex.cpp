@@ -54,12 +54,12 @@ template <class M>
 class Mutex : public testing::Test {
 protected:
 	Mutex() { M::init(&mutex_); }
-	/* Whoever comes last leaves a word of 0 (X5). */
+	/* The last unlock leaves a word of 0 (X5). */
 	~Mutex() override { EXPECT_EQ(word(), 0u); }
 
 	uint32_t word() const { return hf_atomic32_load_relaxed(&mutex_.word); }
 	uint32_t parked() const { return word() / HF__MUTEX_PARKED_ONE; }
-	/* Not before they sleep, or are about to. */
+	/* Not before they are parked, or about to be. */
 	void wait_parked(uint32_t n)
 	{
 		unit::wait_until([&] { return parked() >= n; });
@@ -90,7 +90,7 @@ TYPED_TEST(Mutex, Alone)
 	}
 }
 
-/* The next in line times out, and so does one who is parked behind it. */
+/* The next waiter times out, and so does one that is parked behind it. */
 TYPED_TEST(Mutex, TimesOut)
 {
 	std::atomic<int> timed_out(0);
@@ -109,7 +109,7 @@ TYPED_TEST(Mutex, TimesOut)
 	TypeParam::unlock(&this->mutex_);
 }
 
-/* Released in time: the one who has waited gets it. */
+/* Released in time: the waiter gets it. */
 TYPED_TEST(Mutex, TimeoutThatIsNotNeeded)
 {
 	std::atomic<int> got(0);
@@ -133,7 +133,7 @@ TYPED_TEST(Mutex, TimeoutThatIsNotNeeded)
 	EXPECT_EQ(got, 3);
 }
 
-/* While it is held for long nobody spins: that is the point of it. */
+/* While it is held for long no waiter spins: that is the point of it. */
 TYPED_TEST(Mutex, WaitersSleep)
 {
 	std::atomic<uint64_t> used(0);
@@ -159,7 +159,7 @@ TYPED_TEST(Mutex, WaitersSleep)
 	EXPECT_LT(used, 400 * MS); /* spinning would be 1600, or 800 on two processors */
 }
 
-/* Each of those who sleep gets it, one after the other, with nothing but the hand-over to wake them. */
+/* Each parked waiter gets it, one after the other, with nothing but the hand-off to wake it. */
 TYPED_TEST(Mutex, AllAreWoken)
 {
 	const int many = 40;
@@ -181,7 +181,7 @@ TYPED_TEST(Mutex, AllAreWoken)
 	EXPECT_EQ(count, many);
 }
 
-/* One who comes again and again must make way for one who waits. */
+/* A thread that takes it again and again must hand it off to a waiter. */
 TYPED_TEST(Mutex, NobodyStarves)
 {
 	std::atomic<bool> stop(false);
@@ -207,7 +207,7 @@ TYPED_TEST(Mutex, NobodyStarves)
 	EXPECT_EQ(turns, 20);
 }
 
-/* Closed, it is not for one who just comes, but for one who has waited. */
+/* Closed to barging, it goes to the waiter and not to a newcomer. */
 TYPED_TEST(Mutex, ClosedIsKept)
 {
 	TypeParam::lock(&this->mutex_);
@@ -254,7 +254,7 @@ TYPED_TEST(Mutex, AllWaysAtOnce)
 				TypeParam::lock(&this->mutex_);
 			}
 			if (count++ % 64 == 0)
-				sched_yield(); /* off its processor with the lock held */
+				sched_yield(); /* descheduled with the lock held */
 			TypeParam::unlock(&this->mutex_);
 			mine++;
 		} while (!end.passed());
@@ -361,7 +361,7 @@ TEST_F(MutexProcesses, Exclusion)
 	EXPECT_FALSE(hf_mutex_shared_is_locked(&m->mutex));
 }
 
-/* A process is killed with the lock held: the others are told by the timeout, and do not hang. */
+/* A process is killed with the lock held: the others time out, and do not hang. */
 TEST_F(MutexProcesses, HolderIsKilled)
 {
 	pid_t child = start([this] {
@@ -380,7 +380,7 @@ TEST_F(MutexProcesses, HolderIsKilled)
 	EXPECT_TRUE(hf_mutex_shared_is_locked(&m->mutex));
 }
 
-/* Killed while they wait, asleep or next in line: the lock goes on, for those who come and who wait. */
+/* Waiters are killed, parked or next: newcomers and the other waiters still get the lock. */
 TEST_F(MutexProcesses, WaitersAreKilled)
 {
 	for (int i = 0; i < 20; i++) {
@@ -410,7 +410,7 @@ TEST_F(MutexProcesses, WaitersAreKilled)
 	}
 }
 
-/* The next in line is dead, as its bit in the word says that it lives: who is parked takes over. */
+/* The next waiter is dead while its bit in the word is set: a parked waiter takes over. */
 TEST_F(MutexProcesses, NextInLineIsDead)
 {
 	hf_atomic32_store_relaxed(&m->mutex.word, HF__MUTEX_LOCKED | HF__MUTEX_NEXT);

@@ -150,8 +150,8 @@ TEST_F(NoFault, CompareAndSwapFaultsAndRefusesWhatIsNotAligned)
 	EXPECT_EQ(bytes[1], 0);
 }
 
-/* What is told of p where it faults with SIGSEGV: s390x knows the page only. */
-char *told(char *p)
+/* The address reported for a SIGSEGV at p: s390x knows the page only. */
+char *reported(char *p)
 {
 #if defined(__s390x__)
 	return p - reinterpret_cast<uintptr_t>(p) % page;
@@ -168,11 +168,11 @@ TEST_F(NoFault, TheLastFaultIsTold)
 	ASSERT_EQ(hf_load8_nofault(&value, e.edge + 3), -EFAULT);
 	EXPECT_EQ(hf_nofault_last().signal, SIGSEGV);
 	EXPECT_EQ(hf_nofault_last().code, SEGV_ACCERR);
-	EXPECT_EQ(hf_nofault_last().address, told(e.edge + 3));
+	EXPECT_EQ(hf_nofault_last().address, reported(e.edge + 3));
 	munmap(e.edge, page);
 	ASSERT_EQ(hf_load8_nofault(&value, e.edge + 5), -EFAULT);
 	EXPECT_EQ(hf_nofault_last().code, SEGV_MAPERR);
-	EXPECT_EQ(hf_nofault_last().address, told(e.edge + 5));
+	EXPECT_EQ(hf_nofault_last().address, reported(e.edge + 5));
 
 	FILE *file = tmpfile();
 	ASSERT_NE(file, nullptr);
@@ -347,7 +347,7 @@ TEST_F(NoFault, Spans)
 	EXPECT_EQ(hf::clear_nofault(View{ reinterpret_cast<uint64_t *>(e.edge - 16), 5 }), 24u);
 }
 
-// What a child process says that was started with this environment; it ends at once.
+// The output of a child process that is started with this environment; it ends at once.
 std::string said_at_start(const char *variable, const char *value)
 {
 	int ends[2];

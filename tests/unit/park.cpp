@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* park - sleep at a word, wake who sleeps there: deadlines, signals, counts. */
+/* park - threads parked at a word, and woken: deadlines, signals, counts. */
 #include "unit.h"
 
 #include "holdfast/atomic.h"
@@ -48,7 +48,7 @@ TEST(Park, DeadlinesDoNotWrap)
 	EXPECT_GE(hf_env_deadline(3600 * 1000 * MS), now_ns() + 3500 * 1000 * MS);
 }
 
-/* Wakes as many as it was told to, and says how many. */
+/* Wakes at most as many as asked, and returns how many. */
 TEST(Park, WakesSoMany)
 {
 	for (auto scope : { HF_ENV_PRIVATE, HF_ENV_SHARED }) {
@@ -59,13 +59,13 @@ TEST(Park, WakesSoMany)
 		EXPECT_EQ(hf_env_unpark(&word, UINT32_MAX, scope), 0u);
 		for (int i = 0; i < 3; i++) {
 			threads.emplace_back([&] {
-				/* No spurious wake-up counts: the word tells. */
+				/* A spurious wake-up does not count: the word decides. */
 				while (hf_atomic32_load_acquire(&word) == 0)
 					(void)hf_env_park(&word, 0, HF_ENV_FOREVER, scope);
 				awake++;
 			});
 		}
-		unit::sleep_ms(20); /* not needed for the result, but then they do sleep */
+		unit::sleep_ms(20); /* not needed for the result, but then they are parked */
 		EXPECT_EQ(awake, 0);
 		hf_atomic32_store_release(&word, 1);
 

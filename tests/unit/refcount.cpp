@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* refcount - from C++: several implementations beside each other, threads, processes. */
-#include "unit.h"
+#include "rosters.h"
 
 #include <memory>
 
@@ -12,8 +12,9 @@ namespace
 {
 
 /* The verbs of each implementation, for tests that are the same for all. */
-#define VERBS(name, prefix)                                                                        \
-	struct name {                                                                              \
+#define VERBS(name, prefix, finds_misuse)                                                          \
+	struct verbs_##name {                                                                      \
+		static constexpr bool checked = finds_misuse;                                      \
 		static void inc(hf_refcount_t *r) { prefix##inc(r); }                              \
 		static void add(int32_t i, hf_refcount_t *r) { prefix##add(i, r); }                \
 		static void dec(hf_refcount_t *r) { prefix##dec(r); }                              \
@@ -25,19 +26,20 @@ namespace
 		{                                                                                  \
 			return prefix##sub_and_test(i, r);                                         \
 		}                                                                                  \
-	}
-VERBS(unchecked, hf_refcount_unchecked_);
-VERBS(cmpxchg, hf_refcount_cmpxchg_);
-VERBS(saturating, hf_refcount_saturating_);
-VERBS(assembler, hf_refcount_asm_);
-VERBS(by_default, hf_refcount_);
+	};
+#define VERBS_OF(name, checked) VERBS(name, hf_refcount_##name##_, checked)
+HF_REFCOUNT_ROSTER(VERBS_OF)
+VERBS(by_default, hf_refcount_, 1)
+#undef VERBS_OF
 #undef VERBS
 
 template <class Verbs>
 class Refcount : public testing::Test {
 };
 
-using All = testing::Types<unchecked, cmpxchg, saturating, assembler, by_default>;
+#define ROW(name, checked) , verbs_##name
+using All = unit::types<void HF_REFCOUNT_ROSTER(ROW), verbs_by_default>;
+#undef ROW
 TYPED_TEST_SUITE(Refcount, All, unit::type_names);
 
 /* Static, thread-local, in a class, in an array, on the heap. */
@@ -67,7 +69,7 @@ TYPED_TEST(Refcount, WhereverItLies)
 	EXPECT_EQ(reports.total(), 0u);
 }
 
-/* Of all who drop one of so many references, one is told that it was the last. */
+/* Of all the threads that drop a reference exactly one gets true: it dropped the last. */
 TYPED_TEST(Refcount, OneIsTheLast)
 {
 	const int threads = 4, objects = 20000;
@@ -99,7 +101,7 @@ TYPED_TEST(Refcount, OneIsTheLast)
 	EXPECT_EQ(reports.total(), 0u);
 }
 
-/* The same, said in two steps: not the last, or else the last by name. */
+/* The same in two steps: dec_not_one, and where that fails dec_if_one. */
 TYPED_TEST(Refcount, OneIsTheLastInTwoSteps)
 {
 	const int threads = 4, objects = 20000;
@@ -126,7 +128,7 @@ TYPED_TEST(Refcount, OneIsTheLastInTwoSteps)
 	EXPECT_EQ(reports.total(), 0u);
 }
 
-/* After death nobody gets a reference, however many try. */
+/* Once dead, no thread gets a reference, however many try. */
 TYPED_TEST(Refcount, NobodyRevivesIt)
 {
 	object object;
@@ -137,7 +139,8 @@ TYPED_TEST(Refcount, NobodyRevivesIt)
 		unit::deadline end(50);
 
 		if (me == 0) { /* has the reference that the object was made with */
-			unit::sleep_ms(25);
+			unit::wait_until([&gets] { return gets > 0; });
+			unit::sleep_ms(10);
 			deaths += TypeParam::dec_and_test(&object.refs);
 			return;
 		}
@@ -155,83 +158,107 @@ TYPED_TEST(Refcount, NobodyRevivesIt)
 	EXPECT_EQ(reports.total(), 0u);
 }
 
+/* An amount that the compiler does not know is not taken for the constant 1. */
+TYPED_TEST(Refcount, AmountsOfAnyKind)
+{
+	hf_refcount_t r = HF_REFCOUNT_INIT(1);
+	volatile int32_t one = 1, two = 2;
+
+	TypeParam::add(one, &r);
+	EXPECT_EQ(hf_refcount_read(&r), 2);
+	TypeParam::add(two, &r);
+	EXPECT_EQ(hf_refcount_read(&r), 4);
+	EXPECT_FALSE(TypeParam::sub_and_test(two, &r));
+	EXPECT_FALSE(TypeParam::sub_and_test(one, &r));
+	EXPECT_TRUE(TypeParam::sub_and_test(one, &r));
+	EXPECT_EQ(hf_refcount_read(&r), 0);
+}
+
+/* The same verbs as functions, so that a test can take any two implementations. */
+struct operations {
+	const char *name;
+	bool checked;
+	void (*inc)(hf_refcount_t *r);
+	void (*add)(int32_t i, hf_refcount_t *r);
+	void (*dec)(hf_refcount_t *r);
+	bool (*inc_not_zero)(hf_refcount_t *r);
+	bool (*dec_and_test)(hf_refcount_t *r);
+	bool (*sub_and_test)(int32_t i, hf_refcount_t *r);
+};
+
+template <class V>
+constexpr operations operations_of(const char *name)
+{
+	return { name,   V::checked,      V::inc,          V::add,
+		 V::dec, V::inc_not_zero, V::dec_and_test, V::sub_and_test };
+}
+
+#define ROW(name, checked) operations_of<verbs_##name>(#name),
+const operations mixed[] = { HF_REFCOUNT_ROSTER(ROW) operations_of<verbs_by_default>("default") };
+#undef ROW
+
 /* Each implementation on an object of its own, and all of them on one. */
 TEST(RefcountMixed, BesideEachOther)
 {
-	hf_refcount_t plain = HF_REFCOUNT_INIT(HF_REFCOUNT_MAX);
-	hf_refcount_t swap = HF_REFCOUNT_INIT(HF_REFCOUNT_MAX);
-	hf_refcount_t add = HF_REFCOUNT_INIT(HF_REFCOUNT_MAX);
-	hf_refcount_t flag = HF_REFCOUNT_INIT(HF_REFCOUNT_MAX);
+	std::vector<hf_refcount_t> counts(std::size(mixed));
 	unit::reports reports;
 
-	unchecked::inc(&plain);
-	EXPECT_EQ(reports.total(), 0u);
-	cmpxchg::inc(&swap);
-	EXPECT_TRUE(reports.one(HF_REPORT_ADD_OVF, &swap));
-	saturating::inc(&add);
-	EXPECT_TRUE(reports.one(HF_REPORT_ADD_OVF, &add));
-	assembler::inc(&flag);
-	EXPECT_TRUE(reports.one(HF_REPORT_ADD_OVF, &flag));
-	EXPECT_EQ(hf_refcount_read(&plain), INT32_MIN);
-	EXPECT_EQ(hf_refcount_read(&swap), HF_REFCOUNT_SATURATED);
-	EXPECT_EQ(hf_refcount_read(&add), HF_REFCOUNT_SATURATED);
-	EXPECT_EQ(hf_refcount_read(&flag), HF_REFCOUNT_SATURATED);
+	for (size_t i = 0; i < counts.size(); i++) {
+		hf_refcount_t *r = &counts[i];
+
+		hf_refcount_set(r, HF_REFCOUNT_MAX);
+		mixed[i].inc(r);
+		if (mixed[i].checked) {
+			EXPECT_TRUE(reports.one(HF_REPORT_ADD_OVF, r)) << mixed[i].name;
+		} else {
+			EXPECT_EQ(reports.total(), 0u) << mixed[i].name;
+		}
+	}
+	for (size_t i = 0; i < counts.size(); i++) {
+		EXPECT_EQ(hf_refcount_read(&counts[i]),
+			  mixed[i].checked ? HF_REFCOUNT_SATURATED : INT32_MIN)
+			<< mixed[i].name;
+	}
 }
 
+/* A reference that one implementation took another drops: each with each. */
 TEST(RefcountMixed, OnOneObject)
 {
-	hf_refcount_t r = HF_REFCOUNT_INIT(1);
+	const size_t many = std::size(mixed);
+	hf_refcount_t r = HF_REFCOUNT_INIT(5);
 	std::atomic<int> last(0);
 	unit::reports reports;
 
-	hf_refcount_set(&r, 5);
 	unit::run_threads(5, [&](int me) {
-		for (int i = 0; i < 1000; i++) {
-			switch ((me + i) % 5) {
+		for (size_t i = 0; i < 1000; i++) {
+			const operations &a = mixed[(i + size_t(me)) % many];
+			const operations &b = mixed[(i / many) % many];
+
+			switch ((i / (many * many) + size_t(me)) % 4) {
 			case 0:
-				unchecked::inc(&r);
-				saturating::dec(&r);
+				a.inc(&r);
+				b.dec(&r);
 				break;
 			case 1:
-				cmpxchg::add(2, &r);
-				assembler::dec(&r);
-				last += cmpxchg::dec_and_test(&r);
+				a.add(2, &r);
+				b.dec(&r);
+				last += a.dec_and_test(&r);
 				break;
 			case 2:
-				assembler::inc(&r);
-				last += unchecked::dec_and_test(&r);
+				last += !a.inc_not_zero(&r);
+				last += b.sub_and_test(1, &r);
 				break;
 			case 3:
-				last += !saturating::inc_not_zero(&r);
-				last += cmpxchg::sub_and_test(1, &r);
-				break;
-			case 4:
-				by_default::add(3, &r);
-				last += saturating::sub_and_test(3, &r);
+				a.add(3, &r);
+				last += b.sub_and_test(3, &r);
 				break;
 			}
 		}
 	});
 	EXPECT_EQ(last, 0);
 	EXPECT_EQ(hf_refcount_read(&r), 5);
-	EXPECT_TRUE(assembler::sub_and_test(5, &r));
+	EXPECT_TRUE(hf_refcount_sub_and_test(5, &r));
 	EXPECT_EQ(reports.total(), 0u);
-}
-
-/* An amount that the compiler does not know is not taken for the constant 1. */
-TEST(RefcountMixed, AmountsOfAnyKind)
-{
-	hf_refcount_t r = HF_REFCOUNT_INIT(1);
-	volatile int32_t one = 1, two = 2;
-
-	assembler::add(one, &r);
-	EXPECT_EQ(hf_refcount_read(&r), 2);
-	assembler::add(two, &r);
-	EXPECT_EQ(hf_refcount_read(&r), 4);
-	EXPECT_FALSE(assembler::sub_and_test(two, &r));
-	EXPECT_FALSE(assembler::sub_and_test(one, &r));
-	EXPECT_TRUE(assembler::sub_and_test(one, &r));
-	EXPECT_EQ(hf_refcount_read(&r), 0);
 }
 
 /* In memory that two processes share. */

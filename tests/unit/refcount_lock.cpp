@@ -125,7 +125,7 @@ TYPED_TEST(RefcountLock, Misuse)
 	EXPECT_TRUE(this->is_free(lock));
 }
 
-/* A table from which the last user takes the entry out: nobody finds one that is dead. */
+/* A table from which the last user takes the entry out: no thread finds a dead one. */
 TYPED_TEST(RefcountLock, Table)
 {
 	struct entry {

@@ -201,7 +201,7 @@ TEST_F(Report, FromASignalHandler)
 	EXPECT_EQ(text.get(), line_for(HF_REPORT_ADD_UAF, &misused_in_handler));
 }
 
-/* There is nobody to tell: that is no reason to hang, or to die. */
+/* Nobody reads the report: that is no reason to hang, or to die. */
 TEST_F(Report, StandardErrorIsClosed)
 {
 	EXPECT_EQ(unit::in_child([] {
@@ -261,7 +261,7 @@ TEST_F(ReportDeathTest, AbortModeCallsTheHandlerFirst)
 /* ---- HOLDFAST_REPORT, which is read when the program starts --------------------------------- */
 
 /*
- * This program again, as a child of itself that misuses a count and says what came of it. It must
+ * This program again, as a child of itself that misuses a count and prints what came of it. It must
  * not come as far as main(), where GoogleTest would run tests.
  */
 const char child_variable[] = "HOLDFAST_UNIT_CHILD";
@@ -305,7 +305,7 @@ __attribute__((constructor)) void be_the_child()
 }
 
 struct outcome {
-	int status; /* as waitpid() says */
+	int status; /* of waitpid() */
 	std::string out, err;
 };
 

@@ -102,8 +102,7 @@ template <class Lock>
 class SlotsAndSignals : public testing::Test {
 };
 
-using Queues = testing::Types<hf::spinlock_queued, hf::spinlock_mcs>;
-TYPED_TEST_SUITE(SlotsAndSignals, Queues, unit::type_names);
+TYPED_TEST_SUITE(SlotsAndSignals, unit::spinlocks_with_nodes, unit::type_names);
 
 TYPED_TEST(SlotsAndSignals, HandlerLocksWhileItsThreadDoes)
 {
@@ -158,29 +157,34 @@ TEST(SlotsAndSignals, HandlerClaimsTheSlot)
 
 /* ---- Forks -------------------------------------------------------------------------------- */
 
+/* A lock of each kind. */
+#define ROW(name, NAME, bytes, nodes) hf::spinlock_##name name;
+struct one_of_each {
+	HF_SPINLOCK_ROSTER(ROW)
+};
+#undef ROW
+
+#define LOCK(name, NAME, bytes, nodes) locks.name.lock();
+#define UNLOCK(name, NAME, bytes, nodes) locks.name.unlock();
+#define IS_BAD(name, NAME, bytes, nodes) || locks.name.is_locked() || !locks.name.try_lock()
+
 /* A child goes on with the nodes that its thread had, and with locks that were taken before. */
 TEST(Slots, ForkInALock)
 {
 	std::thread([] {
-		hf::spinlock_mcs mcs;
-		hf::spinlock_queued queued;
+		one_of_each locks;
 
-		mcs.lock();
-		queued.lock();
+		HF_SPINLOCK_ROSTER(LOCK)
 		EXPECT_EQ(unit::in_child([&] {
 				  hf::spinlock_mcs another;
 
 				  another.lock();
-				  mcs.unlock();
-				  queued.unlock();
+				  HF_SPINLOCK_ROSTER(UNLOCK)
 				  another.unlock();
-				  return mcs.is_locked() || queued.is_locked() ||
-					 another.is_locked() || !mcs.try_lock() ||
-					 !queued.try_lock();
+				  return another.is_locked() HF_SPINLOCK_ROSTER(IS_BAD);
 			  }),
 			  0);
-		mcs.unlock();
-		queued.unlock();
+		HF_SPINLOCK_ROSTER(UNLOCK)
 	}).join();
 }
 

@@ -2,11 +2,9 @@
 #ifndef HF_TESTS_UNIT_SLOTS_H
 #define HF_TESTS_UNIT_SLOTS_H
 /* slots - what the tests of many slots and of two have in common. */
-#include "unit.h"
+#include "rosters.h"
 
 #include <pthread.h>
-
-#include "holdfast/spinlock.h"
 
 namespace slots
 {

@@ -52,13 +52,12 @@ TEST_F(SlotsSmall, LateDestructors)
 	pthread_key_delete(key);
 }
 
-/* More threads than slots in one lock: who has no node gets it all the same. */
+/* More threads than slots in one lock: those without a node get it all the same. */
 template <class Lock>
 class SlotsSmallLocks : public SlotsSmall {
 };
 
-using Queues = testing::Types<hf::spinlock_queued, hf::spinlock_mcs>;
-TYPED_TEST_SUITE(SlotsSmallLocks, Queues, unit::type_names);
+TYPED_TEST_SUITE(SlotsSmallLocks, unit::spinlocks_with_nodes, unit::type_names);
 
 TYPED_TEST(SlotsSmallLocks, EightThreads)
 {
@@ -98,15 +97,19 @@ template <class Verbs>
 class SlotsSmallLockref : public SlotsSmall {
 };
 
-struct bounded {
-	static void get(hf_lockref_t *l) { hf_lockref_bounded_get(l); }
-	static bool put_or_lock(hf_lockref_t *l) { return hf_lockref_bounded_put_or_lock(l); }
-};
-struct locked {
-	static void get(hf_lockref_t *l) { hf_lockref_locked_get(l); }
-	static bool put_or_lock(hf_lockref_t *l) { return hf_lockref_locked_put_or_lock(l); }
-};
-using Lockrefs = testing::Types<bounded, locked>;
+#define VERBS(name, swaps)                                                                         \
+	struct verbs_##name {                                                                      \
+		static void get(hf_lockref_t *l) { hf_lockref_##name##_get(l); }                   \
+		static bool put_or_lock(hf_lockref_t *l)                                           \
+		{                                                                                  \
+			return hf_lockref_##name##_put_or_lock(l);                                 \
+		}                                                                                  \
+	};
+#define ROW(name, swaps) , verbs_##name
+HF_LOCKREF_ROSTER(VERBS)
+using Lockrefs = unit::types<void HF_LOCKREF_ROSTER(ROW)>;
+#undef VERBS
+#undef ROW
 TYPED_TEST_SUITE(SlotsSmallLockref, Lockrefs, unit::type_names);
 
 TYPED_TEST(SlotsSmallLockref, EightThreads)

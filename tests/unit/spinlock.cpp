@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* spinlock - each lock as a C++ class, with threads, without nodes, between processes. */
-#include "unit.h"
+#include "rosters.h"
 
 #include <memory>
 #include <mutex>
 
 #include <sys/mman.h>
-
-#include "holdfast/spinlock.h"
 
 namespace
 {
@@ -29,10 +27,7 @@ template <class Lock>
 class Spinlock : public testing::Test {
 };
 
-using Locks =
-	testing::Types<hf::spinlock_cas, hf::spinlock_cas_release, hf::spinlock_cas_prefetch,
-		       hf::spinlock_wfe, hf::spinlock_ticket, hf::spinlock_mcs, hf::spinlock_queued>;
-TYPED_TEST_SUITE(Spinlock, Locks, unit::type_names);
+TYPED_TEST_SUITE(Spinlock, unit::spinlocks, unit::type_names);
 
 TYPED_TEST(Spinlock, LockGuard)
 {
@@ -169,7 +164,7 @@ TYPED_TEST(Spinlock, TryLockInVain)
 	lock.unlock();
 }
 
-/* What one thread did under the lock the next one sees, in data of any size. */
+/* The next holder sees what a holder did under the lock, in data of any size. */
 TYPED_TEST(Spinlock, PassesDataOn)
 {
 	struct {
@@ -217,8 +212,7 @@ template <class Lock>
 class SpinlockWithoutNodes : public testing::Test {
 };
 
-using LocksWithNodes = testing::Types<hf::spinlock_mcs, hf::spinlock_queued>;
-TYPED_TEST_SUITE(SpinlockWithoutNodes, LocksWithNodes, unit::type_names);
+TYPED_TEST_SUITE(SpinlockWithoutNodes, unit::spinlocks_with_nodes, unit::type_names);
 
 TYPED_TEST(SpinlockWithoutNodes, Works)
 {
@@ -322,7 +316,20 @@ TEST(SpinlockGuard, EndsWithTheBlock)
 	EXPECT_FALSE(hf_spinlock_is_locked(&guarded));
 }
 
-TEST(SpinlockGuard, OfANamedImplementation)
+#define GUARDED(name, NAME, bytes, nodes)                                                          \
+	{                                                                                          \
+		hf_spinlock_##name##_t lock = HF_SPINLOCK_##NAME##_INIT;                           \
+		EXPECT_EQ(sizeof(lock), size_t(bytes)) << #name;                                   \
+		{                                                                                  \
+			HF_SPINLOCK_GUARD_OF(name, &lock);                                         \
+			EXPECT_TRUE(hf_spinlock_##name##_is_locked(&lock)) << #name;               \
+		}                                                                                  \
+		EXPECT_FALSE(hf_spinlock_##name##_is_locked(&lock)) << #name;                      \
+	}
+TEST(SpinlockGuard, OfANamedImplementation){ HF_SPINLOCK_ROSTER(GUARDED) }
+#undef GUARDED
+
+TEST(SpinlockGuard, TwoInABlock)
 {
 	hf_spinlock_ticket_t ticket = HF_SPINLOCK_TICKET_INIT;
 	hf_spinlock_mcs_t mcs = HF_SPINLOCK_MCS_INIT;
@@ -373,7 +380,7 @@ TEST(SpinlockTicket, NumbersWrapAround)
 }
 
 /*
- * First come, first served. place() tells of the queue's end: it changes when somebody has joined.
+ * First come, first served. place() is the end of the queue: it changes when a waiter has joined.
  */
 template <class Lock, class Place>
 void serves_in_order(Lock &lock, Place place)
@@ -414,7 +421,7 @@ TEST(SpinlockMcs, ServesInOrder)
 			[&] { return hf_atomic32_load_relaxed(&lock.native_handle()->tail); });
 }
 
-/* The first is pending, the others queue behind it; nobody else comes, so nobody is passed. */
+/* The first is pending, the others queue behind it; no other thread comes that could barge. */
 TEST(SpinlockQueued, ServesInOrder)
 {
 	hf::spinlock_queued lock;
@@ -425,7 +432,7 @@ TEST(SpinlockQueued, ServesInOrder)
 	});
 }
 
-/* Free for a moment, but somebody waits: trylock leaves it to them. */
+/* Free for a moment, but with waiters: trylock leaves it to them. */
 TEST(SpinlockQueued, TrylockDoesNotPassWaiters)
 {
 	hf::spinlock_queued lock;
@@ -445,10 +452,7 @@ template <class Lock>
 class SpinlockBetweenProcesses : public testing::Test {
 };
 
-using LocksWithoutNodes =
-	testing::Types<hf::spinlock_cas, hf::spinlock_cas_release, hf::spinlock_cas_prefetch,
-		       hf::spinlock_wfe, hf::spinlock_ticket>;
-TYPED_TEST_SUITE(SpinlockBetweenProcesses, LocksWithoutNodes, unit::type_names);
+TYPED_TEST_SUITE(SpinlockBetweenProcesses, unit::spinlocks_without_nodes, unit::type_names);
 
 TYPED_TEST(SpinlockBetweenProcesses, Excludes)
 {

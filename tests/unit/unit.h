@@ -96,7 +96,7 @@ private:
 	std::atomic<const void *> object_{ nullptr };
 };
 
-/* Names typed tests after their types: Spinlock/spinlock_mcs.LockGuard. */
+/* Names typed tests after their types: Spinlock/spinlock_mcs.LockGuard; of verbs_asm, asm. */
 struct type_names {
 	template <class T>
 	static std::string GetName(int)
@@ -106,7 +106,8 @@ struct type_names {
 		std::string name = text ? text : "type";
 
 		std::free(text);
-		return name.substr(name.rfind(':') + 1);
+		name = name.substr(name.rfind(':') + 1);
+		return name.substr(name.rfind("verbs_", 0) == 0 ? 6 : 0);
 	}
 };
 
@@ -128,7 +129,7 @@ inline void sleep_ms(int milliseconds)
 	std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
 }
 
-/* Waits until it is so: at first politely, later asleep. */
+/* Waits until it is so: yields at first, sleeps later. */
 template <class F>
 void wait_until(F is_so)
 {
@@ -158,7 +159,7 @@ void run_threads(int n, F f)
 		thread.join();
 }
 
-/* Waits in turns with the other threads, and gives way: for many threads on few processors. */
+/* Yields every 16th time: for many threads on few processors. */
 inline void now_and_then_yield(uint64_t i)
 {
 	if (i % 16 == 0)
@@ -166,7 +167,7 @@ inline void now_and_then_yield(uint64_t i)
 }
 
 /*
- * Interrupts the thread that made it, at moments that nobody can foresee: a one-shot timer for this
+ * Interrupts the thread that made it, at unforeseeable moments: a one-shot timer for this
  * thread, armed again by the thread itself, so that it gets on however long the handler takes.
  */
 class interrupter {

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* validate - misuse of spinlocks and mutexes is reported, and good use is not. Compiled with -DHF_VALIDATE=1. */
-#include "unit.h"
+#include "rosters.h"
 
 #include <mutex>
 
 #include "holdfast/lockref.h"
 #include "holdfast/mutex.h"
-#include "holdfast/spinlock.h"
 
 static_assert(HF_VALIDATE == 1, "compile this with -DHF_VALIDATE=1");
 
@@ -16,7 +15,7 @@ namespace
 template <class Lock>
 class Validate : public testing::Test {
 protected:
-	/* However slow the machine is, nothing is held too long unless a test says so. */
+	/* However slow the machine is, nothing is held too long unless a test sets a limit. */
 	Validate() { hf_validate_set_hold_limit(0); }
 
 	/* Asked by another thread. */
@@ -35,9 +34,9 @@ protected:
 	unit::reports reports;
 };
 
-using Locks = testing::Types<hf::spinlock_cas, hf::spinlock_cas_release, hf::spinlock_cas_prefetch,
-			     hf::spinlock_wfe, hf::spinlock_ticket, hf::spinlock_mcs,
-			     hf::spinlock_queued, hf::mutex>;
+#define ROW(name, NAME, bytes, nodes) , hf::spinlock_##name
+using Locks = unit::types<void HF_SPINLOCK_ROSTER(ROW), hf::mutex>;
+#undef ROW
 TYPED_TEST_SUITE(Validate, Locks, unit::type_names);
 
 TYPED_TEST(Validate, GoodUse)
@@ -412,7 +411,7 @@ TEST_F(ValidateOthers, Lockref)
 	EXPECT_EQ(reports.total(), 0u);
 }
 
-/* A get by the one who holds the lock would wait for itself: reported, and done. */
+/* A get by the lock's holder would wait for itself: reported, and done. */
 TEST_F(ValidateOthers, LockrefGetUnderItsLock)
 {
 	hf_lockref_t l = HF_LOCKREF_INIT(3);

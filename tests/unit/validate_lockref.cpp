@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* validate_lockref - a put outside of what keeps the memory is told; the lock half is watched (HF_VALIDATE). */
+/* validate_lockref - an unprotected put is reported; the lock half is watched. With HF_VALIDATE. */
 static thread_local bool is_reading;
 #define HF_LOCKREF_PROTECTED() is_reading
 
@@ -20,7 +20,7 @@ TEST(ValidateLockref, PutOutsideOfAReadSideSection)
 	EXPECT_TRUE(hf_lockref_waitfree_put_or_lock(&l));
 	EXPECT_EQ(hf_report_count(HF_REPORT_LOCKREF_UNPROTECTED), 0u);
 	is_reading = false;
-	EXPECT_EQ(hf_lockref_waitfree_put_return(&l), 2); /* told, and done */
+	EXPECT_EQ(hf_lockref_waitfree_put_return(&l), 2); /* reported, and done */
 	EXPECT_TRUE(hf_lockref_waitfree_put_or_lock(&l));
 	EXPECT_EQ(hf_report_count(HF_REPORT_LOCKREF_UNPROTECTED), 2u);
 	EXPECT_EQ(hf_lockref_waitfree_read(&l), 1);

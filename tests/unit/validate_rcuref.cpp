@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* validate_rcuref - a put outside of what keeps the memory is told (HF_VALIDATE). */
+/* validate_rcuref - an unprotected put is reported. With HF_VALIDATE. */
 static thread_local bool is_reading;
 #define HF_RCUREF_PROTECTED() is_reading
 
@@ -19,7 +19,7 @@ TEST(ValidateRcuref, PutOutsideOfAReadSideSection)
 	EXPECT_FALSE(hf_rcuref_put(&r));
 	EXPECT_EQ(hf_report_count(HF_REPORT_RCUREF_UNPROTECTED), 0u);
 	is_reading = false;
-	EXPECT_FALSE(hf_rcuref_put(&r)); /* told, and done */
+	EXPECT_FALSE(hf_rcuref_put(&r)); /* reported, and done */
 	EXPECT_EQ(hf_report_count(HF_REPORT_RCUREF_UNPROTECTED), 1u);
 	EXPECT_EQ(hf_rcuref_read(&r), 1u);
 }

@@ -1,23 +1,81 @@
 /* SPDX-License-Identifier: MIT */
-/* As main.c, in C++. */
+/* As main.c, in C++: each spinlock as a class, refcounts and lockrefs by their verbs. */
 #include <holdfast/lockref.h>
 #include <holdfast/refcount.h>
 #include <holdfast/report.h>
 #include <holdfast/spinlock.h>
 
+#include <cstdio>
 #include <mutex>
 
-static hf::spinlock lock;
-static hf_refcount_t count = HF_REFCOUNT_INIT(1);
+static int failures;
+static unsigned int misuses;
+
+static void check(bool is_so, const char *who, const char *what)
+{
+	if (is_so)
+		return;
+	std::fprintf(stderr, "%s: not so: %s\n", who, what);
+	failures++;
+}
+
+template <class Lock>
+static void spinlock(const char *who)
+{
+	static Lock lock;
+
+	{
+		std::lock_guard<Lock> guard(lock);
+		check(lock.is_locked(), who, "it is locked");
+		check(!lock.try_lock(), who, "nobody else gets it");
+	}
+	check(!lock.is_locked(), who, "it is free again");
+}
+
+template <class Inc, class DecAndTest>
+static void refcount(const char *who, bool checked, Inc inc, DecAndTest dec_and_test)
+{
+	hf_refcount_t count = HF_REFCOUNT_INIT(1);
+
+	inc(&count);
+	check(!dec_and_test(&count), who, "that was not the last");
+	check(dec_and_test(&count), who, "that was the last");
+	inc(&count); /* use after free */
+	misuses += checked;
+	check(hf_report_count(HF_REPORT_ADD_UAF) == misuses, who, "its misuse is reported");
+}
+
+template <class Get, class GetNotDead, class PutReturn, class PutOrLock>
+static void lockref(const char *who, Get get, GetNotDead get_not_dead, PutReturn put_return,
+		    PutOrLock put_or_lock)
+{
+	hf_lockref_t object = HF_LOCKREF_INIT(1);
+
+	get(&object);
+	check(put_return(&object) == 1, who, "one is left");
+	check(!put_or_lock(&object), who, "that was the last");
+	hf_lockref_mark_dead(&object);
+	hf_lockref_unlock(&object);
+	check(!get_not_dead(&object), who, "it is dead");
+}
+
+#define SPINLOCK(name, NAME, bytes, nodes) spinlock<hf::spinlock_##name>("spinlock " #name);
+#define REFCOUNT(name, checked)                                                                    \
+	refcount("refcount " #name, checked, hf_refcount_##name##_inc,                             \
+		 hf_refcount_##name##_dec_and_test);
+#define LOCKREF(name, swaps)                                                                       \
+	lockref("lockref " #name, hf_lockref_##name##_get, hf_lockref_##name##_get_not_dead,       \
+		hf_lockref_##name##_put_return, hf_lockref_##name##_put_or_lock);
 
 int main()
 {
 	hf_report_set_mode(HF_REPORT_MODE_COUNT);
-	{
-		std::lock_guard<hf::spinlock> guard(lock);
-	}
-	if (!hf_refcount_dec_and_test(&count))
-		return 1;
-	hf_refcount_inc(&count); /* use after free */
-	return hf_report_count(HF_REPORT_ADD_UAF) == 1 ? 0 : 2;
+	HF_SPINLOCK_ROSTER(SPINLOCK)
+	spinlock<hf::spinlock>("spinlock");
+	HF_REFCOUNT_ROSTER(REFCOUNT)
+	refcount("refcount", true, hf_refcount_inc, hf_refcount_dec_and_test);
+	HF_LOCKREF_ROSTER(LOCKREF)
+	lockref("lockref", hf_lockref_get, hf_lockref_get_not_dead, hf_lockref_put_return,
+		hf_lockref_put_or_lock);
+	return failures ? 1 : 0;
 }
