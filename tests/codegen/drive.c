@@ -79,6 +79,7 @@ static __attribute__((noreturn)) void failed(const char *what)
 
 __thread volatile struct hf__thread hf__thread;
 hf_node_t hf__nodes[HF_NODES];
+uint32_t hf__spin_rate;
 
 /*
  * This thread gets its variables, and its slot: what happens only once in a thread's life is no
