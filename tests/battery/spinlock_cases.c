@@ -221,7 +221,7 @@ static void hold_outer(void)
 }
 
 /* A guard releases where its block ends, however it is left. */
-static void guard(void)
+static void guarded(void)
 {
 	void *outer = initialised(0), *inner = initialised(1);
 
@@ -249,7 +249,7 @@ static const struct battery_case cases[] = {
 	{ "HOLD_MANY", nested, NULL },
 	{ "HOLD_MANY_BY_TRYLOCK", nested_trylock, NULL },
 	{ "FULL", full, NULL },
-	{ "GUARD", guard, NULL },
+	{ "GUARD", guarded, NULL },
 #if HF_ENV_HAS_IRQ
 	{ "IRQSAVE", irqsave, NULL },
 #endif

@@ -67,8 +67,8 @@ struct spinlock_ops {
 #define SPINLOCK_OPS_IRQ_ROW(name)
 #endif
 
-/* Objects and functions of one row; `guard` takes `lock` to the end of its block. */
-#define SPINLOCK_OPS(name, type, prefix, initialiser, guard)                                       \
+/* Objects and functions of one row; `GUARD` holds `lock` to the end of its block. */
+#define SPINLOCK_OPS(name, type, prefix, initialiser, GUARD)                                       \
 	static type spinlock_##name##_initialised = initialiser;                                   \
 	static type spinlock_##name##_cleared;                                                     \
 	static type spinlock_##name##_many[SPINLOCK_OPS_MANY];                                     \
@@ -121,7 +121,7 @@ struct spinlock_ops {
 					      void (*body)(void))                                  \
 	{                                                                                          \
 		for (int i = 0; i < 1; i++) {                                                      \
-			guard;                                                                     \
+			GUARD;                                                                     \
 			body();                                                                    \
 			if (by == SPINLOCK_EXIT_RETURN)                                            \
 				return prefix##is_locked(lock);                                    \
