@@ -5,7 +5,8 @@
  * k cores do that for a window of time, each with a lock and variable of its own or all with the
  * same; the other cores wait in WFE. A window is right if each of the k cores got the lock, and the
  * variables' final values are what the cores counted. A window is bounded by time and never by a
- * count, because in an emulator a waiter may wait for long. Every lock of the roster has its windows.
+ * count, because in an emulator a waiter may wait for long. Every lock of the roster has its
+ * windows.
  */
 #include "holdfast/spinlock.h"
 
@@ -18,8 +19,9 @@
 #endif
 
 /*
- * The emulated time that a window lasts. Cores take turns of 100 ms unless they wait by WFE or yield,
- * so that some turns end while the lock is held. With late stores they yield after every pair.
+ * The emulated time that a window lasts. Cores take turns of 100 ms unless they wait by WFE or
+ * yield, so that some turns end while the lock is held. With late stores they yield after every
+ * pair.
  */
 #define TURN_NS 100000000u
 #define WINDOW_NS (BARE_DELAYED ? 20000000u : 300000000u)
@@ -84,10 +86,10 @@ static void delayed_store(uint64_t *p, uint64_t value)
 #endif
 
 /*
- * The holder yields now and then, so that other cores meet a held lock and wait. Waiters in WFE yield
- * in turn. Waiters that spin burn whole turns, which can take as long as the window: then the window
- * becomes longer by that time, and its holders do not yield again. A yield takes long only where
- * others wait for the same lock, so only its holder writes the two variables.
+ * The holder yields now and then, so that other cores meet a held lock and wait. Waiters in WFE
+ * yield in turn. Waiters that spin burn whole turns, which can take as long as the window: then the
+ * window becomes longer by that time, and its holders do not yield again. A yield takes long only
+ * where others wait for the same lock, so only its holder writes the two variables.
  */
 static void yield_holding(void)
 {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * differential - long random sequences of operations, on Holdfast's refcounts and lockrefs and on the
- * kernel's: the same results and the same values, after each operation.
+ * differential - long random sequences of operations, on Holdfast's refcounts and lockrefs and on
+ * the kernel's: the same results and the same values, after each operation.
  *
- * Every checked refcount and every lockref of the rosters. The kernel warns of the first misuse of each
- * kind, on its refcount; run.py expects that.
+ * Every checked refcount and every lockref of the rosters. The kernel warns of the first misuse of
+ * each kind, on its refcount; run.py expects that.
  *
  * Where Holdfast differs on purpose:
  *   dec_not_one    below 1 the kernel's counts on (and leaves 0 alone, with a warning); Holdfast's
@@ -57,7 +57,7 @@ static int value_of(u64 *seed)
 	return pick < ARRAY_SIZE(special) ? special[pick] : (int)(test_random(seed) << 1);
 }
 
-/* What is added or subtracted: 1 to INT32_MAX, as refcount.h asks. */
+/* What is added or subtracted: 1 to INT32_MAX, as refcount.h requires. */
 static int amount_of(u64 *seed)
 {
 	static const int special[] = { 1, 2, 3, 99, INT_MAX / 2, INT_MAX };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * handoff - every CPU takes one lock: lock, increment, unlock, for a window of time; the sum is right.
+ * handoff - every CPU takes one lock: lock, increment, unlock, for a window of time; the sum is
+ * right.
  *
  * Every spinlock of the roster, and the default lockref.
  *
@@ -72,8 +73,9 @@ static void delayed_drain(void)
 #endif
 
 /*
- * A spin hint makes the emulator go on with another CPU. The holder executes one now and then, so that
- * other CPUs meet a held lock and wait; and every CPU does after an unlock, before its late stores.
+ * A spin hint makes the emulator go on with another CPU. The holder executes one now and then, so
+ * that other CPUs meet a held lock and wait; and every CPU does after an unlock, before its late
+ * stores.
  */
 #define X(name, NAME, bytes, nodes)                                                                \
 	static void name##_init(void)                                                              \

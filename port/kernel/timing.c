@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * timing - the kernel's own two timings of a refcount, at a smaller count: up to COUNT - 1 by inc, and
- * down to 0 by dec_and_test. The kernel's, the default and the roster, as ratios to a plain atomic.
- * Printed, not judged.
+ * timing - the kernel's own two timings of a refcount, at a smaller count: up to COUNT - 1 by inc,
+ * and down to 0 by dec_and_test. The kernel's, the default and the roster, as ratios to a plain
+ * atomic. Printed, not judged.
  */
 #include <linux/atomic.h>
 #include <linux/ktime.h>

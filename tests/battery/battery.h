@@ -5,8 +5,8 @@
  * battery - one list of cases for every world: user space, a kernel, bare metal.
  *
  * Nothing here uses a C library, only Holdfast's headers. A world (main.c is user space's) supplies
- * battery_world_line() and battery_world_edge(), and calls battery_run(). The output is KTAP version
- * 1, nested: a subtest for each implementation, a line for each case.
+ * battery_world_line() and battery_world_edge(), and calls battery_run(). The output is KTAP
+ * version 1, nested: a subtest for each implementation, a line for each case.
  *
  * A case belongs to a family and is written once, in <family>_cases.c. It calls the verbs of the
  * implementation that is selected: a row of tests/roster/<family>_ops.h, which is made from the
@@ -29,8 +29,8 @@ struct battery_suite {
 	unsigned int count;
 
 	/*
-	 * NULL: the cases run once. Else once for each implementation: makes the one with this index,
-	 * from 0, the one that they call, and returns its name; NULL = there are no more.
+	 * NULL: the cases run once. Else once for each implementation: makes the one with this
+	 * index, from 0, the one that they call, and returns its name; NULL = there are no more.
 	 */
 	const char *(*select)(unsigned int index);
 };

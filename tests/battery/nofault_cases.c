@@ -141,7 +141,7 @@ static void copy_from_stops_at_the_edge(void)
 }
 
 #if !HF_ENV_HAS_CLEAR
-/* Where the implementations can be called by name, and all memory is the program's: each of them. */
+/* Each implementation, where they can be called by name and all memory is the program's. */
 static void each_implementation(void)
 {
 	const struct hf_clear_implementation *clear;

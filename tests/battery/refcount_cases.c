@@ -656,7 +656,7 @@ static void wraps(void)
 	BATTERY_QUIET();
 }
 
-/* After 2^32 gets the count is 0 while all references exist: why the others are checked. */
+/* After 2^32 gets the count is 0 while all references exist: why other counts are checked. */
 static void wraps_to_dead(void)
 {
 	hf_refcount_t r = HF_REFCOUNT_INIT(1);

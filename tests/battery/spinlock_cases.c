@@ -174,7 +174,7 @@ static void full(void)
 		ops->unlock_full(lock);
 		if (!BATTERY_TRUE(!ops->is_locked(lock)))
 			return;
-		/* They mix with the others. */
+		/* They mix with lock and unlock. */
 		ops->lock_full(lock);
 		ops->unlock(lock);
 		if (!BATTERY_TRUE(ops->trylock(lock)))

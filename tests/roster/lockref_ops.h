@@ -4,15 +4,16 @@
 /*
  * lockref_ops - a table with a row of operations for each lockref of the roster, and "default".
  *
- * For tests that are written once and run on every lockref: the verbs that differ. Plain C without a
- * C library. Verbs are called through pointers here, so nothing is inlined: whoever needs that
+ * For tests that are written once and run on every lockref: the verbs that differ. Plain C without
+ * a C library. Verbs are called through pointers here, so nothing is inlined: whoever needs that
  * expands the roster.
  */
 #include "holdfast/lockref.h"
 
 struct lockref_ops {
 	const char *name;
-	bool swaps; /* as its row says; if not, every verb waits for the lock, so its holder may call none */
+	/* As its row has it. If not, every verb waits for the lock, so the holder may call none. */
+	bool swaps;
 
 	void (*get)(hf_lockref_t *l);
 	bool (*get_not_zero)(hf_lockref_t *l);
@@ -32,7 +33,7 @@ struct lockref_ops {
 		.put_or_lock = prefix##put_or_lock,                                                \
 	},
 
-/* The default swaps if its row says so: it has one. */
+/* The default has a row, and swaps if that does. */
 enum {
 #define X(name, does_swap) LOCKREF_SWAPS_##name = (does_swap),
 	HF_LOCKREF_ROSTER(X)

@@ -11,7 +11,7 @@
 
 struct refcount_ops {
 	const char *name;
-	bool checked; /* as its row says: misuse is reported, and the count saturates */
+	bool checked; /* as its row has it: misuse is reported, and the count saturates */
 
 	void (*set)(hf_refcount_t *r, int32_t n);
 	void (*set_release)(hf_refcount_t *r, int32_t n);
@@ -67,7 +67,7 @@ struct refcount_ops {
 		.dec_not_one = prefix##dec_not_one,                                                \
 	},
 
-/* The default is checked if its row is: it has one. */
+/* The default has a row, and is checked if that is. */
 enum {
 #define X(name, is_checked) REFCOUNT_CHECKED_##name = (is_checked),
 	HF_REFCOUNT_ROSTER(X)

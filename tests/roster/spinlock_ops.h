@@ -158,7 +158,7 @@ HF_SPINLOCK_ROSTER(X)
 #undef X
 SPINLOCK_OPS(default, hf_spinlock_t, hf_spinlock_, HF_SPINLOCK_INIT, HF_SPINLOCK_GUARD(lock))
 
-/* The default's bytes are those of its row: it has one. */
+/* The default has a row, and its bytes. */
 enum {
 #define X(name, NAME, bytes, nodes) SPINLOCK_BYTES_##name = (bytes),
 	HF_SPINLOCK_ROSTER(X)
