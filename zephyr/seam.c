@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * seam - what Holdfast asks of a port (holdfast/env/bare.h), by Zephyr's functions.
+ * seam - what Holdfast requires of a port (holdfast/env/bare.h), by Zephyr's functions.
  *
  * A thread that holds or waits for a lock must not be moved to another core or preempted: take locks
  * by their _irqsave forms, or between k_sched_lock() and k_sched_unlock(). Nodes are taken with
- * interrupts masked, so any context may ask for one.
+ * interrupts masked, so any context may get one.
  */
 #include <stdint.h>
 #include <zephyr/irq.h>

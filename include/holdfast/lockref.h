@@ -76,8 +76,11 @@
 #ifndef HF_LOCKREF_DEFAULT
 #define HF_LOCKREF_DEFAULT bounded
 #endif
-#define HF__LOCKREF_IS_waitfree 1
-#if HF__PASTE(HF__LOCKREF_IS_, HF_LOCKREF_DEFAULT)
+/* Is it waitfree? The first of these names is never evaluated, so that -Wundef is content. */
+#define HF__LOCKREF_IS_waitfree 0, 1
+#define HF__LOCKREF_SECOND(name, is, ...) is
+#define HF__LOCKREF_IS(...) HF__LOCKREF_SECOND(__VA_ARGS__, 0, 0)
+#if HF__LOCKREF_IS(HF__PASTE(HF__LOCKREF_IS_, HF_LOCKREF_DEFAULT))
 #error "HF_LOCKREF_DEFAULT=waitfree: it is a type of its own, see lockref/waitfree.h"
 #endif
 #define HF__LOCKREF_DEFAULT(verb) HF__PASTE4(hf_lockref_, HF_LOCKREF_DEFAULT, _, verb)

@@ -67,7 +67,7 @@ extern char bare_text[], bare_data[];
 #define PAGE_READ_ONLY (2ul << 6)
 #define PAGE_NEVER_EXECUTED (1ul << 53 | 1ul << 54)
 
-/* One for 512 GiB by the gigabyte, and below it one for each of the first two by blocks of 2 MiB. */
+/* One for 512 GiB by the gigabyte, and below it one for each of the first two by 2 MiB. */
 __attribute__((aligned(4096))) uint64_t bare_tables[3][ENTRIES];
 
 static void map(uintptr_t address, uint64_t how)
@@ -112,7 +112,7 @@ static void print_hex(const char *name, uint64_t value)
  * bare_exception - called by start.S with what was interrupted, and the vector's entry (4: a
  * synchronous exception at EL1, with its own stack).
  *
- * No exception is expected but a fault that code has asked to survive.
+ * No exception is expected but a fault at a recovery site.
  */
 extern const struct hf__site bare_sites[], bare_sites_end[];
 

@@ -32,7 +32,7 @@ uint64_t bare_now(void);
 /* Ends the emulator with this status. */
 void bare_exit(unsigned int status) __attribute__((noreturn));
 
-/* Starts the other cores; each waits in WFE until there is something to do. False if one refused. */
+/* Starts the other cores; each waits in WFE until there is work. False if one refused. */
 bool bare_start_cores(void);
 
 /* Runs work(core) on every core, core 0 being the caller, and returns when all have done it. */

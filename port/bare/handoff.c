@@ -3,9 +3,10 @@
  * handoff - the published spinlock experiment: lock, increment a 64-bit variable, unlock.
  *
  * k cores do that for a window of time, each with a lock and variable of its own or all with the
- * same; the others wait in WFE. A window is right if every one of the k cores got the lock, and the
- * variables' final values are what the cores say that they added. A window is bounded by time and
- * never by a count, because in an emulator a core that waits in line may wait for long.
+ * same; the other cores wait in WFE. A window is right if each of the k cores got the lock, and the
+ * variables' final values are what the cores counted. A window is bounded by time and never by a
+ * count, because in an emulator a waiter may wait for long. Every lock of the roster has its
+ * windows.
  */
 #include "holdfast/spinlock.h"
 
@@ -18,43 +19,43 @@
 #endif
 
 /*
- * The emulated time that a window lasts. Cores take turns of 100 ms unless they wait or yield, so
- * that some turns end while the lock is held. With late stores they yield after every pair.
+ * The emulated time that a window lasts. Cores take turns of 100 ms unless they wait by WFE or
+ * yield, so that some turns end while the lock is held. With late stores they yield after every
+ * pair.
  */
+#define TURN_NS 100000000u
 #define WINDOW_NS (BARE_DELAYED ? 20000000u : 300000000u)
 #define PAIRS_A_LOOK 16
 
 struct cell {
 	union {
-		hf_spinlock_cas_t cas;
-		hf_spinlock_cas_release_t cas_release;
-		hf_spinlock_cas_prefetch_t cas_prefetch;
-		hf_spinlock_wfe_t wfe;
-		hf_spinlock_ticket_t ticket;
-		hf_spinlock_queued_t queued;
+#define X(name, NAME, bytes, nodes) hf_spinlock_##name##_t name;
+		HF_SPINLOCK_ROSTER(X)
+#undef X
 	} lock;
-	/* The published experiment's distance: nobody's lock or variable shares a line with another's. */
+	/* The published experiment's distance: no two locks or variables share a line. */
 	uint64_t value HF_ALIGNED(HF_ARCH_NO_SHARING);
 } HF_ALIGNED(HF_ARCH_NO_SHARING);
 
-struct said {
+struct result {
 	uint64_t pairs;
 } HF_ALIGNED(HF_ARCH_NO_SHARING);
 
 struct variant {
 	const char *name;
 	void (*init)(struct cell *cell);
-	uint64_t (*loop)(struct cell *cell, uint64_t end);
+	uint64_t (*loop)(struct cell *cell);
 };
 
 static struct cell cells[BARE_CORES];
-static struct said said[BARE_CORES];
+static struct result results[BARE_CORES];
 
 /* The window that runs. */
 static const struct variant *variant;
 static unsigned int cores;
 static bool shared;
-static uint64_t window_end;
+static volatile uint64_t window_end;
+static volatile bool waiters_spin; /* yield_holding() has found out */
 
 #if BARE_DELAYED
 static struct {
@@ -84,7 +85,28 @@ static void delayed_store(uint64_t *p, uint64_t value)
 }
 #endif
 
-/* After an unlock: where stores may be late, the others come first, and then the store at last. */
+/*
+ * The holder yields now and then, so that other cores meet a held lock and wait. Waiters in WFE
+ * yield in turn. Waiters that spin burn whole turns, which can take as long as the window: then the
+ * window becomes longer by that time, and its holders do not yield again. A yield takes long only
+ * where others wait for the same lock, so only its holder writes the two variables.
+ */
+static void yield_holding(void)
+{
+	uint64_t before, took;
+
+	if (waiters_spin)
+		return;
+	before = bare_now();
+	bare_yield();
+	took = bare_now() - before;
+	if (took > TURN_NS / 2) {
+		waiters_spin = true;
+		window_end += took;
+	}
+}
+
+/* After an unlock: where stores may be late, other cores run first, and then the store is done. */
 static void between_pairs(void)
 {
 #if BARE_DELAYED
@@ -93,25 +115,22 @@ static void between_pairs(void)
 #endif
 }
 
-/*
- * The holder yields now and then, so that the others meet a held lock, but only where they wait by
- * WFE, which yields in turn. Who spins would burn its 100 ms each time.
- */
-#define VARIANT(name, holder_yields)                                                               \
+/* Each lock has a loop of its own, in which its verbs are inlined. */
+#define X(name, NAME, bytes, nodes)                                                                \
 	static void name##_init(struct cell *cell)                                                 \
 	{                                                                                          \
 		hf_spinlock_##name##_init(&cell->lock.name);                                       \
 	}                                                                                          \
                                                                                                    \
-	static uint64_t name##_loop(struct cell *cell, uint64_t end)                               \
+	static uint64_t name##_loop(struct cell *cell)                                             \
 	{                                                                                          \
 		uint64_t pairs = 0;                                                                \
                                                                                                    \
 		do {                                                                               \
 			for (int i = 0; i < PAIRS_A_LOOK; i++) {                                   \
 				hf_spinlock_##name##_lock(&cell->lock.name);                       \
-				if (holder_yields && i == 0)                                       \
-					bare_yield();                                              \
+				if (i == 0)                                                        \
+					yield_holding();                                           \
 				delayed_store(&cell->value,                                        \
 					      *(volatile uint64_t *)&cell->value + 1);             \
 				hf_spinlock_##name##_unlock(&cell->lock.name);                     \
@@ -119,31 +138,23 @@ static void between_pairs(void)
 			}                                                                          \
 			pairs += PAIRS_A_LOOK;                                                     \
 			bare_yield(); /* no lock is held: cores that share a thread all begin */   \
-		} while (bare_now() < end);                                                        \
+		} while (bare_now() < window_end);                                                 \
 		return pairs;                                                                      \
 	}
-
-VARIANT(cas, false)
-VARIANT(cas_release, false)
-VARIANT(cas_prefetch, false)
-VARIANT(wfe, true)
-VARIANT(ticket, true)
-VARIANT(queued, true)
+HF_SPINLOCK_ROSTER(X)
+#undef X
 
 static const struct variant variants[] = {
-	{ "cas", cas_init, cas_loop },
-	{ "cas_release", cas_release_init, cas_release_loop },
-	{ "cas_prefetch", cas_prefetch_init, cas_prefetch_loop },
-	{ "wfe", wfe_init, wfe_loop },
-	{ "ticket", ticket_init, ticket_loop },
-	{ "queued", queued_init, queued_loop },
+#define X(name, NAME, bytes, nodes) { #name, name##_init, name##_loop },
+	HF_SPINLOCK_ROSTER(X)
+#undef X
 };
 
 static void work(unsigned int core)
 {
-	said[core].pairs = 0;
+	results[core].pairs = 0;
 	if (core < cores)
-		said[core].pairs = variant->loop(&cells[shared ? 0 : core], window_end);
+		results[core].pairs = variant->loop(&cells[shared ? 0 : core]);
 }
 
 /* ---- Lines ---------------------------------------------------------------------------------- */
@@ -185,21 +196,22 @@ static bool window(unsigned int number)
 		variant->init(&cells[i]);
 		cells[i].value = 0;
 	}
+	waiters_spin = false;
 	window_end = bare_now() + WINDOW_NS;
 	bare_on_all(work);
 
 	put_text(&line, " # pairs");
 	for (unsigned int i = 0; i < BARE_CORES; i++) {
-		uint64_t expected = shared ? 0 : said[i].pairs;
+		uint64_t expected = shared ? 0 : results[i].pairs;
 
 		values += cells[i].value;
-		sum += said[i].pairs;
-		if ((i < cores) != (said[i].pairs > 0))
+		sum += results[i].pairs;
+		if ((i < cores) != (results[i].pairs > 0))
 			ok = false; /* a core was left out, or did what it should not */
 		if (!shared && cells[i].value != expected)
 			ok = false;
 		put_text(&line, " ");
-		put_number(&line, said[i].pairs);
+		put_number(&line, results[i].pairs);
 	}
 	put_text(&line, " variable ");
 	put_number(&line, values);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * main - the battery on core 0, the port's own tests, then the handoff experiment on all cores; KTAP on the console.
+ * main - the battery on core 0, the port's own tests, then the handoff experiment on all cores;
+ * KTAP on the console.
  *
  * BARE_BATTERY   1 = run the battery
  * BARE_DELAYED   1 = stores to the counter may be late (delayed_atomic.h)

@@ -81,6 +81,8 @@ for lock, release, relaxed in (
          "hf_atomic32_store_relaxed(&lock->word, 0);"),
         ("ticket", "hf_atomic32_store_release(&lock->serving, serving + 1);",
          "hf_atomic32_store_relaxed(&lock->serving, serving + 1);"),
+        ("mcs", "hf_atomic32_store_release(&hf_env_node(next)->wait, 0);",
+         "hf_atomic32_store_relaxed(&hf_env_node(next)->wait, 0);"),
         ("queued", "hf_atomic32_store_low8_release(&lock->word, 0);",
          "*(volatile uint8_t *)&lock->word = 0;")):
     IMAGES["mutant-unlock-" + lock] = (LATE, 2, LIMIT, unlock(lock, release, relaxed),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * seam - all that Holdfast asks of a port (holdfast/env/bare.h), for four cores.
+ * seam - all that Holdfast requires of a port (holdfast/env/bare.h), for four cores.
  *
  * Interrupts here take no locks: one level a core. A system whose handlers take queue locks has a
  * slot more for each level of nesting, or masks them around its locks (the _irqsave forms).
@@ -48,7 +48,7 @@ void hf_env_irq_restore(unsigned long flags)
 	__asm__ volatile("msr	daif, %0" ::"r"(flags) : "memory");
 }
 
-/* For src/nofault.c: the size of the largest cache, which nobody tells; nothing to measure with. */
+/* For src/nofault.c: the size of the largest cache, unknown here; no memory to measure with. */
 uint64_t hf__env_cache_bytes(void)
 {
 	return 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
  * contexts - a task, a softirq and a hardirq of one CPU each have nodes of their own; and the
- * preemption and interrupt-saving forms do what they say.
+ * preemption and interrupt-saving forms work as documented.
  */
 #include <linux/completion.h>
 #include <linux/interrupt.h>

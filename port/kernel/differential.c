@@ -1,22 +1,24 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * differential - long random sequences of operations, on our refcount and lockref and on the kernel's:
- * the same results and the same values, one by one.
+ * differential - long random sequences of operations, on Holdfast's refcounts and lockrefs and on
+ * the kernel's: the same results and the same values, after each operation.
  *
- * The kernel warns of the first misuse of each kind, on its refcount; run.py expects that.
+ * Every checked refcount and every lockref of the rosters. The kernel warns of the first misuse of
+ * each kind, on its refcount; run.py expects that.
  *
- * Where ours differ on purpose:
- *   dec_not_one    below 1 the kernel's counts on (and leaves 0 alone, with a warning); ours is
- *                  saturated and stays so. The difference itself is checked.
- *   lockref get    of a dead object, or past INT32_MAX: the kernel's counts on, ours reports and holds.
- *                  The sequences do not go there.
- *   put_return     under the lock: `locked` takes it, as its header says, and so can't be asked.
+ * Where Holdfast differs on purpose:
+ *   dec_not_one    below 1 the kernel's counts on (and leaves 0 alone, with a warning); Holdfast's
+ *                  is saturated and stays so. The difference itself is checked.
+ *   lockref get    of a dead object, or past INT32_MAX: the kernel's counts on, Holdfast's reports
+ *                  and stays. The sequences do not go there.
+ *   put_return     by the lock's holder: one that never swaps waits for the lock, so the sequences
+ *                  do not call it there.
  */
 #include <linux/lockref.h>
 #include <linux/refcount.h>
 
-#include "holdfast/lockref.h"
-#include "holdfast/refcount.h"
+#include "../../tests/roster/lockref_ops.h"
+#include "../../tests/roster/refcount_ops.h"
 
 #include "test.h"
 
@@ -55,7 +57,7 @@ static int value_of(u64 *seed)
 	return pick < ARRAY_SIZE(special) ? special[pick] : (int)(test_random(seed) << 1);
 }
 
-/* What is added or subtracted: 1 to INT32_MAX, as refcount.h asks. */
+/* What is added or subtracted: 1 to INT32_MAX, as refcount.h requires. */
 static int amount_of(u64 *seed)
 {
 	static const int special[] = { 1, 2, 3, 99, INT_MAX / 2, INT_MAX };
@@ -94,62 +96,50 @@ static bool theirs(unsigned int operation, int n, refcount_t *r)
 	}
 }
 
-#define OURS(name)                                                                                 \
-	static bool ours_##name(unsigned int operation, int n, hf_refcount_t *r)                   \
-	{                                                                                          \
-		switch (operation) {                                                               \
-		case R_SET:                                                                        \
-			hf_refcount_##name##_set(r, n);                                            \
-			return false;                                                              \
-		case R_INC:                                                                        \
-			hf_refcount_##name##_inc(r);                                               \
-			return false;                                                              \
-		case R_ADD:                                                                        \
-			hf_refcount_##name##_add(n, r);                                            \
-			return false;                                                              \
-		case R_INC_NOT_ZERO:                                                               \
-			return hf_refcount_##name##_inc_not_zero(r);                               \
-		case R_ADD_NOT_ZERO:                                                               \
-			return hf_refcount_##name##_add_not_zero(n, r);                            \
-		case R_DEC:                                                                        \
-			hf_refcount_##name##_dec(r);                                               \
-			return false;                                                              \
-		case R_DEC_AND_TEST:                                                               \
-			return hf_refcount_##name##_dec_and_test(r);                               \
-		case R_SUB_AND_TEST:                                                               \
-			return hf_refcount_##name##_sub_and_test(n, r);                            \
-		case R_DEC_IF_ONE:                                                                 \
-			return hf_refcount_##name##_dec_if_one(r);                                 \
-		default:                                                                           \
-			return hf_refcount_##name##_dec_not_one(r);                                \
-		}                                                                                  \
-	}
-
-OURS(cmpxchg)
-OURS(saturating)
-OURS(asm)
-
-static const struct {
-	const char *name;
-	bool (*run)(unsigned int operation, int n, hf_refcount_t *r);
-} refcounts[] = {
-	{ "differential.refcount_cmpxchg", ours_cmpxchg },
-	{ "differential.refcount_saturating", ours_saturating },
-	{ "differential.refcount_asm", ours_asm },
-};
-
-static void refcount_one(unsigned int which)
+static bool ours(const struct refcount_ops *ops, unsigned int operation, int n, hf_refcount_t *r)
 {
+	switch (operation) {
+	case R_SET:
+		ops->set(r, n);
+		return false;
+	case R_INC:
+		ops->inc(r);
+		return false;
+	case R_ADD:
+		ops->add(n, r);
+		return false;
+	case R_INC_NOT_ZERO:
+		return ops->inc_not_zero(r);
+	case R_ADD_NOT_ZERO:
+		return ops->add_not_zero(n, r);
+	case R_DEC:
+		ops->dec(r);
+		return false;
+	case R_DEC_AND_TEST:
+		return ops->dec_and_test(r);
+	case R_SUB_AND_TEST:
+		return ops->sub_and_test(n, r);
+	case R_DEC_IF_ONE:
+		return ops->dec_if_one(r);
+	default:
+		return ops->dec_not_one(r);
+	}
+}
+
+static void refcount_one(const struct refcount_ops *ops)
+{
+	char name[64];
 	u64 seed = 1;
 	unsigned long steps = 0, trues = 0, saturated = 0, differed = 0;
 
+	scnprintf(name, sizeof(name), "differential.refcount_%s", ops->name);
 	for (unsigned int sequence = 0; sequence < SEQUENCES; sequence++) {
 		hf_refcount_t mine;
 		refcount_t kernels;
 		int start = value_of(&seed);
 
 		(void)theirs(R_SET, start, &kernels);
-		(void)refcounts[which].run(R_SET, start, &mine);
+		(void)ours(ops, R_SET, start, &mine);
 		for (unsigned int step = 0; step < STEPS; step++) {
 			u32 pick = test_random(&seed);
 			/* Rarely a new value: what follows a value is what matters. */
@@ -158,7 +148,7 @@ static void refcount_one(unsigned int which)
 			int n = operation == R_SET ? value_of(&seed) : amount_of(&seed);
 			int before = (int)refcount_read(&kernels);
 			bool his = theirs(operation, n, &kernels);
-			bool my = refcounts[which].run(operation, n, &mine);
+			bool my = ours(ops, operation, n, &mine);
 			int his_value = (int)refcount_read(&kernels);
 			int my_value = hf_refcount_read(&mine);
 
@@ -177,7 +167,7 @@ static void refcount_one(unsigned int which)
 			saturated += his_value == INT_MIN / 2;
 			if (his == my && his_value == my_value)
 				continue;
-			test_case(false, refcounts[which].name,
+			test_case(false, name,
 				  "sequence %u step %u: %s(%d) on %d: kernel %d and %d, holdfast "
 				  "%d and %d",
 				  sequence, step, refcount_names[operation], n, before, his,
@@ -185,12 +175,11 @@ static void refcount_one(unsigned int which)
 			return;
 		}
 	}
-	/* All that there is to see was seen. */
-	test_case(
-		trues > steps / 20 && saturated > steps / 20 && saturated < steps,
-		refcounts[which].name,
-		"%lu operations, %lu true, %lu saturated; %lu dec_not_one below 1 differed as said",
-		steps, trues, saturated, differed);
+	/* The sequences went through all that matters. */
+	test_case(trues > steps / 20 && saturated > steps / 20 && saturated < steps, name,
+		  "%lu operations, %lu true, %lu saturated; %lu dec_not_one below 1 differed as "
+		  "documented",
+		  steps, trues, saturated, differed);
 }
 
 /* ---- lockref ------------------------------------------------------------------------------ */
@@ -249,63 +238,51 @@ static int their_lockref(unsigned int operation, int n, struct lockref *l)
 	}
 }
 
-#define OUR_LOCKREF(name)                                                                          \
-	static int our_lockref_##name(unsigned int operation, int n, hf_lockref_t *l)              \
-	{                                                                                          \
-		int result = 0;                                                                    \
-                                                                                                   \
-		switch (operation) {                                                               \
-		case L_GET:                                                                        \
-			hf_lockref_##name##_get(l);                                                \
-			return 0;                                                                  \
-		case L_GET_NOT_ZERO:                                                               \
-			return hf_lockref_##name##_get_not_zero(l);                                \
-		case L_GET_NOT_DEAD:                                                               \
-			return hf_lockref_##name##_get_not_dead(l);                                \
-		case L_PUT_RETURN:                                                                 \
-			return hf_lockref_##name##_put_return(l);                                  \
-		case L_PUT_OR_LOCK:                                                                \
-			result = hf_lockref_##name##_put_or_lock(l);                               \
-			if (!result)                                                               \
-				hf_lockref_unlock(l);                                              \
-			return result;                                                             \
-		case L_MARK_DEAD:                                                                  \
-			hf_lockref_lock(l);                                                        \
-			hf_lockref_mark_dead(l);                                                   \
-			hf_lockref_unlock(l);                                                      \
-			return 0;                                                                  \
-		case L_PUT_RETURN_LOCKED:                                                          \
-			hf_lockref_lock(l);                                                        \
-			result = hf_lockref_##name##_put_return(l);                                \
-			hf_lockref_unlock(l);                                                      \
-			return result;                                                             \
-		default:                                                                           \
-			hf_lockref_lock(l);                                                        \
-			hf_lockref_set_count(l, n);                                                \
-			hf_lockref_unlock(l);                                                      \
-			return 0;                                                                  \
-		}                                                                                  \
-	}
-
-OUR_LOCKREF(unbounded)
-OUR_LOCKREF(bounded)
-OUR_LOCKREF(locked)
-
-static const struct {
-	const char *name;
-	int (*run)(unsigned int operation, int n, hf_lockref_t *l);
-	bool takes_lock; /* put_return takes it, so it is not for who has it */
-} lockrefs[] = {
-	{ "differential.lockref_unbounded", our_lockref_unbounded, false },
-	{ "differential.lockref_bounded", our_lockref_bounded, false },
-	{ "differential.lockref_locked", our_lockref_locked, true },
-};
-
-static void lockref_one(unsigned int which)
+static int our_lockref(const struct lockref_ops *ops, unsigned int operation, int n,
+		       hf_lockref_t *l)
 {
+	int result = 0;
+
+	switch (operation) {
+	case L_GET:
+		ops->get(l);
+		return 0;
+	case L_GET_NOT_ZERO:
+		return ops->get_not_zero(l);
+	case L_GET_NOT_DEAD:
+		return ops->get_not_dead(l);
+	case L_PUT_RETURN:
+		return ops->put_return(l);
+	case L_PUT_OR_LOCK:
+		result = ops->put_or_lock(l);
+		if (!result)
+			hf_lockref_unlock(l);
+		return result;
+	case L_MARK_DEAD:
+		hf_lockref_lock(l);
+		hf_lockref_mark_dead(l);
+		hf_lockref_unlock(l);
+		return 0;
+	case L_PUT_RETURN_LOCKED:
+		hf_lockref_lock(l);
+		result = ops->put_return(l);
+		hf_lockref_unlock(l);
+		return result;
+	default:
+		hf_lockref_lock(l);
+		hf_lockref_set_count(l, n);
+		hf_lockref_unlock(l);
+		return 0;
+	}
+}
+
+static void lockref_one(const struct lockref_ops *ops)
+{
+	char name[64];
 	u64 seed = 1;
 	unsigned long steps = 0, trues = 0, dead = 0;
 
+	scnprintf(name, sizeof(name), "differential.lockref_%s", ops->name);
 	for (unsigned int sequence = 0; sequence < SEQUENCES; sequence++) {
 		hf_lockref_t mine;
 		struct lockref kernels;
@@ -329,16 +306,16 @@ static void lockref_one(unsigned int which)
 			if ((operation == L_GET_NOT_ZERO || operation == L_GET_NOT_DEAD) &&
 			    before >= INT_MAX - 1)
 				operation = L_SET;
-			if (operation == L_PUT_RETURN_LOCKED && lockrefs[which].takes_lock)
+			if (operation == L_PUT_RETURN_LOCKED && !ops->swaps)
 				operation = L_PUT_RETURN;
 			his = their_lockref(operation, n, &kernels);
-			my = lockrefs[which].run(operation, n, &mine);
+			my = our_lockref(ops, operation, n, &mine);
 			steps++;
 			trues += his > 0;
 			dead += kernels.count < 0;
 			if (his == my && kernels.count == hf_lockref_read(&mine))
 				continue;
-			test_case(false, lockrefs[which].name,
+			test_case(false, name,
 				  "sequence %u step %u: %s(%d) on %d: kernel %d and %d, holdfast "
 				  "%d and %d",
 				  sequence, step, lockref_names[operation], n, before, his,
@@ -346,7 +323,7 @@ static void lockref_one(unsigned int which)
 			return;
 		}
 	}
-	test_case(trues > steps / 20 && dead > steps / 50 && dead < steps, lockrefs[which].name,
+	test_case(trues > steps / 20 && dead > steps / 50 && dead < steps, name,
 		  "%lu operations, %lu true, %lu on the dead", steps, trues, dead);
 }
 
@@ -354,10 +331,12 @@ void differential_test(void)
 {
 	enum hf_report_mode mode = hf_report_set_mode(HF_REPORT_MODE_COUNT);
 
-	for (unsigned int i = 0; i < ARRAY_SIZE(refcounts); i++)
-		refcount_one(i);
-	for (unsigned int i = 0; i < ARRAY_SIZE(lockrefs); i++)
-		lockref_one(i);
+	for (unsigned int i = 0; i < ARRAY_SIZE(refcount_ops); i++) {
+		if (refcount_ops[i].checked)
+			refcount_one(&refcount_ops[i]);
+	}
+	for (unsigned int i = 0; i < ARRAY_SIZE(lockref_ops); i++)
+		lockref_one(&lockref_ops[i]);
 	(void)hf_report_set_mode(mode);
 	hf_report_reset();
 }

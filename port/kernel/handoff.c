@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * handoff - every CPU takes one lock: lock, increment, unlock, for a window of time; the sum is right.
+ * handoff - every CPU takes one lock: lock, increment, unlock, for a window of time; the sum is
+ * right.
  *
- * KERNEL_DELAYED: stores of the increment may be late (port/delayed_atomic.h), so that a release that
- * is missing shows on an emulator too, which performs stores in order.
+ * Every spinlock of the roster, and the default lockref.
+ *
+ * KERNEL_DELAYED: stores of the increment may be late (port/delayed_atomic.h), so that a missing
+ * release shows on an emulator too, which performs stores in order.
  */
 #include <linux/delay.h>
 #include <linux/kthread.h>
@@ -21,16 +24,12 @@
 #endif
 
 #define WINDOW_NS (30 * NSEC_PER_MSEC)
-#define LIMIT (60 * HZ) /* in which all must have ended */
+#define LIMIT (60 * HZ) /* within which every CPU must have ended */
 
 static union {
-	hf_spinlock_cas_t cas;
-	hf_spinlock_cas_release_t cas_release;
-	hf_spinlock_cas_prefetch_t cas_prefetch;
-	hf_spinlock_wfe_t wfe;
-	hf_spinlock_ticket_t ticket;
-	hf_spinlock_mcs_t mcs;
-	hf_spinlock_queued_t queued;
+#define X(name, NAME, bytes, nodes) hf_spinlock_##name##_t name;
+	HF_SPINLOCK_ROSTER(X)
+#undef X
 	hf_lockref_t lockref;
 } lock;
 static u64 value;
@@ -74,10 +73,11 @@ static void delayed_drain(void)
 #endif
 
 /*
- * A hint of the processor's makes the emulator go on with another CPU. The holder gives it now and
- * then, so that the others meet a held lock; after an unlock all do, and only then come late stores.
+ * A spin hint makes the emulator go on with another CPU. The holder executes one now and then, so
+ * that other CPUs meet a held lock and wait; and every CPU does after an unlock, before its late
+ * stores.
  */
-#define SPINLOCK(name)                                                                             \
+#define X(name, NAME, bytes, nodes)                                                                \
 	static void name##_init(void)                                                              \
 	{                                                                                          \
 		hf_spinlock_##name##_init(&lock.name);                                             \
@@ -91,16 +91,10 @@ static void delayed_drain(void)
 		delayed_store(&value, READ_ONCE(value) + 1);                                       \
 		hf_spinlock_##name##_unlock(&lock.name);                                           \
 	}
+HF_SPINLOCK_ROSTER(X)
+#undef X
 
-SPINLOCK(cas)
-SPINLOCK(cas_release)
-SPINLOCK(cas_prefetch)
-SPINLOCK(wfe)
-SPINLOCK(ticket)
-SPINLOCK(mcs)
-SPINLOCK(queued)
-
-/* One reference is always there; every eighth time the lock half is taken by hand. */
+/* One reference always exists, so no put is the last one. The pair is counted under the lock. */
 static void lockref_init(void)
 {
 	hf_lockref_init(&lock.lockref, 1);
@@ -112,7 +106,7 @@ static void lockref_pair(u64 n)
 	if (n % 16 == 0)
 		cpu_relax();
 	if (!hf_lockref_put_or_lock(&lock.lockref)) {
-		hf_lockref_unlock(&lock.lockref); /* it was not the last: the sum will tell */
+		hf_lockref_unlock(&lock.lockref); /* it was not the last: the sum is wrong */
 		return;
 	}
 	hf_lockref_lock(&lock.lockref);
@@ -125,14 +119,10 @@ static const struct variant {
 	void (*init)(void);
 	void (*pair)(u64 n);
 } variants[] = {
-	{ "handoff.cas", cas_init, cas_pair },
-	{ "handoff.cas_release", cas_release_init, cas_release_pair },
-	{ "handoff.cas_prefetch", cas_prefetch_init, cas_prefetch_pair },
-	{ "handoff.wfe", wfe_init, wfe_pair },
-	{ "handoff.ticket", ticket_init, ticket_pair },
-	{ "handoff.mcs", mcs_init, mcs_pair },
-	{ "handoff.queued", queued_init, queued_pair },
-	{ "handoff.lockref", lockref_init, lockref_pair },
+#define X(name, NAME, bytes, nodes) { "handoff." #name, name##_init, name##_pair },
+	HF_SPINLOCK_ROSTER(X)
+#undef X
+		{ "handoff.lockref", lockref_init, lockref_pair },
 };
 
 static int work(void *data)
@@ -141,7 +131,7 @@ static int work(void *data)
 	u64 n = 0;
 
 	do {
-		preempt_disable(); /* what is late belongs to this CPU */
+		preempt_disable(); /* a late store belongs to this CPU */
 		for (int i = 0; i < 32; i++) {
 			variant->pair(n++);
 			cpu_relax();
@@ -186,7 +176,8 @@ static bool window(const struct variant *variant)
 		panic("holdfast: %s does not end", variant->name);
 	}
 	for_each_online_cpu(cpu) {
-		(void)kthread_stop(per_cpu(worker, cpu)); /* it has left the module's code, too */
+		(void)kthread_stop(
+			per_cpu(worker, cpu)); /* and waits until it has left the module's code */
 		put_task_struct(per_cpu(worker, cpu));
 		sum += per_cpu(pairs, cpu);
 		least = min(least, per_cpu(pairs, cpu));

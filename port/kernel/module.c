@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * module - runs everything when it is loaded: the battery, and then what only a kernel can tell.
+ * module - runs everything when it is loaded: the battery, and then what only a kernel can test.
  *
  * The console has KTAP. run.py loads the module in a virtual machine and judges it.
  */

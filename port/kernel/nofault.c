@@ -2,9 +2,9 @@
 /*
  * nofault - clear and copy of a user's memory, inside a Linux kernel.
  *
- * The implementations are src/'s, in general registers only. While the user's memory is open nothing
- * may be called (objtool says so), so each is compiled into a function that opens and closes it.
- * Which one is used is patched in at the start, by the kernel's own alternatives.
+ * The implementations are src/'s, in general registers only. While the user's memory is open
+ * nothing may be called (objtool enforces it), so each is compiled into a function that opens and
+ * closes it. Which one is used is patched in at the start, by the kernel's own alternatives.
  */
 #define HF_IMPLEMENTATION static __always_inline __maybe_unused
 #define HF_HAS_VECTORS 0

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * seam - what Holdfast asks of a Linux kernel (holdfast/env/linux_kernel.h): nodes, and where a
+ * seam - what Holdfast requires of a Linux kernel (holdfast/env/linux_kernel.h): nodes, and where a
  * report goes.
  */
 #include "holdfast/spinlock/node.h"
@@ -20,7 +20,7 @@ struct slots {
 	uint32_t used[CONTEXTS]; /* one bit a node */
 };
 
-/* The address of a CPU's slots never changes, so others may look at its nodes. */
+/* The address of a CPU's slots never changes, so other CPUs may read its nodes. */
 static DEFINE_PER_CPU_ALIGNED(struct slots, slots);
 
 static unsigned int context(void)
@@ -53,7 +53,7 @@ hf_node_t *hf_env_node(uint32_t index)
 	return &per_cpu(slots, (index - 1) / NODES_A_CPU).nodes[(index - 1) % NODES_A_CPU];
 }
 
-/* A warning as the kernel makes them, with the stack. src/report.c asks for one a kind. */
+/* A warning as the kernel makes them, with the stack. src/report.c calls this once a kind. */
 void hf__env_print(const char *line, size_t len)
 {
 	WARN(1, "%.*s", (int)len, line);

@@ -5,7 +5,7 @@
 #include <linux/kernel.h>
 #include <linux/types.h>
 
-/* A case ends: its line, with what else there is to say. */
+/* A case ends: prints its line, with details. */
 void test_case(bool ok, const char *name, const char *format, ...) __printf(3, 4);
 
 /* A line that is no result. */

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * timing - the kernel's own two timings of a refcount, at a smaller count: up to COUNT - 1 by inc, and
- * down to 0 by dec_and_test. Ours and the kernel's, as ratios to a plain atomic. Printed, not judged.
+ * timing - the kernel's own two timings of a refcount, at a smaller count: up to COUNT - 1 by inc,
+ * and down to 0 by dec_and_test. The kernel's, the default and the roster, as ratios to a plain
+ * atomic. Printed, not judged.
  */
 #include <linux/atomic.h>
 #include <linux/ktime.h>
@@ -15,7 +16,18 @@
 #define COUNT (1 << 21)
 #define ROUNDS 5
 
-static u64 best[2][6];
+/* One row each: atomic_t first, the baseline. */
+enum {
+	ATOMIC,
+	KERNEL,
+	DEFAULT,
+#define X(name, checked) ROSTER_##name,
+	HF_REFCOUNT_ROSTER(X)
+#undef X
+		ROWS
+};
+
+static u64 best[2][ROWS];
 
 #define TIMED(which, name, type, set, inc, dec_and_test)                                           \
 	static noinline bool time_##name(void)                                                     \
@@ -38,22 +50,24 @@ static u64 best[2][6];
 		return last && !early;                                                             \
 	}
 
-TIMED(0, atomic, atomic_t, atomic_set, atomic_inc, atomic_dec_and_test)
-TIMED(1, kernel, refcount_t, refcount_set, refcount_inc, refcount_dec_and_test)
-TIMED(2, default, hf_refcount_t, hf_refcount_set, hf_refcount_inc, hf_refcount_dec_and_test)
-TIMED(3, cmpxchg, hf_refcount_t, hf_refcount_set, hf_refcount_cmpxchg_inc,
-      hf_refcount_cmpxchg_dec_and_test)
-TIMED(4, saturating, hf_refcount_t, hf_refcount_set, hf_refcount_saturating_inc,
-      hf_refcount_saturating_dec_and_test)
-TIMED(5, asm, hf_refcount_t, hf_refcount_set, hf_refcount_asm_inc, hf_refcount_asm_dec_and_test)
+TIMED(ATOMIC, atomic, atomic_t, atomic_set, atomic_inc, atomic_dec_and_test)
+TIMED(KERNEL, kernel, refcount_t, refcount_set, refcount_inc, refcount_dec_and_test)
+TIMED(DEFAULT, default, hf_refcount_t, hf_refcount_set, hf_refcount_inc, hf_refcount_dec_and_test)
+#define X(name, checked)                                                                           \
+	TIMED(ROSTER_##name, roster_##name, hf_refcount_t, hf_refcount_##name##_set,               \
+	      hf_refcount_##name##_inc, hf_refcount_##name##_dec_and_test)
+HF_REFCOUNT_ROSTER(X)
+#undef X
 
 static const struct {
 	const char *name;
 	bool (*run)(void);
-} timed[] = {
-	{ "atomic_t", time_atomic },       { "refcount_t", time_kernel },
-	{ "hf_refcount_t", time_default }, { "cmpxchg", time_cmpxchg },
-	{ "saturating", time_saturating }, { "asm", time_asm },
+} timed[ROWS] = { [ATOMIC] = { "atomic_t", time_atomic },
+		  [KERNEL] = { "refcount_t", time_kernel },
+		  [DEFAULT] = { "hf_refcount_t", time_default },
+#define X(name, checked) [ROSTER_##name] = { #name, time_roster_##name },
+		  HF_REFCOUNT_ROSTER(X)
+#undef X
 };
 
 void timing_test(void)

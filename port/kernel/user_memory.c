@@ -83,7 +83,7 @@ static size_t by_default(enum way way, const void *with, char *at, size_t size)
 			      : hf_copy_from_nofault(found, at, size);
 }
 
-/* One operation that has `good` bytes before the hole. Returns what was left, or SIZE_MAX if wrong. */
+/* One operation with `good` bytes before the hole. Returns what was left, or SIZE_MAX if wrong. */
 static size_t one(function_t function, enum way way, const void *with, size_t size, size_t good)
 {
 	char *at = hole - good;
@@ -159,7 +159,7 @@ static void judge(const char *who, enum way way, enum hole kind, function_t func
 	char name[64];
 	struct tally t;
 
-	/* What the hole is made of changes little: every size for one kind, some for the others. */
+	/* The kind of hole matters little: every size for one kind, some for the other kinds. */
 	sweep(&t, function, way, with, kind == UNMAPPED ? 1 : 7);
 	snprintf(name, sizeof(name), "user_memory.%s.%s", ways[way], who);
 	if (t.over + t.under + t.wrong) {
@@ -171,8 +171,8 @@ static void judge(const char *who, enum way way, enum hole kind, function_t func
 }
 
 /*
- * The kernel's clear_user: what it says against what it did. It may stop before the hole and say so,
- * which is what its contract allows; ours goes up to it.
+ * The kernel's clear_user: what it returns against what it did. It may stop before the hole and
+ * return that, as its contract allows; Holdfast's goes up to the hole.
  */
 static void compare(enum hole kind)
 {
@@ -204,11 +204,11 @@ static void compare(enum hole kind)
 		}
 		cond_resched();
 	}
-	test_say("the kernel's clear_user, %s: %lu exact, %lu stop before the hole and say so, %lu "
-		 "cleared other bytes than they say",
+	test_say("the kernel's clear_user, %s: %lu exact, %lu stop before the hole and return "
+		 "that, %lu cleared other bytes than they return",
 		 hole_names[kind], exact, early, wrong);
 	if (early + wrong)
-		test_say("  the last of these: size %zu with %zu good: says %zu left", example_size,
+		test_say("  the last of these: size %zu with %zu good: returns %zu", example_size,
 			 example_good, example_left);
 }
 
@@ -234,7 +234,7 @@ static void words(void)
 	test_case(ok, "user_memory.words", "load, store and compare-and-swap at the edge");
 }
 
-/* Addresses that are the kernel's own, or nobody's, fail as a whole and are not touched. */
+/* Addresses that are the kernel's own, or unmapped, fail as a whole and are not touched. */
 static void not_a_users(void)
 {
 	static u8 own[64];

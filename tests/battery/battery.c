@@ -3,28 +3,9 @@
 #include "battery.h"
 
 static const struct battery_suite *const suites[] = {
-	&report_suite,
-	&refcount_unchecked_suite,
-	&refcount_cmpxchg_suite,
-	&refcount_saturating_suite,
-	&refcount_asm_suite,
-	&refcount_default_suite,
-	&refcount_lock_suite,
-	&rcuref_suite,
-	&spinlock_cas_suite,
-	&spinlock_cas_release_suite,
-	&spinlock_cas_prefetch_suite,
-	&spinlock_wfe_suite,
-	&spinlock_ticket_suite,
-	&spinlock_mcs_suite,
-	&spinlock_queued_suite,
-	&spinlock_default_suite,
-	&lockref_unbounded_suite,
-	&lockref_bounded_suite,
-	&lockref_locked_suite,
-	&lockref_default_suite,
-	&lockref_waitfree_suite,
-	&nofault_suite,
+#define X(name) &name##_suite,
+	BATTERY_SUITES(X)
+#undef X
 };
 
 static struct battery_seen seen;
@@ -145,7 +126,7 @@ static void put_seen(struct line *line)
 	put_number(line, (long)all_reports());
 	put_text(line, " counted, ");
 	put_number(line, (long)seen.calls);
-	put_text(line, " told, last ");
+	put_text(line, " handled, last ");
 	put_text(line, seen.calls ? hf_report_text(seen.kind) : "none");
 }
 
@@ -172,7 +153,7 @@ bool battery_reported(enum hf_report_kind kind, const volatile void *object, int
 
 	if (!ok) {
 		begin_failure(&line, at);
-		put_text(&line, "should be told once of ");
+		put_text(&line, "should be reported once as ");
 		put_text(&line, hf_report_text(kind));
 		put_text(&line, ", but ");
 		put_seen(&line);
@@ -215,39 +196,78 @@ bool battery_equal(long actual, long expected, const char *what, int at)
 
 /* ---- Running ------------------------------------------------------------------------------ */
 
-static unsigned int run_suite(const struct battery_suite *suite)
+/* "spinlock.cas": a suite, and the implementation that is selected, if it has several. */
+static void put_name(struct line *line, const struct battery_suite *suite, const char *of)
+{
+	put_text(line, suite->name);
+	if (of) {
+		put_text(line, ".");
+		put_text(line, of);
+	}
+}
+
+static bool applies(const struct battery_case *c)
+{
+	return !c->applies || c->applies();
+}
+
+/* Runs the suite's cases once; `of` is as in put_name(). */
+static unsigned int run_cases(const struct battery_suite *suite, const char *of)
 {
 	struct line line = { .length = 0 };
-	unsigned int failed = 0;
+	unsigned int failed = 0, planned = 0, number = 0;
 
 	battery_world_line("    KTAP version 1");
 	put_text(&line, "    # Subtest: ");
-	put_text(&line, suite->name);
+	put_name(&line, suite, of);
 	print(&line);
-	print_plan("    ", suite->count);
+	for (unsigned int i = 0; i < suite->count; i++)
+		planned += applies(&suite->cases[i]);
+	print_plan("    ", planned);
 	for (unsigned int i = 0; i < suite->count; i++) {
+		if (!applies(&suite->cases[i]))
+			continue;
 		case_failed = false;
 		battery_record();
 		battery_forget();
 		suite->cases[i].run();
-		(void)battery_quiet(0); /* what a case did not ask for */
-		print_result("    ", !case_failed, i + 1, suite->cases[i].name);
+		(void)battery_quiet(0); /* what the case did not expect */
+		print_result("    ", !case_failed, ++number, suite->cases[i].name);
 		failed += case_failed;
 	}
 	return failed;
 }
 
+/* How often the suite's cases run: the number of its implementations. */
+static unsigned int turns(const struct battery_suite *suite)
+{
+	unsigned int count = 0;
+
+	if (!suite->select)
+		return 1;
+	while (suite->select(count))
+		count++;
+	return count;
+}
+
 unsigned int battery_run(void)
 {
-	unsigned int failed = 0;
+	unsigned int planned = 0, number = 0, failed = 0;
 
+	for (unsigned int i = 0; i < BATTERY_COUNT(suites); i++)
+		planned += turns(suites[i]);
 	battery_world_line("KTAP version 1");
-	print_plan("", BATTERY_COUNT(suites));
+	print_plan("", planned);
 	for (unsigned int i = 0; i < BATTERY_COUNT(suites); i++) {
-		unsigned int failed_here = run_suite(suites[i]);
+		for (unsigned int turn = 0; turn < turns(suites[i]); turn++) {
+			const char *of = suites[i]->select ? suites[i]->select(turn) : NULL;
+			unsigned int failed_here = run_cases(suites[i], of);
+			struct line name = { .length = 0 };
 
-		print_result("", failed_here == 0, i + 1, suites[i]->name);
-		failed += failed_here;
+			put_name(&name, suites[i], of);
+			print_result("", failed_here == 0, ++number, name.text);
+			failed += failed_here;
+		}
 	}
 	hf_report_set_handler(NULL, NULL);
 	return failed;

@@ -5,53 +5,77 @@
  * battery - one list of cases for every world: user space, a kernel, bare metal.
  *
  * Nothing here uses a C library, only Holdfast's headers. A world (main.c is user space's) supplies
- * battery_world_line() and battery_world_edge(), and calls battery_run(). The output is KTAP version 1, nested: a subtest for
- * each implementation, a line for each case.
+ * battery_world_line() and battery_world_edge(), and calls battery_run(). The output is KTAP
+ * version 1, nested: a subtest for each implementation, a line for each case.
  *
- * A case belongs to a family and is written once, in <family>_cases.h, which <family>_cases.c
- * includes for each implementation:
- *
- *   V(verb)       the implementation's function for a verb
- *   CASE(name)    the name of a case's function, unique for the implementation
- *   SUITE         its name, as it is printed
+ * A case belongs to a family and is written once, in <family>_cases.c. It calls the verbs of the
+ * implementation that is selected: a row of tests/roster/<family>_ops.h, which is made from the
+ * family's roster. So a new implementation is a header and a row there, and nothing here.
  *
  * In a case, misuse is expected by name: after BATTERY_QUIET() or BATTERY_REPORTED() the slate is
- * clean, and a report that no case asked for fails the case that it happened in.
+ * clean, and a report that its case did not expect fails that case.
  */
 #include "holdfast/report.h"
 
 struct battery_case {
 	const char *name;
 	void (*run)(void);
+	bool (*applies)(void); /* to the implementation that is selected; NULL = to every one */
 };
 
 struct battery_suite {
 	const char *name;
 	const struct battery_case *cases;
 	unsigned int count;
+
+	/*
+	 * NULL: the cases run once. Else once for each implementation: makes the one with this
+	 * index, from 0, the one that they call, and returns its name; NULL = there are no more.
+	 */
+	const char *(*select)(unsigned int index);
 };
 
+/* The suites, in the order in which they run: <name>_cases.c defines <name>_suite. */
+#define BATTERY_SUITES(X)                                                                          \
+	X(report)                                                                                  \
+	X(refcount)                                                                                \
+	X(refcount_lock)                                                                           \
+	X(rcuref)                                                                                  \
+	X(spinlock)                                                                                \
+	X(lockref)                                                                                 \
+	X(lockref_waitfree)                                                                        \
+	X(nofault)
+
+#define X(name) extern const struct battery_suite name##_suite;
+BATTERY_SUITES(X)
+#undef X
+
 #define BATTERY_COUNT(array) ((unsigned int)(sizeof(array) / sizeof((array)[0])))
+#define BATTERY_FAMILY(name, cases, select)                                                        \
+	{                                                                                          \
+		name, cases, BATTERY_COUNT(cases), select                                          \
+	}
+#define BATTERY_SUITE(name, cases) BATTERY_FAMILY(name, cases, NULL)
 
 /* Supplied by the world: put out one line; it has no newline of its own. */
 void battery_world_line(const char *line);
 
 /*
- * Supplied by the world: an address with 512 good bytes before it and none behind, for nofault, aligned to
- * 16; in a kernel a user's. NULL: it can't be had, and the cases fail.
+ * Supplied by the world: an address with 512 good bytes before it and none behind, for nofault,
+ * aligned to 16; in a kernel a user's. NULL: it can't be had, and the cases fail.
  */
 unsigned char *battery_world_edge(void);
 
 /* Runs every case of every suite. Returns how many cases failed. */
 unsigned int battery_run(void);
 
-/* Has nobody reported anything? If so, or not, the slate is clean afterwards. */
+/* Checks that nothing was reported. Cleans the slate in any case. */
 #define BATTERY_QUIET() battery_quiet(__LINE__)
 
-/* Was there one report, of this kind, for this object, and no other? Cleans the slate. */
+/* Checks that there was one report, of this kind and object, and no other. Cleans the slate. */
 #define BATTERY_REPORTED(kind, object) battery_reported(kind, object, __LINE__)
 
-/* These return whether it is so, for a case that cannot go on if it is not. */
+/* These return whether the check passed, for a case that cannot go on if it failed. */
 #define BATTERY_TRUE(what) battery_true(what, #what, __LINE__)
 #define BATTERY_EQ(what, expected) battery_equal((long)(what), (long)(expected), #what, __LINE__)
 
@@ -60,10 +84,10 @@ bool battery_reported(enum hf_report_kind kind, const volatile void *object, int
 bool battery_true(bool is_so, const char *what, int line);
 bool battery_equal(long actual, long expected, const char *what, int line);
 
-/* Cleans the slate: reports, their counters, and what the recording handler saw. */
+/* Cleans the slate: the counters of reports, and what the recording handler recorded. */
 void battery_forget(void);
 
-/* How often the recording handler was called since then, and with what the last time. */
+/* How often the recording handler was called since then, and its last arguments. */
 struct battery_seen {
 	unsigned int calls;
 	enum hf_report_kind kind;
@@ -73,29 +97,5 @@ const struct battery_seen *battery_seen(void);
 
 /* Makes the recording handler the one that is called, as it is when a case starts. */
 void battery_record(void);
-
-/* The suites, one an implementation. */
-extern const struct battery_suite report_suite;
-extern const struct battery_suite refcount_unchecked_suite;
-extern const struct battery_suite refcount_cmpxchg_suite;
-extern const struct battery_suite refcount_saturating_suite;
-extern const struct battery_suite refcount_asm_suite;
-extern const struct battery_suite refcount_default_suite;
-extern const struct battery_suite refcount_lock_suite;
-extern const struct battery_suite rcuref_suite;
-extern const struct battery_suite spinlock_cas_suite;
-extern const struct battery_suite spinlock_cas_release_suite;
-extern const struct battery_suite spinlock_cas_prefetch_suite;
-extern const struct battery_suite spinlock_wfe_suite;
-extern const struct battery_suite spinlock_ticket_suite;
-extern const struct battery_suite spinlock_mcs_suite;
-extern const struct battery_suite spinlock_queued_suite;
-extern const struct battery_suite spinlock_default_suite;
-extern const struct battery_suite lockref_unbounded_suite;
-extern const struct battery_suite lockref_bounded_suite;
-extern const struct battery_suite lockref_locked_suite;
-extern const struct battery_suite lockref_default_suite;
-extern const struct battery_suite lockref_waitfree_suite;
-extern const struct battery_suite nofault_suite;
 
 #endif

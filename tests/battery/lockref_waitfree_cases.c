@@ -16,7 +16,7 @@ static void set_bits(uint32_t value)
 	hf_atomic64_store_high32_relaxed(&l.word, value);
 }
 
-/* Does the lock half exclude, and leave the count alone? Asked at the end of a case. */
+/* Checks, at the end of a case, that the lock half excludes, and leaves the count alone. */
 static void lock_is_free(void)
 {
 	uint32_t before = bits();
@@ -70,7 +70,7 @@ static void get_and_put(void)
 	BATTERY_QUIET();
 }
 
-/* What the others would wait for: here they go on. */
+/* Where other lockrefs wait for the lock, these verbs go on. */
 static void locked(void)
 {
 	hf_lockref_waitfree_init(&l, 1);
@@ -86,7 +86,7 @@ static void locked(void)
 	BATTERY_QUIET();
 }
 
-/* The last put has the lock, and no reference any more. */
+/* The last put holds the lock, and no reference any more. */
 static void last_put(void)
 {
 	hf_lockref_waitfree_init(&l, 1);
@@ -104,7 +104,7 @@ static void last_put(void)
 	BATTERY_QUIET();
 }
 
-/* Somebody gets it between the last put and the death. */
+/* A get comes between the last put and mark_dead. */
 static void lives_again(void)
 {
 	hf_lockref_waitfree_init(&l, 1);
@@ -119,7 +119,7 @@ static void lives_again(void)
 	BATTERY_QUIET();
 }
 
-/* Death takes exactly the references that the holder of the lock has. */
+/* mark_dead succeeds only with exactly the number of references that exist. */
 static void mark_dead(void)
 {
 	hf_lockref_waitfree_init(&l, 2);
@@ -157,7 +157,8 @@ static void revive(void)
 	for (int i = 0; i < 10; i++)
 		BATTERY_TRUE(!hf_lockref_waitfree_get_not_dead(&l));
 	hf_lockref_waitfree_lock(&l);
-	BATTERY_TRUE(hf_lockref_waitfree_revive(&l, 2)); /* whatever the gets have left in it */
+	BATTERY_TRUE(
+		hf_lockref_waitfree_revive(&l, 2)); /* whatever failed gets added to the count */
 	BATTERY_TRUE(!hf_lockref_waitfree_revive(&l, 5));
 	BATTERY_TRUE(!hf_lockref_waitfree_trylock(&l));
 	hf_lockref_waitfree_unlock(&l);
@@ -167,7 +168,7 @@ static void revive(void)
 	BATTERY_QUIET();
 }
 
-/* The dead stay so, however often somebody asks; at half the way to either end they are put back. */
+/* Dead stays dead, however many gets try; half of the way to either end, the count is reset. */
 static void dead(void)
 {
 	make_dead();
@@ -202,7 +203,7 @@ static void misuse_of_the_dead(void)
 	lock_is_free();
 }
 
-/* A put too many of one that lives: told, and it leaks. */
+/* A put too many on a live one is reported, and the object leaks. */
 static void put_too_many(void)
 {
 	hf_lockref_waitfree_init(&l, 0);
@@ -233,7 +234,7 @@ static void overflow(void)
 	lock_is_free();
 }
 
-/* Saturated stays so in either direction, on both sides of the dead, and nobody kills it. */
+/* Saturated stays so in either direction, on both sides of dead, and mark_dead fails. */
 static void saturated(void)
 {
 	static const uint32_t some[] = { 0x80000000u, 0x90000000u, 0x9ffffff0u, 0xe0000010u,
@@ -247,7 +248,7 @@ static void saturated(void)
 		BATTERY_REPORTED(HF_REPORT_LOCKREF_OVF, &l);
 		BATTERY_TRUE(bits() == 0x90000000u);
 		if (some[i] == 0x80000000u)
-			continue; /* a put brings that one back: it has one too many, and no more */
+			continue; /* one past the top: a put makes it INT32_MAX again */
 		set_bits(some[i]);
 		BATTERY_EQ(hf_lockref_waitfree_put_return(&l), INT32_MAX);
 		BATTERY_TRUE(bits() == 0x90000000u);
@@ -267,20 +268,19 @@ static void saturated(void)
 }
 
 static const struct battery_case cases[] = {
-	{ "initialisers", initialisers },
-	{ "get_and_put", get_and_put },
-	{ "locked", locked },
-	{ "last_put", last_put },
-	{ "lives_again", lives_again },
-	{ "mark_dead", mark_dead },
-	{ "mark_dead_unlocked", mark_dead_unlocked },
-	{ "revive", revive },
-	{ "dead", dead },
-	{ "misuse_of_the_dead", misuse_of_the_dead },
-	{ "put_too_many", put_too_many },
-	{ "overflow", overflow },
-	{ "saturated", saturated },
+	{ "initialisers", initialisers, NULL },
+	{ "get_and_put", get_and_put, NULL },
+	{ "locked", locked, NULL },
+	{ "last_put", last_put, NULL },
+	{ "lives_again", lives_again, NULL },
+	{ "mark_dead", mark_dead, NULL },
+	{ "mark_dead_unlocked", mark_dead_unlocked, NULL },
+	{ "revive", revive, NULL },
+	{ "dead", dead, NULL },
+	{ "misuse_of_the_dead", misuse_of_the_dead, NULL },
+	{ "put_too_many", put_too_many, NULL },
+	{ "overflow", overflow, NULL },
+	{ "saturated", saturated, NULL },
 };
 
-const struct battery_suite lockref_waitfree_suite = { "lockref.waitfree", cases,
-						      BATTERY_COUNT(cases) };
+const struct battery_suite lockref_waitfree_suite = BATTERY_SUITE("lockref.waitfree", cases);

@@ -141,7 +141,7 @@ static void copy_from_stops_at_the_edge(void)
 }
 
 #if !HF_ENV_HAS_CLEAR
-/* Where the implementations can be called by name, and all memory is the program's: each of them. */
+/* Each implementation, where they can be called by name and all memory is the program's. */
 static void each_implementation(void)
 {
 	const struct hf_clear_implementation *clear;
@@ -236,15 +236,15 @@ static void compare_and_swap(void)
 }
 
 static const struct battery_case cases[] = {
-	{ "clear_stops_at_the_edge", clear_stops_at_the_edge },
-	{ "copy_to_stops_at_the_edge", copy_to_stops_at_the_edge },
-	{ "copy_from_stops_at_the_edge", copy_from_stops_at_the_edge },
+	{ "clear_stops_at_the_edge", clear_stops_at_the_edge, NULL },
+	{ "copy_to_stops_at_the_edge", copy_to_stops_at_the_edge, NULL },
+	{ "copy_from_stops_at_the_edge", copy_from_stops_at_the_edge, NULL },
 #if !HF_ENV_HAS_CLEAR
-	{ "each_implementation", each_implementation },
+	{ "each_implementation", each_implementation, NULL },
 #endif
-	{ "both_sides", both_sides },
-	{ "loads_and_stores", loads_and_stores },
-	{ "compare_and_swap", compare_and_swap },
+	{ "both_sides", both_sides, NULL },
+	{ "loads_and_stores", loads_and_stores, NULL },
+	{ "compare_and_swap", compare_and_swap, NULL },
 };
 
-const struct battery_suite nofault_suite = { "nofault", cases, BATTERY_COUNT(cases) };
+const struct battery_suite nofault_suite = BATTERY_SUITE("nofault", cases);

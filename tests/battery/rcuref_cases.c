@@ -49,7 +49,7 @@ static void initialisers(void)
 	BATTERY_QUIET();
 }
 
-/* The dead stay so, however often somebody asks; at half the way to either end they are put back. */
+/* Dead stays dead, however many gets try; half of the way to either end, the count is reset. */
 static void dead(void)
 {
 	hf_rcuref_init(&r, 1);
@@ -68,7 +68,7 @@ static void dead(void)
 	BATTERY_QUIET();
 }
 
-/* One put too many is told, and kills nothing. */
+/* One put too many is reported, and kills nothing. */
 static void put_too_many(void)
 {
 	hf_rcuref_init(&r, 1);
@@ -86,7 +86,7 @@ static void put_too_many(void)
 	BATTERY_QUIET();
 }
 
-/* None is one subtraction away from dead: who gets it there has revived it. */
+/* None is one subtraction away from dead: a get revives it. */
 static void none(void)
 {
 	set_bits(0xffffffffu);
@@ -111,7 +111,7 @@ static void top(void)
 	BATTERY_TRUE(hf_rcuref_read(&r) == HF_RCUREF_MAX + 1);
 }
 
-/* Saturated stays so in either direction, and nobody frees it. */
+/* Saturated stays so in either direction, and is never freed. */
 static void saturated(void)
 {
 	set_bits(0x80000000u);
@@ -137,10 +137,10 @@ static void left(void)
 }
 
 static const struct battery_case cases[] = {
-	{ "live", live }, { "initialisers", initialisers },
-	{ "dead", dead }, { "put_too_many", put_too_many },
-	{ "none", none }, { "top", top },
-	{ "left", left }, { "saturated", saturated },
+	{ "live", live, NULL }, { "initialisers", initialisers, NULL },
+	{ "dead", dead, NULL }, { "put_too_many", put_too_many, NULL },
+	{ "none", none, NULL }, { "top", top, NULL },
+	{ "left", left, NULL }, { "saturated", saturated, NULL },
 };
 
-const struct battery_suite rcuref_suite = { "rcuref", cases, BATTERY_COUNT(cases) };
+const struct battery_suite rcuref_suite = BATTERY_SUITE("rcuref", cases);

@@ -1,125 +1,772 @@
 /* SPDX-License-Identifier: MIT */
-/* refcount_cases - refcount_cases.h for each implementation, and dec_and_lock for the default. */
+/*
+ * refcount_cases - what every refcount does, and what it makes of misuse.
+ *
+ * A checked one finds misuse; an unchecked one is a plain count, which has its own cases.
+ *
+ * The eighteen misuses have the names under which Linux's crash-test module knows them. Each does
+ * what is good first, which must be quiet, and what is bad after it.
+ */
 #include "battery.h"
-#include "holdfast/refcount.h"
-#include "holdfast/refcount_lock.h"
 
-#define V(verb) hf_refcount_unchecked_##verb
-#define CASE(name) refcount_unchecked_##name
-#define SUITE "refcount.unchecked"
-#define CHECKED 0
-#include "refcount_cases.h"
+#include "../roster/refcount_ops.h"
 
-#define V(verb) hf_refcount_cmpxchg_##verb
-#define CASE(name) refcount_cmpxchg_##name
-#define SUITE "refcount.cmpxchg"
-#define CHECKED 1
-#include "refcount_cases.h"
+static const struct refcount_ops *ops; /* of the implementation that is selected */
 
-#define V(verb) hf_refcount_saturating_##verb
-#define CASE(name) refcount_saturating_##name
-#define SUITE "refcount.saturating"
-#define CHECKED 1
-#include "refcount_cases.h"
-
-#define V(verb) hf_refcount_asm_##verb
-#define CASE(name) refcount_asm_##name
-#define SUITE "refcount.asm"
-#define CHECKED 1
-#include "refcount_cases.h"
-
-#define V(verb) hf_refcount_##verb
-#define CASE(name) refcount_default_##name
-#define SUITE "refcount.default"
-#define CHECKED 1
-#include "refcount_cases.h"
-
-/* ---- refcount_lock.h ---------------------------------------------------------------------- */
-
-static void not_last(void)
+static const char *select_ops(unsigned int index)
 {
-	hf_refcount_t r = HF_REFCOUNT_INIT(2);
-	hf_spinlock_t lock = HF_SPINLOCK_INIT;
+	if (index >= BATTERY_COUNT(refcount_ops))
+		return NULL;
+	ops = &refcount_ops[index];
+	return ops->name;
+}
 
-	BATTERY_TRUE(!hf_refcount_dec_and_lock(&r, &lock));
-	BATTERY_EQ(hf_refcount_read(&r), 1);
-	BATTERY_TRUE(!hf_spinlock_is_locked(&lock));
+static bool is_checked(void)
+{
+	return ops->checked;
+}
+
+static bool is_plain(void)
+{
+	return !ops->checked;
+}
+
+/* ---- What is good ------------------------------------------------------------------------- */
+
+static void set_read(void)
+{
+	hf_refcount_t r = HF_REFCOUNT_INIT(7);
+
+	BATTERY_EQ(sizeof(hf_refcount_t), 4);
+	BATTERY_EQ(HF_REFCOUNT_MAX, 0x7fffffff);
+	BATTERY_EQ(HF_REFCOUNT_SATURATED, -0x40000000); /* 0xC0000000 */
+	BATTERY_EQ(ops->read(&r), 7);
+	ops->set(&r, 1);
+	BATTERY_EQ(ops->read(&r), 1);
+	ops->set(&r, HF_REFCOUNT_MAX);
+	BATTERY_EQ(ops->read(&r), HF_REFCOUNT_MAX);
+	ops->set_release(&r, 3);
+	BATTERY_EQ(ops->read(&r), 3);
+	ops->set(&r, 0);
+	BATTERY_EQ(ops->read(&r), 0);
 	BATTERY_QUIET();
 }
 
-/* While others have references the lock is not even looked at: here it is held. */
-static void not_last_while_locked(void)
-{
-	hf_refcount_t r = HF_REFCOUNT_INIT(2);
-	hf_spinlock_t lock = HF_SPINLOCK_INIT;
-
-	hf_spinlock_lock(&lock);
-	BATTERY_TRUE(!hf_refcount_dec_and_lock(&r, &lock));
-	BATTERY_EQ(hf_refcount_read(&r), 1);
-	BATTERY_TRUE(hf_spinlock_is_locked(&lock));
-	hf_spinlock_unlock(&lock);
-	BATTERY_QUIET();
-}
-
-static void last(void)
+static void inc_add(void)
 {
 	hf_refcount_t r = HF_REFCOUNT_INIT(1);
-	hf_spinlock_t lock = HF_SPINLOCK_INIT;
+	int32_t old = -1;
 
-	if (BATTERY_TRUE(hf_refcount_dec_and_lock(&r, &lock))) {
-		BATTERY_TRUE(hf_spinlock_is_locked(&lock));
-		BATTERY_TRUE(!hf_spinlock_trylock(&lock));
-		hf_spinlock_unlock(&lock);
-	}
-	BATTERY_EQ(hf_refcount_read(&r), 0);
-	BATTERY_TRUE(!hf_spinlock_is_locked(&lock));
+	ops->inc(&r);
+	BATTERY_EQ(ops->read(&r), 2);
+	ops->inc_old(&r, &old);
+	BATTERY_EQ(old, 2);
+	BATTERY_EQ(ops->read(&r), 3);
+	ops->add(40, &r);
+	BATTERY_EQ(ops->read(&r), 43);
+	ops->add_old(7, &r, &old);
+	BATTERY_EQ(old, 43);
+	BATTERY_EQ(ops->read(&r), 50);
+	ops->add(HF_REFCOUNT_MAX - 50, &r);
+	BATTERY_EQ(ops->read(&r), HF_REFCOUNT_MAX);
 	BATTERY_QUIET();
 }
 
-/* Dead or saturated: nobody's last reference, so no lock either. */
-static void no_reference(void)
+static void inc_not_zero(void)
 {
-	hf_refcount_t r = HF_REFCOUNT_INIT(0);
-	hf_spinlock_t lock = HF_SPINLOCK_INIT;
+	hf_refcount_t r = HF_REFCOUNT_INIT(1);
+	int32_t old = -1;
 
-	BATTERY_TRUE(!hf_refcount_dec_and_lock(&r, &lock));
-	BATTERY_EQ(hf_refcount_read(&r), HF_REFCOUNT_SATURATED);
-	BATTERY_TRUE(!hf_spinlock_is_locked(&lock));
-	BATTERY_REPORTED(HF_REPORT_SUB_UAF, &r);
+	BATTERY_TRUE(ops->inc_not_zero(&r));
+	BATTERY_EQ(ops->read(&r), 2);
+	BATTERY_TRUE(ops->inc_not_zero_old(&r, &old));
+	BATTERY_EQ(old, 2);
+	BATTERY_TRUE(ops->inc_not_zero_acquire(&r));
+	BATTERY_EQ(ops->read(&r), 4);
+	BATTERY_TRUE(ops->inc_not_zero_acquire_old(&r, &old));
+	BATTERY_EQ(old, 4);
+	BATTERY_EQ(ops->read(&r), 5);
 
-	BATTERY_TRUE(!hf_refcount_dec_and_lock(&r, &lock));
-	BATTERY_EQ(hf_refcount_read(&r), HF_REFCOUNT_SATURATED);
-	BATTERY_TRUE(!hf_spinlock_is_locked(&lock));
-	battery_forget(); /* whether that is told again is not promised */
+	ops->set(&r, 0);
+	BATTERY_TRUE(!ops->inc_not_zero(&r));
+	BATTERY_TRUE(!ops->inc_not_zero_acquire(&r));
+	old = -1;
+	BATTERY_TRUE(!ops->inc_not_zero_old(&r, &old));
+	BATTERY_EQ(old, 0);
+	old = -1;
+	BATTERY_TRUE(!ops->inc_not_zero_acquire_old(&r, &old));
+	BATTERY_EQ(old, 0);
+	BATTERY_EQ(ops->read(&r), 0);
+	BATTERY_QUIET();
 }
 
-#if HF_ENV_HAS_IRQ
-static void irqsave(void)
+static void add_not_zero(void)
+{
+	hf_refcount_t r = HF_REFCOUNT_INIT(1);
+	int32_t old = -1;
+
+	BATTERY_TRUE(ops->add_not_zero(10, &r));
+	BATTERY_EQ(ops->read(&r), 11);
+	BATTERY_TRUE(ops->add_not_zero_old(10, &r, &old));
+	BATTERY_EQ(old, 11);
+	BATTERY_TRUE(ops->add_not_zero_acquire(10, &r));
+	BATTERY_EQ(ops->read(&r), 31);
+	BATTERY_TRUE(ops->add_not_zero_acquire_old(10, &r, &old));
+	BATTERY_EQ(old, 31);
+	BATTERY_EQ(ops->read(&r), 41);
+	BATTERY_TRUE(ops->add_not_zero(HF_REFCOUNT_MAX - 41, &r));
+	BATTERY_EQ(ops->read(&r), HF_REFCOUNT_MAX);
+
+	ops->set(&r, 0);
+	BATTERY_TRUE(!ops->add_not_zero(10, &r));
+	BATTERY_TRUE(!ops->add_not_zero_acquire(10, &r));
+	old = -1;
+	BATTERY_TRUE(!ops->add_not_zero_old(10, &r, &old));
+	BATTERY_EQ(old, 0);
+	old = -1;
+	BATTERY_TRUE(!ops->add_not_zero_acquire_old(10, &r, &old));
+	BATTERY_EQ(old, 0);
+	BATTERY_EQ(ops->read(&r), 0);
+	BATTERY_QUIET();
+}
+
+static void dec(void)
+{
+	hf_refcount_t r = HF_REFCOUNT_INIT(HF_REFCOUNT_MAX);
+	int32_t old = -1;
+
+	ops->dec(&r);
+	BATTERY_EQ(ops->read(&r), HF_REFCOUNT_MAX - 1);
+	ops->set(&r, 4);
+	ops->dec(&r);
+	BATTERY_EQ(ops->read(&r), 3);
+	ops->dec_old(&r, &old);
+	BATTERY_EQ(old, 3);
+	BATTERY_EQ(ops->read(&r), 2);
+	ops->dec(&r);
+	BATTERY_EQ(ops->read(&r), 1);
+	BATTERY_QUIET();
+}
+
+static void dec_and_test(void)
+{
+	hf_refcount_t r = HF_REFCOUNT_INIT(3);
+	int32_t old = -1;
+
+	BATTERY_TRUE(!ops->dec_and_test(&r));
+	BATTERY_EQ(ops->read(&r), 2);
+	BATTERY_TRUE(!ops->dec_and_test_old(&r, &old));
+	BATTERY_EQ(old, 2);
+	BATTERY_EQ(ops->read(&r), 1);
+	BATTERY_TRUE(ops->dec_and_test(&r));
+	BATTERY_EQ(ops->read(&r), 0);
+
+	ops->set(&r, 1);
+	BATTERY_TRUE(ops->dec_and_test_old(&r, &old));
+	BATTERY_EQ(old, 1);
+	BATTERY_EQ(ops->read(&r), 0);
+
+	ops->set(&r, HF_REFCOUNT_MAX);
+	BATTERY_TRUE(!ops->dec_and_test(&r));
+	BATTERY_EQ(ops->read(&r), HF_REFCOUNT_MAX - 1);
+	BATTERY_QUIET();
+}
+
+static void sub_and_test(void)
+{
+	hf_refcount_t r = HF_REFCOUNT_INIT(10);
+	int32_t old = -1;
+
+	BATTERY_TRUE(!ops->sub_and_test(3, &r));
+	BATTERY_EQ(ops->read(&r), 7);
+	BATTERY_TRUE(!ops->sub_and_test_old(3, &r, &old));
+	BATTERY_EQ(old, 7);
+	BATTERY_EQ(ops->read(&r), 4);
+	BATTERY_TRUE(ops->sub_and_test(4, &r));
+	BATTERY_EQ(ops->read(&r), 0);
+
+	ops->set(&r, HF_REFCOUNT_MAX);
+	BATTERY_TRUE(ops->sub_and_test_old(HF_REFCOUNT_MAX, &r, &old));
+	BATTERY_EQ(old, HF_REFCOUNT_MAX);
+	BATTERY_EQ(ops->read(&r), 0);
+	BATTERY_QUIET();
+}
+
+static void dec_if_one(void)
 {
 	hf_refcount_t r = HF_REFCOUNT_INIT(2);
-	hf_spinlock_t lock = HF_SPINLOCK_INIT;
-	unsigned long flags = 0;
 
-	BATTERY_TRUE(!hf_refcount_dec_and_lock_irqsave(&r, &lock, &flags));
-	BATTERY_EQ(hf_refcount_read(&r), 1);
-	BATTERY_TRUE(!hf_spinlock_is_locked(&lock));
-	if (BATTERY_TRUE(hf_refcount_dec_and_lock_irqsave(&r, &lock, &flags))) {
-		BATTERY_TRUE(hf_spinlock_is_locked(&lock));
-		hf_spinlock_unlock_irqrestore(&lock, flags);
-	}
-	BATTERY_EQ(hf_refcount_read(&r), 0);
-	BATTERY_TRUE(!hf_spinlock_is_locked(&lock));
+	BATTERY_TRUE(!ops->dec_if_one(&r));
+	BATTERY_EQ(ops->read(&r), 2);
+	ops->set(&r, 1);
+	BATTERY_TRUE(ops->dec_if_one(&r));
+	BATTERY_EQ(ops->read(&r), 0);
+	BATTERY_TRUE(!ops->dec_if_one(&r));
+	BATTERY_EQ(ops->read(&r), 0);
+	ops->set(&r, HF_REFCOUNT_SATURATED);
+	BATTERY_TRUE(!ops->dec_if_one(&r));
+	BATTERY_EQ(ops->read(&r), HF_REFCOUNT_SATURATED);
 	BATTERY_QUIET();
 }
-#endif
 
-static const struct battery_case lock_cases[] = {
-	{ "NOT_LAST", not_last }, { "NOT_LAST_WHILE_LOCKED", not_last_while_locked },
-	{ "LAST", last },         { "NO_REFERENCE", no_reference },
-#if HF_ENV_HAS_IRQ
-	{ "IRQSAVE", irqsave },
-#endif
+static void dec_not_one(void)
+{
+	hf_refcount_t r = HF_REFCOUNT_INIT(3);
+
+	BATTERY_TRUE(ops->dec_not_one(&r));
+	BATTERY_EQ(ops->read(&r), 2);
+	BATTERY_TRUE(ops->dec_not_one(&r));
+	BATTERY_EQ(ops->read(&r), 1);
+	BATTERY_TRUE(!ops->dec_not_one(&r));
+	BATTERY_EQ(ops->read(&r), 1);
+	BATTERY_QUIET();
+}
+
+/* Subtracting 0 drops no reference, so sub_and_test(0) is never true. */
+static void sub_and_test_of_0(void)
+{
+	static const int32_t counts[] = { 1, 3, 0, HF_REFCOUNT_SATURATED };
+
+	for (unsigned int i = 0; i < BATTERY_COUNT(counts); i++) {
+		hf_refcount_t r = HF_REFCOUNT_INIT(0);
+
+		ops->set(&r, counts[i]);
+		BATTERY_TRUE(!ops->sub_and_test(0, &r));
+	}
+	battery_forget();
+}
+
+/* ---- The eighteen misuses ----------------------------------------------------------------- */
+
+static void inc_overflow(void)
+{
+	hf_refcount_t r = HF_REFCOUNT_INIT(HF_REFCOUNT_MAX - 1);
+
+	ops->inc(&r);
+	BATTERY_EQ(ops->read(&r), HF_REFCOUNT_MAX);
+	BATTERY_QUIET();
+
+	ops->inc(&r);
+	BATTERY_EQ(ops->read(&r), HF_REFCOUNT_SATURATED);
+	BATTERY_REPORTED(HF_REPORT_ADD_OVF, &r);
+}
+
+static void add_overflow(void)
+{
+	hf_refcount_t r = HF_REFCOUNT_INIT(HF_REFCOUNT_MAX - 4);
+
+	ops->add(4, &r);
+	BATTERY_EQ(ops->read(&r), HF_REFCOUNT_MAX);
+	BATTERY_QUIET();
+
+	ops->add(4, &r);
+	BATTERY_EQ(ops->read(&r), HF_REFCOUNT_SATURATED);
+	BATTERY_REPORTED(HF_REPORT_ADD_OVF, &r);
+
+	/* The sum that is most wrong. */
+	ops->set(&r, HF_REFCOUNT_MAX);
+	ops->add(HF_REFCOUNT_MAX, &r);
+	BATTERY_EQ(ops->read(&r), HF_REFCOUNT_SATURATED);
+	BATTERY_REPORTED(HF_REPORT_ADD_OVF, &r);
+}
+
+static void inc_not_zero_overflow(void)
+{
+	hf_refcount_t r = HF_REFCOUNT_INIT(HF_REFCOUNT_MAX - 1);
+
+	BATTERY_TRUE(ops->inc_not_zero(&r));
+	BATTERY_EQ(ops->read(&r), HF_REFCOUNT_MAX);
+	BATTERY_QUIET();
+
+	BATTERY_TRUE(ops->inc_not_zero(&r));
+	BATTERY_EQ(ops->read(&r), HF_REFCOUNT_SATURATED);
+	BATTERY_REPORTED(HF_REPORT_ADD_NOT_ZERO_OVF, &r);
+}
+
+static void add_not_zero_overflow(void)
+{
+	hf_refcount_t r = HF_REFCOUNT_INIT(HF_REFCOUNT_MAX - 6);
+
+	BATTERY_TRUE(ops->add_not_zero(6, &r));
+	BATTERY_EQ(ops->read(&r), HF_REFCOUNT_MAX);
+	BATTERY_QUIET();
+
+	BATTERY_TRUE(ops->add_not_zero(6, &r));
+	BATTERY_EQ(ops->read(&r), HF_REFCOUNT_SATURATED);
+	BATTERY_REPORTED(HF_REPORT_ADD_NOT_ZERO_OVF, &r);
+}
+
+static void dec_zero(void)
+{
+	hf_refcount_t r = HF_REFCOUNT_INIT(2);
+
+	ops->dec(&r);
+	BATTERY_EQ(ops->read(&r), 1);
+	BATTERY_QUIET();
+
+	ops->dec(&r);
+	BATTERY_EQ(ops->read(&r), HF_REFCOUNT_SATURATED);
+	BATTERY_REPORTED(HF_REPORT_DEC_LEAK, &r);
+}
+
+static void dec_negative(void)
+{
+	hf_refcount_t r = HF_REFCOUNT_INIT(2);
+
+	ops->dec(&r);
+	BATTERY_EQ(ops->read(&r), 1);
+	BATTERY_QUIET();
+
+	ops->set(&r, 0);
+	ops->dec(&r);
+	BATTERY_EQ(ops->read(&r), HF_REFCOUNT_SATURATED);
+	BATTERY_REPORTED(HF_REPORT_DEC_LEAK, &r);
+}
+
+static void dec_and_test_negative(void)
+{
+	hf_refcount_t r = HF_REFCOUNT_INIT(1);
+
+	BATTERY_TRUE(ops->dec_and_test(&r));
+	BATTERY_EQ(ops->read(&r), 0);
+	BATTERY_QUIET();
+
+	BATTERY_TRUE(!ops->dec_and_test(&r));
+	BATTERY_EQ(ops->read(&r), HF_REFCOUNT_SATURATED);
+	BATTERY_REPORTED(HF_REPORT_SUB_UAF, &r);
+}
+
+static void sub_and_test_negative(void)
+{
+	hf_refcount_t r = HF_REFCOUNT_INIT(8);
+
+	BATTERY_TRUE(!ops->sub_and_test(5, &r));
+	BATTERY_EQ(ops->read(&r), 3);
+	BATTERY_QUIET();
+
+	BATTERY_TRUE(!ops->sub_and_test(5, &r));
+	BATTERY_EQ(ops->read(&r), HF_REFCOUNT_SATURATED);
+	BATTERY_REPORTED(HF_REPORT_SUB_UAF, &r);
+}
+
+static void sub_and_test_zero(void)
+{
+	hf_refcount_t r = HF_REFCOUNT_INIT(5);
+
+	BATTERY_TRUE(ops->sub_and_test(5, &r));
+	BATTERY_EQ(ops->read(&r), 0);
+	BATTERY_QUIET();
+
+	BATTERY_TRUE(!ops->sub_and_test(5, &r));
+	BATTERY_EQ(ops->read(&r), HF_REFCOUNT_SATURATED);
+	BATTERY_REPORTED(HF_REPORT_SUB_UAF, &r);
+}
+
+static void inc_zero(void)
+{
+	hf_refcount_t r = HF_REFCOUNT_INIT(0);
+
+	BATTERY_TRUE(!ops->inc_not_zero(&r));
+	BATTERY_EQ(ops->read(&r), 0);
+	BATTERY_QUIET();
+
+	ops->inc(&r);
+	BATTERY_EQ(ops->read(&r), HF_REFCOUNT_SATURATED);
+	BATTERY_REPORTED(HF_REPORT_ADD_UAF, &r);
+}
+
+static void add_zero(void)
+{
+	hf_refcount_t r = HF_REFCOUNT_INIT(0);
+
+	BATTERY_TRUE(!ops->add_not_zero(3, &r));
+	BATTERY_EQ(ops->read(&r), 0);
+	BATTERY_QUIET();
+
+	ops->add(3, &r);
+	BATTERY_EQ(ops->read(&r), HF_REFCOUNT_SATURATED);
+	BATTERY_REPORTED(HF_REPORT_ADD_UAF, &r);
+}
+
+/*
+ * On saturated: it stays so, whatever is added or taken. The amounts are those that a count which
+ * only looked at its new value would take for live (0xC0000000 + 2^30 is 0, - INT32_MAX is above).
+ */
+static void inc_saturated(void)
+{
+	hf_refcount_t r = HF_REFCOUNT_INIT(1);
+
+	ops->inc(&r);
+	BATTERY_EQ(ops->read(&r), 2);
+	BATTERY_QUIET();
+
+	ops->set(&r, HF_REFCOUNT_SATURATED);
+	ops->inc(&r);
+	BATTERY_EQ(ops->read(&r), HF_REFCOUNT_SATURATED);
+	BATTERY_REPORTED(HF_REPORT_ADD_OVF, &r);
+}
+
+static void dec_saturated(void)
+{
+	hf_refcount_t r = HF_REFCOUNT_INIT(2);
+
+	ops->dec(&r);
+	BATTERY_EQ(ops->read(&r), 1);
+	BATTERY_QUIET();
+
+	ops->set(&r, HF_REFCOUNT_SATURATED);
+	ops->dec(&r);
+	BATTERY_EQ(ops->read(&r), HF_REFCOUNT_SATURATED);
+	BATTERY_REPORTED(HF_REPORT_DEC_LEAK, &r);
+}
+
+static void add_saturated(void)
+{
+	static const int32_t amounts[] = { 1, 8, 1 << 30, (1 << 30) + 1, HF_REFCOUNT_MAX };
+	hf_refcount_t r = HF_REFCOUNT_INIT(1);
+
+	ops->add(8, &r);
+	BATTERY_EQ(ops->read(&r), 9);
+	BATTERY_QUIET();
+
+	ops->set(&r, HF_REFCOUNT_SATURATED);
+	for (unsigned int i = 0; i < BATTERY_COUNT(amounts); i++) {
+		ops->add(amounts[i], &r);
+		BATTERY_EQ(ops->read(&r), HF_REFCOUNT_SATURATED);
+		BATTERY_REPORTED(HF_REPORT_ADD_OVF, &r);
+	}
+}
+
+static void inc_not_zero_saturated(void)
+{
+	hf_refcount_t r = HF_REFCOUNT_INIT(1);
+
+	BATTERY_TRUE(ops->inc_not_zero(&r));
+	BATTERY_EQ(ops->read(&r), 2);
+	BATTERY_QUIET();
+
+	ops->set(&r, HF_REFCOUNT_SATURATED);
+	BATTERY_TRUE(ops->inc_not_zero(&r));
+	BATTERY_EQ(ops->read(&r), HF_REFCOUNT_SATURATED);
+	BATTERY_REPORTED(HF_REPORT_ADD_NOT_ZERO_OVF, &r);
+}
+
+static void add_not_zero_saturated(void)
+{
+	static const int32_t amounts[] = { 1, 8, 1 << 30, (1 << 30) + 1, HF_REFCOUNT_MAX };
+	hf_refcount_t r = HF_REFCOUNT_INIT(1);
+
+	BATTERY_TRUE(ops->add_not_zero(8, &r));
+	BATTERY_EQ(ops->read(&r), 9);
+	BATTERY_QUIET();
+
+	ops->set(&r, HF_REFCOUNT_SATURATED);
+	for (unsigned int i = 0; i < BATTERY_COUNT(amounts); i++) {
+		BATTERY_TRUE(ops->add_not_zero(amounts[i], &r));
+		BATTERY_EQ(ops->read(&r), HF_REFCOUNT_SATURATED);
+		BATTERY_REPORTED(HF_REPORT_ADD_NOT_ZERO_OVF, &r);
+	}
+}
+
+static void dec_and_test_saturated(void)
+{
+	hf_refcount_t r = HF_REFCOUNT_INIT(2);
+
+	BATTERY_TRUE(!ops->dec_and_test(&r));
+	BATTERY_EQ(ops->read(&r), 1);
+	BATTERY_QUIET();
+
+	ops->set(&r, HF_REFCOUNT_SATURATED);
+	BATTERY_TRUE(!ops->dec_and_test(&r));
+	BATTERY_EQ(ops->read(&r), HF_REFCOUNT_SATURATED);
+	BATTERY_REPORTED(HF_REPORT_SUB_UAF, &r);
+}
+
+static void sub_and_test_saturated(void)
+{
+	static const int32_t amounts[] = { 1, 8, 1 << 30, (1 << 30) + 1, HF_REFCOUNT_MAX };
+	hf_refcount_t r = HF_REFCOUNT_INIT(9);
+
+	BATTERY_TRUE(!ops->sub_and_test(8, &r));
+	BATTERY_EQ(ops->read(&r), 1);
+	BATTERY_QUIET();
+
+	ops->set(&r, HF_REFCOUNT_SATURATED);
+	for (unsigned int i = 0; i < BATTERY_COUNT(amounts); i++) {
+		BATTERY_TRUE(!ops->sub_and_test(amounts[i], &r));
+		BATTERY_EQ(ops->read(&r), HF_REFCOUNT_SATURATED);
+		BATTERY_REPORTED(HF_REPORT_SUB_UAF, &r);
+	}
+}
+
+/* ---- Misuse through the other verbs ------------------------------------------------------- */
+
+/* The forms that hand back the old value find the same, and hand it back all the same. */
+static void old_misuse(void)
+{
+	hf_refcount_t r = HF_REFCOUNT_INIT(HF_REFCOUNT_MAX);
+	int32_t old = -1;
+
+	ops->inc_old(&r, &old);
+	BATTERY_EQ(old, HF_REFCOUNT_MAX);
+	BATTERY_EQ(ops->read(&r), HF_REFCOUNT_SATURATED);
+	BATTERY_REPORTED(HF_REPORT_ADD_OVF, &r);
+
+	ops->set(&r, 0);
+	ops->add_old(2, &r, &old);
+	BATTERY_EQ(old, 0);
+	BATTERY_EQ(ops->read(&r), HF_REFCOUNT_SATURATED);
+	BATTERY_REPORTED(HF_REPORT_ADD_UAF, &r);
+
+	ops->set(&r, HF_REFCOUNT_MAX);
+	BATTERY_TRUE(ops->inc_not_zero_old(&r, &old));
+	BATTERY_EQ(old, HF_REFCOUNT_MAX);
+	BATTERY_EQ(ops->read(&r), HF_REFCOUNT_SATURATED);
+	BATTERY_REPORTED(HF_REPORT_ADD_NOT_ZERO_OVF, &r);
+
+	ops->set(&r, 1);
+	ops->dec_old(&r, &old);
+	BATTERY_EQ(old, 1);
+	BATTERY_EQ(ops->read(&r), HF_REFCOUNT_SATURATED);
+	BATTERY_REPORTED(HF_REPORT_DEC_LEAK, &r);
+
+	ops->set(&r, 0);
+	BATTERY_TRUE(!ops->dec_and_test_old(&r, &old));
+	BATTERY_EQ(old, 0);
+	BATTERY_EQ(ops->read(&r), HF_REFCOUNT_SATURATED);
+	BATTERY_REPORTED(HF_REPORT_SUB_UAF, &r);
+
+	BATTERY_TRUE(!ops->sub_and_test_old(2, &r, &old));
+	BATTERY_EQ(old, HF_REFCOUNT_SATURATED);
+	BATTERY_EQ(ops->read(&r), HF_REFCOUNT_SATURATED);
+	BATTERY_REPORTED(HF_REPORT_SUB_UAF, &r);
+}
+
+static void acquire_misuse(void)
+{
+	hf_refcount_t r = HF_REFCOUNT_INIT(HF_REFCOUNT_MAX);
+	int32_t old = -1;
+
+	BATTERY_TRUE(ops->inc_not_zero_acquire(&r));
+	BATTERY_EQ(ops->read(&r), HF_REFCOUNT_SATURATED);
+	BATTERY_REPORTED(HF_REPORT_ADD_NOT_ZERO_OVF, &r);
+
+	ops->set(&r, HF_REFCOUNT_MAX - 1);
+	BATTERY_TRUE(ops->add_not_zero_acquire(2, &r));
+	BATTERY_EQ(ops->read(&r), HF_REFCOUNT_SATURATED);
+	BATTERY_REPORTED(HF_REPORT_ADD_NOT_ZERO_OVF, &r);
+
+	BATTERY_TRUE(ops->add_not_zero_acquire_old(2, &r, &old));
+	BATTERY_EQ(old, HF_REFCOUNT_SATURATED);
+	BATTERY_EQ(ops->read(&r), HF_REFCOUNT_SATURATED);
+	BATTERY_REPORTED(HF_REPORT_ADD_NOT_ZERO_OVF, &r);
+}
+
+static void dec_not_one_misuse(void)
+{
+	hf_refcount_t r = HF_REFCOUNT_INIT(0);
+
+	BATTERY_TRUE(ops->dec_not_one(&r));
+	BATTERY_EQ(ops->read(&r), HF_REFCOUNT_SATURATED);
+	BATTERY_REPORTED(HF_REPORT_SUB_UAF, &r);
+
+	BATTERY_TRUE(ops->dec_not_one(&r));
+	BATTERY_EQ(ops->read(&r), HF_REFCOUNT_SATURATED);
+	battery_forget(); /* whether that is reported again is not promised */
+}
+
+/* Whatever a race may leave for a moment: each verb brings any negative count back to saturated. */
+static void any_negative(void)
+{
+	static const int32_t counts[] = {
+		INT32_MIN,
+		INT32_MIN + 1,
+		HF_REFCOUNT_SATURATED - 1,
+		HF_REFCOUNT_SATURATED,
+		HF_REFCOUNT_SATURATED + 1,
+		-2,
+		-1,
+	};
+
+	for (unsigned int i = 0; i < BATTERY_COUNT(counts); i++) {
+		hf_refcount_t r = HF_REFCOUNT_INIT(0);
+
+		ops->set(&r, counts[i]);
+		ops->inc(&r);
+		BATTERY_EQ(ops->read(&r), HF_REFCOUNT_SATURATED);
+		BATTERY_REPORTED(HF_REPORT_ADD_OVF, &r);
+
+		ops->set(&r, counts[i]);
+		ops->add(2, &r);
+		BATTERY_EQ(ops->read(&r), HF_REFCOUNT_SATURATED);
+		BATTERY_REPORTED(HF_REPORT_ADD_OVF, &r);
+
+		ops->set(&r, counts[i]);
+		BATTERY_TRUE(ops->inc_not_zero(&r));
+		BATTERY_EQ(ops->read(&r), HF_REFCOUNT_SATURATED);
+		BATTERY_REPORTED(HF_REPORT_ADD_NOT_ZERO_OVF, &r);
+
+		ops->set(&r, counts[i]);
+		ops->dec(&r);
+		BATTERY_EQ(ops->read(&r), HF_REFCOUNT_SATURATED);
+		BATTERY_REPORTED(HF_REPORT_DEC_LEAK, &r);
+
+		ops->set(&r, counts[i]);
+		BATTERY_TRUE(!ops->dec_and_test(&r));
+		BATTERY_EQ(ops->read(&r), HF_REFCOUNT_SATURATED);
+		BATTERY_REPORTED(HF_REPORT_SUB_UAF, &r);
+
+		ops->set(&r, counts[i]);
+		BATTERY_TRUE(!ops->sub_and_test(2, &r));
+		BATTERY_EQ(ops->read(&r), HF_REFCOUNT_SATURATED);
+		BATTERY_REPORTED(HF_REPORT_SUB_UAF, &r);
+	}
+}
+
+/* Misuse of one object leaves its neighbours alone. */
+static void neighbours(void)
+{
+	hf_refcount_t r[3] = { HF_REFCOUNT_INIT(1), HF_REFCOUNT_INIT(0), HF_REFCOUNT_INIT(1) };
+
+	ops->inc(&r[1]);
+	BATTERY_REPORTED(HF_REPORT_ADD_UAF, &r[1]);
+	BATTERY_EQ(ops->read(&r[0]), 1);
+	BATTERY_EQ(ops->read(&r[1]), HF_REFCOUNT_SATURATED);
+	BATTERY_EQ(ops->read(&r[2]), 1);
+}
+
+/* ---- What a plain count does instead ------------------------------------------------------ */
+
+static void wraps(void)
+{
+	hf_refcount_t r = HF_REFCOUNT_INIT(HF_REFCOUNT_MAX);
+
+	ops->inc(&r);
+	BATTERY_EQ(ops->read(&r), INT32_MIN);
+	ops->dec(&r);
+	BATTERY_EQ(ops->read(&r), HF_REFCOUNT_MAX);
+	ops->add(3, &r);
+	BATTERY_EQ(ops->read(&r), INT32_MIN + 2);
+	ops->set(&r, HF_REFCOUNT_MAX);
+	BATTERY_TRUE(ops->inc_not_zero(&r));
+	BATTERY_EQ(ops->read(&r), INT32_MIN);
+	ops->set(&r, HF_REFCOUNT_MAX);
+	BATTERY_TRUE(ops->add_not_zero(3, &r));
+	BATTERY_EQ(ops->read(&r), INT32_MIN + 2);
+	BATTERY_QUIET();
+}
+
+/* After 2^32 gets the count is 0 while all references exist: why other counts are checked. */
+static void wraps_to_dead(void)
+{
+	hf_refcount_t r = HF_REFCOUNT_INIT(1);
+
+	ops->add(HF_REFCOUNT_MAX, &r);
+	ops->add(HF_REFCOUNT_MAX, &r);
+	ops->inc(&r);
+	BATTERY_EQ(ops->read(&r), 0);
+	BATTERY_QUIET();
+}
+
+static void revives(void)
+{
+	hf_refcount_t r = HF_REFCOUNT_INIT(0);
+
+	ops->inc(&r);
+	BATTERY_EQ(ops->read(&r), 1);
+	ops->set(&r, 0);
+	ops->add(3, &r);
+	BATTERY_EQ(ops->read(&r), 3);
+	BATTERY_QUIET();
+}
+
+static void goes_below_0(void)
+{
+	hf_refcount_t r = HF_REFCOUNT_INIT(1);
+
+	ops->dec(&r);
+	BATTERY_EQ(ops->read(&r), 0);
+	ops->dec(&r);
+	BATTERY_EQ(ops->read(&r), -1);
+	BATTERY_TRUE(!ops->dec_and_test(&r));
+	BATTERY_EQ(ops->read(&r), -2);
+	BATTERY_TRUE(!ops->sub_and_test(3, &r));
+	BATTERY_EQ(ops->read(&r), -5);
+	BATTERY_TRUE(ops->dec_not_one(&r));
+	BATTERY_EQ(ops->read(&r), -6);
+	BATTERY_QUIET();
+}
+
+static void saturated_is_a_count(void)
+{
+	hf_refcount_t r = HF_REFCOUNT_INIT(0);
+
+	ops->set(&r, HF_REFCOUNT_SATURATED);
+	ops->inc(&r);
+	BATTERY_EQ(ops->read(&r), HF_REFCOUNT_SATURATED + 1);
+	ops->dec(&r);
+	BATTERY_EQ(ops->read(&r), HF_REFCOUNT_SATURATED);
+	BATTERY_TRUE(ops->inc_not_zero(&r));
+	BATTERY_EQ(ops->read(&r), HF_REFCOUNT_SATURATED + 1);
+	BATTERY_TRUE(!ops->dec_and_test(&r));
+	BATTERY_EQ(ops->read(&r), HF_REFCOUNT_SATURATED);
+	ops->add(1 << 30, &r);
+	BATTERY_EQ(ops->read(&r), 0);
+	BATTERY_QUIET();
+}
+
+static void plain_sub_and_test_of_0(void)
+{
+	hf_refcount_t r = HF_REFCOUNT_INIT(2);
+
+	BATTERY_TRUE(!ops->sub_and_test(0, &r));
+	BATTERY_EQ(ops->read(&r), 2);
+	ops->set(&r, 0);
+	BATTERY_TRUE(ops->sub_and_test(0, &r)); /* true a second time for one object */
+	BATTERY_EQ(ops->read(&r), 0);
+	BATTERY_QUIET();
+}
+
+static const struct battery_case cases[] = {
+	{ "SET_READ", set_read, NULL },
+	{ "INC_ADD", inc_add, NULL },
+	{ "INC_NOT_ZERO", inc_not_zero, NULL },
+	{ "ADD_NOT_ZERO", add_not_zero, NULL },
+	{ "DEC", dec, NULL },
+	{ "DEC_AND_TEST", dec_and_test, NULL },
+	{ "SUB_AND_TEST", sub_and_test, NULL },
+	{ "DEC_IF_ONE", dec_if_one, NULL },
+	{ "DEC_NOT_ONE", dec_not_one, NULL },
+	{ "SUB_AND_TEST_OF_0_IS_NEVER_TRUE", sub_and_test_of_0, is_checked },
+	{ "INC_OVERFLOW", inc_overflow, is_checked },
+	{ "ADD_OVERFLOW", add_overflow, is_checked },
+	{ "INC_NOT_ZERO_OVERFLOW", inc_not_zero_overflow, is_checked },
+	{ "ADD_NOT_ZERO_OVERFLOW", add_not_zero_overflow, is_checked },
+	{ "DEC_ZERO", dec_zero, is_checked },
+	{ "DEC_NEGATIVE", dec_negative, is_checked },
+	{ "DEC_AND_TEST_NEGATIVE", dec_and_test_negative, is_checked },
+	{ "SUB_AND_TEST_NEGATIVE", sub_and_test_negative, is_checked },
+	{ "SUB_AND_TEST_ZERO", sub_and_test_zero, is_checked },
+	{ "INC_ZERO", inc_zero, is_checked },
+	{ "ADD_ZERO", add_zero, is_checked },
+	{ "INC_SATURATED", inc_saturated, is_checked },
+	{ "DEC_SATURATED", dec_saturated, is_checked },
+	{ "ADD_SATURATED", add_saturated, is_checked },
+	{ "INC_NOT_ZERO_SATURATED", inc_not_zero_saturated, is_checked },
+	{ "ADD_NOT_ZERO_SATURATED", add_not_zero_saturated, is_checked },
+	{ "DEC_AND_TEST_SATURATED", dec_and_test_saturated, is_checked },
+	{ "SUB_AND_TEST_SATURATED", sub_and_test_saturated, is_checked },
+	{ "OLD_MISUSE", old_misuse, is_checked },
+	{ "ACQUIRE_MISUSE", acquire_misuse, is_checked },
+	{ "DEC_NOT_ONE_MISUSE", dec_not_one_misuse, is_checked },
+	{ "ANY_NEGATIVE_SATURATES", any_negative, is_checked },
+	{ "NEIGHBOURS", neighbours, is_checked },
+	{ "OVERFLOW_WRAPS", wraps, is_plain },
+	{ "OVERFLOW_WRAPS_TO_DEAD", wraps_to_dead, is_plain },
+	{ "ZERO_REVIVES", revives, is_plain },
+	{ "GOES_BELOW_0", goes_below_0, is_plain },
+	{ "SATURATED_IS_A_COUNT", saturated_is_a_count, is_plain },
+	{ "SUB_AND_TEST_OF_0_ON_0_IS_TRUE", plain_sub_and_test_of_0, is_plain },
 };
 
-const struct battery_suite refcount_lock_suite = { "refcount_lock", lock_cases,
-						   BATTERY_COUNT(lock_cases) };
+const struct battery_suite refcount_suite = BATTERY_FAMILY("refcount", cases, select_ops);

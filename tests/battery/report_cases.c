@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* report_cases - those of report.h that need no world: kinds, counters, modes, handler, reset. */
+/* report_cases - what report.h does in every world: kinds, counters, modes, handler, reset. */
 #include "battery.h"
 
 static int thing, other_thing;
 
-/* Every kind has a text of its own; there is one for what is no kind. */
+/* Every kind has a text of its own, and so has a value that is no kind. */
 static void texts(void)
 {
 	for (int a = 0; a < HF_REPORT_KINDS; a++) {
@@ -20,7 +20,7 @@ static void texts(void)
 	BATTERY_QUIET();
 }
 
-/* Each kind is told by its own name, with the object. */
+/* Each kind is reported as itself, with the object. */
 static void kinds(void)
 {
 	for (int kind = 0; kind < HF_REPORT_KINDS; kind++) {
@@ -29,7 +29,7 @@ static void kinds(void)
 	}
 }
 
-/* A kind is told once, whatever the object, and counted every time; another kind is told too. */
+/* The handler is called once for a kind, whatever the object; the counter counts every time. */
 static void once_a_kind(void)
 {
 	hf_report(HF_REPORT_ADD_OVF, &thing);
@@ -48,7 +48,7 @@ static void once_a_kind(void)
 	battery_forget();
 }
 
-/* Reset: the counters are 0, and the kind is told again. */
+/* Reset: the counters are 0, and the handler is called again. */
 static void reset(void)
 {
 	hf_report(HF_REPORT_DEC_LEAK, &thing);
@@ -61,7 +61,7 @@ static void reset(void)
 	battery_forget();
 }
 
-/* Counting only: nobody is told; and what was not told is told when the mode is warn again. */
+/* Counting only: no handler is called until the mode is warn again. */
 static void mode_count(void)
 {
 	BATTERY_EQ(hf_report_set_mode(HF_REPORT_MODE_COUNT), HF_REPORT_MODE_WARN);
@@ -100,7 +100,7 @@ static void take_note(enum hf_report_kind kind, const void *object, void *data)
 	note->object = object;
 }
 
-/* A handler gets the kind, the object and its own data; the one before gets nothing more. */
+/* A handler gets the kind, the object and its own data; the former handler is called no more. */
 static void handler(void)
 {
 	struct note first = { 0, HF_REPORT_KINDS, NULL };
@@ -124,7 +124,7 @@ static void handler(void)
 	battery_forget();
 }
 
-/* What is no kind is told every time, and counted nowhere. */
+/* A value that is no kind is reported every time, and counted nowhere. */
 static void no_kind(void)
 {
 	hf_report(HF_REPORT_KINDS, &thing);
@@ -138,9 +138,14 @@ static void no_kind(void)
 }
 
 static const struct battery_case cases[] = {
-	{ "TEXTS", texts },          { "KINDS", kinds },           { "ONCE_A_KIND", once_a_kind },
-	{ "RESET", reset },          { "MODE_COUNT", mode_count }, { "MODE_QUIET", mode_quiet },
-	{ "HANDLER_DATA", handler }, { "NO_KIND", no_kind },
+	{ "TEXTS", texts, NULL },
+	{ "KINDS", kinds, NULL },
+	{ "ONCE_A_KIND", once_a_kind, NULL },
+	{ "RESET", reset, NULL },
+	{ "MODE_COUNT", mode_count, NULL },
+	{ "MODE_QUIET", mode_quiet, NULL },
+	{ "HANDLER_DATA", handler, NULL },
+	{ "NO_KIND", no_kind, NULL },
 };
 
-const struct battery_suite report_suite = { "report", cases, BATTERY_COUNT(cases) };
+const struct battery_suite report_suite = BATTERY_SUITE("report", cases);
