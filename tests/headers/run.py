@@ -6,7 +6,9 @@
 
   alone         every header alone in a unit, and twice
   together      all in one unit: every function emitted, every initialiser, guard and class used
-  variants      the same with -DHF_VALIDATE=1, -DHF_ARCH_GENERIC, ThreadSanitizer, each default
+  variants      the same with -DHF_VALIDATE=1, -DHF_ARCH_GENERIC, -DHF_ATOMIC_WHOLE=1,
+                ThreadSanitizer, each default
+  whole         a program over accesses of one size (whole.c), with each lock half, runs
   freestanding  no header but the compiler's own can be reached; nothing undefined is left but what
                 a port supplies
   text          processors in arch, worlds in env, atomics in atomic.h; names have the prefix; the
@@ -38,6 +40,8 @@ PORT = {"hf_env_node_get", "hf_env_node_put", "hf_env_irq_save", "hf_env_irq_res
 PORT_NO_SITES = {"hf__jump_load", "hf__jump_store", "hf__jump_cmpxchg"}
 PORT_VALIDATE = {"hf__validate_lock", "hf__validate_locked", "hf__validate_unlock"}
 
+HERE = os.path.dirname(os.path.abspath(__file__))
+
 # Who may have what: (what it is, pattern, where it may stand).
 PLACES = [
     ("macro of a processor",
@@ -48,7 +52,7 @@ PLACES = [
      r"__linux(__)?|__KERNEL__|__STDC_HOSTED__|__unix(__)?|__APPLE__|__FreeBSD__|_WIN32|__ZEPHYR__|"
      r"__GLIBC__|__BIONIC__|_GNU_SOURCE|_POSIX_C_SOURCE", ("env.h", "env/", "src/linux_user")),
     ("atomic builtin", r"__(atomic|sync)_\w+|__ATOMIC_\w+|_Atomic|atomic_(load|store)\w*",
-     ("atomic.h", "arch/")),
+     ("atomic.h", "atomic_partial.h", "arch/")),
     ("inline assembly", r"__asm__|__asm", ("atomic.h", "arch/", "env/")),
 ]
 
@@ -312,6 +316,20 @@ def seen_by_tsan(tree, compiler, std):
     if hidden:
         raise Failed("atomic instructions that it does not see, in: " + ", ".join(sorted(hidden)))
     return said
+
+
+def run_whole(tree, compiler, *more):
+    """whole.c and src/, in which all accesses to shared memory have 64 bits: built and run."""
+    source = os.path.join(os.path.dirname(os.path.dirname(HERE)), "src")
+    folders = [source] + ([] if "-DHF_ARCH_GENERIC" in more else
+                          [os.path.join(source, "arch", compiler.cpu)])
+    files = [os.path.join(folder, name) for folder in folders if os.path.isdir(folder)
+             for name in sorted(os.listdir(folder)) if name.endswith(".c")]
+    words = compiler(tree, "gnu11", "-O2", "-pthread", "-DHF_ATOMIC_WHOLE=1", *more)
+    made = os.path.join(tree.build, "whole_%08x" % zlib.crc32(" ".join(words).encode()))
+    os.makedirs(tree.build, exist_ok=True)
+    command(*words, os.path.join(HERE, "whole.c"), *files, "-o", made)
+    return command(made).strip()
 
 
 def parsed(tree, compiler, std, *more):
@@ -602,6 +620,17 @@ MUTANTS = [
     ("a builtin outside atomic.h", "spinlock/cas.h",
      append("HF_INLINE int hf_bad(int *p)\n{\n\treturn __atomic_load_n(p, 0);\n}\n"),
      lambda t: places(t, *PLACES[2]), "__atomic_load_n"),
+    ("a builtin among the accesses of one size", "atomic_partial_whole.h",
+     append("HF_INLINE int hf_bad(int *p)\n{\n\treturn __atomic_load_n(p, 0);\n}\n"),
+     lambda t: places(t, *PLACES[2]), "__atomic_load_n"),
+    ("a store to a part changes the rest", "atomic_partial_whole.h",
+     replace("while (!hf__whole_cmpxchg(p, &word, (word & ~mask) | value, order))",
+             "while (!hf__whole_cmpxchg(p, &word, value, order))"),
+     lambda t: run_whole(t, GCC), "not so"),
+    ("an addition carries into the other half", "atomic_partial_whole.h",
+     replace("bool done = hf__part_cmpxchg(hf__whole(p), HF__LOW32, &found, value, order);",
+             "bool done = hf__part_cmpxchg(hf__whole(p), ~0ull, &found, value, order);"),
+     lambda t: run_whole(t, GCC), "not so"),
     ("assembly outside arch", "spinlock/cas.h",
      append('HF_INLINE void hf_bad(void)\n{\n\t__asm__ volatile("");\n}\n'),
      lambda t: places(t, *PLACES[3]), "__asm__"),
@@ -659,7 +688,7 @@ def checks(tree):
             for level in levels:
                 add("together %s %s %s" % (NAMES[compiler], std, level),
                     together, compiler, std, level)
-        for more in ("-DHF_VALIDATE=1", "-DHF_ARCH_GENERIC"):
+        for more in ("-DHF_VALIDATE=1", "-DHF_ARCH_GENERIC", "-DHF_ATOMIC_WHOLE=1"):
             std = "gnu11" if compiler is GCC else "c++17"
             add("variant %s %s %s" % (NAMES[compiler], std, more),
                 together, compiler, std, "-O2", more)
@@ -675,6 +704,11 @@ def checks(tree):
                     parsed, compiler, std, more)
         add("variant %s gnu11 -fsanitize=thread" % NAMES[compiler],
             seen_by_tsan, compiler, "gnu11")
+        for name in ("mutex", "queued"):
+            more = "-DHF_LOCKREF_LOCK=" + name
+            add("whole %s %s" % (NAMES[compiler], more), run_whole, compiler, more)
+            add("whole %s %s -DHF_ARCH_GENERIC" % (NAMES[compiler], more),
+                run_whole, compiler, more, "-DHF_ARCH_GENERIC")
     for compiler in (LLSC, LSE):
         add("alone %s gnu11" % NAMES[compiler], alone, compiler, "gnu11")
         for std in ("gnu11", "c++17"):

@@ -370,7 +370,7 @@ HF_INLINE HF_MUST_CHECK bool hf_lockref_waitfree_get_not_dead_acquire(hf_lockref
 {
 	if (!hf_lockref_waitfree_get_not_dead(l))
 		return false;
-	hf_atomic32_fence_acquire(hf_atomic64_low32(&l->word));
+	hf_atomic64_fence_acquire(&l->word);
 	return true;
 }
 
