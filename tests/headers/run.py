@@ -12,7 +12,7 @@
   freestanding  no header but the compiler's own can be reached; nothing undefined is left but what
                 a port supplies
   text          processors in arch, worlds in env, atomics in atomic.h; names have the prefix; the
-                folders of arch/ match
+                folders of arch/ match, and the rosters their headers
   mutants       copies of the tree with one flaw each, which the check for it must find
 
 One line a check; with PATTERN, only those whose name contains one. Exits with 1 on a failure, with
@@ -71,6 +71,9 @@ WORDS = set("""
 
 # Assembly that ThreadSanitizer is told of by hand.
 TOLD_TO_TSAN = {"hf_cmpxchg32_nofault", "hf_cmpxchg64_nofault"}
+
+
+FAMILIES = ("refcount", "spinlock", "lockref")
 
 
 class Skip(Exception):
@@ -142,10 +145,16 @@ class Tree:
                 and not name.startswith(("arch/", "env/"))]
 
     def family(self, name):
-        """The implementations of a family: `#define HF__REFCOUNT cmpxchg` before verbs.h."""
-        found = (re.search(r"^#define HF__%s (\w+)$" % name.upper(), code, re.MULTILINE)
+        """The implementations of a family: the rows of HF_REFCOUNT_ROSTER in refcount.h."""
+        roster = re.search(r"^#define HF_%s_ROSTER\(X\)((?:.*\\\n)*.*)$" % name.upper(),
+                           self.code[name + ".h"], re.MULTILINE)
+        return re.findall(r"\bX\((\w+)", roster[1]) if roster else []
+
+    def implementations(self, name):
+        """{implementation: its header}: `#define HF__REFCOUNT cmpxchg` before verbs.h."""
+        found = ((re.search(r"^#define HF__%s (\w+)$" % name.upper(), code, re.MULTILINE), file)
                  for file, code in self.code.items() if file.startswith(name + "/"))
-        return [match[1] for match in found if match]
+        return {match[1]: file for match, file in found if match}
 
     def with_portable(self, name):
         """A file of arch/<cpu>/ with what it shares with others, arch/*_portable.h, put in."""
@@ -425,7 +434,8 @@ def add_names(head, found, kind):
 def prefixed_names(tree, compiler, std):
     found = declared(tree, compiler, std)
     wrong = sorted({name for _, name in found if not re.match(r"(hf|HF)_", name)}
-                   - {"hf", "spinlock", "mutex", "clear_nofault", "copy_nofault"} - {"spinlock_" + name for name in tree.family("spinlock")})
+                   - {"hf", "spinlock", "mutex", "clear_nofault", "copy_nofault"}
+                   - {"spinlock_" + name for name in tree.family("spinlock")})
     if wrong:
         raise Failed("without the prefix, at file scope: " + ", ".join(wrong))
     return "%d names" % len({name for _, name in found})
@@ -569,6 +579,46 @@ def guards(tree):
     return "%d files" % len(tree.code)
 
 
+def rosters(tree):
+    """Each row of a family's roster has its header, and each implementation's header its row."""
+    wrong, count = [], 0
+    for name in FAMILIES:
+        rows, headers = tree.family(name), tree.implementations(name)
+        count += len(rows)
+        wrong += ["%s.h has no roster" % name] if not rows else []
+        wrong += ["%s.h: two rows for %s" % (name, row) for row in set(rows) if rows.count(row) > 1]
+        wrong += ["%s.h has a row for %s, which no header implements" % (name, row)
+                  for row in rows if row not in headers]
+        for row, file in headers.items():
+            if row not in rows:
+                wrong.append("%s implements %s, for which %s.h has no row" % (file, row, name))
+            if file != "%s/%s.h" % (name, row):
+                wrong.append("%s implements %s: another name" % (file, row))
+    if wrong:
+        raise Failed("\n".join(wrong))
+    return "%d rows" % count
+
+
+def generated(tree):
+    """What verbs.h makes for an implementation stands in its header, so that a search finds it."""
+    wrong, count = [], 0
+    for name in FAMILIES:
+        verbs = re.findall(r"^HF_INLINE[^\n;{]*?HF__V\((?!t\))(\w+)\)\(",
+                           tree.code[name + "/verbs.h"], re.MULTILINE)
+        for row, file in tree.implementations(name).items():
+            made = ["hf_%s_%s_%s" % (name, row, verb) for verb in verbs]
+            comment = re.search(r"/\*\n \* verbs\.h makes ([^.]*)\.\n \*/\n#define HF__",
+                                tree.text[file])
+            listed = re.findall(r"\w+", comment[1]) if comment else []
+            count += len(made)
+            if sorted(made) != sorted(listed):
+                wrong.append("%s: verbs.h makes, and the header does not list, or the reverse: %s"
+                             % (file, ", ".join(sorted(set(made) ^ set(listed)))))
+    if wrong or not count:
+        raise Failed("\n".join(wrong) or "found none")
+    return "%d names" % count
+
+
 # ---- mutants ------------------------------------------------------------------------------------
 
 def append(text):
@@ -650,6 +700,16 @@ MUTANTS = [
      lambda t: prefixed_names(t, GCC, "c++17"), "bad_t"),
     ("another order in arch", "arch/generic/refcount.h", swap_functions, arch_folders,
      "at that place"),
+    ("an implementation without a row", "spinlock.h",
+     replace("	X(wfe, WFE, 4, 0)", "	"), rosters, "spinlock.h has no row"),
+    ("a row without an implementation", "lockref.h",
+     replace("	X(locked, 0)", "	X(locked, 0) X(gone, 0)"), rosters, "no header implements"),
+    ("a header with another name", "refcount/cmpxchg.h",
+     replace("#define HF__REFCOUNT cmpxchg", "#define HF__REFCOUNT copied"), rosters,
+     "another name"),
+    ("a verb that the headers do not list", "lockref/verbs.h",
+     replace("HF__V(get_not_zero)", "HF__V(get_not_one)"), generated,
+     "hf_lockref_bounded_get_not_one"),
     ("a missing file in arch", "arch/generic/spin.h", None, arch_folders, "spin.h"),
 ]
 
@@ -693,7 +753,7 @@ def checks(tree):
             add("variant %s %s %s" % (NAMES[compiler], std, more),
                 together, compiler, std, "-O2", more)
         for std in ("gnu11", "c++17"):
-            for family in ("refcount", "spinlock", "lockref"):
+            for family in FAMILIES:
                 for name in tree.family(family):
                     more = "-DHF_%s_DEFAULT=%s" % (family.upper(), name)
                     add("variant %s %s %s" % (NAMES[compiler], std, more),
@@ -727,6 +787,8 @@ def checks(tree):
     add("text system headers", system_headers)
     add("text guards", guards)
     add("text arch folders", arch_folders)
+    add("text rosters", rosters)
+    add("text generated names", generated)
     for std in ("gnu11", "c++17"):
         add("text names %s" % std, prefixed_names, GCC, std)
         add("text macros %s" % std, prefixed_macros, GCC, std)

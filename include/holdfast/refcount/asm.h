@@ -94,6 +94,17 @@ HF_INLINE bool hf__refcount_asm_dec_not_one(hf_refcount_t *r)
 	return hf__refcount_saturating_dec_not_one(r);
 }
 
+/*
+ * verbs.h makes hf_refcount_asm_set, hf_refcount_asm_set_release, hf_refcount_asm_read,
+ * hf_refcount_asm_add, hf_refcount_asm_add_old, hf_refcount_asm_inc, hf_refcount_asm_inc_old,
+ * hf_refcount_asm_add_not_zero, hf_refcount_asm_add_not_zero_old,
+ * hf_refcount_asm_add_not_zero_acquire, hf_refcount_asm_add_not_zero_acquire_old,
+ * hf_refcount_asm_inc_not_zero, hf_refcount_asm_inc_not_zero_old,
+ * hf_refcount_asm_inc_not_zero_acquire, hf_refcount_asm_inc_not_zero_acquire_old,
+ * hf_refcount_asm_dec, hf_refcount_asm_dec_old, hf_refcount_asm_sub_and_test,
+ * hf_refcount_asm_sub_and_test_old, hf_refcount_asm_dec_and_test,
+ * hf_refcount_asm_dec_and_test_old, hf_refcount_asm_dec_if_one, hf_refcount_asm_dec_not_one.
+ */
 #define HF__REFCOUNT asm
 #include "verbs.h"
 

@@ -133,6 +133,19 @@ HF_INLINE bool hf__refcount_cmpxchg_dec_not_one(hf_refcount_t *r)
 	return true;
 }
 
+/*
+ * verbs.h makes hf_refcount_cmpxchg_set, hf_refcount_cmpxchg_set_release,
+ * hf_refcount_cmpxchg_read, hf_refcount_cmpxchg_add, hf_refcount_cmpxchg_add_old,
+ * hf_refcount_cmpxchg_inc, hf_refcount_cmpxchg_inc_old, hf_refcount_cmpxchg_add_not_zero,
+ * hf_refcount_cmpxchg_add_not_zero_old, hf_refcount_cmpxchg_add_not_zero_acquire,
+ * hf_refcount_cmpxchg_add_not_zero_acquire_old, hf_refcount_cmpxchg_inc_not_zero,
+ * hf_refcount_cmpxchg_inc_not_zero_old, hf_refcount_cmpxchg_inc_not_zero_acquire,
+ * hf_refcount_cmpxchg_inc_not_zero_acquire_old, hf_refcount_cmpxchg_dec,
+ * hf_refcount_cmpxchg_dec_old, hf_refcount_cmpxchg_sub_and_test,
+ * hf_refcount_cmpxchg_sub_and_test_old, hf_refcount_cmpxchg_dec_and_test,
+ * hf_refcount_cmpxchg_dec_and_test_old, hf_refcount_cmpxchg_dec_if_one,
+ * hf_refcount_cmpxchg_dec_not_one.
+ */
 #define HF__REFCOUNT cmpxchg
 #include "verbs.h"
 

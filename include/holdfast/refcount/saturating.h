@@ -145,6 +145,19 @@ HF_INLINE bool hf__refcount_saturating_dec_not_one(hf_refcount_t *r)
 	return true;
 }
 
+/*
+ * verbs.h makes hf_refcount_saturating_set, hf_refcount_saturating_set_release,
+ * hf_refcount_saturating_read, hf_refcount_saturating_add, hf_refcount_saturating_add_old,
+ * hf_refcount_saturating_inc, hf_refcount_saturating_inc_old,
+ * hf_refcount_saturating_add_not_zero, hf_refcount_saturating_add_not_zero_old,
+ * hf_refcount_saturating_add_not_zero_acquire, hf_refcount_saturating_add_not_zero_acquire_old,
+ * hf_refcount_saturating_inc_not_zero, hf_refcount_saturating_inc_not_zero_old,
+ * hf_refcount_saturating_inc_not_zero_acquire, hf_refcount_saturating_inc_not_zero_acquire_old,
+ * hf_refcount_saturating_dec, hf_refcount_saturating_dec_old,
+ * hf_refcount_saturating_sub_and_test, hf_refcount_saturating_sub_and_test_old,
+ * hf_refcount_saturating_dec_and_test, hf_refcount_saturating_dec_and_test_old,
+ * hf_refcount_saturating_dec_if_one, hf_refcount_saturating_dec_not_one.
+ */
 #define HF__REFCOUNT saturating
 #include "verbs.h"
 

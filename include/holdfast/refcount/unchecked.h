@@ -89,6 +89,19 @@ HF_INLINE bool hf__refcount_unchecked_dec_not_one(hf_refcount_t *r)
 	return true;
 }
 
+/*
+ * verbs.h makes hf_refcount_unchecked_set, hf_refcount_unchecked_set_release,
+ * hf_refcount_unchecked_read, hf_refcount_unchecked_add, hf_refcount_unchecked_add_old,
+ * hf_refcount_unchecked_inc, hf_refcount_unchecked_inc_old, hf_refcount_unchecked_add_not_zero,
+ * hf_refcount_unchecked_add_not_zero_old, hf_refcount_unchecked_add_not_zero_acquire,
+ * hf_refcount_unchecked_add_not_zero_acquire_old, hf_refcount_unchecked_inc_not_zero,
+ * hf_refcount_unchecked_inc_not_zero_old, hf_refcount_unchecked_inc_not_zero_acquire,
+ * hf_refcount_unchecked_inc_not_zero_acquire_old, hf_refcount_unchecked_dec,
+ * hf_refcount_unchecked_dec_old, hf_refcount_unchecked_sub_and_test,
+ * hf_refcount_unchecked_sub_and_test_old, hf_refcount_unchecked_dec_and_test,
+ * hf_refcount_unchecked_dec_and_test_old, hf_refcount_unchecked_dec_if_one,
+ * hf_refcount_unchecked_dec_not_one.
+ */
 #define HF__REFCOUNT unchecked
 #include "verbs.h"
 
