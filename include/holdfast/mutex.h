@@ -156,30 +156,22 @@ HF_INLINE bool hf__mutex_take(hf_atomic32_t *word)
 
 HF_INLINE void hf__mutex_lock(hf_atomic32_t *word, enum hf_env_scope scope)
 {
-#if HF_VALIDATE
-	if (!hf__validate_lock(word))
+	if (!HF__VALIDATE_LOCK(word))
 		return;
-#endif
 	if (HF_UNLIKELY(!hf__mutex_take(word)))
 		(void)hf__mutex_lock_slow(word, HF_ENV_FOREVER, scope);
-#if HF_VALIDATE
-	hf__validate_locked(word);
-#endif
+	HF__VALIDATE_LOCKED(word);
 }
 
 HF_INLINE bool hf__mutex_lock_timeout(hf_atomic32_t *word, uint64_t timeout,
 				      enum hf_env_scope scope)
 {
-#if HF_VALIDATE
-	if (!hf__validate_lock(word))
+	if (!HF__VALIDATE_LOCK(word))
 		return true;
-#endif
 	if (HF_UNLIKELY(!hf__mutex_take(word)) &&
 	    !hf__mutex_lock_slow(word, hf_env_deadline(timeout), scope))
 		return false;
-#if HF_VALIDATE
-	hf__validate_locked(word);
-#endif
+	HF__VALIDATE_LOCKED(word);
 	return true;
 }
 
@@ -188,10 +180,8 @@ HF_INLINE bool hf__mutex_trylock(hf_atomic32_t *word)
 	/* Free and open, it may be taken though somebody waits: M2. */
 	bool taken = HF_LIKELY(hf__mutex_take(word)) || hf__mutex_trylock_slow(word);
 
-#if HF_VALIDATE
 	if (taken)
-		hf__validate_locked(word);
-#endif
+		HF__VALIDATE_LOCKED(word);
 	return taken;
 }
 
@@ -204,10 +194,8 @@ HF_INLINE void hf__mutex_unlock(hf_atomic32_t *word, enum hf_env_scope scope)
 {
 	uint32_t found;
 
-#if HF_VALIDATE
-	if (!hf__validate_unlock(word, hf__mutex_is_locked(word)))
+	if (!HF__VALIDATE_UNLOCK(word, hf__mutex_is_locked(word)))
 		return;
-#endif
 	found = hf_atomic32_load_relaxed(word);
 	if (HF_LIKELY(found == HF__MUTEX_LOCKED)) {
 		found = hf_atomic32_fetch_sub_release(word, HF__MUTEX_LOCKED); /* M9 */

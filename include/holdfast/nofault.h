@@ -45,17 +45,7 @@
  * Example  examples/nofault.c, examples/nofault_cat.c
  * Source   docs/design/0009-nofault.md; the counts: gVisor's safecopy has the same definition
  */
-#include "arch_nofault.h"
-#include "atomic.h"
-
-#ifndef HF_ENV_HAS_CLEAR
-#define HF_ENV_HAS_CLEAR 0
-#endif
-
-/* A world in which memory must be opened before it is touched does that here. */
-#ifndef HF_ENV_TOUCH
-#define HF_ENV_TOUCH(p, len, fails, access) (access)
-#endif
+#include "nofault/dispatch.h"
 
 #if !HF_ENV_HAS_CLEAR
 HF_BEGIN_DECLS
@@ -133,10 +123,6 @@ HF_END_DECLS
 
 /* ---- which implementation ----------------------------------------------------------------- */
 
-/* What clears and copies: returns the bytes not done. */
-typedef size_t (*hf_clear_function_t)(void *dst, size_t len);
-typedef size_t (*hf_copy_function_t)(void *dst, const void *src, size_t len);
-
 struct hf_clear_implementation {
 	const char *name;
 	hf_clear_function_t function;
@@ -150,14 +136,6 @@ struct hf_copy_implementation {
 };
 
 HF_BEGIN_DECLS
-
-/*
- * The addresses of the functions in use; 0 = inline, at the call site. Set at the start, by
- * HOLDFAST_CLEAR and HOLDFAST_COPY or by what the processor is; a call that comes earlier gets an
- * implementation that is legal everywhere.
- */
-extern hf_atomic64_t hf__clear HF_API_EACH;
-extern hf_atomic64_t hf__copy HF_API_EACH;
 
 /**
  * hf_clear_implementations, hf_copy_implementations - all that were built for this processor
@@ -217,21 +195,7 @@ HF_END_DECLS
  */
 HF_INLINE HF_MUST_CHECK size_t hf_clear_nofault(void *dst, size_t len)
 {
-#if HF_ENV_HAS_CLEAR
-#if HF_ARCH_HAS_REP
-	if (HF_ENV_CLEAR_INLINE)
-		return HF_ENV_TOUCH(dst, len, len, hf_arch_rep_stosb(dst, len));
-#endif
-	return hf_env_clear(dst, len);
-#else
-	uint64_t function = hf_atomic64_load_relaxed(&hf__clear);
-
-#if HF_ARCH_HAS_REP
-	if (HF_UNLIKELY(!function))
-		return hf_arch_rep_stosb(dst, len);
-#endif
-	return ((hf_clear_function_t)(uintptr_t)function)(dst, len);
-#endif
+	return hf__dispatch_clear(dst, len);
 }
 
 /**
@@ -247,17 +211,7 @@ HF_INLINE HF_MUST_CHECK size_t hf_clear_nofault(void *dst, size_t len)
  */
 HF_INLINE HF_MUST_CHECK size_t hf_copy_nofault(void *dst, const void *src, size_t len)
 {
-#if HF_ENV_HAS_CLEAR
-	return hf_env_copy(dst, src, len);
-#else
-	uint64_t function = hf_atomic64_load_relaxed(&hf__copy);
-
-#if HF_ARCH_HAS_REP
-	if (HF_UNLIKELY(!function))
-		return hf_arch_rep_movsb(dst, src, len);
-#endif
-	return ((hf_copy_function_t)(uintptr_t)function)(dst, src, len);
-#endif
+	return hf__dispatch_copy(dst, src, len);
 }
 
 /**
@@ -269,20 +223,12 @@ HF_INLINE HF_MUST_CHECK size_t hf_copy_nofault(void *dst, const void *src, size_
  */
 HF_INLINE HF_MUST_CHECK size_t hf_copy_from_nofault(void *dst, const void *src, size_t len)
 {
-#if HF_ENV_HAS_CLEAR
-	return hf_env_copy_from(dst, src, len);
-#else
-	return hf_copy_nofault(dst, src, len);
-#endif
+	return hf__dispatch_copy_from(dst, src, len);
 }
 
 HF_INLINE HF_MUST_CHECK size_t hf_copy_to_nofault(void *dst, const void *src, size_t len)
 {
-#if HF_ENV_HAS_CLEAR
-	return hf_env_copy_to(dst, src, len);
-#else
-	return hf_copy_nofault(dst, src, len);
-#endif
+	return hf__dispatch_copy_to(dst, src, len);
 }
 
 #if !HF_ENV_HAS_CLEAR

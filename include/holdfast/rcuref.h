@@ -62,6 +62,11 @@ typedef struct hf_rcuref {
 	hf_atomic32_t refs; /* less one */
 } hf_rcuref_t;
 
+/* A program may define it: is this thread where a put may be? See "The contract of put". */
+#ifndef HF_RCUREF_PROTECTED
+#define HF_RCUREF_PROTECTED() true
+#endif
+
 #define HF_RCUREF_MAX 0x80000000u /* references */
 #define HF__RCUREF_SATURATED 0xa0000000u
 #define HF__RCUREF_FROM_DEAD 0xc0000000u
@@ -212,10 +217,8 @@ HF_INLINE HF_MUST_CHECK bool hf_rcuref_put(hf_rcuref_t *r)
 	uint32_t refs;
 	bool last = false;
 
-#if HF_VALIDATE && defined(HF_RCUREF_PROTECTED)
-	if (!(HF_RCUREF_PROTECTED()))
+	if (!HF__VALIDATE_THAT(HF_RCUREF_PROTECTED()))
 		hf_report(HF_REPORT_RCUREF_UNPROTECTED, r);
-#endif
 	hf_env_preempt_disable();
 	refs = hf_atomic32_fetch_sub_release(&r->refs, 1) - 1;
 	if (HF_UNLIKELY((int32_t)refs < 0))

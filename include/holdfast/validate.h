@@ -63,4 +63,20 @@ bool hf_validate_is_held(const void *lock) HF_API;
 
 HF_END_DECLS
 
+/*
+ * What the headers call, before and after taking, before releasing, and where something must hold:
+ * constants where validation is off, and then the arguments are not evaluated.
+ */
+#if HF_VALIDATE
+#define HF__VALIDATE_LOCK(lock) hf__validate_lock(lock)
+#define HF__VALIDATE_LOCKED(lock) hf__validate_locked(lock)
+#define HF__VALIDATE_UNLOCK(lock, is_locked) hf__validate_unlock(lock, is_locked)
+#define HF__VALIDATE_THAT(condition) (condition)
+#else
+#define HF__VALIDATE_LOCK(lock) true
+#define HF__VALIDATE_LOCKED(lock) ((void)0)
+#define HF__VALIDATE_UNLOCK(lock, is_locked) true
+#define HF__VALIDATE_THAT(condition) true
+#endif
+
 #endif

@@ -60,8 +60,8 @@ AIMS = [
 MUTANT_COLUMN = "x86-64"
 NOP = '__asm__ volatile("nop");\n'
 MUTANTS = [
-    ("include/holdfast/refcount/asm.h", "		if (HF_UNLIKELY(hf_arch_refcount_inc(",
-     "		" + NOP + "		if (HF_UNLIKELY(hf_arch_refcount_inc(",
+    ("include/holdfast/refcount/asm.h", "	int32_t before;\n\n	if (!HF_ARCH_HAS_REFCOUNT)",
+     "	int32_t before;\n\n	" + NOP + "	if (!HF_ARCH_HAS_REFCOUNT)",
      r"refcount inc (asm|default)"),
     ("include/holdfast/spinlock/queued.h", "	hf_atomic32_store_low8_release(&lock->word, 0);",
      "	" + NOP + "	hf_atomic32_store_low8_release(&lock->word, 0);",

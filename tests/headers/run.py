@@ -6,11 +6,13 @@
 
   alone         every header alone in a unit, and twice
   together      all in one unit: every function emitted, every initialiser, guard and class used
-  variants      the same with -DHF_VALIDATE=1, -DHF_ARCH_GENERIC, ThreadSanitizer, each default
+  variants      the same with -DHF_VALIDATE=1, -DHF_ARCH_GENERIC, -DHF_ATOMIC_WHOLE=1,
+                ThreadSanitizer, each default
+  whole         a program over accesses of one size (whole.c), with each lock half, runs
   freestanding  no header but the compiler's own can be reached; nothing undefined is left but what
                 a port supplies
   text          processors in arch, worlds in env, atomics in atomic.h; names have the prefix; the
-                folders of arch/ match
+                folders of arch/ match, and the rosters their headers
   mutants       copies of the tree with one flaw each, which the check for it must find
 
 One line a check; with PATTERN, only those whose name contains one. Exits with 1 on a failure, with
@@ -38,6 +40,8 @@ PORT = {"hf_env_node_get", "hf_env_node_put", "hf_env_irq_save", "hf_env_irq_res
 PORT_NO_SITES = {"hf__jump_load", "hf__jump_store", "hf__jump_cmpxchg"}
 PORT_VALIDATE = {"hf__validate_lock", "hf__validate_locked", "hf__validate_unlock"}
 
+HERE = os.path.dirname(os.path.abspath(__file__))
+
 # Who may have what: (what it is, pattern, where it may stand).
 PLACES = [
     ("macro of a processor",
@@ -48,7 +52,7 @@ PLACES = [
      r"__linux(__)?|__KERNEL__|__STDC_HOSTED__|__unix(__)?|__APPLE__|__FreeBSD__|_WIN32|__ZEPHYR__|"
      r"__GLIBC__|__BIONIC__|_GNU_SOURCE|_POSIX_C_SOURCE", ("env.h", "env/", "src/linux_user")),
     ("atomic builtin", r"__(atomic|sync)_\w+|__ATOMIC_\w+|_Atomic|atomic_(load|store)\w*",
-     ("atomic.h", "arch/")),
+     ("atomic.h", "atomic_partial.h", "arch/")),
     ("inline assembly", r"__asm__|__asm", ("atomic.h", "arch/", "env/")),
 ]
 
@@ -67,6 +71,9 @@ WORDS = set("""
 
 # Assembly that ThreadSanitizer is told of by hand.
 TOLD_TO_TSAN = {"hf_cmpxchg32_nofault", "hf_cmpxchg64_nofault"}
+
+
+FAMILIES = ("refcount", "spinlock", "lockref")
 
 
 class Skip(Exception):
@@ -138,10 +145,16 @@ class Tree:
                 and not name.startswith(("arch/", "env/"))]
 
     def family(self, name):
-        """The implementations of a family: `#define HF__REFCOUNT cmpxchg` before verbs.h."""
-        found = (re.search(r"^#define HF__%s (\w+)$" % name.upper(), code, re.MULTILINE)
+        """The implementations of a family: the rows of HF_REFCOUNT_ROSTER in refcount.h."""
+        roster = re.search(r"^#define HF_%s_ROSTER\(X\)((?:.*\\\n)*.*)$" % name.upper(),
+                           self.code[name + ".h"], re.MULTILINE)
+        return re.findall(r"\bX\((\w+)", roster[1]) if roster else []
+
+    def implementations(self, name):
+        """{implementation: its header}: `#define HF__REFCOUNT cmpxchg` before verbs.h."""
+        found = ((re.search(r"^#define HF__%s (\w+)$" % name.upper(), code, re.MULTILINE), file)
                  for file, code in self.code.items() if file.startswith(name + "/"))
-        return [match[1] for match in found if match]
+        return {match[1]: file for match, file in found if match}
 
     def with_portable(self, name):
         """A file of arch/<cpu>/ with what it shares with others, arch/*_portable.h, put in."""
@@ -314,6 +327,20 @@ def seen_by_tsan(tree, compiler, std):
     return said
 
 
+def run_whole(tree, compiler, *more):
+    """whole.c and src/, in which all accesses to shared memory have 64 bits: built and run."""
+    source = os.path.join(os.path.dirname(os.path.dirname(HERE)), "src")
+    folders = [source] + ([] if "-DHF_ARCH_GENERIC" in more else
+                          [os.path.join(source, "arch", compiler.cpu)])
+    files = [os.path.join(folder, name) for folder in folders if os.path.isdir(folder)
+             for name in sorted(os.listdir(folder)) if name.endswith(".c")]
+    words = compiler(tree, "gnu11", "-O2", "-pthread", "-DHF_ATOMIC_WHOLE=1", *more)
+    made = os.path.join(tree.build, "whole_%08x" % zlib.crc32(" ".join(words).encode()))
+    os.makedirs(tree.build, exist_ok=True)
+    command(*words, os.path.join(HERE, "whole.c"), *files, "-o", made)
+    return command(made).strip()
+
+
 def parsed(tree, compiler, std, *more):
     command(*compiler(tree, std, "-fsyntax-only", *more), tree.unit_together(suffix_of(std)))
     return ""
@@ -407,7 +434,8 @@ def add_names(head, found, kind):
 def prefixed_names(tree, compiler, std):
     found = declared(tree, compiler, std)
     wrong = sorted({name for _, name in found if not re.match(r"(hf|HF)_", name)}
-                   - {"hf", "spinlock", "mutex", "clear_nofault", "copy_nofault"} - {"spinlock_" + name for name in tree.family("spinlock")})
+                   - {"hf", "spinlock", "mutex", "clear_nofault", "copy_nofault"}
+                   - {"spinlock_" + name for name in tree.family("spinlock")})
     if wrong:
         raise Failed("without the prefix, at file scope: " + ", ".join(wrong))
     return "%d names" % len({name for _, name in found})
@@ -551,6 +579,46 @@ def guards(tree):
     return "%d files" % len(tree.code)
 
 
+def rosters(tree):
+    """Each row of a family's roster has its header, and each implementation's header its row."""
+    wrong, count = [], 0
+    for name in FAMILIES:
+        rows, headers = tree.family(name), tree.implementations(name)
+        count += len(rows)
+        wrong += ["%s.h has no roster" % name] if not rows else []
+        wrong += ["%s.h: two rows for %s" % (name, row) for row in set(rows) if rows.count(row) > 1]
+        wrong += ["%s.h has a row for %s, which no header implements" % (name, row)
+                  for row in rows if row not in headers]
+        for row, file in headers.items():
+            if row not in rows:
+                wrong.append("%s implements %s, for which %s.h has no row" % (file, row, name))
+            if file != "%s/%s.h" % (name, row):
+                wrong.append("%s implements %s: another name" % (file, row))
+    if wrong:
+        raise Failed("\n".join(wrong))
+    return "%d rows" % count
+
+
+def generated(tree):
+    """What verbs.h makes for an implementation stands in its header, so that a search finds it."""
+    wrong, count = [], 0
+    for name in FAMILIES:
+        verbs = re.findall(r"^HF_INLINE[^\n;{]*?HF__V\((?!t\))(\w+)\)\(",
+                           tree.code[name + "/verbs.h"], re.MULTILINE)
+        for row, file in tree.implementations(name).items():
+            made = ["hf_%s_%s_%s" % (name, row, verb) for verb in verbs]
+            comment = re.search(r"/\*\n \* verbs\.h makes ([^.]*)\.\n \*/\n#define HF__",
+                                tree.text[file])
+            listed = re.findall(r"\w+", comment[1]) if comment else []
+            count += len(made)
+            if sorted(made) != sorted(listed):
+                wrong.append("%s: verbs.h makes, and the header does not list, or the reverse: %s"
+                             % (file, ", ".join(sorted(set(made) ^ set(listed)))))
+    if wrong or not count:
+        raise Failed("\n".join(wrong) or "found none")
+    return "%d names" % count
+
+
 # ---- mutants ------------------------------------------------------------------------------------
 
 def append(text):
@@ -602,6 +670,17 @@ MUTANTS = [
     ("a builtin outside atomic.h", "spinlock/cas.h",
      append("HF_INLINE int hf_bad(int *p)\n{\n\treturn __atomic_load_n(p, 0);\n}\n"),
      lambda t: places(t, *PLACES[2]), "__atomic_load_n"),
+    ("a builtin among the accesses of one size", "atomic_partial_whole.h",
+     append("HF_INLINE int hf_bad(int *p)\n{\n\treturn __atomic_load_n(p, 0);\n}\n"),
+     lambda t: places(t, *PLACES[2]), "__atomic_load_n"),
+    ("a store to a part changes the rest", "atomic_partial_whole.h",
+     replace("while (!hf__whole_cmpxchg(p, &word, (word & ~mask) | value, order))",
+             "while (!hf__whole_cmpxchg(p, &word, value, order))"),
+     lambda t: run_whole(t, GCC), "not so"),
+    ("an addition carries into the other half", "atomic_partial_whole.h",
+     replace("bool done = hf__part_cmpxchg(hf__whole(p), HF__LOW32, &found, value, order);",
+             "bool done = hf__part_cmpxchg(hf__whole(p), ~0ull, &found, value, order);"),
+     lambda t: run_whole(t, GCC), "not so"),
     ("assembly outside arch", "spinlock/cas.h",
      append('HF_INLINE void hf_bad(void)\n{\n\t__asm__ volatile("");\n}\n'),
      lambda t: places(t, *PLACES[3]), "__asm__"),
@@ -621,6 +700,16 @@ MUTANTS = [
      lambda t: prefixed_names(t, GCC, "c++17"), "bad_t"),
     ("another order in arch", "arch/generic/refcount.h", swap_functions, arch_folders,
      "at that place"),
+    ("an implementation without a row", "spinlock.h",
+     replace("	X(wfe, WFE, 4, 0)", "	"), rosters, "spinlock.h has no row"),
+    ("a row without an implementation", "lockref.h",
+     replace("	X(locked, 0)", "	X(locked, 0) X(gone, 0)"), rosters, "no header implements"),
+    ("a header with another name", "refcount/cmpxchg.h",
+     replace("#define HF__REFCOUNT cmpxchg", "#define HF__REFCOUNT copied"), rosters,
+     "another name"),
+    ("a verb that the headers do not list", "lockref/verbs.h",
+     replace("HF__V(get_not_zero)", "HF__V(get_not_one)"), generated,
+     "hf_lockref_bounded_get_not_one"),
     ("a missing file in arch", "arch/generic/spin.h", None, arch_folders, "spin.h"),
 ]
 
@@ -659,12 +748,12 @@ def checks(tree):
             for level in levels:
                 add("together %s %s %s" % (NAMES[compiler], std, level),
                     together, compiler, std, level)
-        for more in ("-DHF_VALIDATE=1", "-DHF_ARCH_GENERIC"):
+        for more in ("-DHF_VALIDATE=1", "-DHF_ARCH_GENERIC", "-DHF_ATOMIC_WHOLE=1"):
             std = "gnu11" if compiler is GCC else "c++17"
             add("variant %s %s %s" % (NAMES[compiler], std, more),
                 together, compiler, std, "-O2", more)
         for std in ("gnu11", "c++17"):
-            for family in ("refcount", "spinlock", "lockref"):
+            for family in FAMILIES:
                 for name in tree.family(family):
                     more = "-DHF_%s_DEFAULT=%s" % (family.upper(), name)
                     add("variant %s %s %s" % (NAMES[compiler], std, more),
@@ -675,6 +764,11 @@ def checks(tree):
                     parsed, compiler, std, more)
         add("variant %s gnu11 -fsanitize=thread" % NAMES[compiler],
             seen_by_tsan, compiler, "gnu11")
+        for name in ("mutex", "queued"):
+            more = "-DHF_LOCKREF_LOCK=" + name
+            add("whole %s %s" % (NAMES[compiler], more), run_whole, compiler, more)
+            add("whole %s %s -DHF_ARCH_GENERIC" % (NAMES[compiler], more),
+                run_whole, compiler, more, "-DHF_ARCH_GENERIC")
     for compiler in (LLSC, LSE):
         add("alone %s gnu11" % NAMES[compiler], alone, compiler, "gnu11")
         for std in ("gnu11", "c++17"):
@@ -693,6 +787,8 @@ def checks(tree):
     add("text system headers", system_headers)
     add("text guards", guards)
     add("text arch folders", arch_folders)
+    add("text rosters", rosters)
+    add("text generated names", generated)
     for std in ("gnu11", "c++17"):
         add("text names %s" % std, prefixed_names, GCC, std)
         add("text macros %s" % std, prefixed_macros, GCC, std)

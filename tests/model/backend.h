@@ -2,7 +2,7 @@
 #ifndef HF_MODEL_BACKEND_H
 #define HF_MODEL_BACKEND_H
 /*
- * backend - atomic.h, with Relacy in place of the hardware.
+ * backend - atomic.h, with Relacy in place of the hardware. backend_partial.h is its second half.
  *
  * Use when / not when
  *   -DHF_ATOMIC_HEADER='"backend.h"' (with arch_model.h and env_model.h) has the shipped headers
@@ -14,7 +14,7 @@
  *   hf_atomic32_t   one Relacy atomic of 32 bits; or a view of the low half of a hf_atomic64_t, each
  *                   access to which is an access to the whole word: a load, or a read-modify-write
  *                   that leaves the other half as it is
- *   Stores to a part of a word, and all arithmetic, are read-modify-writes of the whole word too.
+ *   All arithmetic is a read-modify-write of the whole word too.
  *
  * What is added to Relacy
  *   A1  A compare-and-swap that fails is a load, and may see an old value. (Relacy's sees the last.)
@@ -42,6 +42,7 @@
 #include "holdfast/env.h"
 
 #define HF_ATOMIC_IS_MODEL 1
+#define HF_ATOMIC_PARTIAL_HEADER "backend_partial.h"
 
 namespace hf_model
 {
@@ -380,40 +381,6 @@ inline void hf_atomic32_store_release(hf_atomic32_t *p, uint32_t value, HF_MODEL
 	hf_model::store(p, value, HF_MODEL_ORDER(store_release, release, relaxed, p->name), at);
 }
 
-inline void hf_atomic32_store_low8_release(hf_atomic32_t *p, uint8_t value, HF_MODEL_AT)
-{
-	bool wide = hf_model::is_mutant(hf_model::mutant::store_low8_wide, at, p->name);
-
-	(void)hf_model::update(
-		p, 0xff, [value](uint64_t) { return value; },
-		HF_MODEL_ORDER(store_low8_release, release, relaxed, p->name), at, wide);
-}
-
-inline void hf_atomic32_store_mid8_relaxed(hf_atomic32_t *p, unsigned int value, HF_MODEL_AT)
-{
-	(void)hf_model::update(
-		p, 0xff00, [value](uint64_t) { return value << 8; }, rl::mo_relaxed, at,
-		hf_model::is_mutant(hf_model::mutant::store_mid8_wide, at));
-}
-
-inline uint8_t hf_atomic32_load_low8_relaxed(const hf_atomic32_t *p, HF_MODEL_AT)
-{
-	return (uint8_t)hf_model::load(p, rl::mo_relaxed, at);
-}
-
-inline uint8_t hf_atomic32_load_mid8_relaxed(const hf_atomic32_t *p, HF_MODEL_AT)
-{
-	return (uint8_t)(hf_model::load(p, rl::mo_relaxed, at) >> 8);
-}
-
-inline uint16_t hf_atomic32_load_high16_relaxed(const hf_atomic32_t *p, HF_MODEL_AT)
-{
-	uint16_t value = (uint16_t)(hf_model::load(p, rl::mo_relaxed, at) >> 16);
-
-	return hf_model::is_mutant(hf_model::mutant::load_high16_never_0, at, p->name) ? value | 1
-										       : value;
-}
-
 /* ---- 32 bits: exchange and compare-and-swap ----------------------------------------------- */
 
 inline uint32_t hf_atomic32_xchg_acq_rel(hf_atomic32_t *p, uint32_t value, HF_MODEL_AT)
@@ -470,16 +437,6 @@ inline bool hf_atomic32_try_cmpxchg_seq_cst(hf_atomic32_t *p, uint32_t *old, uin
 {
 	return hf_model::cmpxchg(p, ~0u, old, value,
 				 HF_MODEL_ORDER(cmpxchg_seq_cst, seq_cst, relaxed, p->name), at);
-}
-
-inline bool hf_atomic32_try_cmpxchg_low8_acquire(hf_atomic32_t *p, uint8_t old, uint8_t value,
-						 HF_MODEL_AT)
-{
-	uint32_t wide_old = old;
-
-	return hf_model::cmpxchg(p, 0xff, &wide_old, value,
-				 HF_MODEL_ORDER(cmpxchg_low8_acquire, acquire, relaxed, p->name),
-				 at);
 }
 
 /* ---- 32 bits: arithmetic ------------------------------------------------------------------ */
@@ -613,31 +570,6 @@ inline uint64_t hf_atomic64_fetch_sub_release(hf_atomic64_t *p, uint64_t n, HF_M
 		hf_model::is_mutant(hf_model::mutant::fetch64_torn, at));
 }
 
-inline hf_atomic32_t *hf_atomic64_low32(hf_atomic64_t *p)
-{
-	return &p->low;
-}
-
-inline uint32_t hf_atomic64_load_high32_relaxed(const hf_atomic64_t *p, HF_MODEL_AT)
-{
-	uint64_t word = p->word.load(rl::mo_relaxed, at);
-
-	if (hf_model::is_mutant(hf_model::mutant::load_high32_is_0, at))
-		return 0;
-	return (uint32_t)(word >> 32);
-}
-
-inline void hf_atomic64_store_high32_relaxed(hf_atomic64_t *p, uint32_t value, HF_MODEL_AT)
-{
-	uint64_t high = (uint64_t)value << 32;
-
-	if (hf_model::is_mutant(hf_model::mutant::store_high32_missing, at))
-		return;
-	(void)p->word.update(
-		~0ull << 32, [high](uint64_t) { return high; }, rl::mo_relaxed, at,
-		hf_model::is_mutant(hf_model::mutant::store_high32_wide, at));
-}
-
 /* ---- Fences ------------------------------------------------------------------------------- */
 
 inline void hf_atomic32_fence_acquire(const hf_atomic32_t *p, HF_MODEL_AT)
@@ -645,6 +577,11 @@ inline void hf_atomic32_fence_acquire(const hf_atomic32_t *p, HF_MODEL_AT)
 	(void)p;
 	if (!hf_model::is_mutant(hf_model::mutant::fence_acquire, at))
 		rl::atomic_thread_fence(rl::mo_acquire, at);
+}
+
+inline void hf_atomic64_fence_acquire(const hf_atomic64_t *p, HF_MODEL_AT)
+{
+	hf_atomic32_fence_acquire(&p->low, at);
 }
 
 inline void hf_atomic_fence_seq_cst(HF_MODEL_AT)

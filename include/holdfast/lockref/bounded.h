@@ -18,6 +18,11 @@
 #endif
 HF_STATIC_ASSERT(HF_LOCKREF_RETRIES > 0, "0 would be lockref/locked.h");
 
+/*
+ * verbs.h makes hf_lockref_bounded_get, hf_lockref_bounded_get_not_zero,
+ * hf_lockref_bounded_get_not_dead, hf_lockref_bounded_put_return,
+ * hf_lockref_bounded_put_or_lock.
+ */
 #define HF__LOCKREF bounded
 #define HF__LOCKREF_LIMIT HF_LOCKREF_RETRIES
 #include "verbs.h"

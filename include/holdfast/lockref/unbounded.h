@@ -13,6 +13,11 @@
  */
 #include "core.h"
 
+/*
+ * verbs.h makes hf_lockref_unbounded_get, hf_lockref_unbounded_get_not_zero,
+ * hf_lockref_unbounded_get_not_dead, hf_lockref_unbounded_put_return,
+ * hf_lockref_unbounded_put_or_lock.
+ */
 #define HF__LOCKREF unbounded
 #define HF__LOCKREF_LIMIT HF__LOCKREF_UNBOUNDED
 #include "verbs.h"

@@ -115,6 +115,11 @@ HF_STATIC_ASSERT(HF_ATOMIC_IS_MODEL || sizeof(hf_lockref_waitfree_t) == 8, "one 
 		HF_ATOMIC_INIT((uint64_t)(uint32_t)(count) << 32)                                  \
 	}
 
+/* A program may define it: is this thread where a put may be? See "The contract of put". */
+#ifndef HF_LOCKREF_PROTECTED
+#define HF_LOCKREF_PROTECTED() true
+#endif
+
 #define HF__WAITFREE_ONE ((uint64_t)1 << 32)
 #define HF__WAITFREE_SATURATED 0x90000000u
 #define HF__WAITFREE_FROM_DEAD 0xa0000000u
@@ -311,12 +316,9 @@ HF_SLOW int32_t hf__waitfree_give_way_count(uint64_t before)
 
 HF_INLINE void hf__waitfree_check_put(hf_lockref_waitfree_t *l)
 {
-#if HF_VALIDATE && defined(HF_LOCKREF_PROTECTED)
-	if (!(HF_LOCKREF_PROTECTED()))
-		hf_report(HF_REPORT_LOCKREF_UNPROTECTED, l);
-#else
 	(void)l;
-#endif
+	if (!HF__VALIDATE_THAT(HF_LOCKREF_PROTECTED()))
+		hf_report(HF_REPORT_LOCKREF_UNPROTECTED, l);
 }
 
 /**
@@ -368,7 +370,7 @@ HF_INLINE HF_MUST_CHECK bool hf_lockref_waitfree_get_not_dead_acquire(hf_lockref
 {
 	if (!hf_lockref_waitfree_get_not_dead(l))
 		return false;
-	hf_atomic32_fence_acquire(hf_atomic64_low32(&l->word));
+	hf_atomic64_fence_acquire(&l->word);
 	return true;
 }
 

@@ -33,16 +33,44 @@ HF_COLD void hf__refcount_asm_dec_misuse(hf_refcount_t *r)
 	hf__refcount_saturate(r, HF_REPORT_DEC_LEAK);
 }
 
-HF_INLINE void hf__refcount_asm_add(int32_t i, hf_refcount_t *r, int32_t *old)
+HF_INLINE void hf__refcount_asm_inc(hf_refcount_t *r)
 {
 	int32_t before;
 
-	if (HF_ARCH_HAS_REFCOUNT && __builtin_constant_p(i) && i == 1 && !old) {
-		if (HF_UNLIKELY(hf_arch_refcount_inc((uint32_t *)&r->refs, &before)))
-			hf__refcount_asm_inc_misuse(r, before);
-	} else {
-		hf__refcount_saturating_add(i, r, old);
+	if (!HF_ARCH_HAS_REFCOUNT)
+		hf__refcount_saturating_inc(r);
+	else if (HF_UNLIKELY(hf_arch_refcount_inc((uint32_t *)&r->refs, &before)))
+		hf__refcount_asm_inc_misuse(r, before);
+}
+
+HF_INLINE bool hf__refcount_asm_dec_and_test(hf_refcount_t *r)
+{
+	enum hf_arch_refcount_sub is;
+
+	if (!HF_ARCH_HAS_REFCOUNT)
+		return hf__refcount_saturating_dec_and_test(r);
+	is = hf_arch_refcount_dec_and_test((uint32_t *)&r->refs);
+	if (HF_LIKELY(is == HF_ARCH_SUB_LIVE))
+		return false;
+	if (HF_UNLIKELY(is == HF_ARCH_SUB_MISUSE)) {
+		hf__refcount_asm_sub_misuse(r);
+		return false;
 	}
+	hf_atomic32_fence_acquire(&r->refs); /* I3 */
+	return true;
+}
+
+HF_INLINE void hf__refcount_asm_dec(hf_refcount_t *r)
+{
+	if (!HF_ARCH_HAS_REFCOUNT)
+		hf__refcount_saturating_dec(r);
+	else if (HF_UNLIKELY(hf_arch_refcount_dec((uint32_t *)&r->refs)))
+		hf__refcount_asm_dec_misuse(r);
+}
+
+HF_INLINE void hf__refcount_asm_add(int32_t i, hf_refcount_t *r, int32_t *old)
+{
+	hf__refcount_saturating_add(i, r, old);
 }
 
 HF_INLINE bool hf__refcount_asm_add_not_zero(int32_t i, hf_refcount_t *r, int32_t *old,
@@ -53,29 +81,12 @@ HF_INLINE bool hf__refcount_asm_add_not_zero(int32_t i, hf_refcount_t *r, int32_
 
 HF_INLINE bool hf__refcount_asm_sub_and_test(int32_t i, hf_refcount_t *r, int32_t *old)
 {
-	if (HF_ARCH_HAS_REFCOUNT && __builtin_constant_p(i) && i == 1 && !old) {
-		enum hf_arch_refcount_sub is = hf_arch_refcount_dec_and_test((uint32_t *)&r->refs);
-
-		if (HF_LIKELY(is == HF_ARCH_SUB_LIVE))
-			return false;
-		if (HF_UNLIKELY(is == HF_ARCH_SUB_MISUSE)) {
-			hf__refcount_asm_sub_misuse(r);
-			return false;
-		}
-		hf_atomic32_fence_acquire(&r->refs);
-		return true;
-	}
 	return hf__refcount_saturating_sub_and_test(i, r, old);
 }
 
-HF_INLINE void hf__refcount_asm_dec(hf_refcount_t *r, int32_t *old)
+HF_INLINE void hf__refcount_asm_dec_old(hf_refcount_t *r, int32_t *old)
 {
-	if (HF_ARCH_HAS_REFCOUNT && !old) {
-		if (HF_UNLIKELY(hf_arch_refcount_dec((uint32_t *)&r->refs)))
-			hf__refcount_asm_dec_misuse(r);
-	} else {
-		hf__refcount_saturating_dec(r, old);
-	}
+	hf__refcount_saturating_dec_old(r, old);
 }
 
 HF_INLINE bool hf__refcount_asm_dec_not_one(hf_refcount_t *r)
@@ -83,6 +94,17 @@ HF_INLINE bool hf__refcount_asm_dec_not_one(hf_refcount_t *r)
 	return hf__refcount_saturating_dec_not_one(r);
 }
 
+/*
+ * verbs.h makes hf_refcount_asm_set, hf_refcount_asm_set_release, hf_refcount_asm_read,
+ * hf_refcount_asm_add, hf_refcount_asm_add_old, hf_refcount_asm_inc, hf_refcount_asm_inc_old,
+ * hf_refcount_asm_add_not_zero, hf_refcount_asm_add_not_zero_old,
+ * hf_refcount_asm_add_not_zero_acquire, hf_refcount_asm_add_not_zero_acquire_old,
+ * hf_refcount_asm_inc_not_zero, hf_refcount_asm_inc_not_zero_old,
+ * hf_refcount_asm_inc_not_zero_acquire, hf_refcount_asm_inc_not_zero_acquire_old,
+ * hf_refcount_asm_dec, hf_refcount_asm_dec_old, hf_refcount_asm_sub_and_test,
+ * hf_refcount_asm_sub_and_test_old, hf_refcount_asm_dec_and_test,
+ * hf_refcount_asm_dec_and_test_old, hf_refcount_asm_dec_if_one, hf_refcount_asm_dec_not_one.
+ */
 #define HF__REFCOUNT asm
 #include "verbs.h"
 

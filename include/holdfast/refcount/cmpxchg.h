@@ -45,6 +45,11 @@ HF_INLINE void hf__refcount_cmpxchg_add(int32_t i, hf_refcount_t *r, int32_t *ol
 		hf_report(value == 0 ? HF_REPORT_ADD_UAF : HF_REPORT_ADD_OVF, r);
 }
 
+HF_INLINE void hf__refcount_cmpxchg_inc(hf_refcount_t *r)
+{
+	hf__refcount_cmpxchg_add(1, r, NULL);
+}
+
 HF_INLINE bool hf__refcount_cmpxchg_add_not_zero(int32_t i, hf_refcount_t *r, int32_t *old,
 						 bool acquire)
 {
@@ -89,7 +94,12 @@ HF_INLINE bool hf__refcount_cmpxchg_sub_and_test(int32_t i, hf_refcount_t *r, in
 	return false;
 }
 
-HF_INLINE void hf__refcount_cmpxchg_dec(hf_refcount_t *r, int32_t *old)
+HF_INLINE bool hf__refcount_cmpxchg_dec_and_test(hf_refcount_t *r)
+{
+	return hf__refcount_cmpxchg_sub_and_test(1, r, NULL);
+}
+
+HF_INLINE void hf__refcount_cmpxchg_dec_old(hf_refcount_t *r, int32_t *old)
 {
 	uint32_t value = hf_atomic32_load_relaxed(&r->refs);
 	int32_t left;
@@ -101,6 +111,11 @@ HF_INLINE void hf__refcount_cmpxchg_dec(hf_refcount_t *r, int32_t *old)
 		*old = (int32_t)value;
 	if (HF_UNLIKELY(left == HF_REFCOUNT_SATURATED))
 		hf_report(HF_REPORT_DEC_LEAK, r);
+}
+
+HF_INLINE void hf__refcount_cmpxchg_dec(hf_refcount_t *r)
+{
+	hf__refcount_cmpxchg_dec_old(r, NULL);
 }
 
 HF_INLINE bool hf__refcount_cmpxchg_dec_not_one(hf_refcount_t *r)
@@ -118,6 +133,19 @@ HF_INLINE bool hf__refcount_cmpxchg_dec_not_one(hf_refcount_t *r)
 	return true;
 }
 
+/*
+ * verbs.h makes hf_refcount_cmpxchg_set, hf_refcount_cmpxchg_set_release,
+ * hf_refcount_cmpxchg_read, hf_refcount_cmpxchg_add, hf_refcount_cmpxchg_add_old,
+ * hf_refcount_cmpxchg_inc, hf_refcount_cmpxchg_inc_old, hf_refcount_cmpxchg_add_not_zero,
+ * hf_refcount_cmpxchg_add_not_zero_old, hf_refcount_cmpxchg_add_not_zero_acquire,
+ * hf_refcount_cmpxchg_add_not_zero_acquire_old, hf_refcount_cmpxchg_inc_not_zero,
+ * hf_refcount_cmpxchg_inc_not_zero_old, hf_refcount_cmpxchg_inc_not_zero_acquire,
+ * hf_refcount_cmpxchg_inc_not_zero_acquire_old, hf_refcount_cmpxchg_dec,
+ * hf_refcount_cmpxchg_dec_old, hf_refcount_cmpxchg_sub_and_test,
+ * hf_refcount_cmpxchg_sub_and_test_old, hf_refcount_cmpxchg_dec_and_test,
+ * hf_refcount_cmpxchg_dec_and_test_old, hf_refcount_cmpxchg_dec_if_one,
+ * hf_refcount_cmpxchg_dec_not_one.
+ */
 #define HF__REFCOUNT cmpxchg
 #include "verbs.h"
 

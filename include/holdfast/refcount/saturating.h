@@ -62,6 +62,11 @@ HF_INLINE void hf__refcount_saturating_add(int32_t i, hf_refcount_t *r, int32_t 
 		hf__refcount_saturate(r, sum == i ? HF_REPORT_ADD_UAF : HF_REPORT_ADD_OVF);
 }
 
+HF_INLINE void hf__refcount_saturating_inc(hf_refcount_t *r)
+{
+	hf__refcount_saturating_add(1, r, NULL);
+}
+
 HF_INLINE bool hf__refcount_saturating_add_not_zero(int32_t i, hf_refcount_t *r, int32_t *old,
 						    bool acquire)
 {
@@ -103,7 +108,12 @@ HF_INLINE bool hf__refcount_saturating_sub_and_test(int32_t i, hf_refcount_t *r,
 	return false;
 }
 
-HF_INLINE void hf__refcount_saturating_dec(hf_refcount_t *r, int32_t *old)
+HF_INLINE bool hf__refcount_saturating_dec_and_test(hf_refcount_t *r)
+{
+	return hf__refcount_saturating_sub_and_test(1, r, NULL);
+}
+
+HF_INLINE void hf__refcount_saturating_dec_old(hf_refcount_t *r, int32_t *old)
 {
 	int32_t before = (int32_t)hf_atomic32_fetch_sub_release(&r->refs, 1);
 
@@ -111,6 +121,11 @@ HF_INLINE void hf__refcount_saturating_dec(hf_refcount_t *r, int32_t *old)
 		*old = before;
 	if (HF_UNLIKELY(before <= 1)) /* I1, I2 */
 		hf__refcount_saturate(r, HF_REPORT_DEC_LEAK);
+}
+
+HF_INLINE void hf__refcount_saturating_dec(hf_refcount_t *r)
+{
+	hf__refcount_saturating_dec_old(r, NULL);
 }
 
 HF_INLINE bool hf__refcount_saturating_dec_not_one(hf_refcount_t *r)
@@ -130,6 +145,19 @@ HF_INLINE bool hf__refcount_saturating_dec_not_one(hf_refcount_t *r)
 	return true;
 }
 
+/*
+ * verbs.h makes hf_refcount_saturating_set, hf_refcount_saturating_set_release,
+ * hf_refcount_saturating_read, hf_refcount_saturating_add, hf_refcount_saturating_add_old,
+ * hf_refcount_saturating_inc, hf_refcount_saturating_inc_old,
+ * hf_refcount_saturating_add_not_zero, hf_refcount_saturating_add_not_zero_old,
+ * hf_refcount_saturating_add_not_zero_acquire, hf_refcount_saturating_add_not_zero_acquire_old,
+ * hf_refcount_saturating_inc_not_zero, hf_refcount_saturating_inc_not_zero_old,
+ * hf_refcount_saturating_inc_not_zero_acquire, hf_refcount_saturating_inc_not_zero_acquire_old,
+ * hf_refcount_saturating_dec, hf_refcount_saturating_dec_old,
+ * hf_refcount_saturating_sub_and_test, hf_refcount_saturating_sub_and_test_old,
+ * hf_refcount_saturating_dec_and_test, hf_refcount_saturating_dec_and_test_old,
+ * hf_refcount_saturating_dec_if_one, hf_refcount_saturating_dec_not_one.
+ */
 #define HF__REFCOUNT saturating
 #include "verbs.h"
 

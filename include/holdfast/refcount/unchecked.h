@@ -21,6 +21,11 @@ HF_INLINE void hf__refcount_unchecked_add(int32_t i, hf_refcount_t *r, int32_t *
 		*old = before;
 }
 
+HF_INLINE void hf__refcount_unchecked_inc(hf_refcount_t *r)
+{
+	hf__refcount_unchecked_add(1, r, NULL);
+}
+
 HF_INLINE bool hf__refcount_unchecked_add_not_zero(int32_t i, hf_refcount_t *r, int32_t *old,
 						   bool acquire)
 {
@@ -55,12 +60,22 @@ HF_INLINE bool hf__refcount_unchecked_sub_and_test(int32_t i, hf_refcount_t *r, 
 	return true;
 }
 
-HF_INLINE void hf__refcount_unchecked_dec(hf_refcount_t *r, int32_t *old)
+HF_INLINE bool hf__refcount_unchecked_dec_and_test(hf_refcount_t *r)
+{
+	return hf__refcount_unchecked_sub_and_test(1, r, NULL);
+}
+
+HF_INLINE void hf__refcount_unchecked_dec_old(hf_refcount_t *r, int32_t *old)
 {
 	int32_t before = (int32_t)hf_atomic32_fetch_sub_release(&r->refs, 1);
 
 	if (old)
 		*old = before;
+}
+
+HF_INLINE void hf__refcount_unchecked_dec(hf_refcount_t *r)
+{
+	hf__refcount_unchecked_dec_old(r, NULL);
 }
 
 HF_INLINE bool hf__refcount_unchecked_dec_not_one(hf_refcount_t *r)
@@ -74,6 +89,19 @@ HF_INLINE bool hf__refcount_unchecked_dec_not_one(hf_refcount_t *r)
 	return true;
 }
 
+/*
+ * verbs.h makes hf_refcount_unchecked_set, hf_refcount_unchecked_set_release,
+ * hf_refcount_unchecked_read, hf_refcount_unchecked_add, hf_refcount_unchecked_add_old,
+ * hf_refcount_unchecked_inc, hf_refcount_unchecked_inc_old, hf_refcount_unchecked_add_not_zero,
+ * hf_refcount_unchecked_add_not_zero_old, hf_refcount_unchecked_add_not_zero_acquire,
+ * hf_refcount_unchecked_add_not_zero_acquire_old, hf_refcount_unchecked_inc_not_zero,
+ * hf_refcount_unchecked_inc_not_zero_old, hf_refcount_unchecked_inc_not_zero_acquire,
+ * hf_refcount_unchecked_inc_not_zero_acquire_old, hf_refcount_unchecked_dec,
+ * hf_refcount_unchecked_dec_old, hf_refcount_unchecked_sub_and_test,
+ * hf_refcount_unchecked_sub_and_test_old, hf_refcount_unchecked_dec_and_test,
+ * hf_refcount_unchecked_dec_and_test_old, hf_refcount_unchecked_dec_if_one,
+ * hf_refcount_unchecked_dec_not_one.
+ */
 #define HF__REFCOUNT unchecked
 #include "verbs.h"
 

@@ -2,9 +2,12 @@
 /*
  * verbs - the refcount family's list of verbs, written once for every implementation.
  *
- * An implementation includes this after it has defined hf__refcount_<name>_add, _add_not_zero,
- * _sub_and_test, _dec and _dec_not_one, and HF__REFCOUNT, its name. A pointer `old` that is NULL is
- * a constant here, so nothing is left of it in the code.
+ * An implementation includes this after it has defined HF__REFCOUNT, its name, and
+ *
+ *   hf__refcount_<name>_inc, _dec_and_test, _dec, _dec_not_one        of one reference
+ *   hf__refcount_<name>_add, _add_not_zero, _sub_and_test, _dec_old   with *old, unless old is NULL
+ *
+ * A pointer `old` that is NULL is a constant here, so nothing is left of it in the code.
  *
  * What each verb does, returns and orders is documented once: in refcount.h, for the default.
  * No include guard: this is meant to be included again and again.
@@ -39,7 +42,7 @@ HF_INLINE void HF__V(add_old)(int32_t i, hf_refcount_t *r, int32_t *old)
 
 HF_INLINE void HF__V(inc)(hf_refcount_t *r)
 {
-	HF__RAW(add)(1, r, NULL);
+	HF__RAW(inc)(r);
 }
 
 HF_INLINE void HF__V(inc_old)(hf_refcount_t *r, int32_t *old)
@@ -90,12 +93,12 @@ HF_INLINE HF_MUST_CHECK bool HF__V(inc_not_zero_acquire_old)(hf_refcount_t *r, i
 
 HF_INLINE void HF__V(dec)(hf_refcount_t *r)
 {
-	HF__RAW(dec)(r, NULL);
+	HF__RAW(dec)(r);
 }
 
 HF_INLINE void HF__V(dec_old)(hf_refcount_t *r, int32_t *old)
 {
-	HF__RAW(dec)(r, old);
+	HF__RAW(dec_old)(r, old);
 }
 
 HF_INLINE HF_MUST_CHECK bool HF__V(sub_and_test)(int32_t i, hf_refcount_t *r)
@@ -110,7 +113,7 @@ HF_INLINE HF_MUST_CHECK bool HF__V(sub_and_test_old)(int32_t i, hf_refcount_t *r
 
 HF_INLINE HF_MUST_CHECK bool HF__V(dec_and_test)(hf_refcount_t *r)
 {
-	return HF__RAW(sub_and_test)(1, r, NULL);
+	return HF__RAW(dec_and_test)(r);
 }
 
 HF_INLINE HF_MUST_CHECK bool HF__V(dec_and_test_old)(hf_refcount_t *r, int32_t *old)

@@ -50,6 +50,14 @@ HF_INLINE void hf__spinlock_cas_prefetch_unlock(hf_spinlock_cas_prefetch_t *lock
 	hf__spinlock_cas_release_unlock(&lock->lock);
 }
 
+/*
+ * verbs.h makes hf_spinlock_cas_prefetch_init, hf_spinlock_cas_prefetch_lock,
+ * hf_spinlock_cas_prefetch_trylock, hf_spinlock_cas_prefetch_is_locked,
+ * hf_spinlock_cas_prefetch_unlock, hf_spinlock_cas_prefetch_lock_full,
+ * hf_spinlock_cas_prefetch_unlock_full, hf_spinlock_cas_prefetch_lock_irqsave,
+ * hf_spinlock_cas_prefetch_unlock_irqrestore, hf_spinlock_cas_prefetch_guard_begin,
+ * hf_spinlock_cas_prefetch_guard_end.
+ */
 #define HF__SPINLOCK cas_prefetch
 #define HF__SPINLOCK_WAIT HF_ARCH_WAIT_LOCK_SWAP
 #include "verbs.h"

@@ -68,6 +68,14 @@ HF_INLINE void hf__spinlock_cas_release_unlock(hf_spinlock_cas_release_t *lock)
 	hf_atomic32_store_release(&lock->word, 0); /* I1, I2 */
 }
 
+/*
+ * verbs.h makes hf_spinlock_cas_release_init, hf_spinlock_cas_release_lock,
+ * hf_spinlock_cas_release_trylock, hf_spinlock_cas_release_is_locked,
+ * hf_spinlock_cas_release_unlock, hf_spinlock_cas_release_lock_full,
+ * hf_spinlock_cas_release_unlock_full, hf_spinlock_cas_release_lock_irqsave,
+ * hf_spinlock_cas_release_unlock_irqrestore, hf_spinlock_cas_release_guard_begin,
+ * hf_spinlock_cas_release_guard_end.
+ */
 #define HF__SPINLOCK cas_release
 #define HF__SPINLOCK_WAIT HF_ARCH_WAIT_LOCK_SWAP
 #include "verbs.h"

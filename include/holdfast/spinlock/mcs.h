@@ -151,6 +151,12 @@ out:
 		hf_env_node_put(index); /* I1 */
 }
 
+/*
+ * verbs.h makes hf_spinlock_mcs_init, hf_spinlock_mcs_lock, hf_spinlock_mcs_trylock,
+ * hf_spinlock_mcs_is_locked, hf_spinlock_mcs_unlock, hf_spinlock_mcs_lock_full,
+ * hf_spinlock_mcs_unlock_full, hf_spinlock_mcs_lock_irqsave, hf_spinlock_mcs_unlock_irqrestore,
+ * hf_spinlock_mcs_guard_begin, hf_spinlock_mcs_guard_end.
+ */
 #define HF__SPINLOCK mcs
 #define HF__SPINLOCK_WAIT HF_ARCH_WAIT_MY_NODE
 #include "verbs.h"

@@ -329,6 +329,13 @@ HF_INLINE void hf__spinlock_queued_unlock(hf_spinlock_queued_t *lock)
 	hf_atomic32_store_low8_release(&lock->word, 0); /* T8, I1 */
 }
 
+/*
+ * verbs.h makes hf_spinlock_queued_init, hf_spinlock_queued_lock, hf_spinlock_queued_trylock,
+ * hf_spinlock_queued_is_locked, hf_spinlock_queued_unlock, hf_spinlock_queued_lock_full,
+ * hf_spinlock_queued_unlock_full, hf_spinlock_queued_lock_irqsave,
+ * hf_spinlock_queued_unlock_irqrestore, hf_spinlock_queued_guard_begin,
+ * hf_spinlock_queued_guard_end.
+ */
 #define HF__SPINLOCK queued
 #define HF__SPINLOCK_WAIT HF_ARCH_WAIT_QUEUE
 #include "verbs.h"

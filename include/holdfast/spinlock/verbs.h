@@ -22,23 +22,17 @@ HF_INLINE void HF__V(init)(HF__V(t) *lock)
 HF_INLINE void HF__V(lock)(HF__V(t) *lock)
 {
 	hf_env_preempt_disable();
-#if HF_VALIDATE
-	if (!hf__validate_lock(lock))
+	if (!HF__VALIDATE_LOCK(lock))
 		return;
-#endif
 	HF__RAW(lock)(lock, HF__SPINLOCK_WAIT);
-#if HF_VALIDATE
-	hf__validate_locked(lock);
-#endif
+	HF__VALIDATE_LOCKED(lock);
 }
 
 HF_INLINE HF_MUST_CHECK bool HF__V(trylock)(HF__V(t) *lock)
 {
 	hf_env_preempt_disable();
 	if (HF__RAW(trylock)(lock)) {
-#if HF_VALIDATE
-		hf__validate_locked(lock);
-#endif
+		HF__VALIDATE_LOCKED(lock);
 		return true;
 	}
 	hf_env_preempt_enable();
@@ -52,10 +46,8 @@ HF_INLINE bool HF__V(is_locked)(const HF__V(t) *lock)
 
 HF_INLINE void HF__V(unlock)(HF__V(t) *lock)
 {
-#if HF_VALIDATE
-	if (!hf__validate_unlock(lock, HF__RAW(is_locked)(lock)))
+	if (!HF__VALIDATE_UNLOCK(lock, HF__RAW(is_locked)(lock)))
 		return;
-#endif
 	HF__RAW(unlock)(lock);
 	hf_env_preempt_enable();
 }

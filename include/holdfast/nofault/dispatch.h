@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef HF_NOFAULT_DISPATCH_H
+#define HF_NOFAULT_DISPATCH_H
+/*
+ * dispatch - which implementation a clear or a copy runs, and how the call gets there.
+ *
+ * For nofault.h alone: each of its verbs is one call of a function of this file. Three ways
+ *
+ *   user space, bare metal   through hf__clear or hf__copy: an address, set once at the start
+ *                            (src/nofault.c, hf_clear_choose()), so that the branch is predicted
+ *   the same, address 0      the processor's repeated instruction (REP, x86-64), at the call site
+ *   HF_ENV_HAS_CLEAR         the world's own functions (a kernel patches its choice into the code),
+ *                            or REP at the call site where HF_ENV_CLEAR_INLINE is true
+ *
+ * Source  docs/design/0009-nofault.md, docs/design/0010-choosing-clear-and-copy.md
+ */
+#include "../arch_nofault.h"
+#include "../atomic.h"
+
+#ifndef HF_ENV_HAS_CLEAR
+#define HF_ENV_HAS_CLEAR 0
+#endif
+
+/* A world in which memory must be opened before it is touched does that here. */
+#ifndef HF_ENV_TOUCH
+#define HF_ENV_TOUCH(p, len, fails, access) (access)
+#endif
+
+#if HF_ENV_HAS_CLEAR
+
+HF_INLINE size_t hf__dispatch_clear(void *dst, size_t len)
+{
+#if HF_ARCH_HAS_REP
+	if (HF_ENV_CLEAR_INLINE)
+		return HF_ENV_TOUCH(dst, len, len, hf_arch_rep_stosb(dst, len));
+#endif
+	return hf_env_clear(dst, len);
+}
+
+HF_INLINE size_t hf__dispatch_copy(void *dst, const void *src, size_t len)
+{
+	return hf_env_copy(dst, src, len);
+}
+
+HF_INLINE size_t hf__dispatch_copy_from(void *dst, const void *src, size_t len)
+{
+	return hf_env_copy_from(dst, src, len);
+}
+
+HF_INLINE size_t hf__dispatch_copy_to(void *dst, const void *src, size_t len)
+{
+	return hf_env_copy_to(dst, src, len);
+}
+
+#else
+
+/* What clears and copies: returns the bytes not done. */
+typedef size_t (*hf_clear_function_t)(void *dst, size_t len);
+typedef size_t (*hf_copy_function_t)(void *dst, const void *src, size_t len);
+
+HF_BEGIN_DECLS
+
+/*
+ * The addresses of the functions in use; 0 = inline, at the call site. Set at the start, by
+ * HOLDFAST_CLEAR and HOLDFAST_COPY or by what the processor is; an earlier call gets an
+ * implementation that is legal everywhere.
+ */
+extern hf_atomic64_t hf__clear HF_API_EACH;
+extern hf_atomic64_t hf__copy HF_API_EACH;
+
+HF_END_DECLS
+
+HF_INLINE size_t hf__dispatch_clear(void *dst, size_t len)
+{
+	uint64_t function = hf_atomic64_load_relaxed(&hf__clear);
+
+#if HF_ARCH_HAS_REP
+	if (HF_UNLIKELY(!function))
+		return hf_arch_rep_stosb(dst, len);
+#endif
+	return ((hf_clear_function_t)(uintptr_t)function)(dst, len);
+}
+
+HF_INLINE size_t hf__dispatch_copy(void *dst, const void *src, size_t len)
+{
+	uint64_t function = hf_atomic64_load_relaxed(&hf__copy);
+
+#if HF_ARCH_HAS_REP
+	if (HF_UNLIKELY(!function))
+		return hf_arch_rep_movsb(dst, src, len);
+#endif
+	return ((hf_copy_function_t)(uintptr_t)function)(dst, src, len);
+}
+
+/* Both sides are guarded in every copy. */
+HF_INLINE size_t hf__dispatch_copy_from(void *dst, const void *src, size_t len)
+{
+	return hf__dispatch_copy(dst, src, len);
+}
+
+HF_INLINE size_t hf__dispatch_copy_to(void *dst, const void *src, size_t len)
+{
+	return hf__dispatch_copy(dst, src, len);
+}
+
+#endif /* HF_ENV_HAS_CLEAR */
+#endif

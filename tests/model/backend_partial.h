@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef HF_MODEL_BACKEND_PARTIAL_H
+#define HF_MODEL_BACKEND_PARTIAL_H
+/*
+ * backend_partial - atomic_partial.h, with Relacy in place of the hardware.
+ *
+ * backend.h names it. Relacy's atomics have one size: a load of a part is a load of the whole word, a
+ * store to one is a read-modify-write that leaves the rest of the word as it is, unless a mutant
+ * (store_low8_wide and the like) stores the rest too.
+ */
+#include "backend.h"
+
+/* ---- parts of 32 bits --------------------------------------------------------------------- */
+
+inline void hf_atomic32_store_low8_release(hf_atomic32_t *p, uint8_t value, HF_MODEL_AT)
+{
+	bool wide = hf_model::is_mutant(hf_model::mutant::store_low8_wide, at, p->name);
+
+	(void)hf_model::update(
+		p, 0xff, [value](uint64_t) { return value; },
+		HF_MODEL_ORDER(store_low8_release, release, relaxed, p->name), at, wide);
+}
+
+inline void hf_atomic32_store_mid8_relaxed(hf_atomic32_t *p, unsigned int value, HF_MODEL_AT)
+{
+	(void)hf_model::update(
+		p, 0xff00, [value](uint64_t) { return value << 8; }, rl::mo_relaxed, at,
+		hf_model::is_mutant(hf_model::mutant::store_mid8_wide, at));
+}
+
+inline uint8_t hf_atomic32_load_low8_relaxed(const hf_atomic32_t *p, HF_MODEL_AT)
+{
+	return (uint8_t)hf_model::load(p, rl::mo_relaxed, at);
+}
+
+inline uint8_t hf_atomic32_load_mid8_relaxed(const hf_atomic32_t *p, HF_MODEL_AT)
+{
+	return (uint8_t)(hf_model::load(p, rl::mo_relaxed, at) >> 8);
+}
+
+inline uint16_t hf_atomic32_load_high16_relaxed(const hf_atomic32_t *p, HF_MODEL_AT)
+{
+	uint16_t value = (uint16_t)(hf_model::load(p, rl::mo_relaxed, at) >> 16);
+
+	return hf_model::is_mutant(hf_model::mutant::load_high16_never_0, at, p->name) ? value | 1
+										       : value;
+}
+
+inline bool hf_atomic32_try_cmpxchg_low8_acquire(hf_atomic32_t *p, uint8_t old, uint8_t value,
+						 HF_MODEL_AT)
+{
+	uint32_t wide_old = old;
+
+	return hf_model::cmpxchg(p, 0xff, &wide_old, value,
+				 HF_MODEL_ORDER(cmpxchg_low8_acquire, acquire, relaxed, p->name),
+				 at);
+}
+
+/* ---- halves of 64 bits -------------------------------------------------------------------- */
+
+inline hf_atomic32_t *hf_atomic64_low32(hf_atomic64_t *p)
+{
+	return &p->low;
+}
+
+inline uint32_t hf_atomic64_load_high32_relaxed(const hf_atomic64_t *p, HF_MODEL_AT)
+{
+	uint64_t word = p->word.load(rl::mo_relaxed, at);
+
+	if (hf_model::is_mutant(hf_model::mutant::load_high32_is_0, at))
+		return 0;
+	return (uint32_t)(word >> 32);
+}
+
+inline void hf_atomic64_store_high32_relaxed(hf_atomic64_t *p, uint32_t value, HF_MODEL_AT)
+{
+	uint64_t high = (uint64_t)value << 32;
+
+	if (hf_model::is_mutant(hf_model::mutant::store_high32_missing, at))
+		return;
+	(void)p->word.update(
+		~0ull << 32, [high](uint64_t) { return high; }, rl::mo_relaxed, at,
+		hf_model::is_mutant(hf_model::mutant::store_high32_wide, at));
+}
+
+#endif
