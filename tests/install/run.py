@@ -2,10 +2,12 @@
 # SPDX-License-Identifier: MIT
 """Install into the build folder, then build and run programs against what was installed.
 
-In C and in C++, against the static and the shared library by find_package, and by pkg-config.
+In C and in C++, against the static and the shared library by find_package, and by pkg-config. README's
+first example is one of them, as it stands there.
 """
 import argparse
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -48,6 +50,22 @@ def main():
         program = os.path.join(build, "pkg_config_" + os.path.splitext(source)[1][1:])
         run(*compiler.split(), os.path.join(consumer, source), "-o", program, *flags)
         run(program, LD_LIBRARY_PATH=os.path.dirname(found[0]))
+
+    with open(os.path.join(args.source_dir, "README.md"), encoding="utf-8") as readme:
+        example = re.search(r"^```c\n(.*?)^```$", readme.read(), re.MULTILINE | re.DOTALL)[1]
+    for strict in ("-std=c11 -Wpedantic", "-std=gnu17"):
+        source = os.path.join(work, "example.c")
+        with open(source, "w", encoding="utf-8") as file:
+            file.write(example)
+        run(*args.cc.split(), *strict.split(), "-Wall", "-Wextra", "-Werror", "-c", source, "-o",
+            os.path.join(work, "example.o"), *flags[:1])
+    with open(os.path.join(consumer, "readme.c"), encoding="utf-8") as file:
+        example += file.read()
+    with open(source, "w", encoding="utf-8") as file:
+        file.write(example)
+    program = os.path.join(build, "readme")
+    run(*args.cc.split(), "-D_GNU_SOURCE", source, "-o", program, *flags)
+    run(program, LD_LIBRARY_PATH=os.path.dirname(found[0]))
     return 0
 
 
