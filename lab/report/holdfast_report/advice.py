@@ -14,7 +14,7 @@ def advice(results: Results) -> list[Advice]:
 
 
 def advice_items(results: Results) -> list[tuple[str, str, str]]:
-    return [(f"{a.use} {a.job}", "\n".join([a.because, *a.figures]), "") for a in advice(results)]
+    return [(f"{a.use} {a.job}", "\n".join([a.because, *a.figures]), "use") for a in advice(results)]
 
 
 def same_code(results: Results) -> list[tuple[str, float, str]]:

@@ -23,7 +23,7 @@ def bound(aim: Aim) -> str:
 
 
 def words(aim: Aim) -> str:
-    """'xyz, 2 threads: throughput, of the best peer: 0.48, not at least 0.90 (..)'"""
+    """'xyz, 2 threads: throughput, of the best peer: 0.48 (aim: at least 0.90), peer:abc'"""
     lead = ", ".join(x for x in (aim.table, aim.group) if x)
     text = f"{lead}: {aim.what}: {figure(aim.value, aim.unit)}"
     if aim.bound:
@@ -49,20 +49,20 @@ def blocks(results: Results) -> list:
     columns = [
         Column("of", "", False),
         Column("what", "", False),
+        Column("verdict", "", False),
         Column("here"),
         Column("aim"),
-        Column("verdict", "", False),
         Column("detail", "", False),
     ]
-    styles = {"missed": "fail"}
     names = [n for n in results.table_names() if any(a.table == n for a in results.aims)]
     for name in sorted(names, key=lambda n: (tables.family(n).order, names.index(n))):
         rows = []
         group = None
         for aim in [a for a in results.aims if a.table == name]:
-            cells = [aim.group if aim.group != group else "", aim.what, figure(aim.value, aim.unit), bound(aim)]
+            cells = [aim.group if aim.group != group else "", aim.what, status(aim)]
             group = aim.group
             more = "; ".join(x for x in (aim.detail, aim.why) if x)
-            rows.append(([*cells, status(aim), more or NOTHING], styles.get(status(aim), "")))
+            cells += [figure(aim.value, aim.unit), bound(aim), more or NOTHING]
+            rows.append((cells, "missed" if status(aim) == "missed" else ""))
         out.append(Table(f"{name}: aims", columns, rows))
     return [*out, Text(count_words(results))]

@@ -102,12 +102,15 @@ def adopt_svg(svg: str, prefix: str, title: str, form: str) -> str:
     svg = re.sub(r'(?<== |=")[^"<>]*"', lambda m: re.sub(r"(\d\.\d\d)\d+", r"\1", m[0]), svg)  # a hundredth of a point
     svg = re.sub(r'\sxmlns(:\w+)?="[^"]*"', "", svg)
     svg = svg.replace("xlink:href", "href")
-    svg = re.sub(r'\bid="([^"]+)"', rf'id="{prefix}-\1"', svg)
+    used = set(re.findall(r'url\(#([^)]+)\)|href="#([^"]+)"', svg))
+    used = {a or b for a, b in used}
+    svg = re.sub(r'\sid="([^"]+)"', lambda m: f' id="{prefix}-{m[1]}"' if m[1] in used else "", svg)
     svg = re.sub(r"url\(#([^)]+)\)", rf"url(#{prefix}-\1)", svg)
     svg = re.sub(r'href="#([^"]+)"', rf'href="#{prefix}-\1"', svg)
     for name, marker in MARKERS.items():
         svg = svg.replace(marker, f"var(--{name})")
-    svg = re.sub(r"(font: [^;\"]*?[\d.]+px) [^;\"]*", r"\1 var(--font)", svg)
+    svg = re.sub(r"font-family: [^;\"]*(; )?", "", svg)  # the page's own, by its style sheet
+    svg = re.sub(r' transform="rotate\(-?0 [^"]*"', "", svg).replace("<g/>\n", "")
     width = float(re.search(r'width="([\d.]+)pt"', svg)[1])
     head = re.match(r"<svg[^>]*>", svg)[0]
     box = re.search(r'viewBox="[^"]+"', head)[0]
@@ -439,6 +442,8 @@ def wait_chart(results: Results, table: str, name: str, title: str, value, unit:
             axis.set_title(f"{case}, {fmt_threads(threads)}")
         handles = [Line2D([], [], linestyle="", marker=shapes[w], color=colours[w], markersize=6) for w in waits]
         columns = 3 if narrow else 4 if len(waits) <= 4 else 7
+        width, height = figure.get_size_inches()
+        figure.set_size_inches(width, height + 0.2 * math.ceil(len(waits) / columns))
         figure.legend(handles, [f"wait = {w}" for w in waits], loc="outside lower center", ncols=columns, fontsize=8.5)
         return figure
 

@@ -25,7 +25,7 @@ ROW_FIELDS = (  # all others of a row are numbers that its table alone has
 def read_bytes(path: str, what_next: str) -> bytes:
     try:
         data = Path(path).read_bytes()
-        return gzip.decompress(data) if path.endswith(".gz") else data
+        return gzip.decompress(data) if str(path).endswith(".gz") else data
     except FileNotFoundError:
         raise InputError(f"no such file: {path}: {what_next}") from None
     except IsADirectoryError:

@@ -61,7 +61,11 @@ def html_bullets(block: Bullets) -> str:
     items = []
     for lead, words, style in block.items:
         mark = f' class="{style}"' if style else ""
-        if "\n" in words:
+        if style == "use":
+            first, *rest = words.split("\n")
+            small = "".join(f"<small>{e(line)}</small>" for line in rest)
+            items.append(f"<li{mark}><b>{e(lead)}.</b> {e(first)}{small}</li>")
+        elif "\n" in words:
             lines = "".join(f"<br>{e(line)}" for line in words.split("\n"))
             items.append(f"<li{mark}><b>{e(lead)}</b>{lines}</li>")
         else:

@@ -8,7 +8,7 @@ import textwrap
 
 from .blocks import Bullets, Column, Section, Table, Text
 
-STYLES = {"base": "cyan", "default": "bold", "peer": "yellow", "fail": "bold red", "total": "bold", "": ""}
+STYLES = {"base": "cyan", "default": "bold", "peer": "yellow", "fail": "bold red", "missed": "red", "total": "bold"}
 
 
 def render_terminal(blocks: list, title: str, stream) -> None:
@@ -50,7 +50,7 @@ def render_terminal(blocks: list, title: str, stream) -> None:
                 max_width=fold,
             )
         for cells, style in table.rows:
-            grid.add_row(*[RichText(c) for c in cells], style=STYLES[style])
+            grid.add_row(*[RichText(c) for c in cells], style=STYLES.get(style, ""))
         console.print(grid)
 
     if title:
