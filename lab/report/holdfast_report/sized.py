@@ -28,7 +28,9 @@ COMPARED = (8, 64, 1024, 16384, 1 << 20, 64 << 20)
 
 
 def size_of(row: Row) -> float:
-    return row.more["size"]
+    """Bytes: by the case's name, since the figure may be rounded to six digits."""
+    match = re.match(r"(\d+) (B|KiB|MiB|GiB)\b", row.case)
+    return int(match[1]) << 10 * ("B", "KiB", "MiB", "GiB").index(match[2]) if match else row.more["size"]
 
 
 def way_of(case: str) -> str:
@@ -236,6 +238,6 @@ class Sized(Family):
         for size in (64, 16384):
             ours, libc = self.at(results, size, "default"), self.at(results, size, "peer")
             if ours and libc and ours.valid and libc.valid:
-                words = f"{self.verbs}, {size_words(size)}"
+                words = f"`{self.verbs}`, {size_words(size)}"
                 out.append((words, f"{speed_of(ours):.1f} GB/s", f"{self.libc}: {speed_of(libc):.1f} GB/s"))
         return out

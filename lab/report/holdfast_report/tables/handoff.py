@@ -15,10 +15,10 @@ class Handoff(Family):
     order = 120
     about = (
         "contended: all threads share one ticket or mcs lock; only what a waiter does between two looks at it differs."
-        " Handoff: operations that got the lock from another thread. Waiters: releases that found a waiter."
+        " Hand-off: operations that got the lock from another thread. Waiters: releases that found a waiter."
     )
     fields = (
-        Field("handoff_share", "handoff", "% of ops", fmt_share),
+        Field("handoff_share", "hand-off", "% of ops", fmt_share),
         Field("waiter_share", "waiters", "% of releases", fmt_share),
     )
 

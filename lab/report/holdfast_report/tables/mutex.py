@@ -110,7 +110,8 @@ class Mutex(Family):
             peer = fastest([r for r in results.of(self.name, "peer") if r.threads == row.threads])
             words = f"`{row.name}`: lock, increment, unlock, {fmt_threads(row.threads)}"
             ours = compared_cell(row, " ns", row.more.get(FAIRNESS))
-            out.append((words, ours, named_cell(peer, peer.more.get(FAIRNESS) if peer else None)))
+            beside = [r for r in unique([peer, results.baseline_of(row)]) if r]
+            out.append((words, ours, "; ".join(named_cell(r, r.more.get(FAIRNESS)) for r in beside) or "-"))
         return out
 
 

@@ -69,7 +69,7 @@ class Spinlock(Family):
         ("2C", "2 threads, contending: both take one shared lock and write one shared variable."),
     )
     fields = (
-        Field("handoff_share", "handoff", "% of ops", fmt_share),
+        Field("handoff_share", "hand-off", "% of ops", fmt_share),
         Field("waiter_share", "waiters", "% of releases", fmt_share),
     )
     job = "to lock in a kernel, on bare metal, or where each thread has a CPU"
