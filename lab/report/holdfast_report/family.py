@@ -74,14 +74,11 @@ class Family:
     # Words
 
     def summary(self, results: Results, judged: list[Verdict]) -> str:
-        words = self.own_words(results)
-        if words is None:
-            return verdict.summary_words(judged, results.of(self.name))
-        return " ".join([*words, verdict.check_words(results.of(self.name))])
-
-    def own_words(self, results: Results) -> list[str] | None:
-        """In place of a summary of the cases; what is an aim stands among the aims."""
-        return None
+        """In a few sentences; what is an aim stands among the aims."""
+        rows = results.of(self.name)
+        if not self.judged or not self.has_default:
+            return verdict.check_words(rows)
+        return verdict.summary_words(judged, rows)
 
     def wait_words(self, results: Results) -> list[tuple[str, str, str]]:
         """For each lock that was swept: the wait policy that was fastest, and those level with it (R3)."""

@@ -21,7 +21,6 @@ from .blocks import (
 from .charts import MARKERS, few, plain_log, row_of_panels, series_styles, shared_legend
 from .family import Advice, Comparison, Family
 from .rows import Results, Row
-from .verdict import fastest
 
 IMPORTANT = (64, 1024, 65536, 1 << 20, 64 << 20)  # bytes
 COMPARED = (8, 64, 1024, 16384, 1 << 20, 64 << 20)
@@ -104,24 +103,6 @@ class Sized(Family):
         rows = results.of(self.name, "ours", "default", "peer")
         aligned = sorted(unique([(size_of(r), r.case) for r in rows if way_of(r.case) == "aligned"]))
         return [(case, 1) for size, case in aligned if size in IMPORTANT] or [(c, 1) for _, c in aligned[-1:]]
-
-    def own_words(self, results: Results) -> list[str]:
-        """The regret: the default against the best of ours, over all cases."""
-        regret = {}
-        for row in results.of(self.name, "default"):
-            best = fastest([r for r in results.of(self.name, "ours") if r.case == row.case])
-            ratio = results.ratio(row)
-            if ratio and best is not None and results.ratio(best):
-                regret[row.case] = (max(1.0, ratio / results.ratio(best)), best)  # it may itself be the best
-        if not regret:
-            return ["The default, or what it is compared with, has no valid figures."]
-        case = max(regret, key=lambda c: regret[c][0])
-        most, best = regret[case]
-        mean = geometric_mean([r for r, _ in regret.values()])
-        return [
-            f"The default's regret is {fmt(mean)} times the best of ours (geometric mean of {len(regret)} cases), at"
-            f" most {fmt(most)} at {case}, where {best.variant} is best."
-        ]
 
     def ratios(self, results: Results, variant: str) -> dict[str, float]:
         """case -> time over libc's."""

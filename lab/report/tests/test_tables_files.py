@@ -3,9 +3,9 @@
 
 import unittest
 
-from holdfast_report import input, tables
+from holdfast_report import input, tables, verdict
 
-from .helpers import results, row
+from .helpers import judge, results, row
 
 
 class FileSystem(unittest.TestCase):
@@ -22,33 +22,38 @@ class FileSystem(unittest.TestCase):
             row("openclose", "default", "file each", 50.0, kind="default", threads=2, **{"is": is_}),
         ]
 
-    def words(self, rows, table="openclose"):
-        return " ".join(tables.family(table).own_words(input.parse_results(results(rows))))
+    def verdict(self, rows, threads=2):
+        return judge(input.parse_results(results(rows)), "openclose", "hot file", threads)
 
     def test_openclose(self):
-        words = self.words(self.rows())
-        # Not the default by another name, and not what has no protection.
-        self.assertIn("1.10 times the throughput of the best other, lockref=locked", words)
-        self.assertIn("the same code by other names: 0.95 to 0.95", words)
+        case = self.verdict(self.rows())
+        # Not what has no protection; and the default by another name is that.
+        self.assertEqual(case.ours.variant, "refcount=asm")
+        self.assertIn("that is the default (+5.3 % under its own name)", " ".join(verdict.verdict_lines(case)))
+        case = self.verdict([r for r in self.rows() if r["variant"] != "refcount=asm"])
+        self.assertEqual(case.ours.variant, "lockref=locked")
+        self.assertIn("the default costs 9.1 % less", " ".join(verdict.verdict_lines(case)))
+        self.assertEqual(self.verdict(self.rows(), 1).peer.variant, "kernel tmpfs, system calls")
 
     def test_openclose_failed(self):  # R1
         rows = self.rows()
         rows[2]["checked"] = False
-        self.assertEqual(self.words(rows), "No valid figures.")
-        self.assertEqual(self.words(rows[:1]), "No valid figures.")
+        case = self.verdict(rows)
+        self.assertIsNone(case.cost(case.ours))
+        self.assertIn("so it has no cost to state", verdict.verdict_lines(case)[0])
 
     def test_sparse(self):
         rows = [
             row("sparse", "copy a zero page", "16 KiB buffer", 300.0, s_per_tb=18.31),
             row("sparse", "clear: default", "16 KiB buffer", 200.0, kind="default", s_per_tb=12.2),
         ]
-        words = self.words(rows, "sparse")
-        self.assertIn("in 12.2 s, by copying a page of zeros in 18.3 s: clearing wins here, and has 1.50", words)
-        rows[1]["ns_per_op"] = 330.0
-        words = self.words(rows, "sparse")
-        self.assertIn("copying wins here, and has 1.10 times the speed.", words)
+        (table,) = tables.family("sparse").measured(input.parse_results(results(rows)))
+        seconds = [c.name for c in table.columns].index("1 TB")
+        self.assertEqual([(cells[0], cells[seconds]) for cells, _ in table.rows],
+                         [("clear: default", "12.2"), ("copy a zero page", "18.3")])
         rows[1]["checked"] = False
-        self.assertEqual(self.words(rows, "sparse"), "No valid figures.")
+        (table,) = tables.family("sparse").measured(input.parse_results(results(rows)))
+        self.assertEqual([cells[-1] for cells, _ in table.rows], ["ok", "FAILED"])
 
 
 if __name__ == "__main__":

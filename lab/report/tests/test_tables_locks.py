@@ -3,7 +3,7 @@
 
 import unittest
 
-from .helpers import Temporary, locks, results, row
+from .helpers import Temporary, results, row
 
 
 class Locks(Temporary):

@@ -6,7 +6,7 @@ import unittest
 from holdfast_report import blocks, input, tables, verdict
 from holdfast_report.rows import InputError
 
-from .helpers import memory, results, sized
+from .helpers import memory, results, row, sized
 
 
 class Memory(unittest.TestCase):
@@ -27,13 +27,12 @@ class Memory(unittest.TestCase):
         count = sum(cell != blocks.NOTHING for t in shown for cells, _ in t.rows for cell in cells[1:-1])
         self.assertEqual(count, len(sized()))
 
-    def test_the_regret_is_over_all_cases(self):
-        words = " ".join(tables.family("clear").own_words(self.parse(sized())))
-        self.assertIn("1.37 times the best of ours (geometric mean of 9 cases)", words)
-        self.assertIn("at most 1.60", words)
-        slow = {"default 16 KiB": {"ns_per_op": 16384 / 16 * 2}}
-        words = " ".join(tables.family("clear").own_words(self.parse(sized(**slow))))
-        self.assertIn("at most 2.00 at 16 KiB, where erms is best", words)
+    def test_the_regret_of_each_size(self):
+        cases = verdict.verdicts(self.parse(sized()), tables.family("clear"))
+        self.assertEqual([v.name for v in cases], ["64 B, 1 thread", "64 MiB, 1 thread"])
+        slow = {"default 64 B": {"ns_per_op": 64 / 16 * 2}}
+        case, _ = verdict.verdicts(self.parse(sized(**slow)), tables.family("clear"))
+        self.assertAlmostEqual(case.cost(case.ours).difference, 1.0)
 
     def test_advice(self):
         advice = tables.family("clear").advice(self.parse(sized()))
@@ -46,18 +45,28 @@ class Memory(unittest.TestCase):
     def test_a_failed_row_takes_part_in_nothing(self):
         bad = {"erms 64 B cold": {"checked": False}, "default 64 B": {"checked": False}}
         parsed = self.parse(sized(**bad))
-        self.assertIn("(geometric mean of 8 cases", " ".join(tables.family("clear").own_words(parsed)))
+        case, _ = verdict.verdicts(parsed, tables.family("clear"))
+        self.assertIsNone(case.cost(case.ours))
+        self.assertIn("in the mean of 8 cases", tables.family("clear").advice(parsed).figures[0])
         cells = [cell for t in tables.family("clear").measured(parsed) for cells, _ in t.rows for cell in cells]
         self.assertEqual(cells.count("FAILED"), 2)
         self.assertIn("2 rows FAILED", tables.family("clear").summary(parsed, []))
 
-    def test_loops_and_faults_are_judged_in_words(self):
+    def test_loops_and_faults_have_no_default_to_judge(self):
         parsed = self.parse(memory())
-        self.assertIn("takes 1.010 of the time", tables.family("loop").own_words(parsed)[0])
-        words = tables.family("fault").own_words(parsed)
-        self.assertEqual(words[0], "load: 1.10 of a bare delivery and return.")
-        self.assertEqual(words[1], "copy: 1.60 of a bare delivery and return.")
-        self.assertEqual(verdict.verdicts(parsed, tables.family("loop")), [])
+        for name, ratios in (("loop", ["1.00", "1.02"]), ("fault", ["1.10", "1.60"])):
+            family = tables.family(name)
+            self.assertEqual(verdict.verdicts(parsed, family), [])
+            self.assertEqual(family.summary(parsed, []), "Every row passed the check of its count.")
+            cells = [cell for t in family.measured(parsed) for cells, _ in t.rows for cell in cells]
+            for ratio in ratios:
+                self.assertIn(ratio, cells)
+
+    def test_the_size_is_exact_though_the_figure_is_rounded(self):
+        rows = [row("clear", v, "64 MiB", 2e6, k, size=67108900) for v, k in (("libc", "peer"), ("default", "default"))]
+        self.assertEqual(tables.family("clear").cases(self.parse(rows)), [("64 MiB", 1)])
+        (share,) = tables.family("clear").compared(self.parse(rows))
+        self.assertEqual(share.columns, ["64 MiB"])
 
     def test_a_row_without_its_size_is_refused(self):
         rows = sized()

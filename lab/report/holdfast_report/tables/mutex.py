@@ -31,25 +31,6 @@ class Mutex(Family):
     has_default = False  # there is one of ours
     job = "to lock in a program"
 
-    def own_words(self, results: Results) -> list[str]:
-        """Ours beside the best peer, by number of threads."""
-        words = []
-        for row in results.of(self.name, "ours"):
-            peers = [r for r in results.of(self.name, "peer") if r.threads == row.threads]
-            best = fastest(peers)
-            if not row.valid or not row.ns or best is None:
-                continue
-            text = f"{fmt_threads(row.threads)}: {row.variant} has {fmt(best.ns / row.ns)} times the throughput of the"
-            text += f" best peer, {best.name}"
-            if row.threads > 1:
-                text += f", and a fairness of {fmt_fairness(row.more.get(FAIRNESS))} over 100 ms"
-                base = results.baseline_of(row)
-                waits = [r.more.get("wait_p999_ns") for r in (row, base) if r and r.valid]
-                if len(waits) == 2 and all(waits):
-                    text += f"; its p99.9 wait is {fmt(waits[0] / waits[1])} of {base.name}'s"
-            words.append(text + ".")
-        return words or ["No valid figures."]
-
     def advice(self, results: Results) -> Advice | None:
         """Ours, unless the standard lock, which is the baseline, beats it everywhere; faster peers are named."""
         pairs = [(r, results.baseline_of(r)) for r in results.of(self.name, "ours")]

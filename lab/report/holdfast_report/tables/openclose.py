@@ -1,11 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The file system that is made of the primitives."""
 
-from __future__ import annotations
-
-from ..blocks import fmt
 from ..family import Family
-from ..rows import Results, Row
 
 
 class OpenClose(Family):
@@ -19,25 +15,6 @@ class OpenClose(Family):
         " different road, for scale."
     )
     other_contract = {"refcount=unchecked": "catches no misuse"}
-
-    def own_words(self, results: Results) -> list[str]:
-        """How far the same code differs from itself by another name, which is what a comparison here can show."""
-        default = next((r for r in results.of(self.name, "default") if (r.case, r.threads) == ("hot file", 2)), None)
-        if default is None or not default.valid:
-            return ["No valid figures."]
-        here = [r for r in results.of(self.name, "ours") if (r.case, r.threads) == (default.case, default.threads)]
-        here = [r for r in here if results.ratio(r) and r.variant not in self.other_contract]
-        same = [results.ratio(r) for r in here if self.is_implementation(r, default.implements)]
-        others: list[Row] = [r for r in here if not self.is_implementation(r, default.implements)]
-        words = []
-        if others:
-            best = min(others, key=results.ratio)
-            text = f"hot file, 2 threads: the default has {fmt(results.ratio(best))} times the throughput of the best"
-            text += f" other, {best.variant}"
-            if same:
-                text += f"; the same code by other names: {fmt(min(same))} to {fmt(max(same))}"
-            words.append(text + ".")
-        return words
 
 
 TABLE = OpenClose()

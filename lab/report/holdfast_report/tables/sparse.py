@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from ..blocks import Column, Table, fmt
+from ..blocks import Column, Table
 from ..family import Family
 from ..measured import Field
 from ..rows import Published, Results
@@ -21,19 +21,6 @@ class Sparse(Family):
         " or by copying a page of zeros into it again and again."
     )
     fields = (Field("s_per_tb", "1 TB", "s", seconds),)
-
-    def own_words(self, results: Results) -> list[str]:
-        words = []
-        for row in results.of(self.name, "default"):
-            copy = results.baseline_of(row)
-            ratio = results.ratio(row)
-            if ratio and copy is not None and row.more.get("s_per_tb") and copy.more.get("s_per_tb"):
-                words.append(
-                    f"{row.case}: 1 TB of holes by clearing in {row.more['s_per_tb']:.1f} s, by copying a page of zeros"
-                    f" in {copy.more['s_per_tb']:.1f} s: {'clearing' if ratio <= 1 else 'copying'} wins here, and has"
-                    f" {fmt(1 / ratio if ratio <= 1 else ratio)} times the speed."
-                )
-        return words or ["No valid figures."]
 
     def published(self, results: Results, published: list[Published], sources) -> list[Table]:
         out = []
