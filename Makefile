@@ -85,4 +85,4 @@ build/venv/ready: lab/report/requirements.txt
 	$(PYTHON3) -m venv --clear build/venv
 	build/venv/bin/python -m pip install --quiet --disable-pip-version-check --no-cache-dir \
 		--requirement $<
-	@touch $@
+	touch $@

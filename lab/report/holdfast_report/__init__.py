@@ -29,7 +29,8 @@ Rules, cited in the code
         It never wins, and no ratio to it is shown. A row without a figure is "not measured", and never wins either.
     R2  A winner that is compared with the default has fairness >= 0.95. A faster one that is less fair is named,
         with its figures.
-    R3  A difference no larger than the spread of the two rows is called that, not a gain or a loss.
+    R3  A difference no larger than the noise is called that, not a gain or a loss: the spread of the two rows, the gap
+        between the default and the same code under its own name, or 1 %, whichever is the most.
     R4  A variant with another contract (it catches no misuse, or needs memory that outlives the count) is no
         candidate for "best of ours"; its table's module names it, with the reason.
     R5  Each row of the results stands in exactly one table of measured figures.

@@ -7,6 +7,7 @@ from . import aims, tables
 from .blocks import Bullets, fmt_percent, fmt_threads
 from .family import Advice
 from .rows import Results
+from .verdict import gap
 
 
 def advice(results: Results) -> list[Advice]:
@@ -28,8 +29,7 @@ def same_code(results: Results) -> list[tuple[str, float, str]]:
                 twin = other.kind == "default" or family.is_implementation(other, default.implements)
                 here = (other.case, other.threads) == (default.case, default.threads)
                 if here and twin and other is not default and other.valid and other.ns:
-                    ratio = max(default.ns / other.ns, other.ns / default.ns)
-                    gaps.append((ratio - 1, f"{other.name}, {family.case_words(other.case, other.threads)}"))
+                    gaps.append((gap(default, other), f"{other.name}, {family.case_words(other.case, other.threads)}"))
         if gaps:
             out.append((family.name, *max(gaps)))
     return out
@@ -39,12 +39,12 @@ def certainty_items(results: Results) -> list[tuple[str, str, str]]:
     words = []
     twins = same_code(results)
     if twins:
-        parts = [f"{name} {fmt_percent(gap).lstrip('+')} ({where})" for name, gap, where in twins]
+        parts = [f"{name} {fmt_percent(most).lstrip('+')} ({where})" for name, most, where in twins]
         words.append((
             "the same code under two names",
             "where the default was measured beside its own implementation, the two differ by at most: "
             + "; ".join(parts)
-            + ". A smaller difference between two implementations shows nothing.",
+            + ". A smaller difference in that case shows nothing.",
         ))
     spreads = sorted(r.spread for r in results.rows if r.spread is not None and r.valid)
     if spreads:
@@ -54,6 +54,9 @@ def certainty_items(results: Results) -> list[tuple[str, str, str]]:
             f"half of the rows have at most {fmt_percent(half).lstrip('+')} (inter-quartile range over median), nine in"
             f" ten at most {fmt_percent(most).lstrip('+')}.",
         ))
+    few = sum(1 for r in results.rows if r.valid and r.rounds is not None and r.rounds < 3)
+    if few:
+        words.append(("few rounds", f"{few} of {len(results.rows)} rows were measured less than 3 times: no spread."))
     words.append(("", aims.count_words(results)))
     none = [r for r in results.rows if r.checked and r.ns is None]
     if none:

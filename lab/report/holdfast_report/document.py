@@ -25,6 +25,8 @@ def reading_items(results: Results) -> list[tuple[str, str, str]]:
         ),
         ("ours, peer", "implementations of Holdfast; those of other libraries, measured in the same loop."),
     ]
+    if any(r.starved for r in results.rows):
+        words.append(("starved", "a window had no operation at all, though it was measured again; it is left out."))
     for family in tables.of(results):
         words += family.reading
     if (results.cpus or 1) > 4:

@@ -18,7 +18,7 @@ ARCHIVED = (1, 2)  # the rows of both are the same; 1 has no aims
 BOUNDS = ("at least", "at most", "")
 AGAIN = "write the results again with `hf-lab all --json`"
 ROW_FIELDS = (  # all others of a row are numbers that its table alone has
-    "table variant kind case threads ns_per_op spread baseline ratio fairness checked rounds is wait base_variant why"
+    "table variant kind case threads ns_per_op spread baseline ratio fairness checked rounds is wait base_variant why starved"
 ).split()
 
 
@@ -130,6 +130,7 @@ def parse_row(where: str, value: object) -> Row:
         wait=f.text_or_none("wait"),
         base_variant=f.text_or_none("base_variant"),
         why=f.text_or_none("why") if f.value.get("why") else None,
+        starved=f.value.get("starved") is True,
         more={k: f.number_or_none(k, high=1.0 if k.endswith("_share") else math.inf) for k in more},
     )
     for needed in tables.family(row.table).needs:

@@ -58,7 +58,11 @@ def rounds_cell(results: Results, row: Row) -> str:
 
 
 def check_cell(row: Row) -> str:
-    return f"{row.status}: {row.why}" if row.why and not row.valid else row.status
+    """Whether its count was right; and why it has no figure, or not all of them."""
+    if row.valid:
+        return f"{row.status}, starved" if row.starved else row.status
+    why = row.why or ("starved" if row.starved else "")
+    return f"{row.status}: {why}" if why else row.status
 
 
 def plain_table(results: Results, title: str, rows: list[Row], fields: tuple[Field, ...]) -> Table:

@@ -34,6 +34,7 @@ class Row:
     wait: str | None = None
     base_variant: str | None = None
     why: str | None = None  # why it failed or has no figure
+    starved: bool = False  # a window had no operation, though measured again, and is left out
     more: dict[str, float | None] = field(default_factory=dict, hash=False)  # what its table alone has
 
     @property

@@ -9,8 +9,16 @@ from .blocks import NOTHING, Column, Table, by_speed, fmt, fmt_fairness, fmt_per
 from .rows import FAIR, Results, Row
 
 
+LEAST = 0.01  # no lab tells a smaller difference from none
+
+
 def noise_of(a: Row, b: Row) -> float:
-    return max(a.spread or 0.0, b.spread or 0.0)
+    return max(a.spread or 0.0, b.spread or 0.0, LEAST)
+
+
+def gap(a: Row, b: Row) -> float:
+    """By how much two measurements differ, whichever is the larger; both are valid and above 0."""
+    return max(a.ns / b.ns, b.ns / a.ns) - 1
 
 
 def fastest(rows: list[Row]) -> Row | None:
@@ -37,8 +45,8 @@ class Cost:
 
     def words(self) -> str:
         if self.within:
-            spread = fmt_percent(self.noise).lstrip("+")
-            return f"no difference beyond the spread ({fmt_percent(self.difference)}, spread {spread})"
+            noise = fmt_percent(self.noise).lstrip("+")
+            return f"no difference beyond the noise ({fmt_percent(self.difference)}, noise {noise})"
         if self.difference >= 1:
             return f"the default costs {fmt(self.difference + 1)} times as much"
         if self.difference > 0:
@@ -66,7 +74,11 @@ class Verdict:
     def cost(self, other: Row | None) -> Cost | None:
         if self.default is None or not self.default.valid or other is None or not other.ns:
             return None
-        return Cost(other, self.default.ns / other.ns - 1, noise_of(self.default, other), other in self.itself)
+        itself = other in self.itself
+        noise = noise_of(self.default, other)
+        if not itself:  # R3
+            noise = max([noise, *(gap(self.default, r) for r in self.itself if r.valid and r.ns and self.default.ns)])
+        return Cost(other, self.default.ns / other.ns - 1, noise, itself)
 
 
 def judge(results: Results, family, case: str, threads: int) -> Verdict:
@@ -236,6 +248,7 @@ def regret_table(judged: list[tuple[str, list[Verdict]]]) -> Table:
     note = (
         "Cost: the default's time relative to the variant on its left: + is more, - is less, x is times as much."
         " '=': that variant is the default's own implementation, measured under its own name. '~': no larger than"
-        " the spread of the two rows. '-': nothing to compare."
+        " the noise, which is the spread of the two rows, or what '=' differs by, if that is more. '-': nothing to"
+        " compare."
     )
     return Table("What the default costs (the regret)", columns, rows, note)

@@ -32,7 +32,7 @@ class Measured(Temporary):
         rows = [
             row("refcount", "unchecked", case, 9.0, kind="ours"),
             row("refcount", "saturating", case, None, why="no operation in 60 ms"),
-            row("refcount", "asm", case, 10.0),
+            row("refcount", "asm", case, 10.0, starved=True),
             row("refcount", "default", case, 10.0, kind="default", **{"is": "asm"}),
         ]
         page = self.folder / "x.html"
@@ -40,6 +40,8 @@ class Measured(Temporary):
         self.assertIn("not measured: no operation in 60 ms", text)
         self.assertIn("no figure: 1 of 4 rows: refcount / saturating / inc+dec_and_test, 1 thread.", text)
         self.assertIn("Best of ours: asm", text)
+        self.assertIn("ok, starved", text)
+        self.assertIn("starved: a window had no operation at all", text)
         self.assertNotIn("no row passed", text)
         self.assertNotIn("FAILED", " ".join(text.split("How to read")[1:]).replace("FAILED: it was wrong", ""))
 

@@ -48,7 +48,17 @@ class Verdicts(unittest.TestCase):
     def test_difference_within_the_spread(self):  # R3
         v = self.judge(locks(ticket={"spread": 0.13}))
         self.assertTrue(v.cost(v.ours_fair).within)
-        self.assertIn("no difference beyond the spread", " ".join(verdict.verdict_lines(v)))
+        self.assertIn("no difference beyond the noise", " ".join(verdict.verdict_lines(v)))
+
+    def test_difference_within_the_gap_of_the_same_code(self):  # R3
+        rows = locks(default={"ns_per_op": 66.0})  # queued, which it is, takes 55: a gap of 20 %
+        for r in rows:
+            r["spread"] = 0.0
+        v = self.judge(rows)
+        self.assertAlmostEqual(v.cost(v.ours_fair).noise, 0.2)
+        self.assertFalse(v.cost(v.ours_fair).within)  # 32 %
+        (fair,) = [r for r in v.rows if r.variant == "mcs"]
+        self.assertTrue(v.cost(fair).within)  # 10 %
 
     def test_default_is_the_best(self):
         v = self.judge(locks(ticket={"ns_per_op": 70.0}))
@@ -65,9 +75,9 @@ class Verdicts(unittest.TestCase):
         self.assertIn("+18 % =", cells)
 
     def test_cheaper_default(self):
-        v = self.judge(locks(default={"ns_per_op": 22.4}))
+        v = self.judge(locks(default={"ns_per_op": 22.4, "is": None}))
         self.assertIn("the default costs 55 % less", v.cost(v.ours_fair).words())
-        v = self.judge(locks(default={"ns_per_op": 150.0}))
+        v = self.judge(locks(default={"ns_per_op": 150.0, "is": None}))
         self.assertIn("costs 3.00 times as much", v.cost(v.ours_fair).words())
 
     def test_no_fair_peer_and_no_peer(self):

@@ -59,7 +59,8 @@ class Mutex(Family):
         faster: dict[str, list[tuple[Row, Row]]] = {}
         for row in [r for r in results.of(self.name, "ours") if r.valid and r.ns]:
             for peer in results.of(self.name, "peer"):
-                if peer.threads == row.threads and peer.valid and peer.ns < row.ns * (1 - noise_of(row, peer)):
+                other = peer.threads == row.threads and peer.valid and not results.is_baseline(peer)
+                if other and peer.ns < row.ns * (1 - noise_of(row, peer)):
                     faster.setdefault(peer.name, []).append((row, peer))
         words = []
         for name, pairs in faster.items():
