@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""report.py RESULTS.json [--html FILE] [--published FILE] [--tables-only]: what the lab measured; see holdfast_report/."""
+"""Show what the lab measured: report.py RESULTS.json [--html FILE] [--published FILE] [--tables-only]."""
 
 import sys
 

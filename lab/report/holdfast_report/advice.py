@@ -40,20 +40,24 @@ def certainty_items(results: Results) -> list[tuple[str, str, str]]:
     twins = same_code(results)
     if twins:
         parts = [f"{name} {fmt_percent(most).lstrip('+')} ({where})" for name, most, where in twins]
-        words.append((
-            "the same code under two names",
-            "where the default was measured beside its own implementation, the two differ by at most: "
-            + "; ".join(parts)
-            + ". A smaller difference in that case shows nothing.",
-        ))
+        words.append(
+            (
+                "the same code under two names",
+                "where the default was measured beside its own implementation, the two differ by at most: "
+                + "; ".join(parts)
+                + ". A smaller difference in that case shows nothing.",
+            )
+        )
     spreads = sorted(r.spread for r in results.rows if r.spread is not None and r.valid)
     if spreads:
         half, most = spreads[len(spreads) // 2], spreads[len(spreads) * 9 // 10]
-        words.append((
-            "spread",
-            f"half of the rows have at most {fmt_percent(half).lstrip('+')} (inter-quartile range over median), nine in"
-            f" ten at most {fmt_percent(most).lstrip('+')}.",
-        ))
+        words.append(
+            (
+                "spread",
+                f"half of the rows have at most {fmt_percent(half).lstrip('+')} (inter-quartile range over median),"
+                f" nine in ten at most {fmt_percent(most).lstrip('+')}.",
+            )
+        )
     few = sum(1 for r in results.rows if r.valid and r.rounds is not None and r.rounds < 3)
     if few:
         words.append(("few rounds", f"{few} of {len(results.rows)} rows were measured less than 3 times: no spread."))

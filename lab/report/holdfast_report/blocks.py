@@ -72,6 +72,7 @@ class Chart:
     draw: object  # callable(pyplot, narrow) -> figure; narrow: for a telephone, drawn anew and not shrunk
     legend: bool = True
 
+
 # Numbers
 
 
@@ -175,4 +176,3 @@ def wait_order(rows: list[Row]) -> list[str]:
 
 def group_threads(rows: list[Row]) -> list[int]:
     return sorted(unique([r.threads for r in rows]))
-

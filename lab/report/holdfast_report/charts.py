@@ -11,7 +11,16 @@ import io
 import math
 import re
 
-from .blocks import WAITS, Chart, fmt, fmt_fairness, fmt_threads, group_threads, unique, wait_order
+from .blocks import (
+    WAITS,
+    Chart,
+    fmt,
+    fmt_fairness,
+    fmt_threads,
+    group_threads,
+    unique,
+    wait_order,
+)
 from .rows import FAIR, Results, Row
 
 WIDE, NARROW = 10.6, 3.75  # inches; 1 in is 96 px of the page

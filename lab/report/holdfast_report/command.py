@@ -49,7 +49,6 @@ def arguments(argv: list[str]) -> argparse.Namespace:
     return parser.parse_args(argv)
 
 
-
 def run(argv: list[str], stream) -> int:
     args = arguments(argv)
     need("rich")

@@ -81,8 +81,8 @@ def verdict(results: Results) -> list:
         items = [(v.name, "\n".join(verdict_lines(v)), "") for v in cases]
         blocks += [Bullets(items + family.wait_words(results))]
     note = (
-        "Peers are measured as they are. They do not all promise what ours do: a plain shared count, for one, checks for"
-        " no overflow, and so does less work."
+        "Peers are measured as they are. They do not all promise what ours do: a plain shared count, for one, checks"
+        " for no overflow, and so does less work."
     )
     return [*blocks, Text(note, "note")]
 

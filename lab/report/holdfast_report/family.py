@@ -6,7 +6,17 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from . import verdict
-from .blocks import Chart, Table, by_speed, fmt_percent, fmt_threads, fmt_time, geometric_mean, group_threads, unique
+from .blocks import (
+    Chart,
+    Table,
+    by_speed,
+    fmt_percent,
+    fmt_threads,
+    fmt_time,
+    geometric_mean,
+    group_threads,
+    unique,
+)
 from .charts import fairness_chart, ratio_chart, wait_time_chart
 from .measured import Field, plain_table, sweep_tables
 from .rows import Published, Results, Row

@@ -18,7 +18,8 @@ ARCHIVED = (1, 2)  # the rows of both are the same; 1 has no aims
 BOUNDS = ("at least", "at most", "")
 AGAIN = "write the results again with `hf-lab all --json`"
 ROW_FIELDS = (  # all others of a row are numbers that its table alone has
-    "table variant kind case threads ns_per_op spread baseline ratio fairness checked rounds is wait base_variant why starved"
+    "table variant kind case threads ns_per_op spread baseline ratio fairness checked rounds is wait base_variant why"
+    " starved"
 ).split()
 
 

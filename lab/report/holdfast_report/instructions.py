@@ -33,4 +33,3 @@ def instruction_tables(path: Path) -> list:
     if missed:
         out += [Text("Aims that are missed:"), Bullets(missed)]
     return out
-

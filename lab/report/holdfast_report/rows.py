@@ -175,4 +175,3 @@ class Published:
     value: float
     unit: str
     note: str
-

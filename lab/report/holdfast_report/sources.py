@@ -34,4 +34,3 @@ def ratio_to(results: Results, row: Row | None, base_variant: str) -> str:
     if base is None or not base.valid or not base.ns:
         return NOTHING
     return fmt(row.ns / base.ns)
-

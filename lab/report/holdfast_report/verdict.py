@@ -5,9 +5,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from .blocks import NOTHING, Column, Table, by_speed, fmt, fmt_fairness, fmt_percent, fmt_time, unique
+from .blocks import (
+    NOTHING,
+    Column,
+    Table,
+    by_speed,
+    fmt,
+    fmt_fairness,
+    fmt_percent,
+    fmt_time,
+    unique,
+)
 from .rows import FAIR, Results, Row
-
 
 LEAST = 0.01  # no lab tells a smaller difference from none
 

@@ -44,8 +44,10 @@ class Advice(Temporary):
         ((name, gap, where),) = advice.same_code(input.parse_results(results(locks(default={"ns_per_op": 66.0}))))
         self.assertEqual((name, where), ("spinlock", "queued, 2C total (2 threads, one shared lock)"))
         self.assertAlmostEqual(gap, 0.2)
-        twice = [row("spinlock", "default", "2C total", 30.0, "default", 2, **{"is": "x"}),
-                 row("spinlock", "default again", "2C total", 33.0, "default", 2, **{"is": "x"})]
+        twice = [
+            row("spinlock", "default", "2C total", 30.0, "default", 2, **{"is": "x"}),
+            row("spinlock", "default again", "2C total", 33.0, "default", 2, **{"is": "x"}),
+        ]
         ((_, gap, _),) = advice.same_code(input.parse_results(results(twice)))
         self.assertAlmostEqual(gap, 0.1)
 

@@ -22,10 +22,17 @@ class Aims(Temporary):
         page = self.folder / "x.html"
         text = self.text(results(locks(), aims=stated), "--html", str(page))
         html = page.read_text(encoding="utf-8")
-        for shown in (text.replace("|", " "), html.replace("</td>", " ").replace("<td class=n>", "").replace("<td>", "")):
+        for shown in (
+            text.replace("|", " "),
+            html.replace("</td>", " ").replace("<td class=n>", "").replace("<td>", ""),
+        ):
             shown = " ".join(shown.split())
-            self.assertIn("time, of pthread_spin&#x27;s missed 1.82 at most 1.05" if shown.startswith("<!")
-                          else "time, of pthread_spin's missed 1.82 at most 1.05", shown)
+            self.assertIn(
+                "time, of pthread_spin&#x27;s missed 1.82 at most 1.05"
+                if shown.startswith("<!")
+                else "time, of pthread_spin's missed 1.82 at most 1.05",
+                shown,
+            )
             self.assertIn("throughput met 0.95 at least 0.90 peer:xyz", shown)
             self.assertIn("wait p99.9 not measured - at most 1.00 starved", shown)
             self.assertIn("wait - 31.50 ns -", shown)

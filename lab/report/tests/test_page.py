@@ -70,7 +70,9 @@ class Html(Temporary):
         self.assertEqual(count, 2 * 13)  # wide, and narrow
         self.assertEqual(self.text.count('<svg class="wide"'), 13)
         self.assertEqual(self.text.count('<svg class="narrow"'), 13)
-        self.assertRegex(self.text, r"@media screen and \(max-width: \d+px\) \{[^@]*figure svg.wide \{ display: none; \}")
+        self.assertRegex(
+            self.text, r"@media screen and \(max-width: \d+px\) \{[^@]*figure svg.wide \{ display: none; \}"
+        )
         for form, least, most in (("wide", 600, 1100), ("narrow", 250, 410)):
             widths = re.findall(rf'<svg class="{form}" viewBox="0 0 ([\d.]+)', self.text)
             self.assertEqual([w for w in widths if not least * 0.75 < float(w) < most * 0.75], [], form)  # pt, not px

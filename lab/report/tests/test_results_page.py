@@ -38,7 +38,9 @@ class AsCommitted(unittest.TestCase):
         for path in ARCHIVE.glob("*.json*"):
             data = path.read_bytes()
             loaded = json.loads(gzip.decompress(data) if path.suffix == ".gz" else data)
-            found = set(loaded) | {k for r in loaded["rows"] for k in r} | {k for a in loaded.get("aims", []) for k in a}
+            found = (
+                set(loaded) | {k for r in loaded["rows"] for k in r} | {k for a in loaded.get("aims", []) for k in a}
+            )
             found = {re.sub(r"^wait_(p\d+|max)_ns$", "wait_*_ns", name) for name in found}
             self.assertEqual(found - documented, set(), path.name)
 
@@ -72,7 +74,9 @@ class Made(Temporary):
 
     def test_readme_has_the_newest_machine(self):
         table = results_page.readme_table(results_page.load_archive(self.archive(**self.two())))
-        self.assertIn("| `hf_spinlock`: lock, increment, unlock, 2 threads | 56.0 ns (1.00) | spin: 30.0 ns (0.20) |", table)
+        self.assertIn(
+            "| `hf_spinlock`: lock, increment, unlock, 2 threads | 56.0 ns (1.00) | spin: 30.0 ns (0.20) |", table
+        )
         self.assertIn("New CPU, 2 processors, gcc 12, 2026-02-02", table)
 
     def test_a_failed_row_is_called_that(self):  # R1
@@ -88,7 +92,9 @@ class Made(Temporary):
         program = [sys.executable, "-B", str(REPORT.with_name("results_page.py")), "--root", str(self.folder)]
         done = subprocess.run(program, capture_output=True, text=True, timeout=300)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
-        self.assertRegex(readme.read_text(), r"(?s)^before\n<!-- lab: begin -->\n\| one operation.*New CPU.*-->\nafter\n$")
+        self.assertRegex(
+            readme.read_text(), r"(?s)^before\n<!-- lab: begin -->\n\| one operation.*New CPU.*-->\nafter\n$"
+        )
         self.assertIn("A: Old CPU", (self.folder / "docs" / "results.md").read_text())
         readme.write_text("no marks\n")
         done = subprocess.run(program, capture_output=True, text=True, timeout=300)

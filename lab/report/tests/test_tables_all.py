@@ -51,7 +51,13 @@ class Names(unittest.TestCase):
             self.assertEqual(others & {s for s in strings if isinstance(s, str)}, set(), path.name)
 
     def test_it_would_be_found(self):
-        for source in ('x = "mutex"', "rows.of('clear')", "# the spinlock is special", "mutex_words = 1", 'f"hf_mutex {x}"'):
+        for source in (
+            'x = "mutex"',
+            "rows.of('clear')",
+            "# the spinlock is special",
+            "mutex_words = 1",
+            'f"hf_mutex {x}"',
+        ):
             self.assertEqual(len(names_in(source, tables.known())), 1, source)
         for source in ('x = "clear of it"', "clear = {}", "# a copy of the holder"):
             self.assertEqual(names_in(source, tables.known()), set(), source)

@@ -49,8 +49,10 @@ class FileSystem(unittest.TestCase):
         ]
         (table,) = tables.family("sparse").measured(input.parse_results(results(rows)))
         seconds = [c.name for c in table.columns].index("1 TB")
-        self.assertEqual([(cells[0], cells[seconds]) for cells, _ in table.rows],
-                         [("clear: default", "12.2"), ("copy a zero page", "18.3")])
+        self.assertEqual(
+            [(cells[0], cells[seconds]) for cells, _ in table.rows],
+            [("clear: default", "12.2"), ("copy a zero page", "18.3")],
+        )
         rows[1]["checked"] = False
         (table,) = tables.family("sparse").measured(input.parse_results(results(rows)))
         self.assertEqual([cells[-1] for cells, _ in table.rows], ["ok", "FAILED"])

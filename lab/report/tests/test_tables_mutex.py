@@ -46,18 +46,37 @@ class Mutex(Temporary):
         self.assertEqual(best.use, "Use hf_mutex")
         self.assertEqual(best.because, "With each number of threads it is faster than pthread_mutex.")
         self.assertEqual(best.figures[0], "It has 1.50 to 2.00 times the throughput of pthread_mutex.")
-        self.assertIn("spins is faster with 4 threads, up to 2.00 times (fairness over 100 ms with 4: 0.25, and 0.90", best.figures[1])
+        self.assertIn(
+            "spins is faster with 4 threads, up to 2.00 times (fairness over 100 ms with 4: 0.25, and 0.90",
+            best.figures[1],
+        )
         self.assertIn("level with pthread_mutex or faster", advice((10.0, 20.0, 30.0), (10.0, 10.1, 30.0)).because)
-        self.assertIn("with 4 threads pthread_mutex is faster here", advice((10.0, 20.0, 30.0), (10.0, 5.0, 30.0)).because)
+        self.assertIn(
+            "with 4 threads pthread_mutex is faster here", advice((10.0, 20.0, 30.0), (10.0, 5.0, 30.0)).because
+        )
         self.assertEqual(advice((10.0, 5.0, 30.0), (10.0, 5.0, 30.0)).use, "Use pthread_mutex")
 
     def test_mutex_has_its_waits(self):
-        waits = {"fairness_100ms": 0.87, "cpu_ns": 26.7, "wait_p50_ns": 31, "wait_p99_ns": 1021, "wait_p999_ns": 2774,
-                 "wait_max_ns": 3145590}
+        waits = {
+            "fairness_100ms": 0.87,
+            "cpu_ns": 26.7,
+            "wait_p50_ns": 31,
+            "wait_p99_ns": 1021,
+            "wait_p999_ns": 2774,
+            "wait_max_ns": 3145590,
+        }
         rows = [
             row("mutex", "hf_mutex", "oversubscribed", 13.4, threads=16, baseline="peer:pthread_mutex", **waits),
-            row("mutex", "peer:pthread_mutex", "oversubscribed", 21.8, threads=16, kind="peer", ratio=1.0,
-                baseline="peer:pthread_mutex"),
+            row(
+                "mutex",
+                "peer:pthread_mutex",
+                "oversubscribed",
+                21.8,
+                threads=16,
+                kind="peer",
+                ratio=1.0,
+                baseline="peer:pthread_mutex",
+            ),
         ]
         text = self.text(results(rows))
         for words in ("in 100 ms", "CPU time", "wait p99.9", "0.87", "26.70", "1021", "2774"):

@@ -13,8 +13,8 @@ class Clear(Sized):
     name = "clear"
     order = 140
     about = (
-        "hf_clear_nofault beside memset. aligned and misaligned (by 1): one buffer again and again, in the caches as far"
-        " as it fits. cold: each operation on memory that was last touched 64 MiB ago. The other columns are the"
+        "hf_clear_nofault beside memset. aligned and misaligned (by 1): one buffer again and again, in the caches as"
+        " far as it fits. cold: each operation on memory that was last touched 64 MiB ago. The other columns are the"
         " implementations called by themselves; default chooses by size."
     )
     job = "to clear memory that may fault"
@@ -57,8 +57,8 @@ class Clear(Sized):
             Column("source", "", False),
         ]
         note = (
-            "The published 16 KiB are reads of /dev/zero: a system call and a clear of the user's buffer. Here the clear"
-            " alone. The test suite of git is not run here."
+            "The published 16 KiB are reads of /dev/zero: a system call and a clear of the user's buffer. Here the"
+            " clear alone. The test suite of git is not run here."
         )
         return [Table("clear: published and measured", columns, out, note)]
 

@@ -8,8 +8,8 @@ class Guard(Family):
     name = "guard"
     order = 180
     about = (
-        "A copy that meets no fault, and other ways to survive one: sigsetjmp before memcpy, process_vm_readv on oneself,"
-        " and a pipe that is written and read."
+        "A copy that meets no fault, and other ways to survive one: sigsetjmp before memcpy, process_vm_readv on"
+        " oneself, and a pipe that is written and read."
     )
 
 

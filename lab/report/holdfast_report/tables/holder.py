@@ -12,9 +12,9 @@ class Holder(Family):
     name = "holder"
     order = 110
     about = (
-        "get+put by all threads but one, the holder, which works for 1 ms under the lock and for 1 ms without, again and"
-        " again. spins, parks: what waiters for the lock half do. CPU time: what an operation costs the other threads,"
-        " waiting included. Hold: how long the millisecond of work takes."
+        "get+put by all threads but one, the holder, which works for 1 ms under the lock and for 1 ms without, again"
+        " and again. spins, parks: what waiters for the lock half do. CPU time: what an operation costs the other"
+        " threads, waiting included. Hold: how long the millisecond of work takes."
     )
     fields = (
         Field("cpu_ns", "CPU time", "ns/op", fmt_time),

@@ -5,7 +5,18 @@ from __future__ import annotations
 
 import re
 
-from ..blocks import NOTHING, Chart, Column, Table, fmt, fmt_count, fmt_share, fmt_threads, fmt_time, unique
+from ..blocks import (
+    NOTHING,
+    Chart,
+    Column,
+    Table,
+    fmt,
+    fmt_count,
+    fmt_share,
+    fmt_threads,
+    fmt_time,
+    unique,
+)
 from ..charts import lines_chart
 from ..family import Comparison, Family
 from ..measured import Field
@@ -101,7 +112,11 @@ class Lockref(Family):
             if p.row.startswith("unbounded cmpxchg") and "retries" in p.column:
                 if unbounded is None or unbounded.more.get("retries_mean") is None:
                     return "not measured"
-                return unbounded.status if not unbounded.valid else f"{fmt(unbounded.more['retries_mean'])} (unbounded, mean)"
+                return (
+                    unbounded.status
+                    if not unbounded.valid
+                    else f"{fmt(unbounded.more['retries_mean'])} (unbounded, mean)"
+                )
             if p.row.startswith("bounded (100) over unbounded"):
                 return over(unbounded, bounded)
             if "over unbounded cmpxchg" in p.row or p.row == "lockref disabled over enabled":
@@ -141,14 +156,17 @@ class Lockref(Family):
             Column("source", "", False),
         ]
         note = (
-            "The published rows are as their authors gave them in words, from tests that open, read and close files in a"
-            " kernel. Here: where the implementations are named lockref=, one hot file opened and closed in tmpfs/; else a pair of"
-            " get and put and nothing else. A speed-up is old time / new time: above 1 is faster."
+            "The published rows are as their authors gave them in words, from tests that open, read and close files"
+            " in a kernel. Here: where the implementations are named lockref=, one hot file opened and closed in"
+            " tmpfs/; else a pair of get and put and nothing else. A speed-up is old time / new time: above 1 is"
+            " faster."
         )
         return [Table("lockref: published and measured", columns, out, note)]
 
     def compared(self, results: Results) -> list[Comparison]:
-        limits = {r.variant for r in results.of(self.name) if (m := LIMIT.fullmatch(r.variant)) and m[2] != DEFAULT_LIMIT}
+        limits = {
+            r.variant for r in results.of(self.name) if (m := LIMIT.fullmatch(r.variant)) and m[2] != DEFAULT_LIMIT
+        }
         rows = [r for r in results.of(self.name) if r.variant not in limits]
         return self.compared_by_threads(results, f"{self.name}: get + put, ns (fairness)", rows)
 

@@ -16,9 +16,10 @@ class Mutex(Family):
     name = "mutex"
     order = 100
     about = (
-        "alone: one thread. contended: one thread on each CPU, one lock and one variable. oversubscribed: more threads"
-        " than CPUs. In 100 ms: fairness within slices of that length, their mean. CPU time: of all threads, waiters too,"
-        " per operation. wait: how long lock() takes, in a run of its own with a timestamp before and after."
+        "alone: one thread. contended: one thread on each CPU, one lock and one variable. oversubscribed: more"
+        " threads than CPUs. In 100 ms: fairness within slices of that length, their mean. CPU time: of all threads,"
+        " waiters too, per operation. wait: how long lock() takes, in a run of its own with a timestamp before and"
+        " after."
     )
     fields = (
         Field(FAIRNESS, "in 100 ms", "least/most", fmt_fairness),
@@ -80,7 +81,9 @@ class Mutex(Family):
         lines = {}
         for name in unique([r.name for r in rows]):
             here = {r.threads: r for r in rows if r.name == name}
-            lines[name] = [compared_cell(here.get(t), "", here[t].more.get(FAIRNESS) if t in here else None) for t in threads]
+            lines[name] = [
+                compared_cell(here.get(t), "", here[t].more.get(FAIRNESS) if t in here else None) for t in threads
+            ]
         title = f"{self.name}: lock + increment + unlock, ns (fairness over 100 ms)"
         return [Comparison(title, [fmt_threads(t) for t in threads], lines)] if lines else []
 

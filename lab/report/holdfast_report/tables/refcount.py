@@ -26,8 +26,8 @@ class Refcount(Family):
     name = "refcount"
     order = 10
     about = (
-        "inc+dec_and_test: take and drop a reference. inc_not_zero+put: take one only if the count is not zero, and drop"
-        " it. rcuref does that without a loop, for memory that outlives the count."
+        "inc+dec_and_test: take and drop a reference. inc_not_zero+put: take one only if the count is not zero, and"
+        " drop it. rcuref does that without a loop, for memory that outlives the count."
     )
     other_contract = {
         "unchecked": "catches no misuse",
@@ -71,11 +71,10 @@ class Refcount(Family):
         ]
         note = (
             "Published: one thread, 2^31-1 increments and then 2^31 dec-and-tests (LKDTM's timing), the whole run."
-            f" Here: one thread, case {CASE}, each increment followed by its decrement. The ratios compare; the absolute"
-            " figures are of different machines and different loops."
+            f" Here: one thread, case {CASE}, each increment followed by its decrement. The ratios compare; the"
+            " absolute figures are of different machines and different loops."
         )
         return [Table("refcount: published and measured", columns, out, note)]
-
 
     def compared(self, results: Results) -> list[Comparison]:
         rows = [r for r in results.of(self.name) if r.case == CASE]

@@ -29,7 +29,9 @@ class Sparse(Family):
                 continue
             variant = "copy a zero page" if p.row == "copy of the zero page" else "clear: original"
             here = []
-            for mine, name in ((variant, ""), ("clear: default", ", default")) if "clear_user" in p.row else ((variant, ""),):
+            for mine, name in (
+                ((variant, ""), ("clear: default", ", default")) if "clear_user" in p.row else ((variant, ""),)
+            ):
                 row = results.find(self.name, "16 KiB buffer", 1, mine)
                 if row and row.more.get("s_per_tb"):
                     here.append("FAILED" if row.failed else f"{row.more['s_per_tb']:.1f}{name}")

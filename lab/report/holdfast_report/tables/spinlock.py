@@ -115,7 +115,9 @@ class Spinlock(Family):
             for threads in group_threads(here):
                 words = setup_words(setup)
                 title = (
-                    f"{self.name}, {setup}: {words}" if words != setup else f"{self.name}, {setup}, {fmt_threads(threads)}"
+                    f"{self.name}, {setup}: {words}"
+                    if words != setup
+                    else f"{self.name}, {setup}, {fmt_threads(threads)}"
                 )
                 out.append(self.lock_table(results, title, [r for r in here if r.threads == threads]))
         return out + sweep_tables(results, self)
@@ -268,10 +270,10 @@ class Spinlock(Family):
             " shared."
         )
         unit = (
-            "The published figures are cycles that each core spends per operation of its own, so with a perfect contended"
-            " lock they grow with the number of cores, while ours are wall time over the operations of all threads:"
-            " published cycles / cores (or ours x threads) is the same unit. A ratio within one line is the same either"
-            " way."
+            "The published figures are cycles that each core spends per operation of its own, so with a perfect"
+            " contended lock they grow with the number of cores, while ours are wall time over the operations of all"
+            " threads: published cycles / cores (or ours x threads) is the same unit. A ratio within one line is the"
+            " same either way."
         )
         return [
             Table("spinlock: published and measured ratios", ratio_columns, ratios, who),
