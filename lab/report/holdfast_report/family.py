@@ -118,16 +118,9 @@ class Family:
         judged = [v for v in verdict.verdicts(results, self) if v.default is not None and v.default.valid]
         if not self.job or not judged:
             return None
-        gains = {}
-        for name in unique([r.variant for v in judged for r in v.rows if r.kind == "ours"]):
-            here = [(v, next((r for r in v.rows if r.variant == name and r.kind == "ours"), None)) for v in judged]
-            if name in self.other_contract or any(r is None or not r.valid or r in v.itself for v, r in here):
-                continue
-            costs = [v.cost(r) for v, r in here]
-            as_fair = all(r.fair or (r.fairness or 0) >= (v.default.fairness or 0) for v, r in here)
-            if as_fair and None not in costs and all(c.within or c.difference > 0 for c in costs):
-                if any(not c.within for c in costs):
-                    gains[name] = geometric_mean([c.difference + 1 for c in costs])
+        names = unique([r.variant for v in judged for r in v.rows if r.kind == "ours"])
+        gains = {name: self.gain(judged, name) for name in names if name not in self.other_contract}
+        gains = {name: gain for name, gain in gains.items() if gain is not None}
         made_of = judged[0].default.made_of or judged[0].default.variant
         figures = [self.default_figures(judged)]
         if not gains:
@@ -137,6 +130,25 @@ class Family:
         because = f"In all {len(judged)} cases it is as fast as the default ({made_of}) or faster; the default takes"
         because += f" {fmt_percent(gains[best] - 1).lstrip('+')} more time in the mean."
         return Advice(f"Use {best} ({self.how_to_choose(best)})", self.job, because, figures)
+
+    def gain(self, judged: list[Verdict], name: str) -> float | None:
+        """How many times the variant's time the default takes, in the mean; None where it is no better choice.
+
+        Better: in a case faster than the default, and than the default's own code under its own name; slower or less
+        fair in none. Within the noise is neither.
+        """
+        factors, faster = [], False
+        for v in judged:
+            row = next((r for r in v.rows if r.variant == name and r.kind == "ours"), None)
+            cost = v.cost(row) if row is not None and row.valid and row not in v.itself else None
+            if cost is None or not (row.fair or (row.fairness or 0) >= (v.default.fairness or 0)):
+                return None
+            if not cost.within:
+                if cost.difference < 0:
+                    return None
+                faster |= all(row.ns < twin.ns * (1 - noise_of(row, twin)) for twin in v.itself if twin.valid)
+            factors.append(cost.difference + 1)
+        return geometric_mean(factors) if faster else None
 
     def how_to_choose(self, variant: str) -> str:
         return f"-DHF_{self.name.upper()}_DEFAULT={variant}"

@@ -131,8 +131,11 @@ class Sized(Family):
         if best is None or gains[best] - 1 <= noise:
             because = "No single implementation of Holdfast beats its choice by size in the mean."
             return Advice(f"Use {self.verbs}", self.job, because, figures)
-        because = f"{self.verbs} takes {fmt_percent(gains[best] - 1).lstrip('+')} more time in the mean here."
-        return Advice(f"Use {best}", self.job, because, [figures[0].replace("It takes", f"{self.verbs} takes")])
+        because = (
+            f"What it chooses by itself takes {fmt_percent(gains[best] - 1).lstrip('+')} more time in the mean here."
+        )
+        use = f"Use {self.verbs} with HOLDFAST_{self.name.upper()}={best} in the environment"
+        return Advice(use, self.job, because, [figures[0].replace("It takes", "Its own choice takes")])
 
     def measured(self, results: Results) -> list[Table]:
         """A line per size, a column per implementation: GB/s, and the ratio of the times to libc's."""

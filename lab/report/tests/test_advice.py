@@ -27,6 +27,10 @@ class Advice(Temporary):
         there = locks("1 total", 1, ticket={"ns_per_op": 90.0})
         self.assertEqual(self.of(locks() + there).use, "Use hf_spinlock_* as it is (queued)")
 
+    def test_what_only_beats_a_bad_run_of_the_default_is_no_gain(self):
+        rows = locks(default={"ns_per_op": 90.0}, ticket={"ns_per_op": 54.5})  # queued, which it is: 55
+        self.assertEqual(self.of(rows).use, "Use hf_spinlock_* as it is (queued)")
+
     def test_another_contract_is_no_candidate(self):
         case = "inc+dec_and_test"
         rows = [
