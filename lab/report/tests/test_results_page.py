@@ -8,10 +8,10 @@ import subprocess
 import sys
 import unittest
 
-from holdfast_report import results_page
+from holdfast_report import input, results_page, tables
 from holdfast_report.rows import InputError
 
-from .helpers import ARCHIVE, REPORT, Temporary, locks, results, row
+from .helpers import ARCHIVE, REPORT, Temporary, aim, locks, results, row
 
 ROOT = ARCHIVE.parents[1]
 AGAIN = "run `make readme` and commit what it writes; no figure is typed by hand"
@@ -35,6 +35,9 @@ class AsCommitted(unittest.TestCase):
 
     def test_the_fields_are_documented(self):
         documented = set(re.findall(r"`(\w+|wait_\*_ns)`", (ARCHIVE / "README.md").read_text(encoding="utf-8")))
+        read = {*input.ROW_FIELDS, *aim(), *(f.key for family in tables.known().values() for f in family.fields)}
+        read = {re.sub(r"^wait_(p\d+|max)_ns$", "wait_*_ns", name) for name in read}
+        self.assertEqual(read - documented, set())
         for path in ARCHIVE.glob("*.json*"):
             data = path.read_bytes()
             loaded = json.loads(gzip.decompress(data) if path.suffix == ".gz" else data)
