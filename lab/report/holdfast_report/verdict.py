@@ -202,7 +202,7 @@ def summary_words(judged: list[Verdict], rows: list[Row]) -> str:
             continue
         level = sum(1 for _, c in costs if c.level)
         text = f"Against the best {group} of fairness {FAIR} or more"
-        text += f" it is level or faster in {level} of {len(costs)} cases"
+        text += f" the default is level or faster in {level} of {len(costs)} cases"
         worst, cost = max(costs, key=lambda x: (not x[1].level, x[1].difference))
         if level < len(costs):
             text += f"; the largest cost is {fmt_percent(cost.difference)} against {cost.other.name} in {worst.name}"

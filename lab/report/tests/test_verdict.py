@@ -69,7 +69,7 @@ class Verdicts(unittest.TestCase):
         rows = locks(ticket={"ns_per_op": 70.0}, default={"ns_per_op": 65.0})
         r = input.parse_results(results(rows))
         words = tables.family("spinlock").summary(r, verdict.verdicts(r, tables.family("spinlock")))
-        self.assertIn("best variant of Holdfast of fairness 0.95 or more it is level or faster in 1 of 1 cases.", words)
+        self.assertIn("best variant of Holdfast of fairness 0.95 or more the default is level or faster in 1 of 1 cases.", words)
         self.assertIn("+45 % against fair", words)
         ((cells, _),) = verdict.regret_table([("spinlock", verdict.verdicts(r, tables.family("spinlock")))]).rows
         self.assertIn("+18 % =", cells)
