@@ -25,16 +25,20 @@ lab: ## measure everything on this machine and write the report
 	cmake --build --preset release --target hf-lab
 	@$(MAKE) --no-print-directory venv
 	@mkdir -p build/lab
-	build/release/lab/hf-lab all --json build/lab/results.json
-	build/venv/bin/python -B lab/report/report.py build/lab/results.json --html build/lab/report.html
-	@echo "The report is build/lab/report.html"
+	@# Of what was measured there is a report, also where a check failed; hf-lab's status is then make's.
+	@touch build/lab/started; status=0; \
+	build/release/lab/hf-lab all --json build/lab/results.json || status=$$?; \
+	if [ build/lab/results.json -nt build/lab/started ]; then \
+		build/venv/bin/python -B lab/report/report.py build/lab/results.json --html build/lab/report.html || exit; \
+	fi; \
+	exit $$status
 
 instructions: ## count the instructions of each operation on each processor, by qemu
 	@scripts/bootstrap.sh test
 	@$(PYTHON3) -B lab/instructions/run.py --source-dir . --work-dir build/instructions
 
-readme: ## put the last results of `make lab` into README.md
-	$(PYTHON3) lab/report/readme.py build/lab/results.json README.md
+readme: ## draw docs/results.md and README.md's table from the raw results in docs/results/
+	$(PYTHON3) -B lab/report/results_page.py
 
 test: ## every test: native, sanitizers, AArch64, RISC-V, s390x, bare metal, Linux kernel, report, format
 	@scripts/bootstrap.sh test
@@ -81,4 +85,4 @@ build/venv/ready: lab/report/requirements.txt
 	$(PYTHON3) -m venv --clear build/venv
 	build/venv/bin/python -m pip install --quiet --disable-pip-version-check --no-cache-dir \
 		--requirement $<
-	@touch $@
+	touch $@

@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: MIT
+"""What both outputs show: sections, text, bullets, tables and charts; how a figure is written, and in which order."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from .rows import Results, Row
+
+NOTHING = "-"
+WAITS = ("none", "hint", "backoff", "monitor")  # in this order where they stand together
+
+
+@dataclass
+class Section:
+    title: str
+    level: int = 1
+
+
+@dataclass
+class Text:
+    text: str
+    style: str = ""  # "", "note" or "fail"
+
+
+@dataclass
+class Bullets:
+    items: list[tuple[str, str, str]]  # lead, words (a line each, if several), style
+
+
+@dataclass(frozen=True)
+class Column:
+    name: str
+    unit: str = ""
+    number: bool = True
+
+
+@dataclass
+class Table:
+    title: str
+    columns: list[Column]
+    rows: list[tuple[list[str], str]]  # cells, style: "", base, default, peer, fail
+    note: str = ""
+
+    def without_empty(self) -> Table:
+        """Drop the columns in which no row has anything to say."""
+        keep = [
+            i
+            for i, c in enumerate(self.columns)
+            if not c.number or any(cells[i] not in (NOTHING, "") for cells, _ in self.rows)
+        ]
+        columns = [self.columns[i] for i in keep]
+        return Table(self.title, columns, [([c[i] for i in keep], s) for c, s in self.rows], self.note)
+
+
+@dataclass
+class Download:
+    """A file inside the page."""
+
+    name: str
+    kind: str
+    data: bytes
+    words: str
+
+
+@dataclass
+class Chart:
+    name: str
+    title: str
+    caption: str
+    draw: object  # callable(pyplot, narrow) -> figure; narrow: for a telephone, drawn anew and not shrunk
+    legend: bool = True
+
+
+# Numbers
+
+
+def fmt(value: float | None) -> str:
+    """Two decimals at most, never an exponent: ratios, counts, cycles."""
+    if value is None:
+        return NOTHING
+    if value >= 1000:
+        return f"{value:,.0f}" if value >= 10000 else f"{value:.0f}"
+    return f"{value:.1f}" if value >= 100 else f"{value:.2f}"
+
+
+def fmt_time(value: float | None) -> str:
+    """ns: many threads on locks of their own take less than one per op."""
+    return f"{value:.3f}" if value is not None and 0 < value < 1 else fmt(value)
+
+
+def fmt_ns(row: Row | None) -> str:
+    return fmt_time(row.ns) if row else NOTHING
+
+
+def fmt_share(value: float | None) -> str:
+    if value is None:
+        return NOTHING
+    percent = value * 100
+    return f"{percent:.0f}" if percent >= 100 else f"{percent:.1f}"
+
+
+def fmt_fairness(value: float | None) -> str:
+    """Cut, not rounded: 0.949 must not look like the limit it misses."""
+    return NOTHING if value is None else f"{math.floor(value * 100 + 1e-9) / 100:.2f}"
+
+
+def fmt_percent(difference: float) -> str:
+    percent = difference * 100
+    return f"{percent:+.0f} %" if abs(percent) >= 10 else f"{percent:+.1f} %"
+
+
+def fmt_threads(threads: int) -> str:
+    return f"{threads} thread" + ("" if threads == 1 else "s")
+
+
+# Order and names
+
+
+def by_speed(rows: list[Row]) -> list[Row]:
+    return sorted(rows, key=lambda r: (not r.valid, r.ns if r.ns is not None else math.inf, r.variant))
+
+
+def unique(values: list) -> list:
+    return list(dict.fromkeys(values))
+
+
+def row_style(results: Results, row: Row) -> str:
+    if row.failed:
+        return "fail"
+    if row.kind == "default":
+        return "default"
+    if results.is_baseline(row):
+        return "base"
+    return "peer" if row.kind == "peer" else ""
+
+
+def role(results: Results, row: Row) -> str:
+    words = {"ours": "ours", "peer": "peer", "sweep": "sweep"}.get(row.kind, "default")
+    if row.kind == "default" and row.implements:
+        words = f"default: {row.implements}"
+    if results.is_baseline(row):
+        words = "baseline" if row.kind in ("ours", "sweep") else f"{words}, baseline"
+    return words
+
+
+def fmt_ratio(results: Results, row: Row | None) -> str:
+    if row is None:
+        return NOTHING
+    return "FAILED" if row.failed else fmt(results.ratio(row))
+
+
+def fmt_ms(value: float | None) -> str:
+    """A time in ns, in ms."""
+    return NOTHING if value is None else fmt(value / 1e6)
+
+
+def fmt_count(value: float | None) -> str:
+    return NOTHING if value is None else f"{value:.0f}"
+
+
+def ns_cell(row: Row | None) -> str:
+    return "not measured" if row is None else fmt_time(row.ns) if row.valid else row.status
+
+
+def geometric_mean(values: list[float]) -> float:
+    return math.exp(sum(map(math.log, values)) / len(values))
+
+
+def wait_order(rows: list[Row]) -> list[str]:
+    """The known ways to wait in their order, then the others in the file's."""
+    found = unique([r.wait for r in rows if r.wait])
+    return [w for w in WAITS if w in found] + [w for w in found if w not in WAITS]
+
+
+def group_threads(rows: list[Row]) -> list[int]:
+    return sorted(unique([r.threads for r in rows]))

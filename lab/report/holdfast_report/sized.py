@@ -1,0 +1,227 @@
+# SPDX-License-Identifier: MIT
+"""A table of the lab that has one line per size, and is compared with libc."""
+
+from __future__ import annotations
+
+import math
+import re
+
+from .blocks import (
+    NOTHING,
+    Chart,
+    Column,
+    Table,
+    fmt,
+    fmt_percent,
+    fmt_ratio,
+    fmt_share,
+    geometric_mean,
+    unique,
+)
+from .charts import MARKERS, few, plain_log, row_of_panels, series_styles, shared_legend
+from .family import Advice, Comparison, Family
+from .rows import Results, Row
+
+IMPORTANT = (64, 1024, 65536, 1 << 20, 64 << 20)  # bytes
+COMPARED = (8, 64, 1024, 16384, 1 << 20, 64 << 20)
+
+
+def size_of(row: Row) -> float:
+    """Bytes: by the case's name, since the figure may be rounded to six digits."""
+    match = re.match(r"(\d+) (B|KiB|MiB|GiB)\b", row.case)
+    return int(match[1]) << 10 * ("B", "KiB", "MiB", "GiB").index(match[2]) if match else row.more["size"]
+
+
+def way_of(case: str) -> str:
+    """What a row does apart from its size: '64 B cold' -> 'cold'."""
+    return re.sub(r"^\S+ \S+\s*", "", case) or "aligned"
+
+
+def speed_of(row: Row) -> float | None:
+    """GB/s: bytes in a nanosecond."""
+    return size_of(row) / row.ns if row.ns else None
+
+
+def size_words(size: float) -> str:
+    for power, word in ((20, "M"), (10, "K")):
+        if size >= 1 << power:
+            return f"{size / (1 << power):.0f} {word}iB"
+    return f"{size:.0f} B"
+
+
+def size_chart(name: str, title: str, caption: str, rows: list[Row], styles: dict, value, unit: str, lines) -> Chart:
+    """Panels of value against size, one for each way; lines: values that are marked."""
+    ways = unique([way_of(r.case) for r in rows])
+
+    def draw(plt, narrow):
+        columns = 3 if narrow else 6
+        legend = 0.2 * math.ceil(len(styles) / columns)
+        figure, axes = row_of_panels(plt, len(ways), 3.5, legend, narrow, sharey=True)
+        for axis, way in zip(axes, ways):
+            here = [r for r in rows if way_of(r.case) == way]
+            for label, style in styles.items():
+                mine = sorted((size_of(r), r) for r in here if r.label == label)
+                points = [(size, value(r)) for size, r in mine if not r.failed and value(r)]
+                if points:
+                    axis.plot(*zip(*points), label=label, **style)
+            for r in here:
+                if r.failed:  # R1
+                    at = {"xycoords": ("data", "axes fraction"), "ha": "center"}
+                    axis.annotate("x", (size_of(r), 0.02), color=MARKERS["fail"], fontweight="bold", **at)
+            for line in lines:
+                axis.axhline(line, color=MARKERS["ink"], linewidth=0.9, linestyle=(0, (3, 2)), zorder=1)
+            axis.set_xscale("log", base=2)
+            axis.set_yscale("log")
+            values = [value(r) for r in rows if not r.failed and value(r)] or [1.0]
+            plain_log(axis.yaxis, min(values), max(values))
+            sizes = sorted(unique([size_of(r) for r in here]))
+            ticks = few(sizes, 2) if len(sizes) < 4 else [s for s in sizes if s in (1, 16, 256, 4096, 65536, 1 << 20)]
+            ticks = unique([*ticks, sizes[-1]])
+            axis.set_xticks(ticks, [size_words(s) for s in ticks], fontsize=8)
+            axis.minorticks_off()
+            axis.set_title(way)
+            axis.set_xlabel("size")
+            axis.grid(True)
+        for axis in axes if narrow else axes[:1]:
+            axis.set_ylabel(unit)
+        shared_legend(figure, axes, columns)
+        return figure
+
+    if any(r.failed for r in rows):
+        caption += " FAILED, marked x on the axis and not drawn: " + ", ".join(
+            f"{r.variant} at {r.case}" for r in rows if r.failed
+        )
+    return Chart(name, title, caption, draw, legend=False)
+
+
+class Sized(Family):
+    needs = ("size",)
+    libc = ""  # the function that it is compared with
+    instruction_words = ", bytes"
+
+    def cases(self, results: Results) -> list[tuple[str, int]]:
+        rows = results.of(self.name, "ours", "default", "peer")
+        aligned = sorted(unique([(size_of(r), r.case) for r in rows if way_of(r.case) == "aligned"]))
+        return [(case, 1) for size, case in aligned if size in IMPORTANT] or [(c, 1) for _, c in aligned[-1:]]
+
+    def ratios(self, results: Results, variant: str) -> dict[str, float]:
+        """case -> time over libc's."""
+        rows = [r for r in results.of(self.name, "ours", "default") if r.variant == variant]
+        return {r.case: results.ratio(r) for r in rows if results.ratio(r)}
+
+    def advice(self, results: Results) -> Advice | None:
+        """Over all cases that both have; a mean that differs by less than the rows' median spread is level."""
+        default = next(iter(results.of(self.name, "default")), None)
+        mine = self.ratios(results, default.variant) if default else {}
+        if not mine:
+            return None
+        spreads = sorted(r.spread for r in results.of(self.name, "default") if r.spread is not None)
+        noise = spreads[len(spreads) // 2] if spreads else 0.0
+        gains = {}
+        for name in unique([r.variant for r in results.of(self.name, "ours")]):
+            theirs = self.ratios(results, name)
+            if mine.keys() <= theirs.keys():
+                gains[name] = geometric_mean([mine[c] / theirs[c] for c in mine])
+        mean, worst = geometric_mean(list(mine.values())), max(mine, key=mine.get)
+        figures = [
+            f"It takes {fmt(mean)} of {self.libc}'s time in the mean of {len(mine)} cases, and {fmt(mine[worst])} of it"
+            f" in the worst, {worst}."
+        ]
+        best = max(gains, key=gains.get, default=None)
+        if best is None or gains[best] - 1 <= noise:
+            because = "No single implementation of Holdfast beats its choice by size in the mean."
+            return Advice(f"Use {self.verbs}", self.job, because, figures)
+        because = (
+            f"What it chooses by itself takes {fmt_percent(gains[best] - 1).lstrip('+')} more time in the mean here."
+        )
+        use = f"Use {self.verbs} with HOLDFAST_{self.name.upper()}={best} in the environment"
+        return Advice(use, self.job, because, [figures[0].replace("It takes", "Its own choice takes")])
+
+    def measured(self, results: Results) -> list[Table]:
+        """A line per size, a column per implementation: GB/s, and the ratio of the times to libc's."""
+        rows = results.of(self.name, "ours", "default", "peer")
+        variants = unique([r.variant for r in rows])
+        out = []
+
+        def cell(row: Row | None) -> str:
+            if row is None:
+                return NOTHING
+            if not row.valid:
+                return row.status
+            ratio = "" if results.is_baseline(row) else f" ({fmt_ratio(results, row)})"
+            return fmt(speed_of(row)) + ratio
+
+        for way in unique([way_of(r.case) for r in rows]):
+            lines = []
+            for size in sorted(unique([size_of(r) for r in rows if way_of(r.case) == way])):
+                here = {r.variant: r for r in rows if way_of(r.case) == way and size_of(r) == size}
+                name = re.sub(r"^(\S+ \S+).*", r"\1", next(iter(here.values())).case)
+                noise = [r.spread for r in here.values() if r.spread is not None]
+                cells = [name, *(cell(here.get(v)) for v in variants), fmt_share(max(noise, default=None))]
+                lines.append((cells, "fail" if any(r.failed for r in here.values()) else ""))
+            columns = [Column("size")]
+            columns += [Column(v, "GB/s" if v == rows[0].baseline else "GB/s (ratio)") for v in variants]
+            columns.append(Column("largest spread", "% IQR/median"))
+            out.append(Table(f"{self.name}, {way}", columns, lines).without_empty())
+        return out
+
+    def charts(self, results: Results) -> list[Chart]:
+        rows = results.of(self.name, "ours", "default", "peer")
+        if not rows:
+            return []
+        styles = series_styles(results, rows)
+        for label, style in styles.items():
+            style["markersize"] = 3
+            if any(r.label == label and r.kind == "peer" for r in rows):
+                style["color"] = MARKERS["ink"]
+        speed = "Bytes in a nanosecond, over the size of the operation; higher is faster. Both scales are logarithmic."
+        ratio = (
+            "Time of an operation over that of libc in the same case; lower is faster. The dashed lines: 1, and 1.25,"
+            " which is 0.8 of libc's speed."
+        )
+        others = [r for r in rows if not results.is_baseline(r)]
+        name = self.name
+        return [
+            size_chart(f"{name}-speed", f"{name}: speed by size", speed, rows, styles, speed_of, "GB/s", ()),
+            size_chart(
+                f"{name}-ratio",
+                f"{name}: time over libc's, by size",
+                ratio,
+                others,
+                styles,
+                results.ratio,
+                "ratio",
+                (1.0, 1.25),
+            ),
+        ]
+
+    def at(self, results: Results, size: int, *kinds: str) -> Row | None:
+        """The aligned row of that size, of the first kind that has one."""
+        rows = [r for r in results.of(self.name) if size_of(r) == size and way_of(r.case) == "aligned"]
+        return next((r for kind in kinds for r in rows if r.kind == kind), None)
+
+    def compared(self, results: Results) -> list[Comparison]:
+        rows = {size: self.at(results, size, "default") for size in COMPARED}
+        rows = {size: row for size, row in rows.items() if row}
+
+        def cell(row: Row | None, with_ratio: bool) -> str:
+            if row is None or not row.valid:
+                return "-" if row is None else row.status
+            ratio = results.ratio(row)
+            return f"{speed_of(row):.1f}" + (f" ({ratio:.2f})" if with_ratio and ratio else "")
+
+        lines = {
+            self.verbs: [cell(row, True) for row in rows.values()],
+            self.libc: [cell(self.at(results, size, "peer"), False) for size in rows],
+        }
+        title = f"{self.name}: GB/s (ratio of times to libc's)"
+        return [Comparison(title, [size_words(size) for size in rows], lines)] if rows else []
+
+    def headline(self, results: Results) -> list[tuple[str, str, str]]:
+        out = []
+        for size in (64, 16384):
+            ours, libc = self.at(results, size, "default"), self.at(results, size, "peer")
+            if ours and libc and ours.valid and libc.valid:
+                words = f"`{self.verbs}`, {size_words(size)}"
+                out.append((words, f"{speed_of(ours):.1f} GB/s", f"{self.libc}: {speed_of(libc):.1f} GB/s"))
+        return out

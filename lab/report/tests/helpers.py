@@ -1,0 +1,193 @@
+# SPDX-License-Identifier: MIT
+"""What the tests share: files of results, made up or converted from a real one."""
+
+import contextlib
+import io
+import json
+import tempfile
+import unittest
+from pathlib import Path
+
+from holdfast_report import command, input, tables, verdict
+
+HERE = Path(__file__).resolve().parent
+REPORT = HERE.parent / "report.py"
+ARCHIVE = HERE.parents[2] / "docs" / "results"
+
+
+def judge(results, table, case, threads):
+    return verdict.judge(results, tables.family(table), case, threads)
+
+
+def row(table, variant, case, ns, kind="ours", threads=1, **more):
+    base = {
+        "refcount": "unchecked",
+        "spinlock": "cas",
+        "lockref": "unbounded",
+        "clear": "libc",
+        "loop": "unguarded",
+        "fault": "bare SIGSEGV",
+        "openclose": "default",
+        "sparse": "copy a zero page",
+    }.get(table, "base")
+    out = {
+        "table": table,
+        "variant": variant,
+        "kind": kind,
+        "case": case,
+        "threads": threads,
+        "ns_per_op": ns,
+        "spread": 0.02,
+        "baseline": base,
+        "fairness": 1.0,
+        "checked": True,
+        "rounds": 9,
+    }
+    out.update(more)
+    return out
+
+
+def results(rows, **more):
+    out = {
+        "schema": 2,
+        "holdfast": "0.1.0",
+        "machine": {"cpu": "Test CPU", "cpus": 2, "kernel": "6.1", "compiler": "gcc 12", "date": "2026-01-02"},
+        "limits": ["no hardware performance counters"],
+        "missing_peers": [{"peer": "ck", "package": "libck-dev"}],
+        "settings": {"window_ms": 50, "rounds": 9, "seed": 1},
+        "aims": [],
+        "rows": rows,
+    }
+    out.update(more)
+    return out
+
+
+def aim(table="spinlock", group="2 threads", what="speed", value=0.9, bound="at least", limit=0.8, met=True, **more):
+    out = {"table": table, "group": group, "what": what, "value": value, "unit": "", "bound": bound, "aim": limit}
+    out |= {"met": met, "detail": "", "why": ""}
+    out.update(more)
+    return out
+
+
+def converted():
+    """A real run, of schema 1, as hf-lab writes it now: with aims of each kind."""
+    path = next(iter(sorted(ARCHIVE.glob("*.json*"))))
+    data = json.loads(input.read_text(str(path), ""))
+    aims = [
+        aim("mutex", "2 threads", "throughput, of the best peer", 0.48, limit=0.9, met=False, detail="peer:xyz"),
+        aim("mutex", "1 thread", "time, of the peer's", None, "at most", 0.7, None, why="its row failed"),
+        aim("clear", "all sizes", "speed, of libc's", 0.98, limit=0.95),
+        aim("clear", "all sizes", "regret", 1.08, "", None, None),
+    ]
+    return {**data, "schema": 2, "aims": aims}
+
+
+def locks(case="2C total", threads=2, **changes):
+    """A default that is queued, four more of ours and two peers in one case; changes: variant -> fields."""
+    rows = [
+        row("spinlock", "cas", case, 40.0, fairness=0.3),
+        row("spinlock", "ticket", case, 50.0),
+        row("spinlock", "mcs", case, 60.0),
+        row("spinlock", "queued", case, 55.0),
+        row("spinlock", "default", case, 56.0, kind="default", **{"is": "queued"}),
+        row("spinlock", "peer:spin", case, 30.0, kind="peer", fairness=0.2),
+        row("spinlock", "peer:fair", case, 44.8, kind="peer"),
+    ]
+    for r in rows:
+        r["threads"] = threads
+        r.update(changes.get(r["variant"].replace("peer:", "peer_"), {}))
+    return rows
+
+
+def sized(**changes):
+    """The table clear: libc, the default and two more in three sizes; changes: (variant, case) -> fields."""
+    rows = []
+    for words, size in (("64 B", 64), ("16 KiB", 16384), ("64 MiB", 64 << 20)):
+        for way in ("", " misaligned", " cold"):
+            for variant, kind, ratio in (
+                ("libc", "peer", 1.0),
+                ("default", "default", 0.8),
+                ("original", "ours", 4.0),
+                ("erms", "ours", 0.5 if way else 1.0),
+            ):
+                rows.append(row("clear", variant, words + way, size / 16 * ratio, kind, size=size))
+    for r in rows:
+        r.update(changes.get(f"{r['variant']} {r['case']}", {}))
+    return rows
+
+
+def memory():
+    """The tables clear, loop and fault."""
+    rows = sized()
+    for case, ratio in (("clear 64 B", 1.0), ("copy 64 B", 1.02)):
+        rows.append(row("loop", "unguarded", case, 100.0, "peer"))
+        rows.append(row("loop", "guarded", case, 100.0 * ratio))
+    rows.append(row("fault", "bare SIGSEGV", "one fault", 1000.0, "peer"))
+    rows.append(row("fault", "load", "one fault", 1100.0))
+    rows.append(row("fault", "copy", "one fault", 1600.0))
+    return rows
+
+
+def whole():
+    """Every family, every kind of row, and rows that failed."""
+    rows = []
+    for case in ("inc+dec_and_test", "inc_not_zero+put"):
+        for threads in (1, 2):
+            for n, v in enumerate(("unchecked", "cmpxchg", "saturating", "asm")):
+                rows.append(row("refcount", v, case, 10.0 + n + threads / 10, threads=threads))
+            extra = {"kind": "default", "is": "asm", "threads": threads}
+            rows.append(row("refcount", "default", case, 13.5, **extra))
+            rows.append(row("refcount", "peer:shared_ptr", case, 14.5, kind="peer", threads=threads))
+    for setup, threads in (("1", 1), ("2NC", 2), ("2C", 2)):
+        for part, ns in (("lock", 12.0), ("unlock", 6.0), ("total", 18.0)):
+            for n, v in enumerate(("cas", "cas_release", "wfe", "queued")):
+                rows.append(row("spinlock", v, f"{setup} {part}", ns - n, threads=threads))
+            extra = {"kind": "default", "is": "queued", "threads": threads}
+            rows.append(row("spinlock", "default", f"{setup} {part}", ns - 2.5, **extra))
+    for threads in (4, 8):
+        over = {"threads": threads}
+        rows.append(row("spinlock", "cas", "oversubscribed total", 70.0, **over, fairness=0.1))
+        rows.append(row("spinlock", "queued", "oversubscribed total", 31000.0, **over))
+        rows.append(row("spinlock", "wfe", "oversubscribed total", 1.0, **over, checked=False))
+    for wait, ns in (("none", 50.0), ("hint", 45.0), ("backoff", 20.0), ("monitor", 40.0)):
+        for table, lock in (("spinlock", "cas"), ("lockref", "unbounded")):
+            case = "2C total" if table == "spinlock" else "get+put"
+            extra = {"kind": "sweep", "threads": 2, "wait": wait, "base_variant": lock}
+            rows.append(row(table, f"{lock} wait={wait}", case, ns, **extra, checked=wait != "backoff"))
+    for threads in (1, 2, 4):
+        for n, v in enumerate(("unbounded", "bounded", "locked")):
+            extra = {"retries_mean": 0.5 * n, "retries_max": 100, "fallback_share": 0.25, "threads": threads}
+            rows.append(row("lockref", v, "get+put", 20.0 + n, **extra))
+        rows.append(row("lockref", "default", "get+put", 21.5, kind="default", threads=threads, **{"is": "bounded"}))
+    for limit in (15, 100, 500):
+        rows.append(row("lockref", f"bounded-{limit}", "get+put", 30.0 + limit / 100, kind="sweep", threads=2))
+    return results(rows + memory())
+
+
+class Temporary(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+
+    def write(self, data, name="results.json"):
+        path = self.folder / name
+        if isinstance(data, bytes):
+            path.write_bytes(data)
+        else:
+            path.write_text(data if isinstance(data, str) else json.dumps(data), encoding="utf-8")
+        return str(path)
+
+    def run_report(self, *args):
+        out, err = io.StringIO(), io.StringIO()
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            try:
+                code = command.main(list(args))
+            except SystemExit as e:
+                code = e.code
+        return code, out.getvalue(), err.getvalue()
+
+    def text(self, data, *args):
+        code, out, err = self.run_report(self.write(data), *args)
+        self.assertEqual((code, err), (0, ""))
+        return out

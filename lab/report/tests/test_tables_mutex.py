@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: MIT
+"""The table of the lock that parks."""
+
+import unittest
+
+from holdfast_report import input, tables, verdict
+
+from .helpers import Temporary, judge, results, row
+
+
+class Mutex(Temporary):
+    def test_mutex(self):
+        rows = [
+            row("mutex", "hf_mutex", "contended", 20.0, threads=2, fairness_100ms=0.91, wait_p999_ns=100.0),
+            row("mutex", "peer:pthread_mutex", "contended", 40.0, kind="peer", threads=2, wait_p999_ns=400.0),
+            row("mutex", "peer:x", "contended", 30.0, kind="peer", threads=2),
+        ]
+        for r in rows:
+            r["baseline"] = "peer:pthread_mutex"
+        parsed = input.parse_results(results(rows))
+        judged = judge(parsed, "mutex", "contended", 2)
+        self.assertNotIn("not measured", " ".join(verdict.verdict_lines(judged)))
+        self.assertIn("Best of ours: hf_mutex, 20.00 ns/op", " ".join(verdict.verdict_lines(judged)))
+        shown = {cells[0]: cells for t in tables.family("mutex").measured(parsed) for cells, _ in t.rows}
+        self.assertEqual(shown["hf_mutex"][6:8], ["0.91", "100.0"])  # in 100 ms, wait p99.9
+        rows[0]["checked"] = False  # R1
+        self.assertIsNone(tables.family("mutex").advice(input.parse_results(results(rows))))
+
+    def test_advice(self):
+        def rows(*times):
+            base = {"baseline": "peer:pthread_mutex"}
+            return [
+                r
+                for n, (ours, standard, spins) in enumerate(times)
+                for r in (
+                    row("mutex", "hf_mutex", "c", ours, threads=2 << n, fairness_100ms=0.9, **base),
+                    row("mutex", "peer:pthread_mutex", "c", standard, "peer", 2 << n, fairness_100ms=0.5, **base),
+                    row("mutex", "peer:spins", "c", spins, "peer", 2 << n, fairness_100ms=0.25, **base),
+                )
+            ]
+
+        def advice(*times):
+            return tables.family("mutex").advice(input.parse_results(results(rows(*times))))
+
+        best = advice((10.0, 20.0, 30.0), (10.0, 15.0, 5.0))
+        self.assertEqual(best.use, "Use hf_mutex")
+        self.assertEqual(best.because, "With each number of threads it is faster than pthread_mutex.")
+        self.assertEqual(best.figures[0], "It has 1.50 to 2.00 times the throughput of pthread_mutex.")
+        self.assertIn(
+            "spins is faster with 4 threads, up to 2.00 times (fairness over 100 ms with 4: 0.25, and 0.90",
+            best.figures[1],
+        )
+        self.assertIn("level with pthread_mutex or faster", advice((10.0, 20.0, 30.0), (10.0, 10.1, 30.0)).because)
+        self.assertIn(
+            "with 4 threads pthread_mutex is faster here", advice((10.0, 20.0, 30.0), (10.0, 5.0, 30.0)).because
+        )
+        self.assertEqual(advice((10.0, 5.0, 30.0), (10.0, 5.0, 30.0)).use, "Use pthread_mutex")
+
+    def test_mutex_has_its_waits(self):
+        waits = {
+            "fairness_100ms": 0.87,
+            "cpu_ns": 26.7,
+            "wait_p50_ns": 31,
+            "wait_p99_ns": 1021,
+            "wait_p999_ns": 2774,
+            "wait_max_ns": 3145590,
+        }
+        rows = [
+            row("mutex", "hf_mutex", "oversubscribed", 13.4, threads=16, baseline="peer:pthread_mutex", **waits),
+            row(
+                "mutex",
+                "peer:pthread_mutex",
+                "oversubscribed",
+                21.8,
+                threads=16,
+                kind="peer",
+                ratio=1.0,
+                baseline="peer:pthread_mutex",
+            ),
+        ]
+        text = self.text(results(rows))
+        for words in ("in 100 ms", "CPU time", "wait p99.9", "0.87", "26.70", "1021", "2774"):
+            self.assertIn(words, text)
+        text = self.text(results([row("mutex", "hf_mutex", "alone", 5.0)]))
+        self.assertNotIn("wait p99", text)
+
+
+if __name__ == "__main__":
+    unittest.main()
