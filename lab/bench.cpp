@@ -33,6 +33,14 @@ double now_ns()
 	return static_cast<double>(t.tv_sec) * 1e9 + static_cast<double>(t.tv_nsec);
 }
 
+double thread_ns()
+{
+	timespec t;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return static_cast<double>(t.tv_sec) * 1e9 + static_cast<double>(t.tv_nsec);
+}
+
 static std::vector<int> allowed_cpus()
 {
 	std::vector<int> list;
@@ -107,6 +115,18 @@ double Window::fairness() const
 	return most ? static_cast<double>(least) / static_cast<double>(most) : 0;
 }
 
+Sample sample_of(const Window &window, bool checked)
+{
+	Sample sample;
+
+	sample.ns_per_op = window.wall_ns / static_cast<double>(window.total());
+	sample.fairness = window.fairness();
+	sample.checked = checked;
+	sample.disturbed = window.disturbed;
+	sample.starved = window.total() == 0;
+	return sample;
+}
+
 namespace
 {
 
@@ -130,14 +150,6 @@ long sleeps()
 	rusage usage;
 
 	return getrusage(RUSAGE_THREAD, &usage) == 0 ? usage.ru_nvcsw : 0;
-}
-
-double thread_ns()
-{
-	timespec t;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-	return static_cast<double>(t.tv_sec) * 1e9 + static_cast<double>(t.tv_nsec);
 }
 
 void *work(void *argument)

@@ -22,10 +22,12 @@
  * such a transfer measured before and after it; a run in which it changed is repeated, and a row is
  * made of the runs whose transfer time is near the table's median. The row says what it was.
  */
+#include <cmath>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace lab
@@ -56,26 +58,38 @@ double transfer_ns();
 
 /* What one run says of one row. */
 struct Sample {
-	double ns_per_op;
-	double fairness;
-	bool checked;   /* the count was right */
-	bool disturbed; /* as the window's */
+	double ns_per_op = NAN;
+	double fairness = NAN;
+	bool checked = false;   /* the count was right */
+	bool disturbed = false; /* as the window's */
+	bool starved = false;   /* no operation, so no time of one */
 	std::map<std::string, double> more;
 	double transfer_ns =
 		0; /* of a cache line between two processors, during this run; 0 = none */
 };
 
+/* The usual one: the time of the window over its operations. */
+Sample sample_of(const Window &window, bool checked);
+
 struct Row {
 	std::string table, variant, kind, case_name;
-	int threads = 1;
+	int threads;
 	std::string baseline;
 	std::map<std::string, std::string> labels; /* is, wait, base_variant */
 	std::vector<Sample> samples;
 	int repeated = 0;  /* runs that were disturbed and measured again */
 	int set_aside = 0; /* runs with another transfer time than most */
 
+	Row(std::string table_name, std::string variant_name, std::string of_kind,
+	    std::string name_of_case, int number_of_threads = 1)
+		: table(std::move(table_name)), variant(std::move(variant_name)),
+		  kind(std::move(of_kind)), case_name(std::move(name_of_case)),
+		  threads(number_of_threads)
+	{
+	}
 	double median_of(const std::function<double(const Sample &)> &value) const;
-	double more(const std::string &key) const; /* the median of those that have it; NAN = none */
+	double
+	more(const std::string &key) const; /* the median of those that have it; NAN = none */
 	double ns_per_op() const;
 	/* The median over the rounds of the ratio within a round; of medians, if runs were set aside. */
 	double ratio_to(const Row &other) const;
@@ -133,8 +147,9 @@ std::vector<Cell> sparse_cells(const Settings &settings);
 /* Measures all cells and returns their rows. Shows progress if standard error is a terminal. */
 std::vector<Row> measure(const Table &table, const Settings &settings);
 
-/* Nanoseconds since some moment. */
+/* Nanoseconds since some moment, and of processor time of this thread. */
 double now_ns();
+double thread_ns();
 
 /* hf_arch_timestamp() ticks to nanoseconds; 0 if there is no such counter. */
 double ns_per_tick();

@@ -155,14 +155,10 @@ std::vector<Sample> run_memory(Operation o, int ms)
 		*behind = 2;
 	}
 	Window window = run_window(1, ms, loop_of(o), { &o });
-	Sample sample{};
-
 	if (o.cold)
 		areas().to[o.offset + o.last + o.size] = 2;
-	sample.ns_per_op = window.wall_ns / static_cast<double>(window.total());
-	sample.fairness = 1;
-	sample.checked = window.total() > 0 && is_right(o);
-	sample.disturbed = window.disturbed;
+	Sample sample = sample_of(window, is_right(o));
+
 	sample.more["size"] = static_cast<double>(o.size);
 	sample.more["gb_per_s"] = static_cast<double>(o.size) / sample.ns_per_op;
 	return { sample };
@@ -222,17 +218,17 @@ std::vector<Cell> memory_cells(bool copies)
 			for (size_t i = 0; i < ways.size(); i++) {
 				Operation o = ways[i];
 				Cell cell;
-				Row row;
 
 				o.size = size;
 				o.offset = kind == 1 ? 1 : 0;
 				o.cold = cold;
-				row.table = copies ? "copy" : "clear";
-				row.variant = names[i];
-				row.kind = i == 0 ? "peer" : i == 1 ? "default" : "ours";
-				row.case_name = size_name(size) + (kind == 1 ? " misaligned" : "") +
-						(cold ? " cold" : "");
-				cell.rows = { row };
+				cell.rows = { Row(copies ? "copy" : "clear", names[i],
+						  i == 0   ? "peer"
+						  : i == 1 ? "default"
+							   : "ours",
+						  size_name(size) +
+							  (kind == 1 ? " misaligned" : "") +
+							  (cold ? " cold" : "")) };
 				cell.window_ms = size >= MiB ? 6 : 1;
 				cell.rounds = size >= MiB ? 7 : 15;
 				cell.run = [o](int ms) { return run_memory(o, ms); };
@@ -335,13 +331,7 @@ std::vector<Sample> run_fault(loop_t loop, bool bare, int ms)
 
 	if (bare)
 		(void)sigaction(SIGSEGV, &before, nullptr);
-	Sample sample{};
-
-	sample.ns_per_op = window.wall_ns / static_cast<double>(window.total());
-	sample.fairness = 1;
-	sample.checked = window.total() > 0 && fault.wrong == 0;
-	sample.disturbed = window.disturbed;
-	return { sample };
+	return { sample_of(window, fault.wrong == 0) };
 }
 
 /* ---- guard ---------------------------------------------------------------------------------- */
@@ -423,29 +413,18 @@ std::vector<Sample> run_guard(loop_t loop, size_t size, int ms)
 	memset(areas().from, 3, size);
 	memset(areas().to, 1, size);
 	Window window = run_window(1, ms, loop, { &g });
-	Sample sample{};
 
 	close(g.pipe[0]);
 	close(g.pipe[1]);
-	sample.ns_per_op = window.wall_ns / static_cast<double>(window.total());
-	sample.fairness = 1;
-	sample.checked = window.total() > 0 && g.wrong == 0 &&
-			 memcmp(areas().to, areas().from, size) == 0;
-	sample.disturbed = window.disturbed;
-	return { sample };
+	return { sample_of(window, g.wrong == 0 && memcmp(areas().to, areas().from, size) == 0) };
 }
 
 Cell simple_cell(const char *table, const char *variant, const char *kind, const std::string &name,
 		 std::function<std::vector<Sample>(int)> run)
 {
 	Cell cell;
-	Row row;
 
-	row.table = table;
-	row.variant = variant;
-	row.kind = kind;
-	row.case_name = name;
-	cell.rows = { row };
+	cell.rows = { Row(table, variant, kind, name) };
 	cell.window_ms = 3;
 	cell.rounds = 31;
 	cell.run = std::move(run);

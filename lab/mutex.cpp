@@ -31,47 +31,12 @@
 
 #include "holdfast/arch.h"
 #include "holdfast/mutex.h"
-
-#if HF_LAB_HAVE_TBB
-#include <tbb/spin_mutex.h>
-#endif
-#if HF_LAB_HAVE_ABSL
-#include <absl/synchronization/mutex.h>
-#endif
+#include "locks.hpp"
 
 namespace lab
 {
 namespace
 {
-
-/* ---- the locks ------------------------------------------------------------------------------ */
-
-struct Ours {
-	hf_mutex_t m = HF_MUTEX_INIT;
-	void lock() { hf_mutex_lock(&m); }
-	void unlock() { hf_mutex_unlock(&m); }
-};
-
-struct PthreadMutex {
-	pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
-	void lock() { pthread_mutex_lock(&m); }
-	void unlock() { pthread_mutex_unlock(&m); }
-};
-
-struct PthreadSpin {
-	pthread_spinlock_t m;
-	PthreadSpin() { pthread_spin_init(&m, PTHREAD_PROCESS_PRIVATE); }
-	void lock() { pthread_spin_lock(&m); }
-	void unlock() { pthread_spin_unlock(&m); }
-};
-
-#if HF_LAB_HAVE_ABSL
-struct AbslMutex {
-	absl::Mutex m;
-	void lock() { m.Lock(); }
-	void unlock() { m.Unlock(); }
-};
-#endif
 
 /* ---- one run -------------------------------------------------------------------------------- */
 
@@ -125,14 +90,6 @@ struct State {
 
 	explicit State(int n) : threads(new Thread[static_cast<size_t>(n)]) { room.counter = 0; }
 };
-
-double thread_ns()
-{
-	timespec t;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-	return static_cast<double>(t.tv_sec) * 1e9 + static_cast<double>(t.tv_nsec);
-}
 
 /* Each lock's loops. The stop flag is looked at after every operation: one may take milliseconds. */
 template <class L>
@@ -230,7 +187,7 @@ Lock entry(const char *name, const char *kind)
 const std::vector<Lock> &locks()
 {
 	static const std::vector<Lock> list = {
-		entry<Ours>("hf_mutex", "ours"),
+		entry<hf::mutex>("hf_mutex", "ours"),
 		entry<PthreadMutex>("peer:pthread_mutex", "peer"),
 		entry<PthreadSpin>("peer:pthread_spin", "peer"),
 		entry<std::mutex>("peer:std_mutex", "peer"),
@@ -358,11 +315,7 @@ std::vector<Sample> run_lock(const Lock &lock, int threads, int window_ms)
 		lock.end(&state);
 		for (int t = 0; t < threads; t++)
 			cpu += state.threads[static_cast<size_t>(t)].cpu_ns;
-		sample = { window.wall_ns / total,
-			   window.fairness(),
-			   state.room.counter == window.total(),
-			   window.disturbed,
-			   {} };
+		sample = sample_of(window, state.room.counter == window.total());
 		sample.more["cpu_ns"] = cpu / total;
 		sample.more["fairness_100ms"] = slices_fairness(state, threads, window.fairness());
 	}
@@ -375,6 +328,7 @@ std::vector<Sample> run_lock(const Lock &lock, int threads, int window_ms)
 
 		lock.end(&state);
 		sample.checked &= state.room.counter == window.total();
+		sample.starved |= window.total() == 0;
 		add_quantiles(&sample, state, threads);
 	}
 	return { sample };
@@ -397,15 +351,12 @@ std::vector<Cell> mutex_cells(const Settings &settings)
 	for (int threads : counts) {
 		for (const Lock &lock : locks()) {
 			Cell cell;
-			Row row;
+			Row row("mutex", lock.name, lock.kind,
+				threads == 1       ? "alone"
+				: threads > cpus() ? "oversubscribed"
+						   : "contended",
+				threads);
 
-			row.table = "mutex";
-			row.variant = lock.name;
-			row.kind = lock.kind;
-			row.case_name = threads == 1       ? "alone"
-					: threads > cpus() ? "oversubscribed"
-							   : "contended";
-			row.threads = threads;
 			cell.rows = { row };
 			cell.run = [&lock, threads](int ms) { return run_lock(lock, threads, ms); };
 			/* Alone, differences of a few per cent: many short runs. */

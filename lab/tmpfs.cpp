@@ -34,9 +34,9 @@ namespace
 {
 
 const struct lab_tmpfs *const variants[] = {
-#define TMPFS(symbol, name) &lab_tmpfs_##symbol,
+#define UNIT(name) &lab_tmpfs_##name,
 #include "tmpfs_list.h"
-#undef TMPFS
+#undef UNIT
 };
 
 const struct lab_tmpfs *const by_default = variants[0];
@@ -100,15 +100,6 @@ uint64_t open_read_close(void *state, int thread, const int *stop)
 	return n;
 }
 
-Sample sample_of(const Window &window, bool checked)
-{
-	return { window.wall_ns / static_cast<double>(window.total()),
-		 window.fairness(),
-		 checked,
-		 window.disturbed,
-		 {} };
-}
-
 std::vector<Sample> run_ours(const struct lab_tmpfs *on, Case is, int threads, int window_ms)
 {
 	std::string data(4096, 'x');
@@ -118,7 +109,7 @@ std::vector<Sample> run_ours(const struct lab_tmpfs *on, Case is, int threads, i
 	tree.on = on;
 	ok = on->make(&tree.fs, nullptr) == 0;
 	if (!ok)
-		return { { NAN, 0, false, false, {} } };
+		return { Sample() };
 	for (const char *dir : { "/one", "/one/two", "/one/two/three", "/one/two/three/four" })
 		ok &= on->mkdir(tree.fs, dir, 0755) == 0;
 	tree.tables.resize(static_cast<size_t>(threads));
@@ -249,7 +240,7 @@ std::vector<Sample> run_sparse(const std::string &implementation, size_t size, i
 	std::memset(buffer.get(), 0xff, size);
 	ok &= reader.on->make(&fs, nullptr) == 0 && reader.on->table_new(&reader.table, fs, 0) == 0;
 	if (!ok)
-		return { { NAN, 0, false, false, {} } };
+		return { Sample() };
 	reader.fd = reader.on->open(reader.table, "/sparse", O_RDWR | O_CREAT, 0644);
 	ok &= reader.on->ftruncate(reader.table, reader.fd, SPARSE) == 0;
 	sample = sample_of(run_window(1, window_ms, read_sparse, { &reader }), true);
@@ -279,11 +270,7 @@ std::vector<Cell> openclose_cells(const Settings &settings)
 		for (const auto &one : cases) {
 			Case is = one.is;
 			Cell cell;
-			Row row;
 
-			row.table = "openclose";
-			row.case_name = one.name;
-			row.threads = threads;
 			cell.window_ms = 20;
 			cell.rounds = threads > cpus() ? 5 : 9;
 			for (const struct lab_tmpfs *on : variants) {
@@ -291,12 +278,11 @@ std::vector<Cell> openclose_cells(const Settings &settings)
 				if (on == &lab_tmpfs_copy_holes ||
 				    (is != Case::HOT && !std::strncmp(on->name, "spinlock=", 9)))
 					continue;
-				row.variant = on->name;
-				row.kind = on == by_default ? "default" : "ours";
-				row.labels.clear();
+				cell.rows = { Row("openclose", on->name,
+						  on == by_default ? "default" : "ours", one.name,
+						  threads) };
 				if (on == by_default)
-					row.labels["is"] = DEFAULT;
-				cell.rows = { row };
+					cell.rows.front().labels["is"] = DEFAULT;
 				cell.run = [on, is, threads](int ms) {
 					return run_ours(on, is, threads, ms);
 				};
@@ -304,10 +290,7 @@ std::vector<Cell> openclose_cells(const Settings &settings)
 			}
 			if (!have_kernel_tmpfs())
 				continue;
-			row.variant = KERNEL;
-			row.kind = "peer";
-			row.labels.clear();
-			cell.rows = { row };
+			cell.rows = { Row("openclose", KERNEL, "peer", one.name, threads) };
 			cell.run = [is, threads](int ms) { return run_kernel(is, threads, ms); };
 			cells.push_back(cell);
 		}
@@ -329,14 +312,13 @@ std::vector<Cell> sparse_cells(const Settings &)
 	for (size_t size : { size_t(16) << 10, size_t(1) << 20 }) {
 		for (const std::string &implementation : implementations) {
 			Cell cell;
-			Row row;
 
-			row.table = "sparse";
-			row.case_name = size < size_t(1) << 20 ? "16 KiB buffer" : "1 MiB buffer";
-			row.variant = implementation.empty() ? "copy a zero page"
-							     : "clear: " + implementation;
-			row.kind = implementation == "default" ? "default" : "ours";
-			cell.rows = { row };
+			cell.rows = { Row("sparse",
+					  implementation.empty() ? "copy a zero page"
+								 : "clear: " + implementation,
+					  implementation == "default" ? "default" : "ours",
+					  size < size_t(1) << 20 ? "16 KiB buffer"
+								 : "1 MiB buffer") };
 			cell.window_ms = 20;
 			cell.rounds = 15;
 			cell.run = [implementation, size](int ms) {
