@@ -16,7 +16,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <memory>
 #include <pthread.h>
 
@@ -187,16 +186,6 @@ std::vector<Sample> run(const lab_lockref_loops &kind, int threads, int window_m
 #define STRING2(x) #x
 #define STRING(x) STRING2(x)
 
-const Row *find(const std::vector<Row> &rows, const char *table, const std::string &variant,
-		int threads)
-{
-	for (const Row &row : rows) {
-		if (row.table == table && row.variant == variant && row.threads == threads)
-			return &row;
-	}
-	return nullptr;
-}
-
 } // namespace
 
 std::vector<Cell> holder_cells(const Settings &settings)
@@ -228,32 +217,28 @@ std::vector<Cell> holder_cells(const Settings &settings)
 	return cells;
 }
 
-void print_lockref_verdict(const std::vector<Row> &rows)
+std::vector<Aim> holder_aims(const std::vector<Row> &rows)
 {
-	for (const Row &row : rows) {
-		const Row *bounded = find(rows, "lockref", "bounded-100", row.threads);
-		const Row *inlined = find(rows, "lockref", "default", row.threads);
+	std::vector<Aim> aims;
 
-		if (row.table == "lockref" && row.variant == "waitfree" && row.threads == 2 &&
-		    bounded && inlined) {
-			/* Of the two forms of one implementation the faster. */
-			double times = 1 / std::max(row.ratio_to(*bounded), row.ratio_to(*inlined));
+	for (int threads : threads_of(rows)) {
+		const Row *spins = find(rows, "bounded, spins", "get+put", threads);
 
-			printf("lockref, 2 threads: waitfree is %.2f times as fast as bounded"
-			       " (aim: at least 1.30: %s)\n",
-			       times, times >= 1.3 ? "reached" : "missed");
+		for (const char *name : { "bounded, parks", "waitfree, parks" }) {
+			const Row *parks = find(rows, name, "get+put", threads);
+			double cpu = valid(parks) && valid(spins)
+					     ? parks->more("cpu_ns") / spins->more("cpu_ns")
+					     : NAN;
+
+			aims.push_back(figure(
+				threads_name(threads),
+				std::string(name) + ": processor time, of bounded, spins", cpu));
+			aims.push_back(figure(threads_name(threads),
+					      std::string(name) + ": time, of bounded, spins",
+					      times(parks, spins)));
 		}
-		const Row *parks = find(rows, "holder", "bounded, parks", row.threads);
-		const Row *free = find(rows, "holder", "waitfree, parks", row.threads);
-
-		if (row.table != "holder" || row.variant != "bounded, spins" || !parks || !free)
-			continue;
-		printf("holder, %d threads: a lock half that parks takes %.2f of the processor"
-		       " time of one that spins, and %.2f of the time; waitfree %.2f and %.2f\n",
-		       row.threads, parks->more("cpu_ns") / row.more("cpu_ns"),
-		       parks->ratio_to(row), free->more("cpu_ns") / row.more("cpu_ns"),
-		       free->ratio_to(row));
 	}
+	return aims;
 }
 
 } // namespace lab

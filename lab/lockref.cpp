@@ -117,4 +117,13 @@ std::vector<Cell> lockref_cells(const Settings &settings)
 	return cells;
 }
 
+std::vector<Aim> lockref_aims(const std::vector<Row> &rows)
+{
+	const Row *waitfree = find(rows, "waitfree", "get+put", 2);
+	const Row *bounded = find(rows, "bounded-100", "get+put", 2);
+
+	return { at_least(1.3, threads_name(2), "speed of waitfree, of bounded-100's",
+			  times(bounded, waitfree)) };
+}
+
 } // namespace lab

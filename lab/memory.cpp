@@ -24,7 +24,6 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-#include "holdfast/cpu.h"
 #include "holdfast/nofault.h"
 
 namespace lab
@@ -524,133 +523,79 @@ std::vector<Cell> guard_cells(const Settings &)
 	return cells;
 }
 
-/* ---- the verdict, and what the processor says ------------------------------------------------ */
+/* ---- what it comes to ------------------------------------------------------------------------ */
 
-void print_memory_verdict(const std::vector<Row> &rows)
+std::vector<Aim> memory_aims(const std::vector<Row> &rows)
 {
-	for (const char *table : { "clear", "copy" }) {
-		double log_ratio = 0, worst = INFINITY, log_regret = 0, worst_regret = 0;
-		std::string worst_case, regret_case, regret_by;
-		int n = 0;
-
-		for (const Row &row : rows) {
-			const Row *libc = nullptr, *best = nullptr;
-
-			if (row.table != table || row.variant != "default")
-				continue;
-			for (const Row &other : rows) {
-				if (other.table != table || other.case_name != row.case_name)
-					continue;
-				if (other.variant == "libc")
-					libc = &other;
-				else if (!best || other.ns_per_op() < best->ns_per_op())
-					best = &other;
-			}
-			if (!libc || !best)
-				continue;
-			double ratio = 1 / row.ratio_to(*libc);
-			/* The default may itself be the best. */
-			double regret = std::max(1.0, row.ratio_to(*best));
-
-			n++;
-			log_ratio += std::log(ratio);
-			log_regret += std::log(regret);
-			if (ratio < worst) {
-				worst = ratio;
-				worst_case = row.case_name;
-			}
-			if (regret > worst_regret) {
-				worst_regret = regret;
-				regret_case = row.case_name;
-				regret_by = best->variant;
-			}
-		}
-		if (!n)
-			continue;
-		double mean = std::exp(log_ratio / n);
-
-		printf("%s: the default has %.2f of libc's speed (geometric mean of %d cases; aim "
-		       "0.95: "
-		       "%s), the worst %.2f at %s (aim 0.80: %s)\n",
-		       table, mean, n, mean >= 0.95 ? "reached" : "missed", worst,
-		       worst_case.c_str(), worst >= 0.80 ? "reached" : "missed");
-		printf("%s: regret of the default: %.2f times the best of ours (geometric mean), "
-		       "at most "
-		       "%.2f at %s, where %s is best\n",
-		       table, std::exp(log_regret / n), worst_regret, regret_case.c_str(),
-		       regret_by.c_str());
-	}
-	double log_guard = 0;
-	int guards = 0;
+	Mean speed, regret;
+	double worst = NAN, worst_regret = NAN;
+	std::string worst_case, regret_case;
 
 	for (const Row &row : rows) {
+		const Row *best = nullptr;
+
+		if (row.variant != "default" || !valid(&row))
+			continue;
 		for (const Row &other : rows) {
-			if (row.table == "loop" && other.table == "loop" &&
-			    row.case_name == other.case_name && row.variant == "guarded" &&
-			    other.variant == "unguarded") {
-				log_guard += std::log(row.ratio_to(other));
-				guards++;
-			}
+			if (other.case_name == row.case_name && other.kind != "peer" &&
+			    valid(&other) && (!best || other.ns_per_op() < best->ns_per_op()))
+				best = &other;
+		}
+		double of_libc = 1 / times(&row, find(rows, "libc", row.case_name, row.threads));
+		/* The default may itself be the best. */
+		double of_best = std::max(1.0, times(&row, best));
+
+		if (!std::isfinite(of_libc))
+			continue;
+		speed.add(of_libc);
+		regret.add(of_best);
+		if (!(of_libc >= worst)) {
+			worst = of_libc;
+			worst_case = row.case_name;
+		}
+		if (!(of_best <= worst_regret)) {
+			worst_regret = of_best;
+			regret_case = row.case_name + ", where " + best->variant + " is best";
 		}
 	}
-	if (guards) {
-		printf("loop: with the guard a loop takes %.3f of its time without (geometric mean "
-		       "of "
-		       "%d cases)\n",
-		       std::exp(log_guard / guards), guards);
-	}
-	const Row *bare = nullptr;
+	std::string of_cases = "geometric mean of " + std::to_string(speed.n) + " cases";
 
-	for (const Row &row : rows) {
-		if (row.table == "fault" && row.variant == "bare SIGSEGV")
-			bare = &row;
-	}
-	for (const Row &row : rows) {
-		if (!bare || row.table != "fault" || &row == bare)
-			continue;
-		double ratio = row.ratio_to(*bare);
-
-		printf("fault: %s costs %.2f of a bare delivery and return (aim at most 1.5: %s)\n",
-		       row.variant.c_str(), ratio, ratio <= 1.5 ? "reached" : "missed");
-	}
+	return {
+		at_least(0.95, "all cases", "speed of the default, of libc's", speed.mean(),
+			 of_cases),
+		at_least(0.80, "all cases", "speed of the default, of libc's, at worst", worst,
+			 worst_case),
+		figure("all cases", "regret of the default: time, of the best of ours",
+		       regret.mean(), of_cases),
+		figure("all cases", "regret of the default, at worst", worst_regret, regret_case),
+	};
 }
 
-void print_cpu()
+std::vector<Aim> loop_aims(const std::vector<Row> &rows)
 {
-	static const struct {
-		const char *name;
-		bool (*has)(void);
-		const char *what;
-	} features[] = {
-		{ "rep_good", hf_cpu_has_rep_good, "`rep stosq` and `rep movsq` are worth it" },
-		{ "erms", hf_cpu_has_erms, "enhanced `rep movsb` and `rep stosb`" },
-		{ "fsrm", hf_cpu_has_fsrm, "fast short `rep movsb`" },
-		{ "fsrs", hf_cpu_has_fsrs, "fast short `rep stosb`" },
-		{ "fzrm", hf_cpu_has_fzrm, "fast `rep movsb` of length 0" },
-		{ "avx2", hf_cpu_has_avx2, "vectors of 32 bytes" },
-		{ "avx512f", hf_cpu_has_avx512f, "vectors of 64 bytes" },
-		{ "lse", hf_cpu_has_lse, "atomics in one instruction" },
-		{ "mops", hf_cpu_has_mops, "memory copy and set instructions" },
-	};
-	size_t count;
+	Mean mean;
 
-	if (*hf_cpu_vendor())
-		printf("%s, family %u, model %u\n", hf_cpu_vendor(), hf_cpu_family(),
-		       hf_cpu_model());
-	for (const auto &feature : features)
-		printf("%-10s %-4s %s\n", feature.name, feature.has() ? "yes" : "no", feature.what);
-	printf("%-10s %-4u bytes that DC ZVA clears\n", "zva", hf_cpu_zva_size());
-	const hf_clear_implementation *clear = hf_clear_implementations(&count);
+	for (const Row &row : rows) {
+		double ratio = times(&row, find(rows, "unguarded", row.case_name, row.threads));
 
-	printf("\nclear: %s; HOLDFAST_CLEAR forces one of:", hf_clear_chosen());
-	for (size_t i = 0; i < count; i++)
-		printf(" %s%s", clear[i].name, clear[i].is_legal() ? "" : " (not here)");
-	const hf_copy_implementation *copy = hf_copy_implementations(&count);
+		if (row.variant == "guarded" && std::isfinite(ratio))
+			mean.add(ratio);
+	}
+	return { figure("", "time with the guard, of that without", mean.mean(),
+			"geometric mean of " + std::to_string(mean.n) + " cases") };
+}
 
-	printf("\ncopy: %s; HOLDFAST_COPY forces one of:", hf_copy_chosen());
-	for (size_t i = 0; i < count; i++)
-		printf(" %s%s", copy[i].name, copy[i].is_legal() ? "" : " (not here)");
-	printf("\n");
+std::vector<Aim> fault_aims(const std::vector<Row> &rows)
+{
+	std::vector<Aim> aims;
+
+	for (const Row &row : rows) {
+		if (row.kind != "peer")
+			aims.push_back(
+				at_most(1.5, row.variant, "time, of a bare delivery and return",
+					times(&row, find(rows, "bare SIGSEGV", row.case_name, 1))));
+	}
+	return aims;
 }
 
 } // namespace lab

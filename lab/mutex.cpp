@@ -21,8 +21,6 @@
 #include <chrono>
 #include <cmath>
 #include <condition_variable>
-#include <cstdio>
-#include <ctime>
 #include <memory>
 #include <mutex>
 #include <new>
@@ -368,69 +366,46 @@ std::vector<Cell> mutex_cells(const Settings &settings)
 	return cells;
 }
 
-/* ---- what it comes to ----------------------------------------------------------------------- */
-
-namespace
+std::vector<Aim> mutex_aims(const std::vector<Row> &rows)
 {
+	std::vector<Aim> aims;
 
-double more_of(const Row &row, const char *key)
-{
-	return row.median_of([key](const Sample &s) {
-		auto at = s.more.find(key);
+	for (int threads : threads_of(rows)) {
+		const std::string group = threads_name(threads);
+		const Row *ours = nullptr, *pthread = nullptr, *spin = nullptr, *best = nullptr;
 
-		return at == s.more.end() ? NAN : at->second;
-	});
-}
-
-/* "what: 0.93 (aim: at least 0.90: reached)" */
-void say(const char *what, double is, bool at_least, double aim, const std::string &against)
-{
-	bool reached = at_least ? is >= aim : is <= aim;
-
-	printf("  %-28s %6.2f%s (aim: at %s %.2f: %s)\n", what, is, against.c_str(),
-	       at_least ? "least" : "most", aim, reached ? "reached" : "missed");
-}
-
-} // namespace
-
-void print_mutex_verdict(const std::vector<Row> &rows)
-{
-	for (const Row &ours : rows) {
-		const Row *best = nullptr, *pthread = nullptr, *spin = nullptr;
-
-		if (ours.table != "mutex" || ours.variant != "hf_mutex")
-			continue;
 		for (const Row &row : rows) {
-			if (row.table != ours.table || row.threads != ours.threads ||
-			    row.kind != "peer")
+			if (row.threads != threads)
 				continue;
+			if (row.variant == "hf_mutex")
+				ours = &row;
 			if (row.variant == "peer:pthread_mutex")
 				pthread = &row;
 			if (row.variant == "peer:pthread_spin")
 				spin = &row;
-			if (!best || row.ns_per_op() < best->ns_per_op())
+			if (row.kind == "peer" && valid(&row) &&
+			    (!best || row.ns_per_op() < best->ns_per_op()))
 				best = &row;
 		}
-		if (!best || !pthread || !spin)
-			continue;
-		printf("mutex, %d thread%s:\n", ours.threads, ours.threads == 1 ? "" : "s");
-		if (ours.threads == 1) {
-			say("time, of pthread_spin's", ours.ratio_to(*spin), false, 1.05, "");
-			say("time, of pthread_mutex's", ours.ratio_to(*pthread), false, 0.7, "");
+		if (threads == 1) {
+			aims.push_back(
+				at_most(1.05, group, "time, of pthread_spin's", times(ours, spin)));
+			aims.push_back(at_most(0.7, group, "time, of pthread_mutex's",
+					       times(ours, pthread)));
 			continue;
 		}
-		bool over = ours.threads > cpus();
+		double fairness = valid(ours) ? ours->more("fairness_100ms") : NAN;
+		double wait = valid(ours) && valid(pthread)
+				      ? ours->more("wait_p999_ns") / pthread->more("wait_p999_ns")
+				      : NAN;
 
-		say("throughput, of the best", 1 / ours.ratio_to(*best), true, 0.9,
-		    ", " + best->variant);
-		say("fairness, 100 ms", more_of(ours, "fairness_100ms"), true, over ? 0.8 : 0.9,
-		    "");
-		if (std::isfinite(more_of(ours, "wait_p999_ns"))) {
-			say("wait p99.9, of pthread_mutex's",
-			    more_of(ours, "wait_p999_ns") / more_of(*pthread, "wait_p999_ns"),
-			    false, 1, "");
-		}
+		aims.push_back(at_least(0.9, group, "throughput, of the best peer",
+					1 / times(ours, best), best ? best->variant : ""));
+		aims.push_back(at_least(threads > cpus() ? 0.8 : 0.9, group, "fairness over 100 ms",
+					fairness));
+		aims.push_back(at_most(1, group, "p99.9 of the wait, of pthread_mutex's", wait));
 	}
+	return aims;
 }
 
 } // namespace lab

@@ -215,4 +215,20 @@ std::vector<Cell> refcount_cells(const Settings &settings)
 	return cells;
 }
 
+/* rcuref has no loop: as fast as the pair that never loops, faster than the one that retries. */
+std::vector<Aim> refcount_aims(const std::vector<Row> &rows)
+{
+	std::vector<Aim> aims;
+
+	for (int threads : threads_of(rows)) {
+		const char *name = threads == 1 ? "inc+dec_and_test" : "inc_not_zero+put";
+
+		aims.push_back(at_most(threads == 1 ? 1.02 : 1, threads_name(threads),
+				       std::string("time of rcuref's pair, of ") + name,
+				       times(find(rows, "rcuref", name, threads),
+					     find(rows, "default", name, threads))));
+	}
+	return aims;
+}
+
 } // namespace lab

@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <cstring>
 #include <memory>
 #include <string>
@@ -333,85 +334,67 @@ std::vector<Cell> sparse_cells(const Settings &)
 namespace
 {
 
-const Row *row_of(const std::vector<Row> &rows, const std::string &table,
-		  const std::string &variant, const std::string &case_name, int threads)
-{
-	for (const Row &row : rows) {
-		if (row.table == table && row.variant == variant && row.case_name == case_name &&
-		    row.threads == threads)
-			return &row;
-	}
-	return nullptr;
-}
-
 bool is_default(const std::string &variant)
 {
 	return (std::string(DEFAULT) + ", ").find(variant + ", ") != std::string::npos;
 }
 
-void aim(const char *what, double value, double least)
-{
-	printf("openclose: %s %.2f (aim %.2f: %s)\n", what, value, least,
-	       value >= least ? "reached" : "missed");
-}
-
 } // namespace
 
-void print_tmpfs_verdict(const std::vector<Row> &rows)
+std::vector<Aim> openclose_aims(const std::vector<Row> &rows)
 {
-	const char *ours = by_default->name;
-	const Row *one = row_of(rows, "openclose", ours, "hot file", 1);
-	const Row *two = row_of(rows, "openclose", ours, "hot file", 2);
-	const Row *each_one = row_of(rows, "openclose", ours, "file each", 1);
-	const Row *each_two = row_of(rows, "openclose", ours, "file each", 2);
-	const Row *kernel = row_of(rows, "openclose", KERNEL, "hot file", 1);
+	auto ours = [&](const char *case_name, int threads) {
+		return find(rows, by_default->name, case_name, threads);
+	};
+	const Row *two = ours("hot file", 2), *best = nullptr;
+	double same_least = NAN, same_most = NAN;
 
-	if (one && two) {
-		const Row *best = nullptr;
-		double same_least = 1, same_most = 1;
+	/* Others: not the default by its own name, and none without protection. */
+	for (const Row &row : rows) {
+		double ratio = times(&row, two);
 
-		/* Others: not the default by its own name, and none without protection. */
-		for (const Row &row : rows) {
-			if (row.table != "openclose" || row.case_name != "hot file" ||
-			    row.threads != 2 || row.kind != "ours" ||
-			    row.variant == "refcount=unchecked")
-				continue;
-			if (is_default(row.variant)) {
-				same_least = std::min(same_least, row.ratio_to(*two));
-				same_most = std::max(same_most, row.ratio_to(*two));
-			} else if (!best || row.ratio_to(*two) < best->ratio_to(*two)) {
-				best = &row;
-			}
-		}
-		aim("hot file, throughput of 2 threads over that of 1:",
-		    one->ns_per_op() / two->ns_per_op(), 0.9);
-		if (best) {
-			aim(("hot file, 2 threads, the default over the best other, " +
-			     best->variant + ":")
-				    .c_str(),
-			    best->ratio_to(*two), 1);
-			printf("openclose: the same code by other names: %.2f to %.2f\n",
-			       same_least, same_most);
-		}
-	}
-	if (each_one && each_two)
-		aim("a file each, throughput of 2 threads over that of 1:",
-		    each_one->ns_per_op() / each_two->ns_per_op(), 1.7);
-	if (one && kernel)
-		aim("hot file, 1 thread, over the kernel's tmpfs:",
-		    kernel->ns_per_op() / one->ns_per_op(), 3);
-	for (const char *case_name : { "16 KiB buffer", "1 MiB buffer" }) {
-		const Row *copy = row_of(rows, "sparse", "copy a zero page", case_name, 1);
-		const Row *clear = row_of(rows, "sparse", "clear: default", case_name, 1);
-
-		if (!copy || !clear)
+		if (row.case_name != "hot file" || row.threads != 2 || row.kind != "ours" ||
+		    row.variant == "refcount=unchecked" || !std::isfinite(ratio))
 			continue;
-		printf("sparse: %s: 1 TB by clearing in %.1f s, by copying a zero page in %.1f s: "
-		       "%s wins (aim: clearing at least as fast: %s)\n",
-		       case_name, clear->more("s_per_tb"), copy->more("s_per_tb"),
-		       clear->ns_per_op() <= copy->ns_per_op() ? "clearing" : "copying",
-		       clear->ns_per_op() <= copy->ns_per_op() ? "reached" : "missed");
+		if (is_default(row.variant)) {
+			same_least = std::fmin(same_least, ratio);
+			same_most = std::fmax(same_most, ratio);
+		} else if (!best || ratio < times(best, two)) {
+			best = &row;
+		}
 	}
+	return {
+		at_least(0.9, "hot file", "throughput of 2 threads, of one thread's",
+			 times(ours("hot file", 1), two)),
+		at_least(1.7, "file each", "throughput of 2 threads, of one thread's",
+			 times(ours("file each", 1), ours("file each", 2))),
+		at_least(1, "hot file, 2 threads", "throughput of the default, of the best other's",
+			 times(best, two), best ? best->variant : ""),
+		figure("hot file, 2 threads", "the same code by another name, least", same_least),
+		figure("hot file, 2 threads", "the same code by another name, most", same_most),
+		at_least(3, "hot file, 1 thread", "throughput, of the kernel's tmpfs",
+			 times(find(rows, KERNEL, "hot file", 1), ours("hot file", 1)),
+			 "another road: three system calls"),
+	};
+}
+
+std::vector<Aim> sparse_aims(const std::vector<Row> &rows)
+{
+	std::vector<Aim> aims;
+
+	for (const char *case_name : { "16 KiB buffer", "1 MiB buffer" }) {
+		const Row *copy = find(rows, "copy a zero page", case_name, 1);
+		const Row *clear = find(rows, "clear: default", case_name, 1);
+		char detail[80] = "";
+
+		if (valid(copy) && valid(clear))
+			snprintf(detail, sizeof(detail), "1 TB in %.1f s, by copying in %.1f s",
+				 clear->more("s_per_tb"), copy->more("s_per_tb"));
+		aims.push_back(at_most(1, case_name,
+				       "time by clearing, of that by copying a zero page",
+				       times(clear, copy), detail));
+	}
+	return aims;
 }
 
 } // namespace lab
