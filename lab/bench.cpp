@@ -141,7 +141,7 @@ struct alignas(128) Worker {
 };
 
 /* How often this thread has given up its processor, because it had to wait. */
-long sleeps()
+long waits()
 {
 	rusage usage;
 
@@ -160,15 +160,15 @@ void *work(void *argument)
 	/* More threads than processors wait here too: yield, or the last would never come. */
 	while (!w->go->load(std::memory_order_acquire))
 		sched_yield();
-	long slept = sleeps();
+	long waited = waits();
 	double used = thread_ns();
 
 	w->start_ns = now_ns();
 	w->ops = w->loop(w->state, w->index, w->stop);
 	w->end_ns = now_ns();
 	used = thread_ns() - used;
-	/* A lock that sleeps gives its processor up by itself: nothing can be told then. */
-	w->disturbed = sleeps() == slept && used < 0.95 * (w->end_ns - w->start_ns);
+	/* A thread that parks gives its processor up by itself: this shows nothing then. */
+	w->disturbed = waits() == waited && used < 0.95 * (w->end_ns - w->start_ns);
 	return nullptr;
 }
 

@@ -5,13 +5,14 @@
  * bench - how the lab measures: windows of time, interleaved, with counts that are checked.
  *
  * A table is a list of cells. A cell measures one variant in one case with a number of threads, and
- * yields one row or more. In every round each cell runs once, in an order that is shuffled anew: the
- * cases, and within a case its variants, which so run within one moment and meet the same machine. A row
- * is the median over the rounds, and a ratio the median of the ratios within each round.
+ * yields one row or more. In every round each cell runs once, in an order that is shuffled anew:
+ * the cases, and within a case its variants, which so run within one moment and meet the same
+ * machine. A row is the median over the rounds, and a ratio the median of the ratios within each
+ * round.
  *
  * A run is a window of time: the threads start together, loop until they see the stop flag, and
- * return how many operations they did. ns_per_op is the wall time of the run over the operations of all
- * threads. Each run checks its count against what the counter itself says; one that fails makes
+ * return how many operations they did. ns_per_op is the wall time of the run over the operations of
+ * all threads. Each run checks its count against the counter's own value; one that fails makes
  * its row a failed one, which is printed and not dropped. With no more threads than processors, a
  * run in which something else took a processor away is repeated, up to REPEATS times, and that is
  * reported; the choice looks at processor time, never at the result. A run without an operation is
@@ -21,7 +22,8 @@
  * processor to another. On a virtual machine that time changes by a factor of five within a second,
  * when the host moves a virtual processor to another core. So each contended run has the time of
  * such a transfer measured before and after it; a run in which it changed is repeated, and a row is
- * made of the runs whose transfer time is near the table's median. The row has that time as transfer_ns.
+ * made of the runs whose transfer time is near the table's median. The row has that time as
+ * transfer_ns.
  */
 #include <cmath>
 #include <cstdint>
@@ -57,7 +59,7 @@ Window run_window(int threads, int window_ms, loop_t loop, const std::vector<voi
 /* How long a cache line takes from one processor to another: a flag sent back and forth. */
 double transfer_ns();
 
-/* What one run says of one row. */
+/* What one run gives for one row. */
 struct Sample {
 	double ns_per_op = NAN;
 	double fairness = NAN;
@@ -90,7 +92,8 @@ struct Row {
 	}
 	/* Of the samples that are not starved; NAN = there is none. */
 	double median_of(const std::function<double(const Sample &)> &value) const;
-	double more(const std::string &key) const; /* the median of those that have it; NAN = none */
+	double
+	more(const std::string &key) const; /* the median of those that have it; NAN = none */
 	double ns_per_op() const;
 	/* The median over the rounds of the ratio within a round; of medians, if runs were set aside.
 	 * NAN = one of the two has no time. */
@@ -207,8 +210,8 @@ struct Plan {
 };
 Plan plan(const Table &table, const Settings &settings);
 
-/* How far all of it is: a line that is written over, or where standard error is no terminal, one every
- * few seconds. */
+/* How much of the whole call is done: a line that is written over, or where standard error is no
+ * terminal, one every few seconds. */
 class Progress {
 public:
 	explicit Progress(double all_ms);
@@ -255,7 +258,7 @@ int report_failures(const std::vector<Row> &rows);
 std::string quoted(const std::string &text);
 std::string number(double value);
 
-/* What the processor says that it can do, and what clears and copies here. */
+/* The processor's features, and what clears and copies here. */
 void print_cpu();
 /* This machine, as JSON; what is true of it that a reader must know; the commit of this program. */
 std::string machine_json();

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The table `handoff`: what the body of a wait loop does to a lock that is first come, first served.
+ * The table `handoff`: what the body of a wait loop does to a lock that is first come, first
+ * served.
  *
  * Two locks (ticket, mcs), contended by all processors, with nothing changed but what a waiter does
  * between two looks. Sweeps: they take no part in a verdict. Beside the time of an operation:

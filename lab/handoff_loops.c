@@ -3,8 +3,8 @@
  * handoff_loops - ticket and mcs, contended, with a wait loop whose body is given by the build.
  *
  * Compiled once for each body (lab/CMakeLists.txt, sweep_arch.h). The locks are those two, whatever
- * else the family has: beside the operations a thread counts what it finds when it releases the lock,
- * and for that it looks into the lock's queue.
+ * else the family has: beside the operations a thread counts what it finds when it releases the
+ * lock, and for that it looks into the lock's queue.
  */
 #include "handoff.h"
 

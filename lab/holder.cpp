@@ -2,15 +2,15 @@
 /*
  * The table `holder`: one thread holds a lockref's lock for long, the others get and put.
  *
- * Thread 0 works for 1 ms under the lock, as a scan of a directory does, and then for 1 ms without it,
- * again and again; work is processor time, so a hold takes longer if others take the processor away. An
- * operation is a get and a put by one of the others. Beside the usual fields a row has
+ * Thread 0 works for 1 ms under the lock, as a scan of a directory does, and then for 1 ms without
+ * it, again and again; work is processor time, so a hold takes longer if others take the processor
+ * away. An operation is a get and a put by one of the others. Beside the usual fields a row has
  *
  *   cpu_ns    processor time that an operation costs the others, what their waiting burns included
  *   hold_ns   how long a hold takes, of which HOLD_NS are work
  *
- * A lock half either parks its waiters (mutex) or has them spin (queued). The count is checked at the
- * end.
+ * A lock half either parks its waiters (mutex) or has them spin (queued). The count is checked at
+ * the end.
  */
 #include "bench.hpp"
 
@@ -35,7 +35,7 @@ namespace
 
 constexpr double HOLD_NS = 1e6;
 
-/* ---- a peer: a mutex, and a count under it ---------------------------------------------------- */
+/* ---- a peer: a mutex, and a count under it --------------------------------------------------- */
 
 struct Peer {
 	pthread_mutex_t mutex;
@@ -100,7 +100,7 @@ const lab_lockref_loops *const kinds[] = {
 	&peer,
 };
 
-/* ---- one run ---------------------------------------------------------------------------------- */
+/* ---- one run --------------------------------------------------------------------------------- */
 
 struct alignas(128) Mine {
 	double cpu_ns;
@@ -193,7 +193,7 @@ std::vector<Cell> holder_cells(const Settings &settings)
 	std::vector<int> counts;
 	std::vector<Cell> cells;
 
-	/* One thread alone would wait for nobody. */
+	/* One thread alone would never wait. */
 	for (int n :
 	     settings.threads.empty() ? std::vector<int>{ cpus(), 4 * cpus() } : settings.threads) {
 		if (std::find(counts.begin(), counts.end(), std::max(n, 2)) == counts.end())

@@ -5,12 +5,13 @@
  *
  *   LAB_SYMBOL, LAB_NAME, LAB_KIND   the result, its row's name and kind
  *   LAB_VERBS                        where get and put_or_lock come from: hf_lockref_bounded, ...
- *   LAB_LOCKREF                      where the type and the other verbs do: hf_lockref, or waitfree's
+ *   LAB_LOCKREF                      where the type and the other verbs do: hf_lockref, ...
  *   LAB_PAIRS_A_LOOK                 pairs between two looks at the stop flag
  *   LAB_COUNTED                      1 = failed swaps are counted
  *   HF_LOCKREF_RETRIES, HF_LOCKREF_LOCK, LAB_COUNT_SWAP (sweep_arch.h)
  *
- * What is counted are the swaps of the paths out of line; the first swap, inline, is not among them.
+ * What is counted are the swaps of the paths out of line; the first swap, inline, is not among
+ * them.
  */
 #include "lockref_loops.h"
 

@@ -2,8 +2,8 @@
 #ifndef HF_LAB_LOCKREF_LOOPS_H
 #define HF_LAB_LOCKREF_LOOPS_H
 /*
- * lockref_loops - what lockref_loops.c gives for one choice of constants, and what it needs; for the
- * tables `lockref` and `holder`.
+ * lockref_loops - what lockref_loops.c gives for one choice of constants, and what it needs; for
+ * the tables `lockref` and `holder`.
  */
 #include <stdint.h>
 

@@ -2,8 +2,8 @@
 #ifndef HF_LAB_LOCKS_HPP
 #define HF_LAB_LOCKS_HPP
 /*
- * locks - the locks of other libraries, as the tables `spinlock` and `mutex` take them: a class with
- * lock() and unlock(), inlined as its users get it.
+ * locks - the locks of other libraries, as the tables `spinlock` and `mutex` take them: a class
+ * with lock() and unlock(), inlined as its users get it.
  */
 #include <pthread.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* machine - what the lab runs on: the processor as it says itself, the kernel, the build. */
+/* machine - what the lab runs on: the processor as it describes itself, the kernel, the build. */
 #include "bench.hpp"
 
 #include <algorithm>

@@ -3,8 +3,8 @@
  * The tables `clear`, `copy`, `loop`, `fault` and `guard`: memory that may fault, beside the C
  * library's.
  *
- * clear, copy  every implementation that may run here, by size; hot: one buffer again and again; cold:
- *              each operation on memory that was last touched 64 MiB ago
+ * clear, copy  every implementation that may run here, by size; hot: one buffer again and again;
+ *              cold: each operation on memory that was last touched 64 MiB ago
  * loop         the same loops with sites and without: what the guard alone costs
  * fault        what a fault that is recovered costs, beside one that a handler merely steps over
  * guard        the path without a fault, beside the other ways to survive one
@@ -211,7 +211,7 @@ std::vector<Cell> memory_cells(bool copies)
 		for (int kind = 0; kind < 3; kind++) {
 			bool cold = kind == 2;
 
-			/* Above the caches all is cold; in between, some sizes tell enough. */
+			/* Above the caches all is cold; in between, some sizes are enough. */
 			if (cold && size != 64 && size != 300 && size != 4096 && size != 65536)
 				continue;
 			for (size_t i = 0; i < ways.size(); i++) {

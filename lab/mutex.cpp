@@ -5,7 +5,7 @@
  * Cases: alone, contended (no more threads than processors), oversubscribed. An operation is lock,
  * increment, unlock, and nothing in between two of them. Beside the usual fields a row has
  *
- *   cpu_ns       processor time that an operation costs, over all threads: what the waiters burn too
+ *   cpu_ns       processor time that an operation costs, over all threads, waiters included
  *   fairness_100ms   least over most, within a slice of 100 ms; the mean of the slices
  *   wait_p50_ns, wait_p99_ns, wait_p999_ns, wait_max_ns   how long lock() takes
  *
@@ -38,7 +38,7 @@ namespace
 
 /* ---- one run -------------------------------------------------------------------------------- */
 
-/* A lock and what it protects share a line, and nobody else's. */
+/* A lock and what it protects, in a line of their own. */
 struct alignas(128) Room {
 	char lock[48];
 	uint64_t counter;
@@ -89,7 +89,7 @@ struct State {
 	explicit State(int n) : threads(new Thread[static_cast<size_t>(n)]) { room.counter = 0; }
 };
 
-/* Each lock's loops. The stop flag is looked at after every operation: one may take milliseconds. */
+/* Each lock's loops. They read the stop flag after every operation: one may take milliseconds. */
 template <class L>
 struct Loops {
 	static L *lock_of(State *s) { return reinterpret_cast<L *>(s->room.lock); }
@@ -200,7 +200,7 @@ const std::vector<Lock> &locks()
 	return list;
 }
 
-/* Goes to the next slice each time that one is over, until it is told to stop. */
+/* Goes to the next slice each time that one is over, until it is destroyed. */
 class Slicer {
 public:
 	Slicer(State *state, double first_ms, double each_ms)

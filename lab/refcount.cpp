@@ -2,8 +2,8 @@
 /*
  * The table `refcount`: a reference taken and dropped, on a count that never reaches 0.
  *
- * Each thread does pairs in batches, and leaves one reference behind for each batch. So the count at
- * the end tells how many batches were done, and that is what a run is checked against.
+ * Each thread does pairs in batches, and leaves one reference behind for each batch. So the count
+ * at the end shows how many batches were done, and that is what a run is checked against.
  */
 #include "bench.hpp"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The table `spinlock`: the published experiment (k cores in lock, increment, unlock) on this machine.
+ * The table `spinlock`: the published experiment (k cores in lock, increment, unlock) on this
+ * machine.
  *
  * Cases, as the published table names its columns:
  *
@@ -10,10 +11,10 @@
  *   oversubscribed   more threads than processors      total
  *
  * total comes from a loop without timestamps. lock and unlock come from a run of their own. Where
- * nobody competes they are BULK locks taken one after another, since a timestamp takes longer
- * than a lock; where threads compete, one. What two timestamps cost with only the increments between
- * them is subtracted; 0 means that nothing could be measured. Summed over the threads' operations
- * and divided by the threads, so that lock and unlock are in the unit of total.
+ * threads don't compete they are BULK locks taken one after another, since a timestamp takes longer
+ * than a lock; where threads compete, one. What two timestamps cost with only the increments
+ * between them is subtracted; 0 means that nothing could be measured. Summed over the threads'
+ * operations and divided by the threads, so that lock and unlock are in the unit of total.
  *
  * Rows `<lock> wait=<policy>` (kind `sweep`) take the inner lock function with another wait policy.
  * They take no part in a verdict.
@@ -36,7 +37,7 @@ namespace
 
 /* ---- the loops ------------------------------------------------------------------------------ */
 
-/* A lock and what it protects share a line, and nobody else's. */
+/* A lock and what it protects, in a line of their own. */
 struct alignas(128) Spin {
 	char lock[48];
 	uint64_t counter = 0;  /* the section: one increment */
@@ -48,7 +49,7 @@ struct alignas(128) Split {
 	uint64_t rounds = 0, lock_ticks = 0, empty_ticks = 0, unlock_ticks = 0;
 };
 
-/* Locks that the split loop takes between two timestamps, where nobody competes for them. */
+/* Locks that the split loop takes between two timestamps, where no other thread wants them. */
 constexpr size_t BULK = 8;
 
 struct State {
@@ -66,7 +67,7 @@ struct NodeOf<L, std::void_t<typename L::node>> {
 	using type = typename L::node;
 };
 
-/* Each lock's loops. The stop flag is looked at after every operation: with more threads than
+/* Each lock's loops. They read the stop flag after every operation: with more threads than
  * processors one operation can take milliseconds. */
 template <class L>
 struct Loops {

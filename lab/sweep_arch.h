@@ -2,7 +2,8 @@
 #ifndef HF_LAB_SWEEP_ARCH_H
 #define HF_LAB_SWEEP_ARCH_H
 /*
- * sweep_arch - this machine's arch files, with other waiting: so that a sweep calls the public verbs.
+ * sweep_arch - this machine's arch files, with other waiting: so that a sweep calls the public
+ * verbs.
  *
  * It stands in through the seam that arch.h leaves for ports. The build sets one of two:
  *

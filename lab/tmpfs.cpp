@@ -2,12 +2,14 @@
 /*
  * The tables `openclose` and `sparse`: the primitives in a file system (tmpfs/).
  *
- * openclose: open, read 64 bytes, close. Each thread has a descriptor table of its own, as processes
- * have; what they share is in the names of the cases. After each run the checker proves every count
- * of the tree. The kernel's tmpfs by system calls is a different road, and stands there for scale.
+ * openclose: open, read 64 bytes, close. Each thread has a descriptor table of its own, as
+ * processes have; what they share is in the names of the cases. After each run the checker proves
+ * every count of the tree. The kernel's tmpfs by system calls is a different road, and stands there
+ * for scale.
  *
- * sparse: a file of 64 GiB without data is read through a buffer, again and again from its beginning
- * for as long as the run lasts. The buffer is full of ones before, and of zeros after the run.
+ * sparse: a file of 64 GiB without data is read through a buffer, again and again from its
+ * beginning for as long as the run lasts. The buffer is full of ones before, and of zeros after the
+ * run.
  */
 #include "bench.hpp"
 

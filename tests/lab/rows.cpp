@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * rows - made-up runs, measured, judged and written as hf-lab does: those that a machine gives only by
- * bad luck. For run.py. With the argument `wrong` one of them has a wrong count.
+ * rows - made-up runs, measured, judged and written as hf-lab does: those that a machine gives only
+ * by bad luck. For run.py. With the argument `wrong` one of them has a wrong count.
  */
 #include "../../lab/bench.hpp"
 

@@ -144,8 +144,9 @@ class Lab(unittest.TestCase):
         swept += ["%s-%d" % (name, limit) for name in limits for limit in (15, 100)]
         wanted = {
             "refcount": {*refcounts, "rcuref", "default"},
-            "spinlock": {*spinlocks, "default"} | {"%s wait=%s" % (name, wait) for name in spinlocks
-                                                   for wait in ("none", "hint", "backoff", "monitor")},
+            "spinlock": {*spinlocks, "default"}
+                        | {"%s wait=%s" % (name, wait) for name in spinlocks
+                           for wait in ("none", "hint", "backoff", "monitor")},
             "lockref": {*(set(lockrefs) - set(limits)), *limited, "waitfree", "default"}
                        | {"%s wait=%s" % (name, wait) for name in swept
                           for wait in ("none", "hint", "backoff")},
@@ -329,6 +330,8 @@ class Lab(unittest.TestCase):
         self.assertEqual([*dict.fromkeys(row["table"] for row in results["rows"])],
                          ["loop", "refcount"])
         self.assertEqual({row["rounds"] for row in results["rows"]}, {2})
+        keys = [(row["table"], row["variant"], row["case"]) for row in results["rows"]]
+        self.assertEqual(len(keys), len(set(keys)))
         self.assertEqual(results["settings"]["seed"], 3)
         # A pattern that one table has no row for.
         results = rows_of("loop", "refcount", "--only=asm", "--threads=1", *QUICK)
@@ -375,7 +378,8 @@ class Lab(unittest.TestCase):
 
     def test_progress_without_a_terminal(self):
         # Four runs of more than a second: longer than the time between two lines.
-        done = lab("refcount", "--threads", "1", "--only", "asm", "--window-ms", "1300", "--rounds", "1")
+        done = lab("refcount", "--threads", "1", "--only", "asm", "--window-ms", "1300",
+                   "--rounds", "1")
         self.assertRegex(done.stderr, r"^refcount: +\d+ % done, \d+ s left; \w+, \S+\n")
         self.assertNotIn("\r", done.stderr)
 
