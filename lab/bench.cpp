@@ -5,17 +5,13 @@
 #include <atomic>
 #include <cmath>
 #include <cstdio>
-#include <cstring>
 #include <ctime>
 #include <fnmatch.h>
-#include <fstream>
 #include <memory>
 #include <pthread.h>
 #include <random>
-#include <set>
 #include <sched.h>
 #include <sys/resource.h>
-#include <sys/utsname.h>
 #include <system_error>
 #include <thread>
 #include <unistd.h>
@@ -30,6 +26,14 @@ double now_ns()
 	timespec t;
 
 	clock_gettime(CLOCK_MONOTONIC, &t);
+	return static_cast<double>(t.tv_sec) * 1e9 + static_cast<double>(t.tv_nsec);
+}
+
+double thread_ns()
+{
+	timespec t;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
 	return static_cast<double>(t.tv_sec) * 1e9 + static_cast<double>(t.tv_nsec);
 }
 
@@ -107,6 +111,18 @@ double Window::fairness() const
 	return most ? static_cast<double>(least) / static_cast<double>(most) : 0;
 }
 
+Sample sample_of(const Window &window, bool checked)
+{
+	Sample sample;
+
+	sample.ns_per_op = window.wall_ns / static_cast<double>(window.total());
+	sample.fairness = window.fairness();
+	sample.checked = checked;
+	sample.disturbed = window.disturbed;
+	sample.starved = window.total() == 0;
+	return sample;
+}
+
 namespace
 {
 
@@ -125,19 +141,11 @@ struct alignas(128) Worker {
 };
 
 /* How often this thread has given up its processor, because it had to wait. */
-long sleeps()
+long waits()
 {
 	rusage usage;
 
 	return getrusage(RUSAGE_THREAD, &usage) == 0 ? usage.ru_nvcsw : 0;
-}
-
-double thread_ns()
-{
-	timespec t;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-	return static_cast<double>(t.tv_sec) * 1e9 + static_cast<double>(t.tv_nsec);
 }
 
 void *work(void *argument)
@@ -152,15 +160,15 @@ void *work(void *argument)
 	/* More threads than processors wait here too: yield, or the last would never come. */
 	while (!w->go->load(std::memory_order_acquire))
 		sched_yield();
-	long slept = sleeps();
+	long waited = waits();
 	double used = thread_ns();
 
 	w->start_ns = now_ns();
 	w->ops = w->loop(w->state, w->index, w->stop);
 	w->end_ns = now_ns();
 	used = thread_ns() - used;
-	/* A lock that sleeps gives its processor up by itself: nothing can be told then. */
-	w->disturbed = sleeps() == slept && used < 0.95 * (w->end_ns - w->start_ns);
+	/* A thread that parks gives its processor up by itself: this shows nothing then. */
+	w->disturbed = waits() == waited && used < 0.95 * (w->end_ns - w->start_ns);
 	return nullptr;
 }
 
@@ -257,7 +265,7 @@ double transfer_ns()
 	flag.value = 0;
 	Window window = run_window(2, 1, send, { &flag });
 
-	return window.wall_ns / static_cast<double>(window.total());
+	return window.total() ? window.wall_ns / static_cast<double>(window.total()) : 0;
 }
 
 /* Two transfer times that are one and the same, but for noise. */
@@ -280,26 +288,41 @@ static double quantile(std::vector<double> values, double q)
 	return values[low] + (values[high] - values[low]) * (at - static_cast<double>(low));
 }
 
-double Row::median_of(const std::function<double(const Sample &)> &value) const
-{
-	std::vector<double> values;
-
-	for (const Sample &s : samples)
-		values.push_back(value(s));
-	return quantile(values, 0.5);
-}
-
-double Row::more(const std::string &key) const
+static double quantile_of(const std::vector<Sample> &samples, double q,
+			  const std::function<double(const Sample &)> &value)
 {
 	std::vector<double> values;
 
 	for (const Sample &s : samples) {
+		if (!s.starved && std::isfinite(value(s)))
+			values.push_back(value(s));
+	}
+	return quantile(values, q);
+}
+
+static double time_of(const Sample &sample)
+{
+	return sample.ns_per_op;
+}
+
+double Row::median_of(const std::function<double(const Sample &)> &value) const
+{
+	return quantile_of(samples, 0.5, value);
+}
+
+double Row::more(const std::string &key) const
+{
+	return median_of([&](const Sample &s) {
 		auto at = s.more.find(key);
 
-		if (at != s.more.end())
-			values.push_back(at->second);
-	}
-	return values.empty() ? NAN : quantile(values, 0.5);
+		return at == s.more.end() ? NAN : at->second;
+	});
+}
+
+/* A time that is 0 was too short to measure. */
+static double time_ratio(double a, double b)
+{
+	return a > 0 && b > 0 ? a / b : NAN;
 }
 
 double Row::ratio_to(const Row &other) const
@@ -307,24 +330,25 @@ double Row::ratio_to(const Row &other) const
 	std::vector<double> ratios;
 
 	if (set_aside || other.set_aside || samples.size() != other.samples.size())
-		return ns_per_op() / other.ns_per_op();
-	for (size_t i = 0; i < samples.size(); i++)
-		ratios.push_back(samples[i].ns_per_op / other.samples[i].ns_per_op);
+		return time_ratio(ns_per_op(), other.ns_per_op());
+	for (size_t i = 0; i < samples.size(); i++) {
+		double ratio = time_ratio(samples[i].ns_per_op, other.samples[i].ns_per_op);
+
+		if (!samples[i].starved && !other.samples[i].starved && std::isfinite(ratio))
+			ratios.push_back(ratio);
+	}
 	return quantile(std::move(ratios), 0.5);
 }
 
 double Row::ns_per_op() const
 {
-	return median_of([](const Sample &s) { return s.ns_per_op; });
+	return median_of(time_of);
 }
 
 double Row::spread() const
 {
-	std::vector<double> values;
-
-	for (const Sample &s : samples)
-		values.push_back(s.ns_per_op);
-	return (quantile(values, 0.75) - quantile(values, 0.25)) / quantile(values, 0.5);
+	return (quantile_of(samples, 0.75, time_of) - quantile_of(samples, 0.25, time_of)) /
+	       ns_per_op();
 }
 
 double Row::fairness() const
@@ -338,35 +362,46 @@ bool Row::checked() const
 					       [](const Sample &s) { return s.checked; });
 }
 
+bool Row::starved() const
+{
+	return std::any_of(samples.begin(), samples.end(),
+			   [](const Sample &s) { return s.starved; });
+}
+
 /* ---- measuring ------------------------------------------------------------------------------ */
 
-namespace
+Progress::Progress(double all_ms)
+	: all_ms_(all_ms), start_ns_(now_ns()), shown_ns_(start_ns_),
+	  terminal_(isatty(STDERR_FILENO))
 {
+}
 
-/* A line that is written over, on a terminal only. */
-class Progress {
-public:
-	explicit Progress(const char *table) : table_(table), terminal_(isatty(STDERR_FILENO)) {}
-	~Progress()
-	{
-		if (terminal_)
-			fprintf(stderr, "\r\033[K");
-	}
-	void show(size_t done, size_t all, const Row &row)
-	{
-		if (!terminal_)
-			return;
-		fprintf(stderr, "\r\033[K%s: %3zu %%  %s, %s", table_, done * 100 / all,
-			row.variant.c_str(), row.case_name.c_str());
-		fflush(stderr);
-	}
+Progress::~Progress()
+{
+	if (terminal_)
+		fprintf(stderr, "\r\033[K");
+}
 
-private:
-	const char *table_;
-	bool terminal_;
-};
+void Progress::begin(const Plan &plan, const Row &row)
+{
+	constexpr double EVERY_NS = 3e9;
+	double now = now_ns(), share = done_ms_ / all_ms_;
 
-} // namespace
+	if (!terminal_ && now - shown_ns_ < EVERY_NS)
+		return;
+	shown_ns_ = now;
+	std::string left = share > 0 ? std::to_string(static_cast<int>((now - start_ns_) *
+								       (1 / share - 1) / 1e9)) +
+					       " s left"
+				     : "";
+
+	fprintf(stderr,
+		terminal_ ? "\r\033[K%s: %3.0f %% done, %s  %s, %s"
+			  : "%s: %3.0f %% done, %s; %s, %s\n",
+		plan.table->name, share * 100, left.c_str(), row.variant.c_str(),
+		row.case_name.c_str());
+	fflush(stderr);
+}
 
 static std::vector<Sample> run_cell(const Cell &cell)
 {
@@ -379,6 +414,12 @@ static std::vector<Sample> run_cell(const Cell &cell)
 		sample.disturbed |= cell.contended() && !same_transfer(before, after);
 	}
 	return samples;
+}
+
+static bool wants_another(const std::vector<Sample> &samples)
+{
+	return samples.front().disturbed || std::any_of(samples.begin(), samples.end(),
+							[](const Sample &s) { return s.starved; });
 }
 
 /* Leaves in each row the runs with the transfer time that most runs had, if there are three. */
@@ -412,13 +453,16 @@ static void keep_usual_transfer(std::vector<Row> *rows)
 	}
 }
 
-std::vector<Row> measure(const Table &table, const Settings &settings)
+/* What a run takes beside its window: starting threads, two transfer times. */
+static double cost_ms(const Cell &cell)
 {
-	std::vector<Cell> cells = table.cells(settings);
-	std::mt19937 random(settings.seed);
-	Progress progress(table.name);
-	size_t runs = 0, done = 0;
-	int most_rounds = 0;
+	return cell.window_ms + (cell.contended() ? 3 : 1);
+}
+
+Plan plan(const Table &table, const Settings &settings)
+{
+	Plan made = { &table, table.cells(settings), 0 };
+	std::vector<Cell> &cells = made.cells;
 
 	if (!settings.only.empty()) {
 		auto named = [&](const Cell &cell) {
@@ -430,7 +474,7 @@ std::vector<Row> measure(const Table &table, const Settings &settings)
 		};
 
 		if (std::none_of(cells.begin(), cells.end(), named))
-			return {};
+			cells.clear();
 		cells.erase(std::remove_if(cells.begin(), cells.end(), left_out), cells.end());
 	}
 	for (Cell &cell : cells) {
@@ -438,9 +482,19 @@ std::vector<Row> measure(const Table &table, const Settings &settings)
 			cell.window_ms = settings.window_ms;
 		if (settings.rounds)
 			cell.rounds = settings.rounds;
-		runs += static_cast<size_t>(cell.rounds);
-		most_rounds = std::max(most_rounds, cell.rounds);
+		made.ms += cell.rounds * cost_ms(cell);
 	}
+	return made;
+}
+
+std::vector<Row> measure(Plan *plan, const Settings &settings, Progress *progress)
+{
+	std::vector<Cell> &cells = plan->cells;
+	std::mt19937 random(settings.seed);
+	int most_rounds = 0;
+
+	for (const Cell &cell : cells)
+		most_rounds = std::max(most_rounds, cell.rounds);
 	/* The cells of a case run one after the other: what is compared was measured at one time. */
 	std::map<std::pair<std::string, int>, std::vector<Cell *>> cases;
 	std::vector<std::vector<Cell *> *> order;
@@ -460,13 +514,14 @@ std::vector<Row> measure(const Table &table, const Settings &settings)
 		for (Cell *cell : turn) {
 			if (round >= cell->rounds)
 				continue;
-			progress.show(done++, runs, cell->rows.front());
+			progress->begin(*plan, cell->rows.front());
 			std::vector<Sample> samples = run_cell(*cell);
 
-			for (int i = 0; i < REPEATS && samples.front().disturbed; i++) {
+			for (int i = 0; i < REPEATS && wants_another(samples); i++) {
 				samples = run_cell(*cell);
 				cell->rows.front().repeated++;
 			}
+			progress->end(cost_ms(*cell));
 			for (size_t i = 0; i < samples.size(); i++)
 				cell->rows[i].samples.push_back(samples[i]);
 		}
@@ -475,217 +530,12 @@ std::vector<Row> measure(const Table &table, const Settings &settings)
 
 	for (Cell &cell : cells) {
 		for (Row &row : cell.rows) {
-			row.baseline = table.baseline;
+			row.baseline = plan->table->baseline;
 			rows.push_back(std::move(row));
 		}
 	}
 	keep_usual_transfer(&rows);
 	return rows;
-}
-
-/* ---- output --------------------------------------------------------------------------------- */
-
-static const Row *baseline_of(const std::vector<Row> &rows, const Row &row)
-{
-	for (const Row &other : rows) {
-		if (other.table == row.table && other.variant == row.baseline &&
-		    other.case_name == row.case_name && other.threads == row.threads)
-			return &other;
-	}
-	return nullptr;
-}
-
-static std::string quoted(const std::string &text)
-{
-	std::string out = "\"";
-
-	for (char c : text) {
-		if (c == '"' || c == '\\')
-			out += '\\';
-		if (static_cast<unsigned char>(c) < 0x20) {
-			char code[8];
-
-			snprintf(code, sizeof(code), "\\u%04x", static_cast<unsigned int>(c));
-			out += code;
-		} else {
-			out += c;
-		}
-	}
-	return out + "\"";
-}
-
-static std::string number(double value)
-{
-	char text[32];
-
-	if (!std::isfinite(value))
-		return "null";
-	snprintf(text, sizeof(text), "%.6g", value);
-	return text;
-}
-
-static std::string first_match(const char *file, const std::string &key)
-{
-	std::ifstream in(file);
-	std::string line;
-
-	while (std::getline(in, line)) {
-		size_t colon = line.find(':');
-
-		if (line.compare(0, key.size(), key) == 0 && colon != std::string::npos)
-			return line.substr(std::min(colon + 2, line.size()));
-	}
-	return "";
-}
-
-static std::string first_line(const char *file)
-{
-	std::ifstream in(file);
-	std::string line;
-
-	std::getline(in, line);
-	return line;
-}
-
-static std::string machine_json()
-{
-	utsname name;
-	char date[32];
-	time_t t = time(nullptr);
-	std::string cpu = first_match("/proc/cpuinfo", "model name");
-	std::string governor = first_line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor");
-
-	uname(&name);
-	strftime(date, sizeof(date), "%Y-%m-%d", gmtime(&t));
-	if (cpu.empty())
-		cpu = name.machine;
-	else
-		cpu += ", family " + first_match("/proc/cpuinfo", "cpu family") + " model " +
-		       first_match("/proc/cpuinfo", "model\t");
-	return "{\"cpu\": " + quoted(cpu) + ", \"cpus\": " + std::to_string(cpus()) +
-	       ", \"kernel\": " + quoted(std::string(name.sysname) + " " + name.release) +
-	       ", \"architecture\": " + quoted(name.machine) +
-#if defined(__clang__)
-	       ", \"compiler\": " + quoted("clang " __clang_version__) +
-#else
-	       ", \"compiler\": " + quoted("gcc " __VERSION__) +
-#endif
-	       ", \"governor\": " + quoted(governor.empty() ? "not known" : governor) +
-	       ", \"date\": " + quoted(date) + "}";
-}
-
-static std::vector<std::string> limits(const std::vector<Row> &rows)
-{
-	std::vector<std::string> list;
-	std::string cpuinfo = first_match("/proc/cpuinfo", "flags");
-
-	list.push_back("Only " + std::to_string(cpus()) +
-		       " processors: nothing here shows how a variant behaves with more.");
-	if (cpuinfo.find(" hypervisor ") != std::string::npos)
-		list.push_back(
-			"A virtual machine: its neighbours and the host's scheduler disturb it.");
-	list.push_back("Time only, no hardware performance counters.");
-	if (ns_per_tick() == 0)
-		list.push_back("No cheap timestamp on this processor: no lock and unlock columns.");
-	int repeated = 0, set_aside = 0;
-
-	for (const Row &row : rows) {
-		repeated += row.repeated;
-		set_aside += row.set_aside;
-		if (!row.checked()) {
-			list.push_back("Failed its check: " + row.table + ", " + row.variant +
-				       ", " + row.case_name);
-		}
-	}
-	if (repeated > 0) {
-		list.push_back("Something else wanted the processors: " + std::to_string(repeated) +
-			       " runs were disturbed and measured again.");
-	}
-	if (set_aside > 0) {
-		list.push_back(
-			"The time of a cache line between two processors changed while this was "
-			"measured (a host that moves virtual processors does that): " +
-			std::to_string(set_aside) +
-			" results with an unusual one are not in the medians.");
-	}
-	return list;
-}
-
-std::string to_json(const std::vector<Row> &rows, const Settings &settings)
-{
-	std::string out = "{\n\"holdfast\": \"" HF_LAB_VERSION "\",\n\"machine\": " +
-			  machine_json() + ",\n\"limits\": [";
-	const char *comma = "";
-
-	for (const std::string &limit : limits(rows)) {
-		out += comma + quoted(limit);
-		comma = ", ";
-	}
-	out += "],\n\"missing_peers\": [";
-	comma = "";
-	for (const Missing &missing : missing_peers()) {
-		out += comma + ("{\"peer\": " + quoted(missing.peer)) +
-		       ", \"package\": " + quoted(missing.package) + "}";
-		comma = ", ";
-	}
-	out += "],\n\"settings\": {\"window_ms\": " + std::to_string(settings.window_ms) +
-	       ", \"rounds\": " + std::to_string(settings.rounds) +
-	       ", \"seed\": " + std::to_string(settings.seed) +
-	       ", \"ns_per_tick\": " + number(ns_per_tick()) + "},\n\"rows\": [\n";
-	comma = "";
-	for (const Row &row : rows) {
-		const Row *base = baseline_of(rows, row);
-
-		out += comma;
-		comma = ",\n";
-		out += "{\"table\": " + quoted(row.table) +
-		       ", \"variant\": " + quoted(row.variant) + ", \"kind\": " + quoted(row.kind) +
-		       ", \"case\": " + quoted(row.case_name) +
-		       ", \"threads\": " + std::to_string(row.threads) +
-		       ", \"ns_per_op\": " + number(row.ns_per_op()) +
-		       ", \"spread\": " + number(row.spread()) +
-		       ", \"baseline\": " + quoted(row.baseline) +
-		       ", \"ratio\": " + number(base ? row.ratio_to(*base) : NAN) +
-		       ", \"fairness\": " + number(row.fairness()) +
-		       ", \"checked\": " + (row.checked() ? "true" : "false") +
-		       ", \"rounds\": " + std::to_string(row.samples.size());
-		for (const auto &label : row.labels)
-			out += ", " + quoted(label.first) + ": " + quoted(label.second);
-		double transfer = row.median_of([](const Sample &s) { return s.transfer_ns; });
-
-		if (transfer > 0)
-			out += ", \"transfer_ns\": " + number(transfer);
-		std::set<std::string> keys; /* a short run may lack one */
-
-		for (const Sample &sample : row.samples) {
-			for (const auto &more : sample.more)
-				keys.insert(more.first);
-		}
-		for (const std::string &key : keys)
-			out += ", " + quoted(key) + ": " + number(row.more(key));
-		out += "}";
-	}
-	return out + "\n]\n}\n";
-}
-
-void print_plain(const std::vector<Row> &rows)
-{
-	printf("%-9s %-28s %-22s %7s %11s %7s %7s %8s\n", "table", "variant", "case", "threads",
-	       "ns/op", "ratio", "spread", "fairness");
-	for (const Row &row : rows) {
-		const Row *base = baseline_of(rows, row);
-		double ratio = base ? row.ratio_to(*base) : NAN;
-		char ratio_text[16] = "-", spread_text[16] = "-";
-
-		if (std::isfinite(ratio))
-			snprintf(ratio_text, sizeof(ratio_text), "%.3f", ratio);
-		if (std::isfinite(row.spread()))
-			snprintf(spread_text, sizeof(spread_text), "%.0f%%", row.spread() * 100);
-		printf("%-9s %-28s %-22s %7d %11.2f %7s %7s %8.2f%s\n", row.table.c_str(),
-		       row.variant.c_str(), row.case_name.c_str(), row.threads, row.ns_per_op(),
-		       ratio_text, spread_text, row.fairness(),
-		       row.checked() ? "" : "  FAILED its check");
-	}
 }
 
 } // namespace lab

@@ -5,27 +5,32 @@
  * bench - how the lab measures: windows of time, interleaved, with counts that are checked.
  *
  * A table is a list of cells. A cell measures one variant in one case with a number of threads, and
- * yields one row or more. In every round each cell runs once, in an order that is shuffled anew: the
- * cases, and within a case its variants, which so run within one moment and meet the same machine. A row
- * is the median over the rounds, and a ratio the median of the ratios within each round.
+ * yields one row or more. In every round each cell runs once, in an order that is shuffled anew:
+ * the cases, and within a case its variants, which so run within one moment and meet the same
+ * machine. A row is the median over the rounds, and a ratio the median of the ratios within each
+ * round.
  *
- * A run is a window of time: the threads start together, loop until they see the stop flag, and say
- * how many operations they did. ns_per_op is the wall time of the run over the operations of all
- * threads. Each run checks its count against what the counter itself says; one that fails makes
+ * A run is a window of time: the threads start together, loop until they see the stop flag, and
+ * return how many operations they did. ns_per_op is the wall time of the run over the operations of
+ * all threads. Each run checks its count against the counter's own value; one that fails makes
  * its row a failed one, which is printed and not dropped. With no more threads than processors, a
  * run in which something else took a processor away is repeated, up to REPEATS times, and that is
- * said; the choice looks at processor time, never at the result.
+ * reported; the choice looks at processor time, never at the result. A run without an operation is
+ * repeated too; if it stays so, its row is marked as starved, and is made of the other runs.
  *
  * What a contended operation costs is above all the time in which a cache line moves from one
  * processor to another. On a virtual machine that time changes by a factor of five within a second,
  * when the host moves a virtual processor to another core. So each contended run has the time of
  * such a transfer measured before and after it; a run in which it changed is repeated, and a row is
- * made of the runs whose transfer time is near the table's median. The row says what it was.
+ * made of the runs whose transfer time is near the table's median. The row has that time as
+ * transfer_ns.
  */
+#include <cmath>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace lab
@@ -54,34 +59,49 @@ Window run_window(int threads, int window_ms, loop_t loop, const std::vector<voi
 /* How long a cache line takes from one processor to another: a flag sent back and forth. */
 double transfer_ns();
 
-/* What one run says of one row. */
+/* What one run gives for one row. */
 struct Sample {
-	double ns_per_op;
-	double fairness;
-	bool checked;   /* the count was right */
-	bool disturbed; /* as the window's */
+	double ns_per_op = NAN;
+	double fairness = NAN;
+	bool checked = false;   /* the count was right */
+	bool disturbed = false; /* as the window's */
+	bool starved = false;   /* no operation, so no time of one */
 	std::map<std::string, double> more;
 	double transfer_ns =
 		0; /* of a cache line between two processors, during this run; 0 = none */
 };
 
+/* The usual one: the time of the window over its operations. */
+Sample sample_of(const Window &window, bool checked);
+
 struct Row {
 	std::string table, variant, kind, case_name;
-	int threads = 1;
+	int threads;
 	std::string baseline;
 	std::map<std::string, std::string> labels; /* is, wait, base_variant */
 	std::vector<Sample> samples;
-	int repeated = 0;  /* runs that were disturbed and measured again */
+	int repeated = 0;  /* runs that were disturbed or starved, and measured again */
 	int set_aside = 0; /* runs with another transfer time than most */
 
+	Row(std::string table_name, std::string variant_name, std::string of_kind,
+	    std::string name_of_case, int number_of_threads = 1)
+		: table(std::move(table_name)), variant(std::move(variant_name)),
+		  kind(std::move(of_kind)), case_name(std::move(name_of_case)),
+		  threads(number_of_threads)
+	{
+	}
+	/* Of the samples that are not starved; NAN = there is none. */
 	double median_of(const std::function<double(const Sample &)> &value) const;
-	double more(const std::string &key) const; /* the median of those that have it; NAN = none */
+	double
+	more(const std::string &key) const; /* the median of those that have it; NAN = none */
 	double ns_per_op() const;
-	/* The median over the rounds of the ratio within a round; of medians, if runs were set aside. */
+	/* The median over the rounds of the ratio within a round; of medians, if runs were set aside.
+	 * NAN = one of the two has no time. */
 	double ratio_to(const Row &other) const;
 	double spread() const; /* interquartile range over median */
 	double fairness() const;
 	bool checked() const;
+	bool starved() const; /* a sample is */
 };
 
 struct Settings {
@@ -106,11 +126,53 @@ struct Cell {
 	}
 };
 
+/* What a table aims at, or a figure that belongs beside its aims, and what was measured. */
+struct Aim {
+	std::string group, what; /* "2 threads"; "throughput, of the best peer" */
+	double value;            /* NAN = not measured */
+	std::string bound;       /* "at least", "at most"; "" = a figure without an aim */
+	double aim;              /* NAN = none */
+	std::string detail;      /* what it was compared with, where the worst was, ... */
+	std::string unit = "";   /* "" = a ratio */
+	std::string table = "";
+
+	bool met() const { return bound == "at least" ? value >= aim : value <= aim; }
+};
+
+Aim at_least(double aim, const std::string &group, const std::string &what, double value,
+	     const std::string &detail = "");
+Aim at_most(double aim, const std::string &group, const std::string &what, double value,
+	    const std::string &detail = "");
+Aim figure(const std::string &group, const std::string &what, double value,
+	   const std::string &detail = "");
+
+/* For those who compute aims: NULL = there is no such row. */
+const Row *find(const std::vector<Row> &rows, const std::string &variant,
+		const std::string &case_name, int threads);
+/* Has it a time, and passed its check? */
+bool valid(const Row *row);
+/* Time of one over that of the other; NAN unless both are valid. */
+double times(const Row *row, const Row *other);
+/* "2 threads" */
+std::string threads_name(int threads);
+/* The numbers of threads that occur. */
+std::vector<int> threads_of(const std::vector<Row> &rows);
+
+/* A geometric mean. */
+struct Mean {
+	double log_sum = 0;
+	int n = 0;
+	void add(double value);
+	double mean() const; /* NAN = of none */
+};
+
 struct Table {
 	const char *name;
 	const char *what;
 	const char *baseline;
 	std::vector<Cell> (*cells)(const Settings &);
+	/* From this table's rows; NULL = it aims at nothing. */
+	std::vector<Aim> (*aims)(const std::vector<Row> &rows);
 };
 
 const std::vector<Table> &tables();
@@ -130,11 +192,47 @@ std::vector<Cell> guard_cells(const Settings &settings);
 std::vector<Cell> openclose_cells(const Settings &settings);
 std::vector<Cell> sparse_cells(const Settings &settings);
 
-/* Measures all cells and returns their rows. Shows progress if standard error is a terminal. */
-std::vector<Row> measure(const Table &table, const Settings &settings);
+std::vector<Aim> refcount_aims(const std::vector<Row> &rows);
+std::vector<Aim> mutex_aims(const std::vector<Row> &rows);
+std::vector<Aim> lockref_aims(const std::vector<Row> &rows);
+std::vector<Aim> holder_aims(const std::vector<Row> &rows);
+std::vector<Aim> memory_aims(const std::vector<Row> &rows);
+std::vector<Aim> loop_aims(const std::vector<Row> &rows);
+std::vector<Aim> fault_aims(const std::vector<Row> &rows);
+std::vector<Aim> openclose_aims(const std::vector<Row> &rows);
+std::vector<Aim> sparse_aims(const std::vector<Row> &rows);
 
-/* Nanoseconds since some moment. */
+/* A table's cells as the user wants them, and how long they take. */
+struct Plan {
+	const Table *table;
+	std::vector<Cell> cells; /* empty = --only left nothing */
+	double ms;
+};
+Plan plan(const Table &table, const Settings &settings);
+
+/* How much of the whole call is done: a line that is written over, or where standard error is no
+ * terminal, one every few seconds. */
+class Progress {
+public:
+	explicit Progress(double all_ms);
+	~Progress();
+	void begin(const Plan &plan, const Row &row);
+	void end(double ms) { done_ms_ += ms; }
+
+private:
+	double all_ms_, done_ms_ = 0, start_ns_, shown_ns_;
+	bool terminal_;
+};
+
+/* Measures all cells and returns their rows. */
+std::vector<Row> measure(Plan *plan, const Settings &settings, Progress *progress);
+
+/* What the rows of one table come to. */
+std::vector<Aim> aims_of(const Table &table, const std::vector<Row> &rows);
+
+/* Nanoseconds since some moment, and of processor time of this thread. */
 double now_ns();
+double thread_ns();
 
 /* hf_arch_timestamp() ticks to nanoseconds; 0 if there is no such counter. */
 double ns_per_tick();
@@ -147,23 +245,25 @@ struct Missing {
 };
 std::vector<Missing> missing_peers();
 
-std::string to_json(const std::vector<Row> &rows, const Settings &settings);
+constexpr int SCHEMA = 2; /* of the JSON; raised when a reader must know of a change */
+
+std::string to_json(const std::vector<Row> &rows, const std::vector<Aim> &aims,
+		    const Settings &settings);
 void print_plain(const std::vector<Row> &rows);
+void print_aims(const std::vector<Aim> &aims);
+/* Names the rows whose count was wrong; returns the exit status, 0 or 1. */
+int report_failures(const std::vector<Row> &rows);
 
-/* What `clear`, `copy` and `fault` come to, against what they aim at. */
-void print_memory_verdict(const std::vector<Row> &rows);
+/* JSON's forms of a string and a number; null = not finite. */
+std::string quoted(const std::string &text);
+std::string number(double value);
 
-/* The same for `mutex`. */
-void print_mutex_verdict(const std::vector<Row> &rows);
-
-/* The same for `lockref` and `holder`. */
-void print_lockref_verdict(const std::vector<Row> &rows);
-
-/* The same for `openclose` and `sparse`. */
-void print_tmpfs_verdict(const std::vector<Row> &rows);
-
-/* What the processor says that it can do, and what clears and copies here. */
+/* The processor's features, and what clears and copies here. */
 void print_cpu();
+/* This machine, as JSON; what is true of it that a reader must know; the commit of this program. */
+std::string machine_json();
+bool is_virtual_machine();
+const char *commit();
 
 } // namespace lab
 

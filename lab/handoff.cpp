@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The table `handoff`: what the body of a wait loop does to a lock that is first come, first served.
+ * The table `handoff`: what the body of a wait loop does to a lock that is first come, first
+ * served.
  *
  * Two locks (ticket, mcs), contended by all processors, with nothing changed but what a waiter does
- * between two looks. Beside the time of an operation:
+ * between two looks. Sweeps: they take no part in a verdict. Beside the time of an operation:
  *
  *   handoff_share   operations that got the lock from another thread
- *   waiter_share    releases that found somebody queued already
+ *   waiter_share    releases that found a waiter queued already
  *
- * docs/design/0005-waiting.md says what they tell.
+ * docs/design/0005-waiting.md explains them.
  */
 #include "bench.hpp"
 
 #include "handoff.h"
 
 extern "C" {
-#define HANDOFF(name) extern const struct lab_handoff_loops lab_handoff_##name;
+#define UNIT(name) extern const struct lab_handoff_loops lab_handoff_##name;
 #include "handoff_list.h"
-#undef HANDOFF
+#undef UNIT
 }
 
 namespace lab
@@ -26,9 +27,9 @@ namespace
 {
 
 const lab_handoff_loops *const all_loops[] = {
-#define HANDOFF(name) &lab_handoff_##name,
+#define UNIT(name) &lab_handoff_##name,
 #include "handoff_list.h"
-#undef HANDOFF
+#undef UNIT
 };
 
 std::vector<Sample> run(loop_t loop, int threads, int window_ms)
@@ -39,11 +40,7 @@ std::vector<Sample> run(loop_t loop, int threads, int window_ms)
 	state.found = found.data();
 	Window window = run_window(threads, window_ms, loop, { &state });
 	double total = static_cast<double>(window.total());
-	Sample sample = { window.wall_ns / total,
-			  window.fairness(),
-			  state.counter == window.total(),
-			  window.disturbed,
-			  {} };
+	Sample sample = sample_of(window, state.counter == window.total());
 	uint64_t handoffs = 0, waiters = 0;
 
 	for (const lab_handoff_found &f : found) {
@@ -69,13 +66,9 @@ std::vector<Cell> handoff_cells(const Settings &settings)
 				loop_t loop = mcs ? loops->mcs : loops->ticket;
 				std::string name = mcs ? "mcs" : "ticket";
 				Cell cell;
-				Row row;
+				Row row("handoff", name + " wait=" + loops->wait, "sweep",
+					"contended", threads);
 
-				row.table = "handoff";
-				row.variant = name + " wait=" + loops->wait;
-				row.kind = "sweep";
-				row.case_name = "contended";
-				row.threads = threads;
 				row.labels["base_variant"] = name;
 				row.labels["wait"] = loops->wait;
 				cell.rows = { row };

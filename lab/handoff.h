@@ -7,7 +7,7 @@
 /* What a thread finds, in a line of its own. */
 struct lab_handoff_found {
 	uint64_t handoffs; /* the lock came from another thread */
-	uint64_t waiters;  /* somebody was queued when the lock was released */
+	uint64_t waiters;  /* a waiter was queued when the lock was released */
 } __attribute__((aligned(128)));
 
 struct lab_handoff {

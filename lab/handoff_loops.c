@@ -2,14 +2,15 @@
 /*
  * handoff_loops - ticket and mcs, contended, with a wait loop whose body is given by the build.
  *
- * Compiled once for each body (lab/CMakeLists.txt), with handoff_arch.h in place of the processor's
- * own hint. Beside the operations each thread counts what it finds when it releases the lock.
+ * Compiled once for each body (lab/CMakeLists.txt, sweep_arch.h). The locks are those two, whatever
+ * else the family has: beside the operations a thread counts what it finds when it releases the
+ * lock, and for that it looks into the lock's queue.
  */
 #include "handoff.h"
 
 #include "holdfast/spinlock.h"
 
-/* Is somebody queued behind the holder? Asked by the holder. */
+/* Is a waiter queued behind the holder? Asked by the holder. */
 static int ticket_has_waiter(hf_spinlock_ticket_t *lock)
 {
 	return hf_atomic32_load_relaxed(&lock->next) !=
@@ -32,11 +33,11 @@ static int mcs_has_waiter(hf_spinlock_mcs_t *lock)
 		uint64_t mine = 0, ops = 0;                                                        \
                                                                                                    \
 		while (!__atomic_load_n(stop, __ATOMIC_RELAXED)) {                                 \
-			hf__spinlock_##name##_lock(lock, HF_WAIT_HINT);                            \
+			hf_spinlock_##name##_lock(lock);                                           \
 			found->handoffs += s->counter != mine;                                     \
 			mine = ++s->counter;                                                       \
 			found->waiters += (uint64_t)name##_has_waiter(lock);                       \
-			hf__spinlock_##name##_unlock(lock);                                        \
+			hf_spinlock_##name##_unlock(lock);                                         \
 			ops++;                                                                     \
 		}                                                                                  \
 		return ops;                                                                        \
@@ -45,4 +46,4 @@ static int mcs_has_waiter(hf_spinlock_mcs_t *lock)
 LOOP(ticket)
 LOOP(mcs)
 
-const struct lab_handoff_loops HANDOFF_NAME = { HANDOFF_TEXT, ticket_loop, mcs_loop };
+const struct lab_handoff_loops LAB_SYMBOL = { LAB_NAME, ticket_loop, mcs_loop };

@@ -2,189 +2,81 @@
 /*
  * The table `lockref`: get and put of one hot object, against the number of threads.
  *
- * As in the table `refcount`, each thread leaves one reference behind for each batch of pairs, and a
- * run is checked against the count at the end. The throughput comes from runs without counters of
- * retries, the retries from runs of their own. waitfree never retries, and falls back to nothing.
+ * As in the table `refcount`, each thread leaves one reference behind for each batch of pairs, and
+ * a run is checked against the count at the end. Each row calls the public verbs, in a unit of its
+ * own for each constant (lockref_loops.c). The throughput comes from runs without counters of
+ * retries, the retries from runs of their own: failed swaps but the first of an operation, which is
+ * inline. waitfree never retries, and falls back to nothing.
  */
 #include "bench.hpp"
 
 #include <algorithm>
 #include <memory>
 
-#include "lockref_stats.h"
-
-/* Where this thread counts; NULL, in the runs that are timed. */
-static thread_local lockref_stats *counting;
-
-#define HF__LOCKREF_NOTE(retries, fallback)                                                        \
-	((void)(counting && (lockref_stats_add(counting, retries, fallback), true)))
-
 #include "holdfast/lockref.h"
+#include "lockref_loops.h"
+
+extern "C" {
+#define UNIT(name)                                                                                 \
+	extern const struct lab_lockref_loops lab_lockref_##name, lab_lockref_counted_##name;
+#include "lockref_list.h"
+#undef UNIT
+}
 
 namespace lab
 {
 namespace
 {
 
-constexpr uint64_t BATCH = 64; /* pairs for each reference that is left behind */
-
-struct alignas(128) Stats {
-	lockref_stats stats;
-};
-
-struct alignas(128) Hot {
-	hf_lockref_t ref;
-	hf_lockref_waitfree_t waitfree; /* one of the two is used */
-	Stats *stats;                   /* one a thread */
-	bool failed;                    /* a put found the last reference */
-};
-
-/* The limit is a constant in each, as it is for users. */
-template <uint32_t limit, hf_wait_policy policy, bool counted>
-uint64_t pairs(void *state, int thread, const int *stop)
-{
-	Hot *hot = static_cast<Hot *>(state);
-	uint64_t batches = 0;
-	bool failed = false;
-
-	counting = counted ? &hot->stats[thread].stats : nullptr;
-
-	while (!__atomic_load_n(stop, __ATOMIC_RELAXED)) {
-		for (uint64_t i = 0; i < BATCH; i++) {
-			hf__lockref_get(&hot->ref, INT32_MIN, limit, policy);
-			if (hf__lockref_put(&hot->ref, 1, true, limit, policy) < 0) {
-				hf_lockref_unlock(&hot->ref);
-				failed = true;
-			}
-		}
-		hf__lockref_get(&hot->ref, INT32_MIN, limit, policy);
-		batches++;
-	}
-	if (failed)
-		__atomic_store_n(&hot->failed, true, __ATOMIC_RELAXED);
-	return batches * BATCH;
-}
-
-uint64_t waitfree_pairs(void *state, int, const int *stop)
-{
-	Hot *hot = static_cast<Hot *>(state);
-	uint64_t batches = 0;
-	bool failed = false;
-
-	while (!__atomic_load_n(stop, __ATOMIC_RELAXED)) {
-		for (uint64_t i = 0; i < BATCH; i++) {
-			hf_lockref_waitfree_get(&hot->waitfree);
-			if (!hf_lockref_waitfree_put_or_lock(&hot->waitfree)) {
-				hf_lockref_waitfree_unlock(&hot->waitfree);
-				failed = true;
-			}
-		}
-		hf_lockref_waitfree_get(&hot->waitfree);
-		batches++;
-	}
-	if (failed)
-		__atomic_store_n(&hot->failed, true, __ATOMIC_RELAXED);
-	return batches * BATCH;
-}
-
-uint64_t default_pairs(void *state, int, const int *stop)
-{
-	Hot *hot = static_cast<Hot *>(state);
-	uint64_t batches = 0;
-	bool failed = false;
-
-	while (!__atomic_load_n(stop, __ATOMIC_RELAXED)) {
-		for (uint64_t i = 0; i < BATCH; i++) {
-			hf_lockref_get(&hot->ref);
-			if (!hf_lockref_put_or_lock(&hot->ref)) {
-				hf_lockref_unlock(&hot->ref);
-				failed = true;
-			}
-		}
-		hf_lockref_get(&hot->ref);
-		batches++;
-	}
-	if (failed)
-		__atomic_store_n(&hot->failed, true, __ATOMIC_RELAXED);
-	return batches * BATCH;
-}
-
 struct Variant {
-	const char *name, *kind, *is, *wait;
-	loop_t loop, counted;
+	const lab_lockref_loops *timed, *counted;
 };
-
-#define STRING2(x) #x
-#define STRING(x) STRING2(x)
-#define LOOPS(limit, policy) pairs<limit, policy, false>, pairs<limit, policy, true>
-#define OURS(name, limit)                                                                          \
-	{                                                                                          \
-		name, "ours", nullptr, nullptr, LOOPS(limit, HF_ARCH_WAIT_COUNT_SWAP)              \
-	}
-#define SWEEPS(name, limit)                                                                        \
-	{ name " wait=none", "sweep", name, "none", LOOPS(limit, HF_WAIT_NONE) },                  \
-		{ name " wait=hint", "sweep", name, "hint", LOOPS(limit, HF_WAIT_HINT) },          \
-	{                                                                                          \
-		name " wait=backoff", "sweep", name, "backoff", LOOPS(limit, HF_WAIT_BACKOFF)      \
-	}
-
 const Variant variants[] = {
-	OURS("unbounded", HF__LOCKREF_UNBOUNDED),
-	OURS("bounded-15", 15),
-	OURS("bounded-50", 50),
-	OURS("bounded-100", 100),
-	OURS("bounded-200", 200),
-	OURS("bounded-500", 500),
-	OURS("locked", 0),
-	{ "waitfree", "ours", nullptr, nullptr, waitfree_pairs, waitfree_pairs },
-	{ "default", "default", STRING(HF_LOCKREF_DEFAULT), nullptr, default_pairs,
-	  pairs<HF_LOCKREF_RETRIES, HF_ARCH_WAIT_COUNT_SWAP, true> },
-	SWEEPS("unbounded", HF__LOCKREF_UNBOUNDED),
-	SWEEPS("bounded-15", 15),
-	SWEEPS("bounded-100", 100),
+#define UNIT(name) { &lab_lockref_##name, &lab_lockref_counted_##name },
+#include "lockref_list.h"
+#undef UNIT
 };
 
 /* One run; the window it took, and whether the count came out right. */
-bool window_of(loop_t loop, int threads, int window_ms, std::vector<Stats> *stats, Window *window)
+bool window_of(const lab_lockref_loops &loops, int threads, int window_ms,
+	       std::vector<lab_lockref_counts> *counts, Window *window)
 {
-	std::unique_ptr<Hot> hot(new Hot);
+	std::unique_ptr<lab_lockref> hot(new lab_lockref{});
 
-	hf_lockref_init(&hot->ref, 1);
-	hf_lockref_waitfree_init(&hot->waitfree, 1);
-	hot->stats = stats->data();
-	hot->failed = false;
-	*window = run_window(threads, window_ms, loop, { hot.get() });
-	int left = hf_lockref_read(&hot->ref) - 1 + hf_lockref_waitfree_read(&hot->waitfree) - 1;
-
-	return !hot->failed && static_cast<uint64_t>(left) * BATCH == window->total();
+	loops.init(hot->ref);
+	hot->counts = counts->data();
+	*window = run_window(threads, window_ms, loops.pairs, { hot.get() });
+	return !hot->failed &&
+	       static_cast<uint64_t>(loops.read(hot->ref) - 1) * LAB_LOCKREF_BATCH ==
+		       window->total();
 }
 
 std::vector<Sample> run(const Variant &variant, int threads, int window_ms)
 {
-	std::vector<Stats> stats(static_cast<size_t>(threads));
+	std::vector<lab_lockref_counts> counts(static_cast<size_t>(threads));
 	lockref_stats all = {};
 	Window window, counted;
-	bool checked = window_of(variant.loop, threads, window_ms, &stats, &window);
-	Sample sample = { window.wall_ns / static_cast<double>(window.total()),
-			  window.fairness(),
-			  checked,
-			  window.disturbed,
-			  {} };
+	bool checked = window_of(*variant.timed, threads, window_ms, &counts, &window);
 
-	sample.checked &=
-		window_of(variant.counted, threads, std::max(window_ms / 4, 1), &stats, &counted);
-	for (const Stats &s : stats) {
-		all.retries += s.stats.retries;
-		all.fallbacks += s.stats.fallbacks;
-		all.most = std::max(all.most, s.stats.most);
+	checked &=
+		window_of(*variant.counted, threads, std::max(window_ms / 4, 1), &counts, &counted);
+	for (const lab_lockref_counts &c : counts) {
+		all.retries += c.stats.retries;
+		all.fallbacks += c.stats.fallbacks;
+		all.most = std::max(all.most, c.stats.most);
 	}
-	double operations = 2 * static_cast<double>(counted.total());
+	Sample sample = sample_of(window, checked);
+	double operations = (2 + 1.0 / LAB_LOCKREF_BATCH) * static_cast<double>(counted.total());
 
+	sample.starved |= counted.total() == 0;
 	sample.more["retries_mean"] = static_cast<double>(all.retries) / operations;
 	sample.more["retries_max"] = all.most;
 	sample.more["fallback_share"] = static_cast<double>(all.fallbacks) / operations;
 	return { sample };
 }
+
+#define STRING2(x) #x
+#define STRING(x) STRING2(x)
 
 } // namespace
 
@@ -197,19 +89,16 @@ std::vector<Cell> lockref_cells(const Settings &settings)
 		counts.push_back(4 * cpus());
 	for (int threads : counts) {
 		for (const Variant &variant : variants) {
+			const lab_lockref_loops &loops = *variant.timed;
 			Cell cell;
-			Row row;
+			Row row("lockref", loops.name, loops.kind, "get+put", threads);
 
-			row.table = "lockref";
-			row.variant = variant.name;
-			row.kind = variant.kind;
-			row.case_name = "get+put";
-			row.threads = threads;
-			if (variant.is)
-				row.labels[row.kind == "sweep" ? "base_variant" : "is"] =
-					variant.is;
-			if (variant.wait)
-				row.labels["wait"] = variant.wait;
+			if (row.kind == "default")
+				row.labels["is"] = STRING(HF_LOCKREF_DEFAULT);
+			if (loops.base)
+				row.labels["base_variant"] = loops.base;
+			if (loops.wait)
+				row.labels["wait"] = loops.wait;
 			cell.rows = { row };
 			if (threads == 1) {
 				/* Differences of a few per cent: many short runs. */
@@ -226,6 +115,15 @@ std::vector<Cell> lockref_cells(const Settings &settings)
 		}
 	}
 	return cells;
+}
+
+std::vector<Aim> lockref_aims(const std::vector<Row> &rows)
+{
+	const Row *waitfree = find(rows, "waitfree", "get+put", 2);
+	const Row *bounded = find(rows, "bounded-100", "get+put", 2);
+
+	return { at_least(1.3, threads_name(2), "speed of waitfree, of bounded-100's",
+			  times(bounded, waitfree)) };
 }
 
 } // namespace lab

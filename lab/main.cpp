@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* hf-lab - measures every implementation on this machine, beside its peers. */
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <exception>
 #include <fstream>
+#include <stdexcept>
 #include <string>
+#include <sys/stat.h>
 
 #include "bench.hpp"
 
@@ -19,32 +22,32 @@ const std::vector<Table> &tables()
 {
 	static const std::vector<Table> list = {
 		{ "refcount", "inc + dec_and_test and inc_not_zero + put, alone and contended",
-		  "unchecked", refcount_cells },
+		  "unchecked", refcount_cells, refcount_aims },
 		{ "spinlock", "lock, increment, unlock: alone, contended, oversubscribed", "cas",
-		  spinlock_cells },
-		{ "mutex", "lock, increment, unlock by threads that may sleep: up to 8 a processor",
-		  "peer:pthread_mutex", mutex_cells },
+		  spinlock_cells, nullptr },
+		{ "mutex", "lock, increment, unlock by threads that may park: up to 8 a processor",
+		  "peer:pthread_mutex", mutex_cells, mutex_aims },
 		{ "lockref", "get + put on one hot object, and its retries", "unbounded",
-		  lockref_cells },
+		  lockref_cells, lockref_aims },
 		{ "holder", "get + put while another thread holds the lock for 1 ms of 2",
-		  "bounded, spins", holder_cells },
+		  "bounded, spins", holder_cells, holder_aims },
 		{ "handoff", "what the body of a wait loop does to ticket and mcs, contended",
-		  "ticket wait=none", handoff_cells },
+		  "ticket wait=none", handoff_cells, nullptr },
 		{ "clear", "clear memory that may fault, by size, beside memset", "libc",
-		  clear_cells },
-		{ "copy", "copy memory that may fault, by size, beside memcpy", "libc",
-		  copy_cells },
+		  clear_cells, memory_aims },
+		{ "copy", "copy memory that may fault, by size, beside memcpy", "libc", copy_cells,
+		  memory_aims },
 		{ "loop", "the loops of clear and copy with the guard, beside the same without",
-		  "unguarded", loop_cells },
-		{ "fault", "a recovered fault, beside a bare SIGSEGV", "bare SIGSEGV",
-		  fault_cells },
+		  "unguarded", loop_cells, loop_aims },
+		{ "fault", "a recovered fault, beside a bare SIGSEGV", "bare SIGSEGV", fault_cells,
+		  fault_aims },
 		{ "guard", "a copy without a fault, beside other ways to survive one", "memcpy",
-		  guard_cells },
+		  guard_cells, nullptr },
 #if HF_LAB_HAVE_TMPFS
 		{ "openclose", "open, read 64 bytes, close in tmpfs, with each implementation",
-		  "default", openclose_cells },
+		  "default", openclose_cells, openclose_aims },
 		{ "sparse", "read a sparse file in tmpfs: clear, or copy a page of zeros",
-		  "copy a zero page", sparse_cells },
+		  "copy a zero page", sparse_cells, sparse_aims },
 #endif
 	};
 
@@ -76,12 +79,11 @@ std::vector<Missing> missing_peers()
 } // namespace lab
 
 static const char usage[] =
-	"usage: hf-lab TABLE [--threads LIST] [--window-ms N] [--rounds N] [--only PATTERN]\n"
+	"usage: hf-lab TABLE... [--threads LIST] [--window-ms N] [--rounds N] [--only PATTERN]\n"
 	"              [--seed N] [--json FILE]\n"
-	"       hf-lab list\n"
-	"       hf-lab cpu\n"
+	"       hf-lab list | cpu | --version\n"
 	"\n"
-	"  TABLE           one of `hf-lab list`, or `all`\n"
+	"  TABLE           some of `hf-lab list`, or `all`\n"
 	"  --threads LIST  numbers of threads, such as 1,2,8 (spinlock: above the processors = \n"
 	"                  oversubscribed)\n"
 	"  --window-ms N   length of one run, 1 to 10000\n"
@@ -89,12 +91,15 @@ static const char usage[] =
 	"  --only PATTERN  only variants that match this shell pattern, such as 'queued*'; the\n"
 	"                  baseline is always measured\n"
 	"  --seed N        of the order in which the variants take turns\n"
-	"  --json FILE     write the rows there too\n";
+	"  --json FILE     write the rows there too: to FILE.tmp after each table, which replaces\n"
+	"                  FILE at the end\n"
+	"\n"
+	"Exit status: 0; 1 = a count was wrong, in the rows that are named; 2 = it could not be "
+	"done.\n";
 
 [[noreturn]] static void fail(const std::string &what)
 {
-	fprintf(stderr, "hf-lab: %s\n", what.c_str());
-	exit(2);
+	throw std::runtime_error(what);
 }
 
 static int integer(const std::string &option, const std::string &text, int least, int most)
@@ -135,112 +140,206 @@ static std::string table_names()
 	return names;
 }
 
-static int run(int argc, char **argv)
+static void list_tables()
+{
+	for (const Table &table : tables())
+		printf("%-10s %s; baseline %s\n", table.name, table.what, table.baseline);
+	for (const Missing &missing : missing_peers())
+		printf("missing    %s (%s)\n", missing.peer.c_str(), missing.package.c_str());
+}
+
+/* The tables of that name, behind those that are chosen already. */
+static void choose(std::vector<const Table *> *chosen, const std::string &name)
+{
+	bool found = false;
+
+	for (const Table &table : tables()) {
+		if (name != "all" && name != table.name)
+			continue;
+		found = true;
+		if (std::find(chosen->begin(), chosen->end(), &table) == chosen->end())
+			chosen->push_back(&table);
+	}
+	if (!found)
+		fail("no table '" + name + "'; there are: " + table_names() + ", all");
+}
+
+/* Where the results go. What is no plain file (a pipe, a terminal) is written once, at the end. */
+class Output {
+public:
+	explicit Output(const std::string &name)
+		: name_(name), plain_(!name.empty() && is_plain(name)),
+		  temporary_(plain_ ? name + ".tmp" : name)
+	{
+		/* Find out now and not after minutes of measuring. */
+		if (plain_)
+			write("");
+	}
+	/* After each table: an interrupted run leaves what it has in FILE.tmp. */
+	void keep(const std::string &text)
+	{
+		if (plain_)
+			write(text);
+	}
+	void finish(const std::string &text)
+	{
+		if (name_.empty())
+			return;
+		write(text);
+		if (plain_ && rename(temporary_.c_str(), name_.c_str()))
+			fail_to_write(name_);
+	}
+
+private:
+	std::string name_;
+	bool plain_;
+	std::string temporary_;
+
+	static bool is_plain(const std::string &name)
+	{
+		struct stat st;
+
+		return lstat(name.c_str(), &st) || S_ISREG(st.st_mode);
+	}
+	[[noreturn]] static void fail_to_write(const std::string &name)
+	{
+		fail("can't write " + name + ": " + strerror(errno));
+	}
+	void write(const std::string &text) const
+	{
+		errno = 0;
+		std::ofstream out(temporary_);
+
+		out << text;
+		out.close();
+		if (out)
+			return;
+		int error = errno;
+
+		if (plain_)
+			(void)remove(temporary_.c_str());
+		errno = error;
+		fail_to_write(temporary_);
+	}
+};
+
+static void set_option(const std::string &option, const std::string &value, Settings *settings,
+		       std::string *json)
+{
+	if (option == "--threads")
+		settings->threads = integers(option, value);
+	else if (option == "--window-ms")
+		settings->window_ms = integer(option, value, 1, 10000);
+	else if (option == "--rounds")
+		settings->rounds = integer(option, value, 1, 1000);
+	else if (option == "--seed")
+		settings->seed = static_cast<unsigned int>(integer(option, value, 0, 1 << 30));
+	else if (option == "--only")
+		settings->only = value;
+	else
+		*json = value;
+}
+
+static bool is_option(const std::string &word)
+{
+	for (const char *option :
+	     { "--threads", "--window-ms", "--rounds", "--only", "--seed", "--json" }) {
+		if (word == option)
+			return true;
+	}
+	return false;
+}
+
+static int run(const std::vector<std::string> &words)
 {
 	std::vector<const Table *> chosen;
 	Settings settings;
 	std::string json;
 
-	if (argc < 2) {
+	if (words.empty()) {
 		fputs(usage, stderr);
 		return 2;
 	}
-	std::string name = argv[1];
-
-	if (name == "--help" || name == "-h" || name == "help") {
+	for (const char *alone : { "--help", "-h", "help", "--version", "list", "cpu" }) {
+		if (words[0] == alone && words.size() > 1)
+			fail(words[0] + " takes no arguments");
+	}
+	if (words[0] == "--help" || words[0] == "-h" || words[0] == "help") {
 		fputs(usage, stdout);
 		return 0;
 	}
-	if (name == "list") {
-		if (argc > 2)
-			fail("list takes no arguments");
-		for (const Table &table : tables())
-			printf("%-10s %s; baseline %s\n", table.name, table.what, table.baseline);
-		for (const Missing &missing : missing_peers())
-			printf("missing    %s (%s)\n", missing.peer.c_str(),
-			       missing.package.c_str());
+	if (words[0] == "--version") {
+		printf("hf-lab %s, commit %s\n", HF_LAB_VERSION, commit());
 		return 0;
 	}
-	if (name == "cpu") {
-		if (argc > 2)
-			fail("cpu takes no arguments");
+	if (words[0] == "list") {
+		list_tables();
+		return 0;
+	}
+	if (words[0] == "cpu") {
 		print_cpu();
 		return 0;
 	}
-	for (const Table &table : tables()) {
-		if (name == "all" || name == table.name)
-			chosen.push_back(&table);
+	for (size_t i = 0; i < words.size(); i++) {
+		size_t equals = words[i].find('=');
+		std::string option = words[i].substr(0, equals);
+
+		if (option[0] != '-') {
+			choose(&chosen, words[i]);
+			continue;
+		}
+		if (!is_option(option))
+			fail("no option '" + option + "'; see hf-lab --help");
+		if (equals == std::string::npos && i + 1 == words.size())
+			fail(option + " needs a value");
+		set_option(option,
+			   equals == std::string::npos ? words[++i] : words[i].substr(equals + 1),
+			   &settings, &json);
 	}
 	if (chosen.empty())
-		fail("no table '" + name + "'; there are: " + table_names() + ", all");
-	for (int i = 2; i < argc; i++) {
-		std::string option = argv[i];
+		fail("which table? There are: " + table_names() + ", all");
 
-		if (option != "--threads" && option != "--window-ms" && option != "--rounds" &&
-		    option != "--only" && option != "--seed" && option != "--json")
-			fail("no option '" + option + "'; see hf-lab --help");
-		if (i + 1 == argc)
-			fail(option + " needs a value");
-		std::string value = argv[++i];
-
-		if (option == "--threads")
-			settings.threads = integers(option, value);
-		else if (option == "--window-ms")
-			settings.window_ms = integer(option, value, 1, 10000);
-		else if (option == "--rounds")
-			settings.rounds = integer(option, value, 1, 1000);
-		else if (option == "--seed")
-			settings.seed =
-				static_cast<unsigned int>(integer(option, value, 0, 1 << 30));
-		else if (option == "--only")
-			settings.only = value;
-		else
-			json = value;
-	}
-
-	/* Find out now and not after minutes of measuring. */
-	std::ofstream out;
-
-	if (!json.empty()) {
-		out.open(json);
-		if (!out)
-			fail("can't write " + json + ": " + strerror(errno));
-	}
-	std::vector<Row> rows;
+	std::vector<Plan> plans;
+	double ms = 0;
 
 	for (const Table *table : chosen) {
-		std::vector<Row> more = measure(*table, settings);
-
-		rows.insert(rows.end(), more.begin(), more.end());
+		plans.push_back(plan(*table, settings));
+		ms += plans.back().ms;
 	}
-	if (rows.empty())
+	if (ms == 0)
 		fail("nothing matches --only '" + settings.only + "'");
+	Output output(json);
+	std::vector<Row> rows;
+	std::vector<Aim> aims;
+
+	{
+		Progress progress(ms);
+
+		for (Plan &one : plans) {
+			if (one.cells.empty())
+				continue;
+			std::vector<Row> more = measure(&one, settings, &progress);
+			std::vector<Aim> its_aims = aims_of(*one.table, more);
+
+			rows.insert(rows.end(), more.begin(), more.end());
+			aims.insert(aims.end(), its_aims.begin(), its_aims.end());
+			output.keep(to_json(rows, aims, settings));
+		}
+	}
 	if (json.empty() || chosen.size() == 1)
 		print_plain(rows);
-	print_memory_verdict(rows);
-	print_mutex_verdict(rows);
-	print_lockref_verdict(rows);
-#if HF_LAB_HAVE_TMPFS
-	print_tmpfs_verdict(rows);
-#endif
-	if (!json.empty()) {
-		out << to_json(rows, settings);
-		out.close();
-		if (!out)
-			fail("can't write " + json + ": " + strerror(errno));
-	}
-	for (const Row &row : rows) {
-		if (!row.checked())
-			return 1;
-	}
-	return 0;
+	print_aims(aims);
+	fflush(stdout);
+	output.finish(to_json(rows, aims, settings));
+	return report_failures(rows);
 }
 
 int main(int argc, char **argv)
 {
 	try {
-		return run(argc, argv);
+		return run({ argv + 1, argv + argc });
 	} catch (const std::exception &error) {
-		fail(error.what());
+		fprintf(stderr, "hf-lab: %s\n", error.what());
+		return 2;
 	}
 }

@@ -3,8 +3,8 @@
  * The tables `clear`, `copy`, `loop`, `fault` and `guard`: memory that may fault, beside the C
  * library's.
  *
- * clear, copy  every implementation that may run here, by size; hot: one buffer again and again; cold:
- *              each operation on memory that was last touched 64 MiB ago
+ * clear, copy  every implementation that may run here, by size; hot: one buffer again and again;
+ *              cold: each operation on memory that was last touched 64 MiB ago
  * loop         the same loops with sites and without: what the guard alone costs
  * fault        what a fault that is recovered costs, beside one that a handler merely steps over
  * guard        the path without a fault, beside the other ways to survive one
@@ -24,7 +24,6 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-#include "holdfast/cpu.h"
 #include "holdfast/nofault.h"
 
 namespace lab
@@ -155,14 +154,10 @@ std::vector<Sample> run_memory(Operation o, int ms)
 		*behind = 2;
 	}
 	Window window = run_window(1, ms, loop_of(o), { &o });
-	Sample sample{};
-
 	if (o.cold)
 		areas().to[o.offset + o.last + o.size] = 2;
-	sample.ns_per_op = window.wall_ns / static_cast<double>(window.total());
-	sample.fairness = 1;
-	sample.checked = window.total() > 0 && is_right(o);
-	sample.disturbed = window.disturbed;
+	Sample sample = sample_of(window, is_right(o));
+
 	sample.more["size"] = static_cast<double>(o.size);
 	sample.more["gb_per_s"] = static_cast<double>(o.size) / sample.ns_per_op;
 	return { sample };
@@ -216,23 +211,23 @@ std::vector<Cell> memory_cells(bool copies)
 		for (int kind = 0; kind < 3; kind++) {
 			bool cold = kind == 2;
 
-			/* Above the caches all is cold; in between, some sizes tell enough. */
+			/* Above the caches all is cold; in between, some sizes are enough. */
 			if (cold && size != 64 && size != 300 && size != 4096 && size != 65536)
 				continue;
 			for (size_t i = 0; i < ways.size(); i++) {
 				Operation o = ways[i];
 				Cell cell;
-				Row row;
 
 				o.size = size;
 				o.offset = kind == 1 ? 1 : 0;
 				o.cold = cold;
-				row.table = copies ? "copy" : "clear";
-				row.variant = names[i];
-				row.kind = i == 0 ? "peer" : i == 1 ? "default" : "ours";
-				row.case_name = size_name(size) + (kind == 1 ? " misaligned" : "") +
-						(cold ? " cold" : "");
-				cell.rows = { row };
+				cell.rows = { Row(copies ? "copy" : "clear", names[i],
+						  i == 0   ? "peer"
+						  : i == 1 ? "default"
+							   : "ours",
+						  size_name(size) +
+							  (kind == 1 ? " misaligned" : "") +
+							  (cold ? " cold" : "")) };
 				cell.window_ms = size >= MiB ? 6 : 1;
 				cell.rounds = size >= MiB ? 7 : 15;
 				cell.run = [o](int ms) { return run_memory(o, ms); };
@@ -335,13 +330,7 @@ std::vector<Sample> run_fault(loop_t loop, bool bare, int ms)
 
 	if (bare)
 		(void)sigaction(SIGSEGV, &before, nullptr);
-	Sample sample{};
-
-	sample.ns_per_op = window.wall_ns / static_cast<double>(window.total());
-	sample.fairness = 1;
-	sample.checked = window.total() > 0 && fault.wrong == 0;
-	sample.disturbed = window.disturbed;
-	return { sample };
+	return { sample_of(window, fault.wrong == 0) };
 }
 
 /* ---- guard ---------------------------------------------------------------------------------- */
@@ -423,29 +412,18 @@ std::vector<Sample> run_guard(loop_t loop, size_t size, int ms)
 	memset(areas().from, 3, size);
 	memset(areas().to, 1, size);
 	Window window = run_window(1, ms, loop, { &g });
-	Sample sample{};
 
 	close(g.pipe[0]);
 	close(g.pipe[1]);
-	sample.ns_per_op = window.wall_ns / static_cast<double>(window.total());
-	sample.fairness = 1;
-	sample.checked = window.total() > 0 && g.wrong == 0 &&
-			 memcmp(areas().to, areas().from, size) == 0;
-	sample.disturbed = window.disturbed;
-	return { sample };
+	return { sample_of(window, g.wrong == 0 && memcmp(areas().to, areas().from, size) == 0) };
 }
 
 Cell simple_cell(const char *table, const char *variant, const char *kind, const std::string &name,
 		 std::function<std::vector<Sample>(int)> run)
 {
 	Cell cell;
-	Row row;
 
-	row.table = table;
-	row.variant = variant;
-	row.kind = kind;
-	row.case_name = name;
-	cell.rows = { row };
+	cell.rows = { Row(table, variant, kind, name) };
 	cell.window_ms = 3;
 	cell.rounds = 31;
 	cell.run = std::move(run);
@@ -545,134 +523,79 @@ std::vector<Cell> guard_cells(const Settings &)
 	return cells;
 }
 
-/* ---- the verdict, and what the processor says ------------------------------------------------ */
+/* ---- what it comes to ------------------------------------------------------------------------ */
 
-void print_memory_verdict(const std::vector<Row> &rows)
+std::vector<Aim> memory_aims(const std::vector<Row> &rows)
 {
-	for (const char *table : { "clear", "copy" }) {
-		double log_ratio = 0, worst = INFINITY, log_regret = 0, worst_regret = 0;
-		std::string worst_case, regret_case, regret_by;
-		int n = 0;
-
-		for (const Row &row : rows) {
-			const Row *libc = nullptr, *best = nullptr;
-
-			if (row.table != table || row.variant != "default")
-				continue;
-			for (const Row &other : rows) {
-				if (other.table != table || other.case_name != row.case_name)
-					continue;
-				if (other.variant == "libc")
-					libc = &other;
-				else if (!best || other.ns_per_op() < best->ns_per_op())
-					best = &other;
-			}
-			if (!libc || !best)
-				continue;
-			double ratio = 1 / row.ratio_to(*libc);
-			/* The default may itself be the best. */
-			double regret = std::max(1.0, row.ratio_to(*best));
-
-			n++;
-			log_ratio += std::log(ratio);
-			log_regret += std::log(regret);
-			if (ratio < worst) {
-				worst = ratio;
-				worst_case = row.case_name;
-			}
-			if (regret > worst_regret) {
-				worst_regret = regret;
-				regret_case = row.case_name;
-				regret_by = best->variant;
-			}
-		}
-		if (!n)
-			continue;
-		double mean = std::exp(log_ratio / n);
-
-		printf("%s: the default has %.2f of libc's speed (geometric mean of %d cases; aim "
-		       "0.95: "
-		       "%s), the worst %.2f at %s (aim 0.80: %s)\n",
-		       table, mean, n, mean >= 0.95 ? "reached" : "missed", worst,
-		       worst_case.c_str(), worst >= 0.80 ? "reached" : "missed");
-		printf("%s: regret of the default: %.2f times the best of ours (geometric mean), "
-		       "at most "
-		       "%.2f at %s, where %s is best\n",
-		       table, std::exp(log_regret / n), worst_regret, regret_case.c_str(),
-		       regret_by.c_str());
-	}
-	double log_guard = 0;
-	int guards = 0;
+	Mean speed, regret;
+	double worst = NAN, worst_regret = NAN;
+	std::string worst_case, regret_case;
 
 	for (const Row &row : rows) {
+		const Row *best = nullptr;
+
+		if (row.variant != "default" || !valid(&row))
+			continue;
 		for (const Row &other : rows) {
-			if (row.table == "loop" && other.table == "loop" &&
-			    row.case_name == other.case_name && row.variant == "guarded" &&
-			    other.variant == "unguarded") {
-				log_guard += std::log(row.ratio_to(other));
-				guards++;
-			}
+			if (other.case_name == row.case_name && other.kind != "peer" &&
+			    valid(&other) && (!best || other.ns_per_op() < best->ns_per_op()))
+				best = &other;
+		}
+		double of_libc = 1 / times(&row, find(rows, "libc", row.case_name, row.threads));
+		/* The default may itself be the best. */
+		double of_best = std::max(1.0, times(&row, best));
+
+		if (!std::isfinite(of_libc))
+			continue;
+		speed.add(of_libc);
+		regret.add(of_best);
+		if (!(of_libc >= worst)) {
+			worst = of_libc;
+			worst_case = row.case_name;
+		}
+		if (!(of_best <= worst_regret)) {
+			worst_regret = of_best;
+			regret_case = row.case_name + ", where " + best->variant + " is best";
 		}
 	}
-	if (guards) {
-		printf("loop: with the guard a loop takes %.3f of its time without (geometric mean "
-		       "of "
-		       "%d cases)\n",
-		       std::exp(log_guard / guards), guards);
-	}
-	const Row *bare = nullptr;
+	std::string of_cases = "geometric mean of " + std::to_string(speed.n) + " cases";
 
-	for (const Row &row : rows) {
-		if (row.table == "fault" && row.variant == "bare SIGSEGV")
-			bare = &row;
-	}
-	for (const Row &row : rows) {
-		if (!bare || row.table != "fault" || &row == bare)
-			continue;
-		double ratio = row.ratio_to(*bare);
-
-		printf("fault: %s costs %.2f of a bare delivery and return (aim at most 1.5: %s)\n",
-		       row.variant.c_str(), ratio, ratio <= 1.5 ? "reached" : "missed");
-	}
+	return {
+		at_least(0.95, "all cases", "speed of the default, of libc's", speed.mean(),
+			 of_cases),
+		at_least(0.80, "all cases", "speed of the default, of libc's, at worst", worst,
+			 worst_case),
+		figure("all cases", "regret of the default: time, of the best of ours",
+		       regret.mean(), of_cases),
+		figure("all cases", "regret of the default, at worst", worst_regret, regret_case),
+	};
 }
 
-void print_cpu()
+std::vector<Aim> loop_aims(const std::vector<Row> &rows)
 {
-	static const struct {
-		const char *name;
-		bool (*has)(void);
-		const char *what;
-	} features[] = {
-		{ "rep_good", hf_cpu_has_rep_good, "`rep stosq` and `rep movsq` are worth it" },
-		{ "erms", hf_cpu_has_erms, "enhanced `rep movsb` and `rep stosb`" },
-		{ "fsrm", hf_cpu_has_fsrm, "fast short `rep movsb`" },
-		{ "fsrs", hf_cpu_has_fsrs, "fast short `rep stosb`" },
-		{ "fzrm", hf_cpu_has_fzrm, "fast `rep movsb` of length 0" },
-		{ "avx2", hf_cpu_has_avx2, "vectors of 32 bytes" },
-		{ "avx512f", hf_cpu_has_avx512f, "vectors of 64 bytes" },
-		{ "avx512vl", hf_cpu_has_avx512vl, "the same on vectors of 16 and 32 bytes" },
-		{ "lse", hf_cpu_has_lse, "atomics in one instruction" },
-		{ "mops", hf_cpu_has_mops, "memory copy and set instructions" },
-	};
-	size_t count;
+	Mean mean;
 
-	if (*hf_cpu_vendor())
-		printf("%s, family %u, model %u\n", hf_cpu_vendor(), hf_cpu_family(),
-		       hf_cpu_model());
-	for (const auto &feature : features)
-		printf("%-10s %-4s %s\n", feature.name, feature.has() ? "yes" : "no", feature.what);
-	printf("%-10s %-4u bytes that DC ZVA clears\n", "zva", hf_cpu_zva_size());
-	const hf_clear_implementation *clear = hf_clear_implementations(&count);
+	for (const Row &row : rows) {
+		double ratio = times(&row, find(rows, "unguarded", row.case_name, row.threads));
 
-	printf("\nclear: %s; HOLDFAST_CLEAR forces one of:", hf_clear_chosen());
-	for (size_t i = 0; i < count; i++)
-		printf(" %s%s", clear[i].name, clear[i].is_legal() ? "" : " (not here)");
-	const hf_copy_implementation *copy = hf_copy_implementations(&count);
+		if (row.variant == "guarded" && std::isfinite(ratio))
+			mean.add(ratio);
+	}
+	return { figure("", "time with the guard, of that without", mean.mean(),
+			"geometric mean of " + std::to_string(mean.n) + " cases") };
+}
 
-	printf("\ncopy: %s; HOLDFAST_COPY forces one of:", hf_copy_chosen());
-	for (size_t i = 0; i < count; i++)
-		printf(" %s%s", copy[i].name, copy[i].is_legal() ? "" : " (not here)");
-	printf("\n");
+std::vector<Aim> fault_aims(const std::vector<Row> &rows)
+{
+	std::vector<Aim> aims;
+
+	for (const Row &row : rows) {
+		if (row.kind != "peer")
+			aims.push_back(
+				at_most(1.5, row.variant, "time, of a bare delivery and return",
+					times(&row, find(rows, "bare SIGSEGV", row.case_name, 1))));
+	}
+	return aims;
 }
 
 } // namespace lab

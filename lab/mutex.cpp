@@ -5,7 +5,7 @@
  * Cases: alone, contended (no more threads than processors), oversubscribed. An operation is lock,
  * increment, unlock, and nothing in between two of them. Beside the usual fields a row has
  *
- *   cpu_ns       processor time that an operation costs, over all threads: what the waiters burn too
+ *   cpu_ns       processor time that an operation costs, over all threads, waiters included
  *   fairness_100ms   least over most, within a slice of 100 ms; the mean of the slices
  *   wait_p50_ns, wait_p99_ns, wait_p999_ns, wait_max_ns   how long lock() takes
  *
@@ -21,8 +21,6 @@
 #include <chrono>
 #include <cmath>
 #include <condition_variable>
-#include <cstdio>
-#include <ctime>
 #include <memory>
 #include <mutex>
 #include <new>
@@ -31,51 +29,16 @@
 
 #include "holdfast/arch.h"
 #include "holdfast/mutex.h"
-
-#if HF_LAB_HAVE_TBB
-#include <tbb/spin_mutex.h>
-#endif
-#if HF_LAB_HAVE_ABSL
-#include <absl/synchronization/mutex.h>
-#endif
+#include "locks.hpp"
 
 namespace lab
 {
 namespace
 {
 
-/* ---- the locks ------------------------------------------------------------------------------ */
-
-struct Ours {
-	hf_mutex_t m = HF_MUTEX_INIT;
-	void lock() { hf_mutex_lock(&m); }
-	void unlock() { hf_mutex_unlock(&m); }
-};
-
-struct PthreadMutex {
-	pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
-	void lock() { pthread_mutex_lock(&m); }
-	void unlock() { pthread_mutex_unlock(&m); }
-};
-
-struct PthreadSpin {
-	pthread_spinlock_t m;
-	PthreadSpin() { pthread_spin_init(&m, PTHREAD_PROCESS_PRIVATE); }
-	void lock() { pthread_spin_lock(&m); }
-	void unlock() { pthread_spin_unlock(&m); }
-};
-
-#if HF_LAB_HAVE_ABSL
-struct AbslMutex {
-	absl::Mutex m;
-	void lock() { m.Lock(); }
-	void unlock() { m.Unlock(); }
-};
-#endif
-
 /* ---- one run -------------------------------------------------------------------------------- */
 
-/* A lock and what it protects share a line, and nobody else's. */
+/* A lock and what it protects, in a line of their own. */
 struct alignas(128) Room {
 	char lock[48];
 	uint64_t counter;
@@ -126,15 +89,7 @@ struct State {
 	explicit State(int n) : threads(new Thread[static_cast<size_t>(n)]) { room.counter = 0; }
 };
 
-double thread_ns()
-{
-	timespec t;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-	return static_cast<double>(t.tv_sec) * 1e9 + static_cast<double>(t.tv_nsec);
-}
-
-/* Each lock's loops. The stop flag is looked at after every operation: one may take milliseconds. */
+/* Each lock's loops. They read the stop flag after every operation: one may take milliseconds. */
 template <class L>
 struct Loops {
 	static L *lock_of(State *s) { return reinterpret_cast<L *>(s->room.lock); }
@@ -230,7 +185,7 @@ Lock entry(const char *name, const char *kind)
 const std::vector<Lock> &locks()
 {
 	static const std::vector<Lock> list = {
-		entry<Ours>("hf_mutex", "ours"),
+		entry<hf::mutex>("hf_mutex", "ours"),
 		entry<PthreadMutex>("peer:pthread_mutex", "peer"),
 		entry<PthreadSpin>("peer:pthread_spin", "peer"),
 		entry<std::mutex>("peer:std_mutex", "peer"),
@@ -245,7 +200,7 @@ const std::vector<Lock> &locks()
 	return list;
 }
 
-/* Goes to the next slice each time that one is over, until it is told to stop. */
+/* Goes to the next slice each time that one is over, until it is destroyed. */
 class Slicer {
 public:
 	Slicer(State *state, double first_ms, double each_ms)
@@ -358,11 +313,7 @@ std::vector<Sample> run_lock(const Lock &lock, int threads, int window_ms)
 		lock.end(&state);
 		for (int t = 0; t < threads; t++)
 			cpu += state.threads[static_cast<size_t>(t)].cpu_ns;
-		sample = { window.wall_ns / total,
-			   window.fairness(),
-			   state.room.counter == window.total(),
-			   window.disturbed,
-			   {} };
+		sample = sample_of(window, state.room.counter == window.total());
 		sample.more["cpu_ns"] = cpu / total;
 		sample.more["fairness_100ms"] = slices_fairness(state, threads, window.fairness());
 	}
@@ -375,6 +326,7 @@ std::vector<Sample> run_lock(const Lock &lock, int threads, int window_ms)
 
 		lock.end(&state);
 		sample.checked &= state.room.counter == window.total();
+		sample.starved |= window.total() == 0;
 		add_quantiles(&sample, state, threads);
 	}
 	return { sample };
@@ -397,15 +349,12 @@ std::vector<Cell> mutex_cells(const Settings &settings)
 	for (int threads : counts) {
 		for (const Lock &lock : locks()) {
 			Cell cell;
-			Row row;
+			Row row("mutex", lock.name, lock.kind,
+				threads == 1       ? "alone"
+				: threads > cpus() ? "oversubscribed"
+						   : "contended",
+				threads);
 
-			row.table = "mutex";
-			row.variant = lock.name;
-			row.kind = lock.kind;
-			row.case_name = threads == 1       ? "alone"
-					: threads > cpus() ? "oversubscribed"
-							   : "contended";
-			row.threads = threads;
 			cell.rows = { row };
 			cell.run = [&lock, threads](int ms) { return run_lock(lock, threads, ms); };
 			/* Alone, differences of a few per cent: many short runs. */
@@ -417,69 +366,46 @@ std::vector<Cell> mutex_cells(const Settings &settings)
 	return cells;
 }
 
-/* ---- what it comes to ----------------------------------------------------------------------- */
-
-namespace
+std::vector<Aim> mutex_aims(const std::vector<Row> &rows)
 {
+	std::vector<Aim> aims;
 
-double more_of(const Row &row, const char *key)
-{
-	return row.median_of([key](const Sample &s) {
-		auto at = s.more.find(key);
+	for (int threads : threads_of(rows)) {
+		const std::string group = threads_name(threads);
+		const Row *ours = nullptr, *pthread = nullptr, *spin = nullptr, *best = nullptr;
 
-		return at == s.more.end() ? NAN : at->second;
-	});
-}
-
-/* "what: 0.93 (aim: at least 0.90: reached)" */
-void say(const char *what, double is, bool at_least, double aim, const std::string &against)
-{
-	bool reached = at_least ? is >= aim : is <= aim;
-
-	printf("  %-28s %6.2f%s (aim: at %s %.2f: %s)\n", what, is, against.c_str(),
-	       at_least ? "least" : "most", aim, reached ? "reached" : "missed");
-}
-
-} // namespace
-
-void print_mutex_verdict(const std::vector<Row> &rows)
-{
-	for (const Row &ours : rows) {
-		const Row *best = nullptr, *pthread = nullptr, *spin = nullptr;
-
-		if (ours.table != "mutex" || ours.variant != "hf_mutex")
-			continue;
 		for (const Row &row : rows) {
-			if (row.table != ours.table || row.threads != ours.threads ||
-			    row.kind != "peer")
+			if (row.threads != threads)
 				continue;
+			if (row.variant == "hf_mutex")
+				ours = &row;
 			if (row.variant == "peer:pthread_mutex")
 				pthread = &row;
 			if (row.variant == "peer:pthread_spin")
 				spin = &row;
-			if (!best || row.ns_per_op() < best->ns_per_op())
+			if (row.kind == "peer" && valid(&row) &&
+			    (!best || row.ns_per_op() < best->ns_per_op()))
 				best = &row;
 		}
-		if (!best || !pthread || !spin)
-			continue;
-		printf("mutex, %d thread%s:\n", ours.threads, ours.threads == 1 ? "" : "s");
-		if (ours.threads == 1) {
-			say("time, of pthread_spin's", ours.ratio_to(*spin), false, 1.05, "");
-			say("time, of pthread_mutex's", ours.ratio_to(*pthread), false, 0.7, "");
+		if (threads == 1) {
+			aims.push_back(
+				at_most(1.05, group, "time, of pthread_spin's", times(ours, spin)));
+			aims.push_back(at_most(0.7, group, "time, of pthread_mutex's",
+					       times(ours, pthread)));
 			continue;
 		}
-		bool over = ours.threads > cpus();
+		double fairness = valid(ours) ? ours->more("fairness_100ms") : NAN;
+		double wait = valid(ours) && valid(pthread)
+				      ? ours->more("wait_p999_ns") / pthread->more("wait_p999_ns")
+				      : NAN;
 
-		say("throughput, of the best", 1 / ours.ratio_to(*best), true, 0.9,
-		    ", " + best->variant);
-		say("fairness, 100 ms", more_of(ours, "fairness_100ms"), true, over ? 0.8 : 0.9,
-		    "");
-		if (std::isfinite(more_of(ours, "wait_p999_ns"))) {
-			say("wait p99.9, of pthread_mutex's",
-			    more_of(ours, "wait_p999_ns") / more_of(*pthread, "wait_p999_ns"),
-			    false, 1, "");
-		}
+		aims.push_back(at_least(0.9, group, "throughput, of the best peer",
+					1 / times(ours, best), best ? best->variant : ""));
+		aims.push_back(at_least(threads > cpus() ? 0.8 : 0.9, group, "fairness over 100 ms",
+					fairness));
+		aims.push_back(at_most(1, group, "p99.9 of the wait, of pthread_mutex's", wait));
 	}
+	return aims;
 }
 
 } // namespace lab

@@ -2,8 +2,8 @@
 /*
  * The table `refcount`: a reference taken and dropped, on a count that never reaches 0.
  *
- * Each thread does pairs in batches, and leaves one reference behind for each batch. So the count at
- * the end tells how many batches were done, and that is what a run is checked against.
+ * Each thread does pairs in batches, and leaves one reference behind for each batch. So the count
+ * at the end shows how many batches were done, and that is what a run is checked against.
  */
 #include "bench.hpp"
 
@@ -56,45 +56,27 @@ uint64_t pairs(void *state, int thread, const int *stop)
 	return batches * BATCH;
 }
 
-#define OURS(name)                                                                                 \
+/* Both pairs of one implementation, by verbs that begin with @verbs. */
+#define OURS(name, verbs)                                                                          \
 	struct name##_inc {                                                                        \
 		static bool pair(Count *c)                                                         \
 		{                                                                                  \
-			hf_refcount_##name##_inc(&c->count);                                       \
-			return hf_refcount_##name##_dec_and_test(&c->count);                       \
+			verbs##_inc(&c->count);                                                    \
+			return verbs##_dec_and_test(&c->count);                                    \
 		}                                                                                  \
-		static void keep(Count *c, int) { hf_refcount_##name##_inc(&c->count); }           \
+		static void keep(Count *c, int) { verbs##_inc(&c->count); }                        \
 	};                                                                                         \
 	struct name##_inc_not_zero {                                                               \
 		static bool pair(Count *c)                                                         \
 		{                                                                                  \
-			return !hf_refcount_##name##_inc_not_zero(&c->count) ||                    \
-			       hf_refcount_##name##_dec_and_test(&c->count);                       \
+			return !verbs##_inc_not_zero(&c->count) ||                                 \
+			       verbs##_dec_and_test(&c->count);                                    \
 		}                                                                                  \
-		static void keep(Count *c, int) { hf_refcount_##name##_inc(&c->count); }           \
-	}
-
-OURS(unchecked);
-OURS(cmpxchg);
-OURS(saturating);
-OURS(asm);
-
-struct default_inc {
-	static bool pair(Count *c)
-	{
-		hf_refcount_inc(&c->count);
-		return hf_refcount_dec_and_test(&c->count);
-	}
-	static void keep(Count *c, int) { hf_refcount_inc(&c->count); }
-};
-
-struct default_inc_not_zero {
-	static bool pair(Count *c)
-	{
-		return !hf_refcount_inc_not_zero(&c->count) || hf_refcount_dec_and_test(&c->count);
-	}
-	static void keep(Count *c, int) { hf_refcount_inc(&c->count); }
-};
+		static void keep(Count *c, int) { verbs##_inc(&c->count); }                        \
+	};
+#define ROSTER_OURS(name, checked) OURS(name, hf_refcount_##name)
+HF_REFCOUNT_ROSTER(ROSTER_OURS)
+OURS(default, hf_refcount)
 
 struct rcuref_get {
 	static bool pair(Count *c)
@@ -180,27 +162,17 @@ std::vector<Sample> run(const Variant &variant, loop_t loop, int threads, int wi
 	else
 		left = static_cast<uint64_t>(g_atomic_int_get(&c->glib)) - 1;
 #endif
-	bool checked = !c->failed && left * BATCH == window.total();
-	double total = static_cast<double>(window.total());
-
-	return { { window.wall_ns / total, window.fairness(), checked, window.disturbed, {} } };
+	return { sample_of(window, !c->failed && left * BATCH == window.total()) };
 }
 
 #define STRING2(x) #x
 #define STRING(x) STRING2(x)
-#define VARIANT(name)                                                                              \
-	{                                                                                          \
-#name, "ours", nullptr, What::OURS, pairs < name##_inc>,                           \
-			pairs < name##_inc_not_zero>                                               \
-	}
+#define VARIANT(name, checked)                                                                     \
+	{ #name, "ours", nullptr, What::OURS, pairs<name##_inc>, pairs<name##_inc_not_zero> },
 
 const Variant variants[] = {
-	VARIANT(unchecked),
-	VARIANT(cmpxchg),
-	VARIANT(saturating),
-	VARIANT(asm),
-	{ "default", "default", STRING(HF_REFCOUNT_DEFAULT), What::OURS, pairs<default_inc>,
-	  pairs<default_inc_not_zero> },
+	HF_REFCOUNT_ROSTER(VARIANT){ "default", "default", STRING(HF_REFCOUNT_DEFAULT), What::OURS,
+				     pairs<default_inc>, pairs<default_inc_not_zero> },
 	/* Another contract: the memory outlives the count. Its get is the same in both cases. */
 	{ "rcuref", "ours", nullptr, What::RCUREF, pairs<rcuref_get>, pairs<rcuref_get> },
 #if HF_LAB_HAVE_GLIB
@@ -221,15 +193,12 @@ std::vector<Cell> refcount_cells(const Settings &settings)
 			for (bool not_zero : { false, true }) {
 				loop_t loop = not_zero ? variant.inc_not_zero : variant.inc;
 				Cell cell;
-				Row row;
+				Row row("refcount", variant.name, variant.kind,
+					not_zero ? "inc_not_zero+put" : "inc+dec_and_test",
+					threads);
 
 				if (!loop)
 					continue;
-				row.table = "refcount";
-				row.variant = variant.name;
-				row.kind = variant.kind;
-				row.case_name = not_zero ? "inc_not_zero+put" : "inc+dec_and_test";
-				row.threads = threads;
 				if (variant.is)
 					row.labels["is"] = variant.is;
 				cell.rows = { row };
@@ -244,6 +213,22 @@ std::vector<Cell> refcount_cells(const Settings &settings)
 		}
 	}
 	return cells;
+}
+
+/* rcuref has no loop: as fast as the pair that never loops, faster than the one that retries. */
+std::vector<Aim> refcount_aims(const std::vector<Row> &rows)
+{
+	std::vector<Aim> aims;
+
+	for (int threads : threads_of(rows)) {
+		const char *name = threads == 1 ? "inc+dec_and_test" : "inc_not_zero+put";
+
+		aims.push_back(at_most(threads == 1 ? 1.02 : 1, threads_name(threads),
+				       std::string("time of rcuref's pair, of ") + name,
+				       times(find(rows, "rcuref", name, threads),
+					     find(rows, "default", name, threads))));
+	}
+	return aims;
 }
 
 } // namespace lab

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The table `spinlock`: the published experiment (k cores in lock, increment, unlock) on this machine.
+ * The table `spinlock`: the published experiment (k cores in lock, increment, unlock) on this
+ * machine.
  *
  * Cases, as the published table names its columns:
  *
@@ -10,41 +11,254 @@
  *   oversubscribed   more threads than processors      total
  *
  * total comes from a loop without timestamps. lock and unlock come from a run of their own. Where
- * nobody competes they are LAB_BULK locks taken one after another, since a timestamp takes longer
- * than a lock; where threads compete, one. What two timestamps cost with only the increments between
- * them is subtracted; 0 means that nothing could be measured. Summed over the threads' operations
- * and divided by the threads, so that lock and unlock are in the unit of total.
+ * threads don't compete they are BULK locks taken one after another, since a timestamp takes longer
+ * than a lock; where threads compete, one. What two timestamps cost with only the increments
+ * between them is subtracted; 0 means that nothing could be measured. Summed over the threads'
+ * operations and divided by the threads, so that lock and unlock are in the unit of total.
+ *
+ * Rows `<lock> wait=<policy>` (kind `sweep`) take the inner lock function with another wait policy.
+ * They take no part in a verdict.
  */
 #include "bench.hpp"
 
 #include <algorithm>
+#include <new>
 #include <string>
+#include <type_traits>
 
 #include "holdfast/arch.h"
-#include "spinlock_locks.h"
+#include "holdfast/spinlock.h"
+#include "locks.hpp"
 
 namespace lab
 {
 namespace
 {
 
+/* ---- the loops ------------------------------------------------------------------------------ */
+
+/* A lock and what it protects, in a line of their own. */
+struct alignas(128) Spin {
+	char lock[48];
+	uint64_t counter = 0;  /* the section: one increment */
+	uint64_t handoffs = 0; /* acquisitions by another thread than the one before */
+};
+
+/* What a thread of the split loop found, in ticks of hf_arch_timestamp(). */
+struct alignas(128) Split {
+	uint64_t rounds = 0, lock_ticks = 0, empty_ticks = 0, unlock_ticks = 0;
+};
+
+/* Locks that the split loop takes between two timestamps, where no other thread wants them. */
+constexpr size_t BULK = 8;
+
+struct State {
+	Spin *spin;   /* bulk of them */
+	size_t bulk;  /* 1 to BULK */
+	Split *split; /* one a thread */
+};
+
+template <class L, class = void>
+struct NodeOf {
+	using type = Nothing;
+};
+template <class L>
+struct NodeOf<L, std::void_t<typename L::node>> {
+	using type = typename L::node;
+};
+
+/* Each lock's loops. They read the stop flag after every operation: with more threads than
+ * processors one operation can take milliseconds. */
+template <class L>
+struct Loops {
+	using Node = typename NodeOf<L>::type;
+
+	static L *lock_of(Spin *s) { return reinterpret_cast<L *>(s->lock); }
+
+	static void init(Spin *s)
+	{
+		static_assert(sizeof(L) <= sizeof(s->lock), "the lock has room");
+		new (s->lock) L;
+	}
+	static void take(L *lock, Node &node)
+	{
+		if constexpr (std::is_same_v<Node, Nothing>)
+			(void)node, lock->lock();
+		else
+			lock->lock(node);
+	}
+	static void release(L *lock, Node &node)
+	{
+		if constexpr (std::is_same_v<Node, Nothing>)
+			(void)node, lock->unlock();
+		else
+			lock->unlock(node);
+	}
+
+	/* Nothing but lock, increment, unlock. */
+	static uint64_t alone(void *state, int, const int *stop)
+	{
+		Spin *s = static_cast<State *>(state)->spin;
+		L *lock = lock_of(s);
+		uint64_t ops = 0;
+
+		for (; !__atomic_load_n(stop, __ATOMIC_RELAXED); ops++) {
+			Node node;
+
+			take(lock, node);
+			s->counter++;
+			__asm__ volatile("" ::: "memory"); /* the increment stays in memory */
+			release(lock, node);
+		}
+		return ops;
+	}
+
+	/* The same, and it counts how often the lock has changed hands. */
+	static uint64_t contended(void *state, int, const int *stop)
+	{
+		Spin *s = static_cast<State *>(state)->spin;
+		L *lock = lock_of(s);
+		uint64_t mine = 0; /* what this thread left; another value: another thread came */
+		uint64_t ops = 0;
+
+		for (; !__atomic_load_n(stop, __ATOMIC_RELAXED); ops++) {
+			Node node;
+
+			take(lock, node);
+			if (s->counter != mine)
+				s->handoffs++;
+			mine = ++s->counter;
+			__asm__ volatile("" ::: "memory");
+			release(lock, node);
+		}
+		return ops;
+	}
+
+	/* Takes `bulk` locks one after another, increments, releases them, with a timestamp before and
+	 * after each of the three. */
+	static uint64_t split(void *argument, int thread, const int *stop)
+	{
+		State *state = static_cast<State *>(argument);
+		Split *found = &state->split[thread];
+		size_t bulk = state->bulk;
+
+		while (!__atomic_load_n(stop, __ATOMIC_RELAXED)) {
+			uint64_t before, locked, done, after;
+			Node nodes[BULK];
+
+			before = hf_arch_timestamp();
+			for (size_t i = 0; i < bulk; i++)
+				take(lock_of(&state->spin[i]), nodes[i]);
+			locked = hf_arch_timestamp();
+			for (size_t i = 0; i < bulk; i++)
+				state->spin[i].counter++;
+			done = hf_arch_timestamp();
+			for (size_t i = 0; i < bulk; i++)
+				release(lock_of(&state->spin[i]), nodes[i]);
+			after = hf_arch_timestamp();
+			found->lock_ticks += locked - before;
+			found->empty_ticks += done - locked;
+			found->unlock_ticks += after - done;
+			found->rounds++;
+		}
+		return found->rounds * bulk;
+	}
+};
+
+/* ---- the locks ------------------------------------------------------------------------------ */
+
+struct Lock {
+	std::string name, kind;
+	std::string is;   /* default: which it is; sweep: which it sweeps */
+	std::string wait; /* sweep: the policy */
+	void (*init)(Spin *);
+	loop_t alone, contended, split;
+};
+
+template <class L>
+Lock entry(const std::string &name, const char *kind, const char *is = "", const char *wait = "")
+{
+	return { name,
+		 kind,
+		 is,
+		 wait,
+		 Loops<L>::init,
+		 Loops<L>::alone,
+		 Loops<L>::contended,
+		 Loops<L>::split };
+}
+
+#define SWEPT(name, NAME, bytes, nodes)                                                            \
+	template <hf_wait_policy policy>                                                           \
+	struct swept_##name {                                                                      \
+		hf_spinlock_##name##_t l = HF_SPINLOCK_##NAME##_INIT;                              \
+		void lock() { hf__spinlock_##name##_lock(&l, policy); }                            \
+		void unlock() { hf__spinlock_##name##_unlock(&l); }                                \
+	};
+HF_SPINLOCK_ROSTER(SWEPT)
+
+#define STRING2(x) #x
+#define STRING(x) STRING2(x)
+#define OURS(name, NAME, bytes, nodes) list.push_back(entry<hf::spinlock_##name>(#name, "ours"));
+#define SWEEP(name, POLICY, policy)                                                                \
+	list.push_back(entry<swept_##name<HF_WAIT_##POLICY>>(#name " wait=" policy, "sweep",       \
+							     #name, policy));
+#define SWEEPS(name, NAME, bytes, nodes)                                                           \
+	SWEEP(name, NONE, "none")                                                                  \
+	SWEEP(name, HINT, "hint")                                                                  \
+	SWEEP(name, BACKOFF, "backoff")                                                            \
+	SWEEP(name, MONITOR, "monitor")
+
+std::vector<Lock> all_locks()
+{
+	std::vector<Lock> list;
+
+	HF_SPINLOCK_ROSTER(OURS);
+	list.push_back(entry<hf::spinlock>("default", "default", STRING(HF_SPINLOCK_DEFAULT)));
+	HF_SPINLOCK_ROSTER(SWEEPS);
+	list.push_back(entry<PthreadSpin>("peer:pthread_spin", "peer"));
+	list.push_back(entry<PthreadMutex>("peer:pthread_mutex", "peer"));
+#if HF_LAB_HAVE_CK
+	list.push_back(entry<CkFas>("peer:ck_fas", "peer"));
+	list.push_back(entry<CkTicket>("peer:ck_ticket", "peer"));
+	list.push_back(entry<CkMcs>("peer:ck_mcs", "peer"));
+#endif
+#if HF_LAB_HAVE_TBB
+	list.push_back(entry<tbb::spin_mutex>("peer:tbb_spin_mutex", "peer"));
+	list.push_back(entry<TbbQueuing>("peer:tbb_queuing_mutex", "peer"));
+#endif
+#if HF_LAB_HAVE_ABSL
+	list.push_back(entry<AbslMutex>("peer:absl_mutex", "peer"));
+#endif
+	return list;
+}
+
+const std::vector<Lock> &locks()
+{
+	static const std::vector<Lock> list = all_locks();
+
+	return list;
+}
+
+/* ---- one run -------------------------------------------------------------------------------- */
+
 /* The locks, counters and times of one run: `sets` sets of `bulk` locks, one for each thread or one
  * for all. */
 struct Run {
 	size_t bulk;
-	std::vector<lab_spin> spins;
-	std::vector<lab_split> splits;
-	std::vector<lab_spin_state> states;
+	std::vector<Spin> spins;
+	std::vector<Split> splits;
+	std::vector<State> states;
 	std::vector<void *> pointers;
 
-	Run(const lab_lock &lock, int threads, bool shared, size_t bulk_of_each)
+	Run(const Lock &lock, int threads, bool shared, size_t bulk_of_each)
 		: bulk(bulk_of_each), spins(bulk * static_cast<size_t>(shared ? 1 : threads)),
 		  splits(static_cast<size_t>(threads)), states(spins.size() / bulk)
 	{
-		for (lab_spin &spin : spins)
-			lock.init(spin.lock);
+		for (Spin &spin : spins)
+			lock.init(&spin);
 		for (size_t i = 0; i < states.size(); i++) {
-			states[i] = { &spins[i * bulk], static_cast<int>(bulk), splits.data() };
+			states[i] = { &spins[i * bulk], bulk, splits.data() };
 			pointers.push_back(&states[i]);
 		}
 	}
@@ -64,31 +278,28 @@ struct Run {
 	}
 };
 
-std::vector<Sample> run_total(const lab_lock &lock, int threads, bool shared, int window_ms)
+std::vector<Sample> run_total(const Lock &lock, int threads, bool shared, int window_ms)
 {
 	Run run(lock, threads, shared, 1);
 	bool contended = shared && threads > 1;
 	Window window = run_window(threads, window_ms, contended ? lock.contended : lock.alone,
 				   run.pointers);
-	double total = static_cast<double>(window.total());
-	Sample sample = {
-		window.wall_ns / total, window.fairness(), run.check(window), window.disturbed, {}
-	};
+	Sample sample = sample_of(window, run.check(window));
 
 	if (contended)
-		sample.more["handoff_share"] = static_cast<double>(run.spins[0].handoffs) / total;
+		sample.more["handoff_share"] = static_cast<double>(run.spins[0].handoffs) /
+					       static_cast<double>(window.total());
 	return { sample };
 }
 
-std::vector<Sample> run_split(const lab_lock &lock, int threads, bool shared, int window_ms)
+std::vector<Sample> run_split(const Lock &lock, int threads, bool shared, int window_ms)
 {
 	bool contended = shared && threads > 1;
-	Run run(lock, threads, shared, contended ? 1 : LAB_BULK);
+	Run run(lock, threads, shared, contended ? 1 : BULK);
 	Window window = run_window(threads, window_ms, lock.split, run.pointers);
-	bool checked = run.check(window);
 	double lock_ticks = 0, unlock_ticks = 0;
 
-	for (const lab_split &split : run.splits) {
+	for (const Split &split : run.splits) {
 		double empty = static_cast<double>(split.empty_ticks);
 
 		lock_ticks += static_cast<double>(split.lock_ticks) - empty;
@@ -96,37 +307,25 @@ std::vector<Sample> run_split(const lab_lock &lock, int threads, bool shared, in
 	}
 	double scale = ns_per_tick() / static_cast<double>(window.total()) / threads;
 
-	return { { std::max(lock_ticks * scale, 0.0),
-		   window.fairness(),
-		   checked,
-		   window.disturbed,
-		   {} },
-		 { std::max(unlock_ticks * scale, 0.0),
-		   window.fairness(),
-		   checked,
-		   window.disturbed,
-		   {} } };
+	Sample lock_sample = sample_of(window, run.check(window)), unlock_sample = lock_sample;
+
+	lock_sample.ns_per_op = std::max(lock_ticks * scale, 0.0);
+	unlock_sample.ns_per_op = std::max(unlock_ticks * scale, 0.0);
+	return { lock_sample, unlock_sample };
 }
 
-Row row_of(const lab_lock &lock, const std::string &case_name, int threads)
+Row row_of(const Lock &lock, const std::string &case_name, int threads)
 {
-	Row row;
+	Row row("spinlock", lock.name, lock.kind, case_name, threads);
 
-	row.table = "spinlock";
-	row.variant = lock.name;
-	row.kind = lock.kind;
-	row.case_name = case_name;
-	row.threads = threads;
-	if (row.kind == "default")
-		row.labels["is"] = lock.is;
-	if (row.kind == "sweep") {
-		row.labels["base_variant"] = lock.is;
+	if (!lock.is.empty())
+		row.labels[lock.wait.empty() ? "is" : "base_variant"] = lock.is;
+	if (!lock.wait.empty())
 		row.labels["wait"] = lock.wait;
-	}
 	return row;
 }
 
-void add_cells(std::vector<Cell> *cells, const lab_lock &lock, const std::string &name, int threads,
+void add_cells(std::vector<Cell> *cells, const Lock &lock, const std::string &name, int threads,
 	       bool shared, bool oversubscribed)
 {
 	Cell total;
@@ -144,7 +343,7 @@ void add_cells(std::vector<Cell> *cells, const lab_lock &lock, const std::string
 		total.rounds = 51;
 	}
 	cells->push_back(total);
-	if (oversubscribed || std::string(lock.kind) == "sweep" || ns_per_tick() == 0)
+	if (oversubscribed || lock.kind == "sweep" || ns_per_tick() == 0)
 		return;
 
 	Cell split;
@@ -163,29 +362,24 @@ void add_cells(std::vector<Cell> *cells, const lab_lock &lock, const std::string
 std::vector<Cell> spinlock_cells(const Settings &settings)
 {
 	std::vector<int> counts = thread_counts(settings);
-	std::vector<const lab_lock *> locks;
 	std::vector<Cell> cells;
 
 	if (settings.threads.empty())
 		counts.push_back(4 * cpus());
-	for (const lab_lock *lock = lab_locks_c; lock->name; lock++)
-		locks.push_back(lock);
-	for (const lab_lock *lock = lab_locks_cxx; lock->name; lock++)
-		locks.push_back(lock);
 	for (int threads : counts) {
-		for (const lab_lock *lock : locks) {
-			bool sweep = std::string(lock->kind) == "sweep";
+		for (const Lock &lock : locks()) {
+			bool sweep = lock.kind == "sweep";
 			std::string n = std::to_string(threads);
 
 			if (threads == 1) {
 				if (!sweep)
-					add_cells(&cells, *lock, "1", 1, true, false);
+					add_cells(&cells, lock, "1", 1, true, false);
 			} else if (threads > cpus()) {
-				add_cells(&cells, *lock, "oversubscribed", threads, true, true);
+				add_cells(&cells, lock, "oversubscribed", threads, true, true);
 			} else {
 				if (!sweep && threads == cpus())
-					add_cells(&cells, *lock, n + "NC", threads, false, false);
-				add_cells(&cells, *lock, n + "C", threads, true, false);
+					add_cells(&cells, lock, n + "NC", threads, false, false);
+				add_cells(&cells, lock, n + "C", threads, true, false);
 			}
 		}
 	}

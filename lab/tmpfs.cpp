@@ -2,17 +2,20 @@
 /*
  * The tables `openclose` and `sparse`: the primitives in a file system (tmpfs/).
  *
- * openclose: open, read 64 bytes, close. Each thread has a descriptor table of its own, as processes
- * have; what they share is in the names of the cases. After each run the checker proves every count
- * of the tree. The kernel's tmpfs by system calls is a different road, and stands there for scale.
+ * openclose: open, read 64 bytes, close. Each thread has a descriptor table of its own, as
+ * processes have; what they share is in the names of the cases. After each run the checker proves
+ * every count of the tree. The kernel's tmpfs by system calls is a different road, and stands there
+ * for scale.
  *
- * sparse: a file of 64 GiB without data is read through a buffer, again and again from its beginning
- * for as long as the run lasts. The buffer is full of ones before, and of zeros after the run.
+ * sparse: a file of 64 GiB without data is read through a buffer, again and again from its
+ * beginning for as long as the run lasts. The buffer is full of ones before, and of zeros after the
+ * run.
  */
 #include "bench.hpp"
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <cstring>
 #include <memory>
 #include <string>
@@ -34,9 +37,9 @@ namespace
 {
 
 const struct lab_tmpfs *const variants[] = {
-#define TMPFS(symbol, name) &lab_tmpfs_##symbol,
+#define UNIT(name) &lab_tmpfs_##name,
 #include "tmpfs_list.h"
-#undef TMPFS
+#undef UNIT
 };
 
 const struct lab_tmpfs *const by_default = variants[0];
@@ -100,15 +103,6 @@ uint64_t open_read_close(void *state, int thread, const int *stop)
 	return n;
 }
 
-Sample sample_of(const Window &window, bool checked)
-{
-	return { window.wall_ns / static_cast<double>(window.total()),
-		 window.fairness(),
-		 checked,
-		 window.disturbed,
-		 {} };
-}
-
 std::vector<Sample> run_ours(const struct lab_tmpfs *on, Case is, int threads, int window_ms)
 {
 	std::string data(4096, 'x');
@@ -118,7 +112,7 @@ std::vector<Sample> run_ours(const struct lab_tmpfs *on, Case is, int threads, i
 	tree.on = on;
 	ok = on->make(&tree.fs, nullptr) == 0;
 	if (!ok)
-		return { { NAN, 0, false, false, {} } };
+		return { Sample() };
 	for (const char *dir : { "/one", "/one/two", "/one/two/three", "/one/two/three/four" })
 		ok &= on->mkdir(tree.fs, dir, 0755) == 0;
 	tree.tables.resize(static_cast<size_t>(threads));
@@ -249,7 +243,7 @@ std::vector<Sample> run_sparse(const std::string &implementation, size_t size, i
 	std::memset(buffer.get(), 0xff, size);
 	ok &= reader.on->make(&fs, nullptr) == 0 && reader.on->table_new(&reader.table, fs, 0) == 0;
 	if (!ok)
-		return { { NAN, 0, false, false, {} } };
+		return { Sample() };
 	reader.fd = reader.on->open(reader.table, "/sparse", O_RDWR | O_CREAT, 0644);
 	ok &= reader.on->ftruncate(reader.table, reader.fd, SPARSE) == 0;
 	sample = sample_of(run_window(1, window_ms, read_sparse, { &reader }), true);
@@ -279,11 +273,7 @@ std::vector<Cell> openclose_cells(const Settings &settings)
 		for (const auto &one : cases) {
 			Case is = one.is;
 			Cell cell;
-			Row row;
 
-			row.table = "openclose";
-			row.case_name = one.name;
-			row.threads = threads;
 			cell.window_ms = 20;
 			cell.rounds = threads > cpus() ? 5 : 9;
 			for (const struct lab_tmpfs *on : variants) {
@@ -291,12 +281,11 @@ std::vector<Cell> openclose_cells(const Settings &settings)
 				if (on == &lab_tmpfs_copy_holes ||
 				    (is != Case::HOT && !std::strncmp(on->name, "spinlock=", 9)))
 					continue;
-				row.variant = on->name;
-				row.kind = on == by_default ? "default" : "ours";
-				row.labels.clear();
+				cell.rows = { Row("openclose", on->name,
+						  on == by_default ? "default" : "ours", one.name,
+						  threads) };
 				if (on == by_default)
-					row.labels["is"] = DEFAULT;
-				cell.rows = { row };
+					cell.rows.front().labels["is"] = DEFAULT;
 				cell.run = [on, is, threads](int ms) {
 					return run_ours(on, is, threads, ms);
 				};
@@ -304,10 +293,7 @@ std::vector<Cell> openclose_cells(const Settings &settings)
 			}
 			if (!have_kernel_tmpfs())
 				continue;
-			row.variant = KERNEL;
-			row.kind = "peer";
-			row.labels.clear();
-			cell.rows = { row };
+			cell.rows = { Row("openclose", KERNEL, "peer", one.name, threads) };
 			cell.run = [is, threads](int ms) { return run_kernel(is, threads, ms); };
 			cells.push_back(cell);
 		}
@@ -329,14 +315,13 @@ std::vector<Cell> sparse_cells(const Settings &)
 	for (size_t size : { size_t(16) << 10, size_t(1) << 20 }) {
 		for (const std::string &implementation : implementations) {
 			Cell cell;
-			Row row;
 
-			row.table = "sparse";
-			row.case_name = size < size_t(1) << 20 ? "16 KiB buffer" : "1 MiB buffer";
-			row.variant = implementation.empty() ? "copy a zero page"
-							     : "clear: " + implementation;
-			row.kind = implementation == "default" ? "default" : "ours";
-			cell.rows = { row };
+			cell.rows = { Row("sparse",
+					  implementation.empty() ? "copy a zero page"
+								 : "clear: " + implementation,
+					  implementation == "default" ? "default" : "ours",
+					  size < size_t(1) << 20 ? "16 KiB buffer"
+								 : "1 MiB buffer") };
 			cell.window_ms = 20;
 			cell.rounds = 15;
 			cell.run = [implementation, size](int ms) {
@@ -351,85 +336,67 @@ std::vector<Cell> sparse_cells(const Settings &)
 namespace
 {
 
-const Row *row_of(const std::vector<Row> &rows, const std::string &table,
-		  const std::string &variant, const std::string &case_name, int threads)
-{
-	for (const Row &row : rows) {
-		if (row.table == table && row.variant == variant && row.case_name == case_name &&
-		    row.threads == threads)
-			return &row;
-	}
-	return nullptr;
-}
-
 bool is_default(const std::string &variant)
 {
 	return (std::string(DEFAULT) + ", ").find(variant + ", ") != std::string::npos;
 }
 
-void aim(const char *what, double value, double least)
-{
-	printf("openclose: %s %.2f (aim %.2f: %s)\n", what, value, least,
-	       value >= least ? "reached" : "missed");
-}
-
 } // namespace
 
-void print_tmpfs_verdict(const std::vector<Row> &rows)
+std::vector<Aim> openclose_aims(const std::vector<Row> &rows)
 {
-	const char *ours = by_default->name;
-	const Row *one = row_of(rows, "openclose", ours, "hot file", 1);
-	const Row *two = row_of(rows, "openclose", ours, "hot file", 2);
-	const Row *each_one = row_of(rows, "openclose", ours, "file each", 1);
-	const Row *each_two = row_of(rows, "openclose", ours, "file each", 2);
-	const Row *kernel = row_of(rows, "openclose", KERNEL, "hot file", 1);
+	auto ours = [&](const char *case_name, int threads) {
+		return find(rows, by_default->name, case_name, threads);
+	};
+	const Row *two = ours("hot file", 2), *best = nullptr;
+	double same_least = NAN, same_most = NAN;
 
-	if (one && two) {
-		const Row *best = nullptr;
-		double same_least = 1, same_most = 1;
+	/* Others: not the default by its own name, and none without protection. */
+	for (const Row &row : rows) {
+		double ratio = times(&row, two);
 
-		/* Others: not the default by its own name, and none without protection. */
-		for (const Row &row : rows) {
-			if (row.table != "openclose" || row.case_name != "hot file" ||
-			    row.threads != 2 || row.kind != "ours" ||
-			    row.variant == "refcount=unchecked")
-				continue;
-			if (is_default(row.variant)) {
-				same_least = std::min(same_least, row.ratio_to(*two));
-				same_most = std::max(same_most, row.ratio_to(*two));
-			} else if (!best || row.ratio_to(*two) < best->ratio_to(*two)) {
-				best = &row;
-			}
-		}
-		aim("hot file, throughput of 2 threads over that of 1:",
-		    one->ns_per_op() / two->ns_per_op(), 0.9);
-		if (best) {
-			aim(("hot file, 2 threads, the default over the best other, " +
-			     best->variant + ":")
-				    .c_str(),
-			    best->ratio_to(*two), 1);
-			printf("openclose: the same code by other names: %.2f to %.2f\n",
-			       same_least, same_most);
-		}
-	}
-	if (each_one && each_two)
-		aim("a file each, throughput of 2 threads over that of 1:",
-		    each_one->ns_per_op() / each_two->ns_per_op(), 1.7);
-	if (one && kernel)
-		aim("hot file, 1 thread, over the kernel's tmpfs:",
-		    kernel->ns_per_op() / one->ns_per_op(), 3);
-	for (const char *case_name : { "16 KiB buffer", "1 MiB buffer" }) {
-		const Row *copy = row_of(rows, "sparse", "copy a zero page", case_name, 1);
-		const Row *clear = row_of(rows, "sparse", "clear: default", case_name, 1);
-
-		if (!copy || !clear)
+		if (row.case_name != "hot file" || row.threads != 2 || row.kind != "ours" ||
+		    row.variant == "refcount=unchecked" || !std::isfinite(ratio))
 			continue;
-		printf("sparse: %s: 1 TB by clearing in %.1f s, by copying a zero page in %.1f s: "
-		       "%s wins (aim: clearing at least as fast: %s)\n",
-		       case_name, clear->more("s_per_tb"), copy->more("s_per_tb"),
-		       clear->ns_per_op() <= copy->ns_per_op() ? "clearing" : "copying",
-		       clear->ns_per_op() <= copy->ns_per_op() ? "reached" : "missed");
+		if (is_default(row.variant)) {
+			same_least = std::fmin(same_least, ratio);
+			same_most = std::fmax(same_most, ratio);
+		} else if (!best || ratio < times(best, two)) {
+			best = &row;
+		}
 	}
+	return {
+		at_least(0.9, "hot file", "throughput of 2 threads, of one thread's",
+			 times(ours("hot file", 1), two)),
+		at_least(1.7, "file each", "throughput of 2 threads, of one thread's",
+			 times(ours("file each", 1), ours("file each", 2))),
+		at_least(1, "hot file, 2 threads", "throughput of the default, of the best other's",
+			 times(best, two), best ? best->variant : ""),
+		figure("hot file, 2 threads", "the same code by another name, least", same_least),
+		figure("hot file, 2 threads", "the same code by another name, most", same_most),
+		at_least(3, "hot file, 1 thread", "throughput, of the kernel's tmpfs",
+			 times(find(rows, KERNEL, "hot file", 1), ours("hot file", 1)),
+			 "another road: three system calls"),
+	};
+}
+
+std::vector<Aim> sparse_aims(const std::vector<Row> &rows)
+{
+	std::vector<Aim> aims;
+
+	for (const char *case_name : { "16 KiB buffer", "1 MiB buffer" }) {
+		const Row *copy = find(rows, "copy a zero page", case_name, 1);
+		const Row *clear = find(rows, "clear: default", case_name, 1);
+		char detail[80] = "";
+
+		if (valid(copy) && valid(clear))
+			snprintf(detail, sizeof(detail), "1 TB in %.1f s, by copying in %.1f s",
+				 clear->more("s_per_tb"), copy->more("s_per_tb"));
+		aims.push_back(at_most(1, case_name,
+				       "time by clearing, of that by copying a zero page",
+				       times(clear, copy), detail));
+	}
+	return aims;
 }
 
 } // namespace lab

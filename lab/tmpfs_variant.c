@@ -1,29 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * One tmpfs for each choice of implementations: all of its sources as one unit, in which nothing is
- * seen from outside. The choice comes by -DHF_REFCOUNT_DEFAULT=... and so on; LAB_TMPFS_SYMBOL and
- * LAB_TMPFS_NAME name it.
+ * seen from outside. The choice comes by -DHF_REFCOUNT_DEFAULT=... and so on; LAB_SYMBOL and
+ * LAB_NAME name it. tmpfs_sources.h is made from the list in tmpfs/CMakeLists.txt.
  */
 #define HF_TMPFS_API static __attribute__((unused))
 #define HF__TMPFS static __attribute__((unused))
 
-#include "../tmpfs/internal.h"
+#include "internal.h"
 
-#include "../tmpfs/check.c"
-#include "../tmpfs/data.c"
-#include "../tmpfs/dentry.c"
-#include "../tmpfs/fs.c"
-#include "../tmpfs/inode.c"
-#include "../tmpfs/name.c"
-#include "../tmpfs/node.c"
-#include "../tmpfs/pages.c"
-#include "../tmpfs/table.c"
-#include "../tmpfs/walk.c"
+#include "tmpfs_sources.h"
 
 #include "tmpfs_variant.h"
 
-const struct lab_tmpfs LAB_TMPFS_SYMBOL = {
-	.name = LAB_TMPFS_NAME,
+const struct lab_tmpfs LAB_SYMBOL = {
+	.name = LAB_NAME,
 	.make = hf_tmpfs_new,
 	.free = hf_tmpfs_free,
 	.check = hf_tmpfs_check,

@@ -24,9 +24,9 @@ struct lab_tmpfs {
 	int (*ftruncate)(struct hf_tmpfs_table *table, int fd, off_t size);
 };
 
-#define TMPFS(symbol, name) extern const struct lab_tmpfs lab_tmpfs_##symbol;
+#define UNIT(name) extern const struct lab_tmpfs lab_tmpfs_##name;
 #include "tmpfs_list.h"
-#undef TMPFS
+#undef UNIT
 
 #ifdef __cplusplus
 }

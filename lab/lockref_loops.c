@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * lockref_loops - get and put by the public verbs of one lockref, compiled once for each choice of
+ * constants (lab/CMakeLists.txt), so that each is a constant as it is for users:
+ *
+ *   LAB_SYMBOL, LAB_NAME, LAB_KIND   the result, its row's name and kind
+ *   LAB_VERBS                        where get and put_or_lock come from: hf_lockref_bounded, ...
+ *   LAB_LOCKREF                      where the type and the other verbs do: hf_lockref, ...
+ *   LAB_PAIRS_A_LOOK                 pairs between two looks at the stop flag
+ *   LAB_COUNTED                      1 = failed swaps are counted
+ *   HF_LOCKREF_RETRIES, HF_LOCKREF_LOCK, LAB_COUNT_SWAP (sweep_arch.h)
+ *
+ * What is counted are the swaps of the paths out of line; the first swap, inline, is not among
+ * them.
+ */
+#include "lockref_loops.h"
+
+#if LAB_COUNTED
+static __thread struct lockref_stats *counting;
+#define HF__LOCKREF_NOTE(retries, fallback) lockref_stats_add(counting, retries, fallback)
+#endif
+
+#include "holdfast/lockref.h"
+
+#ifndef LAB_WAIT
+#define LAB_BASE NULL
+#define LAB_WAIT NULL
+#endif
+
+#define VERB(verb) HF__PASTE(LAB_VERBS, _##verb)
+#define LOCKREF(verb) HF__PASTE(LAB_LOCKREF, _##verb)
+
+static void init(void *ref)
+{
+	LOCKREF(init)((LOCKREF(t) *)ref, 1);
+}
+
+static int32_t read_count(const void *ref)
+{
+	return LOCKREF(read)((const LOCKREF(t) *)ref);
+}
+
+static void lock(void *ref)
+{
+	LOCKREF(lock)((LOCKREF(t) *)ref);
+}
+
+static void unlock(void *ref)
+{
+	LOCKREF(unlock)((LOCKREF(t) *)ref);
+}
+
+static uint64_t pairs(void *state, int thread, const int *stop)
+{
+	struct lab_lockref *hot = (struct lab_lockref *)state;
+	LOCKREF(t) *ref = (LOCKREF(t) *)(void *)hot->ref;
+	uint64_t n = 0;
+	int failed = 0;
+
+#if LAB_COUNTED
+	counting = &hot->counts[thread].stats;
+#else
+	(void)thread;
+#endif
+	while (!__atomic_load_n(stop, __ATOMIC_RELAXED)) {
+		for (int i = 0; i < LAB_PAIRS_A_LOOK; i++) {
+			VERB(get)(ref);
+			if (!VERB(put_or_lock)(ref)) {
+				unlock(ref);
+				failed = 1;
+			}
+		}
+		n += LAB_PAIRS_A_LOOK;
+		if (n % LAB_LOCKREF_BATCH == 0)
+			VERB(get)(ref);
+	}
+	if (failed)
+		__atomic_store_n(&hot->failed, 1, __ATOMIC_RELAXED);
+	return n;
+}
+
+const struct lab_lockref_loops LAB_SYMBOL = {
+	LAB_NAME, LAB_KIND, LAB_BASE, LAB_WAIT, init, read_count, lock, unlock, pairs,
+};

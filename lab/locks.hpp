@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef HF_LAB_LOCKS_HPP
+#define HF_LAB_LOCKS_HPP
+/*
+ * locks - the locks of other libraries, as the tables `spinlock` and `mutex` take them: a class
+ * with lock() and unlock(), inlined as its users get it.
+ */
+#include <pthread.h>
+
+#if HF_LAB_HAVE_CK
+#include <ck_pr.h>
+
+/* CK is C, where a void pointer converts to any other. */
+namespace lab
+{
+struct Pointer {
+	void *p;
+	template <class T>
+	operator T *() const
+	{
+		return static_cast<T *>(p);
+	}
+};
+} // namespace lab
+#define ck_pr_fas_ptr(target, value) (lab::Pointer{ ck_pr_fas_ptr(target, value) })
+#include <ck_spinlock.h>
+#undef ck_pr_fas_ptr
+#endif
+#if HF_LAB_HAVE_TBB
+#include <tbb/queuing_mutex.h>
+#include <tbb/spin_mutex.h>
+#endif
+#if HF_LAB_HAVE_ABSL
+#include <absl/synchronization/mutex.h>
+#endif
+
+namespace lab
+{
+
+/* What a holder keeps beside most locks. */
+struct Nothing {};
+
+struct PthreadMutex {
+	pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
+	void lock() { pthread_mutex_lock(&m); }
+	void unlock() { pthread_mutex_unlock(&m); }
+};
+
+struct PthreadSpin {
+	pthread_spinlock_t m;
+	PthreadSpin() { pthread_spin_init(&m, PTHREAD_PROCESS_PRIVATE); }
+	void lock() { pthread_spin_lock(&m); }
+	void unlock() { pthread_spin_unlock(&m); }
+};
+
+#if HF_LAB_HAVE_ABSL
+struct AbslMutex {
+	absl::Mutex m;
+	void lock() { m.Lock(); }
+	void unlock() { m.Unlock(); }
+};
+#endif
+
+#if HF_LAB_HAVE_CK
+struct CkFas {
+	ck_spinlock_fas_t m;
+	CkFas() { ck_spinlock_fas_init(&m); }
+	void lock() { ck_spinlock_fas_lock(&m); }
+	void unlock() { ck_spinlock_fas_unlock(&m); }
+};
+
+struct CkTicket {
+	ck_spinlock_ticket_t m;
+	CkTicket() { ck_spinlock_ticket_init(&m); }
+	void lock() { ck_spinlock_ticket_lock(&m); }
+	void unlock() { ck_spinlock_ticket_unlock(&m); }
+};
+
+struct CkMcs {
+	using node = ck_spinlock_mcs_context_t;
+	ck_spinlock_mcs_t m;
+	CkMcs() { ck_spinlock_mcs_init(&m); }
+	void lock(node &n) { ck_spinlock_mcs_lock(&m, &n); }
+	void unlock(node &n) { ck_spinlock_mcs_unlock(&m, &n); }
+};
+#endif
+
+#if HF_LAB_HAVE_TBB
+struct TbbQueuing {
+	using node = tbb::queuing_mutex::scoped_lock;
+	tbb::queuing_mutex m;
+	void lock(node &n) { n.acquire(m); }
+	void unlock(node &n) { n.release(); }
+};
+#endif
+
+} // namespace lab
+
+#endif

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT */
+/* machine - what the lab runs on: the processor as it describes itself, the kernel, the build. */
+#include "bench.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <ctime>
+#include <fstream>
+#include <sys/utsname.h>
+
+#include "holdfast/cpu.h"
+#include "holdfast/nofault.h"
+
+namespace lab
+{
+
+static const struct {
+	const char *name;
+	bool (*has)(void);
+	const char *what;
+} features[] = {
+	{ "rep_good", hf_cpu_has_rep_good, "`rep stosq` and `rep movsq` are worth it" },
+	{ "erms", hf_cpu_has_erms, "enhanced `rep movsb` and `rep stosb`" },
+	{ "fsrm", hf_cpu_has_fsrm, "fast short `rep movsb`" },
+	{ "fsrs", hf_cpu_has_fsrs, "fast short `rep stosb`" },
+	{ "fzrm", hf_cpu_has_fzrm, "fast `rep movsb` of length 0" },
+	{ "avx2", hf_cpu_has_avx2, "vectors of 32 bytes" },
+	{ "avx512f", hf_cpu_has_avx512f, "vectors of 64 bytes" },
+	{ "avx512vl", hf_cpu_has_avx512vl, "the same on vectors of 16 and 32 bytes" },
+	{ "lse", hf_cpu_has_lse, "atomics in one instruction" },
+	{ "mops", hf_cpu_has_mops, "memory copy and set instructions" },
+};
+
+static std::string first_match(const char *file, const std::string &key)
+{
+	std::ifstream in(file);
+	std::string line;
+
+	while (std::getline(in, line)) {
+		size_t colon = line.find(':');
+
+		if (line.compare(0, key.size(), key) == 0 && colon != std::string::npos)
+			return line.substr(std::min(colon + 2, line.size()));
+	}
+	return "";
+}
+
+static std::string first_line(const char *file)
+{
+	std::ifstream in(file);
+	std::string line;
+
+	std::getline(in, line);
+	return line;
+}
+
+static std::string or_not_known(const std::string &text)
+{
+	return quoted(text.empty() ? "not known" : text);
+}
+
+/* Only x86-64 has these. */
+static std::string or_null(unsigned int value)
+{
+	return value ? std::to_string(value) : "null";
+}
+
+bool is_virtual_machine()
+{
+	return first_match("/proc/cpuinfo", "flags").find(" hypervisor ") != std::string::npos;
+}
+
+const char *commit()
+{
+	return *HF_LAB_COMMIT ? HF_LAB_COMMIT : "not known";
+}
+
+std::string machine_json()
+{
+	utsname name;
+	char date[32];
+	time_t t = time(nullptr);
+	std::string cpu = first_match("/proc/cpuinfo", "model name");
+	std::string governor = first_line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor");
+
+	uname(&name);
+	strftime(date, sizeof(date), "%Y-%m-%d", gmtime(&t));
+	if (cpu.empty())
+		cpu = name.machine;
+	else
+		cpu += ", family " + first_match("/proc/cpuinfo", "cpu family") + " model " +
+		       first_match("/proc/cpuinfo", "model\t");
+	std::string known;
+
+	for (const auto &feature : features) {
+		if (feature.has())
+			known += (known.empty() ? "" : ", ") + quoted(feature.name);
+	}
+	return "{\"cpu\": " + quoted(cpu) + ", \"vendor\": " + or_not_known(hf_cpu_vendor()) +
+	       ", \"family\": " + or_null(hf_cpu_family()) +
+	       ", \"model\": " + or_null(hf_cpu_model()) +
+	       ", \"stepping\": " + or_not_known(first_match("/proc/cpuinfo", "stepping")) +
+	       ", \"microcode\": " + or_not_known(first_match("/proc/cpuinfo", "microcode")) +
+	       ", \"features\": [" + known + "], \"cpus\": " + std::to_string(cpus()) +
+	       ", \"kernel\": " + quoted(std::string(name.sysname) + " " + name.release) +
+	       ", \"architecture\": " + quoted(name.machine) +
+#if defined(__clang__)
+	       ", \"compiler\": " + quoted("clang " __clang_version__) +
+#else
+	       ", \"compiler\": " + quoted("gcc " __VERSION__) +
+#endif
+	       ", \"commit\": " + quoted(commit()) + ", \"governor\": " + or_not_known(governor) +
+	       ", \"date\": " + quoted(date) + "}";
+}
+
+void print_cpu()
+{
+	size_t count;
+
+	if (*hf_cpu_vendor())
+		printf("%s, family %u, model %u\n", hf_cpu_vendor(), hf_cpu_family(),
+		       hf_cpu_model());
+	for (const auto &feature : features)
+		printf("%-10s %-4s %s\n", feature.name, feature.has() ? "yes" : "no", feature.what);
+	printf("%-10s %-4u bytes that DC ZVA clears\n", "zva", hf_cpu_zva_size());
+	const hf_clear_implementation *clear = hf_clear_implementations(&count);
+
+	printf("\nclear: %s; HOLDFAST_CLEAR forces one of:", hf_clear_chosen());
+	for (size_t i = 0; i < count; i++)
+		printf(" %s%s", clear[i].name, clear[i].is_legal() ? "" : " (not here)");
+	const hf_copy_implementation *copy = hf_copy_implementations(&count);
+
+	printf("\ncopy: %s; HOLDFAST_COPY forces one of:", hf_copy_chosen());
+	for (size_t i = 0; i < count; i++)
+		printf(" %s%s", copy[i].name, copy[i].is_legal() ? "" : " (not here)");
+	printf("\n");
+}
+
+} // namespace lab

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: MIT
+/*
+ * rows - made-up runs, measured, judged and written as hf-lab does: those that a machine gives only
+ * by bad luck. For run.py. With the argument `wrong` one of them has a wrong count.
+ */
+#include "../../lab/bench.hpp"
+
+#include <cstdio>
+#include <cstring>
+
+using namespace lab;
+
+namespace lab
+{
+std::vector<Missing> missing_peers()
+{
+	return { { "a \"quoted\"\npeer", "none" } };
+}
+} // namespace lab
+
+static bool wrong;
+
+/* `starved_from` to `starved_to`: the runs without an operation, from 1 on. */
+static Cell made_up(const char *variant, double ns, int starved_from = 0, int starved_to = 0,
+		    bool checked = true)
+{
+	Cell cell;
+
+	cell.rows = { Row("made up", variant, "ours", "case", 1) };
+	cell.rounds = 3;
+	cell.run = [=, runs = 0](int) mutable {
+		bool starved = ++runs >= starved_from && runs <= starved_to;
+		Sample sample = sample_of({ { starved ? 0u : 10u }, 10 * ns, false }, checked);
+
+		sample.more["extra"] = starved ? 0 : ns;
+		return std::vector<Sample>{ sample };
+	};
+	return cell;
+}
+
+static std::vector<Cell> cells(const Settings &)
+{
+	std::vector<Cell> list = {
+		made_up("good", 10),
+		made_up("starved once", 20, 1, 1),
+		/* The first run of the second round, and all its repetitions. */
+		made_up("starved in a round", 30, 2, 2 + REPEATS),
+		made_up("starved", 40, 1, 1000),
+		made_up("endless", INFINITY),
+		made_up("too short", 0),
+	};
+
+	if (wrong)
+		list.push_back(made_up("wrong", 50, 0, 0, false));
+	return list;
+}
+
+static std::vector<Aim> aims(const std::vector<Row> &rows)
+{
+	auto row = [&](const char *name) { return find(rows, name, "case", 1); };
+	double two = times(row("starved once"), row("good"));
+
+	return {
+		at_least(2, "group", "reached", two, "detail"),
+		at_least(2.1, "group", "missed", two),
+		at_most(2, "group", "reached", two),
+		at_most(1.9, "group", "missed", two),
+		/* Rounded to 2 where it is written, so met there and here. */
+		at_least(2, "group", "nearly", 2 - 1e-9),
+		figure("", "figure", two),
+		at_most(2, "", "starved", times(row("starved"), row("good"))),
+		at_most(2, "", "endless", times(row("endless"), row("good"))),
+		at_most(2, "", "too short", times(row("too short"), row("good"))),
+		at_most(2, "", "wrong or not there", times(row("wrong"), row("good"))),
+	};
+}
+
+int main(int argc, char **argv)
+{
+	Settings settings;
+	Table table = { "made up", "", "good", cells, aims };
+
+	wrong = argc > 1 && !strcmp(argv[1], "wrong");
+	Plan made = plan(table, settings);
+	Progress progress(made.ms);
+	std::vector<Row> rows = measure(&made, settings, &progress);
+
+	fputs(to_json(rows, aims_of(table, rows), settings).c_str(), stdout);
+	return report_failures(rows);
+}
