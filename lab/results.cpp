@@ -134,7 +134,9 @@ std::string number(double value)
 
 	if (!std::isfinite(value))
 		return "null";
-	snprintf(text, sizeof(text), "%.6g", value);
+	/* Whole numbers, such as sizes, as they are. */
+	snprintf(text, sizeof(text),
+		 value == std::floor(value) && std::fabs(value) < 1e15 ? "%.0f" : "%.6g", value);
 	return text;
 }
 
