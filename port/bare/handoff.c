@@ -55,7 +55,8 @@ static const struct variant *variant;
 static unsigned int cores;
 static bool shared;
 static volatile uint64_t window_end;
-static volatile bool waiters_spin; /* yield_holding() has found out */
+static volatile bool waiters_spin; /* see yield_holding() */
+static volatile unsigned int short_yields;
 
 #if BARE_DELAYED
 static struct {
@@ -87,15 +88,19 @@ static void delayed_store(uint64_t *p, uint64_t value)
 
 /*
  * The holder yields now and then, so that other cores meet a held lock and wait. Waiters in WFE
- * yield in turn. Waiters that spin burn whole turns, which can take as long as the window: then the
- * window becomes longer by that time, and its holders do not yield again. A yield takes long only
- * where others wait for the same lock, so only its holder writes the two variables.
+ * yield in turn. A waiter that spins burns its turn; and if that is core 0, with which QEMU begins
+ * again after each turn, then a core that has yielded never runs again. So core 0 finds out how the
+ * waiters of this window's lock wait: turns end every TURN_NS, so of two yields, each with every
+ * other core waiting, one is long if they spin. The window becomes longer by that time, and no holder
+ * yields again. If both are short, every holder yields.
+ *
+ * A yield is long only where others wait for the same lock, so its holder alone writes the variables.
  */
 static void yield_holding(void)
 {
 	uint64_t before, took;
 
-	if (waiters_spin)
+	if (waiters_spin || (bare_core() != 0 && short_yields < 2))
 		return;
 	before = bare_now();
 	bare_yield();
@@ -103,6 +108,8 @@ static void yield_holding(void)
 	if (took > TURN_NS / 2) {
 		waiters_spin = true;
 		window_end += took;
+	} else if (bare_core() == 0) {
+		short_yields++;
 	}
 }
 
@@ -197,6 +204,7 @@ static bool window(unsigned int number)
 		cells[i].value = 0;
 	}
 	waiters_spin = false;
+	short_yields = 0;
 	window_end = bare_now() + WINDOW_NS;
 	bare_on_all(work);
 
