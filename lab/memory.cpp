@@ -68,12 +68,12 @@ enum class Way { Libc, Inline, Function };
 struct Operation {
 	bool copies;
 	Way way;
-	hf_clear_function_t clear;
-	hf_copy_function_t copy;
-	size_t size, offset; /* bytes; of the destination, and three times that of the source */
-	bool cold;
-	size_t left; /* what was not done; must be 0 */
-	size_t last; /* where the last operation was */
+	hf_clear_function_t clear = nullptr;
+	hf_copy_function_t copy = nullptr;
+	size_t size = 0, offset = 0; /* bytes; of the destination; of the source three times that */
+	bool cold = false;
+	size_t left = 0; /* what was not done; must be 0 */
+	size_t last = 0; /* where the last operation was */
 };
 
 size_t once(const Operation &o, char *to, const char *from)
@@ -179,32 +179,23 @@ std::vector<Cell> memory_cells(bool copies)
 					128,     192,      256,     300,   512,   1000,   1024,
 					2048,    4096,     6000,    16384, 65536, 262144, MiB,
 					4 * MiB, 16 * MiB, 64 * MiB };
-	std::vector<Operation> ways;
+	std::vector<Operation> ways = { { copies, Way::Libc }, { copies, Way::Inline } };
 	std::vector<std::string> names = { "libc", "default" };
 	std::vector<Cell> cells;
-	size_t count;
+	size_t clears, copiers;
+	const hf_clear_implementation *clear = hf_clear_implementations(&clears);
+	const hf_copy_implementation *copy = hf_copy_implementations(&copiers);
 
-	ways.push_back({ copies, Way::Libc, nullptr, nullptr, 0, 0, false, 0, 0 });
-	ways.push_back({ copies, Way::Inline, nullptr, nullptr, 0, 0, false, 0, 0 });
-	if (copies) {
-		const hf_copy_implementation *list = hf_copy_implementations(&count);
-
-		for (size_t i = 0; i < count; i++) {
-			if (!list[i].is_legal())
-				continue;
-			names.push_back(list[i].name);
-			ways.push_back({ copies, Way::Function, nullptr, list[i].function, 0, 0,
-					 false, 0, 0 });
+	for (size_t i = 0; !copies && i < clears; i++) {
+		if (clear[i].is_legal()) {
+			names.push_back(clear[i].name);
+			ways.push_back({ copies, Way::Function, clear[i].function });
 		}
-	} else {
-		const hf_clear_implementation *list = hf_clear_implementations(&count);
-
-		for (size_t i = 0; i < count; i++) {
-			if (!list[i].is_legal())
-				continue;
-			names.push_back(list[i].name);
-			ways.push_back({ copies, Way::Function, list[i].function, nullptr, 0, 0,
-					 false, 0, 0 });
+	}
+	for (size_t i = 0; copies && i < copiers; i++) {
+		if (copy[i].is_legal()) {
+			names.push_back(copy[i].name);
+			ways.push_back({ copies, Way::Function, nullptr, copy[i].function });
 		}
 	}
 	for (size_t size : sizes) {
@@ -266,9 +257,23 @@ char *edge()
 	return at;
 }
 
-struct Fault {
+/* What one thread does again and again, once at least, and what came out wrong. */
+struct Task {
+	size_t size = 0;
+	int pipe[2] = { -1, -1 };
 	uint64_t wrong = 0;
 };
+
+template <bool (*is_wrong)(Task &)>
+uint64_t repeat(void *state, int, const int *stop)
+{
+	Task *task = static_cast<Task *>(state);
+	uint64_t done = 0;
+
+	for (; !done || !__atomic_load_n(stop, __ATOMIC_RELAXED); done++)
+		task->wrong += is_wrong(*task);
+	return done;
+}
 
 #ifdef HF_ARCH_FAULTING_LOAD
 void step_over(int, siginfo_t *, void *context)
@@ -276,48 +281,34 @@ void step_over(int, siginfo_t *, void *context)
 	HF_ARCH_CONTEXT_PC(static_cast<ucontext_t *>(context)) += HF_ARCH_FAULTING_LOAD_BYTES;
 }
 
-uint64_t bare_delivery(void *, int, const int *stop)
+bool bare_delivery(Task &)
 {
-	uint64_t done = 0;
-
-	for (; !done || !__atomic_load_n(stop, __ATOMIC_RELAXED); done++)
-		HF_ARCH_FAULTING_LOAD(edge());
-	return done;
+	HF_ARCH_FAULTING_LOAD(edge());
+	return false;
 }
 #endif
 
-uint64_t faulting_load(void *state, int, const int *stop)
+bool faulting_load(Task &)
 {
-	Fault *fault = static_cast<Fault *>(state);
-	uint64_t done = 0;
 	uint32_t value;
 
-	for (; !done || !__atomic_load_n(stop, __ATOMIC_RELAXED); done++)
-		fault->wrong += hf_load32_nofault(&value, edge()) != -HF_EFAULT;
-	return done;
+	return hf_load32_nofault(&value, edge()) != -HF_EFAULT;
 }
 
 template <size_t Offset, bool Clears>
-uint64_t faulting_range(void *state, int, const int *stop)
+bool faulting_range(Task &)
 {
-	Fault *fault = static_cast<Fault *>(state);
 	static char buffer[4096];
-	uint64_t done = 0;
+	char *start = edge() - 2048 - Offset;
 
-	for (; !done || !__atomic_load_n(stop, __ATOMIC_RELAXED); done++) {
-		char *start = edge() - 2048 - Offset;
-		size_t left = Clears ? hf_clear_nofault(start, 4096)
-				     : hf_copy_nofault(buffer, start, 4096);
-
-		fault->wrong += left != 2048 - Offset;
-	}
-	return done;
+	return (Clears ? hf_clear_nofault(start, 4096) : hf_copy_nofault(buffer, start, 4096)) !=
+	       2048 - Offset;
 }
 
 std::vector<Sample> run_fault(loop_t loop, bool bare, int ms)
 {
 	struct sigaction before, action;
-	Fault fault;
+	Task task;
 
 	memset(&action, 0, sizeof(action));
 #ifdef HF_ARCH_FAULTING_LOAD
@@ -326,96 +317,64 @@ std::vector<Sample> run_fault(loop_t loop, bool bare, int ms)
 #endif
 	if (bare)
 		(void)sigaction(SIGSEGV, &action, &before);
-	Window window = run_window(1, ms, loop, { &fault });
+	Window window = run_window(1, ms, loop, { &task });
 
 	if (bare)
 		(void)sigaction(SIGSEGV, &before, nullptr);
-	return { sample_of(window, fault.wrong == 0) };
+	return { sample_of(window, task.wrong == 0) };
 }
 
 /* ---- guard ---------------------------------------------------------------------------------- */
 
-struct Guarded {
-	size_t size;
-	int pipe[2];
-	uint64_t wrong;
-};
-
 sigjmp_buf mark;
 
-uint64_t guard_memcpy(void *state, int, const int *stop)
+bool guard_memcpy(Task &task)
 {
-	const Guarded *g = static_cast<Guarded *>(state);
-	uint64_t done = 0;
-
-	for (; !done || !__atomic_load_n(stop, __ATOMIC_RELAXED); done++)
-		libc_memcpy(areas().to, areas().from, g->size);
-	return done;
+	libc_memcpy(areas().to, areas().from, task.size);
+	return false;
 }
 
-uint64_t guard_nofault(void *state, int, const int *stop)
+bool guard_nofault(Task &task)
 {
-	Guarded *g = static_cast<Guarded *>(state);
-	uint64_t done = 0;
-
-	for (; !done || !__atomic_load_n(stop, __ATOMIC_RELAXED); done++)
-		g->wrong += hf_copy_nofault(areas().to, areas().from, g->size) != 0;
-	return done;
+	return hf_copy_nofault(areas().to, areas().from, task.size) != 0;
 }
 
-uint64_t guard_setjmp(void *state, int, const int *stop)
+bool guard_setjmp(Task &task)
 {
-	const Guarded *g = static_cast<Guarded *>(state);
-	volatile uint64_t done = 0;
-
-	while (!done || !__atomic_load_n(stop, __ATOMIC_RELAXED)) {
-		if (sigsetjmp(mark, 1) == 0)
-			libc_memcpy(areas().to, areas().from, g->size);
-		done = done + 1;
-	}
-	return done;
+	if (sigsetjmp(mark, 1) == 0)
+		libc_memcpy(areas().to, areas().from, task.size);
+	return false;
 }
 
-uint64_t guard_readv(void *state, int, const int *stop)
+bool guard_readv(Task &task)
 {
-	Guarded *g = static_cast<Guarded *>(state);
-	uint64_t done = 0;
-	struct iovec to = { areas().to, g->size }, from = { areas().from, g->size };
+	iovec to = { areas().to, task.size }, from = { areas().from, task.size };
 
-	for (; !done || !__atomic_load_n(stop, __ATOMIC_RELAXED); done++) {
-		ssize_t n = process_vm_readv(getpid(), &to, 1, &from, 1, 0);
-
-		g->wrong += n != static_cast<ssize_t>(g->size);
-	}
-	return done;
+	return process_vm_readv(getpid(), &to, 1, &from, 1, 0) != static_cast<ssize_t>(task.size);
 }
 
-uint64_t guard_pipe(void *state, int, const int *stop)
+bool guard_pipe(Task &task)
 {
-	Guarded *g = static_cast<Guarded *>(state);
-	uint64_t done = 0;
-	ssize_t size = static_cast<ssize_t>(g->size);
+	ssize_t size = static_cast<ssize_t>(task.size);
 
-	for (; !done || !__atomic_load_n(stop, __ATOMIC_RELAXED); done++) {
-		g->wrong += write(g->pipe[1], areas().from, g->size) != size;
-		g->wrong += read(g->pipe[0], areas().to, g->size) != size;
-	}
-	return done;
+	return write(task.pipe[1], areas().from, task.size) != size ||
+	       read(task.pipe[0], areas().to, task.size) != size;
 }
 
 std::vector<Sample> run_guard(loop_t loop, size_t size, int ms)
 {
-	Guarded g = { size, { -1, -1 }, 0 };
+	Task task;
 
-	if (pipe(g.pipe))
-		g.wrong = 1;
+	task.size = size;
+	task.wrong = pipe(task.pipe) != 0;
 	memset(areas().from, 3, size);
 	memset(areas().to, 1, size);
-	Window window = run_window(1, ms, loop, { &g });
+	Window window = run_window(1, ms, loop, { &task });
 
-	close(g.pipe[0]);
-	close(g.pipe[1]);
-	return { sample_of(window, g.wrong == 0 && memcmp(areas().to, areas().from, size) == 0) };
+	close(task.pipe[0]);
+	close(task.pipe[1]);
+	return { sample_of(window,
+			   task.wrong == 0 && memcmp(areas().to, areas().from, size) == 0) };
 }
 
 Cell simple_cell(const char *table, const char *variant, const char *kind, const std::string &name,
@@ -450,15 +409,10 @@ std::vector<Cell> loop_cells(const Settings &)
 	for (bool copies : { false, true }) {
 		for (size_t size : { size_t(64), size_t(1024), size_t(4096), size_t(65536) }) {
 			for (bool guarded : { false, true }) {
-				Operation o = { copies,
-						Way::Function,
+				Operation o = { copies, Way::Function,
 						guarded ? lab_guarded_clear : lab_unguarded_clear,
 						guarded ? lab_guarded_copy : lab_unguarded_copy,
-						size,
-						0,
-						false,
-						0,
-						0 };
+						size };
 
 				cells.push_back(
 					simple_cell("loop", guarded ? "guarded" : "unguarded",
@@ -480,12 +434,12 @@ std::vector<Cell> fault_cells(const Settings &)
 		bool bare;
 	} ways[] = {
 #ifdef HF_ARCH_FAULTING_LOAD
-		{ "bare SIGSEGV", "peer", bare_delivery, true },
+		{ "bare SIGSEGV", "peer", repeat<bare_delivery>, true },
 #endif
-		{ "load", "ours", faulting_load, false },
-		{ "copy, aligned", "ours", faulting_range<0, false>, false },
-		{ "copy, misaligned", "ours", faulting_range<1, false>, false },
-		{ "clear, misaligned", "ours", faulting_range<1, true>, false },
+		{ "load", "ours", repeat<faulting_load>, false },
+		{ "copy, aligned", "ours", repeat<faulting_range<0, false>>, false },
+		{ "copy, misaligned", "ours", repeat<faulting_range<1, false>>, false },
+		{ "clear, misaligned", "ours", repeat<faulting_range<1, true>>, false },
 	};
 	std::vector<Cell> cells;
 
@@ -505,11 +459,11 @@ std::vector<Cell> guard_cells(const Settings &)
 		const char *name, *kind;
 		loop_t loop;
 	} ways[] = {
-		{ "memcpy", "peer", guard_memcpy },
-		{ "copy_nofault", "default", guard_nofault },
-		{ "sigsetjmp + memcpy", "peer", guard_setjmp },
-		{ "process_vm_readv", "peer", guard_readv },
-		{ "pipe", "peer", guard_pipe },
+		{ "memcpy", "peer", repeat<guard_memcpy> },
+		{ "copy_nofault", "default", repeat<guard_nofault> },
+		{ "sigsetjmp + memcpy", "peer", repeat<guard_setjmp> },
+		{ "process_vm_readv", "peer", repeat<guard_readv> },
+		{ "pipe", "peer", repeat<guard_pipe> },
 	};
 	std::vector<Cell> cells;
 

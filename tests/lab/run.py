@@ -347,11 +347,13 @@ class Lab(unittest.TestCase):
                                    "--json", name], stdout=subprocess.DEVNULL,
                                   stderr=subprocess.DEVNULL) as running:
                 end = time.monotonic() + LONG
-                while not os.path.exists(name + ".tmp") or not os.path.getsize(name + ".tmp"):
-                    self.assertIsNone(running.poll())
-                    self.assertLess(time.monotonic(), end)
-                    time.sleep(0.05)
-                running.send_signal(signal.SIGINT)
+                try:
+                    while not os.path.exists(name + ".tmp") or not os.path.getsize(name + ".tmp"):
+                        self.assertIsNone(running.poll())
+                        self.assertLess(time.monotonic(), end)
+                        time.sleep(0.05)
+                finally:
+                    running.send_signal(signal.SIGINT)
             with open(name, encoding="utf-8") as file:
                 self.assertEqual(file.read(), "old")
             self.assertEqual({row["table"] for row in load(name + ".tmp")["rows"]}, {"fault"})
