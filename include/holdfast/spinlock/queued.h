@@ -187,7 +187,7 @@ HF_INLINE void hf__spinlock_queued_wait_pending(hf_spinlock_queued_t *lock,
 }
 
 /* T2, or T1 when it is late: take the lock if it is free and the next in line may be passed. */
-HF_INLINE bool hf__spinlock_queued_pass(hf_spinlock_queued_t *lock, uint32_t *word)
+HF_INLINE bool hf__spinlock_queued_try_barge(hf_spinlock_queued_t *lock, uint32_t *word)
 {
 	while (!(*word & HF__QUEUED_LOCKED_MASK)) {
 		bool waiters = *word & HF__QUEUED_WAITERS_MASK;
@@ -223,7 +223,7 @@ HF_COLD void hf__spinlock_queued_lock_anonymous(hf_spinlock_queued_t *lock)
 	hf_wait_t wait = HF_WAIT_INIT;
 	uint32_t word = hf__spinlock_queued_read(lock);
 
-	while (!hf__spinlock_queued_pass(lock, &word)) {
+	while (!hf__spinlock_queued_try_barge(lock, &word)) {
 		/* With passes = 0 only an empty queue lets it in. */
 		hf_wait_once(&wait, HF_WAIT_BACKOFF);
 		word = hf__spinlock_queued_read(lock);
@@ -238,7 +238,7 @@ HF_INLINE void hf__spinlock_queued_contended(hf_spinlock_queued_t *lock, enum hf
 	hf_node_t *node;
 
 	for (;;) {
-		if (hf__spinlock_queued_pass(lock, &word))
+		if (hf__spinlock_queued_try_barge(lock, &word))
 			return;
 		if (word & HF__QUEUED_WAITERS_MASK)
 			break;
