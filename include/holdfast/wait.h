@@ -2,7 +2,7 @@
 #ifndef HF_WAIT_H
 #define HF_WAIT_H
 /*
- * wait - what a thread does between two looks at a word that is not yet as it wants it.
+ * wait - what a waiter does between two looks at a word.
  *
  *   HF_WAIT_NONE      nothing: look again at once
  *   HF_WAIT_HINT      one spin hint of the processor
@@ -10,7 +10,7 @@
  *   HF_WAIT_MONITOR   let the processor watch the word (WFE on AArch64; elsewhere as HINT); only
  *                     where the wait is for one word to change
  *
- * The policy is always a constant, so that nothing of the others is left in the code. Which one a
+ * The policy is always a constant, so that the others leave no code. Which one a
  * lock uses by default is decided by the lab's sweep: docs/design/0005-waiting.md.
  */
 #include "arch.h"
@@ -28,7 +28,7 @@ typedef struct hf_wait {
 	}
 
 /**
- * hf_wait_once - pass the time before the next look
+ * hf_wait_once - wait a little before the next look
  * @w:      this wait
  * @policy: a constant
  *
