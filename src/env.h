@@ -16,7 +16,7 @@ uint64_t hf__env_now(void);
 /* Bytes of the largest cache, or of a thread's share of it; 0 = not known. */
 uint64_t hf__env_cache_bytes(void);
 
-/* Memory that is there and is not used by anybody else, or NULL; gives it back. */
+/* Memory that is there and is not used by others, or NULL; gives it back. */
 void *hf__env_memory_get(size_t len);
 void hf__env_memory_put(void *memory, size_t len);
 

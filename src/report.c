@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* report - counts and tells misuse; the world's part (where a line goes) is in its own file. */
+/* report - counts and prints misuse; the world's part (where a line goes) is in its own file. */
 #include "holdfast/report.h"
 
 #include "holdfast/atomic.h"
@@ -26,7 +26,7 @@ static const char *const texts[HF_REPORT_KINDS] = {
 };
 
 static hf_atomic32_t counts[HF_REPORT_KINDS];
-static hf_atomic32_t told[HF_REPORT_KINDS]; /* 1 = this kind has had its warning */
+static hf_atomic32_t warned[HF_REPORT_KINDS]; /* 1 = this kind has had its warning */
 static hf_atomic32_t mode = HF_ATOMIC_INIT(HF_REPORT_MODE_WARN);
 
 /* The handler and its data change together: two pairs, and which of them holds. */
@@ -62,7 +62,7 @@ static char *put_address(char *to, const char *end, const volatile void *address
 }
 
 /* R1: no stdio, no allocation, no lock. */
-static void tell(enum hf_report_kind kind, const volatile void *object)
+static void warn(enum hf_report_kind kind, const volatile void *object)
 {
 	uint32_t which = hf_atomic32_load_acquire(&current_handler);
 	char line[160];
@@ -102,11 +102,11 @@ void hf_report(enum hf_report_kind kind, const volatile void *object)
 	if (now == HF_REPORT_MODE_COUNT)
 		return;
 	if (now == HF_REPORT_MODE_ABORT) {
-		tell(kind, object);
+		warn(kind, object);
 		hf__env_abort();
 	}
-	if (!known || hf_atomic32_xchg_acq_rel(&told[kind], 1) == 0)
-		tell(kind, object);
+	if (!known || hf_atomic32_xchg_acq_rel(&warned[kind], 1) == 0)
+		warn(kind, object);
 }
 
 void hf_report_set_handler(hf_report_handler_t handler, void *data)
@@ -132,6 +132,6 @@ void hf_report_reset(void)
 {
 	for (int i = 0; i < HF_REPORT_KINDS; i++) {
 		hf_atomic32_store_relaxed(&counts[i], 0);
-		hf_atomic32_store_relaxed(&told[i], 0);
+		hf_atomic32_store_relaxed(&warned[i], 0);
 	}
 }

@@ -12,8 +12,8 @@
  * Replace it
  *   -DHF_ATOMIC_HEADER='"other.h"'           the accesses to whole words: this file's
  *   -DHF_ATOMIC_PARTIAL_HEADER='"other.h"'   the accesses to bytes and halves: atomic_partial.h's
- *   -DHF_ATOMIC_WHOLE=1                      neither is replaced, but every access to shared memory is
- *                                            one of 64 bits: atomic_partial_whole.h says how
+ *   -DHF_ATOMIC_WHOLE=1                      neither is replaced, but every access to shared memory
+ *                                            is one of 64 bits: see atomic_partial_whole.h
  *   docs/design/0002-shared-memory.md lists what a replacement must offer.
  *
  * State
@@ -295,7 +295,7 @@ HF_INLINE void hf_atomic32_fence_acquire(const hf_atomic32_t *p)
 
 /* ---- 32 bits: waiting --------------------------------------------------------------------- */
 
-/* Waits while *p == old, at most for a moment; returns *p. Ordering: acquire. */
+/* Waits while *p == old, but not for long; returns *p. Ordering: acquire. */
 HF_INLINE uint32_t hf_atomic32_wait_change_acquire(hf_atomic32_t *p, uint32_t old)
 {
 	return hf_arch_wait_change32((uint32_t *)&p->value, old);

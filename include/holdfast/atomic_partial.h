@@ -5,9 +5,9 @@
  * atomic_partial - accesses to a byte or a half of an atomic word: the second half of atomic.h.
  *
  * Use when / not when
- *   Only atomic.h includes it. A queued lock releases its locked byte, a lockref's lock is half of its
- *   word: accesses of different sizes to the same memory, which C11 does not have and most model
- *   checkers do not take. For these there is atomic_partial_whole.h, or a file of your own:
+ *   Only atomic.h includes it. A queued lock releases its locked byte, a lockref's lock is half of
+ *   its word: accesses of different sizes to the same memory, which C11 does not have and most
+ *   model checkers do not take. For these there is atomic_partial_whole.h, or a file of your own:
  *   -DHF_ATOMIC_PARTIAL_HEADER='"other.h"'.
  *
  * State

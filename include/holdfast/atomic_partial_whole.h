@@ -5,14 +5,14 @@
  * atomic_partial_whole - bytes, halves and 32-bit words, all as accesses to whole words of 64 bits.
  *
  * Use when / not when
- *   -DHF_ATOMIC_WHOLE=1, for a model checker that takes accesses of one size only: the very code of a
- *   queued lock and of a lockref then runs over 64-bit words. Not for a program that ships: each store
- *   is a compare-and-swap loop, and types are larger (a spinlock has 8 bytes). With -DHF_ARCH_GENERIC
- *   no inline assembly is left. Compile src/ in the same way.
+ *   -DHF_ATOMIC_WHOLE=1, for a model checker that takes accesses of one size only: the very code of
+ *   a queued lock and of a lockref then runs over 64-bit words. Not for a program that ships: each
+ *   store is a compare-and-swap loop, and types are larger (a spinlock has 8 bytes). With
+ *   -DHF_ARCH_GENERIC no inline assembly is left. Compile src/ in the same way.
  *
  * State
- *   hf_atomic32_t is a word of 64 bits, whose upper half these functions never change. So it is a view
- *   of the low half of a hf_atomic64_t, too (a lockref's lock), and a 32-bit word else.
+ *   hf_atomic32_t is a word of 64 bits, whose upper half these functions never change. So it is a
+ *   view of the low half of a hf_atomic64_t, too (a lockref's lock), and a 32-bit word else.
  *
  * Invariants
  *   I1  Nothing here touches memory but by atomic.h's functions of hf_atomic64_t.
@@ -211,7 +211,7 @@ HF_INLINE void hf_atomic32_fence_acquire(const hf_atomic32_t *p)
 	hf_atomic64_fence_acquire(hf__whole_const(p));
 }
 
-/* Waits while *p == old, at most for a moment; returns *p. Ordering: acquire. */
+/* Waits while *p == old, but not for long; returns *p. Ordering: acquire. */
 HF_INLINE uint32_t hf_atomic32_wait_change_acquire(hf_atomic32_t *p, uint32_t old)
 {
 	uint32_t value = hf_atomic32_load_acquire(p);

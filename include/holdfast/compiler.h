@@ -44,8 +44,9 @@
 #define HF_API __attribute__((visibility("default")))
 
 /*
- * The same, but each object that links the static form keeps its own: a plug-in that is unloaded must
- * not leave its addresses in the program's variables. (libholdfast.a is built with it; users need not.)
+ * The same, but each object that links the static form keeps its own: a plug-in that is unloaded
+ * must not leave its addresses in the program's variables. (libholdfast.a is built with it; users
+ * need not.)
  */
 #ifdef HF_STATIC_LIBRARY
 #define HF_API_EACH __attribute__((visibility("hidden")))
@@ -53,7 +54,7 @@
 #define HF_API_EACH HF_API
 #endif
 
-/* ThreadSanitizer is watching (gcc says it one way, clang the other). */
+/* ThreadSanitizer is on: gcc has a macro, clang a feature. */
 #if defined(__SANITIZE_THREAD__)
 #define HF_TSAN 1
 #elif defined(__has_feature)

@@ -2,7 +2,7 @@
 #ifndef HF_CPU_H
 #define HF_CPU_H
 /*
- * cpu - what this processor says that it can do.
+ * cpu - what this processor can do, as it reports itself.
  *
  * Use when / not when
  *   To find out whether an implementation may run here at all. Not to find out which is fast: there

@@ -2,91 +2,26 @@
 #ifndef HF_MUTEX_H
 #define HF_MUTEX_H
 /*
- * mutex - mutual exclusion in 4 bytes, by threads that may sleep.
+ * mutex - mutual exclusion in 4 bytes, by threads that may park.
  *
  * Use when / not when
- *   The lock that a program should take by default: it does not collapse with more threads than
- *   processors, and nobody starves. Not in a signal handler, which may have interrupted the holder.
- *   Not where a world has no parking (HF_ENV_HAS_PARK is 0: kernels, bare metal): this header is
- *   empty there, and spinlock.h is what you want.
- *   Two types: hf_mutex_t, for the threads of one process; hf_mutex_shared_t, for memory that several
- *   processes have mapped.
+ *   The default lock for programs: it does not collapse with more threads than processors, and
+ *   nobody starves. Not in a signal handler, which may have interrupted the holder. Not where a
+ *   world has no parking (HF_ENV_HAS_PARK is 0: kernels, bare metal): this header is empty there;
+ *   take spinlock.h.
+ *   Two types: hf_mutex_t, for the threads of one process; hf_mutex_shared_t, for memory that
+ *   several processes have mapped.
  *
- * State
- *   One 32-bit word; 0 = free, and nobody waits.
+ * Verbs
+ *   lock, unlock       wait for it, parked if it takes long; release it
+ *   trylock            take it only if that needs no waiting
+ *   lock_timeout       wait at most so long; init and is_locked besides
+ *   hf_mutex_shared_*  the same verbs, between processes
  *
- *      31                                      4    3     2     1     0
- *     |                  parked                 |  N  |  C  |  X  |  L  |
- *
- *     L       locked
- *     X       closed: only who has waited may take the lock
- *     C       called: one of the parked is being woken, and becomes the next in line
- *     N       next: the next in line is awake, and watches the word
- *     parked  how many threads sleep, or are about to, or have not yet noticed that they are awake
- *
- *   (parked, N, C, X, L):
- *
- *     lock      (0,0,0,0,0) -> (0,0,0,0,1)   uncontended: take it                             M1
- *               (k,n,c,0,0) -> (k,n,c,0,1)   pass those who wait                              M2
- *               (0,0,0,0,1) -> (0,1,0,0,1)   nobody waits: be the next in line. So too, in    M3
- *               (k,0,0,0,1) -> (k,1,0,0,1)   its turn, if nobody awake does
- *               (k,n,c,x,l) -> (k+1,n,c,x,l) else park                                        M4
- *     parked    (k,n,1,x,l) -> (k-1,1,0,x,l) it was called: it is the next in line. It is so  M5
- *               (k,0,0,x,0) -> (k-1,1,0,x,0) too if it sees the lock free and nobody awake
- *     next      (k,n,c,x,0) -> (k,0,c,0,1)   takes the lock                                   M6
- *               (k,n,c,0,1) -> (k,n,c,1,1)   has left it to others for a moment: close        M7
- *               (k,n,c,x,1) -> (k+1,0,c,x,1) and longer: park                                 M8
- *     unlock    (k,n,c,0,1) -> (k,n,c,0,0)   nobody waited when it looked: subtract 1         M9
- *               (k,n,c,x,1) -> (k,n,c,y,0)   n or c: somebody is awake already; y = 1 if this M10
- *                                            thread's turn is over
- *               (k,0,0,x,1) -> (k,0,1,y,0)   k > 0: call one, and wake it                     M11
- *     timeout   (k,n,c,x,1) -> (k,0,c,x,1)   of the next in line; x = 0 if it was the last    M12
- *               (k,n,c,x,l) -> (k-1,n,c,x,l) of a parked one; likewise                        M13
- *
- *   Who waits. Two threads use a lock as fast as more can, and two need no help from the kernel. So one
- *   has it, one is the next in line and awake, and the others sleep. Who comes and finds a next in
- *   line looks for a moment, then parks. The next in line leaves the lock alone for a moment, then
- *   closes it, then looks in short steps, then gives its processor away between two looks, then parks
- *   too: so a holder that is off its processor gets it back.
- *
- *   Who gets it. A thread that finds the lock free may take it before those who wait: it is running,
- *   and has the cache line. It goes on until the next in line closes the lock (M7): what is closed is
- *   handed to the next in line, and who had it may be the next in line again (M3). Both do this until
- *   their turns are over (HF_MUTEX_TURN): then they close the lock themselves (M10) and park, so that
- *   an unlock finds nobody awake, and calls one who sleeps. A thread that has waited for a long time
- *   has a short turn; what is left of a turn is added to the next. The kernel wakes in the order of
- *   sleeping, so each of those who sleep gets its turn.
- *
- * Invariants
- *   X1  L goes from 0 to 1 only by compare-and-swap (M1, M2, M6): one winner. Only the holder clears it.
- *   X2  While the lock is free, a parked thread is about to be woken, or somebody is awake for it:
- *       N or C is set, or an M9 has still to look at what it found. N is cleared only where L is 1
- *       (M8, M12) or becomes 1 (M6), C only where N becomes 1 (M5). And whoever holds the lock
- *       sees to it when it unlocks: M10, M11, or M9 and the look at what it found.
- *   X3  Whoever sets C, or finds by M9 that it should have, wakes a parked thread afterwards. If none
- *       sleeps they are all on their way: to sleep, and then the word is not what they expect, for
- *       nobody sleeps on a word with C, nor on a free one without N; or out, and then they look
- *       at the word. In both cases they find it as M5 wants it.
- *   X4  Nothing of the lock is touched after the release: one step releases it and tells who waits, and
- *       the kernel is given the address, not the memory. So whoever locks next may unlock and free
- *       the mutex at once.
- *   X5  X only where somebody waits: who sets it waits or has seen one who does, in the same step, and
- *       the last to leave clears it (M6, M12, M13). So a free lock that nobody waits for is 0.
- *
- * Why unlock is not a plain store
- *   It must clear L and learn in the same step whether somebody waits: one atomic subtraction. With a
- *   store and then a load the two can change places, unless there is a full barrier between
- *   them, which costs what the subtraction costs; and the load would touch a mutex that may be
- *   freed (X4).
- *
- * Why it is not robust
- *   A mutex that survives its holder's death has to say who holds it, and the kernel has to find it
- *   from there: a thread's identity read and a list kept by each lock and unlock. That is more than
- *   the whole fast path. A holder that is killed leaves the lock held; hf_mutex_shared_lock_timeout()
- *   tells. A peer that is killed while it waits does no harm to hf_mutex_shared_t: who is parked there
- *   looks at the word every HF_MUTEX_PATROL_NS and takes over from the next in line, if that is
- *   all that holds it up (M5, whatever C is). It may leave `parked` too high: then a wake-up is tried in
- *   vain now and then, and a trylock may fail that need not, until the next lock.
+ * Example     examples/mutex.c
+ * Guards      C++   hf::mutex lock;
+ *                   std::lock_guard<hf::mutex> guard(lock);
+ * Validation  -DHF_VALIDATE=1 reports recursion, unlock by another thread, long holds: validate.h.
  *
  * Ordering
  *   operation             order
@@ -95,15 +30,90 @@
  *   trylock               acquire if true, none if false
  *   unlock                release
  *
- *   M1, M2 and M6 acquire; M9 to M11 release. All changes are read-modify-writes, which continue the
- *   release sequence of the unlock before them; the others publish nothing and need no order.
+ *   M1, M2 and M6 acquire; M9 to M11 release. All changes are read-modify-writes, which continue
+ *   the release sequence of the unlock before them; the others publish nothing and need no order.
  *
- * Guards
- *   C++   hf::mutex lock;
- *         std::lock_guard<hf::mutex> guard(lock);
+ * State
+ *   One 32-bit word; 0 = free, and without waiters.
  *
- * Validation  -DHF_VALIDATE=1 reports recursion, unlock by another, long holds: validate.h.
- * Example     examples/mutex.c
+ *      31                                      4    3     2     1     0
+ *     |                  parked                 |  P  |  W  |  X  |  L  |
+ *
+ *     L       locked
+ *     X       closed: no barging; only a waiter may take the lock
+ *     W       waking: a parked thread is being woken, and becomes the next waiter
+ *     P       pending: the next waiter is awake, and watches the word
+ *     parked  how many threads are parked, or about to park, or have not yet noticed that they were
+ *             woken
+ *
+ *   (parked, P, W, X, L):
+ *
+ *     lock      (0,0,0,0,0) -> (0,0,0,0,1)   uncontended: take it                             M1
+ *               (k,p,w,0,0) -> (k,p,w,0,1)   barge: take it past its waiters                  M2
+ *               (0,0,0,0,1) -> (0,1,0,0,1)   no waiters: become the next waiter; also,        M3
+ *               (k,0,0,0,1) -> (k,1,0,0,1)   within its turn, if only parked threads wait
+ *               (k,p,w,x,l) -> (k+1,p,w,x,l) else park                                        M4
+ *     parked    (k,p,1,x,l) -> (k-1,1,0,x,l) woken: it is the next waiter. It becomes so      M5
+ *               (k,0,0,x,0) -> (k-1,1,0,x,0) too if it sees the lock free and no waiter awake
+ *     pending   (k,p,w,x,0) -> (k,0,w,0,1)   the next waiter takes the lock                   M6
+ *               (k,p,w,0,1) -> (k,p,w,1,1)   has permitted barging for long enough: close     M7
+ *               (k,p,w,x,1) -> (k+1,0,w,x,1) its spin budget is used up: park                 M8
+ *     unlock    (k,p,w,0,1) -> (k,p,w,0,0)   no waiters when it looked: subtract 1            M9
+ *               (k,p,w,x,1) -> (k,p,w,y,0)   p or w: a waiter is awake already; y = 1 if     M10
+ *                                            the holder's turn is over
+ *               (k,0,0,x,1) -> (k,0,1,y,0)   k > 0: wake a parked thread                     M11
+ *     timeout   (k,p,w,x,1) -> (k,0,w,x,1)   of the next waiter; x = 0 if it was the last     M12
+ *               (k,p,w,x,l) -> (k-1,p,w,x,l) of a parked one; likewise                        M13
+ *
+ *   Waiting. Two threads use a lock as fast as more can, and two need no help from the kernel. So
+ *   one is the holder, one is the next waiter and awake, and the others are parked. A thread that
+ *   comes and finds a next waiter spins briefly, then parks. The next waiter at first permits
+ *   barging, then closes the lock, then looks in short steps, then yields its processor between two
+ *   looks, then parks too: so a descheduled holder gets the processor back.
+ *
+ *   Fairness. A thread that finds the lock free may barge: it is running, and has the cache line.
+ *   It goes on until the next waiter closes the lock (M7): a closed lock is handed to the next
+ *   waiter, and the former holder may become the next waiter again (M3). Both do this until their
+ *   turns are over (HF_MUTEX_TURN): then they close the lock themselves (M10) and park, so that an
+ *   unlock finds no waiter awake, and wakes a parked thread. A thread that has waited for a long
+ *   time has a short turn; the rest of a turn is added to the next. The kernel wakes in the order
+ *   of parking, so each parked thread gets its turn.
+ *
+ * Invariants
+ *   X1  L goes from 0 to 1 only by compare-and-swap (M1, M2, M6): one winner. Only the holder
+ *       clears it.
+ *   X2  While the lock is free, a parked thread is about to be woken, or a waiter is awake for it:
+ *       P or W is set, or an M9 has still to look at what it found. P is cleared only where L is 1
+ *       (M8, M12) or becomes 1 (M6), W only where P becomes 1 (M5). And the holder takes care of it
+ *       when it unlocks: M10, M11, or M9 and the look at what it found.
+ *   X3  A thread that sets W, or finds by M9 that it should have, wakes a parked thread afterwards.
+ *       If none is asleep they are all on their way: to sleep, and then the word is not what they
+ *       expect, for no thread sleeps on a word with W, nor on a free one without P; or out, and
+ *       then they look at the word. In both cases they find it as M5 requires. So no wake-up is
+ *       lost.
+ *   X4  Nothing of the lock is touched after the release: one step releases it and reads whether
+ *       there are waiters, and the kernel is given the address, not the memory. So the next holder
+ *       may unlock and free the mutex at once.
+ *   X5  X only while there are waiters: the thread that sets it is a waiter or has seen one, in the
+ *       same step, and the last waiter to leave clears it (M6, M12, M13). So a free lock without
+ *       waiters is 0.
+ *
+ * Why unlock is not a plain store
+ *   It must clear L and learn in the same step whether there are waiters: one atomic subtraction.
+ *   With a store and then a load the two can change places, unless there is a full barrier between
+ *   them, which costs what the subtraction costs; and the load would touch a mutex that may be
+ *   freed (X4).
+ *
+ * Why it is not robust
+ *   A mutex that survives its holder's death must record its holder, and the kernel must find it
+ *   from there: a thread's identity read and a list kept by each lock and unlock. That is more than
+ *   the whole fast path. A holder that is killed leaves the lock held;
+ *   hf_mutex_shared_lock_timeout() finds out. A peer that is killed while it waits does no harm to
+ *   hf_mutex_shared_t: a parked thread looks at the word every HF_MUTEX_PATROL_NS and takes over
+ *   from the next waiter, if that one is all that holds it up (M5, whatever W is). The dead peer
+ *   may leave `parked` too high: then a wake-up is tried in vain now and then, and a trylock may
+ *   fail that need not, until the next lock.
+ *
  * Source      docs/design/0014-mutex.md
  */
 #include "atomic.h"
@@ -127,8 +137,8 @@ typedef struct hf_mutex_shared {
 
 #define HF__MUTEX_LOCKED 0x1u
 #define HF__MUTEX_CLOSED 0x2u
-#define HF__MUTEX_CALLED 0x4u
-#define HF__MUTEX_NEXT 0x8u
+#define HF__MUTEX_WAKING 0x4u
+#define HF__MUTEX_PENDING 0x8u
 #define HF__MUTEX_PARKED_ONE 0x10u
 #define HF__MUTEX_PARKED_MASK 0xfffffff0u
 
@@ -140,13 +150,13 @@ bool hf__mutex_lock_slow(hf_atomic32_t *word, uint64_t deadline, enum hf_env_sco
 bool hf__mutex_trylock_slow(hf_atomic32_t *word) HF_API;
 /* M10, M11: the word was `found` before. */
 void hf__mutex_unlock_slow(hf_atomic32_t *word, uint32_t found, enum hf_env_scope scope) HF_API;
-/* After M9, of a word that was `found`: did somebody park in the last moment? */
+/* After M9, of a word that was `found`: did a waiter park in the last moment? */
 void hf__mutex_unlock_late(const hf_atomic32_t *word, uint32_t found,
 			   enum hf_env_scope scope) HF_API;
 
 HF_END_DECLS
 
-/* M1: take it if it is free and nobody waits. Without a look before: the swap is the look. */
+/* M1: take it if it is free, without waiters. No look before: the swap is the look. */
 HF_INLINE bool hf__mutex_take(hf_atomic32_t *word)
 {
 	uint32_t found = 0;
@@ -177,7 +187,7 @@ HF_INLINE bool hf__mutex_lock_timeout(hf_atomic32_t *word, uint64_t timeout,
 
 HF_INLINE bool hf__mutex_trylock(hf_atomic32_t *word)
 {
-	/* Free and open, it may be taken though somebody waits: M2. */
+	/* Free and open, it may be taken past its waiters: M2. */
 	bool taken = HF_LIKELY(hf__mutex_take(word)) || hf__mutex_trylock_slow(word);
 
 	if (taken)
@@ -209,7 +219,7 @@ HF_INLINE void hf__mutex_unlock(hf_atomic32_t *word, enum hf_env_scope scope)
 /**
  * hf_mutex_init - make a mutex that is free
  *
- * Context:  before anybody else can see it. All bytes 0 are a free mutex too
+ * Context:  before any other thread can see it. All bytes 0 are a free mutex too
  * Ordering: none
  */
 HF_INLINE void hf_mutex_init(hf_mutex_t *mutex)
@@ -230,9 +240,9 @@ HF_INLINE void hf_mutex_lock(hf_mutex_t *mutex)
 }
 
 /**
- * hf_mutex_lock_timeout - wait for the mutex so long, and take it if it becomes free
+ * hf_mutex_lock_timeout - wait for the mutex at most so long, and take it if it becomes free
  * @mutex:   the mutex
- * @timeout: in nanoseconds; 0 = look for a moment, but do not sleep
+ * @timeout: in nanoseconds; 0 = spin briefly, but do not park
  *
  * Context:  as hf_mutex_lock()
  * Ordering: acquire if true; none if false
@@ -245,7 +255,7 @@ HF_INLINE HF_MUST_CHECK bool hf_mutex_lock_timeout(hf_mutex_t *mutex, uint64_t t
 }
 
 /**
- * hf_mutex_trylock - take the mutex if it is free, and not kept for one who has waited long
+ * hf_mutex_trylock - take the mutex if it is free, and not closed for a waiter that has waited long
  *
  * Context:  any thread
  * Ordering: acquire if true; none if false
@@ -257,9 +267,9 @@ HF_INLINE HF_MUST_CHECK bool hf_mutex_trylock(hf_mutex_t *mutex)
 }
 
 /**
- * hf_mutex_unlock - release the mutex, and wake somebody who waits, if nobody is awake yet
+ * hf_mutex_unlock - release the mutex, and wake a parked thread, if no waiter is awake yet
  *
- * Context:  the thread that holds it. Whoever has it next may free its memory at once
+ * Context:  the holder. The next holder may free its memory at once
  * Ordering: release
  * Errors:   under HF_VALIDATE reported, and nothing done, if this thread does not hold it
  */
@@ -269,9 +279,9 @@ HF_INLINE void hf_mutex_unlock(hf_mutex_t *mutex)
 }
 
 /**
- * hf_mutex_is_locked - does somebody hold it?
+ * hf_mutex_is_locked - is there a holder?
  *
- * Ordering: none; the answer may be old when it arrives
+ * Ordering: none; the answer may be stale
  */
 HF_INLINE bool hf_mutex_is_locked(const hf_mutex_t *mutex)
 {

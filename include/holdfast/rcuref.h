@@ -2,57 +2,66 @@
 #ifndef HF_RCUREF_H
 #define HF_RCUREF_H
 /*
- * rcuref - a count of references for objects that are found without one: get and put are one add each.
+ * rcuref - a count of references for objects found without one: get and put are one add each.
  *
  * Use when / not when
- *   Not for an object whose memory is freed at once when its last reference goes: that is refcount.
- *   Use it where readers find objects without a lock (a table under RCU, a pool whose memory keeps its
- *   type) and take a reference if there still is one. refcount's inc_not_zero does that by a loop of
+ *   Where readers find objects without a lock (a table under RCU, a pool whose memory keeps its
+ *   type) and take a reference if there still is one. Not for an object whose memory is freed at
+ *   once when its last reference goes: that is refcount. refcount's inc_not_zero is a loop of
  *   compare-and-swaps, which retries the more the more readers there are; this one never retries.
  *
- * State
- *   One 32-bit word: the references, less one. What an add makes of it says where it was.
+ * Verbs
+ *   init, init_release     the first references; published, in memory that keeps its type
+ *   get, get_acquire       one more; false = dead
+ *   put                    one less; true = it was the last: retire the object. read, left besides
  *
- *    0                 0x7fffffff 0x80000000    SATURATED   0xc0000000   DEAD        0xffffffff
- *    |------------------------|---------------------|------------|---------|----------|
- *    <-- live: 1..2^31 ------> <-- saturated: nobody frees ------> <-- dead ---------> none
- *
- *    live       get: one more                          put: one less; from 0 to none
- *    none       get: lives again, with one reference   put: misuse
- *               whoever made it none tries none -> DEAD, by a compare-and-swap: done, it was the last
- *    dead       get: false                             put: misuse, reported
- *    saturated  get: true, back to SATURATED           put: back to SATURATED
- *
- *   SATURATED and DEAD lie in the middle of their zones, 2^29 from either end. A dead count that has
- *   gone half of that way is put back, by a compare-and-swap that fails if the memory is another object
- *   by now. So 2^28 operations under way at one moment are needed to leave a zone.
- *
- * Invariants
- *   I1  An object dies by the one step none -> DEAD, which only one thread can make. So one put, and
- *       only one, returns true.
- *   I2  Dead stays dead, until init; and no operation that began before an init undoes it.
- *   I3  A count that left the live zone upwards is never freed.
- *   I4  Between its subtraction and its compare-and-swap a put has no reference any more: others may
- *       get, put and kill the object in between. Its memory must stay an rcuref for that long.
+ * Example  examples/rcuref.c
  *
  * The contract of put (from I4)
  *   The thread that puts is inside of a read-side critical section which the freeing of the object
  *   waits for (rcu_read_lock() to rcu_read_unlock(), with the memory freed by call_rcu() or after
- *   synchronize_rcu()), or the memory never becomes anything else. In a kernel preemption off is enough
- *   for the same, and put sees to that itself. Under -DHF_VALIDATE=1 a program that defines
+ *   synchronize_rcu()), or the memory never becomes anything else. In a kernel preemption off is
+ *   enough for the same, and put switches it off itself. Under -DHF_VALIDATE=1 a program that defines
  *   HF_RCUREF_PROTECTED() (such as rcu_read_ongoing() of liburcu) has each put checked.
  *
  * Ordering
  *   get                     none: what the reader knows of the object comes from how it was found
- *   get_acquire             acquire on true: for memory that keeps its type, in which another object
- *                           may have been published by init_release
- *   put                     release; on true also acquire: whoever frees sees all that others did
+ *   get_acquire             acquire on true: for memory that keeps its type, in which another
+ *                           object may have been published by init_release
+ *   put                     release; on true also acquire: the thread that frees sees all that
+ *                           others did
  *   init_release            release
  *   init, read, left        none
  *
- * Errors   reported, with the object's address: RCUREF_OVF (get beyond 2^31), RCUREF_DEAD (put on a dead
- *          object), RCUREF_UNPROTECTED (see above)
- * Example  examples/rcuref.c
+ * Errors   reported, with the object's address: RCUREF_OVF (get beyond 2^31), RCUREF_DEAD (put on a
+ *          dead object), RCUREF_UNPROTECTED (see above)
+ *
+ * State
+ *   One 32-bit word: the references, less one. The result of an add shows in which zone it was.
+ *
+ *    0                 0x7fffffff 0x80000000    SATURATED   0xc0000000   DEAD        0xffffffff
+ *    |------------------------|---------------------|------------|---------|----------|
+ *    <-- live: 1..2^31 ------> <-- saturated: never freed -------> <-- dead ---------> none
+ *
+ *    live       get: one more                          put: one less; from 0 to none
+ *    none       get: lives again, with one reference   put: misuse
+ *               the put that made it none tries none -> DEAD, by a compare-and-swap: done, it was
+ *               the last
+ *    dead       get: false                             put: misuse, reported
+ *    saturated  get: true, back to SATURATED           put: back to SATURATED
+ *
+ *   SATURATED and DEAD lie in the middle of their zones, 2^29 from either end. A dead count that
+ *   has gone half of that way is put back, by a compare-and-swap that fails if the memory is
+ *   another object by now. So 2^28 operations under way at one moment are needed to leave a zone.
+ *
+ * Invariants
+ *   I1  An object dies by the one step none -> DEAD, which only one thread can make. So one put,
+ *       and only one, returns true.
+ *   I2  Dead stays dead, until init; and no operation that began before an init undoes it.
+ *   I3  A count that left the live zone upwards is never freed.
+ *   I4  Between its subtraction and its compare-and-swap a put has no reference any more: others
+ *       may get, put and kill the object in between. Its memory must stay an rcuref for that long.
+ *
  * Source   docs/design/0015-rcuref.md
  */
 #include "atomic.h"
@@ -83,7 +92,7 @@ typedef struct hf_rcuref {
  * hf_rcuref_init - give an object its first references
  * @n: 1 to HF_RCUREF_MAX; 0 = dead from the start
  *
- * Context:  nobody else knows the object
+ * Context:  no other thread knows the object
  * Ordering: none
  */
 HF_INLINE void hf_rcuref_init(hf_rcuref_t *r, uint32_t n)
@@ -94,7 +103,7 @@ HF_INLINE void hf_rcuref_init(hf_rcuref_t *r, uint32_t n)
 /**
  * hf_rcuref_init_release - the same, for memory that keeps its type: others may try to get already
  *
- * Context:  whoever had the last put, or made the object
+ * Context:  the thread whose put was the last, or that made the object
  * Ordering: release: publishes what was written to the object
  */
 HF_INLINE void hf_rcuref_init_release(hf_rcuref_t *r, uint32_t n)
@@ -120,7 +129,7 @@ HF_INLINE uint32_t hf_rcuref_read(const hf_rcuref_t *r)
 /**
  * hf_rcuref_left - how many references can still be taken before the count saturates?
  *
- * For a program that wants to know of a leak before it is one: look at it now and then.
+ * For a program that looks for a leak before it is one.
  *
  * Ordering: none
  * Return:   0 to HF_RCUREF_MAX - 1; 0 too if it is saturated or dead
@@ -154,14 +163,14 @@ HF_SLOW bool hf__rcuref_get_rest(hf_rcuref_t *r, uint32_t refs)
 }
 
 /*
- * A put made it `refs`, which is not live. What this put made of it tells; what is there by now does not:
- * others may have got it, put it and killed it already.
+ * A put made it `refs`, which is not live. That result decides, not what is there by now: others
+ * may have got it, put it and killed it already.
  */
 HF_SLOW bool hf__rcuref_put_rest(hf_rcuref_t *r, uint32_t refs)
 {
 	if (HF_LIKELY(refs == HF__RCUREF_NONE)) {
 		if (!hf_atomic32_try_cmpxchg_relaxed(&r->refs, &refs, HF__RCUREF_DEAD)) /* I1 */
-			return false; /* somebody got it in between */
+			return false; /* another get came in between */
 		hf_atomic32_fence_acquire(&r->refs);
 		return true;
 	}
@@ -190,7 +199,8 @@ HF_INLINE HF_MUST_CHECK bool hf_rcuref_get(hf_rcuref_t *r)
 }
 
 /**
- * hf_rcuref_get_acquire - the same, for memory that keeps its type and may hold another object by now
+ * hf_rcuref_get_acquire - the same, for memory that keeps its type and may hold another object by
+ * now
  *
  * Look again, after it, whether the object is the one that was looked for.
  *

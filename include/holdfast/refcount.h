@@ -5,17 +5,19 @@
  * refcount - a count of references that can't be overflowed into a use after free.
  *
  * Use when / not when
- *   Not as a general counter: it may not start from 0, and it stops counting when it is misused.
- *   Not for objects that are looked up and dropped by every core all the time: the count's line is
- *   then the bottleneck, whatever the count does. Use it for objects that are freed by whoever
- *   drops the last reference.
+ *   For objects that are freed by the thread that drops the last reference. Not as a general
+ *   counter: it may not start from 0, and it stops counting when it is misused. Not for objects
+ *   that are looked up and dropped by every core all the time: the count's line is then the
+ *   bottleneck, whatever the count does.
  *
- * State (refcount/type.h has the zones with their values)
+ * Verbs
+ *   set, inc, add                 the first references; more of them, by a thread that has one
+ *   inc_not_zero, add_not_zero    more of them unless the object is dead, by a thread that has none
+ *   dec_and_test, sub_and_test    drop; true = free the object. dec, dec_if_one, dec_not_one, read,
+ *                                 and forms with _old (the count before) and _acquire besides
  *
- *      saturated            dead      live
- *   |--------------------|   0   1 ---------------- INT32_MAX
- *   |                    |                              |
- *   '<-- inc, dec, add, sub: stays                      '-- inc: saturated, and reported
+ * Example         examples/refcount.c
+ * Locks at zero   refcount_lock.h has dec_and_lock, refcount_mutex.h dec_and_mutex_lock.
  *
  * Misuse                            report                         value after, result
  *   add, inc past INT32_MAX         HF_REPORT_ADD_OVF              saturated
@@ -35,22 +37,28 @@
  *
  *   Each has its own header (refcount/<name>.h) and verbs (hf_refcount_<name>_inc, ...) on the same
  *   type. This header gives the default the short names: HF_REFCOUNT_DEFAULT, asm unless defined.
- *   With the bad value's window of saturating and asm: refcount/saturating.h says what it is.
+ *   `saturating` and `asm` briefly expose a bad value: see "The window" in refcount/saturating.h.
  *
  * Ordering
  *   operation                                    order
- *   set, read, inc, add                          none: who has a reference has the object
+ *   set, read, inc, add                          none: a thread with a reference has the object
  *   inc_not_zero, add_not_zero                   none, but a control dependency on true
  *   inc_not_zero_acquire, add_not_zero_acquire   acquire on true: for memory that is type-stable,
  *                                                where the object may have become another
  *   set_release                                  release: publishes such an object
  *   dec, dec_not_one                             release
- *   dec_and_test, sub_and_test, dec_if_one       release; on true also acquire: whoever frees sees
- *                                                all that others did with their references
+ *   dec_and_test, sub_and_test, dec_if_one       release; on true also acquire: the thread that
+ *                                                frees sees all that others did with their
+ *                                                references
  *   the _old forms                               as the form without
  *
- * Locks at zero   refcount_lock.h has dec_and_lock, refcount_mutex.h dec_and_mutex_lock.
- * Example         examples/refcount.c
+ * State (refcount/type.h has the zones with their values)
+ *
+ *      saturated            dead      live
+ *   |--------------------|   0   1 ---------------- INT32_MAX
+ *   |                    |                              |
+ *   '<-- inc, dec, add, sub: stays                      '-- inc: saturated, and reported
+ *
  * Source          docs/design/0003-refcount-window.md
  */
 #include "refcount/asm.h"
@@ -64,7 +72,8 @@
  *   name      as in hf_refcount_<name>_inc
  *   checked   1 = misuse is reported, and the count saturates; else 0
  *
- * Tests, lab and ports are made from it; programs may use it too. A new implementation is a row here.
+ * Tests, lab and ports are made from it; programs may use it too. A new implementation is a row
+ * here.
  */
 #define HF_REFCOUNT_ROSTER(X)                                                                      \
 	X(unchecked, 0)                                                                            \
@@ -82,7 +91,7 @@
  * hf_refcount_set - give an object its first references
  * @n: 1 to INT32_MAX; 0 = dead from the start
  *
- * Context:  before anybody else can see the object
+ * Context:  before any other thread can see the object
  * Ordering: none
  */
 HF_INLINE void hf_refcount_set(hf_refcount_t *r, int32_t n)
@@ -104,7 +113,7 @@ HF_INLINE void hf_refcount_set_release(hf_refcount_t *r, int32_t n)
 /**
  * hf_refcount_read - how many references are there?
  *
- * Ordering: none; the answer may be old when it arrives
+ * Ordering: none; the answer may be stale
  * Return:   1 to INT32_MAX; 0 = dead; negative = saturated
  */
 HF_INLINE int32_t hf_refcount_read(const hf_refcount_t *r)

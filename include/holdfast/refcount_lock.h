@@ -5,12 +5,12 @@
  * refcount_lock - drop a reference, and hold a spinlock if it was the last.
  *
  * Use when / not when
- *   For objects that can still be found through a structure which the lock protects: the last one
- *   must take them out before anybody can find them at 0. Not where lookups use inc_not_zero and
- *   the structure tolerates dead objects: dec_and_test is enough then.
+ *   For objects that can still be found through a structure which the lock protects: the last
+ *   put must take them out before a lookup can find them at 0. Not where lookups use inc_not_zero
+ *   and the structure tolerates dead objects: dec_and_test is enough then.
  *
  * Invariants
- *   I1  the lock is not touched while other references are left (dec_not_one).
+ *   I1  the lock is not touched while there are other references (dec_not_one).
  *   I2  the count goes from 1 to 0 only under the lock.
  *
  * Example  examples/refcount_lock.c

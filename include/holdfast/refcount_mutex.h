@@ -6,8 +6,8 @@
  *
  * Use when / not when
  *   As refcount_lock.h, where the section may sleep. Not with a robust mutex: this verb has no way
- *   to say that its owner died. User space only: this header needs pthread.h, and nothing else of
- *   Holdfast includes it.
+ *   to report that its owner died. User space only: this header needs pthread.h, and nothing else
+ *   of Holdfast includes it.
  *
  * Invariants  those of refcount_lock.h.
  * Example     examples/refcount_lock.c

@@ -2,11 +2,11 @@
 #ifndef HF_REPORT_H
 #define HF_REPORT_H
 /*
- * report - what happens when an object is misused: it is said, with its kind and address.
+ * report - reports misuse: its kind and the object's address.
  *
  * Use when / not when
  *   The primitives call hf_report() themselves; a program sets the mode, or a handler, and reads
- *   the counters. It is not a log: one kind is said once, then only counted.
+ *   the counters. It is not a log: each kind is reported once, then only counted.
  *
  * Modes (hf_report_set_mode(), or the environment variable HOLDFAST_REPORT at start)
  *   warn    the first of each kind: a handler's call, or else one line on standard error; default
@@ -18,7 +18,7 @@
  *   R1  Reporting takes no lock, allocates nothing and is async-signal-safe: misuse is found
  *       inside of locks and in signal handlers.
  *   R2  A counter never goes down, but for hf_report_reset(); it stops at UINT32_MAX.
- *   R3  No report changes the object: whoever found the misuse has made it safe, or will.
+ *   R3  No report changes the object: the function that found the misuse has made it safe, or will.
  *
  * Example  examples/report.c
  */
@@ -31,7 +31,7 @@ enum hf_report_kind {
 	HF_REPORT_ADD_OVF,          /* inc, add past INT32_MAX: saturated, leaks */
 	HF_REPORT_ADD_UAF,          /* inc, add on 0: use after free */
 	HF_REPORT_SUB_UAF,          /* sub, dec_and_test below 0: use after free */
-	HF_REPORT_DEC_LEAK,         /* dec that reached 0, and nobody will free: leaks */
+	HF_REPORT_DEC_LEAK,         /* dec that reached 0, untested: it leaks */
 	HF_REPORT_LOCKREF_OVF,      /* lockref get past INT32_MAX: pinned, leaks */
 	HF_REPORT_LOCKREF_DEAD,     /* lockref get on a dead object */
 	HF_REPORT_LOCKREF_UNLOCKED, /* lockref mark_dead, revive without its lock */
@@ -42,7 +42,7 @@ enum hf_report_kind {
 	HF_REPORT_RCUREF_UNPROTECTED,  /* rcuref put where nothing keeps the memory (HF_VALIDATE) */
 	HF_REPORT_LOCK_RECURSION,      /* lock by the thread that holds it (HF_VALIDATE) */
 	HF_REPORT_LOCK_WRONG_OWNER,    /* unlock by a thread that does not hold it (HF_VALIDATE) */
-	HF_REPORT_LOCK_UNLOCKED,       /* unlock of a lock that nobody holds (HF_VALIDATE) */
+	HF_REPORT_LOCK_UNLOCKED,       /* unlock of a lock that is not held (HF_VALIDATE) */
 	HF_REPORT_LOCK_HELD_LONG,      /* held beyond the limit (HF_VALIDATE) */
 	HF_REPORT_KINDS
 };
@@ -54,13 +54,13 @@ enum hf_report_mode {
 	HF_REPORT_MODE_QUIET
 };
 
-/* Called in place of the line on standard error; it must be as careful as R1 says. */
+/* Called in place of the line on standard error; R1 holds for it too. */
 typedef void (*hf_report_handler_t)(enum hf_report_kind kind, const void *object, void *data);
 
 HF_BEGIN_DECLS
 
 /**
- * hf_report - say that an object was misused
+ * hf_report - report that an object was misused
  * @kind:   what was done
  * @object: to which object
  *
@@ -72,7 +72,7 @@ void hf_report(enum hf_report_kind kind, const volatile void *object) HF_API
 	__attribute__((cold, __noinline__));
 
 /**
- * hf_report_set_handler - have misuse told to a function
+ * hf_report_set_handler - call a function on each report
  * @handler: NULL = the line on standard error again
  * @data:    is passed on to it
  *
@@ -105,7 +105,7 @@ uint32_t hf_report_count(enum hf_report_kind kind) HF_API;
 void hf_report_reset(void) HF_API;
 
 /**
- * hf_report_text - what a kind means, as the warning says it
+ * hf_report_text - what a kind means, in the words of the warning
  *
  * Return:   a constant string, never NULL
  */

@@ -5,10 +5,23 @@
  * spinlock - mutual exclusion for short sections.
  *
  * Use when / not when
- *   Not when there may be more runnable threads than processors: who waits burns its time slice,
- *   and a queue waits for whoever is off the processor. Take a mutex then. Not around anything that
- *   sleeps, allocates or does I/O. Use it for sections of some ten to some hundred instructions, by
+ *   Not when there may be more runnable threads than processors: waiters burn their time slices,
+ *   and a queue stalls while its head is descheduled. Take a mutex then. Not around anything that
+ *   blocks, allocates or does I/O. Use it for sections of some ten to some hundred instructions, by
  *   threads that have a processor each; in kernels and on bare metal.
+ *
+ * Verbs
+ *   lock, trylock, unlock         wait for it; take it only if it is free; release it
+ *   lock_full, unlock_full        the same as full memory barriers; init and is_locked besides
+ *   lock_irqsave, unlock_irqrestore   where HF_ENV_HAS_IRQ
+ *
+ * Guards
+ *   C     HF_SPINLOCK_GUARD(&lock);              released where the enclosing block ends
+ *   C++   hf::spinlock lock;
+ *         std::lock_guard<hf::spinlock> guard(lock);
+ *
+ * Example     examples/spinlock.c, examples/spinlock_guard.cpp
+ * Validation  -DHF_VALIDATE=1 reports recursion, unlock by another thread, long holds: validate.h.
  *
  * The family      name            bytes  order of service         waits at
  *                 cas             4      any                      the word, writing
@@ -17,8 +30,9 @@
  *                 wfe             4      any                      the word, reading (WFE)
  *                 ticket          8      first come               the word, reading
  *                 mcs             12     first come               an own node
- *                 queued          4      first come, bounded      the word (one thread), an own node
- *                                        passes
+ *                 queued          4      first come, bounded      the word (one thread), an own
+ *                                 node
+ *                                        barging
  *
  *   Each has its own header (spinlock/<name>.h), type (hf_spinlock_<name>_t), initialiser
  *   (HF_SPINLOCK_<NAME>_INIT), verbs (hf_spinlock_<name>_lock, ...), C++ class
@@ -34,16 +48,9 @@
  *   lock_full, unlock_full   full barrier: nothing moves across in either direction
  *
  *   Acquire and release are less than what some systems document for their locks (a full barrier):
- *   an observer who does not take the lock can see a store from before the lock after a store from
+ *   an observer that does not take the lock can see a store from before the lock after a store from
  *   after the unlock. Code that relies on more takes the _full forms.
  *
- * Guards
- *   C     HF_SPINLOCK_GUARD(&lock);              released where the enclosing block ends
- *   C++   hf::spinlock lock;
- *         std::lock_guard<hf::spinlock> guard(lock);
- *
- * Validation  -DHF_VALIDATE=1 reports recursion, unlock by another, long holds: validate.h.
- * Example     examples/spinlock.c, examples/spinlock_guard.cpp
  * Source      docs/design/0004-queued-spinlock.md, docs/design/0005-waiting.md
  */
 #include "spinlock/cas.h"
@@ -94,7 +101,7 @@ typedef HF__SPINLOCK_DEFAULT(t) hf_spinlock_t;
 /**
  * hf_spinlock_init - make a lock that is free
  *
- * Context:  before anybody else can see it
+ * Context:  before any other thread can see it
  * Ordering: none
  */
 HF_INLINE void hf_spinlock_init(hf_spinlock_t *lock)
@@ -116,7 +123,7 @@ HF_INLINE void hf_spinlock_lock(hf_spinlock_t *lock)
 }
 
 /**
- * hf_spinlock_trylock - take the lock if it is free and nobody waits for it
+ * hf_spinlock_trylock - take the lock if it is free and has no waiters
  *
  * Context:  any thread, any handler
  * Ordering: acquire if true; none if false
@@ -130,7 +137,7 @@ HF_INLINE HF_MUST_CHECK bool hf_spinlock_trylock(hf_spinlock_t *lock)
 /**
  * hf_spinlock_unlock - release the lock
  *
- * Context:  the thread that holds it
+ * Context:  the holder
  * Ordering: release
  * Errors:   under HF_VALIDATE reported, and nothing done, if this thread does not hold it
  */
@@ -140,9 +147,9 @@ HF_INLINE void hf_spinlock_unlock(hf_spinlock_t *lock)
 }
 
 /**
- * hf_spinlock_is_locked - does somebody hold it, or wait for it?
+ * hf_spinlock_is_locked - is there a holder, or a waiter?
  *
- * Ordering: none; the answer may be old when it arrives
+ * Ordering: none; the answer may be stale
  */
 HF_INLINE bool hf_spinlock_is_locked(const hf_spinlock_t *lock)
 {

@@ -2,7 +2,7 @@
 #ifndef HF_VALIDATE_H
 #define HF_VALIDATE_H
 /*
- * validate - spinlocks and mutexes that tell of their misuse (compile with -DHF_VALIDATE=1).
+ * validate - spinlocks and mutexes that report their misuse (compile with -DHF_VALIDATE=1).
  *
  * Use when / not when
  *   In test and debug builds. It costs some tens of nanoseconds a lock: not for release builds.
@@ -18,12 +18,12 @@
  * Behaviour
  *   lock, held by this thread      reported (recursion); granted, one deeper
  *   unlock, held by another thread reported (wrong owner); nothing is done
- *   unlock, held by nobody         reported (unlocked); nothing is done
+ *   unlock, not held               reported (unlocked); nothing is done
  *   unlock after the hold limit    reported (held long); unlocked
  *   more than HF_VALIDATE_HELD     the further ones are not watched, and never reported
  *
  * Invariants
- *   V1  A signal handler gives back the locks that it takes, so this thread's list is after it
+ *   V1  A signal handler releases the locks that it takes, so this thread's list is after it
  *       what it was before.
  */
 #include "report.h"
@@ -45,7 +45,7 @@ void hf__validate_locked(const void *lock) HF_API;
 bool hf__validate_unlock(const void *lock, bool is_locked) HF_API;
 
 /**
- * hf_validate_set_hold_limit - from when on is a lock held too long?
+ * hf_validate_set_hold_limit - from when on is a hold reported as too long?
  * @nanoseconds: 0 = no limit; 100 ms at the start
  *
  * Context:  any thread; holds for all

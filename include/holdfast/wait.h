@@ -2,7 +2,7 @@
 #ifndef HF_WAIT_H
 #define HF_WAIT_H
 /*
- * wait - what a thread does between two looks at a word that is not yet as it wants it.
+ * wait - what a waiter does between two looks at a word.
  *
  *   HF_WAIT_NONE      nothing: look again at once
  *   HF_WAIT_HINT      one spin hint of the processor
@@ -14,7 +14,7 @@
  * Times are in nanoseconds. A hint takes 1 to 45 of them by processor, so the world says how many hints
  * a time is (hf_env_spin_hints()): a policy that is written once means the same everywhere.
  *
- * The policy is always a constant, so that nothing of the others is left in the code. Which one a
+ * The policy is always a constant, so that the others leave no code. Which one a
  * lock uses by default is decided by the lab's sweep: docs/design/0005-waiting.md.
  */
 #include "arch.h"
@@ -44,7 +44,7 @@ HF_INLINE void hf_wait_ns(uint32_t ns)
 }
 
 /**
- * hf_wait_once - pass the time before the next look
+ * hf_wait_once - wait a little before the next look
  * @w:      this wait
  * @policy: a constant
  *

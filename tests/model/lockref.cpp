@@ -10,7 +10,7 @@
  *   put_return    the same with the count going to 0 without the lock, and get_not_zero
  *   cache         objects without references are kept, found again, and reaped
  * and in all of them each change of the word: I1 to I3 of lockref/core.h, and the lock's own
- * (queued_watch.h, mutex_watch.h). Nobody sleeps for ever. Misuse has its tests elsewhere.
+ * (queued_watch.h, mutex_watch.h). No thread is parked for ever. Misuse has its tests elsewhere.
  */
 // MUTANT: put_release HF_MUTANT=cmpxchg64_release HF_MUTANT_IN=hf__lockref_try_put
 // MUTANT: put_again_release HF_MUTANT=cmpxchg64_release HF_MUTANT_IN=hf__lockref_put
@@ -28,10 +28,10 @@
 // MUTANT: swaps_a_locked_word_park HF_MUTANT=own HF_MODEL_ONLY=park
 // MUTANT: park_put_release HF_MUTANT=cmpxchg64_release HF_MUTANT_IN=hf__lockref_try_put HF_MODEL_ONLY=park
 // MUTANT: park_lock_acquire HF_MUTANT=cmpxchg_acquire HF_MUTANT_IN=hf__mutex_take HF_MODEL_ONLY=park
-// MUTANT: park_next_acquire HF_MUTANT=cmpxchg_acquire HF_MUTANT_IN=be_next HF_MODEL_ONLY=park
+// MUTANT: park_next_acquire HF_MUTANT=cmpxchg_acquire HF_MUTANT_IN=wait_pending HF_MODEL_ONLY=park
 // MUTANT: park_unlock_release HF_MUTANT=fetch_sub_release HF_MODEL_ONLY=park
 // MUTANT: park_unlock_torn HF_MUTANT=fetch_torn HF_MODEL_ONLY=park
-// MUTANT: park_call_lost HF_MUTANT=unpark_missing HF_MODEL_ONLY=park
+// MUTANT: park_wake_up_lost HF_MUTANT=unpark_missing HF_MODEL_ONLY=park
 // MUTANT: park_torn HF_MUTANT=park_torn HF_MODEL_ONLY=park
 #define HF_ATOMIC_HEADER "backend.h"
 #define HF_ARCH_HEADER "arch_model.h"
@@ -42,12 +42,12 @@
 #define HF_MUTEX_TURN 2
 #define HF_MUTEX_SPIN_NS 1
 #define HF_MUTEX_EXCHANGES 2
-#define HF_MUTEX_CALLED_LOOKS 1
+#define HF_MUTEX_WAKING_LOOKS 1
 #define HF_MUTEX_LEAVE_NS 0
 #define HF_MUTEX_NEAR_LOOKS 1
 #define HF_MUTEX_FAR_LOOKS 0
 #define HF_MUTEX_KEEP_NS 1
-#define HF_MUTEX_PASSED passed[rl::thread_index()]
+#define HF_MUTEX_TURN_USED turn_used[rl::thread_index()]
 #include "queued_watch.h"
 
 #include "../../lab/lockref_stats.h"
@@ -62,7 +62,7 @@ static bool noting;
 #include "holdfast/validate.h"
 #include "holdfast/wait.h"
 
-static int32_t passed[HF_MODEL_THREADS];
+static int32_t turn_used[HF_MODEL_THREADS];
 
 #include "../../src/mutex.c"
 #include "mutex_watch.h"
@@ -141,7 +141,7 @@ struct mutex_half {
 
 	mutex_half()
 	{
-		for (int32_t &n : passed)
+		for (int32_t &n : turn_used)
 			n = 0;
 	}
 	int holder() const { return now; }
@@ -528,8 +528,8 @@ int main(int argc, char **argv)
 		       reached[hf_model::T4_BEHIND]);
 	run.must_reach(hf_model::mutex_transition_names[hf_model::M4_PARK],
 		       mutex_reached[hf_model::M4_PARK]);
-	run.must_reach(hf_model::mutex_transition_names[hf_model::M5_CALLED],
-		       mutex_reached[hf_model::M5_CALLED]);
+	run.must_reach(hf_model::mutex_transition_names[hf_model::M5_WOKEN],
+		       mutex_reached[hf_model::M5_WOKEN]);
 	run.must_reach(hf_model::mutex_transition_names[hf_model::M8_PARK_AGAIN],
 		       mutex_reached[hf_model::M8_PARK_AGAIN]);
 	return run.end();

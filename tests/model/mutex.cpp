@@ -4,28 +4,28 @@
  *
  * Checked
  *   each change   is one of M1 to M13, and keeps X1, X2 and X5 (mutex_watch.h)
- *   exclusion     2 to 4 threads change plain data under it: no race, nothing lost, the word 0 at the
- *                 end; and nobody sleeps for ever (X3), though some wake for no reason
+ *   exclusion     2 to 4 threads change plain data under it: no race, nothing lost, the word 0 at
+ *                 the end; and no thread is parked for ever (X3), though some wake for no reason
  *   trylock       against lock, and alone; the first to come gets it
- *   timeout       some give up at any moment, parked or next in line, and take no wake-up with them
- *   one more      whoever has the lock last frees it: nobody changes it afterwards (X4)
- *   dead peers    between processes: the word says that somebody waits who is dead; the others get it
+ *   timeout       some give up at any moment, parked or as the next waiter, and take no wake-up
+ *   with them one more      the last holder frees it: no thread changes it afterwards (X4)
+ *   dead peers    between processes: the word has a waiter who is dead; the others get the lock
  * All limits are as low as can be, so that each step is near the beginning of the search.
  */
 // MUTANT: take_acquire HF_MUTANT=cmpxchg_acquire HF_MUTANT_IN=hf__mutex_take
-// MUTANT: pass_acquire HF_MUTANT=cmpxchg_acquire HF_MUTANT_IN=pass
-// MUTANT: next_acquire HF_MUTANT=cmpxchg_acquire HF_MUTANT_IN=be_next
+// MUTANT: barge_acquire HF_MUTANT=cmpxchg_acquire HF_MUTANT_IN=try_barge
+// MUTANT: next_acquire HF_MUTANT=cmpxchg_acquire HF_MUTANT_IN=wait_pending
 // MUTANT: unlock_release HF_MUTANT=fetch_sub_release HF_MUTANT_IN=hf__mutex_unlock
 // MUTANT: unlock_slow_release HF_MUTANT=cmpxchg_release HF_MUTANT_IN=hf__mutex_unlock_slow
-// MUTANT: call_lost HF_MUTANT=unpark_missing HF_MUTANT_IN=hf__mutex_unlock_slow
-// MUTANT: late_call_lost HF_MUTANT=unpark_missing HF_MUTANT_IN=hf__mutex_unlock_late
+// MUTANT: wake_up_lost HF_MUTANT=unpark_missing HF_MUTANT_IN=hf__mutex_unlock_slow
+// MUTANT: late_wake_up_lost HF_MUTANT=unpark_missing HF_MUTANT_IN=hf__mutex_unlock_late
 // MUTANT: park_torn HF_MUTANT=park_torn
 // MUTANT: never_closed HF_MUTANT=own HF_MUTANT_IN=hf__mutex_unlock_slow
 // MUTANT: take_torn HF_MUTANT=cmpxchg_torn HF_MUTANT_IN=hf__mutex_take
-// MUTANT: pass_torn HF_MUTANT=cmpxchg_torn HF_MUTANT_IN=pass
+// MUTANT: barge_torn HF_MUTANT=cmpxchg_torn HF_MUTANT_IN=try_barge
 // MUTANT: park_step_torn HF_MUTANT=cmpxchg_torn HF_MUTANT_IN=hf__mutex_lock_slow
-// MUTANT: next_torn HF_MUTANT=cmpxchg_torn HF_MUTANT_IN=be_next
-// MUTANT: called_torn HF_MUTANT=cmpxchg_torn HF_MUTANT_IN=sleep_until_called
+// MUTANT: next_torn HF_MUTANT=cmpxchg_torn HF_MUTANT_IN=wait_pending
+// MUTANT: woken_torn HF_MUTANT=cmpxchg_torn HF_MUTANT_IN=park_until_woken
 // MUTANT: unlock_torn HF_MUTANT=fetch_torn HF_MUTANT_IN=hf__mutex_unlock
 // MUTANT: unlock_slow_torn HF_MUTANT=cmpxchg_torn HF_MUTANT_IN=hf__mutex_unlock_slow
 #define HF_ATOMIC_HEADER "backend.h"
@@ -39,15 +39,15 @@
 	(hf_model::is_mutant(hf_model::mutant::own, HF_MODEL_HERE) ? INT32_MAX / 2 : TURN)
 #define HF_MUTEX_SPIN_NS 1
 #define HF_MUTEX_EXCHANGES 2
-#define HF_MUTEX_CALLED_LOOKS 1
+#define HF_MUTEX_WAKING_LOOKS 1
 #define HF_MUTEX_LEAVE_NS 0
 #define HF_MUTEX_NEAR_LOOKS 1
 #define HF_MUTEX_FAR_LOOKS 0
 #define HF_MUTEX_KEEP_NS 1
 #define HF_MUTEX_PATROL_NS 1
-#define HF_MUTEX_PASSED passed[rl::thread_index()]
+#define HF_MUTEX_TURN_USED turn_used[rl::thread_index()]
 
-static int32_t passed[HF_MODEL_THREADS];
+static int32_t turn_used[HF_MODEL_THREADS];
 
 #include "../../src/mutex.c"
 #include "mutex_watch.h"
@@ -95,7 +95,7 @@ public:
 		for (unsigned int i = 0; i < HF_MODEL_THREADS; i++) {
 			threads[i].naps = Naps;
 			threads[i].patrols = Patrols;
-			passed[i] = 0;
+			turn_used[i] = 0;
 		}
 		if (Left)
 			hf_atomic32_store_relaxed(&this->lock_.word, Left);
@@ -194,11 +194,11 @@ int main(int argc, char **argv)
 	run.random<watched<exclusion<shared, 2>, 0, 2>, 3>(name, 30000);
 	run.random<watched<timeouts<shared, 3>, 0, 2>, 3>(name, 30000);
 
-	dead_peers<HF__MUTEX_NEXT>(&run);
-	dead_peers<HF__MUTEX_NEXT | HF__MUTEX_CLOSED>(&run);
-	dead_peers<HF__MUTEX_NEXT | HF__MUTEX_CLOSED | HF__MUTEX_PARKED_ONE>(&run);
-	dead_peers<HF__MUTEX_CALLED | HF__MUTEX_PARKED_ONE>(&run);
-	dead_peers<HF__MUTEX_CALLED | HF__MUTEX_CLOSED | HF__MUTEX_PARKED_ONE>(&run);
+	dead_peers<HF__MUTEX_PENDING>(&run);
+	dead_peers<HF__MUTEX_PENDING | HF__MUTEX_CLOSED>(&run);
+	dead_peers<HF__MUTEX_PENDING | HF__MUTEX_CLOSED | HF__MUTEX_PARKED_ONE>(&run);
+	dead_peers<HF__MUTEX_WAKING | HF__MUTEX_PARKED_ONE>(&run);
+	dead_peers<HF__MUTEX_WAKING | HF__MUTEX_CLOSED | HF__MUTEX_PARKED_ONE>(&run);
 	dead_peers<HF__MUTEX_PARKED_ONE>(&run);
 
 	for (int t = 0; t < hf_model::MUTEX_TRANSITIONS; t++)

@@ -413,7 +413,7 @@ TEST_F(MutexProcesses, WaitersAreKilled)
 /* The next waiter is dead while its bit in the word is set: a parked waiter takes over. */
 TEST_F(MutexProcesses, NextInLineIsDead)
 {
-	hf_atomic32_store_relaxed(&m->mutex.word, HF__MUTEX_LOCKED | HF__MUTEX_NEXT);
+	hf_atomic32_store_relaxed(&m->mutex.word, HF__MUTEX_LOCKED | HF__MUTEX_PENDING);
 	pid_t child = start([this] {
 		hf_mutex_shared_lock(&m->mutex);
 		hf_mutex_shared_unlock(&m->mutex);

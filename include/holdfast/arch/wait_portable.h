@@ -4,7 +4,7 @@
 /* wait_portable - waiting for a word by plain loads and the hint that spin.h has defined before. */
 #include "../compiler.h"
 
-/* hf_arch_wait_change32 - wait while *p == old, at most for a moment. Returns *p. Acquire. */
+/* hf_arch_wait_change32 - wait while *p == old, but not for long. Returns *p. Acquire. */
 HF_INLINE uint32_t hf_arch_wait_change32(uint32_t *p, uint32_t old)
 {
 	uint32_t value = __atomic_load_n(p, __ATOMIC_ACQUIRE);

@@ -4,8 +4,8 @@
 /*
  * env, no operating system - the seam that a bare-metal image or an RTOS fills.
  *
- * Worked example  port/bare/seam.c, for four cores whose interrupts take no locks. docs/bare-metal.md
- *                 takes it from there to a system of your own.
+ * Worked example  port/bare/seam.c, for four cores whose interrupts take no locks.
+ *                 docs/bare-metal.md takes it from there to a system of your own.
  *
  * A port supplies
  *   hf_env_node_get, hf_env_node_put     queue nodes, by core                 needed by mcs, queued
@@ -15,12 +15,13 @@
  *   hf_report                            (report.h) or src/report.c, which in turn needs
  *   hf__env_print, hf__env_abort         (src/env.h) where a line goes; the end
  *
- * Slots        One context a core, and one more for each level of interrupt that takes locks without
- *              masking: slot = core * levels + level. HF_NODES nodes a slot: how many queue locks a
- *              context can wait for, or hold (mcs), at one time. More is no error: index 0 says so.
+ * Slots        One context a core, and one more for each level of interrupt that takes locks
+ *              without masking: slot = core * levels + level. HF_NODES nodes a slot: how many queue
+ *              locks a context can wait for, or hold (mcs), at one time. More is no error: the
+ *              index is 0 then.
  *
  * Invariants   B1  a node is in use by at most one lock operation at a time.
- *              B2  whoever holds or waits for a lock stays on its core and is not preempted by
+ *              B2  a holder or a waiter stays on its core and is not preempted by
  *                  another who takes locks on the same slot. An RTOS that preempts threads fills
  *                  hf_env_preempt_disable() with its own header (HF_ENV_HEADER), or uses _irqsave.
  *              B3  an interrupt handler leaves the set of used nodes as it found it.
@@ -55,7 +56,7 @@ void hf_env_node_put(uint32_t index);
 
 HF_END_DECLS
 
-/* hf_env_preempt_disable, hf_env_preempt_enable - nobody preempts here, but interrupts. */
+/* hf_env_preempt_disable, hf_env_preempt_enable - only interrupts preempt here. */
 HF_INLINE void hf_env_preempt_disable(void)
 {
 }
@@ -75,7 +76,7 @@ HF_INLINE void hf_env_preempt_enable(void)
  */
 #define hf_env_spin_hints(ns) ((uint32_t)(ns) / HF_ARCH_HINT_NS + 1)
 
-/* Nobody to give the processor to: nothing parks here. */
+/* Nothing parks here, so no thread needs the processor. */
 #define HF_ENV_HAS_PARK 0
 
 /* Interrupts exist: the locks have their _irqsave forms. */

@@ -8,8 +8,8 @@
  *
  * Slots        A CPU and the context that runs on it: task, softirq, hardirq, NMI. Each interrupts
  *              only those before it, so there are four slots a CPU. HF_NODES nodes a slot: how many
- *              queue locks a context can wait for, or hold (mcs), at one time. More is no error: index
- *              0 says so, and so it does on the CPUs from 2047 on, which 15 bits can't name.
+ *              queue locks a context can wait for, or hold (mcs), at one time. More is no error:
+ *              index 0 is the index then, and on the CPUs from 2047 on, which 15 bits can't name.
  *
  * Invariants   K1  a node is in use by at most one lock operation at a time: a slot is only used by
  *                  what runs on its CPU in its context with preemption off. Every lock verb turns
@@ -50,7 +50,8 @@
 uint32_t hf_env_node_get(void);
 
 /**
- * hf_env_node_put - give back what hf_env_node_get() returned, on the same CPU and in the same context
+ * hf_env_node_put - give back what hf_env_node_get() returned, on the same CPU and in the same
+ * context
  *
  * Ordering: none
  */
@@ -115,7 +116,7 @@ HF_INLINE void hf_env_irq_restore(unsigned long flags)
 	".long " __stringify(EX_TYPE_UACCESS) "\n"                                                 \
 					      ".popsection\n"
 #elif defined(CONFIG_ARM64)
-/* No register is told of the fault: both are the zero register, number 31. */
+/* No register gets the fault: both are the zero register, number 31. */
 #define HF_ENV_SITE(from, to)                                                                      \
 	".pushsection __ex_table,\"a\"\n"                                                          \
 	".balign 4\n"                                                                              \
@@ -162,8 +163,8 @@ HF_INLINE void hf_env_user_end(void)
 
 /*
  * Does the processor clear by a repeated instruction, whatever the size? Then it stands at the call
- * site; the kernel patches the branch away. (6.1 does not know FSRS by name; FSRM came before it, and
- * is what the published measurement had.)
+ * site; the kernel patches the branch away. (6.1 does not know FSRS by name; FSRM came before it,
+ * and is what the published measurement had.)
  */
 #if defined(X86_FEATURE_FSRS)
 #define HF_ENV_CLEAR_INLINE static_cpu_has(X86_FEATURE_FSRS)

@@ -6,16 +6,17 @@
  *
  * Slots        A thread that first needs a queue node claims one of HF_SLOTS slots, and gives it
  *              back when it ends (a pthread key's destructor; fork's child frees the others'). A
- *              slot has HF_NODES nodes. A node's index is 1 + slot * HF_NODES + n: 15 bits, never 0.
+ *              slot has HF_NODES nodes. A node's index is 1 + slot * HF_NODES + n: 15 bits, never
+ *              0.
  *
  * Invariants   N1  a node is in use by at most one lock operation at a time.
  *              N2  a signal handler leaves this thread's set of used nodes as it found it, because
  *                  it gives back every node that it takes: so plain reads and writes of the set,
  *                  each one instruction, are safe against it.
- *              N3  running out (of slots, or of nodes in a slot) is not an error: index 0 says so,
+ *              N3  running out (of slots, or of nodes in a slot) is not an error: the index is 0,
  *                  and every lock has a way on without a node.
- *              P1  parking loses no wake-up: the kernel looks at the word and puts the thread to sleep
- *                  in one step, as seen by whoever wakes. So if the word is changed first and its
+ *              P1  parking loses no wake-up: the kernel looks at the word and puts the thread to
+ *                  sleep in one step, as seen by the waker. So if the word is changed first and its
  *                  waiters are woken second, a waiter either sees the change or is woken.
  */
 #include <stdbool.h>
@@ -45,8 +46,8 @@ extern __thread volatile struct hf__thread hf__thread HF_API
 bool hf__slot_claim(void) HF_API;
 
 /*
- * Hand over the sites (nofault/site.h) from `start` to `end`, of one executable or shared object, and
- * take them back. Every translation unit does so; the same range counts once.
+ * Hand over the sites (nofault/site.h) from `start` to `end`, of one executable or shared object,
+ * and take them back. Every translation unit does so; the same range counts once.
  */
 void hf__sites_register(const void *start, const void *end) HF_API_EACH;
 void hf__sites_unregister(const void *start, const void *end) HF_API_EACH;
@@ -54,8 +55,8 @@ void hf__sites_unregister(const void *start, const void *end) HF_API_EACH;
 HF_END_DECLS
 
 /*
- * HF_ENV_REGISTER_SITES - for nofault.h: what does that when the object is loaded, and unloaded. The
- * linker defines the two symbols where there are sites; where there are none they are NULL.
+ * HF_ENV_REGISTER_SITES - for nofault.h: what does that when the object is loaded, and unloaded.
+ * The linker defines the two symbols where there are sites; where there are none they are NULL.
  */
 #define HF_ENV_REGISTER_SITES                                                                      \
 	extern const char hf__sites_start[] __asm__("__start_hf_nofault_sites")                    \
@@ -149,7 +150,7 @@ enum hf_env_scope { HF_ENV_PRIVATE, HF_ENV_SHARED };
 
 enum hf_env_parked {
 	HF_ENV_WOKEN,   /* by hf_env_unpark(), or for no reason: look at the word again */
-	HF_ENV_CHANGED, /* the word was not as expected: did not sleep */
+	HF_ENV_CHANGED, /* the word was not as expected: did not park */
 	HF_ENV_TIMEOUT  /* the deadline has come; no wake-up was used up */
 };
 
@@ -158,24 +159,25 @@ struct hf_atomic32;
 HF_BEGIN_DECLS
 
 /**
- * hf_env_park - sleep while a word is as it was
- * @word:     4 bytes, shared by those who wait and those who wake
- * @expected: sleep only if it is that
+ * hf_env_park - park while a word is as it was
+ * @word:     4 bytes, shared by waiters and wakers
+ * @expected: park only if it is that
  * @deadline: in nanoseconds, of hf_env_deadline(); HF_ENV_FOREVER = none
  * @scope:    the same as that of hf_env_unpark()
  *
  * Context:  any thread; a signal handler may run meanwhile, and does not end it. errno is kept
  * Ordering: none for the caller's data; but see P1
  * Errors:   where the kernel refuses, as in a process that may not use futexes, HF_ENV_WOKEN: the
- *           caller's loop becomes one that looks again and again
+ *           caller's loop becomes one that retries
  * Return:   why it is awake
  */
 enum hf_env_parked hf_env_park(const struct hf_atomic32 *word, uint32_t expected, uint64_t deadline,
 			       enum hf_env_scope scope) HF_API;
 
 /**
- * hf_env_unpark - wake threads that sleep at a word, those first that came first
- * @word:  may be gone already: then nobody, or a thread that sleeps elsewhere, is woken for nothing
+ * hf_env_unpark - wake threads that are parked at a word, in the order of parking
+ * @word:  may be gone already: then no thread, or one that is parked elsewhere, is woken for
+ *         nothing
  * @n:     at most so many
  * @scope: the same as that of hf_env_park()
  *
@@ -189,11 +191,11 @@ uint32_t hf_env_unpark(const struct hf_atomic32 *word, uint32_t n, enum hf_env_s
  * hf_env_deadline - the moment that comes so many nanoseconds from now
  *
  * Ordering: none
- * Return:   nanoseconds of a clock that nobody sets; HF_ENV_FOREVER if that is beyond its end
+ * Return:   nanoseconds of a clock that is never set; HF_ENV_FOREVER if that is beyond its end
  */
 uint64_t hf_env_deadline(uint64_t nanoseconds) HF_API;
 
-/* hf_env_yield - let another thread have this processor, if one wants it. Ordering: none. */
+/* hf_env_yield - let another runnable thread have this processor. Ordering: none. */
 void hf_env_yield(void) HF_API;
 
 HF_END_DECLS

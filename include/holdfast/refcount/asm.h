@@ -9,7 +9,7 @@
  *   reads no inline assembly: there, and on other processors, it is `saturating`.
  *
  * State, window, invariants
- *   Those of saturating.h. inc, dec and dec_and_test are the ones that programs do most; they are
+ *   Those of saturating.h. inc, dec and dec_and_test are what programs use most; each is
  *   one atomic instruction and one or two branches, the repair is a call out of line. All other
  *   verbs, and the forms that return the old value, are those of saturating.h.
  *

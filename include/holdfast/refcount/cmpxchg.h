@@ -2,10 +2,10 @@
 #ifndef HF_REFCOUNT_CMPXCHG_H
 #define HF_REFCOUNT_CMPXCHG_H
 /*
- * cmpxchg - look first, then compare-and-swap: no bad value is ever seen.
+ * cmpxchg - look first, then compare-and-swap: no bad value is ever visible.
  *
  * Use when / not when
- *   Where a bad value must not be visible even for a moment. Else saturating or asm: a
+ *   Where a bad value must never be visible, however briefly. Else saturating or asm: a
  *   compare-and-swap loop costs more, and retries more the more threads there are.
  *
  * State      type.h. Each transition goes straight to its result:

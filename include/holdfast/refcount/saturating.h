@@ -24,12 +24,12 @@
  *   half. Each operation is one thread's, and Linux has at most 2^22 = 4,194,304 threads: short by
  *   factors of 512 and 256.
  *   After an underflow, or an increment of 0, the bad value is -1 or 1, next to 0: a few more
- *   misuses inside the window can take it to 1, and one of them can be told that it was the last.
- *   The count was dead before all of that began: these are uses after free already, and reported as
- *   such. A count can tell of them, it cannot undo them.
+ *   misuses inside the window can take it to 1, and dec_and_test can then return true to one of
+ *   them. The count was dead before all of that began: these are uses after free already, and
+ *   reported as such. A count can report them, it cannot undo them.
  *
  * Invariants
- *   I1  who sees a bad old or a bad new value stores SATURATED before it returns.
+ *   I1  an operation that sees a bad old or a bad new value stores SATURATED before it returns.
  *   I2  SATURATED is preserved: an operation on a negative count finds old < 0, so it stores it
  *       again. (A test of the new value alone would not do: SATURATED - i is not below SATURATED's
  *       zone, but neither is it SATURATED.)
@@ -134,7 +134,7 @@ HF_INLINE bool hf__refcount_saturating_dec_not_one(hf_refcount_t *r)
 
 	do {
 		if (HF_UNLIKELY((int32_t)value < 0))
-			return true; /* I2: saturated stays so, and is nobody's last */
+			return true; /* I2: saturated stays so; this was not the last */
 		if (value == 1)
 			return false;
 		if (HF_UNLIKELY(value == 0)) {

@@ -7,7 +7,7 @@
  *   INT32_MIN           SATURATED             -1  0  1                            INT32_MAX
  *   0x80000000          0xC0000000     0xFFFFFFFF 0  1                           0x7FFFFFFF
  *   |----------------------|---------------------|--|---------------------------------|
- *   <--------- saturated: nobody frees it ------> dead <------------ live ------------->
+ *   <--------- saturated: never freed ----------> dead <------------ live ------------->
  *
  *   SATURATED lies in the middle of the negative half: 2^30 operations that were under way when it
  *   was stored, all in the same direction, are needed to carry the count out of that half.
@@ -27,7 +27,7 @@ typedef struct hf_refcount {
 		HF_ATOMIC_INIT(n)                                                                  \
 	}
 
-/* Why the misused count is repaired and reported in one place: the fast paths stay small. */
+/* Repairs a misused count, and reports it: in one place, so that the fast paths stay small. */
 HF_COLD void hf__refcount_saturate(hf_refcount_t *r, enum hf_report_kind kind)
 {
 	hf_atomic32_store_relaxed(&r->refs, (uint32_t)HF_REFCOUNT_SATURATED);

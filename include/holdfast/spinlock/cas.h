@@ -6,13 +6,13 @@
  *
  * Use when / not when
  *   Only as the baseline: it is the spinlock that an RTOS starts from. It is unfair, every waiter
- *   writes to the line, and the unlock is a read-modify-write that nobody needs.
+ *   writes to the line, and the unlock is a read-modify-write that is not needed.
  *
  * State
  *   word: 0 free, 1 held.      0 --lock--> 1 --unlock--> 0
  *
  * Invariants
- *   I1  only the one whose compare-and-swap made the word 1 stores 0.
+ *   I1  only the thread whose compare-and-swap made the word 1 stores 0.
  *
  * Ordering  lock and unlock sequentially consistent (stronger than the family asks for).
  * Source    Zephyr's spinlock before its issue 32686, "AArch64 SMP spinlock enhancements".

@@ -5,14 +5,14 @@
  * cas_release - compare-and-swap in, a plain store-release out.
  *
  * Use when / not when
- *   The cheapest lock when nobody else wants it, for short sections that seldom meet. Not where
+ *   The cheapest lock while it is uncontended, for short sections that seldom meet. Not where
  *   threads compete for long: it is unfair without bound.
  *
  * State
  *   word: 0 free, 1 held.      0 --lock--> 1 --unlock--> 0
  *
  * Invariants
- *   I1  only the one whose compare-and-swap made the word 1 stores 0: so the store need not be a
+ *   I1  only the thread whose compare-and-swap made the word 1 stores 0: so the store need not be a
  *       read-modify-write.
  *   I2  the store is a release and the successful compare-and-swap an acquire: what was done under
  *       the lock happens before what is done under it next.

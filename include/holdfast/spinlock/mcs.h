@@ -9,18 +9,18 @@
  *   than cores. A thread can hold about HF_NODES of these at a time before it becomes anonymous.
  *
  * State
- *   tail: index of the last node in the queue, the holder's if nobody waits; 0 = free.
+ *   tail: index of the last node in the queue, the holder's if there are no waiters; 0 = free.
  *   owner: the holder's node; written and read by the holder only.
- *   ANONYMOUS: stands for a holder that had no node (hf_env_node_get() gave 0). The link to the one
- *   behind it is in the lock.
+ *   ANONYMOUS: stands for a holder that had no node (hf_env_node_get() returned 0). The link to its
+ *   successor is in the lock.
  *
  *     tail ------------------------------------.
  *     owner ---> [holder] --next--> [waiter] --next--> [waiter]
  *                                    wait=1             wait=1
  *
  * Invariants
- *   I1  a node is in the queue from the exchange of tail until its unlock has passed the lock on.
- *   I2  only the one before me clears my node's wait, and only after it has acquired the link that
+ *   I1  a node is in the queue from the exchange of tail until its unlock has handed the lock off.
+ *   I2  only my predecessor clears my node's wait, and only after it has acquired the link that
  *       my release store made: so my wait = 1 comes before its wait = 0.
  *   I3  an anonymous holder is the first of an empty queue, so there is never more than one, and
  *       one link in the lock is enough.
@@ -54,7 +54,7 @@ HF_INLINE void hf__spinlock_mcs_init(hf_spinlock_mcs_t *lock)
 	hf_atomic32_store_relaxed(&lock->anonymous_next, 0);
 }
 
-/* Where the holder or waiter @index finds the one behind it. */
+/* Where the holder or waiter @index finds its successor. */
 HF_INLINE hf_atomic32_t *hf__spinlock_mcs_next(hf_spinlock_mcs_t *lock, uint32_t index)
 {
 	return index == HF__MCS_ANONYMOUS ? &lock->anonymous_next : &hf_env_node(index)->next;
@@ -138,7 +138,7 @@ HF_INLINE void hf__spinlock_mcs_unlock(hf_spinlock_mcs_t *lock)
 
 		if (hf_atomic32_try_cmpxchg_release(&lock->tail, &mine, 0))
 			goto out;
-		/* Somebody has exchanged tail and is about to link itself. */
+		/* Another thread has exchanged tail and is about to link itself. */
 		while (!(next = hf_atomic32_load_acquire(link))) /* I2 */
 			hf_wait_once(&wait, HF_WAIT_HINT);
 	}

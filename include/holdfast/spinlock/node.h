@@ -2,16 +2,16 @@
 #ifndef HF_SPINLOCK_NODE_H
 #define HF_SPINLOCK_NODE_H
 /*
- * node - where a thread that waits in a queue looks, in a line of its own.
+ * node - where a waiter in a queue spins, in a line of its own.
  *
  * A node is named by its index (1 to 32767, from hf_env_node_get()), so that a lock can hold it in
- * 15 bits. The nodes of one slot share HF_ARCH_NO_SHARING bytes with nobody else's.
+ * 15 bits. The nodes of one slot share HF_ARCH_NO_SHARING bytes with no other slot's.
  */
 #include "../atomic.h"
 
 typedef struct hf_node {
-	hf_atomic32_t next; /* index of the one behind me; 0 = none yet */
-	hf_atomic32_t wait; /* 1 = wait; 0 = the one before me has passed on its turn */
+	hf_atomic32_t next; /* index of my successor; 0 = none yet */
+	hf_atomic32_t wait; /* 1 = wait; 0 = my predecessor has handed its turn over */
 } HF_ALIGNED(16) hf_node_t;
 
 #if !defined(HF_ENV_HAS_NODES)

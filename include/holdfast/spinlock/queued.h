@@ -2,67 +2,67 @@
 #ifndef HF_SPINLOCK_QUEUED_H
 #define HF_SPINLOCK_QUEUED_H
 /*
- * queued - first come, first served in 4 bytes, with a bounded number of exceptions.
+ * queued - first come, first served in 4 bytes, with bounded barging.
  *
  * Use when / not when
- *   The default. One word, no traffic from waiters but the first, and a bound on how often a waiter
- *   is passed over. Not with more runnable threads than processors: it does not park, and while the
- *   next in line is off its processor nobody gets the lock. Then a mutex.
+ *   The default. One word, no traffic from waiters but the first, and a bound on how often the next
+ *   waiter is passed over. Not with more runnable threads than processors: it does not park, and a
+ *   queued lock stalls while its next waiter is descheduled. Take a mutex then.
  *
  * State
- *   One 32-bit word; 0 = free, and nobody waits.
+ *   One 32-bit word; 0 = free, and without waiters.
  *
  *      31            17  16  15             8 7               0
  *     |      tail      | P |     passes      |     locked      |
  *
  *     locked   1 while the lock is held. The holder releases by storing 0 to this byte.
- *     passes   how often the next in line has been passed over; 255 = closed, no more of it
- *     P        pending: the next in line waits at this word, without a node
+ *     passes   how often others have barged past the next waiter; 255 = closed: no more barging
+ *     P        pending: the next waiter waits at this word, without a node
  *     tail     index of the last node in the queue behind it; 0 = no queue
  *
  *   (tail, pending, passes, locked):
  *
  *     lock      (0,0,0,0) -> (0,0,0,1)           uncontended: take it                       T1
- *               (t,p,n,0) -> (t,p,n+1,1)         pass: it is free this moment, n < limit    T2
+ *               (t,p,n,0) -> (t,p,n+1,1)         barge: it is free this moment, n < limit   T2
  *               (0,0,0,1) -> (0,1,0,1)           become the pending waiter                  T3
  *               (t,p,n,l) -> (me,p,n,l)          else join the queue                        T4
  *     head      (t,0,n,l) -> (t,1,n,l)           the head of the queue becomes pending;     T5
  *                                                t = 0 if it was the last; else it makes
- *                                                the one behind it the head
- *     pending   (t,1,n,0) -> (t,0,0,1)           the next in line takes the lock            T6
+ *                                                its successor the head
+ *     pending   (t,1,n,0) -> (t,0,0,1)           the next waiter takes the lock             T6
  *               (t,1,n,1) -> (t,1,255,1)         close: waited long enough                  T7
  *     unlock    (t,p,n,1) -> (t,p,n,0)                                                      T8
  *
  *   Where HF_ARCH_HAS_CMPXCHG8, T1 and T2 look at the upper half first and then swap the locked
- *   byte alone, and T2's holder adds its pass by a store to that byte: a processor that has just
+ *   byte alone, and T2's holder counts itself by a store to the passes: a processor that has just
  *   stored a byte (T8) would have to wait for that store before it could swap the whole word.
  *
- *   Why pass at all: handing the lock to another core costs the time in which cache lines move;
- *   taking it again where it is costs a tenth of that. Letting the one who has the line take the
- *   lock a bounded number of times makes a contended lock several times faster, and nobody waits
- *   for more than the bound. The next in line takes a lock that it finds free, unless it has been
- *   passed over since it last looked: then the passes go on, until they are used up or its patience
- *   is. HF_SPINLOCK_QUEUED_PASSES = 0 makes it strictly first come, first served.
+ *   Why barging at all: handing the lock to another core costs the time in which cache lines move;
+ *   taking it again where it is costs a tenth of that. Letting the thread that has the line take
+ *   the lock a bounded number of times makes a contended lock several times faster, and no waiter
+ *   waits for more than the bound. The next waiter takes a lock that it finds free, unless others
+ *   have barged since it last looked: then barging goes on, until the passes are used up or its
+ *   patience is. HF_SPINLOCK_QUEUED_PASSES = 0 makes it strictly first come, first served.
  *   docs/design/0004-queued-spinlock.md has the measurements.
  *
  * Invariants
  *   I1  only the holder stores to the locked byte of a held lock, and only 0 (T8); only the holder
  *       stores to passes (T2). All else is a compare-and-swap of the whole word, so no transition
- *       of somebody else is ever overwritten, but for T7, which is then done again.
+ *       of another thread is ever overwritten, but for T7, which is then done again.
  *   I2  locked goes from 0 to 1 only by compare-and-swap (T1, T2, T6): one winner.
  *   I3  pending is set by one waiter at a time (T3, T5) and cleared only by that one (T6).
- *   I4  who is pending is passed over at most HF_SPINLOCK_QUEUED_PASSES times by threads that looked
- *       at the word since. One that had looked before may pass uncounted: in the byte form, once
- *       because it saw nobody pending (T1) and once because it saw the passes open (T2). T6 sets
- *       the count back to 0.
+ *   I4  the pending waiter is passed over at most HF_SPINLOCK_QUEUED_PASSES times by threads that
+ *       looked at the word since. One that had looked before may barge uncounted: in the byte form,
+ *       once because it saw no pending waiter (T1) and once because it saw the lock open (T2). T6
+ *       sets the count back to 0.
  *   I5  a node is used from T4 until its owner is no longer the head (T5): never while it holds
  *       the lock, so a thread needs one node a lock operation that is under way, however many
  *       locks it holds.
- *   I6  the one before me clears my node's wait only after it has acquired the link that my release
+ *   I6  my predecessor clears my node's wait only after it has acquired the link that my release
  *       store made: so my wait = 1 comes before its wait = 0.
- *   I7  passes is not 0 only while somebody waits: it is counted only then, by the holder, whom no
- *       waiter can overtake; and whoever waits clears it (T6). So a free lock that nobody waits
- *       for is 0 in all its bits, which a lockref relies on.
+ *   I7  passes is not 0 only while there are waiters: it is counted only then, by the holder, whom
+ *       no waiter can overtake; and the next waiter clears it (T6). So a free lock without waiters
+ *       is 0 in all its bits, which a lockref relies on.
  *
  * Ordering
  *   lock acquire: T1, T2 and T6 read the 0 that T8 stored with release, or a word that was made
@@ -71,19 +71,19 @@
  *
  * Source
  *   The word's layout follows the field's queued spinlocks (locked byte, pending bit, queue tail);
- *   the bounded passes are ours.
+ *   the bounded barging is ours.
  */
 #include "../validate.h"
 #include "../wait.h"
 #include "node.h"
 
-/* How often the next in line may be passed over: 0 (never) to 254. */
+/* How often others may barge past the next waiter: 0 (never) to 254. */
 #ifndef HF_SPINLOCK_QUEUED_PASSES
 #define HF_SPINLOCK_QUEUED_PASSES 128
 #endif
 HF_STATIC_ASSERT((HF_SPINLOCK_QUEUED_PASSES) < 255, "255 means closed");
 
-/* For how long, in nanoseconds of its waits, others may barge past the pending waiter. */
+/* Nanoseconds of waiting before the next waiter forbids barging, whatever the count. */
 #ifndef HF_SPINLOCK_QUEUED_PATIENCE_NS
 #define HF_SPINLOCK_QUEUED_PATIENCE_NS 12800
 #endif
@@ -137,13 +137,13 @@ HF_INLINE bool hf__spinlock_queued_trylock(hf_spinlock_queued_t *lock)
 #endif
 }
 
-/* Is the next in line to be passed over no more? Also if there is none. */
+/* Is barging past the next waiter forbidden? Of the count alone: also if there is no waiter. */
 HF_INLINE bool hf__spinlock_queued_closed(uint32_t word)
 {
 	return (word & HF__QUEUED_PASSES_MASK) / HF__QUEUED_PASS + 1 > HF_SPINLOCK_QUEUED_PASSES;
 }
 
-/* The next in line: wait until the lock is free, and take it. This thread has set pending. */
+/* The next waiter: wait until the lock is free, and take it. This thread has set pending. */
 HF_INLINE void hf__spinlock_queued_wait_pending(hf_spinlock_queued_t *lock,
 						enum hf_wait_policy policy)
 {
@@ -166,7 +166,7 @@ HF_INLINE void hf__spinlock_queued_wait_pending(hf_spinlock_queued_t *lock,
 		}
 		seen = passes;
 		if (closed) {
-			/* Nobody comes between: the lock is mine when it is released. */
+			/* No barging now: the lock is mine when it is released. */
 			if (policy == HF_WAIT_MONITOR)
 				(void)hf_atomic32_wait_change_acquire(&lock->word, word);
 			else if (policy != HF_WAIT_NONE)
@@ -186,8 +186,8 @@ HF_INLINE void hf__spinlock_queued_wait_pending(hf_spinlock_queued_t *lock,
 	}
 }
 
-/* T2, or T1 when it is late: take the lock if it is free and the next in line may be passed. */
-HF_INLINE bool hf__spinlock_queued_pass(hf_spinlock_queued_t *lock, uint32_t *word)
+/* T2, or T1 when it is late: take the lock if it is free, past a next waiter that permits it. */
+HF_INLINE bool hf__spinlock_queued_try_barge(hf_spinlock_queued_t *lock, uint32_t *word)
 {
 	while (!(*word & HF__QUEUED_LOCKED_MASK)) {
 		bool waiters = *word & HF__QUEUED_WAITERS_MASK;
@@ -199,7 +199,7 @@ HF_INLINE bool hf__spinlock_queued_pass(hf_spinlock_queued_t *lock, uint32_t *wo
 		if (hf_atomic32_try_cmpxchg_low8_acquire(&lock->word, 0, HF__QUEUED_LOCKED)) {
 			uint8_t passes = hf_atomic32_load_mid8_relaxed(&lock->word);
 
-			/* Those who wait now wait until I release: T6 will clear the count (I7). */
+			/* Waiters wait until I release: T6 will clear the count (I7). */
 			if (hf_atomic32_load_high16_relaxed(&lock->word) &&
 			    passes + 1 <= HF_SPINLOCK_QUEUED_PASSES)
 				hf_atomic32_store_mid8_relaxed(&lock->word, passes + 1); /* I1 */
@@ -217,13 +217,13 @@ HF_INLINE bool hf__spinlock_queued_pass(hf_spinlock_queued_t *lock, uint32_t *wo
 	return false;
 }
 
-/* No node to queue with: pass when that is allowed, until it succeeds. */
+/* No node to queue with: barge when that is permitted, until it succeeds. */
 HF_COLD void hf__spinlock_queued_lock_anonymous(hf_spinlock_queued_t *lock)
 {
 	hf_wait_t wait = HF_WAIT_INIT;
 	uint32_t word = hf__spinlock_queued_read(lock);
 
-	while (!hf__spinlock_queued_pass(lock, &word)) {
+	while (!hf__spinlock_queued_try_barge(lock, &word)) {
 		/* With passes = 0 only an empty queue lets it in. */
 		hf_wait_once(&wait, HF_WAIT_BACKOFF);
 		word = hf__spinlock_queued_read(lock);
@@ -238,7 +238,7 @@ HF_INLINE void hf__spinlock_queued_contended(hf_spinlock_queued_t *lock, enum hf
 	hf_node_t *node;
 
 	for (;;) {
-		if (hf__spinlock_queued_pass(lock, &word))
+		if (hf__spinlock_queued_try_barge(lock, &word))
 			return;
 		if (word & HF__QUEUED_WAITERS_MASK)
 			break;
@@ -274,7 +274,7 @@ HF_INLINE void hf__spinlock_queued_contended(hf_spinlock_queued_t *lock, enum hf
 		}
 	}
 
-	/* The head of the queue: be pending as soon as nobody else is (T5, I3). */
+	/* The head of the queue: become pending as soon as no other thread is (T5, I3). */
 	word = hf_atomic32_load_relaxed(&lock->word);
 	for (;;) {
 		bool last = word >> HF__QUEUED_TAIL_SHIFT == index;

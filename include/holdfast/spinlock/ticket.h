@@ -6,14 +6,15 @@
  *
  * Use when / not when
  *   Strict first-come-first-served for a handful of cores that are not preempted. Not for many
- *   waiters (all look at one line), and not with more threads than cores: if the next in line is
- *   off the processor, everybody waits for the scheduler.
+ *   waiters (all look at one line), and not with more threads than cores: while the next waiter is
+ *   descheduled, all others wait for the scheduler.
  *
  * State
- *   next: the number that the next one to come will get; serving: the number that holds the lock.
+ *   next: the number that the next thread to come will get; serving: the number that holds the
+ *   lock.
  *
  *     serving == next             free
- *     serving == my number        mine
+ *     serving == my number        held by this thread
  *     next - serving - 1          waiters, behind the holder
  *
  *   Two words and not two halves of one, so that each access has the size of the one before it: a

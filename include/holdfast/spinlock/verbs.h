@@ -81,7 +81,7 @@ HF_INLINE void HF__V(unlock_irqrestore)(HF__V(t) *lock, unsigned long flags)
 }
 #endif
 
-/* For HF_SPINLOCK_GUARD_OF(): takes the lock and hands it on; releases what a guard holds. */
+/* For HF_SPINLOCK_GUARD_OF(): takes the lock and returns it; releases what a guard holds. */
 HF_INLINE HF__V(t) *HF__V(guard_begin)(HF__V(t) *lock)
 {
 	HF__V(lock)(lock);

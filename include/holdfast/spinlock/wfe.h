@@ -6,14 +6,14 @@
  *
  * Use when / not when
  *   On AArch64, for locks that few cores contend for: waiting costs no traffic and little power.
- *   Not where fairness matters: whoever wakes first has it. Elsewhere than on AArch64 it is a
+ *   Not where fairness matters: the first to wake takes it. Elsewhere than on AArch64 it is a
  *   test-and-test-and-set lock with the processor's spin hint.
  *
  * State
  *   word: 0 free, 1 held.      0 --lock--> 1 --unlock--> 0
  *
  * Invariants
- *   I1  only the one that made the word 1 stores 0.
+ *   I1  only the thread that made the word 1 stores 0.
  *   I2  the store is a release, the load of the exclusive pair an acquire.
  *   I3  no wake-up is lost, and no SEV is needed: the monitor is armed by the very load that found
  *       the word 1, and the store of 0 clears it, which is the event that ends WFE.

@@ -7,7 +7,7 @@
  * A load-exclusive arms this core's monitor; the store that changes the word clears it, and that is
  * an event which ends WFE. So the one who releases needs no SEV, and the waiters need not touch the
  * line while they wait (Arm ARM, "Wait for Event"; the "Litmus" lock of the Zephyr discussion). An
- * event that is already pending ends the first WFE at once: hence "at most for a moment" below.
+ * event that is already pending ends the first WFE at once: hence "not for long" below.
  * User space may use WFE on Linux, where the kernel's event stream bounds the wait to about 100 us.
  */
 #include "../../compiler.h"
@@ -29,7 +29,7 @@ HF_INLINE void hf_arch_prefetch_store(const void *p)
 	__asm__ volatile("prfm pstl1keep, %0" ::"Q"(*(const char *)p));
 }
 
-/* hf_arch_wait_change32 - wait while *p == old, at most for a moment. Returns *p. Acquire. */
+/* hf_arch_wait_change32 - wait while *p == old, but not for long. Returns *p. Acquire. */
 HF_INLINE uint32_t hf_arch_wait_change32(uint32_t *p, uint32_t old)
 {
 	uint32_t value;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef HF_ARCH_GENERIC_CPU_H
 #define HF_ARCH_GENERIC_CPU_H
-/* cpu, for any processor - nothing that it would have to say is known. For src/cpu.c. */
+/* cpu, for any processor - nothing is known of it. For src/cpu.c. */
 #include "../../compiler.h"
 #include "../../env.h"
 #include "../../cpu_feature.h"
 
-/* hf_arch_cpu_read - what the processor says; *cpu is zero before. */
+/* hf_arch_cpu_read - what the processor reports; *cpu is zero before. */
 HF_INLINE void hf_arch_cpu_read(struct hf__cpu *cpu)
 {
 	(void)cpu;

@@ -2,13 +2,13 @@
 #ifndef HF_ARCH_GENERIC_SPIN_H
 #define HF_ARCH_GENERIC_SPIN_H
 /*
- * spin, for any processor - what waiting costs, said with compiler builtins only.
+ * spin, for any processor - with compiler builtins only.
  */
 #include "../../compiler.h"
 #include "../../env.h"
 #include "constants.h"
 
-/* hf_arch_relax - the spin hint. No instruction is common to all: only the compiler is told. */
+/* hf_arch_relax - the spin hint. No instruction is common to all: this is for the compiler only. */
 HF_INLINE void hf_arch_relax(void)
 {
 	__asm__ volatile("" ::: "memory");

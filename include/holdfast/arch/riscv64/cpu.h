@@ -6,7 +6,7 @@
 #include "../../env.h"
 #include "../../cpu_feature.h"
 
-/* hf_arch_cpu_read - what the processor says; *cpu is zero before. */
+/* hf_arch_cpu_read - what the processor reports; *cpu is zero before. */
 HF_INLINE void hf_arch_cpu_read(struct hf__cpu *cpu)
 {
 	(void)cpu;

@@ -7,8 +7,8 @@
  * For refcount/asm.h, which draws the zones of the count. "Misuse" here is a count that was, or
  * now is, outside 1..INT32_MAX.
  *
- * There are no flags, and an addend must be in a register: the 1 that is added there is also what the
- * new value is compared with. The compiler would make it a second time.
+ * There are no flags, and an addend must be in a register: the 1 that is added there is also what
+ * the new value is compared with. The compiler would make it a second time.
  */
 #include "../../compiler.h"
 #include "../../env.h"

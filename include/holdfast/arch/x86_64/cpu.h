@@ -19,7 +19,7 @@ struct hf__cpuid {
 			 : "=a"((r).a), "=b"((r).b), "=c"((r).c), "=d"((r).d)                      \
 			 : "a"(leaf), "c"(subleaf))
 
-/* hf_arch_cpu_read - what the processor says; *cpu is zero before. */
+/* hf_arch_cpu_read - what the processor reports; *cpu is zero before. */
 HF_INLINE void hf_arch_cpu_read(struct hf__cpu *cpu)
 {
 	struct hf__cpuid basic, one, seven, seven_one = { 0, 0, 0, 0 };

@@ -123,7 +123,8 @@ HF__CMPXCHG_NOFAULT(64, "lock cmpxchgq")
 
 /*
  * Repeated instructions. The processor stops them between two elements, with the registers saying
- * how far they came: RCX is what is left, exact, whether they end or fault. Direction: up (the ABI).
+ * how far they came: RCX is what is left, exact, whether they end or fault. Direction: up (the
+ * ABI).
  */
 
 /* hf_arch_rep_stosb - clear `len` bytes. Returns the bytes that are left. */
@@ -171,8 +172,8 @@ HF_INLINE size_t hf_arch_rep_movsq(volatile void *dst, const volatile void *src,
 }
 
 /*
- * HF_ARCH_NAKED_FUNCTION - a function that is written in assembly as a whole, ENDBR aside. Hidden; for
- * src/, which declares it.
+ * HF_ARCH_NAKED_FUNCTION - a function that is written in assembly as a whole, ENDBR aside. Hidden;
+ * for src/, which declares it.
  */
 #define HF_ARCH_NAKED_FUNCTION(name, text)                                                         \
 	__asm__(".pushsection .text\n"                                                             \

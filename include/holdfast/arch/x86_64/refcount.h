@@ -8,7 +8,7 @@
  * now is, outside 1..INT32_MAX.
  *
  * SUB sets ZF for "now 0" and SF != OF ("less") for "the true result is below 0". No flag of INC
- * tells that the count was 0, so inc must fetch the old value (XADD); what it checks then is that
+ * shows that the count was 0, so inc must fetch the old value (XADD); what it checks then is that
  * the new one is not negative (SF of the XADD itself) and the old one was above 0.
  */
 #include "../../compiler.h"
