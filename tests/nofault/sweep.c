@@ -3,8 +3,11 @@
  * sweep - clear and copy against a byte loop: every implementation, every size up to 300 and some more up
  * to 513, every place of the fault around a page's edge, every kind of page that faults.
  *
- *   sweep [STEP [first]]    STEP: every STEP-th size only (sanitizers and emulators are slow); default 1.
- *                           first: ends after the first implementation that fails
+ *   sweep [STEP [FAMILY NAME]]
+ *
+ *       STEP            every STEP-th size only (sanitizers and emulators are slow); default 1
+ *       FAMILY NAME     only this implementation, whatever the default is here: clear or copy, and one
+ *                       of hf_clear_implementations(), or default_sse2 or default_avx2 (x86-64)
  *
  * The field
  *                       edge                   behind
@@ -25,6 +28,7 @@
 #include <unistd.h>
 
 #include "../../src/nofault.h"
+#include "../ktap.h"
 
 #include "holdfast/cpu.h"
 
@@ -338,16 +342,9 @@ static void lower_limits(struct hf__limits *limits, uint64_t repeat_from, uint64
 				  repeat_from < stream_from ? repeat_from : stream_from);
 }
 
-static unsigned int number, failed;
-static bool first_only; /* one flaw is enough */
-
 static void report(const char *family, const char *name)
 {
-	printf("%sok %u %s %s # %lu cases\n", wrong ? "not " : "", ++number, family, name, cases);
-	fflush(stdout);
-	if (wrong && first_only)
-		exit(1);
-	failed += wrong != 0;
+	ktap_result(wrong == 0, "%s %s # %lu cases", family, name, cases);
 	wrong = cases = 0;
 }
 
@@ -377,6 +374,88 @@ static bool copy_is_listed(const struct hf_copy_implementation *copy, size_t cou
 	return false;
 }
 
+/* ---- one implementation by its name ------------------------------------------------------- */
+
+static bool always(void)
+{
+	return true;
+}
+
+/* What "default" is made of, which is in no list: it is swept by name on any processor that can. */
+static const struct hf_clear_implementation parts_clear[] = {
+#if HF_ARCH_HAS_REP
+	{ "default_sse2", hf__clear_default_sse2, always },
+	{ "default_avx2", hf__clear_default_avx2, hf_cpu_has_avx2 },
+#endif
+	{ NULL, NULL, always },
+};
+
+static const struct hf_copy_implementation parts_copy[] = {
+#if HF_ARCH_HAS_REP
+	{ "default_sse2", hf__copy_default_sse2, always },
+	{ "default_avx2", hf__copy_default_avx2, hf_cpu_has_avx2 },
+#endif
+	{ NULL, NULL, always },
+};
+
+static const struct hf_clear_implementation *find_clear(const char *name)
+{
+	size_t count;
+	const struct hf_clear_implementation *found = hf_clear_implementations(&count);
+
+	for (size_t i = 0; i < count; i++) {
+		if (!strcmp(found[i].name, name))
+			return &found[i];
+	}
+	for (found = parts_clear; found->name; found++) {
+		if (!strcmp(found->name, name))
+			return found;
+	}
+	return NULL;
+}
+
+static const struct hf_copy_implementation *find_copy(const char *name)
+{
+	size_t count;
+	const struct hf_copy_implementation *found = hf_copy_implementations(&count);
+
+	for (size_t i = 0; i < count; i++) {
+		if (!strcmp(found[i].name, name))
+			return &found[i];
+	}
+	for (found = parts_copy; found->name; found++) {
+		if (!strcmp(found->name, name))
+			return found;
+	}
+	return NULL;
+}
+
+static int sweep_named(const char *family, const char *name, unsigned int step)
+{
+	const struct hf_clear_implementation *clear = NULL;
+	const struct hf_copy_implementation *copy = NULL;
+
+	if (!strcmp(family, "clear"))
+		clear = find_clear(name);
+	else if (!strcmp(family, "copy"))
+		copy = find_copy(name);
+	if (!clear && !copy) {
+		fprintf(stderr, "sweep: there is no %s %s\n", family, name);
+		return 2;
+	}
+	ktap_begin(1);
+	if (clear ? !clear->is_legal() : !copy->is_legal()) {
+		ktap_skip("this processor can't run it", "%s %s", family, name);
+		return ktap_end();
+	}
+	if (clear)
+		sweep_clear(name, clear->function, step);
+	else
+		sweep_copy(name, copy->function, step);
+	report(family, name);
+	return ktap_end();
+}
+
 int main(int argc, char **argv)
 {
 	unsigned int step = argc > 1 ? (unsigned int)atoi(argv[1]) : 1, planned = 0;
@@ -385,9 +464,8 @@ int main(int argc, char **argv)
 	const struct hf_copy_implementation *copy = hf_copy_implementations(&copies);
 	bool clear_listed, copy_listed;
 
-	first_only = argc > 2 && !strcmp(argv[2], "first");
-	if (step < 1 || argc > 2 + first_only) {
-		fprintf(stderr, "usage: sweep [STEP [first]]\n");
+	if (step < 1 || argc == 3 || argc > 4) {
+		fprintf(stderr, "usage: sweep [STEP [FAMILY NAME]]\n");
 		return 2;
 	}
 	page = (size_t)sysconf(_SC_PAGESIZE);
@@ -395,14 +473,15 @@ int main(int argc, char **argv)
 		pattern[i] = (unsigned char)(i * 7 + i / 256 + 1);
 	if (hf_nofault_install())
 		die("hf_nofault_install");
+	if (argc == 4)
+		return sweep_named(argv[2], argv[3], step);
 	for (size_t i = 0; i < clears; i++)
 		planned += clear[i].is_legal();
 	for (size_t i = 0; i < copies; i++)
 		planned += copy[i].is_legal();
 	clear_listed = clear_is_listed(clear, clears);
 	copy_listed = copy_is_listed(copy, copies);
-	printf("KTAP version 1\n1..%u\n",
-	       planned + 2 + (clear_listed ? 0 : 2) + (copy_listed ? 0 : 2));
+	ktap_begin(planned + 2 + (clear_listed ? 0 : 2) + (copy_listed ? 0 : 2));
 	for (size_t i = 0; i < clears; i++) {
 		if (!clear[i].is_legal()) {
 			printf("# clear %s can't run on this processor\n", clear[i].name);
@@ -443,5 +522,5 @@ int main(int argc, char **argv)
 		sweep_copy("default, repeated", copy_inline, 5 * step);
 		report("copy", "default, repeated");
 	}
-	return failed ? 1 : 0;
+	return ktap_end();
 }
