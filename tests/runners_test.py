@@ -11,7 +11,9 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(HERE)
 sys.path[:0] = [HERE, os.path.join(ROOT, "scripts")]
 
+import check  # noqa: E402
 import mutation  # noqa: E402
+import test as stages  # noqa: E402 (scripts/test.py)
 from ktap import judge  # noqa: E402
 
 
@@ -218,6 +220,88 @@ class Mutation(unittest.TestCase):
             status, text = self.run_all("if what == 2: raise mutation.%s('why')" % error)
             self.assertEqual(status, 1)
             self.assertIn("FAILED b: why", text)
+
+
+class Count(unittest.TestCase):
+    """What ctest writes down, as scripts/test.py counts it."""
+
+    def counted(self, *cases):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "junit.xml")
+            with open(path, "w", encoding="utf-8") as file:
+                file.write("<testsuite>%s</testsuite>" % "".join(cases))
+            stage = stages.Stage("none")
+            stages.count(stage, path)
+        return stage.passed, stage.failed, stage.skipped
+
+    def case(self, status, inner="", out=""):
+        return ('<testcase name="t" status="%s">%s<system-out>%s</system-out></testcase>'
+                % (status, inner, out))
+
+    def test_passed(self):
+        self.assertEqual(self.counted(self.case("run", "", "ok")), (1, [], []))
+
+    def test_skipped_inside(self):
+        """A comparison for another compiler, a mutant for another processor: each is named."""
+        out = "[x86_64-gcc 99]\nSKIPPED x86_64-gcc: not for gcc 99\n 1 passed\nSKIPPED b: why\n"
+        self.assertEqual(self.counted(self.case("run", "", out)),
+                         (1, [], ["t/x86_64-gcc: not for gcc 99", "t/b: why"]))
+
+    def test_skipped(self):
+        self.assertEqual(self.counted(self.case("notrun", '<skipped message="SKIP_RETURN_CODE=77"/>',
+                                                "no clang\n")), (0, [], ["t: no clang"]))
+        self.assertEqual(self.counted(self.case("disabled")), (0, [], ["t: disabled"]))
+
+    def test_failed(self):
+        for inner in ('<failure message="no"/>', ""):
+            self.assertEqual(self.counted(self.case("fail", inner))[:2], (0, ["t"]))
+        self.assertEqual(self.counted(self.case("notrun", '<skipped message="Unable to find"/>'))[:2],
+                         (0, ["t"]))
+
+
+class Check(unittest.TestCase):
+    """Which tests `make check` chooses."""
+
+    def test_choose(self):
+        for files, areas in (
+                ([], []),
+                (["README.md", "docs/design/0001-two-axes.md"], []),
+                (["include/holdfast/spinlock/ticket.h"], ["spinlock"]),
+                (["include/holdfast/spinlock/queued.h"], ["spinlock", "queued"]),
+                (["tests/model/refcount.cpp"], ["refcount"]),
+                (["include/holdfast/refcount_mutex.h"], ["refcount", "mutex"]),
+                (["src/mutex.c", "tests/stress/lockref.cpp"], ["lockref", "mutex"]),
+                (["src/arch/x86_64/nofault.c"], ["nofault"]),
+                (["include/holdfast/atomic.h"], ["waiting"]),
+                (["include/holdfast/arch/x86_64/refcount.h"], ["refcount", "waiting"]),
+                (["tmpfs/name.c"], ["tmpfs"]),
+                (["lab/bench.cpp"], ["lab"]),
+                (["lab/instructions/count.c"], ["instructions"]),
+                (["lab/report/report.py"], []),
+                (["CMakeLists.txt"], ["install"])):
+            with self.subTest(files=files):
+                self.assertEqual(check.choose(files), areas)
+
+    def test_plan(self):
+        targets, tests = check.plan(["refcount", "lockref"])
+        for name in ("battery", "unit_tests", "stress_refcount", "model_lockref"):
+            self.assertIn(name, targets)
+        for name in ("battery.spinning", "unit_tests.A.b", "headers", "roster", "stress.refcount",
+                     "model.refcount_lock", "model.lockref.mutant.x"):
+            self.assertRegex(name, tests)
+        for name in ("stress.mutex", "tmpfs.mount", "nofault.sweep", "install"):
+            self.assertNotRegex(name, tests)
+
+    def test_every_source_has_an_area(self):
+        """Of those that `make check` need not run always: stress and models."""
+        for folder in ("stress", "model"):
+            for name in os.listdir(os.path.join(HERE, folder)):
+                stem, extension = os.path.splitext(name)
+                if extension == ".cpp":
+                    areas = check.choose(["tests/%s/%s" % (folder, name)])
+                    targets, tests = check.plan(areas)
+                    self.assertIn("%s_%s" % (folder, stem), targets)
+                    self.assertRegex("%s.%s" % (folder, stem), tests)
 
 
 class ExpectCaught(unittest.TestCase):

@@ -190,8 +190,8 @@ class Place:
         found = []
         for family in FAMILIES:
             results = os.path.join(self.work, family + ".json")
-            said = run(os.path.join(self.build, "lab", "hf-lab"), family, "--window-ms", "1", "--rounds", "1",
-                "--threads", "1", "--only", NEW + "*", "--json", results,
+            said = run(os.path.join(self.build, "lab", "hf-lab"), family, "--window-ms", "1",
+                       "--rounds", "1", "--threads", "1", "--only", NEW + "*", "--json", results,
                        status=(0, 2))
             if "nothing matches" not in said:
                 with open(results, encoding="utf-8") as file:
