@@ -562,6 +562,9 @@ def append(text):
     return lambda code: text.join(code.rsplit("#endif", 1)[:1]) + text + "\n#endif\n"
 
 
+replace = mutation.swap
+
+
 def swap_functions(code):
     """The last two functions change places."""
     parts = re.split(r"(?m)^(?=HF_INLINE)", code)
@@ -573,13 +576,13 @@ def swap_functions(code):
 
 # (flaw, file, change, check, what it must say)
 MUTANTS = [
-    ("no guard", "wait.h", mutation.swap("#ifndef HF_WAIT_H", "#if 1"),
+    ("no guard", "wait.h", replace("#ifndef HF_WAIT_H", "#if 1"),
      lambda t: alone(t, GCC, "gnu11"), "redefinition"),
-    ("does not include what it needs", "wait.h", mutation.swap('#include "arch.h"', ""),
+    ("does not include what it needs", "wait.h", replace('#include "arch.h"', ""),
      lambda t: alone(t, GCC, "gnu11"), "hf_arch_relax"),
     ("wrong guard", "wait.h",
-     mutation.swap("#ifndef HF_WAIT_H\n#define HF_WAIT_H\n",
-                   "#ifndef HF_WAITING_H\n#define HF_WAITING_H\n"), guards, "HF_WAITING_H"),
+     replace("#ifndef HF_WAIT_H\n#define HF_WAIT_H\n",
+             "#ifndef HF_WAITING_H\n#define HF_WAITING_H\n"), guards, "HF_WAITING_H"),
     ("warning in a function that nothing calls", "report.h",
      append("HF_INLINE int hf_bad(unsigned int a)\n{\n\tint b = (int)a;\n\treturn a < b;\n}\n"),
      lambda t: together(t, CLANG, "gnu11", "-O2"), "sign-compare"),
@@ -609,7 +612,7 @@ MUTANTS = [
      lambda t: seen_by_tsan(t, GCC, "gnu11"), "hf_bad"),
     ("a macro without prefix", "report.h", append("#define BAD 1\n"),
      lambda t: prefixed_macros(t, GCC, "gnu11"), "BAD"),
-    ("a helper macro left over", "spinlock/verbs.h", mutation.swap("#undef HF__SPINLOCK_WAIT\n", ""),
+    ("a helper macro left over", "spinlock/verbs.h", replace("#undef HF__SPINLOCK_WAIT\n", ""),
      lambda t: prefixed_macros(t, GCC, "gnu11"), "HF__SPINLOCK_WAIT"),
     ("a function without prefix", "report.h", append("int bad(void);\n"),
      lambda t: prefixed_names(t, GCC, "gnu11"), "bad"),
