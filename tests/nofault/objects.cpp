@@ -10,6 +10,7 @@
 #include <cstring>
 #include <dlfcn.h>
 #include <malloc.h>
+#include <new>
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
