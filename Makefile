@@ -2,7 +2,7 @@
 # The front door. CMake does the building: see CMakeLists.txt and CMakePresets.json.
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help build lab instructions readme test cross fuzz soak format format-check clean install venv bare kernel
+.PHONY: help build lab instructions readme check test cross fuzz soak format format-check clean install venv bare kernel
 
 PREFIX ?= /usr/local
 
@@ -39,6 +39,10 @@ instructions: ## count the instructions of each operation on each processor, by 
 
 readme: ## draw docs/results.md and README.md's table from the raw results in docs/results/
 	$(PYTHON3) -B lab/report/results_page.py
+
+check: ## before each commit, two minutes: build, native tests of what changed, headers, roster, format
+	@scripts/bootstrap.sh test
+	@$(PYTHON3) -B scripts/check.py
 
 test: ## every test: native, sanitizers, AArch64, RISC-V, s390x, bare metal, Linux kernel, report, format
 	@scripts/bootstrap.sh test

@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: MIT
-"""What the ports' runners share: a flawed copy of the headers, and judging a console full of KTAP."""
+"""What the ports' runners share: machines side by side, a flawed copy of the headers, the sum."""
 import concurrent.futures
 import os
 import re
-import shutil
 import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+sys.path.insert(0, os.path.join(ROOT, "tests"))
+
+import ktap  # noqa: E402
+import mutation  # noqa: E402
 
 
 def each(run, names):
@@ -15,67 +18,49 @@ def each(run, names):
         yield from zip(names, pool.map(run, names))
 
 
-def mutate(folder, mutation):
+def mutate(folder, flaw):
     """A copy of the headers with one flaw, (file, what is there once, what comes instead), in `folder`."""
-    shutil.rmtree(folder, ignore_errors=True)
-    shutil.copytree(os.path.join(ROOT, "include"), folder)
-    path = os.path.join(folder, "holdfast", mutation[0])
-    with open(path, encoding="utf-8") as header:
-        text = header.read()
-    if text.count(mutation[1]) != 1:
-        sys.exit("%s: %s is not there once: %s" % (folder, mutation[0], mutation[1]))
-    with open(path, "w", encoding="utf-8") as header:
-        header.write(text.replace(mutation[1], mutation[2]))
+    mutation.copy(os.path.join(ROOT, "include"), folder, "holdfast")
+    mutation.edit(os.path.join(folder, "holdfast", flaw[0]), mutation.swap(flaw[1], flaw[2]))
     return folder
 
 
-def judge(text, documents):
-    """Return (names that passed, faults) of all the KTAP in the output, leaves only."""
-    passed, faults = [], []
-    begun = 0
-    suite = ""
-    plans = {"": None, "    ": None}
-    seen = {"": 0, "    ": 0}
+def judge(console, documents):
+    """The verdict on what a machine's console shows."""
+    return ktap.judge(console, documents, console=True)
 
-    def ends(indent):
-        if plans[indent] is not None and plans[indent] != seen[indent]:
-            faults.append("%s: planned %d, saw %d"
-                          % (suite or "top", plans[indent], seen[indent]))
-        plans[indent], seen[indent] = None, 0
 
-    for line in text.splitlines():
-        if line == "KTAP version 1":
-            ends("")
-            begun += 1
-            suite = ""
-        elif match := re.match(r"    # Subtest: (\S+)", line):
-            suite = match[1]
-        elif match := re.fullmatch(r"( {4})?1\.\.(\d+)", line):
-            plans[match[1] or ""] = int(match[2])
-        elif match := re.match(r"( {4})?(ok|not ok) (\d+) (\S+)(?: *#.*)?$", line):
-            indent = match[1] or ""
-            seen[indent] += 1
-            if int(match[3]) != seen[indent]:
-                faults.append("number %s comes as %d: %s" % (match[3], seen[indent], line.strip()))
-            name = "%s.%s" % (suite, match[4]) if indent else match[4]
-            if not indent and suite and match[4] != suite:
-                faults.append("%s ends as %s" % (suite, match[4]))
-            if match[2] != "ok":
-                faults.append("not ok: " + name)
-            elif indent or not suite:  # a suite's own line is no case
-                passed.append(name)
-            if not indent:
-                if suite and plans["    "] is None:
-                    faults.append("%s: no plan" % suite)
-                ends("    ")
-                suite = ""
-        elif re.match(r"\s*Bail out!", line):
-            faults.append(line.strip())
-        elif re.match(r"\s*(ok|not ok)\b", line):
-            faults.append("garbled: " + line.strip())
-    if begun and plans[""] is None:
-        faults.append("no plan")
-    ends("")
-    if begun != documents:
-        faults.append("%d KTAP documents, not %d" % (begun, documents))
-    return passed, faults
+class Sum:
+    """Of all machines: prints what each did, counts, and prints the last line."""
+
+    def __init__(self):
+        self.passed = self.failed = 0
+
+    def say(self, text):
+        print(text, flush=True)
+
+    def fault(self, name, text):
+        self.say("FAULT %s: %s" % (name, text))
+        self.failed += 1
+
+    def good(self, name, verdict):
+        """A machine on which all must pass. A case that was skipped is no case that passed."""
+        self.say("%s: %d cases passed, %d faults" % (name, len(verdict.passed), len(verdict.faults)))
+        self.passed += len(verdict.passed)
+        for skip in verdict.skipped:
+            self.say("SKIPPED %s: %s: %s" % (name, *skip))
+        for text in verdict.faults:
+            self.fault(name, text)
+
+    def mutant(self, name, verdict, expected):
+        """A machine that must fail in the way that is named."""
+        if re.search(expected, "\n".join(verdict.faults)):
+            self.say("%s: caught" % name)
+            self.passed += 1
+        else:
+            self.fault(name, "should fail by /%s/, but: %s" % (expected, verdict.faults or "passed"))
+
+    def end(self):
+        """Returns the exit status."""
+        self.say("%d passed, %d failed" % (self.passed, self.failed))
+        return 1 if self.failed else 0

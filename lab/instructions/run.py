@@ -27,6 +27,10 @@ import subprocess
 import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(HERE)), "tests"))
+
+import mutation  # noqa: E402
+
 EXPECTED = os.path.join(HERE, "expected.txt")
 CALLS = 3  # of each operation, as in count.c
 
@@ -250,18 +254,12 @@ def differences(now, then):
 def mutated(args, now):
     """What is wrong with how the mutants fail; nothing if each row does that should, and no other."""
     folder = os.path.join(args.work_dir, "mutant")
-    tree = os.path.join(folder, "tree")
-    shutil.rmtree(folder, ignore_errors=True)
-    for part in ("include", "src"):
-        shutil.copytree(os.path.join(args.source_dir, part), os.path.join(tree, part))
-    for name, before, after, _ in MUTANTS:
-        path = os.path.join(tree, name)
-        with open(path, encoding="utf-8") as file:
-            code = file.read()
-        if code.count(before) != 1:
-            return ["the text to change is not once in " + name]
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(code.replace(before, after))
+    tree = mutation.copy(args.source_dir, os.path.join(folder, "tree"), "include", "src")
+    try:
+        for name, before, after, _ in MUTANTS:
+            mutation.edit(os.path.join(tree, name), mutation.swap(before, after))
+    except mutation.Stale as why:
+        return [str(why)]
     found = differences(count(MUTANT_COLUMN, tree, os.path.join(folder, "run")), now)
     wrong = []
     for row in now:

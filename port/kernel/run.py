@@ -257,13 +257,15 @@ def unexpected(text):
 
 
 def run(name, version):
-    """Build and boot one. Returns (passed names, faults, output)."""
+    """Build and boot one. Returns (verdict, output)."""
     processor, _, documents, _, _ = GUESTS[name]
     cpu = PROCESSORS[processor]
     try:
         module = build(name, version)
     except RuntimeError as fault:
-        return [], [str(fault)], ""
+        verdict = runner.judge("", documents)
+        verdict.faults = [str(fault)]
+        return verdict, ""
     archive = os.path.join(BUILD, name, "initramfs.gz")
     initramfs(archive, module, processor)
     image = os.path.join(BUILD, "root", processor[:5], "boot",
@@ -287,10 +289,11 @@ def run(name, version):
         log.seek(0)
         output = log.read().replace("\r", "")
     # Early firmware and the kernel may leave control characters before the first line.
-    passed, more = runner.judge(output, documents)
+    verdict = runner.judge(output, documents)
     if "# holdfast: unloaded" not in output:
         faults.append("the module was not unloaded")
-    return passed, more + faults + unexpected(output), output
+    verdict.faults += faults + unexpected(output)
+    return verdict, output
 
 
 def main(names):
@@ -317,30 +320,18 @@ def main(names):
     if fetch_only:
         return 0
     say("Debian's Linux %s" % version)
-    ok = failed = 0
-    for name, (passed, faults, output) in runner.each(lambda name: run(name, version),
-                                                      names or list(GUESTS)):
+    total = runner.Sum()
+    for name, (verdict, output) in runner.each(lambda name: run(name, version),
+                                               names or list(GUESTS)):
         expected = GUESTS[name][4]
         if expected is None:
-            say("%s: %d cases passed, %d faults" % (name, len(passed), len(faults)))
-            ok += len(passed)
-            failed += len(faults)
-            for fault in faults:
-                say("FAULT %s: %s" % (name, fault))
-            if not faults and not passed:
-                say("FAULT %s: no case was run" % name)
-                failed += 1
+            total.good(name, verdict)
             for line in re.findall(r"^# (timing .*|the kernel's clear_user.*|  the last of.*)", output,
                                    re.MULTILINE):
                 say("    " + line)
-        elif re.search(expected, "\n".join(faults)):
-            say("%s: caught" % name)
-            ok += 1
         else:
-            say("FAULT %s: should fail by /%s/, but: %s" % (name, expected, faults or "passed"))
-            failed += 1
-    say("%d passed, %d failed" % (ok, failed))
-    return 1 if failed else 0
+            total.mutant(name, verdict, expected)
+    return total.end()
 
 
 if __name__ == "__main__":

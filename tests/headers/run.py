@@ -30,6 +30,10 @@ import sys
 import threading
 import zlib
 
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+import mutation  # noqa: E402
+
 WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]
 GCC_WARNINGS = ["-Wshadow", "-Wconversion"]
 
@@ -626,19 +630,14 @@ def append(text):
     return lambda code: text.join(code.rsplit("#endif", 1)[:1]) + text + "\n#endif\n"
 
 
-def replace(old, new):
-    def change(code):
-        if old not in code:
-            raise Failed("the mutant does not fit any more: no %r" % old)
-        return code.replace(old, new)
-    return change
+replace = mutation.swap
 
 
 def swap_functions(code):
     """The last two functions change places."""
     parts = re.split(r"(?m)^(?=HF_INLINE)", code)
     if len(parts) < 3:
-        raise Failed("the mutant does not fit any more")
+        raise mutation.Stale("fewer than two functions")
     last, rest = parts[-1].rsplit("#endif", 1)
     return "".join(parts[:-2] + [last, parts[-2]]) + "#endif" + rest
 
@@ -649,7 +648,9 @@ MUTANTS = [
      lambda t: alone(t, GCC, "gnu11"), "redefinition"),
     ("does not include what it needs", "wait.h", replace('#include "arch.h"', ""),
      lambda t: alone(t, GCC, "gnu11"), "hf_arch_relax"),
-    ("wrong guard", "wait.h", replace("HF_WAIT_H", "HF_WAITING_H"), guards, "HF_WAITING_H"),
+    ("wrong guard", "wait.h",
+     replace("#ifndef HF_WAIT_H\n#define HF_WAIT_H\n",
+             "#ifndef HF_WAITING_H\n#define HF_WAITING_H\n"), guards, "HF_WAITING_H"),
     ("warning in a function that nothing calls", "report.h",
      append("HF_INLINE int hf_bad(unsigned int a)\n{\n\tint b = (int)a;\n\treturn a < b;\n}\n"),
      lambda t: together(t, CLANG, "gnu11", "-O2"), "sign-compare"),
@@ -715,16 +716,12 @@ MUTANTS = [
 
 
 def mutant(tree, number, flaw, name, change, check, says):
-    copy = os.path.join(tree.build, "mutants", "%02d" % number)
-    shutil.rmtree(copy, ignore_errors=True)
-    shutil.copytree(tree.include, os.path.join(copy, "include"))
-    file = os.path.join(copy, "include", "holdfast", name)
-    if change:
-        write(file, change(read(file)))
-    else:
-        os.remove(file)
+    copy = mutation.copy(tree.source, os.path.join(tree.build, "mutants", "%02d" % number), "include")
     try:
+        mutation.edit(os.path.join(copy, "include", "holdfast", name), change)
         check(Tree(copy, os.path.join(copy, "build")))
+    except mutation.Stale as why:
+        raise Failed("the mutant does not fit any more: %s" % why) from why
     except Failed as found:
         if says not in str(found):
             raise Failed("found, but not for %r:\n%s" % (says, found)) from found

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "../../src/nofault.h"
+#include "../ktap.h"
 
 enum { PAGE = 4096, FILL = 0x55, TRAP_FLAG = 0x100 };
 
@@ -129,13 +130,9 @@ static bool every_size(const char *name, hf_clear_function_t clear, hf_copy_func
 	return true;
 }
 
-static unsigned int number, failed;
-
 static void report(bool ok, const char *family, const char *name)
 {
-	printf("%sok %u %s %s # %lu cases\n", ok ? "" : "not ", ++number, family, name, cases);
-	fflush(stdout);
-	failed += !ok;
+	ktap_result(ok, "%s %s # %lu cases", family, name, cases);
 	cases = 0;
 }
 
@@ -155,6 +152,7 @@ int main(void)
 	const struct hf_clear_implementation *clear;
 	const struct hf_copy_implementation *copy;
 	size_t clears, copies;
+	unsigned int planned = 3; /* the default: clear, copy, copy */
 
 	destination = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	source = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -168,7 +166,11 @@ int main(void)
 		source[i] = (unsigned char)(i * 7 + 1) == FILL ? 1 : (unsigned char)(i * 7 + 1);
 	clear = hf_clear_implementations(&clears);
 	copy = hf_copy_implementations(&copies);
-	printf("KTAP version 1\n");
+	for (size_t i = 0; i < clears; i++)
+		planned += clear[i].is_legal();
+	for (size_t i = 0; i < copies; i++)
+		planned += 2 * copy[i].is_legal();
+	ktap_begin(planned);
 	victim = destination;
 	for (size_t i = 0; i < clears; i++) {
 		if (clear[i].is_legal())
@@ -187,6 +189,5 @@ int main(void)
 		}
 		report(every_size("default", NULL, copy_default), family, "default");
 	}
-	printf("1..%u\n", number);
-	return failed != 0;
+	return ktap_end();
 }

@@ -3,8 +3,11 @@
  * sweep - clear and copy against a byte loop: every implementation, every size up to 300 and some more up
  * to 513, every place of the fault around a page's edge, every kind of page that faults.
  *
- *   sweep [STEP [first]]    STEP: every STEP-th size only (sanitizers and emulators are slow); default 1.
- *                           first: ends after the first implementation that fails
+ *   sweep [STEP [FAMILY NAME]]
+ *
+ *       STEP            every STEP-th size only (sanitizers and emulators are slow); default 1
+ *       FAMILY NAME     only this implementation, whatever the default is here: clear or copy, and one
+ *                       of hf_clear_implementations(), or default_sse2 or default_avx2 (x86-64)
  *
  * The field
  *                       edge                   behind
@@ -25,6 +28,7 @@
 #include <unistd.h>
 
 #include "../../src/nofault.h"
+#include "../ktap.h"
 
 #include "holdfast/cpu.h"
 
@@ -359,16 +363,9 @@ static bool has_limits(const char *name)
 	return !strncmp(name, "hand_", 5);
 }
 
-static unsigned int number, failed;
-static bool first_only; /* one flaw is enough */
-
 static void report(const char *family, const char *name)
 {
-	printf("%sok %u %s %s # %lu cases\n", wrong ? "not " : "", ++number, family, name, cases);
-	fflush(stdout);
-	if (wrong && first_only)
-		exit(1);
-	failed += wrong != 0;
+	ktap_result(wrong == 0, "%s %s # %lu cases", family, name, cases);
 	wrong = cases = 0;
 }
 
@@ -396,6 +393,58 @@ static void sweep_limits(const char *way, unsigned int step)
 	}
 }
 
+/* ---- one implementation by its name ------------------------------------------------------- */
+
+static const struct hf_clear_implementation *find_clear(const char *name)
+{
+	size_t count;
+	const struct hf_clear_implementation *found = hf_clear_implementations(&count);
+
+	for (size_t i = 0; i < count; i++) {
+		if (!strcmp(found[i].name, name))
+			return &found[i];
+	}
+	return NULL;
+}
+
+static const struct hf_copy_implementation *find_copy(const char *name)
+{
+	size_t count;
+	const struct hf_copy_implementation *found = hf_copy_implementations(&count);
+
+	for (size_t i = 0; i < count; i++) {
+		if (!strcmp(found[i].name, name))
+			return &found[i];
+	}
+	return NULL;
+}
+
+static int sweep_named(const char *family, const char *name, unsigned int step)
+{
+	const struct hf_clear_implementation *clear = NULL;
+	const struct hf_copy_implementation *copy = NULL;
+
+	if (!strcmp(family, "clear"))
+		clear = find_clear(name);
+	else if (!strcmp(family, "copy"))
+		copy = find_copy(name);
+	if (!clear && !copy) {
+		fprintf(stderr, "sweep: there is no %s %s\n", family, name);
+		return 2;
+	}
+	ktap_begin(1);
+	if (clear ? !clear->is_legal() : !copy->is_legal()) {
+		ktap_skip("this processor can't run it", "%s %s", family, name);
+		return ktap_end();
+	}
+	if (clear)
+		sweep_clear(name, clear->function, step);
+	else
+		sweep_copy(name, copy->function, step);
+	report(family, name);
+	return ktap_end();
+}
+
 int main(int argc, char **argv)
 {
 	unsigned int step = argc > 1 ? (unsigned int)atoi(argv[1]) : 1, planned = 0;
@@ -403,9 +452,8 @@ int main(int argc, char **argv)
 	const struct hf_clear_implementation *clear = hf_clear_implementations(&clears);
 	const struct hf_copy_implementation *copy = hf_copy_implementations(&copies);
 
-	first_only = argc > 2 && !strcmp(argv[2], "first");
-	if (step < 1 || argc > 2 + first_only) {
-		fprintf(stderr, "usage: sweep [STEP [first]]\n");
+	if (step < 1 || argc == 3 || argc > 4) {
+		fprintf(stderr, "usage: sweep [STEP [FAMILY NAME]]\n");
 		return 2;
 	}
 	page = (size_t)sysconf(_SC_PAGESIZE);
@@ -413,11 +461,13 @@ int main(int argc, char **argv)
 		pattern[i] = (unsigned char)(i * 7 + i / 256 + 1);
 	if (hf_nofault_install())
 		die("hf_nofault_install");
+	if (argc == 4)
+		return sweep_named(argv[2], argv[3], step);
 	for (size_t i = 0; i < clears; i++)
 		planned += clear[i].is_legal() * (has_limits(clear[i].name) ? 3 : 1);
 	for (size_t i = 0; i < copies; i++)
 		planned += copy[i].is_legal() * (has_limits(copy[i].name) ? 3 : 1);
-	printf("KTAP version 1\n1..%u\n", planned + 2);
+	ktap_begin(planned + 2);
 	for (size_t i = 0; i < clears; i++) {
 		if (!clear[i].is_legal()) {
 			printf("# clear %s can't run on this processor\n", clear[i].name);
@@ -445,5 +495,5 @@ int main(int argc, char **argv)
 	lower_limits(&hf__clear_limits, 300, 20000);
 	lower_limits(&hf__copy_limits, 300, 20000);
 	sweep_limits("repeated", 5 * step);
-	return failed ? 1 : 0;
+	return ktap_end();
 }

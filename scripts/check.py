@@ -1,0 +1,130 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""What to run before each commit: two minutes on two processors, where a build is there already.
+
+    check.py [FILE...]          default: the files that differ from the main branch
+
+Builds the release preset as far as it is needed, and runs the native tests that are quick, those of
+the areas that the changed files belong to, the headers, the roster and the format. Emulators,
+sanitizers, ports and all the rest are left to `make test`. The last line is a summary; what failed is
+above it. Exits with 1 if anything failed. The log is in build/test/check.log.
+"""
+import os
+import re
+import subprocess
+import sys
+import time
+
+from test import LOGS, ROOT, Stage, ctest, format_check
+
+# Always: (targets, tests)
+QUICK = (["battery", "battery.spinning", "unit_tests", "unit_spinning_tests", "unit_validate_tests",
+          "unit_slots_tests", "holdfast", "holdfast_shared"],
+         ["battery", "unit_", "codegen", "headers", "roster", "runners"])
+
+# area: (files, targets, tests): what a changed file adds. A file may belong to several areas, or none.
+AREAS = {
+    "refcount": (r"refcount|rcuref",
+                 ["stress_refcount", "model_refcount", "model_rcuref", "model_refcount_lock"],
+                 ["stress.refcount", "model.refcount", "model.rcuref", "instructions"]),
+    "spinlock": (r"spinlock|handoff",
+                 ["stress_spinlock", "model_spinlock"],
+                 ["stress.spinlock", r"model.spinlock(\.|$)", "instructions"]),
+    "queued": (r"spinlock/(queued|node|verbs)|queued_watch|model/(spinlock_queued|locks)",
+               ["model_spinlock_queued"], ["model.spinlock_queued"]),
+    "lockref": (r"lockref",
+                ["stress_lockref", "stress_lockref_spinning", "stress_lockref_waitfree",
+                 "model_lockref", "model_lockref_waitfree"],
+                ["stress.lockref", "model.lockref", "instructions"]),
+    "mutex": (r"mutex|park",
+              ["stress_mutex", "stress_mutex_parks", "model_mutex"],
+              ["stress.mutex", "model.mutex", "instructions"]),
+    "nofault": (r"nofault|cpu|grace",
+                ["nofault.sweep", "nofault.gone", "nofault.objects", "nofault_linked", "nofault_own",
+                 "model_grace"],
+                ["nofault.sweep$", "nofault.sweep.mutants", "nofault.gone", "nofault.objects",
+                 "model.grace"]),
+    "waiting": (r"include/holdfast/(arch|env|wait|atomic|validate|compiler)",
+                ["stress_refcount", "stress_spinlock", "stress_lockref", "stress_mutex"],
+                ["stress.refcount", "stress.spinlock", "stress.lockref$", "stress.mutex$",
+                 "instructions"]),
+    "tmpfs": (r"tmpfs|fuse",
+              ["tmpfs_tests", "tmpfs_compare", "tmpfs_stress"],
+              ["tmpfs_tests", "tmpfs.compare", "tmpfs.stress$"]),
+    "lab": (r"^lab/(?!report|instructions)|^tests/lab", ["hf-lab"], ["lab$"]),
+    "instructions": (r"^lab/instructions", [], ["instructions"]),
+    "examples": (r"^examples/", ["examples/all"], ["example."]),
+    "install": (r"^cmake/|^CMake|^tests/install", [], ["install"]),
+}
+
+
+def choose(files):
+    """The areas that the files belong to."""
+    return [area for area, (pattern, _, _) in AREAS.items()
+            if any(re.search(pattern, file) for file in files)]
+
+
+def plan(areas):
+    """(targets, regular expression of tests)"""
+    parts = [QUICK, *[AREAS[area][1:] for area in areas]]
+    targets = list(dict.fromkeys(target for part in parts for target in part[0]))
+    tests = list(dict.fromkeys(test for part in parts for test in part[1]))
+    return targets, "^(%s)" % "|".join(tests)
+
+
+def git(*arguments):
+    """The lines of its output; none if it fails."""
+    done = subprocess.run(["git", "-C", ROOT, *arguments], stdout=subprocess.PIPE,
+                          stderr=subprocess.DEVNULL, text=True, check=False)
+    return done.stdout.splitlines() if done.returncode == 0 else []
+
+
+def changed():
+    """Files that differ from where this branch left the main one, and those that git doesn't know."""
+    base = next((line for name in ("main", "origin/main")
+                 for line in git("merge-base", name, "HEAD")), "HEAD")
+    return sorted({*git("diff", "--name-only", base), *git("ls-files", "--others", "--exclude-standard")})
+
+
+def there_are(targets):
+    """Those that this build has: models need a package, some tests a processor."""
+    listed = subprocess.run(["ninja", "-C", os.path.join(ROOT, "build", "release"), "-t", "targets",
+                             "all"], stdout=subprocess.PIPE, text=True, check=False).stdout
+    known = set(re.findall(r"^(\S+): phony", listed, re.MULTILINE))
+    return [target for target in targets if target in known]
+
+
+def run(stage, areas):
+    targets, tests = plan(areas)
+    if not stage.step("configure", "cmake", "--preset", "release"):
+        return
+    if stage.step("build", "cmake", "--build", "--preset", "release", "--target", *there_are(targets),
+                  "--", "-k", "0"):
+        ctest(stage, "release", "-R", tests)
+    format_check(stage)
+
+
+def main(files):
+    files = files or changed()
+    areas = choose(files)
+    os.makedirs(LOGS, exist_ok=True)
+    os.environ["PYTHONPYCACHEPREFIX"] = os.path.join(ROOT, "build", "pycache")
+    os.environ.pop("MAKEFLAGS", None)
+    stage, start = Stage("check"), time.monotonic()
+    open(stage.log, "w", encoding="utf-8").close()
+    print("%d changed files; the quick tests, and those of: %s"
+          % (len(files), ", ".join(areas) or "no area"), flush=True)
+    run(stage, areas)
+    for text in stage.shown:
+        print(text)
+    for name in stage.skipped:
+        print("skipped: " + name)
+    for name in stage.failed:
+        print("failed: " + name)
+    print("check: %d passed, %d failed, %d skipped in %.0f s; the rest is for `make test`"
+          % (stage.passed, len(stage.failed), len(stage.skipped), time.monotonic() - start))
+    return 1 if stage.failed or not stage.passed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
