@@ -2,7 +2,7 @@
 /*
  * nofault - which clear and which copy; strings.
  *
- * What is legal here, the processor's flags say. What is good here they do not: the default is a
+ * The processor's flags show what is legal here, not what is good: the default is a
  * loop of vectors, which is good everywhere, and a repeated instruction only for sizes where that
  * was measured to be better: here, by hf_nofault_calibrate(), or by us, for the processors in
  * repeat_known[]. docs/design/0010-choosing-clear-and-copy.md has the measurements.
@@ -76,7 +76,7 @@ const struct hf_copy_implementation *hf_copy_implementations(size_t *count)
 struct hf__limits hf__clear_limits = { NEVER, NEVER, NEVER, NEVER };
 struct hf__limits hf__copy_limits = { NEVER, NEVER, NEVER, NEVER };
 
-/* Whoever reads one before the others finds a mix; any mix is right, and soon gone. */
+/* A call that reads one before the others finds a mix; any mix is right, and soon gone. */
 static void set_limits(struct hf__limits *limits, uint64_t repeat_from, uint64_t repeat_below,
 		       uint64_t stream_from)
 {
