@@ -293,7 +293,7 @@ static bool installed; /* under `lock` */
 
 /*
  * As if the signal had come with the default action: the process dies of it. A fault happens again
- * when this handler returns, now with nobody in the way; what was sent is sent again, with the same
+ * when this handler returns, now with no handler in the way; what was sent is sent again, with the same
  * information, and comes when this handler returns.
  */
 static void die_of(int signal, siginfo_t *info)

@@ -3,7 +3,8 @@
  * nofault - which clear and which copy; strings.
  *
  * The processor's flags say what is legal here, not what is fast: the default is what the table in
- * arch/x86_64/nofault_policy.c says of this kind of processor, and hf_nofault_calibrate() may lower a threshold.
+ * arch/x86_64/nofault_policy.c says of this kind of processor, and hf_nofault_calibrate() may lower
+ * a threshold.
  */
 #include "nofault.h"
 

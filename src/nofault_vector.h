@@ -11,7 +11,7 @@
  *   HALF, HALF_ZERO, HALF_LOAD_OR, HALF_STORE_OR            the same for 16 bytes
  *   VECTOR_STREAM_OR(p, value, label), VECTOR_STREAM_END()  a store around the caches, aligned, and
  *                   what orders it before all that follows; or neither
- *   VECTOR_REPEAT   1 = one repeated instruction for the sizes that hf__..._limits says
+ *   VECTOR_REPEAT   1 = one repeated instruction for the sizes of hf__..._limits
  *   VECTOR_SMALL_BY_HAND    1 = hf__clear_<VECTOR_NAME> and hf__copy_... are written elsewhere, and
  *                   go on in hf__clear_more_... (above 4 W) and hf__clear_to_... (up to 4 W)
  *

@@ -5,34 +5,29 @@
  * lockref - a lock and a count of references in one 64-bit word.
  *
  * Use when / not when
- *   Not where a refcount is enough: its get and put do not loop. Use it for objects whose lock and
- *   count belong together: looked up without the lock, taken out of a structure under it, where the
- *   last put must decide under the lock whether the object dies.
+ *   For objects whose lock and count belong together: looked up without the lock, taken out of a
+ *   structure under it, where the last put must decide under the lock whether the object dies. Not
+ *   where a refcount is enough: its get and put do not loop.
  *
- * State (lockref/core.h)
- *      63                         32 31                          0
- *     |        count, signed        |      a lock (lock.h)        |
+ * Verbs
+ *   get, get_not_zero, get_not_dead   one more reference; unless there is none; unless it is dead
+ *   put_or_lock, put_return           one less; put_or_lock false = it is the last, and the lock is
+ *                                     held. init, read and is_dead besides
+ *   lock, trylock, unlock             the lock half; its holder may mark_dead and set_count
  *
- *   While the lock half is 0 the count changes by one compare-and-swap of the word; else under the
- *   lock. Negative = dead.
- *
- *              get_not_dead                     put_or_lock, true
- *          .------------------.                .------------------.
- *          v                  |                v                  |
- *     count 0 <--under the lock-- count 1 <----------------- count 2, 3, ...
- *          |                          |
- *          '------ mark_dead ---------'--> dead (-128)   (under the lock)
+ * Example  examples/lockref.c
  *
  * The family   name        a count is changed by
- *              unbounded   a swap, retried until it succeeds or somebody holds the lock
+ *              unbounded   a swap, retried until it succeeds or the lock is held
  *              bounded     a swap, retried HF_LOCKREF_RETRIES times (100); then the lock
  *              locked      the lock
  *
  *   Each has its own header (lockref/<name>.h) and verbs (hf_lockref_<name>_get, ...) on the same
- *   type. This header gives the default the short names: HF_LOCKREF_DEFAULT, bounded unless defined.
+ *   type. This header gives the default the short names: HF_LOCKREF_DEFAULT, bounded unless
+ *   defined.
  *
- *   The lock half is a mutex where threads can park (user space): who finds it taken sleeps, however
- *   long its holder needs. Elsewhere it is a queued spinlock. HF_LOCKREF_LOCK chooses: lockref/lock.h.
+ *   The lock half is a mutex where threads can park (user space): its waiters park, however long
+ *   the holder needs. Elsewhere it is a queued spinlock. HF_LOCKREF_LOCK chooses: lockref/lock.h.
  *
  *   lockref/waitfree.h, whose get and put are one add each, is another type with another contract.
  *
@@ -51,7 +46,20 @@
  *   lock, unlock                  acquire, release
  *   mark_dead                     none (the lock is held)
  *
- * Example  examples/lockref.c
+ * State (lockref/core.h)
+ *      63                         32 31                          0
+ *     |        count, signed        |      a lock (lock.h)        |
+ *
+ *   While the lock half is 0 the count changes by one compare-and-swap of the word; else under the
+ *   lock. Negative = dead.
+ *
+ *              get_not_dead                     put_or_lock, true
+ *          .------------------.                .------------------.
+ *          v                  |                v                  |
+ *     count 0 <--under the lock-- count 1 <----------------- count 2, 3, ...
+ *          |                          |
+ *          '------ mark_dead ---------'--> dead (-128)   (under the lock)
+ *
  * Source   LKML 2019, "Disable lockref on arm64"; docs/design/0006-lockref.md
  */
 #include "lockref/bounded.h"
@@ -66,7 +74,8 @@
  *   swaps   1 = a count is changed by a swap of the word where it can be; 0 = always under the lock
  *
  * waitfree has another contract, so other names and another type: it is not of the family.
- * Tests, lab and ports are made from it; programs may use it too. A new implementation is a row here.
+ * Tests, lab and ports are made from it; programs may use it too. A new implementation is a row
+ * here.
  */
 #define HF_LOCKREF_ROSTER(X)                                                                       \
 	X(unbounded, 1)                                                                            \
@@ -89,7 +98,7 @@
  * hf_lockref_init - a free lock and the first references
  * @count: 0 to INT32_MAX
  *
- * Context:  before anybody else can see the object
+ * Context:  before any other thread can see the object
  * Ordering: none
  */
 HF_INLINE void hf_lockref_init(hf_lockref_t *l, int32_t count)
@@ -100,7 +109,7 @@ HF_INLINE void hf_lockref_init(hf_lockref_t *l, int32_t count)
 /**
  * hf_lockref_read - the count
  *
- * Ordering: none; the answer may be old when it arrives, unless the lock is held
+ * Ordering: none; the answer may be stale, unless the lock is held
  * Return:   0 to INT32_MAX; negative = dead
  */
 HF_INLINE int32_t hf_lockref_read(const hf_lockref_t *l)
@@ -120,7 +129,7 @@ HF_INLINE void hf_lockref_lock(hf_lockref_t *l)
 }
 
 /**
- * hf_lockref_trylock - take the lock half if it is free and nobody waits for it
+ * hf_lockref_trylock - take the lock half if it is free and has no waiters
  *
  * Ordering: acquire if true; none if false
  */
@@ -192,8 +201,8 @@ HF_INLINE HF_MUST_CHECK bool hf_lockref_get_not_dead(hf_lockref_t *l)
  * hf_lockref_put_return - one reference less, if that can be done without the lock
  *
  * Ordering: release
- * Return:   the count now, 0 included; -1 = nothing done: the count was 0 or dead, somebody holds
- *           the lock, or the retries were exhausted. Then put_or_lock.
+ * Return:   the count now, 0 included; -1 = nothing done: the count was 0 or dead, the lock
+ *           is held, or the retries were exhausted. Then put_or_lock.
  */
 HF_INLINE HF_MUST_CHECK int32_t hf_lockref_put_return(hf_lockref_t *l)
 {
@@ -216,7 +225,7 @@ HF_INLINE HF_MUST_CHECK bool hf_lockref_put_or_lock(hf_lockref_t *l)
  *
  * Context:  the lock is held
  * Ordering: none
- * Errors:   nobody holds the lock: reported (LOCKREF_UNLOCKED), nothing done
+ * Errors:   the lock is not held: reported (LOCKREF_UNLOCKED), nothing done
  */
 HF_INLINE void hf_lockref_mark_dead(hf_lockref_t *l)
 {

@@ -5,12 +5,19 @@
  * nofault - touch memory that may not be there: clear, copy, load, store, compare-and-swap.
  *
  * Use when / not when
- *   Not to hide a bug: a pointer that should be good and is not must crash. Not for memory whose
- *   contents another thread changes, as if it were a lock: this says how far it came, and no more.
- *   Use it for memory that somebody else may take away: a mapping whose file can be truncated, a
- *   page of a guest, a pointer from a plug-in or a script, memory with hardware errors.
+ *   For memory that others may take away: a mapping whose file can be truncated, a page of a guest,
+ *   a pointer from a plug-in or a script, memory with hardware errors. Not to hide a bug: a pointer
+ *   that should be good and is not must crash. Not for memory whose contents another thread
+ *   changes, as if it were a lock: the count is all that is known then.
  *   The signals SIGSEGV and SIGBUS must not be blocked where it is used: the system kills a process
  *   that faults with them blocked (so in a handler of one of the two, unless with SA_NODEFER).
+ *
+ * Verbs
+ *   hf_nofault_install                   once, early: from then on faults are recovered
+ *   hf_clear_nofault, hf_copy_nofault    return the bytes NOT done; _from_ and _to_, hf_strncpy_...
+ *   hf_load32_, _store32_, _cmpxchg32_   one word, of 8 to 64 bits; return 0 or -EFAULT
+ *
+ * Example  examples/nofault.c, examples/nofault_cat.c
  *
  * State
  *   A fault is exact: a range of n bytes at p, whose first byte that can't be accessed is p + k
@@ -23,7 +30,8 @@
  *   Faults are recovered by a table of sites (nofault/site.h): an instruction that may fault, and
  *   where to go on. The path without a fault does nothing for it. Each executable and shared object
  *   that includes this header registers its sites when it is loaded, and takes them back when it is
- *   unloaded; a signal handler looks the faulting instruction up and passes on what it doesn't find.
+ *   unloaded; a signal handler looks the faulting instruction up and passes on what it doesn't
+ *   find.
  *
  *   Inside a Linux kernel all of this is for a user's memory, as clear_user() and copy_from_user()
  *   are: an address that is not a user's fails as a whole, and the table is the kernel's own. There
@@ -33,8 +41,8 @@
  *   F1  Everything before the fault is done, nothing at or after it is touched, and the count says
  *       so to the byte, on every processor and in every implementation. So all work is done in
  *       ascending order, and no store crosses into another page before the first one is known.
- *   F2  The handler takes no lock, allocates nothing, leaves errno alone, and reads only memory that
- *       it knows to be there: a thread may fault anywhere, in a signal handler too.
+ *   F2  The handler takes no lock, allocates nothing, leaves errno alone, and reads only memory
+ *       that it knows to be there: a thread may fault anywhere, in a signal handler too.
  *   F3  A signal is recovered only if the processor raised it (si_code > 0) for an instruction that
  *       is a site. Every other one has the effect that it would have had without Holdfast.
  *   F4  A table that a handler may be reading is not freed (nofault/grace.h).
@@ -42,7 +50,6 @@
  * Ordering
  *   none for all, but for the compare-and-swaps: sequentially consistent.
  *
- * Example  examples/nofault.c, examples/nofault_cat.c
  * Source   docs/design/0009-nofault.md; the counts: gVisor's safecopy has the same definition
  */
 #include "nofault/dispatch.h"
@@ -55,9 +62,9 @@ HF_BEGIN_DECLS
 /**
  * hf_nofault_install - recover faults from now on: take over SIGSEGV and SIGBUS
  *
- * Call it once, early; a second call does nothing. A handler that is installed afterwards, by others,
- * must pass on what it does not own to the one before: to us. Programs that own these signals
- * don't call it, but hf_nofault_handle() in their handler.
+ * Call it once, early; a second call does nothing. A handler that is installed afterwards, by
+ * others, must pass on what it does not own to the one before: to us. Programs that own these
+ * signals don't call it, but hf_nofault_handle() in their handler.
  *
  * Context:  any thread, several at once; not in a signal handler
  * Ordering: full barrier
@@ -73,7 +80,7 @@ int hf_nofault_install(void) HF_API_EACH;
  *
  * Context:  any thread, several at once; not in a signal handler
  * Ordering: full barrier
- * Errors:   -EBUSY (16): somebody else has taken over one of the signals since, and may rely on us;
+ * Errors:   -EBUSY (16): other code has taken over one of the signals since, and may rely on us;
  *           -errno of sigaction()
  * Return:   0, also if nothing was installed; or an error, and nothing is changed
  */
@@ -84,8 +91,8 @@ int hf_nofault_remove(void) HF_API_EACH;
  *
  * Context:  any thread, async-signal-safe
  * Ordering: none
- * Return:   false: not installed, or somebody has installed another one since, which may or may not
- *           pass on to ours
+ * Return:   false: not installed, or other code has installed another one since, which may or may
+ *           not pass on to ours
  */
 bool hf_nofault_owned(void) HF_API_EACH;
 
@@ -97,7 +104,8 @@ bool hf_nofault_owned(void) HF_API_EACH;
  *
  * Context:  a signal handler
  * Ordering: none
- * Return:   true: recovered, return from the handler now; false: it is not ours, nothing was changed
+ * Return:   true: recovered, return from the handler now; false: it is not ours, nothing was
+ *           changed
  */
 bool hf_nofault_handle(int signal, const void *info, void *context) HF_API_EACH;
 
@@ -106,7 +114,7 @@ struct hf_nofault_fault {
 	int signal;          /* SIGSEGV or SIGBUS; 0 = none yet */
 	int code;            /* si_code: SEGV_MAPERR, SEGV_ACCERR, BUS_ADRERR, BUS_MCEERR_AR... */
 	const void *address; /* si_addr; NULL where the processor gives none (x86: not canonical),
-				the start of its page where it tells no more (s390x) */
+				the start of its page where there is no more (s390x) */
 };
 
 /**
@@ -167,12 +175,13 @@ const char *hf_copy_chosen(void) HF_API_EACH;
 /**
  * hf_nofault_calibrate - measure on this machine what the default does from which size on
  *
- * Takes less than 5 ms and 2 MiB for that time. Changes what "default" is, and chooses it unless the
- * environment forces another one.
+ * Takes less than 5 ms and 2 MiB for that time. Changes what "default" is, and chooses it unless
+ * the environment forces another one.
  *
  * Context:  any thread; one at a time; not in a signal handler
- * Errors:   -ENOMEM (12): no memory to measure with; -EAGAIN (11): the machine was too busy to measure
- *           in that time; -ENOTSUP (95): there is nothing to choose between on this processor
+ * Errors:   -ENOMEM (12): no memory to measure with; -EAGAIN (11): the machine was too busy to
+ *           measure in that time; -ENOTSUP (95): there is nothing to choose between on this
+ *           processor
  * Return:   0, or an error, and nothing is changed
  */
 int hf_nofault_calibrate(void) HF_API_EACH;
@@ -215,8 +224,8 @@ HF_INLINE HF_MUST_CHECK size_t hf_copy_nofault(void *dst, const void *src, size_
 }
 
 /**
- * hf_copy_from_nofault - the same; says that it is the source that may fault
- * hf_copy_to_nofault - the same; says that it is the destination
+ * hf_copy_from_nofault - the same, where it is the source that may fault
+ * hf_copy_to_nofault - the same, where it is the destination
  *
  * In user space both sides are guarded in all three. A kernel tells them apart: one side is the
  * user's, the other its own.
@@ -312,7 +321,7 @@ HF_INLINE HF_MUST_CHECK int hf_store64_nofault(volatile void *p, uint64_t value)
 	return HF_ENV_TOUCH(p, 8, -HF_EFAULT, hf_arch_store64_nofault(p, value));
 }
 
-/* ThreadSanitizer does not see the assembly: it is told what is ordered by it. */
+/* ThreadSanitizer does not see the assembly: these calls state what is ordered by it. */
 #if HF_TSAN
 HF_BEGIN_DECLS
 void __tsan_acquire(void *address);

@@ -11,9 +11,9 @@
  *   threads that have a processor each; in kernels and on bare metal.
  *
  * Verbs
- *   lock, trylock, unlock         wait for it; take it only if it is free; release it
- *   lock_full, unlock_full        the same as full memory barriers; init and is_locked besides
- *   lock_irqsave, unlock_irqrestore   where HF_ENV_HAS_IRQ
+ *   lock, trylock, unlock    wait for it; take it only if it is free; release it
+ *   lock_full, unlock_full   the same as full memory barriers; init and is_locked besides
+ *   lock_irqsave, ...        with interrupts masked, where HF_ENV_HAS_IRQ
  *
  * Guards
  *   C     HF_SPINLOCK_GUARD(&lock);              released where the enclosing block ends
@@ -30,9 +30,8 @@
  *                 wfe             4      any                      the word, reading (WFE)
  *                 ticket          8      first come               the word, reading
  *                 mcs             12     first come               an own node
- *                 queued          4      first come, bounded      the word (one thread), an own
- *                                 node
- *                                        barging
+ *                 queued          4      first come, bounded      the word (the next waiter),
+ *                                        barging                  an own node
  *
  *   Each has its own header (spinlock/<name>.h), type (hf_spinlock_<name>_t), initialiser
  *   (HF_SPINLOCK_<NAME>_INIT), verbs (hf_spinlock_<name>_lock, ...), C++ class

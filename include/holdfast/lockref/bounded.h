@@ -5,7 +5,7 @@
  * bounded - swap, and after HF_LOCKREF_RETRIES failures take the lock.
  *
  * Use when / not when
- *   The default: as fast as unbounded while nobody competes, and it does not collapse when all do.
+ *   The default: as fast as unbounded while uncontended, and it does not collapse when all compete.
  *
  * State, invariants  core.h
  * Ordering           that of the family (lockref.h)

@@ -10,8 +10,8 @@
  *
  *     lock half   count        meaning
  *     0           1..MAX       live: one 64-bit compare-and-swap changes the count
- *     0           0            nobody has a reference; still found, may be revived (get, not_dead)
- *     not 0       any          somebody holds the lock or waits for it: changes go through the lock
+ *     0           0            no references; still found, may be revived (get, not_dead)
+ *     not 0       any          the lock has a holder or waiters: changes go through the lock
  *     any         negative     dead (mark_dead stores -128): never revived
  *     any         INT32_MAX    pinned: an overflow was stopped here; puts leave it, it leaks
  *
@@ -21,13 +21,13 @@
  *   I2  so while the lock is held only its holder changes the count (by a store to its half).
  *   I3  the count goes to 0 by put_return only, or under the lock; to dead only under the lock.
  *   I4  after at most `limit` failed swaps (and the first one, which is inline) the lock is taken,
- *       which makes the others' swaps stop too (I1): the retries of all are bounded once one has
- *       had enough.
+ *       which makes the others' swaps stop too (I1): the retries of all are bounded once one
+ *       thread has reached its limit.
  *   I5  the dead stay dead: no verb but set_count changes a negative count.
  *
  * Ordering  table in lockref.h. A swap that drops a reference is a release; taking the lock reads
- *           the word that these swaps made, and is an acquire: whoever then finds the last
- *           reference sees what was done with the others.
+ *           the word that these swaps made, and is an acquire: the thread that then finds the
+ *           last reference sees what was done with the others.
  */
 #include "../report.h"
 #include "../wait.h"
@@ -61,7 +61,7 @@ HF_INLINE hf__lockref_lock_t *hf__lockref_lock(hf_lockref_t *l)
 	return hf__lockref_lock_of(&l->word);
 }
 
-/* The lock is held: nobody else changes the count (I2). */
+/* The lock is held: no other thread changes the count (I2). */
 HF_INLINE int32_t hf__lockref_count_locked(const hf_lockref_t *l)
 {
 	return (int32_t)hf_atomic64_load_high32_relaxed(&l->word);
@@ -92,7 +92,7 @@ HF_INLINE uint64_t hf__lockref_minus_one(uint64_t word)
 								      : word - HF__LOCKREF_ONE;
 }
 
-/* Another failed swap: may it be tried again? */
+/* Another failed swap: may it be retried? */
 HF_INLINE bool hf__lockref_again(uint32_t *retries, uint32_t limit, hf_wait_t *wait,
 				 enum hf_wait_policy policy)
 {
@@ -133,7 +133,7 @@ HF_INLINE bool hf__lockref_try_put(hf_lockref_t *l, int32_t keep, int32_t *count
 
 /*
  * get, get_not_zero and get_not_dead: one more reference if the count is at least `least`
- * (INT32_MIN: whatever it is, and told if that is misuse).
+ * (INT32_MIN: whatever it is, and reported if that is misuse).
  */
 HF_INLINE bool hf__lockref_get(hf_lockref_t *l, int32_t least, uint32_t limit,
 			       enum hf_wait_policy policy)

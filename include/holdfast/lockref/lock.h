@@ -4,17 +4,18 @@
 /*
  * lock - which lock is the lock half of a lockref.
  *
- *   HF_LOCKREF_LOCK   who waits
- *   mutex             looks for a moment, then sleeps. The default where there is parking (user space)
- *   queued            spins, first come, first served. The default elsewhere (kernels, bare metal)
+ *   HF_LOCKREF_LOCK   its waiters
+ *   mutex             spin briefly, then park. The default where there is parking (user space)
+ *   queued            spin, first come, first served. The default elsewhere (kernels, bare metal)
  *   cas, cas_release, cas_prefetch, wfe
- *                     spins, in any order
+ *                     spin, in any order
  *
- *   ticket and mcs have more than 4 bytes. All that take the same lockref are compiled with the same
- *   choice; what holds for its mutex or spinlock (mutex.h, spinlock.h) then holds for the lock half.
+ *   ticket and mcs have more than 4 bytes. All that take the same lockref are compiled with the
+ *   same choice; what holds for its mutex or spinlock (mutex.h, spinlock.h) then holds for the lock
+ *   half.
  *
  * Invariants
- *   A lock half is free, and nobody waits for it, exactly when its 32 bits are 0: so I7 of
+ *   A lock half is free, and without waiters, exactly when its 32 bits are 0: so I7 of
  *   spinlock/queued.h, X5 of mutex.h, and the others have no more than one bit.
  */
 #include "../atomic.h"
@@ -72,7 +73,7 @@ HF_INLINE hf__lockref_lock_t *hf__lockref_lock_of(hf_atomic64_t *word)
 	return (hf__lockref_lock_t *)hf_atomic64_low32(word);
 }
 
-/* Is the lock half free, and nobody waiting, while the word reads so? */
+/* Is the lock half free, and without waiters, in this word? */
 HF_INLINE bool hf__lockref_unlocked(uint64_t word)
 {
 	return HF_LIKELY((uint32_t)word == 0);

@@ -5,8 +5,8 @@
  * locked - always the lock.
  *
  * Use when / not when
- *   As the baseline, and where the object is contended nearly always. put_return never finds the lock
- *   held: it waits for it.
+ *   As the baseline, and where the object is contended nearly always. put_return never finds the
+ *   lock held: it waits for it.
  *
  * State, invariants  core.h
  * Ordering           that of the family (lockref.h)

@@ -2,11 +2,11 @@
 #ifndef HF_LOCKREF_UNBOUNDED_H
 #define HF_LOCKREF_UNBOUNDED_H
 /*
- * unbounded - swap until it succeeds, or somebody holds the lock.
+ * unbounded - swap until it succeeds, or the lock is held.
  *
  * Use when / not when
- *   Not on an object that many cores want at once: the retries grow with the cores, about 25 for each
- *   success at 28 threads on one machine. Where the lab shows that few retries are needed.
+ *   Not on an object that many cores use at once: the retries grow with the cores, about 25 for
+ *   each success at 28 threads on one machine. Where the lab shows that few retries are needed.
  *
  * State, invariants  core.h
  * Ordering           that of the family (lockref.h)

@@ -6,81 +6,38 @@
  *
  * Use when / not when
  *   Where an object is found without a lock and many threads take and drop references at once, or
- *   somebody holds its lock for long: no get or put ever waits or tries again, but the put that
- *   drops the last reference, which takes the lock. Not where the memory of an object is freed as soon
+ *   its lock is held for long: no get or put ever waits or retries, but the put that drops the last
+ *   reference, which takes the lock. Not where the memory of an object is freed as soon
  *   as it is dead: that needs lockref.h. Not where the lock must keep the count as it is.
  *
- *   A type of its own (hf_lockref_waitfree_t), because code that is right with hf_lockref_t is wrong
- *   with it. What differs:
+ *   A type of its own (hf_lockref_waitfree_t), because code that is right with hf_lockref_t is
+ *   wrong with it. What differs:
  *
- *                        hf_lockref_t                      hf_lockref_waitfree_t
- *     lock               the count stands still            the count moves; life and death stand still
- *     put_or_lock false  nothing was dropped               the reference is gone: nobody had one left
- *                                                          when the lock was taken
- *     mark_dead          always succeeds                   says how many references there are; false
- *                                                          = somebody has another
- *     memory             may be freed by whoever killed    stays a lockref for as long as a put may be
- *                        the object, after the unlock      under way (the contract of put)
- *     get_not_zero,      are there                         are not: an add can't be left undone, and a
- *       set_count                                          store would undo the adds of others
+ *                        hf_lockref_t                     hf_lockref_waitfree_t
+ *     lock               the count stands still           the count moves; life and death do not
+ *     put_or_lock false  nothing was dropped              the reference is gone: none was left
+ *                                                         just before the lock was taken
+ *     mark_dead          always succeeds                  is called with the number of references
+ *                                                         given up; false = there is another
+ *     memory             may be freed by the thread that  stays a lockref for as long as a put may
+ *                        killed it, after the unlock      be under way (the contract of put)
+ *     get_not_zero,      are there                        are not: an add can't be left undone, and
+ *       set_count                                         a store would undo the adds of others
  *
- * State
- *      63                         32 31                          0
- *     |            count            |      a lock (lock.h)        |
+ * Verbs
+ *   get, get_not_dead(_acquire)   one more reference; false = dead
+ *   put_or_lock, put_return       one less; put_or_lock false = none is left: the lock is held
+ *   lock, unlock                  the lock half; init, trylock, read and is_dead besides
+ *   mark_dead, revive             under the lock: kill, or make the memory another object
  *
- *   An add changes the count only: what it carries leaves the word at the top. The count lies in one of
- *   three zones, and what an add made of it says in which.
- *
- *      0                0x80000000    0xa0000000            0xe0000000   0xffffffff
- *      |------ live -------|-- saturated --|------- dead -------|-- saturated --|
- *      none, 1, 2, ...        SATURATED             DEAD
- *
- *               get                                        put_or_lock, true
- *          .-----------.                               .-------------------.
- *          |           v                               v                   |
- *        none <----- count 1 <---------------------------------------- count 2, 3, ...
- *          |     put      |
- *          '-- mark_dead -'--> DEAD --- revive ---> count n       (by compare-and-swap, under the lock)
- *
- *     live       get, put: one more, one less
- *     none       get: lives again. put: misuse, and it ends saturated
- *     dead       get: false; it leaves a dead count that is one more. put: misuse
- *     saturated  get: true. put: true. Both store SATURATED. Nobody kills it: it leaks
- *
- *   SATURATED and DEAD lie in the middle of a zone, 2^28 and 2^29 from its ends. A dead count that has
- *   gone half of that way is put back. So 2^28 operations under way at one moment are needed to leave a
- *   zone.
- *
- * Invariants
- *   W1  Between live and dead the count goes only by a compare-and-swap of the whole word, by the
- *       holder of the lock: while one holds it, nobody else changes whether the object lives.
- *   W2  That swap to dead succeeds only if the count is what the holder says: the references that it
- *       gives up with it. So nobody has one when the object dies, and one thread only kills it.
- *   W3  Dead stays dead for all gets, until revive; and nothing that began before a revive undoes
- *       it: what is left of it is a swap of a dead count, which the revived one is not.
- *   W4  A count that left the live zone, at the top or by a put too many, is never dead: it leaks. But
- *       the repair comes after the misuse: a get between a put too many and its repair finds a live
- *       count again, and a holder of the lock may kill the object in that moment.
- *   W5  From its subtraction on a put has no reference. Only one that made the count none goes on to the
- *       lock half; others may get, put, kill and revive the object before it has the lock.
- *   W6  The steps of a get, and of a put that leaves something, are as many whatever the others do. One
- *       that meets another gives way afterwards, for a fixed time.
- *
- * Giving way
- *   Two that use one word at every moment send its cache line back and forth for each add. bounded does
- *   better without wanting to: a swap that fails has its thread back off, and the other one works on with
- *   the line at hand. An add does not fail; but what it finds may differ from what a look just before it
- *   found. Then two have met, and both may see so. What they found differs by one reference: who
- *   found an odd count gives way, for twice as long as a backoff lasts at most. The add is
- *   done by then, and nobody waits for anybody. Where the lab found that a backoff does not help (the
- *   policy HF_ARCH_WAIT_COUNT_SWAP is NONE) nobody looks and nobody gives way.
+ * Example  examples/lockref_waitfree.c
  *
  * The contract of put (from W5)
  *   A thread that puts is inside of a read-side critical section which the freeing of the object
- *   waits for, until it is done with what it was told: put_or_lock's false, put_return's 0. Or the
- *   memory never becomes anything else (type-stable): then what the thread knows of the object may be of
- *   a former one when it gets the lock, and it must look. In a kernel preemption off is enough, and
- *   put_or_lock sees to that itself. Under -DHF_VALIDATE=1 a program that defines
+ *   waits for, until it is done with what the put returned: put_or_lock's false, put_return's 0. Or
+ *   the memory never becomes anything else (type-stable): then what the thread knows of the object
+ *   may be of a former one when it gets the lock, and it must look. In a kernel preemption off is
+ *   enough, and put_or_lock switches it off itself. Under -DHF_VALIDATE=1 a program that defines
  *   HF_LOCKREF_PROTECTED() (such as rcu_read_ongoing() of liburcu) has each put checked.
  *
  * Ordering
@@ -95,7 +52,59 @@
  *   revive                      release
  *   lock, unlock                acquire, release
  *
- * Example  examples/lockref_waitfree.c
+ * State
+ *      63                         32 31                          0
+ *     |            count            |      a lock (lock.h)        |
+ *
+ *   An add changes the count only: what it carries leaves the word at the top. The count lies in
+ *   one of three zones, and the result of an add shows in which.
+ *
+ *      0                0x80000000    0xa0000000            0xe0000000   0xffffffff
+ *      |------ live -------|-- saturated --|------- dead -------|-- saturated --|
+ *      none, 1, 2, ...        SATURATED             DEAD
+ *
+ *               get                                        put_or_lock, true
+ *          .-----------.                               .-------------------.
+ *          |           v                               v                   |
+ *        none <----- count 1 <---------------------------------------- count 2, 3, ...
+ *          |     put      |
+ *          '-- mark_dead -'--> DEAD --- revive ---> count n    (swaps of the word, under the lock)
+ *
+ *     live       get, put: one more, one less
+ *     none       get: lives again. put: misuse, and it ends saturated
+ *     dead       get: false; it leaves a dead count that is one more. put: misuse
+ *     saturated  get: true. put: true. Both store SATURATED. It is never killed: it leaks
+ *
+ *   SATURATED and DEAD lie in the middle of a zone, 2^28 and 2^29 from its ends. A dead count that
+ *   has gone half of that way is put back. So 2^28 operations under way at one moment are needed to
+ *   leave a zone.
+ *
+ * Invariants
+ *   W1  Between live and dead the count goes only by a compare-and-swap of the whole word, by the
+ *       holder of the lock: while it is held, no other thread changes whether the object lives.
+ *   W2  That swap to dead succeeds only if the count is what the holder expects: the references
+ *       that it gives up with it. So there are none when the object dies, and one thread only kills
+ *       it.
+ *   W3  Dead stays dead for all gets, until revive; and nothing that began before a revive undoes
+ *       it: what is left of it is a swap of a dead count, which the revived one is not.
+ *   W4  A count that left the live zone, at the top or by a put too many, is never dead: it leaks.
+ *       But the repair comes after the misuse: a get between a put too many and its repair finds a
+ *       live count again, and a holder of the lock may kill the object in that moment.
+ *   W5  From its subtraction on a put has no reference. Only one that made the count none goes on
+ *       to the lock half; others may get, put, kill and revive the object before it has the lock.
+ *   W6  The steps of a get, and of a put that leaves something, are as many whatever the others do.
+ *       One that collides with another backs off afterwards, for a fixed time.
+ *
+ * Backing off
+ *   Two that use one word at every moment send its cache line back and forth for each add. bounded
+ *   gains from backoff as a side effect: a swap that fails has its thread back off, and the other
+ *   one works on with the line at hand. An add does not fail; but what it finds may differ from
+ *   what a look just before it found. Then two have collided, and both may see it. What they found
+ *   differs by one reference: the thread that found an odd count backs off, by twice as many spin
+ *   hints as a backoff has at most. The add is done by then, and no thread waits for another. Where
+ *   the lab found that a backoff does not help (the policy HF_ARCH_WAIT_COUNT_SWAP is NONE) no
+ *   thread looks, and none backs off.
+ *
  * Source   docs/design/0016-lockref-waitfree.md
  */
 #include "../report.h"
@@ -149,7 +158,7 @@ HF_INLINE uint64_t hf__waitfree_with(uint64_t word, uint32_t count)
  * hf_lockref_waitfree_init - a free lock and the first references
  * @count: 0 to INT32_MAX
  *
- * Context:  before anybody else can see the object
+ * Context:  before any other thread can see the object
  * Ordering: none
  */
 HF_INLINE void hf_lockref_waitfree_init(hf_lockref_waitfree_t *l, int32_t count)
@@ -160,7 +169,7 @@ HF_INLINE void hf_lockref_waitfree_init(hf_lockref_waitfree_t *l, int32_t count)
 /**
  * hf_lockref_waitfree_read - the count
  *
- * Ordering: none; the answer may be old when it arrives, also to the holder of the lock
+ * Ordering: none; the answer may be stale, also to the holder of the lock
  * Return:   0 to INT32_MAX; INT32_MAX too if saturated; negative = dead
  */
 HF_INLINE int32_t hf_lockref_waitfree_read(const hf_lockref_waitfree_t *l)
@@ -183,7 +192,7 @@ HF_INLINE bool hf_lockref_waitfree_is_dead(const hf_lockref_waitfree_t *l)
 }
 
 /**
- * hf_lockref_waitfree_lock - take the lock half; from now on nobody else kills it or revives it
+ * hf_lockref_waitfree_lock - take the lock half; from now on no other thread kills or revives it
  *
  * Context:  as hf_mutex_lock() or hf_spinlock_lock(), whichever the lock half is
  * Ordering: acquire
@@ -194,7 +203,7 @@ HF_INLINE void hf_lockref_waitfree_lock(hf_lockref_waitfree_t *l)
 }
 
 /**
- * hf_lockref_waitfree_trylock - take the lock half if it is free and nobody waits for it
+ * hf_lockref_waitfree_trylock - take the lock half if it is free and has no waiters
  *
  * Ordering: acquire if true; none if false
  */
@@ -249,7 +258,7 @@ HF_COLD void hf__waitfree_get_misuse(hf_lockref_waitfree_t *l, uint64_t word)
 }
 
 /*
- * A put made it `word`, whose count is not live. What this put made of it tells, not what is there by now.
+ * A put made it `word`, whose count is not live. That result decides, not what is there by now.
  * Return: as hf_lockref_waitfree_put_return().
  */
 HF_SLOW int32_t hf__waitfree_put_rest(hf_lockref_waitfree_t *l, uint64_t word)
@@ -276,7 +285,7 @@ HF_SLOW bool hf__waitfree_put_or_lock_rest(hf_lockref_waitfree_t *l, uint64_t wo
 		(void)hf__waitfree_put_rest(l, word);
 	} else {
 		HF__LOCKREF_LOCK(lock)(hf__waitfree_lock(l)); /* W5 */
-		/* Not none: somebody got it meanwhile, or killed it. */
+		/* Not none: another thread got it meanwhile, or killed it. */
 		done = hf_atomic64_load_high32_relaxed(&l->word) != 0;
 		if (HF_UNLIKELY(done))
 			HF__LOCKREF_LOCK(unlock)(hf__waitfree_lock(l));
@@ -285,20 +294,20 @@ HF_SLOW bool hf__waitfree_put_or_lock_rest(hf_lockref_waitfree_t *l, uint64_t wo
 	return done;
 }
 
-/* W6. What the word is just before an add, for hf__waitfree_met(). Without a policy nobody looks. */
+/* W6. The word just before an add, for hf__waitfree_collided(); no look without a policy. */
 HF_INLINE uint64_t hf__waitfree_look(const hf_lockref_waitfree_t *l)
 {
 	return HF_ARCH_WAIT_COUNT_SWAP == HF_WAIT_NONE ? 0 : hf_atomic64_load_relaxed(&l->word);
 }
 
-/* Has somebody changed it between that look and the add, which found `before`? */
-HF_INLINE bool hf__waitfree_met(uint64_t seen, uint64_t before)
+/* Has another thread changed it between that look and the add, which found `before`? */
+HF_INLINE bool hf__waitfree_collided(uint64_t seen, uint64_t before)
 {
 	return HF_ARCH_WAIT_COUNT_SWAP != HF_WAIT_NONE && HF_UNLIKELY(before != seen);
 }
 
-/* Two have met: one of them gives way. Returns true. */
-HF_SLOW bool hf__waitfree_give_way(uint64_t before)
+/* Two have collided: one of them backs off. Returns true. */
+HF_SLOW bool hf__waitfree_back_off(uint64_t before)
 {
 	hf_wait_t wait = { 2 * HF_ARCH_BACKOFF_MAX_NS };
 
@@ -308,9 +317,9 @@ HF_SLOW bool hf__waitfree_give_way(uint64_t before)
 }
 
 /* The same for put_return, of which it returns the count. */
-HF_SLOW int32_t hf__waitfree_give_way_count(uint64_t before)
+HF_SLOW int32_t hf__waitfree_back_off_count(uint64_t before)
 {
-	(void)hf__waitfree_give_way(before);
+	(void)hf__waitfree_back_off(before);
 	return hf__lockref_count(before - HF__WAITFREE_ONE);
 }
 
@@ -336,12 +345,13 @@ HF_INLINE void hf_lockref_waitfree_get(hf_lockref_waitfree_t *l)
 
 	if (HF_UNLIKELY((int64_t)word < 0))
 		hf__waitfree_get_misuse(l, word);
-	else if (hf__waitfree_met(seen, before))
-		(void)hf__waitfree_give_way(before);
+	else if (hf__waitfree_collided(seen, before))
+		(void)hf__waitfree_back_off(before);
 }
 
 /**
- * hf_lockref_waitfree_get_not_dead - one more reference, unless the object is dead; none is not dead
+ * hf_lockref_waitfree_get_not_dead - one more reference, unless the object is dead; none is not
+ * dead
  *
  * Context:  its memory is a lockref until this returns
  * Ordering: none
@@ -356,11 +366,12 @@ HF_INLINE HF_MUST_CHECK bool hf_lockref_waitfree_get_not_dead(hf_lockref_waitfre
 
 	if (HF_UNLIKELY((int64_t)word < 0))
 		return hf__waitfree_get_rest(l, word);
-	return HF_LIKELY(!hf__waitfree_met(seen, before)) || hf__waitfree_give_way(before);
+	return HF_LIKELY(!hf__waitfree_collided(seen, before)) || hf__waitfree_back_off(before);
 }
 
 /**
- * hf_lockref_waitfree_get_not_dead_acquire - the same, for memory that may hold another object by now
+ * hf_lockref_waitfree_get_not_dead_acquire - the same, for memory that may hold another object by
+ * now
  *
  * Look again, after it, whether the object is the one that was looked for.
  *
@@ -380,7 +391,7 @@ HF_INLINE HF_MUST_CHECK bool hf_lockref_waitfree_get_not_dead_acquire(hf_lockref
  * Context:  the contract of put, above
  * Ordering: release
  * Errors:   without a reference: reported (LOCKREF_PUT), saturated if it was alive
- * Return:   the count now; 0 = nobody has one: lock, and mark_dead(0) if it is to die. INT32_MAX =
+ * Return:   the count now; 0 = none is left: lock, and mark_dead(0) if it is to die. INT32_MAX =
  *           saturated; -1 = misuse
  */
 HF_INLINE HF_MUST_CHECK int32_t hf_lockref_waitfree_put_return(hf_lockref_waitfree_t *l)
@@ -393,19 +404,19 @@ HF_INLINE HF_MUST_CHECK int32_t hf_lockref_waitfree_put_return(hf_lockref_waitfr
 	word = before - HF__WAITFREE_ONE;
 	if (HF_UNLIKELY((int64_t)word < 0))
 		return hf__waitfree_put_rest(l, word);
-	if (hf__waitfree_met(seen, before))
-		return hf__waitfree_give_way_count(before);
+	if (hf__waitfree_collided(seen, before))
+		return hf__waitfree_back_off_count(before);
 	return hf__lockref_count(word);
 }
 
 /**
- * hf_lockref_waitfree_put_or_lock - one reference less; if nobody has one then, take the lock
+ * hf_lockref_waitfree_put_or_lock - one reference less; if none is left then, take the lock
  *
  * Context:  the contract of put, above
  * Ordering: release; if false also acquire
  * Errors:   as put_return, and true
- * Return:   true = done. false = the lock is held, the object is alive, and nobody had a reference a
- *           moment ago: mark_dead(0) if it is to die, and unlock
+ * Return:   true = done. false = the lock is held, the object is alive, and there were no
+ *           references a moment ago: mark_dead(0) if it is to die, and unlock
  */
 HF_INLINE HF_MUST_CHECK bool hf_lockref_waitfree_put_or_lock(hf_lockref_waitfree_t *l)
 {
@@ -419,20 +430,20 @@ HF_INLINE HF_MUST_CHECK bool hf_lockref_waitfree_put_or_lock(hf_lockref_waitfree
 	if (HF_UNLIKELY((int64_t)word < (int64_t)HF__WAITFREE_ONE))
 		return hf__waitfree_put_or_lock_rest(l, word);
 	hf_env_preempt_enable();
-	return HF_LIKELY(!hf__waitfree_met(seen, before)) || hf__waitfree_give_way(before);
+	return HF_LIKELY(!hf__waitfree_collided(seen, before)) || hf__waitfree_back_off(before);
 }
 
 /**
- * hf_lockref_waitfree_mark_dead - from now on get_not_dead fails, if nobody has another reference
+ * hf_lockref_waitfree_mark_dead - from now on get_not_dead fails, if there is no other reference
  * @count: how many references the caller has, and gives up if it succeeds: mostly 0 or 1
  *
- * Tries again only if somebody has begun to wait for the lock, or has given up, in between.
+ * Retries only if a waiter has begun to wait for the lock, or has given up, in between.
  *
  * Context:  the lock is held
  * Ordering: acquire if true; none if false
- * Errors:   nobody holds the lock: reported (LOCKREF_UNLOCKED), false
- * Return:   true = dead, by this thread: it retires the object. false = the count is another, nothing
- *           was done
+ * Errors:   the lock is not held: reported (LOCKREF_UNLOCKED), false
+ * Return:   true = dead, by this thread: it retires the object. false = the count is another,
+ *           nothing was done
  */
 HF_INLINE HF_MUST_CHECK bool hf_lockref_waitfree_mark_dead(hf_lockref_waitfree_t *l, int32_t count)
 {
@@ -455,12 +466,12 @@ HF_INLINE HF_MUST_CHECK bool hf_lockref_waitfree_mark_dead(hf_lockref_waitfree_t
  * @count: 0 to INT32_MAX
  *
  * To give an object another identity while it can be found: mark_dead, change it, revive, all under
- * the lock. Who finds it meanwhile is told that it is dead; who finds it afterwards must look what it
- * is.
+ * the lock. A lookup that finds it meanwhile finds it dead; one that finds it afterwards must look
+ * what it is.
  *
  * Context:  the lock is held
  * Ordering: release: publishes what was written to the object
- * Errors:   nobody holds the lock: reported (LOCKREF_UNLOCKED), false
+ * Errors:   the lock is not held: reported (LOCKREF_UNLOCKED), false
  * Return:   false = it is not dead, nothing was done
  */
 HF_INLINE HF_MUST_CHECK bool hf_lockref_waitfree_revive(hf_lockref_waitfree_t *l, int32_t count)

@@ -5,23 +5,23 @@
  * grace - when may the old table of sites be freed?
  *
  * Use when / not when
- *   For the handler's table (src/linux_user_nofault.c), whose readers are signal handlers: they can't
- *   register, wait or allocate. Elsewhere liburcu is the better choice.
+ *   For the handler's table (src/linux_user_nofault.c), whose readers are signal handlers: they
+ *   can't register, wait or allocate. Elsewhere liburcu is the better choice.
  *
  * State
- *   `parity` says which of two counters a reader that comes now uses; a counter is the readers that
- *   are inside with it. A writer publishes a new table, and then does twice:
+ *   `parity` is the counter, of two, that a reader uses which comes now; a counter is the number of
+ *   readers that are inside with it. A writer publishes a new table, and then does twice:
  *
  *        parity = 1 - parity;  wait until the counter of the old parity is 0
  *
  * Invariants
  *   G1  A reader takes the table after it has counted itself.
- *   G2  When the writer has waited for both counters, every reader that took the old table has left.
- *       Take a reader that took it: it counted itself before the writer's last look at its counter,
- *       since else (seq. cst.: the writer's publication comes before that look, and the reader's
- *       count before its load of the table) it would have found the new table. So the writer saw it,
- *       and waited. Two rounds, and not one, since a reader may have read `parity` before a writer
- *       came by and count itself long after: in either counter.
+ *   G2  When the writer has waited for both counters, every reader that took the old table has
+ *       left. Take a reader that took it: it counted itself before the writer's last look at its
+ *       counter, since else (seq. cst.: the writer's publication comes before that look, and the
+ *       reader's count before its load of the table) it would have found the new table. So the
+ *       writer saw it, and waited. Two rounds, and not one, since a reader may have read `parity`
+ *       before a writer came by and count itself long after: in either counter.
  *   G3  No writer waits for ever: in each round new readers go to the other counter, but for the
  *       ones of G2's last sentence, and those are at most one for each thread.
  *

@@ -14,7 +14,7 @@
  * Invariants
  *   X1  A site's two labels are in the same function: the instruction at `to` finds the registers
  *       as the one at `from` left them. A fault leaves all registers of its instruction alone, but
- *       for those of a repeated one (REP), which say how far it came.
+ *       for those of a repeated one (REP), which show how far it came.
  *   X2  The section is in the same group as the function ("?"), so that the linker, which keeps one
  *       copy of an inline function of C++, keeps that copy's sites and no others.
  *

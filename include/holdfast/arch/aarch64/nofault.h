@@ -7,7 +7,7 @@
  * The functions return 0 or -HF_EFAULT: the error is there before the access, and the instruction
  * behind it makes it 0. A fault skips both, so it needs no code of its own.
  *
- * A store that crosses into another page may do one part and fault for the other: whoever needs
+ * A store that crosses into another page may do one part and fault for the other: code that needs
  * exact counts does not let one cross. An exclusive or a DC ZVA that faults has done nothing.
  */
 #include "../../compiler.h"
