@@ -15,6 +15,8 @@ import errno
 import filecmp
 import mmap
 import os
+import re
+import resource
 import shutil
 import stat
 import subprocess
@@ -474,17 +476,190 @@ def terminated(args):
     assert (status, unmounted, mounted.said()) == (8, True, ""), (status, unmounted, mounted.said())
 
 
+def as_user(uid, call):
+    """What `call` returns in a process of that user's and group's, in text; raises what it raises."""
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        said, status = b"", 1
+        try:
+            os.setgroups([])
+            os.setgid(uid)
+            os.setuid(uid)
+            said, status = str(call()).encode(), 0
+        except OSError as error:
+            said, status = str(error.errno).encode(), 2
+        except BaseException as error:  # pylint: disable=broad-except
+            said = repr(error).encode()
+        finally:
+            os.write(writing, said[:4000])
+            os._exit(status)
+    os.close(writing)
+    with open(reading, "rb") as pipe:
+        said = pipe.read().decode()
+    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    if status == 2:
+        raise OSError(int(said), os.strerror(int(said)))
+    assert status == 0, said
+    return said
+
+
+class KernelTmpfs:
+    """The oracle."""
+
+    def __init__(self, *options):
+        self.path = tempfile.mkdtemp(prefix="holdfast-oracle-")
+        self.options = options
+
+    def __enter__(self):
+        done = subprocess.run(["mount", "-t", "tmpfs", *self.options, "none", self.path], text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+        if done.returncode:
+            os.rmdir(self.path)
+            raise Skip("no tmpfs of the kernel: " + done.stdout.strip())
+        return self.path
+
+    def __exit__(self, *failure):
+        subprocess.run(["umount", *(["-l"] if failure[0] else []), self.path], check=False)
+        os.rmdir(self.path)
+
+
+def run_server(args, *words):
+    return subprocess.run([args.server, *words], text=True, check=False, timeout=20,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+
+
 def arguments(args):
-    for wrong in ("size=x", "size=1q", "size=-1", "nr_inodes="):
-        done = subprocess.run([args.server, "/nonexistent", "-o", wrong], text=True, check=False,
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=10)
-        assert done.returncode == 2, (wrong, done)
+    """What is wrong is named, with its value."""
+    for wrong in ("size=x", "size=1q", "size=-1", "size= 1m", "size= -1", "size=+1", "size=", "size=%",
+                  "size=1m ", "size=99999999999999999999", "size=16384p", "size=1%%", "nr_inodes=",
+                  "nr_inodes=-1", "nr_inodes= 1", "nr_inodes=5%", "max_open=x", "max_open= 1"):
+        done = run_server(args, "/nonexistent", "-o", wrong)
+        assert done.returncode == 2 and done.stdout.startswith("hf-tmpfs-fuse: %s: " % wrong), done
     # As libfuse's own main function has them.
     for right, wrong in ((1, ["/nonexistent"]), (2, []), (0, ["-h"]), (0, ["-V"]),
                          (1, ["/tmp", "/tmp"]), (3, ["/tmp", "-o", "nonsense"])):
-        done = subprocess.run([args.server, *wrong], text=True, check=False, timeout=10,
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        done = run_server(args, *wrong)
         assert done.returncode == right, (wrong, done)
+    said = run_server(args, "--version").stdout
+    assert re.match(r"hf-tmpfs-fuse of Holdfast \d+\.\d+", said), said
+
+
+def mountpoints(args):
+    """A file, one that is missing, and one in use are refused, in the background and in front."""
+    path = tempfile.mkdtemp(prefix="holdfast-mount-")
+    name = os.path.join(path, "file")
+    open(name, "w").close()
+    try:
+        for where in ((), ("-f",)):
+            for wrong in (name, os.path.join(path, "none")):
+                done = run_server(args, wrong, *where)
+                assert done.returncode and wrong in done.stdout, done
+        # One that is not empty will do, as with mount(8).
+        assert run_server(args, path).returncode == 0
+        try:
+            assert os.listdir(path) == []
+            for where in ((), ("-f",)):
+                done = run_server(args, path, *where)
+                assert done.returncode and path + ": in use" in done.stdout, done
+        finally:
+            subprocess.run(["umount", path], check=True)
+        assert os.listdir(path) == ["file"]
+    finally:
+        os.unlink(name)
+        os.rmdir(path)
+
+
+def sizes(args):
+    """The limits are those of the kernel's tmpfs, said in the same words."""
+    for option in ((), ("-o", "size=50%"), ("-o", "size=1%"), ("-o", "size=0"), ("-o", "size=5000"),
+                   ("-o", "size=3m,nr_inodes=7"), ("-o", "nr_inodes=2k"), ("-o", "nr_inodes=0,size=0%")):
+        with Mount(args.server, *option) as top, KernelTmpfs(*option) as kernel:
+            ours, theirs = os.statvfs(top), os.statvfs(kernel)
+            for field in ("f_bsize", "f_frsize", "f_blocks", "f_files", "f_namemax"):
+                assert getattr(ours, field) == getattr(theirs, field), (option, field, ours, theirs)
+        # Nothing is limited where 0 stands for that.
+        if option in (("-o", "size=0"),):
+            with Mount(args.server, *option) as top:
+                sh("head -c 1000000 /dev/zero > f; test $(stat -c %s f) = 1000000", top)
+
+
+def open_files(args):
+    """max_open is a limit for all, and half of it for a user."""
+    with Mount(args.server, "-o", "allow_other,max_open=10") as top:
+        path = os.path.join(top, "f")
+        open(path, "w").close()
+        os.chmod(path, 0o666)
+        opened = [os.open(path, os.O_RDWR) for _ in range(10)]
+        expect(errno.ENFILE, os.open, path, os.O_RDWR)
+        expect(errno.ENFILE, os.listdir, top)
+        expect(errno.ENFILE, os.open, os.path.join(top, "new"), os.O_RDWR | os.O_CREAT)
+        assert not os.path.exists(os.path.join(top, "new"))
+        os.stat(path)
+        for fd in opened:
+            os.close(fd)
+        # Closing reaches the server a moment later.
+        wait_until(lambda: opens(path, 10) == 10)
+
+        def five():
+            wait_until(lambda: opens(path, 6) == 5)
+            fds = [os.open(path, os.O_RDONLY) for _ in range(5)]
+            expect(errno.EMFILE, os.open, path, os.O_RDONLY)
+            return len(fds)
+
+        fd = os.open(path, os.O_RDWR)
+        assert as_user(1234, five) == "5"
+        os.close(fd)
+        wait_until(lambda: opens(path, 10) == 10)
+    # More than one table of the library has, each in processes that hold their share of them.
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    each = min(hard, 20000) - 100
+    with Mount(args.server) as top:
+        path = os.path.join(top, "f")
+        with open(path, "wb") as file:
+            file.write(b"data")
+        holders = []
+        try:
+            for _ in range(66000 // each + 1):
+                holders.append(subprocess.Popen([sys.executable, "-c", HOLDER, path, str(each)],
+                                                stdin=subprocess.PIPE, stdout=subprocess.PIPE))
+            for holder in holders:
+                assert holder.stdout.readline() == b"%d\n" % each, holder.communicate()
+        finally:
+            for holder in holders:
+                holder.communicate(b"\n")
+        with open(path, "rb") as file:
+            assert file.read() == b"data"
+
+
+HOLDER = """
+import os, resource, sys
+path, count = sys.argv[1], int(sys.argv[2])
+hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+opened = []
+try:
+    while len(opened) < count:
+        opened.append(os.open(path, os.O_RDWR))
+    assert os.pread(opened[-1], 9, 0) == b"data"
+except OSError as error:
+    print(error)
+print(len(opened), flush=True)
+sys.stdin.readline()
+"""
+
+
+def opens(path, count):
+    """How many of so many can be open at once."""
+    opened = []
+    try:
+        for _ in range(count):
+            opened.append(os.open(path, os.O_RDONLY))
+    except OSError:
+        pass
+    for fd in opened:
+        os.close(fd)
+    return len(opened)
 
 
 def daemon(args):
@@ -509,7 +684,7 @@ def random_operations(args):
         assert done.returncode == 0, done.stdout
 
 
-CASES = [arguments, errors, sparse, unlinked, nameless, links, mappings, append, kinds, owner,
+CASES = [arguments, mountpoints, sizes, open_files, errors, sparse, unlinked, nameless, links, mappings, append, kinds, owner,
          one_thread, terminated, daemon, files, git, sqlite, sqlite_wal, fio, many_threads, moving,
          random_operations]
 

@@ -110,17 +110,23 @@ MUTANTS = [
     ("mount: no page cache", "fuse.c",
      "	info->keep_cache = 1;\n	if (fuse_reply_open(", "	info->direct_io = 1;\n	if (fuse_reply_open(",
      MOUNT, "mappings", False),
-    ("mount: a mapping's page is appended", "fuse.c", "info->flags & (O_ACCMODE | O_TRUNC)",
-     "info->flags & (O_ACCMODE | O_TRUNC | O_APPEND)", MOUNT, "mappings", False),
+    ("mount: a mapping's page is appended", "fuse.c", "info->flags & O_ACCMODE, info)",
+     "info->flags & (O_ACCMODE | O_APPEND), info)", MOUNT, "mappings", False),
     ("mount: a mapping's pages are lost in silence", "fuse.c", "while (info->writepage && ",
      "while (0 && ", MOUNT, "mappings", False),
     ("mount: a link is no reference", "fuse.c", "		hf_tmpfs_node_get(node);", "		(void)0;",
      MOUNT, "links", False),
-    ("mount: a second name is a second file", "fuse.c", "{ .ino = (uintptr_t)node };",
-     "{ .ino = (uintptr_t)node };\n	static int odd;\n\n	hf_tmpfs_node_stat(node, &entry.attr);\n"
+    ("mount: a second name is a second file", "fuse.c", "					  .entry_timeout = FOR_EVER };",
+     "					  .entry_timeout = 0 };\n	static int odd;\n\n	hf_tmpfs_node_stat(node, &entry.attr);\n"
      "	if (S_ISREG(entry.attr.st_mode) && odd++ % 2)\n		return entry;", MOUNT, "links", False),
     ("mount: a file is another one each time", "fuse.c", "entry.generation = entry.attr.st_ino;",
-     "static uint64_t times;\n\n	entry.generation = times++;", MOUNT, "moving", False),
+     "static uint64_t times;\n\n	entry.generation = times++;", MOUNT, "links", False),
+    ("mount: a user may have all open files", "fuse_files.c", "limit && user != 0 && at->open",
+     "0 && at->open", MOUNT, "open_files", False),
+    ("mount: a closed file stays in its user's share", "fuse_files.c",
+     "	give_place(file);\n	give_share(file->share);", "	give_place(file);", MOUNT, "open_files", False),
+    ("mount: a blank before a number, and a minus behind it", "fuse_options.c",
+     "	if (*text < '0' || *text > '9')\n		return false;\n", "", MOUNT, "arguments", False),
     ("mount: what is made is the server's", "fuse.c", "		give_to_caller(request, node);\n	reply_entry",
      "		(void)give_to_caller;\n	reply_entry", MOUNT, "owner", False),
 ]
@@ -144,16 +150,15 @@ def mutant(args, number):
         source.write(before.replace(text, other))
     flags = ["-fsanitize=address"] if asan else []
     flags += args.fuse if program == MOUNT else []
-    # Under the sanitizer all of tmpfs: what is freed early is used by another file.
-    sources = [path]
-    if asan:
-        folder = os.path.join(args.source_dir, "tmpfs")
-        sources += [os.path.join(folder, name) for name in sorted(os.listdir(folder))
-                    if name.endswith(".c") and name not in (file, "fuse.c", "tsan.c")]
+    # Under the sanitizer all of tmpfs: what is freed early is used by another file. A server: all of it.
+    folder = os.path.join(args.source_dir, "tmpfs")
+    sources = [path] + [os.path.join(folder, name) for name in sorted(os.listdir(folder))
+                        if name.endswith(".c") and name not in (file, "tsan.c")
+                        and (program == MOUNT if name.startswith("fuse") else asan)]
     objects = []
     for source in sources:
         objects.append(os.path.join(tree, os.path.basename(source) + ".o"))
-        built = run([args.cc, "-std=gnu11", "-D_GNU_SOURCE", "-O2", "-g", "-fPIC", *flags,
+        built = run([args.cc, "-std=gnu11", "-D_GNU_SOURCE", '-DHF_FRONT_VERSION="0.0"', "-O2", "-g", "-fPIC", *flags,
                      "-I", os.path.join(args.source_dir, "include"),
                      "-I", os.path.join(args.source_dir, "tmpfs"), "-c", source, "-o", objects[-1]])
         if built.returncode:
