@@ -46,6 +46,10 @@ const std::vector<Table> &tables()
 		{ "sparse", "read a sparse file in tmpfs: clear, or copy a page of zeros",
 		  "copy a zero page", sparse_cells },
 #endif
+#if HF_LAB_HAVE_MOUNT
+		{ "mount", "tmpfs as a mount, beside the kernel's and an example of libfuse",
+		  "hf-tmpfs-fuse", mount_cells },
+#endif
 	};
 
 	return list;
