@@ -14,11 +14,13 @@
 #include "../tmpfs/dentry.c"
 #include "../tmpfs/fs.c"
 #include "../tmpfs/inode.c"
+#include "../tmpfs/memory.c"
 #include "../tmpfs/name.c"
 #include "../tmpfs/node.c"
 #include "../tmpfs/pages.c"
 #include "../tmpfs/table.c"
 #include "../tmpfs/walk.c"
+#include "../tmpfs/xattr.c"
 
 #include "tmpfs_variant.h"
 

@@ -35,8 +35,8 @@ MUTANTS = [
      "							   memory_order_acquire) == file)", "1",
      STRESS, "reused", False),
     ("T5: a page is freed under its readers", "pages.c",
-     "	hf__delete_later(take_out(inode, first, end));",
-     "	struct hf__block *b = take_out(inode, first, end), *n;\n\n"
+     "	hf__delete_later(take_out(inode, first, end, false));",
+     "	struct hf__block *b = take_out(inode, first, end, false), *n;\n\n"
      "	for (; b; b = n) {\n		n = b->next;\n		hf__delete(b);\n	}", STRESS, "punched", True),
     ("T6: bytes behind the end stay", "data.c",
      "clear_part(inode, size, page_end * HF_TMPFS_PAGE);", "", UNIT, "*Truncate*", False),
@@ -45,13 +45,13 @@ MUTANTS = [
     ("L2: a removed directory is not marked", "name.c", "inode->removed = true;", "",
      UNIT, "*Removed*", False),
     ("a replaced name is not there for a moment", "dentry.c",
-     "	if (cds_lfht_replace(dir->block.fs->names, &iter, old->hash, is_key, &key, &dentry->node))\n"
-     "		abort();",
-     "	cds_lfht_del(dir->block.fs->names, &old->node);\n"
-     "	cds_lfht_add(dir->block.fs->names, old->hash, &dentry->node);", STRESS, "replaced", False),
+     "	link_store(&dentry->chain[names->which], link_load(&old->chain[names->which]));\n"
+     "	link_store(link_to(names, old), dentry);",
+     "	link_store(link_to(names, old), link_load(&old->chain[names->which]));\n"
+     "	hash_in(names, dentry);", STRESS, "replaced", False),
     ("a moved directory keeps its parent", "name.c",
-     "atomic_store_explicit(&inode->parent, parent, memory_order_release);\n	}\n	if (to->dentry)",
-     "}\n	if (to->dentry)", UNIT, "*Rename*", False),
+     "atomic_store_explicit(&inode->parent, parent, memory_order_release);\n	}\n	if (!to->dentry)",
+     "}\n	if (!to->dentry)", UNIT, "*Rename*", False),
     ("a removed link keeps its place in the limit", "name.c",
      "	if (inode->links > 0)\n		hf__unreserve", "	if (0)\n		hf__unreserve",
      UNIT, "*Inodes*", False),
