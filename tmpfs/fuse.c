@@ -18,7 +18,8 @@
  *
  *   Data stays in the kernel's page cache, one for all links to a file, from one open() to the
  *   next: nobody but this kernel changes it. So shared writable mappings work. The price is a
- *   second copy, which the kernel gives up when memory is short, and slower writes.
+ *   second copy, which the kernel gives up when memory is short, and slower writes. Only where a read
+ *   is to move the access time does open() have the kernel read anew.
  *
  *   Each write() goes through the cache to the library at once, so that ENOSPC is returned by the
  *   call that it is due to. A page that is changed by a mapping comes later; where there is no
@@ -40,7 +41,7 @@
 #include "holdfast/report.h"
 
 #define FOR_EVER (1e9) /* seconds that the kernel may rely on a name, or attributes */
-#define RENAME_FLAGS (HF_TMPFS_NOREPLACE | HF_TMPFS_EXCHANGE)
+#define RENAME_FLAGS (HF_TMPFS_NOREPLACE | HF_TMPFS_EXCHANGE | HF_TMPFS_WHITEOUT)
 
 static struct hf_tmpfs *fs;
 static struct hf_tmpfs_node *root;
@@ -108,7 +109,6 @@ static void reply_open(fuse_req_t request, struct hf_tmpfs_node *node, int flags
 		return;
 	}
 	info->fh = (uintptr_t)file;
-	info->keep_cache = 1;
 	if (fuse_reply_open(request, info))
 		(void)front_file_close(file);
 }
@@ -121,22 +121,42 @@ static void reply_attributes(fuse_req_t request, struct hf_tmpfs_node *node)
 	fuse_reply_attr(request, &to, FOR_EVER);
 }
 
-/* What has just been made is its maker's, and not the server's. */
-static void give_to_caller(fuse_req_t request, struct hf_tmpfs_node *node)
+/*
+ * What this request makes is its caller's. Setuid and setgid bits go where the kernel asks for it; out of
+ * the mode of what is made it has taken them itself.
+ */
+static void act_for(fuse_req_t request)
 {
-	const struct fuse_ctx *caller = fuse_req_ctx(request);
-	struct hf_tmpfs_attributes to = { .set = HF_TMPFS_SET_UID | HF_TMPFS_SET_GID,
-					  .uid = caller->uid,
-					  .gid = caller->gid };
+	const struct fuse_ctx *from = fuse_req_ctx(request);
+	const struct hf_tmpfs_caller caller = { from->uid, from->gid,
+						.privileged = !front_clears() };
 
-	(void)hf_tmpfs_node_setattr(node, &to);
+	hf_tmpfs_act_as(&caller);
 }
 
-static void reply_made(fuse_req_t request, int error, struct hf_tmpfs_node *node)
+static bool in_group(fuse_req_t request, gid_t group)
 {
-	if (!error)
-		give_to_caller(request, node);
-	reply_entry(request, error, node);
+	gid_t groups[1024];
+	int count;
+
+	if (fuse_req_ctx(request)->gid == group)
+		return true;
+	count = fuse_req_getgroups(request, 1024, groups);
+	for (int i = 0; i < count && i < 1024; i++) {
+		if (groups[i] == group)
+			return true;
+	}
+	return false;
+}
+
+/* What a write by others does to a mode. */
+static mode_t cleared(fuse_req_t request, const struct stat *st)
+{
+	mode_t mode = st->st_mode & ~(mode_t)S_ISUID;
+
+	if ((mode & S_ISGID) && ((mode & S_IXGRP) || !in_group(request, st->st_gid)))
+		mode &= ~(mode_t)S_ISGID;
+	return mode;
 }
 
 /* ---- names --------------------------------------------------------------------------------- */
@@ -163,49 +183,32 @@ static void do_forget(fuse_req_t request, fuse_ino_t number, uint64_t count)
 static void do_mkdir(fuse_req_t request, fuse_ino_t dir, const char *name, mode_t mode)
 {
 	struct hf_tmpfs_node *node = NULL;
-	int error = hf_tmpfs_node_mkdir(node_of(dir), name, mode, &node);
+	int error;
 
-	reply_made(request, error, node);
+	act_for(request);
+	error = hf_tmpfs_node_mkdir(node_of(dir), name, mode, &node);
+	reply_entry(request, error, node);
 }
 
 static void do_symlink(fuse_req_t request, const char *target, fuse_ino_t dir, const char *name)
 {
 	struct hf_tmpfs_node *node = NULL;
-	int error = hf_tmpfs_node_symlink(target, node_of(dir), name, &node);
+	int error;
 
-	reply_made(request, error, node);
+	act_for(request);
+	error = hf_tmpfs_node_symlink(target, node_of(dir), name, &node);
+	reply_entry(request, error, node);
 }
 
-/* A file of its maker's, open. */
-static int create(fuse_req_t request, struct hf_tmpfs_node *dir, const char *name, int flags,
-		  mode_t mode, struct front_file **file, struct hf_tmpfs_node **node)
-{
-	int error = front_file_new(fuse_req_ctx(request)->uid, file);
-
-	if (error)
-		return error;
-	(*file)->fd = hf_tmpfs_node_create((*file)->table, dir, name, flags, mode, node);
-	if ((*file)->fd >= 0)
-		return 0;
-	error = (*file)->fd;
-	front_file_give_back(*file);
-	return error;
-}
-
-/* Files only: there are no devices, pipes or sockets. */
 static void do_mknod(fuse_req_t request, fuse_ino_t dir, const char *name, mode_t mode,
 		     dev_t device)
 {
 	struct hf_tmpfs_node *node = NULL;
-	struct front_file *file = NULL;
-	int error = -EPERM;
+	int error;
 
-	(void)device;
-	if (S_ISREG(mode))
-		error = create(request, node_of(dir), name, O_RDONLY | O_EXCL, mode, &file, &node);
-	if (!error)
-		(void)front_file_close(file);
-	reply_made(request, error, node);
+	act_for(request);
+	error = hf_tmpfs_node_mknod(node_of(dir), name, mode, device, &node);
+	reply_entry(request, error, node);
 }
 
 static void do_link(fuse_req_t request, fuse_ino_t number, fuse_ino_t dir, const char *name)
@@ -231,6 +234,7 @@ static void do_rmdir(fuse_req_t request, fuse_ino_t dir, const char *name)
 static void do_rename(fuse_req_t request, fuse_ino_t from_dir, const char *from, fuse_ino_t to_dir,
 		      const char *to, unsigned int flags)
 {
+	act_for(request); /* whose a whiteout is */
 	if (flags & ~RENAME_FLAGS)
 		reply(request, -EINVAL);
 	else
@@ -271,6 +275,7 @@ static void do_setattr(fuse_req_t request, fuse_ino_t number, struct stat *wish,
 	int error = 0;
 
 	(void)info;
+	act_for(request);
 	if (which & FUSE_SET_ATTR_MODE)
 		to.set |= HF_TMPFS_SET_MODE;
 	if (which & FUSE_SET_ATTR_UID)
@@ -285,6 +290,16 @@ static void do_setattr(fuse_req_t request, fuse_ino_t number, struct stat *wish,
 		clock_gettime(CLOCK_REALTIME, &to.atime);
 	if (which & FUSE_SET_ATTR_MTIME_NOW)
 		clock_gettime(CLOCK_REALTIME, &to.mtime);
+	/* Before a write or fallocate of a file that has such bits the kernel asks for nothing else. */
+	if (which == 0 || ((which & FUSE_SET_ATTR_SIZE) && front_clears())) {
+		struct stat st;
+
+		hf_tmpfs_node_stat(node, &st);
+		if (!S_ISDIR(st.st_mode) && (st.st_mode & (S_ISUID | S_ISGID))) {
+			to.set |= HF_TMPFS_SET_MODE;
+			to.mode = cleared(request, &st);
+		}
+	}
 	/* The kernel has asked whether the descriptor is for writing. */
 	if (which & FUSE_SET_ATTR_SIZE)
 		error = hf_tmpfs_node_truncate(node, wish->st_size);
@@ -305,23 +320,81 @@ static void do_statfs(fuse_req_t request, fuse_ino_t number)
 	fuse_reply_statfs(request, &to);
 }
 
+/* ---- extended attributes ------------------------------------------------------------------- */
+
+static void do_setxattr(fuse_req_t request, fuse_ino_t number, const char *name, const char *from,
+			size_t size, int flags)
+{
+	reply(request, hf_tmpfs_node_setxattr(node_of(number), name, from, size, flags));
+}
+
+static void do_removexattr(fuse_req_t request, fuse_ino_t number, const char *name)
+{
+	reply(request, hf_tmpfs_node_removexattr(node_of(number), name));
+}
+
+/* One of the two calls below, with a buffer as large as the caller's; of size 0: how much there is. */
+static void give_bytes(fuse_req_t request, struct hf_tmpfs_node *node, const char *name,
+		       size_t size)
+{
+	char *data = size > 0 ? malloc(size) : NULL;
+	ssize_t got = -ENOMEM;
+
+	if (data || size == 0)
+		got = name ? hf_tmpfs_node_getxattr(node, name, data, size)
+			   : hf_tmpfs_node_listxattr(node, data, size);
+	if (got < 0)
+		reply(request, (int)got);
+	else if (size == 0)
+		fuse_reply_xattr(request, (size_t)got);
+	else
+		fuse_reply_buf(request, data, (size_t)got);
+	free(data);
+}
+
+static void do_getxattr(fuse_req_t request, fuse_ino_t number, const char *name, size_t size)
+{
+	give_bytes(request, node_of(number), name, size);
+}
+
+static void do_listxattr(fuse_req_t request, fuse_ino_t number, size_t size)
+{
+	give_bytes(request, node_of(number), NULL, size);
+}
+
 /* ---- open files ---------------------------------------------------------------------------- */
+
+/* Makes and opens a file; as a name the kernel sends no slash, which stands for a file without one. */
+static int create(struct hf_tmpfs_node *dir, const char *name, int flags, mode_t mode,
+		  struct front_file *file, struct hf_tmpfs_node **node)
+{
+	if (strcmp(name, FRONT_NAMELESS) == 0)
+		return hf_tmpfs_node_tmpfile(file->table, dir, flags & (O_ACCMODE | O_EXCL), mode,
+					     node);
+	return hf_tmpfs_node_create(file->table, dir, name,
+				    (flags & (O_ACCMODE | O_EXCL | O_TRUNC)) | O_NOFOLLOW, mode,
+				    node);
+}
 
 static void do_create(fuse_req_t request, fuse_ino_t dir, const char *name, mode_t mode,
 		      struct fuse_file_info *info)
 {
-	const int flags = O_ACCMODE | O_EXCL | O_TRUNC;
 	struct hf_tmpfs_node *node = NULL;
-	struct fuse_entry_param entry;
 	struct front_file *file = NULL;
-	int error = create(request, node_of(dir), name, (info->flags & flags) | O_NOFOLLOW, mode,
-			   &file, &node);
+	struct fuse_entry_param entry;
+	int error = front_file_new(fuse_req_ctx(request)->uid, &file);
 
 	if (error) {
 		reply(request, error);
 		return;
 	}
-	give_to_caller(request, node);
+	act_for(request);
+	file->fd = create(node_of(dir), name, info->flags, mode, file, &node);
+	if (file->fd < 0) {
+		reply(request, file->fd);
+		front_file_give_back(file);
+		return;
+	}
 	info->fh = (uintptr_t)file;
 	info->keep_cache = 1;
 	entry = entry_of(node);
@@ -331,9 +404,38 @@ static void do_create(fuse_req_t request, fuse_ino_t dir, const char *name, mode
 	}
 }
 
+static bool later(const struct timespec *one, const struct timespec *other)
+{
+	return one->tv_sec != other->tv_sec ? one->tv_sec > other->tv_sec
+					    : one->tv_nsec > other->tv_nsec;
+}
+
+static bool reads(int flags)
+{
+	return (flags & O_ACCMODE) != O_WRONLY && !(flags & O_NOATIME);
+}
+
+/*
+ * The next read of the file moves its access time (relatime), if it comes to the library: so it must not
+ * be one of pages that the kernel has.
+ */
+static bool access_time_due(struct hf_tmpfs_node *node)
+{
+	struct timespec now;
+	struct stat st;
+
+	hf_tmpfs_node_stat(node, &st);
+	clock_gettime(CLOCK_REALTIME, &now);
+	return !later(&st.st_atim, &st.st_mtim) || !later(&st.st_atim, &st.st_ctim) ||
+	       now.tv_sec - st.st_atim.tv_sec >= 24 * 60 * 60;
+}
+
 static void do_open(fuse_req_t request, fuse_ino_t number, struct fuse_file_info *info)
 {
-	reply_open(request, node_of(number), info->flags & O_ACCMODE, info);
+	const int flags = info->flags & (O_ACCMODE | O_NOATIME);
+
+	info->keep_cache = !(reads(flags) && access_time_due(node_of(number)));
+	reply_open(request, node_of(number), flags, info);
 }
 
 static void do_opendir(fuse_req_t request, fuse_ino_t number, struct fuse_file_info *info)
@@ -366,9 +468,11 @@ static void do_write(fuse_req_t request, fuse_ino_t number, const char *from, si
 		     struct fuse_file_info *info)
 {
 	const struct front_file *file = file_of(info);
-	ssize_t done = hf_tmpfs_pwrite(file->table, file->fd, from, size, at);
+	ssize_t done;
 
 	(void)number;
+	act_for(request);
+	done = hf_tmpfs_pwrite(file->table, file->fd, from, size, at);
 	/* Of a mapping's pages the kernel takes a short count for all: it gets the error in its place. */
 	while (info->writepage && done > 0 && (size_t)done < size) {
 		ssize_t more = hf_tmpfs_pwrite(file->table, file->fd, from + done,
@@ -396,6 +500,7 @@ static void do_fallocate(fuse_req_t request, fuse_ino_t number, int mode, off_t 
 {
 	const struct front_file *file = file_of(info);
 	(void)number;
+	act_for(request);
 	reply(request, hf_tmpfs_fallocate(file->table, file->fd, mode, at, size));
 }
 
@@ -485,8 +590,8 @@ static void do_readdirplus(fuse_req_t request, fuse_ino_t number, size_t size, o
 
 /*
  * Nobody else changes what is in a file: the kernel need not look whether its pages are still right.
- * The kernel knows who may keep setuid and setgid, and so it is the one to clear them: before a write,
- * and with each change of owner or size. It does so for open(O_TRUNC) where that is a change of size.
+ * open(O_TRUNC) comes as a change of size, for which the kernel says whether it clears setuid and setgid;
+ * how it says so is in fuse_wire.c, and libfuse's older way is off.
  */
 static void do_init(void *data, struct fuse_conn_info *connection)
 {
@@ -521,6 +626,10 @@ const struct fuse_lowlevel_ops front_operations = {
 	.releasedir = do_release,
 	.fsyncdir = do_fsync,
 	.statfs = do_statfs,
+	.setxattr = do_setxattr,
+	.getxattr = do_getxattr,
+	.listxattr = do_listxattr,
+	.removexattr = do_removexattr,
 	.create = do_create,
 	.fallocate = do_fallocate,
 	.lseek = do_lseek,

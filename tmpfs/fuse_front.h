@@ -7,6 +7,7 @@
  *   fuse.c          the requests of the kernel
  *   fuse_files.c    open files, and how many there may be
  *   fuse_options.c  what the command line says
+ *   fuse_wire.c     what libfuse does not know of the kernel's protocol
  *   fuse_main.c     the program: mount, serve, end
  */
 #define FUSE_USE_VERSION 312
@@ -56,6 +57,15 @@ int front_file_new(uid_t user, struct front_file **file);
 void front_file_give_back(struct front_file *file);
 /* With its descriptor. */
 int front_file_close(struct front_file *file);
+
+/* ---- fuse_wire.c --------------------------------------------------------------------------- */
+
+#define FRONT_NAMELESS "/" /* create: a file without a name (O_TMPFILE) */
+
+/* Of a session that is mounted. 0, or an error. */
+int front_wire(struct fuse_session *session);
+/* Whether the request that this thread serves is to clear setuid and setgid. */
+bool front_clears(void);
 
 /* ---- fuse.c -------------------------------------------------------------------------------- */
 

@@ -125,7 +125,7 @@ static int serve(struct fuse_session *session, const struct fuse_cmdline_opts *h
 	if (fuse_session_mount(session, how->mountpoint)) {
 		status = 4;
 	} else {
-		if (fuse_set_signal_handlers(session)) {
+		if (front_wire(session) || fuse_set_signal_handlers(session)) {
 			status = 6;
 		} else {
 			started(parent, 0);

@@ -17,7 +17,8 @@ import shutil
 import subprocess
 import sys
 
-UNIT, STRESS, MOUNT = "tests", "stress", "mount"
+UNIT, STRESS, MOUNT, ACCESS = "tests", "stress", "mount", "mount_access"
+SERVERS = MOUNT, ACCESS
 
 # (what is wrong, file, text, other text, program, tests, AddressSanitizer?)
 MUTANTS = [
@@ -108,10 +109,11 @@ MUTANTS = [
     ("mount: what the kernel forgets is kept", "fuse.c",
      "		hf_tmpfs_node_put(node_of(number), count);", "		(void)count;", MOUNT, "nameless", False),
     ("mount: no page cache", "fuse.c",
-     "	info->keep_cache = 1;\n	if (fuse_reply_open(", "	info->direct_io = 1;\n	if (fuse_reply_open(",
+     "	info->fh = (uintptr_t)file;\n	if (fuse_reply_open(",
+     "	info->fh = (uintptr_t)file;\n	info->direct_io = 1;\n	if (fuse_reply_open(",
      MOUNT, "mappings", False),
-    ("mount: a mapping's page is appended", "fuse.c", "info->flags & O_ACCMODE, info)",
-     "info->flags & (O_ACCMODE | O_APPEND), info)", MOUNT, "mappings", False),
+    ("mount: a mapping's page is appended", "fuse.c", "info->flags & (O_ACCMODE | O_NOATIME)",
+     "info->flags & (O_ACCMODE | O_NOATIME | O_APPEND)", MOUNT, "mappings", False),
     ("mount: a mapping's pages are lost in silence", "fuse.c", "while (info->writepage && ",
      "while (0 && ", MOUNT, "mappings", False),
     ("mount: a link is no reference", "fuse.c", "		hf_tmpfs_node_get(node);", "		(void)0;",
@@ -127,8 +129,19 @@ MUTANTS = [
      "	give_place(file);\n	give_share(file->share);", "	give_place(file);", MOUNT, "open_files", False),
     ("mount: a blank before a number, and a minus behind it", "fuse_options.c",
      "	if (*text < '0' || *text > '9')\n		return false;\n", "", MOUNT, "arguments", False),
-    ("mount: what is made is the server's", "fuse.c", "		give_to_caller(request, node);\n	reply_entry",
-     "		(void)give_to_caller;\n	reply_entry", MOUNT, "owner", False),
+    ("mount: what is made is the server's", "fuse.c", "	hf_tmpfs_act_as(&caller);", "	(void)caller;",
+     MOUNT, "owner", False),
+    ("mount: nobody is refused", "fuse_options.c", "	if (!result && to->permissions)", "	if (0)",
+     ACCESS, "permissions", False),
+    ("mount: a write leaves setuid", "fuse.c", "	if (which == 0 ||", "	if (", ACCESS, "setuid", False),
+    ("mount: a truncation leaves setuid", "fuse_wire.c", "	clears = asks_to_clear(header);",
+     "	(void)asks_to_clear;", ACCESS, "setuid", False),
+    ("mount: pages hide a read that moves the access time", "fuse.c",
+     "!(reads(flags) && access_time_due(node_of(number)))", "reads(flags) || access_time_due(node_of(number))",
+     ACCESS, "access_times", False),
+    ("mount: readdirplus keeps a reference of what did not fit", "fuse.c",
+     "		hf_tmpfs_node_put(node, 1);\n	return needs;", "		(void)0;\n	return needs;",
+     MOUNT, "listings", False),
 ]
 
 
@@ -149,12 +162,12 @@ def mutant(args, number):
     with open(path, "w", encoding="utf-8") as source:
         source.write(before.replace(text, other))
     flags = ["-fsanitize=address"] if asan else []
-    flags += args.fuse if program == MOUNT else []
+    flags += args.fuse if program in SERVERS else []
     # Under the sanitizer all of tmpfs: what is freed early is used by another file. A server: all of it.
     folder = os.path.join(args.source_dir, "tmpfs")
     sources = [path] + [os.path.join(folder, name) for name in sorted(os.listdir(folder))
                         if name.endswith(".c") and name not in (file, "tsan.c")
-                        and (program == MOUNT if name.startswith("fuse") else asan)]
+                        and (program in SERVERS if name.startswith("fuse") else asan)]
     objects = []
     for source in sources:
         objects.append(os.path.join(tree, os.path.basename(source) + ".o"))
@@ -171,9 +184,9 @@ def mutant(args, number):
     command = [binary, "--gtest_filter=" + only if program == UNIT else only]
     if asan and shutil.which("setarch"):
         command = ["setarch", "-R", *command]
-    if program == MOUNT:
-        command = [sys.executable, "-B", os.path.join(args.source_dir, "tests/tmpfs/mount.py"),
-                   "--server", binary, "--compare", "", "--only", only]
+    if program in SERVERS:
+        command = [sys.executable, "-B", os.path.join(args.source_dir, "tests/tmpfs", program + ".py"),
+                   "--server", binary, "--only", only]
     for _ in range(8 if program == STRESS else 1):  # a race is a matter of luck
         try:
             ran = run(command, 20)
@@ -182,7 +195,7 @@ def mutant(args, number):
             return None
         if program == UNIT and "Running 0 tests" in ran.stdout:
             return "no test %s" % only
-        if program == MOUNT and (ran.returncode == 77 or "SKIPPED" in ran.stdout):
+        if program in SERVERS and (ran.returncode == 77 or "SKIPPED" in ran.stdout):
             print("SKIPPED %s: %s" % (what, ran.stdout.strip()), flush=True)
             return None
         if ran.returncode:
@@ -207,7 +220,7 @@ def main():
     shutil.rmtree(args.work_dir, ignore_errors=True)
     # Those with threads come alone, and last.
     order = sorted((number for number in range(len(MUTANTS))
-                    if MUTANTS[number][4] != MOUNT or args.fuse),
+                    if MUTANTS[number][4] not in SERVERS or args.fuse),
                    key=lambda number: MUTANTS[number][4] == STRESS)
     failed = 0
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
