@@ -40,7 +40,8 @@
 #include "fuse_front.h"
 #include "holdfast/report.h"
 
-#define FOR_EVER (1e9) /* seconds that the kernel may rely on a name, or attributes */
+#define FOR_EVER (1e9)        /* seconds that the kernel may rely on a name, or attributes */
+#define MAX_WRITE (256 << 10) /* each of libfuse's 10 threads keeps a buffer of this size */
 #define RENAME_FLAGS (HF_TMPFS_NOREPLACE | HF_TMPFS_EXCHANGE | HF_TMPFS_WHITEOUT)
 
 static struct hf_tmpfs *fs;
@@ -599,6 +600,8 @@ static void do_init(void *data, struct fuse_conn_info *connection)
 	connection->want &= ~(unsigned int)(FUSE_CAP_AUTO_INVAL_DATA | FUSE_CAP_HANDLE_KILLPRIV |
 					    FUSE_CAP_ATOMIC_O_TRUNC);
 	connection->want |= connection->capable & FUSE_CAP_EXPLICIT_INVAL_DATA;
+	if (connection->max_write > MAX_WRITE)
+		connection->max_write = MAX_WRITE;
 }
 
 const struct fuse_lowlevel_ops front_operations = {

@@ -8,6 +8,7 @@
  */
 #include <errno.h>
 #include <limits.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,8 @@
 #include <unistd.h>
 
 #include "fuse_front.h"
+
+#define LARGE (128 << 10) /* bytes */
 
 static void help(const char *program)
 {
@@ -187,6 +190,9 @@ int main(int argc, char **argv)
 	struct front_options options;
 	int status = 2;
 
+	/* By itself glibc keeps more the larger the requests have been: so the data of large ones goes back. */
+	mallopt(M_MMAP_THRESHOLD, LARGE);
+	mallopt(M_TRIM_THRESHOLD, LARGE);
 	if (front_options(&args, &options) == 0)
 		status = run(&args, &options);
 	fuse_opt_free_args(&args);

@@ -54,6 +54,11 @@ def may_mount():
     return False
 
 
+def sanitized(server):
+    with open(server, "rb") as file:
+        return b"__asan_init" in file.read()
+
+
 class Mount:
     def __init__(self, server, *options):
         self.path = tempfile.mkdtemp(prefix="holdfast-mount-")
@@ -524,6 +529,32 @@ def listings(args):
             thread.join()
 
 
+WRITER = """
+import os, sys
+fd = os.open(sys.argv[1], os.O_CREAT | os.O_RDWR)
+for turn in range(400):
+    try:
+        os.pwrite(fd, bytes(1 << 20), 0)
+    except OSError:
+        pass
+    os.ftruncate(fd, 0)
+"""
+
+
+def memory(args):
+    """The size is a limit of the server's memory: what is cut off and waits to be freed counts, too."""
+    if sanitized(args.server):
+        raise Skip("a sanitizer keeps memory of its own")
+    mounted = Mount(args.server, "-o", "size=4m,nr_inodes=10")
+    with mounted as top:
+        writers = [subprocess.Popen([sys.executable, "-c", WRITER, "%s/f%d" % (top, i)]) for i in range(6)]
+        for writer in writers:
+            assert writer.wait(timeout=300) == 0
+        with open("/proc/%d/status" % mounted.server.pid, encoding="utf-8") as status:
+            most = int(re.search(r"VmHWM:\s+(\d+)", status.read())[1])
+        assert most <= (5 + 16) << 10, "%d KiB resident" % most
+
+
 def one_thread(args):
     with Mount(args.server, "-s") as top:
         sh("mkdir d; echo x > d/f; mv d/f g; cat g; rmdir d; rm g", top)
@@ -752,8 +783,8 @@ def random_operations(args):
         assert done.returncode == 0, done.stdout
 
 
-CASES = [arguments, mountpoints, sizes, open_files, requests, listings, errors, sparse, unlinked, nameless,
-         links, mappings, append, owner, one_thread, terminated, daemon, files, git, sqlite, sqlite_wal, fio,
+CASES = [arguments, mountpoints, sizes, open_files, requests, listings, memory, errors, sparse, unlinked,
+         nameless, links, mappings, append, owner, one_thread, terminated, daemon, files, git, sqlite, sqlite_wal, fio,
          many_threads, moving, random_operations]
 
 
