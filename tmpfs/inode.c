@@ -61,6 +61,7 @@ HF__TMPFS int hf__inode_new(struct hf_tmpfs *fs, const struct hf__inode *dir,
 	made->device = what->device;
 	made->number = atomic_fetch_add_explicit(&fs->next_inode, 1, memory_order_relaxed) + 1;
 	hf_mutex_init(&made->lock);
+	hf_spinlock_init(&made->times);
 	made->links = hf__is_dir(made) ? 2 : 1;
 	set_owner(made, dir);
 	made->atime = made->mtime = made->ctime = hf__now();
@@ -106,7 +107,7 @@ static bool is_later(const struct timespec *a, const struct timespec *b)
 	return a->tv_sec != b->tv_sec ? a->tv_sec > b->tv_sec : a->tv_nsec > b->tv_nsec;
 }
 
-/* Mutex held. As with `relatime`: after a change, or a day. */
+/* Lock of the times held. As with `relatime`: after a change, or a day. */
 static void set_atime_due(struct hf__inode *inode)
 {
 	bool fresh = is_later(&inode->atime, &inode->mtime) &&
@@ -118,14 +119,22 @@ static void set_atime_due(struct hf__inode *inode)
 
 HF__TMPFS void hf__touch_attributes(struct hf__inode *inode)
 {
-	inode->ctime = hf__now();
+	struct timespec now = hf__now();
+
+	hf_spinlock_lock(&inode->times);
+	inode->ctime = now;
 	set_atime_due(inode);
+	hf_spinlock_unlock(&inode->times);
 }
 
 HF__TMPFS void hf__touch(struct hf__inode *inode)
 {
-	inode->mtime = inode->ctime = hf__now();
+	struct timespec now = hf__now();
+
+	hf_spinlock_lock(&inode->times);
+	inode->mtime = inode->ctime = now;
 	set_atime_due(inode);
+	hf_spinlock_unlock(&inode->times);
 }
 
 HF__TMPFS void hf__accessed(struct hf__inode *inode)
@@ -135,10 +144,11 @@ HF__TMPFS void hf__accessed(struct hf__inode *inode)
 	clock_gettime(CLOCK_REALTIME_COARSE, &now);
 	if (HF_LIKELY(now.tv_sec < atomic_load_explicit(&inode->atime_due, memory_order_relaxed)))
 		return;
-	hf_mutex_lock(&inode->lock);
-	inode->atime = hf__now();
+	now = hf__now();
+	hf_spinlock_lock(&inode->times);
+	inode->atime = now;
 	set_atime_due(inode);
-	hf_mutex_unlock(&inode->lock);
+	hf_spinlock_unlock(&inode->times);
 }
 
 /* ---- attributes ---------------------------------------------------------------------------- */
@@ -177,9 +187,11 @@ HF__TMPFS void hf__inode_stat(struct hf__inode *inode, struct stat *to)
 	to->st_blksize = HF_TMPFS_PAGE;
 	if (!hf__is_dir(inode))
 		to->st_blocks = (blkcnt_t)(inode->items * (HF_TMPFS_PAGE / 512));
+	hf_spinlock_lock(&inode->times);
 	to->st_atim = inode->atime;
 	to->st_mtim = inode->mtime;
 	to->st_ctim = inode->ctime;
+	hf_spinlock_unlock(&inode->times);
 	hf_mutex_unlock(&inode->lock);
 }
 
@@ -237,10 +249,12 @@ static int set_attributes(struct hf__inode *inode, const struct hf_tmpfs_attribu
 		inode->uid = to->uid;
 	if (to->set & HF_TMPFS_SET_GID)
 		inode->gid = to->gid;
+	hf_spinlock_lock(&inode->times);
 	if (to->set & HF_TMPFS_SET_ATIME)
 		inode->atime = to->atime;
 	if (to->set & HF_TMPFS_SET_MTIME)
 		inode->mtime = to->mtime;
+	hf_spinlock_unlock(&inode->times);
 	hf__touch_attributes(inode);
 	hf_mutex_unlock(&inode->lock);
 	return 0;

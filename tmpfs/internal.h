@@ -137,6 +137,7 @@ struct hf__inode {
 	uint64_t links;
 	uid_t uid;
 	gid_t gid;
+	hf_spinlock_t times; /* L4: of the next three, which readers set, too */
 	struct timespec atime, mtime, ctime;
 	atomic_int_least64_t atime_due; /* a read from this second on sets the access time */
 	bool linkable;                  /* O_TMPFILE: without a link, and may get one */
@@ -324,7 +325,7 @@ HF__TMPFS int hf__inode_new(struct hf_tmpfs *fs, const struct hf__inode *dir,
 			    const struct hf__made *what, struct hf__inode **inode);
 HF__TMPFS void hf__inode_put(struct hf__inode *inode);
 HF__TMPFS void hf__inode_stat(struct hf__inode *inode, struct stat *to);
-/* The inode's mutex is held: its contents, or only its attributes, have changed. */
+/* Its contents, or only its attributes, have changed. */
 HF__TMPFS void hf__touch(struct hf__inode *inode);
 HF__TMPFS void hf__touch_attributes(struct hf__inode *inode);
 /* Its contents have been read. */

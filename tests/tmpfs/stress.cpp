@@ -438,7 +438,6 @@ void held()
 		stress::deadline end(MILLISECONDS / 2);
 		struct hf_tmpfs_node *root = hf_tmpfs_node_root(world.fs), *node;
 		struct stat st;
-		uint64_t n = 0;
 
 		do {
 			if (me == 0) {
@@ -454,7 +453,7 @@ void held()
 				hf_tmpfs_node_put(node, 1);
 				stress::check(hf_tmpfs_node_unlink(root, "f") == 0, "held",
 					      "unlink");
-				n++;
+				files++;
 				continue;
 			}
 			if (hf_tmpfs_node_lookup(root, "f", &node))
@@ -464,9 +463,8 @@ void held()
 				      "mode %o, %u links", st.st_mode,
 				      static_cast<unsigned int>(st.st_nlink));
 			hf_tmpfs_node_put(node, 1);
-			n++;
-		} while (!end.passed());
-		(me == 0 ? files : nodes) += n;
+			nodes++;
+		} while (!end.passed() || nodes == 0 || files == 0);
 		hf_tmpfs_node_put(root, 1);
 	});
 	stress::check(files > 0, "held", "no file was made");
