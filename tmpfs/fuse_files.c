@@ -35,6 +35,7 @@ static hf_mutex_t lock;   /* of all here */
 static unsigned int made; /* entries of `tables` */
 static uint64_t limit, opened;
 static struct front_share *shares[CHAINS];
+static struct front_file *files;
 
 /* ---- tables -------------------------------------------------------------------------------- */
 
@@ -119,6 +120,22 @@ static void give_share(struct front_share *share)
 
 /* ---- files --------------------------------------------------------------------------------- */
 
+static void link_file(struct front_file *file)
+{
+	file->next = files;
+	file->link = &files;
+	if (files)
+		files->link = &file->next;
+	files = file;
+}
+
+static void unlink_file(struct front_file *file)
+{
+	*file->link = file->next;
+	if (file->next)
+		file->next->link = file->link;
+}
+
 int front_file_new(uid_t user, struct front_file **file)
 {
 	struct front_file *made_file = malloc(sizeof(*made_file));
@@ -133,6 +150,8 @@ int front_file_new(uid_t user, struct front_file **file)
 		if (error)
 			give_share(made_file->share);
 	}
+	if (!error)
+		link_file(made_file);
 	hf_mutex_unlock(&lock);
 	if (error) {
 		free(made_file);
@@ -146,6 +165,7 @@ int front_file_new(uid_t user, struct front_file **file)
 void front_file_give_back(struct front_file *file)
 {
 	hf_mutex_lock(&lock);
+	unlink_file(file);
 	give_place(file);
 	give_share(file->share);
 	hf_mutex_unlock(&lock);
@@ -178,6 +198,8 @@ int front_files_begin(struct hf_tmpfs *of, uint64_t max_open)
 
 void front_files_end(void)
 {
+	while (files)
+		(void)front_file_close(files); /* what the kernel had not closed yet */
 	for (unsigned int at = 0; at < made; at++) {
 		if (tables[at].table)
 			hf_tmpfs_table_free(tables[at].table);

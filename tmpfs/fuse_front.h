@@ -43,6 +43,7 @@ struct front_file {
 	int fd;
 	unsigned int number; /* of the table */
 	struct front_share *share;
+	struct front_file *next, **link; /* of all that are open, and what points to this one */
 };
 
 int front_files_begin(struct hf_tmpfs *fs, uint64_t max_open);
