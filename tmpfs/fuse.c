@@ -602,6 +602,7 @@ static void do_init(void *data, struct fuse_conn_info *connection)
 	connection->want |= connection->capable & FUSE_CAP_EXPLICIT_INVAL_DATA;
 	if (connection->max_write > MAX_WRITE)
 		connection->max_write = MAX_WRITE;
+	front_ready();
 }
 
 const struct fuse_lowlevel_ops front_operations = {

@@ -73,6 +73,9 @@ bool front_clears(void);
 extern const struct fuse_lowlevel_ops front_operations;
 extern const size_t front_operations_size;
 
+/* The first request has come. In fuse_main.c. */
+void front_ready(void);
+
 /* 0, or an error, and nothing is left. */
 int front_begin(const struct front_options *options);
 /* After the last request. How many counts were wrong, or objects left: 0 = all is well. */

@@ -30,9 +30,11 @@ static void help(const char *program)
 
 /* ---- into the background ------------------------------------------------------------------- */
 
+static int parent = -1; /* a pipe to it, until it has been told */
+
 /*
- * The child's end of a pipe, or -1. The parent does not return: it exits with the status that comes
- * by the pipe. Not later than this are threads made, which would not be in the child.
+ * The parent does not return: it exits with the status that comes by a pipe. Not later than this are
+ * threads made, which would not be in the child. 0, or -1.
  */
 static int background(void)
 {
@@ -56,32 +58,39 @@ static int background(void)
 	}
 	close(ends[0]);
 	setsid();
-	return ends[1];
+	parent = ends[1];
+	return 0;
 }
 
-/* Tells the parent how it went. A server that goes on lets go of the terminal and the directory. */
-static void started(int parent, int status)
+/* How it went, once: for the parent, if there is one. */
+static void tell(int status)
 {
 	unsigned char byte = (unsigned char)status;
+
+	if (parent < 0)
+		return;
+	while (write(parent, &byte, 1) < 0 && errno == EINTR)
+		;
+	close(parent);
+	parent = -1;
+}
+
+/* Requests are served: a server in the background lets go of the terminal and the directory. */
+void front_ready(void)
+{
 	int null;
 
 	if (parent < 0)
 		return;
-	if (status == 0) {
-		null = open("/dev/null", O_RDWR);
-		if (null >= 0) {
-			dup2(null, 0);
-			dup2(null, 1);
-			dup2(null, 2);
-			if (null > 2)
-				close(null);
-		}
-		if (chdir("/"))
-			byte = 5;
+	null = open("/dev/null", O_RDWR);
+	if (null >= 0) {
+		dup2(null, 0);
+		dup2(null, 1);
+		dup2(null, 2);
+		if (null > 2)
+			close(null);
 	}
-	while (write(parent, &byte, 1) < 0 && errno == EINTR)
-		;
-	close(parent);
+	tell(chdir("/") ? 5 : 0);
 }
 
 /* ---- serving ------------------------------------------------------------------------------- */
@@ -110,19 +119,16 @@ static int loop(struct fuse_session *session, const struct fuse_cmdline_opts *ho
 static int serve(struct fuse_session *session, const struct fuse_cmdline_opts *how,
 		 const struct front_options *options)
 {
-	int parent = -1, status = 0, error;
+	int status = 0, error;
 
-	if (!how->foreground) {
-		parent = background();
-		if (parent < 0) {
-			fprintf(stderr, "hf-tmpfs-fuse: %s\n", strerror(errno));
-			return 5;
-		}
+	if (!how->foreground && background()) {
+		fprintf(stderr, "hf-tmpfs-fuse: %s\n", strerror(errno));
+		return 5;
 	}
 	error = front_begin(options);
 	if (error) {
 		fprintf(stderr, "hf-tmpfs-fuse: can't begin: %s\n", strerror(-error));
-		started(parent, 1);
+		tell(1);
 		return 1;
 	}
 	if (fuse_session_mount(session, how->mountpoint)) {
@@ -131,8 +137,6 @@ static int serve(struct fuse_session *session, const struct fuse_cmdline_opts *h
 		if (front_wire(session) || fuse_set_signal_handlers(session)) {
 			status = 6;
 		} else {
-			started(parent, 0);
-			parent = -1;
 			status = loop(session, how) ? 8 : 0;
 			fuse_remove_signal_handlers(session);
 		}
@@ -140,7 +144,8 @@ static int serve(struct fuse_session *session, const struct fuse_cmdline_opts *h
 	}
 	if (front_end())
 		status = 1;
-	started(parent, status);
+	/* One that served nothing has failed. */
+	tell(status ? status : 8);
 	return status;
 }
 

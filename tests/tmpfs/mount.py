@@ -555,6 +555,46 @@ def memory(args):
         assert most <= (5 + 16) << 10, "%d KiB resident" % most
 
 
+def short_of_memory(args):
+    """A server that can't begin ends with words; one that gets no more memory says ENOMEM, and goes on."""
+    if sanitized(args.server):
+        raise Skip("a sanitizer takes memory of its own")
+    path = tempfile.mkdtemp(prefix="holdfast-mount-")
+    began = refused = False
+    try:
+        for kib in range(2000, 20000, 250):
+            done = subprocess.run([args.server, path], text=True, check=False, timeout=60,
+                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT, preexec_fn=lambda:
+                                  resource.setrlimit(resource.RLIMIT_AS, (kib << 10, kib << 10)))
+            if done.returncode == 0:
+                began = True
+                subprocess.run(["umount", path], check=True)
+                break
+            assert done.returncode > 0 and done.stdout, (kib, done)
+            refused |= "can't begin" in done.stdout
+    finally:
+        os.rmdir(path)
+    assert began and refused, (began, refused)
+    mounted = Mount(args.server, "-s")
+    with mounted as top:
+        resource.prlimit(mounted.server.pid, resource.RLIMIT_AS, (200 << 20, 200 << 20))
+        for _ in range(2):
+            fd = os.open(top + "/f", os.O_RDWR | os.O_CREAT)
+            written = 0
+            try:
+                while written < 1 << 30:
+                    written += os.write(fd, b"d" * 65536)
+                raise AssertionError("200 MiB are enough for 1 GiB")
+            except OSError as error:
+                assert error.errno == errno.ENOMEM, error
+            assert written > 50 << 20, written
+            expect(errno.ENOMEM, lambda: [os.mkdir("%s/%d" % (top, i)) for i in range(100000)])
+            assert os.pread(fd, 1, written - 1) == b"d"
+            sh("find . -depth -mindepth 1 -type d -delete; rm f", top)
+            os.close(fd)
+            wait_until(lambda: os.statvfs(top).f_bfree == os.statvfs(top).f_blocks)
+
+
 def one_thread(args):
     with Mount(args.server, "-s") as top:
         sh("mkdir d; echo x > d/f; mv d/f g; cat g; rmdir d; rm g", top)
@@ -783,8 +823,8 @@ def random_operations(args):
         assert done.returncode == 0, done.stdout
 
 
-CASES = [arguments, mountpoints, sizes, open_files, requests, listings, memory, errors, sparse, unlinked,
-         nameless, links, mappings, append, owner, one_thread, terminated, daemon, files, git, sqlite, sqlite_wal, fio,
+CASES = [arguments, mountpoints, sizes, open_files, requests, listings, memory, short_of_memory, errors, sparse,
+         unlinked, nameless, links, mappings, append, owner, one_thread, terminated, daemon, files, git, sqlite, sqlite_wal, fio,
          many_threads, moving, random_operations]
 
 
