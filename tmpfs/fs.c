@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* fs - a file system from its beginning to its end: memory, limits. */
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/random.h>
 #include <time.h>
 #include <unistd.h>
@@ -20,6 +22,8 @@
 #else
 #define OWN_MEMORY 1
 #endif
+
+#define TRIM_STACK ((size_t)256 << 10)
 
 static void *plain_allocate(void *data, size_t size)
 {
@@ -141,7 +145,7 @@ HF__TMPFS void hf__collect(struct hf_tmpfs *fs)
 
 HF__TMPFS void hf__delete_later(struct hf__block *chain)
 {
-	struct hf__block *last = chain;
+	struct hf__block *last = chain, *head;
 	struct hf_tmpfs *fs;
 	uint64_t bytes;
 
@@ -152,14 +156,76 @@ HF__TMPFS void hf__delete_later(struct hf__block *chain)
 		last = last->next;
 	/* Counted first: what is collected has been counted. */
 	bytes += atomic_fetch_add_explicit(&fs->waiting_bytes, bytes, memory_order_relaxed);
-	last->next = atomic_load_explicit(&fs->waiting, memory_order_relaxed);
-	while (!atomic_compare_exchange_weak_explicit(&fs->waiting, &last->next, chain,
-						      memory_order_release, memory_order_relaxed))
-		;
+	head = atomic_load_explicit(&fs->waiting, memory_order_relaxed);
+	do
+		last->next = head;
+	while (!atomic_compare_exchange_weak_explicit(&fs->waiting, &head, chain,
+						      memory_order_release, memory_order_relaxed));
+	if (!head)
+		sem_post(&fs->to_trim);
 	if (bytes > HF__WAITING_SOFT && hf_mutex_trylock(&fs->collecting)) {
 		collect(fs);
 		hf_mutex_unlock(&fs->collecting);
 	}
+}
+
+/*
+ * When nothing happens any more, what has been freed last shall not stay: a thread collects it, some
+ * time after something began to wait. It stands in nobody's way: the calls that free and allocate
+ * do not count on it.
+ */
+static void *trim(void *data)
+{
+	struct hf_tmpfs *fs = data;
+
+	struct timespec until;
+
+	for (;;) {
+		if (sem_wait(&fs->to_trim)) /* EINTR */
+			continue;
+		until = hf__now();
+		until.tv_nsec += HF__TRIM_MILLISECONDS * 1000000L;
+		until.tv_sec += until.tv_nsec / 1000000000L;
+		until.tv_nsec %= 1000000000L;
+		if (sem_timedwait(&fs->trim_ends, &until) == 0)
+			break;
+		while (sem_trywait(&fs->to_trim) == 0)
+			;
+		if (atomic_load_explicit(&fs->waiting, memory_order_relaxed))
+			hf__collect(fs);
+	}
+	return NULL;
+}
+
+/* With all signals blocked, and little memory. */
+static int begin_trim(struct hf_tmpfs *fs)
+{
+	sigset_t all, before;
+	pthread_attr_t attributes;
+	int error = pthread_attr_init(&attributes);
+
+	if (error)
+		return -error;
+	sigfillset(&all);
+	sem_init(&fs->to_trim, 0, 0);
+	sem_init(&fs->trim_ends, 0, 0);
+	error = pthread_attr_setstacksize(&attributes, TRIM_STACK);
+	if (!error) {
+		pthread_sigmask(SIG_SETMASK, &all, &before);
+		error = pthread_create(&fs->trimmer, &attributes, trim, fs);
+		pthread_sigmask(SIG_SETMASK, &before, NULL);
+	}
+	pthread_attr_destroy(&attributes);
+	return -error;
+}
+
+static void end_trim(struct hf_tmpfs *fs)
+{
+	sem_post(&fs->trim_ends);
+	sem_post(&fs->to_trim);
+	pthread_join(fs->trimmer, NULL);
+	sem_destroy(&fs->to_trim);
+	sem_destroy(&fs->trim_ends);
 }
 
 /* A grace period that begins later sees what this thread has published: no load passes the addition. */
@@ -243,6 +309,19 @@ static int make_root(struct hf_tmpfs *fs)
 	return 0;
 }
 
+/* This thread with liburcu, which aborts if the system has no page for it: so it is asked before. */
+static int register_thread(void)
+{
+	const size_t size = (size_t)64 << 10;
+	void *page = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (page == MAP_FAILED)
+		return -ENOMEM;
+	munmap(page, size);
+	urcu_bp_register_thread();
+	return 0;
+}
+
 /* The key that names are hashed with. */
 static int make_key(struct hf__siphash_key *key)
 {
@@ -288,7 +367,14 @@ HF_TMPFS_API int hf_tmpfs_new(struct hf_tmpfs **fs, const struct hf_tmpfs_option
 	hf__list_init(&made->nodes);
 	error = make_key(&made->key);
 	if (!error)
+		error = register_thread();
+	if (!error)
+		error = begin_trim(made);
+	if (!error) {
 		error = make_root(made);
+		if (error)
+			end_trim(made);
+	}
 	if (error) {
 		(void)hf__memory_end(&made->memory);
 		chosen.release(chosen.data, made);
@@ -337,6 +423,7 @@ HF_TMPFS_API int hf_tmpfs_free(struct hf_tmpfs *fs)
 		return -EBUSY;
 	remove_all(fs);
 	hf__dentry_put(fs->root);
+	end_trim(fs);
 	hf__collect(fs);
 	unclean = atomic_load(&fs->pages_used) != 0 || atomic_load(&fs->inodes_used) != 0;
 	unclean |= atomic_load(&fs->waiting_bytes) != 0;

@@ -2,7 +2,8 @@
 #ifndef HF_TMPFS_INTERNAL_H
 #define HF_TMPFS_INTERNAL_H
 /* internal - the objects of tmpfs. Invariants T1.. and L1.. are those of docs/design/0012-tmpfs.md. */
-
+#include <pthread.h>
+#include <semaphore.h>
 #include <stdatomic.h>
 
 #include "holdfast/lockref.h"
@@ -27,6 +28,7 @@
 /* Bytes that wait for a grace period: one call collects them from here on, all wait from there on. */
 #define HF__WAITING_SOFT (256u << 10)
 #define HF__WAITING_HARD (4u << 20)
+#define HF__TRIM_MILLISECONDS 20 /* how long less than that waits at most */
 
 enum hf__kind {
 	HF__KIND_DENTRY,
@@ -218,7 +220,9 @@ struct hf_tmpfs {
 	/* What waits for a grace period, and in `waiting_bytes` also what a collector has taken. */
 	HF_ALIGNED(64) _Atomic(struct hf__block *) waiting;
 	atomic_uint_least64_t waiting_bytes;
-	hf_mutex_t collecting;              /* L5 */
+	hf_mutex_t collecting;    /* L5 */
+	sem_t to_trim, trim_ends; /* something waits, where nothing did; go */
+	pthread_t trimmer;
 	atomic_uint_least64_t begun, ended; /* grace periods */
 };
 

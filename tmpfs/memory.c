@@ -77,34 +77,39 @@ static struct hf__slab *take_slab(struct hf__memory *memory, unsigned int which)
 		memory->reserves--;
 	}
 	hf_mutex_unlock(&memory->reserve_lock);
-	if (!slab)
+	if (!slab) {
 		slab = map_slab();
-	if (slab)
-		*slab = (struct hf__slab){ .room = (unsigned int)((HF__MEMORY_SLAB - GRAIN) /
-								  size_of_class(which)) };
+		if (!slab)
+			return NULL;
+		hf_mutex_lock(&memory->reserve_lock);
+		memory->slabs++;
+		hf_mutex_unlock(&memory->reserve_lock);
+	}
+	*slab = (struct hf__slab){ .room = (unsigned int)((HF__MEMORY_SLAB - GRAIN) /
+							  size_of_class(which)) };
 	return slab;
 }
 
+/* Into the reserve; what is too much of it goes back to the system. */
 static void give_slab(struct hf__memory *memory, struct hf__slab *slab)
 {
-	bool keep;
-
-	hf_mutex_lock(&memory->reserve_lock);
-	keep = memory->reserves < HF__MEMORY_RESERVE;
-	if (keep) {
-		slab->next = memory->reserve;
-		memory->reserve = slab;
-		memory->reserves++;
-	}
-	hf_mutex_unlock(&memory->reserve_lock);
-	if (keep || munmap(slab, HF__MEMORY_SLAB) == 0)
-		return;
-	/* The system has no memory to split a mapping with: the slab stays, and its pages go. */
-	(void)madvise(slab, HF__MEMORY_SLAB, MADV_DONTNEED);
 	hf_mutex_lock(&memory->reserve_lock);
 	slab->next = memory->reserve;
 	memory->reserve = slab;
 	memory->reserves++;
+	while (memory->reserves > HF__MEMORY_RESERVE || memory->reserves > memory->slabs / 8) {
+		slab = memory->reserve;
+		memory->reserve = slab->next;
+		if (munmap(slab, HF__MEMORY_SLAB)) {
+			/* The system can't split a mapping: the slab stays, its pages go. */
+			(void)madvise(slab, HF__MEMORY_SLAB, MADV_DONTNEED);
+			slab->next = memory->reserve;
+			memory->reserve = slab;
+			break;
+		}
+		memory->reserves--;
+		memory->slabs--;
+	}
 	hf_mutex_unlock(&memory->reserve_lock);
 }
 

@@ -14,7 +14,8 @@
  *     | header | object | object | free | object | never used ...                    |
  *
  *   partial  a class's slabs that have a free object; full ones are in no list
- *   reserve  empty slabs of any class: at most HF__MEMORY_RESERVE, the others are unmapped
+ *   reserve  empty slabs of any class: at most HF__MEMORY_RESERVE, and an eighth of all; the others
+ *            are unmapped
  *
  *   Classes are the multiples of 64 up to 4160 (a page and its header), then the powers of two up to
  *   32 KiB. A larger object has a mapping of its own.
@@ -41,7 +42,7 @@ struct hf__memory {
 		struct hf__slab *partial;
 	} class_of[HF__MEMORY_CLASSES];
 	hf_mutex_t reserve_lock;
-	unsigned int reserves;
+	unsigned int slabs, reserves; /* all of them; in the reserve */
 	struct hf__slab *reserve;
 };
 

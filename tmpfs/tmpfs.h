@@ -41,15 +41,17 @@
  *   call may wait for a grace period.
  *
  * Memory
- *   What has been taken out of the tree waits for a grace period. Above 256 KiB of it the next call
- *   that frees collects it; above 4 MiB each call that allocates waits until that has been done. So
+ *   What has been taken out of the tree waits for a grace period. A thread of the file system's own
+ *   collects it after 20 ms; above 256 KiB of it a call that frees does, and above 4 MiB each call that
+ *   allocates waits until that has been done. So
  *   resident memory stays below 1.1 times the limit of data, plus the inodes and names, plus 4 MiB and
  *   what one call frees at once. Memory that is free goes back to the system.
  *
- *   When memory is short: ENOMEM, from every call. One thing aborts: the first call of a *thread* has
- *   liburcu register it, which takes 128 bytes out of a pool; each time that more threads are alive
- *   than ever before and the pool is full, it doubles by mmap (8 threads at first, one page up to
- *   24 of them), and liburcu aborts if that fails. Start threads before memory is short.
+ *   When memory is short: ENOMEM, from every call. One thing aborts: the first call of a thread has
+ *   liburcu register it, with 256 bytes of a pool that has room for 8 threads at first. The 9th that is
+ *   alive at the same time has it grow by an mmap of 8 KiB, the 25th by one of 12 KiB, and so on,
+ *   always doubled; liburcu aborts if that fails. hf_tmpfs_new() registers its own caller, with an
+ *   error if it can't. So start threads, and have each make a call, before memory is short.
  *
  * Ordering
  *   Who sees a name, or a size, sees all that was there when it was made so. A read beside a write of
@@ -103,7 +105,7 @@ struct hf_tmpfs_options {
 	uint64_t inodes; /* the root's is one; each further link to a file is one; 0 = no limit */
 	/*
 	 * Memory for all objects, aligned to 64 bytes; NULL = ENOMEM. Called under mutexes and never
-	 * under a spinlock; `release` also in liburcu's thread.
+	 * under a spinlock; `release` also in the file system's own thread.
 	 */
 	void *(*allocate)(void *data, size_t size);
 	void (*release)(void *data, void *memory);
@@ -117,7 +119,7 @@ struct hf_tmpfs_options {
  * hf_tmpfs_new - an empty file system: a root directory
  * @options: NULL = all 0
  *
- * Errors:   -ENOMEM; -errno of hf_nofault_install(), of getrandom(); -EINVAL: only one of allocate and
+ * Errors:   -ENOMEM; -errno of hf_nofault_install(), getrandom(), pthread_create(); -EINVAL: only one of allocate and
  *           release
  * Return:   0, or an error, and *fs is not changed
  */
