@@ -18,6 +18,7 @@ import os
 import random
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import threading
@@ -36,7 +37,7 @@ LIBC = ctypes.CDLL(None, use_errno=True)
 # What random calls on names that others change may get.
 DUE = {errno.ENOENT, errno.EEXIST, errno.ENOTEMPTY, errno.EISDIR, errno.ENOTDIR, errno.ENOSPC, errno.EINVAL,
        errno.ELOOP, errno.ENODATA, errno.ENXIO, errno.EPERM, errno.EBUSY, errno.ESPIPE, errno.EAGAIN,
-       errno.ENODEV, errno.EACCES}  # the last: a whiteout is a device, which a mount has none of
+       errno.ENODEV, errno.EPIPE, errno.EACCES}  # the last: a whiteout is a device, which a mount has none of
 DEAD = {errno.ENOTCONN, errno.ECONNABORTED, errno.EIO}
 
 
@@ -162,8 +163,14 @@ class Workers:
             assert one.stdout.readline() == "runs\n"
 
     def end(self):
-        """What each gives: only once it has come to its end is the next asked."""
-        return [one.communicate("\n", timeout=120)[0].strip() for one in self.all]
+        """What each says at its end; of one that was killed, by which signal."""
+        for one in self.all:
+            try:
+                one.stdin.write("\n")
+                one.stdin.flush()
+            except BrokenPipeError:
+                pass
+        return [one.stdout.read().strip() or "signal %d" % -one.wait() for one in self.all]
 
 
 def load(mounted, top, seconds, seed, bound):
@@ -214,8 +221,8 @@ def soak(args):
         mounted.server.kill()
         mounted.server.wait()
         for words in workers.end():
-            # None: SIGBUS, at a mapping of what is no more there.
-            assert words in ("dead", "") or words.startswith("calls: "), words
+            # A mapping of what is no more there: SIGBUS.
+            assert words in ("dead", "signal %d" % signal.SIGBUS) or words.startswith("calls: "), words
         done = run_server(args, path)
         assert done.returncode and path in done.stdout, done
         subprocess.run(["umount", path], check=True)
