@@ -595,6 +595,23 @@ def short_of_memory(args):
             wait_until(lambda: os.statvfs(top).f_bfree == os.statvfs(top).f_blocks)
 
 
+def unchecked(args):
+    """Without permissions there is a warning, and what it warns of; with them neither."""
+    for options, warned in (("allow_other", False), ("allow_other,no_default_permissions", True)):
+        mounted = Mount(args.server, "-o", options)
+        with mounted as top:
+            path = os.path.join(top, "f")
+            with open(path, "w", encoding="utf-8") as file:
+                file.write("data")
+            os.chmod(path, 0o600)
+            look = lambda: os.read(os.open(path, os.O_RDONLY), 9)
+            if warned:
+                assert as_user(1234, look) == "b'data'"
+            else:
+                expect(errno.EACCES, as_user, 1234, look)
+            assert ("warning: no_default_permissions" in mounted.said()) == warned, mounted.said()
+
+
 def one_thread(args):
     with Mount(args.server, "-s") as top:
         sh("mkdir d; echo x > d/f; mv d/f g; cat g; rmdir d; rm g", top)
@@ -824,8 +841,8 @@ def random_operations(args):
 
 
 CASES = [arguments, mountpoints, sizes, open_files, requests, listings, memory, short_of_memory, errors, sparse,
-         unlinked, nameless, links, mappings, append, owner, one_thread, terminated, daemon, files, git, sqlite, sqlite_wal, fio,
-         many_threads, moving, random_operations]
+         unlinked, nameless, links, mappings, append, owner, unchecked, one_thread, terminated, daemon,
+         files, git, sqlite, sqlite_wal, fio, many_threads, moving, random_operations]
 
 
 def main():
