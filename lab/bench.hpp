@@ -130,6 +130,7 @@ std::vector<Cell> guard_cells(const Settings &settings);
 std::vector<Cell> openclose_cells(const Settings &settings);
 std::vector<Cell> sparse_cells(const Settings &settings);
 std::vector<Cell> mount_cells(const Settings &settings);
+std::vector<Cell> readdir_cells(const Settings &settings);
 
 /* Measures all cells and returns their rows. Shows progress if standard error is a terminal. */
 std::vector<Row> measure(const Table &table, const Settings &settings);

@@ -45,6 +45,8 @@ const std::vector<Table> &tables()
 		  "default", openclose_cells },
 		{ "sparse", "read a sparse file in tmpfs: clear, or copy a page of zeros",
 		  "copy a zero page", sparse_cells },
+		{ "readdir", "list a directory in tmpfs, a pass over all names", "default",
+		  readdir_cells },
 #endif
 #if HF_LAB_HAVE_MOUNT
 		{ "mount", "tmpfs as a mount, beside the kernel's and an example of libfuse",
@@ -72,7 +74,7 @@ std::vector<Missing> missing_peers()
 	list.push_back({ "GLib's atomic reference count", "libglib2.0-dev" });
 #endif
 #if !HF_LAB_HAVE_TMPFS
-	list.push_back({ "the tables openclose and sparse", "liburcu-dev" });
+	list.push_back({ "the tables openclose, sparse and readdir", "liburcu-dev" });
 #endif
 	return list;
 }

@@ -5,6 +5,8 @@
  *
  *   bounded   6 writers that fill and truncate: resident memory stays below 1.25 * limit + 16 MiB
  *   stalled   a reader that does not leave its read side: two writers wait, and do not go on
+ *   idle      what was freed last goes, too
+ *   table     that of a directory's names becomes small again
  *   back      after all has been deleted, resident memory is what it was, by 10 percent
  *   short     under a limit of address space: fills up, says ENOMEM, frees, and goes on
  *   start     the same limit, all used: making a file system fails, or works
@@ -12,6 +14,7 @@
  */
 #include "world.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
@@ -219,6 +222,91 @@ TEST_F(TmpfsMemory, Back)
 	});
 }
 
+/* What the file system has at a moment, by functions of the program's own. */
+struct counter {
+	std::atomic<int64_t> bytes{ 0 };
+
+	static void *allocate(void *data, size_t size)
+	{
+		char *memory = static_cast<char *>(aligned_alloc(64, 64 + (size + 63) / 64 * 64));
+
+		if (!memory)
+			return nullptr;
+		std::memcpy(memory, &size, sizeof(size));
+		static_cast<counter *>(data)->bytes += static_cast<int64_t>(size);
+		return memory + 64;
+	}
+	static void release(void *data, void *memory)
+	{
+		size_t size;
+
+		std::memcpy(&size, static_cast<char *>(memory) - 64, sizeof(size));
+		static_cast<counter *>(data)->bytes -= static_cast<int64_t>(size);
+		std::free(static_cast<char *>(memory) - 64);
+	}
+	void make(struct hf_tmpfs **fs, struct hf_tmpfs_table **t)
+	{
+		struct hf_tmpfs_options options = {};
+
+		options.allocate = allocate;
+		options.release = release;
+		options.data = this;
+		ASSERT_EQ(hf_tmpfs_new(fs, &options), 0);
+		ASSERT_EQ(hf_tmpfs_table_new(t, *fs, 0), 0);
+	}
+};
+
+/* However little was freed last: it goes, and nobody has to call for that. */
+TEST_F(TmpfsMemory, Idle)
+{
+	struct hf_tmpfs_table *t = nullptr;
+	struct hf_tmpfs *fs = nullptr;
+	counter counter;
+	int64_t start;
+
+	counter.make(&fs, &t);
+	ASSERT_EQ(hf_tmpfs_mkdir(fs, "/d", 0755), 0);
+	start = counter.bytes;
+	for (int round = 0; round < 3; round++) {
+		ASSERT_EQ(hf_tmpfs_mkdir(fs, "/d/e", 0755), 0);
+		ASSERT_EQ(hf_tmpfs_rmdir(fs, "/d/e"), 0);
+		ASSERT_EQ(hf_tmpfs_mkdir(fs, "/d/f", 0755), 0);
+		ASSERT_EQ(hf_tmpfs_rmdir(fs, "/d/f"), 0);
+		/* The directory keeps a table for its next names. */
+		for (int i = 0; i < 10000 && counter.bytes > start + 256; i++)
+			usleep(1000);
+		EXPECT_LE(counter.bytes, start + 256);
+	}
+	hf_tmpfs_table_free(t);
+	EXPECT_EQ(hf_tmpfs_free(fs), 0);
+	EXPECT_EQ(counter.bytes, 0);
+}
+
+/* A directory that had many names does not keep the table of them. */
+TEST_F(TmpfsMemory, Table)
+{
+	const int NAMES = 20000;
+	struct hf_tmpfs_table *t = nullptr;
+	struct hf_tmpfs *fs = nullptr;
+	counter counter;
+	int64_t start;
+
+	counter.make(&fs, &t);
+	ASSERT_EQ(hf_tmpfs_mknod(fs, "/f", S_IFREG, 0), 0);
+	ASSERT_EQ(hf_tmpfs_mkdir(fs, "/d", 0755), 0);
+	start = counter.bytes;
+	for (int i = 0; i < NAMES; i++)
+		ASSERT_EQ(hf_tmpfs_link(fs, "/f", name("/d/", i).c_str()), 0);
+	EXPECT_EQ(hf_tmpfs_check(fs, nullptr, nullptr), 0); /* waits for a grace period */
+	for (int i = 0; i < NAMES; i++)
+		ASSERT_EQ(hf_tmpfs_unlink(fs, name("/d/", i).c_str()), 0);
+	EXPECT_EQ(hf_tmpfs_check(fs, nullptr, nullptr), 0);
+	/* It was 256 KiB. The last steps may be left out: they need a grace period each. */
+	EXPECT_LT(counter.bytes, start + 100000);
+	hf_tmpfs_table_free(t);
+	EXPECT_EQ(hf_tmpfs_free(fs), 0);
+}
+
 void limit_address_space(size_t more)
 {
 	struct rlimit limit = { address_space() + more, RLIM_INFINITY };
@@ -342,6 +430,7 @@ TEST_F(TmpfsMemory, Slabs)
 	for (const object &one : objects)
 		hf__memory_put(&memory, one.at, one.size);
 	EXPECT_LE(memory.reserves, unsigned(HF__MEMORY_RESERVE));
+	EXPECT_LE(memory.slabs, 1u) << "all are empty, and an eighth may stay";
 	EXPECT_TRUE(hf__memory_end(&memory));
 }
 

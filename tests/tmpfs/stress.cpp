@@ -10,6 +10,8 @@
  *   reused    descriptors that are closed and opened under their readers: a read is of a file that
  *             was open at that descriptor, or EBADF
  *   held      nodes of a file that is unlinked and made anew all the time: whoever has one has the file
+ *   listed    a directory that grows and shrinks beside listings and look-ups: names that stay are
+ *             found each time, and listed once each time
  *   punched   pages that are taken away under their readers; what is freed is overwritten
  */
 #include "../stress/stress.h"
@@ -473,6 +475,78 @@ void held()
 	world.end("held");
 }
 
+/* ---- listed -------------------------------------------------------------------------------- */
+
+/* Names come in masses and go again, and those that stay change places. */
+void change(struct world &world, struct hf_tmpfs_table *t, int stay, stress::random &random)
+{
+	const int MASS = 300;
+	auto mass = [](int n) { return "/d/mass" + std::to_string(n); };
+	auto stays = [&] {
+		return "/d/stay" + std::to_string(random.below(static_cast<uint32_t>(stay)));
+	};
+
+	for (int n = 0; n < MASS; n++)
+		hf_tmpfs_close(t, hf_tmpfs_open(t, mass(n).c_str(), O_CREAT, 0644));
+	(void)hf_tmpfs_rename(world.fs, stays().c_str(), stays().c_str(), HF_TMPFS_EXCHANGE);
+	(void)hf_tmpfs_rename(world.fs, mass(0).c_str(), stays().c_str(), 0);
+	for (int n = 1; n < MASS; n++)
+		stress::check(hf_tmpfs_unlink(world.fs, mass(n).c_str()) == 0, "listed", "unlink");
+}
+
+void listed()
+{
+	const int STAY = 40;
+	std::atomic<uint64_t> changes(0), found(0), listings(0);
+	world world(0, 0);
+
+	hf_tmpfs_mkdir(world.fs, "/d", 0755);
+	for (int i = 0; i < STAY; i++)
+		hf_tmpfs_mknod(world.fs, ("/d/stay" + std::to_string(i)).c_str(), S_IFREG, 0);
+	stress::run_threads(THREADS, [&](int me) {
+		stress::deadline end(MILLISECONDS);
+		stress::random random(me);
+		struct hf_tmpfs_table *t;
+		struct hf_tmpfs_dirent entries[16];
+		struct stat st;
+
+		if (hf_tmpfs_table_new(&t, world.fs, 4))
+			std::abort();
+		do {
+			if (me == 0) {
+				change(world, t, STAY, random);
+				changes++;
+			} else if (me == 1) {
+				int seen[STAY] = {}, fd = hf_tmpfs_open(t, "/d", O_RDONLY, 0),
+				    count;
+
+				while ((count = hf_tmpfs_readdir(t, fd, entries, 16)) > 0) {
+					for (int i = 0; i < count; i++) {
+						if (!std::strncmp(entries[i].name, "stay", 4))
+							seen[std::atoi(entries[i].name + 4)]++;
+					}
+				}
+				hf_tmpfs_close(t, fd);
+				for (int i = 0; i < STAY; i++)
+					stress::check(seen[i] == 1, "listed", "stay%d: %d times", i,
+						      seen[i]);
+				listings++;
+			} else {
+				std::string path = "/d/stay" + std::to_string(random.below(STAY));
+				int error = hf_tmpfs_stat(world.fs, path.c_str(), &st);
+
+				stress::check(error == 0, "listed", "%s: %d", path.c_str(), error);
+				found++;
+			}
+		} while (!end.passed() || !changes || !found || !listings);
+		hf_tmpfs_table_free(t);
+	});
+	stress::did("tmpfs", "listed: changes", changes);
+	stress::did("tmpfs", "listed: listings", listings);
+	stress::did("tmpfs", "listed: found", found);
+	world.end("listed");
+}
+
 /* ---- punched ------------------------------------------------------------------------------- */
 
 void punched()
@@ -530,6 +604,8 @@ int main(int argc, char **argv)
 		reused();
 	if (part.empty() || part == "held")
 		held();
+	if (part.empty() || part == "listed")
+		listed();
 	if (part.empty() || part == "punched")
 		punched();
 	return stress::result();
