@@ -76,6 +76,11 @@ std::vector<Missing> missing_peers()
 #if !HF_LAB_HAVE_TMPFS
 	list.push_back({ "the tables openclose, sparse and readdir", "liburcu-dev" });
 #endif
+#if !HF_LAB_HAVE_MOUNT
+	list.push_back({ "the table mount", "libfuse3-dev" });
+#elif !HF_LAB_HAVE_PASSTHROUGH
+	list.push_back({ "libfuse's passthrough_ll", "libfuse3-dev" });
+#endif
 	return list;
 }
 
