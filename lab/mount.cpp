@@ -2,12 +2,12 @@
 /*
  * The table `mount`: the file system as a mount, through system calls.
  *
- * Beside it the kernel's tmpfs (/dev/shm), which is no process of its own: for scale. The peer is libfuse's own
- * example passthrough_ll over that tmpfs, which Debian packages as a source: the same road through the
- * kernel's FUSE, to a file system that does next to nothing.
+ * Beside it the kernel's tmpfs (/dev/shm), which is no process of its own: for scale. The peer is
+ * libfuse's own example passthrough_ll over that tmpfs, which Debian packages as a source: the
+ * same road through the kernel's FUSE, to a file system that does next to nothing.
  *
- * Each thread has files and a directory of its own. Each run has a mount of its own, which must end well:
- * with ours every count has been proved then.
+ * Each thread has files and a directory of its own. Each run has a mount of its own, which must
+ * end well: with ours every count has been proved then.
  */
 #include "bench.hpp"
 
@@ -130,7 +130,7 @@ std::string temporary(const char *pattern)
 	return mkdtemp(path.data()) ? path : "";
 }
 
-/* A program's exit status; what it says goes nowhere. */
+/* A program's exit status; its output goes nowhere. */
 int wait_for(pid_t child)
 {
 	int status;

@@ -1,25 +1,27 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fuse - the requests of the kernel: each is one or two calls of the library, whose errors are passed on.
+ * fuse - the requests of the kernel: each is one or two calls of the library, whose errors are
+ * passed on.
  *
- *   the kernel's inode   a node of the library: its address is the number that the kernel knows it by.
+ *   the kernel's inode   a node of the library: its address is the kernel's number for it.
  *                        Each entry in a reply is a reference, dropped when the kernel forgets it
  *   its open file        a descriptor (fuse_files.c)
  *
  * So a file is the same one under all of its names and without any, as long as the kernel has it.
  *
  * Who may do what
- *   The kernel checks permissions before it asks (default_permissions), with the attributes given here.
+ *   The kernel checks permissions before it asks (default_permissions), with the attributes given
+ *   here.
  *
  * Caches
- *   Names, also those that are not there, and attributes stay in the kernel until it changes them: all
- *   changes come through it, and it knows what each of its requests changes. So most calls that look
- *   need no request at all. A long listing brings the attributes along (readdirplus).
+ *   Names, also those that are not there, and attributes stay in the kernel until it changes them:
+ *   all changes come through it, and it knows what each of its requests changes. So most calls
+ *   that look need no request at all. A long listing brings the attributes along (readdirplus).
  *
  *   Data stays in the kernel's page cache, one for all links to a file, from one open() to the
  *   next: nobody but this kernel changes it. So shared writable mappings work. The price is a
- *   second copy, which the kernel gives up when memory is short, and slower writes. Only where a read
- *   is to move the access time does open() have the kernel read anew.
+ *   second copy, which the kernel gives up when memory is short, and slower writes. Only where a
+ *   read is to move the access time does open() have the kernel read anew.
  *
  *   Each write() goes through the cache to the library at once, so that ENOSPC is returned by the
  *   call that it is due to. A page that is changed by a mapping comes later; where there is no
@@ -123,8 +125,8 @@ static void reply_attributes(fuse_req_t request, struct hf_tmpfs_node *node)
 }
 
 /*
- * What this request makes is its caller's. Setuid and setgid bits go where the kernel asks for it; out of
- * the mode of what is made it has taken them itself.
+ * What this request makes is its caller's. Setuid and setgid bits go where the kernel asks for it;
+ * out of the mode of what is made it has taken them itself.
  */
 static void act_for(fuse_req_t request)
 {
@@ -291,7 +293,10 @@ static void do_setattr(fuse_req_t request, fuse_ino_t number, struct stat *wish,
 		clock_gettime(CLOCK_REALTIME, &to.atime);
 	if (which & FUSE_SET_ATTR_MTIME_NOW)
 		clock_gettime(CLOCK_REALTIME, &to.mtime);
-	/* Before a write or fallocate of a file that has such bits the kernel asks for nothing else. */
+	/*
+	 * Before a write or fallocate of a file that has such bits the kernel asks for nothing
+	 * else.
+	 */
 	if (which == 0 || ((which & FUSE_SET_ATTR_SIZE) && front_clears())) {
 		struct stat st;
 
@@ -334,7 +339,9 @@ static void do_removexattr(fuse_req_t request, fuse_ino_t number, const char *na
 	reply(request, hf_tmpfs_node_removexattr(node_of(number), name));
 }
 
-/* One of the two calls below, with a buffer as large as the caller's; of size 0: how much there is. */
+/*
+ * One of the two calls below, with a buffer as large as the caller's; of size 0: how much there is.
+ */
 static void give_bytes(fuse_req_t request, struct hf_tmpfs_node *node, const char *name,
 		       size_t size)
 {
@@ -365,7 +372,9 @@ static void do_listxattr(fuse_req_t request, fuse_ino_t number, size_t size)
 
 /* ---- open files ---------------------------------------------------------------------------- */
 
-/* Makes and opens a file; as a name the kernel sends no slash, which stands for a file without one. */
+/*
+ * Makes and opens a file; as a name the kernel sends no slash, which stands for a file without one.
+ */
 static int create(struct hf_tmpfs_node *dir, const char *name, int flags, mode_t mode,
 		  struct front_file *file, struct hf_tmpfs_node **node)
 {
@@ -417,8 +426,8 @@ static bool reads(int flags)
 }
 
 /*
- * The next read of the file moves its access time (relatime), if it comes to the library: so it must not
- * be one of pages that the kernel has.
+ * The next read of the file moves its access time (relatime), if it comes to the library: so it
+ * must not be one of pages that the kernel has.
  */
 static bool access_time_due(struct hf_tmpfs_node *node)
 {
@@ -474,7 +483,10 @@ static void do_write(fuse_req_t request, fuse_ino_t number, const char *from, si
 	(void)number;
 	act_for(request);
 	done = hf_tmpfs_pwrite(file->table, file->fd, from, size, at);
-	/* Of a mapping's pages the kernel takes a short count for all: it gets the error in its place. */
+	/*
+	 * Of a mapping's pages the kernel takes a short count for all: it gets the error in its
+	 * place.
+	 */
 	while (info->writepage && done > 0 && (size_t)done < size) {
 		ssize_t more = hf_tmpfs_pwrite(file->table, file->fd, from + done,
 					       size - (size_t)done, at + done);
@@ -519,8 +531,9 @@ static void do_lseek(fuse_req_t request, fuse_ino_t number, off_t at, int whence
 }
 
 /*
- * One entry, with attributes and a reference for the kernel if `plus`; . and .. never have one. A file
- * that has gone since it was read from the directory is given without. The bytes that it needs.
+ * One entry, with attributes and a reference for the kernel if `plus`; . and .. never have one. A
+ * file that has gone since it was read from the directory is given without. The bytes that it
+ * needs.
  */
 static size_t add_entry(fuse_req_t request, struct hf_tmpfs_node *dir, bool plus, char *to,
 			size_t size, const struct hf_tmpfs_dirent *from)
@@ -590,9 +603,9 @@ static void do_readdirplus(fuse_req_t request, fuse_ino_t number, size_t size, o
 }
 
 /*
- * Nobody else changes what is in a file: the kernel need not look whether its pages are still right.
- * open(O_TRUNC) comes as a change of size, for which the kernel says whether it clears setuid and setgid;
- * how it says so is in fuse_wire.c, and libfuse's older way is off.
+ * Nobody else changes what is in a file: the kernel need not look whether its pages are still
+ * right. open(O_TRUNC) comes as a change of size, with a bit that asks to clear setuid and setgid
+ * (fuse_wire.c); libfuse's older way is off.
  */
 static void do_init(void *data, struct fuse_conn_info *connection)
 {

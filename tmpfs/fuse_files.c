@@ -3,13 +3,13 @@
  * fuse_files - the open files of a mount, and how many there may be.
  *
  *   table[0]  65536 descriptors, used 65536
- *   table[1]  65536 descriptors, used    12      made when the first is full, freed when it is empty
+ *   table[1]  65536 descriptors, used    12      made when all are full, freed when empty
  *   table[2]  NULL
  *
  *   shares    user 1000: 4711 open    a user with none has no entry
  *
- * A place is counted before its descriptor is taken, and after it is closed: so a table with a place
- * counted is not freed, and one that counts fewer than it holds has a descriptor.
+ * A place is counted before its descriptor is taken, and after it is closed: so a table with a
+ * place counted is not freed, and one that counts fewer than it holds has a descriptor.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -6,7 +6,7 @@
  *
  *   fuse.c          the requests of the kernel
  *   fuse_files.c    open files, and how many there may be
- *   fuse_options.c  what the command line says
+ *   fuse_options.c  the command line
  *   fuse_wire.c     what libfuse does not know of the kernel's protocol
  *   fuse_main.c     the program: mount, serve, end
  */
@@ -26,13 +26,13 @@ struct front_options {
 };
 
 /*
- * Takes our options out of `args`, and puts in what libfuse is to know. 0, or -1, and standard error
- * has the option and its value.
+ * Takes our options out of `args`, and puts in what libfuse is to know. 0, or -1, and standard
+ * error has the option and its value.
  */
 int front_options(struct fuse_args *args, struct front_options *to);
 void front_options_help(void);
 
-/* Whether something can be mounted there; if not, standard error says why. */
+/* Whether something can be mounted there; if not, the reason goes to standard error. */
 bool front_mountpoint(const char *path);
 
 /* ---- fuse_files.c -------------------------------------------------------------------------- */

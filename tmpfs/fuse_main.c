@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hf-tmpfs-fuse MOUNTPOINT [-o size=SIZE,nr_inodes=N,max_open=N] [-f] [-d] [-s] - the file system as a mount.
+ * hf-tmpfs-fuse MOUNTPOINT [-o size=SIZE,nr_inodes=N,max_open=N] [-f] [-d] [-s] - the file system
+ * as a mount.
  *
  * Ends with umount or fusermount3 -u; then everything is freed, and every count has been proved:
- * exits with 1 if one was wrong, or a misuse was reported. All that can fail at the start has failed
- * or not before the program that was called ends: a server in the background goes on as its child.
+ * exits with 1 if one was wrong, or a misuse was reported. All that can fail at the start has
+ * failed or not before the program that was called ends: a server in the background goes on as its
+ * child.
  */
 #include <errno.h>
 #include <limits.h>
@@ -30,11 +32,11 @@ static void help(const char *program)
 
 /* ---- into the background ------------------------------------------------------------------- */
 
-static int parent = -1; /* a pipe to it, until it has been told */
+static int parent = -1; /* a pipe to it, until it has the status */
 
 /*
- * The parent does not return: it exits with the status that comes by a pipe. Not later than this are
- * threads made, which would not be in the child. 0, or -1.
+ * The parent does not return: it exits with the status that comes by a pipe. Not later than this
+ * are threads made, which would not be in the child. 0, or -1.
  */
 static int background(void)
 {
@@ -195,7 +197,10 @@ int main(int argc, char **argv)
 	struct front_options options;
 	int status = 2;
 
-	/* By itself glibc keeps more the larger the requests have been: so the data of large ones goes back. */
+	/*
+	 * By itself glibc keeps more the larger the requests have been: so the data of large ones
+	 * goes back.
+	 */
 	mallopt(M_MMAP_THRESHOLD, LARGE);
 	mallopt(M_TRIM_THRESHOLD, LARGE);
 	if (front_options(&args, &options) == 0)

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* fuse_options - the options of hf-tmpfs-fuse: as the kernel's tmpfs has them, where it has them. */
+/*
+ * fuse_options - the options of hf-tmpfs-fuse: as the kernel's tmpfs has them, where it has them.
+ */
 #include <errno.h>
 #include <mntent.h>
 #include <stddef.h>

@@ -2,13 +2,13 @@
 /*
  * fuse_wire - the kernel's protocol where libfuse 3.14 does not know it.
  *
- *   O_TMPFILE comes as a request of its own that is laid out as FUSE_CREATE's, and answered as that is;
- *   its name is "/", which no file has. So it goes on as FUSE_CREATE.
+ *   O_TMPFILE comes as a request of its own that is laid out as FUSE_CREATE's, and answered as
+ *   that is; its name is "/", which no file has. So it goes on as FUSE_CREATE.
  *
- *   FUSE_HANDLE_KILLPRIV_V2: the server clears setuid and setgid when the kernel asks it to, by a bit in
- *   a request. Without it the kernel looks for itself before each write, and asks for the extended
- *   attribute security.capability: two requests for each write in place of one. The reply to the first
- *   request turns it on; the bit is kept for the thread that serves the request.
+ *   FUSE_HANDLE_KILLPRIV_V2: the server clears setuid and setgid when the kernel asks it to, by a
+ *   bit in a request. Without it the kernel looks for itself before each write, and asks for the
+ *   extended attribute security.capability: two requests for each write in place of one. The reply
+ *   to the first request turns it on; the bit is kept for the thread that serves the request.
  *
  *   A read that is under way when the file system is unmounted may give ECONNABORTED, which libfuse
  *   takes for a failure of the device. It is the end, as ENODEV is.
