@@ -5,6 +5,7 @@
  *
  *   bounded   6 writers that fill and truncate: resident memory stays below 1.25 * limit + 16 MiB
  *   stalled   a reader that does not leave its read side: two writers wait, and do not go on
+ *   chains    a directory's table waits for the readers of the one before it
  *   idle      what was freed last goes, too
  *   table     that of a directory's names becomes small again
  *   back      after all has been deleted, resident memory is what it was, by 10 percent
@@ -222,6 +223,42 @@ TEST_F(TmpfsMemory, Back)
 	});
 }
 
+/* Its names are chained anew only when nobody can read the chains any more that they are put into. */
+TEST_F(TmpfsMemory, ChainsWait)
+{
+	alone([] {
+		const int NAMES = 20000;
+		std::atomic<bool> reading{ false }, go_on{ false };
+		std::atomic<int> made{ 0 };
+		struct hf_tmpfs *fs;
+
+		ASSERT_EQ(hf_tmpfs_new(&fs, nullptr), 0);
+		std::thread reader([&] {
+			urcu_bp_read_lock();
+			reading = true;
+			while (!go_on)
+				usleep(1000);
+			urcu_bp_read_unlock();
+		});
+		while (!reading)
+			usleep(1000);
+		std::thread writer([&] {
+			for (; made < NAMES; made++)
+				ASSERT_EQ(hf_tmpfs_mknod(fs, name("/f", made).c_str(), S_IFREG, 0),
+					  0);
+		});
+		for (int i = 0; i < 1000 && made < NAMES; i++)
+			usleep(1000);
+		EXPECT_LT(made, 1000);
+		go_on = true;
+		reader.join();
+		writer.join();
+		EXPECT_EQ(made, NAMES);
+		EXPECT_EQ(hf_tmpfs_check(fs, nullptr, nullptr), 0);
+		EXPECT_EQ(hf_tmpfs_free(fs), 0);
+	});
+}
+
 /* What the file system has at a moment, by functions of the program's own. */
 struct counter {
 	std::atomic<int64_t> bytes{ 0 };
@@ -285,7 +322,7 @@ TEST_F(TmpfsMemory, Idle)
 /* A directory that had many names does not keep the table of them. */
 TEST_F(TmpfsMemory, Table)
 {
-	const int NAMES = 20000;
+	const int NAMES = 50000;
 	struct hf_tmpfs_table *t = nullptr;
 	struct hf_tmpfs *fs = nullptr;
 	counter counter;
@@ -298,10 +335,14 @@ TEST_F(TmpfsMemory, Table)
 	for (int i = 0; i < NAMES; i++)
 		ASSERT_EQ(hf_tmpfs_link(fs, "/f", name("/d/", i).c_str()), 0);
 	EXPECT_EQ(hf_tmpfs_check(fs, nullptr, nullptr), 0); /* waits for a grace period */
-	for (int i = 0; i < NAMES; i++)
+	for (int i = 0; i < NAMES; i++) {
+		if (i == NAMES - 1000) {
+			EXPECT_EQ(hf_tmpfs_check(fs, nullptr, nullptr), 0);
+		}
 		ASSERT_EQ(hf_tmpfs_unlink(fs, name("/d/", i).c_str()), 0);
+	}
 	EXPECT_EQ(hf_tmpfs_check(fs, nullptr, nullptr), 0);
-	/* It was 256 KiB. The last steps may be left out: they need a grace period each. */
+	/* It was 128 KiB at least. The last steps may be left out: they need a grace period each. */
 	EXPECT_LT(counter.bytes, start + 100000);
 	hf_tmpfs_table_free(t);
 	EXPECT_EQ(hf_tmpfs_free(fs), 0);
@@ -363,34 +404,54 @@ TEST_F(TmpfsMemory, Short)
 	});
 }
 
+/* Objects from here, where the system has no memory. */
+struct pool {
+	alignas(64) static char memory[256 << 10];
+	static size_t used;
+
+	static void *allocate(void *, size_t size)
+	{
+		void *at = memory + used;
+
+		used += (size + 63) / 64 * 64;
+		return used <= sizeof(memory) ? at : nullptr;
+	}
+	static void release(void *, void *) {}
+};
+
+alignas(64) char pool::memory[256 << 10];
+size_t pool::used;
+
 /* From not enough for anything to enough, page by page: an error, and never the end of the process. */
 TEST_F(TmpfsMemory, Start)
 {
-	for (size_t pages = 0; pages < 100; pages += pages < 40 ? 1 : 10) {
-		alone([pages] {
-			struct hf_tmpfs_table *t;
-			struct hf_tmpfs *fs;
-			struct stat st;
-			int error;
+	for (size_t pages = 0; pages < 200; pages += pages < 40 ? 1 : 10) {
+		for (bool own : { false, true }) {
+			alone([pages, own] {
+				struct hf_tmpfs_options options = {};
+				struct hf_tmpfs_table *t;
+				struct hf_tmpfs *fs;
+				struct stat st;
+				int error;
 
-			limit_address_space(pages * 4096);
-			/* malloc has some left, of its own: all of it, from large pieces to small ones. */
-			for (size_t size = 65536; size >= 4096; size /= 2) {
-				while (void *memory = malloc(size))
-					*static_cast<volatile char *>(memory) = 1;
-			}
-			error = hf_tmpfs_new(&fs, nullptr);
-			if (error) {
-				EXPECT_EQ(error, -ENOMEM);
-				return;
-			}
-			error = hf_tmpfs_table_new(&t, fs, 0);
-			EXPECT_TRUE(error == 0 || error == -ENOMEM);
-			EXPECT_EQ(hf_tmpfs_stat(fs, "/", &st), 0);
-			if (!error)
-				hf_tmpfs_table_free(t);
-			EXPECT_EQ(hf_tmpfs_free(fs), 0);
-		});
+				if (own) {
+					options.allocate = pool::allocate;
+					options.release = pool::release;
+				}
+				limit_address_space(pages * 4096);
+				error = hf_tmpfs_new(&fs, &options);
+				if (error) {
+					EXPECT_TRUE(error == -ENOMEM || error == -EAGAIN) << error;
+					return;
+				}
+				error = hf_tmpfs_table_new(&t, fs, 0);
+				EXPECT_TRUE(error == 0 || error == -ENOMEM) << error;
+				EXPECT_EQ(hf_tmpfs_stat(fs, "/", &st), 0);
+				if (!error)
+					hf_tmpfs_table_free(t);
+				EXPECT_EQ(hf_tmpfs_free(fs), 0);
+			});
+		}
 	}
 }
 

@@ -110,7 +110,7 @@ public:
 
 		if (random_.below(4) == 0)
 			return node_once(t, at);
-		switch (random_.below(30)) {
+		switch (random_.below(35)) {
 		case 0:
 		case 1:
 		case 2:
@@ -168,6 +168,21 @@ public:
 			to.set = HF_TMPFS_SET_MODE;
 			return hf_tmpfs_setattr(fs_, path(), true, &to) == 0 &&
 			       hf_tmpfs_readlink(fs_, path(), buffer_, 100) >= 0;
+		case 29:
+			return hf_tmpfs_mknod(fs_, path(), S_IFIFO | 0644, 0) == 0;
+		case 30:
+			return hf_tmpfs_rename(fs_, path(), path(), HF_TMPFS_WHITEOUT) == 0;
+		case 31:
+			return hf_tmpfs_setxattr(fs_, path(), true,
+						 random_.below(2) ? "user.a" : "user.b", buffer_,
+						 size, 0) == 0 &&
+			       hf_tmpfs_listxattr(fs_, path(), true, buffer_, 100) >= 0;
+		case 32:
+			return hf_tmpfs_getxattr(fs_, path(), true, "user.a", buffer_, size) >= 0 &&
+			       hf_tmpfs_removexattr(fs_, path(), true, "user.a") == 0;
+		case 33:
+			return hf_tmpfs_open(t, path(), O_RDWR | O_TMPFILE, 0600) >= 0 &&
+			       hf_tmpfs_flink(t, fd, path()) == 0;
 		default:
 			return hf_tmpfs_statfs(fs_, &vfs) == 0 && hf_tmpfs_fstat(t, fd, &st) == 0;
 		}
