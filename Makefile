@@ -64,12 +64,14 @@ fuzz: ## clear and copy against a byte loop, by libFuzzer, for SECONDS (default 
 	@scripts/bootstrap.sh test
 	$(PYTHON3) -B tests/fuzz/run.py --source-dir . --work-dir build/fuzz --seconds $(or $(SECONDS),60)
 
-soak: ## 10 million random file operations under AddressSanitizer, and a night's worth of comparison
+soak: ## 10 million random file operations under AddressSanitizer, a night's worth of comparison, an hour of a mount
 	@scripts/bootstrap.sh test
 	cmake --preset asan
 	cmake --build --preset asan --target tmpfs_stress tmpfs_compare
 	build/asan/tests/tmpfs/tmpfs_stress random $(or $(OPERATIONS),10000000)
 	build/asan/tests/tmpfs/tmpfs_compare --seed $(or $(SEED),1000) --sequences $(or $(SEQUENCES),500)
+	cmake --preset release && cmake --build --preset release --target hf-tmpfs-fuse
+	$(PYTHON3) -B tests/tmpfs/mount_soak.py --server build/release/tmpfs/hf-tmpfs-fuse --seconds $(or $(SECONDS),3600)
 
 format: ## lay out all C and C++ as .clang-format says
 	clang-format -i $(SOURCES)

@@ -191,6 +191,8 @@ std::vector<Cell> fault_cells(const Settings &settings);
 std::vector<Cell> guard_cells(const Settings &settings);
 std::vector<Cell> openclose_cells(const Settings &settings);
 std::vector<Cell> sparse_cells(const Settings &settings);
+std::vector<Cell> mount_cells(const Settings &settings);
+std::vector<Cell> readdir_cells(const Settings &settings);
 
 std::vector<Aim> refcount_aims(const std::vector<Row> &rows);
 std::vector<Aim> mutex_aims(const std::vector<Row> &rows);

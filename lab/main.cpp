@@ -48,6 +48,12 @@ const std::vector<Table> &tables()
 		  "default", openclose_cells, openclose_aims },
 		{ "sparse", "read a sparse file in tmpfs: clear, or copy a page of zeros",
 		  "copy a zero page", sparse_cells, sparse_aims },
+		{ "readdir", "list a directory in tmpfs, a pass over all names", "default",
+		  readdir_cells, nullptr },
+#endif
+#if HF_LAB_HAVE_MOUNT
+		{ "mount", "tmpfs as a mount, beside the kernel's and an example of libfuse",
+		  "hf-tmpfs-fuse", mount_cells, nullptr },
 #endif
 	};
 
@@ -71,7 +77,12 @@ std::vector<Missing> missing_peers()
 	list.push_back({ "GLib's atomic reference count", "libglib2.0-dev" });
 #endif
 #if !HF_LAB_HAVE_TMPFS
-	list.push_back({ "the tables openclose and sparse", "liburcu-dev" });
+	list.push_back({ "the tables openclose, sparse and readdir", "liburcu-dev" });
+#endif
+#if !HF_LAB_HAVE_MOUNT
+	list.push_back({ "the table mount", "libfuse3-dev" });
+#elif !HF_LAB_HAVE_PASSTHROUGH
+	list.push_back({ "libfuse's passthrough_ll", "libfuse3-dev" });
 #endif
 	return list;
 }

@@ -37,7 +37,7 @@ struct check {
 	size_t room, count;
 	struct hf__inode **dirs; /* still to be looked into */
 	size_t dirs_room, dirs_count;
-	uint64_t objects[HF__KINDS], names;
+	uint64_t objects[HF__KINDS], xattr_pages;
 };
 
 __attribute__((format(printf, 3, 4))) static bool expect(struct check *c, bool ok,
@@ -105,11 +105,6 @@ static struct found *find(struct check *c, const void *object, enum hf__kind kin
 	return found;
 }
 
-static bool seen(const struct check *c, const void *object)
-{
-	return c->room && place(c->found, c->room, object)->object;
-}
-
 static void to_do(struct check *c, struct hf__inode *dir)
 {
 	struct hf__inode **bigger;
@@ -147,7 +142,7 @@ static void check_page(struct check *c, struct hf__inode *inode, struct hf__page
 }
 
 static void check_node(struct check *c, struct hf__inode *inode, struct hf__node *node,
-		       uint64_t base, uint64_t *pages, uint64_t *nodes)
+		       uint64_t base, uint64_t *items, uint64_t *nodes)
 {
 	unsigned int used = 0;
 
@@ -161,8 +156,10 @@ static void check_node(struct check *c, struct hf__inode *inode, struct hf__node
 			continue;
 		used++;
 		if (node->shift == 0) {
-			(*pages)++;
-			check_page(c, inode, HF__OBJECT(block, struct hf__page, block), index);
+			(*items)++;
+			if (!hf__is_dir(inode)) /* else check_dir() */
+				check_page(c, inode, HF__OBJECT(block, struct hf__page, block),
+					   index);
 			continue;
 		}
 		struct hf__node *below = HF__OBJECT(block, struct hf__node, block);
@@ -170,10 +167,29 @@ static void check_node(struct check *c, struct hf__inode *inode, struct hf__node
 		if (expect(c, below->shift + HF__NODE_BITS == node->shift,
 			   "inode %llu: a node of shift %u below one of %u",
 			   (unsigned long long)inode->number, below->shift, node->shift))
-			check_node(c, inode, below, index, pages, nodes);
+			check_node(c, inode, below, index, items, nodes);
 	}
 	expect(c, used == node->used && used > 0, "inode %llu: a node has %u slots in use, says %u",
 	       (unsigned long long)inode->number, used, node->used);
+}
+
+/* ---- extended attributes ------------------------------------------------------------------- */
+
+static void check_xattrs(struct check *c, struct hf__inode *inode)
+{
+	uint64_t bytes = 0, names = 0;
+
+	for (struct hf__block *at = inode->xattrs; at; at = at->next) {
+		const struct hf__xattr *xattr = HF__OBJECT(at, struct hf__xattr, block);
+
+		c->objects[HF__KIND_XATTR]++;
+		bytes += at->size;
+		names += xattr->name_length + 1u;
+	}
+	c->xattr_pages += hf__xattr_pages(bytes);
+	expect(c, bytes == inode->xattr_bytes && names == inode->xattr_names,
+	       "inode %llu: %llu bytes of attributes, says %u", (unsigned long long)inode->number,
+	       (unsigned long long)bytes, inode->xattr_bytes);
 }
 
 /* ---- inodes and dentries ------------------------------------------------------------------- */
@@ -185,7 +201,7 @@ static void refer(struct check *c, struct hf__inode *inode, bool in_tree)
 		bool is_new;
 		struct found *found = find(c, inode, HF__KIND_INODE, &is_new);
 		struct hf__node *root;
-		uint64_t pages = 0, nodes = 0;
+		uint64_t items = 0, nodes = 0;
 
 		if (!found)
 			return;
@@ -197,13 +213,15 @@ static void refer(struct check *c, struct hf__inode *inode, bool in_tree)
 			return;
 		c->objects[HF__KIND_INODE]++;
 		c->objects[HF__KIND_TARGET] += inode->target != NULL;
+		c->objects[HF__KIND_NAMES] += atomic_load(&inode->names) != NULL;
+		check_xattrs(c, inode);
 		root = atomic_load(&inode->root);
 		if (root)
-			check_node(c, inode, root, 0, &pages, &nodes);
-		expect(c, pages == inode->pages && nodes == inode->nodes,
-		       "inode %llu: %llu pages, says %llu; %llu nodes, says %llu",
-		       (unsigned long long)inode->number, (unsigned long long)pages,
-		       (unsigned long long)inode->pages, (unsigned long long)nodes,
+			check_node(c, inode, root, 0, &items, &nodes);
+		expect(c, items == inode->items && nodes == inode->nodes,
+		       "inode %llu: %llu items, says %llu; %llu nodes, says %llu",
+		       (unsigned long long)inode->number, (unsigned long long)items,
+		       (unsigned long long)inode->items, (unsigned long long)nodes,
 		       (unsigned long long)inode->nodes);
 		if (!hf__is_dir(inode) || inode == c->fs->root->inode)
 			return;
@@ -213,25 +231,47 @@ static void refer(struct check *c, struct hf__inode *inode, bool in_tree)
 	}
 }
 
+/* The hash table: it has what its directory lists, and no more. */
+static void check_names(struct check *c, struct hf__inode *dir)
+{
+	struct hf__names *names = atomic_load(&dir->names);
+	uint64_t hashed = 0;
+
+	if (!names)
+		return;
+	for (uint64_t i = 0; i <= names->mask; i++) {
+		for (struct hf__dentry *at = atomic_load(&names->bucket[i]); at;
+		     at = atomic_load(&at->chain[names->which])) {
+			hashed++;
+			expect(c, (at->hash & names->mask) == i && at->dir == dir,
+			       "%s: chained where it does not belong", at->name);
+		}
+	}
+	expect(c, hashed == dir->items, "directory %llu lists %llu names, and %llu can be found",
+	       (unsigned long long)dir->number, (unsigned long long)dir->items,
+	       (unsigned long long)hashed);
+}
+
 static void check_dir(struct check *c, struct hf__inode *dir)
 {
 	uint64_t entries = 0;
-	int64_t subdirs = 0, cookie = 2;
+	int64_t subdirs = 0;
+	uint64_t cookie = 2;
+	struct hf__dentry *dentry;
 	struct found *found;
 	bool is_new;
 
-	for (struct hf__list *at = dir->children.next; at != &dir->children; at = at->next) {
-		struct hf__dentry *dentry = HF__OBJECT(at, struct hf__dentry, siblings);
+	for (dentry = hf__dentry_from(dir, 0); dentry;
+	     dentry = hf__dentry_from(dir, dentry->cookie + 1)) {
 		struct hf__inode *inode = dentry->inode;
 
 		entries++;
-		c->names++;
-		expect(c, dentry->dir == dir && at->next->previous == at,
-		       "%s: not of the directory that lists it", dentry->name);
+		expect(c, dentry->dir == dir, "%s: not of the directory that lists it",
+		       dentry->name);
 		expect(c, dentry->cookie > cookie && dentry->cookie < dir->next_cookie,
 		       "%s: cookie out of order", dentry->name);
 		cookie = dentry->cookie;
-		expect(c, hf__lookup_locked(dir, dentry->name, dentry->length) == dentry,
+		expect(c, hf__lookup(dir, dentry->name, dentry->length) == dentry,
 		       "%s: listed, and not found by its name", dentry->name);
 		found = find(c, dentry, HF__KIND_DENTRY, &is_new);
 		if (!found)
@@ -250,9 +290,10 @@ static void check_dir(struct check *c, struct hf__inode *dir)
 		expect(c, !inode->removed, "%s: removed, and still there", dentry->name);
 		to_do(c, inode);
 	}
-	expect(c, entries == dir->entries, "directory %llu: %llu entries, says %llu",
+	check_names(c, dir);
+	expect(c, entries == dir->items, "directory %llu: %llu entries, says %llu",
 	       (unsigned long long)dir->number, (unsigned long long)entries,
-	       (unsigned long long)dir->entries);
+	       (unsigned long long)dir->items);
 	found = find(c, dir, HF__KIND_INODE, &is_new);
 	if (found)
 		found->links += subdirs;
@@ -389,8 +430,7 @@ static void check_inode(struct check *c, const struct found *found, uint64_t *in
 static void check_counts(struct check *c)
 {
 	struct hf_tmpfs *fs = c->fs;
-	struct cds_lfht_iter iter;
-	uint64_t inodes = 0, hashed = 0;
+	uint64_t inodes = 0, pages = c->objects[HF__KIND_PAGE] + c->xattr_pages;
 
 	for (size_t i = 0; i < c->room; i++) {
 		const struct found *found = &c->found[i];
@@ -409,23 +449,10 @@ static void check_counts(struct check *c)
 			       (long long)found->refs,
 			       hf_refcount_read(&((const struct hf__file *)found->object)->refs));
 	}
-	hf__rcu_read_lock();
-	for (cds_lfht_first(fs->names, &iter); cds_lfht_iter_get_node(&iter);
-	     cds_lfht_next(fs->names, &iter)) {
-		hashed++;
-		expect(c,
-		       seen(c, HF__OBJECT(cds_lfht_iter_get_node(&iter), struct hf__dentry, node)),
-		       "a name is found, and no directory lists it");
-	}
-	hf__rcu_read_unlock();
-	expect(c, hashed == c->names, "%llu names are listed, %llu can be found",
-	       (unsigned long long)c->names, (unsigned long long)hashed);
 	expect(c, atomic_load(&fs->inodes_used) == inodes, "%llu inodes are used, %llu are counted",
 	       (unsigned long long)inodes, (unsigned long long)atomic_load(&fs->inodes_used));
-	expect(c, atomic_load(&fs->pages_used) == c->objects[HF__KIND_PAGE],
-	       "%llu pages are used, %llu are counted",
-	       (unsigned long long)c->objects[HF__KIND_PAGE],
-	       (unsigned long long)atomic_load(&fs->pages_used));
+	expect(c, atomic_load(&fs->pages_used) == pages, "%llu pages are used, %llu are counted",
+	       (unsigned long long)pages, (unsigned long long)atomic_load(&fs->pages_used));
 	for (int kind = 0; kind < HF__KINDS; kind++) {
 		uint64_t allocated = atomic_load(&fs->allocated[kind]);
 
@@ -443,7 +470,7 @@ HF_TMPFS_API int hf_tmpfs_check(struct hf_tmpfs *fs, void (*tell)(void *data, co
 	struct found *found;
 	bool is_new;
 
-	hf__rcu_barrier(); /* what is on its way to be freed is not lost */
+	hf__collect(fs); /* what is on its way to be freed is not lost */
 	for (struct hf__list *at = fs->tables.next; at != &fs->tables; at = at->next)
 		check_table(&c, HF__OBJECT(at, struct hf_tmpfs_table, siblings));
 	found = find(&c, fs->root, HF__KIND_DENTRY, &is_new);

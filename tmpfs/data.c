@@ -197,15 +197,21 @@ static ssize_t move_at(struct hf__file *file, const struct transfer *what, int64
 	struct hf__inode *inode = file->inode;
 	ssize_t done;
 
-	if (!what->is_write)
-		return move_all(inode, what, (uint64_t)*at);
-	pthread_mutex_lock(&inode->lock);
+	if (!what->is_write) {
+		done = move_all(inode, what, (uint64_t)*at);
+		if (!(file->flags & O_NOATIME))
+			hf__accessed(inode);
+		return done;
+	}
+	hf_mutex_lock(&inode->lock);
 	if (file->flags & O_APPEND)
 		*at = (int64_t)size_of(inode);
 	done = move_all(inode, what, (uint64_t)*at);
-	if (done > 0)
-		inode->mtime = inode->ctime = hf__now();
-	pthread_mutex_unlock(&inode->lock);
+	if (done > 0) {
+		hf__drop_setuid(inode);
+		hf__touch(inode);
+	}
+	hf_mutex_unlock(&inode->lock);
 	return done;
 }
 
@@ -252,12 +258,12 @@ static ssize_t transfer(struct hf_tmpfs_table *table, int fd, const struct trans
 		at = what->at;
 		done = transfer_from(file, what, &at);
 	} else {
-		pthread_mutex_lock(&file->lock);
+		hf_mutex_lock(&file->lock);
 		at = file->position;
 		done = transfer_from(file, what, &at);
 		if (done > 0)
 			file->position = at + done; /* `at` was the end, with O_APPEND */
-		pthread_mutex_unlock(&file->lock);
+		hf_mutex_unlock(&file->lock);
 	}
 	hf__file_put(table, file);
 	return done;
@@ -383,11 +389,11 @@ HF_TMPFS_API off_t hf_tmpfs_lseek(struct hf_tmpfs_table *table, int fd, off_t of
 
 	if (!file)
 		return -EBADF;
-	pthread_mutex_lock(&file->lock);
+	hf_mutex_lock(&file->lock);
 	position = new_position(file, offset, whence);
 	if (position >= 0)
 		file->position = position;
-	pthread_mutex_unlock(&file->lock);
+	hf_mutex_unlock(&file->lock);
 	hf__file_put(table, file);
 	return position;
 }
@@ -413,7 +419,7 @@ HF__TMPFS int hf__truncate(struct hf__inode *inode, int64_t to)
 
 	if (to < 0)
 		return -EINVAL;
-	pthread_mutex_lock(&inode->lock);
+	hf_mutex_lock(&inode->lock);
 	old = size_of(inode);
 	set_size(inode, size);
 	if (size <= old) {
@@ -422,8 +428,9 @@ HF__TMPFS int hf__truncate(struct hf__inode *inode, int64_t to)
 		clear_part(inode, size, page_end * HF_TMPFS_PAGE);
 		hf__pages_remove(inode, page_end, UINT64_MAX / HF_TMPFS_PAGE);
 	}
-	inode->mtime = inode->ctime = hf__now();
-	pthread_mutex_unlock(&inode->lock);
+	hf__drop_setuid(inode);
+	hf__touch(inode);
+	hf_mutex_unlock(&inode->lock);
 	return 0;
 }
 
@@ -432,7 +439,7 @@ static int truncate_inode(struct hf__inode *inode, int64_t to)
 {
 	if (hf__is_dir(inode))
 		return -EISDIR;
-	if (inode->type == S_IFLNK)
+	if (inode->type != S_IFREG)
 		return -EINVAL;
 	return hf__truncate(inode, to);
 }
@@ -529,7 +536,7 @@ static int allocate(struct hf__inode *inode, int mode, uint64_t begin, uint64_t 
 {
 	int error = 0;
 
-	pthread_mutex_lock(&inode->lock);
+	hf_mutex_lock(&inode->lock);
 	if (mode & HF_TMPFS_FALLOC_PUNCH_HOLE) {
 		punch(inode, begin, end);
 	} else {
@@ -538,9 +545,11 @@ static int allocate(struct hf__inode *inode, int mode, uint64_t begin, uint64_t 
 		if (!error && !mode && end > size_of(inode))
 			set_size(inode, end);
 	}
-	if (!error)
-		inode->mtime = inode->ctime = hf__now();
-	pthread_mutex_unlock(&inode->lock);
+	if (!error) {
+		hf__drop_setuid(inode);
+		hf__touch(inode);
+	}
+	hf_mutex_unlock(&inode->lock);
 	return error;
 }
 
@@ -587,8 +596,7 @@ static ssize_t splice_pages(struct hf__inode *inode, size_t size, uint64_t at,
 	size_t done = 0;
 
 	while (done < size) {
-		struct spliced *piece =
-			hf__new(inode->block.fs, HF__KIND_BUFFER, sizeof(*piece), 0);
+		struct spliced *piece = hf__new(inode->block.fs, HF__KIND_BUFFER, sizeof(*piece));
 		size_t in = (at + done) % HF_TMPFS_PAGE;
 		bool fault = false;
 		int error;

@@ -1,58 +1,42 @@
 /* SPDX-License-Identifier: MIT */
-/* dentry - a name in a directory, and the table of all names. */
-#include <stdlib.h>
+/*
+ * dentry - a name in a directory; found by its hash (T8), listed by its cookie (T9).
+ *
+ *   names   [ . | . | . | . ]      a bucket: the chain of names with these last bits of the hash
+ *             |       |
+ *             b       a - c
+ *
+ * A table that becomes too small or too large is rebuilt under the directory's mutex. Its names are
+ * chained once more, by their other link, and readers of the old table go on in the old chains. The
+ * links of those are used again for the next table, so that one has to wait until a grace period has
+ * passed since this one took over.
+ */
+#include <errno.h>
 #include <string.h>
 
 #include "internal.h"
 
-struct key {
-	const struct hf__inode *dir;
-	const char *name;
-	size_t length;
-};
+#define BUCKETS_LEAST 8
+#define BUCKETS_MOST ((uint64_t)1 << 28)
 
-/* Eight bytes at a time; the directory's number makes the same name differ between directories. */
-static uint64_t hash_of(const struct hf__inode *dir, const char *name, size_t length)
+HF__TMPFS uint64_t hf__hash(const struct hf_tmpfs *fs, const char *name, size_t length)
 {
-	const uint64_t odd = 0x9e3779b97f4a7c15u;
-	uint64_t hash = (dir->number ^ length) * odd;
-	uint64_t word;
-
-	for (; length >= 8; name += 8, length -= 8) {
-		memcpy(&word, name, 8);
-		hash = (hash ^ (hash >> 29) ^ word) * odd;
-	}
-	word = 0;
-	memcpy(&word, name, length);
-	hash = (hash ^ (hash >> 29) ^ word) * odd;
-	return hash ^ (hash >> 32);
-}
-
-static int is_key(struct cds_lfht_node *node, const void *data)
-{
-	const struct key *key = data;
-	const struct hf__dentry *dentry;
-
-	hf__rcu_found(node);
-	dentry = HF__OBJECT(node, struct hf__dentry, node);
-	return dentry->dir == key->dir && dentry->length == key->length &&
-	       memcmp(dentry->name, key->name, key->length) == 0;
+	return hf__siphash(1, 3, &fs->key, name, length);
 }
 
 HF__TMPFS struct hf__dentry *hf__dentry_new(struct hf_tmpfs *fs, const char *name, size_t length)
 {
-	struct hf__dentry *dentry = hf__new(fs, HF__KIND_DENTRY,
-					    sizeof(struct hf__dentry) + length + 1,
-					    offsetof(struct hf__dentry, block));
+	struct hf__dentry *dentry =
+		hf__new(fs, HF__KIND_DENTRY, sizeof(struct hf__dentry) + length + 1);
 
 	if (!dentry)
 		return NULL;
-	cds_lfht_node_init(&dentry->node);
+	atomic_init(&dentry->chain[0], NULL);
+	atomic_init(&dentry->chain[1], NULL);
 	hf_lockref_init(&dentry->ref, 1); /* the tree's */
 	dentry->dir = NULL;
 	dentry->inode = NULL;
-	dentry->hash = 0;
-	hf__list_init(&dentry->siblings);
+	dentry->hash = hf__hash(fs, name, length);
 	dentry->cookie = 0;
 	dentry->length = (uint8_t)length;
 	memcpy(dentry->name, name, length);
@@ -73,74 +57,191 @@ HF__TMPFS void hf__dentry_put(struct hf__dentry *dentry)
 	hf__inode_put(inode);
 }
 
-HF__TMPFS struct hf__dentry *hf__lookup(struct hf_tmpfs *fs, const struct hf__inode *dir,
-					const char *name, size_t length)
-{
-	struct key key = { dir, name, length };
-	struct cds_lfht_node *node;
-	struct cds_lfht_iter iter;
+/* ---- by name ------------------------------------------------------------------------------- */
 
-	cds_lfht_lookup(fs->names, hash_of(dir, name, length), is_key, &key, &iter);
-	node = cds_lfht_iter_get_node(&iter);
-	return node ? HF__OBJECT(node, struct hf__dentry, node) : NULL;
+static struct hf__dentry *link_load(_Atomic(struct hf__dentry *) *link)
+{
+	return atomic_load_explicit(link, memory_order_acquire);
 }
 
-HF__TMPFS struct hf__dentry *hf__lookup_locked(struct hf__inode *dir, const char *name,
-					       size_t length)
+static void link_store(_Atomic(struct hf__dentry *) *link, struct hf__dentry *dentry)
 {
-	struct hf__dentry *dentry;
+	atomic_store_explicit(link, dentry, memory_order_release);
+}
 
-	hf__rcu_read_lock();
-	dentry = hf__lookup(dir->block.fs, dir, name, length);
-	hf__rcu_read_unlock();
+HF__TMPFS struct hf__dentry *hf__lookup(struct hf__inode *dir, const char *name, size_t length)
+{
+	struct hf__names *names = atomic_load_explicit(&dir->names, memory_order_acquire);
+	struct hf__dentry *dentry;
+	uint64_t hash;
+
+	if (!names)
+		return NULL;
+	hash = hf__hash(dir->block.fs, name, length);
+	for (dentry = link_load(&names->bucket[hash & names->mask]); dentry;
+	     dentry = link_load(&dentry->chain[names->which])) {
+		if (dentry->hash == hash && dentry->length == length &&
+		    memcmp(dentry->name, name, length) == 0)
+			break;
+	}
 	return dentry;
 }
 
+/* The rest: mutex held. */
+
+static struct hf__names *names_of(struct hf__inode *dir)
+{
+	return atomic_load_explicit(&dir->names, memory_order_relaxed);
+}
+
+static void hash_in(struct hf__names *names, struct hf__dentry *dentry)
+{
+	_Atomic(struct hf__dentry *) *bucket = &names->bucket[dentry->hash & names->mask];
+
+	link_store(&dentry->chain[names->which], link_load(bucket));
+	link_store(bucket, dentry);
+}
+
+/* The link that leads to a name that is there. */
+static _Atomic(struct hf__dentry *) *link_to(struct hf__names *names, struct hf__dentry *dentry)
+{
+	_Atomic(struct hf__dentry *) *link = &names->bucket[dentry->hash & names->mask];
+
+	while (link_load(link) != dentry)
+		link = &link_load(link)->chain[names->which];
+	return link;
+}
+
+static struct hf__names *names_new(struct hf_tmpfs *fs, uint64_t buckets, unsigned int which)
+{
+	struct hf__names *names =
+		hf__new(fs, HF__KIND_NAMES, sizeof(*names) + buckets * sizeof(names->bucket[0]));
+
+	if (!names)
+		return NULL;
+	names->mask = buckets - 1;
+	names->which = which;
+	for (uint64_t i = 0; i < buckets; i++)
+		atomic_init(&names->bucket[i], NULL);
+	return names;
+}
+
+/* T8. Without memory the table stays as it is: its chains become longer, and that is all. */
+static void rebuild_names(struct hf__inode *dir)
+{
+	struct hf__names *old = names_of(dir), *names;
+	uint64_t buckets = BUCKETS_LEAST;
+
+	while (buckets < 2 * dir->items && buckets < BUCKETS_MOST)
+		buckets *= 2;
+	names = names_new(dir->block.fs, buckets, !old->which);
+	if (!names)
+		return;
+	for (uint64_t i = 0; i <= old->mask; i++) {
+		for (struct hf__dentry *at = link_load(&old->bucket[i]); at;
+		     at = link_load(&at->chain[old->which]))
+			hash_in(names, at);
+	}
+	atomic_store_explicit(&dir->names, names, memory_order_release);
+	dir->names_stamp = hf__stamp(dir->block.fs);
+	hf__delete_later(&old->block);
+}
+
+static void grow_names(struct hf__inode *dir)
+{
+	uint64_t buckets = names_of(dir)->mask + 1;
+
+	if (dir->items <= buckets || buckets >= BUCKETS_MOST)
+		return;
+	if (dir->items > 4 * buckets && !hf__passed(dir->block.fs, dir->names_stamp))
+		hf__collect(dir->block.fs);
+	if (hf__passed(dir->block.fs, dir->names_stamp))
+		rebuild_names(dir);
+}
+
+static void shrink_names(struct hf__inode *dir)
+{
+	uint64_t buckets = names_of(dir)->mask + 1;
+
+	if (buckets > BUCKETS_LEAST && dir->items < buckets / 8 &&
+	    hf__passed(dir->block.fs, dir->names_stamp))
+		rebuild_names(dir);
+}
+
+/* ---- by cookie ----------------------------------------------------------------------------- */
+
+HF__TMPFS struct hf__dentry *hf__dentry_from(struct hf__inode *dir, uint64_t cookie)
+{
+	while (cookie < HF__INDEX_END) {
+		uint64_t hole;
+		struct hf__block *block = hf__tree_find(dir, cookie, &hole);
+
+		if (block)
+			return HF__OBJECT(block, struct hf__dentry, block);
+		cookie += hole;
+	}
+	return NULL;
+}
+
+/* ---- in and out ---------------------------------------------------------------------------- */
+
 /* All that a walk reads of it is there before it is published. */
-static void fill(struct hf__inode *dir, struct hf__dentry *dentry, struct hf__inode *inode)
+static void fill_dentry(struct hf__inode *dir, struct hf__dentry *dentry, struct hf__inode *inode,
+			uint64_t cookie)
 {
 	dentry->dir = dir;
 	dentry->inode = inode;
-	dentry->hash = hash_of(dir, dentry->name, dentry->length);
-	dentry->cookie = dir->next_cookie++;
-	hf__list_add_last(&dir->children, &dentry->siblings);
-	if (hf__is_dir(inode))
-		atomic_store_explicit(&inode->self, dentry, memory_order_release);
-	hf__rcu_publish(&dentry->node);
+	dentry->cookie = cookie;
 }
 
-HF__TMPFS void hf__dentry_add(struct hf__inode *dir, struct hf__dentry *dentry,
-			      struct hf__inode *inode)
+static void set_self(struct hf__dentry *dentry)
 {
-	fill(dir, dentry, inode);
-	dir->entries++;
-	hf__rcu_read_lock();
-	cds_lfht_add(dir->block.fs->names, dentry->hash, &dentry->node);
-	hf__rcu_read_unlock();
+	if (hf__is_dir(dentry->inode))
+		atomic_store_explicit(&dentry->inode->self, dentry, memory_order_release);
+}
+
+HF__TMPFS int hf__dentry_add(struct hf__inode *dir, struct hf__dentry *dentry,
+			     struct hf__inode *inode)
+{
+	uint64_t cookie = atomic_load_explicit(&dir->next_cookie, memory_order_relaxed);
+	struct hf__names *names = names_of(dir);
+	int error;
+
+	if (!names) {
+		names = names_new(dir->block.fs, BUCKETS_LEAST, 0);
+		if (!names)
+			return -ENOMEM;
+		atomic_store_explicit(&dir->names, names, memory_order_release);
+	}
+	fill_dentry(dir, dentry, inode, cookie);
+	error = hf__tree_insert(dir, cookie, &dentry->block);
+	if (error)
+		return error;
+	atomic_store_explicit(&dir->next_cookie, cookie + 1, memory_order_release);
+	set_self(dentry);
+	hash_in(names, dentry);
+	grow_names(dir);
+	return 0;
 }
 
 HF__TMPFS void hf__dentry_replace(struct hf__inode *dir, struct hf__dentry *old,
 				  struct hf__dentry *dentry, struct hf__inode *inode)
 {
-	struct key key = { dir, old->name, old->length };
-	struct cds_lfht_iter iter;
+	struct hf__names *names = names_of(dir);
 
-	fill(dir, dentry, inode);
-	hf__list_remove(&old->siblings);
-	hf__rcu_read_lock();
-	cds_lfht_lookup(dir->block.fs->names, old->hash, is_key, &key, &iter);
-	/* It is there, and stays there: the mutex is held. */
-	if (cds_lfht_replace(dir->block.fs->names, &iter, old->hash, is_key, &key, &dentry->node))
-		abort();
-	hf__rcu_read_unlock();
+	fill_dentry(dir, dentry, inode, old->cookie);
+	set_self(dentry);
+	hf__tree_replace(dir, dentry->cookie, &dentry->block);
+	/* In one step: a reader finds the old one or the new one. */
+	link_store(&dentry->chain[names->which], link_load(&old->chain[names->which]));
+	link_store(link_to(names, old), dentry);
 }
 
 HF__TMPFS void hf__dentry_remove(struct hf__inode *dir, struct hf__dentry *dentry)
 {
-	hf__list_remove(&dentry->siblings);
-	dir->entries--;
-	hf__rcu_read_lock();
-	if (cds_lfht_del(dir->block.fs->names, &dentry->node))
-		abort();
-	hf__rcu_read_unlock();
+	struct hf__names *names = names_of(dir);
+
+	link_store(link_to(names, dentry), link_load(&dentry->chain[names->which]));
+	hf__tree_remove(dir, dentry->cookie);
+	shrink_names(dir);
 }

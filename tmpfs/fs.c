@@ -1,25 +1,59 @@
 /* SPDX-License-Identifier: MIT */
 /* fs - a file system from its beginning to its end: memory, limits. */
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/random.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "internal.h"
 
-#define BUCKETS 64 /* at the start; the table grows with its names */
+/* A sanitizer watches malloc's objects, and does not know ours. */
+#ifdef __has_feature
+#if __has_feature(address_sanitizer)
+#define HF__ASAN 1
+#endif
+#endif
+#if defined(__SANITIZE_ADDRESS__) || defined(HF__ASAN) || HF_TSAN
+#define OWN_MEMORY 0
+#else
+#define OWN_MEMORY 1
+#endif
 
-static void *default_allocate(void *data, size_t size)
+#define TRIM_STACK ((size_t)256 << 10)
+
+static void *plain_allocate(void *data, size_t size)
 {
 	(void)data;
 	return aligned_alloc(64, (size + 63) / 64 * 64);
 }
 
-static void default_release(void *data, void *memory)
+static void plain_release(void *data, void *memory)
 {
 	(void)data;
 	free(memory);
 }
+
+/* Of an object: by the program's functions, or in slabs of our own. */
+static void *get_memory(struct hf_tmpfs *fs, size_t size)
+{
+	if (OWN_MEMORY && fs->options.allocate == plain_allocate)
+		return hf__memory_get(&fs->memory, size);
+	return fs->options.allocate(fs->options.data, size);
+}
+
+static void put_memory(struct hf_tmpfs *fs, void *object, size_t size)
+{
+	if (OWN_MEMORY && fs->options.allocate == plain_allocate)
+		hf__memory_put(&fs->memory, object, size);
+	else
+		fs->options.release(fs->options.data, object);
+}
+
+/* ---- time, caller -------------------------------------------------------------------------- */
 
 HF__TMPFS struct timespec hf__now(void)
 {
@@ -29,29 +63,30 @@ HF__TMPFS struct timespec hf__now(void)
 	return now;
 }
 
-/* ---- memory -------------------------------------------------------------------------------- */
+static __thread struct {
+	bool is_set;
+	struct hf_tmpfs_caller caller;
+} acting;
 
-/* Where an object begins, from its block. */
-static void *start_of(struct hf__block *block)
+HF_TMPFS_API void hf_tmpfs_act_as(const struct hf_tmpfs_caller *caller)
 {
-	if (block->kind == HF__KIND_DENTRY)
-		return HF__OBJECT(block, struct hf__dentry, block);
-	return block;
+	acting.is_set = caller != NULL;
+	if (caller)
+		acting.caller = *caller;
 }
 
-HF__TMPFS void *hf__new(struct hf_tmpfs *fs, enum hf__kind kind, size_t size, size_t offset)
+HF__TMPFS struct hf_tmpfs_caller hf__caller(void)
 {
-	char *memory = fs->options.allocate(fs->options.data, size);
-	struct hf__block *block;
+	if (acting.is_set)
+		return acting.caller;
+	return (struct hf_tmpfs_caller){ geteuid(), getegid(), geteuid() == 0 };
+}
 
-	if (!memory)
-		return NULL;
-	block = (struct hf__block *)(void *)(memory + offset);
-	memset(block, 0, sizeof(*block));
-	block->fs = fs;
-	block->kind = kind;
-	atomic_fetch_add_explicit(&fs->allocated[kind], 1, memory_order_relaxed);
-	return memory;
+/* ---- memory -------------------------------------------------------------------------------- */
+
+static uint64_t bytes_waiting(struct hf_tmpfs *fs)
+{
+	return atomic_load_explicit(&fs->waiting_bytes, memory_order_relaxed);
 }
 
 HF__TMPFS void hf__delete(struct hf__block *block)
@@ -59,27 +94,149 @@ HF__TMPFS void hf__delete(struct hf__block *block)
 	struct hf_tmpfs *fs = block->fs;
 
 	atomic_fetch_sub_explicit(&fs->allocated[block->kind], 1, memory_order_relaxed);
-	fs->options.release(fs->options.data, start_of(block));
+	put_memory(fs, block, block->size);
 }
 
-static void delete_chain(struct rcu_head *head)
+/* L5 held. */
+static void collect(struct hf_tmpfs *fs)
 {
-	struct hf__block *block = HF__OBJECT(head, struct hf__block, rcu);
+	struct hf__block *block =
+		atomic_exchange_explicit(&fs->waiting, NULL, memory_order_acquire);
+	uint64_t freed = 0, number;
 
-	hf__rcu_callback_begin();
+	number = atomic_fetch_add_explicit(&fs->begun, 1, memory_order_seq_cst) + 1;
+	hf__rcu_synchronize();
+	atomic_store_explicit(&fs->ended, number, memory_order_release);
 	while (block) {
 		struct hf__block *next = block->next;
 
+		freed += block->size;
 		hf__delete(block);
 		block = next;
 	}
-	hf__rcu_callback_end();
+	atomic_fetch_sub_explicit(&fs->waiting_bytes, freed, memory_order_relaxed);
+}
+
+HF__TMPFS void *hf__new(struct hf_tmpfs *fs, enum hf__kind kind, size_t size)
+{
+	struct hf__block *block;
+
+	/* Back-pressure: no more memory while so much waits to be freed. */
+	if (HF_UNLIKELY(bytes_waiting(fs) > HF__WAITING_HARD)) {
+		hf_mutex_lock(&fs->collecting);
+		if (bytes_waiting(fs) > HF__WAITING_HARD)
+			collect(fs);
+		hf_mutex_unlock(&fs->collecting);
+	}
+	block = get_memory(fs, size);
+	if (!block)
+		return NULL;
+	*block = (struct hf__block){ .fs = fs, .kind = kind, .size = (uint32_t)size };
+	atomic_fetch_add_explicit(&fs->allocated[kind], 1, memory_order_relaxed);
+	return block;
+}
+
+HF__TMPFS void hf__collect(struct hf_tmpfs *fs)
+{
+	hf_mutex_lock(&fs->collecting);
+	collect(fs);
+	hf_mutex_unlock(&fs->collecting);
 }
 
 HF__TMPFS void hf__delete_later(struct hf__block *chain)
 {
-	if (chain)
-		hf__rcu_call(&chain->rcu, delete_chain);
+	struct hf__block *last = chain, *head;
+	struct hf_tmpfs *fs;
+	uint64_t bytes;
+
+	if (!chain)
+		return;
+	fs = chain->fs;
+	for (bytes = last->size; last->next; bytes += last->size)
+		last = last->next;
+	/* Counted first: what is collected has been counted. */
+	bytes += atomic_fetch_add_explicit(&fs->waiting_bytes, bytes, memory_order_relaxed);
+	head = atomic_load_explicit(&fs->waiting, memory_order_relaxed);
+	do
+		last->next = head;
+	while (!atomic_compare_exchange_weak_explicit(&fs->waiting, &head, chain,
+						      memory_order_release, memory_order_relaxed));
+	if (!head)
+		sem_post(&fs->to_trim);
+	if (bytes > HF__WAITING_SOFT && hf_mutex_trylock(&fs->collecting)) {
+		collect(fs);
+		hf_mutex_unlock(&fs->collecting);
+	}
+}
+
+/*
+ * When nothing happens any more, what has been freed last shall not stay: a thread collects it, some
+ * time after something began to wait. It stands in nobody's way: the calls that free and allocate
+ * do not count on it.
+ */
+static void *trim(void *data)
+{
+	struct hf_tmpfs *fs = data;
+
+	struct timespec until;
+
+	for (;;) {
+		if (sem_wait(&fs->to_trim)) /* EINTR */
+			continue;
+		until = hf__now();
+		until.tv_nsec += HF__TRIM_MILLISECONDS * 1000000L;
+		until.tv_sec += until.tv_nsec / 1000000000L;
+		until.tv_nsec %= 1000000000L;
+		if (sem_timedwait(&fs->trim_ends, &until) == 0)
+			break;
+		while (sem_trywait(&fs->to_trim) == 0)
+			;
+		if (atomic_load_explicit(&fs->waiting, memory_order_relaxed))
+			hf__collect(fs);
+	}
+	return NULL;
+}
+
+/* With all signals blocked, and little memory. */
+static int begin_trim(struct hf_tmpfs *fs)
+{
+	sigset_t all, before;
+	pthread_attr_t attributes;
+	int error = pthread_attr_init(&attributes);
+
+	if (error)
+		return -error;
+	sigfillset(&all);
+	sem_init(&fs->to_trim, 0, 0);
+	sem_init(&fs->trim_ends, 0, 0);
+	error = pthread_attr_setstacksize(&attributes, TRIM_STACK);
+	if (!error) {
+		pthread_sigmask(SIG_SETMASK, &all, &before);
+		error = pthread_create(&fs->trimmer, &attributes, trim, fs);
+		pthread_sigmask(SIG_SETMASK, &before, NULL);
+	}
+	pthread_attr_destroy(&attributes);
+	return -error;
+}
+
+static void end_trim(struct hf_tmpfs *fs)
+{
+	sem_post(&fs->trim_ends);
+	sem_post(&fs->to_trim);
+	pthread_join(fs->trimmer, NULL);
+	sem_destroy(&fs->to_trim);
+	sem_destroy(&fs->trim_ends);
+}
+
+/* A grace period that begins later sees what this thread has published: no load passes the addition. */
+HF__TMPFS uint64_t hf__stamp(struct hf_tmpfs *fs)
+{
+	return atomic_fetch_add_explicit(&fs->begun, 0, memory_order_seq_cst) + 1;
+}
+
+HF__TMPFS bool hf__passed(struct hf_tmpfs *fs, uint64_t stamp)
+{
+	return atomic_load_explicit(&fs->ended, memory_order_acquire) >= stamp;
 }
 
 /* ---- limits -------------------------------------------------------------------------------- */
@@ -129,21 +286,21 @@ HF_TMPFS_API int hf_tmpfs_statfs(struct hf_tmpfs *fs, struct statvfs *to)
 
 /* ---- beginning and end --------------------------------------------------------------------- */
 
-/* The root has a dentry, so that it can be opened; it has no name and is in no table. */
+/* The root has a dentry, so that it can be opened; it has no name and is in no directory. */
 static int make_root(struct hf_tmpfs *fs)
 {
+	const struct hf__made what = { .mode = S_IFDIR | S_ISVTX | 0777 };
 	struct hf__dentry *root = hf__dentry_new(fs, "", 0);
 	struct hf__inode *inode;
 	int error;
 
 	if (!root)
 		return -ENOMEM;
-	error = hf__inode_new(fs, S_IFDIR | 0777, NULL, &inode);
+	error = hf__inode_new(fs, NULL, &what, &inode);
 	if (error) {
 		hf__delete(&root->block);
 		return error;
 	}
-	inode->mode |= S_ISVTX;
 	root->dir = inode;
 	root->inode = inode;
 	atomic_store_explicit(&inode->parent, inode, memory_order_relaxed);
@@ -152,10 +309,34 @@ static int make_root(struct hf_tmpfs *fs)
 	return 0;
 }
 
+/* This thread with liburcu, which aborts if the system has no page for it: so it is asked before. */
+static int register_thread(void)
+{
+	const size_t size = (size_t)64 << 10;
+	void *page = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (page == MAP_FAILED)
+		return -ENOMEM;
+	munmap(page, size);
+	urcu_bp_register_thread();
+	return 0;
+}
+
+/* The key that names are hashed with. */
+static int make_key(struct hf__siphash_key *key)
+{
+	ssize_t got;
+
+	do
+		got = getrandom(key, sizeof(*key), 0);
+	while (got < 0 && errno == EINTR);
+	return got < 0 ? -errno : 0; /* so few bytes come at once */
+}
+
 HF_TMPFS_API int hf_tmpfs_new(struct hf_tmpfs **fs, const struct hf_tmpfs_options *options)
 {
 	struct hf_tmpfs_options chosen = { .allocate = NULL };
-	struct hf_tmpfs *new;
+	struct hf_tmpfs *made;
 	int error;
 
 	if (options)
@@ -163,40 +344,43 @@ HF_TMPFS_API int hf_tmpfs_new(struct hf_tmpfs **fs, const struct hf_tmpfs_option
 	if (!chosen.allocate != !chosen.release)
 		return -EINVAL;
 	if (!chosen.allocate) {
-		chosen.allocate = default_allocate;
-		chosen.release = default_release;
+		chosen.allocate = plain_allocate;
+		chosen.release = plain_release;
 	}
 	if (!chosen.own_handler) {
 		error = hf_nofault_install();
 		if (error)
 			return error;
 	}
-	new = chosen.allocate(chosen.data, sizeof(*new));
-	if (!new)
+	made = chosen.allocate(chosen.data, sizeof(*made));
+	if (!made)
 		return -ENOMEM;
-	memset(new, 0, sizeof(*new));
-	new->options = chosen;
-	new->page_limit = chosen.size ? (chosen.size - 1) / HF_TMPFS_PAGE + 1 : UINT64_MAX;
-	new->inode_limit = chosen.inodes ? chosen.inodes : UINT64_MAX;
-	pthread_mutex_init(&new->rename, NULL);
-	pthread_mutex_init(&new->tables_lock, NULL);
-	hf__list_init(&new->tables);
-	hf_spinlock_init(&new->nodes_lock);
-	hf__list_init(&new->nodes);
-	new->names = cds_lfht_new_flavor(BUCKETS, BUCKETS, 0,
-					 CDS_LFHT_AUTO_RESIZE | CDS_LFHT_ACCOUNTING,
-					 &urcu_bp_flavor, NULL);
-	error = new->names ? make_root(new) : -ENOMEM;
+	memset(made, 0, sizeof(*made));
+	made->options = chosen;
+	made->page_limit = chosen.size ? (chosen.size - 1) / HF_TMPFS_PAGE + 1 : UINT64_MAX;
+	made->inode_limit = chosen.inodes ? chosen.inodes : UINT64_MAX;
+	hf_mutex_init(&made->rename);
+	hf_mutex_init(&made->tables_lock);
+	hf_mutex_init(&made->collecting);
+	hf__list_init(&made->tables);
+	hf_spinlock_init(&made->nodes_lock);
+	hf__list_init(&made->nodes);
+	error = make_key(&made->key);
+	if (!error)
+		error = register_thread();
+	if (!error)
+		error = begin_trim(made);
+	if (!error) {
+		error = make_root(made);
+		if (error)
+			end_trim(made);
+	}
 	if (error) {
-		if (new->names)
-			cds_lfht_destroy(new->names, NULL);
-		hf__rcu_barrier(); /* an inode that make_root() gave up */
-		pthread_mutex_destroy(&new->rename);
-		pthread_mutex_destroy(&new->tables_lock);
-		chosen.release(chosen.data, new);
+		(void)hf__memory_end(&made->memory);
+		chosen.release(chosen.data, made);
 		return error;
 	}
-	*fs = new;
+	*fs = made;
 	return 0;
 }
 
@@ -206,12 +390,12 @@ static void remove_all(struct hf_tmpfs *fs)
 	struct hf__inode *at = fs->root->inode;
 
 	for (;;) {
-		if (at->children.next != &at->children) {
-			struct hf__dentry *dentry =
-				HF__OBJECT(at->children.next, struct hf__dentry, siblings);
+		struct hf__dentry *dentry = hf__dentry_from(at, 0);
+
+		if (dentry) {
 			struct hf__inode *inode = dentry->inode;
 
-			if (hf__is_dir(inode) && inode->entries) {
+			if (hf__is_dir(inode) && inode->items) {
 				at = inode;
 				continue;
 			}
@@ -232,20 +416,20 @@ HF_TMPFS_API int hf_tmpfs_free(struct hf_tmpfs *fs)
 {
 	bool busy, unclean;
 
-	pthread_mutex_lock(&fs->tables_lock);
+	hf_mutex_lock(&fs->tables_lock);
 	busy = fs->tables.next != &fs->tables;
-	pthread_mutex_unlock(&fs->tables_lock);
+	hf_mutex_unlock(&fs->tables_lock);
 	if (busy || fs->nodes.next != &fs->nodes)
 		return -EBUSY;
 	remove_all(fs);
 	hf__dentry_put(fs->root);
-	hf__rcu_barrier();
+	end_trim(fs);
+	hf__collect(fs);
 	unclean = atomic_load(&fs->pages_used) != 0 || atomic_load(&fs->inodes_used) != 0;
+	unclean |= atomic_load(&fs->waiting_bytes) != 0;
 	for (int kind = 0; kind < HF__KINDS; kind++)
 		unclean |= atomic_load(&fs->allocated[kind]) != 0;
-	unclean |= cds_lfht_destroy(fs->names, NULL) != 0;
-	pthread_mutex_destroy(&fs->rename);
-	pthread_mutex_destroy(&fs->tables_lock);
+	unclean |= !hf__memory_end(&fs->memory);
 	fs->options.release(fs->options.data, fs);
 	return unclean ? -EUCLEAN : 0;
 }

@@ -1,38 +1,37 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hf-tmpfs-fuse MOUNTPOINT [-o size=SIZE,nr_inodes=N] [-f] [-d] [-s] - the file system as a mount.
+ * fuse - the requests of the kernel: each is one or two calls of the library, whose errors are
+ * passed on.
  *
- * Each request of the kernel is one or two calls of the library; its errors are passed on.
- *
- *   the kernel's inode   a node of the library: its address is the number that the kernel knows it by.
+ *   the kernel's inode   a node of the library: its address is the kernel's number for it.
  *                        Each entry in a reply is a reference, dropped when the kernel forgets it
- *   its open file        a descriptor of one table
+ *   its open file        a descriptor (fuse_files.c)
  *
  * So a file is the same one under all of its names and without any, as long as the kernel has it.
  *
+ * Who may do what
+ *   The kernel checks permissions before it asks (default_permissions), with the attributes given
+ *   here.
+ *
  * Caches
- *   Names and attributes are asked for each time (timeouts of 0): a name or a link count in the
- *   kernel is never older than the call that asks. Entries of a directory come without attributes
- *   (no readdirplus): they would be asked for again all the same.
+ *   Names, also those that are not there, and attributes stay in the kernel until it changes them:
+ *   all changes come through it, and it knows what each of its requests changes. So most calls
+ *   that look need no request at all. A long listing brings the attributes along (readdirplus).
  *
  *   Data stays in the kernel's page cache, one for all links to a file, from one open() to the
  *   next: nobody but this kernel changes it. So shared writable mappings work. The price is a
- *   second copy, which the kernel gives up when memory is short, and slower writes.
+ *   second copy, which the kernel gives up when memory is short, and slower writes. Only where a
+ *   read is to move the access time does open() have the kernel read anew.
  *
- *   Each write() goes through the cache to the library at once, so that ENOSPC is said by the
+ *   Each write() goes through the cache to the library at once, so that ENOSPC is returned by the
  *   call that it is due to. A page that is changed by a mapping comes later; where there is no
- *   space for it then, msync() says so and the page is lost.
+ *   space for it then, msync() returns that and the page is lost.
  *
  * O_APPEND stays with the kernel, which knows the size: a changed page of a mapping comes in by a
- * descriptor that may be open for appending, and belongs where it says.
- *
- * Ends with umount or fusermount3 -u; then everything is freed, and every count has been proved:
- * exits with 1 if one was wrong, or a misuse was reported.
+ * descriptor that may be open for appending, and belongs where the kernel puts it.
  */
-#define FUSE_USE_VERSION 312
 #include <dirent.h>
 #include <errno.h>
-#include <fuse_lowlevel.h>
 #include <limits.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -40,14 +39,14 @@
 #include <string.h>
 #include <time.h>
 
+#include "fuse_front.h"
 #include "holdfast/report.h"
-#include "tmpfs.h"
 
-#define RENAME_FLAGS (HF_TMPFS_NOREPLACE | HF_TMPFS_EXCHANGE)
+#define FOR_EVER (1e9)        /* seconds that the kernel may rely on a name, or attributes */
+#define MAX_WRITE (256 << 10) /* each of libfuse's 10 threads keeps a buffer of this size */
+#define RENAME_FLAGS (HF_TMPFS_NOREPLACE | HF_TMPFS_EXCHANGE | HF_TMPFS_WHITEOUT)
 
-static struct hf_tmpfs_options limits;
 static struct hf_tmpfs *fs;
-static struct hf_tmpfs_table *table;
 static struct hf_tmpfs_node *root;
 
 static struct hf_tmpfs_node *node_of(fuse_ino_t number)
@@ -55,9 +54,9 @@ static struct hf_tmpfs_node *node_of(fuse_ino_t number)
 	return number == FUSE_ROOT_ID ? root : (struct hf_tmpfs_node *)(uintptr_t)number;
 }
 
-static int fd_of(const struct fuse_file_info *info)
+static struct front_file *file_of(const struct fuse_file_info *info)
 {
-	return (int)info->fh;
+	return (struct front_file *)(uintptr_t)info->fh;
 }
 
 /* ---- replies ------------------------------------------------------------------------------- */
@@ -70,7 +69,9 @@ static void reply(fuse_req_t request, int error)
 
 static struct fuse_entry_param entry_of(struct hf_tmpfs_node *node)
 {
-	struct fuse_entry_param entry = { .ino = (uintptr_t)node };
+	struct fuse_entry_param entry = { .ino = (uintptr_t)node,
+					  .attr_timeout = FOR_EVER,
+					  .entry_timeout = FOR_EVER };
 
 	hf_tmpfs_node_stat(node, &entry.attr);
 	/* Addresses are used again, these numbers are not. */
@@ -92,16 +93,27 @@ static void reply_entry(fuse_req_t request, int error, struct hf_tmpfs_node *nod
 		hf_tmpfs_node_put(node, 1);
 }
 
-static void reply_open(fuse_req_t request, int fd, struct fuse_file_info *info)
+/* Opens the node, and gives the kernel the file. */
+static void reply_open(fuse_req_t request, struct hf_tmpfs_node *node, int flags,
+		       struct fuse_file_info *info)
 {
-	if (fd < 0) {
-		reply(request, fd);
+	struct front_file *file = NULL;
+	int error = front_file_new(fuse_req_ctx(request)->uid, &file);
+
+	if (!error) {
+		file->fd = hf_tmpfs_node_open(file->table, node, flags);
+		if (file->fd < 0) {
+			error = file->fd;
+			front_file_give_back(file);
+		}
+	}
+	if (error) {
+		reply(request, error);
 		return;
 	}
-	info->fh = (uint64_t)fd;
-	info->keep_cache = 1;
+	info->fh = (uintptr_t)file;
 	if (fuse_reply_open(request, info))
-		(void)hf_tmpfs_close(table, fd);
+		(void)front_file_close(file);
 }
 
 static void reply_attributes(fuse_req_t request, struct hf_tmpfs_node *node)
@@ -109,25 +121,45 @@ static void reply_attributes(fuse_req_t request, struct hf_tmpfs_node *node)
 	struct stat to;
 
 	hf_tmpfs_node_stat(node, &to);
-	fuse_reply_attr(request, &to, 0);
+	fuse_reply_attr(request, &to, FOR_EVER);
 }
 
-/* What has just been made is its maker's, and not the server's. */
-static void give_to_caller(fuse_req_t request, struct hf_tmpfs_node *node)
+/*
+ * What this request makes is its caller's. Setuid and setgid bits go where the kernel asks for it;
+ * out of the mode of what is made it has taken them itself.
+ */
+static void act_for(fuse_req_t request)
 {
-	const struct fuse_ctx *caller = fuse_req_ctx(request);
-	struct hf_tmpfs_attributes to = { .set = HF_TMPFS_SET_UID | HF_TMPFS_SET_GID,
-					  .uid = caller->uid,
-					  .gid = caller->gid };
+	const struct fuse_ctx *from = fuse_req_ctx(request);
+	const struct hf_tmpfs_caller caller = { from->uid, from->gid,
+						.privileged = !front_clears() };
 
-	(void)hf_tmpfs_node_setattr(node, &to);
+	hf_tmpfs_act_as(&caller);
 }
 
-static void reply_made(fuse_req_t request, int error, struct hf_tmpfs_node *node)
+static bool in_group(fuse_req_t request, gid_t group)
 {
-	if (!error)
-		give_to_caller(request, node);
-	reply_entry(request, error, node);
+	gid_t groups[1024];
+	int count;
+
+	if (fuse_req_ctx(request)->gid == group)
+		return true;
+	count = fuse_req_getgroups(request, 1024, groups);
+	for (int i = 0; i < count && i < 1024; i++) {
+		if (groups[i] == group)
+			return true;
+	}
+	return false;
+}
+
+/* What a write by others does to a mode. */
+static mode_t cleared(fuse_req_t request, const struct stat *st)
+{
+	mode_t mode = st->st_mode & ~(mode_t)S_ISUID;
+
+	if ((mode & S_ISGID) && ((mode & S_IXGRP) || !in_group(request, st->st_gid)))
+		mode &= ~(mode_t)S_ISGID;
+	return mode;
 }
 
 /* ---- names --------------------------------------------------------------------------------- */
@@ -135,9 +167,13 @@ static void reply_made(fuse_req_t request, int error, struct hf_tmpfs_node *node
 static void do_lookup(fuse_req_t request, fuse_ino_t dir, const char *name)
 {
 	struct hf_tmpfs_node *node = NULL;
+	struct fuse_entry_param none = { .entry_timeout = FOR_EVER };
 	int error = hf_tmpfs_node_lookup(node_of(dir), name, &node);
 
-	reply_entry(request, error, node);
+	if (error == -ENOENT)
+		fuse_reply_entry(request, &none);
+	else
+		reply_entry(request, error, node);
 }
 
 static void do_forget(fuse_req_t request, fuse_ino_t number, uint64_t count)
@@ -150,33 +186,32 @@ static void do_forget(fuse_req_t request, fuse_ino_t number, uint64_t count)
 static void do_mkdir(fuse_req_t request, fuse_ino_t dir, const char *name, mode_t mode)
 {
 	struct hf_tmpfs_node *node = NULL;
-	int error = hf_tmpfs_node_mkdir(node_of(dir), name, mode, &node);
+	int error;
 
-	reply_made(request, error, node);
+	act_for(request);
+	error = hf_tmpfs_node_mkdir(node_of(dir), name, mode, &node);
+	reply_entry(request, error, node);
 }
 
 static void do_symlink(fuse_req_t request, const char *target, fuse_ino_t dir, const char *name)
 {
 	struct hf_tmpfs_node *node = NULL;
-	int error = hf_tmpfs_node_symlink(target, node_of(dir), name, &node);
+	int error;
 
-	reply_made(request, error, node);
+	act_for(request);
+	error = hf_tmpfs_node_symlink(target, node_of(dir), name, &node);
+	reply_entry(request, error, node);
 }
 
-/* Files only: there are no devices, pipes or sockets. */
 static void do_mknod(fuse_req_t request, fuse_ino_t dir, const char *name, mode_t mode,
 		     dev_t device)
 {
 	struct hf_tmpfs_node *node = NULL;
-	int fd = -EPERM;
+	int error;
 
-	(void)device;
-	if (S_ISREG(mode))
-		fd = hf_tmpfs_node_create(table, node_of(dir), name, O_RDONLY | O_EXCL, mode,
-					  &node);
-	if (fd >= 0)
-		(void)hf_tmpfs_close(table, fd);
-	reply_made(request, fd < 0 ? fd : 0, node);
+	act_for(request);
+	error = hf_tmpfs_node_mknod(node_of(dir), name, mode, device, &node);
+	reply_entry(request, error, node);
 }
 
 static void do_link(fuse_req_t request, fuse_ino_t number, fuse_ino_t dir, const char *name)
@@ -202,6 +237,7 @@ static void do_rmdir(fuse_req_t request, fuse_ino_t dir, const char *name)
 static void do_rename(fuse_req_t request, fuse_ino_t from_dir, const char *from, fuse_ino_t to_dir,
 		      const char *to, unsigned int flags)
 {
+	act_for(request); /* whose a whiteout is */
 	if (flags & ~RENAME_FLAGS)
 		reply(request, -EINVAL);
 	else
@@ -242,6 +278,7 @@ static void do_setattr(fuse_req_t request, fuse_ino_t number, struct stat *wish,
 	int error = 0;
 
 	(void)info;
+	act_for(request);
 	if (which & FUSE_SET_ATTR_MODE)
 		to.set |= HF_TMPFS_SET_MODE;
 	if (which & FUSE_SET_ATTR_UID)
@@ -256,6 +293,19 @@ static void do_setattr(fuse_req_t request, fuse_ino_t number, struct stat *wish,
 		clock_gettime(CLOCK_REALTIME, &to.atime);
 	if (which & FUSE_SET_ATTR_MTIME_NOW)
 		clock_gettime(CLOCK_REALTIME, &to.mtime);
+	/*
+	 * Before a write or fallocate of a file that has such bits the kernel asks for nothing
+	 * else.
+	 */
+	if (which == 0 || ((which & FUSE_SET_ATTR_SIZE) && front_clears())) {
+		struct stat st;
+
+		hf_tmpfs_node_stat(node, &st);
+		if (!S_ISDIR(st.st_mode) && (st.st_mode & (S_ISUID | S_ISGID))) {
+			to.set |= HF_TMPFS_SET_MODE;
+			to.mode = cleared(request, &st);
+		}
+	}
 	/* The kernel has asked whether the descriptor is for writing. */
 	if (which & FUSE_SET_ATTR_SIZE)
 		error = hf_tmpfs_node_truncate(node, wish->st_size);
@@ -276,55 +326,145 @@ static void do_statfs(fuse_req_t request, fuse_ino_t number)
 	fuse_reply_statfs(request, &to);
 }
 
+/* ---- extended attributes ------------------------------------------------------------------- */
+
+static void do_setxattr(fuse_req_t request, fuse_ino_t number, const char *name, const char *from,
+			size_t size, int flags)
+{
+	reply(request, hf_tmpfs_node_setxattr(node_of(number), name, from, size, flags));
+}
+
+static void do_removexattr(fuse_req_t request, fuse_ino_t number, const char *name)
+{
+	reply(request, hf_tmpfs_node_removexattr(node_of(number), name));
+}
+
+/*
+ * One of the two calls below, with a buffer as large as the caller's; of size 0: how much there is.
+ */
+static void give_bytes(fuse_req_t request, struct hf_tmpfs_node *node, const char *name,
+		       size_t size)
+{
+	char *data = size > 0 ? malloc(size) : NULL;
+	ssize_t got = -ENOMEM;
+
+	if (data || size == 0)
+		got = name ? hf_tmpfs_node_getxattr(node, name, data, size)
+			   : hf_tmpfs_node_listxattr(node, data, size);
+	if (got < 0)
+		reply(request, (int)got);
+	else if (size == 0)
+		fuse_reply_xattr(request, (size_t)got);
+	else
+		fuse_reply_buf(request, data, (size_t)got);
+	free(data);
+}
+
+static void do_getxattr(fuse_req_t request, fuse_ino_t number, const char *name, size_t size)
+{
+	give_bytes(request, node_of(number), name, size);
+}
+
+static void do_listxattr(fuse_req_t request, fuse_ino_t number, size_t size)
+{
+	give_bytes(request, node_of(number), NULL, size);
+}
+
 /* ---- open files ---------------------------------------------------------------------------- */
+
+/*
+ * Makes and opens a file; as a name the kernel sends no slash, which stands for a file without one.
+ */
+static int create(struct hf_tmpfs_node *dir, const char *name, int flags, mode_t mode,
+		  struct front_file *file, struct hf_tmpfs_node **node)
+{
+	if (strcmp(name, FRONT_NAMELESS) == 0)
+		return hf_tmpfs_node_tmpfile(file->table, dir, flags & (O_ACCMODE | O_EXCL), mode,
+					     node);
+	return hf_tmpfs_node_create(file->table, dir, name,
+				    (flags & (O_ACCMODE | O_EXCL | O_TRUNC)) | O_NOFOLLOW, mode,
+				    node);
+}
 
 static void do_create(fuse_req_t request, fuse_ino_t dir, const char *name, mode_t mode,
 		      struct fuse_file_info *info)
 {
-	const int flags = O_ACCMODE | O_EXCL | O_TRUNC;
 	struct hf_tmpfs_node *node = NULL;
+	struct front_file *file = NULL;
 	struct fuse_entry_param entry;
-	int fd = hf_tmpfs_node_create(table, node_of(dir), name, (info->flags & flags) | O_NOFOLLOW,
-				      mode, &node);
+	int error = front_file_new(fuse_req_ctx(request)->uid, &file);
 
-	if (fd < 0) {
-		reply(request, fd);
+	if (error) {
+		reply(request, error);
 		return;
 	}
-	give_to_caller(request, node);
-	info->fh = (uint64_t)fd;
+	act_for(request);
+	file->fd = create(node_of(dir), name, info->flags, mode, file, &node);
+	if (file->fd < 0) {
+		reply(request, file->fd);
+		front_file_give_back(file);
+		return;
+	}
+	info->fh = (uintptr_t)file;
 	info->keep_cache = 1;
 	entry = entry_of(node);
 	if (fuse_reply_create(request, &entry, info)) {
-		(void)hf_tmpfs_close(table, fd);
+		(void)front_file_close(file);
 		hf_tmpfs_node_put(node, 1);
 	}
 }
 
+static bool later(const struct timespec *one, const struct timespec *other)
+{
+	return one->tv_sec != other->tv_sec ? one->tv_sec > other->tv_sec
+					    : one->tv_nsec > other->tv_nsec;
+}
+
+static bool reads(int flags)
+{
+	return (flags & O_ACCMODE) != O_WRONLY && !(flags & O_NOATIME);
+}
+
+/*
+ * The next read of the file moves its access time (relatime), if it comes to the library: so it
+ * must not be one of pages that the kernel has.
+ */
+static bool access_time_due(struct hf_tmpfs_node *node)
+{
+	struct timespec now;
+	struct stat st;
+
+	hf_tmpfs_node_stat(node, &st);
+	clock_gettime(CLOCK_REALTIME, &now);
+	return !later(&st.st_atim, &st.st_mtim) || !later(&st.st_atim, &st.st_ctim) ||
+	       now.tv_sec - st.st_atim.tv_sec >= 24 * 60 * 60;
+}
+
 static void do_open(fuse_req_t request, fuse_ino_t number, struct fuse_file_info *info)
 {
-	reply_open(request,
-		   hf_tmpfs_node_open(table, node_of(number), info->flags & (O_ACCMODE | O_TRUNC)),
-		   info);
+	const int flags = info->flags & (O_ACCMODE | O_NOATIME);
+
+	info->keep_cache = !(reads(flags) && access_time_due(node_of(number)));
+	reply_open(request, node_of(number), flags, info);
 }
 
 static void do_opendir(fuse_req_t request, fuse_ino_t number, struct fuse_file_info *info)
 {
-	reply_open(request, hf_tmpfs_node_open(table, node_of(number), O_RDONLY | O_DIRECTORY),
-		   info);
+	reply_open(request, node_of(number), O_RDONLY | O_DIRECTORY, info);
 }
 
 static void do_release(fuse_req_t request, fuse_ino_t number, struct fuse_file_info *info)
 {
 	(void)number;
-	reply(request, hf_tmpfs_close(table, fd_of(info)));
+	reply(request, front_file_close(file_of(info)));
 }
 
 static void do_read(fuse_req_t request, fuse_ino_t number, size_t size, off_t at,
 		    struct fuse_file_info *info)
 {
+	const struct front_file *file = file_of(info);
 	char *data = malloc(size);
-	ssize_t got = data ? hf_tmpfs_pread(table, fd_of(info), data, size, at) : -ENOMEM;
+	ssize_t got = data ? hf_tmpfs_pread(file->table, file->fd, data, size, at) : -ENOMEM;
 
 	(void)number;
 	if (got < 0)
@@ -337,13 +477,19 @@ static void do_read(fuse_req_t request, fuse_ino_t number, size_t size, off_t at
 static void do_write(fuse_req_t request, fuse_ino_t number, const char *from, size_t size, off_t at,
 		     struct fuse_file_info *info)
 {
-	ssize_t done = hf_tmpfs_pwrite(table, fd_of(info), from, size, at);
+	const struct front_file *file = file_of(info);
+	ssize_t done;
 
 	(void)number;
-	/* Of a mapping's pages the kernel takes a short count for all: it gets the error in its place. */
+	act_for(request);
+	done = hf_tmpfs_pwrite(file->table, file->fd, from, size, at);
+	/*
+	 * Of a mapping's pages the kernel takes a short count for all: it gets the error in its
+	 * place.
+	 */
 	while (info->writepage && done > 0 && (size_t)done < size) {
-		ssize_t more = hf_tmpfs_pwrite(table, fd_of(info), from + done, size - (size_t)done,
-					       at + done);
+		ssize_t more = hf_tmpfs_pwrite(file->table, file->fd, from + done,
+					       size - (size_t)done, at + done);
 
 		done = more < 0 ? more : done + more;
 	}
@@ -365,14 +511,17 @@ static void do_fsync(fuse_req_t request, fuse_ino_t number, int only_data,
 static void do_fallocate(fuse_req_t request, fuse_ino_t number, int mode, off_t at, off_t size,
 			 struct fuse_file_info *info)
 {
+	const struct front_file *file = file_of(info);
 	(void)number;
-	reply(request, hf_tmpfs_fallocate(table, fd_of(info), mode, at, size));
+	act_for(request);
+	reply(request, hf_tmpfs_fallocate(file->table, file->fd, mode, at, size));
 }
 
 static void do_lseek(fuse_req_t request, fuse_ino_t number, off_t at, int whence,
 		     struct fuse_file_info *info)
 {
-	off_t found = hf_tmpfs_lseek(table, fd_of(info), at, whence);
+	const struct front_file *file = file_of(info);
+	off_t found = hf_tmpfs_lseek(file->table, file->fd, at, whence);
 
 	(void)number;
 	if (found < 0)
@@ -381,36 +530,59 @@ static void do_lseek(fuse_req_t request, fuse_ino_t number, off_t at, int whence
 		fuse_reply_lseek(request, found);
 }
 
+/*
+ * One entry, with attributes and a reference for the kernel if `plus`; . and .. never have one. A
+ * file that has gone since it was read from the directory is given without. The bytes that it
+ * needs.
+ */
+static size_t add_entry(fuse_req_t request, struct hf_tmpfs_node *dir, bool plus, char *to,
+			size_t size, const struct hf_tmpfs_dirent *from)
+{
+	struct fuse_entry_param entry = { .ino = 0 };
+	struct hf_tmpfs_node *node = NULL;
+	size_t needs;
+
+	if (plus && strcmp(from->name, ".") != 0 && strcmp(from->name, "..") != 0 &&
+	    hf_tmpfs_node_lookup(dir, from->name, &node) == 0)
+		entry = entry_of(node);
+	if (!node) {
+		entry.attr.st_ino = from->inode;
+		entry.attr.st_mode = (mode_t)DTTOIF(from->type);
+	}
+	if (!plus)
+		return fuse_add_direntry(request, to, size, from->name, &entry.attr, from->next);
+	needs = fuse_add_direntry_plus(request, to, size, from->name, &entry, from->next);
+	if (node && needs > size)
+		hf_tmpfs_node_put(node, 1);
+	return needs;
+}
+
 /* As many entries from `at` on as there is room for; the next call goes on behind the last. */
-static ssize_t fill(fuse_req_t request, char *to, size_t size, off_t at, int fd)
+static ssize_t fill(fuse_req_t request, struct hf_tmpfs_node *dir, bool plus, char *to, size_t size,
+		    off_t at, const struct front_file *file)
 {
 	struct hf_tmpfs_dirent entry;
-	struct stat st = { .st_ino = 0 };
 	size_t used = 0, needs;
-	off_t start = hf_tmpfs_lseek(table, fd, at, SEEK_SET);
+	off_t start = hf_tmpfs_lseek(file->table, file->fd, at, SEEK_SET);
 	int count;
 
 	if (start < 0)
 		return start;
-	while ((count = hf_tmpfs_readdir(table, fd, &entry, 1)) > 0) {
-		st.st_ino = entry.inode;
-		st.st_mode = (mode_t)DTTOIF(entry.type);
-		needs = fuse_add_direntry(request, to + used, size - used, entry.name, &st,
-					  entry.next);
+	while ((count = hf_tmpfs_readdir(file->table, file->fd, &entry, 1)) > 0) {
+		needs = add_entry(request, dir, plus, to + used, size - used, &entry);
 		if (needs > size - used)
 			break;
 		used += needs;
 	}
-	return count < 0 ? count : (ssize_t)used;
+	return count < 0 && used == 0 ? count : (ssize_t)used;
 }
 
-static void do_readdir(fuse_req_t request, fuse_ino_t number, size_t size, off_t at,
-		       struct fuse_file_info *info)
+static void list(fuse_req_t request, struct hf_tmpfs_node *dir, bool plus, size_t size, off_t at,
+		 const struct front_file *file)
 {
 	char *data = malloc(size);
-	ssize_t used = data ? fill(request, data, size, at, fd_of(info)) : -ENOMEM;
+	ssize_t used = data ? fill(request, dir, plus, data, size, at, file) : -ENOMEM;
 
-	(void)number;
 	if (used < 0)
 		reply(request, (int)used);
 	else
@@ -418,15 +590,35 @@ static void do_readdir(fuse_req_t request, fuse_ino_t number, size_t size, off_t
 	free(data);
 }
 
-/* Nobody else changes what is in a file: the kernel need not look whether its pages are still right. */
+static void do_readdir(fuse_req_t request, fuse_ino_t number, size_t size, off_t at,
+		       struct fuse_file_info *info)
+{
+	list(request, node_of(number), false, size, at, file_of(info));
+}
+
+static void do_readdirplus(fuse_req_t request, fuse_ino_t number, size_t size, off_t at,
+			   struct fuse_file_info *info)
+{
+	list(request, node_of(number), true, size, at, file_of(info));
+}
+
+/*
+ * Nobody else changes what is in a file: the kernel need not look whether its pages are still
+ * right. open(O_TRUNC) comes as a change of size, with a bit that asks to clear setuid and setgid
+ * (fuse_wire.c); libfuse's older way is off.
+ */
 static void do_init(void *data, struct fuse_conn_info *connection)
 {
 	(void)data;
-	connection->want &= ~(unsigned int)FUSE_CAP_AUTO_INVAL_DATA;
+	connection->want &= ~(unsigned int)(FUSE_CAP_AUTO_INVAL_DATA | FUSE_CAP_HANDLE_KILLPRIV |
+					    FUSE_CAP_ATOMIC_O_TRUNC);
 	connection->want |= connection->capable & FUSE_CAP_EXPLICIT_INVAL_DATA;
+	if (connection->max_write > MAX_WRITE)
+		connection->max_write = MAX_WRITE;
+	front_ready();
 }
 
-static const struct fuse_lowlevel_ops operations = {
+const struct fuse_lowlevel_ops front_operations = {
 	.init = do_init,
 	.lookup = do_lookup,
 	.forget = do_forget,
@@ -447,63 +639,41 @@ static const struct fuse_lowlevel_ops operations = {
 	.fsync = do_fsync,
 	.opendir = do_opendir,
 	.readdir = do_readdir,
+	.readdirplus = do_readdirplus,
 	.releasedir = do_release,
 	.fsyncdir = do_fsync,
 	.statfs = do_statfs,
+	.setxattr = do_setxattr,
+	.getxattr = do_getxattr,
+	.listxattr = do_listxattr,
+	.removexattr = do_removexattr,
 	.create = do_create,
 	.fallocate = do_fallocate,
 	.lseek = do_lseek,
 };
 
-/* ---- the program --------------------------------------------------------------------------- */
+const size_t front_operations_size = sizeof(front_operations);
 
-struct arguments {
-	char *size, *inodes;
-};
+/* ---- beginning and end --------------------------------------------------------------------- */
 
-static const struct fuse_opt options[] = {
-	{ "size=%s", offsetof(struct arguments, size), 0 },
-	{ "nr_inodes=%s", offsetof(struct arguments, inodes), 0 },
-	FUSE_OPT_END,
-};
-
-/* A number, with k, m, g or t behind it. */
-static bool number(const char *text, uint64_t *to)
+int front_begin(const struct front_options *options)
 {
-	const char *units = "kmgt", *unit;
-	char *end;
+	const struct hf_tmpfs_options limits = { .size = options->size, .inodes = options->inodes };
+	int error = hf_tmpfs_new(&fs, &limits);
 
-	if (!text)
-		return true;
-	errno = 0;
-	*to = strtoull(text, &end, 10);
-	if (end == text || errno || *text == '-')
-		return false;
-	if (*end && (unit = strchr(units, *end | 0x20))) {
-		unsigned int shift = 10 * (unsigned int)(unit - units + 1);
-
-		if (*to > UINT64_MAX >> shift)
-			return false;
-		*to <<= shift;
-		end++;
-	}
-	return *end == '\0';
-}
-
-static int begin(void)
-{
-	if (hf_tmpfs_new(&fs, &limits))
-		return -1;
-	if (hf_tmpfs_table_new(&table, fs, HF_TMPFS_DESCRIPTORS_MAX)) {
+	if (error)
+		return error;
+	error = front_files_begin(fs, options->max_open);
+	if (error) {
+		front_files_end();
 		(void)hf_tmpfs_free(fs);
-		return -1;
+		return error;
 	}
 	root = hf_tmpfs_node_root(fs);
 	return 0;
 }
 
-/* After the last call: every count is right, and nothing stays. */
-static int end(void)
+int front_end(void)
 {
 	int faults = hf_tmpfs_check(fs, NULL, NULL);
 
@@ -511,118 +681,11 @@ static int end(void)
 		fprintf(stderr, "hf-tmpfs-fuse: %d counts were wrong at the end\n", faults);
 	for (int kind = 0; kind < HF_REPORT_KINDS; kind++)
 		faults |= hf_report_count((enum hf_report_kind)kind) != 0;
-	hf_tmpfs_table_free(table);
+	front_files_end();
 	hf_tmpfs_nodes_put(fs); /* what the kernel has not forgotten, and the root */
 	if (hf_tmpfs_free(fs)) {
 		fprintf(stderr, "hf-tmpfs-fuse: not all was freed at the end\n");
 		faults = 1;
 	}
-	return faults != 0;
-}
-
-static void help(const char *program)
-{
-	printf("usage: %s [options] <mountpoint>\n\n"
-	       "    -o size=SIZE           bytes of data, with k, m, g or t (default: no limit)\n"
-	       "    -o nr_inodes=N         files, directories and further links\n\n"
-	       "FUSE options:\n",
-	       program);
-	fuse_cmdline_help();
-	fuse_lowlevel_help();
-}
-
-static int loop(struct fuse_session *session, const struct fuse_cmdline_opts *how)
-{
-	struct fuse_loop_config *config;
-	int result;
-
-	if (how->singlethread)
-		return fuse_session_loop(session);
-	config = fuse_loop_cfg_create();
-	if (!config)
-		return -ENOMEM;
-	fuse_loop_cfg_set_clone_fd(config, (unsigned int)how->clone_fd);
-	if (how->max_idle_threads !=
-	    UINT_MAX) /* which stands for the default, and is told off here */
-		fuse_loop_cfg_set_idle_threads(config, how->max_idle_threads);
-	fuse_loop_cfg_set_max_threads(config, how->max_threads);
-	result = fuse_session_loop_mt(session, config);
-	fuse_loop_cfg_destroy(config);
-	return result;
-}
-
-/* Until it is unmounted. Gives the exit statuses that libfuse's own main function has. */
-static int serve(struct fuse_session *session, const struct fuse_cmdline_opts *how)
-{
-	int status = 0;
-
-	if (fuse_session_mount(session, how->mountpoint))
-		return 4;
-	if (fuse_daemonize(how->foreground)) {
-		status = 5;
-	} else if (fuse_set_signal_handlers(session)) {
-		status = 6;
-	} else {
-		/* Not before: a daemon has forked here, and liburcu's threads would not be in the child. */
-		if (begin()) {
-			fprintf(stderr, "hf-tmpfs-fuse: no memory\n");
-			status = 1;
-		} else {
-			status = loop(session, how) ? 8 : 0;
-			if (end())
-				status = 1;
-		}
-		fuse_remove_signal_handlers(session);
-	}
-	fuse_session_unmount(session);
-	return status;
-}
-
-static int run(struct fuse_args *args)
-{
-	struct fuse_cmdline_opts how;
-	struct fuse_session *session;
-	int status = 0;
-
-	if (fuse_parse_cmdline(args, &how))
-		return 1;
-	if (how.show_help) {
-		help(args->argv[0]);
-	} else if (how.show_version) {
-		printf("FUSE library version %s\n", fuse_pkgversion());
-		fuse_lowlevel_version();
-	} else if (!how.mountpoint) {
-		fprintf(stderr, "error: no mountpoint specified\n");
-		status = 2;
-	} else if (!how.nodefault_subtype &&
-		   fuse_opt_insert_arg(args, 1, "-osubtype=hf-tmpfs-fuse")) {
-		status = 1;
-	} else {
-		session = fuse_session_new(args, &operations, sizeof(operations), NULL);
-		status = 3;
-		if (session) {
-			status = serve(session, &how);
-			fuse_session_destroy(session);
-		}
-	}
-	free(how.mountpoint);
-	return status;
-}
-
-int main(int argc, char **argv)
-{
-	struct fuse_args args = FUSE_ARGS_INIT(argc, argv);
-	struct arguments arguments = { NULL, NULL };
-	int status = 2;
-
-	if (fuse_opt_parse(&args, &arguments, options, NULL) != 0)
-		return 2;
-	if (!number(arguments.size, &limits.size) || !number(arguments.inodes, &limits.inodes))
-		fprintf(stderr, "hf-tmpfs-fuse: size and nr_inodes take a number, as 100m\n");
-	else
-		status = run(&args);
-	free(arguments.size);
-	free(arguments.inodes);
-	fuse_opt_free_args(&args);
-	return status;
+	return faults;
 }

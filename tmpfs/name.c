@@ -5,22 +5,17 @@
 
 #include "internal.h"
 
-static void touch(struct hf__inode *dir)
-{
-	dir->mtime = dir->ctime = hf__now();
-}
-
 static void touch_change(struct hf__inode *inode)
 {
-	pthread_mutex_lock(&inode->lock);
-	inode->ctime = hf__now();
-	pthread_mutex_unlock(&inode->lock);
+	hf_mutex_lock(&inode->lock);
+	hf__touch_attributes(inode);
+	hf_mutex_unlock(&inode->lock);
 }
 
 /* ---- make ---------------------------------------------------------------------------------- */
 
 /* The walk's name for a new inode. The directory's mutex is held, and the name is not there. */
-static int make(struct hf__walk *walk, mode_t mode, const char *target, struct hf__dentry **made)
+static int make(struct hf__walk *walk, const struct hf__made *what, struct hf__dentry **made)
 {
 	struct hf__inode *dir = walk->dir, *inode;
 	struct hf__dentry *dentry = hf__dentry_new(walk->fs, walk->name, walk->length);
@@ -28,7 +23,7 @@ static int make(struct hf__walk *walk, mode_t mode, const char *target, struct h
 
 	if (!dentry)
 		return -ENOMEM;
-	error = hf__inode_new(walk->fs, mode, target, &inode);
+	error = hf__inode_new(walk->fs, dir, what, &inode);
 	if (error) {
 		hf__delete(&dentry->block);
 		return error;
@@ -36,10 +31,16 @@ static int make(struct hf__walk *walk, mode_t mode, const char *target, struct h
 	if (hf__is_dir(inode)) {
 		hf_refcount_inc(&dir->refs);
 		atomic_store_explicit(&inode->parent, dir, memory_order_release);
-		dir->links++;
 	}
-	hf__dentry_add(dir, dentry, inode);
-	touch(dir);
+	error = hf__dentry_add(dir, dentry, inode);
+	if (error) {
+		hf__inode_put(inode);
+		hf__delete(&dentry->block);
+		return error;
+	}
+	if (hf__is_dir(inode))
+		dir->links++;
+	hf__touch(dir);
 	*made = dentry;
 	return 0;
 }
@@ -49,60 +50,70 @@ static int make_link(struct hf__walk *walk, struct hf__inode *inode)
 {
 	struct hf_tmpfs *fs = walk->fs;
 	struct hf__dentry *dentry = hf__dentry_new(fs, walk->name, walk->length);
-	int error = 0;
+	uint64_t more;
+	int error;
 
 	if (!dentry)
 		return -ENOMEM;
-	pthread_mutex_lock(&inode->lock); /* L3 */
-	if (inode->links == 0) {
+	hf_mutex_lock(&inode->lock); /* L3 */
+	/* The first link of a file without one has the place in the limit that the inode has. */
+	more = inode->links > 0;
+	if (inode->links == 0 && !inode->linkable) {
 		error = -ENOENT; /* unlinked since it was found */
-	} else if (!hf__reserve(&fs->inodes_used, fs->inode_limit, 1)) {
+	} else if (!hf__reserve(&fs->inodes_used, fs->inode_limit, more)) {
 		error = -ENOSPC;
 	} else {
-		inode->links++;
-		inode->ctime = hf__now();
+		hf_refcount_inc(&inode->refs);
+		error = hf__dentry_add(walk->dir, dentry, inode);
+		if (error)
+			hf__unreserve(&fs->inodes_used, more);
 	}
-	pthread_mutex_unlock(&inode->lock);
+	if (!error) {
+		inode->links++;
+		inode->linkable = false;
+		hf__touch_attributes(inode);
+	}
+	hf_mutex_unlock(&inode->lock);
 	if (error) {
+		if (error == -ENOMEM)
+			hf__inode_put(inode); /* the caller has one, too */
 		hf__delete(&dentry->block);
 		return error;
 	}
-	hf_refcount_inc(&inode->refs);
-	hf__dentry_add(walk->dir, dentry, inode);
-	touch(walk->dir);
+	hf__touch(walk->dir);
 	return 0;
 }
 
-/* mkdir, symlink and link: the name must not be there. *node: a reference to what was made. */
-static int add_name(struct hf__inode *dir, const char *path, mode_t mode, const char *target,
+/* What must not be there yet: an inode to be made, or one to be linked (NULL = the former). */
+static int add_name(struct hf__inode *dir, const char *path, const struct hf__made *what,
 		    struct hf__inode *linked, struct hf_tmpfs_node **node)
 {
-	struct hf__dentry *made;
+	struct hf__dentry *made = NULL;
 	struct hf__walk walk;
 	int error = hf__walk_parent(dir, path, &walk);
 
 	if (error)
 		return error;
-	pthread_mutex_lock(&walk.dir->lock);
+	hf_mutex_lock(&walk.dir->lock);
 	if (walk.last != HF__LAST_NAME)
 		error = -EEXIST;
 	else if (walk.too_long)
 		error = -ENAMETOOLONG;
 	else if (walk.dir->removed)
 		error = -ENOENT;
-	else if (hf__lookup_locked(walk.dir, walk.name, walk.length))
+	else if (hf__lookup(walk.dir, walk.name, walk.length))
 		error = -EEXIST;
-	else if (walk.slash && !S_ISDIR(mode))
+	else if (walk.slash && (linked || !S_ISDIR(what->mode)))
 		error = -ENOENT;
 	else if (linked && hf__is_dir(linked))
 		error = -EPERM;
 	else if (linked)
 		error = make_link(&walk, linked);
 	else
-		error = make(&walk, mode, target, &made);
+		error = make(&walk, what, &made);
 	if (!error && node)
 		*node = hf__node_get(made->inode);
-	pthread_mutex_unlock(&walk.dir->lock);
+	hf_mutex_unlock(&walk.dir->lock);
 	hf__inode_put(walk.dir);
 	return error;
 }
@@ -110,7 +121,9 @@ static int add_name(struct hf__inode *dir, const char *path, mode_t mode, const 
 static int make_dir(struct hf__inode *dir, const char *path, mode_t mode,
 		    struct hf_tmpfs_node **node)
 {
-	return add_name(dir, path, S_IFDIR | (mode & 07777), NULL, NULL, node);
+	const struct hf__made what = { .mode = S_IFDIR | (mode & 07777) };
+
+	return add_name(dir, path, &what, NULL, node);
 }
 
 HF_TMPFS_API int hf_tmpfs_mkdir(struct hf_tmpfs *fs, const char *path, mode_t mode)
@@ -127,13 +140,14 @@ HF_TMPFS_API int hf_tmpfs_node_mkdir(struct hf_tmpfs_node *dir, const char *name
 static int make_symlink(const char *target, struct hf__inode *dir, const char *path,
 			struct hf_tmpfs_node **node)
 {
+	const struct hf__made what = { .mode = S_IFLNK | 0777, .target = target };
 	size_t length = strnlen(target, HF_TMPFS_PATH_MAX);
 
 	if (length == 0)
 		return -ENOENT;
 	if (length == HF_TMPFS_PATH_MAX)
 		return -ENAMETOOLONG;
-	return add_name(dir, path, S_IFLNK | 0777, target, NULL, node);
+	return add_name(dir, path, &what, NULL, node);
 }
 
 HF_TMPFS_API int hf_tmpfs_symlink(struct hf_tmpfs *fs, const char *target, const char *path)
@@ -147,6 +161,42 @@ HF_TMPFS_API int hf_tmpfs_node_symlink(const char *target, struct hf_tmpfs_node 
 	return make_symlink(target, hf__inode_of(dir), name, node);
 }
 
+static int make_special(struct hf__inode *dir, const char *path, mode_t mode, dev_t device,
+			struct hf_tmpfs_node **node)
+{
+	struct hf__made what = { .mode = mode };
+
+	switch (mode & S_IFMT) {
+	case 0:
+		what.mode |= S_IFREG;
+		break;
+	case S_IFREG:
+	case S_IFIFO:
+	case S_IFSOCK:
+		break;
+	case S_IFCHR:
+	case S_IFBLK:
+		what.device = device;
+		break;
+	case S_IFDIR:
+		return -EPERM;
+	default:
+		return -EINVAL;
+	}
+	return add_name(dir, path, &what, NULL, node);
+}
+
+HF_TMPFS_API int hf_tmpfs_mknod(struct hf_tmpfs *fs, const char *path, mode_t mode, dev_t device)
+{
+	return make_special(hf__root(fs), path, mode, device, NULL);
+}
+
+HF_TMPFS_API int hf_tmpfs_node_mknod(struct hf_tmpfs_node *dir, const char *name, mode_t mode,
+				     dev_t device, struct hf_tmpfs_node **node)
+{
+	return make_special(hf__inode_of(dir), name, mode, device, node);
+}
+
 HF_TMPFS_API int hf_tmpfs_link(struct hf_tmpfs *fs, const char *from, const char *to)
 {
 	struct hf__dentry *dentry;
@@ -154,8 +204,20 @@ HF_TMPFS_API int hf_tmpfs_link(struct hf_tmpfs *fs, const char *from, const char
 
 	if (error)
 		return error;
-	error = add_name(hf__root(fs), to, 0, NULL, dentry->inode, NULL);
+	error = add_name(hf__root(fs), to, NULL, dentry->inode, NULL);
 	hf__dentry_put(dentry);
+	return error;
+}
+
+HF_TMPFS_API int hf_tmpfs_flink(struct hf_tmpfs_table *table, int fd, const char *to)
+{
+	struct hf__file *file = hf__file_get(table, fd);
+	int error;
+
+	if (!file)
+		return -EBADF;
+	error = add_name(hf__root(table->block.fs), to, NULL, file->inode, NULL);
+	hf__file_put(table, file);
 	return error;
 }
 
@@ -166,12 +228,13 @@ HF_TMPFS_API int hf_tmpfs_node_link(struct hf_tmpfs_node *node, struct hf_tmpfs_
 
 	if (inode->block.fs != in->block.fs)
 		return -EXDEV;
-	return add_name(in, name, 0, NULL, inode, NULL);
+	return add_name(in, name, NULL, inode, NULL);
 }
 
 HF__TMPFS int hf__create(struct hf__inode *dir, const char *path, int flags, mode_t mode,
 			 struct hf__dentry **found)
 {
+	const struct hf__made what = { .mode = S_IFREG | (mode & 07777) };
 	bool follow = !(flags & (O_NOFOLLOW | O_EXCL));
 	struct hf__dentry *dentry;
 	struct hf__walk walk;
@@ -183,7 +246,7 @@ HF__TMPFS int hf__create(struct hf__inode *dir, const char *path, int flags, mod
 		if (error)
 			return error;
 		again = false;
-		pthread_mutex_lock(&walk.dir->lock);
+		hf_mutex_lock(&walk.dir->lock);
 		if (walk.last != HF__LAST_NAME)
 			error = flags & O_EXCL ? -EEXIST : -EISDIR;
 		else if (walk.slash)
@@ -193,9 +256,9 @@ HF__TMPFS int hf__create(struct hf__inode *dir, const char *path, int flags, mod
 		else if (walk.dir->removed)
 			error = -ENOENT;
 		if (!error) {
-			dentry = hf__lookup_locked(walk.dir, walk.name, walk.length);
+			dentry = hf__lookup(walk.dir, walk.name, walk.length);
 			if (!dentry)
-				error = make(&walk, S_IFREG | (mode & 07777), NULL, &dentry);
+				error = make(&walk, &what, &dentry);
 			else if (flags & O_EXCL)
 				error = -EEXIST;
 			else
@@ -205,10 +268,40 @@ HF__TMPFS int hf__create(struct hf__inode *dir, const char *path, int flags, mod
 			hf_lockref_get(&dentry->ref);
 			*found = dentry;
 		}
-		pthread_mutex_unlock(&walk.dir->lock);
+		hf_mutex_unlock(&walk.dir->lock);
 		hf__inode_put(walk.dir);
 	} while (again);
 	return error;
+}
+
+HF__TMPFS int hf__create_nameless(struct hf__inode *dir, const char *path, int flags, mode_t mode,
+				  struct hf__inode **made)
+{
+	const struct hf__made what = { .mode = S_IFREG | (mode & 07777) };
+	struct hf__dentry *dentry = NULL;
+	int error = 0;
+
+	if (path)
+		error = hf__walk_entry(dir, path, !(flags & O_NOFOLLOW), &dentry);
+	if (error)
+		return error;
+	if (dentry)
+		dir = dentry->inode;
+	hf_mutex_lock(&dir->lock);
+	if (!hf__is_dir(dir))
+		error = -ENOTDIR;
+	else if (dir->removed)
+		error = -ENOENT;
+	else
+		error = hf__inode_new(dir->block.fs, dir, &what, made);
+	hf_mutex_unlock(&dir->lock);
+	if (dentry)
+		hf__dentry_put(dentry);
+	if (error)
+		return error;
+	(*made)->links = 0;
+	(*made)->linkable = !(flags & O_EXCL);
+	return 0;
 }
 
 /* ---- remove -------------------------------------------------------------------------------- */
@@ -216,13 +309,13 @@ HF__TMPFS int hf__create(struct hf__inode *dir, const char *path, int flags, mod
 /* A link less. */
 static void drop_link(struct hf__inode *inode)
 {
-	pthread_mutex_lock(&inode->lock); /* L3 */
+	hf_mutex_lock(&inode->lock); /* L3 */
 	inode->links--;
-	inode->ctime = hf__now();
+	hf__touch_attributes(inode);
 	/* The inode's own place in the limit goes with its memory, those of further links now. */
 	if (inode->links > 0)
 		hf__unreserve(&inode->block.fs->inodes_used, 1);
-	pthread_mutex_unlock(&inode->lock);
+	hf_mutex_unlock(&inode->lock);
 }
 
 /* A directory that is empty: from now on nothing is put into it. */
@@ -230,23 +323,23 @@ static int close_down(struct hf__inode *inode)
 {
 	int error = 0;
 
-	pthread_mutex_lock(&inode->lock); /* L2: its parent's is held */
-	if (inode->entries > 0) {
+	hf_mutex_lock(&inode->lock); /* L2: its parent's is held */
+	if (inode->items > 0) {
 		error = -ENOTEMPTY;
 	} else {
 		inode->removed = true;
 		/* A walk may begin in it later, when the dentry's memory has gone. */
 		atomic_store_explicit(&inode->self, NULL, memory_order_release);
 		inode->links = 0;
-		inode->ctime = hf__now();
+		hf__touch_attributes(inode);
 	}
-	pthread_mutex_unlock(&inode->lock);
+	hf_mutex_unlock(&inode->lock);
 	return error;
 }
 
 static int unlink_locked(struct hf__walk *walk, struct hf__dentry **gone)
 {
-	struct hf__dentry *dentry = hf__lookup_locked(walk->dir, walk->name, walk->length);
+	struct hf__dentry *dentry = hf__lookup(walk->dir, walk->name, walk->length);
 
 	if (!dentry)
 		return -ENOENT;
@@ -261,7 +354,7 @@ static int unlink_locked(struct hf__walk *walk, struct hf__dentry **gone)
 
 static int rmdir_locked(struct hf__walk *walk, struct hf__dentry **gone)
 {
-	struct hf__dentry *dentry = hf__lookup_locked(walk->dir, walk->name, walk->length);
+	struct hf__dentry *dentry = hf__lookup(walk->dir, walk->name, walk->length);
 	int error;
 
 	if (!dentry)
@@ -284,7 +377,7 @@ static int remove_name(struct hf__inode *dir, const char *path, bool is_dir)
 
 	if (error)
 		return error;
-	pthread_mutex_lock(&walk.dir->lock);
+	hf_mutex_lock(&walk.dir->lock);
 	if (walk.last != HF__LAST_NAME && !is_dir)
 		error = -EISDIR;
 	else if (walk.last == HF__LAST_DOTDOT)
@@ -299,9 +392,9 @@ static int remove_name(struct hf__inode *dir, const char *path, bool is_dir)
 		error = is_dir ? rmdir_locked(&walk, &gone) : unlink_locked(&walk, &gone);
 	if (gone) {
 		hf__dentry_remove(walk.dir, gone);
-		touch(walk.dir);
+		hf__touch(walk.dir);
 	}
-	pthread_mutex_unlock(&walk.dir->lock);
+	hf_mutex_unlock(&walk.dir->lock);
 	if (gone)
 		hf__dentry_put(gone); /* T2: the tree's reference */
 	hf__inode_put(walk.dir);
@@ -333,7 +426,7 @@ HF_TMPFS_API int hf_tmpfs_node_rmdir(struct hf_tmpfs_node *dir, const char *name
 /* One of the two sides: a name, what it stands for, and what will stand in its place. */
 struct side {
 	struct hf__walk walk;
-	struct hf__dentry *dentry, *new;
+	struct hf__dentry *dentry, *fresh;
 };
 
 struct renaming {
@@ -341,6 +434,7 @@ struct renaming {
 	unsigned int flags;
 	struct hf__inode *trap;       /* the way between the two directories begins with it */
 	struct hf__inode *parents[2]; /* references to be dropped at the end */
+	struct hf__inode *whiteout;   /* stays in the old place; NULL = not wished */
 };
 
 /* The entry of `top` through which one comes to `from`; NULL = `top` is not above it. Needs L1. */
@@ -365,10 +459,10 @@ static void lock_both(struct hf_tmpfs *fs, struct renaming *r)
 
 	r->trap = NULL;
 	if (first == second) {
-		pthread_mutex_lock(&first->lock);
+		hf_mutex_lock(&first->lock);
 		return;
 	}
-	pthread_mutex_lock(&fs->rename);
+	hf_mutex_lock(&fs->rename);
 	r->trap = child_towards(first, second);
 	if (!r->trap) {
 		r->trap = child_towards(second, first);
@@ -379,17 +473,17 @@ static void lock_both(struct hf_tmpfs *fs, struct renaming *r)
 			second = other;
 		}
 	}
-	pthread_mutex_lock(&first->lock);
-	pthread_mutex_lock(&second->lock);
+	hf_mutex_lock(&first->lock);
+	hf_mutex_lock(&second->lock);
 }
 
 static void unlock_both(struct hf_tmpfs *fs, struct renaming *r)
 {
-	pthread_mutex_unlock(&r->from.walk.dir->lock);
+	hf_mutex_unlock(&r->from.walk.dir->lock);
 	if (r->from.walk.dir == r->to.walk.dir)
 		return;
-	pthread_mutex_unlock(&r->to.walk.dir->lock);
-	pthread_mutex_unlock(&fs->rename);
+	hf_mutex_unlock(&r->to.walk.dir->lock);
+	hf_mutex_unlock(&fs->rename);
 }
 
 /* Finds both, and says what Linux says, in its order. *same: nothing is to be done. */
@@ -400,12 +494,12 @@ static int find_both(struct renaming *r, bool *same)
 
 	if (from->walk.too_long)
 		return -ENAMETOOLONG;
-	from->dentry = hf__lookup_locked(from->walk.dir, from->walk.name, from->walk.length);
+	from->dentry = hf__lookup(from->walk.dir, from->walk.name, from->walk.length);
 	if (!from->dentry)
 		return -ENOENT;
 	if (to->walk.too_long)
 		return -ENAMETOOLONG;
-	to->dentry = hf__lookup_locked(to->walk.dir, to->walk.name, to->walk.length);
+	to->dentry = hf__lookup(to->walk.dir, to->walk.name, to->walk.length);
 	if (to->dentry && (r->flags & HF_TMPFS_NOREPLACE))
 		return -EEXIST;
 	if (!to->dentry && exchange)
@@ -429,12 +523,28 @@ static int find_both(struct renaming *r, bool *same)
 	return is_dir ? -ENOTDIR : -EISDIR;
 }
 
+/* The name that is not there yet: all that can fail for want of memory. */
+static int add_fresh(struct renaming *r)
+{
+	struct hf__inode *inode = r->from.dentry->inode;
+	int error;
+
+	if (r->to.dentry)
+		return 0;
+	hf_refcount_inc(&inode->refs);
+	error = hf__dentry_add(r->to.walk.dir, r->to.fresh, inode);
+	if (error)
+		hf__inode_put(inode);
+	else
+		r->to.fresh = NULL;
+	return error;
+}
+
 /* What stood on one side now stands on the other. Its dentry is a new one, with a new reference. */
 static void move(struct renaming *r, struct side *from, struct side *to)
 {
 	struct hf__inode *inode = from->dentry->inode, *parent = to->walk.dir;
 
-	hf_refcount_inc(&inode->refs);
 	if (hf__is_dir(inode) && from->walk.dir != parent) {
 		from->walk.dir->links--;
 		parent->links++;
@@ -442,21 +552,23 @@ static void move(struct renaming *r, struct side *from, struct side *to)
 		hf_refcount_inc(&parent->refs);
 		atomic_store_explicit(&inode->parent, parent, memory_order_release);
 	}
-	if (to->dentry)
-		hf__dentry_replace(parent, to->dentry, to->new, inode);
-	else
-		hf__dentry_add(parent, to->new, inode);
-	to->new = NULL;
+	if (!to->dentry)
+		return; /* add_fresh() */
+	hf_refcount_inc(&inode->refs);
+	hf__dentry_replace(parent, to->dentry, to->fresh, inode);
+	to->fresh = NULL;
 }
 
-/* Nothing fails any more, but for a directory in the way that is not empty. */
+/* Nothing has changed if it fails. */
 static int rename_locked(struct renaming *r)
 {
 	struct side *from = &r->from, *to = &r->to;
 	bool exchange = r->flags & HF_TMPFS_EXCHANGE;
 	struct hf__inode *victim = to->dentry && !exchange ? to->dentry->inode : NULL;
-	int error;
+	int error = add_fresh(r);
 
+	if (error)
+		return error;
 	if (victim && hf__is_dir(victim)) {
 		error = close_down(victim);
 		if (error)
@@ -467,12 +579,17 @@ static int rename_locked(struct renaming *r)
 	}
 	/* First the new name, then the old one goes: never neither. */
 	move(r, from, to);
-	if (exchange)
+	if (exchange) {
 		move(r, to, from);
-	else
+	} else if (r->whiteout) {
+		hf__dentry_replace(from->walk.dir, from->dentry, from->fresh, r->whiteout);
+		from->fresh = NULL;
+		r->whiteout = NULL;
+	} else {
 		hf__dentry_remove(from->walk.dir, from->dentry);
-	touch(from->walk.dir);
-	touch(to->walk.dir);
+	}
+	hf__touch(from->walk.dir);
+	hf__touch(to->walk.dir);
 	touch_change(from->dentry->inode);
 	if (exchange)
 		touch_change(to->dentry->inode);
@@ -492,19 +609,22 @@ static int last_components(const struct renaming *r)
 static int rename_walked(struct hf_tmpfs *fs, struct renaming *r)
 {
 	struct hf__walk *from = &r->from.walk, *to = &r->to.walk;
-	bool same = false;
+	const struct hf__made whiteout = { .mode = S_IFCHR };
+	bool same = false, both = r->flags & (HF_TMPFS_EXCHANGE | HF_TMPFS_WHITEOUT);
 	int error = last_components(r);
 
 	if (error)
 		return error;
-	r->to.new = hf__dentry_new(fs, to->name, to->length);
-	if (r->flags & HF_TMPFS_EXCHANGE)
-		r->from.new = hf__dentry_new(fs, from->name, from->length);
-	if (!r->to.new || (!r->from.new && (r->flags & HF_TMPFS_EXCHANGE))) {
+	r->to.fresh = hf__dentry_new(fs, to->name, to->length);
+	if (both)
+		r->from.fresh = hf__dentry_new(fs, from->name, from->length);
+	if (!r->to.fresh || (both && !r->from.fresh))
 		error = -ENOMEM;
-	} else {
+	if (!error) {
 		lock_both(fs, r);
 		error = find_both(r, &same);
+		if (!error && !same && (r->flags & HF_TMPFS_WHITEOUT))
+			error = hf__inode_new(fs, from->dir, &whiteout, &r->whiteout);
 		if (!error && !same)
 			error = rename_locked(r);
 		unlock_both(fs, r);
@@ -517,20 +637,23 @@ static int rename_walked(struct hf_tmpfs *fs, struct renaming *r)
 	}
 	for (int i = 0; i < 2; i++)
 		hf__inode_put(r->parents[i]);
-	if (r->to.new)
-		hf__delete(&r->to.new->block);
-	if (r->from.new)
-		hf__delete(&r->from.new->block);
+	hf__inode_put(r->whiteout);
+	if (r->to.fresh)
+		hf__delete(&r->to.fresh->block);
+	if (r->from.fresh)
+		hf__delete(&r->from.fresh->block);
 	return error;
 }
 
 static int rename_between(struct hf__inode *from_dir, const char *from, struct hf__inode *to_dir,
 			  const char *to, unsigned int flags)
 {
+	const unsigned int known = HF_TMPFS_NOREPLACE | HF_TMPFS_EXCHANGE | HF_TMPFS_WHITEOUT;
 	struct renaming r = { .flags = flags };
 	int error;
 
-	if (flags != 0 && flags != HF_TMPFS_NOREPLACE && flags != HF_TMPFS_EXCHANGE)
+	if ((flags & ~known) ||
+	    ((flags & HF_TMPFS_EXCHANGE) && (flags & (HF_TMPFS_NOREPLACE | HF_TMPFS_WHITEOUT))))
 		return -EINVAL;
 	error = hf__walk_parent(from_dir, from, &r.from.walk);
 	if (error)
@@ -563,7 +686,7 @@ HF_TMPFS_API int hf_tmpfs_node_rename(struct hf_tmpfs_node *from_dir, const char
 
 /* ---- readlink ------------------------------------------------------------------------------ */
 
-static ssize_t give_target(const struct hf__inode *inode, char *to, size_t size)
+static ssize_t give_target(struct hf__inode *inode, char *to, size_t size)
 {
 	size_t length;
 
@@ -572,6 +695,7 @@ static ssize_t give_target(const struct hf__inode *inode, char *to, size_t size)
 	length = strnlen(inode->target->text, size);
 	if (hf_copy_to_nofault(to, inode->target->text, length))
 		return -EFAULT;
+	hf__accessed(inode);
 	return (ssize_t)length;
 }
 

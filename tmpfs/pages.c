@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pages - a file's pages by their index, in a radix tree that is as high as its last page needs.
+ * pages - a file's pages by their index, or a directory's entries by their cookie, in a radix tree that
+ * is as high as its last item needs.
  *
- *   root  shift 12   [ . | . | . ]            one slot: 4096 pages
+ *   root  shift 12   [ . | . | . ]            one slot: 4096 items
  *                      |
- *         shift 6    [ . |   | . ]            one slot: 64 pages
+ *         shift 6    [ . |   | . ]            one slot: 64 items
  *                      |       |
- *         shift 0    [p|p|..] [ | |p]         one slot: a page
+ *         shift 0    [p|p|..] [ | |p]         one slot: an item
  *
  * Readers come down from the root under the read side; a slot is published by a release, and read by
  * an acquire (T6). What is taken out is chained up and freed after a grace period (T5).
@@ -16,9 +17,6 @@
 #include "internal.h"
 
 #define LEVELS 11 /* of 6 bits: more than an index has */
-
-/* An index that no page has: its bytes are still counted in 64 bits. */
-#define INDEX_END (UINT64_MAX / HF_TMPFS_PAGE)
 
 static struct hf__node *as_node(struct hf__block *block)
 {
@@ -51,12 +49,12 @@ static unsigned int slot_of(const struct hf__node *node, uint64_t index)
 	return (unsigned int)(index >> node->shift) % HF__NODE_SLOTS;
 }
 
-HF__TMPFS struct hf__page *hf__page_find(struct hf__inode *inode, uint64_t index, uint64_t *hole)
+HF__TMPFS struct hf__block *hf__tree_find(struct hf__inode *inode, uint64_t index, uint64_t *hole)
 {
 	struct hf__node *node = atomic_load_explicit(&inode->root, memory_order_acquire);
 
 	if (!node || !covers(node, index)) {
-		*hole = INDEX_END - index;
+		*hole = HF__INDEX_END - index;
 		return NULL;
 	}
 	for (;;) {
@@ -65,7 +63,7 @@ HF__TMPFS struct hf__page *hf__page_find(struct hf__inode *inode, uint64_t index
 		uint64_t end;
 
 		if (block && node->shift == 0)
-			return as_page(block);
+			return block;
 		if (block) {
 			node = as_node(block);
 			continue;
@@ -74,10 +72,17 @@ HF__TMPFS struct hf__page *hf__page_find(struct hf__inode *inode, uint64_t index
 		for (end = (index >> node->shift) + 1, i++;
 		     i < HF__NODE_SLOTS && !load(&node->slot[i]); i++)
 			end++;
-		end = end > INDEX_END >> node->shift ? INDEX_END : end << node->shift;
+		end = end > HF__INDEX_END >> node->shift ? HF__INDEX_END : end << node->shift;
 		*hole = end - index;
 		return NULL;
 	}
+}
+
+HF__TMPFS struct hf__page *hf__page_find(struct hf__inode *inode, uint64_t index, uint64_t *hole)
+{
+	struct hf__block *block = hf__tree_find(inode, index, hole);
+
+	return block ? as_page(block) : NULL;
 }
 
 /* ---- in ------------------------------------------------------------------------------------ */
@@ -88,7 +93,7 @@ HF__TMPFS int hf__page_new(struct hf_tmpfs *fs, struct hf__page **page)
 
 	if (!hf__reserve(&fs->pages_used, fs->page_limit, 1))
 		return -ENOSPC;
-	new = hf__new(fs, HF__KIND_PAGE, sizeof(*new), 0);
+	new = hf__new(fs, HF__KIND_PAGE, sizeof(*new));
 	if (!new) {
 		hf__unreserve(&fs->pages_used, 1);
 		return -ENOMEM;
@@ -108,7 +113,7 @@ HF__TMPFS void hf__page_free(struct hf__page *page)
 static bool take_nodes(struct hf_tmpfs *fs, struct hf__node **nodes, unsigned int count)
 {
 	for (unsigned int i = 0; i < count; i++) {
-		nodes[i] = hf__new(fs, HF__KIND_NODE, sizeof(struct hf__node), 0);
+		nodes[i] = hf__new(fs, HF__KIND_NODE, sizeof(struct hf__node));
 		if (!nodes[i]) {
 			while (i > 0)
 				hf__delete(&nodes[--i]->block);
@@ -121,7 +126,7 @@ static bool take_nodes(struct hf_tmpfs *fs, struct hf__node **nodes, unsigned in
 	return true;
 }
 
-HF__TMPFS int hf__page_insert(struct hf__inode *inode, uint64_t index, struct hf__page *page)
+HF__TMPFS int hf__tree_insert(struct hf__inode *inode, uint64_t index, struct hf__block *item)
 {
 	struct hf__node *root = atomic_load_explicit(&inode->root, memory_order_relaxed);
 	struct hf__node *node, *at = root, *nodes[2 * LEVELS];
@@ -157,7 +162,7 @@ HF__TMPFS int hf__page_insert(struct hf__inode *inode, uint64_t index, struct hf
 		root = nodes[next++];
 		root->shift = shift;
 	}
-	/* Readers find the old pages at each step. */
+	/* Readers find the old items at each step. */
 	atomic_store_explicit(&inode->root, root, memory_order_release);
 	for (at = root; at->shift > 0; at = node) {
 		_Atomic(struct hf__block *) *slot = &at->slot[slot_of(at, index)];
@@ -172,10 +177,24 @@ HF__TMPFS int hf__page_insert(struct hf__inode *inode, uint64_t index, struct hf
 		store(slot, &node->block);
 	}
 	at->used++;
-	page->index = index;
-	store(&at->slot[slot_of(at, index)], &page->block);
-	inode->pages++;
+	store(&at->slot[slot_of(at, index)], item);
+	inode->items++;
 	return 0;
+}
+
+HF__TMPFS void hf__tree_replace(struct hf__inode *inode, uint64_t index, struct hf__block *item)
+{
+	struct hf__node *at = atomic_load_explicit(&inode->root, memory_order_relaxed);
+
+	while (at->shift > 0)
+		at = as_node(load(&at->slot[slot_of(at, index)]));
+	store(&at->slot[slot_of(at, index)], item);
+}
+
+HF__TMPFS int hf__page_insert(struct hf__inode *inode, uint64_t index, struct hf__page *page)
+{
+	page->index = index;
+	return hf__tree_insert(inode, index, &page->block);
 }
 
 /* ---- out ----------------------------------------------------------------------------------- */
@@ -183,6 +202,7 @@ HF__TMPFS int hf__page_insert(struct hf__inode *inode, uint64_t index, struct hf
 struct removal {
 	struct hf__inode *inode;
 	uint64_t first, last; /* both included */
+	bool keep;            /* the items; only nodes go */
 	struct hf__block *chain;
 };
 
@@ -192,7 +212,7 @@ static void chain_up(struct removal *removal, struct hf__block *block)
 	removal->chain = block;
 }
 
-/* As deep as the tree is high. `base` is the index of the node's first page. */
+/* As deep as the tree is high. `base` is the index of the node's first item. */
 static void remove_from(struct removal *removal, struct hf__node *node, uint64_t base)
 {
 	uint64_t first = removal->first > base ? removal->first : base;
@@ -206,7 +226,7 @@ static void remove_from(struct removal *removal, struct hf__node *node, uint64_t
 		if (!block)
 			continue;
 		if (node->shift == 0) {
-			removal->inode->pages--;
+			removal->inode->items--;
 		} else {
 			remove_from(removal, as_node(block), base + ((uint64_t)i << node->shift));
 			if (as_node(block)->used > 0)
@@ -215,15 +235,16 @@ static void remove_from(struct removal *removal, struct hf__node *node, uint64_t
 		}
 		store(&node->slot[i], NULL);
 		node->used--;
-		chain_up(removal, block);
+		if (node->shift > 0 || !removal->keep)
+			chain_up(removal, block);
 	}
 }
 
-static struct hf__block *take_out(struct hf__inode *inode, uint64_t first, uint64_t end)
+static struct hf__block *take_out(struct hf__inode *inode, uint64_t first, uint64_t end, bool keep)
 {
 	struct hf__node *root = atomic_load_explicit(&inode->root, memory_order_relaxed);
-	struct removal removal = { inode, first, end - 1, NULL };
-	uint64_t before = inode->pages;
+	struct removal removal = { inode, first, end - 1, keep, NULL };
+	uint64_t before = inode->items;
 
 	if (!root || first >= end || !covers(root, first))
 		return NULL;
@@ -233,18 +254,24 @@ static struct hf__block *take_out(struct hf__inode *inode, uint64_t first, uint6
 		inode->nodes--;
 		chain_up(&removal, &root->block);
 	}
-	hf__unreserve(&inode->block.fs->pages_used, before - inode->pages);
+	if (!keep)
+		hf__unreserve(&inode->block.fs->pages_used, before - inode->items);
 	return removal.chain;
 }
 
 HF__TMPFS void hf__pages_remove(struct hf__inode *inode, uint64_t first, uint64_t end)
 {
-	hf__delete_later(take_out(inode, first, end));
+	hf__delete_later(take_out(inode, first, end, false));
+}
+
+HF__TMPFS void hf__tree_remove(struct hf__inode *inode, uint64_t index)
+{
+	hf__delete_later(take_out(inode, index, index + 1, true));
 }
 
 HF__TMPFS void hf__pages_free(struct hf__inode *inode)
 {
-	struct hf__block *block = take_out(inode, 0, INDEX_END);
+	struct hf__block *block = take_out(inode, 0, HF__INDEX_END, false);
 
 	while (block) {
 		struct hf__block *next = block->next;

@@ -26,7 +26,7 @@ HF_TMPFS_API int hf_tmpfs_table_new(struct hf_tmpfs_table **table, struct hf_tmp
 		return -EINVAL;
 	slots = limit * sizeof(new->slot[0]);
 	words = (limit + 63) / 64 * sizeof(uint64_t);
-	new = hf__new(fs, HF__KIND_TABLE, sizeof(*new) + slots + words, 0);
+	new = hf__new(fs, HF__KIND_TABLE, sizeof(*new) + slots + words);
 	if (!new)
 		return -ENOMEM;
 	memset((char *)new + sizeof(new->block), 0,
@@ -36,9 +36,9 @@ HF_TMPFS_API int hf_tmpfs_table_new(struct hf_tmpfs_table **table, struct hf_tmp
 	new->used = (uint64_t *)(void *)((char *)new->slot + slots);
 	if (limit % 64)
 		new->used[limit / 64] = UINT64_MAX << limit % 64; /* those that aren't there */
-	pthread_mutex_lock(&fs->tables_lock);
+	hf_mutex_lock(&fs->tables_lock);
 	hf__list_add_last(&fs->tables, &new->siblings);
-	pthread_mutex_unlock(&fs->tables_lock);
+	hf_mutex_unlock(&fs->tables_lock);
 	*table = new;
 	return 0;
 }
@@ -53,13 +53,11 @@ HF_TMPFS_API void hf_tmpfs_table_free(struct hf_tmpfs_table *table)
 		struct hf__files *slab = HF__OBJECT(table->slabs, struct hf__files, block);
 
 		table->slabs = slab->block.next;
-		for (int i = 0; i < HF__FILES; i++)
-			pthread_mutex_destroy(&slab->file[i].lock);
 		hf__delete(&slab->block);
 	}
-	pthread_mutex_lock(&fs->tables_lock);
+	hf_mutex_lock(&fs->tables_lock);
 	hf__list_remove(&table->siblings);
-	pthread_mutex_unlock(&fs->tables_lock);
+	hf_mutex_unlock(&fs->tables_lock);
 	hf__delete(&table->block);
 }
 
@@ -163,12 +161,12 @@ static int take_both(struct hf_tmpfs_table *table, struct hf__file **file)
 		if (table->free)
 			break;
 		hf_spinlock_unlock(&table->lock);
-		slab = hf__new(table->block.fs, HF__KIND_FILES, sizeof(*slab), 0);
+		slab = hf__new(table->block.fs, HF__KIND_FILES, sizeof(*slab));
 		if (!slab)
 			return -ENOMEM;
 		memset(slab->file, 0, sizeof(slab->file));
 		for (int i = 0; i < HF__FILES; i++)
-			pthread_mutex_init(&slab->file[i].lock, NULL);
+			hf_mutex_init(&slab->file[i].lock);
 	}
 	fd = take_descriptor(table);
 	if (fd >= 0) {
@@ -178,6 +176,8 @@ static int take_both(struct hf_tmpfs_table *table, struct hf__file **file)
 	hf_spinlock_unlock(&table->lock);
 	return fd >= 0 ? fd : -EMFILE;
 }
+
+#define NAMELESS (O_TMPFILE & ~O_DIRECTORY)
 
 /* What Linux asks of a file that is there, in its order. */
 static int may_open(const struct hf__inode *inode, int flags)
@@ -190,6 +190,8 @@ static int may_open(const struct hf__inode *inode, int flags)
 		return -ENOTDIR;
 	if (inode->type == S_IFLNK)
 		return -ELOOP;
+	if (!hf__is_dir(inode) && inode->type != S_IFREG)
+		return -ENXIO; /* there is nobody behind it */
 	if (hf__is_dir(inode) && writes)
 		return -EISDIR;
 	return 0;
@@ -210,7 +212,10 @@ static int find_wanted(const struct wanted *what, struct hf__file *file)
 	int flags = what->flags, error = 0;
 
 	file->dentry = NULL;
-	if (!what->path)
+	file->inode = what->dir;
+	if (flags & NAMELESS)
+		error = hf__create_nameless(what->dir, what->path, flags, what->mode, &file->inode);
+	else if (!what->path)
 		hf_refcount_inc(&what->dir->refs);
 	else if (flags & O_CREAT)
 		error = hf__create(what->dir, what->path, flags, what->mode, &file->dentry);
@@ -218,8 +223,9 @@ static int find_wanted(const struct wanted *what, struct hf__file *file)
 		error = hf__walk_entry(what->dir, what->path, !(flags & O_NOFOLLOW), &file->dentry);
 	if (error)
 		return error;
-	file->inode = file->dentry ? file->dentry->inode : what->dir;
-	error = may_open(file->inode, flags);
+	if (file->dentry)
+		file->inode = file->dentry->inode;
+	error = flags & NAMELESS ? 0 : may_open(file->inode, flags);
 	if (!error && (flags & O_TRUNC))
 		error = hf__truncate(file->inode, 0);
 	if (error)
@@ -236,6 +242,8 @@ static int open_wanted(struct hf_tmpfs_table *table, const struct wanted *what)
 
 	if ((flags & O_ACCMODE) == O_ACCMODE || (flags & O_CREAT && flags & O_DIRECTORY))
 		return -EINVAL;
+	if ((flags & NAMELESS) && (!(flags & O_DIRECTORY) || (flags & O_ACCMODE) == O_RDONLY))
+		return -EINVAL;
 	/* First, so that nothing is made or cut off for want of a descriptor. */
 	fd = take_both(table, &file);
 	if (fd < 0)
@@ -250,6 +258,7 @@ static int open_wanted(struct hf_tmpfs_table *table, const struct wanted *what)
 	}
 	file->flags = flags;
 	file->position = 0;
+	file->listing_end = 0;
 	hf_refcount_set_release(&file->refs, 1); /* T4 */
 	atomic_store_explicit(&table->slot[fd], file, memory_order_release);
 	return fd;
@@ -267,7 +276,16 @@ HF_TMPFS_API int hf_tmpfs_node_create(struct hf_tmpfs_table *table, struct hf_tm
 				      const char *name, int flags, mode_t mode,
 				      struct hf_tmpfs_node **node)
 {
-	struct wanted what = { hf__inode_of(dir), name, flags | O_CREAT, mode, node };
+	struct wanted what = { hf__inode_of(dir), name, (flags & ~NAMELESS) | O_CREAT, mode, node };
+
+	return table->block.fs == what.dir->block.fs ? open_wanted(table, &what) : -EXDEV;
+}
+
+HF_TMPFS_API int hf_tmpfs_node_tmpfile(struct hf_tmpfs_table *table, struct hf_tmpfs_node *dir,
+				       int flags, mode_t mode, struct hf_tmpfs_node **node)
+{
+	struct wanted what = { hf__inode_of(dir), NULL, (flags & ~O_CREAT) | O_TMPFILE, mode,
+			       node };
 
 	return table->block.fs == what.dir->block.fs ? open_wanted(table, &what) : -EXDEV;
 }
@@ -275,7 +293,7 @@ HF_TMPFS_API int hf_tmpfs_node_create(struct hf_tmpfs_table *table, struct hf_tm
 HF_TMPFS_API int hf_tmpfs_node_open(struct hf_tmpfs_table *table, struct hf_tmpfs_node *node,
 				    int flags)
 {
-	struct wanted what = { hf__inode_of(node), NULL, flags & ~O_CREAT, 0, NULL };
+	struct wanted what = { hf__inode_of(node), NULL, flags & ~(O_CREAT | NAMELESS), 0, NULL };
 
 	return table->block.fs == what.dir->block.fs ? open_wanted(table, &what) : -EXDEV;
 }
@@ -330,47 +348,47 @@ HF_TMPFS_API int hf_tmpfs_dup(struct hf_tmpfs_table *table, int fd)
 
 /* Through the fault guard: an entry is given whole, or not at all to be counted. */
 static bool give(struct hf_tmpfs_dirent *to, const char *name, size_t length,
-		 const struct hf__inode *inode, int64_t next)
+		 const struct hf__inode *inode, uint64_t next)
 {
-	struct hf_tmpfs_dirent entry = { .inode = inode->number, .next = next };
+	struct hf_tmpfs_dirent entry = { .inode = inode->number, .next = (int64_t)next };
 
-	entry.type = inode->type == S_IFDIR ? DT_DIR : inode->type == S_IFLNK ? DT_LNK : DT_REG;
+	entry.type = (unsigned char)IFTODT(inode->type);
 	memcpy(entry.name, name, length);
 	return hf_copy_to_nofault(to, &entry, sizeof(entry)) == 0;
 }
 
-/* Directory's and file's mutex held. The position is the cookie of the last entry given. */
+/*
+ * File's mutex and read side held. The position is the cookie of the last entry given: 1 and 2 are
+ * those of "." and "..".
+ */
 static int give_entries(struct hf__file *file, struct hf_tmpfs_dirent *to, int count)
 {
 	struct hf__inode *dir = file->inode;
-	struct hf__list *at = dir->children.next;
 	int given = 0;
 
-	while (at != &dir->children &&
-	       HF__OBJECT(at, struct hf__dentry, siblings)->cookie <= file->position)
-		at = at->next;
-	while (given < count) {
-		struct hf__dentry *dentry = HF__OBJECT(at, struct hf__dentry, siblings);
-		int64_t next = file->position + 1;
+	/* T9: what comes from now on may be left out, so that the listing ends. */
+	if (file->position == 0 || file->listing_end == 0)
+		file->listing_end = atomic_load_explicit(&dir->next_cookie, memory_order_acquire);
+	for (; given < count; given++) {
+		uint64_t next = (uint64_t)file->position + 1;
 		bool ok;
 
-		if (next <= 1) {
-			next = 1;
-			ok = give(&to[given], ".", 1, dir, next);
-		} else if (next == 2) {
-			ok = give(&to[given], "..", 2,
-				  atomic_load_explicit(&dir->parent, memory_order_acquire), next);
-		} else if (at != &dir->children) {
+		if (next <= 2) {
+			const struct hf__inode *parent =
+				atomic_load_explicit(&dir->parent, memory_order_acquire);
+
+			ok = give(&to[given], "..", (size_t)next, next == 1 ? dir : parent, next);
+		} else {
+			const struct hf__dentry *dentry = hf__dentry_from(dir, next);
+
+			if (!dentry || dentry->cookie >= file->listing_end)
+				break;
 			next = dentry->cookie;
 			ok = give(&to[given], dentry->name, dentry->length, dentry->inode, next);
-			at = at->next;
-		} else {
-			break;
 		}
 		if (!ok)
 			return given > 0 ? given : -EFAULT;
-		file->position = next;
-		given++;
+		file->position = (int64_t)next;
 	}
 	return given;
 }
@@ -387,13 +405,15 @@ HF_TMPFS_API int hf_tmpfs_readdir(struct hf_tmpfs_table *table, int fd, struct h
 		hf__file_put(table, file);
 		return -ENOTDIR;
 	}
-	pthread_mutex_lock(&file->lock);
-	hf__rcu_read_lock(); /* the parent, which a rename may change */
-	pthread_mutex_lock(&file->inode->lock);
-	given = file->inode->removed ? -ENOENT : give_entries(file, to, count);
-	pthread_mutex_unlock(&file->inode->lock);
+	hf_mutex_lock(&file->lock);
+	hf__rcu_read_lock();
+	given = -ENOENT;
+	if (!atomic_load_explicit(&file->inode->removed, memory_order_acquire))
+		given = give_entries(file, to, count);
 	hf__rcu_read_unlock();
-	pthread_mutex_unlock(&file->lock);
+	hf_mutex_unlock(&file->lock);
+	if (given > 0)
+		hf__accessed(file->inode);
 	hf__file_put(table, file);
 	return given;
 }

@@ -23,9 +23,12 @@
  *     64-bit count           refcount
  *
  * Meaning
- *   As Linux's tmpfs has it, errors included, but: there are no users, so nothing is ever refused
- *   with EACCES or EPERM (but for a link to a directory); paths start at the root, with or without
- *   a slash; reading does not set the access time.
+ *   As Linux's tmpfs has it, errors included, but: nothing is refused with EACCES, and nothing for
+ *   want of a privilege, for the library checks no permission (the mount has the kernel do it); paths
+ *   start at the root, with or without a slash; FIFOs, sockets and devices are names with attributes,
+ *   and opening one fails with ENXIO. The access time is kept as with `relatime`.
+ *
+ *   What a thread makes belongs to its caller: see hf_tmpfs_act_as().
  *
  * Errors
  *   -errno. Where several are due, the one that Linux gives. Each call may give -ENOMEM, and has then
@@ -34,7 +37,21 @@
  *
  * Context
  *   Any thread, any number at once; not in a signal handler. Not in a child of fork() that does not
- *   exec, unless the program calls liburcu's fork hooks.
+ *   exec, unless the program calls liburcu's fork hooks. Not inside a read-side section of urcu-bp: a
+ *   call may wait for a grace period. A buffer must not be memory that this file system has to bring in.
+ *
+ * Memory
+ *   What has been taken out of the tree waits for a grace period. A thread of the file system's own
+ *   collects it after 20 ms; above 256 KiB of it a call that frees does, and above 4 MiB each call that
+ *   allocates waits until that has been done. So
+ *   resident memory stays below 1.1 times the limit of data, plus the inodes and names, plus 4 MiB and
+ *   what one call frees at once. Memory that is free goes back to the system.
+ *
+ *   When memory is short: ENOMEM, from every call. One thing aborts: the first call of a thread has
+ *   liburcu register it, with 256 bytes of a pool that has room for 8 threads at first. The 9th that is
+ *   alive at the same time has it grow by an mmap of 8 KiB, the 25th by one of 12 KiB, and so on,
+ *   always doubled; liburcu aborts if that fails. hf_tmpfs_new() registers its own caller, with an
+ *   error if it can't. So start threads, and have each make a call, before memory is short.
  *
  * Ordering
  *   Who sees a name, or a size, sees all that was there when it was made so. A read beside a write of
@@ -69,6 +86,12 @@ extern "C" {
 
 #define HF_TMPFS_NOREPLACE 1u /* rename: -EEXIST if there is something */
 #define HF_TMPFS_EXCHANGE 2u  /* rename: the two change places */
+#define HF_TMPFS_WHITEOUT 4u  /* rename: leaves a character device 0, 0; not with EXCHANGE */
+
+#define HF_TMPFS_XATTR_CREATE 1  /* setxattr: -EEXIST if there is one */
+#define HF_TMPFS_XATTR_REPLACE 2 /* setxattr: -ENODATA if there is none */
+#define HF_TMPFS_XATTR_NAME_MAX 255
+#define HF_TMPFS_XATTR_SIZE_MAX 65536 /* of one value, and of all names of an inode together */
 
 #define HF_TMPFS_FALLOC_KEEP_SIZE 1
 #define HF_TMPFS_FALLOC_PUNCH_HOLE 2 /* with KEEP_SIZE */
@@ -82,7 +105,7 @@ struct hf_tmpfs_options {
 	uint64_t inodes; /* the root's is one; each further link to a file is one; 0 = no limit */
 	/*
 	 * Memory for all objects, aligned to 64 bytes; NULL = ENOMEM. Called under mutexes and never
-	 * under a spinlock; `release` also in liburcu's thread.
+	 * under a spinlock; `release` also in the file system's own thread.
 	 */
 	void *(*allocate)(void *data, size_t size);
 	void (*release)(void *data, void *memory);
@@ -96,7 +119,8 @@ struct hf_tmpfs_options {
  * hf_tmpfs_new - an empty file system: a root directory
  * @options: NULL = all 0
  *
- * Errors:   -ENOMEM; -errno of hf_nofault_install(); -EINVAL: only one of allocate and release
+ * Errors:   -ENOMEM; -errno of hf_nofault_install(), getrandom(), pthread_create(); -EINVAL: only one of allocate and
+ *           release
  * Return:   0, or an error, and *fs is not changed
  */
 HF_TMPFS_API int hf_tmpfs_new(struct hf_tmpfs **fs, const struct hf_tmpfs_options *options);
@@ -130,6 +154,30 @@ HF_TMPFS_API void hf_tmpfs_table_free(struct hf_tmpfs_table *table);
 /* What the limits and their use are: blocks and files of struct statvfs; 0 = no limit. */
 HF_TMPFS_API int hf_tmpfs_statfs(struct hf_tmpfs *fs, struct statvfs *to);
 
+/* ---- the caller ---------------------------------------------------------------------------- */
+
+struct hf_tmpfs_caller {
+	uid_t uid;
+	gid_t gid;
+	bool privileged; /* keeps setuid and setgid bits where others lose them (CAP_FSETID) */
+};
+
+/**
+ * hf_tmpfs_act_as - for whom this thread makes and changes files from now on
+ * @caller: copied; NULL = for the process: its effective ids, privileged if it is root
+ *
+ * A new inode gets uid and gid of the caller. In a directory with S_ISGID it gets the directory's gid
+ * instead, and a new directory S_ISGID too; a new file that may be executed by its group loses S_ISGID
+ * if the caller is neither privileged nor of the directory's group.
+ *
+ * A write, truncation or fallocate of a regular file by a caller that is not privileged clears its
+ * S_ISUID, and its S_ISGID if S_IXGRP is set. So does a change of its owner by any caller, unless the
+ * same call sets the mode.
+ *
+ * Context:  this thread, all file systems
+ */
+HF_TMPFS_API void hf_tmpfs_act_as(const struct hf_tmpfs_caller *caller);
+
 /* ---- names --------------------------------------------------------------------------------- */
 
 /*
@@ -142,11 +190,16 @@ HF_TMPFS_API int hf_tmpfs_statfs(struct hf_tmpfs *fs, struct statvfs *to);
  *   readlink  EINVAL: no symlink, or size 0; returns the bytes, without a terminating 0
  *   unlink    EISDIR
  *   rename    EINVAL: bad flags, or a directory into itself; EBUSY: ends in "." or ".."; EEXIST;
- *             EISDIR; ENOTEMPTY
+ *             EISDIR; ENOTEMPTY; ENOSPC: no inode left for a whiteout
+ *   mknod     EEXIST; ENOSPC; EINVAL: neither a file, FIFO, socket nor device; EPERM: a directory
+ *   flink     as link, of an open file; ENOENT: it has no name any more, or never got one and was
+ *             opened with O_TMPFILE | O_EXCL
  */
 HF_TMPFS_API int hf_tmpfs_mkdir(struct hf_tmpfs *fs, const char *path, mode_t mode);
+HF_TMPFS_API int hf_tmpfs_mknod(struct hf_tmpfs *fs, const char *path, mode_t mode, dev_t device);
 HF_TMPFS_API int hf_tmpfs_rmdir(struct hf_tmpfs *fs, const char *path);
 HF_TMPFS_API int hf_tmpfs_link(struct hf_tmpfs *fs, const char *from, const char *to);
+HF_TMPFS_API int hf_tmpfs_flink(struct hf_tmpfs_table *table, int fd, const char *to);
 HF_TMPFS_API int hf_tmpfs_symlink(struct hf_tmpfs *fs, const char *target, const char *path);
 HF_TMPFS_API ssize_t hf_tmpfs_readlink(struct hf_tmpfs *fs, const char *path, char *to,
 				       size_t size);
@@ -180,16 +233,38 @@ HF_TMPFS_API int hf_tmpfs_setattr(struct hf_tmpfs *fs, const char *path, bool fo
 HF_TMPFS_API int hf_tmpfs_fsetattr(struct hf_tmpfs_table *table, int fd,
 				   const struct hf_tmpfs_attributes *to);
 
+/*
+ * Extended attributes: names that begin with "user.", of regular files and directories. The space of
+ * those of an inode together, rounded up to pages, counts in the limit of data.
+ *
+ * EOPNOTSUPP: another prefix. EINVAL: nothing behind the prefix, unknown flags. ERANGE: name empty or
+ * too long, or too small a buffer. E2BIG: too long a value. EPERM (set, remove) or ENODATA (get):
+ * another type of file. ENODATA: there is none. EEXIST. ENOSPC: no page left, or too many names.
+ * EFAULT, and nothing is changed.
+ *
+ * get and list return the bytes, and with a size of 0 how many there would be; list gives each name
+ * with a 0 behind it.
+ */
+HF_TMPFS_API ssize_t hf_tmpfs_getxattr(struct hf_tmpfs *fs, const char *path, bool follow,
+				       const char *name, void *to, size_t size);
+HF_TMPFS_API int hf_tmpfs_setxattr(struct hf_tmpfs *fs, const char *path, bool follow,
+				   const char *name, const void *from, size_t size, int flags);
+HF_TMPFS_API ssize_t hf_tmpfs_listxattr(struct hf_tmpfs *fs, const char *path, bool follow,
+					char *to, size_t size);
+HF_TMPFS_API int hf_tmpfs_removexattr(struct hf_tmpfs *fs, const char *path, bool follow,
+				      const char *name);
+
 /* ---- open files ---------------------------------------------------------------------------- */
 
 /**
  * hf_tmpfs_open - open, or create, a file
- * @flags: O_RDONLY, O_WRONLY or O_RDWR; O_CREAT, O_EXCL, O_TRUNC, O_APPEND, O_DIRECTORY, O_NOFOLLOW;
- *         others have no effect
+ * @flags: O_RDONLY, O_WRONLY or O_RDWR; O_CREAT, O_EXCL, O_TRUNC, O_APPEND, O_DIRECTORY, O_NOFOLLOW,
+ *         O_NOATIME; O_TMPFILE: `path` is a directory, in which a file without a name is made, that
+ *         flink() may give one unless O_EXCL is set; others have no effect
  * @mode:  of a file that is created
  *
  * Errors:   EEXIST, EISDIR, ENOTDIR, ELOOP; EMFILE: the table is full; ENOSPC: no inode left;
- *           EINVAL: no such access mode
+ *           EINVAL: no such access mode, O_TMPFILE not for writing; ENXIO: FIFO, socket, device
  * Return:   the lowest descriptor that is free, or an error
  */
 HF_TMPFS_API int hf_tmpfs_open(struct hf_tmpfs_table *table, const char *path, int flags,
@@ -235,15 +310,19 @@ HF_TMPFS_API int hf_tmpfs_fallocate(struct hf_tmpfs_table *table, int fd, int mo
 struct hf_tmpfs_dirent {
 	uint64_t inode;
 	int64_t next;       /* where a later readdir goes on behind this entry: for lseek */
-	unsigned char type; /* DT_DIR, DT_REG, DT_LNK */
+	unsigned char type; /* DT_DIR, DT_REG, DT_LNK, DT_FIFO, DT_SOCK, DT_CHR, DT_BLK */
 	char name[HF_TMPFS_NAME_MAX + 1];
 };
 
 /**
  * hf_tmpfs_readdir - the next names of a directory, "." and ".." first
  *
- * A name that is there all the time is given exactly once, however the directory changes.
+ * A name that is there all the time is given exactly once, however the directory changes. A name that
+ * is new since the listing began (at the first readdir from position 0) may be left out, so each
+ * listing ends. `next` is stable: it means the same position in every descriptor, also when the entry
+ * has gone.
  *
+ * Cost      per name, the directory's size does not matter; no lock that a writer needs
  * Errors:   EBADF, ENOTDIR; ENOENT: it has been removed; EFAULT
  * Return:   how many were put into `to`; 0 = no more
  */
@@ -305,12 +384,15 @@ HF_TMPFS_API void hf_tmpfs_nodes_put(struct hf_tmpfs *fs);
  * start, if it does not begin with a slash, as with mkdirat() and the like. lookup does not follow a
  * symlink at the end.
  *
- * What is found or made is given with a reference; mkdir and symlink take NULL if that is not wished.
+ * What is found or made is given with a reference; mkdir, mknod and symlink take NULL if that is not
+ * wished.
  */
 HF_TMPFS_API int hf_tmpfs_node_lookup(struct hf_tmpfs_node *dir, const char *name,
 				      struct hf_tmpfs_node **node);
 HF_TMPFS_API int hf_tmpfs_node_mkdir(struct hf_tmpfs_node *dir, const char *name, mode_t mode,
 				     struct hf_tmpfs_node **node);
+HF_TMPFS_API int hf_tmpfs_node_mknod(struct hf_tmpfs_node *dir, const char *name, mode_t mode,
+				     dev_t device, struct hf_tmpfs_node **node);
 HF_TMPFS_API int hf_tmpfs_node_rmdir(struct hf_tmpfs_node *dir, const char *name);
 HF_TMPFS_API int hf_tmpfs_node_symlink(const char *target, struct hf_tmpfs_node *dir,
 				       const char *name, struct hf_tmpfs_node **node);
@@ -327,11 +409,21 @@ HF_TMPFS_API int hf_tmpfs_node_setattr(struct hf_tmpfs_node *node,
 				       const struct hf_tmpfs_attributes *to);
 HF_TMPFS_API int hf_tmpfs_node_truncate(struct hf_tmpfs_node *node, off_t size);
 HF_TMPFS_API ssize_t hf_tmpfs_node_readlink(struct hf_tmpfs_node *node, char *to, size_t size);
+HF_TMPFS_API ssize_t hf_tmpfs_node_getxattr(struct hf_tmpfs_node *node, const char *name, void *to,
+					    size_t size);
+HF_TMPFS_API int hf_tmpfs_node_setxattr(struct hf_tmpfs_node *node, const char *name,
+					const void *from, size_t size, int flags);
+HF_TMPFS_API ssize_t hf_tmpfs_node_listxattr(struct hf_tmpfs_node *node, char *to, size_t size);
+HF_TMPFS_API int hf_tmpfs_node_removexattr(struct hf_tmpfs_node *node, const char *name);
 
 /* As hf_tmpfs_open(), with O_CREAT. *node: the file's, with a reference; NULL = not wished. */
 HF_TMPFS_API int hf_tmpfs_node_create(struct hf_tmpfs_table *table, struct hf_tmpfs_node *dir,
 				      const char *name, int flags, mode_t mode,
 				      struct hf_tmpfs_node **node);
+
+/* As hf_tmpfs_open() with O_TMPFILE: `flags` is O_WRONLY or O_RDWR, and O_EXCL. */
+HF_TMPFS_API int hf_tmpfs_node_tmpfile(struct hf_tmpfs_table *table, struct hf_tmpfs_node *dir,
+				       int flags, mode_t mode, struct hf_tmpfs_node **node);
 
 /* As hf_tmpfs_open(), of what is there, named or not. O_CREAT has no effect; ELOOP: a symlink. */
 HF_TMPFS_API int hf_tmpfs_node_open(struct hf_tmpfs_table *table, struct hf_tmpfs_node *node,

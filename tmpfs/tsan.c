@@ -16,7 +16,6 @@ const char *__tsan_default_options(void);
 __attribute__((visibility("default"))) const char *__tsan_default_suppressions(void)
 {
 	return "called_from_lib:liburcu-bp.so\n"
-	       "called_from_lib:liburcu-cds.so\n"
 	       "called_from_lib:liburcu-common.so\n";
 }
 

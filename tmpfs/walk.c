@@ -71,7 +71,7 @@ static int to_last(struct hf__walk *walk)
 		}
 		if (length > HF_TMPFS_NAME_MAX)
 			return -ENAMETOOLONG;
-		dentry = hf__lookup(walk->fs, walk->dir, name, length);
+		dentry = hf__lookup(walk->dir, name, length);
 		if (!dentry)
 			return -ENOENT;
 		if (dentry->inode->type == S_IFLNK) {
@@ -127,7 +127,7 @@ static int last_entry(struct hf__walk *walk, bool to_follow, bool creating,
 		}
 		if (walk->length > HF_TMPFS_NAME_MAX)
 			return -ENAMETOOLONG;
-		dentry = hf__lookup(walk->fs, walk->dir, walk->name, walk->length);
+		dentry = hf__lookup(walk->dir, walk->name, walk->length);
 		if (!dentry || dentry->inode->type != S_IFLNK || !to_follow) {
 			*found = dentry;
 			return 0;

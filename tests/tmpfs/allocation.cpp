@@ -97,7 +97,7 @@ protected:
 	/* What the tree came to. */
 	std::string scenario(const struct hf_tmpfs_options &options)
 	{
-		struct hf_tmpfs_dirent entries[20];
+		struct hf_tmpfs_dirent entries[30];
 		std::string found;
 		int fd, count;
 
@@ -120,13 +120,21 @@ protected:
 		must([&] { return hf_tmpfs_rename(fs_, "/b", "/a/b", 0); });
 		must([&] { return hf_tmpfs_rename(fs_, "/a/b", "/s", HF_TMPFS_EXCHANGE); });
 		must([&] { return hf_tmpfs_truncate(fs_, "/s/h", 5000); });
+		must([&] { return hf_tmpfs_mknod(fs_, "/a/fifo", S_IFIFO | 0600, 0); });
+		must([&] { return hf_tmpfs_rename(fs_, "/a/fifo", "/pipe", HF_TMPFS_WHITEOUT); });
+		must([&] { return hf_tmpfs_setxattr(fs_, "/s/..", true, "user.a", "1", 1, 0); });
+		must([&] { return hf_tmpfs_setxattr(fs_, "/", true, "user.a", "22", 2, 0); });
+		fd = static_cast<int>(
+			must([&] { return hf_tmpfs_open(t_, "/a", O_RDWR | O_TMPFILE, 0600); }));
+		write(fd, "nameless", 0);
+		must([&] { return hf_tmpfs_flink(t_, fd, "/a/named"); });
 		by_node();
 		for (int i = 0; i < 40; i++) /* more files than one slab has */
 			must([&] { return hf_tmpfs_open(t_, "/a", O_RDONLY, 0); });
 		must([&] { return hf_tmpfs_unlink(fs_, "/a/b"); });
 		for (const char *path : { "/", "/a", "/s", "/n" }) {
 			fd = static_cast<int>(must([&] { return hf_tmpfs_open(t_, path, 0, 0); }));
-			count = hf_tmpfs_readdir(t_, fd, entries, 20);
+			count = hf_tmpfs_readdir(t_, fd, entries, 30);
 			for (int i = 0; i < count; i++)
 				found += std::string(entries[i].name) + " ";
 		}
@@ -207,6 +215,10 @@ TEST_F(TmpfsAllocation, WithoutMemoryEveryCallSaysSo)
 	fails("link", [&] { return hf_tmpfs_link(fs_, "/f", "/x"); });
 	fails("rename", [&] { return hf_tmpfs_rename(fs_, "/f", "/x", 0); });
 	fails("exchange", [&] { return hf_tmpfs_rename(fs_, "/f", "/a", HF_TMPFS_EXCHANGE); });
+	fails("mknod", [&] { return hf_tmpfs_mknod(fs_, "/x", S_IFIFO, 0); });
+	fails("whiteout", [&] { return hf_tmpfs_rename(fs_, "/f", "/x", HF_TMPFS_WHITEOUT); });
+	fails("xattr", [&] { return hf_tmpfs_setxattr(fs_, "/f", true, "user.a", "1", 1, 0); });
+	fails("tmpfile", [&] { return hf_tmpfs_open(t_, "/a", O_RDWR | O_TMPFILE, 0); });
 	fails("create", [&] { return hf_tmpfs_open(t_, "/x", O_CREAT, 0); });
 	fails("write", [&] { return hf_tmpfs_write(t_, fd, "x", 1); });
 	fails("fallocate", [&] { return hf_tmpfs_fallocate(t_, fd, 0, 0, 5000); });

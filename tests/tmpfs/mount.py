@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Real programs on a mount of hf-tmpfs-fuse, and errors as they arrive through it.
 
-    mount.py --server FILE --compare FILE
+    mount.py --server FILE --compare FILE [--only CASE]
 
 cp, mv, tar, find, git, sqlite3 and fio with verify, each on a mount of its own; files without a name,
 links, mappings, names that change hands; the random operations of compare.cpp against the kernel's
@@ -15,8 +15,9 @@ import errno
 import filecmp
 import mmap
 import os
+import re
+import resource
 import shutil
-import stat
 import subprocess
 import sys
 import tempfile
@@ -44,6 +45,18 @@ def sh(command, cwd, seconds=120):
     if done.returncode:
         raise AssertionError("%s\n%s\nexit status %d" % (command, done.stdout, done.returncode))
     return done.stdout
+
+
+def may_mount():
+    if os.path.exists("/dev/fuse") and os.geteuid() == 0:
+        return True
+    print("SKIPPED: mounting needs /dev/fuse and root")
+    return False
+
+
+def sanitized(server):
+    with open(server, "rb") as file:
+        return b"__asan_init" in file.read()
 
 
 class Mount:
@@ -125,7 +138,7 @@ def errors(args):
 
 def wait_until(is_so):
     """close() of a mount does not wait for the server."""
-    for _ in range(500):
+    for _ in range(1200):
         if is_so():
             return
         time.sleep(0.01)
@@ -427,31 +440,176 @@ def moving(args):
         assert seen == {"a", "b"}, seen
 
 
-def kinds(args):
-    """mknod makes files; there are no pipes, sockets or devices."""
-    with Mount(args.server) as top:
-        os.mknod(os.path.join(top, "f"), stat.S_IFREG | 0o640)
-        assert os.stat(os.path.join(top, "f")).st_mode == stat.S_IFREG | 0o640
-        expect(errno.EEXIST, os.mknod, os.path.join(top, "f"))
-        expect(errno.EPERM, os.mkfifo, os.path.join(top, "p"))
-        assert os.listdir(top) == ["f"]
-
-
 def owner(args):
     """What is made is its maker's, however it is made."""
     with Mount(args.server, "-o", "allow_other") as top:
-        done = subprocess.run(["sh", "-euc", "> f; mkdir d; ln -s x s; mknod p p 2>/dev/null || true; "
+        done = subprocess.run(["sh", "-euc", "> f; mkdir d; ln -s x s; mknod p p; "
                                "cp f g"], cwd=top, user=12, group=34, extra_groups=[], timeout=20,
                               check=False)
         assert done.returncode == 0, done
         for name in os.listdir(top):
             st = os.lstat(os.path.join(top, name))
             assert (st.st_uid, st.st_gid) == (12, 34), (name, st)
-        assert sorted(os.listdir(top)) == ["d", "f", "g", "s"]
+        assert sorted(os.listdir(top)) == ["d", "f", "g", "p", "s"]
         os.chown(os.path.join(top, "f"), 56, -1)
         os.chown(os.path.join(top, "s"), -1, 78, follow_symlinks=False)
         st = os.stat(os.path.join(top, "f")), os.lstat(os.path.join(top, "s"))
         assert [(s.st_uid, s.st_gid) for s in st] == [(56, 34), (12, 78)], st
+
+
+REQUESTS = [
+    # (what, how often a request may come of it at most, on the average)
+    ("stat, 4 deep", 0.2, lambda top, i: os.stat(top + "/a/b/c/f")),
+    ("stat of what is not there", 0.2, lambda top, i: os.path.exists(top + "/a/none")),
+    ("open, close", 1.2, lambda top, i: os.close(os.open(top + "/a/f", os.O_RDONLY))),
+    ("create, close", 3.2, lambda top, i: os.close(os.open(top + "/new%d" % i, os.O_CREAT | os.O_RDWR))),
+    ("write 4 KiB", 1.2, lambda top, i: os.pwrite(OPENED[0], bytes(4096), 4096 * i)),
+    ("read 4 KiB that have been written", 0.2, lambda top, i: os.pread(OPENED[0], 4096, 4096 * i)),
+    ("a listing of 40 files with their attributes", 4.2,
+     lambda top, i: [entry.stat() for entry in os.scandir(top)]),
+    ("rename", 3.2, lambda top, i: os.rename(top + "/new%d" % i, top + "/old%d" % i)),
+    ("unlink", 2.2, lambda top, i: os.unlink(top + "/old%d" % i)),
+]
+OPENED = []
+
+
+def requests(args):
+    """What a call waits for: each is a switch to the server and back. Closing and forgetting come later."""
+    mounted = Mount(args.server, "-d")
+    asked = lambda: len(re.findall("opcode: (?!FORGET|BATCH_FORGET|RELEASE)", mounted.said()))
+    with mounted as top:
+        os.makedirs(top + "/a/b/c")
+        for name in ("/a/f", "/a/b/c/f"):
+            open(top + name, "w").close()
+        OPENED[:] = [os.open(top + "/a/f", os.O_RDWR)]
+        for what, most, call in REQUESTS:
+            before = asked()
+            for i in range(40):
+                call(top, i)
+            count = (asked() - before) / 40
+            assert count <= most, "%s: %g requests, not %g" % (what, count, most)
+        os.close(OPENED.pop())
+
+
+def listings(args):
+    """With attributes and without, of a directory that takes many requests; each name once."""
+    with Mount(args.server, "-o", "nr_inodes=3k") as top:
+        wanted = sorted("n%d%s" % (i, "x" * (i % 97)) for i in range(2000))
+        os.mkdir(top + "/d")
+        for name in wanted:
+            open(os.path.join(top, "d", name), "w").close()
+        for _ in range(3):
+            assert sorted(os.listdir(top + "/d")) == wanted
+            assert sorted(entry.name for entry in os.scandir(top + "/d") if entry.stat().st_size == 0) == wanted
+        # What the listing has looked up is forgotten.
+        shutil.rmtree(top + "/d")
+        wait_until(lambda: os.statvfs(top).f_ffree == 3071)
+        # A name that is there for the whole of it comes once, whatever goes on around it.
+        os.mkdir(top + "/d")
+        for i in range(300):
+            open(top + "/d/stays%d" % i, "w").close()
+        stop = threading.Event()
+
+        def change():
+            turn = 0
+            while not stop.is_set():
+                open(top + "/d/new%d" % turn, "w").close()
+                os.rename(top + "/d/new%d" % turn, top + "/d/over")
+                turn += 1
+
+        thread = threading.Thread(target=change)
+        thread.start()
+        try:
+            for _ in range(40):
+                names = [entry.name for entry in os.scandir(top + "/d")]
+                stays = sorted(name for name in names if name.startswith("stays"))
+                assert stays == sorted("stays%d" % i for i in range(300)), len(stays)
+        finally:
+            stop.set()
+            thread.join()
+
+
+WRITER = """
+import os, sys
+fd = os.open(sys.argv[1], os.O_CREAT | os.O_RDWR)
+for turn in range(400):
+    try:
+        os.pwrite(fd, bytes(1 << 20), 0)
+    except OSError:
+        pass
+    os.ftruncate(fd, 0)
+"""
+
+
+def memory(args):
+    """The size is a limit of the server's memory: what is cut off and waits to be freed counts, too."""
+    if sanitized(args.server):
+        raise Skip("a sanitizer keeps memory of its own")
+    mounted = Mount(args.server, "-o", "size=4m,nr_inodes=10")
+    with mounted as top:
+        writers = [subprocess.Popen([sys.executable, "-c", WRITER, "%s/f%d" % (top, i)]) for i in range(6)]
+        for writer in writers:
+            assert writer.wait(timeout=300) == 0
+        with open("/proc/%d/status" % mounted.server.pid, encoding="utf-8") as status:
+            most = int(re.search(r"VmHWM:\s+(\d+)", status.read())[1])
+        assert most <= (5 + 16) << 10, "%d KiB resident" % most
+
+
+def short_of_memory(args):
+    """A server that can't begin ends with words; one that gets no more memory says ENOMEM, and goes on."""
+    if sanitized(args.server):
+        raise Skip("a sanitizer takes memory of its own")
+    path = tempfile.mkdtemp(prefix="holdfast-mount-")
+    began = refused = False
+    try:
+        for kib in range(2000, 20000, 250):
+            done = subprocess.run([args.server, path], text=True, check=False, timeout=60,
+                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT, preexec_fn=lambda:
+                                  resource.setrlimit(resource.RLIMIT_AS, (kib << 10, kib << 10)))
+            if done.returncode == 0:
+                began = True
+                subprocess.run(["umount", path], check=True)
+                break
+            assert done.returncode > 0 and done.stdout, (kib, done)
+            refused |= "can't begin" in done.stdout
+    finally:
+        os.rmdir(path)
+    assert began and refused, (began, refused)
+    mounted = Mount(args.server, "-s")
+    with mounted as top:
+        resource.prlimit(mounted.server.pid, resource.RLIMIT_AS, (200 << 20, 200 << 20))
+        for _ in range(2):
+            fd = os.open(top + "/f", os.O_RDWR | os.O_CREAT)
+            written = 0
+            try:
+                while written < 1 << 30:
+                    written += os.write(fd, b"d" * 65536)
+                raise AssertionError("200 MiB are enough for 1 GiB")
+            except OSError as error:
+                assert error.errno == errno.ENOMEM, error
+            assert written > 50 << 20, written
+            expect(errno.ENOMEM, lambda: [os.mkdir("%s/%d" % (top, i)) for i in range(100000)])
+            assert os.pread(fd, 1, written - 1) == b"d"
+            sh("find . -depth -mindepth 1 -type d -delete; rm f", top)
+            os.close(fd)
+            wait_until(lambda: os.statvfs(top).f_bfree == os.statvfs(top).f_blocks)
+
+
+def unchecked(args):
+    """Without permissions there is a warning, and what it warns of; with them neither."""
+    for options, warned in (("allow_other", False), ("allow_other,no_default_permissions", True)):
+        mounted = Mount(args.server, "-o", options)
+        with mounted as top:
+            path = os.path.join(top, "f")
+            with open(path, "w", encoding="utf-8") as file:
+                file.write("data")
+            os.chmod(path, 0o600)
+            look = lambda: os.read(os.open(path, os.O_RDONLY), 9)
+            if warned:
+                assert as_user(1234, look) == "b'data'"
+            else:
+                expect(errno.EACCES, as_user, 1234, look)
+            assert ("warning: no_default_permissions" in mounted.said()) == warned, mounted.said()
 
 
 def one_thread(args):
@@ -474,17 +632,190 @@ def terminated(args):
     assert (status, unmounted, mounted.said()) == (8, True, ""), (status, unmounted, mounted.said())
 
 
+def as_user(uid, call):
+    """What `call` returns in a process of that user's and group's, in text; raises what it raises."""
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        said, status = b"", 1
+        try:
+            os.setgroups([])
+            os.setgid(uid)
+            os.setuid(uid)
+            said, status = str(call()).encode(), 0
+        except OSError as error:
+            said, status = str(error.errno).encode(), 2
+        except BaseException as error:  # pylint: disable=broad-except
+            said = repr(error).encode()
+        finally:
+            os.write(writing, said[:4000])
+            os._exit(status)
+    os.close(writing)
+    with open(reading, "rb") as pipe:
+        said = pipe.read().decode()
+    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    if status == 2:
+        raise OSError(int(said), os.strerror(int(said)))
+    assert status == 0, said
+    return said
+
+
+class KernelTmpfs:
+    """The oracle."""
+
+    def __init__(self, *options):
+        self.path = tempfile.mkdtemp(prefix="holdfast-oracle-")
+        self.options = options
+
+    def __enter__(self):
+        done = subprocess.run(["mount", "-t", "tmpfs", *self.options, "none", self.path], text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+        if done.returncode:
+            os.rmdir(self.path)
+            raise Skip("no tmpfs of the kernel: " + done.stdout.strip())
+        return self.path
+
+    def __exit__(self, *failure):
+        subprocess.run(["umount", *(["-l"] if failure[0] else []), self.path], check=False)
+        os.rmdir(self.path)
+
+
+def run_server(args, *words):
+    return subprocess.run([args.server, *words], text=True, check=False, timeout=20,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+
+
 def arguments(args):
-    for wrong in ("size=x", "size=1q", "size=-1", "nr_inodes="):
-        done = subprocess.run([args.server, "/nonexistent", "-o", wrong], text=True, check=False,
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=10)
-        assert done.returncode == 2, (wrong, done)
+    """What is wrong is named, with its value."""
+    for wrong in ("size=x", "size=1q", "size=-1", "size= 1m", "size= -1", "size=+1", "size=", "size=%",
+                  "size=1m ", "size=99999999999999999999", "size=16384p", "size=1%%", "nr_inodes=",
+                  "nr_inodes=-1", "nr_inodes= 1", "nr_inodes=5%", "max_open=x", "max_open= 1"):
+        done = run_server(args, "/nonexistent", "-o", wrong)
+        assert done.returncode == 2 and done.stdout.startswith("hf-tmpfs-fuse: %s: " % wrong), done
     # As libfuse's own main function has them.
     for right, wrong in ((1, ["/nonexistent"]), (2, []), (0, ["-h"]), (0, ["-V"]),
                          (1, ["/tmp", "/tmp"]), (3, ["/tmp", "-o", "nonsense"])):
-        done = subprocess.run([args.server, *wrong], text=True, check=False, timeout=10,
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        done = run_server(args, *wrong)
         assert done.returncode == right, (wrong, done)
+    said = run_server(args, "--version").stdout
+    assert re.match(r"hf-tmpfs-fuse of Holdfast \d+\.\d+", said), said
+
+
+def mountpoints(args):
+    """A file, one that is missing, and one in use are refused, in the background and in front."""
+    path = tempfile.mkdtemp(prefix="holdfast-mount-")
+    name = os.path.join(path, "file")
+    open(name, "w").close()
+    try:
+        for where in ((), ("-f",)):
+            for wrong in (name, os.path.join(path, "none")):
+                done = run_server(args, wrong, *where)
+                assert done.returncode and wrong in done.stdout, done
+        # One that is not empty will do, as with mount(8).
+        assert run_server(args, path).returncode == 0
+        try:
+            assert os.listdir(path) == []
+            for where in ((), ("-f",)):
+                done = run_server(args, path, *where)
+                assert done.returncode and path + ": in use" in done.stdout, done
+        finally:
+            subprocess.run(["umount", path], check=True)
+        assert os.listdir(path) == ["file"]
+    finally:
+        os.unlink(name)
+        os.rmdir(path)
+
+
+def sizes(args):
+    """The limits are those of the kernel's tmpfs, said in the same words."""
+    for option in ((), ("-o", "size=50%"), ("-o", "size=1%"), ("-o", "size=0"), ("-o", "size=5000"),
+                   ("-o", "size=3m,nr_inodes=7"), ("-o", "nr_inodes=2k"), ("-o", "nr_inodes=0,size=0%")):
+        with Mount(args.server, *option) as top, KernelTmpfs(*option) as kernel:
+            ours, theirs = os.statvfs(top), os.statvfs(kernel)
+            for field in ("f_bsize", "f_frsize", "f_blocks", "f_files", "f_namemax"):
+                assert getattr(ours, field) == getattr(theirs, field), (option, field, ours, theirs)
+        # Nothing is limited where 0 stands for that.
+        if option in (("-o", "size=0"),):
+            with Mount(args.server, *option) as top:
+                sh("head -c 1000000 /dev/zero > f; test $(stat -c %s f) = 1000000", top)
+
+
+def open_files(args):
+    """max_open is a limit for all, and half of it for a user."""
+    with Mount(args.server, "-o", "allow_other,max_open=10") as top:
+        path = os.path.join(top, "f")
+        open(path, "w").close()
+        os.chmod(path, 0o666)
+        opened = [os.open(path, os.O_RDWR) for _ in range(10)]
+        expect(errno.ENFILE, os.open, path, os.O_RDWR)
+        expect(errno.ENFILE, os.listdir, top)
+        expect(errno.ENFILE, os.open, os.path.join(top, "new"), os.O_RDWR | os.O_CREAT)
+        assert not os.path.exists(os.path.join(top, "new"))
+        os.stat(path)
+        for fd in opened:
+            os.close(fd)
+        # Closing reaches the server a moment later.
+        wait_until(lambda: opens(path, 10) == 10)
+
+        def five():
+            wait_until(lambda: opens(path, 6) == 5)
+            fds = [os.open(path, os.O_RDONLY) for _ in range(5)]
+            expect(errno.EMFILE, os.open, path, os.O_RDONLY)
+            return len(fds)
+
+        fd = os.open(path, os.O_RDWR)
+        assert as_user(1234, five) == "5"
+        os.close(fd)
+        wait_until(lambda: opens(path, 10) == 10)
+    # More than one table of the library has, each in processes that hold their share of them.
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    each = min(hard, 20000) - 100
+    with Mount(args.server) as top:
+        path = os.path.join(top, "f")
+        with open(path, "wb") as file:
+            file.write(b"data")
+        holders = []
+        try:
+            for _ in range(66000 // each + 1):
+                holders.append(subprocess.Popen([sys.executable, "-c", HOLDER, path, str(each)],
+                                                stdin=subprocess.PIPE, stdout=subprocess.PIPE))
+            for holder in holders:
+                assert holder.stdout.readline() == b"%d\n" % each, holder.communicate()
+        finally:
+            for holder in holders:
+                holder.communicate(b"\n")
+        with open(path, "rb") as file:
+            assert file.read() == b"data"
+
+
+HOLDER = """
+import os, resource, sys
+path, count = sys.argv[1], int(sys.argv[2])
+hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+opened = []
+try:
+    while len(opened) < count:
+        opened.append(os.open(path, os.O_RDWR))
+    assert os.pread(opened[-1], 9, 0) == b"data"
+except OSError as error:
+    print(error)
+print(len(opened), flush=True)
+sys.stdin.readline()
+"""
+
+
+def opens(path, count):
+    """How many of so many can be open at once."""
+    opened = []
+    try:
+        for _ in range(count):
+            opened.append(os.open(path, os.O_RDONLY))
+    except OSError:
+        pass
+    for fd in opened:
+        os.close(fd)
+    return len(opened)
 
 
 def daemon(args):
@@ -509,20 +840,19 @@ def random_operations(args):
         assert done.returncode == 0, done.stdout
 
 
-CASES = [arguments, errors, sparse, unlinked, nameless, links, mappings, append, kinds, owner,
-         one_thread, terminated, daemon, files, git, sqlite, sqlite_wal, fio, many_threads, moving,
-         random_operations]
+CASES = [arguments, mountpoints, sizes, open_files, requests, listings, memory, short_of_memory, errors, sparse,
+         unlinked, nameless, links, mappings, append, owner, unchecked, one_thread, terminated, daemon,
+         files, git, sqlite, sqlite_wal, fio, many_threads, moving, random_operations]
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--server", required=True)
-    parser.add_argument("--compare", required=True)
+    parser.add_argument("--compare", help="the program of compare.cpp")
     parser.add_argument("--only")
     args = parser.parse_args()
-    if not os.path.exists("/dev/fuse") or os.geteuid() != 0:
-        print("mounting needs /dev/fuse and root")
+    if not may_mount():
         return 77
     cases = [case for case in CASES if args.only in (None, case.__name__)]
     failed = 0

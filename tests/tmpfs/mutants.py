@@ -22,8 +22,9 @@ sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 import mutation  # noqa: E402
 
-UNIT, STRESS, MOUNT = "tests", "stress", "mount"
-CANT_RUN = 77  # mount.py's exit status where nothing can be mounted
+UNIT, STRESS, MOUNT, ACCESS = "tests", "stress", "mount", "mount_access"
+SERVERS = MOUNT, ACCESS
+CANT_RUN = 77  # exit status of mount.py and mount_access.py where nothing can be mounted
 
 # (what is wrong, file, text, other text, program, tests, AddressSanitizer?)
 MUTANTS = [
@@ -41,8 +42,8 @@ MUTANTS = [
      "							   memory_order_acquire) == file)", "1",
      STRESS, "reused", False),
     ("T5: a page is freed under its readers", "pages.c",
-     "	hf__delete_later(take_out(inode, first, end));",
-     "	struct hf__block *b = take_out(inode, first, end), *n;\n\n"
+     "	hf__delete_later(take_out(inode, first, end, false));",
+     "	struct hf__block *b = take_out(inode, first, end, false), *n;\n\n"
      "	for (; b; b = n) {\n		n = b->next;\n		hf__delete(b);\n	}", STRESS, "punched", True),
     ("T6: bytes behind the end stay", "data.c",
      "clear_part(inode, size, page_end * HF_TMPFS_PAGE);", "", UNIT, "*Truncate*", False),
@@ -51,13 +52,13 @@ MUTANTS = [
     ("L2: a removed directory is not marked", "name.c", "inode->removed = true;", "",
      UNIT, "*Removed*", False),
     ("a replaced name is not there for a moment", "dentry.c",
-     "	if (cds_lfht_replace(dir->block.fs->names, &iter, old->hash, is_key, &key, &dentry->node))\n"
-     "		abort();",
-     "	cds_lfht_del(dir->block.fs->names, &old->node);\n"
-     "	cds_lfht_add(dir->block.fs->names, old->hash, &dentry->node);", STRESS, "replaced", False),
+     "	link_store(&dentry->chain[names->which], link_load(&old->chain[names->which]));\n"
+     "	link_store(link_to(names, old), dentry);",
+     "	link_store(link_to(names, old), link_load(&old->chain[names->which]));\n"
+     "	hash_in(names, dentry);", STRESS, "replaced", False),
     ("a moved directory keeps its parent", "name.c",
-     "atomic_store_explicit(&inode->parent, parent, memory_order_release);\n	}\n	if (to->dentry)",
-     "}\n	if (to->dentry)", UNIT, "*Rename*", False),
+     "atomic_store_explicit(&inode->parent, parent, memory_order_release);\n	}\n	if (!to->dentry)",
+     "}\n	if (!to->dentry)", UNIT, "*Rename*", False),
     ("a removed link keeps its place in the limit", "name.c",
      "	if (inode->links > 0)\n		hf__unreserve", "	if (0)\n		hf__unreserve",
      UNIT, "*Inodes*", False),
@@ -111,24 +112,92 @@ MUTANTS = [
      UNIT, "*Descriptors*", False),
     ("readdir forgets a name", "table.c", "next = dentry->cookie;",
      "next = dentry->cookie + 1;", UNIT, "*Readdir*", False),
+    ("T8: a table's chains are used for the next one too early", "dentry.c",
+     "	if (hf__passed(dir->block.fs, dir->names_stamp))\n		rebuild_names(dir);",
+     "	rebuild_names(dir);", UNIT, "*Memory.ChainsWait", False),
+    ("T8: a table that is too large stays", "dentry.c", "	shrink_names(dir);\n}", "	(void)shrink_names;\n}",
+     UNIT, "*Memory.Table*", False),
+    ("T9: the last cookie is used again", "dentry.c",
+     "	hf__tree_remove(dir, dentry->cookie);",
+     "	hf__tree_remove(dir, dentry->cookie);\n"
+     "	if (dentry->cookie + 1 == dir->next_cookie)\n		dir->next_cookie = dentry->cookie;",
+     UNIT, "*Readdir.TheEntry*", False),
+    ("T9: a listing has no end", "table.c", "!dentry || dentry->cookie >= file->listing_end", "!dentry",
+     UNIT, "*Readdir.ANameThat*", False),
+    ("T9: a name that is replaced is given again", "dentry.c",
+     "	hf__tree_replace(dir, dentry->cookie, &dentry->block);",
+     "	hf__tree_remove(dir, old->cookie);\n	dentry->cookie = dir->next_cookie++;\n"
+     "	(void)hf__tree_insert(dir, dentry->cookie, &dentry->block);",
+     UNIT, "*Readdir.*", False),
+    ("a listing waits for the writers of its directory", "table.c",
+     "	hf__rcu_read_lock();\n	given = -ENOENT;",
+     "	hf_mutex_lock(&file->inode->lock);\n	hf_mutex_unlock(&file->inode->lock);\n"
+     "	hf__rcu_read_lock();\n	given = -ENOENT;", UNIT, "*Readdir.Beside*", False),
+    ("names are hashed without a key", "fs.c", "got = getrandom(key, sizeof(*key), 0);",
+     "got = sizeof(*key);", UNIT, "*Hash.*", False),
+    ("no back-pressure", "fs.c", "if (HF_UNLIKELY(bytes_waiting(fs) > HF__WAITING_HARD)) {", "if (0) {",
+     UNIT, "*Memory.Stalled", False),
+    ("what is freed last stays", "fs.c", "	if (!head)\n		sem_post(&fs->to_trim);", "	(void)head;",
+     UNIT, "*Memory.Idle", False),
+    ("empty slabs stay", "memory.c",
+     "memory->reserves > HF__MEMORY_RESERVE || memory->reserves > memory->slabs / 8", "0",
+     UNIT, "*Memory.Slabs", False),
+    ("a start without memory ends the program", "fs.c", "	if (page == MAP_FAILED)\n		return -ENOMEM;",
+     "	if (page == MAP_FAILED)\n		abort();", UNIT, "*Memory.Start", False),
+    ("a program that another has written keeps its owner's rights", "data.c",
+     "		hf__drop_setuid(inode);\n		hf__touch(inode);\n	}\n	hf_mutex_unlock(&inode->lock);\n"
+     "	return done;",
+     "		hf__touch(inode);\n	}\n	hf_mutex_unlock(&inode->lock);\n	return done;",
+     UNIT, "*Owners.*", False),
+    ("a directory's group is not inherited", "inode.c", "	made->gid = dir->gid;", "",
+     UNIT, "*Owners.*", False),
+    ("extended attributes take no space", "xattr.c",
+     "if (then > now && !hf__reserve(&fs->pages_used, fs->page_limit, then - now))",
+     "if (then > now && !hf__reserve(&fs->pages_used, UINT64_MAX, then - now))",
+     UNIT, "*Owners.*", False),
+    ("the first link of a file without a name is counted twice", "name.c", "more = inode->links > 0;",
+     "more = 1;", UNIT, "*Owners.*", False),
+    ("reads do not set the access time", "inode.c", "	inode->atime = now;", "", UNIT, "*Owners.*", False),
+    ("ENOMEM leaves a name's inode", "name.c",
+     "	if (error) {\n		hf__inode_put(inode);\n		hf__delete(&dentry->block);",
+     "	if (error) {\n		hf__delete(&dentry->block);", UNIT, "*Allocation*", False),
     ("mount: what the kernel forgets is kept", "fuse.c",
      "		hf_tmpfs_node_put(node_of(number), count);", "		(void)count;", MOUNT, "nameless", False),
     ("mount: no page cache", "fuse.c",
-     "	info->keep_cache = 1;\n	if (fuse_reply_open(", "	info->direct_io = 1;\n	if (fuse_reply_open(",
+     "	info->fh = (uintptr_t)file;\n	if (fuse_reply_open(",
+     "	info->fh = (uintptr_t)file;\n	info->direct_io = 1;\n	if (fuse_reply_open(",
      MOUNT, "mappings", False),
-    ("mount: a mapping's page is appended", "fuse.c", "info->flags & (O_ACCMODE | O_TRUNC)",
-     "info->flags & (O_ACCMODE | O_TRUNC | O_APPEND)", MOUNT, "mappings", False),
+    ("mount: a mapping's page is appended", "fuse.c", "info->flags & (O_ACCMODE | O_NOATIME)",
+     "info->flags & (O_ACCMODE | O_NOATIME | O_APPEND)", MOUNT, "mappings", False),
     ("mount: a mapping's pages are lost in silence", "fuse.c", "while (info->writepage && ",
      "while (0 && ", MOUNT, "mappings", False),
     ("mount: a link is no reference", "fuse.c", "		hf_tmpfs_node_get(node);", "		(void)0;",
      MOUNT, "links", False),
-    ("mount: a second name is a second file", "fuse.c", "{ .ino = (uintptr_t)node };",
-     "{ .ino = (uintptr_t)node };\n	static int odd;\n\n	hf_tmpfs_node_stat(node, &entry.attr);\n"
+    ("mount: a second name is a second file", "fuse.c", "					  .entry_timeout = FOR_EVER };",
+     "					  .entry_timeout = 0 };\n	static int odd;\n\n	hf_tmpfs_node_stat(node, &entry.attr);\n"
      "	if (S_ISREG(entry.attr.st_mode) && odd++ % 2)\n		return entry;", MOUNT, "links", False),
     ("mount: a file is another one each time", "fuse.c", "entry.generation = entry.attr.st_ino;",
-     "static uint64_t times;\n\n	entry.generation = times++;", MOUNT, "moving", False),
-    ("mount: what is made is the server's", "fuse.c", "		give_to_caller(request, node);\n	reply_entry",
-     "		(void)give_to_caller;\n	reply_entry", MOUNT, "owner", False),
+     "static uint64_t times;\n\n	entry.generation = times++;", MOUNT, "links", False),
+    ("mount: a user may have all open files", "fuse_files.c", "limit && user != 0 && at->open",
+     "0 && at->open", MOUNT, "open_files", False),
+    ("mount: a closed file stays in its user's share", "fuse_files.c",
+     "	give_share(file->share);\n	hf_mutex_unlock(&lock);\n	free(file);",
+     "	hf_mutex_unlock(&lock);\n	free(file);", MOUNT, "open_files", False),
+    ("mount: a blank before a number, and a minus behind it", "fuse_options.c",
+     "	if (*text < '0' || *text > '9')\n		return false;\n", "", MOUNT, "arguments", False),
+    ("mount: what is made is the server's", "fuse.c", "	hf_tmpfs_act_as(&caller);", "	(void)caller;",
+     MOUNT, "owner", False),
+    ("mount: nobody is refused", "fuse_options.c", "	if (!result && to->permissions)", "	if (0)",
+     ACCESS, "permissions", False),
+    ("mount: a write leaves setuid", "fuse.c", "	if (which == 0 ||", "	if (", ACCESS, "setuid", False),
+    ("mount: a truncation leaves setuid", "fuse_wire.c", "	clears = asks_to_clear(header);",
+     "	(void)asks_to_clear;", ACCESS, "setuid", False),
+    ("mount: pages hide a read that moves the access time", "fuse.c",
+     "!(reads(flags) && access_time_due(node_of(number)))", "reads(flags) || access_time_due(node_of(number))",
+     ACCESS, "access_times", False),
+    ("mount: readdirplus keeps a reference of what did not fit", "fuse.c",
+     "		hf_tmpfs_node_put(node, 1);\n	return needs;", "		(void)0;\n	return needs;",
+     MOUNT, "listings", False),
 ]
 
 
@@ -137,6 +206,7 @@ FINDS = {
     UNIT: r"^.*: Failure$(\n.*)?",
     STRESS: r"^FAILED .*",
     MOUNT: r"^FAILED %(only)s: .*",
+    ACCESS: r"^FAILED %(only)s: .*",
 }
 SANITIZER = r"^==\d+==ERROR: AddressSanitizer.*"
 DIES = r"^status -(6|11)$"
@@ -171,17 +241,16 @@ def build(args, number, file, change, program, asan):
     changed = os.path.join(tree, "tmpfs", file)
     mutation.edit(changed, change)
     flags = ["-fsanitize=address"] if asan else []
-    flags += args.fuse if program == MOUNT else []
-    # Under the sanitizer all of tmpfs: what is freed early is used by another file.
-    sources = [changed]
-    if asan:
-        folder = os.path.join(args.source_dir, "tmpfs")
-        sources += [os.path.join(folder, name) for name in sorted(os.listdir(folder))
-                    if re.match(r"(?!fuse|tsan).*\.c$", name) and name != file]
+    flags += args.fuse if program in SERVERS else []
+    # Under the sanitizer all of tmpfs: what is freed early is used by another file. A server: all of it.
+    folder = os.path.join(args.source_dir, "tmpfs")
+    sources = [changed] + [os.path.join(folder, name) for name in sorted(os.listdir(folder))
+                           if name.endswith(".c") and name not in (file, "tsan.c")
+                           and (program in SERVERS if name.startswith("fuse") else asan)]
     objects = []
     for source in sources:
         objects.append(os.path.join(tree, os.path.basename(source) + ".o"))
-        status, said = run([args.cc, "-std=gnu11", "-D_GNU_SOURCE", "-O2", "-g", "-fPIC", *flags,
+        status, said = run([args.cc, "-std=gnu11", "-D_GNU_SOURCE", '-DHF_FRONT_VERSION="0.0"', "-O2", "-g", "-fPIC", *flags,
                             "-I", os.path.join(args.source_dir, "include"),
                             "-I", os.path.join(args.source_dir, "tmpfs"),
                             "-c", source, "-o", objects[-1]])
@@ -200,9 +269,9 @@ def mutant(args, what, number, file, before, after, program, only, asan):
     command = [binary, "--gtest_filter=" + only if program == UNIT else only]
     if asan and shutil.which("setarch"):
         command = ["setarch", "-R", *command]
-    if program == MOUNT:
-        command = [sys.executable, "-B", os.path.join(args.source_dir, "tests/tmpfs/mount.py"),
-                   "--server", binary, "--compare", "", "--only", only]
+    if program in SERVERS:
+        command = [sys.executable, "-B", os.path.join(args.source_dir, "tests/tmpfs", program + ".py"),
+                   "--server", binary, "--only", only]
     expected = SANITIZER if asan else FINDS_ALSO.get(what, FINDS[program] % {"only": only})
     limit = HANGS if "does not end" in expected else DEADLINE
     end = time.monotonic() + DEADLINE
@@ -211,7 +280,7 @@ def mutant(args, what, number, file, before, after, program, only, asan):
         status, said = run(command, limit)  # a race: it comes when it comes
     if program == UNIT and "Running 0 tests" in said:
         raise mutation.Stale("there is no test %s" % only)
-    if program == MOUNT and (status == CANT_RUN or "SKIPPED" in said):
+    if program in SERVERS and (status == CANT_RUN or "SKIPPED" in said):
         raise mutation.Skip(said.strip())
     return " ".join(mutation.must_fail(status, said, expected).split())[-100:]
 
@@ -230,7 +299,7 @@ def main():
                              if word])
     shutil.rmtree(args.work_dir, ignore_errors=True)
     rows = [(what, what, number, *rest) for number, (what, *rest) in enumerate(MUTANTS)]
-    server = [row for row in rows if row[6] == MOUNT]
+    server = [row for row in rows if row[6] in SERVERS]
     if server and not args.fuse:
         print("SKIPPED %d mutants of the mount: libfuse3 is not here" % len(server))
         server = []

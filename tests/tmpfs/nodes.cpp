@@ -346,7 +346,7 @@ TEST_F(TmpfsNodes, Rename)
 	EXPECT_EQ(rename(root, "b", b, "x"), -EINVAL);
 	EXPECT_EQ(rename(b, "g", a, "."), -EBUSY);
 	EXPECT_EQ(rename(b, ".", a, "x"), -EBUSY);
-	EXPECT_EQ(rename(b, "g", a, "x", 4), -EINVAL);
+	EXPECT_EQ(rename(b, "g", a, "x", 8), -EINVAL);
 	EXPECT_EQ(rename(b, "g", root, "a", HF_TMPFS_NOREPLACE), -EEXIST);
 	EXPECT_EQ(rename(b, "g", a, "none", HF_TMPFS_EXCHANGE), -ENOENT);
 	EXPECT_EQ(rename(root, "a", b, "g", HF_TMPFS_EXCHANGE), 0);

@@ -10,6 +10,8 @@
  *   reused    descriptors that are closed and opened under their readers: a read is of a file that
  *             was open at that descriptor, or EBADF
  *   held      nodes of a file that is unlinked and made anew all the time: whoever has one has the file
+ *   listed    a directory that grows and shrinks beside listings and look-ups: names that stay are
+ *             found each time, and listed once each time
  *   punched   pages that are taken away under their readers; what is freed is overwritten
  */
 #include "../stress/stress.h"
@@ -108,7 +110,7 @@ public:
 
 		if (random_.below(4) == 0)
 			return node_once(t, at);
-		switch (random_.below(30)) {
+		switch (random_.below(35)) {
 		case 0:
 		case 1:
 		case 2:
@@ -166,6 +168,21 @@ public:
 			to.set = HF_TMPFS_SET_MODE;
 			return hf_tmpfs_setattr(fs_, path(), true, &to) == 0 &&
 			       hf_tmpfs_readlink(fs_, path(), buffer_, 100) >= 0;
+		case 29:
+			return hf_tmpfs_mknod(fs_, path(), S_IFIFO | 0644, 0) == 0;
+		case 30:
+			return hf_tmpfs_rename(fs_, path(), path(), HF_TMPFS_WHITEOUT) == 0;
+		case 31:
+			return hf_tmpfs_setxattr(fs_, path(), true,
+						 random_.below(2) ? "user.a" : "user.b", buffer_,
+						 size, 0) == 0 &&
+			       hf_tmpfs_listxattr(fs_, path(), true, buffer_, 100) >= 0;
+		case 32:
+			return hf_tmpfs_getxattr(fs_, path(), true, "user.a", buffer_, size) >= 0 &&
+			       hf_tmpfs_removexattr(fs_, path(), true, "user.a") == 0;
+		case 33:
+			return hf_tmpfs_open(t, path(), O_RDWR | O_TMPFILE, 0600) >= 0 &&
+			       hf_tmpfs_flink(t, fd, path()) == 0;
 		default:
 			return hf_tmpfs_statfs(fs_, &vfs) == 0 && hf_tmpfs_fstat(t, fd, &st) == 0;
 		}
@@ -438,7 +455,6 @@ void held()
 		stress::deadline end(MILLISECONDS / 2);
 		struct hf_tmpfs_node *root = hf_tmpfs_node_root(world.fs), *node;
 		struct stat st;
-		uint64_t n = 0;
 
 		do {
 			if (me == 0) {
@@ -454,7 +470,7 @@ void held()
 				hf_tmpfs_node_put(node, 1);
 				stress::check(hf_tmpfs_node_unlink(root, "f") == 0, "held",
 					      "unlink");
-				n++;
+				files++;
 				continue;
 			}
 			if (hf_tmpfs_node_lookup(root, "f", &node))
@@ -464,15 +480,86 @@ void held()
 				      "mode %o, %u links", st.st_mode,
 				      static_cast<unsigned int>(st.st_nlink));
 			hf_tmpfs_node_put(node, 1);
-			n++;
-		} while (!end.passed());
-		(me == 0 ? files : nodes) += n;
+			nodes++;
+		} while (!end.passed() || nodes == 0 || files == 0);
 		hf_tmpfs_node_put(root, 1);
 	});
 	stress::check(files > 0, "held", "no file was made");
 	stress::did("tmpfs", "held: files", files);
 	stress::did("tmpfs", "held: nodes", nodes);
 	world.end("held");
+}
+
+/* ---- listed -------------------------------------------------------------------------------- */
+
+/* Names come in masses and go again, and those that stay change places. */
+void change(struct world &world, struct hf_tmpfs_table *t, int stay, stress::random &random)
+{
+	const int MASS = 300;
+	auto mass = [](int n) { return "/d/mass" + std::to_string(n); };
+	auto stays = [&] {
+		return "/d/stay" + std::to_string(random.below(static_cast<uint32_t>(stay)));
+	};
+
+	for (int n = 0; n < MASS; n++)
+		hf_tmpfs_close(t, hf_tmpfs_open(t, mass(n).c_str(), O_CREAT, 0644));
+	(void)hf_tmpfs_rename(world.fs, stays().c_str(), stays().c_str(), HF_TMPFS_EXCHANGE);
+	(void)hf_tmpfs_rename(world.fs, mass(0).c_str(), stays().c_str(), 0);
+	for (int n = 1; n < MASS; n++)
+		stress::check(hf_tmpfs_unlink(world.fs, mass(n).c_str()) == 0, "listed", "unlink");
+}
+
+void listed()
+{
+	const int STAY = 40;
+	std::atomic<uint64_t> changes(0), found(0), listings(0);
+	world world(0, 0);
+
+	hf_tmpfs_mkdir(world.fs, "/d", 0755);
+	for (int i = 0; i < STAY; i++)
+		hf_tmpfs_mknod(world.fs, ("/d/stay" + std::to_string(i)).c_str(), S_IFREG, 0);
+	stress::run_threads(THREADS, [&](int me) {
+		stress::deadline end(MILLISECONDS);
+		stress::random random(me);
+		struct hf_tmpfs_table *t;
+		struct hf_tmpfs_dirent entries[16];
+		struct stat st;
+
+		if (hf_tmpfs_table_new(&t, world.fs, 4))
+			std::abort();
+		do {
+			if (me == 0) {
+				change(world, t, STAY, random);
+				changes++;
+			} else if (me == 1) {
+				int seen[STAY] = {}, fd = hf_tmpfs_open(t, "/d", O_RDONLY, 0),
+				    count;
+
+				while ((count = hf_tmpfs_readdir(t, fd, entries, 16)) > 0) {
+					for (int i = 0; i < count; i++) {
+						if (!std::strncmp(entries[i].name, "stay", 4))
+							seen[std::atoi(entries[i].name + 4)]++;
+					}
+				}
+				hf_tmpfs_close(t, fd);
+				for (int i = 0; i < STAY; i++)
+					stress::check(seen[i] == 1, "listed", "stay%d: %d times", i,
+						      seen[i]);
+				listings++;
+			} else {
+				std::string path = "/d/stay" + std::to_string(random.below(STAY));
+				int error = hf_tmpfs_stat(world.fs, path.c_str(), &st);
+
+				stress::check(error == 0, "listed", "%s: %d", path.c_str(), error);
+				found++;
+			}
+		} while (!end.passed() || !changes || !found || !listings);
+		hf_tmpfs_table_free(t);
+	});
+	stress::did("tmpfs", "listed: changes", changes);
+	stress::did("tmpfs", "listed: listings", listings);
+	stress::did("tmpfs", "listed: found", found);
+	world.end("listed");
 }
 
 /* ---- punched ------------------------------------------------------------------------------- */
@@ -532,6 +619,8 @@ int main(int argc, char **argv)
 		reused();
 	if (part.empty() || part == "held")
 		held();
+	if (part.empty() || part == "listed")
+		listed();
 	if (part.empty() || part == "punched")
 		punched();
 	return stress::result();

@@ -100,8 +100,8 @@
  *   gains from backoff as a side effect: a swap that fails has its thread back off, and the other
  *   one works on with the line at hand. An add does not fail; but what it finds may differ from
  *   what a look just before it found. Then two have collided, and both may see it. What they found
- *   differs by one reference: the thread that found an odd count backs off, by twice as many spin
- *   hints as a backoff has at most. The add is done by then, and no thread waits for another. Where
+ *   differs by one reference: the thread that found an odd count backs off, for twice as long as
+ *   a backoff lasts at most. The add is done by then, and no thread waits for another. Where
  *   the lab found that a backoff does not help (the policy HF_ARCH_WAIT_COUNT_SWAP is NONE) no
  *   thread looks, and none backs off.
  *

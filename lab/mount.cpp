@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The table `mount`: the file system as a mount, through system calls.
+ *
+ * Beside it the kernel's tmpfs (/dev/shm), which is no process of its own: for scale. The peer is
+ * libfuse's own example passthrough_ll over that tmpfs, which Debian packages as a source: the
+ * same road through the kernel's FUSE, to a file system that does next to nothing.
+ *
+ * Each thread has files and a directory of its own. Each run has a mount of its own, which must
+ * end well: with ours every count has been proved then.
+ */
+#include "bench.hpp"
+
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <string>
+
+#include <csignal>
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace lab
+{
+namespace
+{
+
+const char *const OURS = "hf-tmpfs-fuse";
+const char *const KERNEL = "kernel tmpfs";
+const char *const PEER = "passthrough_ll on tmpfs";
+const long TMPFS_MAGIC = 0x01021994;
+constexpr int NAMES = 100; /* in the directory that is listed */
+constexpr size_t BLOCK = 4096;
+
+/* ---- what one thread does ------------------------------------------------------------------ */
+
+struct Place {
+	std::string top;
+	std::string file, other, dir; /* there, not there, with NAMES names */
+	int fd = -1;
+	char *block = nullptr;
+	bool failed = false;
+};
+
+typedef bool (*operation_t)(Place &place);
+
+bool make_file(Place &place)
+{
+	int fd = ::open(place.other.c_str(), O_CREAT | O_EXCL | O_WRONLY, 0644);
+
+	return fd >= 0 && ::close(fd) == 0 && ::unlink(place.other.c_str()) == 0;
+}
+
+bool open_and_close(Place &place)
+{
+	int fd = ::open(place.file.c_str(), O_RDONLY);
+
+	return fd >= 0 && ::close(fd) == 0;
+}
+
+bool look(Place &place)
+{
+	struct stat st;
+
+	return ::stat(place.file.c_str(), &st) == 0 && st.st_size == 1 << 20;
+}
+
+bool read_block(Place &place)
+{
+	return ::pread(place.fd, place.block, BLOCK, 1 << 16) == BLOCK;
+}
+
+bool write_block(Place &place)
+{
+	return ::pwrite(place.fd, place.block, BLOCK, 1 << 16) == BLOCK;
+}
+
+bool list(Place &place)
+{
+	DIR *dir = ::opendir(place.dir.c_str());
+	int count = 0;
+
+	while (dir && ::readdir(dir))
+		count++;
+	return dir && ::closedir(dir) == 0 && count == NAMES + 2;
+}
+
+const struct {
+	const char *name;
+	operation_t operation;
+} cases[] = { { "create, close, unlink", make_file },
+	      { "open, close", open_and_close },
+	      { "stat", look },
+	      { "read 4 KiB", read_block },
+	      { "write 4 KiB", write_block },
+	      { "readdir, 100 names", list } };
+
+struct Run {
+	operation_t operation = nullptr;
+	std::vector<Place> places;
+};
+
+uint64_t repeat(void *state, int thread, const int *stop)
+{
+	Run *run = static_cast<Run *>(state);
+	Place &place = run->places[static_cast<size_t>(thread)];
+	uint64_t n = 0;
+	bool ok = true;
+
+	do { /* once at least, however short the run */
+		ok &= run->operation(place);
+		n++;
+	} while (!__atomic_load_n(stop, __ATOMIC_RELAXED));
+	place.failed = !ok;
+	return n;
+}
+
+/* ---- where --------------------------------------------------------------------------------- */
+
+std::string temporary(const char *pattern)
+{
+	std::string path = pattern;
+
+	return mkdtemp(path.data()) ? path : "";
+}
+
+/* A program's exit status; its output goes nowhere. */
+int wait_for(pid_t child)
+{
+	int status;
+
+	if (child < 0 || waitpid(child, &status, 0) != child || !WIFEXITED(status))
+		return -1;
+	return WEXITSTATUS(status);
+}
+
+pid_t start(const std::vector<std::string> &words)
+{
+	std::vector<char *> pointers;
+	pid_t child;
+
+	for (const std::string &word : words)
+		pointers.push_back(const_cast<char *>(word.c_str()));
+	pointers.push_back(nullptr);
+	child = fork();
+	if (child == 0) {
+		int null = ::open("/dev/null", O_RDWR);
+
+		dup2(null, 1);
+		dup2(null, 2);
+		execvp(pointers[0], pointers.data());
+		_exit(127);
+	}
+	return child;
+}
+
+bool is_mounted(const std::string &path)
+{
+	struct stat here, above;
+
+	return stat(path.c_str(), &here) == 0 && stat((path + "/..").c_str(), &above) == 0 &&
+	       here.st_dev != above.st_dev;
+}
+
+/* A directory of the variant's; a mount where it is a server's. */
+class Where {
+public:
+	explicit Where(const std::string &variant)
+	{
+		if (variant != OURS)
+			under = temporary("/dev/shm/hf-lab-XXXXXX");
+		if (variant == KERNEL) {
+			path = under;
+			return;
+		}
+		path = temporary("/tmp/hf-lab-XXXXXX");
+		if (variant == OURS)
+			server = start({ HF_LAB_SERVER, path, "-f" });
+		else
+			server = start({ HF_LAB_PASSTHROUGH, path, "-f", "-o",
+					 "cache=always,source=" + under });
+		while (server > 0 && !is_mounted(path) && waitpid(server, nullptr, WNOHANG) == 0)
+			usleep(1000);
+	}
+
+	/* Whether it came to its end as it should. Its files have been removed. */
+	bool end()
+	{
+		bool ok = true;
+
+		if (server > 0) {
+			ok = wait_for(start(geteuid() == 0
+						    ? std::vector<std::string>{ "umount", path }
+						    : std::vector<std::string>{ "fusermount3", "-u",
+										path })) == 0;
+			if (!ok)
+				kill(server, SIGKILL);
+			ok &= wait_for(server) == 0;
+			rmdir(path.c_str());
+		}
+		if (!under.empty())
+			rmdir(under.c_str());
+		return ok;
+	}
+
+	bool good() const { return !path.empty() && (server < 0 || is_mounted(path)); }
+
+	std::string path;
+
+private:
+	std::string under;
+	pid_t server = -1;
+};
+
+bool fill(Place &place, int number)
+{
+	const std::string of = "/" + std::to_string(number);
+	std::string megabyte(1 << 20, 'x');
+
+	place.file = place.top + of + "file";
+	place.other = place.top + of + "other";
+	place.dir = place.top + of + "dir";
+	place.block = static_cast<char *>(std::aligned_alloc(BLOCK, BLOCK));
+	std::fill(place.block, place.block + BLOCK, 'y');
+	place.fd = ::open(place.file.c_str(), O_CREAT | O_RDWR, 0644);
+	bool ok = ::write(place.fd, megabyte.data(), megabyte.size()) ==
+			  static_cast<ssize_t>(megabyte.size()) &&
+		  ::mkdir(place.dir.c_str(), 0755) == 0;
+	for (int i = 0; i < NAMES; i++)
+		ok &= ::close(::open((place.dir + "/a name " + std::to_string(i)).c_str(),
+				     O_CREAT | O_WRONLY, 0644)) == 0;
+	return ok;
+}
+
+bool empty(Place &place)
+{
+	bool ok = ::close(place.fd) == 0 && ::unlink(place.file.c_str()) == 0;
+
+	for (int i = 0; i < NAMES; i++)
+		ok &= ::unlink((place.dir + "/a name " + std::to_string(i)).c_str()) == 0;
+	ok &= ::rmdir(place.dir.c_str()) == 0;
+	std::free(place.block);
+	return ok;
+}
+
+std::vector<Sample> run_one(const std::string &variant, operation_t operation, int threads,
+			    int window_ms)
+{
+	Where where(variant);
+	bool ok = where.good();
+	Sample sample{};
+	Run run;
+
+	sample.ns_per_op = NAN;
+	run.operation = operation;
+	run.places.resize(static_cast<size_t>(threads));
+	for (int i = 0; ok && i < threads; i++) {
+		run.places[static_cast<size_t>(i)].top = where.path;
+		ok &= fill(run.places[static_cast<size_t>(i)], i);
+	}
+	if (ok) {
+		Window window = run_window(threads, window_ms, repeat, { &run });
+
+		sample.ns_per_op = window.wall_ns / static_cast<double>(window.total());
+		sample.fairness = window.fairness();
+		/* The server's share of the processors is part of the cost. */
+		sample.disturbed = false;
+		for (Place &place : run.places)
+			ok &= !place.failed && empty(place);
+	}
+	ok &= where.end();
+	sample.checked = ok;
+	return { sample };
+}
+
+bool have_kernel_tmpfs()
+{
+	struct statfs st;
+
+	return statfs("/dev/shm", &st) == 0 && st.f_type == TMPFS_MAGIC &&
+	       access("/dev/shm", W_OK) == 0;
+}
+
+/* Once, before there are cells: nothing can be mounted in most containers. */
+bool can_mount()
+{
+	Where where(OURS);
+	bool ok = where.good();
+
+	return where.end() && ok;
+}
+
+} // namespace
+
+std::vector<Cell> mount_cells(const Settings &settings)
+{
+	std::vector<std::string> variants;
+	std::vector<Cell> cells;
+
+	if (!can_mount()) {
+		std::fprintf(stderr, "mount: left out: nothing can be mounted here\n");
+		return cells;
+	}
+	variants.push_back(OURS);
+	if (have_kernel_tmpfs()) {
+		variants.push_back(KERNEL);
+		if (HF_LAB_HAVE_PASSTHROUGH)
+			variants.push_back(PEER);
+	}
+	for (int threads : settings.threads.empty() ? std::vector<int>{ 1, 2 } : settings.threads) {
+		for (const auto &one : cases) {
+			for (const std::string &variant : variants) {
+				operation_t operation = one.operation;
+				Cell cell;
+
+				cell.rows.push_back({ "mount", variant,
+						      variant == OURS ? "default" : "peer",
+						      one.name, threads });
+				cell.window_ms = 20;
+				cell.rounds = 7;
+				cell.run = [variant, operation, threads](int ms) {
+					return run_one(variant, operation, threads, ms);
+				};
+				cells.push_back(cell);
+			}
+		}
+	}
+	return cells;
+}
+
+} // namespace lab

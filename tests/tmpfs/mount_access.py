@@ -1,0 +1,514 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Who may do what in a mount, and all kinds of files: a mount against the kernel's tmpfs.
+
+    mount_access.py --server FILE [--only CASE]
+
+Each case is done on both, by root and by other users, and yields a list of what each step gave: a value, or
+an errno. The lists must be equal. The last case is what stays out: each with its errno. One line a case. Exits
+with 77 if nothing can be mounted here.
+"""
+import argparse
+import ctypes
+import errno
+import fcntl
+import mmap
+import os
+import socket
+import stat
+import subprocess
+import sys
+import time
+
+from mount import KernelTmpfs, Mount, Skip, as_user, may_mount, wait_until
+
+LIBC = ctypes.CDLL(None, use_errno=True)
+ALICE, BOB, GROUP = 12345, 54321, 555
+NOREPLACE, EXCHANGE, WHITEOUT = 1, 2, 4
+
+
+def outcome(call, *arguments):
+    """The value, or the name of the errno."""
+    try:
+        return call(*arguments)
+    except OSError as error:
+        return errno.errorcode[error.errno]
+
+
+def as_root(call):
+    return outcome(as_user, 0, call)
+
+
+def as_alice(call):
+    return outcome(as_user, ALICE, call)
+
+
+def as_bob(call):
+    return outcome(as_user, BOB, call)
+
+
+def c(name, *arguments):
+    if getattr(LIBC, name)(*arguments) < 0:
+        raise OSError(ctypes.get_errno(), name)
+
+
+def rename2(old, new, flags):
+    c("renameat2", -100, old.encode(), -100, new.encode(), flags)
+
+
+def give_name(fd, path):
+    c("linkat", -100, b"/proc/self/fd/%d" % fd, -100, path.encode(), 0x400)
+
+
+def make(path, data="", mode=0o644, owner=0, group=None):
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(data)
+    os.chown(path, owner, owner if group is None else group)
+    os.chmod(path, mode)
+    return path
+
+
+def read(path):
+    with open(path, encoding="utf-8") as file:
+        return file.read()
+
+
+def write(path):
+    with open(path, "r+", encoding="utf-8") as file:
+        return file.write("w")
+
+
+def listed(path):
+    return sorted((entry.name, entry.is_dir(follow_symlinks=False), entry.is_symlink())
+                  for entry in os.scandir(path))
+
+
+def looks(path):
+    st = os.lstat(path)
+    return stat.S_IFMT(st.st_mode), oct(stat.S_IMODE(st.st_mode)), st.st_uid, st.st_gid, st.st_nlink
+
+
+def permissions(top):
+    """Mode bits, directories, the sticky bit, what only an owner may."""
+    for mode in (0o600, 0o640, 0o644, 0o666, 0o060, 0o006, 0):
+        path = make(top + "/f", "data", mode, ALICE)
+        for who in (ALICE, BOB):
+            for call in (read, write, os.listdir, lambda p: os.truncate(p, 2), lambda p: os.utime(p),
+                         lambda p: os.utime(p, (1, 2)), lambda p: os.chmod(p, 0o777 & mode),
+                         lambda p: os.chown(p, BOB, -1), lambda p: os.chown(p, ALICE, ALICE),
+                         lambda p: os.access(p, os.R_OK), lambda p: os.access(p, os.W_OK),
+                         lambda p: subprocess.call([p]), lambda p: os.link(p, top + "/link")):
+                yield oct(mode), who == ALICE, outcome(as_user, who, lambda: call(path))
+        os.unlink(path)
+    for mode in (0o755, 0o777, 0o1777, 0o700, 0o711, 0o744, 0o733):
+        folder = top + "/d"
+        os.mkdir(folder)
+        os.chmod(folder, mode)
+        make(folder + "/f", "data", 0o644, ALICE)
+        for who in (ALICE, BOB):
+            for call in (lambda: os.listdir(folder), lambda: read(folder + "/f"),
+                         lambda: os.mkdir(folder + "/m%d" % who), lambda: os.rmdir(folder + "/m%d" % ALICE),
+                         lambda: open(folder + "/n%d" % who, "w").close(),
+                         lambda: os.rename(folder + "/f", folder + "/g"),
+                         lambda: os.rename(folder + "/g", folder + "/f"),
+                         lambda: os.symlink("x", folder + "/s%d" % who),
+                         lambda: os.stat(folder + "/none"), lambda: os.chdir(folder),
+                         lambda: os.unlink(folder + "/n%d" % ALICE), lambda: os.unlink(folder + "/f")):
+                yield oct(mode), who == ALICE, outcome(as_user, who, call)
+        yield [(name, looks(os.path.join(folder, name))[1:4]) for name in sorted(os.listdir(folder))]
+        subprocess.run(["rm", "-r", folder], check=True)
+
+
+def inherited(top):
+    """The group of a directory with setgid, and the bit, for all that can be made in it."""
+    for mode in (0o2777, 0o777):
+        folder = top + "/d%o" % mode
+        os.mkdir(folder)
+        os.chown(folder, 0, GROUP)
+        os.chmod(folder, mode)
+
+        def fill():
+            os.umask(0)
+            os.close(os.open(folder + "/file", os.O_CREAT | os.O_WRONLY, 0o2775))
+            os.close(os.open(folder + "/plain", os.O_CREAT | os.O_WRONLY, 0o664))
+            os.mkdir(folder + "/dir", 0o755)
+            os.mkdir(folder + "/dir/dir", 0o700)
+            os.symlink("x", folder + "/symlink")
+            os.mkfifo(folder + "/fifo", 0o2775)
+            os.mknod(folder + "/node", stat.S_IFREG | 0o2711)
+            fd = os.open(folder, os.O_TMPFILE | os.O_RDWR, 0o2775)
+            give_name(fd, folder + "/tmpfile")
+
+        yield as_alice(fill)
+        for path, _, names in os.walk(folder):
+            yield looks(path)
+            yield [(name, looks(os.path.join(path, name))) for name in sorted(names)]
+
+
+def setuid(top):
+    """Cleared by a change that another makes, and not by root's; a chown clears it always."""
+    def mapped(path):
+        with open(path, "r+b") as file, mmap.mmap(file.fileno(), 4) as memory:
+            memory[0:1] = b"z"
+            memory.flush()
+
+    def copied(path):
+        with open(path, "r+b") as file, open("/proc/self/cmdline", "rb") as other:
+            os.sendfile(file.fileno(), other.fileno(), None, 3)
+
+    def allocated(path):
+        with open(path, "r+b") as file:
+            os.posix_fallocate(file.fileno(), 0, 10000)
+
+    def truncated(path):
+        with open(path, "r+b") as file:
+            os.ftruncate(file.fileno(), 1)
+
+    def nothing(path):
+        with open(path, "r+b", buffering=0) as file:
+            file.write(b"")
+
+    changes = {"write": write, "truncate": lambda p: os.truncate(p, 1), "ftruncate": truncated,
+               "O_TRUNC": lambda p: os.close(os.open(p, os.O_WRONLY | os.O_TRUNC)),
+               "O_CREAT | O_TRUNC": lambda p: os.close(os.open(p, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)),
+               "fallocate": allocated, "mapping": mapped, "sendfile": copied, "nothing": nothing,
+               "read": read, "open": lambda p: os.close(os.open(p, os.O_RDWR))}
+    for mode in (0o6777, 0o2767, 0o2777, 0o4777, 0o4666, 0o777):
+        for name, change in changes.items():
+            path = make(top + "/f", "data", mode)
+            yield oct(mode), name, as_bob(lambda: change(path)), looks(path)[1:4]
+            # What the server has is what the kernel has cached.
+            os.link(path, path + "2")
+            yield looks(path + "2")[1:4]
+            os.unlink(path + "2")
+            os.unlink(path)
+            path = make(top + "/f", "data", mode)
+            yield oct(mode), name, "by root", outcome(change, path), looks(path)[1:4]
+            os.unlink(path)
+        path = make(top + "/f", "data", mode, ALICE)
+        yield as_alice(lambda: os.chown(path, -1, ALICE)), looks(path)
+        os.chmod(path, mode)
+        os.chown(path, BOB, GROUP)
+        yield looks(path)
+        # A group that is not one's own is no group to set the bit for.
+        yield as_bob(lambda: os.chmod(path, mode)), looks(path)
+        os.unlink(path)
+        for owner in (0, ALICE):
+            path = make(top + "/f", "data", mode, owner)
+            yield outcome(as_user, owner, lambda: os.chown(path, -1, -1)), looks(path)
+            yield outcome(as_user, owner, lambda: os.utime(path)), looks(path)
+            os.unlink(path)
+        os.mkdir(top + "/d")
+        os.chmod(top + "/d", mode)
+        yield outcome(os.chown, top + "/d", -1, -1), looks(top + "/d")
+        os.chown(top + "/d", ALICE, GROUP)
+        yield looks(top + "/d"), as_alice(lambda: os.chown(top + "/d", -1, -1)), looks(top + "/d")
+        os.rmdir(top + "/d")
+
+
+def kinds(top):
+    """FIFOs, sockets and devices are what they are called, and do what they are for."""
+    name = lambda x: os.path.join(top, x)
+    os.chmod(top, 0o777)
+    for who in (as_root, as_alice):
+        for kind in ("IFO", "SOCK", "CHR", "BLK", "REG", "DIR", "LNK"):
+            number = getattr(stat, "S_IF" + kind)
+            yield kind, who(lambda: os.mknod(name(kind), number | 0o640, os.makedev(1, 3)))
+            if os.path.lexists(name(kind)):
+                st = os.lstat(name(kind))
+                yield looks(name(kind)), os.major(st.st_rdev), os.minor(st.st_rdev), st.st_size, st.st_blocks
+                for flags in (os.O_RDONLY | os.O_NONBLOCK, os.O_WRONLY | os.O_NONBLOCK, os.O_PATH,
+                              os.O_RDONLY | os.O_DIRECTORY, os.O_WRONLY | os.O_NONBLOCK | os.O_TRUNC,
+                              os.O_CREAT | os.O_RDONLY | os.O_NONBLOCK, os.O_CREAT | os.O_EXCL):
+                    opened = outcome(os.open, name(kind), flags)
+                    yield flags, opened if isinstance(opened, str) else os.close(opened)
+                yield outcome(os.truncate, name(kind), 0)
+                yield outcome(os.mknod, name(kind), number)
+                yield outcome(os.chmod, name(kind), 0o600), outcome(os.utime, name(kind), (1, 2))
+                os.link(name(kind), name("link"))
+                yield looks(name("link")), listed(top)
+                os.rename(name("link"), name(kind))
+                os.unlink(name("link"))
+                os.rename(name(kind), name("moved"))
+                yield looks(name("moved")), listed(top)
+                os.unlink(name("moved"))
+    # The data goes past the file system.
+    os.mkfifo(name("fifo"))
+    child = os.fork()
+    if child == 0:
+        os.write(os.open(name("fifo"), os.O_WRONLY), b"through it")
+        os._exit(0)
+    with open(name("fifo"), "rb") as fifo:
+        yield fifo.read()
+    os.waitpid(child, 0)
+    server, client = socket.socket(socket.AF_UNIX), socket.socket(socket.AF_UNIX)
+    yield outcome(client.connect, name("socket"))
+    server.bind(name("socket"))
+    server.listen()
+    client.connect(name("socket"))
+    client.send(b"to it")
+    yield server.accept()[0].recv(9), looks(name("socket"))[0]
+    yield outcome(socket.socket(socket.AF_UNIX).bind, name("socket"))
+    server.close()
+    yield outcome(socket.socket(socket.AF_UNIX).connect, name("socket"))
+    os.unlink(name("socket"))
+    os.mkdir(name("d"))
+    yield outcome(os.rename, name("fifo"), name("d")), outcome(os.rmdir, name("fifo"))
+    yield outcome(os.unlink, name("fifo")), listed(top)
+
+
+def devices(top):
+    """With the options dev and suid, which root may give: a device that is one, a program that is another."""
+    path = os.path.join(top, "null")
+    os.mknod(path, stat.S_IFCHR | 0o666, os.makedev(1, 3))
+    with open(path, "r+b", buffering=0) as null:
+        yield null.write(b"gone"), null.read(9)
+    yield as_bob(lambda: os.open(path, os.O_RDWR) > 2)
+    os.chmod(path, 0o600)
+    yield as_bob(lambda: os.open(path, os.O_RDWR) > 2)
+    program = os.path.join(top, "id")
+    subprocess.run(["cp", "/usr/bin/id", program], check=True)
+    os.chmod(program, 0o4755)
+    yield as_bob(lambda: subprocess.check_output([program, "-u"]))
+
+
+def attributes(top):
+    """Extended attributes that users may set."""
+    name = lambda x: os.path.join(top, x)
+    path = make(name("f"), "data")
+    os.chmod(top, 0o777)
+    yield outcome(os.getxattr, path, "user.a"), os.listxattr(path)
+    yield outcome(os.removexattr, path, "user.a")
+    before = os.stat(path).st_ctime_ns
+    time.sleep(0.02)
+    os.setxattr(path, "user.a", b"1")
+    yield os.getxattr(path, "user.a"), os.listxattr(path), os.stat(path).st_ctime_ns > before
+    yield outcome(os.setxattr, path, "user.a", b"2", os.XATTR_CREATE), os.getxattr(path, "user.a")
+    yield outcome(os.setxattr, path, "user.b", b"2", os.XATTR_REPLACE), os.listxattr(path)
+    yield outcome(os.setxattr, path, "user.a", b"", os.XATTR_REPLACE), os.getxattr(path, "user.a")
+    yield outcome(os.setxattr, path, "user.b", bytes(range(256))), os.getxattr(path, "user.b")
+    yield outcome(os.setxattr, path, "user.a", b"3", 7)
+    for size in (1, 5, 249, 250, 251, 300):
+        yield size, outcome(os.setxattr, path, "user." + "n" * size, b"v"), sorted(os.listxattr(path))
+    yield outcome(os.setxattr, path, "user.", b"v"), outcome(os.setxattr, path, "", b"v")
+    yield outcome(os.setxattr, path, "other.x", b"v"), outcome(os.getxattr, path, "other.x")
+    yield outcome(os.getxattr, path, "user."), outcome(os.getxattr, path, "user.none")
+    for size in (4096, 65536, 65537):
+        yield size, outcome(os.setxattr, path, "user.big", bytes(size)), len(os.getxattr(path, "user.big"))
+    # Buffers that are too small.
+    for call, words in (("getxattr", (b"user.b",)), ("listxattr", ())):
+        for size in (0, 1, 255, 256, 65536):
+            buffer = ctypes.create_string_buffer(65536)
+            got = getattr(LIBC, call)(path.encode(), *words, buffer if size else None, size)
+            yield call, size, got if got >= 0 else ctypes.get_errno() or "error"
+    os.removexattr(path, "user.big")
+    os.link(path, name("g"))
+    yield sorted(os.listxattr(name("g")))
+    os.unlink(path)
+    path = name("g")
+    for attribute in os.listxattr(path):
+        os.removexattr(path, attribute)
+    yield os.listxattr(path)
+    # Only files and directories have them, and who may write a file may set them.
+    os.mkdir(name("d"))
+    os.mkfifo(name("p"))
+    os.symlink("g", name("l"))
+    for other in ("d", "p", "l"):
+        yield outcome(lambda: os.setxattr(name(other), "user.a", b"1", follow_symlinks=False)), \
+            outcome(lambda: os.getxattr(name(other), "user.a", follow_symlinks=False)), \
+            outcome(lambda: os.listxattr(name(other), follow_symlinks=False))
+    for mode in (0o600, 0o644, 0o666):
+        os.chmod(path, mode)
+        yield as_bob(lambda: os.setxattr(path, "user.by", b"bob")), as_bob(lambda: os.getxattr(path, "user.a"))
+    os.chmod(name("d"), 0o1777)
+    yield as_bob(lambda: os.setxattr(name("d"), "user.by", b"bob"))
+    yield as_bob(lambda: os.setxattr(path, "trusted.by", b"bob"))
+    # cp -a and tar keep them.
+    subprocess.run("cp -a --preserve=xattr g copy", shell=True, cwd=top, check=True)
+    yield sorted(os.listxattr(name("copy"))), os.getxattr(name("copy"), "user.by")
+
+
+def nameless(top):
+    """O_TMPFILE: a file that has a name when it is given one."""
+    os.chmod(top, 0o777)
+    for who in (as_root, as_alice):
+        def use():
+            fd = os.open(top, os.O_TMPFILE | os.O_RDWR, 0o640)
+            os.write(fd, b"data")
+            st = os.fstat(fd)
+            name = top + "/given%d" % os.getuid()
+            give_name(fd, name)
+            os.write(fd, b" more")
+            again = os.fstat(fd)
+            return (oct(st.st_mode), st.st_nlink, st.st_size, st.st_uid, st.st_gid, again.st_nlink,
+                    again.st_ino == os.stat(name).st_ino, read(name), sorted(os.listdir(top)))
+
+        def exclusive():
+            fd = os.open(top, os.O_TMPFILE | os.O_WRONLY | os.O_EXCL, 0o600)
+            return outcome(lambda: give_name(fd, top + "/no"))
+
+        yield who(use)
+        yield who(exclusive)
+    yield outcome(os.open, top, os.O_TMPFILE | os.O_RDONLY), outcome(os.open, top + "/none", os.O_TMPFILE | 2)
+    yield outcome(os.open, make(top + "/f"), os.O_TMPFILE | os.O_RDWR)
+    os.mkdir(top + "/d")
+    yield as_alice(lambda: os.open(top + "/d", os.O_TMPFILE | os.O_RDWR))
+    yield sorted(os.listdir(top))
+    free = os.statvfs(top).f_ffree
+    fds = [os.open(top, os.O_TMPFILE | os.O_RDWR) for _ in range(3)]
+    yield free - os.statvfs(top).f_ffree
+    for fd in fds:
+        os.close(fd)
+    wait_until(lambda: os.statvfs(top).f_ffree == free)
+
+
+def renames(top):
+    """The flags of renameat2, also by a user; a whiteout is a character device 0, 0."""
+    name = lambda x: os.path.join(top, x)
+    os.chmod(top, 0o777)
+    for who in (as_root, as_alice):
+        for flags in (0, NOREPLACE, EXCHANGE, WHITEOUT, WHITEOUT | NOREPLACE, WHITEOUT | EXCHANGE, 3, 8):
+            for old in ("file", "dir", "none"):
+                for new in ("new", "there"):
+                    make(name("file"), "file", 0o644, ALICE)
+                    os.mkdir(name("dir"))
+                    os.chown(name("dir"), ALICE, ALICE)
+                    make(name("there"), "there", 0o644, ALICE)
+                    yield flags, old, new, who(lambda: rename2(name(old), name(new), flags))
+                    yield [(entry, looks(name(entry)), os.lstat(name(entry)).st_rdev)
+                           for entry in sorted(os.listdir(top))]
+                    subprocess.run("rm -rf *", shell=True, cwd=top, check=True)
+    # One that is in the way of nothing: it is a name like others.
+    make(name("f"))
+    rename2(name("f"), name("g"), WHITEOUT)
+    yield outcome(open, name("f")), listed(top), os.statvfs(top).f_files - os.statvfs(top).f_ffree
+    os.rename(name("g"), name("f"))
+    yield listed(top), read(name("f"))
+
+
+def access_times(top):
+    """relatime: moved by a read if it is not after the last change, or is older than a day."""
+    path = make(top + "/f", "data" * 2000)
+    os.mkdir(top + "/d")
+    make(top + "/d/e")
+    os.symlink("f", top + "/l")
+    now = time.time()
+
+    def moved(what, use):
+        before = os.lstat(what).st_atime_ns
+        time.sleep(0.02)
+        use()
+        return os.lstat(what).st_atime_ns != before
+
+    for use, what in ((lambda: read(path), path), (lambda: os.listdir(top + "/d"), top + "/d"),
+                      (lambda: os.readlink(top + "/l"), top + "/l"), (lambda: open(path).close(), path),
+                      (lambda: os.stat(path), path), (lambda: os.listxattr(path), path)):
+        for atime, mtime in ((now - 50, now - 100), (now - 100, now - 50), (now - 90000, now - 100000)):
+            os.utime(what, (atime, mtime), follow_symlinks=False)
+            # The time of the last change of attributes is now: the first one moves it, the second does not.
+            yield moved(what, use), moved(what, use)
+    with open(path, "r+b", buffering=0) as file:
+        file.read(10)
+        time.sleep(0.02)
+        file.write(b"x")
+        yield moved(path, lambda: read(path)), moved(path, lambda: read(path))
+    fd = os.open(path, os.O_RDONLY | os.O_NOATIME)
+    os.utime(path, (1, 2))
+    yield moved(path, lambda: os.read(fd, 9))
+    os.close(fd)
+
+
+STAYS_OUT = [
+    ("trusted attributes", lambda f: os.setxattr(f, "trusted.a", b"1"), errno.EOPNOTSUPP),
+    ("security attributes", lambda f: os.setxattr(f, "security.a", b"1"), errno.EOPNOTSUPP),
+    ("access control lists", lambda f: os.setxattr(
+        f, "system.posix_acl_access", bytes.fromhex("0200000001000600ffffffff04000400ffffffff20000400ffffffff")),
+     errno.EOPNOTSUPP),
+    ("lsattr", lambda f: fcntl.ioctl(os.open(f, os.O_RDONLY), 0x80086601, bytes(8)), errno.ENOTTY),
+    ("chattr", lambda f: fcntl.ioctl(os.open(f, os.O_RDONLY), 0x40086602, bytes(8)), errno.ENOTTY),
+    ("seals", lambda f: fcntl.fcntl(os.open(f, os.O_RDWR), 1033, 1), errno.EINVAL),
+    ("a file's handle", lambda f: by_handle(f), errno.ESTALE),
+    ("swap", lambda f: c("swapon", f.encode(), 0), errno.EINVAL),
+]
+
+
+def by_handle(path):
+    """The kernel gives one out, and finds nothing by it when the file is no more in its caches."""
+    handle = bytearray(8 + 128)
+    handle[0:4] = (128).to_bytes(4, "little")
+    buffer = (ctypes.c_char * len(handle)).from_buffer(handle)
+    place = ctypes.c_int()
+    c("name_to_handle_at", -100, path.encode(), buffer, ctypes.byref(place), 0)
+    os.unlink(path)
+    top = os.open(os.path.dirname(path), os.O_RDONLY)
+    time.sleep(0.1)
+    c("open_by_handle_at", top, buffer, os.O_RDONLY)
+
+
+def stays_out(args):
+    with Mount(args.server, "-o", "allow_other") as top:
+        for number, (what, call, wanted) in enumerate(STAYS_OUT):
+            path = make(os.path.join(top, "f%d" % number), "x" * 8192)
+            child = os.fork()  # with what it leaves open
+            if child == 0:
+                try:
+                    call(path)
+                    os._exit(0)
+                except OSError as error:
+                    os._exit(error.errno)
+                finally:
+                    os._exit(255)
+            got = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+            assert got == wanted, "%s: %s, not %s" % (what, errno.errorcode.get(got, got), errno.errorcode[wanted])
+        # The limits are those of the start.
+        done = subprocess.run(["mount", "-o", "remount,size=1m", top], stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, text=True, check=False)
+        blocks = os.statvfs(top).f_blocks
+        assert done.returncode or blocks != 256, done
+
+
+CASES = {permissions: "", inherited: "", setuid: "", kinds: "nodev,nosuid", devices: "dev,suid",
+         attributes: "", nameless: "", renames: "nodev", access_times: ""}
+
+
+def both(args, case, options):
+    words = "size=4m,nr_inodes=100" + ("," + options if options else "")
+    with KernelTmpfs("-o", words) as top:
+        theirs = list(case(top))
+    with Mount(args.server, "-o", words + ",allow_other") as top:
+        ours = list(case(top))
+    wrong = ["%s, not %s" % (mine, other) for mine, other in zip(ours, theirs)
+             if repr(mine).replace("holdfast-mount", "holdfast-oracle") != repr(other)]
+    assert not wrong and len(ours) == len(theirs), "%d steps of %d differ\n  %s" % (
+        len(wrong), len(theirs), "\n  ".join(wrong[:args.show]))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--server", required=True)
+    parser.add_argument("--only")
+    parser.add_argument("--show", type=int, default=5, help="how many differences of a case are shown")
+    args = parser.parse_args()
+    if not may_mount():
+        return 77
+    failed = 0
+    for case in [*CASES, stays_out]:
+        if args.only not in (None, case.__name__):
+            continue
+        try:
+            if case is stays_out:
+                case(args)
+            else:
+                both(args, case, CASES[case])
+            print("ok %s" % case.__name__, flush=True)
+        except Skip as skip:
+            print("SKIPPED %s: %s" % (case.__name__, skip), flush=True)
+        except (AssertionError, OSError, subprocess.SubprocessError) as error:
+            failed += 1
+            print("FAILED %s: %s" % (case.__name__, str(error) or repr(error)), flush=True)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

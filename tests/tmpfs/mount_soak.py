@@ -1,0 +1,269 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""A mount that is left running: random calls of 4 processes with 8 threads each, where there is no space left.
+
+    mount_soak.py --server FILE [--seconds N] [--seed N]
+
+In rounds: all run for a while, then everything is deleted. While they run the server's memory stays below its
+bound; after each round all space is free again, and neither memory, descriptors nor threads have grown. Then
+the server is killed under load: every call ends, with an errno that says so; the mountpoint can be mounted
+again, and a last round ends with exit status 0, by which every count has been proved. Exits with 77 if
+nothing can be mounted here.
+"""
+import argparse
+import ctypes
+import errno
+import mmap
+import os
+import random
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+from mount import Mount, may_mount, run_server, sanitized, wait_until
+
+LIMIT = 16 << 20
+BALLAST = 12 << 20  # what is left for the rest is soon full
+INODES = 300
+# What stays when all is deleted, beyond the start: each of libfuse's 10 threads has a buffer of 256 KiB.
+REST = 6 << 20
+BOUND = LIMIT * 5 // 4 + (16 << 20)
+PROCESSES, THREADS = 4, 8
+LIBC = ctypes.CDLL(None, use_errno=True)
+# What random calls on names that others change may get.
+DUE = {errno.ENOENT, errno.EEXIST, errno.ENOTEMPTY, errno.EISDIR, errno.ENOTDIR, errno.ENOSPC, errno.EINVAL,
+       errno.ELOOP, errno.ENODATA, errno.ENXIO, errno.EPERM, errno.EBUSY, errno.ESPIPE, errno.EAGAIN,
+       errno.ENODEV, errno.EPIPE, errno.EACCES}  # the last: a whiteout is a device, which a mount has none of
+DEAD = {errno.ENOTCONN, errno.ECONNABORTED, errno.EIO}
+
+
+# ---- a worker: a process -------------------------------------------------------------------------
+
+def c(name, *arguments):
+    if getattr(LIBC, name)(*arguments) < 0:
+        raise OSError(ctypes.get_errno(), name)
+
+
+def one_call(top, dice):
+    """Opens and closes what it needs."""
+    def name():
+        return os.path.join(top, dice.choice(("", "", "d1", "d2", "d1/d2")), "n%d" % dice.randrange(12))
+
+    def opened(flags, use):
+        fd = os.open(name(), flags | os.O_NONBLOCK, 0o666)
+        try:
+            use(fd)
+        finally:
+            os.close(fd)
+
+    def nameless(fd):
+        os.ftruncate(fd, 65536)
+        with mmap.mmap(fd, 65536) as memory:
+            memory[dice.randrange(65536)] = 1
+
+    size, at = dice.randrange(1, 200000), dice.randrange(0, 1 << dice.randrange(1, 40))
+    what = dice.randrange(22)
+    if what < 5:
+        opened(os.O_RDWR | os.O_CREAT, lambda fd: os.pwrite(fd, b"x" * size, at))
+    elif what == 5:
+        opened(os.O_WRONLY | os.O_CREAT | os.O_TRUNC, lambda fd: os.write(fd, b"y" * size))
+    elif what == 6:
+        opened(os.O_RDONLY, lambda fd: os.pread(fd, size, at))
+    elif what == 7:
+        opened(os.O_RDWR, lambda fd: os.ftruncate(fd, at))
+    elif what == 8:
+        opened(os.O_RDWR, lambda fd: c("fallocate", fd, dice.choice((0, 1, 3)), ctypes.c_int64(at),
+                                       ctypes.c_int64(size)))
+    elif what == 9:
+        opened(os.O_RDWR, lambda fd: os.lseek(fd, at, dice.choice((os.SEEK_DATA, os.SEEK_HOLE))))
+    elif what == 10:
+        os.mkdir(os.path.join(top, dice.choice(("d1", "d2", "d1/d2", "d2/d1"))))
+    elif what == 11:
+        os.rmdir(os.path.join(top, dice.choice(("d1", "d2", "d1/d2", "d2/d1"))))
+    elif what == 12:
+        c("renameat2", -100, name().encode(), -100, name().encode(), dice.choice((0, 1, 2, 4, 5)))
+    elif what == 13:
+        os.link(name(), name())
+    elif what == 14:
+        os.symlink("n1", name())
+    elif what == 15:
+        os.mknod(name(), dice.choice((0o010600, 0o100600, 0o140600)))
+    elif what == 16:
+        os.setxattr(name(), "user.%d" % dice.randrange(5), b"z" * dice.choice((1, 5000, 20000)))
+    elif what == 17:
+        os.removexattr(name(), "user.%d" % dice.randrange(5))
+    elif what == 18:
+        list(entry.stat(follow_symlinks=False) for entry in os.scandir(os.path.dirname(name())))
+    elif what == 19:
+        fd = os.open(top, os.O_TMPFILE | os.O_RDWR, 0o600)
+        try:
+            nameless(fd)
+        finally:
+            os.close(fd)
+    else:
+        os.unlink(name())
+
+
+def worker(top, seed):
+    stop, failures, counts = threading.Event(), [], [0] * THREADS
+
+    def run(number):
+        dice = random.Random(seed * 100 + number)
+        while not stop.is_set() and not failures:
+            try:
+                one_call(top, dice)
+            except OSError as error:
+                if error.errno in DEAD:
+                    failures.append("dead")
+                elif error.errno not in DUE:
+                    failures.append(repr(error))
+            counts[number] += 1
+
+    threads = [threading.Thread(target=run, args=(number,)) for number in range(THREADS)]
+    for thread in threads:
+        thread.start()
+    print("runs", flush=True)
+    sys.stdin.readline()
+    stop.set()
+    for thread in threads:
+        thread.join()
+    print(failures[0] if failures else "calls: %d" % sum(counts), flush=True)
+
+
+# ---- the server ----------------------------------------------------------------------------------
+
+def status(server, field):
+    with open("/proc/%d/status" % server.pid, encoding="utf-8") as file:
+        return int(re.search(r"%s:\s+(\d+)" % field, file.read())[1])
+
+
+def resident(server):
+    return status(server, "VmRSS") << 10
+
+
+def settled(server, most):
+    """What it has when it has given back what it can; it may be a moment until then."""
+    for _ in range(1000):
+        if resident(server) <= most:
+            break
+        time.sleep(0.01)
+    return resident(server), len(os.listdir("/proc/%d/fd" % server.pid)), status(server, "Threads")
+
+
+class Workers:
+    def __init__(self, top, seed):
+        self.all = [subprocess.Popen([sys.executable, "-B", __file__, "--worker", top, "--seed",
+                                      str(seed * PROCESSES + i)], stdin=subprocess.PIPE,
+                                     stdout=subprocess.PIPE, text=True) for i in range(PROCESSES)]
+        for one in self.all:
+            assert one.stdout.readline() == "runs\n"
+
+    def end(self):
+        """What each says at its end; of one that was killed, by which signal."""
+        for one in self.all:
+            try:
+                one.stdin.write("\n")
+                one.stdin.flush()
+            except BrokenPipeError:
+                pass
+        return [one.stdout.read().strip() or "signal %d" % -one.wait() for one in self.all]
+
+
+def load(mounted, top, seconds, seed, bound):
+    """Calls in all. The memory is looked at all the time."""
+    with open(os.path.join(top, "ballast"), "wb") as file:
+        file.write(bytes(BALLAST))
+    workers = Workers(top, seed)
+    most, end = 0, time.monotonic() + seconds
+    while time.monotonic() < end:
+        most = max(most, resident(mounted.server))
+        time.sleep(0.05)
+    found = workers.end()
+    assert most <= bound, "%d MiB resident, of %d that are the bound" % (most >> 20, bound >> 20)
+    for words in found:
+        assert words.startswith("calls: "), words
+    return sum(int(words.split()[1]) for words in found), most
+
+
+def empty(top):
+    for entry in os.listdir(top):
+        path = os.path.join(top, entry)
+        if os.path.isdir(path) and not os.path.islink(path):
+            shutil.rmtree(path)
+        else:
+            os.unlink(path)
+    st = os.statvfs(top)
+    wait_until(lambda: os.statvfs(top).f_bfree == st.f_blocks and os.statvfs(top).f_ffree == INODES - 1)
+
+
+def soak(args):
+    options = ("-o", "allow_other,size=%d,nr_inodes=%d" % (LIMIT, INODES))
+    mounted = Mount(args.server, *options)
+    path, rounds = mounted.path, []
+    try:
+        start = resident(mounted.server)
+        for turn in range(3):
+            calls, most = load(mounted, path, args.seconds / 5, args.seed + turn, BOUND)
+            empty(path)
+            rounds.append(settled(mounted.server, start + REST))
+            print("%d calls; %d KiB at the start, %d at most, %d when all is deleted; %d descriptors, %d threads" %
+                  (calls, start >> 10, most >> 10, rounds[-1][0] >> 10, *rounds[-1][1:]), flush=True)
+        first, last = rounds[0], rounds[-1]
+        assert max(one[0] for one in rounds) <= start + REST, "memory grows: %s" % rounds
+        assert last[1] <= first[1] and last[2] <= 12, "descriptors or threads grow: %s" % rounds
+        # Killed: nobody waits for ever, and what is mounted there says what is wrong.
+        workers = Workers(path, args.seed + 10)
+        time.sleep(args.seconds / 10)
+        mounted.server.kill()
+        mounted.server.wait()
+        for words in workers.end():
+            # A mapping of what is no more there: SIGBUS.
+            assert words in ("dead", "signal %d" % signal.SIGBUS) or words.startswith("calls: "), words
+        done = run_server(args, path)
+        assert done.returncode and path in done.stdout, done
+        subprocess.run(["umount", path], check=True)
+        print("killed, and unmounted", flush=True)
+    except BaseException:
+        mounted.server.kill()
+        subprocess.run(["umount", "-l", path], check=False, stderr=subprocess.DEVNULL)
+        raise
+    finally:
+        if not os.path.ismount(path):
+            os.rmdir(path)
+    again = Mount(args.server, *options)
+    with again as path:
+        assert os.listdir(path) == []
+        calls, _ = load(again, path, args.seconds / 5, args.seed + 20, BOUND)
+        print("%d calls on a new one" % calls, flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--server")
+    parser.add_argument("--seconds", type=float, default=30)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--worker", help=argparse.SUPPRESS)
+    args = parser.parse_args()
+    if args.worker:
+        worker(args.worker, args.seed)
+        return 0
+    if not may_mount():
+        return 77
+    if sanitized(args.server):
+        print("SKIPPED: a sanitizer keeps memory of its own")
+        return 77
+    try:
+        soak(args)
+    except (AssertionError, OSError, subprocess.SubprocessError) as error:
+        print("FAILED: %s" % (str(error) or repr(error)))
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

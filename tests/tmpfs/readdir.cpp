@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: MIT
+/* readdir - a listing while the directory changes: each name that stays is given once, and it ends. */
+#include "world.h"
+
+#include <atomic>
+#include <map>
+#include <random>
+#include <thread>
+
+namespace
+{
+
+const int NAMES = 200000;
+
+class TmpfsReaddir : public TmpfsWorld {
+protected:
+	void SetUp() override
+	{
+		TmpfsWorld::SetUp();
+		dir("/d");
+	}
+
+	int rename(const std::string &from, const std::string &to, unsigned int flags = 0)
+	{
+		return hf_tmpfs_rename(fs, from.c_str(), to.c_str(), flags);
+	}
+
+	/* One name at a time, with something done behind each. At most `most`: a listing ends. */
+	template <class F>
+	std::map<std::string, int> slowly(F between, int most = 1000)
+	{
+		std::map<std::string, int> seen;
+		struct hf_tmpfs_dirent entry;
+		int fd = open("/d"), given = 0;
+
+		while (hf_tmpfs_readdir(t, fd, &entry, 1) == 1 && given++ < most) {
+			seen[entry.name]++;
+			between(given);
+		}
+		EXPECT_LT(given, most) << "no end";
+		hf_tmpfs_close(t, fd);
+		return seen;
+	}
+
+	/* The names behind a cookie, in any descriptor. */
+	std::vector<std::string> behind(int64_t cookie)
+	{
+		struct hf_tmpfs_dirent entry;
+		std::vector<std::string> names;
+		int fd = open("/d");
+
+		EXPECT_EQ(hf_tmpfs_lseek(t, fd, cookie, SEEK_SET), cookie);
+		while (hf_tmpfs_readdir(t, fd, &entry, 1) == 1)
+			names.push_back(entry.name);
+		hf_tmpfs_close(t, fd);
+		return names;
+	}
+
+	int64_t cookie_of(const std::string &name)
+	{
+		struct hf_tmpfs_dirent entry;
+		int fd = open("/d");
+		int64_t found = -1;
+
+		while (found < 0 && hf_tmpfs_readdir(t, fd, &entry, 1) == 1) {
+			if (name == entry.name)
+				found = entry.next;
+		}
+		hf_tmpfs_close(t, fd);
+		return found;
+	}
+};
+
+TEST_F(TmpfsReaddir, AnExchangeAfterEachName)
+{
+	using map = std::map<std::string, int>;
+
+	file("/d/a");
+	file("/d/b");
+	EXPECT_EQ(slowly([&](int) { ASSERT_EQ(rename("/d/a", "/d/b", HF_TMPFS_EXCHANGE), 0); }),
+		  (map{ { ".", 1 }, { "..", 1 }, { "a", 1 }, { "b", 1 } }));
+	dir("/other");
+	file("/other/x");
+	EXPECT_EQ(slowly([&](int) { ASSERT_EQ(rename("/d/b", "/other/x", HF_TMPFS_EXCHANGE), 0); }),
+		  (map{ { ".", 1 }, { "..", 1 }, { "a", 1 }, { "b", 1 } }));
+}
+
+/* A name that is replaced is there all the time. */
+TEST_F(TmpfsReaddir, ARenameOverEachName)
+{
+	file("/d/a");
+	file("/d/b");
+	file("/d/c");
+	for (const char *name : { "/d/a", "/d/b", "/d/c" }) {
+		std::map<std::string, int> seen = slowly([&](int) {
+			file("/new");
+			ASSERT_EQ(rename("/new", name), 0);
+		});
+
+		EXPECT_EQ(seen.size(), 5u);
+		for (const auto &one : seen)
+			EXPECT_EQ(one.second, 1) << one.first << ", renamed over " << name;
+	}
+}
+
+TEST_F(TmpfsReaddir, ANameThatMovesOnForEver)
+{
+	int number = 0;
+
+	file("/d/stays");
+	file("/d/0");
+	std::map<std::string, int> seen = slowly([&](int) {
+		std::string from = "/d/" + std::to_string(number);
+
+		ASSERT_EQ(rename(from, "/d/" + std::to_string(++number)), 0);
+	});
+	EXPECT_EQ(seen["stays"], 1);
+	seen = slowly([&](int n) { file(("/d/made" + std::to_string(n)).c_str()); });
+	EXPECT_EQ(seen["stays"], 1);
+}
+
+TEST_F(TmpfsReaddir, TheEntryOfTheCookieGoes)
+{
+	using names = std::vector<std::string>;
+	int64_t b, d;
+
+	for (const char *name : { "/d/a", "/d/b", "/d/c", "/d/d" })
+		file(name);
+	b = cookie_of("b");
+	d = cookie_of("d");
+	ASSERT_EQ(hf_tmpfs_unlink(fs, "/d/b"), 0);
+	EXPECT_EQ(behind(b), (names{ "c", "d" }));
+	ASSERT_EQ(hf_tmpfs_unlink(fs, "/d/c"), 0);
+	EXPECT_EQ(behind(b), (names{ "d" }));
+	/* The last one: what comes now comes behind it. No number is given twice. */
+	ASSERT_EQ(hf_tmpfs_unlink(fs, "/d/d"), 0);
+	EXPECT_EQ(behind(d), names{});
+	file("/d/e");
+	EXPECT_EQ(behind(d), (names{ "e" }));
+	EXPECT_GT(cookie_of("e"), d);
+	EXPECT_EQ(behind(INT64_MAX), names{});
+	EXPECT_EQ(behind(INT64_MAX - 1), names{});
+	/* Each that is given goes. */
+	for (int i = 0; i < 100; i++)
+		file(("/d/n" + std::to_string(i)).c_str());
+	int gone = 0;
+	std::map<std::string, int> seen = slowly([&](int n) {
+		if (n > 4 && hf_tmpfs_unlink(fs, ("/d/n" + std::to_string(n - 5)).c_str()) == 0)
+			gone++;
+	});
+	EXPECT_EQ(seen.size(), 104u);
+	EXPECT_GE(gone, 99);
+}
+
+/* Names that stay among such that come, go and change places, whatever the order. */
+TEST_F(TmpfsReaddir, AnyChanges)
+{
+	const int STAY = 150, CHURN = 60;
+
+	for (uint32_t seed = 1; seed <= 20 && !HasFailure(); seed++) {
+		std::mt19937 random(seed);
+		auto any = [&](const char *kind, int most) {
+			return "/d/" +
+			       (kind + std::to_string(random() % static_cast<unsigned>(most)));
+		};
+
+		for (int i = 0; i < STAY; i++) {
+			if (i % 3 == 0)
+				hf_tmpfs_close(t, open(any("churn", CHURN).c_str(), O_CREAT));
+			hf_tmpfs_close(t, open(("/d/stay" + std::to_string(i)).c_str(), O_CREAT));
+		}
+		std::map<std::string, int> seen = slowly([&](int) {
+			for (int i = 0; i < 3; i++) {
+				switch (random() % 5) {
+				case 0:
+					hf_tmpfs_close(t,
+						       open(any("churn", CHURN).c_str(), O_CREAT));
+					break;
+				case 1:
+					hf_tmpfs_unlink(fs, any("churn", CHURN).c_str());
+					break;
+				case 2:
+					(void)rename(any("churn", CHURN), any("churn", CHURN));
+					break;
+				case 3:
+					(void)rename(any("churn", CHURN), any("stay", STAY));
+					break;
+				default:
+					(void)rename(any("stay", STAY), any("stay", STAY),
+						     HF_TMPFS_EXCHANGE);
+				}
+			}
+		});
+		for (int i = 0; i < STAY; i++) {
+			std::string name = "stay" + std::to_string(i);
+
+			EXPECT_EQ(seen[name], 1) << name << ", seed " << seed;
+		}
+		prove();
+		for (const std::string &name : list("/d"))
+			(void)hf_tmpfs_unlink(fs, ("/d/" + name).c_str());
+	}
+}
+
+TEST_F(TmpfsReaddir, ManyNames)
+{
+	std::vector<struct hf_tmpfs_dirent> entries(1000);
+	std::vector<bool> seen(NAMES);
+	int fd, count, all = 0, made = 0;
+
+	for (int i = 0; i < NAMES; i++) {
+		fd = open(("/d/" + std::to_string(i)).c_str(), O_CREAT);
+		ASSERT_GE(fd, 0);
+		hf_tmpfs_close(t, fd);
+	}
+	fd = open("/d");
+	while ((count = hf_tmpfs_readdir(t, fd, entries.data(), 1000)) > 0) {
+		for (int i = 0; i < count; i++) {
+			const std::string name = entries[static_cast<size_t>(i)].name;
+
+			if (name[0] == '.' || name[0] == 'n')
+				continue;
+			ASSERT_FALSE(seen[std::stoul(name)]) << name;
+			seen[std::stoul(name)] = true;
+			all++;
+		}
+		hf_tmpfs_close(t, open(("/d/n" + std::to_string(made++)).c_str(), O_CREAT));
+	}
+	EXPECT_EQ(all, NAMES);
+	hf_tmpfs_close(t, fd);
+	prove();
+	/* Most of them go, and the rest is still found. */
+	for (int i = 0; i < NAMES; i++) {
+		if (i % 1000) {
+			ASSERT_EQ(hf_tmpfs_unlink(fs, ("/d/" + std::to_string(i)).c_str()), 0);
+		}
+	}
+	for (int i = 0; i < NAMES; i += 1000)
+		EXPECT_TRUE(exists(("/d/" + std::to_string(i)).c_str()));
+	EXPECT_EQ(list("/d").size(), static_cast<size_t>(2 + NAMES / 1000 + made));
+}
+
+/*
+ * Memory is allocated under the directory's mutex: a thread that makes a name is held there, and
+ * another one lists all the same.
+ */
+struct gate {
+	std::atomic<bool> closed{ false }, reached{ false };
+
+	static void *allocate(void *data, size_t size)
+	{
+		gate *self = static_cast<gate *>(data);
+
+		if (self->closed && !self->reached.exchange(true)) {
+			while (self->closed)
+				std::this_thread::yield();
+		}
+		return aligned_alloc(64, (size + 63) / 64 * 64);
+	}
+	static void release(void *, void *memory) { free(memory); }
+};
+
+TEST_F(TmpfsReaddir, BesideAWriterThatHasTheMutex)
+{
+	struct hf_tmpfs_options options = {};
+	gate gate;
+	int fd, made = -1;
+
+	options.allocate = gate::allocate;
+	options.release = gate::release;
+	options.data = &gate;
+	make(options);
+	dir("/d");
+	file("/d/a");
+	fd = open("/d");
+	gate.closed = true;
+	std::thread writer([&] { made = hf_tmpfs_mkdir(fs, "/d/b", 0755); });
+	while (!gate.reached)
+		std::this_thread::yield();
+	std::atomic<int> count{ 0 };
+	std::thread reader([&] {
+		struct hf_tmpfs_dirent entries[8];
+
+		count = hf_tmpfs_readdir(t, fd, entries, 8);
+		gate.closed = false; /* else the writer goes on when the time is up, and we fail */
+	});
+	for (int i = 0; i < 20000 && gate.closed; i++)
+		usleep(1000);
+	EXPECT_FALSE(gate.closed) << "the listing waits for the writer";
+	gate.closed = false;
+	reader.join();
+	writer.join();
+	EXPECT_EQ(count, 3);
+	EXPECT_EQ(made, 0);
+	/* What this test allocated is its own to free, before the gate goes. */
+	prove();
+	drop();
+	TmpfsWorld::SetUp();
+}
+
+} // namespace

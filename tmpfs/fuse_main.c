@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * hf-tmpfs-fuse MOUNTPOINT [-o size=SIZE,nr_inodes=N,max_open=N] [-f] [-d] [-s] - the file system
+ * as a mount.
+ *
+ * Ends with umount or fusermount3 -u; then everything is freed, and every count has been proved:
+ * exits with 1 if one was wrong, or a misuse was reported. All that can fail at the start has
+ * failed or not before the program that was called ends: a server in the background goes on as its
+ * child.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <malloc.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "fuse_front.h"
+
+#define LARGE (128 << 10) /* bytes */
+
+static void help(const char *program)
+{
+	printf("usage: %s [options] <mountpoint>\n\n", program);
+	front_options_help();
+	printf("\nFUSE options:\n");
+	fuse_cmdline_help();
+	fuse_lowlevel_help();
+}
+
+/* ---- into the background ------------------------------------------------------------------- */
+
+static int parent = -1; /* a pipe to it, until it has the status */
+
+/*
+ * The parent does not return: it exits with the status that comes by a pipe. Not later than this
+ * are threads made, which would not be in the child. 0, or -1.
+ */
+static int background(void)
+{
+	unsigned char status = 1;
+	int ends[2];
+	pid_t child;
+
+	if (pipe(ends))
+		return -1;
+	child = fork();
+	if (child < 0) {
+		close(ends[0]);
+		close(ends[1]);
+		return -1;
+	}
+	if (child > 0) {
+		close(ends[1]);
+		if (read(ends[0], &status, 1) != 1)
+			status = 1; /* it died */
+		_exit(status);
+	}
+	close(ends[0]);
+	setsid();
+	parent = ends[1];
+	return 0;
+}
+
+/* How it went, once: for the parent, if there is one. */
+static void tell(int status)
+{
+	unsigned char byte = (unsigned char)status;
+
+	if (parent < 0)
+		return;
+	while (write(parent, &byte, 1) < 0 && errno == EINTR)
+		;
+	close(parent);
+	parent = -1;
+}
+
+/* Requests are served: a server in the background lets go of the terminal and the directory. */
+void front_ready(void)
+{
+	int null;
+
+	if (parent < 0)
+		return;
+	null = open("/dev/null", O_RDWR);
+	if (null >= 0) {
+		dup2(null, 0);
+		dup2(null, 1);
+		dup2(null, 2);
+		if (null > 2)
+			close(null);
+	}
+	tell(chdir("/") ? 5 : 0);
+}
+
+/* ---- serving ------------------------------------------------------------------------------- */
+
+static int loop(struct fuse_session *session, const struct fuse_cmdline_opts *how)
+{
+	struct fuse_loop_config *config;
+	int result;
+
+	if (how->singlethread)
+		return fuse_session_loop(session);
+	config = fuse_loop_cfg_create();
+	if (!config)
+		return -ENOMEM;
+	fuse_loop_cfg_set_clone_fd(config, (unsigned int)how->clone_fd);
+	/* UINT_MAX stands for the default, and libfuse warns of it here. */
+	if (how->max_idle_threads != UINT_MAX)
+		fuse_loop_cfg_set_idle_threads(config, how->max_idle_threads);
+	fuse_loop_cfg_set_max_threads(config, how->max_threads);
+	result = fuse_session_loop_mt(session, config);
+	fuse_loop_cfg_destroy(config);
+	return result;
+}
+
+/* Until it is unmounted. The exit statuses are those of libfuse's own main function. */
+static int serve(struct fuse_session *session, const struct fuse_cmdline_opts *how,
+		 const struct front_options *options)
+{
+	int status = 0, error;
+
+	if (!how->foreground && background()) {
+		fprintf(stderr, "hf-tmpfs-fuse: %s\n", strerror(errno));
+		return 5;
+	}
+	error = front_begin(options);
+	if (error) {
+		fprintf(stderr, "hf-tmpfs-fuse: can't begin: %s\n", strerror(-error));
+		tell(1);
+		return 1;
+	}
+	if (fuse_session_mount(session, how->mountpoint)) {
+		status = 4;
+	} else {
+		if (front_wire(session) || fuse_set_signal_handlers(session)) {
+			status = 6;
+		} else {
+			status = loop(session, how) ? 8 : 0;
+			fuse_remove_signal_handlers(session);
+		}
+		fuse_session_unmount(session);
+	}
+	if (front_end())
+		status = 1;
+	/* One that served nothing has failed. */
+	tell(status ? status : 8);
+	return status;
+}
+
+static int run(struct fuse_args *args, const struct front_options *options)
+{
+	struct fuse_cmdline_opts how;
+	struct fuse_session *session;
+	int status = 0;
+
+	if (fuse_parse_cmdline(args, &how))
+		return 1;
+	if (how.show_help) {
+		help(args->argv[0]);
+	} else if (how.show_version) {
+		printf("hf-tmpfs-fuse of Holdfast %s\nFUSE library version %s\n", HF_FRONT_VERSION,
+		       fuse_pkgversion());
+		fflush(stdout); /* fusermount3 comes next */
+		fuse_lowlevel_version();
+	} else if (!how.mountpoint) {
+		fprintf(stderr, "hf-tmpfs-fuse: no mountpoint\n");
+		status = 2;
+	} else if (!front_mountpoint(how.mountpoint)) {
+		status = 4;
+	} else if (!how.nodefault_subtype &&
+		   fuse_opt_insert_arg(args, 1, "-osubtype=hf-tmpfs-fuse")) {
+		status = 1;
+	} else {
+		if (!options->permissions)
+			fprintf(stderr,
+				"hf-tmpfs-fuse: warning: no_default_permissions: whoever can reach "
+				"%s may read and change every file in it\n",
+				how.mountpoint);
+		session = fuse_session_new(args, &front_operations, front_operations_size, NULL);
+		status = 3;
+		if (session) {
+			status = serve(session, &how, options);
+			fuse_session_destroy(session);
+		}
+	}
+	free(how.mountpoint);
+	return status;
+}
+
+int main(int argc, char **argv)
+{
+	struct fuse_args args = FUSE_ARGS_INIT(argc, argv);
+	struct front_options options;
+	int status = 2;
+
+	/*
+	 * By itself glibc keeps more the larger the requests have been: so the data of large ones
+	 * goes back.
+	 */
+	mallopt(M_MMAP_THRESHOLD, LARGE);
+	mallopt(M_TRIM_THRESHOLD, LARGE);
+	if (front_options(&args, &options) == 0)
+		status = run(&args, &options);
+	fuse_opt_free_args(&args);
+	return status;
+}

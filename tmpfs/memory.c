@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: MIT */
+/* memory - see memory.h. */
+#include <stdint.h>
+#include <sys/mman.h>
+
+#include "memory.h"
+
+#define GRAIN 64
+#define SYSTEM_PAGE 4096
+
+struct hf__slab {
+	struct hf__slab *next, *previous; /* of the partial ones, or of the reserve */
+	unsigned int used, fresh, room;   /* objects: in use, ever used, all */
+	void *free;                       /* each begins with the address of the next */
+};
+
+_Static_assert(sizeof(struct hf__slab) <= GRAIN, "the header is one grain");
+
+/* HF__MEMORY_CLASSES = a mapping of its own. */
+static unsigned int class_of(size_t size)
+{
+	unsigned int which = HF__MEMORY_FINE;
+
+	if (size <= (size_t)HF__MEMORY_FINE * GRAIN)
+		return size ? (unsigned int)((size - 1) / GRAIN) : 0;
+	while (which < HF__MEMORY_CLASSES && size > (size_t)8192 << (which - HF__MEMORY_FINE))
+		which++;
+	return which;
+}
+
+static size_t size_of_class(unsigned int which)
+{
+	if (which < HF__MEMORY_FINE)
+		return ((size_t)which + 1) * GRAIN;
+	return (size_t)8192 << (which - HF__MEMORY_FINE);
+}
+
+static size_t whole_pages(size_t size)
+{
+	return (size + SYSTEM_PAGE - 1) / SYSTEM_PAGE * SYSTEM_PAGE;
+}
+
+static void *map(size_t size)
+{
+	void *at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	return at == MAP_FAILED ? NULL : at;
+}
+
+/* Mappings mostly follow each other, so the first try is aligned if the last one was. */
+static struct hf__slab *map_slab(void)
+{
+	char *at = map(HF__MEMORY_SLAB);
+	size_t before;
+
+	if (!at || (uintptr_t)at % HF__MEMORY_SLAB == 0)
+		return (struct hf__slab *)(void *)at;
+	munmap(at, HF__MEMORY_SLAB);
+	at = map(2 * HF__MEMORY_SLAB);
+	if (!at)
+		return NULL;
+	before = HF__MEMORY_SLAB - (uintptr_t)at % HF__MEMORY_SLAB;
+	munmap(at, before);
+	if (before < HF__MEMORY_SLAB)
+		munmap(at + before + HF__MEMORY_SLAB, HF__MEMORY_SLAB - before);
+	return (struct hf__slab *)(void *)(at + before);
+}
+
+static struct hf__slab *take_slab(struct hf__memory *memory, unsigned int which)
+{
+	struct hf__slab *slab;
+
+	hf_mutex_lock(&memory->reserve_lock);
+	slab = memory->reserve;
+	if (slab) {
+		memory->reserve = slab->next;
+		memory->reserves--;
+	}
+	hf_mutex_unlock(&memory->reserve_lock);
+	if (!slab) {
+		slab = map_slab();
+		if (!slab)
+			return NULL;
+		hf_mutex_lock(&memory->reserve_lock);
+		memory->slabs++;
+		hf_mutex_unlock(&memory->reserve_lock);
+	}
+	*slab = (struct hf__slab){ .room = (unsigned int)((HF__MEMORY_SLAB - GRAIN) /
+							  size_of_class(which)) };
+	return slab;
+}
+
+/* Into the reserve; what is too much of it goes back to the system. */
+static void give_slab(struct hf__memory *memory, struct hf__slab *slab)
+{
+	hf_mutex_lock(&memory->reserve_lock);
+	slab->next = memory->reserve;
+	memory->reserve = slab;
+	memory->reserves++;
+	while (memory->reserves > HF__MEMORY_RESERVE || memory->reserves > memory->slabs / 8) {
+		slab = memory->reserve;
+		memory->reserve = slab->next;
+		if (munmap(slab, HF__MEMORY_SLAB)) {
+			/* The system can't split a mapping: the slab stays, its pages go. */
+			(void)madvise(slab, HF__MEMORY_SLAB, MADV_DONTNEED);
+			slab->next = memory->reserve;
+			memory->reserve = slab;
+			break;
+		}
+		memory->reserves--;
+		memory->slabs--;
+	}
+	hf_mutex_unlock(&memory->reserve_lock);
+}
+
+static void link_partial(struct hf__memory_class *of, struct hf__slab *slab)
+{
+	slab->previous = NULL;
+	slab->next = of->partial;
+	if (slab->next)
+		slab->next->previous = slab;
+	of->partial = slab;
+}
+
+static void unlink_partial(struct hf__memory_class *of, struct hf__slab *slab)
+{
+	if (slab->next)
+		slab->next->previous = slab->previous;
+	if (slab->previous)
+		slab->previous->next = slab->next;
+	else
+		of->partial = slab->next;
+}
+
+HF__TMPFS void *hf__memory_get(struct hf__memory *memory, size_t size)
+{
+	unsigned int which = class_of(size);
+	struct hf__memory_class *of;
+	struct hf__slab *slab;
+	void *object;
+
+	if (which == HF__MEMORY_CLASSES)
+		return map(whole_pages(size));
+	of = &memory->class_of[which];
+	hf_mutex_lock(&of->lock);
+	slab = of->partial;
+	if (!slab) {
+		slab = take_slab(memory, which);
+		if (!slab) {
+			hf_mutex_unlock(&of->lock);
+			return NULL;
+		}
+		link_partial(of, slab);
+	}
+	object = slab->free;
+	if (object)
+		slab->free = *(void **)object;
+	else
+		object = (char *)slab + GRAIN + slab->fresh++ * size_of_class(which);
+	if (++slab->used == slab->room)
+		unlink_partial(of, slab);
+	hf_mutex_unlock(&of->lock);
+	return object;
+}
+
+HF__TMPFS void hf__memory_put(struct hf__memory *memory, void *object, size_t size)
+{
+	unsigned int which = class_of(size);
+	struct hf__memory_class *of;
+	struct hf__slab *slab;
+	bool empty;
+
+	if (which == HF__MEMORY_CLASSES) {
+		if (munmap(object, whole_pages(size)))
+			(void)madvise(object, whole_pages(size), MADV_DONTNEED);
+		return;
+	}
+	of = &memory->class_of[which];
+	slab = (struct hf__slab *)(void *)((char *)object - (uintptr_t)object % HF__MEMORY_SLAB);
+	hf_mutex_lock(&of->lock);
+	*(void **)object = slab->free;
+	slab->free = object;
+	if (slab->used-- == slab->room)
+		link_partial(of, slab);
+	empty = slab->used == 0;
+	if (empty)
+		unlink_partial(of, slab);
+	hf_mutex_unlock(&of->lock);
+	if (empty)
+		give_slab(memory, slab);
+}
+
+HF__TMPFS bool hf__memory_end(struct hf__memory *memory)
+{
+	bool clean = true;
+
+	for (int i = 0; i < HF__MEMORY_CLASSES; i++)
+		clean &= !memory->class_of[i].partial;
+	while (memory->reserve) {
+		struct hf__slab *slab = memory->reserve;
+
+		memory->reserve = slab->next;
+		munmap(slab, HF__MEMORY_SLAB);
+	}
+	return clean;
+}

@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * xattr - extended attributes: few and small, so a list, under the inode's mutex.
+ *
+ * All of an inode's together take pages of the limit, as if they lay in a file: xattr_bytes, rounded
+ * up. An attribute that is set anew is a new object, put in the old one's place when nothing can fail
+ * any more.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "internal.h"
+
+#define PREFIX "user."
+
+HF__TMPFS uint64_t hf__xattr_pages(uint64_t bytes)
+{
+	return (bytes + HF_TMPFS_PAGE - 1) / HF_TMPFS_PAGE;
+}
+
+HF__TMPFS void hf__xattrs_free(struct hf__inode *inode)
+{
+	while (inode->xattrs) {
+		struct hf__block *block = inode->xattrs;
+
+		inode->xattrs = block->next;
+		hf__delete(block);
+	}
+	hf__unreserve(&inode->block.fs->pages_used, hf__xattr_pages(inode->xattr_bytes));
+	inode->xattr_bytes = inode->xattr_names = 0;
+}
+
+static struct hf__xattr *as_xattr(struct hf__block *block)
+{
+	return HF__OBJECT(block, struct hf__xattr, block);
+}
+
+/* The errors of a name, in Linux's order; `denied` where the type of the file has no attributes. */
+static int check_name(const struct hf__inode *inode, const char *name, int denied)
+{
+	size_t length = strnlen(name, HF_TMPFS_XATTR_NAME_MAX + 1);
+
+	if (length == 0 || length > HF_TMPFS_XATTR_NAME_MAX)
+		return -ERANGE;
+	if (strncmp(name, PREFIX, strlen(PREFIX)) != 0)
+		return -EOPNOTSUPP;
+	if (!hf__is_dir(inode) && inode->type != S_IFREG)
+		return denied;
+	return name[strlen(PREFIX)] ? 0 : -EINVAL;
+}
+
+/* The link that leads to it, or the last one. */
+static struct hf__block **find_xattr(struct hf__inode *inode, const char *name)
+{
+	struct hf__block **link = &inode->xattrs;
+
+	while (*link && strcmp(as_xattr(*link)->data, name) != 0)
+		link = &(*link)->next;
+	return link;
+}
+
+static ssize_t get_xattr_locked(struct hf__inode *inode, const char *name, void *to, size_t size)
+{
+	struct hf__block *block = *find_xattr(inode, name);
+	const struct hf__xattr *xattr;
+
+	if (!block)
+		return -ENODATA;
+	xattr = as_xattr(block);
+	if (size == 0)
+		return xattr->length;
+	if (size < xattr->length)
+		return -ERANGE;
+	if (hf_copy_to_nofault(to, xattr->data + xattr->name_length + 1, xattr->length))
+		return -EFAULT;
+	return xattr->length;
+}
+
+static ssize_t get_xattr(struct hf__inode *inode, const char *name, void *to, size_t size)
+{
+	ssize_t got = check_name(inode, name, -ENODATA);
+
+	if (got)
+		return got;
+	hf_mutex_lock(&inode->lock);
+	got = get_xattr_locked(inode, name, to, size);
+	hf_mutex_unlock(&inode->lock);
+	return got;
+}
+
+/* Mutex held. So many bytes of attributes in place of what is there: takes pages, or gives them back. */
+static bool take_space(struct hf__inode *inode, uint64_t bytes)
+{
+	struct hf_tmpfs *fs = inode->block.fs;
+	uint64_t now = hf__xattr_pages(inode->xattr_bytes), then = hf__xattr_pages(bytes);
+
+	if (then > now && !hf__reserve(&fs->pages_used, fs->page_limit, then - now))
+		return false;
+	if (then < now)
+		hf__unreserve(&fs->pages_used, now - then);
+	inode->xattr_bytes = (uint32_t)bytes;
+	return true;
+}
+
+/* Mutex held. Puts `fresh` in the place of what `link` leads to; NULL = nothing. */
+static int put_in(struct hf__inode *inode, struct hf__block **link, struct hf__block *fresh)
+{
+	struct hf__block *old = *link;
+	uint64_t bytes = inode->xattr_bytes, names = inode->xattr_names;
+
+	bytes += (fresh ? fresh->size : 0) - (uint64_t)(old ? old->size : 0);
+	names += fresh ? as_xattr(fresh)->name_length + 1u : 0;
+	names -= old ? as_xattr(old)->name_length + 1u : 0;
+	if (names > HF_TMPFS_XATTR_SIZE_MAX || !take_space(inode, bytes))
+		return -ENOSPC;
+	inode->xattr_names = (uint32_t)names;
+	if (fresh)
+		fresh->next = old ? old->next : NULL;
+	*link = fresh ? fresh : old->next;
+	if (old)
+		hf__delete(old);
+	hf__touch_attributes(inode);
+	return 0;
+}
+
+static int set_xattr_locked(struct hf__inode *inode, const char *name, struct hf__block *fresh,
+			    int flags)
+{
+	struct hf__block **link = find_xattr(inode, name);
+
+	if (*link && (flags & HF_TMPFS_XATTR_CREATE))
+		return -EEXIST;
+	if (!*link && (flags & HF_TMPFS_XATTR_REPLACE))
+		return -ENODATA;
+	return put_in(inode, link, fresh);
+}
+
+static int set_xattr(struct hf__inode *inode, const char *name, const void *from, size_t size,
+		     int flags)
+{
+	size_t name_length;
+	struct hf__xattr *fresh;
+	int error;
+
+	if (flags & ~(HF_TMPFS_XATTR_CREATE | HF_TMPFS_XATTR_REPLACE))
+		return -EINVAL;
+	name_length = strnlen(name, HF_TMPFS_XATTR_NAME_MAX + 1);
+	if (name_length == 0 || name_length > HF_TMPFS_XATTR_NAME_MAX)
+		return -ERANGE;
+	if (size > HF_TMPFS_XATTR_SIZE_MAX)
+		return -E2BIG;
+	error = check_name(inode, name, -EPERM);
+	if (error)
+		return error;
+	fresh = hf__new(inode->block.fs, HF__KIND_XATTR, sizeof(*fresh) + name_length + 1 + size);
+	if (!fresh)
+		return -ENOMEM;
+	fresh->length = (uint32_t)size;
+	fresh->name_length = (uint8_t)name_length;
+	memcpy(fresh->data, name, name_length + 1);
+	if (hf_copy_from_nofault(fresh->data + name_length + 1, from, size)) {
+		error = -EFAULT;
+	} else {
+		hf_mutex_lock(&inode->lock);
+		error = set_xattr_locked(inode, name, &fresh->block, flags);
+		hf_mutex_unlock(&inode->lock);
+	}
+	if (error)
+		hf__delete(&fresh->block);
+	return error;
+}
+
+static ssize_t list_xattr_locked(struct hf__inode *inode, char *to, size_t size)
+{
+	size_t done = 0;
+
+	if (size == 0)
+		return inode->xattr_names;
+	if (size < inode->xattr_names)
+		return -ERANGE;
+	for (struct hf__block *at = inode->xattrs; at; at = at->next) {
+		size_t length = as_xattr(at)->name_length + 1u;
+
+		if (hf_copy_to_nofault(to + done, as_xattr(at)->data, length))
+			return -EFAULT;
+		done += length;
+	}
+	return (ssize_t)done;
+}
+
+static ssize_t list_xattr(struct hf__inode *inode, char *to, size_t size)
+{
+	ssize_t done;
+
+	hf_mutex_lock(&inode->lock);
+	done = list_xattr_locked(inode, to, size);
+	hf_mutex_unlock(&inode->lock);
+	return done;
+}
+
+static int remove_xattr(struct hf__inode *inode, const char *name)
+{
+	struct hf__block **link;
+	int error = check_name(inode, name, -EPERM);
+
+	if (error)
+		return error;
+	hf_mutex_lock(&inode->lock);
+	link = find_xattr(inode, name);
+	error = *link ? put_in(inode, link, NULL) : -ENODATA;
+	hf_mutex_unlock(&inode->lock);
+	return error;
+}
+
+/* ---- by node ------------------------------------------------------------------------------- */
+
+HF_TMPFS_API ssize_t hf_tmpfs_node_getxattr(struct hf_tmpfs_node *node, const char *name, void *to,
+					    size_t size)
+{
+	return get_xattr(hf__inode_of(node), name, to, size);
+}
+
+HF_TMPFS_API int hf_tmpfs_node_setxattr(struct hf_tmpfs_node *node, const char *name,
+					const void *from, size_t size, int flags)
+{
+	return set_xattr(hf__inode_of(node), name, from, size, flags);
+}
+
+HF_TMPFS_API ssize_t hf_tmpfs_node_listxattr(struct hf_tmpfs_node *node, char *to, size_t size)
+{
+	return list_xattr(hf__inode_of(node), to, size);
+}
+
+HF_TMPFS_API int hf_tmpfs_node_removexattr(struct hf_tmpfs_node *node, const char *name)
+{
+	return remove_xattr(hf__inode_of(node), name);
+}
+
+/* ---- by path ------------------------------------------------------------------------------- */
+
+HF_TMPFS_API ssize_t hf_tmpfs_getxattr(struct hf_tmpfs *fs, const char *path, bool follow,
+				       const char *name, void *to, size_t size)
+{
+	struct hf__dentry *dentry;
+	ssize_t got = hf__walk_entry(hf__root(fs), path, follow, &dentry);
+
+	if (got)
+		return got;
+	got = get_xattr(dentry->inode, name, to, size);
+	hf__dentry_put(dentry);
+	return got;
+}
+
+HF_TMPFS_API int hf_tmpfs_setxattr(struct hf_tmpfs *fs, const char *path, bool follow,
+				   const char *name, const void *from, size_t size, int flags)
+{
+	struct hf__dentry *dentry;
+	int error = hf__walk_entry(hf__root(fs), path, follow, &dentry);
+
+	if (error)
+		return error;
+	error = set_xattr(dentry->inode, name, from, size, flags);
+	hf__dentry_put(dentry);
+	return error;
+}
+
+HF_TMPFS_API ssize_t hf_tmpfs_listxattr(struct hf_tmpfs *fs, const char *path, bool follow,
+					char *to, size_t size)
+{
+	struct hf__dentry *dentry;
+	ssize_t done = hf__walk_entry(hf__root(fs), path, follow, &dentry);
+
+	if (done)
+		return done;
+	done = list_xattr(dentry->inode, to, size);
+	hf__dentry_put(dentry);
+	return done;
+}
+
+HF_TMPFS_API int hf_tmpfs_removexattr(struct hf_tmpfs *fs, const char *path, bool follow,
+				      const char *name)
+{
+	struct hf__dentry *dentry;
+	int error = hf__walk_entry(hf__root(fs), path, follow, &dentry);
+
+	if (error)
+		return error;
+	error = remove_xattr(dentry->inode, name);
+	hf__dentry_put(dentry);
+	return error;
+}
