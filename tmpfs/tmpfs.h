@@ -38,7 +38,8 @@
  * Context
  *   Any thread, any number at once; not in a signal handler. Not in a child of fork() that does not
  *   exec, unless the program calls liburcu's fork hooks. Not inside a read-side section of urcu-bp: a
- *   call may wait for a grace period. A buffer must not be memory that this file system has to bring in.
+ *   call may wait for a grace period. A buffer must not be memory that this file system has to bring
+ *   in.
  *
  * Memory
  *   What has been taken out of the tree waits for a grace period. A thread of the file system's own
