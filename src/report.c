@@ -62,7 +62,7 @@ static char *put_address(char *to, const char *end, const volatile void *address
 }
 
 /* R1: no stdio, no allocation, no lock. */
-static void warn(enum hf_report_kind kind, const volatile void *object)
+static void print_warning(enum hf_report_kind kind, const volatile void *object)
 {
 	uint32_t which = hf_atomic32_load_acquire(&current_handler);
 	char line[160];
@@ -102,11 +102,11 @@ void hf_report(enum hf_report_kind kind, const volatile void *object)
 	if (now == HF_REPORT_MODE_COUNT)
 		return;
 	if (now == HF_REPORT_MODE_ABORT) {
-		warn(kind, object);
+		print_warning(kind, object);
 		hf__env_abort();
 	}
 	if (!known || hf_atomic32_xchg_acq_rel(&warned[kind], 1) == 0)
-		warn(kind, object);
+		print_warning(kind, object);
 }
 
 void hf_report_set_handler(hf_report_handler_t handler, void *data)

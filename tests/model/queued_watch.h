@@ -4,16 +4,17 @@
 /*
  * queued_watch - sees every change of a queued lock's word, and knows which of T1 to T8 it is.
  *
- * Checked       a change that is none of them is an error; so is one by the wrong thread (I1, I3), and
- *               a pending waiter that is passed over too often (I4), and a node that is still in
- *               use when its owner takes the lock (I5, where each thread takes one lock at a time)
- * I4, exactly   while a waiter is pending, others take the lock at most `limit` times by a T2 that is
- *               counted. With the word's swap there is nothing else. With the byte's swap each of
- *               them may do so once more without being counted, because it had looked before there
- *               was a pending waiter; and once more each time that the passes are closed, because
- *               it had looked before that.
- * Counts        in reached[], over all interleavings: a scenario that never gets to T7 shows nothing
- *               about T7
+ * Checked       a change that is none of them is an error; so is one by the wrong thread (I1, I3),
+ *               and a pending waiter that is passed over too often (I4), and a node that is still
+ *               in use when its owner takes the lock (I5, where each thread takes one lock at a
+ *               time)
+ * I4, exactly   while a waiter is pending, others take the lock at most `limit` times by a T2 that
+ *               is counted. With the word's swap there is nothing else. With the byte's swap each
+ *               of them may do so once more without being counted, because it had looked before
+ *               there was a pending waiter; and once more each time that the passes are closed,
+ *               because it had looked before that.
+ * Counts        in reached[], over all interleavings: a scenario that never gets to T7 shows
+ *               nothing about T7
  */
 #include "run.h"
 
@@ -22,15 +23,15 @@ namespace hf_model
 
 enum transition {
 	T1_FREE,
-	T1_LATE,    /* the byte's swap, of one who had looked before somebody waited */
+	T1_LATE,    /* the byte's swap, of a thread that had looked before there was a waiter */
 	T2_PENDING, /* past a pending waiter */
 	T2_QUEUE,   /* past a queue whose head is not yet pending */
-	T2_LATE,    /* the byte's swap, of one who had looked before the passes were closed */
+	T2_LATE,    /* the byte's swap, of a thread that had looked before the lock was closed */
 	T3_PENDING,
 	T4_FIRST,
 	T4_BEHIND, /* another node */
 	T5_LAST,
-	T5_AND_NEXT, /* makes the one behind it the head */
+	T5_AND_NEXT, /* makes its successor the head */
 	T6_TAKE,
 	T7_CLOSE,
 	T7_UNDONE, /* by the store of a T2, with the byte's swap */

@@ -9,7 +9,7 @@
  * Slots        A CPU and the context that runs on it: task, softirq, hardirq, NMI. Each interrupts
  *              only those before it, so there are four slots a CPU. HF_NODES nodes a slot: how many
  *              queue locks a context can wait for, or hold (mcs), at one time. More is no error:
- *              index 0 is the index then, and on the CPUs from 2047 on, which 15 bits can't name.
+ *              the index is 0 then, and on the CPUs from 2047 on, which 15 bits can't name.
  *
  * Invariants   K1  a node is in use by at most one lock operation at a time: a slot is only used by
  *                  what runs on its CPU in its context with preemption off. Every lock verb turns
