@@ -254,10 +254,9 @@ std::vector<Sample> run_one(const std::string &variant, operation_t operation, i
 {
 	Where where(variant);
 	bool ok = where.good();
-	Sample sample{};
+	Sample sample;
 	Run run;
 
-	sample.ns_per_op = NAN;
 	run.operation = operation;
 	run.places.resize(static_cast<size_t>(threads));
 	for (int i = 0; ok && i < threads; i++) {
@@ -267,8 +266,7 @@ std::vector<Sample> run_one(const std::string &variant, operation_t operation, i
 	if (ok) {
 		Window window = run_window(threads, window_ms, repeat, { &run });
 
-		sample.ns_per_op = window.wall_ns / static_cast<double>(window.total());
-		sample.fairness = window.fairness();
+		sample = sample_of(window, true);
 		/* The server's share of the processors is part of the cost. */
 		sample.disturbed = false;
 		for (Place &place : run.places)

@@ -89,11 +89,7 @@ Sample measure_listing(Listing *listing, int window_ms)
 {
 	Window window = run_window(1, window_ms, list_all<pass>, { listing });
 
-	return { window.wall_ns / static_cast<double>(window.total()),
-		 1,
-		 !listing->failed,
-		 window.disturbed,
-		 {} };
+	return sample_of(window, !listing->failed);
 }
 
 std::vector<Sample> run_ours(uint64_t names, int window_ms)
@@ -101,7 +97,7 @@ std::vector<Sample> run_ours(uint64_t names, int window_ms)
 	std::unique_ptr<char[]> buffer(new char[BUFFER]);
 	struct hf_tmpfs_table *table;
 	struct hf_tmpfs *fs;
-	Sample sample = { NAN, 0, false, false, {} };
+	Sample sample;
 	bool ok = hf_tmpfs_new(&fs, nullptr) == 0;
 
 	if (!ok || hf_tmpfs_table_new(&table, fs, 0))
@@ -123,7 +119,7 @@ std::vector<Sample> run_kernel(uint64_t names, int window_ms)
 {
 	std::unique_ptr<char[]> buffer(new char[BUFFER]);
 	char top[] = "/dev/shm/hf-lab-XXXXXX";
-	Sample sample = { NAN, 0, false, false, {} };
+	Sample sample;
 	uint64_t made = 0;
 
 	if (!mkdtemp(top))
@@ -170,22 +166,15 @@ std::vector<Cell> readdir_cells(const Settings &)
 	for (const auto &one : cases) {
 		uint64_t names = one.names;
 		Cell cell;
-		Row row;
 
-		row.table = "readdir";
-		row.case_name = one.name;
-		row.variant = "default";
-		row.kind = "default";
-		cell.rows = { row };
+		cell.rows = { Row("readdir", "default", "default", one.name) };
 		cell.window_ms = 20;
 		cell.rounds = names < 1000000 ? 9 : 3;
 		cell.run = [names](int ms) { return run_ours(names, ms); };
 		cells.push_back(cell);
 		if (!kernel_has_room(names))
 			continue;
-		row.variant = "kernel tmpfs, system calls";
-		row.kind = "peer";
-		cell.rows = { row };
+		cell.rows = { Row("readdir", "kernel tmpfs, system calls", "peer", one.name) };
 		cell.run = [names](int ms) { return run_kernel(names, ms); };
 		cells.push_back(cell);
 	}
