@@ -11,9 +11,12 @@
 #include <errno.h>
 #include <limits.h>
 #include <malloc.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/vfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -35,10 +38,21 @@ static void help(const char *program)
 static int parent = -1; /* a pipe to it, until it has the status */
 
 /*
+ * libfuse drops its first request if it has no memory for it: the mount is there then, and each
+ * call on it fails, but the server waits for requests. (A call that comes earlier waits.)
+ */
+static int is_refused(const char *mountpoint)
+{
+	struct statfs st;
+
+	return statfs(mountpoint, &st) && errno == ECONNREFUSED;
+}
+
+/*
  * The parent does not return: it exits with the status that comes by a pipe. Not later than this
  * are threads made, which would not be in the child. 0, or -1.
  */
-static int background(void)
+static int background(const char *mountpoint)
 {
 	unsigned char status = 1;
 	int ends[2];
@@ -53,7 +67,16 @@ static int background(void)
 		return -1;
 	}
 	if (child > 0) {
+		struct pollfd told = { .fd = ends[0], .events = POLLIN };
+
 		close(ends[1]);
+		while (poll(&told, 1, 100) == 0) {
+			if (is_refused(mountpoint)) {
+				fprintf(stderr, "hf-tmpfs-fuse: the first request failed\n");
+				kill(child, SIGTERM); /* it unmounts, and has a status */
+				break;
+			}
+		}
 		if (read(ends[0], &status, 1) != 1)
 			status = 1; /* it died */
 		_exit(status);
@@ -123,7 +146,7 @@ static int serve(struct fuse_session *session, const struct fuse_cmdline_opts *h
 {
 	int status = 0, error;
 
-	if (!how->foreground && background()) {
+	if (!how->foreground && background(how->mountpoint)) {
 		fprintf(stderr, "hf-tmpfs-fuse: %s\n", strerror(errno));
 		return 5;
 	}

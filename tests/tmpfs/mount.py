@@ -573,6 +573,7 @@ def short_of_memory(args):
             assert done.returncode > 0 and done.stdout, (kib, done)
             refused |= "can't begin" in done.stdout
     finally:
+        subprocess.run(["umount", "-l", path], check=False, stderr=subprocess.DEVNULL)
         os.rmdir(path)
     assert began and refused, (began, refused)
     mounted = Mount(args.server, "-s")
