@@ -19,9 +19,8 @@ static const struct {
 	const char *name;
 	uint32_t feature;
 } names[] = {
-	{ "erms", HF__CPU_ERMS },       { "fsrm", HF__CPU_FSRM },
-	{ "fsrs", HF__CPU_FSRS },       { "avx2", HF__CPU_AVX2 },
-	{ "avx512f", HF__CPU_AVX512F }, { "avx512vl", HF__CPU_AVX512VL },
+	{ "erms", HF__CPU_ERMS }, { "fsrm", HF__CPU_FSRM },       { "fsrs", HF__CPU_FSRS },
+	{ "avx2", HF__CPU_AVX2 }, { "avx512f", HF__CPU_AVX512F }, { "avx512vl", HF__CPU_AVX512VL },
 };
 
 static void print_size(uint64_t size)
