@@ -59,6 +59,12 @@ static std::string or_not_known(const std::string &text)
 	return quoted(text.empty() ? "not known" : text);
 }
 
+/* "6.1.0-18-amd64" is 6.1.0: what follows is a distribution's, or a machine's own. */
+static std::string version_of(const std::string &release)
+{
+	return release.substr(0, release.find('-'));
+}
+
 /* Only x86-64 has these. */
 static std::string or_null(unsigned int value)
 {
@@ -102,7 +108,8 @@ std::string machine_json()
 	       ", \"stepping\": " + or_not_known(first_match("/proc/cpuinfo", "stepping")) +
 	       ", \"microcode\": " + or_not_known(first_match("/proc/cpuinfo", "microcode")) +
 	       ", \"features\": [" + known + "], \"cpus\": " + std::to_string(cpus()) +
-	       ", \"kernel\": " + quoted(std::string(name.sysname) + " " + name.release) +
+	       ", \"kernel\": " +
+	       quoted(std::string(name.sysname) + " " + version_of(name.release)) +
 	       ", \"architecture\": " + quoted(name.machine) +
 #if defined(__clang__)
 	       ", \"compiler\": " + quoted("clang " __clang_version__) +
