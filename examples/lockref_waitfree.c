@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * lockref_waitfree - a cache of sessions in a fixed array: found without a lock, by many threads at once;
- * whoever drops the last reference makes the session another one.
+ * the thread that drops the last reference makes the session another one.
  *
  * The array is never freed, so its memory stays a lockref, whatever becomes of a session: that is the
  * contract of put. But a slot may hold another session by the time that somebody has a reference, so

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * mutex - a queue of jobs that threads share. Whoever holds the lock may be taken off its processor,
- * or take long: those who wait sleep. And a counter that two processes share.
+ * mutex - a queue of jobs that threads share. Its holder may be descheduled, or take long: the waiters
+ * park. And a counter that two processes share.
  */
 #include <assert.h>
 #include <pthread.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * refcount - a page that several readers share. Each has a reference; whoever drops the last one
- * frees the page, and nobody needs to know in advance who that will be.
+ * refcount - a page that several readers share. Each has a reference; the thread that drops the last
+ * one frees the page, and none needs to know in advance which that is.
  */
 #include <assert.h>
 #include <pthread.h>
@@ -16,7 +16,7 @@ struct page {
 	char text[32];
 };
 
-static int pages_freed; /* written by whoever frees, read when all threads have ended */
+static int pages_freed; /* written by the thread that frees, read when all threads have ended */
 
 /* The caller gets the first reference. */
 static struct page *page_new(const char *text)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * report - what happens when a reference is dropped once too often: the program goes on, the object
- * is left alone, and somebody is told. By default that is one line on standard error:
+ * is left alone, and the misuse is reported. By default that is one line on standard error:
  *
  *   holdfast: 0x55d0c0ffee00: refcount: underflow; use after free
  *
@@ -48,7 +48,7 @@ int main(void)
 	assert(log.kind == HF_REPORT_SUB_UAF && log.object == &refs);
 	printf("told once: \"%s\"\n", hf_report_text(log.kind));
 
-	/* Each kind is told once; from then on it is only counted. */
+	/* Each kind is reported once; from then on it is only counted. */
 	assert(!hf_refcount_dec_and_test(&refs));
 	assert(log.entries == 1);
 	assert(hf_report_count(HF_REPORT_SUB_UAF) == 2);

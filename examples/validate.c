@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * validate - a debug build of code with locks. With HF_VALIDATE every lock and unlock is watched,
- * and misuse that would hang or corrupt the program is told instead. Define it for the whole
+ * and misuse that would hang or corrupt the program is reported instead. Define it for the whole
  * program, with -DHF_VALIDATE=1; here there is just this one file.
  */
 #define HF_VALIDATE 1

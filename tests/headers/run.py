@@ -73,7 +73,7 @@ WORDS = set("""
 """.split())
 
 
-# Assembly that ThreadSanitizer is told of by hand.
+# Assembly that is annotated for ThreadSanitizer by hand.
 TOLD_TO_TSAN = {"hf_cmpxchg32_nofault", "hf_cmpxchg64_nofault"}
 
 

@@ -85,7 +85,7 @@ struct shared {
 /* Each thread may wake so often for no reason, and on patrol. Left: what dead peers left in the word. */
 template <typename Base, unsigned int Naps = 0, unsigned int Patrols = 0, uint32_t Left = 0>
 class watched : public Base {
-	/* A patrol makes a second one the next in line; it is as if the first were dead. */
+	/* A patrol makes a second thread the next waiter; it is as if the first were dead. */
 	hf_model::mutex_watch watch_{ TURN, Left || Patrols, reached };
 	bool ready_ = false;
 

@@ -50,7 +50,7 @@ inline const char *const transition_names[TRANSITIONS] = {
 	"T4, behind another node",
 	"T5, the last of the queue",
 	"T5, hands over to the next node",
-	"T6, the next in line takes it",
+	"T6, the next waiter takes it",
 	"T7, closed",
 	"T7, and a T2 undoes it",
 	"T8, unlock",

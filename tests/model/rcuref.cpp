@@ -8,7 +8,7 @@
  *   lookup          get against the last put: true only if alive, also where it lives again in between
  *   type-stable     the object becomes another, in the same memory: get_acquire sees what init_release
  *                   published, and no get or put that began before it undoes it
- *   misuse          an overflow ends saturated; a put too many is told, and kills nothing twice
+ *   misuse          an overflow ends saturated; a put too many is reported, and kills nothing twice
  *
  * The step none -> DEAD is relaxed: nobody acquires from a dead count.
  */
