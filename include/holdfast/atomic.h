@@ -316,6 +316,15 @@ HF_INLINE void hf_atomic32_prefetch_store(const hf_atomic32_t *p)
 #endif /* !HF_ATOMIC_WHOLE */
 #endif /* HF_ATOMIC_HEADER */
 
+#ifdef __cplusplus
+/* A constructor that only makes atomics 0; those of a model have constructors of their own. */
+#if HF_ATOMIC_IS_MODEL
+#define HF__CONSTEXPR
+#else
+#define HF__CONSTEXPR constexpr
+#endif
+#endif
+
 #if defined(HF_ATOMIC_PARTIAL_HEADER)
 #include HF_ATOMIC_PARTIAL_HEADER
 #elif HF_ATOMIC_WHOLE

@@ -33,6 +33,14 @@
 #ifdef __cplusplus
 #define HF_BEGIN_DECLS extern "C" {
 #define HF_END_DECLS }
+/* Classes and templates, in a header that may be included inside of extern "C". */
+#define HF_BEGIN_CXX                                                                               \
+	extern "C++" {                                                                             \
+	namespace hf                                                                               \
+	{
+#define HF_END_CXX                                                                                 \
+	}                                                                                          \
+	}
 #define HF_STATIC_ASSERT(cond, text) static_assert(cond, text)
 #else
 #define HF_BEGIN_DECLS

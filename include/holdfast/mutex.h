@@ -328,12 +328,12 @@ HF_INLINE bool hf_mutex_shared_is_locked(const hf_mutex_shared_t *mutex)
 }
 
 #ifdef __cplusplus
-namespace hf
-{
+HF_BEGIN_CXX
 /* Lockable, and TimedLockable but for try_lock_until(): works with the guards of <mutex>. */
 class mutex {
 public:
-	mutex() noexcept { hf_mutex_init(&raw_); }
+	/* All bytes 0: free. A global one is free before any constructor runs, and none undoes that. */
+	HF__CONSTEXPR mutex() noexcept : raw_() {}
 	mutex(const mutex &) = delete;
 	mutex &operator=(const mutex &) = delete;
 
@@ -358,7 +358,7 @@ public:
 private:
 	hf_mutex_t raw_;
 };
-} // namespace hf
+HF_END_CXX
 #endif
 
 #endif

@@ -388,8 +388,7 @@ HF_ENV_REGISTER_SITES
  * The same over whatever has data() and size(): std::span, std::vector, std::array, std::string.
  * Sizes and results are in BYTES.
  */
-namespace hf
-{
+HF_BEGIN_CXX
 
 template <class T>
 [[nodiscard]] inline size_t hf__clear_objects(T *objects, size_t count)
@@ -424,7 +423,7 @@ template <class To, class From>
 	return hf__copy_objects(to.data(), to.size(), from.data(), from.size());
 }
 
-} // namespace hf
+HF_END_CXX
 #endif
 
 #endif

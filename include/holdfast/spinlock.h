@@ -212,10 +212,9 @@ HF_INLINE void hf_spinlock_unlock_irqrestore(hf_spinlock_t *lock, unsigned long 
 #define HF__SPINLOCK_GUARD_OF(name, lock) HF_SPINLOCK_GUARD_OF(name, lock)
 
 #ifdef __cplusplus
-namespace hf
-{
+HF_BEGIN_CXX
 using spinlock = HF__PASTE(spinlock_, HF_SPINLOCK_DEFAULT);
-}
+HF_END_CXX
 #endif
 
 #endif

@@ -290,6 +290,15 @@ def alone(tree, compiler, std, *more):
     return "%d headers" % len(units)
 
 
+def inside_extern_c(tree, compiler):
+    """A C++ program may include them inside of extern "C", as it does with headers of C."""
+    unit = write(os.path.join(tree.build, "extern_c.cpp"),
+                 'extern "C" {\n%s}\nhf::mutex use_mutex;\nhf::spinlock use_spinlock;\n'
+                 % tree.includes(tree.public()))
+    command(*compiler(tree, "c++17"), "-fsyntax-only", unit)
+    return "%d files" % len(tree.public())
+
+
 def together(tree, compiler, std, *more):
     """Compiles the unit with all headers, and a table of all functions, so that each is emitted."""
     unit = tree.unit_together(suffix_of(std), "-ffreestanding" in more)
@@ -689,6 +698,8 @@ MUTANTS = [
      append('HF_INLINE void hf_bad(uint32_t *p)\n{\n\t__asm__ volatile("%s" : "+m"(*p));\n}\n'
             % {"x86_64": "lock incl %0", "aarch64": "ldxr w9, %0"}.get(HOST, "")),
      lambda t: seen_by_tsan(t, GCC, "gnu11"), "hf_bad"),
+    ("a template inside extern C", "nofault.h", replace("HF_BEGIN_CXX", "namespace hf {"),
+     lambda t: inside_extern_c(t, GCC), "template with C linkage"),
     ("a macro without prefix", "report.h", append("#define BAD 1\n"),
      lambda t: prefixed_macros(t, GCC, "gnu11"), "BAD"),
     ("a helper macro left over", "spinlock/verbs.h", replace("#undef HF__SPINLOCK_WAIT\n", ""),
@@ -739,6 +750,7 @@ def checks(tree):
         found.append((name, lambda: function(tree, *arguments)))
 
     for compiler in (GCC, CLANG):
+        add("inside extern C %s" % NAMES[compiler], inside_extern_c, compiler)
         for std, levels in STANDARDS.items():
             if compiler is GCC or len(levels) > 1:
                 add("alone %s %s" % (NAMES[compiler], std), alone, compiler, std)

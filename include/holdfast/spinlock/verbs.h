@@ -94,12 +94,12 @@ HF_INLINE void HF__V(guard_end)(HF__V(t) **guard)
 }
 
 #ifdef __cplusplus
-namespace hf
-{
+HF_BEGIN_CXX
 /* Lockable: works with std::lock_guard, std::unique_lock and std::scoped_lock. */
 class HF__PASTE(spinlock_, HF__SPINLOCK) {
 public:
-	HF__PASTE(spinlock_, HF__SPINLOCK)() noexcept { HF__V(init)(&raw_); }
+	/* All bytes 0: free. A global one is free before any constructor runs, and none undoes that. */
+	HF__CONSTEXPR HF__PASTE(spinlock_, HF__SPINLOCK)() noexcept : raw_() {}
 	HF__PASTE(spinlock_, HF__SPINLOCK)(const HF__PASTE(spinlock_, HF__SPINLOCK) &) = delete;
 	HF__PASTE(spinlock_, HF__SPINLOCK) &operator=(const HF__PASTE(spinlock_,
 								      HF__SPINLOCK) &) = delete;
@@ -113,7 +113,7 @@ public:
 private:
 	HF__V(t) raw_;
 };
-} // namespace hf
+HF_END_CXX
 #endif
 
 #undef HF__V
