@@ -392,6 +392,8 @@ std::vector<Aim> mutex_aims(const std::vector<Row> &rows)
 				at_most(1.05, group, "time, of pthread_spin's", times(ours, spin)));
 			aims.push_back(at_most(0.7, group, "time, of pthread_mutex's",
 					       times(ours, pthread)));
+			aims.push_back(figure(group, "throughput, of the best peer",
+					      1 / times(ours, best), best ? best->variant : ""));
 			continue;
 		}
 		double fairness = valid(ours) ? ours->more("fairness_100ms") : NAN;
