@@ -18,7 +18,7 @@ case "${1-}" in
 build) ;;
 lab)
 	required+=(python3-venv)
-	optional+=("${peers[@]}" liburcu-dev)
+	optional+=("${peers[@]}" liburcu-dev libfuse3-dev fuse3)
 	;;
 test)
 	# Clang's sanitizers come in a package of their own, one for each version of clang.
