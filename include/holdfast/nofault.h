@@ -175,8 +175,9 @@ const char *hf_copy_chosen(void) HF_API_EACH;
 /**
  * hf_nofault_calibrate - measure on this machine what the default does from which size on
  *
- * Takes less than 5 ms and 2 MiB for that time. Changes what "default" is, and chooses it unless
- * the environment forces another one.
+ * Takes less than 2 ms and some more than 1 MiB for that time. It may lower the size from which on the
+ * default uses a repeated instruction, and never raises it; and chooses the default unless the
+ * environment forces another one.
  *
  * Context:  any thread; one at a time; not in a signal handler
  * Errors:   -ENOMEM (12): no memory to measure with; -EAGAIN (11): the machine was too busy to

@@ -46,9 +46,8 @@ static const struct {
 	  207,
 	  207,
 	  { HF__VECTORS_AVX512, MIB, MIB,
-	    "Emerald Rapids (family 6 model 207): its FSRS takes 2.6 to 4.4 times as long as "
-	    "vectors "
-	    "from 192 B to 2 KiB" } },
+	    "Emerald Rapids (family 6 model 207): from 192 B to 2 KiB its FSRS takes 1.4 to 4.4 "
+	    "times libc's time, vectors of 64 bytes 0.8 to 1.1" } },
 };
 
 static bool same(const char *a, const char *b)
