@@ -348,7 +348,7 @@ TEST_F(NoFault, Spans)
 }
 
 // The output of a child process that is started with this environment; it ends at once.
-std::string said_at_start(const char *variable, const char *value)
+std::string said_at_start(const char *variable, const char *value, const char *test = "ChoiceIs")
 {
 	int ends[2];
 	EXPECT_EQ(pipe(ends), 0);
@@ -358,8 +358,8 @@ std::string said_at_start(const char *variable, const char *value)
 		dup2(ends[1], STDERR_FILENO);
 		close(STDOUT_FILENO);
 		setenv(variable, value, 1);
-		execl("/proc/self/exe", "unit_tests", "--gtest_filter=NoFaultStart.ChoiceIs",
-		      nullptr);
+		std::string filter = std::string("--gtest_filter=NoFaultStart.") + test;
+		execl("/proc/self/exe", "unit_tests", filter.c_str(), nullptr);
 		_exit(9);
 	}
 	close(ends[1]);
@@ -411,6 +411,41 @@ TEST(NoFaultStart, AnUnknownNameIsSaidWithTheKnownOnes)
 }
 
 #if HF_ARCH_HAS_REP
+/* What is left of the features that decide, and whether the default gets on with that. */
+TEST(NoFaultStart, FeaturesAre)
+{
+	char from[1000] = { 1 }, to[1000] = {};
+	size_t left = hf_copy_nofault(to, from, sizeof(to)) + hf_clear_nofault(from, sizeof(from));
+
+	std::cerr << "erms=" << hf_cpu_has_erms() << " avx2=" << hf_cpu_has_avx2()
+		  << " avx512f=" << hf_cpu_has_avx512f() << " avx512vl=" << hf_cpu_has_avx512vl()
+		  << " left=" << left << " right=" << (to[0] == 1 && from[0] == 0) << "\n";
+}
+
+TEST(NoFaultStart, TheEnvironmentHidesFeatures)
+{
+	const char *variable = "HOLDFAST_CPU_WITHOUT";
+	auto line = [](bool erms, bool avx2, bool avx512f, bool avx512vl) {
+		std::ostringstream text;
+
+		text << "erms=" << erms << " avx2=" << avx2 << " avx512f=" << avx512f
+		     << " avx512vl=" << avx512vl << " left=0 right=1\n";
+		return text.str();
+	};
+	bool erms = hf_cpu_has_erms(), avx2 = hf_cpu_has_avx2(), wide = hf_cpu_has_avx512f();
+
+	EXPECT_EQ(said_at_start(variable, "avx512vl", "FeaturesAre"),
+		  line(erms, avx2, wide, false));
+	EXPECT_EQ(said_at_start(variable, "avx512f", "FeaturesAre"),
+		  line(erms, avx2, false, false));
+	EXPECT_EQ(said_at_start(variable, "erms,avx2", "FeaturesAre"),
+		  line(false, false, false, false));
+	EXPECT_EQ(said_at_start(variable, "avx,erms", "FeaturesAre"),
+		  "holdfast: HOLDFAST_CPU_WITHOUT=avx,erms: not all of these are known; see "
+		  "holdfast/cpu.h\n" +
+			  line(false, avx2, wide, hf_cpu_has_avx512vl()));
+}
+
 TEST(Cpu, AgreesWithTheKernel)
 {
 	std::ifstream file("/proc/cpuinfo");
