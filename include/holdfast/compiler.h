@@ -74,4 +74,41 @@
 #define HF_TSAN 0
 #endif
 
+/* ThreadSanitizer does not see what assembly and the library order: these state it at a call. */
+#if HF_TSAN
+HF_BEGIN_DECLS
+void __tsan_acquire(void *address);
+void __tsan_release(void *address);
+HF_END_DECLS
+#define HF__TSAN_ACQUIRE(p) __tsan_acquire((void *)(uintptr_t)(p))
+#define HF__TSAN_RELEASE(p) __tsan_release((void *)(uintptr_t)(p))
+#else
+#define HF__TSAN_ACQUIRE(p) (void)(p)
+#define HF__TSAN_RELEASE(p) (void)(p)
+#endif
+
+/*
+ * Clang's -Wthread-safety finds a missing lock at compile time. On a type: HF_CAPABILITY, and
+ * HF_SCOPED_CAPABILITY for a guard; on a verb: what it does to its argument; on data: HF_GUARDED_BY.
+ */
+#if defined(__clang__)
+#define HF__THREAD_SAFETY(x) __attribute__((x))
+#else
+#define HF__THREAD_SAFETY(x)
+#endif
+#define HF_CAPABILITY(name) HF__THREAD_SAFETY(capability(name))
+#define HF_SCOPED_CAPABILITY HF__THREAD_SAFETY(scoped_lockable)
+#define HF_GUARDED_BY(lock) HF__THREAD_SAFETY(guarded_by(lock))
+#define HF_PT_GUARDED_BY(lock) HF__THREAD_SAFETY(pt_guarded_by(lock))
+#define HF_ACQUIRE(...) HF__THREAD_SAFETY(acquire_capability(__VA_ARGS__))
+#define HF_TRY_ACQUIRE(...) HF__THREAD_SAFETY(try_acquire_capability(__VA_ARGS__))
+#define HF_RELEASE(...) HF__THREAD_SAFETY(release_capability(__VA_ARGS__))
+#define HF_REQUIRES(...) HF__THREAD_SAFETY(requires_capability(__VA_ARGS__))
+#define HF_EXCLUDES(...) HF__THREAD_SAFETY(locks_excluded(__VA_ARGS__))
+/* A verb's own body: it is what the attributes promise, and need not be analysed. */
+#define HF_NO_THREAD_SAFETY_ANALYSIS HF__THREAD_SAFETY(no_thread_safety_analysis)
+
+/* A name that no other line, and nothing else on this line, has: for guards. */
+#define HF__UNIQUE(name) HF__PASTE(name, __COUNTER__)
+
 #endif

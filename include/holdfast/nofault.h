@@ -322,19 +322,6 @@ HF_INLINE HF_MUST_CHECK int hf_store64_nofault(volatile void *p, uint64_t value)
 	return HF_ENV_TOUCH(p, 8, -HF_EFAULT, hf_arch_store64_nofault(p, value));
 }
 
-/* ThreadSanitizer does not see the assembly: these calls state what is ordered by it. */
-#if HF_TSAN
-HF_BEGIN_DECLS
-void __tsan_acquire(void *address);
-void __tsan_release(void *address);
-HF_END_DECLS
-#define HF__TSAN_RELEASE(p) __tsan_release((void *)(uintptr_t)(p))
-#define HF__TSAN_ACQUIRE(p) __tsan_acquire((void *)(uintptr_t)(p))
-#else
-#define HF__TSAN_RELEASE(p) (void)(p)
-#define HF__TSAN_ACQUIRE(p) (void)(p)
-#endif
-
 /**
  * hf_cmpxchg32_nofault, hf_cmpxchg64_nofault - compare and swap one word
  * @p:        aligned to its size
@@ -375,9 +362,6 @@ HF_INLINE HF_MUST_CHECK int hf_cmpxchg64_nofault(volatile void *p, uint64_t expe
 	HF__TSAN_ACQUIRE(p);
 	return error;
 }
-
-#undef HF__TSAN_RELEASE
-#undef HF__TSAN_ACQUIRE
 
 /* The sites of this executable or shared object, on their way to the handler's table. */
 #if HF_ARCH_HAS_SITES && defined(HF_ENV_REGISTER_SITES)
