@@ -390,10 +390,10 @@ void Progress::begin(const Plan &plan, const Row &row)
 	if (!terminal_ && now - shown_ns_ < EVERY_NS)
 		return;
 	shown_ns_ = now;
-	std::string left = share > 0 ? std::to_string(static_cast<int>((now - start_ns_) *
-								       (1 / share - 1) / 1e9)) +
-					       " s left"
-				     : "";
+	/* As planned, until enough is done to see how long it really takes. */
+	double left_ns = share > 0.05 ? (now - start_ns_) * (1 / share - 1)
+				      : (all_ms_ - done_ms_) * 1e6;
+	std::string left = std::to_string(static_cast<int>(left_ns / 1e9)) + " s left";
 
 	fprintf(stderr,
 		terminal_ ? "\r\033[K%s: %3.0f %% done, %s  %s, %s"
@@ -485,6 +485,38 @@ Plan plan(const Table &table, const Settings &settings)
 		made.ms += cell.rounds * cost_ms(cell);
 	}
 	return made;
+}
+
+double shorten(std::vector<Plan> *plans, double ms)
+{
+	constexpr int FEWEST = 3;
+	auto total = [&] {
+		double sum = 0;
+
+		for (Plan &one : *plans) {
+			one.ms = 0;
+			for (const Cell &cell : one.cells)
+				one.ms += cell.rounds * cost_ms(cell);
+			sum += one.ms;
+		}
+		return sum;
+	};
+	auto shorten_all = [&](int Cell::*what, int least) {
+		double share = ms / total();
+
+		for (Plan &one : *plans) {
+			for (Cell &cell : one.cells) {
+				int shorter = static_cast<int>(cell.*what * share);
+
+				if (share < 1)
+					cell.*what = std::min(cell.*what, std::max(shorter, least));
+			}
+		}
+	};
+
+	shorten_all(&Cell::rounds, FEWEST);
+	shorten_all(&Cell::window_ms, 1);
+	return total();
 }
 
 std::vector<Row> measure(Plan *plan, const Settings &settings, Progress *progress)

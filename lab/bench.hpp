@@ -107,6 +107,7 @@ struct Row {
 struct Settings {
 	int window_ms = 0; /* 0 = the table's own */
 	int rounds = 0;
+	int seconds = 0; /* about so long for all tables; 0 = as long as it takes */
 	unsigned int seed = 1;
 	std::vector<int> threads; /* empty = the table's own */
 	std::string only;         /* shell pattern on variants; empty = all */
@@ -211,6 +212,9 @@ struct Plan {
 	double ms;
 };
 Plan plan(const Table &table, const Settings &settings);
+/* Fewer runs a row, at least 3, and then shorter ones, until all takes about `ms`. Returns what it
+ * takes: more than `ms` where even the least does. */
+double shorten(std::vector<Plan> *plans, double ms);
 
 /* How much of the whole call is done: a line that is written over, or where standard error is no
  * terminal, one every few seconds. */
@@ -249,8 +253,19 @@ std::vector<Missing> missing_peers();
 
 constexpr int SCHEMA = 2; /* of the JSON; raised when a reader must know of a change */
 
-std::string to_json(const std::vector<Row> &rows, const std::vector<Aim> &aims,
-		    const Settings &settings);
+/* Of which program, machine and settings a file is. */
+struct Run {
+	std::string version, machine; /* the latter as JSON */
+	std::vector<std::string> limits;
+	std::vector<Missing> missing;
+	Settings settings;
+	double ns_per_tick;
+};
+
+/* Of these rows, which this program measured. */
+Run this_run(const std::vector<Row> &rows, const Settings &settings);
+
+std::string to_json(const std::vector<Row> &rows, const std::vector<Aim> &aims, const Run &run);
 void print_plain(const std::vector<Row> &rows);
 void print_aims(const std::vector<Aim> &aims);
 /* Names the rows whose count was wrong; returns the exit status, 0 or 1. */
@@ -259,6 +274,8 @@ int report_failures(const std::vector<Row> &rows);
 /* JSON's forms of a string and a number; null = not finite. */
 std::string quoted(const std::string &text);
 std::string number(double value);
+/* "-" where there is no such figure. */
+std::string text_of(const char *format, double value);
 
 /* The processor's features, and what clears and copies here. */
 void print_cpu();

@@ -11,7 +11,7 @@
 #include <string>
 #include <sys/stat.h>
 
-#include "bench.hpp"
+#include "archive.hpp"
 
 using namespace lab;
 
@@ -91,7 +91,9 @@ std::vector<Missing> missing_peers()
 
 static const char usage[] =
 	"usage: hf-lab TABLE... [--threads LIST] [--window-ms N] [--rounds N] [--only PATTERN]\n"
-	"              [--seed N] [--json FILE]\n"
+	"              [--seed N] [--seconds N] [--json FILE]\n"
+	"       hf-lab compare OLD NEW [--only PATTERN]\n"
+	"       hf-lab merge FILE... --json FILE\n"
 	"       hf-lab list | cpu | --version\n"
 	"\n"
 	"  TABLE           some of `hf-lab list`, or `all`\n"
@@ -102,8 +104,18 @@ static const char usage[] =
 	"  --only PATTERN  only variants that match this shell pattern, such as 'queued*'; the\n"
 	"                  baseline is always measured\n"
 	"  --seed N        of the order in which the variants take turns\n"
+	"  --seconds N     do it all in about so long, by fewer runs a row and then shorter ones: "
+	"for\n"
+	"                  a first look\n"
 	"  --json FILE     write the rows there too: to FILE.tmp after each table, which replaces\n"
 	"                  FILE at the end\n"
+	"\n"
+	"  compare         the rows that are in two files (.json, .json.gz): two runs or two "
+	"machines,\n"
+	"                  and which differences are more than noise\n"
+	"  merge           files of one program and machine as one: a row that several have gets "
+	"the\n"
+	"                  median of theirs, and the aims are judged anew\n"
 	"\n"
 	"Exit status: 0; 1 = a count was wrong, in the rows that are named; 2 = it could not be "
 	"done.\n";
@@ -245,6 +257,8 @@ static void set_option(const std::string &option, const std::string &value, Sett
 		settings->rounds = integer(option, value, 1, 1000);
 	else if (option == "--seed")
 		settings->seed = static_cast<unsigned int>(integer(option, value, 0, 1 << 30));
+	else if (option == "--seconds")
+		settings->seconds = integer(option, value, 1, 1000000);
 	else if (option == "--only")
 		settings->only = value;
 	else
@@ -253,8 +267,8 @@ static void set_option(const std::string &option, const std::string &value, Sett
 
 static bool is_option(const std::string &word)
 {
-	for (const char *option :
-	     { "--threads", "--window-ms", "--rounds", "--only", "--seed", "--json" }) {
+	for (const char *option : { "--threads", "--window-ms", "--rounds", "--only", "--seed",
+				    "--seconds", "--json" }) {
 		if (word == option)
 			return true;
 	}
@@ -271,7 +285,7 @@ static int run(const std::vector<std::string> &words)
 		fputs(usage, stderr);
 		return 2;
 	}
-	for (const char *alone : { "--help", "-h", "help", "--version", "list", "cpu" }) {
+	for (const char *alone : { "--help", "-h", "help", "--version", "list", "--list", "cpu" }) {
 		if (words[0] == alone && words.size() > 1)
 			fail(words[0] + " takes no arguments");
 	}
@@ -283,7 +297,7 @@ static int run(const std::vector<std::string> &words)
 		printf("hf-lab %s, commit %s\n", HF_LAB_VERSION, commit());
 		return 0;
 	}
-	if (words[0] == "list") {
+	if (words[0] == "list" || words[0] == "--list") {
 		list_tables();
 		return 0;
 	}
@@ -291,21 +305,42 @@ static int run(const std::vector<std::string> &words)
 		print_cpu();
 		return 0;
 	}
-	for (size_t i = 0; i < words.size(); i++) {
+	bool comparing = words[0] == "compare", merging = words[0] == "merge";
+	std::vector<std::string> files;
+
+	for (size_t i = comparing || merging; i < words.size(); i++) {
 		size_t equals = words[i].find('=');
 		std::string option = words[i].substr(0, equals);
 
 		if (option[0] != '-') {
-			choose(&chosen, words[i]);
+			if (comparing || merging)
+				files.push_back(words[i]);
+			else
+				choose(&chosen, words[i]);
 			continue;
 		}
-		if (!is_option(option))
+		if (!is_option(option) || (comparing && option != "--only") ||
+		    (merging && option != "--json"))
 			fail("no option '" + option + "'; see hf-lab --help");
 		if (equals == std::string::npos && i + 1 == words.size())
 			fail(option + " needs a value");
 		set_option(option,
 			   equals == std::string::npos ? words[++i] : words[i].substr(equals + 1),
 			   &settings, &json);
+	}
+	if (comparing) {
+		if (files.size() != 2)
+			fail("compare takes two files, the old one and the new one");
+		return compare(files[0], files[1], settings.only);
+	}
+	if (merging) {
+		if (files.empty() || json.empty())
+			fail("merge takes files, and --json FILE for what they come to");
+		/* Before the output is opened: it may be one of them. */
+		std::string text = merge(files);
+
+		Output(json).finish(text);
+		return 0;
 	}
 	if (chosen.empty())
 		fail("which table? There are: " + table_names() + ", all");
@@ -319,6 +354,8 @@ static int run(const std::vector<std::string> &words)
 	}
 	if (ms == 0)
 		fail("nothing matches --only '" + settings.only + "'");
+	if (settings.seconds)
+		ms = shorten(&plans, settings.seconds * 1e3);
 	Output output(json);
 	std::vector<Row> rows;
 	std::vector<Aim> aims;
@@ -334,14 +371,14 @@ static int run(const std::vector<std::string> &words)
 
 			rows.insert(rows.end(), more.begin(), more.end());
 			aims.insert(aims.end(), its_aims.begin(), its_aims.end());
-			output.keep(to_json(rows, aims, settings));
+			output.keep(to_json(rows, aims, this_run(rows, settings)));
 		}
 	}
 	if (json.empty() || chosen.size() == 1)
 		print_plain(rows);
 	print_aims(aims);
 	fflush(stdout);
-	output.finish(to_json(rows, aims, settings));
+	output.finish(to_json(rows, aims, this_run(rows, settings)));
 	return report_failures(rows);
 }
 

@@ -200,29 +200,34 @@ static std::string aim_json(const Aim &aim)
 	       ", \"why\": " + quoted(measured ? "" : NOT_MEASURED) + "}";
 }
 
-std::string to_json(const std::vector<Row> &rows, const std::vector<Aim> &aims,
-		    const Settings &settings)
+Run this_run(const std::vector<Row> &rows, const Settings &settings)
+{
+	return { HF_LAB_VERSION,  machine_json(), limits(rows),
+		 missing_peers(), settings,       ns_per_tick() };
+}
+
+std::string to_json(const std::vector<Row> &rows, const std::vector<Aim> &aims, const Run &run)
 {
 	std::string out = "{\n\"schema\": " + std::to_string(SCHEMA) +
-			  ",\n\"holdfast\": \"" HF_LAB_VERSION "\",\n\"machine\": " +
-			  machine_json() + ",\n\"limits\": [";
+			  ",\n\"holdfast\": " + quoted(run.version) +
+			  ",\n\"machine\": " + run.machine + ",\n\"limits\": [";
 	const char *comma = "";
 
-	for (const std::string &limit : limits(rows)) {
+	for (const std::string &limit : run.limits) {
 		out += comma + quoted(limit);
 		comma = ", ";
 	}
 	out += "],\n\"missing_peers\": [";
 	comma = "";
-	for (const Missing &missing : missing_peers()) {
+	for (const Missing &missing : run.missing) {
 		out += comma + ("{\"peer\": " + quoted(missing.peer)) +
 		       ", \"package\": " + quoted(missing.package) + "}";
 		comma = ", ";
 	}
-	out += "],\n\"settings\": {\"window_ms\": " + std::to_string(settings.window_ms) +
-	       ", \"rounds\": " + std::to_string(settings.rounds) +
-	       ", \"seed\": " + std::to_string(settings.seed) +
-	       ", \"ns_per_tick\": " + number(ns_per_tick()) + "},\n\"aims\": [\n";
+	out += "],\n\"settings\": {\"window_ms\": " + std::to_string(run.settings.window_ms) +
+	       ", \"rounds\": " + std::to_string(run.settings.rounds) +
+	       ", \"seed\": " + std::to_string(run.settings.seed) +
+	       ", \"ns_per_tick\": " + number(run.ns_per_tick) + "},\n\"aims\": [\n";
 	comma = "";
 	for (const Aim &aim : aims) {
 		out += comma + aim_json(aim);
@@ -266,8 +271,7 @@ std::string to_json(const std::vector<Row> &rows, const std::vector<Aim> &aims,
 	return out + "\n]\n}\n";
 }
 
-/* "-" where there is no such figure. */
-static std::string text_of(const char *format, double value)
+std::string text_of(const char *format, double value)
 {
 	char text[32] = "-";
 

@@ -18,7 +18,7 @@ case "${1-}" in
 build) ;;
 lab)
 	required+=(python3-venv)
-	optional+=("${peers[@]}" liburcu-dev libfuse3-dev fuse3)
+	optional+=("${peers[@]}" nlohmann-json3-dev zlib1g-dev liburcu-dev libfuse3-dev fuse3)
 	;;
 test)
 	# Clang's sanitizers come in a package of their own, one for each version of clang.
@@ -30,7 +30,7 @@ test)
 		gcc-aarch64-linux-gnu g++-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user
 		gcc-riscv64-linux-gnu g++-riscv64-linux-gnu libc6-dev-riscv64-cross
 		gcc-s390x-linux-gnu g++-s390x-linux-gnu libc6-dev-s390x-cross
-		liburcu-dev libfuse3-dev fuse3 git sqlite3 fio
+		liburcu-dev libfuse3-dev fuse3 git sqlite3 fio nlohmann-json3-dev zlib1g-dev
 	)
 	# Without the latter the stages bare and kernel are skipped.
 	optional+=("${peers[@]}" qemu-system-arm "${kernel[@]}")

@@ -85,6 +85,6 @@ int main(int argc, char **argv)
 	Progress progress(made.ms);
 	std::vector<Row> rows = measure(&made, settings, &progress);
 
-	fputs(to_json(rows, aims_of(table, rows), settings).c_str(), stdout);
+	fputs(to_json(rows, aims_of(table, rows), this_run(rows, settings)).c_str(), stdout);
 	return report_failures(rows);
 }

@@ -5,6 +5,7 @@
 usage: run.py HF_LAB
 """
 import functools
+import gzip
 import json
 import os
 import re
@@ -387,12 +388,125 @@ class Lab(unittest.TestCase):
             with open(name, encoding="utf-8") as file:
                 self.assertEqual(file.read(), "old")
 
+    def test_seconds_shortens(self):
+        settings = rows_of("refcount", "--threads=1", "--only=asm", "--seconds=1")["settings"]
+        self.assertEqual((settings["rounds"], settings["window_ms"]), (0, 0))
+        rows = {n: rows_of("refcount", "--threads=1", "--only=asm", "--seconds=%d" % n)["rows"]
+                for n in (1, 1000)}
+        self.assertLess(rows[1][0]["rounds"], rows[1000][0]["rounds"])
+        # The least, which may take longer than was asked for.
+        rows = rows_of("refcount", "--threads=1", "--seconds=1", "--window-ms=2", "--rounds=100")["rows"]
+        self.assertEqual({row["rounds"] for row in rows} & {100}, set())
+        self.assertLessEqual(3, min(row["rounds"] for row in rows))
+
     def test_progress_without_a_terminal(self):
         # Four runs of more than a second: longer than the time between two lines.
         done = lab("refcount", "--threads", "1", "--only", "asm", "--window-ms", "1300",
                    "--rounds", "1")
         self.assertRegex(done.stderr, r"^refcount: +\d+ % done, \d+ s left; \w+, \S+\n")
         self.assertNotIn("\r", done.stderr)
+
+
+class Archive(unittest.TestCase):
+    """compare and merge, on made-up files."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.whole = rows_of("loop", "--threads=1", *QUICK)
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+
+    def file(self, name, times, packed=False, **changes):
+        """Write a file with one row for each item of `times`; returns its name."""
+        rows = []
+        for variant, ns in times.items():
+            rows.append({**self.whole["rows"][0], "variant": variant, "ns_per_op": ns,
+                         "spread": 0.02, "size": 64, "is": "plain", "kind": "ours"})
+        path = os.path.join(self.folder, name)
+        text = json.dumps({**self.whole, "rows": rows, **changes})
+        with gzip.open(path, "wt") if packed else open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+        return path
+
+    def test_compare(self):
+        old = self.file("old.json", {"same": 10, "slow": 10, "fast": 10, "gone": 1, "none": None})
+        new = self.file("new.json.gz", {"same": 10.1, "slow": 11, "fast": 9, "come": 1, "none": 3},
+                        packed=True)
+        done = lab("compare", old, new)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        verdicts = dict(re.findall(r"(?m)^loop +(\S+) .*%(?:  (\w+))?$", done.stdout))
+        self.assertEqual(verdicts, {"same": "", "slow": "slower", "fast": "faster"})
+        self.assertRegex(done.stdout, r"(?m)^loop +none .* - +- +not measured in the old file$")
+        self.assertRegex(done.stdout, r"(?m)^loop +new/old 1\.000 in the geometric mean; 1 faster, "
+                         r"1 slower, 1 within noise, 1 not compared$")
+        self.assertIn("Only in the old file: 1 rows; only in the new one: 1.", done.stdout)
+        done = lab("compare", old, new, "--only", "sl*")
+        self.assertEqual(re.findall(r"(?m)^loop +(\S+) .*%", done.stdout), ["slow"])
+
+    def test_compare_knows_its_noise(self):
+        default = {**self.whole["rows"][0], "variant": "default", "kind": "default", "is": "same",
+                   "ns_per_op": 12, "spread": 0.02}
+        old = self.file("old.json", {"same": 10, "slow": 10})
+        whole = load(old)
+        whole["rows"].append(default)
+        with open(old, "w", encoding="utf-8") as file:
+            json.dump(whole, file)
+        # One code under two names differs by a fifth: so may others.
+        done = lab("compare", old, self.file("new.json", {"same": 10, "slow": 11}))
+        self.assertRegex(done.stdout, r"(?m)^loop +slow .* 20%$")
+
+    def test_merge(self):
+        files = [self.file("%d.json" % ns, {"a": ns, "only-%d" % ns: ns}) for ns in (10, 20, 60)]
+        out = os.path.join(self.folder, "all.json")
+        done = lab("merge", *files, "--json", out)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        merged = load(out)
+        self.assertEqual({row["variant"]: (row["ns_per_op"], row["rounds"])
+                          for row in merged["rows"]},
+                         {"a": (20, 3), "only-10": (10, 1), "only-20": (20, 1), "only-60": (60, 1)})
+        self.assertEqual(merged["rows"][0]["size"], 64)
+        self.assertEqual(merged["rows"][0]["is"], "plain")
+        for key in ("schema", "holdfast", "machine", "missing_peers"):
+            self.assertEqual(merged[key], self.whole[key])
+
+    def test_merge_of_one_is_that_one(self):
+        whole = os.path.join(self.folder, "whole.json")
+        with open(whole, "w", encoding="utf-8") as file:
+            json.dump(self.whole, file)
+        self.assertEqual(lab("merge", whole, "--json", whole).returncode, 0)
+        merged = load(whole)
+        for row, was in zip(merged["rows"], self.whole["rows"], strict=True):
+            # Figures are written with six digits, and a ratio is made of two of them.
+            self.assertAlmostEqual(row["ratio"], was["ratio"], delta=was["ratio"] / 1e4)
+            for key in ("rounds", "spread", "ratio"):
+                del row[key]
+            self.assertEqual(row, {key: was[key] for key in row})
+        for aim, was in zip(merged["aims"], self.whole["aims"], strict=True):
+            self.assertEqual((aim["what"], aim["met"]), (was["what"], was["met"]))
+
+    def test_what_can_not_be_read_is_refused(self):
+        good = self.file("good.json", {"a": 1})
+        other = {**self.whole["machine"], "commit": "another"}
+        broken = os.path.join(self.folder, "broken.json")
+        with open(broken, "w", encoding="utf-8") as file:
+            file.write('{"schema": 2, "rows"')
+        for arguments, reason in (
+                (["compare", good], "takes two files"),
+                (["compare", good, good, "--json", "x"], "no option"),
+                (["compare", good, "nowhere.json"], "can't read nowhere.json: No such file"),
+                (["compare", good, broken], "is no file that hf-lab wrote"),
+                (["compare", good, self.file("b.json", {"b": 1})], "no row is in both"),
+                (["compare", good, self.file("3.json", {"a": 1}, schema=3)], "has schema 3"),
+                (["compare", good, self.file("0.json", {})], "has no rows"),
+                (["merge", good], "takes files, and --json"),
+                (["merge", good, self.file("c.json", {"a": 1}, machine=other), "--json", "x"],
+                 r"has another commit than .* \(another, ")):
+            done = lab(*arguments)
+            self.assertEqual((done.returncode, done.stdout if "schema" in reason else ""), (2, ""))
+            self.assertRegex(done.stderr, r"^hf-lab: .*%s.*\n$" % reason)
 
 
 class Rows(unittest.TestCase):
