@@ -19,6 +19,12 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 LOGS = os.path.join(ROOT, "build", "test")
 CLANG_FORMAT = 14  # other versions break some lines differently
 CANT_RUN = 77  # the exit status of a test that can't run here
+# What a processor without AVX2, with and without ERMS, ... has; none knows AVX-512 or FSRM in qemu 7.
+MODELS = ("qemu64", "Nehalem", "SandyBridge", "Haswell", "Skylake-Server", "Opteron_G5", "EPYC-Milan",
+          "max")
+BUSY = 4  # loops beside the tests
+# They compile, or judge what was compiled: a busy machine makes them slow, and that is all.
+NOT_WHEN_BUSY = "^(headers|roster|codegen|runners|instructions|install|tmpfs.*|.*mutant.*|model.*)$"
 TAIL = 60  # lines shown of a failure
 
 
@@ -117,6 +123,46 @@ def count(stage, junit):
             stage.fail(name, "%s\n%s" % (said, why.get("message", "") if why is not None else ""))
 
 
+def processors(stage):
+    """Battery and sweep of the release preset, as each of several x86-64 processors runs them."""
+    emulator = shutil.which("qemu-x86_64")
+    folder = os.path.join(ROOT, "build", "release", "tests")
+    programs = [os.path.join(folder, name) for name in ("battery", "nofault.sweep")]
+    missing = "qemu-x86_64" if not emulator else "" if os.uname().machine == "x86_64" else "x86-64"
+    if not missing and not all(map(os.path.exists, programs)):
+        missing = "the stage release before it"
+    if missing:
+        stage.skipped.append("processors: needs %s" % missing)
+        stage.excused = True
+        return
+    os.environ["HF_SWEEP_EMULATED"] = "1"
+    for model in MODELS:
+        for program, step in zip(programs, ([], ["41"])):
+            name = "%s on %s" % (os.path.basename(program), model)
+            worked, output = stage.run(sys.executable, "-B", "tests/ktap.py", emulator, "-cpu", model,
+                                       program, *step)
+            if worked:
+                stage.passed += 1
+            else:
+                stage.fail(name, output)
+    del os.environ["HF_SWEEP_EMULATED"]
+
+
+def busy(stage):
+    """The tests of the release preset that run threads, beside loops that want the processors too."""
+    if not os.path.exists(os.path.join(ROOT, "build", "release", "CTestTestfile.cmake")):
+        stage.skipped.append("busy: needs the stage release before it")
+        stage.excused = True
+        return
+    loops = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(BUSY)]
+    try:
+        ctest(stage, "release", "--exclude-regex", NOT_WHEN_BUSY)
+    finally:
+        for loop in loops:
+            loop.kill()
+            loop.wait()
+
+
 def report(stage):
     """The lab report's own tests, in the venv that the report runs in."""
     if not stage.step("venv", "make", "--no-print-directory", "venv"):
@@ -162,6 +208,8 @@ def format_check(stage):
 
 STAGES = {
     "release": preset,
+    "processors": processors,
+    "busy": busy,
     "asan": preset,
     "tsan": preset,
     "tsan-clang": preset,

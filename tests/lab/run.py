@@ -66,6 +66,11 @@ def measured(table):
     return rows_of(table, "--threads=1,2", *QUICK)
 
 
+def with_figures(rows):
+    """Those that had an operation in each window: on a busy machine not all have."""
+    return [row for row in rows if not row["starved"]]
+
+
 def here(tables):
     """Those that were built."""
     listed = lab("list").stdout
@@ -288,6 +293,7 @@ class Lab(unittest.TestCase):
     def test_lockref_has_its_retries(self):
         for row in measured("lockref")["rows"]:
             self.assertLessEqual({"retries_mean", "retries_max", "fallback_share"}, set(row))
+        for row in with_figures(measured("lockref")["rows"]):
             if row["variant"] == "locked":
                 self.assertEqual(row["fallback_share"], 1)
 
@@ -297,7 +303,8 @@ class Lab(unittest.TestCase):
         self.assertEqual({row["threads"] for row in results["rows"]}, {2, 3})
         for row in results["rows"]:
             self.assertTrue(row["checked"], row)
-            self.assertGreater(row["cpu_ns"], 0)
+            if not row["starved"]:
+                self.assertGreater(row["cpu_ns"], 0)
             self.assertGreater(row.get("hold_ns") or 1e6, 0.9e6, row)
 
     def test_mutex_has_waits(self):
@@ -305,6 +312,8 @@ class Lab(unittest.TestCase):
         waits = ["wait_p50_ns", "wait_p99_ns", "wait_p999_ns", "wait_max_ns"]
         for row in rows_of("mutex", "--threads", "1,4", *QUICK)["rows"]:
             self.assertLessEqual(fields, set(row))
+            if row["starved"]:
+                continue
             self.assertGreater(row["cpu_ns"], 0)
             self.assertLessEqual(row["fairness_100ms"], 1)
             if waits[0] in row:  # not on a processor without a counter of time
