@@ -2,7 +2,7 @@
 # The front door. CMake does the building: see CMakeLists.txt and CMakePresets.json.
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help build lab lab-quick measured instructions readme check test cross fuzz soak format format-check clean install venv bare kernel
+.PHONY: help build lab lab-quick measured machines instructions readme check test cross fuzz soak format format-check clean install venv bare kernel
 
 PREFIX ?= /usr/local
 
@@ -42,6 +42,9 @@ measured:
 instructions: ## count the instructions of each operation on each processor, by qemu
 	@scripts/bootstrap.sh test
 	@$(PYTHON3) -B lab/instructions/run.py --source-dir . --work-dir build/instructions
+
+machines: venv ## draw build/lab/machines.html: all archived machines, and your own results over them
+	build/venv/bin/python -B lab/report/machines.py --own build/lab/results.json --html build/lab/machines.html
 
 readme: ## draw docs/results.md and README.md's table from the raw results in docs/results/
 	$(PYTHON3) -B lab/report/results_page.py

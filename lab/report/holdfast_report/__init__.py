@@ -21,6 +21,7 @@ Modules, each knowing only those above it
     terminal, page    blocks -> output; neither decides anything
     command       the command line
     results_page  the archive -> docs/results.md and README's table
+    machines_page the archive, and one's own results -> a page that lays all machines over each other
 
 To add a table, add its module to tables/: it is found there.
 
