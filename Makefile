@@ -43,10 +43,13 @@ instructions: ## count the instructions of each operation on each processor, by 
 	@scripts/bootstrap.sh test
 	@$(PYTHON3) -B lab/instructions/run.py --source-dir . --work-dir build/instructions
 
-machines: venv ## draw build/lab/machines.html: all archived machines, and your own results over them
+machines: ## draw build/lab/machines.html: all archived machines, and your own results over them
+	@scripts/bootstrap.sh report
+	@$(MAKE) --no-print-directory venv
 	build/venv/bin/python -B lab/report/machines.py --own build/lab/results.json --html build/lab/machines.html
 
 readme: ## draw docs/results.md and README.md's table from the raw results in docs/results/
+	@scripts/bootstrap.sh report
 	$(PYTHON3) -B lab/report/results_page.py
 
 check: ## before each commit, two minutes: build, native tests of what changed, headers, roster, format
@@ -83,9 +86,11 @@ soak: ## 10 million random file operations under AddressSanitizer, a night's wor
 	$(PYTHON3) -B tests/tmpfs/mount_soak.py --server build/release/tmpfs/hf-tmpfs-fuse --seconds $(or $(SECONDS),3600)
 
 format: ## lay out all C and C++ as .clang-format says
+	@scripts/bootstrap.sh format
 	clang-format -i $(SOURCES)
 
 format-check: ## fail if that would change anything
+	@scripts/bootstrap.sh format
 	@clang-format --dry-run -Werror $(SOURCES)
 
 clean: ## remove build/
@@ -97,6 +102,7 @@ install: build ## headers and libraries into PREFIX (default /usr/local)
 venv: build/venv/ready
 
 build/venv/ready: lab/report/requirements.txt
+	@scripts/bootstrap.sh report
 	$(PYTHON3) -m venv --clear build/venv
 	build/venv/bin/python -m pip install --quiet --disable-pip-version-check --no-cache-dir \
 		--requirement $<

@@ -1,16 +1,20 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 #
-# bootstrap.sh build|lab|test|bare|kernel - have the packages which that make target needs.
+# bootstrap.sh build|lab|test|bare|kernel|report|format - have the packages which that make target
+# needs.
 #
 # Says nothing and asks nobody when they are all there. Else installs them if it may (root, or sudo
-# without a password), or says what is missing and stops. Packages aside it writes nothing.
+# without a password), or says what is missing and stops. Packages aside it writes nothing. Of two at
+# a time one waits for the other.
+#
+# A package whose name differs between releases is written a|b: either will do.
 set -euo pipefail
 
 required=(build-essential cmake ninja-build pkg-config python3)
 peers=(libck-dev libtbb-dev libabsl-dev libglib2.0-dev) # what the lab compares with: optional
 bare=(gcc-aarch64-linux-gnu g++-aarch64-linux-gnu qemu-system-arm)
-kernel=(gcc-12 gcc-12-aarch64-linux-gnu gcc-aarch64-linux-gnu libelf1 libssl3 bc xz-utils
+kernel=(gcc-12 gcc-12-aarch64-linux-gnu gcc-aarch64-linux-gnu "libelf1|libelf1t64" "libssl3|libssl3t64" bc xz-utils
 	qemu-system-x86 qemu-system-arm)
 optional=()
 
@@ -35,10 +39,12 @@ test)
 	# Without the latter the stages bare and kernel are skipped.
 	optional+=("${peers[@]}" qemu-system-arm "${kernel[@]}")
 	;;
+report) required=(python3 python3-venv) ;;
+format) required=(make clang-format) ;;
 bare) required+=("${bare[@]}") ;;
 kernel) required+=("${kernel[@]}") ;;
 *)
-	echo "usage: $0 build|lab|test|bare|kernel" >&2
+	echo "usage: $0 build|lab|test|bare|kernel|report|format" >&2
 	exit 2
 	;;
 esac
@@ -52,17 +58,39 @@ if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
 	exit 0
 fi
 
-# missing PACKAGE... - those that are not installed, one a line.
+# installed NAME... - those that are, one a line.
+installed() {
+	dpkg-query -W -f='${Package} ${db:Status-Status}\n' "$@" 2>/dev/null | sed -n 's/ installed$//p'
+}
+
+# missing PACKAGE... - those that are not installed, one a line; of a|b the one that this release has.
 missing() {
-	(($#)) || return 0
-	comm -23 <(printf '%s\n' "$@" | sort -u) <(
-		dpkg-query -W -f='${Package} ${db:Status-Status}\n' "$@" 2>/dev/null |
-			sed -n 's/ installed$//p' | sort -u
-	)
+	local package name have
+	# shellcheck disable=SC2046 # one word a name
+	have=" $(installed $(tr '|' ' ' <<<"$*") | tr '\n' ' ') "
+	for package; do
+		for name in ${package//|/ }; do
+			[[ $have != *" $name "* ]] || continue 2
+		done
+		for name in ${package//|/ }; do
+			[[ $package != *"|"* ]] || apt-cache show "$name" >/dev/null 2>&1 || continue
+			break
+		done
+		echo "$name"
+	done | sort -u
 }
 
 mapfile -t absent < <(missing "${required[@]}" "${optional[@]}")
 ((${#absent[@]})) || exit 0
+
+# Whoever comes second finds them installed. Any file that all may read will do as the lock.
+exec 9</etc/os-release
+if command -v flock >/dev/null && ! flock --nonblock 9; then
+	echo "Waiting for another installation to end"
+	flock 9
+	mapfile -t absent < <(missing "${required[@]}" "${optional[@]}")
+	((${#absent[@]})) || exit 0
+fi
 
 as_root=()
 may_install=yes
@@ -73,7 +101,7 @@ fi
 
 apt() {
 	"${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q -o DPkg::Lock::Timeout=120 "$@" \
-		</dev/null
+		</dev/null 9<&-
 }
 
 if [[ $may_install == yes ]]; then
@@ -94,6 +122,6 @@ mapfile -t absent < <(missing "${optional[@]}")
 mapfile -t absent < <(missing "${required[@]}")
 if ((${#absent[@]})); then
 	echo "'make $1' needs packages that are not installed. As root:" >&2
-	echo "  apt-get install --no-install-recommends ${absent[*]}" >&2
+	echo "  apt-get update && apt-get install --no-install-recommends ${absent[*]}" >&2
 	exit 1
 fi

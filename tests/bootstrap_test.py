@@ -1,0 +1,115 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""scripts/bootstrap.sh on systems that are made up: its dpkg-query, apt-get, apt-cache, id and sudo are ours."""
+import os
+import subprocess
+import tempfile
+import unittest
+
+SCRIPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "scripts", "bootstrap.sh")
+TOOLS = {
+    "dpkg-query": 'for p; do case $p in -*) ;; *) grep -qx -- "$p" "$SYSTEM/installed" &&'
+                  ' echo "$p installed";; esac; done; true',
+    "apt-cache": 'grep -qx -- "$2" "$SYSTEM/offered"',
+    "apt-get": 'echo "$*" >>"$SYSTEM/asked"; case "$*" in *update*) exit;; esac\n'
+               'sleep "${SLOW:-0}"; ok=0\n'
+               'for p; do case $p in -*|install|DPkg*) ;; *) if grep -qx -- "$p" "$SYSTEM/offered"; then'
+               ' echo "$p" >>"$SYSTEM/new"; else ok=100; fi;; esac; done\n'
+               '[ $ok = 0 ] && cat "$SYSTEM/new" >>"$SYSTEM/installed"; rm -f "$SYSTEM/new"; exit $ok',
+    "id": 'echo "${WHO:-0}"',
+    "sudo": 'exit 1',
+}
+LAB = """build-essential cmake ninja-build pkg-config python3 python3-venv""".split()
+
+
+class Bootstrap(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+        for name, body in TOOLS.items():
+            path = os.path.join(self.folder, name)
+            with open(path, "w", encoding="utf-8") as file:
+                file.write("#!/bin/sh\n%s\n" % body)
+            os.chmod(path, 0o755)
+        self.has([], [])
+
+    def has(self, installed, offered):
+        for name, packages in (("installed", installed), ("offered", offered), ("asked", [])):
+            with open(os.path.join(self.folder, name), "w", encoding="utf-8") as file:
+                file.write("".join(p + "\n" for p in packages))
+
+    def read(self, name):
+        with open(os.path.join(self.folder, name), encoding="utf-8") as file:
+            return file.read()
+
+    def start(self, what, **environment):
+        path = self.folder + ":" + os.environ["PATH"]
+        return subprocess.Popen(["bash", SCRIPT, what], text=True, stdout=subprocess.PIPE,
+                                stderr=subprocess.PIPE,
+                                env={**os.environ, "PATH": path, "SYSTEM": self.folder, **environment})
+
+    def run_it(self, what, **environment):
+        with self.start(what, **environment) as process:
+            out, err = process.communicate()
+        return process.returncode, out, err
+
+    def test_all_there(self):
+        self.has(LAB[:-1], [])
+        self.assertEqual(self.run_it("build"), (0, "", ""))
+        self.assertEqual(self.read("asked"), "")
+
+    def test_installs_what_is_missing(self):
+        self.has(LAB[2:-1], LAB)
+        status, out, err = self.run_it("build")
+        self.assertEqual((status, err), (0, ""))
+        self.assertIn("Installing: build-essential cmake\n", out)
+        self.assertIn("install -y --no-install-recommends build-essential cmake", self.read("asked"))
+
+    def test_what_may_not_be_installed_is_named_with_the_line_that_does(self):
+        self.has(LAB[2:], LAB)
+        status, out, err = self.run_it("build", WHO="1000")
+        self.assertEqual((status, out), (1, ""))
+        self.assertIn("  apt-get update && apt-get install --no-install-recommends build-essential cmake\n", err)
+        self.assertEqual(self.read("asked"), "")
+
+    def test_what_can_not_be_installed(self):
+        self.has(LAB[2:], ["cmake"])
+        status, _, err = self.run_it("build")
+        self.assertEqual(status, 1)
+        self.assertIn("recommends build-essential cmake\n", err)
+
+    def test_optional_ones_one_by_one(self):
+        self.has(LAB, ["libtbb-dev"])
+        status, out, err = self.run_it("lab")
+        self.assertEqual((status, err), (0, ""))
+        self.assertIn("libtbb-dev", self.read("installed"))
+        self.assertRegex(out, r"Not installed, so .*: .*libck-dev")
+
+    def test_a_name_that_changed(self):
+        both = ["libelf1", "libssl3"], ["libelf1t64", "libssl3t64"]
+        for offered, other in (both, both[::-1]):
+            self.has([], offered)
+            _, _, err = self.run_it("kernel", WHO="1000")
+            for name, absent in zip(offered, other):
+                self.assertRegex(err, r" %s( |\n)" % name)
+                self.assertNotRegex(err, r" %s( |\n)" % absent)
+            # Either will do, also where both are offered.
+            self.has(offered, [*offered, *other])
+            _, _, err = self.run_it("kernel", WHO="1000")
+            self.assertNotIn("libelf1", err)
+            self.assertNotIn("libssl3", err)
+
+    def test_two_at_a_time(self):
+        self.has(LAB[2:], LAB)
+        processes = [self.start("build", SLOW="1") for _ in range(2)]
+        said = [process.communicate() for process in processes]
+        self.assertEqual([process.returncode for process in processes], [0, 0], said)
+        self.assertEqual(self.read("asked").count("install -y"), 1)
+
+    def test_usage(self):
+        self.assertEqual(self.run_it("nonsense")[0], 2)
+
+
+if __name__ == "__main__":
+    unittest.main()
