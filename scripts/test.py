@@ -24,7 +24,7 @@ MODELS = ("qemu64", "Nehalem", "SandyBridge", "Haswell", "Skylake-Server", "Opte
           "max")
 BUSY = 4  # loops beside the tests
 # They compile, or judge what was compiled: a busy machine makes them slow, and that is all.
-NOT_WHEN_BUSY = "^(headers|roster|codegen|runners|bootstrap|instructions|install|tmpfs.*|.*mutant.*|model.*)$"
+NOT_WHEN_BUSY = "^(headers|roster|codegen|runners|bootstrap|instructions|install|subproject|tmpfs.*|.*mutant.*|model.*)$"
 TAIL = 60  # lines shown of a failure
 
 

@@ -136,7 +136,7 @@ class Place:
 
     def make(self):
         run(self.args.cmake, "-S", self.tree, "-B", self.build, "-G", "Ninja",
-            "-DCMAKE_BUILD_TYPE=Release", "-DHF_BUILD_TMPFS=OFF", "-DHF_BUILD_EXAMPLES=OFF",
+            "-DCMAKE_BUILD_TYPE=Release", "-DHOLDFAST_BUILD_TMPFS=OFF", "-DHOLDFAST_BUILD_EXAMPLES=OFF",
             "-DCMAKE_C_COMPILER=" + self.args.cc, "-DCMAKE_CXX_COMPILER=" + self.args.cxx)
         run(self.args.cmake, "--build", self.build, "-j", "2", "--target", "battery", "hf-lab",
             *["stress_" + family for family in FAMILIES])

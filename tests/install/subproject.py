@@ -1,0 +1,92 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Holdfast as a part of somebody's project: it builds by itself, in C alone, and installs what was asked for.
+
+usage: subproject.py --source-dir DIR --work-dir DIR --cmake CMAKE --cc CC
+"""
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+
+PARENT = """cmake_minimum_required(VERSION 3.20)
+project(parent LANGUAGES C)
+%s
+add_executable(parent main.c)
+target_link_libraries(parent PRIVATE holdfast::holdfast)
+install(TARGETS parent)
+"""
+ADD = "add_subdirectory(%s holdfast)"
+FETCH = """include(FetchContent)
+FetchContent_Declare(holdfast SOURCE_DIR %s)
+FetchContent_MakeAvailable(holdfast)"""
+MAIN = """#include <holdfast/refcount.h>
+#include <holdfast/version.h>
+#include <string.h>
+int main(void)
+{
+	hf_refcount_t count = HF_REFCOUNT_INIT(1);
+
+	return !hf_refcount_dec_and_test(&count) || strcmp(hf_version(), HF_VERSION);
+}
+"""
+
+
+def files_in(folder):
+    return {os.path.relpath(os.path.join(where, name), folder)
+            for where, _, names in os.walk(folder) for name in names}
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    for name in ("source-dir", "work-dir", "cmake", "cc"):
+        parser.add_argument("--" + name, required=True)
+    args = parser.parse_args()
+    shutil.rmtree(args.work_dir, ignore_errors=True)
+    bad = []
+
+    def run(*command):
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                              check=False)
+        if done.returncode:
+            print("+ %s\n%s" % (" ".join(command), done.stdout))
+            raise subprocess.CalledProcessError(done.returncode, command[0])
+
+    def check(what, good):
+        print("%s %s" % ("ok" if good else "not ok", what))
+        if not good:
+            bad.append(what)
+
+    def build(name, how, *options):
+        """Returns what the parent installs, and which targets there are."""
+        folder = os.path.join(args.work_dir, name)
+        os.makedirs(folder)
+        for file, text in (("CMakeLists.txt", PARENT % (how % args.source_dir)), ("main.c", MAIN)):
+            with open(os.path.join(folder, file), "w", encoding="utf-8") as out:
+                out.write(text)
+        out, prefix = os.path.join(folder, "build"), os.path.join(folder, "prefix")
+        # No compiler for C++ is to be asked for.
+        run(args.cmake, "-S", folder, "-B", out, "-G", "Ninja", "-DCMAKE_C_COMPILER=" + args.cc,
+            "-DCMAKE_CXX_COMPILER=/no/compiler/for/c++", *options)
+        run(args.cmake, "--build", out, "--target", "parent", "holdfast", "holdfast_shared")
+        run(os.path.join(out, "parent"))
+        run(args.cmake, "--install", out, "--prefix", prefix)
+        return files_in(prefix), files_in(out)
+
+    installed, built = build("plain", ADD)
+    check("as a part, it installs nothing", installed == {"bin/parent"})
+    check("and builds neither tests nor lab nor examples",
+          not any("hf-lab" in name or "unit_tests" in name or "/examples/" in name for name in built))
+    check("by FetchContent likewise", build("fetched", FETCH)[0] == {"bin/parent"})
+    for name, option in (("asked", "-DHOLDFAST_INSTALL=ON"), ("old-name", "-DHF_INSTALL=ON")):
+        installed = build(name, ADD, option)[0]
+        check("%s installs it" % option, {"bin/parent", "include/holdfast/refcount.h"} <= installed)
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except subprocess.CalledProcessError as error:
+        sys.exit(str(error))
