@@ -17,8 +17,7 @@
 #define HF_VERSION_PATCH 0
 
 /* The three as one number, to compare: 1.2.3 is 10203. */
-#define HF_VERSION_NUMBER                                                                          \
-	(HF_VERSION_MAJOR * 10000 + HF_VERSION_MINOR * 100 + HF_VERSION_PATCH)
+#define HF_VERSION_NUMBER (HF_VERSION_MAJOR * 10000 + HF_VERSION_MINOR * 100 + HF_VERSION_PATCH)
 
 /* The three as a string: "1.2.3". */
 #define HF_VERSION HF__VERSION_TEXT(HF_VERSION_MAJOR, HF_VERSION_MINOR, HF_VERSION_PATCH)
