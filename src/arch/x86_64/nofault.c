@@ -230,7 +230,10 @@ __attribute__((used)) static size_t copy_few_fault(char *to, const char *from, s
 
 #pragma GCC diagnostic ignored "-Woverlength-strings" /* a function is one string here */
 
-/* An instruction that may fault, and where it goes then. */
+/*
+ * An instruction that may fault, and where it goes then. Loads are in ascending order: so the address
+ * of a fault is that of the first byte that can't be read.
+ */
 #define TRY(instruction, label) "1:	" instruction "\n" HF_SITE("1b", label)
 
 /* clang-format off */
@@ -352,9 +355,9 @@ HF_ARCH_NAKED_FUNCTION(hf__copy_ ## NAME, \
 	"	ja	hf__copy_to_" TO "\n" /* near the page's end: E1 */ \
 	/* 32..128 */ \
 	TRY(MOV "	(%rsi), %ymm" R "0", "95f") \
-	TRY(MOV "	-32(%rsi, %rdx), %ymm" R "1", "95f") \
 	"	cmp	$64, %rdx\n" \
 	"	ja	10f\n" \
+	TRY(MOV "	-32(%rsi, %rdx), %ymm" R "1", "95f") \
 	TRY(MOV "	%ymm" R "0, (%rdi)", "80f") \
 	TRY(MOV "	%ymm" R "1, -32(%rdi, %rdx)", "81f") \
 	VZ \
@@ -365,6 +368,7 @@ HF_ARCH_NAKED_FUNCTION(hf__copy_ ## NAME, \
 	"10:\n" \
 	TRY(MOV "	32(%rsi), %ymm" R "2", "95f") \
 	TRY(MOV "	-64(%rsi, %rdx), %ymm" R "3", "95f") \
+	TRY(MOV "	-32(%rsi, %rdx), %ymm" R "1", "95f") \
 	TRY(MOV "	%ymm" R "0, (%rdi)", "80f") \
 	TRY(MOV "	%ymm" R "2, 32(%rdi)", "81f") \
 	TRY(MOV "	%ymm" R "3, -64(%rdi, %rdx)", "82f") \
