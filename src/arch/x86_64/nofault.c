@@ -212,7 +212,9 @@ typedef long long avx512_t __attribute__((vector_size(64), may_alias, aligned(1)
  */
 
 /* A store of up to 8 bytes faulted, with `done` bytes before it. */
-__attribute__((used)) static size_t clear_few_fault(char *p, size_t len, size_t done)
+size_t hf__clear_few_fault(char *p, size_t len, size_t done)
+	__attribute__((visibility("hidden")));
+HF_USED_BY_ASSEMBLY size_t hf__clear_few_fault(char *p, size_t len, size_t done)
 {
 	size_t here = hf__to_page_end(p);
 
@@ -220,8 +222,9 @@ __attribute__((used)) static size_t clear_few_fault(char *p, size_t len, size_t 
 }
 
 /* A store of up to 8 bytes of a copy did. */
-__attribute__((used)) static size_t copy_few_fault(char *to, const char *from, size_t len,
-						   size_t done)
+size_t hf__copy_few_fault(char *to, const char *from, size_t len, size_t done)
+	__attribute__((visibility("hidden")));
+HF_USED_BY_ASSEMBLY size_t hf__copy_few_fault(char *to, const char *from, size_t len, size_t done)
 {
 	size_t here = hf__to_page_end(to);
 
@@ -335,13 +338,13 @@ HF_ARCH_NAKED_FUNCTION(hf__clear_ ## NAME, \
 	"89:\n" VZ \
 	"	ret\n" \
 	"90:	xor	%edx, %edx\n" \
-	"	jmp	clear_few_fault\n" \
+	"	jmp	hf__clear_few_fault\n" \
 	"91:	mov	$2, %edx\n" \
-	"	jmp	clear_few_fault\n" \
+	"	jmp	hf__clear_few_fault\n" \
 	"92:	mov	$4, %edx\n" \
-	"	jmp	clear_few_fault\n" \
+	"	jmp	hf__clear_few_fault\n" \
 	"93:	mov	$8, %edx\n" \
-	"	jmp	clear_few_fault\n")
+	"	jmp	hf__clear_few_fault\n")
 
 #define COPY_BY_HAND(NAME, R, MOV, VZ, TO, MORE) \
 HF_ARCH_NAKED_FUNCTION(hf__copy_ ## NAME, \
@@ -458,13 +461,13 @@ HF_ARCH_NAKED_FUNCTION(hf__copy_ ## NAME, \
 	"89:\n" VZ \
 	"	ret\n" \
 	"90:	xor	%ecx, %ecx\n" \
-	"	jmp	copy_few_fault\n" \
+	"	jmp	hf__copy_few_fault\n" \
 	"91:	mov	$2, %ecx\n" \
-	"	jmp	copy_few_fault\n" \
+	"	jmp	hf__copy_few_fault\n" \
 	"92:	mov	$4, %ecx\n" \
-	"	jmp	copy_few_fault\n" \
+	"	jmp	hf__copy_few_fault\n" \
 	"93:	mov	$8, %ecx\n" \
-	"	jmp	copy_few_fault\n" \
+	"	jmp	hf__copy_few_fault\n" \
 	/* Of a load: nothing is stored yet. E2 */ \
 	"95:\n" VZ \
 	"	mov	%rdx, %rcx\n" \
