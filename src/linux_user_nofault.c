@@ -4,31 +4,46 @@
  *
  * State
  *   ranges    the sites of each loaded object, as they are in its memory; changed under `lock`
- *   table     all sites with absolute addresses, sorted; a new one for each change, published whole
+ *   copies    all sites with absolute addresses, sorted: two tables, of which `latch` says which one
+ *             is read; each change is made in the other one
  *   saved     for each signal what was there before us
+ *   inside    the threads that are in our handler
  *
  * Invariants
- *   H1  A handler reads `table` and nothing of an object that may be unloaded.
- *   H2  A table is freed after hf_grace_wait(), when no handler can be in it.
+ *   H1  A handler reads the tables and nothing of an object that may be unloaded.
+ *   H2  A table is freed when no handler can run any more: one that has become too small stays until
+ *       then. Each is at least twice as large as the one before, so all of them together are at most
+ *       four times what is needed.
  *   H3  `saved` is filled before our handler is installed, and never emptied: a handler that is
- *       late still finds where to pass on to.
- *   H4  Our handler is not interrupted, and passes on with the mask that the one before would have.
+ *       late still finds where to pass on to. One of the two is changed only when no handler can be
+ *       reading it.
+ *   H4  Our handler is not interrupted: neither by a signal nor by the C library's own two, one of
+ *       which cancels a thread. It passes on with the mask that the one before would have, as its
+ *       last step.
+ *   H5  What kills without us kills with us: the same information is queued to the thread, with the
+ *       default action, and comes when our handler has returned to what it interrupted. So the core
+ *       dump is that of the fault.
  */
 #define _GNU_SOURCE /* dl_iterate_phdr, sigorset */
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <link.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <ucontext.h>
 #include <unistd.h>
 
 #include "holdfast/nofault/grace.h"
+#include "holdfast/nofault/latch.h"
 
 #include "env.h"
 #include "nofault.h"
+#include "nofault_fault.h"
 #include "nofault_jump.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -44,12 +59,15 @@ struct hf_nofault_fault hf_nofault_last(void)
 
 /* ---- the table of sites ------------------------------------------------------------------- */
 
+/* Written by one thread while handlers may read it; they believe it only if `latch` says so. */
 struct site {
-	uintptr_t from, to;
+	hf_atomic64_t from, to;
 };
 
 struct table {
-	size_t count;
+	struct table *before; /* the smaller one that it replaces */
+	size_t room;
+	hf_atomic64_t count; /* at most `room` */
 	struct site sites[];
 };
 
@@ -62,8 +80,9 @@ struct range {
 };
 
 static struct range *ranges;
-static hf_atomic64_t table; /* struct table *; 0 = no sites */
-static struct hf_grace grace;
+static hf_atomic64_t copies[2]; /* struct table *; 0 = no sites */
+static struct hf_latch latch;
+static struct hf_grace inside;
 
 /* The destructors of what stays have begun to run: the process ends, and its threads may still run. */
 static bool exiting;
@@ -73,67 +92,125 @@ static uintptr_t absolute(const int32_t *word)
 	return (uintptr_t)word + (uintptr_t)(intptr_t)*word;
 }
 
+static struct table *table_of(uint32_t version)
+{
+	return (struct table *)(uintptr_t)hf_atomic64_load_relaxed(&copies[version % 2]);
+}
+
+/* As a table has it, before it gets there. */
+struct plain_site {
+	uintptr_t from, to;
+};
+
 static int by_address(const void *a, const void *b)
 {
-	uintptr_t x = ((const struct site *)a)->from, y = ((const struct site *)b)->from;
+	uintptr_t x = ((const struct plain_site *)a)->from;
+	uintptr_t y = ((const struct plain_site *)b)->from;
 
 	return (x > y) - (x < y);
+}
+
+static void *must(void *memory)
+{
+	static const char line[] = "holdfast: no memory for the table of sites that may fault\n";
+
+	if (!memory) {
+		hf__env_print(line, sizeof(line) - 1);
+		hf__env_abort();
+	}
+	return memory;
+}
+
+/* The sites of all ranges, sorted; NULL = none. */
+static struct plain_site *collect(size_t *count)
+{
+	struct plain_site *sites;
+	size_t n = 0;
+
+	*count = 0;
+	for (const struct range *r = ranges; r; r = r->next)
+		*count += (size_t)(r->end - r->start);
+	if (!*count)
+		return NULL;
+	sites = (struct plain_site *)must(malloc(*count * sizeof(*sites)));
+	for (const struct range *r = ranges; r; r = r->next) {
+		for (const struct hf__site *s = r->start; s < r->end; s++) {
+			sites[n].from = absolute(&s->from);
+			sites[n++].to = absolute(&s->to);
+		}
+	}
+	qsort(sites, n, sizeof(*sites), by_address);
+	return sites;
+}
+
+/* The table that is not read now, with room for so many. H2 */
+static struct table *with_room(uint32_t version, size_t count)
+{
+	struct table *made, *old = table_of(version);
+	size_t room = old ? 2 * old->room : count;
+
+	if (old ? old->room >= count : !count)
+		return old;
+	if (room < count)
+		room = count;
+	made = (struct table *)must(malloc(sizeof(*made) + room * sizeof(made->sites[0])));
+	made->before = old;
+	made->room = room;
+	hf_atomic64_store_relaxed(&made->count, 0);
+	/* Whoever reads this copy though it is being changed finds what was written above. */
+	hf_atomic64_store_seq_cst(&copies[version % 2], (uintptr_t)made);
+	return made;
 }
 
 /* Makes the table of all ranges and publishes it. Under `lock`. */
 static void publish(void)
 {
-	struct table *made = NULL, *old;
-	size_t count = 0;
+	uint32_t version = hf_latch_write_begin(&latch);
+	size_t count;
+	struct plain_site *sites = collect(&count);
+	struct table *t = with_room(version, count);
 
-	for (const struct range *r = ranges; r; r = r->next)
-		count += (size_t)(r->end - r->start);
-	if (count) {
-		made = (struct table *)malloc(sizeof(*made) + count * sizeof(made->sites[0]));
-		if (!made) {
-			static const char line[] =
-				"holdfast: no memory for the table of sites that may fault\n";
-
-			hf__env_print(line, sizeof(line) - 1);
-			hf__env_abort();
-		}
-		made->count = 0;
-		for (const struct range *r = ranges; r; r = r->next) {
-			for (const struct hf__site *s = r->start; s < r->end; s++) {
-				made->sites[made->count].from = absolute(&s->from);
-				made->sites[made->count++].to = absolute(&s->to);
-			}
-		}
-		qsort(made->sites, count, sizeof(made->sites[0]), by_address);
+	if (t)
+		hf_atomic64_store_relaxed(&t->count, count);
+	for (size_t i = 0; i < count; i++) {
+		hf_atomic64_store_relaxed(&t->sites[i].from, sites[i].from);
+		hf_atomic64_store_relaxed(&t->sites[i].to, sites[i].to);
 	}
-	old = (struct table *)(uintptr_t)hf_atomic64_load_relaxed(&table);
-	hf_atomic64_store_seq_cst(&table, (uintptr_t)made);
-	if (old) {
-		hf_grace_wait(&grace); /* H2 */
-		free(old);
-	}
+	hf_latch_publish(&latch, version);
+	free(sites);
 }
 
 #if HF_ARCH_HAS_SITES
-/* Where to go on after a fault at `pc`; 0 = it is no site. Async-signal-safe. */
-static uintptr_t find(uintptr_t pc)
+/* In one table. What it holds may change meanwhile. */
+static uintptr_t find_in(const struct table *t, uintptr_t pc)
 {
-	uint32_t parity = hf_grace_enter(&grace);
-	const struct table *t = (const struct table *)(uintptr_t)hf_atomic64_load_seq_cst(&table);
-	size_t low = 0, high = t ? t->count : 0;
-	uintptr_t to = 0;
+	size_t low = 0, high = t ? (size_t)hf_atomic64_load_relaxed(&t->count) : 0, count = high;
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
-		if (t->sites[middle].from < pc)
+		if (hf_atomic64_load_relaxed(&t->sites[middle].from) < pc)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	if (t && low < t->count && t->sites[low].from == pc)
-		to = t->sites[low].to;
-	hf_grace_leave(&grace, parity);
+	if (low < count && hf_atomic64_load_relaxed(&t->sites[low].from) == pc)
+		return (uintptr_t)hf_atomic64_load_relaxed(&t->sites[low].to);
+	return 0;
+}
+
+/* Where to go on after a fault at `pc`; 0 = it is no site. Async-signal-safe. */
+static uintptr_t find(uintptr_t pc)
+{
+	uint32_t version;
+	uintptr_t to;
+
+	do {
+		version = hf_latch_begin(&latch);
+		to = find_in((const struct table *)(uintptr_t)hf_atomic64_load_acquire(
+				     &copies[version % 2]),
+			     pc);
+	} while (hf_latch_retry(&latch, version));
 	return to;
 }
 #endif
@@ -234,16 +311,32 @@ void hf__sites_unregister(const void *start, const void *end)
 
 /* ---- recovering --------------------------------------------------------------------------- */
 
-/* Raised by an access of this thread, and not by kill() or for something that happened elsewhere? */
+/* Not all C libraries name these. */
+enum { HF__SEGV_MTEAERR = 8, HF__BUS_MCEERR_AO = 5, HF__SI_KERNEL = 128 };
+
+/*
+ * Raised by the access that this thread is at, and because the memory can't be had? Not: one that was
+ * sent; memory that failed elsewhere; a wrong memory tag that is reported late, at whatever instruction
+ * comes then; an address that is good and not aligned, where the program wants to hear of that.
+ */
 static bool is_fault(int signal, const siginfo_t *info)
 {
 	if (info->si_code <= 0)
 		return false;
-#ifdef BUS_MCEERR_AO
-	if (signal == SIGBUS && info->si_code == BUS_MCEERR_AO)
-		return false;
-#endif
-	return signal == SIGSEGV || signal == SIGBUS;
+	if (signal == SIGBUS)
+		return info->si_code != BUS_ADRALN && info->si_code != HF__BUS_MCEERR_AO;
+	return signal == SIGSEGV && info->si_code != HF__SEGV_MTEAERR;
+}
+
+hf_atomic64_t hf__fault_hook;
+
+/* A fault that has no site, or no mark. */
+static bool ask_hook(int signal, const siginfo_t *info, void *context)
+{
+	hf__fault_hook_t hook =
+		(hf__fault_hook_t)(uintptr_t)hf_atomic64_load_acquire(&hf__fault_hook);
+
+	return hook && hook(signal, info, context);
 }
 
 bool hf_nofault_handle(int signal, const void *information, void *context)
@@ -257,13 +350,13 @@ bool hf_nofault_handle(int signal, const void *information, void *context)
 	uintptr_t to = find((uintptr_t)HF_ARCH_CONTEXT_PC(u));
 
 	if (!to)
-		return false;
+		return ask_hook(signal, info, context);
 	HF_ARCH_CONTEXT_PC(u) = (__typeof__(HF_ARCH_CONTEXT_PC(u)))to;
 #else
 	volatile struct hf__mark *mark = hf__mark;
 
 	if (!mark)
-		return false;
+		return ask_hook(signal, info, context);
 	/* The jump leaves the handler, so what its return would have done is done here. */
 	(void)pthread_sigmask(SIG_SETMASK, &((ucontext_t *)context)->uc_sigmask, NULL);
 #endif
@@ -282,7 +375,7 @@ static const int signals[] = { SIGSEGV, SIGBUS };
 
 enum { SIGNALS = 2 };
 
-/* What was there before. Two, and which holds: a handler may be reading one while another is set. */
+/* What was there before. Two, and which holds: H3. */
 static struct {
 	struct sigaction action[2];
 	hf_atomic32_t current;
@@ -291,58 +384,111 @@ static struct {
 
 static bool installed; /* under `lock` */
 
-/*
- * As if the signal had come with the default action: the process dies of it. A fault happens again
- * when this handler returns, now with no handler in the way; what was sent is sent again, with the same
- * information, and comes when this handler returns.
- */
+/* Whatever the flags are: the system too looks at nothing else. */
+static bool is_default(const struct sigaction *action)
+{
+	return action->sa_handler == SIG_DFL;
+}
+
+static bool is_ignored(const struct sigaction *action)
+{
+	return action->sa_handler == SIG_IGN;
+}
+
+static void set_action(int signal, void (*action)(int))
+{
+	struct sigaction simple;
+
+	memset(&simple, 0, sizeof(simple));
+	simple.sa_handler = action;
+	(void)sigaction(signal, &simple, NULL);
+}
+
+/* H5 */
 static void die_of(int signal, siginfo_t *info)
 {
-	struct sigaction action;
+	pid_t process = getpid(), thread = (pid_t)syscall(SYS_gettid);
 
-	memset(&action, 0, sizeof(action));
-	action.sa_handler = SIG_DFL;
-	(void)sigaction(signal, &action, NULL);
-	if (!is_fault(signal, info))
-		(void)syscall(SYS_rt_tgsigqueueinfo, getpid(), (pid_t)syscall(SYS_gettid), signal,
-			      info);
+	set_action(signal, SIG_DFL);
+	if (syscall(SYS_rt_tgsigqueueinfo, process, thread, signal, info))
+		(void)syscall(SYS_tgkill, process, thread, signal);
 }
 
-static void pass_on(int signal, siginfo_t *info, void *context)
+/*
+ * The system does not let its own signals be ignored. One that comes again when our handler returns is
+ * left to it; what is sent looks the same, and is ignored then.
+ */
+static void ignore(int signal, siginfo_t *info)
+{
+	if (info->si_code <= 0 || (signal == SIGBUS && info->si_code == HF__BUS_MCEERR_AO))
+		return;
+	if (info->si_code == HF__SI_KERNEL ||
+	    (signal == SIGSEGV && info->si_code == HF__SEGV_MTEAERR))
+		die_of(signal, info);
+	else
+		set_action(signal, SIG_IGN);
+}
+
+/* What was there before, if it is a handler that is to be called. */
+static bool choose_before(int signal, siginfo_t *info, struct sigaction *before)
 {
 	unsigned int i = signal == SIGSEGV ? 0 : 1;
-	const struct sigaction *before =
-		&saved[i].action[hf_atomic32_load_acquire(&saved[i].current)];
-	bool is_default = !(before->sa_flags & SA_SIGINFO) && before->sa_handler == SIG_DFL;
-	bool is_ignored = !(before->sa_flags & SA_SIGINFO) && before->sa_handler == SIG_IGN;
-	sigset_t mask;
 
-	if (before->sa_flags & (int)SA_RESETHAND && !is_default && !is_ignored)
-		is_default = hf_atomic32_xchg_acq_rel(&saved[i].reset, 1) != 0;
-	if (is_ignored && !is_fault(signal, info))
-		return;
-	if (is_default || is_ignored) { /* the system does not let a fault be ignored */
-		die_of(signal, info);
-		return;
+	*before = saved[i].action[hf_atomic32_load_acquire(&saved[i].current)];
+	if (is_ignored(before)) {
+		ignore(signal, info);
+		return false;
 	}
-	/* Its mask, as the system would have set it; our return restores the thread's. */
-	sigorset(&mask, &((ucontext_t *)context)->uc_sigmask, &before->sa_mask);
-	if (!(before->sa_flags & SA_NODEFER))
-		(void)sigaddset(&mask, signal);
-	(void)pthread_sigmask(SIG_SETMASK, &mask, NULL);
-	if (before->sa_flags & SA_SIGINFO)
-		before->sa_sigaction(signal, info, context);
-	else
-		before->sa_handler(signal);
+	if (is_default(before) || (before->sa_flags & (int)SA_RESETHAND &&
+				   hf_atomic32_xchg_acq_rel(&saved[i].reset, 1) != 0)) {
+		die_of(signal, info);
+		return false;
+	}
+	return true;
 }
 
+/* A handler, of one of the two kinds; or none, and nothing is left to do. */
+struct next {
+	void (*informed)(int signal, siginfo_t *info, void *context);
+	void (*plain)(int signal);
+};
+
+/* All that is ours. Its stack is gone when the next one is called. */
+static __attribute__((noinline)) struct next handle(int signal, siginfo_t *info, void *context)
+{
+	struct next next = { NULL, NULL };
+	struct sigaction before;
+	sigset_t mask;
+	int error = errno; /* F2 */
+	uint32_t parity = hf_grace_enter(&inside);
+	bool passes = !hf_nofault_handle(signal, info, context) &&
+		      choose_before(signal, info, &before);
+
+	hf_grace_leave(&inside, parity);
+	errno = error;
+	if (!passes)
+		return next;
+	/* Its mask, as the system would have set it; our return restores the thread's. */
+	sigorset(&mask, &((ucontext_t *)context)->uc_sigmask, &before.sa_mask);
+	if (!(before.sa_flags & SA_NODEFER))
+		(void)sigaddset(&mask, signal);
+	(void)pthread_sigmask(SIG_SETMASK, &mask, NULL); /* H4 */
+	if (before.sa_flags & SA_SIGINFO)
+		next.informed = before.sa_sigaction;
+	else
+		next.plain = before.sa_handler;
+	return next;
+}
+
+/* Ends in a jump, where the compiler optimises: nothing of us has to be there when the next one returns. */
 static void handler(int signal, siginfo_t *info, void *context)
 {
-	int error = errno; /* F2 */
+	struct next next = handle(signal, info, context);
 
-	if (!hf_nofault_handle(signal, info, context))
-		pass_on(signal, info, context);
-	errno = error;
+	if (next.informed)
+		next.informed(signal, info, context);
+	else if (next.plain)
+		next.plain(signal);
 }
 
 /* ---- installing --------------------------------------------------------------------------- */
@@ -352,38 +498,81 @@ static bool is_ours(const struct sigaction *action)
 	return action->sa_flags & SA_SIGINFO && action->sa_sigaction == handler;
 }
 
-static int install_one(unsigned int i)
+/* What we install in the place of `before`. */
+static struct sigaction instead_of(const struct sigaction *before)
 {
-	struct sigaction action, before;
-	uint32_t other = 1 - hf_atomic32_load_relaxed(&saved[i].current);
+	struct sigaction action;
 
-	if (sigaction(signals[i], NULL, &before))
-		return -errno;
-	saved[i].action[other] = before;
-	hf_atomic32_store_relaxed(&saved[i].reset, 0);
-	hf_atomic32_store_release(&saved[i].current, other); /* H3 */
 	memset(&action, 0, sizeof(action));
 	action.sa_sigaction = handler;
-	/* H4: a handler that interrupted ours could not fault, since our signal is blocked meanwhile. */
-	(void)sigfillset(&action.sa_mask);
+	/*
+	 * H4. sigfillset() would leave the C library's own out. And a handler that interrupted ours
+	 * could not fault, since our signal is blocked meanwhile.
+	 */
+	memset(&action.sa_mask, 0xff, sizeof(action.sa_mask));
 	/* On the alternate stack if the one before was, or if there is none that could mind. */
-	action.sa_flags = SA_SIGINFO | (before.sa_flags & SA_RESTART);
-	if (before.sa_flags & SA_ONSTACK ||
-	    (!(before.sa_flags & SA_SIGINFO) &&
-	     (before.sa_handler == SIG_DFL || before.sa_handler == SIG_IGN)))
+	action.sa_flags = SA_SIGINFO | (before->sa_flags & SA_RESTART);
+	if (before->sa_flags & SA_ONSTACK || is_default(before) || is_ignored(before))
 		action.sa_flags |= SA_ONSTACK;
-	return sigaction(signals[i], &action, NULL) ? -errno : 0;
+	return action;
 }
 
+static bool same(const struct sigaction *a, const struct sigaction *b)
+{
+	return a->sa_handler == b->sa_handler && a->sa_flags == b->sa_flags &&
+	       memcmp(&a->sa_mask, &b->sa_mask, sizeof(a->sa_mask)) == 0;
+}
+
+static void save(unsigned int i, const struct sigaction *before)
+{
+	uint32_t other = 1 - hf_atomic32_load_relaxed(&saved[i].current);
+
+	hf_grace_wait(&inside); /* H3 */
+	saved[i].action[other] = *before;
+	hf_atomic32_store_relaxed(&saved[i].reset, 0);
+	hf_atomic32_store_release(&saved[i].current, other);
+}
+
+/*
+ * Until what was replaced is what was saved: others may set theirs between our look and our change. A
+ * handler that is there already may pass on to us, and to pass on to it in turn would have no end: it
+ * is left there.
+ */
+static int install_one(unsigned int i)
+{
+	struct sigaction action, before, found;
+
+	memset(&before, 0, sizeof(before));
+	memset(&found, 0, sizeof(found));
+	if (sigaction(signals[i], NULL, &before))
+		return -errno;
+	if (is_ours(&before) || (installed && !is_default(&before) && !is_ignored(&before)))
+		return 0;
+	for (;;) {
+		save(i, &before); /* H3 */
+		action = instead_of(&before);
+		if (sigaction(signals[i], &action, &found))
+			return -errno;
+		if (is_ours(&found) || same(&found, &before))
+			return 0;
+		before = found;
+	}
+}
+
+/* -EBUSY, and nothing is changed: it is not ours. */
 static int restore_one(unsigned int i)
 {
 	struct sigaction before = saved[i].action[hf_atomic32_load_relaxed(&saved[i].current)];
+	struct sigaction found;
 
-	if (hf_atomic32_load_relaxed(&saved[i].reset)) {
-		memset(&before, 0, sizeof(before));
-		before.sa_handler = SIG_DFL;
-	}
-	return sigaction(signals[i], &before, NULL) ? -errno : 0;
+	if (hf_atomic32_load_relaxed(&saved[i].reset))
+		before.sa_handler = SIG_DFL; /* no more is changed by the system */
+	if (sigaction(signals[i], &before, &found))
+		return -errno;
+	if (is_ours(&found))
+		return 0;
+	(void)sigaction(signals[i], &found, NULL);
+	return -EBUSY;
 }
 
 int hf_nofault_install(void)
@@ -391,9 +580,9 @@ int hf_nofault_install(void)
 	int error = 0;
 
 	(void)pthread_mutex_lock(&lock);
-	for (unsigned int i = 0; i < SIGNALS && !installed && !error; i++) {
+	for (unsigned int i = 0; i < SIGNALS && !error; i++) {
 		error = install_one(i);
-		if (error && i > 0)
+		if (error && i > 0 && !installed)
 			(void)restore_one(0);
 	}
 	installed = installed || !error;
@@ -414,13 +603,17 @@ bool hf_nofault_owned(void)
 
 int hf_nofault_remove(void)
 {
+	struct sigaction ours;
 	int error = 0;
 
 	(void)pthread_mutex_lock(&lock);
-	if (installed && !hf_nofault_owned())
+	if (installed && (sigaction(signals[0], NULL, &ours) || !hf_nofault_owned()))
 		error = -EBUSY;
-	for (unsigned int i = 0; i < SIGNALS && installed && !error; i++)
+	for (unsigned int i = 0; i < SIGNALS && installed && !error; i++) {
 		error = restore_one(i);
+		if (error && i > 0)
+			(void)sigaction(signals[0], &ours, NULL);
+	}
 	if (!error)
 		installed = false;
 	(void)pthread_mutex_unlock(&lock);
@@ -442,8 +635,8 @@ static void after_fork(void)
 /* The other threads are not here, and some of them may have been in a handler. */
 static void in_child(void)
 {
-	hf_atomic32_store_relaxed(&grace.inside[0], 0);
-	hf_atomic32_store_relaxed(&grace.inside[1], 0);
+	hf_atomic32_store_relaxed(&inside.inside[0], 0);
+	hf_atomic32_store_relaxed(&inside.inside[1], 0);
 	after_fork();
 }
 
@@ -455,7 +648,99 @@ __attribute__((constructor(101))) static void start(void)
 #endif
 }
 
-/* Unloaded with the plug-in that it is linked into: nothing of us may stay behind. */
+/* ---- unloading ---------------------------------------------------------------------------- */
+
+enum {
+	ENOUGH_NS = 200000, /* of a processor, in which a signal's delivery is over for certain */
+	PATIENCE_NS =
+		1000000000 /* a thread that is stopped, or gets no processor, is not waited for */
+};
+
+static int64_t now(clockid_t clock)
+{
+	struct timespec t;
+
+	return clock_gettime(clock, &t) ? -1 : (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+/* How long a thread of this process has run, in nanoseconds; -1 = it has ended. */
+static int64_t thread_has_run(pid_t thread)
+{
+	return now((clockid_t)(~(unsigned int)thread << 3 | 6)); /* as pthread_getcpuclockid() */
+}
+
+/* Does it wait in the kernel, which is no place where a signal is being delivered? */
+static bool thread_sleeps(int tasks, const char *name)
+{
+	char path[32], text[256];
+	const char *end = NULL;
+	ssize_t got;
+	int file;
+
+	if (strlen(name) + sizeof("/stat") > sizeof(path))
+		return false;
+	strcpy(path, name);
+	strcat(path, "/stat");
+	file = openat(tasks, path, O_RDONLY | O_CLOEXEC);
+	if (file < 0)
+		return true; /* it has ended */
+	got = read(file, text, sizeof(text) - 1);
+	(void)close(file);
+	if (got > 0) {
+		text[got] = 0;
+		end = strrchr(text, ')'); /* of its name; its state comes behind it */
+	}
+	return end && end[1] && end[2] != 'R' && end[2] != 'D';
+}
+
+/*
+ * Waits until each thread that the system may just have sent to our handler, and that has not come to
+ * its first instruction yet, has come there: it has run for a while, or sleeps.
+ */
+static void wait_for_deliveries(void)
+{
+	const int64_t start = now(CLOCK_MONOTONIC);
+	const pid_t self = (pid_t)syscall(SYS_gettid);
+	DIR *tasks = opendir("/proc/self/task");
+	const struct dirent *entry;
+
+	while (tasks && (entry = readdir(tasks)) != NULL) {
+		pid_t thread = (pid_t)atoi(entry->d_name);
+		int64_t ran = thread && thread != self ? thread_has_run(thread) : -1;
+
+		while (ran >= 0 && !thread_sleeps(dirfd(tasks), entry->d_name) &&
+		       now(CLOCK_MONOTONIC) - start < PATIENCE_NS) {
+			int64_t runs = thread_has_run(thread);
+
+			if (runs < 0 || runs - ran >= ENOUGH_NS)
+				break;
+			hf_env_yield();
+		}
+	}
+	if (tasks)
+		(void)closedir(tasks);
+}
+
+#if HF_ARCH_HAS_SITES
+static void free_tables(void)
+{
+	for (unsigned int i = 0; i < 2; i++) {
+		struct table *t = table_of(i), *before;
+
+		for (; t; t = before) {
+			before = t->before;
+			free(t);
+		}
+		hf_atomic64_store_relaxed(&copies[i], 0);
+	}
+}
+#endif
+
+/*
+ * Unloaded with the plug-in that it is linked into: nothing of us may stay behind, and no thread may be
+ * in our handler. If somebody else's handler came after ours it may still pass on to us: nothing can
+ * be done about that here (docs/design/0009-nofault.md).
+ */
 __attribute__((destructor(101))) static void end(void)
 {
 #if HF_ARCH_HAS_SITES
@@ -463,8 +748,16 @@ __attribute__((destructor(101))) static void end(void)
 
 	hf__sites_unregister(hf__sites_start, hf__sites_end);
 #else
-	const void *ours = &table;
+	const void *ours = &saved;
 #endif
-	if (!stays_loaded(ours))
-		(void)hf_nofault_remove();
+	bool was_installed = installed;
+
+	if (stays_loaded(ours) || hf_nofault_remove())
+		return;
+	if (was_installed)
+		wait_for_deliveries();
+	hf_grace_wait(&inside);
+#if HF_ARCH_HAS_SITES
+	free_tables();
+#endif
 }

@@ -75,8 +75,14 @@ void hf__nofault_start(const char *clear_name, const char *copy_name);
 #ifndef HF_IMPLEMENTATION
 #define HF_IMPLEMENTATION
 #define HF_IMPLEMENTATION_PART static
+/*
+ * Assembly outside of functions goes on there: optimisation of the whole program must leave the function
+ * alone, and its name to the linker.
+ */
+#define HF_USED_BY_ASSEMBLY __attribute__((used))
 #else
 #define HF_IMPLEMENTATION_PART HF_IMPLEMENTATION
+#define HF_USED_BY_ASSEMBLY
 #endif
 
 /* 1 where an implementation may use vector registers. */

@@ -32,7 +32,8 @@ fault:
 	return len;
 }
 
-HF_IMPLEMENTATION size_t hf__copy_to_page_end(void *dst, const void *src, size_t len, size_t reach)
+HF_USED_BY_ASSEMBLY HF_IMPLEMENTATION size_t hf__copy_to_page_end(void *dst, const void *src,
+								  size_t len, size_t reach)
 {
 	size_t here = hf__to_page_end(src);
 

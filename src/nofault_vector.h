@@ -133,7 +133,8 @@ fault:
 #endif
 
 /* Up to 4 W bytes, on any pages. */
-VECTOR_TARGET __attribute__((__noinline__)) size_t VECTOR__OF(hf__clear_to_)(char *p, size_t len)
+VECTOR_TARGET HF_USED_BY_ASSEMBLY __attribute__((__noinline__)) size_t
+VECTOR__OF(hf__clear_to_)(char *p, size_t len)
 {
 	return VECTOR__OF(clear_any_)(p, len);
 }
@@ -241,7 +242,7 @@ VECTOR_TARGET __attribute__((__noinline__)) static size_t VECTOR__OF(clear_huge_
 }
 
 /* More than 4 W bytes. */
-VECTOR_TARGET HF_NO_SANITIZE __attribute__((__noinline__)) size_t
+VECTOR_TARGET HF_NO_SANITIZE HF_USED_BY_ASSEMBLY __attribute__((__noinline__)) size_t
 VECTOR__OF(hf__clear_more_)(char *p, size_t len)
 {
 	VECTOR zero = VECTOR_ZERO;
@@ -436,7 +437,7 @@ load_fault:
 #endif
 
 /* Up to 4 W bytes, on any pages. */
-VECTOR_TARGET __attribute__((__noinline__)) size_t
+VECTOR_TARGET HF_USED_BY_ASSEMBLY __attribute__((__noinline__)) size_t
 VECTOR__OF(hf__copy_to_)(char *to, const char *from, size_t len)
 {
 	return VECTOR__OF(copy_any_)(to, from, len);
@@ -561,7 +562,7 @@ VECTOR__OF(copy_huge_)(char *to, const char *from, size_t len)
 }
 
 /* More than 4 W bytes. */
-VECTOR_TARGET HF_NO_SANITIZE __attribute__((__noinline__)) size_t
+VECTOR_TARGET HF_NO_SANITIZE HF_USED_BY_ASSEMBLY __attribute__((__noinline__)) size_t
 VECTOR__OF(hf__copy_more_)(char *to, const char *from, size_t len)
 {
 	VECTOR a, b, c, d, e, f, g, h;

@@ -113,8 +113,9 @@ bool hf_nofault_handle(int signal, const void *info, void *context) HF_API_EACH;
 struct hf_nofault_fault {
 	int signal;          /* SIGSEGV or SIGBUS; 0 = none yet */
 	int code;            /* si_code: SEGV_MAPERR, SEGV_ACCERR, BUS_ADRERR, BUS_MCEERR_AR... */
-	const void *address; /* si_addr; NULL where the processor gives none (x86: not canonical),
-				the start of its page where there is no more (s390x) */
+	const void *address; /* the first byte that failed; NULL where the processor gives none
+				(x86: not canonical), the start of its page where there is no
+				more (s390x) */
 };
 
 /**

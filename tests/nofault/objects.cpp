@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // objects - nofault in shared objects that come and go; a file that another process truncates.
 //
-//   objects LINKED-PLUGIN OWN-PLUGIN     one that is linked to the shared library, one that has a
-//                                        static copy of its own
+//   objects LINKED-PLUGIN OWN-PLUGIN SLOW-PLUGIN     one that is linked to the shared library, one
+//                     that has a static copy of its own, one whose handler takes its time
 #include <atomic>
 #include <chrono>
 #include <cstdio>
@@ -139,6 +139,54 @@ bool loaded_while_others_fault(const char *path)
 	return true;
 }
 
+// A thread is in the plug-in's handler when the plug-in is unloaded: that waits for it.
+bool unloaded_while_handling(const char *path)
+{
+	static hf_atomic32_t state = HF_ATOMIC_INIT(0);
+
+	auto *plugin = new Plugin(path);
+	auto slow =
+		reinterpret_cast<void (*)(hf_atomic32_t *)>(dlsym(plugin->handle, "plugin_slow"));
+
+	MUST(slow && plugin->install() == 0);
+	slow(&state);
+	std::thread thread([] { HF_ARCH_FAULTING_LOAD(bad); });
+	while (hf_atomic32_load_relaxed(&state) != 1)
+		sched_yield();
+	hf_atomic32_store_relaxed(&state, 2);
+	delete plugin;
+	bool waited = hf_atomic32_load_relaxed(&state) == 3;
+	thread.join();
+	MUST(waited);
+	MUST(!dlopen(path, RTLD_NOW | RTLD_NOLOAD));
+	return program_works();
+}
+
+// The same at any moment: threads fault all the time, and come to whichever handler there is.
+bool unloaded_while_others_fault(const char *path, int times)
+{
+	std::atomic<bool> stop{ false }, failed{ false };
+	std::vector<std::thread> threads;
+
+	for (int t = 0; t < 3; t++) {
+		threads.emplace_back([&] {
+			while (!stop && !failed)
+				failed = !program_works();
+		});
+	}
+	for (int i = 0; i < times && !failed; i++) {
+		Plugin plugin(path);
+
+		if (plugin.install() != 0 || !plugin.works())
+			failed = true;
+	}
+	stop = true;
+	for (std::thread &thread : threads)
+		thread.join();
+	MUST(!failed);
+	return true;
+}
+
 bool same_page(const void *a, const void *b)
 {
 	return reinterpret_cast<uintptr_t>(a) / page == reinterpret_cast<uintptr_t>(b) / page;
@@ -249,8 +297,8 @@ bool truncated()
 
 int main(int argc, char **argv)
 {
-	if (argc != 3) {
-		fprintf(stderr, "usage: objects LINKED-PLUGIN OWN-PLUGIN\n");
+	if (argc != 4) {
+		fprintf(stderr, "usage: objects LINKED-PLUGIN OWN-PLUGIN SLOW-PLUGIN\n");
 		return 2;
 	}
 	alarm(570);
@@ -258,7 +306,7 @@ int main(int argc, char **argv)
 					       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
 	bad = pages + page;
 	mprotect(bad, page, PROT_NONE);
-	ktap_begin(6);
+	ktap_begin(8);
 	// Before the program itself installs: the plug-in with a copy of its own brings its handler.
 	{
 		Plugin own(argv[2]);
@@ -269,6 +317,13 @@ int main(int argc, char **argv)
 	ktap_result(one_object(argv[1]) && one_object(argv[2]), "load, use, close");
 	ktap_result(two_objects(argv[1], argv[2]), "two handlers in a chain");
 	ktap_result(loaded_while_others_fault(argv[1]), "load and close while others fault");
+	ktap_result(unloaded_while_others_fault(argv[2], 40),
+		    "a plug-in with a handler of its own comes and goes while others fault");
+#ifdef HF_ARCH_FAULTING_LOAD
+	ktap_result(unloaded_while_handling(argv[3]), "unloaded while its handler runs");
+#else
+	ktap_skip("no faulting load for this processor", "unloaded while its handler runs");
+#endif
 	if (getenv("HF_SWEEP_EMULATED") && hf_cpu_zva_size())
 		ktap_skip("qemu-user 7.2 dies when DC ZVA faults",
 			  "a file truncated by another process");

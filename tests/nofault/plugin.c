@@ -1,6 +1,35 @@
 /* SPDX-License-Identifier: MIT */
 /* plugin - a shared object with sites of its own, for objects.cpp: inlined ones, and a clear. */
+#define _GNU_SOURCE /* the registers in a ucontext_t */
 #include "holdfast/nofault.h"
+
+#if defined(HF_PLUGIN_IS_SLOW) && defined(HF_ARCH_FAULTING_LOAD)
+#include <sched.h>
+#include <ucontext.h>
+
+#include "../../src/nofault_fault.h"
+
+static hf_atomic32_t *handling; /* 1 = in the handler, 2 = may go on */
+
+/* A handler that takes its time, until another thread has been about to unload us for a while. */
+static bool take_time(int signal, const siginfo_t *info, void *context)
+{
+	(void)signal;
+	(void)info;
+	hf_atomic32_store_relaxed(handling, 1);
+	for (int i = 0; i < 20000 || hf_atomic32_load_relaxed(handling) != 2; i++)
+		sched_yield();
+	hf_atomic32_store_relaxed(handling, 3);
+	HF_ARCH_CONTEXT_PC((ucontext_t *)context) += HF_ARCH_FAULTING_LOAD_BYTES;
+	return true;
+}
+
+HF_API void plugin_slow(hf_atomic32_t *state)
+{
+	handling = state;
+	hf_atomic64_store_relaxed(&hf__fault_hook, (uintptr_t)take_time);
+}
+#endif
 
 HF_API int plugin_load(uint32_t *value, const void *p)
 {

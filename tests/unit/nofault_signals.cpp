@@ -9,7 +9,9 @@
 #include <cstring>
 #include <dlfcn.h>
 #include <functional>
+#include <sched.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <thread>
 #include <ucontext.h>
@@ -39,7 +41,8 @@ int in_child(const std::function<void()> &body)
 
 	if (child == 0) {
 		alarm(60);
-		signal(SIGSEGV, SIG_DFL); // not a sanitizer's
+		(void)hf_nofault_remove(); // an earlier case's, in the same process
+		signal(SIGSEGV, SIG_DFL);  // not a sanitizer's
 		signal(SIGBUS, SIG_DFL);
 		make_pages();
 		body();
@@ -306,6 +309,93 @@ TEST(NoFaultSignals, ALaterHandlerThatPassesOn)
 			  fault();
 		  }),
 		  -SIGSEGV);
+}
+
+TEST(NoFaultSignals, ADefaultThatOthersSetIsTakenAgain)
+{
+	for (int signal : { SIGSEGV, SIGBUS }) {
+		for (sighandler_t action : { SIG_DFL, SIG_IGN }) {
+			EXPECT_EQ(in_child([signal, action] {
+					  struct sigaction now;
+
+					  MUST(hf_nofault_install() == 0);
+					  ::signal(signal, action);
+					  MUST(!hf_nofault_owned());
+					  MUST(hf_nofault_remove() == -EBUSY);
+					  MUST(hf_nofault_install() == 0);
+					  MUST(hf_nofault_owned());
+					  must_recover();
+					  MUST(hf_nofault_remove() == 0);
+					  sigaction(signal, nullptr, &now);
+					  MUST(now.sa_handler == action);
+				  }),
+				  0)
+				<< signal;
+		}
+	}
+}
+
+// As the kernel has it: the C library hides its own two signals, 32 and 33.
+struct kernel_action {
+	void *handler;
+	unsigned long flags;
+#ifndef __riscv
+	void *restorer;
+#endif
+	uint64_t mask;
+	void *room[2];
+};
+
+TEST(NoFaultSignals, NothingInterruptsOurHandler)
+{
+	EXPECT_EQ(in_child([] {
+			  kernel_action now = {};
+
+			  MUST(hf_nofault_install() == 0);
+			  MUST(syscall(SYS_rt_sigaction, SIGSEGV, nullptr, &now, 8) == 0);
+			  uint64_t mask = now.mask | 1u << (SIGKILL - 1) | 1u << (SIGSTOP - 1);
+
+			  MUST(mask == UINT64_MAX);
+		  }),
+		  0);
+}
+
+// A thread that is cancelled at any moment of a fault leaves nothing behind that others wait for.
+TEST(NoFaultSignals, ThreadsAreCancelledInAFault)
+{
+#if HF_TSAN
+	GTEST_SKIP() << "ThreadSanitizer does not survive asynchronous cancellation";
+#endif
+	EXPECT_EQ(in_child([] {
+			  set(SIGSEGV, SA_SIGINFO, [](int signal, siginfo_t *info, void *context) {
+				  MUST(hf_nofault_handle(signal, info, context));
+			  });
+			  for (int i = 0; i < 300; i++) {
+				  std::atomic<bool> runs{ false };
+				  pthread_t thread;
+				  auto body = [](void *argument) -> void * {
+					  uint8_t value;
+
+					  pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS,
+								nullptr);
+					  *static_cast<std::atomic<bool> *>(argument) = true;
+					  for (;;)
+						  MUST(hf_load8_nofault(&value, bad) == -14);
+				  };
+
+				  MUST(pthread_create(&thread, nullptr, body, &runs) == 0);
+				  while (!runs)
+					  sched_yield();
+				  MUST(pthread_cancel(thread) == 0);
+				  MUST(pthread_join(thread, nullptr) == 0);
+				  // A change of the table; it must end. That range is in use twice then.
+				  static const struct hf__site site = { 0, 0 };
+
+				  hf__sites_register(&site, &site + 1);
+				  hf__sites_unregister(&site, &site + 1);
+			  }
+		  }),
+		  0);
 }
 
 void own_handler(int signal, siginfo_t *info, void *context)

@@ -2,11 +2,13 @@
 #ifndef HF_NOFAULT_GRACE_H
 #define HF_NOFAULT_GRACE_H
 /*
- * grace - when may the old table of sites be freed?
+ * grace - when has everyone left who was inside?
  *
  * Use when / not when
- *   For the handler's table (src/linux_user_nofault.c), whose readers are signal handlers: they
- *   can't register, wait or allocate. Elsewhere liburcu is the better choice.
+ *   For the signal handler (src/linux_user_nofault.c), before what it reads is changed and before its
+ *   code is unloaded: handlers can't register, wait or allocate. A reader must leave: not for code
+ *   that may be cancelled or left by a jump (nofault/latch.h is). Elsewhere liburcu is the better
+ *   choice.
  *
  * State
  *   `parity` is the counter, of two, that a reader uses which comes now; a counter is the number of
@@ -31,6 +33,7 @@
  * Source  McKenney, "Sleepable RCU" (LWN 202847, 2006): the two counters and the two rounds
  */
 #include "../atomic.h"
+#include "../env.h"
 
 struct hf_grace {
 	hf_atomic32_t parity; /* 0 or 1 */
@@ -52,6 +55,15 @@ HF_INLINE void hf_grace_leave(struct hf_grace *grace, uint32_t parity)
 	(void)hf_atomic32_fetch_sub_release(&grace->inside[parity], 1);
 }
 
+/* Those who are inside may need this processor to leave. */
+HF_INLINE void hf__grace_relax(void)
+{
+	hf_arch_relax();
+#if HF_ENV_HAS_PARK
+	hf_env_yield();
+#endif
+}
+
 /* hf_grace_wait - after publishing the new table (seq. cst.), one thread at a time. G2. */
 HF_INLINE void hf_grace_wait(struct hf_grace *grace)
 {
@@ -60,7 +72,7 @@ HF_INLINE void hf_grace_wait(struct hf_grace *grace)
 
 		(void)hf_atomic32_xchg_seq_cst(&grace->parity, 1 - old);
 		while (hf_atomic32_load_seq_cst(&grace->inside[old]))
-			hf_arch_relax();
+			hf__grace_relax();
 	}
 }
 

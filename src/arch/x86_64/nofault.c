@@ -212,7 +212,9 @@ typedef long long avx512_t __attribute__((vector_size(64), may_alias, aligned(1)
  */
 
 /* A store of up to 8 bytes faulted, with `done` bytes before it. */
-__attribute__((used)) static size_t clear_few_fault(char *p, size_t len, size_t done)
+size_t hf__clear_few_fault(char *p, size_t len, size_t done)
+	__attribute__((visibility("hidden")));
+HF_USED_BY_ASSEMBLY size_t hf__clear_few_fault(char *p, size_t len, size_t done)
 {
 	size_t here = hf__to_page_end(p);
 
@@ -220,8 +222,9 @@ __attribute__((used)) static size_t clear_few_fault(char *p, size_t len, size_t 
 }
 
 /* A store of up to 8 bytes of a copy did. */
-__attribute__((used)) static size_t copy_few_fault(char *to, const char *from, size_t len,
-						   size_t done)
+size_t hf__copy_few_fault(char *to, const char *from, size_t len, size_t done)
+	__attribute__((visibility("hidden")));
+HF_USED_BY_ASSEMBLY size_t hf__copy_few_fault(char *to, const char *from, size_t len, size_t done)
 {
 	size_t here = hf__to_page_end(to);
 
@@ -230,7 +233,10 @@ __attribute__((used)) static size_t copy_few_fault(char *to, const char *from, s
 
 #pragma GCC diagnostic ignored "-Woverlength-strings" /* a function is one string here */
 
-/* An instruction that may fault, and where it goes then. */
+/*
+ * An instruction that may fault, and where it goes then. Loads are in ascending order: so the address
+ * of a fault is that of the first byte that can't be read.
+ */
 #define TRY(instruction, label) "1:	" instruction "\n" HF_SITE("1b", label)
 
 /* clang-format off */
@@ -332,13 +338,13 @@ HF_ARCH_NAKED_FUNCTION(hf__clear_ ## NAME, \
 	"89:\n" VZ \
 	"	ret\n" \
 	"90:	xor	%edx, %edx\n" \
-	"	jmp	clear_few_fault\n" \
+	"	jmp	hf__clear_few_fault\n" \
 	"91:	mov	$2, %edx\n" \
-	"	jmp	clear_few_fault\n" \
+	"	jmp	hf__clear_few_fault\n" \
 	"92:	mov	$4, %edx\n" \
-	"	jmp	clear_few_fault\n" \
+	"	jmp	hf__clear_few_fault\n" \
 	"93:	mov	$8, %edx\n" \
-	"	jmp	clear_few_fault\n")
+	"	jmp	hf__clear_few_fault\n")
 
 #define COPY_BY_HAND(NAME, R, MOV, VZ, TO, MORE) \
 HF_ARCH_NAKED_FUNCTION(hf__copy_ ## NAME, \
@@ -352,9 +358,9 @@ HF_ARCH_NAKED_FUNCTION(hf__copy_ ## NAME, \
 	"	ja	hf__copy_to_" TO "\n" /* near the page's end: E1 */ \
 	/* 32..128 */ \
 	TRY(MOV "	(%rsi), %ymm" R "0", "95f") \
-	TRY(MOV "	-32(%rsi, %rdx), %ymm" R "1", "95f") \
 	"	cmp	$64, %rdx\n" \
 	"	ja	10f\n" \
+	TRY(MOV "	-32(%rsi, %rdx), %ymm" R "1", "95f") \
 	TRY(MOV "	%ymm" R "0, (%rdi)", "80f") \
 	TRY(MOV "	%ymm" R "1, -32(%rdi, %rdx)", "81f") \
 	VZ \
@@ -365,6 +371,7 @@ HF_ARCH_NAKED_FUNCTION(hf__copy_ ## NAME, \
 	"10:\n" \
 	TRY(MOV "	32(%rsi), %ymm" R "2", "95f") \
 	TRY(MOV "	-64(%rsi, %rdx), %ymm" R "3", "95f") \
+	TRY(MOV "	-32(%rsi, %rdx), %ymm" R "1", "95f") \
 	TRY(MOV "	%ymm" R "0, (%rdi)", "80f") \
 	TRY(MOV "	%ymm" R "2, 32(%rdi)", "81f") \
 	TRY(MOV "	%ymm" R "3, -64(%rdi, %rdx)", "82f") \
@@ -454,13 +461,13 @@ HF_ARCH_NAKED_FUNCTION(hf__copy_ ## NAME, \
 	"89:\n" VZ \
 	"	ret\n" \
 	"90:	xor	%ecx, %ecx\n" \
-	"	jmp	copy_few_fault\n" \
+	"	jmp	hf__copy_few_fault\n" \
 	"91:	mov	$2, %ecx\n" \
-	"	jmp	copy_few_fault\n" \
+	"	jmp	hf__copy_few_fault\n" \
 	"92:	mov	$4, %ecx\n" \
-	"	jmp	copy_few_fault\n" \
+	"	jmp	hf__copy_few_fault\n" \
 	"93:	mov	$8, %ecx\n" \
-	"	jmp	copy_few_fault\n" \
+	"	jmp	hf__copy_few_fault\n" \
 	/* Of a load: nothing is stored yet. E2 */ \
 	"95:\n" VZ \
 	"	mov	%rdx, %rcx\n" \

@@ -1,0 +1,995 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * effect - F3: every signal that is not ours has the effect that it would have had without us.
+ *
+ *   effect [CASE]
+ *
+ * Each case runs in a child of its own, once without and once with hf_nofault_install(). Compared are
+ * what it wrote, how it ended (exit status, or the signal and whether there is a core dump), and, where
+ * the system lets a parent trace its child, the last SIGSEGV or SIGBUS: its code and its address,
+ * which are those of the core dump.
+ */
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include "../ktap.h"
+
+#include "holdfast/nofault.h"
+
+enum { CANNOT = 77, SECONDS = 60 }; /* exit status: this case can't run here; most for one child */
+
+static const uintptr_t nowhere = 0x123456;
+
+/* ---- in the child ------------------------------------------------------------------------- */
+
+static bool with;
+
+static void say(const char *text)
+{
+	if (write(STDOUT_FILENO, text, strlen(text)) < 0)
+		_exit(98);
+}
+
+static void arm(void)
+{
+	if (with && hf_nofault_install())
+		_exit(99);
+}
+
+static __attribute__((noinline)) void touch(uintptr_t address)
+{
+	(void)*(volatile char *)address;
+}
+
+static void *map(int protection)
+{
+	return mmap(NULL, 4096, protection, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+}
+
+typedef void (*handler_t)(int, siginfo_t *, void *);
+
+static void set(int signal, handler_t handler, int flags)
+{
+	struct sigaction action;
+
+	memset(&action, 0, sizeof(action));
+	action.sa_sigaction = handler;
+	action.sa_flags = flags;
+	(void)sigaddset(&action.sa_mask, SIGUSR1);
+	if (sigaction(signal, &action, NULL))
+		_exit(98);
+}
+
+static char alternate[1 << 16] __attribute__((aligned(16)));
+
+static void set_alternate_stack(void)
+{
+	stack_t stack;
+
+	memset(&stack, 0, sizeof(stack));
+	stack.ss_sp = alternate;
+	stack.ss_size = sizeof(alternate);
+	if (sigaltstack(&stack, NULL))
+		_exit(98);
+}
+
+static sigjmp_buf back;
+
+static void jump_back(int signal, siginfo_t *info, void *context)
+{
+	(void)signal;
+	(void)info;
+	(void)context;
+	siglongjmp(back, 1);
+}
+
+/* Says all that it is given and finds, and jumps back. */
+static void report(int signal, siginfo_t *info, void *context)
+{
+	char line[200];
+	sigset_t now;
+	ucontext_t *u = (ucontext_t *)context;
+
+	(void)sigprocmask(SIG_SETMASK, NULL, &now);
+	(void)snprintf(line, sizeof(line),
+		       "signal %d code %d address %p usr1 %d usr2 %d own %d bus %d alternate %d "
+		       "before %d errno %d\n",
+		       signal, info->si_code, info->si_code > 0 ? info->si_addr : NULL,
+		       sigismember(&now, SIGUSR1), sigismember(&now, SIGUSR2),
+		       sigismember(&now, signal), sigismember(&now, SIGBUS),
+		       &line[0] >= &alternate[0] && &line[0] < &alternate[sizeof(alternate)],
+		       sigismember(&u->uc_sigmask, SIGUSR2), errno);
+	say(line);
+	siglongjmp(back, 1);
+}
+
+static void report_plain(int signal)
+{
+	say(signal == SIGSEGV ? "SIGSEGV\n" : "another\n");
+	siglongjmp(back, 1);
+}
+
+static void change_errno(int signal)
+{
+	(void)signal;
+	errno = 77;
+}
+
+/* ---- faults ------------------------------------------------------------------------------- */
+
+static void unmapped(void)
+{
+	arm();
+	touch(nowhere);
+}
+
+static void null_pointer(void)
+{
+	arm();
+	touch(8);
+}
+
+static void read_only(void)
+{
+	char *page = (char *)map(PROT_READ);
+
+	arm();
+	*(volatile char *)page = 1;
+}
+
+static void no_access(void)
+{
+	char *page = (char *)map(PROT_NONE);
+
+	arm();
+	touch((uintptr_t)page);
+}
+
+static void jump_to_nowhere(void)
+{
+	arm();
+	((void (*)(void))(uintptr_t)0x1000)();
+}
+
+static void past_the_end(void)
+{
+	char *page = (char *)mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED,
+				  memfd_create("effect", 0), 0);
+
+	arm();
+	*(volatile char *)page = 1;
+}
+
+static __attribute__((noinline)) int overflow(int n)
+{
+	volatile char frame[4096];
+
+	frame[0] = (char)n;
+	return n < 0 ? 0 : overflow(n + 1) + frame[0];
+}
+
+/* Less stack, so that it is soon used up. */
+static void less_stack(void)
+{
+	struct rlimit limit = { 1 << 20, 1 << 20 };
+
+	(void)setrlimit(RLIMIT_STACK, &limit);
+}
+
+static void overflow_on_alternate(void)
+{
+	less_stack();
+	set_alternate_stack();
+	arm();
+	_exit(overflow(0));
+}
+
+static void overflow_with_handler(void)
+{
+	less_stack();
+	set_alternate_stack();
+	set(SIGSEGV, report, SA_SIGINFO | SA_ONSTACK);
+	arm();
+	if (!sigsetjmp(back, 1))
+		_exit(overflow(0));
+}
+
+static void overflow_without_alternate(void)
+{
+	stack_t stack = { .ss_flags = SS_DISABLE };
+
+	less_stack();
+	(void)sigaltstack(&stack, NULL); /* a sanitizer's */
+	arm();
+	_exit(overflow(0));
+}
+
+static void while_blocked(void)
+{
+	sigset_t mask;
+
+	arm();
+	(void)sigemptyset(&mask);
+	(void)sigaddset(&mask, SIGSEGV);
+	(void)sigprocmask(SIG_BLOCK, &mask, NULL);
+	touch(nowhere);
+}
+
+static void fault_again(int signal, siginfo_t *info, void *context)
+{
+	(void)signal;
+	(void)info;
+	(void)context;
+	touch(0x777000);
+}
+
+static void in_a_handler(void)
+{
+	set(SIGSEGV, fault_again, SA_SIGINFO);
+	arm();
+	touch(nowhere);
+}
+
+static void *thread_faults(void *argument)
+{
+	touch(nowhere);
+	return argument;
+}
+
+static void in_a_thread(void)
+{
+	pthread_t thread;
+
+	arm();
+	if (pthread_create(&thread, NULL, thread_faults, NULL) == 0)
+		(void)pthread_join(thread, NULL);
+}
+
+/* It must not be taken for one of an instruction that is none. */
+static void behind_a_recovered_one(void)
+{
+	uint8_t value = 0;
+
+	arm();
+	if (with && hf_load8_nofault(&value, (const void *)nowhere) != -HF_EFAULT)
+		_exit(98);
+	touch(nowhere);
+}
+
+/* ---- sent, not raised --------------------------------------------------------------------- */
+
+static void queue(int signal, int code, uintptr_t address)
+{
+	siginfo_t info;
+
+	memset(&info, 0, sizeof(info));
+	info.si_signo = signal;
+	info.si_code = code;
+	info.si_addr = (void *)address;
+	if (syscall(SYS_rt_tgsigqueueinfo, getpid(), (pid_t)syscall(SYS_gettid), signal, &info))
+		_exit(CANNOT);
+}
+
+static void killed(void)
+{
+	arm();
+	(void)kill(getpid(), SIGSEGV);
+}
+
+static void raised(void)
+{
+	arm();
+	(void)raise(SIGBUS);
+}
+
+static void queued_value(void)
+{
+	union sigval value = { .sival_int = 5 };
+
+	arm();
+	(void)sigqueue(getpid(), SIGSEGV, value);
+}
+
+static void queued_as_fault(void)
+{
+	arm();
+	queue(SIGSEGV, SEGV_MAPERR, 0x777);
+}
+
+static void queued_as_misaligned(void)
+{
+	arm();
+	queue(SIGBUS, BUS_ADRALN, 0x777);
+}
+
+static void queued_as_memory_error(void)
+{
+	arm();
+	queue(SIGBUS, 5 /* BUS_MCEERR_AO */, 0x777000);
+}
+
+/* As the kernel sends it: later, and with no address. */
+static void queued_as_asynchronous_tag(void)
+{
+	arm();
+	queue(SIGSEGV, 8 /* SEGV_MTEAERR */, 0);
+}
+
+static void queued_with_handler(void)
+{
+	set(SIGSEGV, report, SA_SIGINFO);
+	arm();
+	if (!sigsetjmp(back, 1))
+		queue(SIGSEGV, SEGV_MAPERR, 0x777);
+	if (!sigsetjmp(back, 1))
+		queue(SIGSEGV, 128 /* SI_KERNEL */, 0);
+}
+
+/* ---- ignored, default, reset -------------------------------------------------------------- */
+
+static void ignored_and_killed(void)
+{
+	(void)signal(SIGSEGV, SIG_IGN);
+	arm();
+	(void)kill(getpid(), SIGSEGV);
+}
+
+static void ignored_and_queued(void)
+{
+	(void)signal(SIGBUS, SIG_IGN);
+	arm();
+	queue(SIGBUS, BUS_ADRERR, 0x777);
+}
+
+static void ignored_and_faults(void)
+{
+	(void)signal(SIGSEGV, SIG_IGN);
+	arm();
+	touch(nowhere);
+}
+
+static void ignored_with_flags_and_killed(void)
+{
+	set(SIGSEGV, (handler_t)(void (*)(void))SIG_IGN, SA_SIGINFO);
+	arm();
+	(void)kill(getpid(), SIGSEGV);
+}
+
+static void ignored_with_flags_and_faults(void)
+{
+	set(SIGSEGV, (handler_t)(void (*)(void))SIG_IGN, SA_SIGINFO);
+	arm();
+	touch(nowhere);
+}
+
+static void default_with_flags_and_faults(void)
+{
+	set(SIGSEGV, (handler_t)(void (*)(void))SIG_DFL, SA_SIGINFO);
+	arm();
+	touch(nowhere);
+}
+
+static void default_with_flags_and_killed(void)
+{
+	set(SIGBUS, (handler_t)(void (*)(void))SIG_DFL, SA_SIGINFO | SA_ONSTACK);
+	arm();
+	(void)kill(getpid(), SIGBUS);
+}
+
+static void reset_before(void)
+{
+	set(SIGSEGV, jump_back, SA_SIGINFO | (int)SA_RESETHAND);
+	if (!sigsetjmp(back, 1))
+		touch(0x111000);
+	arm();
+	touch(nowhere);
+}
+
+static void reset_behind(void)
+{
+	set(SIGSEGV, jump_back, SA_SIGINFO | (int)SA_RESETHAND);
+	arm();
+	if (!sigsetjmp(back, 1))
+		touch(0x111000);
+	touch(nowhere);
+}
+
+static void reset_and_killed(void)
+{
+	set(SIGSEGV, jump_back, SA_SIGINFO | (int)SA_RESETHAND);
+	arm();
+	if (!sigsetjmp(back, 1))
+		touch(0x111000);
+	(void)kill(getpid(), SIGSEGV);
+}
+
+static void reset_and_removed(void)
+{
+	struct sigaction now;
+	char line[80];
+
+	set(SIGSEGV, jump_back, SA_SIGINFO | (int)SA_RESETHAND);
+	arm();
+	if (!sigsetjmp(back, 1))
+		touch(0x111000);
+	if (with && hf_nofault_remove())
+		_exit(98);
+	(void)sigaction(SIGSEGV, NULL, &now);
+	(void)snprintf(line, sizeof(line), "default %d information %d once %d mask %d\n",
+		       now.sa_handler == SIG_DFL, !!(now.sa_flags & SA_SIGINFO),
+		       !!(now.sa_flags & (int)SA_RESETHAND), sigismember(&now.sa_mask, SIGUSR1));
+	say(line);
+}
+
+/* ---- handlers ----------------------------------------------------------------------------- */
+
+static void with_handler(int flags)
+{
+	sigset_t mask;
+
+	set_alternate_stack();
+	set(SIGSEGV, report, SA_SIGINFO | flags);
+	(void)sigemptyset(&mask);
+	(void)sigaddset(&mask, SIGUSR2);
+	(void)sigprocmask(SIG_BLOCK, &mask, NULL);
+	arm();
+	errno = 33;
+	if (!sigsetjmp(back, 1))
+		touch(nowhere);
+	if (!sigsetjmp(back, 1))
+		(void)kill(getpid(), SIGSEGV);
+	(void)sigprocmask(SIG_SETMASK, NULL, &mask);
+	say(sigismember(&mask, SIGSEGV) || sigismember(&mask, SIGUSR1) ||
+			    !sigismember(&mask, SIGUSR2)
+		    ? "the mask is wrong\n"
+		    : "the mask is back\n");
+}
+
+static void handler(void)
+{
+	with_handler(0);
+}
+
+static void handler_on_alternate(void)
+{
+	with_handler(SA_ONSTACK);
+}
+
+static void handler_not_deferred(void)
+{
+	with_handler(SA_NODEFER);
+}
+
+static void plain_handler(void)
+{
+	(void)signal(SIGSEGV, report_plain);
+	arm();
+	if (!sigsetjmp(back, 1))
+		touch(nowhere);
+	if (!sigsetjmp(back, 1))
+		(void)kill(getpid(), SIGSEGV);
+}
+
+static void handler_changes_errno(void)
+{
+	char line[40];
+
+	(void)signal(SIGSEGV, change_errno);
+	arm();
+	errno = 33;
+	(void)raise(SIGSEGV);
+	(void)snprintf(line, sizeof(line), "errno %d\n", errno);
+	say(line);
+}
+
+#ifdef HF_ARCH_FAULTING_LOAD
+static void step_over(int signal, siginfo_t *info, void *context)
+{
+	ucontext_t *u = (ucontext_t *)context;
+
+	(void)signal;
+	(void)info;
+	say("stepped over\n");
+	HF_ARCH_CONTEXT_PC(u) += HF_ARCH_FAULTING_LOAD_BYTES;
+}
+#endif
+
+static void handler_changes_context(void)
+{
+#ifdef HF_ARCH_FAULTING_LOAD
+	set(SIGSEGV, step_over, SA_SIGINFO);
+	arm();
+	HF_ARCH_FAULTING_LOAD((const char *)nowhere);
+#else
+	_exit(CANNOT);
+#endif
+}
+
+/* ---- of some processors ------------------------------------------------------------------- */
+
+static void not_canonical(void)
+{
+#ifdef __x86_64__
+	arm();
+	touch(0x8000000000000000u);
+#else
+	_exit(CANNOT);
+#endif
+}
+
+static void not_canonical_by_stack_register(void)
+{
+#ifdef __x86_64__
+	arm();
+	__asm__ volatile("push	%%rbp\n"
+			 "	mov	$0x8000000000000000, %%rbp\n"
+			 "	mov	(%%rbp), %%al\n"
+			 "	pop	%%rbp" ::
+				 : "rax");
+#else
+	_exit(CANNOT);
+#endif
+}
+
+/* A trap: it is not raised again when the handler returns. */
+static void overflow_interrupt(void)
+{
+#ifdef __x86_64__
+	arm();
+	__asm__ volatile("int	$4");
+#else
+	_exit(CANNOT);
+#endif
+}
+
+static void forbidden_interrupt(void)
+{
+#ifdef __x86_64__
+	arm();
+	__asm__ volatile("int	$0x21");
+#else
+	_exit(CANNOT);
+#endif
+}
+
+/* rt_sigreturn with no frame, and with one whose floating-point state is bad. */
+static void return_without_frame(void)
+{
+#if defined(__x86_64__) && !defined(__ILP32__)
+	set_alternate_stack();
+	arm();
+	__asm__ volatile("xor	%%esp, %%esp\n"
+			 "	mov	$15, %%eax\n"
+			 "	syscall\n"
+			 "	mov	$60, %%eax\n"
+			 "	mov	$1, %%edi\n"
+			 "	syscall" ::
+				 : "memory");
+#else
+	_exit(CANNOT);
+#endif
+}
+
+#ifdef __x86_64__
+extern char effect_behind_return[];
+#endif
+
+static void return_with_bad_frame(void)
+{
+#ifdef __x86_64__
+	ucontext_t *u = (ucontext_t *)(alternate + 16384);
+
+	memset(u, 0, sizeof(*u));
+	u->uc_mcontext.gregs[REG_RIP] = (greg_t)(uintptr_t)effect_behind_return;
+	u->uc_mcontext.gregs[REG_RSP] = (greg_t)(uintptr_t)(alternate + 60000);
+	u->uc_mcontext.gregs[REG_CSGSFS] = 0x33 | 0x2bll << 48;
+	u->uc_mcontext.fpregs = (fpregset_t)(uintptr_t)0x1000;
+	arm();
+	__asm__ volatile("mov	%0, %%rsp\n"
+			 "	mov	$15, %%eax\n"
+			 "	syscall\n"
+			 "	ud2\n"
+			 "	.globl effect_behind_return\n"
+			 "effect_behind_return:\n"
+			 "	mov	$60, %%eax\n"
+			 "	mov	$1, %%edi\n"
+			 "	syscall\n"
+			 "	ud2"
+			 :
+			 : "r"(u)
+			 : "memory");
+#else
+	_exit(CANNOT);
+#endif
+}
+
+/* A copy of memory that is there, with alignment checks on (EFLAGS.AC): no reason to report it bad. */
+static void misaligned(const char *name, size_t len)
+{
+#if defined(__x86_64__)
+	static char from[256] __attribute__((aligned(64))), to[256] __attribute__((aligned(64)));
+	size_t left;
+
+	if (hf_copy_choose(name) || hf_clear_choose(name))
+		_exit(CANNOT);
+	arm();
+	__asm__ volatile("pushfq\n\torq	$0x40000, (%%rsp)\n\tpopfq" ::: "memory", "cc");
+	left = hf_copy_nofault(to + 1, from + 3, len);
+	left += hf_clear_nofault(to + 129, len);
+	__asm__ volatile("pushfq\n\tandq	$~0x40000, (%%rsp)\n\tpopfq" ::: "memory", "cc");
+	say(left ? "some is left\n" : "all is done\n");
+#else
+	(void)name;
+	(void)len;
+	_exit(CANNOT);
+#endif
+}
+
+static void misaligned_default(void)
+{
+	misaligned("default", 12);
+}
+
+static void misaligned_generic(void)
+{
+	misaligned("generic", 100);
+}
+
+static void misaligned_original(void)
+{
+	misaligned("original", 100);
+}
+
+static void misaligned_sse2(void)
+{
+	misaligned("vector_sse2", 100);
+}
+
+static void misaligned_avx512(void)
+{
+	misaligned("vector_avx512", 100);
+}
+
+#ifdef __aarch64__
+/* A page with memory tags, and a pointer to it that has the wrong one. `mode`: see prctl(2). */
+static volatile char *wrong_tag(unsigned long mode)
+{
+	char *page;
+
+	if (prctl(55 /* PR_SET_TAGGED_ADDR_CTRL */, 1 | mode | 0xfffeul << 3, 0, 0, 0))
+		_exit(CANNOT);
+	page = (char *)map(PROT_READ | PROT_WRITE | 0x20 /* PROT_MTE */);
+	if (page == MAP_FAILED)
+		_exit(CANNOT);
+	return (volatile char *)((uintptr_t)page | 5ul << 56);
+}
+#endif
+
+static void tag_at_once(void)
+{
+#ifdef __aarch64__
+	volatile char *p = wrong_tag(2);
+
+	arm();
+	*p = 1;
+#else
+	_exit(CANNOT);
+#endif
+}
+
+static void tag_asynchronous(void)
+{
+#ifdef __aarch64__
+	volatile char *p = wrong_tag(4);
+
+	arm();
+	*p = 1;
+	(void)getppid();
+#else
+	_exit(CANNOT);
+#endif
+}
+
+/* It comes in the middle of a copy of memory that is there. */
+static void tag_during_copy(void)
+{
+#ifdef __aarch64__
+	static char to[1 << 22], from[1 << 22];
+	volatile char *p = wrong_tag(4);
+	size_t left;
+
+	arm();
+	*p = 1;
+	left = hf_copy_nofault(to, from, sizeof(to));
+	(void)getppid();
+	say(left ? "some is left\n" : "all is done\n");
+#else
+	_exit(CANNOT);
+#endif
+}
+
+/* ---- the table ---------------------------------------------------------------------------- */
+
+/* What differs with us, and docs/design/0009-nofault.md says so. */
+enum difference { EQUAL, NO_ADDRESS };
+
+static const struct effect {
+	const char *name;
+	void (*run)(void);
+	enum difference difference;
+} effects[] = {
+	{ "unmapped", unmapped, EQUAL },
+	{ "null pointer", null_pointer, EQUAL },
+	{ "read-only", read_only, EQUAL },
+	{ "no access", no_access, EQUAL },
+	{ "jump to nowhere", jump_to_nowhere, EQUAL },
+	{ "past the end of a file", past_the_end, EQUAL },
+	{ "stack overflow, an alternate stack", overflow_on_alternate, EQUAL },
+	{ "stack overflow, an alternate stack and a handler", overflow_with_handler, EQUAL },
+	{ "stack overflow, no alternate stack", overflow_without_alternate, NO_ADDRESS },
+	{ "a fault with SIGSEGV blocked", while_blocked, EQUAL },
+	{ "a fault in a handler", in_a_handler, EQUAL },
+	{ "a fault in another thread", in_a_thread, EQUAL },
+	{ "a fault after a recovered one", behind_a_recovered_one, EQUAL },
+	{ "kill", killed, EQUAL },
+	{ "raise", raised, EQUAL },
+	{ "sigqueue", queued_value, EQUAL },
+	{ "queued to itself as a fault", queued_as_fault, EQUAL },
+	{ "queued to itself as misaligned", queued_as_misaligned, EQUAL },
+	{ "queued to itself as a memory error", queued_as_memory_error, EQUAL },
+	{ "queued to itself as a tag fault", queued_as_asynchronous_tag, EQUAL },
+	{ "queued to itself, a handler", queued_with_handler, EQUAL },
+	{ "ignored, kill", ignored_and_killed, EQUAL },
+	{ "ignored, queued as a fault", ignored_and_queued, EQUAL },
+	{ "ignored, a fault", ignored_and_faults, EQUAL },
+	{ "ignored with SA_SIGINFO, kill", ignored_with_flags_and_killed, EQUAL },
+	{ "ignored with SA_SIGINFO, a fault", ignored_with_flags_and_faults, EQUAL },
+	{ "default with SA_SIGINFO, a fault", default_with_flags_and_faults, EQUAL },
+	{ "default with SA_SIGINFO, kill", default_with_flags_and_killed, EQUAL },
+	{ "SA_RESETHAND used up before", reset_before, EQUAL },
+	{ "SA_RESETHAND used up behind", reset_behind, EQUAL },
+	{ "SA_RESETHAND used up, kill", reset_and_killed, EQUAL },
+	{ "SA_RESETHAND used up, removed", reset_and_removed, EQUAL },
+	{ "a handler", handler, EQUAL },
+	{ "a handler on the alternate stack", handler_on_alternate, EQUAL },
+	{ "a handler that is not deferred", handler_not_deferred, EQUAL },
+	{ "a plain handler", plain_handler, EQUAL },
+	{ "a handler that changes errno", handler_changes_errno, EQUAL },
+	{ "a handler that changes the context", handler_changes_context, EQUAL },
+	{ "an address that is not canonical", not_canonical, EQUAL },
+	{ "the same by a stack register", not_canonical_by_stack_register, EQUAL },
+	{ "int $4", overflow_interrupt, EQUAL },
+	{ "int $0x21", forbidden_interrupt, EQUAL },
+	{ "rt_sigreturn without a frame", return_without_frame, EQUAL },
+	{ "rt_sigreturn with a bad frame", return_with_bad_frame, EQUAL },
+	{ "misaligned, default", misaligned_default, EQUAL },
+	{ "misaligned, generic", misaligned_generic, EQUAL },
+	{ "misaligned, original", misaligned_original, EQUAL },
+	{ "misaligned, vector_sse2", misaligned_sse2, EQUAL },
+	{ "misaligned, vector_avx512", misaligned_avx512, EQUAL },
+	{ "a wrong memory tag, at once", tag_at_once, EQUAL },
+	{ "a wrong memory tag, asynchronous", tag_asynchronous, EQUAL },
+	{ "a wrong memory tag, during a copy", tag_during_copy, EQUAL },
+};
+
+enum { EFFECTS = sizeof(effects) / sizeof(effects[0]) };
+
+/* ---- in the parent ------------------------------------------------------------------------ */
+
+struct outcome {
+	int status; /* of waitpid() */
+	int signal, code;
+	uintptr_t address; /* of the last SIGSEGV or SIGBUS; 0 = none seen */
+	char output[1024];
+};
+
+static bool traces, has_cores;
+
+static void child(const struct effect *effect, bool armed, int output)
+{
+	struct rlimit cores = { has_cores ? 4096 : 0, has_cores ? 4096 : 0 };
+
+	with = armed;
+	(void)alarm(SECONDS);
+	(void)signal(SIGSEGV, SIG_DFL); /* not a sanitizer's */
+	(void)signal(SIGBUS, SIG_DFL);
+	(void)setrlimit(RLIMIT_CORE, &cores);
+	if (dup2(output, STDOUT_FILENO) < 0)
+		_exit(98);
+	if (traces) {
+		if (ptrace(PTRACE_TRACEME, 0, NULL, NULL))
+			_exit(98);
+		(void)raise(SIGSTOP);
+	}
+	effect->run();
+	_exit(0);
+}
+
+/* Follows the child's threads through their signals until it ends. */
+static void follow(pid_t pid, struct outcome *outcome)
+{
+	siginfo_t info;
+	int status;
+
+	if (waitpid(pid, &status, 0) != pid || !WIFSTOPPED(status)) {
+		outcome->status = status;
+		return;
+	}
+	(void)ptrace(PTRACE_SETOPTIONS, pid, NULL,
+		     (void *)(uintptr_t)(PTRACE_O_EXITKILL | PTRACE_O_TRACECLONE));
+	(void)ptrace(PTRACE_CONT, pid, NULL, NULL);
+	for (;;) {
+		pid_t thread = waitpid(-1, &status, __WALL);
+		int signal = 0;
+
+		if (thread < 0)
+			break;
+		if (!WIFSTOPPED(status)) {
+			if (thread == pid)
+				outcome->status = status;
+			continue;
+		}
+		signal = WSTOPSIG(status);
+		if (signal == SIGSEGV || signal == SIGBUS) {
+			memset(&info, 0, sizeof(info));
+			(void)ptrace(PTRACE_GETSIGINFO, thread, NULL, &info);
+			outcome->signal = info.si_signo;
+			outcome->code = info.si_code;
+			outcome->address = info.si_code > 0 ? (uintptr_t)info.si_addr : 0;
+		}
+		if (signal == SIGTRAP || signal == SIGSTOP)
+			signal = 0;
+		(void)ptrace(PTRACE_CONT, thread, NULL, (void *)(uintptr_t)signal);
+	}
+}
+
+static void run(const struct effect *effect, bool armed, struct outcome *outcome)
+{
+	int ends[2];
+	pid_t pid;
+	ssize_t got;
+
+	memset(outcome, 0, sizeof(*outcome));
+	if (pipe(ends)) {
+		perror("pipe");
+		exit(2);
+	}
+	pid = fork();
+	if (pid == 0)
+		child(effect, armed, ends[1]);
+	(void)close(ends[1]);
+	if (traces)
+		follow(pid, outcome);
+	else
+		(void)waitpid(pid, &outcome->status, 0);
+	got = read(ends[0], outcome->output, sizeof(outcome->output) - 1);
+	outcome->output[got > 0 ? got : 0] = 0;
+	(void)close(ends[0]);
+}
+
+static void print(const char *title, const struct outcome *o)
+{
+	if (WIFSIGNALED(o->status))
+		printf("# %s: killed by %d%s", title, WTERMSIG(o->status),
+		       WCOREDUMP(o->status) ? " with a core dump" : "");
+	else
+		printf("# %s: exit %d", title, WEXITSTATUS(o->status));
+	printf(", last signal %d code %d address %#lx\n", o->signal, o->code,
+	       (unsigned long)o->address);
+	for (const char *at = o->output; *at;) {
+		size_t len = strcspn(at, "\n");
+
+		printf("#     %.*s\n", (int)len, at);
+		at += len + (at[len] != 0);
+	}
+}
+
+static bool same(const struct outcome *a, const struct outcome *b)
+{
+	return a->status == b->status && a->signal == b->signal && a->code == b->code &&
+	       a->address == b->address && strcmp(a->output, b->output) == 0;
+}
+
+static void compare(const struct effect *effect)
+{
+	struct outcome without, armed;
+
+	run(effect, false, &without);
+	if (WIFEXITED(without.status) && WEXITSTATUS(without.status) == CANNOT) {
+		ktap_skip("this processor or system has no such signal", "%s", effect->name);
+		return;
+	}
+	run(effect, true, &armed);
+	if (effect->difference == NO_ADDRESS && traces) {
+		/* The same death; the kernel, which finds no room for a handler, gives no address. */
+		if (armed.code == 128 && armed.address == 0) {
+			armed.code = without.code;
+			armed.address = without.address;
+		}
+	}
+	if (!ktap_result(same(&without, &armed), "%s", effect->name)) {
+		print("without", &without);
+		print("with", &armed);
+	}
+}
+
+/* May a parent trace its child here? An emulator of user programs can't. */
+static bool can_trace(void)
+{
+	int status = 0;
+	pid_t pid = fork();
+
+	if (pid == 0)
+		_exit(ptrace(PTRACE_TRACEME, 0, NULL, NULL) ? 1 : 0);
+	return waitpid(pid, &status, 0) == pid && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+/* Core dumps only where they come into this folder. */
+static bool cores_come_here(void)
+{
+	char pattern[2] = "";
+	int file = open("/proc/sys/kernel/core_pattern", O_RDONLY | O_CLOEXEC);
+	ssize_t got = file < 0 ? 0 : read(file, pattern, 1);
+
+	if (file >= 0)
+		(void)close(file);
+	return got == 1 && pattern[0] != '|' && pattern[0] != '/' && pattern[0] != '\n';
+}
+
+static void remove_folder(const char *name)
+{
+	DIR *folder = opendir(name);
+	struct dirent *entry;
+
+	while (folder && (entry = readdir(folder)) != NULL) {
+		if (entry->d_name[0] != '.')
+			(void)unlink(entry->d_name);
+	}
+	if (folder)
+		(void)closedir(folder);
+	(void)rmdir(name);
+}
+
+int main(int argc, char **argv)
+{
+	char folder[] = "/tmp/holdfast-effect-XXXXXX";
+	unsigned int planned = 0;
+
+	for (unsigned int i = 0; i < EFFECTS; i++)
+		planned += argc < 2 || strcmp(argv[1], effects[i].name) == 0;
+	if (!mkdtemp(folder) || chdir(folder)) {
+		perror(folder);
+		return 2;
+	}
+	traces = can_trace();
+	has_cores = traces && cores_come_here();
+	ktap_begin(planned);
+	if (!traces)
+		printf("# a parent can't trace its child here: code and address are not "
+		       "compared\n");
+	if (!has_cores)
+		printf("# core dumps go elsewhere: that there is one is not compared\n");
+	fflush(stdout);
+	for (unsigned int i = 0; i < EFFECTS; i++) {
+		if (argc < 2 || strcmp(argv[1], effects[i].name) == 0)
+			compare(&effects[i]);
+	}
+	remove_folder(folder);
+	return ktap_end();
+}

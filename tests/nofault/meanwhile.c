@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * meanwhile - others change the handlers of our signals while we are changing them.
+ *
+ * Linked with --wrap=sigaction, so that "another thread" comes exactly between two calls of ours.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../ktap.h"
+
+#include "holdfast/nofault.h"
+
+int __real_sigaction(int signal, const struct sigaction *action, struct sigaction *before);
+int __wrap_sigaction(int signal, const struct sigaction *action, struct sigaction *before);
+
+static sigjmp_buf back;
+static int theirs_called;
+
+static void theirs(int signal, siginfo_t *info, void *context)
+{
+	(void)signal;
+	(void)info;
+	(void)context;
+	theirs_called++;
+	siglongjmp(back, 1);
+}
+
+static void set_theirs(int signal)
+{
+	struct sigaction action;
+
+	memset(&action, 0, sizeof(action));
+	action.sa_sigaction = theirs;
+	action.sa_flags = SA_SIGINFO;
+	(void)__real_sigaction(signal, &action, NULL);
+}
+
+static bool is_theirs(int signal)
+{
+	struct sigaction now;
+
+	return __real_sigaction(signal, NULL, &now) == 0 && now.sa_sigaction == theirs;
+}
+
+/* After so many calls for `victim` theirs is set; 0 = never. */
+static int countdown, victim;
+
+int __wrap_sigaction(int signal, const struct sigaction *action, struct sigaction *before)
+{
+	int error = __real_sigaction(signal, action, before);
+
+	if (signal == victim && countdown > 0 && --countdown == 0)
+		set_theirs(signal);
+	return error;
+}
+
+static void start(int signal, int calls)
+{
+	(void)hf_nofault_remove();
+	(void)__real_sigaction(SIGSEGV, &(struct sigaction){ .sa_handler = SIG_DFL }, NULL);
+	(void)__real_sigaction(SIGBUS, &(struct sigaction){ .sa_handler = SIG_DFL }, NULL);
+	theirs_called = 0;
+	victim = signal;
+	countdown = calls;
+}
+
+static bool recovers(void)
+{
+	uint8_t value = 0;
+
+	return hf_load8_nofault(&value, (const void *)(uintptr_t)16) == -HF_EFAULT;
+}
+
+static bool passes_on(int signal)
+{
+	if (!sigsetjmp(back, 1))
+		(void)raise(signal);
+	return theirs_called == 1;
+}
+
+/* Between install()'s look at what is there and its change. */
+static bool set_while_installing(int signal)
+{
+	start(signal, 1);
+	if (hf_nofault_install() || !hf_nofault_owned() || !recovers() || !passes_on(signal))
+		return false;
+	return hf_nofault_remove() == 0 && is_theirs(signal);
+}
+
+/* Between remove()'s last look and its change: `calls` of it come before that. */
+static bool set_while_removing(int signal, int calls)
+{
+	bool other_is_ours;
+
+	start(0, 0);
+	if (hf_nofault_install())
+		return false;
+	victim = signal;
+	countdown = calls;
+	if (hf_nofault_remove() != -EBUSY || !is_theirs(signal) || countdown)
+		return false;
+	/* Nothing was changed: the other signal is still ours. */
+	victim = 0;
+	other_is_ours = signal == SIGSEGV || recovers();
+	(void)__real_sigaction(signal, &(struct sigaction){ .sa_handler = SIG_DFL }, NULL);
+	return other_is_ours && hf_nofault_install() == 0 && hf_nofault_owned() && recovers();
+}
+
+int main(void)
+{
+	(void)alarm(60);
+	ktap_begin(4);
+	ktap_result(set_while_installing(SIGSEGV), "SIGSEGV is set while we install");
+	ktap_result(set_while_installing(SIGBUS), "SIGBUS is set while we install");
+	ktap_result(set_while_removing(SIGSEGV, 2), "SIGSEGV is set while we remove");
+	ktap_result(set_while_removing(SIGBUS, 1), "SIGBUS is set while we remove");
+	return ktap_end();
+}
