@@ -29,6 +29,7 @@
 
 #include "env.h"
 #include "nofault.h"
+#include "nofault_fault.h"
 #include "nofault_jump.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -246,6 +247,17 @@ static bool is_fault(int signal, const siginfo_t *info)
 	return signal == SIGSEGV || signal == SIGBUS;
 }
 
+hf_atomic64_t hf__fault_hook;
+
+/* A fault that has no site, or no mark. */
+static bool ask_hook(int signal, const siginfo_t *info, void *context)
+{
+	hf__fault_hook_t hook =
+		(hf__fault_hook_t)(uintptr_t)hf_atomic64_load_acquire(&hf__fault_hook);
+
+	return hook && hook(signal, info, context);
+}
+
 bool hf_nofault_handle(int signal, const void *information, void *context)
 {
 	const siginfo_t *info = (const siginfo_t *)information;
@@ -257,13 +269,13 @@ bool hf_nofault_handle(int signal, const void *information, void *context)
 	uintptr_t to = find((uintptr_t)HF_ARCH_CONTEXT_PC(u));
 
 	if (!to)
-		return false;
+		return ask_hook(signal, info, context);
 	HF_ARCH_CONTEXT_PC(u) = (__typeof__(HF_ARCH_CONTEXT_PC(u)))to;
 #else
 	volatile struct hf__mark *mark = hf__mark;
 
 	if (!mark)
-		return false;
+		return ask_hook(signal, info, context);
 	/* The jump leaves the handler, so what its return would have done is done here. */
 	(void)pthread_sigmask(SIG_SETMASK, &((ucontext_t *)context)->uc_sigmask, NULL);
 #endif
