@@ -275,7 +275,7 @@ TEST(Safe, LeavesNoFileOpen)
 			  block(SIGSEGV);
 			  for (int i = 0; i < 10; i++)
 				  MUST(hf_copy_safe(to.start, from.end - 3, 8) == 5);
-			  MUST(dup(0) == first);
+			  MUST(dup(0) == first && dup(0) == first + 1);
 		  }),
 		  0);
 }
