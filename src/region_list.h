@@ -194,17 +194,19 @@ static inline void hf__regions_add(struct hf__regions *all, struct hf__region_th
 static inline void hf__regions_remove_thread(struct hf__region_thread *thread,
 					     struct hf__region_shard *shard)
 {
-	uint64_t me = (uint64_t)(uintptr_t)thread, next = hf_atomic64_load_relaxed(&thread->next);
-	uint64_t top = me;
+	uint64_t me = (uint64_t)(uintptr_t)thread, top = me, next;
 
 	HF__REGION_LOCK(&shard->lock);
+	next = hf_atomic64_load_relaxed(&thread->next); /* the lock's holder alone changes it */
 	if (!hf_atomic64_try_cmpxchg_seq_cst(&shard->top, &top, next)) {
-		struct hf__region_thread *t = hf__region_thread_of(top);
-		uint64_t after = hf_atomic64_load_seq_cst(&t->next);
+		struct hf__region_thread *t;
 
-		while (after != me) {
-			t = hf__region_thread_of(after);
-			after = hf_atomic64_load_seq_cst(&t->next);
+		/* Again: what a failed swap finds is not ordered before what lies behind it. */
+		t = hf__region_thread_of(hf_atomic64_load_seq_cst(&shard->top));
+		top = hf_atomic64_load_seq_cst(&t->next);
+		while (top != me) {
+			t = hf__region_thread_of(top);
+			top = hf_atomic64_load_seq_cst(&t->next);
 		}
 		hf_atomic64_store_seq_cst(&t->next, next);
 	}
