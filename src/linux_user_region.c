@@ -326,26 +326,48 @@ static size_t file_has(const hf_region_t *r)
 	return size > r->offset ? (size_t)(size - r->offset) : 0;
 }
 
+struct heir {
+	uintptr_t from, to;
+	bool found;
+};
+
+/* Has this region met the loss of all these pages? Then its end does what is to be done about them. */
+static void heir_visit(struct hf__regions *regions, hf_region_t *r, void *data)
+{
+	struct heir *heir = (struct heir *)data;
+	uint64_t lost = hf_atomic64_load_seq_cst(&r->lost);
+
+	(void)regions;
+	if (!r->jump && lost != HF__REGION_NONE && down((uintptr_t)lost, page_size) <= heir->from &&
+	    heir->to <= up(r->base + r->len, page_size))
+		heir->found = true;
+}
+
+/* The zeros stay, and can be written if the file could be. Returns 0 or -errno. */
+static int leave_zeros(hf_region_t *r, uint64_t lost)
+{
+	struct heir heir = { down((uintptr_t)lost, page_size), up(r->base + r->len, page_size),
+			     false };
+	uint32_t parity;
+	int error = 0;
+
+	if (hf_atomic32_load_relaxed(&r->access) != HF__REGION_WRITABLE ||
+	    hf_atomic64_load_seq_cst(&r->written) != HF__REGION_NONE)
+		return 0;
+	parity = hf_grace_enter(&all.grace);
+	hf__regions_each(&all, heir_visit, &heir);
+	if (!heir.found && !open_lost(r, lost))
+		error = -errno;
+	hf_grace_leave(&all.grace, parity);
+	return error;
+}
+
 /* What is done about a loss, when the region is in no list any more. Returns 0 or -errno. */
 static int settle(hf_region_t *r, uint64_t lost)
 {
-	uintptr_t from = down((uintptr_t)lost, page_size);
-	int error = 0;
-
 	if (r->jump)
 		return 0;
-	if (r->fd >= 0)
-		return map_again(r, from);
-	/* The zeros stay, and can be written if the file could be. */
-	if (hf_atomic32_load_relaxed(&r->access) == HF__REGION_WRITABLE &&
-	    hf_atomic64_load_seq_cst(&r->written) == HF__REGION_NONE) {
-		uint32_t parity = hf_grace_enter(&all.grace);
-
-		if (!open_lost(r, lost))
-			error = -errno;
-		hf_grace_leave(&all.grace, parity);
-	}
-	return error;
+	return r->fd >= 0 ? map_again(r, down((uintptr_t)lost, page_size)) : leave_zeros(r, lost);
 }
 
 size_t hf_region_end(hf_region_t *region, struct hf_region_fault *fault)
