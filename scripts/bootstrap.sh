@@ -37,7 +37,8 @@ test)
 		liburcu-dev libfuse3-dev fuse3 git sqlite3 fio nlohmann-json3-dev zlib1g-dev
 	)
 	# Without the latter the stages bare and kernel are skipped.
-	optional+=("${peers[@]}" qemu-system-arm "${kernel[@]}")
+	# Nor the test of regions a library that hashes.
+	optional+=("${peers[@]}" libssl-dev qemu-system-arm "${kernel[@]}")
 	;;
 report) required=(python3 python3-venv) ;;
 format) required=(make clang-format) ;;
@@ -117,7 +118,7 @@ if [[ $may_install == yes ]]; then
 fi
 
 mapfile -t absent < <(missing "${optional[@]}")
-((${#absent[@]} == 0)) || echo "Not installed, so the lab and the stages bare and kernel go without: ${absent[*]}"
+((${#absent[@]} == 0)) || echo "Not installed, so the lab, some tests and the stages bare and kernel go without: ${absent[*]}"
 
 mapfile -t absent < <(missing "${required[@]}")
 if ((${#absent[@]})); then

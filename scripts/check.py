@@ -44,6 +44,7 @@ AREAS = {
                  "model_grace"],
                 ["nofault.sweep$", "nofault.sweep.mutants", "nofault.gone", "nofault.objects",
                  "model.grace"]),
+    "region": (r"region|safe", ["nofault.region", "model_region"], ["nofault.region", "model.region"]),
     "waiting": (r"include/holdfast/(arch|env|wait|atomic|validate|compiler)",
                 ["stress_refcount", "stress_spinlock", "stress_lockref", "stress_mutex"],
                 ["stress.refcount", "stress.spinlock", "stress.lockref$", "stress.mutex$",

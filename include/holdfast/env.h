@@ -16,7 +16,8 @@
  *   parking      HF_ENV_HAS_PARK, and if it is 1 hf_env_park, hf_env_unpark (wait on a word, wake its
  *                waiters), hf_env_deadline, hf_env_yield. Without it there is no mutex.h
  *   faults       HF_ENV_SITE, HF_ENV_TOUCH and HF_ENV_HAS_CLEAR, if the world recovers faults in a way
- *                of its own: see nofault/site.h and nofault.h
+ *                of its own: see nofault/site.h and nofault.h. HF_ENV_HAS_REGION: 1 where mappings
+ *                lose pages and can be replaced, and there is region.h and safe.h
  *
  * A port or a model checker names its own file with -DHF_ENV_HEADER='"my_env.h"'.
  */

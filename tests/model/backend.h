@@ -72,6 +72,9 @@ namespace hf_model
 	X(cmpxchg64_release)                                                                       \
 	X(cmpxchg64_acquire)                                                                       \
 	X(fetch_sub64_release)                                                                     \
+	X(load64_seq_cst)                                                                          \
+	X(store64_seq_cst)                                                                         \
+	X(cmpxchg64_seq_cst)                                                                       \
 	/* This fence is missing. */                                                               \
 	X(fence_acquire)                                                                           \
 	X(fence_seq_cst)                                                                           \
@@ -511,12 +514,12 @@ inline void hf_atomic64_store_relaxed(hf_atomic64_t *p, uint64_t value, HF_MODEL
 
 inline uint64_t hf_atomic64_load_seq_cst(const hf_atomic64_t *p, HF_MODEL_AT)
 {
-	return p->word.load(rl::mo_seq_cst, at);
+	return p->word.load(HF_MODEL_ORDER(load64_seq_cst, seq_cst, relaxed, ""), at);
 }
 
 inline void hf_atomic64_store_seq_cst(hf_atomic64_t *p, uint64_t value, HF_MODEL_AT)
 {
-	p->word.store(value, rl::mo_seq_cst, at);
+	p->word.store(value, HF_MODEL_ORDER(store64_seq_cst, seq_cst, relaxed, ""), at);
 }
 
 namespace hf_model
@@ -553,6 +556,13 @@ inline bool hf_atomic64_try_cmpxchg_acquire(hf_atomic64_t *p, uint64_t *old, uin
 {
 	return hf_model::cmpxchg64(p, old, value,
 				   HF_MODEL_ORDER(cmpxchg64_acquire, acquire, relaxed, ""), at);
+}
+
+inline bool hf_atomic64_try_cmpxchg_seq_cst(hf_atomic64_t *p, uint64_t *old, uint64_t value,
+					    HF_MODEL_AT)
+{
+	return hf_model::cmpxchg64(p, old, value,
+				   HF_MODEL_ORDER(cmpxchg64_seq_cst, seq_cst, relaxed, ""), at);
 }
 
 inline uint64_t hf_atomic64_fetch_add_relaxed(hf_atomic64_t *p, uint64_t n, HF_MODEL_AT)

@@ -114,6 +114,9 @@ HF_INLINE void hf_env_preempt_enable(void)
 {
 }
 
+/* Pages of a mapping can get lost, and be replaced: region.h. */
+#define HF_ENV_HAS_REGION 1
+
 /* No interrupts here: the interrupt-saving forms of the locks do not exist. */
 #define HF_ENV_HAS_IRQ 0
 

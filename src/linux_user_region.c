@@ -1,0 +1,461 @@
+/* SPDX-License-Identifier: MIT */
+/* linux_user_region - Linux user space: ranges of mappings that lose pages. */
+#define _GNU_SOURCE /* MAP_ANONYMOUS, MADV_POPULATE_WRITE */
+#include <errno.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include "nofault.h"
+#include "nofault_fault.h"
+#include "region_list.h"
+
+/* Linux 5.14; older headers don't have them. */
+#define HF__POPULATE_READ 22
+#define HF__POPULATE_WRITE 23
+
+static struct hf__regions all;
+
+/* Its address is also the thread's name. */
+static __thread struct hf__region_thread self __attribute__((tls_model("initial-exec")));
+
+static uintptr_t page_size = 4096; /* set before main(), and never again */
+
+/* The stacks of threads lie at equal distances, so the low bits would be the same for all. */
+static struct hf__region_shard *my_shard(void)
+{
+	uint64_t mixed = (uint64_t)(uintptr_t)&self * 0x9e3779b97f4a7c15u;
+
+	return &all.shard[(mixed >> 32) % HF__REGION_SHARDS];
+}
+
+static uintptr_t down(uintptr_t address, uintptr_t size)
+{
+	return address & ~(size - 1);
+}
+
+static uintptr_t up(uintptr_t address, uintptr_t size)
+{
+	return (address + size - 1) & ~(size - 1);
+}
+
+/* ---- a fault ------------------------------------------------------------------------------ */
+
+static bool has_page_of(const hf_region_t *r, uintptr_t address)
+{
+	return address >= down(r->base, page_size) && address < up(r->base + r->len, page_size);
+}
+
+/* By a thread that is inside, or has it. */
+static hf_region_t *find_in(const struct hf__region_thread *thread, uintptr_t address)
+{
+	hf_region_t *r = hf__region_of(hf_atomic64_load_seq_cst(&thread->top));
+
+	while (r && !has_page_of(r, address))
+		r = hf__region_of(hf_atomic64_load_seq_cst(&r->below));
+	return r;
+}
+
+/* The region that serves a fault of this thread at that address; NULL = none. */
+static hf_region_t *find(uintptr_t address)
+{
+	hf_region_t *r = find_in(&self, address);
+
+	return r ? r : find_in(&all.process, address);
+}
+
+/*
+ * May the mapping of this page, which is not there, be written? The kernel checks that before it
+ * misses the page (EFAULT). Where it knows neither request: as if it might.
+ */
+static uint32_t ask_access(void *page)
+{
+	if (!madvise(page, page_size, HF__POPULATE_WRITE) || errno != EINVAL)
+		return HF__REGION_WRITABLE;
+	if (!madvise(page, page_size, HF__POPULATE_READ) || errno != EINVAL)
+		return HF__REGION_READ_ONLY;
+	return HF__REGION_WRITABLE;
+}
+
+/* Puts zeros in place of the pages; first all who have some are told. errno is set. */
+static bool replace(hf_region_t *r, struct hf__region_pages lost)
+{
+	size_t len = (size_t)(lost.to - lost.from);
+	void *at = (void *)(uintptr_t)lost.from;
+	int prot = PROT_READ;
+
+	hf__regions_note(&all, r, lost); /* G1 */
+	if (hf_atomic64_load_seq_cst(&r->written) != HF__REGION_NONE)
+		prot |= PROT_WRITE;
+	return mmap(at, len, prot, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1,
+		    0) == at;
+}
+
+/*
+ * The rest of the range, from the page of `address` on; up to where it was replaced before, so that
+ * what was written there stays. The page may have been replaced by another thread since: then it is
+ * replaced again, which is right too, and nobody has to wait (G4).
+ */
+static bool lose(hf_region_t *r, uintptr_t address)
+{
+	uintptr_t first = down(r->base, page_size), end = up(r->base + r->len, page_size);
+	uint64_t before = hf_atomic64_load_seq_cst(&r->lost);
+	struct hf__region_pages lost = { down(address, page_size), end, 0 };
+
+	if (before != HF__REGION_NONE && down((uintptr_t)before, page_size) > lost.from)
+		lost.to = down((uintptr_t)before, page_size);
+	if (hf_atomic32_load_relaxed(&r->access) == HF__REGION_UNKNOWN)
+		hf__region_set_access(r, ask_access((void *)(uintptr_t)lost.from));
+	lost.access = hf_atomic32_load_relaxed(&r->access);
+	if (replace(r, lost))
+		return true;
+	/* EINVAL: a page of a huge size must go as a whole. Nothing outside of the range may. */
+	for (uintptr_t size = 2 * page_size; errno == EINVAL && size <= (uintptr_t)1 << 30;
+	     size *= 2) {
+		struct hf__region_pages huge = { down(address, size), up((uintptr_t)lost.to, size),
+						 lost.access };
+
+		if (huge.from < first || huge.to > end)
+			break;
+		if (replace(r, huge))
+			return true;
+	}
+	return false;
+}
+
+static void written_visit(struct hf__regions *regions, hf_region_t *r, void *data)
+{
+	const struct hf__region_pages *opened = (const struct hf__region_pages *)data;
+	uint64_t lost = hf_atomic64_load_seq_cst(&r->lost), none = HF__REGION_NONE;
+
+	(void)regions;
+	if (lost == HF__REGION_NONE || r->base >= opened->to || opened->from >= r->base + r->len)
+		return;
+	/* Where another one's part is opened too, its first write will go unseen: it may be anywhere. */
+	if (opened->from >= lost && has_page_of(r, (uintptr_t)opened->from))
+		lost = opened->from < r->base + r->len ? opened->from : r->base + r->len - 1;
+	(void)hf_atomic64_try_cmpxchg_seq_cst(&r->written, &none, lost);
+}
+
+/* The lost part of a region becomes writable; the first write is at `address`, by a thread inside. */
+static bool open_lost(hf_region_t *r, uint64_t address)
+{
+	uintptr_t from = down((uintptr_t)hf_atomic64_load_seq_cst(&r->lost), page_size);
+	struct hf__region_pages opened = { address, up(r->base + r->len, page_size), 0 };
+
+	hf__regions_each(&all, written_visit, &opened);
+	return mprotect((void *)from, (size_t)(opened.to - from), PROT_READ | PROT_WRITE) == 0;
+}
+
+/* Is it a write into the lost part of a mapping that was writable? */
+static bool may_open(const hf_region_t *r, uintptr_t address, const void *context)
+{
+	uint64_t lost = hf_atomic64_load_seq_cst(&r->lost);
+
+	if (r->jump || lost == HF__REGION_NONE || address < down((uintptr_t)lost, page_size) ||
+	    hf_atomic32_load_relaxed(&r->access) != HF__REGION_WRITABLE)
+		return false;
+#if HF_ARCH_HAS_SITES
+	/* The page is not executable: an instruction that is fetched from there is a bug. */
+	if (down((uintptr_t)HF_ARCH_CONTEXT_PC((const ucontext_t *)context), page_size) ==
+	    down(address, page_size))
+		return false;
+#else
+	(void)context;
+#endif
+	return true;
+}
+
+/* Leaves the function of hf_region_call(), with the regions that it has begun and not ended. */
+static void leave_by_jump(hf_region_t *r, uint32_t parity, const ucontext_t *context)
+{
+	uint64_t me = (uint64_t)(uintptr_t)r;
+	bool newer = hf_atomic64_load_seq_cst(&self.top) != me;
+
+	hf_atomic64_store_seq_cst(&self.top, me); /* G3 */
+	hf_grace_leave(&all.grace, parity);
+	/* Their memory is about to be used for something else. G4: no waiting with parity held. */
+	while (newer && (hf_atomic32_load_seq_cst(&all.grace.inside[0]) ||
+			 hf_atomic32_load_seq_cst(&all.grace.inside[1])))
+		hf_env_yield();
+	/* What the handler's return would have done. */
+	(void)pthread_sigmask(SIG_SETMASK, &context->uc_sigmask, NULL);
+	siglongjmp(*(sigjmp_buf *)r->jump, 1);
+}
+
+static bool handle(int signal, const siginfo_t *info, void *context)
+{
+	uintptr_t address = (uintptr_t)info->si_addr;
+	bool is_lost = signal == SIGBUS && info->si_code == BUS_ADRERR; /* G5 */
+	bool is_write = signal == SIGSEGV && info->si_code == SEGV_ACCERR;
+	int error = errno;
+	bool done = false;
+	uint32_t parity;
+	hf_region_t *r;
+
+	if (!is_lost && !is_write)
+		return false;
+	parity = hf_grace_enter(&all.grace); /* G2 */
+	r = find(address);
+	if (r && is_lost && r->jump) {
+		hf__region_note(&all, r,
+				down(address, page_size) > r->base ? down(address, page_size)
+								   : r->base);
+		leave_by_jump(r, parity, (const ucontext_t *)context);
+	}
+	if (r && is_lost)
+		done = lose(r, address);
+	else if (r && may_open(r, address, context))
+		done = open_lost(r, address);
+	hf_grace_leave(&all.grace, parity);
+	errno = error;
+	return done;
+}
+
+/* ---- begin -------------------------------------------------------------------------------- */
+
+static int prepare(hf_region_t *r, const void *base, size_t len)
+{
+	uintptr_t start = (uintptr_t)base, end = start + len;
+
+	if (!start || !len || end < start || up(end, page_size) < end)
+		return -HF_EINVAL;
+	memset(r, 0, sizeof(*r));
+	hf_atomic64_store_relaxed(&r->lost, HF__REGION_NONE);
+	hf_atomic64_store_relaxed(&r->written, HF__REGION_NONE);
+	r->fd = -1;
+	r->base = start;
+	r->len = len;
+	return 0;
+}
+
+int hf_region_begin(hf_region_t *region, const void *base, size_t len)
+{
+	int error = prepare(region, base, len);
+
+	if (!error)
+		hf__regions_add(&all, &self, my_shard(), region, page_size);
+	return error;
+}
+
+int hf_region_begin_file(hf_region_t *region, const void *base, size_t len, int prot, int flags,
+			 int fd, uint64_t offset)
+{
+	int error = prepare(region, base, len);
+	int sharing = flags & MAP_TYPE; /* MAP_SHARED_VALIDATE is both bits */
+
+	if (error)
+		return error;
+	if (fd < 0)
+		return -EBADF;
+	if ((sharing != MAP_SHARED && sharing != MAP_PRIVATE && sharing != MAP_SHARED_VALIDATE) ||
+	    flags & MAP_ANONYMOUS || (offset ^ (uintptr_t)base) & (page_size - 1) ||
+	    offset > (uint64_t)INT64_MAX - len)
+		return -HF_EINVAL;
+	hf_atomic32_store_relaxed(&region->access,
+				  prot & PROT_WRITE ? HF__REGION_WRITABLE : HF__REGION_READ_ONLY);
+	region->fd = fd;
+	region->prot = prot;
+	region->flags = flags;
+	region->offset = offset;
+	hf__regions_add(&all, &self, my_shard(), region, page_size);
+	return 0;
+}
+
+int hf_region_begin_process(hf_region_t *region, const void *base, size_t len)
+{
+	int error = prepare(region, base, len);
+
+	if (error)
+		return error;
+	region->of_process = 1;
+	hf_mutex_lock(&all.lock);
+	hf__regions_add(&all, &all.process, NULL, region, page_size);
+	hf_mutex_unlock(&all.lock);
+	return 0;
+}
+
+/* ---- end ---------------------------------------------------------------------------------- */
+
+static bool take_out(hf_region_t *r)
+{
+	bool found = hf__regions_remove(&self, my_shard(), r);
+
+	if (!found) {
+		hf_mutex_lock(&all.lock);
+		found = hf__regions_remove(&all.process, NULL, r);
+		hf_mutex_unlock(&all.lock);
+	}
+	if (found)
+		hf__regions_wait(&all); /* G2 */
+	return found;
+}
+
+/* The file again from the first lost page on. Returns 0 or -errno. */
+static int map_again(const hf_region_t *r, uintptr_t from)
+{
+	uint64_t offset = r->offset + from - r->base;
+	int flags = r->flags;
+
+#ifdef MAP_FIXED_NOREPLACE
+	flags &= ~MAP_FIXED_NOREPLACE;
+#endif
+	return mmap((void *)from, up(r->base + r->len, page_size) - from, r->prot,
+		    flags | MAP_FIXED, r->fd, (off_t)offset) == MAP_FAILED
+		       ? -errno
+		       : 0;
+}
+
+/* How much of the region the file has now. */
+static size_t file_has(const hf_region_t *r)
+{
+	struct stat file;
+	uint64_t size;
+
+	if (fstat(r->fd, &file) || !S_ISREG(file.st_mode))
+		return r->len; /* a device has no length */
+	size = (uint64_t)file.st_size;
+	if (size >= r->offset + r->len)
+		return r->len;
+	return size > r->offset ? (size_t)(size - r->offset) : 0;
+}
+
+struct heir {
+	uintptr_t from, to;
+	bool found;
+};
+
+/* Has this region met the loss of all these pages? Then its end does what is to be done about them. */
+static void heir_visit(struct hf__regions *regions, hf_region_t *r, void *data)
+{
+	struct heir *heir = (struct heir *)data;
+	uint64_t lost = hf_atomic64_load_seq_cst(&r->lost);
+
+	(void)regions;
+	if (!r->jump && lost != HF__REGION_NONE && down((uintptr_t)lost, page_size) <= heir->from &&
+	    heir->to <= up(r->base + r->len, page_size))
+		heir->found = true;
+}
+
+/* The zeros stay, and can be written if the file could be. Returns 0 or -errno. */
+static int leave_zeros(hf_region_t *r, uint64_t lost)
+{
+	struct heir heir = { down((uintptr_t)lost, page_size), up(r->base + r->len, page_size),
+			     false };
+	uint32_t parity;
+	int error = 0;
+
+	if (hf_atomic32_load_relaxed(&r->access) != HF__REGION_WRITABLE ||
+	    hf_atomic64_load_seq_cst(&r->written) != HF__REGION_NONE)
+		return 0;
+	parity = hf_grace_enter(&all.grace);
+	hf__regions_each(&all, heir_visit, &heir);
+	if (!heir.found && !open_lost(r, lost))
+		error = -errno;
+	hf_grace_leave(&all.grace, parity);
+	return error;
+}
+
+/* What is done about a loss, when the region is in no list any more. Returns 0 or -errno. */
+static int settle(hf_region_t *r, uint64_t lost)
+{
+	if (r->jump)
+		return 0;
+	return r->fd >= 0 ? map_again(r, down((uintptr_t)lost, page_size)) : leave_zeros(r, lost);
+}
+
+size_t hf_region_end(hf_region_t *region, struct hf_region_fault *fault)
+{
+	struct hf_region_fault found = { 0, 0, 0 };
+	int kept = errno;
+	uint64_t lost, written;
+
+	if (!take_out(region)) {
+		found.error = -HF_EINVAL;
+		if (fault)
+			*fault = found;
+		return 0;
+	}
+	/* Whoever has read zeros finds them noted: G1, and what was read before this was read before. */
+	hf_atomic64_fence_acquire(&region->lost);
+	lost = hf_atomic64_load_seq_cst(&region->lost);
+	written = hf_atomic64_load_seq_cst(&region->written);
+	found.bad = found.written = region->len;
+	if (HF_UNLIKELY(lost != HF__REGION_NONE)) {
+		found.bad = (size_t)(lost - region->base);
+		found.error = settle(region, lost);
+		(void)hf_atomic32_fetch_sub_release(&all.losses, 1); /* R2 */
+	}
+	if (written != HF__REGION_NONE)
+		found.written = written > region->base ? (size_t)(written - region->base) : 0;
+	if (region->fd >= 0) {
+		size_t has = file_has(region);
+
+		if (has < found.bad)
+			found.bad = has;
+	}
+	if (fault)
+		*fault = found;
+	errno = kept;
+	return found.bad;
+}
+
+/* ---- a function --------------------------------------------------------------------------- */
+
+int hf_region_call(const void *base, size_t len, void (*function)(void *), void *arg,
+		   struct hf_region_fault *fault)
+{
+	hf_region_t region;
+	sigjmp_buf where;
+	int error = prepare(&region, base, len);
+
+	if (error)
+		return error;
+	region.jump = &where;
+	if (sigsetjmp(where, 0) == 0) {
+		hf__regions_add(&all, &self, my_shard(), &region, page_size);
+		function(arg);
+	}
+	return hf_region_end(&region, fault) < len ? -HF_EFAULT : 0;
+}
+
+/* ---- start, fork -------------------------------------------------------------------------- */
+
+static void count_loss(struct hf__regions *regions, hf_region_t *r, void *data)
+{
+	(void)data;
+	if (hf_atomic64_load_relaxed(&r->lost) != HF__REGION_NONE)
+		(void)hf_atomic32_fetch_add_relaxed(&regions->losses, 1);
+}
+
+/* Only this thread is here, and the others' memory may be used for something else. */
+static void in_child(void)
+{
+	struct hf__region_shard *mine = my_shard();
+
+	for (unsigned int i = 0; i < HF__REGION_SHARDS; i++) {
+		hf_atomic64_store_relaxed(&all.shard[i].top, 0);
+		hf_mutex_init(&all.shard[i].lock);
+	}
+	hf_mutex_init(&all.lock);
+	hf_atomic64_store_relaxed(&self.next, 0);
+	if (hf_atomic64_load_relaxed(&self.top))
+		hf_atomic64_store_relaxed(&mine->top, (uint64_t)(uintptr_t)&self);
+	hf_atomic32_store_relaxed(&all.grace.inside[0], 0);
+	hf_atomic32_store_relaxed(&all.grace.inside[1], 0);
+	hf_atomic32_store_relaxed(&all.losses, 0);
+	hf__regions_each(&all, count_loss, NULL);
+}
+
+__attribute__((constructor(101))) static void start(void)
+{
+	page_size = (uintptr_t)getpagesize();
+	hf_atomic64_store_seq_cst(&hf__fault_hook, (uint64_t)(uintptr_t)handle);
+	(void)pthread_atfork(NULL, NULL, in_child);
+}

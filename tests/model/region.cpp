@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: MIT
+/*
+ * region - whoever reads zeros learns of it, and no region is looked at that has ended.
+ *
+ * Checked
+ *   One page, of which a thread finds that it is lost: it notes that in all open regions (as the signal
+ *   handler does), then puts zeros there (a release; the kernel's page table is no weaker). Others
+ *   open regions over it, read, close them and look.
+ *   G1  One that has read zeros finds the loss noted, if a region that has met the loss was still open
+ *       when it had begun.
+ *   G2  A region is looked at only while it is there: its memory is used for something else (a plain
+ *       write) as soon as it has ended.
+ *   R2  When all have ended, no loss is counted.
+ *
+ * The mutant `own` does not wait at the end for those who are looking.
+ */
+// MUTANT: begin_is_seen HF_MUTANT=cmpxchg64_seq_cst HF_MUTANT_IN=hf__regions_add
+// MUTANT: nested_begin_is_seen HF_MUTANT=store64_seq_cst HF_MUTANT_IN=hf__regions_add
+// MUTANT: begin_looks HF_MUTANT=load_seq_cst HF_MUTANT_IN=hf__regions_add
+// MUTANT: note_counts_first HF_MUTANT=fetch_add_seq_cst HF_MUTANT_IN=hf__region_note
+// MUTANT: note_is_seen HF_MUTANT=cmpxchg64_seq_cst HF_MUTANT_IN=hf__region_note
+// MUTANT: each_thread_is_met HF_MUTANT=load64_seq_cst HF_MUTANT_IN=hf__regions_each
+// MUTANT: each_region_is_met HF_MUTANT=load64_seq_cst HF_MUTANT_IN=hf__regions_each_of
+// MUTANT: end_is_seen HF_MUTANT=store64_seq_cst HF_MUTANT_IN=hf__regions_remove
+// MUTANT: end_looks HF_MUTANT=load_seq_cst HF_MUTANT_IN=hf__regions_wait
+// MUTANT: end_waits HF_MUTANT=own
+#define HF_ATOMIC_HEADER "backend.h"
+#define HF_ARCH_HEADER "arch_model.h"
+#define HF_ENV_HEADER "env_model.h"
+#define HF_ENV_HAS_REGION 1
+#include "run.h"
+
+#include "holdfast/region.h"
+#include "holdfast/spinlock/cas.h"
+
+using hf_model::check;
+using hf_model::get;
+using hf_model::plain;
+using hf_model::set;
+
+static void look_at(const hf_region_t *region);
+
+typedef hf_spinlock_cas_t hf__region_lock_t;
+#define HF__REGION_LOCK hf_spinlock_cas_lock
+#define HF__REGION_UNLOCK hf_spinlock_cas_unlock
+#define HF__REGION_LOOK(region) look_at(region)
+#define HF__REGION_SHARDS 1
+#include "../../src/region_list.h"
+
+enum { PAGE = 4096, BASE = 16 * PAGE, REGIONS = 4 };
+
+static unsigned long found, inherited, noted, read_zeros, after_all;
+
+/* Some threads find the loss, others only read. */
+template <int Finders, bool Nested, bool Process>
+class losses : public hf_model::scenario {
+	hf__regions all_;
+	hf__region_thread list_[HF_MODEL_THREADS];
+	hf_region_t region_[2 * HF_MODEL_THREADS], of_process_;
+	plain there_[2 * HF_MODEL_THREADS + 1];
+	hf_atomic32_t zeros_, met_; /* the page; how many who met the loss are not about to end */
+
+	static void make(hf_region_t *r, uintptr_t base)
+	{
+		hf_atomic64_store_relaxed(&r->below, 0);
+		hf_atomic64_store_relaxed(&r->lost, HF__REGION_NONE);
+		hf_atomic32_store_relaxed(&r->access, HF__REGION_UNKNOWN);
+		r->base = base;
+		r->len = PAGE;
+		r->jump = NULL;
+	}
+
+	void begin(unsigned int n, unsigned int thread, uintptr_t base)
+	{
+		set(there_[n], 1);
+		make(&region_[n], base);
+		hf__regions_add(&all_, &list_[thread], &all_.shard[0], &region_[n], PAGE);
+	}
+
+	/* Returns whether a loss was noted. */
+	bool end(unsigned int n, unsigned int thread)
+	{
+		check(hf__regions_remove(&list_[thread], &all_.shard[0], &region_[n]),
+		      "it is open");
+		if (hf_model::the_mutant != hf_model::mutant::own)
+			hf__regions_wait(&all_);
+		hf_atomic64_fence_acquire(&region_[n].lost);
+		bool lost = hf_atomic64_load_seq_cst(&region_[n].lost) != HF__REGION_NONE;
+
+		if (lost)
+			(void)hf_atomic32_fetch_sub_release(&all_.losses, 1);
+		set(there_[n], 0);
+		return lost;
+	}
+
+	/* The signal handler's part. */
+	void lose(hf_region_t *mine)
+	{
+		hf__region_pages lost = { BASE, BASE + PAGE, HF__REGION_WRITABLE };
+		uint32_t parity = hf_grace_enter(&all_.grace);
+
+		hf__regions_note(&all_, mine, lost);
+		hf_atomic32_store_release(&zeros_, 1);
+		hf_grace_leave(&all_.grace, parity);
+		found++;
+	}
+
+public:
+	static const char *title() { return "losses"; }
+
+	/* Which of them `look_at` is asked about. */
+	void look(const hf_region_t *region)
+	{
+		const plain &there = region == &of_process_ ? there_[2 * HF_MODEL_THREADS]
+							    : there_[region - region_];
+
+		check(get(there) == 1, "the region is there");
+	}
+
+	losses()
+	{
+		hf_atomic64_store_relaxed(&all_.shard[0].top, 0);
+		hf_atomic32_store_relaxed(&all_.shard[0].lock.word, 0);
+		hf_atomic64_store_relaxed(&all_.process.top, 0);
+		hf_atomic32_store_relaxed(&all_.lock.word, 0);
+		hf_atomic32_store_relaxed(&all_.losses, 0);
+		hf_atomic32_store_relaxed(&all_.grace.parity, 0);
+		hf_atomic32_store_relaxed(&all_.grace.inside[0], 0);
+		hf_atomic32_store_relaxed(&all_.grace.inside[1], 0);
+		hf_atomic32_store_relaxed(&zeros_, 0);
+		hf_atomic32_store_relaxed(&met_, Finders);
+		for (hf__region_thread &t : list_) {
+			hf_atomic64_store_relaxed(&t.top, 0);
+			hf_atomic64_store_relaxed(&t.next, 0);
+		}
+		for (plain &p : there_)
+			set(p, 0);
+		if (Process) {
+			set(there_[2 * HF_MODEL_THREADS], 1);
+			make(&of_process_, BASE);
+			hf__regions_add(&all_, &all_.process, NULL, &of_process_, PAGE);
+		}
+	}
+
+	void thread(unsigned int index)
+	{
+		bool finds = index < Finders;
+
+		if (Nested && !finds)
+			begin(HF_MODEL_THREADS + index, index, BASE + 4 * PAGE);
+		if (!(finds && Process))
+			begin(index, index, BASE);
+		/* A finder that has not ended yet has its region open. */
+		bool is_early = Process || hf_atomic32_load_seq_cst(&met_) == Finders;
+		bool zeros = hf_atomic32_load_acquire(&zeros_) != 0;
+		bool lost = true;
+
+		if (finds && !zeros)
+			lose(Process ? &of_process_ : &region_[index]);
+		if (finds)
+			(void)hf_atomic32_fetch_add_seq_cst(&met_, ~0u);
+		if (!(finds && Process))
+			lost = end(index, index);
+		if (Nested && !finds)
+			(void)end(HF_MODEL_THREADS + index, index);
+		if (!finds && zeros) {
+			++read_zeros;
+			++(is_early ? lost ? noted : inherited : after_all);
+			check(!is_early || lost, "it has read zeros, and knows");
+		}
+	}
+
+	void end()
+	{
+		if (!Process)
+			check(hf_atomic32_load_relaxed(&all_.losses) == 0, "no loss is counted");
+	}
+};
+
+static void (*look_now)(const hf_region_t *region);
+
+static void look_at(const hf_region_t *region)
+{
+	look_now(region);
+}
+
+template <typename S>
+void look_in(const hf_region_t *region)
+{
+	static_cast<S *>(hf_model::current)->look(region);
+}
+
+template <typename S, int N>
+void search(hf_model::run *run, const char *what, unsigned int preemptions)
+{
+	look_now = look_in<S>;
+	run->search<S, N>(what, preemptions);
+}
+
+int main(int argc, char **argv)
+{
+	hf_model::run run("region", argc, argv);
+
+	search<losses<1, false, false>, 2>(&run, "one finds it, one reads", 3);
+	search<losses<1, true, false>, 2>(&run, "one finds it, one reads with another region open",
+					  2);
+	search<losses<1, false, true>, 2>(&run, "one finds it for the process, one reads", 3);
+	search<losses<2, false, false>, 3>(&run, "two find it, one reads", 1);
+	look_now = look_in<losses<1, false, false>>;
+	run.random<losses<1, false, false>, 3>("one finds it, two read", 60000);
+	look_now = look_in<losses<1, true, true>>;
+	run.random<losses<1, true, true>, 3>("for the process, two read", 60000);
+	run.must_reach("a loss is found", found);
+	run.must_reach("zeros are read, and it is known", noted);
+	run.must_reach("zeros are read after all have ended", after_all);
+	return run.end();
+}

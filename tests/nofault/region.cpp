@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: MIT
+/*
+ * region - a library of the system's hashes a mapped file that another process truncates.
+ *
+ *   region_digest
+ *
+ * The hash is OpenSSL's (EVP, SHA-256) where it is installed, which knows nothing of faults; else a
+ * sum that is computed here, so that the same cases run on other processors. Four threads hash, each
+ * with a region of its own over the same mapping; another process truncates it
+ *
+ *   at a known moment   at each page of 64, when thread t has hashed so many pages that some threads
+ *                       are beyond the cut and some before it: hash and offset are exact
+ *   at any moment       hash and truncation race: what is said to be all there has the file's hash
+ */
+#include <atomic>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <pthread.h>
+#include <string>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+#include <vector>
+
+#if HF_HAVE_OPENSSL
+#include <openssl/evp.h>
+#endif
+
+#include "../ktap.h"
+#include "holdfast/region.h"
+
+namespace
+{
+
+const size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+const size_t PAGES = 64;
+const int THREADS = 4;
+
+/* ---- the hash ------------------------------------------------------------------------------- */
+
+#if HF_HAVE_OPENSSL
+const char *const hash_name = "OpenSSL's SHA-256";
+
+class Hash {
+public:
+	Hash() : context_(EVP_MD_CTX_new())
+	{
+		if (!context_ || EVP_DigestInit_ex(context_, EVP_sha256(), nullptr) != 1)
+			abort();
+	}
+	~Hash() { EVP_MD_CTX_free(context_); }
+	Hash(const Hash &) = delete;
+	Hash &operator=(const Hash &) = delete;
+	void add(const char *bytes, size_t len)
+	{
+		if (EVP_DigestUpdate(context_, bytes, len) != 1)
+			abort();
+	}
+	std::string result()
+	{
+		unsigned char digest[EVP_MAX_MD_SIZE];
+		unsigned int len = 0;
+
+		if (EVP_DigestFinal_ex(context_, digest, &len) != 1)
+			abort();
+		return std::string(reinterpret_cast<char *>(digest), len);
+	}
+
+private:
+	EVP_MD_CTX *context_;
+};
+#else
+const char *const hash_name = "a sum of its own (no OpenSSL here)";
+
+class Hash {
+public:
+	void add(const char *bytes, size_t len)
+	{
+		for (size_t i = 0; i < len; i++)
+			sum_ = (sum_ ^ static_cast<unsigned char>(bytes[i])) * 0x100000001b3u;
+	}
+	std::string result() const { return std::to_string(sum_); }
+
+private:
+	uint64_t sum_ = 0xcbf29ce484222325u;
+};
+#endif
+
+std::vector<char> file_bytes()
+{
+	std::vector<char> bytes(PAGES * page);
+
+	for (size_t i = 0; i < bytes.size(); i++)
+		bytes[i] = static_cast<char>(1 + (i * 13 + i / page) % 251);
+	return bytes;
+}
+
+const std::vector<char> content = file_bytes();
+
+/* Of the file up to a byte, and zeros from there on. */
+std::string hash_of_file_to(size_t len)
+{
+	std::vector<char> bytes = content;
+	Hash hash;
+
+	memset(bytes.data() + len, 0, bytes.size() - len);
+	hash.add(bytes.data(), bytes.size());
+	return hash.result();
+}
+
+/* ---- the other process ---------------------------------------------------------------------- */
+
+class Truncator {
+public:
+	explicit Truncator(int file) : file_(file)
+	{
+		if (pipe(to_) || pipe(from_))
+			abort();
+		child_ = fork();
+		if (child_ == 0)
+			serve();
+		close(to_[0]);
+		close(from_[1]);
+	}
+	~Truncator()
+	{
+		close(to_[1]);
+		close(from_[0]);
+		waitpid(child_, nullptr, 0);
+	}
+	Truncator(const Truncator &) = delete;
+	Truncator &operator=(const Truncator &) = delete;
+
+	void start(size_t size) const
+	{
+		if (write(to_[1], &size, sizeof(size)) != sizeof(size))
+			abort();
+	}
+	void wait() const
+	{
+		char done;
+
+		if (read(from_[0], &done, 1) != 1)
+			abort();
+	}
+
+private:
+	int file_, to_[2], from_[2];
+	pid_t child_;
+
+	[[noreturn]] void serve() const
+	{
+		size_t size;
+
+		close(to_[1]);
+		while (read(to_[0], &size, sizeof(size)) == sizeof(size)) {
+			if (ftruncate(file_, static_cast<off_t>(size)) ||
+			    write(from_[1], "d", 1) != 1)
+				_exit(1);
+		}
+		_exit(0);
+	}
+};
+
+void fill(int file)
+{
+	if (pwrite(file, content.data(), content.size(), 0) != static_cast<ssize_t>(content.size()))
+		abort();
+}
+
+/* Threads that run the same rounds. */
+class Meeting {
+public:
+	explicit Meeting(unsigned int threads)
+	{
+		pthread_barrier_init(&barrier_, nullptr, threads);
+	}
+	~Meeting() { pthread_barrier_destroy(&barrier_); }
+	Meeting(const Meeting &) = delete;
+	Meeting &operator=(const Meeting &) = delete;
+	void wait() { pthread_barrier_wait(&barrier_); }
+
+private:
+	pthread_barrier_t barrier_;
+};
+
+char *map_file(int file, int flags)
+{
+	char *map = static_cast<char *>(
+		mmap(nullptr, PAGES * page, PROT_READ | PROT_WRITE, flags, file, 0));
+
+	if (map == MAP_FAILED)
+		abort();
+	return map;
+}
+
+/* ---- at a known moment ---------------------------------------------------------------------- */
+
+bool cut_at(int file, const Truncator &other, size_t k, bool with_file)
+{
+	const size_t len = PAGES * page;
+	char *map = map_file(file, MAP_SHARED);
+	Meeting meeting(THREADS);
+	std::atomic<int> wrong{ 0 };
+	std::vector<std::thread> threads;
+
+	for (int t = 0; t < THREADS; t++) {
+		threads.emplace_back([&, t] {
+			/* Thread 0 is at the start of the cut at the latest, the last one beyond it. */
+			size_t before = k * static_cast<size_t>(t) / (THREADS - 2) * page;
+			hf_region_t region;
+			hf_region_fault fault;
+			Hash hash;
+
+			if (before > len)
+				before = len;
+			wrong += (with_file ? hf_region_begin_file(&region, map, len,
+								   PROT_READ | PROT_WRITE,
+								   MAP_SHARED, file, 0)
+					    : hf_region_begin(&region, map, len)) != 0;
+			hash.add(map, before);
+			meeting.wait();
+			if (t == 0) {
+				other.start(k * page);
+				other.wait();
+			}
+			meeting.wait();
+			hash.add(map + before, len - before);
+			meeting.wait(); /* all have met what is lost, so all know the lowest page */
+			size_t bad = hf_region_end(&region, &fault);
+
+			wrong += bad != k * page || fault.bad != bad || fault.error ||
+				 fault.written != len;
+			wrong += hash.result() != hash_of_file_to(before > bad ? before : bad);
+		});
+	}
+	for (std::thread &thread : threads)
+		thread.join();
+	fill(file);
+	/* Mapped again: the file is there. Else the zeros are. */
+	wrong += (memcmp(map, content.data(), len) == 0) != (with_file || k == PAGES);
+	munmap(map, len);
+	return wrong == 0;
+}
+
+/* ---- at any moment -------------------------------------------------------------------------- */
+
+/* Returns the number of losses; -1: something was wrong. */
+int race(int file, const Truncator &other, int rounds)
+{
+	const size_t len = PAGES * page;
+	const std::string whole = hash_of_file_to(len);
+	Meeting meeting(THREADS + 1);
+	std::atomic<int> wrong{ 0 }, lost{ 0 };
+	std::vector<std::thread> threads;
+	char *map = map_file(file, MAP_SHARED);
+	std::atomic<size_t> cut{ 0 };
+
+	for (int t = 0; t < THREADS; t++) {
+		threads.emplace_back([&, t] {
+			for (int i = 0; i < rounds; i++) {
+				hf_region_t region;
+				hf_region_fault fault;
+				std::vector<char> seen(len);
+				Hash hash;
+
+				meeting.wait();
+				if (hf_region_begin_file(&region, map, len, PROT_READ | PROT_WRITE,
+							 MAP_SHARED, file, 0))
+					abort();
+				if (t % 2)
+					memcpy(seen.data(), map, len);
+				else
+					hash.add(map, len);
+				size_t bad = hf_region_end(&region, &fault);
+
+				lost += bad < len;
+				wrong += bad != len && bad < cut;
+				wrong += fault.error != 0;
+				/* What is said to be there is the file. */
+				if (t % 2)
+					wrong += memcmp(seen.data(), content.data(), bad) != 0;
+				else
+					wrong += bad == len && hash.result() != whole;
+				meeting.wait();
+			}
+		});
+	}
+	for (int i = 0; i < rounds; i++) {
+		cut = static_cast<size_t>(i) * 29 % PAGES * page;
+		fill(file);
+		if (i % 2)
+			other.start(cut);
+		meeting.wait();
+		if (i % 2 == 0)
+			other.start(cut);
+		meeting.wait();
+		other.wait();
+	}
+	for (std::thread &thread : threads)
+		thread.join();
+	munmap(map, len);
+	return wrong ? -1 : lost.load();
+}
+
+} // namespace
+
+int main()
+{
+	int file = memfd_create("region", MFD_CLOEXEC);
+
+	if (file < 0 || hf_nofault_install())
+		return 1;
+	Truncator other(file);
+
+	printf("# the hash: %s\n", hash_name);
+	ktap_begin(3);
+	for (bool with_file : { false, true }) {
+		size_t right = 0;
+
+		for (size_t k = 0; k <= PAGES; k++) {
+			fill(file);
+			right += cut_at(file, other, k, with_file);
+		}
+		ktap_result(right == PAGES + 1, "each page of %zu, %s # %zu cuts, %d threads",
+			    PAGES, with_file ? "mapped again" : "zeros stay", right, THREADS);
+	}
+	int lost = race(file, other, 200);
+	ktap_result(lost >= 0, "races # %d losses", lost);
+	return ktap_end();
+}

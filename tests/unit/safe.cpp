@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: MIT
+// safe: reads where no fault can be taken. What changes signals runs in a process of its own.
+#include <gtest/gtest.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstddef>
+#include <cstring>
+#include <functional>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <vector>
+
+#include "holdfast/safe.h"
+
+namespace
+{
+
+const size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+const size_t PAGES = 20; // more than the system is handed in one call
+
+// PAGES pages that are there, and one behind them that is not.
+struct Area {
+	char *start, *end;
+
+	Area()
+	{
+		size_t len = PAGES * page;
+
+		start = static_cast<char *>(mmap(nullptr, len + page, PROT_READ | PROT_WRITE,
+						 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+		end = start + len;
+		mprotect(end, page, PROT_NONE);
+		for (size_t i = 0; i < len; i++)
+			start[i] = static_cast<char>(1 + i % 251);
+	}
+	~Area() { munmap(start, PAGES * page + page); }
+	Area(const Area &) = delete;
+	Area &operator=(const Area &) = delete;
+};
+
+int in_child(const std::function<void()> &body)
+{
+	pid_t child = fork();
+	int status = 0;
+
+	if (child == 0) {
+		alarm(60);
+		body();
+		_exit(0);
+	}
+	waitpid(child, &status, 0);
+	return WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+#define MUST(condition)                                                                            \
+	do {                                                                                       \
+		if (!(condition))                                                                  \
+			_exit(__LINE__ % 250 + 1);                                                 \
+	} while (0)
+
+// Async-signal-safe: `to` and `from` are made before.
+void sweep(const Area &to, const Area &from)
+{
+	const size_t sizes[] = { 1, 2, 7, 8, 64, page - 1, page, page + 1, 3 * page + 5, 18 * page };
+	const size_t befores[] = {
+		0, 1, 5, 8, 63, page - 1, page, page + 1, 2 * page, 17 * page + 3
+	};
+
+	for (size_t size : sizes) {
+		for (size_t there : befores) { // bytes before the fault, on either side
+			for (int side = 0; side < 3; side++) {
+				// 0: the source faults; 1: the destination; 2: neither
+				const char *src = side == 0 ? from.end - there
+							    : from.start + there % 97;
+				char *dst = side == 1 ? to.end - there : to.start + 13;
+				size_t done = side == 2 || size < there ? size : there;
+				char *edge = dst + done;
+
+				memset(to.start, 0x55, PAGES * page);
+				errno = 77;
+				MUST(hf_copy_safe(dst, src, size) == size - done);
+				MUST(errno == 77);
+				MUST(memcmp(dst, src, done) == 0);
+				MUST(dst == to.start || dst[-1] == 0x55);
+				MUST(edge == to.end || *edge == 0x55);
+			}
+		}
+	}
+	uint8_t byte = 9;
+	uint16_t half = 9;
+	uint32_t word = 9;
+	uint64_t wide = 9;
+
+	MUST(hf_load64_safe(&wide, from.end - 8) == 0 && memcmp(&wide, from.end - 8, 8) == 0);
+	MUST(hf_load64_safe(&wide, from.end - 7) == -EFAULT && memcmp(&wide, from.end - 8, 8) == 0);
+	MUST(hf_load32_safe(&word, from.end - 4) == 0 && memcmp(&word, from.end - 4, 4) == 0);
+	MUST(hf_load32_safe(&word, from.end - 3) == -EFAULT);
+	MUST(hf_load16_safe(&half, from.end - 2) == 0 && memcmp(&half, from.end - 2, 2) == 0);
+	MUST(hf_load16_safe(&half, from.end - 1) == -EFAULT);
+	MUST(hf_load8_safe(&byte, from.end - 1) == 0 && byte == static_cast<uint8_t>(from.end[-1]));
+	MUST(hf_load8_safe(&byte, from.end) == -EFAULT);
+	MUST(hf_load8_safe(&byte, nullptr) == -EFAULT);
+	MUST(hf_copy_safe(to.start, from.end, 0) == 0);
+}
+
+void block(int signal)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, signal);
+	MUST(pthread_sigmask(SIG_BLOCK, &set, nullptr) == 0);
+}
+
+bool may_read_itself()
+{
+	char from = 1, to = 0;
+	iovec local = { &to, 1 }, remote = { &from, 1 };
+
+	return syscall(SYS_process_vm_readv, getpid(), &local, 1ul, &remote, 1ul, 0ul) == 1;
+}
+
+void forbid_reading_itself()
+{
+	sock_filter code[] = {
+		{ BPF_LD | BPF_W | BPF_ABS, 0, 0, offsetof(seccomp_data, nr) },
+		{ BPF_JMP | BPF_JEQ | BPF_K, 0, 1, SYS_process_vm_readv },
+		{ BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ERRNO | EPERM },
+		{ BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ALLOW },
+	};
+	sock_fprog program = { 4, code };
+
+	MUST(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
+	MUST(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0);
+	MUST(!may_read_itself());
+}
+
+TEST(Safe, WithOurHandler)
+{
+	EXPECT_EQ(in_child([] {
+			  Area to, from;
+
+			  MUST(hf_nofault_install() == 0);
+			  sweep(to, from);
+		  }),
+		  0);
+}
+
+TEST(Safe, WithoutOurHandler)
+{
+	EXPECT_EQ(in_child([] {
+			  Area to, from;
+
+			  sweep(to, from);
+		  }),
+		  0);
+}
+
+TEST(Safe, WithASignalBlocked)
+{
+	for (int signal : { SIGSEGV, SIGBUS }) {
+		EXPECT_EQ(in_child([signal] {
+				  Area to, from;
+
+				  MUST(hf_nofault_install() == 0);
+				  block(signal);
+				  sweep(to, from);
+			  }),
+			  0)
+			<< signal;
+	}
+}
+
+TEST(Safe, TheVerbsOfNofaultWouldDieThere)
+{
+#ifdef HF_EMULATED
+	GTEST_SKIP() << "qemu-user does not kill for a blocked SIGSEGV as the kernel does";
+#endif
+	EXPECT_EQ(in_child([] {
+			  Area to, from;
+
+			  MUST(hf_nofault_install() == 0);
+			  block(SIGSEGV);
+			  volatile size_t left = hf_copy_nofault(to.start, from.end - 1, 2);
+			  MUST(left == 1);
+		  }),
+		  -SIGSEGV);
+}
+
+const Area *handlers_to, *handlers_from;
+
+TEST(Safe, InsideOfACrashHandler)
+{
+	/* One that was there before ours, and one that was installed afterwards. */
+	for (bool before : { true, false }) {
+		EXPECT_EQ(in_child([before] {
+				  Area to, from;
+
+				  handlers_to = &to;
+				  handlers_from = &from;
+				  if (!before)
+					  MUST(hf_nofault_install() == 0);
+				  struct sigaction action;
+				  memset(&action, 0, sizeof(action));
+				  action.sa_handler = [](int) {
+					  sweep(*handlers_to, *handlers_from);
+					  _exit(3);
+				  };
+				  MUST(sigaction(SIGSEGV, &action, nullptr) == 0);
+				  if (before)
+					  MUST(hf_nofault_install() == 0);
+				  *static_cast<volatile char *>(from.end) = 1;
+			  }),
+			  3)
+			<< before;
+	}
+}
+
+TEST(Safe, WhereAProcessMayNotReadItself)
+{
+#ifdef HF_EMULATED
+	/* qemu-user has no process_vm_readv: all the cases above went through the pipe. */
+	EXPECT_FALSE(may_read_itself());
+	GTEST_SKIP() << "qemu-user has no seccomp; the cases above went through the pipe";
+#endif
+	EXPECT_EQ(in_child([] {
+			  Area to, from;
+
+			  forbid_reading_itself();
+			  block(SIGSEGV);
+			  sweep(to, from);
+		  }),
+		  0);
+}
+
+TEST(Safe, WhereThereIsNoPipeEitherNothingIsCopied)
+{
+#ifdef HF_EMULATED
+	GTEST_SKIP() << "qemu-user has no seccomp";
+#endif
+	EXPECT_EQ(in_child([] {
+			  Area to, from;
+			  rlimit none = { 0, 0 };
+
+			  forbid_reading_itself();
+			  block(SIGSEGV);
+			  MUST(setrlimit(RLIMIT_NOFILE, &none) == 0);
+			  memset(to.start, 0x55, page);
+			  MUST(hf_copy_safe(to.start, from.start, 8) == 8);
+			  MUST(to.start[0] == 0x55);
+		  }),
+		  0);
+}
+
+TEST(Safe, LeavesNoFileOpen)
+{
+#ifdef HF_EMULATED
+	GTEST_SKIP() << "qemu-user has no seccomp";
+#endif
+	EXPECT_EQ(in_child([] {
+			  Area to, from;
+			  int first = dup(0);
+
+			  close(first);
+			  forbid_reading_itself();
+			  block(SIGSEGV);
+			  for (int i = 0; i < 10; i++)
+				  MUST(hf_copy_safe(to.start, from.end - 3, 8) == 5);
+			  MUST(dup(0) == first && dup(0) == first + 1);
+		  }),
+		  0);
+}
+
+} // namespace
