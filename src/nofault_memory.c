@@ -33,7 +33,7 @@ static struct hf_memory_result result(size_t at, long value)
 
 /* ---- fill --------------------------------------------------------------------------------- */
 
-HF_NO_SANITIZE static size_t fill_bytes(void *dst, uint8_t value, size_t len)
+HF_NO_SANITIZE size_t hf__fill_bytes(void *dst, uint8_t value, size_t len)
 {
 	hf__w1 *p = (hf__w1 *)dst;
 
@@ -49,7 +49,7 @@ HF_NO_SANITIZE size_t hf__fill_generic(void *dst, uint8_t value, size_t len)
 	hf__w8 *p = (hf__w8 *)((char *)dst + head);
 	uint64_t word = value * HF__ONES;
 
-	left = fill_bytes(dst, value, head);
+	left = hf__fill_bytes(dst, value, head);
 	if (left)
 		return len - head + left;
 	len -= head;
@@ -62,7 +62,7 @@ HF_NO_SANITIZE size_t hf__fill_generic(void *dst, uint8_t value, size_t len)
 	}
 	for (; len >= 8; len -= 8, p++)
 		HF_ARCH_STORE64_OR(p, word, fault);
-	return fill_bytes(p, value, len);
+	return hf__fill_bytes(p, value, len);
 fault3:
 	len -= 8;
 fault2:
@@ -228,13 +228,14 @@ static size_t here(struct place *p)
 	return 0;
 }
 
-static size_t bytes_of(const struct hf_iovec *list, size_t count)
+/* Bytes from here to the end of the list. */
+static size_t bytes_left(const struct place *p)
 {
 	size_t sum = 0;
 
-	for (size_t i = 0; i < count; i++)
-		sum += list[i].len;
-	return sum;
+	for (size_t i = p->at; i < p->count; i++)
+		sum += p->list[i].len;
+	return sum - p->offset;
 }
 
 size_t hf_copy_iovec_nofault(const struct hf_iovec *dst, size_t dst_count,
@@ -242,17 +243,9 @@ size_t hf_copy_iovec_nofault(const struct hf_iovec *dst, size_t dst_count,
 			     struct hf_iovec_stop *stop)
 {
 	struct place to = { dst, dst_count, 0, 0 }, from = { src, src_count, 0, 0 };
-	size_t room = bytes_of(dst, dst_count), all = bytes_of(src, src_count);
-	size_t done = 0, left = 0;
+	size_t done = 0, left = 0, len, has;
 
-	if (all > room)
-		all = room;
-	for (;;) {
-		size_t len = here(&to), has = here(&from);
-
-		/* One of the two lists is at its end, or we met a fault. */
-		if (left || !len || !has)
-			break;
+	while ((len = here(&to)) != 0 && (has = here(&from)) != 0) {
 		if (has < len)
 			len = has;
 		left = hf_copy_nofault((char *)dst[to.at].base + to.offset,
@@ -260,13 +253,21 @@ size_t hf_copy_iovec_nofault(const struct hf_iovec *dst, size_t dst_count,
 		to.offset += len - left;
 		from.offset += len - left;
 		done += len - left;
+		if (HF_UNLIKELY(left))
+			break;
 	}
 	if (stop) {
+		(void)here(&to); /* both where the next byte is */
+		(void)here(&from);
 		struct hf_iovec_stop where = { done, to.at, to.offset, from.at, from.offset };
 
 		*stop = where;
 	}
-	return all - done;
+	if (HF_LIKELY(!left))
+		return 0;
+	left = bytes_left(&to);
+	has = bytes_left(&from);
+	return has < left ? has : left;
 }
 
 /* ---- whole words -------------------------------------------------------------------------- */

@@ -18,6 +18,8 @@ static inline uint64_t hf__zero_bytes(uint64_t word)
 	return (word - HF__ONES) & ~word & HF__ONES << 7;
 }
 
+size_t hf__fill_bytes(void *dst, uint8_t value, size_t len);
+
 /* From byte `at` on, whose predecessors are done; exact wherever a fault is. */
 struct hf_memory_result hf__compare_bytes(const void *a, const void *b, size_t len, size_t at);
 struct hf_memory_result hf__find_bytes(const void *p, uint8_t byte, size_t len, size_t at);

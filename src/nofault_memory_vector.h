@@ -4,10 +4,11 @@
  * each width, after what nofault_vector.h needs and
  *
  *   VECTOR_SPLAT(value), HALF_SPLAT(value)   vectors of a word of 8 bytes again and again
+ *   VECTOR_SPLAT_BYTE, HALF_SPLAT_BYTE       the same of a byte
  *   VECTOR_SAME(a, b), HALF_SAME(a, b)       a bit for each byte that is equal in two vectors
  *
  * How a range is covered: as in nofault_vector.h; a search is over at the first hit, so a long range
- * is one vector, aligned ones four at a time, and what is left one by one, the last up to the end.
+ * is one vector, aligned ones four at a time, and four at the end; those with a hit, one by one.
  *
  * A fault of a load goes on in hf__..._bytes from the frontier, `at`: see nofault_memory.h.
  */
@@ -15,6 +16,9 @@
 #define VECTOR__OF(what) HF__PASTE(what, VECTOR_NAME)
 #define W ((size_t)VECTOR_BYTES)
 #define ALL_SAME (UINT64_MAX >> (64 - VECTOR_BYTES))
+
+/* Where in a line of code a function starts is luck otherwise, and a fifth of the time at small sizes. */
+#define ENTRY __attribute__((__noinline__, aligned(64)))
 
 /* ---- fill --------------------------------------------------------------------------------- */
 
@@ -29,66 +33,94 @@
 #define SET_REPEAT(p, len) hf_arch_rep_stosb_of(p, (uint8_t)value, len)
 #include "nofault_vector_set.h"
 
-VECTOR_TARGET size_t VECTOR__OF(hf__fill_)(void *dst, uint8_t byte, size_t len)
+/* Up to 15 bytes: stores of up to 8, which may cross pages, as those of the clears by hand. */
+VECTOR_TARGET HF_NO_SANITIZE static inline __attribute__((always_inline)) size_t
+VECTOR__OF(fill_few_)(char *p, uint8_t byte, size_t len)
 {
 	uint64_t value = byte * HF__ONES;
+	size_t done = 0;
 
+	if (len >= 8) {
+		HF_ARCH_STORE64_OR((hf__w8 *)p, value, fault);
+		done = 8;
+		HF_ARCH_STORE64_OR((hf__w8 *)(p + len - 8), value, fault);
+	} else if (len >= 4) {
+		HF_ARCH_STORE32_OR((hf__w4 *)p, (uint32_t)value, fault);
+		done = 4;
+		HF_ARCH_STORE32_OR((hf__w4 *)(p + len - 4), (uint32_t)value, fault);
+	} else if (len) {
+		HF_ARCH_STORE8_OR((hf__w1 *)p, byte, fault);
+		done = 1;
+		HF_ARCH_STORE8_OR((hf__w1 *)(p + len / 2), byte, fault);
+		done = len / 2 + 1;
+		HF_ARCH_STORE8_OR((hf__w1 *)(p + len - 1), byte, fault);
+	}
+	return 0;
+fault:
+	return hf__fill_bytes(p + done, byte, len - done);
+}
+
+VECTOR_TARGET ENTRY size_t VECTOR__OF(hf__fill_)(void *dst, uint8_t byte, size_t len)
+{
+	if (len < 16)
+		return VECTOR__OF(fill_few_)((char *)dst, byte, len);
 	if (HF_LIKELY(len <= 4 * W))
-		return VECTOR__OF(fill_any_)((char *)dst, len, value);
-	return VECTOR__OF(hf__fill_more_)((char *)dst, len, value);
+		return VECTOR__OF(fill_any_)((char *)dst, len, byte * HF__ONES);
+	return VECTOR__OF(hf__fill_more_)((char *)dst, len, byte * HF__ONES);
 }
 
 #ifdef VECTOR_SAME
 
 /* ---- find --------------------------------------------------------------------------------- */
 
-/* A load's fault: exact from the frontier on, in a call at the end, so that nothing has to be saved. */
-VECTOR_TARGET HF_NO_SANITIZE static inline __attribute__((always_inline)) struct hf_memory_result
+/* What a search returns. */
+#define FOUND(at) ((struct hf_memory_result){ (at), 0 })
+#define NOT_FOUND ((struct hf_memory_result){ len, -HF_ENOENT })
+#define FIRST_OF(bits) ((size_t)__builtin_ctzll(bits))
+
+VECTOR_TARGET HF_NO_SANITIZE ENTRY static struct hf_memory_result
 VECTOR__OF(find_small_)(const char *p, uint8_t byte, size_t len)
 {
-	const uint64_t wanted = byte * HF__ONES;
 	uint64_t hits;
 
 #if VECTOR_BYTES > 16
 	if (len >= 16) {
-		HALF all = HALF_SPLAT(wanted), a, b;
+		HALF all = HALF_SPLAT_BYTE(byte), a, b;
 
 		HALF_LOAD_OR(a, (const HALF *)p, fault);
+		HALF_LOAD_OR(b, (const HALF *)(p + len - 16), fault);
 		hits = HALF_SAME(a, all);
 		if (hits)
-			return (struct hf_memory_result){ (size_t)__builtin_ctzll(hits), 0 };
-		HALF_LOAD_OR(b, (const HALF *)(p + len - 16), fault);
+			return FOUND(FIRST_OF(hits));
 		hits = HALF_SAME(b, all);
 		if (hits)
-			return (struct hf_memory_result){ len - 16 + (size_t)__builtin_ctzll(hits),
-							  0 };
-		return (struct hf_memory_result){ len, -HF_ENOENT };
+			return FOUND(len - 16 + FIRST_OF(hits));
+		return NOT_FOUND;
 	}
 #endif
+	/* Both ends side by side: the bytes behind the middle are the last of the range. */
 	if (len >= 8) {
+		HALF all = HALF_SPLAT_BYTE(byte);
 		uint64_t a, b;
+		size_t at;
 
 		HF_ARCH_LOAD64_OR(a, (const hf__w8 *)p, fault);
-		hits = hf__zero_bytes(a ^ wanted);
-		if (hits)
-			return (struct hf_memory_result){ (size_t)__builtin_ctzll(hits) / 8, 0 };
 		HF_ARCH_LOAD64_OR(b, (const hf__w8 *)(p + len - 8), fault);
-		hits = hf__zero_bytes(b ^ wanted);
-		if (hits)
-			return (struct hf_memory_result){
-				len - 8 + (size_t)__builtin_ctzll(hits) / 8, 0
-			};
+		hits = HALF_SAME(((HALF){ (long long)a, (long long)b }), all);
+		if (hits) {
+			at = FIRST_OF(hits);
+			return FOUND(at < 8 ? at : at + len - 16);
+		}
 	} else if (len >= 4) {
 		uint32_t a, b;
 		size_t at;
 
-		/* Both ends side by side in one word. */
 		HF_ARCH_LOAD32_OR(a, (const hf__w4 *)p, fault);
 		HF_ARCH_LOAD32_OR(b, (const hf__w4 *)(p + len - 4), fault);
-		hits = hf__zero_bytes((a | (uint64_t)b << 32) ^ wanted);
+		hits = hf__zero_bytes((a | (uint64_t)b << 32) ^ byte * HF__ONES);
 		if (hits) {
-			at = (size_t)__builtin_ctzll(hits) / 8;
-			return (struct hf_memory_result){ at < 4 ? at : at + len - 8, 0 };
+			at = FIRST_OF(hits) / 8;
+			return FOUND(at < 4 ? at : at + len - 8);
 		}
 	} else if (len) {
 		uint8_t a, b, c;
@@ -97,19 +129,30 @@ VECTOR__OF(find_small_)(const char *p, uint8_t byte, size_t len)
 		HF_ARCH_LOAD8_OR(b, (const hf__w1 *)(p + len / 2), fault);
 		HF_ARCH_LOAD8_OR(c, (const hf__w1 *)(p + len - 1), fault);
 		if (a == byte)
-			return (struct hf_memory_result){ 0, 0 };
+			return FOUND(0);
 		if (b == byte)
-			return (struct hf_memory_result){ len / 2, 0 };
+			return FOUND(len / 2);
 		if (c == byte)
-			return (struct hf_memory_result){ len - 1, 0 };
+			return FOUND(len - 1);
 	}
-	return (struct hf_memory_result){ len, -HF_ENOENT };
+	return NOT_FOUND;
 fault:
 	return hf__find_bytes(p, byte, len, 0);
 }
 
-VECTOR_TARGET HF_NO_SANITIZE struct hf_memory_result VECTOR__OF(hf__find_)(const void *start,
-									   uint8_t byte, size_t len)
+/* Is there a hit in the four vectors at p + at? */
+#define FIND_FOUR(at)                                                                              \
+	do {                                                                                       \
+		VECTOR_LOAD_OR(a, (const VECTOR *)(p + (at)), fault);                              \
+		VECTOR_LOAD_OR(b, (const VECTOR *)(p + (at) + W), fault);                          \
+		VECTOR_LOAD_OR(c, (const VECTOR *)(p + (at) + 2 * W), fault);                      \
+		VECTOR_LOAD_OR(d, (const VECTOR *)(p + (at) + 3 * W), fault);                      \
+		hits = VECTOR_BITS(VECTOR_EQUAL(a, all) | VECTOR_EQUAL(b, all) |                   \
+				   VECTOR_EQUAL(c, all) | VECTOR_EQUAL(d, all));                   \
+	} while (0)
+
+VECTOR_TARGET HF_NO_SANITIZE ENTRY struct hf_memory_result
+VECTOR__OF(hf__find_)(const void *start, uint8_t byte, size_t len)
 {
 	const char *p = (const char *)start;
 	VECTOR all, a, b, c, d;
@@ -118,45 +161,51 @@ VECTOR_TARGET HF_NO_SANITIZE struct hf_memory_result VECTOR__OF(hf__find_)(const
 
 	if (len < W)
 		return VECTOR__OF(find_small_)(p, byte, len);
-	all = VECTOR_SPLAT(byte * HF__ONES);
+	all = VECTOR_SPLAT_BYTE(byte);
 	VECTOR_LOAD_OR(a, (const VECTOR *)p, fault);
 	hits = VECTOR_SAME(a, all);
 	if (hits)
-		goto found;
+		return FOUND(FIRST_OF(hits));
 	at = W;
 	if (len > 4 * W) {
 		at -= (uintptr_t)p & (W - 1);
-		for (; len - at >= 4 * W; at += 4 * W) {
-			VECTOR_LOAD_OR(a, (const VECTOR *)(p + at), fault);
-			VECTOR_LOAD_OR(b, (const VECTOR *)(p + at + W), fault);
-			VECTOR_LOAD_OR(c, (const VECTOR *)(p + at + 2 * W), fault);
-			VECTOR_LOAD_OR(d, (const VECTOR *)(p + at + 3 * W), fault);
-			if (VECTOR_BITS(VECTOR_EQUAL(a, all) | VECTOR_EQUAL(b, all) |
-					VECTOR_EQUAL(c, all) | VECTOR_EQUAL(d, all)))
-				break; /* the loop below finds in which */
+		for (; len - at > 4 * W; at += 4 * W) {
+			FIND_FOUR(at);
+			if (hits)
+				goto one_by_one;
 		}
+		at = len - 4 * W;
+		FIND_FOUR(at);
+		if (!hits)
+			return NOT_FOUND;
+	} else if (len <= 2 * W) {
+		at = len - W;
 	}
+one_by_one:
 	for (; len - at > W; at += W) {
 		VECTOR_LOAD_OR(a, (const VECTOR *)(p + at), fault);
 		hits = VECTOR_SAME(a, all);
 		if (hits)
-			goto found;
+			return FOUND(at + FIRST_OF(hits));
 	}
 	at = len - W;
 	VECTOR_LOAD_OR(a, (const VECTOR *)(p + at), fault);
 	hits = VECTOR_SAME(a, all);
-	if (!hits)
-		return (struct hf_memory_result){ len, -HF_ENOENT };
-found:
-	return (struct hf_memory_result){ at + (size_t)__builtin_ctzll(hits), 0 };
+	if (hits)
+		return FOUND(at + FIRST_OF(hits));
+	return NOT_FOUND;
 fault:
 	return hf__find_bytes(p, byte, len, at);
 }
 
+#undef FOUND
+#undef NOT_FOUND
+#undef FIND_FOUR
+
 /* ---- compare ------------------------------------------------------------------------------ */
 
 /* The first that differs is at p[at]; unless another thread has changed it since. */
-VECTOR_TARGET HF_NO_SANITIZE static inline __attribute__((always_inline)) struct hf_memory_result
+HF_NO_SANITIZE __attribute__((__noinline__)) static struct hf_memory_result
 VECTOR__OF(compare_at_)(const char *p, const char *q, size_t len, size_t at)
 {
 	uint8_t x, y;
@@ -169,64 +218,103 @@ bytes:
 	return hf__compare_bytes(p, q, len, at);
 }
 
-VECTOR_TARGET HF_NO_SANITIZE static inline __attribute__((always_inline)) struct hf_memory_result
-VECTOR__OF(compare_small_)(const char *p, const char *q, size_t len)
+#define ALL_EQUAL ((struct hf_memory_result){ len, 0 })
+
+/* Up to 3 bytes. */
+HF_NO_SANITIZE ENTRY static struct hf_memory_result
+VECTOR__OF(compare_few_)(const char *p, const char *q, size_t len)
 {
-	uint64_t differ;
+	uint8_t a, b, c, d;
 
-#if VECTOR_BYTES > 16
-	if (len >= 16) {
-		HALF a, b;
-
-		HALF_LOAD_OR(a, (const HALF *)p, fault);
-		HALF_LOAD_OR(b, (const HALF *)q, fault);
-		differ = 0xffff ^ HALF_SAME(a, b);
-		if (differ)
-			return VECTOR__OF(compare_at_)(p, q, len, (size_t)__builtin_ctzll(differ));
-		HALF_LOAD_OR(a, (const HALF *)(p + len - 16), fault);
-		HALF_LOAD_OR(b, (const HALF *)(q + len - 16), fault);
-		differ = 0xffff ^ HALF_SAME(a, b);
-		if (differ)
-			return VECTOR__OF(compare_at_)(p, q, len,
-						       len - 16 + (size_t)__builtin_ctzll(differ));
-		return (struct hf_memory_result){ len, 0 };
-	}
-#endif
-	if (len >= 8) {
-		uint64_t a, b;
-
-		HF_ARCH_LOAD64_OR(a, (const hf__w8 *)p, fault);
-		HF_ARCH_LOAD64_OR(b, (const hf__w8 *)q, fault);
-		if (a != b)
-			return VECTOR__OF(compare_at_)(p, q, len,
-						       (size_t)__builtin_ctzll(a ^ b) / 8);
-		HF_ARCH_LOAD64_OR(a, (const hf__w8 *)(p + len - 8), fault);
-		HF_ARCH_LOAD64_OR(b, (const hf__w8 *)(q + len - 8), fault);
-		if (a != b)
-			return VECTOR__OF(compare_at_)(
-				p, q, len, len - 8 + (size_t)__builtin_ctzll(a ^ b) / 8);
-	} else if (len >= 4) {
-		uint32_t a, b, c, d;
-		size_t at;
-
-		HF_ARCH_LOAD32_OR(a, (const hf__w4 *)p, fault);
-		HF_ARCH_LOAD32_OR(b, (const hf__w4 *)q, fault);
-		HF_ARCH_LOAD32_OR(c, (const hf__w4 *)(p + len - 4), fault);
-		HF_ARCH_LOAD32_OR(d, (const hf__w4 *)(q + len - 4), fault);
-		differ = (a ^ b) | (uint64_t)(c ^ d) << 32;
-		if (differ) {
-			at = (size_t)__builtin_ctzll(differ) / 8;
-			return VECTOR__OF(compare_at_)(p, q, len, at < 4 ? at : at + len - 8);
-		}
-	} else if (len) {
-		return hf__compare_bytes(p, q, len, 0);
-	}
-	return (struct hf_memory_result){ len, 0 };
+	if (!len)
+		return ALL_EQUAL;
+	HF_ARCH_LOAD8_OR(a, (const hf__w1 *)p, fault);
+	HF_ARCH_LOAD8_OR(b, (const hf__w1 *)q, fault);
+	if (a != b)
+		return VECTOR__OF(compare_at_)(p, q, len, 0);
+	HF_ARCH_LOAD8_OR(a, (const hf__w1 *)(p + len / 2), fault);
+	HF_ARCH_LOAD8_OR(b, (const hf__w1 *)(q + len / 2), fault);
+	HF_ARCH_LOAD8_OR(c, (const hf__w1 *)(p + len - 1), fault);
+	HF_ARCH_LOAD8_OR(d, (const hf__w1 *)(q + len - 1), fault);
+	if (((a ^ b) | (c ^ d)) == 0)
+		return ALL_EQUAL;
+	return VECTOR__OF(compare_at_)(p, q, len, a != b ? len / 2 : len - 1);
 fault:
 	return hf__compare_bytes(p, q, len, 0);
 }
 
-VECTOR_TARGET HF_NO_SANITIZE struct hf_memory_result
+VECTOR_TARGET HF_NO_SANITIZE ENTRY static struct hf_memory_result
+VECTOR__OF(compare_small_)(const char *p, const char *q, size_t len)
+{
+	uint64_t differ;
+	size_t at;
+
+#if VECTOR_BYTES > 16
+	if (len >= 16) {
+		HALF a, b, c, d;
+
+		HALF_LOAD_OR(a, (const HALF *)p, fault);
+		HALF_LOAD_OR(b, (const HALF *)q, fault);
+		HALF_LOAD_OR(c, (const HALF *)(p + len - 16), fault);
+		HALF_LOAD_OR(d, (const HALF *)(q + len - 16), fault);
+		differ = 0xffff ^ HALF_SAME(a, b);
+		if (differ)
+			return VECTOR__OF(compare_at_)(p, q, len, FIRST_OF(differ));
+		differ = 0xffff ^ HALF_SAME(c, d);
+		if (!differ)
+			return ALL_EQUAL;
+		return VECTOR__OF(compare_at_)(p, q, len, len - 16 + FIRST_OF(differ));
+	}
+#endif
+	if (len >= 8) {
+		uint64_t a, b, second;
+
+		HF_ARCH_LOAD64_OR(a, (const hf__w8 *)p, fault);
+		HF_ARCH_LOAD64_OR(b, (const hf__w8 *)q, fault);
+		differ = a ^ b;
+		HF_ARCH_LOAD64_OR(a, (const hf__w8 *)(p + len - 8), fault);
+		HF_ARCH_LOAD64_OR(b, (const hf__w8 *)(q + len - 8), fault);
+		second = a ^ b;
+		if ((differ | second) == 0)
+			return ALL_EQUAL;
+		at = differ ? FIRST_OF(differ) / 8 : len - 8 + FIRST_OF(second) / 8;
+	} else if (len >= 4) {
+		uint32_t a, b;
+
+		HF_ARCH_LOAD32_OR(a, (const hf__w4 *)p, fault);
+		HF_ARCH_LOAD32_OR(b, (const hf__w4 *)q, fault);
+		differ = a ^ b;
+		HF_ARCH_LOAD32_OR(a, (const hf__w4 *)(p + len - 4), fault);
+		HF_ARCH_LOAD32_OR(b, (const hf__w4 *)(q + len - 4), fault);
+		differ |= (uint64_t)(a ^ b) << 32;
+		if (!differ)
+			return ALL_EQUAL;
+		at = FIRST_OF(differ) / 8;
+		at = at < 4 ? at : at + len - 8;
+	} else {
+		return VECTOR__OF(compare_few_)(p, q, len);
+	}
+	return VECTOR__OF(compare_at_)(p, q, len, at);
+fault:
+	return hf__compare_bytes(p, q, len, 0);
+}
+
+/* Are the four vectors at `at` the same? */
+#define COMPARE_FOUR(at)                                                                           \
+	do {                                                                                       \
+		VECTOR_LOAD_OR(a, (const VECTOR *)(p + (at)), fault);                              \
+		VECTOR_LOAD_OR(e, (const VECTOR *)(q + (at)), fault);                              \
+		VECTOR_LOAD_OR(b, (const VECTOR *)(p + (at) + W), fault);                          \
+		VECTOR_LOAD_OR(f, (const VECTOR *)(q + (at) + W), fault);                          \
+		VECTOR_LOAD_OR(c, (const VECTOR *)(p + (at) + 2 * W), fault);                      \
+		VECTOR_LOAD_OR(g, (const VECTOR *)(q + (at) + 2 * W), fault);                      \
+		VECTOR_LOAD_OR(d, (const VECTOR *)(p + (at) + 3 * W), fault);                      \
+		VECTOR_LOAD_OR(h, (const VECTOR *)(q + (at) + 3 * W), fault);                      \
+		differ = ALL_SAME ^ VECTOR_BITS(VECTOR_EQUAL(a, e) & VECTOR_EQUAL(b, f) &          \
+						VECTOR_EQUAL(c, g) & VECTOR_EQUAL(d, h));          \
+	} while (0)
+
+VECTOR_TARGET HF_NO_SANITIZE ENTRY struct hf_memory_result
 VECTOR__OF(hf__compare_)(const void *left, const void *right, size_t len)
 {
 	const char *p = (const char *)left, *q = (const char *)right;
@@ -240,42 +328,44 @@ VECTOR__OF(hf__compare_)(const void *left, const void *right, size_t len)
 	VECTOR_LOAD_OR(e, (const VECTOR *)q, fault);
 	differ = ALL_SAME ^ VECTOR_SAME(a, e);
 	if (differ)
-		goto found;
+		return VECTOR__OF(compare_at_)(p, q, len, FIRST_OF(differ));
 	at = W;
 	if (len > 4 * W) {
 		at -= (uintptr_t)p & (W - 1);
-		for (; len - at >= 4 * W; at += 4 * W) {
-			VECTOR_LOAD_OR(a, (const VECTOR *)(p + at), fault);
-			VECTOR_LOAD_OR(e, (const VECTOR *)(q + at), fault);
-			VECTOR_LOAD_OR(b, (const VECTOR *)(p + at + W), fault);
-			VECTOR_LOAD_OR(f, (const VECTOR *)(q + at + W), fault);
-			VECTOR_LOAD_OR(c, (const VECTOR *)(p + at + 2 * W), fault);
-			VECTOR_LOAD_OR(g, (const VECTOR *)(q + at + 2 * W), fault);
-			VECTOR_LOAD_OR(d, (const VECTOR *)(p + at + 3 * W), fault);
-			VECTOR_LOAD_OR(h, (const VECTOR *)(q + at + 3 * W), fault);
-			if (VECTOR_BITS(VECTOR_EQUAL(a, e) & VECTOR_EQUAL(b, f) &
-					VECTOR_EQUAL(c, g) & VECTOR_EQUAL(d, h)) != ALL_SAME)
-				break; /* the loop below finds in which */
+		for (; len - at > 4 * W; at += 4 * W) {
+			COMPARE_FOUR(at);
+			if (differ)
+				goto one_by_one;
 		}
+		at = len - 4 * W;
+		COMPARE_FOUR(at);
+		if (!differ)
+			return ALL_EQUAL;
+	} else if (len <= 2 * W) {
+		at = len - W;
 	}
+one_by_one:
 	for (; len - at > W; at += W) {
 		VECTOR_LOAD_OR(a, (const VECTOR *)(p + at), fault);
 		VECTOR_LOAD_OR(e, (const VECTOR *)(q + at), fault);
 		differ = ALL_SAME ^ VECTOR_SAME(a, e);
 		if (differ)
-			goto found;
+			return VECTOR__OF(compare_at_)(p, q, len, at + FIRST_OF(differ));
 	}
 	at = len - W;
 	VECTOR_LOAD_OR(a, (const VECTOR *)(p + at), fault);
 	VECTOR_LOAD_OR(e, (const VECTOR *)(q + at), fault);
 	differ = ALL_SAME ^ VECTOR_SAME(a, e);
-	if (!differ)
-		return (struct hf_memory_result){ len, 0 };
-found:
-	return VECTOR__OF(compare_at_)(p, q, len, at + (size_t)__builtin_ctzll(differ));
+	if (differ)
+		return VECTOR__OF(compare_at_)(p, q, len, at + FIRST_OF(differ));
+	return ALL_EQUAL;
 fault:
 	return hf__compare_bytes(p, q, len, at);
 }
+
+#undef ALL_EQUAL
+#undef COMPARE_FOUR
+#undef FIRST_OF
 
 /* ---- move, where the ranges overlap ------------------------------------------------------- */
 
@@ -412,6 +502,17 @@ VECTOR__OF(move_crossing_)(char *to, const char *from, size_t len, bool down)
 		    : VECTOR__OF(move_up_)(to + first, from + first, len - first);
 }
 
+/* What is behind the last page's start, less than W bytes, then the rest. */
+VECTOR_TARGET __attribute__((__noinline__)) static size_t
+VECTOR__OF(move_end_crossing_)(char *to, const char *from, size_t len)
+{
+	size_t behind = (uintptr_t)(to + len) & (HF_PAGE - 1), left;
+
+	len -= behind;
+	left = VECTOR__OF(move_small_)(to + len, from + len, behind, true);
+	return left ? len + left : VECTOR__OF(move_down_)(to, from, len);
+}
+
 /*
  * More than 8 W bytes: stores are aligned, E1, but for the first vector, which is loaded together with
  * those that it would overwrite and stored before them. At most `most` bytes are left from then on: it
@@ -540,6 +641,7 @@ VECTOR_TARGET size_t VECTOR__OF(hf__move_)(void *dst, const void *src, size_t le
 
 #undef W
 #undef ALL_SAME
+#undef ENTRY
 #undef VECTOR__OF
 #undef VECTOR_NAME
 #undef VECTOR_REPEAT

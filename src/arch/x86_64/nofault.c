@@ -148,15 +148,20 @@ typedef char avx_bytes_t __attribute__((vector_size(32)));
 #define VECTOR_EQUAL(a, b) ((VECTOR)((sse_bytes_t)(a) == (sse_bytes_t)(b)))
 #define VECTOR_BITS(v) ((uint64_t)(uint32_t)__builtin_ia32_pmovmskb128((sse_bytes_t)(v)))
 #define VECTOR_SAME(a, b) VECTOR_BITS(VECTOR_EQUAL(a, b))
+#define VECTOR_SPLAT_BYTE(byte) ((sse_t)((sse_bytes_t){ 0 } + (char)(byte)))
 #define HALF_SPLAT VECTOR_SPLAT
+#define HALF_SPLAT_BYTE(byte) ((sse_t)((sse_bytes_t){ 0 } + (char)(byte)))
+#define HALF_SAME VECTOR_SAME
 #define VECTOR_NAME sse2
 #define VECTOR_REPEAT 1
 #include "../../nofault_memory_vector.h"
 #undef VECTOR_SPLAT
+#undef VECTOR_SPLAT_BYTE
 #undef VECTOR_EQUAL
 #undef VECTOR_BITS
 #undef VECTOR_SAME
 #undef HALF_SPLAT
+#undef HALF_SAME
 #undef VECTOR
 #undef VECTOR_BYTES
 #undef VECTOR_TARGET
@@ -196,10 +201,12 @@ typedef char avx_bytes_t __attribute__((vector_size(32)));
 #define VECTOR_EQUAL(a, b) ((VECTOR)((avx_bytes_t)(a) == (avx_bytes_t)(b)))
 #define VECTOR_BITS(v) ((uint64_t)(uint32_t)__builtin_ia32_pmovmskb256((avx_bytes_t)(v)))
 #define VECTOR_SAME(a, b) VECTOR_BITS(VECTOR_EQUAL(a, b))
+#define VECTOR_SPLAT_BYTE(byte) ((avx_t)((avx_bytes_t){ 0 } + (char)(byte)))
 #define VECTOR_NAME avx2
 #define VECTOR_REPEAT 1
 #include "../../nofault_memory_vector.h"
 #undef VECTOR_SPLAT
+#undef VECTOR_SPLAT_BYTE
 #undef VECTOR_EQUAL
 #undef VECTOR_BITS
 #undef VECTOR_SAME
