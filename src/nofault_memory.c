@@ -85,7 +85,7 @@ size_t hf__move_up_generic(void *dst, const void *src, size_t len)
 #endif
 }
 
-HF_NO_SANITIZE static size_t move_down_bytes(void *dst, const void *src, size_t len)
+HF_NO_SANITIZE size_t hf__move_down_bytes(void *dst, const void *src, size_t len)
 {
 	hf__w1 *to = (hf__w1 *)dst;
 	const hf__w1 *from = (const hf__w1 *)src;
@@ -109,23 +109,22 @@ HF_NO_SANITIZE size_t hf__move_down_generic(void *dst, const void *src, size_t l
 	if (tail > len)
 		tail = len;
 	len -= tail;
-	left = move_down_bytes(to + len, from + len, tail);
+	left = hf__move_down_bytes(to + len, from + len, tail);
 	if (left)
 		return len + left;
 	if (!HF_ARCH_UNALIGNED_FAST && (uintptr_t)(from + len) % 8)
-		return move_down_bytes(dst, src, len);
+		return hf__move_down_bytes(dst, src, len);
 	for (; len >= 16; len -= 16) {
-		HF_ARCH_LOAD64_OR(a, (const hf__w8 *)(from + len - 8), load_fault);
-		HF_ARCH_LOAD64_OR(b, (const hf__w8 *)(from + len - 16), load_fault);
+		HF_ARCH_LOAD64_OR(a, (const hf__w8 *)(from + len - 8), fault);
+		HF_ARCH_LOAD64_OR(b, (const hf__w8 *)(from + len - 16), fault);
 		HF_ARCH_STORE64_OR((hf__w8 *)(to + len - 8), a, fault);
 		HF_ARCH_STORE64_OR((hf__w8 *)(to + len - 16), b, fault1);
 	}
-load_fault:
-	return move_down_bytes(dst, src, len);
+	goto fault;
 fault1:
 	len -= 8;
-fault:
-	return len;
+fault: /* none, or the first byte that can't be had is near: its address is to be known, too */
+	return hf__move_down_bytes(dst, src, len);
 }
 
 size_t hf__move_generic(void *dst, const void *src, size_t len)

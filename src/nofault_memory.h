@@ -20,6 +20,8 @@ static inline uint64_t hf__zero_bytes(uint64_t word)
 
 size_t hf__fill_bytes(void *dst, uint8_t value, size_t len);
 
+size_t hf__move_down_bytes(void *dst, const void *src, size_t len);
+
 /* From byte `at` on, whose predecessors are done; exact wherever a fault is. */
 struct hf_memory_result hf__compare_bytes(const void *a, const void *b, size_t len, size_t at);
 struct hf_memory_result hf__find_bytes(const void *p, uint8_t byte, size_t len, size_t at);

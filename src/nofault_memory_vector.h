@@ -473,7 +473,8 @@ VECTOR__OF(move_small_)(char *to, const char *from, size_t len, bool down)
 load_fault:
 	return down ? hf__move_down_generic(to, from, len) : hf__move_up_generic(to, from, len);
 fault:
-	return len - done;
+	/* The address of a fault is an access's first byte: not the first that failed, downwards. */
+	return down ? hf__move_down_bytes(to, from, len - done) : len - done;
 #undef FIRST
 #undef SECOND
 #undef THIRD
@@ -584,13 +585,8 @@ VECTOR_TARGET HF_NO_SANITIZE static size_t VECTOR__OF(move_down_)(char *to, cons
 			return VECTOR__OF(move_crossing_)(to, from, len, true);
 		return VECTOR__OF(move_small_)(to, from, len, true);
 	}
-	if (HF_UNLIKELY(hf__crosses_page(to + len - W, W))) {
-		size_t behind = (uintptr_t)(to + len) & (HF_PAGE - 1);
-		size_t left = VECTOR__OF(move_small_)(to + len - behind, from + len - behind,
-						      behind, true);
-
-		return left ? len - behind + left : VECTOR__OF(move_down_)(to, from, len - behind);
-	}
+	if (HF_UNLIKELY(hf__crosses_page(to + len - W, W)))
+		return VECTOR__OF(move_end_crossing_)(to, from, len);
 	tail = (uintptr_t)(to + len) & (W - 1);
 	tail = tail ? tail : W;
 	VECTOR_LOAD_OR(last, (const VECTOR *)(from + len - W), generic);
@@ -619,7 +615,7 @@ VECTOR_TARGET HF_NO_SANITIZE static size_t VECTOR__OF(move_down_)(char *to, cons
 generic:
 	return hf__move_down_generic(to, from, len);
 first_fault:
-	return len;
+	return hf__move_down_bytes(to, from, len);
 fault3:
 	len -= W;
 fault2:
@@ -627,7 +623,7 @@ fault2:
 fault1:
 	len -= W;
 fault:
-	return len < most ? len : most;
+	return hf__move_down_bytes(to, from, len < most ? len : most);
 }
 
 VECTOR_TARGET size_t VECTOR__OF(hf__move_)(void *dst, const void *src, size_t len)

@@ -42,6 +42,17 @@ static void report(const char *family, const char *name)
 	wrong = cases = 0;
 }
 
+static bool emulated; /* HF_SWEEP_EMULATED */
+
+/*
+ * Does hf_nofault_last() name the first byte that failed? Emulators don't always have it right: there it
+ * is not compared.
+ */
+static bool names(const unsigned char *byte)
+{
+	return emulated || hf_nofault_last().address == byte;
+}
+
 /* The same numbers in each run. */
 static uint32_t any(uint32_t below)
 {
@@ -89,6 +100,9 @@ static void fill_one(const struct hf_memory_implementation *m, const struct fiel
 		complain(m->name, kind_names[kind],
 			 "size %zu, start %zu before the edge: wrong count: %zu left, not %zu",
 			 size, to_edge, left, size - can);
+	else if (left && !names(start + can))
+		complain(m->name, kind_names[kind],
+			 "size %zu, start %zu before the edge: wrong address", size, to_edge);
 	else if (!is_all(start, can, value))
 		complain(m->name, kind_names[kind],
 			 "size %zu, start %zu before the edge: not filled", size, to_edge);
@@ -192,6 +206,11 @@ static void move_one(const struct hf_memory_implementation *m, const struct fiel
 			 "size %zu, to %ld before the edge, from %ld: wrong count: %zu left, not "
 			 "%zu",
 			 size, (long)(f->edge - dst), (long)(f->edge - src), left, size - done);
+	else if (left && !names(src + (down ? left - 1 : done)) &&
+		 !names(dst + (down ? left - 1 : done)))
+		complain(m->name, kind_names[kind],
+			 "size %zu, to %ld before the edge, from %ld: wrong address", size,
+			 (long)(f->edge - dst), (long)(f->edge - src));
 	else if (!span(f, low, high, image, false))
 		complain(m->name, kind_names[kind],
 			 "size %zu, to %ld before the edge, from %ld: wrong bytes", size,
@@ -269,7 +288,7 @@ static void find_one(const struct hf_memory_implementation *m, const struct fiel
 	expected = at < can ? 0 : can < size ? -HF_EFAULT : -HF_ENOENT;
 	r = m->find(start, wanted, size);
 	cases++;
-	if (r.result != expected || r.at != at)
+	if (r.result != expected || r.at != at || (expected == -HF_EFAULT && !names(start + at)))
 		complain(m->name, kind_names[kind],
 			 "size %zu, start %ld before the edge, hit at %ld: wrong result: %ld at "
 			 "%zu, "
@@ -361,7 +380,8 @@ static void compare_one(const struct hf_memory_implementation *m, const struct f
 	}
 	r = m->compare(a, b, size);
 	cases++;
-	if (r.result != expected || r.at != at)
+	if (r.result != expected || r.at != at ||
+	    (expected == -HF_EFAULT && !names(a + at) && !names(b + at)))
 		complain(m->name, kind,
 			 "size %zu, %zu and %zu before the fault, different at %ld: wrong result: "
 			 "%ld "
@@ -678,6 +698,7 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	page = (size_t)sysconf(_SC_PAGESIZE);
+	emulated = getenv("HF_SWEEP_EMULATED") != NULL;
 	if (hf_nofault_install())
 		die("hf_nofault_install");
 	if (argc == 4)
