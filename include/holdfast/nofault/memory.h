@@ -284,5 +284,45 @@ HF_MUST_CHECK size_t hf_copy_nofault_words(void *dst, const void *src, size_t wo
 
 HF_END_DECLS
 
+#ifdef __cplusplus
+/* Over whatever has data() and size(), as those at the end of nofault.h. */
+HF_BEGIN_CXX
+
+template <class T>
+[[nodiscard]] inline size_t hf__fill_objects(T *objects, size_t count, uint8_t value)
+{
+	static_assert(__is_trivially_copyable(T), "such bytes need not be a valid object");
+	return hf_fill_nofault(objects, value, count * sizeof(T));
+}
+
+template <class T>
+[[nodiscard]] inline size_t hf__copy_words(T *to, size_t room, const T *from, size_t count)
+{
+	static_assert(__is_trivially_copyable(T) && sizeof(T) == 8, "words of 8 bytes");
+	size_t fit = count < room ? count : room;
+
+	return hf_copy_nofault_words(to, from, fit) + (count - fit);
+}
+
+/* fill_nofault - hf_fill_nofault() of a whole span. Returns the BYTES not filled. */
+template <class Span>
+[[nodiscard]] inline size_t fill_nofault(Span &&span, uint8_t value)
+{
+	return hf__fill_objects(span.data(), span.size(), value);
+}
+
+/*
+ * copy_nofault_words - hf_copy_nofault_words() of the whole of `from`, which has elements of the same
+ * type, of 8 bytes. Returns the WORDS of it not copied; what `to` has no room for is never copied.
+ */
+template <class To, class From>
+[[nodiscard]] inline size_t copy_nofault_words(To &&to, const From &from)
+{
+	return hf__copy_words(to.data(), to.size(), from.data(), from.size());
+}
+
+HF_END_CXX
+#endif
+
 #endif /* !HF_ENV_HAS_CLEAR */
 #endif
