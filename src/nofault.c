@@ -6,7 +6,7 @@
  * arch/x86_64/nofault_policy.c says of this kind of processor, and hf_nofault_calibrate() may lower
  * a threshold.
  */
-#include "nofault.h"
+#include "nofault_memory.h"
 
 #include "holdfast/cpu.h"
 
@@ -307,6 +307,7 @@ void hf__nofault_start(const char *clear, const char *copy)
 	int error;
 
 	start_limits();
+	hf__memory_start();
 	(void)hf_clear_choose(NULL);
 	(void)hf_copy_choose(NULL);
 	error = clear && *clear ? hf_clear_choose(clear) : 0;

@@ -2,7 +2,7 @@
 #ifndef HF_NOFAULT_H
 #define HF_NOFAULT_H
 /*
- * nofault - touch memory that may not be there: clear, copy, load, store, compare-and-swap.
+ * nofault - touch memory that may not be there: clear, copy, load, store, atomic words, and more.
  *
  * Use when / not when
  *   For memory that others may take away: a mapping whose file can be truncated, a page of a guest,
@@ -15,7 +15,10 @@
  * Verbs
  *   hf_nofault_install                   once, early: from then on faults are recovered
  *   hf_clear_nofault, hf_copy_nofault    return the bytes NOT done; _from_ and _to_, hf_strncpy_...
- *   hf_load32_, _store32_, _cmpxchg32_   one word, of 8 to 64 bits; return 0 or -EFAULT
+ *   hf_load32_, _store32_, _cmpxchg32_   one word, of 8 to 64 bits; return 0 or -EFAULT;
+ *   _exchange32_, _fetch_add32_          those two of 32 and 64 bits
+ *   fill, move, compare, find, length    nofault/memory.h; also copies between lists of ranges, and
+ *                                        by whole words
  *
  * Example  examples/nofault.c, examples/nofault_cat.c
  *
@@ -48,7 +51,7 @@
  *   F4  A table that a handler may be reading is not freed (nofault/grace.h).
  *
  * Ordering
- *   none for all, but for the compare-and-swaps: sequentially consistent.
+ *   none for all, but for compare-and-swap, exchange and fetch-and-add: sequentially consistent.
  *
  * Source   docs/design/0009-nofault.md; the counts: gVisor's safecopy has the same definition
  */
@@ -363,6 +366,72 @@ HF_INLINE HF_MUST_CHECK int hf_cmpxchg64_nofault(volatile void *p, uint64_t expe
 	HF__TSAN_ACQUIRE(p);
 	return error;
 }
+
+/**
+ * hf_exchange32_nofault, hf_exchange64_nofault - *found = *p, *p = value, as one step
+ * hf_fetch_add32_nofault, hf_fetch_add64_nofault - *found = *p, *p += value, as one step
+ * @p:     aligned to its size
+ * @value: what *p becomes, or what is added to it (it wraps around)
+ * @found: gets what *p held; is not changed by an error
+ *
+ * Context:  as hf_copy_nofault()
+ * Ordering: sequentially consistent
+ * Errors:   memory that can be read and not written faults
+ * Return:   0, -EFAULT (14), or -EINVAL (22) if p is not aligned; *p is as it was after an error
+ */
+HF_INLINE HF_MUST_CHECK int hf_exchange32_nofault(volatile void *p, uint32_t value, uint32_t *found)
+{
+	int error;
+
+	if (HF_UNLIKELY((uintptr_t)p % 4))
+		return -HF_EINVAL;
+	HF__TSAN_RELEASE(p);
+	error = HF_ENV_TOUCH(p, 4, -HF_EFAULT, hf_arch_exchange32_nofault(p, value, found));
+	HF__TSAN_ACQUIRE(p);
+	return error;
+}
+
+HF_INLINE HF_MUST_CHECK int hf_exchange64_nofault(volatile void *p, uint64_t value, uint64_t *found)
+{
+	int error;
+
+	if (HF_UNLIKELY((uintptr_t)p % 8))
+		return -HF_EINVAL;
+	HF__TSAN_RELEASE(p);
+	error = HF_ENV_TOUCH(p, 8, -HF_EFAULT, hf_arch_exchange64_nofault(p, value, found));
+	HF__TSAN_ACQUIRE(p);
+	return error;
+}
+
+HF_INLINE HF_MUST_CHECK int hf_fetch_add32_nofault(volatile void *p, uint32_t value,
+						   uint32_t *found)
+{
+	int error;
+
+	if (HF_UNLIKELY((uintptr_t)p % 4))
+		return -HF_EINVAL;
+	HF__TSAN_RELEASE(p);
+	error = HF_ENV_TOUCH(p, 4, -HF_EFAULT, hf_arch_fetch_add32_nofault(p, value, found));
+	HF__TSAN_ACQUIRE(p);
+	return error;
+}
+
+HF_INLINE HF_MUST_CHECK int hf_fetch_add64_nofault(volatile void *p, uint64_t value,
+						   uint64_t *found)
+{
+	int error;
+
+	if (HF_UNLIKELY((uintptr_t)p % 8))
+		return -HF_EINVAL;
+	HF__TSAN_RELEASE(p);
+	error = HF_ENV_TOUCH(p, 8, -HF_EFAULT, hf_arch_fetch_add64_nofault(p, value, found));
+	HF__TSAN_ACQUIRE(p);
+	return error;
+}
+
+/* ---- fill, move, compare, find, vectors of ranges, whole words ----------------------------- */
+
+#include "nofault/memory.h"
 
 /* The sites of this executable or shared object, on their way to the handler's table. */
 #if HF_ARCH_HAS_SITES && defined(HF_ENV_REGISTER_SITES)

@@ -43,7 +43,7 @@ LDFLAGS = ["-nostdlib", "-static", "-Wl,--build-id=none", "-Wl,-z,noexecstack",
            "-Wl,--no-warn-rwx-segments", "-T", os.path.join(HERE, "link.ld")]
 
 PORT = ["start.S", "board.c", "seam.c", "libc.c", "main.c", "handoff.c", "seam_test.c"]
-SRC = ["report.c", "nofault.c", "nofault_generic.c", "arch/aarch64/nofault.c", "cpu.c"]
+SRC = ["report.c", "nofault.c", "nofault_generic.c", "nofault_memory.c", "arch/aarch64/nofault.c", "cpu.c"]
 LATE = ["-DBARE_BATTERY=0", "-DBARE_DELAYED=1", '-DHF_ATOMIC_HEADER="delayed_atomic.h"']
 
 # The mutants of the headers: (file, what is there once, what comes instead).

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * nofault_cases - clear, copy and single words at the edge of memory that is not there.
+ * nofault_cases - clear, copy, single words and more at the edge of memory that is not there.
  *
  *      battery_world_edge() - ROOM            the edge
  *      |  good bytes                          |  none
@@ -235,6 +235,180 @@ static void compare_and_swap(void)
 	BATTERY_TRUE(as_expected(edge));
 }
 
+static void exchange_and_add(void)
+{
+	unsigned char *edge = battery_world_edge();
+	uint32_t four = 7;
+	uint64_t eight = 7;
+
+	if (!BATTERY_TRUE(edge != NULL) || !fill(edge))
+		return;
+	BATTERY_EQ(hf_exchange32_nofault(edge, 1, &four), -HF_EFAULT);
+	BATTERY_EQ(hf_exchange64_nofault(edge, 1, &eight), -HF_EFAULT);
+	BATTERY_EQ(hf_fetch_add32_nofault(edge, 1, &four), -HF_EFAULT);
+	BATTERY_EQ(hf_fetch_add64_nofault(edge, 1, &eight), -HF_EFAULT);
+	BATTERY_EQ(hf_exchange32_nofault(edge - 6, 1, &four), -HF_EINVAL);
+	BATTERY_EQ(hf_exchange64_nofault(edge - 12, 1, &eight), -HF_EINVAL);
+	BATTERY_EQ(hf_fetch_add32_nofault(edge - 6, 1, &four), -HF_EINVAL);
+	BATTERY_EQ(hf_fetch_add64_nofault(edge - 12, 1, &eight), -HF_EINVAL);
+	BATTERY_TRUE(four == 7 && eight == 7);
+	BATTERY_TRUE(as_expected(edge));
+	/* FILL everywhere: the sums have the carry of no byte, then of all. */
+	BATTERY_EQ(hf_fetch_add32_nofault(edge - 4, 0x01010101, &four), 0);
+	BATTERY_EQ(hf_fetch_add64_nofault(edge - 16, 0x0101010101010101, &eight), 0);
+	BATTERY_TRUE(four == 0x55555555 && eight == 0x5555555555555555);
+	set(expected + ROOM - 4, 4, FILL + 1);
+	set(expected + ROOM - 16, 8, FILL + 1);
+	BATTERY_TRUE(as_expected(edge));
+	BATTERY_EQ(hf_exchange32_nofault(edge - 4, 0xffffffff, &four), 0);
+	BATTERY_EQ(hf_exchange64_nofault(edge - 16, UINT64_MAX, &eight), 0);
+	BATTERY_TRUE(four == 0x56565656 && eight == 0x5656565656565656);
+	set(expected + ROOM - 4, 4, 0xff);
+	set(expected + ROOM - 16, 8, 0xff);
+	BATTERY_TRUE(as_expected(edge));
+	BATTERY_EQ(hf_fetch_add32_nofault(edge - 4, 1, &four), 0);
+	BATTERY_EQ(hf_fetch_add64_nofault(edge - 16, 1, &eight), 0);
+	BATTERY_TRUE(four == 0xffffffff && eight == UINT64_MAX);
+	set(expected + ROOM - 4, 4, 0);
+	set(expected + ROOM - 16, 8, 0);
+	BATTERY_TRUE(as_expected(edge));
+}
+
+#if !HF_ENV_HAS_CLEAR
+static void fill_stops_at_the_edge(void)
+{
+	unsigned char *edge = battery_world_edge();
+
+	if (!BATTERY_TRUE(edge != NULL))
+		return;
+	EACH_RANGE(size, good)
+	{
+		size_t done = size < good ? size : good;
+
+		if (!fill(edge))
+			return;
+		set(expected + ROOM - good, done, 0x81);
+		if (!BATTERY_EQ(hf_fill_nofault(edge - good, 0x81, size), size - done) ||
+		    !BATTERY_TRUE(as_expected(edge)))
+			return;
+	}
+}
+
+/* By `by` bytes, where a range and another overlap. */
+static bool move_each_range(unsigned char *edge, size_t by)
+{
+	EACH_RANGE(size, good)
+	{
+		size_t done = size < good ? size : good, first = ROOM - good, left;
+
+		if (size <= by)
+			continue;
+		/* Upwards: to `good` bytes before the edge, from `by` behind that, which ends first. */
+		done = good < by ? 0 : done < good - by ? done : good - by;
+		if (!fill(edge) || !BATTERY_EQ(hf_copy_to_nofault(edge - ROOM, pattern, ROOM), 0))
+			return false;
+		for (size_t i = 0; i < ROOM; i++)
+			expected[i] = pattern[i];
+		for (size_t i = 0; i < done; i++)
+			expected[first + i] = pattern[first + by + i];
+		if (!BATTERY_EQ(hf_move_nofault(edge - good, edge - good + by, size),
+				size - done) ||
+		    !BATTERY_TRUE(as_expected(edge)))
+			return false;
+		/* Downwards: where the end is not there nothing is done, else all. */
+		left = good < size + by ? size : 0;
+		for (size_t i = 0; i < ROOM; i++)
+			expected[i] = pattern[i];
+		for (size_t i = 0; !left && i < size; i++)
+			expected[first + by + i] = pattern[first + i];
+		if (!BATTERY_EQ(hf_copy_to_nofault(edge - ROOM, pattern, ROOM), 0) ||
+		    !BATTERY_EQ(hf_move_nofault(edge - good + by, edge - good, size), left) ||
+		    !BATTERY_TRUE(as_expected(edge)))
+			return false;
+	}
+	return true;
+}
+
+static void move_stops_at_the_edge(void)
+{
+	unsigned char *edge = battery_world_edge();
+
+	if (BATTERY_TRUE(edge != NULL) && move_each_range(edge, 1))
+		move_each_range(edge, 9);
+}
+
+static void search_and_comparison_stop_at_the_edge(void)
+{
+	unsigned char *edge = battery_world_edge();
+	size_t at;
+
+	if (!BATTERY_TRUE(edge != NULL) || !fill(edge))
+		return;
+	EACH_RANGE(size, good)
+	{
+		size_t done = size < good ? size : good;
+
+		at = 999;
+		if (!BATTERY_EQ(hf_find_nofault(edge - good, 0x54, size, &at),
+				done < size ? -HF_EFAULT : -HF_ENOENT) ||
+		    !BATTERY_EQ(at, done) ||
+		    !BATTERY_EQ(hf_compare_nofault(edge - good, expected, size, &at),
+				done < size ? -HF_EFAULT : 0) ||
+		    !BATTERY_EQ(at, done))
+			return;
+		if (!done)
+			continue;
+		/* The last byte that is there. */
+		edge[(long)done - (long)good - 1] = 0;
+		if (!BATTERY_EQ(hf_length_nofault((char *)edge - good, size, &at), 0) ||
+		    !BATTERY_EQ(at, done - 1) ||
+		    !BATTERY_EQ(hf_compare_nofault(edge - good, expected, size, &at), -1) ||
+		    !BATTERY_EQ(at, done - 1) ||
+		    !BATTERY_EQ(hf_compare_nofault(expected, edge - good, size, &at), 1))
+			return;
+		edge[(long)done - (long)good - 1] = FILL;
+	}
+}
+
+static void lists_and_words(void)
+{
+	unsigned char *edge = battery_world_edge();
+	struct hf_iovec to[3], from[2];
+	struct hf_iovec_stop stop;
+
+	if (!BATTERY_TRUE(edge != NULL) || !fill(edge))
+		return;
+	to[0].base = edge - 100;
+	to[0].len = 10;
+	to[1].base = NULL;
+	to[1].len = 0;
+	to[2].base = edge - 7;
+	to[2].len = 20;
+	from[0].base = pattern;
+	from[0].len = 13;
+	from[1].base = pattern + 40;
+	from[1].len = 50;
+	BATTERY_EQ(hf_copy_iovec_nofault(to, 3, from, 2, &stop), 13);
+	BATTERY_TRUE(stop.done == 17 && stop.dst == 2 && stop.dst_offset == 7 && stop.src == 1 &&
+		     stop.src_offset == 4);
+	for (size_t i = 0; i < 10; i++)
+		expected[ROOM - 100 + i] = pattern[i];
+	for (size_t i = 0; i < 7; i++)
+		expected[ROOM - 7 + i] = i < 3 ? pattern[10 + i] : pattern[40 + i - 3];
+	BATTERY_TRUE(as_expected(edge));
+
+	BATTERY_EQ(hf_copy_nofault_words(edge - 24, edge - 104, 3), 0);
+	BATTERY_EQ(hf_copy_nofault_words(edge - 24, edge - 104, 7), 4);
+	BATTERY_EQ(hf_copy_nofault_words(edge - 104, edge - 16, 5), 3);
+	BATTERY_EQ(hf_copy_nofault_words(edge - 20, edge - 104, 2), 2);
+	for (size_t i = 0; i < 24; i++)
+		expected[ROOM - 24 + i] = expected[ROOM - 104 + i];
+	for (size_t i = 0; i < 16; i++)
+		expected[ROOM - 104 + i] = expected[ROOM - 16 + i];
+	BATTERY_TRUE(as_expected(edge));
+}
+#endif
+
 static const struct battery_case cases[] = {
 	{ "clear_stops_at_the_edge", clear_stops_at_the_edge, NULL },
 	{ "copy_to_stops_at_the_edge", copy_to_stops_at_the_edge, NULL },
@@ -245,6 +419,13 @@ static const struct battery_case cases[] = {
 	{ "both_sides", both_sides, NULL },
 	{ "loads_and_stores", loads_and_stores, NULL },
 	{ "compare_and_swap", compare_and_swap, NULL },
+	{ "exchange_and_add", exchange_and_add, NULL },
+#if !HF_ENV_HAS_CLEAR
+	{ "fill_stops_at_the_edge", fill_stops_at_the_edge, NULL },
+	{ "move_stops_at_the_edge", move_stops_at_the_edge, NULL },
+	{ "search_and_comparison_stop_at_the_edge", search_and_comparison_stop_at_the_edge, NULL },
+	{ "lists_and_words", lists_and_words, NULL },
+#endif
 };
 
 const struct battery_suite nofault_suite = BATTERY_SUITE("nofault", cases);

@@ -75,6 +75,71 @@ static size_t good_bytes(size_t start, size_t size, bool reads, int kind)
 	return size < GOOD - start ? size : GOOD - start;
 }
 
+/* Can the byte at that place of a field be read, or written? */
+static bool can_have(size_t at, bool reads, int kind)
+{
+	return at < GOOD || at >= GOOD + PAGE || (reads && kind == 1);
+}
+
+/* Up or down, as it must; within one field. */
+static void fuzz_move(const struct hf_memory_implementation *m, unsigned char *field, int kind,
+		      size_t to, size_t from, size_t size)
+{
+	static unsigned char expected[GOOD + 2 * PAGE];
+	bool down = hf_move_is_down(field + to, field + from, size);
+	size_t done, left;
+
+	for (size_t i = 0; i < GOOD + 2 * PAGE; i++) {
+		if (can_have(i, false, kind))
+			field[i] = (unsigned char)(i * 7 + i / 256);
+		expected[i] = can_have(i, true, kind) ? field[i] : 0;
+	}
+	for (done = 0; done < size; done++) {
+		size_t i = down ? size - 1 - done : done;
+
+		if (!can_have(from + i, true, kind) || !can_have(to + i, false, kind))
+			break;
+		expected[to + i] = expected[from + i];
+	}
+	left = m->move(field + to, field + from, size);
+	must(left == size - done, "move: wrong count", m->name, size, to, left);
+	must(memcmp(field, expected, GOOD) == 0, "move: wrong bytes", m->name, size, to, left);
+	must(memcmp(field + GOOD + PAGE, expected + GOOD + PAGE, PAGE) == 0,
+	     "move: wrong bytes behind the bad page", m->name, size, to, left);
+}
+
+/* The first that differs, or is found, is at `hit`, if that can be read. */
+static void fuzz_search(const struct hf_memory_implementation *m, bool compares,
+			unsigned char *const field[2], const int kind[2], const size_t start[2],
+			size_t size, size_t hit)
+{
+	size_t can = good_bytes(start[0], size, true, kind[0]), other;
+	struct hf_memory_result r;
+	long expected;
+
+	other = compares ? good_bytes(start[1], size, true, kind[1]) : can;
+	can = other < can ? other : can;
+	for (size_t side = 0; side < 1 + (size_t)compares; side++) {
+		for (size_t i = 0; i < GOOD + 2 * PAGE; i++) {
+			if (can_have(i, false, kind[side]))
+				field[side][i] = 0;
+		}
+	}
+	if (hit < can && can_have(start[0] + hit, false, kind[0])) {
+		field[0][start[0] + hit] = 0x80;
+		expected = compares ? 1 : 0;
+	} else {
+		hit = can;
+		expected = can < size ? -HF_EFAULT : compares ? 0 : -HF_ENOENT;
+	}
+	r = compares ? m->compare(field[0] + start[0], field[1] + start[1], size)
+		     : m->find(field[0] + start[0], 0x80, size);
+	must(r.result == expected, compares ? "compare: wrong result" : "find: wrong result",
+	     m->name, size, start[0], r.at);
+	must(r.at == hit, compares ? "compare: wrong place" : "find: wrong place", m->name, size,
+	     start[0], r.at);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
 	static unsigned char expected[GOOD + 2 * PAGE];
@@ -95,11 +160,45 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 		size = GOOD + 2 * PAGE - start;
 	if (from + size > GOOD + 2 * PAGE)
 		size = GOOD + 2 * PAGE - from;
+	if (data[0] % 6 >= 3) {
+		size_t count;
+		const struct hf_memory_implementation *m = hf_memory_implementations(&count);
+		unsigned char *const fields_of[2] = { to_field, from_field };
+		const int kinds[2] = { data[2] % KINDS, data[3] % KINDS };
+		const size_t starts[2] = { start, from };
+
+		m += data[1] % count;
+		if (!m->is_legal())
+			return -1;
+		if (data[0] % 6 == 3) {
+			/* Near the start, so that they overlap. */
+			from = start + data[8] % 256;
+			size = size < GOOD + 2 * PAGE - from ? size : GOOD + 2 * PAGE - from;
+			if (data[9] % 2)
+				fuzz_move(m, to_field, kinds[0], start, from, size);
+			else
+				fuzz_move(m, to_field, kinds[0], from, start, size);
+		} else {
+			fuzz_search(m, data[0] % 6 == 4, fields_of, kinds, starts, size,
+				    size ? (data[8] | (size_t)data[9] << 8) * 7 % size : 0);
+		}
+		return 0;
+	}
 	memset(to_field, FILL, GOOD);
 	memset(to_field + GOOD + PAGE, FILL, PAGE);
 	memset(expected, FILL, sizeof(expected));
 	can = good_bytes(start, size, false, data[2] % KINDS);
-	if (data[0] % 2 == 0) {
+	if (data[0] % 6 == 2) {
+		size_t count;
+		const struct hf_memory_implementation *m = hf_memory_implementations(&count);
+
+		m += data[1] % count;
+		if (!m->is_legal())
+			return -1;
+		name = m->name;
+		memset(expected + start, data[8], can);
+		left = m->fill(to_field + start, data[8], size);
+	} else if (data[0] % 6 == 0) {
 		clear += data[1] % clears;
 		if (!clear->is_legal())
 			return -1;

@@ -74,7 +74,8 @@ WORDS = set("""
 
 
 # Assembly that is annotated for ThreadSanitizer by hand.
-TOLD_TO_TSAN = {"hf_cmpxchg32_nofault", "hf_cmpxchg64_nofault"}
+TOLD_TO_TSAN = {"hf_%s%d_nofault" % (verb, bits)
+                for verb in ("cmpxchg", "exchange", "fetch_add") for bits in (32, 64)}
 
 
 FAMILIES = ("refcount", "spinlock", "lockref")

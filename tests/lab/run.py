@@ -24,8 +24,8 @@ FIELDS = {"table", "variant", "kind", "case", "threads", "ns_per_op", "spread", 
 AIM_FIELDS = {"table", "group", "what", "value", "unit", "bound", "aim", "met", "detail", "why"}
 MACHINE_FIELDS = {"cpu", "vendor", "family", "model", "stepping", "microcode", "features", "cpus",
                   "kernel", "architecture", "compiler", "commit", "governor", "date"}
-TABLES = ("refcount", "spinlock", "mutex", "lockref", "holder", "handoff", "clear", "copy", "loop",
-          "fault", "guard")
+TABLES = ("refcount", "spinlock", "mutex", "lockref", "holder", "handoff", "clear", "copy", "verbs",
+          "loop", "fault", "guard")
 TMPFS = ("openclose", "sparse", "readdir")  # where liburcu is
 MOUNT = ("mount",)  # where libfuse is; measured where root can mount
 WITHOUT_AIMS = ("spinlock", "handoff", "guard", "readdir", "mount")

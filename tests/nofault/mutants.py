@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Break clear and copy in the ways that they were broken before, and see the sweep find each.
+"""Break clear, copy and the others in the ways that they were or may be broken, and see the sweeps find each.
 
     mutants.py --source-dir DIR --work-dir DIR --library FILE --cc COMPILER
 
-Each mutant is the sweep linked with one changed file of src/ in place of the library's, and it names the
+Each mutant is a sweep linked with one changed file of src/ in place of the library's, and it names the
 implementations that the flaw sits in: only these are swept, each alone, whatever the default is on this
 processor. One that the processor can't run is skipped. (What only another thread can bring about, a page
 that goes away between two stores to it, the sweep can't show; gone.c and objects.cpp do.)
@@ -22,12 +22,21 @@ import mutation  # noqa: E402
 
 X86 = "arch/x86_64/nofault.c"
 VECTOR = "nofault_vector.h"
+SET = "nofault_vector_set.h"
 GENERIC = "nofault_generic.c"
+MEMORY = "nofault_memory.c"
+MEMORY_H = "nofault_memory.h"
+MEMORY_VECTOR = "nofault_memory_vector.h"
 
 VECTORS = ["vector_sse2", "vector_avx2", "vector_avx512"]
 HANDS = ["hand_sse2", "hand_avx2", "hand_avx512"]
+WIDE = ["sse2", "avx2"]  # of fill, move, compare and find
 
 COUNT = "wrong count"
+BYTES = "wrong bytes"
+RESULT = "wrong result"
+PLACE = "wrong place"
+ADDRESS = "wrong address"
 DIES = r"status -11"  # SIGSEGV: a fault that nobody recovers
 
 # (what is wrong, family, implementations that have the flaw, what the sweep finds, file that is changed,
@@ -42,7 +51,7 @@ MUTANTS = [
      '"	mov	%rdx, %rcx\\n" \\\n	"	jmp	hf__copy_to_page_end\\n"',
      '"	lea	-32(%rdx), %rax\\n" \\\n	"	ret\\n"'),
     ("wrong fix-up for the tail of a clear", "clear", [*VECTORS, *HANDS], COUNT,
-     VECTOR, X86,
+     SET, X86,
      "	return len < W ? len : W;\nfault3:\n	len -= W;\n", "	return len < W ? len : W;\nfault3:\n"),
     ("wrong fix-up for the tail of a copy", "copy", [*VECTORS, *HANDS], COUNT,
      VECTOR, X86,
@@ -56,22 +65,64 @@ MUTANTS = [
      "(void)p;\n	(void)here;\n	return len;"),
     ("a site left out", "clear", ["hand_avx2", "hand_avx512"], DIES, X86, X86,
      'TRY("movl	%eax, (%rdi)", "90f")', '"	movl	%eax, (%rdi)\\n"'),
-    ("a store across pages", "clear", [*VECTORS, "hand_sse2"], COUNT, VECTOR, X86,
-     "if (HF_UNLIKELY(hf__crosses_page(p, len)))\n		return VECTOR__OF(clear_crossing_)(p, len);",
+    ("a store across pages", "clear", [*VECTORS, "hand_sse2"], COUNT, SET, X86,
+     "if (HF_UNLIKELY(hf__crosses_page(p, len)))\n		return SET__OF(_crossing_)(p, len SET_ARGUMENT);",
      ""),
+    ("a store across pages", "fill", [*WIDE, "avx512"], COUNT, SET, X86,
+     "if (HF_UNLIKELY(hf__crosses_page(p, len)))\n		return SET__OF(_crossing_)(p, len SET_ARGUMENT);",
+     ""),
+    ("a small fill's first page is lost", "fill", [*WIDE, "avx512"], COUNT, MEMORY_VECTOR, X86,
+     "return hf__fill_bytes(p + done, byte, len - done);", "return len - done;"),
+    ("the end of a fill is not done", "fill", ["generic"], "not filled", MEMORY, MEMORY,
+     "	return hf__fill_bytes(p, value, len);\nfault3:", "	return 0;\nfault3:"),
+    ("a move goes the wrong way", "move", WIDE, COUNT, MEMORY_VECTOR, X86,
+     "return hf_move_is_down(dst, src, len)", "return !hf_move_is_down(dst, src, len)"),
+    ("a move upwards loads what it has overwritten", "move", WIDE, BYTES, MEMORY_VECTOR, X86,
+     "	to += head;\n	from += head;",
+     "	VECTOR_LOAD_OR(a, (const VECTOR *)(from + head), generic);\n	to += head;\n	from += head;"),
+    ("a move downwards leaves its end", "move", WIDE, BYTES, MEMORY_VECTOR, X86,
+     "	VECTOR_STORE_OR((VECTOR *)(to + len - W), last, first_fault);\n", ""),
+    ("what a load across pages would have moved is lost", "move", WIDE, COUNT, MEMORY_VECTOR, X86,
+     "return down ? hf__move_down_generic(to, from, len) : hf__move_up_generic(to, from, len);", "return len;"),
+    ("an address that is not the first one's", "move", ["generic"], ADDRESS, MEMORY, MEMORY,
+     "	return hf__move_down_bytes(dst, src, len);\n}", "	return len < 16 ? hf__move_down_bytes(dst, src, len) : len;\n}"),
+    ("bytes compared as signed numbers", "compare", WIDE, RESULT, MEMORY_VECTOR, X86,
+     "x < y ? -1 : 1", "(int8_t)x < (int8_t)y ? -1 : 1"),
+    ("bytes compared as signed numbers", "compare", ["generic"], RESULT, MEMORY, MEMORY,
+     "x < y ? -1 : 1", "(int8_t)x < (int8_t)y ? -1 : 1"),
+    ("a fault hides the difference before it", "compare", WIDE, RESULT, MEMORY_VECTOR, X86,
+     "	return hf__compare_bytes(p, q, len, at);\n}\n\n#undef ALL_EQUAL",
+     "	return (struct hf_memory_result){ at, -HF_EFAULT };\n}\n\n#undef ALL_EQUAL"),
+    ("a fault hides the hit before it", "find", WIDE, RESULT, MEMORY_VECTOR, X86,
+     "	return hf__find_bytes(p, byte, len, at);\n}",
+     "	return (struct hf_memory_result){ at, -HF_EFAULT };\n}"),
+    ("a byte of 1 behind a hit is one, too", "find", WIDE, RESULT, MEMORY_VECTOR, X86,
+     "FIRST_OF(hits) / 8;\n			return FOUND(at < 4", "7 - (size_t)__builtin_clzll(hits) / 8;\n			return FOUND(at < 4"),
+    ("the two ends of a small range taken for one", "find", WIDE, RESULT, MEMORY_VECTOR, X86,
+     "FOUND(at < 4 ? at : at + len - 8)", "FOUND(at)"),
+    ("the end is not looked at", "find", WIDE, RESULT, MEMORY_VECTOR, X86,
+     "		at = len - 4 * W;\n		FIND_FOUR(at);", "		at = len - 5 * W;\n		FIND_FOUR(at);"),
+    ("a fault in a search is at its end", "find", ["generic"], RESULT, MEMORY, MEMORY,
+     "	return result(len, -HF_ENOENT);\nfault:\n	return result(at, -HF_EFAULT);",
+     "	return result(len, -HF_ENOENT);\nfault:\n	return result(len, -HF_EFAULT);"),
+    ("words before a fault are lost", "words", ["default"], COUNT, MEMORY, MEMORY,
+     "HF_ARCH_LOAD64_OR(d, from + 3, one_by_one);", "HF_ARCH_LOAD64_OR(d, from + 3, fault);"),
+    ("a range of the source taken for done", "iovec", ["default"], PLACE, MEMORY, MEMORY,
+     "		from.offset += len - left;", "		from.offset += len;"),
     ("what a load across pages would have fetched is lost", "copy", ["generic"], COUNT, GENERIC, GENERIC,
      "return len - here + hf__copy_bytes(dst, src, here);", "return len;"),
 ]
 
 
-def build(args, number, changed, compiled, change):
-    """The sweep with one flaw."""
+def build(args, number, family, changed, compiled, change):
+    """The sweep of that family, with one flaw."""
     tree = mutation.copy(args.source_dir, os.path.join(args.work_dir, str(number)), "src")
     mutation.edit(os.path.join(tree, "src", changed), change)
     program = os.path.join(tree, "sweep")
+    source = "sweep.c" if family in ("clear", "copy") else "sweep_memory.c"
     built = subprocess.run(
         [args.cc, "-std=gnu11", "-O1", "-I", os.path.join(args.source_dir, "include"),
-         os.path.join(args.source_dir, "tests", "nofault", "sweep.c"),
+         os.path.join(args.source_dir, "tests", "nofault", source),
          os.path.join(tree, "src", compiled), args.library, "-lpthread", "-o", program],
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
     if built.returncode:
@@ -102,7 +153,7 @@ def main():
 
     def one(number, family, name, expected, changed, compiled, before, after):
         if number not in programs:
-            programs[number] = build(args, number, changed, compiled, mutation.swap(before, after))
+            programs[number] = build(args, number, family, changed, compiled, mutation.swap(before, after))
         return sweep(programs[number], family, name, expected)
 
     return mutation.run_all(

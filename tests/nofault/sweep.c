@@ -29,90 +29,18 @@
 
 #include "../../src/nofault.h"
 #include "../ktap.h"
+#include "field.h"
 
 #include "holdfast/cpu.h"
 
-enum { SIZES = 300, MOST = 513, MARGIN = 80, AROUND = 256, FILL = 0x55, OTHER_FILL = 0xaa };
+enum { SIZES = 300, MOST = 513, MARGIN = 80, AROUND = 256, OTHER_FILL = 0xaa };
 
-enum kind { UNMAPPED, NO_ACCESS, READ_ONLY, PAST_END, KINDS };
-static const char *const kind_names[] = { "unmapped", "PROT_NONE", "read-only", "past the end" };
-
-static size_t page;
 static unsigned char pattern[1 << 17];
-
-static void die(const char *what)
-{
-	perror(what);
-	exit(2);
-}
-
-/* ---- the field ---------------------------------------------------------------------------- */
-
-enum { GOOD_PAGES = 30 };
-
-struct field {
-	unsigned char *good, *edge, *behind, *end;
-};
-
-static struct field make_field(enum kind kind)
-{
-	struct field f;
-	size_t len = (GOOD_PAGES + 2) * page;
-	int file = -1, flags = MAP_PRIVATE | MAP_ANONYMOUS;
-
-	if (kind == PAST_END) {
-		file = memfd_create("sweep", 0);
-		if (file < 0 || ftruncate(file, (off_t)(GOOD_PAGES * page)))
-			die("memfd_create");
-		flags = MAP_SHARED;
-	}
-	f.good = (unsigned char *)mmap(NULL, len, PROT_READ | PROT_WRITE, flags, file, 0);
-	if (f.good == MAP_FAILED)
-		die("mmap");
-	f.edge = f.good + GOOD_PAGES * page;
-	f.behind = f.edge + page;
-	f.end = f.behind + page;
-	if (mmap(f.behind, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED,
-		 -1, 0) != f.behind)
-		die("mmap behind");
-	if (kind == UNMAPPED && munmap(f.edge, page))
-		die("munmap");
-	if (kind == NO_ACCESS && mprotect(f.edge, page, PROT_NONE))
-		die("mprotect");
-	if (kind == READ_ONLY && mprotect(f.edge, page, PROT_READ))
-		die("mprotect");
-	if (file >= 0)
-		close(file);
-	memset(f.good, FILL, GOOD_PAGES * page);
-	memset(f.behind, FILL, page);
-	return f;
-}
-
-static void drop_field(const struct field *f)
-{
-	if (munmap(f->good, (size_t)(f->end - f->good)))
-		die("munmap");
-}
-
-/* How many bytes from p on can be had, at most len? */
-static size_t good_bytes(const struct field *f, const unsigned char *p, size_t len)
-{
-	if (p >= f->edge && p < f->behind)
-		return 0;
-	if (p < f->edge && (size_t)(f->edge - p) < len)
-		return (size_t)(f->edge - p);
-	return len;
-}
 
 /* ---- judging ------------------------------------------------------------------------------ */
 
 static unsigned long cases, wrong;
 static bool emulated; /* HF_SWEEP_EMULATED */
-
-static bool is_all(const unsigned char *p, size_t len, unsigned char value)
-{
-	return len == 0 || (p[0] == value && memcmp(p, p + 1, len - 1) == 0);
-}
 
 static void complain(const char *name, const char *what, const char *kind, size_t size, long before,
 		     size_t expected, size_t left)

@@ -112,11 +112,15 @@ HF_IMPLEMENTATION size_t hf__copy_fsrm(void *dst, const void *src, size_t len)
 }
 
 #if HF_HAS_VECTORS
+#include "../../nofault_memory.h"
+
 /* ---- vector: SSE2, AVX2, AVX-512 ---------------------------------------------------------- */
 
 typedef long long sse_t __attribute__((vector_size(16), may_alias, aligned(1)));
 typedef long long avx_t __attribute__((vector_size(32), may_alias, aligned(1)));
 typedef long long avx512_t __attribute__((vector_size(64), may_alias, aligned(1)));
+typedef char sse_bytes_t __attribute__((vector_size(16)));
+typedef char avx_bytes_t __attribute__((vector_size(32)));
 
 /* What goes around the caches is not ordered like other stores. */
 #define VECTOR_STREAM_END() __builtin_ia32_sfence()
@@ -140,6 +144,24 @@ typedef long long avx512_t __attribute__((vector_size(64), may_alias, aligned(1)
 #define VECTOR_REPEAT 1
 #define VECTOR_SMALL_BY_HAND 0
 #include "../../nofault_vector.h"
+#define VECTOR_SPLAT(value) ((sse_t){ (long long)(value), (long long)(value) })
+#define VECTOR_EQUAL(a, b) ((VECTOR)((sse_bytes_t)(a) == (sse_bytes_t)(b)))
+#define VECTOR_BITS(v) ((uint64_t)(uint32_t)__builtin_ia32_pmovmskb128((sse_bytes_t)(v)))
+#define VECTOR_SAME(a, b) VECTOR_BITS(VECTOR_EQUAL(a, b))
+#define VECTOR_SPLAT_BYTE(byte) ((sse_t)((sse_bytes_t){ 0 } + (char)(byte)))
+#define HALF_SPLAT VECTOR_SPLAT
+#define HALF_SPLAT_BYTE(byte) ((sse_t)((sse_bytes_t){ 0 } + (char)(byte)))
+#define HALF_SAME VECTOR_SAME
+#define VECTOR_NAME sse2
+#define VECTOR_REPEAT 1
+#include "../../nofault_memory_vector.h"
+#undef VECTOR_SPLAT
+#undef VECTOR_SPLAT_BYTE
+#undef VECTOR_EQUAL
+#undef VECTOR_BITS
+#undef VECTOR_SAME
+#undef HALF_SPLAT
+#undef HALF_SAME
 #undef VECTOR
 #undef VECTOR_BYTES
 #undef VECTOR_TARGET
@@ -170,6 +192,24 @@ typedef long long avx512_t __attribute__((vector_size(64), may_alias, aligned(1)
 #define VECTOR_REPEAT 1
 #define VECTOR_SMALL_BY_HAND 1
 #include "../../nofault_vector.h"
+#define HALF_SPLAT(value) ((sse_t){ (long long)(value), (long long)(value) })
+#define HALF_SAME(a, b)                                                                            \
+	((uint64_t)(uint32_t)__builtin_ia32_pmovmskb128(                                           \
+		(sse_bytes_t)((sse_bytes_t)(a) == (sse_bytes_t)(b))))
+#define VECTOR_SPLAT(value)                                                                        \
+	((avx_t){ (long long)(value), (long long)(value), (long long)(value), (long long)(value) })
+#define VECTOR_EQUAL(a, b) ((VECTOR)((avx_bytes_t)(a) == (avx_bytes_t)(b)))
+#define VECTOR_BITS(v) ((uint64_t)(uint32_t)__builtin_ia32_pmovmskb256((avx_bytes_t)(v)))
+#define VECTOR_SAME(a, b) VECTOR_BITS(VECTOR_EQUAL(a, b))
+#define VECTOR_SPLAT_BYTE(byte) ((avx_t)((avx_bytes_t){ 0 } + (char)(byte)))
+#define VECTOR_NAME avx2
+#define VECTOR_REPEAT 1
+#include "../../nofault_memory_vector.h"
+#undef VECTOR_SPLAT
+#undef VECTOR_SPLAT_BYTE
+#undef VECTOR_EQUAL
+#undef VECTOR_BITS
+#undef VECTOR_SAME
 #undef VECTOR
 #undef VECTOR_BYTES
 #undef VECTOR_TARGET
@@ -191,6 +231,13 @@ typedef long long avx512_t __attribute__((vector_size(64), may_alias, aligned(1)
 #define VECTOR_REPEAT 1
 #define VECTOR_SMALL_BY_HAND 1
 #include "../../nofault_vector.h"
+#define VECTOR_SPLAT(value)                                                                        \
+	((avx512_t){ (long long)(value), (long long)(value), (long long)(value),                   \
+		     (long long)(value), (long long)(value), (long long)(value),                   \
+		     (long long)(value), (long long)(value) })
+#define VECTOR_NAME avx512
+#define VECTOR_REPEAT 1
+#include "../../nofault_memory_vector.h"
 
 /* ---- hand: small sizes in assembly ------------------------------------------------------- */
 

@@ -86,6 +86,30 @@
 		return (int)error;                                                                 \
 	}
 
+/* `sum`: the instruction that makes what is stored of what was read and the value. */
+#define HF__FETCH_NOFAULT(operation, bits, w, sum)                                                 \
+	HF_INLINE int hf_arch_##operation##bits##_nofault(volatile void *p, uint##bits##_t value,  \
+							  uint##bits##_t *found)                   \
+	{                                                                                          \
+		long error = -HF_EFAULT;                                                           \
+		uint##bits##_t read, stored;                                                       \
+		uint32_t failed;                                                                   \
+                                                                                                   \
+		__asm__ volatile("1:	ldaxr	%" w "[read], [%[p]]\n"                            \
+				 "	" sum "\n"                                                 \
+				 "2:	stlxr	%w[failed], %" w "[stored], [%[p]]\n"              \
+				 "	cbnz	%w[failed], 1b\n"                                          \
+				 "	mov	%[error], #0\n"                                             \
+				 "3:\n" HF_SITE("1b", "3b") HF_SITE("2b", "3b")                    \
+				 : [read] "=&r"(read), [stored] "=&r"(stored),                     \
+				   [failed] "=&r"(failed), [error] "+&r"(error)                    \
+				 : [p] "r"(p), [value] "r"(value)                                  \
+				 : "memory");                                                      \
+		if (HF_LIKELY(!error))                                                             \
+			*found = read;                                                             \
+		return (int)error;                                                                 \
+	}
+
 /* hf_arch_load8_nofault, 16, 32, 64 - *value = *p, or *value stays and the error is returned. */
 HF__LOAD_NOFAULT(8, "ldrb %w")
 HF__LOAD_NOFAULT(16, "ldrh %w")
@@ -102,9 +126,18 @@ HF__STORE_NOFAULT(64, "str %x")
 HF__CMPXCHG_NOFAULT(32, "w")
 HF__CMPXCHG_NOFAULT(64, "x")
 
+/* hf_arch_exchange32_nofault, 64 - *found = *p; *p = value. Sequentially consistent. */
+HF__FETCH_NOFAULT(exchange, 32, "w", "mov	%w[stored], %w[value]")
+HF__FETCH_NOFAULT(exchange, 64, "x", "mov	%x[stored], %x[value]")
+
+/* hf_arch_fetch_add32_nofault, 64 - *found = *p; *p += value. Sequentially consistent. */
+HF__FETCH_NOFAULT(fetch_add, 32, "w", "add	%w[stored], %w[read], %w[value]")
+HF__FETCH_NOFAULT(fetch_add, 64, "x", "add	%x[stored], %x[read], %x[value]")
+
 #undef HF__LOAD_NOFAULT
 #undef HF__STORE_NOFAULT
 #undef HF__CMPXCHG_NOFAULT
+#undef HF__FETCH_NOFAULT
 
 /*
  * HF_ARCH_LOAD8_OR ... HF_ARCH_STORE64_OR - the same for src/, at no cost: a fault goes to a label.

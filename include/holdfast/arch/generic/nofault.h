@@ -56,6 +56,26 @@ HF_END_DECLS
 		return hf__jump_cmpxchg(p, &expected, &desired, found, bits / 8);                  \
 	}
 
+/* A compare-and-swap of `stored`, which is made of `read` and `value`, until it is made. */
+#define HF__FETCH_NOFAULT(operation, bits, stored)                                                 \
+	HF_INLINE int hf_arch_##operation##bits##_nofault(volatile void *p, uint##bits##_t value,  \
+							  uint##bits##_t *found)                   \
+	{                                                                                          \
+		uint##bits##_t read, before;                                                       \
+		int error = hf_arch_load##bits##_nofault(&before, p);                              \
+                                                                                                   \
+		if (error)                                                                         \
+			return error;                                                              \
+		do {                                                                               \
+			read = before;                                                             \
+			error = hf_arch_cmpxchg##bits##_nofault(p, read, (stored), &before);       \
+			if (error)                                                                 \
+				return error;                                                      \
+		} while (before != read);                                                          \
+		*found = read;                                                                     \
+		return 0;                                                                          \
+	}
+
 /* hf_arch_load8_nofault, 16, 32, 64 - *value = *p, or *value stays and the error is returned. */
 HF__LOAD_NOFAULT(8)
 HF__LOAD_NOFAULT(16)
@@ -72,8 +92,40 @@ HF__STORE_NOFAULT(64)
 HF__CMPXCHG_NOFAULT(32)
 HF__CMPXCHG_NOFAULT(64)
 
+/* hf_arch_exchange32_nofault, 64 - *found = *p; *p = value. Sequentially consistent. */
+HF__FETCH_NOFAULT(exchange, 32, value)
+HF__FETCH_NOFAULT(exchange, 64, value)
+
+/* hf_arch_fetch_add32_nofault, 64 - *found = *p; *p += value. Sequentially consistent. */
+HF__FETCH_NOFAULT(fetch_add, 32, read + value)
+HF__FETCH_NOFAULT(fetch_add, 64, read + value)
+
 #undef HF__LOAD_NOFAULT
 #undef HF__STORE_NOFAULT
 #undef HF__CMPXCHG_NOFAULT
+#undef HF__FETCH_NOFAULT
+
+/* HF_ARCH_LOAD8_OR ... HF_ARCH_STORE64_OR - the same for src/: a fault goes to a label. */
+#define HF__LOAD_OR(bits, value, p, label)                                                         \
+	do {                                                                                       \
+		uint##bits##_t hf__read;                                                           \
+                                                                                                   \
+		if (hf_arch_load##bits##_nofault(&hf__read, p))                                    \
+			goto label;                                                                \
+		(value) = hf__read;                                                                \
+	} while (0)
+#define HF__STORE_OR(bits, p, value, label)                                                        \
+	do {                                                                                       \
+		if (hf_arch_store##bits##_nofault(p, value))                                       \
+			goto label;                                                                \
+	} while (0)
+#define HF_ARCH_LOAD8_OR(value, p, label) HF__LOAD_OR(8, value, p, label)
+#define HF_ARCH_LOAD16_OR(value, p, label) HF__LOAD_OR(16, value, p, label)
+#define HF_ARCH_LOAD32_OR(value, p, label) HF__LOAD_OR(32, value, p, label)
+#define HF_ARCH_LOAD64_OR(value, p, label) HF__LOAD_OR(64, value, p, label)
+#define HF_ARCH_STORE8_OR(p, value, label) HF__STORE_OR(8, p, value, label)
+#define HF_ARCH_STORE16_OR(p, value, label) HF__STORE_OR(16, p, value, label)
+#define HF_ARCH_STORE32_OR(p, value, label) HF__STORE_OR(32, p, value, label)
+#define HF_ARCH_STORE64_OR(p, value, label) HF__STORE_OR(64, p, value, label)
 
 #endif

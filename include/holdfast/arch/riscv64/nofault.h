@@ -83,6 +83,23 @@
 		return (int)error;                                                                 \
 	}
 
+#define HF__FETCH_NOFAULT(operation, bits, instruction)                                            \
+	HF_INLINE int hf_arch_##operation##bits##_nofault(volatile void *p, uint##bits##_t value,  \
+							  uint##bits##_t *found)                   \
+	{                                                                                          \
+		long error = -HF_EFAULT, read;                                                     \
+                                                                                                   \
+		__asm__ volatile("1:	" instruction ".aqrl	%[read], %[value], (%[p])\n"          \
+				 "	li	%[error], 0\n"                                               \
+				 "2:\n" HF_SITE("1b", "2b")                                        \
+				 : [read] "=&r"(read), [error] "+&r"(error)                        \
+				 : [p] "r"(p), [value] "r"(value)                                  \
+				 : "memory");                                                      \
+		if (HF_LIKELY(!error))                                                             \
+			*found = (uint##bits##_t)read;                                             \
+		return (int)error;                                                                 \
+	}
+
 /* hf_arch_load8_nofault, 16, 32, 64 - *value = *p, or *value stays and the error is returned. */
 HF__LOAD_NOFAULT(8, "lbu ")
 HF__LOAD_NOFAULT(16, "lhu ")
@@ -99,9 +116,18 @@ HF__STORE_NOFAULT(64, "sd ")
 HF__CMPXCHG_NOFAULT(32, "w")
 HF__CMPXCHG_NOFAULT(64, "d")
 
+/* hf_arch_exchange32_nofault, 64 - *found = *p; *p = value. Sequentially consistent. */
+HF__FETCH_NOFAULT(exchange, 32, "amoswap.w")
+HF__FETCH_NOFAULT(exchange, 64, "amoswap.d")
+
+/* hf_arch_fetch_add32_nofault, 64 - *found = *p; *p += value. Sequentially consistent. */
+HF__FETCH_NOFAULT(fetch_add, 32, "amoadd.w")
+HF__FETCH_NOFAULT(fetch_add, 64, "amoadd.d")
+
 #undef HF__LOAD_NOFAULT
 #undef HF__STORE_NOFAULT
 #undef HF__CMPXCHG_NOFAULT
+#undef HF__FETCH_NOFAULT
 
 /*
  * HF_ARCH_LOAD8_OR ... HF_ARCH_STORE64_OR - the same for src/, at no cost: a fault goes to a label.

@@ -75,6 +75,23 @@
 		return error;                                                                      \
 	}
 
+#define HF__FETCH_NOFAULT(operation, bits, instruction)                                            \
+	HF_INLINE int hf_arch_##operation##bits##_nofault(volatile void *p, uint##bits##_t value,  \
+							  uint##bits##_t *found)                   \
+	{                                                                                          \
+		int error = -HF_EFAULT;                                                            \
+                                                                                                   \
+		__asm__ volatile("1:	" instruction " %[value], (%[p])\n"                        \
+				 "	xorl	%[error], %[error]\n"                                      \
+				 "2:\n" HF_SITE("1b", "2b")                                        \
+				 : [value] "+&r"(value), [error] "+&r"(error)                      \
+				 : [p] "r"(p)                                                      \
+				 : "memory", "cc");                                                \
+		if (HF_LIKELY(!error))                                                             \
+			*found = value;                                                            \
+		return error;                                                                      \
+	}
+
 /* hf_arch_load8_nofault, 16, 32, 64 - *value = *p, or *value stays and the error is returned. */
 HF__LOAD_NOFAULT(8, "movb", "q")
 HF__LOAD_NOFAULT(16, "movw", "r")
@@ -91,9 +108,18 @@ HF__STORE_NOFAULT(64, "movq", "r")
 HF__CMPXCHG_NOFAULT(32, "lock cmpxchgl")
 HF__CMPXCHG_NOFAULT(64, "lock cmpxchgq")
 
+/* hf_arch_exchange32_nofault, 64 - *found = *p; *p = value. Sequentially consistent. */
+HF__FETCH_NOFAULT(exchange, 32, "xchgl")
+HF__FETCH_NOFAULT(exchange, 64, "xchgq")
+
+/* hf_arch_fetch_add32_nofault, 64 - *found = *p; *p += value. Sequentially consistent. */
+HF__FETCH_NOFAULT(fetch_add, 32, "lock xaddl")
+HF__FETCH_NOFAULT(fetch_add, 64, "lock xaddq")
+
 #undef HF__LOAD_NOFAULT
 #undef HF__STORE_NOFAULT
 #undef HF__CMPXCHG_NOFAULT
+#undef HF__FETCH_NOFAULT
 
 /*
  * HF_ARCH_LOAD_OR, HF_ARCH_STORE_OR - the same for src/, at no cost: a fault goes to a label.
@@ -134,6 +160,17 @@ HF_INLINE size_t hf_arch_rep_stosb(volatile void *dst, size_t len)
 			 "2:\n" HF_SITE("1b", "2b")
 			 : "+&D"(dst), "+&c"(len)
 			 : "a"(0)
+			 : "memory");
+	return len;
+}
+
+/* hf_arch_rep_stosb_of - set `len` bytes to `value`. Returns the bytes that are left. */
+HF_INLINE size_t hf_arch_rep_stosb_of(volatile void *dst, uint8_t value, size_t len)
+{
+	__asm__ volatile("1:	rep stosb\n"
+			 "2:\n" HF_SITE("1b", "2b")
+			 : "+&D"(dst), "+&c"(len)
+			 : "a"(value)
 			 : "memory");
 	return len;
 }

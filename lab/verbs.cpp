@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The table `verbs`: fill, move, compare, find, length and more of memory that may fault, beside what a
+ * program would call if it could not: the C library's, the compiler's.
+ *
+ * One buffer again and again; misaligned: by 1, and the other side by 3. A comparison meets no difference,
+ * a search no hit: both look at all of it. A move is by 13 bytes, up or down.
+ */
+#include "bench.hpp"
+
+#include <cmath>
+#include <cstring>
+#include <vector>
+
+#include "holdfast/nofault.h"
+
+namespace lab
+{
+namespace
+{
+
+constexpr size_t MOST = 65536;
+constexpr size_t BY = 13; /* a move */
+
+/* Called through pointers that no compiler sees through. */
+void *(*volatile libc_memset)(void *, int, size_t) = memset;
+void *(*volatile libc_memcpy)(void *, const void *, size_t) = memcpy;
+void *(*volatile libc_memmove)(void *, const void *, size_t) = memmove;
+int (*volatile libc_memcmp)(const void *, const void *, size_t) = memcmp;
+const void *(*volatile libc_memchr)(const void *, int, size_t) = memchr;
+size_t (*volatile libc_strnlen)(const char *, size_t) = strnlen;
+
+enum class Verb { Fill, MoveUp, MoveDown, Compare, Find, Length, Words, Lists, Exchange, FetchAdd };
+enum class Way { Plain, Inline, Function };
+
+/* Of a list: ranges of this many bytes. */
+constexpr size_t RANGE = 64;
+
+struct Operation {
+	size_t size = 0, offset = 0;
+	const hf_memory_implementation *ours = nullptr;
+	uint64_t wrong = 0;
+};
+
+alignas(4096) char to_area[MOST + 4096], from_area[MOST + 4096];
+
+template <Verb What, Way How>
+bool once(const Operation &o, char *to, char *from)
+{
+	size_t at = 0;
+
+	if (What == Verb::Fill) {
+		if (How == Way::Plain)
+			return libc_memset(to, 0x42, o.size) != to;
+		return (How == Way::Inline ? hf_fill_nofault(to, 0x42, o.size)
+					   : o.ours->fill(to, 0x42, o.size)) != 0;
+	}
+	if (What == Verb::MoveUp || What == Verb::MoveDown) {
+		char *dst = What == Verb::MoveUp ? to : to + BY;
+		const char *src = What == Verb::MoveUp ? to + BY : to;
+
+		if (How == Way::Plain)
+			return libc_memmove(dst, src, o.size) != dst;
+		return (How == Way::Inline ? hf_move_nofault(dst, src, o.size)
+					   : o.ours->move(dst, src, o.size)) != 0;
+	}
+	if (What == Verb::Compare) {
+		if (How == Way::Plain)
+			return libc_memcmp(to, from, o.size) != 0;
+		if (How == Way::Inline)
+			return hf_compare_nofault(to, from, o.size, &at) != 0 || at != o.size;
+		return o.ours->compare(to, from, o.size).result != 0;
+	}
+	if (What == Verb::Find) {
+		if (How == Way::Plain)
+			return libc_memchr(to, 0x43, o.size) != nullptr;
+		if (How == Way::Inline)
+			return hf_find_nofault(to, 0x43, o.size, &at) != -HF_ENOENT || at != o.size;
+		return o.ours->find(to, 0x43, o.size).result != -HF_ENOENT;
+	}
+	if (What == Verb::Length) {
+		if (How == Way::Plain)
+			return libc_strnlen(to, o.size) != o.size;
+		if (How == Way::Inline)
+			return hf_length_nofault(to, o.size, &at) != -HF_ENOENT || at != o.size;
+		return o.ours->find(to, 0, o.size).result != -HF_ENOENT;
+	}
+	if (What == Verb::Words) {
+		if (How == Way::Plain)
+			return libc_memcpy(to, from, o.size) != to;
+		return hf_copy_nofault_words(to, from, o.size / 8) != 0;
+	}
+	if (What == Verb::Lists) {
+		hf_iovec a[16], b = { from, o.size };
+		size_t count = o.size / RANGE;
+
+		for (size_t i = 0; i < count; i++)
+			a[i] = { to + 2 * RANGE * i, RANGE };
+		if (How == Way::Inline)
+			return hf_copy_iovec_nofault(a, count, &b, 1, nullptr) != 0;
+		for (size_t i = 0; i < count; i++)
+			libc_memcpy(a[i].base, from + i * RANGE, a[i].len);
+		return false;
+	}
+	uint64_t *word = reinterpret_cast<uint64_t *>(to), found;
+
+	if (What == Verb::Exchange) {
+		if (How == Way::Inline)
+			return hf_exchange64_nofault(word, 1, &found) != 0;
+		__atomic_exchange_n(word, 1, __ATOMIC_SEQ_CST);
+		return false;
+	}
+	if (How == Way::Inline)
+		return hf_fetch_add64_nofault(word, 1, &found) != 0;
+	__atomic_fetch_add(word, 1, __ATOMIC_SEQ_CST);
+	return false;
+}
+
+template <Verb What, Way How>
+uint64_t operations(void *state, int, const int *stop)
+{
+	Operation &shared = *static_cast<Operation *>(state);
+	Operation o = shared;
+	uint64_t done = 0;
+	const int batch = o.size < 16384 ? 64 : 1;
+
+	do { /* at least once, however short the window */
+		for (int i = 0; i < batch; i++) {
+			o.wrong += once<What, How>(o, to_area + o.offset, from_area + 3 * o.offset);
+			__asm__ volatile("" ::: "memory");
+		}
+		done += static_cast<uint64_t>(batch);
+	} while (!__atomic_load_n(stop, __ATOMIC_RELAXED));
+	shared.wrong = o.wrong;
+	return done;
+}
+
+/* Is the memory what one operation or more make of it? */
+bool is_right(Verb what, const Operation &o)
+{
+	const char *to = to_area + o.offset, *from = from_area + 3 * o.offset;
+
+	if (o.wrong)
+		return false;
+	if (what == Verb::Words)
+		return memcmp(to, from, o.size) == 0;
+	if (what == Verb::Lists) {
+		for (size_t i = 0; i < 2 * o.size; i++) {
+			if (to[i] != (i / RANGE % 2 ? 0x42 : 0x41))
+				return false;
+		}
+		return true;
+	}
+	if (what == Verb::Exchange)
+		return to[0] == 1;
+	if (what == Verb::FetchAdd)
+		return true;
+	/* 0x42 everywhere, before and after. */
+	return to[0] == 0x42 && memcmp(to, to + 1, o.size + BY) == 0;
+}
+
+std::vector<Sample> run_verb(Verb what, loop_t loop, Operation o, int ms)
+{
+	memset(to_area, 0x42, sizeof(to_area));
+	memset(from_area, what == Verb::Words || what == Verb::Lists ? 0x41 : 0x42,
+	       sizeof(from_area));
+	Window window = run_window(1, ms, loop, { &o });
+
+	return { sample_of(window, is_right(what, o)) };
+}
+
+template <Verb What>
+void add_cells(std::vector<Cell> *cells, const char *verb, const std::string &name, size_t size,
+	       size_t offset, bool by_name)
+{
+	size_t count;
+	const hf_memory_implementation *ours = hf_memory_implementations(&count);
+	Operation o;
+	auto add = [&](const char *variant, const char *kind, loop_t loop) {
+		Operation mine = o;
+		Cell cell;
+
+		cell.rows = { Row("verbs", variant, kind, std::string(verb) + name) };
+		cell.window_ms = 1;
+		cell.rounds = 15;
+		cell.run = [=](int ms) { return run_verb(What, loop, mine, ms); };
+		cells->push_back(cell);
+	};
+
+	o.size = size;
+	o.offset = offset;
+	add("plain", "peer", operations<What, Way::Plain>);
+	add("default", "default", operations<What, Way::Inline>);
+	for (size_t i = 0; by_name && i < count; i++) {
+		if (!ours[i].is_legal())
+			continue;
+		o.ours = &ours[i];
+		add(ours[i].name, "ours", operations<What, Way::Function>);
+	}
+}
+
+} // namespace
+
+std::vector<Cell> verbs_cells(const Settings &)
+{
+	static const size_t sizes[] = { 3, 8, 15, 31, 64, 100, 256, 1000, 4096, 65536 };
+	std::vector<Cell> cells;
+
+	for (size_t offset : { 0, 1 }) {
+		for (size_t size : sizes) {
+			std::string name =
+				" " + std::to_string(size) + " B" + (offset ? " misaligned" : "");
+
+			add_cells<Verb::Fill>(&cells, "fill", name, size, offset, true);
+			if (size > BY) {
+				add_cells<Verb::MoveUp>(&cells, "move up", name, size, offset,
+							true);
+				add_cells<Verb::MoveDown>(&cells, "move down", name, size, offset,
+							  true);
+			}
+			add_cells<Verb::Compare>(&cells, "compare", name, size, offset, true);
+			add_cells<Verb::Find>(&cells, "find", name, size, offset, true);
+			add_cells<Verb::Length>(&cells, "length", name, size, offset, true);
+		}
+	}
+	for (size_t size : { 8, 64, 512, 4096, 65536 })
+		add_cells<Verb::Words>(&cells, "words", " " + std::to_string(size) + " B", size, 0,
+				       false);
+	for (size_t size : { 4 * RANGE, 16 * RANGE })
+		add_cells<Verb::Lists>(&cells, "lists",
+				       " of " + std::to_string(size / RANGE) + " ranges", size, 0,
+				       false);
+	add_cells<Verb::Exchange>(&cells, "exchange", " 8 B", 8, 0, false);
+	add_cells<Verb::FetchAdd>(&cells, "fetch_add", " 8 B", 8, 0, false);
+	return cells;
+}
+
+std::vector<Aim> verbs_aims(const std::vector<Row> &rows)
+{
+	/* Words and lists do more than what they are beside: figures. */
+	static const struct {
+		const char *verb;
+		double aim;
+	} verbs[] = { { "fill", 0.9 },     { "move up", 0.9 }, { "move down", 0.9 },
+		      { "compare", 0.9 },  { "find", 0.9 },    { "length", 0.9 },
+		      { "words", NAN },    { "lists", NAN },   { "exchange", 0.9 },
+		      { "fetch_add", 0.9 } };
+	std::vector<Aim> aims;
+
+	for (const auto &v : verbs) {
+		Mean speed;
+		double worst = NAN;
+		std::string worst_case;
+
+		for (const Row &row : rows) {
+			if (row.variant != "default" ||
+			    row.case_name.compare(0, strlen(v.verb) + 1, std::string(v.verb) + " "))
+				continue;
+			double of_plain = 1 / times(&row, find(rows, "plain", row.case_name, 1));
+
+			if (!std::isfinite(of_plain))
+				continue;
+			speed.add(of_plain);
+			if (!(of_plain >= worst)) {
+				worst = of_plain;
+				worst_case = row.case_name;
+			}
+		}
+		std::string what = "speed of the default, of the plain one's";
+		std::string detail = "geometric mean of " + std::to_string(speed.n) +
+				     " cases; least in " + worst_case;
+
+		aims.push_back(std::isfinite(v.aim)
+				       ? at_least(v.aim, v.verb, what, speed.mean(), detail)
+				       : figure(v.verb, what, speed.mean(), detail));
+		aims.push_back(figure(v.verb, what + ", at worst", worst, worst_case));
+	}
+	return aims;
+}
+
+} // namespace lab

@@ -1,0 +1,406 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * nofault_memory - fill, move, compare and find in words of 8 bytes, for any processor; lists of
+ * ranges; whole words; which implementation is used.
+ */
+#include "nofault_memory.h"
+
+#include "holdfast/cpu.h"
+
+#if HF_ARCH_HAS_REP
+#include "arch/x86_64/nofault_policy.h"
+#include "cpu.h"
+#endif
+
+enum { NOTSUP = 95 }; /* Linux's error */
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+/* Bytes from p to the next multiple of 8, at most len. */
+static size_t to_word(const void *p, size_t len)
+{
+	size_t n = -(uintptr_t)p & 7;
+
+	return n < len ? n : len;
+}
+
+static struct hf_memory_result result(size_t at, long value)
+{
+	struct hf_memory_result r = { at, value };
+
+	return r;
+}
+
+/* ---- fill --------------------------------------------------------------------------------- */
+
+HF_NO_SANITIZE size_t hf__fill_bytes(void *dst, uint8_t value, size_t len)
+{
+	hf__w1 *p = (hf__w1 *)dst;
+
+	for (; len; len--, p++)
+		HF_ARCH_STORE8_OR(p, value, fault);
+fault:
+	return len;
+}
+
+HF_NO_SANITIZE size_t hf__fill_generic(void *dst, uint8_t value, size_t len)
+{
+	size_t head = to_word(dst, len), left;
+	hf__w8 *p = (hf__w8 *)((char *)dst + head);
+	uint64_t word = value * HF__ONES;
+
+	left = hf__fill_bytes(dst, value, head);
+	if (left)
+		return len - head + left;
+	len -= head;
+	/* Aligned: in one page, E1. */
+	for (; len >= 32; len -= 32, p += 4) {
+		HF_ARCH_STORE64_OR(p, word, fault);
+		HF_ARCH_STORE64_OR(p + 1, word, fault1);
+		HF_ARCH_STORE64_OR(p + 2, word, fault2);
+		HF_ARCH_STORE64_OR(p + 3, word, fault3);
+	}
+	for (; len >= 8; len -= 8, p++)
+		HF_ARCH_STORE64_OR(p, word, fault);
+	return hf__fill_bytes(p, value, len);
+fault3:
+	len -= 8;
+fault2:
+	len -= 8;
+fault1:
+	len -= 8;
+fault:
+	return len;
+}
+
+/* ---- move --------------------------------------------------------------------------------- */
+
+/* The loops of a copy load what they store first, and go upwards: M1 for a destination below. */
+size_t hf__move_up_generic(void *dst, const void *src, size_t len)
+{
+#if HF_ARCH_HAS_PAIR
+	return hf__copy_stp(dst, src, len);
+#else
+	return hf__copy_generic(dst, src, len);
+#endif
+}
+
+HF_NO_SANITIZE size_t hf__move_down_bytes(void *dst, const void *src, size_t len)
+{
+	hf__w1 *to = (hf__w1 *)dst;
+	const hf__w1 *from = (const hf__w1 *)src;
+	uint8_t byte;
+
+	for (; len; len--) {
+		HF_ARCH_LOAD8_OR(byte, from + len - 1, fault);
+		HF_ARCH_STORE8_OR(to + len - 1, byte, fault);
+	}
+fault:
+	return len;
+}
+
+HF_NO_SANITIZE size_t hf__move_down_generic(void *dst, const void *src, size_t len)
+{
+	size_t tail = ((uintptr_t)dst + len) & 7, left;
+	const char *from = (const char *)src;
+	char *to = (char *)dst;
+	uint64_t a, b;
+
+	if (tail > len)
+		tail = len;
+	len -= tail;
+	left = hf__move_down_bytes(to + len, from + len, tail);
+	if (left)
+		return len + left;
+	if (!HF_ARCH_UNALIGNED_FAST && (uintptr_t)(from + len) % 8)
+		return hf__move_down_bytes(dst, src, len);
+	for (; len >= 16; len -= 16) {
+		HF_ARCH_LOAD64_OR(a, (const hf__w8 *)(from + len - 8), fault);
+		HF_ARCH_LOAD64_OR(b, (const hf__w8 *)(from + len - 16), fault);
+		HF_ARCH_STORE64_OR((hf__w8 *)(to + len - 8), a, fault);
+		HF_ARCH_STORE64_OR((hf__w8 *)(to + len - 16), b, fault1);
+	}
+	goto fault;
+fault1:
+	len -= 8;
+fault: /* none, or the first byte that can't be had is near: its address is to be known, too */
+	return hf__move_down_bytes(dst, src, len);
+}
+
+size_t hf__move_generic(void *dst, const void *src, size_t len)
+{
+	return hf_move_is_down(dst, src, len) ? hf__move_down_generic(dst, src, len)
+					      : hf__move_up_generic(dst, src, len);
+}
+
+/* ---- compare ------------------------------------------------------------------------------ */
+
+HF_NO_SANITIZE struct hf_memory_result hf__compare_bytes(const void *a, const void *b, size_t len,
+							 size_t at)
+{
+	const hf__w1 *p = (const hf__w1 *)a, *q = (const hf__w1 *)b;
+	uint8_t x, y;
+
+	for (; at < len; at++) {
+		HF_ARCH_LOAD8_OR(x, p + at, fault);
+		HF_ARCH_LOAD8_OR(y, q + at, fault);
+		if (x != y)
+			return result(at, x < y ? -1 : 1);
+	}
+	return result(len, 0);
+fault:
+	return result(at, -HF_EFAULT);
+}
+
+HF_NO_SANITIZE struct hf_memory_result hf__compare_generic(const void *a, const void *b, size_t len)
+{
+	const char *p = (const char *)a, *q = (const char *)b;
+	size_t at = to_word(a, len);
+	struct hf_memory_result head = hf__compare_bytes(a, b, at, 0);
+	uint64_t x, y;
+
+	if (head.result)
+		return head;
+	if (HF_ARCH_UNALIGNED_FAST || (uintptr_t)(q + at) % 8 == 0) {
+		for (; len - at >= 8; at += 8) {
+			HF_ARCH_LOAD64_OR(x, (const hf__w8 *)(p + at), bytes);
+			HF_ARCH_LOAD64_OR(y, (const hf__w8 *)(q + at), bytes);
+			if (x != y)
+				break;
+		}
+	}
+bytes:
+	return hf__compare_bytes(a, b, len, at);
+}
+
+/* ---- find --------------------------------------------------------------------------------- */
+
+HF_NO_SANITIZE struct hf_memory_result hf__find_bytes(const void *p, uint8_t byte, size_t len,
+						      size_t at)
+{
+	const hf__w1 *s = (const hf__w1 *)p;
+	uint8_t found;
+
+	for (; at < len; at++) {
+		HF_ARCH_LOAD8_OR(found, s + at, fault);
+		if (found == byte)
+			return result(at, 0);
+	}
+	return result(len, -HF_ENOENT);
+fault:
+	return result(at, -HF_EFAULT);
+}
+
+HF_NO_SANITIZE struct hf_memory_result hf__find_generic(const void *p, uint8_t byte, size_t len)
+{
+	const char *s = (const char *)p;
+	size_t at = to_word(p, len);
+	struct hf_memory_result head = hf__find_bytes(p, byte, at, 0);
+	uint64_t word;
+
+	if (head.result != -HF_ENOENT)
+		return head;
+	for (; len - at >= 8; at += 8) {
+		HF_ARCH_LOAD64_OR(word, (const hf__w8 *)(s + at), bytes);
+		if (hf__zero_bytes(word ^ byte * HF__ONES))
+			break;
+	}
+bytes:
+	return hf__find_bytes(p, byte, len, at);
+}
+
+/* ---- lists of ranges ---------------------------------------------------------------------- */
+
+/* A place in a list: the range, and the bytes of it that are behind us. */
+struct place {
+	const struct hf_iovec *list;
+	size_t count, at, offset;
+};
+
+/* Bytes from here to the end of the range; goes on to one that has some. 0 = there is none. */
+static size_t here(struct place *p)
+{
+	for (; p->at < p->count; p->at++, p->offset = 0) {
+		if (p->offset < p->list[p->at].len)
+			return p->list[p->at].len - p->offset;
+	}
+	return 0;
+}
+
+/* Bytes from here to the end of the list. */
+static size_t bytes_left(const struct place *p)
+{
+	size_t sum = 0;
+
+	for (size_t i = p->at; i < p->count; i++)
+		sum += p->list[i].len;
+	return sum - p->offset;
+}
+
+size_t hf_copy_iovec_nofault(const struct hf_iovec *dst, size_t dst_count,
+			     const struct hf_iovec *src, size_t src_count,
+			     struct hf_iovec_stop *stop)
+{
+	struct place to = { dst, dst_count, 0, 0 }, from = { src, src_count, 0, 0 };
+	size_t done = 0, left = 0, len, has;
+
+	while ((len = here(&to)) != 0 && (has = here(&from)) != 0) {
+		if (has < len)
+			len = has;
+		left = hf_copy_nofault((char *)dst[to.at].base + to.offset,
+				       (const char *)src[from.at].base + from.offset, len);
+		to.offset += len - left;
+		from.offset += len - left;
+		done += len - left;
+		if (HF_UNLIKELY(left))
+			break;
+	}
+	if (stop) {
+		(void)here(&to); /* both where the next byte is */
+		(void)here(&from);
+		struct hf_iovec_stop where = { done, to.at, to.offset, from.at, from.offset };
+
+		*stop = where;
+	}
+	if (HF_LIKELY(!left))
+		return 0;
+	left = bytes_left(&to);
+	has = bytes_left(&from);
+	return has < left ? has : left;
+}
+
+/* ---- whole words -------------------------------------------------------------------------- */
+
+HF_NO_SANITIZE size_t hf_copy_nofault_words(void *dst, const void *src, size_t words)
+{
+	hf__w8 *to = (hf__w8 *)dst;
+	const hf__w8 *from = (const hf__w8 *)src;
+	uint64_t a, b, c, d;
+
+	if (((uintptr_t)dst | (uintptr_t)src) % 8)
+		return words;
+	for (; words >= 4; words -= 4, to += 4, from += 4) {
+		HF_ARCH_LOAD64_OR(a, from, one_by_one);
+		HF_ARCH_LOAD64_OR(b, from + 1, one_by_one);
+		HF_ARCH_LOAD64_OR(c, from + 2, one_by_one);
+		HF_ARCH_LOAD64_OR(d, from + 3, one_by_one);
+		HF_ARCH_STORE64_OR(to, a, fault);
+		HF_ARCH_STORE64_OR(to + 1, b, fault1);
+		HF_ARCH_STORE64_OR(to + 2, c, fault2);
+		HF_ARCH_STORE64_OR(to + 3, d, fault3);
+	}
+one_by_one:
+	for (; words; words--, to++, from++) {
+		HF_ARCH_LOAD64_OR(a, from, fault);
+		HF_ARCH_STORE64_OR(to, a, fault);
+	}
+	return 0;
+fault3:
+	words--;
+fault2:
+	words--;
+fault1:
+	words--;
+fault:
+	return words;
+}
+
+/* ---- which implementation ----------------------------------------------------------------- */
+
+static bool always(void)
+{
+	return true;
+}
+
+static const struct hf_memory_implementation implementations[] = {
+	{ "generic", hf__fill_generic, hf__move_generic, hf__compare_generic, hf__find_generic,
+	  always },
+#if HF_ARCH_HAS_REP
+	{ "sse2", hf__fill_sse2, hf__move_sse2, hf__compare_sse2, hf__find_sse2, always },
+	{ "avx2", hf__fill_avx2, hf__move_avx2, hf__compare_avx2, hf__find_avx2, hf_cpu_has_avx2 },
+	/* Wider loads gain nothing for the others. */
+	{ "avx512", hf__fill_avx512, hf__move_avx2, hf__compare_avx2, hf__find_avx2,
+	  hf_cpu_has_avx512vl },
+#endif
+};
+
+struct hf__memory_functions hf__memory = {
+	HF_ATOMIC_INIT((uintptr_t)hf__fill_generic),
+	HF_ATOMIC_INIT((uintptr_t)hf__move_generic),
+	HF_ATOMIC_INIT((uintptr_t)hf__compare_generic),
+	HF_ATOMIC_INIT((uintptr_t)hf__find_generic),
+};
+
+static hf_atomic64_t chosen = HF_ATOMIC_INIT((uintptr_t) "generic");
+static const char default_name[] = "default";
+
+static bool same(const char *a, const char *b)
+{
+	while (*a && *a == *b) {
+		a++;
+		b++;
+	}
+	return *a == *b;
+}
+
+static const struct hf_memory_implementation *find(const char *name)
+{
+	for (size_t i = 0; i < COUNT(implementations); i++) {
+		if (same(name, implementations[i].name))
+			return &implementations[i];
+	}
+	return NULL;
+}
+
+/* As clear and copy: nofault_policy.c. */
+static const char *default_implementation(void)
+{
+#if HF_ARCH_HAS_REP
+	struct hf__cpu cpu = hf__cpu_known();
+
+	switch (hf__policy_of(&cpu).vectors) {
+	case HF__VECTORS_SSE2:
+		return "sse2";
+	case HF__VECTORS_AVX2:
+		return "avx2";
+	default:
+		return "avx512";
+	}
+#else
+	return "generic";
+#endif
+}
+
+int hf_memory_choose(const char *name)
+{
+	bool is_default = !name || same(name, default_name);
+	const struct hf_memory_implementation *found =
+		find(is_default ? default_implementation() : name);
+
+	if (!found)
+		return -HF_EINVAL;
+	if (!found->is_legal())
+		return -NOTSUP;
+	hf_atomic64_store_relaxed(&hf__memory.fill, (uintptr_t)found->fill);
+	hf_atomic64_store_relaxed(&hf__memory.move, (uintptr_t)found->move);
+	hf_atomic64_store_relaxed(&hf__memory.compare, (uintptr_t)found->compare);
+	hf_atomic64_store_relaxed(&hf__memory.find, (uintptr_t)found->find);
+	hf_atomic64_store_relaxed(&chosen, (uintptr_t)(is_default ? default_name : found->name));
+	return 0;
+}
+
+const char *hf_memory_chosen(void)
+{
+	return (const char *)(uintptr_t)hf_atomic64_load_relaxed(&chosen);
+}
+
+const struct hf_memory_implementation *hf_memory_implementations(size_t *count)
+{
+	*count = COUNT(implementations);
+	return implementations;
+}
+
+void hf__memory_start(void)
+{
+	(void)hf_memory_choose(NULL);
+}

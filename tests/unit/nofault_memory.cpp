@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: MIT
+// nofault/memory.h: what the verbs return, going on after a fault, words that are not torn, choosing.
+// (The sweep has every size and every place of a fault.)
+#include <gtest/gtest.h>
+
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <csignal>
+#include <cstddef>
+#include <cstring>
+#include <string>
+#include <sys/mman.h>
+#include <sys/uio.h>
+#include <thread>
+#include <unistd.h>
+#include <vector>
+
+#include "holdfast/nofault.h"
+
+namespace
+{
+
+const size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+
+static_assert(sizeof(hf_iovec) == sizeof(iovec) &&
+		      offsetof(hf_iovec, base) == offsetof(iovec, iov_base) &&
+		      offsetof(hf_iovec, len) == offsetof(iovec, iov_len),
+	      "a pointer to one may be cast to the other");
+
+// Three pages, of which the middle one can be taken away and given back.
+struct Pages {
+	Pages()
+	{
+		start = static_cast<char *>(mmap(nullptr, 3 * page, PROT_READ | PROT_WRITE,
+						 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+		middle = start + page;
+		behind = middle + page;
+	}
+	~Pages() { munmap(start, 3 * page); }
+	void take() { EXPECT_EQ(mprotect(middle, page, PROT_NONE), 0); }
+	void give() { EXPECT_EQ(mprotect(middle, page, PROT_READ | PROT_WRITE), 0); }
+	char *start, *middle, *behind;
+};
+
+class NoFaultMemory : public testing::Test {
+protected:
+	void SetUp() override { ASSERT_EQ(hf_nofault_install(), 0); }
+	void TearDown() override { hf_memory_choose(nullptr); }
+};
+
+TEST_F(NoFaultMemory, FillStopsWhereMemoryEnds)
+{
+	Pages p;
+
+	p.take();
+	EXPECT_EQ(hf_fill_nofault(p.middle - 20, 0xe7, 50), 30u);
+	EXPECT_EQ(std::string(p.middle - 20, 20), std::string(20, '\xe7'));
+	EXPECT_EQ(p.middle[-21], 0);
+	EXPECT_EQ(hf_nofault_last().signal, SIGSEGV);
+}
+
+TEST_F(NoFaultMemory, AMoveThatMetAFaultGoesOn)
+{
+	for (bool down : { false, true }) {
+		for (size_t size : { size_t(40), size_t(300), page + 500 }) {
+			Pages p;
+			char *src = down ? p.behind + 200 - size : p.middle - 100;
+			char *dst = down ? src + 7 : src - 7;
+			std::vector<char> wanted(size);
+			size_t left;
+
+			for (size_t i = 0; i < size; i++)
+				wanted[i] = src[i] = static_cast<char>(i * 7 + i / 256);
+			EXPECT_EQ(hf_move_is_down(dst, src, size), down);
+			p.take();
+			left = hf_move_nofault(dst, src, size);
+			EXPECT_EQ(left == 0, size == 40) << size;
+			p.give();
+			EXPECT_EQ(
+				down ? hf_move_nofault(dst, src, left)
+				     : hf_move_nofault(dst + size - left, src + size - left, left),
+				0u);
+			EXPECT_EQ(memcmp(dst, wanted.data(), size), 0) << down << " " << size;
+		}
+	}
+}
+
+TEST_F(NoFaultMemory, MovesThatDoNotOverlapAreCopies)
+{
+	char text[] = "abcdefgh....";
+
+	EXPECT_FALSE(hf_move_is_down(text + 4, text, 4));
+	EXPECT_FALSE(hf_move_is_down(text, text, 4));
+	EXPECT_TRUE(hf_move_is_down(text + 3, text, 4));
+	EXPECT_EQ(hf_move_nofault(text + 4, text, 4), 0u);
+	EXPECT_STREQ(text, "abcdabcd....");
+	EXPECT_EQ(hf_move_nofault(text, text, sizeof(text)), 0u);
+	EXPECT_STREQ(text, "abcdabcd....");
+	EXPECT_EQ(hf_move_nofault(nullptr, nullptr, 0), 0u);
+}
+
+TEST_F(NoFaultMemory, CompareSaysWhichIsGreaterAndWhere)
+{
+	const unsigned char low[] = { 1, 2, 0x7f, 4 }, high[] = { 1, 2, 0x80, 3 };
+	size_t equal = 99;
+
+	EXPECT_EQ(hf_compare_nofault(low, high, 4, &equal), -1);
+	EXPECT_EQ(equal, 2u);
+	EXPECT_EQ(hf_compare_nofault(high, low, 4, &equal), 1);
+	EXPECT_EQ(hf_compare_nofault(high, low, 2, &equal), 0);
+	EXPECT_EQ(equal, 2u);
+	EXPECT_EQ(hf_compare_nofault(nullptr, low, 0, &equal), 0);
+	EXPECT_EQ(equal, 0u);
+	EXPECT_EQ(hf_compare_nofault(nullptr, low, 1, &equal), -EFAULT);
+	EXPECT_EQ(equal, 0u);
+}
+
+TEST_F(NoFaultMemory, AnAnswerBeforeTheFaultIsTheAnswer)
+{
+	Pages p;
+	size_t at = 99;
+
+	memcpy(p.middle - 5, "ab\0de", 5);
+	p.take();
+	EXPECT_EQ(hf_find_nofault(p.middle - 5, 'e', 1000, &at), 0);
+	EXPECT_EQ(at, 4u);
+	EXPECT_EQ(hf_find_nofault(p.middle - 5, 'f', 1000, &at), -EFAULT);
+	EXPECT_EQ(at, 5u);
+	EXPECT_EQ(hf_find_nofault(p.middle - 5, 'f', 5, &at), -ENOENT);
+	EXPECT_EQ(at, 5u);
+	EXPECT_EQ(hf_length_nofault(p.middle - 5, SIZE_MAX, &at), 0);
+	EXPECT_EQ(at, 2u);
+	EXPECT_EQ(hf_length_nofault(p.middle - 5, 2, &at), -ENOENT);
+	EXPECT_EQ(at, 2u);
+	EXPECT_EQ(hf_length_nofault(p.middle - 2, SIZE_MAX, &at), -EFAULT);
+	EXPECT_EQ(at, 2u);
+	EXPECT_EQ(hf_compare_nofault(p.middle - 5, "ab\0dX", 1000, &at), -1 + 2 * ('e' > 'X'));
+	EXPECT_EQ(at, 4u);
+}
+
+TEST_F(NoFaultMemory, ListsAsReadvHasThem)
+{
+	Pages p;
+	char a[10] = {}, b[20] = {};
+	iovec to[] = { { a, sizeof(a) }, { nullptr, 0 }, { b, sizeof(b) } };
+	iovec from[] = { { p.middle - 15, 100 } };
+	hf_iovec_stop stop = {};
+
+	memcpy(p.middle - 15, "abcdefghijklmno", 15);
+	p.take();
+	EXPECT_EQ(hf_copy_iovec_nofault(reinterpret_cast<hf_iovec *>(to), 3,
+					reinterpret_cast<hf_iovec *>(from), 1, &stop),
+		  15u);
+	EXPECT_EQ(std::string(a, 10) + b, "abcdefghijklmno");
+	EXPECT_EQ(stop.done, 15u);
+	EXPECT_EQ(stop.dst, 2u);
+	EXPECT_EQ(stop.dst_offset, 5u);
+	EXPECT_EQ(stop.src, 0u);
+	EXPECT_EQ(stop.src_offset, 15u);
+	from[0].iov_len = 15;
+	EXPECT_EQ(hf_copy_iovec_nofault(reinterpret_cast<hf_iovec *>(to), 3,
+					reinterpret_cast<hf_iovec *>(from), 1, &stop),
+		  0u);
+	EXPECT_EQ(stop.src, 1u);
+	EXPECT_EQ(stop.src_offset, 0u);
+	EXPECT_EQ(hf_copy_iovec_nofault(nullptr, 0, nullptr, 0, nullptr), 0u);
+}
+
+TEST_F(NoFaultMemory, WordsAreNotTorn)
+{
+	alignas(64) static std::array<std::atomic<uint64_t>, 64> shared;
+	std::array<uint64_t, 64> copy{};
+	std::atomic<bool> stop{ false };
+	uint64_t torn = 0;
+	std::thread writer([&] {
+		for (uint64_t i = 0; !stop; i++) {
+			for (auto &word : shared)
+				word.store(i % 2 ? ~uint64_t(0) : 0, std::memory_order_relaxed);
+		}
+	});
+
+	for (int i = 0; i < 2000; i++) {
+		ASSERT_EQ(hf_copy_nofault_words(copy.data(), &shared, copy.size()), 0u);
+		for (uint64_t word : copy)
+			torn += word != 0 && word != ~uint64_t(0);
+	}
+	stop = true;
+	writer.join();
+	EXPECT_EQ(torn, 0u);
+}
+
+TEST_F(NoFaultMemory, ExchangeAndAddSayWhatTheyFound)
+{
+	uint32_t small = 5, found32 = 0;
+	uint64_t large = uint64_t(1) << 40, found64 = 0;
+
+	EXPECT_EQ(hf_exchange32_nofault(&small, 0x80000001, &found32), 0);
+	EXPECT_EQ(found32, 5u);
+	EXPECT_EQ(hf_fetch_add32_nofault(&small, 0x80000001, &found32), 0);
+	EXPECT_EQ(found32, 0x80000001);
+	EXPECT_EQ(small, 2u);
+	EXPECT_EQ(hf_exchange64_nofault(&large, 7, &found64), 0);
+	EXPECT_EQ(found64, uint64_t(1) << 40);
+	EXPECT_EQ(hf_fetch_add64_nofault(&large, ~uint64_t(0), &found64), 0);
+	EXPECT_EQ(found64, 7u);
+	EXPECT_EQ(large, 6u);
+}
+
+TEST_F(NoFaultMemory, ExchangeAndAddLoseNothing)
+{
+	uint64_t sum = 0;
+	std::vector<std::thread> threads;
+
+	for (int t = 0; t < 4; t++) {
+		threads.emplace_back([&] {
+			uint64_t found;
+
+			for (int i = 0; i < 20000; i++)
+				EXPECT_EQ(hf_fetch_add64_nofault(&sum, 3, &found), 0);
+		});
+	}
+	for (auto &thread : threads)
+		thread.join();
+	EXPECT_EQ(sum, 4u * 20000 * 3);
+}
+
+TEST_F(NoFaultMemory, ExchangeAndAddFaultAndRefuseWhatIsNotAligned)
+{
+	Pages p;
+	uint32_t found32 = 1;
+	uint64_t found64 = 1;
+
+	for (int protection : { PROT_NONE, PROT_READ }) {
+		ASSERT_EQ(mprotect(p.middle, page, protection), 0);
+		EXPECT_EQ(hf_exchange32_nofault(p.middle, 1, &found32), -EFAULT);
+		EXPECT_EQ(hf_exchange64_nofault(p.middle, 1, &found64), -EFAULT);
+		EXPECT_EQ(hf_fetch_add32_nofault(p.middle, 1, &found32), -EFAULT);
+		EXPECT_EQ(hf_fetch_add64_nofault(p.middle, 1, &found64), -EFAULT);
+	}
+	EXPECT_EQ(hf_exchange32_nofault(p.start + 2, 9, &found32), -EINVAL);
+	EXPECT_EQ(hf_exchange64_nofault(p.start + 4, 9, &found64), -EINVAL);
+	EXPECT_EQ(hf_fetch_add32_nofault(p.start + 1, 9, &found32), -EINVAL);
+	EXPECT_EQ(hf_fetch_add64_nofault(p.start + 12, 9, &found64), -EINVAL);
+	EXPECT_EQ(found32 + found64, 2u);
+	EXPECT_EQ(p.start[2] + p.start[4] + p.start[12], 0);
+}
+
+TEST_F(NoFaultMemory, EachImplementationCanBeChosen)
+{
+	size_t count;
+	const hf_memory_implementation *m = hf_memory_implementations(&count);
+
+	EXPECT_STREQ(hf_memory_chosen(), "default");
+	for (size_t i = 0; i < count; i++) {
+		char bytes[100] = {};
+
+		if (!m[i].is_legal()) {
+			EXPECT_EQ(hf_memory_choose(m[i].name), -ENOTSUP);
+			continue;
+		}
+		ASSERT_EQ(hf_memory_choose(m[i].name), 0);
+		EXPECT_STREQ(hf_memory_chosen(), m[i].name);
+		EXPECT_EQ(hf_fill_nofault(bytes, 3, sizeof(bytes)), 0u);
+		EXPECT_EQ(bytes[99], 3);
+	}
+	EXPECT_EQ(hf_memory_choose("no such"), -EINVAL);
+	EXPECT_EQ(hf_memory_choose("default"), 0);
+	EXPECT_STREQ(hf_memory_chosen(), "default");
+}
+
+TEST_F(NoFaultMemory, Spans)
+{
+	std::vector<uint16_t> numbers(50, 7);
+	std::array<uint64_t, 4> four{ 1, 2, 3, 4 };
+	std::vector<uint64_t> three(3);
+
+	EXPECT_EQ(hf::fill_nofault(numbers, 0xff), 0u);
+	EXPECT_EQ(numbers, std::vector<uint16_t>(50, 0xffff));
+	EXPECT_EQ(hf::copy_nofault_words(three, four), 1u);
+	EXPECT_EQ(three, (std::vector<uint64_t>{ 1, 2, 3 }));
+}
+
+} // namespace
