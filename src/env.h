@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef HF_SRC_ENV_H
 #define HF_SRC_ENV_H
-/* env - what the rest of src/ needs from the world: linux_user.c, or a port's own file. */
+/* env - what the rest of src/ needs from the world: linux_user*.c, or a port's own file. */
 #include "holdfast/env.h"
 
 /* Puts a line where a person will see it. Async-signal-safe. */
@@ -9,6 +9,12 @@ void hf__env_print(const char *line, size_t len);
 
 /* Does not return. */
 void hf__env_abort(void) __attribute__((noreturn));
+
+/* Linux user space: reports on an environment variable; `what` ends the line. */
+void hf__env_complain(const char *variable, const char *value, const char *what);
+
+/* Linux user space: once, hides the processor's features that HOLDFAST_CPU_WITHOUT names. */
+void hf__env_hide_features(void);
 
 /* Nanoseconds since some moment. Async-signal-safe. */
 uint64_t hf__env_now(void);
