@@ -26,13 +26,19 @@ uint64_t hf__env_cache_bytes(void);
 void *hf__env_memory_get(size_t len);
 void hf__env_memory_put(void *memory, size_t len);
 
-/* Has hf__slot_release() called with `base` when this thread ends. Async-signal-safe. */
-void hf__env_at_thread_end(uint32_t base);
+/* This thread's number, 1 to 2^22 - 1, as all copies of the library know it. Async-signal-safe. */
+uint32_t hf__env_thread(void);
 
-/* Gives a slot back; it must have no node in use. */
-void hf__slot_release(uint32_t base);
+/* Is there no thread of that number in this process (any more)? Async-signal-safe. */
+bool hf__env_thread_has_ended(uint32_t thread);
 
-/* After a fork, in the child: only the slot of the thread that forked is in use. */
-void hf__slot_keep_only(uint32_t base);
+/* This process's number. Async-signal-safe. */
+uint32_t hf__env_process(void);
+
+/* Finds the table of slots, before main(). */
+void hf__slots_start(void);
+
+/* After a fork, in the child: `forked` was the number of its thread before. */
+void hf__slots_in_child(uint32_t forked);
 
 #endif

@@ -1,38 +1,46 @@
 /* SPDX-License-Identifier: MIT */
-/* linux_user_slots - Linux user space: the ends of threads, forks. */
+/* linux_user_slots - Linux user space: threads' and processes' numbers, forks. */
+#include <errno.h>
 #include <pthread.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "env.h"
 
-/*
- * The key's value is the slot's base; its destructor gives the slot back. pthread_setspecific() is
- * not on POSIX's list of async-signal-safe functions; for a key made this early (glibc keeps the
- * first 32, musl all, in the thread's descriptor) it stores a word and nothing else.
- */
-static pthread_key_t slot_key;
-static int have_key;
+/* The number, before the fork, of the thread that forks. */
+static __thread uint32_t forking __attribute__((tls_model("initial-exec")));
 
-static void thread_ended(void *value)
+uint32_t hf__env_thread(void)
 {
-	hf__slot_release((uint32_t)(uintptr_t)value);
+	return (uint32_t)syscall(SYS_gettid);
 }
 
-static void forked(void)
+bool hf__env_thread_has_ended(uint32_t thread)
 {
-	hf__slot_keep_only(hf__thread.base);
+	int kept = errno;
+	bool ended = syscall(SYS_tgkill, getpid(), (pid_t)thread, 0) != 0 && errno == ESRCH;
+
+	errno = kept;
+	return ended;
 }
 
-void hf__env_at_thread_end(uint32_t base)
+uint32_t hf__env_process(void)
 {
-	/* Before the constructor ran, or without a key, the slot stays taken: N3 covers that. */
-	if (have_key)
-		(void)pthread_setspecific(slot_key, (void *)(uintptr_t)base);
+	return (uint32_t)getpid();
+}
+
+static void before_fork(void)
+{
+	forking = hf__env_thread();
+}
+
+static void in_child(void)
+{
+	hf__slots_in_child(forking);
 }
 
 __attribute__((constructor(101))) static void start(void)
 {
-	have_key = pthread_key_create(&slot_key, thread_ended) == 0;
-	if (have_key && hf__thread.base)
-		hf__env_at_thread_end(hf__thread.base);
-	(void)pthread_atfork(NULL, NULL, forked);
+	hf__slots_start();
+	(void)pthread_atfork(before_fork, NULL, in_child);
 }

@@ -50,6 +50,13 @@ inline thread_state &self()
 
 } // namespace hf_model
 
+/*
+ * Marks: those of the shipped world (spinlock/node.h, M1). All indexes are of this process, so none may
+ * ever seem to be foreign where that is certain: then hf_env_node_refuse() is called, or the queue
+ * behind a holder is dropped, and the lock is lost.
+ */
+#define HF_ENV_HAS_NODE_MARKS 1
+
 inline uint32_t hf_env_node_get(void)
 {
 	hf_model::thread_state &self = hf_model::self();
@@ -64,13 +71,32 @@ inline uint32_t hf_env_node_get(void)
 	return 0;
 }
 
+void hf_env_node_mark(uint32_t index, uint32_t mark);
+
+inline uint32_t hf_env_node_get_for(const void *)
+{
+	uint32_t index = hf_env_node_get();
+
+	if (index)
+		hf_env_node_mark(index, 1);
+	return index;
+}
+
 inline void hf_env_node_put(uint32_t index)
 {
 	uint32_t n = index - 1 - rl::thread_index() * HF_NODES;
 
 	hf_model::check(n < HF_NODES && (hf_model::self().used & 1u << n),
 			"a node is given back that its thread has not taken");
+	hf_env_node_mark(index, 0);
 	hf_model::self().used &= ~(1u << n);
+}
+
+bool hf_env_node_is_for(uint32_t index, const void *lock);
+
+inline void hf_env_node_refuse(const void *)
+{
+	hf_model::check(false, "a waiter of this process is taken for a foreign one");
 }
 
 /* Defined in run.h: the nodes are atomics, and made anew for each interleaving. */
