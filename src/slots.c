@@ -83,7 +83,8 @@ static bool take(struct table *t, uint32_t slot, uint32_t before, uint32_t after
 {
 	if (!hf_atomic32_try_cmpxchg_acquire(&t->owner[slot], &before, after)) /* S1 */
 		return false;
-	hf__thread.base = 1 + slot * HF_NODES;
+	hf__thread.nodes = &t->nodes[slot * HF_NODES];
+	hf__thread.base = 1 + slot * HF_NODES; /* last: a signal handler may look */
 	return true;
 }
 

@@ -99,6 +99,7 @@ static void begin_thread(void)
 	__asm__ volatile("msr tpidr_el0, %0" ::"r"(middle) : "memory");
 #endif
 	hf__thread.base = 1;
+	hf__thread.nodes = nodes;
 }
 
 /* No slow path may be taken. */

@@ -71,15 +71,18 @@ inline uint32_t hf_env_node_get(void)
 	return 0;
 }
 
+/* Defined in run.h: the nodes are atomics, and made anew for each interleaving. */
 void hf_env_node_mark(uint32_t index, uint32_t mark);
+typedef struct hf_node hf_node_t;
+hf_node_t *hf_env_node(uint32_t index);
 
-inline uint32_t hf_env_node_get_for(const void *)
+inline hf_node_t *hf_env_node_get_for(const void *, uint32_t *index)
 {
-	uint32_t index = hf_env_node_get();
-
-	if (index)
-		hf_env_node_mark(index, 1);
-	return index;
+	*index = hf_env_node_get();
+	if (!*index)
+		return NULL;
+	hf_env_node_mark(*index, 1);
+	return hf_env_node(*index);
 }
 
 inline void hf_env_node_put(uint32_t index)
@@ -98,10 +101,6 @@ inline void hf_env_node_refuse(const void *)
 {
 	hf_model::check(false, "a waiter of this process is taken for a foreign one");
 }
-
-/* Defined in run.h: the nodes are atomics, and made anew for each interleaving. */
-typedef struct hf_node hf_node_t;
-hf_node_t *hf_env_node(uint32_t index);
 
 inline void hf_env_preempt_disable(void)
 {

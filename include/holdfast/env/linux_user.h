@@ -44,7 +44,8 @@ HF_BEGIN_DECLS
 
 /* What a thread knows of itself. Zero until it first waits for a lock. */
 struct hf__thread {
-	uint32_t base; /* index of the slot's first node; 0 = no slot yet */
+	uint32_t base;         /* index of the slot's first node; 0 = no slot yet */
+	struct hf_node *nodes; /* that node */
 };
 /* Volatile, and named itself and not by a pointer: gcc's check for null takes its address for null. */
 extern __thread volatile struct hf__thread hf__thread HF_API

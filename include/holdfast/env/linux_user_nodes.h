@@ -25,24 +25,22 @@ HF_INLINE hf_node_t *hf_env_node(uint32_t index)
 	return &hf__node_table[index - 1];
 }
 
-HF_INLINE uint32_t hf__node_get_marked(uint32_t mark)
+HF_INLINE hf_node_t *hf__node_get_marked(uint32_t mark, uint32_t *index)
 {
-	uint32_t index = hf__thread.base, n = 0;
 	hf_node_t *node;
+	uint32_t n = 0;
 
-	if (HF_UNLIKELY(!index)) {
-		if (!hf__slot_claim())
-			return 0;
-		index = hf__thread.base;
-	}
+	if (HF_UNLIKELY(!hf__thread.base) && !hf__slot_claim())
+		return NULL;
 	/* Nearly always the first is free. */
-	for (node = hf_env_node(index); HF_UNLIKELY(hf_atomic32_load_relaxed(&node->at)); node++) {
+	for (node = hf__thread.nodes; HF_UNLIKELY(hf_atomic32_load_relaxed(&node->at)); node++) {
 		if (++n == HF_NODES)
-			return 0;
+			return NULL;
 	}
+	*index = hf__thread.base + n;
 	hf_atomic32_store_relaxed(&node->at, mark);
 	hf_atomic_fence_signal(); /* N2 */
-	return index + n;
+	return node;
 }
 
 /**
@@ -54,7 +52,9 @@ HF_INLINE uint32_t hf__node_get_marked(uint32_t mark)
  */
 HF_INLINE uint32_t hf_env_node_get(void)
 {
-	return hf__node_get_marked(1);
+	uint32_t index;
+
+	return hf__node_get_marked(HF__NODE_NO_LOCK, &index) ? index : 0;
 }
 
 /**
@@ -71,10 +71,10 @@ HF_INLINE void hf_env_node_put(uint32_t index)
 
 #define HF_ENV_HAS_NODE_MARKS 1
 
-/* hf_env_node_get_for - the same as hf_env_node_get(), and the node bears the mark of the lock. */
-HF_INLINE uint32_t hf_env_node_get_for(const void *lock)
+/* hf_env_node_get_for - the same, with the mark of this lock. Returns the node; NULL = none is free. */
+HF_INLINE hf_node_t *hf_env_node_get_for(const void *lock, uint32_t *index)
 {
-	return hf__node_get_marked(hf__node_mark(lock));
+	return hf__node_get_marked(hf__node_mark(lock), index);
 }
 
 /**
@@ -86,7 +86,7 @@ HF_INLINE uint32_t hf_env_node_get_for(const void *lock)
 HF_INLINE bool hf_env_node_is_for(uint32_t index, const void *lock)
 {
 	return index - 1 < HF_SLOTS * HF_NODES &&
-	       hf_atomic32_load_relaxed(&hf_env_node(index)->at) == hf__node_mark(lock);
+	       hf__node_is_mark(hf_atomic32_load_relaxed(&hf_env_node(index)->at), lock);
 }
 
 /* hf_env_node_refuse - a lock that can't be used between processes is: reported, abort. */

@@ -94,15 +94,13 @@ HF_SLOW void hf__spinlock_mcs_lock_anonymous(hf_spinlock_mcs_t *lock)
 HF_INLINE void hf__spinlock_mcs_lock(hf_spinlock_mcs_t *lock, enum hf_wait_policy policy)
 {
 	hf_wait_t wait = HF_WAIT_INIT;
-	uint32_t index = hf_env_node_get_for(lock);
-	uint32_t before;
-	hf_node_t *node;
+	uint32_t index, before;
+	hf_node_t *node = hf_env_node_get_for(lock, &index);
 
-	if (HF_UNLIKELY(!index)) {
+	if (HF_UNLIKELY(!node)) {
 		hf__spinlock_mcs_lock_anonymous(lock);
 		return;
 	}
-	node = hf_env_node(index);
 	hf_atomic32_store_relaxed(&node->next, 0);
 	hf_atomic32_store_relaxed(&node->wait, 1);
 	before = hf_atomic32_xchg_acq_rel(&lock->tail, index); /* release: the node's two stores */
@@ -124,12 +122,13 @@ HF_INLINE bool hf__spinlock_mcs_trylock(hf_spinlock_mcs_t *lock)
 {
 	uint32_t empty = 0;
 	uint32_t index;
+	hf_node_t *node;
 
 	if (hf_atomic32_load_relaxed(&lock->tail))
 		return false;
-	index = hf_env_node_get_for(lock);
-	if (HF_LIKELY(index))
-		hf_atomic32_store_relaxed(&hf_env_node(index)->next, 0);
+	node = hf_env_node_get_for(lock, &index);
+	if (HF_LIKELY(node))
+		hf_atomic32_store_relaxed(&node->next, 0);
 	else
 		index = HF__MCS_ANONYMOUS;
 	if (!hf_atomic32_try_cmpxchg_acq_rel(&lock->tail, &empty, index)) {
@@ -155,31 +154,46 @@ HF_INLINE bool hf__spinlock_mcs_drop_foreign(hf_spinlock_mcs_t *lock)
 	       hf_atomic32_try_cmpxchg_release(&lock->tail, &last, 0);
 }
 
-HF_INLINE void hf__spinlock_mcs_unlock(hf_spinlock_mcs_t *lock)
+/* Hand the lock off, and give the node back. */
+HF_INLINE void hf__spinlock_mcs_hand_off(hf_spinlock_mcs_t *lock, uint32_t index, uint32_t next)
 {
-	uint32_t index = hf_atomic32_load_relaxed(&lock->owner);
-	hf_atomic32_t *link = hf__spinlock_mcs_next(lock, index);
-	uint32_t next = hf_atomic32_load_acquire(link); /* I2 */
-	hf_wait_t wait = HF_WAIT_INIT;
-
-	if (!next) {
-		uint32_t mine = index;
-
-		if (hf_atomic32_try_cmpxchg_release(&lock->tail, &mine, 0))
-			goto out;
-		/* Another thread has exchanged tail and is about to link itself. */
-		while (!(next = hf_atomic32_load_acquire(link))) { /* I2 */
-			if (hf__spinlock_mcs_drop_foreign(lock))
-				goto out;
-			hf_wait_once(&wait, HF_WAIT_HINT);
-		}
-	}
 	/* A link in the lock is empty again for the next anonymous holder. */
 	if (index == HF__MCS_ANONYMOUS)
 		hf_atomic32_store_relaxed(&lock->anonymous_next, 0);
 	hf_atomic32_store_release(&hf_env_node(next)->wait, 0); /* I2 */
-out:
 	if (index != HF__MCS_ANONYMOUS)
+		hf_env_node_put(index); /* I1 */
+}
+
+/* Another thread has exchanged tail and is about to link itself. */
+HF_SLOW void hf__spinlock_mcs_unlock_slow(hf_spinlock_mcs_t *lock, uint32_t index)
+{
+	hf_atomic32_t *link = hf__spinlock_mcs_next(lock, index);
+	hf_wait_t wait = HF_WAIT_INIT;
+	uint32_t next;
+
+	while (!(next = hf_atomic32_load_acquire(link))) { /* I2 */
+		if (hf__spinlock_mcs_drop_foreign(lock)) {
+			if (index != HF__MCS_ANONYMOUS)
+				hf_env_node_put(index);
+			return;
+		}
+		hf_wait_once(&wait, HF_WAIT_HINT);
+	}
+	hf__spinlock_mcs_hand_off(lock, index, next);
+}
+
+HF_INLINE void hf__spinlock_mcs_unlock(hf_spinlock_mcs_t *lock)
+{
+	uint32_t index = hf_atomic32_load_relaxed(&lock->owner);
+	uint32_t next = hf_atomic32_load_acquire(hf__spinlock_mcs_next(lock, index)); /* I2 */
+	uint32_t mine = index;
+
+	if (next)
+		hf__spinlock_mcs_hand_off(lock, index, next);
+	else if (!hf_atomic32_try_cmpxchg_release(&lock->tail, &mine, 0))
+		hf__spinlock_mcs_unlock_slow(lock, index);
+	else if (index != HF__MCS_ANONYMOUS)
 		hf_env_node_put(index); /* I1 */
 }
 

@@ -14,8 +14,8 @@
  * Invariants   M1  a node bears a lock's mark before its index is in the lock's word, and until the
  *                  index is out of it. So an index that was read from the word (acquire), and that can't
  *                  have been taken out of it since, leads to a node with that mark, or is foreign.
- *              M2  locks at the same distance from the start of a page have the same mark: a lock
- *                  that is mapped twice has the same at both of its addresses.
+ *              M2  of a mark only the distance from the start of a page counts: a lock that is mapped
+ *                  twice has the same mark at both of its addresses.
  */
 #include "../atomic.h"
 
@@ -25,10 +25,19 @@ typedef struct hf_node {
 	hf_atomic32_t at;   /* the mark of the lock that it is taken for; 0 = it is free */
 } HF_ALIGNED(16) hf_node_t;
 
-/* The mark of a lock. Never 0, nor 1: that of a node that was taken for no lock. */
+/* The mark of a lock: bits of its address, which is even. Never 0. */
 HF_INLINE uint32_t hf__node_mark(const void *lock)
 {
-	return ((uint32_t)(uintptr_t)lock & 4095) | 4096;
+	return (uint32_t)(uintptr_t)lock | 1;
+}
+
+/* A node that was taken for no lock bears this one. */
+#define HF__NODE_NO_LOCK 2u
+
+/* Is it the mark of this lock? M2. */
+HF_INLINE bool hf__node_is_mark(uint32_t mark, const void *lock)
+{
+	return ((mark ^ hf__node_mark(lock)) & 4095) == 0;
 }
 
 #ifdef HF_ENV_NODES_HEADER
@@ -48,10 +57,11 @@ HF_INLINE hf_node_t *hf_env_node(uint32_t index)
 #ifndef HF_ENV_HAS_NODE_MARKS
 #define HF_ENV_HAS_NODE_MARKS 0
 
-HF_INLINE uint32_t hf_env_node_get_for(const void *lock)
+HF_INLINE hf_node_t *hf_env_node_get_for(const void *lock, uint32_t *index)
 {
 	(void)lock;
-	return hf_env_node_get();
+	*index = hf_env_node_get();
+	return *index ? hf_env_node(*index) : NULL;
 }
 
 HF_INLINE bool hf_env_node_is_for(uint32_t index, const void *lock)

@@ -281,12 +281,11 @@ HF_INLINE void hf__spinlock_queued_contended(hf_spinlock_queued_t *lock, enum hf
 		}
 	}
 
-	index = hf_env_node_get_for(lock);
-	if (HF_UNLIKELY(!index)) {
+	node = hf_env_node_get_for(lock, &index);
+	if (HF_UNLIKELY(!node)) {
 		hf__spinlock_queued_lock_anonymous(lock);
 		return;
 	}
-	node = hf_env_node(index);
 	hf_atomic32_store_relaxed(&node->next, 0);
 	hf_atomic32_store_relaxed(&node->wait, 1);
 	word = hf_atomic32_load_relaxed(&lock->word);
