@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef HF_SRC_ENV_H
 #define HF_SRC_ENV_H
-/* env - what the rest of src/ needs from the world: linux_user.c, or a port's own file. */
+/* env - what the rest of src/ needs from the world: linux_user*.c, or a port's own file. */
 #include "holdfast/env.h"
 
 /* Puts a line where a person will see it. Async-signal-safe. */
@@ -9,6 +9,12 @@ void hf__env_print(const char *line, size_t len);
 
 /* Does not return. */
 void hf__env_abort(void) __attribute__((noreturn));
+
+/* Linux user space: reports on an environment variable; `what` ends the line. */
+void hf__env_complain(const char *variable, const char *value, const char *what);
+
+/* Linux user space: once, hides the processor's features that HOLDFAST_CPU_WITHOUT names. */
+void hf__env_hide_features(void);
 
 /* Nanoseconds since some moment. Async-signal-safe. */
 uint64_t hf__env_now(void);
@@ -20,13 +26,19 @@ uint64_t hf__env_cache_bytes(void);
 void *hf__env_memory_get(size_t len);
 void hf__env_memory_put(void *memory, size_t len);
 
-/* Has hf__slot_release() called with `base` when this thread ends. Async-signal-safe. */
-void hf__env_at_thread_end(uint32_t base);
+/* This thread's number, 1 to 2^22 - 1, as all copies of the library know it. Async-signal-safe. */
+uint32_t hf__env_thread(void);
 
-/* Gives a slot back; it must have no node in use. */
-void hf__slot_release(uint32_t base);
+/* Is there no thread of that number in this process (any more)? Async-signal-safe. */
+bool hf__env_thread_has_ended(uint32_t thread);
 
-/* After a fork, in the child: only the slot of the thread that forked is in use. */
-void hf__slot_keep_only(uint32_t base);
+/* This process's number. Async-signal-safe. */
+uint32_t hf__env_process(void);
+
+/* Finds the table of slots, before main(). */
+void hf__slots_start(void);
+
+/* After a fork, in the child: `forked` was the number of its thread before. */
+void hf__slots_in_child(uint32_t forked);
 
 #endif

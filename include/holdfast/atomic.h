@@ -157,6 +157,12 @@ HF_INLINE void hf_atomic_fence_seq_cst(void)
 #endif
 }
 
+/* Between this thread and its signal handlers: the compiler moves no access across. */
+HF_INLINE void hf_atomic_fence_signal(void)
+{
+	__asm__ volatile("" ::: "memory");
+}
+
 /* A full memory barrier next to (just before or after) a read-modify-write: free where that is one. */
 HF_INLINE void hf_atomic_fence_seq_cst_at_rmw(void)
 {

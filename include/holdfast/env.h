@@ -9,9 +9,12 @@
  *   types        fixed-width integers, bool, size_t, NULL; nothing else of a C library
  *   slots        hf_env_node_get, hf_env_node_put: queue nodes for waiting threads. The nodes are
  *                hf__nodes[] (spinlock/node.h); a world that keeps them elsewhere defines
- *                HF_ENV_HAS_NODES and hf_env_node() itself
+ *                HF_ENV_HAS_NODES and hf_env_node() itself, or names a header that node.h includes,
+ *                HF_ENV_NODES_HEADER. One in which an index may be foreign has HF_ENV_HAS_NODE_MARKS,
+ *                hf_env_node_get_for, hf_env_node_is_for and hf_env_node_refuse
  *   preemption   hf_env_preempt_disable, hf_env_preempt_enable; HF_ENV_HAS_IRQ, and if it is 1
  *                hf_env_irq_save, hf_env_irq_restore
+ *   forks        HF_ENV_HAS_FORK 1: memory may be found again in a process without the other threads
  *   spinning     hf_env_spin_hints: how many spin hints a time is
  *   parking      HF_ENV_HAS_PARK, and if it is 1 hf_env_park, hf_env_unpark (wait on a word, wake its
  *                waiters), hf_env_deadline, hf_env_yield. Without it there is no mutex.h
@@ -30,6 +33,10 @@
 #include "env/linux_user.h"
 #else
 #include "env/bare.h"
+#endif
+
+#ifndef HF_ENV_HAS_FORK
+#define HF_ENV_HAS_FORK 0
 #endif
 
 #endif

@@ -13,6 +13,7 @@
  * Verbs
  *   lock, trylock, unlock    wait for it; take it only if it is free; release it
  *   lock_full, unlock_full   the same as full memory barriers; init and is_locked besides
+ *   unlock_in_child          release it in the child of a fork, where HF_ENV_HAS_FORK
  *   lock_irqsave, ...        with interrupts masked, where HF_ENV_HAS_IRQ
  *
  * Guards
@@ -44,6 +45,7 @@
  *   lock                     acquire
  *   trylock                  acquire if true, none if false
  *   unlock                   release
+ *   unlock_in_child          none: there is one thread
  *   lock_full, unlock_full   full barrier: nothing moves across in either direction
  *
  *   Acquire and release are less than what some systems document for their locks (a full barrier):
@@ -144,6 +146,22 @@ HF_INLINE void hf_spinlock_unlock(hf_spinlock_t *lock)
 {
 	HF__SPINLOCK_DEFAULT(unlock)(lock);
 }
+
+#if HF_ENV_HAS_FORK
+/**
+ * hf_spinlock_unlock_in_child - release a lock in the child of a fork, where its waiters are not
+ *
+ * For pthread_atfork(): lock before the fork, unlock in the parent, and this in the child.
+ *
+ * Context:  the thread that forked, and held the lock then; before the child uses the lock otherwise
+ * Ordering: none
+ * Errors:   as hf_spinlock_unlock()
+ */
+HF_INLINE void hf_spinlock_unlock_in_child(hf_spinlock_t *lock)
+{
+	HF__SPINLOCK_DEFAULT(unlock_in_child)(lock);
+}
+#endif
 
 /**
  * hf_spinlock_is_locked - is there a holder, or a waiter?

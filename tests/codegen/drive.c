@@ -78,7 +78,8 @@ static __attribute__((noreturn)) void failed(const char *what)
 /* ---- What the library would define ---------------------------------------------------------- */
 
 __thread volatile struct hf__thread hf__thread;
-hf_node_t hf__nodes[HF_NODES];
+static hf_node_t nodes[HF_NODES];
+hf_node_t *hf__node_table = nodes;
 uint32_t hf__spin_rate;
 
 /*
@@ -98,12 +99,19 @@ static void begin_thread(void)
 	__asm__ volatile("msr tpidr_el0, %0" ::"r"(middle) : "memory");
 #endif
 	hf__thread.base = 1;
+	hf__thread.nodes = nodes;
 }
 
 /* No slow path may be taken. */
 bool hf__slot_claim(void)
 {
 	failed("hf__slot_claim() was called");
+}
+
+void hf__node_refuse(const void *lock)
+{
+	(void)lock;
+	failed("hf__node_refuse() was called");
 }
 
 void hf_report(enum hf_report_kind kind, const volatile void *object)

@@ -8,7 +8,7 @@
  *               lost, the lock free at the end, preemption on again, no node kept
  *   trylock     against lock, and alone; the first to come gets it
  *   full        lock_full and unlock_full are full barriers (locks.h)
- * mcs also with threads that have no node; what its scenarios must have reached is counted.
+ * mcs also with threads that have no node, and that no waiter is ever taken for a foreign one (M1); what its scenarios must have reached is counted.
  *
  * The release of the swap in mcs's lock_anonymous has no mutant, because nothing needs it: the swap
  * goes on with the release sequence of the unlock that made the tail 0, which comes after every use of
@@ -34,10 +34,13 @@
 // MUTANT: mcs_wait_acquire HF_MUTANT=load_acquire HF_MUTANT_IN=hf__spinlock_mcs_lock
 // MUTANT: mcs_link_release HF_MUTANT=store_release HF_MUTANT_IN=hf__spinlock_mcs_lock
 // MUTANT: mcs_link_acquire HF_MUTANT=load_acquire HF_MUTANT_IN=hf__spinlock_mcs_unlock
-// MUTANT: mcs_pass_on_release HF_MUTANT=store_release HF_MUTANT_IN=hf__spinlock_mcs_unlock
+// MUTANT: mcs_late_link_acquire HF_MUTANT=load_acquire HF_MUTANT_IN=hf__spinlock_mcs_unlock_slow
+// MUTANT: mcs_pass_on_release HF_MUTANT=store_release HF_MUTANT_IN=hf__spinlock_mcs_hand_off
 // MUTANT: mcs_empty_release HF_MUTANT=cmpxchg_release HF_MODEL_ONLY=mcs
+// MUTANT: mcs_drop_acquire HF_MUTANT=load_acquire HF_MUTANT_IN=hf__spinlock_mcs_drop_foreign
+// MUTANT: mcs_unmarked HF_MUTANT=store_relaxed_missing HF_MUTANT_IN=hf_env_node_mark
 // MUTANT: mcs_anonymous_acquire HF_MUTANT=cmpxchg_acq_rel_loses_acquire HF_MUTANT_IN=hf__spinlock_mcs_lock_anonymous
-// MUTANT: mcs_anonymous_reset HF_MUTANT=store_relaxed_missing HF_MUTANT_IN=hf__spinlock_mcs_unlock
+// MUTANT: mcs_anonymous_reset HF_MUTANT=store_relaxed_missing HF_MUTANT_IN=hf__spinlock_mcs_hand_off
 // MUTANT: mcs_try_acquire HF_MUTANT=cmpxchg_acq_rel_loses_acquire HF_MUTANT_IN=hf__spinlock_mcs_trylock
 // MUTANT: mcs_try_release HF_MUTANT=cmpxchg_acq_rel_loses_release HF_MUTANT_IN=hf__spinlock_mcs_trylock
 // MUTANT: lock_full_before HF_MUTANT=fence_before_rmw HF_MODEL_ONLY=release
@@ -97,7 +100,7 @@ public:
 		if (object == &this->lock_.anonymous_next)
 			behind_anonymous += after != 0;
 		else if (object != &this->lock_.tail && object != &this->lock_.owner &&
-			 strcmp(at.func_, "hf__spinlock_mcs_unlock") == 0)
+			 strcmp(at.func_, "hf__spinlock_mcs_hand_off") == 0)
 			passed_on++;
 		else if (object == &this->lock_.tail && after == HF__MCS_ANONYMOUS &&
 			 strcmp(at.func_, "hf__spinlock_mcs_trylock") == 0)

@@ -2,6 +2,10 @@
 /* slots - a thread's queue nodes: claimed, given back at its end, in forks and signal handlers. */
 #include "slots.h"
 
+#include <climits>
+
+#include <sys/mman.h>
+
 namespace
 {
 
@@ -74,8 +78,106 @@ TEST(Slots, ManyThreadsInWaves)
 	unit::deadline end(500);
 
 	do {
-		ASSERT_EQ(slots::can_have_nodes(24), 24);
+		ASSERT_TRUE(slots::can_have_nodes(24, 24));
 	} while (!end.passed());
+}
+
+/* ---- Ends of threads ---------------------------------------------------------------------- */
+
+/*
+ * A lock of each kind that needs a node is held while a thread ends, and is released by the destructor
+ * of its specific data in the last round that there is. Another thread must not get its node.
+ */
+template <class Lock>
+struct released_late {
+	static inline Lock lock;
+	static inline pthread_key_t key;
+	static inline std::atomic<int> rounds, shared;
+
+	static void destroy(void *node)
+	{
+		/* The value is the index that this thread was given just after it took the lock. */
+		uint32_t mine = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(node));
+		unsigned int slot = (mine - 1) / HF_NODES;
+
+		std::thread([slot] {
+			uint32_t index = hf_env_node_get();
+
+			shared += !index || (index - 1) / HF_NODES == slot;
+			if (index)
+				hf_env_node_put(index);
+		}).join();
+		if (++rounds % PTHREAD_DESTRUCTOR_ITERATIONS != 0) {
+			pthread_setspecific(key, node);
+			return;
+		}
+		lock.unlock();
+	}
+};
+
+template <class Lock>
+class SlotsAndEnds : public testing::Test {
+};
+
+TYPED_TEST_SUITE(SlotsAndEnds, unit::spinlocks_with_nodes, unit::type_names);
+
+TYPED_TEST(SlotsAndEnds, LockHeldByDestructors)
+{
+	using test = released_late<TypeParam>;
+
+	ASSERT_EQ(pthread_key_create(&test::key, test::destroy), 0);
+	test::rounds = test::shared = 0;
+	for (int i = 0; i < 20; i++) {
+		std::thread([] {
+			test::lock.lock();
+			uint32_t index = hf_env_node_get();
+			hf_env_node_put(index);
+			pthread_setspecific(test::key, reinterpret_cast<void *>(uintptr_t(index)));
+		}).join();
+		EXPECT_FALSE(test::lock.is_locked());
+	}
+	EXPECT_EQ(test::rounds, 20 * PTHREAD_DESTRUCTOR_ITERATIONS);
+	if (std::is_same<TypeParam, hf::spinlock_mcs>::value) /* the only one that needs it then */
+		EXPECT_EQ(test::shared, 0);
+	pthread_key_delete(test::key);
+}
+
+/* The same by load: threads end with the lock held, beside others that claim slots all the time. */
+TYPED_TEST(SlotsAndEnds, LockHeldByDestructorsWhileOthersLock)
+{
+	using test = released_late<TypeParam>;
+	static TypeParam other;
+	static uint64_t held, counted;
+	static pthread_key_t key;
+	std::atomic<bool> stop(false);
+
+	ASSERT_EQ(pthread_key_create(&key,
+				     [](void *) {
+					     sched_yield();
+					     held++;
+					     test::lock.unlock();
+				     }),
+		  0);
+	held = counted = 0;
+	std::thread churn([&] {
+		while (!stop) {
+			std::thread([] {
+				other.lock();
+				counted++;
+				other.unlock();
+			}).join();
+		}
+	});
+	for (int round = 0; round < 50; round++) {
+		unit::run_threads(4, [](int) {
+			test::lock.lock();
+			pthread_setspecific(key, &key);
+		});
+	}
+	stop = true;
+	churn.join();
+	EXPECT_EQ(held, 200u);
+	pthread_key_delete(key);
 }
 
 /* ---- Signal handlers ---------------------------------------------------------------------- */
@@ -152,7 +254,7 @@ TEST(SlotsAndSignals, HandlerClaimsTheSlot)
 			EXPECT_TRUE(slots::can_have_node());
 		}).join();
 	}
-	EXPECT_EQ(slots::can_have_nodes(8), 8);
+	EXPECT_TRUE(slots::can_have_nodes(8, 8));
 }
 
 /* ---- Forks -------------------------------------------------------------------------------- */
@@ -167,6 +269,56 @@ struct one_of_each {
 #define LOCK(name, NAME, bytes, nodes) locks.name.lock();
 #define UNLOCK(name, NAME, bytes, nodes) locks.name.unlock();
 #define IS_BAD(name, NAME, bytes, nodes) || locks.name.is_locked() || !locks.name.try_lock()
+
+/* Waiters that a child does not have: the lock is free there after unlock_in_child(). */
+template <class Lock>
+class SlotsAndForks : public testing::Test {
+};
+
+TYPED_TEST_SUITE(SlotsAndForks, unit::spinlocks, unit::type_names);
+
+TYPED_TEST(SlotsAndForks, ForkUnderLoad)
+{
+	const int forks = 40, threads = 3;
+	TypeParam lock;
+	uint64_t count = 0;
+	std::atomic<bool> stop(false);
+	std::atomic<int> ready(0);
+	std::vector<std::thread> others;
+
+	for (int i = 0; i < threads; i++) {
+		others.emplace_back([&] {
+			ready++;
+			while (!stop) {
+				lock.lock();
+				count++;
+				lock.unlock();
+				sched_yield();
+			}
+		});
+	}
+	unit::wait_until([&] { return ready == threads; });
+	for (int i = 0; i < forks; i++) {
+		lock.lock();
+		for (int yields = i % 8; yields > 0; yields--)
+			sched_yield(); /* they come and wait */
+		EXPECT_EQ(unit::in_child([&] {
+				  alarm(100);
+				  lock.unlock_in_child();
+				  /* More often than a lock may be taken past a waiter. */
+				  for (int n = 0; n < 600; n++) {
+					  lock.lock();
+					  lock.unlock();
+				  }
+				  return lock.is_locked() || !lock.try_lock();
+			  }),
+			  0);
+		lock.unlock();
+	}
+	stop = true;
+	for (auto &thread : others)
+		thread.join();
+}
 
 /* A child goes on with the nodes that its thread had, and with locks that were taken before. */
 TEST(Slots, ForkInALock)
@@ -186,6 +338,133 @@ TEST(Slots, ForkInALock)
 			  0);
 		HF_SPINLOCK_ROSTER(UNLOCK)
 	}).join();
+}
+
+/* ---- Processes ---------------------------------------------------------------------------- */
+
+/* Memory that a process shares with its children. */
+template <class T>
+class shared {
+public:
+	shared()
+	{
+		void *memory = mmap(NULL, sizeof(T), PROT_READ | PROT_WRITE,
+				    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+		if (memory == MAP_FAILED)
+			abort();
+		p_ = ::new (memory) T();
+	}
+	~shared() { munmap(p_, sizeof(T)); }
+	T *operator->() { return p_; }
+
+private:
+	T *p_;
+};
+
+/* Five processes queue for one lock: nobody hangs, and it excludes. */
+TEST(SlotsAndProcesses, QueuedWorks)
+{
+	const int processes = 5, each = 300;
+	struct memory {
+		hf::spinlock_queued lock;
+		volatile uint64_t count;
+	};
+	shared<memory> m;
+	pid_t children[processes];
+
+	for (pid_t &child : children) {
+		child = fork();
+		ASSERT_GE(child, 0);
+		if (child == 0) {
+			alarm(200);
+			for (int i = 0; i < each; i++) {
+				m->lock.lock();
+				m->count = m->count + 1;
+				if (i % 8 == 0)
+					sched_yield();
+				m->lock.unlock();
+			}
+			_exit(0);
+		}
+	}
+	for (pid_t child : children) {
+		int status = -1;
+
+		EXPECT_EQ(waitpid(child, &status, 0), child);
+		EXPECT_EQ(status, 0);
+	}
+	EXPECT_EQ(m->count, uint64_t(processes) * each);
+	EXPECT_FALSE(m->lock.is_locked());
+}
+
+/* Processes number their nodes differently, also where the parent's thread has a slot already. */
+TEST(SlotsAndProcesses, NodesHaveDifferentNumbers)
+{
+	std::set<uint32_t> indexes;
+	struct memory {
+		uint32_t index[8];
+	};
+	shared<memory> m;
+
+	ASSERT_TRUE(slots::can_have_node());
+	for (uint32_t &index : m->index) {
+		EXPECT_EQ(unit::in_child([&] {
+				  index = hf_env_node_get();
+				  return 0;
+			  }),
+			  0);
+		EXPECT_NE(index, 0u);
+		EXPECT_NE((index - 1) / HF_NODES, (slots::own_slot() - 1) / HF_NODES);
+		indexes.insert(index);
+	}
+	EXPECT_EQ(indexes.size(), 8u);
+}
+
+/* A waiter for an mcs lock that another process holds ends with words; the holder goes on. */
+TEST(SlotsAndProcesses, McsIsRefused)
+{
+	struct memory {
+		hf::spinlock_mcs lock;
+		std::atomic<int> step;
+	};
+	shared<memory> m;
+
+	for (int i = 0; i < 5; i++) {
+		int out[2], status = 0;
+		std::string words;
+		char c;
+
+		m->step = 0;
+		ASSERT_EQ(pipe(out), 0);
+		pid_t child = fork();
+		ASSERT_GE(child, 0);
+		if (child == 0) {
+			alarm(100);
+			dup2(out[1], STDERR_FILENO);
+			close(out[1]);
+			m->step = 1;
+			unit::wait_until([&] { return m->step == 2; });
+			m->lock.lock();
+			_exit(0);
+		}
+		close(out[1]);
+		unit::wait_until([&] { return m->step == 1; });
+		m->lock.lock();
+		m->step = 2;
+		while (read(out[0], &c, 1) == 1)
+			words += c;
+		close(out[0]);
+		EXPECT_EQ(waitpid(child, &status, 0), child);
+		EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT) << status;
+		EXPECT_NE(words.find(": an mcs lock that threads of two processes"),
+			  std::string::npos)
+			<< words;
+		m->lock.unlock();
+		EXPECT_FALSE(m->lock.is_locked());
+		EXPECT_TRUE(m->lock.try_lock());
+		m->lock.unlock();
+	}
 }
 
 } // namespace

@@ -19,20 +19,27 @@ inline bool can_have_node()
 	return index != 0;
 }
 
+/*
+ * A node for this thread. A thread that has been joined may be on its way out of the kernel, and until
+ * then has its slot: so where there are few of them, wait for it.
+ */
+inline uint32_t get_node()
+{
+	unit::deadline end(100000);
+	uint32_t index = 0;
+
+	unit::wait_until([&] { return (index = hf_env_node_get()) != 0 || end.passed(); });
+	return index;
+}
+
 /* The first node of this thread's slot; 0 = it has none. */
 inline uint32_t own_slot()
 {
 	return hf__thread.base;
 }
 
-/* As if this were another thread, that has no slot yet. */
-inline void be_another_thread()
-{
-	hf__thread.base = 0;
-}
-
-/* How many of so many threads that live at the same time can have a node? */
-inline int can_have_nodes(int threads)
+/* How many of so many threads that live at the same time can have a node, just now? */
+inline int can_have_nodes_now(int threads)
 {
 	std::atomic<int> could(0), missing(threads);
 
@@ -44,7 +51,20 @@ inline int can_have_nodes(int threads)
 	return could;
 }
 
-/* A pthread key's destructor, run after the slot was given back, that takes a lock. */
+/* So many of them can in the end, as with get_node(). */
+inline bool can_have_nodes(int threads, int could)
+{
+	unit::deadline end(100000);
+	int last = 0;
+
+	unit::wait_until([&] {
+		last = can_have_nodes_now(threads);
+		return last >= could || end.passed();
+	});
+	return last == could;
+}
+
+/* A pthread key's destructor that takes a lock. */
 inline hf::spinlock_mcs late_lock;
 inline std::atomic<int> late_locks(0);
 

@@ -16,24 +16,24 @@ protected:
 	{
 		EXPECT_EQ(slots::own_slot(), 0u);
 		/* Whatever a test did: both slots are there again. */
-		EXPECT_EQ(slots::can_have_nodes(2), 2);
+		EXPECT_TRUE(slots::can_have_nodes(2, 2));
 	}
 };
 
 TEST_F(SlotsSmall, NoMoreThanThereAre)
 {
-	EXPECT_EQ(slots::can_have_nodes(1), 1);
-	EXPECT_EQ(slots::can_have_nodes(2), 2);
-	EXPECT_EQ(slots::can_have_nodes(3), 2);
-	EXPECT_EQ(slots::can_have_nodes(8), 2);
+	EXPECT_TRUE(slots::can_have_nodes(1, 1));
+	EXPECT_TRUE(slots::can_have_nodes(2, 2));
+	EXPECT_TRUE(slots::can_have_nodes(3, 2));
+	EXPECT_TRUE(slots::can_have_nodes(8, 2));
 }
 
 TEST_F(SlotsSmall, GivenBackAtTheEndOfAThread)
 {
 	for (int i = 0; i < 1000; i++)
-		ASSERT_EQ(slots::can_have_nodes(1), 1) << i;
+		ASSERT_TRUE(slots::can_have_nodes(1, 1)) << i;
 	for (int i = 0; i < 100; i++)
-		ASSERT_EQ(slots::can_have_nodes(2), 2) << i;
+		ASSERT_TRUE(slots::can_have_nodes(2, 2)) << i;
 }
 
 TEST_F(SlotsSmall, LateDestructors)
@@ -44,7 +44,10 @@ TEST_F(SlotsSmall, LateDestructors)
 	slots::late_locks = 0;
 	for (int i = 0; i < 50; i++) {
 		std::thread([&] {
-			EXPECT_TRUE(slots::can_have_node());
+			uint32_t index = slots::get_node();
+
+			EXPECT_NE(index, 0u);
+			hf_env_node_put(index);
 			pthread_setspecific(key, &slots::late_lock);
 		}).join();
 	}
@@ -141,51 +144,76 @@ TYPED_TEST(SlotsSmallLockref, EightThreads)
 	EXPECT_EQ(locked_count, done);
 }
 
-/* In a child the slots of threads that it does not have are free again; its own is kept. */
+/*
+ * A child starts threads: how many of two, besides its own, can have a node? Not under ThreadSanitizer,
+ * which ends such a child; there the answer is taken to be right.
+ */
+static bool others_can(int could)
+{
+#if HF_TSAN
+	(void)could;
+	return true;
+#else
+	return slots::can_have_nodes(2, could);
+#endif
+}
+
+/* In a child the slots of threads that it does not have are free again; its own is kept if in use. */
 TEST_F(SlotsSmall, ForkFreesTheOthers)
 {
 	std::atomic<int> step(0);
 	std::thread other([&] {
-		EXPECT_TRUE(slots::can_have_node());
+		uint32_t index = slots::get_node();
+
+		EXPECT_NE(index, 0u);
 		step = 1;
 		unit::wait_until([&] { return step == 2; });
+		hf_env_node_put(index);
 	});
 
 	unit::wait_until([&] { return step == 1; });
 	std::thread([&] {
-		ASSERT_TRUE(slots::can_have_node());
+		uint32_t index = slots::get_node();
 		uint32_t own = slots::own_slot();
 
 		std::thread([] { EXPECT_FALSE(slots::can_have_node()); }).join();
-		EXPECT_EQ(unit::in_child([own] {
-				  if (slots::own_slot() != own || !slots::can_have_node())
+		EXPECT_EQ(unit::in_child([&] {
+				  if (slots::own_slot() != own || hf_env_node_get() == index)
 					  return 1;
-				  /* As another thread would: it gets the other slot, and there is no third. */
-				  slots::be_another_thread();
-				  if (!slots::can_have_node() || slots::own_slot() == own)
-					  return 2;
-				  slots::be_another_thread();
-				  return slots::can_have_node() ? 3 : 0;
+				  return others_can(1) ? 0 : 2;
 			  }),
 			  0);
 		/* The parent is as it was. */
 		EXPECT_EQ(slots::own_slot(), own);
 		std::thread([] { EXPECT_FALSE(slots::can_have_node()); }).join();
+
+		/* No node in use, so the child may have another slot. */
+		hf_env_node_put(index);
+		EXPECT_EQ(unit::in_child([] {
+				  if (slots::own_slot() != 0)
+					  return 1;
+				  return others_can(2) ? 0 : 2;
+			  }),
+			  0);
 	}).join();
 
 	/* A thread without a slot forks: in the child both are free. */
-	EXPECT_EQ(unit::in_child([] {
-			  if (!slots::can_have_node())
-				  return 1;
-			  slots::be_another_thread();
-			  if (!slots::can_have_node())
-				  return 2;
-			  slots::be_another_thread();
-			  return slots::can_have_node() ? 3 : 0;
-		  }),
-		  0);
+	EXPECT_EQ(unit::in_child([] { return others_can(2) ? 0 : 1; }), 0);
 	step = 2;
 	other.join();
+}
+
+/* A thread ends and has a node: nobody else gets it, until it is given back. */
+TEST_F(SlotsSmall, ANodeOutlivesItsThread)
+{
+	uint32_t kept = 0;
+
+	std::thread([&] { kept = slots::get_node(); }).join();
+	ASSERT_NE(kept, 0u);
+	for (int i = 0; i < 100; i++)
+		ASSERT_TRUE(slots::can_have_nodes(2, 1)) << i;
+	hf_env_node_put(kept);
+	EXPECT_TRUE(slots::can_have_nodes(2, 2));
 }
 
 } // namespace

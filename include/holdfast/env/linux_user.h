@@ -4,17 +4,26 @@
 /*
  * env, Linux user space - threads are preempted, come and go, and take signals.
  *
- * Slots        A thread that first needs a queue node claims one of HF_SLOTS slots, and gives it
- *              back when it ends (a pthread key's destructor; fork's child frees the others'). A
+ * Slots        A thread that first needs a queue node claims one of HF_SLOTS slots. It has that as
+ *              long as it lives, whichever copy of the library it comes through: all copies in a
+ *              process (of the program, of its plug-ins, the shared one) have one table of slots. A
  *              slot has HF_NODES nodes. A node's index is 1 + slot * HF_NODES + n: 15 bits, never
  *              0.
  *
  * Invariants   N1  a node is in use by at most one lock operation at a time.
- *              N2  a signal handler leaves this thread's set of used nodes as it found it, because
- *                  it gives back every node that it takes: so plain reads and writes of the set,
- *                  each one instruction, are safe against it.
+ *              N2  a signal handler leaves this thread's nodes as it found them, because it gives
+ *                  back every node that it takes. So a node that was free when it was looked at is
+ *                  free when it is marked: a load and a store, with no other store of this thread to
+ *                  the node between or before them, are safe against it.
  *              N3  running out (of slots, or of nodes in a slot) is not an error: the index is 0,
  *                  and every lock has a way on without a node.
+ *              N4  nothing runs when a thread ends, and nothing when a plug-in is unloaded. The slot
+ *                  of a thread that has ended is claimed by another that finds none free, if none of
+ *                  its nodes is in use: so a lock may be held by a destructor of whatever thread-
+ *                  specific data, however late, and by a thread of an object that is gone.
+ *              N5  in the child of a fork only the slot of the thread that forked is in use, and only
+ *                  if it has a node in use; that thread's number is then a new one, and so are the
+ *                  indexes that the child gives to its threads from then on.
  *              P1  parking loses no wake-up: the kernel looks at the word and puts the thread to
  *                  sleep in one step, as seen by the waker. So if the word is changed first and its
  *                  waiters are woken second, a waiter either sees the change or is woken.
@@ -35,8 +44,8 @@ HF_BEGIN_DECLS
 
 /* What a thread knows of itself. Zero until it first waits for a lock. */
 struct hf__thread {
-	uint32_t base; /* index of the slot's first node; 0 = no slot yet */
-	uint32_t used; /* one bit a node */
+	uint32_t base;         /* index of the slot's first node; 0 = no slot yet */
+	struct hf_node *nodes; /* that node */
 };
 /* Volatile, and named itself and not by a pointer: gcc's check for null takes its address for null. */
 extern __thread volatile struct hf__thread hf__thread HF_API
@@ -72,38 +81,8 @@ HF_END_DECLS
 		hf__sites_unregister(hf__sites_start, hf__sites_end);                              \
 	}
 
-/**
- * hf_env_node_get - take a queue node for this thread
- *
- * Context:  any thread, any signal handler
- * Ordering: none
- * Return:   its index, 1 to 32767; 0 = none is free
- */
-HF_INLINE uint32_t hf_env_node_get(void)
-{
-	uint32_t used;
-	unsigned int n = 0;
-
-	if (HF_UNLIKELY(!hf__thread.base) && !hf__slot_claim())
-		return 0;
-	/* Nearly always the first is free; not every processor has an instruction that finds it. */
-	for (used = hf__thread.used; HF_UNLIKELY(used & 1u << n);) {
-		if (++n == HF_NODES)
-			return 0;
-	}
-	hf__thread.used = used | 1u << n; /* N2 */
-	return hf__thread.base + n;
-}
-
-/**
- * hf_env_node_put - give back what hf_env_node_get() returned, by the same thread
- *
- * Ordering: none
- */
-HF_INLINE void hf_env_node_put(uint32_t index)
-{
-	hf__thread.used = hf__thread.used & ~(1u << (index - hf__thread.base)); /* N2 */
-}
+/* hf_env_node_get, hf_env_node_put, hf_env_node and the marks of nodes. */
+#define HF_ENV_NODES_HEADER "../env/linux_user_nodes.h"
 
 /* hf_env_preempt_disable, hf_env_preempt_enable - hold off preemption. A thread here cannot. */
 HF_INLINE void hf_env_preempt_disable(void)
@@ -119,6 +98,9 @@ HF_INLINE void hf_env_preempt_enable(void)
 
 /* No interrupts here: the interrupt-saving forms of the locks do not exist. */
 #define HF_ENV_HAS_IRQ 0
+
+/* Processes fork, and the child has one thread. */
+#define HF_ENV_HAS_FORK 1
 
 /* ---- Spinning ----------------------------------------------------------------------------- */
 

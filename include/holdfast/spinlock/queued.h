@@ -7,7 +7,17 @@
  * Use when / not when
  *   The default. One word, no traffic from waiters but the first, and a bound on how often the next
  *   waiter is passed over. Not with more runnable threads than processors: it does not park, and a
- *   queued lock stalls while its next waiter is descheduled. Take a mutex then.
+ *   queued lock stalls while its next waiter is descheduled. Take a mutex then. Any copies of the
+ *   library in a process may use one lock. Between processes it excludes, but waiters of two
+ *   processes do not queue together (I8), there is no bound on how often they are passed over, and
+ *   one that is killed while it waits may leave the lock closed for ever: take hf_mutex_shared_t.
+ *
+ * Fork
+ *   In the child there are no waiters, but the word still has them. A lock that the forking thread
+ *   held: the child calls hf_spinlock_queued_unlock_in_child() before it does anything else with it,
+ *   as in pthread_atfork()'s child handler. After a plain unlock() it would hang some 128 locks
+ *   later. One that another thread held or waited for: hf_spinlock_queued_init(), if what it protects
+ *   can be used at all.
  *
  * State
  *   One 32-bit word; 0 = free, and without waiters.
@@ -63,6 +73,13 @@
  *   I7  passes is not 0 only while there are waiters: it is counted only then, by the holder, whom
  *       no waiter can overtake; and the next waiter clears it (T6). So a free lock without waiters
  *       is 0 in all its bits, which a lockref relies on.
+ *   I8  a waiter joins a queue only behind a node that bears this lock's mark (M1 of node.h). Behind
+ *       another, of a process that the memory is shared with, it waits as one without a node does. A
+ *       look that comes too late, at a node that has just left, has the same effect: it costs the
+ *       place in the queue. Two processes with the same number of threads number their nodes
+ *       differently, so that a foreign index does not happen to be one of a waiter here, but for some
+ *       processes whose numbers differ by a multiple of 4095: there a waiter must be about to join at
+ *       the same moment.
  *
  * Ordering
  *   lock acquire: T1, T2 and T6 read the 0 that T8 stored with release, or a word that was made
@@ -230,6 +247,21 @@ HF_COLD void hf__spinlock_queued_lock_anonymous(hf_spinlock_queued_t *lock)
 	}
 }
 
+/* Does the queue end with a node that means nothing in this process? Not: *word is the newest. */
+HF_INLINE bool hf__spinlock_queued_is_foreign(const hf_spinlock_queued_t *lock, uint32_t *word,
+					      uint32_t mine)
+{
+	for (;;) {
+		uint32_t seen = *word, last = seen >> HF__QUEUED_TAIL_SHIFT;
+
+		if (!last || (last != mine && hf_env_node_is_for(last, lock)))
+			return false;
+		*word = hf_atomic32_load_relaxed(&lock->word);
+		if (*word == seen)
+			return true;
+	}
+}
+
 HF_INLINE void hf__spinlock_queued_contended(hf_spinlock_queued_t *lock, enum hf_wait_policy policy)
 {
 	uint32_t word = hf__spinlock_queued_read(lock);
@@ -249,20 +281,24 @@ HF_INLINE void hf__spinlock_queued_contended(hf_spinlock_queued_t *lock, enum hf
 		}
 	}
 
-	index = hf_env_node_get();
-	if (HF_UNLIKELY(!index)) {
+	node = hf_env_node_get_for(lock, &index);
+	if (HF_UNLIKELY(!node)) {
 		hf__spinlock_queued_lock_anonymous(lock);
 		return;
 	}
-	node = hf_env_node(index);
 	hf_atomic32_store_relaxed(&node->next, 0);
 	hf_atomic32_store_relaxed(&node->wait, 1);
 	word = hf_atomic32_load_relaxed(&lock->word);
-	/* T4. Release: the node's two stores. */
-	while (!hf_atomic32_try_cmpxchg_acq_rel(&lock->word, &word,
-						(word & ~HF__QUEUED_TAIL_MASK) |
-							index << HF__QUEUED_TAIL_SHIFT))
-		;
+	/* T4. Release: the node's two stores, and its mark. */
+	do {
+		if (HF_UNLIKELY(hf__spinlock_queued_is_foreign(lock, &word, index))) { /* I8 */
+			hf_env_node_put(index);
+			hf__spinlock_queued_lock_anonymous(lock);
+			return;
+		}
+	} while (!hf_atomic32_try_cmpxchg_acq_rel(&lock->word, &word,
+						  (word & ~HF__QUEUED_TAIL_MASK) |
+							  index << HF__QUEUED_TAIL_SHIFT));
 	before = word >> HF__QUEUED_TAIL_SHIFT;
 	if (before) {
 		hf_atomic32_store_release(&hf_env_node(before)->next, index); /* I6 */
@@ -334,7 +370,7 @@ HF_INLINE void hf__spinlock_queued_unlock(hf_spinlock_queued_t *lock)
  * hf_spinlock_queued_is_locked, hf_spinlock_queued_unlock, hf_spinlock_queued_lock_full,
  * hf_spinlock_queued_unlock_full, hf_spinlock_queued_lock_irqsave,
  * hf_spinlock_queued_unlock_irqrestore, hf_spinlock_queued_guard_begin,
- * hf_spinlock_queued_guard_end.
+ * hf_spinlock_queued_guard_end, hf_spinlock_queued_unlock_in_child.
  */
 #define HF__SPINLOCK queued
 #define HF__SPINLOCK_WAIT HF_ARCH_WAIT_QUEUE

@@ -8,6 +8,8 @@
  *   HF__SPINLOCK        its name
  *   HF__SPINLOCK_WAIT   its default wait policy
  *
+ * and HF__SPINLOCK_UNLOCK_IN_CHILD, a function, if that is more than to make it free.
+ *
  * What each verb does, returns and orders is documented once: in spinlock.h, for the default.
  * No include guard: this is meant to be included again and again.
  */
@@ -51,6 +53,19 @@ HF_INLINE void HF__V(unlock)(HF__V(t) *lock)
 	HF__RAW(unlock)(lock);
 	hf_env_preempt_enable();
 }
+
+#if HF_ENV_HAS_FORK
+#ifndef HF__SPINLOCK_UNLOCK_IN_CHILD
+#define HF__SPINLOCK_UNLOCK_IN_CHILD HF__RAW(init)
+#endif
+HF_INLINE void HF__V(unlock_in_child)(HF__V(t) *lock)
+{
+	if (!HF__VALIDATE_UNLOCK(lock, HF__RAW(is_locked)(lock)))
+		return;
+	HF__SPINLOCK_UNLOCK_IN_CHILD(lock);
+	hf_env_preempt_enable();
+}
+#endif
 
 HF_INLINE void HF__V(lock_full)(HF__V(t) *lock)
 {
@@ -107,8 +122,20 @@ public:
 	void lock() noexcept { HF__V(lock)(&raw_); }
 	bool try_lock() noexcept { return HF__V(trylock)(&raw_); }
 	void unlock() noexcept { HF__V(unlock)(&raw_); }
-	bool is_locked() const noexcept { return HF__V(is_locked)(&raw_); }
-	HF__V(t) *native_handle() noexcept { return &raw_; }
+#if HF_ENV_HAS_FORK
+	void unlock_in_child() noexcept
+	{
+		HF__V(unlock_in_child)(&raw_);
+	}
+#endif
+	bool is_locked() const noexcept
+	{
+		return HF__V(is_locked)(&raw_);
+	}
+	HF__V(t) *native_handle() noexcept
+	{
+		return &raw_;
+	}
 
 private:
 	HF__V(t) raw_;
@@ -120,3 +147,4 @@ HF_END_CXX
 #undef HF__RAW
 #undef HF__SPINLOCK
 #undef HF__SPINLOCK_WAIT
+#undef HF__SPINLOCK_UNLOCK_IN_CHILD

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/* linux_user_slots - Linux user space: threads' and processes' numbers, forks. */
+#include <errno.h>
+#include <pthread.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "env.h"
+
+/* The number, before the fork, of the thread that forks. */
+static __thread uint32_t forking __attribute__((tls_model("initial-exec")));
+
+uint32_t hf__env_thread(void)
+{
+	return (uint32_t)syscall(SYS_gettid);
+}
+
+bool hf__env_thread_has_ended(uint32_t thread)
+{
+	int kept = errno;
+	bool ended = syscall(SYS_tgkill, getpid(), (pid_t)thread, 0) != 0 && errno == ESRCH;
+
+	errno = kept;
+	return ended;
+}
+
+uint32_t hf__env_process(void)
+{
+	return (uint32_t)getpid();
+}
+
+static void before_fork(void)
+{
+	forking = hf__env_thread();
+}
+
+static void in_child(void)
+{
+	hf__slots_in_child(forking);
+}
+
+__attribute__((constructor(101))) static void start(void)
+{
+	hf__slots_start();
+	(void)pthread_atfork(before_fork, NULL, in_child);
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/* linux_user_spin - Linux user space: how long a spin hint takes here. */
+#include "holdfast/arch.h"
+
+#include "env.h"
+
+uint32_t hf__spin_rate = 65536 / HF_ARCH_HINT_NS;
+
+/* A few microseconds. The least of some batches: what interrupts one makes it longer. */
+__attribute__((constructor(101))) static void measure_hint(void)
+{
+	enum { BATCHES = 4, HINTS = 64, LEAST = 65536 / 256, MOST = 65536 * 4 };
+	uint64_t least = UINT64_MAX, rate;
+
+	for (int batch = 0; batch < BATCHES; batch++) {
+		uint64_t start = hf__env_now(), took;
+
+		for (int i = 0; i < HINTS; i++)
+			hf_arch_relax();
+		took = hf__env_now() - start;
+		if (took < least)
+			least = took;
+	}
+	rate = HINTS * (uint64_t)65536 / (least ? least : 1);
+	hf__spin_rate = (uint32_t)(rate < LEAST ? LEAST : rate > MOST ? MOST : rate);
+}
