@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef HF_COMPILER_H
 #define HF_COMPILER_H
+#pragma GCC system_header
 /*
  * compiler - the few GNU C extensions that the headers use, under one name each.
  *

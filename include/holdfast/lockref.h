@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef HF_LOCKREF_H
 #define HF_LOCKREF_H
+#pragma GCC system_header
 /*
  * lockref - a lock and a count of references in one 64-bit word.
  *

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef HF_MUTEX_H
 #define HF_MUTEX_H
+#pragma GCC system_header
 /*
  * mutex - mutual exclusion in 4 bytes, by threads that may park.
  *

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef HF_RCUREF_H
 #define HF_RCUREF_H
+#pragma GCC system_header
 /*
  * rcuref - a count of references for objects found without one: get and put are one add each.
  *

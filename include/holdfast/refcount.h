@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef HF_REFCOUNT_H
 #define HF_REFCOUNT_H
+#pragma GCC system_header
 /*
  * refcount - a count of references that can't be overflowed into a use after free.
  *

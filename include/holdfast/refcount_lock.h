@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef HF_REFCOUNT_LOCK_H
 #define HF_REFCOUNT_LOCK_H
+#pragma GCC system_header
 /*
  * refcount_lock - drop a reference, and hold a spinlock if it was the last.
  *

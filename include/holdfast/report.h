@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef HF_REPORT_H
 #define HF_REPORT_H
+#pragma GCC system_header
 /*
  * report - reports misuse: its kind and the object's address.
  *

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef HF_SPINLOCK_H
 #define HF_SPINLOCK_H
+#pragma GCC system_header
 /*
  * spinlock - mutual exclusion for short sections.
  *

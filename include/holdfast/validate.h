@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef HF_VALIDATE_H
 #define HF_VALIDATE_H
+#pragma GCC system_header
 /*
  * validate - spinlocks and mutexes that report their misuse (compile with -DHF_VALIDATE=1).
  *

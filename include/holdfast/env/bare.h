@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef HF_ENV_BARE_H
 #define HF_ENV_BARE_H
+#pragma GCC system_header
 /*
  * env, no operating system - the seam that a bare-metal image or an RTOS fills.
  *

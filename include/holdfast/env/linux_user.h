@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef HF_ENV_LINUX_USER_H
 #define HF_ENV_LINUX_USER_H
+#pragma GCC system_header
 /*
  * env, Linux user space - threads are preempted, come and go, and take signals.
  *

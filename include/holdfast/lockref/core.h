@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef HF_LOCKREF_CORE_H
 #define HF_LOCKREF_CORE_H
+#pragma GCC system_header
 /*
  * core - one body for each lockref verb; the implementations differ in how often they retry.
  *

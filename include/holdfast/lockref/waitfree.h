@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef HF_LOCKREF_WAITFREE_H
 #define HF_LOCKREF_WAITFREE_H
+#pragma GCC system_header
 /*
  * waitfree - a lockref whose get and put are one unconditional add each, also while it is locked.
  *

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef HF_REFCOUNT_ASM_H
 #define HF_REFCOUNT_ASM_H
+#pragma GCC system_header
 /*
  * asm - saturating, with the flags of the atomic instruction itself as the test.
  *

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef HF_REFCOUNT_CMPXCHG_H
 #define HF_REFCOUNT_CMPXCHG_H
+#pragma GCC system_header
 /*
  * cmpxchg - look first, then compare-and-swap: no bad value is ever visible.
  *

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef HF_REFCOUNT_SATURATING_H
 #define HF_REFCOUNT_SATURATING_H
+#pragma GCC system_header
 /*
  * saturating - operate with one unconditional add, then look at what was there.
  *

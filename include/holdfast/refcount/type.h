@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef HF_REFCOUNT_TYPE_H
 #define HF_REFCOUNT_TYPE_H
+#pragma GCC system_header
 /*
  * type - the count that all implementations of the refcount family share, and its zones.
  *

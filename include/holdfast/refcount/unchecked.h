@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef HF_REFCOUNT_UNCHECKED_H
 #define HF_REFCOUNT_UNCHECKED_H
+#pragma GCC system_header
 /*
  * unchecked - a plain atomic count: the baseline that the others are measured against.
  *

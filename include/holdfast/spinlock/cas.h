@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef HF_SPINLOCK_CAS_H
 #define HF_SPINLOCK_CAS_H
+#pragma GCC system_header
 /*
  * cas - compare-and-swap in, exchange out, both sequentially consistent.
  *

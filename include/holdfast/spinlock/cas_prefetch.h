@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef HF_SPINLOCK_CAS_PREFETCH_H
 #define HF_SPINLOCK_CAS_PREFETCH_H
+#pragma GCC system_header
 /*
  * cas_prefetch - cas_release with a prefetch-for-store hint before the compare-and-swap.
  *

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef HF_SPINLOCK_CAS_RELEASE_H
 #define HF_SPINLOCK_CAS_RELEASE_H
+#pragma GCC system_header
 /*
  * cas_release - compare-and-swap in, a plain store-release out.
  *

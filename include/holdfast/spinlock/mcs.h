@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef HF_SPINLOCK_MCS_H
 #define HF_SPINLOCK_MCS_H
+#pragma GCC system_header
 /*
  * mcs - a queue in which each waiter looks at a word of its own.
  *

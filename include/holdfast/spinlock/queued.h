@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef HF_SPINLOCK_QUEUED_H
 #define HF_SPINLOCK_QUEUED_H
+#pragma GCC system_header
 /*
  * queued - first come, first served in 4 bytes, with bounded barging.
  *

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef HF_SPINLOCK_TICKET_H
 #define HF_SPINLOCK_TICKET_H
+#pragma GCC system_header
 /*
  * ticket - take a number, wait until it is served.
  *

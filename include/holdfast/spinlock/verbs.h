@@ -11,6 +11,7 @@
  * What each verb does, returns and orders is documented once: in spinlock.h, for the default.
  * No include guard: this is meant to be included again and again.
  */
+#pragma GCC system_header
 #define HF__V(verb) HF__PASTE4(hf_spinlock_, HF__SPINLOCK, _, verb)
 #define HF__RAW(verb) HF__PASTE4(hf__spinlock_, HF__SPINLOCK, _, verb)
 

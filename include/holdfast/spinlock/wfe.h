@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef HF_SPINLOCK_WFE_H
 #define HF_SPINLOCK_WFE_H
+#pragma GCC system_header
 /*
  * wfe - wait on the exclusive monitor until the word changes, store-release out.
  *
