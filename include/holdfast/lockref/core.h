@@ -34,7 +34,7 @@
 #include "../wait.h"
 #include "lock.h"
 
-typedef struct hf_lockref {
+typedef struct HF_CAPABILITY("lockref") hf_lockref {
 	hf_atomic64_t word;
 } hf_lockref_t;
 

@@ -61,6 +61,7 @@ HF_INLINE HF_MUST_CHECK int32_t HF__V(put_return)(hf_lockref_t *l)
 }
 
 HF_INLINE HF_MUST_CHECK bool HF__V(put_or_lock)(hf_lockref_t *l)
+	HF_TRY_ACQUIRE(false, l) HF_NO_THREAD_SAFETY_ANALYSIS
 {
 	int32_t count;
 

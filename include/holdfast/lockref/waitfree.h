@@ -113,7 +113,7 @@
 #include "../wait.h"
 #include "lock.h"
 
-typedef struct hf_lockref_waitfree {
+typedef struct HF_CAPABILITY("lockref") hf_lockref_waitfree {
 	hf_atomic64_t word;
 } hf_lockref_waitfree_t;
 
@@ -199,6 +199,7 @@ HF_INLINE bool hf_lockref_waitfree_is_dead(const hf_lockref_waitfree_t *l)
  * Ordering: acquire
  */
 HF_INLINE void hf_lockref_waitfree_lock(hf_lockref_waitfree_t *l)
+	HF_ACQUIRE(l) HF_NO_THREAD_SAFETY_ANALYSIS
 {
 	HF__LOCKREF_LOCK(lock)(hf__waitfree_lock(l));
 }
@@ -209,6 +210,7 @@ HF_INLINE void hf_lockref_waitfree_lock(hf_lockref_waitfree_t *l)
  * Ordering: acquire if true; none if false
  */
 HF_INLINE HF_MUST_CHECK bool hf_lockref_waitfree_trylock(hf_lockref_waitfree_t *l)
+	HF_TRY_ACQUIRE(true, l) HF_NO_THREAD_SAFETY_ANALYSIS
 {
 	return HF__LOCKREF_LOCK(trylock)(hf__waitfree_lock(l));
 }
@@ -219,6 +221,7 @@ HF_INLINE HF_MUST_CHECK bool hf_lockref_waitfree_trylock(hf_lockref_waitfree_t *
  * Ordering: release
  */
 HF_INLINE void hf_lockref_waitfree_unlock(hf_lockref_waitfree_t *l)
+	HF_RELEASE(l) HF_NO_THREAD_SAFETY_ANALYSIS
 {
 	HF__LOCKREF_LOCK(unlock)(hf__waitfree_lock(l));
 }
@@ -279,6 +282,7 @@ HF_SLOW int32_t hf__waitfree_put_rest(hf_lockref_waitfree_t *l, uint64_t word)
 
 /* A put made it `word`, whose count is none or not live; it has switched preemption off. */
 HF_SLOW bool hf__waitfree_put_or_lock_rest(hf_lockref_waitfree_t *l, uint64_t word)
+	HF_TRY_ACQUIRE(false, l) HF_NO_THREAD_SAFETY_ANALYSIS
 {
 	bool done = true;
 
@@ -420,6 +424,7 @@ HF_INLINE HF_MUST_CHECK int32_t hf_lockref_waitfree_put_return(hf_lockref_waitfr
  *           references a moment ago: mark_dead(0) if it is to die, and unlock
  */
 HF_INLINE HF_MUST_CHECK bool hf_lockref_waitfree_put_or_lock(hf_lockref_waitfree_t *l)
+	HF_TRY_ACQUIRE(false, l) HF_NO_THREAD_SAFETY_ANALYSIS
 {
 	uint64_t seen, before, word;
 
@@ -447,6 +452,7 @@ HF_INLINE HF_MUST_CHECK bool hf_lockref_waitfree_put_or_lock(hf_lockref_waitfree
  *           nothing was done
  */
 HF_INLINE HF_MUST_CHECK bool hf_lockref_waitfree_mark_dead(hf_lockref_waitfree_t *l, int32_t count)
+	HF_REQUIRES(l)
 {
 	uint64_t word = hf_atomic64_load_relaxed(&l->word);
 
@@ -476,6 +482,7 @@ HF_INLINE HF_MUST_CHECK bool hf_lockref_waitfree_mark_dead(hf_lockref_waitfree_t
  * Return:   false = it is not dead, nothing was done
  */
 HF_INLINE HF_MUST_CHECK bool hf_lockref_waitfree_revive(hf_lockref_waitfree_t *l, int32_t count)
+	HF_REQUIRES(l)
 {
 	uint64_t word = hf_atomic64_load_relaxed(&l->word);
 

@@ -22,7 +22,7 @@
 #include "../wait.h"
 #include "../atomic.h"
 
-typedef struct hf_spinlock_cas {
+typedef struct HF_CAPABILITY("spinlock") hf_spinlock_cas {
 	hf_atomic32_t word;
 } hf_spinlock_cas_t;
 

@@ -14,7 +14,7 @@
  */
 #include "cas_release.h"
 
-typedef struct hf_spinlock_cas_prefetch {
+typedef struct HF_CAPABILITY("spinlock") hf_spinlock_cas_prefetch {
 	hf_spinlock_cas_release_t lock;
 } hf_spinlock_cas_prefetch_t;
 

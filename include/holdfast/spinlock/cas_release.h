@@ -26,7 +26,7 @@
 #include "../wait.h"
 #include "../atomic.h"
 
-typedef struct hf_spinlock_cas_release {
+typedef struct HF_CAPABILITY("spinlock") hf_spinlock_cas_release {
 	hf_atomic32_t word;
 } hf_spinlock_cas_release_t;
 

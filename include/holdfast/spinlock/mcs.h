@@ -37,7 +37,7 @@
 
 #define HF__MCS_ANONYMOUS 0xffffffffu
 
-typedef struct hf_spinlock_mcs {
+typedef struct HF_CAPABILITY("spinlock") hf_spinlock_mcs {
 	hf_atomic32_t tail;
 	hf_atomic32_t owner;
 	hf_atomic32_t anonymous_next;

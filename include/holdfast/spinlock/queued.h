@@ -89,7 +89,7 @@ HF_STATIC_ASSERT((HF_SPINLOCK_QUEUED_PASSES) < 255, "255 means closed");
 #define HF_SPINLOCK_QUEUED_PATIENCE_NS 12800
 #endif
 
-typedef struct hf_spinlock_queued {
+typedef struct HF_CAPABILITY("spinlock") hf_spinlock_queued {
 	hf_atomic32_t word;
 } hf_spinlock_queued_t;
 

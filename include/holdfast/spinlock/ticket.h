@@ -32,7 +32,7 @@
 #include "../wait.h"
 #include "../atomic.h"
 
-typedef struct hf_spinlock_ticket {
+typedef struct HF_CAPABILITY("spinlock") hf_spinlock_ticket {
 	hf_atomic32_t next;
 	hf_atomic32_t serving;
 } hf_spinlock_ticket_t;

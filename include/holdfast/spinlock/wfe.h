@@ -26,7 +26,7 @@
 #include "../wait.h"
 #include "../atomic.h"
 
-typedef struct hf_spinlock_wfe {
+typedef struct HF_CAPABILITY("spinlock") hf_spinlock_wfe {
 	hf_atomic32_t word;
 } hf_spinlock_wfe_t;
 
