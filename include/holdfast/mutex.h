@@ -171,6 +171,7 @@ HF_INLINE void hf__mutex_lock(hf_atomic32_t *word, enum hf_env_scope scope)
 		return;
 	if (HF_UNLIKELY(!hf__mutex_take(word)))
 		(void)hf__mutex_lock_slow(word, HF_ENV_FOREVER, scope);
+	HF__TSAN_ACQUIRE(word);
 	HF__VALIDATE_LOCKED(word);
 }
 
@@ -182,6 +183,7 @@ HF_INLINE bool hf__mutex_lock_timeout(hf_atomic32_t *word, uint64_t timeout,
 	if (HF_UNLIKELY(!hf__mutex_take(word)) &&
 	    !hf__mutex_lock_slow(word, hf_env_deadline(timeout), scope))
 		return false;
+	HF__TSAN_ACQUIRE(word);
 	HF__VALIDATE_LOCKED(word);
 	return true;
 }
@@ -191,8 +193,10 @@ HF_INLINE bool hf__mutex_trylock(hf_atomic32_t *word)
 	/* Free and open, it may be taken past its waiters: M2. */
 	bool taken = HF_LIKELY(hf__mutex_take(word)) || hf__mutex_trylock_slow(word);
 
-	if (taken)
+	if (taken) {
+		HF__TSAN_ACQUIRE(word);
 		HF__VALIDATE_LOCKED(word);
+	}
 	return taken;
 }
 
@@ -207,6 +211,7 @@ HF_INLINE void hf__mutex_unlock(hf_atomic32_t *word, enum hf_env_scope scope)
 
 	if (!HF__VALIDATE_UNLOCK(word, hf__mutex_is_locked(word)))
 		return;
+	HF__TSAN_RELEASE(word);
 	found = hf_atomic32_load_relaxed(word);
 	if (HF_LIKELY(found == HF__MUTEX_LOCKED)) {
 		found = hf_atomic32_fetch_sub_release(word, HF__MUTEX_LOCKED); /* M9 */

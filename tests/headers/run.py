@@ -235,7 +235,9 @@ class Tree:
         lines += ["bool use_all(void);", "bool use_all(void)", "{", "\tbool done = false;"]
         lines += ["\t{\n\t\tHF_SPINLOCK_GUARD_OF(%s, &use_%s);\n\t\tdone = !done;\n\t}"
                   % (name, name) for name in spinlocks]
-        lines += ["\t{\n\t\tHF_SPINLOCK_GUARD(&use_spinlock);\n\t\tdone = !done;\n\t}",
+        # Two on a line: each has a name of its own.
+        lines += ["\t{\n\t\tHF_SPINLOCK_GUARD_OF(%s, &use_%s); HF_SPINLOCK_GUARD(&use_spinlock);"
+                  "\n\t\tdone = !done;\n\t}" % (spinlocks[0], spinlocks[0]),
                   "\tif (hf_refcount_inc_not_zero(&use_refcount))",
                   "\t\thf_lockref_get(&use_lockref);", "\treturn done;", "}"]
         if suffix == ".cpp":
