@@ -18,7 +18,11 @@
 #define HF_INLINE static inline __attribute__((always_inline, unused))
 
 /* A slow path in a header: one copy a translation unit, out of the fast path's line. */
+#if defined(HF_VALIDATE) && HF_VALIDATE
+#define HF_SLOW HF_INLINE /* in its caller, whose name a report is to have */
+#else
 #define HF_SLOW static __attribute__((__noinline__, unused))
+#endif
 
 /* The same, and never expected to run: the compiler moves it and the branch to it out of the way. */
 #define HF_COLD static __attribute__((__noinline__, cold, unused))

@@ -159,7 +159,7 @@ HF_SLOW bool hf__rcuref_get_rest(hf_rcuref_t *r, uint32_t refs)
 		return false;
 	}
 	hf_atomic32_store_relaxed(&r->refs, HF__RCUREF_SATURATED); /* I3 */
-	hf_report(HF_REPORT_RCUREF_OVF, r);
+	hf_report_at(HF_REPORT_RCUREF_OVF, r, HF__SLOW_CALL_SITE);
 	return true;
 }
 
@@ -177,7 +177,7 @@ HF_SLOW bool hf__rcuref_put_rest(hf_rcuref_t *r, uint32_t refs)
 	}
 	if (refs >= HF__RCUREF_FROM_DEAD) {
 		hf__rcuref_stay_dead(r, refs);
-		hf_report(HF_REPORT_RCUREF_DEAD, r);
+		hf_report_at(HF_REPORT_RCUREF_DEAD, r, HF__SLOW_CALL_SITE);
 		return false;
 	}
 	hf_atomic32_store_relaxed(&r->refs, HF__RCUREF_SATURATED); /* I3 */

@@ -115,6 +115,9 @@ HF_INLINE void hf_env_preempt_enable(void)
 {
 }
 
+/* A report names the object of a call site: src/linux_user_report.c. */
+#define HF_ENV_HAS_PLACES 1
+
 /* No interrupts here: the interrupt-saving forms of the locks do not exist. */
 #define HF_ENV_HAS_IRQ 0
 

@@ -243,29 +243,36 @@ HF_INLINE void hf__waitfree_stay_dead(hf_lockref_waitfree_t *l, uint64_t word)
 }
 
 /* A get made it `word`, whose count is not live. True = alive. */
-HF_SLOW bool hf__waitfree_get_rest(hf_lockref_waitfree_t *l, uint64_t word)
+HF_INLINE bool hf__waitfree_get_repair(hf_lockref_waitfree_t *l, uint64_t word, const void *site)
 {
 	if (HF_LIKELY(hf__waitfree_is_dead(word))) {
 		hf__waitfree_stay_dead(l, word);
 		return false;
 	}
 	hf__waitfree_saturate(l);
-	hf_report(HF_REPORT_LOCKREF_OVF, l);
+	hf_report_at(HF_REPORT_LOCKREF_OVF, l, site);
 	return true;
+}
+
+HF_SLOW bool hf__waitfree_get_rest(hf_lockref_waitfree_t *l, uint64_t word)
+{
+	return hf__waitfree_get_repair(l, word, HF__SLOW_CALL_SITE);
 }
 
 /* A get by one who must have a reference already. */
 HF_COLD void hf__waitfree_get_misuse(hf_lockref_waitfree_t *l, uint64_t word)
 {
-	if (!hf__waitfree_get_rest(l, word))
-		hf_report(HF_REPORT_LOCKREF_DEAD, l);
+	const void *site = HF__CALL_SITE;
+
+	if (!hf__waitfree_get_repair(l, word, site))
+		hf_report_at(HF_REPORT_LOCKREF_DEAD, l, site);
 }
 
 /*
  * A put made it `word`, whose count is not live. That result decides, not what is there by now.
  * Return: as hf_lockref_waitfree_put_return().
  */
-HF_SLOW int32_t hf__waitfree_put_rest(hf_lockref_waitfree_t *l, uint64_t word)
+HF_INLINE int32_t hf__waitfree_put_repair(hf_lockref_waitfree_t *l, uint64_t word, const void *site)
 {
 	uint64_t before = word + HF__WAITFREE_ONE;
 
@@ -276,8 +283,13 @@ HF_SLOW int32_t hf__waitfree_put_rest(hf_lockref_waitfree_t *l, uint64_t word)
 		if ((int64_t)before < 0)
 			return INT32_MAX;
 	}
-	hf_report(HF_REPORT_LOCKREF_PUT, l);
+	hf_report_at(HF_REPORT_LOCKREF_PUT, l, site);
 	return -1;
+}
+
+HF_SLOW int32_t hf__waitfree_put_rest(hf_lockref_waitfree_t *l, uint64_t word)
+{
+	return hf__waitfree_put_repair(l, word, HF__SLOW_CALL_SITE);
 }
 
 /* A put made it `word`, whose count is none or not live; it has switched preemption off. */
@@ -287,7 +299,7 @@ HF_SLOW bool hf__waitfree_put_or_lock_rest(hf_lockref_waitfree_t *l, uint64_t wo
 	bool done = true;
 
 	if (HF_UNLIKELY((int64_t)word < 0)) {
-		(void)hf__waitfree_put_rest(l, word);
+		(void)hf__waitfree_put_repair(l, word, HF__SLOW_CALL_SITE);
 	} else {
 		HF__LOCKREF_LOCK(lock)(hf__waitfree_lock(l)); /* W5 */
 		/* Not none: another thread got it meanwhile, or killed it. */
