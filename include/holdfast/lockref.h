@@ -107,6 +107,7 @@
  */
 HF_INLINE void hf_lockref_init(hf_lockref_t *l, int32_t count)
 {
+	HF__VALIDATE_FORGET(hf__lockref_lock(l));
 	hf_atomic64_store_relaxed(&l->word, (uint64_t)(uint32_t)count << 32);
 }
 

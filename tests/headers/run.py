@@ -52,7 +52,8 @@ SYSTEM_HEADER = "#pragma GCC system_header\n"
 PORT = {"hf_env_node_get", "hf_env_node_put", "hf_env_irq_save", "hf_env_irq_restore", "hf__nodes",
         "hf_report", "hf_report_at", "hf__clear", "hf__copy"}
 PORT_NO_SITES = {"hf__jump_load", "hf__jump_store", "hf__jump_cmpxchg"}
-PORT_VALIDATE = {"hf__validate_lock", "hf__validate_locked", "hf__validate_unlock"}
+PORT_VALIDATE = {"hf__validate_lock", "hf__validate_locked", "hf__validate_unlock",
+                 "hf_validate_forget"}
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 

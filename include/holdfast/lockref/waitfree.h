@@ -164,6 +164,7 @@ HF_INLINE uint64_t hf__waitfree_with(uint64_t word, uint32_t count)
  */
 HF_INLINE void hf_lockref_waitfree_init(hf_lockref_waitfree_t *l, int32_t count)
 {
+	HF__VALIDATE_FORGET(hf__waitfree_lock(l));
 	hf_atomic64_store_relaxed(&l->word, (uint64_t)(uint32_t)count << 32);
 }
 

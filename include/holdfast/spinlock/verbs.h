@@ -17,13 +17,14 @@
 
 HF_INLINE void HF__V(init)(HF__V(t) *lock)
 {
+	HF__VALIDATE_FORGET(lock);
 	HF__RAW(init)(lock);
 }
 
 HF_INLINE void HF__V(lock)(HF__V(t) *lock) HF_ACQUIRE(lock) HF_NO_THREAD_SAFETY_ANALYSIS
 {
 	hf_env_preempt_disable();
-	if (!HF__VALIDATE_LOCK(lock))
+	if (!HF__VALIDATE_LOCK(lock, HF__RAW(is_locked)(lock)))
 		return;
 	HF__RAW(lock)(lock, HF__SPINLOCK_WAIT);
 	HF__VALIDATE_LOCKED(lock);
@@ -107,14 +108,33 @@ public:
 	HF__PASTE(spinlock_, HF__SPINLOCK) &operator=(const HF__PASTE(spinlock_,
 								      HF__SPINLOCK) &) = delete;
 
-	void lock() noexcept HF_ACQUIRE() HF_NO_THREAD_SAFETY_ANALYSIS { HF__V(lock)(&raw_); }
+#if HF_VALIDATE
+	~HF__PASTE(spinlock_, HF__SPINLOCK)()
+	{
+		HF__VALIDATE_FORGET(&raw_);
+	}
+#endif
+
+	void lock() noexcept HF_ACQUIRE() HF_NO_THREAD_SAFETY_ANALYSIS
+	{
+		HF__V(lock)(&raw_);
+	}
 	bool try_lock() noexcept HF_TRY_ACQUIRE(true) HF_NO_THREAD_SAFETY_ANALYSIS
 	{
 		return HF__V(trylock)(&raw_);
 	}
-	void unlock() noexcept HF_RELEASE() HF_NO_THREAD_SAFETY_ANALYSIS { HF__V(unlock)(&raw_); }
-	bool is_locked() const noexcept { return HF__V(is_locked)(&raw_); }
-	HF__V(t) *native_handle() noexcept { return &raw_; }
+	void unlock() noexcept HF_RELEASE() HF_NO_THREAD_SAFETY_ANALYSIS
+	{
+		HF__V(unlock)(&raw_);
+	}
+	bool is_locked() const noexcept
+	{
+		return HF__V(is_locked)(&raw_);
+	}
+	HF__V(t) *native_handle() noexcept
+	{
+		return &raw_;
+	}
 
 private:
 	HF__V(t) raw_;
