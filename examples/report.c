@@ -3,7 +3,7 @@
  * report - what happens when a reference is dropped once too often: the program goes on, the object
  * is left alone, and the misuse is reported. By default that is one line on standard error:
  *
- *   holdfast: 0x55d0c0ffee00: refcount: underflow; use after free
+ *   holdfast: 0x55d0c0ffee00: refcount: underflow; use after free; at 0x55d0b06412b3 (/app+0x12b3)
  *
  * The environment variable HOLDFAST_REPORT=abort stops the program there, for a debugger. A program
  * can also take reports itself, as this one does.
@@ -16,41 +16,48 @@
 
 struct log {
 	unsigned int entries;
+	const void *site;
 	enum hf_report_kind kind;
 	const void *object;
 };
 
 /*
  * May be called by any thread, in the middle of anything, in a signal handler even: take a note, and
- * leave everything else for later. `data` is what hf_report_set_handler() was given.
+ * leave everything else for later. `data` is what hf_report_set_details_handler() was given.
  */
-static void take_note(enum hf_report_kind kind, const void *object, void *data)
+static void take_note(const struct hf_report_details *details, void *data)
 {
 	struct log *log = data;
 
 	log->entries++;
-	log->kind = kind;
-	log->object = object;
+	log->kind = details->kind;
+	log->object = details->object;
+	log->site = details->site; /* for dladdr() or addr2line */
 }
 
 int main(void)
 {
-	struct log log = { 0, HF_REPORT_KINDS, NULL };
+	struct log log = { 0, NULL, HF_REPORT_KINDS, NULL };
 	hf_refcount_t refs = HF_REFCOUNT_INIT(1);
 
 	(void)hf_report_set_mode(HF_REPORT_MODE_WARN); /* whatever the environment says */
-	hf_report_set_handler(take_note, &log);
+	hf_report_set_details_handler(take_note, &log);
 
 	assert(hf_refcount_dec_and_test(&refs)); /* the last: would be freed here */
 	assert(log.entries == 0);
 	assert(!hf_refcount_dec_and_test(&refs)); /* once too often: not freed again */
 	assert(log.entries == 1);
-	assert(log.kind == HF_REPORT_SUB_UAF && log.object == &refs);
+	assert(log.kind == HF_REPORT_SUB_UAF && log.object == &refs && log.site);
 	printf("told once: \"%s\"\n", hf_report_text(log.kind));
 
-	/* Each kind is reported once; from then on it is only counted. */
+	/* It is saturated now, and leaks: whatever is done to it, that is a kind of its own. */
 	assert(!hf_refcount_dec_and_test(&refs));
-	assert(log.entries == 1);
+	assert(log.entries == 2 && log.kind == HF_REPORT_SATURATED);
+
+	/* Each kind is reported once; from then on it is only counted. */
+	hf_refcount_set(&refs, 0);
+	assert(!hf_refcount_dec_and_test(&refs));
+	assert(log.entries == 2);
 	assert(hf_report_count(HF_REPORT_SUB_UAF) == 2);
 	printf("counted: %u\n", (unsigned int)hf_report_count(HF_REPORT_SUB_UAF));
 

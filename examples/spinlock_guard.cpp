@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * spinlock_guard - spinlocks with the guards of C++: std::lock_guard for one, std::unique_lock to
- * try, std::scoped_lock for two at once without a deadlock.
+ * try, std::scoped_lock for two at once without a deadlock. And with hf::guard, which clang's
+ * -Wthread-safety can follow.
  */
 #include <cassert>
 #include <cstdio>
@@ -37,25 +38,48 @@ bool transfer(account &from, account &to, long cents)
 	return true;
 }
 
+/* What the lock protects is marked: with clang -Wthread-safety an access without it is found. */
+class journal {
+public:
+	void note()
+	{
+		hf::guard<hf::spinlock> hold(lock_);
+
+		entries_++;
+	}
+	long entries()
+	{
+		hf::guard<hf::spinlock> hold(lock_);
+
+		return entries_;
+	}
+
+private:
+	hf::spinlock lock_;
+	long entries_ HF_GUARDED_BY(lock_) = 0;
+};
+
 } // namespace
 
 int main()
 {
 	account alice, bob;
+	journal journal;
 
 	alice.cents = bob.cents = 1000;
 	std::thread there([&] {
 		for (int i = 0; i < 5000; i++)
-			transfer(alice, bob, 3);
+			transfer(alice, bob, 3), journal.note();
 	});
 	std::thread back([&] {
 		for (int i = 0; i < 5000; i++)
-			transfer(bob, alice, 2);
+			transfer(bob, alice, 2), journal.note();
 	});
 	there.join();
 	back.join();
 	assert(alice.read() + bob.read() == 2000);
 	assert(alice.read() >= 0 && bob.read() >= 0);
+	assert(journal.entries() == 10000);
 	std::printf("10000 transfers; together they still have 2000 cents\n");
 
 	std::unique_lock<hf::spinlock> first(alice.lock, std::try_to_lock);

@@ -80,14 +80,14 @@ struct Loops {
 		static_assert(sizeof(L) <= sizeof(s->lock), "the lock has room");
 		new (s->lock) L;
 	}
-	static void take(L *lock, Node &node)
+	static void take(L *lock, Node &node) HF_NO_THREAD_SAFETY_ANALYSIS
 	{
 		if constexpr (std::is_same_v<Node, Nothing>)
 			(void)node, lock->lock();
 		else
 			lock->lock(node);
 	}
-	static void release(L *lock, Node &node)
+	static void release(L *lock, Node &node) HF_NO_THREAD_SAFETY_ANALYSIS
 	{
 		if constexpr (std::is_same_v<Node, Nothing>)
 			(void)node, lock->unlock();

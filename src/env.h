@@ -7,6 +7,13 @@
 /* Puts a line where a person will see it. Async-signal-safe. */
 void hf__env_print(const char *line, size_t len);
 
+/*
+ * Writes the object that has this address, and how far from its beginning it is: " (/bin/app+0x12b3)".
+ * Nothing if that is not known. Returns the length. Only a world with HF_ENV_HAS_PLACES has it.
+ * Async-signal-safe.
+ */
+size_t hf__env_place(char *to, size_t room, const void *site);
+
 /* Does not return. */
 void hf__env_abort(void) __attribute__((noreturn));
 

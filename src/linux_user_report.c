@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* linux_user_report - Linux user space: where a report goes, and what is to be done with it. */
+/* linux_user_report - reports in Linux user space: where they go, the object of a call site, the end. */
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -7,6 +10,7 @@
 #include "holdfast/report.h"
 
 #include "env.h"
+#include "report.h"
 
 void hf__env_print(const char *line, size_t len)
 {
@@ -51,4 +55,126 @@ __attribute__((constructor(101))) static void read_report_mode(void)
 	}
 	hf__env_complain("HOLDFAST_REPORT", value,
 			 " is not known; using warn. Known: warn, abort, count, quiet\n");
+}
+
+/* /proc/self/maps, a byte at a time: no allocation, no lock. */
+struct maps {
+	int file;
+	size_t at, len;
+	char bytes[512];
+};
+
+/* -1 = the end. */
+static int next(struct maps *maps)
+{
+	if (maps->at == maps->len) {
+		ssize_t n;
+
+		do
+			n = read(maps->file, maps->bytes, sizeof(maps->bytes));
+		while (n < 0 && errno == EINTR);
+		if (n <= 0)
+			return -1;
+		maps->at = 0;
+		maps->len = (size_t)n;
+	}
+	return (unsigned char)maps->bytes[maps->at++];
+}
+
+/* A hexadecimal number, and the byte behind it. */
+static uintptr_t next_number(struct maps *maps)
+{
+	static const char digits[] = "0123456789abcdef";
+	uintptr_t number = 0;
+	int c;
+
+	while ((c = next(maps)) > 0 && strchr(digits, c))
+		number = number << 4 | (uintptr_t)(strchr(digits, c) - digits);
+	return number;
+}
+
+/* A mapping; of a long path the end. */
+struct mapping {
+	uintptr_t start, end;
+	size_t len;
+	char path[96];
+};
+
+/* "55d0c4a01000-55d0c4a02000 r-xp 00001000 fe:01 1234      /bin/app". False = there is none. */
+static bool next_mapping(struct maps *maps, struct mapping *mapping)
+{
+	int c;
+
+	mapping->start = next_number(maps);
+	mapping->end = next_number(maps);
+	mapping->len = 0;
+	for (int field = 0; field < 4; field++) {
+		while ((c = next(maps)) != ' ') {
+			if (c < 0)
+				return false;
+			if (c == '\n')
+				return true;
+		}
+	}
+	while ((c = next(maps)) == ' ')
+		;
+	for (; c >= 0 && c != '\n'; c = next(maps)) {
+		if (mapping->len == sizeof(mapping->path)) {
+			memmove(mapping->path, mapping->path + 1, sizeof(mapping->path) - 1);
+			mapping->len--;
+		}
+		mapping->path[mapping->len++] = (char)c;
+	}
+	return true;
+}
+
+size_t hf__env_place(char *to, size_t room, const void *site)
+{
+	struct maps maps = { .file = -1 };
+	struct mapping object = { 0 }, mapping;
+	uintptr_t address = (uintptr_t)site;
+	int kept = errno;
+	size_t len = 0;
+
+	do
+		maps.file = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+	while (maps.file < 0 && errno == EINTR);
+	while (maps.file >= 0 && next_mapping(&maps, &mapping)) {
+		/* An object begins where its path does: its parts follow each other. */
+		if (mapping.len != object.len || memcmp(mapping.path, object.path, object.len))
+			object = mapping;
+		if (address - mapping.start < mapping.end - mapping.start) {
+			uintptr_t offset = address - object.start;
+			int shift = (int)sizeof(offset) * 8 - 4;
+
+			if (!mapping.len || mapping.len + 2 * sizeof(offset) + 8 > room)
+				break;
+			memcpy(to, " (", 2);
+			memcpy(to + 2, mapping.path, mapping.len);
+			len = 2 + mapping.len;
+			memcpy(to + len, "+0x", 3);
+			len += 3;
+			while (shift > 0 && !(offset >> shift))
+				shift -= 4;
+			for (; shift >= 0; shift -= 4)
+				to[len++] = "0123456789abcdef"[offset >> shift & 15];
+			to[len++] = ')';
+			break;
+		}
+	}
+	if (maps.file >= 0)
+		(void)close(maps.file);
+	errno = kept;
+	return len;
+}
+
+__attribute__((constructor(101))) static void start(void)
+{
+	(void)pthread_atfork(NULL, NULL, hf__report_forked);
+}
+
+/* The last of all destructors: misuse in those of the program is in it. */
+__attribute__((destructor(101))) static void end(void)
+{
+	hf__report_summary();
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* report - counts and prints misuse; the world's part (where a line goes) is in its own file. */
-#include "holdfast/report.h"
+#include "report.h"
 
 #include "holdfast/atomic.h"
 #include "env.h"
@@ -23,15 +23,19 @@ static const char *const texts[HF_REPORT_KINDS] = {
 	[HF_REPORT_LOCK_WRONG_OWNER] = "lock: unlock by a thread that does not hold it; not done",
 	[HF_REPORT_LOCK_UNLOCKED] = "lock: unlock of a lock that nobody holds; not done",
 	[HF_REPORT_LOCK_HELD_LONG] = "lock: held beyond the limit",
+	[HF_REPORT_LOCK_ORDER] = "lock: order inverted, a deadlock if both are taken at once",
+	[HF_REPORT_SATURATED] = "refcount: saturated already; it stays so, leaking memory",
 };
 
 static hf_atomic32_t counts[HF_REPORT_KINDS];
 static hf_atomic32_t warned[HF_REPORT_KINDS]; /* 1 = this kind has had its warning */
+static hf_atomic32_t hidden[HF_REPORT_KINDS]; /* not shown because this kind had its warning */
 static hf_atomic32_t mode = HF_ATOMIC_INIT(HF_REPORT_MODE_WARN);
 
 /* The handler and its data change together: two pairs, and which of them holds. */
 static struct {
-	hf_report_handler_t handler;
+	hf_report_handler_t handler; /* one of these two, or neither */
+	hf_report_details_handler_t details_handler;
 	void *data;
 } handlers[2];
 static hf_atomic32_t current_handler = HF_ATOMIC_INIT(0);
@@ -61,61 +65,166 @@ static char *put_address(char *to, const char *end, const volatile void *address
 	return to;
 }
 
-/* R1: no stdio, no allocation, no lock. */
-static void print_warning(enum hf_report_kind kind, const volatile void *object)
+/* "; at 0x1234 (/bin/app+0x234)": the second where the world has objects. */
+static char *put_site(char *to, const char *end, const char *before, const void *site)
 {
-	uint32_t which = hf_atomic32_load_acquire(&current_handler);
-	char line[160];
+	if (!site)
+		return to;
+	to = put_text(to, end, before);
+	to = put_address(to, end, site);
+#if defined(HF_ENV_HAS_PLACES)
+	to += hf__env_place(to, (size_t)(end - to), site);
+#endif
+	return to;
+}
+
+/* R1: no stdio, no allocation, no lock. */
+static void print_line(const struct hf_report_details *details)
+{
+	char line[512];
 	const char *end = line + sizeof(line) - 1;
 	char *at = line;
 
-	if (handlers[which].handler) {
-		handlers[which].handler(kind, (const void *)object, handlers[which].data);
-		return;
-	}
 	at = put_text(at, end, "holdfast: ");
-	at = put_address(at, end, object);
+	at = put_address(at, end, details->object);
 	at = put_text(at, end, ": ");
-	at = put_text(at, end, hf_report_text(kind));
+	at = put_text(at, end, hf_report_text(details->kind));
+	at = put_site(at, end, "; at ", details->site);
+	if (details->other) {
+		at = put_text(at, end, ", with ");
+		at = put_address(at, end, details->other);
+		at = put_text(at, end, " held");
+		at = put_site(at, end, "; the other way round at ", details->other_site);
+	}
 	*at++ = '\n';
 	hf__env_print(line, (size_t)(at - line));
 }
 
-/* R2 */
-static void count(enum hf_report_kind kind)
+static void warn(const struct hf_report_details *details)
 {
-	uint32_t n = hf_atomic32_load_relaxed(&counts[kind]);
+	uint32_t which = hf_atomic32_load_acquire(&current_handler);
 
-	while (n != UINT32_MAX && !hf_atomic32_try_cmpxchg_relaxed(&counts[kind], &n, n + 1))
+	if (handlers[which].handler)
+		handlers[which].handler(details->kind, details->object, handlers[which].data);
+	else if (handlers[which].details_handler)
+		handlers[which].details_handler(details, handlers[which].data);
+	else
+		print_line(details);
+}
+
+/* R2 */
+static void count(hf_atomic32_t *counter)
+{
+	uint32_t n = hf_atomic32_load_relaxed(counter);
+
+	while (n != UINT32_MAX && !hf_atomic32_try_cmpxchg_relaxed(counter, &n, n + 1))
 		;
 }
 
-void hf_report(enum hf_report_kind kind, const volatile void *object)
+void hf__report_details(const struct hf_report_details *details)
 {
 	enum hf_report_mode now = (enum hf_report_mode)hf_atomic32_load_relaxed(&mode);
+	enum hf_report_kind kind = details->kind;
 	bool known = (unsigned int)kind < HF_REPORT_KINDS;
 
 	if (now == HF_REPORT_MODE_QUIET)
 		return;
 	if (known)
-		count(kind);
+		count(&counts[kind]);
 	if (now == HF_REPORT_MODE_COUNT)
 		return;
 	if (now == HF_REPORT_MODE_ABORT) {
-		print_warning(kind, object);
+		warn(details);
 		hf__env_abort();
 	}
 	if (!known || hf_atomic32_xchg_acq_rel(&warned[kind], 1) == 0)
-		print_warning(kind, object);
+		warn(details);
+	else
+		count(&hidden[kind]);
 }
 
-void hf_report_set_handler(hf_report_handler_t handler, void *data)
+static void report(enum hf_report_kind kind, const volatile void *object, const void *site)
+{
+	struct hf_report_details details = { kind, (const void *)object, site, NULL, NULL };
+
+	hf__report_details(&details);
+}
+
+void hf_report(enum hf_report_kind kind, const volatile void *object)
+{
+	report(kind, object, HF__CALL_SITE);
+}
+
+void hf_report_at(enum hf_report_kind kind, const volatile void *object, const void *site)
+{
+	report(kind, object, site ? site : HF__CALL_SITE);
+}
+
+void hf__report_note(const char *text)
+{
+	enum hf_report_mode now = (enum hf_report_mode)hf_atomic32_load_relaxed(&mode);
+	char line[160];
+	char *at = line;
+
+	if (now == HF_REPORT_MODE_QUIET || now == HF_REPORT_MODE_COUNT)
+		return;
+	at = put_text(at, line + sizeof(line) - 1, "holdfast: ");
+	at = put_text(at, line + sizeof(line) - 1, text);
+	*at++ = '\n';
+	hf__env_print(line, (size_t)(at - line));
+}
+
+void hf__report_summary(void)
+{
+	uint32_t which = hf_atomic32_load_acquire(&current_handler);
+	bool is_shown = hf_atomic32_load_relaxed(&mode) == HF_REPORT_MODE_WARN &&
+			!handlers[which].handler && !handlers[which].details_handler;
+
+	for (int i = 0; i < HF_REPORT_KINDS; i++) {
+		uint32_t n = hf_atomic32_load_relaxed(&hidden[i]);
+		char digits[11] = "", line[200];
+		const char *end = line + sizeof(line) - 1;
+		char *at = line, *digit = digits + sizeof(digits) - 1;
+
+		hf_atomic32_store_relaxed(&hidden[i], 0);
+		if (!n || !is_shown)
+			continue;
+		for (; n; n /= 10)
+			*--digit = (char)('0' + n % 10);
+		at = put_text(at, end, "holdfast: ");
+		at = put_text(at, end, digit);
+		at = put_text(at, end, " more, not shown: ");
+		at = put_text(at, end, texts[i]);
+		*at++ = '\n';
+		hf__env_print(line, (size_t)(at - line));
+	}
+}
+
+void hf__report_forked(void)
+{
+	for (int i = 0; i < HF_REPORT_KINDS; i++)
+		hf_atomic32_store_relaxed(&hidden[i], 0);
+}
+
+static void set_handler(hf_report_handler_t handler, hf_report_details_handler_t details_handler,
+			void *data)
 {
 	uint32_t other = 1 - hf_atomic32_load_relaxed(&current_handler);
 
 	handlers[other].handler = handler;
+	handlers[other].details_handler = details_handler;
 	handlers[other].data = data;
 	hf_atomic32_store_release(&current_handler, other);
+}
+
+void hf_report_set_handler(hf_report_handler_t handler, void *data)
+{
+	set_handler(handler, NULL, data);
+}
+
+void hf_report_set_details_handler(hf_report_details_handler_t handler, void *data)
+{
+	set_handler(NULL, handler, data);
 }
 
 enum hf_report_mode hf_report_set_mode(enum hf_report_mode new_mode)
@@ -133,5 +242,6 @@ void hf_report_reset(void)
 	for (int i = 0; i < HF_REPORT_KINDS; i++) {
 		hf_atomic32_store_relaxed(&counts[i], 0);
 		hf_atomic32_store_relaxed(&warned[i], 0);
+		hf_atomic32_store_relaxed(&hidden[i], 0);
 	}
 }

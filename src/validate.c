@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* validate - which locks this thread holds, since when, and how deep. */
+/* validate - which locks this thread holds, since when, and how deep; the order of pairs of locks. */
 #include "holdfast/validate.h"
 
 #include "holdfast/atomic.h"
 #include "env.h"
+#include "report.h"
 
 struct held {
 	const void *lock;
@@ -33,21 +34,159 @@ static volatile struct held *find(const void *lock)
 	return NULL;
 }
 
-bool hf__validate_lock(const void *lock)
+/* Takes an entry off the list. */
+static void drop(volatile struct held *mine)
+{
+	uint32_t last = held_count - 1;
+
+	mine->lock = held[last].lock;
+	mine->since = held[last].since;
+	mine->depth = held[last].depth;
+	held[last].lock = NULL;
+	held_count = last;
+}
+
+/* Bits that depend on all of them. */
+static uint64_t mix(uint64_t bits)
+{
+	bits = (bits ^ bits >> 32) * 0x9e3779b97f4a7c15u;
+	bits = (bits ^ bits >> 29) * 0xbf58476d1ce4e5b9u;
+	return bits ^ bits >> 32;
+}
+
+static uint64_t mix_address(const void *address)
+{
+	return mix((uint64_t)(uintptr_t)address + 1);
+}
+
+/* ---- Who was the last to take it? --------------------------------------------------------- */
+
+/*
+ * By some bits of a lock's address: the others, and some of the address of the thread's list. One
+ * entry is for many locks, so it may be another's: then nothing is known.
+ */
+static hf_atomic64_t takers[1024];
+
+static uint64_t taker(uint64_t lock)
+{
+	return (lock & ~(uint64_t)UINT32_MAX) | (uint32_t)((uintptr_t)held >> 4);
+}
+
+static void took(const void *lock)
+{
+	uint64_t bits = mix_address(lock);
+
+	hf_atomic64_store_relaxed(&takers[bits % 1024], taker(bits));
+}
+
+static bool was_taken_by_another(const void *lock)
+{
+	uint64_t bits = mix_address(lock), mine = taker(bits);
+	uint64_t last = hf_atomic64_load_relaxed(&takers[bits % 1024]);
+
+	return last >> 32 == mine >> 32 && last != mine;
+}
+
+/* ---- The order of two locks --------------------------------------------------------------- */
+
+enum { PROBES = 32, GENERATIONS = 4096 };
+
+/*
+ * A pair is known by 64 bits that depend on both addresses and their generations. Two pairs with the
+ * same bits would be one here: of 8,192 pairs, by a chance of 2^-38.
+ */
+static struct pair {
+	hf_atomic64_t key;     /* 0 = not yet in use */
+	hf_atomic64_t site[2]; /* where the higher address was taken under the lower; the reverse */
+	hf_atomic32_t reported;
+} pairs[HF_VALIDATE_PAIRS];
+
+/* By some bits of its address: how many locks have been there. Changes the keys of its pairs. */
+static hf_atomic32_t generations[GENERATIONS];
+
+static hf_atomic32_t order_is_off;
+static hf_atomic32_t unwatched_pairs;
+
+static uint64_t identity(const void *lock)
+{
+	uint64_t bits = mix_address(lock);
+
+	return mix(bits + hf_atomic32_load_relaxed(&generations[bits % GENERATIONS]));
+}
+
+/* V4. NULL = no room. */
+static struct pair *find_pair(const void *low, const void *high)
+{
+	uint64_t key = mix(3 * identity(low) + identity(high)) | 1;
+
+	for (uint64_t i = 0, step = key >> 32 | 1; i < PROBES; i++) {
+		struct pair *pair = &pairs[((key >> 1) + i * step) % HF_VALIDATE_PAIRS];
+		uint64_t found = hf_atomic64_load_relaxed(&pair->key);
+
+		if (found == key ||
+		    (!found && hf_atomic64_try_cmpxchg_relaxed(&pair->key, &found, key)) ||
+		    found == key)
+			return pair;
+	}
+	return NULL;
+}
+
+/* This thread holds `first` and is about to wait for `second`. */
+static void note_order(const void *first, const void *second, const void *site)
+{
+	bool up = (uintptr_t)first < (uintptr_t)second;
+	struct pair *pair = up ? find_pair(first, second) : find_pair(second, first);
+	uint64_t here = (uint64_t)(uintptr_t)site, found = 0, other;
+
+	if (!pair) {
+		if (hf_atomic32_fetch_add_relaxed(&unwatched_pairs, 1) == 0)
+			hf__report_note("validate: too many pairs of locks; the order of further "
+					"ones is not watched");
+		return;
+	}
+	/* V3. Only the first of each order need look. */
+	if (!hf_atomic64_load_relaxed(&pair->site[!up]))
+		(void)hf_atomic64_try_cmpxchg_seq_cst(&pair->site[!up], &found, here);
+	other = hf_atomic64_load_seq_cst(&pair->site[up]);
+	if (HF_UNLIKELY(other) && hf_atomic32_xchg_acq_rel(&pair->reported, 1) == 0) {
+		struct hf_report_details details = { HF_REPORT_LOCK_ORDER, second, site, first,
+						     (const void *)(uintptr_t)other };
+
+		hf__report_details(&details);
+	}
+}
+
+bool hf__validate_lock(const void *lock, bool is_locked)
 {
 	volatile struct held *mine = find(lock);
+	uint32_t n = held_count;
 
-	if (!mine)
-		return true;
-	mine->depth = mine->depth + 1;
-	hf_report(HF_REPORT_LOCK_RECURSION, lock);
-	return false;
+	if (mine && is_locked && !was_taken_by_another(lock)) {
+		mine->depth = mine->depth + 1;
+		hf_report_at(HF_REPORT_LOCK_RECURSION, lock, HF__CALL_SITE);
+		return false;
+	}
+	if (mine) {
+		drop(mine); /* V2 */
+		n--;
+	}
+	while (n-- > 0 && !hf_atomic32_load_relaxed(&order_is_off)) {
+		const void *first = held[n].lock;
+
+		if (first)
+			note_order(first, lock, HF__CALL_SITE);
+	}
+	return true;
 }
 
 void hf__validate_locked(const void *lock)
 {
+	volatile struct held *mine = find(lock);
 	uint32_t n = held_count;
 
+	took(lock);
+	if (mine)
+		drop(mine), n--; /* V2, by trylock */
 	if (n == HF_VALIDATE_HELD) {
 		unwatched = unwatched + 1;
 		return;
@@ -62,14 +201,18 @@ bool hf__validate_unlock(const void *lock, bool is_locked)
 {
 	volatile struct held *mine = find(lock);
 	uint64_t limit = (uint64_t)hf_atomic32_load_relaxed(&limit_us) * 1000;
-	uint32_t last;
 
+	if (mine && (!is_locked || was_taken_by_another(lock))) {
+		drop(mine); /* V2 */
+		mine = NULL;
+	}
 	if (!mine) {
 		if (is_locked && unwatched > 0) {
 			unwatched = unwatched - 1;
 			return true;
 		}
-		hf_report(is_locked ? HF_REPORT_LOCK_WRONG_OWNER : HF_REPORT_LOCK_UNLOCKED, lock);
+		hf_report_at(is_locked ? HF_REPORT_LOCK_WRONG_OWNER : HF_REPORT_LOCK_UNLOCKED, lock,
+			     HF__CALL_SITE);
 		return false;
 	}
 	if (mine->depth > 1) {
@@ -77,14 +220,24 @@ bool hf__validate_unlock(const void *lock, bool is_locked)
 		return false;
 	}
 	if (limit && hf__env_now() - mine->since > limit)
-		hf_report(HF_REPORT_LOCK_HELD_LONG, lock);
-	last = held_count - 1;
-	mine->lock = held[last].lock;
-	mine->since = held[last].since;
-	mine->depth = held[last].depth;
-	held[last].lock = NULL;
-	held_count = last;
+		hf_report_at(HF_REPORT_LOCK_HELD_LONG, lock, HF__CALL_SITE);
+	drop(mine);
 	return true;
+}
+
+bool hf_validate_set_order(bool on)
+{
+	return !hf_atomic32_xchg_acq_rel(&order_is_off, !on);
+}
+
+void hf_validate_forget(const void *lock)
+{
+	hf_atomic32_add_relaxed(&generations[mix_address(lock) % GENERATIONS], 1);
+}
+
+uint32_t hf_validate_unwatched_pairs(void)
+{
+	return hf_atomic32_load_relaxed(&unwatched_pairs);
 }
 
 void hf_validate_set_hold_limit(uint64_t nanoseconds)

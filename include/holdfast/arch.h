@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef HF_ARCH_H
 #define HF_ARCH_H
+#pragma GCC system_header
 /*
  * arch - which processor: the only place that chooses.
  *

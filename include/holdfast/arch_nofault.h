@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef HF_ARCH_NOFAULT_H
 #define HF_ARCH_NOFAULT_H
+#pragma GCC system_header
 /* arch_nofault - which processor, for nofault and cpu: as arch.h chooses, but for a sanitizer. */
 #include "compiler.h"
 

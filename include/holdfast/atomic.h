@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef HF_ATOMIC_H
 #define HF_ATOMIC_H
+#pragma GCC system_header
 /*
  * atomic - the only file that touches shared memory; atomic_partial.h is its second half.
  *

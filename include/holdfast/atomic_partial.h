@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef HF_ATOMIC_PARTIAL_H
 #define HF_ATOMIC_PARTIAL_H
+#pragma GCC system_header
 /*
  * atomic_partial - accesses to a byte or a half of an atomic word: the second half of atomic.h.
  *

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef HF_ATOMIC_PARTIAL_WHOLE_H
 #define HF_ATOMIC_PARTIAL_WHOLE_H
+#pragma GCC system_header
 /*
  * atomic_partial_whole - bytes, halves and 32-bit words, all as accesses to whole words of 64 bits.
  *

@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef HF_COMPILER_H
 #define HF_COMPILER_H
+#pragma GCC system_header
 /*
  * compiler - the few GNU C extensions that the headers use, under one name each.
  *
  * Works with gcc 8+ and clang 10+, as C11 and as C++17. Nothing here knows a processor or a world.
+ *
+ * Every header begins with #pragma GCC system_header: what a program is compiled with, as
+ * -Wold-style-cast, is about the program. tests/headers/run.py reads them without it.
  */
 
 #define HF_LIKELY(x) __builtin_expect(!!(x), 1)
@@ -14,7 +18,11 @@
 #define HF_INLINE static inline __attribute__((always_inline, unused))
 
 /* A slow path in a header: one copy a translation unit, out of the fast path's line. */
+#if defined(HF_VALIDATE) && HF_VALIDATE
+#define HF_SLOW HF_INLINE /* in its caller, whose name a report is to have */
+#else
 #define HF_SLOW static __attribute__((__noinline__, unused))
+#endif
 
 /* The same, and never expected to run: the compiler moves it and the branch to it out of the way. */
 #define HF_COLD static __attribute__((__noinline__, cold, unused))
@@ -103,6 +111,8 @@ HF_END_DECLS
 #define HF_ACQUIRE(...) HF__THREAD_SAFETY(acquire_capability(__VA_ARGS__))
 #define HF_TRY_ACQUIRE(...) HF__THREAD_SAFETY(try_acquire_capability(__VA_ARGS__))
 #define HF_RELEASE(...) HF__THREAD_SAFETY(release_capability(__VA_ARGS__))
+/* From here on to the end of the function it is held, whoever released it: a guard in C. */
+#define HF_ASSERT_HELD(...) HF__THREAD_SAFETY(assert_capability(__VA_ARGS__))
 #define HF_REQUIRES(...) HF__THREAD_SAFETY(requires_capability(__VA_ARGS__))
 #define HF_EXCLUDES(...) HF__THREAD_SAFETY(locks_excluded(__VA_ARGS__))
 /* A verb's own body: it is what the attributes promise, and need not be analysed. */

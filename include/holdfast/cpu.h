@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef HF_CPU_H
 #define HF_CPU_H
+#pragma GCC system_header
 /*
  * cpu - what this processor can do, as it reports itself.
  *

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef HF_CPU_FEATURE_H
 #define HF_CPU_FEATURE_H
+#pragma GCC system_header
 /* cpu_feature - the bits that arch/<cpu>/cpu.h fills in for src/cpu.c. See cpu.h. */
 #include "compiler.h"
 #include "env.h"

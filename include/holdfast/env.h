@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef HF_ENV_H
 #define HF_ENV_H
+#pragma GCC system_header
 /*
  * env - which world: the only place that chooses.
  *

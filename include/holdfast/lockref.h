@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef HF_LOCKREF_H
 #define HF_LOCKREF_H
+#pragma GCC system_header
 /*
  * lockref - a lock and a count of references in one 64-bit word.
  *
@@ -16,6 +17,9 @@
  *   lock, trylock, unlock             the lock half; its holder may mark_dead and set_count
  *
  * Example  examples/lockref.c
+ *
+ * Under clang -Wthread-safety the lock half is a capability, the lockref's own: put_or_lock takes it
+ * where it returns false, mark_dead and set_count require it. Of the count the analysis knows nothing.
  *
  * The family   name        a count is changed by
  *              unbounded   a swap, retried until it succeeds or the lock is held
@@ -103,6 +107,7 @@
  */
 HF_INLINE void hf_lockref_init(hf_lockref_t *l, int32_t count)
 {
+	HF__VALIDATE_FORGET(hf__lockref_lock(l));
 	hf_atomic64_store_relaxed(&l->word, (uint64_t)(uint32_t)count << 32);
 }
 
@@ -123,7 +128,7 @@ HF_INLINE int32_t hf_lockref_read(const hf_lockref_t *l)
  * Context:  as hf_mutex_lock() or hf_spinlock_lock(), whichever the lock half is
  * Ordering: acquire
  */
-HF_INLINE void hf_lockref_lock(hf_lockref_t *l)
+HF_INLINE void hf_lockref_lock(hf_lockref_t *l) HF_ACQUIRE(l) HF_NO_THREAD_SAFETY_ANALYSIS
 {
 	HF__LOCKREF_LOCK(lock)(hf__lockref_lock(l));
 }
@@ -134,6 +139,7 @@ HF_INLINE void hf_lockref_lock(hf_lockref_t *l)
  * Ordering: acquire if true; none if false
  */
 HF_INLINE HF_MUST_CHECK bool hf_lockref_trylock(hf_lockref_t *l)
+	HF_TRY_ACQUIRE(true, l) HF_NO_THREAD_SAFETY_ANALYSIS
 {
 	return HF__LOCKREF_LOCK(trylock)(hf__lockref_lock(l));
 }
@@ -143,7 +149,7 @@ HF_INLINE HF_MUST_CHECK bool hf_lockref_trylock(hf_lockref_t *l)
  *
  * Ordering: release
  */
-HF_INLINE void hf_lockref_unlock(hf_lockref_t *l)
+HF_INLINE void hf_lockref_unlock(hf_lockref_t *l) HF_RELEASE(l) HF_NO_THREAD_SAFETY_ANALYSIS
 {
 	HF__LOCKREF_LOCK(unlock)(hf__lockref_lock(l));
 }
@@ -154,7 +160,7 @@ HF_INLINE void hf_lockref_unlock(hf_lockref_t *l)
  * Context:  the lock is held
  * Ordering: none
  */
-HF_INLINE void hf_lockref_set_count(hf_lockref_t *l, int32_t count)
+HF_INLINE void hf_lockref_set_count(hf_lockref_t *l, int32_t count) HF_REQUIRES(l)
 {
 	hf__lockref_set_count_locked(l, count);
 }
@@ -216,6 +222,7 @@ HF_INLINE HF_MUST_CHECK int32_t hf_lockref_put_return(hf_lockref_t *l)
  * Return:   true = done; false = the count is at most 1, nothing was dropped, the lock is held
  */
 HF_INLINE HF_MUST_CHECK bool hf_lockref_put_or_lock(hf_lockref_t *l)
+	HF_TRY_ACQUIRE(false, l) HF_NO_THREAD_SAFETY_ANALYSIS
 {
 	return HF__LOCKREF_DEFAULT(put_or_lock)(l);
 }
@@ -227,7 +234,7 @@ HF_INLINE HF_MUST_CHECK bool hf_lockref_put_or_lock(hf_lockref_t *l)
  * Ordering: none
  * Errors:   the lock is not held: reported (LOCKREF_UNLOCKED), nothing done
  */
-HF_INLINE void hf_lockref_mark_dead(hf_lockref_t *l)
+HF_INLINE void hf_lockref_mark_dead(hf_lockref_t *l) HF_REQUIRES(l)
 {
 	if (HF_UNLIKELY(!HF__LOCKREF_LOCK(is_locked)(hf__lockref_lock(l)))) {
 		hf_report(HF_REPORT_LOCKREF_UNLOCKED, l);

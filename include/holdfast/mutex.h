@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef HF_MUTEX_H
 #define HF_MUTEX_H
+#pragma GCC system_header
 /*
  * mutex - mutual exclusion in 4 bytes, by threads that may park.
  *
@@ -164,23 +165,30 @@ HF_INLINE bool hf__mutex_take(hf_atomic32_t *word)
 	return hf_atomic32_try_cmpxchg_acquire(word, &found, HF__MUTEX_LOCKED); /* X1 */
 }
 
+HF_INLINE bool hf__mutex_is_locked(const hf_atomic32_t *word)
+{
+	return hf_atomic32_load_relaxed(word) & HF__MUTEX_LOCKED;
+}
+
 HF_INLINE void hf__mutex_lock(hf_atomic32_t *word, enum hf_env_scope scope)
 {
-	if (!HF__VALIDATE_LOCK(word))
+	if (!HF__VALIDATE_LOCK(word, hf__mutex_is_locked(word)))
 		return;
 	if (HF_UNLIKELY(!hf__mutex_take(word)))
 		(void)hf__mutex_lock_slow(word, HF_ENV_FOREVER, scope);
+	HF__TSAN_ACQUIRE(word);
 	HF__VALIDATE_LOCKED(word);
 }
 
 HF_INLINE bool hf__mutex_lock_timeout(hf_atomic32_t *word, uint64_t timeout,
 				      enum hf_env_scope scope)
 {
-	if (!HF__VALIDATE_LOCK(word))
+	if (!HF__VALIDATE_LOCK(word, hf__mutex_is_locked(word)))
 		return true;
 	if (HF_UNLIKELY(!hf__mutex_take(word)) &&
 	    !hf__mutex_lock_slow(word, hf_env_deadline(timeout), scope))
 		return false;
+	HF__TSAN_ACQUIRE(word);
 	HF__VALIDATE_LOCKED(word);
 	return true;
 }
@@ -190,14 +198,11 @@ HF_INLINE bool hf__mutex_trylock(hf_atomic32_t *word)
 	/* Free and open, it may be taken past its waiters: M2. */
 	bool taken = HF_LIKELY(hf__mutex_take(word)) || hf__mutex_trylock_slow(word);
 
-	if (taken)
+	if (taken) {
+		HF__TSAN_ACQUIRE(word);
 		HF__VALIDATE_LOCKED(word);
+	}
 	return taken;
-}
-
-HF_INLINE bool hf__mutex_is_locked(const hf_atomic32_t *word)
-{
-	return hf_atomic32_load_relaxed(word) & HF__MUTEX_LOCKED;
 }
 
 HF_INLINE void hf__mutex_unlock(hf_atomic32_t *word, enum hf_env_scope scope)
@@ -206,6 +211,7 @@ HF_INLINE void hf__mutex_unlock(hf_atomic32_t *word, enum hf_env_scope scope)
 
 	if (!HF__VALIDATE_UNLOCK(word, hf__mutex_is_locked(word)))
 		return;
+	HF__TSAN_RELEASE(word);
 	found = hf_atomic32_load_relaxed(word);
 	if (HF_LIKELY(found == HF__MUTEX_LOCKED)) {
 		found = hf_atomic32_fetch_sub_release(word, HF__MUTEX_LOCKED); /* M9 */
@@ -224,6 +230,7 @@ HF_INLINE void hf__mutex_unlock(hf_atomic32_t *word, enum hf_env_scope scope)
  */
 HF_INLINE void hf_mutex_init(hf_mutex_t *mutex)
 {
+	HF__VALIDATE_FORGET(&mutex->word);
 	hf_atomic32_store_relaxed(&mutex->word, 0);
 }
 
@@ -293,6 +300,7 @@ HF_INLINE bool hf_mutex_is_locked(const hf_mutex_t *mutex)
 /* hf_mutex_shared_init - as hf_mutex_init(), in memory that several processes have mapped. */
 HF_INLINE void hf_mutex_shared_init(hf_mutex_shared_t *mutex)
 {
+	HF__VALIDATE_FORGET(&mutex->word);
 	hf_atomic32_store_relaxed(&mutex->word, 0);
 }
 
@@ -336,9 +344,21 @@ public:
 	HF__CONSTEXPR mutex() noexcept : raw_() {}
 	mutex(const mutex &) = delete;
 	mutex &operator=(const mutex &) = delete;
+#if HF_VALIDATE
+	~mutex()
+	{
+		HF__VALIDATE_FORGET(&raw_.word);
+	}
+#endif
 
-	void lock() noexcept { hf_mutex_lock(&raw_); }
-	bool try_lock() noexcept { return hf_mutex_trylock(&raw_); }
+	void lock() noexcept
+	{
+		hf_mutex_lock(&raw_);
+	}
+	bool try_lock() noexcept
+	{
+		return hf_mutex_trylock(&raw_);
+	}
 	/* Any std::chrono::duration; one that is not above 0 is 0. */
 	template <class Duration>
 	bool try_lock_for(const Duration &timeout) noexcept
@@ -351,9 +371,18 @@ public:
 		return hf_mutex_lock_timeout(
 			&raw_, ns > 0 ? ns < 9e18 ? static_cast<uint64_t>(ns) : HF_ENV_FOREVER : 0);
 	}
-	void unlock() noexcept { hf_mutex_unlock(&raw_); }
-	bool is_locked() const noexcept { return hf_mutex_is_locked(&raw_); }
-	hf_mutex_t *native_handle() noexcept { return &raw_; }
+	void unlock() noexcept
+	{
+		hf_mutex_unlock(&raw_);
+	}
+	bool is_locked() const noexcept
+	{
+		return hf_mutex_is_locked(&raw_);
+	}
+	hf_mutex_t *native_handle() noexcept
+	{
+		return &raw_;
+	}
 
 private:
 	hf_mutex_t raw_;

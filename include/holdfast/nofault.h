@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef HF_NOFAULT_H
 #define HF_NOFAULT_H
+#pragma GCC system_header
 /*
  * nofault - touch memory that may not be there: clear, copy, load, store, atomic words, and more.
  *

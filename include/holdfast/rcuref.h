@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef HF_RCUREF_H
 #define HF_RCUREF_H
+#pragma GCC system_header
 /*
  * rcuref - a count of references for objects found without one: get and put are one add each.
  *
@@ -158,7 +159,7 @@ HF_SLOW bool hf__rcuref_get_rest(hf_rcuref_t *r, uint32_t refs)
 		return false;
 	}
 	hf_atomic32_store_relaxed(&r->refs, HF__RCUREF_SATURATED); /* I3 */
-	hf_report(HF_REPORT_RCUREF_OVF, r);
+	hf_report_at(HF_REPORT_RCUREF_OVF, r, HF__SLOW_CALL_SITE);
 	return true;
 }
 
@@ -176,7 +177,7 @@ HF_SLOW bool hf__rcuref_put_rest(hf_rcuref_t *r, uint32_t refs)
 	}
 	if (refs >= HF__RCUREF_FROM_DEAD) {
 		hf__rcuref_stay_dead(r, refs);
-		hf_report(HF_REPORT_RCUREF_DEAD, r);
+		hf_report_at(HF_REPORT_RCUREF_DEAD, r, HF__SLOW_CALL_SITE);
 		return false;
 	}
 	hf_atomic32_store_relaxed(&r->refs, HF__RCUREF_SATURATED); /* I3 */

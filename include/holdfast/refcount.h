@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef HF_REFCOUNT_H
 #define HF_REFCOUNT_H
+#pragma GCC system_header
 /*
  * refcount - a count of references that can't be overflowed into a use after free.
  *
@@ -25,9 +26,18 @@
  *   add, inc on 0                   HF_REPORT_ADD_UAF              saturated
  *   sub_, dec_and_test below 0      HF_REPORT_SUB_UAF              saturated, false
  *   dec to 0, or below              HF_REPORT_DEC_LEAK             saturated
- *   any of them on saturated        the same kind                  saturated, true / false
+ *   any of them on saturated        HF_REPORT_SATURATED            saturated, true / false
  *
- *   An object whose count is saturated is never freed: it leaks, and that is the point.
+ *   An object whose count is saturated is never freed: it leaks, and that is the point. What is done
+ *   to it from then on follows from the first misuse, and so is reported as a kind of its own;
+ *   dec_not_one says nothing then.
+ *
+ * Objects that are never freed
+ *   HF_REFCOUNT_INIT(HF_REFCOUNT_IMMORTAL), or set() to it: a static object among others that are
+ *   counted. Its verbs report nothing and leave the count as it is; not_zero is true, and_test, like
+ *   dec_if_one, false. It costs what a counted one costs and more: its line is written, twice, by
+ *   inc and dec, and while they are under way read() sees a value near to it. No single add or sub may
+ *   be of 2^28 or more while others use the count. `unchecked` counts on from there: its header.
  *
  * The family   name         misuse found            operation
  *              unchecked    none                    add
@@ -54,10 +64,11 @@
  *
  * State (refcount/type.h has the zones with their values)
  *
- *      saturated            dead      live
- *   |--------------------|   0   1 ---------------- INT32_MAX
- *   |                    |                              |
- *   '<-- inc, dec, add, sub: stays                      '-- inc: saturated, and reported
+ *    immortal  saturated     dead      live
+ *   |--------||-----------|   0   1 ---------------- INT32_MAX
+ *   |         |                                         |
+ *   |         '<-- inc, dec, add, sub: stays, reported  '-- inc: saturated, and reported
+ *   '<-- inc, dec, add, sub: stays
  *
  * Source          docs/design/0003-refcount-window.md
  */
@@ -89,7 +100,7 @@
 
 /**
  * hf_refcount_set - give an object its first references
- * @n: 1 to INT32_MAX; 0 = dead from the start
+ * @n: 1 to INT32_MAX; 0 = dead from the start; HF_REFCOUNT_IMMORTAL = it is never freed
  *
  * Context:  before any other thread can see the object
  * Ordering: none
@@ -114,7 +125,7 @@ HF_INLINE void hf_refcount_set_release(hf_refcount_t *r, int32_t n)
  * hf_refcount_read - how many references are there?
  *
  * Ordering: none; the answer may be stale
- * Return:   1 to INT32_MAX; 0 = dead; negative = saturated
+ * Return:   1 to INT32_MAX; 0 = dead; negative = saturated or immortal
  */
 HF_INLINE int32_t hf_refcount_read(const hf_refcount_t *r)
 {

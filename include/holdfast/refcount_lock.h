@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef HF_REFCOUNT_LOCK_H
 #define HF_REFCOUNT_LOCK_H
+#pragma GCC system_header
 /*
  * refcount_lock - drop a reference, and hold a spinlock if it was the last.
  *
@@ -29,6 +30,7 @@
  * Return:   true = the count is 0 and the lock is held; false = not the last, lock not held
  */
 HF_INLINE HF_MUST_CHECK bool hf_refcount_dec_and_lock(hf_refcount_t *r, hf_spinlock_t *lock)
+	HF_TRY_ACQUIRE(true, lock)
 {
 	if (hf_refcount_dec_not_one(r)) /* I1 */
 		return false;
@@ -50,6 +52,7 @@ HF_INLINE HF_MUST_CHECK bool hf_refcount_dec_and_lock(hf_refcount_t *r, hf_spinl
  */
 HF_INLINE HF_MUST_CHECK bool hf_refcount_dec_and_lock_irqsave(hf_refcount_t *r, hf_spinlock_t *lock,
 							      unsigned long *flags)
+	HF_TRY_ACQUIRE(true, lock)
 {
 	unsigned long saved;
 

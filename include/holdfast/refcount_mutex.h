@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef HF_REFCOUNT_MUTEX_H
 #define HF_REFCOUNT_MUTEX_H
+#pragma GCC system_header
 /*
  * refcount_mutex - drop a reference, and hold a pthread mutex if it was the last.
  *

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef HF_REPORT_H
 #define HF_REPORT_H
+#pragma GCC system_header
 /*
- * report - reports misuse: its kind and the object's address.
+ * report - reports misuse: its kind, the object's address, and the call that did it.
  *
  * Use when / not when
  *   The primitives call hf_report() themselves; a program sets the mode, or a handler, and reads
@@ -14,9 +15,25 @@
  *   count   the counters only
  *   quiet   nothing at all, counters included
  *
+ *   In warn mode, without a handler, a program that ends says how many more of each kind there were
+ *   (Linux user space).
+ *
+ * The line
+ *   holdfast: 0x7ffe38c0ffee: refcount: underflow; use after free; at 0x55d0c4a012b3 (/app+0x12b3)
+ *
+ *   The object; what was done; the call site: an address inside of the call, and the same from the
+ *   beginning of its executable or shared object, as addr2line -fie /app 0x12b3 takes it (of an
+ *   executable that is not position-independent it takes the first one). A verb that is the last
+ *   thing in a function may be jumped to: then the site is the call of that function. Where
+ *   validation finds it, in code compiled without optimisation, it may be a C++ class's own lock().
+ *   No symbol: what looks one up takes the dynamic linker's lock (R1). A handler that knows that it
+ *   is not called inside of it may hand the site to dladdr().
+ *
  * Invariants
  *   R1  Reporting takes no lock, allocates nothing and is async-signal-safe: misuse is found
- *       inside of locks and in signal handlers.
+ *       inside of locks and in signal handlers. To name the object of a site it opens and reads
+ *       /proc/self/maps, and does without where it can't: a process that may open nothing sets a
+ *       handler, or the mode count.
  *   R2  A counter never goes down, but for hf_report_reset(); it stops at UINT32_MAX.
  *   R3  No report changes the object: the function that found the misuse has made it safe, or will.
  *
@@ -44,6 +61,8 @@ enum hf_report_kind {
 	HF_REPORT_LOCK_WRONG_OWNER,    /* unlock by a thread that does not hold it (HF_VALIDATE) */
 	HF_REPORT_LOCK_UNLOCKED,       /* unlock of a lock that is not held (HF_VALIDATE) */
 	HF_REPORT_LOCK_HELD_LONG,      /* held beyond the limit (HF_VALIDATE) */
+	HF_REPORT_LOCK_ORDER,          /* two locks taken in both orders (HF_VALIDATE) */
+	HF_REPORT_SATURATED, /* any of inc to sub on a saturated count: it leaks already */
 	HF_REPORT_KINDS
 };
 
@@ -56,6 +75,28 @@ enum hf_report_mode {
 
 /* Called in place of the line on standard error; R1 holds for it too. */
 typedef void (*hf_report_handler_t)(enum hf_report_kind kind, const void *object, void *data);
+
+/* All that is known of a report. A later version may add members at the end. */
+struct hf_report_details {
+	enum hf_report_kind kind;
+	const void *object;
+	const void *site;       /* inside of the call that did it; NULL = not known */
+	const void *other;      /* LOCK_ORDER: the lock that is held; else NULL */
+	const void *other_site; /* LOCK_ORDER: where the two were taken the other way round */
+};
+
+/* The same with all of it; `details` are valid until it returns. */
+typedef void (*hf_report_details_handler_t)(const struct hf_report_details *details, void *data);
+
+/* Inside of the call of the function that this stands in, which must be a cold one, not inlined. */
+#define HF__CALL_SITE ((const void *)((const char *)__builtin_return_address(0) - 1))
+
+/* The same in a HF_SLOW function. With validation that is inlined: then hf_report_at() knows best. */
+#if defined(HF_VALIDATE) && HF_VALIDATE
+#define HF__SLOW_CALL_SITE ((const void *)NULL)
+#else
+#define HF__SLOW_CALL_SITE HF__CALL_SITE
+#endif
 
 HF_BEGIN_DECLS
 
@@ -72,6 +113,13 @@ void hf_report(enum hf_report_kind kind, const volatile void *object) HF_API
 	__attribute__((cold, __noinline__));
 
 /**
+ * hf_report_at - the same, by a function that knows whose call it was
+ * @site: inside of that call; NULL = the call of this function, as hf_report() has it
+ */
+void hf_report_at(enum hf_report_kind kind, const volatile void *object, const void *site) HF_API
+	__attribute__((cold, __noinline__));
+
+/**
  * hf_report_set_handler - call a function on each report
  * @handler: NULL = the line on standard error again
  * @data:    is passed on to it
@@ -80,6 +128,13 @@ void hf_report(enum hf_report_kind kind, const volatile void *object) HF_API
  * Ordering: release
  */
 void hf_report_set_handler(hf_report_handler_t handler, void *data) HF_API;
+
+/**
+ * hf_report_set_details_handler - the same, for a handler that wants the call site too
+ *
+ * There is one handler: this one replaces that of hf_report_set_handler(), and the reverse.
+ */
+void hf_report_set_details_handler(hf_report_details_handler_t handler, void *data) HF_API;
 
 /**
  * hf_report_set_mode - warn, abort, count or quiet

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef HF_SPINLOCK_H
 #define HF_SPINLOCK_H
+#pragma GCC system_header
 /*
  * spinlock - mutual exclusion for short sections.
  *
@@ -19,7 +20,11 @@
  * Guards
  *   C     HF_SPINLOCK_GUARD(&lock);              released where the enclosing block ends
  *   C++   hf::spinlock lock;
- *         std::lock_guard<hf::spinlock> guard(lock);
+ *         hf::guard<hf::spinlock> hold(lock);     guard.h; or std::lock_guard, std::scoped_lock
+ *
+ *   Under clang -Wthread-safety data that is HF_GUARDED_BY(lock) may be touched only while it is
+ *   held. That analysis does not see where a guard in C ends: it takes the lock for held to the end
+ *   of the function, and objects to a lock() of the same lock that comes after it there.
  *
  * Example     examples/spinlock.c, examples/spinlock_guard.cpp
  * Validation  -DHF_VALIDATE=1 reports recursion, unlock by another thread, long holds: validate.h.
@@ -54,6 +59,7 @@
  *
  * Source      docs/design/0004-queued-spinlock.md, docs/design/0005-waiting.md
  */
+#include "guard.h"
 #include "spinlock/cas.h"
 #include "spinlock/cas_prefetch.h"
 #include "spinlock/cas_release.h"
@@ -118,7 +124,7 @@ HF_INLINE void hf_spinlock_init(hf_spinlock_t *lock)
  * Ordering: acquire
  * Errors:   under HF_VALIDATE a recursion is reported and granted; else it deadlocks
  */
-HF_INLINE void hf_spinlock_lock(hf_spinlock_t *lock)
+HF_INLINE void hf_spinlock_lock(hf_spinlock_t *lock) HF_ACQUIRE(lock)
 {
 	HF__SPINLOCK_DEFAULT(lock)(lock);
 }
@@ -130,7 +136,7 @@ HF_INLINE void hf_spinlock_lock(hf_spinlock_t *lock)
  * Ordering: acquire if true; none if false
  * Return:   true = taken
  */
-HF_INLINE HF_MUST_CHECK bool hf_spinlock_trylock(hf_spinlock_t *lock)
+HF_INLINE HF_MUST_CHECK bool hf_spinlock_trylock(hf_spinlock_t *lock) HF_TRY_ACQUIRE(true, lock)
 {
 	return HF__SPINLOCK_DEFAULT(trylock)(lock);
 }
@@ -142,7 +148,7 @@ HF_INLINE HF_MUST_CHECK bool hf_spinlock_trylock(hf_spinlock_t *lock)
  * Ordering: release
  * Errors:   under HF_VALIDATE reported, and nothing done, if this thread does not hold it
  */
-HF_INLINE void hf_spinlock_unlock(hf_spinlock_t *lock)
+HF_INLINE void hf_spinlock_unlock(hf_spinlock_t *lock) HF_RELEASE(lock)
 {
 	HF__SPINLOCK_DEFAULT(unlock)(lock);
 }
@@ -179,7 +185,7 @@ HF_INLINE bool hf_spinlock_is_locked(const hf_spinlock_t *lock)
  * Context:  as hf_spinlock_lock()
  * Ordering: full barrier: what was before it comes before the lock and all that follows
  */
-HF_INLINE void hf_spinlock_lock_full(hf_spinlock_t *lock)
+HF_INLINE void hf_spinlock_lock_full(hf_spinlock_t *lock) HF_ACQUIRE(lock)
 {
 	HF__SPINLOCK_DEFAULT(lock_full)(lock);
 }
@@ -190,7 +196,7 @@ HF_INLINE void hf_spinlock_lock_full(hf_spinlock_t *lock)
  * Context:  as hf_spinlock_unlock()
  * Ordering: full barrier: all that was before comes before whatever follows it
  */
-HF_INLINE void hf_spinlock_unlock_full(hf_spinlock_t *lock)
+HF_INLINE void hf_spinlock_unlock_full(hf_spinlock_t *lock) HF_RELEASE(lock)
 {
 	HF__SPINLOCK_DEFAULT(unlock_full)(lock);
 }
@@ -202,7 +208,7 @@ HF_INLINE void hf_spinlock_unlock_full(hf_spinlock_t *lock)
  * Ordering: acquire
  * Return:   for hf_spinlock_unlock_irqrestore()
  */
-HF_INLINE unsigned long hf_spinlock_lock_irqsave(hf_spinlock_t *lock)
+HF_INLINE unsigned long hf_spinlock_lock_irqsave(hf_spinlock_t *lock) HF_ACQUIRE(lock)
 {
 	return HF__SPINLOCK_DEFAULT(lock_irqsave)(lock);
 }
@@ -213,6 +219,7 @@ HF_INLINE unsigned long hf_spinlock_lock_irqsave(hf_spinlock_t *lock)
  * Ordering: release
  */
 HF_INLINE void hf_spinlock_unlock_irqrestore(hf_spinlock_t *lock, unsigned long flags)
+	HF_RELEASE(lock)
 {
 	HF__SPINLOCK_DEFAULT(unlock_irqrestore)(lock, flags);
 }
@@ -221,7 +228,7 @@ HF_INLINE void hf_spinlock_unlock_irqrestore(hf_spinlock_t *lock, unsigned long 
 /* HF_SPINLOCK_GUARD_OF - hold a lock of the named implementation to the end of this block. */
 #define HF_SPINLOCK_GUARD_OF(name, lock)                                                           \
 	HF__PASTE4(hf_spinlock_, name, _, t)                                                       \
-	*HF__PASTE(hf__guard_, __LINE__)                                                           \
+	*HF__UNIQUE(hf__guard_)                                                                    \
 		__attribute__((cleanup(HF__PASTE4(hf_spinlock_, name, _, guard_end)), unused)) =   \
 		HF__PASTE4(hf_spinlock_, name, _, guard_begin)(lock)
 

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef HF_VALIDATE_H
 #define HF_VALIDATE_H
+#pragma GCC system_header
 /*
  * validate - spinlocks and mutexes that report their misuse (compile with -DHF_VALIDATE=1).
  *
  * Use when / not when
- *   In test and debug builds. It costs some tens of nanoseconds a lock: not for release builds.
- *   Compile every translation unit that takes a given lock the same way: a lock that is taken
- *   without validation and released with it is reported as not held.
+ *   In test and debug builds. It costs some tens of nanoseconds a lock, and as much again for each
+ *   lock that is held meanwhile: not for release builds. Compile every translation unit that takes a
+ *   given lock the same way: a lock that is taken without validation and released with it is
+ *   reported as not held. The reverse is no misuse; it is noticed at the next lock or unlock.
  *
  * State
  *   Beside each thread, not in the lock: the locks that it holds, since when, how deep. So no lock
@@ -15,16 +17,39 @@
  *
  *     thread: [ lock A, t=17, depth 1 ] [ lock B, t=21, depth 2 ] ... up to HF_VALIDATE_HELD
  *
+ *   And one table for all threads: for each pair of locks that one thread has held at a time, where
+ *   the second was taken, in either order.
+ *
+ *     pairs:  [ A, B: B under A at parse.c:12, A under B nowhere yet ] ... up to HF_VALIDATE_PAIRS
+ *
  * Behaviour
  *   lock, held by this thread      reported (recursion); granted, one deeper
+ *   lock B while A is held, after  reported (order) once a pair, with both places: two threads that
+ *     some thread took A under B   do so at once deadlock; taken
  *   unlock, held by another thread reported (wrong owner); nothing is done
  *   unlock, not held               reported (unlocked); nothing is done
  *   unlock after the hold limit    reported (held long); unlocked
  *   more than HF_VALIDATE_HELD     the further ones are not watched, and never reported
+ *   more pairs than there is       counted (hf_validate_unwatched_pairs()), a line says so once, and
+ *     room for                     their order is not watched
+ *
+ *   The order is that of lock and lock_timeout. A trylock does not wait, so it may come in any order;
+ *   what is locked while its lock is held counts. Three locks in a circle are not found. A third lock
+ *   that is always held around both orders makes them harmless, but is not seen: such a program sets
+ *   hf_validate_set_order(false).
+ *
+ *   A lock is known by its address. Memory that becomes another lock starts anew with init, or, in
+ *   C++, when the old one is destroyed; C code that frees locks and makes new ones of zeroed memory
+ *   calls hf_validate_forget().
  *
  * Invariants
  *   V1  A signal handler releases the locks that it takes, so this thread's list is after it
  *       what it was before.
+ *   V2  A lock that is on a thread's list and not locked, or that another thread was the last to
+ *       take, was released where validation did not see it: it is taken off, and not granted.
+ *   V3  Of two threads that take a pair for the first time, each in its order, one finds the
+ *       other's: each writes its place first, and looks second, sequentially consistent.
+ *   V4  Pairs are made by compare-and-swap, and never taken away: R1 of report.h holds.
  */
 #include "report.h"
 
@@ -35,10 +60,13 @@
 /* How many locks of one thread are watched at a time. */
 #define HF_VALIDATE_HELD 32
 
+/* How many pairs of locks are watched at most, and in any case three quarters of them, or so. */
+#define HF_VALIDATE_PAIRS 8192
+
 HF_BEGIN_DECLS
 
 /* Before taking: false = this thread holds it already, it is granted, do not take it. */
-bool hf__validate_lock(const void *lock) HF_API;
+bool hf__validate_lock(const void *lock, bool is_locked) HF_API;
 /* After taking it. */
 void hf__validate_locked(const void *lock) HF_API;
 /* Before releasing: false = do not release it. */
@@ -61,6 +89,32 @@ void hf_validate_set_hold_limit(uint64_t nanoseconds) HF_API;
  */
 bool hf_validate_is_held(const void *lock) HF_API;
 
+/**
+ * hf_validate_set_order - report locks that are taken in both orders?
+ * @on: true at the start
+ *
+ * Context:  any thread; holds for all
+ * Ordering: none
+ * Return:   what it was before
+ */
+bool hf_validate_set_order(bool on) HF_API;
+
+/**
+ * hf_validate_forget - the lock at this address is gone, or new: nothing is known of its order
+ *
+ * Context:  any thread; it is not held. init and C++'s destructors call it themselves
+ * Ordering: none
+ */
+void hf_validate_forget(const void *lock) HF_API;
+
+/**
+ * hf_validate_unwatched_pairs - how often was there no room to watch two locks' order?
+ *
+ * Ordering: none
+ * Return:   0 = all were watched
+ */
+uint32_t hf_validate_unwatched_pairs(void) HF_API;
+
 HF_END_DECLS
 
 /*
@@ -68,14 +122,16 @@ HF_END_DECLS
  * constants where validation is off, and then the arguments are not evaluated.
  */
 #if HF_VALIDATE
-#define HF__VALIDATE_LOCK(lock) hf__validate_lock(lock)
+#define HF__VALIDATE_LOCK(lock, is_locked) hf__validate_lock(lock, is_locked)
 #define HF__VALIDATE_LOCKED(lock) hf__validate_locked(lock)
 #define HF__VALIDATE_UNLOCK(lock, is_locked) hf__validate_unlock(lock, is_locked)
+#define HF__VALIDATE_FORGET(lock) hf_validate_forget(lock)
 #define HF__VALIDATE_THAT(condition) (condition)
 #else
-#define HF__VALIDATE_LOCK(lock) true
+#define HF__VALIDATE_LOCK(lock, is_locked) true
 #define HF__VALIDATE_LOCKED(lock) ((void)0)
 #define HF__VALIDATE_UNLOCK(lock, is_locked) true
+#define HF__VALIDATE_FORGET(lock) ((void)0)
 #define HF__VALIDATE_THAT(condition) true
 #endif
 

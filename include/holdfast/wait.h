@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef HF_WAIT_H
 #define HF_WAIT_H
+#pragma GCC system_header
 /*
  * wait - what a waiter does between two looks at a word.
  *

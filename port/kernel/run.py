@@ -246,8 +246,9 @@ def unexpected(text):
     for number, line in enumerate(lines):
         if re.match(r"WARNING: ", line):
             text_of_it = lines[number - 1]  # a warning's text is the line above it
-            if text_of_it in announced:
-                announced.remove(text_of_it)
+            said = [words for words in announced if text_of_it.startswith(words)]
+            if said:
+                announced.remove(said[0])
             elif not re.fullmatch(KERNELS_OWN, text_of_it):
                 faults.append("unexpected: %s: %s" % (line, text_of_it))
         elif re.search(r"\b(BUG: |Oops|Unable to handle|Kernel panic|lockup|general protection|"

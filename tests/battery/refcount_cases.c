@@ -403,7 +403,7 @@ static void inc_saturated(void)
 	ops->set(&r, HF_REFCOUNT_SATURATED);
 	ops->inc(&r);
 	BATTERY_EQ(ops->read(&r), HF_REFCOUNT_SATURATED);
-	BATTERY_REPORTED(HF_REPORT_ADD_OVF, &r);
+	BATTERY_REPORTED(HF_REPORT_SATURATED, &r);
 }
 
 static void dec_saturated(void)
@@ -417,7 +417,7 @@ static void dec_saturated(void)
 	ops->set(&r, HF_REFCOUNT_SATURATED);
 	ops->dec(&r);
 	BATTERY_EQ(ops->read(&r), HF_REFCOUNT_SATURATED);
-	BATTERY_REPORTED(HF_REPORT_DEC_LEAK, &r);
+	BATTERY_REPORTED(HF_REPORT_SATURATED, &r);
 }
 
 static void add_saturated(void)
@@ -433,7 +433,7 @@ static void add_saturated(void)
 	for (unsigned int i = 0; i < BATTERY_COUNT(amounts); i++) {
 		ops->add(amounts[i], &r);
 		BATTERY_EQ(ops->read(&r), HF_REFCOUNT_SATURATED);
-		BATTERY_REPORTED(HF_REPORT_ADD_OVF, &r);
+		BATTERY_REPORTED(HF_REPORT_SATURATED, &r);
 	}
 }
 
@@ -448,7 +448,7 @@ static void inc_not_zero_saturated(void)
 	ops->set(&r, HF_REFCOUNT_SATURATED);
 	BATTERY_TRUE(ops->inc_not_zero(&r));
 	BATTERY_EQ(ops->read(&r), HF_REFCOUNT_SATURATED);
-	BATTERY_REPORTED(HF_REPORT_ADD_NOT_ZERO_OVF, &r);
+	BATTERY_REPORTED(HF_REPORT_SATURATED, &r);
 }
 
 static void add_not_zero_saturated(void)
@@ -464,7 +464,7 @@ static void add_not_zero_saturated(void)
 	for (unsigned int i = 0; i < BATTERY_COUNT(amounts); i++) {
 		BATTERY_TRUE(ops->add_not_zero(amounts[i], &r));
 		BATTERY_EQ(ops->read(&r), HF_REFCOUNT_SATURATED);
-		BATTERY_REPORTED(HF_REPORT_ADD_NOT_ZERO_OVF, &r);
+		BATTERY_REPORTED(HF_REPORT_SATURATED, &r);
 	}
 }
 
@@ -479,7 +479,7 @@ static void dec_and_test_saturated(void)
 	ops->set(&r, HF_REFCOUNT_SATURATED);
 	BATTERY_TRUE(!ops->dec_and_test(&r));
 	BATTERY_EQ(ops->read(&r), HF_REFCOUNT_SATURATED);
-	BATTERY_REPORTED(HF_REPORT_SUB_UAF, &r);
+	BATTERY_REPORTED(HF_REPORT_SATURATED, &r);
 }
 
 static void sub_and_test_saturated(void)
@@ -495,7 +495,7 @@ static void sub_and_test_saturated(void)
 	for (unsigned int i = 0; i < BATTERY_COUNT(amounts); i++) {
 		BATTERY_TRUE(!ops->sub_and_test(amounts[i], &r));
 		BATTERY_EQ(ops->read(&r), HF_REFCOUNT_SATURATED);
-		BATTERY_REPORTED(HF_REPORT_SUB_UAF, &r);
+		BATTERY_REPORTED(HF_REPORT_SATURATED, &r);
 	}
 }
 
@@ -539,7 +539,7 @@ static void old_misuse(void)
 	BATTERY_TRUE(!ops->sub_and_test_old(2, &r, &old));
 	BATTERY_EQ(old, HF_REFCOUNT_SATURATED);
 	BATTERY_EQ(ops->read(&r), HF_REFCOUNT_SATURATED);
-	BATTERY_REPORTED(HF_REPORT_SUB_UAF, &r);
+	BATTERY_REPORTED(HF_REPORT_SATURATED, &r);
 }
 
 static void acquire_misuse(void)
@@ -559,7 +559,7 @@ static void acquire_misuse(void)
 	BATTERY_TRUE(ops->add_not_zero_acquire_old(2, &r, &old));
 	BATTERY_EQ(old, HF_REFCOUNT_SATURATED);
 	BATTERY_EQ(ops->read(&r), HF_REFCOUNT_SATURATED);
-	BATTERY_REPORTED(HF_REPORT_ADD_NOT_ZERO_OVF, &r);
+	BATTERY_REPORTED(HF_REPORT_SATURATED, &r);
 }
 
 static void dec_not_one_misuse(void)
@@ -575,52 +575,108 @@ static void dec_not_one_misuse(void)
 	battery_forget(); /* whether that is reported again is not promised */
 }
 
-/* Whatever a race may leave for a moment: each verb brings any negative count back to saturated. */
+/*
+ * Whatever a race may leave for a moment: each verb brings any negative count back to saturated, but
+ * one near IMMORTAL. Reported is what the verb did, unless the count was saturated before.
+ */
 static void any_negative(void)
 {
-	static const int32_t counts[] = {
-		INT32_MIN,
-		INT32_MIN + 1,
-		HF_REFCOUNT_SATURATED - 1,
-		HF_REFCOUNT_SATURATED,
-		HF_REFCOUNT_SATURATED + 1,
-		-2,
-		-1,
+	static const struct {
+		int32_t value;
+		bool saturated;
+	} counts[] = {
+		{ INT32_MIN, false },
+		{ INT32_MIN + 1, false },
+		{ HF_REFCOUNT_IMMORTAL - (1 << 28) - 8, false },
+		{ HF_REFCOUNT_IMMORTAL + (1 << 28) + 8, true },
+		{ HF_REFCOUNT_SATURATED - 1, true },
+		{ HF_REFCOUNT_SATURATED, true },
+		{ HF_REFCOUNT_SATURATED + 1, true },
+		{ HF_REFCOUNT_SATURATED + (1 << 28) + 8, false },
+		{ -2, false },
+		{ -1, false },
 	};
 
 	for (unsigned int i = 0; i < BATTERY_COUNT(counts); i++) {
 		hf_refcount_t r = HF_REFCOUNT_INIT(0);
 
-		ops->set(&r, counts[i]);
+		ops->set(&r, counts[i].value);
 		ops->inc(&r);
 		BATTERY_EQ(ops->read(&r), HF_REFCOUNT_SATURATED);
-		BATTERY_REPORTED(HF_REPORT_ADD_OVF, &r);
+		BATTERY_REPORTED(counts[i].saturated ? HF_REPORT_SATURATED : HF_REPORT_ADD_OVF, &r);
 
-		ops->set(&r, counts[i]);
+		ops->set(&r, counts[i].value);
 		ops->add(2, &r);
 		BATTERY_EQ(ops->read(&r), HF_REFCOUNT_SATURATED);
-		BATTERY_REPORTED(HF_REPORT_ADD_OVF, &r);
+		BATTERY_REPORTED(counts[i].saturated ? HF_REPORT_SATURATED : HF_REPORT_ADD_OVF, &r);
 
-		ops->set(&r, counts[i]);
+		ops->set(&r, counts[i].value);
 		BATTERY_TRUE(ops->inc_not_zero(&r));
 		BATTERY_EQ(ops->read(&r), HF_REFCOUNT_SATURATED);
-		BATTERY_REPORTED(HF_REPORT_ADD_NOT_ZERO_OVF, &r);
+		BATTERY_REPORTED(
+			counts[i].saturated ? HF_REPORT_SATURATED : HF_REPORT_ADD_NOT_ZERO_OVF, &r);
 
-		ops->set(&r, counts[i]);
+		ops->set(&r, counts[i].value);
 		ops->dec(&r);
 		BATTERY_EQ(ops->read(&r), HF_REFCOUNT_SATURATED);
-		BATTERY_REPORTED(HF_REPORT_DEC_LEAK, &r);
+		BATTERY_REPORTED(counts[i].saturated ? HF_REPORT_SATURATED : HF_REPORT_DEC_LEAK,
+				 &r);
 
-		ops->set(&r, counts[i]);
+		ops->set(&r, counts[i].value);
 		BATTERY_TRUE(!ops->dec_and_test(&r));
 		BATTERY_EQ(ops->read(&r), HF_REFCOUNT_SATURATED);
-		BATTERY_REPORTED(HF_REPORT_SUB_UAF, &r);
+		BATTERY_REPORTED(counts[i].saturated ? HF_REPORT_SATURATED : HF_REPORT_SUB_UAF, &r);
 
-		ops->set(&r, counts[i]);
+		ops->set(&r, counts[i].value);
 		BATTERY_TRUE(!ops->sub_and_test(2, &r));
 		BATTERY_EQ(ops->read(&r), HF_REFCOUNT_SATURATED);
-		BATTERY_REPORTED(HF_REPORT_SUB_UAF, &r);
+		BATTERY_REPORTED(counts[i].saturated ? HF_REPORT_SATURATED : HF_REPORT_SUB_UAF, &r);
 	}
+}
+
+/* An object that is never freed: no verb changes its count, and none reports anything. */
+static void immortal(void)
+{
+	static const int32_t amounts[] = { 1, 8, 1 << 28, 1 << 30, (1 << 30) + 1, HF_REFCOUNT_MAX };
+	/* As others leave it for a moment: 2^22 of them, in either direction. */
+	static const int32_t seen[] = { 0, 1, -1, 1 << 22, -(1 << 22) };
+	hf_refcount_t r = HF_REFCOUNT_INIT(HF_REFCOUNT_IMMORTAL);
+	int32_t old = -1;
+
+	BATTERY_EQ(HF_REFCOUNT_IMMORTAL, -0x60000000); /* 0xA0000000 */
+	BATTERY_EQ(ops->read(&r), HF_REFCOUNT_IMMORTAL);
+	BATTERY_TRUE(!ops->dec_if_one(&r));
+	BATTERY_TRUE(ops->dec_not_one(&r));
+	BATTERY_EQ(ops->read(&r), HF_REFCOUNT_IMMORTAL);
+	for (unsigned int i = 0; i < BATTERY_COUNT(seen); i++) {
+		const int32_t value = HF_REFCOUNT_IMMORTAL + seen[i];
+
+#define STAYS(verb)                                                                                \
+	ops->set(&r, value);                                                                       \
+	verb;                                                                                      \
+	BATTERY_EQ(ops->read(&r), HF_REFCOUNT_IMMORTAL)
+		STAYS(ops->inc(&r));
+		STAYS(ops->dec(&r));
+		STAYS(BATTERY_TRUE(ops->inc_not_zero(&r)));
+		STAYS(BATTERY_TRUE(ops->inc_not_zero_acquire(&r)));
+		STAYS(BATTERY_TRUE(!ops->dec_and_test(&r)));
+		STAYS(ops->inc_old(&r, &old));
+		BATTERY_EQ(old, value);
+		STAYS(BATTERY_TRUE(ops->inc_not_zero_old(&r, &old)));
+		BATTERY_EQ(old, value);
+		STAYS(ops->dec_old(&r, &old));
+		BATTERY_EQ(old, value);
+		STAYS(BATTERY_TRUE(!ops->dec_and_test_old(&r, &old)));
+		BATTERY_EQ(old, value);
+		for (unsigned int j = 0; j < BATTERY_COUNT(amounts); j++) {
+			STAYS(ops->add(amounts[j], &r));
+			STAYS(BATTERY_TRUE(ops->add_not_zero(amounts[j], &r)));
+			STAYS(BATTERY_TRUE(ops->add_not_zero_acquire(amounts[j], &r)));
+			STAYS(BATTERY_TRUE(!ops->sub_and_test(amounts[j], &r)));
+		}
+#undef STAYS
+	}
+	BATTERY_QUIET();
 }
 
 /* Misuse of one object leaves its neighbours alone. */
@@ -715,6 +771,23 @@ static void saturated_is_a_count(void)
 	BATTERY_QUIET();
 }
 
+/* It moves, but nothing is reported and it is not freed. */
+static void immortal_is_a_count(void)
+{
+	hf_refcount_t r = HF_REFCOUNT_INIT(HF_REFCOUNT_IMMORTAL);
+
+	ops->inc(&r);
+	BATTERY_EQ(ops->read(&r), HF_REFCOUNT_IMMORTAL + 1);
+	BATTERY_TRUE(ops->inc_not_zero(&r));
+	BATTERY_TRUE(!ops->dec_and_test(&r));
+	ops->dec(&r);
+	ops->dec(&r);
+	BATTERY_EQ(ops->read(&r), HF_REFCOUNT_IMMORTAL - 1);
+	BATTERY_TRUE(!ops->sub_and_test((1 << 29) - 1, &r));
+	BATTERY_EQ(ops->read(&r), INT32_MIN);
+	BATTERY_QUIET();
+}
+
 static void plain_sub_and_test_of_0(void)
 {
 	hf_refcount_t r = HF_REFCOUNT_INIT(2);
@@ -760,12 +833,14 @@ static const struct battery_case cases[] = {
 	{ "ACQUIRE_MISUSE", acquire_misuse, is_checked },
 	{ "DEC_NOT_ONE_MISUSE", dec_not_one_misuse, is_checked },
 	{ "ANY_NEGATIVE_SATURATES", any_negative, is_checked },
+	{ "IMMORTAL_STAYS", immortal, is_checked },
 	{ "NEIGHBOURS", neighbours, is_checked },
 	{ "OVERFLOW_WRAPS", wraps, is_plain },
 	{ "OVERFLOW_WRAPS_TO_DEAD", wraps_to_dead, is_plain },
 	{ "ZERO_REVIVES", revives, is_plain },
 	{ "GOES_BELOW_0", goes_below_0, is_plain },
 	{ "SATURATED_IS_A_COUNT", saturated_is_a_count, is_plain },
+	{ "IMMORTAL_IS_A_COUNT", immortal_is_a_count, is_plain },
 	{ "SUB_AND_TEST_OF_0_ON_0_IS_TRUE", plain_sub_and_test_of_0, is_plain },
 };
 

@@ -121,6 +121,12 @@ void hf_report(enum hf_report_kind kind, const volatile void *object)
 	failed("hf_report() was called");
 }
 
+void hf_report_at(enum hf_report_kind kind, const volatile void *object, const void *site)
+{
+	(void)site;
+	hf_report(kind, object);
+}
+
 bool hf__mutex_lock_slow(hf_atomic32_t *word, uint64_t deadline, enum hf_env_scope scope)
 {
 	(void)word;

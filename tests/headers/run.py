@@ -5,6 +5,9 @@
     run.py --source-dir DIR --build-dir DIR [--jobs N] [PATTERN...]
 
   alone         every header alone in a unit, and twice
+  quiet         in a user's unit none of them warns, whatever the user asks the compiler for
+  locking       clang's -Wthread-safety: a lock that is missing, taken twice, kept, or released
+                without being held, is an error; what is right is not; and our own code is right
   together      all in one unit: every function emitted, every initialiser, guard and class used
   variants      the same with -DHF_VALIDATE=1, -DHF_ARCH_GENERIC, -DHF_ATOMIC_WHOLE=1,
                 ThreadSanitizer, each default
@@ -37,12 +40,20 @@ import mutation  # noqa: E402
 WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]
 GCC_WARNINGS = ["-Wshadow", "-Wconversion"]
 
+# What a user may ask for beside them; for C++ the last.
+QUIET = ["-Wshadow", "-Wconversion", "-Wsign-conversion", "-Wcast-qual", "-Wundef"]
+QUIET_CXX = ["-Wold-style-cast", "-Wzero-as-null-pointer-constant"]
+
+# Every header has it, for users. The checks here read the headers without it, to see the warnings.
+SYSTEM_HEADER = "#pragma GCC system_header\n"
+
 # What a world without an operating system supplies (env/bare.h; src/slots.c or its own; report.h),
 # src/nofault*.c, and, with HF_VALIDATE, src/validate.c.
 PORT = {"hf_env_node_get", "hf_env_node_put", "hf_env_irq_save", "hf_env_irq_restore", "hf__nodes",
-        "hf_report", "hf__clear", "hf__copy"}
+        "hf_report", "hf_report_at", "hf__clear", "hf__copy"}
 PORT_NO_SITES = {"hf__jump_load", "hf__jump_store", "hf__jump_cmpxchg"}
-PORT_VALIDATE = {"hf__validate_lock", "hf__validate_locked", "hf__validate_unlock"}
+PORT_VALIDATE = {"hf__validate_lock", "hf__validate_locked", "hf__validate_unlock",
+                 "hf_validate_forget"}
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
@@ -129,14 +140,24 @@ class Tree:
 
     def __init__(self, source, build):
         self.source, self.build = source, build
-        self.include = os.path.join(source, "include")
-        top = os.path.join(self.include, "holdfast")
+        self.installed = os.path.join(source, "include")  # as users have them
+        top = os.path.join(self.installed, "holdfast")
         self.files = sorted(os.path.relpath(os.path.join(folder, name), top)
                             for folder, _, names in os.walk(top)
                             for name in names if name.endswith(".h"))
         self.text = {name: read(os.path.join(top, name)) for name in self.files}
         self.code = {name: without_comments(text) for name, text in self.text.items()}
         self.lock, self.locks, self.made = threading.Lock(), {}, {}
+
+    @property
+    def include(self):
+        """The headers without SYSTEM_HEADER."""
+        def make():
+            folder = os.path.join(self.build, "include")
+            for name, text in self.text.items():
+                write(os.path.join(folder, "holdfast", name), text.replace(SYSTEM_HEADER, ""))
+            return folder
+        return self.once("include", make)
 
     def headers(self, cpu):
         """Those that can be included alone on that processor."""
@@ -216,7 +237,9 @@ class Tree:
         lines += ["bool use_all(void);", "bool use_all(void)", "{", "\tbool done = false;"]
         lines += ["\t{\n\t\tHF_SPINLOCK_GUARD_OF(%s, &use_%s);\n\t\tdone = !done;\n\t}"
                   % (name, name) for name in spinlocks]
-        lines += ["\t{\n\t\tHF_SPINLOCK_GUARD(&use_spinlock);\n\t\tdone = !done;\n\t}",
+        # Two on a line: each has a name of its own.
+        lines += ["\t{\n\t\tHF_SPINLOCK_GUARD_OF(%s, &use_%s); HF_SPINLOCK_GUARD(&use_spinlock);"
+                  "\n\t\tdone = !done;\n\t}" % (spinlocks[0], spinlocks[0]),
                   "\tif (hf_refcount_inc_not_zero(&use_refcount))",
                   "\t\thf_lockref_get(&use_lockref);", "\treturn done;", "}"]
         if suffix == ".cpp":
@@ -298,6 +321,112 @@ def inside_extern_c(tree, compiler):
                  % tree.includes(tree.public()))
     command(*compiler(tree, "c++17"), "-fsyntax-only", unit)
     return "%d files" % len(tree.public())
+
+
+def quiet(tree, compiler, std):
+    """A user's unit: plain -I, and more warnings than the headers themselves are held to."""
+    cxx = "++" in std
+    lines = [tree.includes(tree.public())]
+    for name, arguments in sorted({(macro, "(1)" if bracket else "") for code in tree.code.values()
+                                   for macro, bracket in re.findall(
+                                       r"^#define (HF_[A-Z0-9_]+)_INIT(\(\w+\))?\s", code, re.M)}):
+        kind = name.lower() + "_t"
+        if any(re.search(r"\b%s\b" % kind, code) for code in tree.code.values()):
+            lines.append("extern %s user_%s;\n%s user_%s = %s_INIT%s;"
+                         % (kind, kind, kind, kind, name, arguments))
+    lines.append(tree.use(suffix_of(std)))
+    if cxx:
+        lines[:0] = ["#include <chrono>\n#include <mutex>"]
+        lines += ["bool user_waits(hf::mutex &lock);\nbool user_waits(hf::mutex &lock)\n{",
+                  "\tstd::lock_guard<hf::mutex> hold(lock);",
+                  "\treturn lock.try_lock_for(std::chrono::milliseconds(1));\n}"]
+        lines += ["bool user_holds(hf::spinlock_%s &lock);\nbool user_holds(hf::spinlock_%s &lock)"
+                  "\n{\n\thf::guard<hf::spinlock_%s> hold(lock);\n\treturn lock.is_locked();\n}"
+                  % (name, name, name) for name in tree.family("spinlock")]
+    unit = write(os.path.join(tree.build, "quiet", NAMES[compiler] + std + suffix_of(std)),
+                 "\n".join(lines) + "\n")
+    flags = QUIET + (QUIET_CXX if cxx else ["-Wstrict-prototypes"])
+    flags += ["-Wuseless-cast"] if cxx and not compiler.is_clang else []
+    command(tool(compiler.cxx if cxx else compiler.c), "-std=" + std, *compiler.flags, *WARNINGS,
+            *flags, "-I", tree.installed, "-O2", "-c", unit, "-o", unit + ".o")
+    return " ".join(flags)
+
+
+# One function for each way to be wrong, and what clang then says.
+LOCKING = {
+    "right": ("take(); data++; release(); if (trytake()) {{ data++; release(); }}"
+              " {{ guard; data++; }} {{ guard; data++; }}", None),
+    "missing": ("data++;", "requires holding"),
+    "missing after a failed try": ("if (!trytake()) data++; else release();", "requires holding"),
+    "missing behind an unlock": ("take(); release(); data++;", "requires holding"),
+    "taken twice": ("take(); take(); release();", "already held"),
+    "taken twice by a guard": ("guard; take(); release();", "already held"),
+    "kept": ("take(); data++;", "still held"),
+    "kept on one path": ("take(); if (data) return; release();",
+                         "still held|not held on every path"),
+    "not held": ("release();", "that was not held"),
+}
+
+
+def locking(tree, language):
+    """Each lock, in each program of LOCKING."""
+    compiler = tool("clang" if language == "c" else "clang++")
+    rows = [("hf_spinlock_%s_t" % name, "hf_spinlock_%s_" % name,
+             "HF_SPINLOCK_GUARD_OF(%s, &lock)" % name) for name in tree.family("spinlock")]
+    rows += [("hf_spinlock_t", "hf_spinlock_", "HF_SPINLOCK_GUARD(&lock)"),
+             ("hf_lockref_t", "hf_lockref_", None),
+             ("hf_lockref_waitfree_t", "hf_lockref_waitfree_", None)]
+    if "HF_CAPABILITY" in tree.code["mutex.h"]:
+        rows += [("hf_mutex_t", "hf_mutex_", None), ("hf_mutex_shared_t", "hf_mutex_shared_", None)]
+    calls = [(kind, verbs + "lock(&lock)", verbs + "trylock(&lock)", verbs + "unlock(&lock)", guard)
+             for kind, verbs, guard in rows]
+    if language == "c++":
+        names = ["spinlock"] + ["spinlock_" + name for name in tree.family("spinlock")]
+        names += ["mutex"] if "HF_CAPABILITY" in tree.code["mutex.h"] else []
+        calls = [("hf::" + name, "lock.lock()", "lock.try_lock()", "lock.unlock()",
+                  "hf::guard<hf::%s> hold(lock)" % name) for name in names]
+    count = 0
+    for number, (kind, take, trytake, release, guard) in enumerate(calls):
+        for name, (body, says) in LOCKING.items():
+            if "guard" in body and not guard:
+                if says:
+                    continue
+                body = re.sub(r"\{\{ guard.*?\}\}", "", body)
+            body = (body.replace("{{", "{").replace("}}", "}").replace("trytake()", trytake)
+                    .replace("take()", take).replace("release()", release)
+                    .replace("guard", guard or ""))
+            text = ("%s\nstatic %s lock;\nstatic int data HF_GUARDED_BY(lock);\nvoid user(void);\n"
+                    "void user(void)\n{\n\t%s\n}\n"
+                    % (tree.includes(["lockref.h", "mutex.h", "spinlock.h"]), kind, body))
+            unit = write(os.path.join(tree.build, "locking", "%s %d %s%s" % (
+                language, number, name, ".c" if language == "c" else ".cpp")), text)
+            words = [compiler, "-std=" + ("gnu11" if language == "c" else "c++17"), *WARNINGS,
+                     "-Wthread-safety", "-I", tree.installed, "-fsyntax-only", unit]
+            count += 1
+            try:
+                command(*words)
+            except Failed as found:
+                if not says or not re.search(says, str(found)):
+                    raise
+            else:
+                if says:
+                    raise Failed("%s: %s: clang says nothing of\n%s" % (kind, name, text))
+    return "%d programs" % count
+
+
+def locking_own(tree):
+    """Our headers' bodies, src/ and the programs: what clang finds there is ours to mend."""
+    flags = [tool("clang"), "-std=gnu11", "-Wall", "-Werror", "-Wthread-safety", "-D_GNU_SOURCE=",
+             "-I", tree.include, "-I", os.path.join(tree.source, "tmpfs"), "-fsyntax-only"]
+    units = [tree.unit_together(".c")]
+    has_urcu = subprocess.run([*flags, "-x", "c", "-"], input="#include <urcu/urcu-bp.h>\n",
+                              text=True, stderr=subprocess.DEVNULL, check=False).returncode == 0
+    for folder in ("src", "examples", "tmpfs") if has_urcu else ("src", "examples"):
+        where = os.path.join(tree.source, folder)
+        units += [os.path.join(where, name) for name in sorted(os.listdir(where))
+                  if name.endswith(".c") and "fuse" not in name]
+    command(*flags, *units)
+    return "%d files%s" % (len(units), "" if has_urcu else "; no liburcu, so without tmpfs/")
 
 
 def together(tree, compiler, std, *more):
@@ -448,7 +577,7 @@ def add_names(head, found, kind):
 def prefixed_names(tree, compiler, std):
     found = declared(tree, compiler, std)
     wrong = sorted({name for _, name in found if not re.match(r"(hf|HF)_", name)}
-                   - {"hf", "spinlock", "mutex", "clear_nofault", "copy_nofault"}
+                   - {"hf", "guard", "spinlock", "mutex", "clear_nofault", "copy_nofault"}
                    - {"spinlock_" + name for name in tree.family("spinlock")})
     if wrong:
         raise Failed("without the prefix, at file scope: " + ", ".join(wrong))
@@ -593,6 +722,15 @@ def guards(tree):
     return "%d files" % len(tree.code)
 
 
+def system_header(tree):
+    """Every header asks for what -isystem gives; not the kernel's own, where nobody else looks."""
+    wrong = [name for name, text in tree.text.items()
+             if (text.count(SYSTEM_HEADER) != 1) != (name == "env/linux_kernel.h")]
+    if wrong:
+        raise Failed("without %s: %s" % (SYSTEM_HEADER.strip(), ", ".join(wrong)))
+    return "%d files" % len(tree.text)
+
+
 def rosters(tree):
     """Each row of a family's roster has its header, and each implementation's header its row."""
     wrong, count = [], 0
@@ -701,6 +839,17 @@ MUTANTS = [
      lambda t: seen_by_tsan(t, GCC, "gnu11"), "hf_bad"),
     ("a template inside extern C", "nofault.h", replace("HF_BEGIN_CXX", "namespace hf {"),
      lambda t: inside_extern_c(t, GCC), "template with C linkage"),
+    ("a header that a user's compiler checks", "atomic.h", replace(SYSTEM_HEADER, ""),
+     lambda t: quiet(t, GCC, "c++17"), "old-style-cast"),
+    ("a header that would warn if it were used", "wait.h", replace(SYSTEM_HEADER, ""),
+     system_header, "wait.h"),
+    ("a type that is no capability", "spinlock/ticket.h", replace('HF_CAPABILITY("spinlock") ', ""),
+     lambda t: locking(t, "c"), "thread-safety-attributes"),
+    ("a verb that does not take its lock", "spinlock/verbs.h",
+     replace("(HF__V(t) *lock) HF_ACQUIRE(lock) HF_NO_THREAD_SAFETY_ANALYSIS", "(HF__V(t) *lock)"),
+     lambda t: locking(t, "c"), "requires holding"),
+    ("a guard that ends too late", "guard.h", replace("~guard() HF_RELEASE()", "~guard()"),
+     lambda t: locking(t, "c++"), "already held"),
     ("a macro without prefix", "report.h", append("#define BAD 1\n"),
      lambda t: prefixed_macros(t, GCC, "gnu11"), "BAD"),
     ("a helper macro left over", "spinlock/verbs.h", replace("#undef HF__SPINLOCK_WAIT\n", ""),
@@ -752,6 +901,8 @@ def checks(tree):
 
     for compiler in (GCC, CLANG):
         add("inside extern C %s" % NAMES[compiler], inside_extern_c, compiler)
+        for std in ("gnu11", "c++17", "c++20"):
+            add("quiet %s %s" % (NAMES[compiler], std), quiet, compiler, std)
         for std, levels in STANDARDS.items():
             if compiler is GCC or len(levels) > 1:
                 add("alone %s %s" % (NAMES[compiler], std), alone, compiler, std)
@@ -792,10 +943,14 @@ def checks(tree):
             add("freestanding together %s %s" % (name, std), freestanding_undefined, compiler, std)
     add("freestanding together gcc gnu11 -DHF_VALIDATE=1", freestanding_undefined, GCC, "gnu11",
         "-DHF_VALIDATE=1")
+    for language in ("c", "c++"):
+        add("locking %s" % language, locking, language)
+    add("locking of our own code", locking_own)
     for what, pattern, allowed in PLACES:
         add("text %s" % what, places, what, pattern, allowed)
     add("text system headers", system_headers)
     add("text guards", guards)
+    add("text system_header", system_header)
     add("text arch folders", arch_folders)
     add("text rosters", rosters)
     add("text generated names", generated)

@@ -3,7 +3,8 @@
 """Install into the build folder, then build and run programs against what was installed.
 
 In C and in C++, against the static and the shared library by find_package, and by pkg-config. README's
-first example is one of them, as it stands there.
+first example is one of them, as it stands there. And under the ThreadSanitizer of gcc and of clang,
+which does not see what the installed library does: no report, and of a race just one.
 """
 import argparse
 import os
@@ -16,6 +17,37 @@ import sys
 def run(*command, **environment):
     print("+", " ".join(command), flush=True)
     subprocess.run(command, check=True, env=dict(os.environ, **environment))
+
+
+def sanitize(compiler, source, program, flags):
+    """Build for ThreadSanitizer, and run: by the locks' rules, and with a race."""
+    words = [compiler, "-fsanitize=thread", "-g", "-O1", "-std=gnu11", "-Wall", "-Werror"]
+    if not shutil.which(compiler):
+        print("SKIPPED tsan %s: it is not here" % compiler, flush=True)
+        return True
+    trial = subprocess.run([*words, "-x", "c", "-", "-o", program], input="int main(void){return 0;}",
+                           text=True, stderr=subprocess.DEVNULL, check=False)
+    prefix = []
+    if not trial.returncode and subprocess.run([program], stderr=subprocess.DEVNULL,
+                                               check=False).returncode:
+        prefix = ["setarch", "-R"]  # addresses too random for it
+        trial = subprocess.run([*prefix, program], stderr=subprocess.DEVNULL, check=False)
+    if trial.returncode:
+        print("SKIPPED tsan %s: its ThreadSanitizer does not work here" % compiler, flush=True)
+        return True
+    run(*words, source, "-o", program, *flags)
+    good = True
+    for how, expected in (("well", 0), ("race", 1)):
+        found = subprocess.run([*prefix, program, how], stdout=subprocess.PIPE, text=True,
+                               stderr=subprocess.STDOUT, check=False, timeout=600,
+                               env=dict(os.environ, TSAN_OPTIONS="exitcode=66"))
+        reports = found.stdout.count("WARNING: ThreadSanitizer")
+        if (reports, found.returncode) != (expected, 66 if expected else 0):
+            print(found.stdout)
+            print("%s %s: %d reports and not %d, exit status %d"
+                  % (program, how, reports, expected, found.returncode))
+            good = False
+    return good
 
 
 def main():
@@ -50,6 +82,13 @@ def main():
         program = os.path.join(build, "pkg_config_" + os.path.splitext(source)[1][1:])
         run(*compiler.split(), os.path.join(consumer, source), "-o", program, *flags)
         run(program, LD_LIBRARY_PATH=os.path.dirname(found[0]))
+
+    static = [flag.replace("-lholdfast", "-l:libholdfast.a") for flag in flags] + ["-pthread"]
+    sanitized = [sanitize(compiler, os.path.join(consumer, "tsan.c"),
+                          os.path.join(build, "tsan_" + compiler), static)
+                 for compiler in ("gcc", "clang")]
+    if not all(sanitized):
+        return 1
 
     with open(os.path.join(args.source_dir, "README.md"), encoding="utf-8") as readme:
         example = re.search(r"^```c\n(.*?)^```$", readme.read(), re.MULTILINE | re.DOTALL)[1]

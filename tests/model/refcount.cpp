@@ -12,6 +12,7 @@
  *   dec_not_one, dec_if_one
  *   misuse          an overflow among other operations ends saturated, and nobody frees; a put too
  *                   many, or an inc on 0, frees nothing twice (not `unchecked`, which finds none)
+ *   immortal        it is so when all is done, and nothing was reported (not `unchecked` either)
  *
  * `asm` is checked around its instructions: they are replaced by what arch.h says of them.
  *
@@ -40,7 +41,7 @@
 // MUTANT: set_release HF_MUTANT=store_release
 // MUTANT: sub_torn HF_MUTANT=fetch_torn
 // MUTANT: swap_torn HF_MUTANT=cmpxchg_torn
-// MUTANT: not_repaired HF_MUTANT=store_relaxed_missing HF_MUTANT_IN=hf__refcount_saturate
+// MUTANT: not_repaired HF_MUTANT=store_relaxed_missing HF_MUTANT_IN=hf__refcount_repair
 #define HF_ATOMIC_HEADER "backend.h"
 #define HF_ARCH_HEADER "arch_model.h"
 #define HF_ENV_HEADER "env_model.h"
@@ -364,6 +365,32 @@ public:
 	}
 };
 
+/* Never freed, and nothing is reported of it: everything at once. */
+template <typename R>
+class stays_immortal : public object<R> {
+public:
+	static const char *title() { return "immortal"; }
+
+	stays_immortal() : object<R>(HF_REFCOUNT_IMMORTAL) {}
+	void thread(unsigned int index)
+	{
+		if (index == 0) {
+			R::inc(&this->count);
+			this->put();
+		} else {
+			check(R::inc_not_zero(&this->count), "not 0");
+			check(R::dec_not_one(&this->count), "not one");
+			R::dec(&this->count);
+		}
+	}
+	void end()
+	{
+		check(!this->freed, "never freed");
+		check(this->now() == HF_REFCOUNT_IMMORTAL, "immortal when all is done");
+		check(hf_model::all_reports() == 0, "nothing to report");
+	}
+};
+
 /* Two puts for one reference. */
 template <typename R>
 class put_too_many : public object<R> {
@@ -423,6 +450,7 @@ void all(hf_model::run *run, const char *name)
 	if constexpr (R::finds_misuse) {
 		run->search<overflow<R>, 3>(name, 3);
 		run->search<stays_saturated<R>, 2>(name, ALL);
+		run->search<stays_immortal<R>, 2>(name, ALL);
 		run->search<put_too_many<R>, 2>(name, ALL);
 		run->search<inc_without<R>, 2>(name, ALL);
 		run->random<overflow<R>, 3>(name, 20000);

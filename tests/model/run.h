@@ -339,4 +339,10 @@ void hf_report(enum hf_report_kind kind, const volatile void *object)
 	hf_model::reports[kind]++;
 }
 
+void hf_report_at(enum hf_report_kind kind, const volatile void *object, const void *site)
+{
+	(void)site;
+	hf_report(kind, object);
+}
+
 #endif

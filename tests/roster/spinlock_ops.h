@@ -85,17 +85,17 @@ struct spinlock_ops {
 		*(type *)lock = own;                                                               \
 	}                                                                                          \
                                                                                                    \
-	static void spinlock_##name##_lock(void *lock)                                             \
+	static void spinlock_##name##_lock(void *lock) HF_NO_THREAD_SAFETY_ANALYSIS                \
 	{                                                                                          \
 		prefix##lock(lock);                                                                \
 	}                                                                                          \
                                                                                                    \
-	static bool spinlock_##name##_trylock(void *lock)                                          \
+	static bool spinlock_##name##_trylock(void *lock) HF_NO_THREAD_SAFETY_ANALYSIS             \
 	{                                                                                          \
 		return prefix##trylock(lock);                                                      \
 	}                                                                                          \
                                                                                                    \
-	static void spinlock_##name##_unlock(void *lock)                                           \
+	static void spinlock_##name##_unlock(void *lock) HF_NO_THREAD_SAFETY_ANALYSIS              \
 	{                                                                                          \
 		prefix##unlock(lock);                                                              \
 	}                                                                                          \
@@ -105,12 +105,12 @@ struct spinlock_ops {
 		return prefix##is_locked(lock);                                                    \
 	}                                                                                          \
                                                                                                    \
-	static void spinlock_##name##_lock_full(void *lock)                                        \
+	static void spinlock_##name##_lock_full(void *lock) HF_NO_THREAD_SAFETY_ANALYSIS           \
 	{                                                                                          \
 		prefix##lock_full(lock);                                                           \
 	}                                                                                          \
                                                                                                    \
-	static void spinlock_##name##_unlock_full(void *lock)                                      \
+	static void spinlock_##name##_unlock_full(void *lock) HF_NO_THREAD_SAFETY_ANALYSIS         \
 	{                                                                                          \
 		prefix##unlock_full(lock);                                                         \
 	}                                                                                          \

@@ -7,8 +7,10 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <regex>
 #include <sstream>
 
+#include <dlfcn.h>
 #include <fcntl.h>
 
 #include "holdfast/refcount.h"
@@ -32,7 +34,16 @@ public:
 	stderr_text(const stderr_text &) = delete;
 	stderr_text &operator=(const stderr_text &) = delete;
 
+	/* Without the sites, which each line must have. */
 	std::string get()
+	{
+		static const std::regex end("\n");
+		static const std::regex site("; at 0x[0-9a-f]+( [(].*[+]0x[0-9a-f]+[)])? NO SITE");
+
+		return std::regex_replace(std::regex_replace(all(), end, " NO SITE\n"), site, "");
+	}
+
+	std::string all()
 	{
 		std::string text;
 		char part[256];
@@ -178,6 +189,99 @@ TEST_F(Report, HandlerInsteadOfTheLine)
 	EXPECT_EQ(text.get(), line_for(HF_REPORT_SUB_UAF, &object));
 }
 
+/* Cold, so that no compiler puts the misuse of it elsewhere; and it does not end in a call. */
+__attribute__((cold, noinline)) int misuse(hf_refcount_t *r)
+{
+	hf_refcount_inc(r);
+	return hf_refcount_read(r);
+}
+
+__attribute__((cold, noinline)) int report_it(const void *object)
+{
+	hf_report(HF_REPORT_ADD_UAF, object);
+	return *static_cast<const volatile char *>(object);
+}
+
+template <class Function>
+bool is_inside(const void *site, Function *function)
+{
+	return uintptr_t(site) - reinterpret_cast<uintptr_t>(function) < 4096;
+}
+
+TEST_F(Report, TheSiteIsTheCall)
+{
+	struct hf_report_details seen = {};
+	hf_refcount_t r = HF_REFCOUNT_INIT(0);
+
+	hf_report_set_details_handler(
+		[](const struct hf_report_details *details, void *data) {
+			*static_cast<struct hf_report_details *>(data) = *details;
+		},
+		&seen);
+	misuse(&r);
+	EXPECT_EQ(seen.kind, HF_REPORT_ADD_UAF);
+	EXPECT_EQ(seen.object, &r);
+	EXPECT_TRUE(is_inside(seen.site, misuse)) << seen.site;
+	EXPECT_EQ(seen.other, nullptr);
+	EXPECT_EQ(seen.other_site, nullptr);
+
+	hf_report_reset();
+	report_it(&r);
+	EXPECT_TRUE(is_inside(seen.site, report_it)) << seen.site;
+
+	/* One handler: the other setter replaces this one. */
+	seen = {};
+	hf_report_set_handler([](enum hf_report_kind, const void *, void *) {}, nullptr);
+	hf_report_reset();
+	misuse(&r);
+	EXPECT_EQ(seen.object, nullptr);
+}
+
+/* As addr2line takes it: the object's path, and the distance from where it is loaded. */
+TEST_F(Report, TheSiteHasItsObject)
+{
+	hf_refcount_t r = HF_REFCOUNT_INIT(0);
+	stderr_text text;
+	std::smatch part;
+	std::string line;
+	Dl_info info;
+
+	errno = 77;
+	misuse(&r);
+	EXPECT_EQ(errno, 77);
+	line = text.all();
+	ASSERT_TRUE(std::regex_search(
+		line, part, std::regex("; at 0x([0-9a-f]+) [(](.*)[+]0x([0-9a-f]+)[)]\n")))
+		<< line;
+	uintptr_t site = std::stoull(part[1], nullptr, 16);
+	EXPECT_TRUE(is_inside(reinterpret_cast<void *>(site), misuse));
+	ASSERT_TRUE(dladdr(reinterpret_cast<void *>(site), &info));
+	EXPECT_EQ(std::stoull(part[3], nullptr, 16),
+		  site - reinterpret_cast<uintptr_t>(info.dli_fbase));
+	std::string path = part[2], name = program_invocation_short_name;
+	EXPECT_EQ(path.substr(path.rfind('/') + 1), name);
+}
+
+/* No more descriptors: the line comes without the object. */
+TEST_F(Report, TheSiteWithoutItsObject)
+{
+	EXPECT_EQ(unit::in_child([] {
+			  stderr_text text;
+			  hf_refcount_t r = HF_REFCOUNT_INIT(0);
+			  int last = -1;
+
+			  for (int fd; (fd = dup(0)) >= 0;)
+				  last = fd;
+			  misuse(&r);
+			  close(last);
+			  return text.get() == line_for(HF_REPORT_ADD_UAF, &r) &&
+						 text.all().find('(') == std::string::npos
+					 ? 0
+					 : 1;
+		  }),
+		  0);
+}
+
 TEST_F(Report, ThreadsAreCountedAndOneIsTold)
 {
 	unit::reports reports;
@@ -279,6 +383,14 @@ __attribute__((constructor)) void be_the_child()
 	hf_refcount_inc(&r);
 	n = std::snprintf(line, sizeof(line), "counted %u\n",
 			  unsigned(hf_report_count(HF_REPORT_ADD_UAF)));
+	if (std::string(std::getenv(child_variable)) == "exit") {
+		pid_t child = fork(); /* which has nothing to say of what its parent did */
+
+		if (child > 0)
+			waitpid(child, nullptr, 0);
+		if (child == 0 || write(STDOUT_FILENO, line, size_t(n)) == n)
+			std::exit(0);
+	}
 	_exit(write(STDOUT_FILENO, line, size_t(n)) == n ? 0 : 1);
 }
 
@@ -309,8 +421,8 @@ struct outcome {
 	std::string out, err;
 };
 
-/* value: of HOLDFAST_REPORT; nullptr = there is none. */
-outcome run_with(const char *value)
+/* value: of HOLDFAST_REPORT; nullptr = there is none. how: "exit" = it ends by exit(). */
+outcome run_with(const char *value, const char *how = "_exit")
 {
 	outcome outcome = {};
 	FILE *out = std::tmpfile(), *err = std::tmpfile();
@@ -320,7 +432,7 @@ outcome run_with(const char *value)
 	if (child == 0) {
 		dup2(fileno(out), STDOUT_FILENO);
 		dup2(fileno(err), STDERR_FILENO);
-		setenv(child_variable, "1", 1);
+		setenv(child_variable, how, 1);
 		if (value)
 			setenv("HOLDFAST_REPORT", value, 1);
 		else
@@ -355,6 +467,26 @@ TEST(ReportEnvironment, WarnIsTheDefault)
 		EXPECT_TRUE(has_line(outcome.err)) << outcome.err;
 		EXPECT_EQ(outcome.err.find("HOLDFAST_REPORT"), std::string::npos);
 	}
+}
+
+TEST(ReportEnvironment, ASummaryAtTheEnd)
+{
+	const std::string summary = std::string("holdfast: 1 more, not shown: ") +
+				    hf_report_text(HF_REPORT_ADD_UAF) + "\n";
+
+	outcome outcome = run_with("warn", "exit");
+	EXPECT_EQ(outcome.status, 0);
+	EXPECT_TRUE(has_line(outcome.err)) << outcome.err;
+	size_t at = outcome.err.find(summary);
+	ASSERT_NE(at, std::string::npos) << outcome.err;
+	EXPECT_EQ(outcome.err.find(summary, at + 1), std::string::npos) << outcome.err;
+
+	for (const char *value : { "count", "quiet" }) {
+		outcome = run_with(value, "exit");
+		EXPECT_EQ(outcome.status, 0);
+		EXPECT_EQ(outcome.err, "");
+	}
+	EXPECT_EQ(run_with("warn").err.find("not shown"), std::string::npos);
 }
 
 TEST(ReportEnvironment, Abort)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef HF_ARCH_PREFETCH_PORTABLE_H
 #define HF_ARCH_PREFETCH_PORTABLE_H
+#pragma GCC system_header
 /* prefetch_portable - prefetch for store by a compiler builtin, for a spin.h to include. */
 #include "../compiler.h"
 

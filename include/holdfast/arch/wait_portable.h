@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef HF_ARCH_WAIT_PORTABLE_H
 #define HF_ARCH_WAIT_PORTABLE_H
+#pragma GCC system_header
 /* wait_portable - waiting for a word by plain loads and the hint that spin.h has defined before. */
 #include "../compiler.h"
 

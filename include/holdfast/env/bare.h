@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef HF_ENV_BARE_H
 #define HF_ENV_BARE_H
+#pragma GCC system_header
 /*
  * env, no operating system - the seam that a bare-metal image or an RTOS fills.
  *
@@ -12,7 +13,7 @@
  *   hf_env_irq_save, hf_env_irq_restore  this core's interrupts               needed by _irqsave
  *   hf_node_t hf__nodes[SLOTS * HF_NODES]    (spinlock/node.h) zero at the start, no two slots in
  *                                        HF_ARCH_NO_SHARING bytes             needed by mcs, queued
- *   hf_report                            (report.h) or src/report.c, which in turn needs
+ *   hf_report, hf_report_at              (report.h) or src/report.c, which in turn needs
  *   hf__env_print, hf__env_abort         (src/env.h) where a line goes; the end
  *
  * Slots        One context a core, and one more for each level of interrupt that takes locks

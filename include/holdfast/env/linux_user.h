@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef HF_ENV_LINUX_USER_H
 #define HF_ENV_LINUX_USER_H
+#pragma GCC system_header
 /*
  * env, Linux user space - threads are preempted, come and go, and take signals.
  *
@@ -95,6 +96,9 @@ HF_INLINE void hf_env_preempt_enable(void)
 
 /* Pages of a mapping can get lost, and be replaced: region.h. */
 #define HF_ENV_HAS_REGION 1
+
+/* A report names the object of a call site: src/linux_user_report.c. */
+#define HF_ENV_HAS_PLACES 1
 
 /* No interrupts here: the interrupt-saving forms of the locks do not exist. */
 #define HF_ENV_HAS_IRQ 0

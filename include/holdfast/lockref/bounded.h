@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef HF_LOCKREF_BOUNDED_H
 #define HF_LOCKREF_BOUNDED_H
+#pragma GCC system_header
 /*
  * bounded - swap, and after HF_LOCKREF_RETRIES failures take the lock.
  *

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef HF_LOCKREF_CORE_H
 #define HF_LOCKREF_CORE_H
+#pragma GCC system_header
 /*
  * core - one body for each lockref verb; the implementations differ in how often they retry.
  *
@@ -33,7 +34,7 @@
 #include "../wait.h"
 #include "lock.h"
 
-typedef struct hf_lockref {
+typedef struct HF_CAPABILITY("lockref") hf_lockref {
 	hf_atomic64_t word;
 } hf_lockref_t;
 
@@ -72,9 +73,11 @@ HF_INLINE void hf__lockref_set_count_locked(hf_lockref_t *l, int32_t count)
 	hf_atomic64_store_high32_relaxed(&l->word, (uint32_t)count);
 }
 
-HF_COLD void hf__lockref_get_misuse(hf_lockref_t *l, int32_t count)
+/* Returns true. Is called last: then compilers jump here, and the call site is the get's. */
+HF_COLD bool hf__lockref_get_misuse(hf_lockref_t *l, int32_t count)
 {
-	hf_report(count < 0 ? HF_REPORT_LOCKREF_DEAD : HF_REPORT_LOCKREF_OVF, l);
+	hf_report_at(count < 0 ? HF_REPORT_LOCKREF_DEAD : HF_REPORT_LOCKREF_OVF, l, HF__CALL_SITE);
+	return true;
 }
 
 /* What get makes of a count: one more; but pinned at the top, and the dead stay as they are. */
@@ -171,7 +174,7 @@ HF_INLINE bool hf__lockref_get(hf_lockref_t *l, int32_t least, uint32_t limit,
 	done = hf__lockref_count(word) >= least;
 	/* Negative, or INT32_MAX: one unsigned comparison. */
 	if (done && HF_UNLIKELY((uint32_t)hf__lockref_count(word) >= (uint32_t)HF_LOCKREF_MAX))
-		hf__lockref_get_misuse(l, hf__lockref_count(word));
+		return hf__lockref_get_misuse(l, hf__lockref_count(word));
 	return done;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef HF_LOCKREF_LOCK_H
 #define HF_LOCKREF_LOCK_H
+#pragma GCC system_header
 /*
  * lock - which lock is the lock half of a lockref.
  *

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef HF_LOCKREF_LOCKED_H
 #define HF_LOCKREF_LOCKED_H
+#pragma GCC system_header
 /*
  * locked - always the lock.
  *

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef HF_LOCKREF_UNBOUNDED_H
 #define HF_LOCKREF_UNBOUNDED_H
+#pragma GCC system_header
 /*
  * unbounded - swap until it succeeds, or the lock is held.
  *

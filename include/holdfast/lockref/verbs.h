@@ -10,6 +10,7 @@
  * What each verb does, returns and orders is documented once: in lockref.h, for the default.
  * No include guard: this is meant to be included again and again.
  */
+#pragma GCC system_header
 #define HF__V(verb) HF__PASTE4(hf_lockref_, HF__LOCKREF, _, verb)
 
 #define HF__SLOW(verb) HF__PASTE4(hf__lockref_, HF__LOCKREF, _, verb)
@@ -60,6 +61,7 @@ HF_INLINE HF_MUST_CHECK int32_t HF__V(put_return)(hf_lockref_t *l)
 }
 
 HF_INLINE HF_MUST_CHECK bool HF__V(put_or_lock)(hf_lockref_t *l)
+	HF_TRY_ACQUIRE(false, l) HF_NO_THREAD_SAFETY_ANALYSIS
 {
 	int32_t count;
 

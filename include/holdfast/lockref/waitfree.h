@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef HF_LOCKREF_WAITFREE_H
 #define HF_LOCKREF_WAITFREE_H
+#pragma GCC system_header
 /*
  * waitfree - a lockref whose get and put are one unconditional add each, also while it is locked.
  *
@@ -112,7 +113,7 @@
 #include "../wait.h"
 #include "lock.h"
 
-typedef struct hf_lockref_waitfree {
+typedef struct HF_CAPABILITY("lockref") hf_lockref_waitfree {
 	hf_atomic64_t word;
 } hf_lockref_waitfree_t;
 
@@ -163,6 +164,7 @@ HF_INLINE uint64_t hf__waitfree_with(uint64_t word, uint32_t count)
  */
 HF_INLINE void hf_lockref_waitfree_init(hf_lockref_waitfree_t *l, int32_t count)
 {
+	HF__VALIDATE_FORGET(hf__waitfree_lock(l));
 	hf_atomic64_store_relaxed(&l->word, (uint64_t)(uint32_t)count << 32);
 }
 
@@ -198,6 +200,7 @@ HF_INLINE bool hf_lockref_waitfree_is_dead(const hf_lockref_waitfree_t *l)
  * Ordering: acquire
  */
 HF_INLINE void hf_lockref_waitfree_lock(hf_lockref_waitfree_t *l)
+	HF_ACQUIRE(l) HF_NO_THREAD_SAFETY_ANALYSIS
 {
 	HF__LOCKREF_LOCK(lock)(hf__waitfree_lock(l));
 }
@@ -208,6 +211,7 @@ HF_INLINE void hf_lockref_waitfree_lock(hf_lockref_waitfree_t *l)
  * Ordering: acquire if true; none if false
  */
 HF_INLINE HF_MUST_CHECK bool hf_lockref_waitfree_trylock(hf_lockref_waitfree_t *l)
+	HF_TRY_ACQUIRE(true, l) HF_NO_THREAD_SAFETY_ANALYSIS
 {
 	return HF__LOCKREF_LOCK(trylock)(hf__waitfree_lock(l));
 }
@@ -218,6 +222,7 @@ HF_INLINE HF_MUST_CHECK bool hf_lockref_waitfree_trylock(hf_lockref_waitfree_t *
  * Ordering: release
  */
 HF_INLINE void hf_lockref_waitfree_unlock(hf_lockref_waitfree_t *l)
+	HF_RELEASE(l) HF_NO_THREAD_SAFETY_ANALYSIS
 {
 	HF__LOCKREF_LOCK(unlock)(hf__waitfree_lock(l));
 }
@@ -239,29 +244,36 @@ HF_INLINE void hf__waitfree_stay_dead(hf_lockref_waitfree_t *l, uint64_t word)
 }
 
 /* A get made it `word`, whose count is not live. True = alive. */
-HF_SLOW bool hf__waitfree_get_rest(hf_lockref_waitfree_t *l, uint64_t word)
+HF_INLINE bool hf__waitfree_get_repair(hf_lockref_waitfree_t *l, uint64_t word, const void *site)
 {
 	if (HF_LIKELY(hf__waitfree_is_dead(word))) {
 		hf__waitfree_stay_dead(l, word);
 		return false;
 	}
 	hf__waitfree_saturate(l);
-	hf_report(HF_REPORT_LOCKREF_OVF, l);
+	hf_report_at(HF_REPORT_LOCKREF_OVF, l, site);
 	return true;
+}
+
+HF_SLOW bool hf__waitfree_get_rest(hf_lockref_waitfree_t *l, uint64_t word)
+{
+	return hf__waitfree_get_repair(l, word, HF__SLOW_CALL_SITE);
 }
 
 /* A get by one who must have a reference already. */
 HF_COLD void hf__waitfree_get_misuse(hf_lockref_waitfree_t *l, uint64_t word)
 {
-	if (!hf__waitfree_get_rest(l, word))
-		hf_report(HF_REPORT_LOCKREF_DEAD, l);
+	const void *site = HF__CALL_SITE;
+
+	if (!hf__waitfree_get_repair(l, word, site))
+		hf_report_at(HF_REPORT_LOCKREF_DEAD, l, site);
 }
 
 /*
  * A put made it `word`, whose count is not live. That result decides, not what is there by now.
  * Return: as hf_lockref_waitfree_put_return().
  */
-HF_SLOW int32_t hf__waitfree_put_rest(hf_lockref_waitfree_t *l, uint64_t word)
+HF_INLINE int32_t hf__waitfree_put_repair(hf_lockref_waitfree_t *l, uint64_t word, const void *site)
 {
 	uint64_t before = word + HF__WAITFREE_ONE;
 
@@ -272,17 +284,23 @@ HF_SLOW int32_t hf__waitfree_put_rest(hf_lockref_waitfree_t *l, uint64_t word)
 		if ((int64_t)before < 0)
 			return INT32_MAX;
 	}
-	hf_report(HF_REPORT_LOCKREF_PUT, l);
+	hf_report_at(HF_REPORT_LOCKREF_PUT, l, site);
 	return -1;
+}
+
+HF_SLOW int32_t hf__waitfree_put_rest(hf_lockref_waitfree_t *l, uint64_t word)
+{
+	return hf__waitfree_put_repair(l, word, HF__SLOW_CALL_SITE);
 }
 
 /* A put made it `word`, whose count is none or not live; it has switched preemption off. */
 HF_SLOW bool hf__waitfree_put_or_lock_rest(hf_lockref_waitfree_t *l, uint64_t word)
+	HF_TRY_ACQUIRE(false, l) HF_NO_THREAD_SAFETY_ANALYSIS
 {
 	bool done = true;
 
 	if (HF_UNLIKELY((int64_t)word < 0)) {
-		(void)hf__waitfree_put_rest(l, word);
+		(void)hf__waitfree_put_repair(l, word, HF__SLOW_CALL_SITE);
 	} else {
 		HF__LOCKREF_LOCK(lock)(hf__waitfree_lock(l)); /* W5 */
 		/* Not none: another thread got it meanwhile, or killed it. */
@@ -419,6 +437,7 @@ HF_INLINE HF_MUST_CHECK int32_t hf_lockref_waitfree_put_return(hf_lockref_waitfr
  *           references a moment ago: mark_dead(0) if it is to die, and unlock
  */
 HF_INLINE HF_MUST_CHECK bool hf_lockref_waitfree_put_or_lock(hf_lockref_waitfree_t *l)
+	HF_TRY_ACQUIRE(false, l) HF_NO_THREAD_SAFETY_ANALYSIS
 {
 	uint64_t seen, before, word;
 
@@ -446,6 +465,7 @@ HF_INLINE HF_MUST_CHECK bool hf_lockref_waitfree_put_or_lock(hf_lockref_waitfree
  *           nothing was done
  */
 HF_INLINE HF_MUST_CHECK bool hf_lockref_waitfree_mark_dead(hf_lockref_waitfree_t *l, int32_t count)
+	HF_REQUIRES(l)
 {
 	uint64_t word = hf_atomic64_load_relaxed(&l->word);
 
@@ -475,6 +495,7 @@ HF_INLINE HF_MUST_CHECK bool hf_lockref_waitfree_mark_dead(hf_lockref_waitfree_t
  * Return:   false = it is not dead, nothing was done
  */
 HF_INLINE HF_MUST_CHECK bool hf_lockref_waitfree_revive(hf_lockref_waitfree_t *l, int32_t count)
+	HF_REQUIRES(l)
 {
 	uint64_t word = hf_atomic64_load_relaxed(&l->word);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef HF_NOFAULT_DISPATCH_H
 #define HF_NOFAULT_DISPATCH_H
+#pragma GCC system_header
 /*
  * dispatch - which implementation a clear or a copy runs, and how the call gets there.
  *

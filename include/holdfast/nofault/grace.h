@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef HF_NOFAULT_GRACE_H
 #define HF_NOFAULT_GRACE_H
+#pragma GCC system_header
 /*
  * grace - when has everyone left who was inside?
  *

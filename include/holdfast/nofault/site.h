@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef HF_NOFAULT_SITE_H
 #define HF_NOFAULT_SITE_H
+#pragma GCC system_header
 /*
  * site - an instruction that may fault, and where to go on if it does.
  *

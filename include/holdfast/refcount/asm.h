@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef HF_REFCOUNT_ASM_H
 #define HF_REFCOUNT_ASM_H
+#pragma GCC system_header
 /*
  * asm - saturating, with the flags of the atomic instruction itself as the test.
  *
@@ -20,17 +21,8 @@
 
 HF_COLD void hf__refcount_asm_inc_misuse(hf_refcount_t *r, int32_t old)
 {
-	hf__refcount_saturate(r, old == 0 ? HF_REPORT_ADD_UAF : HF_REPORT_ADD_OVF);
-}
-
-HF_COLD void hf__refcount_asm_sub_misuse(hf_refcount_t *r)
-{
-	hf__refcount_saturate(r, HF_REPORT_SUB_UAF);
-}
-
-HF_COLD void hf__refcount_asm_dec_misuse(hf_refcount_t *r)
-{
-	hf__refcount_saturate(r, HF_REPORT_DEC_LEAK);
+	hf__refcount_repair(r, old, old == 0 ? HF_REPORT_ADD_UAF : HF_REPORT_ADD_OVF,
+			    HF__CALL_SITE);
 }
 
 HF_INLINE void hf__refcount_asm_inc(hf_refcount_t *r)
@@ -53,7 +45,7 @@ HF_INLINE bool hf__refcount_asm_dec_and_test(hf_refcount_t *r)
 	if (HF_LIKELY(is == HF_ARCH_SUB_LIVE))
 		return false;
 	if (HF_UNLIKELY(is == HF_ARCH_SUB_MISUSE)) {
-		hf__refcount_asm_sub_misuse(r);
+		hf__refcount_saturate_one(r, HF_REPORT_SUB_UAF);
 		return false;
 	}
 	hf_atomic32_fence_acquire(&r->refs); /* I3 */
@@ -65,7 +57,7 @@ HF_INLINE void hf__refcount_asm_dec(hf_refcount_t *r)
 	if (!HF_ARCH_HAS_REFCOUNT)
 		hf__refcount_saturating_dec(r);
 	else if (HF_UNLIKELY(hf_arch_refcount_dec((uint32_t *)&r->refs)))
-		hf__refcount_asm_dec_misuse(r);
+		hf__refcount_saturate_one(r, HF_REPORT_DEC_LEAK);
 }
 
 HF_INLINE void hf__refcount_asm_add(int32_t i, hf_refcount_t *r, int32_t *old)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef HF_REFCOUNT_CMPXCHG_H
 #define HF_REFCOUNT_CMPXCHG_H
+#pragma GCC system_header
 /*
  * cmpxchg - look first, then compare-and-swap: no bad value is ever visible.
  *
@@ -12,10 +13,10 @@
  *
  *     live --add--> live, or SATURATED (overflow)      0 --add--> SATURATED
  *     live --sub--> live, or 0, or SATURATED (underflow)
- *     SATURATED --any--> SATURATED
+ *     SATURATED --any--> SATURATED                     IMMORTAL --any--> IMMORTAL
  *
  * Invariants
- *   I1  the value after each operation is live, 0 or SATURATED.
+ *   I1  the value after each operation is live, 0, SATURATED, or IMMORTAL as before.
  *   I2  *_and_test is true only for the swap that made the count 0.
  *
  * Ordering  that of the family (refcount.h).
@@ -23,12 +24,12 @@
  */
 #include "type.h"
 
-/* live + i, or SATURATED. */
+/* live + i; or what is not to be changed: I1. */
 HF_INLINE int32_t hf__refcount_cmpxchg_sum(int32_t value, int32_t i)
 {
 	int32_t sum = hf__refcount_sum(value, i);
 
-	return value <= 0 || sum <= 0 ? HF_REFCOUNT_SATURATED : sum;
+	return HF_UNLIKELY(value <= 0 || sum <= 0) ? hf__refcount_repaired(value) : sum;
 }
 
 HF_INLINE void hf__refcount_cmpxchg_add(int32_t i, hf_refcount_t *r, int32_t *old)
@@ -41,8 +42,9 @@ HF_INLINE void hf__refcount_cmpxchg_add(int32_t i, hf_refcount_t *r, int32_t *ol
 	} while (!hf_atomic32_try_cmpxchg_relaxed(&r->refs, &value, (uint32_t)sum));
 	if (old)
 		*old = (int32_t)value;
-	if (HF_UNLIKELY(sum == HF_REFCOUNT_SATURATED))
-		hf_report(value == 0 ? HF_REPORT_ADD_UAF : HF_REPORT_ADD_OVF, r);
+	if (HF_UNLIKELY(sum < 0))
+		hf__refcount_misuse(r, (int32_t)value,
+				    value == 0 ? HF_REPORT_ADD_UAF : HF_REPORT_ADD_OVF);
 }
 
 HF_INLINE void hf__refcount_cmpxchg_inc(hf_refcount_t *r)
@@ -64,15 +66,16 @@ HF_INLINE bool hf__refcount_cmpxchg_add_not_zero(int32_t i, hf_refcount_t *r, in
 	}
 	if (old)
 		*old = (int32_t)value;
-	if (done && HF_UNLIKELY(sum == HF_REFCOUNT_SATURATED))
-		hf_report(HF_REPORT_ADD_NOT_ZERO_OVF, r);
+	if (done && HF_UNLIKELY(sum < 0))
+		hf__refcount_misuse(r, (int32_t)value, HF_REPORT_ADD_NOT_ZERO_OVF);
 	return done;
 }
 
-/* value - i for a test (0 is the last reference), or SATURATED. */
+/* value - i for a test (0 is the last reference); or what is not to be changed: I1. */
 HF_INLINE int32_t hf__refcount_cmpxchg_difference(int32_t value, int32_t i)
 {
-	return value <= 0 || i <= 0 || value < i ? HF_REFCOUNT_SATURATED : value - i;
+	return HF_UNLIKELY(value <= 0 || i <= 0 || value < i) ? hf__refcount_repaired(value)
+							      : value - i;
 }
 
 HF_INLINE bool hf__refcount_cmpxchg_sub_and_test(int32_t i, hf_refcount_t *r, int32_t *old)
@@ -89,8 +92,8 @@ HF_INLINE bool hf__refcount_cmpxchg_sub_and_test(int32_t i, hf_refcount_t *r, in
 		hf_atomic32_fence_acquire(&r->refs);
 		return true;
 	}
-	if (HF_UNLIKELY(left == HF_REFCOUNT_SATURATED))
-		hf_report(HF_REPORT_SUB_UAF, r);
+	if (HF_UNLIKELY(left < 0))
+		hf__refcount_misuse(r, (int32_t)value, HF_REPORT_SUB_UAF);
 	return false;
 }
 
@@ -105,12 +108,13 @@ HF_INLINE void hf__refcount_cmpxchg_dec_old(hf_refcount_t *r, int32_t *old)
 	int32_t left;
 
 	do {
-		left = (int32_t)value <= 1 ? HF_REFCOUNT_SATURATED : (int32_t)value - 1;
+		left = HF_UNLIKELY((int32_t)value <= 1) ? hf__refcount_repaired((int32_t)value)
+							: (int32_t)value - 1;
 	} while (!hf_atomic32_try_cmpxchg_release(&r->refs, &value, (uint32_t)left));
 	if (old)
 		*old = (int32_t)value;
-	if (HF_UNLIKELY(left == HF_REFCOUNT_SATURATED))
-		hf_report(HF_REPORT_DEC_LEAK, r);
+	if (HF_UNLIKELY(left < 0))
+		hf__refcount_misuse(r, (int32_t)value, HF_REPORT_DEC_LEAK);
 }
 
 HF_INLINE void hf__refcount_cmpxchg_dec(hf_refcount_t *r)
@@ -129,7 +133,7 @@ HF_INLINE bool hf__refcount_cmpxchg_dec_not_one(hf_refcount_t *r)
 		left = hf__refcount_cmpxchg_difference((int32_t)value, 1);
 	} while (!hf_atomic32_try_cmpxchg_release(&r->refs, &value, (uint32_t)left));
 	if (HF_UNLIKELY(value == 0))
-		hf_report(HF_REPORT_SUB_UAF, r);
+		hf__refcount_misuse(r, 0, HF_REPORT_SUB_UAF);
 	return true;
 }
 

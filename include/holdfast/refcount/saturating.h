@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef HF_REFCOUNT_SATURATING_H
 #define HF_REFCOUNT_SATURATING_H
+#pragma GCC system_header
 /*
  * saturating - operate with one unconditional add, then look at what was there.
  *
@@ -13,6 +14,7 @@
  *     live         live, or past INT32_MAX*      live, or 0 (the last reference), or below 0*
  *     0            *                             *
  *     negative     *                             *           * = store SATURATED and report
+ *     immortal     stays                         stays       = store IMMORTAL, report nothing
  *
  * The window
  *   Between the bad operation and its repair other threads see the bad value, and operate on it.
@@ -30,8 +32,9 @@
  *
  * Invariants
  *   I1  an operation that sees a bad old or a bad new value stores SATURATED before it returns.
- *   I2  SATURATED is preserved: an operation on a negative count finds old < 0, so it stores it
- *       again. (A test of the new value alone would not do: SATURATED - i is not below SATURATED's
+ *   I2  SATURATED is preserved, and so is IMMORTAL: an operation on a negative count finds old < 0, so it stores it
+ *       again, or IMMORTAL. Between the operation and that store others see a value near it. (A
+ *       test of the new value alone would not do: SATURATED - i is not below SATURATED's
  *       zone, but neither is it SATURATED.)
  *   I3  *_and_test is true only for old == i with i > 0: never for a saturated or a dead count.
  *   I4  not_zero never touches a count that is 0.
@@ -58,8 +61,14 @@ HF_INLINE void hf__refcount_saturating_add(int32_t i, hf_refcount_t *r, int32_t 
 
 	if (old)
 		*old = before;
-	if (HF_UNLIKELY(!hf__refcount_added(sum, i))) /* I1, I2 */
-		hf__refcount_saturate(r, sum == i ? HF_REPORT_ADD_UAF : HF_REPORT_ADD_OVF);
+	if (HF_UNLIKELY(!hf__refcount_added(sum, i))) { /* I1, I2 */
+		enum hf_report_kind kind = sum == i ? HF_REPORT_ADD_UAF : HF_REPORT_ADD_OVF;
+
+		if (!old && __builtin_constant_p(i) && i == 1)
+			hf__refcount_saturate_one(r, kind);
+		else
+			hf__refcount_saturate(r, before, kind);
+	}
 }
 
 HF_INLINE void hf__refcount_saturating_inc(hf_refcount_t *r)
@@ -80,8 +89,9 @@ HF_INLINE bool hf__refcount_saturating_add_not_zero(int32_t i, hf_refcount_t *r,
 			if (old)
 				*old = (int32_t)value;
 			if (value == 0)
-				return false;                                 /* I4 */
-			hf__refcount_saturate(r, HF_REPORT_ADD_NOT_ZERO_OVF); /* I1, I2 */
+				return false; /* I4 */
+			/* I1, I2 */
+			hf__refcount_saturate(r, (int32_t)value, HF_REPORT_ADD_NOT_ZERO_OVF);
 			return true;
 		}
 		done = acquire ? hf_atomic32_try_cmpxchg_acquire(&r->refs, &value, sum)
@@ -104,7 +114,7 @@ HF_INLINE bool hf__refcount_saturating_sub_and_test(int32_t i, hf_refcount_t *r,
 		hf_atomic32_fence_acquire(&r->refs); /* I3 */
 		return true;
 	}
-	hf__refcount_saturate(r, HF_REPORT_SUB_UAF); /* I1, I2 */
+	hf__refcount_saturate(r, before, HF_REPORT_SUB_UAF); /* I1, I2 */
 	return false;
 }
 
@@ -119,8 +129,12 @@ HF_INLINE void hf__refcount_saturating_dec_old(hf_refcount_t *r, int32_t *old)
 
 	if (old)
 		*old = before;
-	if (HF_UNLIKELY(before <= 1)) /* I1, I2 */
-		hf__refcount_saturate(r, HF_REPORT_DEC_LEAK);
+	if (HF_UNLIKELY(before <= 1)) { /* I1, I2 */
+		if (!old)
+			hf__refcount_saturate_one(r, HF_REPORT_DEC_LEAK);
+		else
+			hf__refcount_saturate(r, before, HF_REPORT_DEC_LEAK);
+	}
 }
 
 HF_INLINE void hf__refcount_saturating_dec(hf_refcount_t *r)
@@ -138,7 +152,7 @@ HF_INLINE bool hf__refcount_saturating_dec_not_one(hf_refcount_t *r)
 		if (value == 1)
 			return false;
 		if (HF_UNLIKELY(value == 0)) {
-			hf__refcount_saturate(r, HF_REPORT_SUB_UAF);
+			hf__refcount_saturate(r, 0, HF_REPORT_SUB_UAF);
 			return true;
 		}
 	} while (!hf_atomic32_try_cmpxchg_release(&r->refs, &value, value - 1));

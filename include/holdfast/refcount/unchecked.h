@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef HF_REFCOUNT_UNCHECKED_H
 #define HF_REFCOUNT_UNCHECKED_H
+#pragma GCC system_header
 /*
  * unchecked - a plain atomic count: the baseline that the others are measured against.
  *
@@ -8,7 +9,9 @@
  *   Not to count references: it finds no misuse and repairs none. An overflow wraps around to a
  *   use after free, an increment of 0 brings the dead back.
  *
- * State     type.h; but there is no saturated zone: negative counts are counts like any other.
+ * State     type.h; but there is no saturated zone: negative counts are counts like any other. So an
+ *           IMMORTAL one moves, reports nothing, and is not freed before 2^29 puts more than gets
+ *           make a live count of it, or 2^30 + 2^29 gets more than puts.
  * Ordering  that of the family (refcount.h).
  */
 #include "type.h"

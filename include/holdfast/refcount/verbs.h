@@ -12,6 +12,7 @@
  * What each verb does, returns and orders is documented once: in refcount.h, for the default.
  * No include guard: this is meant to be included again and again.
  */
+#pragma GCC system_header
 #define HF__V(verb) HF__PASTE4(hf_refcount_, HF__REFCOUNT, _, verb)
 #define HF__RAW(verb) HF__PASTE4(hf__refcount_, HF__REFCOUNT, _, verb)
 

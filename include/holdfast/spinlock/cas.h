@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef HF_SPINLOCK_CAS_H
 #define HF_SPINLOCK_CAS_H
+#pragma GCC system_header
 /*
  * cas - compare-and-swap in, exchange out, both sequentially consistent.
  *
@@ -21,7 +22,7 @@
 #include "../wait.h"
 #include "../atomic.h"
 
-typedef struct hf_spinlock_cas {
+typedef struct HF_CAPABILITY("spinlock") hf_spinlock_cas {
 	hf_atomic32_t word;
 } hf_spinlock_cas_t;
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef HF_SPINLOCK_CAS_PREFETCH_H
 #define HF_SPINLOCK_CAS_PREFETCH_H
+#pragma GCC system_header
 /*
  * cas_prefetch - cas_release with a prefetch-for-store hint before the compare-and-swap.
  *
@@ -13,7 +14,7 @@
  */
 #include "cas_release.h"
 
-typedef struct hf_spinlock_cas_prefetch {
+typedef struct HF_CAPABILITY("spinlock") hf_spinlock_cas_prefetch {
 	hf_spinlock_cas_release_t lock;
 } hf_spinlock_cas_prefetch_t;
 

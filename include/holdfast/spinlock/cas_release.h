@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef HF_SPINLOCK_CAS_RELEASE_H
 #define HF_SPINLOCK_CAS_RELEASE_H
+#pragma GCC system_header
 /*
  * cas_release - compare-and-swap in, a plain store-release out.
  *
@@ -25,7 +26,7 @@
 #include "../wait.h"
 #include "../atomic.h"
 
-typedef struct hf_spinlock_cas_release {
+typedef struct HF_CAPABILITY("spinlock") hf_spinlock_cas_release {
 	hf_atomic32_t word;
 } hf_spinlock_cas_release_t;
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef HF_SPINLOCK_MCS_H
 #define HF_SPINLOCK_MCS_H
+#pragma GCC system_header
 /*
  * mcs - a queue in which each waiter looks at a word of its own.
  *
@@ -48,7 +49,7 @@
 
 #define HF__MCS_ANONYMOUS 0xffffffffu
 
-typedef struct hf_spinlock_mcs {
+typedef struct HF_CAPABILITY("spinlock") hf_spinlock_mcs {
 	hf_atomic32_t tail;
 	hf_atomic32_t owner;
 	hf_atomic32_t anonymous_next;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef HF_SPINLOCK_NODE_H
 #define HF_SPINLOCK_NODE_H
+#pragma GCC system_header
 /*
  * node - where a waiter in a queue spins, in a line of its own.
  *

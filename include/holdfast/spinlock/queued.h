@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef HF_SPINLOCK_QUEUED_H
 #define HF_SPINLOCK_QUEUED_H
+#pragma GCC system_header
 /*
  * queued - first come, first served in 4 bytes, with bounded barging.
  *
@@ -105,7 +106,7 @@ HF_STATIC_ASSERT((HF_SPINLOCK_QUEUED_PASSES) < 255, "255 means closed");
 #define HF_SPINLOCK_QUEUED_PATIENCE_NS 12800
 #endif
 
-typedef struct hf_spinlock_queued {
+typedef struct HF_CAPABILITY("spinlock") hf_spinlock_queued {
 	hf_atomic32_t word;
 } hf_spinlock_queued_t;
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef HF_SPINLOCK_TICKET_H
 #define HF_SPINLOCK_TICKET_H
+#pragma GCC system_header
 /*
  * ticket - take a number, wait until it is served.
  *
@@ -31,7 +32,7 @@
 #include "../wait.h"
 #include "../atomic.h"
 
-typedef struct hf_spinlock_ticket {
+typedef struct HF_CAPABILITY("spinlock") hf_spinlock_ticket {
 	hf_atomic32_t next;
 	hf_atomic32_t serving;
 } hf_spinlock_ticket_t;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef HF_SPINLOCK_WFE_H
 #define HF_SPINLOCK_WFE_H
+#pragma GCC system_header
 /*
  * wfe - wait on the exclusive monitor until the word changes, store-release out.
  *
@@ -25,7 +26,7 @@
 #include "../wait.h"
 #include "../atomic.h"
 
-typedef struct hf_spinlock_wfe {
+typedef struct HF_CAPABILITY("spinlock") hf_spinlock_wfe {
 	hf_atomic32_t word;
 } hf_spinlock_wfe_t;
 

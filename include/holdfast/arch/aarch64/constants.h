@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef HF_ARCH_AARCH64_CONSTANTS_H
 #define HF_ARCH_AARCH64_CONSTANTS_H
+#pragma GCC system_header
 /*
  * constants, for AArch64 - how threads wait, as numbers and policies; no instruction, so that a
  * simulator of this processor can take them.

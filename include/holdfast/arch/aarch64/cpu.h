@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef HF_ARCH_AARCH64_CPU_H
 #define HF_ARCH_AARCH64_CPU_H
+#pragma GCC system_header
 /*
  * cpu, for AArch64 - the ID registers, which Linux lets user space read (it traps and answers).
  * For src/cpu.c.

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef HF_ARCH_AARCH64_REFCOUNT_H
 #define HF_ARCH_AARCH64_REFCOUNT_H
+#pragma GCC system_header
 /*
  * refcount, for AArch64 - LSE's LDADD, or LDXR/STXR; then arithmetic that sets the flags.
  *

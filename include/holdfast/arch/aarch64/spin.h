@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef HF_ARCH_AARCH64_SPIN_H
 #define HF_ARCH_AARCH64_SPIN_H
+#pragma GCC system_header
 /*
  * spin, for AArch64 - WFE on the exclusive monitor, PRFM for store.
  *

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef HF_ARCH_AARCH64_TIMESTAMP_H
 #define HF_ARCH_AARCH64_TIMESTAMP_H
+#pragma GCC system_header
 /*
  * timestamp, for AArch64 - ISB, then CNTVCT_EL0.
  *

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef HF_ARCH_GENERIC_CONSTANTS_H
 #define HF_ARCH_GENERIC_CONSTANTS_H
+#pragma GCC system_header
 /*
  * constants, for any processor - how threads wait, as numbers and policies; no instruction.
  *

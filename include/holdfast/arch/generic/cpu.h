@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef HF_ARCH_GENERIC_CPU_H
 #define HF_ARCH_GENERIC_CPU_H
+#pragma GCC system_header
 /* cpu, for any processor - nothing is known of it. For src/cpu.c. */
 #include "../../compiler.h"
 #include "../../env.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef HF_ARCH_GENERIC_NOFAULT_H
 #define HF_ARCH_GENERIC_NOFAULT_H
+#pragma GCC system_header
 /*
  * nofault, for any processor - accesses that may fault, by sigsetjmp in src/nofault_jump.c.
  *

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef HF_ARCH_GENERIC_REFCOUNT_H
 #define HF_ARCH_GENERIC_REFCOUNT_H
+#pragma GCC system_header
 /*
  * refcount, for any processor - add and subtract, then look at what was there.
  *

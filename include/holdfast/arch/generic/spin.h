@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef HF_ARCH_GENERIC_SPIN_H
 #define HF_ARCH_GENERIC_SPIN_H
+#pragma GCC system_header
 /*
  * spin, for any processor - with compiler builtins only.
  */

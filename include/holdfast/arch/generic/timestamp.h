@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef HF_ARCH_GENERIC_TIMESTAMP_H
 #define HF_ARCH_GENERIC_TIMESTAMP_H
+#pragma GCC system_header
 /*
  * timestamp, for any processor - there is no counter that all have: 0.
  *

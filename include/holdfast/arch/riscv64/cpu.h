@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef HF_ARCH_RISCV64_CPU_H
 #define HF_ARCH_RISCV64_CPU_H
+#pragma GCC system_header
 /* cpu, for RISC-V of 64 bits - nothing that an implementation here would ask for. For src/cpu.c. */
 #include "../../compiler.h"
 #include "../../env.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef HF_ARCH_RISCV64_NOFAULT_H
 #define HF_ARCH_RISCV64_NOFAULT_H
+#pragma GCC system_header
 /*
  * nofault, for RISC-V of 64 bits - accesses that may fault, one instruction each.
  *

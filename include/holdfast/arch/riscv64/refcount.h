@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef HF_ARCH_RISCV64_REFCOUNT_H
 #define HF_ARCH_RISCV64_REFCOUNT_H
+#pragma GCC system_header
 /*
  * refcount, for RISC-V of 64 bits - AMOADD, then one comparison with what was added.
  *

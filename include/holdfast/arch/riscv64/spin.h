@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef HF_ARCH_RISCV64_SPIN_H
 #define HF_ARCH_RISCV64_SPIN_H
+#pragma GCC system_header
 /*
  * spin, for RISC-V of 64 bits - PAUSE (Zihintpause), which older processors take for a FENCE that
  * orders nothing; plain loads.

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef HF_ARCH_RISCV64_TIMESTAMP_H
 #define HF_ARCH_RISCV64_TIMESTAMP_H
+#pragma GCC system_header
 /*
  * timestamp, for RISC-V of 64 bits - RDTIME, between two fences.
  *

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef HF_ARCH_X86_64_CPU_H
 #define HF_ARCH_X86_64_CPU_H
+#pragma GCC system_header
 /*
  * cpu, for x86-64 - CPUID, and XCR0 for what the system saves. For src/cpu.c.
  *

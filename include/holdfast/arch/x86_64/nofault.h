@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef HF_ARCH_X86_64_NOFAULT_H
 #define HF_ARCH_X86_64_NOFAULT_H
+#pragma GCC system_header
 /*
  * nofault, for x86-64 - accesses that may fault, one instruction each.
  *

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef HF_ARCH_X86_64_REFCOUNT_H
 #define HF_ARCH_X86_64_REFCOUNT_H
+#pragma GCC system_header
 /*
  * refcount, for x86-64 - the flags that the LOCK-prefixed instruction leaves are the test.
  *

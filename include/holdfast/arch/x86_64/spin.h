@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef HF_ARCH_X86_64_SPIN_H
 #define HF_ARCH_X86_64_SPIN_H
+#pragma GCC system_header
 /*
  * spin, for x86-64 - PAUSE, PREFETCHW, plain loads.
  */

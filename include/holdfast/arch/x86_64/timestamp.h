@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef HF_ARCH_X86_64_TIMESTAMP_H
 #define HF_ARCH_X86_64_TIMESTAMP_H
+#pragma GCC system_header
 /*
  * timestamp, for x86-64 - RDTSC between two LFENCEs.
  *

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef HF_GUARD_H
+#define HF_GUARD_H
+#pragma GCC system_header
+/*
+ * guard - holds a lock to the end of a C++ block.
+ *
+ * Use when / not when
+ *   As std::lock_guard, where clang's -Wthread-safety is to follow it: the standard library's own
+ *   guards tell that analysis nothing. Not to wait with a time limit, to release early or to pass
+ *   the lock on: std::unique_lock. C has HF_SPINLOCK_GUARD (spinlock.h).
+ *
+ * Verbs     hf::guard hold(lock);     lock.lock() now, lock.unlock() where the block ends
+ * Example   examples/spinlock_guard.cpp
+ * Ordering  that of the lock's verbs.
+ */
+#include "compiler.h"
+
+#ifdef __cplusplus
+HF_BEGIN_CXX
+/* Lock: anything with lock() and unlock(), as hf::spinlock. */
+template <class Lock>
+class HF_SCOPED_CAPABILITY guard {
+public:
+	explicit guard(Lock &lock) HF_ACQUIRE(lock) : lock_(lock) { lock_.lock(); }
+	~guard() HF_RELEASE() { lock_.unlock(); }
+	guard(const guard &) = delete;
+	guard &operator=(const guard &) = delete;
+
+private:
+	Lock &lock_;
+};
+HF_END_CXX
+#endif
+
+#endif

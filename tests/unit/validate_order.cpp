@@ -1,0 +1,393 @@
+/* SPDX-License-Identifier: MIT */
+/* validate_order - locks taken in both orders; locks that somebody else has released. */
+#include "rosters.h"
+
+#include <mutex>
+#include <optional>
+
+#include "holdfast/lockref.h"
+#include "holdfast/mutex.h"
+#include "validate_without.h"
+
+static_assert(HF_VALIDATE == 1, "compile this with -DHF_VALIDATE=1");
+
+namespace
+{
+
+/* The last report, and how many there were. */
+class last_report {
+public:
+	last_report()
+	{
+		hf_validate_set_hold_limit(0);
+		hf_report_set_details_handler(
+			[](const struct hf_report_details *details, void *data) {
+				static_cast<last_report *>(data)->details_ = *details;
+			},
+			this);
+		reset();
+	}
+	~last_report()
+	{
+		hf_report_set_handler(nullptr, nullptr);
+		hf_report_reset();
+	}
+
+	void reset() { hf_report_reset(), details_ = {}; }
+	const struct hf_report_details *operator->() const { return &details_; }
+	static unsigned int total()
+	{
+		unsigned int n = 0;
+
+		for (int kind = 0; kind < HF_REPORT_KINDS; kind++)
+			n += hf_report_count(static_cast<enum hf_report_kind>(kind));
+		return n;
+	}
+	static unsigned int orders() { return hf_report_count(HF_REPORT_LOCK_ORDER); }
+
+private:
+	struct hf_report_details details_ = {};
+};
+
+template <class Lock>
+class Order : public testing::Test {
+protected:
+	static void nest(Lock &first, Lock &second)
+	{
+		first.lock();
+		second.lock();
+		second.unlock();
+		first.unlock();
+	}
+
+	last_report report;
+};
+
+#define ROW(name, NAME, bytes, nodes) , hf::spinlock_##name
+using Locks = unit::types<void HF_SPINLOCK_ROSTER(ROW), hf::mutex>;
+#undef ROW
+TYPED_TEST_SUITE(Order, Locks, unit::type_names);
+
+TYPED_TEST(Order, BothOrdersOnceAPair)
+{
+	TypeParam a, b;
+
+	this->nest(a, b);
+	this->nest(a, b);
+	EXPECT_EQ(this->report.total(), 0u);
+	this->nest(b, a);
+	EXPECT_EQ(this->report.orders(), 1u);
+	EXPECT_EQ(this->report->kind, HF_REPORT_LOCK_ORDER);
+	EXPECT_EQ(this->report->object, a.native_handle());
+	EXPECT_EQ(this->report->other, b.native_handle());
+	EXPECT_NE(this->report->site, nullptr);
+	EXPECT_NE(this->report->other_site, nullptr);
+	this->nest(a, b);
+	this->nest(b, a);
+	EXPECT_EQ(this->report.total(), 1u);
+	EXPECT_FALSE(a.is_locked() || b.is_locked());
+}
+
+TYPED_TEST(Order, ByTwoThreads)
+{
+	TypeParam a, b, between;
+
+	std::thread([&] { std::lock_guard<TypeParam> first(a), second(between), third(b); }).join();
+	EXPECT_EQ(this->report.total(), 0u);
+	std::thread([&] { this->nest(b, a); }).join();
+	EXPECT_EQ(this->report.orders(), 1u);
+	EXPECT_EQ(this->report.total(), 1u);
+}
+
+/* A trylock does not wait; but what is locked under its lock does. */
+TYPED_TEST(Order, Trylock)
+{
+	TypeParam a, b;
+
+	this->nest(a, b);
+	b.lock();
+	EXPECT_TRUE(a.try_lock());
+	a.unlock();
+	b.unlock();
+	{
+		std::scoped_lock both(b, a);
+	}
+	EXPECT_EQ(this->report.total(), 0u);
+	EXPECT_TRUE(b.try_lock());
+	a.lock();
+	a.unlock();
+	b.unlock();
+	EXPECT_EQ(this->report.orders(), 1u);
+}
+
+/* Nothing that is right is reported: a hierarchy, hand over hand, and the same lock again later. */
+TYPED_TEST(Order, GoodUse)
+{
+	TypeParam locks[4];
+
+	for (int i = 0; i < 50; i++) {
+		locks[0].lock();
+		for (int n = 1; n < 4; n++) {
+			locks[n].lock();
+			locks[n - 1].unlock();
+		}
+		locks[3].unlock();
+		for (TypeParam &lock : locks)
+			lock.lock();
+		for (TypeParam &lock : locks)
+			lock.unlock();
+	}
+	EXPECT_EQ(this->report.total(), 0u);
+}
+
+/* Another lock in the same memory has an order of its own. */
+TYPED_TEST(Order, TheNextLockInThatMemory)
+{
+	std::optional<TypeParam> a;
+	TypeParam b;
+
+	for (int i = 0; i < 20; i++) {
+		a.emplace();
+		if (i % 2)
+			this->nest(*a, b);
+		else
+			this->nest(b, *a);
+	}
+	EXPECT_EQ(this->report.total(), 0u);
+}
+
+TYPED_TEST(Order, SwitchedOff)
+{
+	TypeParam a, b;
+
+	EXPECT_TRUE(hf_validate_set_order(false));
+	this->nest(a, b);
+	this->nest(b, a);
+	EXPECT_EQ(this->report.total(), 0u);
+	EXPECT_FALSE(hf_validate_set_order(true));
+}
+
+/* Released where validation does not see it: free, so it is taken, and not granted. */
+TYPED_TEST(Order, ReleasedWithoutValidation)
+{
+	TypeParam lock;
+
+	for (int i = 0; i < 40; i++) { /* more often than a thread's list is long */
+		lock.lock();
+		unlock_without(lock.native_handle());
+		ASSERT_FALSE(lock.is_locked());
+		lock.lock();
+		ASSERT_TRUE(lock.is_locked());
+		unlock_without(lock.native_handle());
+		ASSERT_TRUE(lock.try_lock());
+		ASSERT_TRUE(hf_validate_is_held(lock.native_handle()));
+		lock.unlock();
+		ASSERT_FALSE(lock.is_locked());
+		ASSERT_FALSE(hf_validate_is_held(lock.native_handle()));
+	}
+	EXPECT_EQ(this->report.total(), 0u);
+
+	lock.lock();
+	unlock_without(lock.native_handle());
+	lock.unlock();
+	EXPECT_EQ(hf_report_count(HF_REPORT_LOCK_UNLOCKED), 1u);
+	EXPECT_EQ(this->report.total(), 1u);
+	EXPECT_FALSE(lock.is_locked());
+	lock.lock();
+	EXPECT_TRUE(lock.is_locked());
+	lock.unlock();
+	EXPECT_EQ(this->report.total(), 1u);
+}
+
+/* And another thread has taken it since: this one waits for it. */
+TYPED_TEST(Order, ReleasedWithoutValidationAndTaken)
+{
+	std::atomic<bool> taken(false), released(false);
+	TypeParam lock;
+
+	lock.lock();
+	unlock_without(lock.native_handle());
+	std::thread other([&] {
+		lock.lock();
+		taken = true;
+		unit::sleep_ms(20);
+		released = true;
+		lock.unlock();
+	});
+	while (!taken)
+		sched_yield();
+	lock.lock();
+	EXPECT_TRUE(released);
+	lock.unlock();
+	other.join();
+	EXPECT_EQ(this->report.total(), 0u);
+}
+
+/* ---- Where ---------------------------------------------------------------------------------- */
+
+#define PLACE __attribute__((cold, noinline))
+
+template <class Function>
+bool is_inside(const void *site, Function *function)
+{
+	return uintptr_t(site) - reinterpret_cast<uintptr_t>(function) < 8192;
+}
+
+PLACE void b_under_a(hf_spinlock_t *a, hf_lockref_t *b)
+{
+	hf_spinlock_lock(a);
+	hf_lockref_lock(b);
+	hf_lockref_unlock(b);
+	hf_spinlock_unlock(a);
+}
+
+PLACE void a_under_b(hf_spinlock_t *a, hf_lockref_t *b)
+{
+	/* The slow path of a lockref takes the lock: the place is the call all the same. */
+	if (!hf_lockref_put_or_lock(b)) {
+		hf_spinlock_lock(a);
+		hf_spinlock_unlock(a);
+		hf_lockref_unlock(b);
+	}
+}
+
+PLACE void b_by_put_under_a(hf_spinlock_t *a, hf_lockref_t *b)
+{
+	hf_spinlock_lock(a);
+	if (!hf_lockref_put_or_lock(b))
+		hf_lockref_unlock(b);
+	hf_spinlock_unlock(a);
+}
+
+PLACE void twice(hf_spinlock_t *a)
+{
+	hf_spinlock_lock(a);
+	hf_spinlock_lock(a);
+	hf_spinlock_unlock(a);
+	hf_spinlock_unlock(a);
+}
+
+TEST(OrderPlaces, BothAreNamed)
+{
+	hf_lockref_t b;
+	hf_spinlock_t a;
+	last_report report;
+
+	hf_spinlock_init(&a);
+	hf_lockref_init(&b, 1);
+	b_under_a(&a, &b);
+	a_under_b(&a, &b);
+	ASSERT_EQ(report.orders(), 1u);
+	EXPECT_EQ(report->object, &a);
+	EXPECT_TRUE(is_inside(report->site, a_under_b)) << report->site;
+	EXPECT_TRUE(is_inside(report->other_site, b_under_a)) << report->other_site;
+
+	/* init: other locks. */
+	hf_spinlock_init(&a);
+	hf_lockref_init(&b, 1);
+	report.reset();
+	a_under_b(&a, &b);
+	b_by_put_under_a(&a, &b);
+	ASSERT_EQ(report.orders(), 1u);
+	EXPECT_EQ(report->other, &a);
+	EXPECT_TRUE(is_inside(report->site, b_by_put_under_a)) << report->site;
+	EXPECT_TRUE(is_inside(report->other_site, a_under_b)) << report->other_site;
+
+	report.reset();
+	twice(&a);
+	EXPECT_EQ(report->kind, HF_REPORT_LOCK_RECURSION);
+	EXPECT_TRUE(is_inside(report->site, twice)) << report->site;
+}
+
+TEST(OrderPlaces, BothAreInTheLine)
+{
+	hf_spinlock_t a;
+	hf_lockref_t b;
+	std::string line;
+
+	hf_report_reset();
+	hf_spinlock_init(&a);
+	hf_lockref_init(&b, 1);
+	testing::internal::CaptureStderr();
+	b_under_a(&a, &b);
+	a_under_b(&a, &b);
+	line = testing::internal::GetCapturedStderr();
+	hf_report_reset();
+	EXPECT_NE(line.find("lock: order inverted"), std::string::npos) << line;
+	EXPECT_NE(line.find(" held; the other way round at 0x"), std::string::npos) << line;
+	EXPECT_EQ(line.find('\n'), line.size() - 1) << line;
+}
+
+/* ---- The table ------------------------------------------------------------------------------ */
+
+/* As if it took `first`, and then waited for `second`. */
+void nest_names(const char *first, const char *second)
+{
+	hf__validate_locked(first);
+	(void)hf__validate_lock(second, false);
+	(void)hf__validate_unlock(first, true);
+}
+
+/*
+ * V3: both come to a new pair at the same moment, each in its order. One of them reports it. (That the
+ * order of its two steps matters no run shows: the cache line goes from one to the other in between.)
+ */
+TEST(OrderTable, TheFirstTimeAtTheSameMoment)
+{
+	enum { PAIRS = 2000 };
+	static const char names[2 * PAIRS] = {};
+	std::atomic<int> there[PAIRS];
+	last_report report;
+
+	for (std::atomic<int> &n : there)
+		n = 0;
+	unit::run_threads(2, [&](int thread) {
+		for (int i = 0; i < PAIRS; i++) {
+			const char *mine = &names[2 * i + thread];
+			const char *other = &names[2 * i + 1 - thread];
+
+			there[i]++;
+			for (unsigned int n = 1; there[i] < 2; n++) {
+				if (n % 4096 == 0)
+					sched_yield();
+			}
+			nest_names(mine, other);
+		}
+	});
+	EXPECT_EQ(report.orders(), unsigned(PAIRS));
+	EXPECT_EQ(report.total(), unsigned(PAIRS));
+}
+
+/* In a process of its own, whose table is full afterwards. */
+TEST(OrderTable, Full)
+{
+	EXPECT_EQ(unit::in_child([] {
+			  static const char names[8 * HF_VALIDATE_PAIRS] = {};
+			  std::string said;
+			  int pair = 0;
+
+			  hf_validate_set_hold_limit(0);
+			  for (; pair < HF_VALIDATE_PAIRS / 4; pair++)
+				  nest_names(&names[2 * pair], &names[2 * pair + 1]);
+			  if (hf_validate_unwatched_pairs())
+				  return 1;
+			  testing::internal::CaptureStderr();
+			  for (; pair < 3 * HF_VALIDATE_PAIRS; pair++)
+				  nest_names(&names[2 * pair], &names[2 * pair + 1]);
+			  said = testing::internal::GetCapturedStderr();
+			  if (hf_validate_unwatched_pairs() < 2 * HF_VALIDATE_PAIRS)
+				  return 2;
+			  if (said.find("too many pairs") == std::string::npos ||
+			      said.find('\n') != said.size() - 1)
+				  return 3;
+			  /* What is in the table is still watched, and nothing else goes wrong. */
+			  nest_names(&names[1], &names[0]);
+			  if (hf_report_count(HF_REPORT_LOCK_ORDER) != 1)
+				  return 4;
+			  nest_names(&names[2 * pair - 1], &names[2 * pair - 2]);
+			  return last_report::total() == 1 ? 0 : 5;
+		  }),
+		  0);
+}
+
+} // namespace
