@@ -22,7 +22,7 @@ LEAST = 0.01  # no lab tells a smaller difference from none
 
 
 def noise_of(a: Row, b: Row) -> float:
-    return max(a.spread or 0.0, b.spread or 0.0, LEAST)
+    return max(a.spread or 0.0, b.spread or 0.0, a.gap or 0.0, b.gap or 0.0, LEAST)  # R3
 
 
 def gap(a: Row, b: Row) -> float:
@@ -171,6 +171,24 @@ def verdict_lines(verdict: Verdict) -> list[str]:
     return lines
 
 
+def gap_words(results: Results, family) -> str:
+    """What every verdict begins with: by how much the same differs from itself."""
+    twice = [r for r in results.of(family.name) if r.gap is not None]
+    if not twice:
+        if any(r.kind == "again" for r in results.of(family.name)):
+            return "What was measured twice has no valid figure: no difference here is beyond doubt."
+        return ""
+    gaps = sorted(r.gap for r in twice)
+    worst = max(twice, key=lambda r: r.gap)
+    names = ", ".join(unique([r.name for r in twice]))
+    half, most = (fmt_percent(g).lstrip("+") for g in (gaps[(len(gaps) - 1) // 2], gaps[-1]))
+    where = family.case_words(worst.case, worst.threads)
+    text = f"Measured twice, {names} differs from itself by {most}"
+    if len(gaps) > 1:
+        text += f" at most ({where}), and by {half} or less in half of the {len(gaps)} cases"
+    return text + ". No difference below the gap of its case is called one."
+
+
 def check_words(rows: list[Row]) -> str:
     failed = sum(r.failed for r in rows)
     if failed:
@@ -257,7 +275,7 @@ def regret_table(judged: list[tuple[str, list[Verdict]]]) -> Table:
     note = (
         "Cost: the default's time relative to the variant on its left: + is more, - is less, x is times as much."
         " '=': that variant is the default's own implementation, measured under its own name. '~': no larger than"
-        " the noise, which is the spread of the two rows, or what '=' differs by, if that is more. '-': nothing to"
+        " the noise, which is the spread of the two rows, or by how much the default differs from itself, if that is more. '-': nothing to"
         " compare."
     )
     return Table("What the default costs (the regret)", columns, rows, note)
