@@ -177,7 +177,8 @@ class Lab(unittest.TestCase):
             "lockref": set(),
             "holder": {"peer:pthread_mutex"},
             "mutex": {"peer:pthread_mutex", "peer:pthread_spin", "peer:std_mutex",
-                      *optional({"nsync": {"peer:nsync_mu"}, "pthread_mutex": {"peer:pthread_adaptive"},
+                      *optional({"pthread_mutex": {"peer:pthread_adaptive"},
+                                 "nsync": {"peer:nsync_mu"},
                                  "Rust": {"peer:parking_lot", "peer:rust_std_mutex"},
                                  "absl": {"peer:absl_mutex"}, "oneTBB": {"peer:tbb_spin_mutex"}})},
             "cond": {"peer:pthread_cond", "peer:std_condition_variable",
@@ -350,6 +351,9 @@ class Lab(unittest.TestCase):
         self.assertEqual({row["case"] for row in results["rows"]},
                          {"alone", *("oversubscribed" + section for section in sections)})
         self.check_mutex_aims(results, threads, sections)
+        # Weighted by length, half of the waiting is in longer waits than half of the operations.
+        self.assertTrue(any(row.get("wait_weighted_p50_ns", 1) > row.get("wait_p50_ns", 0)
+                            for row in results["rows"]))
         for row in results["rows"]:
             self.assertLessEqual(fields, set(row))
             spins = row["variant"] in ("peer:pthread_spin", "peer:tbb_spin_mutex")
@@ -527,7 +531,16 @@ class Rows(unittest.TestCase):
         met = {"reached": True, "nearly": True, "missed": False}
         for aim in results["aims"]:
             self.assertIs(aim["met"], met.get(aim["what"]), aim)
-        self.assertEqual([aim["value"] for aim in results["aims"]], [2] * 6 + [None] * 4)
+        self.assertEqual([aim["value"] for aim in results["aims"]], [0.2] + [2] * 6 + [None] * 4)
+
+    def test_what_is_measured_twice(self):
+        _, results, rows = self.rows()
+        self.assertEqual({name for name in rows if rows[name]["kind"] == "again"}, {"twice again"})
+        self.assertEqual(rows["twice again"]["base_variant"], "twice")
+        self.assertEqual({name for name in rows if "gap" in rows[name]}, {"twice"})
+        self.assertAlmostEqual(rows["twice"]["gap"], 0.2)
+        self.assertEqual(results["aims"][0]["what"], "gap of two measurements of the same, at most")
+        self.assertTrue(results["aims"][0]["detail"].startswith("twice, case, 1 thread; half of 1"))
 
     def test_only_a_wrong_count_is_a_failure(self):
         done, results, rows = self.rows("wrong")
