@@ -56,6 +56,7 @@ class Family:
     other_contract: dict[str, str] = {}  # R4: variant -> why it is no candidate for the best of ours
     judged = True  # there is a default, or one of ours alone, in each case
     has_default = True
+    lone = False  # its default is the row of kind "ours", of which there is one in a case
     job = ""  # what one would take its default for; "" gives no advice
     verbs = ""  # of the default: hf_..._*
     wanted: tuple[str, ...] = ()  # peers whose absence is said in its words

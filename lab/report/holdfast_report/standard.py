@@ -14,7 +14,7 @@ def place(row: Row) -> tuple[str, int]:
 
 
 class BesideStandard(Family):
-    has_default = False  # there is one of ours
+    lone = True
     fairness = ""  # the field that states it, "" = the common one
 
     def fairness_of(self, row: Row) -> float | None:

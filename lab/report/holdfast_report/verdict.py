@@ -77,6 +77,7 @@ class Verdict:
     peer: Row | None
     peer_fair: Row | None
     has_peers: bool
+    lone: bool  # the default is the only one of ours
     failed: list[Row]
     rows: list[Row] = field(default_factory=list)
 
@@ -92,8 +93,9 @@ class Verdict:
 
 def judge(results: Results, family, case: str, threads: int) -> Verdict:
     rows = [r for r in results.of(family.name) if r.case == case and r.threads == threads]
-    default = next((r for r in rows if r.kind == "default"), None)
-    ours = [r for r in rows if r.kind == "ours" and r.variant not in family.other_contract]  # R4
+    default = next((r for r in rows if r.kind == ("ours" if family.lone else "default")), None)
+    candidates = [] if family.lone else rows
+    ours = [r for r in candidates if r.kind == "ours" and r.variant not in family.other_contract]  # R4
     peers = [r for r in rows if r.kind == "peer"]
     return Verdict(
         name=family.case_words(case, threads),
@@ -106,6 +108,7 @@ def judge(results: Results, family, case: str, threads: int) -> Verdict:
         peer=fastest(peers),
         peer_fair=fastest([r for r in peers if r.fair]),
         has_peers=bool(peers),
+        lone=family.lone,
         failed=[r for r in rows if r.failed and r.kind != "sweep"],
         rows=rows,
     )
@@ -164,7 +167,8 @@ def verdict_lines(verdict: Verdict) -> list[str]:
         lines = [f"{default.label}: {figures(default)}" + ("." if default.fair else f", which is below {FAIR}.")]
     ours = [r for r in verdict.rows if r.kind == "ours"]
     peers = [r for r in verdict.rows if r.kind == "peer"]
-    lines += best_lines(verdict, "Best of ours", verdict.ours, verdict.ours_fair, ours)
+    if not verdict.lone:
+        lines += best_lines(verdict, "Best of ours", verdict.ours, verdict.ours_fair, ours)
     lines += best_lines(verdict, "Best peer", verdict.peer, verdict.peer_fair, peers)
     if verdict.failed:
         lines += ["FAILED here: " + ", ".join(r.variant for r in verdict.failed) + "."]
@@ -210,7 +214,7 @@ def summary_words(judged: list[Verdict], rows: list[Row]) -> str:
         costs = [(v, v.cost(choose(v))) for v in judged]
         costs = [(v, c) for v, c in costs if c is not None]
         none = len(judged) - len(costs)
-        if not judged:
+        if not judged or (group != "peer" and judged[0].lone):
             continue
         if not any(choose_any(v) for v in judged):
             words.append(f"No {group} was measured, or none has a valid figure.")

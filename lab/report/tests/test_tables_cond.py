@@ -25,5 +25,5 @@ class Cond(Temporary):
 
     def test_peers_without_one_of_ours(self):
         text = self.text(results(self.rows(1800.0)[1:]))
-        self.assertIn("Best of ours: none was measured.", text)
+        self.assertIn("Default: not measured.", text)
         self.assertNotIn("to wait for a condition", text)

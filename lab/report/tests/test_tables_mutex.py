@@ -20,7 +20,13 @@ class Mutex(Temporary):
         parsed = input.parse_results(results(rows))
         judged = judge(parsed, "mutex", "contended", 2)
         self.assertNotIn("not measured", " ".join(verdict.verdict_lines(judged)))
-        self.assertIn("Best of ours: hf_mutex, 20.00 ns/op", " ".join(verdict.verdict_lines(judged)))
+        words = " ".join(verdict.verdict_lines(judged))
+        self.assertIn("hf_mutex: 20.00 ns/op", words)
+        self.assertIn("Best peer: x, 30.00 ns/op, fairness 1.00; the default costs 33 % less.", words)
+        family = tables.family("mutex")
+        summary = family.summary(parsed, verdict.verdicts(parsed, family))
+        self.assertIn("the best peer of fairness 0.95 or more the default is level or faster in 1 of 1 cases", summary)
+        self.assertNotIn("variant of Holdfast", summary)
         shown = {cells[0]: cells for t in tables.family("mutex").measured(parsed) for cells, _ in t.rows}
         self.assertEqual(shown["hf_mutex"][6:8], ["0.91", "100.0"])  # in 100 ms, wait p99.9
         rows[0]["checked"] = False  # R1
