@@ -310,13 +310,25 @@ double Row::median_of(const std::function<double(const Sample &)> &value) const
 	return quantile_of(samples, 0.5, value);
 }
 
-double Row::more(const std::string &key) const
+static double more_of(const std::vector<Sample> &samples, const std::string &key)
 {
-	return median_of([&](const Sample &s) {
+	return quantile_of(samples, 0.5, [&](const Sample &s) {
 		auto at = s.more.find(key);
 
 		return at == s.more.end() ? NAN : at->second;
 	});
+}
+
+double Row::more(const std::string &key) const
+{
+	return more_of(samples, key);
+}
+
+double Row::gap_in(const std::string &key) const
+{
+	double ratio = more_of(again, key) / more(key);
+
+	return std::max(ratio, 1 / ratio) - 1;
 }
 
 /* A time that is 0 was too short to measure. */
@@ -558,9 +570,12 @@ std::vector<Row> measure(Plan *plan, const Settings &settings, Progress *progres
 	}
 	keep_usual_transfer(&rows);
 	for (Row &row : rows) {
-		double ratio = row.kind == "again" ? NAN : times(again_of(rows, row), &row);
+		const Row *other = row.kind == "again" ? nullptr : again_of(rows, row);
+		double ratio = times(other, &row);
 
 		row.gap = std::max(ratio, 1 / ratio) - 1;
+		if (other)
+			row.again = other->samples;
 	}
 	return rows;
 }

@@ -86,7 +86,9 @@ struct Row {
 	std::vector<Sample> samples;
 	int repeated = 0;  /* runs that were disturbed or starved, and measured again */
 	int set_aside = 0; /* runs with another transfer time than most */
-	/* Of what is measured twice: by how much the two differ, as a share. NAN = it is not. */
+	/* Of what is measured twice: the second samples, and by how much the two times differ, as a
+	 * share. NAN = it is not. */
+	std::vector<Sample> again;
 	double gap = NAN;
 
 	Row(std::string table_name, std::string variant_name, std::string of_kind,
@@ -100,6 +102,7 @@ struct Row {
 	double median_of(const std::function<double(const Sample &)> &value) const;
 	double
 	more(const std::string &key) const; /* the median of those that have it; NAN = none */
+	double gap_in(const std::string &key) const; /* the gap in that figure */
 	double ns_per_op() const;
 	/* The median over the rounds of the ratio within a round; of medians, if runs were set aside.
 	 * NAN = one of the two has no time. */

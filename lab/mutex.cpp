@@ -488,6 +488,9 @@ struct Group {
 	const Row *ours = nullptr, *pthread = nullptr, *spin = nullptr;
 	const Row *best = nullptr, *best_that_parks = nullptr; /* of the peers */
 	std::string missing;                                   /* peers that park */
+
+	double gap() const { return ours ? ours->gap : NAN; }
+	double gap_in(const char *field) const { return ours ? ours->gap_in(field) : NAN; }
 };
 
 bool faster(const Row &row, const Row *than)
@@ -532,16 +535,17 @@ double ratio(const Row *row, const Row *other, const char *field)
 		       : NAN;
 }
 
-/* With what it was compared with, and whether two measurements of ours differ by more than it was
- * missed by. */
-Aim noted(Aim aim, const Row *ours, const std::string &peer, const std::string &missing = "")
+/* With what it was compared with, and whether it was missed by less than two measurements of ours
+ * differ. */
+Aim noted(Aim aim, double gap, const std::string &peer, const std::string &missing = "")
 {
 	double miss = std::max(aim.value / aim.aim, aim.aim / aim.value) - 1;
 
 	aim.detail = peer;
 	for (const std::string &note :
-	     { std::string(!aim.met() && ours && miss <= ours->gap
-				   ? "by less than the gap of two measurements of ours"
+	     { std::string(!aim.met() && miss <= gap
+				   ? "by less than two measurements of ours differ (" +
+					     number(std::round(gap * 100) / 100) + ")"
 				   : ""),
 	       missing }) {
 		if (!note.empty())
@@ -571,10 +575,10 @@ std::vector<Aim> mutex_aims(const std::vector<Row> &rows)
 			if (threads == 1) {
 				aims.push_back(noted(at_most(1, name, "time, of pthread_spin's",
 							     times(group.ours, group.spin)),
-						     group.ours, ""));
+						     group.gap(), ""));
 				aims.push_back(noted(at_most(0.65, name, "time, of pthread_mutex's",
 							     times(group.ours, group.pthread)),
-						     group.ours, ""));
+						     group.gap(), ""));
 				aims.push_back(figure(name, "throughput, of the best peer",
 						      1 / times(group.ours, group.best),
 						      name_of(group.best)));
@@ -583,16 +587,19 @@ std::vector<Aim> mutex_aims(const std::vector<Row> &rows)
 			aims.push_back(
 				noted(at_least(1, name, "throughput, of the best peer that parks",
 					       1 / times(group.ours, group.best_that_parks)),
-				      group.ours, name_of(group.best_that_parks), group.missing));
+				      group.gap(), name_of(group.best_that_parks), group.missing));
 			aims.push_back(noted(at_least(0.9, name, "throughput, of the best peer",
 						      1 / times(group.ours, group.best)),
-					     group.ours, name_of(group.best)));
-			aims.push_back(at_least(
-				0.8, name, "fairness over 100 ms",
-				valid(group.ours) ? group.ours->more("fairness_100ms") : NAN));
-			aims.push_back(at_most(1, name,
-					       "longest wait of a thread, of pthread_mutex's",
-					       ratio(group.ours, group.pthread, "wait_max_ns")));
+					     group.gap(), name_of(group.best)));
+			aims.push_back(noted(at_least(0.8, name, "fairness over 100 ms",
+						      valid(group.ours)
+							      ? group.ours->more("fairness_100ms")
+							      : NAN),
+					     group.gap_in("fairness_100ms"), ""));
+			aims.push_back(noted(
+				at_most(1, name, "longest wait of a thread, of pthread_mutex's",
+					ratio(group.ours, group.pthread, "wait_max_ns")),
+				group.gap_in("wait_max_ns"), ""));
 			aims.push_back(
 				figure(name, "median wait, weighted by length, of pthread_mutex's",
 				       ratio(group.ours, group.pthread, "wait_weighted_p50_ns")));
