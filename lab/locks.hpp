@@ -9,6 +9,8 @@
 #include <pthread.h>
 #include <type_traits>
 
+#include "holdfast/compiler.h"
+
 #if HF_LAB_HAVE_CK
 #include <ck_pr.h>
 
@@ -58,7 +60,7 @@ struct NodeOf<L, std::void_t<typename L::node>> {
 };
 
 template <class L>
-void take(L *lock, typename NodeOf<L>::type &node)
+void take(L *lock, typename NodeOf<L>::type &node) HF_NO_THREAD_SAFETY_ANALYSIS
 {
 	if constexpr (std::is_same_v<typename NodeOf<L>::type, Nothing>)
 		(void)node, lock->lock();
@@ -67,7 +69,7 @@ void take(L *lock, typename NodeOf<L>::type &node)
 }
 
 template <class L>
-void release(L *lock, typename NodeOf<L>::type &node)
+void release(L *lock, typename NodeOf<L>::type &node) HF_NO_THREAD_SAFETY_ANALYSIS
 {
 	if constexpr (std::is_same_v<typename NodeOf<L>::type, Nothing>)
 		(void)node, lock->unlock();
