@@ -310,13 +310,25 @@ double Row::median_of(const std::function<double(const Sample &)> &value) const
 	return quantile_of(samples, 0.5, value);
 }
 
-double Row::more(const std::string &key) const
+static double more_of(const std::vector<Sample> &samples, const std::string &key)
 {
-	return median_of([&](const Sample &s) {
+	return quantile_of(samples, 0.5, [&](const Sample &s) {
 		auto at = s.more.find(key);
 
 		return at == s.more.end() ? NAN : at->second;
 	});
+}
+
+double Row::more(const std::string &key) const
+{
+	return more_of(samples, key);
+}
+
+double Row::gap_in(const std::string &key) const
+{
+	double ratio = more_of(again, key) / more(key);
+
+	return std::max(ratio, 1 / ratio) - 1;
 }
 
 /* A time that is 0 was too short to measure. */
@@ -459,6 +471,26 @@ static double cost_ms(const Cell &cell)
 	return cell.window_ms + (cell.contended() ? 3 : 1);
 }
 
+/* A second cell for what the table measures twice. */
+static std::vector<Cell> measured_again(const Table &table, const std::vector<Cell> &cells)
+{
+	std::vector<Cell> list;
+
+	for (const Cell &cell : cells) {
+		const Row &first = cell.rows.front();
+
+		if (*table.twice ? first.variant != table.twice : first.kind != "default")
+			continue;
+		list.push_back(cell);
+		for (Row &row : list.back().rows) {
+			row.labels["base_variant"] = row.variant;
+			row.variant += " again";
+			row.kind = "again";
+		}
+	}
+	return list;
+}
+
 Plan plan(const Table &table, const Settings &settings)
 {
 	Plan made = { &table, table.cells(settings), 0 };
@@ -477,6 +509,8 @@ Plan plan(const Table &table, const Settings &settings)
 			cells.clear();
 		cells.erase(std::remove_if(cells.begin(), cells.end(), left_out), cells.end());
 	}
+	for (Cell &cell : measured_again(table, cells))
+		cells.push_back(std::move(cell));
 	for (Cell &cell : cells) {
 		if (settings.window_ms)
 			cell.window_ms = settings.window_ms;
@@ -567,6 +601,14 @@ std::vector<Row> measure(Plan *plan, const Settings &settings, Progress *progres
 		}
 	}
 	keep_usual_transfer(&rows);
+	for (Row &row : rows) {
+		const Row *other = row.kind == "again" ? nullptr : again_of(rows, row);
+		double ratio = times(other, &row);
+
+		row.gap = std::max(ratio, 1 / ratio) - 1;
+		if (other)
+			row.again = other->samples;
+	}
 	return rows;
 }
 

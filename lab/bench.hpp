@@ -18,6 +18,10 @@
  * reported; the choice looks at processor time, never at the result. A run without an operation is
  * repeated too; if it stays so, its row is marked as starved, and is made of the other runs.
  *
+ * Noise is measured too: every table measures its default once more in each round, as any other
+ * variant, under the name "<default> again". By how much the two rows differ is their gap; no
+ * smaller difference shows anything.
+ *
  * What a contended operation costs is above all the time in which a cache line moves from one
  * processor to another. On a virtual machine that time changes by a factor of five within a second,
  * when the host moves a virtual processor to another core. So each contended run has the time of
@@ -78,10 +82,14 @@ struct Row {
 	std::string table, variant, kind, case_name;
 	int threads;
 	std::string baseline;
-	std::map<std::string, std::string> labels; /* is, wait, base_variant */
+	std::map<std::string, std::string> labels; /* is, wait, base_variant, waiter, version */
 	std::vector<Sample> samples;
 	int repeated = 0;  /* runs that were disturbed or starved, and measured again */
 	int set_aside = 0; /* runs with another transfer time than most */
+	/* Of what is measured twice: the second samples, and by how much the two times differ, as a
+	 * share. NAN = it is not. */
+	std::vector<Sample> again;
+	double gap = NAN;
 
 	Row(std::string table_name, std::string variant_name, std::string of_kind,
 	    std::string name_of_case, int number_of_threads = 1)
@@ -94,6 +102,7 @@ struct Row {
 	double median_of(const std::function<double(const Sample &)> &value) const;
 	double
 	more(const std::string &key) const; /* the median of those that have it; NAN = none */
+	double gap_in(const std::string &key) const; /* the gap in that figure */
 	double ns_per_op() const;
 	/* The median over the rounds of the ratio within a round; of medians, if runs were set aside.
 	 * NAN = one of the two has no time. */
@@ -147,6 +156,9 @@ Aim at_most(double aim, const std::string &group, const std::string &what, doubl
 Aim figure(const std::string &group, const std::string &what, double value,
 	   const std::string &detail = "");
 
+/* The row that measures the same variant again; NULL = there is none. */
+const Row *again_of(const std::vector<Row> &rows, const Row &row);
+
 /* For those who compute aims: NULL = there is no such row. */
 const Row *find(const std::vector<Row> &rows, const std::string &variant,
 		const std::string &case_name, int threads);
@@ -172,8 +184,10 @@ struct Table {
 	const char *what;
 	const char *baseline;
 	std::vector<Cell> (*cells)(const Settings &);
-	/* From this table's rows; NULL = it aims at nothing. */
+	/* From this table's rows, without those that are measured again; NULL = it aims at nothing. */
 	std::vector<Aim> (*aims)(const std::vector<Row> &rows);
+	/* The variant that is measured twice; "" = the rows of kind "default". */
+	const char *twice = "";
 };
 
 const std::vector<Table> &tables();
@@ -182,6 +196,7 @@ const std::vector<Table> &tables();
 std::vector<Cell> refcount_cells(const Settings &settings);
 std::vector<Cell> spinlock_cells(const Settings &settings);
 std::vector<Cell> mutex_cells(const Settings &settings);
+std::vector<Cell> cond_cells(const Settings &settings);
 std::vector<Cell> lockref_cells(const Settings &settings);
 std::vector<Cell> holder_cells(const Settings &settings);
 std::vector<Cell> handoff_cells(const Settings &settings);
@@ -198,6 +213,7 @@ std::vector<Cell> readdir_cells(const Settings &settings);
 
 std::vector<Aim> refcount_aims(const std::vector<Row> &rows);
 std::vector<Aim> mutex_aims(const std::vector<Row> &rows);
+std::vector<Aim> cond_aims(const std::vector<Row> &rows);
 std::vector<Aim> lockref_aims(const std::vector<Row> &rows);
 std::vector<Aim> holder_aims(const std::vector<Row> &rows);
 std::vector<Aim> memory_aims(const std::vector<Row> &rows);
@@ -235,7 +251,7 @@ private:
 /* Measures all cells and returns their rows. */
 std::vector<Row> measure(Plan *plan, const Settings &settings, Progress *progress);
 
-/* What the rows of one table come to. */
+/* What the rows of one table come to: the gap first, then its aims. */
 std::vector<Aim> aims_of(const Table &table, const std::vector<Row> &rows);
 
 /* Nanoseconds since some moment, and of processor time of this thread. */
@@ -253,7 +269,7 @@ struct Missing {
 };
 std::vector<Missing> missing_peers();
 
-constexpr int SCHEMA = 2; /* of the JSON; raised when a reader must know of a change */
+constexpr int SCHEMA = 3; /* of the JSON; raised when a reader must know of a change */
 
 /* Of which program, machine and settings a file is. */
 struct Run {

@@ -2,10 +2,14 @@
 #ifndef HF_LAB_LOCKS_HPP
 #define HF_LAB_LOCKS_HPP
 /*
- * locks - the locks of other libraries, as the tables `spinlock` and `mutex` take them: a class
- * with lock() and unlock(), inlined as its users get it.
+ * locks - the locks of other libraries, as the tables `spinlock`, `mutex` and `cond` take them: a
+ * class with lock() and unlock(), inlined as its users get it (Rust's, behind a C ABI, are not). A
+ * lock whose holder keeps something has a type `node`, and its verbs take one.
  */
 #include <pthread.h>
+#include <type_traits>
+
+#include "holdfast/compiler.h"
 
 #if HF_LAB_HAVE_CK
 #include <ck_pr.h>
@@ -33,6 +37,12 @@ struct Pointer {
 #if HF_LAB_HAVE_ABSL
 #include <absl/synchronization/mutex.h>
 #endif
+#if HF_LAB_HAVE_NSYNC
+#include <nsync.h>
+#endif
+#if HF_LAB_HAVE_RUST
+#include "peers/rust/hf_lab_peers.h"
+#endif
 
 namespace lab
 {
@@ -40,11 +50,50 @@ namespace lab
 /* What a holder keeps beside most locks. */
 struct Nothing {};
 
+template <class L, class = void>
+struct NodeOf {
+	using type = Nothing;
+};
+template <class L>
+struct NodeOf<L, std::void_t<typename L::node>> {
+	using type = typename L::node;
+};
+
+template <class L>
+void take(L *lock, typename NodeOf<L>::type &node) HF_NO_THREAD_SAFETY_ANALYSIS
+{
+	if constexpr (std::is_same_v<typename NodeOf<L>::type, Nothing>)
+		(void)node, lock->lock();
+	else
+		lock->lock(node);
+}
+
+template <class L>
+void release(L *lock, typename NodeOf<L>::type &node) HF_NO_THREAD_SAFETY_ANALYSIS
+{
+	if constexpr (std::is_same_v<typename NodeOf<L>::type, Nothing>)
+		(void)node, lock->unlock();
+	else
+		lock->unlock(node);
+}
+
 struct PthreadMutex {
 	pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
 	void lock() { pthread_mutex_lock(&m); }
 	void unlock() { pthread_mutex_unlock(&m); }
 };
+
+/* Spins for a while before it parks: what glibc recommends for short sections. */
+#ifdef PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP
+#define HF_LAB_HAVE_ADAPTIVE 1
+struct PthreadAdaptive {
+	pthread_mutex_t m = PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP;
+	void lock() { pthread_mutex_lock(&m); }
+	void unlock() { pthread_mutex_unlock(&m); }
+};
+#else
+#define HF_LAB_HAVE_ADAPTIVE 0
+#endif
 
 struct PthreadSpin {
 	pthread_spinlock_t m;
@@ -58,6 +107,32 @@ struct AbslMutex {
 	absl::Mutex m;
 	void lock() { m.Lock(); }
 	void unlock() { m.Unlock(); }
+};
+#endif
+
+#if HF_LAB_HAVE_NSYNC
+struct NsyncMu {
+	nsync::nsync_mu m = NSYNC_MU_INIT;
+	void lock() { nsync::nsync_mu_lock(&m); }
+	void unlock() { nsync::nsync_mu_unlock(&m); }
+};
+#endif
+
+#if HF_LAB_HAVE_RUST
+struct RustStd {
+	using node = hf_lab_rust_guard;
+	hf_lab_rust_object m;
+	RustStd() { hf_lab_rust_std_init(&m); }
+	void lock(node &n) { hf_lab_rust_std_lock(&m, &n); }
+	void unlock(node &n) { hf_lab_rust_std_unlock(&n); }
+};
+
+struct ParkingLot {
+	using node = hf_lab_rust_guard;
+	hf_lab_rust_object m;
+	ParkingLot() { hf_lab_parking_lot_init(&m); }
+	void lock(node &n) { hf_lab_parking_lot_lock(&m, &n); }
+	void unlock(node &n) { hf_lab_parking_lot_unlock(&n); }
 };
 #endif
 

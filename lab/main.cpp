@@ -7,6 +7,7 @@
 #include <cstring>
 #include <exception>
 #include <fstream>
+#include <pthread.h>
 #include <stdexcept>
 #include <string>
 #include <sys/stat.h>
@@ -26,13 +27,15 @@ const std::vector<Table> &tables()
 		{ "spinlock", "lock, increment, unlock: alone, contended, oversubscribed", "cas",
 		  spinlock_cells, nullptr },
 		{ "mutex", "lock, increment, unlock by threads that may park: up to 8 a processor",
-		  "peer:pthread_mutex", mutex_cells, mutex_aims },
+		  "peer:pthread_mutex", mutex_cells, mutex_aims, "hf_mutex" },
+		{ "cond", "condition variables: a turn to and fro, a broadcast, a bounded queue",
+		  "peer:pthread_cond", cond_cells, cond_aims, "hf_cond" },
 		{ "lockref", "get + put on one hot object, and its retries", "unbounded",
 		  lockref_cells, lockref_aims },
 		{ "holder", "get + put while another thread holds the lock for 1 ms of 2",
 		  "bounded, spins", holder_cells, holder_aims },
 		{ "handoff", "what the body of a wait loop does to ticket and mcs, contended",
-		  "ticket wait=none", handoff_cells, nullptr },
+		  "ticket wait=none", handoff_cells, nullptr, "ticket wait=none" },
 		{ "clear", "clear memory that may fault, by size, beside memset", "libc",
 		  clear_cells, memory_aims },
 		{ "copy", "copy memory that may fault, by size, beside memcpy", "libc", copy_cells,
@@ -41,9 +44,9 @@ const std::vector<Table> &tables()
 		  "fill, move, compare, find and more of memory that may fault, beside libc",
 		  "plain", verbs_cells, verbs_aims },
 		{ "loop", "the loops of clear and copy with the guard, beside the same without",
-		  "unguarded", loop_cells, loop_aims },
+		  "unguarded", loop_cells, loop_aims, "guarded" },
 		{ "fault", "a recovered fault, beside a bare SIGSEGV", "bare SIGSEGV", fault_cells,
-		  fault_aims },
+		  fault_aims, "load" },
 		{ "guard", "a copy without a fault, beside other ways to survive one", "memcpy",
 		  guard_cells, nullptr },
 #if HF_LAB_HAVE_TMPFS
@@ -75,6 +78,16 @@ std::vector<Missing> missing_peers()
 #endif
 #if !HF_LAB_HAVE_ABSL
 	list.push_back({ "absl::Mutex", "libabsl-dev" });
+#endif
+#ifndef PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP
+	list.push_back({ "the adaptive kind of pthread_mutex", "of glibc alone" });
+#endif
+#if !HF_LAB_HAVE_NSYNC
+	list.push_back({ "nsync's mutex and condition variable", "libnsync-dev" });
+#endif
+#if !HF_LAB_HAVE_RUST
+	list.push_back({ "Rust's std::sync::Mutex, parking_lot, and their condition variables",
+			 "cargo and librust-parking-lot-dev" });
 #endif
 #if !HF_LAB_HAVE_GLIB
 	list.push_back({ "GLib's atomic reference count", "libglib2.0-dev" });

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <iterator>
 #include <set>
 
 namespace lab
@@ -51,6 +52,19 @@ const Row *find(const std::vector<Row> &rows, const std::string &variant,
 	return nullptr;
 }
 
+const Row *again_of(const std::vector<Row> &rows, const Row &row)
+{
+	for (const Row &other : rows) {
+		auto base = other.labels.find("base_variant");
+
+		if (other.kind == "again" && base != other.labels.end() &&
+		    base->second == row.variant && other.case_name == row.case_name &&
+		    other.threads == row.threads)
+			return &other;
+	}
+	return nullptr;
+}
+
 bool valid(const Row *row)
 {
 	return row && row->checked() && row->ns_per_op() > 0;
@@ -86,12 +100,44 @@ double Mean::mean() const
 	return n ? std::exp(log_sum / n) : NAN;
 }
 
+/* The largest gap, and where; nothing, if no row was measured again. */
+static std::vector<Aim> gaps_of(const std::vector<Row> &rows)
+{
+	std::vector<double> gaps;
+	const Row *worst = nullptr;
+	int again = 0;
+
+	for (const Row &row : rows) {
+		again += row.kind == "again";
+		if (!std::isfinite(row.gap))
+			continue;
+		gaps.push_back(row.gap);
+		if (!worst || row.gap > worst->gap)
+			worst = &row;
+	}
+	if (!again)
+		return {};
+	if (!worst)
+		return { figure("", "gap of two measurements of the same", NAN) };
+	std::sort(gaps.begin(), gaps.end());
+	return { figure("", "gap of two measurements of the same, at most", worst->gap,
+			worst->variant + ", " + worst->case_name + ", " +
+				threads_name(worst->threads) + "; half of " +
+				std::to_string(gaps.size()) + " are at most " +
+				number(std::round(gaps[(gaps.size() - 1) / 2] * 1000) / 1000)) };
+}
+
 std::vector<Aim> aims_of(const Table &table, const std::vector<Row> &rows)
 {
-	std::vector<Aim> aims;
+	std::vector<Aim> aims = gaps_of(rows);
+	std::vector<Row> once;
 
-	if (table.aims)
-		aims = table.aims(rows);
+	std::copy_if(rows.begin(), rows.end(), std::back_inserter(once),
+		     [](const Row &row) { return row.kind != "again"; });
+	if (table.aims) {
+		for (Aim &aim : table.aims(once))
+			aims.push_back(std::move(aim));
+	}
 	for (Aim &aim : aims)
 		aim.table = table.name;
 	return aims;
@@ -256,6 +302,8 @@ std::string to_json(const std::vector<Row> &rows, const std::vector<Aim> &aims, 
 			out += ", " + quoted(label.first) + ": " + quoted(label.second);
 		double transfer = row.median_of([](const Sample &s) { return s.transfer_ns; });
 
+		if (std::isfinite(row.gap))
+			out += ", \"gap\": " + number(row.gap);
 		if (transfer > 0)
 			out += ", \"transfer_ns\": " + number(transfer);
 		std::set<std::string> keys; /* a short run may lack one */
@@ -280,16 +328,25 @@ std::string text_of(const char *format, double value)
 	return text;
 }
 
+/* So many columns wide: a byte that continues a character takes none. */
+static std::string padded(std::string text, size_t width)
+{
+	size_t columns = static_cast<size_t>(std::count_if(
+		text.begin(), text.end(), [](unsigned char c) { return (c & 0xc0) != 0x80; }));
+
+	return columns < width ? text.append(width - columns, ' ') : text;
+}
+
 void print_plain(const std::vector<Row> &rows)
 {
-	printf("%-9s %-28s %-22s %7s %11s %7s %7s %8s\n", "table", "variant", "case", "threads",
+	printf("%-9s %-28s %-28s %7s %11s %7s %7s %8s\n", "table", "variant", "case", "threads",
 	       "ns/op", "ratio", "spread", "fairness");
 	for (const Row &row : rows) {
 		const Row *base = baseline_of(rows, row);
 		double ratio = base ? row.ratio_to(*base) : NAN;
 
-		printf("%-9s %-28s %-22s %7d %11s %7s %7s %8s%s%s\n", row.table.c_str(),
-		       row.variant.c_str(), row.case_name.c_str(), row.threads,
+		printf("%-9s %-28s %s %7d %11s %7s %7s %8s%s%s\n", row.table.c_str(),
+		       row.variant.c_str(), padded(row.case_name, 28).c_str(), row.threads,
 		       text_of("%.2f", row.ns_per_op()).c_str(), text_of("%.3f", ratio).c_str(),
 		       text_of("%.0f%%", row.spread() * 100).c_str(),
 		       text_of("%.2f", row.fairness()).c_str(),

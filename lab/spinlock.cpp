@@ -58,15 +58,6 @@ struct State {
 	Split *split; /* one a thread */
 };
 
-template <class L, class = void>
-struct NodeOf {
-	using type = Nothing;
-};
-template <class L>
-struct NodeOf<L, std::void_t<typename L::node>> {
-	using type = typename L::node;
-};
-
 /* Each lock's loops. They read the stop flag after every operation: with more threads than
  * processors one operation can take milliseconds. */
 template <class L>
@@ -79,20 +70,6 @@ struct Loops {
 	{
 		static_assert(sizeof(L) <= sizeof(s->lock), "the lock has room");
 		new (s->lock) L;
-	}
-	static void take(L *lock, Node &node) HF_NO_THREAD_SAFETY_ANALYSIS
-	{
-		if constexpr (std::is_same_v<Node, Nothing>)
-			(void)node, lock->lock();
-		else
-			lock->lock(node);
-	}
-	static void release(L *lock, Node &node) HF_NO_THREAD_SAFETY_ANALYSIS
-	{
-		if constexpr (std::is_same_v<Node, Nothing>)
-			(void)node, lock->unlock();
-		else
-			lock->unlock(node);
 	}
 
 	/* Nothing but lock, increment, unlock. */

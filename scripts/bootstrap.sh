@@ -12,7 +12,8 @@
 set -euo pipefail
 
 required=(build-essential cmake ninja-build pkg-config python3)
-peers=(libck-dev libtbb-dev libabsl-dev libglib2.0-dev) # what the lab compares with: optional
+# What the lab compares with: optional.
+peers=(libck-dev libtbb-dev libabsl-dev libglib2.0-dev libnsync-dev cargo librust-parking-lot-dev)
 bare=(gcc-aarch64-linux-gnu g++-aarch64-linux-gnu qemu-system-arm)
 kernel=(gcc-12 gcc-12-aarch64-linux-gnu gcc-aarch64-linux-gnu "libelf1|libelf1t64" "libssl3|libssl3t64" bc xz-utils
 	qemu-system-x86 qemu-system-arm)

@@ -24,8 +24,8 @@ FIELDS = {"table", "variant", "kind", "case", "threads", "ns_per_op", "spread", 
 AIM_FIELDS = {"table", "group", "what", "value", "unit", "bound", "aim", "met", "detail", "why"}
 MACHINE_FIELDS = {"cpu", "vendor", "family", "model", "stepping", "microcode", "features", "cpus",
                   "kernel", "architecture", "compiler", "commit", "governor", "date"}
-TABLES = ("refcount", "spinlock", "mutex", "lockref", "holder", "handoff", "clear", "copy", "verbs",
-          "loop", "fault", "guard")
+TABLES = ("refcount", "spinlock", "mutex", "cond", "lockref", "holder", "handoff", "clear", "copy",
+          "verbs", "loop", "fault", "guard")
 TMPFS = ("openclose", "sparse", "readdir")  # where liburcu is
 MOUNT = ("mount",)  # where libfuse is; measured where root can mount
 WITHOUT_AIMS = ("spinlock", "handoff", "guard", "readdir", "mount")
@@ -75,6 +75,13 @@ def here(tables):
     """Those that were built."""
     listed = lab("list").stdout
     return [table for table in tables if "\n%s " % table in listed]
+
+
+def optional(peers):
+    """Each library's variants, but for those that `hf-lab list` calls missing."""
+    missing = re.findall(r"(?m)^missing +(.*)", lab("list").stdout)
+    return set().union(*(names for library, names in peers.items()
+                         if not any(library in line for line in missing)))
 
 
 def can_mount():
@@ -168,13 +175,21 @@ class Lab(unittest.TestCase):
             "holder": {"%s, %s" % (name, waits) for name in [*lockrefs, "waitfree"]
                        for waits in ("spins", "parks")},
             "mutex": {"hf_mutex"},
+            "cond": {"hf_cond"},
         }
         peers = {
             "refcount": {"peer:shared_ptr"},
             "spinlock": {"peer:pthread_spin", "peer:pthread_mutex"},
             "lockref": set(),
             "holder": {"peer:pthread_mutex"},
-            "mutex": {"peer:pthread_mutex", "peer:pthread_spin", "peer:std_mutex"},
+            "mutex": {"peer:pthread_mutex", "peer:pthread_spin", "peer:std_mutex",
+                      *optional({"pthread_mutex": {"peer:pthread_adaptive"},
+                                 "nsync": {"peer:nsync_mu"},
+                                 "Rust": {"peer:parking_lot", "peer:rust_std_mutex"},
+                                 "absl": {"peer:absl_mutex"}, "oneTBB": {"peer:tbb_spin_mutex"}})},
+            "cond": {"peer:pthread_cond", "peer:std_condition_variable",
+                     *optional({"nsync": {"peer:nsync_cv"}, "absl": {"peer:absl_cond_var"},
+                                "Rust": {"peer:parking_lot_condvar", "peer:rust_std_condvar"}})},
         }
         if here(TMPFS):
             wanted["openclose"] = {"default"}
@@ -212,8 +227,9 @@ class Lab(unittest.TestCase):
         aims = []
         for table in tables:
             results = measured(table)
-            self.assertEqual(results["schema"], 2)
-            self.assertEqual(not results["aims"], table in WITHOUT_AIMS, table)
+            self.assertEqual(results["schema"], 3)
+            others = [aim for aim in results["aims"] if not aim["what"].startswith("gap of two")]
+            self.assertEqual(not others, table in WITHOUT_AIMS, table)
             self.assertEqual({aim["table"] for aim in results["aims"]} - {table}, set())
             aims += results["aims"]
         for aim in aims:
@@ -227,6 +243,32 @@ class Lab(unittest.TestCase):
             self.assertLessEqual({("openclose", "hot file"), ("openclose", "file each"),
                                   ("openclose", "hot file, 2 threads"),
                                   ("sparse", "16 KiB buffer"), ("sparse", "1 MiB buffer")}, groups)
+
+    def test_each_table_measures_its_default_twice(self):
+        twice = {"mutex": {"hf_mutex"}, "handoff": {"ticket wait=none"}, "loop": {"guarded"},
+                 "fault": {"load"}, "cond": {"hf_cond"}}
+        for table in [*TABLES, *here(TMPFS)]:
+            with self.subTest(table=table):
+                results = measured(table)
+                rows = {(row["variant"], row["case"], row["threads"]): row
+                        for row in results["rows"] if row["kind"] != "again"}
+                wanted = twice.get(table) or variants(results["rows"], "default")
+                again = [row for row in results["rows"] if row["kind"] == "again"]
+                self.assertEqual({row["base_variant"] for row in again}, wanted)
+                first = [rows.pop((row["base_variant"], row["case"], row["threads"]))
+                         for row in again]
+                self.assertFalse(wanted & {variant for variant, _, _ in rows})
+                for row, other in zip(first, again):
+                    self.assertEqual(other["variant"], row["variant"] + " again")
+                    self.assertNotIn("gap", other)
+                    if row["ns_per_op"] and other["ns_per_op"]:
+                        self.assertGreaterEqual(row["gap"], 0)
+                # The verdict opens with the largest.
+                aim = results["aims"][0]
+                self.assertEqual((aim["group"], aim["bound"]), ("", ""))
+                self.assertRegex(aim["what"], "^gap of two measurements of the same")
+                gaps = [row["gap"] for row in first if "gap" in row]
+                self.assertEqual(aim["value"], max(gaps, default=None))
 
     def check_aim(self, aim):
         self.assertEqual(set(aim), AIM_FIELDS)
@@ -310,17 +352,71 @@ class Lab(unittest.TestCase):
     def test_mutex_has_waits(self):
         fields = {"cpu_ns", "fairness_100ms"}
         waits = ["wait_p50_ns", "wait_p99_ns", "wait_p999_ns", "wait_max_ns"]
-        for row in rows_of("mutex", "--threads", "1,4", *QUICK)["rows"]:
+        by_length = ["wait_p50_ns", "wait_weighted_p50_ns", "wait_weighted_p99_ns", "wait_max_ns"]
+        threads = 2 * len(os.sched_getaffinity(0))
+        results = rows_of("mutex", "--threads", "1,%d" % threads, *QUICK)
+        sections = ["", ", 0.1/0.2 µs", ", 0.2/0.2 µs", ", 2/2 µs"]
+        self.assertEqual({row["case"] for row in results["rows"]},
+                         {"alone", *("oversubscribed" + section for section in sections)})
+        self.check_mutex_aims(results, threads, sections)
+        # Weighted by length, half of the waiting is in longer waits than half of the operations.
+        self.assertTrue(any(row.get("wait_weighted_p50_ns", 1) > row.get("wait_p50_ns", 0)
+                            for row in results["rows"]))
+        for row in results["rows"]:
             self.assertLessEqual(fields, set(row))
+            spins = row["variant"] in ("peer:pthread_spin", "peer:tbb_spin_mutex")
+            self.assertEqual(row["waiter"], "spins" if spins else "parks")
             if row["starved"]:
                 continue
             self.assertGreater(row["cpu_ns"], 0)
             self.assertLessEqual(row["fairness_100ms"], 1)
             if waits[0] in row:  # not on a processor without a counter of time
-                self.assertLessEqual(set(waits), set(row))
-                for less, more in zip(waits, waits[1:]):
+                self.assertLessEqual({*waits, *by_length}, set(row))
+                for less, more in (*zip(waits, waits[1:]), *zip(by_length, by_length[1:]),
+                                   ("wait_max_mean_ns", "wait_max_ns")):
                     # The longest is exact, the others are the middle of a bucket.
                     self.assertLessEqual(row[less], 1.1 * row[more] + 1)
+
+    def check_mutex_aims(self, results, threads, sections):
+        """Each column is judged, against the peers that are there."""
+        rows = {(row["variant"], row["case"]): row for row in results["rows"]}
+        aims = {(aim["group"], aim["what"]): aim for aim in results["aims"]}
+        self.assertEqual([aims["1 thread", "time, of %s's" % peer]["aim"]
+                          for peer in ("pthread_spin", "pthread_mutex")], [1, 0.65])
+        for section in sections:
+            group = "%d threads%s" % (threads, section)
+            bounds = {aim["what"]: (aim["bound"], aim["aim"]) for aim in results["aims"]
+                      if aim["group"] == group and aim["bound"]}
+            self.assertEqual(bounds, {
+                "throughput, of the best peer that parks": ("at least", 1),
+                "throughput, of the best peer": ("at least", 0.9),
+                "fairness over 100 ms": ("at least", 0.8),
+                "longest wait of a thread, of pthread_mutex's": ("at most", 1),
+            })
+            peers = [row for (_, case), row in rows.items() if row["ns_per_op"]
+                     and case == "oversubscribed" + section and row["kind"] == "peer"]
+            for what, among in (
+                    ("throughput, of the best peer", peers),
+                    ("throughput, of the best peer that parks",
+                     [row for row in peers if row["waiter"] == "parks"])):
+                best = min(among, key=lambda row: row["ns_per_op"])
+                detail = aims[group, what]["detail"]
+                self.assertTrue(detail.startswith(best["variant"]), (best, detail))
+            absent = [name for name in ("pthread_adaptive", "nsync_mu", "parking_lot",
+                                        "rust_std_mutex")
+                      if "peer:" + name not in variants(peers)]
+            self.assertEqual("without" in detail, bool(absent), detail)
+            for name in absent:
+                self.assertIn(name, detail)
+
+    def test_cond_counts_switches(self):
+        cases = {"ping-pong": 2, "broadcast to 8": 9, "queue 1+1": 2, "queue 4+4": 8}
+        rows = measured("cond")["rows"]
+        self.assertEqual({row["case"]: row["threads"] for row in rows}, cases)
+        for row in rows:
+            if row["ns_per_op"]:
+                self.assertGreater(row["cpu_ns"], 0)
+                self.assertGreaterEqual(row["switches_per_op"], 0)
 
     def test_only_keeps_the_baseline(self):
         rows = rows_of("refcount", "--threads", "1", "--only", "asm", *QUICK)["rows"]
@@ -558,7 +654,16 @@ class Rows(unittest.TestCase):
         met = {"reached": True, "nearly": True, "missed": False}
         for aim in results["aims"]:
             self.assertIs(aim["met"], met.get(aim["what"]), aim)
-        self.assertEqual([aim["value"] for aim in results["aims"]], [2] * 6 + [None] * 4)
+        self.assertEqual([aim["value"] for aim in results["aims"]], [0.2] + [2] * 6 + [None] * 4)
+
+    def test_what_is_measured_twice(self):
+        _, results, rows = self.rows()
+        self.assertEqual({name for name in rows if rows[name]["kind"] == "again"}, {"twice again"})
+        self.assertEqual(rows["twice again"]["base_variant"], "twice")
+        self.assertEqual({name for name in rows if "gap" in rows[name]}, {"twice"})
+        self.assertAlmostEqual(rows["twice"]["gap"], 0.2)
+        self.assertEqual(results["aims"][0]["what"], "gap of two measurements of the same, at most")
+        self.assertTrue(results["aims"][0]["detail"].startswith("twice, case, 1 thread; half of 1"))
 
     def test_only_a_wrong_count_is_a_failure(self):
         done, results, rows = self.rows("wrong")

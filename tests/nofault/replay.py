@@ -118,7 +118,7 @@ def replay(program, path):
     for table in TABLES:
         rows = {}
         for row in results["rows"]:
-            if row["table"] == table and row.get("ns_per_op"):
+            if row["table"] == table and row["kind"] != "again" and row.get("ns_per_op"):
                 rows.setdefault(row["case"], {})[row["variant"]] = row
         if not rows:
             print("# %s has no table %s" % (name, table))

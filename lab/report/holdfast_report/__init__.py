@@ -11,6 +11,7 @@ Modules, each knowing only those above it
     measured      tables of measured figures
     charts        panels of bars, lines and dots
     family        one table of the lab, as it is unless its module says otherwise
+    standard      the same, for one of ours beside the standard library's
     sized         the same, for a table of one line per size
     tables/       one module a table: its words, fields, tables and charts. Nobody else knows a table's name
     input         files -> Results, Published; every complaint is an InputError
@@ -31,7 +32,7 @@ Rules, cited in the code
     R2  A winner that is compared with the default has fairness >= 0.95. A faster one that is less fair is named,
         with its figures.
     R3  A difference no larger than the noise is called that, not a gain or a loss: the spread of the two rows, the gap
-        between the default and the same code under its own name, or 1 %, whichever is the most.
+        between the default and the same code measured again or under its own name, or 1 %, whichever is the most.
     R4  A variant with another contract (it catches no misuse, or needs memory that outlives the count) is no
         candidate for "best of ours"; its table's module names it, with the reason.
     R5  Each row of the results stands in exactly one table of measured figures.

@@ -26,10 +26,11 @@ def same_code(results: Results) -> list[tuple[str, float, str]]:
         gaps = []
         for default in [r for r in rows if r.kind == "default" and r.valid and r.ns]:
             for other in rows:
-                twin = other.kind == "default" or family.is_implementation(other, default.implements)
+                twin = family.is_implementation(other, default.implements)
                 here = (other.case, other.threads) == (default.case, default.threads)
-                if here and twin and other is not default and other.valid and other.ns:
+                if here and twin and other.valid and other.ns:
                     gaps.append((gap(default, other), f"{other.name}, {family.case_words(other.case, other.threads)}"))
+        gaps += [(r.gap, f"{r.name}, {family.case_words(r.case, r.threads)}") for r in rows if r.gap is not None]
         if gaps:
             out.append((family.name, *max(gaps)))
     return out
@@ -43,7 +44,7 @@ def certainty_items(results: Results) -> list[tuple[str, str, str]]:
         words.append(
             (
                 "the same code under two names",
-                "where the default was measured beside its own implementation, the two differ by at most: "
+                "where the default was measured twice, or beside its own implementation, the two differ by at most: "
                 + "; ".join(parts)
                 + ". A smaller difference in that case shows nothing.",
             )

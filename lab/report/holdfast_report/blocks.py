@@ -137,9 +137,11 @@ def row_style(results: Results, row: Row) -> str:
 
 
 def role(results: Results, row: Row) -> str:
-    words = {"ours": "ours", "peer": "peer", "sweep": "sweep"}.get(row.kind, "default")
+    words = row.kind
     if row.kind == "default" and row.implements:
         words = f"default: {row.implements}"
+    if row.waiter == "spins":
+        words += ", spins"
     if results.is_baseline(row):
         words = "baseline" if row.kind in ("ours", "sweep") else f"{words}, baseline"
     return words

@@ -8,7 +8,7 @@ from .blocks import Bullets, Download, Section, Text
 from .instructions import INSTRUCTIONS, instruction_tables
 from .rows import Published, Results
 from .sources import Sources
-from .verdict import regret_table, verdict_lines, verdicts
+from .verdict import gap_words, regret_table, verdict_lines, verdicts
 
 
 def reading_items(results: Results) -> list[tuple[str, str, str]]:
@@ -25,6 +25,8 @@ def reading_items(results: Results) -> list[tuple[str, str, str]]:
         ),
         ("ours, peer", "implementations of Holdfast; those of other libraries, measured in the same loop."),
     ]
+    if any(r.gap is not None for r in results.rows):
+        words.append(("gap", "by how much two measurements of the same variant differ, made in the same rounds."))
     if any(r.starved for r in results.rows):
         words.append(("starved", "a window had no operation at all, though it was measured again; it is left out."))
     for family in tables.of(results):
@@ -49,7 +51,7 @@ def machine_items(results: Results) -> list[tuple[str, str, str]]:
 def measured(results: Results) -> list:
     blocks: list = [Section("Machine"), Bullets(machine_items(results))]
     for family in tables.of(results):
-        blocks += [Section(family.name), *family.measured(results)]
+        blocks += [Section(family.name), *family.measured(results), *family.measured_again(results)]
     failed = advice.failed_items(results)
     return blocks + ([Section("Failed rows"), Bullets(failed)] if failed else [])
 
@@ -77,7 +79,7 @@ def verdict(results: Results) -> list:
     judged = [(family, verdicts(results, family)) for family in tables.of(results)]
     blocks += [regret_table([(family.name, cases) for family, cases in judged])]
     for family, cases in judged:
-        blocks += [Section(f"{family.name}: verdict", 2), Text(family.summary(results, cases))]
+        blocks += [Section(f"{family.name}: verdict", 2), Text(f"{gap_words(results, family)} {family.summary(results, cases)}".strip())]
         items = [(v.name, "\n".join(verdict_lines(v)), "") for v in cases]
         blocks += [Bullets(items + family.wait_words(results))]
     note = (
@@ -97,10 +99,10 @@ def build(results: Results, published: list[Published]) -> list:
 
     for family in tables.of(results):
         blocks += [Section(family.name)]
-        if family.about:
-            blocks += [Text(family.about, "note")]
+        if family.about_words(results):
+            blocks += [Text(family.about_words(results), "note")]
         blocks += family.charts(results)
-        blocks += family.measured(results)
+        blocks += family.measured(results) + family.measured_again(results)
 
     blocks += [
         Section("instructions"),

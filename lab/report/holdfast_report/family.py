@@ -8,17 +8,21 @@ from dataclasses import dataclass, field
 from . import verdict
 from .blocks import (
     Chart,
+    Column,
     Table,
     by_speed,
+    fmt_fairness,
     fmt_percent,
+    fmt_share,
     fmt_threads,
     fmt_time,
     geometric_mean,
     group_threads,
+    ns_cell,
     unique,
 )
 from .charts import fairness_chart, ratio_chart, wait_time_chart
-from .measured import Field, plain_table, sweep_tables
+from .measured import Field, check_cell, plain_table, sweep_tables
 from .rows import Published, Results, Row
 from .verdict import Verdict, noise_of
 
@@ -52,8 +56,10 @@ class Family:
     other_contract: dict[str, str] = {}  # R4: variant -> why it is no candidate for the best of ours
     judged = True  # there is a default, or one of ours alone, in each case
     has_default = True
+    lone = False  # its default is the row of kind "ours", of which there is one in a case
     job = ""  # what one would take its default for; "" gives no advice
     verbs = ""  # of the default: hf_..._*
+    wanted: tuple[str, ...] = ()  # peers whose absence is said in its words
     instruction_words = ""  # behind the name of its table of instruction counts
 
     def __init__(self, name: str = "") -> None:
@@ -82,6 +88,13 @@ class Family:
         return row.kind == "ours" and row.variant in (name or "").split(", ")
 
     # Words
+
+    def about_words(self, results: Results) -> str:
+        there = {r.name for r in results.of(self.name, "peer")}
+        absent = [name for name in self.wanted if name not in there]
+        if not absent:
+            return self.about
+        return f"{self.about} Peers that these results lack: {', '.join(absent)}; 'How sure that is' says why.".strip()
 
     def summary(self, results: Results, judged: list[Verdict]) -> str:
         """In a few sentences; what is an aim stands among the aims."""
@@ -165,7 +178,7 @@ class Family:
     # Figures
 
     def measured(self, results: Results) -> list[Table]:
-        """Every row of the family, each once (R5)."""
+        """Every row of the family but those of a second measurement, each once (R5)."""
         out = []
         rows = results.of(self.name, "ours", "default", "peer")
         for case in unique([r.case for r in rows]):
@@ -174,6 +187,35 @@ class Family:
                 title = f"{self.name}, {case}, {fmt_threads(threads)}"
                 out.append(plain_table(results, title, [r for r in here if r.threads == threads], self.fields))
         return out + sweep_tables(results, self)
+
+    def measured_again(self, results: Results) -> list[Table]:
+        """What was measured twice, beside itself: R5's table for the second time."""
+        columns = [
+            Column("variant", "", False),
+            Column("case", "and threads", False),
+            Column("time", "ns/op"),
+            Column("again", "ns/op"),
+            Column("gap", "%"),
+            Column("fairness", "least/most"),
+            Column("again", "least/most"),
+            Column("count check", "", False),
+        ]
+        lines = []
+        for row in results.of(self.name, "again"):
+            first = results.find(row.table, row.case, row.threads, row.base_variant)
+            cells = [
+                row.base_variant or row.variant,
+                self.case_cell(row.case, row.threads),
+                ns_cell(first),
+                ns_cell(row),
+                fmt_share(first.gap if first else None),
+                fmt_fairness(first.fairness if first else None),
+                fmt_fairness(row.fairness),
+                check_cell(row),
+            ]
+            lines.append((cells, "fail" if row.failed else ""))
+        title = f"{self.name}: the same, measured twice"
+        return [Table(title, columns, lines).without_empty()] if lines else []
 
     def charts(self, results: Results) -> list[Chart]:
         rows = results.of(self.name, "ours", "default", "peer")
@@ -206,7 +248,7 @@ class Family:
 
     def compared_by_threads(self, results: Results, title: str, rows: list[Row]) -> list[Comparison]:
         """A line per variant: alone, and on one object with as many threads as the machine has CPUs."""
-        rows = [r for r in rows if r.kind != "sweep"]
+        rows = [r for r in rows if r.kind not in ("sweep", "again")]
         threads = [t for t in group_threads(rows) if t in (1, results.cpus)]
         if not threads:
             return []

@@ -13,13 +13,14 @@ from pathlib import Path
 from . import tables
 from .rows import KINDS, Aim, InputError, Published, Results, Row
 
-SCHEMA = 2  # of RESULTS.json
-ARCHIVED = (1, 2)  # the rows of both are the same; 1 has no aims
+SCHEMA = 3  # of RESULTS.json
+REPORTED = (2, 3)  # 2 measures nothing twice: it has no rows of kind "again"
+ARCHIVED = (1, *REPORTED)  # 1 has no aims
 BOUNDS = ("at least", "at most", "")
 AGAIN = "write the results again with `hf-lab all --json`"
 ROW_FIELDS = (  # all others of a row are numbers that its table alone has
     "table variant kind case threads ns_per_op spread baseline ratio fairness checked rounds is wait base_variant why"
-    " starved"
+    " starved waiter version"
 ).split()
 
 
@@ -130,6 +131,7 @@ def parse_row(where: str, value: object) -> Row:
         implements=f.text_or_none("is"),
         wait=f.text_or_none("wait"),
         base_variant=f.text_or_none("base_variant"),
+        waiter=f.text_or_none("waiter"),
         why=f.text_or_none("why") if f.value.get("why") else None,
         starved=f.value.get("starved") is True,
         more={k: f.number_or_none(k, high=1.0 if k.endswith("_share") else math.inf) for k in more},
@@ -180,7 +182,7 @@ def schema_of(top: Fields, accepted: tuple[int, ...]) -> int:
     )
 
 
-def parse_results(data: object, accepted: tuple[int, ...] = (SCHEMA,), raw: bytes = b"") -> Results:
+def parse_results(data: object, accepted: tuple[int, ...] = REPORTED, raw: bytes = b"") -> Results:
     top = Fields("the top level", data)
     schema = schema_of(top, accepted)
     machine = Fields("'machine'", top.value.get("machine") or {}).value
@@ -216,7 +218,7 @@ def parse_results(data: object, accepted: tuple[int, ...] = (SCHEMA,), raw: byte
     )
 
 
-def load_results(path: str, accepted: tuple[int, ...] = (SCHEMA,)) -> Results:
+def load_results(path: str, accepted: tuple[int, ...] = REPORTED) -> Results:
     what_next = "write one with `hf-lab all --json` and give its name"
     raw = read_bytes(path, what_next)
     try:

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass, field
 
 FAIR = 0.95
-KINDS = ("ours", "default", "peer", "sweep")
+KINDS = ("ours", "default", "peer", "sweep", "again")
 
 
 class InputError(Exception):
@@ -33,6 +33,7 @@ class Row:
     implements: str | None = None  # "is" in the file
     wait: str | None = None
     base_variant: str | None = None
+    waiter: str | None = None  # of a lock: "parks" or "spins"
     why: str | None = None  # why it failed or has no figure
     starved: bool = False  # a window had no operation, though measured again, and is left out
     more: dict[str, float | None] = field(default_factory=dict, hash=False)  # what its table alone has
@@ -78,6 +79,11 @@ class Row:
         if self.base_variant:
             return self.base_variant
         return re.sub(r"\s+wait=.*$", "", self.variant)
+
+    @property
+    def gap(self) -> float | None:
+        """By how much a second measurement of the same differs, as a share."""
+        return self.more.get("gap")
 
     @property
     def key(self) -> tuple:

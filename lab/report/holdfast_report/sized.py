@@ -21,6 +21,7 @@ from .blocks import (
 from .charts import MARKERS, few, plain_log, row_of_panels, series_styles, shared_legend
 from .family import Advice, Comparison, Family
 from .rows import Results, Row
+from .verdict import noise_of
 
 IMPORTANT = (64, 1024, 65536, 1 << 20, 64 << 20)  # bytes
 COMPARED = (8, 64, 1024, 16384, 1 << 20, 64 << 20)
@@ -115,7 +116,7 @@ class Sized(Family):
         mine = self.ratios(results, default.variant) if default else {}
         if not mine:
             return None
-        spreads = sorted(r.spread for r in results.of(self.name, "default") if r.spread is not None)
+        spreads = sorted(noise_of(r, r) for r in results.of(self.name, "default") if r.valid)
         noise = spreads[len(spreads) // 2] if spreads else 0.0
         gains = {}
         for name in unique([r.variant for r in results.of(self.name, "ours")]):

@@ -22,7 +22,7 @@ LEAST = 0.01  # no lab tells a smaller difference from none
 
 
 def noise_of(a: Row, b: Row) -> float:
-    return max(a.spread or 0.0, b.spread or 0.0, LEAST)
+    return max(a.spread or 0.0, b.spread or 0.0, a.gap or 0.0, b.gap or 0.0, LEAST)  # R3
 
 
 def gap(a: Row, b: Row) -> float:
@@ -77,6 +77,7 @@ class Verdict:
     peer: Row | None
     peer_fair: Row | None
     has_peers: bool
+    lone: bool  # the default is the only one of ours
     failed: list[Row]
     rows: list[Row] = field(default_factory=list)
 
@@ -92,8 +93,9 @@ class Verdict:
 
 def judge(results: Results, family, case: str, threads: int) -> Verdict:
     rows = [r for r in results.of(family.name) if r.case == case and r.threads == threads]
-    default = next((r for r in rows if r.kind == "default"), None)
-    ours = [r for r in rows if r.kind == "ours" and r.variant not in family.other_contract]  # R4
+    default = next((r for r in rows if r.kind == ("ours" if family.lone else "default")), None)
+    candidates = [] if family.lone else rows
+    ours = [r for r in candidates if r.kind == "ours" and r.variant not in family.other_contract]  # R4
     peers = [r for r in rows if r.kind == "peer"]
     return Verdict(
         name=family.case_words(case, threads),
@@ -106,6 +108,7 @@ def judge(results: Results, family, case: str, threads: int) -> Verdict:
         peer=fastest(peers),
         peer_fair=fastest([r for r in peers if r.fair]),
         has_peers=bool(peers),
+        lone=family.lone,
         failed=[r for r in rows if r.failed and r.kind != "sweep"],
         rows=rows,
     )
@@ -164,11 +167,30 @@ def verdict_lines(verdict: Verdict) -> list[str]:
         lines = [f"{default.label}: {figures(default)}" + ("." if default.fair else f", which is below {FAIR}.")]
     ours = [r for r in verdict.rows if r.kind == "ours"]
     peers = [r for r in verdict.rows if r.kind == "peer"]
-    lines += best_lines(verdict, "Best of ours", verdict.ours, verdict.ours_fair, ours)
+    if not verdict.lone:
+        lines += best_lines(verdict, "Best of ours", verdict.ours, verdict.ours_fair, ours)
     lines += best_lines(verdict, "Best peer", verdict.peer, verdict.peer_fair, peers)
     if verdict.failed:
         lines += ["FAILED here: " + ", ".join(r.variant for r in verdict.failed) + "."]
     return lines
+
+
+def gap_words(results: Results, family) -> str:
+    """What every verdict begins with: by how much the same differs from itself."""
+    twice = [r for r in results.of(family.name) if r.gap is not None]
+    if not twice:
+        if any(r.kind == "again" for r in results.of(family.name)):
+            return "What was measured twice has no valid figure: no difference here is beyond doubt."
+        return ""
+    gaps = sorted(r.gap for r in twice)
+    worst = max(twice, key=lambda r: r.gap)
+    names = ", ".join(unique([r.name for r in twice]))
+    half, most = (fmt_percent(g).lstrip("+") for g in (gaps[(len(gaps) - 1) // 2], gaps[-1]))
+    where = family.case_words(worst.case, worst.threads)
+    text = f"Measured twice, {names} differs from itself by {most}"
+    if len(gaps) > 1:
+        text += f" at most ({where}), and by {half} or less in half of the {len(gaps)} cases"
+    return text + ". No difference below the gap of its case is called one."
 
 
 def check_words(rows: list[Row]) -> str:
@@ -192,7 +214,7 @@ def summary_words(judged: list[Verdict], rows: list[Row]) -> str:
         costs = [(v, v.cost(choose(v))) for v in judged]
         costs = [(v, c) for v, c in costs if c is not None]
         none = len(judged) - len(costs)
-        if not judged:
+        if not judged or (group != "peer" and judged[0].lone):
             continue
         if not any(choose_any(v) for v in judged):
             words.append(f"No {group} was measured, or none has a valid figure.")
@@ -257,7 +279,7 @@ def regret_table(judged: list[tuple[str, list[Verdict]]]) -> Table:
     note = (
         "Cost: the default's time relative to the variant on its left: + is more, - is less, x is times as much."
         " '=': that variant is the default's own implementation, measured under its own name. '~': no larger than"
-        " the noise, which is the spread of the two rows, or what '=' differs by, if that is more. '-': nothing to"
+        " the noise, which is the spread of the two rows, or by how much the default differs from itself, if that is more. '-': nothing to"
         " compare."
     )
     return Table("What the default costs (the regret)", columns, rows, note)

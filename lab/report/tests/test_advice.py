@@ -49,8 +49,8 @@ class Advice(Temporary):
         self.assertEqual((name, where), ("spinlock", "queued, 2C total (2 threads, one shared lock)"))
         self.assertAlmostEqual(gap, 0.2)
         twice = [
-            row("spinlock", "default", "2C total", 30.0, "default", 2, **{"is": "x"}),
-            row("spinlock", "default again", "2C total", 33.0, "default", 2, **{"is": "x"}),
+            row("spinlock", "default", "2C total", 30.0, "default", 2, gap=0.1, **{"is": "x"}),
+            row("spinlock", "default again", "2C total", 33.0, "again", 2, base_variant="default"),
         ]
         ((_, gap, _),) = advice.same_code(input.parse_results(results(twice)))
         self.assertAlmostEqual(gap, 0.1)

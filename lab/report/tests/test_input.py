@@ -73,17 +73,18 @@ class Errors(Temporary):
         old = whole()
         del old["schema"], old["aims"]
         path = self.write(old)
-        self.complains([path], path, "of schema 1", "Holdfast 0.1.0", "measure again with `make lab`", "schema 2")
-        self.complains([self.write({**whole(), "schema": 3})], "of schema 3", "newer hf-lab")
+        self.complains([path], path, "of schema 1", "Holdfast 0.1.0", "measure again with `make lab`", "schema 3")
+        self.complains([self.write({**whole(), "schema": 4})], "of schema 4", "newer hf-lab")
         self.complains([self.write({**whole(), "schema": "two"})], "'schema'", "a whole number")
 
-    def test_the_archive_takes_both_schemas(self):
+    def test_the_archive_takes_all_schemas(self):
         old = whole()
         del old["schema"], old["aims"]
         path = self.write(gzip.compress(json.dumps(old).encode()), "old.json.gz")
         loaded = input.load_results(path, input.ARCHIVED)
         self.assertEqual((loaded.schema, len(loaded.rows), loaded.aims), (1, len(whole()["rows"]), []))
-        self.assertEqual(input.load_results(self.write(whole()), input.ARCHIVED).schema, 2)
+        self.assertEqual(input.load_results(self.write(whole()), input.ARCHIVED).schema, 3)
+        self.assertEqual(input.load_results(self.write({**whole(), "schema": 2})).schema, 2)
         self.complains([self.write(b"\x1f\x8b", "cut.json.gz")], "not a whole gzip file")
 
     def test_bad_aims(self):

@@ -60,6 +60,28 @@ class Verdicts(unittest.TestCase):
         (fair,) = [r for r in v.rows if r.variant == "mcs"]
         self.assertTrue(v.cost(fair).within)  # 10 %
 
+    def test_what_was_measured_twice(self):  # R3
+        rows = locks(default={"ns_per_op": 60.0, "gap": 0.25})
+        again = {"base_variant": "default", "is": "queued"}
+        rows.append(row("spinlock", "default again", "2C total", 75.0, "again", 2, **again))
+        for r in rows:
+            r["spread"] = 0.0
+        parsed = input.parse_results(results(rows))
+        family = tables.family("spinlock")
+        v = judge(parsed, "spinlock", "2C total", 2)
+        self.assertTrue(v.cost(v.ours_fair).within)  # 20 %
+        self.assertFalse(v.cost(v.ours).within)  # 50 %
+        words = verdict.gap_words(parsed, family)
+        self.assertIn("Measured twice, default differs from itself by 25 %.", words)
+        self.assertNotIn("default again", [cells[0] for t in family.measured(parsed) for cells, _ in t.rows])
+        ((cells, _),) = family.measured_again(parsed)[0].rows
+        self.assertEqual(cells[2:5], ["60.00", "75.00", "25.0"])
+        rows[-1]["checked"] = False
+        next(r for r in rows if r["variant"] == "default").pop("gap")
+        parsed = input.parse_results(results(rows))
+        self.assertIn("no difference here is beyond doubt", verdict.gap_words(parsed, family))
+        self.assertEqual(verdict.gap_words(input.parse_results(results(locks())), family), "")
+
     def test_default_is_the_best(self):
         v = self.judge(locks(ticket={"ns_per_op": 70.0}))
         self.assertEqual(v.ours_fair.variant, "queued")

@@ -1,0 +1,440 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The table `cond`: condition variables, each with the mutex of its own library.
+ *
+ *   ping-pong        2 threads   a turn goes to and fro; an operation is one turn
+ *   broadcast to 8   9 threads   one calls 8, and waits until the last of them has come; an
+ *                                operation is such a round
+ *   queue 1+1, 4+4   2, 8        producers and consumers of a queue of 16 places with a condition
+ *                                for "not full" and one for "not empty"; an operation is an item
+ *
+ * The threads do nothing else, and call signal and broadcast under the lock, as most programs do.
+ * Beside the usual fields a row has
+ *
+ *   cpu_ns            processor time that an operation costs, over all threads
+ *   switches_per_op   how often a thread gave up its processor for an operation: 2 a turn is a pair
+ *                     of parked threads; more than one a waiter in a round is a thundering herd
+ *
+ * Each run is checked: turns alternate, each waiter takes part in each round, and items arrive once
+ * and in their order.
+ */
+#include "bench.hpp"
+
+#include <algorithm>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <pthread.h>
+#include <sys/resource.h>
+
+#include "locks.hpp"
+#if __has_include("holdfast/cond.h")
+#include "holdfast/cond.h"
+#define HAVE_HF_COND 1
+#else
+#define HAVE_HF_COND 0
+#endif
+
+namespace lab
+{
+namespace
+{
+
+/* ---- the condition variables ----------------------------------------------------------------- */
+
+#if HAVE_HF_COND
+struct HfMutex {
+	hf_mutex_t m = HF_MUTEX_INIT;
+	void lock() HF_NO_THREAD_SAFETY_ANALYSIS { hf_mutex_lock(&m); }
+	void unlock() HF_NO_THREAD_SAFETY_ANALYSIS { hf_mutex_unlock(&m); }
+};
+
+struct HfCond {
+	using Lock = HfMutex;
+	hf_cond_t c = HF_COND_INIT;
+	void wait(Lock &lock, Nothing &) HF_NO_THREAD_SAFETY_ANALYSIS { hf_cond_wait(&c, &lock.m); }
+	void signal() { hf_cond_signal(&c); }
+	void broadcast() { hf_cond_broadcast(&c); }
+};
+#endif
+
+struct PthreadCond {
+	using Lock = PthreadMutex;
+	pthread_cond_t c = PTHREAD_COND_INITIALIZER;
+	void wait(Lock &lock, Nothing &) { pthread_cond_wait(&c, &lock.m); }
+	void signal() { pthread_cond_signal(&c); }
+	void broadcast() { pthread_cond_broadcast(&c); }
+};
+
+struct StdCond {
+	using Lock = std::mutex;
+	std::condition_variable c;
+	void wait(Lock &lock, Nothing &)
+	{
+		std::unique_lock<std::mutex> held(lock, std::adopt_lock);
+
+		c.wait(held);
+		held.release();
+	}
+	void signal() { c.notify_one(); }
+	void broadcast() { c.notify_all(); }
+};
+
+#if HF_LAB_HAVE_ABSL
+struct AbslCond {
+	using Lock = AbslMutex;
+	absl::CondVar c;
+	void wait(Lock &lock, Nothing &) { c.Wait(&lock.m); }
+	void signal() { c.Signal(); }
+	void broadcast() { c.SignalAll(); }
+};
+#endif
+
+#if HF_LAB_HAVE_NSYNC
+struct NsyncCv {
+	using Lock = NsyncMu;
+	nsync::nsync_cv c = NSYNC_CV_INIT;
+	void wait(Lock &lock, Nothing &) { nsync::nsync_cv_wait(&c, &lock.m); }
+	void signal() { nsync::nsync_cv_signal(&c); }
+	void broadcast() { nsync::nsync_cv_broadcast(&c); }
+};
+#endif
+
+#if HF_LAB_HAVE_RUST
+struct RustStdCond {
+	using Lock = RustStd;
+	hf_lab_rust_object c;
+	RustStdCond() { hf_lab_rust_std_cond_init(&c); }
+	void wait(Lock &, Lock::node &held) { hf_lab_rust_std_cond_wait(&c, &held); }
+	void signal() { hf_lab_rust_std_cond_signal(&c); }
+	void broadcast() { hf_lab_rust_std_cond_broadcast(&c); }
+};
+
+struct ParkingLotCond {
+	using Lock = ParkingLot;
+	hf_lab_rust_object c;
+	ParkingLotCond() { hf_lab_parking_lot_cond_init(&c); }
+	void wait(Lock &, Lock::node &held) { hf_lab_parking_lot_cond_wait(&c, &held); }
+	void signal() { hf_lab_parking_lot_cond_signal(&c); }
+	void broadcast() { hf_lab_parking_lot_cond_broadcast(&c); }
+};
+#endif
+
+/* ---- the cases ------------------------------------------------------------------------------- */
+
+enum class What { PING_PONG, BROADCAST, QUEUE };
+
+struct Case {
+	const char *name;
+	What what;
+	int threads; /* of a queue, half of them are producers */
+};
+
+constexpr Case CASES[] = {
+	{ "ping-pong", What::PING_PONG, 2 },
+	{ "broadcast to 8", What::BROADCAST, 9 },
+	{ "queue 1+1", What::QUEUE, 2 },
+	{ "queue 4+4", What::QUEUE, 8 },
+};
+
+constexpr uint64_t PLACES = 16;
+
+struct alignas(128) Mine {
+	double cpu_ns = 0, switches = 0;
+};
+
+/* All but the threads' own is protected by the lock. Over: no thread waits any more. */
+template <class C>
+struct alignas(128) Room {
+	typename C::Lock lock;
+	C called, answered; /* a queue: not empty, not full */
+	bool over = false, wrong = false;
+	uint64_t done = 0;               /* operations: turns, rounds, items taken */
+	uint64_t last = 1;               /* ping-pong: whose turn it was */
+	uint64_t round = 0, arrived = 0; /* broadcast */
+	uint64_t put = 0;                /* queue: items; item n is the number n */
+	uint64_t items[PLACES] = {};
+	int threads;
+	std::vector<Mine> of;
+
+	explicit Room(int n) : threads(n), of(static_cast<size_t>(n)) {}
+};
+
+template <class C>
+struct Loops {
+	using State = Room<C>;
+	using Node = typename NodeOf<typename C::Lock>::type;
+
+	static bool stopped(const int *stop) { return __atomic_load_n(stop, __ATOMIC_RELAXED); }
+
+	/* Under the lock. */
+	static void end(State *s)
+	{
+		s->over = true;
+		s->called.broadcast();
+		s->answered.broadcast();
+	}
+
+	static uint64_t ping_pong(State *s, int thread, const int *stop)
+	{
+		uint64_t me = static_cast<uint64_t>(thread), ops = 0;
+
+		for (bool go_on = true; go_on;) {
+			Node node;
+
+			take(&s->lock, node);
+			while (s->last == me && !s->over)
+				s->called.wait(s->lock, node);
+			go_on = !s->over;
+			if (stopped(stop)) {
+				end(s);
+			} else if (go_on) {
+				s->wrong |= s->done % 2 != me;
+				s->last = me;
+				s->done++;
+				ops++;
+				s->called.signal();
+			}
+			release(&s->lock, node);
+		}
+		return ops;
+	}
+
+	static uint64_t call(State *s, const int *stop)
+	{
+		uint64_t waiters = static_cast<uint64_t>(s->threads) - 1, ops = 0;
+
+		for (bool go_on = true; go_on;) {
+			Node node;
+
+			take(&s->lock, node);
+			go_on = !stopped(stop);
+			if (go_on) {
+				s->arrived = 0;
+				s->round++;
+				s->called.broadcast();
+				while (s->arrived < waiters)
+					s->answered.wait(s->lock, node);
+				s->done++;
+				ops++;
+			} else {
+				end(s);
+			}
+			release(&s->lock, node);
+		}
+		return ops;
+	}
+
+	static uint64_t answer(State *s)
+	{
+		uint64_t waiters = static_cast<uint64_t>(s->threads) - 1, ops = 0;
+
+		for (bool go_on = true; go_on;) {
+			Node node;
+
+			take(&s->lock, node);
+			while (s->round == ops && !s->over)
+				s->called.wait(s->lock, node);
+			go_on = s->round != ops;
+			if (go_on) {
+				ops++;
+				s->wrong |= s->round != ops;
+				if (++s->arrived == waiters)
+					s->answered.signal();
+			}
+			release(&s->lock, node);
+		}
+		return ops;
+	}
+
+	static uint64_t produce(State *s, const int *stop)
+	{
+		uint64_t ops = 0;
+
+		for (bool go_on = true; go_on;) {
+			Node node;
+
+			take(&s->lock, node);
+			while (s->put - s->done == PLACES && !s->over)
+				s->answered.wait(s->lock, node);
+			go_on = !s->over;
+			if (stopped(stop)) {
+				end(s);
+			} else if (go_on) {
+				s->items[s->put % PLACES] = s->put;
+				s->put++;
+				ops++;
+				s->called.signal();
+			}
+			release(&s->lock, node);
+		}
+		return ops;
+	}
+
+	/* Takes what is left when it is over. */
+	static uint64_t consume(State *s)
+	{
+		uint64_t ops = 0;
+
+		for (bool go_on = true; go_on;) {
+			Node node;
+
+			take(&s->lock, node);
+			while (s->put == s->done && !s->over)
+				s->called.wait(s->lock, node);
+			go_on = s->put != s->done;
+			if (go_on) {
+				s->wrong |= s->items[s->done % PLACES] != s->done;
+				s->done++;
+				ops++;
+				s->answered.signal();
+			}
+			release(&s->lock, node);
+		}
+		return ops;
+	}
+
+	template <What what>
+	static uint64_t loop(void *state, int thread, const int *stop)
+	{
+		State *s = static_cast<State *>(state);
+		Mine *mine = &s->of[static_cast<size_t>(thread)];
+		rusage before, after;
+		double used = thread_ns();
+		uint64_t ops;
+
+		getrusage(RUSAGE_THREAD, &before);
+		if (what == What::PING_PONG)
+			ops = ping_pong(s, thread, stop);
+		else if (what == What::BROADCAST)
+			ops = thread == 0 ? call(s, stop) : answer(s);
+		else
+			ops = thread < s->threads / 2 ? produce(s, stop) : consume(s);
+		getrusage(RUSAGE_THREAD, &after);
+		mine->cpu_ns = thread_ns() - used;
+		mine->switches = static_cast<double>(after.ru_nvcsw - before.ru_nvcsw);
+		return ops;
+	}
+};
+
+/* What the threads did, against the count that the lock protects. */
+template <class C>
+bool right(const Room<C> &room, What what, const Window &window)
+{
+	uint64_t half = 0;
+
+	if (room.wrong)
+		return false;
+	if (what == What::PING_PONG)
+		return window.total() == room.done;
+	if (what == What::BROADCAST)
+		return std::all_of(window.ops.begin(), window.ops.end(),
+				   [&](uint64_t ops) { return ops == room.done; });
+	for (size_t i = 0; i < window.ops.size() / 2; i++)
+		half += window.ops[i];
+	return half == room.put && room.put == room.done && window.total() == 2 * room.done;
+}
+
+template <class C>
+std::vector<Sample> run(const Case &one, int window_ms)
+{
+	std::unique_ptr<Room<C>> room(new Room<C>(one.threads));
+	loop_t loop = one.what == What::PING_PONG   ? Loops<C>::template loop<What::PING_PONG>
+		      : one.what == What::BROADCAST ? Loops<C>::template loop<What::BROADCAST>
+						    : Loops<C>::template loop<What::QUEUE>;
+	Window window = run_window(one.threads, window_ms, loop, { room.get() });
+	Sample sample = sample_of(window, right(*room, one.what, window));
+	double done = static_cast<double>(room->done), cpu = 0, switches = 0;
+
+	for (const Mine &mine : room->of) {
+		cpu += mine.cpu_ns;
+		switches += mine.switches;
+	}
+	sample.ns_per_op = window.wall_ns / done;
+	sample.starved = room->done == 0;
+	sample.more["cpu_ns"] = cpu / done;
+	sample.more["switches_per_op"] = switches / done;
+	return { sample };
+}
+
+struct Variant {
+	const char *name, *kind;
+	std::vector<Sample> (*run)(const Case &, int window_ms);
+	const char *version = ""; /* of what it was built with, where that is not this compiler */
+};
+
+constexpr char OURS[] = "hf_cond";
+
+const Variant VARIANTS[] = {
+#if HAVE_HF_COND
+	{ OURS, "ours", run<HfCond> },
+#endif
+	{ "peer:pthread_cond", "peer", run<PthreadCond> },
+	{ "peer:std_condition_variable", "peer", run<StdCond> },
+#if HF_LAB_HAVE_ABSL
+	{ "peer:absl_cond_var", "peer", run<AbslCond> },
+#endif
+#if HF_LAB_HAVE_NSYNC
+	{ "peer:nsync_cv", "peer", run<NsyncCv> },
+#endif
+#if HF_LAB_HAVE_RUST
+	{ "peer:parking_lot_condvar", "peer", run<ParkingLotCond>, HF_LAB_RUST_VERSION },
+	{ "peer:rust_std_condvar", "peer", run<RustStdCond>, HF_LAB_RUST_VERSION },
+#endif
+};
+
+} // namespace
+
+/* The cases' numbers of threads are their own. */
+std::vector<Cell> cond_cells(const Settings &)
+{
+	std::vector<Cell> cells;
+
+	for (const Case &one : CASES) {
+		for (const Variant &variant : VARIANTS) {
+			Cell cell;
+			Row row("cond", variant.name, variant.kind, one.name, one.threads);
+
+			if (*variant.version)
+				row.labels["version"] = variant.version;
+			cell.rows = { row };
+			cell.run = [&variant, &one](int ms) { return variant.run(one, ms); };
+			cell.window_ms = 50;
+			cell.rounds = 5;
+			cells.push_back(cell);
+		}
+	}
+	return cells;
+}
+
+std::vector<Aim> cond_aims(const std::vector<Row> &rows)
+{
+	std::vector<Aim> aims;
+
+	for (const Case &one : CASES) {
+		const Row *ours = find(rows, OURS, one.name, one.threads);
+		const Row *standard = nullptr, *best = nullptr;
+
+		for (const Row &row : rows) {
+			bool is_standard = row.variant == "peer:pthread_cond" ||
+					   row.variant == "peer:std_condition_variable";
+
+			if (row.case_name != one.name || row.kind != "peer" || !valid(&row))
+				continue;
+			if (is_standard && (!standard || row.ns_per_op() < standard->ns_per_op()))
+				standard = &row;
+			if (!best || row.ns_per_op() < best->ns_per_op())
+				best = &row;
+		}
+		if (!ours && !best)
+			continue;
+		aims.push_back(at_least(1, one.name, "throughput, of the better of pthread and std",
+					1 / times(ours, standard),
+					standard ? standard->variant : ""));
+		aims.push_back(figure(one.name, "throughput, of the best peer",
+				      1 / times(ours, best), best ? best->variant : ""));
+	}
+	return aims;
+}
+
+} // namespace lab

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef HF_LAB_PEERS_H
+#define HF_LAB_PEERS_H
+/*
+ * hf_lab_peers - Rust's own mutex and condition variable and those of parking_lot, for C++.
+ *
+ * A Rust program inlines the first step of lock and unlock; here each is a call, as it is for
+ * pthread_mutex. A guard stands in a variable of the locking function, as in Rust: lock() and
+ * wait() write it, unlock() consumes it.
+ */
+
+/* Large enough for each of the two; lib.rs asserts it. */
+struct hf_lab_rust_object {
+	alignas(8) char bytes[16];
+};
+struct hf_lab_rust_guard {
+	alignas(8) char bytes[16];
+};
+
+#define HF_LAB_RUST_ABI(name)                                                                      \
+	extern "C" {                                                                               \
+	void hf_lab_##name##_init(hf_lab_rust_object *mutex);                                      \
+	void hf_lab_##name##_lock(hf_lab_rust_object *mutex, hf_lab_rust_guard *guard);            \
+	void hf_lab_##name##_unlock(hf_lab_rust_guard *guard);                                     \
+	void hf_lab_##name##_cond_init(hf_lab_rust_object *cond);                                  \
+	void hf_lab_##name##_cond_wait(hf_lab_rust_object *cond, hf_lab_rust_guard *guard);        \
+	void hf_lab_##name##_cond_signal(hf_lab_rust_object *cond);                                \
+	void hf_lab_##name##_cond_broadcast(hf_lab_rust_object *cond);                             \
+	}
+
+HF_LAB_RUST_ABI(rust_std)
+HF_LAB_RUST_ABI(parking_lot)
+
+#endif
