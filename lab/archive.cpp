@@ -157,12 +157,12 @@ std::map<std::string, double> gaps(const std::vector<Row> &rows)
 	std::map<std::string, double> largest;
 
 	for (const Row &row : rows) {
-		auto is = row.labels.find("is");
+		auto same = row.labels.find(row.kind == "again" ? "base_variant" : "is");
 
-		if (row.kind != "default" || is == row.labels.end())
+		if ((row.kind != "again" && row.kind != "default") || same == row.labels.end())
 			continue;
 		for (const Row &other : rows) {
-			if (other.table != row.table || other.variant != is->second ||
+			if (other.table != row.table || other.variant != same->second ||
 			    other.case_name != row.case_name || other.threads != row.threads ||
 			    !valid(&row) || !valid(&other))
 				continue;
