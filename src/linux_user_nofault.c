@@ -46,6 +46,14 @@
 #include "nofault_fault.h"
 #include "nofault_jump.h"
 
+/*
+ * 1 where a fault that kills may be queued to the thread. qemu-user takes what it is sent with a
+ * fault's code for a fault of its own and dies otherwise: so only where it is not what runs us.
+ */
+#ifndef HF_ARCH_QUEUE_FAULTS
+#define HF_ARCH_QUEUE_FAULTS 0
+#endif
+
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* ---- the last fault ----------------------------------------------------------------------- */
@@ -404,12 +412,17 @@ static void set_action(int signal, void (*action)(int))
 	(void)sigaction(signal, &simple, NULL);
 }
 
-/* H5 */
+/*
+ * H5. Where HF_ARCH_QUEUE_FAULTS is 0 a fault of memory is left to come again by itself, now with no
+ * handler in the way.
+ */
 static void die_of(int signal, siginfo_t *info)
 {
 	pid_t process = getpid(), thread = (pid_t)syscall(SYS_gettid);
 
 	set_action(signal, SIG_DFL);
+	if (!HF_ARCH_QUEUE_FAULTS && is_fault(signal, info) && info->si_code != HF__SI_KERNEL)
+		return;
 	if (syscall(SYS_rt_tgsigqueueinfo, process, thread, signal, info))
 		(void)syscall(SYS_tgkill, process, thread, signal);
 }
@@ -517,10 +530,16 @@ static struct sigaction instead_of(const struct sigaction *before)
 	return action;
 }
 
+/* The C library leaves the rest of a mask as it finds it: by the signals that there are. */
 static bool same(const struct sigaction *a, const struct sigaction *b)
 {
-	return a->sa_handler == b->sa_handler && a->sa_flags == b->sa_flags &&
-	       memcmp(&a->sa_mask, &b->sa_mask, sizeof(a->sa_mask)) == 0;
+	if (a->sa_handler != b->sa_handler || a->sa_flags != b->sa_flags)
+		return false;
+	for (int signal = 1; signal < NSIG; signal++) {
+		if (sigismember(&a->sa_mask, signal) != sigismember(&b->sa_mask, signal))
+			return false;
+	}
+	return true;
 }
 
 static void save(unsigned int i, const struct sigaction *before)
@@ -542,8 +561,6 @@ static int install_one(unsigned int i)
 {
 	struct sigaction action, before, found;
 
-	memset(&before, 0, sizeof(before));
-	memset(&found, 0, sizeof(found));
 	if (sigaction(signals[i], NULL, &before))
 		return -errno;
 	if (is_ours(&before) || (installed && !is_default(&before) && !is_ignored(&before)))

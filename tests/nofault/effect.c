@@ -71,7 +71,9 @@ static void set(int signal, handler_t handler, int flags)
 	memset(&action, 0, sizeof(action));
 	action.sa_sigaction = handler;
 	action.sa_flags = flags;
+#ifndef __riscv /* whose masks qemu-user 7.2 does not read */
 	(void)sigaddset(&action.sa_mask, SIGUSR1);
+#endif
 	if (sigaction(signal, &action, NULL))
 		_exit(98);
 }
@@ -306,8 +308,12 @@ static void queued_value(void)
 	(void)sigqueue(getpid(), SIGSEGV, value);
 }
 
+/* Elsewhere it is not told from a fault that comes again by itself: docs/design/0009-nofault.md. */
 static void queued_as_fault(void)
 {
+#ifndef HF_ARCH_QUEUE_FAULTS
+	_exit(CANNOT);
+#endif
 	arm();
 	queue(SIGSEGV, SEGV_MAPERR, 0x777);
 }
@@ -912,7 +918,7 @@ static void compare(const struct effect *effect)
 
 	run(effect, false, &without);
 	if (WIFEXITED(without.status) && WEXITSTATUS(without.status) == CANNOT) {
-		ktap_skip("this processor or system has no such signal", "%s", effect->name);
+		ktap_skip("not on this processor or system", "%s", effect->name);
 		return;
 	}
 	run(effect, true, &armed);
