@@ -33,6 +33,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <ucontext.h>
@@ -45,14 +46,6 @@
 #include "nofault.h"
 #include "nofault_fault.h"
 #include "nofault_jump.h"
-
-/*
- * 1 where a fault that kills may be queued to the thread. qemu-user takes what it is sent with a
- * fault's code for a fault of its own and dies otherwise: so only where it is not what runs us.
- */
-#ifndef HF_ARCH_QUEUE_FAULTS
-#define HF_ARCH_QUEUE_FAULTS 0
-#endif
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -413,17 +406,19 @@ static void set_action(int signal, void (*action)(int))
 }
 
 /*
- * H5. Where HF_ARCH_QUEUE_FAULTS is 0 a fault of memory is left to come again by itself, now with no
- * handler in the way.
+ * H5. But qemu-user up to 8.1, which has no vDSO, takes what a process sends to itself with a fault's code
+ * for a fault of its own, and ends otherwise: there a fault of memory is left to come again by itself, now
+ * with no handler in the way, and others are sent without their information.
  */
 static void die_of(int signal, siginfo_t *info)
 {
 	pid_t process = getpid(), thread = (pid_t)syscall(SYS_gettid);
+	bool may_queue = info->si_code <= 0 || getauxval(AT_SYSINFO_EHDR);
 
 	set_action(signal, SIG_DFL);
-	if (!HF_ARCH_QUEUE_FAULTS && is_fault(signal, info) && info->si_code != HF__SI_KERNEL)
+	if (!may_queue && is_fault(signal, info) && info->si_code != HF__SI_KERNEL)
 		return;
-	if (syscall(SYS_rt_tgsigqueueinfo, process, thread, signal, info))
+	if (!may_queue || syscall(SYS_rt_tgsigqueueinfo, process, thread, signal, info))
 		(void)syscall(SYS_tgkill, process, thread, signal);
 }
 

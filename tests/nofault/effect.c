@@ -19,6 +19,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
@@ -280,6 +281,8 @@ static void queue(int signal, int code, uintptr_t address)
 {
 	siginfo_t info;
 
+	if (!getauxval(AT_SYSINFO_EHDR))
+		_exit(CANNOT); /* qemu-user, which dies of it: see src/linux_user_nofault.c */
 	memset(&info, 0, sizeof(info));
 	info.si_signo = signal;
 	info.si_code = code;
@@ -308,12 +311,8 @@ static void queued_value(void)
 	(void)sigqueue(getpid(), SIGSEGV, value);
 }
 
-/* Elsewhere it is not told from a fault that comes again by itself: docs/design/0009-nofault.md. */
 static void queued_as_fault(void)
 {
-#ifndef HF_ARCH_QUEUE_FAULTS
-	_exit(CANNOT);
-#endif
 	arm();
 	queue(SIGSEGV, SEGV_MAPERR, 0x777);
 }

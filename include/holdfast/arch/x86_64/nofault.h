@@ -23,9 +23,6 @@
 /* 1 where clear and copy have forms with pairs of registers: HF_ARCH_STORE_PAIR_OR and more. */
 #define HF_ARCH_HAS_PAIR 0
 
-/* 1 where a signal that kills may be sent again with a fault's code (src/linux_user_nofault.c). */
-#define HF_ARCH_QUEUE_FAULTS 1
-
 /* The program counter in a ucontext_t, for the signal handler. */
 #define HF_ARCH_CONTEXT_PC(context) ((context)->uc_mcontext.gregs[16])
 
