@@ -30,7 +30,7 @@ test)
 	clang_version=$(clang -dumpversion 2>/dev/null || true)
 	required+=(
 		python3-venv binutils
-		clang "libclang-rt-${clang_version:+${clang_version%%.*}-}dev" clang-format
+		clang "libclang-rt-${clang_version:+${clang_version%%.*}-}dev" clang-format lld
 		libgtest-dev googletest relacy-dev
 		gcc-aarch64-linux-gnu g++-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user
 		gcc-riscv64-linux-gnu g++-riscv64-linux-gnu libc6-dev-riscv64-cross

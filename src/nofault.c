@@ -416,7 +416,25 @@ int hf_nofault_calibrate(void)
 
 /* ---- strings ------------------------------------------------------------------------------ */
 
-HF_NO_SANITIZE long hf_strncpy_nofault(char *dst, const char *src, size_t size)
+#if __STDC_HOSTED__
+/* There if the program is built with MemorySanitizer, which does not see what the library writes. */
+void hf__msan_unpoison_if(const volatile void *p, size_t len) __asm__("__msan_unpoison")
+	__attribute__((weak));
+
+static void has_written(const void *p, size_t len)
+{
+	if (hf__msan_unpoison_if)
+		hf__msan_unpoison_if(p, len);
+}
+#else
+static void has_written(const void *p, size_t len)
+{
+	(void)p;
+	(void)len;
+}
+#endif
+
+HF_NO_SANITIZE static long copy_string(size_t *copied, char *dst, const char *src, size_t size)
 {
 	const uint64_t ones = 0x0101010101010101u;
 	size_t done = 0;
@@ -433,14 +451,25 @@ HF_NO_SANITIZE long hf_strncpy_nofault(char *dst, const char *src, size_t size)
 			if (hf_copy_nofault(dst + done, &word, 8)) /* exact, on two pages too */
 				return -HF_EFAULT;
 			done += 8;
+			*copied = done;
 		}
 		if (done == size)
 			break;
 		if (hf_arch_load8_nofault(&byte, src + done) ||
 		    hf_arch_store8_nofault(dst + done, byte))
 			return -HF_EFAULT;
+		*copied = done + 1;
 		if (!byte)
 			return (long)done;
 	}
 	return (long)size;
+}
+
+long hf_strncpy_nofault(char *dst, const char *src, size_t size)
+{
+	size_t copied = 0;
+	long result = copy_string(&copied, dst, src, size);
+
+	has_written(dst, copied);
+	return result;
 }

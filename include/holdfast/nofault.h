@@ -49,7 +49,9 @@
  *       that it knows to be there: a thread may fault anywhere, in a signal handler too.
  *   F3  A signal is recovered only if the processor raised it (si_code > 0) for an instruction that
  *       is a site. Every other one has the effect that it would have had without Holdfast.
- *   F4  A table that a handler may be reading is not freed (nofault/grace.h).
+ *       Exceptions: docs/design/0009-nofault.md, limits.
+ *   F4  A table that a handler may be reading is not freed, and a handler that looks a site up leaves
+ *       no trace (nofault/latch.h): its thread may be cancelled there.
  *
  * Ordering
  *   none for all, but for compare-and-swap, exchange and fetch-and-add: sequentially consistent.
@@ -66,9 +68,12 @@ HF_BEGIN_DECLS
 /**
  * hf_nofault_install - recover faults from now on: take over SIGSEGV and SIGBUS
  *
- * Call it once, early; a second call does nothing. A handler that is installed afterwards, by
- * others, must pass on what it does not own to the one before: to us. Programs that own these
- * signals don't call it, but hf_nofault_handle() in their handler.
+ * Call it once, early. A second call does nothing where we still have the signals, takes them again
+ * where others have set SIG_DFL or SIG_IGN since, and leaves a handler of theirs (hf_nofault_owned()
+ * is false then). A handler that is installed afterwards, by others, must pass on what it does not
+ * own to the one before: to us. Programs that own these signals don't call it, but
+ * hf_nofault_handle() in their handler.
+ * A thread's alternate stack, if it has one, needs room for getauxval(AT_MINSIGSTKSZ) + 1024 bytes.
  *
  * Context:  any thread, several at once; not in a signal handler
  * Ordering: full barrier

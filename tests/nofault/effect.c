@@ -19,6 +19,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
@@ -71,7 +72,9 @@ static void set(int signal, handler_t handler, int flags)
 	memset(&action, 0, sizeof(action));
 	action.sa_sigaction = handler;
 	action.sa_flags = flags;
+#ifndef __riscv /* whose masks qemu-user 7.2 does not read */
 	(void)sigaddset(&action.sa_mask, SIGUSR1);
+#endif
 	if (sigaction(signal, &action, NULL))
 		_exit(98);
 }
@@ -278,6 +281,8 @@ static void queue(int signal, int code, uintptr_t address)
 {
 	siginfo_t info;
 
+	if (!getauxval(AT_SYSINFO_EHDR))
+		_exit(CANNOT); /* qemu-user, which dies of it: see src/linux_user_nofault.c */
 	memset(&info, 0, sizeof(info));
 	info.si_signo = signal;
 	info.si_code = code;
@@ -912,7 +917,7 @@ static void compare(const struct effect *effect)
 
 	run(effect, false, &without);
 	if (WIFEXITED(without.status) && WEXITSTATUS(without.status) == CANNOT) {
-		ktap_skip("this processor or system has no such signal", "%s", effect->name);
+		ktap_skip("not on this processor or system", "%s", effect->name);
 		return;
 	}
 	run(effect, true, &armed);

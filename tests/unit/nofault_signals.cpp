@@ -348,6 +348,9 @@ struct kernel_action {
 
 TEST(NoFaultSignals, NothingInterruptsOurHandler)
 {
+#if defined(HF_EMULATED) && defined(__riscv)
+	GTEST_SKIP() << "qemu-user 7.2 has the wrong struct of the kernel's on RISC-V";
+#endif
 	EXPECT_EQ(in_child([] {
 			  kernel_action now = {};
 

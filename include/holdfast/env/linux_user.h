@@ -66,7 +66,8 @@ HF_END_DECLS
 
 /*
  * HF_ENV_REGISTER_SITES - for nofault.h: what does that when the object is loaded, and unloaded.
- * The linker defines the two symbols where there are sites; where there are none they are NULL.
+ * The linker defines the two symbols where there are sites. Where there are none it would look for them
+ * in shared libraries, and warn: so the constructor adds an empty part to the section (HF__SITE_NONE).
  */
 #define HF_ENV_REGISTER_SITES                                                                      \
 	extern const char hf__sites_start[] __asm__("__start_hf_nofault_sites")                    \
@@ -75,6 +76,7 @@ HF_END_DECLS
 		__attribute__((weak, visibility("hidden")));                                       \
 	__attribute__((constructor(102))) static void hf__sites_loaded(void)                       \
 	{                                                                                          \
+		__asm__ volatile(HF__SITE_NONE);                                                   \
 		hf__sites_register(hf__sites_start, hf__sites_end);                                \
 	}                                                                                          \
 	__attribute__((destructor(102))) static void hf__sites_unloaded(void)                      \

@@ -17,6 +17,7 @@
  */
 #include "../arch_nofault.h"
 #include "../atomic.h"
+#include "sanitize.h"
 
 #ifndef HF_ENV_HAS_CLEAR
 #define HF_ENV_HAS_CLEAR 0
@@ -24,7 +25,7 @@
 
 /* A world in which memory must be opened before it is touched does that here. */
 #ifndef HF_ENV_TOUCH
-#define HF_ENV_TOUCH(p, len, fails, access) (access)
+#define HF_ENV_TOUCH(p, len, fails, access) (hf__will_read(p, len), (access))
 #endif
 
 #if HF_ENV_HAS_CLEAR
@@ -74,23 +75,34 @@ HF_END_DECLS
 HF_INLINE size_t hf__dispatch_clear(void *dst, size_t len)
 {
 	uint64_t function = hf_atomic64_load_relaxed(&hf__clear);
+	size_t left;
 
+	hf__will_write(dst, len);
 #if HF_ARCH_HAS_REP
 	if (HF_UNLIKELY(!function))
-		return hf_arch_rep_stosb(dst, len);
+		left = hf_arch_rep_stosb(dst, len);
+	else
 #endif
-	return ((hf_clear_function_t)(uintptr_t)function)(dst, len);
+		left = ((hf_clear_function_t)(uintptr_t)function)(dst, len);
+	hf__has_written(dst, len - left);
+	return left;
 }
 
 HF_INLINE size_t hf__dispatch_copy(void *dst, const void *src, size_t len)
 {
 	uint64_t function = hf_atomic64_load_relaxed(&hf__copy);
+	size_t left;
 
+	hf__will_read(src, len);
+	hf__will_write(dst, len);
 #if HF_ARCH_HAS_REP
 	if (HF_UNLIKELY(!function))
-		return hf_arch_rep_movsb(dst, src, len);
+		left = hf_arch_rep_movsb(dst, src, len);
+	else
 #endif
-	return ((hf_copy_function_t)(uintptr_t)function)(dst, src, len);
+		left = ((hf_copy_function_t)(uintptr_t)function)(dst, src, len);
+	hf__has_written(dst, len - left);
+	return left;
 }
 
 /* Both sides are guarded in every copy. */

@@ -18,6 +18,8 @@
  *       for those of a repeated one (REP), which show how far it came.
  *   X2  The section is in the same group as the function ("?"), so that the linker, which keeps one
  *       copy of an inline function of C++, keeps that copy's sites and no others.
+ *   X3  The instruction refers to its site: so a linker that drops what nobody refers to
+ *       (--gc-sections, with -z start-stop-gc too) keeps the site where it keeps the instruction.
  *
  * A world with an exception table of its own (a kernel) defines HF_ENV_SITE(from, to) in its env
  * header. Elsewhere the linker defines __start_ and __stop_hf_nofault_sites around all sites of an
@@ -32,10 +34,28 @@
 #define HF_SITE(from, to)                                                                          \
 	".pushsection hf_nofault_sites,\"a?\",@progbits\n"                                         \
 	".balign 4\n"                                                                              \
-	".long (" from ") - .\n"                                                                   \
+	"777:	.long (" from ") - .\n"                                                            \
 	".long (" to ") - .\n"                                                                     \
-	".popsection\n"
+	".popsection\n" HF__SITE_KEEP
 #endif
+
+/* X3: a relocation that changes nothing. */
+#if defined(__x86_64__)
+#define HF__SITE_KEEP ".reloc ., R_X86_64_NONE, 777b\n"
+#elif defined(__aarch64__)
+#define HF__SITE_KEEP ".reloc ., R_AARCH64_NONE, 777b\n"
+#elif defined(__riscv)
+#define HF__SITE_KEEP ".reloc ., R_RISCV_NONE, 777b\n"
+#else
+#define HF__SITE_KEEP
+#endif
+
+/* An empty part of the section. */
+#define HF__SITE_NONE                                                                              \
+	".pushsection hf_nofault_sites,\"a?\",@progbits\n"                                         \
+	".balign 4\n"                                                                              \
+	"777:\n"                                                                                   \
+	".popsection\n" HF__SITE_KEEP
 
 /* As it is in the section. */
 struct hf__site {

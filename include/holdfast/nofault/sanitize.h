@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef HF_NOFAULT_SANITIZE_H
+#define HF_NOFAULT_SANITIZE_H
+/*
+ * sanitize - what AddressSanitizer and MemorySanitizer are told of memory that assembly touches.
+ *
+ * For nofault/dispatch.h, in programs that are built with one of the two; the library need not be.
+ * Elsewhere all of this is nothing.
+ *
+ *   AddressSanitizer   memory that is not there is what nofault is for; a heap block, a variable or a
+ *                      global that is overrun, or was freed, is a bug. So it reports a range that runs
+ *                      over one of these, before it is touched, and no other.
+ *   MemorySanitizer    what was cleared, copied or exchanged is initialised from then on: of a copy too,
+ *                      whatever its source was, which may be memory of another process.
+ *
+ * hf_strncpy_nofault, whose length is known only afterwards, is not checked by AddressSanitizer.
+ */
+#include "../compiler.h"
+#include "../env.h"
+
+#if defined(__SANITIZE_ADDRESS__)
+#define HF__ASAN 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define HF__ASAN 1
+#endif
+#if __has_feature(memory_sanitizer)
+#define HF__MSAN 1
+#endif
+#endif
+
+#ifdef HF__ASAN
+
+HF_BEGIN_DECLS
+
+/* By other names: the compiler has its own idea of how these are declared. */
+void *hf__asan_first_poisoned(const volatile void *p,
+			      size_t len) __asm__("__asan_region_is_poisoned");
+const char *hf__asan_kind(const volatile void *p, char *name, size_t name_size, void **start,
+			  size_t *len) __asm__("__asan_locate_address");
+void hf__asan_load(const volatile void *p, size_t len) __asm__("__asan_loadN");
+void hf__asan_store(const volatile void *p, size_t len) __asm__("__asan_storeN");
+
+HF_END_DECLS
+
+/* Does the range run over a heap block, a variable or a global, and not just into nowhere? */
+HF_INLINE bool hf__asan_is_bug(const volatile void *p, size_t len)
+{
+	char name[8];
+	void *bad, *start;
+	size_t size;
+	const char *kind;
+
+	if (!len || len > SIZE_MAX - (uintptr_t)p)
+		return false;
+	bad = hf__asan_first_poisoned(p, len);
+	if (HF_LIKELY(!bad))
+		return false;
+	kind = hf__asan_kind(bad, name, sizeof(name), &start, &size);
+	/* "heap", "stack", "global"; else "shadow gap" and such */
+	return kind && ((kind[0] == 'h' && kind[1] == 'e') || (kind[0] == 's' && kind[1] == 't') ||
+			kind[0] == 'g');
+}
+
+HF_INLINE void hf__will_read(const volatile void *p, size_t len)
+{
+	if (HF_UNLIKELY(hf__asan_is_bug(p, len)))
+		hf__asan_load(p, len);
+}
+
+HF_INLINE void hf__will_write(const volatile void *p, size_t len)
+{
+	if (HF_UNLIKELY(hf__asan_is_bug(p, len)))
+		hf__asan_store(p, len);
+}
+
+#else
+#define hf__will_read(p, len) ((void)0)
+#define hf__will_write(p, len) ((void)0)
+#endif
+
+#ifdef HF__MSAN
+
+HF_BEGIN_DECLS
+void hf__msan_unpoison(const volatile void *p, size_t len) __asm__("__msan_unpoison");
+HF_END_DECLS
+
+HF_INLINE void hf__has_written(const volatile void *p, size_t len)
+{
+	hf__msan_unpoison(p, len);
+}
+
+#else
+#define hf__has_written(p, len) ((void)0)
+#endif
+
+#endif

@@ -1,0 +1,82 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Programs under AddressSanitizer and MemorySanitizer, with the library as it is installed.
+
+What they must report they report, and nothing else. Under Valgrind with its option all counts are right.
+"""
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+
+OVERRUNS = ["copy over a block", "copy from behind a block", "clear over a variable",
+            "clear over a global", "load behind a block", "store to a freed block"]
+SANITIZERS = {
+    "address": ("AddressSanitizer", OVERRUNS, ("gcc", "clang")),
+    "memory": ("MemorySanitizer", ["use of what was not copied"], ("clang",)),
+}
+
+
+def call(*command):
+    done = subprocess.run(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          timeout=300, check=False)
+    return done.returncode, done.stdout
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--source-dir", required=True)
+    parser.add_argument("--work-dir", required=True)
+    parser.add_argument("--library", required=True)
+    args = parser.parse_args()
+    source = os.path.join(args.source_dir, "tests", "nofault", "sanitize", "objects.c")
+    shutil.rmtree(args.work_dir, ignore_errors=True)
+    os.makedirs(args.work_dir)
+    program = os.path.join(args.work_dir, "program")
+    failed = cases = 0
+
+    def judge(ok, what, output):
+        nonlocal failed, cases
+        print("%sok %s" % ("" if ok else "not ", what), flush=True)
+        if not ok:
+            print("# " + output.replace("\n", "\n# "))
+        cases += 1
+        failed += not ok
+
+    def build(compiler, *flags):
+        return call(compiler, "-g", "-O1", *flags, "-I" + os.path.join(args.source_dir, "include"),
+                    source, args.library, "-pthread", "-o", program)
+
+    for sanitizer, (title, reports, compilers) in SANITIZERS.items():
+        for compiler in compilers:
+            name = "%s, %s" % (compiler, title)
+            if not shutil.which(compiler):
+                print("SKIPPED %s: no such compiler" % name)
+                continue
+            code, output = build(compiler, "-fsanitize=" + sanitizer)
+            if code:
+                judge(False, name + ": builds", output)
+                continue
+            code, output = call(program, "nothing")
+            judge(code == 0, name + ": nothing", output)
+            for report in reports:
+                code, output = call(program, report)
+                judge(code != 0 and "ERROR: " + title in output or
+                      code != 0 and "WARNING: " + title in output, name + ": " + report, output)
+
+    # Without the option Valgrind loses registers at an access that faults.
+    if shutil.which("valgrind"):
+        code, output = build("gcc")
+        for tool in ("memcheck", "helgrind"):
+            option = "--vex-iropt-register-updates=allregs-at-mem-access"
+            code, output = call("valgrind", "-q", "--tool=" + tool, option, program, "nothing")
+            judge(code == 0, "valgrind " + tool, output)
+    else:
+        print("SKIPPED valgrind: not here")
+    print("%d cases, %d wrong" % (cases, failed))
+    return 1 if failed or not cases else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
