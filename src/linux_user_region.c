@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <ucontext.h>
 #include <unistd.h>
 
@@ -83,6 +84,19 @@ static uint32_t ask_access(void *page)
 	return HF__REGION_WRITABLE;
 }
 
+/*
+ * mmap(), of which ThreadSanitizer's own says that it writes all that is mapped: a race with each
+ * thread that reads the mapping.
+ */
+static void *map(void *at, size_t len, int prot, int flags, int fd, uint64_t offset)
+{
+#if HF_TSAN
+	return (void *)syscall(SYS_mmap, at, len, prot, flags, fd, offset);
+#else
+	return mmap(at, len, prot, flags, fd, (off_t)offset);
+#endif
+}
+
 /* Puts zeros in place of the pages; first all who have some are told. errno is set. */
 static bool replace(hf_region_t *r, struct hf__region_pages lost)
 {
@@ -93,8 +107,8 @@ static bool replace(hf_region_t *r, struct hf__region_pages lost)
 	hf__regions_note(&all, r, lost); /* G1 */
 	if (hf_atomic64_load_seq_cst(&r->written) != HF__REGION_NONE)
 		prot |= PROT_WRITE;
-	return mmap(at, len, prot, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1,
-		    0) == at;
+	return map(at, len, prot, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0) ==
+	       at;
 }
 
 /*
@@ -306,8 +320,8 @@ static int map_again(const hf_region_t *r, uintptr_t from)
 #ifdef MAP_FIXED_NOREPLACE
 	flags &= ~MAP_FIXED_NOREPLACE;
 #endif
-	return mmap((void *)from, up(r->base + r->len, page_size) - from, r->prot,
-		    flags | MAP_FIXED, r->fd, (off_t)offset) == MAP_FAILED
+	return map((void *)from, up(r->base + r->len, page_size) - from, r->prot, flags | MAP_FIXED,
+		   r->fd, offset) == MAP_FAILED
 		       ? -errno
 		       : 0;
 }

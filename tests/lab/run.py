@@ -24,7 +24,7 @@ AIM_FIELDS = {"table", "group", "what", "value", "unit", "bound", "aim", "met", 
 MACHINE_FIELDS = {"cpu", "vendor", "family", "model", "stepping", "microcode", "features", "cpus",
                   "kernel", "architecture", "compiler", "commit", "governor", "date"}
 TABLES = ("refcount", "spinlock", "mutex", "lockref", "holder", "handoff", "clear", "copy", "loop",
-          "fault", "guard")
+          "fault", "guard", "region")
 TMPFS = ("openclose", "sparse", "readdir")  # where liburcu is
 MOUNT = ("mount",)  # where libfuse is; measured where root can mount
 WITHOUT_AIMS = ("spinlock", "handoff", "guard", "readdir", "mount")

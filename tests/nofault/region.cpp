@@ -13,6 +13,7 @@
  *   at any moment       hash and truncation race: what is said to be all there has the file's hash
  */
 #include <atomic>
+#include <csignal>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -306,17 +307,46 @@ int race(int file, const Truncator &other, int rounds)
 	return wrong ? -1 : lost.load();
 }
 
+/* Some emulators give a lost page a wrong address. */
+bool signals_are_right(int file)
+{
+	pid_t child = fork();
+	int status = 1;
+
+	if (child == 0) {
+		static char *map = map_file(file, MAP_SHARED);
+		struct sigaction action;
+
+		memset(&action, 0, sizeof(action));
+		action.sa_flags = SA_SIGINFO;
+		action.sa_sigaction = [](int, siginfo_t *info, void *) {
+			_exit(info->si_addr == map ? 0 : 1);
+		};
+		(void)sigaction(SIGBUS, &action, nullptr);
+		(void)*static_cast<volatile char *>(map);
+	}
+	waitpid(child, &status, 0);
+	return status == 0;
+}
+
 } // namespace
 
 int main()
 {
 	int file = memfd_create("region", MFD_CLOEXEC);
 
-	if (file < 0 || hf_nofault_install())
+	if (file < 0)
+		return 1;
+	printf("# the hash: %s\n", hash_name);
+	if (!signals_are_right(file)) {
+		ktap_begin(1);
+		ktap_skip("SIGBUS has a wrong address here (qemu-s390x)", "all");
+		return ktap_end();
+	}
+	if (hf_nofault_install())
 		return 1;
 	Truncator other(file);
 
-	printf("# the hash: %s\n", hash_name);
 	ktap_begin(3);
 	for (bool with_file : { false, true }) {
 		size_t right = 0;

@@ -18,7 +18,7 @@ from holdfast_report import tables
 from .helpers import REPORT, results, row
 
 PACKAGE = REPORT.with_name("holdfast_report")
-WORDS = {"clear", "copy", "loop", "fault", "guard", "holder"}  # English, too: only a whole string is the table's name
+WORDS = {"clear", "copy", "loop", "fault", "guard", "holder", "region"}  # English, too: only a whole string is the table's name
 
 
 def names_in(source, wanted):
