@@ -100,15 +100,14 @@ static void *map(void *at, size_t len, int prot, int flags, int fd, uint64_t off
 /* Puts zeros in place of the pages; first all who have some are told. errno is set. */
 static bool replace(hf_region_t *r, struct hf__region_pages lost)
 {
-	size_t len = (size_t)(lost.to - lost.from);
+	const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE;
 	void *at = (void *)(uintptr_t)lost.from;
 	int prot = PROT_READ;
 
 	hf__regions_note(&all, r, lost); /* G1 */
 	if (hf_atomic64_load_seq_cst(&r->written) != HF__REGION_NONE)
 		prot |= PROT_WRITE;
-	return map(at, len, prot, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0) ==
-	       at;
+	return map(at, (size_t)(lost.to - lost.from), prot, flags, -1, 0) == at;
 }
 
 /*

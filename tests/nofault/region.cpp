@@ -337,26 +337,31 @@ int main()
 
 	if (file < 0)
 		return 1;
-	printf("# the hash: %s\n", hash_name);
-	if (!signals_are_right(file)) {
-		ktap_begin(1);
-		ktap_skip("SIGBUS has a wrong address here (qemu-s390x)", "all");
-		return ktap_end();
-	}
+	bool right_signals = signals_are_right(file);
+
 	if (hf_nofault_install())
 		return 1;
 	Truncator other(file);
 
-	ktap_begin(3);
+	printf("# the hash: %s\n", hash_name);
+	ktap_begin(4);
+	fill(file);
+	ktap_result(cut_at(file, other, PAGES, false) && cut_at(file, other, PAGES, true),
+		    "nothing is cut");
+	if (!right_signals) {
+		for (const char *name : { "zeros stay", "mapped again", "races" })
+			ktap_skip("SIGBUS has a wrong address here (qemu-s390x)", "%s", name);
+		return ktap_end();
+	}
 	for (bool with_file : { false, true }) {
 		size_t right = 0;
 
-		for (size_t k = 0; k <= PAGES; k++) {
+		for (size_t k = 0; k < PAGES; k++) {
 			fill(file);
 			right += cut_at(file, other, k, with_file);
 		}
-		ktap_result(right == PAGES + 1, "each page of %zu, %s # %zu cuts, %d threads",
-			    PAGES, with_file ? "mapped again" : "zeros stay", right, THREADS);
+		ktap_result(right == PAGES, "each page of %zu, %s # %zu cuts, %d threads", PAGES,
+			    with_file ? "mapped again" : "zeros stay", right, THREADS);
 	}
 	int lost = race(file, other, 200);
 	ktap_result(lost >= 0, "races # %d losses", lost);
