@@ -97,7 +97,7 @@ static void *map(void *at, size_t len, int prot, int flags, int fd, uint64_t off
 #endif
 }
 
-/* Puts zeros in place of the pages; first all who have some are told. errno is set. */
+/* Puts zeros in place of the pages; before that, notes it in all regions that have some. Sets errno. */
 static bool replace(hf_region_t *r, struct hf__region_pages lost)
 {
 	const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE;
@@ -150,7 +150,7 @@ static void written_visit(struct hf__regions *regions, hf_region_t *r, void *dat
 	(void)regions;
 	if (lost == HF__REGION_NONE || r->base >= opened->to || opened->from >= r->base + r->len)
 		return;
-	/* Where another one's part is opened too, its first write will go unseen: it may be anywhere. */
+	/* In a region that does not have the address, the first write will go unseen: anywhere. */
 	if (opened->from >= lost && has_page_of(r, (uintptr_t)opened->from))
 		lost = opened->from < r->base + r->len ? opened->from : r->base + r->len - 1;
 	(void)hf_atomic64_try_cmpxchg_seq_cst(&r->written, &none, lost);
@@ -395,7 +395,7 @@ size_t hf_region_end(hf_region_t *region, struct hf_region_fault *fault)
 			*fault = found;
 		return 0;
 	}
-	/* Whoever has read zeros finds them noted: G1, and what was read before this was read before. */
+	/* G1: if this thread has read zeros, they are noted; the reads came before the loads below. */
 	hf_atomic64_fence_acquire(&region->lost);
 	lost = hf_atomic64_load_seq_cst(&region->lost);
 	written = hf_atomic64_load_seq_cst(&region->written);

@@ -51,7 +51,7 @@ struct hf__regions {
 	struct hf__region_thread process;
 	hf__region_lock_t lock; /* for changes of `process`, and for waiting */
 	hf_atomic32_t losses;   /* R2 */
-	struct hf_grace grace;  /* who reads */
+	struct hf_grace grace;  /* for readers of all lists */
 };
 
 static inline hf_region_t *hf__region_of(uint64_t p)

@@ -46,7 +46,7 @@
  *
  *   An access that the system answers with SIGBUS (BUS_ADRERR: behind the file's end, or the page
  *   can't be read) has the mapping from that page to the region's end replaced by zeros that belong
- *   to this process: one system call for one loss, however large. Then the access is repeated.
+ *   to this process: one system call a loss, however large. Then the access is repeated.
  *   Memory is lost by pages: the page that faults lies behind the file's end as a whole, with all
  *   pages above it. What an end of file inside of a page cuts off is zeros without a fault: only a
  *   region that knows its file can tell (hf_region_begin_file).
@@ -75,7 +75,7 @@
  * Limits
  *   The zeros are the process's: threads that never began a region read them too. They stay after the
  *   end, unless the region knows its file: map it anew, or give the mapping up. A region that begins
- *   when none of those is open any more that were open at the loss, finds zeros and does not know.
+ *   when none of those is open any more that were open at the loss, finds zeros and does not report them.
  *   A region that begins before reports the loss, even if the file was mapped again by then.
  *   All of the range must be one mapping with one protection: what was written to a private mapping
  *   behind the lost page is lost, as it is by a truncation. Pages of a huge size (hugetlbfs) are lost as
@@ -85,9 +85,9 @@
  *   A file that was truncated and has grown again before an access: no page is missed, and nothing is
  *   reported. Only a lock on the file or a copy helps there.
  *   A system call that is given a lost page fails with EFAULT and no signal. An operation of
- *   nofault.h recovers by itself, and the region is not told.
- *   SIGBUS and SIGSEGV must not be blocked. Kernels before 5.14 do not tell whether a mapping is
- *   writable: there a write into the lost part of a read-only one is noted as any other.
+ *   nofault.h recovers by itself, and the region does not report it.
+ *   SIGBUS and SIGSEGV must not be blocked. Kernels before 5.14 do not report whether a mapping
+ *   is writable: there a write into the lost part of a read-only one is noted as any other.
  *   Each copy of the static library knows its own regions only: objects that guard the same memory
  *   link the shared one. A region must be ended before its memory or its thread ends: no longjmp past
  *   hf_region_end(), no cancellation.
