@@ -2,13 +2,13 @@
 /*
  * The table `region`: what it costs to let code read a mapping that may lose its pages.
  *
- * begin + end             no page is lost: what every use pays. Beside: a handler of one's own that is
- *                         installed and put back each time, and sigsetjmp with the signal mask
+ * begin + end             no page is lost: what every use pays. Beside: a handler of one's own that
+ *                         is installed and put back each time, and sigsetjmp with the signal mask
  * begin + end, 63 open    the same, within 63 others
  * a lost page             begin, one read that faults, end, and the file mapped again
  * a lost page, 63 open    the same, within 63 others that do not have the page: the look-up
- * 16 MiB lost             one read of each of 4,096 pages that are lost. Beside: a handler that replaces
- *                         one page a fault
+ * 16 MiB lost             one read of each of 4,096 pages that are lost. Beside: a handler that
+ *                         replaces one page a fault
  */
 #include "bench.hpp"
 

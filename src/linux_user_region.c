@@ -23,7 +23,7 @@
 
 static struct hf__regions all;
 
-/* Its address is also the thread's name. */
+/* This thread's list. */
 static __thread struct hf__region_thread self __attribute__((tls_model("initial-exec")));
 
 static uintptr_t page_size = 4096; /* set before main(), and never again */
@@ -97,7 +97,10 @@ static void *map(void *at, size_t len, int prot, int flags, int fd, uint64_t off
 #endif
 }
 
-/* Puts zeros in place of the pages; before that, notes it in all regions that have some. Sets errno. */
+/*
+ * Puts zeros in place of the pages; before that, notes it in all regions that have some. Sets
+ * errno.
+ */
 static bool replace(hf_region_t *r, struct hf__region_pages lost)
 {
 	const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE;
@@ -156,7 +159,9 @@ static void written_visit(struct hf__regions *regions, hf_region_t *r, void *dat
 	(void)hf_atomic64_try_cmpxchg_seq_cst(&r->written, &none, lost);
 }
 
-/* The lost part of a region becomes writable; the first write is at `address`, by a thread inside. */
+/*
+ * The lost part of a region becomes writable; the first write is at `address`, by a thread inside.
+ */
 static bool open_lost(hf_region_t *r, uint64_t address)
 {
 	uintptr_t from = down((uintptr_t)hf_atomic64_load_seq_cst(&r->lost), page_size);
@@ -344,7 +349,9 @@ struct heir {
 	bool found;
 };
 
-/* Has this region met the loss of all these pages? Then its end does what is to be done about them. */
+/*
+ * Has this region met the loss of all these pages? Then its end does what is to be done about them.
+ */
 static void heir_visit(struct hf__regions *regions, hf_region_t *r, void *data)
 {
 	struct heir *heir = (struct heir *)data;
