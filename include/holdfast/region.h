@@ -100,11 +100,6 @@
  */
 #include "nofault.h"
 
-/* A world in which pages can get lost, and be replaced, defines it as 1. */
-#ifndef HF_ENV_HAS_REGION
-#define HF_ENV_HAS_REGION 0
-#endif
-
 #if HF_ENV_HAS_REGION
 
 /* None of its members is for the caller. It stays where it is from begin to end. */

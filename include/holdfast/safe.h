@@ -40,10 +40,6 @@
  */
 #include "nofault.h"
 
-#ifndef HF_ENV_HAS_REGION
-#define HF_ENV_HAS_REGION 0
-#endif
-
 #if HF_ENV_HAS_REGION
 
 HF_BEGIN_DECLS
