@@ -54,10 +54,12 @@ static int sum(const char *name, off_t truncate_to)
 	}
 	size = (size_t)stat.st_size;
 	map = mmap(NULL, size, PROT_READ, MAP_SHARED, file, 0);
-	errno = 0;
 	if (map == MAP_FAILED) {
-		complain(name, "can't map");
-	} else if (hf_region_begin_file(&region, map, size, PROT_READ, MAP_SHARED, file, 0)) {
+		close(file);
+		return complain(name, "can't map");
+	}
+	errno = -hf_region_begin_file(&region, map, size, PROT_READ, MAP_SHARED, file, 0);
+	if (errno) {
 		complain(name, "no region");
 	} else {
 		if (truncate_to >= 0 && ftruncate(file, truncate_to))
@@ -73,8 +75,7 @@ static int sum(const char *name, off_t truncate_to)
 			status = 2;
 		}
 	}
-	if (map != MAP_FAILED)
-		munmap(map, size);
+	munmap(map, size);
 	close(file);
 	return status;
 }

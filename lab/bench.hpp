@@ -206,6 +206,7 @@ std::vector<Cell> verbs_cells(const Settings &settings);
 std::vector<Cell> loop_cells(const Settings &settings);
 std::vector<Cell> fault_cells(const Settings &settings);
 std::vector<Cell> guard_cells(const Settings &settings);
+std::vector<Cell> region_cells(const Settings &settings);
 std::vector<Cell> openclose_cells(const Settings &settings);
 std::vector<Cell> sparse_cells(const Settings &settings);
 std::vector<Cell> mount_cells(const Settings &settings);
@@ -220,6 +221,7 @@ std::vector<Aim> memory_aims(const std::vector<Row> &rows);
 std::vector<Aim> verbs_aims(const std::vector<Row> &rows);
 std::vector<Aim> loop_aims(const std::vector<Row> &rows);
 std::vector<Aim> fault_aims(const std::vector<Row> &rows);
+std::vector<Aim> region_aims(const std::vector<Row> &rows);
 std::vector<Aim> openclose_aims(const std::vector<Row> &rows);
 std::vector<Aim> sparse_aims(const std::vector<Row> &rows);
 

@@ -49,6 +49,8 @@ const std::vector<Table> &tables()
 		  fault_aims, "load" },
 		{ "guard", "a copy without a fault, beside other ways to survive one", "memcpy",
 		  guard_cells, nullptr },
+		{ "region", "a mapping that may lose its pages, read by code that does not know",
+		  "own handler", region_cells, region_aims },
 #if HF_LAB_HAVE_TMPFS
 		{ "openclose", "open, read 64 bytes, close in tmpfs, with each implementation",
 		  "default", openclose_cells, openclose_aims },

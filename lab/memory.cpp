@@ -25,6 +25,7 @@
 #include <unistd.h>
 
 #include "holdfast/nofault.h"
+#include "holdfast/safe.h"
 
 namespace lab
 {
@@ -339,6 +340,22 @@ bool guard_nofault(Task &task)
 	return hf_copy_nofault(areas().to, areas().from, task.size) != 0;
 }
 
+bool guard_safe(Task &task)
+{
+	return hf_copy_safe(areas().to, areas().from, task.size) != 0;
+}
+
+/* The thread is the window's own. */
+uint64_t guard_safe_blocked(void *state, int thread, const int *stop)
+{
+	sigset_t blocked;
+
+	sigemptyset(&blocked);
+	sigaddset(&blocked, SIGSEGV);
+	static_cast<Task *>(state)->wrong += pthread_sigmask(SIG_BLOCK, &blocked, nullptr) != 0;
+	return repeat<guard_safe>(state, thread, stop);
+}
+
 bool guard_setjmp(Task &task)
 {
 	if (sigsetjmp(mark, 1) == 0)
@@ -461,12 +478,16 @@ std::vector<Cell> guard_cells(const Settings &)
 	} ways[] = {
 		{ "memcpy", "peer", repeat<guard_memcpy> },
 		{ "copy_nofault", "default", repeat<guard_nofault> },
+		{ "copy_safe", "ours", repeat<guard_safe> },
+		{ "copy_safe, SIGSEGV blocked", "ours", guard_safe_blocked },
 		{ "sigsetjmp + memcpy", "peer", repeat<guard_setjmp> },
 		{ "process_vm_readv", "peer", repeat<guard_readv> },
 		{ "pipe", "peer", repeat<guard_pipe> },
 	};
 	std::vector<Cell> cells;
 
+	if (hf_nofault_install())
+		return cells;
 	for (size_t size : { size_t(8), size_t(64), size_t(4096) }) {
 		for (const auto &way : ways) {
 			cells.push_back(simple_cell(

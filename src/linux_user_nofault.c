@@ -340,17 +340,6 @@ static bool ask_hook(int signal, const siginfo_t *info, void *context)
 	return hook && hook(signal, info, context);
 }
 
-hf_atomic64_t hf__fault_hook;
-
-/* A fault that has no site, or no mark. */
-static bool ask_hook(int signal, const siginfo_t *info, void *context)
-{
-	hf__fault_hook_t hook =
-		(hf__fault_hook_t)(uintptr_t)hf_atomic64_load_acquire(&hf__fault_hook);
-
-	return hook && hook(signal, info, context);
-}
-
 bool hf_nofault_handle(int signal, const void *information, void *context)
 {
 	const siginfo_t *info = (const siginfo_t *)information;

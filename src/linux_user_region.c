@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <ucontext.h>
 #include <unistd.h>
 
@@ -22,7 +23,7 @@
 
 static struct hf__regions all;
 
-/* Its address is also the thread's name. */
+/* This thread's list. */
 static __thread struct hf__region_thread self __attribute__((tls_model("initial-exec")));
 
 static uintptr_t page_size = 4096; /* set before main(), and never again */
@@ -83,18 +84,33 @@ static uint32_t ask_access(void *page)
 	return HF__REGION_WRITABLE;
 }
 
-/* Puts zeros in place of the pages; first all who have some are told. errno is set. */
+/*
+ * mmap(), of which ThreadSanitizer's own says that it writes all that is mapped: a race with each
+ * thread that reads the mapping.
+ */
+static void *map(void *at, size_t len, int prot, int flags, int fd, uint64_t offset)
+{
+#if HF_TSAN
+	return (void *)syscall(SYS_mmap, at, len, prot, flags, fd, offset);
+#else
+	return mmap(at, len, prot, flags, fd, (off_t)offset);
+#endif
+}
+
+/*
+ * Puts zeros in place of the pages; before that, notes it in all regions that have some. Sets
+ * errno.
+ */
 static bool replace(hf_region_t *r, struct hf__region_pages lost)
 {
-	size_t len = (size_t)(lost.to - lost.from);
+	const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE;
 	void *at = (void *)(uintptr_t)lost.from;
 	int prot = PROT_READ;
 
 	hf__regions_note(&all, r, lost); /* G1 */
 	if (hf_atomic64_load_seq_cst(&r->written) != HF__REGION_NONE)
 		prot |= PROT_WRITE;
-	return mmap(at, len, prot, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1,
-		    0) == at;
+	return map(at, (size_t)(lost.to - lost.from), prot, flags, -1, 0) == at;
 }
 
 /*
@@ -137,13 +153,15 @@ static void written_visit(struct hf__regions *regions, hf_region_t *r, void *dat
 	(void)regions;
 	if (lost == HF__REGION_NONE || r->base >= opened->to || opened->from >= r->base + r->len)
 		return;
-	/* Where another one's part is opened too, its first write will go unseen: it may be anywhere. */
+	/* In a region that does not have the address, the first write will go unseen: anywhere. */
 	if (opened->from >= lost && has_page_of(r, (uintptr_t)opened->from))
 		lost = opened->from < r->base + r->len ? opened->from : r->base + r->len - 1;
 	(void)hf_atomic64_try_cmpxchg_seq_cst(&r->written, &none, lost);
 }
 
-/* The lost part of a region becomes writable; the first write is at `address`, by a thread inside. */
+/*
+ * The lost part of a region becomes writable; the first write is at `address`, by a thread inside.
+ */
 static bool open_lost(hf_region_t *r, uint64_t address)
 {
 	uintptr_t from = down((uintptr_t)hf_atomic64_load_seq_cst(&r->lost), page_size);
@@ -306,8 +324,8 @@ static int map_again(const hf_region_t *r, uintptr_t from)
 #ifdef MAP_FIXED_NOREPLACE
 	flags &= ~MAP_FIXED_NOREPLACE;
 #endif
-	return mmap((void *)from, up(r->base + r->len, page_size) - from, r->prot,
-		    flags | MAP_FIXED, r->fd, (off_t)offset) == MAP_FAILED
+	return map((void *)from, up(r->base + r->len, page_size) - from, r->prot, flags | MAP_FIXED,
+		   r->fd, offset) == MAP_FAILED
 		       ? -errno
 		       : 0;
 }
@@ -331,7 +349,9 @@ struct heir {
 	bool found;
 };
 
-/* Has this region met the loss of all these pages? Then its end does what is to be done about them. */
+/*
+ * Has this region met the loss of all these pages? Then its end does what is to be done about them.
+ */
 static void heir_visit(struct hf__regions *regions, hf_region_t *r, void *data)
 {
 	struct heir *heir = (struct heir *)data;
@@ -382,7 +402,7 @@ size_t hf_region_end(hf_region_t *region, struct hf_region_fault *fault)
 			*fault = found;
 		return 0;
 	}
-	/* Whoever has read zeros finds them noted: G1, and what was read before this was read before. */
+	/* G1: if this thread has read zeros, they are noted; the reads came before the loads below. */
 	hf_atomic64_fence_acquire(&region->lost);
 	lost = hf_atomic64_load_seq_cst(&region->lost);
 	written = hf_atomic64_load_seq_cst(&region->written);

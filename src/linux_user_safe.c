@@ -14,7 +14,10 @@
 
 enum { PIECES = 16 };
 
-/* Would a fault come to our handler? By the system calls themselves: no library's wrapper in between. */
+/*
+ * Would a fault come to our handler? By the system calls themselves: no library's wrapper in
+ * between.
+ */
 static bool faults_are_ours(void)
 {
 	sigset_t mask;

@@ -5,18 +5,20 @@
  * region_list - which regions are open, for signal handlers of all threads.
  *
  * State
- *   Each thread has a list of its regions, the newest first, in its own memory. While it has one, the
- *   thread is in one of a few lists of threads, so that threads do not meet at one lock. Regions of the
- *   process are the list of a thread that is not there, `process`, and which is always looked at.
+ *   Each thread has a list of its regions, the newest first, in its own memory. While it has one,
+ *   the thread is in one of a few lists of threads, so that threads do not meet at one lock.
+ *   Regions of the process are the list of a thread that is not there, `process`, and which is
+ *   always looked at.
  *
  *        shard[i].top -> thread -> thread        thread.top -> region -> region
  *        process.top -> region -> region
  *
  * Invariants   G1 to G4 of holdfast/region.h, and
- *   R1  A list of threads grows at its top by compare-and-swap, and shrinks under the shard's lock. A
- *       reader meets each element that is in it all the time: what is taken out keeps its pointer until
- *       no reader is inside.
- *   R2  `losses` counts the open regions that have met a loss. It is raised before a region says so.
+ *   R1  A list of threads grows at its top by compare-and-swap, and shrinks under the shard's lock.
+ *       A reader meets each element that is in it all the time: what is taken out keeps its pointer
+ *       until no reader is inside.
+ *   R2  `losses` counts the open regions that have met a loss. It is raised before a region says
+ *       so.
  *
  * Tested by tests/model/region.cpp, which explores these functions as they are.
  */
@@ -51,7 +53,7 @@ struct hf__regions {
 	struct hf__region_thread process;
 	hf__region_lock_t lock; /* for changes of `process`, and for waiting */
 	hf_atomic32_t losses;   /* R2 */
-	struct hf_grace grace;  /* who reads */
+	struct hf_grace grace;  /* for readers of all lists */
 };
 
 static inline hf_region_t *hf__region_of(uint64_t p)

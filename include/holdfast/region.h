@@ -13,7 +13,8 @@
  *   (HF_ENV_HAS_REGION is 0): this header is empty there.
  *
  *   SECURITY. A page of zeros is not the file's content, and the code that read it does not know.
- *   Look at what hf_region_end() returns before you believe a hash, a signature or a parser's result.
+ *   Look at what hf_region_end() returns before you believe a hash, a signature or a parser's
+ *   result.
  *
  * Verbs
  *   hf_nofault_install                      once, early: nofault.h
@@ -46,7 +47,7 @@
  *
  *   An access that the system answers with SIGBUS (BUS_ADRERR: behind the file's end, or the page
  *   can't be read) has the mapping from that page to the region's end replaced by zeros that belong
- *   to this process: one system call for one loss, however large. Then the access is repeated.
+ *   to this process: one system call a loss, however large. Then the access is repeated.
  *   Memory is lost by pages: the page that faults lies behind the file's end as a whole, with all
  *   pages above it. What an end of file inside of a page cuts off is zeros without a fault: only a
  *   region that knows its file can tell (hf_region_begin_file).
@@ -55,42 +56,42 @@
  *   one time, what was written may turn into zeros again.
  *
  * Invariants
- *   G1  A region whose range has a page replaced, by whichever thread, reports it. It is noted before
- *       the zeros can be read: in the finder's region first, then in all regions that overlap the
- *       lost part. A region that begins later looks whether one is open that has met a loss; both
- *       are sequentially consistent, so one of the two sees the other.
+ *   G1  A region whose range has a page replaced, by whichever thread, reports it. It is noted
+ *       before the zeros can be read: in the finder's region first, then in all regions that
+ *       overlap the lost part. A region that begins later looks whether one is open that has met a
+ *       loss; both are sequentially consistent, so one of the two sees the other.
  *   G2  A handler reads a region of another thread only between hf_grace_enter() and _leave(), and
- *       hf_region_end() waits for handlers that are inside (nofault/grace.h). So the region's memory
- *       is the caller's again. The check costs one load each of two counters.
- *   G3  A thread's own list is changed by that thread alone, by one store, so that its signal handler
- *       finds it whole at each instruction.
+ *       hf_region_end() waits for handlers that are inside (nofault/grace.h). So the region's
+ *       memory is the caller's again. The check costs one load each of two counters.
+ *   G3  A thread's own list is changed by that thread alone, by one store, so that its signal
+ *       handler finds it whole at each instruction.
  *   G4  A handler waits for nobody and allocates nothing: threads that meet the same loss each make
  *       their mapping, and the lowest page counts. (It waits for handlers of others, no longer than
  *       those take, where hf_region_call() leaves regions that the function has not ended.)
  *   G5  Only a range's own pages are replaced, and only for SIGBUS: a SIGSEGV is a bug of the code
  *       and is passed on, except for a write into the lost part of a mapping that was writable. So
- *       are SIGBUS for memory errors (BUS_MCEERR_AR) and alignment (BUS_ADRALN), an instruction that
- *       is fetched from a lost page, and every fault outside of the range's pages.
+ *       are SIGBUS for memory errors (BUS_MCEERR_AR) and alignment (BUS_ADRALN), an instruction
+ *       that is fetched from a lost page, and every fault outside of the range's pages.
  *
  * Limits
- *   The zeros are the process's: threads that never began a region read them too. They stay after the
- *   end, unless the region knows its file: map it anew, or give the mapping up. A region that begins
- *   when none of those is open any more that were open at the loss, finds zeros and does not know.
- *   A region that begins before reports the loss, even if the file was mapped again by then.
- *   All of the range must be one mapping with one protection: what was written to a private mapping
- *   behind the lost page is lost, as it is by a truncation. Pages of a huge size (hugetlbfs) are lost as
- *   wholes, and only if the range has all of the page.
- *   SIGBUS also comes for a page that can't be read from its disk, or written for want of space: the
- *   rest of the range counts as lost then, too.
- *   A file that was truncated and has grown again before an access: no page is missed, and nothing is
- *   reported. Only a lock on the file or a copy helps there.
+ *   The zeros are the process's: threads that never began a region read them too. They stay after
+ *   the end, unless the region knows its file: map it anew, or give the mapping up. A region that
+ *   begins when none of those is open any more that were open at the loss, finds zeros and does not
+ *   report them. A region that begins before reports the loss, even if the file was mapped again by
+ *   then. All of the range must be one mapping with one protection: what was written to a private
+ *   mapping behind the lost page is lost, as it is by a truncation. Pages of a huge size
+ *   (hugetlbfs) are lost as wholes, and only if the range has all of the page.
+ *   SIGBUS also comes for a page that can't be read from its disk, or written for want of space:
+ *   the rest of the range counts as lost then, too.
+ *   A file that was truncated and has grown again before an access: no page is missed, and nothing
+ *   is reported. Only a lock on the file or a copy helps there.
  *   A system call that is given a lost page fails with EFAULT and no signal. An operation of
- *   nofault.h recovers by itself, and the region is not told.
- *   SIGBUS and SIGSEGV must not be blocked. Kernels before 5.14 do not tell whether a mapping is
- *   writable: there a write into the lost part of a read-only one is noted as any other.
+ *   nofault.h recovers by itself, and the region does not report it.
+ *   SIGBUS and SIGSEGV must not be blocked. Kernels before 5.14 do not report whether a mapping
+ *   is writable: there a write into the lost part of a read-only one is noted as any other.
  *   Each copy of the static library knows its own regions only: objects that guard the same memory
- *   link the shared one. A region must be ended before its memory or its thread ends: no longjmp past
- *   hf_region_end(), no cancellation.
+ *   link the shared one. A region must be ended before its memory or its thread ends: no longjmp
+ *   past hf_region_end(), no cancellation.
  *
  * Ordering
  *   none for the caller's data, in all
@@ -98,11 +99,6 @@
  * Source   docs/design/0020-region.md
  */
 #include "nofault.h"
-
-/* A world in which pages can get lost, and be replaced, defines it as 1. */
-#ifndef HF_ENV_HAS_REGION
-#define HF_ENV_HAS_REGION 0
-#endif
 
 #if HF_ENV_HAS_REGION
 
@@ -167,9 +163,9 @@ HF_MUST_CHECK int hf_region_begin(hf_region_t *region, const void *base, size_t 
  *
  * If a page was lost, hf_region_end() maps the file again from there to the range's end, with this
  * protection and these flags, as the file is then: if it is still short, the next access behind its
- * end is a SIGBUS again; if it has grown, the new content is there. It also looks how long the file is,
- * so that the first bad offset is exact to the byte, and a file that has become shorter inside of its
- * last page is noticed.
+ * end is a SIGBUS again; if it has grown, the new content is there. It also looks how long the file
+ * is, so that the first bad offset is exact to the byte, and a file that has become shorter inside
+ * of its last page is noticed.
  *
  * Context:  as hf_region_begin()
  * Ordering: none
@@ -213,16 +209,17 @@ HF_MUST_CHECK size_t hf_region_end(hf_region_t *region, struct hf_region_fault *
  * @arg:        for the function
  * @fault:      gets more about it; may be NULL
  *
- * For mappings that other threads read, who must not find zeros. At the first lost page the function
- * is left by a jump (siglongjmp), as if it had returned. So nothing that it meant to do behind that
- * access is done: it must hold no lock, own no memory and have no C++ destructor to run; what it was
- * changing stays half changed. A library that keeps state between calls is not for this form. Regions
- * and calls that it has begun itself are closed. Its thread's signal mask is as it was at the fault.
+ * For mappings that other threads read, who must not find zeros. At the first lost page the
+ * function is left by a jump (siglongjmp), as if it had returned. So nothing that it meant to do
+ * behind that access is done: it must hold no lock, own no memory and have no C++ destructor to
+ * run; what it was changing stays half changed. A library that keeps state between calls is not for
+ * this form. Regions and calls that it has begun itself are closed. Its thread's signal mask is as
+ * it was at the fault.
  *
  * Context:  any thread; not in a signal handler
  * Ordering: none
- * Errors:   -EFAULT (14): it was left at a lost page, or another region replaced a page of the range
- *           meanwhile; -EINVAL (22): as hf_region_begin(), and the function was not called
+ * Errors:   -EFAULT (14): it was left at a lost page, or another region replaced a page of the
+ *           range meanwhile; -EINVAL (22): as hf_region_begin(), and the function was not called
  * Return:   0: the function has returned, and all was there; or an error
  */
 HF_MUST_CHECK int hf_region_call(const void *base, size_t len, void (*function)(void *arg),

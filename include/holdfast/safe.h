@@ -6,8 +6,8 @@
  *
  * Use when / not when
  *   In a handler of SIGSEGV or SIGBUS, a crash reporter, a profiler's signal handler, a thread that
- *   has these signals blocked: nofault.h's verbs would kill the process there. Elsewhere nofault.h is
- *   faster: this asks the system at each call where it is. Not in a kernel and not on bare metal
+ *   has these signals blocked: nofault.h's verbs would kill the process there. Elsewhere nofault.h
+ *   is faster: this asks the system at each call where it is. Not in a kernel and not on bare metal
  *   (HF_ENV_HAS_REGION is 0): this header is empty there.
  *
  * Verbs
@@ -24,14 +24,14 @@
  *     else                                           a pipe: page by page in and out
  *
  * Invariants
- *   S1  A piece that is handed to the system lies in one page on either side. Memory comes and goes by
- *       pages, so the system copies all of a piece or none of it, and the count is exact.
+ *   S1  A piece that is handed to the system lies in one page on either side. Memory comes and goes
+ *       by pages, so the system copies all of a piece or none of it, and the count is exact.
  *   S2  No lock, no allocation, no more than 1 KiB of stack; errno is kept.
  *
  * Limits
- *   The pipe takes two file descriptors; a process that has none free, or may not make one, gets nothing
- *   copied. While a page goes away or comes back during the call, the system may have copied a part of
- *   a piece that is not counted.
+ *   The pipe takes two file descriptors; a process that has none free, or may not make one, gets
+ *   nothing copied. While a page goes away or comes back during the call, the system may have
+ *   copied a part of a piece that is not counted.
  *
  * Ordering
  *   none; a word need not be read in one access
@@ -39,10 +39,6 @@
  * Source   docs/design/0020-region.md
  */
 #include "nofault.h"
-
-#ifndef HF_ENV_HAS_REGION
-#define HF_ENV_HAS_REGION 0
-#endif
 
 #if HF_ENV_HAS_REGION
 

@@ -25,7 +25,7 @@ AIM_FIELDS = {"table", "group", "what", "value", "unit", "bound", "aim", "met", 
 MACHINE_FIELDS = {"cpu", "vendor", "family", "model", "stepping", "microcode", "features", "cpus",
                   "kernel", "architecture", "compiler", "commit", "governor", "date"}
 TABLES = ("refcount", "spinlock", "mutex", "cond", "lockref", "holder", "handoff", "clear", "copy",
-          "verbs", "loop", "fault", "guard")
+          "verbs", "loop", "fault", "guard", "region")
 TMPFS = ("openclose", "sparse", "readdir")  # where liburcu is
 MOUNT = ("mount",)  # where libfuse is; measured where root can mount
 WITHOUT_AIMS = ("spinlock", "handoff", "guard", "readdir", "mount")

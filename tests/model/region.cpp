@@ -201,7 +201,7 @@ int main(int argc, char **argv)
 {
 	hf_model::run run("region", argc, argv);
 
-	search<losses<1, false, false>, 2>(&run, "one finds it, one reads", 3);
+	search<losses<1, false, false>, 2>(&run, "one finds it, one reads", 2);
 	search<losses<1, true, false>, 2>(&run, "one finds it, one reads with another region open",
 					  2);
 	search<losses<1, false, true>, 2>(&run, "one finds it for the process, one reads", 3);

@@ -13,6 +13,7 @@
  *   at any moment       hash and truncation race: what is said to be all there has the file's hash
  */
 #include <atomic>
+#include <csignal>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -306,27 +307,61 @@ int race(int file, const Truncator &other, int rounds)
 	return wrong ? -1 : lost.load();
 }
 
+/* Some emulators give a lost page a wrong address. */
+bool signals_are_right(int file)
+{
+	pid_t child = fork();
+	int status = 1;
+
+	if (child == 0) {
+		static char *map = map_file(file, MAP_SHARED);
+		struct sigaction action;
+
+		memset(&action, 0, sizeof(action));
+		action.sa_flags = SA_SIGINFO;
+		action.sa_sigaction = [](int, siginfo_t *info, void *) {
+			_exit(info->si_addr == map ? 0 : 1);
+		};
+		(void)sigaction(SIGBUS, &action, nullptr);
+		(void)*static_cast<volatile char *>(map);
+	}
+	waitpid(child, &status, 0);
+	return status == 0;
+}
+
 } // namespace
 
 int main()
 {
 	int file = memfd_create("region", MFD_CLOEXEC);
 
-	if (file < 0 || hf_nofault_install())
+	if (file < 0)
+		return 1;
+	bool right_signals = signals_are_right(file);
+
+	if (hf_nofault_install())
 		return 1;
 	Truncator other(file);
 
 	printf("# the hash: %s\n", hash_name);
-	ktap_begin(3);
+	ktap_begin(4);
+	fill(file);
+	ktap_result(cut_at(file, other, PAGES, false) && cut_at(file, other, PAGES, true),
+		    "nothing is cut");
+	if (!right_signals) {
+		for (const char *name : { "zeros stay", "mapped again", "races" })
+			ktap_skip("SIGBUS has a wrong address here (qemu-s390x)", "%s", name);
+		return ktap_end();
+	}
 	for (bool with_file : { false, true }) {
 		size_t right = 0;
 
-		for (size_t k = 0; k <= PAGES; k++) {
+		for (size_t k = 0; k < PAGES; k++) {
 			fill(file);
 			right += cut_at(file, other, k, with_file);
 		}
-		ktap_result(right == PAGES + 1, "each page of %zu, %s # %zu cuts, %d threads",
-			    PAGES, with_file ? "mapped again" : "zeros stay", right, THREADS);
+		ktap_result(right == PAGES, "each page of %zu, %s # %zu cuts, %d threads", PAGES,
+			    with_file ? "mapped again" : "zeros stay", right, THREADS);
 	}
 	int lost = race(file, other, 200);
 	ktap_result(lost >= 0, "races # %d losses", lost);

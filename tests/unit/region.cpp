@@ -134,9 +134,36 @@ int in_child(const std::function<void()> &body)
 			_exit(__LINE__ % 250 + 1);                                                 \
 	} while (0)
 
+/* Some emulators don't. */
+bool a_lost_page_has_its_address()
+{
+	static char *at;
+
+	return in_child([] {
+		       struct sigaction action;
+		       File file(1);
+		       Map map(file);
+
+		       at = map.at;
+		       memset(&action, 0, sizeof(action));
+		       action.sa_flags = SA_SIGINFO;
+		       action.sa_sigaction = [](int, siginfo_t *info, void *) {
+			       _exit(info->si_addr == at ? 0 : 1);
+		       };
+		       MUST(sigaction(SIGBUS, &action, nullptr) == 0);
+		       file.cut(0);
+		       touch(at);
+	       }) == 0;
+}
+
 class Region : public ::testing::Test {
 protected:
-	void SetUp() override { ASSERT_EQ(hf_nofault_install(), 0); }
+	void SetUp() override
+	{
+		ASSERT_EQ(hf_nofault_install(), 0);
+		if (!a_lost_page_has_its_address())
+			GTEST_SKIP() << "SIGBUS has a wrong address here (qemu-s390x)";
+	}
 };
 
 TEST_F(Region, EveryPageByEachKindOfMapping)

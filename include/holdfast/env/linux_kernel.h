@@ -87,6 +87,9 @@ HF_INLINE void hf_env_preempt_enable(void)
 /* A module has the kernel's own mutex: nothing parks here. */
 #define HF_ENV_HAS_PARK 0
 
+/* No mapping loses pages here, and none is replaced: no region.h, no safe.h. */
+#define HF_ENV_HAS_REGION 0
+
 /* Interrupts exist: the locks have their _irqsave forms. */
 #define HF_ENV_HAS_IRQ 1
 

@@ -18,7 +18,8 @@ from holdfast_report import tables
 from .helpers import REPORT, results, row
 
 PACKAGE = REPORT.with_name("holdfast_report")
-WORDS = {"clear", "copy", "loop", "fault", "guard", "holder", "verbs"}  # English, too: only a whole string is the table's name
+# English, too: only a whole string is the table's name.
+WORDS = {"clear", "copy", "loop", "fault", "guard", "holder", "region", "verbs"}
 
 
 def names_in(source, wanted):

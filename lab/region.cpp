@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The table `region`: what it costs to let code read a mapping that may lose its pages.
+ *
+ * begin + end             no page is lost: what every use pays. Beside: a handler of one's own that
+ *                         is installed and put back each time, and sigsetjmp with the signal mask
+ * begin + end, 63 open    the same, within 63 others
+ * a lost page             begin, one read that faults, end, and the file mapped again
+ * a lost page, 63 open    the same, within 63 others that do not have the page: the look-up
+ * 16 MiB lost             one read of each of 4,096 pages that are lost. Beside: a handler that
+ *                         replaces one page a fault
+ */
+#include "bench.hpp"
+
+#include <cerrno>
+#include <cmath>
+#include <csetjmp>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "holdfast/region.h"
+
+namespace lab
+{
+namespace
+{
+
+constexpr size_t LARGE = 16u << 20;
+constexpr int OPEN = 63;
+
+/* An empty file that is mapped as if it were not: each page is lost. */
+struct Lost {
+	int file = memfd_create("lab", MFD_CLOEXEC);
+	size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+	char *at = static_cast<char *>(
+		mmap(nullptr, LARGE, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0));
+
+	void map_again(size_t len) const
+	{
+		if (mmap(at, len, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file, 0) != at)
+			abort();
+	}
+};
+
+const Lost &lost()
+{
+	static const Lost file;
+
+	return file;
+}
+
+/* What one thread does again and again, once at least, and what came out wrong. */
+struct Task {
+	size_t len;
+	uint64_t wrong = 0;
+};
+
+template <bool (*is_wrong)(Task &)>
+uint64_t repeat(void *state, int, const int *stop)
+{
+	Task *task = static_cast<Task *>(state);
+	uint64_t done = 0;
+
+	for (; !done || !__atomic_load_n(stop, __ATOMIC_RELAXED); done++)
+		task->wrong += is_wrong(*task);
+	return done;
+}
+
+/* ---- begin + end ----------------------------------------------------------------------------- */
+
+void replace_one_page(int, siginfo_t *info, void *)
+{
+	uintptr_t page = lost().page, at = reinterpret_cast<uintptr_t>(info->si_addr) / page * page;
+
+	if (mmap(reinterpret_cast<void *>(at), page, PROT_READ | PROT_WRITE,
+		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED)
+		abort();
+}
+
+bool own_handler(Task &)
+{
+	struct sigaction action, before;
+
+	memset(&action, 0, sizeof(action));
+	action.sa_sigaction = replace_one_page;
+	action.sa_flags = SA_SIGINFO;
+	return sigaction(SIGBUS, &action, &before) || sigaction(SIGBUS, &before, nullptr);
+}
+
+sigjmp_buf mark;
+
+bool jump_mark(Task &)
+{
+	return sigsetjmp(mark, 1) != 0;
+}
+
+bool begin_end(Task &task)
+{
+	hf_region_t region;
+
+	return hf_region_begin(&region, lost().at, task.len) ||
+	       hf_region_end(&region, nullptr) != task.len;
+}
+
+bool begin_end_file(Task &task)
+{
+	hf_region_t region;
+
+	/* The file has nothing, and the end says so. */
+	return hf_region_begin_file(&region, lost().at, task.len, PROT_READ | PROT_WRITE,
+				    MAP_SHARED, lost().file, 0) ||
+	       hf_region_end(&region, nullptr) != 0;
+}
+
+bool begin_end_process(Task &task)
+{
+	hf_region_t region;
+
+	return hf_region_begin_process(&region, lost().at, task.len) ||
+	       hf_region_end(&region, nullptr) != task.len;
+}
+
+void nothing(void *)
+{
+}
+
+bool call(Task &task)
+{
+	return hf_region_call(lost().at, task.len, nothing, nullptr, nullptr) != 0;
+}
+
+/* ---- a loss ---------------------------------------------------------------------------------- */
+
+/* Reads a byte of each page; returns whether one is not 0. */
+bool read_pages(size_t len)
+{
+	unsigned char sum = 0;
+
+	for (size_t at = 0; at < len; at += lost().page)
+		sum |= *reinterpret_cast<const volatile unsigned char *>(lost().at + at);
+	return sum != 0;
+}
+
+bool loss_own_handler(Task &task)
+{
+	struct sigaction action, before;
+	bool wrong;
+
+	memset(&action, 0, sizeof(action));
+	action.sa_sigaction = replace_one_page;
+	action.sa_flags = SA_SIGINFO;
+	wrong = sigaction(SIGBUS, &action, &before) || read_pages(task.len);
+	lost().map_again(task.len);
+	return sigaction(SIGBUS, &before, nullptr) || wrong;
+}
+
+bool loss_region(Task &task)
+{
+	hf_region_t region;
+	bool wrong = hf_region_begin_file(&region, lost().at, task.len, PROT_READ | PROT_WRITE,
+					  MAP_SHARED, lost().file, 0) ||
+		     read_pages(task.len);
+
+	return hf_region_end(&region, nullptr) != 0 || wrong;
+}
+
+void read_first(void *)
+{
+	(void)read_pages(1);
+}
+
+bool loss_call(Task &task)
+{
+	return hf_region_call(lost().at, task.len, read_first, nullptr, nullptr) != -HF_EFAULT;
+}
+
+/* ---- cells ----------------------------------------------------------------------------------- */
+
+std::vector<Sample> run_region(loop_t loop, size_t len, int open, int ms)
+{
+	struct Outer {
+		hf_region_t region[OPEN];
+		loop_t loop;
+		Task task;
+		int open;
+		static uint64_t run(void *state, int thread, const int *stop)
+		{
+			Outer *o = static_cast<Outer *>(state);
+			/* Of other pages, so that none of them serves the fault. */
+			char *far = lost().at + LARGE / 2;
+			uint64_t done;
+
+			for (int i = 0; i < o->open; i++)
+				o->task.wrong += hf_region_begin(&o->region[i], far, 1) != 0;
+			done = o->loop(&o->task, thread, stop);
+			for (int i = o->open; i-- > 0;)
+				o->task.wrong += hf_region_end(&o->region[i], nullptr) != 1;
+			return done;
+		}
+	} outer;
+
+	outer.loop = loop;
+	outer.task = Task();
+	outer.task.len = len;
+	outer.open = open;
+	Window window = run_window(1, ms, Outer::run, { &outer });
+
+	return { sample_of(window, outer.task.wrong == 0) };
+}
+
+} // namespace
+
+std::vector<Cell> region_cells(const Settings &)
+{
+	static const struct {
+		const char *variant, *kind;
+		loop_t loop;
+		const char *name;
+		size_t len;
+		int open;
+	} all[] = {
+		{ "own handler", "peer", repeat<own_handler>, "begin + end", 4096, 0 },
+		{ "sigsetjmp", "peer", repeat<jump_mark>, "begin + end", 4096, 0 },
+		{ "region", "default", repeat<begin_end>, "begin + end", 4096, 0 },
+		{ "region, file", "ours", repeat<begin_end_file>, "begin + end", 4096, 0 },
+		{ "region, process", "ours", repeat<begin_end_process>, "begin + end", 4096, 0 },
+		{ "call", "ours", repeat<call>, "begin + end", 4096, 0 },
+		{ "own handler", "peer", repeat<own_handler>, "begin + end, 63 open", 4096, OPEN },
+		{ "region", "default", repeat<begin_end>, "begin + end, 63 open", 4096, OPEN },
+		{ "own handler", "peer", repeat<loss_own_handler>, "a lost page", 1, 0 },
+		{ "region", "default", repeat<loss_region>, "a lost page", 1, 0 },
+		{ "call", "ours", repeat<loss_call>, "a lost page", 1, 0 },
+		{ "own handler", "peer", repeat<loss_own_handler>, "a lost page, 63 open", 1,
+		  OPEN },
+		{ "region", "default", repeat<loss_region>, "a lost page, 63 open", 1, OPEN },
+		{ "own handler", "peer", repeat<loss_own_handler>, "16 MiB lost", LARGE, 0 },
+		{ "region", "default", repeat<loss_region>, "16 MiB lost", LARGE, 0 },
+	};
+	std::vector<Cell> cells;
+
+	if (hf_nofault_install())
+		return cells;
+	for (const auto &one : all) {
+		Cell cell;
+
+		cell.rows = { Row("region", one.variant, one.kind, one.name) };
+		cell.window_ms = one.len == LARGE ? 20 : 3;
+		cell.rounds = one.len == LARGE ? 9 : 31;
+		cell.run = [one](int ms) { return run_region(one.loop, one.len, one.open, ms); };
+		cells.push_back(cell);
+	}
+	return cells;
+}
+
+std::vector<Aim> region_aims(const std::vector<Row> &rows)
+{
+	const Row *quick = find(rows, "region", "begin + end", 1);
+	const Row *alone = find(rows, "region", "a lost page", 1);
+	const Row *among = find(rows, "region", "a lost page, 63 open", 1);
+	const Row *large = find(rows, "region", "16 MiB lost", 1);
+	Aim time = at_most(100, "no loss", "begin + end", valid(quick) ? quick->ns_per_op() : NAN);
+
+	time.unit = "ns";
+	return {
+		time,
+		at_most(1.25, "a loss", "a fault with 63 other regions open, of one without",
+			times(among, alone)),
+		at_most(0.25, "a loss", "16 MiB, of the time with a fault a page",
+			times(large, find(rows, "own handler", "16 MiB lost", 1))),
+	};
+}
+
+} // namespace lab
