@@ -50,7 +50,8 @@ SYSTEM_HEADER = "#pragma GCC system_header\n"
 # What a world without an operating system supplies (env/bare.h; src/slots.c or its own; report.h),
 # src/nofault*.c, and, with HF_VALIDATE, src/validate.c.
 PORT = {"hf_env_node_get", "hf_env_node_put", "hf_env_irq_save", "hf_env_irq_restore", "hf__nodes",
-        "hf_report", "hf_report_at", "hf__clear", "hf__copy"}
+        "hf_report", "hf_report_at", "hf__clear", "hf__copy",
+        "hf__memory"}
 PORT_NO_SITES = {"hf__jump_load", "hf__jump_store", "hf__jump_cmpxchg"}
 PORT_VALIDATE = {"hf__validate_lock", "hf__validate_locked", "hf__validate_unlock",
                  "hf_validate_forget"}

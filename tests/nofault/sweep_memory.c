@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * sweep_memory - fill, move, compare, find, lists and words against byte loops: every implementation,
- * every size up to 300 and some more, every place of the fault around a page's edge, every kind of page
- * that faults.
+ * every size up to 300 and some more, every place of the fault around a page's edge; every kind of page
+ * that faults, where one is not mapped with each size and the others with each third.
  *
  *   sweep_memory [STEP [FAMILY NAME]]
  *
@@ -123,7 +123,7 @@ static void sweep_fill(const struct hf_memory_implementation *m, unsigned int st
 		enum kind kind = (enum kind)k;
 		struct field f = make_field(kind);
 
-		for (size_t size = 0; size <= MOST; size = size_after(size, step)) {
+		for (size_t size = 0; size <= MOST; size = size_after(size, k ? 3 * step : step)) {
 			for (size_t before = 0; before <= size + 2; before++)
 				fill_one(m, &f, kind, f.edge - before, size);
 			for (size_t into = 1; into <= size && into <= 130; into += 3)
@@ -227,7 +227,7 @@ static void sweep_move(const struct hf_memory_implementation *m, unsigned int st
 		enum kind kind = (enum kind)k;
 		struct field f = make_field(kind);
 
-		for (size_t size = 0; size <= MOST; size = size_after(size, step)) {
+		for (size_t size = 0; size <= MOST; size = size_after(size, k ? 3 * step : step)) {
 			for (size_t before = 0; before <= size + 202; before++) {
 				size_t d = distances[any(DISTANCES)];
 
@@ -306,7 +306,7 @@ static void sweep_find(const struct hf_memory_implementation *m, unsigned int st
 
 		if (kind == READ_ONLY)
 			continue; /* it can be read */
-		for (size_t size = 0; size <= MOST; size = size_after(size, step)) {
+		for (size_t size = 0; size <= MOST; size = size_after(size, k ? 3 * step : step)) {
 			for (size_t before = 0; before <= size + 2; before++) {
 				unsigned char *start = f.edge - before;
 				size_t can = before < size ? before : size;
@@ -400,7 +400,7 @@ static void sweep_compare(const struct hf_memory_implementation *m, unsigned int
 			drop_field(&f);
 			continue;
 		}
-		for (size_t size = 0; size <= MOST; size = size_after(size, step)) {
+		for (size_t size = 0; size <= MOST; size = size_after(size, k ? 3 * step : step)) {
 			for (size_t before = 0; before <= size + 2; before++) {
 				unsigned char *a = f.edge - before;
 				unsigned char *b = g.edge - 2048 + any(64);

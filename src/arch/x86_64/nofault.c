@@ -328,17 +328,15 @@ HF_ARCH_NAKED_FUNCTION(hf__clear_ ## NAME, \
 	"	jae	23f\n" \
 	"	cmp	$4, %esi\n" \
 	"	jae	22f\n" \
-	"	cmp	$1, %esi\n" \
-	"	ja	21f\n" \
-	"	jb	29f\n" \
+	/* 1..3: the first, the middle and the last, which may be the same; no branch tells them apart */ \
+	"	mov	%esi, %ecx\n" \
+	"	shr	%ecx\n" \
+	"	test	%esi, %esi\n" \
+	"	jz	29f\n" \
 	TRY("movb	%al, (%rdi)", "80f") \
+	TRY("movb	%al, (%rdi, %rcx)", "85f") \
+	TRY("movb	%al, -1(%rdi, %rsi)", "86f") \
 	"29:	ret\n" \
-	"	.p2align 4\n" \
-	/* 2, 3 */ \
-	"21:\n" \
-	TRY("movw	%ax, (%rdi)", "90f") \
-	TRY("movb	%al, -1(%rdi, %rsi)", "91f") \
-	"	ret\n" \
 	"	.p2align 4\n" \
 	/* 4..7 */ \
 	"22:\n" \
@@ -376,6 +374,12 @@ HF_ARCH_NAKED_FUNCTION(hf__clear_ ## NAME, \
 	"	jmp	89f\n" \
 	"84:	lea	-16(%rsi), %rax\n" \
 	"	jmp	89f\n" \
+	"85:	lea	-1(%rsi), %eax\n" \
+	"	jmp	89f\n" \
+	"86:	xor	%eax, %eax\n" /* of 3: the last; of fewer it was done before */ \
+	"	cmp	$3, %esi\n" \
+	"	sete	%al\n" \
+	"	jmp	89f\n" \
 	"71:	lea	-128(%rsi), %rax\n" \
 	"	jmp	89f\n" \
 	"73:	lea	-128(%rsi), %rax\n" /* the lesser of len - 128 and 64 */ \
@@ -385,8 +389,6 @@ HF_ARCH_NAKED_FUNCTION(hf__clear_ ## NAME, \
 	"89:\n" VZ \
 	"	ret\n" \
 	"90:	xor	%edx, %edx\n" \
-	"	jmp	hf__clear_few_fault\n" \
-	"91:	mov	$2, %edx\n" \
 	"	jmp	hf__clear_few_fault\n" \
 	"92:	mov	$4, %edx\n" \
 	"	jmp	hf__clear_few_fault\n" \
