@@ -32,8 +32,8 @@ test)
 		gcc-s390x-linux-gnu g++-s390x-linux-gnu libc6-dev-s390x-cross
 		liburcu-dev libfuse3-dev fuse3 git sqlite3 fio
 	)
-	# Without the latter the stages bare and kernel are skipped.
-	optional+=("${peers[@]}" qemu-system-arm "${kernel[@]}")
+	# Without these the stages bare and kernel, and the test of musl, are skipped.
+	optional+=("${peers[@]}" musl-tools qemu-system-arm "${kernel[@]}")
 	;;
 bare) required+=("${bare[@]}") ;;
 kernel) required+=("${kernel[@]}") ;;
