@@ -37,9 +37,9 @@ test)
 		gcc-s390x-linux-gnu g++-s390x-linux-gnu libc6-dev-s390x-cross
 		liburcu-dev libfuse3-dev fuse3 git sqlite3 fio nlohmann-json3-dev zlib1g-dev
 	)
-	# Without the latter the stages bare and kernel are skipped.
-	# Nor the test of regions a library that hashes.
-	optional+=("${peers[@]}" libssl-dev qemu-system-arm "${kernel[@]}")
+	# Without these the stages bare and kernel, and the test of musl, are skipped, and the test of
+	# regions hashes by itself.
+	optional+=("${peers[@]}" musl-tools libssl-dev qemu-system-arm "${kernel[@]}")
 	;;
 report) required=(python3 python3-venv) ;;
 format) required=(make clang-format) ;;

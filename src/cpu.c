@@ -83,6 +83,11 @@ bool hf__cpu_hide(const char *list)
 	return all;
 }
 
+#if HF_ENV_HAS_VARIABLES
+/* A program that asks for a feature is linked with what hides it, before main(). */
+static void (*const hides)(void) __attribute__((used)) = hf__env_hide_features;
+#endif
+
 static bool has(enum hf__cpu_feature feature)
 {
 	return read_cpu().features & (uint32_t)feature;

@@ -10,6 +10,7 @@
 
 uint64_t hf__env_cache_bytes(void)
 {
+#ifdef _SC_LEVEL4_CACHE_SIZE /* glibc has it, musl doesn't */
 	static const int levels[] = { _SC_LEVEL4_CACHE_SIZE, _SC_LEVEL3_CACHE_SIZE,
 				      _SC_LEVEL2_CACHE_SIZE };
 
@@ -19,6 +20,7 @@ uint64_t hf__env_cache_bytes(void)
 		if (bytes > 0)
 			return (uint64_t)bytes;
 	}
+#endif
 	return 0;
 }
 

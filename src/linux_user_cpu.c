@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * linux_user_cpu - cpu.c, and the features that the environment hides. One object: a program that
- * asks for a feature is linked with what hides it.
- */
-#include "cpu.c"
-
+/* linux_user_cpu - Linux user space: the features that the environment hides. */
 #include <stdlib.h>
+
+#include "cpu.h"
+#include "env.h"
 
 void hf__env_hide_features(void)
 {

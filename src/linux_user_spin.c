@@ -7,7 +7,7 @@
 uint32_t hf__spin_rate = 65536 / HF_ARCH_HINT_NS;
 
 /* A few microseconds. The least of some batches: what interrupts one makes it longer. */
-__attribute__((constructor(101))) static void measure_hint(void)
+__attribute__((constructor(101))) static void find_rate(void)
 {
 	enum { BATCHES = 4, HINTS = 64, LEAST = 65536 / 256, MOST = 65536 * 4 };
 	uint64_t least = UINT64_MAX, rate;

@@ -16,6 +16,7 @@
  *   preemption   hf_env_preempt_disable, hf_env_preempt_enable; HF_ENV_HAS_IRQ, and if it is 1
  *                hf_env_irq_save, hf_env_irq_restore
  *   forks        HF_ENV_HAS_FORK 1: memory may be found again in a process without the other threads
+ *   variables    HF_ENV_HAS_VARIABLES 1: the environment may hide features of the processor
  *   spinning     hf_env_spin_hints: how many spin hints a time is
  *   parking      HF_ENV_HAS_PARK, and if it is 1 hf_env_park, hf_env_unpark (wait on a word, wake its
  *                waiters), hf_env_deadline, hf_env_yield. Without it there is no mutex.h
@@ -36,6 +37,9 @@
 #include "env/bare.h"
 #endif
 
+#ifndef HF_ENV_HAS_VARIABLES
+#define HF_ENV_HAS_VARIABLES 0
+#endif
 #ifndef HF_ENV_HAS_FORK
 #define HF_ENV_HAS_FORK 0
 #endif

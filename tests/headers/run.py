@@ -616,7 +616,8 @@ def freestanding_alone(tree, compiler, std):
     flags = freestanding_flags(compiler, std)
     units = [unit for unit, name in zip(tree.units_alone(compiler.cpu, suffix_of(std)),
                                         tree.headers(compiler.cpu))
-             if name not in (SYSTEM["pthread.h"], "env/linux_user.h")]
+             if name not in (SYSTEM["pthread.h"], "env/linux_user.h",
+                             "env/linux_user_nodes.h")]
     command(*compiler(tree, std, "-fsyntax-only", *flags), *units)
     return "%d headers" % len(units)
 

@@ -3,8 +3,9 @@
 """Install into the build folder, then build and run programs against what was installed.
 
 In C and in C++, against the static and the shared library by find_package, and by pkg-config. README's
-first example is one of them, as it stands there. And under the ThreadSanitizer of gcc and of clang,
-which does not see what the installed library does: no report, and of a race just one.
+first example is one of them, as it stands there. And a program that uses one reference count is small.
+And under the ThreadSanitizer of gcc and of clang, which does not see what the installed library does: no
+report, and of a race just one.
 """
 import argparse
 import os
@@ -48,6 +49,43 @@ def sanitize(compiler, source, program, flags):
                   % (program, how, reports, expected, found.returncode))
             good = False
     return good
+
+
+# What a program that uses one reference count may be larger by than an empty one, in bytes.
+LIMITS = {"text": 16 * 1024, "bss": 4 * 1024}
+
+
+def size(program):
+    out = subprocess.run(["size", "-B", program], check=True, text=True, stdout=subprocess.PIPE).stdout
+    return dict(zip(*(line.split() for line in out.splitlines())))
+
+
+def only_what_is_used(cc, source, library, work):
+    """Is a program linked with those files of the static library alone that it needs?"""
+    programs = {}
+    for name, text in (("empty", "int main(void) { return 0; }\n"),
+                       ("refcount", None)):
+        file = os.path.join(source, "tests", "install", "consumer", "refcount.c")
+        if text:
+            file = os.path.join(work, name + ".c")
+            with open(file, "w", encoding="utf-8") as out:
+                out.write(text)
+        programs[name] = os.path.join(work, name)
+        run(*cc.split(), "-O2", file, "-o", programs[name], "-I" + os.path.join(source, "include"),
+            library)
+    run(programs["refcount"])
+    empty, refcount = (size(programs[name]) for name in ("empty", "refcount"))
+    for section, limit in LIMITS.items():
+        more = int(refcount[section]) - int(empty[section])
+        print("%s: %d more than an empty program's, at most %d" % (section, more, limit))
+        if more > limit:
+            sys.exit("a program with one reference count is too large: " + section)
+    symbols = subprocess.run(["nm", programs["refcount"]], check=True, text=True,
+                             stdout=subprocess.PIPE).stdout
+    found = [line for line in symbols.splitlines()
+             if re.search(r"nofault|site|slot|node|spin_rate|mutex|hf_clear|hf_copy", line)]
+    if found:
+        sys.exit("a program with one reference count is linked with\n" + "\n".join(found))
 
 
 def main():
@@ -105,6 +143,9 @@ def main():
     program = os.path.join(build, "readme")
     run(*args.cc.split(), "-D_GNU_SOURCE", source, "-o", program, *flags)
     run(program, LD_LIBRARY_PATH=os.path.dirname(found[0]))
+
+    only_what_is_used(args.cc, args.source_dir,
+                      os.path.join(os.path.dirname(found[0]), "libholdfast.a"), work)
     return 0
 
 

@@ -51,7 +51,7 @@ inline thread_state &self()
 } // namespace hf_model
 
 /*
- * Marks: those of the shipped world (spinlock/node.h, M1). All indexes are of this process, so none may
+ * Marks: those of the shipped world (spinlock/node_type.h, M1). All indexes are of this process, so none may
  * ever seem to be foreign where that is certain: then hf_env_node_refuse() is called, or the queue
  * behind a holder is dropped, and the lock is lost.
  */

@@ -105,6 +105,9 @@ HF_INLINE void hf_env_preempt_enable(void)
 /* No interrupts here: the interrupt-saving forms of the locks do not exist. */
 #define HF_ENV_HAS_IRQ 0
 
+/* The user sets environment variables. */
+#define HF_ENV_HAS_VARIABLES 1
+
 /* Processes fork, and the child has one thread. */
 #define HF_ENV_HAS_FORK 1
 

@@ -2,9 +2,10 @@
 #ifndef HF_ENV_LINUX_USER_NODES_H
 #define HF_ENV_LINUX_USER_NODES_H
 /*
- * env, Linux user space: queue nodes - included by spinlock/node.h, which knows what a node is. N1 to
- * N5 are those of linux_user.h.
+ * env, Linux user space: queue nodes - for spinlock/node.h, which includes this file. N1 to N5 are
+ * those of linux_user.h, M1 that of spinlock/node_type.h.
  */
+#include "../spinlock/node_type.h"
 
 HF_BEGIN_DECLS
 

@@ -68,7 +68,8 @@ HF_INLINE void hf__spinlock_cas_unlock(hf_spinlock_cas_t *lock)
  * verbs.h makes hf_spinlock_cas_init, hf_spinlock_cas_lock, hf_spinlock_cas_trylock,
  * hf_spinlock_cas_is_locked, hf_spinlock_cas_unlock, hf_spinlock_cas_lock_full,
  * hf_spinlock_cas_unlock_full, hf_spinlock_cas_lock_irqsave, hf_spinlock_cas_unlock_irqrestore,
- * hf_spinlock_cas_guard_begin, hf_spinlock_cas_guard_end.
+ * hf_spinlock_cas_guard_begin, hf_spinlock_cas_guard_end,
+ * hf_spinlock_cas_unlock_in_child.
  */
 #define HF__SPINLOCK cas
 #define HF__SPINLOCK_WAIT HF_ARCH_WAIT_LOCK_SWAP

@@ -57,7 +57,8 @@ HF_INLINE void hf__spinlock_cas_prefetch_unlock(hf_spinlock_cas_prefetch_t *lock
  * hf_spinlock_cas_prefetch_unlock, hf_spinlock_cas_prefetch_lock_full,
  * hf_spinlock_cas_prefetch_unlock_full, hf_spinlock_cas_prefetch_lock_irqsave,
  * hf_spinlock_cas_prefetch_unlock_irqrestore, hf_spinlock_cas_prefetch_guard_begin,
- * hf_spinlock_cas_prefetch_guard_end.
+ * hf_spinlock_cas_prefetch_guard_end,
+ * hf_spinlock_cas_prefetch_unlock_in_child.
  */
 #define HF__SPINLOCK cas_prefetch
 #define HF__SPINLOCK_WAIT HF_ARCH_WAIT_LOCK_SWAP

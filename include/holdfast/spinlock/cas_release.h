@@ -75,7 +75,8 @@ HF_INLINE void hf__spinlock_cas_release_unlock(hf_spinlock_cas_release_t *lock)
  * hf_spinlock_cas_release_unlock, hf_spinlock_cas_release_lock_full,
  * hf_spinlock_cas_release_unlock_full, hf_spinlock_cas_release_lock_irqsave,
  * hf_spinlock_cas_release_unlock_irqrestore, hf_spinlock_cas_release_guard_begin,
- * hf_spinlock_cas_release_guard_end.
+ * hf_spinlock_cas_release_guard_end,
+ * hf_spinlock_cas_release_unlock_in_child.
  */
 #define HF__SPINLOCK cas_release
 #define HF__SPINLOCK_WAIT HF_ARCH_WAIT_LOCK_SWAP

@@ -36,7 +36,7 @@
  *       one link in the lock is enough.
  *   I4  the tail that an exchange returns can't leave before its successor has linked itself, and no
  *       waiter leaves before the holder: so while the tail is that, its node bears this lock's mark
- *       (M1 of node.h), or it is foreign. Foreign waiters never get the lock, and abort.
+ *       (M1 of node_type.h), or it is foreign. Foreign waiters never get the lock, and abort.
  *
  * Ordering  lock acquire (the exchange of an empty tail, or the load that sees wait = 0); unlock
  *           release (the compare-and-swap to an empty tail, or the store wait = 0).

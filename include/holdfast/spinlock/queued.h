@@ -74,7 +74,7 @@
  *   I7  passes is not 0 only while there are waiters: it is counted only then, by the holder, whom
  *       no waiter can overtake; and the next waiter clears it (T6). So a free lock without waiters
  *       is 0 in all its bits, which a lockref relies on.
- *   I8  a waiter joins a queue only behind a node that bears this lock's mark (M1 of node.h). Behind
+ *   I8  a waiter joins a queue only behind a node that bears this lock's mark (M1 of node_type.h). Behind
  *       another, of a process that the memory is shared with, it waits as one without a node does. A
  *       look that comes too late, at a node that has just left, has the same effect: it costs the
  *       place in the queue. Two processes with the same number of threads number their nodes

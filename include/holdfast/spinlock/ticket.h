@@ -91,7 +91,8 @@ HF_INLINE void hf__spinlock_ticket_unlock(hf_spinlock_ticket_t *lock)
  * hf_spinlock_ticket_is_locked, hf_spinlock_ticket_unlock, hf_spinlock_ticket_lock_full,
  * hf_spinlock_ticket_unlock_full, hf_spinlock_ticket_lock_irqsave,
  * hf_spinlock_ticket_unlock_irqrestore, hf_spinlock_ticket_guard_begin,
- * hf_spinlock_ticket_guard_end.
+ * hf_spinlock_ticket_guard_end,
+ * hf_spinlock_ticket_unlock_in_child.
  */
 #define HF__SPINLOCK ticket
 #define HF__SPINLOCK_WAIT HF_ARCH_WAIT_MY_TURN

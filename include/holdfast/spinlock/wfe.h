@@ -78,7 +78,8 @@ HF_INLINE void hf__spinlock_wfe_unlock(hf_spinlock_wfe_t *lock)
  * verbs.h makes hf_spinlock_wfe_init, hf_spinlock_wfe_lock, hf_spinlock_wfe_trylock,
  * hf_spinlock_wfe_is_locked, hf_spinlock_wfe_unlock, hf_spinlock_wfe_lock_full,
  * hf_spinlock_wfe_unlock_full, hf_spinlock_wfe_lock_irqsave, hf_spinlock_wfe_unlock_irqrestore,
- * hf_spinlock_wfe_guard_begin, hf_spinlock_wfe_guard_end.
+ * hf_spinlock_wfe_guard_begin, hf_spinlock_wfe_guard_end,
+ * hf_spinlock_wfe_unlock_in_child.
  */
 #define HF__SPINLOCK wfe
 #define HF__SPINLOCK_WAIT HF_ARCH_WAIT_FREE_LOCK

@@ -1,0 +1,47 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Build the library and the battery with musl, and run it.
+
+    run.py --source-dir DIR --work-dir DIR
+
+Exits with 77 where musl-gcc is not here.
+"""
+import argparse
+import glob
+import os
+import shutil
+import subprocess
+import sys
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    for name in ("source-dir", "work-dir"):
+        parser.add_argument("--" + name, required=True)
+    args = parser.parse_args()
+    if not shutil.which("musl-gcc"):
+        print("SKIPPED musl: musl-gcc is not here (Debian: musl-tools)")
+        return 77
+    machine = subprocess.run(["gcc", "-print-multiarch"], check=True, text=True,
+                             stdout=subprocess.PIPE).stdout.strip()
+    os.makedirs(args.work_dir, exist_ok=True)
+    library = sorted(glob.glob(os.path.join(args.source_dir, "src", "**", "*.c"), recursive=True))
+    battery = sorted(glob.glob(os.path.join(args.source_dir, "tests", "battery", "*.c")))
+    # The kernel's headers are the same for every C library; Debian keeps them beside its own.
+    command = ["musl-gcc", "-std=gnu11", "-O1", "-Wall", "-Wextra", "-Werror", "-UNDEBUG",
+               "-I" + os.path.join(args.source_dir, "include"),
+               "-I" + os.path.join(args.source_dir, "src"),
+               "-idirafter", "/usr/include", "-idirafter", "/usr/include/" + machine]
+    for name, more in (("static", ["-static"]), ("dynamic", [])):
+        program = os.path.join(args.work_dir, "battery_" + name)
+        subprocess.run(command + more + library + battery + ["-o", program, "-pthread"], check=True)
+        subprocess.run([sys.executable, os.path.join(args.source_dir, "tests", "ktap.py"), program],
+                       check=True)
+    return 0
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except subprocess.CalledProcessError as error:
+        sys.exit(str(error))
