@@ -361,6 +361,8 @@ TEST(OrderTable, TheFirstTimeAtTheSameMoment)
 /* In a process of its own, whose table is full afterwards. */
 TEST(OrderTable, Full)
 {
+	if (testing::UnitTest::GetInstance()->test_to_run_count() > 1)
+		GTEST_SKIP() << "others have filled the table: as ctest runs it, alone";
 	EXPECT_EQ(unit::in_child([] {
 			  static const char names[8 * HF_VALIDATE_PAIRS] = {};
 			  std::string said;
