@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef HF_REGION_H
 #define HF_REGION_H
+#pragma GCC system_header
 /*
  * region - let anybody's code read a mapping whose pages may get lost.
  *

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef HF_SAFE_H
 #define HF_SAFE_H
+#pragma GCC system_header
 /*
  * safe - read memory that may not be there, also where no fault can be taken.
  *

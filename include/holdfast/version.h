@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef HF_VERSION_H
 #define HF_VERSION_H
+#pragma GCC system_header
 /*
  * version - which headers these are, and which library the program runs with.
  *

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef HF_ENV_LINUX_USER_NODES_H
 #define HF_ENV_LINUX_USER_NODES_H
+#pragma GCC system_header
 /*
  * env, Linux user space: queue nodes - for spinlock/node.h, which includes this file. N1 to N5 are
  * those of linux_user.h, M1 that of spinlock/node_type.h.

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef HF_NOFAULT_LATCH_H
 #define HF_NOFAULT_LATCH_H
+#pragma GCC system_header
 /*
  * latch - two copies of the same, of which one can always be read.
  *

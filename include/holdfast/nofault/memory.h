@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef HF_NOFAULT_MEMORY_H
 #define HF_NOFAULT_MEMORY_H
+#pragma GCC system_header
 /*
  * memory - what the C library has for memory, for memory that may fault: fill, move, compare, find;
  * and copies between lists of ranges and by whole words.

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef HF_NOFAULT_SANITIZE_H
 #define HF_NOFAULT_SANITIZE_H
+#pragma GCC system_header
 /*
  * sanitize - what AddressSanitizer and MemorySanitizer are told of memory that assembly touches.
  *

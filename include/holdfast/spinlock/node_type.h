@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef HF_SPINLOCK_NODE_TYPE_H
 #define HF_SPINLOCK_NODE_TYPE_H
+#pragma GCC system_header
 /*
  * node_type - a queue node, and the marks of nodes in use.
  *

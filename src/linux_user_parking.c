@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* linux_user - Linux user space: parking, by futex. */
+/* linux_user_parking - futexes, membarrier, signals, deadlines. */
 #include <errno.h>
 #include <linux/futex.h>
 #include <sched.h>
+#include <signal.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "holdfast/atomic.h"
 
 #include "env.h"
 
@@ -63,4 +66,51 @@ uint64_t hf_env_deadline(uint64_t nanoseconds)
 void hf_env_yield(void)
 {
 	(void)sched_yield();
+}
+
+/* Of linux/membarrier.h, which old systems lack. */
+enum { PRIVATE_EXPEDITED = 1 << 3, REGISTER_PRIVATE_EXPEDITED = 1 << 4 };
+
+static bool barrier(void)
+{
+#ifdef SYS_membarrier
+	if (syscall(SYS_membarrier, PRIVATE_EXPEDITED, 0, 0) == 0)
+		return true;
+	/* Not registered yet, or not allowed; a sandbox may be entered at any time. */
+	return errno == EPERM && syscall(SYS_membarrier, REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0 &&
+	       syscall(SYS_membarrier, PRIVATE_EXPEDITED, 0, 0) == 0;
+#else
+	return false;
+#endif
+}
+
+bool hf_env_barrier_all(void)
+{
+	/* It interrupts each processor that runs a thread of this process: not too often. */
+	static hf_atomic64_t earliest = HF_ATOMIC_INIT(0);
+	uint64_t start = hf__env_now(), end;
+	int kept = errno;
+	bool done;
+
+	if (start < hf_atomic64_load_relaxed(&earliest))
+		return false;
+	done = barrier();
+	errno = kept;
+	end = hf__env_now();
+	hf_atomic64_store_relaxed(&earliest, end + 7 * (end - start));
+	return done;
+}
+
+/* The kernel's own set, of 64 signals: the library's functions leave out those that it needs itself. */
+uint64_t hf_env_signals_block(void)
+{
+	uint64_t all = UINT64_MAX, before = 0;
+
+	(void)syscall(SYS_rt_sigprocmask, SIG_BLOCK, &all, &before, sizeof(before));
+	return before;
+}
+
+void hf_env_signals_restore(uint64_t before)
+{
+	(void)syscall(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, sizeof(before));
 }
