@@ -416,23 +416,8 @@ int hf_nofault_calibrate(void)
 
 /* ---- strings ------------------------------------------------------------------------------ */
 
-#if __STDC_HOSTED__
 /* There if the program is built with MemorySanitizer, which does not see what the library writes. */
-void hf__msan_unpoison_if(const volatile void *p, size_t len) __asm__("__msan_unpoison")
-	__attribute__((weak));
-
-static void has_written(const void *p, size_t len)
-{
-	if (hf__msan_unpoison_if)
-		hf__msan_unpoison_if(p, len);
-}
-#else
-static void has_written(const void *p, size_t len)
-{
-	(void)p;
-	(void)len;
-}
-#endif
+void __msan_unpoison(const volatile void *p, size_t len) __attribute__((weak));
 
 HF_NO_SANITIZE static long copy_string(size_t *copied, char *dst, const char *src, size_t size)
 {
@@ -470,6 +455,7 @@ long hf_strncpy_nofault(char *dst, const char *src, size_t size)
 	size_t copied = 0;
 	long result = copy_string(&copied, dst, src, size);
 
-	has_written(dst, copied);
+	if (__msan_unpoison)
+		__msan_unpoison(dst, copied);
 	return result;
 }

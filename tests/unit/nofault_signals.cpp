@@ -366,7 +366,9 @@ TEST(NoFaultSignals, NothingInterruptsOurHandler)
 // A thread that is cancelled at any moment of a fault leaves nothing behind that others wait for.
 TEST(NoFaultSignals, ThreadsAreCancelledInAFault)
 {
-#if HF_TSAN
+#ifdef HF_EMULATED
+	GTEST_SKIP() << "qemu-user 7.2 stops for ever when a thread is cancelled at any moment";
+#elif HF_TSAN
 	GTEST_SKIP() << "ThreadSanitizer does not survive asynchronous cancellation";
 #endif
 	EXPECT_EQ(in_child([] {

@@ -34,13 +34,10 @@
 
 HF_BEGIN_DECLS
 
-/* By other names: the compiler has its own idea of how these are declared. */
-void *hf__asan_first_poisoned(const volatile void *p,
-			      size_t len) __asm__("__asan_region_is_poisoned");
-const char *hf__asan_kind(const volatile void *p, char *name, size_t name_size, void **start,
-			  size_t *len) __asm__("__asan_locate_address");
-void hf__asan_load(const volatile void *p, size_t len) __asm__("__asan_loadN");
-void hf__asan_store(const volatile void *p, size_t len) __asm__("__asan_storeN");
+void *__asan_region_is_poisoned(void *p, size_t len);
+const char *__asan_locate_address(void *p, char *name, size_t name_size, void **start, size_t *len);
+void __asan_loadN(void *p, intptr_t len); /* as gcc declares it */
+void __asan_storeN(void *p, intptr_t len);
 
 HF_END_DECLS
 
@@ -54,10 +51,10 @@ HF_INLINE bool hf__asan_is_bug(const volatile void *p, size_t len)
 
 	if (!len || len > SIZE_MAX - (uintptr_t)p)
 		return false;
-	bad = hf__asan_first_poisoned(p, len);
+	bad = __asan_region_is_poisoned((void *)(uintptr_t)p, len);
 	if (HF_LIKELY(!bad))
 		return false;
-	kind = hf__asan_kind(bad, name, sizeof(name), &start, &size);
+	kind = __asan_locate_address(bad, name, sizeof(name), &start, &size);
 	/* "heap", "stack", "global"; else "shadow gap" and such */
 	return kind && ((kind[0] == 'h' && kind[1] == 'e') || (kind[0] == 's' && kind[1] == 't') ||
 			kind[0] == 'g');
@@ -66,33 +63,50 @@ HF_INLINE bool hf__asan_is_bug(const volatile void *p, size_t len)
 HF_INLINE void hf__will_read(const volatile void *p, size_t len)
 {
 	if (HF_UNLIKELY(hf__asan_is_bug(p, len)))
-		hf__asan_load(p, len);
+		__asan_loadN((void *)(uintptr_t)p, (intptr_t)len);
 }
 
 HF_INLINE void hf__will_write(const volatile void *p, size_t len)
 {
 	if (HF_UNLIKELY(hf__asan_is_bug(p, len)))
-		hf__asan_store(p, len);
+		__asan_storeN((void *)(uintptr_t)p, (intptr_t)len);
 }
 
 #else
-#define hf__will_read(p, len) ((void)0)
-#define hf__will_write(p, len) ((void)0)
+
+HF_INLINE void hf__will_read(const volatile void *p, size_t len)
+{
+	(void)p;
+	(void)len;
+}
+
+HF_INLINE void hf__will_write(const volatile void *p, size_t len)
+{
+	(void)p;
+	(void)len;
+}
+
 #endif
 
 #ifdef HF__MSAN
 
 HF_BEGIN_DECLS
-void hf__msan_unpoison(const volatile void *p, size_t len) __asm__("__msan_unpoison");
+void __msan_unpoison(const volatile void *p, size_t len);
 HF_END_DECLS
 
 HF_INLINE void hf__has_written(const volatile void *p, size_t len)
 {
-	hf__msan_unpoison(p, len);
+	__msan_unpoison(p, len);
 }
 
 #else
-#define hf__has_written(p, len) ((void)0)
+
+HF_INLINE void hf__has_written(const volatile void *p, size_t len)
+{
+	(void)p;
+	(void)len;
+}
+
 #endif
 
 #endif

@@ -40,15 +40,7 @@
 #endif
 
 /* X3: a relocation that changes nothing. */
-#if defined(__x86_64__)
-#define HF__SITE_KEEP ".reloc ., R_X86_64_NONE, 777b\n"
-#elif defined(__aarch64__)
-#define HF__SITE_KEEP ".reloc ., R_AARCH64_NONE, 777b\n"
-#elif defined(__riscv)
-#define HF__SITE_KEEP ".reloc ., R_RISCV_NONE, 777b\n"
-#else
-#define HF__SITE_KEEP
-#endif
+#define HF__SITE_KEEP ".reloc ., " HF_ARCH_RELOC_NONE ", 777b\n"
 
 /* An empty part of the section. */
 #define HF__SITE_NONE                                                                              \

@@ -27,6 +27,9 @@
 /* 1 where clear and copy have forms with pairs of registers: HF_ARCH_STORE_PAIR_OR and more. */
 #define HF_ARCH_HAS_PAIR 1
 
+/* The relocation that changes nothing, for nofault/site.h. */
+#define HF_ARCH_RELOC_NONE "R_AARCH64_NONE"
+
 /* The program counter in a ucontext_t, for the signal handler. */
 #define HF_ARCH_CONTEXT_PC(context) ((context)->uc_mcontext.pc)
 

@@ -24,6 +24,9 @@
 /* 1 where clear and copy have forms with pairs of registers: HF_ARCH_STORE_PAIR_OR and more. */
 #define HF_ARCH_HAS_PAIR 0
 
+/* The relocation that changes nothing, for nofault/site.h. */
+#define HF_ARCH_RELOC_NONE "R_X86_64_NONE"
+
 /* The program counter in a ucontext_t, for the signal handler. */
 #define HF_ARCH_CONTEXT_PC(context) ((context)->uc_mcontext.gregs[16])
 
