@@ -322,7 +322,7 @@ HF_INLINE void hf_mutex_shared_init(hf_mutex_shared_t *mutex)
 /* hf_mutex_shared_lock - as hf_mutex_lock(). Ordering: acquire. */
 HF_INLINE void hf_mutex_shared_lock(hf_mutex_shared_t *mutex)
 {
-	if (!HF__VALIDATE_LOCK(mutex))
+	if (!HF__VALIDATE_LOCK(mutex, hf__mutex_is_locked(&mutex->word)))
 		return;
 	(void)hf__mutex_shared_take(&mutex->word, HF_ENV_FOREVER, HF_ENV_SHARED);
 	HF__VALIDATE_LOCKED(mutex);
@@ -332,7 +332,7 @@ HF_INLINE void hf_mutex_shared_lock(hf_mutex_shared_t *mutex)
 HF_INLINE HF_MUST_CHECK bool hf_mutex_shared_lock_timeout(hf_mutex_shared_t *mutex,
 							  uint64_t timeout)
 {
-	if (!HF__VALIDATE_LOCK(mutex))
+	if (!HF__VALIDATE_LOCK(mutex, hf__mutex_is_locked(&mutex->word)))
 		return true;
 	if (!hf__mutex_shared_take(&mutex->word, hf_env_deadline(timeout), HF_ENV_SHARED))
 		return false;
