@@ -12,8 +12,8 @@
  * Beside the usual fields a row has
  *
  *   cpu_ns            processor time that an operation costs, over all threads
- *   switches_per_op   how often a thread gave up its processor for an operation: 2 a turn is a pair
- *                     of parked threads; more than one a waiter in a round is a thundering herd
+ *   switches_per_op   how often a thread gave up its processor for an operation: threads that park
+ *                     do so once a turn, and 9 times a round; more is a thundering herd
  *
  * Each run is checked: turns alternate, each waiter takes part in each round, and items arrive once
  * and in their order.
