@@ -1,269 +1,314 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * mutex - the slow paths: waiting, parking and waking. M1 to M13 and X1 to X5 are those of
- * include/holdfast/mutex.h.
+ * mutex - the slow paths: waiting, parking and waking. M1 to M7 are those of include/holdfast/mutex.h,
+ * Q1 to Q5 those of parking.h.
  */
 #include "holdfast/mutex.h"
 
 #include "holdfast/wait.h"
+#include "parking.h"
+
+/* Nanoseconds that a waiter spins before it parks. */
+#ifndef HF_MUTEX_SPIN_NS
+#define HF_MUTEX_SPIN_NS 10000
+#endif
+
+/* The same for the next waiter, which has been woken for it. */
+#ifndef HF_MUTEX_NEXT_SPIN_NS
+#define HF_MUTEX_NEXT_SPIN_NS 20000
+#endif
+
+/* Nanoseconds for which a next waiter may be passed, and for which a handed mutex is left to it. */
+#ifndef HF_MUTEX_TURN_NS
+#define HF_MUTEX_TURN_NS 200000
+#endif
+
+/* Parked without certainty that it will be woken, a thread looks again after so long, then later. */
+#ifndef HF_MUTEX_PATROL_NS
+#define HF_MUTEX_PATROL_NS 1000000
+#endif
+#define PATROL_MAX_NS (64 * (uint64_t)HF_MUTEX_PATROL_NS)
+
+static uint64_t earlier(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* ---- between processes: a futex, and no more ---------------------------------------------- */
+
+bool hf__mutex_shared_lock_slow(hf_atomic32_t *word, uint64_t deadline, enum hf_env_scope scope)
+{
+	hf_wait_t wait = HF_WAIT_INIT;
+	uint64_t until = deadline;
+
+	for (uint32_t left = HF_MUTEX_SPIN_NS; left > wait.ns; left -= wait.ns) {
+		if (hf__mutex_take(word))
+			return true;
+		hf_wait_once(&wait, HF_WAIT_BACKOFF);
+	}
+	while (hf_atomic32_xchg_acq_rel(word, HF__MUTEX_PARKED) != 0) {
+		/* M7. Those of one process can't be killed one by one. */
+		if (scope == HF_ENV_SHARED)
+			until = earlier(deadline, hf_env_deadline(PATROL_MAX_NS));
+		if (hf_env_park(word, HF__MUTEX_PARKED, until, scope) == HF_ENV_TIMEOUT &&
+		    hf__is_past(deadline))
+			return false;
+	}
+	return true;
+}
+
+void hf__mutex_shared_wake(hf_atomic32_t *word, enum hf_env_scope scope)
+{
+	(void)hf_env_unpark(word, 1, scope);
+}
+
+/* ---- in one process ----------------------------------------------------------------------- */
+
+static void wake(hf_atomic32_t *state)
+{
+	if (state)
+		(void)hf_env_unpark(state, 1, HF_ENV_PRIVATE);
+}
+
+static uint64_t turn_at(const void *mutex)
+{
+	return hf_atomic64_load_relaxed(
+		&hf__parking_table()->bucket[HF__PARKING_INDEX(mutex)].turn);
+}
+
+static bool is_over(uint64_t turn)
+{
+	return turn && hf_env_deadline(0) - turn >= HF_MUTEX_TURN_NS;
+}
+
+/* M6 */
+static void take_back(struct hf__waiter *waiter)
+{
+	hf_atomic32_store_relaxed(&waiter->state, HF__WAITER_NEXT);
+}
 
 /*
- * A thread's turn: how often it may release a lock that has waiters. Becoming the next waiter and
- * taking the lock uses up as much as a turn / HF_MUTEX_EXCHANGES of them; a long wait uses up all.
+ * The turn is over, and the next waiter has not got the mutex; perhaps it has no processor. From now
+ * on it is due. But if the mutex was handed to it, this thread takes it (M6). True = taken.
  */
-#ifndef HF_MUTEX_TURN
-#define HF_MUTEX_TURN 8192
-#endif
-#ifndef HF_MUTEX_EXCHANGES
-#define HF_MUTEX_EXCHANGES 256
-#endif
-
-/* In nanoseconds: the spin budget of a thread that just comes, before it parks. */
-#ifndef HF_MUTEX_SPIN_NS
-#define HF_MUTEX_SPIN_NS HF_ARCH_BACKOFF_MAX_NS
-#endif
-
-/* How many looks, with a yield before each, it waits for a thread that is being woken. */
-#ifndef HF_MUTEX_WAKING_LOOKS
-#define HF_MUTEX_WAKING_LOOKS 4
-#endif
-
-/* In nanoseconds: how long the next waiter permits barging, before it looks and forbids it. */
-#ifndef HF_MUTEX_LEAVE_NS
-#define HF_MUTEX_LEAVE_NS (HF_ARCH_BACKOFF_MAX_NS / 2)
-#endif
-
-/* Its looks then, one soon after the other; and how many more, with yields, before it parks. */
-#ifndef HF_MUTEX_NEAR_LOOKS
-#define HF_MUTEX_NEAR_LOOKS 32
-#endif
-#ifndef HF_MUTEX_FAR_LOOKS
-#define HF_MUTEX_FAR_LOOKS 32
-#endif
-
-/* In nanoseconds: how long a holder keeps the lock for a waiter that comes, before it wakes one. */
-#ifndef HF_MUTEX_KEEP_NS
-#define HF_MUTEX_KEEP_NS (HF_ARCH_BACKOFF_MAX_NS / 8)
-#endif
-
-/* How long a thread is parked, between processes, before it checks that its waker is alive. */
-#ifndef HF_MUTEX_PATROL_NS
-#define HF_MUTEX_PATROL_NS 100000000u
-#endif
-
-/* How much of its turn this thread has used, at whichever mutex; below 0: the rest of the last. */
-#ifndef HF_MUTEX_TURN_USED
-static __thread int32_t turn_used;
-#define HF_MUTEX_TURN_USED turn_used
-#endif
-
-#define LOCKED HF__MUTEX_LOCKED
-#define CLOSED HF__MUTEX_CLOSED
-#define WAKING HF__MUTEX_WAKING
-#define PENDING HF__MUTEX_PENDING
-#define PARKED_ONE HF__MUTEX_PARKED_ONE
-#define PARKED_MASK HF__MUTEX_PARKED_MASK
-
-static bool is_past(uint64_t deadline)
+static bool end_turn(struct hf__bucket *bucket, const void *mutex)
 {
-	return deadline != HF_ENV_FOREVER && hf_env_deadline(0) >= deadline;
+	struct hf__waiter *first = hf__bucket_find(bucket, mutex);
+	uint32_t state = first ? hf__waiter_state(first) : (uint32_t)HF__WAITER_PARKED;
+
+	if (!is_over(hf_atomic64_load_relaxed(&bucket->turn)))
+		return false;
+	if (state == HF__WAITER_NEXT)
+		hf_atomic32_store_relaxed(&first->state, HF__WAITER_DUE);
+	else if (state == HF__WAITER_HANDED)
+		take_back(first);
+	else
+		return false;
+	hf__bucket_publish(bucket, mutex, false);
+	return state == HF__WAITER_HANDED;
 }
 
-/* Are threads parked, and no waiter awake or on its way for them? */
-static bool must_wake(uint32_t found)
+static bool try_end_turn(const void *mutex)
 {
-	return (found & PARKED_MASK) && !(found & (PENDING | WAKING));
+	struct hf__bucket *bucket = hf__bucket_lock(mutex);
+	bool taken = end_turn(bucket, mutex);
+
+	hf__bucket_unlock(bucket);
+	return taken;
 }
 
-/* The word that a waiter leaves or a holder releases: without waiters it is not closed (X5). */
-static uint32_t open_without_waiters(uint32_t found)
+/* It leaves the queue, since it has the mutex, or gives up. True = it has it. */
+static bool leave(struct hf__waiter *waiter, bool taken)
 {
-	return found & (PARKED_MASK | PENDING | WAKING) ? found : found & ~CLOSED;
-}
+	hf_atomic32_t *mutex = waiter->mutex, *sleeper = NULL;
+	struct hf__bucket *bucket = hf__bucket_lock(mutex);
+	struct hf__waiter *first = hf__bucket_find(bucket, mutex);
+	uint32_t state = hf__waiter_state(waiter);
+	bool needed;
 
-/* Before parking: the rest of its turn, or what was too much, counts for the next one. */
-static void end_turn(void)
-{
-	HF_MUTEX_TURN_USED -= HF_MUTEX_TURN;
-	if (HF_MUTEX_TURN_USED < -HF_MUTEX_TURN)
-		HF_MUTEX_TURN_USED = -HF_MUTEX_TURN;
-}
-
-/* M1 or M2: take the lock if it is free and open. On failure *found is the word. */
-static bool try_barge(hf_atomic32_t *word, uint32_t *found)
-{
-	while (!(*found & (LOCKED | CLOSED))) {
-		if (hf_atomic32_try_cmpxchg_acquire(word, found, *found | LOCKED)) /* X1 */
-			return true;
+	if (state == HF__WAITER_HANDED || (first != waiter && !taken && end_turn(bucket, mutex)))
+		taken = true;
+	needed = hf__waiter_needs_unlock(first);
+	hf__bucket_remove(bucket, waiter);
+	first = hf__bucket_find(bucket, mutex);
+	/* W4 */
+	if (first && !taken && state != HF__WAITER_PARKED) {
+		sleeper = &first->state;
+		hf_atomic32_store_relaxed(sleeper, HF__WAITER_NEXT);
 	}
-	return false;
+	hf__bucket_publish(bucket, mutex, needed); /* W3 */
+	hf__bucket_unlock(bucket);
+	wake(sleeper);
+	return taken;
 }
 
-/* Counted in `parked`: until woken, and then the next waiter (M5). False: the deadline (M13). */
-static bool park_until_woken(hf_atomic32_t *word, uint64_t deadline, enum hf_env_scope scope)
-{
-	uint32_t found = hf_atomic32_load_relaxed(word);
-	bool patrol = false;
+enum outcome { AWAKE, PARK, TAKEN, HANDED, LATE };
 
-	for (;;) {
+/* While its state is PARKED. @alone: it was the next waiter, and nobody else looks at the mutex. */
+static enum outcome park_until_woken(struct hf__waiter *waiter, uint64_t deadline, bool alone)
+{
+	uint64_t patrol = HF_MUTEX_PATROL_NS;
+
+	while (hf__waiter_state(waiter) == HF__WAITER_PARKED) {
 		uint64_t until = deadline;
-		bool late = false;
 
-		/*
-		 * Free, and no waiter awake: the unlock was M9, whose wake-up is still under way
-		 * (X3). On patrol in any case: the woken thread may be dead, or the next waiter.
-		 */
-		if ((found & WAKING) || !(found & (LOCKED | PENDING)) || patrol) {
-			if (hf_atomic32_try_cmpxchg_relaxed(
-				    word, &found,
-				    ((found & ~WAKING) | PENDING) - PARKED_ONE)) /* M5 */
-				return true;
-			continue;
+		if (alone) {
+			bool certain = hf_env_barrier_all(); /* W1 */
+
+			if (hf__mutex_take(waiter->mutex))
+				return TAKEN;
+			if (!certain) {
+				until = earlier(deadline, hf_env_deadline(patrol));
+				patrol = earlier(patrol * 2, PATROL_MAX_NS);
+			}
 		}
-		if (scope == HF_ENV_SHARED) {
-			until = hf_env_deadline(HF_MUTEX_PATROL_NS);
-			if (until > deadline)
-				until = deadline;
-		}
-		/* X2, X3: as long as the word is that, a wake-up will come. */
-		if (hf_env_park(word, found, until, scope) == HF_ENV_TIMEOUT) {
-			late = is_past(deadline);
-			patrol = !late;
-		}
-		found = hf_atomic32_load_relaxed(word);
-		while (late && !(found & WAKING) &&
-		       (found & (LOCKED | PENDING))) { /* X3: no lost wake-up */
-			if (hf_atomic32_try_cmpxchg_relaxed(
-				    word, &found,
-				    open_without_waiters(found - PARKED_ONE))) /* M13 */
-				return false;
-		}
+		if (hf_env_park(&waiter->state, HF__WAITER_PARKED, until, HF_ENV_PRIVATE) ==
+			    HF_ENV_TIMEOUT &&
+		    hf__is_past(deadline))
+			return LATE;
 	}
+	return AWAKE;
 }
 
-/* The next waiter: wait, and take the lock (M6). False: the deadline (M12). */
-static bool wait_pending(hf_atomic32_t *word, uint64_t deadline, enum hf_env_scope scope)
+/* While it is the next waiter, and awake. */
+static enum outcome contend(struct hf__waiter *waiter, uint64_t deadline)
 {
-	unsigned int looks = 0;
-	uint32_t found;
-
-	/* Every look takes the cache line from the holder. */
-	hf_wait_ns(HF_MUTEX_LEAVE_NS);
-	for (;;) {
-		bool late = is_past(deadline);
-
-		found = hf_atomic32_load_relaxed(word);
-		if (!(found & LOCKED)) {
-			if (!hf_atomic32_try_cmpxchg_acquire(
-				    word, &found, (found & ~(PENDING | CLOSED)) | LOCKED)) /* M6 */
-				continue;
-			/* Beside long sections the waking of a parked thread is cheap. */
-			if (looks > HF_MUTEX_NEAR_LOOKS && (found & PARKED_MASK))
-				HF_MUTEX_TURN_USED = HF_MUTEX_TURN;
-			else
-				HF_MUTEX_TURN_USED += HF_MUTEX_TURN / HF_MUTEX_EXCHANGES;
-			return true;
-		}
-		if (late) {
-			if (hf_atomic32_try_cmpxchg_relaxed(word, &found,
-							    open_without_waiters(found & ~PENDING)))
-				return false; /* M12 */
-			continue;
-		}
-		if (!(found & CLOSED)) {
-			if (!hf_atomic32_try_cmpxchg_relaxed(word, &found, found | CLOSED)) /* M7 */
-				continue;
-		} else if (looks >= HF_MUTEX_NEAR_LOOKS + HF_MUTEX_FAR_LOOKS) {
-			if (!hf_atomic32_try_cmpxchg_relaxed(
-				    word, &found, (found & ~PENDING) + PARKED_ONE)) /* M8 */
-				continue;
-			end_turn();
-			if (!park_until_woken(word, deadline, scope))
-				return false;
-			looks = 0;
-			continue;
-		}
-		if (looks++ < HF_MUTEX_NEAR_LOOKS) {
-			hf_wait_ns(HF_ARCH_BACKOFF_MIN_NS);
-		} else {
-			/* The holder may be descheduled, and need this very processor. */
-			hf_env_yield();
-			hf_wait_ns(HF_ARCH_BACKOFF_MAX_NS);
-		}
-	}
-}
-
-bool hf__mutex_lock_slow(hf_atomic32_t *word, uint64_t deadline, enum hf_env_scope scope)
-{
-	uint32_t found = hf_atomic32_load_relaxed(word);
 	hf_wait_t wait = HF_WAIT_INIT;
-	unsigned int spun = 0, waking = 0;
+	uint32_t left = HF_MUTEX_NEXT_SPIN_NS;
 
 	for (;;) {
-		bool is_over = HF_MUTEX_TURN_USED >= HF_MUTEX_TURN; /* its turn */
-		bool must_park = is_over && (found & PARKED_MASK);
+		uint32_t state = hf__waiter_state(waiter);
 
-		if (is_over && !(found & (PENDING | WAKING | PARKED_MASK))) {
-			/* No waiters; but a thread about to wait may need this very processor. */
-			HF_MUTEX_TURN_USED = 0;
-			hf_env_yield();
-			found = hf_atomic32_load_relaxed(word);
+		if (state == HF__WAITER_HANDED)
+			return HANDED;
+		if (hf__mutex_take(waiter->mutex))
+			return TAKEN;
+		if (hf__is_past(deadline))
+			return LATE;
+		/* It may have been handed the mutex meanwhile, and takes it from itself. */
+		if (state == HF__WAITER_NEXT && is_over(turn_at(waiter->mutex)) &&
+		    try_end_turn(waiter->mutex))
+			return TAKEN;
+		if (left <= wait.ns)
+			return PARK;
+		left -= wait.ns;
+		/* Each look takes the cache line from the holder. */
+		hf_wait_once(&wait, state == HF__WAITER_DUE ? HF_WAIT_HINT : HF_WAIT_BACKOFF);
+	}
+}
+
+/* It was handed the mutex: it leaves, unless that was taken back. */
+static bool leave_handed(struct hf__waiter *waiter)
+{
+	struct hf__bucket *bucket = hf__bucket_lock(waiter->mutex);
+	bool mine = hf__waiter_state(waiter) == HF__WAITER_HANDED;
+
+	if (mine) {
+		hf__bucket_remove(bucket, waiter);
+		hf__bucket_publish(bucket, waiter->mutex, false);
+	}
+	hf__bucket_unlock(bucket);
+	return mine;
+}
+
+/* The next waiter has spun enough: it is to park, unless it was handed the mutex. */
+static void stand_back(struct hf__waiter *waiter)
+{
+	struct hf__bucket *bucket = hf__bucket_lock(waiter->mutex);
+
+	if (hf__waiter_state(waiter) != HF__WAITER_HANDED) {
+		bool needed = hf__waiter_needs_unlock(waiter);
+
+		hf_atomic32_store_relaxed(&waiter->state, HF__WAITER_PARKED);
+		hf__bucket_publish(bucket, waiter->mutex, needed);
+	}
+	hf__bucket_unlock(bucket);
+}
+
+bool hf__mutex_wait(struct hf__waiter *waiter, uint64_t deadline)
+{
+	enum outcome outcome;
+
+	for (bool alone = false;; alone = true) {
+		outcome = park_until_woken(waiter, deadline, alone);
+		if (outcome == AWAKE)
+			outcome = contend(waiter, deadline);
+		if (outcome == PARK)
+			stand_back(waiter);
+		else if (outcome != HANDED)
+			return leave(waiter, outcome == TAKEN);
+		else if (leave_handed(waiter))
+			return true;
+	}
+}
+
+/* There is no table. */
+static bool poll(hf_atomic32_t *word, uint64_t deadline)
+{
+	while (!hf__mutex_take(word)) {
+		if (hf__is_past(deadline))
+			return false;
+		(void)hf_env_park(word, HF__MUTEX_LOCKED,
+				  earlier(deadline, hf_env_deadline(HF_MUTEX_PATROL_NS)),
+				  HF_ENV_PRIVATE);
+	}
+	return true;
+}
+
+/* A thread that comes. */
+bool hf__mutex_lock_slow(hf_atomic32_t *word, uint64_t deadline)
+{
+	struct hf__waiter waiter, *first;
+	struct hf__bucket *bucket;
+	hf_wait_t wait = HF_WAIT_INIT;
+	uint32_t left = HF_MUTEX_SPIN_NS;
+
+	if (HF_UNLIKELY(!hf__parking_table()))
+		return poll(word, deadline);
+	for (;;) {
+		uint64_t turn = turn_at(word);
+
+		if (hf__mutex_take(word) || (is_over(turn) && try_end_turn(word)))
+			return true;
+		if (left > wait.ns && !(turn & HF__TURN_HANDED)) {
+			left -= wait.ns;
+			hf_wait_once(&wait, HF_WAIT_BACKOFF);
 			continue;
 		}
-		if (!must_park && try_barge(word, &found))
-			return true;
-		if (!(found & (PENDING | WAKING)) &&
-		    (!(found & PARKED_MASK) || (!must_park && !(found & CLOSED)))) {
-			if (hf_atomic32_try_cmpxchg_relaxed(word, &found, found | PENDING)) /* M3 */
-				return wait_pending(word, deadline, scope);
-		} else if ((found & WAKING) && waking < HF_MUTEX_WAKING_LOOKS) {
-			/* Parking now would take the wake-up: the woken thread would park again. */
-			waking++;
-			hf_env_yield();
-			hf_wait_once(&wait, HF_WAIT_BACKOFF);
-			found = hf_atomic32_load_relaxed(word);
-		} else if (!must_park && spun < HF_MUTEX_SPIN_NS) {
-			spun += wait.ns;
-			hf_wait_once(&wait, HF_WAIT_BACKOFF);
-			found = hf_atomic32_load_relaxed(word);
-		} else if (hf_atomic32_try_cmpxchg_relaxed(word, &found,
-							   found + PARKED_ONE)) { /* M4 */
-			end_turn();
-			return park_until_woken(word, deadline, scope) &&
-			       wait_pending(word, deadline, scope);
-		}
+		if (hf__is_past(deadline))
+			return false;
+		bucket = hf__bucket_lock(word);
+		first = hf__bucket_find(bucket, word);
+		if (!first || hf__waiter_state(first) != HF__WAITER_HANDED)
+			break;
+		/* This thread's turn is over; but until the next waiter comes, somebody must look. */
+		hf__bucket_unlock(bucket);
+		left = 0;
+		hf_env_yield();
 	}
+	waiter.at = word;
+	waiter.mutex = word;
+	hf_atomic32_store_relaxed(&waiter.state, first ? HF__WAITER_PARKED : HF__WAITER_NEXT);
+	hf__bucket_append(bucket, &waiter);
+	hf__bucket_publish(bucket, word, hf__waiter_needs_unlock(first)); /* W2 */
+	hf__bucket_unlock(bucket);
+	return hf__mutex_wait(&waiter, deadline);
 }
 
-bool hf__mutex_trylock_slow(hf_atomic32_t *word)
+void hf__mutex_unlock_slow(hf_atomic32_t *word)
 {
-	uint32_t found = hf_atomic32_load_relaxed(word);
+	struct hf__bucket *bucket = hf__bucket_lock(word);
+	struct hf__waiter *first = hf__bucket_find(bucket, word);
+	hf_atomic32_t *sleeper = NULL;
 
-	return try_barge(word, &found);
-}
-
-void hf__mutex_unlock_slow(hf_atomic32_t *word, uint32_t found, enum hf_env_scope scope)
-{
-	bool close = ++HF_MUTEX_TURN_USED >= HF_MUTEX_TURN;
-	uint32_t hints = hf_env_spin_hints(HF_MUTEX_KEEP_NS), released;
-
-	/* The last holder may be about to come back, and become the next waiter. */
-	for (; hints && !close && must_wake(found); hints--) {
-		hf_arch_relax();
-		found = hf_atomic32_load_relaxed(word);
+	if (first && hf__waiter_state(first) == HF__WAITER_PARKED) {
+		sleeper = &first->state;
+		hf_atomic32_store_relaxed(sleeper, HF__WAITER_NEXT);
+		hf__bucket_publish(bucket, word, true);
+	} else if (first && hf__waiter_state(first) == HF__WAITER_DUE && hf__mutex_take(word)) {
+		hf_atomic32_store_relaxed(&first->state, HF__WAITER_HANDED);
+		hf__bucket_publish(bucket, word, true);
 	}
-	do {
-		released = (found & ~LOCKED) | (close ? CLOSED : 0); /* M10 */
-		if (must_wake(found))
-			released |= WAKING; /* M11 */
-		released = open_without_waiters(released);
-	} while (!hf_atomic32_try_cmpxchg_release(word, &found, released));
-	if (must_wake(found))
-		(void)hf_env_unpark(word, 1, scope); /* X3, X4 */
-}
-
-void hf__mutex_unlock_late(const hf_atomic32_t *word, uint32_t found, enum hf_env_scope scope)
-{
-	if (must_wake(found))
-		(void)hf_env_unpark(word, 1, scope); /* X3, X4 */
+	hf__bucket_unlock(bucket);
+	wake(sleeper);
 }

@@ -157,6 +157,15 @@ HF_INLINE void hf_atomic_fence_seq_cst(void)
 #endif
 }
 
+/*
+ * The light half of an asymmetric barrier: the compiler moves nothing across, the processor may. It
+ * pairs with hf_env_barrier_all() of another thread (env.h), and with nothing else.
+ */
+HF_INLINE void hf_atomic_fence_light(void)
+{
+	__asm__ volatile("" ::: "memory");
+}
+
 /* A full memory barrier next to (just before or after) a read-modify-write: free where that is one. */
 HF_INLINE void hf_atomic_fence_seq_cst_at_rmw(void)
 {

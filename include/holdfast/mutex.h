@@ -135,85 +135,103 @@ typedef struct hf_mutex_shared {
 	hf_atomic32_t word;
 } hf_mutex_shared_t;
 
-#define HF__MUTEX_LOCKED 0x1u
-#define HF__MUTEX_CLOSED 0x2u
-#define HF__MUTEX_WAKING 0x4u
-#define HF__MUTEX_PENDING 0x8u
-#define HF__MUTEX_PARKED_ONE 0x10u
-#define HF__MUTEX_PARKED_MASK 0xfffffff0u
+#define HF__MUTEX_LOCKED 1u
+#define HF__MUTEX_PARKED 2u /* of hf_mutex_shared_t: locked, and threads may be parked */
+
+/* The table of those who wait (src/parking.h): which bucket has an address. */
+#ifndef HF__PARKING_BUCKETS
+#define HF__PARKING_BUCKETS 1024
+#define HF__PARKING_INDEX(at) ((uint32_t)((uint32_t)((uintptr_t)(at) >> 2) * 0x9e3779b1u) >> 22)
+#endif
 
 HF_BEGIN_DECLS
 
-/* Not M1: waits, until the deadline. True = taken. */
-bool hf__mutex_lock_slow(hf_atomic32_t *word, uint64_t deadline, enum hf_env_scope scope) HF_API;
-/* M2 */
-bool hf__mutex_trylock_slow(hf_atomic32_t *word) HF_API;
-/* M10, M11: the word was `found` before. */
-void hf__mutex_unlock_slow(hf_atomic32_t *word, uint32_t found, enum hf_env_scope scope) HF_API;
-/* After M9, of a word that was `found`: did a waiter park in the last moment? */
-void hf__mutex_unlock_late(const hf_atomic32_t *word, uint32_t found,
-			   enum hf_env_scope scope) HF_API;
+/* For each bucket: is the slow unlock needed? All 0 until there is a table. */
+extern const hf_atomic32_t *volatile hf__parking_need HF_API_EACH;
+
+/* Waits, until the deadline. True = taken. */
+bool hf__mutex_lock_slow(hf_atomic32_t *word, uint64_t deadline) HF_API;
+/* After the unlock: wakes the next waiter, or hands the mutex over if it is free still. */
+void hf__mutex_unlock_slow(hf_atomic32_t *word) HF_API;
+
+bool hf__mutex_shared_lock_slow(hf_atomic32_t *word, uint64_t deadline,
+				enum hf_env_scope scope) HF_API;
+void hf__mutex_shared_wake(hf_atomic32_t *word, enum hf_env_scope scope) HF_API;
 
 HF_END_DECLS
 
-/* M1: take it if it is free, without waiters. No look before: the swap is the look. */
+/* M1. No look before: the swap is the look. */
 HF_INLINE bool hf__mutex_take(hf_atomic32_t *word)
 {
 	uint32_t found = 0;
 
-	return hf_atomic32_try_cmpxchg_acquire(word, &found, HF__MUTEX_LOCKED); /* X1 */
+	return hf_atomic32_try_cmpxchg_acquire(word, &found, HF__MUTEX_LOCKED);
 }
 
-HF_INLINE void hf__mutex_lock(hf_atomic32_t *word, enum hf_env_scope scope)
+HF_INLINE bool hf__mutex_is_locked(const hf_atomic32_t *word)
+{
+	return hf_atomic32_load_relaxed(word) != 0;
+}
+
+HF_INLINE void hf__mutex_lock(hf_atomic32_t *word)
 {
 	if (!HF__VALIDATE_LOCK(word))
 		return;
-	if (HF_UNLIKELY(!hf__mutex_take(word)))
-		(void)hf__mutex_lock_slow(word, HF_ENV_FOREVER, scope);
+	if (HF_UNLIKELY(!hf__mutex_take(word))) {
+		(void)hf__mutex_lock_slow(word, HF_ENV_FOREVER);
+		HF__TSAN_ACQUIRE(word);
+	}
 	HF__VALIDATE_LOCKED(word);
 }
 
-HF_INLINE bool hf__mutex_lock_timeout(hf_atomic32_t *word, uint64_t timeout,
-				      enum hf_env_scope scope)
+HF_INLINE bool hf__mutex_lock_until(hf_atomic32_t *word, uint64_t deadline)
 {
 	if (!HF__VALIDATE_LOCK(word))
 		return true;
-	if (HF_UNLIKELY(!hf__mutex_take(word)) &&
-	    !hf__mutex_lock_slow(word, hf_env_deadline(timeout), scope))
-		return false;
+	if (HF_UNLIKELY(!hf__mutex_take(word))) {
+		if (!hf__mutex_lock_slow(word, deadline))
+			return false;
+		HF__TSAN_ACQUIRE(word);
+	}
 	HF__VALIDATE_LOCKED(word);
 	return true;
 }
 
 HF_INLINE bool hf__mutex_trylock(hf_atomic32_t *word)
 {
-	/* Free and open, it may be taken past its waiters: M2. */
-	bool taken = HF_LIKELY(hf__mutex_take(word)) || hf__mutex_trylock_slow(word);
+	bool taken = HF_LIKELY(hf__mutex_take(word));
 
 	if (taken)
 		HF__VALIDATE_LOCKED(word);
 	return taken;
 }
 
-HF_INLINE bool hf__mutex_is_locked(const hf_atomic32_t *word)
+HF_INLINE void hf__mutex_unlock(hf_atomic32_t *word)
 {
-	return hf_atomic32_load_relaxed(word) & HF__MUTEX_LOCKED;
-}
-
-HF_INLINE void hf__mutex_unlock(hf_atomic32_t *word, enum hf_env_scope scope)
-{
-	uint32_t found;
-
 	if (!HF__VALIDATE_UNLOCK(word, hf__mutex_is_locked(word)))
 		return;
-	found = hf_atomic32_load_relaxed(word);
-	if (HF_LIKELY(found == HF__MUTEX_LOCKED)) {
-		found = hf_atomic32_fetch_sub_release(word, HF__MUTEX_LOCKED); /* M9 */
-		if (HF_UNLIKELY(found != HF__MUTEX_LOCKED))
-			hf__mutex_unlock_late(word, found, scope);
-	} else {
-		hf__mutex_unlock_slow(word, found, scope);
-	}
+	hf_atomic32_store_release(word, 0);
+	hf_atomic_fence_light();
+	if (HF_UNLIKELY(hf_atomic32_load_relaxed(&hf__parking_need[HF__PARKING_INDEX(word)])))
+		hf__mutex_unlock_slow(word);
+}
+
+/* True = taken. */
+HF_INLINE bool hf__mutex_shared_take(hf_atomic32_t *word, uint64_t deadline,
+				     enum hf_env_scope scope)
+{
+	if (HF_LIKELY(hf__mutex_take(word)))
+		return true;
+	if (!hf__mutex_shared_lock_slow(word, deadline, scope))
+		return false;
+	HF__TSAN_ACQUIRE(word);
+	return true;
+}
+
+HF_INLINE void hf__mutex_shared_release(hf_atomic32_t *word, enum hf_env_scope scope)
+{
+	if (HF_UNLIKELY(hf_atomic32_xchg_acq_rel(word, 0) == HF__MUTEX_PARKED))
+		hf__mutex_shared_wake(word, scope);
 }
 
 /**
@@ -236,7 +254,7 @@ HF_INLINE void hf_mutex_init(hf_mutex_t *mutex)
  */
 HF_INLINE void hf_mutex_lock(hf_mutex_t *mutex)
 {
-	hf__mutex_lock(&mutex->word, HF_ENV_PRIVATE);
+	hf__mutex_lock(&mutex->word);
 }
 
 /**
@@ -251,7 +269,7 @@ HF_INLINE void hf_mutex_lock(hf_mutex_t *mutex)
  */
 HF_INLINE HF_MUST_CHECK bool hf_mutex_lock_timeout(hf_mutex_t *mutex, uint64_t timeout)
 {
-	return hf__mutex_lock_timeout(&mutex->word, timeout, HF_ENV_PRIVATE);
+	return hf__mutex_lock_until(&mutex->word, hf_env_deadline(timeout));
 }
 
 /**
@@ -275,7 +293,7 @@ HF_INLINE HF_MUST_CHECK bool hf_mutex_trylock(hf_mutex_t *mutex)
  */
 HF_INLINE void hf_mutex_unlock(hf_mutex_t *mutex)
 {
-	hf__mutex_unlock(&mutex->word, HF_ENV_PRIVATE);
+	hf__mutex_unlock(&mutex->word);
 }
 
 /**
@@ -299,14 +317,22 @@ HF_INLINE void hf_mutex_shared_init(hf_mutex_shared_t *mutex)
 /* hf_mutex_shared_lock - as hf_mutex_lock(). Ordering: acquire. */
 HF_INLINE void hf_mutex_shared_lock(hf_mutex_shared_t *mutex)
 {
-	hf__mutex_lock(&mutex->word, HF_ENV_SHARED);
+	if (!HF__VALIDATE_LOCK(mutex))
+		return;
+	(void)hf__mutex_shared_take(&mutex->word, HF_ENV_FOREVER, HF_ENV_SHARED);
+	HF__VALIDATE_LOCKED(mutex);
 }
 
 /* hf_mutex_shared_lock_timeout - as hf_mutex_lock_timeout(). Ordering: acquire if true. */
 HF_INLINE HF_MUST_CHECK bool hf_mutex_shared_lock_timeout(hf_mutex_shared_t *mutex,
 							  uint64_t timeout)
 {
-	return hf__mutex_lock_timeout(&mutex->word, timeout, HF_ENV_SHARED);
+	if (!HF__VALIDATE_LOCK(mutex))
+		return true;
+	if (!hf__mutex_shared_take(&mutex->word, hf_env_deadline(timeout), HF_ENV_SHARED))
+		return false;
+	HF__VALIDATE_LOCKED(mutex);
+	return true;
 }
 
 /* hf_mutex_shared_trylock - as hf_mutex_trylock(). Ordering: acquire if true. */
@@ -318,7 +344,8 @@ HF_INLINE HF_MUST_CHECK bool hf_mutex_shared_trylock(hf_mutex_shared_t *mutex)
 /* hf_mutex_shared_unlock - as hf_mutex_unlock(). Ordering: release. */
 HF_INLINE void hf_mutex_shared_unlock(hf_mutex_shared_t *mutex)
 {
-	hf__mutex_unlock(&mutex->word, HF_ENV_SHARED);
+	if (HF__VALIDATE_UNLOCK(mutex, hf__mutex_is_locked(&mutex->word)))
+		hf__mutex_shared_release(&mutex->word, HF_ENV_SHARED);
 }
 
 /* hf_mutex_shared_is_locked - as hf_mutex_is_locked(). Ordering: none. */

@@ -113,35 +113,21 @@ void hf_report(enum hf_report_kind kind, const volatile void *object)
 	failed("hf_report() was called");
 }
 
-bool hf__mutex_lock_slow(hf_atomic32_t *word, uint64_t deadline, enum hf_env_scope scope)
+bool hf__mutex_lock_slow(hf_atomic32_t *word, uint64_t deadline)
 {
 	(void)word;
 	(void)deadline;
-	(void)scope;
 	failed("hf__mutex_lock_slow() was called");
 }
 
-bool hf__mutex_trylock_slow(hf_atomic32_t *word)
+void hf__mutex_unlock_slow(hf_atomic32_t *word)
 {
 	(void)word;
-	failed("hf__mutex_trylock_slow() was called");
-}
-
-void hf__mutex_unlock_slow(hf_atomic32_t *word, uint32_t found, enum hf_env_scope scope)
-{
-	(void)word;
-	(void)found;
-	(void)scope;
 	failed("hf__mutex_unlock_slow() was called");
 }
 
-void hf__mutex_unlock_late(const hf_atomic32_t *word, uint32_t found, enum hf_env_scope scope)
-{
-	(void)word;
-	(void)found;
-	(void)scope;
-	failed("hf__mutex_unlock_late() was called");
-}
+static const hf_atomic32_t nobody[HF__PARKING_BUCKETS];
+const hf_atomic32_t *volatile hf__parking_need = nobody;
 
 /* ---- The paths ------------------------------------------------------------------------------ */
 

@@ -77,6 +77,8 @@ namespace hf_model
 	X(fence_seq_cst)                                                                           \
 	X(fence_before_rmw)                                                                        \
 	X(fence_after_rmw)                                                                         \
+	X(fence_light)                                                                             \
+	X(barrier_missing)                                                                         \
 	/* Others come between the load and the store of this. */                                  \
 	X(cmpxchg_torn)                                                                            \
 	X(cmpxchg64_torn)                                                                          \
@@ -315,6 +317,7 @@ inline bool cmpxchg(hf_atomic32 *p, uint32_t mask, uint32_t *old, uint32_t value
 {
 	bool torn = is_mutant(mutant::cmpxchg_torn, at, p->name);
 
+	may_die();
 	if (p->whole) {
 		uint64_t wide_old = *old;
 		bool done = p->whole->cmpxchg(mask, &wide_old, value, mo, at, torn);
@@ -329,6 +332,7 @@ template <typename F>
 uint32_t update(hf_atomic32 *p, uint32_t mask, F f, rl::memory_order mo, const where &at,
 		bool torn = false)
 {
+	may_die();
 	return p->whole ? (uint32_t)p->whole->update(mask, f, mo, at, torn)
 			: p->own.update(mask, f, mo, at, torn);
 }
@@ -587,6 +591,20 @@ inline void hf_atomic64_fence_acquire(const hf_atomic64_t *p, HF_MODEL_AT)
 inline void hf_atomic_fence_seq_cst(HF_MODEL_AT)
 {
 	if (!hf_model::is_mutant(hf_model::mutant::fence_seq_cst, at))
+		rl::atomic_thread_fence(rl::mo_seq_cst, at);
+}
+
+/*
+ * The two halves of an asymmetric barrier. The light one is a full fence here, and so is the heavy one
+ * (hf_env_barrier_all()): the heavy one makes all threads have one at some moment, and of each thread
+ * it counts only where that moment lies in relation to its accesses beside the light one. This is what
+ * C++'s proposal P1202R4 has them guarantee. Only two light ones of different threads would order more
+ * here than they do; the mutex has them in unlocks alone, each between a store to the mutex and a load
+ * of `need`, which no unlock stores to before its own light one.
+ */
+inline void hf_atomic_fence_light(HF_MODEL_AT)
+{
+	if (!hf_model::is_mutant(hf_model::mutant::fence_light, at))
 		rl::atomic_thread_fence(rl::mo_seq_cst, at);
 }
 

@@ -10,7 +10,7 @@
  *              those who sleep. A thread that sleeps for ever is a deadlock, and so an error; those
  *              with a deadline may wake at any moment, and others for no reason, as often as each
  *              scenario says.
- * Time         is 0, or HF_MODEL_LATE, which each thread notices when it will. A deadline before that
+ * Time         is HF_MODEL_EARLY, or HF_MODEL_LATE, which each thread notices when it will. A deadline before that
  *              is a patrol: it has no end, but there are as many as each scenario says.
  * Invariants   preemption is on again, and all nodes are given back, when a thread ends (run.h).
  */
@@ -39,6 +39,8 @@ struct thread_state {
 	unsigned int naps;    /* how often it may still wake for no reason */
 	unsigned int patrols; /* how often it may still wake before HF_MODEL_LATE */
 	bool late;            /* it knows that it is HF_MODEL_LATE */
+	bool no_barriers;     /* hf_env_barrier_all() is not allowed */
+	bool mortal;          /* it may be killed before its next access to shared memory */
 };
 
 inline thread_state threads[HF_MODEL_THREADS];
@@ -46,6 +48,17 @@ inline thread_state threads[HF_MODEL_THREADS];
 inline thread_state &self()
 {
 	return threads[rl::thread_index()];
+}
+
+/* Thrown where a thread that is mortal is killed. */
+struct death {};
+
+inline void may_die()
+{
+	if (self().mortal && rl::rand(8) == 0) {
+		self().mortal = false;
+		throw death();
+	}
 }
 
 } // namespace hf_model
@@ -99,6 +112,7 @@ inline uint32_t hf_env_spin_hints(uint32_t ns)
 
 #define HF_ENV_HAS_PARK 1
 #define HF_ENV_FOREVER UINT64_MAX
+#define HF_MODEL_EARLY 2
 #define HF_MODEL_LATE 1000
 
 enum hf_env_scope { HF_ENV_PRIVATE, HF_ENV_SHARED };
@@ -111,20 +125,32 @@ enum hf_env_parked hf_env_park(const struct hf_atomic32 *word, uint32_t expected
 uint32_t hf_env_unpark(const struct hf_atomic32 *word, uint32_t n, enum hf_env_scope scope,
 		       const hf_model::where &at = HF_MODEL_HERE);
 
+bool hf_env_barrier_all(const hf_model::where &at = HF_MODEL_HERE);
+
+/* There are no signals. */
+inline uint64_t hf_env_signals_block(void)
+{
+	return 0;
+}
+
+inline void hf_env_signals_restore(uint64_t)
+{
+}
+
 inline uint64_t hf_env_deadline(uint64_t nanoseconds)
 {
 	hf_model::thread_state &self = hf_model::self();
 
 	if (nanoseconds == 0) {
 		self.late = self.late || rl::rand(2) == 1;
-		return self.late ? HF_MODEL_LATE : 0;
+		return self.late ? HF_MODEL_LATE : HF_MODEL_EARLY;
 	}
 	return nanoseconds;
 }
 
-/* The spin hint beside it lets all others run. */
-inline void hf_env_yield(void)
+inline void hf_env_yield(const hf_model::where &at = HF_MODEL_HERE)
 {
+	rl::yield(1, at);
 }
 
 #endif

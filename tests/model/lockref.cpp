@@ -28,10 +28,9 @@
 // MUTANT: swaps_a_locked_word_park HF_MUTANT=own HF_MODEL_ONLY=park
 // MUTANT: park_put_release HF_MUTANT=cmpxchg64_release HF_MUTANT_IN=hf__lockref_try_put HF_MODEL_ONLY=park
 // MUTANT: park_lock_acquire HF_MUTANT=cmpxchg_acquire HF_MUTANT_IN=hf__mutex_take HF_MODEL_ONLY=park
-// MUTANT: park_next_acquire HF_MUTANT=cmpxchg_acquire HF_MUTANT_IN=wait_pending HF_MODEL_ONLY=park
-// MUTANT: park_unlock_release HF_MUTANT=fetch_sub_release HF_MODEL_ONLY=park
-// MUTANT: park_unlock_torn HF_MUTANT=fetch_torn HF_MODEL_ONLY=park
-// MUTANT: park_wake_up_lost HF_MUTANT=unpark_missing HF_MODEL_ONLY=park
+// MUTANT: park_unlock_release HF_MUTANT=store_release HF_MUTANT_IN=hf__mutex_unlock HF_MODEL_ONLY=park
+// MUTANT: park_wake_up_lost HF_MUTANT=unpark_missing HF_MUTANT_IN=wake HF_MODEL_ONLY=park
+// MUTANT: park_without_barrier HF_MUTANT=barrier_missing HF_MODEL_ONLY=park
 // MUTANT: park_torn HF_MUTANT=park_torn HF_MODEL_ONLY=park
 #define HF_ATOMIC_HEADER "backend.h"
 #define HF_ARCH_HEADER "arch_model.h"
@@ -39,15 +38,8 @@
 #define HF_SPINLOCK_QUEUED_PASSES 1
 #define HF_SPINLOCK_QUEUED_PATIENCE_NS 2
 #define HF_LOCKREF_RETRIES 1
-#define HF_MUTEX_TURN 2
-#define HF_MUTEX_SPIN_NS 1
-#define HF_MUTEX_EXCHANGES 2
-#define HF_MUTEX_WAKING_LOOKS 1
-#define HF_MUTEX_LEAVE_NS 0
-#define HF_MUTEX_NEAR_LOOKS 1
-#define HF_MUTEX_FAR_LOOKS 0
-#define HF_MUTEX_KEEP_NS 1
-#define HF_MUTEX_TURN_USED turn_used[rl::thread_index()]
+#include "parking_model.h"
+
 #include "queued_watch.h"
 
 #include "../../lab/lockref_stats.h"
@@ -62,9 +54,6 @@ static bool noting;
 #include "holdfast/validate.h"
 #include "holdfast/wait.h"
 
-static int32_t turn_used[HF_MODEL_THREADS];
-
-#include "../../src/mutex.c"
 #include "mutex_watch.h"
 
 /* The mutant `own` does not look at the lock before it swaps. */
@@ -132,25 +121,25 @@ static unsigned long mutex_reached[hf_model::MUTEX_TRANSITIONS];
 /* The lock half's own invariants, and who holds it. */
 template <bool ByteSwap>
 struct queued_half : hf_model::queued_watch {
+	void other(const void *, uint64_t, const where &) {}
+	bool is_left() const { return true; }
 	queued_half() : queued_watch(HF_SPINLOCK_QUEUED_PASSES, ByteSwap, reached) {}
 };
 
 struct mutex_half {
-	hf_model::mutex_watch watch{ HF_MUTEX_TURN, false, mutex_reached };
-	int now = -1;
+	hf_model::parking parking;
+	hf_model::mutex_watch watch{ mutex_reached };
 
-	mutex_half()
-	{
-		for (int32_t &n : turn_used)
-			n = 0;
-	}
-	int holder() const { return now; }
+	int holder() const { return watch.holder(); }
 	void changed(uint32_t before, uint32_t after, const where &at)
 	{
 		watch.changed(before, after, at);
-		if ((before ^ after) & HF__MUTEX_LOCKED)
-			now = after & HF__MUTEX_LOCKED ? (int)rl::thread_index() : -1;
 	}
+	void other(const void *object, uint64_t after, const where &at)
+	{
+		watch.other(object, after, at);
+	}
+	bool is_left() const { return parking.empty(); }
 };
 
 /* What all implementations have in common, by the form of the lock. */
@@ -296,6 +285,8 @@ public:
 	{
 		int32_t count_before = (int32_t)(before >> 32), count = (int32_t)(after >> 32);
 
+		if (object != &ref_.word.word && object != &ref_.word)
+			half_.other(object, after, at);
 		if (object != &ref_.word || before == after)
 			return;
 		if ((uint32_t)before != (uint32_t)after) {
@@ -320,6 +311,7 @@ public:
 	{
 		check(get(locked_) == expected_, "nothing is lost that is done under the lock");
 		check(lock_now() == 0, "the lock is free");
+		check(half_.is_left(), "nobody waits for it");
 		check(hf_model::all_reports() == 0, "no misuse");
 	}
 };
@@ -467,19 +459,17 @@ public:
 template <typename L>
 void parked(hf_model::run *run, const char *name)
 {
-	run->search<counts<L>, 2>(name, 2);
-	run->search<counts<L, true>, 2>(name, 2);
-	run->search<last<L, 2>, 2>(name, 3);
-	run->search<last<L, 1>, 2>(name, 3);
-	run->search<zero<L, 2>, 2>(name, 3);
-	run->search<cache<L>, 2>(name, 3);
-	run->search<last<L, 1>, 3>(name, 1);
-	run->search<cache<L>, 3>(name, 1);
-	run->random<counts<L>, 3>(name, 20000);
-	run->random<counts<L>, 4>(name, 20000);
-	run->random<last<L, 2>, 4>(name, 20000);
-	run->random<zero<L, 2>, 4>(name, 20000);
-	run->random<cache<L>, 4>(name, 20000);
+	run->search<counts<L>, 2>(name, 1);
+	run->search<counts<L, true>, 2>(name, 1);
+	run->search<last<L, 2>, 2>(name, 2);
+	run->search<last<L, 1>, 2>(name, 2);
+	run->search<zero<L, 2>, 2>(name, 2);
+	run->search<cache<L>, 2>(name, 2);
+	run->random<counts<L>, 3>(name, 60000);
+	run->random<counts<L>, 4>(name, 60000);
+	run->random<last<L, 2>, 4>(name, 60000);
+	run->random<zero<L, 2>, 4>(name, 60000);
+	run->random<cache<L>, 4>(name, 60000);
 }
 
 template <typename L>
@@ -526,11 +516,7 @@ int main(int argc, char **argv)
 	run.must_reach(hf_model::transition_names[hf_model::T6_TAKE], reached[hf_model::T6_TAKE]);
 	run.must_reach(hf_model::transition_names[hf_model::T4_BEHIND],
 		       reached[hf_model::T4_BEHIND]);
-	run.must_reach(hf_model::mutex_transition_names[hf_model::M4_PARK],
-		       mutex_reached[hf_model::M4_PARK]);
-	run.must_reach(hf_model::mutex_transition_names[hf_model::M5_WOKEN],
-		       mutex_reached[hf_model::M5_WOKEN]);
-	run.must_reach(hf_model::mutex_transition_names[hf_model::M8_PARK_AGAIN],
-		       mutex_reached[hf_model::M8_PARK_AGAIN]);
+	for (int t : { hf_model::HANDED_OVER, hf_model::CALLED_BY_UNLOCK, hf_model::STANDS_BACK })
+		run.must_reach(hf_model::mutex_transition_names[t], mutex_reached[t]);
 	return run.end();
 }

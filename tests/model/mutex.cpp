@@ -1,55 +1,44 @@
 // SPDX-License-Identifier: MIT
 /*
- * mutex - include/holdfast/mutex.h and src/mutex.c, with parking by the model (env_model.h).
+ * mutex - include/holdfast/mutex.h, src/mutex.c and src/parking.c, with parking by the model.
  *
  * Checked
- *   each change   is one of M1 to M13, and keeps X1, X2 and X5 (mutex_watch.h)
- *   exclusion     2 to 4 threads change plain data under it: no race, nothing lost, the word 0 at
- *                 the end; and no thread is parked for ever (X3), though some wake for no reason
+ *   each change   of the word: one winner, and only the holder unlocks (mutex_watch.h)
+ *   exclusion     2 to 4 threads change plain data under it: no race, nothing lost, and at the end a
+ *                 word of 0 and an empty table; no thread is parked for ever, though some wake for no
+ *                 reason
  *   trylock       against lock, and alone; the first to come gets it
  *   timeout       some give up at any moment, parked or as the next waiter, and take no wake-up
- *   with them one more      the last holder frees it: no thread changes it afterwards (X4)
- *   dead peers    between processes: the word has a waiter who is dead; the others get the lock
- * All limits are as low as can be, so that each step is near the beginning of the search.
+ *   with them one more      the last holder frees it: no thread touches it afterwards
+ *   two mutexes   in one bucket
+ *   no barrier    where the kernel has none: parked threads look again, and all are done in the end
+ *   fork          the holder forks while others are anywhere in lock or unlock: the child, which has
+ *                 their mutex and not them, unlocks it, and finds it free
+ *   killed        a peer of another process dies at any step of its wait: the others get the mutex,
+ *                 and at the end it is free
+ * All times are as short as can be, so that each step is near the beginning of the search.
  */
 // MUTANT: take_acquire HF_MUTANT=cmpxchg_acquire HF_MUTANT_IN=hf__mutex_take
-// MUTANT: barge_acquire HF_MUTANT=cmpxchg_acquire HF_MUTANT_IN=try_barge
-// MUTANT: next_acquire HF_MUTANT=cmpxchg_acquire HF_MUTANT_IN=wait_pending
-// MUTANT: unlock_release HF_MUTANT=fetch_sub_release HF_MUTANT_IN=hf__mutex_unlock
-// MUTANT: unlock_slow_release HF_MUTANT=cmpxchg_release HF_MUTANT_IN=hf__mutex_unlock_slow
-// MUTANT: wake_up_lost HF_MUTANT=unpark_missing HF_MUTANT_IN=hf__mutex_unlock_slow
-// MUTANT: late_wake_up_lost HF_MUTANT=unpark_missing HF_MUTANT_IN=hf__mutex_unlock_late
-// MUTANT: park_torn HF_MUTANT=park_torn
-// MUTANT: never_closed HF_MUTANT=own HF_MUTANT_IN=hf__mutex_unlock_slow
+// MUTANT: unlock_release HF_MUTANT=store_release HF_MUTANT_IN=hf__mutex_unlock
+// MUTANT: unlock_without_fence HF_MUTANT=fence_light
+// MUTANT: parks_without_barrier HF_MUTANT=barrier_missing
+// MUTANT: need_not_published HF_MUTANT=store_relaxed_missing HF_MUTANT_IN=hf__bucket_publish
+// MUTANT: call_not_stored HF_MUTANT=store_relaxed_missing HF_MUTANT_IN=hf__mutex_unlock_slow
+// MUTANT: wake_up_lost HF_MUTANT=unpark_missing HF_MUTANT_IN=wake
+// MUTANT: park_torn HF_MUTANT=park_torn HF_MUTANT_IN=park_until_woken
 // MUTANT: take_torn HF_MUTANT=cmpxchg_torn HF_MUTANT_IN=hf__mutex_take
-// MUTANT: barge_torn HF_MUTANT=cmpxchg_torn HF_MUTANT_IN=try_barge
-// MUTANT: park_step_torn HF_MUTANT=cmpxchg_torn HF_MUTANT_IN=hf__mutex_lock_slow
-// MUTANT: next_torn HF_MUTANT=cmpxchg_torn HF_MUTANT_IN=wait_pending
-// MUTANT: woken_torn HF_MUTANT=cmpxchg_torn HF_MUTANT_IN=park_until_woken
-// MUTANT: unlock_torn HF_MUTANT=fetch_torn HF_MUTANT_IN=hf__mutex_unlock
-// MUTANT: unlock_slow_torn HF_MUTANT=cmpxchg_torn HF_MUTANT_IN=hf__mutex_unlock_slow
+// MUTANT: not_taken_back HF_MUTANT=store_relaxed_missing HF_MUTANT_IN=take_back
+// MUTANT: leaver_calls_nobody HF_MUTANT=store_relaxed_missing HF_MUTANT_IN=leave
+// MUTANT: shared_take_acquire HF_MUTANT=xchg_acq_rel_loses_acquire HF_MUTANT_IN=hf__mutex_shared_lock_slow
+// MUTANT: shared_unlock_release HF_MUTANT=xchg_acq_rel_loses_release HF_MUTANT_IN=hf__mutex_shared_release
+// MUTANT: shared_wake_up_lost HF_MUTANT=unpark_missing HF_MUTANT_IN=hf__mutex_shared_wake
+// MUTANT: shared_park_torn HF_MUTANT=park_torn HF_MUTANT_IN=hf__mutex_shared_lock_slow
 #define HF_ATOMIC_HEADER "backend.h"
 #define HF_ARCH_HEADER "arch_model.h"
 #define HF_ENV_HEADER "env_model.h"
+#include "parking_model.h"
+
 #include "locks.h"
-
-/* The mutant `own` never closes the lock when it unlocks. */
-#define TURN 2
-#define HF_MUTEX_TURN                                                                              \
-	(hf_model::is_mutant(hf_model::mutant::own, HF_MODEL_HERE) ? INT32_MAX / 2 : TURN)
-#define HF_MUTEX_SPIN_NS 1
-#define HF_MUTEX_EXCHANGES 2
-#define HF_MUTEX_WAKING_LOOKS 1
-#define HF_MUTEX_LEAVE_NS 0
-#define HF_MUTEX_NEAR_LOOKS 1
-#define HF_MUTEX_FAR_LOOKS 0
-#define HF_MUTEX_KEEP_NS 1
-#define HF_MUTEX_PATROL_NS 1
-#define HF_MUTEX_TURN_USED turn_used[rl::thread_index()]
-
-static int32_t turn_used[HF_MODEL_THREADS];
-
-#include "../../src/mutex.c"
 #include "mutex_watch.h"
 
 using hf_model::ALL;
@@ -60,14 +49,30 @@ using hf_model::tries;
 using hf_model::tries_only;
 
 static unsigned long reached[hf_model::MUTEX_TRANSITIONS];
-static unsigned long gave_up;
+static unsigned long gave_up, forked_with_waiters, died;
+
+static hf_model::mutex_watch *the_watch;
+
+static bool has_it(bool taken)
+{
+	if (taken)
+		the_watch->has_it();
+	return taken;
+}
 
 struct own {
 	typedef hf_mutex_t type;
 	static void init(type *m) { hf_mutex_init(m); }
-	static void lock(type *m) { hf_mutex_lock(m); }
-	static bool lock_timeout(type *m) { return hf_mutex_lock_timeout(m, HF_MODEL_LATE); }
-	static bool trylock(type *m) { return hf_mutex_trylock(m); }
+	static void lock(type *m)
+	{
+		hf_mutex_lock(m);
+		has_it(true);
+	}
+	static bool lock_timeout(type *m)
+	{
+		return has_it(hf_mutex_lock_timeout(m, HF_MODEL_LATE));
+	}
+	static bool trylock(type *m) { return has_it(hf_mutex_trylock(m)); }
 	static void unlock(type *m) { hf_mutex_unlock(m); }
 	static bool is_locked(const type *m) { return hf_mutex_is_locked(m); }
 };
@@ -82,34 +87,51 @@ struct shared {
 	static bool is_locked(const type *m) { return hf_mutex_shared_is_locked(m); }
 };
 
-/* Each thread may wake so often for no reason, and on patrol. Left: what dead peers left in the word. */
-template <typename Base, unsigned int Naps = 0, unsigned int Patrols = 0, uint32_t Left = 0>
+/* Each thread may wake so often for no reason, and on patrol. */
+template <typename Base, unsigned int Naps = 0, bool Barriers = true>
 class watched : public Base {
-	/* A patrol makes a second thread the next waiter; it is as if the first were dead. */
-	hf_model::mutex_watch watch_{ TURN, Left || Patrols, reached };
-	bool ready_ = false;
+	hf_model::parking parking_;
+	hf_model::mutex_watch watch_{ reached };
 
 public:
 	watched()
 	{
-		for (unsigned int i = 0; i < HF_MODEL_THREADS; i++) {
-			threads[i].naps = Naps;
-			threads[i].patrols = Patrols;
-			turn_used[i] = 0;
+		for (hf_model::thread_state &t : threads) {
+			t.naps = Naps;
+			t.no_barriers = !Barriers;
+			t.patrols = Barriers ? 0 : UINT_MAX;
 		}
-		if (Left)
-			hf_atomic32_store_relaxed(&this->lock_.word, Left);
-		ready_ = true;
+		the_watch = &watch_;
 	}
+	~watched() { the_watch = NULL; }
 	void changed(const void *object, uint64_t before, uint64_t after, const hf_model::where &at)
 	{
-		if (object == &this->lock_.word && ready_)
+		if (the_watch && object == &this->lock_.word)
 			watch_.changed((uint32_t)before, (uint32_t)after, at);
+		else if (the_watch)
+			watch_.other(object, after, at);
 	}
 	void end()
 	{
 		Base::end();
-		check(Left || this->lock_.word.own.now() == 0, "nothing is left in the word");
+		check(this->lock_.word.own.now() == 0, "nothing is left in the word");
+		check(parking_.empty(), "nothing is left in the table");
+	}
+};
+
+/* Between processes: no table, and threads that look again now and then. */
+template <typename Base, unsigned int Patrols>
+class peers : public Base {
+public:
+	peers()
+	{
+		for (hf_model::thread_state &t : threads)
+			t.patrols = Patrols;
+	}
+	void end()
+	{
+		Base::end();
+		check(this->lock_.word.own.now() == 0, "nothing is left in the word");
 	}
 };
 
@@ -137,10 +159,14 @@ template <typename L, int N>
 class one_more : public hf_model::locked<L> {
 	int references_ = N;
 	bool freed_ = false;
+	hf_model::parking parking_;
+	hf_model::mutex_watch watch_{ reached };
 
 public:
 	static const char *title() { return "freed by the last"; }
 
+	one_more() { the_watch = &watch_; }
+	~one_more() { the_watch = NULL; }
 	void thread(unsigned int)
 	{
 		L::lock(&this->lock_);
@@ -150,59 +176,195 @@ public:
 		if (is_last)
 			freed_ = true;
 	}
-	void changed(const void *object, uint64_t, uint64_t, const hf_model::where &at)
+	void changed(const void *object, uint64_t before, uint64_t after, const hf_model::where &at)
 	{
-		check(!freed_ || object != &this->lock_.word, "X4: changed after it was freed", at);
+		check(!freed_ || object != &this->lock_.word, "changed after it was freed", at);
+		if (the_watch && object == &this->lock_.word)
+			watch_.changed((uint32_t)before, (uint32_t)after, at);
+		else if (the_watch)
+			watch_.other(object, after, at);
 	}
 	void refused(const void *object, const hf_model::where &at)
 	{
-		check(!freed_ || object != &this->lock_.word, "X4: touched after it was freed", at);
+		check(!freed_ || object != &this->lock_.word, "touched after it was freed", at);
 	}
 };
 
-/* Patrols: one for each time that a dead peer holds one up, and one more. */
-template <uint32_t Left>
-static void dead_peers(hf_model::run *run)
-{
-	run->search<watched<exclusion<shared>, 0, 2, Left>, 2>("dead peers", 3);
-	run->random<watched<exclusion<shared, 2>, 0, 3, Left>, 3>("dead peers", 10000);
-}
+/* Two mutexes, which share a bucket: thread 0 takes both, one after the other. */
+template <int N>
+class two : public hf_model::scenario {
+	hf_mutex_t lock_[2];
+	hf_model::plain data_[2];
+	int expected_[2] = {};
+	hf_model::parking parking_;
+
+	void once(unsigned int which)
+	{
+		hf_mutex_lock(&lock_[which]);
+		hf_model::increment(data_[which]);
+		expected_[which]++;
+		hf_mutex_unlock(&lock_[which]);
+	}
+
+public:
+	static const char *title() { return "two in a bucket"; }
+
+	two()
+	{
+		for (int i = 0; i < 2; i++) {
+			hf_mutex_init(&lock_[i]);
+			hf_model::set(data_[i], 0);
+		}
+	}
+	void thread(unsigned int index)
+	{
+		once(index % 2);
+		if (index == 0 || N == 2)
+			once(!(index % 2));
+	}
+	void end()
+	{
+		for (int i = 0; i < 2; i++)
+			check(hf_model::get(data_[i]) == expected_[i], "no increment is lost");
+		check(parking_.empty(), "nothing is left in the table");
+	}
+};
+
+/*
+ * Thread 0 forks with the mutex held, whatever the others do. The child is thread 0 in another world: the
+ * same mutex with the same word, and an empty table.
+ */
+template <int N>
+class forks : public hf_model::locked<own> {
+	hf_mutex_t child_;
+	hf_model::parking childs_, parking_; /* the last one is in use */
+	hf_model::mutex_watch watch_{ reached };
+
+	void child()
+	{
+		hf_mutex_lock(&child_);
+		check(!hf_mutex_trylock(&child_), "the child has it");
+		hf_mutex_unlock(&child_);
+	}
+
+public:
+	static const char *title() { return "fork"; }
+
+	forks() { the_watch = &watch_; }
+	~forks() { the_watch = NULL; }
+	void changed(const void *object, uint64_t before, uint64_t after, const hf_model::where &at)
+	{
+		if (the_watch && object == &this->lock_.word)
+			watch_.changed((uint32_t)before, (uint32_t)after, at);
+		else if (the_watch)
+			watch_.other(object, after, at);
+	}
+	void thread(unsigned int index)
+	{
+		own::lock(&lock_);
+		work();
+		if (index == 0) {
+			hf_model::step one; /* nobody else runs in the child's world */
+			mutex_watch_off off;
+
+			forked_with_waiters += !parking_.empty();
+			hf_atomic32_store_relaxed(&child_.word, lock_.word.own.now());
+			childs_.use();
+			hf_mutex_unlock(&child_);
+			child();
+			check(child_.word.own.now() == 0 && childs_.empty(), "free and fast");
+			parking_.use();
+		}
+		own::unlock(&lock_);
+	}
+	void end()
+	{
+		hf_model::locked<own>::end();
+		check(parking_.empty(), "nothing is left in the table");
+	}
+
+private:
+	struct mutex_watch_off {
+		hf_model::mutex_watch *was = the_watch;
+		mutex_watch_off() { the_watch = NULL; }
+		~mutex_watch_off() { the_watch = was; }
+	};
+};
+
+/* Thread 0 is a process that is killed while it waits, at any step. */
+template <int N>
+class killed : public hf_model::locked<shared> {
+public:
+	static const char *title() { return "killed"; }
+
+	killed()
+	{
+		threads[0].mortal = true;
+		for (hf_model::thread_state &t : threads)
+			t.patrols =
+				UINT_MAX; /* a thread that is parked here looks again in the end */
+	}
+	void thread(unsigned int)
+	{
+		try {
+			shared::lock(&lock_);
+		} catch (const hf_model::death &) {
+			died++;
+			return;
+		}
+		hf_model::self().mortal = false;
+		work();
+		shared::unlock(&lock_);
+	}
+	void end()
+	{
+		hf_model::locked<shared>::end();
+		check(shared::trylock(&lock_), "it can be had at once");
+		check(lock_.word.own.now() == HF__MUTEX_LOCKED, "and is fast");
+		shared::unlock(&lock_);
+	}
+};
 
 int main(int argc, char **argv)
 {
 	hf_model::run run("mutex", argc, argv);
 	const char *name = "mutex";
 
-	run.search<watched<exclusion<own>>, 2>(name, ALL);
-	run.search<watched<exclusion<own, 1, 7>>, 2>(name, 2);
-	run.search<watched<exclusion<own, 2>>, 2>(name, 4);
-	run.search<watched<exclusion<own>>, 3>(name, 2);
-	run.search<watched<exclusion<own>, 1>, 2>(name, 3);
-	run.search<watched<tries<own>>, 2>(name, 4);
+	run.search<watched<exclusion<own>>, 2>(name, 4);
+	run.search<watched<exclusion<own, 2>>, 2>(name, 2);
+	run.search<watched<exclusion<own>>, 3>(name, 1);
+	run.search<watched<exclusion<own>, 1>, 2>(name, 2);
+	run.search<watched<tries<own>>, 2>(name, 2);
 	run.search<watched<tries_only<own>>, 2>(name, ALL);
-	run.search<watched<timeouts<own, 2>>, 2>(name, ALL);
-	run.search<watched<timeouts<own, 3>>, 3>(name, 1);
+	run.search<watched<timeouts<own, 2>>, 2>(name, 4);
 	run.search<one_more<own, 2>, 2>(name, 4);
-	run.random<watched<exclusion<own, 2>>, 3>(name, 50000);
+	run.random<watched<exclusion<own, 3>>, 2>(name, 200000);
+	run.random<watched<exclusion<own, 2>>, 3>(name, 200000);
 	run.random<watched<exclusion<own, 2>, 1>, 4>(name, 30000);
 	run.random<watched<tries<own>>, 3>(name, 20000);
-	run.random<watched<timeouts<own, 3>>, 3>(name, 50000);
+	run.random<watched<timeouts<own, 3>>, 3>(name, 200000);
 	run.random<watched<timeouts<own, 4>, 1>, 4>(name, 30000);
+	run.random<one_more<own, 3>, 3>(name, 30000);
 
-	name = "shared";
-	run.search<watched<exclusion<shared>, 0, 1>, 2>(name, 3);
-	run.random<watched<exclusion<shared, 2>, 0, 2>, 3>(name, 30000);
-	run.random<watched<timeouts<shared, 3>, 0, 2>, 3>(name, 30000);
+	run.search<two<2>, 2>("two", 2);
+	run.random<two<4>, 4>("two", 30000);
+	run.random<watched<exclusion<own, 2>, 0, false>, 2>("no barrier", 30000);
+	run.random<watched<exclusion<own, 2>, 0, false>, 3>("no barrier", 30000);
+	run.search<forks<2>, 2>("fork", 2);
+	run.random<forks<4>, 4>("fork", 30000);
 
-	dead_peers<HF__MUTEX_PENDING>(&run);
-	dead_peers<HF__MUTEX_PENDING | HF__MUTEX_CLOSED>(&run);
-	dead_peers<HF__MUTEX_PENDING | HF__MUTEX_CLOSED | HF__MUTEX_PARKED_ONE>(&run);
-	dead_peers<HF__MUTEX_WAKING | HF__MUTEX_PARKED_ONE>(&run);
-	dead_peers<HF__MUTEX_WAKING | HF__MUTEX_CLOSED | HF__MUTEX_PARKED_ONE>(&run);
-	dead_peers<HF__MUTEX_PARKED_ONE>(&run);
+	run.search<peers<exclusion<shared>, 0>, 2>("shared", 4);
+	run.search<peers<timeouts<shared, 2>, 0>, 2>("shared", 3);
+	run.random<peers<exclusion<shared, 2>, 1>, 3>("shared", 30000);
+	run.random<peers<tries<shared>, 1>, 3>("shared", 20000);
+	run.random<peers<timeouts<shared, 3>, 1>, 3>("shared", 30000);
+	run.random<killed<2>, 2>("killed", 50000);
+	run.random<killed<3>, 3>("killed", 50000);
 
 	for (int t = 0; t < hf_model::MUTEX_TRANSITIONS; t++)
 		run.must_reach(hf_model::mutex_transition_names[t], reached[t]);
 	run.must_reach("a thread gives up", gave_up);
+	run.must_reach("a fork while others wait", forked_with_waiters);
+	run.must_reach("a peer is killed", died);
 	return run.end();
 }

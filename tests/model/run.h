@@ -70,7 +70,7 @@ class scenario : public observer {
 public:
 	scenario()
 	{
-		static const thread_state fresh = { 1, 0, 0, 0, 0, 0, 0, false };
+		static const thread_state fresh = { 1, 0, 0, 0, 0, 0, 0, false, false, false };
 
 		for (thread_state &t : threads)
 			t = fresh;
@@ -280,7 +280,7 @@ enum hf_env_parked hf_env_park(const struct hf_atomic32 *word, uint32_t expected
 	case rl::unpark_reason_timeout:
 		if (is_last)
 			self.late = true;
-		else
+		else if (self.patrols != UINT_MAX)
 			self.patrols--;
 		break;
 	default:
@@ -318,6 +318,15 @@ uint32_t hf_env_unpark(const struct hf_atomic32 *word, uint32_t n, enum hf_env_s
 		rl::ctx().unpark_thread(hf_model::stop_sleeping(which), false, at);
 	}
 	return woken;
+}
+
+bool hf_env_barrier_all(const hf_model::where &at)
+{
+	if (hf_model::self().no_barriers)
+		return false;
+	if (!hf_model::is_mutant(hf_model::mutant::barrier_missing, at))
+		rl::atomic_thread_fence(rl::mo_seq_cst, at);
+	return true;
 }
 
 void hf_report(enum hf_report_kind kind, const volatile void *object)

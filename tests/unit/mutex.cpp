@@ -6,7 +6,10 @@
 
 #include <sys/mman.h>
 
+#include "holdfast/lockref.h"
 #include "holdfast/mutex.h"
+
+#include "waiters.h"
 
 namespace
 {
@@ -54,15 +57,21 @@ template <class M>
 class Mutex : public testing::Test {
 protected:
 	Mutex() { M::init(&mutex_); }
-	/* The last unlock leaves a word of 0 (X5). */
-	~Mutex() override { EXPECT_EQ(word(), 0u); }
+	/* The last unlock leaves a word of 0, and nobody behind. */
+	~Mutex() override
+	{
+		EXPECT_EQ(word(), 0u);
+		EXPECT_TRUE(unit::table_is_empty());
+	}
 
 	uint32_t word() const { return hf_atomic32_load_relaxed(&mutex_.word); }
-	uint32_t parked() const { return word() / HF__MUTEX_PARKED_ONE; }
-	/* Not before they are parked, or about to be. */
+	/* Not before they are parked, or about to be; between processes, only one of them for sure. */
 	void wait_parked(uint32_t n)
 	{
-		unit::wait_until([&] { return parked() >= n; });
+		unit::wait_until([&] {
+			return std::is_same<M, own>::value ? unit::waiters(&mutex_, true) >= n
+							   : word() == HF__MUTEX_PARKED;
+		});
 	}
 	typename M::type mutex_;
 };
@@ -103,7 +112,7 @@ TYPED_TEST(Mutex, TimesOut)
 		EXPECT_GE(now_ns() - start, 30 * MS);
 	});
 	EXPECT_EQ(timed_out, 3);
-	EXPECT_EQ(this->word() & ~HF__MUTEX_LOCKED, 0u);
+	EXPECT_EQ(unit::waiters(&this->mutex_), 0u);
 	TypeParam::unlock(&this->mutex_);
 	EXPECT_TRUE(TypeParam::trylock(&this->mutex_));
 	TypeParam::unlock(&this->mutex_);
@@ -152,7 +161,6 @@ TYPED_TEST(Mutex, WaitersSleep)
 	this->wait_parked(4);
 	EXPECT_FALSE(TypeParam::trylock(&this->mutex_));
 	unit::sleep_ms(400);
-	this->wait_parked(4); /* between processes one may be on patrol */
 	TypeParam::unlock(&this->mutex_);
 	for (auto &thread : threads)
 		thread.join();
@@ -207,20 +215,40 @@ TYPED_TEST(Mutex, NobodyStarves)
 	EXPECT_EQ(turns, 20);
 }
 
-/* Closed to barging, it goes to the waiter and not to a newcomer. */
-TYPED_TEST(Mutex, ClosedIsKept)
+/*
+ * The next waiter has no processor: a handler keeps it. The mutex is passed to and fro beside it, and
+ * may be handed to it. It can be had all the same: at once where it is free, else within a turn.
+ */
+TYPED_TEST(Mutex, FreeCanBeTaken)
 {
-	TypeParam::lock(&this->mutex_);
-	std::thread waiter([&] {
-		TypeParam::lock(&this->mutex_);
-		TypeParam::unlock(&this->mutex_);
+	static std::atomic<int> kept;
+	static std::atomic<bool> release;
+	unit::handler handler(SIGUSR2, [](int) {
+		kept = 1;
+		while (!release)
+			sched_yield();
 	});
-	this->wait_parked(1); /* it had to close it before it parked */
-	EXPECT_EQ(this->word(), HF__MUTEX_LOCKED | HF__MUTEX_CLOSED | HF__MUTEX_PARKED_ONE);
-	TypeParam::unlock(&this->mutex_);
-	waiter.join();
-	EXPECT_TRUE(TypeParam::trylock(&this->mutex_));
-	TypeParam::unlock(&this->mutex_);
+
+	for (int i = 0; i < 20; i++) {
+		kept = 0;
+		release = false;
+		TypeParam::lock(&this->mutex_);
+		std::thread waiter([&] {
+			TypeParam::lock(&this->mutex_);
+			TypeParam::unlock(&this->mutex_);
+		});
+
+		std::this_thread::sleep_for(std::chrono::microseconds(20 * i));
+		pthread_kill(waiter.native_handle(), SIGUSR2);
+		unit::wait_until([&] { return kept == 1; });
+		for (int j = 0; j < 100; j++) {
+			TypeParam::unlock(&this->mutex_);
+			ASSERT_TRUE(TypeParam::lock_timeout(&this->mutex_, MS)) << i << ", " << j;
+		}
+		release = true;
+		TypeParam::unlock(&this->mutex_);
+		waiter.join();
+	}
 }
 
 /* lock, trylock and timeouts that run out, all at once, with signals in between. */
@@ -410,23 +438,110 @@ TEST_F(MutexProcesses, WaitersAreKilled)
 	}
 }
 
-/* The next waiter is dead while its bit in the word is set: a parked waiter takes over. */
-TEST_F(MutexProcesses, NextInLineIsDead)
+/* A waiter is killed, at any moment of its wait: then the mutex is free after the unlock, and fast. */
+TEST_F(MutexProcesses, KilledWaitersLeaveNothing)
 {
-	hf_atomic32_store_relaxed(&m->mutex.word, HF__MUTEX_LOCKED | HF__MUTEX_PENDING);
-	pid_t child = start([this] {
+	for (int i = 0; i < 50; i++) {
 		hf_mutex_shared_lock(&m->mutex);
-		hf_mutex_shared_unlock(&m->mutex);
-		return 0;
-	});
+		m->ready = 0;
+		pid_t child = start([this] {
+			m->ready = 1;
+			hf_mutex_shared_lock(&m->mutex);
+			return 1;
+		});
 
-	unit::wait_until([this] {
-		return hf_atomic32_load_relaxed(&m->mutex.word) >= HF__MUTEX_PARKED_ONE;
-	});
-	unit::sleep_ms(5);
-	hf_mutex_shared_unlock(&m->mutex);
-	EXPECT_EQ(status_of(child), 0);
-	EXPECT_EQ(hf_atomic32_load_relaxed(&m->mutex.word), 0u);
+		unit::wait_until([this] { return m->ready == 1; });
+		std::this_thread::sleep_for(std::chrono::microseconds(50 * i));
+		kill(child, SIGKILL);
+		EXPECT_EQ(WTERMSIG(status_of(child)), SIGKILL);
+		hf_mutex_shared_unlock(&m->mutex);
+		ASSERT_TRUE(hf_mutex_shared_trylock(&m->mutex)) << i;
+		EXPECT_EQ(hf_atomic32_load_relaxed(&m->mutex.word), HF__MUTEX_LOCKED);
+		hf_mutex_shared_unlock(&m->mutex);
+	}
+}
+
+/* ---- fork ----------------------------------------------------------------------------------- */
+
+/* A mutex, and the lock half of a lockref. */
+struct plain_mutex {
+	hf_mutex_t m = HF_MUTEX_INIT;
+	void lock() { hf_mutex_lock(&m); }
+	bool trylock() { return hf_mutex_trylock(&m); }
+	void unlock() { hf_mutex_unlock(&m); }
+	const void *at() const { return &m; }
+};
+
+struct lock_half {
+	hf_lockref_t l = HF_LOCKREF_INIT(1);
+	void lock() { hf_lockref_lock(&l); }
+	bool trylock() { return hf_lockref_trylock(&l); }
+	void unlock() { hf_lockref_unlock(&l); }
+	const void *at() const { return hf__lockref_lock(const_cast<hf_lockref_t *>(&l)); }
+};
+
+template <class L>
+class MutexFork : public testing::Test {
+};
+using Forked = testing::Types<plain_mutex, lock_half>;
+TYPED_TEST_SUITE(MutexFork, Forked, unit::type_names);
+
+/*
+ * Threads wait, in all states, when one that holds the mutex forks. The child has none of them: it
+ * unlocks, and finds a mutex that is free, and fast. With the C library's fork, and with the bare
+ * call, after which nobody's handlers run.
+ */
+TYPED_TEST(MutexFork, ChildUnlocks)
+{
+#if defined(SYS_fork)
+	auto bare = [] { return static_cast<pid_t>(syscall(SYS_fork)); };
+#else
+	auto bare = [] { return static_cast<pid_t>(syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0)); };
+#endif
+	TypeParam l;
+	std::atomic<bool> stop(false);
+	std::vector<std::thread> threads;
+
+	for (int i = 0; i < 3; i++) {
+		threads.emplace_back([&] {
+			while (!stop) {
+				l.lock();
+				l.unlock();
+			}
+		});
+	}
+	for (int i = 0; i < 60; i++) {
+		l.lock();
+		if (i % 3 == 0)
+			unit::wait_until([&] { return unit::waiters(l.at()) == 3; });
+		else
+			std::this_thread::sleep_for(std::chrono::microseconds(10 * i));
+
+		pid_t child = i % 2 ? bare() : fork();
+
+		if (child == 0) {
+			int failed = 0;
+
+			alarm(60);
+			l.unlock();
+			for (int j = 0; j < 3; j++) {
+				l.lock();
+				failed |= l.trylock() ? 1 : 0;
+				l.unlock();
+			}
+			failed |= unit::table_is_empty() ? 0 : 2;
+			_exit(failed);
+		}
+		l.unlock();
+
+		int status = -1;
+
+		waitpid(child, &status, 0);
+		EXPECT_EQ(status, 0) << "round " << i;
+	}
+	stop = true;
+	for (auto &thread : threads)
+		thread.join();
 }
 
 } // namespace

@@ -7,6 +7,8 @@
 
 #include "holdfast/mutex.h"
 
+#include "waiters.h"
+
 static_assert(HF_SLOTS == 2, "compile this with -DHF_SLOTS=2");
 
 namespace
@@ -33,10 +35,7 @@ TEST(MutexSlots, MoreThreadsThanSlots)
 			EXPECT_EQ(hf__thread.base, 0u) << "it has taken a slot";
 		});
 	}
-	unit::wait_until([&] {
-		return hf_atomic32_load_relaxed(&mutex.word) / HF__MUTEX_PARKED_ONE ==
-		       uint32_t(many);
-	});
+	unit::wait_until([&] { return unit::waiters(&mutex) == unsigned(many); });
 	hf_mutex_unlock(&mutex);
 	for (auto &thread : threads)
 		thread.join();

@@ -195,6 +195,29 @@ uint32_t hf_env_unpark(const struct hf_atomic32 *word, uint32_t n, enum hf_env_s
  */
 uint64_t hf_env_deadline(uint64_t nanoseconds) HF_API;
 
+/**
+ * hf_env_barrier_all - a full memory barrier in every thread of this process
+ *
+ * At some moment between the call and its return each of the others has had one: what it did
+ * before that moment the caller sees afterwards; what it does after it sees what the caller did
+ * before. Or not, and false: where the kernel can't or may not, and where this process has used up
+ * its share (the calls take at most an eighth of the time).
+ *
+ * Context:  any thread. errno is kept
+ * Ordering: sequentially consistent if true; see hf_atomic_fence_light()
+ * Return:   true = done
+ */
+bool hf_env_barrier_all(void) HF_API;
+
+/**
+ * hf_env_signals_block - keep all signals from this thread
+ *
+ * Context:  any thread. errno is kept
+ * Return:   those that were blocked before, for hf_env_signals_restore()
+ */
+uint64_t hf_env_signals_block(void) HF_API;
+void hf_env_signals_restore(uint64_t before) HF_API;
+
 /* hf_env_yield - let another runnable thread have this processor. Ordering: none. */
 void hf_env_yield(void) HF_API;
 

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef HF_SRC_PARKING_H
+#define HF_SRC_PARKING_H
+/*
+ * parking - who waits for which mutex or condition variable: one table a process.
+ *
+ * State
+ *   The table has HF__PARKING_BUCKETS buckets, chosen by a hash of the address at which a thread
+ *   waits. A bucket has a lock (a futex word, as hf_mutex_shared_t's), a queue of waiters, each on
+ *   the stack of its thread, and two words that are read without the lock:
+ *
+ *     need     how many mutexes of this bucket need the slow unlock: read by every unlock
+ *     turn     since when a next waiter waits here; odd: the mutex was just handed to it; 0: none
+ *              waits. Read by those who spin. Two busy mutexes in one bucket blur it: no more than
+ *              their fairness depends on it
+ *
+ *   A waiter's state:
+ *
+ *     PARKED   parked, or about to park
+ *     NEXT     the next waiter: awake, or being woken; it looks at the mutex itself
+ *     DUE      the same, and the turn is over: the next unlock hands the mutex over
+ *     HANDED   the same, and the mutex is locked for it
+ *
+ *                   nobody waits        turn over           unlock            its thread leaves
+ *     newcomer ------------------> NEXT ---------> DUE ---------------> HANDED -------------->
+ *        |                         ^  |             |                     |
+ *        | others wait      unlock |  | spun enough |                     | not there within a turn:
+ *        |                         |  v             |                     v taken away again
+ *        '----------------------> PARKED <----------'                    NEXT
+ *
+ * Invariants
+ *   Q1  A bucket's queue, and all of the waiters in it, change only under the bucket's lock. While
+ *       a waiter is queued its thread stays in the slow path: so the waiter and the mutex that it
+ *       waits for exist, and whoever has the bucket's lock may touch that mutex.
+ *   Q2  Of those who wait for one mutex only the first is NEXT, DUE or HANDED; the others are
+ *       PARKED.
+ *   Q3  A mutex needs the slow unlock while its first waiter is PARKED or DUE: `need` counts these.
+ *   Q4  Signals are blocked while a thread has a bucket's lock: a handler that runs for long, forks,
+ *       or jumps away can't leave it locked.
+ *   Q5  A table of zeroes is one without waiters: the child of a fork starts with it.
+ */
+#include "holdfast/mutex.h"
+
+enum { HF__WAITER_PARKED, HF__WAITER_NEXT, HF__WAITER_DUE, HF__WAITER_HANDED };
+
+#define HF__TURN_HANDED ((uint64_t)1)
+
+struct hf__waiter {
+	hf_atomic32_t state;
+	const void *at;       /* the word of a mutex or of a condition variable */
+	hf_atomic32_t *mutex; /* the mutex that it wants in the end */
+	struct hf__waiter *next, *prev;
+};
+
+struct hf__bucket {
+	hf_atomic64_t turn;
+	hf_atomic32_t lock;
+	struct hf__waiter *first, *last;
+	uint64_t signals; /* those that the holder of the lock had blocked before */
+} HF_ALIGNED(HF_ARCH_CACHE_LINE);
+
+struct hf__parking {
+	hf_atomic32_t need[HF__PARKING_BUCKETS];
+	struct hf__bucket bucket[HF__PARKING_BUCKETS];
+};
+
+HF_BEGIN_DECLS
+
+/* NULL: there is none, for want of memory; then nobody is ever queued. */
+struct hf__parking *hf__parking_table(void);
+
+/* The bucket of an address, locked; Q4. */
+struct hf__bucket *hf__bucket_lock(const void *at);
+void hf__bucket_unlock(struct hf__bucket *bucket);
+
+/* The first who waits at an address, or NULL. */
+struct hf__waiter *hf__bucket_find(const struct hf__bucket *bucket, const void *at);
+
+void hf__bucket_append(struct hf__bucket *bucket, struct hf__waiter *waiter);
+void hf__bucket_remove(struct hf__bucket *bucket, struct hf__waiter *waiter);
+
+/* Q3. `needed`: before the change that was just made. */
+bool hf__waiter_needs_unlock(const struct hf__waiter *first);
+void hf__bucket_publish(struct hf__bucket *bucket, const void *mutex, bool needed);
+
+/* A waiter whose address is a mutex, and which is queued there: true = it has the mutex. */
+bool hf__mutex_wait(struct hf__waiter *waiter, uint64_t deadline);
+
+HF_END_DECLS
+
+HF_INLINE uint32_t hf__waiter_state(const struct hf__waiter *waiter)
+{
+	return hf_atomic32_load_relaxed(&waiter->state);
+}
+
+HF_INLINE bool hf__is_past(uint64_t deadline)
+{
+	return deadline != HF_ENV_FOREVER && hf_env_deadline(0) >= deadline;
+}
+
+#endif

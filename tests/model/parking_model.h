@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef HF_MODEL_PARKING_H
+#define HF_MODEL_PARKING_H
+/*
+ * parking_model - src/parking.c and src/mutex.c, with a table that is made anew for each interleaving.
+ *
+ * All addresses are in one bucket: so everything that shares a bucket by chance does so always. Times
+ * are such that each thread may find a turn over at any moment, or never.
+ */
+#include "run.h"
+
+#define HF__PARKING_IS_MODEL
+#define HF__PARKING_BUCKETS 1
+#define HF__PARKING_INDEX(at) ((void)(at), 0u)
+#define HF_MUTEX_SPIN_NS 1
+#define HF_MUTEX_NEXT_SPIN_NS 1
+#define HF_MUTEX_TURN_NS 10
+#define HF_MUTEX_PATROL_NS 1
+
+#include "../../src/parking.c"
+
+#include "../../src/mutex.c"
+
+namespace hf_model
+{
+inline struct hf__parking *the_table;
+
+/* A member of a scenario: the table is there while that is. */
+class parking {
+	struct hf__parking table_;
+
+public:
+	parking()
+	{
+		hf_atomic32_store_relaxed(&table_.need[0], 0);
+		hf_atomic32_store_relaxed(&table_.bucket[0].lock, 0);
+		hf_atomic64_store_relaxed(&table_.bucket[0].turn, 0);
+		table_.bucket[0].first = table_.bucket[0].last = NULL;
+		use();
+	}
+	void use();
+	bool empty() const
+	{
+		return !table_.bucket[0].first && !table_.bucket[0].last &&
+		       table_.need[0].own.now() == 0 && table_.bucket[0].lock.own.now() == 0 &&
+		       table_.bucket[0].turn.word.now() == 0;
+	}
+};
+
+} // namespace hf_model
+
+const hf_atomic32_t *volatile hf__parking_need;
+
+struct hf__parking *hf__parking_table(void)
+{
+	return hf_model::the_table;
+}
+
+inline void hf_model::parking::use()
+{
+	the_table = &table_;
+	hf__parking_need = table_.need;
+}
+
+#endif
