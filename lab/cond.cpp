@@ -12,8 +12,8 @@
  * Beside the usual fields a row has
  *
  *   cpu_ns            processor time that an operation costs, over all threads
- *   switches_per_op   how often a thread gave up its processor for an operation: 2 a turn is a pair
- *                     of parked threads; more than one a waiter in a round is a thundering herd
+ *   switches_per_op   how often a thread gave up its processor for an operation: threads that park
+ *                     do so once a turn, and 9 times a round; more is a thundering herd
  *
  * Each run is checked: turns alternate, each waiter takes part in each round, and items arrive once
  * and in their order.
@@ -27,13 +27,8 @@
 #include <pthread.h>
 #include <sys/resource.h>
 
-#include "locks.hpp"
-#if __has_include("holdfast/cond.h")
 #include "holdfast/cond.h"
-#define HAVE_HF_COND 1
-#else
-#define HAVE_HF_COND 0
-#endif
+#include "locks.hpp"
 
 namespace lab
 {
@@ -42,7 +37,6 @@ namespace
 
 /* ---- the condition variables ----------------------------------------------------------------- */
 
-#if HAVE_HF_COND
 struct HfMutex {
 	hf_mutex_t m = HF_MUTEX_INIT;
 	void lock() HF_NO_THREAD_SAFETY_ANALYSIS { hf_mutex_lock(&m); }
@@ -56,7 +50,6 @@ struct HfCond {
 	void signal() { hf_cond_signal(&c); }
 	void broadcast() { hf_cond_broadcast(&c); }
 };
-#endif
 
 struct PthreadCond {
 	using Lock = PthreadMutex;
@@ -366,9 +359,7 @@ struct Variant {
 constexpr char OURS[] = "hf_cond";
 
 const Variant VARIANTS[] = {
-#if HAVE_HF_COND
 	{ OURS, "ours", run<HfCond> },
-#endif
 	{ "peer:pthread_cond", "peer", run<PthreadCond> },
 	{ "peer:std_condition_variable", "peer", run<StdCond> },
 #if HF_LAB_HAVE_ABSL

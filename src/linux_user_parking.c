@@ -56,6 +56,17 @@ uint32_t hf_env_unpark(const struct hf_atomic32 *word, uint32_t n, enum hf_env_s
 	return woken > 0 ? (uint32_t)woken : 0;
 }
 
+void hf_env_requeue(const struct hf_atomic32 *word, uint32_t expected, const struct hf_atomic32 *to,
+		    enum hf_env_scope scope)
+{
+	int kept = errno;
+
+	if (syscall(SYS_futex, word, operation(FUTEX_CMP_REQUEUE, scope), 1, INT32_MAX, to,
+		    expected) < 0)
+		(void)hf_env_unpark(word, UINT32_MAX, scope);
+	errno = kept;
+}
+
 uint64_t hf_env_deadline(uint64_t nanoseconds)
 {
 	uint64_t now = hf__env_now();

@@ -23,12 +23,6 @@
 #define HF_MUTEX_TURN_NS 200000
 #endif
 
-/* Parked without certainty that it will be woken, a thread looks again after so long, then later. */
-#ifndef HF_MUTEX_PATROL_NS
-#define HF_MUTEX_PATROL_NS 1000000
-#endif
-#define PATROL_MAX_NS (64 * (uint64_t)HF_MUTEX_PATROL_NS)
-
 static uint64_t earlier(uint64_t a, uint64_t b)
 {
 	return a < b ? a : b;
@@ -39,17 +33,23 @@ static uint64_t earlier(uint64_t a, uint64_t b)
 bool hf__mutex_shared_lock_slow(hf_atomic32_t *word, uint64_t deadline, enum hf_env_scope scope)
 {
 	hf_wait_t wait = HF_WAIT_INIT;
-	uint64_t until = deadline;
 
 	for (uint32_t left = HF_MUTEX_SPIN_NS; left > wait.ns; left -= wait.ns) {
 		if (hf__mutex_take(word))
 			return true;
 		hf_wait_once(&wait, HF_WAIT_BACKOFF);
 	}
+	return hf__mutex_shared_take_parked(word, deadline, scope);
+}
+
+bool hf__mutex_shared_take_parked(hf_atomic32_t *word, uint64_t deadline, enum hf_env_scope scope)
+{
+	uint64_t until = deadline;
+
 	while (hf_atomic32_xchg_acq_rel(word, HF__MUTEX_PARKED) != 0) {
 		/* M7. Those of one process can't be killed one by one. */
 		if (scope == HF_ENV_SHARED)
-			until = earlier(deadline, hf_env_deadline(PATROL_MAX_NS));
+			until = earlier(deadline, hf_env_deadline(HF__PATROL_MAX_NS));
 		if (hf_env_park(word, HF__MUTEX_PARKED, until, scope) == HF_ENV_TIMEOUT &&
 		    hf__is_past(deadline))
 			return false;
@@ -159,7 +159,7 @@ static enum outcome park_until_woken(struct hf__waiter *waiter, uint64_t deadlin
 				return TAKEN;
 			if (!certain) {
 				until = earlier(deadline, hf_env_deadline(patrol));
-				patrol = earlier(patrol * 2, PATROL_MAX_NS);
+				patrol = earlier(patrol * 2, HF__PATROL_MAX_NS);
 			}
 		}
 		if (hf_env_park(&waiter->state, HF__WAITER_PARKED, until, HF_ENV_PRIVATE) ==
@@ -255,6 +255,28 @@ static bool poll(hf_atomic32_t *word, uint64_t deadline)
 	return true;
 }
 
+/* True = it is the next waiter. */
+static bool enqueue(struct hf__bucket *bucket, struct hf__waiter *waiter)
+{
+	struct hf__waiter *first = hf__bucket_find(bucket, waiter->mutex);
+
+	waiter->at = waiter->mutex;
+	hf_atomic32_store_relaxed(&waiter->state, first ? HF__WAITER_PARKED : HF__WAITER_NEXT);
+	hf__bucket_append(bucket, waiter);
+	hf__bucket_publish(bucket, waiter->mutex, hf__waiter_needs_unlock(first)); /* W2 */
+	return !first;
+}
+
+void hf__mutex_enqueue(struct hf__waiter *waiter)
+{
+	struct hf__bucket *bucket = hf__bucket_lock(waiter->mutex);
+	bool is_next = enqueue(bucket, waiter);
+
+	hf__bucket_unlock(bucket);
+	if (is_next)
+		wake(&waiter->state);
+}
+
 /* A thread that comes. */
 bool hf__mutex_lock_slow(hf_atomic32_t *word, uint64_t deadline)
 {
@@ -286,11 +308,8 @@ bool hf__mutex_lock_slow(hf_atomic32_t *word, uint64_t deadline)
 		left = 0;
 		hf_env_yield();
 	}
-	waiter.at = word;
 	waiter.mutex = word;
-	hf_atomic32_store_relaxed(&waiter.state, first ? HF__WAITER_PARKED : HF__WAITER_NEXT);
-	hf__bucket_append(bucket, &waiter);
-	hf__bucket_publish(bucket, word, hf__waiter_needs_unlock(first)); /* W2 */
+	(void)enqueue(bucket, &waiter);
 	hf__bucket_unlock(bucket);
 	return hf__mutex_wait(&waiter, deadline);
 }

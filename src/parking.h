@@ -50,6 +50,7 @@ struct hf__waiter {
 	const void *at;       /* the word of a mutex or of a condition variable */
 	hf_atomic32_t *mutex; /* the mutex that it wants in the end */
 	struct hf__waiter *next, *prev;
+	bool signalled; /* of a condition variable: it was taken out of that queue */
 };
 
 struct hf__bucket {
@@ -63,6 +64,12 @@ struct hf__parking {
 	hf_atomic32_t need[HF__PARKING_BUCKETS];
 	struct hf__bucket bucket[HF__PARKING_BUCKETS];
 };
+
+/* Parked without certainty that it will be woken, a thread looks again after so long, then later. */
+#ifndef HF_MUTEX_PATROL_NS
+#define HF_MUTEX_PATROL_NS 1000000
+#endif
+#define HF__PATROL_MAX_NS (64 * (uint64_t)HF_MUTEX_PATROL_NS)
 
 HF_BEGIN_DECLS
 
@@ -82,6 +89,12 @@ void hf__bucket_remove(struct hf__bucket *bucket, struct hf__waiter *waiter);
 /* Q3. `needed`: before the change that was just made. */
 bool hf__waiter_needs_unlock(const struct hf__waiter *first);
 void hf__bucket_publish(struct hf__bucket *bucket, const void *mutex, bool needed);
+
+/* Queues a waiter, which has its mutex, and wakes it if it is the next one. */
+void hf__mutex_enqueue(struct hf__waiter *waiter);
+
+/* Waits, for hf_mutex_shared_t, and leaves it marked as one that others may be parked at. */
+bool hf__mutex_shared_take_parked(hf_atomic32_t *word, uint64_t deadline, enum hf_env_scope scope);
 
 /* A waiter whose address is a mutex, and which is queued there: true = it has the mutex. */
 bool hf__mutex_wait(struct hf__waiter *waiter, uint64_t deadline);

@@ -128,11 +128,11 @@
 	}
 #define HF_MUTEX_SHARED_INIT HF_MUTEX_INIT
 
-typedef struct hf_mutex {
+typedef struct HF_CAPABILITY("mutex") hf_mutex {
 	hf_atomic32_t word;
 } hf_mutex_t;
 
-typedef struct hf_mutex_shared {
+typedef struct HF_CAPABILITY("mutex") hf_mutex_shared {
 	hf_atomic32_t word;
 } hf_mutex_shared_t;
 
@@ -174,6 +174,20 @@ HF_INLINE bool hf__mutex_is_locked(const hf_atomic32_t *word)
 	return hf_atomic32_load_relaxed(word) != 0;
 }
 
+/* True = taken. */
+HF_INLINE bool hf__mutex_get(hf_atomic32_t *word, uint64_t deadline)
+{
+	return HF_LIKELY(hf__mutex_take(word)) || hf__mutex_lock_slow(word, deadline);
+}
+
+HF_INLINE void hf__mutex_release(hf_atomic32_t *word)
+{
+	hf_atomic32_store_release(word, 0);
+	hf_atomic_fence_light();
+	if (HF_UNLIKELY(hf_atomic32_load_relaxed(&hf__parking_need[HF__PARKING_INDEX(word)])))
+		hf__mutex_unlock_slow(word);
+}
+
 HF_INLINE void hf__mutex_lock(hf_atomic32_t *word)
 {
 	if (!HF__VALIDATE_LOCK(word, hf__mutex_is_locked(word)))
@@ -211,12 +225,8 @@ HF_INLINE bool hf__mutex_trylock(hf_atomic32_t *word)
 
 HF_INLINE void hf__mutex_unlock(hf_atomic32_t *word)
 {
-	if (!HF__VALIDATE_UNLOCK(word, hf__mutex_is_locked(word)))
-		return;
-	hf_atomic32_store_release(word, 0);
-	hf_atomic_fence_light();
-	if (HF_UNLIKELY(hf_atomic32_load_relaxed(&hf__parking_need[HF__PARKING_INDEX(word)])))
-		hf__mutex_unlock_slow(word);
+	if (HF__VALIDATE_UNLOCK(word, hf__mutex_is_locked(word)))
+		hf__mutex_release(word);
 }
 
 /* True = taken. */
@@ -256,7 +266,7 @@ HF_INLINE void hf_mutex_init(hf_mutex_t *mutex)
  * Ordering: acquire
  * Errors:   under HF_VALIDATE a recursion is reported and granted; else it deadlocks
  */
-HF_INLINE void hf_mutex_lock(hf_mutex_t *mutex)
+HF_INLINE void hf_mutex_lock(hf_mutex_t *mutex) HF_ACQUIRE(mutex) HF_NO_THREAD_SAFETY_ANALYSIS
 {
 	hf__mutex_lock(&mutex->word);
 }
@@ -272,6 +282,7 @@ HF_INLINE void hf_mutex_lock(hf_mutex_t *mutex)
  * Return:   true = taken
  */
 HF_INLINE HF_MUST_CHECK bool hf_mutex_lock_timeout(hf_mutex_t *mutex, uint64_t timeout)
+	HF_TRY_ACQUIRE(true, mutex) HF_NO_THREAD_SAFETY_ANALYSIS
 {
 	return hf__mutex_lock_until(&mutex->word, hf_env_deadline(timeout));
 }
@@ -284,6 +295,7 @@ HF_INLINE HF_MUST_CHECK bool hf_mutex_lock_timeout(hf_mutex_t *mutex, uint64_t t
  * Return:   true = taken
  */
 HF_INLINE HF_MUST_CHECK bool hf_mutex_trylock(hf_mutex_t *mutex)
+	HF_TRY_ACQUIRE(true, mutex) HF_NO_THREAD_SAFETY_ANALYSIS
 {
 	return hf__mutex_trylock(&mutex->word);
 }
@@ -295,7 +307,7 @@ HF_INLINE HF_MUST_CHECK bool hf_mutex_trylock(hf_mutex_t *mutex)
  * Ordering: release
  * Errors:   under HF_VALIDATE reported, and nothing done, if this thread does not hold it
  */
-HF_INLINE void hf_mutex_unlock(hf_mutex_t *mutex)
+HF_INLINE void hf_mutex_unlock(hf_mutex_t *mutex) HF_RELEASE(mutex) HF_NO_THREAD_SAFETY_ANALYSIS
 {
 	hf__mutex_unlock(&mutex->word);
 }
@@ -321,6 +333,7 @@ HF_INLINE void hf_mutex_shared_init(hf_mutex_shared_t *mutex)
 
 /* hf_mutex_shared_lock - as hf_mutex_lock(). Ordering: acquire. */
 HF_INLINE void hf_mutex_shared_lock(hf_mutex_shared_t *mutex)
+	HF_ACQUIRE(mutex) HF_NO_THREAD_SAFETY_ANALYSIS
 {
 	if (!HF__VALIDATE_LOCK(mutex, hf__mutex_is_locked(&mutex->word)))
 		return;
@@ -331,6 +344,7 @@ HF_INLINE void hf_mutex_shared_lock(hf_mutex_shared_t *mutex)
 /* hf_mutex_shared_lock_timeout - as hf_mutex_lock_timeout(). Ordering: acquire if true. */
 HF_INLINE HF_MUST_CHECK bool hf_mutex_shared_lock_timeout(hf_mutex_shared_t *mutex,
 							  uint64_t timeout)
+	HF_TRY_ACQUIRE(true, mutex) HF_NO_THREAD_SAFETY_ANALYSIS
 {
 	if (!HF__VALIDATE_LOCK(mutex, hf__mutex_is_locked(&mutex->word)))
 		return true;
@@ -342,12 +356,14 @@ HF_INLINE HF_MUST_CHECK bool hf_mutex_shared_lock_timeout(hf_mutex_shared_t *mut
 
 /* hf_mutex_shared_trylock - as hf_mutex_trylock(). Ordering: acquire if true. */
 HF_INLINE HF_MUST_CHECK bool hf_mutex_shared_trylock(hf_mutex_shared_t *mutex)
+	HF_TRY_ACQUIRE(true, mutex) HF_NO_THREAD_SAFETY_ANALYSIS
 {
 	return hf__mutex_trylock(&mutex->word);
 }
 
 /* hf_mutex_shared_unlock - as hf_mutex_unlock(). Ordering: release. */
 HF_INLINE void hf_mutex_shared_unlock(hf_mutex_shared_t *mutex)
+	HF_RELEASE(mutex) HF_NO_THREAD_SAFETY_ANALYSIS
 {
 	if (HF__VALIDATE_UNLOCK(mutex, hf__mutex_is_locked(&mutex->word)))
 		hf__mutex_shared_release(&mutex->word, HF_ENV_SHARED);
@@ -359,10 +375,37 @@ HF_INLINE bool hf_mutex_shared_is_locked(const hf_mutex_shared_t *mutex)
 	return hf__mutex_is_locked(&mutex->word);
 }
 
+HF_INLINE void hf__mutex_guard_end(hf_mutex_t **guard) HF_NO_THREAD_SAFETY_ANALYSIS
+{
+	hf_mutex_unlock(*guard);
+}
+
+HF_INLINE hf_mutex_t *hf__mutex_guard_begin(hf_mutex_t *mutex) HF_NO_THREAD_SAFETY_ANALYSIS
+{
+	hf_mutex_lock(mutex);
+	return mutex;
+}
+
+/* HF_MUTEX_GUARD - hold a mutex to the end of this block, however it is left. Not longjmp. */
+#define HF_MUTEX_GUARD(mutex)                                                                      \
+	hf_mutex_t *HF__UNIQUE(hf__guard_) __attribute__((cleanup(hf__mutex_guard_end), unused)) = \
+		hf__mutex_guard_begin(mutex)
+
 #ifdef __cplusplus
 HF_BEGIN_CXX
-/* Lockable, and TimedLockable but for try_lock_until(): works with the guards of <mutex>. */
-class mutex {
+/* At least 0. Beyond 2^63 ns, 292 years, there is no difference. */
+template <class Duration>
+inline uint64_t hf__nanoseconds(const Duration &duration) noexcept
+{
+	double ns = static_cast<double>(duration.count()) * 1e9 *
+		    static_cast<double>(Duration::period::num) /
+		    static_cast<double>(Duration::period::den);
+
+	return ns > 0 ? ns < 9e18 ? static_cast<uint64_t>(ns) : HF_ENV_FOREVER : 0;
+}
+
+/* TimedLockable: works with the guards of <mutex>, and with hf::condition_variable. */
+class HF_CAPABILITY("mutex") mutex {
 public:
 	/* All bytes 0: free. A global one is free before any constructor runs, and none undoes that. */
 	HF__CONSTEXPR mutex() noexcept : raw_() {}
@@ -375,27 +418,29 @@ public:
 	}
 #endif
 
-	void lock() noexcept
+	void lock() noexcept HF_ACQUIRE() HF_NO_THREAD_SAFETY_ANALYSIS
 	{
 		hf_mutex_lock(&raw_);
 	}
-	bool try_lock() noexcept
+	bool try_lock() noexcept HF_TRY_ACQUIRE(true) HF_NO_THREAD_SAFETY_ANALYSIS
 	{
 		return hf_mutex_trylock(&raw_);
 	}
 	/* Any std::chrono::duration; one that is not above 0 is 0. */
 	template <class Duration>
 	bool try_lock_for(const Duration &timeout) noexcept
+		HF_TRY_ACQUIRE(true) HF_NO_THREAD_SAFETY_ANALYSIS
 	{
-		double ns = static_cast<double>(timeout.count()) * 1e9 *
-			    static_cast<double>(Duration::period::num) /
-			    static_cast<double>(Duration::period::den);
-
-		/* Beyond 2^63 ns, 292 years, there is no difference. */
-		return hf_mutex_lock_timeout(
-			&raw_, ns > 0 ? ns < 9e18 ? static_cast<uint64_t>(ns) : HF_ENV_FOREVER : 0);
+		return hf_mutex_lock_timeout(&raw_, hf__nanoseconds(timeout));
 	}
-	void unlock() noexcept
+	/* Of any clock, as it is now: one that is set meanwhile does not move the deadline. */
+	template <class TimePoint>
+	bool try_lock_until(const TimePoint &time) noexcept
+		HF_TRY_ACQUIRE(true) HF_NO_THREAD_SAFETY_ANALYSIS
+	{
+		return try_lock_for(time - TimePoint::clock::now());
+	}
+	void unlock() noexcept HF_RELEASE() HF_NO_THREAD_SAFETY_ANALYSIS
 	{
 		hf_mutex_unlock(&raw_);
 	}

@@ -102,7 +102,7 @@ SPECS = [
     (r"lockref_waitfree_(get|put)\w*", dict(branches=2, bytes=8)),
     # The baseline locks and unlocks the lock half, out of line: what the others do only when their
     # swap fails.
-    (r"lockref_locked_\w+", dict(branches=7, atomics=2, bytes=4, straight=False, stack=True,
+    (r"lockref_locked_\w+", dict(branches=7, atomics=1, bytes=4, straight=False, stack=True,
                                  through=r"hf__lockref_locked_\w+")),
     (r"lockref_\w+_(get|put)\w*", dict(branches=3, bytes=8)),
 

@@ -140,8 +140,9 @@ TYPED_TEST(SlotsAndEnds, LockHeldByDestructors)
 		EXPECT_FALSE(test::lock.is_locked());
 	}
 	EXPECT_EQ(test::rounds, 20 * last_round);
-	if (std::is_same<TypeParam, hf::spinlock_mcs>::value) /* the only one that needs it then */
+	if (std::is_same<TypeParam, hf::spinlock_mcs>::value) { /* the only one that needs it then */
 		EXPECT_EQ(test::shared, 0);
+	}
 	pthread_key_delete(test::key);
 }
 

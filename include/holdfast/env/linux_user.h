@@ -182,6 +182,19 @@ enum hf_env_parked hf_env_park(const struct hf_atomic32 *word, uint32_t expected
 uint32_t hf_env_unpark(const struct hf_atomic32 *word, uint32_t n, enum hf_env_scope scope) HF_API;
 
 /**
+ * hf_env_requeue - wake one thread that is parked at a word, and have the others wait at another
+ * @word:     where they are parked
+ * @expected: if the word is not that, all are woken
+ * @to:       where they will be woken
+ * @scope:    the same as that of hf_env_park()
+ *
+ * Context:  any thread. errno is kept
+ * Ordering: none; change the word first (P1)
+ */
+void hf_env_requeue(const struct hf_atomic32 *word, uint32_t expected, const struct hf_atomic32 *to,
+		    enum hf_env_scope scope) HF_API;
+
+/**
  * hf_env_deadline - the moment that comes so many nanoseconds from now
  *
  * Ordering: none

@@ -158,6 +158,11 @@ def fmt_ms(value: float | None) -> str:
     return NOTHING if value is None else fmt(value / 1e6)
 
 
+def fmt_us(value: float | None) -> str:
+    """A time in ns, in us."""
+    return NOTHING if value is None else fmt(value / 1e3)
+
+
 def fmt_count(value: float | None) -> str:
     return NOTHING if value is None else f"{value:.0f}"
 

@@ -28,7 +28,7 @@ class Mutex(Temporary):
         self.assertIn("the best peer of fairness 0.95 or more the default is level or faster in 1 of 1 cases", summary)
         self.assertNotIn("variant of Holdfast", summary)
         shown = {cells[0]: cells for t in tables.family("mutex").measured(parsed) for cells, _ in t.rows}
-        self.assertEqual(shown["hf_mutex"][6:8], ["0.91", "100.0"])  # in 100 ms, wait p99.9
+        self.assertEqual(shown["hf_mutex"][6:8], ["0.91", "0.10"])  # in 100 ms, wait p99.9
         rows[0]["checked"] = False  # R1
         self.assertIsNone(tables.family("mutex").advice(input.parse_results(results(rows))))
 
@@ -84,7 +84,7 @@ class Mutex(Temporary):
         self.assertEqual(work.lines["spin"], ["2300.0 (0.90)"])
         text = self.text(results(rows))
         self.assertIn("peer, spins", text)
-        self.assertIn("results lack: pthread_adaptive,", text)
+        self.assertIn("results lack: pthread_adaptive,", " ".join(text.split()))
 
     def test_mutex_has_its_waits(self):
         waits = {
@@ -110,7 +110,7 @@ class Mutex(Temporary):
             ),
         ]
         text = self.text(results(rows))
-        for words in ("in 100 ms", "CPU time", "wait p99.9", "0.87", "26.70", "2774", "1.02", "2.05", "3.15"):
+        for words in ("in 100 ms", "CPU time", "wait p99.9", "0.87", "26.70", "2.77", "1021", "2046", "3146"):
             self.assertIn(words, text)
         text = self.text(results([row("mutex", "hf_mutex", "alone", 5.0)]))
         self.assertNotIn("wait p99", text)

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from ..blocks import fmt_fairness, fmt_ms, fmt_threads, fmt_time, group_threads, unique
+from ..blocks import fmt_fairness, fmt_threads, fmt_time, fmt_us, group_threads, unique
 from ..family import Comparison, compared_cell, named_cell
 from ..measured import Field
 from ..rows import Results, Row
@@ -26,18 +26,18 @@ class Mutex(BesideStandard):
         " threads than CPUs. 0.1/0.2 µs: so much work in the section, and so much between two operations; without, the"
         " section is one increment. In 100 ms: fairness within slices of that length, their mean. CPU time: of all"
         " threads, work and waiting, per operation. Wait: how long lock() takes, in a run of its own with a timestamp"
-        " before and after. p50, p99.9: over operations, which flatters a lock that starves threads: one long wait is"
-        " one among millions. By length: half of all waiting was in waits longer than this. Longest: each thread's"
-        " longest wait; the mean of all threads, and the worst thread. spins: a peer that never parks."
+        " before and after. p99.9: over operations, which flatters a lock that starves threads: a thread that waits"
+        " throughout is one operation in a million. By length: half of all waiting was in waits longer than this."
+        " Longest: each thread's longest wait; the mean of all threads, and the worst thread. spins: a peer that never"
+        " parks."
     )
     fields = (
         Field(FAIRNESS, "in 100 ms", "least/most", fmt_fairness),
         Field("cpu_ns", "CPU time", "ns/op", fmt_time),
-        Field("wait_p50_ns", "wait p50", "ns", fmt_time),
-        Field("wait_p999_ns", "wait p99.9", "ns", fmt_time),
-        Field("wait_weighted_p50_ns", "by length", "ms", fmt_ms),
-        Field("wait_max_mean_ns", "longest, mean", "ms", fmt_ms),
-        Field("wait_max_ns", "longest", "ms", fmt_ms),
+        Field("wait_p999_ns", "wait p99.9", "µs", fmt_us),
+        Field("wait_weighted_p50_ns", "by length", "µs", fmt_us),
+        Field("wait_max_mean_ns", "longest", "mean, µs", fmt_us),
+        Field("wait_max_ns", "longest", "worst, µs", fmt_us),
     )
     fairness = FAIRNESS
     job = "to lock in a program"

@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef HF_COND_H
+#define HF_COND_H
+#pragma GCC system_header
+/*
+ * cond - a condition variable in 4 bytes: threads park until another one changes what a mutex protects.
+ *
+ * Use when / not when
+ *   Where a thread waits for something that the holder of a mutex will do: a queue that is no longer
+ *   empty. Not where it waits for the mutex only. Not in a signal handler. Not where a world has no
+ *   parking (HF_ENV_HAS_PARK is 0): this header is empty there.
+ *   Two types: hf_cond_t goes with hf_mutex_t, hf_cond_shared_t with hf_mutex_shared_t, for memory
+ *   that several processes have mapped.
+ *
+ * Verbs
+ *   wait                        release the mutex, park until signalled, take the mutex again
+ *   wait_timeout, wait_until    the same, for a time only
+ *   signal, broadcast           wake one who waits, or all of them
+ *   hf_cond_shared_*            the same, between processes
+ *
+ * Example     examples/cond.c
+ * C++         hf::condition_variable, with std::unique_lock<hf::mutex>
+ *
+ * Always wait in a loop over the condition itself: a wait may return for no reason (between processes
+ * it does when a peer was killed, and now and then), and the condition may have changed again before
+ * this thread had the mutex. Change the condition with the mutex held; signal with it or without. All
+ * who wait at the same time use the same mutex.
+ *
+ * State
+ *   hf_cond_t          how many threads are parked at it; their queue is in the table of those who
+ *                      wait (src/parking.h)
+ *   hf_cond_shared_t   a number that changes with each signal, and in bit 0 whether threads may be
+ *                      parked
+ *
+ *   A signal does not wake a thread to have it park again at the mutex: it moves the thread from the
+ *   queue of the condition variable to that of the mutex, and wakes it only if it is the first there.
+ *   So a broadcast to a hundred threads wakes one, and each unlock the next. Between processes the
+ *   kernel moves them.
+ *
+ * Invariants
+ *   C1  No signal is lost: a thread is queued, or has seen the number, before it releases the mutex;
+ *       who changes the condition under that mutex, and signals later, finds it.
+ *   C2  A thread that was moved does not touch the condition variable any more, and a signal does
+ *       not touch it after it has moved the last one: whoever is woken may free it, once nobody else
+ *       is going to wait or signal.
+ *   C3  A time-out does not use up a signal: under the lock of the bucket a thread either leaves the
+ *       queue of the condition variable, or finds that it was moved.
+ *   C4  fork: in the child nobody waits. A peer that is killed takes at most the signal along that it
+ *       had got; the others look again after 64 ms.
+ *
+ *   No wait is a cancellation point; a thread that is cancelled asynchronously must not be in one.
+ *
+ * Ordering
+ *   operation             order
+ *   init                  none
+ *   wait, wait_timeout,   release, then acquire: of the mutex
+ *     wait_until
+ *   signal, broadcast     none; what is published is published by the mutex
+ *
+ * Source      docs/design/0019-parking.md
+ */
+#include "mutex.h"
+
+#if HF_ENV_HAS_PARK
+
+#define HF_COND_INIT                                                                               \
+	{                                                                                          \
+		HF_ATOMIC_INIT(0)                                                                  \
+	}
+#define HF_COND_SHARED_INIT HF_COND_INIT
+
+typedef struct hf_cond {
+	hf_atomic32_t waiters;
+} hf_cond_t;
+
+typedef struct hf_cond_shared {
+	hf_atomic32_t sequence;
+} hf_cond_shared_t;
+
+HF_BEGIN_DECLS
+
+/* The mutex is held, before and after. False: the deadline. */
+bool hf__cond_wait(hf_atomic32_t *cond, hf_atomic32_t *mutex, uint64_t deadline) HF_API;
+bool hf__cond_shared_wait(hf_atomic32_t *cond, hf_atomic32_t *mutex, uint64_t deadline) HF_API;
+/* Threads may be parked. */
+void hf__cond_wake(hf_atomic32_t *cond, bool all) HF_API;
+void hf__cond_shared_wake(hf_atomic32_t *cond, hf_atomic32_t *mutex) HF_API;
+
+HF_END_DECLS
+
+/* hf_cond_init - make a condition variable. Before others can see it. All bytes 0 are one too. */
+HF_INLINE void hf_cond_init(hf_cond_t *cond)
+{
+	hf_atomic32_store_relaxed(&cond->waiters, 0);
+}
+
+/**
+ * hf_cond_wait_until - release the mutex, park until signalled, and take the mutex again
+ * @cond:     the condition variable
+ * @mutex:    held by the caller, once
+ * @deadline: in nanoseconds of CLOCK_MONOTONIC; HF_ENV_FOREVER = none
+ *
+ * Context:  the holder of the mutex; no signal handler. May return for no reason
+ * Ordering: release, then acquire
+ * Errors:   under HF_VALIDATE a mutex that is not held is reported, and nothing is waited for
+ * Return:   true = signalled, or for no reason; false = the deadline has come. The mutex is held
+ */
+HF_INLINE bool hf_cond_wait_until(hf_cond_t *cond, hf_mutex_t *mutex, uint64_t deadline)
+	HF_REQUIRES(mutex)
+{
+	bool signalled;
+
+	if (!HF__VALIDATE_UNLOCK(&mutex->word, hf__mutex_is_locked(&mutex->word)))
+		return true;
+	HF__TSAN_RELEASE(&mutex->word);
+	signalled = hf__cond_wait(&cond->waiters, &mutex->word, deadline);
+	HF__TSAN_ACQUIRE(&mutex->word);
+	HF__VALIDATE_LOCKED(&mutex->word);
+	return signalled;
+}
+
+/* hf_cond_wait - hf_cond_wait_until() without a deadline. Ordering: release, then acquire. */
+HF_INLINE void hf_cond_wait(hf_cond_t *cond, hf_mutex_t *mutex) HF_REQUIRES(mutex)
+{
+	(void)hf_cond_wait_until(cond, mutex, HF_ENV_FOREVER);
+}
+
+/* hf_cond_wait_timeout - hf_cond_wait_until() so many nanoseconds from now. */
+HF_INLINE bool hf_cond_wait_timeout(hf_cond_t *cond, hf_mutex_t *mutex, uint64_t timeout)
+	HF_REQUIRES(mutex)
+{
+	return hf_cond_wait_until(cond, mutex, hf_env_deadline(timeout));
+}
+
+/**
+ * hf_cond_signal - wake one thread that waits, if there is one
+ *
+ * Context:  any thread, with the mutex held or not; no signal handler
+ * Ordering: none
+ */
+HF_INLINE void hf_cond_signal(hf_cond_t *cond)
+{
+	if (HF_UNLIKELY(hf_atomic32_load_relaxed(&cond->waiters))) /* C1 */
+		hf__cond_wake(&cond->waiters, false);
+}
+
+/* hf_cond_broadcast - wake all threads that wait; one after the other gets the mutex. As signal. */
+HF_INLINE void hf_cond_broadcast(hf_cond_t *cond)
+{
+	if (HF_UNLIKELY(hf_atomic32_load_relaxed(&cond->waiters))) /* C1 */
+		hf__cond_wake(&cond->waiters, true);
+}
+
+/* ---- The same, between processes ---------------------------------------------------------- */
+
+#define HF__COND_WAITERS 1u
+
+/* hf_cond_shared_init - as hf_cond_init(), in memory that several processes have mapped. */
+HF_INLINE void hf_cond_shared_init(hf_cond_shared_t *cond)
+{
+	hf_atomic32_store_relaxed(&cond->sequence, 0);
+}
+
+/* hf_cond_shared_wait_until - as hf_cond_wait_until(). Ordering: release, then acquire. */
+HF_INLINE bool hf_cond_shared_wait_until(hf_cond_shared_t *cond, hf_mutex_shared_t *mutex,
+					 uint64_t deadline) HF_REQUIRES(mutex)
+{
+	bool signalled;
+
+	if (!HF__VALIDATE_UNLOCK(&mutex->word, hf__mutex_is_locked(&mutex->word)))
+		return true;
+	HF__TSAN_RELEASE(&mutex->word);
+	signalled = hf__cond_shared_wait(&cond->sequence, &mutex->word, deadline);
+	HF__TSAN_ACQUIRE(&mutex->word);
+	HF__VALIDATE_LOCKED(&mutex->word);
+	return signalled;
+}
+
+/* hf_cond_shared_wait - as hf_cond_wait(). Ordering: release, then acquire. */
+HF_INLINE void hf_cond_shared_wait(hf_cond_shared_t *cond, hf_mutex_shared_t *mutex)
+	HF_REQUIRES(mutex)
+{
+	(void)hf_cond_shared_wait_until(cond, mutex, HF_ENV_FOREVER);
+}
+
+/* hf_cond_shared_wait_timeout - as hf_cond_wait_timeout(). Ordering: release, then acquire. */
+HF_INLINE bool hf_cond_shared_wait_timeout(hf_cond_shared_t *cond, hf_mutex_shared_t *mutex,
+					   uint64_t timeout) HF_REQUIRES(mutex)
+{
+	return hf_cond_shared_wait_until(cond, mutex, hf_env_deadline(timeout));
+}
+
+/* hf_cond_shared_signal - as hf_cond_signal(). Ordering: none. */
+HF_INLINE void hf_cond_shared_signal(hf_cond_shared_t *cond)
+{
+	if (HF_UNLIKELY(hf_atomic32_load_relaxed(&cond->sequence) & HF__COND_WAITERS))
+		hf__cond_shared_wake(&cond->sequence, NULL);
+}
+
+/*
+ * hf_cond_shared_broadcast - as hf_cond_broadcast(). The mutex is the one that all of them wait with,
+ * where this process has it mapped: the kernel moves them there. Ordering: none.
+ */
+HF_INLINE void hf_cond_shared_broadcast(hf_cond_shared_t *cond, hf_mutex_shared_t *mutex)
+{
+	if (HF_UNLIKELY(hf_atomic32_load_relaxed(&cond->sequence) & HF__COND_WAITERS))
+		hf__cond_shared_wake(&cond->sequence, &mutex->word);
+}
+
+#ifdef __cplusplus
+HF_BEGIN_CXX
+/* As std::condition_variable, for std::unique_lock<hf::mutex>; without std::cv_status: a bool. */
+class condition_variable {
+public:
+	/* All bytes 0. A global one is there before any constructor runs. */
+	HF__CONSTEXPR condition_variable() noexcept : raw_() {}
+	condition_variable(const condition_variable &) = delete;
+	condition_variable &operator=(const condition_variable &) = delete;
+
+	void notify_one() noexcept { hf_cond_signal(&raw_); }
+	void notify_all() noexcept { hf_cond_broadcast(&raw_); }
+
+	template <class Lock>
+	void wait(Lock &lock)
+	{
+		hf_cond_wait(&raw_, lock.mutex()->native_handle());
+	}
+	template <class Lock, class Predicate>
+	void wait(Lock &lock, Predicate predicate)
+	{
+		while (!predicate())
+			wait(lock);
+	}
+	/* Of any clock that goes as fast as CLOCK_MONOTONIC. False = the time has come. */
+	template <class Lock, class TimePoint>
+	bool wait_until(Lock &lock, const TimePoint &time)
+	{
+		return wait_for(lock, time - TimePoint::clock::now());
+	}
+	/* What the predicate says at the end. */
+	template <class Lock, class TimePoint, class Predicate>
+	bool wait_until(Lock &lock, const TimePoint &time, Predicate predicate)
+	{
+		while (!predicate()) {
+			if (!wait_until(lock, time))
+				return predicate();
+		}
+		return true;
+	}
+	template <class Lock, class Duration>
+	bool wait_for(Lock &lock, const Duration &duration)
+	{
+		return hf_cond_wait_timeout(&raw_, lock.mutex()->native_handle(),
+					    hf__nanoseconds(duration));
+	}
+	template <class Lock, class Duration, class Predicate>
+	bool wait_for(Lock &lock, const Duration &duration, Predicate predicate)
+	{
+		uint64_t end = hf_env_deadline(hf__nanoseconds(duration));
+
+		while (!predicate()) {
+			if (!hf_cond_wait_until(&raw_, lock.mutex()->native_handle(), end))
+				return predicate();
+		}
+		return true;
+	}
+	hf_cond_t *native_handle() noexcept { return &raw_; }
+
+private:
+	hf_cond_t raw_;
+};
+HF_END_CXX
+#endif
+
+#endif
+#endif

@@ -1,0 +1,374 @@
+/* SPDX-License-Identifier: MIT */
+/* cond - what each verb does, with threads, and with processes that are killed. */
+#include "unit.h"
+
+#include <cstring>
+#include <memory>
+#include <mutex>
+
+#include <sys/mman.h>
+
+#include "holdfast/cond.h"
+
+#include "waiters.h"
+
+namespace
+{
+
+const uint64_t MS = 1000000;
+
+/* Both kinds by one set of names. */
+struct own {
+	hf_mutex_t m = HF_MUTEX_INIT;
+	hf_cond_t c = HF_COND_INIT;
+	void lock() { hf_mutex_lock(&m); }
+	bool trylock() { return hf_mutex_trylock(&m); }
+	void unlock() { hf_mutex_unlock(&m); }
+	bool is_locked() { return hf_mutex_is_locked(&m); }
+	void wait() { hf_cond_wait(&c, &m); }
+	bool wait_timeout(uint64_t ns) { return hf_cond_wait_timeout(&c, &m, ns); }
+	bool wait_until(uint64_t end) { return hf_cond_wait_until(&c, &m, end); }
+	void signal() { hf_cond_signal(&c); }
+	void broadcast() { hf_cond_broadcast(&c); }
+	bool nobody() { return hf_atomic32_load_relaxed(&c.waiters) == 0; }
+};
+
+struct shared {
+	hf_mutex_shared_t m = HF_MUTEX_SHARED_INIT;
+	hf_cond_shared_t c = HF_COND_SHARED_INIT;
+	void lock() { hf_mutex_shared_lock(&m); }
+	bool trylock() { return hf_mutex_shared_trylock(&m); }
+	void unlock() { hf_mutex_shared_unlock(&m); }
+	bool is_locked() { return hf_mutex_shared_is_locked(&m); }
+	void wait() { hf_cond_shared_wait(&c, &m); }
+	bool wait_timeout(uint64_t ns) { return hf_cond_shared_wait_timeout(&c, &m, ns); }
+	bool wait_until(uint64_t end) { return hf_cond_shared_wait_until(&c, &m, end); }
+	void signal() { hf_cond_shared_signal(&c); }
+	void broadcast() { hf_cond_shared_broadcast(&c, &m); }
+	bool nobody() { return true; }
+};
+
+template <class K>
+class Cond : public testing::Test {
+protected:
+	~Cond() override
+	{
+		EXPECT_TRUE(k.nobody());
+		EXPECT_FALSE(k.is_locked());
+		EXPECT_TRUE(unit::table_is_empty());
+	}
+	K k;
+};
+
+using Kinds = testing::Types<own, shared>;
+TYPED_TEST_SUITE(Cond, Kinds, unit::type_names);
+
+/* Nobody waits: nothing is kept for later. */
+TYPED_TEST(Cond, SignalWithoutWaiters)
+{
+	static_assert(sizeof(this->k.c) == 4, "four bytes");
+	this->k.signal();
+	this->k.broadcast();
+	this->k.lock();
+	EXPECT_FALSE(this->k.wait_timeout(5 * MS));
+	EXPECT_TRUE(this->k.is_locked());
+	this->k.unlock();
+}
+
+TYPED_TEST(Cond, TimesOut)
+{
+	this->k.lock();
+
+	uint64_t start = hf_env_deadline(0);
+
+	while (this->k.wait_timeout(20 * MS))
+		start = hf_env_deadline(0); /* woken for no reason */
+	EXPECT_GE(hf_env_deadline(0) - start, 20 * MS);
+	while (this->k.wait_until(hf_env_deadline(MS)))
+		;
+	while (this->k.wait_until(0)) /* it has come already */
+		;
+	EXPECT_FALSE(this->k.trylock());
+	this->k.unlock();
+}
+
+/* Two threads, each in its turn. */
+TYPED_TEST(Cond, PingPong)
+{
+	int turn = 0, done = 0;
+
+	unit::run_threads(2, [&](int me) {
+		for (int i = 0; i < 500; i++) {
+			this->k.lock();
+			while (turn != me)
+				this->k.wait();
+			turn = !me;
+			done++;
+			this->k.signal();
+			this->k.unlock();
+		}
+	});
+	EXPECT_EQ(done, 1000);
+}
+
+/* One signal for each who waits, or one broadcast: all go on; with the mutex held and without it. */
+TYPED_TEST(Cond, AllAreWoken)
+{
+	for (int way = 0; way < 4; way++) {
+		const int many = 20;
+		int waiting = 0, woken = 0, may = 0;
+		std::vector<std::thread> threads;
+
+		for (int i = 0; i < many; i++) {
+			threads.emplace_back([&] {
+				this->k.lock();
+				waiting++;
+				while (may == 0)
+					this->k.wait();
+				may--;
+				woken++;
+				this->k.unlock();
+			});
+		}
+		unit::wait_until([&] {
+			this->k.lock();
+			bool all = waiting == many;
+			this->k.unlock();
+			return all;
+		});
+		if (way & 1) {
+			this->k.lock();
+			may = many;
+			if (way & 2)
+				this->k.broadcast();
+			this->k.unlock();
+			if (!(way & 2))
+				this->k.broadcast();
+		} else {
+			for (int i = 0; i < many; i++) {
+				this->k.lock();
+				may++;
+				if (way & 2)
+					this->k.signal();
+				this->k.unlock();
+				if (!(way & 2))
+					this->k.signal();
+			}
+		}
+		for (auto &thread : threads)
+			thread.join();
+		EXPECT_EQ(woken, many);
+	}
+}
+
+/* Time-outs and signals at once: none is lost to a thread that gave up. */
+TYPED_TEST(Cond, TimeOutsKeepNoSignal)
+{
+	std::atomic<bool> stop(false);
+	int items = 0;
+	uint64_t taken = 0, put = 0;
+	std::vector<std::thread> threads;
+
+	for (int i = 0; i < 2; i++) {
+		threads.emplace_back([&, i] {
+			while (!stop) {
+				this->k.lock();
+				(void)this->k.wait_timeout(uint64_t(1000 * (i + 1)));
+				this->k.unlock();
+			}
+		});
+	}
+	threads.emplace_back([&] {
+		for (;;) {
+			this->k.lock();
+			while (items == 0 && !stop)
+				this->k.wait();
+			bool got = items > 0;
+			items -= got;
+			taken += got;
+			this->k.unlock();
+			if (!got)
+				return;
+		}
+	});
+	for (unit::deadline end(200); !end.passed(); put++) {
+		this->k.lock();
+		items++;
+		this->k.unlock();
+		/* Those who give up do not pass a signal on: one that they got is theirs. */
+		this->k.broadcast();
+		if (put % 16 == 0)
+			sched_yield();
+	}
+	this->k.lock();
+	stop = true;
+	this->k.unlock();
+	this->k.broadcast();
+	for (auto &thread : threads)
+		thread.join();
+	EXPECT_EQ(taken + uint64_t(items), put);
+	this->k.broadcast();
+}
+
+/* Whoever is woken last frees it. */
+TYPED_TEST(Cond, FreedByTheLast)
+{
+	for (int i = 0; i < 200; i++) {
+		auto k = std::make_unique<TypeParam>();
+		bool go = false;
+		std::thread waiter([&] {
+			k->lock();
+			while (!go)
+				k->wait();
+			k->unlock();
+			std::memset(static_cast<void *>(&k->c), 0xff, sizeof(k->c));
+		});
+
+		k->lock();
+		go = true;
+		k->signal();
+		k->unlock();
+		waiter.join();
+		uint32_t bytes;
+
+		std::memcpy(&bytes, &k->c, sizeof(bytes));
+		EXPECT_EQ(bytes, UINT32_MAX); /* nobody wrote to it afterwards */
+	}
+}
+
+/* ---- C++ ------------------------------------------------------------------------------------ */
+
+TEST(CondClass, UniqueLock)
+{
+	static hf::mutex mutex;
+	static hf::condition_variable cond;
+	int turn = 0;
+	std::thread other([&] {
+		std::unique_lock<hf::mutex> lock(mutex);
+
+		cond.wait(lock, [&] { return turn == 1; });
+		turn = 2;
+		cond.notify_all();
+	});
+
+	{
+		std::unique_lock<hf::mutex> lock(mutex);
+
+		turn = 1;
+		cond.notify_one();
+		EXPECT_TRUE(cond.wait_for(lock, std::chrono::hours(1), [&] { return turn == 2; }));
+		EXPECT_FALSE(cond.wait_for(lock, std::chrono::milliseconds(2),
+					   [&] { return turn == 3; }));
+		auto soon = std::chrono::steady_clock::now() + std::chrono::milliseconds(2);
+
+		EXPECT_FALSE(cond.wait_until(lock, soon, [&] { return turn == 3; }));
+		while (cond.wait_until(lock, soon))
+			;
+		EXPECT_TRUE(lock.owns_lock());
+	}
+	EXPECT_TRUE(mutex.try_lock_until(std::chrono::system_clock::now()));
+	EXPECT_FALSE(mutex.try_lock_until(std::chrono::steady_clock::now() +
+					  std::chrono::milliseconds(1)));
+	mutex.unlock();
+	other.join();
+}
+
+/* ---- fork, and processes -------------------------------------------------------------------- */
+
+/* In the child nobody waits: a signal does nothing, and it can wait itself. */
+TEST(CondFork, ChildStartsWithoutWaiters)
+{
+	own k;
+	bool go = false;
+	std::thread waiter([&] {
+		k.lock();
+		while (!go)
+			k.wait();
+		k.unlock();
+	});
+
+	unit::wait_until([&] { return unit::waiters(&k.c) == 1; });
+	pid_t child = fork();
+
+	if (child == 0) {
+		alarm(60);
+		k.signal();
+		k.broadcast();
+		k.lock();
+		bool signalled = k.wait_timeout(MS);
+		k.unlock();
+		_exit(signalled || !k.nobody() || !unit::table_is_empty());
+	}
+	int status = -1;
+
+	waitpid(child, &status, 0);
+	EXPECT_EQ(status, 0);
+	k.lock();
+	go = true;
+	k.signal();
+	k.unlock();
+	waiter.join();
+	EXPECT_TRUE(unit::table_is_empty());
+}
+
+/* Of three processes that wait two are killed, before a signal or after it: the third goes on. */
+TEST(CondProcesses, KilledWaiters)
+{
+	struct mapped {
+		shared k;
+		int waiting = 0, go = 0;
+	};
+	void *memory = mmap(nullptr, sizeof(mapped), PROT_READ | PROT_WRITE,
+			    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	ASSERT_NE(memory, MAP_FAILED);
+	for (int i = 0; i < 12; i++) {
+		auto *m = new (memory) mapped();
+		pid_t children[3];
+
+		for (pid_t &child : children) {
+			child = fork();
+			if (child == 0) {
+				alarm(60);
+				m->k.lock();
+				m->waiting++;
+				while (!m->go)
+					m->k.wait();
+				m->k.unlock();
+				_exit(0);
+			}
+		}
+		unit::wait_until([&] {
+			m->k.lock();
+			bool all = m->waiting == 3;
+			m->k.unlock();
+			return all;
+		});
+		m->k.lock();
+		m->go = 1;
+		if (i % 3 == 1)
+			m->k.broadcast();
+		if (i % 3 == 2)
+			m->k.signal();
+		/* With the mutex held, so that none of them is its holder when it dies. */
+		for (int j = 0; j < 2; j++) {
+			int status;
+
+			kill(children[j], SIGKILL);
+			waitpid(children[j], &status, 0);
+		}
+		if (i % 3 != 1)
+			m->k.broadcast();
+		m->k.unlock();
+
+		int status = -1;
+
+		waitpid(children[2], &status, 0);
+		EXPECT_EQ(status, 0);
+		ASSERT_TRUE(m->k.trylock());
+		m->k.unlock();
+	}
+	munmap(memory, sizeof(mapped));
+}
+
+} // namespace
