@@ -36,7 +36,7 @@ AREAS = {
                 ["stress_lockref", "stress_lockref_spinning", "stress_lockref_waitfree",
                  "model_lockref", "model_lockref_waitfree"],
                 ["stress.lockref", "model.lockref", "instructions"]),
-    "mutex": (r"mutex|park",
+    "mutex": (r"mutex|park|cond|process",
               ["stress_mutex", "stress_mutex_parks", "model_mutex"],
               ["stress.mutex", "model.mutex", "instructions"]),
     "nofault": (r"nofault|cpu|grace",
