@@ -319,15 +319,21 @@ void hf__mutex_unlock_slow(hf_atomic32_t *word)
 	struct hf__bucket *bucket = hf__bucket_lock(word);
 	struct hf__waiter *first = hf__bucket_find(bucket, word);
 	hf_atomic32_t *sleeper = NULL;
+	bool woken = false;
 
 	if (first && hf__waiter_state(first) == HF__WAITER_PARKED) {
 		sleeper = &first->state;
+		woken = true;
 		hf_atomic32_store_relaxed(sleeper, HF__WAITER_NEXT);
 		hf__bucket_publish(bucket, word, true);
 	} else if (first && hf__waiter_state(first) == HF__WAITER_DUE && hf__mutex_take(word)) {
 		hf_atomic32_store_relaxed(&first->state, HF__WAITER_HANDED);
+		woken = true;
 		hf__bucket_publish(bucket, word, true);
 	}
 	hf__bucket_unlock(bucket);
 	wake(sleeper);
+	/* The kernel may have it wait for this processor, until the next tick. */
+	if (woken)
+		hf_env_yield();
 }

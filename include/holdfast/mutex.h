@@ -6,21 +6,21 @@
  * mutex - mutual exclusion in 4 bytes, by threads that may park.
  *
  * Use when / not when
- *   The default lock for programs: it does not collapse with more threads than processors, and
- *   nobody starves. Not in a signal handler, which may have interrupted the holder. Not where a
- *   world has no parking (HF_ENV_HAS_PARK is 0: kernels, bare metal): this header is empty there;
- *   take spinlock.h.
+ *   The default lock for programs: it does not collapse with more threads than processors. Not in a
+ *   signal handler, which may have interrupted the holder. Not where a world has no parking
+ *   (HF_ENV_HAS_PARK is 0: kernels, bare metal): this header is empty there; take spinlock.h.
  *   Two types: hf_mutex_t, for the threads of one process; hf_mutex_shared_t, for memory that
  *   several processes have mapped.
  *
  * Verbs
  *   lock, unlock       wait for it, parked if it takes long; release it
- *   trylock            take it only if that needs no waiting
+ *   trylock            take it if it is free
  *   lock_timeout       wait at most so long; init and is_locked besides
  *   hf_mutex_shared_*  the same verbs, between processes
  *
  * Example     examples/mutex.c
- * Guards      C++   hf::mutex lock;
+ * Guards      C     HF_MUTEX_GUARD(&lock);
+ *             C++   hf::mutex lock;
  *                   std::lock_guard<hf::mutex> guard(lock);
  * Validation  -DHF_VALIDATE=1 reports recursion, unlock by another thread, long holds: validate.h.
  *
@@ -31,89 +31,61 @@
  *   trylock               acquire if true, none if false
  *   unlock                release
  *
- *   M1, M2 and M6 acquire; M9 to M11 release. All changes are read-modify-writes, which continue
- *   the release sequence of the unlock before them; the others publish nothing and need no order.
- *
  * State
- *   One 32-bit word; 0 = free, and without waiters.
+ *   hf_mutex_t's word is 0, free, or 1, locked; nothing else. Who waits stands in a table of the
+ *   process, hashed by the mutex's address (src/parking.h has it, and the states of a waiter).
+ *   hf_mutex_shared_t's word may be 2 besides: locked, and threads may be parked at it.
  *
- *      31                                      4    3     2     1     0
- *     |                  parked                 |  P  |  W  |  X  |  L  |
+ *     lock      0 -> 1    compare-and-swap: whoever runs may take a free mutex, past all waiters  M1
+ *     unlock    1 -> 0    a plain store; then a load of the table's `need`, and only if that is   M2
+ *                         not 0 the slow unlock
+ *     shared    0 -> 1    as M1; or 0, 1, 2 -> 2, an exchange, by one that is about to park       M3
+ *               -> 0      an exchange; if it was 2 one parked thread is woken                     M4
  *
- *     L       locked
- *     X       closed: no barging; only a waiter may take the lock
- *     W       waking: a parked thread is being woken, and becomes the next waiter
- *     P       pending: the next waiter is awake, and watches the word
- *     parked  how many threads are parked, or about to park, or have not yet noticed that they were
- *             woken
- *
- *   (parked, P, W, X, L):
- *
- *     lock      (0,0,0,0,0) -> (0,0,0,0,1)   uncontended: take it                             M1
- *               (k,p,w,0,0) -> (k,p,w,0,1)   barge: take it past its waiters                  M2
- *               (0,0,0,0,1) -> (0,1,0,0,1)   no waiters: become the next waiter; also,        M3
- *               (k,0,0,0,1) -> (k,1,0,0,1)   within its turn, if only parked threads wait
- *               (k,p,w,x,l) -> (k+1,p,w,x,l) else park                                        M4
- *     parked    (k,p,1,x,l) -> (k-1,1,0,x,l) woken: it is the next waiter. It becomes so      M5
- *               (k,0,0,x,0) -> (k-1,1,0,x,0) too if it sees the lock free and no waiter awake
- *     pending   (k,p,w,x,0) -> (k,0,w,0,1)   the next waiter takes the lock                   M6
- *               (k,p,w,0,1) -> (k,p,w,1,1)   has permitted barging for long enough: close     M7
- *               (k,p,w,x,1) -> (k+1,0,w,x,1) its spin budget is used up: park                 M8
- *     unlock    (k,p,w,0,1) -> (k,p,w,0,0)   no waiters when it looked: subtract 1            M9
- *               (k,p,w,x,1) -> (k,p,w,y,0)   p or w: a waiter is awake already; y = 1 if     M10
- *                                            the holder's turn is over
- *               (k,0,0,x,1) -> (k,0,1,y,0)   k > 0: wake a parked thread                     M11
- *     timeout   (k,p,w,x,1) -> (k,0,w,x,1)   of the next waiter; x = 0 if it was the last     M12
- *               (k,p,w,x,l) -> (k-1,p,w,x,l) of a parked one; likewise                        M13
- *
- *   Waiting. Two threads use a lock as fast as more can, and two need no help from the kernel. So
- *   one is the holder, one is the next waiter and awake, and the others are parked. A thread that
- *   comes and finds a next waiter spins briefly, then parks. The next waiter at first permits
- *   barging, then closes the lock, then looks in short steps, then yields its processor between two
- *   looks, then parks too: so a descheduled holder gets the processor back.
- *
- *   Fairness. A thread that finds the lock free may barge: it is running, and has the cache line.
- *   It goes on until the next waiter closes the lock (M7): a closed lock is handed to the next
- *   waiter, and the former holder may become the next waiter again (M3). Both do this until their
- *   turns are over (HF_MUTEX_TURN): then they close the lock themselves (M10) and park, so that an
- *   unlock finds no waiter awake, and wakes a parked thread. A thread that has waited for a long
- *   time has a short turn; the rest of a turn is added to the next. The kernel wakes in the order
- *   of parking, so each parked thread gets its turn.
+ *   Waiting in one process. A thread spins for 10 us, then queues. One waiter, the next one, is
+ *   awake: it looks at the mutex itself, so unlocks need not look after it. The others are parked.
+ *   If the next waiter has spun enough it parks, too; then the next unlock wakes it. While waiters
+ *   exist turns are counted: after one of 200 us the next waiter is due, and the unlock takes the
+ *   mutex for it (M5); a thread that lost the mutex so queues at once. If it does not come within a
+ *   turn, for want of a processor, whoever wants the mutex takes it back (M6).
  *
  * Invariants
- *   X1  L goes from 0 to 1 only by compare-and-swap (M1, M2, M6): one winner. Only the holder
- *       clears it.
- *   X2  While the lock is free, a parked thread is about to be woken, or a waiter is awake for it:
- *       P or W is set, or an M9 has still to look at what it found. P is cleared only where L is 1
- *       (M8, M12) or becomes 1 (M6), W only where P becomes 1 (M5). And the holder takes care of it
- *       when it unlocks: M10, M11, or M9 and the look at what it found.
- *   X3  A thread that sets W, or finds by M9 that it should have, wakes a parked thread afterwards.
- *       If none is asleep they are all on their way: to sleep, and then the word is not what they
- *       expect, for no thread sleeps on a word with W, nor on a free one without P; or out, and
- *       then they look at the word. In both cases they find it as M5 requires. So no wake-up is
- *       lost.
- *   X4  Nothing of the lock is touched after the release: one step releases it and reads whether
- *       there are waiters, and the kernel is given the address, not the memory. So the next holder
- *       may unlock and free the mutex at once.
- *   X5  X only while there are waiters: the thread that sets it is a waiter or has seen one, in the
- *       same step, and the last waiter to leave clears it (M6, M12, M13). So a free lock without
- *       waiters is 0.
+ *   F   A free mutex can be taken by whoever runs, whatever happened to any waiter: nothing but the
+ *       word says that it is free. A mutex that was handed over is free again for whoever runs after
+ *       a turn (M6); one of several processes is never handed over. A waiter that is killed, or that
+ *       a fork has left behind, has left nothing in the word, and unlocks are fast again: between
+ *       processes after one slow one. A holder that is killed leaves the mutex locked;
+ *       hf_mutex_shared_lock_timeout() finds out.
+ *   X   One winner: 0 -> 1 is a compare-and-swap, and only the holder stores 0.
+ *   L   After the store of an unlock nothing of the mutex is touched, unless a thread is queued for
+ *       it, which keeps it alive: so the next holder may unlock and free the mutex at once.
+ *   W   No wake-up is lost: if a thread is parked and the mutex is free, then somebody that runs is
+ *       about to look.
+ *       W1  Who is parked as the first has made `need` not 0, then called hf_env_barrier_all(), then
+ *           looked at the mutex. The barrier lies at some moment of each other thread. An unlock
+ *           whose store is before that moment is seen by the look; one whose store is after it loads
+ *           `need` after it, too, and finds it. Where there is no barrier to be had (an old kernel, a
+ *           sandbox, too many of them) the first one looks again by itself after 1 ms, 2, 4, ... 64.
+ *       W2  Who is parked behind others relies on the first one: awake, or W1.
+ *       W3  A waiter that takes the mutex leaves the queue, and makes `need` not 0 if others are
+ *           parked: its own unlock finds that.
+ *       W4  A waiter that gives up wakes the next one, unless W1 holds for that.
+ *   T   A time-out uses up no wake-up (W4).
+ *   M7  Between processes a parked thread looks again after 64 ms: if its waker was killed.
  *
- * Why unlock is not a plain store
- *   It must clear L and learn in the same step whether there are waiters: one atomic subtraction.
- *   With a store and then a load the two can change places, unless there is a full barrier between
- *   them, which costs what the subtraction costs; and the load would touch a mutex that may be
- *   freed (X4).
+ * fork
+ *   The child has the mutexes as they were, and no waiters. What its parent's thread held it may
+ *   unlock, and lock again: pthread_atfork() with lock, unlock, unlock works.
  *
- * Why it is not robust
- *   A mutex that survives its holder's death must record its holder, and the kernel must find it
- *   from there: a thread's identity read and a list kept by each lock and unlock. That is more than
- *   the whole fast path. A holder that is killed leaves the lock held;
- *   hf_mutex_shared_lock_timeout() finds out. A peer that is killed while it waits does no harm to
- *   hf_mutex_shared_t: a parked thread looks at the word every HF_MUTEX_PATROL_NS and takes over
- *   from the next waiter, if that one is all that holds it up (M5, whatever W is). The dead peer
- *   may leave `parked` too high: then a wake-up is tried in vain now and then, and a trylock may
- *   fail that need not, until the next lock.
+ * Copies
+ *   A program and its plug-ins may each be linked with the static library: they share the table. Not
+ *   across namespaces of dlmopen().
+ *
+ * What it costs
+ *   Two mutexes of one bucket (1 of 1024) make each other's unlock a slow one while one of them has
+ *   parked threads and no next waiter that is awake. membarrier() interrupts each processor that runs
+ *   the process: this takes an eighth of the time at most. Asynchronous cancellation of a thread
+ *   that waits leaves the queue broken: no verb is a cancellation point.
  *
  * Source      docs/design/0014-mutex.md
  */
@@ -288,7 +260,7 @@ HF_INLINE HF_MUST_CHECK bool hf_mutex_lock_timeout(hf_mutex_t *mutex, uint64_t t
 }
 
 /**
- * hf_mutex_trylock - take the mutex if it is free, and not closed for a waiter that has waited long
+ * hf_mutex_trylock - take the mutex if it is free
  *
  * Context:  any thread
  * Ordering: acquire if true; none if false
@@ -301,7 +273,7 @@ HF_INLINE HF_MUST_CHECK bool hf_mutex_trylock(hf_mutex_t *mutex)
 }
 
 /**
- * hf_mutex_unlock - release the mutex, and wake a parked thread, if no waiter is awake yet
+ * hf_mutex_unlock - release the mutex, and wake a parked thread, if no waiter is awake
  *
  * Context:  the holder. The next holder may free its memory at once
  * Ordering: release

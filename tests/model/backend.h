@@ -101,6 +101,7 @@ namespace hf_model
 	/* Parking: others come between the look and the sleep; nobody is woken. */                \
 	X(park_torn)                                                                               \
 	X(unpark_missing)                                                                          \
+	X(requeue_missing)                                                                         \
 	/* For the files that name them. */                                                        \
 	X(own)
 

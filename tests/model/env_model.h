@@ -162,6 +162,9 @@ inline void hf_env_signals_restore(uint64_t)
 {
 }
 
+void hf_env_requeue(const struct hf_atomic32 *word, uint32_t expected, const struct hf_atomic32 *to,
+		    enum hf_env_scope scope, const hf_model::where &at = HF_MODEL_HERE);
+
 inline uint64_t hf_env_deadline(uint64_t nanoseconds)
 {
 	hf_model::thread_state &self = hf_model::self();

@@ -333,6 +333,38 @@ uint32_t hf_env_unpark(const struct hf_atomic32 *word, uint32_t n, enum hf_env_s
 	return woken;
 }
 
+/* One is woken, the others are moved; or, if the word is another by now, all are woken. */
+void hf_env_requeue(const struct hf_atomic32 *word, uint32_t expected, const struct hf_atomic32 *to,
+		    enum hf_env_scope scope, const hf_model::where &at)
+{
+	bool same;
+
+	if (hf_model::is_mutant(hf_model::mutant::requeue_missing, at))
+		return;
+	{
+		hf_model::step one;
+
+		same = hf_model::last(const_cast<hf_atomic32 *>(word), at) == expected;
+		if (same) {
+			bool woken = false;
+
+			for (unsigned int i = 0; i < hf_model::sleeping; i++) {
+				if (hf_model::sleepers[i].word != word)
+					continue;
+				if (woken) {
+					hf_model::sleepers[i].word = to;
+				} else {
+					rl::ctx().unpark_thread(hf_model::stop_sleeping(i--), false,
+								at);
+					woken = true;
+				}
+			}
+		}
+	}
+	if (!same)
+		(void)hf_env_unpark(word, UINT32_MAX, scope, at);
+}
+
 bool hf_env_barrier_all(const hf_model::where &at)
 {
 	if (hf_model::self().no_barriers)

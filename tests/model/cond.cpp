@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: MIT
+/*
+ * cond - include/holdfast/cond.h and src/cond.c, over the mutex of src/mutex.c, with parking by the model.
+ *
+ * Checked
+ *   handover    one thread makes the condition true, and signals with the mutex or after it; the
+ *               others wait for it: no thread is parked for ever, no data race
+ *   each takes  as many signals as waiters, or one broadcast: each of them goes on
+ *   timeout     one gives up at any moment, and no signal goes to waste with it
+ *   freed       whoever is woken last frees the condition variable: nobody touches it afterwards
+ * and at the end nobody is in the table.
+ */
+// MUTANT: waiters_not_counted HF_MUTANT=store_relaxed_missing HF_MUTANT_IN=hf__cond_wait
+// MUTANT: moved_and_not_woken HF_MUTANT=unpark_missing HF_MUTANT_IN=wake
+// MUTANT: park_torn HF_MUTANT=park_torn HF_MUTANT_IN=hf__cond_wait
+// MUTANT: not_next HF_MUTANT=store_relaxed_missing HF_MUTANT_IN=enqueue
+// MUTANT: shared_signal_lost HF_MUTANT=unpark_missing HF_MUTANT_IN=hf__cond_shared_wake HF_MODEL_ONLY=shared
+// MUTANT: shared_broadcast_lost HF_MUTANT=requeue_missing HF_MODEL_ONLY=shared
+// MUTANT: shared_park_torn HF_MUTANT=park_torn HF_MUTANT_IN=hf__cond_shared_wait HF_MODEL_ONLY=shared
+#define HF_ATOMIC_HEADER "backend.h"
+#define HF_ARCH_HEADER "arch_model.h"
+#define HF_ENV_HEADER "env_model.h"
+#include "parking_model.h"
+
+#include "../../src/cond.c"
+
+using hf_model::check;
+using hf_model::get;
+using hf_model::plain;
+using hf_model::set;
+using hf_model::threads;
+
+static unsigned long waited, gave_up;
+
+struct own {
+	hf_mutex_t m;
+	hf_cond_t c;
+	own()
+	{
+		hf_mutex_init(&m);
+		hf_cond_init(&c);
+	}
+	void lock() { hf_mutex_lock(&m); }
+	void unlock() { hf_mutex_unlock(&m); }
+	void wait() { hf_cond_wait(&c, &m); }
+	bool wait_late() { return hf_cond_wait_until(&c, &m, HF_MODEL_LATE); }
+	void signal() { hf_cond_signal(&c); }
+	void broadcast() { hf_cond_broadcast(&c); }
+	const void *cond() const { return &c.waiters; }
+};
+
+struct shared {
+	hf_mutex_shared_t m;
+	hf_cond_shared_t c;
+	shared()
+	{
+		hf_mutex_shared_init(&m);
+		hf_cond_shared_init(&c);
+	}
+	void lock() { hf_mutex_shared_lock(&m); }
+	void unlock() { hf_mutex_shared_unlock(&m); }
+	void wait() { hf_cond_shared_wait(&c, &m); }
+	bool wait_late() { return hf_cond_shared_wait_until(&c, &m, HF_MODEL_LATE); }
+	void signal() { hf_cond_shared_signal(&c); }
+	void broadcast() { hf_cond_shared_broadcast(&c, &m); }
+	const void *cond() const { return &c.sequence; }
+};
+
+/* Thread 0 makes it true for all others; they wait for it, and take one each. */
+enum how { SIGNAL_INSIDE, SIGNAL_AFTER, BROADCAST_INSIDE, BROADCAST_AFTER };
+
+template <class K, int N, how How, bool Late = false>
+class handover : public hf_model::scenario {
+protected:
+	K k_;
+	plain items_;
+	int taken_ = 0, late_ = 0;
+	hf_model::parking parking_;
+
+	void put(int n)
+	{
+		k_.lock();
+		set(items_, get(items_) + n);
+		if (How == SIGNAL_INSIDE)
+			k_.signal();
+		if (How == BROADCAST_INSIDE)
+			k_.broadcast();
+		k_.unlock();
+		if (How == SIGNAL_AFTER)
+			k_.signal();
+		if (How == BROADCAST_AFTER)
+			k_.broadcast();
+	}
+
+	void take(bool may_give_up)
+	{
+		k_.lock();
+		while (get(items_) == 0) {
+			waited++;
+			if (!may_give_up) {
+				k_.wait();
+			} else if (!k_.wait_late() && get(items_) == 0) {
+				late_++;
+				gave_up++;
+				k_.unlock();
+				return;
+			}
+		}
+		set(items_, get(items_) - 1);
+		taken_++;
+		k_.unlock();
+	}
+
+public:
+	static const char *title() { return "handover"; }
+
+	handover() { set(items_, 0); }
+	void thread(unsigned int index)
+	{
+		if (index != 0) {
+			take(Late && index == 1);
+		} else if (How == SIGNAL_INSIDE || How == SIGNAL_AFTER) {
+			for (int i = 1; i < N; i++)
+				put(1);
+		} else {
+			put(N - 1);
+		}
+	}
+	void end()
+	{
+		check(taken_ + late_ == N - 1, "each got one, or gave up");
+		check(get(items_) == late_, "and the rest is there");
+		check(parking_.empty(), "nobody is left in the table");
+	}
+};
+
+/* Thread 1 is woken, and frees it. */
+template <class K>
+class freed : public handover<K, 2, SIGNAL_INSIDE> {
+	bool freed_ = false;
+
+public:
+	static const char *title() { return "freed"; }
+
+	void thread(unsigned int index)
+	{
+		handover<K, 2, SIGNAL_INSIDE>::thread(index);
+		if (index == 1)
+			freed_ = true;
+	}
+	void changed(const void *object, uint64_t, uint64_t, const hf_model::where &at)
+	{
+		check(!freed_ || object != this->k_.cond(), "changed after it was freed", at);
+	}
+};
+
+template <class K>
+static void all(hf_model::run *run, const char *name)
+{
+	run->search<handover<K, 2, SIGNAL_INSIDE>, 2>(name, 2);
+	run->search<handover<K, 2, SIGNAL_AFTER>, 2>(name, 2);
+	run->search<handover<K, 2, BROADCAST_INSIDE>, 2>(name, 2);
+	run->search<handover<K, 2, BROADCAST_AFTER>, 2>(name, 2);
+	run->search<handover<K, 2, SIGNAL_AFTER, true>, 2>(name, 1);
+	run->search<freed<K>, 2>(name, 2);
+	run->random<handover<K, 3, SIGNAL_INSIDE>, 3>(name, 30000);
+	run->random<handover<K, 3, SIGNAL_AFTER>, 3>(name, 30000);
+	run->random<handover<K, 4, BROADCAST_INSIDE>, 4>(name, 30000);
+	run->random<handover<K, 4, BROADCAST_AFTER>, 4>(name, 30000);
+	run->random<handover<K, 3, SIGNAL_AFTER, true>, 3>(name, 30000);
+	run->random<handover<K, 4, BROADCAST_AFTER, true>, 4>(name, 30000);
+}
+
+int main(int argc, char **argv)
+{
+	hf_model::run run("cond", argc, argv);
+
+	all<own>(&run, "cond");
+	all<shared>(&run, "shared");
+	run.must_reach("a thread waits", waited);
+	run.must_reach("a thread gives up", gave_up);
+	return run.end();
+}
