@@ -12,13 +12,14 @@ peers=(libck-dev libtbb-dev libabsl-dev libglib2.0-dev) # what the lab compares 
 bare=(gcc-aarch64-linux-gnu g++-aarch64-linux-gnu qemu-system-arm)
 kernel=(gcc-12 gcc-12-aarch64-linux-gnu gcc-aarch64-linux-gnu libelf1 libssl3 bc xz-utils
 	qemu-system-x86 qemu-system-arm)
+simulate=(libboost-context-dev libtomlplusplus-dev) # `hf-lab simulate`: optional
 optional=()
 
 case "${1-}" in
 build) ;;
 lab)
 	required+=(python3-venv)
-	optional+=("${peers[@]}" liburcu-dev libfuse3-dev fuse3)
+	optional+=("${peers[@]}" "${simulate[@]}" liburcu-dev libfuse3-dev fuse3)
 	;;
 test)
 	# Clang's sanitizers come in a package of their own, one for each version of clang.
@@ -33,7 +34,7 @@ test)
 		liburcu-dev libfuse3-dev fuse3 git sqlite3 fio
 	)
 	# Without the latter the stages bare and kernel are skipped.
-	optional+=("${peers[@]}" qemu-system-arm "${kernel[@]}")
+	optional+=("${peers[@]}" "${simulate[@]}" qemu-system-arm "${kernel[@]}")
 	;;
 bare) required+=("${bare[@]}") ;;
 kernel) required+=("${kernel[@]}") ;;
