@@ -161,7 +161,8 @@ Outcome simulate(const Case &one)
 	r.machine = &one.machine;
 	r.threads = one.threads;
 	r.window_ns = window_of(one);
-	r.warm_up_ns = r.window_ns / 4;
+	/* Until all have failed often enough to take the lock, or have come round once. */
+	r.warm_up_ns = std::max(r.window_ns / 4, one.threads * 25000.0);
 	r.seed = one.seed;
 	r.host_limit_s = one.host_limit_s;
 	r.processors = one.processors;
