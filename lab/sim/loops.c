@@ -11,10 +11,37 @@
 #include "holdfast/compiler.h"
 #undef HF_STATIC_ASSERT
 #define HF_STATIC_ASSERT(cond, text) _Static_assert(1, text)
-#define HF_LOCKREF_RETRIES hf_sim_knobs.retries
+#define HF_LOCKREF_RETRIES limit_of_retries()
 #define HF_SPINLOCK_QUEUED_PASSES hf_sim_knobs.passes
 #define HF_SPINLOCK_QUEUED_PATIENCE_NS hf_sim_knobs.patience_ns
-#define HF__LOCKREF_NOTE(retries, fallback) hf_sim_retries(retries, fallback)
+#define HF__LOCKREF_NOTE(retries, fallback) note_retries(retries, fallback)
+
+/*
+ * An experiment, the knob `adaptive`: each thread keeps a mean of its retries, in sixteenths. While
+ * it is above the knob the thread gives up after `retries`; below, after ten times as many. With
+ * each operation that found the lock held the mean decays, so that it tries to swap again.
+ */
+enum { MEAN = 1 };
+
+static inline uint32_t limit_of_retries(void)
+{
+	if (!hf_sim_knobs.adaptive)
+		return hf_sim_knobs.retries;
+	return *hf_sim_local(MEAN) > 16 * (int32_t)hf_sim_knobs.adaptive
+		       ? hf_sim_knobs.retries
+		       : 10 * hf_sim_knobs.retries;
+}
+
+static inline void note_retries(uint32_t retries, bool fallback)
+{
+	int32_t *mean = hf_sim_local(MEAN);
+
+	hf_sim_retries(retries, fallback);
+	if (retries)
+		*mean += ((int32_t)retries * 16 - *mean) / 8;
+	else if (fallback)
+		*mean -= *mean / 64;
+}
 
 /* The lock half spins: with the mutex the table would be about parking. */
 #define HF_LOCKREF_LOCK queued
@@ -238,7 +265,7 @@ const struct hf_sim_arch HF__PASTE(hf_sim_arch_, SIM_NAME) = {
 	HF_SIM_STRING(SIM_NAME),
 	{ HF_ARCH_BACKOFF_MIN_NS, HF_ARCH_BACKOFF_MAX_NS, HF_ARCH_PENDING_NS,
 	  HF_ARCH_WAIT_LOCK_SWAP, HF_ARCH_WAIT_COUNT_SWAP, HF_ARCH_WAIT_FREE_LOCK,
-	  HF_ARCH_WAIT_MY_TURN, HF_ARCH_WAIT_MY_NODE, HF_ARCH_WAIT_QUEUE, 0, 0, 0 },
+	  HF_ARCH_WAIT_MY_TURN, HF_ARCH_WAIT_MY_NODE, HF_ARCH_WAIT_QUEUE, 0, 0, 0, 0 },
 	variants,
 	sizeof(variants) / sizeof(variants[0]),
 };

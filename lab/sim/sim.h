@@ -59,7 +59,8 @@ struct hf_sim_knobs {
 	uint32_t backoff_min_ns, backoff_max_ns, pending_ns;
 	int lock_swap, count_swap, free_lock, my_turn, my_node, queue; /* enum hf_wait_policy */
 	uint32_t retries;                                              /* HF_LOCKREF_RETRIES */
-	uint32_t passes, patience_ns;                                  /* of spinlock/queued.h */
+	uint32_t adaptive;            /* 0, or an experiment of loops.c */
+	uint32_t passes, patience_ns; /* of spinlock/queued.h */
 };
 extern struct hf_sim_knobs hf_sim_knobs;
 

@@ -102,6 +102,10 @@ static std::string turn_knobs(const std::string &variant)
 		if (what == "wait") {
 			k.lock_swap = k.count_swap = k.free_lock = k.my_turn = k.my_node = k.queue =
 				policy(variant, value);
+		} else if (what == "count") {
+			k.count_swap = policy(variant, value);
+		} else if (what == "adaptive") {
+			k.adaptive = number(variant, value);
 		} else if (what == "passes") {
 			k.passes = number(variant, value);
 		} else if (what == "patience") {

@@ -47,7 +47,8 @@ struct Outcome {
 
 /*
  * Runs it. The variant is a name of the table, with what is different:
- *   bounded-15  wait=none|hint|backoff  passes=N  patience=N  min=N  max=N  pending=N
+ *   bounded-15  wait=none|hint|backoff (all policies)  count=... (between two swaps of a count)
+ *   adaptive=N  passes=N  patience=N  min=N  max=N  pending=N
  * Throws std::runtime_error if a count is wrong, or there is no such variant.
  */
 Outcome simulate(const Case &one);
