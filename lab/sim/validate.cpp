@@ -31,10 +31,12 @@ public:
 		double value;
 		std::string source;
 	};
-	Value get(const std::string &table, const std::string &row, const std::string &column) const
+	Value get(const std::string &table, const std::string &row, const std::string &column,
+		  const std::string &machine = "") const
 	{
 		for (const std::vector<std::string> &f : rows_) {
-			if (f[0] == table && f[3] == row && f[4] == column)
+			if (f[0] == table && f[3] == row && f[4] == column &&
+			    (machine.empty() || f[2] == machine))
 				return { std::stod(f[5]), f[1] };
 		}
 		throw std::runtime_error("published.csv has no " + table + ", " + row + ", " +
@@ -87,6 +89,11 @@ double per_second(const Outcome *o)
 	return 1e9 / o[0].ns_per_op;
 }
 
+double ns_per_op(const Outcome *o)
+{
+	return o[0].ns_per_op;
+}
+
 double verbs_ns(const Outcome *o)
 {
 	return o[0].lock_ns + o[0].unlock_ns;
@@ -108,6 +115,8 @@ public:
 		a53();
 		opteron();
 		rcuref();
+		two_processors("xeon-emerald-2", "Xeon, 2 virtual processors");
+		two_processors("epyc-turin-2", "EPYC, 2 virtual processors");
 	}
 
 private:
@@ -337,6 +346,45 @@ private:
 			 0.65, 1.35);
 		s->cases = { base(m, "rcuref", "inc_not_zero", 112, 1500) };
 		s->value = retries;
+	}
+
+	/* The lab's own results: two threads are where the model is weakest. */
+	void two_processors(const char *name, const char *group)
+	{
+		Machine m = own(name);
+		struct {
+			const char *table, *row, *variant;
+			int threads;
+		} list[] = {
+			{ "refcount", "unchecked", "unchecked", 1 },
+			{ "refcount", "unchecked", "unchecked", 2 },
+			{ "refcount", "cmpxchg", "cmpxchg", 2 },
+			{ "spinlock", "cas", "cas", 2 },
+			{ "spinlock", "cas_release", "cas_release", 2 },
+			{ "spinlock", "ticket", "ticket", 2 },
+			{ "spinlock", "mcs", "mcs", 2 },
+			{ "spinlock", "queued", "queued", 2 },
+			{ "lockref", "unbounded", "unbounded", 2 },
+			{ "lockref", "bounded-100", "bounded", 2 },
+			{ "lockref", "waitfree", "waitfree", 2 },
+			{ "mutex", "hf_mutex", "mutex", 1 },
+			{ "mutex", "hf_mutex", "mutex", 2 },
+			{ "mutex", "hf_mutex", "mutex", 4 },
+			{ "mutex", "hf_mutex", "mutex", 16 },
+		};
+
+		for (const auto &one : list) {
+			std::string t = std::to_string(one.threads) + " threads";
+			Spec &s = add(
+				group, std::string(one.table) + " " + one.row + ", " + t, "ns",
+				published_.get(std::string("lab_") + one.table, one.row, t, name),
+				Role::SHOWN, 0, 0);
+
+			s.cases = { base(m, one.table, one.variant, one.threads,
+					 one.threads > 2 ? 20000 : 500) };
+			s.value = ns_per_op;
+			s.figure.why = "two threads are where the model is weakest";
+		}
 	}
 };
 
