@@ -38,6 +38,9 @@ static const char usage[] =
 	"  --variants LIST  such as 'bounded,bounded-15,bounded wait=none,queued passes=0'\n"
 	"  --seeds N        runs a row with other chance, 1 to 100; 3 unless given\n"
 	"  --set NAME=VALUE another value for one parameter of the machine\n"
+	"  --against NAME   print each variant's speed over that variant's, its fairness and its "
+	"longest\n"
+	"                   wait, from the least to the most of all classes and works\n"
 	"  --no-sweep       guesses as they are; else their other values are in the ranges\n"
 	"  --window-us N    simulated time of a run\n"
 	"  --limit-s N      the most host time of a run; what is cut is named\n"
@@ -125,6 +128,80 @@ static void print_rows(const Plan &plan, const std::vector<Row> &rows)
 	printf("Ranges: over seeds, and over the values that a guess may have.\n");
 }
 
+template <class T>
+static void add_unique(std::vector<T> *list, const T &one)
+{
+	if (std::find(list->begin(), list->end(), one) == list->end())
+		list->push_back(one);
+}
+
+static std::string short_number(double value)
+{
+	char text[40];
+
+	snprintf(text, sizeof(text), value >= 10 ? "%.0f" : value >= 2 ? "%.1f" : "%.2f", value);
+	return text;
+}
+
+static std::string least_to_most(const std::vector<double> &values)
+{
+	if (values.empty())
+		return "-";
+	std::string low = short_number(*std::min_element(values.begin(), values.end()));
+	std::string high = short_number(*std::max_element(values.begin(), values.end()));
+
+	return low == high ? low : low + ".." + high;
+}
+
+/* A line a variant, a column a number of threads: over all classes and works, least to most. */
+static void print_against(const std::vector<Row> &rows, const std::string &base)
+{
+	std::vector<std::string> variants;
+	std::vector<int> threads;
+
+	for (const Row &row : rows) {
+		add_unique(&variants, row.variant);
+		add_unique(&threads, row.threads);
+	}
+	if (std::find(variants.begin(), variants.end(), base) == variants.end())
+		fail("--against: '" + base + "' is not among the variants");
+	for (const char *what : { "speed", "fairness", "longest wait, us" }) {
+		std::string line = "| --- |";
+
+		printf("\n| %s", what);
+		for (int t : threads) {
+			printf(" | %d", t);
+			line += " --- |";
+		}
+		printf(" |\n%s\n", line.c_str());
+		for (const std::string &variant : variants) {
+			printf("| %s", variant.c_str());
+			for (int t : threads) {
+				std::vector<double> values;
+
+				for (const Row &row : rows) {
+					if (row.variant != variant || row.threads != t)
+						continue;
+					if (what[0] == 'f')
+						values.push_back(row.fairness.middle);
+					if (what[0] == 'l')
+						values.push_back(row.longest_wait_ns.middle / 1000);
+					for (const Row &other : rows) {
+						if (what[0] == 's' && other.variant == base &&
+						    other.threads == t &&
+						    other.work_ns == row.work_ns &&
+						    other.class_name == row.class_name)
+							values.push_back(other.ns_per_op.middle /
+									 row.ns_per_op.middle);
+					}
+				}
+				printf(" | %s", least_to_most(values).c_str());
+			}
+			printf(" |\n");
+		}
+	}
+}
+
 static int one_run(const Plan &plan, const std::string &variant, uint64_t seed, bool naps)
 {
 	Case one;
@@ -154,7 +231,7 @@ static int one_run(const Plan &plan, const std::string &variant, uint64_t seed, 
 int simulate_command(const std::vector<std::string> &words)
 {
 	Plan plan;
-	std::string machine, json, alone;
+	std::string machine, json, alone, against;
 	std::vector<std::string> class_names;
 	uint64_t seed = 1;
 	bool validates = false, naps = true;
@@ -213,6 +290,8 @@ int simulate_command(const std::vector<std::string> &words)
 			plan.jobs = integer(option, value, 1, 64);
 		} else if (option == "--json") {
 			json = value;
+		} else if (option == "--against") {
+			against = value;
 		} else if (option == "--one-run") {
 			alone = value;
 		} else if (option == "--set") {
@@ -247,7 +326,13 @@ int simulate_command(const std::vector<std::string> &words)
 		return one_run(plan, alone, seed, naps);
 	std::vector<Row> rows = rows_of(plan);
 
-	print_rows(plan, rows);
+	if (against.empty()) {
+		print_rows(plan, rows);
+	} else {
+		printf("SIMULATED, not measured: %s; against %s, over all classes and works\n",
+		       plan.file.title.c_str(), against.c_str());
+		print_against(rows, against);
+	}
 	if (!json.empty())
 		write_file(json, document(to_json(plan.file), to_json(rows), ""));
 	return 0;

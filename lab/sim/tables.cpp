@@ -289,6 +289,7 @@ std::vector<Row> rows_of(const Plan &plan)
 {
 	std::vector<Case> cases;
 	std::vector<Row> rows;
+	int most = *std::max_element(plan.threads.begin(), plan.threads.end());
 
 	for (const std::string &class_name : plan.class_names) {
 		/* As it is, and once more for each other value of each guess. */
@@ -302,7 +303,10 @@ std::vector<Row> rows_of(const Plan &plan)
 			for (double value : parameter.sweep) {
 				Settings settings = plan.settings;
 
-				if (!plan.sweep || is_set)
+				/* Nobody is switched while each thread has a processor. */
+				bool idle = name == "switch_ns" && most <= plan.file.processors();
+
+				if (!plan.sweep || is_set || idle)
 					continue;
 				settings.push_back({ name, value });
 				machines.push_back(prepare(plan.file, class_name, settings));
