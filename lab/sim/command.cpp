@@ -29,7 +29,8 @@ static const char usage[] =
 	"\n"
 	"  --machine NAME   one of lab/sim/machines, or a file that `hf-lab classify` wrote\n"
 	"  --table NAME     lockref, refcount, rcuref, spinlock or mutex\n"
-	"  --threads LIST   such as 2,8,64; more than processors are preempted\n"
+	"  --threads LIST   such as 2,8,64, or 1..256 (doubled); more than processors are "
+	"preempted\n"
 	"  --work LIST      nanoseconds between two pairs, such as 0,300,2000\n"
 	"  --between NS     nanoseconds inside of a pair, or of the critical section\n"
 	"  --class LIST     which waiting request a line's home serves next: fifo, random, "
@@ -266,8 +267,18 @@ int simulate_command(const std::vector<std::string> &words)
 			plan.table = value;
 		} else if (option == "--threads") {
 			plan.threads.clear();
-			for (const std::string &one : split(value))
-				plan.threads.push_back(integer(option, one, 1, 1024));
+			for (const std::string &one : split(value)) {
+				size_t dots = one.find("..");
+				int first = integer(option, one.substr(0, dots), 1, 1024);
+				int last = dots == std::string::npos
+						   ? first
+						   : integer(option, one.substr(dots + 2), first,
+							     1024);
+
+				for (int t = first; t < last; t *= 2)
+					plan.threads.push_back(t);
+				plan.threads.push_back(last);
+			}
 		} else if (option == "--work") {
 			plan.work.clear();
 			for (const std::string &one : split(value))

@@ -261,7 +261,7 @@ def draw_retries(rows: list[dict]):
 def retries(rows: list[dict]) -> list:
     blocks: list = []
     for machine in unique([r["machine"] for r in rows]):
-        some = [r for r in rows if r["machine"] == machine and r["table"] == "lockref" and not r["work_ns"]]
+        some = [r for r in rows if r["machine"] == machine and not r["work_ns"]]
         names = [v for v in unique([r["variant"] for r in some]) if v.split()[0] == "unbounded"]
         some = [r for r in some if names and r["variant"] == names[-1]]
         if any(r["threads"] > 1 for r in some):

@@ -115,6 +115,25 @@ class Machines(unittest.TestCase):
         self.refused('title = ', 'title: ', "line 3")
 
 
+class Classify(unittest.TestCase):
+    def test_what_it_writes_can_be_simulated(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder, "here.toml")
+            done = subprocess.run([LAB, "classify", "--window-ms", "2", "--out", path], capture_output=True, text=True,
+                                  check=False, timeout=600)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertIn("class:", done.stdout)
+            text = path.read_text(encoding="utf-8")
+            self.assertIn('kind = "measured"', text)
+            if os.cpu_count() < 8:
+                self.assertIn("can't tell", done.stdout)
+                self.assertIn('class = { value = "unknown"', text)
+            done = simulate("--machine", path, "--table", "spinlock", "--threads", "1..4", "--window-us", 20, "--seeds", 1)
+            self.assertEqual(done.returncode, 0, done.stderr)
+        for words in (("--window-ms", "0"), ("--wrong",)):
+            self.assertEqual(subprocess.run([LAB, "classify", *words], capture_output=True, check=False).returncode, 2)
+
+
 class Published(unittest.TestCase):
     def test_figures_are_within_their_tolerances(self):
         with tempfile.TemporaryDirectory() as folder:
