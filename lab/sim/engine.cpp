@@ -13,6 +13,7 @@
 #include <memory>
 #include <stdexcept>
 #include <sys/mman.h>
+#include <unordered_map>
 
 #include <boost/context/fiber.hpp>
 
@@ -63,6 +64,7 @@ constexpr size_t POLLED_LINES = 4;
 constexpr size_t SNAPSHOT_BYTES = 4096;
 constexpr Time EVENT_STREAM = 100000000; /* WFE returns after 100 us: Linux's event stream */
 constexpr Time WORK_STEP = 10000000;     /* other work is done in such steps if others wait */
+constexpr Time BARRIER_STEP = 50000;     /* between two looks at the others' store buffers */
 constexpr Time WAKE_CREDIT = 1500000000; /* a thread that slept goes before those that ran */
 constexpr Time WAKE_PREEMPTS = 1000000000;
 
@@ -75,6 +77,7 @@ Time from_ns(double ns)
 
 char *memory;
 size_t memory_used;
+void *shared_table;
 
 enum class Kind : uint8_t { READ, WRITE, FAR, BUFFERED, PREFETCH, EXCLUSIVE };
 
@@ -206,6 +209,7 @@ public:
 	int park(const volatile void *word, uint32_t expected, uint64_t deadline);
 	uint32_t unpark(const volatile void *word, uint32_t n);
 	void yield();
+	void barrier_all();
 	void work(double ns);
 	bool done()
 	{
@@ -222,7 +226,8 @@ private:
 	const Machine &m_;
 	std::vector<Thread> threads_;
 	std::vector<Processor> processors_;
-	std::vector<Line> lines_;
+	std::deque<Line> lines_; /* of the memory; then of what is shared on stacks */
+	std::unordered_map<uintptr_t, int> stack_lines_;
 	std::vector<Event> heap_;
 	uint64_t sequence_ = 0, random_ = 0;
 	Thread *current_ = nullptr;
@@ -259,13 +264,34 @@ private:
 	}
 	Processor &processor() { return processors_[current_->processor]; }
 	int cache() { return processor().cache; }
-	static int line_of(const volatile void *p)
+	int line_of(const volatile void *p)
 	{
 		size_t offset = static_cast<size_t>((const volatile char *)p - memory);
 
 		if (offset >= memory_used)
-			throw std::logic_error("sim: an access to memory that is not simulated");
+			return stack_line(p);
 		return static_cast<int>(offset / LINE_BYTES);
+	}
+	/* A waiter may lie on its thread's stack. */
+	int stack_line(const volatile void *p)
+	{
+		uintptr_t key = reinterpret_cast<uintptr_t>(p) / LINE_BYTES;
+		auto found = stack_lines_.find(key);
+
+		if (found != stack_lines_.end())
+			return found->second;
+		for (const Thread &thread : threads_) {
+			const volatile char *at = static_cast<const volatile char *>(p);
+
+			if (at >= thread.stack_end || at < thread.stack_end - STACK_BYTES)
+				continue;
+			lines_.emplace_back();
+			int line = static_cast<int>(lines_.size() - 1);
+
+			stack_lines_.emplace(key, line);
+			return line;
+		}
+		throw std::logic_error("sim: an access to memory that is not simulated");
 	}
 	int distance(int a, int b) const
 	{
@@ -1204,6 +1230,25 @@ void Engine::yield()
 		give_up(State::READY);
 }
 
+/* Interrupts the processors that run; each has then emptied its store buffer. */
+void Engine::barrier_all()
+{
+	bool others = false;
+
+	current_->poll.at = nullptr;
+	for (const Processor &at : processors_)
+		others = others || (at.current >= 0 && at.current != current_->id);
+	current_->now += from_ns(m_.syscall_ns + (others ? m_.switch_ns : 0));
+	sync();
+	drain();
+	for (const Processor &at : processors_) {
+		while (!at.stores.empty()) {
+			current_->now += BARRIER_STEP;
+			sync();
+		}
+	}
+}
+
 int Engine::park(const volatile void *word, uint32_t expected, uint64_t deadline)
 {
 	Thread &thread = *current_;
@@ -1404,6 +1449,7 @@ void *allocate(size_t bytes, size_t alignment)
 /* The nodes lie at the start: of 4095 threads, as indices have 15 bits. */
 void reset_memory()
 {
+	shared_table = nullptr;
 	if (!memory) {
 		void *p = mmap(nullptr, MEMORY_BYTES, PROT_READ | PROT_WRITE,
 			       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -1521,6 +1567,18 @@ uint64_t hf_sim_now(void)
 void hf_sim_yield(void)
 {
 	engine->yield();
+}
+
+void hf_sim_barrier_all(void)
+{
+	engine->barrier_all();
+}
+
+void *hf_sim_table(size_t bytes)
+{
+	if (!sim::shared_table)
+		sim::shared_table = sim::allocate(bytes);
+	return sim::shared_table;
 }
 
 int32_t *hf_sim_local(unsigned int index)

@@ -47,7 +47,6 @@ static inline void note_retries(uint32_t retries, bool fallback)
 #define HF_LOCKREF_LOCK queued
 
 #include "holdfast/lockref.h"
-#include "holdfast/mutex.h"
 #include "holdfast/rcuref.h"
 #include "holdfast/refcount.h"
 #include "holdfast/spinlock.h"

@@ -17,10 +17,42 @@
 #define hf__mutex_unlock_slow SIM_OWN(hf_sim_mutex_unlock_slow)
 #define hf__mutex_unlock_late SIM_OWN(hf_sim_mutex_unlock_late)
 
+/* The mutex whose waiters stand in a table has these too; without it the names mean nothing. */
+#define hf__mutex_shared_lock_slow SIM_OWN(hf_sim_mutex_shared_lock_slow)
+#define hf__mutex_shared_take_parked SIM_OWN(hf_sim_mutex_shared_take_parked)
+#define hf__mutex_shared_wake SIM_OWN(hf_sim_mutex_shared_wake)
+#define hf__mutex_enqueue SIM_OWN(hf_sim_mutex_enqueue)
+#define hf__mutex_wait SIM_OWN(hf_sim_mutex_wait)
+#define hf__bucket_lock SIM_OWN(hf_sim_bucket_lock)
+#define hf__bucket_unlock SIM_OWN(hf_sim_bucket_unlock)
+#define hf__bucket_find SIM_OWN(hf_sim_bucket_find)
+#define hf__bucket_append SIM_OWN(hf_sim_bucket_append)
+#define hf__bucket_remove SIM_OWN(hf_sim_bucket_remove)
+#define hf__bucket_publish SIM_OWN(hf_sim_bucket_publish)
+#define hf__waiter_needs_unlock SIM_OWN(hf_sim_waiter_needs_unlock)
+#define hf__parking_table SIM_OWN(hf_sim_parking_table)
+#define hf__parking_need SIM_OWN(hf_sim_parking_need)
+
 /* Thread-local in the library; of the simulated thread here. */
 #define HF_MUTEX_TURN_USED (*hf_sim_local(0))
 
 #include "mutex.c"
+
+#ifdef HF__PARKING_BUCKETS
+/* The table lies in simulated memory. */
+#define HF__PARKING_IS_MODEL
+#include "parking.c"
+
+const hf_atomic32_t *volatile hf__parking_need;
+
+struct hf__parking *hf__parking_table(void)
+{
+	struct hf__parking *table = (struct hf__parking *)hf_sim_table(sizeof(struct hf__parking));
+
+	hf__parking_need = table->need;
+	return table;
+}
+#endif
 
 enum { COUNTER = 256 }; /* bytes from the lock */
 
@@ -28,6 +60,9 @@ static void init(void *object)
 {
 	*(uint64_t *)object = 0;
 	*(uint64_t *)(void *)((char *)object + COUNTER) = 0;
+#ifdef HF__PARKING_BUCKETS
+	(void)hf__parking_table();
+#endif
 }
 
 static void body(void *object, double between, double work)

@@ -41,6 +41,10 @@ int hf_sim_park(const volatile void *word, uint32_t expected, uint64_t deadline)
 uint32_t hf_sim_unpark(const volatile void *word, uint32_t n);
 uint64_t hf_sim_now(void);
 void hf_sim_yield(void);
+void hf_sim_barrier_all(void);
+
+/* What the process has once, zeroed before each run; first called by init(), so not by a thread. */
+void *hf_sim_table(size_t bytes);
 
 /* Words that each simulated thread has for itself, 0 at first: thread-local variables. */
 int32_t *hf_sim_local(unsigned int index);

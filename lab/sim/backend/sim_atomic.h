@@ -116,6 +116,12 @@ HF_INLINE void hf_atomic_fence_seq_cst(void)
 	hf_sim_fence();
 }
 
+/* Of the compiler only; hf_env_barrier_all() of another thread is the other half. */
+HF_INLINE void hf_atomic_fence_light(void)
+{
+	__asm__ volatile("" ::: "memory");
+}
+
 HF_INLINE void hf_atomic_fence_seq_cst_at_rmw(void)
 {
 	if (!HF_ARCH_RMW_IS_FULL_BARRIER)

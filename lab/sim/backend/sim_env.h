@@ -80,6 +80,24 @@ HF_INLINE uint64_t hf_env_deadline(uint64_t nanoseconds)
 	return nanoseconds < UINT64_MAX - now ? now + nanoseconds : HF_ENV_FOREVER;
 }
 
+/* A full barrier in every thread: each processor's store buffer is emptied. */
+HF_INLINE bool hf_env_barrier_all(void)
+{
+	hf_sim_barrier_all();
+	return true;
+}
+
+/* There are no signals. */
+HF_INLINE uint64_t hf_env_signals_block(void)
+{
+	return 0;
+}
+
+HF_INLINE void hf_env_signals_restore(uint64_t before)
+{
+	(void)before;
+}
+
 HF_INLINE void hf_env_yield(void)
 {
 	hf_sim_yield();
