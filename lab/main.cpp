@@ -13,6 +13,9 @@
 #include <sys/stat.h>
 
 #include "archive.hpp"
+#if HF_LAB_HAVE_SIM
+#include "command.hpp"
+#endif
 
 using namespace lab;
 
@@ -97,6 +100,9 @@ std::vector<Missing> missing_peers()
 #if !HF_LAB_HAVE_TMPFS
 	list.push_back({ "the tables openclose, sparse and readdir", "liburcu-dev" });
 #endif
+#if !HF_LAB_HAVE_SIM
+	list.push_back({ "hf-lab simulate", "libboost-context-dev, libtomlplusplus-dev" });
+#endif
 #if !HF_LAB_HAVE_MOUNT
 	list.push_back({ "the table mount", "libfuse3-dev" });
 #elif !HF_LAB_HAVE_PASSTHROUGH
@@ -113,6 +119,9 @@ static const char usage[] =
 	"       hf-lab compare OLD NEW [--only PATTERN]\n"
 	"       hf-lab merge FILE... --json FILE\n"
 	"       hf-lab list | cpu | --version\n"
+	"       hf-lab simulate ...   the same headers on 1 to 256 simulated processors: --help\n"
+	"       hf-lab classify ...   measure what the simulator wants to know of a machine: "
+	"--help\n"
 	"\n"
 	"  TABLE           some of `hf-lab list`, or `all`\n"
 	"  --threads LIST  numbers of threads, such as 1,2,8 (spinlock: above the processors = \n"
@@ -322,6 +331,17 @@ static int run(const std::vector<std::string> &words)
 	if (words[0] == "cpu") {
 		print_cpu();
 		return 0;
+	}
+	if (words[0] == "simulate" || words[0] == "classify") {
+#if HF_LAB_HAVE_SIM
+		std::vector<std::string> rest(words.begin() + 1, words.end());
+
+		return words[0] == "simulate" ? sim::simulate_command(rest)
+					      : sim::classify_command(rest);
+#else
+		fail(words[0] + ": hf-lab was built without it; it needs libboost-context-dev and "
+				"libtomlplusplus-dev");
+#endif
 	}
 	bool comparing = words[0] == "compare", merging = words[0] == "merge";
 	std::vector<std::string> files;

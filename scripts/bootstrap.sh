@@ -17,13 +17,14 @@ peers=(libck-dev libtbb-dev libabsl-dev libglib2.0-dev libnsync-dev cargo librus
 bare=(gcc-aarch64-linux-gnu g++-aarch64-linux-gnu qemu-system-arm)
 kernel=(gcc-12 gcc-12-aarch64-linux-gnu gcc-aarch64-linux-gnu "libelf1|libelf1t64" "libssl3|libssl3t64" bc xz-utils
 	qemu-system-x86 qemu-system-arm)
+simulate=(libboost-context-dev libtomlplusplus-dev) # `hf-lab simulate`: optional
 optional=()
 
 case "${1-}" in
 build) ;;
 lab)
 	required+=(python3-venv)
-	optional+=("${peers[@]}" nlohmann-json3-dev zlib1g-dev liburcu-dev libfuse3-dev fuse3)
+	optional+=("${peers[@]}" "${simulate[@]}" nlohmann-json3-dev zlib1g-dev liburcu-dev libfuse3-dev fuse3)
 	;;
 test)
 	# Clang's sanitizers come in a package of their own, one for each version of clang.
@@ -37,9 +38,9 @@ test)
 		gcc-s390x-linux-gnu g++-s390x-linux-gnu libc6-dev-s390x-cross
 		liburcu-dev libfuse3-dev fuse3 git sqlite3 fio nlohmann-json3-dev zlib1g-dev
 	)
-	# Without these the stages bare and kernel, and the test of musl, are skipped, and the test of
-	# regions hashes by itself.
-	optional+=("${peers[@]}" musl-tools libssl-dev qemu-system-arm "${kernel[@]}")
+	# Without these the stages bare and kernel, the tests of musl and of the simulator are skipped,
+	# and the test of regions hashes by itself.
+	optional+=("${peers[@]}" "${simulate[@]}" musl-tools libssl-dev qemu-system-arm "${kernel[@]}")
 	;;
 report) required=(python3 python3-venv) ;;
 format) required=(make clang-format) ;;

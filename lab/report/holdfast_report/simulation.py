@@ -1,0 +1,361 @@
+# SPDX-License-Identifier: MIT
+"""The files of `hf-lab simulate --json` -> one page. All of it is simulated, and the page says so."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import sys
+from pathlib import Path
+
+from .blocks import Chart, Column, Section, Table, Text, fmt, unique
+from .charts import DASHES, MARKERS, SHAPES, plain_log, row_of_panels, shared_legend
+from .rows import InputError
+
+TITLE = "Holdfast: simulated, not measured"
+BANNER = (
+    "Simulated, not measured. The library's own headers ran on a model of many processors. Trust it for retries, for "
+    "collapse or none, and for ratios between variants from 8 processors on, as a range over the classes a machine may "
+    "have. Do not trust it for one or two threads, nor for whole system calls."
+)
+ROLES = {
+    "calibration": "calibration: a parameter was fitted to it",
+    "held out": "held out",
+    "known miss": "known miss",
+    "shown": "shown only",
+}
+FIELDS = {
+    "rows": ("table", "variant", "class", "threads", "work_ns", "ns_per_op", "retries", "fairness"),
+    "figures": ("group", "what", "unit", "role", "published", "simulated", "low", "high", "ok"),
+}
+
+
+def load(paths: list[str]) -> dict:
+    """All files as one: machines, rows (each with its machine's title) and figures."""
+    whole = {"machines": [], "rows": [], "figures": []}
+    for path in paths:
+        try:
+            data = json.loads(Path(path).read_text(encoding="utf-8"))
+        except OSError as e:
+            raise InputError(f"cannot read {path} ({e.strerror})") from None
+        except ValueError as e:
+            raise InputError(f"{path} is no JSON: {e}") from None
+        if not isinstance(data, dict) or data.get("simulated") is not True:
+            raise InputError(f"{path} was not written by `hf-lab simulate --json`")
+        for kind, fields in FIELDS.items():
+            for one in data.get(kind, []):
+                if missing := [f for f in fields if f not in one]:
+                    raise InputError(f"{path}: one of its {kind} has no {missing[0]}")
+        title = data.get("machine", {}).get("title", "")
+        if "machine" in data and title not in [m["title"] for m in whole["machines"]]:
+            whole["machines"].append(data["machine"])
+        whole["rows"] += [{**row, "machine": title} for row in data.get("rows", [])]
+        whole["figures"] += data.get("figures", [])
+    return whole
+
+
+# (1) Simulated against published
+
+
+def percent(figure: dict) -> str:
+    ratio = figure["simulated"] / figure["published"]
+    return f"{ratio:.1f} times" if ratio >= 3 else f"{(ratio - 1) * 100:+.0f} %"
+
+
+def figures_table(figures: list[dict]) -> Table:
+    rows = []
+    for f in figures:
+        held = "" if f["role"] == "shown" else "ok" if f["ok"] else "OUTSIDE"
+        cells = [f["group"], f["what"], f["unit"], ROLES[f["role"]], f"{f['published']:.4g}", f"{f['simulated']:.4g}"]
+        style = "fail" if not f["ok"] else "peer" if f["role"] in ("known miss", "shown") else ""
+        rows.append(([*cells, percent(f), held], style))
+    columns = [Column(n, number=False) for n in ("machine", "figure", "unit", "role")]
+    columns += [Column("published"), Column("simulated"), Column("error"), Column("tolerance", number=False)]
+    return Table("Published against simulated", columns, rows)
+
+
+def draw_scatter(figures: list[dict]):
+    """Error of each figure: hollow where a parameter was fitted to it, filled where it was held out."""
+    groups = unique([f["group"] for f in figures])
+
+    def draw(plt, narrow):
+        m = MARKERS
+        height = 0.42 * len(groups) + 1.1
+        figure, axes = row_of_panels(plt, 1, height, 0.7, narrow)
+        axis = axes[0]
+        axis.axvspan(1 / 1.3, 1.3, color=m["grid"], alpha=0.6, linewidth=0, label="±30 %")
+        axis.axvline(1, color=m["muted"], linewidth=0.8)
+        for role, shape, hollow in (
+            ("held out", "o", False),
+            ("calibration", "o", True),
+            ("known miss", "X", False),
+            ("shown", "s", True),
+        ):
+            points = [(f["simulated"] / f["published"], groups.index(f["group"])) for f in figures if f["role"] == role]
+            if not points:
+                continue
+            seen: dict = {}
+            x, y = [], []
+            for ratio, at in points:
+                n = seen[at] = seen.get(at, -1) + 1
+                x.append(ratio)
+                y.append(at + 0.09 * ((n % 5) - 2))
+            colour = m["fail"] if role == "known miss" else m["s7"] if role == "shown" else m["default"]
+            axis.scatter(
+                x,
+                y,
+                s=34,
+                marker=shape,
+                facecolors="none" if hollow else colour,
+                edgecolors=colour,
+                linewidths=1.2,
+                label=ROLES[role],
+                zorder=3,
+            )
+        axis.set_xscale("log")
+        low = min(0.5, *(f["simulated"] / f["published"] for f in figures)) / 1.2
+        high = max(2, *(f["simulated"] / f["published"] for f in figures)) * 1.2
+        axis.set_xlim(low, high)
+        plain_log(axis.xaxis, low, high)
+        names = [n.replace(", ", ",\n") for n in groups] if narrow else groups
+        axis.set_yticks(range(len(groups)), names)
+        axis.set_ylim(len(groups) - 0.5, -0.5)
+        axis.set_xlabel("simulated / published")
+        shared_legend(figure, axes, 1 if narrow else 5)
+        return figure
+
+    return draw
+
+
+def agreement(figures: list[dict]) -> list:
+    held = [f for f in figures if f["role"] == "held out" and f["unit"] != "|log|"]
+    drawn = [f for f in figures if f["unit"] != "|log|"]
+    inside = sum(1 / 1.3 <= f["simulated"] / f["published"] <= 1.3 for f in held)
+    error = math.exp(sum(abs(math.log(f["simulated"] / f["published"])) for f in held) / len(held)) - 1
+    words = f"{inside} of {len(held)} held-out figures are within 30 %; their mean error is {error * 100:.0f} %."
+    misses = unique([f["why"] for f in figures if f["role"] == "known miss"])
+    chart = Chart("published", "Simulated against published", words, draw_scatter(drawn), legend=False)
+    return [
+        Section("Is it right?"),
+        Text(words + " Hollow: a parameter was fitted to the figure. Crosses: known to be wrong."),
+        chart,
+        *(Text(f"Known miss: {why}.", "note") for why in misses),
+        figures_table(figures),
+    ]
+
+
+# (2) Throughput over threads
+
+
+def over_classes(rows: list[dict]) -> list[tuple[int, float, float, float]]:
+    """threads, and operations a microsecond: least, middle and most over classes, seeds and guesses."""
+    out = []
+    for threads in sorted(unique([r["threads"] for r in rows])):
+        ranges = [r["ns_per_op"] for r in rows if r["threads"] == threads and None not in r["ns_per_op"]]
+        if ranges:
+            middle = sorted(x[1] for x in ranges)[len(ranges) // 2]
+            out.append((threads, 1000 / max(x[2] for x in ranges), 1000 / middle, 1000 / min(x[0] for x in ranges)))
+    return out
+
+
+def threads_axis(axis, threads: list[int]) -> None:
+    axis.set_xscale("log", base=2)
+    axis.set_xticks(threads, [str(t) for t in threads])
+    axis.minorticks_off()
+    axis.set_xlabel("threads")
+
+
+def draw_throughput(groups: list[tuple[str, list[dict]]]):
+    def draw(plt, narrow):
+        figure, axes = row_of_panels(plt, len(groups), 3.1, 1.0, narrow)
+        variants = unique([r["variant"] for _, rows in groups for r in rows])
+        for axis, (title, rows) in zip(axes, groups):
+            axis.set_title(title)
+            axis.set_yscale("log")
+            lowest, highest = math.inf, 0
+            for i, variant in enumerate(variants):
+                points = over_classes([r for r in rows if r["variant"] == variant])
+                if not points:
+                    continue
+                x, low, middle, high = zip(*points)
+                colour = MARKERS[f"s{i % 8}"]
+                axis.fill_between(x, low, high, color=colour, alpha=0.13, linewidth=0)
+                axis.plot(
+                    x,
+                    middle,
+                    color=colour,
+                    marker=SHAPES[i % 8],
+                    markersize=3.5,
+                    linewidth=1.2,
+                    linestyle=DASHES[i // 8 % 4],
+                    label=variant,
+                )
+                lowest, highest = min(lowest, *low), max(highest, *high)
+            axis.set_ylim(lowest / 1.3, highest * 1.3)
+            plain_log(axis.yaxis, lowest, highest)
+            axis.grid(True, axis="y")
+            threads_axis(axis, sorted(unique([r["threads"] for r in rows])))
+        axes[0].set_ylabel("operations a µs, all threads")
+        shared_legend(figure, axes, 2 if narrow else 5)
+        return figure
+
+    return draw
+
+
+def throughput(rows: list[dict]) -> list:
+    blocks: list = [Section("Throughput")]
+    for machine in unique([r["machine"] for r in rows]):
+        for table in unique([r["table"] for r in rows if r["machine"] == machine]):
+            some = [r for r in rows if r["machine"] == machine and r["table"] == table]
+            groups = [
+                (f"{work:.0f} ns of other work", [r for r in some if r["work_ns"] == work])
+                for work in unique([r["work_ns"] for r in some])
+            ]
+            classes = ", ".join(unique([r["class"] for r in some]))
+            title = f"{table} on {machine}"
+            words = f"Lines: the middle of the classes ({classes}). Bands: the least and the most of all of them."
+            blocks.append(Chart(f"rate-{len(blocks)}", title, words, draw_throughput(groups[:3]), legend=False))
+    return blocks
+
+
+# (3) Retries
+
+
+def draw_retries(rows: list[dict]):
+    def draw(plt, narrow):
+        m = MARKERS
+        figure, axes = row_of_panels(plt, 1, 3.2, 0.8, narrow)
+        axis = axes[0]
+        threads = sorted(unique([r["threads"] for r in rows if r["threads"] > 1]))
+        axis.plot(threads, [t - 1 for t in threads], color=m["muted"], linestyle="--", linewidth=1, label="T-1")
+        axis.plot(threads, [math.sqrt(t) for t in threads], color=m["muted"], linestyle=":", linewidth=1, label="√T")
+        for i, name in enumerate(unique([r["class"] for r in rows])):
+            some = sorted((r for r in rows if r["class"] == name and r["threads"] > 1), key=lambda r: r["threads"])
+            values = [[max(v, 0.05) for v in r["retries"]] for r in some]
+            x = [r["threads"] for r in some]
+            axis.fill_between(
+                x, [v[0] for v in values], [v[2] for v in values], color=m[f"s{i}"], alpha=0.15, linewidth=0
+            )
+            axis.plot(
+                x,
+                [v[1] for v in values],
+                color=m[f"s{i}"],
+                marker=SHAPES[i],
+                markersize=4,
+                linewidth=1.2,
+                label=name,
+            )
+        axis.set_yscale("log")
+        axis.set_ylim(0.04, max(threads) * 1.5)
+        plain_log(axis.yaxis, 0.05, max(threads))
+        axis.set_ylabel("retries a success")
+        axis.grid(True, axis="y")
+        threads_axis(axis, threads)
+        shared_legend(figure, axes, 3 if narrow else 6)
+        return figure
+
+    return draw
+
+
+def retries(rows: list[dict]) -> list:
+    blocks: list = []
+    for machine in unique([r["machine"] for r in rows]):
+        some = [r for r in rows if r["machine"] == machine and not r["work_ns"]]
+        names = [v for v in unique([r["variant"] for r in some]) if v.split()[0] == "unbounded"]
+        some = [r for r in some if names and r["variant"] == names[-1]]
+        if any(r["threads"] > 1 for r in some):
+            words = "First come, first served: about T-1. Any order: about √T. A line that is held for a retry: below 1."
+            title = f"Retries of {names[-1]} on {machine}, no other work"
+            blocks.append(Chart(f"retries-{len(blocks)}", title, words, draw_retries(some), legend=False))
+    return [Section("Retries"), *blocks] if blocks else []
+
+
+# (4) Crossovers
+
+
+def winners(rows: list[dict]) -> str:
+    """The fastest variant by threads: `cas 1-2, mcs from 8`."""
+    runs: list = []
+    for threads in sorted(unique([r["threads"] for r in rows])):
+        here = [r for r in rows if r["threads"] == threads and r["ns_per_op"][1] is not None]
+        if not here:
+            continue
+        best = min(here, key=lambda r: r["ns_per_op"][1])["variant"]
+        if runs and runs[-1][0] == best:
+            runs[-1][2] = threads
+        else:
+            runs.append([best, threads, threads])
+    words = [f"{name} {a}" + (f" to {b}" if a != b else "") for name, a, b in runs[:-1]]
+    return ", ".join([*words, f"{runs[-1][0]} from {runs[-1][1]}"]) if runs else "nothing"
+
+
+def crossovers(rows: list[dict]) -> list:
+    lines = []
+    for machine in unique([r["machine"] for r in rows]):
+        for table in unique([r["table"] for r in rows if r["machine"] == machine]):
+            some = [r for r in rows if r["machine"] == machine and r["table"] == table]
+            for work in unique([r["work_ns"] for r in some]):
+                for name in unique([r["class"] for r in some]):
+                    cell = [r for r in some if r["work_ns"] == work and r["class"] == name]
+                    lines.append(([table, machine, f"{work:.0f}", name, winners(cell)], ""))
+    columns = [Column("table", number=False), Column("machine", number=False), Column("work", "ns")]
+    columns += [Column("class", number=False), Column("fastest, by threads", number=False)]
+    note = "By the middle of each range; a lead within the ranges of two variants is no lead."
+    return [Section("From how many processors on which variant wins"), Table("Crossovers", columns, lines, note)]
+
+
+# (5) Parameters
+
+
+def parameters(machines: list[dict]) -> list:
+    blocks: list = [Section("Parameters")]
+    columns = [Column("parameter", number=False), Column("value"), Column("kind", number=False)]
+    columns += [Column("source", number=False), Column("fitted to", number=False)]
+    for machine in machines:
+        rows = [
+            (
+                [p["name"], p["value"] if isinstance(p["value"], str) else fmt(p["value"]), p["kind"], p["source"]]
+                + [p["fitted_to"]],
+                "peer" if p["kind"] == "guess" else "",
+            )
+            for p in machine["parameters"]
+        ]
+        blocks.append(Table(machine["title"], columns, rows))
+    return blocks
+
+
+def build(data: dict) -> list:
+    blocks: list = [Text(BANNER, "fail")]
+    if data["figures"]:
+        blocks += agreement(data["figures"])
+    if data["rows"]:
+        blocks += throughput(data["rows"]) + retries(data["rows"]) + crossovers(data["rows"])
+    if data["machines"]:
+        blocks += parameters(data["machines"])
+    return blocks
+
+
+def run(argv: list[str]) -> int:
+    parser = argparse.ArgumentParser(prog="simulation.py", description="Show what the Holdfast lab simulated.")
+    parser.add_argument("files", nargs="+", metavar="FILE.json", help="written by `hf-lab simulate --json`")
+    parser.add_argument("--html", required=True, metavar="FILE", help="the page")
+    args = parser.parse_args(argv)
+    from .page import render_html
+
+    data = load(args.files)
+    lead = ", ".join(m["title"] for m in data["machines"]) or "published figures"
+    try:
+        Path(args.html).write_text(render_html(build(data), TITLE, lead), encoding="utf-8")
+    except OSError as e:
+        raise InputError(f"cannot write {args.html} ({e.strerror})") from None
+    print(f"The page is {args.html}")
+    return 0
+
+
+def main(argv: list[str] | None = None) -> int:
+    try:
+        return run(sys.argv[1:] if argv is None else argv)
+    except InputError as e:
+        print(f"simulation.py: {e}", file=sys.stderr)
+        return 2

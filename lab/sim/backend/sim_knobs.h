@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/* sim_knobs - the constants of constants.h and of some headers, as variables. No include guard. */
+#undef HF_ARCH_BACKOFF_MIN_NS
+#undef HF_ARCH_BACKOFF_MAX_NS
+#undef HF_ARCH_PENDING_NS
+#undef HF_ARCH_WAIT_LOCK_SWAP
+#undef HF_ARCH_WAIT_COUNT_SWAP
+#undef HF_ARCH_WAIT_FREE_LOCK
+#undef HF_ARCH_WAIT_MY_TURN
+#undef HF_ARCH_WAIT_MY_NODE
+#undef HF_ARCH_WAIT_QUEUE
+#define HF_ARCH_BACKOFF_MIN_NS hf_sim_knobs.backoff_min_ns
+#define HF_ARCH_BACKOFF_MAX_NS hf_sim_knobs.backoff_max_ns
+#define HF_ARCH_PENDING_NS hf_sim_knobs.pending_ns
+#define HF_ARCH_WAIT_LOCK_SWAP ((enum hf_wait_policy)hf_sim_knobs.lock_swap)
+#define HF_ARCH_WAIT_COUNT_SWAP ((enum hf_wait_policy)hf_sim_knobs.count_swap)
+#define HF_ARCH_WAIT_FREE_LOCK ((enum hf_wait_policy)hf_sim_knobs.free_lock)
+#define HF_ARCH_WAIT_MY_TURN ((enum hf_wait_policy)hf_sim_knobs.my_turn)
+#define HF_ARCH_WAIT_MY_NODE ((enum hf_wait_policy)hf_sim_knobs.my_node)
+#define HF_ARCH_WAIT_QUEUE ((enum hf_wait_policy)hf_sim_knobs.queue)

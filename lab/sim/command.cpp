@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: MIT */
+/* command - the options of `hf-lab simulate`, and what it prints. */
+#include "command.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
+#include <stdexcept>
+#include <unistd.h>
+
+#include "json.hpp"
+#include "tables.hpp"
+
+namespace sim
+{
+
+static const char usage[] =
+	"usage: hf-lab simulate --machine NAME|FILE.toml [--table NAME] [--threads LIST] [--work "
+	"LIST]\n"
+	"                       [--between NS] [--class LIST] [--variants LIST] [--seeds N]\n"
+	"                       [--set NAME=VALUE]... [--no-sweep] [--window-us N] [--limit-s N]\n"
+	"                       [--jobs N] [--json FILE]\n"
+	"       hf-lab simulate --validate [--jobs N] [--json FILE]\n"
+	"       hf-lab simulate --one-run VARIANT --machine NAME [--seed N] ...\n"
+	"\n"
+	"  Simulated, not measured: the library's own headers on 1 to 256 simulated processors.\n"
+	"\n"
+	"  --machine NAME   one of lab/sim/machines, or a file that `hf-lab classify` wrote\n"
+	"  --table NAME     lockref, refcount, rcuref, spinlock or mutex\n"
+	"  --threads LIST   such as 2,8,64, or 1..256 (doubled); more than processors are "
+	"preempted\n"
+	"  --work LIST      nanoseconds between two pairs, such as 0,300,2000\n"
+	"  --between NS     nanoseconds inside of a pair, or of the critical section\n"
+	"  --class LIST     which waiting request a line's home serves next: fifo, random, "
+	"nearest,\n"
+	"                   sticky; else the machine's own, or all if it is not known\n"
+	"  --variants LIST  such as 'bounded,bounded-15,bounded wait=none,queued passes=0'\n"
+	"  --seeds N        runs a row with other chance, 1 to 100; 3 unless given\n"
+	"  --set NAME=VALUE another value for one parameter of the machine\n"
+	"  --against NAME   print each variant's speed over that variant's, its fairness and its "
+	"longest\n"
+	"                   wait, from the least to the most of all classes and works\n"
+	"  --no-sweep       guesses as they are; else their other values are in the ranges\n"
+	"  --window-us N    simulated time of a run\n"
+	"  --limit-s N      the most host time of a run; what is cut is named\n"
+	"  --jobs N         processes\n"
+	"  --one-run NAME   one run of that variant, and its number of events; --no-naps runs "
+	"each\n"
+	"                   round of a polling loop: slower, and the same result\n"
+	"\n"
+	"Exit status: 0; 1 = a figure is outside of its tolerance; 2 = it could not be done.\n";
+
+[[noreturn]] static void fail(const std::string &what)
+{
+	throw std::runtime_error(what);
+}
+
+static std::vector<std::string> split(const std::string &text)
+{
+	std::vector<std::string> list;
+	size_t at = 0;
+
+	for (;;) {
+		size_t comma = text.find(',', at);
+
+		list.push_back(text.substr(at, comma - at));
+		if (comma == std::string::npos)
+			return list;
+		at = comma + 1;
+	}
+}
+
+static double number(const std::string &option, const std::string &text, double least, double most)
+{
+	char *end;
+	double value = strtod(text.c_str(), &end);
+
+	if (text.empty() || *end || !(value >= least) || !(value <= most))
+		fail(option + " takes a number from " + std::to_string(static_cast<long>(least)) +
+		     " to " + std::to_string(static_cast<long>(most)) + ", not '" + text + "'");
+	return value;
+}
+
+static int integer(const std::string &option, const std::string &text, int least, int most)
+{
+	double value = number(option, text, least, most);
+
+	if (value != std::floor(value))
+		fail(option + " takes whole numbers, not '" + text + "'");
+	return static_cast<int>(value);
+}
+
+/* 1.2, or 1.2-3.4 where it is not one number. */
+static std::string range_text(const Range &r, const char *format)
+{
+	char low[40], high[40], middle[40];
+
+	snprintf(low, sizeof(low), format, r.low);
+	snprintf(high, sizeof(high), format, r.high);
+	snprintf(middle, sizeof(middle), format, r.middle);
+	if (std::string(low) == high)
+		return low;
+	return std::string(low) + ".." + high;
+}
+
+static void print_rows(const Plan &plan, const std::vector<Row> &rows)
+{
+	int cut = 0;
+
+	printf("SIMULATED, not measured: %s\n", plan.file.title.c_str());
+	printf("%-8s %-24s %-8s %7s %7s %16s %14s %12s %12s %12s\n", "table", "variant", "class",
+	       "threads", "work ns", "ns/op", "retries", "fallbacks", "transfers", "fairness");
+	for (const Row &r : rows) {
+		printf("%-8s %-24s %-8s %7d %7.0f %16s %14s %12s %12s %12s%s\n", r.table.c_str(),
+		       r.variant.c_str(), r.class_name.c_str(), r.threads, r.work_ns,
+		       range_text(r.ns_per_op, "%.1f").c_str(),
+		       range_text(r.retries, "%.2f").c_str(),
+		       r.table == "lockref" ? range_text(r.fallbacks, "%.2f").c_str() : "-",
+		       range_text(r.transfers, "%.1f").c_str(),
+		       range_text(r.fairness, "%.2f").c_str(), r.cut ? " cut" : "");
+		cut += r.cut;
+	}
+	if (cut)
+		printf("cut: %d runs reached the limit on host time (--limit-s); their rows are "
+		       "marked, and of less simulated time\n",
+		       cut);
+	printf("Ranges: over seeds, and over the values that a guess may have.\n");
+}
+
+template <class T>
+static void add_unique(std::vector<T> *list, const T &one)
+{
+	if (std::find(list->begin(), list->end(), one) == list->end())
+		list->push_back(one);
+}
+
+static std::string short_number(double value)
+{
+	char text[40];
+
+	snprintf(text, sizeof(text), value >= 10 ? "%.0f" : value >= 2 ? "%.1f" : "%.2f", value);
+	return text;
+}
+
+static std::string least_to_most(const std::vector<double> &values)
+{
+	if (values.empty())
+		return "-";
+	std::string low = short_number(*std::min_element(values.begin(), values.end()));
+	std::string high = short_number(*std::max_element(values.begin(), values.end()));
+
+	return low == high ? low : low + ".." + high;
+}
+
+/* A line a variant, a column a number of threads: over all classes and works, least to most. */
+static void print_against(const std::vector<Row> &rows, const std::string &base)
+{
+	std::vector<std::string> variants;
+	std::vector<int> threads;
+
+	for (const Row &row : rows) {
+		add_unique(&variants, row.variant);
+		add_unique(&threads, row.threads);
+	}
+	if (std::find(variants.begin(), variants.end(), base) == variants.end())
+		fail("--against: '" + base + "' is not among the variants");
+	for (const char *what : { "speed", "fairness", "longest wait, us" }) {
+		std::string line = "| --- |";
+
+		printf("\n| %s", what);
+		for (int t : threads) {
+			printf(" | %d", t);
+			line += " --- |";
+		}
+		printf(" |\n%s\n", line.c_str());
+		for (const std::string &variant : variants) {
+			printf("| %s", variant.c_str());
+			for (int t : threads) {
+				std::vector<double> values;
+
+				for (const Row &row : rows) {
+					if (row.variant != variant || row.threads != t)
+						continue;
+					if (what[0] == 'f')
+						values.push_back(row.fairness.middle);
+					if (what[0] == 'l')
+						values.push_back(row.longest_wait_ns.middle / 1000);
+					for (const Row &other : rows) {
+						if (what[0] == 's' && other.variant == base &&
+						    other.threads == t &&
+						    other.work_ns == row.work_ns &&
+						    other.class_name == row.class_name)
+							values.push_back(other.ns_per_op.middle /
+									 row.ns_per_op.middle);
+					}
+				}
+				printf(" | %s", least_to_most(values).c_str());
+			}
+			printf(" |\n");
+		}
+	}
+}
+
+static int one_run(const Plan &plan, const std::string &variant, uint64_t seed, bool naps)
+{
+	Case one;
+
+	one.machine = prepare(plan.file, plan.class_names.front(), plan.settings);
+	one.table = plan.table;
+	one.variant = variant;
+	one.threads = plan.threads.front();
+	one.work_ns = plan.work.front();
+	one.between_ns = plan.between_ns;
+	one.window_ns = plan.window_ns;
+	one.seed = seed;
+	one.naps = naps;
+	one.host_limit_s = plan.host_limit_s;
+	Outcome o = simulate(one);
+
+	printf("events %llu operations %llu naps %llu ns/op %.6f retries %.6f transfers %.6f "
+	       "fairness %.4f preemptions %.5f parks %.5f lock %.2f unlock %.2f longest_wait %.0f "
+	       "ns\n",
+	       static_cast<unsigned long long>(o.events),
+	       static_cast<unsigned long long>(o.operations),
+	       static_cast<unsigned long long>(o.naps), o.ns_per_op, o.retries, o.transfers,
+	       o.fairness, o.preemptions, o.parks, o.lock_ns, o.unlock_ns, o.longest_wait_ns);
+	return 0;
+}
+
+int simulate_command(const std::vector<std::string> &words)
+{
+	Plan plan;
+	std::string machine, json, alone, against;
+	std::vector<std::string> class_names;
+	uint64_t seed = 1;
+	bool validates = false, naps = true;
+
+	plan.table = "lockref";
+	plan.threads = { 1, 2, 8, 28, 64 };
+	plan.work = { 0 };
+	plan.jobs = static_cast<int>(std::max(1L, sysconf(_SC_NPROCESSORS_ONLN)));
+	for (size_t i = 0; i < words.size(); i++) {
+		size_t equals = words[i].find('=');
+		std::string option = words[i].substr(0, equals), value;
+
+		if (option == "--help" || option == "-h") {
+			fputs(usage, stdout);
+			return 0;
+		}
+		validates = validates || option == "--validate";
+		plan.sweep = plan.sweep && option != "--no-sweep";
+		naps = naps && option != "--no-naps";
+		if (option == "--validate" || option == "--no-sweep" || option == "--no-naps")
+			continue;
+		if (equals != std::string::npos)
+			value = words[i].substr(equals + 1);
+		else if (i + 1 < words.size())
+			value = words[++i];
+		else
+			fail(option +
+			     ": no such option, or it needs a value; see hf-lab simulate --help");
+		if (option == "--machine") {
+			machine = value;
+		} else if (option == "--table") {
+			plan.table = value;
+		} else if (option == "--threads") {
+			plan.threads.clear();
+			for (const std::string &one : split(value)) {
+				size_t dots = one.find("..");
+				int first = integer(option, one.substr(0, dots), 1, 1024);
+				int last = dots == std::string::npos
+						   ? first
+						   : integer(option, one.substr(dots + 2), first,
+							     1024);
+
+				for (int t = first; t < last; t *= 2)
+					plan.threads.push_back(t);
+				plan.threads.push_back(last);
+			}
+		} else if (option == "--work") {
+			plan.work.clear();
+			for (const std::string &one : split(value))
+				plan.work.push_back(number(option, one, 0, 1e9));
+		} else if (option == "--between") {
+			plan.between_ns = number(option, value, 0, 1e9);
+		} else if (option == "--class") {
+			class_names = split(value);
+		} else if (option == "--variants") {
+			plan.variants = split(value);
+		} else if (option == "--seeds") {
+			plan.seeds = integer(option, value, 1, 100);
+		} else if (option == "--seed") {
+			seed = static_cast<uint64_t>(integer(option, value, 0, 1 << 30));
+		} else if (option == "--window-us") {
+			plan.window_ns = 1000 * number(option, value, 1, 1e9);
+		} else if (option == "--limit-s") {
+			plan.host_limit_s = number(option, value, 0, 1e6);
+		} else if (option == "--jobs") {
+			plan.jobs = integer(option, value, 1, 64);
+		} else if (option == "--json") {
+			json = value;
+		} else if (option == "--against") {
+			against = value;
+		} else if (option == "--one-run") {
+			alone = value;
+		} else if (option == "--set") {
+			equals = value.find('=');
+			if (equals == std::string::npos)
+				fail("--set takes NAME=VALUE, not '" + value + "'");
+			plan.settings.push_back(
+				{ value.substr(0, equals),
+				  number("--set", value.substr(equals + 1), -1e12, 1e12) });
+		} else {
+			fail("no option '" + option + "'; see hf-lab simulate --help");
+		}
+	}
+	if (validates)
+		return validate(json, plan.jobs);
+	if (machine.empty()) {
+		std::string names;
+
+		for (const std::string &name : machine_names())
+			names += (names.empty() ? "" : ", ") + name;
+		fail("which --machine? There are: " + names);
+	}
+	if (std::find(table_names().begin(), table_names().end(), plan.table) ==
+	    table_names().end())
+		fail("no table '" + plan.table +
+		     "'; there are: lockref, refcount, rcuref, spinlock, mutex");
+	plan.file = load_machine(machine_path(machine));
+	plan.class_names = class_names.empty() ? classes_of(plan.file) : class_names;
+	if (plan.variants.empty())
+		plan.variants = default_variants(plan.table);
+	if (!alone.empty())
+		return one_run(plan, alone, seed, naps);
+	std::vector<Row> rows = rows_of(plan);
+
+	if (against.empty()) {
+		print_rows(plan, rows);
+	} else {
+		printf("SIMULATED, not measured: %s; against %s, over all classes and works\n",
+		       plan.file.title.c_str(), against.c_str());
+		print_against(rows, against);
+	}
+	if (!json.empty())
+		write_file(json, document(to_json(plan.file), to_json(rows), ""));
+	return 0;
+}
+
+} // namespace sim

@@ -1,0 +1,1621 @@
+/* SPDX-License-Identifier: MIT */
+/* engine - see engine.hpp for the state and E1 to E4. */
+#include "engine.hpp"
+
+#include <algorithm>
+#include <bitset>
+#include <cmath>
+#include <csetjmp>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <deque>
+#include <memory>
+#include <stdexcept>
+#include <sys/mman.h>
+#include <unordered_map>
+
+#include <boost/context/fiber.hpp>
+
+#include "sim.h"
+
+namespace context = boost::context;
+
+struct hf_sim_knobs hf_sim_knobs;
+
+namespace sim
+{
+
+uint64_t Result::total() const
+{
+	uint64_t sum = 0;
+
+	for (uint64_t n : operations)
+		sum += n;
+	return sum;
+}
+
+double Result::ns_per_op() const
+{
+	return total() ? window_ns / static_cast<double>(total()) : INFINITY;
+}
+
+double Result::fairness() const
+{
+	uint64_t least = *std::min_element(operations.begin(), operations.end());
+	uint64_t most = *std::max_element(operations.begin(), operations.end());
+
+	return most ? static_cast<double>(least) / static_cast<double>(most) : 0;
+}
+
+namespace
+{
+
+using Time = int64_t; /* picoseconds */
+
+constexpr int LINE_BYTES = 64;
+constexpr size_t MEMORY_BYTES = 1 << 20;
+constexpr size_t STACK_BYTES = 64 << 10;
+constexpr size_t NODES = 8;
+constexpr size_t NODE_BYTES = 16; /* 8 nodes: 128 bytes a thread */
+constexpr size_t MOST_CACHES = 512;
+constexpr size_t STORE_BUFFER = 40;
+constexpr size_t POLLED_LINES = 4;
+constexpr size_t SNAPSHOT_BYTES = 4096;
+constexpr Time EVENT_STREAM = 100000000; /* WFE returns after 100 us: Linux's event stream */
+constexpr Time WORK_STEP = 10000000;     /* other work is done in such steps if others wait */
+constexpr Time BARRIER_STEP = 50000;     /* between two looks at the others' store buffers */
+constexpr Time WAKE_CREDIT = 1500000000; /* a thread that slept goes before those that ran */
+constexpr Time WAKE_PREEMPTS = 1000000000;
+
+Time from_ns(double ns)
+{
+	return static_cast<Time>(std::llround(ns * 1000));
+}
+
+/* ---- Memory ------------------------------------------------------------------------------- */
+
+char *memory;
+size_t memory_used;
+void *shared_table;
+
+enum class Kind : uint8_t { READ, WRITE, FAR, BUFFERED, PREFETCH, EXCLUSIVE };
+
+struct Request {
+	int thread, processor;
+	Kind kind;
+};
+
+struct Watcher {
+	int thread;
+	uint64_t generation;
+};
+
+struct Line {
+	int owner = -1; /* a cache */
+	std::bitset<MOST_CACHES> sharers;
+	Time hold = 0; /* it stays where it is until then */
+	bool busy = false, leaving = false;
+	int last = -1;        /* where it was last */
+	int last_used = -1;   /* which processor of its cache used it last */
+	uint64_t version = 0; /* changes with its content, and when a cache loses it */
+	std::vector<Request> queue;
+	std::vector<Watcher> watchers;
+};
+
+enum class What : uint8_t {
+	RESUME,
+	AT_HOME,
+	DEPART,
+	ARRIVE,
+	ARRIVE_SHARED,
+	FREE,
+	FAR_DONE,
+	TIMER,
+	SLICE
+};
+
+struct Event {
+	Time time;
+	uint64_t sequence;
+	What what;
+	int line;
+	Request request;
+	uint64_t generation;
+};
+
+struct Later {
+	bool operator()(const Event &a, const Event &b) const
+	{
+		return a.time > b.time || (a.time == b.time && a.sequence > b.sequence);
+	}
+};
+
+struct Store {
+	volatile void *p;
+	unsigned int size;
+	uint64_t value;
+	bool issued;
+};
+
+enum class State : uint8_t { RUNNING, NAPPING, MONITOR, READY, PARKED, FINISHED };
+
+struct Poll {
+	const volatile void *at =
+		nullptr; /* the load that the rounds are counted by; null = none */
+	uint64_t value;
+	Time time, period;
+	struct {
+		int line;
+		uint64_t version;
+	} lines[POLLED_LINES];
+	size_t count;
+	size_t bytes;
+	char *stack; /* SNAPSHOT_BYTES */
+};
+
+struct Thread {
+	int id, processor;
+	State state = State::RUNNING;
+	Time now = 0;
+	context::fiber *fiber = nullptr, *scheduler = nullptr;
+	char *stack_end = nullptr;
+	uint64_t generation = 0; /* of its sleep */
+	Poll poll;
+	/* The access that it waits for. */
+	volatile void *p;
+	unsigned int size;
+	enum hf_sim_rmw kind;
+	uint64_t a, b, result;
+	Time takes;
+	bool ok;
+	/* Scheduling. */
+	Time ran = 0, since = 0;
+	const volatile void *parked_at = nullptr;
+	int parked_result = 0;
+	/* Counted. */
+	uint64_t operations = 0;
+	Time last_operation = 0, longest = 0;
+	int32_t local[4] = {};
+	uint32_t nodes = 0;
+};
+
+struct Processor {
+	int id, cache;
+	std::deque<Store> stores;
+	bool must_drain = false; /* its thread waits for that */
+	int current = -1;
+	std::vector<int> queue;
+	Time slice_from = 0;
+	uint64_t slice = 0; /* generation */
+	bool must_switch = false;
+};
+
+class Engine {
+public:
+	explicit Engine(const Run &run) : run_(run), m_(*run.machine) {}
+	Result go();
+
+	/* The accesses, by the current thread. */
+	uint64_t load(const volatile void *p, unsigned int size, const char *stack);
+	void store(volatile void *p, unsigned int size, uint64_t value, bool release);
+	uint64_t rmw(volatile void *p, unsigned int size, enum hf_sim_rmw kind, uint64_t a,
+		     uint64_t b, bool *ok);
+	void fence();
+	void relax() { self().now += hint_; }
+	void prefetch(const volatile void *p);
+	uint32_t monitor(const volatile void *p, uint32_t old);
+	uint32_t hints(uint32_t ns) const;
+	int park(const volatile void *word, uint32_t expected, uint64_t deadline);
+	uint32_t unpark(const volatile void *word, uint32_t n);
+	void yield();
+	void barrier_all();
+	void work(double ns);
+	bool done()
+	{
+		self().poll.at = nullptr;
+		return self().now >= end_;
+	}
+	void operation();
+	Thread &self() { return *current_; }
+	uint64_t now_ns();
+	Stats stats;
+
+private:
+	const Run &run_;
+	const Machine &m_;
+	std::vector<Thread> threads_;
+	std::vector<Processor> processors_;
+	std::deque<Line> lines_; /* of the memory; then of what is shared on stacks */
+	std::unordered_map<uintptr_t, int> stack_lines_;
+	std::vector<Event> heap_;
+	uint64_t sequence_ = 0, random_ = 0;
+	Thread *current_ = nullptr;
+	Time begin_ = 0, end_ = 0;
+	uint64_t all_ = 0;
+	std::deque<int> parked_;
+	bool oversubscribed_ = false;
+	Time instruction_, l1_, rmw_, swap_, release_, hint_, home_, invalidate_, hold_, far_,
+		monitor_, smt_;
+	double transfer_[4];
+
+	Time cycles(double n) const { return static_cast<Time>(std::llround(n * 1000 / m_.ghz)); }
+	uint64_t random()
+	{
+		/* xorshift64* */
+		random_ ^= random_ >> 12;
+		random_ ^= random_ << 25;
+		random_ ^= random_ >> 27;
+		return random_ * 0x2545f4914f6cdd1dull;
+	}
+	double uniform() { return static_cast<double>(random() >> 11) * 0x1p-53; }
+	Time with_jitter(double ns)
+	{
+		return static_cast<Time>(ns * 1000 * (1 + m_.jitter * (2 * uniform() - 1)));
+	}
+	void push(Time time, What what, int line, Request request, uint64_t generation = 0)
+	{
+		heap_.push_back({ time, sequence_++, what, line, request, generation });
+		std::push_heap(heap_.begin(), heap_.end(), Later());
+	}
+	void resume_at(Time time, int thread)
+	{
+		push(time, What::RESUME, -1, { thread, threads_[thread].processor, Kind::READ });
+	}
+	Processor &processor() { return processors_[current_->processor]; }
+	int cache() { return processor().cache; }
+	int line_of(const volatile void *p)
+	{
+		size_t offset = static_cast<size_t>((const volatile char *)p - memory);
+
+		if (offset >= memory_used)
+			return stack_line(p);
+		return static_cast<int>(offset / LINE_BYTES);
+	}
+	/* A waiter may lie on its thread's stack. */
+	int stack_line(const volatile void *p)
+	{
+		uintptr_t key = reinterpret_cast<uintptr_t>(p) / LINE_BYTES;
+		auto found = stack_lines_.find(key);
+
+		if (found != stack_lines_.end())
+			return found->second;
+		for (const Thread &thread : threads_) {
+			const volatile char *at = static_cast<const volatile char *>(p);
+
+			if (at >= thread.stack_end || at < thread.stack_end - STACK_BYTES)
+				continue;
+			lines_.emplace_back();
+			int line = static_cast<int>(lines_.size() - 1);
+
+			stack_lines_.emplace(key, line);
+			return line;
+		}
+		throw std::logic_error("sim: an access to memory that is not simulated");
+	}
+	int distance(int a, int b) const
+	{
+		int cores = static_cast<int>(m_.cores),
+		    socket = static_cast<int>(m_.clusters) * cores;
+
+		if (a == b)
+			return 0;
+		if (a / cores == b / cores)
+			return 1;
+		return a / socket == b / socket ? 2 : 3;
+	}
+	static bool owns(const Line &line, int cache) { return line.owner == cache; }
+	static bool has(const Line &line, int cache)
+	{
+		return line.owner == cache || line.sharers[static_cast<size_t>(cache)];
+	}
+	static uint64_t get(const volatile void *p, unsigned int size)
+	{
+		uint64_t value = 0;
+
+		memcpy(&value, const_cast<const void *>(p), size);
+		return value;
+	}
+	static void put(volatile void *p, unsigned int size, uint64_t value)
+	{
+		memcpy(const_cast<void *>(p), &value, size);
+	}
+
+	void to_scheduler();
+	void run_thread(Thread &thread, Time time);
+	void dispatch(const Event &event);
+	void sync();
+	void request(int line, Kind kind, Time time, int thread, int processor);
+	void wait_for(int line, Kind kind);
+	void serve(int line, Time time);
+	size_t choose(const Line &line);
+	void perform(Thread &thread);
+	void arrive(const Event &event);
+	void depart(const Event &event);
+	void wake_watchers(Line &line, Time nap, Time monitor);
+	/* Those that nap wake at `nap`, those in WFE at `monitor`. */
+	void changed(Line &line, Time nap, Time monitor)
+	{
+		line.version++;
+		if (!line.watchers.empty())
+			wake_watchers(line, nap, monitor);
+	}
+	void changed(Line &line, Time time) { changed(line, time, time); }
+	void next_store(Processor &processor, Time time);
+	void drain();
+	bool forward(const volatile void *p, unsigned int size, uint64_t *value);
+	void used(Line &line);
+	void note_poll(const volatile void *p, uint64_t value, int line, const char *stack);
+	bool polls_again(const volatile void *p, uint64_t value, const char *stack);
+	void nap();
+	uint64_t paired(volatile void *p, unsigned int size, enum hf_sim_rmw kind, uint64_t a,
+			uint64_t b, bool *ok);
+	/* Scheduling. */
+	void give_up(State state);
+	void next_thread(Processor &processor, Time time);
+	void start_thread(Processor &processor, int thread, Time time);
+	void ready(int thread, Time time);
+	void enqueue(Processor &processor, int thread, Time time);
+	void preempt();
+	void end_slice(const Event &event);
+};
+
+Engine *engine;
+
+/* ---- Fibers ------------------------------------------------------------------------------- */
+
+/* Stacks live as long as the program: a run that was cut leaves its fibers where they are. */
+struct KeptStack {
+	void deallocate(context::stack_context &) {}
+};
+
+std::vector<char *> stacks, snapshots;
+
+char *stack_of(size_t thread)
+{
+	while (stacks.size() <= thread) {
+		void *p = mmap(nullptr, STACK_BYTES, PROT_READ | PROT_WRITE,
+			       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+		if (p == MAP_FAILED)
+			throw std::runtime_error("sim: no memory for another stack");
+		stacks.push_back(static_cast<char *>(p));
+		snapshots.push_back(static_cast<char *>(malloc(SNAPSHOT_BYTES)));
+	}
+	return stacks[thread];
+}
+
+/* Back to the loop over the events, until this thread is run again. */
+void Engine::to_scheduler()
+{
+	Thread &thread = *current_;
+
+	*thread.scheduler = std::move(*thread.scheduler).resume();
+}
+
+void Engine::run_thread(Thread &thread, Time time)
+{
+	thread.now = std::max(thread.now, time);
+	thread.state = State::RUNNING;
+	current_ = &thread;
+	stats.switches++;
+	*thread.fiber = std::move(*thread.fiber).resume();
+	current_ = nullptr;
+}
+
+/* E1 */
+void Engine::sync()
+{
+	if (!heap_.empty() && heap_.front().time <= current_->now) {
+		resume_at(current_->now, current_->id);
+		to_scheduler();
+	}
+	if (processor().must_switch)
+		preempt(); /* it is resumed by an event, too */
+}
+
+/* ---- Requests ----------------------------------------------------------------------------- */
+
+void Engine::request(int index, Kind kind, Time time, int thread, int processor)
+{
+	Line &line = lines_[static_cast<size_t>(index)];
+	int from = line.owner >= 0 ? line.owner
+				   : 0; /* the home is where the memory was first used */
+	int d = distance(from, processors_[static_cast<size_t>(processor)].cache);
+
+	if (d == 0 && m_.smt <= 1)
+		d = 1;
+	push(time + with_jitter(transfer_[d] * m_.request_share), What::AT_HOME, index,
+	     { thread, processor, kind });
+}
+
+void Engine::wait_for(int index, Kind kind)
+{
+	request(index, kind, current_->now, current_->id, current_->processor);
+	to_scheduler();
+}
+
+size_t Engine::choose(const Line &line)
+{
+	size_t n = line.queue.size(), start, best = 0;
+	int least = 9;
+
+	if (n == 1)
+		return 0;
+	if (m_.arbitration == Arbitration::FIFO)
+		return 0;
+	start = random() % n;
+	if (m_.arbitration == Arbitration::RANDOM ||
+	    (m_.nearest_share < 1 && uniform() >= m_.nearest_share))
+		return start;
+	for (size_t k = 0; k < n; k++) {
+		size_t i = (start + k) % n;
+		const Request &r = line.queue[i];
+		int d = std::max(1, distance(line.owner >= 0 ? line.owner : 0,
+					     processors_[static_cast<size_t>(r.processor)].cache));
+
+		if (d < least) {
+			least = d;
+			best = i;
+		}
+	}
+	return best;
+}
+
+/* E2 */
+void Engine::serve(int index, Time time)
+{
+	Line &line = lines_[static_cast<size_t>(index)];
+	double rest = 1 - m_.request_share;
+	size_t i;
+	int cache, copies = 0, far = 1;
+
+	if (line.busy || line.queue.empty())
+		return;
+	i = choose(line);
+	Request r = line.queue[i];
+
+	line.queue.erase(line.queue.begin() + static_cast<ptrdiff_t>(i));
+	line.busy = true;
+	cache = processors_[static_cast<size_t>(r.processor)].cache;
+	if (r.kind == Kind::READ && has(line, cache)) {
+		push(time, What::ARRIVE_SHARED, index, r);
+		push(time, What::FREE, index, r);
+		return;
+	}
+	if (r.kind != Kind::FAR && owns(line, cache)) {
+		push(time, What::ARRIVE, index, r);
+		return;
+	}
+	if (line.owner >= 0) {
+		push(std::max(time, line.hold), What::DEPART, index, r);
+		return;
+	}
+	if (r.kind == Kind::READ) {
+		int d = std::max(1, distance(line.last >= 0 ? line.last : 0, cache));
+
+		line.sharers[static_cast<size_t>(cache)] = true;
+		push(time + with_jitter(transfer_[d] * rest), What::ARRIVE_SHARED, index, r);
+		push(time + home_, What::FREE, index, r);
+		return;
+	}
+	for (size_t s = line.sharers._Find_first(); s < MOST_CACHES;
+	     s = line.sharers._Find_next(s)) {
+		if (static_cast<int>(s) == cache)
+			continue;
+		copies++;
+		far = std::max(far, distance(static_cast<int>(s), cache));
+	}
+	if (line.sharers.none() && line.last >= 0)
+		far = std::max(1, distance(line.last, cache));
+	line.sharers.reset();
+	changed(line, time, time + from_ns(transfer_[far] * rest / 2));
+	if (r.kind == Kind::FAR) {
+		push(time + far_ + copies * invalidate_, What::FAR_DONE, index, r);
+		return;
+	}
+	stats.transfers++;
+	stats.far_transfers += far == 3;
+	push(time + with_jitter(transfer_[far] * rest) + copies * invalidate_, What::ARRIVE, index,
+	     r);
+}
+
+void Engine::depart(const Event &event)
+{
+	Line &line = lines_[static_cast<size_t>(event.line)];
+	int cache = processors_[static_cast<size_t>(event.request.processor)].cache;
+	double rest = 1 - m_.request_share;
+	int owner = line.owner, d;
+
+	if (line.hold > event.time) {
+		line.leaving = true;
+		push(line.hold, What::DEPART, event.line, event.request);
+		return;
+	}
+	line.leaving = false;
+	d = std::max(1, distance(owner, cache));
+	stats.transfers++;
+	stats.far_transfers += d == 3;
+	line.owner = -1;
+	line.last = owner;
+	if (event.request.kind == Kind::READ) {
+		line.sharers.reset();
+		line.sharers[static_cast<size_t>(owner)] = true;
+	} else {
+		changed(line, event.time);
+	}
+	if (event.request.kind == Kind::FAR)
+		push(event.time + with_jitter(transfer_[std::max(1, distance(owner, 0))] * rest) +
+			     far_,
+		     What::FAR_DONE, event.line, event.request);
+	else
+		push(event.time + with_jitter(transfer_[d] * rest), What::ARRIVE, event.line,
+		     event.request);
+}
+
+/* The read-modify-write that a thread waits for, on its line, now. */
+void Engine::perform(Thread &thread)
+{
+	uint64_t old = get(thread.p, thread.size);
+
+	thread.result = old;
+	thread.ok = true;
+	if (thread.kind == HF_SIM_ADD) {
+		put(thread.p, thread.size, old + thread.a);
+	} else if (thread.kind == HF_SIM_SWAP) {
+		put(thread.p, thread.size, thread.a);
+	} else {
+		stats.swaps++;
+		thread.ok = old == thread.a;
+		if (thread.ok)
+			put(thread.p, thread.size, thread.b);
+		else
+			stats.failed_swaps++;
+	}
+}
+
+void Engine::arrive(const Event &event)
+{
+	Line &line = lines_[static_cast<size_t>(event.line)];
+	Processor &at = processors_[static_cast<size_t>(event.request.processor)];
+	Time time = event.time;
+
+	line.busy = false;
+	if (event.request.kind == Kind::READ) {
+		Thread &thread = threads_[static_cast<size_t>(event.request.thread)];
+
+		line.sharers[static_cast<size_t>(at.cache)] = true;
+		thread.result = get(thread.p, thread.size);
+		resume_at(time + l1_, thread.id);
+		serve(event.line, time);
+		return;
+	}
+	if (line.owner != at.cache) {
+		line.owner = at.cache;
+		line.sharers.reset();
+		line.hold = time + hold_;
+	}
+	line.last = at.cache;
+	line.last_used = at.id;
+	if (event.request.kind == Kind::BUFFERED) {
+		Store s = at.stores.front();
+
+		at.stores.pop_front();
+		put(s.p, s.size, s.value);
+		line.hold = std::max(line.hold, time + l1_);
+		changed(line, time + l1_);
+		next_store(at, time + l1_);
+	} else if (event.request.kind == Kind::EXCLUSIVE) {
+		Thread &thread = threads_[static_cast<size_t>(event.request.thread)];
+
+		thread.result = get(thread.p, thread.size);
+		resume_at(time + l1_, thread.id);
+	} else if (event.request.kind != Kind::PREFETCH) {
+		Thread &thread = threads_[static_cast<size_t>(event.request.thread)];
+
+		perform(thread);
+		line.hold = std::max(line.hold, time + thread.takes);
+		if (thread.ok)
+			changed(line, time);
+		resume_at(time + thread.takes, thread.id);
+	}
+	serve(event.line, time);
+}
+
+void Engine::dispatch(const Event &event)
+{
+	stats.events++;
+	switch (event.what) {
+	case What::RESUME:
+		run_thread(threads_[static_cast<size_t>(event.request.thread)], event.time);
+		break;
+	case What::TIMER: {
+		Thread &thread = threads_[static_cast<size_t>(event.request.thread)];
+
+		if (thread.generation != event.generation)
+			break;
+		if (thread.state == State::MONITOR) {
+			thread.generation++;
+			run_thread(thread, event.time);
+		} else if (thread.state == State::PARKED) {
+			thread.generation++;
+			thread.parked_result = 2;
+			parked_.erase(std::find(parked_.begin(), parked_.end(), thread.id));
+			ready(thread.id, event.time);
+		}
+		break;
+	}
+	case What::SLICE:
+		end_slice(event);
+		break;
+	case What::AT_HOME:
+		lines_[static_cast<size_t>(event.line)].queue.push_back(event.request);
+		serve(event.line, event.time);
+		break;
+	case What::DEPART:
+		depart(event);
+		break;
+	case What::ARRIVE:
+		arrive(event);
+		break;
+	case What::ARRIVE_SHARED: {
+		Thread &thread = threads_[static_cast<size_t>(event.request.thread)];
+
+		thread.result = get(thread.p, thread.size);
+		resume_at(event.time + l1_, thread.id);
+		break;
+	}
+	case What::FREE:
+		lines_[static_cast<size_t>(event.line)].busy = false;
+		serve(event.line, event.time);
+		break;
+	case What::FAR_DONE: {
+		Line &line = lines_[static_cast<size_t>(event.line)];
+		Thread &thread = threads_[static_cast<size_t>(event.request.thread)];
+		int d = std::max(
+			1,
+			distance(0,
+				 processors_[static_cast<size_t>(event.request.processor)].cache));
+
+		perform(thread);
+		line.last = 0;
+		line.busy = false;
+		resume_at(event.time + with_jitter(transfer_[d] * (1 - m_.request_share)),
+			  thread.id);
+		changed(line, event.time);
+		serve(event.line, event.time);
+		break;
+	}
+	}
+}
+
+/* ---- Stores ------------------------------------------------------------------------------- */
+
+/* Issues the stores that are next; those whose line is here are done. E4 */
+void Engine::next_store(Processor &at, Time time)
+{
+	while (!at.stores.empty() && !at.stores.front().issued) {
+		Store &s = at.stores.front();
+		int index = line_of(s.p);
+		Line &line = lines_[static_cast<size_t>(index)];
+
+		s.issued = true;
+		if (!owns(line, at.cache)) {
+			request(index, Kind::BUFFERED, time, -1, at.id);
+			return;
+		}
+		put(s.p, s.size, s.value);
+		changed(line, time);
+		at.stores.pop_front();
+	}
+	if (at.must_drain && at.stores.empty()) {
+		at.must_drain = false;
+		resume_at(time, at.current);
+	}
+}
+
+void Engine::drain()
+{
+	if (processor().stores.empty())
+		return;
+	processor().must_drain = true;
+	to_scheduler();
+}
+
+/* This processor's own stores. True = *value is the answer. E4 */
+bool Engine::forward(const volatile void *p, unsigned int size, uint64_t *value)
+{
+	const char *b = (const char *)const_cast<const void *>(p);
+	std::deque<Store> &stores = processor().stores;
+
+	for (auto s = stores.rbegin(); s != stores.rend(); ++s) {
+		const char *a = (const char *)const_cast<const void *>(s->p);
+
+		if (a >= b + size || b >= a + s->size)
+			continue;
+		if (a > b || b + size > a + s->size) {
+			drain();
+			return false;
+		}
+		*value = s->value >> (8 * (b - a));
+		if (size < 8)
+			*value &= ((uint64_t)1 << 8 * size) - 1;
+		return true;
+	}
+	return false;
+}
+
+/* An owned line that the sibling hardware thread used last takes a message to get here. */
+void Engine::used(Line &line)
+{
+	if (owns(line, cache()) && line.last_used != current_->processor) {
+		current_->now += smt_;
+		line.last_used = current_->processor;
+	}
+}
+
+/* ---- Polling: E3 -------------------------------------------------------------------------- */
+
+void Engine::wake_watchers(Line &line, Time nap, Time monitor)
+{
+	std::vector<Watcher> watchers;
+
+	watchers.swap(line.watchers);
+	for (const Watcher &w : watchers) {
+		Thread &thread = threads_[static_cast<size_t>(w.thread)];
+
+		if (thread.generation != w.generation)
+			continue;
+		thread.generation++;
+		if (thread.state == State::MONITOR) {
+			thread.state = State::RUNNING;
+			resume_at(monitor + monitor_, thread.id);
+		} else {
+			Time rounds = (nap - thread.poll.time + thread.poll.period - 1) /
+				      thread.poll.period;
+
+			thread.state = State::RUNNING;
+			resume_at(thread.poll.time + rounds * thread.poll.period, thread.id);
+		}
+	}
+	watchers.clear();
+	if (line.watchers.empty())
+		line.watchers.swap(watchers); /* keeps its memory */
+}
+
+/* The same round again, and what it reads has not changed since it began? */
+bool Engine::polls_again(const volatile void *p, uint64_t value, const char *stack)
+{
+	const Poll &poll = current_->poll;
+
+	if (poll.at != p || poll.value != value ||
+	    poll.bytes != static_cast<size_t>(current_->stack_end - stack))
+		return false;
+	for (size_t i = 0; i < poll.count; i++) {
+		if (lines_[static_cast<size_t>(poll.lines[i].line)].version !=
+		    poll.lines[i].version)
+			return false;
+	}
+	return !memcmp(poll.stack, stack, poll.bytes);
+}
+
+/* After a load that hit. The first of a round is remembered, the others name their lines. */
+void Engine::note_poll(const volatile void *p, uint64_t value, int line, const char *stack)
+{
+	Poll &poll = current_->poll;
+	size_t bytes = static_cast<size_t>(current_->stack_end - stack);
+	uint64_t version = lines_[static_cast<size_t>(line)].version;
+
+	if (poll.at && poll.at != p) {
+		for (size_t i = 0; i < poll.count; i++) {
+			if (poll.lines[i].line == line)
+				return;
+		}
+		if (poll.count == POLLED_LINES)
+			poll.at = nullptr;
+		else
+			poll.lines[poll.count++] = { line, version };
+		return;
+	}
+	poll.at = bytes <= SNAPSHOT_BYTES ? p : nullptr;
+	poll.value = value;
+	poll.time = current_->now;
+	poll.lines[0] = { line, version };
+	poll.count = 1;
+	poll.bytes = bytes;
+	if (poll.at)
+		memcpy(poll.stack, stack, bytes);
+}
+
+void Engine::nap()
+{
+	Thread &thread = *current_;
+
+	stats.naps++;
+	thread.poll.period = thread.now - thread.poll.time;
+	thread.poll.time = thread.now;
+	thread.state = State::NAPPING;
+	for (size_t i = 0; i < thread.poll.count; i++) {
+		std::vector<Watcher> &watchers =
+			lines_[static_cast<size_t>(thread.poll.lines[i].line)].watchers;
+
+		if (watchers.size() > 4 * threads_.size()) { /* most of them woke by another line */
+			watchers.erase(
+				std::remove_if(
+					watchers.begin(), watchers.end(),
+					[this](const Watcher &w) {
+						return threads_[static_cast<size_t>(w.thread)]
+							       .generation != w.generation;
+					}),
+				watchers.end());
+		}
+		watchers.push_back({ thread.id, thread.generation });
+	}
+	to_scheduler();
+	thread.poll.at = nullptr;
+}
+
+/* ---- The accesses ------------------------------------------------------------------------- */
+
+/* @stack: what the thread is in the middle of, from there to the end of its stack; null = no poll. */
+uint64_t Engine::load(const volatile void *p, unsigned int size, const char *stack)
+{
+	Thread &thread = *current_;
+	int index = line_of(p);
+	uint64_t value;
+
+	thread.now += instruction_;
+	sync();
+	if (forward(p, size, &value)) {
+		thread.poll.at = nullptr;
+		thread.now += l1_;
+		return value;
+	}
+	for (;;) {
+		Line &line = lines_[static_cast<size_t>(index)];
+
+		if (!has(line, cache()))
+			break;
+		value = get(p, size);
+		if (stack && run_.naps && polls_again(p, value, stack)) {
+			nap();
+			sync();
+			continue; /* woken: has it changed? */
+		}
+		if (stack)
+			note_poll(p, value, index, stack);
+		used(line);
+		thread.now += l1_;
+		return value;
+	}
+	thread.poll.at = nullptr;
+	thread.p = const_cast<volatile void *>(p);
+	thread.size = size;
+	wait_for(index, Kind::READ);
+	return thread.result;
+}
+
+void Engine::store(volatile void *p, unsigned int size, uint64_t value, bool release)
+{
+	current_->poll.at = nullptr;
+	current_->now += instruction_ + (release ? release_ : 0);
+	sync();
+	processor().stores.push_back({ p, size, value, false });
+	if (processor().stores.size() == 1)
+		next_store(processor(), current_->now);
+	if (processor().stores.size() > STORE_BUFFER)
+		drain();
+}
+
+/* Load-exclusive, compare, store-exclusive. */
+uint64_t Engine::paired(volatile void *p, unsigned int size, enum hf_sim_rmw kind, uint64_t a,
+			uint64_t b, bool *ok)
+{
+	Thread &thread = *current_;
+	int index = line_of(p);
+	Line &line = lines_[static_cast<size_t>(index)];
+
+	for (;;) {
+		uint64_t old;
+
+		sync();
+		if (m_.llsc_exclusive != 0 && !owns(line, cache())) {
+			thread.p = p;
+			thread.size = size;
+			wait_for(index, Kind::EXCLUSIVE);
+			old = thread.result;
+		} else {
+			old = load(p, size, nullptr);
+		}
+		if (kind == HF_SIM_CMPXCHG && old != a) {
+			stats.swaps++;
+			stats.failed_swaps++;
+			if (ok)
+				*ok = false;
+			return old;
+		}
+		sync();
+		if (!has(line, cache()))
+			continue; /* the monitor was cleared */
+		thread.p = p;
+		thread.size = size;
+		thread.kind = HF_SIM_CMPXCHG;
+		thread.a = old;
+		thread.b = kind == HF_SIM_ADD ? old + a : kind == HF_SIM_SWAP ? a : b;
+		if (owns(line, cache())) {
+			if (get(p, size) != old)
+				continue;
+			perform(thread);
+			thread.now += thread.takes;
+			line.hold = std::max(line.hold, thread.now);
+			changed(line, thread.now);
+		} else {
+			wait_for(index, Kind::WRITE);
+			if (!thread.ok)
+				continue;
+		}
+		if (ok)
+			*ok = true;
+		return old;
+	}
+}
+
+uint64_t Engine::rmw(volatile void *p, unsigned int size, enum hf_sim_rmw kind, uint64_t a,
+		     uint64_t b, bool *ok)
+{
+	Thread &thread = *current_;
+	int index = line_of(p);
+	Line &line = lines_[static_cast<size_t>(index)];
+	bool far = (kind == HF_SIM_CMPXCHG ? m_.far_swap : m_.far_add) != 0;
+
+	thread.poll.at = nullptr;
+	thread.now += instruction_;
+	sync();
+	thread.takes = kind == HF_SIM_SWAP ? swap_ : rmw_;
+	if (m_.tso != 0) {
+		drain();
+	} else {
+		for (const Store &s : processor().stores) {
+			if (line_of(s.p) == index) {
+				drain();
+				break;
+			}
+		}
+	}
+	if (m_.llsc != 0)
+		return paired(p, size, kind, a, b, ok);
+	thread.p = p;
+	thread.size = size;
+	thread.kind = kind;
+	thread.a = a;
+	thread.b = b;
+	if (owns(line, cache()) && !line.leaving &&
+	    (line.last_used == thread.processor || !line.busy)) {
+		used(line);
+		perform(thread);
+		thread.now += thread.takes;
+		line.hold = std::max(line.hold, thread.now);
+		if (thread.ok)
+			changed(line, thread.now);
+	} else {
+		wait_for(index, far ? Kind::FAR : Kind::WRITE);
+	}
+	if (ok)
+		*ok = thread.ok;
+	return thread.result;
+}
+
+void Engine::fence()
+{
+	current_->poll.at = nullptr;
+	sync();
+	drain();
+	current_->now += rmw_;
+}
+
+void Engine::prefetch(const volatile void *p)
+{
+	int index = line_of(p);
+
+	current_->poll.at = nullptr;
+	current_->now += instruction_;
+	sync();
+	if (!owns(lines_[static_cast<size_t>(index)], cache()))
+		request(index, Kind::PREFETCH, current_->now, -1, current_->processor);
+}
+
+uint32_t Engine::monitor(const volatile void *p, uint32_t old)
+{
+	Thread &thread = *current_;
+	uint32_t value = static_cast<uint32_t>(load(p, 4, nullptr));
+	Line &line = lines_[static_cast<size_t>(line_of(p))];
+
+	thread.poll.at = nullptr;
+	if (value != old)
+		return value;
+	sync();
+	if (!has(line, cache())) { /* it went meanwhile: the event is pending */
+		thread.now += monitor_;
+		return value;
+	}
+	thread.state = State::MONITOR;
+	line.watchers.push_back({ thread.id, thread.generation });
+	push(thread.now + EVENT_STREAM, What::TIMER, -1,
+	     { thread.id, thread.processor, Kind::READ }, thread.generation);
+	to_scheduler();
+	return value;
+}
+
+uint32_t Engine::hints(uint32_t ns) const
+{
+	return static_cast<uint32_t>(static_cast<Time>(ns) * 1000 / std::max<Time>(hint_, 1)) + 1;
+}
+
+uint64_t Engine::now_ns()
+{
+	current_->poll.at = nullptr;
+	return static_cast<uint64_t>(current_->now) / 1000;
+}
+
+void Engine::operation()
+{
+	Thread &thread = *current_;
+
+	thread.poll.at = nullptr;
+	all_++;
+	if (thread.now < begin_ || thread.now >= end_)
+		return;
+	thread.operations++;
+	thread.longest =
+		std::max(thread.longest, thread.now - std::max(begin_, thread.last_operation));
+	thread.last_operation = thread.now;
+}
+
+void Engine::work(double ns)
+{
+	Thread &thread = *current_;
+	Time left = with_jitter(ns);
+
+	thread.poll.at = nullptr;
+	while (oversubscribed_ && left > WORK_STEP) {
+		thread.now += WORK_STEP;
+		left -= WORK_STEP;
+		sync();
+	}
+	thread.now += left;
+}
+
+/* ---- Scheduling --------------------------------------------------------------------------- */
+
+/* The current thread leaves its processor, as that; returns when it runs again. */
+void Engine::give_up(State state)
+{
+	Thread &thread = *current_;
+	Processor &here = processor();
+
+	drain();
+	thread.ran += thread.now - thread.since;
+	thread.state = state;
+	here.current = -1;
+	next_thread(here, thread.now);
+	if (state == State::FINISHED)
+		return;
+	if (state == State::READY)
+		enqueue(here, thread.id, thread.now);
+	to_scheduler();
+}
+
+void Engine::start_thread(Processor &at, int id, Time time)
+{
+	Thread &thread = threads_[static_cast<size_t>(id)];
+
+	at.current = id;
+	at.slice_from = time;
+	at.must_switch = false;
+	at.slice++;
+	thread.processor = at.id;
+	thread.state = State::RUNNING;
+	thread.now = std::max(thread.now, time);
+	thread.since = time;
+	resume_at(time, id);
+	if (!at.queue.empty())
+		push(time + from_ns(m_.slice_us * 1000), What::SLICE, -1, { id, at.id, Kind::READ },
+		     at.slice);
+}
+
+/* The thread that has run least; if none waits here, one that waits elsewhere. */
+void Engine::next_thread(Processor &at, Time time)
+{
+	Processor *from = &at;
+
+	for (Processor &other : processors_) {
+		if (at.queue.empty() && other.queue.size() > from->queue.size())
+			from = &other;
+	}
+	at.must_switch = false;
+	at.slice++;
+	if (from->queue.empty())
+		return;
+	size_t best = 0;
+
+	for (size_t i = 1; i < from->queue.size(); i++) {
+		if (threads_[static_cast<size_t>(from->queue[i])].ran <
+		    threads_[static_cast<size_t>(from->queue[best])].ran)
+			best = i;
+	}
+	int id = from->queue[best];
+
+	from->queue.erase(from->queue.begin() + static_cast<ptrdiff_t>(best));
+	start_thread(at, id, time + from_ns(m_.switch_ns));
+}
+
+void Engine::enqueue(Processor &at, int id, Time time)
+{
+	threads_[static_cast<size_t>(id)].state = State::READY;
+	at.queue.push_back(id);
+	if (at.current >= 0 && at.queue.size() == 1)
+		push(std::max(time, at.slice_from + from_ns(m_.slice_us * 1000)), What::SLICE, -1,
+		     { at.current, at.id, Kind::READ }, at.slice);
+}
+
+/* A parked thread is woken. */
+void Engine::ready(int id, Time time)
+{
+	Thread &thread = threads_[static_cast<size_t>(id)];
+	Processor *at = &processors_[static_cast<size_t>(thread.processor)];
+	Time least = INT64_MAX;
+
+	for (const Thread &other : threads_) {
+		if (other.state != State::PARKED && other.state != State::FINISHED &&
+		    other.id != id)
+			least = std::min(least, other.ran);
+	}
+	if (least != INT64_MAX)
+		thread.ran = std::max(thread.ran, least - WAKE_CREDIT);
+	if (at->current >= 0) {
+		for (Processor &other : processors_) {
+			if (other.current < 0) {
+				at = &other;
+				break;
+			}
+			if (other.queue.size() < at->queue.size())
+				at = &other;
+		}
+	}
+	if (at->current < 0) {
+		start_thread(*at, id, time + from_ns(m_.wake_ns));
+		return;
+	}
+	const Thread &running = threads_[static_cast<size_t>(at->current)];
+	Time ran = running.ran + (time - running.since);
+
+	enqueue(*at, id, time);
+	if (ran - thread.ran > WAKE_PREEMPTS)
+		push(time + from_ns(m_.wake_ns), What::SLICE, -1,
+		     { at->current, at->id, Kind::READ }, at->slice);
+}
+
+void Engine::end_slice(const Event &event)
+{
+	Processor &at = processors_[static_cast<size_t>(event.request.processor)];
+
+	if (at.slice != event.generation || at.current < 0 || at.queue.empty())
+		return;
+	Thread &thread = threads_[static_cast<size_t>(at.current)];
+
+	at.must_switch = true;
+	if (thread.state != State::NAPPING && thread.state != State::MONITOR)
+		return;
+	thread.generation++;
+	thread.state = State::RUNNING;
+	resume_at(event.time, thread.id);
+}
+
+void Engine::preempt()
+{
+	processor().must_switch = false;
+	if (processor().queue.empty())
+		return;
+	stats.preemptions++;
+	current_->poll.at = nullptr;
+	give_up(State::READY);
+}
+
+void Engine::yield()
+{
+	current_->poll.at = nullptr;
+	current_->now += from_ns(m_.syscall_ns);
+	sync();
+	if (!processor().queue.empty())
+		give_up(State::READY);
+}
+
+/* Interrupts the processors that run; each has then emptied its store buffer. */
+void Engine::barrier_all()
+{
+	bool others = false;
+
+	current_->poll.at = nullptr;
+	for (const Processor &at : processors_)
+		others = others || (at.current >= 0 && at.current != current_->id);
+	current_->now += from_ns(m_.syscall_ns + (others ? m_.switch_ns : 0));
+	sync();
+	drain();
+	for (const Processor &at : processors_) {
+		while (!at.stores.empty()) {
+			current_->now += BARRIER_STEP;
+			sync();
+		}
+	}
+}
+
+int Engine::park(const volatile void *word, uint32_t expected, uint64_t deadline)
+{
+	Thread &thread = *current_;
+
+	thread.poll.at = nullptr;
+	thread.now += from_ns(m_.syscall_ns / 2);
+	sync();
+	drain();
+	/* The kernel's look at the word, and the queueing, are one step. */
+	if (static_cast<uint32_t>(load(word, 4, nullptr)) != expected) {
+		thread.now += from_ns(m_.syscall_ns / 2);
+		return 1;
+	}
+	if (deadline != UINT64_MAX && static_cast<uint64_t>(thread.now) / 1000 >= deadline)
+		return 2;
+	stats.parks++;
+	thread.parked_at = word;
+	thread.parked_result = 0;
+	parked_.push_back(thread.id);
+	if (deadline != UINT64_MAX)
+		push(static_cast<Time>(deadline) * 1000, What::TIMER, -1,
+		     { thread.id, thread.processor, Kind::READ }, thread.generation);
+	give_up(State::PARKED);
+	thread.now += from_ns(m_.syscall_ns / 2);
+	return thread.parked_result;
+}
+
+uint32_t Engine::unpark(const volatile void *word, uint32_t n)
+{
+	uint32_t woken = 0;
+
+	current_->poll.at = nullptr;
+	current_->now += from_ns(m_.syscall_ns);
+	sync();
+	for (size_t i = 0; i < parked_.size() && woken < n;) {
+		Thread &thread = threads_[static_cast<size_t>(parked_[i])];
+
+		if (thread.parked_at != word) {
+			i++;
+			continue;
+		}
+		parked_.erase(parked_.begin() + static_cast<ptrdiff_t>(i));
+		thread.generation++;
+		woken++;
+		ready(thread.id, current_->now);
+	}
+	return woken;
+}
+
+/* ---- A run -------------------------------------------------------------------------------- */
+
+double host_seconds()
+{
+	timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
+}
+
+Result Engine::go()
+{
+	size_t caches = static_cast<size_t>(m_.caches());
+	size_t n = static_cast<size_t>(run_.threads);
+	double from = host_seconds();
+	Result result;
+
+	if (caches > MOST_CACHES)
+		throw std::runtime_error("sim: more than 512 cores");
+	instruction_ = cycles(m_.instruction_cycles);
+	l1_ = cycles(m_.l1_cycles);
+	rmw_ = cycles(m_.rmw_cycles);
+	swap_ = cycles(m_.swap_cycles);
+	release_ = cycles(m_.release_cycles);
+	hint_ = cycles(m_.hint_cycles);
+	monitor_ = cycles(m_.monitor_cycles);
+	home_ = from_ns(m_.home_ns);
+	invalidate_ = from_ns(m_.invalidate_ns);
+	hold_ = from_ns(m_.hold_ns);
+	far_ = from_ns(m_.far_ns);
+	smt_ = from_ns(m_.transfer_smt_ns);
+	transfer_[0] = m_.transfer_smt_ns;
+	transfer_[1] = m_.transfer_cluster_ns;
+	transfer_[2] = m_.transfer_socket_ns;
+	transfer_[3] = m_.transfer_far_ns;
+	random_ = run_.seed * 0x9e3779b97f4a7c15ull | 1;
+	for (int i = 0; i < 8; i++)
+		(void)random();
+	begin_ = from_ns(run_.warm_up_ns);
+	end_ = begin_ + from_ns(run_.window_ns);
+	lines_.assign(memory_used / LINE_BYTES + 1, Line());
+	processors_.resize(static_cast<size_t>(m_.processors()));
+	for (size_t i = 0; i < processors_.size(); i++) {
+		processors_[i].id = static_cast<int>(i);
+		processors_[i].cache = static_cast<int>(i % caches);
+	}
+	oversubscribed_ = n > processors_.size();
+	threads_.resize(n);
+	for (size_t i = 0; i < n; i++) {
+		Thread &thread = threads_[i];
+		context::stack_context stack;
+
+		thread.id = static_cast<int>(i);
+		thread.processor = run_.processors.empty()
+					   ? static_cast<int>(i % processors_.size())
+					   : run_.processors[i];
+		stack.size = STACK_BYTES;
+		stack.sp = thread.stack_end = stack_of(i) + STACK_BYTES;
+		thread.poll.stack = snapshots[i];
+		thread.scheduler = new context::fiber();
+		thread.fiber = new context::fiber(
+			std::allocator_arg, context::preallocated(stack.sp, stack.size, stack),
+			KeptStack(), [this, i](context::fiber &&scheduler) {
+				Thread &me = threads_[i];
+
+				*me.scheduler = std::move(scheduler);
+				run_.body(me.id);
+				give_up(State::FINISHED);
+				return std::move(*me.scheduler);
+			});
+		/* They don't begin together. */
+		Time at = static_cast<Time>(random() % 200000);
+		Processor &here = processors_[static_cast<size_t>(thread.processor)];
+
+		if (here.current < 0)
+			start_thread(here, thread.id, at);
+		else
+			enqueue(here, thread.id, at);
+	}
+	Time reached = 0;
+
+	while (!heap_.empty()) {
+		Event event = heap_.front();
+
+		std::pop_heap(heap_.begin(), heap_.end(), Later());
+		heap_.pop_back();
+		reached = event.time;
+		dispatch(event);
+		if (stats.events % 4096 == 0 && host_seconds() - from > run_.host_limit_s) {
+			result.cut = true;
+			break;
+		}
+	}
+	if (!result.cut) {
+		for (Thread &thread : threads_) {
+			if (thread.state != State::FINISHED)
+				throw std::runtime_error("sim: thread " +
+							 std::to_string(thread.id) +
+							 " waits for ever");
+			delete thread.fiber;
+			delete thread.scheduler;
+		}
+		reached = std::max(reached, end_);
+	}
+	result.window_ns =
+		static_cast<double>(std::max<Time>(0, std::min(reached, end_) - begin_)) / 1000;
+	for (const Thread &thread : threads_) {
+		Time last = std::max(begin_, thread.last_operation);
+
+		result.operations.push_back(thread.operations);
+		result.longest_wait_ns =
+			std::max(result.longest_wait_ns,
+				 static_cast<double>(
+					 std::max(thread.longest, std::min(reached, end_) - last)) /
+					 1000);
+	}
+	result.all = all_;
+	result.stats = stats;
+	result.host_s = host_seconds() - from;
+	return result;
+}
+
+} // namespace
+
+Result run(const Run &run)
+{
+	Engine one(run);
+
+	engine = &one;
+	Result result = one.go();
+
+	engine = nullptr;
+	return result;
+}
+
+void *allocate(size_t bytes, size_t alignment)
+{
+	if (!memory)
+		reset_memory();
+	memory_used = (memory_used + alignment - 1) & ~(alignment - 1);
+	if (memory_used + bytes > MEMORY_BYTES)
+		throw std::runtime_error("sim: no memory left");
+	void *p = memory + memory_used;
+
+	memory_used += bytes;
+	return p;
+}
+
+/* The nodes lie at the start: of 4095 threads, as indices have 15 bits. */
+void reset_memory()
+{
+	shared_table = nullptr;
+	if (!memory) {
+		void *p = mmap(nullptr, MEMORY_BYTES, PROT_READ | PROT_WRITE,
+			       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+		if (p == MAP_FAILED)
+			throw std::runtime_error("sim: no memory");
+		memory = static_cast<char *>(p);
+	}
+	memset(memory, 0, MEMORY_BYTES);
+	memory_used = NODES * NODE_BYTES * 1024;
+}
+
+} // namespace sim
+
+/* ---- For the backends --------------------------------------------------------------------- */
+
+using sim::engine;
+
+extern "C" {
+
+/*
+ * What a thread is in the middle of is its stack, and the registers that a call keeps: setjmp()
+ * writes them to this frame, and what is allocated last lies below all else in it (E3).
+ */
+__attribute__((noinline)) uint64_t hf_sim_load(const volatile void *p, unsigned int size)
+{
+	jmp_buf registers;
+	char *low = static_cast<char *>(__builtin_alloca(16));
+
+	memset(low, 0, 16);
+	memset(&registers, 0, sizeof(registers));
+	(void)setjmp(registers);
+	return engine->load(p, size, low);
+}
+
+void hf_sim_store(volatile void *p, unsigned int size, uint64_t value, int release)
+{
+	engine->store(p, size, value, release != 0);
+}
+
+uint64_t hf_sim_rmw(volatile void *p, unsigned int size, enum hf_sim_rmw kind, uint64_t a,
+		    uint64_t b, bool *ok)
+{
+	return engine->rmw(p, size, kind, a, b, ok);
+}
+
+void hf_sim_fence(void)
+{
+	engine->fence();
+}
+
+void hf_sim_relax(void)
+{
+	engine->relax();
+}
+
+void hf_sim_prefetch(const volatile void *p)
+{
+	engine->prefetch(p);
+}
+
+uint32_t hf_sim_monitor(const volatile void *p, uint32_t old)
+{
+	return engine->monitor(p, old);
+}
+
+uint32_t hf_sim_hints(uint32_t ns)
+{
+	return engine->hints(ns);
+}
+
+unsigned int hf_sim_thread(void)
+{
+	return static_cast<unsigned int>(engine->self().id);
+}
+
+uint32_t hf_sim_node_get(void)
+{
+	sim::Thread &self = engine->self();
+
+	for (unsigned int n = 0; n < sim::NODES; n++) {
+		if (self.nodes & 1u << n)
+			continue;
+		self.nodes |= 1u << n;
+		return 1 + static_cast<uint32_t>(self.id) * sim::NODES + n;
+	}
+	return 0;
+}
+
+void hf_sim_node_put(uint32_t index)
+{
+	engine->self().nodes &= ~(1u << (index - 1) % sim::NODES);
+}
+
+void *hf_sim_node(uint32_t index)
+{
+	return sim::memory + (index - 1) * sim::NODE_BYTES;
+}
+
+int hf_sim_park(const volatile void *word, uint32_t expected, uint64_t deadline)
+{
+	return engine->park(word, expected, deadline);
+}
+
+uint32_t hf_sim_unpark(const volatile void *word, uint32_t n)
+{
+	return engine->unpark(word, n);
+}
+
+uint64_t hf_sim_now(void)
+{
+	return engine->now_ns();
+}
+
+void hf_sim_yield(void)
+{
+	engine->yield();
+}
+
+void hf_sim_barrier_all(void)
+{
+	engine->barrier_all();
+}
+
+void *hf_sim_table(size_t bytes)
+{
+	if (!sim::shared_table)
+		sim::shared_table = sim::allocate(bytes);
+	return sim::shared_table;
+}
+
+int32_t *hf_sim_local(unsigned int index)
+{
+	return &engine->self().local[index];
+}
+
+bool hf_sim_done(void)
+{
+	return engine->done();
+}
+
+void hf_sim_op(void)
+{
+	engine->operation();
+}
+
+void hf_sim_work(double ns)
+{
+	engine->work(ns);
+}
+
+int64_t hf_sim_time(void)
+{
+	return engine->self().now;
+}
+
+void hf_sim_spent(int64_t lock, int64_t unlock)
+{
+	engine->stats.lock_ps += lock;
+	engine->stats.unlock_ps += unlock;
+}
+
+void hf_sim_retries(uint32_t retries, bool fallback)
+{
+	engine->stats.retries += retries;
+	engine->stats.fallbacks += fallback;
+}
+
+} // extern "C"

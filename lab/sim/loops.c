@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * loops - the shipping headers, compiled for a simulated processor: once for each of SIM_X86_64 and
+ * SIM_AARCH64. All that they define is static; what is not is renamed below.
+ */
+#include <stdint.h>
+
+#include "sim.h"
+
+/* Knobs, in place of constants: an assertion about them can't be evaluated. */
+#include "holdfast/compiler.h"
+#undef HF_STATIC_ASSERT
+#define HF_STATIC_ASSERT(cond, text) _Static_assert(1, text)
+#define HF_LOCKREF_RETRIES limit_of_retries()
+#define HF_SPINLOCK_QUEUED_PASSES hf_sim_knobs.passes
+#define HF_SPINLOCK_QUEUED_PATIENCE_NS hf_sim_knobs.patience_ns
+#define HF__LOCKREF_NOTE(retries, fallback) note_retries(retries, fallback)
+
+/*
+ * An experiment, the knob `adaptive`: each thread keeps a mean of its retries, in sixteenths. While
+ * it is above the knob the thread gives up after `retries`; below, after ten times as many. With
+ * each operation that found the lock held the mean decays, so that it tries to swap again.
+ */
+enum { MEAN = 1 };
+
+static inline uint32_t limit_of_retries(void)
+{
+	if (!hf_sim_knobs.adaptive)
+		return hf_sim_knobs.retries;
+	return *hf_sim_local(MEAN) > 16 * (int32_t)hf_sim_knobs.adaptive
+		       ? hf_sim_knobs.retries
+		       : 10 * hf_sim_knobs.retries;
+}
+
+static inline void note_retries(uint32_t retries, bool fallback)
+{
+	int32_t *mean = hf_sim_local(MEAN);
+
+	hf_sim_retries(retries, fallback);
+	if (retries)
+		*mean += ((int32_t)retries * 16 - *mean) / 8;
+	else if (fallback)
+		*mean -= *mean / 64;
+}
+
+/* The lock half spins: with the mutex the table would be about parking. */
+#define HF_LOCKREF_LOCK queued
+
+#include "holdfast/lockref.h"
+#include "holdfast/rcuref.h"
+#include "holdfast/refcount.h"
+#include "holdfast/spinlock.h"
+
+/* ---- lockref: get, put -------------------------------------------------------------------- */
+
+static void pause_for(double ns)
+{
+	if (ns > 0)
+		hf_sim_work(ns);
+}
+
+static void misuse(void)
+{
+	__builtin_trap();
+}
+
+#define LOCKREF_LOOP(name, kind, type)                                                             \
+	static void lockref_##name##_body(void *object, double between, double work)               \
+	{                                                                                          \
+		type *ref = (type *)object;                                                        \
+                                                                                                   \
+		while (!hf_sim_done()) {                                                           \
+			kind##_get(ref);                                                           \
+			pause_for(between);                                                        \
+			if (!kind##_put_or_lock(ref))                                              \
+				misuse();                                                          \
+			hf_sim_op();                                                               \
+			pause_for(work);                                                           \
+		}                                                                                  \
+	}
+
+static void lockref_init(void *object)
+{
+	*(uint64_t *)object = (uint64_t)1 << 32;
+}
+
+static bool lockref_check(const void *object, uint64_t operations)
+{
+	(void)operations;
+	return *(const uint64_t *)object == (uint64_t)1 << 32;
+}
+
+#define ROSTER_LOOP(name, swaps) LOCKREF_LOOP(name, hf_lockref_##name, hf_lockref_t)
+HF_LOCKREF_ROSTER(ROSTER_LOOP)
+LOCKREF_LOOP(waitfree, hf_lockref_waitfree, hf_lockref_waitfree_t)
+
+/* ---- refcount, rcuref --------------------------------------------------------------------- */
+
+#define COUNT_LOOP(name, take, drop)                                                               \
+	static void name##_body(void *object, double between, double work)                         \
+	{                                                                                          \
+		while (!hf_sim_done()) {                                                           \
+			take;                                                                      \
+			pause_for(between);                                                        \
+			if (drop)                                                                  \
+				misuse();                                                          \
+			hf_sim_op();                                                               \
+			pause_for(work);                                                           \
+		}                                                                                  \
+	}
+
+static void count_init(void *object)
+{
+	*(uint32_t *)object = 1;
+}
+
+static bool count_check(const void *object, uint64_t operations)
+{
+	(void)operations;
+	return *(const uint32_t *)object == 1;
+}
+
+#define REFCOUNT_LOOP(name, checked)                                                               \
+	COUNT_LOOP(refcount_##name, hf_refcount_##name##_inc((hf_refcount_t *)object),             \
+		   hf_refcount_##name##_dec_and_test((hf_refcount_t *)object))
+HF_REFCOUNT_ROSTER(REFCOUNT_LOOP)
+
+COUNT_LOOP(inc_not_zero, if (!hf_refcount_inc_not_zero((hf_refcount_t *)object)) misuse(),
+	   hf_refcount_dec_and_test((hf_refcount_t *)object))
+COUNT_LOOP(rcuref, if (!hf_rcuref_get((hf_rcuref_t *)object)) misuse(),
+	   hf_rcuref_put((hf_rcuref_t *)object))
+
+static void zero_init(void *object)
+{
+	*(uint64_t *)object = 0;
+}
+
+static bool zero_check(const void *object, uint64_t operations)
+{
+	(void)operations;
+	return *(const uint32_t *)object == 0;
+}
+
+/* ---- locks: lock, increment a word in another line, unlock -------------------------------- */
+
+enum { COUNTER = 256 }; /* bytes from the lock */
+
+static void section(void *object, double between)
+{
+	uint64_t *counter = (uint64_t *)(void *)((char *)object + COUNTER);
+
+	hf_sim_store(counter, 8, hf_sim_load(counter, 8) + 1, 0);
+	pause_for(between);
+}
+
+#define LOCK_LOOP(name, kind)                                                                      \
+	static void name##_body(void *object, double between, double work)                         \
+	{                                                                                          \
+		while (!hf_sim_done()) {                                                           \
+			int64_t start = hf_sim_time(), locked, last;                               \
+                                                                                                   \
+			kind##_lock((kind##_t *)object);                                           \
+			locked = hf_sim_time();                                                    \
+			section(object, between);                                                  \
+			last = hf_sim_time();                                                      \
+			kind##_unlock((kind##_t *)object);                                         \
+			hf_sim_spent(locked - start, hf_sim_time() - last);                        \
+			hf_sim_op();                                                               \
+			pause_for(work);                                                           \
+		}                                                                                  \
+	}
+
+#define SPINLOCK_LOOP(name, NAME, bytes, nodes) LOCK_LOOP(spinlock_##name, hf_spinlock_##name)
+HF_SPINLOCK_ROSTER(SPINLOCK_LOOP)
+
+static void lock_init(void *object)
+{
+	*(uint64_t *)object = 0;
+	*(uint64_t *)(void *)((char *)object + COUNTER) = 0;
+}
+
+static bool lock_check(const void *object, uint64_t operations)
+{
+	return *(const uint64_t *)(const void *)((const char *)object + COUNTER) == operations;
+}
+
+/* ---- The message benchmark ---------------------------------------------------------------- */
+
+/* Two threads that swap a word to and fro; an operation is half of a round trip. */
+static void message_body(void *object, double between, double work)
+{
+	uint32_t mine = hf_sim_thread() & 1;
+	hf_atomic32_t *word = (hf_atomic32_t *)object;
+
+	(void)between;
+	(void)work;
+	while (!hf_sim_done()) {
+		uint32_t expected = mine;
+
+		if (hf_atomic32_try_cmpxchg_relaxed(word, &expected, mine ^ 1))
+			hf_sim_op();
+	}
+}
+
+static bool any_check(const void *object, uint64_t operations)
+{
+	(void)object;
+	(void)operations;
+	return true;
+}
+
+/* ---- The list ----------------------------------------------------------------------------- */
+
+/* 1 if a name is what the short names stand for. */
+#define IS_DEFAULT(is, name) (__builtin_strcmp(#name, HF_SIM_STRING(is)) == 0)
+#define HF_SIM_STRING(x) HF_SIM_STRING_(x)
+#define HF_SIM_STRING_(x) #x
+
+#define LOCKREF_ROW(name, swaps)                                                                   \
+	{ "lockref",    #name,        IS_DEFAULT(HF_LOCKREF_DEFAULT, name),                        \
+	  false,        lockref_init, lockref_##name##_body,                                       \
+	  lockref_check },
+#define REFCOUNT_ROW(name, checked)                                                                \
+	{ "refcount", #name,      IS_DEFAULT(HF_REFCOUNT_DEFAULT, name),                           \
+	  false,      count_init, refcount_##name##_body,                                          \
+	  count_check },
+#define SPINLOCK_ROW(name, NAME, bytes, nodes)                                                     \
+	{ "spinlock", #name,     IS_DEFAULT(HF_SPINLOCK_DEFAULT, name),                            \
+	  true,       lock_init, spinlock_##name##_body,                                           \
+	  lock_check },
+
+static const struct hf_sim_variant variants[] = {
+	HF_LOCKREF_ROSTER(LOCKREF_ROW) /* */
+	{ "lockref", "waitfree", false, false, lockref_init, lockref_waitfree_body, lockref_check },
+	HF_REFCOUNT_ROSTER(REFCOUNT_ROW) /* */
+	{ "rcuref", "rcuref", true, false, zero_init, rcuref_body, zero_check },
+	{ "rcuref", "inc_not_zero", false, false, count_init, inc_not_zero_body, count_check },
+	HF_SPINLOCK_ROSTER(SPINLOCK_ROW) /* */
+	{ "message", "message", false, false, zero_init, message_body, any_check },
+};
+
+/* The constants again, as constants.h has them. */
+#undef HF_ARCH_X86_64_CONSTANTS_H
+#undef HF_ARCH_AARCH64_CONSTANTS_H
+#undef HF_ARCH_BACKOFF_MIN_NS
+#undef HF_ARCH_BACKOFF_MAX_NS
+#undef HF_ARCH_PENDING_NS
+#undef HF_ARCH_WAIT_LOCK_SWAP
+#undef HF_ARCH_WAIT_COUNT_SWAP
+#undef HF_ARCH_WAIT_FREE_LOCK
+#undef HF_ARCH_WAIT_MY_TURN
+#undef HF_ARCH_WAIT_MY_NODE
+#undef HF_ARCH_WAIT_QUEUE
+
+#if defined(SIM_AARCH64)
+#include "holdfast/arch/aarch64/constants.h"
+#define SIM_NAME aarch64
+#else
+#include "holdfast/arch/x86_64/constants.h"
+#define SIM_NAME x86_64
+#endif
+
+const struct hf_sim_arch HF__PASTE(hf_sim_arch_, SIM_NAME) = {
+	HF_SIM_STRING(SIM_NAME),
+	{ HF_ARCH_BACKOFF_MIN_NS, HF_ARCH_BACKOFF_MAX_NS, HF_ARCH_PENDING_NS,
+	  HF_ARCH_WAIT_LOCK_SWAP, HF_ARCH_WAIT_COUNT_SWAP, HF_ARCH_WAIT_FREE_LOCK,
+	  HF_ARCH_WAIT_MY_TURN, HF_ARCH_WAIT_MY_NODE, HF_ARCH_WAIT_QUEUE, 0, 0, 0, 0 },
+	variants,
+	sizeof(variants) / sizeof(variants[0]),
+};

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * mutex_loops - mutex.h and src/mutex.c, compiled for a simulated processor. The slow paths get
+ * names of their own, beside those of the library that the lab links.
+ */
+#include "sim.h"
+
+#if defined(SIM_AARCH64)
+#define SIM_OWN(name) name##_of_aarch64
+#define SIM_ARCH_NAME hf_sim_mutex_aarch64
+#else
+#define SIM_OWN(name) name##_of_x86_64
+#define SIM_ARCH_NAME hf_sim_mutex_x86_64
+#endif
+#define hf__mutex_lock_slow SIM_OWN(hf_sim_mutex_lock_slow)
+#define hf__mutex_trylock_slow SIM_OWN(hf_sim_mutex_trylock_slow)
+#define hf__mutex_unlock_slow SIM_OWN(hf_sim_mutex_unlock_slow)
+#define hf__mutex_unlock_late SIM_OWN(hf_sim_mutex_unlock_late)
+
+/* The mutex whose waiters stand in a table has these too; without it the names mean nothing. */
+#define hf__mutex_shared_lock_slow SIM_OWN(hf_sim_mutex_shared_lock_slow)
+#define hf__mutex_shared_take_parked SIM_OWN(hf_sim_mutex_shared_take_parked)
+#define hf__mutex_shared_wake SIM_OWN(hf_sim_mutex_shared_wake)
+#define hf__mutex_enqueue SIM_OWN(hf_sim_mutex_enqueue)
+#define hf__mutex_wait SIM_OWN(hf_sim_mutex_wait)
+#define hf__bucket_lock SIM_OWN(hf_sim_bucket_lock)
+#define hf__bucket_unlock SIM_OWN(hf_sim_bucket_unlock)
+#define hf__bucket_find SIM_OWN(hf_sim_bucket_find)
+#define hf__bucket_append SIM_OWN(hf_sim_bucket_append)
+#define hf__bucket_remove SIM_OWN(hf_sim_bucket_remove)
+#define hf__bucket_publish SIM_OWN(hf_sim_bucket_publish)
+#define hf__waiter_needs_unlock SIM_OWN(hf_sim_waiter_needs_unlock)
+#define hf__parking_table SIM_OWN(hf_sim_parking_table)
+#define hf__parking_need SIM_OWN(hf_sim_parking_need)
+
+/* Thread-local in the library; of the simulated thread here. */
+#define HF_MUTEX_TURN_USED (*hf_sim_local(0))
+
+#include "mutex.c"
+
+#ifdef HF__PARKING_BUCKETS
+/* The table lies in simulated memory. */
+#define HF__PARKING_IS_MODEL
+#include "parking.c"
+
+const hf_atomic32_t *volatile hf__parking_need;
+
+struct hf__parking *hf__parking_table(void)
+{
+	struct hf__parking *table = (struct hf__parking *)hf_sim_table(sizeof(struct hf__parking));
+
+	hf__parking_need = table->need;
+	return table;
+}
+#endif
+
+enum { COUNTER = 256 }; /* bytes from the lock */
+
+static void init(void *object)
+{
+	*(uint64_t *)object = 0;
+	*(uint64_t *)(void *)((char *)object + COUNTER) = 0;
+#ifdef HF__PARKING_BUCKETS
+	(void)hf__parking_table();
+#endif
+}
+
+static void body(void *object, double between, double work)
+{
+	hf_mutex_t *mutex = (hf_mutex_t *)object;
+	uint64_t *counter = (uint64_t *)(void *)((char *)object + COUNTER);
+
+	while (!hf_sim_done()) {
+		hf_mutex_lock(mutex);
+		hf_sim_store(counter, 8, hf_sim_load(counter, 8) + 1, 0);
+		if (between > 0)
+			hf_sim_work(between);
+		hf_mutex_unlock(mutex);
+		hf_sim_op();
+		if (work > 0)
+			hf_sim_work(work);
+	}
+}
+
+static bool check(const void *object, uint64_t operations)
+{
+	return *(const uint64_t *)(const void *)((const char *)object + COUNTER) == operations;
+}
+
+static const struct hf_sim_variant variants[] = {
+	{ "mutex", "mutex", true, true, init, body, check },
+};
+
+const struct hf_sim_arch SIM_ARCH_NAME = { "mutex", { 0 }, variants, 1 };

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef HF_SIM_H
+#define HF_SIM_H
+/*
+ * sim - what the simulated processors offer to the code that runs on them: atomic.h, arch.h and
+ * env.h of this folder are made of it.
+ *
+ * Context  a simulated thread (engine.hpp), but for hf_sim_knobs
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum hf_sim_rmw { HF_SIM_ADD, HF_SIM_SWAP, HF_SIM_CMPXCHG };
+
+uint64_t hf_sim_load(const volatile void *p, unsigned int size);
+void hf_sim_store(volatile void *p, unsigned int size, uint64_t value, int release);
+
+/* Returns the value before. CMPXCHG: @a is expected, @b is stored, *ok says whether. ADD, SWAP: @a. */
+uint64_t hf_sim_rmw(volatile void *p, unsigned int size, enum hf_sim_rmw kind, uint64_t a,
+		    uint64_t b, bool *ok);
+void hf_sim_fence(void);
+void hf_sim_relax(void);
+void hf_sim_prefetch(const volatile void *p);
+
+/* Load-exclusive; if the word is @old, WFE. */
+uint32_t hf_sim_monitor(const volatile void *p, uint32_t old);
+
+uint32_t hf_sim_hints(uint32_t ns);
+unsigned int hf_sim_thread(void);
+uint32_t hf_sim_node_get(void);
+void hf_sim_node_put(uint32_t index);
+void *hf_sim_node(uint32_t index);
+
+/* As hf_env_park() and so on. Return of park: 0 woken, 1 changed, 2 timed out. */
+int hf_sim_park(const volatile void *word, uint32_t expected, uint64_t deadline);
+uint32_t hf_sim_unpark(const volatile void *word, uint32_t n);
+uint64_t hf_sim_now(void);
+void hf_sim_yield(void);
+void hf_sim_barrier_all(void);
+
+/* What the process has once, zeroed before each run; first called by init(), so not by a thread. */
+void *hf_sim_table(size_t bytes);
+
+/* Words that each simulated thread has for itself, 0 at first: thread-local variables. */
+int32_t *hf_sim_local(unsigned int index);
+
+/* For the loops: is the time over? One operation is done. Other work, for so long. */
+bool hf_sim_done(void);
+void hf_sim_op(void);
+void hf_sim_work(double ns);
+/* Picoseconds so far; and how many of them lock and unlock took. */
+int64_t hf_sim_time(void);
+void hf_sim_spent(int64_t lock, int64_t unlock);
+void hf_sim_retries(uint32_t retries, bool fallback);
+
+/* The constants of arch/<cpu>/constants.h and of the headers, as they are for this run. */
+struct hf_sim_knobs {
+	uint32_t backoff_min_ns, backoff_max_ns, pending_ns;
+	int lock_swap, count_swap, free_lock, my_turn, my_node, queue; /* enum hf_wait_policy */
+	uint32_t retries;                                              /* HF_LOCKREF_RETRIES */
+	uint32_t adaptive;            /* 0, or an experiment of loops.c */
+	uint32_t passes, patience_ns; /* of spinlock/queued.h */
+};
+extern struct hf_sim_knobs hf_sim_knobs;
+
+/* One variant of a table: see loops.c. */
+struct hf_sim_variant {
+	const char *table, *name;
+	bool defaults; /* it is what the header's short names are */
+	bool is_lock;  /* between_ns is the critical section, with a store to a line of its own */
+	void (*init)(void *object);
+	/* Loops until hf_sim_done(). @between: ns inside of the pair; @work: ns between two pairs. */
+	void (*body)(void *object, double between, double work);
+	/* Is the object as it was after init()? @operations is how many pairs were done. */
+	bool (*check)(const void *object, uint64_t operations);
+};
+
+struct hf_sim_arch {
+	const char *name;
+	struct hf_sim_knobs knobs; /* the defaults */
+	const struct hf_sim_variant *variants;
+	size_t count;
+};
+extern const struct hf_sim_arch hf_sim_arch_x86_64, hf_sim_arch_aarch64;
+
+/* The mutex, which has sources of its own: mutex_loops.c. No knobs. */
+extern const struct hf_sim_arch hf_sim_mutex_x86_64, hf_sim_mutex_aarch64;
+
+/* The defaults that no arch file has: defaults.c reads them from the headers. */
+extern const uint32_t hf_sim_default_retries, hf_sim_default_passes, hf_sim_default_patience_ns;
+
+#define HF_SIM_OBJECT_BYTES 512
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

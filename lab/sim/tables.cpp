@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: MIT */
+/* tables - see tables.hpp. */
+#include "tables.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <cstring>
+#include <sstream>
+#include <stdexcept>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace sim
+{
+
+const std::vector<std::string> &table_names()
+{
+	static const std::vector<std::string> list = { "lockref", "refcount", "rcuref", "spinlock",
+						       "mutex" };
+
+	return list;
+}
+
+static const struct hf_sim_arch &arch_of(const Machine &machine)
+{
+	return machine.arch == "x86_64" ? hf_sim_arch_x86_64 : hf_sim_arch_aarch64;
+}
+
+static const struct hf_sim_arch &mutex_arch_of(const Machine &machine)
+{
+	return machine.arch == "x86_64" ? hf_sim_mutex_x86_64 : hf_sim_mutex_aarch64;
+}
+
+std::vector<std::string> default_variants(const std::string &table)
+{
+	std::vector<std::string> list;
+
+	for (const struct hf_sim_arch *arch : { &hf_sim_arch_x86_64, &hf_sim_mutex_x86_64 }) {
+		for (size_t i = 0; i < arch->count; i++) {
+			if (table == arch->variants[i].table)
+				list.push_back(arch->variants[i].name);
+		}
+	}
+	if (table == "lockref")
+		list.insert(list.begin() + 2, { "bounded-15", "bounded wait=none" });
+	return list;
+}
+
+static const struct hf_sim_variant *find(const struct hf_sim_arch &arch, const std::string &table,
+					 const std::string &name)
+{
+	for (size_t i = 0; i < arch.count; i++) {
+		if (table == arch.variants[i].table && name == arch.variants[i].name)
+			return &arch.variants[i];
+	}
+	return nullptr;
+}
+
+static uint32_t number(const std::string &variant, const std::string &text)
+{
+	size_t end = 0;
+	unsigned long n = 0;
+
+	try {
+		n = std::stoul(text, &end);
+	} catch (const std::exception &) {
+		end = 0;
+	}
+	if (end == 0 || end != text.size())
+		throw std::runtime_error("'" + variant + "': no number in '" + text + "'");
+	return static_cast<uint32_t>(n);
+}
+
+/* wait.h's policies, in their order. */
+static int policy(const std::string &variant, const std::string &name)
+{
+	int n = 0;
+
+	for (const char *one : { "none", "hint", "backoff", "monitor" }) {
+		if (name == one)
+			return n;
+		n++;
+	}
+	throw std::runtime_error("'" + variant + "': no wait policy '" + name + "'");
+}
+
+/* Turns the knobs as the variant's words say; returns its name without them. */
+static std::string turn_knobs(const std::string &variant)
+{
+	std::istringstream words(variant);
+	std::string name, word;
+	struct hf_sim_knobs &k = hf_sim_knobs;
+
+	words >> name;
+	while (words >> word) {
+		size_t equals = word.find('=');
+		std::string what = word.substr(0, equals);
+		std::string value = equals == std::string::npos ? "" : word.substr(equals + 1);
+
+		if (what == "wait") {
+			k.lock_swap = k.count_swap = k.free_lock = k.my_turn = k.my_node = k.queue =
+				policy(variant, value);
+		} else if (what == "count") {
+			k.count_swap = policy(variant, value);
+		} else if (what == "adaptive") {
+			k.adaptive = number(variant, value);
+		} else if (what == "passes") {
+			k.passes = number(variant, value);
+		} else if (what == "patience") {
+			k.patience_ns = number(variant, value);
+		} else if (what == "min") {
+			k.backoff_min_ns = number(variant, value);
+		} else if (what == "max") {
+			k.backoff_max_ns = number(variant, value);
+		} else if (what == "pending") {
+			k.pending_ns = number(variant, value);
+		} else {
+			throw std::runtime_error("'" + variant + "': no knob '" + what + "'");
+		}
+	}
+	size_t dash = name.find('-');
+
+	if (dash != std::string::npos) {
+		k.retries = number(variant, name.substr(dash + 1));
+		name.resize(dash);
+	}
+	return name;
+}
+
+/*
+ * In a collapse 256 threads need 256 transfers for a success, and each should have some: so the
+ * window grows with the threads.
+ */
+static double window_of(const Case &one)
+{
+	if (one.window_ns > 0)
+		return one.window_ns;
+	double window = 150000 + one.threads * (30000 + 8 * (one.work_ns + one.between_ns));
+
+	/* A mutex is handed over in turns of up to a millisecond. */
+	return one.table == "mutex" ? std::max(window, 1e7) : window;
+}
+
+Outcome simulate(const Case &one)
+{
+	const struct hf_sim_arch &arch = arch_of(one.machine);
+	Outcome out = {};
+	Run r;
+
+	hf_sim_knobs = arch.knobs;
+	hf_sim_knobs.retries = hf_sim_default_retries;
+	hf_sim_knobs.passes = hf_sim_default_passes;
+	hf_sim_knobs.patience_ns = hf_sim_default_patience_ns;
+	std::string name = turn_knobs(one.variant);
+	const struct hf_sim_variant *variant = find(arch, one.table, name);
+
+	if (!variant)
+		variant = find(mutex_arch_of(one.machine), one.table, name);
+	if (!variant)
+		throw std::runtime_error("no variant '" + one.variant + "' in the table " +
+					 one.table);
+	reset_memory();
+	void *object = allocate(HF_SIM_OBJECT_BYTES);
+
+	variant->init(object);
+	r.machine = &one.machine;
+	r.threads = one.threads;
+	r.window_ns = window_of(one);
+	/* Until all have failed often enough to take the lock, or have come round once. */
+	r.warm_up_ns = std::max(r.window_ns / 4, one.threads * 25000.0);
+	r.seed = one.seed;
+	r.host_limit_s = one.host_limit_s;
+	r.processors = one.processors;
+	r.naps = one.naps;
+	r.body = [&](int) { variant->body(object, one.between_ns, one.work_ns); };
+	Result result = run(r);
+
+	if (!result.cut && !variant->check(object, result.all))
+		throw std::runtime_error("'" + one.variant + "', " + std::to_string(one.threads) +
+					 " threads: a count is wrong");
+	double n = static_cast<double>(std::max<uint64_t>(result.total(), 1));
+	double all = static_cast<double>(std::max<uint64_t>(result.all, 1));
+	const Stats &s = result.stats;
+
+	out.ns_per_op = result.ns_per_op();
+	out.fairness = result.fairness();
+	out.retries = static_cast<double>(s.failed_swaps) /
+		      static_cast<double>(std::max<uint64_t>(s.swaps - s.failed_swaps, 1));
+	out.fallbacks = static_cast<double>(s.fallbacks) / all / 2; /* a pair is two of them */
+	out.transfers = static_cast<double>(s.transfers) / all;
+	out.far_transfers = static_cast<double>(s.far_transfers) / all;
+	out.longest_wait_ns = result.longest_wait_ns;
+	out.lock_ns = static_cast<double>(s.lock_ps) / 1000 / all;
+	out.unlock_ns = static_cast<double>(s.unlock_ps) / 1000 / all;
+	out.preemptions = static_cast<double>(s.preemptions) / all;
+	out.parks = static_cast<double>(s.parks) / all;
+	out.host_s = result.host_s;
+	out.events = s.events;
+	out.naps = s.naps;
+	out.operations = static_cast<uint64_t>(n);
+	out.cut = result.cut;
+	out.done = true;
+	return out;
+}
+
+/*
+ * Each process takes the next case that nobody has, and writes what came out of it to memory that
+ * all share. A case does not depend on who runs it.
+ */
+std::vector<Outcome> simulate_all(const std::vector<Case> &cases, int jobs)
+{
+	struct Shared {
+		size_t next;
+		char error[400];
+	};
+	size_t bytes = sizeof(Shared) + cases.size() * sizeof(Outcome);
+	void *memory =
+		mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	if (memory == MAP_FAILED)
+		throw std::runtime_error("no memory for the results");
+	Shared *shared = static_cast<Shared *>(memory);
+	Outcome *outcomes = reinterpret_cast<Outcome *>(shared + 1);
+	std::vector<pid_t> children;
+	auto work = [&] {
+		try {
+			for (;;) {
+				size_t i = __atomic_fetch_add(&shared->next, 1, __ATOMIC_RELAXED);
+
+				if (i >= cases.size())
+					return true;
+				outcomes[i] = simulate(cases[i]);
+			}
+		} catch (const std::exception &error) {
+			strncpy(shared->error, error.what(), sizeof(shared->error) - 1);
+			__atomic_store_n(&shared->next, cases.size(), __ATOMIC_RELAXED);
+			return false;
+		}
+	};
+
+	for (int i = 1; i < jobs && static_cast<size_t>(i) < cases.size(); i++) {
+		pid_t child = fork();
+
+		if (child == 0)
+			_exit(work() ? 0 : 1);
+		if (child > 0)
+			children.push_back(child);
+	}
+	(void)work();
+	for (pid_t child : children) {
+		int status;
+
+		while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+			;
+		if (status != 0 && !shared->error[0])
+			strcpy(shared->error, "a process of the simulator ended early");
+	}
+	std::string error = shared->error;
+	std::vector<Outcome> list(outcomes, outcomes + cases.size());
+
+	munmap(memory, bytes);
+	if (!error.empty())
+		throw std::runtime_error(error);
+	return list;
+}
+
+Machine prepare(const Machine &file, const std::string &class_name, const Settings &settings)
+{
+	Machine machine = as_class(file, class_name);
+
+	for (const auto &[name, value] : settings)
+		set_parameter(&machine, name, value);
+	calibrate(&machine);
+	return machine;
+}
+
+std::vector<std::string> classes_of(const Machine &file)
+{
+	return file.class_name == "unknown" ? classes()
+					    : std::vector<std::string>{ file.class_name };
+}
+
+static Range range_of(std::vector<double> values)
+{
+	std::sort(values.begin(), values.end());
+	return { values[values.size() / 2], values.front(), values.back() };
+}
+
+std::vector<Row> rows_of(const Plan &plan)
+{
+	std::vector<Case> cases;
+	std::vector<Row> rows;
+	int most = *std::max_element(plan.threads.begin(), plan.threads.end());
+
+	for (const std::string &class_name : plan.class_names) {
+		/* As it is, and once more for each other value of each guess. */
+		std::vector<Machine> machines = { prepare(plan.file, class_name, plan.settings) };
+
+		for (const auto &[name, parameter] : plan.file.parameters) {
+			bool is_set = false;
+
+			for (const auto &[set, value] : plan.settings)
+				is_set = is_set || set == name;
+			for (double value : parameter.sweep) {
+				Settings settings = plan.settings;
+
+				/* Nobody is switched while each thread has a processor. */
+				bool idle = name == "switch_ns" && most <= plan.file.processors();
+
+				if (!plan.sweep || is_set || idle)
+					continue;
+				settings.push_back({ name, value });
+				machines.push_back(prepare(plan.file, class_name, settings));
+			}
+		}
+		for (const std::string &variant : plan.variants) {
+			for (double work : plan.work) {
+				for (int threads : plan.threads) {
+					Row row;
+
+					row.table = plan.table;
+					row.variant = variant;
+					row.class_name = class_name;
+					row.threads = threads;
+					row.work_ns = work;
+					row.between_ns = plan.between_ns;
+					Case one;
+
+					one.table = plan.table;
+					one.variant = variant;
+					one.threads = threads;
+					one.work_ns = work;
+					one.between_ns = plan.between_ns;
+					one.window_ns = plan.window_ns;
+					one.host_limit_s = plan.host_limit_s;
+					for (size_t m = 0; m < machines.size(); m++) {
+						int seeds = m == 0 ? plan.seeds : 1;
+
+						one.machine = machines[m];
+						for (int s = 1; s <= seeds; s++) {
+							one.seed = static_cast<uint64_t>(s);
+							cases.push_back(one);
+							row.runs++;
+						}
+					}
+					rows.push_back(row);
+				}
+			}
+		}
+	}
+	std::vector<Outcome> outcomes = simulate_all(cases, plan.jobs);
+	size_t at = 0;
+
+	for (Row &row : rows) {
+		std::vector<double> ns, fairness, retries, fallbacks, transfers, longest;
+
+		for (int i = 0; i < row.runs; i++, at++) {
+			const Outcome &o = outcomes[at];
+
+			row.cut += o.cut;
+			if (o.operations == 0 || !std::isfinite(o.ns_per_op))
+				continue;
+			ns.push_back(o.ns_per_op);
+			fairness.push_back(o.fairness);
+			retries.push_back(o.retries);
+			fallbacks.push_back(o.fallbacks);
+			transfers.push_back(o.transfers);
+			longest.push_back(o.longest_wait_ns);
+		}
+		if (ns.empty()) {
+			row.ns_per_op = { INFINITY, INFINITY, INFINITY };
+			continue;
+		}
+		row.ns_per_op = range_of(ns);
+		row.fairness = range_of(fairness);
+		row.retries = range_of(retries);
+		row.fallbacks = range_of(fallbacks);
+		row.transfers = range_of(transfers);
+		row.longest_wait_ns = range_of(longest);
+	}
+	return rows;
+}
+
+} // namespace sim

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef HF_SIM_TABLES_HPP
+#define HF_SIM_TABLES_HPP
+/*
+ * tables - one simulated run of a variant, and the rows of a table: a range over seeds and over the
+ * values that a guess may have.
+ */
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine.hpp"
+#include "sim.h"
+
+namespace sim
+{
+
+/* One run. */
+struct Case {
+	Machine machine; /* of one class, calibrated */
+	std::string table, variant;
+	int threads = 1;
+	double between_ns = 0; /* inside of the pair, or of the critical section */
+	double work_ns = 0;    /* between two pairs */
+	double window_ns = 0;  /* 0 = by the number of threads */
+	uint64_t seed = 1;
+	double host_limit_s = 60;
+	std::vector<int> processors; /* where the threads are; empty = cores first */
+	bool naps = true;            /* engine.hpp, E3 */
+};
+
+/* Plain data: it is passed between processes. */
+struct Outcome {
+	double ns_per_op; /* of the whole machine */
+	double fairness;
+	double retries;   /* failed compare-and-swaps for each that succeeded, of all words */
+	double fallbacks; /* lockref: the part of the operations that took the lock */
+	double transfers, far_transfers; /* for each operation */
+	double longest_wait_ns;
+	double lock_ns, unlock_ns; /* of locks: what the verbs took, of one thread */
+	double preemptions, parks; /* for each operation */
+	double host_s;
+	uint64_t events, naps, operations;
+	bool cut;  /* the limit on host time came first */
+	bool done; /* it was run at all */
+};
+
+/*
+ * Runs it. The variant is a name of the table, with what is different:
+ *   bounded-15  wait=none|hint|backoff (all policies)  count=... (between two swaps of a count)
+ *   adaptive=N  passes=N  patience=N  min=N  max=N  pending=N
+ * Throws std::runtime_error if a count is wrong, or there is no such variant.
+ */
+Outcome simulate(const Case &one);
+
+/* Runs all of them, on so many processes. */
+std::vector<Outcome> simulate_all(const std::vector<Case> &cases, int jobs);
+
+/* What a table has if nothing else is asked for. */
+std::vector<std::string> default_variants(const std::string &table);
+const std::vector<std::string> &table_names();
+
+/* A machine of one class, with --set, calibrated. */
+using Settings = std::vector<std::pair<std::string, double>>;
+Machine prepare(const Machine &file, const std::string &class_name, const Settings &settings);
+
+/* The classes that a machine is simulated as: its own, or all. */
+std::vector<std::string> classes_of(const Machine &file);
+
+struct Range {
+	double middle = 0, low = 0, high = 0;
+};
+
+struct Row {
+	std::string table, variant, class_name;
+	int threads;
+	double work_ns, between_ns;
+	Range ns_per_op, fairness, retries, fallbacks, transfers, longest_wait_ns;
+	int runs = 0, cut = 0;
+};
+
+struct Plan {
+	Machine file;
+	std::string table;
+	std::vector<std::string> variants, class_names;
+	std::vector<int> threads;
+	std::vector<double> work;
+	double between_ns = 0, window_ns = 0, host_limit_s = 60;
+	int seeds = 3, jobs = 2;
+	bool sweep = true; /* guesses too, one at a time */
+	Settings settings;
+};
+
+std::vector<Row> rows_of(const Plan &plan);
+
+} // namespace sim
+
+#endif

@@ -1,0 +1,162 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""The simulator: determinism, machine files, published figures. run.py HF-LAB
+
+Nothing here depends on how fast this machine is, but for the limits on host time, which are far away.
+"""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+LAB = sys.argv.pop(1) if len(sys.argv) > 1 else ""
+MACHINES = Path(__file__).resolve().parent.parent / "machines"
+
+
+def simulate(*words, machines=None):
+    environment = dict(os.environ)
+    if machines:
+        environment["HOLDFAST_LAB_MACHINES"] = str(machines)
+    return subprocess.run([LAB, "simulate", *map(str, words)], capture_output=True, text=True, check=False,
+                          env=environment, timeout=600)
+
+
+def one_run(machine, table, variant, threads, *more):
+    done = simulate("--machine", machine, "--table", table, "--one-run", variant, "--threads", threads,
+                    "--window-us", 200, *more)
+    assert done.returncode == 0, done.stderr
+    return dict(re.findall(r"(\S+) (-?[\d.]+)", done.stdout))
+
+
+class Determinism(unittest.TestCase):
+    def test_the_same_seed_gives_the_same_events(self):
+        for machine, table, variant in (("thunderx2", "lockref", "bounded"), ("cascadelake-2x24", "spinlock", "mcs"),
+                                        ("thunderx2", "mutex", "mutex")):
+            first = one_run(machine, table, variant, 24, "--seed", 3)
+            self.assertEqual(first, one_run(machine, table, variant, 24, "--seed", 3), variant)
+            self.assertNotEqual(first["events"], one_run(machine, table, variant, 24, "--seed", 4)["events"], variant)
+
+    def test_rows_do_not_depend_on_the_number_of_processes(self):
+        words = ("--machine", "milan-2x64", "--table", "refcount", "--threads", "2,9", "--window-us", 50)
+        self.assertEqual(simulate(*words, "--jobs", 1).stdout, simulate(*words, "--jobs", 3).stdout)
+
+
+class Polling(unittest.TestCase):
+    def test_a_nap_changes_nothing_but_the_number_of_events(self):
+        for machine, variant in (("cascadelake-2x24", "mcs"), ("cascadelake-2x24", "ticket"), ("a53x4", "mcs wait=hint")):
+            threads = 4 if machine == "a53x4" else 8
+            naps = one_run(machine, "spinlock", variant, threads, "--set", "jitter=0")
+            rounds = one_run(machine, "spinlock", variant, threads, "--set", "jitter=0", "--no-naps")
+            self.assertGreater(int(naps["naps"]), 50, variant)
+            self.assertEqual(int(rounds["naps"]), 0)
+            for what in ("operations", "transfers", "fairness"):
+                self.assertEqual(naps[what], rounds[what], (variant, what))
+
+
+class Preemption(unittest.TestCase):
+    def test_more_threads_than_processors_take_turns(self):
+        alone = one_run("a53x4", "mutex", "mutex", 4, "--set", "ghz=2")
+        many = one_run("a53x4", "mutex", "mutex", 12, "--set", "ghz=2", "--set", "slice_us=20", "--between", 2000)
+        self.assertEqual(float(alone["preemptions"]), 0)
+        self.assertGreater(float(many["preemptions"]) + float(many["parks"]), 0)
+
+
+class Limits(unittest.TestCase):
+    def test_what_is_cut_is_named(self):
+        done = simulate("--machine", "thunderx2", "--threads", 64, "--variants", "unbounded", "--window-us", 100000,
+                        "--limit-s", 0.01, "--seeds", 1, "--no-sweep")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("cut: 1 runs", done.stdout)
+
+    def test_words_that_mean_nothing(self):
+        for words, answer in ((("--machine", "none"), "none.toml"), (("--table", "x", "--machine", "thunderx2"), "no table"),
+                              (("--machine", "thunderx2", "--class", "lifo"), "no class"),
+                              (("--machine", "thunderx2", "--set", "x=1"), "no parameter"),
+                              (("--machine", "thunderx2", "--variants", "x"), "no variant"),
+                              (("--machine", "thunderx2", "--threads", "0"), "takes a number"), (("--wrong", "1"), "no option")):
+            done = simulate(*words)
+            self.assertEqual(done.returncode, 2, words)
+            self.assertIn(answer, done.stderr)
+
+
+class Machines(unittest.TestCase):
+    """A number without a source is refused."""
+
+    def refused(self, old, new, answer):
+        text = (MACHINES / "thunderx2.toml").read_text(encoding="utf-8")
+        self.assertRegex(text, old)
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder, "bad.toml")
+            path.write_text(re.sub(old, new, text, count=1), encoding="utf-8")
+            done = simulate("--machine", path, "--threads", 1)
+        self.assertEqual(done.returncode, 2, done.stdout)
+        self.assertIn(answer, done.stderr)
+
+    def test_all_files_are_whole(self):
+        files = sorted(MACHINES.glob("*.toml"))
+        self.assertGreaterEqual(len(files), 6)
+        for path in files:
+            done = simulate("--machine", path, "--class", "fifo", "--one-run", "bounded", "--threads", 2, "--window-us", 20)
+            self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_bad_files(self):
+        self.refused('kind = "guess", source = "a read[^"]*"', 'kind = "guess"', "home_ns: needs a source")
+        self.refused('source = "shared first-level cache"', 'source = ""', "transfer_smt_ns: needs a source")
+        self.refused('smt = { value = 4, kind = "published"', 'smt = { value = 4, kind = "known"', "smt: kind is")
+        self.refused('smt = { value = 4, ', 'smt = { ', "smt: needs a value")
+        self.refused('smt = { value = 4, kind = "published"', 'smt = { value = 4, kind = "fitted"', "smt: fitted_to goes with")
+        self.refused(r'\nhold_ns = .*', '', "hold_ns: missing")
+        self.refused(r'\nhold_ns', '\nhold_it', "hold_ns: missing")
+        self.refused('title = ', 'title: ', "line 3")
+
+
+class Classify(unittest.TestCase):
+    def test_what_it_writes_can_be_simulated(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder, "here.toml")
+            done = subprocess.run([LAB, "classify", "--window-ms", "2", "--out", path], capture_output=True, text=True,
+                                  check=False, timeout=600)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertIn("class:", done.stdout)
+            text = path.read_text(encoding="utf-8")
+            self.assertIn('kind = "measured"', text)
+            if os.cpu_count() < 8:
+                self.assertIn("can't tell", done.stdout)
+                self.assertIn('class = { value = "unknown"', text)
+            done = simulate("--machine", path, "--table", "spinlock", "--threads", "1..4", "--window-us", 20, "--seeds", 1)
+            self.assertEqual(done.returncode, 0, done.stderr)
+        for words in (("--window-ms", "0"), ("--wrong",)):
+            self.assertEqual(subprocess.run([LAB, "classify", *words], capture_output=True, check=False).returncode, 2)
+
+
+class Published(unittest.TestCase):
+    def test_figures_are_within_their_tolerances(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder, "figures.json")
+            done = simulate("--validate", "--json", path)
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+            figures = json.loads(path.read_text(encoding="utf-8"))["figures"]
+        print(done.stdout)
+        self.assertGreaterEqual(len([f for f in figures if f["role"] == "held out"]), 18)
+        for figure in figures:
+            if figure["role"] in ("held out", "calibration"):
+                self.assertTrue(0.6 <= figure["low"] and figure["high"] <= 1.4 or figure["unit"] == "|log|", figure)
+
+    def test_another_machine_is_outside(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for path in MACHINES.glob("*.toml"):
+                text = path.read_text(encoding="utf-8")
+                Path(folder, path.name).write_text(text.replace("hold_ns = { value = 7", "hold_ns = { value = 30"),
+                                                   encoding="utf-8")
+            done = simulate("--validate", machines=folder)
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertIn("OUTSIDE", done.stdout)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

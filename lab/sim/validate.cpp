@@ -1,0 +1,462 @@
+/* SPDX-License-Identifier: MIT */
+/* validate - the list of figures; each names its tolerance, and whether a parameter was fitted to it. */
+#include "validate.hpp"
+
+#include <cmath>
+#include <cstdio>
+#include <fstream>
+#include <functional>
+#include <sstream>
+#include <stdexcept>
+
+#include "command.hpp"
+#include "json.hpp"
+#include "tables.hpp"
+
+namespace sim
+{
+
+namespace
+{
+
+/* The rows of a published.csv. */
+class Published {
+public:
+	Published()
+	{
+		read(HF_SIM_PUBLISHED);
+		read(HF_SIM_PUBLISHED_MORE);
+	}
+	struct Value {
+		double value;
+		std::string source;
+	};
+	Value get(const std::string &table, const std::string &row, const std::string &column,
+		  const std::string &machine = "") const
+	{
+		for (const std::vector<std::string> &f : rows_) {
+			if (f[0] == table && f[3] == row && f[4] == column &&
+			    (machine.empty() || f[2] == machine))
+				return { std::stod(f[5]), f[1] };
+		}
+		throw std::runtime_error("published.csv has no " + table + ", " + row + ", " +
+					 column);
+	}
+
+private:
+	std::vector<std::vector<std::string>> rows_;
+
+	void read(const std::string &path)
+	{
+		std::ifstream in(path);
+		std::string line;
+
+		if (!in)
+			throw std::runtime_error("can't read " + path);
+		std::getline(in, line);
+		while (std::getline(in, line)) {
+			std::vector<std::string> fields(1);
+			bool quoted = false;
+
+			for (char c : line) {
+				if (c == '"')
+					quoted = !quoted;
+				else if (c == ',' && !quoted)
+					fields.emplace_back();
+				else
+					fields.back() += c;
+			}
+			if (fields.size() >= 7)
+				rows_.push_back(fields);
+		}
+	}
+};
+
+/* What is simulated for a figure: some cases, and a value of what came out. */
+struct Spec {
+	Figure figure;
+	std::vector<Case> cases;
+	std::function<double(const Outcome *)> value;
+};
+
+double retries(const Outcome *o)
+{
+	return o[0].retries;
+}
+
+double per_second(const Outcome *o)
+{
+	return 1e9 / o[0].ns_per_op;
+}
+
+double ns_per_op(const Outcome *o)
+{
+	return o[0].ns_per_op;
+}
+
+double verbs_ns(const Outcome *o)
+{
+	return o[0].lock_ns + o[0].unlock_ns;
+}
+
+double speedup(const Outcome *o)
+{
+	return o[1].ns_per_op / o[0].ns_per_op;
+}
+
+class List {
+public:
+	std::vector<Spec> specs;
+
+	List()
+	{
+		thunderx2();
+		cascade_lake();
+		a53();
+		opteron();
+		rcuref();
+		two_processors("xeon-emerald-2", "Xeon, 2 virtual processors");
+		two_processors("epyc-turin-2", "EPYC, 2 virtual processors");
+	}
+
+private:
+	Published published_;
+
+	static Case base(const Machine &machine, const char *table, const std::string &variant,
+			 int threads, double window_us)
+	{
+		Case one;
+
+		one.machine = machine;
+		one.table = table;
+		one.variant = variant;
+		one.threads = threads;
+		one.window_ns = 1000 * window_us;
+		return one;
+	}
+	static Machine own(const char *name, const Settings &settings = {})
+	{
+		Machine file = load_machine(machine_path(name));
+
+		return prepare(file, file.class_name == "unknown" ? "fifo" : file.class_name,
+			       settings);
+	}
+	Spec &add(const char *group, const std::string &what, const char *unit,
+		  const Published::Value &value, Role role, double low, double high)
+	{
+		Spec spec;
+
+		spec.figure = { group,       what, unit, value.source, role,
+				value.value, NAN,  low,  high,         "" };
+		specs.push_back(spec);
+		return specs.back();
+	}
+
+	/* A class was chosen by the first of them; work is a guess at the rest of an open and close. */
+	void thunderx2()
+	{
+		const char *group = "ThunderX2";
+		const std::string source = "000_fce8c1d32e0fa40f.txt";
+		Machine m = own("thunderx2");
+		const double work = 2000, window = 20000;
+		auto at_224 = [&](const std::string &variant) {
+			Case one = base(m, "lockref", variant, 224, window);
+
+			one.work_ns = work;
+			return one;
+		};
+		Spec *s =
+			&add(group, "unbounded, 28 threads: retries a success", "retries",
+			     published_.get("lockref", "unbounded cmpxchg", "retries per success"),
+			     Role::CALIBRATION, 0.85, 1.15);
+
+		s->cases = { base(m, "lockref", "unbounded", 28, 800) };
+		s->value = retries;
+		for (const char *limit : { "15", "50" }) {
+			s = &add(group,
+				 std::string("224 threads: limit ") + limit +
+					 " as fast as limit 100",
+				 "ratio", { 1, source }, Role::HELD_OUT, 0.9, 1.1);
+			s->cases = { at_224(std::string("bounded-") + limit), at_224("bounded") };
+			s->value = speedup;
+		}
+		struct {
+			const char *what, *row, *column, *variant;
+			double low, high;
+		} list[] = {
+			{ "224 threads: bounded over unbounded", "bounded (100) over unbounded",
+			  "open-close speedup", "bounded", 8, 20 },
+			{ "224 threads: locked over unbounded", "lockref disabled over enabled",
+			  "open-close speedup", "locked", 8, 20 },
+			{ "224 threads: queued over unbounded",
+			  "queued spinlock over unbounded cmpxchg", "open-read-close speedup",
+			  "locked", 6, 16 },
+		};
+
+		for (const auto &one : list) {
+			s = &add(group, one.what, "ratio",
+				 published_.get("lockref", one.row, one.column), Role::KNOWN_MISS,
+				 one.low, one.high);
+			s->cases = { at_224(one.variant), at_224("unbounded") };
+			s->value = speedup;
+			s->figure.why =
+				"published of whole system calls, which contend for more than "
+				"this: the spinlock of the table of files was their top hit. The "
+				"order is right, the size is not";
+		}
+	}
+
+	void cascade_lake()
+	{
+		const char *group = "Cascade Lake, fstat of one file";
+		Machine m = own("cascadelake-2x24");
+		double alone =
+			1e9 /
+			published_.get("lockref_fstat2", "with pause between retries", "1 threads")
+				.value;
+		const double between = 100; /* from the lookup to the put: a guess */
+
+		Case one = base(m, "lockref", "bounded", 1, 100);
+		double pair = simulate(one).ns_per_op;
+
+		for (bool pause : { false, true }) {
+			for (int threads : { 2, 8, 24, 48, 96 }) {
+				std::string t = std::to_string(threads) + " threads";
+				/* 96: the rule about siblings was made for it. */
+				bool fitted = threads == 96 ||
+					      (!pause && (threads == 24 || threads == 48));
+				Spec &s =
+					add(group, t + (pause ? ", with pause" : ", without pause"),
+					    "operations/s",
+					    published_.get("lockref_fstat2",
+							   pause ? "with pause between retries"
+								 : "without",
+							   t),
+					    fitted ? Role::CALIBRATION : Role::HELD_OUT, 0.7, 1.3);
+
+				one = base(m, "lockref",
+					   pause ? "bounded wait=hint" : "bounded wait=none",
+					   threads, 400);
+				one.between_ns = between;
+				one.work_ns = alone - pair - between;
+				s.cases = { one };
+				s.value = per_second;
+			}
+		}
+		for (int threads : { 2, 24, 96 }) {
+			std::string t = std::to_string(threads) + " threads";
+			Spec &s = add("Cascade Lake, open of one file", t + ", without pause",
+				      "operations/s", published_.get("lockref_open3", "without", t),
+				      Role::SHOWN, 0, 0);
+
+			one = base(m, "lockref", "bounded wait=none", threads, 400);
+			one.between_ns = between;
+			one.work_ns = 1240 - pair - between; /* alone: 805603 a second */
+			s.cases = { one };
+			s.value = per_second;
+			s.figure.why = "open contends for more than the lockref";
+		}
+		Spec &s = add("x86, unnamed", "one socket, with pause: retries a success",
+			      "retries",
+			      published_.get("lockref", "unbounded cmpxchg", "retries per success"),
+			      Role::HELD_OUT, 0.65, 1.35);
+
+		s.figure.published = 3.5;
+		s.cases = { base(m, "lockref", "unbounded wait=hint", 24, 400) };
+		s.value = retries;
+	}
+
+	/* Each lock alone is an input: its barriers are in rmw_cycles, swap_cycles and release_cycles. */
+	void a53()
+	{
+		const char *group = "Cortex-A53, lock and unlock";
+		struct {
+			const char *row, *variant;
+			double own_rmw, own_release;
+		} locks[] = {
+			{ "baseline", "cas wait=none", 29.5, 7 },
+			{ "seqrel", "cas_release wait=none", 31, 7 },
+			{ "litmus", "wfe wait=monitor", 20.2, 10 },
+		};
+
+		for (const auto &lock : locks) {
+			Machine m = own("a53x4", { { "rmw_cycles", lock.own_rmw },
+						   { "release_cycles", lock.own_release } });
+
+			for (int cores : { 2, 3, 4 }) {
+				bool fitted = lock.variant == locks[0].variant;
+				std::string column = std::to_string(cores) + "C total";
+				Spec &s = add(
+					group,
+					std::string(lock.row) + ", " + std::to_string(cores) +
+						" cores",
+					"cycles", published_.get("spinlock", lock.row, column),
+					fitted ? Role::CALIBRATION : Role::HELD_OUT, 0.65, 1.35);
+				Case one = base(m, "spinlock", lock.variant, cores, 400);
+
+				one.between_ns = A53_SECTION;
+				one.work_ns = A53_LOOP;
+				s.cases = { one };
+				s.value = verbs_ns;
+			}
+		}
+	}
+	/* In cycles: the increment of the shared word, and the loop around all. */
+	static constexpr double A53_SECTION = 4, A53_LOOP = 4;
+
+	void opteron()
+	{
+		Machine m = own("opteron-2x16");
+		double alone =
+			1e9 / published_.get("ticket_opteron", "Ticket Lock", "1 threads").value;
+		Case one = base(m, "spinlock", "ticket", 1, 100);
+		double lock = simulate(one).ns_per_op;
+
+		for (int threads : { 2, 4, 8, 16, 32 }) {
+			std::string t = std::to_string(threads) + " threads";
+			Spec &s =
+				add("Opteron, ticket lock", t + " (as class fifo)", "operations/s",
+				    published_.get("ticket_opteron", "Ticket Lock", t),
+				    threads == 2 ? Role::CALIBRATION : Role::HELD_OUT, 0.65, 1.35);
+
+			one = base(m, "spinlock", "ticket", threads, 400);
+			one.work_ns = alone - lock;
+			s.cases = { one };
+			s.value = per_second;
+		}
+	}
+
+	void rcuref()
+	{
+		Machine m = own("cascadelake-2x24", { { "cores", 28 } });
+		Published::Value value =
+			published_.get("rcuref_retries", "inc_not_zero", "retries per operation");
+		Spec *s = &add("112 CPUs", "inc_not_zero: retries an operation", "retries", value,
+			       Role::KNOWN_MISS, 0.05, 0.3);
+
+		s->cases = { base(m, "rcuref", "inc_not_zero", 112, 400) };
+		s->value = retries;
+		s->figure.why =
+			"the class fitted to another machine's fstat serves a socket's own "
+			"requests first, and no other figure of this machine is known. As class "
+			"random it is the next row";
+		m = prepare(load_machine(machine_path("cascadelake-2x24")), "random",
+			    { { "cores", 28 } });
+		s = &add("112 CPUs", "the same, as class random", "retries", value, Role::HELD_OUT,
+			 0.65, 1.35);
+		s->cases = { base(m, "rcuref", "inc_not_zero", 112, 1500) };
+		s->value = retries;
+	}
+
+	/* The lab's own results: two threads are where the model is weakest. */
+	void two_processors(const char *name, const char *group)
+	{
+		Machine m = own(name);
+		struct {
+			const char *table, *row, *variant;
+			int threads;
+		} list[] = {
+			{ "refcount", "unchecked", "unchecked", 1 },
+			{ "refcount", "unchecked", "unchecked", 2 },
+			{ "refcount", "cmpxchg", "cmpxchg", 2 },
+			{ "spinlock", "cas", "cas", 2 },
+			{ "spinlock", "cas_release", "cas_release", 2 },
+			{ "spinlock", "ticket", "ticket", 2 },
+			{ "spinlock", "mcs", "mcs", 2 },
+			{ "spinlock", "queued", "queued", 2 },
+			{ "lockref", "unbounded", "unbounded", 2 },
+			{ "lockref", "bounded-100", "bounded", 2 },
+			{ "lockref", "waitfree", "waitfree", 2 },
+			{ "mutex", "hf_mutex", "mutex", 1 },
+			{ "mutex", "hf_mutex", "mutex", 2 },
+			{ "mutex", "hf_mutex", "mutex", 4 },
+			{ "mutex", "hf_mutex", "mutex", 16 },
+		};
+
+		for (const auto &one : list) {
+			std::string t = std::to_string(one.threads) + " threads";
+			Spec &s = add(
+				group, std::string(one.table) + " " + one.row + ", " + t, "ns",
+				published_.get(std::string("lab_") + one.table, one.row, t, name),
+				Role::SHOWN, 0, 0);
+
+			s.cases = { base(m, one.table, one.variant, one.threads,
+					 one.threads > 2 ? 20000 : 500) };
+			s.value = ns_per_op;
+			s.figure.why = "two threads are where the model is weakest";
+		}
+	}
+};
+
+} // namespace
+
+std::vector<Figure> figures(int jobs)
+{
+	List list;
+	std::vector<Case> cases;
+	std::vector<Figure> done;
+
+	for (const Spec &spec : list.specs)
+		cases.insert(cases.end(), spec.cases.begin(), spec.cases.end());
+	std::vector<Outcome> outcomes = simulate_all(cases, jobs);
+	size_t at = 0, held_out = 0;
+	double sum = 0;
+
+	for (Spec &spec : list.specs) {
+		Figure f = spec.figure;
+
+		for (size_t i = 0; i < spec.cases.size(); i++) {
+			if (outcomes[at + i].cut)
+				throw std::runtime_error(
+					f.group + ", " + f.what +
+					": took longer than its limit on host time");
+		}
+		f.simulated = spec.value(&outcomes[at]);
+		at += spec.cases.size();
+		done.push_back(f);
+		if (f.group == "Cortex-A53, lock and unlock" && f.role == Role::HELD_OUT) {
+			sum += std::fabs(std::log(f.ratio()));
+			held_out++;
+		}
+	}
+	done.push_back({ "Cortex-A53, lock and unlock",
+			 "mean error of those held out, at most 0.20", "|log|", "the table above",
+			 Role::HELD_OUT, 0.2, sum / static_cast<double>(held_out), 0, 1, "" });
+	return done;
+}
+
+int validate(const std::string &json, int jobs)
+{
+	std::vector<Figure> list = figures(jobs);
+	int outside = 0;
+
+	printf("SIMULATED against published. o: a parameter was fitted to it; *: held out; x: "
+	       "known to "
+	       "be wrong; -: shown only\n");
+	for (const Figure &f : list) {
+		const char *mark = f.role == Role::CALIBRATION  ? "o"
+				   : f.role == Role::HELD_OUT   ? "*"
+				   : f.role == Role::KNOWN_MISS ? "x"
+								: "-";
+
+		printf("%s %-32s %-48s %12.4g %12.4g %+5.0f %%  %s\n", mark, f.group.c_str(),
+		       f.what.c_str(), f.published, f.simulated, 100 * (f.ratio() - 1),
+		       f.role == Role::SHOWN ? ""
+		       : f.ok()              ? "ok"
+					     : "OUTSIDE");
+		outside += !f.ok();
+	}
+	for (const Figure &f : list) {
+		if (f.role == Role::KNOWN_MISS)
+			printf("known miss: %s, %s: %.2g times; held to %.3g..%.3g. %s.\n",
+			       f.group.c_str(), f.what.c_str(), f.ratio(), f.low, f.high,
+			       f.why.c_str());
+	}
+	if (outside)
+		printf("%d figures are outside of their tolerance\n", outside);
+	if (!json.empty())
+		write_file(json, document("", "", to_json(list)));
+	return outside ? 1 : 0;
+}
+
+} // namespace sim
