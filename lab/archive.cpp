@@ -62,8 +62,9 @@ double number_of(const json &object, const char *key)
 Row row_of(const json &object)
 {
 	static const std::set<std::string> known = {
-		"table", "variant",  "kind",    "case",    "threads", "ns_per_op",   "spread",
-		"ratio", "baseline", "checked", "starved", "rounds",  "transfer_ns", "fairness",
+		"table",     "variant", "kind",        "case",     "threads",
+		"ns_per_op", "spread",  "ratio",       "baseline", "checked",
+		"starved",   "rounds",  "transfer_ns", "fairness", "gap",
 	};
 	Row row(object.at("table"), object.at("variant"), object.at("kind"), object.at("case"),
 		object.at("threads"));
@@ -334,6 +335,7 @@ std::string merge(const std::vector<std::string> &names)
 		}
 		if (its_rows.empty())
 			continue;
+		note_gaps(&its_rows);
 		for (Aim &aim : aims_of(table, its_rows))
 			aims.push_back(std::move(aim));
 	}

@@ -553,6 +553,18 @@ double shorten(std::vector<Plan> *plans, double ms)
 	return total();
 }
 
+void note_gaps(std::vector<Row> *rows)
+{
+	for (Row &row : *rows) {
+		const Row *other = row.kind == "again" ? nullptr : again_of(*rows, row);
+		double ratio = times(other, &row);
+
+		row.gap = std::max(ratio, 1 / ratio) - 1;
+		if (other)
+			row.again = other->samples;
+	}
+}
+
 std::vector<Row> measure(Plan *plan, const Settings &settings, Progress *progress)
 {
 	std::vector<Cell> &cells = plan->cells;
@@ -601,14 +613,7 @@ std::vector<Row> measure(Plan *plan, const Settings &settings, Progress *progres
 		}
 	}
 	keep_usual_transfer(&rows);
-	for (Row &row : rows) {
-		const Row *other = row.kind == "again" ? nullptr : again_of(rows, row);
-		double ratio = times(other, &row);
-
-		row.gap = std::max(ratio, 1 / ratio) - 1;
-		if (other)
-			row.again = other->samples;
-	}
+	note_gaps(&rows);
 	return rows;
 }
 

@@ -156,6 +156,8 @@ Aim at_most(double aim, const std::string &group, const std::string &what, doubl
 Aim figure(const std::string &group, const std::string &what, double value,
 	   const std::string &detail = "");
 
+/* Notes in each row that is measured twice how far the two times are apart. */
+void note_gaps(std::vector<Row> *rows);
 /* The row that measures the same variant again; NULL = there is none. */
 const Row *again_of(const std::vector<Row> &rows, const Row &row);
 

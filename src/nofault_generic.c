@@ -18,7 +18,9 @@ fault:
 	return len;
 }
 
-HF_NO_SANITIZE HF_IMPLEMENTATION size_t hf__copy_bytes(void *dst, const void *src, size_t len)
+/* A head and a tail of a few bytes: a call would cost more than they do. */
+HF_NO_SANITIZE static inline __attribute__((always_inline)) size_t
+copy_few(void *dst, const void *src, size_t len)
 {
 	hf__w1 *to = (hf__w1 *)dst;
 	const hf__w1 *from = (const hf__w1 *)src;
@@ -30,6 +32,11 @@ HF_NO_SANITIZE HF_IMPLEMENTATION size_t hf__copy_bytes(void *dst, const void *sr
 	}
 fault:
 	return len;
+}
+
+HF_NO_SANITIZE HF_IMPLEMENTATION size_t hf__copy_bytes(void *dst, const void *src, size_t len)
+{
+	return copy_few(dst, src, len);
 }
 
 HF_USED_BY_ASSEMBLY HF_IMPLEMENTATION size_t hf__copy_to_page_end(void *dst, const void *src,
@@ -86,7 +93,7 @@ HF_NO_SANITIZE HF_IMPLEMENTATION size_t hf__copy_generic(void *dst, const void *
 	const hf__w8 *from = (const hf__w8 *)((const char *)src + head);
 	uint64_t a, b;
 
-	left = hf__copy_bytes(dst, src, head);
+	left = copy_few(dst, src, head);
 	if (left)
 		return len - head + left;
 	len -= head;
@@ -103,7 +110,7 @@ HF_NO_SANITIZE HF_IMPLEMENTATION size_t hf__copy_generic(void *dst, const void *
 		HF_ARCH_STORE64_OR(to, a, fault);
 		len -= 8, to++, from++;
 	}
-	return hf__copy_bytes(to, from, len);
+	return copy_few(to, from, len);
 load_fault:
 	return hf__copy_to_page_end(to, from, len, 16);
 fault1:

@@ -163,7 +163,7 @@ HF_INLINE void hf_spinlock_unlock(hf_spinlock_t *lock) HF_RELEASE(lock)
  * Ordering: none
  * Errors:   as hf_spinlock_unlock()
  */
-HF_INLINE void hf_spinlock_unlock_in_child(hf_spinlock_t *lock)
+HF_INLINE void hf_spinlock_unlock_in_child(hf_spinlock_t *lock) HF_RELEASE(lock)
 {
 	HF__SPINLOCK_DEFAULT(unlock_in_child)(lock);
 }

@@ -184,7 +184,7 @@ HF_INLINE bool hf__lockref_get(hf_lockref_t *l, int32_t least, uint32_t limit,
  * Return: the count now; -1 = nothing was dropped.
  */
 HF_INLINE int32_t hf__lockref_put(hf_lockref_t *l, int32_t keep, bool keep_lock, uint32_t limit,
-				  enum hf_wait_policy policy)
+				  enum hf_wait_policy policy) HF_NO_THREAD_SAFETY_ANALYSIS
 {
 	hf_wait_t wait = HF_WAIT_INIT;
 	uint32_t retries = 0;
