@@ -259,8 +259,7 @@ typedef char avx_bytes_t __attribute__((vector_size(32)));
  */
 
 /* A store of up to 8 bytes faulted, with `done` bytes before it. */
-size_t hf__clear_few_fault(char *p, size_t len, size_t done)
-	__attribute__((visibility("hidden")));
+size_t hf__clear_few_fault(char *p, size_t len, size_t done) __attribute__((visibility("hidden")));
 HF_USED_BY_ASSEMBLY size_t hf__clear_few_fault(char *p, size_t len, size_t done)
 {
 	size_t here = hf__to_page_end(p);
