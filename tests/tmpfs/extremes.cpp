@@ -276,6 +276,7 @@ TEST_F(TmpfsExtremes, Directories)
 TEST_F(TmpfsExtremes, Counts)
 {
 	const int numbers[] = { INT_MIN, INT_MIN + 1, -1, 1023, 1024, INT_MAX - 1, INT_MAX };
+	static char value[HF_TMPFS_XATTR_SIZE_MAX];
 	char buffer[64];
 	struct iovec piece = { buffer, sizeof(buffer) };
 	bad_page page;
@@ -295,7 +296,7 @@ TEST_F(TmpfsExtremes, Counts)
 		ssize_t got = hf_tmpfs_readlink(fs, "/s", buffer, size);
 
 		EXPECT_EQ(got, size == 0 ? -EINVAL : size == 1 ? 1 : 6);
-		EXPECT_EQ(hf_tmpfs_setxattr(fs, "/f", true, "user.x", buffer, size, 0),
+		EXPECT_EQ(hf_tmpfs_setxattr(fs, "/f", true, "user.x", value, size, 0),
 			  size > HF_TMPFS_XATTR_SIZE_MAX ? -E2BIG
 			  : size > sizeof(buffer) ? hf_tmpfs_setxattr(fs, "/f", true, "user.x",
 								      page.before(4096), size, 0)

@@ -230,7 +230,13 @@ TYPED_TEST(Order, ReleasedWithoutValidationAndTaken)
 template <class Function>
 bool is_inside(const void *site, Function *function)
 {
-	return uintptr_t(site) - reinterpret_cast<uintptr_t>(function) < 8192;
+#ifdef __OPTIMIZE__
+	constexpr uintptr_t largest = 8192;
+#else
+	constexpr uintptr_t largest = 1 << 17;
+#endif
+
+	return uintptr_t(site) - reinterpret_cast<uintptr_t>(function) < largest;
 }
 
 PLACE void b_under_a(hf_spinlock_t *a, hf_lockref_t *b)
