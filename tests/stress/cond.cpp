@@ -2,10 +2,10 @@
 /*
  * cond - every signal wakes one waiter, every broadcast all: beside time-outs, in several mutexes at once.
  *
- * Three tests, for hf_cond_t in threads, and for hf_cond_shared_t in the threads of two processes:
- * a bounded queue, whose items are counted; rounds, each ended by a broadcast; and, for hf_cond_t,
- * signals that are each to end exactly one wait, while other waits time out. They end after so
- * many operations. A signal that is lost hangs, and ends by the alarm.
+ * For hf_cond_t in threads, and for hf_cond_shared_t in the threads of two processes: a bounded queue,
+ * whose items are counted, and rounds, each ended by a broadcast. For both in threads: a turn that
+ * goes to and fro. For hf_cond_t: signals that are each to end exactly one wait, while other waits
+ * time out. They end after so many operations. A signal that is lost hangs, and ends by the alarm.
  */
 #include "stress.h"
 
@@ -215,6 +215,49 @@ void in_processes(const char *what, uint32_t n, bool time_outs)
 	(void)munmap(memory, sizeof(*w));
 }
 
+/* ---- a turn goes to and fro ------------------------------------------------------------------ */
+
+/* Nothing comes after a signal that would mend it: at any moment one of both has to wait. */
+template <class M>
+struct table {
+	M mutex;
+	typename M::cond cond[2];
+	uint32_t turn = 0;
+};
+
+template <class M>
+void play(table<M> *t, uint32_t me, uint32_t n)
+{
+	stress::random random(static_cast<int>(me));
+
+	for (uint32_t i = 0; i < n; i++) {
+		for (uint32_t spins = random.below(300); spins > 0; spins--)
+			hf_arch_relax();
+		t->mutex.lock();
+		while (t->turn % 2 != me)
+			t->mutex.wait(&t->cond[me]);
+		t->turn++;
+		t->mutex.unlock();
+		t->mutex.signal(&t->cond[!me]);
+	}
+}
+
+/* Both in this process: what a type does for processes it does here, too. */
+template <class M>
+void to_and_fro(const char *what, uint32_t n)
+{
+	table<M> tables[PLACES];
+	uint64_t done = 0;
+
+	stress::run_threads(PLACES * 2,
+			    [&](int i) { play(&tables[i % PLACES], uint32_t(i / PLACES), n); });
+	for (table<M> &t : tables) {
+		stress::check(t.turn == 2 * n, "cond", "%s: %u turns", what, t.turn);
+		done += t.turn;
+	}
+	stress::did("cond", what, done);
+}
+
 /* ---- each signal ends one wait (C1, C3) ------------------------------------------------------ */
 
 /*
@@ -304,6 +347,8 @@ int main(int argc, char **argv)
 	stress::begin();
 	in_threads("private", 4000 / stress::SHARE * times, false);
 	in_threads("private, time-outs", 4000 / stress::SHARE * times, true);
+	to_and_fro<own>("private, to and fro", 10000 / stress::SHARE * times);
+	to_and_fro<shared>("shared, to and fro", 10000 / stress::SHARE * times);
 	each_signal(20000 / stress::SHARE * times);
 	in_processes("shared", 1000 / stress::SHARE * times, false);
 	in_processes("shared, time-outs", 1000 / stress::SHARE * times, true);
