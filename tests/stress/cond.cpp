@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cond - every signal wakes one waiter, every broadcast all: beside time-outs, in several mutexes at once.
+ * cond - a signal wakes one waiter, a broadcast all: beside time-outs, at several mutexes at once.
  *
- * For hf_cond_t in threads, and for hf_cond_shared_t in the threads of two processes: a bounded queue,
- * whose items are counted, and rounds, each ended by a broadcast. For both in threads: a turn that
- * goes to and fro. For hf_cond_t: signals that are each to end exactly one wait, while other waits
- * time out. They end after so many operations. A signal that is lost hangs, and ends by the alarm.
+ * For hf_cond_t in threads, and for hf_cond_shared_t in the threads of two processes: a bounded
+ * queue, whose items are counted; rounds, each ended by a broadcast. For both in threads: a turn
+ * that goes to and fro. For hf_cond_t: signals that are each to end exactly one wait, while other
+ * waits time out. They end after so many operations. A signal that is lost hangs, and ends by the
+ * alarm.
  */
 #include "stress.h"
 

@@ -3,9 +3,9 @@
  * mutex_bucket - a thousand mutexes that share one bucket of the table of those who wait.
  *
  * The unlocks and time-outs of each pass through a queue in which the waiters of the others lie. A
- * wake-up that goes to another mutex's waiter, or is not published, leaves a thread parked: it hangs,
- * and ends by the alarm. Some mutexes are wanted by many threads, and some are held for long. At the
- * end of each round all are free, and the bucket is as empty as at the start.
+ * wake-up that goes to another mutex's waiter, or is not published, leaves a thread parked: it
+ * hangs, and ends by the alarm. Some mutexes are wanted by many threads, some are held for long.
+ * At the end of each round all are free, and the bucket is as empty as at the start.
  */
 #include "stress.h"
 

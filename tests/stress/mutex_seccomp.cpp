@@ -2,10 +2,10 @@
 /*
  * mutex_seccomp - a sandbox that forbids membarrier() is entered while threads wait and work.
  *
- * A process enters it when two of its threads are parked at a mutex and others work: once with EPERM
- * as answer, once with ENOSYS. All of them must come through, and the counts must be right. A wake-up
- * that is then lost for want of the barrier must be mended (W1 of holdfast/mutex.h). Skipped where
- * there is no seccomp filter (an emulator), or no membarrier.
+ * A process enters it when two of its threads are parked at a mutex and others work: once with
+ * EPERM as answer, once with ENOSYS. All of them must come through, and the counts must be right. A
+ * wake-up then lost for want of the barrier must be mended (W1 of holdfast/mutex.h). Skipped
+ * where there is no seccomp filter (an emulator), or no membarrier.
  */
 #include "stress.h"
 
@@ -67,7 +67,7 @@ void work(hf_mutex_t *mutex, uint64_t *count, int seed, std::atomic<int> *steps)
 	}
 }
 
-/* An unlock that has not seen who parks: the store, and no look. The parked thread must look again. */
+/* An unlock that has not seen who parks: a store, no look. The parked thread must look again. */
 void lose_wakeup()
 {
 	hf_mutex_t mutex = HF_MUTEX_INIT;
