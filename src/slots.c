@@ -3,8 +3,8 @@
  * slots - which thread has which queue nodes: one table for all copies of the library in a process.
  *
  * State
- *   owner   one word a slot: 0 = free; else the number of a thread, and above it how often a thread
- *           of that number has found the slot to be its own already
+ *   owner   one word a slot: 0 = free; LEFT; else the number of a thread, and above it how often a
+ *           thread of that number has found the slot to be its own already
  *   order   slots are looked at from one that depends on the process's number on, so that those of
  *           two processes differ
  *   few     how many of them, from there on, are looked at: doubled when all of those are in use
@@ -38,6 +38,13 @@ struct table {
 enum { FEW = HF_SLOTS < 32 ? HF_SLOTS : 32, DISTANCE = 61 };
 
 #define NUMBER 0x3fffffu /* Linux counts threads to 2^22 */
+
+/*
+ * A slot whose nodes were in use at a fork, in the child: no thread's, and free when they are given
+ * back (S2). The child's thread claims another slot: else its nodes would have the indexes of the
+ * parent's, and be taken for them in a lock that both processes use.
+ */
+#define LEFT (NUMBER + 1)
 
 /* Copies of the library that were built for different numbers of slots do not fit together. */
 #define SHARED_STATE(name, layout) HF__PROCESS_STATE(name, layout)
@@ -97,7 +104,8 @@ static uint32_t sweep(struct table *t, uint32_t first, uint32_t n)
 		uint32_t slot = (first + i) % HF_SLOTS;
 		uint32_t owner = hf_atomic32_load_relaxed(&t->owner[slot]);
 
-		if (owner && hf__env_thread_has_ended(owner & NUMBER) && !has_used_node(t, slot))
+		if (owner && (owner == LEFT || hf__env_thread_has_ended(owner & NUMBER)) &&
+		    !has_used_node(t, slot))
 			freed += hf_atomic32_try_cmpxchg_release(&t->owner[slot], &owner,
 								 0); /* S2 */
 	}
@@ -166,9 +174,9 @@ void hf__slots_in_child(uint32_t forked)
 
 		if (!owner)
 			continue;
-		if (((owner & NUMBER) == forked || (owner & NUMBER) == me) &&
+		if (((owner & NUMBER) == forked || (owner & NUMBER) == me || owner == LEFT) &&
 		    has_used_node(t, slot)) {
-			hf_atomic32_store_relaxed(&t->owner[slot], me);
+			hf_atomic32_store_relaxed(&t->owner[slot], LEFT);
 			continue;
 		}
 		for (uint32_t n = 0; n < HF_NODES; n++)

@@ -158,7 +158,10 @@ static bool others_can(int could)
 #endif
 }
 
-/* In a child the slots of threads that it does not have are free again; its own is kept if in use. */
+/*
+ * In a child the slots of threads that it does not have are free again, and its own one when the nodes
+ * in use are given back: its thread claims another, whose indexes the parent does not use.
+ */
 TEST_F(SlotsSmall, ForkFreesTheOthers)
 {
 	std::atomic<int> step(0);
@@ -178,9 +181,14 @@ TEST_F(SlotsSmall, ForkFreesTheOthers)
 
 		std::thread([] { EXPECT_FALSE(slots::can_have_node()); }).join();
 		EXPECT_EQ(unit::in_child([&] {
-				  if (slots::own_slot() != own || hf_env_node_get() == index)
+				  uint32_t another = hf_env_node_get();
+
+				  if (!another || slots::own_slot() == own)
 					  return 1;
-				  return others_can(1) ? 0 : 2;
+				  if (!others_can(0))
+					  return 2;
+				  hf_env_node_put(index);
+				  return others_can(1) ? 0 : 3;
 			  }),
 			  0);
 		/* The parent is as it was. */

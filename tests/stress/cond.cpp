@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cond - a signal wakes one waiter, a broadcast all: beside time-outs, at several mutexes at once.
+ *
+ * For hf_cond_t in threads, and for hf_cond_shared_t in the threads of two processes: a bounded
+ * queue, whose items are counted; rounds, each ended by a broadcast. For both in threads: a turn
+ * that goes to and fro. For hf_cond_t: signals that are each to end exactly one wait, while other
+ * waits time out. They end after so many operations. A signal that is lost hangs, and ends by the
+ * alarm.
+ */
+#include "stress.h"
+
+#include <cstdlib>
+#include <new>
+
+#include <sys/mman.h>
+#include <sys/wait.h>
+
+#include "holdfast/cond.h"
+
+namespace
+{
+
+struct own {
+	hf_mutex_t m = HF_MUTEX_INIT;
+	struct cond {
+		hf_cond_t c = HF_COND_INIT;
+	};
+	void lock() { hf_mutex_lock(&m); }
+	void unlock() { hf_mutex_unlock(&m); }
+	void wait(cond *c) { hf_cond_wait(&c->c, &m); }
+	bool wait(cond *c, uint64_t ns) { return hf_cond_wait_timeout(&c->c, &m, ns); }
+	void signal(cond *c) { hf_cond_signal(&c->c); }
+	void broadcast(cond *c) { hf_cond_broadcast(&c->c); }
+	bool is_idle(cond *c) const
+	{
+		return !hf_mutex_is_locked(&m) && hf_atomic32_load_relaxed(&c->c.waiters) == 0;
+	}
+};
+
+struct shared {
+	hf_mutex_shared_t m = HF_MUTEX_SHARED_INIT;
+	struct cond {
+		hf_cond_shared_t c = HF_COND_SHARED_INIT;
+	};
+	void lock() { hf_mutex_shared_lock(&m); }
+	void unlock() { hf_mutex_shared_unlock(&m); }
+	void wait(cond *c) { hf_cond_shared_wait(&c->c, &m); }
+	bool wait(cond *c, uint64_t ns) { return hf_cond_shared_wait_timeout(&c->c, &m, ns); }
+	void signal(cond *c) { hf_cond_shared_signal(&c->c); }
+	void broadcast(cond *c) { hf_cond_shared_broadcast(&c->c, &m); }
+	bool is_idle(cond *) const { return !hf_mutex_shared_is_locked(&m); }
+};
+
+/* With a time-out now and then, if there may be any: whoever waits looks at its condition again. */
+template <class M>
+void wait(M *mutex, typename M::cond *cond, stress::random *random, bool time_outs)
+{
+	if (time_outs && random->below(2))
+		(void)mutex->wait(cond, random->below(100000));
+	else
+		mutex->wait(cond);
+}
+
+/* ---- a bounded queue, and rounds ------------------------------------------------------------ */
+
+enum { PLACES = 2, PROCESSES = 2, ROOM = 3, THREADS = 3 };
+
+template <class M>
+struct place {
+	M mutex;
+	typename M::cond not_full, not_empty, round_over;
+	uint32_t item[ROOM];
+	uint32_t first = 0, items = 0;
+	uint64_t put = 0, got = 0, sum = 0;
+	uint32_t round = 0, arrived = 0;
+};
+
+template <class M>
+struct world {
+	place<M> places[PLACES];
+	uint64_t rounds = 0;
+};
+
+template <class M>
+void produce(place<M> *p, stress::random *random, uint32_t n, bool time_outs)
+{
+	for (uint32_t i = 1; i <= n; i++) {
+		p->mutex.lock();
+		while (p->items == ROOM)
+			wait(&p->mutex, &p->not_full, random, time_outs);
+		p->item[(p->first + p->items++) % ROOM] = i;
+		p->put++;
+		bool within = random->below(2);
+
+		if (within)
+			p->mutex.signal(&p->not_empty);
+		p->mutex.unlock();
+		if (!within)
+			p->mutex.signal(&p->not_empty);
+	}
+}
+
+template <class M>
+void consume(place<M> *p, stress::random *random, uint32_t n, bool time_outs)
+{
+	for (uint32_t i = 1; i <= n; i++) {
+		p->mutex.lock();
+		while (p->items == 0)
+			wait(&p->mutex, &p->not_empty, random, time_outs);
+		p->sum += p->item[p->first];
+		p->first = (p->first + 1) % ROOM;
+		p->items--;
+		p->got++;
+		p->mutex.unlock();
+		p->mutex.signal(&p->not_full);
+	}
+}
+
+/* All of them must have come before any goes on. */
+template <class M>
+void go_round(place<M> *p, stress::random *random, uint32_t threads, uint32_t n, bool time_outs)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		p->mutex.lock();
+		uint32_t round = p->round;
+
+		stress::check(round == i, "cond", "in round %u one was in round %u", round, i);
+		if (++p->arrived == threads) {
+			p->arrived = 0;
+			p->round++;
+			p->mutex.broadcast(&p->round_over);
+		} else {
+			while (p->round == round)
+				wait(&p->mutex, &p->round_over, random, time_outs);
+		}
+		p->mutex.unlock();
+	}
+}
+
+/* What one process does: in each place producers, consumers and those who go round. */
+template <class M>
+void work(world<M> *w, int seed, uint32_t processes, uint32_t n, bool time_outs)
+{
+	stress::run_threads(PLACES * THREADS * 3, [&](int i) {
+		stress::random random(seed + i);
+		place<M> *p = &w->places[i % PLACES];
+
+		switch (i / PLACES % 3) {
+		case 0:
+			produce(p, &random, n, time_outs);
+			break;
+		case 1:
+			consume(p, &random, n, time_outs);
+			break;
+		default:
+			go_round(p, &random, processes * THREADS, n / 4, time_outs);
+		}
+	});
+}
+
+template <class M>
+void check_world(world<M> *w, const char *what, uint32_t processes, uint32_t n)
+{
+	const uint64_t items = uint64_t(processes) * THREADS * n;
+	uint64_t done = 0;
+
+	for (place<M> &p : w->places) {
+		stress::check(p.put == items && p.got == items && p.items == 0, "cond",
+			      "%s: %llu put, %llu got", what,
+			      static_cast<unsigned long long>(p.put),
+			      static_cast<unsigned long long>(p.got));
+		stress::check(p.sum == items * (n + 1) / 2, "cond", "%s: other items came out",
+			      what);
+		stress::check(p.round == n / 4 && p.arrived == 0, "cond", "%s: %u rounds", what,
+			      p.round);
+		stress::check(p.mutex.is_idle(&p.not_full) && p.mutex.is_idle(&p.not_empty) &&
+				      p.mutex.is_idle(&p.round_over),
+			      "cond", "%s: somebody waits at the end", what);
+		done += p.put + p.got + p.round;
+	}
+	stress::did("cond", what, done);
+}
+
+void in_threads(const char *what, uint32_t n, bool time_outs)
+{
+	world<own> w;
+
+	work(&w, 0, 1, n, time_outs);
+	check_world(&w, what, 1, n);
+}
+
+void in_processes(const char *what, uint32_t n, bool time_outs)
+{
+	void *memory = mmap(NULL, sizeof(world<shared>), PROT_READ | PROT_WRITE,
+			    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	if (!stress::check(memory != MAP_FAILED, "cond", "no memory"))
+		return;
+	world<shared> *w = ::new (memory) world<shared>();
+	pid_t child = fork();
+
+	if (child == 0) {
+		alarm(200);
+		work(w, 100, PROCESSES, n, time_outs);
+		_exit(stress::failures > 0);
+	}
+	if (!stress::check(child > 0, "cond", "no process"))
+		return;
+	work(w, 0, PROCESSES, n, time_outs);
+	int status = -1;
+
+	stress::check(waitpid(child, &status, 0) == child && status == 0, "cond",
+		      "%s: the child's status is %#x", what, unsigned(status));
+	check_world(w, what, PROCESSES, n);
+	(void)munmap(memory, sizeof(*w));
+}
+
+/* ---- a turn goes to and fro ------------------------------------------------------------------ */
+
+/* Nothing comes after a signal that would mend it: at any moment one of both has to wait. */
+template <class M>
+struct table {
+	M mutex;
+	typename M::cond cond[2];
+	uint32_t turn = 0;
+};
+
+template <class M>
+void play(table<M> *t, uint32_t me, uint32_t n)
+{
+	stress::random random(static_cast<int>(me));
+
+	for (uint32_t i = 0; i < n; i++) {
+		for (uint32_t spins = random.below(300); spins > 0; spins--)
+			hf_arch_relax();
+		t->mutex.lock();
+		while (t->turn % 2 != me)
+			t->mutex.wait(&t->cond[me]);
+		t->turn++;
+		t->mutex.unlock();
+		t->mutex.signal(&t->cond[!me]);
+	}
+}
+
+/* Both in this process: what a type does for processes it does here, too. */
+template <class M>
+void to_and_fro(const char *what, uint32_t n)
+{
+	table<M> tables[PLACES];
+	uint64_t done = 0;
+
+	stress::run_threads(PLACES * 2,
+			    [&](int i) { play(&tables[i % PLACES], uint32_t(i / PLACES), n); });
+	for (table<M> &t : tables) {
+		stress::check(t.turn == 2 * n, "cond", "%s: %u turns", what, t.turn);
+		done += t.turn;
+	}
+	stress::did("cond", what, done);
+}
+
+/* ---- each signal ends one wait (C1, C3) ------------------------------------------------------ */
+
+/*
+ * As long as a wait without a time-out has not been signalled, a signal finds a waiter: it must end
+ * exactly one wait, be it this or one that times out at that moment.
+ */
+struct counted {
+	own mutex;
+	own::cond cond;
+	int64_t waiting = 0;            /* without a time-out */
+	int64_t open = 0;               /* signals whose wait has not returned yet */
+	uint64_t signals = 0, late = 0; /* late: time-outs */
+	bool stop = false;
+};
+
+void wait_counted(counted *c, stress::random *random, bool time_outs)
+{
+	c->mutex.lock();
+	while (!c->stop) {
+		bool signalled = true;
+
+		if (time_outs) {
+			signalled = c->mutex.wait(&c->cond, random->below(60000));
+		} else {
+			c->waiting++;
+			c->mutex.wait(&c->cond);
+			c->waiting--;
+		}
+		if (c->stop)
+			break;
+		c->open -= signalled;
+		c->late += !signalled;
+		stress::check(c->open >= 0, "cond", "a wait was ended by no signal");
+	}
+	c->mutex.unlock();
+}
+
+void each_signal(uint64_t n)
+{
+	counted all[PLACES];
+
+	stress::run_threads(PLACES * 6, [&](int i) {
+		stress::random random(i);
+		counted *c = &all[i % PLACES];
+
+		if (i / PLACES > 0) {
+			wait_counted(c, &random, i / PLACES > 2);
+			return;
+		}
+		for (bool more = true; more;) {
+			c->mutex.lock();
+			if (c->signals < n && c->waiting > c->open) {
+				c->mutex.signal(&c->cond);
+				c->signals++;
+				c->open++;
+			}
+			if (c->signals == n && c->open == 0) {
+				c->stop = true;
+				c->mutex.broadcast(&c->cond);
+				more = false;
+			}
+			c->mutex.unlock();
+			if (random.below(2))
+				sched_yield();
+		}
+	});
+	uint64_t signals = 0, late = 0;
+	char more[60];
+
+	for (counted &c : all) {
+		stress::check(c.open == 0 && c.waiting == 0 && c.mutex.is_idle(&c.cond), "cond",
+			      "somebody waits at the end");
+		signals += c.signals;
+		late += c.late;
+	}
+	std::snprintf(more, sizeof(more), ", %llu time-outs",
+		      static_cast<unsigned long long>(late));
+	stress::did("cond", "each signal", signals, more);
+}
+
+} // namespace
+
+int main(int argc, char **argv)
+{
+	uint32_t times = argc > 1 ? uint32_t(std::atoi(argv[1])) : 1;
+
+	stress::begin();
+	in_threads("private", 4000 / stress::SHARE * times, false);
+	in_threads("private, time-outs", 4000 / stress::SHARE * times, true);
+	to_and_fro<own>("private, to and fro", 10000 / stress::SHARE * times);
+	to_and_fro<shared>("shared, to and fro", 10000 / stress::SHARE * times);
+	each_signal(20000 / stress::SHARE * times);
+	in_processes("shared", 1000 / stress::SHARE * times, false);
+	in_processes("shared, time-outs", 1000 / stress::SHARE * times, true);
+	return stress::result();
+}

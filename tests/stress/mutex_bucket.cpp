@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * mutex_bucket - a thousand mutexes that share one bucket of the table of those who wait.
+ *
+ * The unlocks and time-outs of each pass through a queue in which the waiters of the others lie. A
+ * wake-up that goes to another mutex's waiter, or is not published, leaves a thread parked: it
+ * hangs, and ends by the alarm. Some mutexes are wanted by many threads, some are held for long.
+ * At the end of each round all are free, and the bucket is as empty as at the start.
+ */
+#include "stress.h"
+
+#include <cstdlib>
+
+#include "holdfast/mutex.h"
+
+#include "../unit/waiters.h"
+
+namespace
+{
+
+enum { MUTEXES = 1000, BUSY = 4, THREADS = 8, ROUNDS = 25 };
+
+struct counted {
+	hf_mutex_t *mutex;
+	uint64_t count = 0;
+};
+
+/* The addresses in a large array that fall into its first one's bucket. */
+std::vector<counted> choose(std::vector<hf_mutex_t> *all)
+{
+	std::vector<counted> chosen;
+
+	for (hf_mutex_t &mutex : *all) {
+		if (chosen.size() < MUTEXES &&
+		    HF__PARKING_INDEX(&mutex.word) == HF__PARKING_INDEX(&(*all)[0].word)) {
+			chosen.push_back(counted());
+			chosen.back().mutex = &mutex;
+		}
+	}
+	return chosen;
+}
+
+/* With the mutex held: now and then so long that others park, and time out. */
+void hold(stress::random *random)
+{
+	uint32_t kind = random->below(64);
+
+	if (kind == 0)
+		std::this_thread::sleep_for(std::chrono::microseconds(50 + random->below(100)));
+	else if (kind < 16)
+		sched_yield();
+}
+
+void work(std::vector<counted> *mutexes, int me, uint32_t n, std::atomic<uint64_t> *done,
+	  std::atomic<uint64_t> *late)
+{
+	stress::random random(me);
+
+	for (uint32_t i = 0; i < n; i++) {
+		counted *first = &(*mutexes)[random.below(random.below(4) ? BUSY : MUTEXES)];
+		counted *second = &(*mutexes)[random.below(random.below(4) ? BUSY : MUTEXES)];
+
+		if (random.below(3) == 0) {
+			if (!hf_mutex_lock_timeout(first->mutex, random.below(100000))) {
+				(*late)++;
+				continue;
+			}
+		} else {
+			hf_mutex_lock(first->mutex);
+		}
+		first->count++;
+		(*done)++;
+		/* Two at once, in the order of their addresses or for a time only. */
+		if (second > first || (second < first && random.below(2))) {
+			bool taken = true;
+
+			if (second > first)
+				hf_mutex_lock(second->mutex);
+			else
+				taken = hf_mutex_lock_timeout(second->mutex, random.below(50000));
+			if (taken) {
+				second->count++;
+				(*done)++;
+				hold(&random);
+				hf_mutex_unlock(second->mutex);
+			} else {
+				(*late)++;
+			}
+		}
+		hold(&random);
+		hf_mutex_unlock(first->mutex);
+	}
+}
+
+} // namespace
+
+int main(int argc, char **argv)
+{
+	uint32_t times = argc > 1 ? uint32_t(std::atoi(argv[1])) : 1;
+	std::vector<hf_mutex_t> all(size_t(HF__PARKING_BUCKETS) * (MUTEXES + 100));
+	std::vector<counted> mutexes = choose(&all);
+	std::atomic<uint64_t> done(0), late(0);
+	uint64_t count = 0;
+
+	stress::begin();
+	if (!stress::check(mutexes.size() == MUTEXES, "mutex_bucket", "only %zu in a bucket",
+			   mutexes.size()))
+		return stress::result();
+	for (uint32_t round = 0; round < ROUNDS * times; round++) {
+		stress::run_threads(THREADS, [&](int me) {
+			work(&mutexes, int(round) * THREADS + me, 100 / stress::SHARE, &done,
+			     &late);
+		});
+		for (counted &c : mutexes)
+			stress::check(!hf_mutex_is_locked(c.mutex), "mutex_bucket",
+				      "one is locked at the end of round %u", round);
+		stress::check(unit::table_is_empty(), "mutex_bucket",
+			      "the table is not empty at the end of round %u", round);
+	}
+	for (counted &c : mutexes)
+		count += c.count;
+	stress::check(count == done, "mutex_bucket", "count %llu of %llu",
+		      static_cast<unsigned long long>(count),
+		      static_cast<unsigned long long>(done.load()));
+	char more[60];
+
+	std::snprintf(more, sizeof(more), ", %llu time-outs",
+		      static_cast<unsigned long long>(late.load()));
+	stress::did("mutex_bucket", "1000 in a bucket", done, more);
+	return stress::result();
+}
