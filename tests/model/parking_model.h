@@ -16,6 +16,7 @@
 #define HF_MUTEX_NEXT_SPIN_NS 1
 #define HF_MUTEX_TURN_NS 10
 #define HF_MUTEX_PATROL_NS 1
+#define HF_MUTEX_CLOCK_EACH 1
 
 #include "../../src/parking.c"
 
