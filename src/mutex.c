@@ -116,10 +116,11 @@ static bool end_turn(struct hf__bucket *bucket, const void *mutex)
 	return state == HF__WAITER_HANDED;
 }
 
-static bool try_end_turn(const void *mutex)
+/* @waiter: NULL, or that of this thread; who woke it from a condition may not have queued it yet. */
+static bool try_end_turn(const void *mutex, const struct hf__waiter *waiter)
 {
 	struct hf__bucket *bucket = hf__bucket_lock(mutex);
-	bool taken = end_turn(bucket, mutex);
+	bool taken = (!waiter || waiter->at == mutex) && end_turn(bucket, mutex);
 
 	hf__bucket_unlock(bucket);
 	return taken;
@@ -173,7 +174,7 @@ static enum outcome park_until_woken(struct hf__waiter *waiter, uint64_t deadlin
 		/* Perhaps all who could take it back are here (M6). */
 		turn = turn_at(waiter->mutex);
 		if (turn & HF__TURN_HANDED) {
-			if (is_over(turn) && try_end_turn(waiter->mutex))
+			if (is_over(turn) && try_end_turn(waiter->mutex, waiter))
 				return TAKEN;
 			until = earlier(until, hf_env_deadline(HF_MUTEX_PATROL_NS));
 		}
@@ -218,7 +219,7 @@ static enum outcome contend(struct hf__waiter *waiter, uint64_t deadline)
 		}
 		/* It may have been handed the mutex meanwhile, and takes it from itself. */
 		if (state == HF__WAITER_NEXT && is_over(turn_at(waiter->mutex)) &&
-		    try_end_turn(waiter->mutex))
+		    try_end_turn(waiter->mutex, waiter))
 			return TAKEN;
 		if (left <= wait.ns)
 			return PARK;
@@ -319,7 +320,7 @@ bool hf__mutex_lock_slow(hf_atomic32_t *word, uint64_t deadline)
 	if (HF_UNLIKELY(!hf__parking_table()))
 		return poll(word, deadline);
 	for (;;) {
-		if (hf__mutex_take(word) || (is_over(turn_at(word)) && try_end_turn(word)))
+		if (hf__mutex_take(word) || (is_over(turn_at(word)) && try_end_turn(word, NULL)))
 			return true;
 		if (left <= wait.ns)
 			break;
