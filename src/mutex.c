@@ -85,6 +85,7 @@ static uint64_t turn_at(const void *mutex)
 
 static bool is_over(uint64_t turn)
 {
+	turn &= ~HF__TURN_FLAGS;
 	return turn && hf_env_deadline(0) - turn >= HF_MUTEX_TURN_NS;
 }
 
