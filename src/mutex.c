@@ -20,8 +20,15 @@
 
 /* Nanoseconds for which a next waiter may be passed, and for which a handed mutex is left to it. */
 #ifndef HF_MUTEX_TURN_NS
-#define HF_MUTEX_TURN_NS 200000
+#define HF_MUTEX_TURN_NS 100000
 #endif
+
+/* Of so many unlocks of a thread while the next waiter is on its way, one looks at the clock. */
+#ifndef HF_MUTEX_CLOCK_EACH
+#define HF_MUTEX_CLOCK_EACH 8
+#endif
+
+static __thread uint32_t passed __attribute__((tls_model("initial-exec")));
 
 static uint64_t earlier(uint64_t a, uint64_t b)
 {
@@ -78,13 +85,15 @@ static uint64_t turn_at(const void *mutex)
 
 static bool is_over(uint64_t turn)
 {
+	turn &= ~HF__TURN_FLAGS;
 	return turn && hf_env_deadline(0) - turn >= HF_MUTEX_TURN_NS;
 }
 
-/* M6 */
-static void take_back(struct hf__waiter *waiter)
+/* M6. A new turn begins: the waiter that does not come is not handed the mutex again at once. */
+static void take_back(struct hf__bucket *bucket, struct hf__waiter *waiter)
 {
-	hf_atomic32_store_relaxed(&waiter->state, HF__WAITER_NEXT);
+	hf_atomic32_store_relaxed(&waiter->state, HF__WAITER_CALLED);
+	hf_atomic64_store_relaxed(&bucket->turn, 0);
 }
 
 /*
@@ -101,17 +110,18 @@ static bool end_turn(struct hf__bucket *bucket, const void *mutex)
 	if (state == HF__WAITER_NEXT)
 		hf_atomic32_store_relaxed(&first->state, HF__WAITER_DUE);
 	else if (state == HF__WAITER_HANDED)
-		take_back(first);
+		take_back(bucket, first);
 	else
 		return false;
 	hf__bucket_publish(bucket, mutex, false);
 	return state == HF__WAITER_HANDED;
 }
 
-static bool try_end_turn(const void *mutex)
+/* @waiter: NULL, or that of this thread; who woke it from a condition may not have queued it yet. */
+static bool try_end_turn(const void *mutex, const struct hf__waiter *waiter)
 {
 	struct hf__bucket *bucket = hf__bucket_lock(mutex);
-	bool taken = end_turn(bucket, mutex);
+	bool taken = (!waiter || waiter->at == mutex) && end_turn(bucket, mutex);
 
 	hf__bucket_unlock(bucket);
 	return taken;
@@ -134,7 +144,7 @@ static bool leave(struct hf__waiter *waiter, bool taken)
 	/* W4 */
 	if (first && !taken && state != HF__WAITER_PARKED) {
 		sleeper = &first->state;
-		hf_atomic32_store_relaxed(sleeper, HF__WAITER_NEXT);
+		hf_atomic32_store_relaxed(sleeper, HF__WAITER_CALLED);
 	}
 	hf__bucket_publish(bucket, mutex, needed); /* W3 */
 	hf__bucket_unlock(bucket);
@@ -150,7 +160,7 @@ static enum outcome park_until_woken(struct hf__waiter *waiter, uint64_t deadlin
 	uint64_t patrol = HF_MUTEX_PATROL_NS;
 
 	while (hf__waiter_state(waiter) == HF__WAITER_PARKED) {
-		uint64_t until = deadline;
+		uint64_t until = deadline, turn;
 
 		if (alone) {
 			bool certain = hf_env_barrier_all(); /* W1 */
@@ -162,12 +172,31 @@ static enum outcome park_until_woken(struct hf__waiter *waiter, uint64_t deadlin
 				patrol = earlier(patrol * 2, HF__PATROL_MAX_NS);
 			}
 		}
+		/* Perhaps all who could take it back are here (M6). */
+		turn = turn_at(waiter->mutex);
+		if (turn & HF__TURN_HANDED) {
+			if (is_over(turn) && try_end_turn(waiter->mutex, waiter))
+				return TAKEN;
+			until = earlier(until, hf_env_deadline(HF_MUTEX_PATROL_NS));
+		}
 		if (hf_env_park(&waiter->state, HF__WAITER_PARKED, until, HF_ENV_PRIVATE) ==
 			    HF_ENV_TIMEOUT &&
 		    hf__is_past(deadline))
 			return LATE;
 	}
 	return AWAKE;
+}
+
+/* The next waiter is awake: unlocks need not look after it. */
+static void come(struct hf__waiter *waiter)
+{
+	struct hf__bucket *bucket = hf__bucket_lock(waiter->mutex);
+
+	if (hf__waiter_state(waiter) == HF__WAITER_CALLED) {
+		hf_atomic32_store_relaxed(&waiter->state, HF__WAITER_NEXT);
+		hf__bucket_publish(bucket, waiter->mutex, true);
+	}
+	hf__bucket_unlock(bucket);
 }
 
 /* While it is the next waiter, and awake. */
@@ -185,9 +214,13 @@ static enum outcome contend(struct hf__waiter *waiter, uint64_t deadline)
 			return TAKEN;
 		if (hf__is_past(deadline))
 			return LATE;
+		if (state == HF__WAITER_CALLED) {
+			come(waiter);
+			continue;
+		}
 		/* It may have been handed the mutex meanwhile, and takes it from itself. */
 		if (state == HF__WAITER_NEXT && is_over(turn_at(waiter->mutex)) &&
-		    try_end_turn(waiter->mutex))
+		    try_end_turn(waiter->mutex, waiter))
 			return TAKEN;
 		if (left <= wait.ns)
 			return PARK;
@@ -255,13 +288,13 @@ static bool poll(hf_atomic32_t *word, uint64_t deadline)
 	return true;
 }
 
-/* True = it is the next waiter. */
-static bool enqueue(struct hf__bucket *bucket, struct hf__waiter *waiter)
+/* Its state is as given if it is the next waiter: true. */
+static bool enqueue(struct hf__bucket *bucket, struct hf__waiter *waiter, uint32_t next)
 {
 	struct hf__waiter *first = hf__bucket_find(bucket, waiter->mutex);
 
 	waiter->at = waiter->mutex;
-	hf_atomic32_store_relaxed(&waiter->state, first ? HF__WAITER_PARKED : HF__WAITER_NEXT);
+	hf_atomic32_store_relaxed(&waiter->state, first ? (uint32_t)HF__WAITER_PARKED : next);
 	hf__bucket_append(bucket, waiter);
 	hf__bucket_publish(bucket, waiter->mutex, hf__waiter_needs_unlock(first)); /* W2 */
 	return !first;
@@ -270,7 +303,7 @@ static bool enqueue(struct hf__bucket *bucket, struct hf__waiter *waiter)
 void hf__mutex_enqueue(struct hf__waiter *waiter)
 {
 	struct hf__bucket *bucket = hf__bucket_lock(waiter->mutex);
-	bool is_next = enqueue(bucket, waiter);
+	bool is_next = enqueue(bucket, waiter, HF__WAITER_CALLED);
 
 	hf__bucket_unlock(bucket);
 	if (is_next)
@@ -280,7 +313,7 @@ void hf__mutex_enqueue(struct hf__waiter *waiter)
 /* A thread that comes. */
 bool hf__mutex_lock_slow(hf_atomic32_t *word, uint64_t deadline)
 {
-	struct hf__waiter waiter, *first;
+	struct hf__waiter waiter;
 	struct hf__bucket *bucket;
 	hf_wait_t wait = HF_WAIT_INIT;
 	uint32_t left = HF_MUTEX_SPIN_NS;
@@ -288,52 +321,49 @@ bool hf__mutex_lock_slow(hf_atomic32_t *word, uint64_t deadline)
 	if (HF_UNLIKELY(!hf__parking_table()))
 		return poll(word, deadline);
 	for (;;) {
-		uint64_t turn = turn_at(word);
-
-		if (hf__mutex_take(word) || (is_over(turn) && try_end_turn(word)))
+		if (hf__mutex_take(word) || (is_over(turn_at(word)) && try_end_turn(word, NULL)))
 			return true;
-		if (left > wait.ns && !(turn & HF__TURN_HANDED)) {
-			left -= wait.ns;
-			hf_wait_once(&wait, HF_WAIT_BACKOFF);
-			continue;
-		}
-		if (hf__is_past(deadline))
-			return false;
-		bucket = hf__bucket_lock(word);
-		first = hf__bucket_find(bucket, word);
-		if (!first || hf__waiter_state(first) != HF__WAITER_HANDED)
+		if (left <= wait.ns)
 			break;
-		/* This thread's turn is over; but until the next waiter comes, somebody must look. */
-		hf__bucket_unlock(bucket);
-		left = 0;
-		hf_env_yield();
+		left -= wait.ns;
+		hf_wait_once(&wait, HF_WAIT_BACKOFF);
 	}
+	if (hf__is_past(deadline))
+		return false;
 	waiter.mutex = word;
-	(void)enqueue(bucket, &waiter);
+	bucket = hf__bucket_lock(word);
+	(void)enqueue(bucket, &waiter, HF__WAITER_NEXT);
 	hf__bucket_unlock(bucket);
 	return hf__mutex_wait(&waiter, deadline);
 }
 
 void hf__mutex_unlock_slow(hf_atomic32_t *word)
 {
-	struct hf__bucket *bucket = hf__bucket_lock(word);
-	struct hf__waiter *first = hf__bucket_find(bucket, word);
+	uint64_t turn = turn_at(word);
+	struct hf__bucket *bucket;
+	struct hf__waiter *first;
 	hf_atomic32_t *sleeper = NULL;
-	bool woken = false;
+	uint32_t state;
 
-	if (first && hf__waiter_state(first) == HF__WAITER_PARKED) {
+	/* Q6, W5 */
+	if ((turn & HF__TURN_CALLED) && (++passed % HF_MUTEX_CLOCK_EACH || !is_over(turn)))
+		return;
+	bucket = hf__bucket_lock(word);
+	first = hf__bucket_find(bucket, word);
+	state = first ? hf__waiter_state(first) : (uint32_t)HF__WAITER_NEXT;
+	if (state == HF__WAITER_CALLED && is_over(hf_atomic64_load_relaxed(&bucket->turn)))
+		state = HF__WAITER_DUE;
+	if (state == HF__WAITER_PARKED) {
 		sleeper = &first->state;
-		woken = true;
-		hf_atomic32_store_relaxed(sleeper, HF__WAITER_NEXT);
+		hf_atomic32_store_relaxed(sleeper, HF__WAITER_CALLED);
 		hf__bucket_publish(bucket, word, true);
-	} else if (first && hf__waiter_state(first) == HF__WAITER_DUE && hf__mutex_take(word)) {
+	} else if (state == HF__WAITER_DUE && hf__mutex_take(word)) {
+		/* Who called it may have no processor, and not have come to waking it. */
+		if (hf__waiter_state(first) == HF__WAITER_CALLED)
+			sleeper = &first->state;
 		hf_atomic32_store_relaxed(&first->state, HF__WAITER_HANDED);
-		woken = true;
 		hf__bucket_publish(bucket, word, true);
 	}
 	hf__bucket_unlock(bucket);
 	wake(sleeper);
-	/* The kernel may have it wait for this processor, until the next tick. */
-	if (woken)
-		hf_env_yield();
 }

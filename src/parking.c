@@ -79,14 +79,15 @@ bool hf__waiter_needs_unlock(const struct hf__waiter *first)
 {
 	uint32_t state = first ? hf__waiter_state(first) : (uint32_t)HF__WAITER_NEXT;
 
-	return state == HF__WAITER_PARKED || state == HF__WAITER_DUE;
+	return state == HF__WAITER_PARKED || state == HF__WAITER_CALLED || state == HF__WAITER_DUE;
 }
 
 void hf__bucket_publish(struct hf__bucket *bucket, const void *mutex, bool needed)
 {
 	const struct hf__waiter *first = hf__bucket_find(bucket, mutex);
+	uint32_t state = first ? hf__waiter_state(first) : (uint32_t)HF__WAITER_NEXT;
 	hf_atomic32_t *need = &hf__parking_table()->need[index_of(mutex)];
-	uint64_t turn = hf_atomic64_load_relaxed(&bucket->turn) & ~HF__TURN_HANDED;
+	uint64_t turn = hf_atomic64_load_relaxed(&bucket->turn) & ~HF__TURN_FLAGS;
 	bool needs = hf__waiter_needs_unlock(first);
 
 	if (needs != needed)
@@ -94,9 +95,11 @@ void hf__bucket_publish(struct hf__bucket *bucket, const void *mutex, bool neede
 			need, hf_atomic32_load_relaxed(need) + (needs ? 1u : UINT32_MAX));
 	if (!first)
 		turn = 0;
-	else if (hf__waiter_state(first) == HF__WAITER_HANDED)
-		turn = hf_env_deadline(0) | HF__TURN_HANDED; /* the new holder's begins */
-	else if (!turn)
-		turn = hf_env_deadline(0) & ~HF__TURN_HANDED;
+	else if (state == HF__WAITER_HANDED || !turn)
+		turn = hf_env_deadline(0) & ~HF__TURN_FLAGS; /* the new holder's begins */
+	if (state == HF__WAITER_HANDED)
+		turn |= HF__TURN_HANDED;
+	else if (state == HF__WAITER_CALLED && hf_atomic32_load_relaxed(need) == 1)
+		turn |= HF__TURN_CALLED; /* Q6 */
 	hf_atomic64_store_relaxed(&bucket->turn, turn);
 }

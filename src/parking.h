@@ -10,40 +10,57 @@
  *   the stack of its thread, and two words that are read without the lock:
  *
  *     need     how many mutexes of this bucket need the slow unlock: read by every unlock
- *     turn     since when a next waiter waits here; odd: the mutex was just handed to it; 0: none
- *              waits. Read by those who spin. Two busy mutexes in one bucket blur it: no more than
- *              their fairness depends on it
+ *     turn     since when a next waiter waits here, or since the last hand-over; 0: none waits. Two
+ *              bits of it are flags: the mutex was just handed over; and Q6. Two busy mutexes in one
+ *              bucket blur it: no more than their fairness depends on it
  *
  *   A waiter's state:
  *
  *     PARKED   parked, or about to park
- *     NEXT     the next waiter: awake, or being woken; it looks at the mutex itself
+ *     CALLED   the next waiter, being woken: it has no processor yet, for all we know
+ *     NEXT     the next waiter, awake: it looks at the mutex itself
  *     DUE      the same, and the turn is over: the next unlock hands the mutex over
- *     HANDED   the same, and the mutex is locked for it
+ *     HANDED   the next waiter, and the mutex is locked for it
  *
- *                   nobody waits        turn over           unlock            its thread leaves
- *     newcomer ------------------> NEXT ---------> DUE ---------------> HANDED -------------->
- *        |                         ^  |             |                     |
- *        | others wait      unlock |  | spun enough |                     | not there within a turn:
- *        |                         |  v             |                     v taken away again
- *        '----------------------> PARKED <----------'                    NEXT
+ *     newcomer, nobody waits -> NEXT          newcomer, others wait -> PARKED
+ *
+ *                unlock            it runs          turn over          unlock            it leaves
+ *     PARKED ------------> CALLED --------> NEXT ------------> DUE ------------> HANDED --------->
+ *        ^                  |  ^             |                  |                 ^  |
+ *        '------------------+--+-------------'------------------'                 |  |
+ *           spun enough     |  '--------------------------------------------------+--'
+ *                           |        not there within a turn: taken back          |
+ *                           '-----------------------------------------------------'
+ *                               unlock, and the turn is over
  *
  * Invariants
  *   Q1  A bucket's queue, and all of the waiters in it, change only under the bucket's lock. While
  *       a waiter is queued its thread stays in the slow path: so the waiter and the mutex that it
  *       waits for exist, and whoever has the bucket's lock may touch that mutex.
- *   Q2  Of those who wait for one mutex only the first is NEXT, DUE or HANDED; the others are
- *       PARKED.
- *   Q3  A mutex needs the slow unlock while its first waiter is PARKED or DUE: `need` counts these.
+ *   Q2  Of those who wait for one mutex only the first is CALLED, NEXT, DUE or HANDED; the others
+ *       are PARKED.
+ *   Q3  A mutex needs the slow unlock while its first waiter is PARKED, CALLED or DUE: `need`
+ *       counts these.
  *   Q4  Signals are blocked while a thread has a bucket's lock: a handler that runs for long, forks,
  *       or jumps away can't leave it locked.
  *   Q5  A table of zeroes is one without waiters: the child of a fork starts with it.
+ *   Q6  HF__TURN_CALLED is set only while `need` is 1, because of a CALLED waiter: then an unlock may
+ *       pass, for it has been woken for, and will look. Who is to park clears it when it raises
+ *       `need` (W1).
  */
 #include "holdfast/mutex.h"
 
-enum { HF__WAITER_PARKED, HF__WAITER_NEXT, HF__WAITER_DUE, HF__WAITER_HANDED };
+enum {
+	HF__WAITER_PARKED,
+	HF__WAITER_CALLED,
+	HF__WAITER_NEXT,
+	HF__WAITER_DUE,
+	HF__WAITER_HANDED,
+};
 
 #define HF__TURN_HANDED ((uint64_t)1)
+#define HF__TURN_CALLED ((uint64_t)2)
+#define HF__TURN_FLAGS (HF__TURN_HANDED | HF__TURN_CALLED)
 
 struct hf__waiter {
 	hf_atomic32_t state;

@@ -45,14 +45,15 @@
  *   Waiting in one process. A thread spins for 10 us, then queues. One waiter, the next one, is
  *   awake: it looks at the mutex itself, so unlocks need not look after it. The others are parked.
  *   If the next waiter has spun enough it parks, too; then the next unlock wakes it. While waiters
- *   exist turns are counted: after one of 200 us the next waiter is due, and the unlock takes the
- *   mutex for it (M5); a thread that lost the mutex so queues at once. If it does not come within a
- *   turn, for want of a processor, whoever wants the mutex takes it back (M6).
+ *   exist turns are counted: after one of 100 us the next waiter is due, whether it runs already or
+ *   not, and the unlock takes the mutex for it (M5); those who run then spin in vain, and queue
+ *   behind the others. If it does not come within a turn, for want of a processor, whoever wants the
+ *   mutex takes it back (M6); one that has parked meanwhile does so after 1 ms.
  *
  * Invariants
  *   F   A free mutex can be taken by whoever runs, whatever happened to any waiter: nothing but the
- *       word says that it is free. A mutex that was handed over is free again for whoever runs after
- *       a turn (M6); one of several processes is never handed over. A waiter that is killed, or that
+ *       word says that it is free. A mutex that was handed over is free again for whoever wants it
+ *       after a turn, or 1 ms (M6); one of several processes is never handed over. A waiter that is killed, or that
  *       a fork has left behind, has left nothing in the word, and unlocks are fast again: between
  *       processes after one slow one. A holder that is killed leaves the mutex locked;
  *       hf_mutex_shared_lock_timeout() finds out.
@@ -70,6 +71,8 @@
  *       W3  A waiter that takes the mutex leaves the queue, and makes `need` not 0 if others are
  *           parked: its own unlock finds that.
  *       W4  A waiter that gives up wakes the next one, unless W1 holds for that.
+ *       W5  An unlock that finds that the next waiter has been woken, and that `need` says no more
+ *           than that, wakes nobody: that one will look, or park by W1, which clears what was found.
  *   T   A time-out uses up no wake-up (W4).
  *   M7  Between processes a parked thread looks again after 64 ms: if its waker was killed.
  *

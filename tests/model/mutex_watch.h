@@ -20,6 +20,7 @@ enum mutex_transition {
 	CALLED_BY_LEAVER,
 	TURN_OVER,
 	STANDS_BACK,
+	COMES,
 	MUTEX_TRANSITIONS
 };
 
@@ -27,6 +28,7 @@ inline const char *const mutex_transition_names[MUTEX_TRANSITIONS] = {
 	"handed to the next waiter",       "taken back from it",
 	"an unlock wakes the next waiter", "a waiter that gives up wakes the next one",
 	"the next waiter is due",          "the next waiter parks",
+	"the next waiter comes",
 };
 
 class mutex_watch {
@@ -58,7 +60,7 @@ public:
 			holder_ = (int)rl::thread_index();
 
 		if (strcmp(in, "hf__mutex_unlock_slow") == 0) {
-			reached_[after == HF__WAITER_NEXT ? CALLED_BY_UNLOCK : HANDED_OVER]++;
+			reached_[after == HF__WAITER_CALLED ? CALLED_BY_UNLOCK : HANDED_OVER]++;
 			if (after == HF__WAITER_HANDED)
 				holder_ = HANDED;
 		} else if (strcmp(in, "end_turn") == 0) {
@@ -69,6 +71,8 @@ public:
 			reached_[CALLED_BY_LEAVER]++;
 		} else if (strcmp(in, "stand_back") == 0) {
 			reached_[STANDS_BACK]++;
+		} else if (strcmp(in, "come") == 0) {
+			reached_[COMES]++;
 		}
 	}
 	/* The caller's verb returned with the mutex. */

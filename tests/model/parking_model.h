@@ -14,8 +14,9 @@
 #define HF__PARKING_INDEX(at) ((void)(at), 0u)
 #define HF_MUTEX_SPIN_NS 1
 #define HF_MUTEX_NEXT_SPIN_NS 1
-#define HF_MUTEX_TURN_NS 10
+#define HF_MUTEX_TURN_NS (rl::rand(2) == 1 ? 0 : UINT64_MAX)
 #define HF_MUTEX_PATROL_NS 1
+#define HF_MUTEX_CLOCK_EACH 1
 
 #include "../../src/parking.c"
 
