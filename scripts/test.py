@@ -23,8 +23,9 @@ CANT_RUN = 77  # the exit status of a test that can't run here
 MODELS = ("qemu64", "Nehalem", "SandyBridge", "Haswell", "Skylake-Server", "Opteron_G5", "EPYC-Milan",
           "max")
 BUSY = 4  # loops beside the tests
-# They compile, or judge what was compiled: a busy machine makes them slow, and that is all.
-NOT_WHEN_BUSY = "^(headers|roster|codegen|runners|bootstrap|instructions|install|subproject|tmpfs.*|.*mutant.*|model.*)$"
+# They compile, judge what was compiled, or run one thread: a busy machine makes them slow, and that is all.
+NOT_WHEN_BUSY = ("^(headers|roster|codegen|runners|bootstrap|instructions|install|subproject|lab.*|musl|fuzz"
+                 "|nofault.(sweep.*|link|gone|sanitize)|tmpfs.*|.*mutant.*|model.*)$")
 TAIL = 60  # lines shown of a failure
 
 
