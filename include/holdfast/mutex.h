@@ -157,7 +157,15 @@ HF_INLINE bool hf__mutex_get(hf_atomic32_t *word, uint64_t deadline)
 
 HF_INLINE void hf__mutex_release(hf_atomic32_t *word)
 {
+#if HF_TSAN
+	/*
+	 * In the lock half of a lockref the puts of others have released to the whole word. To the
+	 * processor a store to one half leaves that alone; ThreadSanitizer would forget it.
+	 */
+	(void)hf_atomic32_xchg_acq_rel(word, 0);
+#else
 	hf_atomic32_store_release(word, 0);
+#endif
 	hf_atomic_fence_light();
 	if (HF_UNLIKELY(hf_atomic32_load_relaxed(&hf__parking_need[HF__PARKING_INDEX(word)])))
 		hf__mutex_unlock_slow(word);

@@ -20,12 +20,13 @@ static void mcs(struct counted *c)
 	hf_spinlock_mcs_unlock(&c->mcs);
 }
 
-static void mcs_lock(struct counted *c)
+/* The lock is held from the one to the other. */
+static void mcs_lock(struct counted *c) HF_NO_THREAD_SAFETY_ANALYSIS
 {
 	hf_spinlock_mcs_lock(&c->mcs);
 }
 
-static void mcs_unlock(struct counted *c)
+static void mcs_unlock(struct counted *c) HF_NO_THREAD_SAFETY_ANALYSIS
 {
 	hf_spinlock_mcs_unlock(&c->mcs);
 }
