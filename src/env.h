@@ -14,8 +14,8 @@ void hf__env_print(const char *line, size_t len);
  */
 size_t hf__env_place(char *to, size_t room, const void *site);
 
-/* Does not return. */
-void hf__env_abort(void) __attribute__((noreturn));
+/* Does not return. (Without the attribute: objtool, which looks at one file, would miss a way on.) */
+void hf__env_abort(void);
 
 /* Linux user space: reports on an environment variable; `what` ends the line. */
 void hf__env_complain(const char *variable, const char *value, const char *what);

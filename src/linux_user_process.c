@@ -84,7 +84,7 @@ static int each_object(struct dl_phdr_info *object, size_t size, void *data)
 	return 0;
 }
 
-/* Only where the kernel can't do it (Linux before 4.14). */
+/* Only where the kernel can't do it: Linux before 4.14, qemu-user. */
 static struct {
 	void *memory;
 	size_t bytes;
@@ -112,6 +112,12 @@ static void wipe_by_hand(void *memory, size_t bytes)
 	}
 }
 
+/* An emulator may take any advice, and follow none: this one does not exist. */
+static bool advice_is_ignored(void *memory, size_t bytes)
+{
+	return madvise(memory, bytes, 9999) == 0;
+}
+
 void *hf__process_find(struct hf__process_state *mine, size_t bytes, enum hf__process_fork fork)
 {
 	struct search search = { mine, 0, hf_atomic64_load_acquire(&mine->memory) };
@@ -135,7 +141,8 @@ void *hf__process_find(struct hf__process_state *mine, size_t bytes, enum hf__pr
 	}
 	memory = (void *)(uintptr_t)search.found;
 	/* Each copy, since one that did it may be unloaded. */
-	if (fork == HF__PROCESS_WIPE && madvise(memory, bytes, MADV_WIPEONFORK) != 0)
+	if (fork == HF__PROCESS_WIPE &&
+	    (madvise(memory, bytes, MADV_WIPEONFORK) != 0 || advice_is_ignored(memory, bytes)))
 		wipe_by_hand(memory, bytes);
 	for (uint64_t none = 0;;) {
 		if (hf_atomic64_try_cmpxchg_acq_rel(&mine->memory, &none, search.found))

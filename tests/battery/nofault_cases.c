@@ -261,14 +261,14 @@ static void exchange_and_add(void)
 	set(expected + ROOM - 16, 8, FILL + 1);
 	BATTERY_TRUE(as_expected(edge));
 	BATTERY_EQ(hf_exchange32_nofault(edge - 4, 0xffffffff, &four), 0);
-	BATTERY_EQ(hf_exchange64_nofault(edge - 16, UINT64_MAX, &eight), 0);
+	BATTERY_EQ(hf_exchange64_nofault(edge - 16, (uint64_t)-1, &eight), 0);
 	BATTERY_TRUE(four == 0x56565656 && eight == 0x5656565656565656);
 	set(expected + ROOM - 4, 4, 0xff);
 	set(expected + ROOM - 16, 8, 0xff);
 	BATTERY_TRUE(as_expected(edge));
 	BATTERY_EQ(hf_fetch_add32_nofault(edge - 4, 1, &four), 0);
 	BATTERY_EQ(hf_fetch_add64_nofault(edge - 16, 1, &eight), 0);
-	BATTERY_TRUE(four == 0xffffffff && eight == UINT64_MAX);
+	BATTERY_TRUE(four == 0xffffffff && eight == (uint64_t)-1);
 	set(expected + ROOM - 4, 4, 0);
 	set(expected + ROOM - 16, 8, 0);
 	BATTERY_TRUE(as_expected(edge));

@@ -221,6 +221,9 @@ TYPED_TEST(Mutex, NobodyStarves)
  */
 TYPED_TEST(Mutex, FreeCanBeTaken)
 {
+#if HF_TSAN
+	GTEST_SKIP() << "ThreadSanitizer keeps a signal until its thread's next system call";
+#endif
 	static std::atomic<int> kept;
 	static std::atomic<bool> release;
 	unit::handler handler(SIGUSR2, [](int) {
@@ -493,7 +496,12 @@ TYPED_TEST_SUITE(MutexFork, Forked, unit::type_names);
  */
 TYPED_TEST(MutexFork, ChildUnlocks)
 {
-#if defined(SYS_fork)
+#if HF_TSAN
+	GTEST_SKIP() << "the kernel wipes the child's table, and ThreadSanitizer does not see that";
+#endif
+#ifdef HF_EMULATED
+	auto bare = fork; /* qemu-user 7.2 wipes nothing: the library's handler of forks does */
+#elif defined(SYS_fork)
 	auto bare = [] { return static_cast<pid_t>(syscall(SYS_fork)); };
 #else
 	auto bare = [] { return static_cast<pid_t>(syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0)); };

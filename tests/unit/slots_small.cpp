@@ -164,6 +164,9 @@ static bool others_can(int could)
  */
 TEST_F(SlotsSmall, ForkFreesTheOthers)
 {
+#ifdef HF_EMULATED
+	GTEST_SKIP() << "qemu-user 7.2 dies of an assertion when the child of a fork makes threads";
+#endif
 	std::atomic<int> step(0);
 	std::thread other([&] {
 		uint32_t index = slots::get_node();
