@@ -204,4 +204,5 @@ void hf__node_refuse(const void *lock)
 	hf__env_print(address, sizeof(address));
 	hf__env_print(text, sizeof(text) - 1);
 	hf__env_abort();
+	__builtin_unreachable();
 }
