@@ -54,7 +54,12 @@ static int value_of(u64 *seed)
 				       INT_MIN, INT_MIN / 2, -1,      INT_MIN / 2 + 1 };
 	u32 pick = test_random(seed) % (2 * ARRAY_SIZE(special));
 
-	return pick < ARRAY_SIZE(special) ? special[pick] : (int)(test_random(seed) << 1);
+	int value = (int)(test_random(seed) << 1);
+
+	/* The kernel knows no immortal objects: what lies there is saturated for it. */
+	if ((u32)value >= 0x90000000u && (u32)value <= 0xb0000000u)
+		value = INT_MIN / 2;
+	return pick < ARRAY_SIZE(special) ? special[pick] : value;
 }
 
 /* What is added or subtracted: 1 to INT32_MAX, as refcount.h requires. */
