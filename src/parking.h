@@ -2,7 +2,7 @@
 #ifndef HF_SRC_PARKING_H
 #define HF_SRC_PARKING_H
 /*
- * parking - who waits for which mutex or condition variable: one table a process.
+ * parking - the waiters of all mutexes and condition variables: one table a process.
  *
  * State
  *   The table has HF__PARKING_BUCKETS buckets, chosen by a hash of the address at which a thread
@@ -97,7 +97,7 @@ struct hf__parking *hf__parking_table(void);
 struct hf__bucket *hf__bucket_lock(const void *at);
 void hf__bucket_unlock(struct hf__bucket *bucket);
 
-/* The first who waits at an address, or NULL. */
+/* The first waiter at an address, or NULL. */
 struct hf__waiter *hf__bucket_find(const struct hf__bucket *bucket, const void *at);
 
 void hf__bucket_append(struct hf__bucket *bucket, struct hf__waiter *waiter);

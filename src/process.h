@@ -6,7 +6,7 @@
  *
  * Use when / not when
  *   A program and its plug-ins may each be linked with the static library, and the shared one may be
- *   there too. State that must be the same for all of them (who waits for a lock) is kept in memory
+ *   there too. State that must be the same for all of them (the waiters of a lock) is kept in memory
  *   of its own, which each copy finds when it starts. Not for what each copy may have for itself.
  *
  * Example

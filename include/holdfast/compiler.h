@@ -111,7 +111,7 @@ HF_END_DECLS
 #define HF_ACQUIRE(...) HF__THREAD_SAFETY(acquire_capability(__VA_ARGS__))
 #define HF_TRY_ACQUIRE(...) HF__THREAD_SAFETY(try_acquire_capability(__VA_ARGS__))
 #define HF_RELEASE(...) HF__THREAD_SAFETY(release_capability(__VA_ARGS__))
-/* From here on to the end of the function it is held, whoever released it: a guard in C. */
+/* From here on to the end of the function it is held, whichever thread released it: a guard in C. */
 #define HF_ASSERT_HELD(...) HF__THREAD_SAFETY(assert_capability(__VA_ARGS__))
 #define HF_REQUIRES(...) HF__THREAD_SAFETY(requires_capability(__VA_ARGS__))
 #define HF_EXCLUDES(...) HF__THREAD_SAFETY(locks_excluded(__VA_ARGS__))

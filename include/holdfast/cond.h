@@ -15,7 +15,7 @@
  * Verbs
  *   wait                        release the mutex, park until signalled, take the mutex again
  *   wait_timeout, wait_until    the same, for a time only
- *   signal, broadcast           wake one who waits, or all of them
+ *   signal, broadcast           wake one waiter, or all of them
  *   hf_cond_shared_*            the same, between processes
  *
  * Example     examples/cond.c

@@ -111,7 +111,7 @@ TYPED_TEST(Cond, PingPong)
 	EXPECT_EQ(done, 1000);
 }
 
-/* One signal for each who waits, or one broadcast: all go on; with the mutex held and without it. */
+/* One signal for each waiter, or one broadcast: all go on; with the mutex held and without it. */
 TYPED_TEST(Cond, AllAreWoken)
 {
 	for (int way = 0; way < 4; way++) {

@@ -3,7 +3,7 @@
 #define HF_NOFAULT_SANITIZE_H
 #pragma GCC system_header
 /*
- * sanitize - what AddressSanitizer and MemorySanitizer are told of memory that assembly touches.
+ * sanitize - reports to AddressSanitizer and MemorySanitizer which memory assembly touches.
  *
  * For nofault/dispatch.h, in programs that are built with one of the two; the library need not be.
  * Elsewhere all of this is nothing.

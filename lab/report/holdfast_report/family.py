@@ -59,7 +59,7 @@ class Family:
     lone = False  # its default is the row of kind "ours", of which there is one in a case
     job = ""  # what one would take its default for; "" gives no advice
     verbs = ""  # of the default: hf_..._*
-    wanted: tuple[str, ...] = ()  # peers whose absence is said in its words
+    wanted: tuple[str, ...] = ()  # peers whose absence is reported in its words
     instruction_words = ""  # behind the name of its table of instruction counts
 
     def __init__(self, name: str = "") -> None:
