@@ -20,6 +20,8 @@
 
 #include "holdfast/nofault.h"
 
+#include "child.h"
+
 namespace
 {
 
@@ -34,32 +36,16 @@ void make_pages()
 	mprotect(bad, page, PROT_NONE);
 }
 
-// How the child ended: 0 = well, 1..255 = the line (mod 256) of what was not so, -n = by signal n.
 int in_child(const std::function<void()> &body)
 {
-	pid_t child = fork();
-
-	if (child == 0) {
-		alarm(60);
+	return unit::end_of_child([&] {
 		(void)hf_nofault_remove(); // an earlier case's, in the same process
 		signal(SIGSEGV, SIG_DFL);  // not a sanitizer's
 		signal(SIGBUS, SIG_DFL);
 		make_pages();
 		body();
-		_exit(0);
-	}
-	int status = 0;
-
-	waitpid(child, &status, 0);
-	return WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status);
+	});
 }
-
-// In the child.
-#define MUST(condition)                                                                            \
-	do {                                                                                       \
-		if (!(condition))                                                                  \
-			_exit(__LINE__ % 255 + 1);                                                 \
-	} while (0)
 
 void must_recover()
 {

@@ -16,6 +16,8 @@
 
 #include "holdfast/region.h"
 
+#include "child.h"
+
 namespace
 {
 
@@ -107,32 +109,16 @@ __attribute__((noinline)) void write_to(volatile char *p, char value)
 	*p = value;
 }
 
-/* How the child ended: 0 = well, 1..255 = the line (mod 256) of what was not so, -n = by signal n. */
 int in_child(const std::function<void()> &body)
 {
-	pid_t child = fork();
-	int status = 0;
-
-	if (child == 0) {
-		alarm(60);
-		if (hf_nofault_remove())
-			_exit(254);
+	return unit::end_of_child([&] {
+		MUST(hf_nofault_remove() == 0);
 		signal(SIGSEGV, SIG_DFL); // not a sanitizer's
 		signal(SIGBUS, SIG_DFL);
-		if (hf_nofault_install())
-			_exit(255);
+		MUST(hf_nofault_install() == 0);
 		body();
-		_exit(0);
-	}
-	waitpid(child, &status, 0);
-	return WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status);
+	});
 }
-
-#define MUST(condition)                                                                            \
-	do {                                                                                       \
-		if (!(condition))                                                                  \
-			_exit(__LINE__ % 250 + 1);                                                 \
-	} while (0)
 
 /* Some emulators don't. */
 bool a_lost_page_has_its_address()

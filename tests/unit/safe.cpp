@@ -21,6 +21,8 @@
 
 #include "holdfast/safe.h"
 
+#include "child.h"
+
 namespace
 {
 
@@ -47,25 +49,7 @@ struct Area {
 	Area &operator=(const Area &) = delete;
 };
 
-int in_child(const std::function<void()> &body)
-{
-	pid_t child = fork();
-	int status = 0;
-
-	if (child == 0) {
-		alarm(60);
-		body();
-		_exit(0);
-	}
-	waitpid(child, &status, 0);
-	return WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status);
-}
-
-#define MUST(condition)                                                                            \
-	do {                                                                                       \
-		if (!(condition))                                                                  \
-			_exit(__LINE__ % 250 + 1);                                                 \
-	} while (0)
+using unit::end_of_child;
 
 // Async-signal-safe: `to` and `from` are made before.
 void sweep(const Area &to, const Area &from)
@@ -146,7 +130,7 @@ void forbid_reading_itself()
 
 TEST(Safe, WithOurHandler)
 {
-	EXPECT_EQ(in_child([] {
+	EXPECT_EQ(end_of_child([] {
 			  Area to, from;
 
 			  MUST(hf_nofault_install() == 0);
@@ -157,7 +141,7 @@ TEST(Safe, WithOurHandler)
 
 TEST(Safe, WithoutOurHandler)
 {
-	EXPECT_EQ(in_child([] {
+	EXPECT_EQ(end_of_child([] {
 			  Area to, from;
 
 			  sweep(to, from);
@@ -168,7 +152,7 @@ TEST(Safe, WithoutOurHandler)
 TEST(Safe, WithASignalBlocked)
 {
 	for (int signal : { SIGSEGV, SIGBUS }) {
-		EXPECT_EQ(in_child([signal] {
+		EXPECT_EQ(end_of_child([signal] {
 				  Area to, from;
 
 				  MUST(hf_nofault_install() == 0);
@@ -185,7 +169,7 @@ TEST(Safe, TheVerbsOfNofaultWouldDieThere)
 #ifdef HF_EMULATED
 	GTEST_SKIP() << "qemu-user does not kill for a blocked SIGSEGV as the kernel does";
 #endif
-	EXPECT_EQ(in_child([] {
+	EXPECT_EQ(end_of_child([] {
 			  Area to, from;
 
 			  MUST(hf_nofault_install() == 0);
@@ -202,7 +186,7 @@ TEST(Safe, InsideOfACrashHandler)
 {
 	/* One that was there before ours, and one that was installed afterwards. */
 	for (bool before : { true, false }) {
-		EXPECT_EQ(in_child([before] {
+		EXPECT_EQ(end_of_child([before] {
 				  Area to, from;
 
 				  handlers_to = &to;
@@ -232,7 +216,7 @@ TEST(Safe, WhereAProcessMayNotReadItself)
 	EXPECT_FALSE(may_read_itself());
 	GTEST_SKIP() << "qemu-user has no seccomp; the cases above went through the pipe";
 #endif
-	EXPECT_EQ(in_child([] {
+	EXPECT_EQ(end_of_child([] {
 			  Area to, from;
 
 			  forbid_reading_itself();
@@ -247,7 +231,7 @@ TEST(Safe, WhereThereIsNoPipeEitherNothingIsCopied)
 #ifdef HF_EMULATED
 	GTEST_SKIP() << "qemu-user has no seccomp";
 #endif
-	EXPECT_EQ(in_child([] {
+	EXPECT_EQ(end_of_child([] {
 			  Area to, from;
 			  rlimit none = { 0, 0 };
 
@@ -266,7 +250,7 @@ TEST(Safe, LeavesNoFileOpen)
 #ifdef HF_EMULATED
 	GTEST_SKIP() << "qemu-user has no seccomp";
 #endif
-	EXPECT_EQ(in_child([] {
+	EXPECT_EQ(end_of_child([] {
 			  Area to, from;
 			  int first = dup(0);
 
