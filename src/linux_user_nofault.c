@@ -332,18 +332,17 @@ static bool is_fault(int signal, const siginfo_t *info)
 hf_atomic64_t hf__fault_hook;
 
 /* A fault that has no site, or no mark. */
-static bool ask_hook(int signal, const siginfo_t *info, void *context)
+static bool ask_hook(int signal, const siginfo_t *info, void *context, sigjmp_buf **jump)
 {
 	hf__fault_hook_t hook =
 		(hf__fault_hook_t)(uintptr_t)hf_atomic64_load_acquire(&hf__fault_hook);
 
-	return hook && hook(signal, info, context);
+	return hook && hook(signal, info, context, jump);
 }
 
-bool hf_nofault_handle(int signal, const void *information, void *context)
+/* True = recovered: the handler returns, or jumps if *jump was set. */
+static bool recover(int signal, const siginfo_t *info, void *context, sigjmp_buf **jump)
 {
-	const siginfo_t *info = (const siginfo_t *)information;
-
 	if (!is_fault(signal, info)) /* F3 */
 		return false;
 #if HF_ARCH_HAS_SITES
@@ -351,22 +350,36 @@ bool hf_nofault_handle(int signal, const void *information, void *context)
 	uintptr_t to = find((uintptr_t)HF_ARCH_CONTEXT_PC(u));
 
 	if (!to)
-		return ask_hook(signal, info, context);
+		return ask_hook(signal, info, context, jump);
 	HF_ARCH_CONTEXT_PC(u) = (__typeof__(HF_ARCH_CONTEXT_PC(u)))to;
 #else
 	volatile struct hf__mark *mark = hf__mark;
 
 	if (!mark)
-		return ask_hook(signal, info, context);
-	/* The jump leaves the handler, so what its return would have done is done here. */
-	(void)pthread_sigmask(SIG_SETMASK, &((ucontext_t *)context)->uc_sigmask, NULL);
+		return ask_hook(signal, info, context, jump);
+	*jump = (sigjmp_buf *)(uintptr_t)&mark->where;
 #endif
 	last.signal = signal;
 	last.code = info->si_code;
 	last.address = info->si_addr;
-#if !HF_ARCH_HAS_SITES
-	siglongjmp(*(sigjmp_buf *)(uintptr_t)&mark->where, 1);
-#endif
+	return true;
+}
+
+/* Out of the handler, which has nothing entered any more: with the mask that its return would restore. */
+static __attribute__((noreturn)) void leave_by_jump(sigjmp_buf *jump, const void *context)
+{
+	(void)pthread_sigmask(SIG_SETMASK, &((const ucontext_t *)context)->uc_sigmask, NULL);
+	siglongjmp(*jump, 1);
+}
+
+bool hf_nofault_handle(int signal, const void *information, void *context)
+{
+	sigjmp_buf *jump = NULL;
+
+	if (!recover(signal, (const siginfo_t *)information, context, &jump))
+		return false;
+	if (jump)
+		leave_by_jump(jump, context);
 	return true;
 }
 
@@ -468,12 +481,15 @@ static __attribute__((noinline)) struct next handle(int signal, siginfo_t *info,
 	struct sigaction before;
 	sigset_t mask;
 	int error = errno; /* F2 */
+	sigjmp_buf *jump = NULL;
 	uint32_t parity = hf_grace_enter(&inside);
-	bool passes = !hf_nofault_handle(signal, info, context) &&
+	bool passes = !recover(signal, info, context, &jump) &&
 		      choose_before(signal, info, &before);
 
 	hf_grace_leave(&inside, parity);
 	errno = error;
+	if (jump)
+		leave_by_jump(jump, context);
 	if (!passes)
 		return next;
 	/* Its mask, as the system would have set it; our return restores the thread's. */

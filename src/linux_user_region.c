@@ -190,8 +190,8 @@ static bool may_open(const hf_region_t *r, uintptr_t address, const void *contex
 	return true;
 }
 
-/* Leaves the function of hf_region_call(), with the regions that it has begun and not ended. */
-static void leave_by_jump(hf_region_t *r, uint32_t parity, const ucontext_t *context)
+/* Before the function of hf_region_call() is left: the regions that it has begun and not ended. */
+static void close_newer(hf_region_t *r, uint32_t parity)
 {
 	uint64_t me = (uint64_t)(uintptr_t)r;
 	bool newer = hf_atomic64_load_seq_cst(&self.top) != me;
@@ -202,12 +202,9 @@ static void leave_by_jump(hf_region_t *r, uint32_t parity, const ucontext_t *con
 	while (newer && (hf_atomic32_load_seq_cst(&all.grace.inside[0]) ||
 			 hf_atomic32_load_seq_cst(&all.grace.inside[1])))
 		hf_env_yield();
-	/* What the handler's return would have done. */
-	(void)pthread_sigmask(SIG_SETMASK, &context->uc_sigmask, NULL);
-	siglongjmp(*(sigjmp_buf *)r->jump, 1);
 }
 
-static bool handle(int signal, const siginfo_t *info, void *context)
+static bool handle(int signal, const siginfo_t *info, void *context, sigjmp_buf **jump)
 {
 	uintptr_t address = (uintptr_t)info->si_addr;
 	bool is_lost = signal == SIGBUS && info->si_code == BUS_ADRERR; /* G5 */
@@ -225,7 +222,10 @@ static bool handle(int signal, const siginfo_t *info, void *context)
 		hf__region_note(&all, r,
 				down(address, page_size) > r->base ? down(address, page_size)
 								   : r->base);
-		leave_by_jump(r, parity, (const ucontext_t *)context);
+		close_newer(r, parity);
+		*jump = (sigjmp_buf *)r->jump;
+		errno = error;
+		return true;
 	}
 	if (r && is_lost)
 		done = lose(r, address);

@@ -9,15 +9,18 @@
  * signals blocked, or in the program's own handler that calls hf_nofault_handle(): it is
  * async-signal-safe, takes no lock and allocates nothing.
  */
+#include <setjmp.h>
 #include <signal.h>
 
 #include "holdfast/atomic.h"
 
 /*
  * The signal handler's arguments; SIGSEGV or SIGBUS, raised by an instruction of this thread. Returns
- * true: handled, the handler returns to `context`; false: it is not for it, nothing was changed.
+ * true: handled, the handler returns to `context`, or if *jump was set jumps there, when it has left
+ * what it had entered; false: it is not for it, nothing was changed.
  */
-typedef bool (*hf__fault_hook_t)(int signal, const siginfo_t *info, void *context);
+typedef bool (*hf__fault_hook_t)(int signal, const siginfo_t *info, void *context,
+				 sigjmp_buf **jump);
 
 extern hf_atomic64_t hf__fault_hook __attribute__((visibility("hidden")));
 

@@ -12,10 +12,11 @@
 static hf_atomic32_t *handling; /* 1 = in the handler, 2 = may go on */
 
 /* A handler that takes its time, until another thread has been about to unload us for a while. */
-static bool take_time(int signal, const siginfo_t *info, void *context)
+static bool take_time(int signal, const siginfo_t *info, void *context, sigjmp_buf **jump)
 {
 	(void)signal;
 	(void)info;
+	(void)jump;
 	hf_atomic32_store_relaxed(handling, 1);
 	for (int i = 0; i < 20000 || hf_atomic32_load_relaxed(handling) != 2; i++)
 		sched_yield();

@@ -870,6 +870,27 @@ TEST_F(Region, CallIsLeftAndTheMappingStays)
 	}
 }
 
+/* What the handler has entered it has left when it jumps: else the next save of what others set waits for ever. */
+TEST_F(Region, TheHandlerCanBeInstalledAgainAfterAJump)
+{
+	EXPECT_EQ(in_child([] {
+			  File file(5);
+			  Map map(file);
+			  Work work = {};
+
+			  work.map = &map;
+			  work.file = &file;
+			  MUST(hf_region_call(map.at, map.size, cut_and_touch, &work, nullptr) ==
+			       -EFAULT);
+			  signal(SIGBUS, SIG_DFL);
+			  MUST(hf_nofault_install() == 0);
+			  file.fill(0, 5);
+			  MUST(hf_region_call(map.at, map.size, cut_and_touch, &work, nullptr) ==
+			       -EFAULT);
+		  }),
+		  0);
+}
+
 TEST_F(Region, CallClosesWhatItsFunctionLeavesOpen)
 {
 	EXPECT_EQ(in_child([] {
