@@ -782,9 +782,12 @@ __attribute__((destructor(101))) static void end(void)
 
 	if (stays_loaded(ours) || hf_nofault_remove())
 		return;
+	/* On the way to our first instruction; inside; on the way from what we left to our last one. */
 	if (was_installed)
 		wait_for_deliveries();
 	hf_grace_wait(&inside);
+	if (was_installed)
+		wait_for_deliveries();
 #if HF_ARCH_HAS_SITES
 	free_tables();
 #endif

@@ -382,6 +382,33 @@ static int leave_zeros(hf_region_t *r, uint64_t lost)
 	return error;
 }
 
+/* Has this thread begun it, and not ended? */
+static bool is_mine(const hf_region_t *r)
+{
+	uint64_t at = hf_atomic64_load_relaxed(&self.top);
+
+	while (at && hf__region_of(at) != r)
+		at = hf_atomic64_load_relaxed(&hf__region_of(at)->below);
+	return at;
+}
+
+/*
+ * G1: as long as there are zeros there is an open region that has met the loss, for those that begin to
+ * inherit from. So a region that knows its file maps it again while it is still open. A loss that another
+ * thread meets after that is noted in that thread's region, too, and is for its end. Returns 0 or -errno.
+ */
+static int map_again_while_open(const hf_region_t *r, uint64_t *mapped)
+{
+	uint64_t lost;
+	int error = 0;
+
+	while ((lost = hf_atomic64_load_seq_cst(&r->lost)) != *mapped) {
+		error = map_again(r, down((uintptr_t)lost, page_size));
+		*mapped = lost;
+	}
+	return error;
+}
+
 /* What is done about a loss, when the region is in no list any more. Returns 0 or -errno. */
 static int settle(hf_region_t *r, uint64_t lost)
 {
@@ -394,8 +421,12 @@ size_t hf_region_end(hf_region_t *region, struct hf_region_fault *fault)
 {
 	struct hf_region_fault found = { 0, 0, 0 };
 	int kept = errno;
-	uint64_t lost, written;
+	uint64_t lost, written, mapped = HF__REGION_NONE;
 
+	/* G1: zeros that this thread has read are noted; the reads came before the loads below. */
+	hf_atomic64_fence_acquire(&region->lost);
+	if (is_mine(region) && region->fd >= 0)
+		found.error = map_again_while_open(region, &mapped);
 	if (!take_out(region)) {
 		found.error = -HF_EINVAL;
 		if (fault)
@@ -409,7 +440,8 @@ size_t hf_region_end(hf_region_t *region, struct hf_region_fault *fault)
 	found.bad = found.written = region->len;
 	if (HF_UNLIKELY(lost != HF__REGION_NONE)) {
 		found.bad = (size_t)(lost - region->base);
-		found.error = settle(region, lost);
+		if (lost != mapped)
+			found.error = settle(region, lost);
 		(void)hf_atomic32_fetch_sub_release(&all.losses, 1); /* R2 */
 	}
 	if (written != HF__REGION_NONE)

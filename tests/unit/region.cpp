@@ -964,9 +964,6 @@ TEST_F(Region, CallReportsAPageThatAnotherRegionReplaced)
 
 TEST_F(Region, RegionsComeAndGoWhileOthersFault)
 {
-#ifdef HF_EMULATED
-	GTEST_SKIP() << "fails now and then under qemu-user 7.2, and not natively";
-#endif
 	/* Each thread cuts and fills a file of its own, whose mapping the others guard and read too. */
 	const int threads = 4, rounds = 150;
 	const size_t pages = 4;
