@@ -60,7 +60,8 @@
  *   G1  A region whose range has a page replaced, by whichever thread, reports it. It is noted
  *       before the zeros can be read: in the finder's region first, then in all regions that
  *       overlap the lost part. A region that begins later looks whether one is open that has met a
- *       loss; both are sequentially consistent, so one of the two sees the other.
+ *       loss; both are sequentially consistent, so one of the two sees the other. A region that
+ *       knows its file maps it again while it is still open.
  *   G2  A handler reads a region of another thread only between hf_grace_enter() and _leave(), and
  *       hf_region_end() waits for handlers that are inside (nofault/grace.h). So the region's
  *       memory is the caller's again. The check costs one load each of two counters.
