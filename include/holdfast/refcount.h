@@ -9,7 +9,8 @@
  *   For objects that are freed by the thread that drops the last reference. Not as a general
  *   counter: it may not start from 0, and it stops counting when it is misused. Not for objects
  *   that are looked up and dropped by every core all the time: the count's line is then the
- *   bottleneck, whatever the count does.
+ *   bottleneck, whatever the count does. Objects that many readers find without a lock (RCU):
+ *   rcuref.h first, whose get never retries.
  *
  * Verbs
  *   set, inc, add                 the first references; more of them, by a thread that has one

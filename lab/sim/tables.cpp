@@ -78,7 +78,7 @@ static int policy(const std::string &variant, const std::string &name)
 {
 	int n = 0;
 
-	for (const char *one : { "none", "hint", "backoff", "monitor" }) {
+	for (const char *one : { "none", "hint", "backoff", "monitor", "once" }) {
 		if (name == one)
 			return n;
 		n++;

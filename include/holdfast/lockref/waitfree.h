@@ -8,8 +8,9 @@
  * Use when / not when
  *   Where an object is found without a lock and many threads take and drop references at once, or
  *   its lock is held for long: no get or put ever waits or retries, but the put that drops the last
- *   reference, which takes the lock. Not where the memory of an object is freed as soon
- *   as it is dead: that needs lockref.h. Not where the lock must keep the count as it is.
+ *   reference, which takes the lock. Two to eight threads that do nothing else are faster with
+ *   lockref.h. Not where the memory of an object is freed as soon as it is dead: that needs
+ *   lockref.h. Not where the lock must keep the count as it is.
  *
  *   A type of its own (hf_lockref_waitfree_t), because code that is right with hf_lockref_t is
  *   wrong with it. What differs:
@@ -94,17 +95,6 @@
  *   W5  From its subtraction on a put has no reference. Only one that made the count none goes on
  *       to the lock half; others may get, put, kill and revive the object before it has the lock.
  *   W6  The steps of a get, and of a put that leaves something, are as many whatever the others do.
- *       One that collides with another backs off afterwards, for a fixed time.
- *
- * Backing off
- *   Two that use one word at every moment send its cache line back and forth for each add. bounded
- *   gains from backoff as a side effect: a swap that fails has its thread back off, and the other
- *   one works on with the line at hand. An add does not fail; but what it finds may differ from
- *   what a look just before it found. Then two have collided, and both may see it. What they found
- *   differs by one reference: the thread that found an odd count backs off, for twice as long as
- *   a backoff lasts at most. The add is done by then, and no thread waits for another. Where
- *   the lab found that a backoff does not help (the policy HF_ARCH_WAIT_COUNT_SWAP is NONE) no
- *   thread looks, and none backs off.
  *
  * Source   docs/design/0016-lockref-waitfree.md
  */
@@ -312,35 +302,6 @@ HF_SLOW bool hf__waitfree_put_or_lock_rest(hf_lockref_waitfree_t *l, uint64_t wo
 	return done;
 }
 
-/* W6. The word just before an add, for hf__waitfree_collided(); no look without a policy. */
-HF_INLINE uint64_t hf__waitfree_look(const hf_lockref_waitfree_t *l)
-{
-	return HF_ARCH_WAIT_COUNT_SWAP == HF_WAIT_NONE ? 0 : hf_atomic64_load_relaxed(&l->word);
-}
-
-/* Has another thread changed it between that look and the add, which found `before`? */
-HF_INLINE bool hf__waitfree_collided(uint64_t seen, uint64_t before)
-{
-	return HF_ARCH_WAIT_COUNT_SWAP != HF_WAIT_NONE && HF_UNLIKELY(before != seen);
-}
-
-/* Two have collided: one of them backs off. Returns true. */
-HF_SLOW bool hf__waitfree_back_off(uint64_t before)
-{
-	hf_wait_t wait = { 2 * HF_ARCH_BACKOFF_MAX_NS };
-
-	if (before & HF__WAITFREE_ONE)
-		hf_wait_once(&wait, HF_ARCH_WAIT_COUNT_SWAP);
-	return true;
-}
-
-/* The same for put_return, of which it returns the count. */
-HF_SLOW int32_t hf__waitfree_back_off_count(uint64_t before)
-{
-	(void)hf__waitfree_back_off(before);
-	return hf__lockref_count(before - HF__WAITFREE_ONE);
-}
-
 HF_INLINE void hf__waitfree_check_put(hf_lockref_waitfree_t *l)
 {
 	(void)l;
@@ -357,14 +318,11 @@ HF_INLINE void hf__waitfree_check_put(hf_lockref_waitfree_t *l)
  */
 HF_INLINE void hf_lockref_waitfree_get(hf_lockref_waitfree_t *l)
 {
-	uint64_t seen = hf__waitfree_look(l);
-	uint64_t before = hf_atomic64_fetch_add_relaxed(&l->word, HF__WAITFREE_ONE);
-	uint64_t word = before + HF__WAITFREE_ONE;
+	uint64_t word =
+		hf_atomic64_fetch_add_relaxed(&l->word, HF__WAITFREE_ONE) + HF__WAITFREE_ONE;
 
 	if (HF_UNLIKELY((int64_t)word < 0))
 		hf__waitfree_get_misuse(l, word);
-	else if (hf__waitfree_collided(seen, before))
-		(void)hf__waitfree_back_off(before);
 }
 
 /**
@@ -378,13 +336,10 @@ HF_INLINE void hf_lockref_waitfree_get(hf_lockref_waitfree_t *l)
  */
 HF_INLINE HF_MUST_CHECK bool hf_lockref_waitfree_get_not_dead(hf_lockref_waitfree_t *l)
 {
-	uint64_t seen = hf__waitfree_look(l);
-	uint64_t before = hf_atomic64_fetch_add_relaxed(&l->word, HF__WAITFREE_ONE);
-	uint64_t word = before + HF__WAITFREE_ONE;
+	uint64_t word =
+		hf_atomic64_fetch_add_relaxed(&l->word, HF__WAITFREE_ONE) + HF__WAITFREE_ONE;
 
-	if (HF_UNLIKELY((int64_t)word < 0))
-		return hf__waitfree_get_rest(l, word);
-	return HF_LIKELY(!hf__waitfree_collided(seen, before)) || hf__waitfree_back_off(before);
+	return HF_LIKELY((int64_t)word >= 0) || hf__waitfree_get_rest(l, word);
 }
 
 /**
@@ -414,16 +369,12 @@ HF_INLINE HF_MUST_CHECK bool hf_lockref_waitfree_get_not_dead_acquire(hf_lockref
  */
 HF_INLINE HF_MUST_CHECK int32_t hf_lockref_waitfree_put_return(hf_lockref_waitfree_t *l)
 {
-	uint64_t seen, before, word;
+	uint64_t word;
 
 	hf__waitfree_check_put(l);
-	seen = hf__waitfree_look(l);
-	before = hf_atomic64_fetch_sub_release(&l->word, HF__WAITFREE_ONE);
-	word = before - HF__WAITFREE_ONE;
+	word = hf_atomic64_fetch_sub_release(&l->word, HF__WAITFREE_ONE) - HF__WAITFREE_ONE;
 	if (HF_UNLIKELY((int64_t)word < 0))
 		return hf__waitfree_put_rest(l, word);
-	if (hf__waitfree_collided(seen, before))
-		return hf__waitfree_back_off_count(before);
 	return hf__lockref_count(word);
 }
 
@@ -439,17 +390,15 @@ HF_INLINE HF_MUST_CHECK int32_t hf_lockref_waitfree_put_return(hf_lockref_waitfr
 HF_INLINE HF_MUST_CHECK bool hf_lockref_waitfree_put_or_lock(hf_lockref_waitfree_t *l)
 	HF_TRY_ACQUIRE(false, l) HF_NO_THREAD_SAFETY_ANALYSIS
 {
-	uint64_t seen, before, word;
+	uint64_t word;
 
 	hf__waitfree_check_put(l);
 	hf_env_preempt_disable();
-	seen = hf__waitfree_look(l);
-	before = hf_atomic64_fetch_sub_release(&l->word, HF__WAITFREE_ONE);
-	word = before - HF__WAITFREE_ONE;
+	word = hf_atomic64_fetch_sub_release(&l->word, HF__WAITFREE_ONE) - HF__WAITFREE_ONE;
 	if (HF_UNLIKELY((int64_t)word < (int64_t)HF__WAITFREE_ONE))
 		return hf__waitfree_put_or_lock_rest(l, word);
 	hf_env_preempt_enable();
-	return HF_LIKELY(!hf__waitfree_collided(seen, before)) || hf__waitfree_back_off(before);
+	return true;
 }
 
 /**

@@ -6,8 +6,9 @@
  * mcs - a queue in which each waiter looks at a word of its own.
  *
  * Use when / not when
- *   Strict first-come-first-served for many cores that are not preempted. Not with more threads
- *   than cores. A thread can hold about HF_NODES of these at a time before it becomes anonymous.
+ *   Strict first-come-first-served for many cores that are not preempted; from some 24 of them on
+ *   the fastest, if they do other work between (docs/design/0026). Not with more threads than
+ *   cores. A thread can hold about HF_NODES of these at a time before it becomes anonymous.
  *   Not between processes: a waiter that finds another process's waiter or holder prints so and
  *   aborts (but not behind an anonymous one, where it hangs). Any copies of the library in a process
  *   may use one lock.

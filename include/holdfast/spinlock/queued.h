@@ -6,10 +6,11 @@
  * queued - first come, first served in 4 bytes, with bounded barging.
  *
  * Use when / not when
- *   The default. One word, no traffic from waiters but the first, and a bound on how often the next
- *   waiter is passed over. Not with more runnable threads than processors: it does not park, and a
- *   queued lock stalls while its next waiter is descheduled. Take a mutex then. Any copies of the
- *   library in a process may use one lock. Between processes it excludes, but waiters of two
+ *   The default. One word, no traffic from waiters but the first, and a bound on how often, and how
+ *   long, the next waiter is passed over. From some 24 processors on that all want it and do other
+ *   work between, mcs is up to twice as fast (simulated: docs/design/0026). Not with more runnable
+ *   threads than processors: it does not park, and a queued lock stalls while its next waiter is
+ *   descheduled. Take a mutex then. Any copies of the library in a process may use one lock. Between processes it excludes, but waiters of two
  *   processes do not queue together (I8), there is no bound on how often they are passed over, and
  *   one that is killed while it waits may leave the lock closed for ever: take hf_mutex_shared_t.
  *
@@ -103,7 +104,7 @@ HF_STATIC_ASSERT((HF_SPINLOCK_QUEUED_PASSES) < 255, "255 means closed");
 
 /* Nanoseconds of waiting before the next waiter forbids barging, whatever the count. */
 #ifndef HF_SPINLOCK_QUEUED_PATIENCE_NS
-#define HF_SPINLOCK_QUEUED_PATIENCE_NS 12800
+#define HF_SPINLOCK_QUEUED_PATIENCE_NS 1000
 #endif
 
 typedef struct HF_CAPABILITY("spinlock") hf_spinlock_queued {
@@ -307,7 +308,7 @@ HF_INLINE void hf__spinlock_queued_contended(hf_spinlock_queued_t *lock, enum hf
 			if (policy == HF_WAIT_MONITOR)
 				(void)hf_atomic32_wait_change_acquire(&node->wait, 1);
 			else
-				hf_wait_once(&wait, policy);
+				hf_wait_once(&wait, HF_ARCH_WAIT_MY_NODE);
 		}
 	}
 
