@@ -311,7 +311,7 @@ def slug(heading):
 def broken_links(path, text):
     broken = []
     plain = re.sub(r"```.*?```", "", text, flags=re.DOTALL)
-    for target in re.findall(r"\]\(([^)\s]+)\)", plain) + re.findall(r'<img src="([^"]+)"', plain):
+    for target in re.findall(r"\]\(([^)\s]+)\)", plain):
         if re.match(r"[a-z]+:", target):
             continue
         file, _, fragment = target.partition("#")
@@ -417,6 +417,9 @@ def main():
         if any(name == guide for name, _, _ in WHOLE):
             checks.append(("complete " + guide, lambda guide=guide, text=text: complain(
                 missing_names(tools.source, guide, text), "not mentioned:")))
+    index = os.path.join(tools.source, "docs", "README.md")
+    checks.append(("links docs/README.md", lambda: complain(
+        broken_links(index, read(index)), "broken:")))
     for guide in {name for name, _, _ in WHOLE} - set(texts):
         checks.append(("complete " + guide, lambda: complain(["the guide"], "not there:")))
     checks.append(("complete reports.md: texts", lambda: complain(
