@@ -35,7 +35,7 @@ import shutil
 import subprocess
 import sys
 
-FLAGS = ["-O1", "-g", "-UNDEBUG", "-Wall", "-Wextra", "-Wshadow", "-Werror"]
+FLAGS = ["-O1", "-g", "-DNDEBUG", "-Wall", "-Wextra", "-Wshadow", "-Werror"]
 LIMIT = 120  # seconds for one block
 CODE = {"c", "cpp", "sh"}
 KINDS = {"program", "fragment", "declarations", "run", "shown", "output"}
