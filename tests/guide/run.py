@@ -45,6 +45,7 @@ VERB = r"^(?:HF_INLINE |HF_MUST_CHECK |static |inline )*[\w ]+?[ *](hf_(?!_)\w+)
 WHOLE = [
     ("pthread.md", "mutex.h", VERB), ("pthread.md", "cond.h", VERB),
     ("pthread.md", "mutex.h", r"#define (HF_MUTEX\w+)"),
+    ("atomics.md", "refcount.h", VERB),
     ("kernel.md", "refcount.h", VERB), ("kernel.md", "refcount_lock.h", VERB),
     ("kernel.md", "refcount_mutex.h", VERB),
     ("kernel.md", "lockref.h", VERB), ("kernel.md", "rcuref.h", VERB),
