@@ -98,9 +98,9 @@ def draw(text):
 
 
 def letters(svg):
-    """What is written in a drawing."""
-    return sorted(element.text or "" for element in xml.fromstring(svg).iter()
-                  if element.tag.endswith("}text"))
+    """The words of a drawing; which of them share an element depends on Graphviz's version."""
+    return sorted(word for element in xml.fromstring(svg).iter() if element.tag.endswith("}text")
+                  for word in (element.text or "").split())
 
 
 def wrong_text(source, text):
