@@ -39,8 +39,8 @@ test)
 		liburcu-dev libfuse3-dev fuse3 git sqlite3 fio nlohmann-json3-dev zlib1g-dev
 	)
 	# Without these the stages bare and kernel, the tests of musl and of the simulator are skipped,
-	# and the test of regions hashes by itself.
-	optional+=("${peers[@]}" "${simulate[@]}" musl-tools libssl-dev qemu-system-arm "${kernel[@]}")
+	# the test of regions hashes by itself, and that of the diagrams does not draw them again.
+	optional+=("${peers[@]}" "${simulate[@]}" musl-tools libssl-dev graphviz qemu-system-arm "${kernel[@]}")
 	;;
 report) required=(python3 python3-venv) ;;
 format) required=(make clang-format) ;;

@@ -57,6 +57,7 @@ AREAS = {
     "simulate": (r"^lab/sim/", ["hf-lab"], ["lab.simulate$"]),
     "instructions": (r"^lab/instructions", [], ["instructions"]),
     "examples": (r"^examples/", ["examples/all"], ["example."]),
+    "guide": (r"^docs/(guide|diagrams)/|^tests/guide", [], ["guide$"]),
     "install": (r"^cmake/|^CMake|^tests/install", [], ["install"]),
 }
 

@@ -278,6 +278,7 @@ class Check(unittest.TestCase):
                 (["lab/bench.cpp"], ["lab"]),
                 (["lab/instructions/count.c"], ["instructions"]),
                 (["lab/report/report.py"], []),
+                (["docs/guide/choose.md"], ["guide"]),
                 (["CMakeLists.txt"], ["install"])):
             with self.subTest(files=files):
                 self.assertEqual(check.choose(files), areas)

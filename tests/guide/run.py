@@ -1,0 +1,446 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Hold the guides to what they say: their code runs, their names exist, their tables are complete.
+
+    run.py --source-dir DIR --work-dir DIR --library FILE --cc CC --cxx CXX [PATTERN...]
+
+  code      each C, C++ and shell block of docs/guide/*.md, as its fence says (see below)
+  names     every hf_*, HF_*, hf::* and HOLDFAST_* that a guide mentions exists
+  complete  a guide that promises all calls of something has them all
+  links     every relative link leads to a file, and a #fragment to a heading
+  diagrams  docs/diagrams: the drawings are those of their texts, and the texts agree with the headers
+  mutants   guides and diagrams with one flaw each, which the check for it must find
+
+A fence's first word is the language, as every Markdown reader knows it; the second says what is done:
+
+    ```c program             a whole program: compiled, linked with the library, run; must exit with 0
+    ```c program file=a.c    the same, and the text is in a.c for the shell blocks
+    ```c file=a.h            a file for the shell blocks
+    ```c fragment            statements; compiled in a function, behind the prelude above them
+    ```c declarations        compiled at file scope, behind the prelude above them
+    ```sh run                runs in the guide's folder, with its files; must exit with 0
+    ```text output           what the shell block before it prints; ... and addresses match anything
+    ```sh shown              not run: needs root, another machine, ...
+
+A prelude is an HTML comment that begins with `prelude`; it holds until the next one. A block of C, C++
+or shell that has no second word is an error. One line a check; with PATTERN only those whose name
+contains one. Exits with 1 on a failure.
+"""
+import argparse
+import concurrent.futures
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+FLAGS = ["-O1", "-g", "-DNDEBUG", "-Wall", "-Wextra", "-Wshadow", "-Werror"]
+LIMIT = 120  # seconds for one block
+CODE = {"c", "cpp", "sh"}
+KINDS = {"program", "fragment", "declarations", "run", "shown", "output"}
+
+# What must be in which guide: (guide, header, pattern of what it must mention).
+VERB = r"^(?:HF_INLINE |HF_MUST_CHECK |static |inline )*[\w ]+?[ *](hf_(?!_)\w+)\("
+WHOLE = [
+    ("pthread.md", "mutex.h", VERB), ("pthread.md", "cond.h", VERB),
+    ("pthread.md", "mutex.h", r"#define (HF_MUTEX\w+)"),
+    ("atomics.md", "refcount.h", VERB),
+    ("kernel.md", "refcount.h", VERB), ("kernel.md", "refcount_lock.h", VERB),
+    ("kernel.md", "refcount_mutex.h", VERB),
+    ("kernel.md", "lockref.h", VERB), ("kernel.md", "rcuref.h", VERB),
+    ("kernel.md", "lockref/waitfree.h", VERB),
+    ("faults.md", "region.h", VERB), ("faults.md", "safe.h", VERB),
+    ("faults.md", "nofault.h", r"^(?:\w+ )+(hf_nofault_\w+)\("),
+    ("choose.md", "spinlock.h", r"X\((\w+), [A-Z_]+, \d+, \d\)"),
+    ("choose.md", "refcount.h", r"X\((\w+), [01]\)"),
+    ("choose.md", "lockref.h", r"X\((\w+), [01]\)"),
+    ("reports.md", "report.h", r"^\t(HF_REPORT_(?!MODE|KINDS)\w+)[,;]"),
+    ("reports.md", "report.h", VERB), ("reports.md", "validate.h", VERB),
+    ("porting.md", "env/bare.h", VERB), ("porting.md", "env/bare.h", r"#define (H\w+)[ (]"),
+    ("porting.md", "arch/generic/spin.h", VERB), ("porting.md", "arch/prefetch_portable.h", VERB),
+    ("porting.md", "arch/wait_portable.h", VERB), ("porting.md", "arch/generic/refcount.h", VERB),
+    ("porting.md", "arch/generic/timestamp.h", VERB),
+    ("porting.md", "arch/generic/cpu.h", VERB),
+    ("porting.md", "arch/generic/constants.h", r"#define (HF_ARCH_(?!\w+_H$)\w+)"),
+]
+# Of the _old forms the guides say once what they are; guards' own functions are their macros'.
+IMPLIED = re.compile(r"_old$|__|_guard_(begin|end)$|_H$")
+
+
+class Failed(Exception):
+    """It does not hold: what was found."""
+
+
+def read(path):
+    with open(path, encoding="utf-8") as file:
+        return file.read()
+
+
+def write(path, text):
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+    return path
+
+
+def without_comments(text):
+    return re.sub(r"/\*.*?\*/|//[^\n]*", " ", text, flags=re.DOTALL)
+
+
+class Block:
+    """A fenced block, or a prelude."""
+
+    def __init__(self, line, language, words, text):
+        self.line, self.language, self.words, self.text = line, language, words, text
+        self.file = next((word[5:] for word in words if word.startswith("file=")), None)
+        self.kind = next((word for word in words if word in KINDS), "file" if self.file else None)
+
+
+def blocks(text):
+    """The blocks of a guide, in order."""
+    found, lines, at = [], text.split("\n"), 0
+    while at < len(lines):
+        if lines[at].strip() == "<!-- prelude":
+            end, language, words = "-->", "prelude", []
+        elif lines[at].startswith("```"):
+            words = lines[at][3:].split()
+            end, language, words = "```", words[0] if words else "", words[1:]
+        else:
+            at += 1
+            continue
+        start = at + 1
+        while at + 1 < len(lines) and lines[at + 1] != end:
+            at += 1
+        if at + 1 == len(lines):
+            raise Failed("line %d: the block has no end" % start)
+        found.append(Block(start + 1, language, words, "\n".join(lines[start:at + 1]) + "\n"))
+        at += 2
+    return found
+
+
+class Tools:
+    """Where the sources, the library and the compilers are."""
+
+    def __init__(self, arguments):
+        self.source, self.work = arguments.source_dir, arguments.work_dir
+        self.library = arguments.library
+        self.include = os.path.join(self.source, "include")
+        self.cc = {"c": [arguments.cc, "-std=gnu11"], "cpp": [arguments.cxx, "-std=c++17"]}
+        # What a user's commands find: the compilers by their usual names, and an installed package.
+        programs = os.path.join(self.work, "bin")
+        shutil.rmtree(self.work, ignore_errors=True)
+        os.makedirs(programs)
+        for name, program in (("cc", arguments.cc), ("c++", arguments.cxx)):
+            os.symlink(shutil.which(program), os.path.join(programs, name))
+        write(os.path.join(programs, "holdfast.pc"),
+              "Name: holdfast\nDescription: as it was built\nVersion: 0\n"
+              "Cflags: -I%s\nLibs: %s -pthread\n" % (self.include, self.library))
+        self.environment = dict(os.environ, HOLDFAST=self.source, PKG_CONFIG_PATH=programs,
+                                PATH=programs + os.pathsep + os.environ["PATH"], LC_ALL="C")
+        for name in ("HOLDFAST_REPORT", "HOLDFAST_CPU_WITHOUT"):
+            self.environment.pop(name, None)
+
+    def command(self, words, folder):
+        done = subprocess.run(words, cwd=folder, env=self.environment, stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                              errors="replace", check=False, timeout=LIMIT)
+        if done.returncode:
+            raise Failed("%s\nexit status %d\n%s" % (" ".join(words), done.returncode, done.stdout))
+        return done.stdout
+
+    def compile(self, language, text, folder, stem, link):
+        path = write(os.path.join(folder, stem + "." + language), text)
+        if link:
+            out = os.path.join(folder, stem)
+            self.command([*self.cc[language], *FLAGS, "-I" + self.include, "-I.", path, "-o", out,
+                          self.library, "-pthread"], folder)
+            return out
+        self.command([*self.cc[language], *FLAGS, "-Wno-unused", "-fsyntax-only", "-I" + self.include,
+                      "-I.", path], folder)
+        return None
+
+
+# ---- code ---------------------------------------------------------------------------------------
+
+def expected(text):
+    """A pattern for the output that a guide shows."""
+    text = re.sub(r"0x[0-9a-f]+", "0x...", text.strip())
+    return re.compile(".*".join(map(re.escape, text.split("..."))) + r"\s*\Z", re.DOTALL)
+
+
+def compiled(tools, guide, block, prelude, folder):
+    stem = "%s_%d" % (block.kind, block.line)
+    if block.kind == "program":
+        program = tools.compile(block.language, block.text, folder, stem, True)
+        tools.command([program], folder)
+    elif block.kind == "declarations":
+        tools.compile(block.language, prelude + block.text, folder, stem, False)
+    else:
+        text = "%s\nvoid fragment(void);\nvoid fragment(void)\n{\n%s}\n" % (prelude, block.text)
+        tools.compile(block.language, text, folder, stem, False)
+
+
+def shell(tools, sequence, folder):
+    """The shell blocks of a guide, one after the other; what they print is compared."""
+    for block, output in sequence:
+        printed = tools.command(["sh", "-eu", "-c", block.text], folder)
+        if output and not expected(output.text).match(printed.strip()):
+            raise Failed("line %d: the output is\n%s" % (output.line, printed))
+
+
+def code_checks(tools, guide, text):
+    """[(name, function)]"""
+    folder = os.path.join(tools.work, guide[:-3])
+    os.makedirs(folder, exist_ok=True)
+    checks, sequence, prelude, before = [], [], "", None
+    for block in blocks(text):
+        if block.language == "prelude":
+            prelude = block.text
+            continue
+        if block.language in CODE and not block.kind:
+            raise Failed("%s:%d: what is to be done with this block?" % (guide, block.line))
+        if block.file:
+            write(os.path.join(folder, block.file), block.text)
+        if block.kind in ("program", "fragment", "declarations"):
+            checks.append(("code %s:%d" % (guide, block.line),
+                           lambda block=block, prelude=prelude:
+                           compiled(tools, guide, block, prelude, folder)))
+        elif block.kind == "run":
+            sequence.append([block, None])
+        elif block.kind == "output":
+            if not before or before.kind != "run":
+                raise Failed("%s:%d: the output of what?" % (guide, block.line))
+            sequence[-1][1] = block
+        before = block
+    if sequence:
+        checks.append(("code %s: commands" % guide, lambda: shell(tools, sequence, folder)))
+    return checks
+
+
+# ---- names --------------------------------------------------------------------------------------
+
+def headers(source):
+    top = os.path.join(source, "include", "holdfast")
+    return sorted(os.path.relpath(os.path.join(folder, name), top)
+                  for folder, _, names in os.walk(top) for name in names if name.endswith(".h"))
+
+
+NAME = re.compile(r"\b(?:hf_|HF_|HOLDFAST_)\w*\*?|\bhf::\w+")
+
+
+def known_names(tools):
+    """All that the headers declare, in user space and without a system, and what src/ adds."""
+    names = set()
+    top = [name for name in headers(tools.source) if "/" not in name]
+    include = "".join('#include "holdfast/%s"\n' % name for name in top
+                      if name not in ("atomic_partial.h", "atomic_partial_whole.h"))
+    unit = write(os.path.join(tools.work, "names.c"), include)
+    bare = write(os.path.join(tools.work, "names_bare.c"),
+                 include.replace('#include "holdfast/refcount_mutex.h"\n', ""))
+    runs = [("c", unit, []), ("c", unit, ["-DHF_VALIDATE=1"]), ("cpp", unit, ["-x", "c++"]),
+            ("c", bare, ["-ffreestanding"])]
+    for language, path, flags in runs:
+        for what in ("-E", "-dM -E"):
+            out = tools.command([*tools.cc[language], *what.split(), *flags, "-I" + tools.include,
+                                 path], tools.work)
+            names.update(re.findall(r"\b\w+", out))
+    # Chosen by the preprocessor elsewhere: other processors, a kernel, the parts of the library.
+    for name in headers(tools.source):
+        names.update(re.findall(r"\b\w+", without_comments(
+            read(os.path.join(tools.include, "holdfast", name)))))
+    for folder in ("src", "port", "zephyr"):
+        for where, _, files in os.walk(os.path.join(tools.source, folder)):
+            for file in files:
+                if file.endswith((".c", ".h")) or file == "Kconfig":
+                    text = without_comments(read(os.path.join(where, file)))
+                    names.update(re.findall(r"\b\w+", text))
+    names.update(re.findall(r"\b\w+", read(os.path.join(tools.source, "CMakeLists.txt"))))
+    return names
+
+
+def unknown_names(text, known):
+    """Names in a guide that nothing declares; hf_mutex_shared_* and hf_load32_ name a group."""
+    found = []
+    for line, words in enumerate(text.split("\n"), 1):
+        for word in NAME.findall(words):
+            name = word[4:] if word.startswith("hf::") else word.rstrip("*")
+            if name in ("hf_", "HF_", "HOLDFAST_"):
+                continue
+            group = word.endswith("*") or name.endswith("_")
+            if not (any(other.startswith(name) for other in known) if group else name in known):
+                found.append("line %d: %s" % (line, word))
+    return found
+
+
+def complain(found, what):
+    if found:
+        raise Failed("%s\n%s" % (what, "\n".join(found)))
+
+
+# ---- complete, links ----------------------------------------------------------------------------
+
+def missing_names(source, guide, text):
+    missing = []
+    for name, header, pattern in WHOLE:
+        if name != guide:
+            continue
+        promised = re.findall(pattern, read(os.path.join(source, "include", "holdfast", header)),
+                              re.MULTILINE)
+        promised = [word for word in promised if not IMPLIED.search(word)]
+        if not promised:
+            raise Failed("%s: nothing is found by %s" % (header, pattern))
+        missing += ["%s: %s" % (header, word) for word in dict.fromkeys(promised)
+                    if not re.search(r"(?<!\w)%s(?!\w)" % re.escape(word), text)]
+    return missing
+
+
+def missing_texts(source, text):
+    """reports.md: each kind in the words of its line."""
+    lines = re.findall(r"\[(HF_REPORT_\w+)\] = \"(.*?)\"", read(os.path.join(source, "src", "report.c")))
+    if not lines:
+        raise Failed("src/report.c: no texts are found")
+    return [kind for kind, words in lines if "| `%s` | %s |" % (kind, words) not in text]
+
+
+def slug(heading):
+    """As GitHub makes it."""
+    heading = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading.strip()).replace("`", "").lower()
+    return re.sub(r"[^\w\- ]", "", heading).replace(" ", "-")
+
+
+def broken_links(path, text):
+    broken = []
+    plain = re.sub(r"```.*?```", "", text, flags=re.DOTALL)
+    for target in re.findall(r"\]\(([^)\s]+)\)", plain):
+        if re.match(r"[a-z]+:", target):
+            continue
+        file, _, fragment = target.partition("#")
+        there = os.path.normpath(os.path.join(os.path.dirname(path), file)) if file else path
+        if not os.path.exists(there):
+            broken.append(target)
+        elif fragment and fragment not in map(slug, re.findall(r"^#+ (.*)$", read(there), re.MULTILINE)):
+            broken.append(target)
+    return broken
+
+
+# ---- all ----------------------------------------------------------------------------------------
+
+def load_render(source):
+    path = os.path.join(source, "docs", "diagrams", "render.py")
+    spec = importlib.util.spec_from_file_location("render", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def must_fail(function, *arguments):
+    """A check that finds something: a list, or Failed."""
+    try:
+        if function(*arguments):
+            return
+    except Failed:
+        return
+    raise Failed("the flaw is not found")
+
+
+def mutants(tools, texts, known, render):
+    """[(name, function)]: a flaw, and the check that must find it."""
+    def altered(guide, old, now):
+        if old not in texts[guide]:
+            raise Failed("%s has no %s" % (guide, old))
+        return texts[guide].replace(old, now)
+
+    def program():
+        text = "```c program\nint main(void)\n{\n\treturn 1;\n}\n```\n"
+        for _, check in code_checks(tools, "mutant.md", text):
+            check()
+
+    def fragment():
+        text = "<!-- prelude\n#include <holdfast/mutex.h>\n-->\n```c fragment\nhf_mutex_lock(0, 0);\n```\n"
+        for _, check in code_checks(tools, "mutant.md", text):
+            check()
+
+    def output():
+        text = "```sh run\necho one\n```\n```text output\ntwo\n```\n"
+        for _, check in code_checks(tools, "mutant.md", text):
+            check()
+
+    cases = {
+        "a program that fails": program,
+        "a fragment that does not compile": fragment,
+        "another output": output,
+        "a block without a mark": lambda: code_checks(tools, "mutant.md", "```c\nint x;\n```\n"),
+        "a verb that does not exist": lambda: unknown_names("`hf_mutex_lock_forever()`", known),
+        "a group that does not exist": lambda: unknown_names("`hf_mutexes_*`", known),
+        "a call left out": lambda: missing_names(
+            tools.source, "pthread.md", altered("pthread.md", "hf_cond_broadcast", "hf_cond_signal")),
+        "a kind with other words": lambda: missing_texts(
+            tools.source, altered("reports.md", "underflow; use after free", "underflow")),
+        "a dead link": lambda: broken_links(
+            os.path.join(tools.source, "docs", "guide", "choose.md"), "[x](nowhere.md)"),
+        "a dead fragment": lambda: broken_links(
+            os.path.join(tools.source, "docs", "guide", "choose.md"), "[x](choose.md#nowhere)"),
+    }
+    cases.update(render.mutants(tools.source))
+    return [("mutants: " + name, lambda flaw=flaw: must_fail(flaw)) for name, flaw in cases.items()]
+
+
+def run(name, check):
+    try:
+        check()
+    except (Failed, OSError, subprocess.SubprocessError) as error:
+        return "not ok %s\n%s" % (name, error)
+    return "ok %s" % name
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    for option in ("--source-dir", "--work-dir", "--library", "--cc", "--cxx"):
+        parser.add_argument(option, required=True)
+    parser.add_argument("pattern", nargs="*")
+    arguments = parser.parse_args()
+    for option in ("source_dir", "work_dir", "library"):
+        setattr(arguments, option, os.path.abspath(getattr(arguments, option)))
+    tools = Tools(arguments)
+    folder = os.path.join(tools.source, "docs", "guide")
+    texts = {name: read(os.path.join(folder, name)) for name in sorted(os.listdir(folder))
+             if name.endswith(".md")}
+    known, render = known_names(tools), load_render(tools.source)
+
+    checks = []
+    for guide, text in texts.items():
+        checks += code_checks(tools, guide, text)
+        checks.append(("names " + guide, lambda text=text: complain(
+            unknown_names(text, known), "no such name:")))
+        checks.append(("links " + guide, lambda guide=guide, text=text: complain(
+            broken_links(os.path.join(folder, guide), text), "broken:")))
+        if any(name == guide for name, _, _ in WHOLE):
+            checks.append(("complete " + guide, lambda guide=guide, text=text: complain(
+                missing_names(tools.source, guide, text), "not mentioned:")))
+    index = os.path.join(tools.source, "docs", "README.md")
+    checks.append(("links docs/README.md", lambda: complain(
+        broken_links(index, read(index)), "broken:")))
+    for guide in {name for name, _, _ in WHOLE} - set(texts):
+        checks.append(("complete " + guide, lambda: complain(["the guide"], "not there:")))
+    checks.append(("complete reports.md: texts", lambda: complain(
+        missing_texts(tools.source, texts["reports.md"]), "not in these words:")))
+    checks += [("diagrams " + stem, lambda stem=stem: complain(
+        render.faults(tools.source, stem), "wrong:")) for stem in render.stems(tools.source)]
+    checks += mutants(tools, texts, known, render)
+    if arguments.pattern:
+        checks = [(name, check) for name, check in checks
+                  if any(pattern in name for pattern in arguments.pattern)]
+
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        results = list(pool.map(lambda item: run(*item), checks))
+    print("\n".join(results))
+    if not shutil.which("dot"):
+        print("SKIPPED guide.drawn_again: no Graphviz; the drawings were judged by their hashes")
+    failed = sum(result.startswith("not ok") for result in results)
+    print("%d passed, %d failed" % (len(results) - failed, failed))
+    return 1 if failed or not results else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
