@@ -121,8 +121,14 @@ std::vector<Aim> lockref_aims(const std::vector<Row> &rows)
 {
 	const Row *waitfree = find(rows, "waitfree", "get+put", 2);
 	const Row *bounded = find(rows, "bounded-100", "get+put", 2);
+	const Row *one = find(rows, "default", "get+put", 1);
+	const Row *two = find(rows, "default", "get+put", 2);
 
-	return { at_least(1.3, threads_name(2), "speed of waitfree, of bounded-100's",
+	return { at_most(1.25, threads_name(2), "time of the default, of one thread's",
+			 times(two, one)),
+		 at_least(0.8, threads_name(2), "fairness of the default",
+			  two ? two->fairness() : NAN),
+		 at_least(1.3, threads_name(2), "speed of waitfree, of bounded-100's",
 			  times(bounded, waitfree)) };
 }
 
