@@ -176,7 +176,11 @@ public:
 	/* The reference is the caller's, who has it no more. `object` may be null, here and below. */
 	intrusive_ptr(T *object, adopt_t) noexcept : object_(object) {}
 	/* The caller, or somebody for it, has a reference, and keeps it. */
-	intrusive_ptr(T *object, retain_t) noexcept : object_(object) { add_ref(); }
+	intrusive_ptr(T *object, retain_t) noexcept : object_(object)
+	{
+		if (object)
+			intrusive_ptr_add_ref(object);
+	}
 	/* The object's memory is valid. Null = its count was 0. */
 	intrusive_ptr(T *object, retain_not_zero_t) noexcept
 		: object_(object && intrusive_ptr_add_ref_not_zero(object) ? object : nullptr)
@@ -191,12 +195,11 @@ public:
 	template <class U>
 	intrusive_ptr(U *) = delete;
 
-	intrusive_ptr(const intrusive_ptr &from) noexcept : object_(from.object_) { add_ref(); }
+	intrusive_ptr(const intrusive_ptr &from) noexcept : intrusive_ptr(from.object_, retain) {}
 	intrusive_ptr(intrusive_ptr &&from) noexcept : object_(from.detach()) {}
 	template <class U, bool = hf__is_a<T>(static_cast<U *>(nullptr))>
-	intrusive_ptr(const intrusive_ptr<U> &from) noexcept : object_(from.get())
+	intrusive_ptr(const intrusive_ptr<U> &from) noexcept : intrusive_ptr(from.get(), retain)
 	{
-		add_ref();
 	}
 	template <class U, bool = hf__is_a<T>(static_cast<U *>(nullptr))>
 	intrusive_ptr(intrusive_ptr<U> &&from) noexcept : object_(from.detach())
@@ -250,12 +253,6 @@ public:
 	};
 
 private:
-	void add_ref() const noexcept
-	{
-		if (object_)
-			intrusive_ptr_add_ref(object_);
-	}
-
 	T *object_;
 };
 
