@@ -4,7 +4,6 @@
  * frees the picture, and a catalogue finds those that are still there without owning any. And a struct
  * of a C library, with a count and verbs of its own.
  */
-#include <cassert>
 #include <cstdio>
 #include <cstdlib>
 #include <map>
@@ -15,6 +14,8 @@
 
 #include <holdfast/intrusive_ptr.h>
 #include <holdfast/mutex.h>
+
+#include "must.h"
 
 /* ---- A class of ours: the base class has the count ------------------------------------------- */
 
@@ -105,8 +106,7 @@ int main()
 				picture_ptr logo = picture::open("logo"), again = logo;
 
 				logo.reset(); /* the picture stays: `again` has it */
-				if (again->name() != "logo")
-					std::abort();
+				must(again->name() == "logo");
 			}
 		});
 	}
@@ -117,22 +117,22 @@ int main()
 
 		std::printf("pictures were loaded: %s; left in the catalogue: %zu\n",
 			    pictures_loaded > 0 ? "yes" : "no", catalogue.size());
-		assert(pictures_loaded > 0 && catalogue.empty());
+		must(pictures_loaded > 0 && catalogue.empty());
 	}
 
 	auto logo = picture::open("logo");
 	auto same = picture::open("logo");
 	std::printf("two documents, %d references, one picture: %s\n", (int)logo->references(),
 		    logo == same ? "yes" : "no");
-	assert(logo == same && logo->references() == 2);
+	must(logo == same && logo->references() == 2);
 
 	{
 		hf::intrusive_ptr<struct font> serif(font_open(), hf::adopt), copy = serif;
 
 		std::printf("a font with %d users\n", serif->users);
-		assert(serif->users == 2);
+		must(serif->users == 2);
 	}
 	std::printf("fonts closed: %d\n", fonts_closed);
-	assert(fonts_closed == 1);
+	must(fonts_closed == 1);
 	return 0;
 }

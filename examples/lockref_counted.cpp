@@ -4,10 +4,11 @@
  * references drop themselves; and the last one decides under the entry's lock whether the entry stays
  * in the cache, unused, or dies.
  */
-#include <cassert>
 #include <cstdio>
 
 #include <holdfast/lockref_counted.h>
+
+#include "must.h"
 
 namespace
 {
@@ -62,15 +63,15 @@ int main()
 		auto one = lookup(102), same = lookup(102);
 
 		std::printf("in use: %d references\n", (int)one->read());
-		assert(one == same && one->read() == 2);
+		must(one == same && one->read() == 2);
 	} /* both are dropped */
 	std::printf("unused: %d references, is dead: %d\n", (int)cache[2].read(),
 		    cache[2].is_dead());
-	assert(cache[2].read() == 0 && !cache[2].is_dead());
+	must(cache[2].read() == 0 && !cache[2].is_dead());
 
 	lookup(102)->forget(); /* in use for the length of the call, and the last user of all */
 	std::printf("forgotten: is dead: %d; found: %d\n", cache[2].is_dead(),
 		    lookup(102) != nullptr);
-	assert(cache[2].is_dead() && !lookup(102) && !lookup(999));
+	must(cache[2].is_dead() && !lookup(102) && !lookup(999));
 	return 0;
 }

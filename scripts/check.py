@@ -56,7 +56,7 @@ AREAS = {
     "lab": (r"^lab/(?!report|instructions|sim)|^tests/lab", ["hf-lab"], ["lab$"]),
     "simulate": (r"^lab/sim/", ["hf-lab"], ["lab.simulate$"]),
     "instructions": (r"^lab/instructions", [], ["instructions"]),
-    "examples": (r"^examples/", ["examples/all"], ["example."]),
+    "examples": (r"^(tests/)?examples/", ["examples/all"], ["example"]),
     "install": (r"^cmake/|^CMake|^tests/install", [], ["install"]),
 }
 
