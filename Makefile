@@ -9,7 +9,7 @@ PREFIX ?= /usr/local
 # Debian's own, which python3-venv belongs to, and not whatever comes first on the path.
 PYTHON3 := $(firstword $(wildcard /usr/bin/python3) python3)
 
-SOURCES = $(shell find include src examples tests tmpfs lab port zephyr -name '*.[ch]' -o -name '*.cpp')
+SOURCES = $(shell find include src single examples tests tmpfs lab port zephyr -name '*.[ch]' -o -name '*.cpp')
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 14
