@@ -58,7 +58,7 @@ AREAS = {
     "instructions": (r"^lab/instructions", [], ["instructions"]),
     "examples": (r"^(tests/)?examples/", ["examples/all"], ["example"]),
     "install": (r"^cmake/|^CMake|^tests/install", [], ["install"]),
-    "single": (r"^single/|^src/|^tests/single", [], ["single"]),
+    "single": (r"^single/|^tests/single", [], ["single"]),
     "owners": (r"intrusive_ptr|lockref_counted|guard", ["stress_intrusive_ptr"], ["stress.intrusive_ptr"]),
 }
 
