@@ -92,6 +92,18 @@ class Examples:
                        done.returncode == 0 and re.fullmatch(wanted, done.stdout),
                        "exit status %d, printed:\n%s" % (done.returncode, done.stdout))
 
+    def readme(self):
+        """README's first program: that it runs tests/install/run.py shows."""
+        text = re.search(r"^```c\n(.*?)^```$", read(os.path.join(self.args.source_dir, "README.md")),
+                         re.MULTILINE | re.DOTALL)[1]
+        source = os.path.join(self.args.work_dir, "readme.c")
+        with open(source, "w", encoding="utf-8") as file:
+            file.write(text)
+        for compilers in filter(lambda both: shutil.which(both[0]), (("gcc", "g++"), ("clang", "clang++"))):
+            said = self.build(compilers, source, source + ".o", "-c")
+            self.check("README's program compiles by %s, and asserts nothing" % compilers[0],
+                       said is None and "assert" not in text, said or "")
+
     def must_fails(self):
         source = os.path.join(self.args.work_dir, "must.c")
         program = os.path.join(self.args.work_dir, "must")
@@ -122,6 +134,7 @@ def main():
                    " ".join(sorted(here ^ set(wanted))))
     for name in args.example or sorted(here & set(wanted)):
         examples.one(name, wanted[name])
+    examples.readme()
     examples.must_fails()
     return 1 if examples.failed else 0
 
