@@ -23,14 +23,14 @@
  *
  * Example     examples/intrusive_ptr.cpp
  *
- * Whose count    An intrusive_ptr calls three functions, which it finds in T's namespace or T's base
- *                (argument-dependent lookup). refcounted<T> has them. A type of somebody else's, as a
- *                struct of C with its own get and put, needs them written once:
+ * Whose count    An intrusive_ptr calls these functions, which it finds in T's namespace or T's base
+ *                (argument-dependent lookup). refcounted<T> has the first three. A type of somebody
+ *                else's, as a struct of C with its own get and put, needs those that are used:
  *
  *     void intrusive_ptr_add_ref(T *)             one more, by an owner
  *     void intrusive_ptr_release(T *)             one less; frees the object if it was the last
- *     bool intrusive_ptr_add_ref_not_zero(T *)    one more unless it is dead: for retain_not_zero
- *     bool intrusive_ptr_add_ref_not_dead(T *)    likewise for retain_not_dead: lockref_counted.h
+ *     bool intrusive_ptr_add_ref_not_zero(T *)    one more unless there is none: for retain_not_zero
+ *     bool intrusive_ptr_add_ref_not_dead(T *)    one more unless it is dead: lockref_counted.h
  *
  *                Types written for boost::intrusive_ptr have the first two, and work as they are;
  *                if their count begins at 0, the first pointer is made by retain, not by adopt.
@@ -43,7 +43,7 @@
  *   operation                                 order
  *   make, adopt, move, detach, get            none
  *   retain, copy                              none: the caller has a reference
- *   retain_not_zero                           acquire if not null
+ *   retain_not_zero (of a refcounted)         acquire if not null
  *   destroy, reset, assignment (the old       release; the last one acquire, before the object is
  *     value)                                    freed
  *
