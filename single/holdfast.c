@@ -19,8 +19,8 @@
  * Invariants
  *   S1  The files are those that CMakeLists.txt lists, and no two have a name in common, also none that
  *       is static: tests/single/run.py.
- *   S2  All headers of the system that they include stand before the pragma: what they declare is
- *       visible in other objects.
+ *   S2  All headers of the system that they include stand before the pragma, and so do those that
+ *       declare a sanitizer's functions: they are in other objects.
  */
 #undef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -47,6 +47,9 @@
 #include <time.h>
 #include <ucontext.h>
 #include <unistd.h>
+
+#include "holdfast/compiler.h"
+#include "holdfast/nofault/sanitize.h"
 
 /* As the library is compiled: what is not public stays within the program or the plug-in. S2 */
 #pragma GCC visibility push(hidden)

@@ -4,12 +4,12 @@
 
     run.py --source-dir DIR --work-dir DIR
 
-  lists      single/holdfast.c includes the files of CMakeLists.txt, and all headers that they do
+  lists         single/holdfast.c includes the files of CMakeLists.txt, and all headers that they do
   one command   a program in C, and one in C++, by gcc and by clang, without a warning; it runs
-  battery    all of the battery's cases, in a program built by one command
-  names      what is visible outside of the object is public: what begins with hf_, and what the
-             headers declare so
-  mutant     a file left out, and a name that is there twice, do not go unnoticed
+  sanitizers    the C program with each of theirs links and runs
+  battery       all of the battery's cases, in a program built by one command
+  names         what a plug-in with this file shows to others is what the headers declare public
+  mutants       a file left out, a name that is there twice, and the pragma left out, are noticed
 
 Exits with 1 on a failure.
 """
@@ -81,6 +81,20 @@ class Test:
             worked, said = self.run("./program") if worked else (worked, said)
             self.check("C++ by %s, in %s" % (cxx, how), worked, said)
 
+    def sanitizers(self, compilers):
+        for cc in compilers:
+            for kind in ("address,undefined", "thread"):
+                words = [cc, "-fsanitize=" + kind, "-O0", "-w", "-Iholdfast/include"]
+                prefix = []
+                if not self.run(*words, "empty.c", "-o", "program")[0] or not self.run("./program")[0]:
+                    prefix = ["setarch", "-R"]  # addresses too random for it
+                    if not self.run(*prefix, "./program")[0]:
+                        print("SKIPPED single %s -fsanitize=%s: it does not work here" % (cc, kind))
+                        continue
+                worked, said = self.run(*words, "program.c", SINGLE, "-o", "program", "-pthread")
+                worked, said = self.run(*prefix, "./program") if worked else (worked, said)
+                self.check("-fsanitize=%s by %s" % (kind, cc), worked, said)
+
     def battery(self):
         """-UNDEBUG: its cases are assertions."""
         folder = os.path.join(self.source, "tests", "battery")
@@ -93,8 +107,8 @@ class Test:
         self.check("the battery", worked, said)
 
     def names(self):
-        """Also as one of a plug-in's files, which must not give its own state to others."""
-        worked, said = self.run("gcc", *FLAGS, "-fPIC", "-shared", SINGLE, "-o", "plugin.so")
+        """(what a plug-in shows that has it, what of it is not public): its state is not for others."""
+        worked, said = self.run("gcc", "-O0", *FLAGS[1:], "-fPIC", "-shared", SINGLE, "-o", "plugin.so")
         self.check("a plug-in links", worked, said)
         _, listed = self.run("nm", "-D", "--defined-only", "--format=posix", "plugin.so")
         listed = listed.split("\n", 1)[1]
@@ -108,8 +122,7 @@ class Test:
                   for word in re.findall(r"\bhf_\w+", declaration)}
         # The linker's, for the sites of the object.
         wrong = {name for name in visible - public if not name.startswith(("__start_", "__stop_"))}
-        self.check("it shows %d names, all of them public" % len(visible), visible and not wrong,
-                   " ".join(sorted(wrong)))
+        return visible, wrong
 
     def mutants(self):
         path = os.path.join(self.work, SINGLE)
@@ -124,6 +137,9 @@ class Test:
             worked, said = self.run("gcc", "-O0", "-Iholdfast/include", "program.c", SINGLE, "-o", "bad",
                                     "-pthread")
             self.check("noticed: %s" % what, other != text and not worked and re.search(says, said), said)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(re.sub(r"#pragma GCC visibility.*", "", text))
+        self.check("noticed: no visibility", self.names()[1])
         with open(path, "w", encoding="utf-8") as file:
             file.write(text)
 
@@ -147,8 +163,13 @@ def main():
     for cc in {"gcc", "clang"} - set(compilers):
         print("SKIPPED single %s: it is not here" % cc)
     test.programs(compilers)
+    with open(os.path.join(work, "empty.c"), "w", encoding="utf-8") as file:
+        file.write("int main(void) { return 0; }\n")
+    test.sanitizers(compilers)
     test.battery()
-    test.names()
+    visible, wrong = test.names()
+    test.check("it shows %d names, all of them public" % len(visible), visible and not wrong,
+               " ".join(sorted(wrong)))
     test.mutants()
     return 1 if test.failed else 0
 
