@@ -2,14 +2,14 @@
 # The front door. CMake does the building: see CMakeLists.txt and CMakePresets.json.
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help build lab lab-quick measured machines instructions readme check test cross fuzz soak format format-check clean install venv bare kernel
+.PHONY: help build lab lab-quick measured machines instructions readme check test cross fuzz soak format format-check clean install venv conan bare kernel
 
 PREFIX ?= /usr/local
 
 # Debian's own, which python3-venv belongs to, and not whatever comes first on the path.
 PYTHON3 := $(firstword $(wildcard /usr/bin/python3) python3)
 
-SOURCES = $(shell find include src examples tests tmpfs lab port zephyr -name '*.[ch]' -o -name '*.cpp')
+SOURCES = $(shell find include src single examples tests tmpfs lab port zephyr -name '*.[ch]' -o -name '*.cpp')
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 14
@@ -98,6 +98,15 @@ clean: ## remove build/
 
 install: build ## headers and libraries into PREFIX (default /usr/local)
 	cmake --install build/release --prefix $(abspath $(PREFIX))
+
+conan: build/conan/ready ## the conan that packaging/run.py tests the recipe with
+
+build/conan/ready: packaging/conan/requirements.txt
+	@scripts/bootstrap.sh report
+	$(PYTHON3) -m venv --clear build/conan
+	build/conan/bin/python -m pip install --quiet --disable-pip-version-check --no-cache-dir \
+		--requirement $<
+	touch $@
 
 venv: build/venv/ready
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* cond - a bounded queue: those who take wait while it is empty, those who put while it is full. */
-#include <assert.h>
 #include <pthread.h>
 #include <stdio.h>
 
 #include <holdfast/cond.h>
+
+#include "must.h"
 
 #define ROOM 8
 #define ITEMS 20000
@@ -65,7 +66,7 @@ int main(void)
 	for (int i = 0; i < TAKERS; i++) {
 		int error = pthread_create(&threads[i], NULL, taker, &sum[i]);
 
-		assert(error == 0);
+		must(error == 0);
 	}
 	for (unsigned int i = 1; i <= ITEMS; i++)
 		put(i);
@@ -77,14 +78,14 @@ int main(void)
 		pthread_join(threads[i], NULL);
 		all += sum[i];
 	}
-	assert(all == (unsigned long)ITEMS * (ITEMS + 1) / 2);
+	must(all == (unsigned long)ITEMS * (ITEMS + 1) / 2);
 	printf("%d items by %d threads, sum %lu\n", ITEMS, TAKERS, all);
 
 	/* Nobody signals: the wait ends after its time, with the mutex held. */
 	hf_mutex_lock(&queue.lock);
 	while (hf_cond_wait_timeout(&queue.not_empty, &queue.lock, 1000000 /* ns */))
 		;
-	assert(hf_mutex_is_locked(&queue.lock));
+	must(hf_mutex_is_locked(&queue.lock));
 	hf_mutex_unlock(&queue.lock);
 	return 0;
 }

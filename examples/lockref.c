@@ -6,10 +6,11 @@
  * The entries are an array that is never freed: a lookup may touch one that has just died, and is
  * told so.
  */
-#include <assert.h>
 #include <stdio.h>
 
 #include <holdfast/lockref.h>
+
+#include "must.h"
 
 #define ENTRIES 4
 
@@ -67,22 +68,22 @@ int main(void)
 	cache_init();
 	entry = cache_get(102);
 	same = cache_get(102);
-	assert(entry && entry == same);
-	assert(hf_lockref_read(&entry->ref) == 2);
+	must(entry && entry == same);
+	must(hf_lockref_read(&entry->ref) == 2);
 
 	cache_put(same);
 	cache_put(entry);
-	assert(hf_lockref_read(&entry->ref) == 0); /* unused, but still in the cache */
+	must(hf_lockref_read(&entry->ref) == 0); /* unused, but still in the cache */
 	printf("unused: %d references, is dead: %d\n", (int)hf_lockref_read(&entry->ref),
 	       hf_lockref_is_dead(&entry->ref));
 
 	entry = cache_get(102);
-	assert(entry);
+	must(entry);
 	cache_forget(entry);
 	cache_put(entry);
-	assert(hf_lockref_is_dead(&entry->ref));
-	assert(!cache_get(102));
-	assert(!cache_get(999));
+	must(hf_lockref_is_dead(&entry->ref));
+	must(!cache_get(102));
+	must(!cache_get(999));
 	printf("forgotten: is dead: %d; a lookup finds nothing\n", hf_lockref_is_dead(&entry->ref));
 	return 0;
 }

@@ -7,12 +7,13 @@
  * contract of put. But a slot may hold another session by the time that somebody has a reference, so
  * the reader looks again.
  */
-#include <assert.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 
 #include <holdfast/lockref/waitfree.h>
+
+#include "must.h"
 
 enum { THREADS = 4, SLOTS = 2, ROUNDS = 100000 };
 
@@ -42,7 +43,7 @@ static void session_put(struct session *s)
 		s->user++;
 		s->twice = 2 * s->user;
 		s->ended++;
-		assert(hf_lockref_waitfree_revive(&s->ref, 0));
+		must(hf_lockref_waitfree_revive(&s->ref, 0));
 	}
 	hf_lockref_waitfree_unlock(&s->ref);
 }
@@ -58,7 +59,7 @@ static void *reader(void *argument)
 		if (!session_get(s, &user))
 			continue;
 		/* With a reference it stays the same session. */
-		assert(s->user == user && s->twice == 2 * user);
+		must(s->user == user && s->twice == 2 * user);
 		session_put(s);
 		++*used;
 	}
@@ -73,17 +74,17 @@ int main(void)
 	for (int i = 0; i < SLOTS; i++)
 		hf_lockref_waitfree_init(&sessions[i].ref, 0);
 	for (int i = 0; i < THREADS; i++)
-		assert(pthread_create(&threads[i], NULL, reader, &used[i]) == 0);
+		must(pthread_create(&threads[i], NULL, reader, &used[i]) == 0);
 	for (int i = 0; i < THREADS; i++) {
-		assert(pthread_join(threads[i], NULL) == 0);
+		must(pthread_join(threads[i], NULL) == 0);
 		all += used[i];
 	}
 	for (int i = 0; i < SLOTS; i++) {
-		assert(hf_lockref_waitfree_read(&sessions[i].ref) == 0);
-		assert(sessions[i].ended == sessions[i].user);
+		must(hf_lockref_waitfree_read(&sessions[i].ref) == 0);
+		must(sessions[i].ended == sessions[i].user);
 		ended += sessions[i].ended;
 	}
-	assert(all >= ended && ended > 0);
+	must(all >= ended && ended > 0);
 	printf("%lu uses of %lu sessions\n", all, ended);
 	return 0;
 }

@@ -3,7 +3,6 @@
  * mutex - a queue of jobs that threads share. Its holder may be descheduled, or take long: the waiters
  * park. And a counter that two processes share.
  */
-#include <assert.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <sys/mman.h>
@@ -11,6 +10,8 @@
 #include <unistd.h>
 
 #include <holdfast/mutex.h>
+
+#include "must.h"
 
 #define JOBS 20000
 #define THREADS 4
@@ -83,25 +84,25 @@ int main(void)
 	for (int i = 0; i < THREADS; i++) {
 		int error = pthread_create(&threads[i], NULL, work, NULL);
 
-		assert(error == 0);
+		must(error == 0);
 	}
 	if (queue_look(&done))
-		assert(done <= JOBS);
+		must(done <= JOBS);
 	for (int i = 0; i < THREADS; i++)
 		pthread_join(threads[i], NULL);
-	assert(queue.done == JOBS && !hf_mutex_is_locked(&queue.lock));
+	must(queue.done == JOBS && !hf_mutex_is_locked(&queue.lock));
 	printf("%u jobs by %d threads\n", queue.done, THREADS);
 
 	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
 		      0);
-	assert(shared != MAP_FAILED);
+	must(shared != MAP_FAILED);
 	child = fork();
-	assert(child >= 0);
+	must(child >= 0);
 	count(shared);
 	if (child == 0)
 		_exit(0);
-	assert(waitpid(child, &status, 0) == child && status == 0);
-	assert(shared->count == 2 * JOBS);
+	must(waitpid(child, &status, 0) == child && status == 0);
+	must(shared->count == 2 * JOBS);
 	printf("%u by two processes\n", shared->count);
 	printf("a mutex is %zu bytes\n", sizeof(hf_mutex_t));
 	return 0;

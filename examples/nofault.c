@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Touching memory that may not be there, and knowing exactly how far it came. */
-#include <assert.h>
 #include <stdio.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include <holdfast/nofault.h>
+
+#include "must.h"
 
 int main(void)
 {
@@ -16,22 +17,22 @@ int main(void)
 	uint32_t word = 0;
 	size_t left;
 
-	assert(map != MAP_FAILED);
-	assert(munmap(map + page, page) == 0); /* the second page is gone */
+	must(map != MAP_FAILED);
+	must(munmap(map + page, page) == 0); /* the second page is gone */
 
-	assert(hf_nofault_install() == 0); /* once, at the start of the program */
+	must(hf_nofault_install() == 0); /* once, at the start of the program */
 
 	left = hf_clear_nofault(map + page - 17, 64);
 	printf("cleared %zu of 64 bytes, %zu left\n", 64 - left, left);
-	assert(left == 64 - 17);
+	must(left == 64 - 17);
 
 	left = hf_copy_nofault(buffer, map + page - 60, sizeof(buffer));
 	printf("copied %zu of 100 bytes\n", sizeof(buffer) - left);
-	assert(left == 40);
+	must(left == 40);
 
 	if (hf_load32_nofault(&word, map + page))
 		printf("no word at %p: signal %d\n", hf_nofault_last().address,
 		       hf_nofault_last().signal);
-	assert(hf_nofault_last().address == map + page);
+	must(hf_nofault_last().address == map + page);
 	return 0;
 }

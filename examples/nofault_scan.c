@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* The records of a mapped file that somebody else cuts off: each is found, checked and moved, or not. */
-#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include <holdfast/nofault.h>
+
+#include "must.h"
 
 int main(void)
 {
@@ -16,14 +17,14 @@ int main(void)
 	uint32_t found = 0;
 
 	file = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	assert(file != MAP_FAILED);
-	assert(munmap(file + page, page) == 0); /* its second page is gone */
-	assert(hf_nofault_install() == 0);      /* once, at the start of the program */
+	must(file != MAP_FAILED);
+	must(munmap(file + page, page) == 0); /* its second page is gone */
+	must(hf_nofault_install() == 0);      /* once, at the start of the program */
 
 	/* The last bytes that are there; then the file ends in the middle of a record. */
 	left = hf_copy_nofault(file + page - 16, records, strlen(records));
 	printf("%zu of %zu bytes written\n", strlen(records) - left, strlen(records));
-	assert(left == 3);
+	must(left == 3);
 
 	/* Where does each end? */
 	for (const char *record = file + page - 16;; record += at + 1) {
@@ -31,26 +32,25 @@ int main(void)
 
 		printf("%.*s: %s\n", (int)at, record, error ? "cut off" : "whole");
 		if (error) {
-			assert(error == -HF_EFAULT && at == 3);
+			must(error == -HF_EFAULT && at == 3);
 			break;
 		}
 	}
 
 	/* What is there is equal; no difference was met before the fault. */
-	assert(hf_compare_nofault(file + page - 16, records, strlen(records), &equal) ==
-	       -HF_EFAULT);
-	assert(equal == 16);
+	must(hf_compare_nofault(file + page - 16, records, strlen(records), &equal) == -HF_EFAULT);
+	must(equal == 16);
 
 	/* Make room in front. Downwards, so nothing is lost: the end can't be had, and all is as it was. */
 	left = hf_move_nofault(file + page - 10, file + page - 16, 16);
 	printf("%zu of 16 bytes moved\n", 16 - left);
-	assert(left == 16 && memcmp(file + page - 16, records, 16) == 0);
+	must(left == 16 && memcmp(file + page - 16, records, 16) == 0);
 
 	/* By 6 less it goes, and a word in front counts the records, whoever else does. */
 	left = hf_move_nofault(file + page - 22, file + page - 16, 16);
-	assert(left == 0);
-	assert(hf_fill_nofault(file + page - 32, 0, 10) == 0);
-	assert(hf_fetch_add32_nofault(file + page - 32, 2, &found) == 0 && found == 0);
+	must(left == 0);
+	must(hf_fill_nofault(file + page - 32, 0, 10) == 0);
+	must(hf_fetch_add32_nofault(file + page - 32, 2, &found) == 0 && found == 0);
 	printf("records: %u\n", found + 2);
 	return 0;
 }

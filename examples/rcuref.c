@@ -6,7 +6,6 @@
  * Both the lookup and the put are inside of rcu_read_lock(): the memory of an object is freed after a
  * grace period only, so it is there as long as somebody may still look at its count.
  */
-#include <assert.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -15,6 +14,8 @@
 #include <urcu.h>
 
 #include <holdfast/rcuref.h>
+
+#include "must.h"
 
 enum { READERS = 3, SLOTS = 4, REPLACEMENTS = 20000 };
 
@@ -62,7 +63,7 @@ static void object_replace(unsigned int slot)
 {
 	struct object *object = malloc(sizeof(*object)), *old;
 
-	assert(object);
+	must(object);
 	object->number = ++made;
 	object->twice = 2 * made;
 	hf_rcuref_init(&object->refs, 1); /* the table's */
@@ -81,7 +82,7 @@ static void *reader(void *data)
 
 		if (!object)
 			continue;
-		assert(object->twice == 2 * object->number && object->number);
+		must(object->twice == 2 * object->number && object->number);
 		++*found;
 		object_put(object);
 	}
@@ -98,7 +99,7 @@ int main(void)
 	for (unsigned int i = 0; i < SLOTS; i++)
 		object_replace(i);
 	for (unsigned int i = 0; i < READERS; i++)
-		assert(pthread_create(&threads[i], NULL, reader, &found[i]) == 0);
+		must(pthread_create(&threads[i], NULL, reader, &found[i]) == 0);
 	for (unsigned int i = 0; i < REPLACEMENTS; i++)
 		object_replace(i % SLOTS);
 	CMM_STORE_SHARED(stop, true);

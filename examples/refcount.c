@@ -3,13 +3,14 @@
  * refcount - a page that several readers share. Each has a reference; the thread that drops the last
  * one frees the page, and none needs to know in advance which that is.
  */
-#include <assert.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <holdfast/refcount.h>
+
+#include "must.h"
 
 struct page {
 	hf_refcount_t refs;
@@ -23,7 +24,7 @@ static struct page *page_new(const char *text)
 {
 	struct page *page = calloc(1, sizeof(*page));
 
-	assert(page);
+	must(page);
 	strncpy(page->text, text, sizeof(page->text) - 1);
 	hf_refcount_set(&page->refs, 1);
 	return page;
@@ -49,7 +50,7 @@ static void *reader(void *argument)
 {
 	struct page *page = argument; /* with the reference that was taken for this thread */
 
-	assert(strcmp(page->text, "hold fast") == 0);
+	must(strcmp(page->text, "hold fast") == 0);
 	page_put(page);
 	return NULL;
 }
@@ -63,12 +64,12 @@ int main(void)
 	for (int i = 0; i < 3; i++) {
 		int error = pthread_create(&threads[i], NULL, reader, page_get(page));
 
-		assert(error == 0);
+		must(error == 0);
 	}
 	page_put(page); /* ours; the readers may still be busy */
 	for (int i = 0; i < 3; i++)
 		pthread_join(threads[i], NULL);
-	assert(pages_freed == 1);
+	must(pages_freed == 1);
 	printf("4 references dropped, %d page freed\n", pages_freed);
 
 	/*
@@ -78,8 +79,8 @@ int main(void)
 	 */
 	(void)hf_report_set_mode(HF_REPORT_MODE_COUNT);
 	hf_refcount_inc(&leaked);
-	assert(hf_refcount_read(&leaked) == HF_REFCOUNT_SATURATED);
-	assert(!hf_refcount_dec_and_test(&leaked));
+	must(hf_refcount_read(&leaked) == HF_REFCOUNT_SATURATED);
+	must(!hf_refcount_dec_and_test(&leaked));
 	printf("one reference too many: saturated, reported %u times, never freed\n",
 	       (unsigned int)hf_report_count(HF_REPORT_ADD_OVF));
 	return 0;

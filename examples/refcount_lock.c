@@ -4,12 +4,13 @@
  * table before anybody can find it at 0; so the last reference, and only that, is dropped under the
  * table's lock.
  */
-#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include <holdfast/refcount_lock.h>
 #include <holdfast/refcount_mutex.h>
+
+#include "must.h"
 
 struct session {
 	hf_refcount_t refs;
@@ -26,7 +27,7 @@ static struct session *session_get(int name)
 	struct session *fresh = malloc(sizeof(*fresh)); /* not under a spinlock */
 	struct session *found;
 
-	assert(fresh);
+	must(fresh);
 	hf_spinlock_lock(&table_lock);
 	for (found = table; found && found->name != name; found = found->next)
 		;
@@ -80,20 +81,20 @@ int main(void)
 	struct session *two = session_get(2);
 	struct session *again = session_get(1);
 
-	assert(again == one && one != two);
-	assert(!session_put(one)); /* there is still `again` */
-	assert(session_put(two));
-	assert(table == one && !one->next);
-	assert(session_put(again));
-	assert(!table && !hf_spinlock_is_locked(&table_lock));
+	must(again == one && one != two);
+	must(!session_put(one)); /* there is still `again` */
+	must(session_put(two));
+	must(table == one && !one->next);
+	must(session_put(again));
+	must(!table && !hf_spinlock_is_locked(&table_lock));
 	printf("two sessions were shared; the table is empty\n");
 
 	log_file = tmpfile();
-	assert(log_file);
+	must(log_file);
 	log_put();
-	assert(log_file); /* one user is left */
+	must(log_file); /* one user is left */
 	log_put();
-	assert(!log_file);
+	must(!log_file);
 	printf("the last user closed the log\n");
 	return 0;
 }

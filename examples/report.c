@@ -8,11 +8,12 @@
  * The environment variable HOLDFAST_REPORT=abort stops the program there, for a debugger. A program
  * can also take reports itself, as this one does.
  */
-#include <assert.h>
 #include <stdio.h>
 
 #include <holdfast/refcount.h>
 #include <holdfast/report.h>
+
+#include "must.h"
 
 struct log {
 	unsigned int entries;
@@ -43,22 +44,22 @@ int main(void)
 	(void)hf_report_set_mode(HF_REPORT_MODE_WARN); /* whatever the environment says */
 	hf_report_set_details_handler(take_note, &log);
 
-	assert(hf_refcount_dec_and_test(&refs)); /* the last: would be freed here */
-	assert(log.entries == 0);
-	assert(!hf_refcount_dec_and_test(&refs)); /* once too often: not freed again */
-	assert(log.entries == 1);
-	assert(log.kind == HF_REPORT_SUB_UAF && log.object == &refs && log.site);
+	must(hf_refcount_dec_and_test(&refs)); /* the last: would be freed here */
+	must(log.entries == 0);
+	must(!hf_refcount_dec_and_test(&refs)); /* once too often: not freed again */
+	must(log.entries == 1);
+	must(log.kind == HF_REPORT_SUB_UAF && log.object == &refs && log.site);
 	printf("told once: \"%s\"\n", hf_report_text(log.kind));
 
 	/* It is saturated now, and leaks: whatever is done to it, that is a kind of its own. */
-	assert(!hf_refcount_dec_and_test(&refs));
-	assert(log.entries == 2 && log.kind == HF_REPORT_SATURATED);
+	must(!hf_refcount_dec_and_test(&refs));
+	must(log.entries == 2 && log.kind == HF_REPORT_SATURATED);
 
 	/* Each kind is reported once; from then on it is only counted. */
 	hf_refcount_set(&refs, 0);
-	assert(!hf_refcount_dec_and_test(&refs));
-	assert(log.entries == 2);
-	assert(hf_report_count(HF_REPORT_SUB_UAF) == 2);
+	must(!hf_refcount_dec_and_test(&refs));
+	must(log.entries == 2);
+	must(hf_report_count(HF_REPORT_SUB_UAF) == 2);
 	printf("counted: %u\n", (unsigned int)hf_report_count(HF_REPORT_SUB_UAF));
 
 	hf_report_set_handler(NULL, NULL); /* back to the line on standard error */

@@ -3,11 +3,12 @@
  * spinlock - statistics of a few words that threads update together. The section is some ten
  * instructions long and never sleeps: that is what a spinlock is for.
  */
-#include <assert.h>
 #include <pthread.h>
 #include <stdio.h>
 
 #include <holdfast/spinlock.h>
+
+#include "must.h"
 
 #define SAMPLES 20000
 
@@ -58,21 +59,21 @@ int main(void)
 {
 	pthread_t threads[2];
 
-	assert(stats_average() == 0);
+	must(stats_average() == 0);
 	for (int i = 0; i < 2; i++) {
 		int error = pthread_create(&threads[i], NULL, work, NULL);
 
-		assert(error == 0);
+		must(error == 0);
 	}
 	for (int i = 0; i < 2; i++)
 		pthread_join(threads[i], NULL);
-	assert(stats.count == 2 * SAMPLES);
-	assert(stats.sum == (unsigned long)SAMPLES * (SAMPLES + 1));
-	assert(stats.biggest == SAMPLES);
+	must(stats.count == 2 * SAMPLES);
+	must(stats.sum == (unsigned long)SAMPLES * (SAMPLES + 1));
+	must(stats.biggest == SAMPLES);
 	printf("%lu samples, average %lu\n", stats.count, stats_average());
 
-	assert(stats_try_reset());
-	assert(!hf_spinlock_is_locked(&stats.lock));
+	must(stats_try_reset());
+	must(!hf_spinlock_is_locked(&stats.lock));
 	printf("a lock is %zu bytes\n", sizeof(hf_spinlock_t));
 	return 0;
 }

@@ -4,12 +4,13 @@
  * try, std::scoped_lock for two at once without a deadlock. And with hf::guard, which clang's
  * -Wthread-safety can follow.
  */
-#include <cassert>
 #include <cstdio>
 #include <mutex>
 #include <thread>
 
 #include <holdfast/spinlock.h>
+
+#include "must.h"
 
 namespace
 {
@@ -77,15 +78,15 @@ int main()
 	});
 	there.join();
 	back.join();
-	assert(alice.read() + bob.read() == 2000);
-	assert(alice.read() >= 0 && bob.read() >= 0);
-	assert(journal.entries() == 10000);
+	must(alice.read() + bob.read() == 2000);
+	must(alice.read() >= 0 && bob.read() >= 0);
+	must(journal.entries() == 10000);
 	std::printf("10000 transfers; together they still have 2000 cents\n");
 
 	std::unique_lock<hf::spinlock> first(alice.lock, std::try_to_lock);
 	std::unique_lock<hf::spinlock> second(alice.lock, std::try_to_lock);
-	assert(first.owns_lock() && !second.owns_lock());
+	must(first.owns_lock() && !second.owns_lock());
 	first.unlock();
-	assert(!alice.lock.is_locked());
+	must(!alice.lock.is_locked());
 	return 0;
 }

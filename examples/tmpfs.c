@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* A tree of files in memory: an unlinked file lives on, a bad buffer is an error, counts are proved. */
 #define _GNU_SOURCE /* SEEK_DATA */
-#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 
 #include <tmpfs.h>
+
+#include "must.h"
 
 int main(void)
 {
@@ -19,29 +20,29 @@ int main(void)
 	ssize_t got;
 	int fd;
 
-	assert(hf_tmpfs_new(&fs, &limits) == 0);
-	assert(hf_tmpfs_table_new(&table, fs, 0) == 0);
+	must(hf_tmpfs_new(&fs, &limits) == 0);
+	must(hf_tmpfs_table_new(&table, fs, 0) == 0);
 
-	assert(hf_tmpfs_mkdir(fs, "/logs", 0755) == 0);
+	must(hf_tmpfs_mkdir(fs, "/logs", 0755) == 0);
 	fd = hf_tmpfs_open(table, "/logs/today", O_RDWR | O_CREAT, 0644);
-	assert(hf_tmpfs_write(table, fd, "held fast", 9) == 9);
-	assert(hf_tmpfs_unlink(fs, "/logs/today") == 0);
+	must(hf_tmpfs_write(table, fd, "held fast", 9) == 9);
+	must(hf_tmpfs_unlink(fs, "/logs/today") == 0);
 
 	got = hf_tmpfs_pread(table, fd, text, sizeof(text), 0);
 	printf("unlinked, and still there: \"%s\", %zd bytes\n", text, got);
-	assert(got == 9 && strcmp(text, "held fast") == 0);
+	must(got == 9 && strcmp(text, "held fast") == 0);
 
 	got = hf_tmpfs_pread(table, fd, gone, 4096, 0);
 	printf("into memory that is not there: error %zd\n", -got);
-	assert(got == -EFAULT);
+	must(got == -EFAULT);
 
-	assert(hf_tmpfs_pwrite(table, fd, "x", 1, (off_t)1 << 40) == 1);
+	must(hf_tmpfs_pwrite(table, fd, "x", 1, (off_t)1 << 40) == 1);
 	printf("data behind a hole of a TiB: at %lld\n",
 	       (long long)hf_tmpfs_lseek(table, fd, 4096, SEEK_DATA));
 
 	printf("counts that are wrong: %d\n", hf_tmpfs_check(fs, NULL, NULL));
-	assert(hf_tmpfs_check(fs, NULL, NULL) == 0);
+	must(hf_tmpfs_check(fs, NULL, NULL) == 0);
 	hf_tmpfs_table_free(table);
-	assert(hf_tmpfs_free(fs) == 0);
+	must(hf_tmpfs_free(fs) == 0);
 	return 0;
 }

@@ -6,12 +6,13 @@
  */
 #define HF_VALIDATE 1
 
-#include <assert.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <time.h>
 
 #include <holdfast/spinlock.h>
+
+#include "must.h"
 
 static hf_spinlock_t lock = HF_SPINLOCK_INIT;
 
@@ -50,34 +51,34 @@ HF_NO_THREAD_SAFETY_ANALYSIS int main(void)
 
 	/* The same thread locks again: a deadlock; here it is granted, and reported. */
 	hf_spinlock_lock(&lock);
-	assert(hf_validate_is_held(&lock)); /* good for assertions in code that needs the lock */
+	must(hf_validate_is_held(&lock)); /* good for assertions in code that needs the lock */
 	update();
-	assert(hf_report_count(HF_REPORT_LOCK_RECURSION) == 1);
-	assert(hf_spinlock_is_locked(&lock));
+	must(hf_report_count(HF_REPORT_LOCK_RECURSION) == 1);
+	must(hf_spinlock_is_locked(&lock));
 
 	/* Another thread unlocks: two would be inside; here it is not done. */
 	error = pthread_create(&thread, NULL, unlock_what_others_hold, NULL);
-	assert(error == 0);
+	must(error == 0);
 	pthread_join(thread, NULL);
-	assert(hf_report_count(HF_REPORT_LOCK_WRONG_OWNER) == 1);
-	assert(hf_spinlock_is_locked(&lock));
+	must(hf_report_count(HF_REPORT_LOCK_WRONG_OWNER) == 1);
+	must(hf_spinlock_is_locked(&lock));
 
 	/* It slept with the lock held: everybody else has been spinning all the time. */
 	hf_validate_set_hold_limit(1000000);
 	nanosleep(&two_ms, NULL);
 	hf_spinlock_unlock(&lock);
-	assert(hf_report_count(HF_REPORT_LOCK_HELD_LONG) == 1);
+	must(hf_report_count(HF_REPORT_LOCK_HELD_LONG) == 1);
 
 	/* Two locks, in both orders: two threads that do so at once wait for each other for ever. */
 	take_both(&first, &second);
-	assert(hf_report_count(HF_REPORT_LOCK_ORDER) == 0);
+	must(hf_report_count(HF_REPORT_LOCK_ORDER) == 0);
 	take_both(&second, &first);
-	assert(hf_report_count(HF_REPORT_LOCK_ORDER) == 1);
+	must(hf_report_count(HF_REPORT_LOCK_ORDER) == 1);
 
 	/* Unlocked twice. */
 	hf_spinlock_unlock(&lock);
-	assert(hf_report_count(HF_REPORT_LOCK_UNLOCKED) == 1);
-	assert(!hf_validate_is_held(&lock) && !hf_spinlock_is_locked(&lock));
+	must(hf_report_count(HF_REPORT_LOCK_UNLOCKED) == 1);
+	must(!hf_validate_is_held(&lock) && !hf_spinlock_is_locked(&lock));
 
 	printf("found: recursion, wrong owner, held long, both orders, unlocked twice\n");
 	return 0;

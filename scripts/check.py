@@ -56,9 +56,11 @@ AREAS = {
     "lab": (r"^lab/(?!report|instructions|sim)|^tests/lab", ["hf-lab"], ["lab$"]),
     "simulate": (r"^lab/sim/", ["hf-lab"], ["lab.simulate$"]),
     "instructions": (r"^lab/instructions", [], ["instructions"]),
-    "examples": (r"^examples/", ["examples/all"], ["example."]),
+    "examples": (r"^(tests/)?examples/", ["examples/all"], ["example"]),
     "guide": (r"^docs/(guide|diagrams)/|^tests/guide", [], ["guide$"]),
     "install": (r"^cmake/|^CMake|^tests/install", [], ["install"]),
+    "single": (r"^single/|^tests/single", [], ["single"]),
+    "owners": (r"intrusive_ptr|lockref_counted|guard", ["stress_intrusive_ptr"], ["stress.intrusive_ptr"]),
 }
 
 

@@ -37,7 +37,7 @@ void hf__env_memory_put(void *memory, size_t len)
 	(void)munmap(memory, len);
 }
 
-__attribute__((constructor(101))) static void start(void)
+__attribute__((constructor(101))) static void start_choose(void)
 {
 	hf__env_hide_features(); /* first: the choice is made without them */
 	hf__nofault_start(getenv("HOLDFAST_CLEAR"), getenv("HOLDFAST_COPY"));

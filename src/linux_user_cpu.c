@@ -17,7 +17,7 @@ void hf__env_hide_features(void)
 	done = true;
 }
 
-__attribute__((constructor(101))) static void start(void)
+__attribute__((constructor(101))) static void start_cpu(void)
 {
 	hf__env_hide_features();
 }

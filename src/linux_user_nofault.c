@@ -4,7 +4,7 @@
  *
  * State
  *   ranges    the sites of each loaded object, as they are in its memory; changed under `lock`
- *   copies    all sites with absolute addresses, sorted: two tables, of which `latch` says which one
+ *   tables    all sites with absolute addresses, sorted: two tables, of which `latch` says which one
  *             is read; each change is made in the other one
  *   saved     for each signal what was there before us
  *   inside    the threads that are in our handler
@@ -65,8 +65,8 @@ struct site {
 	hf_atomic64_t from, to;
 };
 
-struct table {
-	struct table *before; /* the smaller one that it replaces */
+struct site_table {
+	struct site_table *before; /* the smaller one that it replaces */
 	size_t room;
 	hf_atomic64_t count; /* at most `room` */
 	struct site sites[];
@@ -81,7 +81,7 @@ struct range {
 };
 
 static struct range *ranges;
-static hf_atomic64_t copies[2]; /* struct table *; 0 = no sites */
+static hf_atomic64_t site_tables[2]; /* struct site_table *; 0 = no sites */
 static struct hf_latch latch;
 static struct hf_grace inside;
 
@@ -93,9 +93,9 @@ static uintptr_t absolute(const int32_t *word)
 	return (uintptr_t)word + (uintptr_t)(intptr_t)*word;
 }
 
-static struct table *table_of(uint32_t version)
+static struct site_table *table_of(uint32_t version)
 {
-	return (struct table *)(uintptr_t)hf_atomic64_load_relaxed(&copies[version % 2]);
+	return (struct site_table *)(uintptr_t)hf_atomic64_load_relaxed(&site_tables[version % 2]);
 }
 
 /* As a table has it, before it gets there. */
@@ -145,21 +145,21 @@ static struct plain_site *collect(size_t *count)
 }
 
 /* The table that is not read now, with room for so many. H2 */
-static struct table *with_room(uint32_t version, size_t count)
+static struct site_table *with_room(uint32_t version, size_t count)
 {
-	struct table *made, *old = table_of(version);
+	struct site_table *made, *old = table_of(version);
 	size_t room = old ? 2 * old->room : count;
 
 	if (old ? old->room >= count : !count)
 		return old;
 	if (room < count)
 		room = count;
-	made = (struct table *)must(malloc(sizeof(*made) + room * sizeof(made->sites[0])));
+	made = (struct site_table *)must(malloc(sizeof(*made) + room * sizeof(made->sites[0])));
 	made->before = old;
 	made->room = room;
 	hf_atomic64_store_relaxed(&made->count, 0);
 	/* Whoever reads this copy though it is being changed finds what was written above. */
-	hf_atomic64_store_seq_cst(&copies[version % 2], (uintptr_t)made);
+	hf_atomic64_store_seq_cst(&site_tables[version % 2], (uintptr_t)made);
 	return made;
 }
 
@@ -169,7 +169,7 @@ static void publish(void)
 	uint32_t version = hf_latch_write_begin(&latch);
 	size_t count;
 	struct plain_site *sites = collect(&count);
-	struct table *t = with_room(version, count);
+	struct site_table *t = with_room(version, count);
 
 	if (t)
 		hf_atomic64_store_relaxed(&t->count, count);
@@ -183,7 +183,7 @@ static void publish(void)
 
 #if HF_ARCH_HAS_SITES
 /* In one table. What it holds may change meanwhile. */
-static uintptr_t find_in(const struct table *t, uintptr_t pc)
+static uintptr_t find_site_in(const struct site_table *t, uintptr_t pc)
 {
 	size_t low = 0, high = t ? (size_t)hf_atomic64_load_relaxed(&t->count) : 0, count = high;
 
@@ -201,16 +201,16 @@ static uintptr_t find_in(const struct table *t, uintptr_t pc)
 }
 
 /* Where to go on after a fault at `pc`; 0 = it is no site. Async-signal-safe. */
-static uintptr_t find(uintptr_t pc)
+static uintptr_t find_site(uintptr_t pc)
 {
 	uint32_t version;
 	uintptr_t to;
 
 	do {
 		version = hf_latch_begin(&latch);
-		to = find_in((const struct table *)(uintptr_t)hf_atomic64_load_acquire(
-				     &copies[version % 2]),
-			     pc);
+		to = find_site_in((const struct site_table *)(uintptr_t)hf_atomic64_load_acquire(
+					  &site_tables[version % 2]),
+				  pc);
 	} while (hf_latch_retry(&latch, version));
 	return to;
 }
@@ -347,7 +347,7 @@ static bool recover(int signal, const siginfo_t *info, void *context, sigjmp_buf
 		return false;
 #if HF_ARCH_HAS_SITES
 	ucontext_t *u = (ucontext_t *)context;
-	uintptr_t to = find((uintptr_t)HF_ARCH_CONTEXT_PC(u));
+	uintptr_t to = find_site((uintptr_t)HF_ARCH_CONTEXT_PC(u));
 
 	if (!to)
 		return ask_hook(signal, info, context, jump);
@@ -542,7 +542,7 @@ static struct sigaction instead_of(const struct sigaction *before)
 }
 
 /* The C library leaves the rest of a mask as it finds it: by the signals that there are. */
-static bool same(const struct sigaction *a, const struct sigaction *b)
+static bool same_action(const struct sigaction *a, const struct sigaction *b)
 {
 	if (a->sa_handler != b->sa_handler || a->sa_flags != b->sa_flags)
 		return false;
@@ -581,7 +581,7 @@ static int install_one(unsigned int i)
 		action = instead_of(&before);
 		if (sigaction(signals[i], &action, &found))
 			return -errno;
-		if (is_ours(&found) || same(&found, &before))
+		if (is_ours(&found) || same_action(&found, &before))
 			return 0;
 		before = found;
 	}
@@ -650,27 +650,27 @@ int hf_nofault_remove(void)
 
 /* ---- start, end, fork --------------------------------------------------------------------- */
 
-static void before_fork(void)
+static void nofault_before_fork(void)
 {
 	(void)pthread_mutex_lock(&lock);
 }
 
-static void after_fork(void)
+static void nofault_after_fork(void)
 {
 	(void)pthread_mutex_unlock(&lock);
 }
 
 /* The other threads are not here, and some of them may have been in a handler. */
-static void in_child(void)
+static void nofault_in_child(void)
 {
 	hf_atomic32_store_relaxed(&inside.inside[0], 0);
 	hf_atomic32_store_relaxed(&inside.inside[1], 0);
-	after_fork();
+	nofault_after_fork();
 }
 
-__attribute__((constructor(101))) static void start(void)
+__attribute__((constructor(101))) static void start_nofault(void)
 {
-	(void)pthread_atfork(before_fork, after_fork, in_child);
+	(void)pthread_atfork(nofault_before_fork, nofault_after_fork, nofault_in_child);
 #if HF_ARCH_HAS_SITES
 	add_range(hf__sites_start, hf__sites_end, stays_loaded(hf__sites_start));
 #endif
@@ -753,13 +753,13 @@ static void wait_for_deliveries(void)
 static void free_tables(void)
 {
 	for (unsigned int i = 0; i < 2; i++) {
-		struct table *t = table_of(i), *before;
+		struct site_table *t = table_of(i), *before;
 
 		for (; t; t = before) {
 			before = t->before;
 			free(t);
 		}
-		hf_atomic64_store_relaxed(&copies[i], 0);
+		hf_atomic64_store_relaxed(&site_tables[i], 0);
 	}
 }
 #endif
@@ -769,7 +769,7 @@ static void free_tables(void)
  * in our handler. If somebody else's handler came after ours it may still pass on to us: nothing can
  * be done about that here (docs/design/0009-nofault.md).
  */
-__attribute__((destructor(101))) static void end(void)
+__attribute__((destructor(101))) static void end_nofault(void)
 {
 #if HF_ARCH_HAS_SITES
 	const void *ours = hf__sites_start;

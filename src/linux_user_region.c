@@ -54,7 +54,7 @@ static bool has_page_of(const hf_region_t *r, uintptr_t address)
 }
 
 /* By a thread that is inside, or has it. */
-static hf_region_t *find_in(const struct hf__region_thread *thread, uintptr_t address)
+static hf_region_t *find_region_in(const struct hf__region_thread *thread, uintptr_t address)
 {
 	hf_region_t *r = hf__region_of(hf_atomic64_load_seq_cst(&thread->top));
 
@@ -64,11 +64,11 @@ static hf_region_t *find_in(const struct hf__region_thread *thread, uintptr_t ad
 }
 
 /* The region that serves a fault of this thread at that address; NULL = none. */
-static hf_region_t *find(uintptr_t address)
+static hf_region_t *find_region(uintptr_t address)
 {
-	hf_region_t *r = find_in(&self, address);
+	hf_region_t *r = find_region_in(&self, address);
 
-	return r ? r : find_in(&all.process, address);
+	return r ? r : find_region_in(&all.process, address);
 }
 
 /*
@@ -204,7 +204,7 @@ static void close_newer(hf_region_t *r, uint32_t parity)
 		hf_env_yield();
 }
 
-static bool handle(int signal, const siginfo_t *info, void *context, sigjmp_buf **jump)
+static bool handle_region(int signal, const siginfo_t *info, void *context, sigjmp_buf **jump)
 {
 	uintptr_t address = (uintptr_t)info->si_addr;
 	bool is_lost = signal == SIGBUS && info->si_code == BUS_ADRERR; /* G5 */
@@ -217,7 +217,7 @@ static bool handle(int signal, const siginfo_t *info, void *context, sigjmp_buf 
 	if (!is_lost && !is_write)
 		return false;
 	parity = hf_grace_enter(&all.grace); /* G2 */
-	r = find(address);
+	r = find_region(address);
 	if (r && is_lost && r->jump) {
 		hf__region_note(&all, r,
 				down(address, page_size) > r->base ? down(address, page_size)
@@ -487,7 +487,7 @@ static void count_loss(struct hf__regions *regions, hf_region_t *r, void *data)
 }
 
 /* Only this thread is here, and the others' memory may be used for something else. */
-static void in_child(void)
+static void region_in_child(void)
 {
 	struct hf__region_shard *mine = my_shard();
 
@@ -505,9 +505,9 @@ static void in_child(void)
 	hf__regions_each(&all, count_loss, NULL);
 }
 
-__attribute__((constructor(101))) static void start(void)
+__attribute__((constructor(101))) static void start_region(void)
 {
 	page_size = (uintptr_t)getpagesize();
-	hf_atomic64_store_seq_cst(&hf__fault_hook, (uint64_t)(uintptr_t)handle);
-	(void)pthread_atfork(NULL, NULL, in_child);
+	hf_atomic64_store_seq_cst(&hf__fault_hook, (uint64_t)(uintptr_t)handle_region);
+	(void)pthread_atfork(NULL, NULL, region_in_child);
 }

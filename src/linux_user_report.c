@@ -168,13 +168,13 @@ size_t hf__env_place(char *to, size_t room, const void *site)
 	return len;
 }
 
-__attribute__((constructor(101))) static void start(void)
+__attribute__((constructor(101))) static void start_report(void)
 {
 	(void)pthread_atfork(NULL, NULL, hf__report_forked);
 }
 
 /* The last of all destructors: misuse in those of the program is in it. */
-__attribute__((destructor(101))) static void end(void)
+__attribute__((destructor(101))) static void end_report(void)
 {
 	hf__report_summary();
 }

@@ -29,18 +29,18 @@ uint32_t hf__env_process(void)
 	return (uint32_t)getpid();
 }
 
-static void before_fork(void)
+static void slots_before_fork(void)
 {
 	forking = hf__env_thread();
 }
 
-static void in_child(void)
+static void slots_in_child(void)
 {
 	hf__slots_in_child(forking);
 }
 
-__attribute__((constructor(101))) static void start(void)
+__attribute__((constructor(101))) static void start_slots(void)
 {
 	hf__slots_start();
-	(void)pthread_atfork(before_fork, NULL, in_child);
+	(void)pthread_atfork(slots_before_fork, NULL, slots_in_child);
 }

@@ -155,7 +155,7 @@ hf_atomic64_t hf__copy = HF_ATOMIC_INIT((uintptr_t)hf__copy_generic);
 static hf_atomic64_t clear_name = HF_ATOMIC_INIT((uintptr_t) "generic");
 static hf_atomic64_t copy_name = HF_ATOMIC_INIT((uintptr_t) "generic");
 
-static bool same(const char *a, const char *b)
+static bool same_name(const char *a, const char *b)
 {
 	while (*a && *a == *b) {
 		a++;
@@ -171,8 +171,8 @@ static bool matches(const char *wanted, const char *name)
 {
 	static const char prefix[] = "vector_";
 
-	if (!same(wanted, "vector"))
-		return same(wanted, name);
+	if (!same_name(wanted, "vector"))
+		return same_name(wanted, name);
 	for (unsigned int i = 0; i < sizeof(prefix) - 1; i++) {
 		if (name[i] != prefix[i])
 			return false;
@@ -180,9 +180,9 @@ static bool matches(const char *wanted, const char *name)
 	return true;
 }
 
-static bool is_default(const char *name)
+static bool is_default_name(const char *name)
 {
-	return !name || same(name, default_name);
+	return !name || same_name(name, default_name);
 }
 
 static void use_clear(const char *name, hf_clear_function_t function)
@@ -212,7 +212,7 @@ int hf_clear_choose(const char *name)
 	const struct hf_clear_implementation *found = NULL;
 	int error = -HF_EINVAL;
 
-	if (is_default(name)) {
+	if (is_default_name(name)) {
 		use_clear(default_name, default_clear());
 		return 0;
 	}
@@ -234,7 +234,7 @@ int hf_copy_choose(const char *name)
 	const struct hf_copy_implementation *found = NULL;
 	int error = -HF_EINVAL;
 
-	if (is_default(name)) {
+	if (is_default_name(name)) {
 		use_copy(default_name, default_copy());
 		return 0;
 	}
@@ -398,9 +398,9 @@ int hf_nofault_calibrate(void)
 	set_limits(&hf__copy_limits, copy_from, copy_stream);
 	hf_atomic32_store_relaxed(&clear_inline, clear_from <= HF__POLICY_CALIBRATE_LEAST);
 	hf_atomic32_store_relaxed(&copy_inline, copy_from <= HF__POLICY_CALIBRATE_LEAST);
-	if (same(hf_clear_chosen(), default_name))
+	if (same_name(hf_clear_chosen(), default_name))
 		(void)hf_clear_choose(NULL);
-	if (same(hf_copy_chosen(), default_name))
+	if (same_name(hf_copy_chosen(), default_name))
 		(void)hf_copy_choose(NULL);
 	return 0;
 }

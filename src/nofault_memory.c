@@ -12,12 +12,12 @@
 #include "cpu.h"
 #endif
 
-enum { NOTSUP = 95 }; /* Linux's error */
+enum { NOT_SUPPORTED = 95 }; /* Linux's error */
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 /* Bytes from p to the next multiple of 8, at most len. */
-static size_t to_word(const void *p, size_t len)
+static size_t to_whole_word(const void *p, size_t len)
 {
 	size_t n = -(uintptr_t)p & 7;
 
@@ -45,7 +45,7 @@ fault:
 
 HF_NO_SANITIZE size_t hf__fill_generic(void *dst, uint8_t value, size_t len)
 {
-	size_t head = to_word(dst, len), left;
+	size_t head = to_whole_word(dst, len), left;
 	hf__w8 *p = (hf__w8 *)((char *)dst + head);
 	uint64_t word = value * HF__ONES;
 
@@ -155,7 +155,7 @@ fault:
 HF_NO_SANITIZE struct hf_memory_result hf__compare_generic(const void *a, const void *b, size_t len)
 {
 	const char *p = (const char *)a, *q = (const char *)b;
-	size_t at = to_word(a, len);
+	size_t at = to_whole_word(a, len);
 	struct hf_memory_result head = hf__compare_bytes(a, b, at, 0);
 	uint64_t x, y;
 
@@ -194,7 +194,7 @@ fault:
 HF_NO_SANITIZE struct hf_memory_result hf__find_generic(const void *p, uint8_t byte, size_t len)
 {
 	const char *s = (const char *)p;
-	size_t at = to_word(p, len);
+	size_t at = to_whole_word(p, len);
 	struct hf_memory_result head = hf__find_bytes(p, byte, at, 0);
 	uint64_t word;
 
@@ -307,16 +307,16 @@ fault:
 
 /* ---- which implementation ----------------------------------------------------------------- */
 
-static bool always(void)
+static bool memory_always(void)
 {
 	return true;
 }
 
 static const struct hf_memory_implementation implementations[] = {
 	{ "generic", hf__fill_generic, hf__move_generic, hf__compare_generic, hf__find_generic,
-	  always },
+	  memory_always },
 #if HF_ARCH_HAS_REP
-	{ "sse2", hf__fill_sse2, hf__move_sse2, hf__compare_sse2, hf__find_sse2, always },
+	{ "sse2", hf__fill_sse2, hf__move_sse2, hf__compare_sse2, hf__find_sse2, memory_always },
 	{ "avx2", hf__fill_avx2, hf__move_avx2, hf__compare_avx2, hf__find_avx2, hf_cpu_has_avx2 },
 	/* Wider loads gain nothing for the others. */
 	{ "avx512", hf__fill_avx512, hf__move_avx2, hf__compare_avx2, hf__find_avx2,
@@ -332,9 +332,9 @@ struct hf__memory_functions hf__memory = {
 };
 
 static hf_atomic64_t chosen = HF_ATOMIC_INIT((uintptr_t) "generic");
-static const char default_name[] = "default";
+static const char default_memory_name[] = "default";
 
-static bool same(const char *a, const char *b)
+static bool same_memory_name(const char *a, const char *b)
 {
 	while (*a && *a == *b) {
 		a++;
@@ -343,10 +343,10 @@ static bool same(const char *a, const char *b)
 	return *a == *b;
 }
 
-static const struct hf_memory_implementation *find(const char *name)
+static const struct hf_memory_implementation *find_memory(const char *name)
 {
 	for (size_t i = 0; i < COUNT(implementations); i++) {
-		if (same(name, implementations[i].name))
+		if (same_memory_name(name, implementations[i].name))
 			return &implementations[i];
 	}
 	return NULL;
@@ -373,19 +373,20 @@ static const char *default_implementation(void)
 
 int hf_memory_choose(const char *name)
 {
-	bool is_default = !name || same(name, default_name);
+	bool is_default = !name || same_memory_name(name, default_memory_name);
 	const struct hf_memory_implementation *found =
-		find(is_default ? default_implementation() : name);
+		find_memory(is_default ? default_implementation() : name);
 
 	if (!found)
 		return -HF_EINVAL;
 	if (!found->is_legal())
-		return -NOTSUP;
+		return -NOT_SUPPORTED;
 	hf_atomic64_store_relaxed(&hf__memory.fill, (uintptr_t)found->fill);
 	hf_atomic64_store_relaxed(&hf__memory.move, (uintptr_t)found->move);
 	hf_atomic64_store_relaxed(&hf__memory.compare, (uintptr_t)found->compare);
 	hf_atomic64_store_relaxed(&hf__memory.find, (uintptr_t)found->find);
-	hf_atomic64_store_relaxed(&chosen, (uintptr_t)(is_default ? default_name : found->name));
+	hf_atomic64_store_relaxed(&chosen,
+				  (uintptr_t)(is_default ? default_memory_name : found->name));
 	return 0;
 }
 

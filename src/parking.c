@@ -22,7 +22,7 @@ struct hf__parking *hf__parking_table(void)
 	return table;
 }
 
-__attribute__((constructor(101))) static void start(void)
+__attribute__((constructor(101))) static void start_parking(void)
 {
 	(void)hf__parking_table();
 	(void)hf_env_barrier_all(); /* registers, which is quick while there is one thread */

@@ -28,7 +28,7 @@
 
 HF_STATIC_ASSERT(HF_SLOTS >= 1 && HF_SLOTS <= 4095, "a node's index has 15 bits");
 
-struct table {
+struct slot_table {
 	hf_node_t nodes[HF_SLOTS * HF_NODES];
 	hf_atomic32_t owner[HF_SLOTS];
 	hf_atomic32_t few;     /* 0 = FEW */
@@ -53,14 +53,14 @@ SHARED_STATE(nodes, 0x10000 + HF_SLOTS);
 hf_node_t *hf__node_table;
 __thread volatile struct hf__thread hf__thread;
 
-static struct table *table(void)
+static struct slot_table *table(void)
 {
-	return (struct table *)hf__node_table;
+	return (struct slot_table *)hf__node_table;
 }
 
 void hf__slots_start(void)
 {
-	struct table *t = hf__process_share(nodes, sizeof(*t), HF__PROCESS_KEEP);
+	struct slot_table *t = hf__process_share(nodes, sizeof(*t), HF__PROCESS_KEEP);
 
 	hf__node_table = t ? t->nodes : NULL;
 }
@@ -70,14 +70,14 @@ static uint32_t first_slot(void)
 	return hf__env_process() % HF_SLOTS * DISTANCE % HF_SLOTS;
 }
 
-static uint32_t few(struct table *t)
+static uint32_t few(struct slot_table *t)
 {
 	uint32_t n = hf_atomic32_load_relaxed(&t->few);
 
 	return n ? n : FEW;
 }
 
-static bool has_used_node(struct table *t, uint32_t slot)
+static bool has_used_node(struct slot_table *t, uint32_t slot)
 {
 	for (uint32_t n = 0; n < HF_NODES; n++) {
 		if (hf_atomic32_load_relaxed(&t->nodes[slot * HF_NODES + n].at))
@@ -86,7 +86,7 @@ static bool has_used_node(struct table *t, uint32_t slot)
 	return false;
 }
 
-static bool take(struct table *t, uint32_t slot, uint32_t before, uint32_t after)
+static bool take(struct slot_table *t, uint32_t slot, uint32_t before, uint32_t after)
 {
 	if (!hf_atomic32_try_cmpxchg_acquire(&t->owner[slot], &before, after)) /* S1 */
 		return false;
@@ -96,7 +96,7 @@ static bool take(struct table *t, uint32_t slot, uint32_t before, uint32_t after
 }
 
 /* Makes the slots of threads that have ended free. Returns how many. */
-static uint32_t sweep(struct table *t, uint32_t first, uint32_t n)
+static uint32_t sweep(struct slot_table *t, uint32_t first, uint32_t n)
 {
 	uint32_t freed = 0;
 
@@ -115,7 +115,7 @@ static uint32_t sweep(struct table *t, uint32_t first, uint32_t n)
 bool hf__slot_claim(void)
 {
 	uint32_t me = hf__env_thread(), first = first_slot();
-	struct table *t;
+	struct slot_table *t;
 
 	if (!hf__node_table)
 		hf__slots_start();
@@ -164,7 +164,7 @@ bool hf__slot_claim(void)
 void hf__slots_in_child(uint32_t forked)
 {
 	uint32_t me = hf__env_thread(), mine;
-	struct table *t = table();
+	struct slot_table *t = table();
 
 	if (!t)
 		return;

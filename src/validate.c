@@ -23,7 +23,7 @@ static __thread volatile uint32_t unwatched; /* locks held beyond HF_VALIDATE_HE
 /* Microseconds, so that it is one 32-bit word. */
 static hf_atomic32_t limit_us = HF_ATOMIC_INIT(100000);
 
-static volatile struct held *find(const void *lock)
+static volatile struct held *find_held(const void *lock)
 {
 	uint32_t n = held_count;
 
@@ -158,7 +158,7 @@ static void note_order(const void *first, const void *second, const void *site)
 
 bool hf__validate_lock(const void *lock, bool is_locked)
 {
-	volatile struct held *mine = find(lock);
+	volatile struct held *mine = find_held(lock);
 	uint32_t n = held_count;
 
 	if (mine && is_locked && !was_taken_by_another(lock)) {
@@ -181,7 +181,7 @@ bool hf__validate_lock(const void *lock, bool is_locked)
 
 void hf__validate_locked(const void *lock)
 {
-	volatile struct held *mine = find(lock);
+	volatile struct held *mine = find_held(lock);
 	uint32_t n = held_count;
 
 	took(lock);
@@ -199,7 +199,7 @@ void hf__validate_locked(const void *lock)
 
 bool hf__validate_unlock(const void *lock, bool is_locked)
 {
-	volatile struct held *mine = find(lock);
+	volatile struct held *mine = find_held(lock);
 	uint64_t limit = (uint64_t)hf_atomic32_load_relaxed(&limit_us) * 1000;
 
 	if (mine && (!is_locked || was_taken_by_another(lock))) {
@@ -249,5 +249,5 @@ void hf_validate_set_hold_limit(uint64_t nanoseconds)
 
 bool hf_validate_is_held(const void *lock)
 {
-	return find(lock) != NULL;
+	return find_held(lock) != NULL;
 }

@@ -10,7 +10,8 @@
  *   guards tell that analysis nothing. Not to wait with a time limit, to release early or to pass
  *   the lock on: std::unique_lock. C has HF_SPINLOCK_GUARD (spinlock.h).
  *
- * Verbs     hf::guard hold(lock);     lock.lock() now, lock.unlock() where the block ends
+ * Verbs     hf::guard hold(lock);               lock.lock() now, lock.unlock() where the block ends
+ *           hf::guard hold(lock, hf::adopt);    the caller holds it already; only the unlock()
  * Example   examples/spinlock_guard.cpp
  * Ordering  that of the lock's verbs.
  */
@@ -18,11 +19,18 @@
 
 #ifdef __cplusplus
 HF_BEGIN_CXX
+/* Takes over what the caller has already: a held lock here, a reference in intrusive_ptr.h. */
+struct adopt_t {
+	explicit adopt_t() = default;
+};
+inline constexpr adopt_t adopt{};
+
 /* Lock: anything with lock() and unlock(), as hf::spinlock. */
 template <class Lock>
 class HF_SCOPED_CAPABILITY guard {
 public:
 	explicit guard(Lock &lock) HF_ACQUIRE(lock) : lock_(lock) { lock_.lock(); }
+	guard(Lock &lock, adopt_t) HF_REQUIRES(lock) : lock_(lock) {}
 	~guard() HF_RELEASE() { lock_.unlock(); }
 	guard(const guard &) = delete;
 	guard &operator=(const guard &) = delete;

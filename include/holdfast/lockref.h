@@ -19,6 +19,7 @@
  *   lock, trylock, unlock             the lock half; its holder may mark_dead and set_count
  *
  * Example  examples/lockref.c
+ * C++      lockref_counted.h has hf::lockref, and pointers that own a reference.
  *
  * Under clang -Wthread-safety the lock half is a capability, the lockref's own: put_or_lock takes it
  * where it returns false, mark_dead and set_count require it. Of the count the analysis knows nothing.

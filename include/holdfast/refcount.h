@@ -19,6 +19,7 @@
  *                                 and forms with _old (the count before) and _acquire besides
  *
  * Example         examples/refcount.c
+ * C++             intrusive_ptr.h has pointers that own a reference.
  * Locks at zero   refcount_lock.h has dec_and_lock, refcount_mutex.h dec_and_mutex_lock.
  *
  * Misuse                            report                         value after, result

@@ -5,7 +5,7 @@
  * run.py runs this in an emulator that logs each instruction: what a path executes here is its fast
  * path. Where a function is called twice, the second call drops the last reference.
  *
- * No C library: the program is what is here and in paths.c, bad.c. Exit status: 0, or 1 with what
+ * No C library: the program is what is here and in paths.c, owners.cpp, bad.c. Exit status: 0, or 1 with what
  * failed on standard error.
  */
 #include "paths.h"
@@ -228,6 +228,23 @@ static void waitfree(void)
 	CHECK(hf_lockref_waitfree_read(&l) == 1);
 }
 
+static void owners(void)
+{
+	hf_refcount_t object = HF_REFCOUNT_INIT(1);
+	void *first = &object, *second = NULL, *third = NULL;
+
+	driven = "owners";
+	freed = NULL;
+	owner_copy(&second, &first);
+	CHECK(second == &object && hf_refcount_read(&object) == 2);
+	owner_move(&third, &second);
+	CHECK(!second && third == &object && hf_refcount_read(&object) == 2);
+	owner_drop(&third);
+	CHECK(!freed && hf_refcount_read(&object) == 1);
+	owner_drop(&first);
+	CHECK(freed == &object);
+}
+
 void drive(void)
 {
 	static uint32_t word;
@@ -238,6 +255,7 @@ void drive(void)
 	mutex();
 	LOCKREFS
 	waitfree();
+	owners();
 
 	driven = "bad.c";
 	good(&word);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef HF_TESTS_CODEGEN_PATHS_H
 #define HF_TESTS_CODEGEN_PATHS_H
-/* paths - the functions of paths.c and bad.c, which drive.c calls. */
+/* paths - the functions of paths.c, owners.cpp and bad.c, which drive.c calls. */
 #include <holdfast/lockref.h>
 #include <holdfast/mutex.h>
 #include <holdfast/refcount.h>
@@ -54,6 +54,11 @@ void lockref_waitfree_get(hf_lockref_waitfree_t *l);
 bool lockref_waitfree_get_not_dead(hf_lockref_waitfree_t *l);
 bool lockref_waitfree_put_or_lock(hf_lockref_waitfree_t *l);
 int32_t lockref_waitfree_put_return(hf_lockref_waitfree_t *l);
+
+/* owners.cpp: pointers that own a reference of a struct that begins with a hf_refcount_t. */
+void owner_copy(void *to, const void *from);
+void owner_move(void *to, void *from);
+void owner_drop(void *from);
 
 /* bad.c: bad_<rule> breaks that rule; good breaks none. */
 void good(uint32_t *word);

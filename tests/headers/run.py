@@ -8,6 +8,8 @@
   quiet         in a user's unit none of them warns, whatever the user asks the compiler for
   locking       clang's -Wthread-safety: a lock that is missing, taken twice, kept, or released
                 without being held, is an error; what is right is not; and our own code is right
+  refused       what hf::intrusive_ptr and its base classes have to refuse does not compile, and what is
+                beside it does
   together      all in one unit: every function emitted, every initialiser, guard and class used
   variants      the same with -DHF_VALIDATE=1, -DHF_ARCH_GENERIC, -DHF_ATOMIC_WHOLE=1,
                 ThreadSanitizer, each default
@@ -319,7 +321,8 @@ def alone(tree, compiler, std, *more):
 def inside_extern_c(tree, compiler):
     """A C++ program may include them inside of extern "C", as it does with headers of C."""
     unit = write(os.path.join(tree.build, "extern_c.cpp"),
-                 'extern "C" {\n%s}\nhf::mutex use_mutex;\nhf::spinlock use_spinlock;\n'
+                 'extern "C" {\n%s}\nhf::mutex use_mutex;\nhf::spinlock use_spinlock;\nhf::lockref use_lockref;\n'
+                 'hf::intrusive_ptr<hf::refcounted<int>> *use_pointer;\n'
                  % tree.includes(tree.public()))
     command(*compiler(tree, "c++17"), "-fsyntax-only", unit)
     return "%d files" % len(tree.public())
@@ -342,6 +345,13 @@ def quiet(tree, compiler, std):
         lines += ["bool user_waits(hf::mutex &lock);\nbool user_waits(hf::mutex &lock)\n{",
                   "\tstd::lock_guard<hf::mutex> hold(lock);",
                   "\treturn lock.try_lock_for(std::chrono::milliseconds(1));\n}"]
+        lines += ["struct user_page : hf::refcounted<user_page> { int data = 0; };",
+                  "struct user_entry : hf::lockref_counted<user_entry> { int data = 0; };",
+                  "int user_owns(user_entry &entry);\nint user_owns(user_entry &entry)\n{",
+                  "\thf::intrusive_ptr<user_page> p = hf::make_intrusive<user_page>(), q = p;",
+                  "\thf::intrusive_ptr<const user_entry> r(&entry, hf::retain_not_dead);",
+                  "\tp.reset();\n\tif (!r || q == nullptr || p == q)\n\t\treturn 0;",
+                  "\treturn q->data + r->data + q->references();\n}"]
         lines += ["bool user_holds(hf::spinlock_%s &lock);\nbool user_holds(hf::spinlock_%s &lock)"
                   "\n{\n\thf::guard<hf::spinlock_%s> hold(lock);\n\treturn lock.is_locked();\n}"
                   % (name, name, name) for name in tree.family("spinlock")]
@@ -385,6 +395,7 @@ def locking(tree, language):
     if language == "c++":
         names = ["spinlock"] + ["spinlock_" + name for name in tree.family("spinlock")]
         names += ["mutex"] if "HF_CAPABILITY" in tree.code["mutex.h"] else []
+        names += ["lockref"]
         calls = [("hf::" + name, "lock.lock()", "lock.try_lock()", "lock.unlock()",
                   "hf::guard<hf::%s> hold(lock)" % name) for name in names]
     count = 0
@@ -399,7 +410,8 @@ def locking(tree, language):
                     .replace("guard", guard or ""))
             text = ("%s\nstatic %s lock;\nstatic int data HF_GUARDED_BY(lock);\nvoid user(void);\n"
                     "void user(void)\n{\n\t%s\n}\n"
-                    % (tree.includes(["lockref.h", "mutex.h", "spinlock.h"]), kind, body))
+                    % (tree.includes(["lockref.h", "lockref_counted.h", "mutex.h", "spinlock.h"]), kind,
+                       body))
             unit = write(os.path.join(tree.build, "locking", "%s %d %s%s" % (
                 language, number, name, ".c" if language == "c" else ".cpp")), text)
             words = [compiler, "-std=" + ("gnu11" if language == "c" else "c++17"), *WARNINGS,
@@ -414,6 +426,67 @@ def locking(tree, language):
                 if says:
                     raise Failed("%s: %s: clang says nothing of\n%s" % (kind, name, text))
     return "%d programs" % count
+
+
+# What a user of hf::intrusive_ptr may write by mistake, and what the compiler then says.
+OWNERS = """#include <holdfast/intrusive_ptr.h>
+#include <holdfast/lockref_counted.h>
+struct page : hf::refcounted<page> { int n = 0; };
+struct marked : page { ~marked() {} };
+struct shape : hf::refcounted<shape> { virtual ~shape() = default; };
+struct circle : shape {};
+struct keep { template <class T> void operator()(T *) const noexcept {} };
+struct kept : hf::refcounted<kept, keep> {};
+struct more : kept {};
+struct entry : hf::lockref_counted<entry> {};
+struct counts_nothing {};
+void user(hf::intrusive_ptr<page> p, page *raw, entry *e);
+void user(hf::intrusive_ptr<page> p, page *raw, entry *e)
+{
+	(void)p, (void)raw, (void)e;
+	%s
+}
+"""
+REFUSED = {
+    "right": ("""hf::intrusive_ptr<const page> reader = p; p = nullptr; p = hf::const_pointer_cast<page>(reader);
+        hf::intrusive_ptr<page> q(raw, hf::retain); q = hf::make_intrusive<page>(); (void)p.detach();
+        hf::intrusive_ptr<shape> s = hf::make_intrusive<circle>(); s = {}; (void)(s == nullptr);
+        hf::intrusive_ptr<more> m(new more, hf::adopt); (void)(m < m); (void)(p == raw);
+        (void)hf::intrusive_ptr<entry>(e, hf::retain_not_dead);""", None),
+    "a plain pointer": ("hf::intrusive_ptr<page> q(raw);", "deleted"),
+    "a plain pointer assigned": ("p = raw;", "deleted"),
+    "a derived class without virtual destructor":
+        ("(void)hf::make_intrusive<marked>();", "has no virtual destructor"),
+    "const taken away": ("p = hf::intrusive_ptr<const page>(p);", "no (viable|match)|could not convert"),
+    "a pointer to another class": ("hf::intrusive_ptr<shape> s = p;", "no viable|conversion from"),
+    "a pointer that counts for a base": ("p = hf::make_intrusive<shape>();", "no (viable|match)|could not convert"),
+    "a class without a count": ("(void)hf::make_intrusive<counts_nothing>();", "intrusive_ptr_release"),
+    "an object freed by hand as its base": ("hf::refcounted<page> *base = raw; delete base;",
+                                            "protected"),
+    "not dead, of what never rests":
+        ("hf::intrusive_ptr<page> q(raw, hf::retain_not_dead);", "intrusive_ptr_add_ref_not_dead"),
+    "an integer": ("int n = p; (void)n;", "cannot convert|no viable conversion"),
+    "a reference thrown away": ("p.detach();", "nodiscard|unused-result"),
+    "a copied lockref": ("hf::lockref a, b(a);", "deleted"),
+    "a copied entry": ("entry a, b(a);", "deleted"),
+}
+
+
+def refused(tree, compiler, std):
+    for name, (body, says) in REFUSED.items():
+        unit = write(os.path.join(tree.build, "refused", NAMES[compiler] + std, name + ".cpp"),
+                     OWNERS % body)
+        words = [tool(compiler.cxx), "-std=" + std, *compiler.flags, *WARNINGS, "-I",
+                 tree.installed, "-fsyntax-only", unit]
+        try:
+            command(*words)
+        except Failed as found:
+            if not says or not re.search(says, str(found)):
+                raise Failed("%s: not as expected, %s:\n%s" % (name, says, found)) from found
+        else:
+            if says:
+                raise Failed("%s: compiles" % name)
+    return "%d programs" % len(REFUSED)
 
 
 def locking_own(tree):
@@ -528,10 +601,12 @@ def one_declaration(tokens, at, found):
             kind = "template"  # nothing that could be put into a table
         elif token in ("__attribute__", "__asm__"):
             at = group(tokens, at + 1)
+        elif token == "<" and head and re.fullmatch(r"(?!operator)\w+", head[-1]):
+            at = angle(tokens, at)
         elif token == ";":
             add_names(head, found, "name")
             return at + 1
-        elif token == "{" and ("namespace" in head or head[-1:] == ['"C"']):
+        elif token == "{" and ("namespace" in head or head[-1:] in (['"C"'], ['"C++"'])):
             add_names(head, found, "name")
             return at + 1
         elif token == "{" and head[-1:] == ["()"]:
@@ -561,6 +636,20 @@ def group(tokens, at):
     raise Failed("brackets do not match")
 
 
+def angle(tokens, at):
+    """The same behind the arguments of a template."""
+    depth = 0
+    while at < len(tokens):
+        if tokens[at] == "(":
+            at = group(tokens, at)
+            continue
+        depth += (tokens[at] == "<") - (tokens[at] == ">")
+        at += 1
+        if not depth:
+            return at
+    raise Failed("angle brackets do not match")
+
+
 def add_enumerators(tokens, found):
     found.extend(("name", word) for before, word in zip([",", *tokens], tokens) if before == ",")
 
@@ -576,10 +665,20 @@ def add_names(head, found, kind):
             found.append((kind if after == "()" else "name", word))
 
 
+# In namespace hf: guard.h, intrusive_ptr.h, lockref_counted.h.
+OWNER_NAMES = set("""
+    adopt adopt_t retain retain_t retain_not_zero retain_not_zero_t retain_not_dead retain_not_dead_t
+    intrusive_ptr refcounted delete_object make_intrusive lockref lockref_counted
+    static_pointer_cast const_pointer_cast dynamic_pointer_cast
+""".split())
+
+
 def prefixed_names(tree, compiler, std):
     found = declared(tree, compiler, std)
     wrong = sorted({name for _, name in found if not re.match(r"(hf|HF)_", name)}
-                   - {"hf", "guard", "spinlock", "mutex", "clear_nofault", "copy_nofault"}
+                   - {"hf", "guard", "spinlock", "mutex", "condition_variable", "region",
+                      "clear_nofault", "copy_nofault", "copy_nofault_words", "fill_nofault"}
+                   - OWNER_NAMES
                    - {"spinlock_" + name for name in tree.family("spinlock")})
     if wrong:
         raise Failed("without the prefix, at file scope: " + ", ".join(wrong))
@@ -853,6 +952,12 @@ MUTANTS = [
      lambda t: locking(t, "c"), "requires holding"),
     ("a guard that ends too late", "guard.h", replace("~guard() HF_RELEASE()", "~guard()"),
      lambda t: locking(t, "c++"), "already held"),
+    ("an owner made of a plain pointer", "intrusive_ptr.h",
+     replace("intrusive_ptr(U *) = delete;", "intrusive_ptr(U *object) : object_(object) {}"),
+     lambda t: refused(t, GCC, "c++17"), "a plain pointer: compiles"),
+    ("a derived class freed as its base", "intrusive_ptr.h",
+     replace("static constexpr bool well = is_virtual;", "static constexpr bool well = true;"),
+     lambda t: refused(t, GCC, "c++17"), "without virtual destructor: compiles"),
     ("a macro without prefix", "report.h", append("#define BAD 1\n"),
      lambda t: prefixed_macros(t, GCC, "gnu11"), "BAD"),
     ("a helper macro left over", "spinlock/verbs.h", replace("#undef HF__SPINLOCK_WAIT\n", ""),
@@ -904,6 +1009,8 @@ def checks(tree):
 
     for compiler in (GCC, CLANG):
         add("inside extern C %s" % NAMES[compiler], inside_extern_c, compiler)
+        for std in ("c++17", "c++20"):
+            add("refused %s %s" % (NAMES[compiler], std), refused, compiler, std)
         for std in ("gnu11", "c++17", "c++20"):
             add("quiet %s %s" % (NAMES[compiler], std), quiet, compiler, std)
         for std, levels in STANDARDS.items():

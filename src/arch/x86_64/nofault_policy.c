@@ -7,7 +7,7 @@
 #if HF_ARCH_HAS_REP
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-#define NEVER UINT64_MAX
+#define NEVER_FROM UINT64_MAX
 #define KIB ((uint64_t)1 << 10)
 #define MIB ((uint64_t)1 << 20)
 
@@ -20,7 +20,7 @@ static const struct {
 	const char *vendor;
 	uint32_t family, model_from, model_to;
 	struct hf__policy policy;
-} known[] = {
+} processors[] = {
 	{ "AuthenticAMD",
 	  0x19,
 	  0x00,
@@ -50,7 +50,7 @@ static const struct {
 	    "times libc's time, vectors of 64 bytes 0.8 to 1.1" } },
 };
 
-static bool same(const char *a, const char *b)
+static bool same_vendor(const char *a, const char *b)
 {
 	while (*a && *a == *b) {
 		a++;
@@ -59,36 +59,38 @@ static bool same(const char *a, const char *b)
 	return *a == *b;
 }
 
-static bool has(const struct hf__cpu *cpu, uint32_t features)
+static bool has_all(const struct hf__cpu *cpu, uint32_t features)
 {
 	return (cpu->features & features) == features;
 }
 
 struct hf__policy hf__policy_of(const struct hf__cpu *cpu)
 {
-	struct hf__policy policy = { HF__VECTORS_AVX2, NEVER, NEVER, "never measured: vectors" };
+	struct hf__policy policy = { HF__VECTORS_AVX2, NEVER_FROM, NEVER_FROM,
+				     "never measured: vectors" };
 
-	for (size_t i = 0; i < COUNT(known); i++) {
-		if (same(known[i].vendor, cpu->vendor) && known[i].family == cpu->family &&
-		    known[i].model_from <= cpu->model && cpu->model <= known[i].model_to) {
-			policy = known[i].policy;
+	for (size_t i = 0; i < COUNT(processors); i++) {
+		if (same_vendor(processors[i].vendor, cpu->vendor) &&
+		    processors[i].family == cpu->family && processors[i].model_from <= cpu->model &&
+		    cpu->model <= processors[i].model_to) {
+			policy = processors[i].policy;
 			break;
 		}
 	}
 	/* A hypervisor, or a test, may hide what the processor has. */
 	if (policy.vectors >= HF__VECTORS_AVX512 &&
-	    !has(cpu, HF__CPU_AVX512F | HF__CPU_AVX512VL | HF__CPU_AVX2))
+	    !has_all(cpu, HF__CPU_AVX512F | HF__CPU_AVX512VL | HF__CPU_AVX2))
 		policy.vectors = HF__VECTORS_AVX2;
-	if (policy.vectors == HF__VECTORS_AVX2 && !has(cpu, HF__CPU_AVX2))
+	if (policy.vectors == HF__VECTORS_AVX2 && !has_all(cpu, HF__CPU_AVX2))
 		policy.vectors = HF__VECTORS_SSE2;
-	if (!has(cpu, HF__CPU_ERMS))
-		policy.clear_repeat_from = policy.copy_repeat_from = NEVER;
+	if (!has_all(cpu, HF__CPU_ERMS))
+		policy.clear_repeat_from = policy.copy_repeat_from = NEVER_FROM;
 	return policy;
 }
 
 bool hf__policy_calibrate(uint64_t *from, hf__policy_time_t time, void *state)
 {
-	uint64_t best = NEVER;
+	uint64_t best = NEVER_FROM;
 
 	for (size_t size = HF__POLICY_CALIBRATE_MOST; size >= HF__POLICY_CALIBRATE_LEAST;
 	     size /= 2) {

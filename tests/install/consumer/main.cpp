@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* As main.c, in C++: each spinlock as a class, refcounts and lockrefs by their verbs. */
+/* As main.c, in C++: each spinlock as a class, refcounts and lockrefs by their verbs, owners. */
+#include <holdfast/intrusive_ptr.h>
 #include <holdfast/lockref.h>
+#include <holdfast/lockref_counted.h>
 #include <holdfast/refcount.h>
 #include <holdfast/report.h>
 #include <holdfast/spinlock.h>
@@ -59,6 +61,29 @@ static void lockref(const char *who, Get get, GetNotDead get_not_dead, PutReturn
 	check(!get_not_dead(&object), who, "it is dead");
 }
 
+struct owned : hf::refcounted<owned> {
+	explicit owned(bool *gone) : gone(gone) {}
+	~owned() { *gone = true; }
+	bool *gone;
+};
+
+struct entry : hf::lockref_counted<entry> {};
+
+static void owners()
+{
+	bool gone = false;
+	entry object;
+	hf::intrusive_ptr<owned> one = hf::make_intrusive<owned>(&gone), two = one;
+	hf::intrusive_ptr<entry> found(&object, hf::adopt);
+
+	one.reset();
+	check(!gone && two->references() == 1, "owners", "one is left");
+	two.reset();
+	check(gone, "owners", "it is freed");
+	found.reset();
+	check(object.read() == 0, "owners", "it rests");
+}
+
 #define SPINLOCK(name, NAME, bytes, nodes) spinlock<hf::spinlock_##name>("spinlock " #name);
 #define REFCOUNT(name, checked)                                                                    \
 	refcount("refcount " #name, checked, hf_refcount_##name##_inc,                             \
@@ -77,5 +102,6 @@ int main()
 	HF_LOCKREF_ROSTER(LOCKREF)
 	lockref("lockref", hf_lockref_get, hf_lockref_get_not_dead, hf_lockref_put_return,
 		hf_lockref_put_or_lock);
+	owners();
 	return failures ? 1 : 0;
 }

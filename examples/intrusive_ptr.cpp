@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * intrusive_ptr - pictures that several documents show. Each document owns a reference, the last one
+ * frees the picture, and a catalogue finds those that are still there without owning any. And a struct
+ * of a C library, with a count and verbs of its own.
+ */
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <holdfast/intrusive_ptr.h>
+#include <holdfast/mutex.h>
+
+#include "must.h"
+
+/* ---- A class of ours: the base class has the count ------------------------------------------- */
+
+class picture : public hf::refcounted<picture> {
+public:
+	static hf::intrusive_ptr<const picture> open(const std::string &name);
+	~picture();
+	const std::string &name() const { return name_; }
+
+private:
+	explicit picture(const std::string &name) : name_(name) {}
+
+	const std::string name_;
+};
+using picture_ptr = hf::intrusive_ptr<const picture>;
+
+static hf::mutex catalogue_lock;
+static std::map<std::string, picture *> catalogue HF_GUARDED_BY(catalogue_lock); /* owns none */
+static int pictures_loaded HF_GUARDED_BY(catalogue_lock);
+
+picture_ptr picture::open(const std::string &name)
+{
+	hf::guard<hf::mutex> hold(catalogue_lock);
+	picture *&entry = catalogue[name];
+
+	/* Null also where its last owner has gone and waits for the lock, to take it out. */
+	if (picture_ptr found{ entry, hf::retain_not_zero })
+		return found;
+	pictures_loaded++;
+	entry = new picture(name);
+	return picture_ptr(entry, hf::adopt); /* the first reference is this pointer's */
+}
+
+/* The last owner's thread is here. The memory is valid until the lock has been held. */
+picture::~picture()
+{
+	hf::guard<hf::mutex> hold(catalogue_lock);
+	auto entry = catalogue.find(name_);
+
+	if (entry != catalogue.end() && entry->second == this) /* and not one loaded meanwhile */
+		catalogue.erase(entry);
+}
+
+/* ---- A struct of a C library: three functions, found where the struct is declared -------------- */
+
+extern "C" {
+struct font {
+	int users;
+};
+static int fonts_closed;
+static struct font *font_open(void)
+{
+	struct font *font = static_cast<struct font *>(std::calloc(1, sizeof(*font)));
+
+	if (font)
+		font->users = 1;
+	return font;
+}
+static void font_get(struct font *font)
+{
+	font->users++;
+}
+static void font_put(struct font *font)
+{
+	if (--font->users > 0)
+		return;
+	std::free(font);
+	fonts_closed++;
+}
+}
+
+static inline void intrusive_ptr_add_ref(struct font *font)
+{
+	font_get(font);
+}
+static inline void intrusive_ptr_release(struct font *font)
+{
+	font_put(font);
+}
+
+int main()
+{
+	std::vector<std::thread> documents;
+
+	for (int i = 0; i < 4; i++) {
+		documents.emplace_back([] {
+			for (int page = 0; page < 1000; page++) {
+				picture_ptr logo = picture::open("logo"), again = logo;
+
+				logo.reset(); /* the picture stays: `again` has it */
+				must(again->name() == "logo");
+			}
+		});
+	}
+	for (auto &document : documents)
+		document.join();
+	{
+		hf::guard<hf::mutex> hold(catalogue_lock);
+
+		std::printf("pictures were loaded: %s; left in the catalogue: %zu\n",
+			    pictures_loaded > 0 ? "yes" : "no", catalogue.size());
+		must(pictures_loaded > 0 && catalogue.empty());
+	}
+
+	auto logo = picture::open("logo");
+	auto same = picture::open("logo");
+	std::printf("two documents, %d references, one picture: %s\n", (int)logo->references(),
+		    logo == same ? "yes" : "no");
+	must(logo == same && logo->references() == 2);
+
+	{
+		hf::intrusive_ptr<struct font> serif(font_open(), hf::adopt), copy = serif;
+
+		std::printf("a font with %d users\n", serif->users);
+		must(serif->users == 2);
+	}
+	std::printf("fonts closed: %d\n", fonts_closed);
+	must(fonts_closed == 1);
+	return 0;
+}

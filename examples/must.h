@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef EXAMPLES_MUST_H
+#define EXAMPLES_MUST_H
+/*
+ * must - what has to be so in an example, or it ends here with a line that says what was not.
+ *
+ * As assert(), but -DNDEBUG does not take it away: so what is inside may do work.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+static inline void must_failed(const char *file, int line, const char *condition)
+{
+	fprintf(stderr, "%s:%d: not so: %s\n", file, line, condition);
+	exit(1);
+}
+
+#define must(...) ((__VA_ARGS__) ? (void)0 : must_failed(__FILE__, __LINE__, #__VA_ARGS__))
+
+#endif

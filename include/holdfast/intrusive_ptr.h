@@ -1,0 +1,368 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef HF_INTRUSIVE_PTR_H
+#define HF_INTRUSIVE_PTR_H
+#pragma GCC system_header
+/*
+ * intrusive_ptr - a C++ pointer that owns a reference, and a base class with the count.
+ *
+ * Use when / not when
+ *   For C++ objects that several owners share, with the count in the object: one word a pointer, one
+ *   allocation an object, and a pointer can be made again from a plain one. Not for objects with one
+ *   owner: std::unique_ptr. Not where weak references are needed: std::shared_ptr. Not for cycles:
+ *   they are never freed. Two threads may own one object, but not use one intrusive_ptr at once
+ *   unless both only read it, as with all of the standard library's pointers.
+ *
+ * Verbs
+ *   hf::refcounted<T>                   base class of T: a refcount that begins with one reference
+ *   hf::make_intrusive<T>(...)          new T(...), and a pointer that owns its first reference
+ *   hf::intrusive_ptr<T>(p, how)        how: hf::adopt, take over a reference that the caller has;
+ *                                       hf::retain, one more; hf::retain_not_zero, one more or null
+ *   copy, move, destroy                 one more; none; one less, and the last frees the object
+ *   get, *, ->, bool, reset, swap       as std::shared_ptr. detach: the caller gets the reference
+ *   static_, const_, dynamic_pointer_cast, ==, <, hash besides
+ *
+ * Example     examples/intrusive_ptr.cpp
+ *
+ * Whose count    An intrusive_ptr calls these functions, which it finds in T's namespace or T's base
+ *                (argument-dependent lookup). refcounted<T> has the first three. A type of somebody
+ *                else's, as a struct of C with its own get and put, needs those that are used:
+ *
+ *     void intrusive_ptr_add_ref(T *)             one more, by an owner
+ *     void intrusive_ptr_release(T *)             one less; frees the object if it was the last
+ *     bool intrusive_ptr_add_ref_not_zero(T *)    one more unless there is none: for retain_not_zero
+ *     bool intrusive_ptr_add_ref_not_dead(T *)    one more unless it is dead: lockref_counted.h
+ *
+ *                Types written for boost::intrusive_ptr have the first two, and work as they are;
+ *                if their count begins at 0, the first pointer is made by retain, not by adopt.
+ *
+ * How it is freed    The last owner's thread calls Deleter()(T *): delete, unless refcounted's second
+ *                parameter names another class. A class derived from T is deleted as a T: T then has a
+ *                virtual destructor, or the program does not compile.
+ *
+ * Ordering
+ *   operation                                 order
+ *   make, adopt, move, detach, get            none
+ *   retain, copy                              none: the caller has a reference
+ *   retain_not_zero (of a refcounted)         acquire if not null
+ *   destroy, reset, assignment (the old       release; the last one acquire, before the object is
+ *     value)                                    freed
+ *
+ * Errors   those of the refcount: too many owners saturate the count, which is reported (ADD_OVF), and
+ *          the object is never freed. A reference taken in the object's own destructor is reported
+ *          (ADD_UAF).
+ *
+ * Invariants
+ *   I1  An intrusive_ptr that is not null owns one reference of its object.
+ *   I2  The count is the object's, not its value's: a copy of an object has one reference, and an
+ *       assignment to an object changes none.
+ *
+ * Source      docs/design/0033-cxx-ownership.md
+ */
+#include "guard.h"
+#include "refcount.h"
+
+#ifdef __cplusplus
+HF_BEGIN_CXX
+
+/* One more reference: of an object that has one; unless its count is 0; unless it is dead. */
+struct retain_t {
+	explicit retain_t() = default;
+};
+struct retain_not_zero_t {
+	explicit retain_not_zero_t() = default;
+};
+struct retain_not_dead_t {
+	explicit retain_not_dead_t() = default;
+};
+inline constexpr retain_t retain{};
+inline constexpr retain_not_zero_t retain_not_zero{};
+inline constexpr retain_not_dead_t retain_not_dead{};
+
+/* What frees an object of refcounted<T> unless it names another: a class with such a function. */
+struct delete_object {
+	template <class T>
+	void operator()(T *object) const noexcept
+	{
+		delete object;
+	}
+};
+
+/*
+ * refcounted - base class of T: class page : public hf::refcounted<page> { ... };
+ *
+ * Deleter: a class without members, called with the object when its last reference is dropped.
+ */
+template <class T, class Deleter = delete_object>
+class refcounted {
+public:
+	/* As hf_refcount_read(): the answer may be stale. */
+	int32_t references() const noexcept { return hf_refcount_read(&refs_); }
+	hf_refcount_t *native_handle() const noexcept { return &refs_; }
+
+protected:
+	/* One reference, which make_intrusive or adopt takes over. */
+	HF__CONSTEXPR refcounted() noexcept : refs_ HF_REFCOUNT_INIT(1) {}
+	/* As hf_refcount_set(): HF_REFCOUNT_IMMORTAL for a static object that is never freed. */
+	HF__CONSTEXPR explicit refcounted(int32_t references) noexcept
+		: refs_ HF_REFCOUNT_INIT(static_cast<uint32_t>(references))
+	{
+	}
+	HF__CONSTEXPR refcounted(const refcounted &) noexcept : refcounted() {} /* I2 */
+	refcounted &operator=(const refcounted &) noexcept { return *this; }    /* I2 */
+	~refcounted() = default;
+
+private:
+	mutable hf_refcount_t refs_;
+
+	friend void intrusive_ptr_add_ref(const refcounted *object) noexcept
+	{
+		hf_refcount_inc(&object->refs_);
+	}
+	friend bool intrusive_ptr_add_ref_not_zero(const refcounted *object) noexcept
+	{
+		return hf_refcount_inc_not_zero_acquire(&object->refs_);
+	}
+	friend void intrusive_ptr_release(const refcounted *object) noexcept
+	{
+		if (hf_refcount_dec_and_test(&object->refs_))
+			last_put(object);
+	}
+	/*
+	 * Out of the fast path's line. And out of the compiler's sight, which would believe that each
+	 * put may be the last, and warn of other owners that use the object behind it.
+	 */
+	__attribute__((__noinline__)) static void last_put(const refcounted *object) noexcept
+	{
+		Deleter()(const_cast<T *>(static_cast<const T *>(object)));
+	}
+};
+
+/* May a T that is a refcounted<Base, Deleter> be freed as a Base? A T that is none: its hooks know. */
+template <class T, class Base, bool is_virtual>
+struct hf__freed_as {
+	static constexpr bool well = is_virtual;
+};
+template <class T, bool is_virtual>
+struct hf__freed_as<T, T, is_virtual> {
+	static constexpr bool well = true;
+};
+struct hf__freed_by_hooks {
+	static constexpr bool well = true;
+};
+template <class T, class Base, class Deleter>
+hf__freed_by_hooks hf__freed(const T *, const refcounted<Base, Deleter> *);
+template <class T, class Base>
+hf__freed_as<T, Base, __has_virtual_destructor(Base)>
+hf__freed(const T *, const refcounted<Base, delete_object> *);
+template <class T>
+hf__freed_by_hooks hf__freed(const T *, const volatile void *);
+
+/* For overload resolution: is a U * a T *? */
+template <class T>
+constexpr bool hf__is_a(T *)
+{
+	return true;
+}
+
+/* intrusive_ptr - owns one reference of a T, or is null (I1). */
+template <class T>
+class intrusive_ptr {
+public:
+	using element_type = T;
+
+	constexpr intrusive_ptr() noexcept : object_(nullptr) {}
+	constexpr intrusive_ptr(decltype(nullptr)) noexcept : object_(nullptr) {}
+
+	/* The reference is the caller's, who has it no more. `object` may be null, here and below. */
+	intrusive_ptr(T *object, adopt_t) noexcept : object_(object) {}
+	/* The caller, or somebody for it, has a reference, and keeps it. */
+	intrusive_ptr(T *object, retain_t) noexcept : object_(object)
+	{
+		if (object)
+			intrusive_ptr_add_ref(object);
+	}
+	/* The object's memory is valid. Null = its count was 0. */
+	intrusive_ptr(T *object, retain_not_zero_t) noexcept
+		: object_(object && intrusive_ptr_add_ref_not_zero(object) ? object : nullptr)
+	{
+	}
+	/* The object's memory is valid. Null = it is dead. For objects that rest at 0: lockrefs. */
+	intrusive_ptr(T *object, retain_not_dead_t) noexcept
+		: object_(object && intrusive_ptr_add_ref_not_dead(object) ? object : nullptr)
+	{
+	}
+	/* Does it come with a reference? Say so: hf::adopt or hf::retain. */
+	template <class U>
+	intrusive_ptr(U *) = delete;
+
+	intrusive_ptr(const intrusive_ptr &from) noexcept : intrusive_ptr(from.object_, retain) {}
+	intrusive_ptr(intrusive_ptr &&from) noexcept : object_(from.detach()) {}
+	template <class U, bool = hf__is_a<T>(static_cast<U *>(nullptr))>
+	intrusive_ptr(const intrusive_ptr<U> &from) noexcept : intrusive_ptr(from.get(), retain)
+	{
+	}
+	template <class U, bool = hf__is_a<T>(static_cast<U *>(nullptr))>
+	intrusive_ptr(intrusive_ptr<U> &&from) noexcept : object_(from.detach())
+	{
+	}
+	/* By value: a copy, a move, null, or a pointer to a class derived from T. */
+	intrusive_ptr &operator=(intrusive_ptr from) noexcept
+	{
+		swap(from);
+		return *this;
+	}
+	~intrusive_ptr()
+	{
+		static_assert(
+			decltype(hf__freed(static_cast<T *>(nullptr),
+					   static_cast<T *>(nullptr)))::well,
+			"it would be deleted as its base class, which has no virtual destructor");
+		if (object_)
+			intrusive_ptr_release(object_);
+	}
+
+	T *get() const noexcept { return object_; }
+	T &operator*() const noexcept { return *object_; }
+	T *operator->() const noexcept { return object_; }
+	explicit operator bool() const noexcept { return object_ != nullptr; }
+
+	void reset() noexcept { intrusive_ptr().swap(*this); }
+	void swap(intrusive_ptr &with) noexcept
+	{
+		T *object = object_;
+
+		object_ = with.object_;
+		with.object_ = object;
+	}
+	friend void swap(intrusive_ptr &a, intrusive_ptr &b) noexcept { a.swap(b); }
+	/* The reference is the caller's from now on: for hf::adopt, or a C interface. */
+	[[nodiscard]] T *detach() noexcept
+	{
+		T *object = object_;
+
+		object_ = nullptr;
+		return object;
+	}
+
+	/* For std::unordered_set<P, P::hash>. */
+	struct hash {
+		size_t operator()(const intrusive_ptr &p) const noexcept
+		{
+			return reinterpret_cast<uintptr_t>(p.get());
+		}
+	};
+
+private:
+	T *object_;
+};
+
+/*
+ * make_intrusive - new T(arguments...), owned by the pointer
+ *
+ * T is a refcounted<...> whose deleter frees what new made.
+ */
+template <class T, class... Arguments>
+[[nodiscard]] inline intrusive_ptr<T> make_intrusive(Arguments &&...arguments)
+{
+	return intrusive_ptr<T>(new T(static_cast<Arguments &&>(arguments)...), adopt);
+}
+
+/* Casts, as those of std::shared_ptr: the result owns a reference of its own, or from's if moved. */
+template <class T, class U>
+[[nodiscard]] inline intrusive_ptr<T> static_pointer_cast(intrusive_ptr<U> from) noexcept
+{
+	return intrusive_ptr<T>(static_cast<T *>(from.detach()), adopt);
+}
+template <class T, class U>
+[[nodiscard]] inline intrusive_ptr<T> const_pointer_cast(intrusive_ptr<U> from) noexcept
+{
+	return intrusive_ptr<T>(const_cast<T *>(from.detach()), adopt);
+}
+/* Null = it is no T. */
+template <class T, class U>
+[[nodiscard]] inline intrusive_ptr<T> dynamic_pointer_cast(intrusive_ptr<U> from) noexcept
+{
+	T *object = dynamic_cast<T *>(from.get());
+
+	if (!object)
+		return nullptr;
+	(void)from.detach();
+	return intrusive_ptr<T>(object, adopt);
+}
+
+/* By address. The order is a total one, also of objects that are not of one array. */
+template <class T, class U>
+inline bool operator==(const intrusive_ptr<T> &a, const intrusive_ptr<U> &b) noexcept
+{
+	return a.get() == b.get();
+}
+template <class T, class U>
+inline bool operator!=(const intrusive_ptr<T> &a, const intrusive_ptr<U> &b) noexcept
+{
+	return a.get() != b.get();
+}
+template <class T, class U>
+inline bool operator==(const intrusive_ptr<T> &a, U *b) noexcept
+{
+	return a.get() == b;
+}
+template <class T, class U>
+inline bool operator!=(const intrusive_ptr<T> &a, U *b) noexcept
+{
+	return a.get() != b;
+}
+template <class T, class U>
+inline bool operator==(T *a, const intrusive_ptr<U> &b) noexcept
+{
+	return a == b.get();
+}
+template <class T, class U>
+inline bool operator!=(T *a, const intrusive_ptr<U> &b) noexcept
+{
+	return a != b.get();
+}
+template <class T>
+inline bool operator==(const intrusive_ptr<T> &a, decltype(nullptr)) noexcept
+{
+	return !a.get();
+}
+template <class T>
+inline bool operator!=(const intrusive_ptr<T> &a, decltype(nullptr)) noexcept
+{
+	return a.get();
+}
+template <class T>
+inline bool operator==(decltype(nullptr), const intrusive_ptr<T> &b) noexcept
+{
+	return !b.get();
+}
+template <class T>
+inline bool operator!=(decltype(nullptr), const intrusive_ptr<T> &b) noexcept
+{
+	return b.get();
+}
+template <class T, class U>
+inline bool operator<(const intrusive_ptr<T> &a, const intrusive_ptr<U> &b) noexcept
+{
+	return reinterpret_cast<uintptr_t>(a.get()) < reinterpret_cast<uintptr_t>(b.get());
+}
+template <class T, class U>
+inline bool operator>(const intrusive_ptr<T> &a, const intrusive_ptr<U> &b) noexcept
+{
+	return b < a;
+}
+template <class T, class U>
+inline bool operator<=(const intrusive_ptr<T> &a, const intrusive_ptr<U> &b) noexcept
+{
+	return !(b < a);
+}
+template <class T, class U>
+inline bool operator>=(const intrusive_ptr<T> &a, const intrusive_ptr<U> &b) noexcept
+{
+	return !(a < b);
+}
+
+HF_END_CXX
+#endif
+
+#endif

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef HF_LOCKREF_COUNTED_H
+#define HF_LOCKREF_COUNTED_H
+#pragma GCC system_header
+/*
+ * lockref_counted - a lockref for C++: a lock for the standard guards, references that drop themselves.
+ *
+ * Use when / not when
+ *   As lockref.h, from C++: for objects that are looked up without the lock, and whose last put
+ *   decides under the lock what becomes of them. Not where a refcount is enough: hf::refcounted.
+ *   Not for a lockref of another implementation than the default: its verbs in C.
+ *
+ * Verbs
+ *   hf::lockref                  lock, try_lock, unlock: for hf::guard, std::unique_lock and the like;
+ *                                read, is_dead; set_count and mark_dead with the lock held
+ *   hf::lockref_counted<T>       base class of T: a hf::lockref, and the hooks of hf::intrusive_ptr<T>
+ *   intrusive_ptr<T>(p, how)     hf::retain: get. hf::retain_not_zero, hf::retain_not_dead: null where
+ *                                get_not_zero, get_not_dead return false. hf::adopt: takes one over
+ *   copy, move, destroy          get; nothing; put_or_lock, and if it was the last T's last_put()
+ *
+ * Example     examples/lockref_counted.cpp
+ *
+ * The last put    The thread that drops the last reference then holds the lock, and the count is still
+ *                 1: nobody else can take or drop one. T::last_put() decides, and releases the lock.
+ *                 The one that T inherits stores 0: the object rests, and retain_not_dead revives it.
+ *                 One that ends an object marks it dead, so that lookups leave it alone, and frees its
+ *                 memory when no lookup can touch it any more: at once if lookups are made under a lock
+ *                 that it takes to remove the object, else by RCU.
+ *
+ * Ordering
+ *   operation                       order
+ *   lock, try_lock, unlock          acquire; acquire if true; release
+ *   retain, copy                    none
+ *   retain_not_zero, _not_dead      none, but a control dependency on not null
+ *   destroy                         release; acquire before last_put()
+ *   read, is_dead, mark_dead,       none
+ *     set_count
+ *
+ * Errors   those of lockref.h: LOCKREF_OVF, LOCKREF_DEAD, LOCKREF_UNLOCKED
+ *
+ * Source   docs/design/0033-cxx-ownership.md
+ */
+#include "intrusive_ptr.h"
+#include "lockref.h"
+
+#ifdef __cplusplus
+HF_BEGIN_CXX
+
+/* Lockable: works with hf::guard, and with the guards of <mutex>. */
+class HF_CAPABILITY("lockref") lockref {
+public:
+	/* The lock is free. count: 0 to INT32_MAX. */
+	HF__CONSTEXPR explicit lockref(int32_t count = 1) noexcept
+		: raw_ HF_LOCKREF_INIT(static_cast<uint32_t>(count))
+	{
+	}
+	lockref(const lockref &) = delete;
+	lockref &operator=(const lockref &) = delete;
+#if HF_VALIDATE
+	~lockref()
+	{
+		HF__VALIDATE_FORGET(hf__lockref_lock(&raw_));
+	}
+#endif
+
+	void lock() noexcept HF_ACQUIRE() HF_NO_THREAD_SAFETY_ANALYSIS
+	{
+		hf_lockref_lock(&raw_);
+	}
+	bool try_lock() noexcept HF_TRY_ACQUIRE(true) HF_NO_THREAD_SAFETY_ANALYSIS
+	{
+		return hf_lockref_trylock(&raw_);
+	}
+	void unlock() noexcept HF_RELEASE() HF_NO_THREAD_SAFETY_ANALYSIS
+	{
+		hf_lockref_unlock(&raw_);
+	}
+	/* As hf_lockref_read(): stale, unless the lock is held. Negative = dead. */
+	int32_t read() const noexcept
+	{
+		return hf_lockref_read(&raw_);
+	}
+	bool is_dead() const noexcept
+	{
+		return hf_lockref_is_dead(&raw_);
+	}
+	/* The lock is held, here and below. */
+	void set_count(int32_t count) noexcept HF_REQUIRES(this) HF_NO_THREAD_SAFETY_ANALYSIS
+	{
+		hf_lockref_set_count(&raw_, count);
+	}
+	void mark_dead() noexcept HF_REQUIRES(this) HF_NO_THREAD_SAFETY_ANALYSIS
+	{
+		hf_lockref_mark_dead(&raw_);
+	}
+	hf_lockref_t *native_handle() noexcept
+	{
+		return &raw_;
+	}
+
+private:
+	hf_lockref_t raw_;
+};
+
+/* lockref_counted - base class of T: class entry : public hf::lockref_counted<entry> { ... }; */
+template <class T>
+class lockref_counted : public lockref {
+public:
+	/* The object rests with 0 references. T may have another: see "The last put". */
+	void last_put() noexcept HF_RELEASE() HF_NO_THREAD_SAFETY_ANALYSIS
+	{
+		set_count(0);
+		unlock();
+	}
+
+protected:
+	/* One reference, for hf::adopt; with 0 the object rests until somebody retains it. */
+	HF__CONSTEXPR explicit lockref_counted(int32_t count = 1) noexcept : lockref(count) {}
+	~lockref_counted() = default;
+
+private:
+	static hf_lockref_t *raw(const lockref_counted *object) noexcept
+	{
+		return const_cast<lockref_counted *>(object)->native_handle();
+	}
+	friend void intrusive_ptr_add_ref(const lockref_counted *object) noexcept
+	{
+		hf_lockref_get(raw(object));
+	}
+	friend bool intrusive_ptr_add_ref_not_zero(const lockref_counted *object) noexcept
+	{
+		return hf_lockref_get_not_zero(raw(object));
+	}
+	friend bool intrusive_ptr_add_ref_not_dead(const lockref_counted *object) noexcept
+	{
+		return hf_lockref_get_not_dead(raw(object));
+	}
+	friend void
+	intrusive_ptr_release(const lockref_counted *object) noexcept HF_NO_THREAD_SAFETY_ANALYSIS
+	{
+		if (!hf_lockref_put_or_lock(raw(object)))
+			decide(object);
+	}
+	/* Out of the compiler's sight, as in intrusive_ptr.h. */
+	__attribute__((__noinline__)) static void
+	decide(const lockref_counted *object) noexcept HF_NO_THREAD_SAFETY_ANALYSIS
+	{
+		const_cast<T *>(static_cast<const T *>(object))->last_put();
+	}
+};
+
+HF_END_CXX
+#endif
+
+#endif

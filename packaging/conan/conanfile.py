@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: MIT
+"""Holdfast by Conan 2, from a copy of its tree: `conan create packaging/conan -o "holdfast/*:shared=True"`."""
+import os
+import re
+
+from conan import ConanFile
+from conan.errors import ConanInvalidConfiguration
+from conan.tools.cmake import CMake, CMakeToolchain, cmake_layout
+from conan.tools.files import copy, load, rm, rmdir
+
+required_conan_version = ">=2.0"
+
+
+class HoldfastConan(ConanFile):
+    name = "holdfast"
+    description = "Saturating reference counts, locks, and memory accesses that survive a fault"
+    license = "MIT"
+    topics = ("refcount", "lockref", "spinlock", "mutex", "sigsegv")
+    package_type = "library"
+    settings = "os", "arch", "compiler", "build_type"
+    options = {"shared": [True, False]}
+    default_options = {"shared": False}
+
+    def set_version(self):
+        """It stands in the header, once."""
+        header = load(self, os.path.join(self.recipe_folder, "..", "..", "include", "holdfast", "version.h"))
+        self.version = ".".join(re.findall(r"^#define HF_VERSION_(?:MAJOR|MINOR|PATCH) (\d+)", header,
+                                           re.MULTILINE))
+
+    def export_sources(self):
+        root = os.path.join(self.recipe_folder, "..", "..")
+        for pattern in ("CMakeLists.txt", "LICENSE", "cmake/*", "include/*", "src/*"):
+            copy(self, pattern, root, self.export_sources_folder)
+
+    def validate(self):
+        if self.settings.os != "Linux":
+            raise ConanInvalidConfiguration("the library is Linux's; elsewhere there are the headers' ports")
+
+    def configure(self):
+        """The library is C, also for programs in C++."""
+        self.settings.rm_safe("compiler.cppstd")
+        self.settings.rm_safe("compiler.libcxx")
+
+    def layout(self):
+        cmake_layout(self)
+
+    def generate(self):
+        toolchain = CMakeToolchain(self)
+        for part in ("TESTS", "EXAMPLES", "LAB", "TMPFS"):
+            toolchain.cache_variables["HOLDFAST_BUILD_" + part] = False
+        toolchain.cache_variables["HOLDFAST_INSTALL"] = True
+        toolchain.generate()
+
+    def build(self):
+        cmake = CMake(self)
+        cmake.configure()
+        cmake.build()
+
+    def package(self):
+        """CMake makes both libraries; a package has the one that was asked for, and Conan's own files."""
+        copy(self, "LICENSE", self.source_folder, os.path.join(self.package_folder, "licenses"))
+        CMake(self).install()
+        library = os.path.join(self.package_folder, "lib")
+        rm(self, "libholdfast.a" if self.options.shared else "libholdfast.so*", library)
+        for folder in ("lib/cmake", "lib/pkgconfig", "share"):
+            rmdir(self, os.path.join(self.package_folder, folder))
+
+    def package_info(self):
+        self.cpp_info.libs = ["holdfast"]
+        self.cpp_info.system_libs = ["pthread"]
+        self.cpp_info.set_property("cmake_target_name", "holdfast::holdfast")
+        if self.options.shared:  # as CMake's own package names it
+            self.cpp_info.set_property("cmake_target_aliases", ["holdfast::holdfast_shared"])
+        self.cpp_info.set_property("pkg_config_name", "holdfast")

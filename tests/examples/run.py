@@ -1,0 +1,143 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Each example compiles with -DNDEBUG without a warning, runs, and has done its work: so it prints.
+
+    run.py --source-dir DIR --work-dir DIR --library FILE [--tmpfs FILE] [EXAMPLE...]
+
+By gcc and by clang, with -Wall -Wextra -Werror; what expected.txt lists is what it prints. assert() is
+not used: under -DNDEBUG an example would check nothing. A program that is meant to fail shows that
+must() does check. Exits with 1 on a failure.
+"""
+import argparse
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+FLAGS = ["-O2", "-DNDEBUG", "-Wall", "-Wextra", "-Werror", "-pthread"]
+
+
+def read(path):
+    with open(path, encoding="utf-8") as file:
+        return file.read()
+
+
+def expected():
+    """{example: regular expression of its output}"""
+    found = {}
+    for line in read(os.path.join(HERE, "expected.txt")).splitlines():
+        if match := re.fullmatch(r"\[(\w+)\]", line):
+            name = match[1]
+            found[name] = ""
+        elif not line.startswith("#"):
+            found[name] += line + ("" if line.endswith(r"\s") else r"\n")
+    return found
+
+
+def run(*command):
+    return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                          check=False, timeout=300)
+
+
+class Examples:
+    def __init__(self, args):
+        self.args, self.failed = args, 0
+        self.folder = os.path.join(args.source_dir, "examples")
+
+    def check(self, what, good, why=""):
+        print("%s %s%s" % ("ok" if good else "not ok", what, "\n" + why if not good else ""), flush=True)
+        self.failed += not good
+
+    def build(self, compilers, source, program, *more):
+        """None, or what the compiler said."""
+        cxx = source.endswith(".cpp")
+        done = run(compilers[cxx], "-std=" + ("gnu++17" if cxx else "gnu11"), *FLAGS,
+                   "-I", os.path.join(self.args.source_dir, "include"), source, "-o", program, *more)
+        return done.stdout if done.returncode else None
+
+    def libraries(self, name):
+        """What it is linked with, or None: not here."""
+        if name == "tmpfs":
+            if not self.args.tmpfs:
+                return None
+            urcu = run("pkg-config", "--libs", "liburcu-bp").stdout.split()
+            return ["-I", os.path.join(self.args.source_dir, "tmpfs"), self.args.tmpfs,
+                    self.args.library, *urcu]
+        if name == "rcuref":
+            found = run("pkg-config", "--cflags", "--libs", "liburcu") if shutil.which("pkg-config") else None
+            return [self.args.library, *found.stdout.split()] if found and not found.returncode else None
+        return [self.args.library]
+
+    def one(self, name, wanted):
+        source = next(os.path.join(self.folder, file) for file in os.listdir(self.folder)
+                      if os.path.splitext(file)[0] == name and file.endswith((".c", ".cpp")))
+        self.check("%s asserts nothing" % name, not re.search(r"\bassert\s*\(|assert\.h", read(source)))
+        more = self.libraries(name)
+        if more is None:
+            print("SKIPPED %s: liburcu is not here" % name)
+            return
+        for compilers in (("gcc", "g++"), ("clang", "clang++")):
+            if not shutil.which(compilers[source.endswith(".cpp")]):
+                print("SKIPPED %s by %s: it is not here" % (name, compilers[0]))
+                continue
+            program = os.path.join(self.args.work_dir, "%s_%s" % (name, compilers[0]))
+            said = self.build(compilers, source, program, *more)
+            self.check("%s compiles by %s" % (name, compilers[0]), said is None, said)
+            if said is not None:
+                continue
+            done = subprocess.run([program], stdout=subprocess.PIPE, text=True, check=False, timeout=300)
+            self.check("%s by %s works" % (name, compilers[0]),
+                       done.returncode == 0 and re.fullmatch(wanted, done.stdout),
+                       "exit status %d, printed:\n%s" % (done.returncode, done.stdout))
+
+    def readme(self):
+        """README's first program: that it runs tests/install/run.py shows."""
+        text = re.search(r"^```c\n(.*?)^```$", read(os.path.join(self.args.source_dir, "README.md")),
+                         re.MULTILINE | re.DOTALL)[1]
+        source = os.path.join(self.args.work_dir, "readme.c")
+        with open(source, "w", encoding="utf-8") as file:
+            file.write(text)
+        for compilers in filter(lambda both: shutil.which(both[0]), (("gcc", "g++"), ("clang", "clang++"))):
+            said = self.build(compilers, source, source + ".o", "-c")
+            self.check("README's program compiles by %s, and asserts nothing" % compilers[0],
+                       said is None and "assert" not in text, said or "")
+
+    def must_fails(self):
+        source = os.path.join(self.args.work_dir, "must.c")
+        program = os.path.join(self.args.work_dir, "must")
+        with open(source, "w", encoding="utf-8") as file:
+            file.write('#include "%s/must.h"\nint main(void)\n{\n\tmust(1 + 1 == 3);\n\treturn 0;\n}\n'
+                       % os.path.abspath(self.folder))
+        said = self.build(("gcc", "g++"), source, program)
+        done = run(program) if said is None else None
+        self.check("must() ends a program, also with -DNDEBUG",
+                   done and done.returncode == 1 and "not so: 1 + 1 == 3" in done.stdout, said or "")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--source-dir", required=True)
+    parser.add_argument("--work-dir", required=True)
+    parser.add_argument("--library", required=True)
+    parser.add_argument("--tmpfs", default="")
+    parser.add_argument("example", nargs="*")
+    args = parser.parse_args()
+    shutil.rmtree(args.work_dir, ignore_errors=True)
+    os.makedirs(args.work_dir)
+    examples, wanted = Examples(args), expected()
+    here = {os.path.splitext(file)[0] for file in os.listdir(examples.folder)
+            if file.endswith((".c", ".cpp"))}
+    examples.check("expected.txt has each example, and no other", here == set(wanted),
+                   " ".join(sorted(here ^ set(wanted))))
+    for name in args.example or sorted(here & set(wanted)):
+        examples.one(name, wanted[name])
+    examples.readme()
+    examples.must_fails()
+    return 1 if examples.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
