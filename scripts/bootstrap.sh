@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 #
-# bootstrap.sh build|lab|test|bare|kernel|report|format - have the packages which that make target
+# bootstrap.sh build|lab|test|bare|kernel|report|format|docs - have the packages which that make target
 # needs.
 #
 # Says nothing and asks nobody when they are all there. Else installs them if it may (root, or sudo
@@ -17,6 +17,8 @@ peers=(libck-dev libtbb-dev libabsl-dev libglib2.0-dev libnsync-dev cargo librus
 bare=(gcc-aarch64-linux-gnu g++-aarch64-linux-gnu qemu-system-arm)
 kernel=(gcc-12 gcc-12-aarch64-linux-gnu gcc-aarch64-linux-gnu "libelf1|libelf1t64" "libssl3|libssl3t64" bc xz-utils
 	qemu-system-x86 qemu-system-arm)
+docs=(python3 python3-sphinx furo python3-myst-parser)
+manual=(graphviz man-db mandoc) # draw the states, check the manual: optional
 simulate=(libboost-context-dev libtomlplusplus-dev) # `hf-lab simulate`: optional
 optional=()
 
@@ -44,10 +46,14 @@ test)
 	;;
 report) required=(python3 python3-venv) ;;
 format) required=(make clang-format) ;;
+docs)
+	required=(gcc make "${docs[@]}")
+	optional+=("${manual[@]}")
+	;;
 bare) required+=("${bare[@]}") ;;
 kernel) required+=("${kernel[@]}") ;;
 *)
-	echo "usage: $0 build|lab|test|bare|kernel|report|format" >&2
+	echo "usage: $0 build|lab|test|bare|kernel|report|format|docs" >&2
 	exit 2
 	;;
 esac
