@@ -52,7 +52,7 @@ class Site:
         self.pages = self.documents()
         self.reference = reference.Reference(self.headers, root, self.pages)
         self.names = symbols.declared(os.path.join(root, "include"))
-        self.reference.implementations(self.names)
+        self.reference.implementations(self.names, symbols.signatures(os.path.join(root, "include")))
         for header in self.headers.values():
             for path in examples_of(header):
                 if os.path.exists(os.path.join(root, path)):

@@ -12,7 +12,8 @@ master_doc = root_doc = "index"
 exclude_patterns = ["_include/*"]
 primary_domain = "c"
 highlight_language = "c"
-pygments_style = "sphinx"
+pygments_style = "xcode"
+pygments_dark_style = "monokai"
 nitpicky = False
 smartquotes = False
 

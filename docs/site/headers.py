@@ -426,7 +426,9 @@ def read_comment(entry, lines, names):
             summary = match[2]
             while rest and rest[0].strip() and not rest[0].startswith("@") and not NAMES.match(rest[0]):
                 summary += " " + rest.pop(0).strip()
-            by_name.append((expand(match[1].split(", "), entry.header.roster), summary))
+            group, also = expand(match[1].split(", "), entry.header.roster)
+            by_name.append((group, summary))
+            entry.also += also
     entry.summaries = [(group, inline_fields(entry, text)) for group, text in by_name]
     current, target = None, None
     for line in rest:
@@ -468,16 +470,18 @@ def inline_fields(entry, text):
 
 
 def expand(names, roster):
-    """hf_load8_x, 16, 32 are three names; hf_spinlock_<name>_t as many as the family has members."""
-    out = []
+    """hf_load8_x, 16, 32 are three names; hf_spinlock_<name>_t as many as the family has members: one stands for all."""
+    out, also = [], []
     for name in names:
         if name.isdigit():
             out.append(re.sub(r"\d+", name, out[0], count=1))
         elif "<" in name:
-            out += [name.replace("<name>", n).replace("<NAME>", n.upper()) for n in roster]
+            made = [name.replace("<name>", n).replace("<NAME>", n.upper()) for n in roster]
+            also += made if out else made[:-1]
+            out += [] if out else made[-1:]
         else:
             out.append(name)
-    return list(dict.fromkeys(out))
+    return list(dict.fromkeys(out)), also
 
 
 def read_classes(header, code, source, comments):

@@ -89,28 +89,36 @@ class Reference:
                     for name in new:
                         item = header.declared.get(name)
                         self.entry_of[name] = item.kind if item else entry.kind
-                    # The tag of a type that has a name of its own.
-                    for name in new:
-                        item = header.declared.get(name)
-                        if item and item.kind == "type":
-                            for other in header.declared.values():
-                                if other.kind == "tag" and other.first == item.first:
-                                    self.family.setdefault(other.name, name)
+                    for name in entry.also:
+                        self.family.setdefault(name, new[0])
             header.kept = kept
 
-    def implementations(self, names):
-        """names: all that the compiler sees. Those that a roster makes of a documented verb."""
+        # The tag of a type that has a name of its own.
+        for header in order:
+            for other in header.declared.values():
+                for item in header.declared.values() if other.kind == "tag" else ():
+                    if item.kind == "type" and item.first == other.first and self.knows(item.name):
+                        self.family.setdefault(other.name, self.family.get(item.name, item.name))
+
+    def implementations(self, names, signatures):
+        """names: all that the compiler sees. Those that a roster makes of a documented verb; and of what macros make
+        as the compiler sees it."""
+        for name, entry in self.owner.items():
+            if name in names and names[name][0] == "function" and name not in dict(entry.signatures):
+                text = signatures(name)
+                if text:
+                    entry.signatures.append((name, text))
         for header in self.headers.values():
             for name in header.roster:
                 prefix = "hf_%s_" % header.stem
                 for symbol in names:
-                    if symbol.startswith(prefix + name + "_") and symbol not in self.owner:
+                    if symbol.startswith(prefix + name + "_") and not self.knows(symbol):
                         verb = prefix + symbol[len(prefix + name) + 1:]
                         if verb in self.owner and self.owner[verb].header is header:
                             self.family[symbol] = verb
                             self.owner[verb].also.append(symbol)
         for entry in set(self.owner.values()):
-            entry.also.sort()
+            entry.also = sorted(set(entry.also))
 
     def knows(self, name):
         return name in self.owner or name in self.family
@@ -134,7 +142,7 @@ class Reference:
             r"|(?P<header>\b(?:[a-z_0-9]+/)*(?:[a-z_0-9]+|<[a-z]+>)\.h\b)"
             r"|(?P<name>\b(?:hf_|HF_)[\w<>]*\w>?(?:\*)?)(?P<call>\(\))?"
             r"|(?P<cxx>\b(?:hf|std)::[\w:<>]+\w>?(?:\(\))?)"
-            r"|(?P<other>\b[a-z_]\w*\(\)|-D\w+(?:=[^\s;,.]+)?)")
+            r"|(?P<other>\b[a-z_]\w*\(\)|-D\w+(?:=[^\s;,.()]+)?)")
         for match in pattern.finditer(text):
             out.append(escape(text[at:match.start()]))
             out.append(self.word(match))
@@ -212,8 +220,9 @@ class Reference:
             out.append(self.text(blocks.parse(header.lead)))
         for name, parsed in first:
             if name == "Example":
-                out.append(heading("Example", "-") + self.text(parsed))
-                out.append(extra.pop("Example", ""))
+                shown = extra.pop("Example", "")
+                plain = len(parsed) == 1 and re.fullmatch(r"(?:examples/[\w.]+(?:, )?)+\.?", str(parsed[0][1]))
+                out.append(heading("Example", "-") + ("" if plain and shown else self.text(parsed)) + shown)
                 continue
             out.append(heading(name, "-") + self.text(parsed))
             if name == "Ordering" and extra.get("Cost"):
@@ -221,8 +230,11 @@ class Reference:
         if extra.get("Cost"):
             out.append(heading("Cost", "-") + extra.pop("Cost"))
         for name, parsed in rest:
+            name, _, where = name.partition(" (") if name.startswith(("State", "Modes")) else (name, "", "")
             if name:
                 out.append(heading(name, "-"))
+            if where:
+                out.append("(%s\n\n" % self.inline(where))
             if name.startswith("State") and extra.get("State"):
                 out.append(extra.pop("State"))
             out.append(self.text(parsed))
@@ -254,8 +266,6 @@ class Reference:
         for name in names:
             role = self.entry_of[name]
             text = signatures.get(name, name)
-            if role == "function" and name not in signatures:
-                text = "void %s()" % name
             lines.append((role, name, text))
         directive = {"function": "function", "macro": "macro", "enum": "enum", "struct": "struct",
                      "union": "union"}.get(kind, "type")
@@ -297,6 +307,7 @@ class Reference:
         if kind == "macro":
             rows = [[["``%s``" % name], ["``%s``" % value if value else ""], [text]] for name, value, text in
                     entry.values if name in names and shown(value)]
+            rows = [row for row in rows if not parameters_of(entry, row[0][0].strip("`"))]
             if len(rows) > 1 or any(row[2][0] for row in rows) and len(entry.values) > 1:
                 out.append(self.values(rows))
             elif rows:
@@ -365,6 +376,10 @@ class Reference:
         out.append(indented(body) + "\n")
         out.append(".. index::\n   single: hf::%s\n\n" % name)
         return "".join(out)
+
+
+def parameters_of(entry, name):
+    return any("(" in text for other, text in entry.signatures if other == name)
 
 
 NAMED = re.compile(r"(\w+) - (.*)", re.DOTALL)

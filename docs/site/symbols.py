@@ -9,6 +9,8 @@ import re
 import shutil
 import subprocess
 
+import headers
+
 # What the headers are for: name -> options.
 WORLDS = {
     "Linux user space": [],
@@ -35,8 +37,8 @@ def public_headers(include):
     return sorted(name for name in os.listdir(root) if name.endswith(".h"))
 
 
-def preprocess(include, options, headers):
-    text = "".join("#include <holdfast/%s>\n" % name for name in headers)
+def preprocess(include, options, names):
+    text = "".join("#include <holdfast/%s>\n" % name for name in names)
     done = subprocess.run([compiler(), "-E", "-dD", "-x", "c", "-std=gnu11", "-I", include, *options, "-"], input=text,
                           capture_output=True, text=True, check=False)
     if done.returncode:
@@ -105,11 +107,11 @@ def scan(text, include):
 def declared(include):
     """All public names of all worlds: name -> (kind, place)."""
     found = {}
-    headers = public_headers(include)
+    files = public_headers(include)
     for world, options in WORLDS.items():
-        names = headers
+        names = files
         if "-ffreestanding" in options:
-            names = [name for name in headers if not hosted(include, name)]
+            names = [name for name in files if not hosted(include, name)]
         for name, what in scan(preprocess(include, options, names), include).items():
             if public(name):
                 found.setdefault(name, (what[0], what[1], world))
@@ -123,6 +125,18 @@ def declared(include):
                 if match and public(match[1]):
                     found.setdefault(match[1], ("name", "%s:%d" % (file, number), "Linux kernel"))
     return found
+
+
+def signatures(include):
+    """A function of a name: its declaration as the compiler sees it, or "". For what macros make."""
+    text = re.sub(r"^#.*$", "", preprocess(include, [], public_headers(include)), flags=re.MULTILINE)
+    text += re.sub(r"^#.*$", "", preprocess(include, ["-DHF_ARCH_GENERIC"], public_headers(include)), flags=re.MULTILINE)
+
+    def find(name):
+        match = re.search(r"(?:^|[;}])((?:[^;{}()]|\(\([^()]*\)\))*\b%s\([^()]*(?:\([^()]*\)[^()]*)*\))" % name, text)
+        return headers.signature(re.sub(r"\b__inline__\b", "", match[1])) if match else ""
+
+    return find
 
 
 def hosted(include, name):

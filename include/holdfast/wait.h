@@ -12,6 +12,8 @@
  *   HF_WAIT_MONITOR   let the processor watch the word (WFE on AArch64; elsewhere as HINT); only
  *                     where the wait is for one word to change
  *
+ * Context   any
+ *
  * Times are in nanoseconds. A hint takes 1 to 45 of them by processor, so the world says how many hints
  * a time is (hf_env_spin_hints()): a policy that is written once means the same everywhere.
  *
@@ -20,6 +22,7 @@
  */
 #include "arch.h"
 
+/* What to do, as above. */
 enum hf_wait_policy { HF_WAIT_NONE, HF_WAIT_HINT, HF_WAIT_BACKOFF, HF_WAIT_MONITOR };
 
 /* How long the next wait is; one for each time of waiting. */
@@ -27,6 +30,7 @@ typedef struct hf_wait {
 	uint32_t ns;
 } hf_wait_t;
 
+/* The first wait, whose time is the shortest. */
 #define HF_WAIT_INIT                                                                               \
 	{                                                                                          \
 		HF_ARCH_BACKOFF_MIN_NS                                                             \
