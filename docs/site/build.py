@@ -101,8 +101,8 @@ class Site:
             if there == "docs/design":
                 return "[%s](%s)" % (words, os.path.relpath("design/index.rst", here or "."))
             if there in ("docs/results", "docs/guide"):
-                return "[%s](%s)" % (words, os.path.relpath({"docs/results": "results/readme.md"}.get(
-                    there, "guide/index.rst"), here or "."))
+                index = {"docs/results": "results/readme.md"}.get(there, "guide/README.md")
+                return "[%s](%s)" % (words, os.path.relpath(index, here or "."))
             if there in self.reference.examples:
                 return "{ref}`%s <%s>`" % (words.strip("`"), self.reference.examples[there])
             if re.match(r"docs/.*\.svg\Z", there) and os.path.exists(os.path.join(self.root, there)):
@@ -309,14 +309,11 @@ class Site:
                 and d not in (*others, "results")]
         self.which = next((d for d in guides if re.search(r"which|choos", d)), None)
         self.guide_pages = [d for d in guides if d != self.which] + others + rest
-        index = next((d for p, d in self.pages.items() if re.search(r"guide/(README|index)\.md\Z", p)), None)
-        if index != "guide/index":
-            write(os.path.join(self.source, "guide", "index.rst"),
-                  reference.heading("Guides", "=") + "".join("* :doc:`/%s`\n" % d for d in
-                                                             filter(None, [self.which, index, *self.guide_pages]))
-                  + "\n")
-        if index:
-            self.guide_pages.insert(0, index)
+        self.guide_index = next((d for p, d in self.pages.items() if re.search(r"guide/(README|index)\.md\Z", p)),
+                                "guide/index")
+        if self.guide_index not in self.pages.values():
+            write(os.path.join(self.source, "guide", "index.rst"), reference.heading("Guides", "=")
+                  + "".join("* :doc:`/%s`\n" % d for d in filter(None, [self.which, *self.guide_pages])) + "\n")
 
     def design(self):
         pages = [(d, self.title(p)) for p, d in self.pages.items() if p.startswith("docs/design/")]
@@ -333,7 +330,7 @@ class Site:
                  " misused, contended or faulted: one set of C and C++ headers for Linux programs, kernel modules and"
                  " bare metal.\n\n",
                  "* :doc:`Start: what it is, and a first program <readme>`\n", which,
-                 "* :doc:`Guides: migrate, port, install <guide/index>`\n",
+                 "* :doc:`Guides: migrate, port, find a fault <%s>`\n" % self.guide_index,
                  "* :doc:`Reference by concept <reference/index>`, and :ref:`all names <genindex>`\n",
                  "* :doc:`Results: what each costs <results>`\n",
                  "* :doc:`Design decisions: why it is as it is <design/index>`\n\n",
@@ -347,8 +344,7 @@ class Site:
         parts.append(tree("Start", ["Start here <readme>"]
                           + (["Which one do I take? <%s>" % self.which] if self.which else [])
                           + ["Examples <examples>"]))
-        parts.append(tree("Guides", ["All guides <guide/index>"] * ("guide/index" not in self.guide_pages)
-                          + self.guide_pages))
+        parts.append(tree("Guides", ["All guides <%s>" % self.guide_index, *self.guide_pages]))
         parts.append(tree("Reference", ["Overview <reference/index>", "All names <genindex>"]))
         if self.shown_programs:
             parts.append(tree("Programs", self.shown_programs))

@@ -9,7 +9,7 @@ import subprocess
 import blocks
 import reference
 
-FIELDS = ("Context", "Ordering", "Errors", "Return")
+SEAMS = (*reference.SEAMS, "nofault")  # their macros are for ports: those that a world defines
 
 
 def date(root):
@@ -75,7 +75,7 @@ class Manual:
 
     def head(self, name):
         return ('.\\" Made from include/holdfast by make docs.\n.TH %s 3 %s "Holdfast %s" "Holdfast Manual"\n'
-                % (name.upper().replace("-", "\\-") if False else name.upper(), self.date, self.version))
+                % (name.upper(), self.date, self.version))
 
     def verb(self, header, entry, names):
         reference_ = self.site.reference
@@ -117,6 +117,7 @@ class Manual:
         self.add(names[0], "".join(out), others)
 
     def add(self, name, page, others):
+        page = re.sub(r"^(\.SH .*\n)\.PP\n", r"\1", page, flags=re.MULTILINE)
         self.pages.setdefault(name, page)
         for other in others:
             if other not in self.pages:
@@ -189,7 +190,7 @@ def write(site, folder, version):
             names = [n for n in entry.names if site.reference.owner.get(n) is entry and is_verb(n, kinds.get(n))]
             if names and names[0].startswith("hf_"):
                 made.verb(header, entry, names)
-            elif names and entry.parameters():
+            elif names and entry.parameters() and header.stem.split("/")[0] not in SEAMS:
                 made.verb(header, entry, names)
     for header in wanted:
         if "/" not in header.stem or header.stem.split("/")[0] in ("refcount", "spinlock", "lockref", "nofault"):

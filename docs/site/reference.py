@@ -20,8 +20,6 @@ PRIORITY = ["env/bare", "env/linux_user", "env/linux_user_nodes", "spinlock/node
 # What a page shows first, and what it shows last; the others stand between in the header's order.
 FIRST = ["Use when / not when", "Verbs", "Example", "Guards", "C++", "Ordering"]
 LAST = ["Source"]
-LANGUAGE = {".c": "c", ".cpp": "c++"}
-LABELS = {"Arguments": "Arguments", "Context": "Context", "Ordering": "Ordering", "Errors": "Errors", "Return": "Return"}
 
 
 def priority(header):
@@ -212,7 +210,8 @@ class Reference:
         out.append(".. rst-class:: hf-summary\n\n%s\n\n" % self.inline(sentence(header.summary)))
         if "/" not in header.stem or header.stem.split("/")[0] in ("refcount", "spinlock", "lockref"):
             out.append(literal("#include <holdfast/%s>" % header.path, "c"))
-        sections = [blocks.section(*s) for s in header.sections if s[0] not in ("Arguments", "Return")]
+        sections = [blocks.section(*s) for s in header.sections 
+                    if s[0] not in ("Arguments", "Return") and not (s[0] == "Context" and header.default("Context"))]
         first = [s for name in FIRST for s in sections if s[0].split(" (")[0] == name]
         last = [s for s in sections if s[0] in LAST]
         rest = [s for s in sections if s not in first and s not in last]

@@ -24,7 +24,6 @@ WORLDS = {
 }
 # Needs a C library.
 HOSTED = re.compile(r"#include <(?!std(?:bool|def|int)\.h)")
-TOKEN = re.compile(r'"(?:\\.|[^"\\])*"|\'(?:\\.|[^\'\\])*\'|[A-Za-z_]\w*|[(){};=,\[\]]|\n# \d+ "[^"]*"[^\n]*')
 
 
 def compiler():
