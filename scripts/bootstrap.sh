@@ -40,9 +40,9 @@ test)
 		gcc-s390x-linux-gnu g++-s390x-linux-gnu libc6-dev-s390x-cross
 		liburcu-dev libfuse3-dev fuse3 git sqlite3 fio nlohmann-json3-dev zlib1g-dev
 	)
-	# Without these the stages bare and kernel, the tests of musl and of the simulator are skipped,
+	# Without these the stages bare, kernel and docs, the tests of musl and of the simulator are skipped,
 	# and the test of regions hashes by itself.
-	optional+=("${peers[@]}" "${simulate[@]}" musl-tools libssl-dev qemu-system-arm "${kernel[@]}")
+	optional+=("${peers[@]}" "${simulate[@]}" "${docs[@]}" "${manual[@]}" musl-tools libssl-dev qemu-system-arm "${kernel[@]}")
 	;;
 report) required=(python3 python3-venv) ;;
 format) required=(make clang-format) ;;
@@ -126,7 +126,7 @@ if [[ $may_install == yes ]]; then
 fi
 
 mapfile -t absent < <(missing "${optional[@]}")
-((${#absent[@]} == 0)) || echo "Not installed, so the lab, some tests and the stages bare and kernel go without: ${absent[*]}"
+((${#absent[@]} == 0)) || echo "Not installed, so the lab, some tests and the stages bare, kernel and docs go without: ${absent[*]}"
 
 mapfile -t absent < <(missing "${required[@]}")
 if ((${#absent[@]})); then

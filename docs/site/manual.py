@@ -63,6 +63,12 @@ def text(parsed):
                 continue
             for row in rows:
                 words = [blocks.words(cell) for cell in row]
+                inner = blocks.parse(row[-1]) if len(row) == 2 and len(row[1]) > 1 else []
+                if len(inner) > 1:  # a list in a list
+                    out.append(".TP\n\\fB%s\\fR\n%s.RS\n%s.RE\n" % (
+                        escape(words[0]), fill(inner[0][1]) if inner[0][0] == "paragraph" else "\\&\n",
+                        text(inner[1:] if inner[0][0] == "paragraph" else inner)))
+                    continue
                 out.append(".TP\n\\fB%s\\fR\n%s" % (escape(words[0]), fill("; ".join(filter(None, words[1:])) or "-")))
     return "".join(out)
 

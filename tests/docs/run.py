@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 """Build the site and the manual, and hold them to what a reader relies on.
 
-    run.py --source-dir DIR --out DIR [--library libholdfast.so] [PATTERN...]
+    run.py --source-dir DIR --out DIR [--build-dir DIR] [PATTERN...]
+    run.py --source-dir DIR --words
 
   build       `make docs` ends without a warning of Sphinx
   links       each link inside of the site leads to a page and to an anchor that is there, each picture too
@@ -14,7 +15,10 @@
   concepts    each concept's page begins with when to use it; the ones that have them in the header have example,
               ordering and verbs, literally the example's file; cost and states where there is one
   manual      each verb has a page of section 3; `man --warnings` and `mandoc -T lint` have nothing to say
+  install     with the library built, `cmake --install` puts the manual where `man hf_refcount_inc` finds it
   mutants     copies with one flaw each, which the check for it must find
+
+With --words symbols and complete only, of what the headers say: needs neither Sphinx nor anything that was built.
 
 One line a check: "ok NAME", "FAULT NAME: why", "SKIPPED NAME: why"; the last is "N passed, N failed". With PATTERN only
 the checks whose name contains one. Exits with 1 on a failure, with 77 if nothing could be checked.
@@ -242,6 +246,33 @@ def manual(docs, folder):
     return found, skipped
 
 
+def words(source, run):
+    """What needs no site."""
+    import build as tools
+    docs = tools.Site(source, os.path.join(source, "build", "docs"))
+    run.check("symbols", symbols(docs))
+    run.check("complete", complete(docs))
+    print("%d passed, %d failed" % (run.passed, run.failed))
+    return 1 if run.failed else 0
+
+
+def installed(build):
+    """Does an installation have the manual?"""
+    if not shutil.which("man") or not shutil.which("cmake"):
+        print("SKIPPED install: man or cmake is not here")
+        return []
+    with tempfile.TemporaryDirectory() as prefix:
+        done = subprocess.run(["cmake", "--install", build, "--prefix", prefix], stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, text=True, check=False)
+        if done.returncode:
+            return done.stdout.splitlines()[-3:]
+        folder = next((f for f, _, _ in os.walk(prefix) if f.endswith("/man")), prefix)
+        shown = subprocess.run(["man", "-M", folder, "-P", "cat", "3", "hf_refcount_inc"], capture_output=True,
+                               text=True, check=False, env=plain())
+    return [] if "one more reference" in re.sub(r".\x08", "", shown.stdout).lower() else [
+        "man -M %s hf_refcount_inc: %s" % (folder, shown.stderr)]
+
+
 def plain():
     return dict(os.environ, LC_ALL="C.UTF-8", MANWIDTH="80", MANROFFSEQ="", MANPAGER="cat")
 
@@ -346,18 +377,24 @@ class Run:
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--source-dir", required=True)
-    parser.add_argument("--out", required=True)
-    parser.add_argument("--library", help="the shared library")
+    parser.add_argument("--out", help="where the site and the manual go")
+    parser.add_argument("--build-dir", help="where the library has been built")
+    parser.add_argument("--words", action="store_true", help="look at what the headers say, and build nothing")
     parser.add_argument("patterns", nargs="*", metavar="PATTERN")
     args = parser.parse_args()
-    source, out = os.path.abspath(args.source_dir), os.path.abspath(args.out)
+    source = os.path.abspath(args.source_dir)
+    sys.path.insert(0, os.path.join(source, "docs", "site"))
+    if args.words:
+        return words(source, Run(args.patterns))
+    if not args.out:
+        parser.error("--out or --words")
+    out = os.path.abspath(args.out)
     missing = [name for name in ("sphinx", "myst_parser", "furo") if not importlib.util.find_spec(name)]
     if missing and sys.executable != "/usr/bin/python3" and os.path.exists("/usr/bin/python3"):
         os.execv("/usr/bin/python3", ["/usr/bin/python3", "-B", *sys.argv])  # Debian's own has its packages
     if missing:
         print("SKIPPED docs: needs %s, which `make docs` installs" % ", ".join(missing))
         return 77
-    sys.path.insert(0, os.path.join(source, "docs", "site"))
     import build as tools
     import symbols as seen
     run = Run(args.patterns)
@@ -373,10 +410,13 @@ def main():
     site = load_site(folder)
     docs = tools.Site(source, out)
     exported = []
-    if args.library and os.path.exists(args.library):
-        exported = seen.exported(args.library)
+    library = os.path.join(args.build_dir or "", "libholdfast.so")
+    if os.path.exists(library):
+        exported = seen.exported(library)
+        if run.wants("install"):
+            run.check("install", installed(args.build_dir))
     else:
-        print("SKIPPED symbols.exported: the shared library has not been built")
+        print("SKIPPED symbols.exported, install: the library has not been built")
     for name, check in (("links", lambda: links(site, folder)), ("offline", lambda: offline(site, folder)),
                         ("search", lambda: search(docs, folder)),
                         ("symbols", lambda: symbols(docs, exported) + on_pages(docs, site)),
