@@ -48,7 +48,7 @@ def escape(text):
 def sentence(text):
     """A summary as a sentence: a capital first, unless it begins with a name."""
     text = text.strip()
-    if not re.match(r"(?:hf_|HF_|\*|\w+\()", text):
+    if not re.match(r"(?:\w*_|\*|\w+\()", text):
         text = text[:1].upper() + text[1:]
     return text + ("" if text.endswith((".", "?", "!", ";")) else ".")
 
@@ -139,6 +139,7 @@ class Reference:
             r"|(?P<path>(?:docs|examples|src|tests|lab|port|scripts|include|tmpfs|packaging)/[\w/.<>*-]*[\w>*])"
             r"|(?P<header>\b(?:[a-z_0-9]+/)*(?:[a-z_0-9]+|<[a-z]+>)\.h\b)"
             r"|(?P<name>\b(?:hf_|HF_)[\w<>]*\w>?(?:\*)?)(?P<call>\(\))?"
+            r"|(?P<kind>\b[A-Z]+_[A-Z_]+\b)"
             r"|(?P<cxx>\b(?:hf|std)::[\w:<>]+\w>?(?:\(\))?)"
             r"|(?P<other>\b[a-z_]\w*\(\)|-D\w+(?:=[^\s;,.()]+)?)")
         for match in pattern.finditer(text):
@@ -155,6 +156,9 @@ class Reference:
             if self.knows(name) and self.role(name):
                 owner = self.family.get(name, name)
                 return "\\ :c:%s:`%s <%s>`\\ " % (self.role(name), match[0], owner)
+        if match["kind"]:
+            name = "HF_REPORT_" + match["kind"]
+            return "\\ :c:enumerator:`%s <%s>`\\ " % (match[0], name) if self.knows(name) else escape(match[0])
         if match["path"]:
             path = match["path"].rstrip(".")
             target = self.examples.get(path) or self.pages.get(path)
@@ -301,7 +305,7 @@ class Reference:
         if kind in ("enum", "type") and entry.values:
             for name, text in entry.values:
                 if self.owner.get(name) is entry:
-                    out.append(".. c:enumerator:: %s\n\n%s\n" % (name, indented(self.inline(sentence(text))) if text
+                    out.append(".. c:enumerator:: %s\n\n%s\n" % (name, indented(self.inline(text)) if text
                                                                    else "   \\ \n"))
         if kind == "macro":
             rows = [[["``%s``" % name], ["``%s``" % value if value else ""], [text]] for name, value, text in
