@@ -487,6 +487,9 @@ def expand(names, roster):
 def read_classes(header, code, source, comments):
     """C++: what of a class or a function is public."""
     inside = False
+    if header.path.endswith("/verbs.h"):  # for the default, which has the family's own name
+        family = header.path.split("/")[0]
+        code, source = (of_family("\n".join(lines), family).split("\n") for lines in (code, source))
     for at, line in enumerate(code):
         if line.strip() == "HF_BEGIN_CXX":
             inside = True
@@ -509,17 +512,25 @@ def read_classes(header, code, source, comments):
                 end += 1
             text = " ".join(code[first:end + 1]).split("{")[0]
         else:
-            name = signature(match[1]).replace("final", "").split(":")[0].strip()
-            if name.startswith("HF__PASTE(") or not name:
-                continue
+            name = re.sub(r"<.*|\bfinal\b|(?<!:):(?!:).*", "", signature(match[1])).split()[-1]
             end = at
             while not code[end].startswith(("private:", "};")):
                 end += 1
             text = "\n".join(source[first:end]).rstrip() + "\n};"
-        if name.startswith("hf__") or any(c[0] == name for c in header.classes):
+        if name.startswith("hf__") or function and "operator" in text.split("(")[0] or any(c[0] == name for c in header.classes):
             continue
         header.classes.append((name, words, text, "function" if function else "alias" if alias else "class"))
     return header
+
+
+def of_family(text, family):
+    """verbs.h as it is for the default. A line break inside of a macro's arguments goes to the line's end."""
+    def named(match):
+        return family + "\0" * match[0].count("\n")
+
+    text = re.sub(r"HF__PASTE\(%s_,\s*HF__\w+\)" % family, named, text)
+    text = re.sub(r"HF__V\((\w+)\)", r"hf_%s_\1" % family, text)
+    return "\n".join(line.replace("\0", "") + "\n" * line.count("\0") for line in text.split("\n"))
 
 
 def load(root):
@@ -531,6 +542,11 @@ def load(root):
             if name.endswith(".h"):
                 path = os.path.relpath(os.path.join(folder, name), root)
                 found[path] = Header(root, path)
+    for path, header in found.items():
+        if path.endswith("/verbs.h") and header.classes:
+            family = found[path.replace("/verbs.h", ".h")]
+            names = {c[0] for c in header.classes}
+            family.classes = header.classes + [c for c in family.classes if c[0] not in names]
     by_name = {}
     for header in found.values():
         for entry in header.entries:

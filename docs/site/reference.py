@@ -369,7 +369,7 @@ class Reference:
         return text
 
     def cxx(self, name, comment, text, kind):
-        text = cleaned(text)
+        text = cleaned(promises(text) if kind == "class" else text)
         words = " ".join(comment).strip()
         match = NAMED.match(words)
         if match:
@@ -404,7 +404,36 @@ def cleaned(text):
         if line.strip() or not lines or lines[-1].strip():
             lines.append(line.expandtabs(4))
     text = "\n".join(lines)
-    return re.sub(r"\s+\n(\s*[{;])", r"\n\1", text)
+    text = re.sub(r"(?<=\S)\s+;", ";", text)
+    return re.sub(r"\s+\n(\s*[{])", r"\n\1", text)
+
+
+def promises(text):
+    """A class without the bodies of its functions."""
+    text = re.sub(r"^#if HF_VALIDATE\n.*?^#endif\n", "", text, flags=re.MULTILINE | re.DOTALL)
+    text = re.sub(r"^\s*#.*\n", "", text, flags=re.MULTILINE)
+    out, depth, cut, since = [], 0, None, 0
+    for part in re.split(r"(/\*.*?\*/|[{};])", text, flags=re.DOTALL):
+        if part == "{":
+            depth += 1
+            head = "".join(out[since:])
+            if cut is None and depth == 2 and "(" in re.sub(r"/\*.*?\*/", "", head, flags=re.DOTALL):
+                cut = depth
+                # What members are made from is the class's affair.
+                words, end, code = head.rpartition("*/")
+                code = re.sub(r"(\)[\w\s]*?)\s*:\s(?!:).*\Z", r"\1", code, flags=re.DOTALL).rstrip()
+                out[since:] = [words + end + code, ";"]
+                continue
+        if cut is None:
+            out.append(part)
+        if part == "}":
+            if cut == depth:
+                cut = None
+                since = len(out)
+            depth -= 1
+        if part == ";" and cut is None or part == "{" and depth == 1:
+            since = len(out)
+    return re.sub(r"\n\s*\n+", "\n", "".join(out))
 
 
 def shown(value):
