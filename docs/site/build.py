@@ -31,6 +31,10 @@ COSTS = {"nofault": ("clear", "copy")}
 # Of a table that several concepts share: lines that are not the concept's are left out.
 LINES = {"rcuref": ("refcount", ("rcuref", "default", "shared_ptr")),
          "lockref-waitfree": ("lockref", ("waitfree", "default", "bounded"))}
+# Tables of which the lab report has no comparison between machines: their rows as they are, ns an operation.
+ROWS = {"nofault": ("guard", "fault"), "safe": ("guard",), "lockref": ("holder",), "cond": ("cond",),
+        "region": ("region",)}
+CASES = 6  # columns of a machine at most
 
 
 def read(path):
@@ -95,7 +99,8 @@ class Site:
                 document = os.path.relpath(self.pages[there] + ".md", here or ".")
                 return "[%s](%s%s)" % (words, document, "#" + anchor if anchor else "")
             if there.startswith("include/holdfast/") and there[17:] in self.reference.page_of:
-                return "[%s](%s)" % (words, os.path.relpath(self.reference.page_of[there[17:]] + ".rst", here or "."))
+                target = self.reference.page_of[there[17:]] + ".rst"
+                return "[%s](%s)" % (words, os.path.relpath(target, here or "."))
             if there in ("include/holdfast", "include"):
                 return "[%s](%s)" % (words, os.path.relpath("reference/index.rst", here or "."))
             if there == "docs/design":
@@ -110,7 +115,9 @@ class Site:
                 return "[%s](%s)" % (words, os.path.relpath("_pictures/" + os.path.basename(there), here or "."))
             if not os.path.exists(os.path.join(self.root, there)):
                 raise SystemExit("%s: no such file: %s" % (path, target))
-            return words if words.startswith("`") else "%s (`%s`)" % (words, there) if words != there else "`%s`" % there
+            if words.startswith("`"):
+                return words
+            return "%s (`%s`)" % (words, there) if words != there else "`%s`" % there
 
         # Not inside of code.
         out = []
@@ -173,7 +180,8 @@ class Site:
         for title, shares in self.measured().items():
             if title.split(":")[0] not in wanted:
                 continue
-            heads = [title.partition(": ")[2]] + ["%s: %s" % (who, c) for who, share in shares for c in share.columns]
+            heads = [title if len(wanted) > 1 else title.partition(": ")[2],
+                     *("%s: %s" % (who, c) for who, share in shares for c in share.columns)]
             rows = []
             for name in dict.fromkeys(n for _, share in shares for n in share.lines):
                 cells = [c for _, share in shares for c in (share.lines.get(name) or ["-"] * len(share.columns))]
@@ -185,7 +193,9 @@ class Site:
             for row in [heads, *rows]:
                 out.append("   * - " + "\n     - ".join(reference.escape(cell) for cell in row) + "\n")
             out.append("\n")
-        if not out:
+        for table in ROWS.get(stem, ()):
+            out.append(self.rows(table))
+        if not any(out):
             return ""
         machines = ["%s is %s, %s processors, %s, %s, measured %s (``docs/results/%s``)." % (
             letter, reference.escape(m["cpu"]), m["cpus"], m["kernel"], m["compiler"], m["date"], name)
@@ -195,6 +205,34 @@ class Site:
             " most. All tables, and how to send in those of your machine: :doc:`/results`.\n\n"
             if "nofault" not in stem else " All tables: :doc:`/results`.\n\n")
 
+    def rows(self, table):
+        """A table of the archive, variants by cases, of all machines; "" if none has it, or it is too wide."""
+        heads, lines, about = ["ns"], {}, ""
+        for letter, _, _ in self.machines:
+            mine = [r for r in self.raw[letter] if r["table"] == table and r.get("checked") and r.get("ns_per_op")
+                    and r.get("kind") in ("ours", "default", "peer")]
+            cases = list(dict.fromkeys((r["case"], r["threads"]) for r in mine))
+            if len(cases) > CASES:
+                return ""
+            several = len({threads for _, threads in cases}) > 1
+            for case, threads in cases:
+                heads.append("%s: %s%s" % (letter, case, ", %d threads" % threads if several else ""))
+                for row in mine:
+                    if (row["case"], row["threads"]) == (case, threads):
+                        name = row["variant"].replace("peer:", "")
+                        cells = lines.setdefault(name, [])
+                        cells += ["-"] * (len(heads) - 2 - len(cells))
+                        cells.append("%.*f" % (1 if row["ns_per_op"] < 1000 else 0, row["ns_per_op"]))
+        if not lines:
+            return ""
+        from holdfast_report import tables
+        known = tables.known().get(table)
+        about = " ".join(getattr(known, "about", "").split())
+        text = ".. list-table::\n   :class: hf-table hf-numbers\n   :header-rows: 1\n\n"
+        for row in [heads, *([name, *cells, *["-"] * (len(heads) - 1 - len(cells))] for name, cells in lines.items())]:
+            text += "   * - " + "\n     - ".join(reference.escape(cell) for cell in row) + "\n"
+        return (self.reference.inline(reference.sentence(about)) + "\n\n" if about else "") + text + "\n"
+
     def measured(self):
         """Title -> the machines' shares of the table, by the lab report's own reading of the archive."""
         if not hasattr(self, "shares"):
@@ -202,11 +240,13 @@ class Site:
             from pathlib import Path
             from holdfast_report import results_page, tables
             archive = results_page.load_archive(Path(self.root) / "docs" / "results")
-            self.shares, self.machines = {}, []
+            self.shares, self.machines, self.raw = {}, [], {}
             for n, (name, results) in enumerate(archive):
                 opener = gzip.open if name.endswith(".gz") else open
                 with opener(os.path.join(self.root, "docs", "results", name), "rt", encoding="utf-8") as file:
-                    self.machines.append((results_page.letter(n), name, json.load(file)["machine"]))
+                    whole = json.load(file)
+                self.raw[results_page.letter(n)] = whole["rows"]
+                self.machines.append((results_page.letter(n), name, whole["machine"]))
             for family in tables.known().values():
                 for n, (_, results) in enumerate(archive):
                     for share in family.compared(results):
@@ -237,7 +277,8 @@ class Site:
         for path, document in self.pages.items():
             write(os.path.join(self.source, document + ".md"), self.markdown(path))
         order = concepts(self.headers)
-        for header in [self.headers[s + ".h"] for s in order] + [h for h in self.headers.values() if h.stem not in order]:
+        first = [self.headers[stem + ".h"] for stem in order]
+        for header in first + [h for h in self.headers.values() if h not in first]:
             if header.path in self.reference.page_of:
                 write(os.path.join(self.source, self.reference.page_of[header.path] + ".rst"),
                       self.reference.page(header, self.extras(header)))

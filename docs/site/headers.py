@@ -15,12 +15,12 @@ import re
 FIELDS = ("Context", "Ordering", "Errors", "Return")
 # Worlds and choices that a reader is told of where a verb is only there in some.
 CONDITIONS = {
-    "HF_ENV_HAS_IRQ": "where interrupts can be masked (HF_ENV_HAS_IRQ): kernels, bare metal",
-    "HF_ENV_HAS_FORK": "where processes fork (HF_ENV_HAS_FORK): Linux user space",
-    "HF_ENV_HAS_PARK": "where threads can park (HF_ENV_HAS_PARK): Linux user space",
-    "HF_ENV_HAS_REGION": "where mappings lose pages (HF_ENV_HAS_REGION): Linux user space",
-    "!HF_ENV_HAS_CLEAR": "not inside of a Linux kernel",
-    "HF_ENV_HAS_NODE_MARKS": "where a node's index may be foreign (HF_ENV_HAS_NODE_MARKS): Linux user space",
+    "HF_ENV_HAS_IRQ": "interrupts can be masked (HF_ENV_HAS_IRQ): kernels, bare metal",
+    "HF_ENV_HAS_FORK": "processes fork (HF_ENV_HAS_FORK): Linux user space",
+    "HF_ENV_HAS_PARK": "threads can park (HF_ENV_HAS_PARK): Linux user space",
+    "HF_ENV_HAS_REGION": "mappings lose pages (HF_ENV_HAS_REGION): Linux user space",
+    "!HF_ENV_HAS_CLEAR": "outside of a Linux kernel",
+    "HF_ENV_HAS_NODE_MARKS": "a node's index may be foreign (HF_ENV_HAS_NODE_MARKS): Linux user space",
 }
 NAME = r"(?:hf_[a-z0-9]|HF_[A-Z])[\w<>]*"
 NAMES = re.compile(r"(%s(?:, (?:%s|\d+))*) - (.*)" % (NAME, NAME), re.DOTALL)
@@ -356,7 +356,8 @@ def read_entries(header, comments, declarations, code):
         if parts:
             names = []
         else:
-            names = list(dict.fromkeys(d.name for d in run if is_public(d.name) and d.kind != "enumerator"))
+            names = list(dict.fromkeys(d.name for d in run if is_public(d.name)
+                                       and d.kind not in ("enumerator", "tag")))
             if not names or all(d.name in covered for d in run):
                 continue
         kinds = {d.name: d.kind for d in run}
@@ -470,7 +471,7 @@ def inline_fields(entry, text):
 
 
 def expand(names, roster):
-    """hf_load8_x, 16, 32 are three names; hf_spinlock_<name>_t as many as the family has members: one stands for all."""
+    """hf_load8_x, 16, 32 are three names; hf_spinlock_<name>_t as many as the family has: one stands for all."""
     out, also = [], []
     for name in names:
         if name.isdigit():
@@ -517,7 +518,8 @@ def read_classes(header, code, source, comments):
             while not code[end].startswith(("private:", "};")):
                 end += 1
             text = "\n".join(source[first:end]).rstrip() + "\n};"
-        if name.startswith("hf__") or function and "operator" in text.split("(")[0] or any(c[0] == name for c in header.classes):
+        operator = function and "operator" in text.split("(")[0]
+        if name.startswith("hf__") or operator or any(c[0] == name for c in header.classes):
             continue
         header.classes.append((name, words, text, "function" if function else "alias" if alias else "class"))
     return header

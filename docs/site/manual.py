@@ -115,7 +115,7 @@ class Manual:
             if words:
                 out.append(".SH %s\n%s" % (title, fill(reference.sentence(words))))
         if entry.where:
-            out.append(".SH AVAILABILITY\n" + fill(reference.sentence("It is there " + "; ".join(entry.where))))
+            out.append(".SH AVAILABILITY\n" + fill(reference.sentence("Where " + "; ".join(entry.where))))
         if entry.also:
             out.append(".SH IMPLEMENTATIONS\nOf one implementation, whichever is the default:\n")
             out.append("".join(".br\n%s\n" % escape(name) for name in entry.also))

@@ -6,8 +6,8 @@ import re
 import blocks
 
 # In the order in which a newcomer meets them. A header that is new and not here comes after them.
-CONCEPTS = ["mutex", "cond", "refcount", "refcount_lock", "refcount_mutex", "rcuref", "lockref", "spinlock", "guard",
-            "nofault", "region", "safe", "report", "validate", "cpu", "version"]
+CONCEPTS = ["mutex", "cond", "refcount", "refcount_lock", "refcount_mutex", "rcuref", "lockref", "lockref_counted",
+            "spinlock", "guard", "intrusive_ptr", "nofault", "region", "safe", "report", "validate", "cpu", "extern", "version"]
 # For ports, tools and those who build primitives of their own.
 SEAMS = ["atomic", "atomic_partial", "atomic_partial_whole", "wait", "compiler", "arch", "arch_nofault", "env",
          "cpu_feature"]
@@ -42,7 +42,7 @@ def literal(text, language="none"):
 
 
 def escape(text):
-    return re.sub(r"([\\*`|_<>])", r"\\\1", text)
+    return re.sub(r"([\\*`|_<>]|\A-\Z)", r"\\\1", text)
 
 
 def sentence(text):
@@ -129,7 +129,7 @@ class Reference:
         if kind == "function":
             return "func"
         return {"macro": "macro", "enumerator": "enumerator", "struct": "struct", "union": "union", "enum": "enum",
-                "type": "type", "tag": "type"}.get(kind)
+                "type": "type"}.get(kind)
 
     def inline(self, text):
         """A line of a comment, with links to what it names."""
@@ -214,8 +214,17 @@ class Reference:
         out.append(".. rst-class:: hf-summary\n\n%s\n\n" % self.inline(sentence(header.summary)))
         if "/" not in header.stem or header.stem.split("/")[0] in ("refcount", "spinlock", "lockref"):
             out.append(literal("#include <holdfast/%s>" % header.path, "c"))
-        sections = [blocks.section(*s) for s in header.sections 
-                    if s[0] not in ("Arguments", "Return") and not (s[0] == "Context" and header.default("Context"))]
+        if everywhere(header):
+            out.append("Where %s.\n\n" % self.inline("; ".join(everywhere(header))))
+        sections = []
+        for section in header.sections:
+            title, parsed = blocks.section(*section)
+            if title in ("Arguments", "Return") or title == "Context" and header.default("Context"):
+                continue
+            if not title and sections:  # a paragraph between two sections goes on with the first
+                sections[-1][1].extend(parsed)
+            else:
+                sections.append((title, list(parsed)))
         first = [s for name in FIRST for s in sections if s[0].split(" (")[0] == name]
         last = [s for s in sections if s[0] in LAST]
         rest = [s for s in sections if s not in first and s not in last]
@@ -224,8 +233,9 @@ class Reference:
         for name, parsed in first:
             if name == "Example":
                 shown = extra.pop("Example", "")
-                plain = len(parsed) == 1 and re.fullmatch(r"(?:examples/[\w.]+(?:, )?)+\.?", str(parsed[0][1]))
-                out.append(heading("Example", "-") + ("" if plain and shown else self.text(parsed)) + shown)
+                if shown and re.fullmatch(r"(?:examples/[\w.]+(?:, )?)+\.?", str(parsed[0][1])):
+                    parsed = parsed[1:]
+                out.append(heading("Example", "-") + shown + self.text(parsed))
                 continue
             out.append(heading(name, "-") + self.text(parsed))
             if name == "Ordering" and extra.get("Cost"):
@@ -313,7 +323,7 @@ class Reference:
             rows = [row for row in rows if not parameters_of(entry, row[0][0].strip("`"))]
             if len(rows) > 1 or any(row[2][0] for row in rows) and len(entry.values) > 1:
                 out.append(self.values(rows))
-            elif rows:
+            elif rows and len(names) == 1:
                 out.append("Its value is %s.\n\n" % rows[0][1][0])
         fields = self.fields(entry, kind)
         if fields:
@@ -323,7 +333,8 @@ class Reference:
     def values(self, rows):
         out = [".. list-table::\n   :widths: auto\n   :class: hf-table\n\n"]
         for name, value, text in rows:
-            out.append("   * - %s\n     - %s\n     - %s\n" % (name[0], value[0], self.inline(text[0]) if text[0] else ""))
+            words = self.inline(text[0]) if text[0] else ""
+            out.append("   * - %s\n     - %s\n     - %s\n" % (name[0], value[0], words))
         return "".join(out) + "\n"
 
     def fields(self, entry, kind):
@@ -346,8 +357,9 @@ class Reference:
                     text = "nothing"
                 if text:
                     out.append(":%s: %s\n" % (key, self.inline(text)))
-        if entry.where:
-            out.append(":Where: %s\n" % self.inline("; ".join(entry.where)))
+        where = [text for text in entry.where if text not in everywhere(entry.header)]
+        if where:
+            out.append(":Where: %s\n" % self.inline("; ".join(where)))
         if entry.also:
             out.append(":Of one implementation: %s\n" % ", ".join("``%s``" % name for name in entry.also))
             out.append("\n.. index::\n%s" % "".join("   single: %s\n" % name for name in entry.also))
@@ -381,6 +393,12 @@ class Reference:
         return "".join(out)
 
 
+def everywhere(header):
+    """The conditions that all entries of a header have."""
+    entries = [entry.where for entry in header.kept]
+    return [text for text in entries[0] if all(text in where for where in entries)] if entries else []
+
+
 def parameters_of(entry, name):
     return any("(" in text for other, text in entry.signatures if other == name)
 
@@ -398,8 +416,8 @@ def cleaned(text):
     lines = []
     for line in text.split("\n"):
         line = headers.NOISE_CALL.sub("", line)
-        line = re.sub(r"\b(?:HF_MAY_ALIAS|HF_NO_THREAD_SAFETY_ANALYSIS|HF_SCOPED_CAPABILITY|HF_API\w*|HF__CONSTEXPR)\b ?",
-                      "", line)
+        line = re.sub(r"\b(?:HF_MAY_ALIAS|HF_NO_THREAD_SAFETY_ANALYSIS|HF_SCOPED_CAPABILITY|HF_API\w*"
+                      r"|HF__CONSTEXPR)\b ?", "", line)
         line = re.sub(r"^(typedef struct|struct|class) {2,}", r"\1 ", line).rstrip()
         if line.strip() or not lines or lines[-1].strip():
             lines.append(line.expandtabs(4))

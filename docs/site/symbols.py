@@ -128,8 +128,8 @@ def declared(include):
 
 def signatures(include):
     """A function of a name: its declaration as the compiler sees it, or "". For what macros make."""
-    text = re.sub(r"^#.*$", "", preprocess(include, [], public_headers(include)), flags=re.MULTILINE)
-    text += re.sub(r"^#.*$", "", preprocess(include, ["-DHF_ARCH_GENERIC"], public_headers(include)), flags=re.MULTILINE)
+    text = "".join(preprocess(include, options, public_headers(include)) for options in ([], ["-DHF_ARCH_GENERIC"]))
+    text = re.sub(r"^#.*$", "", text, flags=re.MULTILINE)
 
     def find(name):
         match = re.search(r"(?:^|[;}])((?:[^;{}()]|\(\([^()]*\)\))*\b%s\([^()]*(?:\([^()]*\)[^()]*)*\))" % name, text)

@@ -123,7 +123,7 @@ HF_INLINE bool hf_atomic64_try_cmpxchg_acquire(hf_atomic64_t *p, uint64_t *old, 
 					   __ATOMIC_RELAXED);
 }
 
-/* *p: *old -> value. Returns false on failure, and *old is what was found. Ordering: acquire, release. */
+/* *p: *old -> value. Returns false on failure; *old is what was found. Ordering: acquire, release. */
 HF_INLINE bool hf_atomic64_try_cmpxchg_acq_rel(hf_atomic64_t *p, uint64_t *old, uint64_t value)
 {
 	return __atomic_compare_exchange_n(&p->value, old, value, 0, __ATOMIC_ACQ_REL,
@@ -175,8 +175,8 @@ HF_INLINE void hf_atomic_fence_signal(void)
 
 /*
  * The light half of an asymmetric barrier: the compiler moves nothing across, the processor may. It
- * pairs with hf_env_barrier_all() of another thread (env.h), and with nothing else. Ordering: none by
- * itself.
+ * pairs with hf_env_barrier_all() of another thread (env.h), and with nothing else.
+ * Ordering: none by itself.
  */
 HF_INLINE void hf_atomic_fence_light(void)
 {
@@ -270,14 +270,14 @@ HF_INLINE bool hf_atomic32_try_cmpxchg_release(hf_atomic32_t *p, uint32_t *old, 
 					   __ATOMIC_RELAXED);
 }
 
-/* *p: *old -> value. Returns false on failure, and *old is what was found. Ordering: acquire, release. */
+/* *p: *old -> value. Returns false on failure; *old is what was found. Ordering: acquire, release. */
 HF_INLINE bool hf_atomic32_try_cmpxchg_acq_rel(hf_atomic32_t *p, uint32_t *old, uint32_t value)
 {
 	return __atomic_compare_exchange_n(&p->value, old, value, 0, __ATOMIC_ACQ_REL,
 					   __ATOMIC_RELAXED);
 }
 
-/* *p: *old -> value. Returns false on failure, and *old is what was found. Ordering: seq. consistent. */
+/* *p: *old -> value. Returns false on failure; *old is what was found. Ordering: seq. consistent. */
 HF_INLINE bool hf_atomic32_try_cmpxchg_seq_cst(hf_atomic32_t *p, uint32_t *old, uint32_t value)
 {
 	return __atomic_compare_exchange_n(&p->value, old, value, 0, __ATOMIC_SEQ_CST,

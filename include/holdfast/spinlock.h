@@ -97,9 +97,7 @@
 /* hf_spinlock_t, hf_spinlock_<name>_t - a spinlock; of one implementation */
 typedef HF__SPINLOCK_DEFAULT(t) hf_spinlock_t;
 
-/*
- * HF_SPINLOCK_INIT, HF_SPINLOCK_<NAME>_INIT - a lock that is free, for a static one: all bytes are 0
- */
+/* HF_SPINLOCK_INIT, HF_SPINLOCK_<NAME>_INIT - a lock that is free: all bytes are 0 */
 #ifdef __cplusplus
 #define HF_SPINLOCK_INIT                                                                           \
 	{                                                                                          \

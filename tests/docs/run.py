@@ -104,7 +104,8 @@ def offline(site, folder):
     found = ["%s loads %s" % (path, load) for path, page in site.items() for load in page.loads if outside(load)]
     for path in glob.glob("**/*.css", root_dir=folder, recursive=True):
         with open(os.path.join(folder, path), encoding="utf-8") as file:
-            found += ["%s loads %s" % (path, url) for url in re.findall(r"url\([\"']?((?:https?:)?//[^)]*)", file.read())]
+            urls = re.findall(r"url\([\"']?((?:https?:)?//[^)]*)", file.read())
+            found += ["%s loads %s" % (path, url) for url in urls]
     # A script that is loaded works from file://, where a request does not.
     if "searchindex.js" not in "".join(site["search.html"].loads) and not os.path.isfile(
             os.path.join(folder, "searchindex.js")):
@@ -310,8 +311,8 @@ MUTANTS = {  # name: (file, what to replace, by what, check, what it must say)
     "a declaration without one": ("report.h", "HF_BEGIN_DECLS\n",
                                   "HF_BEGIN_DECLS\n\nvoid hf_report_frob(void) HF_API;\n\n", symbols,
                                   "hf_report_frob has no entry"),
-    "a verb without its ordering": ("refcount.h", " * Ordering: release\n * Errors:   it was the last", " * Errors:   it"
-                                    " was the last", complete, "hf_refcount_dec: has no Ordering"),
+    "a verb without its ordering": ("refcount.h", " * Ordering: release\n * Errors:   it was the last",
+                                    " * Errors:   it was the last", complete, "hf_refcount_dec: has no Ordering"),
     "a verb without its result": ("mutex.h", " * Ordering: acquire if true; none if false\n * Return:   true = taken\n",
                                   " * Ordering: acquire if true; none if false\n", complete,
                                   "hf_mutex_trylock: has no Return"),

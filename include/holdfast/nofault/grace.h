@@ -81,7 +81,7 @@ HF_INLINE void hf__grace_relax(void)
 }
 
 /**
- * hf_grace_wait - after publishing the new table (seq. cst.): until all who may have the old one are out
+ * hf_grace_wait - after publishing the new table (seq. cst.): until the old one has no users
  * @grace: who is inside
  *
  * Context:  one thread at a time; not inside. G2

@@ -13,7 +13,7 @@
 #include "../../compiler.h"
 #include "../../env.h"
 
-/* hf_arch_timestamp - a counter of time, of unknown rate, read in order. Returns it; 0 = there is none. */
+/* hf_arch_timestamp - a counter of time, of unknown rate, read in order. Returns it; 0 = none. */
 HF_INLINE uint64_t hf_arch_timestamp(void)
 {
 	return 0;
