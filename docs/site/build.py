@@ -25,7 +25,7 @@ import reference  # noqa: E402
 import symbols  # noqa: E402
 
 # The guides' order; one that is not here comes after them, by name.
-GUIDES = ["which", "choose", "start", "install", "pthread", "atomics", "kernel", "sigsetjmp", "rtos"]
+GUIDES = ["choose", "pthread", "atomics", "kernel", "faults", "porting", "reports", "other-languages", "tools"]
 # The lab's titles that a concept's costs are under; its own, where that isn't its stem.
 COSTS = {"nofault": ("clear", "copy")}
 # Of a table that several concepts share: lines that are not the concept's are left out.

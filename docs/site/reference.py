@@ -7,7 +7,8 @@ import blocks
 
 # In the order in which a newcomer meets them. A header that is new and not here comes after them.
 CONCEPTS = ["mutex", "cond", "refcount", "refcount_lock", "refcount_mutex", "rcuref", "lockref", "lockref_counted",
-            "spinlock", "guard", "intrusive_ptr", "nofault", "region", "safe", "report", "validate", "cpu", "extern", "version"]
+            "spinlock", "guard", "intrusive_ptr", "nofault", "region", "safe", "report", "validate", "cpu", "extern",
+            "version"]
 # For ports, tools and those who build primitives of their own.
 SEAMS = ["atomic", "atomic_partial", "atomic_partial_whole", "wait", "compiler", "arch", "arch_nofault", "env",
          "cpu_feature"]

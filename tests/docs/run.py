@@ -336,8 +336,8 @@ def mutant(source, name):
     return None if any(wanted in line for line in said) else "%s was not found: %s" % (name, said[:3])
 
 
-def broken_site(docs, site, folder):
-    """The same of what was built: an anchor that goes, a page that goes, an export without an entry."""
+def broken_site(docs, site, folder, tools):
+    """The same of what was built: an anchor that goes, a page, its sections, the index, an export without an entry."""
     page = site["reference/refcount.html"]
     page.anchors.discard("c.hf_refcount_dec_and_test")
     said = links(site, folder)
@@ -349,6 +349,26 @@ def broken_site(docs, site, folder):
         if not any("no such file" in line and "safe.html" in line for line in links(site, empty)):
             yield "a page that is gone was not missed"
     site["reference/safe.html"] = gone
+    with tempfile.TemporaryDirectory() as empty:
+        with open(os.path.join(empty, "searchindex.js"), "w", encoding="utf-8") as file:
+            file.write("Search.setIndex({})")
+        if not any("hf_refcount_asm_inc" in line for line in search(docs, empty)):
+            yield "a verb that the search does not know was not missed"
+        if not any("hf_mutex_lock has no manual page" in line for line in manual(docs, empty)[0]):
+            yield "a verb without a manual page was not missed"
+        os.makedirs(os.path.join(empty, "man3"))
+        with open(os.path.join(empty, "man3", "hf_frob.3"), "w", encoding="utf-8") as file:
+            file.write(".so man3/hf_nowhere.3\n")
+        if not any("hf_frob leads nowhere" in line for line in manual(docs, empty)[0]):
+            yield "a manual page that leads nowhere was not found"
+    titles, page.titles = page.titles, []
+    text, page.text = page.text, ""
+    said = concepts(docs, site, tools)
+    page.titles, page.text = titles, text
+    for wanted in ("does not begin with when to use it", "has no section Ordering", "has no section Cost",
+                   "examples/refcount.c is not on a page"):
+        if not any(wanted in line for line in said):
+            yield "not found of a page that is empty: " + wanted
     if not symbols(docs, ["hf_nowhere"]):
         yield "a symbol of the library that has no entry was not found"
     page.loads.append("https://example.org/script.js")
@@ -422,7 +442,7 @@ def main():
                         ("search", lambda: search(docs, folder)),
                         ("symbols", lambda: symbols(docs, exported) + on_pages(docs, site)),
                         ("complete", lambda: complete(docs)), ("concepts", lambda: concepts(docs, site, tools)),
-                        ("mutants.site", lambda: broken_site(docs, site, folder))):
+                        ("mutants.site", lambda: broken_site(docs, site, folder, tools))):
         if run.wants(name):
             run.check(name, check())
     if run.wants("manual"):
