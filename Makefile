@@ -2,7 +2,8 @@
 # The front door. CMake does the building: see CMakeLists.txt and CMakePresets.json.
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help build lab lab-quick measured machines instructions readme check test cross fuzz soak format format-check clean install venv conan bare kernel
+.PHONY: help build lab lab-quick measured machines instructions readme check test cross fuzz soak format format-check clean \
+	install venv conan bare kernel docs
 
 PREFIX ?= /usr/local
 
@@ -84,6 +85,10 @@ soak: ## 10 million random file operations under AddressSanitizer, a night's wor
 	build/asan/tests/tmpfs/tmpfs_compare --seed $(or $(SEED),1000) --sequences $(or $(SEQUENCES),500)
 	cmake --preset release && cmake --build --preset release --target hf-tmpfs-fuse
 	$(PYTHON3) -B tests/tmpfs/mount_soak.py --server build/release/tmpfs/hf-tmpfs-fuse --seconds $(or $(SECONDS),3600)
+
+docs: ## the site, build/docs/html, and the manual, build/docs/man, from the headers' comments
+	@scripts/bootstrap.sh docs
+	@$(PYTHON3) -B docs/site/build.py
 
 format: ## lay out all C and C++ as .clang-format says
 	@scripts/bootstrap.sh format

@@ -36,3 +36,7 @@ configure_file(${CMAKE_CURRENT_LIST_DIR}/holdfast.pc.in ${PROJECT_BINARY_DIR}/ho
 install(FILES ${PROJECT_BINARY_DIR}/holdfast.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+
+# The manual's pages of section 3, if `make docs` has made them.
+set(HOLDFAST_DOCS_DIR ${PROJECT_SOURCE_DIR}/build/docs CACHE PATH "Where `make docs` has left the manual")
+install(DIRECTORY ${HOLDFAST_DOCS_DIR}/man/man3 DESTINATION ${CMAKE_INSTALL_MANDIR} OPTIONAL)

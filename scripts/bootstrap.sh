@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 #
-# bootstrap.sh build|lab|test|bare|kernel|report|format - have the packages which that make target
+# bootstrap.sh build|lab|test|bare|kernel|report|format|docs - have the packages which that make target
 # needs.
 #
 # Says nothing and asks nobody when they are all there. Else installs them if it may (root, or sudo
@@ -17,6 +17,8 @@ peers=(libck-dev libtbb-dev libabsl-dev libglib2.0-dev libnsync-dev cargo librus
 bare=(gcc-aarch64-linux-gnu g++-aarch64-linux-gnu qemu-system-arm)
 kernel=(gcc-12 gcc-12-aarch64-linux-gnu gcc-aarch64-linux-gnu "libelf1|libelf1t64" "libssl3|libssl3t64" bc xz-utils
 	qemu-system-x86 qemu-system-arm)
+docs=(python3 python3-sphinx furo python3-myst-parser)
+manual=(graphviz man-db mandoc) # draw the states, check the manual: optional
 simulate=(libboost-context-dev libtomlplusplus-dev) # `hf-lab simulate`: optional
 optional=()
 
@@ -38,19 +40,23 @@ test)
 		gcc-s390x-linux-gnu g++-s390x-linux-gnu libc6-dev-s390x-cross
 		liburcu-dev libfuse3-dev fuse3 git sqlite3 fio nlohmann-json3-dev zlib1g-dev
 	)
-	# Without these the stages bare and kernel, the tests of musl, Meson and of the simulator are skipped,
-	# the test of regions hashes by itself, and that of the diagrams does not draw them again.
+	# Without these the stages bare, kernel and docs, the tests of musl, Meson and of the simulator are
+	# skipped, the test of regions hashes by itself, and that of the diagrams does not draw them again.
 	optional+=(
-		"${peers[@]}" "${simulate[@]}" "${kernel[@]}"
+		"${peers[@]}" "${simulate[@]}" "${kernel[@]}" "${docs[@]}" "${manual[@]}"
 		musl-tools libssl-dev meson graphviz qemu-system-arm
 	)
 	;;
 report) required=(python3 python3-venv) ;;
 format) required=(make clang-format) ;;
+docs)
+	required=(gcc make "${docs[@]}")
+	optional+=("${manual[@]}")
+	;;
 bare) required+=("${bare[@]}") ;;
 kernel) required+=("${kernel[@]}") ;;
 *)
-	echo "usage: $0 build|lab|test|bare|kernel|report|format" >&2
+	echo "usage: $0 build|lab|test|bare|kernel|report|format|docs" >&2
 	exit 2
 	;;
 esac
@@ -123,7 +129,7 @@ if [[ $may_install == yes ]]; then
 fi
 
 mapfile -t absent < <(missing "${optional[@]}")
-((${#absent[@]} == 0)) || echo "Not installed, so the lab, some tests and the stages bare and kernel go without: ${absent[*]}"
+((${#absent[@]} == 0)) || echo "Not installed, so the lab, some tests and the stages bare, kernel and docs go without: ${absent[*]}"
 
 mapfile -t absent < <(missing "${required[@]}")
 if ((${#absent[@]})); then

@@ -25,7 +25,7 @@ MODELS = ("qemu64", "Nehalem", "SandyBridge", "Haswell", "Skylake-Server", "Opte
 BUSY = 4  # loops beside the tests
 # They compile, judge what was compiled, or run one thread: a busy machine makes them slow, and that is all.
 NOT_WHEN_BUSY = "^(%s)$" % "|".join((
-    "headers", "roster", "codegen", "runners", "bootstrap", "instructions", "install", "subproject", "guide",
+    "headers", "roster", "codegen", "runners", "bootstrap", "instructions", "install", "subproject", "guide", "docs",
     "examples", "single", "lab.*", "musl", "fuzz", "nofault.(sweep.*|link|gone|sanitize)", "tmpfs.*", ".*mutant.*",
     "model.*"))
 TAIL = 60  # lines shown of a failure
@@ -183,7 +183,18 @@ def report(stage):
 
 def port(stage):
     """The port of the same name under QEMU: a test is a case of its KTAP, or a mutant."""
-    worked, output = stage.run(sys.executable, "-B", "port/%s/run.py" % stage.name)
+    lines(stage, "port/%s/run.py" % stage.name)
+
+
+def docs(stage):
+    """The site and the manual: a test is a check of what was built, or a mutant."""
+    lines(stage, "tests/docs/run.py", "--source-dir", ".", "--out", "build/docs",
+          "--build-dir", "build/release")
+
+
+def lines(stage, *command):
+    """Run a script whose last line is "N passed, N failed", with a line "FAULT name" or "SKIPPED name: why" before."""
+    worked, output = stage.run(sys.executable, "-B", *command)
     stage.skipped += re.findall(r"^SKIPPED (.*)", output, re.MULTILINE)
     if stage.status == CANT_RUN:
         stage.excused = bool(stage.skipped)
@@ -223,6 +234,7 @@ STAGES = {
     "bare": port,
     "kernel": port,
     "report": report,
+    "docs": docs,
     "format-check": format_check,
 }
 

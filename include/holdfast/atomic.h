@@ -25,8 +25,14 @@
  *   Is in the name: _relaxed, _acquire, _release, _acq_rel, _seq_cst, as C11 defines them. For a
  *   compare-and-swap it is the ordering of success; failure is always relaxed.
  *
- * Errors
- *   None. A pointer must be aligned to the size of its type.
+ * Arguments
+ *   p       aligned to the size of its type
+ *   old     what *p must hold; gets what it held
+ *   value   the new one
+ *   n       how much
+ *
+ * Context   any
+ * Errors    none
  */
 
 /* 1 for a checker that takes accesses of one size only. */
@@ -46,10 +52,12 @@
 typedef uint32_t HF_MAY_ALIAS hf__u32;
 typedef uint64_t HF_MAY_ALIAS hf__u64;
 
+/* 64 bits that threads share. */
 typedef struct hf_atomic64 {
 	hf__u64 value;
 } HF_ALIGNED(8) hf_atomic64_t;
 
+/* The value at the start, of either. */
 #define HF_ATOMIC_INIT(n)                                                                          \
 	{                                                                                          \
 		(n)                                                                                \
@@ -69,7 +77,7 @@ HF_INLINE uint64_t hf_atomic64_load_acquire(const hf_atomic64_t *p)
 	return __atomic_load_n(&p->value, __ATOMIC_ACQUIRE);
 }
 
-/* Ordering: none. */
+/* *p = value. Ordering: none. */
 HF_INLINE void hf_atomic64_store_relaxed(hf_atomic64_t *p, uint64_t value)
 {
 	__atomic_store_n(&p->value, value, __ATOMIC_RELAXED);
@@ -81,41 +89,41 @@ HF_INLINE uint64_t hf_atomic64_load_seq_cst(const hf_atomic64_t *p)
 	return __atomic_load_n(&p->value, __ATOMIC_SEQ_CST);
 }
 
-/* Ordering: sequentially consistent. */
+/* *p = value. Ordering: sequentially consistent. */
 HF_INLINE void hf_atomic64_store_seq_cst(hf_atomic64_t *p, uint64_t value)
 {
 	__atomic_store_n(&p->value, value, __ATOMIC_SEQ_CST);
 }
 
-/* *p: *old -> value. On failure false, and *old is what was found. Ordering: seq. cst. */
+/* *p: *old -> value. Returns false on failure, and *old is what was found. Ordering: seq. cst. */
 HF_INLINE bool hf_atomic64_try_cmpxchg_seq_cst(hf_atomic64_t *p, uint64_t *old, uint64_t value)
 {
 	return __atomic_compare_exchange_n(&p->value, old, value, 0, __ATOMIC_SEQ_CST,
 					   __ATOMIC_RELAXED);
 }
 
-/* *p: *old -> value. On failure false, and *old is what was found. Ordering: none. */
+/* *p: *old -> value. Returns false on failure, and *old is what was found. Ordering: none. */
 HF_INLINE bool hf_atomic64_try_cmpxchg_relaxed(hf_atomic64_t *p, uint64_t *old, uint64_t value)
 {
 	return __atomic_compare_exchange_n(&p->value, old, value, 0, __ATOMIC_RELAXED,
 					   __ATOMIC_RELAXED);
 }
 
-/* *p: *old -> value. On failure false, and *old is what was found. Ordering: release. */
+/* *p: *old -> value. Returns false on failure, and *old is what was found. Ordering: release. */
 HF_INLINE bool hf_atomic64_try_cmpxchg_release(hf_atomic64_t *p, uint64_t *old, uint64_t value)
 {
 	return __atomic_compare_exchange_n(&p->value, old, value, 0, __ATOMIC_RELEASE,
 					   __ATOMIC_RELAXED);
 }
 
-/* *p: *old -> value. On failure false, and *old is what was found. Ordering: acquire. */
+/* *p: *old -> value. Returns false on failure, and *old is what was found. Ordering: acquire. */
 HF_INLINE bool hf_atomic64_try_cmpxchg_acquire(hf_atomic64_t *p, uint64_t *old, uint64_t value)
 {
 	return __atomic_compare_exchange_n(&p->value, old, value, 0, __ATOMIC_ACQUIRE,
 					   __ATOMIC_RELAXED);
 }
 
-/* *p: *old -> value. On failure false, and *old is what was found. Ordering: acquire, release. */
+/* *p: *old -> value. Returns false on failure; *old is what was found. Ordering: acquire, release. */
 HF_INLINE bool hf_atomic64_try_cmpxchg_acq_rel(hf_atomic64_t *p, uint64_t *old, uint64_t value)
 {
 	return __atomic_compare_exchange_n(&p->value, old, value, 0, __ATOMIC_ACQ_REL,
@@ -139,6 +147,7 @@ HF_INLINE uint64_t hf_atomic64_fetch_sub_release(hf_atomic64_t *p, uint64_t n)
 /*
  * What was read from *p by a relaxed load or by the load half of a read-modify-write, before this,
  * becomes an acquire. ThreadSanitizer does not understand fences; there it is an acquire load.
+ * Ordering: acquire.
  */
 HF_INLINE void hf_atomic64_fence_acquire(const hf_atomic64_t *p)
 {
@@ -150,7 +159,7 @@ HF_INLINE void hf_atomic64_fence_acquire(const hf_atomic64_t *p)
 #endif
 }
 
-/* A full memory barrier: nothing moves across it in either direction. */
+/* Nothing moves across it in either direction. Ordering: full barrier. */
 HF_INLINE void hf_atomic_fence_seq_cst(void)
 {
 #if !HF_TSAN
@@ -158,7 +167,7 @@ HF_INLINE void hf_atomic_fence_seq_cst(void)
 #endif
 }
 
-/* Between this thread and its signal handlers: the compiler moves no access across. */
+/* The compiler moves no access across. Ordering: between this thread and its signal handlers. */
 HF_INLINE void hf_atomic_fence_signal(void)
 {
 	__asm__ volatile("" ::: "memory");
@@ -167,13 +176,17 @@ HF_INLINE void hf_atomic_fence_signal(void)
 /*
  * The light half of an asymmetric barrier: the compiler moves nothing across, the processor may. It
  * pairs with hf_env_barrier_all() of another thread (env.h), and with nothing else.
+ * Ordering: none by itself.
  */
 HF_INLINE void hf_atomic_fence_light(void)
 {
 	__asm__ volatile("" ::: "memory");
 }
 
-/* A full memory barrier next to (just before or after) a read-modify-write: free where that is one. */
+/*
+ * A full memory barrier next to (just before or after) a read-modify-write: free where that is one.
+ * Ordering: full barrier.
+ */
 HF_INLINE void hf_atomic_fence_seq_cst_at_rmw(void)
 {
 #if HF_ARCH_RMW_IS_FULL_BARRIER
@@ -185,6 +198,7 @@ HF_INLINE void hf_atomic_fence_seq_cst_at_rmw(void)
 
 #if !HF_ATOMIC_WHOLE
 
+/* 32 bits that threads share. */
 typedef struct hf_atomic32 {
 	hf__u32 value;
 } hf_atomic32_t;
@@ -209,13 +223,13 @@ HF_INLINE uint32_t hf_atomic32_load_seq_cst(const hf_atomic32_t *p)
 	return __atomic_load_n(&p->value, __ATOMIC_SEQ_CST);
 }
 
-/* Ordering: none. */
+/* *p = value. Ordering: none. */
 HF_INLINE void hf_atomic32_store_relaxed(hf_atomic32_t *p, uint32_t value)
 {
 	__atomic_store_n(&p->value, value, __ATOMIC_RELAXED);
 }
 
-/* Ordering: release. */
+/* *p = value. Ordering: release. */
 HF_INLINE void hf_atomic32_store_release(hf_atomic32_t *p, uint32_t value)
 {
 	__atomic_store_n(&p->value, value, __ATOMIC_RELEASE);
@@ -235,35 +249,35 @@ HF_INLINE uint32_t hf_atomic32_xchg_seq_cst(hf_atomic32_t *p, uint32_t value)
 	return __atomic_exchange_n(&p->value, value, __ATOMIC_SEQ_CST);
 }
 
-/* *p: *old -> value. On failure false, and *old is what was found. Ordering: none. */
+/* *p: *old -> value. Returns false on failure, and *old is what was found. Ordering: none. */
 HF_INLINE bool hf_atomic32_try_cmpxchg_relaxed(hf_atomic32_t *p, uint32_t *old, uint32_t value)
 {
 	return __atomic_compare_exchange_n(&p->value, old, value, 0, __ATOMIC_RELAXED,
 					   __ATOMIC_RELAXED);
 }
 
-/* *p: *old -> value. On failure false, and *old is what was found. Ordering: acquire. */
+/* *p: *old -> value. Returns false on failure, and *old is what was found. Ordering: acquire. */
 HF_INLINE bool hf_atomic32_try_cmpxchg_acquire(hf_atomic32_t *p, uint32_t *old, uint32_t value)
 {
 	return __atomic_compare_exchange_n(&p->value, old, value, 0, __ATOMIC_ACQUIRE,
 					   __ATOMIC_RELAXED);
 }
 
-/* *p: *old -> value. On failure false, and *old is what was found. Ordering: release. */
+/* *p: *old -> value. Returns false on failure, and *old is what was found. Ordering: release. */
 HF_INLINE bool hf_atomic32_try_cmpxchg_release(hf_atomic32_t *p, uint32_t *old, uint32_t value)
 {
 	return __atomic_compare_exchange_n(&p->value, old, value, 0, __ATOMIC_RELEASE,
 					   __ATOMIC_RELAXED);
 }
 
-/* *p: *old -> value. On failure false, and *old is what was found. Ordering: acquire, release. */
+/* *p: *old -> value. Returns false on failure; *old is what was found. Ordering: acquire, release. */
 HF_INLINE bool hf_atomic32_try_cmpxchg_acq_rel(hf_atomic32_t *p, uint32_t *old, uint32_t value)
 {
 	return __atomic_compare_exchange_n(&p->value, old, value, 0, __ATOMIC_ACQ_REL,
 					   __ATOMIC_RELAXED);
 }
 
-/* *p: *old -> value. On failure false, and *old is what was found. Ordering: seq. consistent. */
+/* *p: *old -> value. Returns false on failure; *old is what was found. Ordering: seq. consistent. */
 HF_INLINE bool hf_atomic32_try_cmpxchg_seq_cst(hf_atomic32_t *p, uint32_t *old, uint32_t value)
 {
 	return __atomic_compare_exchange_n(&p->value, old, value, 0, __ATOMIC_SEQ_CST,
@@ -290,7 +304,7 @@ HF_INLINE uint32_t hf_atomic32_fetch_sub_release(hf_atomic32_t *p, uint32_t n)
 	return __atomic_fetch_sub(&p->value, n, __ATOMIC_RELEASE);
 }
 
-/* Ordering: none. */
+/* *p += n. Ordering: none. */
 HF_INLINE void hf_atomic32_add_relaxed(hf_atomic32_t *p, uint32_t n)
 {
 	__atomic_fetch_add(&p->value, n, __ATOMIC_RELAXED);
@@ -298,7 +312,7 @@ HF_INLINE void hf_atomic32_add_relaxed(hf_atomic32_t *p, uint32_t n)
 
 /* ---- 32 bits: fence ----------------------------------------------------------------------- */
 
-/* As hf_atomic64_fence_acquire(). */
+/* As hf_atomic64_fence_acquire(). Ordering: acquire. */
 HF_INLINE void hf_atomic32_fence_acquire(const hf_atomic32_t *p)
 {
 #if HF_TSAN
@@ -311,7 +325,7 @@ HF_INLINE void hf_atomic32_fence_acquire(const hf_atomic32_t *p)
 
 /* ---- 32 bits: waiting --------------------------------------------------------------------- */
 
-/* Waits while *p == old, but not for long; returns *p. Ordering: acquire. */
+/* Waits while *p == old, but not for long. Returns *p. Ordering: acquire. */
 HF_INLINE uint32_t hf_atomic32_wait_change_acquire(hf_atomic32_t *p, uint32_t old)
 {
 	return hf_arch_wait_change32((uint32_t *)&p->value, old);

@@ -18,6 +18,12 @@
  *     |       high32      |  high16  |   mid8   |  low8   |
  *     |                   |              low32             |
  *
+ * Arguments
+ *   p       the word, aligned to its size
+ *   old     what the part must hold; gets what it held
+ *   value   the new one of the part
+ *
+ * Context   any
  * Ordering  is in the name, as in atomic.h.
  */
 #include "atomic.h"
@@ -71,7 +77,10 @@ HF_INLINE uint16_t hf_atomic32_load_high16_relaxed(const hf_atomic32_t *p)
 }
 
 #if HF_ARCH_HAS_CMPXCHG8
-/* Bits 7..0 of *p: old -> value; the others are not touched. Ordering: acquire. */
+/*
+ * Bits 7..0 of *p: old -> value; the others are not touched. Returns false on failure. Ordering:
+ * acquire.
+ */
 HF_INLINE bool hf_atomic32_try_cmpxchg_low8_acquire(hf_atomic32_t *p, uint8_t old, uint8_t value)
 {
 	return __atomic_compare_exchange_n((hf__u8 *)&p->value + HF__LOW_PART(4, 1), &old, value, 0,
@@ -81,7 +90,10 @@ HF_INLINE bool hf_atomic32_try_cmpxchg_low8_acquire(hf_atomic32_t *p, uint8_t ol
 
 /* ---- halves of 64 bits -------------------------------------------------------------------- */
 
-/* The low half of the word, as an atomic of its own. Both views may be used at the same time. */
+/*
+ * The low half of the word, as an atomic of its own; both views may be used at the same time.
+ * Returns its address. Ordering: none.
+ */
 HF_INLINE hf_atomic32_t *hf_atomic64_low32(hf_atomic64_t *p)
 {
 	return (hf_atomic32_t *)((hf__u32 *)(void *)&p->value + HF__LOW_PART(8, 4));

@@ -11,6 +11,7 @@
  * -Wold-style-cast, is about the program. tests/headers/run.py reads them without it.
  */
 
+/* Which way a branch mostly goes. */
 #define HF_LIKELY(x) __builtin_expect(!!(x), 1)
 #define HF_UNLIKELY(x) __builtin_expect(!!(x), 0)
 
@@ -27,6 +28,7 @@
 /* The same, and never expected to run: the compiler moves it and the branch to it out of the way. */
 #define HF_COLD static __attribute__((__noinline__, cold, unused))
 
+/* On a verb: its result is not to be ignored. On a type: its alignment, in bytes. */
 #define HF_MUST_CHECK __attribute__((warn_unused_result))
 #define HF_ALIGNED(n) __attribute__((aligned(n)))
 

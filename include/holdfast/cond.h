@@ -50,6 +50,11 @@
  *
  *   No wait is a cancellation point; a thread that is cancelled asynchronously must not be in one.
  *
+ * Arguments
+ *   cond      all bytes 0, HF_COND_INIT or init have made it
+ *   mutex     the one that all who wait at that time use
+ *   timeout   in nanoseconds
+ *
  * Ordering
  *   operation             order
  *   init                  none
@@ -63,16 +68,19 @@
 
 #if HF_ENV_HAS_PARK
 
+/* A condition variable, for a static one. */
 #define HF_COND_INIT                                                                               \
 	{                                                                                          \
 		HF_ATOMIC_INIT(0)                                                                  \
 	}
 #define HF_COND_SHARED_INIT HF_COND_INIT
 
+/* Goes with hf_mutex_t. */
 typedef struct hf_cond {
 	hf_atomic32_t waiters;
 } hf_cond_t;
 
+/* Goes with hf_mutex_shared_t, in memory that several processes have mapped. */
 typedef struct hf_cond_shared {
 	hf_atomic32_t sequence;
 } hf_cond_shared_t;
@@ -88,7 +96,12 @@ void hf__cond_shared_wake(hf_atomic32_t *cond, hf_atomic32_t *mutex) HF_API;
 
 HF_END_DECLS
 
-/* hf_cond_init - make a condition variable. Before others can see it. All bytes 0 are one too. */
+/**
+ * hf_cond_init - make a condition variable
+ *
+ * Context:  before any other thread can see it. All bytes 0 are one too
+ * Ordering: none
+ */
 HF_INLINE void hf_cond_init(hf_cond_t *cond)
 {
 	hf_atomic32_store_relaxed(&cond->waiters, 0);
@@ -144,7 +157,12 @@ HF_INLINE void hf_cond_signal(hf_cond_t *cond)
 		hf__cond_wake(&cond->waiters, false);
 }
 
-/* hf_cond_broadcast - wake all threads that wait; one after the other gets the mutex. As signal. */
+/**
+ * hf_cond_broadcast - wake all threads that wait; one after the other gets the mutex
+ *
+ * Context:  as hf_cond_signal()
+ * Ordering: none
+ */
 HF_INLINE void hf_cond_broadcast(hf_cond_t *cond)
 {
 	if (HF_UNLIKELY(hf_atomic32_load_relaxed(&cond->waiters))) /* C1 */
@@ -197,9 +215,11 @@ HF_INLINE void hf_cond_shared_signal(hf_cond_shared_t *cond)
 		hf__cond_shared_wake(&cond->sequence, NULL);
 }
 
-/*
- * hf_cond_shared_broadcast - as hf_cond_broadcast(). The mutex is the one that all of them wait with,
- * where this process has it mapped: the kernel moves them there. Ordering: none.
+/**
+ * hf_cond_shared_broadcast - as hf_cond_broadcast(); the kernel moves them to the mutex
+ * @mutex: the one that all of them wait with, where this process has it mapped
+ *
+ * Ordering: none
  */
 HF_INLINE void hf_cond_shared_broadcast(hf_cond_shared_t *cond, hf_mutex_shared_t *mutex)
 {

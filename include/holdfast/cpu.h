@@ -16,6 +16,7 @@
  * Tests  HOLDFAST_CPU_WITHOUT=avx512f,avx2 in the environment hides these features from all that asks
  *   here (Linux user space; the names are those of the functions below). It can't add any.
  *
+ * Return    has_: true = it has it; what the others return stands beside them
  * Ordering  none
  * Context   any thread, any signal handler
  * Example   examples/cpu.c; `hf-lab cpu` prints all of it
@@ -58,14 +59,14 @@ bool hf_cpu_has_lse(void) HF_API_EACH;
 /* AArch64: memory copy and set instructions. ID_AA64ISAR2_EL1.MOPS. */
 bool hf_cpu_has_mops(void) HF_API_EACH;
 
-/* AArch64: bytes that DC ZVA clears; 0 = it may not be used. DCZID_EL0. */
+/* AArch64: what DC ZVA clears. DCZID_EL0. Returns bytes, or 0: it may not be used. */
 unsigned int hf_cpu_zva_size(void) HF_API_EACH;
 
-/* x86-64: display family and model, 0 elsewhere. */
+/* x86-64: display family and model. Returns 0 elsewhere. */
 unsigned int hf_cpu_family(void) HF_API_EACH;
 unsigned int hf_cpu_model(void) HF_API_EACH;
 
-/* x86-64: the vendor as CPUID spells it, 12 letters; "" elsewhere. */
+/* x86-64: the vendor as CPUID spells it. Returns 12 letters, or "" elsewhere. */
 const char *hf_cpu_vendor(void) HF_API_EACH;
 
 HF_END_DECLS

@@ -43,6 +43,8 @@
  *   get on a dead object          HF_REPORT_LOCKREF_DEAD        unchanged
  *   mark_dead without the lock    HF_REPORT_LOCKREF_UNLOCKED    unchanged
  *
+ * Arguments  l   the lockref
+ *
  * Ordering
  *   operation                     order
  *   init, read, is_dead           none
@@ -89,6 +91,7 @@
 	X(bounded, 1)                                                                              \
 	X(locked, 0)
 
+/* The one with the short names. */
 #ifndef HF_LOCKREF_DEFAULT
 #define HF_LOCKREF_DEFAULT bounded
 #endif
@@ -117,6 +120,7 @@ HF_INLINE void hf_lockref_init(hf_lockref_t *l, int32_t count)
 /**
  * hf_lockref_read - the count
  *
+ * Context:  any
  * Ordering: none; the answer may be stale, unless the lock is held
  * Return:   0 to INT32_MAX; negative = dead
  */
@@ -139,7 +143,9 @@ HF_INLINE void hf_lockref_lock(hf_lockref_t *l) HF_ACQUIRE(l) HF_NO_THREAD_SAFET
 /**
  * hf_lockref_trylock - take the lock half if it is free and has no waiters
  *
+ * Context:  as hf_mutex_trylock() or hf_spinlock_trylock()
  * Ordering: acquire if true; none if false
+ * Return:   true = taken
  */
 HF_INLINE HF_MUST_CHECK bool hf_lockref_trylock(hf_lockref_t *l)
 	HF_TRY_ACQUIRE(true, l) HF_NO_THREAD_SAFETY_ANALYSIS
@@ -150,6 +156,7 @@ HF_INLINE HF_MUST_CHECK bool hf_lockref_trylock(hf_lockref_t *l)
 /**
  * hf_lockref_unlock - release the lock half
  *
+ * Context:  the holder
  * Ordering: release
  */
 HF_INLINE void hf_lockref_unlock(hf_lockref_t *l) HF_RELEASE(l) HF_NO_THREAD_SAFETY_ANALYSIS
@@ -159,6 +166,7 @@ HF_INLINE void hf_lockref_unlock(hf_lockref_t *l) HF_RELEASE(l) HF_NO_THREAD_SAF
 
 /**
  * hf_lockref_set_count - store the count
+ * @count: 0 to INT32_MAX
  *
  * Context:  the lock is held
  * Ordering: none
@@ -209,6 +217,7 @@ HF_INLINE HF_MUST_CHECK bool hf_lockref_get_not_dead(hf_lockref_t *l)
 /**
  * hf_lockref_put_return - one reference less, if that can be done without the lock
  *
+ * Context:  the caller has a reference, and does not hold the lock
  * Ordering: release
  * Return:   the count now, 0 included; -1 = nothing done: the count was 0 or dead, the lock
  *           is held, or the retries were exhausted. Then put_or_lock.
@@ -221,6 +230,7 @@ HF_INLINE HF_MUST_CHECK int32_t hf_lockref_put_return(hf_lockref_t *l)
 /**
  * hf_lockref_put_or_lock - one reference less, unless it is the last
  *
+ * Context:  the caller has a reference, and does not hold the lock
  * Ordering: release if true; acquire if false
  * Return:   true = done; false = the count is at most 1, nothing was dropped, the lock is held
  */
@@ -249,7 +259,9 @@ HF_INLINE void hf_lockref_mark_dead(hf_lockref_t *l) HF_REQUIRES(l)
 /**
  * hf_lockref_is_dead - has it been marked dead?
  *
- * Ordering: none
+ * Context:  any
+ * Ordering: none; the answer may be stale, unless the lock is held
+ * Return:   true = it has
  */
 HF_INLINE bool hf_lockref_is_dead(const hf_lockref_t *l)
 {

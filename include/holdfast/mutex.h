@@ -24,6 +24,9 @@
  *                   std::lock_guard<hf::mutex> guard(lock);
  * Validation  -DHF_VALIDATE=1 reports recursion, unlock by another thread, long holds: validate.h.
  *
+ * Arguments   mutex   all bytes 0, HF_MUTEX_INIT or init have made it
+ * Context     any thread
+ *
  * Ordering
  *   operation             order
  *   init, is_locked       none
@@ -97,16 +100,19 @@
 
 #if HF_ENV_HAS_PARK
 
+/* A mutex that is free, for a static one. */
 #define HF_MUTEX_INIT                                                                              \
 	{                                                                                          \
 		HF_ATOMIC_INIT(0)                                                                  \
 	}
 #define HF_MUTEX_SHARED_INIT HF_MUTEX_INIT
 
+/* For the threads of one process; its word is for the verbs only. */
 typedef struct HF_CAPABILITY("mutex") hf_mutex {
 	hf_atomic32_t word;
 } hf_mutex_t;
 
+/* For memory that several processes have mapped. */
 typedef struct HF_CAPABILITY("mutex") hf_mutex_shared {
 	hf_atomic32_t word;
 } hf_mutex_shared_t;
@@ -299,6 +305,7 @@ HF_INLINE void hf_mutex_unlock(hf_mutex_t *mutex) HF_RELEASE(mutex) HF_NO_THREAD
  * hf_mutex_is_locked - is there a holder?
  *
  * Ordering: none; the answer may be stale
+ * Return:   true = there is
  */
 HF_INLINE bool hf_mutex_is_locked(const hf_mutex_t *mutex)
 {

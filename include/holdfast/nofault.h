@@ -134,6 +134,7 @@ struct hf_nofault_fault {
  *
  * Context:  any thread; a signal handler that faults changes it for the thread
  * Ordering: none
+ * Return:   it, or one whose signal is 0 if there was none
  */
 struct hf_nofault_fault hf_nofault_last(void) HF_API_EACH;
 
@@ -141,12 +142,14 @@ HF_END_DECLS
 
 /* ---- which implementation ----------------------------------------------------------------- */
 
+/* One of hf_clear_implementations(). */
 struct hf_clear_implementation {
 	const char *name;
 	hf_clear_function_t function;
 	bool (*is_legal)(void); /* on this processor? */
 };
 
+/* One of hf_copy_implementations(). */
 struct hf_copy_implementation {
 	const char *name;
 	hf_copy_function_t function;
@@ -159,7 +162,9 @@ HF_BEGIN_DECLS
  * hf_clear_implementations, hf_copy_implementations - all that were built for this processor
  * @count: is set to their number
  *
- * Return: an array, legal here or not
+ * Context:  any thread
+ * Ordering: none
+ * Return:   an array, legal here or not
  */
 const struct hf_clear_implementation *hf_clear_implementations(size_t *count) HF_API_EACH;
 const struct hf_copy_implementation *hf_copy_implementations(size_t *count) HF_API_EACH;
@@ -178,6 +183,10 @@ int hf_copy_choose(const char *name) HF_API_EACH;
 
 /**
  * hf_clear_chosen, hf_copy_chosen - the name of the implementation in use
+ *
+ * Context:  any thread
+ * Ordering: none
+ * Return:   a constant string, never NULL
  */
 const char *hf_clear_chosen(void) HF_API_EACH;
 const char *hf_copy_chosen(void) HF_API_EACH;
@@ -304,7 +313,8 @@ HF_INLINE HF_MUST_CHECK int hf_load64_nofault(uint64_t *value, const volatile vo
 
 /**
  * hf_store8_nofault, hf_store16_nofault, hf_store32_nofault, hf_store64_nofault - write one word
- * @p: any alignment; one access where it is aligned
+ * @p:     any alignment; one access where it is aligned
+ * @value: what is written
  *
  * Context:  as hf_copy_nofault()
  * Ordering: none
@@ -336,6 +346,7 @@ HF_INLINE HF_MUST_CHECK int hf_store64_nofault(volatile void *p, uint64_t value)
  * hf_cmpxchg32_nofault, hf_cmpxchg64_nofault - compare and swap one word
  * @p:        aligned to its size
  * @expected: is replaced by `desired` if it is what *p holds
+ * @desired:  what it is replaced by
  * @found:    gets what *p held: the swap was made if, and only if, that is `expected`; is not
  *            changed by an error
  *

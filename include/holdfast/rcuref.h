@@ -25,6 +25,9 @@
  *   enough for the same, and put switches it off itself. Under -DHF_VALIDATE=1 a program that defines
  *   HF_RCUREF_PROTECTED() (such as rcu_read_ongoing() of liburcu) has each put checked.
  *
+ * Arguments  r   the count
+ * Context    any
+ *
  * Ordering
  *   get                     none: what the reader knows of the object comes from how it was found
  *   get_acquire             acquire on true: for memory that keeps its type, in which another
@@ -68,6 +71,7 @@
 #include "atomic.h"
 #include "validate.h"
 
+/* The count; its word is for the verbs only. */
 typedef struct hf_rcuref {
 	hf_atomic32_t refs; /* less one */
 } hf_rcuref_t;

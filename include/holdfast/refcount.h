@@ -51,6 +51,10 @@
  *   type. This header gives the default the short names: HF_REFCOUNT_DEFAULT, asm unless defined.
  *   `saturating` and `asm` briefly expose a bad value: see "The window" in refcount/saturating.h.
  *
+ * Arguments
+ *   r     the count
+ *   old   gets the count before
+ *
  * Ordering
  *   operation                                    order
  *   set, read, inc, add                          none: a thread with a reference has the object
@@ -94,7 +98,7 @@
 	X(saturating, 1)                                                                           \
 	X(asm, 1)
 
-/* No inline assembly for this processor, or none wanted: `asm` is then `saturating`. */
+/* The one with the short names. Without inline assembly for a processor `asm` is `saturating`. */
 #ifndef HF_REFCOUNT_DEFAULT
 #define HF_REFCOUNT_DEFAULT asm
 #endif
@@ -113,9 +117,10 @@ HF_INLINE void hf_refcount_set(hf_refcount_t *r, int32_t n)
 }
 
 /**
- * hf_refcount_set_release - the same, and publish the object (type-stable memory)
+ * hf_refcount_set_release - hf_refcount_set(), and publish the object (type-stable memory)
  * @n: 1 to INT32_MAX
  *
+ * Context:  the memory is no object that others may find alive
  * Ordering: release
  */
 HF_INLINE void hf_refcount_set_release(hf_refcount_t *r, int32_t n)
@@ -126,6 +131,7 @@ HF_INLINE void hf_refcount_set_release(hf_refcount_t *r, int32_t n)
 /**
  * hf_refcount_read - how many references are there?
  *
+ * Context:  any
  * Ordering: none; the answer may be stale
  * Return:   1 to INT32_MAX; 0 = dead; negative = saturated or immortal
  */
@@ -207,7 +213,7 @@ HF_INLINE HF_MUST_CHECK bool hf_refcount_inc_not_zero_old(hf_refcount_t *r, int3
 }
 
 /**
- * hf_refcount_inc_not_zero_acquire - the same for type-stable memory
+ * hf_refcount_inc_not_zero_acquire - hf_refcount_inc_not_zero() for type-stable memory
  *
  * Context:  check afterwards that it is still the object that was meant
  * Ordering: acquire on true
@@ -235,6 +241,7 @@ HF_INLINE HF_MUST_CHECK bool hf_refcount_inc_not_zero_acquire_old(hf_refcount_t 
  * hf_refcount_add_not_zero - more references, unless the object is dead
  * @i: how many, at least 1
  *
+ * Context:  as hf_refcount_inc_not_zero()
  * Ordering: none, but a control dependency on true
  * Errors:   past INT32_MAX: saturated, reported (ADD_NOT_ZERO_OVF), true
  * Return:   false = dead, nothing done
@@ -257,9 +264,10 @@ HF_INLINE HF_MUST_CHECK bool hf_refcount_add_not_zero_old(int32_t i, hf_refcount
 }
 
 /**
- * hf_refcount_add_not_zero_acquire - the same for type-stable memory
+ * hf_refcount_add_not_zero_acquire - hf_refcount_add_not_zero() for type-stable memory
  * @i: how many, at least 1
  *
+ * Context:  as hf_refcount_inc_not_zero_acquire()
  * Ordering: acquire on true
  * Errors:   past INT32_MAX: saturated, reported (ADD_NOT_ZERO_OVF), true
  * Return:   false = dead, nothing done
@@ -286,6 +294,7 @@ HF_INLINE HF_MUST_CHECK bool hf_refcount_add_not_zero_acquire_old(int32_t i, hf_
 /**
  * hf_refcount_dec_and_test - drop a reference; was it the last?
  *
+ * Context:  the caller has a reference, and none after it
  * Ordering: release; on true also acquire
  * Errors:   below 0: saturated, reported (SUB_UAF), false
  * Return:   true = it was: the caller frees the object
@@ -311,6 +320,7 @@ HF_INLINE HF_MUST_CHECK bool hf_refcount_dec_and_test_old(hf_refcount_t *r, int3
  * hf_refcount_sub_and_test - drop references; were they the last?
  * @i: how many, at least 1; with 0 never true
  *
+ * Context:  the caller has as many references
  * Ordering: release; on true also acquire
  * Errors:   below 0: saturated, reported (SUB_UAF), false
  * Return:   true = they were: the caller frees the object
@@ -335,6 +345,7 @@ HF_INLINE HF_MUST_CHECK bool hf_refcount_sub_and_test_old(int32_t i, hf_refcount
 /**
  * hf_refcount_dec - drop a reference that is known not to be the last
  *
+ * Context:  as hf_refcount_dec_and_test()
  * Ordering: release
  * Errors:   it was the last, or there was none: saturated, reported (DEC_LEAK)
  */
@@ -357,6 +368,7 @@ HF_INLINE void hf_refcount_dec_old(hf_refcount_t *r, int32_t *old)
 /**
  * hf_refcount_dec_if_one - drop the reference if it is the only one
  *
+ * Context:  the caller has a reference
  * Ordering: release, and acquire, on true; none on false
  * Return:   true = it was, the count is 0; false = nothing done
  */
@@ -368,6 +380,7 @@ HF_INLINE HF_MUST_CHECK bool hf_refcount_dec_if_one(hf_refcount_t *r)
 /**
  * hf_refcount_dec_not_one - drop a reference, unless it is the last one
  *
+ * Context:  the caller has a reference
  * Ordering: release on true; none on false
  * Errors:   on 0: saturated, reported (SUB_UAF), true; saturated stays so, true
  * Return:   false = it is the last, nothing done

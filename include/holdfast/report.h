@@ -66,6 +66,7 @@ enum hf_report_kind {
 	HF_REPORT_KINDS
 };
 
+/* What becomes of a report. */
 enum hf_report_mode {
 	HF_REPORT_MODE_WARN,
 	HF_REPORT_MODE_ABORT,
@@ -138,7 +139,9 @@ void hf_report_set_details_handler(hf_report_details_handler_t handler, void *da
 
 /**
  * hf_report_set_mode - warn, abort, count or quiet
+ * @mode: the new one
  *
+ * Context:  any thread; holds for all
  * Ordering: none
  * Return:   the mode before
  */
@@ -146,7 +149,9 @@ enum hf_report_mode hf_report_set_mode(enum hf_report_mode mode) HF_API;
 
 /**
  * hf_report_count - how often has this kind been reported?
+ * @kind: which one
  *
+ * Context:  any thread
  * Ordering: none
  * Return:   reports since the start or hf_report_reset(); 0 for a kind out of range
  */
@@ -155,13 +160,17 @@ uint32_t hf_report_count(enum hf_report_kind kind) HF_API;
 /**
  * hf_report_reset - all counters to 0, and each kind may warn again
  *
+ * Context:  any thread
  * Ordering: none
  */
 void hf_report_reset(void) HF_API;
 
 /**
  * hf_report_text - what a kind means, in the words of the warning
+ * @kind: one out of range is "unknown"
  *
+ * Context:  anywhere, async-signal-safe
+ * Ordering: none
  * Return:   a constant string, never NULL
  */
 const char *hf_report_text(enum hf_report_kind kind) HF_API;

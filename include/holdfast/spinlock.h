@@ -44,6 +44,8 @@
  *   (hf::spinlock_<name>). This header gives the default the short names: HF_SPINLOCK_DEFAULT,
  *   queued unless defined.
  *
+ * Arguments   lock   all bytes 0, HF_SPINLOCK_INIT or init have made it
+ *
  * Ordering
  *   operation                order
  *   init, is_locked          none
@@ -86,14 +88,16 @@
 	X(mcs, MCS, 12, 1)                                                                         \
 	X(queued, QUEUED, 4, 1)
 
+/* The one with the short names. */
 #ifndef HF_SPINLOCK_DEFAULT
 #define HF_SPINLOCK_DEFAULT queued
 #endif
 #define HF__SPINLOCK_DEFAULT(verb) HF__PASTE4(hf_spinlock_, HF_SPINLOCK_DEFAULT, _, verb)
 
+/* hf_spinlock_t, hf_spinlock_<name>_t - a spinlock; of one implementation */
 typedef HF__SPINLOCK_DEFAULT(t) hf_spinlock_t;
 
-/* All of the family are free when all their bytes are 0. */
+/* HF_SPINLOCK_INIT, HF_SPINLOCK_<NAME>_INIT - a lock that is free: all bytes are 0 */
 #ifdef __cplusplus
 #define HF_SPINLOCK_INIT                                                                           \
 	{                                                                                          \
@@ -172,7 +176,9 @@ HF_INLINE void hf_spinlock_unlock_in_child(hf_spinlock_t *lock) HF_RELEASE(lock)
 /**
  * hf_spinlock_is_locked - is there a holder, or a waiter?
  *
+ * Context:  any thread, any handler
  * Ordering: none; the answer may be stale
+ * Return:   true = there is
  */
 HF_INLINE bool hf_spinlock_is_locked(const hf_spinlock_t *lock)
 {
@@ -205,6 +211,7 @@ HF_INLINE void hf_spinlock_unlock_full(hf_spinlock_t *lock) HF_RELEASE(lock)
 /**
  * hf_spinlock_lock_irqsave - mask this core's interrupts, then lock
  *
+ * Context:  any that does not hold it; handlers that take it mask them, too
  * Ordering: acquire
  * Return:   for hf_spinlock_unlock_irqrestore()
  */
@@ -215,7 +222,9 @@ HF_INLINE unsigned long hf_spinlock_lock_irqsave(hf_spinlock_t *lock) HF_ACQUIRE
 
 /**
  * hf_spinlock_unlock_irqrestore - unlock, then leave interrupts as they were
+ * @flags: what hf_spinlock_lock_irqsave() returned
  *
+ * Context:  the holder
  * Ordering: release
  */
 HF_INLINE void hf_spinlock_unlock_irqrestore(hf_spinlock_t *lock, unsigned long flags)
@@ -225,7 +234,20 @@ HF_INLINE void hf_spinlock_unlock_irqrestore(hf_spinlock_t *lock, unsigned long 
 }
 #endif
 
-/* HF_SPINLOCK_GUARD_OF - hold a lock of the named implementation to the end of this block. */
+/**
+ * hf_spinlock_<name>_guard_begin - what HF_SPINLOCK_GUARD_OF() begins with: lock
+ * hf_spinlock_<name>_guard_end - and ends with: unlock
+ * @guard: what guard_begin returned
+ *
+ * Context:  as hf_spinlock_lock(), hf_spinlock_unlock()
+ * Ordering: acquire; release
+ * Return:   guard_begin: the lock
+ */
+
+/*
+ * HF_SPINLOCK_GUARD_OF - hold a lock of the named implementation to the end of this block
+ * @name: of the implementation, as in HF_SPINLOCK_ROSTER
+ */
 #define HF_SPINLOCK_GUARD_OF(name, lock)                                                           \
 	HF__PASTE4(hf_spinlock_, name, _, t)                                                       \
 	*HF__UNIQUE(hf__guard_)                                                                    \

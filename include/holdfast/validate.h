@@ -53,6 +53,7 @@
  */
 #include "report.h"
 
+/* 1 = validate. */
 #ifndef HF_VALIDATE
 #define HF_VALIDATE 0
 #endif
@@ -83,7 +84,9 @@ void hf_validate_set_hold_limit(uint64_t nanoseconds) HF_API;
 
 /**
  * hf_validate_is_held - does this thread hold that lock?
+ * @lock: a spinlock, a mutex or a lock half: its address
  *
+ * Context:  any thread
  * Ordering: none
  * Return:   true only if it was taken under HF_VALIDATE and is among the watched ones
  */
@@ -101,6 +104,7 @@ bool hf_validate_set_order(bool on) HF_API;
 
 /**
  * hf_validate_forget - the lock at this address is gone, or new: nothing is known of its order
+ * @lock: its address
  *
  * Context:  any thread; it is not held. init and C++'s destructors call it themselves
  * Ordering: none
@@ -110,6 +114,7 @@ void hf_validate_forget(const void *lock) HF_API;
 /**
  * hf_validate_unwatched_pairs - how often was there no room to watch two locks' order?
  *
+ * Context:  any thread
  * Ordering: none
  * Return:   0 = all were watched
  */

@@ -13,6 +13,7 @@
  */
 #include "compiler.h"
 
+/* Of these headers. */
 #define HF_VERSION_MAJOR 0
 #define HF_VERSION_MINOR 1
 #define HF_VERSION_PATCH 0

@@ -14,6 +14,8 @@
  *   HF_WAIT_MONITOR   let the processor watch the word (WFE on AArch64; elsewhere as HINT); only
  *                     where the wait is for one word to change
  *
+ * Context   any
+ *
  * Times are in nanoseconds. A hint takes 1 to 45 of them by processor, so the world says how many hints
  * a time is (hf_env_spin_hints()): a policy that is written once means the same everywhere.
  *
@@ -22,6 +24,7 @@
  */
 #include "arch.h"
 
+/* What to do, as above. */
 enum hf_wait_policy {
 	HF_WAIT_NONE,
 	HF_WAIT_HINT,
@@ -35,6 +38,7 @@ typedef struct hf_wait {
 	uint32_t ns;
 } hf_wait_t;
 
+/* The first wait, whose time is the shortest. */
 #define HF_WAIT_INIT                                                                               \
 	{                                                                                          \
 		HF_ARCH_BACKOFF_MIN_NS                                                             \

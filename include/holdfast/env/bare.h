@@ -35,6 +35,7 @@
 
 #include "../compiler.h"
 
+/* Queue nodes of a slot. */
 #define HF_NODES 8
 
 HF_BEGIN_DECLS
@@ -49,15 +50,22 @@ HF_BEGIN_DECLS
 uint32_t hf_env_node_get(void);
 
 /**
- * hf_env_node_put - give back what hf_env_node_get() returned, in the same context
+ * hf_env_node_put - give back what hf_env_node_get() returned
+ * @index: that
  *
+ * Context:  the same
  * Ordering: none
  */
 void hf_env_node_put(uint32_t index);
 
 HF_END_DECLS
 
-/* hf_env_preempt_disable, hf_env_preempt_enable - only interrupts preempt here. */
+/**
+ * hf_env_preempt_disable, hf_env_preempt_enable - nothing: only interrupts preempt here
+ *
+ * Context:  any; nests
+ * Ordering: none
+ */
 HF_INLINE void hf_env_preempt_disable(void)
 {
 }
@@ -72,6 +80,7 @@ HF_INLINE void hf_env_preempt_enable(void)
  *
  * Nothing is measured here: by the typical hint of arch/<cpu>/constants.h.
  *
+ * Context:  any
  * Ordering: none
  * Return:   at least 1
  */
@@ -99,7 +108,9 @@ unsigned long hf_env_irq_save(void);
 
 /**
  * hf_env_irq_restore - leave interrupts as hf_env_irq_save() found them
+ * @flags: what that returned
  *
+ * Context:  any
  * Ordering: none, but the compiler moves no access across
  */
 void hf_env_irq_restore(unsigned long flags);

@@ -38,6 +38,7 @@
 #define INT32_MAX S32_MAX
 #define UINT32_MAX U32_MAX
 
+/* Queue nodes of a slot. */
 #define HF_NODES 4
 
 /**
@@ -129,7 +130,12 @@ HF_INLINE void hf_env_irq_restore(unsigned long flags)
 							".popsection\n"
 #endif
 
-/* Lets this CPU touch the user's memory, and ends that. Nothing is called in between. */
+/**
+ * hf_env_user_begin, hf_env_user_end - let this CPU touch the user's memory; end that
+ *
+ * Context:  that of the task; nothing is called in between
+ * Ordering: none
+ */
 HF_INLINE void hf_env_user_begin(void)
 {
 #if defined(CONFIG_X86_64)
@@ -175,6 +181,14 @@ HF_INLINE void hf_env_user_end(void)
 #define HF_ENV_CLEAR_INLINE static_cpu_has(X86_FEATURE_FSRM)
 #endif
 
+/**
+ * hf_env_clear, hf_env_copy, hf_env_copy_from, hf_env_copy_to - the kernel's form of clear and copy
+ * @dst, @src, @len: as hf_clear_nofault() and hf_copy_nofault() are given them
+ *
+ * Context:  that of the task
+ * Ordering: none
+ * Return:   bytes NOT done
+ */
 HF_MUST_CHECK size_t hf_env_clear(void *dst, size_t len);
 HF_MUST_CHECK size_t hf_env_copy(void *dst, const void *src, size_t len);
 HF_MUST_CHECK size_t hf_env_copy_from(void *dst, const void *src, size_t len);

@@ -39,6 +39,7 @@
 #ifndef HF_SLOTS
 #define HF_SLOTS 4095
 #endif
+/* Queue nodes of a slot. */
 #define HF_NODES 8
 
 HF_BEGIN_DECLS
@@ -134,6 +135,7 @@ HF_INLINE uint32_t hf_env_spin_hints(uint32_t ns)
 
 /* ---- Parking: by futex -------------------------------------------------------------------- */
 
+/* Threads park here: there are mutex.h and cond.h. */
 #define HF_ENV_HAS_PARK 1
 
 /* A deadline that never comes. */
@@ -142,6 +144,7 @@ HF_INLINE uint32_t hf_env_spin_hints(uint32_t ns)
 /* Who may wait at a word: threads of this process, or of all that have its memory mapped. */
 enum hf_env_scope { HF_ENV_PRIVATE, HF_ENV_SHARED };
 
+/* Why a thread is awake. */
 enum hf_env_parked {
 	HF_ENV_WOKEN,   /* by hf_env_unpark(), or for no reason: look at the word again */
 	HF_ENV_CHANGED, /* the word was not as expected: did not park */
@@ -196,7 +199,9 @@ void hf_env_requeue(const struct hf_atomic32 *word, uint32_t expected, const str
 
 /**
  * hf_env_deadline - the moment that comes so many nanoseconds from now
+ * @nanoseconds: how many
  *
+ * Context:  any thread
  * Ordering: none
  * Return:   nanoseconds of a clock that is never set; HF_ENV_FOREVER if that is beyond its end
  */
@@ -217,15 +222,22 @@ uint64_t hf_env_deadline(uint64_t nanoseconds) HF_API;
 bool hf_env_barrier_all(void) HF_API;
 
 /**
- * hf_env_signals_block - keep all signals from this thread
+ * hf_env_signals_block, hf_env_signals_restore - keep all signals from this thread; end that
+ * @before: what hf_env_signals_block() returned
  *
  * Context:  any thread. errno is kept
+ * Ordering: none
  * Return:   those that were blocked before, for hf_env_signals_restore()
  */
 uint64_t hf_env_signals_block(void) HF_API;
 void hf_env_signals_restore(uint64_t before) HF_API;
 
-/* hf_env_yield - let another runnable thread have this processor. Ordering: none. */
+/**
+ * hf_env_yield - let another runnable thread have this processor
+ *
+ * Context:  any thread
+ * Ordering: none
+ */
 void hf_env_yield(void) HF_API;
 
 HF_END_DECLS

@@ -21,7 +21,14 @@ void hf__node_refuse(const void *lock) HF_API __attribute__((noreturn, cold));
 
 HF_END_DECLS
 
-/* hf_env_node - the node with this index. */
+/**
+ * hf_env_node - the node with this index
+ * @index: what hf_env_node_get() returned
+ *
+ * Context:  any
+ * Ordering: none
+ * Return:   it, never NULL
+ */
 HF_INLINE hf_node_t *hf_env_node(uint32_t index)
 {
 	return &hf__node_table[index - 1];
@@ -71,9 +78,16 @@ HF_INLINE void hf_env_node_put(uint32_t index)
 	hf_atomic32_store_relaxed(&hf_env_node(index)->at, 0);
 }
 
+/* Nodes bear marks here: see spinlock/node_type.h. */
 #define HF_ENV_HAS_NODE_MARKS 1
 
-/* hf_env_node_get_for - the same, with the mark of this lock. Returns the node; NULL = none is free. */
+/**
+ * hf_env_node_get_for - hf_env_node_get(), with the mark of this lock
+ * @lock:  its address
+ * @index: gets the node's index
+ *
+ * Return:   the node; NULL = none is free
+ */
 HF_INLINE hf_node_t *hf_env_node_get_for(const void *lock, uint32_t *index)
 {
 	return hf__node_get_marked(hf__node_mark(lock), index);
@@ -82,8 +96,11 @@ HF_INLINE hf_node_t *hf_env_node_get_for(const void *lock, uint32_t *index)
 /**
  * hf_env_node_is_for - does that node bear the mark of this lock?
  * @index: not 0; any value that a lock's word may have
+ * @lock:  its address
  *
+ * Context:  any thread, any signal handler
  * Ordering: none; M1 says when the answer is certain
+ * Return:   true = it does
  */
 HF_INLINE bool hf_env_node_is_for(uint32_t index, const void *lock)
 {
@@ -91,7 +108,13 @@ HF_INLINE bool hf_env_node_is_for(uint32_t index, const void *lock)
 	       hf__node_is_mark(hf_atomic32_load_relaxed(&hf_env_node(index)->at), lock);
 }
 
-/* hf_env_node_refuse - a lock that can't be used between processes is: reported, abort. */
+/**
+ * hf_env_node_refuse - a lock that can't be used between processes is: reported, abort
+ * @lock: its address
+ *
+ * Context:  any
+ * Ordering: none
+ */
 HF_INLINE void hf_env_node_refuse(const void *lock)
 {
 	hf__node_refuse(lock);

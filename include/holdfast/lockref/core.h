@@ -36,12 +36,14 @@
 #include "../wait.h"
 #include "lock.h"
 
+/* A lock and a count of references; its word is for the verbs only. */
 typedef struct HF_CAPABILITY("lockref") hf_lockref {
 	hf_atomic64_t word;
 } hf_lockref_t;
 
 HF_STATIC_ASSERT(HF_ATOMIC_IS_MODEL || sizeof(hf_lockref_t) == 8, "one 64-bit word");
 
+/* What mark_dead stores, and the most references. */
 #define HF_LOCKREF_DEAD (-128)
 #define HF_LOCKREF_MAX INT32_MAX
 

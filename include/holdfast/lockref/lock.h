@@ -21,6 +21,7 @@
  */
 #include "../atomic.h"
 
+/* The lock half, by its name in the table above. */
 #ifndef HF_LOCKREF_LOCK
 #if HF_ENV_HAS_PARK
 #define HF_LOCKREF_LOCK mutex

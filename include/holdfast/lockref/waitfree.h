@@ -42,6 +42,9 @@
  *   enough, and put_or_lock switches it off itself. Under -DHF_VALIDATE=1 a program that defines
  *   HF_LOCKREF_PROTECTED() (such as rcu_read_ongoing() of liburcu) has each put checked.
  *
+ * Arguments  l   the lockref
+ * Context    any
+ *
  * Ordering
  *   operation                   order
  *   init, read, is_dead         none
@@ -103,6 +106,7 @@
 #include "../wait.h"
 #include "lock.h"
 
+/* A lock and a count of references; its word is for the verbs only. */
 typedef struct HF_CAPABILITY("lockref") hf_lockref_waitfree {
 	hf_atomic64_t word;
 } hf_lockref_waitfree_t;
@@ -177,6 +181,7 @@ HF_INLINE int32_t hf_lockref_waitfree_read(const hf_lockref_waitfree_t *l)
  * hf_lockref_waitfree_is_dead - is it dead?
  *
  * Ordering: none; to the holder of the lock the answer stays true (W1)
+ * Return:   true = it is
  */
 HF_INLINE bool hf_lockref_waitfree_is_dead(const hf_lockref_waitfree_t *l)
 {
@@ -198,7 +203,9 @@ HF_INLINE void hf_lockref_waitfree_lock(hf_lockref_waitfree_t *l)
 /**
  * hf_lockref_waitfree_trylock - take the lock half if it is free and has no waiters
  *
+ * Context:  as hf_mutex_trylock() or hf_spinlock_trylock()
  * Ordering: acquire if true; none if false
+ * Return:   true = taken
  */
 HF_INLINE HF_MUST_CHECK bool hf_lockref_waitfree_trylock(hf_lockref_waitfree_t *l)
 	HF_TRY_ACQUIRE(true, l) HF_NO_THREAD_SAFETY_ANALYSIS
@@ -209,6 +216,7 @@ HF_INLINE HF_MUST_CHECK bool hf_lockref_waitfree_trylock(hf_lockref_waitfree_t *
 /**
  * hf_lockref_waitfree_unlock - release the lock half
  *
+ * Context:  the holder
  * Ordering: release
  */
 HF_INLINE void hf_lockref_waitfree_unlock(hf_lockref_waitfree_t *l)

@@ -36,12 +36,20 @@
 #include "../atomic.h"
 #include "../env.h"
 
+/* Who is inside, by parity. All bytes 0 at the start. */
 struct hf_grace {
 	hf_atomic32_t parity; /* 0 or 1 */
 	hf_atomic32_t inside[2];
 };
 
-/* hf_grace_enter - before taking the table. Returns what leave needs. Async-signal-safe. */
+/**
+ * hf_grace_enter - before taking the table
+ * @grace: who is inside
+ *
+ * Context:  any thread, async-signal-safe
+ * Ordering: sequentially consistent
+ * Return:   what leave needs
+ */
 HF_INLINE uint32_t hf_grace_enter(struct hf_grace *grace)
 {
 	uint32_t parity = hf_atomic32_load_seq_cst(&grace->parity);
@@ -50,7 +58,14 @@ HF_INLINE uint32_t hf_grace_enter(struct hf_grace *grace)
 	return parity;
 }
 
-/* hf_grace_leave - after the last use of it. Async-signal-safe. */
+/**
+ * hf_grace_leave - after the last use of it
+ * @grace:  who is inside
+ * @parity: what hf_grace_enter() returned
+ *
+ * Context:  as hf_grace_enter()
+ * Ordering: release
+ */
 HF_INLINE void hf_grace_leave(struct hf_grace *grace, uint32_t parity)
 {
 	(void)hf_atomic32_fetch_sub_release(&grace->inside[parity], 1);
@@ -65,7 +80,13 @@ HF_INLINE void hf__grace_relax(void)
 #endif
 }
 
-/* hf_grace_wait - after publishing the new table (seq. cst.), one thread at a time. G2. */
+/**
+ * hf_grace_wait - after publishing the new table (seq. cst.): until the old one has no users
+ * @grace: who is inside
+ *
+ * Context:  one thread at a time; not inside. G2
+ * Ordering: sequentially consistent
+ */
 HF_INLINE void hf_grace_wait(struct hf_grace *grace)
 {
 	for (int round = 0; round < 2; round++) {

@@ -40,24 +40,47 @@
  */
 #include "../atomic.h"
 
+/* Its lowest bit says which copy is read. All bytes 0 at the start. */
 struct hf_latch {
 	hf_atomic32_t version;
 };
 
-/* hf_latch_begin - the version to read: copy % 2. Async-signal-safe. */
+/**
+ * hf_latch_begin - which copy is to be read?
+ * @latch: of the two copies
+ *
+ * Context:  any thread, async-signal-safe
+ * Ordering: acquire
+ * Return:   the version; the copy is that % 2
+ */
 HF_INLINE uint32_t hf_latch_begin(const struct hf_latch *latch)
 {
 	return hf_atomic32_load_acquire(&latch->version);
 }
 
-/* hf_latch_retry - was it changed since hf_latch_begin() returned `version`? Async-signal-safe. */
+/**
+ * hf_latch_retry - was it changed since?
+ * @latch:   of the two copies
+ * @version: what hf_latch_begin() returned
+ *
+ * Context:  as hf_latch_begin()
+ * Ordering: what was read before comes before its look at the version
+ * Return:   true = it was: what was read is not to be believed
+ */
 HF_INLINE bool hf_latch_retry(const struct hf_latch *latch, uint32_t version)
 {
 	hf_atomic32_fence_acquire(&latch->version); /* L1 */
 	return hf_atomic32_load_relaxed(&latch->version) != version;
 }
 
-/* hf_latch_write_begin - the version that comes next: change its copy, % 2. */
+/**
+ * hf_latch_write_begin - which copy is to be changed?
+ * @latch: of the two copies
+ *
+ * Context:  one writer at a time
+ * Ordering: what was published before comes before what is stored now
+ * Return:   the version that comes next; the copy is that % 2
+ */
 HF_INLINE uint32_t hf_latch_write_begin(const struct hf_latch *latch)
 {
 	uint32_t version = hf_atomic32_load_relaxed(&latch->version);
@@ -66,7 +89,14 @@ HF_INLINE uint32_t hf_latch_write_begin(const struct hf_latch *latch)
 	return version + 1;
 }
 
-/* hf_latch_publish - from now on it is `version` that is read. */
+/**
+ * hf_latch_publish - from now on that copy is read
+ * @latch:   of the two copies
+ * @version: what hf_latch_write_begin() returned
+ *
+ * Context:  the writer
+ * Ordering: release
+ */
 HF_INLINE void hf_latch_publish(struct hf_latch *latch, uint32_t version)
 {
 	hf_atomic32_store_release(&latch->version, version);

@@ -80,7 +80,9 @@ extern struct hf__memory_functions hf__memory HF_API_EACH;
  * hf_memory_implementations - all that were built for this processor
  * @count: is set to their number
  *
- * Return: an array, legal here or not
+ * Context:  any thread
+ * Ordering: none
+ * Return:   an array, legal here or not
  */
 const struct hf_memory_implementation *hf_memory_implementations(size_t *count) HF_API_EACH;
 
@@ -97,6 +99,10 @@ int hf_memory_choose(const char *name) HF_API_EACH;
 
 /**
  * hf_memory_chosen - the name of the implementation in use
+ *
+ * Context:  any thread
+ * Ordering: none
+ * Return:   a constant string, never NULL
  */
 const char *hf_memory_chosen(void) HF_API_EACH;
 
@@ -124,6 +130,7 @@ HF_INLINE HF_MUST_CHECK size_t hf_fill_nofault(void *dst, uint8_t value, size_t 
 
 /**
  * hf_move_is_down - does a move of this range go downwards, from its last byte to its first?
+ * @dst, @src, @len: as hf_move_nofault() is given them
  *
  * Context:  any
  * Ordering: none

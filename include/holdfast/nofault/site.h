@@ -28,6 +28,7 @@
 #include "../compiler.h"
 #include "../env.h"
 
+/* For inline assembly: if the instruction at `from` faults, execution goes on at `to`. */
 #ifdef HF_ENV_SITE
 #define HF_SITE(from, to) HF_ENV_SITE(from, to)
 #else
@@ -62,6 +63,7 @@ struct hf__site {
  * One by one, in whatever order the linker left them: a fault is rare. User space sorts its tables
  * (src/linux_user_nofault.c), a kernel has its own.
  *
+ * Context:  an exception handler
  * Ordering: none
  * Return:   an address; 0 = that instruction is no site
  */

@@ -26,15 +26,18 @@
 #include "../atomic.h"
 #include "../report.h"
 
+/* The count; its word is for the verbs only. */
 typedef struct hf_refcount {
 	hf_atomic32_t refs;
 } hf_refcount_t;
 
+/* The most references; and the values that stand for no number of them. */
 #define HF_REFCOUNT_MAX INT32_MAX
 #define HF_REFCOUNT_SATURATED (INT32_MIN / 2)
 #define HF_REFCOUNT_IMMORTAL (INT32_MIN / 4 * 3)
 #define HF__REFCOUNT_ZONE 0x10000000u /* 2^28 either way */
 
+/* n references (a constant): as hf_refcount_set(). */
 #define HF_REFCOUNT_INIT(n)                                                                        \
 	{                                                                                          \
 		HF_ATOMIC_INIT(n)                                                                  \

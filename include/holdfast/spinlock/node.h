@@ -27,6 +27,7 @@ HF_INLINE hf_node_t *hf_env_node(uint32_t index)
 }
 #endif
 
+/* A world in which no index is foreign has no marks. */
 #ifndef HF_ENV_HAS_NODE_MARKS
 #define HF_ENV_HAS_NODE_MARKS 0
 

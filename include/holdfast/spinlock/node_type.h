@@ -17,6 +17,7 @@
  */
 #include "../atomic.h"
 
+/* A queue node. */
 typedef struct hf_node {
 	hf_atomic32_t next; /* index of my successor; 0 = none yet */
 	hf_atomic32_t wait; /* 1 = wait; 0 = my predecessor has handed its turn over */

@@ -2,7 +2,13 @@
 #ifndef HF_ARCH_GENERIC_CPU_H
 #define HF_ARCH_GENERIC_CPU_H
 #pragma GCC system_header
-/* cpu, for any processor - nothing is known of it. For src/cpu.c. */
+/*
+ * cpu, for any processor - nothing is known of it. For src/cpu.c.
+ *
+ * Arguments  cpu   gets it
+ * Context    any
+ * Ordering   none
+ */
 #include "../../compiler.h"
 #include "../../env.h"
 #include "../../cpu_feature.h"

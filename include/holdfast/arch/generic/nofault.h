@@ -8,6 +8,16 @@
  * Without instructions of the processor there is no site to name, so each operation marks where to
  * go on, and the signal handler jumps there: exact, and slower, since the mark is paid each time.
  * Needs a C library. For a new processor, write these functions in its own folder.
+ *
+ * Arguments
+ *   p                   the word: load and store take any address, the others an aligned one
+ *   value               gets the word, or is what is stored or added
+ *   expected, desired   of a compare-and-swap
+ *   found               gets the word before
+ *
+ * Context   as hf_copy_nofault()
+ * Ordering  none
+ * Return    0, or -HF_EFAULT
  */
 #include "../../compiler.h"
 #include "../../env.h"
@@ -89,15 +99,24 @@ HF__STORE_NOFAULT(16)
 HF__STORE_NOFAULT(32)
 HF__STORE_NOFAULT(64)
 
-/* hf_arch_cmpxchg32_nofault, 64 - if *p == expected, *p = desired. *found = *p before. Seq. cst. */
+/*
+ * hf_arch_cmpxchg32_nofault, 64 - if *p == expected, *p = desired.
+ * *found = *p before. Ordering: sequentially consistent.
+ */
 HF__CMPXCHG_NOFAULT(32)
 HF__CMPXCHG_NOFAULT(64)
 
-/* hf_arch_exchange32_nofault, 64 - *found = *p; *p = value. Sequentially consistent. */
+/*
+ * hf_arch_exchange32_nofault, 64 - *found = *p; *p = value.
+ * Ordering: sequentially consistent.
+ */
 HF__FETCH_NOFAULT(exchange, 32, value)
 HF__FETCH_NOFAULT(exchange, 64, value)
 
-/* hf_arch_fetch_add32_nofault, 64 - *found = *p; *p += value. Sequentially consistent. */
+/*
+ * hf_arch_fetch_add32_nofault, 64 - *found = *p; *p += value.
+ * Ordering: sequentially consistent.
+ */
 HF__FETCH_NOFAULT(fetch_add, 32, read + value)
 HF__FETCH_NOFAULT(fetch_add, 64, read + value)
 
@@ -106,7 +125,11 @@ HF__FETCH_NOFAULT(fetch_add, 64, read + value)
 #undef HF__CMPXCHG_NOFAULT
 #undef HF__FETCH_NOFAULT
 
-/* HF_ARCH_LOAD8_OR ... HF_ARCH_STORE64_OR - the same for src/: a fault goes to a label. */
+/*
+ * HF_ARCH_LOAD8_OR, 16, 32, 64 - the same for src/: a fault goes to a label
+ * HF_ARCH_STORE8_OR, 16, 32, 64 - and a store
+ * @label: of the function that it stands in
+ */
 #define HF__LOAD_OR(bits, value, p, label)                                                         \
 	do {                                                                                       \
 		uint##bits##_t hf__read;                                                           \

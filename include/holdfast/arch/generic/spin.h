@@ -4,6 +4,9 @@
 #pragma GCC system_header
 /*
  * spin, for any processor - with compiler builtins only.
+ *
+ * Context   any
+ * Ordering  none
  */
 #include "../../compiler.h"
 #include "../../env.h"

@@ -7,6 +7,14 @@
  *
  * The functions return 0 or -HF_EFAULT: the error is there before the access, and the instruction
  * behind it makes it 0. A fault skips both, so it needs no code of its own.
+ *
+ * Arguments
+ *   dst, src     start, any alignment
+ *   value        of each byte
+ *   len, words   how many
+ *
+ * Context   as hf_copy_nofault()
+ * Ordering  none
  */
 #include "../../compiler.h"
 #include "../../env.h"
@@ -228,8 +236,9 @@ HF_INLINE size_t hf_arch_rep_movsq(volatile void *dst, const volatile void *src,
 		".popsection\n");
 
 /*
- * HF_ARCH_FAULTING_LOAD - one load that is no site, and its length, for measuring what a signal's
- * delivery and return costs.
+ * HF_ARCH_FAULTING_LOAD, HF_ARCH_FAULTING_LOAD_BYTES - one load that is no site, and its length
+ *
+ * For measuring what a signal's delivery and return costs.
  */
 #define HF_ARCH_FAULTING_LOAD(p) __asm__ volatile(".byte 0x8a, 0x07" : : "D"(p) : "rax", "memory")
 #define HF_ARCH_FAULTING_LOAD_BYTES 2

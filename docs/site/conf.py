@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: MIT
+"""Sphinx's settings. build.py makes the pages, and hands over what differs from build to build."""
+import os
+
+project = "Holdfast"
+version = release = os.environ.get("HF_DOCS_VERSION", "")
+copyright = "the Holdfast authors, MIT licence"  # noqa: A001 - Sphinx's own name
+
+extensions = ["myst_parser"]
+source_suffix = {".rst": "restructuredtext", ".md": "markdown"}
+master_doc = root_doc = "index"
+exclude_patterns = ["_include/*"]
+primary_domain = "c"
+highlight_language = "c"
+pygments_style = "xcode"
+pygments_dark_style = "monokai"
+nitpicky = False
+smartquotes = False
+
+myst_heading_anchors = 4
+myst_enable_extensions = ["colon_fence", "deflist"]
+
+html_theme = "furo"
+html_title = "Holdfast %s" % release
+html_static_path = ["_static"]
+html_css_files = ["holdfast.css"]
+html_copy_source = False
+html_show_sourcelink = False
+html_show_sphinx = False
+html_use_index = True
+html_domain_indices = False
+html_last_updated_fmt = None
+html_theme_options = {"navigation_with_keys": True}
+templates_path = []
+
+# Markdown's code may have "..." in it, for what was left out.
+suppress_warnings = ["misc.highlighting_failure"]
