@@ -15,6 +15,7 @@
 
 #include "nofault.h"
 #include "nofault_fault.h"
+#include "probe.h"
 #include "region_list.h"
 
 /* Linux 5.14; older headers don't have them. */
@@ -22,6 +23,9 @@
 #define HF__POPULATE_WRITE 23
 
 static struct hf__regions all;
+
+/* For debuggers: by a name that no program has. */
+static const struct hf__regions *const hf__regions_here __attribute__((used)) = &all;
 
 /* This thread's list. */
 static __thread struct hf__region_thread self __attribute__((tls_model("initial-exec")));
@@ -222,6 +226,7 @@ static bool handle(int signal, const siginfo_t *info, void *context, sigjmp_buf 
 		hf__region_note(&all, r,
 				down(address, page_size) > r->base ? down(address, page_size)
 								   : r->base);
+		HF__PROBE3(region_fault, address, r, signal);
 		close_newer(r, parity);
 		*jump = (sigjmp_buf *)r->jump;
 		errno = error;
@@ -231,6 +236,8 @@ static bool handle(int signal, const siginfo_t *info, void *context, sigjmp_buf 
 		done = lose(r, address);
 	else if (r && may_open(r, address, context))
 		done = open_lost(r, address);
+	if (done)
+		HF__PROBE3(region_fault, address, r, signal);
 	hf_grace_leave(&all.grace, parity);
 	errno = error;
 	return done;
