@@ -29,7 +29,8 @@ static const char *const texts[HF_REPORT_KINDS] = {
 };
 
 static hf_atomic32_t counts[HF_REPORT_KINDS];
-/* For debuggers: by names that no program has. */
+/* For debuggers: by names that no program has. share/gdb/holdfast.py knows so many kinds. */
+HF_STATIC_ASSERT(HF_REPORT_KINDS == 19, "share/gdb/holdfast.py");
 static const hf_atomic32_t *const hf__report_counts __attribute__((used)) = counts;
 static const char *const *const hf__report_texts __attribute__((used)) = texts;
 
