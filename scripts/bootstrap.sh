@@ -38,9 +38,10 @@ test)
 		gcc-s390x-linux-gnu g++-s390x-linux-gnu libc6-dev-s390x-cross
 		liburcu-dev libfuse3-dev fuse3 git sqlite3 fio nlohmann-json3-dev zlib1g-dev
 	)
-	# Without these the stages bare and kernel, the tests of musl and of the simulator are skipped,
-	# and the test of regions hashes by itself.
-	optional+=("${peers[@]}" "${simulate[@]}" musl-tools libssl-dev qemu-system-arm "${kernel[@]}")
+	# Without these the stages bare and kernel, the tests of musl, of the simulator, of gdb and of probes
+	# are skipped, and the test of regions hashes by itself.
+	optional+=("${peers[@]}" "${simulate[@]}" musl-tools libssl-dev gdb systemtap-sdt-dev
+		qemu-system-arm "${kernel[@]}")
 	;;
 report) required=(python3 python3-venv) ;;
 format) required=(make clang-format) ;;

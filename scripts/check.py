@@ -57,6 +57,10 @@ AREAS = {
     "simulate": (r"^lab/sim/", ["hf-lab"], ["lab.simulate$"]),
     "instructions": (r"^lab/instructions", [], ["instructions"]),
     "examples": (r"^examples/", ["examples/all"], ["example."]),
+    "tools": (r"^share/gdb|profile|probe|tests/tools|guide/tools",
+              ["tools_profile", "tools_profile_host", "tools_profile_a", "tools_profile_b",
+               "tools_profile_shared", "tools_gdb_static", "tools_gdb_dynamic", "tools_probes_static",
+               "tools_probes_dynamic"], ["tools."]),
     "install": (r"^cmake/|^CMake|^tests/install", [], ["install"]),
 }
 
