@@ -31,6 +31,10 @@
  */
 #if defined(HF_PROBES) && HF_PROBES
 #include <sys/sdt.h>
+#if defined(__clang__)
+/* Its macros, where they are used: an extension that all compilers have. */
+#pragma clang diagnostic ignored "-Wgnu-zero-variadic-macro-arguments"
+#endif
 #define HF__PROBE2(name, a, b) DTRACE_PROBE2(holdfast, name, a, b)
 #define HF__PROBE3(name, a, b, c) DTRACE_PROBE3(holdfast, name, a, b, c)
 #define HF__PROBE4(name, a, b, c, d) DTRACE_PROBE4(holdfast, name, a, b, c, d)

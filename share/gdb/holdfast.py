@@ -652,16 +652,17 @@ class Regions(Command):
 
 
 class Reports(Command):
-    """How often each kind of misuse was reported, in each copy of the library: holdfast reports"""
+    """How often each kind of misuse was reported: holdfast reports"""
 
     def run(self, _argument):
-        counts, texts = find_all("hf__report_counts"), find_all("hf__report_texts")
-        if not counts or len(counts) != len(texts):
-            raise Missing("the symbols of its reports are not here: they are not linked, or stripped")
         p, none = pointer_bytes(), True
-        for count, text in zip(counts, texts):
-            numbers, words = (Memory(Memory(at, p).pointer(0), size) for at, size in
-                              ((count, 4 * KINDS), (text, p * KINDS)))
+        shared, texts = shared_memory("report"), find_all("hf__report_texts")
+        counts = [shared] if shared else [Memory(at, p).pointer(0) for at in find_all("hf__report_counts")]
+        if not counts or not texts:
+            raise Missing("the symbols of its reports are not here: they are not linked, or stripped")
+        words = Memory(Memory(texts[0], p).pointer(0), p * KINDS)
+        for count in counts:
+            numbers = Memory(count, 4 * KINDS)
             for kind in range(KINDS):
                 if n := numbers.u32(4 * kind):
                     print("%10d  %s" % (n, string(words.pointer(p * kind))))
