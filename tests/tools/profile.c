@@ -199,6 +199,40 @@ static void full(void)
 	expect("all", NULL, (unsigned long)THREADS * LOCKS, 0);
 }
 
+/* One lock, waited for at more sites than are shown: n times at the n-th. */
+#define SITE(n)                                                                                    \
+	__attribute__((__noinline__)) static void site##n(void)                                    \
+	{                                                                                          \
+		volatile int left = n; /* no loop that is unrolled */                              \
+                                                                                                   \
+		while (left-- > 0) {                                                               \
+			bool taken = hf_mutex_lock_timeout(&mutex, 0);                             \
+                                                                                                   \
+			assert(!taken);                                                            \
+		}                                                                                  \
+		expect("site", &mutex, n, (uintptr_t)site##n);                                     \
+	}
+
+SITE(1)
+SITE(2)
+SITE(3)
+SITE(4)
+SITE(5)
+SITE(6)
+SITE(7)
+
+static void sites(void)
+{
+	hf_mutex_lock(&mutex);
+	site1();
+	site2();
+	site3();
+	site4();
+	site5();
+	site6();
+	site7();
+}
+
 /* Both ends print, each its own. */
 static void forked(void)
 {
@@ -281,6 +315,8 @@ int main(int argc, char **argv)
 		counts();
 	else if (strcmp(what, "full") == 0)
 		full();
+	else if (strcmp(what, "sites") == 0)
+		sites();
 	else if (strcmp(what, "fork") == 0)
 		forked();
 	else if (strcmp(what, "running") == 0)

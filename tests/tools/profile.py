@@ -37,9 +37,13 @@ class Profile:
     def __init__(self, head):
         self.process, self.program, self.nothing = int(head[1]), head[2], bool(head[3])
         self.locks, self.more, self.dropped, self.order = {}, 0, 0, []
+        self.more_sites = {}
 
     def add(self, line):
-        if re.match(r"^holdfast: +(total ms|and \d+ more call sites)", line):
+        if re.match(r"^holdfast: +total ms", line):
+            return
+        if more := re.match(r"^holdfast: +and (\d+) more call sites$", line):
+            self.more_sites[self.order[-1].address] = int(more[1])
             return
         row = ROW.match(line)
         check(row, "not a line of a profile:", repr(line))
@@ -65,7 +69,9 @@ class Profile:
         for lock in self.order:
             check(lock.waits > 0 and lock.longest <= lock.total, "odd:", lock)
             check(0 < len(lock.sites) <= SITES, "sites of", lock)
-            if len(lock.sites) < SITES:
+            times = [site[1] for site in lock.sites.values()]
+            check(times == sorted(times, reverse=True), "sites not in order:", lock)
+            if lock.address not in self.more_sites:
                 check(sum(site[0] for site in lock.sites.values()) == lock.waits, "sites", lock)
         for conds in (False, True):
             totals = [lock.total for lock in self.order
@@ -147,8 +153,20 @@ class Cases:
         listed = sum(lock.waits for lock in profile.order)
         check(len(profile.order) == SHOWN, len(profile.order), "locks shown")
         check(profile.dropped > 0, "nothing dropped")
+        check(all(lock.waits <= 4 for lock in profile.order), "more waits than threads:", profile.order)
         found = listed + profile.more + profile.dropped
         check(found == int(expected[0][2]), "counted", found, "of", expected[0][2])
+
+    def sites(self):
+        """Each call site of a lock has its own count; five are shown."""
+        profile, expected = self.one("sites")
+        lock = profile.order[0]
+        check(lock.waits == 28 and len(profile.order) == 1, profile.order)
+        check(len(lock.sites) == SITES and profile.more_sites == {lock.address: 2}, lock)
+        starts = sorted((int(function, 16), int(waits)) for _, _, waits, function in expected)
+        for at, site in lock.sites.items():
+            waits = [waits for start, waits in starts if start <= at][-1]
+            check(site[0] == waits, hex(at), "has", site[0], "waits and not", waits)
 
     def fork(self):
         """The child of a fork starts with an empty profile."""
@@ -211,7 +229,7 @@ def main():
     for name in ("program", "host", "plugins"):
         parser.add_argument("--" + name, required=True)
     cases, failed = Cases(parser.parse_args()), 0
-    for name in ("counts", "full", "fork", "running", "nothing", "off", "file", "copies", "unloaded"):
+    for name in ("counts", "full", "sites", "fork", "running", "nothing", "off", "file", "copies", "unloaded"):
         try:
             getattr(cases, name)()
             print("ok", name, flush=True)
