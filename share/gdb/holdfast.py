@@ -237,7 +237,8 @@ class Parking:
         self.table = shared_memory("parking")
         if not self.table and (need := find("hf__parking_need")) is not None:
             self.table = Memory(need, pointer_bytes()).pointer(0)
-        if not self.table:
+        # Before the library has started it leads to a constant of the library's.
+        if not self.table or symbol(self.table):
             raise Missing("no table of waiting threads: the process has not started, or nothing in it has"
                           " symbols of Holdfast's mutex")
 
@@ -266,6 +267,9 @@ class Parking:
         return [waiter for _, first in self.buckets() for waiter in self.queue(first)]
 
 
+NO_WAITER = ", no waiter queued"
+
+
 def waiters_at(address):
     """", 2 waiters: thread 3 (LWP 12) next, ...\""""
     if address is None:
@@ -275,7 +279,7 @@ def waiters_at(address):
     except Missing as missing:
         return ", waiters unknown: %s" % missing
     if not found:
-        return ", no waiter queued"
+        return NO_WAITER
     return ", %d waiter%s: %s" % (len(found), "s"[:len(found) != 1], ", ".join(map(str, found)))
 
 
@@ -330,11 +334,13 @@ def plural(n, what):
 
 
 def mutex(number, address):
-    if number == 0:
-        return "free" + (waiters_at(address) if address else "").replace(", no waiter queued", "")
-    if number != 1:
+    if number > 1:
         return "not a mutex: 0x%x" % number
-    return "held" + waiters_at(address)
+    waiters = waiters_at(address)
+    if number:
+        return "held" + waiters
+    # It was released a moment ago, and the next waiter is on its way.
+    return "free" + ("" if waiters == NO_WAITER or "unknown" in waiters else waiters)
 
 
 def show_mutex(value):
