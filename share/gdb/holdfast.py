@@ -7,7 +7,8 @@ its own. With the static library, or elsewhere:
     (gdb) source PREFIX/share/holdfast/gdb/holdfast.py
 
     print LOCK           hf_mutex_t, hf_cond_t, hf_spinlock_t (all), hf_lockref_t, hf_refcount_t,
-                         hf_rcuref_t, hf_region_t, and the C++ classes around them
+                         hf_rcuref_t, hf_region_t, and the C++ classes around them;
+                         hf::intrusive_ptr with its object's count
     holdfast waiters     threads that wait for mutexes and condition variables
     holdfast regions     regions that are open
     holdfast reports     how often each kind of misuse was reported
@@ -528,6 +529,26 @@ def show_region(value):
                   int(value["jump"]))
 
 
+def count_in(value):
+    """What the count of an object is, that one of its bases has; None = there is none."""
+    for field in value.type.strip_typedefs().fields():
+        if field.is_base_class:
+            if found := count_in(value[field]):
+                return found
+        elif field.name in ("refs_", "raw_"):
+            if printer := lookup(value[field.name]):
+                return printer.to_string()
+    return None
+
+
+def show_intrusive_ptr(value):
+    pointer = value["object_"]
+    if not int(pointer):
+        return "nothing"
+    count = count_in(pointer.dereference())
+    return "0x%x%s" % (int(pointer), " (%s)" % count if count else "")
+
+
 SHOW = {
     "hf_mutex": show_mutex,
     "hf_mutex_shared": show_mutex_shared,
@@ -566,7 +587,9 @@ def lookup(value):
         return None
     if kind.tag in SHOW:
         return Printer(SHOW[kind.tag], value)
-    # The C++ classes have the C type as their member raw_.
+    if kind.tag.startswith("hf::intrusive_ptr<"):
+        return Printer(show_intrusive_ptr, value)
+    # The other C++ classes have the C type as their member raw_.
     if kind.tag.startswith("hf::"):
         fields = kind.fields()
         if len(fields) >= 1 and any(field.name == "raw_" for field in fields):

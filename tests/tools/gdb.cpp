@@ -19,6 +19,11 @@
 #include "holdfast/region.h"
 #include "holdfast/spinlock.h"
 
+#if __has_include("holdfast/intrusive_ptr.h")
+#include "holdfast/intrusive_ptr.h"
+#include "holdfast/lockref_counted.h"
+#endif
+
 #if defined(__clang__)
 #pragma clang diagnostic ignored "-Wthread-safety-analysis"
 #endif
@@ -48,6 +53,14 @@ hf_region_t region_new, region_lost, region_process;
 hf::mutex cxx_mutex;
 hf::condition_variable cxx_cond;
 hf::spinlock cxx_spinlock;
+#if __has_include("holdfast/intrusive_ptr.h")
+struct page : hf::refcounted<page> {
+	int number = 1;
+};
+struct entry : hf::lockref_counted<entry> {};
+hf::intrusive_ptr<page> cxx_pointer = hf::make_intrusive<page>(), cxx_copy = cxx_pointer, cxx_null;
+hf::intrusive_ptr<entry> cxx_entry(new entry, hf::adopt);
+#endif
 /* In an object, behind pointers, as programs have them. */
 struct object {
 	hf_refcount_t refs;
