@@ -231,6 +231,7 @@ static void sites(void)
 	site5();
 	site6();
 	site7();
+	hf_mutex_unlock(&mutex);
 }
 
 /* Both ends print, each its own. */
