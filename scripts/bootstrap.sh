@@ -40,11 +40,12 @@ test)
 		gcc-s390x-linux-gnu g++-s390x-linux-gnu libc6-dev-s390x-cross
 		liburcu-dev libfuse3-dev fuse3 git sqlite3 fio nlohmann-json3-dev zlib1g-dev
 	)
-	# Without these the stages bare, kernel and docs, the tests of musl, Meson and of the simulator are
-	# skipped, the test of regions hashes by itself, and that of the diagrams does not draw them again.
+	# Without these the stages bare, kernel and docs, the tests of musl, Meson, gdb, probes and of the
+	# simulator are skipped, the test of regions hashes by itself, and that of the diagrams does not draw
+	# them again.
 	optional+=(
 		"${peers[@]}" "${simulate[@]}" "${kernel[@]}" "${docs[@]}" "${manual[@]}"
-		musl-tools libssl-dev meson graphviz qemu-system-arm
+		musl-tools libssl-dev meson graphviz gdb systemtap-sdt-dev qemu-system-arm
 	)
 	;;
 report) required=(python3 python3-venv) ;;

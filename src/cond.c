@@ -3,6 +3,7 @@
 #include "holdfast/cond.h"
 
 #include "parking.h"
+#include "probe.h"
 
 /* Without a table: a wait that ends for no reason. */
 static bool nap(hf_atomic32_t *cond, hf_atomic32_t *mutex, uint64_t deadline)
@@ -30,7 +31,7 @@ static bool leave_queue(hf_atomic32_t *cond, struct hf__waiter *waiter)
 	return left;
 }
 
-bool hf__cond_wait(hf_atomic32_t *cond, hf_atomic32_t *mutex, uint64_t deadline)
+static bool wait_at(hf_atomic32_t *cond, hf_atomic32_t *mutex, uint64_t deadline)
 {
 	struct hf__waiter waiter;
 	struct hf__bucket *bucket;
@@ -48,6 +49,7 @@ bool hf__cond_wait(hf_atomic32_t *cond, hf_atomic32_t *mutex, uint64_t deadline)
 	hf__mutex_release(mutex); /* C1 */
 
 	while (hf__waiter_state(&waiter) == HF__WAITER_PARKED) {
+		HF__PROBE3(park, cond, &waiter.state, deadline);
 		if (hf_env_park(&waiter.state, HF__WAITER_PARKED, deadline, HF_ENV_PRIVATE) ==
 			    HF_ENV_TIMEOUT &&
 		    hf__is_past(deadline)) {
@@ -59,6 +61,16 @@ bool hf__cond_wait(hf_atomic32_t *cond, hf_atomic32_t *mutex, uint64_t deadline)
 	}
 	(void)hf__mutex_wait(&waiter, HF_ENV_FOREVER);
 	return true;
+}
+
+__attribute__((__noinline__)) bool hf__cond_wait(hf_atomic32_t *cond, hf_atomic32_t *mutex,
+						 uint64_t deadline)
+{
+	uint64_t start = hf__profile_begin();
+	bool signalled = wait_at(cond, mutex, deadline);
+
+	hf__profile_end(start, HF__PROFILE_COND, cond, HF__CALL_SITE);
+	return signalled;
 }
 
 /* Takes the first of them, or all, out of the queue: C2. */
@@ -96,7 +108,7 @@ void hf__cond_wake(hf_atomic32_t *cond, bool all)
 
 /* ---- between processes -------------------------------------------------------------------- */
 
-bool hf__cond_shared_wait(hf_atomic32_t *cond, hf_atomic32_t *mutex, uint64_t deadline)
+static bool shared_wait_at(hf_atomic32_t *cond, hf_atomic32_t *mutex, uint64_t deadline)
 {
 	uint32_t seen = hf_atomic32_load_relaxed(cond);
 	bool signalled = true;
@@ -111,6 +123,7 @@ bool hf__cond_shared_wait(hf_atomic32_t *cond, hf_atomic32_t *mutex, uint64_t de
 
 		if (until > deadline)
 			until = deadline;
+		HF__PROBE3(park, cond, cond, until);
 		if (hf_env_park(cond, seen, until, HF_ENV_SHARED) != HF_ENV_TIMEOUT ||
 		    hf_atomic32_load_relaxed(cond) != seen) /* C4 */
 			break;
@@ -124,6 +137,16 @@ bool hf__cond_shared_wait(hf_atomic32_t *cond, hf_atomic32_t *mutex, uint64_t de
 	return signalled;
 }
 
+__attribute__((__noinline__)) bool hf__cond_shared_wait(hf_atomic32_t *cond, hf_atomic32_t *mutex,
+							uint64_t deadline)
+{
+	uint64_t start = hf__profile_begin();
+	bool signalled = shared_wait_at(cond, mutex, deadline);
+
+	hf__profile_end(start, HF__PROFILE_COND_SHARED, cond, HF__CALL_SITE);
+	return signalled;
+}
+
 void hf__cond_shared_wake(hf_atomic32_t *cond, hf_atomic32_t *all_to)
 {
 	uint32_t before = hf_atomic32_load_relaxed(cond), after;
@@ -131,6 +154,7 @@ void hf__cond_shared_wake(hf_atomic32_t *cond, hf_atomic32_t *all_to)
 	do
 		after = (before + 2) & ~(all_to ? HF__COND_WAITERS : 0u);
 	while (!hf_atomic32_try_cmpxchg_relaxed(cond, &before, after));
+	HF__PROBE2(wake, cond, cond);
 	if (!all_to)
 		(void)hf_env_unpark(cond, 1, HF_ENV_SHARED);
 	else

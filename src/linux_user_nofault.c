@@ -46,6 +46,7 @@
 #include "nofault.h"
 #include "nofault_fault.h"
 #include "nofault_jump.h"
+#include "probe.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -362,6 +363,7 @@ static bool recover(int signal, const siginfo_t *info, void *context, sigjmp_buf
 	last.signal = signal;
 	last.code = info->si_code;
 	last.address = info->si_addr;
+	HF__PROBE3(fault, info->si_addr, signal, info->si_code);
 	return true;
 }
 

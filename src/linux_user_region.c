@@ -15,6 +15,7 @@
 
 #include "nofault.h"
 #include "nofault_fault.h"
+#include "probe.h"
 #include "region_list.h"
 
 /* Linux 5.14; older headers don't have them. */
@@ -22,6 +23,17 @@
 #define HF__POPULATE_WRITE 23
 
 static struct hf__regions all;
+
+/* For debuggers: by a name that no program has. share/gdb/holdfast.py has these numbers. */
+static const struct hf__regions *const hf__regions_here __attribute__((used)) = &all;
+HF_STATIC_ASSERT(HF__REGION_SHARDS == 16 && sizeof(struct hf__region_shard) == 64 &&
+			 offsetof(struct hf__regions, process) == 16 * 64 &&
+			 offsetof(struct hf__region_thread, next) == 8,
+		 "share/gdb/holdfast.py");
+HF_STATIC_ASSERT(offsetof(hf_region_t, lost) == 8 && offsetof(hf_region_t, written) == 16 &&
+			 offsetof(hf_region_t, fd) == 28 && offsetof(hf_region_t, base) == 32 &&
+			 offsetof(hf_region_t, jump) == 32 + 2 * sizeof(void *),
+		 "share/gdb/holdfast.py");
 
 /* This thread's list. */
 static __thread struct hf__region_thread self __attribute__((tls_model("initial-exec")));
@@ -222,6 +234,7 @@ static bool handle_region(int signal, const siginfo_t *info, void *context, sigj
 		hf__region_note(&all, r,
 				down(address, page_size) > r->base ? down(address, page_size)
 								   : r->base);
+		HF__PROBE3(region_fault, address, r, signal);
 		close_newer(r, parity);
 		*jump = (sigjmp_buf *)r->jump;
 		errno = error;
@@ -231,6 +244,8 @@ static bool handle_region(int signal, const siginfo_t *info, void *context, sigj
 		done = lose(r, address);
 	else if (r && may_open(r, address, context))
 		done = open_lost(r, address);
+	if (done)
+		HF__PROBE3(region_fault, address, r, signal);
 	hf_grace_leave(&all.grace, parity);
 	errno = error;
 	return done;

@@ -7,6 +7,7 @@
 
 #include "holdfast/wait.h"
 #include "parking.h"
+#include "probe.h"
 
 /* Nanoseconds that a waiter spins before it parks. */
 #ifndef HF_MUTEX_SPIN_NS
@@ -37,7 +38,7 @@ static uint64_t earlier(uint64_t a, uint64_t b)
 
 /* ---- between processes: a futex, and no more ---------------------------------------------- */
 
-bool hf__mutex_shared_lock_slow(hf_atomic32_t *word, uint64_t deadline, enum hf_env_scope scope)
+static bool shared_lock_slow(hf_atomic32_t *word, uint64_t deadline, enum hf_env_scope scope)
 {
 	hf_wait_t wait = HF_WAIT_INIT;
 
@@ -49,6 +50,22 @@ bool hf__mutex_shared_lock_slow(hf_atomic32_t *word, uint64_t deadline, enum hf_
 	return hf__mutex_shared_take_parked(word, deadline, scope);
 }
 
+__attribute__((__noinline__)) bool
+hf__mutex_shared_lock_slow(hf_atomic32_t *word, uint64_t deadline, enum hf_env_scope scope)
+{
+	uint64_t start;
+	bool taken;
+
+	if (scope == HF_ENV_PRIVATE) /* a bucket's, which is nobody's business */
+		return shared_lock_slow(word, deadline, scope);
+	start = hf__profile_begin();
+	HF__PROBE2(contended, word, 1);
+	taken = shared_lock_slow(word, deadline, scope);
+	HF__PROBE3(acquired, word, 1, taken);
+	hf__profile_end(start, HF__PROFILE_MUTEX_SHARED, word, HF__CALL_SITE);
+	return taken;
+}
+
 bool hf__mutex_shared_take_parked(hf_atomic32_t *word, uint64_t deadline, enum hf_env_scope scope)
 {
 	uint64_t until = deadline;
@@ -57,6 +74,8 @@ bool hf__mutex_shared_take_parked(hf_atomic32_t *word, uint64_t deadline, enum h
 		/* M7. Those of one process can't be killed one by one. */
 		if (scope == HF_ENV_SHARED)
 			until = earlier(deadline, hf_env_deadline(HF__PATROL_MAX_NS));
+		if (scope == HF_ENV_SHARED)
+			HF__PROBE3(park, word, word, until);
 		if (hf_env_park(word, HF__MUTEX_PARKED, until, scope) == HF_ENV_TIMEOUT &&
 		    hf__is_past(deadline))
 			return false;
@@ -66,15 +85,19 @@ bool hf__mutex_shared_take_parked(hf_atomic32_t *word, uint64_t deadline, enum h
 
 void hf__mutex_shared_wake(hf_atomic32_t *word, enum hf_env_scope scope)
 {
+	if (scope == HF_ENV_SHARED)
+		HF__PROBE2(wake, word, word);
 	(void)hf_env_unpark(word, 1, scope);
 }
 
 /* ---- in one process ----------------------------------------------------------------------- */
 
-static void wake(hf_atomic32_t *state)
+static void wake(const void *mutex, hf_atomic32_t *state)
 {
-	if (state)
-		(void)hf_env_unpark(state, 1, HF_ENV_PRIVATE);
+	if (!state)
+		return;
+	HF__PROBE2(wake, mutex, state);
+	(void)hf_env_unpark(state, 1, HF_ENV_PRIVATE);
 }
 
 static uint64_t turn_at(const void *mutex)
@@ -148,7 +171,7 @@ static bool leave(struct hf__waiter *waiter, bool taken)
 	}
 	hf__bucket_publish(bucket, mutex, needed); /* W3 */
 	hf__bucket_unlock(bucket);
-	wake(sleeper);
+	wake(mutex, sleeper);
 	return taken;
 }
 
@@ -179,6 +202,7 @@ static enum outcome park_until_woken(struct hf__waiter *waiter, uint64_t deadlin
 				return TAKEN;
 			until = earlier(until, hf_env_deadline(HF_MUTEX_PATROL_NS));
 		}
+		HF__PROBE3(park, waiter->mutex, &waiter->state, until);
 		if (hf_env_park(&waiter->state, HF__WAITER_PARKED, until, HF_ENV_PRIVATE) ==
 			    HF_ENV_TIMEOUT &&
 		    hf__is_past(deadline))
@@ -302,16 +326,17 @@ static bool enqueue(struct hf__bucket *bucket, struct hf__waiter *waiter, uint32
 
 void hf__mutex_enqueue(struct hf__waiter *waiter)
 {
-	struct hf__bucket *bucket = hf__bucket_lock(waiter->mutex);
+	const void *mutex = waiter->mutex;
+	struct hf__bucket *bucket = hf__bucket_lock(mutex);
 	bool is_next = enqueue(bucket, waiter, HF__WAITER_CALLED);
 
 	hf__bucket_unlock(bucket);
 	if (is_next)
-		wake(&waiter->state);
+		wake(mutex, &waiter->state);
 }
 
 /* A thread that comes. */
-bool hf__mutex_lock_slow(hf_atomic32_t *word, uint64_t deadline)
+static bool lock_slow(hf_atomic32_t *word, uint64_t deadline)
 {
 	struct hf__waiter waiter;
 	struct hf__bucket *bucket;
@@ -335,6 +360,18 @@ bool hf__mutex_lock_slow(hf_atomic32_t *word, uint64_t deadline)
 	(void)enqueue(bucket, &waiter, HF__WAITER_NEXT);
 	hf__bucket_unlock(bucket);
 	return hf__mutex_wait(&waiter, deadline);
+}
+
+__attribute__((__noinline__)) bool hf__mutex_lock_slow(hf_atomic32_t *word, uint64_t deadline)
+{
+	uint64_t start = hf__profile_begin();
+	bool taken;
+
+	HF__PROBE2(contended, word, 0);
+	taken = lock_slow(word, deadline);
+	HF__PROBE3(acquired, word, 0, taken);
+	hf__profile_end(start, HF__PROFILE_MUTEX, word, HF__CALL_SITE);
+	return taken;
 }
 
 void hf__mutex_unlock_slow(hf_atomic32_t *word)
@@ -365,5 +402,5 @@ void hf__mutex_unlock_slow(hf_atomic32_t *word)
 		hf__bucket_publish(bucket, word, true);
 	}
 	hf__bucket_unlock(bucket);
-	wake(sleeper);
+	wake(word, sleeper);
 }

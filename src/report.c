@@ -4,6 +4,7 @@
 
 #include "holdfast/atomic.h"
 #include "env.h"
+#include "probe.h"
 
 static const char *const texts[HF_REPORT_KINDS] = {
 	[HF_REPORT_ADD_NOT_ZERO_OVF] = "refcount: overflow in not_zero; saturated, leaking memory",
@@ -28,6 +29,11 @@ static const char *const texts[HF_REPORT_KINDS] = {
 };
 
 static hf_atomic32_t counts[HF_REPORT_KINDS];
+/* For debuggers: by names that no program has. share/gdb/holdfast.py knows so many kinds. */
+HF_STATIC_ASSERT(HF_REPORT_KINDS == 19, "share/gdb/holdfast.py");
+static const hf_atomic32_t *const hf__report_counts __attribute__((used)) = counts;
+static const char *const *const hf__report_texts __attribute__((used)) = texts;
+
 static hf_atomic32_t warned[HF_REPORT_KINDS]; /* 1 = this kind has had its warning */
 static hf_atomic32_t hidden[HF_REPORT_KINDS]; /* not shown because this kind had its warning */
 static hf_atomic32_t mode = HF_ATOMIC_INIT(HF_REPORT_MODE_WARN);
@@ -128,6 +134,7 @@ void hf__report_details(const struct hf_report_details *details)
 	enum hf_report_kind kind = details->kind;
 	bool known = (unsigned int)kind < HF_REPORT_KINDS;
 
+	HF__PROBE4(misuse, kind, details->object, details->site, hf_report_text(kind));
 	if (now == HF_REPORT_MODE_QUIET)
 		return;
 	if (known)

@@ -20,6 +20,8 @@
  *   spinning     hf_env_spin_hints: how many spin hints a time is
  *   parking      HF_ENV_HAS_PARK, and if it is 1 hf_env_park, hf_env_unpark (wait on a word, wake its
  *                waiters), hf_env_deadline, hf_env_yield. Without it there is no mutex.h
+ *   profile      HF_ENV_HAS_PROFILE, and if it is 1 hf__profile_begin, hf__profile_end, which the slow
+ *                paths of locks call: how long they are waited for
  *   faults       HF_ENV_SITE, HF_ENV_TOUCH and HF_ENV_HAS_CLEAR, if the world recovers faults in a way
  *                of its own: see nofault/site.h and nofault.h. HF_ENV_HAS_REGION: 1 where mappings
  *                lose pages and can be replaced, and there is region.h and safe.h
@@ -42,6 +44,11 @@
 #endif
 #ifndef HF_ENV_HAS_FORK
 #define HF_ENV_HAS_FORK 0
+#endif
+#ifndef HF_ENV_HAS_PROFILE
+#define HF_ENV_HAS_PROFILE 0
+#define hf__profile_begin() ((uint64_t)0)
+#define hf__profile_end(start, kind, lock, site) ((void)(start))
 #endif
 
 #endif

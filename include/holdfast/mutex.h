@@ -23,6 +23,7 @@
  *             C++   hf::mutex lock;
  *                   std::lock_guard<hf::mutex> guard(lock);
  * Validation  -DHF_VALIDATE=1 reports recursion, unlock by another thread, long holds: validate.h.
+ * Profile     HOLDFAST_PROFILE=1 in the environment: which were waited for, at exit; docs/guide/tools.md
  *
  * Arguments   mutex   all bytes 0, HF_MUTEX_INIT or init have made it
  * Context     any thread

@@ -81,6 +81,7 @@ __thread volatile struct hf__thread hf__thread;
 static hf_node_t nodes[HF_NODES];
 hf_node_t *hf__node_table = nodes;
 uint32_t hf__spin_rate;
+uint32_t hf__profile_on;
 
 /*
  * This thread gets its variables, and its slot: what happens only once in a thread's life is no
@@ -112,6 +113,22 @@ void hf__node_refuse(const void *lock)
 {
 	(void)lock;
 	failed("hf__node_refuse() was called");
+}
+
+uint64_t hf_env_deadline(uint64_t nanoseconds)
+{
+	(void)nanoseconds;
+	failed("hf_env_deadline() was called");
+}
+
+void hf__profile_add(uint64_t start, enum hf__profile_kind kind, const volatile void *lock,
+		     const void *site)
+{
+	(void)start;
+	(void)kind;
+	(void)lock;
+	(void)site;
+	failed("hf__profile_add() was called");
 }
 
 void hf_report(enum hf_report_kind kind, const volatile void *object)

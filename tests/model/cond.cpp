@@ -10,13 +10,13 @@
  *   freed       whoever is woken last frees the condition variable: nobody touches it afterwards
  * and at the end nobody is in the table.
  */
-// MUTANT: waiters_not_counted HF_MUTANT=store_relaxed_missing HF_MUTANT_IN=hf__cond_wait
+// MUTANT: waiters_not_counted HF_MUTANT=store_relaxed_missing HF_MUTANT_IN=wait_at
 // MUTANT: moved_and_not_woken HF_MUTANT=unpark_missing HF_MUTANT_IN=wake
-// MUTANT: park_torn HF_MUTANT=park_torn HF_MUTANT_IN=hf__cond_wait
+// MUTANT: park_torn HF_MUTANT=park_torn HF_MUTANT_IN=wait_at
 // MUTANT: not_next HF_MUTANT=store_relaxed_missing HF_MUTANT_IN=enqueue
 // MUTANT: shared_signal_lost HF_MUTANT=unpark_missing HF_MUTANT_IN=hf__cond_shared_wake HF_MODEL_ONLY=shared
 // MUTANT: shared_broadcast_lost HF_MUTANT=requeue_missing HF_MODEL_ONLY=shared
-// MUTANT: shared_park_torn HF_MUTANT=park_torn HF_MUTANT_IN=hf__cond_shared_wait HF_MODEL_ONLY=shared
+// MUTANT: shared_park_torn HF_MUTANT=park_torn HF_MUTANT_IN=shared_wait_at HF_MODEL_ONLY=shared
 #define HF_ATOMIC_HEADER "backend.h"
 #define HF_ARCH_HEADER "arch_model.h"
 #define HF_ENV_HEADER "env_model.h"

@@ -242,4 +242,45 @@ void hf_env_yield(void) HF_API;
 
 HF_END_DECLS
 
+/* ---- The contention profile: HOLDFAST_PROFILE=1 ------------------------------------------- */
+
+#define HF_ENV_HAS_PROFILE 1
+
+/* What is waited for. */
+enum hf__profile_kind {
+	HF__PROFILE_MUTEX,
+	HF__PROFILE_MUTEX_SHARED,
+	HF__PROFILE_SPINLOCK,
+	HF__PROFILE_COND,
+	HF__PROFILE_COND_SHARED,
+};
+
+HF_BEGIN_DECLS
+
+/* Is there a profile? Changed before main() only, or before a plug-in's first function. */
+extern uint32_t hf__profile_on HF_API_EACH;
+
+/*
+ * One wait more: for `lock`, since `start`, in the call at `site` (NULL: in that of this function).
+ * Async-signal-safe; allocates nothing, takes no lock.
+ */
+void hf__profile_add(uint64_t start, enum hf__profile_kind kind, const volatile void *lock,
+		     const void *site) HF_API __attribute__((cold, __noinline__));
+
+HF_END_DECLS
+
+/* A slow path begins: one load, where there is no profile. Returns what the end wants to know. */
+HF_INLINE uint64_t hf__profile_begin(void)
+{
+	return HF_UNLIKELY(hf__profile_on) ? hf_env_deadline(0) : 0;
+}
+
+/* It ends. */
+HF_INLINE void hf__profile_end(uint64_t start, enum hf__profile_kind kind,
+			       const volatile void *lock, const void *site)
+{
+	if (HF_UNLIKELY(start))
+		hf__profile_add(start, kind, lock, site);
+}
+
 #endif

@@ -344,7 +344,10 @@ HF_INLINE void hf__spinlock_queued_contended(hf_spinlock_queued_t *lock, enum hf
 /* The slow path with the default policy: one copy, out of line. */
 HF_SLOW void hf__spinlock_queued_lock_slow(hf_spinlock_queued_t *lock)
 {
+	uint64_t start = hf__profile_begin();
+
 	hf__spinlock_queued_contended(lock, HF_ARCH_WAIT_QUEUE);
+	hf__profile_end(start, HF__PROFILE_SPINLOCK, lock, HF__SLOW_CALL_SITE);
 }
 
 HF_INLINE void hf__spinlock_queued_lock(hf_spinlock_queued_t *lock, enum hf_wait_policy policy)

@@ -1,0 +1,736 @@
+# SPDX-License-Identifier: MIT
+"""Holdfast in gdb: what a lock, a count or a region is now, and which threads wait.
+
+gdb loads this by itself with the shared library, where both are installed where the distribution has
+its own. With the static library, or elsewhere:
+
+    (gdb) source PREFIX/share/holdfast/gdb/holdfast.py
+
+    print LOCK           hf_mutex_t, hf_cond_t, hf_spinlock_t (all), hf_lockref_t, hf_refcount_t,
+                         hf_rcuref_t, hf_region_t, and the C++ classes around them;
+                         hf::intrusive_ptr with its object's count
+    holdfast waiters     threads that wait for mutexes and condition variables
+    holdfast regions     regions that are open
+    holdfast reports     how often each kind of misuse was reported
+    holdfast profile     what was waited for, if the process runs with HOLDFAST_PROFILE
+
+It reads memory only: nothing runs in the process, and a core dump will do. It needs the program's
+debug information for the types of `print`, and of the library its symbols (`nm libholdfast.so`), not
+its debug information: where those are stripped, too, it says what it could not find.
+
+The layouts here are those of the library with the same version. src/*.c check them.
+"""
+import re
+
+import gdb
+
+BUCKETS = 1024
+LINE = 64  # bytes, HF_ARCH_CACHE_LINE of all processors
+MOST = 100000  # elements of a list: more is not a list
+NODES = 8  # of a slot
+NODE_BYTES = 16
+SLOTS = 4095
+THREAD = 0x3fffff  # the bits of a slot's owner that are a thread's number
+KINDS = 19  # of enum hf_report_kind
+PROFILE_ENTRIES = 4096
+
+
+class Missing(Exception):
+    """It is not to be found here: why."""
+
+
+# ---- memory and symbols -------------------------------------------------------------------------
+
+def read(address, size):
+    try:
+        return bytes(gdb.selected_inferior().read_memory(address, size))
+    except gdb.error as error:
+        raise Missing("%d bytes at 0x%x can't be read (%s)" % (size, address, error)) from error
+
+
+class Memory:
+    """A piece of memory, read once."""
+
+    def __init__(self, address, size):
+        self.address, self.bytes = address, read(address, size)
+        self.order = "big" if "big endian" in gdb.execute("show endian", to_string=True) else "little"
+
+    def number(self, at, size):
+        return int.from_bytes(self.bytes[at:at + size], self.order)
+
+    def u32(self, at):
+        return self.number(at, 4)
+
+    def u64(self, at):
+        return self.number(at, 8)
+
+    def pointer(self, at):
+        return self.number(at, pointer_bytes())
+
+
+def pointer_bytes():
+    return int(gdb.parse_and_eval("sizeof(void *)"))
+
+
+def find(name):
+    """The address of a variable, or None."""
+    try:
+        return int(gdb.parse_and_eval("(char *)&%s" % name))
+    except gdb.error:
+        return None
+
+
+places = {}  # what find_all() has found, until objects come or go
+
+
+def find_all(name):
+    """The addresses of the variables with that name: one a copy of the library."""
+    if name not in places:
+        places[name] = look_for_all(name)
+    return places[name]
+
+
+def look_for_all(name):
+    found = []
+    try:
+        for symbol in gdb.lookup_static_symbols(name):
+            found.append(int(symbol.value().address))
+    except (AttributeError, gdb.error):
+        pass
+    said = gdb.execute("info variables -q ^%s$" % name, to_string=True)
+    found += [int(match[1], 16)
+              for match in re.finditer(r"^(0x[0-9a-f]+) +%s$" % name, said, re.MULTILINE)]
+    if not found and find(name) is not None:
+        found.append(find(name))
+    return sorted(set(found))
+
+
+def symbol(address):
+    """" <name+4>", or nothing."""
+    said = gdb.execute("info symbol 0x%x" % address, to_string=True)
+    match = re.match(r"(\S+)(?: \+ (\d+))? in section", said)
+    if not match:
+        return ""
+    return " <%s%s>" % (match[1], "+" + match[2] if match[2] else "")
+
+
+def shared_memory(name):
+    """The address of one of the pieces of memory that all copies of the library have, or None."""
+    for state in find_all("hf__process_" + name):
+        if memory := Memory(state, 8).u64(0):
+            return memory
+    return None
+
+
+# ---- threads ------------------------------------------------------------------------------------
+
+class Threads:
+    """Whose stack an address is in. Made at the first question after each stop."""
+
+    current = None
+
+    def __init__(self):
+        self.tops, self.by_number = [], {}
+        try:
+            for thread in gdb.selected_inferior().threads():
+                self.by_number[thread.ptid[1] or thread.ptid[2]] = thread
+        except gdb.error:
+            pass
+
+    @classmethod
+    def get(cls):
+        if not cls.current:
+            cls.current = cls()
+        return cls.current
+
+    @classmethod
+    def forget(cls, _event=None):
+        cls.current = None
+
+    @staticmethod
+    def name(thread):
+        return "thread %d (LWP %d)" % (thread.num, thread.ptid[1] or thread.ptid[2])
+
+    def look_at_stacks(self):
+        selected = gdb.selected_thread()
+        frame = gdb.selected_frame() if selected else None
+        try:
+            for thread in gdb.selected_inferior().threads():
+                thread.switch()
+                at = gdb.newest_frame()
+                self.tops.append((int(at.read_register("sp")), thread))
+                # A signal handler may run on a stack of its own.
+                for _ in range(64):
+                    at, newer = at.older(), at
+                    if not at:
+                        break
+                    if newer.type() == gdb.SIGTRAMP_FRAME:
+                        self.tops.append((int(at.read_register("sp")), thread))
+        except gdb.error:
+            pass
+        finally:
+            if selected:
+                selected.switch()
+                frame.select()
+        self.tops.sort(key=lambda top: top[0])
+
+    def of_stack(self, address):
+        """Stacks grow down: the thread whose stack pointer is the next below the address."""
+        if not self.tops:
+            self.look_at_stacks()
+        below = [thread for top, thread in self.tops if top <= address]
+        return self.name(below[-1]) if below else "a thread whose stack has 0x%x" % address
+
+    def of_variable(self, address):
+        """The thread whose thread-local variable that is; None = not known."""
+        nearest = None
+        for thread in self.by_number.values():
+            try:
+                handle = int.from_bytes(thread.handle(), Memory(address, 8).order)
+            except (AttributeError, gdb.error):
+                continue
+            # They lie beside what pthread_self() is, on whichever side.
+            if not nearest or abs(handle - address) < nearest[0]:
+                nearest = abs(handle - address), thread
+        return self.name(nearest[1]) if nearest and nearest[0] < 1 << 15 else None
+
+    def of_number(self, number):
+        thread = self.by_number.get(number)
+        return self.name(thread) if thread else "LWP %d" % number
+
+
+for event in ("new_objfile", "free_objfile", "clear_objfiles", "exited", "inferior_deleted"):
+    if hasattr(gdb.events, event):
+        getattr(gdb.events, event).connect(lambda _event: places.clear())
+for event in ("stop", "cont", "exited", "inferior_deleted", "new_thread", "thread_exited"):
+    if hasattr(gdb.events, event):
+        getattr(gdb.events, event).connect(Threads.forget)
+
+
+# ---- the table of those who wait: src/parking.h -------------------------------------------------
+
+STATES = ("parked", "called", "next", "due", "handed")
+MEANING = {
+    "parked": "sleeps, or is about to",
+    "called": "the next waiter, woken and not running yet",
+    "next": "the next waiter, awake",
+    "due": "the next waiter, awake; the next unlock hands the mutex over",
+    "handed": "the next waiter; the mutex is locked for it",
+}
+
+
+class Waiter:
+    def __init__(self, address):
+        p = pointer_bytes()
+        memory = Memory(address, 6 * p)
+        state = memory.u32(0)
+        self.address = address
+        self.state = STATES[state] if state < len(STATES) else "state %d" % state
+        self.at, self.mutex = memory.pointer(p), memory.pointer(2 * p)
+        self.next = memory.pointer(3 * p)
+
+    def __str__(self):
+        return "%s %s" % (Threads.get().of_stack(self.address), self.state)
+
+
+class Parking:
+    def __init__(self):
+        self.table = shared_memory("parking")
+        if not self.table and (need := find("hf__parking_need")) is not None:
+            self.table = Memory(need, pointer_bytes()).pointer(0)
+        # Before the library has started it leads to a constant of the library's.
+        if not self.table or symbol(self.table):
+            raise Missing("no table of waiting threads: the process has not started, or nothing in it has"
+                          " symbols of Holdfast's mutex")
+
+    def buckets(self, first=0, count=BUCKETS):
+        """[(being changed, address of the first waiter)]"""
+        p = pointer_bytes()
+        memory = Memory(self.table + BUCKETS * 4 + first * LINE, count * LINE)
+        return [(memory.u32(i * LINE + 8) != 0, memory.pointer(i * LINE + (12 + p - 1) // p * p))
+                for i in range(count)]
+
+    @staticmethod
+    def queue(address):
+        found = []
+        while address and len(found) < MOST:
+            found.append(Waiter(address))
+            address = found[-1].next
+        return found
+
+    def at(self, address):
+        """The waiters at a mutex or a condition variable, in their order."""
+        index = ((address >> 2 & 0xffffffff) * 0x9e3779b1 & 0xffffffff) >> 22
+        _, first = self.buckets(index, 1)[0]
+        return [waiter for waiter in self.queue(first) if waiter.at == address]
+
+    def all(self):
+        return [waiter for _, first in self.buckets() for waiter in self.queue(first)]
+
+
+NO_WAITER = ", no waiter queued"
+
+
+def waiters_at(address):
+    """", 2 waiters: thread 3 (LWP 12) next, ...\""""
+    if address is None:
+        return ""
+    try:
+        found = Parking().at(address)
+    except Missing as missing:
+        return ", waiters unknown: %s" % missing
+    if not found:
+        return NO_WAITER
+    return ", %d waiter%s: %s" % (len(found), "s"[:len(found) != 1], ", ".join(map(str, found)))
+
+
+# ---- queue nodes: src/slots.c -------------------------------------------------------------------
+
+class Nodes:
+    def __init__(self):
+        self.table = shared_memory("nodes")
+        if not self.table and (table := find("hf__node_table")) is not None:
+            self.table = Memory(table, pointer_bytes()).pointer(0)
+        if not self.table:
+            raise Missing("no table of queue nodes")
+        self.owners = Memory(self.table + SLOTS * NODES * NODE_BYTES, SLOTS * 4)
+
+    def thread(self, index):
+        slot = (index - 1) // NODES
+        owner = self.owners.u32(slot * 4) & THREAD if 0 <= slot < SLOTS else 0
+        return Threads.get().of_number(owner) if owner else "node %d, nobody's" % index
+
+    def next(self, index):
+        return Memory(self.table + (index - 1) * NODE_BYTES, NODE_BYTES).u32(0)
+
+    def queue_of(self, lock):
+        """The threads in a queued lock's queue: their nodes bear its mark."""
+        found = {}
+        for slot in range(SLOTS):
+            if not self.owners.u32(slot * 4):
+                continue
+            memory = Memory(self.table + slot * NODES * NODE_BYTES, NODES * NODE_BYTES)
+            for n in range(NODES):
+                if memory.u32(n * NODE_BYTES + 8) == (lock & 0xffffffff | 1):
+                    found[1 + slot * NODES + n] = memory.u32(n * NODE_BYTES)
+        order = [index for index in found if index not in found.values()]
+        while order and found.get(order[-1]) in found and len(order) < len(found):
+            order.append(found[order[-1]])
+        return [self.thread(index) for index in order + [i for i in found if i not in order]]
+
+
+# ---- what is printed ----------------------------------------------------------------------------
+
+def word(value, name="word"):
+    """The number in a member that is an atomic."""
+    return int(value[name]["value"])
+
+
+def address_of(value):
+    return int(value.address) if value.address is not None else None
+
+
+def plural(n, what):
+    return "%d %s%s" % (n, what, "s"[:n != 1])
+
+
+def mutex(number, address):
+    if number > 1:
+        return "not a mutex: 0x%x" % number
+    waiters = waiters_at(address)
+    if number:
+        return "held" + waiters
+    # It was released a moment ago, and the next waiter is on its way.
+    return "free" + ("" if waiters == NO_WAITER or "unknown" in waiters else waiters)
+
+
+def show_mutex(value):
+    return mutex(word(value), address_of(value))
+
+
+def show_mutex_shared(value):
+    number = word(value)
+    return ("free", "held, no waiter parked", "held, threads may be parked")[number] if number < 3 \
+        else "not a mutex between processes: 0x%x" % number
+
+
+def show_cond(value):
+    number = word(value, "waiters")
+    said = plural(number, "waiter")
+    address = address_of(value)
+    if not number or address is None:
+        return said
+    try:
+        found = Parking().at(address)
+    except Missing as missing:
+        return "%s; which is unknown: %s" % (said, missing)
+    mutexes = sorted({waiter.mutex for waiter in found})
+    return "%s: %s; mutex %s" % (said, ", ".join(map(str, found)),
+                                 ", ".join("0x%x%s" % (m, symbol(m)) for m in mutexes))
+
+
+def show_cond_shared(value):
+    number = word(value, "sequence")
+    return "%s, signal number %d" % ("threads may be parked" if number & 1 else "no waiter", number >> 1)
+
+
+def show_simple_spinlock(value):
+    return "held" if word(value) else "free"
+
+
+def show_ticket(value):
+    following, serving = word(value, "next"), word(value, "serving")
+    waiting = (following - serving - 1) & 0xffffffff
+    if following == serving:
+        return "free, next ticket %d" % following
+    return "held by ticket %d, %s, next ticket %d" % (serving, plural(waiting, "waiter"), following)
+
+
+def show_mcs(value):
+    tail, owner = word(value, "tail"), word(value, "owner")
+    if not tail:
+        return "free"
+    anonymous = 0xffffffff
+    try:
+        nodes = Nodes()
+        threads, at = [], owner
+        while len(threads) < MOST:
+            threads.append("a thread without a node" if at == anonymous else nodes.thread(at))
+            if at == tail:
+                break
+            at = word(value, "anonymous_next") if at == anonymous else nodes.next(at)
+            if not at:
+                break  # a waiter that is about to link itself
+        said = "held by " + threads[0]
+        if threads[1:]:
+            said += ", %s: %s" % (plural(len(threads) - 1, "waiter"), ", ".join(threads[1:]))
+        if at != tail:
+            said += ", one more is joining: " + nodes.thread(tail)
+        return said
+    except Missing as missing:
+        return "held by node %d, last node %d (%s)" % (owner, tail, missing)
+
+
+def queued(number, address):
+    held, passes = number & 0xff, number >> 8 & 0xff
+    pending, tail = number >> 16 & 1, number >> 17
+    said = "held" if held else "free"
+    if not pending and not tail:
+        return said + ", no waiter" if held else said
+    if pending:
+        said += ", the next waiter is pending"
+        said += ", barging closed" if passes == 255 else ", passed over %s" % plural(passes, "time")
+    if tail:
+        try:
+            nodes = Nodes()
+            threads = nodes.queue_of(address) if address is not None else []
+            said += ", queue of %s: %s" % (plural(len(threads), "thread"), ", ".join(threads)) \
+                if threads else ", a queue"
+            said += ", last is " + nodes.thread(tail)
+        except Missing as missing:
+            said += ", last node %d (%s)" % (tail, missing)
+    return said
+
+
+def show_queued(value):
+    return queued(word(value), address_of(value))
+
+
+def signed(number):
+    return number - (1 << 32) if number >= 1 << 31 else number
+
+
+def show_refcount(value):
+    number = word(value, "refs")
+    if number == 0:
+        return "dead, 0 references"
+    if number < 0x80000000:
+        return "live, " + plural(number, "reference")
+    if 0x90000000 <= number < 0xb0000000:
+        zone = "immortal"
+    elif 0xb0000000 <= number < 0xd0000000:
+        zone = "saturated, leaks"
+    else:
+        zone = "overflowed or underflowed a moment ago"
+    return "%s (%d)" % (zone, signed(number))
+
+
+def show_rcuref(value):
+    number = word(value, "refs")
+    if number < 0x80000000:
+        return "live, " + plural(number + 1, "reference")
+    if number < 0xc0000000:
+        return "saturated, leaks (0x%x)" % number
+    return "none: not dead yet, a get revives it" if number == 0xffffffff else "dead (0x%x)" % number
+
+
+def lock_half(number, address):
+    """A lockref's lock: which one, its unit was compiled for."""
+    try:
+        kind = gdb.lookup_type("hf__lockref_lock_t").strip_typedefs().tag or "hf_mutex"
+    except gdb.error:
+        kind = "hf_mutex"
+    if kind == "hf_mutex":
+        return mutex(number, address)
+    if kind == "hf_spinlock_queued":
+        return queued(number, address)
+    return "held" if number else "free"
+
+
+def halves(value):
+    number, address = word(value), address_of(value)
+    big = "big endian" in gdb.execute("show endian", to_string=True)
+    return number >> 32, lock_half(number & 0xffffffff, address + 4 * big if address else None)
+
+
+def show_lockref(value):
+    count, lock = halves(value)
+    if count >= 0x80000000:
+        said = "dead (%d)" % signed(count)
+    elif count == 0x7fffffff:
+        said = "pinned, leaks"
+    else:
+        said = plural(count, "reference")
+    return "%s; lock: %s" % (said, lock)
+
+
+def show_lockref_waitfree(value):
+    count, lock = halves(value)
+    if count < 0x80000000:
+        said = plural(count, "reference")
+    elif 0xa0000000 <= count < 0xe0000000:
+        said = "dead (0x%x)" % count
+    else:
+        said = "saturated, leaks (0x%x)" % count
+    return "%s; lock: %s" % (said, lock)
+
+
+NONE = (1 << 64) - 1
+
+
+def region(base, length, lost, written, fd, whose, jump):
+    said = "[0x%x, 0x%x), %s, of %s" % (base, base + length, plural(length, "byte"), whose)
+    if jump:
+        said += ", left by a jump at the first lost page"
+    if fd >= 0:
+        said += ", file %d" % fd
+    if lost == NONE:
+        return said + ", nothing lost"
+    said += ", lost from offset %d on" % max(0, lost - base)
+    return said + (", written at offset %d" % max(0, written - base) if written != NONE else "")
+
+
+def show_region(value):
+    length = int(value["len"])
+    if not length:
+        return "not begun"
+    return region(int(value["base"]), length, word(value, "lost"), word(value, "written"),
+                  int(value["fd"]), "the process" if int(value["of_process"]) else "a thread",
+                  int(value["jump"]))
+
+
+def count_in(value):
+    """What the count of an object is, that one of its bases has; None = there is none."""
+    for field in value.type.strip_typedefs().fields():
+        if field.is_base_class:
+            if found := count_in(value[field]):
+                return found
+        elif field.name in ("refs_", "raw_"):
+            if printer := lookup(value[field.name]):
+                return printer.to_string()
+    return None
+
+
+def show_intrusive_ptr(value):
+    pointer = value["object_"]
+    if not int(pointer):
+        return "nothing"
+    count = count_in(pointer.dereference())
+    return "0x%x%s" % (int(pointer), " (%s)" % count if count else "")
+
+
+SHOW = {
+    "hf_mutex": show_mutex,
+    "hf_mutex_shared": show_mutex_shared,
+    "hf_cond": show_cond,
+    "hf_cond_shared": show_cond_shared,
+    "hf_spinlock_cas": show_simple_spinlock,
+    "hf_spinlock_cas_prefetch": show_simple_spinlock,
+    "hf_spinlock_cas_release": show_simple_spinlock,
+    "hf_spinlock_wfe": show_simple_spinlock,
+    "hf_spinlock_ticket": show_ticket,
+    "hf_spinlock_mcs": show_mcs,
+    "hf_spinlock_queued": show_queued,
+    "hf_refcount": show_refcount,
+    "hf_rcuref": show_rcuref,
+    "hf_lockref": show_lockref,
+    "hf_lockref_waitfree": show_lockref_waitfree,
+    "hf_region": show_region,
+}
+
+
+class Printer:
+    def __init__(self, show, value):
+        self.show, self.value = show, value
+
+    def to_string(self):
+        try:
+            return self.show(self.value)
+        except (Missing, gdb.error) as error:
+            return "can't be read: %s" % error
+
+
+def lookup(value):
+    """gdb's hook: the printer for a value, or None."""
+    kind = value.type.unqualified().strip_typedefs()
+    if kind.code not in (gdb.TYPE_CODE_STRUCT, gdb.TYPE_CODE_UNION) or not kind.tag:
+        return None
+    if kind.tag in SHOW:
+        return Printer(SHOW[kind.tag], value)
+    if kind.tag.startswith("hf::intrusive_ptr<"):
+        return Printer(show_intrusive_ptr, value)
+    # The other C++ classes have the C type as their member raw_.
+    if kind.tag.startswith("hf::"):
+        fields = kind.fields()
+        if len(fields) >= 1 and any(field.name == "raw_" for field in fields):
+            return lookup(value["raw_"])
+    return None
+
+
+lookup.name = "holdfast"
+
+
+# ---- commands -----------------------------------------------------------------------------------
+
+class Holdfast(gdb.Command):
+    """Holdfast's locks and reports: holdfast waiters, regions, reports, profile."""
+
+    def __init__(self):
+        super().__init__("holdfast", gdb.COMMAND_STATUS, prefix=True)
+
+
+class Command(gdb.Command):
+    def __init__(self):
+        super().__init__("holdfast " + type(self).__name__.lower(), gdb.COMMAND_STATUS)
+
+    def invoke(self, argument, _from_tty):
+        try:
+            self.run(argument)
+        except Missing as missing:
+            raise gdb.GdbError("holdfast: %s" % missing) from missing
+
+
+class Waiters(Command):
+    """Threads that wait for mutexes and condition variables: holdfast waiters [ADDRESS]"""
+
+    def run(self, argument):
+        parking = Parking()
+        only = int(gdb.parse_and_eval(argument)) if argument else None
+        found = {}
+        for waiter in parking.all():
+            if only is None or only in (waiter.at, waiter.mutex):
+                found.setdefault(waiter.at, []).append(waiter)
+        if not found:
+            print("no thread waits")
+        for at, waiters in found.items():
+            what = "condition variable" if waiters[0].mutex != at else \
+                "mutex, %s" % ("held" if Memory(at, 4).u32(0) else "free")
+            mutex_too = "" if waiters[0].mutex == at else ", with mutex 0x%x%s" % (
+                waiters[0].mutex, symbol(waiters[0].mutex))
+            print("0x%x%s: %s%s, %s" % (at, symbol(at), what, mutex_too,
+                                        plural(len(waiters), "waiter")))
+            for waiter in waiters:
+                print("  %-28s %s: %s" % (Threads.get().of_stack(waiter.address), waiter.state,
+                                          MEANING.get(waiter.state, "?")))
+        if any(changing for changing, _ in parking.buckets()):
+            print("(a queue is being changed at this moment: what is above may be torn)")
+
+
+class Regions(Command):
+    """Regions that are open, of each copy of the library: holdfast regions"""
+
+    def run(self, _argument):
+        copies = find_all("hf__regions_here")
+        if not copies:
+            raise Missing("the symbols of its regions are not here: they are not linked, or stripped")
+        count = 0
+        for copy in copies:
+            regions = Memory(copy, pointer_bytes()).pointer(0)
+            tops = [("the process", Memory(regions + 16 * LINE, 8).u64(0))]
+            for shard in range(16):
+                thread = Memory(regions + shard * LINE, 8).u64(0)
+                while thread and len(tops) < MOST:
+                    memory = Memory(thread, 16)
+                    tops.append((Threads.get().of_variable(thread) or "a thread", memory.u64(0)))
+                    thread = memory.u64(8)
+            for whose, at in tops:
+                while at and count < MOST:
+                    at = self.one(at, whose)
+                    count += 1
+        if not count:
+            print("no region is open")
+
+    @staticmethod
+    def one(at, whose):
+        p = pointer_bytes()
+        memory = Memory(at, 80)
+        print("0x%x%s: %s" % (at, symbol(at), region(
+            memory.pointer(32), memory.pointer(32 + p), memory.u64(8), memory.u64(16),
+            signed(memory.u32(28)), whose, memory.pointer(32 + 2 * p))))
+        return memory.u64(0)
+
+
+class Reports(Command):
+    """How often each kind of misuse was reported: holdfast reports"""
+
+    def run(self, _argument):
+        p, none = pointer_bytes(), True
+        shared, texts = shared_memory("report"), find_all("hf__report_texts")
+        counts = [shared] if shared else [Memory(at, p).pointer(0) for at in find_all("hf__report_counts")]
+        if not counts or not texts:
+            raise Missing("the symbols of its reports are not here: they are not linked, or stripped")
+        words = Memory(Memory(texts[0], p).pointer(0), p * KINDS)
+        for count in counts:
+            numbers = Memory(count, 4 * KINDS)
+            for kind in range(KINDS):
+                if n := numbers.u32(4 * kind):
+                    print("%10d  %s" % (n, string(words.pointer(p * kind))))
+                    none = False
+        if none:
+            print("nothing was reported")
+
+
+def string(address):
+    text = b""
+    while len(text) < 256 and not text.endswith(b"\0"):
+        text += read(address + len(text), 1)
+    return text.rstrip(b"\0").decode(errors="replace")
+
+
+class Profile(Command):
+    """What was waited for so far, with HOLDFAST_PROFILE: holdfast profile"""
+
+    NAMES = ("mutex", "mutex between processes", "spinlock", "condition variable",
+             "condition variable between processes")
+
+    def run(self, _argument):
+        table = shared_memory("profile")
+        if not table:
+            raise Missing("no profile: the process was started without HOLDFAST_PROFILE, or its symbols"
+                          " are stripped")
+        memory, rows = Memory(table, PROFILE_ENTRIES * 48), []
+        for i in range(PROFILE_ENTRIES):
+            lock, site, waits, ns, longest = (memory.u64(48 * i + 8 * n) for n in range(5))
+            if memory.u32(48 * i + 40) == 2 and waits:
+                rows.append((ns, waits, longest, memory.u32(48 * i + 44), lock, site))
+        print("    total ms      waits   longest ms  lock, call site")
+        for ns, waits, longest, kind, lock, site in sorted(rows, reverse=True):
+            print("%12.3f %10d %12.3f  %s 0x%x%s, at 0x%x%s" % (
+                ns / 1e6, waits, longest / 1e6, self.NAMES[kind], lock, symbol(lock), site,
+                symbol(site)))
+
+
+if not any(getattr(printer, "name", "") == lookup.name for printer in gdb.pretty_printers):
+    gdb.pretty_printers.append(lookup)
+    for command in (Holdfast, Waiters, Regions, Reports, Profile):
+        command()

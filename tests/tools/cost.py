@@ -1,0 +1,76 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""What the contention profile leaves in code where it is off: one load a slow path, no more.
+
+    cost.py --source-dir DIR --work-dir DIR --library LIBRARY --cc COMPILER
+
+  slow     in the static library each slow path that is recorded reads hf__profile_on once, and nothing
+           else in it does
+  fast     of every verb, compiled as tests/codegen does, only the queued lock's slow path, which is out
+           of line, reads it: once
+
+tests/codegen holds the fast paths to their very instructions.
+"""
+import argparse
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+SLOW = {"hf__mutex_lock_slow": 1, "hf__mutex_shared_lock_slow": 1, "hf__cond_wait": 1,
+        "hf__cond_shared_wait": 1}
+FAST = {"hf__spinlock_queued_lock_slow": 1}
+OWN = "linux_user_profile"  # the profile's own file
+
+def readers(*files):
+    """{function: how often it reads hf__profile_on}, and all functions."""
+    said = subprocess.run(["objdump", "-dr", "--no-show-raw-insn", *files], check=True, text=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout
+    found, functions, unit, function = {}, set(), "", ""
+    for line in said.splitlines():
+        if match := re.match(r"(\S+):\s+file format", line):
+            unit = match[1]
+        elif match := re.match(r"[0-9a-f]+ <(.+)>:$", line):
+            function = re.sub(r"\.(cold|part|isra|constprop)\b.*", "", match[1])
+            functions.add(function)
+        elif re.search(r"R_\S+\s+hf__profile_on\b", line) and OWN not in unit:
+            found[function] = found.get(function, 0) + 1
+    return found, functions
+
+def verdict(name, found, expected):
+    good = found == expected
+    print("%s %s: %s" % ("ok" if good else "FAILED", name, found))
+    if not good:
+        print("  expected %s" % expected)
+    return good
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    for name in ("source-dir", "work-dir", "library", "cc"):
+        parser.add_argument("--" + name, required=True)
+    args = parser.parse_args()
+    os.makedirs(args.work_dir, exist_ok=True)
+    if not shutil.which("objdump"):
+        print("SKIPPED tools.cost: objdump is not here")
+        return 77
+    found, _ = readers(args.library)
+    # AArch64 takes two relocations for one address.
+    pair = {2: 1} if os.uname().machine == "aarch64" else {}
+    found = {name: pair.get(n, n) for name, n in found.items()}
+    good = verdict("slow", found, SLOW)
+    paths = os.path.join(args.work_dir, "paths.o")
+    subprocess.run([*args.cc.split(), "-std=gnu11", "-O2", "-c",
+                    os.path.join(args.source_dir, "tests", "codegen", "paths.c"),
+                    "-I" + os.path.join(args.source_dir, "include"), "-o", paths], check=True)
+    found, functions = readers(paths)
+    found = {name: pair.get(n, n) for name, n in found.items()}
+    good &= verdict("fast", found, FAST)
+    for verb in ("mutex_lock", "mutex_unlock", "spinlock_queued_lock", "lockref_default_get"):
+        if verb not in functions:
+            print("FAILED fast: %s is not there to be looked at" % verb)
+            good = False
+    return 0 if good else 1
+
+if __name__ == "__main__":
+    sys.exit(main())

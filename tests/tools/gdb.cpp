@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * gdb - a program with a lock, count and region in each state, and threads that wait: gdb.py has gdb
+ * stop it in stop_here(), and gdb_checks.py looks at it there.
+ */
+#include <cstdio>
+#include <cstdlib>
+#include <pthread.h>
+#include <sched.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "holdfast/cond.h"
+#include "holdfast/lockref.h"
+#include "holdfast/nofault.h"
+#include "holdfast/rcuref.h"
+#include "holdfast/refcount.h"
+#include "holdfast/region.h"
+#include "holdfast/spinlock.h"
+
+#if __has_include("holdfast/intrusive_ptr.h")
+#include "holdfast/intrusive_ptr.h"
+#include "holdfast/lockref_counted.h"
+#endif
+
+#if defined(__clang__)
+#pragma clang diagnostic ignored "-Wthread-safety-analysis"
+#endif
+
+/* The state of each is its name. Not static: else the optimiser replaces some by their values. */
+hf_mutex_t mutex_free = HF_MUTEX_INIT, mutex_held = { HF_ATOMIC_INIT(1) }, mutex_waited;
+hf_mutex_shared_t shared_held = HF_MUTEX_SHARED_INIT;
+hf_mutex_t cond_mutex;
+hf_cond_t cond_waited, cond_alone;
+hf_cond_shared_t cond_shared = HF_COND_SHARED_INIT;
+hf_spinlock_cas_t cas_free, cas_held;
+hf_spinlock_wfe_t wfe_held;
+hf_spinlock_ticket_t ticket_free, ticket_waited;
+hf_spinlock_mcs_t mcs_free, mcs_waited;
+hf_spinlock_queued_t queued_free, queued_held, queued_waited;
+hf_refcount_t count_live = HF_REFCOUNT_INIT(7), count_dead = HF_REFCOUNT_INIT(0),
+	      count_saturated = HF_REFCOUNT_INIT((uint32_t)HF_REFCOUNT_SATURATED),
+	      count_immortal = HF_REFCOUNT_INIT((uint32_t)HF_REFCOUNT_IMMORTAL),
+	      count_moment = HF_REFCOUNT_INIT(0xffffffffu), count_misused;
+hf_rcuref_t rcu_live = HF_RCUREF_INIT(3), rcu_dead = HF_RCUREF_INIT(0),
+	    rcu_none = { HF_ATOMIC_INIT(HF__RCUREF_NONE) },
+	    rcu_saturated = { HF_ATOMIC_INIT(HF__RCUREF_SATURATED) };
+hf_lockref_t ref_free = HF_LOCKREF_INIT(2), ref_dead = HF_LOCKREF_INIT(HF_LOCKREF_DEAD),
+	     ref_pinned = HF_LOCKREF_INIT(HF_LOCKREF_MAX), ref_waited = HF_LOCKREF_INIT(1);
+hf_lockref_waitfree_t wait_free, wait_free_dead;
+hf_region_t region_new, region_lost, region_process;
+hf::mutex cxx_mutex;
+hf::condition_variable cxx_cond;
+hf::spinlock cxx_spinlock;
+#if __has_include("holdfast/intrusive_ptr.h")
+struct page : hf::refcounted<page> {
+	int number = 1;
+};
+struct entry : hf::lockref_counted<entry> {};
+hf::intrusive_ptr<page> cxx_pointer = hf::make_intrusive<page>(), cxx_copy = cxx_pointer, cxx_null;
+hf::intrusive_ptr<entry> cxx_entry(new entry, hf::adopt);
+#endif
+/* In an object, behind pointers, as programs have them. */
+struct object {
+	hf_refcount_t refs;
+	hf_mutex_t lock;
+};
+struct object the_object = { HF_REFCOUNT_INIT(1), HF_MUTEX_INIT };
+
+enum { WAITERS = 13 };
+int lwp[WAITERS]; /* of the threads, in the order in which they began to wait */
+int me;
+volatile int done;
+static const long order[] = { 0, 1, 2, 3, 4, 11, 12, 5, 6, 7, 8, 9, 10 };
+
+static void *wait_for(void *argument)
+{
+	long i = reinterpret_cast<long>(argument);
+
+	lwp[i] = int(syscall(SYS_gettid));
+	switch (i) {
+	case 0:
+	case 1:
+	case 2:
+		hf_mutex_lock(&mutex_waited);
+		hf_mutex_unlock(&mutex_waited);
+		break;
+	case 3:
+	case 4:
+		hf_mutex_lock(&cond_mutex);
+		while (!done)
+			hf_cond_wait(&cond_waited, &cond_mutex);
+		hf_mutex_unlock(&cond_mutex);
+		break;
+	case 5:
+	case 6:
+		hf_spinlock_mcs_lock(&mcs_waited);
+		hf_spinlock_mcs_unlock(&mcs_waited);
+		break;
+	case 7:
+	case 8:
+	case 9:
+		hf_spinlock_queued_lock(&queued_waited);
+		hf_spinlock_queued_unlock(&queued_waited);
+		break;
+	case 10:
+		hf_spinlock_ticket_lock(&ticket_waited);
+		hf_spinlock_ticket_unlock(&ticket_waited);
+		break;
+	case 11:
+		hf_lockref_lock(&ref_waited);
+		hf_lockref_unlock(&ref_waited);
+		break;
+	default: {
+		hf_region_t own;
+
+		/* A region of another thread than the one that stops. */
+		if (hf_region_begin(&own, &region_new, 100) == 0) {
+			lwp[i] = -lwp[i];
+			while (!done)
+				sched_yield();
+			if (hf_region_end(&own, NULL) != 100)
+				std::abort();
+		}
+	}
+	}
+	return NULL;
+}
+
+static uint32_t first_tail;
+
+/* Has that thread begun to wait? */
+static bool waits(long i)
+{
+	switch (i) {
+	case 3:
+	case 4:
+		return hf_atomic32_load_relaxed(&cond_waited.waiters) == uint32_t(i - 2);
+	case 5:
+	case 6: {
+		uint32_t at = hf_atomic32_load_relaxed(&mcs_waited.owner);
+
+		/* Linked: as many links as there are waiters. */
+		for (long n = 0; n < i - 4; n++) {
+			at = hf_atomic32_load_acquire(&hf_env_node(at)->next);
+			if (!at)
+				return false;
+		}
+		return true;
+	}
+	case 7:
+		return hf_atomic32_load_relaxed(&queued_waited.word) & HF__QUEUED_PENDING;
+	case 8:
+		first_tail = hf_atomic32_load_relaxed(&queued_waited.word) >> HF__QUEUED_TAIL_SHIFT;
+		return first_tail;
+	case 9: {
+		uint32_t tail = hf_atomic32_load_relaxed(&queued_waited.word) >>
+				HF__QUEUED_TAIL_SHIFT;
+
+		return tail != first_tail &&
+		       hf_atomic32_load_acquire(&hf_env_node(first_tail)->next) == tail;
+	}
+	case 10:
+		return hf_atomic32_load_relaxed(&ticket_waited.next) == 2;
+	case 12:
+		return lwp[i] < 0;
+	default:
+		return true;
+	}
+}
+
+/* /proc says that the thread sleeps in a futex. */
+static bool sleeps(int thread)
+{
+	char path[64], text[64] = "";
+	FILE *file;
+
+	std::snprintf(path, sizeof(path), "/proc/self/task/%d/syscall", thread);
+	file = std::fopen(path, "r");
+	if (!file)
+		return false;
+	if (!std::fgets(text, sizeof(text), file))
+		text[0] = '\0';
+	std::fclose(file);
+	return std::atoi(text) == SYS_futex && text[0] != 'r';
+}
+
+extern "C" __attribute__((noinline)) void stop_here()
+{
+	__asm__ volatile("" ::: "memory");
+}
+
+int main()
+{
+	pthread_t thread[WAITERS];
+	struct hf_region_fault fault;
+	long page = sysconf(_SC_PAGESIZE);
+	void *memory = mmap(NULL, size_t(page), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+			    -1, 0);
+
+	alarm(100);
+	me = int(syscall(SYS_gettid));
+	hf_report_set_mode(HF_REPORT_MODE_COUNT);
+	hf_refcount_inc(&count_misused);
+	hf_lockref_waitfree_init(&wait_free, 5);
+	hf_lockref_waitfree_init(&wait_free_dead, 0);
+	hf_lockref_waitfree_lock(&wait_free_dead);
+	if (!hf_lockref_waitfree_mark_dead(&wait_free_dead, 0))
+		return 1;
+	hf_mutex_lock(&mutex_waited);
+	hf_mutex_shared_lock(&shared_held);
+	cxx_mutex.lock();
+	cxx_spinlock.lock();
+	hf_spinlock_cas_lock(&cas_held);
+	hf_spinlock_wfe_lock(&wfe_held);
+	hf_spinlock_ticket_lock(&ticket_waited);
+	hf_spinlock_mcs_lock(&mcs_waited);
+	hf_spinlock_queued_lock(&queued_held);
+	hf_spinlock_queued_lock(&queued_waited);
+	hf_lockref_lock(&ref_waited);
+	if (hf_region_begin(&region_lost, memory, 1000) ||
+	    hf_region_begin_process(&region_process, memory, 10))
+		return 1;
+	hf_atomic64_store_relaxed(&region_lost.lost, region_lost.base + 512);
+
+	/* Those that spin slow the others down: they come last. */
+	for (long i : order) {
+		if (pthread_create(&thread[i], NULL, wait_for, reinterpret_cast<void *>(i)))
+			return 1;
+		while (!waits(i))
+			sched_yield();
+		/* Those that park: then their place in the queue is certain. */
+		if (i < 3 || i == 11) {
+			while (!sleeps(lwp[i]))
+				sched_yield();
+		}
+	}
+	stop_here();
+
+	done = 1;
+	hf_mutex_unlock(&mutex_waited);
+	hf_spinlock_mcs_unlock(&mcs_waited);
+	hf_spinlock_queued_unlock(&queued_waited);
+	hf_spinlock_ticket_unlock(&ticket_waited);
+	hf_lockref_unlock(&ref_waited);
+	hf_mutex_lock(&cond_mutex);
+	hf_cond_broadcast(&cond_waited);
+	hf_mutex_unlock(&cond_mutex);
+	for (pthread_t one : thread)
+		pthread_join(one, NULL);
+	hf_atomic64_store_relaxed(&region_lost.lost, HF__REGION_NONE);
+	if (!hf_region_end(&region_process, &fault) || !hf_region_end(&region_lost, &fault))
+		return 1;
+	/* All of them, used: a linker or compiler drops none. */
+	return hf_mutex_is_locked(&mutex_free) || !hf_mutex_is_locked(&mutex_held) ||
+	       hf_spinlock_cas_is_locked(&cas_free) || hf_spinlock_ticket_is_locked(&ticket_free) ||
+	       hf_spinlock_mcs_is_locked(&mcs_free) || hf_spinlock_queued_is_locked(&queued_free) ||
+	       hf_refcount_read(&count_live) != 7 || hf_refcount_read(&count_dead) ||
+	       hf_refcount_read(&count_saturated) > 0 || hf_refcount_read(&count_immortal) > 0 ||
+	       hf_refcount_read(&count_moment) > 0 || hf_rcuref_read(&rcu_live) != 3 ||
+	       hf_rcuref_read(&rcu_dead) || hf_rcuref_read(&rcu_none) ||
+	       !hf_rcuref_read(&rcu_saturated) || hf_lockref_read(&ref_free) != 2 ||
+	       !hf_lockref_is_dead(&ref_dead) || hf_lockref_read(&ref_pinned) < 0 ||
+	       region_new.len || hf_atomic32_load_relaxed(&cond_alone.waiters) ||
+	       hf_atomic32_load_relaxed(&cond_shared.sequence) ||
+	       hf_atomic32_load_relaxed(&cxx_cond.native_handle()->waiters) ||
+	       hf_refcount_read(&the_object.refs) != 1 || hf_mutex_is_locked(&the_object.lock);
+}

@@ -1,0 +1,95 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""share/gdb/holdfast.py in gdb, on a program whose threads wait: by hand and loaded by itself.
+
+    gdb.py --source-dir DIR --build-dir DIR --work-dir DIR --cmake CMAKE --static PROGRAM --dynamic PROGRAM
+
+  static     the program has the static library, and the script is sourced
+  dynamic    the program has the shared library; gdb loads the script with it, from an installed tree
+  stripped   the same, of the library only what it exports has a name
+  core       the static one's core dump
+
+Exits with 77 where gdb is not here, or can't run a program.
+"""
+import argparse
+import glob
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+def gdb(*words, **environment):
+    # A stop is sent to all processes by who measures; it is not this program's matter.
+    command = ["gdb", "-nx", "-batch", "-ex", "set debuginfod enabled off",
+               "-ex", "handle SIGSTOP SIGCONT nostop noprint nopass", *words]
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                          errors="replace", stdin=subprocess.DEVNULL, check=False, timeout=600,
+                          env=dict(os.environ, **environment))
+    return done.stdout
+
+
+STOP = ["-ex", "set breakpoint pending on", "-ex", "break stop_here", "-ex", "run", "-ex", "up"]
+CHECKS = ["-x", os.path.join(HERE, "gdb_checks.py")]
+
+
+def judge(name, said):
+    """True = all checks ran, and none failed."""
+    found = re.findall(r"^(?:ok|FAILED) .*(?:\n  .*)*", said, re.MULTILINE)
+    good = sum(line.startswith("ok ") for line in found)
+    if re.search(r"^checked: 0 failed$", said, re.MULTILINE) and good == len(found) > 40:
+        print("ok %s: %d checks" % (name, good), flush=True)
+        return True
+    bad = [line for line in found if not line.startswith("ok ")]
+    print("FAILED %s\n%s" % (name, "\n".join(bad) if bad else said), flush=True)
+    return False
+
+
+def install(args):
+    """As a user does. Returns (the shared library, words for gdb)."""
+    prefix = os.path.join(args.work_dir, "prefix")
+    shutil.rmtree(prefix, ignore_errors=True)
+    subprocess.run([args.cmake, "--install", args.build_dir, "--prefix", prefix], check=True,
+                   stdout=subprocess.DEVNULL)
+    library = next(path for path in glob.glob(os.path.join(prefix, "**", "libholdfast.so.*"), recursive=True)
+                   if not os.path.islink(path) and path.startswith(prefix) and "/auto-load/" not in path)
+    folder = os.path.join(prefix, "share", "gdb", "auto-load")
+    return library, ["-iex", "add-auto-load-scripts-directory " + folder,
+                     "-iex", "add-auto-load-safe-path " + folder]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    for name in ("source-dir", "work-dir", "build-dir", "cmake", "static", "dynamic"):
+        parser.add_argument("--" + name, required=True)
+    args = parser.parse_args()
+    if not shutil.which("gdb"):
+        print("SKIPPED tools.gdb: gdb is not here")
+        return 77
+    said = gdb("-ex", "python print(6 * 7)", "-ex", "run", "/bin/true")
+    if "42" not in said or "exited normally" not in said:
+        print("SKIPPED tools.gdb: gdb has no Python, or can't run a program here: "
+              + " ".join(said.split())[-200:])
+        return 77
+    os.makedirs(args.work_dir, exist_ok=True)
+    script = ["-ex", "source " + os.path.join(args.source_dir, "share", "gdb", "holdfast.py")]
+    core = os.path.join(args.work_dir, "core")
+    for old in glob.glob(core + "*"):
+        os.remove(old)
+    good = [judge("static", gdb(*script, *STOP, *CHECKS, "-ex", "generate-core-file " + core,
+                                args.static))]
+    good.append(judge("core", gdb(*script, "-ex", "core-file " + core, "-ex", "up", *CHECKS, args.static)))
+
+    library, words = install(args)
+    words += ["-ex", "set environment LD_LIBRARY_PATH " + os.path.dirname(library)]
+    good.append(judge("dynamic", gdb(*words, *STOP, *CHECKS, args.dynamic)))
+    subprocess.run(["strip", "--strip-unneeded", library], check=True)
+    good.append(judge("stripped", gdb(*words, *STOP, *CHECKS, args.dynamic, HF_STRIPPED="1")))
+    return 0 if all(good) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

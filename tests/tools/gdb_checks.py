@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: MIT
+"""Run by gdb.py inside of gdb, at stop_here() of gdb.cpp: does each thing print as it is?
+
+HF_STRIPPED=1: the library's own symbols are not there.
+"""
+import os
+import re
+
+import gdb
+
+failed = 0
+stripped = os.environ.get("HF_STRIPPED") == "1"
+
+
+def check(name, found, expected):
+    global failed
+    good = re.fullmatch(expected, found, re.DOTALL)
+    print("%s %s" % ("ok" if good else "FAILED", name))
+    if not good:
+        print("  expected %s\n  found    %s" % (expected, found))
+        failed += 1
+
+
+def shown(what):
+    return re.sub(r"^\$\d+ = ", "", gdb.execute("print " + what, to_string=True).rstrip("\n"))
+
+
+def command(words):
+    try:
+        return gdb.execute(words, to_string=True)
+    except gdb.error as error:
+        return str(error)
+
+
+def waiter(i):
+    """How the thread is named that main started as its i-th."""
+    number = abs(int(gdb.parse_and_eval("lwp[%d]" % i)))
+    thread = next(t for t in gdb.selected_inferior().threads() if t.ptid[1] == number)
+    return r"thread %d \(LWP %d\)" % (thread.num, number)
+
+
+ME = r"thread \d+ \(LWP %d\)" % int(gdb.parse_and_eval("me"))
+STATE = "(parked|called|next|due)"
+MUTEX3 = r"held, 3 waiters: %s %s, %s parked, %s parked" % (waiter(0), STATE, waiter(1), waiter(2))
+
+PRINTED = {
+    "mutex_free": "free",
+    "mutex_held": "held, no waiter queued",
+    "mutex_waited": MUTEX3,
+    "*&mutex_waited": MUTEX3,
+    "shared_held": "held, no waiter parked",
+    "cond_waited": r"2 waiters: %s parked, %s parked; mutex 0x[0-9a-f]+ <cond_mutex>"
+                   % (waiter(3), waiter(4)),
+    "cond_alone": "0 waiters",
+    "cond_shared": "no waiter, signal number 0",
+    "cas_free": "free",
+    "cas_held": "held",
+    "wfe_held": "held",
+    "ticket_free": "free, next ticket 0",
+    "ticket_waited": "held by ticket 0, 1 waiter, next ticket 2",
+    "mcs_free": "free",
+    "mcs_waited": "held by %s, 2 waiters: %s, %s" % (ME, waiter(5), waiter(6)),
+    "queued_free": "free",
+    "queued_held": "held, no waiter",
+    "queued_waited": r"held, the next waiter is pending, (barging closed|passed over \d+ times?), "
+                     "queue of 2 threads: %s, %s, last is %s" % (waiter(8), waiter(9), waiter(9)),
+    "count_live": "live, 7 references",
+    "count_dead": "dead, 0 references",
+    "count_saturated": r"saturated, leaks \(-1073741824\)",
+    "count_immortal": r"immortal \(-1610612736\)",
+    "count_moment": r"overflowed or underflowed a moment ago \(-1\)",
+    "count_misused": r"saturated, leaks \(-1073741824\)",
+    "rcu_live": "live, 3 references",
+    "rcu_dead": r"dead \(0xe0000000\)",
+    "rcu_none": "none: not dead yet, a get revives it",
+    "rcu_saturated": r"saturated, leaks \(0xa0000000\)",
+    "ref_free": "2 references; lock: free",
+    "ref_dead": r"dead \(-128\); lock: free",
+    "ref_pinned": "pinned, leaks; lock: free",
+    "ref_waited": "1 reference; lock: held, 1 waiter: %s %s" % (waiter(11), STATE),
+    "wait_free": "5 references; lock: free",
+    "wait_free_dead": r"dead \(0xc0000000\); lock: held, no waiter queued",
+    "region_new": "not begun",
+    "region_lost": r"\[(0x[0-9a-f]+), 0x[0-9a-f]+\), 1000 bytes, of a thread, lost from offset 512 on",
+    "region_process": r"\[0x[0-9a-f]+, 0x[0-9a-f]+\), 10 bytes, of the process, nothing lost",
+    "cxx_mutex": "held, no waiter queued",
+    "cxx_cond": "0 waiters",
+    "cxx_spinlock": "held, no waiter",
+    "the_object": r"\{refs = live, 1 reference, lock = free\}",
+}
+
+if gdb.lookup_global_symbol("cxx_pointer"):
+    PRINTED["cxx_pointer"] = PRINTED["cxx_copy"] = r"0x[0-9a-f]+ \(live, 2 references\)"
+    PRINTED["cxx_null"] = "nothing"
+    PRINTED["cxx_entry"] = r"0x[0-9a-f]+ \(1 reference; lock: free\)"
+
+where = gdb.selected_thread().num
+for what, expected in PRINTED.items():
+    check("print " + what, shown(what), expected)
+check("bt full", gdb.execute("bt full", to_string=True), r"#0 .*main \(\).*")
+check("the selected thread stays", str(gdb.selected_thread().num), str(where))
+
+said = command("holdfast waiters")
+check("holdfast waiters", said, r".*0x[0-9a-f]+ <mutex_waited>: mutex, held, 3 waiters\n  %s +%s.*"
+      % (waiter(0), STATE))
+check("holdfast waiters, cond", said, r".*<cond_waited>: condition variable, with mutex 0x[0-9a-f]+ "
+      r"<cond_mutex>, 2 waiters\n  %s +parked.*" % waiter(3))
+check("holdfast waiters ADDRESS", command("holdfast waiters &ref_waited"),
+      r"0x[0-9a-f]+ <ref_waited>: mutex, held, 1 waiter\n  %s +%s: [^\n]*\n" % (waiter(11), STATE))
+
+if stripped:
+    check("holdfast regions, stripped", command("holdfast regions"), "holdfast: the symbols of its regions.*")
+    check("holdfast reports, stripped", command("holdfast reports"), "holdfast: the symbols of its reports.*")
+else:
+    said = command("holdfast regions")
+    check("holdfast regions", said, r"(0x[^\n]*\n){3}")
+    check("holdfast regions, the process's", said,
+          r".*<region_process>: [^\n]* 10 bytes, of the process, nothing lost\n.*")
+    check("holdfast regions, lost", said,
+          r".*<region_lost>: [^\n]* 1000 bytes, of %s, lost from offset 512 on\n.*" % ME)
+    check("holdfast regions, another thread's", said,
+          r".*: [^\n]* 100 bytes, of %s, nothing lost\n.*" % waiter(12))
+    check("holdfast reports", command("holdfast reports"),
+          " +1  refcount: addition on 0; use after free\n")
+check("holdfast profile, off", command("holdfast profile"), "holdfast: no profile: .*")
+print("checked: %d failed" % failed)

@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * profile - programs whose contention profile is known: run by profile.py.
+ *
+ *   profile CASE [PLUGIN...]
+ *
+ * Contention is forced: a thread goes on only when others are seen to wait. So the counts are exact,
+ * however slow the machine is. Lines on standard output: "NAME ADDRESS WAITS [FUNCTION]" is what the
+ * profile has to have: so many waits at the lock with that address, in that function if there is one.
+ */
+#include <assert.h>
+#include <dlfcn.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "../../src/parking.h"
+#include "holdfast/cond.h"
+#include "holdfast/spinlock/queued.h"
+
+#include "profile.h"
+
+enum { THREADS = 4, ROUNDS = 25, LOCKS = 6000 };
+
+static hf_mutex_t mutex = HF_MUTEX_INIT, many[LOCKS];
+static hf_mutex_shared_t shared = HF_MUTEX_SHARED_INIT;
+static hf_spinlock_queued_t queued = HF_SPINLOCK_QUEUED_INIT;
+static hf_cond_t cond = HF_COND_INIT;
+static hf_atomic32_t cond_waits = HF_ATOMIC_INIT(0), go = HF_ATOMIC_INIT(0);
+
+static void expect(const char *what, const void *lock, unsigned long waits, uintptr_t function)
+{
+	printf("%s %p %lu 0x%lx\n", what, lock, waits, (unsigned long)function);
+	fflush(stdout);
+}
+
+static unsigned int waiters(const void *at)
+{
+	struct hf__bucket *bucket = hf__bucket_lock(at);
+	unsigned int n = 0;
+
+	for (const struct hf__waiter *w = bucket->first; w; w = w->next)
+		n += w->at == at;
+	hf__bucket_unlock(bucket);
+	return n;
+}
+
+/* Not inlined, and more than a call of the verb: so the call site lies in these. */
+__attribute__((__noinline__)) static void *contend_mutex(void *nothing)
+{
+	hf_mutex_lock(&mutex);
+	hf_mutex_unlock(&mutex);
+	return nothing;
+}
+
+__attribute__((__noinline__)) static void *contend_shared(void *nothing)
+{
+	hf_mutex_shared_lock(&shared);
+	hf_mutex_shared_unlock(&shared);
+	return nothing;
+}
+
+__attribute__((__noinline__)) static void *contend_queued(void *nothing)
+{
+	hf_spinlock_queued_lock(&queued);
+	hf_spinlock_queued_unlock(&queued);
+	return nothing;
+}
+
+__attribute__((__noinline__)) static void *wait_cond(void *nothing)
+{
+	hf_mutex_lock(&many[0]);
+	while (!hf_atomic32_load_relaxed(&go)) {
+		(void)hf_atomic32_fetch_add_relaxed(&cond_waits, 1);
+		hf_cond_wait(&cond, &many[0]);
+	}
+	hf_mutex_unlock(&many[0]);
+	return nothing;
+}
+
+/* Returns false: it is held. */
+__attribute__((__noinline__)) static bool give_up(hf_mutex_t *m)
+{
+	bool taken = hf_mutex_lock_timeout(m, 0);
+
+	assert(!taken);
+	return taken;
+}
+
+static void start(pthread_t *threads, int n, void *(*function)(void *))
+{
+	for (int i = 0; i < n; i++) {
+		int error = pthread_create(&threads[i], NULL, function, NULL);
+
+		assert(!error);
+	}
+}
+
+static void join(const pthread_t *threads, int n)
+{
+	for (int i = 0; i < n; i++)
+		(void)pthread_join(threads[i], NULL);
+}
+
+/* Each of n threads waits once a round: all are queued before the lock is released. */
+static void rounds_mutex(int n, int rounds, void *(*function)(void *))
+{
+	pthread_t threads[THREADS];
+
+	for (int i = 0; i < rounds; i++) {
+		hf_mutex_lock(&mutex);
+		start(threads, n, function);
+		while (waiters(&mutex) < (unsigned int)n)
+			sched_yield();
+		hf_mutex_unlock(&mutex);
+		join(threads, n);
+	}
+}
+
+static void rounds_shared(void)
+{
+	pthread_t thread;
+
+	for (int i = 0; i < ROUNDS; i++) {
+		hf_mutex_shared_lock(&shared);
+		start(&thread, 1, contend_shared);
+		while (hf_atomic32_load_relaxed(&shared.word) != HF__MUTEX_PARKED)
+			sched_yield();
+		hf_mutex_shared_unlock(&shared);
+		join(&thread, 1);
+	}
+}
+
+/* Two waiters are both there when one is pending and one is queued. */
+static void rounds_queued(void)
+{
+	const uint32_t pending = HF__QUEUED_PENDING, queue = HF__QUEUED_TAIL_MASK;
+	pthread_t threads[2];
+	uint32_t word;
+
+	for (int i = 0; i < ROUNDS; i++) {
+		hf_spinlock_queued_lock(&queued);
+		start(threads, 2, contend_queued);
+		do {
+			sched_yield();
+			word = hf_atomic32_load_relaxed(&queued.word);
+		} while (!(word & pending) || !(word & queue));
+		hf_spinlock_queued_unlock(&queued);
+		join(threads, 2);
+	}
+}
+
+static void once_cond(void)
+{
+	pthread_t threads[THREADS];
+
+	start(threads, THREADS, wait_cond);
+	while (waiters(&cond) < THREADS)
+		sched_yield();
+	hf_mutex_lock(&many[0]);
+	hf_atomic32_store_relaxed(&go, 1);
+	hf_cond_broadcast(&cond);
+	hf_mutex_unlock(&many[0]);
+	join(threads, THREADS);
+}
+
+static void counts(void)
+{
+	rounds_mutex(THREADS, ROUNDS, contend_mutex);
+	rounds_shared();
+	rounds_queued();
+	once_cond();
+	expect("mutex", &mutex, (unsigned long)ROUNDS * THREADS, (uintptr_t)contend_mutex);
+	expect("shared", &shared, ROUNDS, (uintptr_t)contend_shared);
+	expect("spinlock", &queued, 2ul * ROUNDS, (uintptr_t)contend_queued);
+	expect("cond", &cond, hf_atomic32_load_relaxed(&cond_waits), (uintptr_t)wait_cond);
+}
+
+static void *give_up_all(void *nothing)
+{
+	for (int i = 0; i < LOCKS; i++)
+		(void)give_up(&many[i]);
+	return nothing;
+}
+
+/* More locks than the table has room for, by several threads at once. */
+static void full(void)
+{
+	pthread_t threads[THREADS];
+
+	for (int i = 0; i < LOCKS; i++)
+		hf_atomic32_store_relaxed(&many[i].word, HF__MUTEX_LOCKED);
+	start(threads, THREADS, give_up_all);
+	join(threads, THREADS);
+	expect("all", NULL, (unsigned long)THREADS * LOCKS, 0);
+}
+
+/* One lock, waited for at more sites than are shown: n times at the n-th. */
+#define SITE(n)                                                                                    \
+	__attribute__((__noinline__)) static void site##n(void)                                    \
+	{                                                                                          \
+		volatile int left = n; /* no loop that is unrolled */                              \
+                                                                                                   \
+		while (left-- > 0) {                                                               \
+			bool taken = hf_mutex_lock_timeout(&mutex, 0);                             \
+                                                                                                   \
+			assert(!taken);                                                            \
+		}                                                                                  \
+		expect("site", &mutex, n, (uintptr_t)site##n);                                     \
+	}
+
+SITE(1)
+SITE(2)
+SITE(3)
+SITE(4)
+SITE(5)
+SITE(6)
+SITE(7)
+
+static void sites(void)
+{
+	hf_mutex_lock(&mutex);
+	site1();
+	site2();
+	site3();
+	site4();
+	site5();
+	site6();
+	site7();
+	hf_mutex_unlock(&mutex);
+}
+
+/* Both ends print, each its own. */
+static void forked(void)
+{
+	int status = 1;
+	pid_t child;
+
+	rounds_mutex(THREADS, 2, contend_mutex);
+	child = fork();
+	if (child == 0) {
+		rounds_mutex(1, 3, contend_mutex);
+		printf("child ");
+		expect("mutex", &mutex, 3, (uintptr_t)contend_mutex);
+		exit(0);
+	}
+	(void)waitpid(child, &status, 0);
+	assert(status == 0);
+	rounds_mutex(THREADS, 1, contend_mutex);
+	expect("mutex", &mutex, 3ul * THREADS, (uintptr_t)contend_mutex);
+}
+
+static void *forever(void *nothing)
+{
+	for (;;) {
+		hf_mutex_lock(&mutex);
+		hf_mutex_unlock(&mutex);
+	}
+	return nothing;
+}
+
+/* The process ends while threads wait: nobody waits for them, and nothing is torn. */
+static void running(void)
+{
+	pthread_t threads[THREADS];
+
+	start(threads, 2, forever);
+	rounds_mutex(1, ROUNDS, contend_mutex);
+	expect("any", &mutex, 1, 0);
+}
+
+/* The program's copy of the library and those of plug-ins, of which the last is unloaded. */
+static void copies(int n, char **paths)
+{
+	void *plugin[8];
+	plug_t *contend;
+
+	assert(n > 0 && n <= 8);
+	rounds_mutex(THREADS, 1, contend_mutex);
+	expect("mutex", &mutex, THREADS, (uintptr_t)contend_mutex);
+	for (int i = 0; i < n; i++) {
+		plugin[i] = dlopen(paths[i], RTLD_NOW | RTLD_LOCAL);
+		if (!plugin[i]) {
+			puts(dlerror());
+			exit(1);
+		}
+		contend = (plug_t *)(uintptr_t)dlsym(plugin[i], "plug_contend");
+		assert(contend);
+		for (int round = 0; round <= i; round++) {
+			pthread_t thread;
+			int error;
+
+			hf_mutex_lock(&many[i]);
+			error = pthread_create(&thread, NULL, contend, &many[i]);
+			assert(!error);
+			while (waiters(&many[i]) < 1)
+				sched_yield();
+			hf_mutex_unlock(&many[i]);
+			join(&thread, 1);
+		}
+		expect("mutex", &many[i], (unsigned long)i + 1, 0);
+	}
+	(void)dlclose(plugin[n - 1]);
+}
+
+int main(int argc, char **argv)
+{
+	const char *what = argc > 1 ? argv[1] : "";
+
+	alarm(300);
+	if (strcmp(what, "counts") == 0)
+		counts();
+	else if (strcmp(what, "full") == 0)
+		full();
+	else if (strcmp(what, "sites") == 0)
+		sites();
+	else if (strcmp(what, "fork") == 0)
+		forked();
+	else if (strcmp(what, "running") == 0)
+		running();
+	else if (strcmp(what, "copies") == 0)
+		copies(argc - 2, argv + 2);
+	else if (strcmp(what, "nothing") == 0)
+		expect("mutex", &mutex, 0, 0);
+	else
+		return 2;
+	if (argc > 2 && strcmp(argv[2], "_exit") == 0)
+		_exit(0);
+	return 0;
+}

@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef HF_TESTS_PROFILE_H
+#define HF_TESTS_PROFILE_H
+/* profile - what a plug-in of profile.c exports, as plug_contend: takes a mutex, and releases it. */
+
+typedef void *plug_t(void *mutex);
+
+#endif
