@@ -2,9 +2,11 @@
 # The front door. CMake does the building: see CMakeLists.txt and CMakePresets.json.
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help build lab lab-quick measured machines instructions readme check test cross fuzz soak format format-check clean install venv bare kernel
+.PHONY: help build lab lab-quick measured machines instructions readme check test cross fuzz soak format format-check clean install uninstall venv bare kernel
 
 PREFIX ?= /usr/local
+# So that the loader finds the shared library, or forgets it, wherever it is configured to look.
+LDCONFIG = if [ -z "$$DESTDIR" ] && [ $$(id -u) = 0 ]; then PATH=$$PATH:/sbin:/usr/sbin ldconfig || :; fi
 
 # Debian's own, which python3-venv belongs to, and not whatever comes first on the path.
 PYTHON3 := $(firstword $(wildcard /usr/bin/python3) python3)
@@ -98,6 +100,11 @@ clean: ## remove build/
 
 install: build ## headers and libraries into PREFIX (default /usr/local)
 	cmake --install build/release --prefix $(abspath $(PREFIX))
+	@$(LDCONFIG)
+
+uninstall: ## remove what `make install` with the same PREFIX has installed
+	cmake -DPREFIX=$(abspath $(PREFIX)) -P cmake/uninstall.cmake
+	@$(LDCONFIG)
 
 venv: build/venv/ready
 
