@@ -10,7 +10,7 @@ usage: deb.py --source-dir DIR --work-dir DIR [source | build | check]
     check    that, and into a minimal system of the same release, made by mmdebstrap: install the
              packages, with README's first program, all examples and the programs run against them
 
-The default is `check`. The minimal system is downloaded once, into WORK/root.tar, with all that the
+The default is `check`. The minimal system is downloaded once, into WORK/root-KEY.tar, with all that the
 packages depend on; after that nothing is. Prints "ok", "FAULT" or "SKIPPED" and what for, a line each,
 and last "N passed, N failed". Exits with 1 if there is a fault, with 77 if nothing could be done.
 """
@@ -126,21 +126,24 @@ def build(source, work):
     if missing:
         raise CantRun(missing.partition("error: ")[2].strip() or missing)
     jobs = len(os.sched_getaffinity(0))
-    worked, _ = run("dpkg-buildpackage", "-us", "-uc", "-j%d" % jobs, cwd=tree,
+    worked, output = run("dpkg-buildpackage", "-us", "-uc", "-j%d" % jobs, cwd=tree,
                     # The examples run later, in a clean system; and nobody debugs these packages.
                     DEB_BUILD_OPTIONS="nocheck noautodbgsym", DEB_BUILD_PROFILES="nocheck",
-                    DEB_CFLAGS_STRIP="-g", DEB_CXXFLAGS_STRIP="-g")
+                    DEB_CFLAGS_STRIP="-g", DEB_CXXFLAGS_STRIP="-g",
+                    GIT_CEILING_DIRECTORIES=work)  # hf-lab would name the commit of what is around
     if not worked:
-        fault("dpkg-buildpackage")
+        errors = re.findall(r".*(?:error: |undefined reference).*", output) or ["see above"]
+        fault("dpkg-buildpackage: %s" % errors[0])
         return []
     packages = sorted(glob.glob(os.path.join(work, "*.deb")))
     ok("dpkg-buildpackage: %d packages" % len(packages))
     changes = glob.glob(os.path.join(work, "*.changes"))
     worked, output = run("lintian", "--fail-on", "error,warning", "--allow-root", *changes)
-    if worked and not re.search(r"^[EW]:", output, re.MULTILINE):
+    found = re.findall(r"^[EW]: .*", output, re.MULTILINE)
+    if worked and not found:
         ok("lintian")
     else:
-        fault("lintian")
+        fault("lintian: %s" % "; ".join(found))
     return packages
 
 
@@ -167,8 +170,8 @@ def depends_of(packages):
 
 
 def minimal_system(work, packages):
-    """Returns the tar file of a system that has what the packages need, and not them. From an earlier time, or
-    made now."""
+    """Returns the tar file of a system that has what the packages need, and not them: made now, if no earlier
+    one will do."""
     with open("/etc/os-release", encoding="utf-8") as file:
         release = dict(re.findall(r'^(\w+)="?([^"\n]*)', file.read(), re.MULTILINE))
     suite = release.get("VERSION_CODENAME", "stable")
@@ -179,7 +182,8 @@ def minimal_system(work, packages):
         return tar
     if not shutil.which("mmdebstrap"):
         raise CantRun("mmdebstrap is not here")
-    command = ["mmdebstrap", "--variant=minbase", "--mode=root", "--include=" + ",".join(wanted),
+    command = ["mmdebstrap", "--variant=minbase", "--mode=root", "--format=tar",
+               "--include=" + ",".join(wanted),
                '--dpkgopt=path-exclude=/usr/share/locale/*', suite, tar + ".new"]
     worked, output = run(*as_root(), *command)
     if not worked:
@@ -205,7 +209,8 @@ def check(source, work, packages):
         must(*sudo, "cp", *packages, os.path.join(root, "packages"))
         must(*sudo, "cp", "-r", tree, os.path.join(root, "source"))
         # A namespace of its own: no network, and mounts that end with it.
-        inside = [*sudo, "unshare", "--mount", "--net", "--pid", "--fork", "sh", "-c",
+        inside = [*sudo, "unshare", "--mount", "--net", "--pid", "--fork", "--kill-child",
+                  "sh", "-c",
                   'mount -t proc proc "$0/proc" && mount --rbind /dev "$0/dev" && '
                   'cd / && exec chroot "$0" sh -c "$1"', root]
         if not run(*inside, "true")[0]:

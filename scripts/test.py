@@ -25,7 +25,7 @@ MODELS = ("qemu64", "Nehalem", "SandyBridge", "Haswell", "Skylake-Server", "Opte
 BUSY = 4  # loops beside the tests
 # They compile, judge what was compiled, or run one thread: a busy machine makes them slow, and that is all.
 NOT_WHEN_BUSY = ("^(headers|roster|codegen|runners|bootstrap|instructions|install|subproject|lab.*|musl|fuzz"
-                 "|nofault.(sweep.*|link|gone|sanitize)|tmpfs.*|.*mutant.*|model.*)$")
+                 "|nofault.(sweep.*|link|gone|sanitize)|tmpfs.*|.*mutant.*|model.*|abi.*|man.*)$")
 TAIL = 60  # lines shown of a failure
 
 
@@ -181,7 +181,18 @@ def report(stage):
 
 def port(stage):
     """The port of the same name under QEMU: a test is a case of its KTAP, or a mutant."""
-    worked, output = stage.run(sys.executable, "-B", "port/%s/run.py" % stage.name)
+    counted(stage, "port/%s/run.py" % stage.name)
+
+
+def packages(stage):
+    """Debian packages: built, checked by lintian, installed in a minimal system and tried there."""
+    counted(stage, "packaging/deb.py", "--source-dir", ROOT, "--work-dir",
+            os.path.join(ROOT, "build", "packages"))
+
+
+def counted(stage, *command):
+    """Run a script that prints SKIPPED and FAULT lines, and in the end what passed and failed."""
+    worked, output = stage.run(sys.executable, "-B", *command)
     stage.skipped += re.findall(r"^SKIPPED (.*)", output, re.MULTILINE)
     if stage.status == CANT_RUN:
         stage.excused = bool(stage.skipped)
@@ -192,7 +203,7 @@ def port(stage):
     for fault in re.findall(r"^FAULT (.*)", output, re.MULTILINE):
         stage.fail(fault, fault)
     if (not worked or not total) and not stage.failed:
-        stage.fail("run.py", output)
+        stage.fail(os.path.basename(command[0]), output)
 
 
 def format_check(stage):
@@ -220,6 +231,7 @@ STAGES = {
     "s390x": preset,
     "bare": port,
     "kernel": port,
+    "packages": packages,
     "report": report,
     "format-check": format_check,
 }
