@@ -208,11 +208,12 @@ def check(source, work, packages):
         must(*sudo, "mkdir", "-p", os.path.join(root, "packages"), os.path.join(root, "dev"))
         must(*sudo, "cp", *packages, os.path.join(root, "packages"))
         must(*sudo, "cp", "-r", tree, os.path.join(root, "source"))
-        # A namespace of its own: no network, and mounts that end with it.
+        # Namespaces of its own: no network, and mounts that end with it. Nothing of our environment.
         inside = [*sudo, "unshare", "--mount", "--net", "--pid", "--fork", "--kill-child",
                   "sh", "-c",
                   'mount -t proc proc "$0/proc" && mount --rbind /dev "$0/dev" && '
-                  'cd / && exec chroot "$0" sh -c "$1"', root]
+                  'cd / && exec env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8 '
+                  'chroot "$0" sh -c "$1"', root]
         if not run(*inside, "true")[0]:
             raise CantRun("no namespace or mount for the minimal system")
         if run(*inside, "command -v hf-lab || pkg-config --exists holdfast")[0]:
