@@ -2,7 +2,7 @@
 # The front door. CMake does the building: see CMakeLists.txt and CMakePresets.json.
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help build lab lab-quick measured machines instructions readme check test cross fuzz soak format format-check clean install uninstall venv bare kernel
+.PHONY: help build lab lab-quick measured machines instructions readme check test cross fuzz soak format format-check clean install uninstall venv bare kernel packages
 
 PREFIX ?= /usr/local
 # So that the loader finds the shared library, or forgets it, wherever it is configured to look.
@@ -73,6 +73,10 @@ bare: ## four bare-metal AArch64 cores under QEMU: battery, spinlock experiment,
 kernel: ## a module in Linux 6.1 on x86-64 and arm64, under QEMU: battery, kernel as oracle, mutants
 	@scripts/bootstrap.sh kernel
 	$(PYTHON3) -B port/kernel/run.py
+
+packages: ## Debian packages in build/packages: built, checked by lintian, tried in a minimal system
+	@scripts/bootstrap.sh packages
+	$(PYTHON3) -B packaging/deb.py --source-dir . --work-dir build/packages
 
 fuzz: ## clear and copy against a byte loop, by libFuzzer, for SECONDS (default 60)
 	@scripts/bootstrap.sh test

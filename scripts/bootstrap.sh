@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 #
-# bootstrap.sh build|lab|test|bare|kernel|report|format - have the packages which that make target
+# bootstrap.sh build|lab|test|bare|kernel|packages|report|format - have the packages which that make target
 # needs.
 #
 # Says nothing and asks nobody when they are all there. Else installs them if it may (root, or sudo
@@ -48,8 +48,12 @@ report) required=(python3 python3-venv) ;;
 format) required=(make clang-format) ;;
 bare) required+=("${bare[@]}") ;;
 kernel) required+=("${kernel[@]}") ;;
+packages)
+	required+=("${packages[@]}" "${simulate[@]}" nlohmann-json3-dev zlib1g-dev liburcu-dev libfuse3-dev)
+	required+=(libck-dev libtbb-dev libabsl-dev libglib2.0-dev libnsync-dev)
+	;;
 *)
-	echo "usage: $0 build|lab|test|bare|kernel|report|format" >&2
+	echo "usage: $0 build|lab|test|bare|kernel|packages|report|format" >&2
 	exit 2
 	;;
 esac
