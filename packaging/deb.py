@@ -150,8 +150,8 @@ def build(source, work):
 def as_root():
     if os.getuid() == 0:
         return []
-    if subprocess.run(["sudo", "-n", "true"], check=False, stdout=subprocess.DEVNULL,
-                      stderr=subprocess.DEVNULL).returncode == 0:
+    if shutil.which("sudo") and subprocess.run(["sudo", "-n", "true"], check=False,
+                                               stderr=subprocess.DEVNULL).returncode == 0:
         return ["sudo", "-n"]
     return None
 
@@ -187,11 +187,12 @@ def minimal_system(work, packages):
                '--dpkgopt=path-exclude=/usr/share/locale/*', suite, tar + ".new"]
     worked, output = run(*as_root(), *command)
     if not worked:
+        subprocess.run([*as_root(), "rm", "-f", tar + ".new"], check=False)
         raise CantRun("a minimal system could not be downloaded: %s"
                       % (re.findall(r"^E: (.*)", output, re.MULTILINE) or ["see above"])[0])
     for old in glob.glob(os.path.join(work, "root-*.tar")):
         os.remove(old)
-    os.rename(tar + ".new", tar)
+    os.rename(tar + ".new", tar)  # also of root's file: the folder is ours
     return tar
 
 
