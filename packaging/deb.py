@@ -4,15 +4,15 @@
 
 usage: deb.py --source-dir DIR --work-dir DIR [source | build | check]
 
-    source   WORK/holdfast-VERSION/ with debian/ in it, and WORK/holdfast_VERSION.orig.tar.xz. Of a git
-             checkout: the files that it tracks, as they are now
+    source   WORK/holdfast-VERSION/ with debian/ in it, and WORK/holdfast_VERSION.orig.tar.xz. Of a
+             git checkout: the files that it tracks, as they are now
     build    that, dpkg-buildpackage (binary and source packages, as any user), and lintian
     check    that, and into a minimal system of the same release, made by mmdebstrap: install the
              packages, with README's first program, all examples and the programs run against them
 
-The default is `check`. The minimal system is downloaded once, into WORK/root-KEY.tar, with all that the
-packages depend on; after that nothing is. Prints "ok", "FAULT" or "SKIPPED" and what for, a line each,
-and last "N passed, N failed". Exits with 1 if there is a fault, with 77 if nothing could be done.
+The default is `check`. The minimal system is downloaded once, into WORK/root-KEY.tar, with all that
+the packages depend on; after that nothing is. Prints "ok", "FAULT" or "SKIPPED" and what for, a line
+each, and last "N passed, N failed". Exits with 1 if there is a fault, with 77 if nothing could be done.
 """
 import argparse
 import glob
@@ -25,7 +25,8 @@ import sys
 import tempfile
 
 # Beside what the packages depend on: a compiler, and what the examples use.
-ROOT_PACKAGES = ["gcc", "g++", "libc6-dev", "pkg-config", "make", "cmake", "liburcu-dev", "man-db"]
+ROOT_PACKAGES = ["gcc", "g++", "libc6-dev", "pkg-config", "make", "cmake", "liburcu-dev", "man-db",
+                 "libjs-sphinxdoc"]
 TOOLS = {"dpkg-buildpackage": "dpkg-dev", "dh": "debhelper", "lintian": "lintian"}
 SKIP = 77
 
@@ -54,8 +55,8 @@ def skipped(what, why):
 def run(*command, cwd=None, **environment):
     """Returns (worked, output); the output is printed as it comes."""
     print("+", " ".join(command), flush=True)
-    child = subprocess.Popen(command, cwd=cwd, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True,
-                             stderr=subprocess.STDOUT, errors="replace",
+    child = subprocess.Popen(command, cwd=cwd, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                             stderr=subprocess.STDOUT, text=True, errors="replace",
                              env=dict(os.environ, LC_ALL="C.UTF-8", **environment))
     lines = []
     for line in child.stdout:
@@ -75,16 +76,18 @@ def version_of(source):
     with open(os.path.join(source, "packaging", "debian", "changelog"), encoding="utf-8") as file:
         name, version = re.match(r"(\S+) \((\S+?)-[^-]+\)", file.readline()).groups()
     with open(os.path.join(source, "include", "holdfast", "version.h"), encoding="utf-8") as file:
-        numbers = re.findall(r"^#define HF_VERSION_(?:MAJOR|MINOR|PATCH) (\d+)", file.read(), re.MULTILINE)
+        numbers = re.findall(r"^#define HF_VERSION_(?:MAJOR|MINOR|PATCH) (\d+)", file.read(),
+                             re.MULTILINE)
     if version != ".".join(numbers):
-        fault("packaging/debian/changelog is about %s, the headers are %s" % (version, ".".join(numbers)))
+        fault("packaging/debian/changelog is about %s, the headers are %s"
+              % (version, ".".join(numbers)))
     return name, version
 
 
 def files_of(source):
     """What belongs to the source: of git what it tracks, else all but build/."""
-    listed = subprocess.run(["git", "-c", "safe.directory=*", "-C", source, "ls-files", "-z"], check=False,
-                            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    listed = subprocess.run(["git", "-c", "safe.directory=*", "-C", source, "ls-files", "-z"],
+                            check=False, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     if listed.returncode == 0 and listed.stdout:
         names = os.fsdecode(listed.stdout).split("\0")[:-1]
     else:
@@ -107,13 +110,9 @@ def make_source(source, work):
         to = os.path.join(tree, file)
         os.makedirs(os.path.dirname(to), exist_ok=True)
         shutil.copy2(os.path.join(source, file), to, follow_symlinks=False)
-    # What `make docs` has drawn goes along.
-    html = os.path.join(source, "build", "docs", "html")
-    if os.path.isdir(html):
-        shutil.copytree(html, os.path.join(tree, "docs", "html"), dirs_exist_ok=True)
-    must("tar", "--sort=name", "--mtime=@0", "--owner=0", "--group=0", "--numeric-owner", "--xz", "-cf",
-         os.path.join(work, "%s_%s.orig.tar.xz" % (name, version)), "-C", work, os.path.basename(tree),
-         XZ_OPT="-1")
+    must("tar", "--sort=name", "--mtime=@0", "--owner=0", "--group=0", "--numeric-owner", "--xz",
+         "-cf", os.path.join(work, "%s_%s.orig.tar.xz" % (name, version)),
+         "-C", work, os.path.basename(tree), XZ_OPT="-1")
     shutil.copytree(os.path.join(source, "packaging", "debian"), os.path.join(tree, "debian"))
     return tree
 
@@ -125,11 +124,19 @@ def build(source, work):
                              stdout=subprocess.DEVNULL, stderr=subprocess.PIPE).stderr
     if missing:
         raise CantRun(missing.partition("error: ")[2].strip() or missing)
+    # What `make docs` has drawn goes into the documentation's package, and not into the source.
+    html = os.path.join(source, "build", "docs", "html")
+    if not os.path.isdir(html):
+        print("No HTML in holdfast-doc: `make docs` has not run")
+        html = ""
+    elif not shutil.which("dh_sphinxdoc"):
+        skipped("HTML in holdfast-doc", "needs sphinx-common")
+        html = ""
     jobs = len(os.sched_getaffinity(0))
     worked, output = run("dpkg-buildpackage", "-us", "-uc", "-j%d" % jobs, cwd=tree,
                     # The examples run later, in a clean system; and nobody debugs these packages.
                     DEB_BUILD_OPTIONS="nocheck noautodbgsym", DEB_BUILD_PROFILES="nocheck",
-                    DEB_CFLAGS_STRIP="-g", DEB_CXXFLAGS_STRIP="-g",
+                    HOLDFAST_HTML=html, DEB_CFLAGS_STRIP="-g", DEB_CXXFLAGS_STRIP="-g",
                     GIT_CEILING_DIRECTORIES=work)  # hf-lab would name the commit of what is around
     if not worked:
         errors = re.findall(r".*(?:error: |undefined reference).*", output) or ["see above"]
@@ -170,8 +177,8 @@ def depends_of(packages):
 
 
 def minimal_system(work, packages):
-    """Returns the tar file of a system that has what the packages need, and not them: made now, if no earlier
-    one will do."""
+    """Returns the tar file of a system that has what the packages need, and not them: made now, if no
+    earlier one will do."""
     with open("/etc/os-release", encoding="utf-8") as file:
         release = dict(re.findall(r'^(\w+)="?([^"\n]*)', file.read(), re.MULTILINE))
     suite = release.get("VERSION_CODENAME", "stable")
@@ -209,7 +216,7 @@ def check(source, work, packages):
         must(*sudo, "mkdir", "-p", os.path.join(root, "packages"), os.path.join(root, "dev"))
         must(*sudo, "cp", *packages, os.path.join(root, "packages"))
         must(*sudo, "cp", "-r", tree, os.path.join(root, "source"))
-        # Namespaces of its own: no network, and mounts that end with it. Nothing of our environment.
+        # Namespaces of its own: no network, and mounts that end with it. None of our environment.
         inside = [*sudo, "unshare", "--mount", "--net", "--pid", "--fork", "--kill-child",
                   "sh", "-c",
                   'mount -t proc proc "$0/proc" && mount --rbind /dev "$0/dev" && '
