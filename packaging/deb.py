@@ -124,19 +124,19 @@ def build(source, work):
                              stdout=subprocess.DEVNULL, stderr=subprocess.PIPE).stderr
     if missing:
         raise CantRun(missing.partition("error: ")[2].strip() or missing)
-    # What `make docs` has drawn goes into the documentation's package, and not into the source.
-    html = os.path.join(source, "build", "docs", "html")
-    if not os.path.isdir(html):
-        print("No HTML in holdfast-doc: `make docs` has not run")
-        html = ""
+    # What `make docs` has drawn goes into the packages, and not into the source.
+    docs = os.path.join(source, "build", "docs")
+    if not os.path.isdir(os.path.join(docs, "html")):
+        print("No HTML in holdfast-doc, no manual in libholdfast-dev: `make docs` has not run")
+        docs = ""
     elif not shutil.which("dh_sphinxdoc"):
-        skipped("HTML in holdfast-doc", "needs sphinx-common")
-        html = ""
+        skipped("HTML in holdfast-doc, manual in libholdfast-dev", "needs sphinx-common")
+        docs = ""
     jobs = len(os.sched_getaffinity(0))
     worked, output = run("dpkg-buildpackage", "-us", "-uc", "-j%d" % jobs, cwd=tree,
                     # The examples run later, in a clean system; and nobody debugs these packages.
                     DEB_BUILD_OPTIONS="nocheck noautodbgsym", DEB_BUILD_PROFILES="nocheck",
-                    HOLDFAST_HTML=html, DEB_CFLAGS_STRIP="-g", DEB_CXXFLAGS_STRIP="-g",
+                    HOLDFAST_DOCS=docs, DEB_CFLAGS_STRIP="-g", DEB_CXXFLAGS_STRIP="-g",
                     GIT_CEILING_DIRECTORIES=work)  # hf-lab would name the commit of what is around
     if not worked:
         errors = re.findall(r".*(?:error: |undefined reference).*", output) or ["see above"]

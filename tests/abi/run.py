@@ -9,7 +9,7 @@ ours, a private one (hf__*) that no inline function of an installed header needs
 that a program which copies it (a copy relocation) would carry it along. Debian's symbols file must have
 the same names. --program is linked with the library at fixed addresses: what it copies is on the list.
 
---update writes the list anew for this machine; lines of other machines stay.
+--update writes both lists anew for this machine; lines of other machines stay.
 """
 import argparse
 import collections
@@ -19,6 +19,7 @@ import subprocess
 import sys
 
 LARGEST = 64  # bytes of an exported object
+DEBIAN = {"x86_64": "amd64", "aarch64": "arm64"}  # its names of processors
 KINDS = {"FUNC": "function", "OBJECT": "object", "TLS": "thread"}
 
 
@@ -76,6 +77,31 @@ def update(path, symbols, machine):
             file.write("%-10s%4d  %s%s\n" % (kind, size, name, "  " + machines if machines else ""))
 
 
+def debian_of(source, number):
+    return os.path.join(source, "packaging", "debian", "libholdfast%s.symbols" % number)
+
+
+def update_debian(source, rows):
+    """Names that are new come with this version; those that are gone go."""
+    with open(os.path.join(source, "include", "holdfast", "version.h"), encoding="utf-8") as file:
+        version = ".".join(re.findall(r"^#define HF_VERSION_(?:MAJOR|MINOR|PATCH) (\d+)", file.read(),
+                                      re.MULTILINE))
+    path = debian_of(source, 0)
+    with open(path, encoding="utf-8") as file:
+        lines = file.read().splitlines(keepends=True)
+    old = {match[1]: match[2] for line in lines
+           if (match := re.search(r"(hf_\w+)@HOLDFAST_0 (\S+)", line))}
+    with open(path, "w", encoding="utf-8") as file:
+        file.writelines(line for line in lines if not re.search(r"hf_\w+@HOLDFAST", line))
+        for _, _, name, machines in sorted(rows, key=lambda row: row[2]):
+            tag = ""
+            if machines:
+                no = "!" if machines.startswith("!") else ""
+                tag = "(arch=%s)" % " ".join(no + DEBIAN.get(one, one)
+                                             for one in machines.lstrip("!").split(","))
+            file.write(" %s%s@HOLDFAST_0 %s\n" % (tag, name, old.get(name, version)))
+
+
 def words_of(headers):
     """How often each word stands in the headers, outside of comments."""
     words = collections.Counter()
@@ -99,6 +125,7 @@ def main():
     symbols, versions = exported(args.library)
     if args.update:
         update(path, symbols, args.machine)
+        update_debian(args.source_dir, listed(path)[0])
     rows, _ = listed(path)
     wanted = {name: (kind, size) for kind, size, name, machines in rows if here(machines, args.machine)}
     words = words_of(os.path.join(args.source_dir, "include"))
@@ -117,7 +144,8 @@ def main():
             bad.append("%s is exported, and not ours" % name)
         if kind != "function" and size > LARGEST:
             bad.append("%s: an exported object of %d bytes; at most %d" % (name, size, LARGEST))
-        if name.startswith("hf__") and words[name] < 2:  # its declaration, and a use
+        # Its declaration, and a use; a layout's number behind the name comes from a macro.
+        if name.startswith("hf__") and words[re.sub(r"_layout\d+$", "", name)] < 2:
             bad.append("%s is exported, and no inline function needs it" % name)
 
     soname = re.search(r"\(SONAME\).*\[(.*)\]", readelf("--dynamic", args.library))[1]
@@ -125,8 +153,7 @@ def main():
     if not number or versions != {"HOLDFAST_" + number[1]}:
         bad.append("the soname is %s, the symbols' versions are %s" % (soname, sorted(versions)))
 
-    path = os.path.join(args.source_dir, "packaging", "debian",
-                        "libholdfast%s.symbols" % (number[1] if number else ""))
+    path = debian_of(args.source_dir, number[1] if number else "")
     debian = set()
     if os.path.exists(path):
         with open(path, encoding="utf-8") as file:
