@@ -3,9 +3,11 @@
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help build lab lab-quick measured machines instructions readme check test cross fuzz soak format format-check clean \
-	install venv conan bare kernel docs
+	install uninstall venv conan bare kernel docs packages
 
 PREFIX ?= /usr/local
+# So that the loader finds the shared library, or forgets it, wherever it is configured to look.
+LDCONFIG = if [ -z "$$DESTDIR" ] && [ $$(id -u) = 0 ]; then PATH=$$PATH:/sbin:/usr/sbin ldconfig || :; fi
 
 # Debian's own, which python3-venv belongs to, and not whatever comes first on the path.
 PYTHON3 := $(firstword $(wildcard /usr/bin/python3) python3)
@@ -73,6 +75,10 @@ kernel: ## a module in Linux 6.1 on x86-64 and arm64, under QEMU: battery, kerne
 	@scripts/bootstrap.sh kernel
 	$(PYTHON3) -B port/kernel/run.py
 
+packages: ## Debian packages in build/packages: built, checked by lintian, tried in a minimal system
+	@scripts/bootstrap.sh packages
+	$(PYTHON3) -B packaging/deb.py --source-dir . --work-dir build/packages
+
 fuzz: ## clear and copy against a byte loop, by libFuzzer, for SECONDS (default 60)
 	@scripts/bootstrap.sh test
 	$(PYTHON3) -B tests/fuzz/run.py --source-dir . --work-dir build/fuzz --seconds $(or $(SECONDS),60)
@@ -103,6 +109,11 @@ clean: ## remove build/
 
 install: build ## headers and libraries into PREFIX (default /usr/local)
 	cmake --install build/release --prefix $(abspath $(PREFIX))
+	@$(LDCONFIG)
+
+uninstall: ## remove what `make install` with the same PREFIX has installed
+	cmake -DPREFIX=$(abspath $(PREFIX)) -P cmake/uninstall.cmake
+	@$(LDCONFIG)
 
 conan: build/conan/ready ## the conan that packaging/run.py tests the recipe with
 

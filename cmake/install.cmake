@@ -32,6 +32,11 @@ file(RELATIVE_PATH HF_PC_UP ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTA
 string(REGEX REPLACE "/$" "" HF_PC_UP ${HF_PC_UP})
 cmake_path(APPEND HF_PC_LIBDIR "\${prefix}" ${CMAKE_INSTALL_LIBDIR})
 cmake_path(APPEND HF_PC_INCLUDEDIR "\${prefix}" ${CMAKE_INSTALL_INCLUDEDIR})
+# The loader looks into /usr by itself, and elsewhere only where it has been told to: programs are.
+set(HF_PC_RPATH "-Wl,-rpath,\${libdir} ")
+if(CMAKE_INSTALL_PREFIX STREQUAL "/usr")
+	set(HF_PC_RPATH "")
+endif()
 configure_file(${CMAKE_CURRENT_LIST_DIR}/holdfast.pc.in ${PROJECT_BINARY_DIR}/holdfast.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/holdfast.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 
@@ -40,3 +45,11 @@ install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 # The manual's pages of section 3, if `make docs` has made them.
 set(HOLDFAST_DOCS_DIR ${PROJECT_SOURCE_DIR}/build/docs CACHE PATH "Where `make docs` has left the manual")
 install(DIRECTORY ${HOLDFAST_DOCS_DIR}/man/man3 DESTINATION ${CMAKE_INSTALL_MANDIR} OPTIONAL)
+# For cmake/uninstall.cmake: what was installed, one list a prefix. A part of somebody's project leaves
+# that to the project.
+if(top_level)
+	install(CODE "
+		string(SHA256 name \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}\")
+		list(JOIN CMAKE_INSTALL_MANIFEST_FILES \"\\n\" list)
+		file(WRITE \"${PROJECT_BINARY_DIR}/installed/\${name}\" \"\${list}\\n\")")
+endif()

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 #
-# bootstrap.sh build|lab|test|bare|kernel|report|format|docs - have the packages which that make target
+# bootstrap.sh build|lab|test|bare|kernel|packages|report|format|docs - have the packages which that make target
 # needs.
 #
 # Says nothing and asks nobody when they are all there. Else installs them if it may (root, or sudo
@@ -20,6 +20,7 @@ kernel=(gcc-12 gcc-12-aarch64-linux-gnu gcc-aarch64-linux-gnu "libelf1|libelf1t6
 docs=(python3 python3-sphinx furo python3-myst-parser)
 manual=(graphviz man-db mandoc) # draw the states, check the manual: optional
 simulate=(libboost-context-dev libtomlplusplus-dev) # `hf-lab simulate`: optional
+packages=(debhelper dpkg-dev lintian mmdebstrap man-db)
 optional=()
 
 case "${1-}" in
@@ -40,11 +41,11 @@ test)
 		gcc-s390x-linux-gnu g++-s390x-linux-gnu libc6-dev-s390x-cross
 		liburcu-dev libfuse3-dev fuse3 git sqlite3 fio nlohmann-json3-dev zlib1g-dev
 	)
-	# Without these the stages bare, kernel and docs, the tests of musl, Meson, gdb, probes and of the
-	# simulator are skipped, the test of regions hashes by itself, and that of the diagrams does not draw
-	# them again.
+	# Without these the stages bare, kernel, docs and packages, the tests of musl, Meson, gdb, probes and of
+	# the simulator are skipped, the test of regions hashes by itself, and that of the diagrams does not
+	# draw them again.
 	optional+=(
-		"${peers[@]}" "${simulate[@]}" "${kernel[@]}" "${docs[@]}" "${manual[@]}"
+		"${peers[@]}" "${simulate[@]}" "${kernel[@]}" "${docs[@]}" "${manual[@]}" "${packages[@]}"
 		musl-tools libssl-dev meson graphviz gdb systemtap-sdt-dev qemu-system-arm
 	)
 	;;
@@ -56,8 +57,12 @@ docs)
 	;;
 bare) required+=("${bare[@]}") ;;
 kernel) required+=("${kernel[@]}") ;;
+packages)
+	required+=("${packages[@]}" "${simulate[@]}" nlohmann-json3-dev zlib1g-dev liburcu-dev libfuse3-dev)
+	required+=(libck-dev libtbb-dev libabsl-dev libglib2.0-dev libnsync-dev)
+	;;
 *)
-	echo "usage: $0 build|lab|test|bare|kernel|report|format|docs" >&2
+	echo "usage: $0 build|lab|test|bare|kernel|packages|report|format|docs" >&2
 	exit 2
 	;;
 esac
@@ -130,7 +135,7 @@ if [[ $may_install == yes ]]; then
 fi
 
 mapfile -t absent < <(missing "${optional[@]}")
-((${#absent[@]} == 0)) || echo "Not installed, so the lab, some tests and the stages bare, kernel and docs go without: ${absent[*]}"
+((${#absent[@]} == 0)) || echo "Not installed, so the lab, some tests and the stages bare, kernel, docs and packages go without: ${absent[*]}"
 
 mapfile -t absent < <(missing "${required[@]}")
 if ((${#absent[@]})); then

@@ -27,7 +27,7 @@ BUSY = 4  # loops beside the tests
 NOT_WHEN_BUSY = "^(%s)$" % "|".join((
     "headers", "roster", "codegen", "runners", "bootstrap", "instructions", "install", "subproject", "guide", "docs",
     "examples", "single", "lab.*", "musl", "fuzz", "nofault.(sweep.*|link|gone|sanitize)", "tmpfs.*", ".*mutant.*",
-    "model.*"))
+    "model.*", "abi.*", "man.*"))
 TAIL = 60  # lines shown of a failure
 
 
@@ -192,6 +192,13 @@ def docs(stage):
           "--build-dir", "build/release")
 
 
+def packages(stage):
+    """Debian packages: built, checked by lintian, installed in a minimal system and tried there. The others' recipes."""
+    lines(stage, "packaging/deb.py", "--source-dir", ROOT, "--work-dir", os.path.join(ROOT, "build", "packages"))
+    stage.step("conan", "make", "--no-print-directory", "conan")
+    lines(stage, "packaging/run.py")
+
+
 def lines(stage, *command):
     """Run a script whose last line is "N passed, N failed", with a line "FAULT name" or "SKIPPED name: why" before."""
     worked, output = stage.run(sys.executable, "-B", *command)
@@ -201,11 +208,11 @@ def lines(stage, *command):
         return
     total = re.search(r"^(\d+) passed, (\d+) failed\s*\Z", output, re.MULTILINE)
     if total:
-        stage.passed = int(total[1])
+        stage.passed += int(total[1])
     for fault in re.findall(r"^FAULT (.*)", output, re.MULTILINE):
         stage.fail(fault, fault)
     if (not worked or not total) and not stage.failed:
-        stage.fail("run.py", output)
+        stage.fail(os.path.basename(command[0]), output)
 
 
 def format_check(stage):
@@ -233,6 +240,7 @@ STAGES = {
     "s390x": preset,
     "bare": port,
     "kernel": port,
+    "packages": packages,
     "report": report,
     "docs": docs,
     "format-check": format_check,

@@ -3,7 +3,9 @@
 """Install into the build folder, then build and run programs against what was installed.
 
 In C and in C++, against the static and the shared library by find_package, and by pkg-config. README's
-first example is one of them, as it stands there. And a program that uses one reference count is small.
+first example is one of them, as it stands there, by the command that stands there: it runs without a word
+to the loader. A program that uses one reference count is small. What is uninstalled is gone, and nothing
+else is.
 And under the ThreadSanitizer of gcc and of clang, which does not see what the installed library does: no
 report, and of a race just one.
 """
@@ -88,6 +90,35 @@ def only_what_is_used(cc, source, library, work):
         sys.exit("a program with one reference count is linked with\n" + "\n".join(found))
 
 
+def files_in(folder):
+    return {os.path.relpath(os.path.join(where, name), folder)
+            for where, folders, names in os.walk(folder) for name in names + folders}
+
+
+def uninstall(args, prefix):
+    """What was installed goes, with the folders that were made for it; what others put there stays."""
+    others = {os.path.join("share", "doc", "others", "README"),
+              os.path.join("include", "holdfast", "mine.h")}
+    for name in others:
+        os.makedirs(os.path.dirname(os.path.join(prefix, name)))
+        with open(os.path.join(prefix, name), "w", encoding="utf-8"):
+            pass
+    before = files_in(prefix)
+    script = (args.cmake, "-DPREFIX=" + prefix, "-DBUILD=" + args.build_dir, "-P",
+              os.path.join(args.source_dir, "cmake", "uninstall.cmake"))
+    run(args.cmake, "--install", args.build_dir, "--prefix", prefix)
+    if "include/holdfast/refcount.h" not in files_in(prefix):
+        sys.exit("nothing was installed in " + prefix)
+    run(*script)
+    # An emptied bin, lib or include may be anybody's.
+    more = {name for name in files_in(prefix) - before
+            if "holdfast" in name or not os.path.isdir(os.path.join(prefix, name))}
+    if more or before - files_in(prefix):
+        sys.exit("uninstalled; left behind: %s; gone: %s" % (more, before - files_in(prefix)))
+    if subprocess.run(script, check=False, stderr=subprocess.DEVNULL).returncode == 0:
+        sys.exit("uninstalled once more, where nothing is")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     for name in ("source-dir", "build-dir", "cmake", "cc", "cxx"):
@@ -119,7 +150,7 @@ def main():
     for compiler, source in ((args.cc, "main.c"), (args.cxx, "main.cpp")):
         program = os.path.join(build, "pkg_config_" + os.path.splitext(source)[1][1:])
         run(*compiler.split(), os.path.join(consumer, source), "-o", program, *flags)
-        run(program, LD_LIBRARY_PATH=os.path.dirname(found[0]))
+        run(program)
 
     static = [flag.replace("-lholdfast", "-l:libholdfast.a") for flag in flags] + ["-pthread"]
     sanitized = [sanitize(compiler, os.path.join(consumer, "tsan.c"),
@@ -129,7 +160,8 @@ def main():
         return 1
 
     with open(os.path.join(args.source_dir, "README.md"), encoding="utf-8") as readme:
-        example = re.search(r"^```c\n(.*?)^```$", readme.read(), re.MULTILINE | re.DOTALL)[1]
+        text = readme.read()
+    example = re.search(r"^```c\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)[1]
     for strict in ("-std=c11 -Wpedantic", "-std=gnu17"):
         source = os.path.join(work, "example.c")
         with open(source, "w", encoding="utf-8") as file:
@@ -138,14 +170,15 @@ def main():
             os.path.join(work, "example.o"), *flags[:1])
     with open(os.path.join(consumer, "readme.c"), encoding="utf-8") as file:
         example += file.read()
-    with open(source, "w", encoding="utf-8") as file:
+    with open(os.path.join(build, "program.c"), "w", encoding="utf-8") as file:
         file.write(example)
-    program = os.path.join(build, "readme")
-    run(*args.cc.split(), "-D_GNU_SOURCE", source, "-o", program, *flags)
-    run(program, LD_LIBRARY_PATH=os.path.dirname(found[0]))
+    command = re.search(r"`(cc \$\(pkg-config.*?program\.c.*?)`", text, re.DOTALL)[1]
+    run("sh", "-c", 'cc() { %s "$@"; }; cd "%s" && %s && ./a.out' % (args.cc, build, command),
+        PKG_CONFIG_PATH=found[0])
 
     only_what_is_used(args.cc, args.source_dir,
                       os.path.join(os.path.dirname(found[0]), "libholdfast.a"), work)
+    uninstall(args, os.path.join(work, "uninstall"))
     return 0
 
 

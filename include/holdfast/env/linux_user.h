@@ -155,6 +155,8 @@ struct hf_atomic32;
 
 HF_BEGIN_DECLS
 
+/* Those without HF_API are called by the library alone: a program finds them in libholdfast.a only. */
+
 /**
  * hf_env_park - park while a word is as it was
  * @word:     4 bytes, shared by waiters and wakers
@@ -169,7 +171,7 @@ HF_BEGIN_DECLS
  * Return:   why it is awake
  */
 enum hf_env_parked hf_env_park(const struct hf_atomic32 *word, uint32_t expected, uint64_t deadline,
-			       enum hf_env_scope scope) HF_API;
+			       enum hf_env_scope scope);
 
 /**
  * hf_env_unpark - wake threads that are parked at a word, in the order of parking
@@ -182,7 +184,7 @@ enum hf_env_parked hf_env_park(const struct hf_atomic32 *word, uint32_t expected
  * Ordering: none for the caller's data; change the word first (P1)
  * Return:   how many were woken
  */
-uint32_t hf_env_unpark(const struct hf_atomic32 *word, uint32_t n, enum hf_env_scope scope) HF_API;
+uint32_t hf_env_unpark(const struct hf_atomic32 *word, uint32_t n, enum hf_env_scope scope);
 
 /**
  * hf_env_requeue - wake one thread that is parked at a word, and have the others wait at another
@@ -195,7 +197,7 @@ uint32_t hf_env_unpark(const struct hf_atomic32 *word, uint32_t n, enum hf_env_s
  * Ordering: none; change the word first (P1)
  */
 void hf_env_requeue(const struct hf_atomic32 *word, uint32_t expected, const struct hf_atomic32 *to,
-		    enum hf_env_scope scope) HF_API;
+		    enum hf_env_scope scope);
 
 /**
  * hf_env_deadline - the moment that comes so many nanoseconds from now
@@ -219,7 +221,7 @@ uint64_t hf_env_deadline(uint64_t nanoseconds) HF_API;
  * Ordering: sequentially consistent if true; see hf_atomic_fence_light()
  * Return:   true = done
  */
-bool hf_env_barrier_all(void) HF_API;
+bool hf_env_barrier_all(void);
 
 /**
  * hf_env_signals_block, hf_env_signals_restore - keep all signals from this thread; end that
@@ -229,8 +231,8 @@ bool hf_env_barrier_all(void) HF_API;
  * Ordering: none
  * Return:   those that were blocked before, for hf_env_signals_restore()
  */
-uint64_t hf_env_signals_block(void) HF_API;
-void hf_env_signals_restore(uint64_t before) HF_API;
+uint64_t hf_env_signals_block(void);
+void hf_env_signals_restore(uint64_t before);
 
 /**
  * hf_env_yield - let another runnable thread have this processor

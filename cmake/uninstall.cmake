@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: MIT
+# cmake -DPREFIX=DIR -P cmake/uninstall.cmake - remove what the last installation into DIR has installed.
+#
+# The list of its files is in the build folder, one for each prefix: cmake/install.cmake writes it. Of
+# folders those go that were made for Holdfast alone, if nobody has put anything else there.
+cmake_minimum_required(VERSION 3.20)
+
+if(NOT PREFIX)
+	message(FATAL_ERROR "usage: cmake -DPREFIX=DIR [-DBUILD=DIR] -P uninstall.cmake")
+endif()
+if(NOT BUILD)
+	cmake_path(SET BUILD NORMALIZE ${CMAKE_CURRENT_LIST_DIR}/../build/release)
+endif()
+string(SHA256 name "$ENV{DESTDIR}${PREFIX}")
+set(list ${BUILD}/installed/${name})
+if(NOT EXISTS ${list})
+	message(FATAL_ERROR "Nothing is known to be installed in $ENV{DESTDIR}${PREFIX}: ${list} is not there")
+endif()
+
+file(STRINGS ${list} files)
+set(folders)
+foreach(file IN LISTS files)
+	set(file $ENV{DESTDIR}${file})
+	if(EXISTS ${file} OR IS_SYMLINK ${file})
+		message(STATUS "Removing: ${file}")
+		file(REMOVE ${file})
+	else()
+		message(STATUS "Not there any more: ${file}")
+	endif()
+	cmake_path(GET file PARENT_PATH folder)
+	while(folder MATCHES "/holdfast(/|$)")
+		list(APPEND folders ${folder})
+		cmake_path(GET folder PARENT_PATH folder)
+	endwhile()
+endforeach()
+# The deepest first.
+list(REMOVE_DUPLICATES folders)
+list(SORT folders ORDER DESCENDING)
+foreach(folder IN LISTS folders)
+	file(GLOB rest LIST_DIRECTORIES true ${folder}/* ${folder}/.*)
+	if(IS_DIRECTORY ${folder} AND NOT rest)
+		file(REMOVE_RECURSE ${folder})
+	endif()
+endforeach()
+file(REMOVE ${list})

@@ -1,0 +1,292 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Debian packages: make the source package, build it, and try what was built in a clean system.
+
+usage: deb.py --source-dir DIR --work-dir DIR [source | build | check]
+
+    source   WORK/holdfast-VERSION/ with debian/ in it, and WORK/holdfast_VERSION.orig.tar.xz. Of a
+             git checkout: the files that it tracks, as they are now
+    build    that, dpkg-buildpackage (binary and source packages, as any user), and lintian
+    check    that, and into a minimal system of the same release, made by mmdebstrap: install the
+             packages, with README's first program, all examples and the programs run against them
+
+The default is `check`. The minimal system is downloaded once, into WORK/root-KEY.tar, with all that
+the packages depend on; after that nothing is. Prints "ok", "FAULT" or "SKIPPED" and what for, a line
+each, and last "N passed, N failed". Exits with 1 if there is a fault, with 77 if nothing could be done.
+"""
+import argparse
+import glob
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+# Beside what the packages depend on: a compiler, and what the examples use.
+ROOT_PACKAGES = ["gcc", "g++", "libc6-dev", "pkg-config", "make", "cmake", "liburcu-dev", "man-db",
+                 "libjs-sphinxdoc"]
+TOOLS = {"dpkg-buildpackage": "dpkg-dev", "dh": "debhelper", "lintian": "lintian"}
+SKIP = 77
+
+passed = []
+faults = []
+
+
+class CantRun(Exception):
+    pass
+
+
+def ok(what):
+    passed.append(what)
+    print("ok %s" % what, flush=True)
+
+
+def fault(what):
+    faults.append(what)
+    print("FAULT %s" % what, flush=True)
+
+
+def skipped(what, why):
+    print("SKIPPED %s: %s" % (what, why), flush=True)
+
+
+def run(*command, cwd=None, **environment):
+    """Returns (worked, output); the output is printed as it comes."""
+    print("+", " ".join(command), flush=True)
+    child = subprocess.Popen(command, cwd=cwd, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                             stderr=subprocess.STDOUT, text=True, errors="replace",
+                             env=dict(os.environ, LC_ALL="C.UTF-8", **environment))
+    lines = []
+    for line in child.stdout:
+        sys.stdout.write(line)
+        lines.append(line)
+    return child.wait() == 0, "".join(lines)
+
+
+def must(*command, cwd=None, **environment):
+    worked, output = run(*command, cwd=cwd, **environment)
+    if not worked:
+        raise CantRun("failed: " + " ".join(command))
+    return output
+
+
+def version_of(source):
+    with open(os.path.join(source, "packaging", "debian", "changelog"), encoding="utf-8") as file:
+        name, version = re.match(r"(\S+) \((\S+?)-[^-]+\)", file.readline()).groups()
+    with open(os.path.join(source, "include", "holdfast", "version.h"), encoding="utf-8") as file:
+        numbers = re.findall(r"^#define HF_VERSION_(?:MAJOR|MINOR|PATCH) (\d+)", file.read(),
+                             re.MULTILINE)
+    if version != ".".join(numbers):
+        fault("packaging/debian/changelog is about %s, the headers are %s"
+              % (version, ".".join(numbers)))
+    return name, version
+
+
+def files_of(source):
+    """What belongs to the source: of git what it tracks, else all but build/."""
+    listed = subprocess.run(["git", "-c", "safe.directory=*", "-C", source, "ls-files", "-z"],
+                            check=False, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    if listed.returncode == 0 and listed.stdout:
+        names = os.fsdecode(listed.stdout).split("\0")[:-1]
+    else:
+        names = [os.path.relpath(os.path.join(where, name), source)
+                 for where, _, files in os.walk(source) for name in files]
+        names = [name for name in names if not name.startswith(("build/", "debian/", ".git/"))]
+    return sorted(name for name in names if os.path.lexists(os.path.join(source, name)))
+
+
+def make_source(source, work):
+    """Returns the folder from which to build."""
+    name, version = version_of(source)
+    for old in glob.glob(os.path.join(work, "*holdfast*")):
+        if os.path.isdir(old):
+            shutil.rmtree(old)
+        else:
+            os.remove(old)
+    tree = os.path.join(work, "%s-%s" % (name, version))
+    for file in files_of(source):
+        to = os.path.join(tree, file)
+        os.makedirs(os.path.dirname(to), exist_ok=True)
+        shutil.copy2(os.path.join(source, file), to, follow_symlinks=False)
+    must("tar", "--sort=name", "--mtime=@0", "--owner=0", "--group=0", "--numeric-owner", "--xz",
+         "-cf", os.path.join(work, "%s_%s.orig.tar.xz" % (name, version)),
+         "-C", work, os.path.basename(tree), XZ_OPT="-1")
+    shutil.copytree(os.path.join(source, "packaging", "debian"), os.path.join(tree, "debian"))
+    return tree
+
+
+def build(source, work):
+    """Returns the packages' files."""
+    tree = make_source(source, work)
+    missing = subprocess.run(["dpkg-checkbuilddeps"], cwd=tree, check=False, text=True,
+                             stdout=subprocess.DEVNULL, stderr=subprocess.PIPE).stderr
+    if missing:
+        raise CantRun(missing.partition("error: ")[2].strip() or missing)
+    # What `make docs` has drawn goes into the packages, and not into the source.
+    docs = os.path.join(source, "build", "docs")
+    if not os.path.isdir(os.path.join(docs, "html")):
+        print("No HTML in holdfast-doc, no manual in libholdfast-dev: `make docs` has not run")
+        docs = ""
+    elif not shutil.which("dh_sphinxdoc"):
+        skipped("HTML in holdfast-doc, manual in libholdfast-dev", "needs sphinx-common")
+        docs = ""
+    jobs = len(os.sched_getaffinity(0))
+    worked, output = run("dpkg-buildpackage", "-us", "-uc", "-j%d" % jobs, cwd=tree,
+                    # The examples run later, in a clean system; and nobody debugs these packages.
+                    DEB_BUILD_OPTIONS="nocheck noautodbgsym", DEB_BUILD_PROFILES="nocheck",
+                    HOLDFAST_DOCS=docs, DEB_CFLAGS_STRIP="-g", DEB_CXXFLAGS_STRIP="-g",
+                    GIT_CEILING_DIRECTORIES=work)  # hf-lab would name the commit of what is around
+    if not worked:
+        errors = re.findall(r".*(?:error: |undefined reference).*", output) or ["see above"]
+        fault("dpkg-buildpackage: %s" % errors[0])
+        return []
+    packages = sorted(glob.glob(os.path.join(work, "*.deb")))
+    ok("dpkg-buildpackage: %d packages" % len(packages))
+    changes = glob.glob(os.path.join(work, "*.changes"))
+    worked, output = run("lintian", "--fail-on", "error,warning", "--allow-root", *changes)
+    found = re.findall(r"^[EW]: .*", output, re.MULTILINE)
+    if worked and not found:
+        ok("lintian")
+    else:
+        fault("lintian: %s" % "; ".join(found))
+    return packages
+
+
+def as_root():
+    if os.getuid() == 0:
+        return []
+    if shutil.which("sudo") and subprocess.run(["sudo", "-n", "true"], check=False,
+                                               stderr=subprocess.DEVNULL).returncode == 0:
+        return ["sudo", "-n"]
+    return None
+
+
+def depends_of(packages):
+    """Names of other packages that these depend on."""
+    names, own = set(), {os.path.basename(package).partition("_")[0] for package in packages}
+    for package in packages:
+        fields = subprocess.run(["dpkg-deb", "-f", package, "Pre-Depends", "Depends", "Recommends"],
+                                check=True, text=True, stdout=subprocess.PIPE).stdout
+        for line in fields.splitlines():
+            for one in line.partition(": ")[2].split(", "):
+                if match := re.match(r"[a-z0-9][a-z0-9+.-]+", one):
+                    names.add(match[0])
+    return sorted(names - own)
+
+
+def minimal_system(work, packages):
+    """Returns the tar file of a system that has what the packages need, and not them: made now, if no
+    earlier one will do."""
+    with open("/etc/os-release", encoding="utf-8") as file:
+        release = dict(re.findall(r'^(\w+)="?([^"\n]*)', file.read(), re.MULTILINE))
+    suite = release.get("VERSION_CODENAME", "stable")
+    wanted = sorted(set(ROOT_PACKAGES) | set(depends_of(packages)))
+    key = hashlib.sha256(" ".join([suite] + wanted).encode()).hexdigest()[:12]
+    tar = os.path.join(work, "root-%s.tar" % key)
+    if os.path.exists(tar):
+        return tar
+    if not shutil.which("mmdebstrap"):
+        raise CantRun("mmdebstrap is not here")
+    command = ["mmdebstrap", "--variant=minbase", "--mode=root", "--format=tar",
+               "--include=" + ",".join(wanted),
+               '--dpkgopt=path-exclude=/usr/share/locale/*', suite, tar + ".new"]
+    worked, output = run(*as_root(), *command)
+    if not worked:
+        subprocess.run([*as_root(), "rm", "-f", tar + ".new"], check=False)
+        raise CantRun("a minimal system could not be downloaded: %s"
+                      % (re.findall(r"^E: (.*)", output, re.MULTILINE) or ["see above"])[0])
+    for old in glob.glob(os.path.join(work, "root-*.tar")):
+        os.remove(old)
+    os.rename(tar + ".new", tar)  # also of root's file: the folder is ours
+    return tar
+
+
+def check(source, work, packages):
+    """Install them in the minimal system, without a network, and run debian/tests there."""
+    sudo = as_root()
+    if sudo is None:
+        raise CantRun("neither root nor sudo")
+    tar = minimal_system(work, packages)
+    tree = glob.glob(os.path.join(work, "holdfast-*", ""))[0]
+    root = tempfile.mkdtemp(prefix="root.", dir=work)
+    try:
+        must(*sudo, "tar", "-xf", tar, "-C", root, "--exclude=./dev/*")
+        must(*sudo, "mkdir", "-p", os.path.join(root, "packages"), os.path.join(root, "dev"))
+        must(*sudo, "cp", *packages, os.path.join(root, "packages"))
+        must(*sudo, "cp", "-r", tree, os.path.join(root, "source"))
+        # Namespaces of its own: no network, and mounts that end with it. None of our environment.
+        inside = [*sudo, "unshare", "--mount", "--net", "--pid", "--fork", "--kill-child",
+                  "sh", "-c",
+                  'mount -t proc proc "$0/proc" && mount --rbind /dev "$0/dev" && '
+                  'cd / && exec env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8 '
+                  'chroot "$0" sh -c "$1"', root]
+        if not run(*inside, "true")[0]:
+            raise CantRun("no namespace or mount for the minimal system")
+        if run(*inside, "command -v hf-lab || pkg-config --exists holdfast")[0]:
+            fault("the minimal system has Holdfast already")
+        worked, _ = run(*inside, "dpkg -i /packages/*.deb && ldconfig -p | grep libholdfast.so.0")
+        if not worked:
+            fault("the packages can't be installed in a minimal system")
+            return
+        ok("installed in a minimal system: %s"
+           % " ".join(os.path.basename(package).partition("_")[0] for package in packages))
+        for test in sorted(os.listdir(os.path.join(tree, "debian", "tests"))):
+            if test == "control":
+                continue
+            worked, _ = run(*inside, "cd /source && AUTOPKGTEST_TMP=$(mktemp -d) && "
+                                     "export AUTOPKGTEST_TMP && debian/tests/%s" % test)
+            if worked:
+                ok("debian/tests/" + test)
+            else:
+                fault("debian/tests/" + test)
+        worked, _ = run(*inside, "for page in hf-lab hf-tmpfs-fuse; do man -w $page || exit; done; "
+                                 "cd /usr/share/doc/holdfast-doc && "
+                                 "test -s README.md && test -s docs/abi.md && "
+                                 "test -s docs/design/0001-two-axes.md")
+        if worked:
+            ok("manual pages and documents")
+        else:
+            fault("manual pages and documents")
+        worked, output = run(*inside, "dpkg -P $(ls /packages | sed 's/_.*//') >/dev/null && "
+                             "find /usr /etc /opt | grep -i -e holdfast -e 'hf-'")
+        if output.strip():
+            fault("left behind by the removed packages: " + " ".join(output.split()))
+        else:
+            ok("removed without a trace")
+    finally:
+        subprocess.run([*sudo, "rm", "-rf", "--one-file-system", root], check=False)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--source-dir", required=True)
+    parser.add_argument("--work-dir", required=True)
+    parser.add_argument("what", nargs="?", choices=("source", "build", "check"), default="check")
+    args = parser.parse_args()
+    source, work = os.path.abspath(args.source_dir), os.path.abspath(args.work_dir)
+    os.makedirs(work, exist_ok=True)
+    missing = sorted({package for tool, package in TOOLS.items() if not shutil.which(tool)})
+    if missing and args.what != "source":
+        skipped("packages", "needs " + " ".join(missing))
+        return SKIP
+    what = "packages"
+    try:
+        if args.what == "source":
+            print(make_source(source, work))
+            return 1 if faults else 0
+        packages = build(source, work)
+        what = "packages in a minimal system"
+        if packages and args.what == "check":
+            check(source, work, packages)
+    except CantRun as why:
+        skipped(what, why)
+        if not passed and not faults:
+            return SKIP
+    print("%d passed, %d failed" % (len(passed), len(faults)))
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

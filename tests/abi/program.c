@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * program - inlines what reads the library's objects: each lock's slow path, and faulting memory.
+ * It is linked with the shared library at fixed addresses, where the linker copies those objects
+ * into the program: run.py looks which.
+ */
+#include <holdfast/cond.h>
+#include <holdfast/lockref.h>
+#include <holdfast/nofault.h>
+#include <holdfast/nofault/memory.h>
+#include <holdfast/spinlock.h>
+
+static hf_mutex_t mutex;
+static hf_cond_t cond;
+static hf_lockref_t lockref = HF_LOCKREF_INIT(1);
+
+#define USE(name, NAME, bytes, nodes)                                                              \
+	{                                                                                          \
+		static hf_spinlock_##name##_t lock = HF_SPINLOCK_##NAME##_INIT;                    \
+                                                                                                   \
+		hf_spinlock_##name##_lock(&lock);                                                  \
+		hf_spinlock_##name##_unlock(&lock);                                                \
+	}
+
+int main(void)
+{
+	char from[8] = "1234567", to[8];
+	size_t left;
+
+	HF_SPINLOCK_ROSTER(USE)
+	hf_mutex_lock(&mutex);
+	hf_cond_signal(&cond);
+	hf_mutex_unlock(&mutex);
+	hf_lockref_lock(&lockref);
+	hf_lockref_unlock(&lockref);
+	left = hf_copy_nofault(to, from, sizeof(from)) + hf_clear_nofault(from, sizeof(from));
+	left += hf_fill_nofault(from, 1, sizeof(from));
+	return left != 0 || to[6] != '7';
+}

@@ -1,0 +1,180 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""What the shared library exports is what src/libholdfast.symbols lists: docs/abi.md.
+
+usage: run.py --source-dir DIR --library FILE [--machine CPU] [--program FILE] [--update]
+
+A symbol that appears, disappears, or of an object whose size changes is a fault. So is one that is not
+ours, a private one (hf__*) that no inline function of an installed header needs, and an object so large
+that a program which copies it (a copy relocation) would carry it along. Debian's symbols file must have
+the same names. --program is linked with the library at fixed addresses: what it copies is on the list.
+
+--update writes both lists anew for this machine; lines of other machines stay.
+"""
+import argparse
+import collections
+import os
+import re
+import subprocess
+import sys
+
+LARGEST = 64  # bytes of an exported object
+DEBIAN = {"x86_64": "amd64", "aarch64": "arm64"}  # its names of processors
+KINDS = {"FUNC": "function", "OBJECT": "object", "TLS": "thread"}
+
+
+def readelf(*options):
+    return subprocess.run(["readelf", "-W", *options], check=True, text=True, stdout=subprocess.PIPE,
+                          env=dict(os.environ, LC_ALL="C")).stdout
+
+
+def exported(library):
+    """{name: (kind, bytes of an object)}, and the set of their versions."""
+    symbols, versions = {}, set()
+    for line in readelf("--dyn-syms", library).splitlines():
+        word = line.split()
+        if len(word) < 8 or not word[0].rstrip(":").isdigit() or word[6] == "UND" or \
+                word[4] not in ("GLOBAL", "WEAK"):
+            continue
+        name, _, version = word[7].partition("@@")
+        if word[6] == "ABS":  # the version itself
+            versions.add(name)
+            continue
+        kind = KINDS.get(word[3], word[3])
+        symbols[name] = (kind, 0 if kind == "function" else int(word[2], 0))
+        versions.add(version)
+    return symbols, versions
+
+
+def listed(path):
+    """[(kind, bytes, name, machines or None)], and the comment above them."""
+    rows, comment = [], []
+    with open(path, encoding="utf-8") as file:
+        for line in file:
+            if line.startswith("#"):
+                comment.append(line)
+            elif line.strip():
+                kind, size, name, *machines = line.split()
+                rows.append((kind, int(size), name, machines[0] if machines else None))
+    return rows, comment
+
+
+def here(machines, machine):
+    """Is a line with these machines ("a,b", "!a,b" or None) meant for that one?"""
+    if machines is None:
+        return True
+    return (machine in machines.lstrip("!").split(",")) != machines.startswith("!")
+
+
+def update(path, symbols, machine):
+    rows, comment = listed(path)
+    kept = [row for row in rows if row[3] and not here(row[3], machine)]
+    said = {row[2]: row[3] for row in rows if row[3] and here(row[3], machine)}
+    rows = kept + [(kind, size, name, said.get(name)) for name, (kind, size) in symbols.items()]
+    with open(path, "w", encoding="utf-8") as file:
+        file.writelines(comment)
+        for kind, size, name, machines in sorted(rows, key=lambda row: (row[0], row[2])):
+            file.write("%-10s%4d  %s%s\n" % (kind, size, name, "  " + machines if machines else ""))
+
+
+def debian_of(source, number):
+    return os.path.join(source, "packaging", "debian", "libholdfast%s.symbols" % number)
+
+
+def update_debian(source, rows):
+    """Names that are new come with this version; those that are gone go."""
+    with open(os.path.join(source, "include", "holdfast", "version.h"), encoding="utf-8") as file:
+        version = ".".join(re.findall(r"^#define HF_VERSION_(?:MAJOR|MINOR|PATCH) (\d+)", file.read(),
+                                      re.MULTILINE))
+    path = debian_of(source, 0)
+    with open(path, encoding="utf-8") as file:
+        lines = file.read().splitlines(keepends=True)
+    old = {match[1]: match[2] for line in lines
+           if (match := re.search(r"(hf_\w+)@HOLDFAST_0 (\S+)", line))}
+    with open(path, "w", encoding="utf-8") as file:
+        file.writelines(line for line in lines if not re.search(r"hf_\w+@HOLDFAST", line))
+        for _, _, name, machines in sorted(rows, key=lambda row: row[2]):
+            tag = ""
+            if machines:
+                no = "!" if machines.startswith("!") else ""
+                tag = "(arch=%s)" % " ".join(no + DEBIAN.get(one, one)
+                                             for one in machines.lstrip("!").split(","))
+            file.write(" %s%s@HOLDFAST_0 %s\n" % (tag, name, old.get(name, version)))
+
+
+def words_of(headers):
+    """How often each word stands in the headers, outside of comments."""
+    words = collections.Counter()
+    for folder, _, files in os.walk(headers):
+        for file in files:
+            with open(os.path.join(folder, file), encoding="utf-8") as header:
+                text = re.sub(r"/\*.*?\*/|//[^\n]*", "", header.read(), flags=re.DOTALL)
+            words.update(re.findall(r"\w+", text))
+    return words
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--source-dir", required=True)
+    parser.add_argument("--library", required=True)
+    parser.add_argument("--machine", default=os.uname().machine)
+    parser.add_argument("--program")
+    parser.add_argument("--update", action="store_true")
+    args = parser.parse_args()
+    path = os.path.join(args.source_dir, "src", "libholdfast.symbols")
+    symbols, versions = exported(args.library)
+    if args.update:
+        update(path, symbols, args.machine)
+        update_debian(args.source_dir, listed(path)[0])
+    rows, _ = listed(path)
+    wanted = {name: (kind, size) for kind, size, name, machines in rows if here(machines, args.machine)}
+    words = words_of(os.path.join(args.source_dir, "include"))
+    bad = []
+
+    for name in sorted(wanted.keys() | symbols.keys()):
+        if name not in symbols:
+            bad.append("%s is not exported any more: docs/abi.md says what that takes" % name)
+        elif name not in wanted:
+            bad.append("%s is exported, and not in src/libholdfast.symbols" % name)
+        elif wanted[name] != symbols[name]:
+            bad.append("%s is a %s of %d bytes, and listed as a %s of %d"
+                       % (name, *symbols[name], *wanted[name]))
+    for name, (kind, size) in symbols.items():
+        if not name.startswith("hf_"):
+            bad.append("%s is exported, and not ours" % name)
+        if kind != "function" and size > LARGEST:
+            bad.append("%s: an exported object of %d bytes; at most %d" % (name, size, LARGEST))
+        # Its declaration, and a use; a layout's number behind the name comes from a macro.
+        if name.startswith("hf__") and words[re.sub(r"_layout\d+$", "", name)] < 2:
+            bad.append("%s is exported, and no inline function needs it" % name)
+
+    soname = re.search(r"\(SONAME\).*\[(.*)\]", readelf("--dynamic", args.library))[1]
+    number = re.fullmatch(r"libholdfast\.so\.(\d+)", soname)
+    if not number or versions != {"HOLDFAST_" + number[1]}:
+        bad.append("the soname is %s, the symbols' versions are %s" % (soname, sorted(versions)))
+
+    path = debian_of(args.source_dir, number[1] if number else "")
+    debian = set()
+    if os.path.exists(path):
+        with open(path, encoding="utf-8") as file:
+            debian = set(re.findall(r"(hf_\w+)@HOLDFAST", file.read()))
+    if debian != {name for _, _, name, _ in rows}:
+        bad.append("%s differs: %s" % (os.path.relpath(path, args.source_dir),
+                                       " ".join(sorted(debian ^ {name for _, _, name, _ in rows}))))
+
+    if args.program:
+        copied = set(re.findall(r"_COPY.*?(\w+)(?:@\w+)? \+ 0$", readelf("--relocs", args.program),
+                                re.MULTILINE))
+        print("a program at fixed addresses copies: %s" % (" ".join(sorted(copied)) or "nothing"))
+        for name in sorted(copied):
+            if name.startswith("hf_") and symbols.get(name, ("",))[0] != "object":
+                bad.append("a program copies %s, which is not on the list" % name)
+
+    for line in bad:
+        print("not ok " + line)
+    print("%d symbols of %s on %s, %d faults" % (len(symbols), soname, args.machine, len(bad)))
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

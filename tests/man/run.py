@@ -1,0 +1,76 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""The manual page of a program lists the options that its --help lists: all of them, and no others.
+
+usage: run.py PAGE PROGRAM [--also ARGUMENTS]...
+
+--also: what else prints help, such as "simulate --help". Of hf-lab the tables of `list` count, too. Options of
+libfuse differ from version to version: the page has none that this one lacks.
+"""
+import argparse
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+OPTION = r"(?<![\w-])(--[a-z][a-z-]*)"
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("page")
+    parser.add_argument("program")
+    parser.add_argument("--also", action="append", default=[])
+    args = parser.parse_args()
+
+    def said(*words):
+        return subprocess.run([args.program, *words], check=False, text=True, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT).stdout
+
+    with open(args.page, encoding="utf-8") as file:
+        page = re.sub(r"\bFl Fl (?=\w)", "--", file.read())
+    help_text = said("--help")
+    ours, _, of_fuse = help_text.partition("FUSE options:")
+    ours += "".join(said(*words.split()) for words in args.also)
+    bad, missing = [], []
+
+    in_page = set(re.findall(OPTION, page))
+    in_help = set(re.findall(OPTION, ours)) | {"--help"}
+    names = {"-o " + name for name in re.findall(r"-o ([a-z_]{2,})", ours)}
+    page_names = {"-o " + name for name in re.findall(r"Fl o Cm ([a-z_]+)", page)}
+    more = {"-o " + name for name in re.findall(r"-o ([a-z_]{2,})", of_fuse)} | \
+        set(re.findall(OPTION, of_fuse))
+    if os.path.basename(args.program) == "hf-lab":
+        lines = said("list").splitlines()
+        names |= {"table " + line.split()[0] for line in lines if not line.startswith("missing ")}
+        missing = [line for line in lines if re.match(r"missing .*(table|hf-lab)", line)]
+        tables = page.partition(".Ss Tables")[2].partition(".Sh ")[0]
+        page_names |= {"table " + name for name in re.findall(r"^\.It Cm (\w+)$", tables, re.MULTILINE)}
+    if len(in_help | names) < 4:
+        bad.append("--help says next to nothing: %s" % help_text)
+    for name in sorted((in_help | names) - (in_page | page_names)):
+        bad.append("--help has %s, and the page does not" % name)
+    for line in missing:
+        print("SKIPPED man hf-lab, what the page has beyond --help: %s" % line)
+    for name in sorted((in_page | page_names) - (in_help | names | more)) if not missing else []:
+        bad.append("the page has %s, and --help does not" % name)
+
+    # Macros that are misspelt, and the like.
+    if shutil.which("man"):
+        warned = subprocess.run(["man", "--warnings", "-E", "UTF-8", "-l", "-Tutf8", "-Z", args.page],
+                                check=False, text=True, stdout=subprocess.DEVNULL,
+                                stderr=subprocess.PIPE, env=dict(os.environ, LC_ALL="C.UTF-8")).stderr
+        bad += warned.splitlines()
+    else:
+        print("SKIPPED man %s: man is not here, which warns of misspelt macros"
+              % os.path.basename(args.page))
+    for line in bad:
+        print("not ok " + line)
+    print("%s: %d options and tables, %d faults"
+          % (os.path.basename(args.page), len(in_help | names), len(bad)))
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
