@@ -32,8 +32,9 @@ def unit(source):
 
 
 class Function:
-    def __init__(self, name, result, arguments, inline):
+    def __init__(self, name, result, arguments, inline, header):
         self.name, self.result, self.arguments, self.inline = name, result, arguments, inline
+        self.header = header  # holdfast/mutex.h; of a family's implementations the family's own
 
 
 def functions(source, gcc, more=""):
@@ -55,10 +56,15 @@ def functions(source, gcc, more=""):
             continue
         split = [] if arguments == "void" else split_arguments(arguments)
         function = Function(name, head.replace("static", "").replace("extern", "").strip(),
-                            [argument(word, kind == "F") for word in split], kind == "F")
+                            [argument(word, kind == "F") for word in split], kind == "F",
+                            re.sub(r"^.*(holdfast/\w+)(/\w+)*(/\.\./\w+)?\.h$", header_of, where))
         if name not in found or function.inline:
             found[name] = function
     return [found[name] for name in sorted(found)]
+
+
+def header_of(match):
+    return "%s.h" % (match[1] if not match[3] else "holdfast" + match[3][3:])
 
 
 def split_arguments(text):

@@ -1,0 +1,70 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Write holdfast-sys/src/verbs.rs: the verbs of the headers, as gcc lists them, in Rust.
+
+    generate.py [--check]       --check: write nothing, exit with 1 if the file is another
+"""
+import os
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+FILE = os.path.join(HERE, "holdfast-sys", "src", "verbs.rs")
+sys.path.insert(0, os.path.join(ROOT, "tests", "extern"))
+
+import declared  # noqa: E402
+
+TYPES = {"_Bool": "bool", "char": "c_char", "int": "c_int", "unsigned int": "c_uint", "long int": "c_long",
+         "int32_t": "i32", "int64_t": "i64", "size_t": "usize", "uint8_t": "u8", "uint16_t": "u16",
+         "uint32_t": "u32", "uint64_t": "u64", "void": "c_void", "pthread_mutex_t": "c_void"}
+CALLBACK = "void (*) (void *)"
+
+# Words of Rust that C takes for names.
+WORDS = {"fn", "in", "loop", "match", "mut", "ref", "self", "type", "use", "where"}
+
+HEAD = """// SPDX-License-Identifier: MIT
+// Made by bindings/rust/generate.py of the C headers. Not to be edited.
+
+use super::*;
+
+extern "C" {
+"""
+
+
+def rust(kind):
+    """`const hf_mutex_t *` becomes `*const hf_mutex_t`."""
+    if kind == CALLBACK:
+        return 'Option<unsafe extern "C" fn(*mut c_void)>'
+    words = kind.replace("*", " * ").replace("volatile ", "").split()
+    stars = words.count("*")
+    constant = "const" in words
+    name = " ".join(word for word in words if word not in ("*", "const", "struct", "enum"))
+    name = TYPES.get(name, name)
+    return ("*const " if constant else "*mut ") * stars + name if stars else name
+
+
+def text():
+    lines = [HEAD]
+    for function in declared.functions(ROOT, ["gcc"]):
+        arguments = ", ".join(
+            "%s: %s" % ((name + "_" if name in WORDS else name) or "arg%d" % number, rust(kind))
+            for number, (kind, name) in enumerate(function.arguments))
+        result = "" if function.result == "void" else " -> " + rust(function.result)
+        lines.append("    /// Documented in `%s`.\n    pub fn %s(%s)%s;\n"
+                     % (function.header, function.name, arguments, result))
+    return "".join(lines) + "}\n"
+
+
+def main():
+    made = text()
+    if "--check" in sys.argv[1:]:
+        with open(FILE, encoding="utf-8") as file:
+            if file.read() != made:
+                sys.exit("%s is not what the headers declare: run %s" % (FILE, sys.argv[0]))
+        return
+    with open(FILE, "w", encoding="utf-8") as file:
+        file.write(made)
+
+
+if __name__ == "__main__":
+    main()
