@@ -15,6 +15,7 @@ required=(build-essential cmake ninja-build pkg-config python3)
 # What the lab compares with: optional.
 peers=(libck-dev libtbb-dev libabsl-dev libglib2.0-dev libnsync-dev cargo librust-parking-lot-dev)
 bare=(gcc-aarch64-linux-gnu g++-aarch64-linux-gnu qemu-system-arm)
+rust=(cargo librust-cc-dev librust-libc-dev librust-lock-api-dev librust-pkg-config-dev)
 kernel=(gcc-12 gcc-12-aarch64-linux-gnu gcc-aarch64-linux-gnu "libelf1|libelf1t64" "libssl3|libssl3t64" bc xz-utils
 	qemu-system-x86 qemu-system-arm)
 simulate=(libboost-context-dev libtomlplusplus-dev) # `hf-lab simulate`: optional
@@ -38,9 +39,9 @@ test)
 		gcc-s390x-linux-gnu g++-s390x-linux-gnu libc6-dev-s390x-cross
 		liburcu-dev libfuse3-dev fuse3 git sqlite3 fio nlohmann-json3-dev zlib1g-dev
 	)
-	# Without these the stages bare and kernel, the tests of musl and of the simulator are skipped,
+	# Without these the stages bare, kernel and rust, the tests of musl and of the simulator are skipped,
 	# and the test of regions hashes by itself.
-	optional+=("${peers[@]}" "${simulate[@]}" musl-tools libssl-dev qemu-system-arm "${kernel[@]}")
+	optional+=("${peers[@]}" "${simulate[@]}" "${rust[@]}" musl-tools libssl-dev qemu-system-arm "${kernel[@]}")
 	;;
 report) required=(python3 python3-venv) ;;
 format) required=(make clang-format) ;;
@@ -120,7 +121,7 @@ if [[ $may_install == yes ]]; then
 fi
 
 mapfile -t absent < <(missing "${optional[@]}")
-((${#absent[@]} == 0)) || echo "Not installed, so the lab, some tests and the stages bare and kernel go without: ${absent[*]}"
+((${#absent[@]} == 0)) || echo "Not installed, so the lab, some tests and the stages bare, kernel and rust go without: ${absent[*]}"
 
 mapfile -t absent < <(missing "${required[@]}")
 if ((${#absent[@]})); then

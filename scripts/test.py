@@ -181,7 +181,17 @@ def report(stage):
 
 def port(stage):
     """The port of the same name under QEMU: a test is a case of its KTAP, or a mutant."""
-    worked, output = stage.run(sys.executable, "-B", "port/%s/run.py" % stage.name)
+    lines(stage, "port/%s/run.py" % stage.name)
+
+
+def rust(stage):
+    """The crates of bindings/rust, with the library that the stage release has built, and without."""
+    lines(stage, "bindings/rust/run.py", "--work-dir", "build/rust", "--build-dir", "build/release")
+
+
+def lines(stage, *script):
+    """A script that prints FAULT or FAILED lines, SKIPPED lines, and a sum."""
+    worked, output = stage.run(sys.executable, "-B", *script)
     stage.skipped += re.findall(r"^SKIPPED (.*)", output, re.MULTILINE)
     if stage.status == CANT_RUN:
         stage.excused = bool(stage.skipped)
@@ -191,6 +201,8 @@ def port(stage):
         stage.passed = int(total[1])
     for fault in re.findall(r"^FAULT (.*)", output, re.MULTILINE):
         stage.fail(fault, fault)
+    for name in re.findall(r"^FAILED ([^:\n]*)", output, re.MULTILINE):
+        stage.fail(name, output)
     if (not worked or not total) and not stage.failed:
         stage.fail("run.py", output)
 
@@ -220,6 +232,7 @@ STAGES = {
     "s390x": preset,
     "bare": port,
     "kernel": port,
+    "rust": rust,
     "report": report,
     "format-check": format_check,
 }

@@ -1,15 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Write holdfast-sys/src/verbs.rs: the verbs of the headers, as gcc lists them, in Rust.
+"""Write holdfast-sys/src/verbs.rs: the verbs of the headers, as gcc lists them, in Rust; and
+tests/verbs.rs, which links each of them.
 
-    generate.py [--check]       --check: write nothing, exit with 1 if the file is another
+    generate.py [--check]       --check: write nothing, exit with 1 if a file is another
 """
 import os
 import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
-FILE = os.path.join(HERE, "holdfast-sys", "src", "verbs.rs")
+CRATE = os.path.join(HERE, "holdfast-sys")
 sys.path.insert(0, os.path.join(ROOT, "tests", "extern"))
 
 import declared  # noqa: E402
@@ -30,6 +31,20 @@ use super::*;
 extern "C" {
 """
 
+TEST = """// SPDX-License-Identifier: MIT
+// Made by bindings/rust/generate.py of the C headers. Not to be edited.
+
+#[test]
+fn each_is_linked() {
+    use holdfast_sys::*;
+
+    #[rustfmt::skip]
+    let all: [*const (); %d] = [
+%s    ];
+    assert!(all.iter().all(|verb| !verb.is_null()));
+}
+"""
+
 
 def rust(kind):
     """`const hf_mutex_t *` becomes `*const hf_mutex_t`."""
@@ -43,27 +58,32 @@ def rust(kind):
     return ("*const " if constant else "*mut ") * stars + name if stars else name
 
 
-def text():
+def files():
+    """{path: text}"""
+    functions = declared.functions(ROOT, ["gcc"])
     lines = [HEAD]
-    for function in declared.functions(ROOT, ["gcc"]):
+    for function in functions:
         arguments = ", ".join(
             "%s: %s" % ((name + "_" if name in WORDS else name) or "arg%d" % number, rust(kind))
             for number, (kind, name) in enumerate(function.arguments))
         result = "" if function.result == "void" else " -> " + rust(function.result)
         lines.append("    /// Documented in `%s`.\n    pub fn %s(%s)%s;\n"
                      % (function.header, function.name, arguments, result))
-    return "".join(lines) + "}\n"
+    links = TEST % (len(functions), "".join("        %s as *const (),\n" % function.name
+                                            for function in functions))
+    return {os.path.join(CRATE, "src", "verbs.rs"): "".join(lines) + "}\n",
+            os.path.join(CRATE, "tests", "verbs.rs"): links}
 
 
 def main():
-    made = text()
-    if "--check" in sys.argv[1:]:
-        with open(FILE, encoding="utf-8") as file:
-            if file.read() != made:
-                sys.exit("%s is not what the headers declare: run %s" % (FILE, sys.argv[0]))
-        return
-    with open(FILE, "w", encoding="utf-8") as file:
-        file.write(made)
+    for path, text in files().items():
+        if "--check" in sys.argv[1:]:
+            with open(path, encoding="utf-8") as file:
+                if file.read() != text:
+                    sys.exit("%s is not what the headers declare: run %s" % (path, sys.argv[0]))
+        else:
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(text)
 
 
 if __name__ == "__main__":

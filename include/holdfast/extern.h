@@ -24,7 +24,7 @@
  *     hf_refcount_t, hf_rcuref_t, hf_lockref_t                      hf_refcount_set(), ..._init()
  *
  *   Sizes and alignments are the same on every 64-bit processor: sizeof hf_mutex_t and the like below.
- *   A report of misuse names a place in libholdfast-extern, not the caller.
+ *   A report of misuse names a place in libholdfast-extern, or what called it.
  *
  * Example     docs/guide/other-languages.md
  * Ordering    none, of these two

@@ -23,6 +23,7 @@ use core::cell::UnsafeCell;
 use core::ffi::c_void;
 use std::os::raw::{c_char, c_int, c_long, c_uint};
 
+#[rustfmt::skip]
 mod verbs;
 pub use verbs::*;
 

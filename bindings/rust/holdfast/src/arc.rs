@@ -23,7 +23,7 @@ use std::cmp::Ordering;
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::marker::PhantomData;
-use std::mem::{align_of, forget, size_of, ManuallyDrop};
+use std::mem::{forget, size_of, ManuallyDrop};
 use std::ops::Deref;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::pin::Pin;
@@ -32,9 +32,9 @@ use std::ptr::{self, NonNull};
 use crate::count::{spin_loop, Count};
 
 #[repr(C)]
-struct Counts {
-    strong: Count,
-    weak: Count,
+pub(crate) struct Counts {
+    pub(crate) strong: Count,
+    pub(crate) weak: Count,
 }
 
 /// The layout of the allocation, and where in it the value begins.
@@ -234,7 +234,7 @@ impl<T: ?Sized> Arc<T> {
     }
 
     #[inline]
-    fn counts(&self) -> &Counts {
+    pub(crate) fn counts(&self) -> &Counts {
         // SAFETY: alive, for self is.
         unsafe { counts(self.data) }
     }
@@ -371,7 +371,7 @@ impl<T: ?Sized> Drop for Arc<T> {
         if self.counts().strong.dec_and_test() {
             // The memory is freed even if the value's drop panics.
             let _memory = Weak { data: self.data }; // A2
-            // SAFETY: A1.
+                                                    // SAFETY: A1.
             unsafe { ptr::drop_in_place(self.data.as_ptr()) };
         }
     }
@@ -573,81 +573,5 @@ impl<T: ?Sized + Ord> Ord for Arc<T> {
 impl<T: ?Sized + Hash> Hash for Arc<T> {
     fn hash<H: Hasher>(&self, state: &mut H) {
         (**self).hash(state)
-    }
-}
-
-/// The counts fit in front of any value.
-const _: () = assert!(size_of::<Counts>() == 8 && align_of::<Counts>() == 4);
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Where two billion clones would have brought it.
-    fn near_the_end() -> Arc<i32> {
-        let arc = Arc::new(5);
-        arc.counts().strong.set_release(i32::MAX);
-        arc
-    }
-
-    #[test]
-    fn saturates_and_leaks() {
-        let arc = near_the_end();
-        assert_eq!(Arc::strong_count(&arc), i32::MAX as usize);
-        let before = crate::report::count(crate::report::Kind::AddOverflow);
-        let other = arc.clone();
-        // Other tests run at the same time.
-        assert!(crate::report::count(crate::report::Kind::AddOverflow) > before);
-        assert_eq!(Arc::strong_count(&arc), usize::MAX);
-        let weak = Arc::downgrade(&arc);
-        drop(arc);
-        drop(other);
-        assert_eq!(*weak.upgrade().expect("it never dies"), 5);
-    }
-
-    #[test]
-    fn saturated_is_not_unique() {
-        let mut arc = near_the_end();
-        drop(arc.clone());
-        assert!(Arc::get_mut(&mut arc).is_none());
-        let arc = Arc::try_unwrap(arc).unwrap_err();
-        assert!(Arc::into_inner(arc).is_none());
-    }
-
-    #[test]
-    fn weak_saturates_and_leaks_memory_only() {
-        struct Flag<'a>(&'a std::cell::Cell<bool>);
-        impl Drop for Flag<'_> {
-            fn drop(&mut self) {
-                self.0.set(true);
-            }
-        }
-        let dropped = std::cell::Cell::new(false);
-        let arc = Arc::new(Flag(&dropped));
-        arc.counts().weak.set_release(i32::MAX);
-        let weak = Arc::downgrade(&arc);
-        assert_eq!(Arc::weak_count(&arc), usize::MAX);
-        drop(arc);
-        assert!(dropped.get());
-        assert!(weak.upgrade().is_none());
-    }
-
-    #[test]
-    fn layouts() {
-        #[repr(align(64))]
-        struct Wide(u8);
-        fn check<T: ?Sized>(arc: Arc<T>) {
-            let at = Arc::as_ptr(&arc) as *const u8 as usize;
-            assert_eq!(at % std::mem::align_of_val(&*arc), 0);
-            assert_eq!(arc.counts() as *const Counts as usize + 8, at);
-            drop(arc);
-        }
-        check(Arc::new(Wide(1)));
-        check(Arc::new(()));
-        check(Arc::new(1u8));
-        check(Arc::new([1u128; 3]));
-        check::<dyn Fn() -> u8>(Arc::from_box(Box::new(|| 1)));
-        check::<[Wide]>(vec![Wide(1), Wide(2)].into());
-        assert_eq!(Arc::new(Wide(7)).0, 7);
     }
 }

@@ -23,6 +23,8 @@
 #![cfg(target_os = "linux")]
 
 mod arc;
+#[cfg(test)]
+mod arc_tests;
 mod condvar;
 mod count;
 mod lockref;
@@ -39,8 +41,8 @@ pub use crate::condvar::{Condvar, WaitTimeoutResult};
 pub use crate::lockref::{Lockref, LockrefGuard};
 pub use crate::mapped::{FileByte, Lost, MappedFile, View};
 pub use crate::mutex::{
-    const_mutex, const_spinlock, MappedMutexGuard, Mutex, MutexGuard, RawMutex, RawSpinlock, Spinlock,
-    SpinlockGuard,
+    const_mutex, const_spinlock, MappedMutexGuard, Mutex, MutexGuard, RawMutex, RawSpinlock,
+    Spinlock, SpinlockGuard,
 };
 pub use crate::refcount::Refcount;
 

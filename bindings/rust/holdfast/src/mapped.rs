@@ -105,7 +105,14 @@ impl MappedFile {
         if len != 0 {
             // SAFETY: a new mapping, wherever there is room.
             base = unsafe {
-                libc::mmap(ptr::null_mut(), len, libc::PROT_READ, libc::MAP_SHARED, file.as_raw_fd(), 0)
+                libc::mmap(
+                    ptr::null_mut(),
+                    len,
+                    libc::PROT_READ,
+                    libc::MAP_SHARED,
+                    file.as_raw_fd(),
+                    0,
+                )
             };
             if base == libc::MAP_FAILED {
                 return Err(io::Error::last_os_error());

@@ -115,10 +115,11 @@ fn into_inner_gives_it_to_one() {
                 })
                 .collect();
             let mine = Arc::into_inner(arc).is_some();
-            threads.into_iter().filter(|_| true).map(|thread| thread.join().unwrap()).fold(
-                usize::from(mine),
-                |sum, won| sum + usize::from(won),
-            )
+            threads
+                .into_iter()
+                .filter(|_| true)
+                .map(|thread| thread.join().unwrap())
+                .fold(usize::from(mine), |sum, won| sum + usize::from(won))
         });
         assert_eq!((winners, drops.into_inner()), (1, 1));
     }

@@ -9,8 +9,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use holdfast::{
-    const_mutex, const_spinlock, Condvar, Lockref, Mutex, MutexGuard, RawMutex, RawSpinlock, Refcount,
-    Spinlock,
+    const_mutex, const_spinlock, Condvar, Lockref, Mutex, MutexGuard, RawMutex, RawSpinlock,
+    Refcount, Spinlock,
 };
 
 /// So long no test waits, unless something is lost.
@@ -241,6 +241,11 @@ fn lockref_verbs() {
 fn lockref_last_put_decides() {
     struct Cell(UnsafeCell<u32>);
     unsafe impl Sync for Cell {}
+    impl Cell {
+        unsafe fn add(&self) {
+            *self.0.get() += 1;
+        }
+    }
     for _ in 0..200 {
         let object = Lockref::new(3, Some(5));
         let touched = Cell(UnsafeCell::new(0));
@@ -255,9 +260,12 @@ fn lockref_last_put_decides() {
                     if let Some(mut last) = object.put_or_lock() {
                         assert_eq!(last.take(), Some(5));
                         last.mark_dead();
-                        assert!(!winners.swap(true, Ordering::Relaxed), "two have dropped the last");
+                        assert!(
+                            !winners.swap(true, Ordering::Relaxed),
+                            "two have dropped the last"
+                        );
                         // SAFETY: whoever drops the last has it for itself.
-                        unsafe { *(&touched).0.get() += 1 };
+                        unsafe { touched.add() };
                     }
                 });
             }

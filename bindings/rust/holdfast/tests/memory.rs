@@ -29,7 +29,10 @@ impl Pages {
             let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
             let base = libc::mmap(ptr::null_mut(), 2 * page(), both, flags, -1, 0);
             assert_ne!(base, libc::MAP_FAILED);
-            assert_eq!(libc::mprotect(base.cast::<u8>().add(page()).cast(), page(), libc::PROT_NONE), 0);
+            assert_eq!(
+                libc::mprotect(base.cast::<u8>().add(page()).cast(), page(), libc::PROT_NONE),
+                0
+            );
             ptr::write_bytes(base.cast::<u8>(), 1, page());
             Pages(base.cast())
         }
@@ -58,7 +61,9 @@ fn faults_are_exact() {
             let mut to = vec![9u8; len];
             unsafe {
                 assert_eq!(nofault::copy(&mut to, at), left(done, len));
-                assert!(to[..done].iter().all(|&byte| byte == 1) && to[done..].iter().all(|&b| b == 9));
+                assert!(
+                    to[..done].iter().all(|&byte| byte == 1) && to[done..].iter().all(|&b| b == 9)
+                );
                 assert_eq!(nofault::copy_safe(&mut to, at), left(done, len));
                 assert_eq!(nofault::copy_to(at, &vec![2; len]), left(done, len));
                 assert_eq!(nofault::clear(at, len), left(done, len));
@@ -154,7 +159,11 @@ fn other_faults_are_as_before() {
     assert_eq!(bug.status.signal(), Some(libc::SIGSEGV), "{:?}", bug);
     let full = run("stack");
     assert_eq!(full.status.signal(), Some(libc::SIGABRT), "{:?}", full);
-    assert!(String::from_utf8_lossy(&full.stderr).contains("has overflowed its stack"), "{:?}", full);
+    assert!(
+        String::from_utf8_lossy(&full.stderr).contains("has overflowed its stack"),
+        "{:?}",
+        full
+    );
 }
 
 /// A file of so many bytes that goes with the test.
@@ -182,7 +191,8 @@ impl Drop for Temporary {
 }
 
 fn lost(file: &MappedFile) -> Option<usize> {
-    let sum = |view: holdfast::View<'_>| view.bytes().iter().map(|b| u64::from(b.get())).sum::<u64>();
+    let sum =
+        |view: holdfast::View<'_>| view.bytes().iter().map(|b| u64::from(b.get())).sum::<u64>();
     file.with(sum).err().map(|lost| lost.offset)
 }
 
@@ -218,7 +228,8 @@ fn truncated_before() {
         temporary.truncate(len);
         for _ in 0..2 {
             assert_eq!(lost(&file), Some(len));
-            let all = unsafe { file.with_slice(|bytes| bytes.iter().filter(|&&byte| byte == 7).count()) };
+            let all =
+                unsafe { file.with_slice(|bytes| bytes.iter().filter(|&&byte| byte == 7).count()) };
             assert_eq!(all.unwrap_err().offset, len);
         }
         // A read of what is there works, one of a byte more does not, and says where.
