@@ -266,7 +266,7 @@ def main():
     os.makedirs(work, exist_ok=True)
 
     paths = [shutil.which("cargo"), "/usr/bin/cargo"]
-    cargos = {path: None for path in paths if path and os.path.exists(path)}
+    cargos = list({os.path.realpath(path): path for path in paths if path and os.path.exists(path)}.values())
     if not cargos:
         print("SKIPPED rust: needs cargo")
         return CANT_RUN

@@ -34,11 +34,15 @@ fn count<L: lock_api::RawMutex + Sync>(threads: u64, rounds: u64) {
     thread::scope(|scope| {
         for _ in 0..threads {
             scope.spawn(|| {
-                for _ in 0..rounds {
-                    let mut pair = pair.lock();
-                    assert_eq!(pair.0, pair.1);
-                    pair.0 += 1;
-                    pair.1 = pair.0;
+                for round in 0..rounds {
+                    let mut held = pair.lock();
+                    assert!(pair.is_locked());
+                    assert_eq!(held.0, held.1);
+                    held.0 += 1;
+                    if round % 64 == 0 {
+                        thread::yield_now(); // others would see a half of it
+                    }
+                    held.1 = held.0;
                 }
             });
         }
