@@ -71,7 +71,8 @@ def main():
     wanted = names | {word + name for name in types for word in ("sizeof ", "alignof ")}
 
     def missing(wanted):
-        return {"unknown: " + name for name in wanted if b"\0%s\0" % name.encode() not in strings}
+        return {"unknown: " + name for name in wanted
+                if not re.search(rb"(?<![\w ])%s\0" % name.encode(), strings)}
 
     check("constants", missing(wanted), "%d constants, %d types" % (len(names), len(types)))
 
