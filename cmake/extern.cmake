@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# libholdfast-extern: every inline verb as a symbol, for languages that can't include C. src/extern/extern.h
-# says how it comes from the headers.
+# libholdfast-extern: every inline verb as a symbol, for languages that can't include C.
+# src/extern/extern.h says how it comes from the headers.
 set(HF_EXTERN_DIR ${PROJECT_SOURCE_DIR}/src/extern)
 set(HF_EXTERN_SOURCES
 	${HF_EXTERN_DIR}/cond.c

@@ -232,6 +232,7 @@ class Checks:
             shutil.rmtree(folder, ignore_errors=True)
             for name in ("model", "holdfast"):
                 mirror(os.path.join(HERE, name), os.path.join(folder, name))
+            os.utime(os.path.join(folder, "model", "src", "lib.rs"))  # newer than what was built of a mutant
             if change:
                 path = os.path.join(folder, change[0])
                 with open(path, encoding="utf-8") as file:

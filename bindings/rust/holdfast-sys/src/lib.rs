@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: MIT
-//! Raw bindings to [Holdfast]'s C verbs: locks, reference counts that saturate, lockrefs, and memory
-//! that may fault. The crate `holdfast` has what a Rust program should use; this one is the C API,
-//! name by name: each function's contract (context, memory ordering, errors) stands in the C header
-//! that its documentation names.
+//! Raw bindings to [Holdfast]'s C verbs: locks, reference counts that saturate, lockrefs, and
+//! memory that may fault. The crate `holdfast` has what a Rust program should use; this one is the
+//! C API, name by name: each function's contract (context, memory ordering, errors) stands in the C
+//! header that its documentation names.
 //!
-//! Links to `libholdfast-extern`, in which each inline verb of the headers is a symbol: the system's,
-//! where pkg-config finds it, or else compiled from the C sources in this crate, which needs gcc or
-//! clang. The feature `bundled`, and `HOLDFAST_SYS_BUNDLED=1` in the environment, ask for the latter.
+//! Links to `libholdfast-extern`, in which each inline verb of the headers is a symbol: the
+//! system's, where pkg-config finds it, or else compiled from the C sources in this crate, which
+//! needs gcc or clang. The feature `bundled`, and `HOLDFAST_SYS_BUNDLED=1` in the environment, ask
+//! for the latter.
 //!
-//! The types with state have the C types' size and alignment. They are `!Sync` and have no methods: a
-//! safe wrapper decides what may be shared.
+//! The types with state have the C types' size and alignment. They are `!Sync` and have no methods:
+//! a safe wrapper decides what may be shared.
 //!
 //! [Holdfast]: https://docs.rs/holdfast
 #![no_std]
@@ -22,10 +23,6 @@ extern crate std;
 use core::cell::UnsafeCell;
 use core::ffi::c_void;
 use std::os::raw::{c_char, c_int, c_long, c_uint};
-
-#[rustfmt::skip]
-mod verbs;
-pub use verbs::*;
 
 /// A C object of one word that several threads change.
 macro_rules! word {
@@ -74,14 +71,11 @@ zeroed! {
     hf_mutex_shared_t, u32, 1, "A mutex between processes: `holdfast/mutex.h`.";
     hf_cond_t, u32, 1, "A condition variable of one process: `holdfast/cond.h`.";
     hf_cond_shared_t, u32, 1, "A condition variable between processes: `holdfast/cond.h`.";
-    hf_spinlock_cas_t, u32, 1, "A spinlock: `holdfast/spinlock/cas.h`.";
-    hf_spinlock_cas_release_t, u32, 1, "A spinlock: `holdfast/spinlock/cas_release.h`.";
-    hf_spinlock_cas_prefetch_t, u32, 1, "A spinlock: `holdfast/spinlock/cas_prefetch.h`.";
-    hf_spinlock_wfe_t, u32, 1, "A spinlock: `holdfast/spinlock/wfe.h`.";
-    hf_spinlock_ticket_t, u32, 2, "A spinlock: `holdfast/spinlock/ticket.h`.";
-    hf_spinlock_mcs_t, u32, 3, "A spinlock: `holdfast/spinlock/mcs.h`.";
-    hf_spinlock_queued_t, u32, 1, "A spinlock: `holdfast/spinlock/queued.h`.";
 }
+
+#[rustfmt::skip]
+mod verbs;
+pub use verbs::*;
 
 /// The default spinlock of a library that is built as it comes. A library of one's own may have
 /// another (`HF_SPINLOCK`), of another size: then use the verbs with an implementation's name.
@@ -139,8 +133,8 @@ impl hf_lockref_waitfree_t {
     }
 }
 
-/// A region of a mapping that may lose pages: `holdfast/region.h`. It stays where it is from begin to
-/// end.
+/// A region of a mapping that may lose pages: `holdfast/region.h`. It stays where it is from begin
+/// to end.
 #[repr(C, align(8))]
 pub struct hf_region_t {
     bytes: UnsafeCell<[u8; 80]>,

@@ -3,6 +3,28 @@
 
 use super::*;
 
+zeroed! {
+    hf_spinlock_cas_t, u32, 1, "A spinlock: `holdfast/spinlock/cas.h`.";
+    hf_spinlock_cas_release_t, u32, 1, "A spinlock: `holdfast/spinlock/cas_release.h`.";
+    hf_spinlock_cas_prefetch_t, u32, 1, "A spinlock: `holdfast/spinlock/cas_prefetch.h`.";
+    hf_spinlock_wfe_t, u32, 1, "A spinlock: `holdfast/spinlock/wfe.h`.";
+    hf_spinlock_ticket_t, u32, 2, "A spinlock: `holdfast/spinlock/ticket.h`.";
+    hf_spinlock_mcs_t, u32, 3, "A spinlock: `holdfast/spinlock/mcs.h`.";
+    hf_spinlock_queued_t, u32, 1, "A spinlock: `holdfast/spinlock/queued.h`.";
+}
+
+/// The family of spinlocks: name, size, alignment.
+#[doc(hidden)]
+pub const SPINLOCKS: &[(&str, usize, usize)] = &[
+    ("hf_spinlock_cas_t", core::mem::size_of::<hf_spinlock_cas_t>(), core::mem::align_of::<hf_spinlock_cas_t>()),
+    ("hf_spinlock_cas_release_t", core::mem::size_of::<hf_spinlock_cas_release_t>(), core::mem::align_of::<hf_spinlock_cas_release_t>()),
+    ("hf_spinlock_cas_prefetch_t", core::mem::size_of::<hf_spinlock_cas_prefetch_t>(), core::mem::align_of::<hf_spinlock_cas_prefetch_t>()),
+    ("hf_spinlock_wfe_t", core::mem::size_of::<hf_spinlock_wfe_t>(), core::mem::align_of::<hf_spinlock_wfe_t>()),
+    ("hf_spinlock_ticket_t", core::mem::size_of::<hf_spinlock_ticket_t>(), core::mem::align_of::<hf_spinlock_ticket_t>()),
+    ("hf_spinlock_mcs_t", core::mem::size_of::<hf_spinlock_mcs_t>(), core::mem::align_of::<hf_spinlock_mcs_t>()),
+    ("hf_spinlock_queued_t", core::mem::size_of::<hf_spinlock_queued_t>(), core::mem::align_of::<hf_spinlock_queued_t>()),
+];
+
 extern "C" {
     /// Documented in `holdfast/nofault.h`.
     pub fn hf_clear_choose(arg0: *const c_char) -> c_int;

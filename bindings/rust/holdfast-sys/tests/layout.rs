@@ -61,13 +61,6 @@ fn types() {
         "hf_mutex_shared_t" hf_mutex_shared_t;
         "hf_cond_t" hf_cond_t;
         "hf_cond_shared_t" hf_cond_shared_t;
-        "hf_spinlock_cas_t" hf_spinlock_cas_t;
-        "hf_spinlock_cas_release_t" hf_spinlock_cas_release_t;
-        "hf_spinlock_cas_prefetch_t" hf_spinlock_cas_prefetch_t;
-        "hf_spinlock_wfe_t" hf_spinlock_wfe_t;
-        "hf_spinlock_ticket_t" hf_spinlock_ticket_t;
-        "hf_spinlock_mcs_t" hf_spinlock_mcs_t;
-        "hf_spinlock_queued_t" hf_spinlock_queued_t;
         "hf_spinlock_t" hf_spinlock_t;
         "hf_refcount_t" hf_refcount_t;
         "hf_rcuref_t" hf_rcuref_t;
@@ -81,6 +74,10 @@ fn types() {
         "struct hf_clear_implementation" hf_clear_implementation;
         "struct hf_copy_implementation" hf_copy_implementation;
         "struct hf_report_details" hf_report_details;
+    }
+    for (name, size, align) in SPINLOCKS {
+        assert_eq!(known.remove(&format!("sizeof {}", name)), Some(*size as i64), "{}", name);
+        assert_eq!(known.remove(&format!("alignof {}", name)), Some(*align as i64), "{}", name);
     }
     let left: Vec<_> = known.keys().filter(|name| name.contains("of ")).collect();
     assert!(left.is_empty(), "not in Rust: {:?}", left);

@@ -6,16 +6,17 @@
 //!              ^ start             4      ^ the pointer that Arc and Weak hold
 //! ```
 //!
-//! The counts stand right in front of the value, whatever its type: so an `Arc` of a trait object or
-//! of a slice is a pointer to that, and `into_raw` has nothing to compute.
+//! The counts stand right in front of the value, whatever its type: so an `Arc` of a trait object
+//! or of a slice is a pointer to that, and `into_raw` has nothing to compute.
 //!
 //! Invariants
-//!   A1  The value lives while `strong` is not 0. The thread that makes it 0 drops or moves the value.
-//!   A2  The memory lives while `weak` is not 0. All strong references together have one of `weak`, which
-//!       whoever made `strong` 0 gives back. A count that has saturated never is 0: it leaks.
+//!   A1  The value lives while `strong` is not 0. The thread that makes it 0 drops or moves the
+//!       value.
+//!   A2  The memory lives while `weak` is not 0. All strong references together have one of `weak`,
+//!       which whoever made `strong` 0 gives back. A count that has saturated never is 0: it leaks.
 //!   A3  `weak` is 0, and the memory alive, only while a thread that has a strong reference, and no
-//!       other thread, asks whether it is the only one (`is_unique`). It found 1 before, so there is
-//!       no `Weak`; who makes one, by `downgrade`, waits for that long.
+//!       other thread, asks whether it is the only one (`is_unique`). It found 1 before, so there
+//!       is no `Weak`; who makes one, by `downgrade`, waits for that long.
 
 use std::alloc::{alloc, dealloc, handle_alloc_error, Layout};
 use std::borrow::Borrow;
@@ -82,12 +83,12 @@ fn with_address<T: ?Sized>(like: *mut T, to: *mut u8) -> *mut T {
 /// overflowed into a use after free.
 ///
 /// `std`'s aborts the process when its count comes near to its end. This one *saturates*: from 2^31
-/// references on the object is never dropped or freed; the first such misuse of a process is reported
-/// on standard error ([`crate::report`]), and the program goes on. That takes a leak of references
-/// (`mem::forget`, a cycle), so what is lost is what the program had lost already.
+/// references on the object is never dropped or freed; the first such misuse of a process is
+/// reported on standard error ([`crate::report`]), and the program goes on. That takes a leak of
+/// references (`mem::forget`, a cycle), so what is lost is what the program had lost already.
 ///
-/// The count has 4 bytes. An operation on it is a call of the C library: one atomic instruction and a
-/// few more.
+/// The count has 4 bytes. An operation on it is a call of the C library: one atomic instruction and
+/// a few more.
 ///
 /// ```
 /// use holdfast::Arc;
@@ -143,11 +144,11 @@ impl<T: ?Sized + RefUnwindSafe> UnwindSafe for Arc<T> {}
 /// behind it, of strong and of weak references.
 ///
 /// Not an `rcuref`, whose `get` would be one unconditional add where `upgrade` is a loop of
-/// compare-and-swaps. The contract of its `put` is that the memory outlives the put by a grace period:
-/// between the subtraction that found no reference left and the compare-and-swap that makes the object
-/// dead, another thread may upgrade, drop, and free it. Here memory is freed at once. Each drop of an
-/// `Arc` would have to hold a weak reference meanwhile, two more atomic operations, to make an
-/// upgrade cheaper, which is rarer.
+/// compare-and-swaps. The contract of its `put` is that the memory outlives the put by a grace
+/// period: between the subtraction that found no reference left and the compare-and-swap that makes
+/// the object dead, another thread may upgrade, drop, and free it. Here memory is freed at once.
+/// Each drop of an `Arc` would have to hold a weak reference meanwhile, two more atomic operations,
+/// to make an upgrade cheaper, which is rarer.
 ///
 /// ```
 /// use holdfast::{Arc, Weak};
@@ -208,8 +209,8 @@ impl<T> Arc<T> {
         }
     }
 
-    /// The value, if this was the last strong reference. Of several threads that call it, each with one
-    /// of all references, exactly one gets it, which `try_unwrap` does not promise.
+    /// The value, if this was the last strong reference. Of several threads that call it, each with
+    /// one of all references, exactly one gets it, which `try_unwrap` does not promise.
     pub fn into_inner(this: Arc<T>) -> Option<T> {
         let this = ManuallyDrop::new(this);
         // SAFETY: as above.
@@ -261,8 +262,8 @@ impl<T: ?Sized> Arc<T> {
         this.data.as_ptr()
     }
 
-    /// Gives up the `Arc` without dropping its reference: [`from_raw`](Arc::from_raw) has it back. A
-    /// pointer to a wider type, as `*const dyn Trait`, may be made of it in between.
+    /// Gives up the `Arc` without dropping its reference: [`from_raw`](Arc::from_raw) has it back.
+    /// A pointer to a wider type, as `*const dyn Trait`, may be made of it in between.
     #[inline]
     pub fn into_raw(this: Arc<T>) -> *const T {
         ManuallyDrop::new(this).data.as_ptr()
@@ -272,8 +273,9 @@ impl<T: ?Sized> Arc<T> {
     ///
     /// # Safety
     ///
-    /// The pointer is of `into_raw`, each of which gives one `Arc`. It has been changed to another type
-    /// at most by unsizing, or to one of the same size and alignment for which the value is valid too.
+    /// The pointer is of `into_raw`, each of which gives one `Arc`. It has been changed to another
+    /// type at most by unsizing, or to one of the same size and alignment for which the value is
+    /// valid too.
     #[inline]
     pub unsafe fn from_raw(pointer: *const T) -> Arc<T> {
         Arc::from_data(pointer as *mut T)
@@ -305,7 +307,8 @@ impl<T: ?Sized> Arc<T> {
         Weak { data: this.data }
     }
 
-    /// Is there no other reference, strong or weak? Then there will be none while `this` is borrowed.
+    /// Is there no other reference, strong or weak? Then there will be none while `this` is
+    /// borrowed.
     fn is_unique(this: &mut Arc<T>) -> bool {
         let counts = this.counts();
         // No Weak: then one comes to be only by downgrade(), which waits now (A3). It acquires what
@@ -365,7 +368,8 @@ impl<T: ?Sized> Clone for Arc<T> {
 }
 
 impl<T: ?Sized> Drop for Arc<T> {
-    /// One reference less; the last one drops the value. Ordering: release, and acquire for the last.
+    /// One reference less; the last one drops the value. Ordering: release, and acquire for the
+    /// last.
     #[inline]
     fn drop(&mut self) {
         if self.counts().strong.dec_and_test() {

@@ -20,9 +20,9 @@ impl WaitTimeoutResult {
 
 /// A condition variable of 4 bytes, for [`Mutex`](crate::Mutex).
 ///
-/// Always wait in a loop over the condition itself, or by [`wait_while`](Condvar::wait_while): a wait
-/// may return for no reason. A notification moves a waiter from the queue of the condition variable to
-/// that of its mutex, so that a broadcast does not wake a hundred threads for one lock.
+/// Always wait in a loop over the condition itself, or by [`wait_while`](Condvar::wait_while): a
+/// wait may return for no reason. A notification moves a waiter from the queue of the condition
+/// variable to that of its mutex, so that a broadcast does not wake a hundred threads for one lock.
 ///
 /// ```
 /// use holdfast::{Condvar, Mutex};
@@ -43,8 +43,8 @@ impl WaitTimeoutResult {
 #[derive(Debug)]
 pub struct Condvar(sys::hf_cond_t);
 
-// SAFETY: the verbs are atomic operations on the word. Each waiter is moved to the mutex that it waits
-// with, so threads that wait with different ones do no harm.
+// SAFETY: the verbs are atomic operations on the word. Each waiter is moved to the mutex that it
+// waits with, so threads that wait with different ones do no harm.
 unsafe impl Send for Condvar {}
 unsafe impl Sync for Condvar {}
 
@@ -99,7 +99,8 @@ impl Condvar {
         self.wait_for(guard, deadline.saturating_duration_since(Instant::now()))
     }
 
-    /// [`wait_while`](Condvar::wait_while), for a time only. Timed out: the condition is still true.
+    /// [`wait_while`](Condvar::wait_while), for a time only. Timed out: the condition is still
+    /// true.
     pub fn wait_while_for<T: ?Sized>(
         &self,
         guard: &mut MutexGuard<'_, T>,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-//! The count that `arc.rs` is written over: a thin cover of `hf_refcount_t`. A model checker replaces
-//! this file by one of its own (`bindings/rust/model`).
+//! The count that `arc.rs` is written over: a thin cover of `hf_refcount_t`. A model checker
+//! replaces this file by one of its own (`bindings/rust/model`).
 
 use core::sync::atomic::{fence, Ordering};
 

@@ -4,17 +4,18 @@
 //!
 //! | | |
 //! | --- | --- |
-//! | [`Mutex`], [`Condvar`] | the default lock: 4 bytes, spins briefly, then parks; timed; all of [`lock_api`] |
+//! | [`Mutex`], [`Condvar`] | the default lock: 4 bytes, spins, then parks; all of [`lock_api`] |
 //! | [`Spinlock`] | for some hundred instructions, by threads that have a processor each |
-//! | [`Arc`], [`Weak`] | as `std`'s, but a count that is overflowed saturates: it leaks, and is reported |
+//! | [`Arc`], [`Weak`] | as `std`'s, but a count that is overflowed saturates, and leaks |
 //! | [`Refcount`], [`Lockref`] | the counts themselves, for structures that keep one |
-//! | [`MappedFile`] | a mapped file that others may truncate: an `Err` with the exact offset, no SIGBUS |
-//! | [`nofault`] | copy, clear, load and store where memory may not be there (`unsafe`: it says why) |
+//! | [`MappedFile`] | a mapped file that others may truncate: an `Err`, no SIGBUS |
+//! | [`nofault`] | copy, clear, load, store where memory may not be there (`unsafe`) |
 //! | [`report`] | what happens when a count is misused |
 //!
 //! An operation is a call of Holdfast's C library, `libholdfast-extern`: the system's, found by
-//! pkg-config, or else compiled from the C sources that come with `holdfast-sys` (feature `bundled`).
-//! The C headers state each operation's memory ordering, and so does each function here. Linux only.
+//! pkg-config, or else compiled from the C sources that come with `holdfast-sys` (feature
+//! `bundled`). The C headers state each operation's memory ordering, and so does each function
+//! here. Linux only.
 //!
 //! Checked how. The C side: in the library's own repository, under model checkers, sanitizers and
 //! emulators. This side: tests under threads, and `Arc`'s own logic under a model checker

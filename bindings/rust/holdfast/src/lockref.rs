@@ -10,9 +10,10 @@ use holdfast_sys as sys;
 
 /// A lock and a count of references in one 64-bit word, and what the lock protects.
 ///
-/// For objects that are looked up without the lock, taken out of a structure under it, and whose last
-/// put must decide under the lock whether the object dies. While the lock is free the count changes by
-/// one compare-and-swap. Waiters park. Where a count is enough, [`Refcount`](crate::Refcount).
+/// For objects that are looked up without the lock, taken out of a structure under it, and whose
+/// last put must decide under the lock whether the object dies. While the lock is free the count
+/// changes by one compare-and-swap. Waiters park. Where a count is enough,
+/// [`Refcount`](crate::Refcount).
 ///
 /// ```
 /// use holdfast::Lockref;
@@ -71,8 +72,8 @@ impl<T: ?Sized> Lockref<T> {
         LockrefGuard { of: self, in_thread: PhantomData }
     }
 
-    /// One more, by a thread that has a reference. Past `i32::MAX` it is pinned there, and reported.
-    /// Ordering: none.
+    /// One more, by a thread that has a reference. Past `i32::MAX` it is pinned there, and
+    /// reported. Ordering: none.
     #[inline]
     pub fn get(&self) {
         unsafe { sys::hf_lockref_get(self.raw()) }
@@ -100,8 +101,8 @@ impl<T: ?Sized> Lockref<T> {
         u32::try_from(unsafe { sys::hf_lockref_put_return(self.raw()) }).ok()
     }
 
-    /// One less, unless it is the last: then nothing was dropped, and the lock is held. Ordering: release
-    /// if None, acquire if Some.
+    /// One less, unless it is the last: then nothing was dropped, and the lock is held. Ordering:
+    /// release if None, acquire if Some.
     #[inline]
     #[must_use]
     pub fn put_or_lock(&self) -> Option<LockrefGuard<'_, T>> {

@@ -37,8 +37,8 @@ impl From<Lost> for io::Error {
     }
 }
 
-/// A file that is mapped for reading, and may be truncated by others: that is an `Err`, with the exact
-/// offset, and no SIGBUS.
+/// A file that is mapped for reading, and may be truncated by others: that is an `Err`, with the
+/// exact offset, and no SIGBUS.
 ///
 /// [`read_at`](MappedFile::read_at) copies a part. [`with`](MappedFile::with) runs code over the
 /// mapping; its result is only believed if the whole file was still there at the end.
@@ -59,11 +59,11 @@ impl From<Lost> for io::Error {
 /// # Ok::<(), std::io::Error>(())
 /// ```
 ///
-/// What is safe here, and why. The file is others' too: they may write to it at any time. A `&[u8]` promises
-/// to the compiler that its bytes stay as they are, so no safe function lends one: `with` lends
-/// [`FileByte`]s, which are read one by one as atomic words are, and copies. Code that needs a `&[u8]`
-/// (a hash function, a parser) is for [`with_slice`](MappedFile::with_slice), which is `unsafe`: there the
-/// caller states that nobody writes.
+/// What is safe here, and why. The file is others' too: they may write to it at any time. A `&[u8]`
+/// promises to the compiler that its bytes stay as they are, so no safe function lends one: `with`
+/// lends [`FileByte`]s, which are read one by one as atomic words are, and copies. Code that needs
+/// a `&[u8]` (a hash function, a parser) is for [`with_slice`](MappedFile::with_slice), which is
+/// `unsafe`: there the caller states that nobody writes.
 #[derive(Debug)]
 pub struct MappedFile {
     file: File,
@@ -136,7 +136,8 @@ impl MappedFile {
     ///
     /// # Errors
     ///
-    /// A part of it is not there, or behind the end of the mapping: what is in `dst` is not the file's.
+    /// A part of it is not there, or behind the end of the mapping: what is in `dst` is not the
+    /// file's.
     pub fn read_at(&self, offset: usize, dst: &mut [u8]) -> Result<(), Lost> {
         if self.len.saturating_sub(offset) < dst.len() || offset > self.len {
             return Err(Lost { offset: self.len });
@@ -145,8 +146,8 @@ impl MappedFile {
             .map_err(|lost| Lost { offset: offset + lost.offset })
     }
 
-    /// Runs code over the mapping. A page that is lost meanwhile reads as zeros, and then, or if the file
-    /// is shorter than the mapping at the end, the result is dropped.
+    /// Runs code over the mapping. A page that is lost meanwhile reads as zeros, and then, or if
+    /// the file is shorter than the mapping at the end, the result is dropped.
     ///
     /// The view stays in the closure, and in this thread:
     ///
@@ -179,11 +180,11 @@ impl MappedFile {
     ///
     /// # Safety
     ///
-    /// Nobody writes to the file while `f` runs, in this process or another, but to truncate it; no other
-    /// thread gets the slice. And `f` must bear that bytes become zeros from one read to the next: so
-    /// no code that checks a part and then relies on the check without bounds of its own, as
-    /// `str::from_utf8_unchecked` or an index without a check. A hash function, `memchr`, and parsers
-    /// in safe Rust do.
+    /// Nobody writes to the file while `f` runs, in this process or another, but to truncate it; no
+    /// other thread gets the slice. And `f` must bear that bytes become zeros from one read to the
+    /// next: so no code that checks a part and then relies on the check without bounds of its own,
+    /// as `str::from_utf8_unchecked` or an index without a check. A hash function, `memchr`, and
+    /// parsers in safe Rust do.
     pub unsafe fn with_slice<R>(&self, f: impl for<'a> FnOnce(&'a [u8]) -> R) -> Result<R, Lost> {
         self.region(0, self.len, |view| {
             let bytes = view.bytes;
@@ -209,8 +210,8 @@ impl MappedFile {
         let start = unsafe { self.base.add(offset) };
         let raw = sys::hf_region_t::new();
         let mut open = Region { raw: &raw, open: true };
-        // SAFETY: as the mapping was made. It is ended before `raw` is gone, also by a panic; the file
-        // and the mapping are borrowed for longer.
+        // SAFETY: as the mapping was made. It is ended before `raw` is gone, also by a panic; the
+        // file and the mapping are borrowed for longer.
         let error = unsafe {
             sys::hf_region_begin_file(
                 raw.get(),
@@ -223,8 +224,8 @@ impl MappedFile {
             )
         };
         assert_eq!(error, 0, "a range of the mapping");
-        // SAFETY: mapped, and what is lost of it reads as zeros until the region ends, which the view's
-        // lifetime does not exceed. Others write to it: each byte is read as an atomic.
+        // SAFETY: mapped, and what is lost of it reads as zeros until the region ends, which the
+        // view's lifetime does not exceed. Others write to it: each byte is read as an atomic.
         let bytes = unsafe { std::slice::from_raw_parts(start as *const FileByte, len) };
         let result = f(View { bytes });
         let fault = open.end();
@@ -327,15 +328,16 @@ impl<'a> View<'a> {
     ///
     /// # Errors
     ///
-    /// The part is not in the mapping, or was lost: the offset of the first byte that was not copied.
-    /// That the file became shorter within a page only [`MappedFile::with`] itself finds out.
+    /// The part is not in the mapping, or was lost: the offset of the first byte that was not
+    /// copied. That the file became shorter within a page only [`MappedFile::with`] itself finds
+    /// out.
     pub fn read_at(&self, offset: usize, dst: &mut [u8]) -> Result<(), Lost> {
         let from = match self.bytes.get(offset..).and_then(|bytes| bytes.get(..dst.len())) {
             Some(from) => from.as_ptr() as *const u8,
             None => return Err(Lost { offset: self.bytes.len() }),
         };
-        // SAFETY: our mapping, of which Rust has no reference that forbids reading; `dst` is not in it,
-        // for nobody has a `&mut` to that.
+        // SAFETY: our mapping, of which Rust has no reference that forbids reading; `dst` is not in
+        // it, for nobody has a `&mut` to that.
         unsafe { nofault::copy(dst, from) }.map_err(|fault| Lost { offset: offset + fault.done })
     }
 }

@@ -27,9 +27,9 @@ impl RawMutex {
     }
 }
 
-// SAFETY: one winner (invariant X of holdfast/mutex.h); lock acquires, unlock releases. The thread that
-// took it unlocks it, so a guard stays in its thread. It may be moved while it is free: nothing but
-// threads that wait for it knows its address.
+// SAFETY: one winner (invariant X of holdfast/mutex.h); lock acquires, unlock releases. The thread
+// that took it unlocks it, so a guard stays in its thread. It may be moved while it is free:
+// nothing but threads that wait for it knows its address.
 unsafe impl lock_api::RawMutex for RawMutex {
     #[allow(clippy::declare_interior_mutable_const)]
     const INIT: RawMutex = RawMutex(sys::hf_mutex_t::INIT);
@@ -73,8 +73,8 @@ unsafe impl lock_api::RawMutexTimed for RawMutex {
 
 /// Mutual exclusion in 4 bytes, by threads that may park. The default lock.
 ///
-/// All of [`lock_api::Mutex`]: guards, [`try_lock_for`](lock_api::Mutex::try_lock_for), mapped guards,
-/// `const` construction. There is no poisoning: a panic unlocks.
+/// All of [`lock_api::Mutex`]: guards, [`try_lock_for`](lock_api::Mutex::try_lock_for), mapped
+/// guards, `const` construction. There is no poisoning: a panic unlocks.
 ///
 /// ```
 /// use holdfast::{const_mutex, Mutex};
@@ -114,8 +114,8 @@ pub type MutexGuard<'a, T> = lock_api::MutexGuard<'a, RawMutex, T>;
 /// A guard of a part of the value: [`MutexGuard::map`](lock_api::MutexGuard::map).
 pub type MappedMutexGuard<'a, T> = lock_api::MappedMutexGuard<'a, RawMutex, T>;
 
-/// A spinlock of 4 bytes, for [`lock_api`]: first come, first served, with a bounded number of threads
-/// that barge.
+/// A spinlock of 4 bytes, for [`lock_api`]: first come, first served, with a bounded number of
+/// threads that barge.
 #[repr(transparent)]
 #[derive(Debug)]
 pub struct RawSpinlock(sys::hf_spinlock_queued_t);
@@ -153,7 +153,8 @@ unsafe impl lock_api::RawMutex for RawSpinlock {
     }
 }
 
-/// Mutual exclusion for some ten to some hundred instructions, by threads that have a processor each.
+/// Mutual exclusion for some ten to some hundred instructions, by threads that have a processor
+/// each.
 ///
 /// Where there may be more runnable threads than processors waiters burn their time slices: take a
 /// [`Mutex`], which costs no more when it is free.

@@ -6,25 +6,25 @@
 //!
 //! # What is safe, and what is not
 //!
-//! A fault can't do harm here: it is an `Err`, and says to the byte how far the operation came. All the
-//! same these functions are `unsafe`, the reading ones too, because an address that *is* mapped may
-//! belong to anything:
+//! A fault can't do harm here: it is an `Err`, and says to the byte how far the operation came. All
+//! the same these functions are `unsafe`, the reading ones too, because an address that *is* mapped
+//! may belong to anything:
 //!
 //! * Rust code may hold a `&mut` to it. A read by others breaks what that promises to the compiler,
 //!   however the read is made.
 //! * It may be a device's registers, or memory of a `userfaultfd`: there, reading does something.
 //! * A write to memory that is not the caller's is never safe.
 //!
-//! What the caller need not care about, because the accesses are made by the library's own instructions
-//! and not by Rust's: that the memory is mapped, aligned, initialised, or of any type; and that other
-//! processes, or others in this one who use atomic operations or this module, write to it at the same
-//! time. What was read then is a mixture of old and new bytes.
+//! What the caller need not care about, because the accesses are made by the library's own
+//! instructions and not by Rust's: that the memory is mapped, aligned, initialised, or of any type;
+//! and that other processes, or others in this one who use atomic operations or this module, write
+//! to it at the same time. What was read then is a mixture of old and new bytes.
 //!
 //! # The handler
 //!
-//! [`install`] takes over SIGSEGV and SIGBUS. It passes on what is not its own: Rust's message for a
-//! stack overflow still comes. Both signals must not be blocked where this module is used, but for
-//! [`copy_safe`]; and a thread's alternate signal stack, if it has one, needs room for
+//! [`install`] takes over SIGSEGV and SIGBUS. It passes on what is not its own: Rust's message for
+//! a stack overflow still comes. Both signals must not be blocked where this module is used, but
+//! for [`copy_safe`]; and a thread's alternate signal stack, if it has one, needs room for
 //! `getauxval(AT_MINSIGSTKSZ)` + 1024 bytes, as those that `std` makes have.
 
 use std::fmt;
@@ -63,8 +63,8 @@ fn result(len: usize, left: usize) -> Result<(), Fault> {
     }
 }
 
-/// Recover faults from now on. Call it once, early: a second call does nothing where the signals are
-/// still ours. Without it a fault ends the process, as it would without this library.
+/// Recover faults from now on. Call it once, early: a second call does nothing where the signals
+/// are still ours. Without it a fault ends the process, as it would without this library.
 ///
 /// # Errors
 ///
@@ -114,8 +114,8 @@ pub unsafe fn copy(dst: &mut [u8], src: *const u8) -> Result<(), Fault> {
 ///
 /// # Safety
 ///
-/// What of `dst..dst + src.len()` is mapped may be written by the caller at this moment, with any bytes.
-/// It does not overlap `src`.
+/// What of `dst..dst + src.len()` is mapped may be written by the caller at this moment, with any
+/// bytes. It does not overlap `src`.
 pub unsafe fn copy_to(dst: *mut u8, src: &[u8]) -> Result<(), Fault> {
     let len = src.len();
     result(len, sys::hf_copy_nofault(dst as *mut c_void, src.as_ptr() as *const c_void, len))
@@ -134,8 +134,8 @@ pub unsafe fn copy_between(dst: *mut u8, src: *const u8, len: usize) -> Result<(
     result(len, sys::hf_copy_nofault(dst as *mut c_void, src as *const c_void, len))
 }
 
-/// As [`copy`], also in a signal handler of SIGSEGV or SIGBUS, or where these are blocked, and without
-/// [`install`]: it asks the system where it must. Async-signal-safe.
+/// As [`copy`], also in a signal handler of SIGSEGV or SIGBUS, or where these are blocked, and
+/// without [`install`]: it asks the system where it must. Async-signal-safe.
 ///
 /// # Errors
 ///

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //! What happens when a count is misused: it is reported, never hidden, and by default not fatal.
 //!
-//! Each kind is reported once, by a line on standard error, and then counted. `HOLDFAST_REPORT` in the
-//! environment, or [`set_mode`], chooses otherwise.
+//! Each kind is reported once, by a line on standard error, and then counted. `HOLDFAST_REPORT` in
+//! the environment, or [`set_mode`], chooses otherwise.
 //!
 //! ```
 //! use holdfast::report::{self, Kind};
