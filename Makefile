@@ -20,7 +20,7 @@ help: ## this list
 build: ## the library, optimised, in build/release
 	@scripts/bootstrap.sh build
 	cmake --preset release
-	cmake --build --preset release --target holdfast holdfast_shared
+	cmake --build --preset release --target holdfast holdfast_shared holdfast_extern holdfast_extern_shared
 
 lab: ## measure everything on this machine and write the report
 	@$(MAKE) --no-print-directory measured

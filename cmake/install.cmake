@@ -9,6 +9,9 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/holdfast
 	DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
 	FILES_MATCHING PATTERN "*.h")
 install(TARGETS holdfast holdfast_shared EXPORT holdfast)
+if(HF_BUILD_EXTERN)
+	install(TARGETS holdfast_extern holdfast_extern_shared EXPORT holdfast)
+endif()
 install(EXPORT holdfast
 	NAMESPACE holdfast::
 	FILE holdfastTargets.cmake
@@ -39,6 +42,12 @@ if(CMAKE_INSTALL_PREFIX STREQUAL "/usr")
 endif()
 configure_file(${CMAKE_CURRENT_LIST_DIR}/holdfast.pc.in ${PROJECT_BINARY_DIR}/holdfast.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/holdfast.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+if(HF_BUILD_EXTERN)
+	configure_file(${CMAKE_CURRENT_LIST_DIR}/holdfast-extern.pc.in
+		${PROJECT_BINARY_DIR}/holdfast-extern.pc @ONLY)
+	install(FILES ${PROJECT_BINARY_DIR}/holdfast-extern.pc
+		DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+endif()
 
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 

@@ -15,6 +15,7 @@ required=(build-essential cmake ninja-build pkg-config python3)
 # What the lab compares with: optional.
 peers=(libck-dev libtbb-dev libabsl-dev libglib2.0-dev libnsync-dev cargo librust-parking-lot-dev)
 bare=(gcc-aarch64-linux-gnu g++-aarch64-linux-gnu qemu-system-arm)
+rust=(cargo librust-cc-dev librust-libc-dev librust-lock-api-dev librust-pkg-config-dev)
 kernel=(gcc-12 gcc-12-aarch64-linux-gnu gcc-aarch64-linux-gnu "libelf1|libelf1t64" "libssl3|libssl3t64" bc xz-utils
 	qemu-system-x86 qemu-system-arm)
 docs=(python3 python3-sphinx furo python3-myst-parser)
@@ -41,11 +42,11 @@ test)
 		gcc-s390x-linux-gnu g++-s390x-linux-gnu libc6-dev-s390x-cross
 		liburcu-dev libfuse3-dev fuse3 git sqlite3 fio nlohmann-json3-dev zlib1g-dev
 	)
-	# Without these the stages bare, kernel, docs and packages, the tests of musl, Meson, gdb, probes and of
-	# the simulator are skipped, the test of regions hashes by itself, and that of the diagrams does not
-	# draw them again.
+	# Without these the stages bare, kernel, docs, packages and rust, the tests of musl, Meson, gdb, probes
+	# and of the simulator are skipped, the test of regions hashes by itself, and that of the diagrams does
+	# not draw them again.
 	optional+=(
-		"${peers[@]}" "${simulate[@]}" "${kernel[@]}" "${docs[@]}" "${manual[@]}" "${packages[@]}"
+		"${peers[@]}" "${simulate[@]}" "${kernel[@]}" "${docs[@]}" "${manual[@]}" "${packages[@]}" "${rust[@]}"
 		musl-tools libssl-dev meson graphviz gdb systemtap-sdt-dev qemu-system-arm
 	)
 	;;
@@ -135,7 +136,7 @@ if [[ $may_install == yes ]]; then
 fi
 
 mapfile -t absent < <(missing "${optional[@]}")
-((${#absent[@]} == 0)) || echo "Not installed, so the lab, some tests and the stages bare, kernel, docs and packages go without: ${absent[*]}"
+((${#absent[@]} == 0)) || echo "Not installed, so the lab, some tests and stages go without: ${absent[*]}"
 
 mapfile -t absent < <(missing "${required[@]}")
 if ((${#absent[@]})); then

@@ -199,8 +199,14 @@ def packages(stage):
     lines(stage, "packaging/run.py")
 
 
+def rust(stage):
+    """The crates of bindings/rust, with the library that the stage release has built, and without."""
+    lines(stage, "bindings/rust/run.py", "--work-dir", "build/rust", "--build-dir", "build/release")
+
+
 def lines(stage, *command):
-    """Run a script whose last line is "N passed, N failed", with a line "FAULT name" or "SKIPPED name: why" before."""
+    """Run a script whose last line is "N passed, N failed", with lines "FAULT name" or "FAILED name", and "SKIPPED
+    name: why" before."""
     worked, output = stage.run(sys.executable, "-B", *command)
     stage.skipped += re.findall(r"^SKIPPED (.*)", output, re.MULTILINE)
     if stage.status == CANT_RUN:
@@ -211,6 +217,8 @@ def lines(stage, *command):
         stage.passed += int(total[1])
     for fault in re.findall(r"^FAULT (.*)", output, re.MULTILINE):
         stage.fail(fault, fault)
+    for name in re.findall(r"^FAILED ([^:\n]*)", output, re.MULTILINE):
+        stage.fail(name, output)
     if (not worked or not total) and not stage.failed:
         stage.fail(os.path.basename(command[0]), output)
 
@@ -241,6 +249,7 @@ STAGES = {
     "bare": port,
     "kernel": port,
     "packages": packages,
+    "rust": rust,
     "report": report,
     "docs": docs,
     "format-check": format_check,

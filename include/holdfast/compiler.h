@@ -15,8 +15,13 @@
 #define HF_LIKELY(x) __builtin_expect(!!(x), 1)
 #define HF_UNLIKELY(x) __builtin_expect(!!(x), 0)
 
-/* A fast path: inlined even at -O0 and -Os, so that a constant argument folds its branches away. */
+/*
+ * A fast path: inlined even at -O0 and -Os, so that a constant argument folds its branches away.
+ * (libholdfast-extern is compiled with another definition, which makes symbols of them: src/extern.)
+ */
+#ifndef HF_INLINE
 #define HF_INLINE static inline __attribute__((always_inline, unused))
+#endif
 
 /* A slow path in a header: one copy a translation unit, out of the fast path's line. */
 #if defined(HF_VALIDATE) && HF_VALIDATE

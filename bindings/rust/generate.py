@@ -1,0 +1,108 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Write holdfast-sys/src/verbs.rs: the verbs of the headers, as gcc lists them, in Rust; and
+tests/verbs.rs, which links each of them.
+
+    generate.py [--check]       --check: write nothing, exit with 1 if a file is another
+"""
+import os
+import re
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+CRATE = os.path.join(HERE, "holdfast-sys")
+sys.path.insert(0, os.path.join(ROOT, "tests", "extern"))
+
+import declared  # noqa: E402
+
+TYPES = {"_Bool": "bool", "char": "c_char", "int": "c_int", "unsigned int": "c_uint", "long int": "c_long",
+         "int32_t": "i32", "int64_t": "i64", "size_t": "usize", "uint8_t": "u8", "uint16_t": "u16",
+         "uint32_t": "u32", "uint64_t": "u64", "void": "c_void", "pthread_mutex_t": "c_void"}
+CALLBACK = "void (*) (void *)"
+
+# Words of Rust that C takes for names.
+WORDS = {"fn", "in", "loop", "match", "mut", "ref", "self", "type", "use", "where"}
+
+HEAD = """// SPDX-License-Identifier: MIT
+// Made by bindings/rust/generate.py of the C headers. Not to be edited.
+
+use super::*;
+
+zeroed! {
+%s}
+
+/// The family of spinlocks: name, size, alignment.
+#[doc(hidden)]
+pub const SPINLOCKS: &[(&str, usize, usize)] = &[
+%s];
+
+extern "C" {
+"""
+
+# X(name, NAME, bytes, nodes): of words of 4 bytes, free when all are 0.
+ROW = r"\bX\((\w+), [A-Z_]+, (\d+), [01]\)"
+
+TEST = """// SPDX-License-Identifier: MIT
+// Made by bindings/rust/generate.py of the C headers. Not to be edited.
+
+#[test]
+fn each_is_linked() {
+    use holdfast_sys::*;
+
+    #[rustfmt::skip]
+    let all: [*const (); %d] = [
+%s    ];
+    assert!(all.iter().all(|verb| !verb.is_null()));
+}
+"""
+
+
+def rust(kind):
+    """`const hf_mutex_t *` becomes `*const hf_mutex_t`."""
+    if kind == CALLBACK:
+        return 'Option<unsafe extern "C" fn(*mut c_void)>'
+    words = kind.replace("*", " * ").replace("volatile ", "").split()
+    stars = words.count("*")
+    constant = "const" in words
+    name = " ".join(word for word in words if word not in ("*", "const", "struct", "enum"))
+    name = TYPES.get(name, name)
+    return ("*const " if constant else "*mut ") * stars + name if stars else name
+
+
+def files():
+    """{path: text}"""
+    functions = declared.functions(ROOT, ["gcc"])
+    with open(os.path.join(ROOT, "include", "holdfast", "spinlock.h"), encoding="utf-8") as file:
+        locks = [("hf_spinlock_%s_t" % name, name, int(size)) for name, size in re.findall(ROW, file.read())]
+    lines = [HEAD % (
+        "".join('    %s, u32, %d, "A spinlock: `holdfast/spinlock/%s.h`.";\n' % (kind, size / 4, name)
+                for kind, name, size in locks),
+        "".join('    ("%s", core::mem::size_of::<%s>(), core::mem::align_of::<%s>()),\n' % (kind, kind, kind)
+                for kind, _, _ in locks))]
+    for function in functions:
+        arguments = ", ".join(
+            "%s: %s" % ((name + "_" if name in WORDS else name) or "arg%d" % number, rust(kind))
+            for number, (kind, name) in enumerate(function.arguments))
+        result = "" if function.result == "void" else " -> " + rust(function.result)
+        lines.append("    /// Documented in `%s`.\n    pub fn %s(%s)%s;\n"
+                     % (function.header, function.name, arguments, result))
+    links = TEST % (len(functions), "".join("        %s as *const (),\n" % function.name
+                                            for function in functions))
+    return {os.path.join(CRATE, "src", "verbs.rs"): "".join(lines) + "}\n",
+            os.path.join(CRATE, "tests", "verbs.rs"): links}
+
+
+def main():
+    for path, text in files().items():
+        if "--check" in sys.argv[1:]:
+            with open(path, encoding="utf-8") as file:
+                if file.read() != text:
+                    sys.exit("%s is not what the headers declare: run %s" % (path, sys.argv[0]))
+        else:
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(text)
+
+
+if __name__ == "__main__":
+    main()

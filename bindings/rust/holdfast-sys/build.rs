@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT
+//! Finds libholdfast-extern by pkg-config, or compiles the C sources that come with this crate.
+
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The .c files of one folder.
+fn sources(folder: &Path) -> Vec<PathBuf> {
+    let mut files: Vec<PathBuf> = fs::read_dir(folder)
+        .unwrap_or_else(|error| panic!("{}: {}", folder.display(), error))
+        .map(|entry| entry.expect("a folder that can be read").path())
+        .filter(|path| path.extension().map_or(false, |extension| extension == "c"))
+        .collect();
+    files.sort();
+    files
+}
+
+/// All in one archive: which of its files a program needs the linker finds out.
+fn compile() {
+    let source = Path::new("c/src");
+    let mut build = cc::Build::new();
+    for folder in ["", "extern", "arch/aarch64", "arch/x86_64"] {
+        build.files(sources(&source.join(folder)));
+    }
+    build
+        .include("c/include")
+        .define("HF_STATIC_LIBRARY", None)
+        .flag("-std=gnu11")
+        .flag("-fvisibility=hidden")
+        .flag("-pthread")
+        .opt_level(2)
+        .compile("holdfast-extern");
+    println!("cargo:rerun-if-changed=c/include");
+    println!("cargo:rerun-if-changed=c/src");
+}
+
+fn main() {
+    println!("cargo:rerun-if-changed=build.rs");
+    println!("cargo:rerun-if-env-changed=DOCS_RS");
+    println!("cargo:rerun-if-env-changed=HOLDFAST_SYS_BUNDLED");
+    if env::var_os("DOCS_RS").is_some() {
+        return; // documentation links nothing
+    }
+    let system = env::var("CARGO_CFG_TARGET_OS").unwrap_or_default();
+    assert_eq!(system, "linux", "Holdfast's user space is Linux");
+    let bundled = env::var_os("CARGO_FEATURE_BUNDLED").is_some()
+        || env::var("HOLDFAST_SYS_BUNDLED").map_or(false, |value| value == "1");
+    // Before 1.0 a minor version may change what callers rely on.
+    let found = !bundled
+        && pkg_config::Config::new()
+            .range_version("0.1.0".."0.2.0")
+            .probe("holdfast-extern")
+            .is_ok();
+    if !found {
+        compile();
+    }
+}

@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: MIT
+//! Raw bindings to [Holdfast]'s C verbs: locks, reference counts that saturate, lockrefs, and
+//! memory that may fault. The crate `holdfast` has what a Rust program should use; this one is the
+//! C API, name by name: each function's contract (context, memory ordering, errors) stands in the C
+//! header that its documentation names.
+//!
+//! Links to `libholdfast-extern`, in which each inline verb of the headers is a symbol: the
+//! system's, where pkg-config finds it, or else compiled from the C sources in this crate, which
+//! needs gcc or clang. The feature `bundled`, and `HOLDFAST_SYS_BUNDLED=1` in the environment, ask
+//! for the latter.
+//!
+//! The types with state have the C types' size and alignment. They are `!Sync` and have no methods:
+//! a safe wrapper decides what may be shared.
+//!
+//! [Holdfast]: https://docs.rs/holdfast
+#![no_std]
+#![allow(non_camel_case_types)]
+#![deny(missing_docs)]
+#![cfg(target_os = "linux")]
+
+extern crate std;
+
+use core::cell::UnsafeCell;
+use core::ffi::c_void;
+use std::os::raw::{c_char, c_int, c_long, c_uint};
+
+/// A C object of one word that several threads change.
+macro_rules! word {
+    ($(#[$about:meta])* $name:ident, $word:ty, $array:expr) => {
+        $(#[$about])*
+        #[repr(transparent)]
+        #[derive(Debug)]
+        pub struct $name {
+            words: UnsafeCell<[$word; $array]>,
+        }
+
+        impl $name {
+            /// With these bytes: what the initialiser of the C header makes.
+            #[inline]
+            pub const fn from_words(words: [$word; $array]) -> Self {
+                Self { words: UnsafeCell::new(words) }
+            }
+
+            /// The address, for the verbs.
+            #[inline]
+            pub const fn get(&self) -> *mut Self {
+                self.words.get() as *mut Self
+            }
+        }
+    };
+}
+
+/// All bytes are 0 at the start.
+macro_rules! zeroed {
+    ($($name:ident, $word:ty, $array:expr, $about:literal;)*) => {$(
+        word! {
+            #[doc = $about]
+            $name, $word, $array
+        }
+
+        impl $name {
+            /// Free, and nobody waits.
+            #[allow(clippy::declare_interior_mutable_const)]
+            pub const INIT: Self = Self::from_words([0; $array]);
+        }
+    )*};
+}
+
+zeroed! {
+    hf_mutex_t, u32, 1, "A mutex of one process: `holdfast/mutex.h`.";
+    hf_mutex_shared_t, u32, 1, "A mutex between processes: `holdfast/mutex.h`.";
+    hf_cond_t, u32, 1, "A condition variable of one process: `holdfast/cond.h`.";
+    hf_cond_shared_t, u32, 1, "A condition variable between processes: `holdfast/cond.h`.";
+}
+
+#[rustfmt::skip]
+mod verbs;
+pub use verbs::*;
+
+/// The default spinlock of a library that is built as it comes. A library of one's own may have
+/// another (`HF_SPINLOCK`), of another size: then use the verbs with an implementation's name.
+pub type hf_spinlock_t = hf_spinlock_queued_t;
+
+word! {
+    /// A saturating reference count: `holdfast/refcount.h`.
+    hf_refcount_t, i32, 1
+}
+
+impl hf_refcount_t {
+    /// With `n` references, or [`HF_REFCOUNT_IMMORTAL`].
+    #[inline]
+    pub const fn new(n: i32) -> Self {
+        Self::from_words([n])
+    }
+}
+
+word! {
+    /// A reference count for objects that are found without one: `holdfast/rcuref.h`.
+    hf_rcuref_t, u32, 1
+}
+
+impl hf_rcuref_t {
+    /// With `n` references; 0 = dead.
+    #[inline]
+    pub const fn new(n: u32) -> Self {
+        Self::from_words([if n == 0 { 0xe000_0000 } else { n - 1 }])
+    }
+}
+
+word! {
+    /// A lock and a reference count in 64 bits: `holdfast/lockref.h`.
+    hf_lockref_t, u64, 1
+}
+
+impl hf_lockref_t {
+    /// A free lock, and `count` references.
+    #[inline]
+    pub const fn new(count: i32) -> Self {
+        Self::from_words([(count as u32 as u64) << 32])
+    }
+}
+
+word! {
+    /// A lock and a reference count, each operation one add: `holdfast/lockref/waitfree.h`.
+    hf_lockref_waitfree_t, u64, 1
+}
+
+impl hf_lockref_waitfree_t {
+    /// A free lock, and `count` references.
+    #[inline]
+    pub const fn new(count: i32) -> Self {
+        Self::from_words([(count as u32 as u64) << 32])
+    }
+}
+
+/// A region of a mapping that may lose pages: `holdfast/region.h`. It stays where it is from begin
+/// to end.
+#[repr(C, align(8))]
+pub struct hf_region_t {
+    bytes: UnsafeCell<[u8; 80]>,
+}
+
+impl hf_region_t {
+    /// None that is open.
+    #[inline]
+    pub const fn new() -> Self {
+        Self { bytes: UnsafeCell::new([0; 80]) }
+    }
+
+    /// The address, for the verbs.
+    #[inline]
+    pub const fn get(&self) -> *mut Self {
+        self.bytes.get() as *mut Self
+    }
+}
+
+impl Default for hf_region_t {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// What a region met: `holdfast/region.h`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct hf_region_fault {
+    /// As `hf_region_end` returns it.
+    pub bad: usize,
+    /// The first write into the lost part.
+    pub written: usize,
+    /// 0, or a negative errno.
+    pub error: c_int,
+}
+
+/// A recovered fault: `holdfast/nofault.h`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct hf_nofault_fault {
+    /// SIGSEGV or SIGBUS; 0 = none yet.
+    pub signal: c_int,
+    /// `si_code`.
+    pub code: c_int,
+    /// The first byte that failed.
+    pub address: *const c_void,
+}
+
+/// One range of memory: `holdfast/nofault/memory.h`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct hf_iovec {
+    /// Where it begins.
+    pub base: *mut c_void,
+    /// Bytes.
+    pub len: usize,
+}
+
+/// Where a copy between lists of ranges stopped: `holdfast/nofault/memory.h`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct hf_iovec_stop {
+    /// Bytes copied.
+    pub done: usize,
+    /// The range of the destination.
+    pub dst: usize,
+    /// The bytes in it.
+    pub dst_offset: usize,
+    /// The range of the source.
+    pub src: usize,
+    /// The bytes in it.
+    pub src_offset: usize,
+}
+
+macro_rules! implementation {
+    ($name:ident, $about:literal) => {
+        #[doc = $about]
+        #[repr(C)]
+        #[derive(Clone, Copy, Debug)]
+        pub struct $name {
+            /// As `_choose` takes it.
+            pub name: *const c_char,
+            function: *const c_void,
+            is_legal: Option<unsafe extern "C" fn() -> bool>,
+        }
+    };
+}
+
+implementation!(hf_clear_implementation, "One that was built: `holdfast/nofault.h`.");
+implementation!(hf_copy_implementation, "One that was built: `holdfast/nofault.h`.");
+
+/// One that was built: `holdfast/nofault/memory.h`.
+#[repr(C)]
+pub struct hf_memory_implementation {
+    /// As `hf_memory_choose` takes it.
+    pub name: *const c_char,
+    _more: [u8; 0],
+}
+
+/// A kind of misuse: the constants `HF_REPORT_...`.
+pub type hf_report_kind = c_uint;
+/// What a report does: the constants `HF_REPORT_MODE_...`.
+pub type hf_report_mode = c_uint;
+
+/// Called in place of the line on standard error; must be async-signal-safe.
+pub type hf_report_handler_t =
+    Option<unsafe extern "C" fn(kind: hf_report_kind, object: *const c_void, data: *mut c_void)>;
+
+/// All that is known of a report: `holdfast/report.h`. A later version may add fields at the end.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct hf_report_details {
+    /// What was done.
+    pub kind: hf_report_kind,
+    /// To which object.
+    pub object: *const c_void,
+    /// Inside of the call that did it; null = not known.
+    pub site: *const c_void,
+    /// `HF_REPORT_LOCK_ORDER`: the lock that is held; else null.
+    pub other: *const c_void,
+    /// `HF_REPORT_LOCK_ORDER`: where the two were taken the other way round.
+    pub other_site: *const c_void,
+}
+
+/// The same with all details.
+pub type hf_report_details_handler_t =
+    Option<unsafe extern "C" fn(details: *const hf_report_details, data: *mut c_void)>;
+
+/// Constants of the C headers, under their names, and a list of them for the test that compares.
+macro_rules! constants {
+    ($($name:ident: $kind:ty = $value:expr;)*) => {
+        $(
+            #[doc = concat!("`", stringify!($name), "` of the C headers.")]
+            pub const $name: $kind = $value;
+        )*
+        #[doc(hidden)]
+        pub const CONSTANTS: &[(&str, i64)] = &[$((stringify!($name), $name as i64),)*];
+    };
+}
+
+constants! {
+    HF_VERSION_MAJOR: c_int = 0;
+    HF_VERSION_MINOR: c_int = 1;
+    HF_REFCOUNT_MAX: i32 = i32::MAX;
+    HF_REFCOUNT_SATURATED: i32 = i32::MIN / 2;
+    HF_REFCOUNT_IMMORTAL: i32 = i32::MIN / 4 * 3;
+    HF_RCUREF_MAX: u32 = 0x8000_0000;
+    HF_LOCKREF_DEAD: i32 = -128;
+    HF_LOCKREF_MAX: i32 = i32::MAX;
+    HF_EFAULT: c_int = 14;
+    HF_EINVAL: c_int = 22;
+    HF_ENOENT: c_int = 2;
+    HF_ENV_FOREVER: u64 = u64::MAX;
+    HF_REPORT_ADD_NOT_ZERO_OVF: hf_report_kind = 0;
+    HF_REPORT_ADD_OVF: hf_report_kind = 1;
+    HF_REPORT_ADD_UAF: hf_report_kind = 2;
+    HF_REPORT_SUB_UAF: hf_report_kind = 3;
+    HF_REPORT_DEC_LEAK: hf_report_kind = 4;
+    HF_REPORT_LOCKREF_OVF: hf_report_kind = 5;
+    HF_REPORT_LOCKREF_DEAD: hf_report_kind = 6;
+    HF_REPORT_LOCKREF_UNLOCKED: hf_report_kind = 7;
+    HF_REPORT_LOCKREF_PUT: hf_report_kind = 8;
+    HF_REPORT_LOCKREF_UNPROTECTED: hf_report_kind = 9;
+    HF_REPORT_RCUREF_OVF: hf_report_kind = 10;
+    HF_REPORT_RCUREF_DEAD: hf_report_kind = 11;
+    HF_REPORT_RCUREF_UNPROTECTED: hf_report_kind = 12;
+    HF_REPORT_LOCK_RECURSION: hf_report_kind = 13;
+    HF_REPORT_LOCK_WRONG_OWNER: hf_report_kind = 14;
+    HF_REPORT_LOCK_UNLOCKED: hf_report_kind = 15;
+    HF_REPORT_LOCK_HELD_LONG: hf_report_kind = 16;
+    HF_REPORT_LOCK_ORDER: hf_report_kind = 17;
+    HF_REPORT_SATURATED: hf_report_kind = 18;
+    HF_REPORT_MODE_WARN: hf_report_mode = 0;
+    HF_REPORT_MODE_ABORT: hf_report_mode = 1;
+    HF_REPORT_MODE_COUNT: hf_report_mode = 2;
+    HF_REPORT_MODE_QUIET: hf_report_mode = 3;
+}

@@ -1,0 +1,699 @@
+// SPDX-License-Identifier: MIT
+// Made by bindings/rust/generate.py of the C headers. Not to be edited.
+
+use super::*;
+
+zeroed! {
+    hf_spinlock_cas_t, u32, 1, "A spinlock: `holdfast/spinlock/cas.h`.";
+    hf_spinlock_cas_release_t, u32, 1, "A spinlock: `holdfast/spinlock/cas_release.h`.";
+    hf_spinlock_cas_prefetch_t, u32, 1, "A spinlock: `holdfast/spinlock/cas_prefetch.h`.";
+    hf_spinlock_wfe_t, u32, 1, "A spinlock: `holdfast/spinlock/wfe.h`.";
+    hf_spinlock_ticket_t, u32, 2, "A spinlock: `holdfast/spinlock/ticket.h`.";
+    hf_spinlock_mcs_t, u32, 3, "A spinlock: `holdfast/spinlock/mcs.h`.";
+    hf_spinlock_queued_t, u32, 1, "A spinlock: `holdfast/spinlock/queued.h`.";
+}
+
+/// The family of spinlocks: name, size, alignment.
+#[doc(hidden)]
+pub const SPINLOCKS: &[(&str, usize, usize)] = &[
+    ("hf_spinlock_cas_t", core::mem::size_of::<hf_spinlock_cas_t>(), core::mem::align_of::<hf_spinlock_cas_t>()),
+    ("hf_spinlock_cas_release_t", core::mem::size_of::<hf_spinlock_cas_release_t>(), core::mem::align_of::<hf_spinlock_cas_release_t>()),
+    ("hf_spinlock_cas_prefetch_t", core::mem::size_of::<hf_spinlock_cas_prefetch_t>(), core::mem::align_of::<hf_spinlock_cas_prefetch_t>()),
+    ("hf_spinlock_wfe_t", core::mem::size_of::<hf_spinlock_wfe_t>(), core::mem::align_of::<hf_spinlock_wfe_t>()),
+    ("hf_spinlock_ticket_t", core::mem::size_of::<hf_spinlock_ticket_t>(), core::mem::align_of::<hf_spinlock_ticket_t>()),
+    ("hf_spinlock_mcs_t", core::mem::size_of::<hf_spinlock_mcs_t>(), core::mem::align_of::<hf_spinlock_mcs_t>()),
+    ("hf_spinlock_queued_t", core::mem::size_of::<hf_spinlock_queued_t>(), core::mem::align_of::<hf_spinlock_queued_t>()),
+];
+
+extern "C" {
+    /// Documented in `holdfast/nofault.h`.
+    pub fn hf_clear_choose(arg0: *const c_char) -> c_int;
+    /// Documented in `holdfast/nofault.h`.
+    pub fn hf_clear_chosen() -> *const c_char;
+    /// Documented in `holdfast/nofault.h`.
+    pub fn hf_clear_implementations(arg0: *mut usize) -> *const hf_clear_implementation;
+    /// Documented in `holdfast/nofault.h`.
+    pub fn hf_clear_nofault(dst: *mut c_void, len: usize) -> usize;
+    /// Documented in `holdfast/nofault.h`.
+    pub fn hf_cmpxchg32_nofault(p: *mut c_void, expected: u32, desired: u32, found: *mut u32) -> c_int;
+    /// Documented in `holdfast/nofault.h`.
+    pub fn hf_cmpxchg64_nofault(p: *mut c_void, expected: u64, desired: u64, found: *mut u64) -> c_int;
+    /// Documented in `holdfast/nofault.h`.
+    pub fn hf_compare_nofault(a: *const c_void, b: *const c_void, len: usize, equal: *mut usize) -> c_int;
+    /// Documented in `holdfast/cond.h`.
+    pub fn hf_cond_broadcast(cond: *mut hf_cond_t);
+    /// Documented in `holdfast/cond.h`.
+    pub fn hf_cond_init(cond: *mut hf_cond_t);
+    /// Documented in `holdfast/cond.h`.
+    pub fn hf_cond_shared_broadcast(cond: *mut hf_cond_shared_t, mutex: *mut hf_mutex_shared_t);
+    /// Documented in `holdfast/cond.h`.
+    pub fn hf_cond_shared_init(cond: *mut hf_cond_shared_t);
+    /// Documented in `holdfast/cond.h`.
+    pub fn hf_cond_shared_signal(cond: *mut hf_cond_shared_t);
+    /// Documented in `holdfast/cond.h`.
+    pub fn hf_cond_shared_wait(cond: *mut hf_cond_shared_t, mutex: *mut hf_mutex_shared_t);
+    /// Documented in `holdfast/cond.h`.
+    pub fn hf_cond_shared_wait_timeout(cond: *mut hf_cond_shared_t, mutex: *mut hf_mutex_shared_t, timeout: u64) -> bool;
+    /// Documented in `holdfast/cond.h`.
+    pub fn hf_cond_shared_wait_until(cond: *mut hf_cond_shared_t, mutex: *mut hf_mutex_shared_t, deadline: u64) -> bool;
+    /// Documented in `holdfast/cond.h`.
+    pub fn hf_cond_signal(cond: *mut hf_cond_t);
+    /// Documented in `holdfast/cond.h`.
+    pub fn hf_cond_wait(cond: *mut hf_cond_t, mutex: *mut hf_mutex_t);
+    /// Documented in `holdfast/cond.h`.
+    pub fn hf_cond_wait_timeout(cond: *mut hf_cond_t, mutex: *mut hf_mutex_t, timeout: u64) -> bool;
+    /// Documented in `holdfast/cond.h`.
+    pub fn hf_cond_wait_until(cond: *mut hf_cond_t, mutex: *mut hf_mutex_t, deadline: u64) -> bool;
+    /// Documented in `holdfast/nofault.h`.
+    pub fn hf_copy_choose(arg0: *const c_char) -> c_int;
+    /// Documented in `holdfast/nofault.h`.
+    pub fn hf_copy_chosen() -> *const c_char;
+    /// Documented in `holdfast/nofault.h`.
+    pub fn hf_copy_from_nofault(dst: *mut c_void, src: *const c_void, len: usize) -> usize;
+    /// Documented in `holdfast/nofault.h`.
+    pub fn hf_copy_implementations(arg0: *mut usize) -> *const hf_copy_implementation;
+    /// Documented in `holdfast/nofault.h`.
+    pub fn hf_copy_iovec_nofault(arg0: *const hf_iovec, arg1: usize, arg2: *const hf_iovec, arg3: usize, arg4: *mut hf_iovec_stop) -> usize;
+    /// Documented in `holdfast/nofault.h`.
+    pub fn hf_copy_nofault(dst: *mut c_void, src: *const c_void, len: usize) -> usize;
+    /// Documented in `holdfast/nofault.h`.
+    pub fn hf_copy_nofault_words(arg0: *mut c_void, arg1: *const c_void, arg2: usize) -> usize;
+    /// Documented in `holdfast/safe.h`.
+    pub fn hf_copy_safe(arg0: *mut c_void, arg1: *const c_void, arg2: usize) -> usize;
+    /// Documented in `holdfast/nofault.h`.
+    pub fn hf_copy_to_nofault(dst: *mut c_void, src: *const c_void, len: usize) -> usize;
+    /// Documented in `holdfast/cpu.h`.
+    pub fn hf_cpu_family() -> c_uint;
+    /// Documented in `holdfast/cpu.h`.
+    pub fn hf_cpu_has_avx2() -> bool;
+    /// Documented in `holdfast/cpu.h`.
+    pub fn hf_cpu_has_avx512f() -> bool;
+    /// Documented in `holdfast/cpu.h`.
+    pub fn hf_cpu_has_avx512vl() -> bool;
+    /// Documented in `holdfast/cpu.h`.
+    pub fn hf_cpu_has_erms() -> bool;
+    /// Documented in `holdfast/cpu.h`.
+    pub fn hf_cpu_has_fsrm() -> bool;
+    /// Documented in `holdfast/cpu.h`.
+    pub fn hf_cpu_has_fsrs() -> bool;
+    /// Documented in `holdfast/cpu.h`.
+    pub fn hf_cpu_has_fzrm() -> bool;
+    /// Documented in `holdfast/cpu.h`.
+    pub fn hf_cpu_has_lse() -> bool;
+    /// Documented in `holdfast/cpu.h`.
+    pub fn hf_cpu_has_mops() -> bool;
+    /// Documented in `holdfast/cpu.h`.
+    pub fn hf_cpu_has_rep_good() -> bool;
+    /// Documented in `holdfast/cpu.h`.
+    pub fn hf_cpu_model() -> c_uint;
+    /// Documented in `holdfast/cpu.h`.
+    pub fn hf_cpu_vendor() -> *const c_char;
+    /// Documented in `holdfast/cpu.h`.
+    pub fn hf_cpu_zva_size() -> c_uint;
+    /// Documented in `holdfast/nofault.h`.
+    pub fn hf_exchange32_nofault(p: *mut c_void, value: u32, found: *mut u32) -> c_int;
+    /// Documented in `holdfast/nofault.h`.
+    pub fn hf_exchange64_nofault(p: *mut c_void, value: u64, found: *mut u64) -> c_int;
+    /// Documented in `holdfast/extern.h`.
+    pub fn hf_extern_constant(arg0: *const c_char) -> i64;
+    /// Documented in `holdfast/extern.h`.
+    pub fn hf_extern_constant_name(arg0: usize) -> *const c_char;
+    /// Documented in `holdfast/nofault.h`.
+    pub fn hf_fetch_add32_nofault(p: *mut c_void, value: u32, found: *mut u32) -> c_int;
+    /// Documented in `holdfast/nofault.h`.
+    pub fn hf_fetch_add64_nofault(p: *mut c_void, value: u64, found: *mut u64) -> c_int;
+    /// Documented in `holdfast/nofault.h`.
+    pub fn hf_fill_nofault(dst: *mut c_void, value: u8, len: usize) -> usize;
+    /// Documented in `holdfast/nofault.h`.
+    pub fn hf_find_nofault(p: *const c_void, byte: u8, len: usize, at: *mut usize) -> c_int;
+    /// Documented in `holdfast/nofault.h`.
+    pub fn hf_length_nofault(string: *const c_char, most: usize, length: *mut usize) -> c_int;
+    /// Documented in `holdfast/nofault.h`.
+    pub fn hf_load16_nofault(value: *mut u16, p: *const c_void) -> c_int;
+    /// Documented in `holdfast/safe.h`.
+    pub fn hf_load16_safe(value: *mut u16, p: *const c_void) -> c_int;
+    /// Documented in `holdfast/nofault.h`.
+    pub fn hf_load32_nofault(value: *mut u32, p: *const c_void) -> c_int;
+    /// Documented in `holdfast/safe.h`.
+    pub fn hf_load32_safe(value: *mut u32, p: *const c_void) -> c_int;
+    /// Documented in `holdfast/nofault.h`.
+    pub fn hf_load64_nofault(value: *mut u64, p: *const c_void) -> c_int;
+    /// Documented in `holdfast/safe.h`.
+    pub fn hf_load64_safe(value: *mut u64, p: *const c_void) -> c_int;
+    /// Documented in `holdfast/nofault.h`.
+    pub fn hf_load8_nofault(value: *mut u8, p: *const c_void) -> c_int;
+    /// Documented in `holdfast/safe.h`.
+    pub fn hf_load8_safe(value: *mut u8, p: *const c_void) -> c_int;
+    /// Documented in `holdfast/lockref.h`.
+    pub fn hf_lockref_bounded_get(l: *mut hf_lockref_t);
+    /// Documented in `holdfast/lockref.h`.
+    pub fn hf_lockref_bounded_get_not_dead(l: *mut hf_lockref_t) -> bool;
+    /// Documented in `holdfast/lockref.h`.
+    pub fn hf_lockref_bounded_get_not_zero(l: *mut hf_lockref_t) -> bool;
+    /// Documented in `holdfast/lockref.h`.
+    pub fn hf_lockref_bounded_put_or_lock(l: *mut hf_lockref_t) -> bool;
+    /// Documented in `holdfast/lockref.h`.
+    pub fn hf_lockref_bounded_put_return(l: *mut hf_lockref_t) -> i32;
+    /// Documented in `holdfast/lockref.h`.
+    pub fn hf_lockref_get(l: *mut hf_lockref_t);
+    /// Documented in `holdfast/lockref.h`.
+    pub fn hf_lockref_get_not_dead(l: *mut hf_lockref_t) -> bool;
+    /// Documented in `holdfast/lockref.h`.
+    pub fn hf_lockref_get_not_zero(l: *mut hf_lockref_t) -> bool;
+    /// Documented in `holdfast/lockref.h`.
+    pub fn hf_lockref_init(l: *mut hf_lockref_t, count: i32);
+    /// Documented in `holdfast/lockref.h`.
+    pub fn hf_lockref_is_dead(l: *const hf_lockref_t) -> bool;
+    /// Documented in `holdfast/lockref.h`.
+    pub fn hf_lockref_lock(l: *mut hf_lockref_t);
+    /// Documented in `holdfast/lockref.h`.
+    pub fn hf_lockref_locked_get(l: *mut hf_lockref_t);
+    /// Documented in `holdfast/lockref.h`.
+    pub fn hf_lockref_locked_get_not_dead(l: *mut hf_lockref_t) -> bool;
+    /// Documented in `holdfast/lockref.h`.
+    pub fn hf_lockref_locked_get_not_zero(l: *mut hf_lockref_t) -> bool;
+    /// Documented in `holdfast/lockref.h`.
+    pub fn hf_lockref_locked_put_or_lock(l: *mut hf_lockref_t) -> bool;
+    /// Documented in `holdfast/lockref.h`.
+    pub fn hf_lockref_locked_put_return(l: *mut hf_lockref_t) -> i32;
+    /// Documented in `holdfast/lockref.h`.
+    pub fn hf_lockref_mark_dead(l: *mut hf_lockref_t);
+    /// Documented in `holdfast/lockref.h`.
+    pub fn hf_lockref_put_or_lock(l: *mut hf_lockref_t) -> bool;
+    /// Documented in `holdfast/lockref.h`.
+    pub fn hf_lockref_put_return(l: *mut hf_lockref_t) -> i32;
+    /// Documented in `holdfast/lockref.h`.
+    pub fn hf_lockref_read(l: *const hf_lockref_t) -> i32;
+    /// Documented in `holdfast/lockref.h`.
+    pub fn hf_lockref_set_count(l: *mut hf_lockref_t, count: i32);
+    /// Documented in `holdfast/lockref.h`.
+    pub fn hf_lockref_trylock(l: *mut hf_lockref_t) -> bool;
+    /// Documented in `holdfast/lockref.h`.
+    pub fn hf_lockref_unbounded_get(l: *mut hf_lockref_t);
+    /// Documented in `holdfast/lockref.h`.
+    pub fn hf_lockref_unbounded_get_not_dead(l: *mut hf_lockref_t) -> bool;
+    /// Documented in `holdfast/lockref.h`.
+    pub fn hf_lockref_unbounded_get_not_zero(l: *mut hf_lockref_t) -> bool;
+    /// Documented in `holdfast/lockref.h`.
+    pub fn hf_lockref_unbounded_put_or_lock(l: *mut hf_lockref_t) -> bool;
+    /// Documented in `holdfast/lockref.h`.
+    pub fn hf_lockref_unbounded_put_return(l: *mut hf_lockref_t) -> i32;
+    /// Documented in `holdfast/lockref.h`.
+    pub fn hf_lockref_unlock(l: *mut hf_lockref_t);
+    /// Documented in `holdfast/lockref.h`.
+    pub fn hf_lockref_waitfree_get(l: *mut hf_lockref_waitfree_t);
+    /// Documented in `holdfast/lockref.h`.
+    pub fn hf_lockref_waitfree_get_not_dead(l: *mut hf_lockref_waitfree_t) -> bool;
+    /// Documented in `holdfast/lockref.h`.
+    pub fn hf_lockref_waitfree_get_not_dead_acquire(l: *mut hf_lockref_waitfree_t) -> bool;
+    /// Documented in `holdfast/lockref.h`.
+    pub fn hf_lockref_waitfree_init(l: *mut hf_lockref_waitfree_t, count: i32);
+    /// Documented in `holdfast/lockref.h`.
+    pub fn hf_lockref_waitfree_is_dead(l: *const hf_lockref_waitfree_t) -> bool;
+    /// Documented in `holdfast/lockref.h`.
+    pub fn hf_lockref_waitfree_lock(l: *mut hf_lockref_waitfree_t);
+    /// Documented in `holdfast/lockref.h`.
+    pub fn hf_lockref_waitfree_mark_dead(l: *mut hf_lockref_waitfree_t, count: i32) -> bool;
+    /// Documented in `holdfast/lockref.h`.
+    pub fn hf_lockref_waitfree_put_or_lock(l: *mut hf_lockref_waitfree_t) -> bool;
+    /// Documented in `holdfast/lockref.h`.
+    pub fn hf_lockref_waitfree_put_return(l: *mut hf_lockref_waitfree_t) -> i32;
+    /// Documented in `holdfast/lockref.h`.
+    pub fn hf_lockref_waitfree_read(l: *const hf_lockref_waitfree_t) -> i32;
+    /// Documented in `holdfast/lockref.h`.
+    pub fn hf_lockref_waitfree_revive(l: *mut hf_lockref_waitfree_t, count: i32) -> bool;
+    /// Documented in `holdfast/lockref.h`.
+    pub fn hf_lockref_waitfree_trylock(l: *mut hf_lockref_waitfree_t) -> bool;
+    /// Documented in `holdfast/lockref.h`.
+    pub fn hf_lockref_waitfree_unlock(l: *mut hf_lockref_waitfree_t);
+    /// Documented in `holdfast/nofault.h`.
+    pub fn hf_memory_choose(arg0: *const c_char) -> c_int;
+    /// Documented in `holdfast/nofault.h`.
+    pub fn hf_memory_chosen() -> *const c_char;
+    /// Documented in `holdfast/nofault.h`.
+    pub fn hf_memory_implementations(arg0: *mut usize) -> *const hf_memory_implementation;
+    /// Documented in `holdfast/nofault.h`.
+    pub fn hf_move_is_down(dst: *const c_void, src: *const c_void, len: usize) -> bool;
+    /// Documented in `holdfast/nofault.h`.
+    pub fn hf_move_nofault(dst: *mut c_void, src: *const c_void, len: usize) -> usize;
+    /// Documented in `holdfast/mutex.h`.
+    pub fn hf_mutex_init(mutex: *mut hf_mutex_t);
+    /// Documented in `holdfast/mutex.h`.
+    pub fn hf_mutex_is_locked(mutex: *const hf_mutex_t) -> bool;
+    /// Documented in `holdfast/mutex.h`.
+    pub fn hf_mutex_lock(mutex: *mut hf_mutex_t);
+    /// Documented in `holdfast/mutex.h`.
+    pub fn hf_mutex_lock_timeout(mutex: *mut hf_mutex_t, timeout: u64) -> bool;
+    /// Documented in `holdfast/mutex.h`.
+    pub fn hf_mutex_shared_init(mutex: *mut hf_mutex_shared_t);
+    /// Documented in `holdfast/mutex.h`.
+    pub fn hf_mutex_shared_is_locked(mutex: *const hf_mutex_shared_t) -> bool;
+    /// Documented in `holdfast/mutex.h`.
+    pub fn hf_mutex_shared_lock(mutex: *mut hf_mutex_shared_t);
+    /// Documented in `holdfast/mutex.h`.
+    pub fn hf_mutex_shared_lock_timeout(mutex: *mut hf_mutex_shared_t, timeout: u64) -> bool;
+    /// Documented in `holdfast/mutex.h`.
+    pub fn hf_mutex_shared_trylock(mutex: *mut hf_mutex_shared_t) -> bool;
+    /// Documented in `holdfast/mutex.h`.
+    pub fn hf_mutex_shared_unlock(mutex: *mut hf_mutex_shared_t);
+    /// Documented in `holdfast/mutex.h`.
+    pub fn hf_mutex_trylock(mutex: *mut hf_mutex_t) -> bool;
+    /// Documented in `holdfast/mutex.h`.
+    pub fn hf_mutex_unlock(mutex: *mut hf_mutex_t);
+    /// Documented in `holdfast/nofault.h`.
+    pub fn hf_nofault_calibrate() -> c_int;
+    /// Documented in `holdfast/nofault.h`.
+    pub fn hf_nofault_handle(arg0: c_int, arg1: *const c_void, arg2: *mut c_void) -> bool;
+    /// Documented in `holdfast/nofault.h`.
+    pub fn hf_nofault_install() -> c_int;
+    /// Documented in `holdfast/nofault.h`.
+    pub fn hf_nofault_last() -> hf_nofault_fault;
+    /// Documented in `holdfast/nofault.h`.
+    pub fn hf_nofault_owned() -> bool;
+    /// Documented in `holdfast/nofault.h`.
+    pub fn hf_nofault_remove() -> c_int;
+    /// Documented in `holdfast/rcuref.h`.
+    pub fn hf_rcuref_get(r: *mut hf_rcuref_t) -> bool;
+    /// Documented in `holdfast/rcuref.h`.
+    pub fn hf_rcuref_get_acquire(r: *mut hf_rcuref_t) -> bool;
+    /// Documented in `holdfast/rcuref.h`.
+    pub fn hf_rcuref_init(r: *mut hf_rcuref_t, n: u32);
+    /// Documented in `holdfast/rcuref.h`.
+    pub fn hf_rcuref_init_release(r: *mut hf_rcuref_t, n: u32);
+    /// Documented in `holdfast/rcuref.h`.
+    pub fn hf_rcuref_left(r: *const hf_rcuref_t) -> u32;
+    /// Documented in `holdfast/rcuref.h`.
+    pub fn hf_rcuref_put(r: *mut hf_rcuref_t) -> bool;
+    /// Documented in `holdfast/rcuref.h`.
+    pub fn hf_rcuref_read(r: *const hf_rcuref_t) -> u32;
+    /// Documented in `holdfast/refcount.h`.
+    pub fn hf_refcount_add(i: i32, r: *mut hf_refcount_t);
+    /// Documented in `holdfast/refcount.h`.
+    pub fn hf_refcount_add_not_zero(i: i32, r: *mut hf_refcount_t) -> bool;
+    /// Documented in `holdfast/refcount.h`.
+    pub fn hf_refcount_add_not_zero_acquire(i: i32, r: *mut hf_refcount_t) -> bool;
+    /// Documented in `holdfast/refcount.h`.
+    pub fn hf_refcount_add_not_zero_acquire_old(i: i32, r: *mut hf_refcount_t, old: *mut i32) -> bool;
+    /// Documented in `holdfast/refcount.h`.
+    pub fn hf_refcount_add_not_zero_old(i: i32, r: *mut hf_refcount_t, old: *mut i32) -> bool;
+    /// Documented in `holdfast/refcount.h`.
+    pub fn hf_refcount_add_old(i: i32, r: *mut hf_refcount_t, old: *mut i32);
+    /// Documented in `holdfast/refcount.h`.
+    pub fn hf_refcount_asm_add(i: i32, r: *mut hf_refcount_t);
+    /// Documented in `holdfast/refcount.h`.
+    pub fn hf_refcount_asm_add_not_zero(i: i32, r: *mut hf_refcount_t) -> bool;
+    /// Documented in `holdfast/refcount.h`.
+    pub fn hf_refcount_asm_add_not_zero_acquire(i: i32, r: *mut hf_refcount_t) -> bool;
+    /// Documented in `holdfast/refcount.h`.
+    pub fn hf_refcount_asm_add_not_zero_acquire_old(i: i32, r: *mut hf_refcount_t, old: *mut i32) -> bool;
+    /// Documented in `holdfast/refcount.h`.
+    pub fn hf_refcount_asm_add_not_zero_old(i: i32, r: *mut hf_refcount_t, old: *mut i32) -> bool;
+    /// Documented in `holdfast/refcount.h`.
+    pub fn hf_refcount_asm_add_old(i: i32, r: *mut hf_refcount_t, old: *mut i32);
+    /// Documented in `holdfast/refcount.h`.
+    pub fn hf_refcount_asm_dec(r: *mut hf_refcount_t);
+    /// Documented in `holdfast/refcount.h`.
+    pub fn hf_refcount_asm_dec_and_test(r: *mut hf_refcount_t) -> bool;
+    /// Documented in `holdfast/refcount.h`.
+    pub fn hf_refcount_asm_dec_and_test_old(r: *mut hf_refcount_t, old: *mut i32) -> bool;
+    /// Documented in `holdfast/refcount.h`.
+    pub fn hf_refcount_asm_dec_if_one(r: *mut hf_refcount_t) -> bool;
+    /// Documented in `holdfast/refcount.h`.
+    pub fn hf_refcount_asm_dec_not_one(r: *mut hf_refcount_t) -> bool;
+    /// Documented in `holdfast/refcount.h`.
+    pub fn hf_refcount_asm_dec_old(r: *mut hf_refcount_t, old: *mut i32);
+    /// Documented in `holdfast/refcount.h`.
+    pub fn hf_refcount_asm_inc(r: *mut hf_refcount_t);
+    /// Documented in `holdfast/refcount.h`.
+    pub fn hf_refcount_asm_inc_not_zero(r: *mut hf_refcount_t) -> bool;
+    /// Documented in `holdfast/refcount.h`.
+    pub fn hf_refcount_asm_inc_not_zero_acquire(r: *mut hf_refcount_t) -> bool;
+    /// Documented in `holdfast/refcount.h`.
+    pub fn hf_refcount_asm_inc_not_zero_acquire_old(r: *mut hf_refcount_t, old: *mut i32) -> bool;
+    /// Documented in `holdfast/refcount.h`.
+    pub fn hf_refcount_asm_inc_not_zero_old(r: *mut hf_refcount_t, old: *mut i32) -> bool;
+    /// Documented in `holdfast/refcount.h`.
+    pub fn hf_refcount_asm_inc_old(r: *mut hf_refcount_t, old: *mut i32);
+    /// Documented in `holdfast/refcount.h`.
+    pub fn hf_refcount_asm_read(r: *const hf_refcount_t) -> i32;
+    /// Documented in `holdfast/refcount.h`.
+    pub fn hf_refcount_asm_set(r: *mut hf_refcount_t, n: i32);
+    /// Documented in `holdfast/refcount.h`.
+    pub fn hf_refcount_asm_set_release(r: *mut hf_refcount_t, n: i32);
+    /// Documented in `holdfast/refcount.h`.
+    pub fn hf_refcount_asm_sub_and_test(i: i32, r: *mut hf_refcount_t) -> bool;
+    /// Documented in `holdfast/refcount.h`.
+    pub fn hf_refcount_asm_sub_and_test_old(i: i32, r: *mut hf_refcount_t, old: *mut i32) -> bool;
+    /// Documented in `holdfast/refcount.h`.
+    pub fn hf_refcount_cmpxchg_add(i: i32, r: *mut hf_refcount_t);
+    /// Documented in `holdfast/refcount.h`.
+    pub fn hf_refcount_cmpxchg_add_not_zero(i: i32, r: *mut hf_refcount_t) -> bool;
+    /// Documented in `holdfast/refcount.h`.
+    pub fn hf_refcount_cmpxchg_add_not_zero_acquire(i: i32, r: *mut hf_refcount_t) -> bool;
+    /// Documented in `holdfast/refcount.h`.
+    pub fn hf_refcount_cmpxchg_add_not_zero_acquire_old(i: i32, r: *mut hf_refcount_t, old: *mut i32) -> bool;
+    /// Documented in `holdfast/refcount.h`.
+    pub fn hf_refcount_cmpxchg_add_not_zero_old(i: i32, r: *mut hf_refcount_t, old: *mut i32) -> bool;
+    /// Documented in `holdfast/refcount.h`.
+    pub fn hf_refcount_cmpxchg_add_old(i: i32, r: *mut hf_refcount_t, old: *mut i32);
+    /// Documented in `holdfast/refcount.h`.
+    pub fn hf_refcount_cmpxchg_dec(r: *mut hf_refcount_t);
+    /// Documented in `holdfast/refcount.h`.
+    pub fn hf_refcount_cmpxchg_dec_and_test(r: *mut hf_refcount_t) -> bool;
+    /// Documented in `holdfast/refcount.h`.
+    pub fn hf_refcount_cmpxchg_dec_and_test_old(r: *mut hf_refcount_t, old: *mut i32) -> bool;
+    /// Documented in `holdfast/refcount.h`.
+    pub fn hf_refcount_cmpxchg_dec_if_one(r: *mut hf_refcount_t) -> bool;
+    /// Documented in `holdfast/refcount.h`.
+    pub fn hf_refcount_cmpxchg_dec_not_one(r: *mut hf_refcount_t) -> bool;
+    /// Documented in `holdfast/refcount.h`.
+    pub fn hf_refcount_cmpxchg_dec_old(r: *mut hf_refcount_t, old: *mut i32);
+    /// Documented in `holdfast/refcount.h`.
+    pub fn hf_refcount_cmpxchg_inc(r: *mut hf_refcount_t);
+    /// Documented in `holdfast/refcount.h`.
+    pub fn hf_refcount_cmpxchg_inc_not_zero(r: *mut hf_refcount_t) -> bool;
+    /// Documented in `holdfast/refcount.h`.
+    pub fn hf_refcount_cmpxchg_inc_not_zero_acquire(r: *mut hf_refcount_t) -> bool;
+    /// Documented in `holdfast/refcount.h`.
+    pub fn hf_refcount_cmpxchg_inc_not_zero_acquire_old(r: *mut hf_refcount_t, old: *mut i32) -> bool;
+    /// Documented in `holdfast/refcount.h`.
+    pub fn hf_refcount_cmpxchg_inc_not_zero_old(r: *mut hf_refcount_t, old: *mut i32) -> bool;
+    /// Documented in `holdfast/refcount.h`.
+    pub fn hf_refcount_cmpxchg_inc_old(r: *mut hf_refcount_t, old: *mut i32);
+    /// Documented in `holdfast/refcount.h`.
+    pub fn hf_refcount_cmpxchg_read(r: *const hf_refcount_t) -> i32;
+    /// Documented in `holdfast/refcount.h`.
+    pub fn hf_refcount_cmpxchg_set(r: *mut hf_refcount_t, n: i32);
+    /// Documented in `holdfast/refcount.h`.
+    pub fn hf_refcount_cmpxchg_set_release(r: *mut hf_refcount_t, n: i32);
+    /// Documented in `holdfast/refcount.h`.
+    pub fn hf_refcount_cmpxchg_sub_and_test(i: i32, r: *mut hf_refcount_t) -> bool;
+    /// Documented in `holdfast/refcount.h`.
+    pub fn hf_refcount_cmpxchg_sub_and_test_old(i: i32, r: *mut hf_refcount_t, old: *mut i32) -> bool;
+    /// Documented in `holdfast/refcount.h`.
+    pub fn hf_refcount_dec(r: *mut hf_refcount_t);
+    /// Documented in `holdfast/refcount_lock.h`.
+    pub fn hf_refcount_dec_and_lock(r: *mut hf_refcount_t, lock: *mut hf_spinlock_t) -> bool;
+    /// Documented in `holdfast/refcount_mutex.h`.
+    pub fn hf_refcount_dec_and_mutex_lock(r: *mut hf_refcount_t, mutex: *mut c_void) -> bool;
+    /// Documented in `holdfast/refcount.h`.
+    pub fn hf_refcount_dec_and_test(r: *mut hf_refcount_t) -> bool;
+    /// Documented in `holdfast/refcount.h`.
+    pub fn hf_refcount_dec_and_test_old(r: *mut hf_refcount_t, old: *mut i32) -> bool;
+    /// Documented in `holdfast/refcount.h`.
+    pub fn hf_refcount_dec_if_one(r: *mut hf_refcount_t) -> bool;
+    /// Documented in `holdfast/refcount.h`.
+    pub fn hf_refcount_dec_not_one(r: *mut hf_refcount_t) -> bool;
+    /// Documented in `holdfast/refcount.h`.
+    pub fn hf_refcount_dec_old(r: *mut hf_refcount_t, old: *mut i32);
+    /// Documented in `holdfast/refcount.h`.
+    pub fn hf_refcount_inc(r: *mut hf_refcount_t);
+    /// Documented in `holdfast/refcount.h`.
+    pub fn hf_refcount_inc_not_zero(r: *mut hf_refcount_t) -> bool;
+    /// Documented in `holdfast/refcount.h`.
+    pub fn hf_refcount_inc_not_zero_acquire(r: *mut hf_refcount_t) -> bool;
+    /// Documented in `holdfast/refcount.h`.
+    pub fn hf_refcount_inc_not_zero_acquire_old(r: *mut hf_refcount_t, old: *mut i32) -> bool;
+    /// Documented in `holdfast/refcount.h`.
+    pub fn hf_refcount_inc_not_zero_old(r: *mut hf_refcount_t, old: *mut i32) -> bool;
+    /// Documented in `holdfast/refcount.h`.
+    pub fn hf_refcount_inc_old(r: *mut hf_refcount_t, old: *mut i32);
+    /// Documented in `holdfast/refcount.h`.
+    pub fn hf_refcount_read(r: *const hf_refcount_t) -> i32;
+    /// Documented in `holdfast/refcount.h`.
+    pub fn hf_refcount_saturating_add(i: i32, r: *mut hf_refcount_t);
+    /// Documented in `holdfast/refcount.h`.
+    pub fn hf_refcount_saturating_add_not_zero(i: i32, r: *mut hf_refcount_t) -> bool;
+    /// Documented in `holdfast/refcount.h`.
+    pub fn hf_refcount_saturating_add_not_zero_acquire(i: i32, r: *mut hf_refcount_t) -> bool;
+    /// Documented in `holdfast/refcount.h`.
+    pub fn hf_refcount_saturating_add_not_zero_acquire_old(i: i32, r: *mut hf_refcount_t, old: *mut i32) -> bool;
+    /// Documented in `holdfast/refcount.h`.
+    pub fn hf_refcount_saturating_add_not_zero_old(i: i32, r: *mut hf_refcount_t, old: *mut i32) -> bool;
+    /// Documented in `holdfast/refcount.h`.
+    pub fn hf_refcount_saturating_add_old(i: i32, r: *mut hf_refcount_t, old: *mut i32);
+    /// Documented in `holdfast/refcount.h`.
+    pub fn hf_refcount_saturating_dec(r: *mut hf_refcount_t);
+    /// Documented in `holdfast/refcount.h`.
+    pub fn hf_refcount_saturating_dec_and_test(r: *mut hf_refcount_t) -> bool;
+    /// Documented in `holdfast/refcount.h`.
+    pub fn hf_refcount_saturating_dec_and_test_old(r: *mut hf_refcount_t, old: *mut i32) -> bool;
+    /// Documented in `holdfast/refcount.h`.
+    pub fn hf_refcount_saturating_dec_if_one(r: *mut hf_refcount_t) -> bool;
+    /// Documented in `holdfast/refcount.h`.
+    pub fn hf_refcount_saturating_dec_not_one(r: *mut hf_refcount_t) -> bool;
+    /// Documented in `holdfast/refcount.h`.
+    pub fn hf_refcount_saturating_dec_old(r: *mut hf_refcount_t, old: *mut i32);
+    /// Documented in `holdfast/refcount.h`.
+    pub fn hf_refcount_saturating_inc(r: *mut hf_refcount_t);
+    /// Documented in `holdfast/refcount.h`.
+    pub fn hf_refcount_saturating_inc_not_zero(r: *mut hf_refcount_t) -> bool;
+    /// Documented in `holdfast/refcount.h`.
+    pub fn hf_refcount_saturating_inc_not_zero_acquire(r: *mut hf_refcount_t) -> bool;
+    /// Documented in `holdfast/refcount.h`.
+    pub fn hf_refcount_saturating_inc_not_zero_acquire_old(r: *mut hf_refcount_t, old: *mut i32) -> bool;
+    /// Documented in `holdfast/refcount.h`.
+    pub fn hf_refcount_saturating_inc_not_zero_old(r: *mut hf_refcount_t, old: *mut i32) -> bool;
+    /// Documented in `holdfast/refcount.h`.
+    pub fn hf_refcount_saturating_inc_old(r: *mut hf_refcount_t, old: *mut i32);
+    /// Documented in `holdfast/refcount.h`.
+    pub fn hf_refcount_saturating_read(r: *const hf_refcount_t) -> i32;
+    /// Documented in `holdfast/refcount.h`.
+    pub fn hf_refcount_saturating_set(r: *mut hf_refcount_t, n: i32);
+    /// Documented in `holdfast/refcount.h`.
+    pub fn hf_refcount_saturating_set_release(r: *mut hf_refcount_t, n: i32);
+    /// Documented in `holdfast/refcount.h`.
+    pub fn hf_refcount_saturating_sub_and_test(i: i32, r: *mut hf_refcount_t) -> bool;
+    /// Documented in `holdfast/refcount.h`.
+    pub fn hf_refcount_saturating_sub_and_test_old(i: i32, r: *mut hf_refcount_t, old: *mut i32) -> bool;
+    /// Documented in `holdfast/refcount.h`.
+    pub fn hf_refcount_set(r: *mut hf_refcount_t, n: i32);
+    /// Documented in `holdfast/refcount.h`.
+    pub fn hf_refcount_set_release(r: *mut hf_refcount_t, n: i32);
+    /// Documented in `holdfast/refcount.h`.
+    pub fn hf_refcount_sub_and_test(i: i32, r: *mut hf_refcount_t) -> bool;
+    /// Documented in `holdfast/refcount.h`.
+    pub fn hf_refcount_sub_and_test_old(i: i32, r: *mut hf_refcount_t, old: *mut i32) -> bool;
+    /// Documented in `holdfast/refcount.h`.
+    pub fn hf_refcount_unchecked_add(i: i32, r: *mut hf_refcount_t);
+    /// Documented in `holdfast/refcount.h`.
+    pub fn hf_refcount_unchecked_add_not_zero(i: i32, r: *mut hf_refcount_t) -> bool;
+    /// Documented in `holdfast/refcount.h`.
+    pub fn hf_refcount_unchecked_add_not_zero_acquire(i: i32, r: *mut hf_refcount_t) -> bool;
+    /// Documented in `holdfast/refcount.h`.
+    pub fn hf_refcount_unchecked_add_not_zero_acquire_old(i: i32, r: *mut hf_refcount_t, old: *mut i32) -> bool;
+    /// Documented in `holdfast/refcount.h`.
+    pub fn hf_refcount_unchecked_add_not_zero_old(i: i32, r: *mut hf_refcount_t, old: *mut i32) -> bool;
+    /// Documented in `holdfast/refcount.h`.
+    pub fn hf_refcount_unchecked_add_old(i: i32, r: *mut hf_refcount_t, old: *mut i32);
+    /// Documented in `holdfast/refcount.h`.
+    pub fn hf_refcount_unchecked_dec(r: *mut hf_refcount_t);
+    /// Documented in `holdfast/refcount.h`.
+    pub fn hf_refcount_unchecked_dec_and_test(r: *mut hf_refcount_t) -> bool;
+    /// Documented in `holdfast/refcount.h`.
+    pub fn hf_refcount_unchecked_dec_and_test_old(r: *mut hf_refcount_t, old: *mut i32) -> bool;
+    /// Documented in `holdfast/refcount.h`.
+    pub fn hf_refcount_unchecked_dec_if_one(r: *mut hf_refcount_t) -> bool;
+    /// Documented in `holdfast/refcount.h`.
+    pub fn hf_refcount_unchecked_dec_not_one(r: *mut hf_refcount_t) -> bool;
+    /// Documented in `holdfast/refcount.h`.
+    pub fn hf_refcount_unchecked_dec_old(r: *mut hf_refcount_t, old: *mut i32);
+    /// Documented in `holdfast/refcount.h`.
+    pub fn hf_refcount_unchecked_inc(r: *mut hf_refcount_t);
+    /// Documented in `holdfast/refcount.h`.
+    pub fn hf_refcount_unchecked_inc_not_zero(r: *mut hf_refcount_t) -> bool;
+    /// Documented in `holdfast/refcount.h`.
+    pub fn hf_refcount_unchecked_inc_not_zero_acquire(r: *mut hf_refcount_t) -> bool;
+    /// Documented in `holdfast/refcount.h`.
+    pub fn hf_refcount_unchecked_inc_not_zero_acquire_old(r: *mut hf_refcount_t, old: *mut i32) -> bool;
+    /// Documented in `holdfast/refcount.h`.
+    pub fn hf_refcount_unchecked_inc_not_zero_old(r: *mut hf_refcount_t, old: *mut i32) -> bool;
+    /// Documented in `holdfast/refcount.h`.
+    pub fn hf_refcount_unchecked_inc_old(r: *mut hf_refcount_t, old: *mut i32);
+    /// Documented in `holdfast/refcount.h`.
+    pub fn hf_refcount_unchecked_read(r: *const hf_refcount_t) -> i32;
+    /// Documented in `holdfast/refcount.h`.
+    pub fn hf_refcount_unchecked_set(r: *mut hf_refcount_t, n: i32);
+    /// Documented in `holdfast/refcount.h`.
+    pub fn hf_refcount_unchecked_set_release(r: *mut hf_refcount_t, n: i32);
+    /// Documented in `holdfast/refcount.h`.
+    pub fn hf_refcount_unchecked_sub_and_test(i: i32, r: *mut hf_refcount_t) -> bool;
+    /// Documented in `holdfast/refcount.h`.
+    pub fn hf_refcount_unchecked_sub_and_test_old(i: i32, r: *mut hf_refcount_t, old: *mut i32) -> bool;
+    /// Documented in `holdfast/region.h`.
+    pub fn hf_region_begin(arg0: *mut hf_region_t, arg1: *const c_void, arg2: usize) -> c_int;
+    /// Documented in `holdfast/region.h`.
+    pub fn hf_region_begin_file(arg0: *mut hf_region_t, arg1: *const c_void, arg2: usize, arg3: c_int, arg4: c_int, arg5: c_int, arg6: u64) -> c_int;
+    /// Documented in `holdfast/region.h`.
+    pub fn hf_region_begin_process(arg0: *mut hf_region_t, arg1: *const c_void, arg2: usize) -> c_int;
+    /// Documented in `holdfast/region.h`.
+    pub fn hf_region_call(arg0: *const c_void, arg1: usize, arg2: Option<unsafe extern "C" fn(*mut c_void)>, arg3: *mut c_void, arg4: *mut hf_region_fault) -> c_int;
+    /// Documented in `holdfast/region.h`.
+    pub fn hf_region_end(arg0: *mut hf_region_t, arg1: *mut hf_region_fault) -> usize;
+    /// Documented in `holdfast/report.h`.
+    pub fn hf_report(arg0: hf_report_kind, arg1: *const c_void);
+    /// Documented in `holdfast/report.h`.
+    pub fn hf_report_at(arg0: hf_report_kind, arg1: *const c_void, arg2: *const c_void);
+    /// Documented in `holdfast/report.h`.
+    pub fn hf_report_count(arg0: hf_report_kind) -> u32;
+    /// Documented in `holdfast/report.h`.
+    pub fn hf_report_reset();
+    /// Documented in `holdfast/report.h`.
+    pub fn hf_report_set_details_handler(arg0: hf_report_details_handler_t, arg1: *mut c_void);
+    /// Documented in `holdfast/report.h`.
+    pub fn hf_report_set_handler(arg0: hf_report_handler_t, arg1: *mut c_void);
+    /// Documented in `holdfast/report.h`.
+    pub fn hf_report_set_mode(arg0: hf_report_mode) -> hf_report_mode;
+    /// Documented in `holdfast/report.h`.
+    pub fn hf_report_text(arg0: hf_report_kind) -> *const c_char;
+    /// Documented in `holdfast/spinlock.h`.
+    pub fn hf_spinlock_cas_init(lock: *mut hf_spinlock_cas_t);
+    /// Documented in `holdfast/spinlock.h`.
+    pub fn hf_spinlock_cas_is_locked(lock: *const hf_spinlock_cas_t) -> bool;
+    /// Documented in `holdfast/spinlock.h`.
+    pub fn hf_spinlock_cas_lock(lock: *mut hf_spinlock_cas_t);
+    /// Documented in `holdfast/spinlock.h`.
+    pub fn hf_spinlock_cas_lock_full(lock: *mut hf_spinlock_cas_t);
+    /// Documented in `holdfast/spinlock.h`.
+    pub fn hf_spinlock_cas_prefetch_init(lock: *mut hf_spinlock_cas_prefetch_t);
+    /// Documented in `holdfast/spinlock.h`.
+    pub fn hf_spinlock_cas_prefetch_is_locked(lock: *const hf_spinlock_cas_prefetch_t) -> bool;
+    /// Documented in `holdfast/spinlock.h`.
+    pub fn hf_spinlock_cas_prefetch_lock(lock: *mut hf_spinlock_cas_prefetch_t);
+    /// Documented in `holdfast/spinlock.h`.
+    pub fn hf_spinlock_cas_prefetch_lock_full(lock: *mut hf_spinlock_cas_prefetch_t);
+    /// Documented in `holdfast/spinlock.h`.
+    pub fn hf_spinlock_cas_prefetch_trylock(lock: *mut hf_spinlock_cas_prefetch_t) -> bool;
+    /// Documented in `holdfast/spinlock.h`.
+    pub fn hf_spinlock_cas_prefetch_unlock(lock: *mut hf_spinlock_cas_prefetch_t);
+    /// Documented in `holdfast/spinlock.h`.
+    pub fn hf_spinlock_cas_prefetch_unlock_full(lock: *mut hf_spinlock_cas_prefetch_t);
+    /// Documented in `holdfast/spinlock.h`.
+    pub fn hf_spinlock_cas_prefetch_unlock_in_child(lock: *mut hf_spinlock_cas_prefetch_t);
+    /// Documented in `holdfast/spinlock.h`.
+    pub fn hf_spinlock_cas_release_init(lock: *mut hf_spinlock_cas_release_t);
+    /// Documented in `holdfast/spinlock.h`.
+    pub fn hf_spinlock_cas_release_is_locked(lock: *const hf_spinlock_cas_release_t) -> bool;
+    /// Documented in `holdfast/spinlock.h`.
+    pub fn hf_spinlock_cas_release_lock(lock: *mut hf_spinlock_cas_release_t);
+    /// Documented in `holdfast/spinlock.h`.
+    pub fn hf_spinlock_cas_release_lock_full(lock: *mut hf_spinlock_cas_release_t);
+    /// Documented in `holdfast/spinlock.h`.
+    pub fn hf_spinlock_cas_release_trylock(lock: *mut hf_spinlock_cas_release_t) -> bool;
+    /// Documented in `holdfast/spinlock.h`.
+    pub fn hf_spinlock_cas_release_unlock(lock: *mut hf_spinlock_cas_release_t);
+    /// Documented in `holdfast/spinlock.h`.
+    pub fn hf_spinlock_cas_release_unlock_full(lock: *mut hf_spinlock_cas_release_t);
+    /// Documented in `holdfast/spinlock.h`.
+    pub fn hf_spinlock_cas_release_unlock_in_child(lock: *mut hf_spinlock_cas_release_t);
+    /// Documented in `holdfast/spinlock.h`.
+    pub fn hf_spinlock_cas_trylock(lock: *mut hf_spinlock_cas_t) -> bool;
+    /// Documented in `holdfast/spinlock.h`.
+    pub fn hf_spinlock_cas_unlock(lock: *mut hf_spinlock_cas_t);
+    /// Documented in `holdfast/spinlock.h`.
+    pub fn hf_spinlock_cas_unlock_full(lock: *mut hf_spinlock_cas_t);
+    /// Documented in `holdfast/spinlock.h`.
+    pub fn hf_spinlock_cas_unlock_in_child(lock: *mut hf_spinlock_cas_t);
+    /// Documented in `holdfast/spinlock.h`.
+    pub fn hf_spinlock_init(lock: *mut hf_spinlock_t);
+    /// Documented in `holdfast/spinlock.h`.
+    pub fn hf_spinlock_is_locked(lock: *const hf_spinlock_t) -> bool;
+    /// Documented in `holdfast/spinlock.h`.
+    pub fn hf_spinlock_lock(lock: *mut hf_spinlock_t);
+    /// Documented in `holdfast/spinlock.h`.
+    pub fn hf_spinlock_lock_full(lock: *mut hf_spinlock_t);
+    /// Documented in `holdfast/spinlock.h`.
+    pub fn hf_spinlock_mcs_init(lock: *mut hf_spinlock_mcs_t);
+    /// Documented in `holdfast/spinlock.h`.
+    pub fn hf_spinlock_mcs_is_locked(lock: *const hf_spinlock_mcs_t) -> bool;
+    /// Documented in `holdfast/spinlock.h`.
+    pub fn hf_spinlock_mcs_lock(lock: *mut hf_spinlock_mcs_t);
+    /// Documented in `holdfast/spinlock.h`.
+    pub fn hf_spinlock_mcs_lock_full(lock: *mut hf_spinlock_mcs_t);
+    /// Documented in `holdfast/spinlock.h`.
+    pub fn hf_spinlock_mcs_trylock(lock: *mut hf_spinlock_mcs_t) -> bool;
+    /// Documented in `holdfast/spinlock.h`.
+    pub fn hf_spinlock_mcs_unlock(lock: *mut hf_spinlock_mcs_t);
+    /// Documented in `holdfast/spinlock.h`.
+    pub fn hf_spinlock_mcs_unlock_full(lock: *mut hf_spinlock_mcs_t);
+    /// Documented in `holdfast/spinlock.h`.
+    pub fn hf_spinlock_mcs_unlock_in_child(lock: *mut hf_spinlock_mcs_t);
+    /// Documented in `holdfast/spinlock.h`.
+    pub fn hf_spinlock_queued_init(lock: *mut hf_spinlock_queued_t);
+    /// Documented in `holdfast/spinlock.h`.
+    pub fn hf_spinlock_queued_is_locked(lock: *const hf_spinlock_queued_t) -> bool;
+    /// Documented in `holdfast/spinlock.h`.
+    pub fn hf_spinlock_queued_lock(lock: *mut hf_spinlock_queued_t);
+    /// Documented in `holdfast/spinlock.h`.
+    pub fn hf_spinlock_queued_lock_full(lock: *mut hf_spinlock_queued_t);
+    /// Documented in `holdfast/spinlock.h`.
+    pub fn hf_spinlock_queued_trylock(lock: *mut hf_spinlock_queued_t) -> bool;
+    /// Documented in `holdfast/spinlock.h`.
+    pub fn hf_spinlock_queued_unlock(lock: *mut hf_spinlock_queued_t);
+    /// Documented in `holdfast/spinlock.h`.
+    pub fn hf_spinlock_queued_unlock_full(lock: *mut hf_spinlock_queued_t);
+    /// Documented in `holdfast/spinlock.h`.
+    pub fn hf_spinlock_queued_unlock_in_child(lock: *mut hf_spinlock_queued_t);
+    /// Documented in `holdfast/spinlock.h`.
+    pub fn hf_spinlock_ticket_init(lock: *mut hf_spinlock_ticket_t);
+    /// Documented in `holdfast/spinlock.h`.
+    pub fn hf_spinlock_ticket_is_locked(lock: *const hf_spinlock_ticket_t) -> bool;
+    /// Documented in `holdfast/spinlock.h`.
+    pub fn hf_spinlock_ticket_lock(lock: *mut hf_spinlock_ticket_t);
+    /// Documented in `holdfast/spinlock.h`.
+    pub fn hf_spinlock_ticket_lock_full(lock: *mut hf_spinlock_ticket_t);
+    /// Documented in `holdfast/spinlock.h`.
+    pub fn hf_spinlock_ticket_trylock(lock: *mut hf_spinlock_ticket_t) -> bool;
+    /// Documented in `holdfast/spinlock.h`.
+    pub fn hf_spinlock_ticket_unlock(lock: *mut hf_spinlock_ticket_t);
+    /// Documented in `holdfast/spinlock.h`.
+    pub fn hf_spinlock_ticket_unlock_full(lock: *mut hf_spinlock_ticket_t);
+    /// Documented in `holdfast/spinlock.h`.
+    pub fn hf_spinlock_ticket_unlock_in_child(lock: *mut hf_spinlock_ticket_t);
+    /// Documented in `holdfast/spinlock.h`.
+    pub fn hf_spinlock_trylock(lock: *mut hf_spinlock_t) -> bool;
+    /// Documented in `holdfast/spinlock.h`.
+    pub fn hf_spinlock_unlock(lock: *mut hf_spinlock_t);
+    /// Documented in `holdfast/spinlock.h`.
+    pub fn hf_spinlock_unlock_full(lock: *mut hf_spinlock_t);
+    /// Documented in `holdfast/spinlock.h`.
+    pub fn hf_spinlock_unlock_in_child(lock: *mut hf_spinlock_t);
+    /// Documented in `holdfast/spinlock.h`.
+    pub fn hf_spinlock_wfe_init(lock: *mut hf_spinlock_wfe_t);
+    /// Documented in `holdfast/spinlock.h`.
+    pub fn hf_spinlock_wfe_is_locked(lock: *const hf_spinlock_wfe_t) -> bool;
+    /// Documented in `holdfast/spinlock.h`.
+    pub fn hf_spinlock_wfe_lock(lock: *mut hf_spinlock_wfe_t);
+    /// Documented in `holdfast/spinlock.h`.
+    pub fn hf_spinlock_wfe_lock_full(lock: *mut hf_spinlock_wfe_t);
+    /// Documented in `holdfast/spinlock.h`.
+    pub fn hf_spinlock_wfe_trylock(lock: *mut hf_spinlock_wfe_t) -> bool;
+    /// Documented in `holdfast/spinlock.h`.
+    pub fn hf_spinlock_wfe_unlock(lock: *mut hf_spinlock_wfe_t);
+    /// Documented in `holdfast/spinlock.h`.
+    pub fn hf_spinlock_wfe_unlock_full(lock: *mut hf_spinlock_wfe_t);
+    /// Documented in `holdfast/spinlock.h`.
+    pub fn hf_spinlock_wfe_unlock_in_child(lock: *mut hf_spinlock_wfe_t);
+    /// Documented in `holdfast/nofault.h`.
+    pub fn hf_store16_nofault(p: *mut c_void, value: u16) -> c_int;
+    /// Documented in `holdfast/nofault.h`.
+    pub fn hf_store32_nofault(p: *mut c_void, value: u32) -> c_int;
+    /// Documented in `holdfast/nofault.h`.
+    pub fn hf_store64_nofault(p: *mut c_void, value: u64) -> c_int;
+    /// Documented in `holdfast/nofault.h`.
+    pub fn hf_store8_nofault(p: *mut c_void, value: u8) -> c_int;
+    /// Documented in `holdfast/nofault.h`.
+    pub fn hf_strncpy_nofault(arg0: *mut c_char, arg1: *const c_char, arg2: usize) -> c_long;
+    /// Documented in `holdfast/validate.h`.
+    pub fn hf_validate_forget(arg0: *const c_void);
+    /// Documented in `holdfast/validate.h`.
+    pub fn hf_validate_is_held(arg0: *const c_void) -> bool;
+    /// Documented in `holdfast/validate.h`.
+    pub fn hf_validate_set_hold_limit(arg0: u64);
+    /// Documented in `holdfast/validate.h`.
+    pub fn hf_validate_set_order(arg0: bool) -> bool;
+    /// Documented in `holdfast/validate.h`.
+    pub fn hf_validate_unwatched_pairs() -> u32;
+    /// Documented in `holdfast/version.h`.
+    pub fn hf_version() -> *const c_char;
+}

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: MIT
+//! `Mutex` and `Spinlock`: the raw locks of the C library for `lock_api`.
+
+use std::time::{Duration, Instant};
+
+use holdfast_sys as sys;
+
+/// Nanoseconds as the verbs take them; beyond 584 years there is no difference.
+pub(crate) fn nanoseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+}
+
+/// A mutex of 4 bytes, for [`lock_api`]. Spins for some 10 µs, then parks; a free lock can be taken
+/// by whoever runs, and a waiter gets its turn by a hand-off.
+#[repr(transparent)]
+#[derive(Debug)]
+pub struct RawMutex(sys::hf_mutex_t);
+
+// SAFETY: the verbs are atomic operations on the word.
+unsafe impl Send for RawMutex {}
+unsafe impl Sync for RawMutex {}
+
+impl RawMutex {
+    #[inline]
+    pub(crate) fn get(&self) -> *mut sys::hf_mutex_t {
+        self.0.get()
+    }
+}
+
+// SAFETY: one winner (invariant X of holdfast/mutex.h); lock acquires, unlock releases. The thread
+// that took it unlocks it, so a guard stays in its thread. It may be moved while it is free:
+// nothing but threads that wait for it knows its address.
+unsafe impl lock_api::RawMutex for RawMutex {
+    #[allow(clippy::declare_interior_mutable_const)]
+    const INIT: RawMutex = RawMutex(sys::hf_mutex_t::INIT);
+
+    type GuardMarker = lock_api::GuardNoSend;
+
+    #[inline]
+    fn lock(&self) {
+        unsafe { sys::hf_mutex_lock(self.get()) }
+    }
+
+    #[inline]
+    fn try_lock(&self) -> bool {
+        unsafe { sys::hf_mutex_trylock(self.get()) }
+    }
+
+    #[inline]
+    unsafe fn unlock(&self) {
+        sys::hf_mutex_unlock(self.get())
+    }
+
+    #[inline]
+    fn is_locked(&self) -> bool {
+        unsafe { sys::hf_mutex_is_locked(self.get()) }
+    }
+}
+
+// SAFETY: as above.
+unsafe impl lock_api::RawMutexTimed for RawMutex {
+    type Duration = Duration;
+    type Instant = Instant;
+
+    fn try_lock_for(&self, timeout: Duration) -> bool {
+        unsafe { sys::hf_mutex_lock_timeout(self.get(), nanoseconds(timeout)) }
+    }
+
+    fn try_lock_until(&self, timeout: Instant) -> bool {
+        self.try_lock_for(timeout.saturating_duration_since(Instant::now()))
+    }
+}
+
+/// Mutual exclusion in 4 bytes, by threads that may park. The default lock.
+///
+/// All of [`lock_api::Mutex`]: guards, [`try_lock_for`](lock_api::Mutex::try_lock_for), mapped
+/// guards, `const` construction. There is no poisoning: a panic unlocks.
+///
+/// ```
+/// use holdfast::{const_mutex, Mutex};
+/// use std::time::Duration;
+///
+/// static TOTAL: Mutex<u64> = const_mutex(0);
+///
+/// std::thread::scope(|scope| {
+///     for _ in 0..4 {
+///         scope.spawn(|| *TOTAL.lock() += 1);
+///     }
+/// });
+/// assert_eq!(*TOTAL.lock(), 4);
+/// let held = TOTAL.lock();
+/// assert!(TOTAL.try_lock_for(Duration::from_millis(1)).is_none());
+/// ```
+///
+/// A guard stays in the thread that locked:
+///
+/// ```compile_fail,E0277
+/// let mutex = holdfast::Mutex::new(1);
+/// let guard = mutex.lock();
+/// std::thread::scope(|scope| {
+///     scope.spawn(move || drop(guard));
+/// });
+/// ```
+pub type Mutex<T> = lock_api::Mutex<RawMutex, T>;
+
+/// A free mutex, for a `static`.
+pub const fn const_mutex<T>(value: T) -> Mutex<T> {
+    Mutex::const_new(<RawMutex as lock_api::RawMutex>::INIT, value)
+}
+
+/// What [`Mutex::lock`](lock_api::Mutex::lock) returns.
+pub type MutexGuard<'a, T> = lock_api::MutexGuard<'a, RawMutex, T>;
+
+/// A guard of a part of the value: [`MutexGuard::map`](lock_api::MutexGuard::map).
+pub type MappedMutexGuard<'a, T> = lock_api::MappedMutexGuard<'a, RawMutex, T>;
+
+/// A spinlock of 4 bytes, for [`lock_api`]: first come, first served, with a bounded number of
+/// threads that barge.
+#[repr(transparent)]
+#[derive(Debug)]
+pub struct RawSpinlock(sys::hf_spinlock_queued_t);
+
+// SAFETY: the verbs are atomic operations on the word.
+unsafe impl Send for RawSpinlock {}
+unsafe impl Sync for RawSpinlock {}
+
+// SAFETY: as for RawMutex. A holder has no node in a queue, so a lock whose guard was forgotten is
+// just locked.
+unsafe impl lock_api::RawMutex for RawSpinlock {
+    #[allow(clippy::declare_interior_mutable_const)]
+    const INIT: RawSpinlock = RawSpinlock(sys::hf_spinlock_queued_t::INIT);
+
+    type GuardMarker = lock_api::GuardNoSend;
+
+    #[inline]
+    fn lock(&self) {
+        unsafe { sys::hf_spinlock_queued_lock(self.0.get()) }
+    }
+
+    #[inline]
+    fn try_lock(&self) -> bool {
+        unsafe { sys::hf_spinlock_queued_trylock(self.0.get()) }
+    }
+
+    #[inline]
+    unsafe fn unlock(&self) {
+        sys::hf_spinlock_queued_unlock(self.0.get())
+    }
+
+    #[inline]
+    fn is_locked(&self) -> bool {
+        unsafe { sys::hf_spinlock_queued_is_locked(self.0.get()) }
+    }
+}
+
+/// Mutual exclusion for some ten to some hundred instructions, by threads that have a processor
+/// each.
+///
+/// Where there may be more runnable threads than processors waiters burn their time slices: take a
+/// [`Mutex`], which costs no more when it is free.
+///
+/// ```
+/// use holdfast::Spinlock;
+///
+/// let lock = Spinlock::new(1);
+/// *lock.lock() += 1;
+/// assert_eq!(lock.into_inner(), 2);
+/// ```
+pub type Spinlock<T> = lock_api::Mutex<RawSpinlock, T>;
+
+/// A free spinlock, for a `static`.
+pub const fn const_spinlock<T>(value: T) -> Spinlock<T> {
+    Spinlock::const_new(<RawSpinlock as lock_api::RawMutex>::INIT, value)
+}
+
+/// What [`Spinlock::lock`](lock_api::Mutex::lock) returns.
+pub type SpinlockGuard<'a, T> = lock_api::MutexGuard<'a, RawSpinlock, T>;

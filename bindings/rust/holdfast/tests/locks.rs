@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: MIT
+//! Mutex, Condvar, Spinlock and Lockref, by several threads.
+
+use std::cell::UnsafeCell;
+use std::mem::size_of;
+use std::panic::{catch_unwind, AssertUnwindSafe};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use holdfast::{
+    const_mutex, const_spinlock, Condvar, Lockref, Mutex, MutexGuard, RawMutex, RawSpinlock,
+    Refcount, Spinlock,
+};
+
+/// So long no test waits, unless something is lost.
+const MINUTES: Duration = Duration::from_secs(300);
+
+static GLOBAL: Mutex<u64> = const_mutex(0);
+static GLOBAL_SPIN: Spinlock<u64> = const_spinlock(0);
+
+#[test]
+fn sizes() {
+    assert_eq!(size_of::<RawMutex>(), 4);
+    assert_eq!(size_of::<RawSpinlock>(), 4);
+    assert_eq!(size_of::<Condvar>(), 4);
+    assert_eq!(size_of::<Refcount>(), 4);
+    assert_eq!(size_of::<Lockref>(), 8);
+}
+
+/// A counter that loses additions unless the lock works, and the pair of it.
+fn count<L: lock_api::RawMutex + Sync>(threads: u64, rounds: u64) {
+    let pair = lock_api::Mutex::<L, _>::new((0u64, 0u64));
+    thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| {
+                for round in 0..rounds {
+                    let mut held = pair.lock();
+                    assert!(pair.is_locked());
+                    assert_eq!(held.0, held.1);
+                    held.0 += 1;
+                    if round % 64 == 0 {
+                        thread::yield_now(); // others would see a half of it
+                    }
+                    held.1 = held.0;
+                }
+            });
+        }
+    });
+    assert_eq!(pair.into_inner(), (threads * rounds, threads * rounds));
+}
+
+#[test]
+fn mutex_excludes() {
+    count::<RawMutex>(6, 20_000);
+}
+
+#[test]
+fn spinlock_excludes() {
+    count::<RawSpinlock>(2, 5_000);
+}
+
+#[test]
+fn statics() {
+    thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                *GLOBAL.lock() += 1;
+                *GLOBAL_SPIN.lock() += 1;
+            });
+        }
+    });
+    assert_eq!((*GLOBAL.lock(), *GLOBAL_SPIN.lock()), (4, 4));
+}
+
+#[test]
+fn try_lock_and_time_out() {
+    let mutex = Mutex::new(1);
+    let held = mutex.lock();
+    assert!(mutex.is_locked());
+    assert!(mutex.try_lock().is_none());
+    let start = Instant::now();
+    assert!(mutex.try_lock_for(Duration::from_millis(5)).is_none());
+    assert!(start.elapsed() >= Duration::from_millis(5));
+    assert!(mutex.try_lock_until(Instant::now()).is_none());
+    thread::scope(|scope| {
+        let waiter = scope.spawn(|| mutex.try_lock_for(MINUTES).map(|value| *value));
+        thread::sleep(Duration::from_millis(5));
+        drop(held);
+        assert_eq!(waiter.join().unwrap(), Some(1));
+    });
+    assert!(mutex.try_lock_for(Duration::MAX).is_some());
+    assert!(!mutex.is_locked());
+}
+
+#[test]
+fn a_panic_unlocks() {
+    let mutex = Mutex::new(1);
+    let panicked = catch_unwind(AssertUnwindSafe(|| {
+        let _held = mutex.lock();
+        panic!("as meant");
+    }));
+    assert!(panicked.is_err());
+    assert_eq!(*mutex.try_lock().expect("free"), 1);
+}
+
+#[test]
+fn mapped_guard_holds() {
+    let mutex = Mutex::new((1, 2));
+    let mut second = MutexGuard::map(mutex.lock(), |pair| &mut pair.1);
+    *second = 5;
+    assert!(mutex.try_lock().is_none());
+    drop(second);
+    assert_eq!(mutex.into_inner(), (1, 5));
+}
+
+#[test]
+fn condvar_hands_over() {
+    const ROUNDS: u32 = 2_000;
+    let turn = Mutex::new(0u32);
+    let changed = Condvar::new();
+    thread::scope(|scope| {
+        for me in 0..3u32 {
+            let (turn, changed) = (&turn, &changed);
+            scope.spawn(move || {
+                for _ in 0..ROUNDS {
+                    let mut turn = turn.lock();
+                    changed.wait_while(&mut turn, |turn| *turn % 3 != me);
+                    *turn += 1;
+                    changed.notify_all();
+                }
+            });
+        }
+    });
+    assert_eq!(turn.into_inner(), 3 * ROUNDS);
+}
+
+#[test]
+fn condvar_notify_one_each() {
+    let jobs = Mutex::new(0);
+    let changed = Condvar::new();
+    thread::scope(|scope| {
+        let workers: Vec<_> = (0..4)
+            .map(|_| {
+                scope.spawn(|| {
+                    let mut jobs = jobs.lock();
+                    let result = changed.wait_while_for(&mut jobs, |jobs| *jobs == 0, MINUTES);
+                    assert!(!result.timed_out());
+                    *jobs -= 1;
+                })
+            })
+            .collect();
+        for _ in &workers {
+            *jobs.lock() += 1;
+            changed.notify_one();
+        }
+    });
+    assert_eq!(jobs.into_inner(), 0);
+}
+
+#[test]
+fn condvar_times_out() {
+    let mutex = Mutex::new(false);
+    let never = Condvar::default();
+    let mut guard = mutex.lock();
+    let start = Instant::now();
+    // A wait may return for no reason; not for ever.
+    while !never.wait_for(&mut guard, Duration::from_millis(2)).timed_out() {
+        assert!(start.elapsed() < MINUTES);
+    }
+    assert!(start.elapsed() >= Duration::from_millis(2));
+    assert!(never.wait_while_for(&mut guard, |no| !*no, Duration::from_millis(2)).timed_out());
+    assert!(!never.wait_while_for(&mut guard, |no| *no, Duration::ZERO).timed_out());
+    while !never.wait_until(&mut guard, Instant::now()).timed_out() {
+        assert!(start.elapsed() < MINUTES);
+    }
+    assert!(mutex.try_lock().is_none(), "it is held again");
+}
+
+/// Two mutexes with one condition variable: of no use, but each waiter comes back with its own.
+#[test]
+fn condvar_with_two_mutexes() {
+    let mutexes = [Mutex::new(false), Mutex::new(false)];
+    let changed = Condvar::new();
+    thread::scope(|scope| {
+        for mutex in &mutexes {
+            let changed = &changed;
+            scope.spawn(move || {
+                let mut ready = mutex.lock();
+                changed.wait_while(&mut ready, |ready| !*ready);
+                assert!(mutex.is_locked());
+            });
+        }
+        for mutex in &mutexes {
+            *mutex.lock() = true;
+        }
+        // Until both have seen it, whoever waited first.
+        changed.notify_all();
+    });
+}
+
+#[test]
+fn refcount_verbs() {
+    let count = Refcount::new(1);
+    count.add(4);
+    count.dec();
+    assert!(count.inc_not_zero());
+    assert_eq!(count.read(), 5);
+    assert!(count.dec_not_one());
+    assert!(!count.dec_if_one());
+    assert!(!count.sub_and_test(3));
+    assert!(!count.dec_not_one());
+    assert!(count.dec_if_one());
+    assert!(!count.inc_not_zero());
+    let always = Refcount::immortal();
+    assert!(!always.dec_and_test());
+    assert!(always.inc_not_zero() && always.read() < 0);
+    assert!(catch_unwind(|| Refcount::new(1).add(0)).is_err());
+    assert!(catch_unwind(|| Refcount::new(1).add(u32::MAX)).is_err());
+}
+
+#[test]
+fn lockref_verbs() {
+    let object = Lockref::new(0, vec![1]);
+    assert!(!object.get_not_zero());
+    assert!(object.get_not_dead());
+    assert_eq!(object.count(), 1);
+    object.get();
+    assert_eq!(object.put_return(), Some(1));
+    let mut held = object.lock();
+    held.push(2);
+    assert!(object.try_lock().is_none());
+    assert_eq!(object.put_return(), None);
+    held.set_count(7);
+    assert_eq!((held.count(), held.len()), (7, 2));
+    drop(held);
+    assert!(object.put_or_lock().is_none());
+    let mut object = object;
+    object.get_mut().push(3);
+    assert_eq!(object.into_inner(), [1, 2, 3]);
+}
+
+/// Threads take and drop references, and the one that drops the last takes the value out under the lock.
+#[test]
+fn lockref_last_put_decides() {
+    struct Cell(UnsafeCell<u32>);
+    unsafe impl Sync for Cell {}
+    impl Cell {
+        unsafe fn add(&self) {
+            *self.0.get() += 1;
+        }
+    }
+    for _ in 0..200 {
+        let object = Lockref::new(3, Some(5));
+        let touched = Cell(UnsafeCell::new(0));
+        let winners = AtomicBool::new(false);
+        thread::scope(|scope| {
+            for _ in 0..3 {
+                scope.spawn(|| {
+                    for _ in 0..10 {
+                        object.get();
+                        assert!(object.put_or_lock().is_none());
+                    }
+                    if let Some(mut last) = object.put_or_lock() {
+                        assert_eq!(last.take(), Some(5));
+                        last.mark_dead();
+                        assert!(
+                            !winners.swap(true, Ordering::Relaxed),
+                            "two have dropped the last"
+                        );
+                        // SAFETY: whoever drops the last has it for itself.
+                        unsafe { touched.add() };
+                    }
+                });
+            }
+        });
+        assert!(object.is_dead() && winners.into_inner());
+        assert_eq!(touched.0.into_inner(), 1);
+    }
+}

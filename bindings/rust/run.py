@@ -1,0 +1,301 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Build and test the crates, offline, from Debian's crates (librust-*-dev).
+
+    run.py --work-dir DIR [--build-dir DIR] [PATTERN...]
+
+  verbs      what generate.py writes is what the headers declare
+  test       unit, integration and documentation tests: with the C sources that the crate brings along,
+             by Debian's cargo; with the library of --build-dir, installed and found by pkg-config, by the
+             cargo that comes first on the path, which may be the same
+  release    the former, optimised
+  doc        documentation without a C compiler, a library, or a warning
+  package    what cargo would publish builds by itself
+  publish    only if it is named, for it needs crates.io: cargo publish --dry-run, of both crates
+  lint       clippy and rustfmt, where they are
+  guide      the example in Rust of docs/guide/other-languages.md
+  model      Arc under loom, and mutants that loom must find: where cargo has loom, which is in no package
+             of Debian (cargo fetch --manifest-path bindings/rust/model/Cargo.toml)
+
+One line a check; with PATTERN, only those whose name contains one. Exits with 1 on a failure, with 77 if
+there is nothing to build with.
+"""
+import argparse
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+REGISTRY = "/usr/share/cargo/registry"
+CRATES = ("libc", "lock_api", "cc", "pkg-config")
+CANT_RUN = 77
+
+# (name, file, what stands there, what stands there in the mutant): loom must find each.
+MUTANTS = [
+    ("dec_relaxed", "model/src/count.rs",
+     "fetch_sub(1, Ordering::Release)", "fetch_sub(1, Ordering::Relaxed)"),
+    ("dec_no_acquire", "model/src/count.rs",
+     "        if old == 1 {\n            fence(Ordering::Acquire);\n        }\n", ""),
+    ("read_relaxed", "model/src/count.rs",
+     "let count = self.read();\n        fence(Ordering::Acquire);\n        count", "self.read()"),
+    ("unique_without_lock", "holdfast/src/arc.rs",
+     "if !counts.weak.dec_if_one() {", "if counts.weak.read_acquire() != 1 {"),
+    ("upgrade_dead", "holdfast/src/arc.rs",
+     "if !self.counts()?.strong.inc_not_zero_acquire() {\n            return None;\n        }",
+     "self.counts()?.strong.inc_not_zero_acquire();"),
+]
+
+
+class Skip(Exception):
+    """It can't be checked here: why not."""
+
+
+class Failed(Exception):
+    """What was found."""
+
+
+def command(*words, cwd=HERE, good=True, **environment):
+    done = subprocess.run(words, cwd=cwd, env=dict(os.environ, **environment), text=True, check=False,
+                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          timeout=1200)
+    if (done.returncode == 0) != good:
+        raise Failed("%s: exit status %d\n%s" % (" ".join(words), done.returncode, done.stdout))
+    return done.stdout
+
+
+class Cargo:
+    """One cargo with its compiler, a workspace of its own (the lock file is in its format), offline."""
+
+    def __init__(self, path, work):
+        self.path, folder = path, os.path.dirname(path)
+        self.version = command(path, "--version").split()[1]
+        self.work = os.path.join(work, self.version)
+        self.home = os.path.join(self.work, "home")
+        self.source = os.path.join(self.work, "bindings", "rust")
+        self.target = os.path.join(self.work, "target")
+        os.makedirs(self.home, exist_ok=True)
+        shutil.copy(os.path.join(HERE, "cargo-debian.toml"), os.path.join(self.home, "config.toml"))
+        # The C sources are reached by links, and the headers and the guide from there.
+        for link in ("include", "src", "docs", "LICENSE"):
+            if not os.path.islink(os.path.join(self.work, link)):
+                os.symlink(os.path.join(ROOT, link), os.path.join(self.work, link))
+        mirror(HERE, self.source)
+        self.environment = {
+            "CARGO_HOME": self.home, "CARGO_TARGET_DIR": self.target, "CARGO_NET_OFFLINE": "true",
+            "CARGO_TERM_COLOR": "never", "RUSTFLAGS": "-D warnings",
+            "RUSTC": os.path.join(folder, "rustc"), "RUSTDOC": os.path.join(folder, "rustdoc"),
+        }
+        if not os.path.exists(self.environment["RUSTDOC"]):
+            del self.environment["RUSTDOC"]
+
+    def __call__(self, *words, cwd=None, **environment):
+        return command(self.path, *words, cwd=cwd or self.source, **{**self.environment, **environment})
+
+
+def mirror(source, target):
+    """Make the other a copy, but for lock files, and keep the times: cargo goes by them."""
+    for folder, names, files in os.walk(source):
+        to = os.path.join(target, os.path.relpath(folder, source))
+        os.makedirs(to, exist_ok=True)
+        names[:] = [name for name in names if name not in ("target", "__pycache__")]
+        for name in set(os.listdir(to)) - set(files + names + ["Cargo.lock"]):
+            if os.path.isfile(os.path.join(to, name)):
+                os.remove(os.path.join(to, name))
+        for name in files + [name for name in names if os.path.islink(os.path.join(folder, name))]:
+            here, there = os.path.join(folder, name), os.path.join(to, name)
+            if os.path.islink(here):
+                if not os.path.islink(there):
+                    os.symlink(os.readlink(here), there)
+            elif not os.path.exists(there) or os.path.getmtime(here) != os.path.getmtime(there):
+                shutil.copy2(here, there)
+
+
+def passed(output):
+    """How many tests cargo has run; none is a failure."""
+    number = sum(int(n) for n in re.findall(r"^test result: ok\. (\d+) passed", output, re.MULTILINE))
+    if not number:
+        raise Failed("no test was run\n" + output)
+    return "%d tests" % number
+
+
+class Checks:
+    def __init__(self, cargos, work, build):
+        self.cargos, self.work, self.build = cargos, work, build
+        self.debian, self.newest = cargos[-1], cargos[0]
+
+    def verbs(self):
+        if not shutil.which("gcc"):
+            raise Skip("needs gcc, which lists what a header declares")
+        command(sys.executable, "-B", os.path.join(HERE, "generate.py"), "--check")
+        return "as the headers declare"
+
+    def test_bundled(self):
+        out = self.debian("test", "--workspace", HOLDFAST_SYS_BUNDLED="1")
+        return "cargo %s, %s" % (self.debian.version, passed(out))
+
+    def test_system(self):
+        if not shutil.which("pkg-config"):
+            raise Skip("needs pkg-config")
+        library = os.path.join(self.build or "", "libholdfast-extern.so")
+        if not self.build or not os.path.exists(library):
+            raise Skip("needs the stage release before it")
+        prefix = os.path.join(self.work, "prefix")
+        command("cmake", "--install", self.build, "--prefix", prefix)
+        found = [folder for folder, _, names in os.walk(prefix) if "holdfast-extern.pc" in names][0]
+        target = os.path.join(self.newest.work, "target-system")
+        with_library = {"PKG_CONFIG_PATH": found, "LD_LIBRARY_PATH": os.path.dirname(found),
+                        "CARGO_TARGET_DIR": target}
+        out = self.newest("test", "--workspace", **with_library)
+        program = [os.path.join(target, "debug", "deps", name)
+                   for name in os.listdir(os.path.join(target, "debug", "deps"))
+                   if re.fullmatch(r"locks-\w+", name)][0]
+        if prefix not in command("ldd", program, **with_library):
+            raise Failed("it does not use the library that was installed")
+        return "cargo %s, %s" % (self.newest.version, passed(out))
+
+    def release(self):
+        out = self.newest("test", "--release", "--package", "holdfast", "--lib", "--tests",
+                          "--features", "bundled")
+        return "cargo %s, %s" % (self.newest.version, passed(out))
+
+    def doc(self):
+        for cargo in self.cargos:
+            cargo("doc", "--workspace", "--no-deps", DOCS_RS="1", CC="/bin/false", PKG_CONFIG="/bin/false",
+                  RUSTDOCFLAGS="-D warnings -D rustdoc::broken_intra_doc_links",
+                  CARGO_TARGET_DIR=cargo.target + "-doc")
+        return "cargo " + ", ".join(cargo.version for cargo in self.cargos)
+
+    def package(self):
+        """Of the other crate only the list: cargo resolves its dependency in a registry."""
+        out = self.newest("package", "--allow-dirty", "--package", "holdfast-sys", "--target-dir",
+                          self.newest.target + "-package", HOLDFAST_SYS_BUNDLED="1", RUSTFLAGS="")
+        if re.search(r"^warning", out, re.MULTILINE):
+            raise Failed(out)
+        wanted = {"holdfast-sys": ["c/include/holdfast/mutex.h", "c/src/extern/mutex.c", "LICENSE", "README.md",
+                                   "c/src/arch/x86_64/nofault.c", "build.rs", "src/verbs.rs"],
+                  "holdfast": ["src/lib.rs", "src/arc.rs", "LICENSE", "README.md", "tests/arc.rs"]}
+        for crate, files in wanted.items():
+            listed = self.newest("package", "--list", "--allow-dirty", "--package", crate).split()
+            if missing := [file for file in files if file not in listed]:
+                raise Failed("not in the package %s: %s" % (crate, ", ".join(missing)))
+        return "cargo %s" % self.newest.version
+
+    def publish(self):
+        """All but the upload, of both. Asks crates.io."""
+        if tuple(map(int, self.newest.version.split(".")[:2])) < (1, 90):
+            raise Skip("needs cargo 1.90, which publishes a workspace")
+        out = command(self.newest.path, "publish", "--workspace", "--dry-run", "--allow-dirty",
+                      cwd=self.newest.source, HOLDFAST_SYS_BUNDLED="1",
+                      CARGO_TARGET_DIR=self.newest.target + "-package")
+        if warnings := set(re.findall(r"^warning: .*", out, re.MULTILINE)) - {
+                "warning: aborting upload due to dry run"}:
+            raise Failed("\n".join(warnings))
+        return "cargo %s" % self.newest.version
+
+    def lint(self):
+        done, folder = [], os.path.dirname(self.newest.path)
+        for tool, words in (("cargo-clippy", ["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]),
+                            ("cargo-fmt", ["fmt", "--all", "--check"])):
+            if not os.path.exists(os.path.join(folder, tool)):
+                print("SKIPPED %s: not beside %s" % (tool, self.newest.path))
+                continue
+            self.newest(*words, DOCS_RS="1", CARGO_TARGET_DIR=self.newest.target + "-lint")
+            done.append(tool)
+        if not done:
+            raise Skip("neither clippy nor rustfmt is here")
+        return ", ".join(done)
+
+    def guide(self):
+        page = os.path.join(ROOT, "docs", "guide", "other-languages.md")
+        with open(page, encoding="utf-8") as file:
+            examples = re.findall(r"^```rust\n(.*?)^```$", file.read(), re.MULTILINE | re.DOTALL)
+        if not examples:
+            raise Failed("no example in " + page)
+        folder = os.path.join(self.debian.source, "holdfast", "examples")
+        os.makedirs(folder, exist_ok=True)
+        for number, text in enumerate(examples):
+            with open(os.path.join(folder, "guide%d.rs" % number), "w", encoding="utf-8") as file:
+                file.write(text)
+            self.debian("run", "--quiet", "--package", "holdfast", "--example", "guide%d" % number,
+                        HOLDFAST_SYS_BUNDLED="1")
+        shutil.rmtree(folder)
+        return "%d examples" % len(examples)
+
+    def model(self):
+        target = {"CARGO_TARGET_DIR": os.path.join(self.work, "model-target"), "RUSTFLAGS": ""}
+        folder = os.path.join(self.work, "model")
+
+        def run(good, *change):
+            shutil.rmtree(folder, ignore_errors=True)
+            for name in ("model", "holdfast"):
+                mirror(os.path.join(HERE, name), os.path.join(folder, name))
+            os.utime(os.path.join(folder, "model", "src", "lib.rs"))  # newer than what was built of a mutant
+            if change:
+                path = os.path.join(folder, change[0])
+                with open(path, encoding="utf-8") as file:
+                    text = file.read()
+                if text.count(change[1]) != 1:
+                    raise Failed("a mutant's text is not in %s: %s" % (change[0], change[1]))
+                with open(path, "w", encoding="utf-8") as file:
+                    file.write(text.replace(change[1], change[2]))
+            return command(self.newest.path, "test", "--offline", cwd=os.path.join(folder, "model"),
+                           good=good, **target)
+
+        try:
+            said = passed(run(True))
+        except Failed as error:
+            if "--offline" in str(error).split("\n", 1)[1]:
+                raise Skip("cargo has no loom") from error
+            raise
+        for name, *change in MUTANTS:
+            out = run(False, *change)
+            if "test result: FAILED" not in out and "panicked at" not in out:
+                raise Failed("the mutant %s does not compile\n%s" % (name, out))
+        return "%s, %d mutants found" % (said, len(MUTANTS))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--work-dir", required=True)
+    parser.add_argument("--build-dir")
+    parser.add_argument("pattern", nargs="*")
+    args = parser.parse_args()
+    work = os.path.abspath(args.work_dir)
+    os.makedirs(work, exist_ok=True)
+
+    paths = [shutil.which("cargo"), "/usr/bin/cargo"]
+    cargos = list({os.path.realpath(path): path for path in paths if path and os.path.exists(path)}.values())
+    if not cargos:
+        print("SKIPPED rust: needs cargo")
+        return CANT_RUN
+    known = os.listdir(REGISTRY) if os.path.isdir(REGISTRY) else []
+    if missing := [crate for crate in CRATES
+                   if not any(re.fullmatch(crate + r"-\d.*", name) for name in known)]:
+        print("SKIPPED rust: needs Debian's packages of the crates " + ", ".join(missing))
+        return CANT_RUN
+
+    build = args.build_dir and os.path.abspath(args.build_dir)
+    checks = Checks([Cargo(path, work) for path in cargos], work, build)
+    count = {"ok": 0, "failed": 0}
+    for name in ("verbs", "test_bundled", "test_system", "release", "doc", "package", "publish",
+                 "lint", "guide", "model"):
+        wanted = any(pattern in name for pattern in args.pattern)
+        if not wanted and (args.pattern or name == "publish"):
+            continue
+        try:
+            print("ok %s: %s" % (name, getattr(checks, name)()), flush=True)
+            count["ok"] += 1
+        except Skip as why:
+            print("SKIPPED %s: %s" % (name, why), flush=True)
+        except Failed as why:
+            print("FAILED %s: %s" % (name, why), flush=True)
+            count["failed"] += 1
+    print("%(ok)d passed, %(failed)d failed" % count)
+    return 1 if count["failed"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: MIT
+# libholdfast-extern: every inline verb as a symbol, for languages that can't include C.
+# src/extern/extern.h says how it comes from the headers.
+set(HF_EXTERN_DIR ${PROJECT_SOURCE_DIR}/src/extern)
+set(HF_EXTERN_SOURCES
+	${HF_EXTERN_DIR}/cond.c
+	${HF_EXTERN_DIR}/constants.c
+	${HF_EXTERN_DIR}/lockref.c
+	${HF_EXTERN_DIR}/mutex.c
+	${HF_EXTERN_DIR}/nofault.c
+	${HF_EXTERN_DIR}/rcuref.c
+	${HF_EXTERN_DIR}/refcount.c
+	${HF_EXTERN_DIR}/refcount_lock.c
+	${HF_EXTERN_DIR}/safe.c
+	${HF_EXTERN_DIR}/spinlock.c)
+
+add_library(holdfast_extern STATIC ${HF_EXTERN_SOURCES})
+add_library(holdfast_extern_shared SHARED ${HF_EXTERN_SOURCES})
+target_link_libraries(holdfast_extern PUBLIC holdfast)
+target_link_libraries(holdfast_extern_shared PUBLIC holdfast_shared)
+foreach(target holdfast_extern holdfast_extern_shared)
+	add_library(holdfast::${target} ALIAS ${target})
+	hf_own_code(${target})
+	set_target_properties(${target} PROPERTIES
+		OUTPUT_NAME holdfast-extern
+		C_VISIBILITY_PRESET hidden
+		POSITION_INDEPENDENT_CODE ON)
+endforeach()
+target_link_options(holdfast_extern_shared PRIVATE
+	-Wl,--version-script=${HF_EXTERN_DIR}/extern.map)
+set_target_properties(holdfast_extern_shared PROPERTIES
+	VERSION ${PROJECT_VERSION}
+	SOVERSION 0
+	LINK_DEPENDS ${HF_EXTERN_DIR}/extern.map)

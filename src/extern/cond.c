@@ -1,0 +1,7 @@
+/* SPDX-License-Identifier: MIT */
+/* extern/cond - the verbs as symbols: condition variables. extern.h says how. */
+#include "holdfast/mutex.h"
+
+#include "extern.h"
+
+#include "holdfast/cond.h"

@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: MIT */
+/* extern/mutex - the verbs as symbols: mutexes. extern.h says how. */
+#include "holdfast/atomic.h"
+#include "holdfast/validate.h"
+
+#include "extern.h"
+
+#include "holdfast/mutex.h"

@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: MIT */
+/* extern/rcuref - the verbs as symbols: rcuref. extern.h says how. */
+#include "holdfast/atomic.h"
+#include "holdfast/validate.h"
+
+#include "extern.h"
+
+#include "holdfast/rcuref.h"

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: MIT
+"""What the headers declare for users, as gcc tells it (-aux-info): for tests/extern and bindings/rust."""
+import os
+import re
+import subprocess
+import tempfile
+
+# The seams between processors, worlds and shared memory: nobody but the headers calls them.
+SEAMS = r"hf_(arch|atomic\d*|env|wait|site|grace|latch)_"
+
+# What a guard calls, by a macro of C.
+GUARDS = r"\w+_guard_(begin|end)$"
+
+# Of the seams' constants users write this one.
+SEAM_CONSTANTS = r"HF_(ARCH|ATOMIC|ENV_(?!FOREVER$)|WAIT|SITE|GRACE|LATCH)"
+
+# Macros that choose, attributes, and numbers that nobody but one lock needs.
+NO_CONSTANTS = r"\w+_(H|INIT|DEFAULT|DECLS|CAPABILITY|LOCK)$|HF_(SPINLOCK_QUEUED_|API|EXTERN_|TSAN$|VALIDATE$|VERSION$)"
+
+# They are of implementations, or stand in no verb's signature.
+NO_TYPES = r"hf_(atomic|node|wait|memory_)"
+
+
+def headers(source):
+    """Those that a user includes."""
+    return sorted(name for name in os.listdir(os.path.join(source, "include", "holdfast"))
+                  if name.endswith(".h"))
+
+
+def unit(source):
+    return "".join("#include <holdfast/%s>\n" % name for name in headers(source))
+
+
+class Function:
+    def __init__(self, name, result, arguments, inline, header):
+        self.name, self.result, self.arguments, self.inline = name, result, arguments, inline
+        self.header = header  # holdfast/mutex.h; of a family's implementations the family's own
+
+
+def functions(source, gcc, more=""):
+    """[Function] of the headers and of `more`, C code; an argument is (type, name or "")."""
+    with tempfile.TemporaryDirectory() as folder:
+        file, said = os.path.join(folder, "unit.c"), os.path.join(folder, "said")
+        with open(file, "w", encoding="utf-8") as out:
+            out.write(unit(source) + more)
+        subprocess.run([*gcc, "-std=gnu11", "-fsyntax-only", "-aux-info", said, file,
+                        "-I", os.path.join(source, "include")], check=True)
+        with open(said, encoding="utf-8") as lines:
+            text = lines.read()
+    found = {}
+    for where, kind, head, name, arguments in re.findall(
+            r"^/\* (\S+):\d+:N(\w) \*/ (.*?)\b(hf_[a-z]\w*) \((.*?)\);(?: /\*.*)?$", text, re.MULTILINE):
+        if re.match(SEAMS, name) or re.match(GUARDS, name):
+            continue
+        if "holdfast/" not in where and "/unit.c" not in where:
+            continue
+        split = [] if arguments == "void" else split_arguments(arguments)
+        function = Function(name, head.replace("static", "").replace("extern", "").strip(),
+                            [argument(word, kind == "F") for word in split], kind == "F",
+                            re.sub(r"^.*(holdfast/\w+)(/\w+)*(/\.\./\w+)?\.h$", header_of, where))
+        if name not in found or function.inline:
+            found[name] = function
+    return [found[name] for name in sorted(found)]
+
+
+def header_of(match):
+    return "%s.h" % (match[1] if not match[3] else "holdfast" + match[3][3:])
+
+
+def split_arguments(text):
+    """At the commas that are not in brackets."""
+    words, depth = [""], 0
+    for letter in text:
+        depth += (letter == "(") - (letter == ")")
+        if letter == "," and not depth:
+            words.append("")
+        else:
+            words[-1] += letter
+    return [word.strip() for word in words]
+
+
+def argument(word, named):
+    """(type, name): `hf_mutex_t *mutex` of a definition, `hf_mutex_t *` of a declaration."""
+    match = re.fullmatch(r"(.*\(\*)(\w*)(\)\(.*\))", word) if named or "(*" in word else None
+    if match:
+        return match[1] + match[3], match[2]
+    match = re.fullmatch(r"(.*[ *])(\w+)", word) if named else None
+    return (match[1].strip(), match[2]) if match else (word, "")
+
+
+def constants(source, gcc):
+    """The names of macros that stand for a number and of enumerators; of types."""
+    words = [*gcc, "-std=gnu11", "-E", "-x", "c", "-", "-I", os.path.join(source, "include")]
+    macros, code = (subprocess.run([*words, how], input=unit(source), text=True, check=True,
+                                   stdout=subprocess.PIPE).stdout for how in ("-dM", "-P"))
+    names = {name for name, value in re.findall(r"^#define (HF_[A-Z]\w*) +(\S.*)$", macros, re.MULTILINE)
+             if not re.match(r'"|\{|static |extern |__attribute__|HF__THREAD', value)}
+    for body in re.findall(r"\benum hf_[a-z]\w* *\{([^}]*)\}", code):
+        names |= set(re.findall(r"\bHF_[A-Z]\w*", body))
+    types = set(re.findall(r"\} *(hf_[a-z]\w*_t);", code))
+    types |= set(re.findall(r"\btypedef hf_[a-z]\w* (hf_[a-z]\w*_t);", code))
+    types |= {"struct " + name for name in re.findall(r"\bstruct (hf_[a-z]\w*) *\{", code)
+              if name + "_t" not in types}
+    return ({name for name in names
+             if not re.match(SEAM_CONSTANTS, name) and not re.match(NO_CONSTANTS, name)},
+            {name for name in types if not re.match(SEAMS, name.split()[-1] + "_")
+             and not re.match(NO_TYPES, name.split()[-1])})

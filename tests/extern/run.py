@@ -1,0 +1,91 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Compare what the headers declare with the symbols of libholdfast-extern.
+
+    run.py --source-dir DIR --cc COMMAND --nm COMMAND --static FILE --shared FILE
+
+  verbs       each inline verb that gcc sees in a header is a symbol of both libraries
+  private     the shared one exports nothing else but what extern.h declares
+  constants   hf_extern_constant() knows each constant and each type of the headers
+  seen        a verb, a constant and a type that are in no library are found missing
+
+Exits with 1 on a failure, with 77 if there is no gcc to ask.
+"""
+import argparse
+import re
+import shutil
+import subprocess
+import sys
+
+import declared
+
+# What nobody has made a symbol of: in a header that no file of src/extern includes.
+UNHEARD = """
+HF_INLINE void hf_unheard_of(hf_mutex_t *mutex)
+{
+	hf_mutex_lock(mutex);
+}
+"""
+
+
+def symbols(nm, file, *options):
+    """The names of the functions that a library defines."""
+    out = subprocess.run([nm, "--defined-only", *options, file], check=True, text=True,
+                         stdout=subprocess.PIPE).stdout
+    return {line.split()[-1].split("@")[0] for line in out.splitlines()
+            if re.search(r" [TW] ", line)}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    for name in ("source-dir", "cc", "nm", "static", "shared"):
+        parser.add_argument("--" + name, required=True)
+    args = parser.parse_args()
+    # Clang for this machine: gcc for this machine sees the same.
+    gcc = "gcc" if "clang" in args.cc else args.cc
+    if not shutil.which(gcc):
+        print("needs gcc, which lists what a header declares")
+        return 77
+
+    failed = []
+
+    def check(name, problems, good):
+        print("%s %s: %s" % ("FAILED" if problems else "ok", name,
+                             ", ".join(sorted(problems)) if problems else good))
+        if problems:
+            failed.append(name)
+
+    functions = declared.functions(args.source_dir, [gcc])
+    verbs = {function.name for function in functions if function.inline}
+    own = {function.name for function in functions if function.name.startswith("hf_extern_")}
+    libraries = {"static": symbols(args.nm, args.static), "shared": symbols(args.nm, args.shared, "-D")}
+    for name, there in libraries.items():
+        check("verbs, " + name, {"no symbol: " + verb for verb in (verbs | own) - there},
+              "%d symbols" % len(verbs))
+    extra = {name for name in libraries["shared"] - verbs - own if not re.match(declared.GUARDS, name)}
+    check("private", {"no verb: " + name for name in extra}, "nothing else")
+
+    with open(args.shared, "rb") as file:
+        strings = file.read()
+    names, types = declared.constants(args.source_dir, [gcc])
+    wanted = names | {word + name for name in types for word in ("sizeof ", "alignof ")}
+
+    def missing(wanted):
+        return {"unknown: " + name for name in wanted
+                if not re.search(rb"(?<![\w ])%s\0" % name.encode(), strings)}
+
+    check("constants", missing(wanted), "%d constants, %d types" % (len(names), len(types)))
+
+    more = {function.name for function in declared.functions(args.source_dir, [gcc], UNHEARD)
+            if function.inline}
+    unseen = {"hf_unheard_of"} - (more - libraries["shared"])
+    unseen |= {name for name in ("HF_UNHEARD_OF", "sizeof hf_unheard_of_t") if not missing({name})}
+    check("seen", {"not found missing: " + name for name in unseen}, "what is missing is found")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except subprocess.CalledProcessError as error:
+        sys.exit(str(error))
