@@ -21,7 +21,7 @@ static const char usage[] =
 	"LIST]\n"
 	"                       [--between NS] [--class LIST] [--variants LIST] [--seeds N]\n"
 	"                       [--set NAME=VALUE]... [--no-sweep] [--window-us N] [--limit-s N]\n"
-	"                       [--jobs N] [--json FILE]\n"
+	"                       [--limit-events N] [--jobs N] [--json FILE]\n"
 	"       hf-lab simulate --validate [--jobs N] [--json FILE]\n"
 	"       hf-lab simulate --one-run VARIANT --machine NAME [--seed N] ...\n"
 	"\n"
@@ -44,7 +44,8 @@ static const char usage[] =
 	"                   wait, from the least to the most of all classes and works\n"
 	"  --no-sweep       guesses as they are; else their other values are in the ranges\n"
 	"  --window-us N    simulated time of a run\n"
-	"  --limit-s N      the most host time of a run; what is cut is named\n"
+	"  --limit-s N      the most host time of a run, 60 unless given; what is cut is named\n"
+	"  --limit-events N the same in events, which do not depend on the host\n"
 	"  --jobs N         processes\n"
 	"  --one-run NAME   one run of that variant, and its number of events; --no-naps runs "
 	"each\n"
@@ -123,7 +124,7 @@ static void print_rows(const Plan &plan, const std::vector<Row> &rows)
 		cut += r.cut;
 	}
 	if (cut)
-		printf("cut: %d runs reached the limit on host time (--limit-s); their rows are "
+		printf("cut: %d runs reached a limit (--limit-s, --limit-events); their rows are "
 		       "marked, and of less simulated time\n",
 		       cut);
 	printf("Ranges: over seeds, and over the values that a guess may have.\n");
@@ -217,6 +218,7 @@ static int one_run(const Plan &plan, const std::string &variant, uint64_t seed, 
 	one.seed = seed;
 	one.naps = naps;
 	one.host_limit_s = plan.host_limit_s;
+	one.event_limit = plan.event_limit;
 	Outcome o = simulate(one);
 
 	printf("events %llu operations %llu naps %llu ns/op %.6f retries %.6f transfers %.6f "
@@ -297,6 +299,8 @@ int simulate_command(const std::vector<std::string> &words)
 			plan.window_ns = 1000 * number(option, value, 1, 1e9);
 		} else if (option == "--limit-s") {
 			plan.host_limit_s = number(option, value, 0, 1e6);
+		} else if (option == "--limit-events") {
+			plan.event_limit = static_cast<uint64_t>(number(option, value, 1, 1e15));
 		} else if (option == "--jobs") {
 			plan.jobs = integer(option, value, 1, 64);
 		} else if (option == "--json") {
@@ -345,7 +349,8 @@ int simulate_command(const std::vector<std::string> &words)
 		print_against(rows, against);
 	}
 	if (!json.empty())
-		write_file(json, document(to_json(plan.file), to_json(rows), ""));
+		write_file(json,
+			   document(to_json(std::vector<Machine>{ plan.file }), to_json(rows), ""));
 	return 0;
 }
 

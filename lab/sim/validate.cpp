@@ -454,8 +454,13 @@ int validate(const std::string &json, int jobs)
 	}
 	if (outside)
 		printf("%d figures are outside of their tolerance\n", outside);
-	if (!json.empty())
-		write_file(json, document("", "", to_json(list)));
+	if (!json.empty()) {
+		std::vector<Machine> machines;
+
+		for (const std::string &name : machine_names())
+			machines.push_back(load_machine(machine_path(name)));
+		write_file(json, document(to_json(machines), "", to_json(list)));
+	}
 	return outside ? 1 : 0;
 }
 

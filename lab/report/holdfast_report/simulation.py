@@ -47,10 +47,12 @@ def load(paths: list[str]) -> dict:
             for one in data.get(kind, []):
                 if missing := [f for f in fields if f not in one]:
                     raise InputError(f"{path}: one of its {kind} has no {missing[0]}")
-        title = data.get("machine", {}).get("title", "")
-        if "machine" in data and title not in [m["title"] for m in whole["machines"]]:
-            whole["machines"].append(data["machine"])
-        whole["rows"] += [{**row, "machine": title} for row in data.get("rows", [])]
+        machines = data.get("machines", [])
+        if data.get("rows") and not machines:
+            raise InputError(f"{path}: its rows are of no machine")
+        known = [m["title"] for m in whole["machines"]]
+        whole["machines"] += [m for m in machines if m["title"] not in known]
+        whole["rows"] += [{**row, "machine": machines[0]["title"]} for row in data.get("rows", [])]
         whole["figures"] += data.get("figures", [])
     return whole
 
@@ -344,7 +346,7 @@ def run(argv: list[str]) -> int:
     from .page import render_html
 
     data = load(args.files)
-    lead = ", ".join(m["title"] for m in data["machines"]) or "published figures"
+    lead = ", ".join(unique([r["machine"] for r in data["rows"]])) or "published figures"
     try:
         Path(args.html).write_text(render_html(build(data), TITLE, lead), encoding="utf-8")
     except OSError as e:

@@ -30,7 +30,7 @@ def whole():
     guess = {"name": "home_ns", "value": 4, "kind": "guess", "source": "some cycles", "fitted_to": ""}
     return {
         "simulated": True,
-        "machine": {"name": "m", "title": "Many cores", "arch": "x86_64", "parameters": [source, guess]},
+        "machines": [{"name": "m", "title": "Many cores", "arch": "x86_64", "parameters": [source, guess]}],
         "rows": [row("unbounded", t, 10.0 * t) for t in (2, 8, 64)] + [row("waitfree", t, 40.0) for t in (2, 8, 64)],
         "figures": [
             figure(),
