@@ -27,6 +27,8 @@ public:
 		read(HF_SIM_PUBLISHED);
 		read(HF_SIM_PUBLISHED_MORE);
 	}
+	explicit Published(const char *path) { read(path); }
+	const std::vector<std::vector<std::string>> &rows() const { return rows_; }
 	struct Value {
 		double value;
 		std::string source;
@@ -66,7 +68,7 @@ private:
 				else
 					fields.back() += c;
 			}
-			if (fields.size() >= 7)
+			if (fields.size() >= 8)
 				rows_.push_back(fields);
 		}
 	}
@@ -116,8 +118,7 @@ public:
 		opteron();
 		rcuref();
 		increments();
-		two_processors("xeon-emerald-2", "Xeon, 2 virtual processors");
-		two_processors("epyc-turin-2", "EPYC, 2 virtual processors");
+		two_processors();
 	}
 
 private:
@@ -142,7 +143,7 @@ private:
 		return prepare(file, file.class_name == "unknown" ? "fifo" : file.class_name,
 			       settings);
 	}
-	Spec &add(const char *group, const std::string &what, const char *unit,
+	Spec &add(const std::string &group, const std::string &what, const char *unit,
 		  const Published::Value &value, Role role, double low, double high)
 	{
 		Spec spec;
@@ -413,42 +414,37 @@ private:
 	}
 
 	/* The lab's own results: two threads are where the model is weakest. */
-	void two_processors(const char *name, const char *group)
+	void two_processors()
 	{
-		Machine m = own(name);
-		struct {
-			const char *table, *row, *variant;
-			int threads;
-		} list[] = {
-			{ "refcount", "unchecked", "unchecked", 1 },
-			{ "refcount", "unchecked", "unchecked", 2 },
-			{ "refcount", "cmpxchg", "cmpxchg", 2 },
-			{ "spinlock", "cas", "cas", 2 },
-			{ "spinlock", "cas_release", "cas_release", 2 },
-			{ "spinlock", "ticket", "ticket", 2 },
-			{ "spinlock", "mcs", "mcs", 2 },
-			{ "spinlock", "queued", "queued", 2 },
-			{ "lockref", "unbounded", "unbounded", 2 },
-			{ "lockref", "bounded-100", "bounded", 2 },
-			{ "lockref", "waitfree", "waitfree", 2 },
-			{ "mutex", "hf_mutex", "mutex", 1 },
-			{ "mutex", "hf_mutex", "mutex", 2 },
-			{ "mutex", "hf_mutex", "mutex", 4 },
-			{ "mutex", "hf_mutex", "mutex", 16 },
-		};
+		const Published measured(HF_SIM_MEASURED);
 
-		for (const auto &one : list) {
-			std::string t = std::to_string(one.threads) + " threads";
-			Spec &s = add(
-				group, std::string(one.table) + " " + one.row + ", " + t, "ns",
-				published_.get(std::string("lab_") + one.table, one.row, t, name),
-				Role::SHOWN, 0, 0);
+		for (const std::vector<std::string> &f : measured.rows()) {
+			Machine m = own(f[2].c_str());
+			int threads = std::stoi(f[4]);
+			std::string source = f[1].substr(f[1].find_last_of('/') + 1);
+			Spec &s = add(m.title.substr(0, m.title.find(',')) + " " + date_of(source) +
+					      ", 2 CPUs",
+				      f[0] + " " + f[3] + ", " + f[4] +
+					      (threads == 1 ? " thread" : " threads") +
+					      (f[7].empty() ? "" : ", " + f[7] + " ns of work"),
+				      "ns", { std::stod(f[5]), f[1] }, Role::SHOWN, 0, 0);
+			Case one = base(m, f[0].c_str(), f[3], threads, threads > 2 ? 20000 : 500);
 
-			s.cases = { base(m, one.table, one.variant, one.threads,
-					 one.threads > 2 ? 20000 : 500) };
+			if (!f[7].empty()) {
+				one.between_ns = std::stod(f[7]);
+				one.work_ns = std::stod(f[7].substr(f[7].find('/') + 1));
+				one.window_ns = 20e6;
+			}
+			s.cases = { one };
 			s.value = ns_per_op;
 			s.figure.why = "two threads are where the model is weakest";
 		}
+	}
+	static std::string date_of(const std::string &file)
+	{
+		size_t year = file.find("-20");
+
+		return year == std::string::npos ? file : file.substr(year + 1, 10);
 	}
 };
 
