@@ -424,7 +424,7 @@ private:
 			std::string source = f[1].substr(f[1].find_last_of('/') + 1);
 			Spec &s = add(m.title.substr(0, m.title.find(',')) + " " + date_of(source) +
 					      ", 2 CPUs",
-				      f[0] + " " + f[3] + ", " + f[4] +
+				      (f[0] == f[3] ? "" : f[0] + " ") + f[3] + ", " + f[4] +
 					      (threads == 1 ? " thread" : " threads") +
 					      (f[7].empty() ? "" : ", " + f[7] + " ns of work"),
 				      "ns", { std::stod(f[5]), f[1] }, Role::SHOWN, 0, 0);

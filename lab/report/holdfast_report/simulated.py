@@ -57,21 +57,25 @@ def load(path: Path = RANGES) -> list[Range]:
     ]
 
 
+def times(speed: str) -> str:
+    return speed.replace("..", " to ") + " times"
+
+
 def lead_of(table: list[Range], threads: int, contracts: dict[str, str]) -> str:
-    """'64: mcs 1.6..2.9': those that are faster than the base in every class; else the one that may be by most."""
+    """'at 64 mcs 1.6 to 2.9 times': faster than the base in every class; else what may be, by most. '' if nothing."""
     here = [r for r in table if r.threads == threads and r.variant != r.base and r.speed]
     here = [r for r in here if not contracts.get(r.variant, "").startswith("catches")]
 
     def name(r: Range) -> str:
-        return f"{r.variant}{'*' if r.variant in contracts else ''} {r.speed}"
+        return r.variant + ("*" if r.variant in contracts else "")
 
     better = sorted((r for r in here if r.slowest >= LEVEL), key=lambda r: -r.slowest)
     if better:
-        return f"{threads}: " + ", ".join(name(r) for r in better)
+        return f"at {threads} " + ", ".join(f"{name(r)} {times(r.speed)}" for r in better)
     most = max(here, key=lambda r: r.fastest, default=None)
     if most is None or most.fastest < LEVEL:
-        return f"{threads}: none is faster"
-    return f"{threads}: none in every class; at most {name(most)}"
+        return ""
+    return f"at {threads} perhaps {name(most)}, {times(most.speed)}"
 
 
 def words(results: Results, tables: tuple[str, ...], contracts: dict[str, str]) -> list[str]:
@@ -83,14 +87,20 @@ def words(results: Results, tables: tuple[str, ...], contracts: dict[str, str]) 
         rows = [r for r in rows if r.threads in NAMED and r.threads > (results.cpus or 0)]
         if not rows:
             continue
-        lead = f"Simulated, not measured ({rows[0].machine}, all classes, {rows[0].work} ns between two operations)"
         threads = unique([r.threads for r in rows])
+        work = rows[0].work.replace("-", " to ")
+        lead = f"Simulated, not measured, for more processors ({rows[0].machine}, all classes, {work} ns between two"
+        lead += " operations; lab/sim/ranges.csv)"
         if len(unique([r.variant for r in rows])) == 1:
-            parts = [f"{r.threads}: {r.ns} ns, fairness {r.fairness}" for r in rows]
-            out.append(f"{lead}, of all processors together. " + "; ".join(parts) + ".")
+            parts = [f"{r.ns.replace('..', ' to ')} ns at {r.threads}" for r in rows]
+            low = min(float(r.fairness.split("..")[0]) for r in rows)
+            high = max(float(r.fairness.split("..")[-1]) for r in rows)
+            fair = f"fairness over some ms {low:g} to {high:g}"
+            out.append(f"{lead}: an operation of all processors together takes " + ", ".join(parts) + f"; {fair}.")
             continue
-        parts = [lead_of(rows, t, contracts) for t in threads]
-        text = f"{lead}, speed over {rows[0].base} by processors. " + "; ".join(parts) + "."
-        starred = unique([r.variant for r in rows if f"{r.variant}* " in text])
+        parts = [p for p in (lead_of(rows, t, contracts) for t in threads) if p]
+        said = "; ".join(parts) if parts else f"no other is faster, at {threads[0]} to {threads[-1]}"
+        text = f"{lead}, speed over {rows[0].base}: {said}."
+        starred = unique([r.variant for r in rows if f"{r.variant}*" in text])
         out.append(text + "".join(f" *{v} {contracts[v]}." for v in starred))
     return out

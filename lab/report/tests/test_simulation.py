@@ -40,6 +40,10 @@ def whole():
     }
 
 
+def simulation_rows(data):
+    return [r | {"machine": data["machines"][0]["title"]} for r in data["rows"]]
+
+
 class Simulation(Temporary):
     def page(self, data):
         source, page = Path(self.folder) / "s.json", Path(self.folder) / "s.html"
@@ -77,8 +81,32 @@ class Simulation(Temporary):
         data["figures"][0] |= {"ok": False}
         self.assertIn("OUTSIDE", self.page(data)[1])
 
+    def test_points_of_calibration_are_hollow(self):
+        from holdfast_report.charts import pyplot
+
+        drawn = simulation.draw_scatter(whole()["figures"])(pyplot(), False)
+        (axis,) = drawn.axes
+        faces = {c.get_label(): len(c.get_facecolors()) for c in axis.collections if len(c.get_offsets())}
+        roles = simulation.ROLES
+        self.assertEqual(faces, {roles["held out"]: 1, roles["calibration"]: 0, roles["known miss"]: 1})
+        (band,) = [p for p in axis.patches if p.get_label() == "±30 %"]
+        self.assertAlmostEqual(band.get_x() + band.get_width(), 1.3)
+
+    def test_a_chart_a_family_and_lines_for_retries(self):
+        data = whole()
+        data["rows"] += [row("mcs", t, 30.0, table="spinlock") for t in (2, 8)]
+        titles = [b.title for b in simulation.throughput(simulation_rows(data)) if hasattr(b, "draw")]
+        self.assertEqual(titles, ["lockref on Many cores", "spinlock on Many cores"])
+        _, text = self.page(data)
+        for words in ("Retries of unbounded on Many cores", "T-1", "√T", "Crossovers"):
+            self.assertIn(words, text)
+
     def test_other_files(self):
-        for data, words in (({"rows": []}, "was not written by"), (whole() | {"rows": [{"table": "x"}]}, "has no variant")):
+        for data, words in (
+            ({"rows": []}, "was not written by"),
+            (whole() | {"rows": [{"table": "x"}]}, "has no variant"),
+            (whole() | {"machines": []}, "of no machine"),
+        ):
             status, text = self.page(data)
             self.assertEqual(status, 2)
             self.assertIn(words, text)
