@@ -33,7 +33,7 @@ BASES = {"rcuref": "inc_not_zero"}
 # So many events a run: no limit of time, so that every host cuts the same runs.
 EVENTS = 4000000
 FIELDS = ("arch", "machine", "table", "variant", "base", "work", "threads", "speed", "fairness", "ns_per_op", "cut")
-CHECKED = (2, 8)
+CHECKED = (8, 28)
 
 
 def simulate(hf_lab, arch, table, threads, folder, quiet=False):
@@ -111,7 +111,7 @@ def check(hf_lab):
                 wrong += ["%s\n  now %s" % pair for pair in zip(some, want) if not alike(*pair)]
     if wrong:
         print("\n".join(map(str, wrong[:10])))
-        sys.exit("ranges.csv is stale: %d of its lines are not what is simulated now. `make simulation-update` runs it"
+        sys.exit("ranges.csv is stale: %d of its lines are not what is simulated now. `make simulation UPDATE=1` runs it"
                  " all again" % len(wrong))
     print("%s: %d lines; those of %s threads are what is simulated now"
           % (RANGES.name, len(have), " and ".join(map(str, CHECKED))))
