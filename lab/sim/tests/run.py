@@ -42,6 +42,15 @@ class Determinism(unittest.TestCase):
             self.assertEqual(first, one_run(machine, table, variant, 24, "--seed", 3), variant)
             self.assertNotEqual(first["events"], one_run(machine, table, variant, 24, "--seed", 4)["events"], variant)
 
+    def test_a_run_does_not_depend_on_those_before_it(self):
+        for table in ("mutex", "spinlock", "lockref"):
+            words = ("--machine", "graviton3", "--class", "random", "--table", table, "--seeds", 1, "--no-sweep",
+                     "--jobs", 1, "--window-us", 3000 if table == "mutex" else 100)
+            last = [simulate(*words, "--threads", threads).stdout.splitlines() for threads in ("28", "8,28")]
+            alone, after = ([line for line in lines if re.match(r"\S+ +.* 28  ", line)] for lines in last)
+            self.assertTrue(alone)
+            self.assertEqual(alone, after)
+
     def test_rows_do_not_depend_on_the_number_of_processes(self):
         words = ("--machine", "milan-2x64", "--table", "refcount", "--threads", "2,9", "--window-us", 50)
         self.assertEqual(simulate(*words, "--jobs", 1).stdout, simulate(*words, "--jobs", 3).stdout)
