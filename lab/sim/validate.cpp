@@ -202,9 +202,10 @@ private:
 			s->cases = { at_224(one.variant), at_224("unbounded") };
 			s->value = speedup;
 			s->figure.why =
-				"published of whole system calls, which contend for more than "
-				"this: the spinlock of the table of files was their top hit. The "
-				"order is right, the size is not";
+				"published of whole system calls. Not for the lock of the table of "
+				"files, their top hit: with it (beside=ticket) it is 23. The "
+				"collapse is too deep where siblings share a core's requests: "
+				"docs/design/0021. The order is right, the size is not";
 		}
 	}
 
@@ -339,9 +340,9 @@ private:
 		s->cases = { base(m, "rcuref", "inc_not_zero", 112, 400) };
 		s->value = retries;
 		s->figure.why =
-			"the class fitted to another machine's fstat serves a socket's own "
-			"requests first, and no other figure of this machine is known. As class "
-			"random it is the next row";
+			"the class fitted to another machine's fstat lets a line stay for a "
+			"retry, and this machine, which its source does not name, does not; "
+			"siblings add to it: docs/design/0021. As class random it is the next row";
 		m = prepare(load_machine(machine_path("cascadelake-2x24")), "random",
 			    { { "cores", 28 } });
 		s = &add("112 CPUs", "the same, as class random", "retries", value, Role::HELD_OUT,

@@ -217,6 +217,8 @@ def throughput(rows: list[dict]) -> list:
             classes = ", ".join(unique([r["class"] for r in some]))
             title = f"{table} on {machine}"
             words = f"Lines: the middle of the classes ({classes}). Bands: the least and the most of all of them."
+            if any(r.get("cut") for r in some):
+                words += f" {sum(r.get('cut', 0) for r in some)} runs were cut: they had come to their limit of events."
             blocks.append(Chart(f"rate-{len(blocks)}", title, words, draw_throughput(groups[:3]), legend=False))
     return blocks
 
