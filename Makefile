@@ -54,7 +54,8 @@ simulation: ## simulate 2 to 256 processors, in some minutes, and draw build/lab
 	build/release/lab/hf-lab simulate --validate --json build/lab/simulated/figures.json || status=$$?; \
 	echo "Two machines, all classes, 2 to 256 processors: about 5 minutes on two processors"; \
 	$(PYTHON3) -B lab/sim/ranges.py --hf-lab build/release/lab/hf-lab --out build/lab/simulated $(if $(UPDATE),--update) || exit; \
-	build/venv/bin/python -B lab/report/simulation.py build/lab/simulated/*.json --html build/lab/simulation.html || exit; \
+	build/venv/bin/python -B lab/report/simulation.py \
+		$(addprefix build/lab/simulated/,figures.json x86_64-*.json aarch64-*.json) --html build/lab/simulation.html || exit; \
 	exit $$status
 
 machines: ## draw build/lab/machines.html: all archived machines, and your own results over them

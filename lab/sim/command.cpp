@@ -349,6 +349,10 @@ int simulate_command(const std::vector<std::string> &words)
 		       plan.file.title.c_str(), against.c_str());
 		print_against(rows, against);
 	}
+	for (const auto &[name, value] : plan.settings) {
+		plan.file.title += ", " + name + "=" + short_number(value);
+		plan.file.parameters[name] = { value, "--set", "guess", "", {} };
+	}
 	if (!json.empty())
 		write_file(json,
 			   document(to_json(std::vector<Machine>{ plan.file }), to_json(rows), ""));

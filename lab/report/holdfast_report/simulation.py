@@ -19,6 +19,7 @@ BANNER = (
     "collapse or none, and for ratios between variants from 8 processors on, as a range over the classes a machine may "
     "have. Do not trust it for one or two threads, nor for whole system calls."
 )
+ALIKE = 1.02  # less is no lead
 ROLES = {
     "calibration": "calibration: a parameter was fitted to it",
     "held out": "held out",
@@ -218,7 +219,7 @@ def throughput(rows: list[dict]) -> list:
             title = f"{table} on {machine}"
             words = f"Lines: the middle of the classes ({classes}). Bands: the least and the most of all of them."
             if any(r.get("cut") for r in some):
-                words += f" {sum(r.get('cut', 0) for r in some)} runs were cut: they had come to their limit of events."
+                words += f" Cut, because they had come to their limit of events: {sum(r['cut'] for r in some)} runs."
             blocks.append(Chart(f"rate-{len(blocks)}", title, words, draw_throughput(groups[:3]), legend=False))
     return blocks
 
@@ -279,13 +280,16 @@ def retries(rows: list[dict]) -> list:
 
 
 def winners(rows: list[dict]) -> str:
-    """The fastest variant by threads: `cas 1-2, mcs from 8`."""
+    """The fastest variant by threads: `cas 1-2, mcs from 8`. Of those that are alike the default, or the last one."""
     runs: list = []
     for threads in sorted(unique([r["threads"] for r in rows])):
         here = [r for r in rows if r["threads"] == threads and r["ns_per_op"][1] is not None]
         if not here:
             continue
-        best = min(here, key=lambda r: r["ns_per_op"][1])["variant"]
+        least = min(r["ns_per_op"][1] for r in here)
+        alike = [r for r in here if r["ns_per_op"][1] <= least * ALIKE]
+        last = runs[-1][0] if runs else None
+        best = min(alike, key=lambda r: (not r.get("default"), r["variant"] != last, r["ns_per_op"][1]))["variant"]
         if runs and runs[-1][0] == best:
             runs[-1][2] = threads
         else:
@@ -299,10 +303,14 @@ def crossovers(rows: list[dict]) -> list:
     for machine in unique([r["machine"] for r in rows]):
         for table in unique([r["table"] for r in rows if r["machine"] == machine]):
             some = [r for r in rows if r["machine"] == machine and r["table"] == table]
+            if len(unique([r["variant"] for r in some])) == 1:
+                continue  # nothing to choose from
             for work in unique([r["work_ns"] for r in some]):
+                classes: dict = {}
                 for name in unique([r["class"] for r in some]):
                     cell = [r for r in some if r["work_ns"] == work and r["class"] == name]
-                    lines.append(([table, machine, f"{work:.0f}", name, winners(cell)], ""))
+                    classes.setdefault(winners(cell), []).append(name)
+                lines += [([table, machine, f"{work:.0f}", ", ".join(c), w], "") for w, c in classes.items()]
     columns = [Column("table", number=False), Column("machine", number=False), Column("work", "ns")]
     columns += [Column("class", number=False), Column("fastest, by threads", number=False)]
     note = "By the middle of each range; a lead within the ranges of two variants is no lead."

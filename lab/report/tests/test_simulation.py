@@ -70,6 +70,13 @@ class Simulation(Temporary):
         cut = copy.deepcopy(rows)
         cut[0]["ns_per_op"] = [None, None, None]
         self.assertEqual(simulation.winners(cut), "waitfree from 2")
+        level = [row("a", 2, 10.0), row("b", 2, 10.1, default=True), row("a", 8, 10.0), row("b", 8, 11.0)]
+        self.assertEqual(simulation.winners(level), "b 2, a from 8")
+        data = whole()
+        data["rows"] += [r | {"class": "random"} for r in data["rows"]] + [row("mutex", 2, 9.0, table="mutex")]
+        (_, table) = simulation.crossovers(simulation_rows(data))
+        cells = [cells for cells, _ in table.rows]
+        self.assertEqual(cells, [["lockref", "Many cores", "0", "fifo, random", "unbounded 2, waitfree from 8"]])
 
     def test_the_band_is_that_of_all_classes(self):
         rows = [row("waitfree", 8, 10.0), row("waitfree", 8, 100.0, **{"class": "random"})]
