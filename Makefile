@@ -2,8 +2,8 @@
 # The front door. CMake does the building: see CMakeLists.txt and CMakePresets.json.
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help build lab lab-quick measured machines instructions readme check test cross fuzz soak format format-check clean \
-	install uninstall venv conan bare kernel docs packages
+.PHONY: help build lab lab-quick measured simulation machines instructions readme check test cross fuzz soak format format-check \
+	clean install uninstall venv conan bare kernel docs packages
 
 PREFIX ?= /usr/local
 # So that the loader finds the shared library, or forgets it, wherever it is configured to look.
@@ -45,6 +45,21 @@ measured:
 instructions: ## count the instructions of each operation on each processor, by qemu
 	@scripts/bootstrap.sh test
 	@$(PYTHON3) -B lab/instructions/run.py --source-dir . --work-dir build/instructions
+
+simulation: ## simulate 2 to 256 processors, in some minutes, and draw build/lab/simulation.html; with UPDATE=1 for the report's advice too
+	@scripts/bootstrap.sh lab
+	cmake --preset release
+	cmake --build --preset release --target hf-lab
+	@$(MAKE) --no-print-directory venv
+	@rm -rf build/lab/simulated && mkdir -p build/lab/simulated
+	@# Of what was simulated there is a page, also where a figure is outside of its tolerance; that is then make's status.
+	@status=0; \
+	build/release/lab/hf-lab simulate --validate --json build/lab/simulated/figures.json || status=$$?; \
+	echo "Two machines, all classes, 2 to 256 processors: about 5 minutes on two processors"; \
+	$(PYTHON3) -B lab/sim/ranges.py --hf-lab build/release/lab/hf-lab --out build/lab/simulated $(if $(UPDATE),--update) || exit; \
+	build/venv/bin/python -B lab/report/simulation.py \
+		$(addprefix build/lab/simulated/,figures.json x86_64-*.json aarch64-*.json) --html build/lab/simulation.html || exit; \
+	exit $$status
 
 machines: ## draw build/lab/machines.html: all archived machines, and your own results over them
 	@scripts/bootstrap.sh report

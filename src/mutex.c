@@ -29,7 +29,11 @@
 #define HF_MUTEX_CLOCK_EACH 8
 #endif
 
+/* The simulator has one for each simulated thread. */
+#ifndef HF_MUTEX_PASSED
+#define HF_MUTEX_PASSED passed
 static __thread uint32_t passed __attribute__((tls_model("initial-exec")));
+#endif
 
 static uint64_t earlier(uint64_t a, uint64_t b)
 {
@@ -383,7 +387,7 @@ void hf__mutex_unlock_slow(hf_atomic32_t *word)
 	uint32_t state;
 
 	/* Q6, W5 */
-	if ((turn & HF__TURN_CALLED) && (++passed % HF_MUTEX_CLOCK_EACH || !is_over(turn)))
+	if ((turn & HF__TURN_CALLED) && (++HF_MUTEX_PASSED % HF_MUTEX_CLOCK_EACH || !is_over(turn)))
 		return;
 	bucket = hf__bucket_lock(word);
 	first = hf__bucket_find(bucket, word);

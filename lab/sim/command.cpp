@@ -21,7 +21,7 @@ static const char usage[] =
 	"LIST]\n"
 	"                       [--between NS] [--class LIST] [--variants LIST] [--seeds N]\n"
 	"                       [--set NAME=VALUE]... [--no-sweep] [--window-us N] [--limit-s N]\n"
-	"                       [--jobs N] [--json FILE]\n"
+	"                       [--limit-events N] [--jobs N] [--json FILE]\n"
 	"       hf-lab simulate --validate [--jobs N] [--json FILE]\n"
 	"       hf-lab simulate --one-run VARIANT --machine NAME [--seed N] ...\n"
 	"\n"
@@ -36,7 +36,8 @@ static const char usage[] =
 	"  --class LIST     which waiting request a line's home serves next: fifo, random, "
 	"nearest,\n"
 	"                   sticky; else the machine's own, or all if it is not known\n"
-	"  --variants LIST  such as 'bounded,bounded-15,bounded wait=none,queued passes=0'\n"
+	"  --variants LIST  such as 'bounded,bounded-15,bounded wait=none,queued passes=0,bounded\n"
+	"                   beside=ticket'; lab/sim/tables.hpp has all knobs\n"
 	"  --seeds N        runs a row with other chance, 1 to 100; 3 unless given\n"
 	"  --set NAME=VALUE another value for one parameter of the machine\n"
 	"  --against NAME   print each variant's speed over that variant's, its fairness and its "
@@ -44,7 +45,8 @@ static const char usage[] =
 	"                   wait, from the least to the most of all classes and works\n"
 	"  --no-sweep       guesses as they are; else their other values are in the ranges\n"
 	"  --window-us N    simulated time of a run\n"
-	"  --limit-s N      the most host time of a run; what is cut is named\n"
+	"  --limit-s N      the most host time of a run, 60 unless given; what is cut is named\n"
+	"  --limit-events N the same in events, which do not depend on the host\n"
 	"  --jobs N         processes\n"
 	"  --one-run NAME   one run of that variant, and its number of events; --no-naps runs "
 	"each\n"
@@ -123,7 +125,7 @@ static void print_rows(const Plan &plan, const std::vector<Row> &rows)
 		cut += r.cut;
 	}
 	if (cut)
-		printf("cut: %d runs reached the limit on host time (--limit-s); their rows are "
+		printf("cut: %d runs reached a limit (--limit-s, --limit-events); their rows are "
 		       "marked, and of less simulated time\n",
 		       cut);
 	printf("Ranges: over seeds, and over the values that a guess may have.\n");
@@ -217,6 +219,7 @@ static int one_run(const Plan &plan, const std::string &variant, uint64_t seed, 
 	one.seed = seed;
 	one.naps = naps;
 	one.host_limit_s = plan.host_limit_s;
+	one.event_limit = plan.event_limit;
 	Outcome o = simulate(one);
 
 	printf("events %llu operations %llu naps %llu ns/op %.6f retries %.6f transfers %.6f "
@@ -297,6 +300,8 @@ int simulate_command(const std::vector<std::string> &words)
 			plan.window_ns = 1000 * number(option, value, 1, 1e9);
 		} else if (option == "--limit-s") {
 			plan.host_limit_s = number(option, value, 0, 1e6);
+		} else if (option == "--limit-events") {
+			plan.event_limit = static_cast<uint64_t>(number(option, value, 1, 1e15));
 		} else if (option == "--jobs") {
 			plan.jobs = integer(option, value, 1, 64);
 		} else if (option == "--json") {
@@ -344,8 +349,13 @@ int simulate_command(const std::vector<std::string> &words)
 		       plan.file.title.c_str(), against.c_str());
 		print_against(rows, against);
 	}
+	for (const auto &[name, value] : plan.settings) {
+		plan.file.title += ", " + name + "=" + short_number(value);
+		plan.file.parameters[name] = { value, "--set", "guess", "", {} };
+	}
 	if (!json.empty())
-		write_file(json, document(to_json(plan.file), to_json(rows), ""));
+		write_file(json,
+			   document(to_json(std::vector<Machine>{ plan.file }), to_json(rows), ""));
 	return 0;
 }
 

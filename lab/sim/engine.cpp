@@ -1386,7 +1386,8 @@ Result Engine::go()
 		heap_.pop_back();
 		reached = event.time;
 		dispatch(event);
-		if (stats.events % 4096 == 0 && host_seconds() - from > run_.host_limit_s) {
+		if (stats.events >= run_.event_limit ||
+		    (stats.events % 4096 == 0 && host_seconds() - from > run_.host_limit_s)) {
 			result.cut = true;
 			break;
 		}

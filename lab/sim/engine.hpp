@@ -52,7 +52,7 @@ struct Result {
 	double window_ns = 0;
 	Stats stats;
 	double host_s = 0;
-	bool cut = false;           /* the limit on host time came first */
+	bool cut = false;           /* a limit came first */
 	double longest_wait_ns = 0; /* between two operations of one thread */
 
 	uint64_t total() const;
@@ -66,6 +66,7 @@ struct Run {
 	double warm_up_ns = 0, window_ns = 0;
 	uint64_t seed = 1;
 	double host_limit_s = 60;
+	uint64_t event_limit = UINT64_MAX; /* unlike the other, the same on every host */
 	std::function<void(int)> body;
 	std::vector<int>
 		processors; /* where each thread is at first; empty = cores first, then SMT */

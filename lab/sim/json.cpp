@@ -56,7 +56,7 @@ static std::string array(const List &list)
 	return out + "\n  ]";
 }
 
-std::string to_json(const Machine &machine)
+static std::string to_json(const Machine &machine)
 {
 	std::vector<std::string> parameters;
 
@@ -91,6 +91,7 @@ std::string to_json(const std::vector<Row> &rows)
 		list.push_back(
 			"{ " + field("table", quoted(r.table)) + ", " +
 			field("variant", quoted(r.variant)) + ", " +
+			field("default", r.is_default ? "true" : "false") + ", " +
 			field("class", quoted(r.class_name)) + ", " +
 			field("threads", number(r.threads)) + ", " +
 			field("work_ns", number(r.work_ns)) + ", " +
@@ -137,13 +138,22 @@ std::string to_json(const std::vector<Figure> &figures)
 	return array(list);
 }
 
-std::string document(const std::string &machine, const std::string &rows,
+std::string to_json(const std::vector<Machine> &machines)
+{
+	std::vector<std::string> list;
+
+	for (const Machine &machine : machines)
+		list.push_back(to_json(machine));
+	return array(list);
+}
+
+std::string document(const std::string &machines, const std::string &rows,
 		     const std::string &figures)
 {
 	std::string out = "{\n  \"simulated\": true";
 
-	if (!machine.empty())
-		out += ",\n  \"machine\": " + machine;
+	if (!machines.empty())
+		out += ",\n  \"machines\": " + machines;
 	if (!rows.empty())
 		out += ",\n  \"rows\": " + rows;
 	if (!figures.empty())

@@ -11,13 +11,13 @@
 namespace sim
 {
 
-/* A machine file's parameters, or rows, or figures: each a JSON array or object. */
-std::string to_json(const Machine &machine);
+/* Machine files' parameters, or rows, or figures: each a JSON array. */
+std::string to_json(const std::vector<Machine> &machines);
 std::string to_json(const std::vector<Row> &rows);
 std::string to_json(const std::vector<Figure> &figures);
 
 /* { "simulated": true, ... } of what is not empty. */
-std::string document(const std::string &machine, const std::string &rows,
+std::string document(const std::string &machines, const std::string &rows,
 		     const std::string &figures);
 
 /* Throws if it can't be written. */

@@ -64,6 +64,28 @@ static void misuse(void)
 	__builtin_trap();
 }
 
+/*
+ * The knob `beside`: what a system call does besides, as open() and close() of one process's threads
+ * do: each takes the lock of the table of files, for a short section.
+ */
+enum { BESIDE = 512, TABLE_OF_FILES = 768 }; /* bytes from the object */
+
+static void beside(void *object)
+{
+	void *lock = (char *)object + BESIDE;
+	uint64_t *word = (uint64_t *)(void *)((char *)object + TABLE_OF_FILES);
+
+	if (hf_sim_knobs.beside == HF_SIM_TICKET) {
+		hf_spinlock_ticket_lock((hf_spinlock_ticket_t *)lock);
+		hf_sim_store(word, 8, hf_sim_load(word, 8) + 1, 0);
+		hf_spinlock_ticket_unlock((hf_spinlock_ticket_t *)lock);
+	} else if (hf_sim_knobs.beside == HF_SIM_MCS) {
+		hf_spinlock_mcs_lock((hf_spinlock_mcs_t *)lock);
+		hf_sim_store(word, 8, hf_sim_load(word, 8) + 1, 0);
+		hf_spinlock_mcs_unlock((hf_spinlock_mcs_t *)lock);
+	}
+}
+
 #define LOCKREF_LOOP(name, kind, type)                                                             \
 	static void lockref_##name##_body(void *object, double between, double work)               \
 	{                                                                                          \
@@ -71,9 +93,11 @@ static void misuse(void)
                                                                                                    \
 		while (!hf_sim_done()) {                                                           \
 			kind##_get(ref);                                                           \
+			beside(object);                                                            \
 			pause_for(between);                                                        \
 			if (!kind##_put_or_lock(ref))                                              \
 				misuse();                                                          \
+			beside(object);                                                            \
 			hf_sim_op();                                                               \
 			pause_for(work);                                                           \
 		}                                                                                  \
@@ -264,7 +288,8 @@ const struct hf_sim_arch HF__PASTE(hf_sim_arch_, SIM_NAME) = {
 	HF_SIM_STRING(SIM_NAME),
 	{ HF_ARCH_BACKOFF_MIN_NS, HF_ARCH_BACKOFF_MAX_NS, HF_ARCH_PENDING_NS,
 	  HF_ARCH_WAIT_LOCK_SWAP, HF_ARCH_WAIT_COUNT_SWAP, HF_ARCH_WAIT_FREE_LOCK,
-	  HF_ARCH_WAIT_MY_TURN, HF_ARCH_WAIT_MY_NODE, HF_ARCH_WAIT_QUEUE, 0, 0, 0, 0 },
+	  HF_ARCH_WAIT_MY_TURN, HF_ARCH_WAIT_MY_NODE, HF_ARCH_WAIT_QUEUE, 0, 0, 0, 0,
+	  HF_SIM_ALONE },
 	variants,
 	sizeof(variants) / sizeof(variants[0]),
 };

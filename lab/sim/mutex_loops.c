@@ -34,7 +34,7 @@
 #define hf__parking_need SIM_OWN(hf_sim_parking_need)
 
 /* Thread-local in the library; of the simulated thread here. */
-#define HF_MUTEX_TURN_USED (*hf_sim_local(0))
+#define HF_MUTEX_PASSED (*(uint32_t *)(void *)hf_sim_local(0))
 
 #include "mutex.c"
 

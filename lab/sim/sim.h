@@ -58,6 +58,9 @@ int64_t hf_sim_time(void);
 void hf_sim_spent(int64_t lock, int64_t unlock);
 void hf_sim_retries(uint32_t retries, bool fallback);
 
+/* That lock: none, or as arm64 had them until Linux 4.18, and since. */
+enum hf_sim_beside { HF_SIM_ALONE, HF_SIM_TICKET, HF_SIM_MCS };
+
 /* The constants of arch/<cpu>/constants.h and of the headers, as they are for this run. */
 struct hf_sim_knobs {
 	uint32_t backoff_min_ns, backoff_max_ns, pending_ns;
@@ -65,6 +68,7 @@ struct hf_sim_knobs {
 	uint32_t retries;                                              /* HF_LOCKREF_RETRIES */
 	uint32_t adaptive;            /* 0, or an experiment of loops.c */
 	uint32_t passes, patience_ns; /* of spinlock/queued.h */
+	uint32_t beside; /* enum hf_sim_beside: another lock that each pair of a lockref takes twice */
 };
 extern struct hf_sim_knobs hf_sim_knobs;
 
@@ -94,7 +98,7 @@ extern const struct hf_sim_arch hf_sim_mutex_x86_64, hf_sim_mutex_aarch64;
 /* The defaults that no arch file has: defaults.c reads them from the headers. */
 extern const uint32_t hf_sim_default_retries, hf_sim_default_passes, hf_sim_default_patience_ns;
 
-#define HF_SIM_OBJECT_BYTES 512
+#define HF_SIM_OBJECT_BYTES 1024
 
 #ifdef __cplusplus
 }

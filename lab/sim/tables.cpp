@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <cmath>
+#include <cstdio>
 #include <cstring>
+#include <ctime>
 #include <sstream>
 #include <stdexcept>
 #include <sys/mman.h>
@@ -73,6 +75,18 @@ static uint32_t number(const std::string &variant, const std::string &text)
 	return static_cast<uint32_t>(n);
 }
 
+/* Is it what the header's short names are, as they are? */
+static bool is_default(const std::string &table, const std::string &variant)
+{
+	for (const struct hf_sim_arch *arch : { &hf_sim_arch_x86_64, &hf_sim_mutex_x86_64 }) {
+		const struct hf_sim_variant *found = find(*arch, table, variant);
+
+		if (found)
+			return found->defaults;
+	}
+	return false;
+}
+
 /* wait.h's policies, in their order. */
 static int policy(const std::string &variant, const std::string &name)
 {
@@ -110,6 +124,8 @@ static std::string turn_knobs(const std::string &variant)
 			k.passes = number(variant, value);
 		} else if (what == "patience") {
 			k.patience_ns = number(variant, value);
+		} else if (what == "beside" && (value == "ticket" || value == "mcs")) {
+			k.beside = value == "ticket" ? HF_SIM_TICKET : HF_SIM_MCS;
 		} else if (what == "min") {
 			k.backoff_min_ns = number(variant, value);
 		} else if (what == "max") {
@@ -172,6 +188,7 @@ Outcome simulate(const Case &one)
 	r.warm_up_ns = std::max(r.window_ns / 4, one.threads * 25000.0);
 	r.seed = one.seed;
 	r.host_limit_s = one.host_limit_s;
+	r.event_limit = one.event_limit;
 	r.processors = one.processors;
 	r.naps = one.naps;
 	r.body = [&](int) { variant->body(object, one.between_ns, one.work_ns); };
@@ -205,6 +222,37 @@ Outcome simulate(const Case &one)
 	return out;
 }
 
+namespace
+{
+
+/* How far it is: a line on stderr every ten seconds, so none where it takes less. */
+class Progress {
+public:
+	explicit Progress(size_t cases) : cases_(cases), begin_(now()), last_(begin_) {}
+	void at(size_t case_number)
+	{
+		if (now() - last_ < 10)
+			return;
+		last_ = now();
+		fprintf(stderr, "hf-lab simulate: %zu of %zu runs, %ld s\n", case_number, cases_,
+			last_ - begin_);
+	}
+
+private:
+	size_t cases_;
+	long begin_, last_;
+
+	static long now()
+	{
+		timespec time;
+
+		clock_gettime(CLOCK_MONOTONIC, &time);
+		return time.tv_sec;
+	}
+};
+
+} // namespace
+
 /*
  * Each process takes the next case that nobody has, and writes what came out of it to memory that
  * all share. A case does not depend on who runs it.
@@ -224,7 +272,8 @@ std::vector<Outcome> simulate_all(const std::vector<Case> &cases, int jobs)
 	Shared *shared = static_cast<Shared *>(memory);
 	Outcome *outcomes = reinterpret_cast<Outcome *>(shared + 1);
 	std::vector<pid_t> children;
-	auto work = [&] {
+	Progress progress(cases.size());
+	auto work = [&](bool reports) {
 		try {
 			for (;;) {
 				size_t i = __atomic_fetch_add(&shared->next, 1, __ATOMIC_RELAXED);
@@ -232,6 +281,8 @@ std::vector<Outcome> simulate_all(const std::vector<Case> &cases, int jobs)
 				if (i >= cases.size())
 					return true;
 				outcomes[i] = simulate(cases[i]);
+				if (reports)
+					progress.at(i + 1);
 			}
 		} catch (const std::exception &error) {
 			strncpy(shared->error, error.what(), sizeof(shared->error) - 1);
@@ -244,11 +295,11 @@ std::vector<Outcome> simulate_all(const std::vector<Case> &cases, int jobs)
 		pid_t child = fork();
 
 		if (child == 0)
-			_exit(work() ? 0 : 1);
+			_exit(work(false) ? 0 : 1);
 		if (child > 0)
 			children.push_back(child);
 	}
-	(void)work();
+	(void)work(true);
 	for (pid_t child : children) {
 		int status;
 
@@ -323,6 +374,7 @@ std::vector<Row> rows_of(const Plan &plan)
 					row.table = plan.table;
 					row.variant = variant;
 					row.class_name = class_name;
+					row.is_default = is_default(plan.table, variant);
 					row.threads = threads;
 					row.work_ns = work;
 					row.between_ns = plan.between_ns;
@@ -335,6 +387,7 @@ std::vector<Row> rows_of(const Plan &plan)
 					one.between_ns = plan.between_ns;
 					one.window_ns = plan.window_ns;
 					one.host_limit_s = plan.host_limit_s;
+					one.event_limit = plan.event_limit;
 					for (size_t m = 0; m < machines.size(); m++) {
 						int seeds = m == 0 ? plan.seeds : 1;
 

@@ -25,6 +25,7 @@ struct Case {
 	double window_ns = 0;  /* 0 = by the number of threads */
 	uint64_t seed = 1;
 	double host_limit_s = 60;
+	uint64_t event_limit = UINT64_MAX;
 	std::vector<int> processors; /* where the threads are; empty = cores first */
 	bool naps = true;            /* engine.hpp, E3 */
 };
@@ -41,7 +42,7 @@ struct Outcome {
 	double preemptions, parks; /* for each operation */
 	double host_s;
 	uint64_t events, naps, operations;
-	bool cut;  /* the limit on host time came first */
+	bool cut;  /* a limit came first */
 	bool done; /* it was run at all */
 };
 
@@ -49,11 +50,12 @@ struct Outcome {
  * Runs it. The variant is a name of the table, with what is different:
  *   bounded-15  wait=none|hint|backoff (all policies)  count=... (between two swaps of a count)
  *   adaptive=N  passes=N  patience=N  min=N  max=N  pending=N
+ *   beside=ticket|mcs (another lock that each pair of a lockref takes twice)
  * Throws std::runtime_error if a count is wrong, or there is no such variant.
  */
 Outcome simulate(const Case &one);
 
-/* Runs all of them, on so many processes. */
+/* Runs all of them, on so many processes; what takes long says on stderr how far it is. */
 std::vector<Outcome> simulate_all(const std::vector<Case> &cases, int jobs);
 
 /* What a table has if nothing else is asked for. */
@@ -73,6 +75,7 @@ struct Range {
 
 struct Row {
 	std::string table, variant, class_name;
+	bool is_default = false; /* it is what the header's short names are */
 	int threads;
 	double work_ns, between_ns;
 	Range ns_per_op, fairness, retries, fallbacks, transfers, longest_wait_ns;
@@ -86,6 +89,7 @@ struct Plan {
 	std::vector<int> threads;
 	std::vector<double> work;
 	double between_ns = 0, window_ns = 0, host_limit_s = 60;
+	uint64_t event_limit = UINT64_MAX;
 	int seeds = 3, jobs = 2;
 	bool sweep = true; /* guesses too, one at a time */
 	Settings settings;

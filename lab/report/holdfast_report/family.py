@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from . import verdict
+from . import simulated, verdict
 from .blocks import (
     Chart,
     Column,
@@ -59,6 +59,7 @@ class Family:
     lone = False  # its default is the row of kind "ours", of which there is one in a case
     job = ""  # what one would take its default for; "" gives no advice
     verbs = ""  # of the default: hf_..._*
+    simulated: tuple[str, ...] = ()  # tables of lab/sim/ranges.csv that the advice cites
     wanted: tuple[str, ...] = ()  # peers whose absence is reported in its words
     instruction_words = ""  # behind the name of its table of instruction counts
 
@@ -135,7 +136,8 @@ class Family:
         gains = {name: self.gain(judged, name) for name in names if name not in self.other_contract}
         gains = {name: gain for name, gain in gains.items() if gain is not None}
         made_of = judged[0].default.made_of or judged[0].default.variant
-        figures = [self.default_figures(judged)]
+        figures = [self.default_figures(judged, results)]
+        figures += simulated.words(results, self.simulated, self.other_contract)
         if not gains:
             because = "No other implementation of Holdfast is faster here without being slower or less fair elsewhere."
             return Advice(f"Use {self.verbs} as it is ({made_of})", self.job, because, figures)
@@ -166,14 +168,15 @@ class Family:
     def how_to_choose(self, variant: str) -> str:
         return f"-DHF_{self.name.upper()}_DEFAULT={variant}"
 
-    def default_figures(self, judged: list[Verdict]) -> str:
+    def default_figures(self, judged: list[Verdict], results: Results) -> str:
+        where = f" here, on {results.cpus} CPU{'' if results.cpus == 1 else 's'}" if results.cpus else ""
         parts = []
         for v in judged:
             text = f"{v.name}: {fmt_time(v.default.ns)} ns"
             if v.peer:
                 text += f" (best peer, {v.peer.name}: {fmt_time(v.peer.ns)} ns)"
             parts.append(text)
-        return "; ".join(parts) + "."
+        return f"Measured{where}. " + "; ".join(parts) + "."
 
     # Figures
 

@@ -19,6 +19,7 @@ BANNER = (
     "collapse or none, and for ratios between variants from 8 processors on, as a range over the classes a machine may "
     "have. Do not trust it for one or two threads, nor for whole system calls."
 )
+ALIKE = 1.02  # less is no lead
 ROLES = {
     "calibration": "calibration: a parameter was fitted to it",
     "held out": "held out",
@@ -47,10 +48,12 @@ def load(paths: list[str]) -> dict:
             for one in data.get(kind, []):
                 if missing := [f for f in fields if f not in one]:
                     raise InputError(f"{path}: one of its {kind} has no {missing[0]}")
-        title = data.get("machine", {}).get("title", "")
-        if "machine" in data and title not in [m["title"] for m in whole["machines"]]:
-            whole["machines"].append(data["machine"])
-        whole["rows"] += [{**row, "machine": title} for row in data.get("rows", [])]
+        machines = data.get("machines", [])
+        if data.get("rows") and not machines:
+            raise InputError(f"{path}: its rows are of no machine")
+        known = [m["title"] for m in whole["machines"]]
+        whole["machines"] += [m for m in machines if m["title"] not in known]
+        whole["rows"] += [{**row, "machine": machines[0]["title"]} for row in data.get("rows", [])]
         whole["figures"] += data.get("figures", [])
     return whole
 
@@ -215,6 +218,8 @@ def throughput(rows: list[dict]) -> list:
             classes = ", ".join(unique([r["class"] for r in some]))
             title = f"{table} on {machine}"
             words = f"Lines: the middle of the classes ({classes}). Bands: the least and the most of all of them."
+            if any(r.get("cut") for r in some):
+                words += f" Cut, because they had come to their limit of events: {sum(r['cut'] for r in some)} runs."
             blocks.append(Chart(f"rate-{len(blocks)}", title, words, draw_throughput(groups[:3]), legend=False))
     return blocks
 
@@ -275,13 +280,16 @@ def retries(rows: list[dict]) -> list:
 
 
 def winners(rows: list[dict]) -> str:
-    """The fastest variant by threads: `cas 1-2, mcs from 8`."""
+    """The fastest variant by threads: `cas 1-2, mcs from 8`. Of those that are alike the default, or the last one."""
     runs: list = []
     for threads in sorted(unique([r["threads"] for r in rows])):
         here = [r for r in rows if r["threads"] == threads and r["ns_per_op"][1] is not None]
         if not here:
             continue
-        best = min(here, key=lambda r: r["ns_per_op"][1])["variant"]
+        least = min(r["ns_per_op"][1] for r in here)
+        alike = [r for r in here if r["ns_per_op"][1] <= least * ALIKE]
+        last = runs[-1][0] if runs else None
+        best = min(alike, key=lambda r: (not r.get("default"), r["variant"] != last, r["ns_per_op"][1]))["variant"]
         if runs and runs[-1][0] == best:
             runs[-1][2] = threads
         else:
@@ -295,10 +303,14 @@ def crossovers(rows: list[dict]) -> list:
     for machine in unique([r["machine"] for r in rows]):
         for table in unique([r["table"] for r in rows if r["machine"] == machine]):
             some = [r for r in rows if r["machine"] == machine and r["table"] == table]
+            if len(unique([r["variant"] for r in some])) == 1:
+                continue  # nothing to choose from
             for work in unique([r["work_ns"] for r in some]):
+                classes: dict = {}
                 for name in unique([r["class"] for r in some]):
                     cell = [r for r in some if r["work_ns"] == work and r["class"] == name]
-                    lines.append(([table, machine, f"{work:.0f}", name, winners(cell)], ""))
+                    classes.setdefault(winners(cell), []).append(name)
+                lines += [([table, machine, f"{work:.0f}", ", ".join(c), w], "") for w, c in classes.items()]
     columns = [Column("table", number=False), Column("machine", number=False), Column("work", "ns")]
     columns += [Column("class", number=False), Column("fastest, by threads", number=False)]
     note = "By the middle of each range; a lead within the ranges of two variants is no lead."
@@ -344,7 +356,7 @@ def run(argv: list[str]) -> int:
     from .page import render_html
 
     data = load(args.files)
-    lead = ", ".join(m["title"] for m in data["machines"]) or "published figures"
+    lead = ", ".join(unique([r["machine"] for r in data["rows"]])) or "published figures"
     try:
         Path(args.html).write_text(render_html(build(data), TITLE, lead), encoding="utf-8")
     except OSError as e:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from . import simulated
 from .blocks import fmt, fmt_fairness, unique
 from .family import Advice, Family
 from .rows import Results, Row
@@ -35,6 +36,7 @@ class BesideStandard(Family):
         times = [b.ns / r.ns for r, b in pairs]
         range_words = f"{fmt(min(times))} to {fmt(max(times))} times the throughput of {base}"
         figures = [f"It has {range_words}.", *self.faster_peers(results)]
+        figures += simulated.words(results, self.simulated, self.other_contract)
         if len(worse) == len(pairs):
             because = f"In each case it is faster than {ours} here."
             return Advice(f"Use {base}", self.job, because, [figures[0].replace("It has", f"{ours} has"), *figures[1:]])

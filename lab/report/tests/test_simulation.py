@@ -30,7 +30,7 @@ def whole():
     guess = {"name": "home_ns", "value": 4, "kind": "guess", "source": "some cycles", "fitted_to": ""}
     return {
         "simulated": True,
-        "machine": {"name": "m", "title": "Many cores", "arch": "x86_64", "parameters": [source, guess]},
+        "machines": [{"name": "m", "title": "Many cores", "arch": "x86_64", "parameters": [source, guess]}],
         "rows": [row("unbounded", t, 10.0 * t) for t in (2, 8, 64)] + [row("waitfree", t, 40.0) for t in (2, 8, 64)],
         "figures": [
             figure(),
@@ -38,6 +38,10 @@ def whole():
             figure(group="TX2", what="speedup", role="known miss", simulated=1400.0, why="whole system calls"),
         ],
     }
+
+
+def simulation_rows(data):
+    return [r | {"machine": data["machines"][0]["title"]} for r in data["rows"]]
 
 
 class Simulation(Temporary):
@@ -66,6 +70,13 @@ class Simulation(Temporary):
         cut = copy.deepcopy(rows)
         cut[0]["ns_per_op"] = [None, None, None]
         self.assertEqual(simulation.winners(cut), "waitfree from 2")
+        level = [row("a", 2, 10.0), row("b", 2, 10.1, default=True), row("a", 8, 10.0), row("b", 8, 11.0)]
+        self.assertEqual(simulation.winners(level), "b 2, a from 8")
+        data = whole()
+        data["rows"] += [r | {"class": "random"} for r in data["rows"]] + [row("mutex", 2, 9.0, table="mutex")]
+        (_, table) = simulation.crossovers(simulation_rows(data))
+        cells = [cells for cells, _ in table.rows]
+        self.assertEqual(cells, [["lockref", "Many cores", "0", "fifo, random", "unbounded 2, waitfree from 8"]])
 
     def test_the_band_is_that_of_all_classes(self):
         rows = [row("waitfree", 8, 10.0), row("waitfree", 8, 100.0, **{"class": "random"})]
@@ -77,8 +88,32 @@ class Simulation(Temporary):
         data["figures"][0] |= {"ok": False}
         self.assertIn("OUTSIDE", self.page(data)[1])
 
+    def test_points_of_calibration_are_hollow(self):
+        from holdfast_report.charts import pyplot
+
+        drawn = simulation.draw_scatter(whole()["figures"])(pyplot(), False)
+        (axis,) = drawn.axes
+        faces = {c.get_label(): len(c.get_facecolors()) for c in axis.collections if len(c.get_offsets())}
+        roles = simulation.ROLES
+        self.assertEqual(faces, {roles["held out"]: 1, roles["calibration"]: 0, roles["known miss"]: 1})
+        (band,) = [p for p in axis.patches if p.get_label() == "±30 %"]
+        self.assertAlmostEqual(band.get_x() + band.get_width(), 1.3)
+
+    def test_a_chart_a_family_and_lines_for_retries(self):
+        data = whole()
+        data["rows"] += [row("mcs", t, 30.0, table="spinlock") for t in (2, 8)]
+        titles = [b.title for b in simulation.throughput(simulation_rows(data)) if hasattr(b, "draw")]
+        self.assertEqual(titles, ["lockref on Many cores", "spinlock on Many cores"])
+        _, text = self.page(data)
+        for words in ("Retries of unbounded on Many cores", "T-1", "√T", "Crossovers"):
+            self.assertIn(words, text)
+
     def test_other_files(self):
-        for data, words in (({"rows": []}, "was not written by"), (whole() | {"rows": [{"table": "x"}]}, "has no variant")):
+        for data, words in (
+            ({"rows": []}, "was not written by"),
+            (whole() | {"rows": [{"table": "x"}]}, "has no variant"),
+            (whole() | {"machines": []}, "of no machine"),
+        ):
             status, text = self.page(data)
             self.assertEqual(status, 2)
             self.assertIn(words, text)

@@ -15,7 +15,8 @@ import unittest
 from pathlib import Path
 
 LAB = sys.argv.pop(1) if len(sys.argv) > 1 else ""
-MACHINES = Path(__file__).resolve().parent.parent / "machines"
+SIM = Path(__file__).resolve().parent.parent
+MACHINES = SIM / "machines"
 
 
 def simulate(*words, machines=None):
@@ -40,6 +41,15 @@ class Determinism(unittest.TestCase):
             first = one_run(machine, table, variant, 24, "--seed", 3)
             self.assertEqual(first, one_run(machine, table, variant, 24, "--seed", 3), variant)
             self.assertNotEqual(first["events"], one_run(machine, table, variant, 24, "--seed", 4)["events"], variant)
+
+    def test_a_run_does_not_depend_on_those_before_it(self):
+        for table in ("mutex", "spinlock", "lockref"):
+            words = ("--machine", "graviton3", "--class", "random", "--table", table, "--seeds", 1, "--no-sweep",
+                     "--jobs", 1, "--window-us", 3000 if table == "mutex" else 100)
+            last = [simulate(*words, "--threads", threads).stdout.splitlines() for threads in ("28", "8,28")]
+            alone, after = ([line for line in lines if re.match(r"\S+ +.* 28  ", line)] for lines in last)
+            self.assertTrue(alone)
+            self.assertEqual(alone, after)
 
     def test_rows_do_not_depend_on_the_number_of_processes(self):
         words = ("--machine", "milan-2x64", "--table", "refcount", "--threads", "2,9", "--window-us", 50)
@@ -72,6 +82,15 @@ class Limits(unittest.TestCase):
                         "--limit-s", 0.01, "--seeds", 1, "--no-sweep")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("cut: 1 runs", done.stdout)
+
+    def test_a_limit_in_events_is_the_same_on_every_host(self):
+        words = ("--machine", "thunderx2", "--threads", 28, "--variants", "unbounded", "--window-us", 2000,
+                 "--limit-events", 100000, "--seeds", 1, "--no-sweep")
+        first = simulate(*words)
+        self.assertIn("cut: 1 runs", first.stdout)
+        self.assertEqual(first.stdout, simulate(*words).stdout)
+        run = one_run("thunderx2", "lockref", "unbounded", 28, "--limit-events", 50000)
+        self.assertEqual(int(run["events"]), 50000)
 
     def test_words_that_mean_nothing(self):
         for words, answer in ((("--machine", "none"), "none.toml"), (("--table", "x", "--machine", "thunderx2"), "no table"),
@@ -142,7 +161,8 @@ class Published(unittest.TestCase):
             self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
             figures = json.loads(path.read_text(encoding="utf-8"))["figures"]
         print(done.stdout)
-        self.assertGreaterEqual(len([f for f in figures if f["role"] == "held out"]), 18)
+        self.assertGreaterEqual(len([f for f in figures if f["role"] == "held out"]), 30)
+        self.assertGreaterEqual(len([f for f in figures if f["what"].startswith("mutex, ")]), 10)
         for figure in figures:
             if figure["role"] in ("held out", "calibration"):
                 self.assertTrue(0.6 <= figure["low"] and figure["high"] <= 1.4 or figure["unit"] == "|log|", figure)
@@ -156,6 +176,24 @@ class Published(unittest.TestCase):
             done = simulate("--validate", machines=folder)
         self.assertEqual(done.returncode, 1, done.stderr)
         self.assertIn("OUTSIDE", done.stdout)
+
+
+class Committed(unittest.TestCase):
+    """What other commands have written, and the repository keeps, is what they would write now."""
+
+    def run_script(self, name, *words):
+        done = subprocess.run([sys.executable, "-B", SIM / name, *words], capture_output=True, text=True, check=False,
+                              timeout=600)
+        print(done.stdout)
+        return done
+
+    def test_ranges_are_not_stale(self):
+        done = self.run_script("ranges.py", "--hf-lab", LAB, "--check")
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
+    def test_measured_rows_are_those_of_the_archive(self):
+        done = self.run_script("measured.py")
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
 
 if __name__ == "__main__":

@@ -37,6 +37,7 @@ class Lockref(Family):
     )
     other_contract = {"waitfree": "needs memory that outlives the count"}
     job = "to keep a lock and a count in one word"
+    simulated = ("lockref",)
     verbs = "hf_lockref_*"
 
     def is_implementation(self, row: Row, name: str | None) -> bool:

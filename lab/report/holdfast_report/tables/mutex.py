@@ -41,6 +41,7 @@ class Mutex(BesideStandard):
     )
     fairness = FAIRNESS
     job = "to lock in a program"
+    simulated = ("mutex",)
     wanted = ("pthread_adaptive", "absl_mutex", "nsync_mu", "parking_lot", "rust_std_mutex", "tbb_spin_mutex")
 
     def compared(self, results: Results) -> list[Comparison]:

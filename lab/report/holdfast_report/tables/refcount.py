@@ -34,6 +34,7 @@ class Refcount(Family):
         "rcuref": "needs memory that outlives the count",
     }
     job = "to count references"
+    simulated = ("refcount", "rcuref")
     verbs = "hf_refcount_*"
 
     def published(self, results: Results, published: list[Published], sources) -> list[Table]:

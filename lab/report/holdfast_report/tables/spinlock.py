@@ -73,6 +73,7 @@ class Spinlock(Family):
         Field("waiter_share", "waiters", "% of releases", fmt_share),
     )
     job = "to lock in a kernel, on bare metal, or where each thread has a CPU"
+    simulated = ("spinlock",)
     verbs = "hf_spinlock_*"
 
     def case_words(self, case: str, threads: int) -> str:
