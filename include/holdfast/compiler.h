@@ -37,6 +37,8 @@
 #define HF__PASTE(a, b) HF__PASTE2(a, b)
 #define HF__PASTE4_(a, b, c, d) a##b##c##d
 #define HF__PASTE4(a, b, c, d) HF__PASTE4_(a, b, c, d)
+#define HF__STRING_(a) #a
+#define HF__STRING(a) HF__STRING_(a)
 
 #ifdef __cplusplus
 #define HF_BEGIN_DECLS extern "C" {
