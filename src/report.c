@@ -133,6 +133,7 @@ void hf__report_details(const struct hf_report_details *details)
 	if (now == HF_REPORT_MODE_ABORT) {
 		warn(details);
 		hf__env_abort();
+		return; /* so that it is a jump: for objtool there is nothing behind it */
 	}
 	if (!known || hf_atomic32_xchg_acq_rel(&state->warned[kind], 1) == 0)
 		warn(details);
