@@ -15,9 +15,12 @@ required=(build-essential cmake ninja-build pkg-config python3)
 # What the lab compares with: optional.
 peers=(libck-dev libtbb-dev libabsl-dev libglib2.0-dev libnsync-dev cargo librust-parking-lot-dev)
 bare=(gcc-aarch64-linux-gnu g++-aarch64-linux-gnu qemu-system-arm)
-kernel=(gcc-12 gcc-12-aarch64-linux-gnu gcc-aarch64-linux-gnu "libelf1|libelf1t64" "libssl3|libssl3t64" bc xz-utils
+kernel=("gcc-14|gcc-12" "gcc-14-aarch64-linux-gnu|gcc-12-aarch64-linux-gnu" gcc-aarch64-linux-gnu
+	"libelf1|libelf1t64" "libssl3|libssl3t64" bc xz-utils
 	qemu-system-x86 qemu-system-arm)
 simulate=(libboost-context-dev libtomlplusplus-dev) # `hf-lab simulate`: optional
+# What tests/compilers builds with beside the system's own: optional.
+compilers=("g++-11|g++-13" "clang-16|clang-17" "clang-19|clang-18")
 optional=()
 
 case "${1-}" in
@@ -40,7 +43,7 @@ test)
 	)
 	# Without these the stages bare and kernel, the tests of musl and of the simulator are skipped,
 	# and the test of regions hashes by itself.
-	optional+=("${peers[@]}" "${simulate[@]}" musl-tools libssl-dev qemu-system-arm "${kernel[@]}")
+	optional+=("${peers[@]}" "${simulate[@]}" "${compilers[@]}" musl-tools libssl-dev qemu-system-arm "${kernel[@]}")
 	;;
 report) required=(python3 python3-venv) ;;
 format) required=(make clang-format) ;;

@@ -24,7 +24,7 @@ MODELS = ("qemu64", "Nehalem", "SandyBridge", "Haswell", "Skylake-Server", "Opte
           "max")
 BUSY = 4  # loops beside the tests
 # They compile, judge what was compiled, or run one thread: a busy machine makes them slow, and that is all.
-NOT_WHEN_BUSY = ("^(headers|roster|codegen|runners|bootstrap|instructions|install|subproject|lab.*|musl|fuzz"
+NOT_WHEN_BUSY = ("^(headers|roster|codegen|compilers|runners|bootstrap|instructions|install|subproject|lab.*|musl|fuzz"
                  "|nofault.(sweep.*|link|gone|sanitize)|tmpfs.*|.*mutant.*|model.*)$")
 TAIL = 60  # lines shown of a failure
 

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: MIT
 """Build the tests as a kernel module, load it in virtual machines, and judge what they print.
 
-    run.py [--kernel 6.1|6.12] [GUEST...]       default: all of the system's own, and amd64 of the others
+    run.py [--kernel 6.1|6.12] [GUEST...]       default: all of GUESTS, on the system's own
 
-Needs an x86-64 Debian. 6.1 is Debian 12's, 6.12 Debian 13's; GUESTS are run on them. Its
+Needs an x86-64 Debian. 6.1 is Debian 12's, 6.12 Debian 13's; either can be had on both. Their
 kernels for x86-64 and arm64, their headers and busybox come from Debian's mirror as packages and are
 unpacked below build/; nothing is installed and nothing needs root. A module is built by the compiler
 that the kernel was built by, or by the nearest older one that is here.
@@ -33,6 +33,10 @@ KERNELS = {"6.1": "bookworm", "6.12": "trixie"}
 COMPILERS = ("gcc-14", "gcc-13", "gcc-12")  # which build modules for them
 BUILD = None  # a folder for each kernel: set by main()
 LIMIT = 240  # seconds for one guest: it needs fifteen
+# In QEMU 7 Linux 6.12 sometimes dies while it starts, with flags of the processor that nothing set.
+# QEMU 10 has not been seen to do so.
+BOOTS = 6
+BEGUN = "KTAP version 1"  # what the module prints first
 JOBS = str(os.cpu_count() or 1)
 
 
@@ -333,6 +337,22 @@ def unexpected(text):
     return faults + ["not said: " + words for words in announced]
 
 
+def boot(name, command):
+    """Returns (what went wrong with the machine, what its console shows)."""
+    faults = []
+    with open(os.path.join(BUILD, name, "console.log"), "w+", encoding="utf-8",
+              errors="replace") as log:
+        try:
+            done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=log,
+                                  stderr=subprocess.STDOUT, timeout=LIMIT, check=False)
+            if done.returncode != 0:
+                faults.append("QEMU's exit status is %d" % done.returncode)
+        except subprocess.TimeoutExpired:
+            faults.append("did not end in %d s" % LIMIT)
+        log.seek(0)
+        return faults, log.read().replace("\r", "")
+
+
 def run(name, version):
     """Build and boot one. Returns (verdict, output)."""
     processor, _, documents, _, _ = GUESTS[name]
@@ -347,27 +367,18 @@ def run(name, version):
     initramfs(archive, module, processor)
     image = os.path.join(BUILD, "root", processor[:5], "boot",
                          "%s-%s-cloud-%s" % (cpu.image, version, processor[:5]))
-    machine = cpu.machine
-    if "/kernel-6.12" in BUILD and not cpu.cross:
-        machine = ["-cpu", "EPYC-Milan"]  # with "max" QEMU 7 loses flags, and 6.12 dies at some place
-    command = [cpu.qemu, *machine, "-accel", "tcg,thread=single", "-smp", "4", "-m", "512",
+    command = [cpu.qemu, *cpu.machine, "-accel", "tcg,thread=single", "-smp", "4", "-m", "512",
                "-display", "none", "-serial", "stdio", "-monitor", "none", "-nodefaults",
                "-no-reboot", "-kernel", image, "-initrd", archive, "-append",
                "console=%s panic=-1 panic_on_oops=1 quiet loglevel=4 printk.time=0%s"
                # x86-64 panics where the timer does not tick in time, as in an emulator on a busy host.
                % (cpu.console, "" if cpu.cross else " no_timer_check")]
-    faults = []
-    with open(os.path.join(BUILD, name, "console.log"), "w+", encoding="utf-8",
-              errors="replace") as log:
-        try:
-            done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=log,
-                                  stderr=subprocess.STDOUT, timeout=LIMIT, check=False)
-            if done.returncode != 0:
-                faults.append("QEMU's exit status is %d" % done.returncode)
-        except subprocess.TimeoutExpired:
-            faults.append("did not end in %d s" % LIMIT)
-        log.seek(0)
-        output = log.read().replace("\r", "")
+    for _ in range(BOOTS):
+        faults, output = boot(name, command)
+        if BEGUN in output or not re.search("Oops|Kernel panic", output):
+            break
+    else:
+        faults.append("in %d starts Linux died before it came to the module" % BOOTS)
     # Early firmware and the kernel may leave control characters before the first line.
     verdict = runner.judge(output, documents)
     if "# holdfast: unloaded" not in output:
@@ -411,14 +422,10 @@ def guests(kernel, names, total):
 
 def main(names):
     own = next((one for one, release in KERNELS.items() if release == system()), "6.1")
-    kernels = [(own, list(GUESTS))] + [(one, ["amd64"]) for one in KERNELS if one != own]
     if names[:1] == ["--kernel"]:
         own, names = names[1], names[2:]
         if own not in KERNELS:
             sys.exit("no such kernel: %s; there are: %s" % (own, " ".join(KERNELS)))
-        kernels = [(own, list(GUESTS))]
-    if names:
-        kernels = [(own, names)]
     if platform.machine() != "x86_64":
         say("SKIPPED kernel: Debian's tools for building modules are taken for x86-64, this is "
             + platform.machine())
@@ -430,8 +437,7 @@ def main(names):
     if unknown := [name for name in names if name not in GUESTS]:
         sys.exit("no such guest: %s; there are: %s" % (" ".join(unknown), " ".join(GUESTS)))
     total = runner.Sum()
-    ran = [guests(kernel, guest, total) for kernel, guest in kernels]
-    return total.end() if any(ran) else 77
+    return total.end() if guests(own, names or list(GUESTS), total) else 77
 
 
 if __name__ == "__main__":
