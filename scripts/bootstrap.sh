@@ -64,9 +64,10 @@ if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
 	exit 0
 fi
 
-# installed NAME... - those that are, one a line.
+# installed NAME... - those that are, one a line. dpkg-query fails if it has not heard of one of them.
 installed() {
-	dpkg-query -W -f='${Package} ${db:Status-Status}\n' "$@" 2>/dev/null | sed -n 's/ installed$//p'
+	{ dpkg-query -W -f='${Package} ${db:Status-Status}\n' "$@" 2>/dev/null || true; } |
+		sed -n 's/ installed$//p'
 }
 
 # missing PACKAGE... - those that are not installed, one a line; of a|b the one that this release has.
