@@ -80,7 +80,7 @@ missing() {
 			[[ $have != *" $name "* ]] || continue 2
 		done
 		for name in ${package//|/ }; do
-			[[ $package != *"|"* ]] || apt-cache show "$name" >/dev/null 2>&1 || continue
+			[[ $package != *"|"* || -n $(apt-cache show "$name" 2>/dev/null) ]] || continue
 			break
 		done
 		echo "$name"
