@@ -86,9 +86,9 @@ bare: ## four bare-metal AArch64 cores under QEMU: battery, spinlock experiment,
 	@scripts/bootstrap.sh bare
 	$(PYTHON3) -B port/bare/run.py
 
-kernel: ## a module in Linux 6.1 on x86-64 and arm64, under QEMU: battery, kernel as oracle, mutants
+kernel: ## a module in Debian's Linux (or KERNEL=6.1, 6.12), x86-64 and arm64, in QEMU: battery, oracle, mutants
 	@scripts/bootstrap.sh kernel
-	$(PYTHON3) -B port/kernel/run.py
+	$(PYTHON3) -B port/kernel/run.py $(KERNEL:%=--kernel %)
 
 packages: ## Debian packages in build/packages: built, checked by lintian, tried in a minimal system
 	@scripts/bootstrap.sh packages

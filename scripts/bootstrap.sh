@@ -16,12 +16,15 @@ required=(build-essential cmake ninja-build pkg-config python3)
 peers=(libck-dev libtbb-dev libabsl-dev libglib2.0-dev libnsync-dev cargo librust-parking-lot-dev)
 bare=(gcc-aarch64-linux-gnu g++-aarch64-linux-gnu qemu-system-arm)
 rust=(cargo librust-cc-dev librust-libc-dev librust-lock-api-dev librust-pkg-config-dev)
-kernel=(gcc-12 gcc-12-aarch64-linux-gnu gcc-aarch64-linux-gnu "libelf1|libelf1t64" "libssl3|libssl3t64" bc xz-utils
+kernel=("gcc-14|gcc-12" "gcc-14-aarch64-linux-gnu|gcc-12-aarch64-linux-gnu" gcc-aarch64-linux-gnu
+	"libelf1|libelf1t64" "libssl3|libssl3t64" bc xz-utils
 	qemu-system-x86 qemu-system-arm)
 docs=(python3 python3-sphinx furo python3-myst-parser)
 manual=(graphviz man-db mandoc) # draw the states, check the manual: optional
 simulate=(libboost-context-dev libtomlplusplus-dev) # `hf-lab simulate`: optional
 packages=(debhelper dpkg-dev lintian mmdebstrap man-db)
+# What tests/compilers builds with beside the system's own: optional.
+compilers=("g++-11|g++-13" "clang-16|clang-17" "clang-19|clang-18")
 optional=()
 
 case "${1-}" in
@@ -47,7 +50,7 @@ test)
 	# not draw them again.
 	optional+=(
 		"${peers[@]}" "${simulate[@]}" "${kernel[@]}" "${docs[@]}" "${manual[@]}" "${packages[@]}" "${rust[@]}"
-		musl-tools libssl-dev meson graphviz gdb systemtap-sdt-dev qemu-system-arm
+		"${compilers[@]}" musl-tools libssl-dev meson graphviz gdb systemtap-sdt-dev qemu-system-arm
 	)
 	;;
 report) required=(python3 python3-venv) ;;
@@ -77,9 +80,10 @@ if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
 	exit 0
 fi
 
-# installed NAME... - those that are, one a line.
+# installed NAME... - those that are, one a line. dpkg-query fails if it has not heard of one of them.
 installed() {
-	dpkg-query -W -f='${Package} ${db:Status-Status}\n' "$@" 2>/dev/null | sed -n 's/ installed$//p'
+	{ dpkg-query -W -f='${Package} ${db:Status-Status}\n' "$@" 2>/dev/null || true; } |
+		sed -n 's/ installed$//p'
 }
 
 # missing PACKAGE... - those that are not installed, one a line; of a|b the one that this release has.
@@ -92,7 +96,7 @@ missing() {
 			[[ $have != *" $name "* ]] || continue 2
 		done
 		for name in ${package//|/ }; do
-			[[ $package != *"|"* ]] || apt-cache show "$name" >/dev/null 2>&1 || continue
+			[[ $package != *"|"* || -n $(apt-cache show "$name" 2>/dev/null) ]] || continue
 			break
 		done
 		echo "$name"

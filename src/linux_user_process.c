@@ -26,20 +26,71 @@ struct search {
 	uint64_t found;
 };
 
-static void refuse(const struct hf__process_state *mine)
+static void print(const char *text)
 {
-	static const char text[] =
-		"holdfast: two versions of the library in this process do not fit together: ";
+	hf__env_print(text, strlen(text));
+}
 
-	hf__env_print(text, sizeof(text) - 1);
-	hf__env_print(mine->kind, strlen(mine->kind));
-	hf__env_print("\n", 1);
+/* "layout 1.3 in /lib/libholdfast.so.0": the locks', and that of this kind of state. */
+static void print_layout(int32_t layout, const char *object)
+{
+	uint32_t numbers[] = { (uint32_t)layout >> 24, (uint32_t)layout & 0xffffff };
+
+	print("layout ");
+	for (int i = 0; i < 2; i++) {
+		char digits[12] = "", *digit = digits + sizeof(digits) - 1;
+
+		do
+			*--digit = (char)('0' + numbers[i] % 10);
+		while (numbers[i] /= 10);
+		print(digit);
+		print(i ? " in " : ".");
+	}
+	print(*object ? object : "the program");
+}
+
+struct owner {
+	const void *address;
+	const char *object;
+};
+
+/* The name of the object that has this address: the loader's, which is empty for the program. */
+static int is_owner(struct dl_phdr_info *object, size_t size, void *data)
+{
+	struct owner *owner = data;
+
+	(void)size;
+	for (unsigned int i = 0; i < object->dlpi_phnum; i++) {
+		const ElfW(Phdr) *segment = &object->dlpi_phdr[i];
+		uintptr_t start = object->dlpi_addr + segment->p_vaddr;
+
+		if (segment->p_type == PT_LOAD &&
+		    (uintptr_t)owner->address - start < segment->p_memsz) {
+			owner->object = object->dlpi_name;
+			return 1;
+		}
+	}
+	return 0;
+}
+
+static void refuse(const struct hf__process_state *mine, int32_t layout, const char *object)
+{
+	struct owner me = { mine, "" };
+
+	(void)dl_iterate_phdr(is_owner, &me);
+	print("holdfast: two versions of the library in this process do not fit together: ");
+	print(mine->kind);
+	print(": ");
+	print_layout(layout, object);
+	print(", ");
+	print_layout(mine->layout, me.object);
+	print("\n");
 	hf__env_abort(); /* R4 */
 }
 
 /* Is that note one of this kind? Then look at, or fill, the pointer that it leads to. True = found. */
 static bool visit(const ElfW(Nhdr) * note, const char *name, const struct desc *desc,
-		  struct search *search)
+		  const char *object, struct search *search)
 {
 	struct hf__process_state *other;
 	uint64_t memory = 0;
@@ -49,7 +100,7 @@ static bool visit(const ElfW(Nhdr) * note, const char *name, const struct desc *
 	    strncmp(desc->kind, search->mine->kind, sizeof(desc->kind)) != 0)
 		return false;
 	if (desc->layout != search->mine->layout)
-		refuse(search->mine);
+		refuse(search->mine, desc->layout, object);
 	other = (struct hf__process_state *)((uintptr_t)&desc->here +
 					     (uintptr_t)(intptr_t)desc->here);
 	if (!search->offered)
@@ -76,7 +127,7 @@ static int each_object(struct dl_phdr_info *object, size_t size, void *data)
 			const char *name = at + sizeof(*note);
 			const char *desc = name + (((size_t)note->n_namesz + 3) & ~(size_t)3);
 
-			if (visit(note, name, (const void *)desc, data))
+			if (visit(note, name, (const void *)desc, object->dlpi_name, data))
 				return 1;
 			at = desc + (((size_t)note->n_descsz + 3) & ~(size_t)3);
 		}

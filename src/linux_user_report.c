@@ -10,6 +10,7 @@
 #include "holdfast/report.h"
 
 #include "env.h"
+#include "process.h"
 #include "report.h"
 
 void hf__env_print(const char *line, size_t len)
@@ -40,11 +41,19 @@ void hf__env_complain(const char *variable, const char *value, const char *what)
 	hf__env_print(what, strlen(what));
 }
 
+/* 1: the layout of struct hf__report_state, and of what a handler is given. */
+HF__PROCESS_STATE(report, 1);
+
 __attribute__((constructor(101))) static void read_report_mode(void)
 {
 	static const char *const names[] = { "warn", "abort", "count", "quiet" };
 	const char *value = getenv("HOLDFAST_REPORT");
+	struct hf__report_state *state =
+		hf__process_share(report, sizeof(*state), HF__PROCESS_KEEP);
 
+	/* Another copy has read it, and the program may have set another mode since. */
+	if (state && !hf__report_share(state))
+		return;
 	if (!value || !*value)
 		return;
 	for (unsigned int i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
@@ -177,4 +186,7 @@ __attribute__((constructor(101))) static void start_report(void)
 __attribute__((destructor(101))) static void end_report(void)
 {
 	hf__report_summary();
+#ifndef HF_STAYS_LOADED
+	hf__report_leave();
+#endif
 }

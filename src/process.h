@@ -32,11 +32,13 @@
  *   R3  It is all zeroes at first. With HF__PROCESS_WIPE it is so again in the child of a fork, by
  *       whatever call it was made.
  *   R4  Copies whose layouts differ can't share it, and a lock that both use would hang: the copy
- *       that starts as the second one reports so and aborts.
+ *       that starts as the second one reports so, with the names of both objects, and aborts. A
+ *       layout is that of the state, and HF__LAYOUT (version.h), which is that of the locks.
  *
  *   dlmopen() with a new namespace is not covered: the loader hides its objects from the others.
  */
 #include "holdfast/atomic.h"
+#include "holdfast/version.h"
 
 enum hf__process_fork {
 	HF__PROCESS_KEEP, /* the child of a fork has a copy of it */
@@ -53,12 +55,13 @@ struct hf__process_state {
 /*
  * HF__PROCESS_STATE - this copy's pointer to one kind of state, and its note
  * @name:  at most 7 characters; the variable is hf__process_<name>
- * @what:  the layout of the memory, a number; another one for each change of it
+ * @what:  the layout of the memory, a number below 2^24; another one for each change of it
  */
 #define HF__PROCESS_STATE(name, what)                                                              \
 	extern struct hf__process_state hf__process_##name __attribute__((visibility("hidden")));  \
-	__attribute__((used)) struct hf__process_state hf__process_##name = { HF_ATOMIC_INIT(0),   \
-									      #name, what };       \
+	__attribute__((used)) struct hf__process_state hf__process_##name = {                      \
+		HF_ATOMIC_INIT(0), #name, HF__PROCESS_LAYOUT(what)                                 \
+	};                                                                                         \
 	__asm__(".pushsection .note.holdfast,\"a\",%note\n"                                        \
 		".balign 4\n"                                                                      \
 		".4byte 9, 16, 1\n"                                                                \
@@ -66,9 +69,12 @@ struct hf__process_state {
 		".balign 4\n"                                                                      \
 		"1: .ascii \"" #name "\"\n"                                                        \
 		".org 1b + 8, 0\n"                                                                 \
-		".4byte " #what "\n"                                                               \
-		"2: .4byte hf__process_" #name " - 2b\n"                                           \
-		".popsection")
+		".4byte " HF__STRING(HF__PROCESS_LAYOUT(what)) "\n"                                \
+							       "2: .4byte hf__process_" #name      \
+							       " - 2b\n"                           \
+							       ".popsection")
+
+#define HF__PROCESS_LAYOUT(what) ((HF__LAYOUT << 24) + (what))
 
 #define hf__process_share(name, bytes, fork) hf__process_find(&hf__process_##name, bytes, fork)
 

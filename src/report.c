@@ -28,23 +28,19 @@ static const char *const texts[HF_REPORT_KINDS] = {
 	[HF_REPORT_SATURATED] = "refcount: saturated already; it stays so, leaking memory",
 };
 
-static hf_atomic32_t counts[HF_REPORT_KINDS];
+/* Until there is one for all copies of the library, and where there is but one copy. */
+static struct hf__report_state own;
+static struct hf__report_state *state = &own;
+
 /* For debuggers: by names that no program has. share/gdb/holdfast.py knows so many kinds. */
 HF_STATIC_ASSERT(HF_REPORT_KINDS == 19, "share/gdb/holdfast.py");
-static const hf_atomic32_t *const hf__report_counts __attribute__((used)) = counts;
+static const hf_atomic32_t *const hf__report_counts __attribute__((used)) = own.counts;
 static const char *const *const hf__report_texts __attribute__((used)) = texts;
 
-static hf_atomic32_t warned[HF_REPORT_KINDS]; /* 1 = this kind has had its warning */
-static hf_atomic32_t hidden[HF_REPORT_KINDS]; /* not shown because this kind had its warning */
-static hf_atomic32_t mode = HF_ATOMIC_INIT(HF_REPORT_MODE_WARN);
+/* The handler that was set through this copy. */
+static struct hf__report_handler mine;
 
-/* The handler and its data change together: two pairs, and which of them holds. */
-static struct {
-	hf_report_handler_t handler; /* one of these two, or neither */
-	hf_report_details_handler_t details_handler;
-	void *data;
-} handlers[2];
-static hf_atomic32_t current_handler = HF_ATOMIC_INIT(0);
+HF_STATIC_ASSERT((int)HF_REPORT_KINDS <= (int)HF__REPORT_ROOM, "later versions have room for more");
 
 const char *hf_report_text(enum hf_report_kind kind)
 {
@@ -87,7 +83,7 @@ static char *put_site(char *to, const char *end, const char *before, const void 
 /* R1: no stdio, no allocation, no lock. */
 static void print_line(const struct hf_report_details *details)
 {
-	char line[512];
+	char line[512] = "";
 	const char *end = line + sizeof(line) - 1;
 	char *at = line;
 
@@ -109,12 +105,13 @@ static void print_line(const struct hf_report_details *details)
 
 static void warn(const struct hf_report_details *details)
 {
-	uint32_t which = hf_atomic32_load_acquire(&current_handler);
+	uint32_t which = hf_atomic32_load_acquire(&state->current_handler);
+	const struct hf__report_handler *to = &state->handlers[which];
 
-	if (handlers[which].handler)
-		handlers[which].handler(details->kind, details->object, handlers[which].data);
-	else if (handlers[which].details_handler)
-		handlers[which].details_handler(details, handlers[which].data);
+	if (to->handler)
+		to->handler(details->kind, details->object, to->data);
+	else if (to->details_handler)
+		to->details_handler(details, to->data);
 	else
 		print_line(details);
 }
@@ -130,7 +127,7 @@ static void count(hf_atomic32_t *counter)
 
 void hf__report_details(const struct hf_report_details *details)
 {
-	enum hf_report_mode now = (enum hf_report_mode)hf_atomic32_load_relaxed(&mode);
+	enum hf_report_mode now = (enum hf_report_mode)hf_atomic32_load_relaxed(&state->mode);
 	enum hf_report_kind kind = details->kind;
 	bool known = (unsigned int)kind < HF_REPORT_KINDS;
 
@@ -138,17 +135,18 @@ void hf__report_details(const struct hf_report_details *details)
 	if (now == HF_REPORT_MODE_QUIET)
 		return;
 	if (known)
-		count(&counts[kind]);
+		count(&state->counts[kind]);
 	if (now == HF_REPORT_MODE_COUNT)
 		return;
 	if (now == HF_REPORT_MODE_ABORT) {
 		warn(details);
 		hf__env_abort();
+		return; /* so that it is a jump: for objtool there is nothing behind it */
 	}
-	if (!known || hf_atomic32_xchg_acq_rel(&warned[kind], 1) == 0)
+	if (!known || hf_atomic32_xchg_acq_rel(&state->warned[kind], 1) == 0)
 		warn(details);
 	else
-		count(&hidden[kind]);
+		count(&state->hidden[kind]);
 }
 
 static void report(enum hf_report_kind kind, const volatile void *object, const void *site)
@@ -170,8 +168,8 @@ void hf_report_at(enum hf_report_kind kind, const volatile void *object, const v
 
 void hf__report_note(const char *text)
 {
-	enum hf_report_mode now = (enum hf_report_mode)hf_atomic32_load_relaxed(&mode);
-	char line[160];
+	enum hf_report_mode now = (enum hf_report_mode)hf_atomic32_load_relaxed(&state->mode);
+	char line[160] = "";
 	char *at = line;
 
 	if (now == HF_REPORT_MODE_QUIET || now == HF_REPORT_MODE_COUNT)
@@ -184,17 +182,17 @@ void hf__report_note(const char *text)
 
 void hf__report_summary(void)
 {
-	uint32_t which = hf_atomic32_load_acquire(&current_handler);
-	bool is_shown = hf_atomic32_load_relaxed(&mode) == HF_REPORT_MODE_WARN &&
-			!handlers[which].handler && !handlers[which].details_handler;
+	uint32_t which = hf_atomic32_load_acquire(&state->current_handler);
+	bool is_shown = hf_atomic32_load_relaxed(&state->mode) == HF_REPORT_MODE_WARN &&
+			!state->handlers[which].handler && !state->handlers[which].details_handler;
 
 	for (int i = 0; i < HF_REPORT_KINDS; i++) {
-		uint32_t n = hf_atomic32_load_relaxed(&hidden[i]);
+		uint32_t n = hf_atomic32_load_relaxed(&state->hidden[i]);
 		char digits[11] = "", line[200];
 		const char *end = line + sizeof(line) - 1;
 		char *at = line, *digit = digits + sizeof(digits) - 1;
 
-		hf_atomic32_store_relaxed(&hidden[i], 0);
+		hf_atomic32_store_relaxed(&state->hidden[i], 0);
 		if (!n || !is_shown)
 			continue;
 		for (; n; n /= 10)
@@ -208,21 +206,47 @@ void hf__report_summary(void)
 	}
 }
 
+bool hf__report_share(struct hf__report_state *shared)
+{
+	bool is_first = !hf_atomic32_xchg_acq_rel(&shared->is_started, 1);
+
+	for (int i = 0; i < HF_REPORT_KINDS; i++) {
+		/* What another object's constructor, before this one, misused. */
+		hf_atomic32_add_relaxed(&shared->counts[i],
+					hf_atomic32_load_relaxed(&own.counts[i]));
+		hf_atomic32_add_relaxed(&shared->hidden[i],
+					hf_atomic32_load_relaxed(&own.hidden[i]));
+		if (hf_atomic32_load_relaxed(&own.warned[i]))
+			hf_atomic32_store_relaxed(&shared->warned[i], 1);
+	}
+	state = shared;
+	return is_first;
+}
+
 void hf__report_forked(void)
 {
 	for (int i = 0; i < HF_REPORT_KINDS; i++)
-		hf_atomic32_store_relaxed(&hidden[i], 0);
+		hf_atomic32_store_relaxed(&state->hidden[i], 0);
 }
 
 static void set_handler(hf_report_handler_t handler, hf_report_details_handler_t details_handler,
 			void *data)
 {
-	uint32_t other = 1 - hf_atomic32_load_relaxed(&current_handler);
+	uint32_t other = 1 - hf_atomic32_load_relaxed(&state->current_handler);
 
-	handlers[other].handler = handler;
-	handlers[other].details_handler = details_handler;
-	handlers[other].data = data;
-	hf_atomic32_store_release(&current_handler, other);
+	mine = (struct hf__report_handler){ handler, details_handler, data };
+	state->handlers[other] = mine;
+	hf_atomic32_store_release(&state->current_handler, other);
+}
+
+void hf__report_leave(void)
+{
+	const struct hf__report_handler *now =
+		&state->handlers[hf_atomic32_load_acquire(&state->current_handler)];
+
+	if ((mine.handler || mine.details_handler) && now->handler == mine.handler &&
+	    now->details_handler == mine.details_handler && now->data == mine.data)
+		set_handler(NULL, NULL, NULL);
 }
 
 void hf_report_set_handler(hf_report_handler_t handler, void *data)
@@ -237,19 +261,20 @@ void hf_report_set_details_handler(hf_report_details_handler_t handler, void *da
 
 enum hf_report_mode hf_report_set_mode(enum hf_report_mode new_mode)
 {
-	return (enum hf_report_mode)hf_atomic32_xchg_acq_rel(&mode, (uint32_t)new_mode);
+	return (enum hf_report_mode)hf_atomic32_xchg_acq_rel(&state->mode, (uint32_t)new_mode);
 }
 
 uint32_t hf_report_count(enum hf_report_kind kind)
 {
-	return (unsigned int)kind < HF_REPORT_KINDS ? hf_atomic32_load_relaxed(&counts[kind]) : 0;
+	return (unsigned int)kind < HF_REPORT_KINDS ? hf_atomic32_load_relaxed(&state->counts[kind])
+						    : 0;
 }
 
 void hf_report_reset(void)
 {
 	for (int i = 0; i < HF_REPORT_KINDS; i++) {
-		hf_atomic32_store_relaxed(&counts[i], 0);
-		hf_atomic32_store_relaxed(&warned[i], 0);
-		hf_atomic32_store_relaxed(&hidden[i], 0);
+		hf_atomic32_store_relaxed(&state->counts[i], 0);
+		hf_atomic32_store_relaxed(&state->warned[i], 0);
+		hf_atomic32_store_relaxed(&state->hidden[i], 0);
 	}
 }

@@ -4,6 +4,28 @@
 /* report - what the rest of src/ has from report.c beside holdfast/report.h. */
 #include "holdfast/report.h"
 
+#include "holdfast/atomic.h"
+
+/* Of one copy of the library, or of all copies in a process. All zeroes is how it begins. */
+enum { HF__REPORT_ROOM = 64 };
+
+struct hf__report_handler {
+	hf_report_handler_t handler; /* one of these two, or neither */
+	hf_report_details_handler_t details_handler;
+	void *data;
+};
+
+struct hf__report_state {
+	hf_atomic32_t counts[HF__REPORT_ROOM];
+	hf_atomic32_t warned[HF__REPORT_ROOM]; /* 1 = this kind has had its warning */
+	hf_atomic32_t hidden[HF__REPORT_ROOM]; /* not shown because this kind had its warning */
+	hf_atomic32_t mode;
+	hf_atomic32_t is_started; /* 1 = the mode was read from the environment */
+	/* The handler and its data change together: two of them, and which of them holds. */
+	hf_atomic32_t current_handler;
+	struct hf__report_handler handlers[2];
+};
+
 /* hf_report() of more than a kind and an object. */
 void hf__report_details(const struct hf_report_details *details);
 
@@ -12,6 +34,15 @@ void hf__report_note(const char *text);
 
 /* A line for each kind of which more was reported than shown; in the mode warn, without a handler. */
 void hf__report_summary(void);
+
+/*
+ * From now on this copy uses that state, which other copies may use already. Before other threads.
+ * True = it is the first one to do so.
+ */
+bool hf__report_share(struct hf__report_state *shared);
+
+/* The object that this copy is in is unloaded: the handler that was set through it, with it. */
+void hf__report_leave(void);
 
 /* In the child of a fork: what was not shown before it is the parent's to say. */
 void hf__report_forked(void);

@@ -52,8 +52,7 @@ enum { FEW = HF_SLOTS < 32 ? HF_SLOTS : 32, DISTANCE = 61 };
 #define LEFT (NUMBER + 1)
 
 /* Copies of the library that were built for different numbers of slots do not fit together. */
-#define SHARED_STATE(name, layout) HF__PROCESS_STATE(name, layout)
-SHARED_STATE(nodes, 0x10000 + HF_SLOTS);
+HF__PROCESS_STATE(nodes, 0x10000 + HF_SLOTS);
 
 hf_node_t *hf__node_table;
 __thread volatile struct hf__thread hf__thread;

@@ -5,6 +5,9 @@
 #include "holdfast/atomic.h"
 #include "env.h"
 #include "report.h"
+#if defined(HF_ENV_HAS_COPIES)
+#include "process.h"
+#endif
 
 struct held {
 	const void *lock;
@@ -22,6 +25,59 @@ static __thread volatile uint32_t unwatched; /* locks held beyond HF_VALIDATE_HE
 
 /* Microseconds, so that it is one 32-bit word. */
 static hf_atomic32_t limit_us = HF_ATOMIC_INIT(100000);
+
+/* ---- Are there others that validate? -------------------------------------------------------- */
+
+#if defined(HF_ENV_HAS_COPIES)
+HF__PROCESS_STATE(checks, 1);
+
+struct copies {
+	hf_atomic64_t first;   /* the first copy to take a lock: the address of its `copies` */
+	hf_atomic32_t several; /* 1 = another one did, too */
+};
+
+static struct copies *copies; /* NULL = not known yet: alone */
+
+__attribute__((constructor(101))) static void start(void)
+{
+	copies = hf__process_share(checks, sizeof(*copies), HF__PROCESS_KEEP);
+}
+
+/* Another copy, or this one if it is loaded again, may be the first then. */
+__attribute__((destructor(101))) static void end(void)
+{
+	uint64_t me = (uint64_t)(uintptr_t)&copies;
+
+	if (copies)
+		(void)hf_atomic64_try_cmpxchg_relaxed(&copies->first, &me, 0);
+}
+
+/* Each copy has lists of its own, so of two none knows all that a thread holds. */
+static bool is_one_of_several(void)
+{
+	uint64_t me = (uint64_t)(uintptr_t)&copies, first = 0;
+
+	if (!copies)
+		return false;
+	if (HF_UNLIKELY(hf_atomic32_load_relaxed(&copies->several)))
+		return true;
+	if (HF_LIKELY(hf_atomic64_load_relaxed(&copies->first) == me) ||
+	    hf_atomic64_try_cmpxchg_relaxed(&copies->first, &first, me) || first == me)
+		return false;
+	if (!hf_atomic32_xchg_acq_rel(&copies->several, 1))
+		hf__report_note(
+			"validate: two copies of the library take locks, and each knows its "
+			"own only: no more is validated. Link all with the shared library");
+	return true;
+}
+#else
+static bool is_one_of_several(void)
+{
+	return false;
+}
+#endif
+
+/* ---- What does this thread hold? ------------------------------------------------------------ */
 
 static volatile struct held *find_held(const void *lock)
 {
@@ -161,6 +217,8 @@ bool hf__validate_lock(const void *lock, bool is_locked)
 	volatile struct held *mine = find_held(lock);
 	uint32_t n = held_count;
 
+	if (is_one_of_several())
+		return true;
 	if (mine && is_locked && !was_taken_by_another(lock)) {
 		mine->depth = mine->depth + 1;
 		hf_report_at(HF_REPORT_LOCK_RECURSION, lock, HF__CALL_SITE);
@@ -184,6 +242,8 @@ void hf__validate_locked(const void *lock)
 	volatile struct held *mine = find_held(lock);
 	uint32_t n = held_count;
 
+	if (is_one_of_several())
+		return;
 	took(lock);
 	if (mine)
 		drop(mine), n--; /* V2, by trylock */
@@ -202,6 +262,8 @@ bool hf__validate_unlock(const void *lock, bool is_locked)
 	volatile struct held *mine = find_held(lock);
 	uint64_t limit = (uint64_t)hf_atomic32_load_relaxed(&limit_us) * 1000;
 
+	if (is_one_of_several())
+		return true;
 	if (mine && (!is_locked || was_taken_by_another(lock))) {
 		drop(mine); /* V2 */
 		mine = NULL;
@@ -249,5 +311,5 @@ void hf_validate_set_hold_limit(uint64_t nanoseconds)
 
 bool hf_validate_is_held(const void *lock)
 {
-	return find_held(lock) != NULL;
+	return !is_one_of_several() && find_held(lock) != NULL;
 }

@@ -8,9 +8,11 @@ import unittest
 
 SCRIPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "scripts", "bootstrap.sh")
 TOOLS = {
-    "dpkg-query": 'for p; do case $p in -*) ;; *) grep -qx -- "$p" "$SYSTEM/installed" &&'
-                  ' echo "$p installed";; esac; done; true',
-    "apt-cache": 'grep -qx -- "$2" "$SYSTEM/offered"',
+    # As the true one, it fails where it does not know one of the names.
+    "dpkg-query": 's=0; for p; do case $p in -*) ;; *) grep -qx -- "$p" "$SYSTEM/installed" &&'
+                  ' echo "$p installed" || s=1;; esac; done; exit $s',
+    # The true one prints nothing, and does not fail, of a name that others only provide.
+    "apt-cache": 'grep -x -- "$2" "$SYSTEM/offered" || true',
     "apt-get": 'echo "$*" >>"$SYSTEM/asked"; case "$*" in *update*) exit;; esac\n'
                'sleep "${SLOW:-0}"; ok=0\n'
                'for p; do case $p in -*|install|DPkg*) ;; *) if grep -qx -- "$p" "$SYSTEM/offered"; then'

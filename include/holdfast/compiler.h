@@ -5,11 +5,28 @@
 /*
  * compiler - the few GNU C extensions that the headers use, under one name each.
  *
- * Works with gcc 8+ and clang 10+, as C11 and as C++17. Nothing here knows a processor or a world.
+ * Works with gcc 8+ and clang 10+, as C11 and as C++17; tests/compilers builds with those of gcc 11 to
+ * 14 and clang 14 to 19 that are there. Nothing here knows a processor or a world.
  *
  * Every header begins with #pragma GCC system_header: what a program is compiled with, as
  * -Wold-style-cast, is about the program. tests/headers/run.py reads them without it.
  */
+
+/* What is not supported is refused here, in words: most headers begin with this one. */
+#if !defined(__GNUC__)
+#error "Holdfast needs the GNU C extensions: compile with gcc 8 or newer, or clang 10 or newer; MSVC has none of them"
+#elif defined(__clang__) && __clang_major__ < 10
+#error "Holdfast needs clang 10 or newer, or gcc 8 or newer"
+#elif !defined(__clang__) && __GNUC__ < 8
+#error "Holdfast needs gcc 8 or newer, or clang 10 or newer"
+#endif
+/*
+ * A lockref is a lock and a count in one 64-bit word that the processor changes at once, the tables of
+ * sites and of parked threads hold pointers in 64 bits. Either byte order will do.
+ */
+#if !defined(__SIZEOF_POINTER__) || __SIZEOF_POINTER__ != 8
+#error "Holdfast needs 64-bit pointers; 32-bit programs (-m32, -mx32, other ILP32) are not supported: compile for a 64-bit processor, on x86 with -m64"
+#endif
 
 /* Which way a branch mostly goes. */
 #define HF_LIKELY(x) __builtin_expect(!!(x), 1)
@@ -44,6 +61,8 @@
 #define HF__PASTE(a, b) HF__PASTE2(a, b)
 #define HF__PASTE4_(a, b, c, d) a##b##c##d
 #define HF__PASTE4(a, b, c, d) HF__PASTE4_(a, b, c, d)
+#define HF__STRING_(a) #a
+#define HF__STRING(a) HF__STRING_(a)
 
 #ifdef __cplusplus
 #define HF_BEGIN_DECLS extern "C" {

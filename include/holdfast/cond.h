@@ -88,11 +88,14 @@ typedef struct hf_cond_shared {
 HF_BEGIN_DECLS
 
 /* The mutex is held, before and after. False: the deadline. */
-bool hf__cond_wait(hf_atomic32_t *cond, hf_atomic32_t *mutex, uint64_t deadline) HF_API;
-bool hf__cond_shared_wait(hf_atomic32_t *cond, hf_atomic32_t *mutex, uint64_t deadline) HF_API;
+bool hf__cond_wait(hf_atomic32_t *cond, hf_atomic32_t *mutex, uint64_t deadline)
+	HF__LINKED(hf__cond_wait) HF_API;
+bool hf__cond_shared_wait(hf_atomic32_t *cond, hf_atomic32_t *mutex, uint64_t deadline)
+	HF__LINKED(hf__cond_shared_wait) HF_API;
 /* Threads may be parked. */
-void hf__cond_wake(hf_atomic32_t *cond, bool all) HF_API;
-void hf__cond_shared_wake(hf_atomic32_t *cond, hf_atomic32_t *mutex) HF_API;
+void hf__cond_wake(hf_atomic32_t *cond, bool all) HF__LINKED(hf__cond_wake) HF_API;
+void hf__cond_shared_wake(hf_atomic32_t *cond, hf_atomic32_t *mutex)
+	HF__LINKED(hf__cond_shared_wake) HF_API;
 
 HF_END_DECLS
 

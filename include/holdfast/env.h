@@ -39,6 +39,10 @@
 #include "env/bare.h"
 #endif
 
+/* One in which code and library are not always built together has HF__LINKED (env/linux_user.h). */
+#ifndef HF__LINKED
+#define HF__LINKED(name)
+#endif
 #ifndef HF_ENV_HAS_VARIABLES
 #define HF_ENV_HAS_VARIABLES 0
 #endif

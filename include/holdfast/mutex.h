@@ -130,16 +130,18 @@ typedef struct HF_CAPABILITY("mutex") hf_mutex_shared {
 HF_BEGIN_DECLS
 
 /* For each bucket: is the slow unlock needed? All 0 until there is a table. */
-extern const hf_atomic32_t *volatile hf__parking_need HF_API_EACH;
+extern const hf_atomic32_t *volatile hf__parking_need HF__LINKED(hf__parking_need) HF_API_EACH;
 
 /* Waits, until the deadline. True = taken. */
-bool hf__mutex_lock_slow(hf_atomic32_t *word, uint64_t deadline) HF_API;
+bool hf__mutex_lock_slow(hf_atomic32_t *word, uint64_t deadline)
+	HF__LINKED(hf__mutex_lock_slow) HF_API;
 /* After the unlock: wakes the next waiter, or hands the mutex over if it is free still. */
-void hf__mutex_unlock_slow(hf_atomic32_t *word) HF_API;
+void hf__mutex_unlock_slow(hf_atomic32_t *word) HF__LINKED(hf__mutex_unlock_slow) HF_API;
 
-bool hf__mutex_shared_lock_slow(hf_atomic32_t *word, uint64_t deadline,
-				enum hf_env_scope scope) HF_API;
-void hf__mutex_shared_wake(hf_atomic32_t *word, enum hf_env_scope scope) HF_API;
+bool hf__mutex_shared_lock_slow(hf_atomic32_t *word, uint64_t deadline, enum hf_env_scope scope)
+	HF__LINKED(hf__mutex_shared_lock_slow) HF_API;
+void hf__mutex_shared_wake(hf_atomic32_t *word, enum hf_env_scope scope)
+	HF__LINKED(hf__mutex_shared_wake) HF_API;
 
 HF_END_DECLS
 

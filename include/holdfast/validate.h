@@ -42,6 +42,12 @@
  *   C++, when the old one is destroyed; C code that frees locks and makes new ones of zeroed memory
  *   calls hf_validate_forget().
  *
+ *   Each copy of the library knows the locks that were taken through it. Where two of them in one
+ *   process take locks with validation (two plug-ins with the static library each), a line says so,
+ *   and from then on nothing is reported, and hf_validate_is_held() returns false: a lock taken
+ *   through one and released through the other would be reported as not held. One shared library
+ *   for all of them validates.
+ *
  * Invariants
  *   V1  A signal handler releases the locks that it takes, so this thread's list is after it
  *       what it was before.
@@ -67,11 +73,11 @@
 HF_BEGIN_DECLS
 
 /* Before taking: false = this thread holds it already, it is granted, do not take it. */
-bool hf__validate_lock(const void *lock, bool is_locked) HF_API;
+bool hf__validate_lock(const void *lock, bool is_locked) HF__LINKED(hf__validate_lock) HF_API;
 /* After taking it. */
-void hf__validate_locked(const void *lock) HF_API;
+void hf__validate_locked(const void *lock) HF__LINKED(hf__validate_locked) HF_API;
 /* Before releasing: false = do not release it. */
-bool hf__validate_unlock(const void *lock, bool is_locked) HF_API;
+bool hf__validate_unlock(const void *lock, bool is_locked) HF__LINKED(hf__validate_unlock) HF_API;
 
 /**
  * hf_validate_set_hold_limit - from when on is a hold reported as too long?

@@ -94,6 +94,7 @@ static void begin_thread(void)
 	void *middle = &variables[sizeof(variables) / 2];
 
 #if defined(__x86_64__)
+	*(void **)middle = middle; /* where some compilers read it */
 	if (system_call(SYS_ARCH_PRCTL, ARCH_SET_FS, (long)middle, 0) != 0)
 		failed("no thread-local variables");
 #elif defined(__aarch64__)

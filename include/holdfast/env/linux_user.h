@@ -34,6 +34,7 @@
 #include <stdint.h>
 
 #include "../compiler.h"
+#include "../version.h"
 
 /* Threads that can have nodes at one time. At most 4095, so that an index has 15 bits. */
 #ifndef HF_SLOTS
@@ -41,6 +42,12 @@
 #endif
 /* Queue nodes of a slot. */
 #define HF_NODES 8
+
+/*
+ * HF__LINKED - on the declaration of what inlined code has from the library: its name for the linker
+ * has the layout in it, so that headers and library of different layouts do not fit (version.h).
+ */
+#define HF__LINKED(name) __asm__(#name "_layout" HF__STRING(HF__LAYOUT))
 
 HF_BEGIN_DECLS
 
@@ -50,18 +57,20 @@ struct hf__thread {
 	struct hf_node *nodes; /* that node */
 };
 /* Volatile, and named itself and not by a pointer: gcc's check for null takes its address for null. */
-extern __thread volatile struct hf__thread hf__thread HF_API
+extern __thread volatile struct hf__thread hf__thread HF__LINKED(hf__thread) HF_API
 	__attribute__((tls_model("initial-exec")));
 
 /* Claims a slot for this thread. False if there is none. Async-signal-safe. */
-bool hf__slot_claim(void) HF_API;
+bool hf__slot_claim(void) HF__LINKED(hf__slot_claim) HF_API;
 
 /*
  * Hand over the sites (nofault/site.h) from `start` to `end`, of one executable or shared object,
  * and take them back. Every translation unit does so; the same range counts once.
  */
-void hf__sites_register(const void *start, const void *end) HF_API_EACH;
-void hf__sites_unregister(const void *start, const void *end) HF_API_EACH;
+void hf__sites_register(const void *start, const void *end)
+	HF__LINKED(hf__sites_register) HF_API_EACH;
+void hf__sites_unregister(const void *start, const void *end)
+	HF__LINKED(hf__sites_unregister) HF_API_EACH;
 
 HF_END_DECLS
 
@@ -102,6 +111,9 @@ HF_INLINE void hf_env_preempt_enable(void)
 
 /* A report names the object of a call site: src/linux_user_report.c. */
 #define HF_ENV_HAS_PLACES 1
+
+/* Several copies of the library may be in one process: src/process.h. */
+#define HF_ENV_HAS_COPIES 1
 
 /* No interrupts here: the interrupt-saving forms of the locks do not exist. */
 #define HF_ENV_HAS_IRQ 0

@@ -14,10 +14,11 @@ HF_BEGIN_DECLS
  * The nodes of all copies of the library in this process; NULL before its first constructor, or
  * without memory: then no thread has a slot.
  */
-extern hf_node_t *hf__node_table HF_API;
+extern hf_node_t *hf__node_table HF__LINKED(hf__node_table) HF_API;
 
 /* A waiter of another process: reported, abort. */
-void hf__node_refuse(const void *lock) HF_API __attribute__((noreturn, cold));
+void hf__node_refuse(const void *lock) HF__LINKED(hf__node_refuse) HF_API
+	__attribute__((noreturn, cold));
 
 HF_END_DECLS
 

@@ -1,0 +1,219 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Build library, examples and headers by every version of gcc and clang that is here.
+
+    run.py --source-dir DIR --work-dir DIR [NAME...]      default: gcc-11 ... clang-19
+
+  library    src/, optimised and not
+  headers    all of them in one unit, every function emitted: C11 and C++17, GNU's and strict
+  examples   built, and run
+  refused    what is not supported is an error in words: old compilers, others, 32-bit programs
+
+No warning is allowed. One line a step; "SKIPPED name: why" of a compiler that is not here. With NAME
+any other one may be named: of a version that is not in the list, or for another processor's (then
+nothing is run). Exits with 1 on a failure, with 77 if there is no compiler at all.
+"""
+import argparse
+import concurrent.futures
+import glob
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+VERSIONS = {"gcc": range(11, 15), "clang": range(14, 20)}
+WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]
+# The headers are read without the line that keeps their warnings from users.
+SYSTEM_HEADER = "#pragma GCC system_header\n"
+# These need what the library does not.
+NOT_ALONE = {"tmpfs.c", "rcuref.c"}
+# No user's: for model checkers, in place of another.
+PARTS = {"atomic_partial_whole.h"}
+
+
+def version_of(compiler):
+    """12 of gcc 12.2.0; None if it is not here."""
+    if not shutil.which(compiler):
+        return None
+    done = subprocess.run([compiler, "-dumpversion"], stdout=subprocess.PIPE, text=True, check=False)
+    match = re.match(r"(\d+)", done.stdout)
+    return int(match[1]) if match and done.returncode == 0 else None
+
+
+def find():
+    """{name: (C compiler, C++ compiler)}, [names that are not here]"""
+    found, missing = {}, []
+    for family, versions in VERSIONS.items():
+        plain = {"gcc": "g++", "clang": "clang++"}[family]
+        usual = version_of(family)
+        for version in versions:
+            name = "%s-%d" % (family, version)
+            if version_of(name) == version:
+                found[name] = (name, "%s-%d" % (plain, version))
+            elif usual == version:
+                found[name] = (family, plain)
+            else:
+                missing.append(name)
+    return found, missing
+
+
+class Failed(Exception):
+    pass
+
+
+def run(*command):
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, text=True, errors="replace", check=False)
+    if done.returncode not in (0, 77):
+        raise Failed("%s\n%s" % (" ".join(command), done.stdout[-4000:]))
+    return done.stdout
+
+
+class Check:
+    """One compiler's."""
+
+    def __init__(self, args, name, c, cxx):
+        self.source, self.c, self.cxx = args.source_dir, c, cxx
+        self.folder = os.path.join(args.work_dir, name)
+        self.include = os.path.join(args.work_dir, "include")
+        shutil.rmtree(self.folder, ignore_errors=True)
+        os.makedirs(self.folder)
+
+    def library(self):
+        # "Release" as it is shipped, and "Debug", in which compilers warn of other things.
+        for optimise in ("-O2", "-O0"):
+            objects = []
+            for file in sorted(glob.glob(os.path.join(self.source, "src", "**", "*.c"), recursive=True)):
+                objects.append(os.path.join(self.folder, "lib%s_%s.o" % (
+                    optimise, os.path.relpath(file, self.source).replace("/", "_"))))
+                run(self.c, "-std=gnu11", optimise, *WARNINGS, "-fPIC", "-fvisibility=hidden",
+                    "-DHF_STATIC_LIBRARY", "-I" + os.path.join(self.source, "include"), "-c", file,
+                    "-o", objects[-1])
+            archive = os.path.join(self.folder, "libholdfast%s.a" % optimise)
+            run("ar", "rcs", archive, *objects)
+
+    def headers(self):
+        unit = os.path.join(self.folder, "headers")
+        names = sorted(os.path.relpath(file, os.path.join(self.include, "holdfast")) for file in
+                       glob.glob(os.path.join(self.include, "holdfast", "*.h")))
+        for cxx, std in ((False, "c11"), (False, "gnu11"), (True, "c++17"), (True, "gnu++17")):
+            if cxx and not version_of(self.cxx):
+                continue
+            file = unit + (".cpp" if cxx else ".c")
+            with open(file, "w", encoding="utf-8") as out:
+                out.writelines('#include "holdfast/%s"\n' % name for name in names
+                               if name not in PARTS)
+            run(self.cxx if cxx else self.c, "-std=" + std, "-O1", *WARNINGS, "-Wshadow",
+                "-fkeep-inline-functions" if self.c.startswith("gcc") else "-Wno-unused-function",
+                "-I" + self.include, "-c", file, "-o", unit + ".o")
+
+    def examples(self):
+        for file in sorted(glob.glob(os.path.join(self.source, "examples", "*.c*"))):
+            cxx = file.endswith(".cpp")
+            if os.path.basename(file) in NOT_ALONE or not file.endswith((".c", ".cpp")):
+                continue
+            if cxx and not version_of(self.cxx):
+                continue
+            program = os.path.join(self.folder, os.path.splitext(os.path.basename(file))[0])
+            run(self.cxx if cxx else self.c, "-std=" + ("gnu++17" if cxx else "gnu11"), "-O1",
+                *WARNINGS, "-UNDEBUG", "-I" + os.path.join(self.source, "include"), file, "-o", program,
+                os.path.join(self.folder, "libholdfast-O2.a"), "-pthread")
+            run(program)
+
+
+# (what it is, compiler, options, what the first error says)
+OLD = ["-U__GNUC__", "-D__GNUC__=7"]
+REFUSED = [
+    ("32 bits", "gcc", ["-m32"], "64-bit pointers.*with -m64"),
+    ("x32", "gcc", ["-mx32"], "64-bit pointers.*with -m64"),
+    ("32-bit Arm", "clang", ["--target=armv7-none-eabi"], "64-bit pointers"),
+    ("32-bit RISC-V", "clang", ["--target=riscv32-none-elf"], "64-bit pointers"),
+    ("old gcc", "gcc", OLD, "needs gcc 8 or newer"),
+    ("old clang", "clang", ["-U__clang_major__", "-D__clang_major__=9"], "needs clang 10 or newer"),
+    ("another compiler", "gcc", ["-U__GNUC__"], "MSVC has none"),
+]
+
+
+def refused(args):
+    """What is not supported: each public header says so before anything else goes wrong."""
+    failed = 0
+    headers = sorted(os.path.basename(file) for file in
+                     glob.glob(os.path.join(args.source_dir, "include", "holdfast", "*.h")))
+    for name, compiler, options, words in REFUSED:
+        if not shutil.which(compiler):
+            print("SKIPPED refused %s: %s is not here" % (name, compiler))
+            continue
+        command = [compiler, "-ffreestanding", "-fsyntax-only", "-I", os.path.join(args.source_dir, "include"),
+                   *options]
+        plain = subprocess.run([*command, "-x", "c", "-"], input="#include <stdint.h>\n", text=True,
+                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+        if plain.returncode:
+            print("SKIPPED refused %s: %s does not compile for it" % (name, compiler))
+            continue
+        wrong = None
+        for header in headers:
+            if header in PARTS or header == "refcount_mutex.h":  # it begins with a C library's
+                continue
+            done = subprocess.run([*command, "-x", "c", "-"], input="#include <holdfast/%s>\n" % header,
+                                  text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+            first = re.search(r"error: (.*)", done.stdout)
+            if not done.returncode or not first or not re.search(words, first[1]):
+                wrong = "%s: %s" % (header, first[1] if first else "no error")
+                break
+        print("FAILED refused %s: %s" % (name, wrong) if wrong else "ok refused %s" % name)
+        failed += bool(wrong)
+    return failed
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    for name in ("source-dir", "work-dir"):
+        parser.add_argument("--" + name, required=True)
+    parser.add_argument("compiler", nargs="*")
+    args = parser.parse_args()
+    found, missing = find()
+    if args.compiler:
+        found, missing = {name: (name, re.sub(r"gcc", "g++", re.sub(r"clang", "clang++", name)))
+                          for name in args.compiler}, []
+    for name in missing:
+        print("SKIPPED %s: it is not here" % name)
+    if not found:
+        return 77
+    # Read as their authors' code: with warnings.
+    include = os.path.join(args.work_dir, "include")
+    shutil.rmtree(include, ignore_errors=True)
+    shutil.copytree(os.path.join(args.source_dir, "include"), include)
+    for file in glob.glob(os.path.join(include, "**", "*.h"), recursive=True):
+        with open(file, encoding="utf-8") as text:
+            content = text.read()
+        with open(file, "w", encoding="utf-8") as text:
+            text.write(content.replace(SYSTEM_HEADER, ""))
+
+    def one(name):
+        lines, failed = [], 0
+        check = Check(args, name, *found[name])
+        if not version_of(check.cxx):
+            lines.append("SKIPPED %s C++: %s is not here" % (name, check.cxx))
+        for step in (check.library, check.headers, check.examples):
+            try:
+                step()
+                lines.append("ok %s %s" % (name, step.__name__))
+            except Failed as why:
+                lines.append("FAILED %s %s: %s" % (name, step.__name__, why))
+                failed += 1
+                if step == check.library:
+                    break
+        return lines, failed
+
+    failures = refused(args)
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+        for lines, failed in pool.map(one, found):
+            print("\n".join(lines), flush=True)
+            failures += failed
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

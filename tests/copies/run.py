@@ -1,0 +1,211 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Several copies of the library in one process, all pairs of them.
+
+    run.py --source-dir DIR --work-dir DIR [--cc COMPILER]
+
+A copy is static, or shared; of this version, of a newer one with the same layout (version.h), or of
+another layout. Of each there is a program, and a plug-in, from the same sources (verbs.c).
+
+  same layout    each program with each plug-in: locks, condition variables, faults, reports and
+                 validation work through both (pair.c); of two copies that validate one line says so
+  other layout   refused: by the copy that starts as the second one, which names both objects; by the
+                 linker or the loader, which name the function, where inlined code of one layout
+                 meets the library of another
+
+One line a check. Exits with 1 if one failed.
+"""
+import argparse
+import concurrent.futures
+import os
+import re
+import signal
+import subprocess
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.dirname(HERE))
+
+import ktap  # noqa: E402
+import mutation  # noqa: E402
+
+# name: the change of version.h, and the number in the name of the shared library
+VERSIONS = {
+    "this": (None, 0),
+    "newer": (mutation.swap("#define HF_VERSION_MINOR 1", "#define HF_VERSION_MINOR 99"), 1),
+    "other": (mutation.swap("#define HF__LAYOUT 1", "#define HF__LAYOUT 77"), 0),
+}
+KINDS = ("static", "shared")
+VALIDATE = "holdfast: validate: two copies of the library take locks"
+MISUSE = "refcount: addition on 0"
+
+
+def run(*command, cwd=None):
+    done = subprocess.run(command, cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                          errors="replace", check=False)
+    if done.returncode:
+        raise RuntimeError("%s\n%s" % (" ".join(command), done.stdout[-3000:]))
+
+
+class Build:
+    """All copies, and what uses them."""
+
+    def __init__(self, args):
+        self.args, self.cc = args, args.cc.split()
+
+    def folder(self, version, kind):
+        return os.path.join(self.args.work_dir, version, kind)
+
+    def flags(self, tree):
+        return [*self.cc, "-std=gnu11", "-O0", "-Wall", "-Wextra", "-Werror", "-fPIC",
+                "-fvisibility=hidden", "-pthread", "-I" + os.path.join(tree, "include")]
+
+    def tree(self, version):
+        if not VERSIONS[version][0]:
+            return self.args.source_dir
+        folder = os.path.join(self.args.work_dir, version, "tree")
+        tree = mutation.copy(self.args.source_dir, folder, "include", "src")
+        mutation.edit(os.path.join(tree, "include", "holdfast", "version.h"), VERSIONS[version][0])
+        return tree
+
+    def library(self, version, kind, tree):
+        """The library alone: objects, and what they are put together to."""
+        folder = self.folder(version, kind)
+        os.makedirs(folder, exist_ok=True)
+        define = "-DHF_STATIC_LIBRARY" if kind == "static" else "-DHF_STAYS_LOADED"
+        sources = [os.path.join(parent, file) for parent, _, files in
+                   sorted(os.walk(os.path.join(tree, "src"))) for file in sorted(files)
+                   if file.endswith(".c")]
+        objects = []
+        for source in sources:
+            objects.append(os.path.join(folder, os.path.relpath(source, tree).replace("/", "_") + ".o"))
+            run(*self.flags(tree), define, "-c", source, "-o", objects[-1])
+        archive = os.path.join(folder, "libholdfast.a")
+        if kind == "static":
+            if os.path.exists(archive):
+                os.remove(archive)
+            run("ar", "rcs", archive, *objects)
+            return
+        name = "libholdfast.so.%d" % VERSIONS[version][1]
+        run(*self.cc, "-shared", "-pthread", "-Wl,-z,nodelete", "-Wl,-soname," + name, *objects, "-o",
+            os.path.join(folder, name))
+
+    def link(self, version, kind):
+        """What to link with; a shared library is found by the path in the program."""
+        folder = self.folder(version, kind)
+        if kind == "static":
+            return [os.path.join(folder, "libholdfast.a")]
+        return [os.path.join(folder, "libholdfast.so.%d" % VERSIONS[version][1]), "-Wl,-rpath," + folder]
+
+    def users(self, version, kind, tree):
+        """The program and the plug-in of one copy."""
+        folder = self.folder(version, kind)
+        objects = {}
+        for stem in ("verbs", "validated", "pair"):
+            objects[stem] = os.path.join(folder, stem + ".o")
+            run(*self.flags(tree), "-c", os.path.join(HERE, stem + ".c"), "-o", objects[stem])
+        link = self.link(version, kind) + ["-pthread", "-ldl"]
+        run(*self.cc, *objects.values(), "-o", os.path.join(folder, "pair"), *link)
+        run(*self.cc, "-shared", objects["verbs"], objects["validated"], "-o",
+            os.path.join(folder, "plug.so"), *link)
+
+    def all(self):
+        trees = {version: self.tree(version) for version in VERSIONS}
+
+        def one(version, kind):
+            self.library(version, kind, trees[version])
+            self.users(version, kind, trees[version])
+        with concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+            list(pool.map(lambda copy: one(*copy),
+                          [(version, kind) for version in VERSIONS for kind in KINDS]))
+
+    def pair(self, program, plugin, **environment):
+        """(exit status, standard output, standard error)"""
+        done = subprocess.run([os.path.join(self.folder(*program), "pair"),
+                               os.path.join(self.folder(*plugin), "plug.so"), plugin[1]],
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False,
+                              env=dict(os.environ, **environment))
+        return done.returncode, done.stdout, done.stderr
+
+
+def works(build, program, plugin):
+    """What is wrong, or nothing."""
+    status, out, err = build.pair(program, plugin)
+    verdict = ktap.judge(out, 1)
+    if status or verdict.faults:
+        return "status %d, %s\n%s%s" % (status, verdict.faults, out, err)
+    lines = err.splitlines()
+    expected = [VALIDATE] * ("# two validate" in out) + [MISUSE] * ("unload" in verdict.passed)
+    if len(lines) != len(expected) or not all(text in line for text, line in zip(expected, lines)):
+        return "expected on standard error %s, found\n%s" % (expected, err)
+    # A program's shared library is found first, also by a plug-in that has a copy.
+    if ("# two validate" in out) != (program[1] == "static"):
+        return "there should be another number of copies:\n" + out
+    return None
+
+
+def refused(result, *patterns):
+    """What is wrong, or nothing: it must end in that way, and give those reasons."""
+    status, out, err = result
+    if status == 0 or "ok 1" in out:
+        return "was not refused"
+    missing = [pattern for pattern in patterns if not re.search(pattern, err)]
+    return "status %d; no %s in\n%s" % (status, missing, err) if missing else None
+
+
+def checks(build):
+    """(name, what is wrong or None) of each."""
+    good = [(version, kind) for version in ("this", "newer") for kind in KINDS]
+    for program in good:
+        for plugin in good:
+            yield "works: %s %s, plug-in %s %s" % (program + plugin), works(build, program, plugin)
+
+    for program, plugin in [(p, q) for kind in KINDS for other in KINDS
+                            for p, q in [(("this", kind), ("other", other)),
+                                         (("other", kind), ("this", other))]]:
+        layouts = {"this": 1, "other": 77}
+        patterns = [r"layout %d\.\d+ in " % layouts[which[0]] for which in (program, plugin)]
+        patterns += ["do not fit together", "plug.so" if plugin[1] == "static" else "libholdfast.so"]
+        if program[1] == plugin[1] == "shared":
+            # The loader has a library of that name, and does not take another.
+            patterns = [r"undefined symbol: hf__\w+_layout%d\b" % layouts[plugin[0]]]
+        yield ("refused: %s %s, plug-in %s %s" % (program + plugin),
+               refused(build.pair(program, plugin), *patterns))
+
+    # A program's inlined code is older than the shared library that it finds.
+    preload = os.path.join(build.folder("other", "shared"), "libholdfast.so.0")
+    result = build.pair(("this", "shared"), ("this", "shared"), LD_PRELOAD=preload)
+    yield ("refused: an older program finds a library of another layout",
+           refused(result, r"undefined symbol: hf__\w+_layout1\b"))
+    # So are objects that were compiled before the static library was replaced.
+    old, new = build.folder("this", "static"), build.folder("other", "static")
+    done = subprocess.run([*build.cc, *[os.path.join(old, stem + ".o")
+                                        for stem in ("verbs", "validated", "pair")],
+                           os.path.join(new, "libholdfast.a"), "-o", os.path.join(new, "mixed"),
+                           "-pthread", "-ldl"], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          text=True, check=False, env=dict(os.environ, LC_ALL="C"))
+    yield ("refused: older objects are linked with a library of another layout",
+           refused((done.returncode, done.stdout, done.stderr), r"hf__mutex_lock_slow_layout1\b"))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    for name in ("source-dir", "work-dir"):
+        parser.add_argument("--" + name, required=True)
+    parser.add_argument("--cc", default="cc")
+    args = parser.parse_args()
+    build = Build(args)
+    build.all()
+    failed = 0
+    for name, wrong in checks(build):
+        print("%s %s%s" % ("FAILED" if wrong else "ok", name, ": " + wrong if wrong else ""), flush=True)
+        failed += bool(wrong)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except (RuntimeError, mutation.Stale) as error:
+        sys.exit(str(error))

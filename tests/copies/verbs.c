@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT */
+/* verbs - a part of the program, and of each plug-in: see pair.c. */
+#include <sched.h>
+
+#include "holdfast/nofault.h"
+#include "holdfast/refcount.h"
+#include "holdfast/version.h"
+
+#include "verbs.h"
+
+static void count(struct shared *s, unsigned long n)
+{
+	for (unsigned long i = 0; i < n; i++) {
+		hf_mutex_lock(&s->mutex);
+		if (++s->by_mutex % 16 == 0)
+			sched_yield(); /* descheduled with the mutex held: the others park */
+		hf_mutex_unlock(&s->mutex);
+
+		hf_spinlock_queued_lock(&s->queued);
+		if (++s->by_queued % 16 == 0)
+			sched_yield();
+		hf_spinlock_queued_unlock(&s->queued);
+	}
+	/* Strict order: each time that a thread is not running, all wait for it. */
+	for (unsigned long i = 0; i < n / 16; i++) {
+		hf_spinlock_mcs_lock(&s->mcs);
+		s->by_mcs++;
+		hf_spinlock_mcs_unlock(&s->mcs);
+	}
+}
+
+static void wait(struct shared *s)
+{
+	hf_mutex_lock(&s->mutex);
+	s->waiting++;
+	while (!s->go)
+		hf_cond_wait(&s->cond, &s->mutex);
+	hf_mutex_unlock(&s->mutex);
+}
+
+static void wake(struct shared *s)
+{
+	hf_mutex_lock(&s->mutex);
+	s->go = 1;
+	hf_cond_broadcast(&s->cond);
+	hf_mutex_unlock(&s->mutex);
+}
+
+static size_t clear(void *at, size_t len)
+{
+	return hf_clear_nofault(at, len);
+}
+
+static void misuse(void)
+{
+	hf_refcount_t dead = HF_REFCOUNT_INIT(0);
+
+	hf_refcount_inc(&dead);
+}
+
+static void handler(enum hf_report_kind kind, const void *object, void *data)
+{
+	(void)kind;
+	(void)object;
+	(void)data;
+}
+
+static void handle_here(void)
+{
+	hf_report_set_handler(handler, NULL);
+}
+
+struct verbs copies_verbs = {
+	.version = HF_VERSION,
+	.count = count,
+	.wait = wait,
+	.wake = wake,
+	.clear = clear,
+	.misuse = misuse,
+	.handle_here = handle_here,
+	.lock = validated_lock,
+	.unlock = validated_unlock,
+};
+
+/* Addresses of another object's functions are no constants to the compiler of a static one. */
+__attribute__((constructor)) static void fill(void)
+{
+	copies_verbs.library = (const void *)hf_version();
+	copies_verbs.validations = validated_where();
+	copies_verbs.install = hf_nofault_install;
+	copies_verbs.remove = hf_nofault_remove;
+	copies_verbs.set_handler = hf_report_set_handler;
+	copies_verbs.set_mode = hf_report_set_mode;
+	copies_verbs.reports = hf_report_count;
+	copies_verbs.reset = hf_report_reset;
+}

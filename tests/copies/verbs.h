@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef HF_TESTS_COPIES_VERBS_H
+#define HF_TESTS_COPIES_VERBS_H
+/* verbs - what pair.c asks of the program's part and of a plug-in: all with the library that it has. */
+#include <stddef.h>
+
+#include "holdfast/cond.h"
+#include "holdfast/report.h"
+#include "holdfast/spinlock.h"
+
+struct shared {
+	hf_mutex_t mutex;
+	hf_cond_t cond;
+	int go, waiting;
+	hf_spinlock_queued_t queued;
+	hf_spinlock_mcs_t mcs;
+	unsigned long by_mutex, by_queued, by_mcs;
+	unsigned int threads; /* that have come so far */
+};
+
+struct verbs {
+	const char *version;     /* the headers' */
+	const void *library;     /* where the library is */
+	const void *validations; /* that of the validated locks */
+	/* Half of the threads through each copy. */
+	void (*count)(struct shared *s, unsigned long n);
+	void (*wait)(struct shared *s);
+	void (*wake)(struct shared *s);
+	/* Recovered faults. */
+	int (*install)(void);
+	int (*remove)(void);
+	size_t (*clear)(void *at, size_t len);
+	/* Reports. */
+	void (*misuse)(void); /* ADD_UAF */
+	void (*set_handler)(hf_report_handler_t handler, void *data);
+	void (*handle_here)(void); /* a handler of this object's */
+	enum hf_report_mode (*set_mode)(enum hf_report_mode mode);
+	uint32_t (*reports)(enum hf_report_kind kind);
+	void (*reset)(void);
+	/* Validation. */
+	void (*lock)(hf_mutex_t *mutex);
+	void (*unlock)(hf_mutex_t *mutex);
+};
+
+extern struct verbs copies_verbs __attribute__((visibility("default")));
+
+/* validated.c */
+void validated_lock(hf_mutex_t *mutex);
+void validated_unlock(hf_mutex_t *mutex);
+const void *validated_where(void);
+
+#endif
