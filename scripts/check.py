@@ -19,8 +19,9 @@ from test import LOGS, ROOT, Stage, ctest, format_check
 
 # Always: (targets, tests)
 QUICK = (["battery", "battery.spinning", "unit_tests", "unit_spinning_tests", "unit_validate_tests",
-          "unit_slots_tests", "holdfast", "holdfast_shared"],
-         ["battery", "unit_", "codegen", "docs", "headers", "roster", "runners"])
+          "unit_slots_tests", "holdfast", "holdfast_shared",
+          "holdfast_extern", "holdfast_extern_shared"],
+         ["battery", "unit_", "codegen", "docs", "extern", "headers", "roster", "runners"])
 
 # area: (files, targets, tests): what a changed file adds. A file may belong to several areas, or none.
 AREAS = {
