@@ -76,7 +76,8 @@ class Site:
             for path in sorted(glob.glob(pattern, root_dir=self.root)):
                 name = path[:-3]
                 name = name[5:] if name.startswith("docs/") else name
-                found[path] = {"README": "readme", "results/README": "results/readme"}.get(name, name)
+                found[path] = {"README.md": "readme", "docs/README.md": "documents",
+                               "docs/results/README.md": "results/readme"}.get(path, name)
         return found
 
     def title(self, path):
@@ -347,7 +348,7 @@ class Site:
         guides.sort(key=lambda d: (next((n for n, w in enumerate(GUIDES) if w in d), len(GUIDES)), d))
         others = [d for d in ("bare-metal", "kernel", "tmpfs") if d in self.pages.values()]
         rest = [d for p, d in self.pages.items() if re.fullmatch(r"docs/[^/]+\.md", p)
-                and d not in (*others, "results")]
+                and d not in (*others, "results", "documents")]
         self.which = next((d for d in guides if re.search(r"which|choos", d)), None)
         self.guide_pages = [d for d in guides if d != self.which] + others + rest
         self.guide_index = next((d for p, d in self.pages.items() if re.search(r"guide/(README|index)\.md\Z", p)),
@@ -390,14 +391,17 @@ class Site:
         if self.shown_programs:
             parts.append(tree("Programs", self.shown_programs))
         parts.append(tree("Results", ["Measured <results>", "Raw results <results/readme>"]))
+        documents = ["documents"] if "documents" in self.pages.values() else []
         parts.append(tree("Project", ["Design decisions <design/index>", "Changes <CHANGELOG>",
-                                      "Contributing <CONTRIBUTING>"]))
+                                      "Contributing <CONTRIBUTING>", *documents]))
         write(os.path.join(self.source, "index.rst"), "".join(parts))
 
     def html(self):
         target = os.path.join(self.out, "html")
-        shutil.rmtree(target, ignore_errors=True)
-        return subprocess.run([sys.executable, "-B", "-m", "sphinx", "-W", "--keep-going", "-q", "-j", "auto", "-b",
+        # From scratch: what Sphinx keeps of a build before forgets where constants of C are.
+        for folder in (target, os.path.join(self.out, "doctrees")):
+            shutil.rmtree(folder, ignore_errors=True)
+        return subprocess.run([sys.executable, "-B", "-m", "sphinx", "-W", "--keep-going", "-q", "-b",
                                "html", "-d", os.path.join(self.out, "doctrees"), self.source, target],
                               env=dict(os.environ, HF_DOCS_VERSION=version(self.root)), check=False).returncode
 

@@ -45,8 +45,8 @@ class Page(html.parser.HTMLParser):
 
     def __init__(self, path):
         super().__init__()
-        self.links, self.loads, self.anchors, self.words, self.code = [], [], {""}, [], []
-        self.titles, self.tag = [], []
+        self.links, self.loads, self.anchors, self.words = [], [], {""}, []
+        self.titles, self.tag, self.names = [], [], False
         with open(path, encoding="utf-8") as file:
             self.feed(file.read())
         self.text = "".join(self.words)
@@ -60,13 +60,19 @@ class Page(html.parser.HTMLParser):
             self.loads.append(attrs["src"])
         if tag == "link" and attrs.get("href") and attrs.get("rel") not in ("canonical",):
             self.loads.append(attrs["href"])
-        self.tag.append(tag)
+        if tag == "code" and "xref" in (attrs.get("class") or "").split() and "a" not in self.tag:
+            self.names = True  # a reference that led nowhere: Sphinx says nothing of it
+        if tag not in ("br", "img", "input", "link", "meta", "hr", "col", "wbr", "source"):
+            self.tag.append(tag)
 
     def handle_endtag(self, tag):
         while self.tag and self.tag.pop() != tag:
             pass
 
     def handle_data(self, data):
+        if self.names:
+            self.links.append("#no entry for " + data)
+            self.names = False
         if "script" not in self.tag and "style" not in self.tag:
             self.words.append(data)
             if "h2" in self.tag and data.strip("¶ \n"):
