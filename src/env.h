@@ -2,7 +2,12 @@
 #ifndef HF_SRC_ENV_H
 #define HF_SRC_ENV_H
 /* env - what the rest of src/ needs from the world: linux_user*.c, or a port's own file. */
+#include "holdfast/atomic.h"
 #include "holdfast/env.h"
+
+/* Debuggers read memory: share/gdb/holdfast.py has these numbers. Not with atomics of another size. */
+#define HF__DEBUGGERS_KNOW(layout)                                                                 \
+	HF_STATIC_ASSERT(sizeof(hf_atomic32_t) != 4 || (layout), "share/gdb/holdfast.py")
 
 /* Puts a line where a person will see it. Async-signal-safe. */
 void hf__env_print(const char *line, size_t len);

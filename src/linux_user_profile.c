@@ -54,11 +54,8 @@ struct output {
 	char file[PATH_MAX]; /* empty = standard error */
 };
 
-/* Debuggers read the table: share/gdb/holdfast.py has these numbers. */
-HF_STATIC_ASSERT(sizeof(struct entry) == 48 && offsetof(struct entry, site) == 8 &&
-			 offsetof(struct entry, longest) == 32 &&
-			 offsetof(struct entry, kind) == 44,
-		 "share/gdb/holdfast.py");
+HF__DEBUGGERS_KNOW(sizeof(struct entry) == 48 && offsetof(struct entry, site) == 8 &&
+		   offsetof(struct entry, longest) == 32 && offsetof(struct entry, kind) == 44);
 
 /* In the child of a fork nothing was waited for yet, but there are as many copies as before. */
 HF__PROCESS_STATE(profile, 1);

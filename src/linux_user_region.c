@@ -13,6 +13,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#include "env.h"
 #include "nofault.h"
 #include "nofault_fault.h"
 #include "probe.h"
@@ -24,16 +25,14 @@
 
 static struct hf__regions all;
 
-/* For debuggers: by a name that no program has. share/gdb/holdfast.py has these numbers. */
+/* For debuggers: by a name that no program has. */
 static const struct hf__regions *const hf__regions_here __attribute__((used)) = &all;
-HF_STATIC_ASSERT(HF__REGION_SHARDS == 16 && sizeof(struct hf__region_shard) == 64 &&
-			 offsetof(struct hf__regions, process) == 16 * 64 &&
-			 offsetof(struct hf__region_thread, next) == 8,
-		 "share/gdb/holdfast.py");
-HF_STATIC_ASSERT(offsetof(hf_region_t, lost) == 8 && offsetof(hf_region_t, written) == 16 &&
-			 offsetof(hf_region_t, fd) == 28 && offsetof(hf_region_t, base) == 32 &&
-			 offsetof(hf_region_t, jump) == 32 + 2 * sizeof(void *),
-		 "share/gdb/holdfast.py");
+HF__DEBUGGERS_KNOW(HF__REGION_SHARDS == 16 && sizeof(struct hf__region_shard) == 64 &&
+		   offsetof(struct hf__regions, process) == 16 * 64 &&
+		   offsetof(struct hf__region_thread, next) == 8);
+HF__DEBUGGERS_KNOW(offsetof(hf_region_t, lost) == 8 && offsetof(hf_region_t, written) == 16 &&
+		   offsetof(hf_region_t, fd) == 28 && offsetof(hf_region_t, base) == 32 &&
+		   offsetof(hf_region_t, jump) == 32 + 2 * sizeof(void *));
 
 /* This thread's list. */
 static __thread struct hf__region_thread self __attribute__((tls_model("initial-exec")));

@@ -6,17 +6,13 @@
 #include "env.h"
 #include "process.h"
 
-/* Debuggers read the table: share/gdb/holdfast.py has these numbers. */
-HF_STATIC_ASSERT(HF__PARKING_BUCKETS == 1024 && offsetof(struct hf__parking, bucket) == 4096 &&
-			 sizeof(struct hf__bucket) == 64 && offsetof(struct hf__bucket, lock) == 8,
-		 "share/gdb/holdfast.py");
-HF_STATIC_ASSERT(offsetof(struct hf__bucket, first) ==
-			 (12 + sizeof(void *) - 1) / sizeof(void *) * sizeof(void *),
-		 "share/gdb/holdfast.py");
-HF_STATIC_ASSERT(offsetof(struct hf__waiter, at) == sizeof(void *) &&
-			 offsetof(struct hf__waiter, mutex) == 2 * sizeof(void *) &&
-			 offsetof(struct hf__waiter, next) == 3 * sizeof(void *),
-		 "share/gdb/holdfast.py");
+HF__DEBUGGERS_KNOW(HF__PARKING_BUCKETS == 1024 && offsetof(struct hf__parking, bucket) == 4096 &&
+		   sizeof(struct hf__bucket) == 64 && offsetof(struct hf__bucket, lock) == 8);
+HF__DEBUGGERS_KNOW(offsetof(struct hf__bucket, first) ==
+		   (12 + sizeof(void *) - 1) / sizeof(void *) * sizeof(void *));
+HF__DEBUGGERS_KNOW(offsetof(struct hf__waiter, at) == sizeof(void *) &&
+		   offsetof(struct hf__waiter, mutex) == 2 * sizeof(void *) &&
+		   offsetof(struct hf__waiter, next) == 3 * sizeof(void *));
 
 HF__PROCESS_STATE(parking, 1);
 

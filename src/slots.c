@@ -35,10 +35,8 @@ struct slot_table {
 	hf_atomic32_t refused; /* claims that found no slot */
 };
 
-/* Debuggers read the table: share/gdb/holdfast.py has these numbers. */
-HF_STATIC_ASSERT(sizeof(hf_node_t) == 16 && HF_NODES == 8 && offsetof(hf_node_t, at) == 8 &&
-			 offsetof(struct table, owner) == sizeof(hf_node_t) * HF_SLOTS * HF_NODES,
-		 "share/gdb/holdfast.py");
+HF__DEBUGGERS_KNOW(sizeof(hf_node_t) == 16 && HF_NODES == 8 && offsetof(hf_node_t, at) == 8 &&
+		   offsetof(struct table, owner) == sizeof(hf_node_t) * HF_SLOTS * HF_NODES);
 
 enum { FEW = HF_SLOTS < 32 ? HF_SLOTS : 32, DISTANCE = 61 };
 
