@@ -19,8 +19,8 @@ from test import LOGS, ROOT, Stage, ctest, format_check
 
 # Always: (targets, tests)
 QUICK = (["battery", "battery.spinning", "unit_tests", "unit_spinning_tests", "unit_validate_tests",
-          "unit_slots_tests", "holdfast", "holdfast_shared"],
-         ["battery", "unit_", "codegen", "headers", "roster", "runners"])
+          "unit_slots_tests", "holdfast", "holdfast_shared", "abi_program"],
+         ["battery", "unit_", "abi", "codegen", "headers", "roster", "runners"])
 
 # area: (files, targets, tests): what a changed file adds. A file may belong to several areas, or none.
 AREAS = {
@@ -57,6 +57,8 @@ AREAS = {
     "simulate": (r"^lab/sim/", ["hf-lab"], ["lab.simulate$"]),
     "instructions": (r"^lab/instructions", [], ["instructions"]),
     "examples": (r"^examples/", ["examples/all"], ["example."]),
+    "man": (r"^docs/man|^tests/man|^lab/main|^lab/sim/command|fuse_(main|options)",
+            ["hf-lab", "hf-tmpfs-fuse"], [r"man\."]),
     "install": (r"^cmake/|^CMake|^tests/install", [], ["install"]),
 }
 
