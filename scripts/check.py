@@ -19,9 +19,9 @@ from test import LOGS, ROOT, Stage, ctest, format_check
 
 # Always: (targets, tests)
 QUICK = (["battery", "battery.spinning", "unit_tests", "unit_spinning_tests", "unit_validate_tests",
-          "unit_slots_tests", "holdfast", "holdfast_shared",
-          "holdfast_extern", "holdfast_extern_shared"],
-         ["battery", "unit_", "codegen", "docs", "extern", "headers", "roster", "runners"])
+          "unit_slots_tests", "holdfast", "holdfast_shared", "holdfast_extern", "holdfast_extern_shared",
+          "abi_program"],
+         ["battery", "unit_", "abi", "codegen", "docs", "extern", "headers", "roster", "runners"])
 
 # area: (files, targets, tests): what a changed file adds. A file may belong to several areas, or none.
 AREAS = {
@@ -63,6 +63,8 @@ AREAS = {
               ["tools_profile", "tools_profile_host", "tools_profile_a", "tools_profile_b",
                "tools_profile_shared", "tools_gdb_static", "tools_gdb_dynamic", "tools_probes_static",
                "tools_probes_dynamic"], ["tools."]),
+    "man": (r"^docs/man|^tests/man|^lab/main|^lab/sim/command|fuse_(main|options)",
+            ["hf-lab", "hf-tmpfs-fuse"], [r"man\."]),
     "install": (r"^cmake/|^CMake|^tests/install", [], ["install"]),
     "single": (r"^single/|^tests/single", [], ["single"]),
     "owners": (r"intrusive_ptr|lockref_counted|guard", ["stress_intrusive_ptr"], ["stress.intrusive_ptr"]),
