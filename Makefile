@@ -55,7 +55,7 @@ simulation: ## simulate 2 to 256 processors, in some minutes, and draw build/lab
 	@# Of what was simulated there is a page, also where a figure is outside of its tolerance; that is then make's status.
 	@status=0; \
 	build/release/lab/hf-lab simulate --validate --json build/lab/simulated/figures.json || status=$$?; \
-	echo "Two machines, all classes, 2 to 256 processors: about 5 minutes on two processors"; \
+	echo "Two machines, all classes, 2 to 256 processors: 5 to 10 minutes on two processors"; \
 	$(PYTHON3) -B lab/sim/ranges.py --hf-lab build/release/lab/hf-lab --out build/lab/simulated $(if $(UPDATE),--update) || exit; \
 	build/venv/bin/python -B lab/report/simulation.py \
 		$(addprefix build/lab/simulated/,figures.json x86_64-*.json aarch64-*.json) --html build/lab/simulation.html || exit; \
