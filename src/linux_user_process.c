@@ -26,13 +26,13 @@ struct search {
 	uint64_t found;
 };
 
-static void print(const char *text)
+HF_COLD void print(const char *text)
 {
 	hf__env_print(text, strlen(text));
 }
 
 /* "layout 1.3 in /lib/libholdfast.so.0": the locks', and that of this kind of state. */
-static void print_layout(int32_t layout, const char *object)
+HF_COLD void print_layout(int32_t layout, const char *object)
 {
 	uint32_t numbers[] = { (uint32_t)layout >> 24, (uint32_t)layout & 0xffffff };
 
@@ -55,7 +55,7 @@ struct owner {
 };
 
 /* The name of the object that has this address: the loader's, which is empty for the program. */
-static int is_owner(struct dl_phdr_info *object, size_t size, void *data)
+HF_COLD int is_owner(struct dl_phdr_info *object, size_t size, void *data)
 {
 	struct owner *owner = data;
 
@@ -73,7 +73,7 @@ static int is_owner(struct dl_phdr_info *object, size_t size, void *data)
 	return 0;
 }
 
-static void refuse(const struct hf__process_state *mine, int32_t layout, const char *object)
+HF_COLD void refuse(const struct hf__process_state *mine, int32_t layout, const char *object)
 {
 	struct owner me = { mine, "" };
 

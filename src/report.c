@@ -47,14 +47,14 @@ const char *hf_report_text(enum hf_report_kind kind)
 	return (unsigned int)kind < HF_REPORT_KINDS ? texts[kind] : "unknown kind of misuse";
 }
 
-static char *put_text(char *to, const char *end, const char *text)
+HF_COLD char *put_text(char *to, const char *end, const char *text)
 {
 	while (*text && to < end)
 		*to++ = *text++;
 	return to;
 }
 
-static char *put_address(char *to, const char *end, const volatile void *address)
+HF_COLD char *put_address(char *to, const char *end, const volatile void *address)
 {
 	uintptr_t bits = (uintptr_t)address;
 	int shift = (int)sizeof(bits) * 8 - 4;
@@ -68,7 +68,7 @@ static char *put_address(char *to, const char *end, const volatile void *address
 }
 
 /* "; at 0x1234 (/bin/app+0x234)": the second where the world has objects. */
-static char *put_site(char *to, const char *end, const char *before, const void *site)
+HF_COLD char *put_site(char *to, const char *end, const char *before, const void *site)
 {
 	if (!site)
 		return to;
@@ -81,7 +81,7 @@ static char *put_site(char *to, const char *end, const char *before, const void 
 }
 
 /* R1: no stdio, no allocation, no lock. */
-static void print_line(const struct hf_report_details *details)
+HF_COLD void print_line(const struct hf_report_details *details)
 {
 	char line[512] = "";
 	const char *end = line + sizeof(line) - 1;
