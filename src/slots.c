@@ -36,7 +36,7 @@ struct slot_table {
 };
 
 HF__DEBUGGERS_KNOW(sizeof(hf_node_t) == 16 && HF_NODES == 8 && offsetof(hf_node_t, at) == 8 &&
-		   offsetof(struct table, owner) == sizeof(hf_node_t) * HF_SLOTS * HF_NODES);
+		   offsetof(struct slot_table, owner) == sizeof(hf_node_t) * HF_SLOTS * HF_NODES);
 
 enum { FEW = HF_SLOTS < 32 ? HF_SLOTS : 32, DISTANCE = 61 };
 
