@@ -68,7 +68,7 @@ HF_COLD char *put_address(char *to, const char *end, const volatile void *addres
 }
 
 /* "; at 0x1234 (/bin/app+0x234)": the second where the world has objects. */
-HF_COLD char *put_site(char *to, const char *end, const char *before, const void *site)
+HF_COLD char *put_place(char *to, const char *end, const char *before, const void *site)
 {
 	if (!site)
 		return to;
@@ -92,12 +92,12 @@ HF_COLD void print_line(const struct hf_report_details *details)
 	at = put_address(at, end, details->object);
 	at = put_text(at, end, ": ");
 	at = put_text(at, end, hf_report_text(details->kind));
-	at = put_site(at, end, "; at ", details->site);
+	at = put_place(at, end, "; at ", details->site);
 	if (details->other) {
 		at = put_text(at, end, ", with ");
 		at = put_address(at, end, details->other);
 		at = put_text(at, end, " held");
-		at = put_site(at, end, "; the other way round at ", details->other_site);
+		at = put_place(at, end, "; the other way round at ", details->other_site);
 	}
 	*at++ = '\n';
 	hf__env_print(line, (size_t)(at - line));
