@@ -26,7 +26,7 @@ struct search {
 	uint64_t found;
 };
 
-HF_COLD void print(const char *text)
+HF_COLD void put_words(const char *text)
 {
 	hf__env_print(text, strlen(text));
 }
@@ -36,17 +36,17 @@ HF_COLD void print_layout(int32_t layout, const char *object)
 {
 	uint32_t numbers[] = { (uint32_t)layout >> 24, (uint32_t)layout & 0xffffff };
 
-	print("layout ");
+	put_words("layout ");
 	for (int i = 0; i < 2; i++) {
 		char digits[12] = "", *digit = digits + sizeof(digits) - 1;
 
 		do
 			*--digit = (char)('0' + numbers[i] % 10);
 		while (numbers[i] /= 10);
-		print(digit);
-		print(i ? " in " : ".");
+		put_words(digit);
+		put_words(i ? " in " : ".");
 	}
-	print(*object ? object : "the program");
+	put_words(*object ? object : "the program");
 }
 
 struct owner {
@@ -78,13 +78,13 @@ HF_COLD void refuse(const struct hf__process_state *mine, int32_t layout, const 
 	struct owner me = { mine, "" };
 
 	(void)dl_iterate_phdr(is_owner, &me);
-	print("holdfast: two versions of the library in this process do not fit together: ");
-	print(mine->kind);
-	print(": ");
+	put_words("holdfast: two versions of the library in this process do not fit together: ");
+	put_words(mine->kind);
+	put_words(": ");
 	print_layout(layout, object);
-	print(", ");
+	put_words(", ");
 	print_layout(mine->layout, me.object);
-	print("\n");
+	put_words("\n");
 	hf__env_abort(); /* R4 */
 }
 

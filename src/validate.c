@@ -31,40 +31,40 @@ static hf_atomic32_t limit_us = HF_ATOMIC_INIT(100000);
 #if defined(HF_ENV_HAS_COPIES)
 HF__PROCESS_STATE(checks, 1);
 
-struct copies {
-	hf_atomic64_t first;   /* the first copy to take a lock: the address of its `copies` */
+struct validating {
+	hf_atomic64_t first;   /* the first copy to take a lock: the address of its `validating` */
 	hf_atomic32_t several; /* 1 = another one did, too */
 };
 
-static struct copies *copies; /* NULL = not known yet: alone */
+static struct validating *validating; /* NULL = not known yet: alone */
 
 __attribute__((constructor(101))) static void start(void)
 {
-	copies = hf__process_share(checks, sizeof(*copies), HF__PROCESS_KEEP);
+	validating = hf__process_share(checks, sizeof(*validating), HF__PROCESS_KEEP);
 }
 
 /* Another copy, or this one if it is loaded again, may be the first then. */
 __attribute__((destructor(101))) static void end(void)
 {
-	uint64_t me = (uint64_t)(uintptr_t)&copies;
+	uint64_t me = (uint64_t)(uintptr_t)&validating;
 
-	if (copies)
-		(void)hf_atomic64_try_cmpxchg_relaxed(&copies->first, &me, 0);
+	if (validating)
+		(void)hf_atomic64_try_cmpxchg_relaxed(&validating->first, &me, 0);
 }
 
 /* Each copy has lists of its own, so of two none knows all that a thread holds. */
 static bool is_one_of_several(void)
 {
-	uint64_t me = (uint64_t)(uintptr_t)&copies, first = 0;
+	uint64_t me = (uint64_t)(uintptr_t)&validating, first = 0;
 
-	if (!copies)
+	if (!validating)
 		return false;
-	if (HF_UNLIKELY(hf_atomic32_load_relaxed(&copies->several)))
+	if (HF_UNLIKELY(hf_atomic32_load_relaxed(&validating->several)))
 		return true;
-	if (HF_LIKELY(hf_atomic64_load_relaxed(&copies->first) == me) ||
-	    hf_atomic64_try_cmpxchg_relaxed(&copies->first, &first, me) || first == me)
+	if (HF_LIKELY(hf_atomic64_load_relaxed(&validating->first) == me) ||
+	    hf_atomic64_try_cmpxchg_relaxed(&validating->first, &first, me) || first == me)
 		return false;
-	if (!hf_atomic32_xchg_acq_rel(&copies->several, 1))
+	if (!hf_atomic32_xchg_acq_rel(&validating->several, 1))
 		hf__report_note(
 			"validate: two copies of the library take locks, and each knows its "
 			"own only: no more is validated. Link all with the shared library");

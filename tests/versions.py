@@ -23,7 +23,7 @@ PLACES = [
     ("packaging/meson/holdfast.wrap", r"packagefiles/holdfast-", True),
     ("packaging/meson/packagefiles/holdfast/meson.build", r"^\tversion: '", True),
     ("packaging/debian/**/changelog", r"\Aholdfast \(", False),
-    ("bindings/rust/**/Cargo.toml", r'\A\[(?:workspace\.)?package\](?:\n(?!\[).*)*?\nversion = "', False),
+    ("bindings/rust/holdfast*/Cargo.toml", r'\A(?:#.*\n)*\[package\](?:\n(?!\[).*)*?\nversion = "', True),
 ]
 
 

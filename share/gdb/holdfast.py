@@ -73,11 +73,13 @@ def pointer_bytes():
 
 
 def find(name):
-    """The address of a variable, or None."""
+    """The address of a variable, or None. Its symbol may have the layout in its name (version.h)."""
     try:
         return int(gdb.parse_and_eval("(char *)&%s" % name))
     except gdb.error:
-        return None
+        said = gdb.execute("info variables -q ^%s_layout[0-9]+$" % name, to_string=True)
+        match = re.search(r"^(0x[0-9a-f]+) +%s_layout" % name, said, re.MULTILINE)
+        return int(match[1], 16) if match else None
 
 
 places = {}  # what find_all() has found, until objects come or go

@@ -32,7 +32,7 @@ def readers(*files):
         if match := re.match(r"(\S+):\s+file format", line):
             unit = match[1]
         elif match := re.match(r"[0-9a-f]+ <(.+)>:$", line):
-            function = re.sub(r"\.(cold|part|isra|constprop)\b.*", "", match[1])
+            function = re.sub(r"\.(cold|part|isra|constprop)\b.*|_layout\d+$", "", match[1])
             functions.add(function)
         elif re.search(r"R_\S+\s+hf__profile_on\b", line) and OWN not in unit:
             found[function] = found.get(function, 0) + 1
