@@ -64,6 +64,7 @@
 #include "../src/linux_user_nofault.c"
 #include "../src/linux_user_parking.c"
 #include "../src/linux_user_process.c"
+#include "../src/linux_user_profile.c"
 #include "../src/linux_user_region.c"
 #include "../src/linux_user_report.c"
 #include "../src/linux_user_safe.c"

@@ -77,7 +77,7 @@ def find(name):
     try:
         return int(gdb.parse_and_eval("(char *)&%s" % name))
     except gdb.error:
-        said = gdb.execute("info variables -q ^%s_layout[0-9]+$" % name, to_string=True)
+        said = gdb.execute("info variables -q ^%s_layout[0-9]" % name, to_string=True)
         match = re.search(r"^(0x[0-9a-f]+) +%s_layout" % name, said, re.MULTILINE)
         return int(match[1], 16) if match else None
 
