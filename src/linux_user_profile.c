@@ -14,7 +14,7 @@
  *   P1  Counting allocates nothing, takes no lock and waits for nobody: it is done by threads that
  *       have just got a lock, and in signal handlers. An entry that another thread is making (BUSY) is
  *       passed over; so a lock and site may have two entries, which are added up when they are printed.
- *   P2  The memory is bounded. A wait that finds no entry within PROBES steps is counted as dropped.
+ *   P2  The memory is bounded. A wait that finds no entry within SLOTS_LOOKED_AT steps is counted as dropped.
  *   P3  The last copy prints: at exit, or when the only plug-in that has a copy is unloaded.
  */
 #define _GNU_SOURCE /* secure_getenv */
@@ -34,7 +34,7 @@
 #include "env.h"
 #include "process.h"
 
-enum { ENTRIES = 4096, PROBES = 64, LOCKS_SHOWN = 10, SITES_SHOWN = 5 };
+enum { ENTRIES = 4096, SLOTS_LOOKED_AT = 64, LOCKS_SHOWN = 10, SITES_SHOWN = 5 };
 
 enum { FREE, BUSY, READY };
 
@@ -44,7 +44,7 @@ struct entry {
 	hf_atomic32_t state, kind;
 };
 
-struct table {
+struct profile_table {
 	struct entry entry[ENTRIES];
 	hf_atomic64_t dropped, dropped_ns; /* P2 */
 };
@@ -63,7 +63,7 @@ HF__PROCESS_STATE(profout, 1);
 
 uint32_t hf__profile_on;
 
-static struct table *table;
+static struct profile_table *profile_table;
 static struct output *output;
 
 /* ---- counting ----------------------------------------------------------------------------- */
@@ -79,8 +79,8 @@ static struct entry *find(enum hf__profile_kind kind, uint64_t lock, uint64_t si
 {
 	uint32_t at = place_of(lock, site);
 
-	for (uint32_t i = 0; i < PROBES; i++) {
-		struct entry *e = &table->entry[(at + i) % ENTRIES];
+	for (uint32_t i = 0; i < SLOTS_LOOKED_AT; i++) {
+		struct entry *e = &profile_table->entry[(at + i) % ENTRIES];
 		uint32_t state = hf_atomic32_load_acquire(&e->state);
 
 		if (state == FREE && hf_atomic32_try_cmpxchg_relaxed(&e->state, &state, BUSY)) {
@@ -118,8 +118,8 @@ void hf__profile_add(uint64_t start, enum hf__profile_kind kind, const volatile 
 	if (!site)
 		site = HF__CALL_SITE;
 	e = find(kind, (uintptr_t)lock, (uintptr_t)site);
-	(void)hf_atomic64_fetch_add_relaxed(e ? &e->waits : &table->dropped, 1);
-	(void)hf_atomic64_fetch_add_relaxed(e ? &e->ns : &table->dropped_ns, ns);
+	(void)hf_atomic64_fetch_add_relaxed(e ? &e->waits : &profile_table->dropped, 1);
+	(void)hf_atomic64_fetch_add_relaxed(e ? &e->ns : &profile_table->dropped_ns, ns);
 	if (e)
 		raise_to(&e->longest, ns);
 }
@@ -133,7 +133,7 @@ struct row {
 	uint64_t lock, site, waits, ns, longest;
 };
 
-static const char *const names[] = {
+static const char *const wait_names[] = {
 	[HF__PROFILE_MUTEX] = "mutex",
 	[HF__PROFILE_MUTEX_SHARED] = "mutex between processes",
 	[HF__PROFILE_SPINLOCK] = "spinlock",
@@ -177,12 +177,12 @@ static int by_cost(const void *one, const void *other)
 }
 
 /* What the table has, a row a lock and site. Returns how many. P1 */
-static size_t collect(struct row *rows)
+static size_t collect_rows(struct row *rows)
 {
 	size_t n = 0, kept = 0;
 
 	for (size_t i = 0; i < ENTRIES; i++) {
-		const struct entry *e = &table->entry[i];
+		const struct entry *e = &profile_table->entry[i];
 
 		if (hf_atomic32_load_acquire(&e->state) != READY)
 			continue;
@@ -261,15 +261,15 @@ __attribute__((format(printf, 2, 3))) static void line(int file, const char *for
 }
 
 /* Which object has an address. Reports read /proc/self/maps, which does not say whose .bss it is. */
-struct place {
+struct profile_place {
 	uintptr_t address;
 	const char *program; /* the name of the first object */
 	char text[256];      /* " (/bin/app+0x234)", as reports have it; empty = none has it */
 };
 
-static int look_at(struct dl_phdr_info *object, size_t size, void *data)
+static int look_at_object(struct dl_phdr_info *object, size_t size, void *data)
 {
-	struct place *place = (struct place *)data;
+	struct profile_place *place = (struct profile_place *)data;
 	uintptr_t lowest = UINTPTR_MAX;
 	bool found = false;
 
@@ -295,9 +295,9 @@ static int look_at(struct dl_phdr_info *object, size_t size, void *data)
 /* "      12.345         7       3.210    at 0x1234 (/bin/app+0x234)" */
 static void print_row(int file, const struct row *row, const char *what, uint64_t address)
 {
-	struct place place = { (uintptr_t)address, program, "" };
+	struct profile_place place = { (uintptr_t)address, program, "" };
 
-	(void)dl_iterate_phdr(look_at, &place);
+	(void)dl_iterate_phdr(look_at_object, &place);
 	line(file, "%10llu.%03u %10llu %8llu.%03u  %s 0x%llx%s",
 	     (unsigned long long)(row->ns / 1000000), (unsigned int)(row->ns / 1000 % 1000),
 	     (unsigned long long)row->waits, (unsigned long long)(row->longest / 1000000),
@@ -344,7 +344,7 @@ static void print_some(int file, const struct row *rows, size_t n, bool conds, s
 		   : "lock");
 	for (size_t i = 0; i < count; i++) {
 		if (i < LOCKS_SHOWN) {
-			print_row(file, &locks[i], names[locks[i].kind], locks[i].lock);
+			print_row(file, &locks[i], wait_names[locks[i].kind], locks[i].lock);
 			print_sites(file, rows, n, &locks[i]);
 		} else {
 			rest.waits += locks[i].waits;
@@ -374,24 +374,25 @@ static int open_output(void)
 static void print_profile(void)
 {
 	struct row *rows = (struct row *)calloc(2 * ENTRIES, sizeof(*rows));
-	uint64_t dropped = hf_atomic64_load_relaxed(&table->dropped);
+	uint64_t dropped = hf_atomic64_load_relaxed(&profile_table->dropped);
 	ssize_t len = readlink("/proc/self/exe", program, sizeof(program) - 1);
 	int file = rows ? open_output() : -1;
 	size_t n;
 
 	if (file >= 0) {
 		program[len > 0 ? len : 0] = '\0';
-		n = collect(rows);
+		n = collect_rows(rows);
 		line(file, "profile of process %lu (%s)%s", (unsigned long)getpid(), program,
 		     n || dropped ? "" : ": no lock was waited for");
 		print_some(file, rows, n, false, rows + ENTRIES);
 		print_some(file, rows, n, true, rows + ENTRIES);
 		if (dropped)
 			line(file, "%10llu.%03u %10llu %12s  dropped: the table has %d entries",
-			     (unsigned long long)(hf_atomic64_load_relaxed(&table->dropped_ns) /
+			     (unsigned long long)(hf_atomic64_load_relaxed(
+							  &profile_table->dropped_ns) /
 						  1000000),
-			     (unsigned int)(hf_atomic64_load_relaxed(&table->dropped_ns) / 1000 %
-					    1000),
+			     (unsigned int)(hf_atomic64_load_relaxed(&profile_table->dropped_ns) /
+					    1000 % 1000),
 			     (unsigned long long)dropped, "", ENTRIES);
 	}
 	if (file > STDERR_FILENO)
@@ -409,7 +410,7 @@ static const char *ask(void)
 	return value && *value && strcmp(value, "0") != 0 ? value : NULL;
 }
 
-__attribute__((constructor(101))) static void start(void)
+__attribute__((constructor(101))) static void start_profile(void)
 {
 	const char *value = ask();
 
@@ -419,9 +420,10 @@ __attribute__((constructor(101))) static void start(void)
 		hf__env_complain("HOLDFAST_PROFILE", value, " is too long\n");
 		return;
 	}
-	table = (struct table *)hf__process_share(profile, sizeof(*table), HF__PROCESS_WIPE);
+	profile_table = (struct profile_table *)hf__process_share(profile, sizeof(*profile_table),
+								  HF__PROCESS_WIPE);
 	output = (struct output *)hf__process_share(profout, sizeof(*output), HF__PROCESS_KEEP);
-	if (!table || !output)
+	if (!profile_table || !output)
 		return;
 	if (hf_atomic32_fetch_add_relaxed(&output->copies, 1) == 0)
 		strcpy(output->file, strcmp(value, "1") == 0 ? "" : value);
@@ -429,7 +431,7 @@ __attribute__((constructor(101))) static void start(void)
 }
 
 /* P3. Others of the process's destructors may still come, and wait: that is not in it. */
-__attribute__((destructor(101))) static void end(void)
+__attribute__((destructor(101))) static void end_profile(void)
 {
 	if (hf__profile_on && hf_atomic32_fetch_add_relaxed(&output->copies, UINT32_MAX) == 1)
 		print_profile();

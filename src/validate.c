@@ -38,13 +38,13 @@ struct validating {
 
 static struct validating *validating; /* NULL = not known yet: alone */
 
-__attribute__((constructor(101))) static void start(void)
+__attribute__((constructor(101))) static void start_validation(void)
 {
 	validating = hf__process_share(checks, sizeof(*validating), HF__PROCESS_KEEP);
 }
 
 /* Another copy, or this one if it is loaded again, may be the first then. */
-__attribute__((destructor(101))) static void end(void)
+__attribute__((destructor(101))) static void end_validation(void)
 {
 	uint64_t me = (uint64_t)(uintptr_t)&validating;
 
