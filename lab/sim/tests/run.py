@@ -56,6 +56,23 @@ class Determinism(unittest.TestCase):
         self.assertEqual(simulate(*words, "--jobs", 1).stdout, simulate(*words, "--jobs", 3).stdout)
 
 
+class Hints(unittest.TestCase):
+    def test_a_policy_means_the_same_however_long_a_hint_takes(self):
+        """Backoff, patience and leave times are nanoseconds: a PAUSE of 9 cycles or of 140, the same times."""
+        for table, variants in (("lockref", "bounded"), ("spinlock", "queued,cas,ticket,mcs"), ("mutex", "mutex")):
+            times = {}
+            for cycles in (9, 40, 140):
+                done = simulate("--machine", "cascadelake-2x24", "--set", "hint_cycles=%d" % cycles, "--table", table,
+                                "--variants", variants, "--threads", "8,24", "--work", 300, "--between", 20,
+                                "--seeds", 1, "--no-sweep")
+                for row in re.findall(r"^%s +(\S+) +\S+ +(\d+) +300 +([\d.]+) " % table, done.stdout, re.MULTILINE):
+                    times.setdefault(row[:2], []).append(float(row[2]))
+            self.assertEqual(len(times), 2 * len(variants.split(",")))
+            for what, ns in times.items():
+                self.assertEqual(len(ns), 3, what)
+                self.assertLess(max(ns) / min(ns), 1.1, "%s: %s ns" % (what, ns))
+
+
 class Polling(unittest.TestCase):
     def test_a_nap_changes_nothing_but_the_number_of_events(self):
         for machine, variant in (("cascadelake-2x24", "mcs"), ("cascadelake-2x24", "ticket"), ("a53x4", "mcs wait=hint")):
