@@ -29,7 +29,7 @@ class HoldfastConan(ConanFile):
 
     def export_sources(self):
         root = os.path.join(self.recipe_folder, "..", "..")
-        for pattern in ("CMakeLists.txt", "LICENSE", "cmake/*", "include/*", "src/*"):
+        for pattern in ("CMakeLists.txt", "LICENSE", "cmake/*", "include/*", "share/*", "src/*"):
             copy(self, pattern, root, self.export_sources_folder)
 
     def validate(self):
@@ -46,7 +46,7 @@ class HoldfastConan(ConanFile):
 
     def generate(self):
         toolchain = CMakeToolchain(self)
-        for part in ("TESTS", "EXAMPLES", "LAB", "TMPFS"):
+        for part in ("TESTS", "EXAMPLES", "LAB", "TMPFS", "EXTERN"):
             toolchain.cache_variables["HOLDFAST_BUILD_" + part] = False
         toolchain.cache_variables["HOLDFAST_INSTALL"] = True
         toolchain.generate()
