@@ -10,6 +10,7 @@ vcpkg_cmake_configure(
 		-DHOLDFAST_BUILD_EXAMPLES=OFF
 		-DHOLDFAST_BUILD_LAB=OFF
 		-DHOLDFAST_BUILD_TMPFS=OFF
+		-DHOLDFAST_BUILD_EXTERN=OFF
 		-DHOLDFAST_INSTALL=ON)
 vcpkg_cmake_install()
 vcpkg_cmake_config_fixup(CONFIG_PATH lib/cmake/holdfast)
