@@ -9,8 +9,6 @@
  *   HF_WAIT_HINT      one spin hint of the processor
  *   HF_WAIT_BACKOFF   hints for a time that doubles from HF_ARCH_BACKOFF_MIN_NS to
  *                     HF_ARCH_BACKOFF_MAX_NS
- *   HF_WAIT_BACKOFF_ONCE
- *                     HF_ARCH_BACKOFF_MAX_NS of hints after the first look, nothing after the others
  *   HF_WAIT_MONITOR   let the processor watch the word (WFE on AArch64; elsewhere as HINT); only
  *                     where the wait is for one word to change
  *
@@ -25,15 +23,9 @@
 #include "arch.h"
 
 /* What to do, as above. */
-enum hf_wait_policy {
-	HF_WAIT_NONE,
-	HF_WAIT_HINT,
-	HF_WAIT_BACKOFF,
-	HF_WAIT_MONITOR,
-	HF_WAIT_BACKOFF_ONCE,
-};
+enum hf_wait_policy { HF_WAIT_NONE, HF_WAIT_HINT, HF_WAIT_BACKOFF, HF_WAIT_MONITOR };
 
-/* How long the next wait is, 0 if it is over; one for each time of waiting. */
+/* How long the next wait is; one for each time of waiting. */
 typedef struct hf_wait {
 	uint32_t ns;
 } hf_wait_t;
@@ -71,9 +63,6 @@ HF_INLINE void hf_wait_once(hf_wait_t *w, enum hf_wait_policy policy)
 		hf_wait_ns(w->ns);
 		if (w->ns < HF_ARCH_BACKOFF_MAX_NS)
 			w->ns *= 2;
-	} else if (policy == HF_WAIT_BACKOFF_ONCE && w->ns) {
-		hf_wait_ns(HF_ARCH_BACKOFF_MAX_NS);
-		w->ns = 0;
 	}
 }
 

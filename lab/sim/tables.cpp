@@ -92,7 +92,7 @@ static int policy(const std::string &variant, const std::string &name)
 {
 	int n = 0;
 
-	for (const char *one : { "none", "hint", "backoff", "monitor", "once" }) {
+	for (const char *one : { "none", "hint", "backoff", "monitor" }) {
 		if (name == one)
 			return n;
 		n++;

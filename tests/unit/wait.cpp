@@ -2,7 +2,6 @@
 /* wait - a time means the same, however long a spin hint takes. */
 #include "unit.h"
 
-#include "holdfast/lockref.h"
 #include "holdfast/wait.h"
 
 namespace
@@ -60,39 +59,6 @@ TEST_F(WaitTime, BackoffDoubles)
 	}
 	EXPECT_GE(wait.ns, uint32_t(HF_ARCH_BACKOFF_MAX_NS));
 	EXPECT_LT(wait.ns, 2 * uint32_t(HF_ARCH_BACKOFF_MAX_NS));
-}
-
-/* A backoff that is had once: after it no wait is left. */
-TEST_F(WaitTime, BackoffOnceIsOverAfterTheFirstWait)
-{
-	hf_wait_t wait = HF_WAIT_INIT;
-
-	hf__spin_rate = 1;
-	hf_wait_once(&wait, HF_WAIT_BACKOFF_ONCE);
-	EXPECT_EQ(wait.ns, 0u);
-	hf_wait_once(&wait, HF_WAIT_BACKOFF_ONCE);
-	EXPECT_EQ(wait.ns, 0u);
-}
-
-/*
- * A lockref backs off for another thread's swap only, not for the last reference or a held lock
- * (I6). One wait takes a second at this rate, all of them an hour: the test does not end if it fails.
- */
-TEST_F(WaitTime, OnlyAFailedSwapBacksOff)
-{
-	hf_lockref_t l = HF_LOCKREF_INIT(1);
-
-	hf__spin_rate = 1u << 31;
-	for (int i = 0; i < 4000; i++) {
-		EXPECT_FALSE(hf_lockref_put_or_lock(&l));
-		EXPECT_EQ(hf_lockref_put_return(&l), -1);
-		hf_lockref_unlock(&l);
-	}
-	hf_lockref_lock(&l);
-	hf_lockref_mark_dead(&l);
-	hf_lockref_unlock(&l);
-	for (int i = 0; i < 4000; i++)
-		EXPECT_FALSE(hf_lockref_get_not_dead(&l));
 }
 
 } // namespace

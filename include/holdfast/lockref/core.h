@@ -25,8 +25,6 @@
  *       which makes the others' swaps stop too (I1): the retries of all are bounded once one
  *       thread has reached its limit.
  *   I5  the dead stay dead: no verb but set_count changes a negative count.
- *   I6  a swap that fails inline waits before the second one as any other does, by the policy: one
- *       that found the lock held, or too few references, does not.
  *
  * Ordering  table in lockref.h. A swap that drops a reference is a release; taking the lock reads
  *           the word that these swaps made, and is an acquire: the thread that then finds the
@@ -110,25 +108,6 @@ HF_INLINE bool hf__lockref_again(uint32_t *retries, uint32_t limit, hf_wait_t *w
 }
 
 /*
- * The word that an operation begins its retries with. Where another thread's swap made the first
- * one fail, the wait that follows a failure is here; what else leads here waits for nothing. I6
- */
-HF_INLINE uint64_t hf__lockref_begin(const hf_lockref_t *l, int32_t least, uint32_t limit,
-				     hf_wait_t *wait, enum hf_wait_policy policy)
-{
-	uint64_t word;
-
-	if (limit == 0)
-		return 0;
-	word = hf_atomic64_load_relaxed(&l->word);
-	if (policy == HF_WAIT_NONE || !hf__lockref_unlocked(word) ||
-	    hf__lockref_count(word) < least)
-		return word;
-	hf_wait_once(wait, policy);
-	return hf_atomic64_load_relaxed(&l->word);
-}
-
-/*
  * Most gets: the lock is free, the count is from `least` (0 or 1) on and not pinned, the first swap
  * succeeds. False: nothing done, hf__lockref_get() has the rest.
  */
@@ -168,7 +147,7 @@ HF_INLINE bool hf__lockref_get(hf_lockref_t *l, int32_t least, uint32_t limit,
 	uint32_t retries = 0;
 	bool fallback = limit == 0;
 	bool done;
-	uint64_t word = hf__lockref_begin(l, least, limit, &wait, policy);
+	uint64_t word = limit ? hf_atomic64_load_relaxed(&l->word) : 0;
 
 	while (limit != 0) {
 		if (!hf__lockref_unlocked(word)) {
@@ -211,7 +190,7 @@ HF_INLINE int32_t hf__lockref_put(hf_lockref_t *l, int32_t keep, bool keep_lock,
 {
 	hf_wait_t wait = HF_WAIT_INIT;
 	uint32_t retries = 0;
-	uint64_t word = hf__lockref_begin(l, keep + 1, limit, &wait, policy);
+	uint64_t word = limit ? hf_atomic64_load_relaxed(&l->word) : 0;
 	int32_t count;
 
 	while (limit != 0 && hf__lockref_unlocked(word)) {
