@@ -46,7 +46,7 @@ instructions: ## count the instructions of each operation on each processor, by 
 	@scripts/bootstrap.sh test
 	@$(PYTHON3) -B lab/instructions/run.py --source-dir . --work-dir build/instructions
 
-simulation: ## simulate 2 to 256 processors, in some minutes, and draw build/lab/simulation.html; with UPDATE=1 for the report's advice too
+simulation: ## simulate 2 to 256 processors, in some minutes, and draw build/lab/simulation.html; with UPDATE=1 for the report's advice and the tables of docs/design too
 	@scripts/bootstrap.sh lab
 	cmake --preset release
 	cmake --build --preset release --target hf-lab
@@ -55,8 +55,9 @@ simulation: ## simulate 2 to 256 processors, in some minutes, and draw build/lab
 	@# Of what was simulated there is a page, also where a figure is outside of its tolerance; that is then make's status.
 	@status=0; \
 	build/release/lab/hf-lab simulate --validate --json build/lab/simulated/figures.json || status=$$?; \
-	echo "Two machines, all classes, 2 to 256 processors: 5 to 10 minutes on two processors"; \
+	echo "Two machines, all classes, 2 to 256 processors: some minutes"; \
 	$(PYTHON3) -B lab/sim/ranges.py --hf-lab build/release/lab/hf-lab --out build/lab/simulated $(if $(UPDATE),--update) || exit; \
+	$(if $(UPDATE),$(PYTHON3) -B lab/sim/pages.py --hf-lab build/release/lab/hf-lab --update || exit;) \
 	build/venv/bin/python -B lab/report/simulation.py \
 		$(addprefix build/lab/simulated/,figures.json x86_64-*.json aarch64-*.json) --html build/lab/simulation.html || exit; \
 	exit $$status

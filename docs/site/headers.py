@@ -13,7 +13,7 @@ import os
 import re
 
 FIELDS = ("Context", "Ordering", "Errors", "Return")
-# Worlds and choices that a reader is told of where a verb is only there in some.
+# Worlds and choices: an entry names them where its verb exists in some of them only.
 CONDITIONS = {
     "HF_ENV_HAS_IRQ": "interrupts can be masked (HF_ENV_HAS_IRQ): kernels, bare metal",
     "HF_ENV_HAS_FORK": "processes fork (HF_ENV_HAS_FORK): Linux user space",

@@ -173,7 +173,7 @@ public:
 	constexpr intrusive_ptr() noexcept : object_(nullptr) {}
 	constexpr intrusive_ptr(decltype(nullptr)) noexcept : object_(nullptr) {}
 
-	/* The reference is the caller's, who has it no more. `object` may be null, here and below. */
+	/* Takes over the caller's reference. `object` may be null, here and below. */
 	intrusive_ptr(T *object, adopt_t) noexcept : object_(object) {}
 	/* The caller, or somebody for it, has a reference, and keeps it. */
 	intrusive_ptr(T *object, retain_t) noexcept : object_(object)

@@ -204,6 +204,10 @@ class Committed(unittest.TestCase):
         print(done.stdout)
         return done
 
+    def test_the_tables_of_the_design_pages_are_not_stale(self):
+        done = self.run_script("pages.py", "--hf-lab", LAB, "--check")
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
     def test_ranges_are_not_stale(self):
         done = self.run_script("ranges.py", "--hf-lab", LAB, "--check")
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
