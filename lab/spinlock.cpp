@@ -269,6 +269,12 @@ std::vector<Sample> run_total(const Lock &lock, int threads, bool shared, int wi
 	return { sample };
 }
 
+/* A difference of two times. Less than a tenth of a nanosecond is no instruction: 0, too short to measure. */
+double measurable(double ns)
+{
+	return ns < 0.1 ? 0 : ns;
+}
+
 std::vector<Sample> run_split(const Lock &lock, int threads, bool shared, int window_ms)
 {
 	bool contended = shared && threads > 1;
@@ -286,8 +292,8 @@ std::vector<Sample> run_split(const Lock &lock, int threads, bool shared, int wi
 
 	Sample lock_sample = sample_of(window, run.check(window)), unlock_sample = lock_sample;
 
-	lock_sample.ns_per_op = std::max(lock_ticks * scale, 0.0);
-	unlock_sample.ns_per_op = std::max(unlock_ticks * scale, 0.0);
+	lock_sample.ns_per_op = measurable(lock_ticks * scale);
+	unlock_sample.ns_per_op = measurable(unlock_ticks * scale);
 	return { lock_sample, unlock_sample };
 }
 

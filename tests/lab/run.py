@@ -409,6 +409,13 @@ class Lab(unittest.TestCase):
             for name in absent:
                 self.assertIn(name, detail)
 
+    def test_a_part_too_short_to_measure_takes_no_time(self):
+        """lock and unlock are differences of two times: what is left of none is no figure to compare."""
+        parts = [row for row in measured("spinlock")["rows"] if row["case"].endswith("lock")]
+        self.assertTrue(parts)
+        for row in parts:
+            self.assertFalse(0 < (row["ns_per_op"] or 0) < 0.1, row)
+
     def test_cond_counts_switches(self):
         cases = {"ping-pong": 2, "broadcast to 8": 9, "queue 1+1": 2, "queue 4+4": 8}
         rows = measured("cond")["rows"]
