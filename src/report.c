@@ -87,7 +87,6 @@ HF_COLD void print_line(const struct hf_report_details *details)
 	const char *end = line + sizeof(line) - 1;
 	char *at = line;
 
-	line[sizeof(line) - 1] = '\0'; /* or gcc -O0 warns of a pointer to it */
 	at = put_text(at, end, "holdfast: ");
 	at = put_address(at, end, details->object);
 	at = put_text(at, end, ": ");
