@@ -6,14 +6,14 @@
  * queued - first come, first served in 4 bytes, with bounded barging.
  *
  * Use when / not when
- *   The default. One word, no traffic from waiters but the first, and a bound on how often, and how
- *   long, the next waiter is passed over. From some 24 processors on that all want it and do other
- *   work between, mcs is up to twice as fast (simulated: docs/design/0026). Not with more runnable
- *   threads than processors: it does not park, and a queued lock stalls while its next waiter is
- *   descheduled. Take a mutex then. Any copies of the library in a process may use one lock.
- *   Between processes it excludes, but waiters of two processes do not queue together (I8), there
- *   is no bound on how often they are passed over, and one that is killed while it waits may leave
- *   the lock closed for ever: take hf_mutex_shared_t.
+ *   The default. One word, no traffic from waiters but the first, and a bound on how often, and
+ *   how long, the next waiter is passed over. From some 24 processors on that all want it and do
+ *   other work between, mcs is up to three times as fast (simulated: docs/design/0026). Not with
+ *   more runnable threads than processors: it does not park, and a queued lock stalls while its
+ *   next waiter is descheduled. Take a mutex then. Any copies of the library in a process may use
+ *   one lock. Between processes it excludes, but waiters of two processes do not queue together
+ *   (I8), there is no bound on how often they are passed over, and one that is killed while it
+ *   waits may leave the lock closed for ever: take hf_mutex_shared_t.
  *
  * Fork
  *   In the child there are no waiters, but the word still has them. A lock that the forking thread
