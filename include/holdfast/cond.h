@@ -45,7 +45,8 @@
  *       is going to wait or signal.
  *   C3  A time-out does not use up a signal: under the lock of the bucket a thread either leaves the
  *       queue of the condition variable, or finds that it was moved.
- *   C4  fork: in the child nobody waits. A peer that is killed takes at most the signal along that it
+ *   C4  fork: in the child nobody waits. A thread forks with the mutex held, as mutex.h says: one that
+ *       another thread holds, on its way into a wait too, stays locked in the child. A peer that is killed takes at most the signal along that it
  *       had got; the others look again after 64 ms.
  *
  *   No wait is a cancellation point; a thread that is cancelled asynchronously must not be in one.

@@ -288,10 +288,12 @@ TEST(CondFork, ChildStartsWithoutWaiters)
 	});
 
 	unit::wait_until([&] { return unit::waiters(&k.c) == 1; });
+	k.lock(); /* a waiter is counted before it releases the mutex: it would be held for ever */
 	pid_t child = fork();
 
 	if (child == 0) {
 		alarm(60);
+		k.unlock();
 		k.signal();
 		k.broadcast();
 		k.lock();
@@ -303,7 +305,6 @@ TEST(CondFork, ChildStartsWithoutWaiters)
 
 	waitpid(child, &status, 0);
 	EXPECT_EQ(status, 0);
-	k.lock();
 	go = true;
 	k.signal();
 	k.unlock();
