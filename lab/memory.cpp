@@ -4,7 +4,8 @@
  * library's.
  *
  * clear, copy  every implementation that may run here, by size; hot: one buffer again and again;
- *              cold: each operation on memory that was last touched 64 MiB ago
+ *              cold: each operation on memory that was last touched 64 MiB ago; read: the first
+ *              byte of the result is read, and the next operation waits for it
  * loop         the same loops with sites and without: what the guard alone costs
  * fault        what a fault that is recovered costs, beside one that a handler merely steps over
  * guard        the path without a fault, beside the other ways to survive one
@@ -72,9 +73,10 @@ struct Operation {
 	hf_clear_function_t clear = nullptr;
 	hf_copy_function_t copy = nullptr;
 	size_t size = 0, offset = 0; /* bytes; of the destination; of the source three times that */
-	bool cold = false;
-	size_t left = 0; /* what was not done; must be 0 */
-	size_t last = 0; /* where the last operation was */
+	bool cold = false, read = false;
+	uint8_t result = 0; /* each byte of it */
+	size_t left = 0;    /* what was not done; must be 0 */
+	size_t last = 0;    /* where the last operation was */
 };
 
 size_t once(const Operation &o, char *to, const char *from)
@@ -93,7 +95,7 @@ size_t once(const Operation &o, char *to, const char *from)
 	return o.clear(to, o.size);
 }
 
-template <bool Copies, Way How>
+template <bool Copies, Way How, bool Read>
 uint64_t operations(void *state, int, const int *stop)
 {
 	Operation o = *static_cast<Operation *>(state);
@@ -112,6 +114,8 @@ uint64_t operations(void *state, int, const int *stop)
 				at = 0;
 			left |= once(o, to + at, from + at);
 			__asm__ volatile("" ::: "memory");
+			if (Read) /* 0, which the processor learns from the byte */
+				at += static_cast<uint8_t>(to[at]) - o.result;
 		}
 		done += static_cast<uint64_t>(batch);
 	} while (!__atomic_load_n(stop, __ATOMIC_RELAXED));
@@ -120,15 +124,19 @@ uint64_t operations(void *state, int, const int *stop)
 	return done;
 }
 
+template <bool Copies, bool Read>
+loop_t loop_of(Way way)
+{
+	return way == Way::Libc     ? operations<Copies, Way::Libc, Read>
+	       : way == Way::Inline ? operations<Copies, Way::Inline, Read>
+				    : operations<Copies, Way::Function, Read>;
+}
+
 loop_t loop_of(const Operation &o)
 {
 	if (o.copies)
-		return o.way == Way::Libc     ? operations<true, Way::Libc>
-		       : o.way == Way::Inline ? operations<true, Way::Inline>
-					      : operations<true, Way::Function>;
-	return o.way == Way::Libc     ? operations<false, Way::Libc>
-	       : o.way == Way::Inline ? operations<false, Way::Inline>
-				      : operations<false, Way::Function>;
+		return o.read ? loop_of<true, true>(o.way) : loop_of<true, false>(o.way);
+	return o.read ? loop_of<false, true>(o.way) : loop_of<false, false>(o.way);
 }
 
 /* Was the last operation done, and nothing beside it? */
@@ -200,11 +208,14 @@ std::vector<Cell> memory_cells(bool copies)
 		}
 	}
 	for (size_t size : sizes) {
-		for (int kind = 0; kind < 3; kind++) {
-			bool cold = kind == 2;
+		for (int kind = 0; kind < 4; kind++) {
+			bool cold = kind == 2, read = kind == 3;
 
 			/* Above the caches all is cold; in between, some sizes are enough. */
 			if (cold && size != 64 && size != 300 && size != 4096 && size != 65536)
+				continue;
+			/* Of large ones it is a small part. */
+			if (read && size > 256)
 				continue;
 			for (size_t i = 0; i < ways.size(); i++) {
 				Operation o = ways[i];
@@ -213,13 +224,15 @@ std::vector<Cell> memory_cells(bool copies)
 				o.size = size;
 				o.offset = kind == 1 ? 1 : 0;
 				o.cold = cold;
-				cell.rows = { Row(copies ? "copy" : "clear", names[i],
-						  i == 0   ? "peer"
-						  : i == 1 ? "default"
-							   : "ours",
-						  size_name(size) +
-							  (kind == 1 ? " misaligned" : "") +
-							  (cold ? " cold" : "")) };
+				o.read = read;
+				o.result = copies ? 3 : 0;
+				cell.rows = { Row(
+					copies ? "copy" : "clear", names[i],
+					i == 0   ? "peer"
+					: i == 1 ? "default"
+						 : "ours",
+					size_name(size) + (kind == 1 ? " misaligned" : "") +
+						(cold ? " cold" : "") + (read ? " read" : "")) };
 				cell.window_ms = size >= MiB ? 6 : 1;
 				cell.rounds = size >= MiB ? 7 : 15;
 				cell.run = [o](int ms) { return run_memory(o, ms); };
@@ -509,9 +522,10 @@ std::vector<Aim> memory_aims(const std::vector<Row> &rows)
 	for (const Row &row : rows) {
 		const Row *best = nullptr;
 
-		/* Cold memory is shown beside: it measures the memory. */
+		/* Shown beside: cold measures the memory, read who comes after. */
 		if (row.variant != "default" || !valid(&row) ||
-		    row.case_name.find("cold") != std::string::npos)
+		    row.case_name.find("cold") != std::string::npos ||
+		    row.case_name.find("read") != std::string::npos)
 			continue;
 		for (const Row &other : rows) {
 			if (other.case_name == row.case_name && other.kind != "peer" &&

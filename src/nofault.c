@@ -96,8 +96,8 @@ static void set_limits(struct hf__limits *limits, uint64_t repeat_from, uint64_t
 }
 
 #if HF_ARCH_HAS_REP
-/* Is "default" the instruction at the call site? Set by calibration. */
-static hf_atomic32_t clear_inline = HF_ATOMIC_INIT(0), copy_inline = HF_ATOMIC_INIT(0);
+/* Is "default" the repeated instruction for all sizes? Set by calibration. */
+static hf_atomic32_t clear_repeats = HF_ATOMIC_INIT(0), copy_repeats = HF_ATOMIC_INIT(0);
 
 /* The loop of the default: enum hf__vectors. */
 static hf_atomic32_t vectors = HF_ATOMIC_INIT(HF__VECTORS_SSE2);
@@ -106,7 +106,7 @@ static hf_atomic32_t vectors = HF_ATOMIC_INIT(HF__VECTORS_SSE2);
 static hf_clear_function_t default_clear(void)
 {
 #if HF_ARCH_HAS_REP
-	if (hf_atomic32_load_relaxed(&clear_inline))
+	if (hf_atomic32_load_relaxed(&clear_repeats))
 		return hf__clear_fsrm;
 	switch (hf_atomic32_load_relaxed(&vectors)) {
 	case HF__VECTORS_MIXED:
@@ -127,7 +127,7 @@ static hf_clear_function_t default_clear(void)
 static hf_copy_function_t default_copy(void)
 {
 #if HF_ARCH_HAS_REP
-	if (hf_atomic32_load_relaxed(&copy_inline))
+	if (hf_atomic32_load_relaxed(&copy_repeats))
 		return hf__copy_fsrm;
 	switch (hf_atomic32_load_relaxed(&vectors)) {
 	case HF__VECTORS_MIXED:
@@ -187,23 +187,13 @@ static bool is_default_name(const char *name)
 
 static void use_clear(const char *name, hf_clear_function_t function)
 {
-	bool here = false;
-
-#if HF_ARCH_HAS_REP
-	here = function == hf__clear_fsrm;
-#endif
-	hf_atomic64_store_relaxed(&hf__clear, here ? 0 : (uintptr_t)function);
+	hf_atomic64_store_relaxed(&hf__clear, (uintptr_t)function);
 	hf_atomic64_store_relaxed(&clear_name, (uintptr_t)name);
 }
 
 static void use_copy(const char *name, hf_copy_function_t function)
 {
-	bool here = false;
-
-#if HF_ARCH_HAS_REP
-	here = function == hf__copy_fsrm;
-#endif
-	hf_atomic64_store_relaxed(&hf__copy, here ? 0 : (uintptr_t)function);
+	hf_atomic64_store_relaxed(&hf__copy, (uintptr_t)function);
 	hf_atomic64_store_relaxed(&copy_name, (uintptr_t)name);
 }
 
@@ -396,8 +386,8 @@ int hf_nofault_calibrate(void)
 		return -AGAIN;
 	set_limits(&hf__clear_limits, clear_from, clear_stream);
 	set_limits(&hf__copy_limits, copy_from, copy_stream);
-	hf_atomic32_store_relaxed(&clear_inline, clear_from <= HF__POLICY_CALIBRATE_LEAST);
-	hf_atomic32_store_relaxed(&copy_inline, copy_from <= HF__POLICY_CALIBRATE_LEAST);
+	hf_atomic32_store_relaxed(&clear_repeats, clear_from <= HF__POLICY_CALIBRATE_LEAST);
+	hf_atomic32_store_relaxed(&copy_repeats, copy_from <= HF__POLICY_CALIBRATE_LEAST);
 	if (same_name(hf_clear_chosen(), default_name))
 		(void)hf_clear_choose(NULL);
 	if (same_name(hf_copy_chosen(), default_name))

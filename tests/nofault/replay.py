@@ -75,12 +75,16 @@ def mean(values):
     return math.exp(sum(map(math.log, values)) / len(values))
 
 
+def is_hot(case):
+    return "cold" not in case and "read" not in case
+
+
 def calibrated(program, rows, loop, threshold):
     """What calibration makes of a threshold with these rows: the pairs (aligned, misaligned)."""
     lines = []
     for row in rows.values():
         size, case = int(row["libc"]["size"]), row["libc"]["case"]
-        if "cold" in case or size & (size - 1) or loop not in row or "fsrm" not in row:
+        if not is_hot(case) or size & (size - 1) or loop not in row or "fsrm" not in row:
             continue
         for repeat, name in enumerate((loop, "fsrm")):
             lines.append("%d %d %d %d" % (repeat, size, "misaligned" in case,
@@ -143,7 +147,7 @@ def replay(program, path):
             return min(others + ([repeated(row)] if row["libc"]["size"] >= 64 else []))
 
         hot = {case: row for case, row in rows.items()
-               if "cold" not in case and (by_hand or row["libc"]["size"] >= LARGE)}
+               if is_hot(case) and (by_hand or row["libc"]["size"] >= LARGE)}
         of_libc = {case: time_of(row, limits[table]) / row["libc"]["ns_per_op"]
                    for case, row in hot.items() if row["libc"]["size"] >= LARGE}
         regret = {case: time_of(row, limits[table]) / best_of(row) for case, row in hot.items()}

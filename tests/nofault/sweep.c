@@ -282,12 +282,12 @@ static void sweep_copy(const char *name, hf_copy_function_t copy, unsigned int s
 
 /* ---- the default through the header, and with other limits -------------------------------- */
 
-static size_t clear_inline(void *dst, size_t len)
+static size_t clear_default(void *dst, size_t len)
 {
 	return hf_clear_nofault(dst, len);
 }
 
-static size_t copy_inline(void *dst, const void *src, size_t len)
+static size_t copy_default(void *dst, const void *src, size_t len)
 {
 	return hf_copy_nofault(dst, src, len);
 }
@@ -430,9 +430,9 @@ int main(int argc, char **argv)
 		report("copy", copy[i].name);
 	}
 	/* Whichever it is, it was swept in all sizes above: here in fewer, through the header. */
-	sweep_clear("default", clear_inline, 5 * step);
+	sweep_clear("default", clear_default, 5 * step);
 	report("clear", "default");
-	sweep_copy("default", copy_inline, 5 * step);
+	sweep_copy("default", copy_default, 5 * step);
 	report("copy", "default");
 	lower_limits(&hf__clear_limits, UINT64_MAX, 300);
 	lower_limits(&hf__copy_limits, UINT64_MAX, 300);

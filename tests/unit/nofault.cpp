@@ -275,8 +275,8 @@ TEST_F(NoFault, ChoosingByName)
 #endif
 }
 
-// The instruction at the call site: what it leaves in registers must not reach the code around it.
-TEST_F(NoFault, InlineFormsInALoopOfArithmetic)
+// What an implementation leaves in registers must not reach the code around its call.
+TEST_F(NoFault, FormsInALoopOfArithmetic)
 {
 	Edge e;
 

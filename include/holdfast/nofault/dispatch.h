@@ -5,11 +5,10 @@
 /*
  * dispatch - which implementation a clear or a copy runs, and how the call gets there.
  *
- * For nofault.h alone: each of its verbs is one call of a function of this file. Three ways
+ * For nofault.h alone: each of its verbs is one call of a function of this file. Two ways
  *
  *   user space, bare metal   through hf__clear or hf__copy: an address, set once at the start
  *                            (src/nofault.c, hf_clear_choose()), so that the branch is predicted
- *   the same, address 0      the processor's repeated instruction (REP, x86-64), at the call site
  *   HF_ENV_HAS_CLEAR         the world's own functions (a kernel patches its choice into the code),
  *                            or REP at the call site where HF_ENV_CLEAR_INLINE is true
  *
@@ -63,7 +62,7 @@ typedef size_t (*hf_copy_function_t)(void *dst, const void *src, size_t len);
 HF_BEGIN_DECLS
 
 /*
- * The addresses of the functions in use; 0 = inline, at the call site. Set at the start, by
+ * The addresses of the functions in use, never 0. Set at the start, by
  * HOLDFAST_CLEAR and HOLDFAST_COPY or by what the processor is; an earlier call gets an
  * implementation that is legal everywhere.
  */
@@ -78,12 +77,7 @@ HF_INLINE size_t hf__dispatch_clear(void *dst, size_t len)
 	size_t left;
 
 	hf__will_write(dst, len);
-#if HF_ARCH_HAS_REP
-	if (HF_UNLIKELY(!function))
-		left = hf_arch_rep_stosb(dst, len);
-	else
-#endif
-		left = ((hf_clear_function_t)(uintptr_t)function)(dst, len);
+	left = ((hf_clear_function_t)(uintptr_t)function)(dst, len);
 	hf__has_written(dst, len - left);
 	return left;
 }
@@ -95,12 +89,7 @@ HF_INLINE size_t hf__dispatch_copy(void *dst, const void *src, size_t len)
 
 	hf__will_read(src, len);
 	hf__will_write(dst, len);
-#if HF_ARCH_HAS_REP
-	if (HF_UNLIKELY(!function))
-		left = hf_arch_rep_movsb(dst, src, len);
-	else
-#endif
-		left = ((hf_copy_function_t)(uintptr_t)function)(dst, src, len);
+	left = ((hf_copy_function_t)(uintptr_t)function)(dst, src, len);
 	hf__has_written(dst, len - left);
 	return left;
 }

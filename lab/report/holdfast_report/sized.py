@@ -105,10 +105,10 @@ class Sized(Family):
         aligned = sorted(unique([(size_of(r), r.case) for r in rows if way_of(r.case) == "aligned"]))
         return [(case, 1) for size, case in aligned if size in IMPORTANT] or [(c, 1) for _, c in aligned[-1:]]
 
-    def ratios(self, results: Results, variant: str) -> dict[str, float]:
-        """case -> time over libc's."""
+    def ratios(self, results: Results, variant: str, read: bool = False) -> dict[str, float]:
+        """case -> time over libc's; read: of those whose result is read next, or of all others."""
         rows = [r for r in results.of(self.name, "ours", "default") if r.variant == variant]
-        return {r.case: results.ratio(r) for r in rows if results.ratio(r)}
+        return {r.case: results.ratio(r) for r in rows if results.ratio(r) and (way_of(r.case) == "read") == read}
 
     def advice(self, results: Results) -> Advice | None:
         """Over all cases that both have; a mean that differs by less than the rows' median spread is level."""
@@ -128,6 +128,11 @@ class Sized(Family):
             f"It takes {fmt(mean)} of {self.libc}'s time in the mean of {len(mine)} cases, and {fmt(mine[worst])} of it"
             f" in the worst, {worst}."
         ]
+        read = self.ratios(results, default.variant, read=True)
+        if read:
+            figures.append(
+                f"Where the result is read next, {fmt(geometric_mean(list(read.values())))} in the mean of {len(read)}."
+            )
         best = max(gains, key=gains.get, default=None)
         if best is None or gains[best] - 1 <= noise:
             because = "No single implementation of Holdfast beats its choice by size in the mean."
@@ -136,7 +141,7 @@ class Sized(Family):
             f"What it chooses by itself takes {fmt_percent(gains[best] - 1).lstrip('+')} more time in the mean here."
         )
         use = f"Use {self.verbs} with HOLDFAST_{self.name.upper()}={best} in the environment"
-        return Advice(use, self.job, because, [figures[0].replace("It takes", "Its own choice takes")])
+        return Advice(use, self.job, because, [figures[0].replace("It takes", "Its own choice takes"), *figures[1:]])
 
     def measured(self, results: Results) -> list[Table]:
         """A line per size, a column per implementation: GB/s, and the ratio of the times to libc's."""

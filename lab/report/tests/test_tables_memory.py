@@ -44,6 +44,18 @@ class Memory(unittest.TestCase):
         advice = tables.family("clear").advice(self.parse(sized(**slow)))
         self.assertEqual(advice.use, "Use hf_clear_nofault")
 
+    def test_cases_that_are_read_next_are_a_table_and_a_sentence_of_their_own(self):
+        rows = sized()
+        for variant, kind, ns in (("libc", "peer", 4.0), ("default", "default", 2.0), ("erms", "ours", 40.0)):
+            rows.append(row("clear", variant, "7 B read", ns, kind, size=7))
+        parsed = self.parse(rows)
+        advice = tables.family("clear").advice(parsed)
+        self.assertIn("in the mean of 9 cases", advice.figures[0])
+        self.assertEqual(advice.figures[1], "Where the result is read next, 0.50 in the mean of 1.")
+        self.assertEqual(advice.use, "Use hf_clear_nofault with HOLDFAST_CLEAR=erms in the environment")
+        self.assertEqual(tables.family("clear").measured(parsed)[-1].title, "clear, read")
+        self.assertEqual(len(tables.family("clear").advice(self.parse(sized())).figures), 1)
+
     def test_a_failed_row_takes_part_in_nothing(self):
         bad = {"erms 64 B cold": {"checked": False}, "default 64 B": {"checked": False}}
         parsed = self.parse(sized(**bad))

@@ -99,7 +99,7 @@ HF_IMPLEMENTATION size_t hf__copy_erms(void *dst, const void *src, size_t len)
 	return hf_arch_rep_movsb(dst, src, len);
 }
 
-/* ---- fsrm: bytes repeated, whatever the size; the same stands at each call site ----------- */
+/* ---- fsrm: bytes repeated, whatever the size ---------------------------------------------- */
 
 HF_IMPLEMENTATION size_t hf__clear_fsrm(void *dst, size_t len)
 {

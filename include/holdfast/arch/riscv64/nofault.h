@@ -21,7 +21,7 @@
 /* 1 where an access at any address is about as fast as an aligned one. */
 #define HF_ARCH_UNALIGNED_FAST 0
 
-/* 1 where clear and copy have a form for the call site: hf_arch_rep_stosb, hf_arch_rep_movsb. */
+/* 1 where one repeated instruction clears and copies: hf_arch_rep_stosb, hf_arch_rep_movsb. */
 #define HF_ARCH_HAS_REP 0
 
 /* 1 where clear and copy have forms with pairs of registers: HF_ARCH_STORE_PAIR_OR and more. */

@@ -14,8 +14,9 @@ class Clear(Sized):
     order = 140
     about = (
         "hf_clear_nofault beside memset. aligned and misaligned (by 1): one buffer again and again, in the caches as"
-        " far as it fits. cold: each operation on memory that was last touched 64 MiB ago. The other columns are the"
-        " implementations called by themselves; default chooses by size."
+        " far as it fits. cold: each operation on memory that was last touched 64 MiB ago. read: the first byte of the"
+        " result is read, and the next operation waits for it. The other columns are the implementations"
+        " called by themselves; default chooses by size."
     )
     job = "to clear memory that may fault"
     verbs = "hf_clear_nofault"
