@@ -43,6 +43,7 @@
  * Source    LKML 2019-10, "lib/refcount: Improve performance of generic REFCOUNT_FULL code";
  *           docs/design/0003-refcount-window.md.
  */
+#include "../wait.h"
 #include "type.h"
 
 /*
@@ -76,30 +77,53 @@ HF_INLINE void hf__refcount_saturating_inc(hf_refcount_t *r)
 	hf__refcount_saturating_add(1, r, NULL);
 }
 
+/*
+ * The rest of add_not_zero, whose look or failed swap found `value`, not 0. Is called last: then
+ * compilers jump here, and the call site is the caller's.
+ *
+ * After the wait the value is an old one, and a swap with it may fail: then the next wait is longer.
+ */
+HF_COLD bool hf__refcount_saturating_add_again(int32_t i, hf_refcount_t *r, int32_t *old,
+					       uint32_t value, bool acquire)
+{
+	hf_wait_t wait = HF_WAIT_INIT;
+
+	while (hf__refcount_added((int32_t)(value + (uint32_t)i), i)) {
+		uint32_t sum = value + (uint32_t)i;
+
+		hf_wait_once(&wait, HF_ARCH_WAIT_COUNT_SWAP);
+		if (acquire ? hf_atomic32_try_cmpxchg_acquire(&r->refs, &value, sum)
+			    : hf_atomic32_try_cmpxchg_relaxed(&r->refs, &value, sum)) {
+			if (old)
+				*old = (int32_t)value;
+			return true;
+		}
+	}
+	if (old)
+		*old = (int32_t)value;
+	if (value != 0) /* I1, I2 */
+		hf__refcount_repair(r, (int32_t)value, HF_REPORT_ADD_NOT_ZERO_OVF, HF__CALL_SITE);
+	return value != 0; /* I4 */
+}
+
 HF_INLINE bool hf__refcount_saturating_add_not_zero(int32_t i, hf_refcount_t *r, int32_t *old,
 						    bool acquire)
 {
-	uint32_t value = hf_atomic32_load_relaxed(&r->refs);
-	bool done;
+	uint32_t value = hf_atomic32_load_relaxed(&r->refs), sum = value + (uint32_t)i;
 
-	do {
-		uint32_t sum = value + (uint32_t)i;
-
-		if (HF_UNLIKELY(!hf__refcount_added((int32_t)sum, i))) {
-			if (old)
-				*old = (int32_t)value;
-			if (value == 0)
-				return false; /* I4 */
-			/* I1, I2 */
-			hf__refcount_saturate(r, (int32_t)value, HF_REPORT_ADD_NOT_ZERO_OVF);
-			return true;
-		}
-		done = acquire ? hf_atomic32_try_cmpxchg_acquire(&r->refs, &value, sum)
-			       : hf_atomic32_try_cmpxchg_relaxed(&r->refs, &value, sum);
-	} while (HF_UNLIKELY(!done));
-	if (old)
-		*old = (int32_t)value;
-	return true;
+	if (HF_LIKELY(hf__refcount_added((int32_t)sum, i)) &&
+	    HF_LIKELY(acquire ? hf_atomic32_try_cmpxchg_acquire(&r->refs, &value, sum)
+			      : hf_atomic32_try_cmpxchg_relaxed(&r->refs, &value, sum))) {
+		if (old)
+			*old = (int32_t)value;
+		return true;
+	}
+	if (value == 0) {
+		if (old)
+			*old = 0;
+		return false; /* I4 */
+	}
+	return hf__refcount_saturating_add_again(i, r, old, value, acquire);
 }
 
 HF_INLINE bool hf__refcount_saturating_sub_and_test(int32_t i, hf_refcount_t *r, int32_t *old)
@@ -142,21 +166,31 @@ HF_INLINE void hf__refcount_saturating_dec(hf_refcount_t *r)
 	hf__refcount_saturating_dec_old(r, NULL);
 }
 
+/* As hf__refcount_saturating_add_again(): the rest of dec_not_one. */
+HF_COLD bool hf__refcount_saturating_dec_again(hf_refcount_t *r, uint32_t value)
+{
+	hf_wait_t wait = HF_WAIT_INIT;
+
+	while ((int32_t)value > 1) {
+		hf_wait_once(&wait, HF_ARCH_WAIT_COUNT_SWAP);
+		if (hf_atomic32_try_cmpxchg_release(&r->refs, &value, value - 1))
+			return true;
+	}
+	if (value == 0)
+		hf__refcount_repair(r, 0, HF_REPORT_SUB_UAF, HF__CALL_SITE);
+	return value != 1; /* I2: saturated stays so; this was not the last */
+}
+
 HF_INLINE bool hf__refcount_saturating_dec_not_one(hf_refcount_t *r)
 {
 	uint32_t value = hf_atomic32_load_relaxed(&r->refs);
 
-	do {
-		if (HF_UNLIKELY((int32_t)value < 0))
-			return true; /* I2: saturated stays so; this was not the last */
-		if (value == 1)
-			return false;
-		if (HF_UNLIKELY(value == 0)) {
-			hf__refcount_saturate(r, 0, HF_REPORT_SUB_UAF);
-			return true;
-		}
-	} while (!hf_atomic32_try_cmpxchg_release(&r->refs, &value, value - 1));
-	return true;
+	if (HF_LIKELY((int32_t)value > 1) &&
+	    HF_LIKELY(hf_atomic32_try_cmpxchg_release(&r->refs, &value, value - 1)))
+		return true;
+	if (value == 1)
+		return false;
+	return hf__refcount_saturating_dec_again(r, value);
 }
 
 /*
