@@ -11,8 +11,9 @@ usage: deb.py --source-dir DIR --work-dir DIR [source | build | check]
              debian/tests, by autopkgtest; all packages installed, and removed again
 
 The default is `check`. The minimal system is downloaded once, into WORK/root-KEY.tar, with all that
-the packages depend on; after that nothing is. Prints "ok", "FAULT" or "SKIPPED" and what for, a line
-each, and last "N passed, N failed". Exits with 1 if there is a fault, with 77 if nothing could be done.
+the packages and their tests depend on; after that nothing is. It runs in memory: 700 MB. Prints "ok",
+"FAULT" or "SKIPPED" and what for, a line each, and last "N passed, N failed". Exits with 1 if there is
+a fault, with 77 if nothing could be done.
 """
 import argparse
 import glob
@@ -22,7 +23,6 @@ import re
 import shutil
 import subprocess
 import sys
-import tempfile
 
 # Beside what the packages and their tests depend on: what autopkgtest uses there, and what holdfast-doc
 # depends on if `make docs` has run.
@@ -207,74 +207,92 @@ def minimal_system(source, work, packages):
 
 
 def check(source, work, packages):
-    """Run debian/tests in the minimal system, without a network; install all packages, and remove them."""
+    """What was built, in a minimal system: try_packages() as root, in namespaces of its own. There is no
+    network, and its mounts and processes end with it. None of our environment."""
     if not shutil.which("autopkgtest"):
         raise CantRun("autopkgtest is not here")
     sudo = as_root()
     if sudo is None:
         raise CantRun("neither root nor sudo")
     tar = minimal_system(source, work, packages)
-    root = tempfile.mkdtemp(prefix="root.", dir=work)
-    summary = root + ".summary"
-    try:
-        must(*sudo, "tar", "-xf", tar, "-C", root, "--exclude=./dev/*")
-        # What is not there can't be had: neither apt nor a test waits for a network.
-        must(*sudo, "rm", "-f", os.path.join(root, "etc", "apt", "sources.list"))
-        must(*sudo, "mkdir", "-p", os.path.join(root, "packages"), os.path.join(root, "dev"))
-        must(*sudo, "cp", *packages, os.path.join(root, "packages"))
-        # Namespaces of its own: no network, and mounts that end with it. None of our environment.
-        around = [*sudo, "unshare", "--mount", "--mount-proc", "--net", "--pid", "--fork", "--kill-child",
-                  "sh", "-c",
-                  'mount -t proc proc "$0/proc" && mount --rbind /dev "$0/dev" && cd / && '
-                  'exec env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8 "$@"', root]
-        inside = [*around, "chroot", root, "sh", "-c"]
-        if not run(*around, "true")[0]:
-            raise CantRun("no namespace or mount for the minimal system")
-        if run(*inside, "command -v hf-lab || pkg-config --exists holdfast")[0]:
-            fault("the minimal system has Holdfast already")
+    os.makedirs(os.path.join(work, "root"), exist_ok=True)
+    around = [*sudo, "unshare", "--mount", "--mount-proc", "--net", "--pid", "--fork", "--kill-child",
+              "env", "-i", "PATH=/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/root", "LC_ALL=C.UTF-8"]
+    if not run(*around, "true")[0]:
+        raise CantRun("no namespaces")
+    worked, output = run(*around, sys.executable, "-B", os.path.abspath(__file__), "--source-dir", source,
+                         "--work-dir", work, "--minimal-system", tar)
+    passed.extend(re.findall(r"^ok (.*)", output, re.MULTILINE))
+    faults.extend(re.findall(r"^FAULT (.*)", output, re.MULTILINE))
+    if not worked and not faults:
+        fault("packages in a minimal system: see above")
 
-        # It installs for each test what that one depends on, from the packages that .changes names.
-        worked, _ = run(*around, "autopkgtest", "--summary-file", summary,
-                        *glob.glob(os.path.join(work, "*.changes")), "--", "chroot", root)
-        results = []
-        if os.path.exists(summary):
-            with open(summary, encoding="utf-8") as file:
-                results = re.findall(r"^(\S+) +([A-Z]+)\b *(.*)", file.read(), re.MULTILINE)
-        for test, result, why in results:
-            if result == "PASS":
-                ok("debian/tests: " + test)
-            elif result == "SKIP":
-                skipped("debian/tests: " + test, why)
-            else:
-                fault("debian/tests: %s %s" % (test, why))
-        if not results or (not worked and not faults):
-            fault("autopkgtest: see above")
 
-        names = [os.path.basename(package).partition("_")[0] for package in packages]
-        worked, _ = run(*inside, "dpkg -i /packages/*.deb && ldconfig -p | grep libholdfast.so.0 && "
-                                 "ldconfig -p | grep libholdfast-extern.so.0")
-        if worked:
-            ok("installed in a minimal system: %s" % " ".join(names))
+def try_packages(work, tar):
+    """Run debian/tests in the system of that tar file; install all packages, and remove them."""
+    root = os.path.join(work, "root")
+    # In memory: nothing waits for a disk, nor is anything left there.
+    must("mount", "-t", "tmpfs", "-o", "mode=755", "tmpfs", root)
+    must("tar", "-xf", tar, "-C", root, "--exclude=./dev/*")
+    os.makedirs(os.path.join(root, "dev"), exist_ok=True)
+    must("mount", "-t", "proc", "proc", os.path.join(root, "proc"))
+    must("mount", "--rbind", "/dev", os.path.join(root, "dev"))
+    # What is not there can't be had: neither apt nor a test waits for a network.
+    must("find", os.path.join(root, "etc", "apt"), "-path", "*/sources.list*", "-type", "f", "-delete")
+    inside = ["chroot", root, "sh", "-c"]
+    if run(*inside, "command -v hf-lab || pkg-config --exists holdfast")[0]:
+        fault("the minimal system has Holdfast already")
+
+    # It installs for each test what that one depends on, of the packages that .changes names.
+    summary = os.path.join(root, "summary")
+    worked, _ = run("autopkgtest", "--summary-file", summary,
+                    *glob.glob(os.path.join(work, "*.changes")), "--", "chroot", root)
+    results = []
+    if os.path.exists(summary):
+        with open(summary, encoding="utf-8") as file:
+            results = re.findall(r"^(\S+) +([A-Z]+)\b *(.*)", file.read(), re.MULTILINE)
+    for test, result, why in results:
+        if result == "PASS":
+            ok("debian/tests: " + test)
+        elif result == "SKIP":
+            skipped("debian/tests: " + test, why)
         else:
-            fault("the packages can't be installed in a minimal system")
-        worked, output = run(*inside, "dpkg -P %s >/dev/null && "
-                                      "find /usr /etc /opt | grep -i -e holdfast -e 'hf-'" % " ".join(names))
-        if output.strip():
-            fault("left behind by the removed packages: " + " ".join(output.split()))
-        else:
-            ok("removed without a trace")
-    finally:
-        subprocess.run([*sudo, "rm", "-rf", "--one-file-system", root, summary], check=False)
+            fault("debian/tests: %s %s" % (test, why))
+    if not results or not worked and not faults and all(result == "PASS" for _, result, _ in results):
+        fault("autopkgtest: see above")
+
+    packages = sorted(glob.glob(os.path.join(work, "*.deb")))
+    names = [os.path.basename(package).partition("_")[0] for package in packages]
+    must("cp", *packages, root)
+    worked, _ = run(*inside, "dpkg -i /*.deb && ldconfig -p | grep libholdfast.so.0 && "
+                             "ldconfig -p | grep libholdfast-extern.so.0")
+    if worked:
+        ok("installed in a minimal system: %s" % " ".join(names))
+    else:
+        fault("the packages can't be installed in a minimal system")
+    worked, output = run(*inside, "dpkg -P %s >/dev/null && "
+                                  "find /usr /etc /opt | grep -i -e holdfast -e 'hf-'" % " ".join(names))
+    if output.strip():
+        fault("left behind by the removed packages: " + " ".join(output.split()))
+    else:
+        ok("removed without a trace")
 
 
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--source-dir", required=True)
     parser.add_argument("--work-dir", required=True)
+    parser.add_argument("--minimal-system", help=argparse.SUPPRESS)  # of check(), for try_packages()
     parser.add_argument("what", nargs="?", choices=("source", "build", "check"), default="check")
     args = parser.parse_args()
     source, work = os.path.abspath(args.source_dir), os.path.abspath(args.work_dir)
     os.makedirs(work, exist_ok=True)
+    if args.minimal_system:
+        try:
+            try_packages(work, args.minimal_system)
+        except CantRun as why:
+            fault(str(why))
+        return 1 if faults else 0
     missing = sorted({package for tool, package in TOOLS.items() if not shutil.which(tool)})
     if missing and args.what != "source":
         skipped("packages", "needs " + " ".join(missing))

@@ -170,13 +170,13 @@ def main():
                    % (library, number, sorted(versions)))
 
     path = os.path.join(args.source_dir, packaged)
-    debian = set()
     if os.path.exists(path):
         with open(path, encoding="utf-8") as file:
             debian = set(re.findall(r"(hf_\w+)@" + version, file.read()))
-    if debian != {name for _, _, name, _ in rows}:
-        bad.append("%s differs: %s" % (packaged,
-                                       " ".join(sorted(debian ^ {name for _, _, name, _ in rows}))))
+        if differs := debian ^ {name for _, _, name, _ in rows}:
+            bad.append("%s differs: %s" % (packaged, " ".join(sorted(differs))))
+    else:
+        bad.append("there is no " + packaged)
 
     if args.program:
         copied = set(re.findall(r"_COPY.*?(\w+)(?:@\w+)? \+ 0$", readelf("--relocs", args.program),
