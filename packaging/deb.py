@@ -215,11 +215,12 @@ def check(source, work, packages):
     if sudo is None:
         raise CantRun("neither root nor sudo")
     tar = minimal_system(source, work, packages)
-    os.makedirs(os.path.join(work, "root"), exist_ok=True)
+    root = os.path.join(work, "root")
+    os.makedirs(root, exist_ok=True)
     around = [*sudo, "unshare", "--mount", "--mount-proc", "--net", "--pid", "--fork", "--kill-child",
               "env", "-i", "PATH=/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/root", "LC_ALL=C.UTF-8"]
-    if not run(*around, "true")[0]:
-        raise CantRun("no namespaces")
+    if not run(*around, "mount", "-t", "tmpfs", "tmpfs", root)[0]:
+        raise CantRun("no namespaces or mounts")
     worked, output = run(*around, sys.executable, "-B", os.path.abspath(__file__), "--source-dir", source,
                          "--work-dir", work, "--minimal-system", tar)
     passed.extend(re.findall(r"^ok (.*)", output, re.MULTILINE))
@@ -254,11 +255,9 @@ def try_packages(work, tar):
     for test, result, why in results:
         if result == "PASS":
             ok("debian/tests: " + test)
-        elif result == "SKIP":
-            skipped("debian/tests: " + test, why)
-        else:
-            fault("debian/tests: %s %s" % (test, why))
-    if not results or not worked and not faults and all(result == "PASS" for _, result, _ in results):
+        else:  # also SKIP: all that a test asks for is there
+            fault("debian/tests: %s: %s %s" % (test, result, why))
+    if not results or not worked and not faults:
         fault("autopkgtest: see above")
 
     packages = sorted(glob.glob(os.path.join(work, "*.deb")))
