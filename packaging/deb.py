@@ -7,12 +7,13 @@ usage: deb.py --source-dir DIR --work-dir DIR [source | build | check]
     source   WORK/holdfast-VERSION/ with debian/ in it, and WORK/holdfast_VERSION.orig.tar.xz. Of a
              git checkout: the files that it tracks, as they are now
     build    that, dpkg-buildpackage (binary and source packages, as any user), and lintian
-    check    that, and into a minimal system of the same release, made by mmdebstrap: install the
-             packages, with README's first program, all examples and the programs run against them
+    check    that, and in a minimal system of the same release, made by mmdebstrap: the tests of
+             debian/tests, by autopkgtest; all packages installed, and removed again
 
 The default is `check`. The minimal system is downloaded once, into WORK/root-KEY.tar, with all that
-the packages depend on; after that nothing is. Prints "ok", "FAULT" or "SKIPPED" and what for, a line
-each, and last "N passed, N failed". Exits with 1 if there is a fault, with 77 if nothing could be done.
+the packages and their tests depend on; after that nothing is. It runs in memory: 700 MB. Prints "ok",
+"FAULT" or "SKIPPED" and what for, a line each, and last "N passed, N failed". Exits with 1 if there is
+a fault, with 77 if nothing could be done.
 """
 import argparse
 import glob
@@ -22,11 +23,10 @@ import re
 import shutil
 import subprocess
 import sys
-import tempfile
 
-# Beside what the packages depend on: a compiler, and what the examples use.
-ROOT_PACKAGES = ["gcc", "g++", "libc6-dev", "pkg-config", "make", "cmake", "liburcu-dev", "man-db",
-                 "libjs-sphinxdoc"]
+# Beside what the packages and their tests depend on: what autopkgtest uses there, and what holdfast-doc
+# depends on if `make docs` has run.
+ROOT_PACKAGES = ["apt-utils", "libjs-sphinxdoc"]
 TOOLS = {"dpkg-buildpackage": "dpkg-dev", "dh": "debhelper", "lintian": "lintian"}
 SKIP = 77
 
@@ -163,12 +163,15 @@ def as_root():
     return None
 
 
-def depends_of(packages):
-    """Names of other packages that these depend on."""
+def depends_of(source, packages):
+    """Names of other packages that these and their tests depend on."""
     names, own = set(), {os.path.basename(package).partition("_")[0] for package in packages}
+    with open(os.path.join(source, "packaging", "debian", "tests", "control"), encoding="utf-8") as file:
+        texts = ["\n".join(re.findall(r"^Depends: .*", file.read(), re.MULTILINE))]
     for package in packages:
-        fields = subprocess.run(["dpkg-deb", "-f", package, "Pre-Depends", "Depends", "Recommends"],
-                                check=True, text=True, stdout=subprocess.PIPE).stdout
+        texts.append(subprocess.run(["dpkg-deb", "-f", package, "Pre-Depends", "Depends", "Recommends"],
+                                    check=True, text=True, stdout=subprocess.PIPE).stdout)
+    for fields in texts:
         for line in fields.splitlines():
             for one in line.partition(": ")[2].split(", "):
                 if match := re.match(r"[a-z0-9][a-z0-9+.-]+", one):
@@ -176,13 +179,13 @@ def depends_of(packages):
     return sorted(names - own)
 
 
-def minimal_system(work, packages):
+def minimal_system(source, work, packages):
     """Returns the tar file of a system that has what the packages need, and not them: made now, if no
     earlier one will do."""
     with open("/etc/os-release", encoding="utf-8") as file:
         release = dict(re.findall(r'^(\w+)="?([^"\n]*)', file.read(), re.MULTILINE))
     suite = release.get("VERSION_CODENAME", "stable")
-    wanted = sorted(set(ROOT_PACKAGES) | set(depends_of(packages)))
+    wanted = sorted(set(ROOT_PACKAGES) | set(depends_of(source, packages)))
     key = hashlib.sha256(" ".join([suite] + wanted).encode()).hexdigest()[:12]
     tar = os.path.join(work, "root-%s.tar" % key)
     if os.path.exists(tar):
@@ -204,69 +207,91 @@ def minimal_system(work, packages):
 
 
 def check(source, work, packages):
-    """Install them in the minimal system, without a network, and run debian/tests there."""
+    """What was built, in a minimal system: try_packages() as root, in namespaces of its own. There is no
+    network, and its mounts and processes end with it. None of our environment."""
+    if not shutil.which("autopkgtest"):
+        raise CantRun("autopkgtest is not here")
     sudo = as_root()
     if sudo is None:
         raise CantRun("neither root nor sudo")
-    tar = minimal_system(work, packages)
-    tree = glob.glob(os.path.join(work, "holdfast-*", ""))[0]
-    root = tempfile.mkdtemp(prefix="root.", dir=work)
-    try:
-        must(*sudo, "tar", "-xf", tar, "-C", root, "--exclude=./dev/*")
-        must(*sudo, "mkdir", "-p", os.path.join(root, "packages"), os.path.join(root, "dev"))
-        must(*sudo, "cp", *packages, os.path.join(root, "packages"))
-        must(*sudo, "cp", "-r", tree, os.path.join(root, "source"))
-        # Namespaces of its own: no network, and mounts that end with it. None of our environment.
-        inside = [*sudo, "unshare", "--mount", "--net", "--pid", "--fork", "--kill-child",
-                  "sh", "-c",
-                  'mount -t proc proc "$0/proc" && mount --rbind /dev "$0/dev" && '
-                  'cd / && exec env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8 '
-                  'chroot "$0" sh -c "$1"', root]
-        if not run(*inside, "true")[0]:
-            raise CantRun("no namespace or mount for the minimal system")
-        if run(*inside, "command -v hf-lab || pkg-config --exists holdfast")[0]:
-            fault("the minimal system has Holdfast already")
-        worked, _ = run(*inside, "dpkg -i /packages/*.deb && ldconfig -p | grep libholdfast.so.0")
-        if not worked:
-            fault("the packages can't be installed in a minimal system")
-            return
-        ok("installed in a minimal system: %s"
-           % " ".join(os.path.basename(package).partition("_")[0] for package in packages))
-        for test in sorted(os.listdir(os.path.join(tree, "debian", "tests"))):
-            if test == "control":
-                continue
-            worked, _ = run(*inside, "cd /source && AUTOPKGTEST_TMP=$(mktemp -d) && "
-                                     "export AUTOPKGTEST_TMP && debian/tests/%s" % test)
-            if worked:
-                ok("debian/tests/" + test)
-            else:
-                fault("debian/tests/" + test)
-        worked, _ = run(*inside, "for page in hf-lab hf-tmpfs-fuse; do man -w $page || exit; done; "
-                                 "cd /usr/share/doc/holdfast-doc && "
-                                 "test -s README.md && test -s docs/abi.md && "
-                                 "test -s docs/design/0001-two-axes.md")
-        if worked:
-            ok("manual pages and documents")
-        else:
-            fault("manual pages and documents")
-        worked, output = run(*inside, "dpkg -P $(ls /packages | sed 's/_.*//') >/dev/null && "
-                             "find /usr /etc /opt | grep -i -e holdfast -e 'hf-'")
-        if output.strip():
-            fault("left behind by the removed packages: " + " ".join(output.split()))
-        else:
-            ok("removed without a trace")
-    finally:
-        subprocess.run([*sudo, "rm", "-rf", "--one-file-system", root], check=False)
+    tar = minimal_system(source, work, packages)
+    root = os.path.join(work, "root")
+    os.makedirs(root, exist_ok=True)
+    around = [*sudo, "unshare", "--mount", "--mount-proc", "--net", "--pid", "--fork", "--kill-child",
+              "env", "-i", "PATH=/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/root", "LC_ALL=C.UTF-8"]
+    if not run(*around, "mount", "-t", "tmpfs", "tmpfs", root)[0]:
+        raise CantRun("no namespaces or mounts")
+    worked, output = run(*around, sys.executable, "-B", os.path.abspath(__file__), "--source-dir", source,
+                         "--work-dir", work, "--minimal-system", tar)
+    passed.extend(re.findall(r"^ok (.*)", output, re.MULTILINE))
+    faults.extend(re.findall(r"^FAULT (.*)", output, re.MULTILINE))
+    if not worked and not faults:
+        fault("packages in a minimal system: see above")
+
+
+def try_packages(work, tar):
+    """Run debian/tests in the system of that tar file; install all packages, and remove them."""
+    root = os.path.join(work, "root")
+    # In memory: nothing waits for a disk, nor is anything left there.
+    must("mount", "-t", "tmpfs", "-o", "mode=755", "tmpfs", root)
+    must("tar", "-xf", tar, "-C", root, "--exclude=./dev/*")
+    os.makedirs(os.path.join(root, "dev"), exist_ok=True)
+    must("mount", "-t", "proc", "proc", os.path.join(root, "proc"))
+    must("mount", "--rbind", "/dev", os.path.join(root, "dev"))
+    # What is not there can't be had: neither apt nor a test waits for a network.
+    must("find", os.path.join(root, "etc", "apt"), "-path", "*/sources.list*", "-type", "f", "-delete")
+    inside = ["chroot", root, "sh", "-c"]
+    if run(*inside, "command -v hf-lab || pkg-config --exists holdfast")[0]:
+        fault("the minimal system has Holdfast already")
+
+    # It installs for each test what that one depends on, of the packages that .changes names.
+    summary = os.path.join(root, "summary")
+    worked, _ = run("autopkgtest", "--summary-file", summary,
+                    *glob.glob(os.path.join(work, "*.changes")), "--", "chroot", root)
+    results = []
+    if os.path.exists(summary):
+        with open(summary, encoding="utf-8") as file:
+            results = re.findall(r"^(\S+) +([A-Z]+)\b *(.*)", file.read(), re.MULTILINE)
+    for test, result, why in results:
+        if result == "PASS":
+            ok("debian/tests: " + test)
+        else:  # also SKIP: all that a test asks for is there
+            fault("debian/tests: %s: %s %s" % (test, result, why))
+    if not results or not worked and not faults:
+        fault("autopkgtest: see above")
+
+    packages = sorted(glob.glob(os.path.join(work, "*.deb")))
+    names = [os.path.basename(package).partition("_")[0] for package in packages]
+    must("cp", *packages, root)
+    worked, _ = run(*inside, "dpkg -i /*.deb && ldconfig -p | grep libholdfast.so.0 && "
+                             "ldconfig -p | grep libholdfast-extern.so.0")
+    if worked:
+        ok("installed in a minimal system: %s" % " ".join(names))
+    else:
+        fault("the packages can't be installed in a minimal system")
+    worked, output = run(*inside, "dpkg -P %s >/dev/null && "
+                                  "find /usr /etc /opt | grep -i -e holdfast -e 'hf-'" % " ".join(names))
+    if output.strip():
+        fault("left behind by the removed packages: " + " ".join(output.split()))
+    else:
+        ok("removed without a trace")
 
 
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--source-dir", required=True)
     parser.add_argument("--work-dir", required=True)
+    parser.add_argument("--minimal-system", help=argparse.SUPPRESS)  # of check(), for try_packages()
     parser.add_argument("what", nargs="?", choices=("source", "build", "check"), default="check")
     args = parser.parse_args()
     source, work = os.path.abspath(args.source_dir), os.path.abspath(args.work_dir)
     os.makedirs(work, exist_ok=True)
+    if args.minimal_system:
+        try:
+            try_packages(work, args.minimal_system)
+        except CantRun as why:
+            fault(str(why))
+        return 1 if faults else 0
     missing = sorted({package for tool, package in TOOLS.items() if not shutil.which(tool)})
     if missing and args.what != "source":
         skipped("packages", "needs " + " ".join(missing))

@@ -22,7 +22,7 @@ kernel=("gcc-14|gcc-12" "gcc-14-aarch64-linux-gnu|gcc-12-aarch64-linux-gnu" gcc-
 docs=(python3 python3-sphinx furo python3-myst-parser)
 manual=(graphviz man-db mandoc) # draw the states, check the manual: optional
 simulate=(libboost-context-dev libtomlplusplus-dev) # `hf-lab simulate`: optional
-packages=(debhelper dpkg-dev lintian mmdebstrap man-db)
+packages=(autopkgtest debhelper dpkg-dev lintian mmdebstrap)
 # What tests/compilers builds with beside the system's own: optional.
 compilers=("g++-11|g++-13" "clang-16|clang-17" "clang-19|clang-18")
 optional=()

@@ -1,8 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What the shared library exports is what src/libholdfast.symbols lists: docs/abi.md.
+"""What a shared library exports is what its list names: docs/abi.md.
 
 usage: run.py --source-dir DIR --library FILE [--machine CPU] [--program FILE] [--update]
+
+The list of libholdfast.so is src/libholdfast.symbols, that of libholdfast-extern.so
+src/extern/libholdfast-extern.symbols.
 
 A symbol that appears, disappears, or of an object whose size changes is a fault. So is one that is not
 ours, a private one (hf__*) that no inline function of an installed header needs, and an object so large
@@ -19,6 +22,7 @@ import subprocess
 import sys
 
 LARGEST = 64  # bytes of an exported object
+LISTS = {"libholdfast": "src", "libholdfast-extern": os.path.join("src", "extern")}
 DEBIAN = {"x86_64": "amd64", "aarch64": "arm64"}  # its names of processors
 KINDS = {"FUNC": "function", "OBJECT": "object", "TLS": "thread"}
 
@@ -77,29 +81,38 @@ def update(path, symbols, machine):
             file.write("%-10s%4d  %s%s\n" % (kind, size, name, "  " + machines if machines else ""))
 
 
-def debian_of(source, number):
-    return os.path.join(source, "packaging", "debian", "libholdfast%s.symbols" % number)
+def soname_of(library):
+    """("libholdfast", "0") of libholdfast.so.0"""
+    soname = re.search(r"\(SONAME\).*\[(.*)\]", readelf("--dynamic", library))[1]
+    match = re.fullmatch(r"([a-z-]+)\.so\.(\d+)", soname)
+    if not match or match[1] not in LISTS:
+        sys.exit("not ok the soname %s is none of ours" % soname)
+    return match.groups()
 
 
-def update_debian(source, rows):
+def version_of(name, number):
+    """The version of a library's symbols: HOLDFAST_0 of libholdfast.so.0."""
+    return "%s_%s" % (name[len("lib"):].upper().replace("-", "_"), number)
+
+
+def update_debian(source, path, symbols, rows):
     """Names that are new come with this version; those that are gone go."""
     with open(os.path.join(source, "include", "holdfast", "version.h"), encoding="utf-8") as file:
         version = ".".join(re.findall(r"^#define HF_VERSION_(?:MAJOR|MINOR|PATCH) (\d+)", file.read(),
                                       re.MULTILINE))
-    path = debian_of(source, 0)
     with open(path, encoding="utf-8") as file:
         lines = file.read().splitlines(keepends=True)
     old = {match[1]: match[2] for line in lines
-           if (match := re.search(r"(hf_\w+)@HOLDFAST_0 (\S+)", line))}
+           if (match := re.search(r"(hf_\w+)@%s (\S+)" % symbols, line))}
     with open(path, "w", encoding="utf-8") as file:
-        file.writelines(line for line in lines if not re.search(r"hf_\w+@HOLDFAST", line))
+        file.writelines(line for line in lines if not re.search(r"hf_\w+@" + symbols, line))
         for _, _, name, machines in sorted(rows, key=lambda row: row[2]):
             tag = ""
             if machines:
                 no = "!" if machines.startswith("!") else ""
                 tag = "(arch=%s)" % " ".join(no + DEBIAN.get(one, one)
                                              for one in machines.lstrip("!").split(","))
-            file.write(" %s%s@HOLDFAST_0 %s\n" % (tag, name, old.get(name, version)))
+            file.write(" %s%s@%s %s\n" % (tag, name, symbols, old.get(name, version)))
 
 
 def words_of(headers):
@@ -121,11 +134,15 @@ def main():
     parser.add_argument("--program")
     parser.add_argument("--update", action="store_true")
     args = parser.parse_args()
-    path = os.path.join(args.source_dir, "src", "libholdfast.symbols")
+    library, number = soname_of(args.library)
+    version = version_of(library, number)
+    listing = os.path.join(LISTS[library], library + ".symbols")
+    path = os.path.join(args.source_dir, listing)
+    packaged = os.path.join("packaging", "debian", "%s%s.symbols" % (library, number))
     symbols, versions = exported(args.library)
     if args.update:
         update(path, symbols, args.machine)
-        update_debian(args.source_dir, listed(path)[0])
+        update_debian(args.source_dir, os.path.join(args.source_dir, packaged), version, listed(path)[0])
     rows, _ = listed(path)
     wanted = {name: (kind, size) for kind, size, name, machines in rows if here(machines, args.machine)}
     words = words_of(os.path.join(args.source_dir, "include"))
@@ -135,7 +152,7 @@ def main():
         if name not in symbols:
             bad.append("%s is not exported any more: docs/abi.md says what that takes" % name)
         elif name not in wanted:
-            bad.append("%s is exported, and not in src/libholdfast.symbols" % name)
+            bad.append("%s is exported, and not in %s" % (name, listing))
         elif wanted[name] != symbols[name]:
             bad.append("%s is a %s of %d bytes, and listed as a %s of %d"
                        % (name, *symbols[name], *wanted[name]))
@@ -148,19 +165,18 @@ def main():
         if name.startswith("hf__") and words[re.sub(r"_layout\d+$", "", name)] < 2:
             bad.append("%s is exported, and no inline function needs it" % name)
 
-    soname = re.search(r"\(SONAME\).*\[(.*)\]", readelf("--dynamic", args.library))[1]
-    number = re.fullmatch(r"libholdfast\.so\.(\d+)", soname)
-    if not number or versions != {"HOLDFAST_" + number[1]}:
-        bad.append("the soname is %s, the symbols' versions are %s" % (soname, sorted(versions)))
+    if versions != {version}:
+        bad.append("the soname is %s.so.%s, the symbols' versions are %s"
+                   % (library, number, sorted(versions)))
 
-    path = debian_of(args.source_dir, number[1] if number else "")
-    debian = set()
+    path = os.path.join(args.source_dir, packaged)
     if os.path.exists(path):
         with open(path, encoding="utf-8") as file:
-            debian = set(re.findall(r"(hf_\w+)@HOLDFAST", file.read()))
-    if debian != {name for _, _, name, _ in rows}:
-        bad.append("%s differs: %s" % (os.path.relpath(path, args.source_dir),
-                                       " ".join(sorted(debian ^ {name for _, _, name, _ in rows}))))
+            debian = set(re.findall(r"(hf_\w+)@" + version, file.read()))
+        if differs := debian ^ {name for _, _, name, _ in rows}:
+            bad.append("%s differs: %s" % (packaged, " ".join(sorted(differs))))
+    else:
+        bad.append("there is no " + packaged)
 
     if args.program:
         copied = set(re.findall(r"_COPY.*?(\w+)(?:@\w+)? \+ 0$", readelf("--relocs", args.program),
@@ -172,7 +188,8 @@ def main():
 
     for line in bad:
         print("not ok " + line)
-    print("%d symbols of %s on %s, %d faults" % (len(symbols), soname, args.machine, len(bad)))
+    print("%d symbols of %s.so.%s on %s, %d faults"
+          % (len(symbols), library, number, args.machine, len(bad)))
     return 1 if bad else 0
 
 

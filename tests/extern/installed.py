@@ -2,10 +2,13 @@
 # SPDX-License-Identifier: MIT
 """Install, then build and run a program without Holdfast's headers against libholdfast-extern.
 
-Static and shared, by find_package, and shared by pkg-config.
+Static and shared, by find_package and by pkg-config: a program finds the library without a word to the
+loader. And the guide's examples in Python, which load the installed library.
 """
 import argparse
+import glob
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -34,14 +37,20 @@ def main():
     for program in ("holdfast_extern", "holdfast_extern_shared"):
         run(os.path.join(build, program))
 
+    library = glob.glob(os.path.join(prefix, "**", "libholdfast-extern.so.0"), recursive=True)[0]
+    run(sys.executable, "-B", os.path.join(args.source_dir, "tests", "extern", "languages.py"),
+        "--source-dir", args.source_dir, "--libraries", os.path.dirname(library))
+
     if not shutil.which("pkg-config"):
         print("SKIPPED pkg-config: it is not here")
         return 0
     found = [folder for folder, _, files in os.walk(prefix) if "holdfast-extern.pc" in files][0]
     flags = run("pkg-config", "--libs", "holdfast-extern", PKG_CONFIG_PATH=found).split()
-    program = os.path.join(build, "pkg_config")
-    run(*args.cc.split(), os.path.join(consumer, "main.c"), "-o", program, *flags)
-    run(program, LD_LIBRARY_PATH=os.path.dirname(found))
+    static = [re.sub("^-l(holdfast.*)", r"-l:lib\1.a", flag) for flag in flags] + ["-pthread"]
+    for name, words in (("shared", flags), ("static", static)):
+        program = os.path.join(build, "pkg_config_" + name)
+        run(*args.cc.split(), os.path.join(consumer, "main.c"), "-o", program, *words)
+        run(program)
     return 0
 
 

@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Run the examples in Python of docs/guide/other-languages.md with the libraries in a folder.
+"""Run the examples in Python of docs/guide/other-languages.md.
 
-    languages.py --source-dir DIR --libraries DIR
+    languages.py --source-dir DIR [--libraries DIR]
+
+With the libraries of that folder, or with those that the loader finds by itself.
 """
 import argparse
 import os
@@ -14,14 +16,14 @@ import sys
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--source-dir", required=True)
-    parser.add_argument("--libraries", required=True)
+    parser.add_argument("--libraries")
     args = parser.parse_args()
     page = os.path.join(args.source_dir, "docs", "guide", "other-languages.md")
     with open(page, encoding="utf-8") as file:
         examples = re.findall(r"^```python\n(.*?)^```$", file.read(), re.MULTILINE | re.DOTALL)
+    environment = {"LD_LIBRARY_PATH": args.libraries} if args.libraries else {}
     for text in examples:
-        subprocess.run([sys.executable, "-c", text], check=True,
-                       env=dict(os.environ, LD_LIBRARY_PATH=args.libraries))
+        subprocess.run([sys.executable, "-c", text], check=True, env=dict(os.environ, **environment))
     print("%d examples in Python" % len(examples))
     return 0 if examples else 1
 
