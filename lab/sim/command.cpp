@@ -45,7 +45,7 @@ static const char usage[] =
 	"                   wait, from the least to the most of all classes and works\n"
 	"  --no-sweep       guesses as they are; else their other values are in the ranges\n"
 	"  --window-us N    simulated time of a run\n"
-	"  --limit-s N      the most host time of a run, 60 unless given; what is cut is named\n"
+	"  --limit-s N      the most processor time of a run, 60 unless given; what is cut is named\n"
 	"  --limit-events N the same in events, which do not depend on the host\n"
 	"  --jobs N         processes\n"
 	"  --one-run NAME   one run of that variant, and its number of events; --no-naps runs "
@@ -218,7 +218,7 @@ static int one_run(const Plan &plan, const std::string &variant, uint64_t seed, 
 	one.window_ns = plan.window_ns;
 	one.seed = seed;
 	one.naps = naps;
-	one.host_limit_s = plan.host_limit_s;
+	one.limit_s = plan.limit_s;
 	one.event_limit = plan.event_limit;
 	Outcome o = simulate(one);
 
@@ -299,7 +299,7 @@ int simulate_command(const std::vector<std::string> &words)
 		} else if (option == "--window-us") {
 			plan.window_ns = 1000 * number(option, value, 1, 1e9);
 		} else if (option == "--limit-s") {
-			plan.host_limit_s = number(option, value, 0, 1e6);
+			plan.limit_s = number(option, value, 0, 1e6);
 		} else if (option == "--limit-events") {
 			plan.event_limit = static_cast<uint64_t>(number(option, value, 1, 1e15));
 		} else if (option == "--jobs") {

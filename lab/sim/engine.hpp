@@ -51,7 +51,6 @@ struct Result {
 	uint64_t all = 0;                 /* of all, before and after it too */
 	double window_ns = 0;
 	Stats stats;
-	double host_s = 0;
 	bool cut = false;           /* a limit came first */
 	double longest_wait_ns = 0; /* between two operations of one thread */
 
@@ -65,7 +64,7 @@ struct Run {
 	int threads = 1;
 	double warm_up_ns = 0, window_ns = 0;
 	uint64_t seed = 1;
-	double host_limit_s = 60;
+	double limit_s = 60; /* processor time on the host */
 	uint64_t event_limit = UINT64_MAX; /* unlike the other, the same on every host */
 	std::function<void(int)> body;
 	std::vector<int>

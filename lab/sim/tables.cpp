@@ -187,7 +187,7 @@ Outcome simulate(const Case &one)
 	/* Until all have failed often enough to take the lock, or have come round once. */
 	r.warm_up_ns = std::max(r.window_ns / 4, one.threads * 25000.0);
 	r.seed = one.seed;
-	r.host_limit_s = one.host_limit_s;
+	r.limit_s = one.limit_s;
 	r.event_limit = one.event_limit;
 	r.processors = one.processors;
 	r.naps = one.naps;
@@ -213,7 +213,6 @@ Outcome simulate(const Case &one)
 	out.unlock_ns = static_cast<double>(s.unlock_ps) / 1000 / all;
 	out.preemptions = static_cast<double>(s.preemptions) / all;
 	out.parks = static_cast<double>(s.parks) / all;
-	out.host_s = result.host_s;
 	out.events = s.events;
 	out.naps = s.naps;
 	out.operations = static_cast<uint64_t>(n);
@@ -386,7 +385,7 @@ std::vector<Row> rows_of(const Plan &plan)
 					one.work_ns = work;
 					one.between_ns = plan.between_ns;
 					one.window_ns = plan.window_ns;
-					one.host_limit_s = plan.host_limit_s;
+					one.limit_s = plan.limit_s;
 					one.event_limit = plan.event_limit;
 					for (size_t m = 0; m < machines.size(); m++) {
 						int seeds = m == 0 ? plan.seeds : 1;

@@ -24,7 +24,7 @@ struct Case {
 	double work_ns = 0;    /* between two pairs */
 	double window_ns = 0;  /* 0 = by the number of threads */
 	uint64_t seed = 1;
-	double host_limit_s = 60;
+	double limit_s = 60;
 	uint64_t event_limit = UINT64_MAX;
 	std::vector<int> processors; /* where the threads are; empty = cores first */
 	bool naps = true;            /* engine.hpp, E3 */
@@ -40,7 +40,6 @@ struct Outcome {
 	double longest_wait_ns;
 	double lock_ns, unlock_ns; /* of locks: what the verbs took, of one thread */
 	double preemptions, parks; /* for each operation */
-	double host_s;
 	uint64_t events, naps, operations;
 	bool cut;  /* a limit came first */
 	bool done; /* it was run at all */
@@ -88,7 +87,7 @@ struct Plan {
 	std::vector<std::string> variants, class_names;
 	std::vector<int> threads;
 	std::vector<double> work;
-	double between_ns = 0, window_ns = 0, host_limit_s = 60;
+	double between_ns = 0, window_ns = 0, limit_s = 60;
 	uint64_t event_limit = UINT64_MAX;
 	int seeds = 3, jobs = 2;
 	bool sweep = true; /* guesses too, one at a time */

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """The simulator: determinism, machine files, published figures. run.py HF-LAB
 
-Nothing here depends on how fast this machine is, but for the limits on host time, which are far away.
+Nothing here depends on how fast this machine is, but for the limits on processor time, which are far away.
 """
 
 import json
