@@ -45,12 +45,13 @@ test)
 		gcc-s390x-linux-gnu g++-s390x-linux-gnu libc6-dev-s390x-cross
 		liburcu-dev libfuse3-dev fuse3 git sqlite3 fio nlohmann-json3-dev zlib1g-dev
 	)
-	# Without these the stages bare, kernel, docs, packages and rust, the tests of musl, Meson, gdb, probes
-	# and of the simulator are skipped, the test of regions hashes by itself, and that of the diagrams does
+	# Without these the stages bare, kernel, docs, packages and rust, the tests of musl, Meson, gdb, probes,
+	# Valgrind and of the simulator are skipped, the test of regions hashes by itself, and that of the diagrams does
 	# not draw them again.
 	optional+=(
 		"${peers[@]}" "${simulate[@]}" "${kernel[@]}" "${docs[@]}" "${manual[@]}" "${packages[@]}" "${rust[@]}"
-		"${compilers[@]}" musl-tools libssl-dev meson graphviz gdb systemtap-sdt-dev qemu-system-arm
+		"${compilers[@]}" musl-tools libssl-dev meson graphviz gdb systemtap-sdt-dev bpftrace valgrind
+		qemu-system-arm
 	)
 	;;
 report) required=(python3 python3-venv) ;;
