@@ -35,6 +35,7 @@ static bool wait_at(hf_atomic32_t *cond, hf_atomic32_t *mutex, uint64_t deadline
 {
 	struct hf__waiter waiter;
 	struct hf__bucket *bucket;
+	uint64_t signals;
 
 	if (HF_UNLIKELY(!hf__parking_table()))
 		return nap(cond, mutex, deadline);
@@ -42,11 +43,13 @@ static bool wait_at(hf_atomic32_t *cond, hf_atomic32_t *mutex, uint64_t deadline
 	waiter.mutex = mutex;
 	waiter.signalled = false;
 	hf_atomic32_store_relaxed(&waiter.state, HF__WAITER_PARKED);
-	bucket = hf__bucket_lock(cond);
+	signals = hf_env_signals_block();
+	bucket = hf__bucket_lock_blocked(cond);
 	hf__bucket_append(bucket, &waiter);
 	hf_atomic32_store_relaxed(cond, hf_atomic32_load_relaxed(cond) + 1);
-	hf__bucket_unlock(bucket);
+	hf__bucket_unlock_blocked(bucket);
 	hf__mutex_release(mutex); /* C1 */
+	hf_env_signals_restore(signals);
 
 	while (hf__waiter_state(&waiter) == HF__WAITER_PARKED) {
 		HF__PROBE3(park, cond, &waiter.state, deadline);
@@ -59,7 +62,10 @@ static bool wait_at(hf_atomic32_t *cond, hf_atomic32_t *mutex, uint64_t deadline
 			return false;
 		}
 	}
-	(void)hf__mutex_wait(&waiter, HF_ENV_FOREVER);
+	if (hf__waiter_state(&waiter) == HF__WAITER_SIGNALLED)
+		(void)hf__mutex_get(mutex, HF_ENV_FOREVER);
+	else
+		(void)hf__mutex_wait(&waiter, HF_ENV_FOREVER);
 	return true;
 }
 
@@ -73,36 +79,62 @@ __attribute__((__noinline__)) bool hf__cond_wait(hf_atomic32_t *cond, hf_atomic3
 	return signalled;
 }
 
-/* Takes the first of them, or all, out of the queue: C2. */
-static struct hf__waiter *take_waiters(hf_atomic32_t *cond, bool all)
+/* Under the lock. NULL = nobody waits: in a child of fork(), whatever the number says. */
+static struct hf__waiter *take_first(struct hf__bucket *bucket, hf_atomic32_t *cond)
 {
-	struct hf__bucket *bucket = hf__bucket_lock(cond);
-	struct hf__waiter *taken = NULL, **last = &taken, *waiter;
-	uint32_t left = hf_atomic32_load_relaxed(cond);
+	struct hf__waiter *waiter = hf__bucket_find(bucket, cond);
+	uint32_t waiters = hf_atomic32_load_relaxed(cond);
 
-	while ((all || !taken) && (waiter = hf__bucket_find(bucket, cond))) {
+	hf_atomic32_store_relaxed(cond, waiter ? waiters - 1 : 0);
+	if (waiter) {
 		hf__bucket_remove(bucket, waiter);
 		waiter->signalled = true;
+	}
+	return waiter;
+}
+
+/* It comes to the mutex by itself. From its new state on it may be gone. */
+static void wake_one(hf_atomic32_t *cond)
+{
+	struct hf__bucket *bucket = hf__bucket_lock_blocked(cond);
+	struct hf__waiter *waiter = take_first(bucket, cond);
+	hf_atomic32_t *state = waiter ? &waiter->state : NULL;
+
+	if (state)
+		hf_atomic32_store_relaxed(state, HF__WAITER_SIGNALLED);
+	hf__bucket_unlock_blocked(bucket);
+	if (!state)
+		return;
+	HF__PROBE2(wake, cond, state);
+	(void)hf_env_unpark(state, 1, HF_ENV_PRIVATE);
+}
+
+/* To the queue of the mutex: C2. */
+static void move_all(hf_atomic32_t *cond)
+{
+	struct hf__bucket *bucket = hf__bucket_lock_blocked(cond);
+	struct hf__waiter *taken = NULL, **last = &taken, *waiter, *next;
+
+	while ((waiter = take_first(bucket, cond))) {
 		waiter->next = NULL;
 		*last = waiter;
 		last = &waiter->next;
-		left--;
 	}
-	/* In the child of a fork nobody waits, whatever the number says. */
-	hf_atomic32_store_relaxed(cond, taken ? left : 0);
-	hf__bucket_unlock(bucket);
-	return taken;
+	hf__bucket_unlock_blocked(bucket);
+	for (waiter = taken; waiter; waiter = next) {
+		next = waiter->next;
+		hf__mutex_enqueue(waiter);
+	}
 }
 
 void hf__cond_wake(hf_atomic32_t *cond, bool all)
 {
 	uint64_t signals = hf_env_signals_block(); /* those in between wait for this thread */
-	struct hf__waiter *waiter = take_waiters(cond, all), *next;
 
-	for (; waiter; waiter = next) {
-		next = waiter->next;
-		hf__mutex_enqueue(waiter);
-	}
+	if (all)
+		move_all(cond);
+	else
+		wake_one(cond);
 	hf_env_signals_restore(signals);
 }
 

@@ -331,10 +331,10 @@ static bool enqueue(struct hf__bucket *bucket, struct hf__waiter *waiter, uint32
 void hf__mutex_enqueue(struct hf__waiter *waiter)
 {
 	const void *mutex = waiter->mutex;
-	struct hf__bucket *bucket = hf__bucket_lock(mutex);
+	struct hf__bucket *bucket = hf__bucket_lock_blocked(mutex);
 	bool is_next = enqueue(bucket, waiter, HF__WAITER_CALLED);
 
-	hf__bucket_unlock(bucket);
+	hf__bucket_unlock_blocked(bucket);
 	if (is_next)
 		wake(mutex, &waiter->state);
 }

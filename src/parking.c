@@ -42,12 +42,24 @@ static uint32_t index_of(const void *at)
 	return HF__PARKING_INDEX(at);
 }
 
-struct hf__bucket *hf__bucket_lock(const void *at)
+struct hf__bucket *hf__bucket_lock_blocked(const void *at)
 {
 	struct hf__bucket *bucket = &hf__parking_table()->bucket[index_of(at)];
-	uint64_t signals = hf_env_signals_block(); /* Q4 */
 
 	hf__mutex_shared_take(&bucket->lock, HF_ENV_FOREVER, HF_ENV_PRIVATE);
+	return bucket;
+}
+
+void hf__bucket_unlock_blocked(struct hf__bucket *bucket)
+{
+	hf__mutex_shared_release(&bucket->lock, HF_ENV_PRIVATE);
+}
+
+struct hf__bucket *hf__bucket_lock(const void *at)
+{
+	uint64_t signals = hf_env_signals_block(); /* Q4 */
+	struct hf__bucket *bucket = hf__bucket_lock_blocked(at);
+
 	bucket->signals = signals;
 	return bucket;
 }
@@ -56,7 +68,7 @@ void hf__bucket_unlock(struct hf__bucket *bucket)
 {
 	uint64_t signals = bucket->signals;
 
-	hf__mutex_shared_release(&bucket->lock, HF_ENV_PRIVATE);
+	hf__bucket_unlock_blocked(bucket);
 	hf_env_signals_restore(signals);
 }
 

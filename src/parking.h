@@ -21,6 +21,8 @@
  *     NEXT     the next waiter, awake: it looks at the mutex itself
  *     DUE      the same, and the turn is over: the next unlock hands the mutex over
  *     HANDED   the next waiter, and the mutex is locked for it
+ *     SIGNALLED  in no queue any more: it was woken from a condition variable, and comes to the mutex as
+ *                a newcomer
  *
  *     newcomer, nobody waits -> NEXT          newcomer, others wait -> PARKED
  *
@@ -56,6 +58,7 @@ enum {
 	HF__WAITER_NEXT,
 	HF__WAITER_DUE,
 	HF__WAITER_HANDED,
+	HF__WAITER_SIGNALLED,
 };
 
 #define HF__TURN_HANDED ((uint64_t)1)
@@ -97,6 +100,10 @@ struct hf__parking *hf__parking_table(void);
 struct hf__bucket *hf__bucket_lock(const void *at);
 void hf__bucket_unlock(struct hf__bucket *bucket);
 
+/* The same by a thread that has blocked its signals: Q4. */
+struct hf__bucket *hf__bucket_lock_blocked(const void *at);
+void hf__bucket_unlock_blocked(struct hf__bucket *bucket);
+
 /* The first waiter at an address, or NULL. */
 struct hf__waiter *hf__bucket_find(const struct hf__bucket *bucket, const void *at);
 
@@ -107,7 +114,7 @@ void hf__bucket_remove(struct hf__bucket *bucket, struct hf__waiter *waiter);
 bool hf__waiter_needs_unlock(const struct hf__waiter *first);
 void hf__bucket_publish(struct hf__bucket *bucket, const void *mutex, bool needed);
 
-/* Queues a waiter, which has its mutex, and wakes it if it is the next one. */
+/* Queues a waiter, which has its mutex, and wakes it if it is the next one. Signals are blocked. */
 void hf__mutex_enqueue(struct hf__waiter *waiter);
 
 /* Waits, for hf_mutex_shared_t, and leaves it marked as one that others may be parked at. */

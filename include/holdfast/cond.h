@@ -32,19 +32,19 @@
  *   hf_cond_shared_t   a number that changes with each signal, and in bit 0 whether threads may be
  *                      parked
  *
- *   A signal does not wake a thread to have it park again at the mutex: it moves the thread from the
- *   queue of the condition variable to that of the mutex, and wakes it only if it is the first there.
- *   So a broadcast to a hundred threads wakes one, and each unlock the next. Between processes the
- *   kernel moves them.
+ *   A signal wakes one thread, which then comes to the mutex as any other. A broadcast does not wake
+ *   threads to have them park again at the mutex: it moves them from the queue of the condition
+ *   variable to that of the mutex, and wakes the first there. So a broadcast to a hundred threads wakes
+ *   one, and each unlock the next. Between processes the kernel moves them.
  *
  * Invariants
  *   C1  No signal is lost: a thread is queued, or has seen the number, before it releases the mutex;
  *       who changes the condition under that mutex, and signals later, finds it.
- *   C2  A thread that was moved does not touch the condition variable any more, and a signal does
- *       not touch it after it has moved the last one: whoever is woken may free it, once nobody else
- *       is going to wait or signal.
+ *   C2  A thread that was woken or moved does not touch the condition variable any more, and a signal
+ *       does not touch it after it has taken the last one: whoever is woken may free it, once nobody
+ *       else is going to wait or signal.
  *   C3  A time-out does not use up a signal: under the lock of the bucket a thread either leaves the
- *       queue of the condition variable, or finds that it was moved.
+ *       queue of the condition variable, or finds that it was taken out.
  *   C4  fork: in the child nobody waits. A thread forks with the mutex held, as mutex.h says: one that
  *       another thread holds, on its way into a wait too, stays locked in the child. A peer that is killed takes at most the signal along that it
  *       had got; the others look again after 64 ms.

@@ -25,6 +25,8 @@
 #define hf__mutex_wait SIM_OWN(hf_sim_mutex_wait)
 #define hf__bucket_lock SIM_OWN(hf_sim_bucket_lock)
 #define hf__bucket_unlock SIM_OWN(hf_sim_bucket_unlock)
+#define hf__bucket_lock_blocked SIM_OWN(hf_sim_bucket_lock_blocked)
+#define hf__bucket_unlock_blocked SIM_OWN(hf_sim_bucket_unlock_blocked)
 #define hf__bucket_find SIM_OWN(hf_sim_bucket_find)
 #define hf__bucket_append SIM_OWN(hf_sim_bucket_append)
 #define hf__bucket_remove SIM_OWN(hf_sim_bucket_remove)

@@ -57,9 +57,10 @@ check("park, shared", any(at == word == shared and deadline < forever for at, wo
 check("park, nothing else", {at for at, _, _ in parks} == {mutex, cond, shared}, parks)
 check("wake, shared", [shared, shared] in wakes, wakes)
 words = {word for at, word, _ in parks if at in (mutex, cond)}
-check("wake, by the word of a park", all(at == mutex and word in words for at, word in wakes
+check("wake, by the word of a park", all(at in (mutex, cond) and word in words for at, word in wakes
                                          if at != shared), wakes, parks)
 check("wake, mutex", any(at == mutex for at, _ in wakes), wakes)
+check("wake, cond", any(at == cond for at, _ in wakes), wakes)
 text = gdb.Value(met["misuse"][0][3]).cast(gdb.lookup_type("char").pointer()).string()
 check("misuse", len(met["misuse"]) == 1 and met["misuse"][0][0] == 2 and
       met["misuse"][0][1] == address("&count") and "addition on 0" in text, met["misuse"], text)
