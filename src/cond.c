@@ -31,6 +31,13 @@ static bool leave_queue(hf_atomic32_t *cond, struct hf__waiter *waiter)
 	return left;
 }
 
+/* A part of the wait that is recorded already. */
+static void lock_again(hf_atomic32_t *mutex)
+{
+	if (!hf__mutex_take(mutex))
+		(void)hf__mutex_come(mutex, HF_ENV_FOREVER);
+}
+
 static bool wait_at(hf_atomic32_t *cond, hf_atomic32_t *mutex, uint64_t deadline)
 {
 	struct hf__waiter waiter;
@@ -58,12 +65,12 @@ static bool wait_at(hf_atomic32_t *cond, hf_atomic32_t *mutex, uint64_t deadline
 		    hf__is_past(deadline)) {
 			if (!leave_queue(cond, &waiter))
 				break;
-			(void)hf__mutex_get(mutex, HF_ENV_FOREVER);
+			lock_again(mutex);
 			return false;
 		}
 	}
 	if (hf__waiter_state(&waiter) == HF__WAITER_SIGNALLED)
-		(void)hf__mutex_get(mutex, HF_ENV_FOREVER);
+		lock_again(mutex);
 	else
 		(void)hf__mutex_wait(&waiter, HF_ENV_FOREVER);
 	return true;

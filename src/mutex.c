@@ -339,8 +339,7 @@ void hf__mutex_enqueue(struct hf__waiter *waiter)
 		wake(mutex, &waiter->state);
 }
 
-/* A thread that comes. */
-static bool lock_slow(hf_atomic32_t *word, uint64_t deadline)
+bool hf__mutex_come(hf_atomic32_t *word, uint64_t deadline)
 {
 	struct hf__waiter waiter;
 	struct hf__bucket *bucket;
@@ -372,7 +371,7 @@ __attribute__((__noinline__)) bool hf__mutex_lock_slow(hf_atomic32_t *word, uint
 	bool taken;
 
 	HF__PROBE2(contended, word, 0);
-	taken = lock_slow(word, deadline);
+	taken = hf__mutex_come(word, deadline);
 	HF__PROBE3(acquired, word, 0, taken);
 	hf__profile_end(start, HF__PROFILE_MUTEX, word, HF__CALL_SITE);
 	return taken;

@@ -120,6 +120,9 @@ void hf__mutex_enqueue(struct hf__waiter *waiter);
 /* Waits, for hf_mutex_shared_t, and leaves it marked as one that others may be parked at. */
 bool hf__mutex_shared_take_parked(hf_atomic32_t *word, uint64_t deadline, enum hf_env_scope scope);
 
+/* A thread that comes to a mutex and found it locked; nothing is recorded. True: it has it. */
+bool hf__mutex_come(hf_atomic32_t *word, uint64_t deadline);
+
 /* A waiter whose address is a mutex, and which is queued there: true = it has the mutex. */
 bool hf__mutex_wait(struct hf__waiter *waiter, uint64_t deadline);
 

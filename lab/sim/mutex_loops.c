@@ -23,6 +23,7 @@
 #define hf__mutex_shared_wake SIM_OWN(hf_sim_mutex_shared_wake)
 #define hf__mutex_enqueue SIM_OWN(hf_sim_mutex_enqueue)
 #define hf__mutex_wait SIM_OWN(hf_sim_mutex_wait)
+#define hf__mutex_come SIM_OWN(hf_sim_mutex_come)
 #define hf__bucket_lock SIM_OWN(hf_sim_bucket_lock)
 #define hf__bucket_unlock SIM_OWN(hf_sim_bucket_unlock)
 #define hf__bucket_lock_blocked SIM_OWN(hf_sim_bucket_lock_blocked)

@@ -2,6 +2,7 @@
 /* extern/refcount - the verbs as symbols: counts, of each implementation. extern.h says how. */
 #include "holdfast/atomic.h"
 #include "holdfast/report.h"
+#include "holdfast/wait.h"
 
 #include "extern.h"
 
