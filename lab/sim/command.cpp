@@ -45,7 +45,7 @@ static const char usage[] =
 	"                   wait, from the least to the most of all classes and works\n"
 	"  --no-sweep       guesses as they are; else their other values are in the ranges\n"
 	"  --window-us N    simulated time of a run\n"
-	"  --limit-s N      the most processor time of a run, 60 unless given; what is cut is named\n"
+	"  --limit-s N      the most processor time of a run, 60 unless given; says what is cut\n"
 	"  --limit-events N the same in events, which do not depend on the host\n"
 	"  --jobs N         processes\n"
 	"  --one-run NAME   one run of that variant, and its number of events; --no-naps runs "

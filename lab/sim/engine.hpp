@@ -64,7 +64,7 @@ struct Run {
 	int threads = 1;
 	double warm_up_ns = 0, window_ns = 0;
 	uint64_t seed = 1;
-	double limit_s = 60; /* processor time on the host */
+	double limit_s = 60;               /* processor time on the host */
 	uint64_t event_limit = UINT64_MAX; /* unlike the other, the same on every host */
 	std::function<void(int)> body;
 	std::vector<int>
