@@ -561,8 +561,9 @@ def short_of_memory(args):
         raise Skip("a sanitizer takes memory of its own")
     path = tempfile.mkdtemp(prefix="holdfast-mount-")
     began = refused = False
+    kib = 2000
     try:
-        for kib in range(2000, 20000, 250):
+        while not began and kib < 1 << 20:  # how much it needs is the C library's affair, too
             done = subprocess.run([args.server, path], text=True, check=False, timeout=60,
                                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT, preexec_fn=lambda:
                                   resource.setrlimit(resource.RLIMIT_AS, (kib << 10, kib << 10)))
@@ -570,6 +571,7 @@ def short_of_memory(args):
                 began = True
                 subprocess.run(["umount", path], check=True)
                 break
+            kib += kib // 40
             assert done.returncode > 0 and done.stdout, (kib, done)
             refused |= "can't begin" in done.stdout
     finally:
