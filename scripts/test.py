@@ -25,8 +25,9 @@ MODELS = ("qemu64", "Nehalem", "SandyBridge", "Haswell", "Skylake-Server", "Opte
 BUSY = 4  # loops beside the tests
 # They compile, judge what was compiled, or run one thread: a busy machine makes them slow, and that is all.
 NOT_WHEN_BUSY = "^(%s)$" % "|".join((
-    "headers", "roster", "codegen", "compilers", "runners", "bootstrap", "instructions", "install", "subproject",
-    "guide", "docs", "examples", "single", "lab.*", "musl", "fuzz", "nofault.(sweep.*|link|gone|sanitize)", "tmpfs.*",
+    "headers", "roster", "codegen", "compilers", "copies.pairs", "extern.*", "runners", "bootstrap", "instructions",
+    "install", "subproject", "guide", "docs", "examples", "single", "lab.*", "musl", "fuzz",
+    "nofault.(sweep.*|link|gone|sanitize)", "tmpfs.*",
     ".*mutant.*", "model.*", "abi.*", "man.*"))
 TAIL = 60  # lines shown of a failure
 
