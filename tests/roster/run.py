@@ -136,7 +136,9 @@ class Place:
 
     def make(self):
         run(self.args.cmake, "-S", self.tree, "-B", self.build, "-G", "Ninja",
-            "-DCMAKE_BUILD_TYPE=Release", "-DHOLDFAST_BUILD_TMPFS=OFF", "-DHOLDFAST_BUILD_EXAMPLES=OFF",
+            # Nothing is measured: not optimised, for it is built in half of the time.
+            "-DCMAKE_BUILD_TYPE=Release", "-DCMAKE_C_FLAGS_RELEASE=-O0", "-DCMAKE_CXX_FLAGS_RELEASE=-O0",
+            "-DHOLDFAST_BUILD_TMPFS=OFF", "-DHOLDFAST_BUILD_EXAMPLES=OFF",
             "-DCMAKE_C_COMPILER=" + self.args.cc, "-DCMAKE_CXX_COMPILER=" + self.args.cxx)
         run(self.args.cmake, "--build", self.build, "-j", "2", "--target", "battery", "hf-lab",
             *["stress_" + family for family in FAMILIES])
