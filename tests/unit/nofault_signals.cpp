@@ -81,12 +81,11 @@ volatile bool blocked_usr1, blocked_own;
 
 void open_page(int signal, siginfo_t *info, void *context)
 {
-	char here;
 	sigset_t now;
 
 	calls = calls + 1;
 	seen_signal = signal;
-	seen_stack = &here;
+	seen_stack = __builtin_frame_address(0); /* AddressSanitizer has variables elsewhere */
 	if (info) {
 		seen_address = info->si_addr;
 		seen_context_stack = static_cast<ucontext_t *>(context)->uc_stack.ss_sp;
