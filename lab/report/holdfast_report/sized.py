@@ -76,8 +76,9 @@ def size_chart(name: str, title: str, caption: str, rows: list[Row], styles: dic
             values = [value(r) for r in rows if not r.failed and value(r)] or [1.0]
             plain_log(axis.yaxis, min(values), max(values))
             sizes = sorted(unique([size_of(r) for r in here]))
-            ticks = few(sizes, 2) if len(sizes) < 4 else [s for s in sizes if s in (1, 16, 256, 4096, 65536, 1 << 20)]
-            ticks = unique([*ticks, sizes[-1]])
+            marked = (1, 16, 256, 4096, 65536, 1 << 20) if narrow or len(ways) < 4 else (1, 256, 65536)
+            ticks = few(sizes, 2) if len(sizes) < 4 else [s for s in sizes if s in marked]
+            ticks = unique([sizes[0], *ticks, sizes[-1]])
             axis.set_xticks(ticks, [size_words(s) for s in ticks], fontsize=8)
             axis.minorticks_off()
             axis.set_title(way)
