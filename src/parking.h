@@ -21,8 +21,8 @@
  *     NEXT     the next waiter, awake: it looks at the mutex itself
  *     DUE      the same, and the turn is over: the next unlock hands the mutex over
  *     HANDED   the next waiter, and the mutex is locked for it
- *     SIGNALLED  in no queue any more: it was woken from a condition variable, and comes to the mutex as
- *                a newcomer
+ *     SIGNALLED
+ *              in no queue any more: woken from a condition variable, it comes as a newcomer
  *
  *     newcomer, nobody waits -> NEXT          newcomer, others wait -> PARKED
  *

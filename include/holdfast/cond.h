@@ -34,8 +34,8 @@
  *
  *   A signal wakes one thread, which then comes to the mutex as any other. A broadcast does not wake
  *   threads to have them park again at the mutex: it moves them from the queue of the condition
- *   variable to that of the mutex, and wakes the first there. So a broadcast to a hundred threads wakes
- *   one, and each unlock the next. Between processes the kernel moves them.
+ *   variable to that of the mutex, and wakes the first there. So a broadcast to a hundred threads
+ *   wakes one, and each unlock the next. Between processes the kernel moves them.
  *
  * Invariants
  *   C1  No signal is lost: a thread is queued, or has seen the number, before it releases the mutex;
@@ -45,9 +45,10 @@
  *       else is going to wait or signal.
  *   C3  A time-out does not use up a signal: under the lock of the bucket a thread either leaves the
  *       queue of the condition variable, or finds that it was taken out.
- *   C4  fork: in the child nobody waits. A thread forks with the mutex held, as mutex.h says: one that
- *       another thread holds, on its way into a wait too, stays locked in the child. A peer that is killed takes at most the signal along that it
- *       had got; the others look again after 64 ms.
+ *   C4  fork: in the child nobody waits. A thread forks with the mutex held, as mutex.h says: one
+ *       that another thread holds, on its way into a wait too, stays locked in the child.
+ *   C5  A peer that is killed takes at most the signal along that it had got; the others look again
+ *       after 64 ms.
  *
  *   No wait is a cancellation point; a thread that is cancelled asynchronously must not be in one.
  *
