@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cond - waiting and waking. C1 to C4 are those of include/holdfast/cond.h. */
+/* cond - waiting and waking. C1 to C5 are those of include/holdfast/cond.h. */
 #include "holdfast/cond.h"
 
 #include "parking.h"
@@ -164,7 +164,7 @@ static bool shared_wait_at(hf_atomic32_t *cond, hf_atomic32_t *mutex, uint64_t d
 			until = deadline;
 		HF__PROBE3(park, cond, cond, until);
 		if (hf_env_park(cond, seen, until, HF_ENV_SHARED) != HF_ENV_TIMEOUT ||
-		    hf_atomic32_load_relaxed(cond) != seen) /* C4 */
+		    hf_atomic32_load_relaxed(cond) != seen) /* C5 */
 			break;
 		if (hf__is_past(deadline)) {
 			signalled = false;
