@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cond - waiting and waking. C1 to C5 are those of include/holdfast/cond.h. */
+/* cond - waiting and waking. C1 to C6 are those of include/holdfast/cond.h. */
 #include "holdfast/cond.h"
 
 #include "parking.h"
@@ -69,7 +69,7 @@ static bool wait_at(hf_atomic32_t *cond, hf_atomic32_t *mutex, uint64_t deadline
 			return false;
 		}
 	}
-	if (hf__waiter_state(&waiter) == HF__WAITER_SIGNALLED)
+	if (hf_atomic32_load_acquire(&waiter.state) == HF__WAITER_SIGNALLED) /* C6 */
 		lock_again(mutex);
 	else
 		(void)hf__mutex_wait(&waiter, HF_ENV_FOREVER);
@@ -108,7 +108,7 @@ static void wake_one(hf_atomic32_t *cond)
 	hf_atomic32_t *state = waiter ? &waiter->state : NULL;
 
 	if (state)
-		hf_atomic32_store_relaxed(state, HF__WAITER_SIGNALLED);
+		hf_atomic32_store_release(state, HF__WAITER_SIGNALLED); /* C6 */
 	hf__bucket_unlock_blocked(bucket);
 	if (!state)
 		return;

@@ -49,6 +49,9 @@
  *       that another thread holds, on its way into a wait too, stays locked in the child.
  *   C5  A peer that is killed takes at most the signal along that it had got; the others look again
  *       after 64 ms.
+ *   C6  A signalled thread may return, and its stack be used again, before the signal has returned: what
+ *       the signal read and wrote there comes before the release of the new state, and the thread
+ *       acquires that.
  *
  *   No wait is a cancellation point; a thread that is cancelled asynchronously must not be in one.
  *

@@ -11,6 +11,7 @@ AddressSanitizer. Mutants of the mount are servers for a case of mount.py; where
 they are skipped, each with a line of its own.
 """
 import argparse
+import concurrent.futures
 import os
 import re
 import shutil
@@ -263,8 +264,15 @@ def build(args, number, file, change, program, asan):
     return binary
 
 
+def build_row(args, number, file, before, after, program, asan):
+    return build(args, number, file, mutation.swap(before, after), program, asan)
+
+
 def mutant(args, what, number, file, before, after, program, only, asan):
-    binary = build(args, number, file, mutation.swap(before, after), program, asan)
+    if number in args.built:
+        binary = args.built[number].result()
+    else:
+        binary = build_row(args, number, file, before, after, program, asan)
     command = [binary, "--gtest_filter=" + only if program == UNIT else only]
     if asan and shutil.which("setarch"):
         command = ["setarch", "-R", *command]
@@ -306,9 +314,12 @@ def main():
     def one(*row):
         return mutant(args, *row)
 
-    # Those with threads come alone, and last.
-    failed = mutation.run_all([row for row in rows if row[6] == UNIT] + server, one, 2)
-    return mutation.run_all([row for row in rows if row[6] == STRESS], one) or failed
+    # Those with threads run alone, and last, but are built meanwhile. Some others wait for a time only.
+    stress = [row for row in rows if row[6] == STRESS]
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        args.built = {row[2]: pool.submit(build_row, args, *row[2:7], row[8]) for row in stress}
+        failed = mutation.run_all([row for row in rows if row[6] == UNIT] + server, one, 3)
+    return mutation.run_all(stress, one) or failed
 
 
 if __name__ == "__main__":
