@@ -65,12 +65,17 @@ enum {
 #define HF__TURN_CALLED ((uint64_t)2)
 #define HF__TURN_FLAGS (HF__TURN_HANDED | HF__TURN_CALLED)
 
+/* A model checker watches these. */
+#ifndef HF__PARKING_BOOL
+#define HF__PARKING_BOOL bool
+#endif
+
 struct hf__waiter {
 	hf_atomic32_t state;
 	const void *at;       /* the word of a mutex or of a condition variable */
 	hf_atomic32_t *mutex; /* the mutex that it wants in the end */
 	struct hf__waiter *next, *prev;
-	bool signalled; /* of a condition variable: it was taken out of that queue */
+	HF__PARKING_BOOL signalled; /* of a condition variable: it was taken out of that queue */
 };
 
 struct hf__bucket {

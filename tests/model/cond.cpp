@@ -13,7 +13,8 @@
 // MUTANT: waiters_not_counted HF_MUTANT=store_relaxed_missing HF_MUTANT_IN=wait_at
 // MUTANT: moved_and_not_woken HF_MUTANT=unpark_missing HF_MUTANT_IN=wake
 // MUTANT: signalled_and_not_woken HF_MUTANT=unpark_missing HF_MUTANT_IN=wake_one
-// MUTANT: signalled_state_lost HF_MUTANT=store_relaxed_missing HF_MUTANT_IN=wake_one
+// MUTANT: signalled_release HF_MUTANT=store_release HF_MUTANT_IN=wake_one
+// MUTANT: signalled_acquire HF_MUTANT=load_acquire HF_MUTANT_IN=wait_at
 // MUTANT: park_torn HF_MUTANT=park_torn HF_MUTANT_IN=wait_at
 // MUTANT: not_next HF_MUTANT=store_relaxed_missing HF_MUTANT_IN=enqueue
 // MUTANT: shared_signal_lost HF_MUTANT=unpark_missing HF_MUTANT_IN=hf__cond_shared_wake HF_MODEL_ONLY=shared

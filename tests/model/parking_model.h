@@ -9,7 +9,24 @@
  */
 #include "run.h"
 
+namespace hf_model
+{
+/* A race on it is an error. */
+class watched {
+	plain own_;
+
+public:
+	watched &operator=(bool value)
+	{
+		set(own_, value);
+		return *this;
+	}
+	operator bool() const { return get(own_) != 0; }
+};
+} // namespace hf_model
+
 #define HF__PARKING_IS_MODEL
+#define HF__PARKING_BOOL hf_model::watched
 #define HF__PARKING_BUCKETS 1
 #define HF__PARKING_INDEX(at) ((void)(at), 0u)
 #define HF_MUTEX_SPIN_NS 1
