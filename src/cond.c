@@ -73,7 +73,7 @@ static bool wait_at(hf_atomic32_t *cond, hf_atomic32_t *mutex, uint64_t deadline
 		lock_again(mutex);
 	else
 		(void)hf__mutex_wait(&waiter, HF_ENV_FOREVER);
-	return waiter.signalled; /* true */
+	return waiter.signalled; /* true; a model finds a race here if C6's order is missing */
 }
 
 __attribute__((__noinline__)) bool hf__cond_wait(hf_atomic32_t *cond, hf_atomic32_t *mutex,

@@ -313,6 +313,15 @@ class Lab(unittest.TestCase):
                 self.assertEqual({row["variant"] for row in rows if row["case"] == case}, names)
             for row in rows:
                 self.assertGreater(row["gb_per_s"], 0)
+            # Who reads the result next is shown beside, as what is cold: the aims are about the others.
+            read = {row["case"] for row in rows if row["case"].endswith(" read")}
+            self.assertIn("7 B read", read)
+            hot = {row["case"] for row in with_figures(rows)
+                   if row["variant"] == "default" and not re.search(" (read|cold)$", row["case"])}
+            details = [aim["detail"] for aim in measured(table)["aims"] if "geometric mean" in aim["detail"]]
+            self.assertTrue(details)
+            for detail in details:
+                self.assertEqual(detail, "geometric mean of %d cases" % len(hot))
 
     def test_tmpfs_is_built_with_each_implementation(self):
         if not here(TMPFS):

@@ -563,7 +563,7 @@ def short_of_memory(args):
     began = refused = False
     kib = 2000
     try:
-        while not began and kib < 1 << 20:  # how much it needs is the C library's affair, too
+        while kib < 1 << 20:  # how much it needs is the C library's affair, too
             done = subprocess.run([args.server, path], text=True, check=False, timeout=60,
                                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT, preexec_fn=lambda:
                                   resource.setrlimit(resource.RLIMIT_AS, (kib << 10, kib << 10)))
@@ -571,9 +571,9 @@ def short_of_memory(args):
                 began = True
                 subprocess.run(["umount", path], check=True)
                 break
-            kib += kib // 40
             assert done.returncode > 0 and done.stdout, (kib, done)
             refused |= "can't begin" in done.stdout
+            kib += kib // 40
     finally:
         subprocess.run(["umount", "-l", path], check=False, stderr=subprocess.DEVNULL)
         os.rmdir(path)

@@ -234,12 +234,12 @@ def run(command, seconds=DEADLINE):
     return done.returncode, done.stdout
 
 
-def build(args, number, file, change, program, asan):
+def build(args, number, file, before, after, program, asan):
     """The program with one flaw."""
     tree = mutation.copy(args.source_dir, os.path.join(args.work_dir, str(number)),
                          os.path.join("tmpfs", file))
     changed = os.path.join(tree, "tmpfs", file)
-    mutation.edit(changed, change)
+    mutation.edit(changed, mutation.swap(before, after))
     flags = ["-fsanitize=address"] if asan else []
     flags += args.fuse if program in SERVERS else []
     # Under the sanitizer all of tmpfs: what is freed early is used by another file. A server: all of it.
@@ -264,15 +264,11 @@ def build(args, number, file, change, program, asan):
     return binary
 
 
-def build_row(args, number, file, before, after, program, asan):
-    return build(args, number, file, mutation.swap(before, after), program, asan)
-
-
 def mutant(args, what, number, file, before, after, program, only, asan):
     if number in args.built:
         binary = args.built[number].result()
     else:
-        binary = build_row(args, number, file, before, after, program, asan)
+        binary = build(args, number, file, before, after, program, asan)
     command = [binary, "--gtest_filter=" + only if program == UNIT else only]
     if asan and shutil.which("setarch"):
         command = ["setarch", "-R", *command]
@@ -317,7 +313,7 @@ def main():
     # Those with threads run alone, and last, but are built meanwhile. Some others wait for a time only.
     stress = [row for row in rows if row[6] == STRESS]
     with concurrent.futures.ThreadPoolExecutor(1) as pool:
-        args.built = {row[2]: pool.submit(build_row, args, *row[2:7], row[8]) for row in stress}
+        args.built = {row[2]: pool.submit(build, args, *row[2:7], row[8]) for row in stress}
         failed = mutation.run_all([row for row in rows if row[6] == UNIT] + server, one, 3)
     return mutation.run_all(stress, one) or failed
 

@@ -8,8 +8,8 @@
  * Use when / not when
  *   Where an object is found without a lock and many threads take and drop references at once, or
  *   its lock is held for long: no get or put ever waits or retries, but the put that drops the last
- *   reference, which takes the lock. Not where the memory of an object is freed as soon
- *   as it is dead: that needs lockref.h. Not where the lock must keep the count as it is.
+ *   reference, which takes the lock. Not where the memory of an object is freed as soon as it is
+ *   dead: that needs lockref.h. Not where the lock must keep the count as it is.
  *
  *   A type of its own (hf_lockref_waitfree_t), because code that is right with hf_lockref_t is
  *   wrong with it. What differs:

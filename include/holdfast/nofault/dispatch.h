@@ -62,9 +62,8 @@ typedef size_t (*hf_copy_function_t)(void *dst, const void *src, size_t len);
 HF_BEGIN_DECLS
 
 /*
- * The addresses of the functions in use, never 0. Set at the start, by
- * HOLDFAST_CLEAR and HOLDFAST_COPY or by what the processor is; an earlier call gets an
- * implementation that is legal everywhere.
+ * The addresses of the functions in use. Set at the start, by HOLDFAST_CLEAR and HOLDFAST_COPY or by
+ * what the processor is; an earlier call gets an implementation that is legal everywhere.
  */
 extern hf_atomic64_t hf__clear HF_API_EACH;
 extern hf_atomic64_t hf__copy HF_API_EACH;
