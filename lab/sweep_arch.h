@@ -7,7 +7,8 @@
  *
  * It stands in through the seam that arch.h leaves for ports. The build sets one of two:
  *
- *   LAB_COUNT_SWAP              the wait policy after a failed swap of a count
+ *   LAB_COUNT_SWAP              the wait policy after a failed swap of a count, on few processors
+ *                               and on many
  *   LAB_HINTS, LAB_INSTRUCTION  the spin hint is so many times this instruction (a string), and
  *                               whoever awaits a turn or a node looks again after each hint
  */
@@ -19,8 +20,10 @@
 #include "holdfast/arch.h"
 
 #ifdef LAB_COUNT_SWAP
-#undef HF_ARCH_WAIT_COUNT_SWAP
-#define HF_ARCH_WAIT_COUNT_SWAP LAB_COUNT_SWAP
+#undef HF_ARCH_WAIT_COUNT_FEW
+#undef HF_ARCH_WAIT_LOCKREF_MANY
+#define HF_ARCH_WAIT_COUNT_FEW LAB_COUNT_SWAP
+#define HF_ARCH_WAIT_LOCKREF_MANY LAB_COUNT_SWAP
 #endif
 
 #ifdef LAB_HINTS

@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* linux_user_spin - Linux user space: how long a spin hint takes here. */
+/* linux_user_spin - Linux user space: how long a spin hint takes here, and how many processors there are. */
+#include <sys/syscall.h>
+#include <unistd.h>
+
 #include "holdfast/arch.h"
 
 #include "env.h"
 
 uint32_t hf__spin_rate = 65536 / HF_ARCH_HINT_NS;
+uint32_t hf__processors = 1;
 
 /* A few microseconds. The least of some batches: what interrupts one makes it longer. */
 __attribute__((constructor(101))) static void find_rate(void)
@@ -23,4 +27,21 @@ __attribute__((constructor(101))) static void find_rate(void)
 	}
 	rate = HINTS * (uint64_t)65536 / (least ? least : 1);
 	hf__spin_rate = (uint32_t)(rate < LEAST ? LEAST : rate > MOST ? MOST : rate);
+}
+
+/*
+ * Those in the process's affinity, which a container or taskset limits. The call itself: libc's takes a
+ * set of 1,024.
+ */
+__attribute__((constructor(101))) static void count_processors(void)
+{
+	enum { WORDS = 256 };
+	unsigned long set[WORDS];
+	long bytes = syscall(SYS_sched_getaffinity, 0, sizeof(set), set);
+	uint32_t n = 0;
+
+	for (long i = 0; i < bytes / (long)sizeof(set[0]); i++)
+		n += (uint32_t)__builtin_popcountl(set[i]);
+	if (n)
+		hf__processors = n;
 }

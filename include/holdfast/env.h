@@ -17,7 +17,7 @@
  *                hf_env_irq_save, hf_env_irq_restore
  *   forks        HF_ENV_HAS_FORK 1: memory may be found again in a process without the other threads
  *   variables    HF_ENV_HAS_VARIABLES 1: the environment may hide features of the processor
- *   spinning     hf_env_spin_hints: how many spin hints a time is
+ *   spinning     hf_env_spin_hints: how many spin hints a time is; hf_env_processors: how many there are
  *   parking      HF_ENV_HAS_PARK, and if it is 1 hf_env_park, hf_env_unpark (wait on a word, wake its
  *                waiters), hf_env_deadline, hf_env_yield. Without it there is no mutex.h
  *   profile      HF_ENV_HAS_PROFILE, and if it is 1 hf__profile_begin, hf__profile_end, which the slow

@@ -9,8 +9,8 @@
  *   For objects whose lock and count belong together: looked up without the lock, taken out of a
  *   structure under it, where the last put must decide under the lock whether the object dies. Not
  *   where a refcount is enough: its get and put do not loop. Where memory outlives a put (RCU,
- *   type-stable memory) and many cores use one object, take lockref/waitfree.h first: up to 28
- *   times as fast from 28 threads on, simulated (docs/design/0027).
+ *   type-stable memory) and many cores use one object, take lockref/waitfree.h first: up to 10
+ *   times as fast with 28 threads, and 26 with 128, simulated (docs/design/0027).
  *
  * Verbs
  *   get, get_not_zero, get_not_dead   one more reference; unless there is none; unless it is dead

@@ -9,6 +9,7 @@
  *   HF_WAIT_HINT      one spin hint of the processor
  *   HF_WAIT_BACKOFF   hints for a time that doubles from HF_ARCH_BACKOFF_MIN_NS to
  *                     HF_ARCH_BACKOFF_MAX_NS
+ *   HF_WAIT_LATE      nothing, four times; then hints for a time that doubles from 100 to 400 ns
  *   HF_WAIT_MONITOR   let the processor watch the word (WFE on AArch64; elsewhere as HINT); only
  *                     where the wait is for one word to change
  *
@@ -18,22 +19,32 @@
  * a time is (hf_env_spin_hints()): a policy that is written once means the same everywhere.
  *
  * The policy is always a constant, so that the others leave no code. Which one a
- * lock uses by default is decided by the lab's sweep: docs/design/0005-waiting.md.
+ * lock uses by default is decided by the lab's sweep: docs/design/0005-waiting.md. Between retries of
+ * a count's swap it depends on how many processors there are: hf_wait_retry().
  */
 #include "arch.h"
 
 /* What to do, as above. */
-enum hf_wait_policy { HF_WAIT_NONE, HF_WAIT_HINT, HF_WAIT_BACKOFF, HF_WAIT_MONITOR };
+enum hf_wait_policy { HF_WAIT_NONE, HF_WAIT_HINT, HF_WAIT_BACKOFF, HF_WAIT_LATE, HF_WAIT_MONITOR };
 
-/* How long the next wait is; one for each time of waiting. */
+/* HF_WAIT_LATE: how often nothing; then the first wait, and the limit that doubling reaches. */
+#define HF_WAIT_LATE_AFTER 4
+#define HF_WAIT_LATE_MIN_NS 100
+#define HF_WAIT_LATE_MAX_NS 400
+
+/* The most processors that are few: hf_wait_retry(). */
+#define HF_WAIT_FEW_PROCESSORS 8
+
+/* How long the next wait is, and how many of HF_WAIT_LATE were; one for each time of waiting. */
 typedef struct hf_wait {
 	uint32_t ns;
+	uint32_t late;
 } hf_wait_t;
 
 /* The first wait, whose time is the shortest. */
 #define HF_WAIT_INIT                                                                               \
 	{                                                                                          \
-		HF_ARCH_BACKOFF_MIN_NS                                                             \
+		HF_ARCH_BACKOFF_MIN_NS, 0                                                          \
 	}
 
 /**
@@ -63,7 +74,36 @@ HF_INLINE void hf_wait_once(hf_wait_t *w, enum hf_wait_policy policy)
 		hf_wait_ns(w->ns);
 		if (w->ns < HF_ARCH_BACKOFF_MAX_NS)
 			w->ns *= 2;
+	} else if (policy == HF_WAIT_LATE) {
+		if (w->late < HF_WAIT_LATE_AFTER) {
+			w->late++;
+			w->ns = HF_WAIT_LATE_MIN_NS;
+			return;
+		}
+		hf_wait_ns(w->ns);
+		if (w->ns < HF_WAIT_LATE_MAX_NS)
+			w->ns *= 2;
 	}
+}
+
+/**
+ * hf_wait_retry - wait a little before a count's swap is tried again
+ * @w:    this operation's
+ * @many: a constant: the policy where there are many processors
+ *
+ * With few processors a wait after the first failure lets the line's owner go on, which was measured
+ * to be faster than none. With many, most swaps are won within a few retries, and who waits before
+ * hands the line to a thread that fails, too; who never waits has each retry meet one thread more
+ * where all are served in their order. docs/design/0023-hint-on-many-cores.md
+ *
+ * Ordering: none (the compiler does not move accesses across)
+ */
+HF_INLINE void hf_wait_retry(hf_wait_t *w, enum hf_wait_policy many)
+{
+	if (many == HF_ARCH_WAIT_COUNT_FEW || hf_env_processors() <= HF_WAIT_FEW_PROCESSORS)
+		hf_wait_once(w, HF_ARCH_WAIT_COUNT_FEW);
+	else
+		hf_wait_once(w, many);
 }
 
 #endif

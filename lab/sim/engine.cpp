@@ -206,6 +206,7 @@ public:
 	void prefetch(const volatile void *p);
 	uint32_t monitor(const volatile void *p, uint32_t old);
 	uint32_t hints(uint32_t ns) const;
+	uint32_t processors() const { return static_cast<uint32_t>(m_.processors()); }
 	int park(const volatile void *word, uint32_t expected, uint64_t deadline);
 	uint32_t unpark(const volatile void *word, uint32_t n);
 	void yield();
@@ -1520,6 +1521,11 @@ uint32_t hf_sim_monitor(const volatile void *p, uint32_t old)
 uint32_t hf_sim_hints(uint32_t ns)
 {
 	return engine->hints(ns);
+}
+
+uint32_t hf_sim_processors(void)
+{
+	return engine->processors();
 }
 
 unsigned int hf_sim_thread(void)

@@ -31,6 +31,7 @@ void hf_sim_prefetch(const volatile void *p);
 uint32_t hf_sim_monitor(const volatile void *p, uint32_t old);
 
 uint32_t hf_sim_hints(uint32_t ns);
+uint32_t hf_sim_processors(void);
 unsigned int hf_sim_thread(void);
 uint32_t hf_sim_node_get(void);
 void hf_sim_node_put(uint32_t index);
@@ -64,8 +65,9 @@ enum hf_sim_beside { HF_SIM_ALONE, HF_SIM_TICKET, HF_SIM_MCS };
 /* The constants of arch/<cpu>/constants.h and of the headers, as they are for this run. */
 struct hf_sim_knobs {
 	uint32_t backoff_min_ns, backoff_max_ns, pending_ns;
-	int lock_swap, count_swap, free_lock, my_turn, my_node, queue; /* enum hf_wait_policy */
-	uint32_t retries;                                              /* HF_LOCKREF_RETRIES */
+	/* enum hf_wait_policy */
+	int lock_swap, count_few, lockref_many, refcount_many, free_lock, my_turn, my_node, queue;
+	uint32_t retries;             /* HF_LOCKREF_RETRIES */
 	uint32_t adaptive;            /* 0, or an experiment of loops.c */
 	uint32_t passes, patience_ns; /* of spinlock/queued.h */
 	uint32_t beside; /* enum hf_sim_beside: another lock that each pair of a lockref takes twice */

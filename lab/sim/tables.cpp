@@ -92,7 +92,7 @@ static int policy(const std::string &variant, const std::string &name)
 {
 	int n = 0;
 
-	for (const char *one : { "none", "hint", "backoff", "monitor" }) {
+	for (const char *one : { "none", "hint", "backoff", "late", "monitor" }) {
 		if (name == one)
 			return n;
 		n++;
@@ -114,10 +114,10 @@ static std::string turn_knobs(const std::string &variant)
 		std::string value = equals == std::string::npos ? "" : word.substr(equals + 1);
 
 		if (what == "wait") {
-			k.lock_swap = k.count_swap = k.free_lock = k.my_turn = k.my_node = k.queue =
-				policy(variant, value);
+			k.lock_swap = k.count_few = k.lockref_many = k.refcount_many = k.free_lock =
+				k.my_turn = k.my_node = k.queue = policy(variant, value);
 		} else if (what == "count") {
-			k.count_swap = policy(variant, value);
+			k.count_few = k.lockref_many = k.refcount_many = policy(variant, value);
 		} else if (what == "adaptive") {
 			k.adaptive = number(variant, value);
 		} else if (what == "passes") {

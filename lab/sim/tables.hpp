@@ -47,7 +47,7 @@ struct Outcome {
 
 /*
  * Runs it. The variant is a name of the table, with what is different:
- *   bounded-15  wait=none|hint|backoff (all policies)  count=... (between two swaps of a count)
+ *   bounded-15  wait=none|hint|backoff|late (all policies)  count=... (between two swaps of a count)
  *   adaptive=N  passes=N  patience=N  min=N  max=N  pending=N
  *   beside=ticket|mcs (another lock that each pair of a lockref takes twice)
  * Throws std::runtime_error if a count is wrong, or there is no such variant.

@@ -154,15 +154,21 @@ private:
 		return specs.back();
 	}
 
-	/* A class was chosen by the first of them; work is a guess at the rest of an open and close. */
+	/*
+	 * A class was chosen by the first of them; work is a guess at the rest of an open and close. Nothing
+	 * stood between two retries there, and the spinlock was first come, first served. The speedups are
+	 * of 28 threads (the report's number, where it names one) that open and close, so that each pair
+	 * takes the lock of the table of files twice.
+	 */
 	void thunderx2()
 	{
 		const char *group = "ThunderX2";
 		const std::string source = "000_fce8c1d32e0fa40f.txt";
 		Machine m = own("thunderx2");
 		const double work = 2000, window = 20000;
-		auto at_224 = [&](const std::string &variant) {
-			Case one = base(m, "lockref", variant, 224, window);
+		auto open_close = [&](const std::string &variant, int threads) {
+			Case one = base(m, "lockref", variant + " count=none passes=0", threads,
+					window);
 
 			one.work_ns = work;
 			return one;
@@ -172,40 +178,47 @@ private:
 			     published_.get("lockref", "unbounded cmpxchg", "retries per success"),
 			     Role::CALIBRATION, 0.85, 1.15);
 
-		s->cases = { base(m, "lockref", "unbounded", 28, 800) };
+		s->cases = { base(m, "lockref", "unbounded count=none", 28, 800) };
 		s->value = retries;
 		for (const char *limit : { "15", "50" }) {
 			s = &add(group,
 				 std::string("224 threads: limit ") + limit +
 					 " as fast as limit 100",
 				 "ratio", { 1, source }, Role::HELD_OUT, 0.9, 1.1);
-			s->cases = { at_224(std::string("bounded-") + limit), at_224("bounded") };
+			s->cases = { open_close(std::string("bounded-") + limit, 224),
+				     open_close("bounded", 224) };
 			s->value = speedup;
 		}
 		struct {
 			const char *what, *row, *column, *variant;
+			int threads;
 			double low, high;
+			const char *why;
 		} list[] = {
-			{ "224 threads: bounded over unbounded", "bounded (100) over unbounded",
-			  "open-close speedup", "bounded", 8, 20 },
-			{ "224 threads: locked over unbounded", "lockref disabled over enabled",
-			  "open-close speedup", "locked", 8, 20 },
+			{ "28 threads: bounded over unbounded", "bounded (100) over unbounded",
+			  "open-close speedup", "bounded", 28, 1.1, 1.9,
+			  "published of whole system calls, which have more in common than two "
+			  "locks; and how many threads it was is a guess" },
+			{ "28 threads: locked over unbounded", "lockref disabled over enabled",
+			  "open-close speedup", "locked", 28, 1.1, 1.9,
+			  "published of whole system calls, which have more in common than two "
+			  "locks" },
 			{ "224 threads: queued over unbounded",
 			  "queued spinlock over unbounded cmpxchg", "open-read-close speedup",
-			  "locked", 6, 16 },
+			  "locked", 224, 6, 16,
+			  "the collapse is too deep where siblings share a core's requests: "
+			  "docs/design/0021. The order is right, the size is not" },
 		};
 
 		for (const auto &one : list) {
 			s = &add(group, one.what, "ratio",
 				 published_.get("lockref", one.row, one.column), Role::KNOWN_MISS,
 				 one.low, one.high);
-			s->cases = { at_224(one.variant), at_224("unbounded") };
+			s->cases = { open_close(std::string(one.variant) + " beside=mcs",
+						one.threads),
+				     open_close("unbounded beside=mcs", one.threads) };
 			s->value = speedup;
-			s->figure.why =
-				"published of whole system calls. Not for the lock of the table of "
-				"files, their top hit: with it (beside=ticket) it is 23. The "
-				"collapse is too deep where siblings share a core's requests: "
-				"docs/design/0021. The order is right, the size is not";
+			s->figure.why = one.why;
 		}
 	}
 

@@ -80,7 +80,7 @@ static __attribute__((noreturn)) void failed(const char *what)
 __thread volatile struct hf__thread hf__thread;
 static hf_node_t nodes[HF_NODES];
 hf_node_t *hf__node_table = nodes;
-uint32_t hf__spin_rate;
+uint32_t hf__spin_rate, hf__processors;
 uint32_t hf__profile_on;
 
 /*

@@ -171,7 +171,7 @@ class Lab(unittest.TestCase):
                            for wait in ("none", "hint", "backoff", "monitor")},
             "lockref": {*(set(lockrefs) - set(limits)), *limited, "waitfree", "default"}
                        | {"%s wait=%s" % (name, wait) for name in swept
-                          for wait in ("none", "hint", "backoff")},
+                          for wait in ("none", "hint", "backoff", "late")},
             "holder": {"%s, %s" % (name, waits) for name in [*lockrefs, "waitfree"]
                        for waits in ("spins", "parks")},
             "mutex": {"hf_mutex"},

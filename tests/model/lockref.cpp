@@ -202,21 +202,12 @@ struct word_bounded_2 : with_word {
 		with_word::init(l, n);
 		noting = true;
 	}
-	static bool get_least(type *l, int32_t least)
-	{
-		return word::hf__lockref_get(l, least, 2, HF_WAIT_HINT);
-	}
+	static bool get_least(type *l, int32_t least) { return word::hf__lockref_get(l, least, 2); }
 	static void get(type *l) { (void)get_least(l, INT32_MIN); }
 	static bool get_not_zero(type *l) { return get_least(l, 1); }
 	static bool get_not_dead(type *l) { return get_least(l, 0); }
-	static int32_t put_return(type *l)
-	{
-		return word::hf__lockref_put(l, 0, false, 2, HF_WAIT_HINT);
-	}
-	static bool put_or_lock(type *l)
-	{
-		return word::hf__lockref_put(l, 1, true, 2, HF_WAIT_HINT) >= 0;
-	}
+	static int32_t put_return(type *l) { return word::hf__lockref_put(l, 0, false, 2); }
+	static bool put_or_lock(type *l) { return word::hf__lockref_put(l, 1, true, 2) >= 0; }
 };
 
 static unsigned long revived, found_dead, put_refused, swapped, under_the_lock;

@@ -2,17 +2,23 @@
 /* wait - a time means the same, however long a spin hint takes. */
 #include "unit.h"
 
+#include <sched.h>
+
 #include "holdfast/wait.h"
 
 namespace
 {
 
-/* The rate is this program's: put back what was measured. */
+/* The rate and the count are this program's: put back what was measured. */
 class WaitTime : public testing::Test {
-	uint32_t measured_ = hf__spin_rate;
+	uint32_t measured_ = hf__spin_rate, counted_ = hf__processors;
 
 protected:
-	void TearDown() override { hf__spin_rate = measured_; }
+	void TearDown() override
+	{
+		hf__spin_rate = measured_;
+		hf__processors = counted_;
+	}
 };
 
 TEST_F(WaitTime, TheSameOnFastAndSlowHints)
@@ -59,6 +65,51 @@ TEST_F(WaitTime, BackoffDoubles)
 	}
 	EXPECT_GE(wait.ns, uint32_t(HF_ARCH_BACKOFF_MAX_NS));
 	EXPECT_LT(wait.ns, 2 * uint32_t(HF_ARCH_BACKOFF_MAX_NS));
+}
+
+/* Before main(): those that this process may run on. */
+TEST_F(WaitTime, ProcessorsWereCounted)
+{
+	cpu_set_t set;
+
+	if (sched_getaffinity(0, sizeof(set), &set))
+		GTEST_SKIP() << "more processors than libc's set has";
+	EXPECT_EQ(hf_env_processors(), uint32_t(CPU_COUNT(&set)));
+}
+
+/* On many processors the first retries come at once; then a backoff that stays short. */
+TEST_F(WaitTime, RetriesOnManyProcessors)
+{
+	hf_wait_t wait = HF_WAIT_INIT;
+
+	hf__processors = HF_WAIT_FEW_PROCESSORS + 1;
+	hf__spin_rate = 256; /* hints that a test can afford */
+	for (uint32_t i = 1; i <= HF_WAIT_LATE_AFTER; i++) {
+		hf_wait_retry(&wait, HF_WAIT_LATE);
+		EXPECT_EQ(wait.late, i);
+		EXPECT_EQ(wait.ns, 100u);
+	}
+	for (uint32_t next : { 200u, 400u, 400u, 400u }) {
+		hf_wait_retry(&wait, HF_WAIT_LATE);
+		EXPECT_EQ(wait.ns, next);
+	}
+}
+
+/* On few they wait as constants.h says, from the first on. */
+TEST_F(WaitTime, RetriesOnFewProcessors)
+{
+	hf_wait_t wait = HF_WAIT_INIT, as = HF_WAIT_INIT;
+
+	hf__spin_rate = 256;
+	for (uint32_t processors : { 1u, uint32_t(HF_WAIT_FEW_PROCESSORS) }) {
+		hf__processors = processors;
+		for (int i = 0; i < 6; i++) {
+			hf_wait_retry(&wait, HF_WAIT_LATE);
+			hf_wait_once(&as, HF_ARCH_WAIT_COUNT_FEW);
+			EXPECT_EQ(wait.ns, as.ns);
+			EXPECT_EQ(wait.late, 0u);
+		}
+	}
 }
 
 } // namespace

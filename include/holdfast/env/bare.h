@@ -86,6 +86,23 @@ HF_INLINE void hf_env_preempt_enable(void)
  */
 #define hf_env_spin_hints(ns) ((uint32_t)(ns) / HF_ARCH_HINT_NS + 1)
 
+/*
+ * How many processors there are: a number or an expression, which a system with more than
+ * HF_WAIT_FEW_PROCESSORS defines before.
+ */
+#ifndef HF_ENV_PROCESSORS
+#define HF_ENV_PROCESSORS 1
+#endif
+
+/**
+ * hf_env_processors - how many processors may compete for a line?
+ *
+ * Context:  any
+ * Ordering: none
+ * Return:   at least 1
+ */
+#define hf_env_processors() ((uint32_t)(HF_ENV_PROCESSORS))
+
 /* Nothing parks here, so no thread needs the processor. */
 #define HF_ENV_HAS_PARK 0
 

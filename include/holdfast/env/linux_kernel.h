@@ -21,6 +21,7 @@
  * The module links port/kernel/seam.c, src/report.c, and for nofault.h port/kernel/nofault.c. Two
  * modules that share locks link these once, and export them.
  */
+#include <linux/cpumask.h>
 #include <linux/extable.h>
 #include <linux/irqflags.h>
 #include <linux/kernel.h>
@@ -84,6 +85,17 @@ HF_INLINE void hf_env_preempt_enable(void)
  * Return:   at least 1
  */
 #define hf_env_spin_hints(ns) ((uint32_t)(ns) / HF_ARCH_HINT_NS + 1)
+
+/**
+ * hf_env_processors - how many processors may compete for a line?
+ *
+ * Ordering: none
+ * Return:   at least 1; those that are online
+ */
+HF_INLINE uint32_t hf_env_processors(void)
+{
+	return num_online_cpus();
+}
 
 /* A module has the kernel's own mutex: nothing parks here. */
 #define HF_ENV_HAS_PARK 0

@@ -131,6 +131,9 @@ HF_BEGIN_DECLS
 /* Spin hints in 65,536 ns. Measured before main(); before that, what arch/<cpu>/constants.h says. */
 extern uint32_t hf__spin_rate HF_API_EACH;
 
+/* Processors that the process might run on when it started. Counted before main(); 1 before that. */
+extern uint32_t hf__processors HF_API_EACH;
+
 HF_END_DECLS
 
 /**
@@ -143,6 +146,17 @@ HF_END_DECLS
 HF_INLINE uint32_t hf_env_spin_hints(uint32_t ns)
 {
 	return (uint32_t)((uint64_t)ns * hf__spin_rate >> 16) + 1;
+}
+
+/**
+ * hf_env_processors - how many processors may compete for a line?
+ *
+ * Ordering: none
+ * Return:   at least 1; those that the process was allowed to run on when it started
+ */
+HF_INLINE uint32_t hf_env_processors(void)
+{
+	return hf__processors;
 }
 
 /* ---- Parking: by futex -------------------------------------------------------------------- */

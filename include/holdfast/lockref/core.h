@@ -98,12 +98,11 @@ HF_INLINE uint64_t hf__lockref_minus_one(uint64_t word)
 }
 
 /* Another failed swap: may it be retried? */
-HF_INLINE bool hf__lockref_again(uint32_t *retries, uint32_t limit, hf_wait_t *wait,
-				 enum hf_wait_policy policy)
+HF_INLINE bool hf__lockref_again(uint32_t *retries, uint32_t limit, hf_wait_t *wait)
 {
 	if (++*retries >= limit && limit != HF__LOCKREF_UNBOUNDED)
 		return false;
-	hf_wait_once(wait, policy);
+	hf_wait_retry(wait, HF_ARCH_WAIT_LOCKREF_MANY);
 	return true;
 }
 
@@ -140,8 +139,7 @@ HF_INLINE bool hf__lockref_try_put(hf_lockref_t *l, int32_t keep, int32_t *count
  * get, get_not_zero and get_not_dead: one more reference if the count is at least `least`
  * (INT32_MIN: whatever it is, and reported if that is misuse).
  */
-HF_INLINE bool hf__lockref_get(hf_lockref_t *l, int32_t least, uint32_t limit,
-			       enum hf_wait_policy policy)
+HF_INLINE bool hf__lockref_get(hf_lockref_t *l, int32_t least, uint32_t limit)
 {
 	hf_wait_t wait = HF_WAIT_INIT;
 	uint32_t retries = 0;
@@ -159,7 +157,7 @@ HF_INLINE bool hf__lockref_get(hf_lockref_t *l, int32_t least, uint32_t limit,
 		if (HF_LIKELY(hf_atomic64_try_cmpxchg_relaxed(&l->word, &word,
 							      hf__lockref_plus_one(word)))) /* I1 */
 			break;
-		if (!hf__lockref_again(&retries, limit, &wait, policy)) {
+		if (!hf__lockref_again(&retries, limit, &wait)) {
 			fallback = true; /* I4 */
 			break;
 		}
@@ -185,8 +183,8 @@ HF_INLINE bool hf__lockref_get(hf_lockref_t *l, int32_t least, uint32_t limit,
  * could not be swapped: with keep_lock the lock is held on return.
  * Return: the count now; -1 = nothing was dropped.
  */
-HF_INLINE int32_t hf__lockref_put(hf_lockref_t *l, int32_t keep, bool keep_lock, uint32_t limit,
-				  enum hf_wait_policy policy) HF_NO_THREAD_SAFETY_ANALYSIS
+HF_INLINE int32_t hf__lockref_put(hf_lockref_t *l, int32_t keep, bool keep_lock,
+				  uint32_t limit) HF_NO_THREAD_SAFETY_ANALYSIS
 {
 	hf_wait_t wait = HF_WAIT_INIT;
 	uint32_t retries = 0;
@@ -202,7 +200,7 @@ HF_INLINE int32_t hf__lockref_put(hf_lockref_t *l, int32_t keep, bool keep_lock,
 			HF__LOCKREF_NOTE(retries, false);
 			return hf__lockref_count(less);
 		}
-		if (!hf__lockref_again(&retries, limit, &wait, policy))
+		if (!hf__lockref_again(&retries, limit, &wait))
 			break; /* I4 */
 	}
 	HF__LOCKREF_NOTE(retries, true);

@@ -18,17 +18,17 @@
 /* What the first swap did not settle: one copy of each, out of line. */
 HF_SLOW bool HF__SLOW(get)(hf_lockref_t *l, int32_t least)
 {
-	return hf__lockref_get(l, least, HF__LOCKREF_LIMIT, HF_ARCH_WAIT_COUNT_SWAP);
+	return hf__lockref_get(l, least, HF__LOCKREF_LIMIT);
 }
 
 HF_SLOW int32_t HF__SLOW(put_return)(hf_lockref_t *l)
 {
-	return hf__lockref_put(l, 0, false, HF__LOCKREF_LIMIT, HF_ARCH_WAIT_COUNT_SWAP);
+	return hf__lockref_put(l, 0, false, HF__LOCKREF_LIMIT);
 }
 
 HF_SLOW bool HF__SLOW(put_or_lock)(hf_lockref_t *l)
 {
-	return hf__lockref_put(l, 1, true, HF__LOCKREF_LIMIT, HF_ARCH_WAIT_COUNT_SWAP) >= 0;
+	return hf__lockref_put(l, 1, true, HF__LOCKREF_LIMIT) >= 0;
 }
 
 HF_INLINE void HF__V(get)(hf_lockref_t *l)

@@ -91,7 +91,7 @@ HF_COLD bool hf__refcount_saturating_add_again(int32_t i, hf_refcount_t *r, int3
 	while (hf__refcount_added((int32_t)(value + (uint32_t)i), i)) {
 		uint32_t sum = value + (uint32_t)i;
 
-		hf_wait_once(&wait, HF_ARCH_WAIT_COUNT_SWAP);
+		hf_wait_retry(&wait, HF_ARCH_WAIT_REFCOUNT_MANY);
 		if (acquire ? hf_atomic32_try_cmpxchg_acquire(&r->refs, &value, sum)
 			    : hf_atomic32_try_cmpxchg_relaxed(&r->refs, &value, sum)) {
 			if (old)
@@ -172,7 +172,7 @@ HF_COLD bool hf__refcount_saturating_dec_again(hf_refcount_t *r, uint32_t value)
 	hf_wait_t wait = HF_WAIT_INIT;
 
 	while ((int32_t)value > 1) {
-		hf_wait_once(&wait, HF_ARCH_WAIT_COUNT_SWAP);
+		hf_wait_retry(&wait, HF_ARCH_WAIT_REFCOUNT_MANY);
 		if (hf_atomic32_try_cmpxchg_release(&r->refs, &value, value - 1))
 			return true;
 	}

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from .rows import Results, Row
 
 NOTHING = "-"
-WAITS = ("none", "hint", "backoff", "monitor")  # in this order where they stand together
+WAITS = ("none", "hint", "backoff", "late", "monitor")  # in this order where they stand together
 
 
 @dataclass

@@ -463,8 +463,8 @@ def wait_time_chart(results: Results, table: str) -> Chart | None:
     about = "Time of an operation per way to wait, one line per lock; further left is faster."
     if set(wait_order(results.of(table, "sweep"))) <= set(WAITS):
         about += (
-            " none: plain loop; hint: the processor's spin hint; backoff: growing pauses; monitor: waits for the cache"
-            " line to change."
+            " none: plain loop; hint: the processor's spin hint; backoff: growing pauses; late: four times at once, then"
+            " growing pauses; monitor: waits for the cache line to change."
         )
     return wait_chart(results, table, f"{table}-wait", f"{table}: how to wait", lambda r: r.ns, "ns per op", about)
 

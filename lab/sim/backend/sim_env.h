@@ -51,6 +51,11 @@ HF_INLINE uint32_t hf_env_spin_hints(uint32_t ns)
 	return hf_sim_hints(ns);
 }
 
+HF_INLINE uint32_t hf_env_processors(void)
+{
+	return hf_sim_processors();
+}
+
 #define HF_ENV_HAS_PARK 1
 #define HF_ENV_FOREVER UINT64_MAX
 
