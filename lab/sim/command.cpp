@@ -43,6 +43,7 @@ static const char usage[] =
 	"  --against NAME   print each variant's speed over that variant's, its fairness and its "
 	"longest\n"
 	"                   wait, from the least to the most of all classes and works\n"
+	"  --by-class       with it: a line for each class\n"
 	"  --no-sweep       guesses as they are; else their other values are in the ranges\n"
 	"  --window-us N    simulated time of a run\n"
 	"  --limit-s N      the most processor time of a run, 60 unless given; says what is cut\n"
@@ -156,9 +157,13 @@ static std::string least_to_most(const std::vector<double> &values)
 	return low == high ? low : low + ".." + high;
 }
 
-/* A line a variant, a column a number of threads: over all classes and works, least to most. */
-static void print_against(const std::vector<Row> &rows, const std::string &base)
+/*
+ * A line a variant, a column a number of threads: over all classes and works, least to most. By class:
+ * a line for each of them, and none for what is compared with.
+ */
+static void print_against(const std::vector<Row> &rows, const std::string &base, bool by_class)
 {
+	std::vector<std::pair<std::string, std::string>> lines; /* variant; class, or all */
 	std::vector<std::string> variants;
 	std::vector<int> threads;
 
@@ -168,6 +173,10 @@ static void print_against(const std::vector<Row> &rows, const std::string &base)
 	}
 	if (std::find(variants.begin(), variants.end(), base) == variants.end())
 		fail("--against: '" + base + "' is not among the variants");
+	for (const Row &row : rows) {
+		if (!by_class || row.variant != base)
+			add_unique(&lines, { row.variant, by_class ? row.class_name : "" });
+	}
 	for (const char *what : { "speed", "fairness", "longest wait, us" }) {
 		std::string line = "| --- |";
 
@@ -177,13 +186,15 @@ static void print_against(const std::vector<Row> &rows, const std::string &base)
 			line += " --- |";
 		}
 		printf(" |\n%s\n", line.c_str());
-		for (const std::string &variant : variants) {
-			printf("| %s", variant.c_str());
+		for (const auto &[variant, one_class] : lines) {
+			printf("| %s%s%s", variant.c_str(), by_class ? ", " : "",
+			       one_class.c_str());
 			for (int t : threads) {
 				std::vector<double> values;
 
 				for (const Row &row : rows) {
-					if (row.variant != variant || row.threads != t)
+					if (row.variant != variant || row.threads != t ||
+					    (by_class && row.class_name != one_class))
 						continue;
 					if (what[0] == 'f')
 						values.push_back(row.fairness.middle);
@@ -236,6 +247,7 @@ int simulate_command(const std::vector<std::string> &words)
 {
 	Plan plan;
 	std::string machine, json, alone, against;
+	bool by_class = false;
 	std::vector<std::string> class_names;
 	uint64_t seed = 1;
 	bool validates = false, naps = true;
@@ -255,7 +267,9 @@ int simulate_command(const std::vector<std::string> &words)
 		validates = validates || option == "--validate";
 		plan.sweep = plan.sweep && option != "--no-sweep";
 		naps = naps && option != "--no-naps";
-		if (option == "--validate" || option == "--no-sweep" || option == "--no-naps")
+		by_class = by_class || option == "--by-class";
+		if (option == "--validate" || option == "--no-sweep" || option == "--no-naps" ||
+		    option == "--by-class")
 			continue;
 		if (equals != std::string::npos)
 			value = words[i].substr(equals + 1);
@@ -345,9 +359,9 @@ int simulate_command(const std::vector<std::string> &words)
 	if (against.empty()) {
 		print_rows(plan, rows);
 	} else {
-		printf("SIMULATED, not measured: %s; against %s, over all classes and works\n",
-		       plan.file.title.c_str(), against.c_str());
-		print_against(rows, against);
+		printf("SIMULATED, not measured: %s; against %s, over all %sworks\n",
+		       plan.file.title.c_str(), against.c_str(), by_class ? "" : "classes and ");
+		print_against(rows, against, by_class);
 	}
 	for (const auto &[name, value] : plan.settings) {
 		plan.file.title += ", " + name + "=" + short_number(value);

@@ -7,6 +7,7 @@
  *
  * Use when / not when
  *   The default: as fast as unbounded while uncontended, and it does not collapse when all compete.
+ *   Where memory outlives a put and many cores use one object: waitfree.h, whatever the processor.
  *
  * State, invariants  core.h
  * Ordering           that of the family (lockref.h)

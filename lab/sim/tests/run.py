@@ -73,6 +73,36 @@ class Hints(unittest.TestCase):
                 self.assertLess(max(ns) / min(ns), 1.1, "%s: %s ns" % (what, ns))
 
 
+class Retries(unittest.TestCase):
+    """What docs/design/0023 decided, of the headers as they are."""
+
+    def speeds(self, machine, class_name, threads, base, variant):
+        done = simulate("--machine", machine, "--class", class_name, "--threads", threads, "--work", 300, "--seeds", 1,
+                        "--no-sweep", "--against", base, "--variants", "%s,%s" % (base, variant))
+        line = re.search(r"^\| %s \| (.*) \|$" % re.escape(variant), done.stdout, re.MULTILINE)
+        self.assertTrue(line, done.stderr)
+        return [float(x) for x in line[1].split(" | ")]
+
+    def test_the_number_of_processors_says_how_they_wait(self):
+        for machine, few in (("cascadelake-2x24", "backoff"), ("graviton3", "none")):
+            for cores, wait in ((8, few), (9, "late")):
+                size = [w for one in ("sockets=1", "clusters=1", "cores=%d" % cores, "smt=1") for w in ("--set", one)]
+                runs = {variant: one_run(machine, "lockref", variant, cores, "--class", "fifo", *size)["events"]
+                        for variant in ("bounded", *("bounded count=" + w for w in ("none", "backoff", "late")))}
+                for variant, events in runs.items():
+                    is_it = variant in ("bounded", "bounded count=" + wait)
+                    self.assertEqual(events == runs["bounded"], is_it, (machine, cores, runs))
+
+    def test_with_many_processors_as_fast_as_no_wait(self):
+        for speed in self.speeds("cascadelake-2x24", "nearest", "24,48,96", "bounded count=none", "bounded"):
+            self.assertGreater(speed, 0.9)
+
+    def test_no_collapse_where_requests_are_served_in_turn(self):
+        for machine in ("milan-2x64", "graviton3"):
+            for speed in self.speeds(machine, "fifo", "28", "bounded count=none", "bounded"):
+                self.assertGreater(speed, 2, machine)
+
+
 class Polling(unittest.TestCase):
     def test_a_nap_changes_nothing_but_the_number_of_events(self):
         for machine, variant in (("cascadelake-2x24", "mcs"), ("cascadelake-2x24", "ticket"), ("a53x4", "mcs wait=hint")):
