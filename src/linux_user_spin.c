@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* linux_user_spin - Linux user space: how long a spin hint takes here, and how many processors there are. */
+/* linux_user_spin - Linux user space: how long a spin hint takes, and how many processors there are. */
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -30,8 +30,8 @@ __attribute__((constructor(101))) static void find_rate(void)
 }
 
 /*
- * Those in the process's affinity, which a container or taskset limits. The call itself: libc's takes a
- * set of 1,024.
+ * Those in the process's affinity, which a container or taskset limits. By the system call: libc's
+ * function takes a set of 1,024.
  */
 __attribute__((constructor(101))) static void count_processors(void)
 {

@@ -19,8 +19,8 @@
  * a time is (hf_env_spin_hints()): a policy that is written once means the same everywhere.
  *
  * The policy is always a constant, so that the others leave no code. Which one a
- * lock uses by default is decided by the lab's sweep: docs/design/0005-waiting.md. Between retries of
- * a count's swap it depends on how many processors there are: hf_wait_retry().
+ * lock uses by default is decided by the lab's sweep: docs/design/0005-waiting.md. Between retries
+ * of a count's swap it depends on how many processors there are: hf_wait_retry().
  */
 #include "arch.h"
 
@@ -91,10 +91,10 @@ HF_INLINE void hf_wait_once(hf_wait_t *w, enum hf_wait_policy policy)
  * @w:    this operation's
  * @many: a constant: the policy where there are many processors
  *
- * With few processors a wait after the first failure lets the line's owner go on, which was measured
- * to be faster than none. With many, most swaps are won within a few retries, and who waits before
- * hands the line to a thread that fails, too; who never waits has each retry meet one thread more
- * where all are served in their order. docs/design/0023-hint-on-many-cores.md
+ * With few processors a wait after the first failure lets the line's owner go on: measured, faster
+ * than none. With many, most swaps succeed within a few retries, and an earlier wait hands the line
+ * to threads that fail, too. Without any wait the retries of all threads collide where a processor
+ * serves them in turn. Simulated: docs/design/0023-hint-on-many-cores.md
  *
  * Ordering: none (the compiler does not move accesses across)
  */

@@ -158,8 +158,8 @@ static std::string least_to_most(const std::vector<double> &values)
 }
 
 /*
- * A line a variant, a column a number of threads: over all classes and works, least to most. By class:
- * a line for each of them, and none for what is compared with.
+ * A line a variant, a column a number of threads: over all classes and works, least to most. By
+ * class: a line for each of them, and none for what is compared with.
  */
 static void print_against(const std::vector<Row> &rows, const std::string &base, bool by_class)
 {

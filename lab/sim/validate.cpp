@@ -155,10 +155,10 @@ private:
 	}
 
 	/*
-	 * A class was chosen by the first of them; work is a guess at the rest of an open and close. Nothing
-	 * stood between two retries there, and the spinlock was first come, first served. The speedups are
-	 * of 28 threads (the report's number, where it names one) that open and close, so that each pair
-	 * takes the lock of the table of files twice.
+	 * A class was chosen by the first of them; work is a guess at the rest of an open and close.
+	 * Nothing stood between two retries there, and the spinlock was first come, first served.
+	 * The speedups are of 28 threads (the report's number, where it names one) that open and
+	 * close, so that each pair takes the lock of the table of files twice.
 	 */
 	void thunderx2()
 	{

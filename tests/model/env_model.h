@@ -127,12 +127,12 @@ inline void hf_env_preempt_enable(void)
 
 #define HF_ENV_HAS_IRQ 0
 
-/* A hint lets all others run, so one a nanosecond: 0 is none, 1 is as good as many. */
 inline uint32_t hf_env_processors()
 {
 	return 1;
 }
 
+/* A hint lets all others run, so one a nanosecond: 0 is none, 1 is as good as many. */
 inline uint32_t hf_env_spin_hints(uint32_t ns)
 {
 	return ns;
