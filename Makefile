@@ -103,10 +103,10 @@ soak: ## 10 million random file operations under AddressSanitizer, a night's wor
 	@scripts/bootstrap.sh test
 	cmake --preset asan
 	cmake --build --preset asan --target tmpfs_stress tmpfs_compare
-	build/asan/tests/tmpfs/tmpfs_stress random $(or $(OPERATIONS),10000000)
-	build/asan/tests/tmpfs/tmpfs_compare --seed $(or $(SEED),1000) --sequences $(or $(SEQUENCES),500)
+	build/asan/tmpfs/tests/tmpfs_stress random $(or $(OPERATIONS),10000000)
+	build/asan/tmpfs/tests/tmpfs_compare --seed $(or $(SEED),1000) --sequences $(or $(SEQUENCES),500)
 	cmake --preset release && cmake --build --preset release --target hf-tmpfs-fuse
-	$(PYTHON3) -B tests/tmpfs/mount_soak.py --server build/release/tmpfs/hf-tmpfs-fuse --seconds $(or $(SECONDS),3600)
+	$(PYTHON3) -B tmpfs/tests/mount_soak.py --server build/release/tmpfs/hf-tmpfs-fuse --seconds $(or $(SECONDS),3600)
 
 docs: ## the site, build/docs/html, and the manual, build/docs/man, from the headers' comments
 	@scripts/bootstrap.sh docs

@@ -2,7 +2,7 @@
 /* What this processor says that it can do. */
 #include <stdio.h>
 
-#include <holdfast/cpu.h>
+#include <holdfast/internal/cpu.h>
 
 int main(void)
 {

@@ -16,7 +16,7 @@
 #include <thread>
 #include <unistd.h>
 
-#include "holdfast/arch.h"
+#include "holdfast/internal/arch.h"
 
 namespace lab
 {

@@ -21,7 +21,7 @@ static int mcs_has_waiter(hf_spinlock_mcs_t *lock)
 {
 	uint32_t owner = hf_atomic32_load_relaxed(&lock->owner);
 
-	return hf_atomic32_load_relaxed(hf__spinlock_mcs_next(lock, owner)) != 0;
+	return hf_atomic32_load_relaxed(hf_detail_spinlock_mcs_next(lock, owner)) != 0;
 }
 
 #define LOOP(name)                                                                                 \

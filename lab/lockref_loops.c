@@ -17,7 +17,7 @@
 
 #if LAB_COUNTED
 static __thread struct lockref_stats *counting;
-#define HF__LOCKREF_NOTE(retries, fallback) lockref_stats_add(counting, retries, fallback)
+#define HF_DETAIL_LOCKREF_NOTE(retries, fallback) lockref_stats_add(counting, retries, fallback)
 #endif
 
 #include "holdfast/lockref.h"
@@ -27,8 +27,8 @@ static __thread struct lockref_stats *counting;
 #define LAB_WAIT NULL
 #endif
 
-#define VERB(verb) HF__PASTE(LAB_VERBS, _##verb)
-#define LOCKREF(verb) HF__PASTE(LAB_LOCKREF, _##verb)
+#define VERB(verb) HF_DETAIL_PASTE(LAB_VERBS, _##verb)
+#define LOCKREF(verb) HF_DETAIL_PASTE(LAB_LOCKREF, _##verb)
 
 static void init(void *ref)
 {

@@ -4,7 +4,7 @@
 /*
  * lockref_stats - what the retries of a lockref come to, for the lab and for a model.
  *
- * Include this, and define HF__LOCKREF_NOTE(retries, fallback), before any header of Holdfast.
+ * Include this, and define HF_DETAIL_LOCKREF_NOTE(retries, fallback), before any header of Holdfast.
  */
 #include <stdbool.h>
 #include <stdint.h>

@@ -9,7 +9,7 @@
 #include <pthread.h>
 #include <type_traits>
 
-#include "holdfast/compiler.h"
+#include "holdfast/internal/compiler.h"
 
 #if HF_LAB_HAVE_CK
 #include <ck_pr.h>

@@ -8,7 +8,7 @@
 #include <fstream>
 #include <sys/utsname.h>
 
-#include "holdfast/cpu.h"
+#include "holdfast/internal/cpu.h"
 #include "holdfast/nofault.h"
 
 namespace lab

@@ -2,10 +2,10 @@
 /*
  * memory_loops - the same loops twice, for the table `loop`: with sites, and without (UNGUARDED).
  *
- * They are the library's own file, src/nofault_generic.c. Without sites each access is what the
+ * They are the library's own file, src/nofault/generic.c. Without sites each access is what the
  * compiler makes of a volatile one, and the label that a fault would go to is never reached.
  */
-#include "nofault.h"
+#include "../src/nofault/nofault.h"
 
 #if HF_ARCH_HAS_SITES
 
@@ -38,18 +38,18 @@
 #define LAB_NAME(name) lab_guarded_##name
 #endif
 
-#define hf__clear_bytes LAB_NAME(clear_bytes)
-#define hf__copy_bytes LAB_NAME(copy_bytes)
-#define hf__copy_to_page_end LAB_NAME(copy_to_page_end)
-#define hf__clear_generic LAB_NAME(clear)
-#define hf__copy_generic LAB_NAME(copy)
+#define hf_detail_clear_bytes LAB_NAME(clear_bytes)
+#define hf_detail_copy_bytes LAB_NAME(copy_bytes)
+#define hf_detail_copy_to_page_end LAB_NAME(copy_to_page_end)
+#define hf_detail_clear_generic LAB_NAME(clear)
+#define hf_detail_copy_generic LAB_NAME(copy)
 
-size_t hf__clear_bytes(void *dst, size_t len);
-size_t hf__copy_bytes(void *dst, const void *src, size_t len);
-size_t hf__copy_to_page_end(void *dst, const void *src, size_t len, size_t reach);
-size_t hf__clear_generic(void *dst, size_t len);
-size_t hf__copy_generic(void *dst, const void *src, size_t len);
+size_t hf_detail_clear_bytes(void *dst, size_t len);
+size_t hf_detail_copy_bytes(void *dst, const void *src, size_t len);
+size_t hf_detail_copy_to_page_end(void *dst, const void *src, size_t len, size_t reach);
+size_t hf_detail_clear_generic(void *dst, size_t len);
+size_t hf_detail_copy_generic(void *dst, const void *src, size_t len);
 
-#include "nofault_generic.c"
+#include "../src/nofault/generic.c"
 
 #endif

@@ -40,7 +40,7 @@
 #include <pthread.h>
 #include <thread>
 
-#include "holdfast/arch.h"
+#include "holdfast/internal/arch.h"
 #include "holdfast/mutex.h"
 #include "locks.hpp"
 

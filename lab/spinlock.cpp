@@ -26,7 +26,7 @@
 #include <string>
 #include <type_traits>
 
-#include "holdfast/arch.h"
+#include "holdfast/internal/arch.h"
 #include "holdfast/spinlock.h"
 #include "locks.hpp"
 
@@ -169,8 +169,8 @@ Lock entry(const std::string &name, const char *kind, const char *is = "", const
 	template <hf_wait_policy policy>                                                           \
 	struct swept_##name {                                                                      \
 		hf_spinlock_##name##_t l = HF_SPINLOCK_##NAME##_INIT;                              \
-		void lock() { hf__spinlock_##name##_lock(&l, policy); }                            \
-		void unlock() { hf__spinlock_##name##_unlock(&l); }                                \
+		void lock() { hf_detail_spinlock_##name##_lock(&l, policy); }                      \
+		void unlock() { hf_detail_spinlock_##name##_unlock(&l); }                          \
 	};
 HF_SPINLOCK_ROSTER(SWEPT)
 

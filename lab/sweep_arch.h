@@ -17,7 +17,7 @@
 #ifdef LAB_HINTS
 #define hf_arch_relax hf_arch_relax_of_this_machine
 #endif
-#include "holdfast/arch.h"
+#include "holdfast/internal/arch.h"
 
 #ifdef LAB_COUNT_SWAP
 #undef HF_ARCH_WAIT_COUNT_FEW

@@ -13,7 +13,7 @@
 #define hf_atomic32_store_low8_release delayed__store_low8_release
 #define hf_atomic32_xchg_seq_cst delayed__xchg_seq_cst
 #define hf_atomic32_try_cmpxchg_release delayed__try_cmpxchg_release
-#include "holdfast/atomic.h"
+#include "holdfast/internal/atomic.h"
 #undef hf_atomic32_store_release
 #undef hf_atomic32_store_low8_release
 #undef hf_atomic32_xchg_seq_cst

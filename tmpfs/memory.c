@@ -8,31 +8,32 @@
 #define GRAIN 64
 #define SYSTEM_PAGE 4096
 
-struct hf__slab {
-	struct hf__slab *next, *previous; /* of the partial ones, or of the reserve */
-	unsigned int used, fresh, room;   /* objects: in use, ever used, all */
-	void *free;                       /* each begins with the address of the next */
+struct hf_detail_slab {
+	struct hf_detail_slab *next, *previous; /* of the partial ones, or of the reserve */
+	unsigned int used, fresh, room;         /* objects: in use, ever used, all */
+	void *free;                             /* each begins with the address of the next */
 };
 
-_Static_assert(sizeof(struct hf__slab) <= GRAIN, "the header is one grain");
+_Static_assert(sizeof(struct hf_detail_slab) <= GRAIN, "the header is one grain");
 
-/* HF__MEMORY_CLASSES = a mapping of its own. */
+/* HF_DETAIL_MEMORY_CLASSES = a mapping of its own. */
 static unsigned int class_of(size_t size)
 {
-	unsigned int which = HF__MEMORY_FINE;
+	unsigned int which = HF_DETAIL_MEMORY_FINE;
 
-	if (size <= (size_t)HF__MEMORY_FINE * GRAIN)
+	if (size <= (size_t)HF_DETAIL_MEMORY_FINE * GRAIN)
 		return size ? (unsigned int)((size - 1) / GRAIN) : 0;
-	while (which < HF__MEMORY_CLASSES && size > (size_t)8192 << (which - HF__MEMORY_FINE))
+	while (which < HF_DETAIL_MEMORY_CLASSES &&
+	       size > (size_t)8192 << (which - HF_DETAIL_MEMORY_FINE))
 		which++;
 	return which;
 }
 
 static size_t size_of_class(unsigned int which)
 {
-	if (which < HF__MEMORY_FINE)
+	if (which < HF_DETAIL_MEMORY_FINE)
 		return ((size_t)which + 1) * GRAIN;
-	return (size_t)8192 << (which - HF__MEMORY_FINE);
+	return (size_t)8192 << (which - HF_DETAIL_MEMORY_FINE);
 }
 
 static size_t whole_pages(size_t size)
@@ -48,27 +49,27 @@ static void *map(size_t size)
 }
 
 /* Mappings mostly follow each other, so the first try is aligned if the last one was. */
-static struct hf__slab *map_slab(void)
+static struct hf_detail_slab *map_slab(void)
 {
-	char *at = map(HF__MEMORY_SLAB);
+	char *at = map(HF_DETAIL_MEMORY_SLAB);
 	size_t before;
 
-	if (!at || (uintptr_t)at % HF__MEMORY_SLAB == 0)
-		return (struct hf__slab *)(void *)at;
-	munmap(at, HF__MEMORY_SLAB);
-	at = map(2 * HF__MEMORY_SLAB);
+	if (!at || (uintptr_t)at % HF_DETAIL_MEMORY_SLAB == 0)
+		return (struct hf_detail_slab *)(void *)at;
+	munmap(at, HF_DETAIL_MEMORY_SLAB);
+	at = map(2 * HF_DETAIL_MEMORY_SLAB);
 	if (!at)
 		return NULL;
-	before = HF__MEMORY_SLAB - (uintptr_t)at % HF__MEMORY_SLAB;
+	before = HF_DETAIL_MEMORY_SLAB - (uintptr_t)at % HF_DETAIL_MEMORY_SLAB;
 	munmap(at, before);
-	if (before < HF__MEMORY_SLAB)
-		munmap(at + before + HF__MEMORY_SLAB, HF__MEMORY_SLAB - before);
-	return (struct hf__slab *)(void *)(at + before);
+	if (before < HF_DETAIL_MEMORY_SLAB)
+		munmap(at + before + HF_DETAIL_MEMORY_SLAB, HF_DETAIL_MEMORY_SLAB - before);
+	return (struct hf_detail_slab *)(void *)(at + before);
 }
 
-static struct hf__slab *take_slab(struct hf__memory *memory, unsigned int which)
+static struct hf_detail_slab *take_slab(struct hf_detail_memory *memory, unsigned int which)
 {
-	struct hf__slab *slab;
+	struct hf_detail_slab *slab;
 
 	hf_mutex_lock(&memory->reserve_lock);
 	slab = memory->reserve;
@@ -85,24 +86,25 @@ static struct hf__slab *take_slab(struct hf__memory *memory, unsigned int which)
 		memory->slabs++;
 		hf_mutex_unlock(&memory->reserve_lock);
 	}
-	*slab = (struct hf__slab){ .room = (unsigned int)((HF__MEMORY_SLAB - GRAIN) /
-							  size_of_class(which)) };
+	*slab = (struct hf_detail_slab){ .room = (unsigned int)((HF_DETAIL_MEMORY_SLAB - GRAIN) /
+								size_of_class(which)) };
 	return slab;
 }
 
 /* Into the reserve; what is too much of it goes back to the system. */
-static void give_slab(struct hf__memory *memory, struct hf__slab *slab)
+static void give_slab(struct hf_detail_memory *memory, struct hf_detail_slab *slab)
 {
 	hf_mutex_lock(&memory->reserve_lock);
 	slab->next = memory->reserve;
 	memory->reserve = slab;
 	memory->reserves++;
-	while (memory->reserves > HF__MEMORY_RESERVE || memory->reserves > memory->slabs / 8) {
+	while (memory->reserves > HF_DETAIL_MEMORY_RESERVE ||
+	       memory->reserves > memory->slabs / 8) {
 		slab = memory->reserve;
 		memory->reserve = slab->next;
-		if (munmap(slab, HF__MEMORY_SLAB)) {
+		if (munmap(slab, HF_DETAIL_MEMORY_SLAB)) {
 			/* The system can't split a mapping: the slab stays, its pages go. */
-			(void)madvise(slab, HF__MEMORY_SLAB, MADV_DONTNEED);
+			(void)madvise(slab, HF_DETAIL_MEMORY_SLAB, MADV_DONTNEED);
 			slab->next = memory->reserve;
 			memory->reserve = slab;
 			break;
@@ -113,7 +115,7 @@ static void give_slab(struct hf__memory *memory, struct hf__slab *slab)
 	hf_mutex_unlock(&memory->reserve_lock);
 }
 
-static void link_partial(struct hf__memory_class *of, struct hf__slab *slab)
+static void link_partial(struct hf_detail_memory_class *of, struct hf_detail_slab *slab)
 {
 	slab->previous = NULL;
 	slab->next = of->partial;
@@ -122,7 +124,7 @@ static void link_partial(struct hf__memory_class *of, struct hf__slab *slab)
 	of->partial = slab;
 }
 
-static void unlink_partial(struct hf__memory_class *of, struct hf__slab *slab)
+static void unlink_partial(struct hf_detail_memory_class *of, struct hf_detail_slab *slab)
 {
 	if (slab->next)
 		slab->next->previous = slab->previous;
@@ -132,14 +134,14 @@ static void unlink_partial(struct hf__memory_class *of, struct hf__slab *slab)
 		of->partial = slab->next;
 }
 
-HF__TMPFS void *hf__memory_get(struct hf__memory *memory, size_t size)
+HF_DETAIL_TMPFS void *hf_detail_memory_get(struct hf_detail_memory *memory, size_t size)
 {
 	unsigned int which = class_of(size);
-	struct hf__memory_class *of;
-	struct hf__slab *slab;
+	struct hf_detail_memory_class *of;
+	struct hf_detail_slab *slab;
 	void *object;
 
-	if (which == HF__MEMORY_CLASSES)
+	if (which == HF_DETAIL_MEMORY_CLASSES)
 		return map(whole_pages(size));
 	of = &memory->class_of[which];
 	hf_mutex_lock(&of->lock);
@@ -163,20 +165,22 @@ HF__TMPFS void *hf__memory_get(struct hf__memory *memory, size_t size)
 	return object;
 }
 
-HF__TMPFS void hf__memory_put(struct hf__memory *memory, void *object, size_t size)
+HF_DETAIL_TMPFS void hf_detail_memory_put(struct hf_detail_memory *memory, void *object,
+					  size_t size)
 {
 	unsigned int which = class_of(size);
-	struct hf__memory_class *of;
-	struct hf__slab *slab;
+	struct hf_detail_memory_class *of;
+	struct hf_detail_slab *slab;
 	bool empty;
 
-	if (which == HF__MEMORY_CLASSES) {
+	if (which == HF_DETAIL_MEMORY_CLASSES) {
 		if (munmap(object, whole_pages(size)))
 			(void)madvise(object, whole_pages(size), MADV_DONTNEED);
 		return;
 	}
 	of = &memory->class_of[which];
-	slab = (struct hf__slab *)(void *)((char *)object - (uintptr_t)object % HF__MEMORY_SLAB);
+	slab = (struct hf_detail_slab *)(void *)((char *)object -
+						 (uintptr_t)object % HF_DETAIL_MEMORY_SLAB);
 	hf_mutex_lock(&of->lock);
 	*(void **)object = slab->free;
 	slab->free = object;
@@ -190,17 +194,17 @@ HF__TMPFS void hf__memory_put(struct hf__memory *memory, void *object, size_t si
 		give_slab(memory, slab);
 }
 
-HF__TMPFS bool hf__memory_end(struct hf__memory *memory)
+HF_DETAIL_TMPFS bool hf_detail_memory_end(struct hf_detail_memory *memory)
 {
 	bool clean = true;
 
-	for (int i = 0; i < HF__MEMORY_CLASSES; i++)
+	for (int i = 0; i < HF_DETAIL_MEMORY_CLASSES; i++)
 		clean &= !memory->class_of[i].partial;
 	while (memory->reserve) {
-		struct hf__slab *slab = memory->reserve;
+		struct hf_detail_slab *slab = memory->reserve;
 
 		memory->reserve = slab->next;
-		munmap(slab, HF__MEMORY_SLAB);
+		munmap(slab, HF_DETAIL_MEMORY_SLAB);
 	}
 	return clean;
 }

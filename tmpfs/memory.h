@@ -14,7 +14,7 @@
  *     | header | object | object | free | object | never used ...                    |
  *
  *   partial  a class's slabs that have a free object; full ones are in no list
- *   reserve  empty slabs of any class: at most HF__MEMORY_RESERVE, and an eighth of all; the others
+ *   reserve  empty slabs of any class: at most HF_DETAIL_MEMORY_RESERVE, and an eighth of all; the others
  *            are unmapped
  *
  *   Classes are the multiples of 64 up to 4160 (a page and its header), then the powers of two up to
@@ -25,25 +25,25 @@
 
 #include "holdfast/mutex.h"
 
-#ifndef HF__TMPFS
-#define HF__TMPFS __attribute__((visibility("hidden")))
+#ifndef HF_DETAIL_TMPFS
+#define HF_DETAIL_TMPFS __attribute__((visibility("hidden")))
 #endif
 
-#define HF__MEMORY_SLAB ((size_t)128 << 10)
-#define HF__MEMORY_FINE 65 /* classes of 64, 128, ... 4160 bytes */
-#define HF__MEMORY_CLASSES (HF__MEMORY_FINE + 3)
-#define HF__MEMORY_RESERVE 4
+#define HF_DETAIL_MEMORY_SLAB ((size_t)128 << 10)
+#define HF_DETAIL_MEMORY_FINE 65 /* classes of 64, 128, ... 4160 bytes */
+#define HF_DETAIL_MEMORY_CLASSES (HF_DETAIL_MEMORY_FINE + 3)
+#define HF_DETAIL_MEMORY_RESERVE 4
 
-struct hf__slab;
+struct hf_detail_slab;
 
-struct hf__memory {
-	struct hf__memory_class {
+struct hf_detail_memory {
+	struct hf_detail_memory_class {
 		hf_mutex_t lock;
-		struct hf__slab *partial;
-	} class_of[HF__MEMORY_CLASSES];
+		struct hf_detail_slab *partial;
+	} class_of[HF_DETAIL_MEMORY_CLASSES];
 	hf_mutex_t reserve_lock;
 	unsigned int slabs, reserves; /* all of them; in the reserve */
-	struct hf__slab *reserve;
+	struct hf_detail_slab *reserve;
 };
 
 #ifdef __cplusplus
@@ -53,10 +53,11 @@ extern "C" {
 /* All bytes 0 are a memory without slabs. */
 
 /* Aligned to 64 bytes, not cleared; NULL = none left. */
-HF__TMPFS void *hf__memory_get(struct hf__memory *memory, size_t size);
-HF__TMPFS void hf__memory_put(struct hf__memory *memory, void *object, size_t size);
+HF_DETAIL_TMPFS void *hf_detail_memory_get(struct hf_detail_memory *memory, size_t size);
+HF_DETAIL_TMPFS void hf_detail_memory_put(struct hf_detail_memory *memory, void *object,
+					  size_t size);
 /* The end: every object has been put. False = some have not. */
-HF__TMPFS bool hf__memory_end(struct hf__memory *memory);
+HF_DETAIL_TMPFS bool hf_detail_memory_end(struct hf_detail_memory *memory);
 
 #ifdef __cplusplus
 }

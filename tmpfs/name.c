@@ -5,51 +5,52 @@
 
 #include "internal.h"
 
-static void touch_change(struct hf__inode *inode)
+static void touch_change(struct hf_detail_inode *inode)
 {
 	hf_mutex_lock(&inode->lock);
-	hf__touch_attributes(inode);
+	hf_detail_touch_attributes(inode);
 	hf_mutex_unlock(&inode->lock);
 }
 
 /* ---- make ---------------------------------------------------------------------------------- */
 
 /* The walk's name for a new inode. The directory's mutex is held, and the name is not there. */
-static int make(struct hf__walk *walk, const struct hf__made *what, struct hf__dentry **made)
+static int make(struct hf_detail_walk *walk, const struct hf_detail_made *what,
+		struct hf_detail_dentry **made)
 {
-	struct hf__inode *dir = walk->dir, *inode;
-	struct hf__dentry *dentry = hf__dentry_new(walk->fs, walk->name, walk->length);
+	struct hf_detail_inode *dir = walk->dir, *inode;
+	struct hf_detail_dentry *dentry = hf_detail_dentry_new(walk->fs, walk->name, walk->length);
 	int error;
 
 	if (!dentry)
 		return -ENOMEM;
-	error = hf__inode_new(walk->fs, dir, what, &inode);
+	error = hf_detail_inode_new(walk->fs, dir, what, &inode);
 	if (error) {
-		hf__delete(&dentry->block);
+		hf_detail_delete(&dentry->block);
 		return error;
 	}
-	if (hf__is_dir(inode)) {
+	if (hf_detail_is_dir(inode)) {
 		hf_refcount_inc(&dir->refs);
 		atomic_store_explicit(&inode->parent, dir, memory_order_release);
 	}
-	error = hf__dentry_add(dir, dentry, inode);
+	error = hf_detail_dentry_add(dir, dentry, inode);
 	if (error) {
-		hf__inode_put(inode);
-		hf__delete(&dentry->block);
+		hf_detail_inode_put(inode);
+		hf_detail_delete(&dentry->block);
 		return error;
 	}
-	if (hf__is_dir(inode))
+	if (hf_detail_is_dir(inode))
 		dir->links++;
-	hf__touch(dir);
+	hf_detail_touch(dir);
 	*made = dentry;
 	return 0;
 }
 
 /* One more link of a file. As make(). */
-static int make_link(struct hf__walk *walk, struct hf__inode *inode)
+static int make_link(struct hf_detail_walk *walk, struct hf_detail_inode *inode)
 {
 	struct hf_tmpfs *fs = walk->fs;
-	struct hf__dentry *dentry = hf__dentry_new(fs, walk->name, walk->length);
+	struct hf_detail_dentry *dentry = hf_detail_dentry_new(fs, walk->name, walk->length);
 	uint64_t more;
 	int error;
 
@@ -60,87 +61,88 @@ static int make_link(struct hf__walk *walk, struct hf__inode *inode)
 	more = inode->links > 0;
 	if (inode->links == 0 && !inode->linkable) {
 		error = -ENOENT; /* unlinked since it was found */
-	} else if (!hf__reserve(&fs->inodes_used, fs->inode_limit, more)) {
+	} else if (!hf_detail_reserve(&fs->inodes_used, fs->inode_limit, more)) {
 		error = -ENOSPC;
 	} else {
 		hf_refcount_inc(&inode->refs);
-		error = hf__dentry_add(walk->dir, dentry, inode);
+		error = hf_detail_dentry_add(walk->dir, dentry, inode);
 		if (error)
-			hf__unreserve(&fs->inodes_used, more);
+			hf_detail_unreserve(&fs->inodes_used, more);
 	}
 	if (!error) {
 		inode->links++;
 		inode->linkable = false;
-		hf__touch_attributes(inode);
+		hf_detail_touch_attributes(inode);
 	}
 	hf_mutex_unlock(&inode->lock);
 	if (error) {
 		if (error == -ENOMEM)
-			hf__inode_put(inode); /* the caller has one, too */
-		hf__delete(&dentry->block);
+			hf_detail_inode_put(inode); /* the caller has one, too */
+		hf_detail_delete(&dentry->block);
 		return error;
 	}
-	hf__touch(walk->dir);
+	hf_detail_touch(walk->dir);
 	return 0;
 }
 
 /* What must not be there yet: an inode to be made, or one to be linked (NULL = the former). */
-static int add_name(struct hf__inode *dir, const char *path, const struct hf__made *what,
-		    struct hf__inode *linked, struct hf_tmpfs_node **node)
+static int add_name(struct hf_detail_inode *dir, const char *path,
+		    const struct hf_detail_made *what, struct hf_detail_inode *linked,
+		    struct hf_tmpfs_node **node)
 {
-	struct hf__dentry *made = NULL;
-	struct hf__walk walk;
-	int error = hf__walk_parent(dir, path, &walk);
+	struct hf_detail_dentry *made = NULL;
+	struct hf_detail_walk walk;
+	int error = hf_detail_walk_parent(dir, path, &walk);
 
 	if (error)
 		return error;
 	hf_mutex_lock(&walk.dir->lock);
-	if (walk.last != HF__LAST_NAME)
+	if (walk.last != HF_DETAIL_LAST_NAME)
 		error = -EEXIST;
 	else if (walk.too_long)
 		error = -ENAMETOOLONG;
 	else if (walk.dir->removed)
 		error = -ENOENT;
-	else if (hf__lookup(walk.dir, walk.name, walk.length))
+	else if (hf_detail_lookup(walk.dir, walk.name, walk.length))
 		error = -EEXIST;
 	else if (walk.slash && (linked || !S_ISDIR(what->mode)))
 		error = -ENOENT;
-	else if (linked && hf__is_dir(linked))
+	else if (linked && hf_detail_is_dir(linked))
 		error = -EPERM;
 	else if (linked)
 		error = make_link(&walk, linked);
 	else
 		error = make(&walk, what, &made);
 	if (!error && node)
-		*node = hf__node_get(made->inode);
+		*node = hf_detail_node_get(made->inode);
 	hf_mutex_unlock(&walk.dir->lock);
-	hf__inode_put(walk.dir);
+	hf_detail_inode_put(walk.dir);
 	return error;
 }
 
-static int make_dir(struct hf__inode *dir, const char *path, mode_t mode,
+static int make_dir(struct hf_detail_inode *dir, const char *path, mode_t mode,
 		    struct hf_tmpfs_node **node)
 {
-	const struct hf__made what = { .mode = S_IFDIR | (mode & 07777) };
+	const struct hf_detail_made what = { .mode = S_IFDIR | (mode & 07777) };
 
 	return add_name(dir, path, &what, NULL, node);
 }
 
 HF_TMPFS_API int hf_tmpfs_mkdir(struct hf_tmpfs *fs, const char *path, mode_t mode)
 {
-	return make_dir(hf__root(fs), path, mode, NULL);
+	return make_dir(hf_detail_root(fs), path, mode, NULL);
 }
 
 HF_TMPFS_API int hf_tmpfs_node_mkdir(struct hf_tmpfs_node *dir, const char *name, mode_t mode,
 				     struct hf_tmpfs_node **node)
 {
-	return make_dir(hf__inode_of(dir), name, mode, node);
+	return make_dir(hf_detail_inode_of(dir), name, mode, node);
 }
 
-static int make_symlink(const char *target, struct hf__inode *dir, const char *path,
+static int make_symlink(const char *target, struct hf_detail_inode *dir, const char *path,
 			struct hf_tmpfs_node **node)
 {
-	const struct hf__made what = { .mode = S_IFLNK | 0777, .target = target };
+	const struct hf_detail_made what = { .mode = S_IFLNK | 0777, .target = target };
 	size_t length = strnlen(target, HF_TMPFS_PATH_MAX);
 
 	if (length == 0)
@@ -152,19 +154,19 @@ static int make_symlink(const char *target, struct hf__inode *dir, const char *p
 
 HF_TMPFS_API int hf_tmpfs_symlink(struct hf_tmpfs *fs, const char *target, const char *path)
 {
-	return make_symlink(target, hf__root(fs), path, NULL);
+	return make_symlink(target, hf_detail_root(fs), path, NULL);
 }
 
 HF_TMPFS_API int hf_tmpfs_node_symlink(const char *target, struct hf_tmpfs_node *dir,
 				       const char *name, struct hf_tmpfs_node **node)
 {
-	return make_symlink(target, hf__inode_of(dir), name, node);
+	return make_symlink(target, hf_detail_inode_of(dir), name, node);
 }
 
-static int make_special(struct hf__inode *dir, const char *path, mode_t mode, dev_t device,
+static int make_special(struct hf_detail_inode *dir, const char *path, mode_t mode, dev_t device,
 			struct hf_tmpfs_node **node)
 {
-	struct hf__made what = { .mode = mode };
+	struct hf_detail_made what = { .mode = mode };
 
 	switch (mode & S_IFMT) {
 	case 0:
@@ -188,66 +190,66 @@ static int make_special(struct hf__inode *dir, const char *path, mode_t mode, de
 
 HF_TMPFS_API int hf_tmpfs_mknod(struct hf_tmpfs *fs, const char *path, mode_t mode, dev_t device)
 {
-	return make_special(hf__root(fs), path, mode, device, NULL);
+	return make_special(hf_detail_root(fs), path, mode, device, NULL);
 }
 
 HF_TMPFS_API int hf_tmpfs_node_mknod(struct hf_tmpfs_node *dir, const char *name, mode_t mode,
 				     dev_t device, struct hf_tmpfs_node **node)
 {
-	return make_special(hf__inode_of(dir), name, mode, device, node);
+	return make_special(hf_detail_inode_of(dir), name, mode, device, node);
 }
 
 HF_TMPFS_API int hf_tmpfs_link(struct hf_tmpfs *fs, const char *from, const char *to)
 {
-	struct hf__dentry *dentry;
-	int error = hf__walk_entry(hf__root(fs), from, false, &dentry);
+	struct hf_detail_dentry *dentry;
+	int error = hf_detail_walk_entry(hf_detail_root(fs), from, false, &dentry);
 
 	if (error)
 		return error;
-	error = add_name(hf__root(fs), to, NULL, dentry->inode, NULL);
-	hf__dentry_put(dentry);
+	error = add_name(hf_detail_root(fs), to, NULL, dentry->inode, NULL);
+	hf_detail_dentry_put(dentry);
 	return error;
 }
 
 HF_TMPFS_API int hf_tmpfs_flink(struct hf_tmpfs_table *table, int fd, const char *to)
 {
-	struct hf__file *file = hf__file_get(table, fd);
+	struct hf_detail_file *file = hf_detail_file_get(table, fd);
 	int error;
 
 	if (!file)
 		return -EBADF;
-	error = add_name(hf__root(table->block.fs), to, NULL, file->inode, NULL);
-	hf__file_put(table, file);
+	error = add_name(hf_detail_root(table->block.fs), to, NULL, file->inode, NULL);
+	hf_detail_file_put(table, file);
 	return error;
 }
 
 HF_TMPFS_API int hf_tmpfs_node_link(struct hf_tmpfs_node *node, struct hf_tmpfs_node *dir,
 				    const char *name)
 {
-	struct hf__inode *inode = hf__inode_of(node), *in = hf__inode_of(dir);
+	struct hf_detail_inode *inode = hf_detail_inode_of(node), *in = hf_detail_inode_of(dir);
 
 	if (inode->block.fs != in->block.fs)
 		return -EXDEV;
 	return add_name(in, name, NULL, inode, NULL);
 }
 
-HF__TMPFS int hf__create(struct hf__inode *dir, const char *path, int flags, mode_t mode,
-			 struct hf__dentry **found)
+HF_DETAIL_TMPFS int hf_detail_create(struct hf_detail_inode *dir, const char *path, int flags,
+				     mode_t mode, struct hf_detail_dentry **found)
 {
-	const struct hf__made what = { .mode = S_IFREG | (mode & 07777) };
+	const struct hf_detail_made what = { .mode = S_IFREG | (mode & 07777) };
 	bool follow = !(flags & (O_NOFOLLOW | O_EXCL));
-	struct hf__dentry *dentry;
-	struct hf__walk walk;
+	struct hf_detail_dentry *dentry;
+	struct hf_detail_walk walk;
 	bool again;
 	int error;
 
 	do {
-		error = hf__walk_create(dir, path, follow, &walk);
+		error = hf_detail_walk_create(dir, path, follow, &walk);
 		if (error)
 			return error;
 		again = false;
 		hf_mutex_lock(&walk.dir->lock);
-		if (walk.last != HF__LAST_NAME)
+		if (walk.last != HF_DETAIL_LAST_NAME)
 			error = flags & O_EXCL ? -EEXIST : -EISDIR;
 		else if (walk.slash)
 			error = -EISDIR;
@@ -256,7 +258,7 @@ HF__TMPFS int hf__create(struct hf__inode *dir, const char *path, int flags, mod
 		else if (walk.dir->removed)
 			error = -ENOENT;
 		if (!error) {
-			dentry = hf__lookup(walk.dir, walk.name, walk.length);
+			dentry = hf_detail_lookup(walk.dir, walk.name, walk.length);
 			if (!dentry)
 				error = make(&walk, &what, &dentry);
 			else if (flags & O_EXCL)
@@ -269,34 +271,34 @@ HF__TMPFS int hf__create(struct hf__inode *dir, const char *path, int flags, mod
 			*found = dentry;
 		}
 		hf_mutex_unlock(&walk.dir->lock);
-		hf__inode_put(walk.dir);
+		hf_detail_inode_put(walk.dir);
 	} while (again);
 	return error;
 }
 
-HF__TMPFS int hf__create_nameless(struct hf__inode *dir, const char *path, int flags, mode_t mode,
-				  struct hf__inode **made)
+HF_DETAIL_TMPFS int hf_detail_create_nameless(struct hf_detail_inode *dir, const char *path,
+					      int flags, mode_t mode, struct hf_detail_inode **made)
 {
-	const struct hf__made what = { .mode = S_IFREG | (mode & 07777) };
-	struct hf__dentry *dentry = NULL;
+	const struct hf_detail_made what = { .mode = S_IFREG | (mode & 07777) };
+	struct hf_detail_dentry *dentry = NULL;
 	int error = 0;
 
 	if (path)
-		error = hf__walk_entry(dir, path, !(flags & O_NOFOLLOW), &dentry);
+		error = hf_detail_walk_entry(dir, path, !(flags & O_NOFOLLOW), &dentry);
 	if (error)
 		return error;
 	if (dentry)
 		dir = dentry->inode;
 	hf_mutex_lock(&dir->lock);
-	if (!hf__is_dir(dir))
+	if (!hf_detail_is_dir(dir))
 		error = -ENOTDIR;
 	else if (dir->removed)
 		error = -ENOENT;
 	else
-		error = hf__inode_new(dir->block.fs, dir, &what, made);
+		error = hf_detail_inode_new(dir->block.fs, dir, &what, made);
 	hf_mutex_unlock(&dir->lock);
 	if (dentry)
-		hf__dentry_put(dentry);
+		hf_detail_dentry_put(dentry);
 	if (error)
 		return error;
 	(*made)->links = 0;
@@ -307,19 +309,19 @@ HF__TMPFS int hf__create_nameless(struct hf__inode *dir, const char *path, int f
 /* ---- remove -------------------------------------------------------------------------------- */
 
 /* A link less. */
-static void drop_link(struct hf__inode *inode)
+static void drop_link(struct hf_detail_inode *inode)
 {
 	hf_mutex_lock(&inode->lock); /* L3 */
 	inode->links--;
-	hf__touch_attributes(inode);
+	hf_detail_touch_attributes(inode);
 	/* The inode's own place in the limit goes with its memory, those of further links now. */
 	if (inode->links > 0)
-		hf__unreserve(&inode->block.fs->inodes_used, 1);
+		hf_detail_unreserve(&inode->block.fs->inodes_used, 1);
 	hf_mutex_unlock(&inode->lock);
 }
 
 /* A directory that is empty: from now on nothing is put into it. */
-static int close_down(struct hf__inode *inode)
+static int close_down(struct hf_detail_inode *inode)
 {
 	int error = 0;
 
@@ -331,19 +333,19 @@ static int close_down(struct hf__inode *inode)
 		/* A walk may begin in it later, when the dentry's memory has gone. */
 		atomic_store_explicit(&inode->self, NULL, memory_order_release);
 		inode->links = 0;
-		hf__touch_attributes(inode);
+		hf_detail_touch_attributes(inode);
 	}
 	hf_mutex_unlock(&inode->lock);
 	return error;
 }
 
-static int unlink_locked(struct hf__walk *walk, struct hf__dentry **gone)
+static int unlink_locked(struct hf_detail_walk *walk, struct hf_detail_dentry **gone)
 {
-	struct hf__dentry *dentry = hf__lookup(walk->dir, walk->name, walk->length);
+	struct hf_detail_dentry *dentry = hf_detail_lookup(walk->dir, walk->name, walk->length);
 
 	if (!dentry)
 		return -ENOENT;
-	if (hf__is_dir(dentry->inode))
+	if (hf_detail_is_dir(dentry->inode))
 		return -EISDIR;
 	if (walk->slash)
 		return -ENOTDIR;
@@ -352,14 +354,14 @@ static int unlink_locked(struct hf__walk *walk, struct hf__dentry **gone)
 	return 0;
 }
 
-static int rmdir_locked(struct hf__walk *walk, struct hf__dentry **gone)
+static int rmdir_locked(struct hf_detail_walk *walk, struct hf_detail_dentry **gone)
 {
-	struct hf__dentry *dentry = hf__lookup(walk->dir, walk->name, walk->length);
+	struct hf_detail_dentry *dentry = hf_detail_lookup(walk->dir, walk->name, walk->length);
 	int error;
 
 	if (!dentry)
 		return -ENOENT;
-	if (!hf__is_dir(dentry->inode))
+	if (!hf_detail_is_dir(dentry->inode))
 		return -ENOTDIR;
 	error = close_down(dentry->inode);
 	if (error)
@@ -369,79 +371,80 @@ static int rmdir_locked(struct hf__walk *walk, struct hf__dentry **gone)
 	return 0;
 }
 
-static int remove_name(struct hf__inode *dir, const char *path, bool is_dir)
+static int remove_name(struct hf_detail_inode *dir, const char *path, bool is_dir)
 {
-	struct hf__dentry *gone = NULL;
-	struct hf__walk walk;
-	int error = hf__walk_parent(dir, path, &walk);
+	struct hf_detail_dentry *gone = NULL;
+	struct hf_detail_walk walk;
+	int error = hf_detail_walk_parent(dir, path, &walk);
 
 	if (error)
 		return error;
 	hf_mutex_lock(&walk.dir->lock);
-	if (walk.last != HF__LAST_NAME && !is_dir)
+	if (walk.last != HF_DETAIL_LAST_NAME && !is_dir)
 		error = -EISDIR;
-	else if (walk.last == HF__LAST_DOTDOT)
+	else if (walk.last == HF_DETAIL_LAST_DOTDOT)
 		error = -ENOTEMPTY;
-	else if (walk.last == HF__LAST_DOT)
+	else if (walk.last == HF_DETAIL_LAST_DOT)
 		error = -EINVAL;
-	else if (walk.last == HF__LAST_ROOT)
+	else if (walk.last == HF_DETAIL_LAST_ROOT)
 		error = -EBUSY;
 	else if (walk.too_long)
 		error = -ENAMETOOLONG;
 	else
 		error = is_dir ? rmdir_locked(&walk, &gone) : unlink_locked(&walk, &gone);
 	if (gone) {
-		hf__dentry_remove(walk.dir, gone);
-		hf__touch(walk.dir);
+		hf_detail_dentry_remove(walk.dir, gone);
+		hf_detail_touch(walk.dir);
 	}
 	hf_mutex_unlock(&walk.dir->lock);
 	if (gone)
-		hf__dentry_put(gone); /* T2: the tree's reference */
-	hf__inode_put(walk.dir);
+		hf_detail_dentry_put(gone); /* T2: the tree's reference */
+	hf_detail_inode_put(walk.dir);
 	return error;
 }
 
 HF_TMPFS_API int hf_tmpfs_unlink(struct hf_tmpfs *fs, const char *path)
 {
-	return remove_name(hf__root(fs), path, false);
+	return remove_name(hf_detail_root(fs), path, false);
 }
 
 HF_TMPFS_API int hf_tmpfs_node_unlink(struct hf_tmpfs_node *dir, const char *name)
 {
-	return remove_name(hf__inode_of(dir), name, false);
+	return remove_name(hf_detail_inode_of(dir), name, false);
 }
 
 HF_TMPFS_API int hf_tmpfs_rmdir(struct hf_tmpfs *fs, const char *path)
 {
-	return remove_name(hf__root(fs), path, true);
+	return remove_name(hf_detail_root(fs), path, true);
 }
 
 HF_TMPFS_API int hf_tmpfs_node_rmdir(struct hf_tmpfs_node *dir, const char *name)
 {
-	return remove_name(hf__inode_of(dir), name, true);
+	return remove_name(hf_detail_inode_of(dir), name, true);
 }
 
 /* ---- rename -------------------------------------------------------------------------------- */
 
 /* One of the two sides: a name, what it stands for, and what will stand in its place. */
 struct side {
-	struct hf__walk walk;
-	struct hf__dentry *dentry, *fresh;
+	struct hf_detail_walk walk;
+	struct hf_detail_dentry *dentry, *fresh;
 };
 
 struct renaming {
 	struct side from, to;
 	unsigned int flags;
-	struct hf__inode *trap;       /* the way between the two directories begins with it */
-	struct hf__inode *parents[2]; /* references to be dropped at the end */
-	struct hf__inode *whiteout;   /* stays in the old place; NULL = not wished */
+	struct hf_detail_inode *trap;       /* the way between the two directories begins with it */
+	struct hf_detail_inode *parents[2]; /* references to be dropped at the end */
+	struct hf_detail_inode *whiteout;   /* stays in the old place; NULL = not wished */
 };
 
 /* The entry of `top` through which one comes to `from`; NULL = `top` is not above it. Needs L1. */
-static struct hf__inode *child_towards(const struct hf__inode *top, struct hf__inode *from)
+static struct hf_detail_inode *child_towards(const struct hf_detail_inode *top,
+					     struct hf_detail_inode *from)
 {
 	for (;;) {
-		struct hf__inode *parent =
+		struct hf_detail_inode *parent =
 			atomic_load_explicit(&from->parent, memory_order_relaxed);
 
 		if (parent == from)
@@ -455,7 +458,7 @@ static struct hf__inode *child_towards(const struct hf__inode *top, struct hf__i
 /* L1, L2. Conditions that clang's analysis of locks does not follow. */
 static void lock_both(struct hf_tmpfs *fs, struct renaming *r) HF_NO_THREAD_SAFETY_ANALYSIS
 {
-	struct hf__inode *first = r->from.walk.dir, *second = r->to.walk.dir;
+	struct hf_detail_inode *first = r->from.walk.dir, *second = r->to.walk.dir;
 
 	r->trap = NULL;
 	if (first == second) {
@@ -467,7 +470,7 @@ static void lock_both(struct hf_tmpfs *fs, struct renaming *r) HF_NO_THREAD_SAFE
 	if (!r->trap) {
 		r->trap = child_towards(second, first);
 		if (r->trap || first->number > second->number) {
-			struct hf__inode *other = first;
+			struct hf_detail_inode *other = first;
 
 			first = second;
 			second = other;
@@ -494,18 +497,18 @@ static int find_both(struct renaming *r, bool *same)
 
 	if (from->walk.too_long)
 		return -ENAMETOOLONG;
-	from->dentry = hf__lookup(from->walk.dir, from->walk.name, from->walk.length);
+	from->dentry = hf_detail_lookup(from->walk.dir, from->walk.name, from->walk.length);
 	if (!from->dentry)
 		return -ENOENT;
 	if (to->walk.too_long)
 		return -ENAMETOOLONG;
-	to->dentry = hf__lookup(to->walk.dir, to->walk.name, to->walk.length);
+	to->dentry = hf_detail_lookup(to->walk.dir, to->walk.name, to->walk.length);
 	if (to->dentry && (r->flags & HF_TMPFS_NOREPLACE))
 		return -EEXIST;
 	if (!to->dentry && exchange)
 		return -ENOENT;
-	is_dir = hf__is_dir(from->dentry->inode);
-	if (exchange && to->walk.slash && !hf__is_dir(to->dentry->inode))
+	is_dir = hf_detail_is_dir(from->dentry->inode);
+	if (exchange && to->walk.slash && !hf_detail_is_dir(to->dentry->inode))
 		return -ENOTDIR;
 	if (!is_dir && (from->walk.slash || (to->walk.slash && !exchange)))
 		return -ENOTDIR;
@@ -518,7 +521,7 @@ static int find_both(struct renaming *r, bool *same)
 		return 0;
 	if (to->walk.dir->removed)
 		return -ENOENT;
-	if (!to->dentry || exchange || is_dir == hf__is_dir(to->dentry->inode))
+	if (!to->dentry || exchange || is_dir == hf_detail_is_dir(to->dentry->inode))
 		return 0;
 	return is_dir ? -ENOTDIR : -EISDIR;
 }
@@ -526,15 +529,15 @@ static int find_both(struct renaming *r, bool *same)
 /* The name that is not there yet: all that can fail for want of memory. */
 static int add_fresh(struct renaming *r)
 {
-	struct hf__inode *inode = r->from.dentry->inode;
+	struct hf_detail_inode *inode = r->from.dentry->inode;
 	int error;
 
 	if (r->to.dentry)
 		return 0;
 	hf_refcount_inc(&inode->refs);
-	error = hf__dentry_add(r->to.walk.dir, r->to.fresh, inode);
+	error = hf_detail_dentry_add(r->to.walk.dir, r->to.fresh, inode);
 	if (error)
-		hf__inode_put(inode);
+		hf_detail_inode_put(inode);
 	else
 		r->to.fresh = NULL;
 	return error;
@@ -543,9 +546,9 @@ static int add_fresh(struct renaming *r)
 /* What stood on one side now stands on the other. Its dentry is a new one, with a new reference. */
 static void move(struct renaming *r, struct side *from, struct side *to)
 {
-	struct hf__inode *inode = from->dentry->inode, *parent = to->walk.dir;
+	struct hf_detail_inode *inode = from->dentry->inode, *parent = to->walk.dir;
 
-	if (hf__is_dir(inode) && from->walk.dir != parent) {
+	if (hf_detail_is_dir(inode) && from->walk.dir != parent) {
 		from->walk.dir->links--;
 		parent->links++;
 		r->parents[from == &r->to] = from->walk.dir;
@@ -555,7 +558,7 @@ static void move(struct renaming *r, struct side *from, struct side *to)
 	if (!to->dentry)
 		return; /* add_fresh() */
 	hf_refcount_inc(&inode->refs);
-	hf__dentry_replace(parent, to->dentry, to->fresh, inode);
+	hf_detail_dentry_replace(parent, to->dentry, to->fresh, inode);
 	to->fresh = NULL;
 }
 
@@ -564,12 +567,12 @@ static int rename_locked(struct renaming *r)
 {
 	struct side *from = &r->from, *to = &r->to;
 	bool exchange = r->flags & HF_TMPFS_EXCHANGE;
-	struct hf__inode *victim = to->dentry && !exchange ? to->dentry->inode : NULL;
+	struct hf_detail_inode *victim = to->dentry && !exchange ? to->dentry->inode : NULL;
 	int error = add_fresh(r);
 
 	if (error)
 		return error;
-	if (victim && hf__is_dir(victim)) {
+	if (victim && hf_detail_is_dir(victim)) {
 		error = close_down(victim);
 		if (error)
 			return error;
@@ -582,14 +585,14 @@ static int rename_locked(struct renaming *r)
 	if (exchange) {
 		move(r, to, from);
 	} else if (r->whiteout) {
-		hf__dentry_replace(from->walk.dir, from->dentry, from->fresh, r->whiteout);
+		hf_detail_dentry_replace(from->walk.dir, from->dentry, from->fresh, r->whiteout);
 		from->fresh = NULL;
 		r->whiteout = NULL;
 	} else {
-		hf__dentry_remove(from->walk.dir, from->dentry);
+		hf_detail_dentry_remove(from->walk.dir, from->dentry);
 	}
-	hf__touch(from->walk.dir);
-	hf__touch(to->walk.dir);
+	hf_detail_touch(from->walk.dir);
+	hf_detail_touch(to->walk.dir);
 	touch_change(from->dentry->inode);
 	if (exchange)
 		touch_change(to->dentry->inode);
@@ -598,9 +601,9 @@ static int rename_locked(struct renaming *r)
 
 static int last_components(const struct renaming *r)
 {
-	if (r->from.walk.last != HF__LAST_NAME)
+	if (r->from.walk.last != HF_DETAIL_LAST_NAME)
 		return -EBUSY;
-	if (r->to.walk.last != HF__LAST_NAME)
+	if (r->to.walk.last != HF_DETAIL_LAST_NAME)
 		return r->flags & HF_TMPFS_NOREPLACE ? -EEXIST : -EBUSY;
 	return 0;
 }
@@ -608,45 +611,45 @@ static int last_components(const struct renaming *r)
 /* Both directories are referenced. */
 static int rename_walked(struct hf_tmpfs *fs, struct renaming *r)
 {
-	struct hf__walk *from = &r->from.walk, *to = &r->to.walk;
-	const struct hf__made whiteout = { .mode = S_IFCHR };
+	struct hf_detail_walk *from = &r->from.walk, *to = &r->to.walk;
+	const struct hf_detail_made whiteout = { .mode = S_IFCHR };
 	bool same = false, both = r->flags & (HF_TMPFS_EXCHANGE | HF_TMPFS_WHITEOUT);
 	int error = last_components(r);
 
 	if (error)
 		return error;
-	r->to.fresh = hf__dentry_new(fs, to->name, to->length);
+	r->to.fresh = hf_detail_dentry_new(fs, to->name, to->length);
 	if (both)
-		r->from.fresh = hf__dentry_new(fs, from->name, from->length);
+		r->from.fresh = hf_detail_dentry_new(fs, from->name, from->length);
 	if (!r->to.fresh || (both && !r->from.fresh))
 		error = -ENOMEM;
 	if (!error) {
 		lock_both(fs, r);
 		error = find_both(r, &same);
 		if (!error && !same && (r->flags & HF_TMPFS_WHITEOUT))
-			error = hf__inode_new(fs, from->dir, &whiteout, &r->whiteout);
+			error = hf_detail_inode_new(fs, from->dir, &whiteout, &r->whiteout);
 		if (!error && !same)
 			error = rename_locked(r);
 		unlock_both(fs, r);
 		/* T2: the tree's references to what is out of it. */
 		if (!error && !same) {
-			hf__dentry_put(r->from.dentry);
+			hf_detail_dentry_put(r->from.dentry);
 			if (r->to.dentry)
-				hf__dentry_put(r->to.dentry);
+				hf_detail_dentry_put(r->to.dentry);
 		}
 	}
 	for (int i = 0; i < 2; i++)
-		hf__inode_put(r->parents[i]);
-	hf__inode_put(r->whiteout);
+		hf_detail_inode_put(r->parents[i]);
+	hf_detail_inode_put(r->whiteout);
 	if (r->to.fresh)
-		hf__delete(&r->to.fresh->block);
+		hf_detail_delete(&r->to.fresh->block);
 	if (r->from.fresh)
-		hf__delete(&r->from.fresh->block);
+		hf_detail_delete(&r->from.fresh->block);
 	return error;
 }
 
-static int rename_between(struct hf__inode *from_dir, const char *from, struct hf__inode *to_dir,
-			  const char *to, unsigned int flags)
+static int rename_between(struct hf_detail_inode *from_dir, const char *from,
+			  struct hf_detail_inode *to_dir, const char *to, unsigned int flags)
 {
 	const unsigned int known = HF_TMPFS_NOREPLACE | HF_TMPFS_EXCHANGE | HF_TMPFS_WHITEOUT;
 	struct renaming r = { .flags = flags };
@@ -655,29 +658,30 @@ static int rename_between(struct hf__inode *from_dir, const char *from, struct h
 	if ((flags & ~known) ||
 	    ((flags & HF_TMPFS_EXCHANGE) && (flags & (HF_TMPFS_NOREPLACE | HF_TMPFS_WHITEOUT))))
 		return -EINVAL;
-	error = hf__walk_parent(from_dir, from, &r.from.walk);
+	error = hf_detail_walk_parent(from_dir, from, &r.from.walk);
 	if (error)
 		return error;
-	error = hf__walk_parent(to_dir, to, &r.to.walk);
+	error = hf_detail_walk_parent(to_dir, to, &r.to.walk);
 	if (!error) {
 		error = rename_walked(from_dir->block.fs, &r);
-		hf__inode_put(r.to.walk.dir);
+		hf_detail_inode_put(r.to.walk.dir);
 	}
-	hf__inode_put(r.from.walk.dir);
+	hf_detail_inode_put(r.from.walk.dir);
 	return error;
 }
 
 HF_TMPFS_API int hf_tmpfs_rename(struct hf_tmpfs *fs, const char *from, const char *to,
 				 unsigned int flags)
 {
-	return rename_between(hf__root(fs), from, hf__root(fs), to, flags);
+	return rename_between(hf_detail_root(fs), from, hf_detail_root(fs), to, flags);
 }
 
 HF_TMPFS_API int hf_tmpfs_node_rename(struct hf_tmpfs_node *from_dir, const char *from,
 				      struct hf_tmpfs_node *to_dir, const char *to,
 				      unsigned int flags)
 {
-	struct hf__inode *first = hf__inode_of(from_dir), *second = hf__inode_of(to_dir);
+	struct hf_detail_inode *first = hf_detail_inode_of(from_dir),
+			       *second = hf_detail_inode_of(to_dir);
 
 	if (first->block.fs != second->block.fs)
 		return -EXDEV;
@@ -686,7 +690,7 @@ HF_TMPFS_API int hf_tmpfs_node_rename(struct hf_tmpfs_node *from_dir, const char
 
 /* ---- readlink ------------------------------------------------------------------------------ */
 
-static ssize_t give_target(struct hf__inode *inode, char *to, size_t size)
+static ssize_t give_target(struct hf_detail_inode *inode, char *to, size_t size)
 {
 	size_t length;
 
@@ -695,26 +699,26 @@ static ssize_t give_target(struct hf__inode *inode, char *to, size_t size)
 	length = strnlen(inode->target->text, size);
 	if (hf_copy_to_nofault(to, inode->target->text, length))
 		return -EFAULT;
-	hf__accessed(inode);
+	hf_detail_accessed(inode);
 	return (ssize_t)length;
 }
 
 HF_TMPFS_API ssize_t hf_tmpfs_node_readlink(struct hf_tmpfs_node *node, char *to, size_t size)
 {
-	return give_target(hf__inode_of(node), to, size);
+	return give_target(hf_detail_inode_of(node), to, size);
 }
 
 HF_TMPFS_API ssize_t hf_tmpfs_readlink(struct hf_tmpfs *fs, const char *path, char *to, size_t size)
 {
-	struct hf__dentry *dentry;
+	struct hf_detail_dentry *dentry;
 	ssize_t result;
 
 	if (size == 0)
 		return -EINVAL;
-	result = hf__walk_entry(hf__root(fs), path, false, &dentry);
+	result = hf_detail_walk_entry(hf_detail_root(fs), path, false, &dentry);
 	if (result)
 		return result;
 	result = give_target(dentry->inode, to, size);
-	hf__dentry_put(dentry);
+	hf_detail_dentry_put(dentry);
 	return result;
 }

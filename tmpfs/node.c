@@ -10,14 +10,14 @@
  */
 #include "internal.h"
 
-HF__TMPFS struct hf_tmpfs_node *hf__node_get(struct hf__inode *inode)
+HF_DETAIL_TMPFS struct hf_tmpfs_node *hf_detail_node_get(struct hf_detail_inode *inode)
 {
 	struct hf_tmpfs *fs = inode->block.fs;
 
 	hf_spinlock_lock(&fs->nodes_lock);
 	if (inode->node.references++ == 0) {
 		hf_refcount_inc(&inode->refs);
-		hf__list_add_last(&fs->nodes, &inode->node.siblings);
+		hf_detail_list_add_last(&fs->nodes, &inode->node.siblings);
 	}
 	hf_spinlock_unlock(&fs->nodes_lock);
 	return &inode->node;
@@ -25,17 +25,17 @@ HF__TMPFS struct hf_tmpfs_node *hf__node_get(struct hf__inode *inode)
 
 HF_TMPFS_API struct hf_tmpfs_node *hf_tmpfs_node_root(struct hf_tmpfs *fs)
 {
-	return hf__node_get(hf__root(fs));
+	return hf_detail_node_get(hf_detail_root(fs));
 }
 
 HF_TMPFS_API void hf_tmpfs_node_get(struct hf_tmpfs_node *node)
 {
-	(void)hf__node_get(hf__inode_of(node));
+	(void)hf_detail_node_get(hf_detail_inode_of(node));
 }
 
 HF_TMPFS_API void hf_tmpfs_node_put(struct hf_tmpfs_node *node, uint64_t count)
 {
-	struct hf__inode *inode = hf__inode_of(node);
+	struct hf_detail_inode *inode = hf_detail_inode_of(node);
 	struct hf_tmpfs *fs = inode->block.fs;
 	bool last = false, good;
 
@@ -46,19 +46,19 @@ HF_TMPFS_API void hf_tmpfs_node_put(struct hf_tmpfs_node *node, uint64_t count)
 		last = node->references == 0;
 	}
 	if (last)
-		hf__list_remove(&node->siblings);
+		hf_detail_list_remove(&node->siblings);
 	hf_spinlock_unlock(&fs->nodes_lock);
 	if (!good)
 		hf_report(HF_REPORT_SUB_UAF, node);
 	if (last)
-		hf__inode_put(inode);
+		hf_detail_inode_put(inode);
 }
 
 HF_TMPFS_API void hf_tmpfs_nodes_put(struct hf_tmpfs *fs)
 {
 	while (fs->nodes.next != &fs->nodes) {
 		struct hf_tmpfs_node *node =
-			HF__OBJECT(fs->nodes.next, struct hf_tmpfs_node, siblings);
+			HF_DETAIL_OBJECT(fs->nodes.next, struct hf_tmpfs_node, siblings);
 
 		hf_tmpfs_node_put(node, node->references);
 	}
@@ -67,12 +67,12 @@ HF_TMPFS_API void hf_tmpfs_nodes_put(struct hf_tmpfs *fs)
 HF_TMPFS_API int hf_tmpfs_node_lookup(struct hf_tmpfs_node *dir, const char *name,
 				      struct hf_tmpfs_node **node)
 {
-	struct hf__dentry *dentry;
-	int error = hf__walk_entry(hf__inode_of(dir), name, false, &dentry);
+	struct hf_detail_dentry *dentry;
+	int error = hf_detail_walk_entry(hf_detail_inode_of(dir), name, false, &dentry);
 
 	if (error)
 		return error;
-	*node = hf__node_get(dentry->inode);
-	hf__dentry_put(dentry);
+	*node = hf_detail_node_get(dentry->inode);
+	hf_detail_dentry_put(dentry);
 	return 0;
 }

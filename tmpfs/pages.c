@@ -18,48 +18,49 @@
 
 #define LEVELS 11 /* of 6 bits: more than an index has */
 
-static struct hf__node *as_node(struct hf__block *block)
+static struct hf_detail_node *as_node(struct hf_detail_block *block)
 {
-	return HF__OBJECT(block, struct hf__node, block);
+	return HF_DETAIL_OBJECT(block, struct hf_detail_node, block);
 }
 
-static struct hf__page *as_page(struct hf__block *block)
+static struct hf_detail_page *as_page(struct hf_detail_block *block)
 {
-	return HF__OBJECT(block, struct hf__page, block);
+	return HF_DETAIL_OBJECT(block, struct hf_detail_page, block);
 }
 
-static struct hf__block *load(_Atomic(struct hf__block *) *slot)
+static struct hf_detail_block *load(_Atomic(struct hf_detail_block *) *slot)
 {
 	return atomic_load_explicit(slot, memory_order_acquire);
 }
 
-static void store(_Atomic(struct hf__block *) *slot, struct hf__block *block)
+static void store(_Atomic(struct hf_detail_block *) *slot, struct hf_detail_block *block)
 {
 	atomic_store_explicit(slot, block, memory_order_release);
 }
 
 /* Does the node reach so far? */
-static bool covers(const struct hf__node *node, uint64_t index)
+static bool covers(const struct hf_detail_node *node, uint64_t index)
 {
-	return index >> node->shift < HF__NODE_SLOTS;
+	return index >> node->shift < HF_DETAIL_NODE_SLOTS;
 }
 
-static unsigned int slot_of(const struct hf__node *node, uint64_t index)
+static unsigned int slot_of(const struct hf_detail_node *node, uint64_t index)
 {
-	return (unsigned int)(index >> node->shift) % HF__NODE_SLOTS;
+	return (unsigned int)(index >> node->shift) % HF_DETAIL_NODE_SLOTS;
 }
 
-HF__TMPFS struct hf__block *hf__tree_find(struct hf__inode *inode, uint64_t index, uint64_t *hole)
+HF_DETAIL_TMPFS struct hf_detail_block *hf_detail_tree_find(struct hf_detail_inode *inode,
+							    uint64_t index, uint64_t *hole)
 {
-	struct hf__node *node = atomic_load_explicit(&inode->root, memory_order_acquire);
+	struct hf_detail_node *node = atomic_load_explicit(&inode->root, memory_order_acquire);
 
 	if (!node || !covers(node, index)) {
-		*hole = HF__INDEX_END - index;
+		*hole = HF_DETAIL_INDEX_END - index;
 		return NULL;
 	}
 	for (;;) {
 		unsigned int i = slot_of(node, index);
-		struct hf__block *block = load(&node->slot[i]);
+		struct hf_detail_block *block = load(&node->slot[i]);
 		uint64_t end;
 
 		if (block && node->shift == 0)
@@ -70,32 +71,34 @@ HF__TMPFS struct hf__block *hf__tree_find(struct hf__inode *inode, uint64_t inde
 		}
 		/* To the end of this slot, and of the empty ones behind it. */
 		for (end = (index >> node->shift) + 1, i++;
-		     i < HF__NODE_SLOTS && !load(&node->slot[i]); i++)
+		     i < HF_DETAIL_NODE_SLOTS && !load(&node->slot[i]); i++)
 			end++;
-		end = end > HF__INDEX_END >> node->shift ? HF__INDEX_END : end << node->shift;
+		end = end > HF_DETAIL_INDEX_END >> node->shift ? HF_DETAIL_INDEX_END
+							       : end << node->shift;
 		*hole = end - index;
 		return NULL;
 	}
 }
 
-HF__TMPFS struct hf__page *hf__page_find(struct hf__inode *inode, uint64_t index, uint64_t *hole)
+HF_DETAIL_TMPFS struct hf_detail_page *hf_detail_page_find(struct hf_detail_inode *inode,
+							   uint64_t index, uint64_t *hole)
 {
-	struct hf__block *block = hf__tree_find(inode, index, hole);
+	struct hf_detail_block *block = hf_detail_tree_find(inode, index, hole);
 
 	return block ? as_page(block) : NULL;
 }
 
 /* ---- in ------------------------------------------------------------------------------------ */
 
-HF__TMPFS int hf__page_new(struct hf_tmpfs *fs, struct hf__page **page)
+HF_DETAIL_TMPFS int hf_detail_page_new(struct hf_tmpfs *fs, struct hf_detail_page **page)
 {
-	struct hf__page *new;
+	struct hf_detail_page *new;
 
-	if (!hf__reserve(&fs->pages_used, fs->page_limit, 1))
+	if (!hf_detail_reserve(&fs->pages_used, fs->page_limit, 1))
 		return -ENOSPC;
-	new = hf__new(fs, HF__KIND_PAGE, sizeof(*new));
+	new = hf_detail_new(fs, HF_DETAIL_KIND_PAGE, sizeof(*new));
 	if (!new) {
-		hf__unreserve(&fs->pages_used, 1);
+		hf_detail_unreserve(&fs->pages_used, 1);
 		return -ENOMEM;
 	}
 	atomic_init(&new->written, false);
@@ -103,49 +106,50 @@ HF__TMPFS int hf__page_new(struct hf_tmpfs *fs, struct hf__page **page)
 	return 0;
 }
 
-HF__TMPFS void hf__page_free(struct hf__page *page)
+HF_DETAIL_TMPFS void hf_detail_page_free(struct hf_detail_page *page)
 {
-	hf__unreserve(&page->block.fs->pages_used, 1);
-	hf__delete(&page->block);
+	hf_detail_unreserve(&page->block.fs->pages_used, 1);
+	hf_detail_delete(&page->block);
 }
 
 /* All nodes of one insertion, before anything is changed. */
-static bool take_nodes(struct hf_tmpfs *fs, struct hf__node **nodes, unsigned int count)
+static bool take_nodes(struct hf_tmpfs *fs, struct hf_detail_node **nodes, unsigned int count)
 {
 	for (unsigned int i = 0; i < count; i++) {
-		nodes[i] = hf__new(fs, HF__KIND_NODE, sizeof(struct hf__node));
+		nodes[i] = hf_detail_new(fs, HF_DETAIL_KIND_NODE, sizeof(struct hf_detail_node));
 		if (!nodes[i]) {
 			while (i > 0)
-				hf__delete(&nodes[--i]->block);
+				hf_detail_delete(&nodes[--i]->block);
 			return false;
 		}
 		nodes[i]->used = 0;
-		for (unsigned int j = 0; j < HF__NODE_SLOTS; j++)
+		for (unsigned int j = 0; j < HF_DETAIL_NODE_SLOTS; j++)
 			atomic_init(&nodes[i]->slot[j], NULL);
 	}
 	return true;
 }
 
-HF__TMPFS int hf__tree_insert(struct hf__inode *inode, uint64_t index, struct hf__block *item)
+HF_DETAIL_TMPFS int hf_detail_tree_insert(struct hf_detail_inode *inode, uint64_t index,
+					  struct hf_detail_block *item)
 {
-	struct hf__node *root = atomic_load_explicit(&inode->root, memory_order_relaxed);
-	struct hf__node *node, *at = root, *nodes[2 * LEVELS];
+	struct hf_detail_node *root = atomic_load_explicit(&inode->root, memory_order_relaxed);
+	struct hf_detail_node *node, *at = root, *nodes[2 * LEVELS];
 	unsigned int shift, above = 0, below = 0, next = 0;
 
 	/* How many nodes are missing above the root, and below the last one on the way? */
 	shift = root ? root->shift : 0;
-	while (index >> shift >= HF__NODE_SLOTS) {
-		shift += HF__NODE_BITS;
+	while (index >> shift >= HF_DETAIL_NODE_SLOTS) {
+		shift += HF_DETAIL_NODE_BITS;
 		above += root != NULL;
 	}
 	if (!root) {
-		below = shift / HF__NODE_BITS + 1;
+		below = shift / HF_DETAIL_NODE_BITS + 1;
 	} else if (above) {
-		below = shift / HF__NODE_BITS;
+		below = shift / HF_DETAIL_NODE_BITS;
 	} else {
 		while (at->shift > 0 && load(&at->slot[slot_of(at, index)]))
 			at = as_node(load(&at->slot[slot_of(at, index)]));
-		below = at->shift / HF__NODE_BITS;
+		below = at->shift / HF_DETAIL_NODE_BITS;
 	}
 	if (!take_nodes(inode->block.fs, nodes, above + below))
 		return -ENOMEM;
@@ -153,7 +157,7 @@ HF__TMPFS int hf__tree_insert(struct hf__inode *inode, uint64_t index, struct hf
 
 	while (next < above) {
 		node = nodes[next++];
-		node->shift = root->shift + HF__NODE_BITS;
+		node->shift = root->shift + HF_DETAIL_NODE_BITS;
 		node->used = 1;
 		store(&node->slot[0], &root->block);
 		root = node;
@@ -165,14 +169,14 @@ HF__TMPFS int hf__tree_insert(struct hf__inode *inode, uint64_t index, struct hf
 	/* Readers find the old items at each step. */
 	atomic_store_explicit(&inode->root, root, memory_order_release);
 	for (at = root; at->shift > 0; at = node) {
-		_Atomic(struct hf__block *) *slot = &at->slot[slot_of(at, index)];
+		_Atomic(struct hf_detail_block *) *slot = &at->slot[slot_of(at, index)];
 
 		if (load(slot)) {
 			node = as_node(load(slot));
 			continue;
 		}
 		node = nodes[next++];
-		node->shift = at->shift - HF__NODE_BITS;
+		node->shift = at->shift - HF_DETAIL_NODE_BITS;
 		at->used++;
 		store(slot, &node->block);
 	}
@@ -182,46 +186,48 @@ HF__TMPFS int hf__tree_insert(struct hf__inode *inode, uint64_t index, struct hf
 	return 0;
 }
 
-HF__TMPFS void hf__tree_replace(struct hf__inode *inode, uint64_t index, struct hf__block *item)
+HF_DETAIL_TMPFS void hf_detail_tree_replace(struct hf_detail_inode *inode, uint64_t index,
+					    struct hf_detail_block *item)
 {
-	struct hf__node *at = atomic_load_explicit(&inode->root, memory_order_relaxed);
+	struct hf_detail_node *at = atomic_load_explicit(&inode->root, memory_order_relaxed);
 
 	while (at->shift > 0)
 		at = as_node(load(&at->slot[slot_of(at, index)]));
 	store(&at->slot[slot_of(at, index)], item);
 }
 
-HF__TMPFS int hf__page_insert(struct hf__inode *inode, uint64_t index, struct hf__page *page)
+HF_DETAIL_TMPFS int hf_detail_page_insert(struct hf_detail_inode *inode, uint64_t index,
+					  struct hf_detail_page *page)
 {
 	page->index = index;
-	return hf__tree_insert(inode, index, &page->block);
+	return hf_detail_tree_insert(inode, index, &page->block);
 }
 
 /* ---- out ----------------------------------------------------------------------------------- */
 
 struct removal {
-	struct hf__inode *inode;
+	struct hf_detail_inode *inode;
 	uint64_t first, last; /* both included */
 	bool keep;            /* the items; only nodes go */
-	struct hf__block *chain;
+	struct hf_detail_block *chain;
 };
 
-static void chain_up(struct removal *removal, struct hf__block *block)
+static void chain_up(struct removal *removal, struct hf_detail_block *block)
 {
 	block->next = removal->chain;
 	removal->chain = block;
 }
 
 /* As deep as the tree is high. `base` is the index of the node's first item. */
-static void remove_from(struct removal *removal, struct hf__node *node, uint64_t base)
+static void remove_from(struct removal *removal, struct hf_detail_node *node, uint64_t base)
 {
 	uint64_t first = removal->first > base ? removal->first : base;
-	unsigned int end = HF__NODE_SLOTS;
+	unsigned int end = HF_DETAIL_NODE_SLOTS;
 
 	if (covers(node, removal->last - base))
 		end = slot_of(node, removal->last) + 1;
 	for (unsigned int i = slot_of(node, first); i < end; i++) {
-		struct hf__block *block = load(&node->slot[i]);
+		struct hf_detail_block *block = load(&node->slot[i]);
 
 		if (!block)
 			continue;
@@ -240,9 +246,10 @@ static void remove_from(struct removal *removal, struct hf__node *node, uint64_t
 	}
 }
 
-static struct hf__block *take_out(struct hf__inode *inode, uint64_t first, uint64_t end, bool keep)
+static struct hf_detail_block *take_out(struct hf_detail_inode *inode, uint64_t first, uint64_t end,
+					bool keep)
 {
-	struct hf__node *root = atomic_load_explicit(&inode->root, memory_order_relaxed);
+	struct hf_detail_node *root = atomic_load_explicit(&inode->root, memory_order_relaxed);
 	struct removal removal = { inode, first, end - 1, keep, NULL };
 	uint64_t before = inode->items;
 
@@ -255,28 +262,29 @@ static struct hf__block *take_out(struct hf__inode *inode, uint64_t first, uint6
 		chain_up(&removal, &root->block);
 	}
 	if (!keep)
-		hf__unreserve(&inode->block.fs->pages_used, before - inode->items);
+		hf_detail_unreserve(&inode->block.fs->pages_used, before - inode->items);
 	return removal.chain;
 }
 
-HF__TMPFS void hf__pages_remove(struct hf__inode *inode, uint64_t first, uint64_t end)
+HF_DETAIL_TMPFS void hf_detail_pages_remove(struct hf_detail_inode *inode, uint64_t first,
+					    uint64_t end)
 {
-	hf__delete_later(take_out(inode, first, end, false));
+	hf_detail_delete_later(take_out(inode, first, end, false));
 }
 
-HF__TMPFS void hf__tree_remove(struct hf__inode *inode, uint64_t index)
+HF_DETAIL_TMPFS void hf_detail_tree_remove(struct hf_detail_inode *inode, uint64_t index)
 {
-	hf__delete_later(take_out(inode, index, index + 1, true));
+	hf_detail_delete_later(take_out(inode, index, index + 1, true));
 }
 
-HF__TMPFS void hf__pages_free(struct hf__inode *inode)
+HF_DETAIL_TMPFS void hf_detail_pages_free(struct hf_detail_inode *inode)
 {
-	struct hf__block *block = take_out(inode, 0, HF__INDEX_END, false);
+	struct hf_detail_block *block = take_out(inode, 0, HF_DETAIL_INDEX_END, false);
 
 	while (block) {
-		struct hf__block *next = block->next;
+		struct hf_detail_block *next = block->next;
 
-		hf__delete(block);
+		hf_detail_delete(block);
 		block = next;
 	}
 }

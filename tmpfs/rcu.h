@@ -17,32 +17,32 @@
 
 #include <urcu/urcu-bp.h>
 
-#include "holdfast/compiler.h"
+#include "holdfast/internal/compiler.h"
 
 #if HF_TSAN
 void __tsan_acquire(void *address);
 void __tsan_release(void *address);
-#define HF__RCU_TELL(what, address) __tsan_##what((void *)(uintptr_t)(address))
+#define HF_DETAIL_RCU_TELL(what, address) __tsan_##what((void *)(uintptr_t)(address))
 #else
-#define HF__RCU_TELL(what, address) (void)(address)
+#define HF_DETAIL_RCU_TELL(what, address) (void)(address)
 #endif
 
-static inline void hf__rcu_read_lock(void)
+static inline void hf_detail_rcu_read_lock(void)
 {
 	urcu_bp_read_lock();
 }
 
-static inline void hf__rcu_read_unlock(void)
+static inline void hf_detail_rcu_read_unlock(void)
 {
-	HF__RCU_TELL(release, &urcu_bp_flavor);
+	HF_DETAIL_RCU_TELL(release, &urcu_bp_flavor);
 	urcu_bp_read_unlock();
 }
 
 /* Waits for a grace period. Not inside a read side. */
-static inline void hf__rcu_synchronize(void)
+static inline void hf_detail_rcu_synchronize(void)
 {
 	urcu_bp_synchronize_rcu();
-	HF__RCU_TELL(acquire, &urcu_bp_flavor);
+	HF_DETAIL_RCU_TELL(acquire, &urcu_bp_flavor);
 }
 
 #endif

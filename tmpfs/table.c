@@ -26,7 +26,7 @@ HF_TMPFS_API int hf_tmpfs_table_new(struct hf_tmpfs_table **table, struct hf_tmp
 		return -EINVAL;
 	slots = limit * sizeof(new->slot[0]);
 	words = (limit + 63) / 64 * sizeof(uint64_t);
-	new = hf__new(fs, HF__KIND_TABLE, sizeof(*new) + slots + words);
+	new = hf_detail_new(fs, HF_DETAIL_KIND_TABLE, sizeof(*new) + slots + words);
 	if (!new)
 		return -ENOMEM;
 	memset((char *)new + sizeof(new->block), 0,
@@ -37,7 +37,7 @@ HF_TMPFS_API int hf_tmpfs_table_new(struct hf_tmpfs_table **table, struct hf_tmp
 	if (limit % 64)
 		new->used[limit / 64] = UINT64_MAX << limit % 64; /* those that aren't there */
 	hf_mutex_lock(&fs->tables_lock);
-	hf__list_add_last(&fs->tables, &new->siblings);
+	hf_detail_list_add_last(&fs->tables, &new->siblings);
 	hf_mutex_unlock(&fs->tables_lock);
 	*table = new;
 	return 0;
@@ -50,15 +50,16 @@ HF_TMPFS_API void hf_tmpfs_table_free(struct hf_tmpfs_table *table)
 	for (unsigned int fd = 0; fd < table->limit; fd++)
 		(void)hf_tmpfs_close(table, (int)fd);
 	while (table->slabs) {
-		struct hf__files *slab = HF__OBJECT(table->slabs, struct hf__files, block);
+		struct hf_detail_files *slab =
+			HF_DETAIL_OBJECT(table->slabs, struct hf_detail_files, block);
 
 		table->slabs = slab->block.next;
-		hf__delete(&slab->block);
+		hf_detail_delete(&slab->block);
 	}
 	hf_mutex_lock(&fs->tables_lock);
-	hf__list_remove(&table->siblings);
+	hf_detail_list_remove(&table->siblings);
 	hf_mutex_unlock(&fs->tables_lock);
-	hf__delete(&table->block);
+	hf_detail_delete(&table->block);
 }
 
 /* ---- descriptors --------------------------------------------------------------------------- */
@@ -91,9 +92,9 @@ static void give_descriptor(struct hf_tmpfs_table *table, unsigned int fd)
 
 /* ---- open files ---------------------------------------------------------------------------- */
 
-HF__TMPFS struct hf__file *hf__file_get(struct hf_tmpfs_table *table, int fd)
+HF_DETAIL_TMPFS struct hf_detail_file *hf_detail_file_get(struct hf_tmpfs_table *table, int fd)
 {
-	struct hf__file *file;
+	struct hf_detail_file *file;
 
 	if (fd < 0 || (unsigned int)fd >= table->limit)
 		return NULL;
@@ -105,13 +106,13 @@ HF__TMPFS struct hf__file *hf__file_get(struct hf_tmpfs_table *table, int fd)
 			if (HF_LIKELY(atomic_load_explicit(&table->slot[fd],
 							   memory_order_acquire) == file))
 				return file;
-			hf__file_put(table, file); /* T4: it became another one in between */
+			hf_detail_file_put(table, file); /* T4: it became another one in between */
 		}
 	}
 }
 
 /* Spinlock held. */
-static void to_pool(struct hf_tmpfs_table *table, struct hf__file *file)
+static void to_pool(struct hf_tmpfs_table *table, struct hf_detail_file *file)
 {
 	file->dentry = NULL;
 	file->inode = NULL;
@@ -120,18 +121,18 @@ static void to_pool(struct hf_tmpfs_table *table, struct hf__file *file)
 }
 
 /* A file's end: of its dentry, or, without one, of its inode. */
-static void drop(struct hf__dentry *dentry, struct hf__inode *inode)
+static void drop(struct hf_detail_dentry *dentry, struct hf_detail_inode *inode)
 {
 	if (dentry)
-		hf__dentry_put(dentry);
+		hf_detail_dentry_put(dentry);
 	else
-		hf__inode_put(inode);
+		hf_detail_inode_put(inode);
 }
 
-HF__TMPFS void hf__file_put(struct hf_tmpfs_table *table, struct hf__file *file)
+HF_DETAIL_TMPFS void hf_detail_file_put(struct hf_tmpfs_table *table, struct hf_detail_file *file)
 {
-	struct hf__dentry *dentry;
-	struct hf__inode *inode;
+	struct hf_detail_dentry *dentry;
+	struct hf_detail_inode *inode;
 
 	if (HF_LIKELY(!hf_refcount_dec_and_test(&file->refs)))
 		return;
@@ -144,9 +145,9 @@ HF__TMPFS void hf__file_put(struct hf_tmpfs_table *table, struct hf__file *file)
 }
 
 /* A descriptor, and a file for it. The spinlock is not held where memory is allocated (L4). */
-static int take_both(struct hf_tmpfs_table *table, struct hf__file **file)
+static int take_both(struct hf_tmpfs_table *table, struct hf_detail_file **file)
 {
-	struct hf__files *slab = NULL;
+	struct hf_detail_files *slab = NULL;
 	int fd;
 
 	for (;;) {
@@ -154,18 +155,18 @@ static int take_both(struct hf_tmpfs_table *table, struct hf__file **file)
 		if (slab) {
 			slab->block.next = table->slabs;
 			table->slabs = &slab->block;
-			table->files += HF__FILES;
-			for (int i = HF__FILES - 1; i >= 0; i--)
+			table->files += HF_DETAIL_FILES;
+			for (int i = HF_DETAIL_FILES - 1; i >= 0; i--)
 				to_pool(table, &slab->file[i]);
 		}
 		if (table->free)
 			break;
 		hf_spinlock_unlock(&table->lock);
-		slab = hf__new(table->block.fs, HF__KIND_FILES, sizeof(*slab));
+		slab = hf_detail_new(table->block.fs, HF_DETAIL_KIND_FILES, sizeof(*slab));
 		if (!slab)
 			return -ENOMEM;
 		memset(slab->file, 0, sizeof(slab->file));
-		for (int i = 0; i < HF__FILES; i++)
+		for (int i = 0; i < HF_DETAIL_FILES; i++)
 			hf_mutex_init(&slab->file[i].lock);
 	}
 	fd = take_descriptor(table);
@@ -180,26 +181,26 @@ static int take_both(struct hf_tmpfs_table *table, struct hf__file **file)
 #define NAMELESS (O_TMPFILE & ~O_DIRECTORY)
 
 /* What Linux asks of a file that is there, in its order. */
-static int may_open(const struct hf__inode *inode, int flags)
+static int may_open(const struct hf_detail_inode *inode, int flags)
 {
 	bool writes = (flags & O_ACCMODE) != O_RDONLY || (flags & O_TRUNC);
 
-	if ((flags & O_CREAT) && hf__is_dir(inode))
+	if ((flags & O_CREAT) && hf_detail_is_dir(inode))
 		return -EISDIR;
-	if ((flags & O_DIRECTORY) && !hf__is_dir(inode))
+	if ((flags & O_DIRECTORY) && !hf_detail_is_dir(inode))
 		return -ENOTDIR;
 	if (inode->type == S_IFLNK)
 		return -ELOOP;
-	if (!hf__is_dir(inode) && inode->type != S_IFREG)
+	if (!hf_detail_is_dir(inode) && inode->type != S_IFREG)
 		return -ENXIO; /* there is nobody behind it */
-	if (hf__is_dir(inode) && writes)
+	if (hf_detail_is_dir(inode) && writes)
 		return -EISDIR;
 	return 0;
 }
 
 /* What to open: from `dir` on, or, without a path, `dir` itself, which need not be one. */
 struct wanted {
-	struct hf__inode *dir;
+	struct hf_detail_inode *dir;
 	const char *path;
 	int flags;
 	mode_t mode;
@@ -207,37 +208,39 @@ struct wanted {
 };
 
 /* Finds the file's dentry, or its inode, with a reference. */
-static int find_wanted(const struct wanted *what, struct hf__file *file)
+static int find_wanted(const struct wanted *what, struct hf_detail_file *file)
 {
 	int flags = what->flags, error = 0;
 
 	file->dentry = NULL;
 	file->inode = what->dir;
 	if (flags & NAMELESS)
-		error = hf__create_nameless(what->dir, what->path, flags, what->mode, &file->inode);
+		error = hf_detail_create_nameless(what->dir, what->path, flags, what->mode,
+						  &file->inode);
 	else if (!what->path)
 		hf_refcount_inc(&what->dir->refs);
 	else if (flags & O_CREAT)
-		error = hf__create(what->dir, what->path, flags, what->mode, &file->dentry);
+		error = hf_detail_create(what->dir, what->path, flags, what->mode, &file->dentry);
 	else
-		error = hf__walk_entry(what->dir, what->path, !(flags & O_NOFOLLOW), &file->dentry);
+		error = hf_detail_walk_entry(what->dir, what->path, !(flags & O_NOFOLLOW),
+					     &file->dentry);
 	if (error)
 		return error;
 	if (file->dentry)
 		file->inode = file->dentry->inode;
 	error = flags & NAMELESS ? 0 : may_open(file->inode, flags);
 	if (!error && (flags & O_TRUNC))
-		error = hf__truncate(file->inode, 0);
+		error = hf_detail_truncate(file->inode, 0);
 	if (error)
 		drop(file->dentry, file->inode);
 	else if (what->node)
-		*what->node = hf__node_get(file->inode);
+		*what->node = hf_detail_node_get(file->inode);
 	return error;
 }
 
 static int open_wanted(struct hf_tmpfs_table *table, const struct wanted *what)
 {
-	struct hf__file *file = NULL;
+	struct hf_detail_file *file = NULL;
 	int flags = what->flags, fd, error;
 
 	if ((flags & O_ACCMODE) == O_ACCMODE || (flags & O_CREAT && flags & O_DIRECTORY))
@@ -267,7 +270,7 @@ static int open_wanted(struct hf_tmpfs_table *table, const struct wanted *what)
 HF_TMPFS_API int hf_tmpfs_open(struct hf_tmpfs_table *table, const char *path, int flags,
 			       mode_t mode)
 {
-	struct wanted what = { hf__root(table->block.fs), path, flags, mode, NULL };
+	struct wanted what = { hf_detail_root(table->block.fs), path, flags, mode, NULL };
 
 	return open_wanted(table, &what);
 }
@@ -276,7 +279,8 @@ HF_TMPFS_API int hf_tmpfs_node_create(struct hf_tmpfs_table *table, struct hf_tm
 				      const char *name, int flags, mode_t mode,
 				      struct hf_tmpfs_node **node)
 {
-	struct wanted what = { hf__inode_of(dir), name, (flags & ~NAMELESS) | O_CREAT, mode, node };
+	struct wanted what = { hf_detail_inode_of(dir), name, (flags & ~NAMELESS) | O_CREAT, mode,
+			       node };
 
 	return table->block.fs == what.dir->block.fs ? open_wanted(table, &what) : -EXDEV;
 }
@@ -284,7 +288,7 @@ HF_TMPFS_API int hf_tmpfs_node_create(struct hf_tmpfs_table *table, struct hf_tm
 HF_TMPFS_API int hf_tmpfs_node_tmpfile(struct hf_tmpfs_table *table, struct hf_tmpfs_node *dir,
 				       int flags, mode_t mode, struct hf_tmpfs_node **node)
 {
-	struct wanted what = { hf__inode_of(dir), NULL, (flags & ~O_CREAT) | O_TMPFILE, mode,
+	struct wanted what = { hf_detail_inode_of(dir), NULL, (flags & ~O_CREAT) | O_TMPFILE, mode,
 			       node };
 
 	return table->block.fs == what.dir->block.fs ? open_wanted(table, &what) : -EXDEV;
@@ -293,16 +297,17 @@ HF_TMPFS_API int hf_tmpfs_node_tmpfile(struct hf_tmpfs_table *table, struct hf_t
 HF_TMPFS_API int hf_tmpfs_node_open(struct hf_tmpfs_table *table, struct hf_tmpfs_node *node,
 				    int flags)
 {
-	struct wanted what = { hf__inode_of(node), NULL, flags & ~(O_CREAT | NAMELESS), 0, NULL };
+	struct wanted what = { hf_detail_inode_of(node), NULL, flags & ~(O_CREAT | NAMELESS), 0,
+			       NULL };
 
 	return table->block.fs == what.dir->block.fs ? open_wanted(table, &what) : -EXDEV;
 }
 
 HF_TMPFS_API int hf_tmpfs_close(struct hf_tmpfs_table *table, int fd)
 {
-	struct hf__dentry *dentry = NULL;
-	struct hf__inode *inode = NULL;
-	struct hf__file *file;
+	struct hf_detail_dentry *dentry = NULL;
+	struct hf_detail_inode *inode = NULL;
+	struct hf_detail_file *file;
 
 	if (fd < 0 || (unsigned int)fd >= table->limit)
 		return -EBADF;
@@ -327,7 +332,7 @@ HF_TMPFS_API int hf_tmpfs_close(struct hf_tmpfs_table *table, int fd)
 
 HF_TMPFS_API int hf_tmpfs_dup(struct hf_tmpfs_table *table, int fd)
 {
-	struct hf__file *file = hf__file_get(table, fd);
+	struct hf_detail_file *file = hf_detail_file_get(table, fd);
 	int new;
 
 	if (!file)
@@ -336,7 +341,7 @@ HF_TMPFS_API int hf_tmpfs_dup(struct hf_tmpfs_table *table, int fd)
 	new = take_descriptor(table);
 	hf_spinlock_unlock(&table->lock);
 	if (new < 0) {
-		hf__file_put(table, file);
+		hf_detail_file_put(table, file);
 		return -EMFILE;
 	}
 	/* Our reference is the new descriptor's. */
@@ -348,7 +353,7 @@ HF_TMPFS_API int hf_tmpfs_dup(struct hf_tmpfs_table *table, int fd)
 
 /* Through the fault guard: an entry is given whole, or not at all to be counted. */
 static bool give(struct hf_tmpfs_dirent *to, const char *name, size_t length,
-		 const struct hf__inode *inode, uint64_t next)
+		 const struct hf_detail_inode *inode, uint64_t next)
 {
 	struct hf_tmpfs_dirent entry = { .inode = inode->number, .next = (int64_t)next };
 
@@ -361,9 +366,9 @@ static bool give(struct hf_tmpfs_dirent *to, const char *name, size_t length,
  * File's mutex and read side held. The position is the cookie of the last entry given: 1 and 2 are
  * those of "." and "..".
  */
-static int give_entries(struct hf__file *file, struct hf_tmpfs_dirent *to, int count)
+static int give_entries(struct hf_detail_file *file, struct hf_tmpfs_dirent *to, int count)
 {
-	struct hf__inode *dir = file->inode;
+	struct hf_detail_inode *dir = file->inode;
 	int given = 0;
 
 	/* T9: what comes from now on may be left out, so that the listing ends. */
@@ -374,12 +379,12 @@ static int give_entries(struct hf__file *file, struct hf_tmpfs_dirent *to, int c
 		bool ok;
 
 		if (next <= 2) {
-			const struct hf__inode *parent =
+			const struct hf_detail_inode *parent =
 				atomic_load_explicit(&dir->parent, memory_order_acquire);
 
 			ok = give(&to[given], "..", (size_t)next, next == 1 ? dir : parent, next);
 		} else {
-			const struct hf__dentry *dentry = hf__dentry_from(dir, next);
+			const struct hf_detail_dentry *dentry = hf_detail_dentry_from(dir, next);
 
 			if (!dentry || dentry->cookie >= file->listing_end)
 				break;
@@ -396,24 +401,24 @@ static int give_entries(struct hf__file *file, struct hf_tmpfs_dirent *to, int c
 HF_TMPFS_API int hf_tmpfs_readdir(struct hf_tmpfs_table *table, int fd, struct hf_tmpfs_dirent *to,
 				  int count)
 {
-	struct hf__file *file = hf__file_get(table, fd);
+	struct hf_detail_file *file = hf_detail_file_get(table, fd);
 	int given;
 
 	if (!file)
 		return -EBADF;
-	if (!hf__is_dir(file->inode)) {
-		hf__file_put(table, file);
+	if (!hf_detail_is_dir(file->inode)) {
+		hf_detail_file_put(table, file);
 		return -ENOTDIR;
 	}
 	hf_mutex_lock(&file->lock);
-	hf__rcu_read_lock();
+	hf_detail_rcu_read_lock();
 	given = -ENOENT;
 	if (!atomic_load_explicit(&file->inode->removed, memory_order_acquire))
 		given = give_entries(file, to, count);
-	hf__rcu_read_unlock();
+	hf_detail_rcu_read_unlock();
 	hf_mutex_unlock(&file->lock);
 	if (given > 0)
-		hf__accessed(file->inode);
-	hf__file_put(table, file);
+		hf_detail_accessed(file->inode);
+	hf_detail_file_put(table, file);
 	return given;
 }

@@ -13,30 +13,31 @@
 
 #define PREFIX "user."
 
-HF__TMPFS uint64_t hf__xattr_pages(uint64_t bytes)
+HF_DETAIL_TMPFS uint64_t hf_detail_xattr_pages(uint64_t bytes)
 {
 	return (bytes + HF_TMPFS_PAGE - 1) / HF_TMPFS_PAGE;
 }
 
-HF__TMPFS void hf__xattrs_free(struct hf__inode *inode)
+HF_DETAIL_TMPFS void hf_detail_xattrs_free(struct hf_detail_inode *inode)
 {
 	while (inode->xattrs) {
-		struct hf__block *block = inode->xattrs;
+		struct hf_detail_block *block = inode->xattrs;
 
 		inode->xattrs = block->next;
-		hf__delete(block);
+		hf_detail_delete(block);
 	}
-	hf__unreserve(&inode->block.fs->pages_used, hf__xattr_pages(inode->xattr_bytes));
+	hf_detail_unreserve(&inode->block.fs->pages_used,
+			    hf_detail_xattr_pages(inode->xattr_bytes));
 	inode->xattr_bytes = inode->xattr_names = 0;
 }
 
-static struct hf__xattr *as_xattr(struct hf__block *block)
+static struct hf_detail_xattr *as_xattr(struct hf_detail_block *block)
 {
-	return HF__OBJECT(block, struct hf__xattr, block);
+	return HF_DETAIL_OBJECT(block, struct hf_detail_xattr, block);
 }
 
 /* The errors of a name, in Linux's order; `denied` where the type of the file has no attributes. */
-static int check_name(const struct hf__inode *inode, const char *name, int denied)
+static int check_name(const struct hf_detail_inode *inode, const char *name, int denied)
 {
 	size_t length = strnlen(name, HF_TMPFS_XATTR_NAME_MAX + 1);
 
@@ -44,25 +45,26 @@ static int check_name(const struct hf__inode *inode, const char *name, int denie
 		return -ERANGE;
 	if (strncmp(name, PREFIX, strlen(PREFIX)) != 0)
 		return -EOPNOTSUPP;
-	if (!hf__is_dir(inode) && inode->type != S_IFREG)
+	if (!hf_detail_is_dir(inode) && inode->type != S_IFREG)
 		return denied;
 	return name[strlen(PREFIX)] ? 0 : -EINVAL;
 }
 
 /* The link that leads to it, or the last one. */
-static struct hf__block **find_xattr(struct hf__inode *inode, const char *name)
+static struct hf_detail_block **find_xattr(struct hf_detail_inode *inode, const char *name)
 {
-	struct hf__block **link = &inode->xattrs;
+	struct hf_detail_block **link = &inode->xattrs;
 
 	while (*link && strcmp(as_xattr(*link)->data, name) != 0)
 		link = &(*link)->next;
 	return link;
 }
 
-static ssize_t get_xattr_locked(struct hf__inode *inode, const char *name, void *to, size_t size)
+static ssize_t get_xattr_locked(struct hf_detail_inode *inode, const char *name, void *to,
+				size_t size)
 {
-	struct hf__block *block = *find_xattr(inode, name);
-	const struct hf__xattr *xattr;
+	struct hf_detail_block *block = *find_xattr(inode, name);
+	const struct hf_detail_xattr *xattr;
 
 	if (!block)
 		return -ENODATA;
@@ -76,7 +78,7 @@ static ssize_t get_xattr_locked(struct hf__inode *inode, const char *name, void 
 	return xattr->length;
 }
 
-static ssize_t get_xattr(struct hf__inode *inode, const char *name, void *to, size_t size)
+static ssize_t get_xattr(struct hf_detail_inode *inode, const char *name, void *to, size_t size)
 {
 	ssize_t got = check_name(inode, name, -ENODATA);
 
@@ -89,23 +91,25 @@ static ssize_t get_xattr(struct hf__inode *inode, const char *name, void *to, si
 }
 
 /* Mutex held. So many bytes of attributes in place of what is there: takes pages, or gives them back. */
-static bool take_space(struct hf__inode *inode, uint64_t bytes)
+static bool take_space(struct hf_detail_inode *inode, uint64_t bytes)
 {
 	struct hf_tmpfs *fs = inode->block.fs;
-	uint64_t now = hf__xattr_pages(inode->xattr_bytes), then = hf__xattr_pages(bytes);
+	uint64_t now = hf_detail_xattr_pages(inode->xattr_bytes),
+		 then = hf_detail_xattr_pages(bytes);
 
-	if (then > now && !hf__reserve(&fs->pages_used, fs->page_limit, then - now))
+	if (then > now && !hf_detail_reserve(&fs->pages_used, fs->page_limit, then - now))
 		return false;
 	if (then < now)
-		hf__unreserve(&fs->pages_used, now - then);
+		hf_detail_unreserve(&fs->pages_used, now - then);
 	inode->xattr_bytes = (uint32_t)bytes;
 	return true;
 }
 
 /* Mutex held. Puts `fresh` in the place of what `link` leads to; NULL = nothing. */
-static int put_in(struct hf__inode *inode, struct hf__block **link, struct hf__block *fresh)
+static int put_in(struct hf_detail_inode *inode, struct hf_detail_block **link,
+		  struct hf_detail_block *fresh)
 {
-	struct hf__block *old = *link;
+	struct hf_detail_block *old = *link;
 	uint64_t bytes = inode->xattr_bytes, names = inode->xattr_names;
 
 	bytes += (fresh ? fresh->size : 0) - (uint64_t)(old ? old->size : 0);
@@ -118,15 +122,15 @@ static int put_in(struct hf__inode *inode, struct hf__block **link, struct hf__b
 		fresh->next = old ? old->next : NULL;
 	*link = fresh ? fresh : old->next;
 	if (old)
-		hf__delete(old);
-	hf__touch_attributes(inode);
+		hf_detail_delete(old);
+	hf_detail_touch_attributes(inode);
 	return 0;
 }
 
-static int set_xattr_locked(struct hf__inode *inode, const char *name, struct hf__block *fresh,
-			    int flags)
+static int set_xattr_locked(struct hf_detail_inode *inode, const char *name,
+			    struct hf_detail_block *fresh, int flags)
 {
-	struct hf__block **link = find_xattr(inode, name);
+	struct hf_detail_block **link = find_xattr(inode, name);
 
 	if (*link && (flags & HF_TMPFS_XATTR_CREATE))
 		return -EEXIST;
@@ -135,11 +139,11 @@ static int set_xattr_locked(struct hf__inode *inode, const char *name, struct hf
 	return put_in(inode, link, fresh);
 }
 
-static int set_xattr(struct hf__inode *inode, const char *name, const void *from, size_t size,
+static int set_xattr(struct hf_detail_inode *inode, const char *name, const void *from, size_t size,
 		     int flags)
 {
 	size_t name_length;
-	struct hf__xattr *fresh;
+	struct hf_detail_xattr *fresh;
 	int error;
 
 	if (flags & ~(HF_TMPFS_XATTR_CREATE | HF_TMPFS_XATTR_REPLACE))
@@ -152,7 +156,8 @@ static int set_xattr(struct hf__inode *inode, const char *name, const void *from
 	error = check_name(inode, name, -EPERM);
 	if (error)
 		return error;
-	fresh = hf__new(inode->block.fs, HF__KIND_XATTR, sizeof(*fresh) + name_length + 1 + size);
+	fresh = hf_detail_new(inode->block.fs, HF_DETAIL_KIND_XATTR,
+			      sizeof(*fresh) + name_length + 1 + size);
 	if (!fresh)
 		return -ENOMEM;
 	fresh->length = (uint32_t)size;
@@ -166,11 +171,11 @@ static int set_xattr(struct hf__inode *inode, const char *name, const void *from
 		hf_mutex_unlock(&inode->lock);
 	}
 	if (error)
-		hf__delete(&fresh->block);
+		hf_detail_delete(&fresh->block);
 	return error;
 }
 
-static ssize_t list_xattr_locked(struct hf__inode *inode, char *to, size_t size)
+static ssize_t list_xattr_locked(struct hf_detail_inode *inode, char *to, size_t size)
 {
 	size_t done = 0;
 
@@ -178,7 +183,7 @@ static ssize_t list_xattr_locked(struct hf__inode *inode, char *to, size_t size)
 		return inode->xattr_names;
 	if (size < inode->xattr_names)
 		return -ERANGE;
-	for (struct hf__block *at = inode->xattrs; at; at = at->next) {
+	for (struct hf_detail_block *at = inode->xattrs; at; at = at->next) {
 		size_t length = as_xattr(at)->name_length + 1u;
 
 		if (hf_copy_to_nofault(to + done, as_xattr(at)->data, length))
@@ -188,7 +193,7 @@ static ssize_t list_xattr_locked(struct hf__inode *inode, char *to, size_t size)
 	return (ssize_t)done;
 }
 
-static ssize_t list_xattr(struct hf__inode *inode, char *to, size_t size)
+static ssize_t list_xattr(struct hf_detail_inode *inode, char *to, size_t size)
 {
 	ssize_t done;
 
@@ -198,9 +203,9 @@ static ssize_t list_xattr(struct hf__inode *inode, char *to, size_t size)
 	return done;
 }
 
-static int remove_xattr(struct hf__inode *inode, const char *name)
+static int remove_xattr(struct hf_detail_inode *inode, const char *name)
 {
-	struct hf__block **link;
+	struct hf_detail_block **link;
 	int error = check_name(inode, name, -EPERM);
 
 	if (error)
@@ -217,23 +222,23 @@ static int remove_xattr(struct hf__inode *inode, const char *name)
 HF_TMPFS_API ssize_t hf_tmpfs_node_getxattr(struct hf_tmpfs_node *node, const char *name, void *to,
 					    size_t size)
 {
-	return get_xattr(hf__inode_of(node), name, to, size);
+	return get_xattr(hf_detail_inode_of(node), name, to, size);
 }
 
 HF_TMPFS_API int hf_tmpfs_node_setxattr(struct hf_tmpfs_node *node, const char *name,
 					const void *from, size_t size, int flags)
 {
-	return set_xattr(hf__inode_of(node), name, from, size, flags);
+	return set_xattr(hf_detail_inode_of(node), name, from, size, flags);
 }
 
 HF_TMPFS_API ssize_t hf_tmpfs_node_listxattr(struct hf_tmpfs_node *node, char *to, size_t size)
 {
-	return list_xattr(hf__inode_of(node), to, size);
+	return list_xattr(hf_detail_inode_of(node), to, size);
 }
 
 HF_TMPFS_API int hf_tmpfs_node_removexattr(struct hf_tmpfs_node *node, const char *name)
 {
-	return remove_xattr(hf__inode_of(node), name);
+	return remove_xattr(hf_detail_inode_of(node), name);
 }
 
 /* ---- by path ------------------------------------------------------------------------------- */
@@ -241,51 +246,51 @@ HF_TMPFS_API int hf_tmpfs_node_removexattr(struct hf_tmpfs_node *node, const cha
 HF_TMPFS_API ssize_t hf_tmpfs_getxattr(struct hf_tmpfs *fs, const char *path, bool follow,
 				       const char *name, void *to, size_t size)
 {
-	struct hf__dentry *dentry;
-	ssize_t got = hf__walk_entry(hf__root(fs), path, follow, &dentry);
+	struct hf_detail_dentry *dentry;
+	ssize_t got = hf_detail_walk_entry(hf_detail_root(fs), path, follow, &dentry);
 
 	if (got)
 		return got;
 	got = get_xattr(dentry->inode, name, to, size);
-	hf__dentry_put(dentry);
+	hf_detail_dentry_put(dentry);
 	return got;
 }
 
 HF_TMPFS_API int hf_tmpfs_setxattr(struct hf_tmpfs *fs, const char *path, bool follow,
 				   const char *name, const void *from, size_t size, int flags)
 {
-	struct hf__dentry *dentry;
-	int error = hf__walk_entry(hf__root(fs), path, follow, &dentry);
+	struct hf_detail_dentry *dentry;
+	int error = hf_detail_walk_entry(hf_detail_root(fs), path, follow, &dentry);
 
 	if (error)
 		return error;
 	error = set_xattr(dentry->inode, name, from, size, flags);
-	hf__dentry_put(dentry);
+	hf_detail_dentry_put(dentry);
 	return error;
 }
 
 HF_TMPFS_API ssize_t hf_tmpfs_listxattr(struct hf_tmpfs *fs, const char *path, bool follow,
 					char *to, size_t size)
 {
-	struct hf__dentry *dentry;
-	ssize_t done = hf__walk_entry(hf__root(fs), path, follow, &dentry);
+	struct hf_detail_dentry *dentry;
+	ssize_t done = hf_detail_walk_entry(hf_detail_root(fs), path, follow, &dentry);
 
 	if (done)
 		return done;
 	done = list_xattr(dentry->inode, to, size);
-	hf__dentry_put(dentry);
+	hf_detail_dentry_put(dentry);
 	return done;
 }
 
 HF_TMPFS_API int hf_tmpfs_removexattr(struct hf_tmpfs *fs, const char *path, bool follow,
 				      const char *name)
 {
-	struct hf__dentry *dentry;
-	int error = hf__walk_entry(hf__root(fs), path, follow, &dentry);
+	struct hf_detail_dentry *dentry;
+	int error = hf_detail_walk_entry(hf_detail_root(fs), path, follow, &dentry);
 
 	if (error)
 		return error;
 	error = remove_xattr(dentry->inode, name);
-	hf__dentry_put(dentry);
+	hf_detail_dentry_put(dentry);
 	return error;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * seam - what Holdfast requires of a port (holdfast/env/bare.h), by Zephyr's functions.
+ * seam - what Holdfast requires of a port (holdfast/internal/env/bare.h), by Zephyr's functions.
  *
  * A thread that holds or waits for a lock must not be moved to another core or preempted: take locks
  * by their _irqsave forms, or between k_sched_lock() and k_sched_unlock(). Nodes are taken with
@@ -13,11 +13,11 @@
 
 #include "holdfast/spinlock/node.h"
 
-#include "env.h"
+#include "../src/env/env.h"
 
 #define SLOT_NODES (CONFIG_HOLDFAST_IRQ_LEVELS * HF_NODES)
 
-HF_ALIGNED(HF_ARCH_NO_SHARING) hf_node_t hf__nodes[CONFIG_MP_MAX_NUM_CPUS * SLOT_NODES];
+HF_ALIGNED(HF_ARCH_NO_SHARING) hf_node_t hf_detail_nodes[CONFIG_MP_MAX_NUM_CPUS * SLOT_NODES];
 
 /* Which nodes of each core are in use, one bit a node. A core writes its own only. */
 static struct {
@@ -60,14 +60,14 @@ void hf_env_irq_restore(unsigned long flags)
 	arch_irq_unlock((unsigned int)flags);
 }
 
-/* For src/report.c. */
-void hf__env_print(const char *line, size_t len)
+/* For src/report/report.c. */
+void hf_detail_env_print(const char *line, size_t len)
 {
 	for (size_t i = 0; i < len; i++)
 		printk("%c", line[i]);
 }
 
-void hf__env_abort(void)
+void hf_detail_env_abort(void)
 {
 	k_panic();
 	CODE_UNREACHABLE;

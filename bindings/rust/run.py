@@ -175,7 +175,7 @@ class Checks:
         if re.search(r"^warning", out, re.MULTILINE):
             raise Failed(out)
         wanted = {"holdfast-sys": ["c/include/holdfast/mutex.h", "c/src/extern/mutex.c", "LICENSE", "README.md",
-                                   "c/src/arch/x86_64/nofault.c", "build.rs", "src/verbs.rs"],
+                                   "c/src/nofault/arch/x86_64.c", "build.rs", "src/verbs.rs"],
                   "holdfast": ["src/lib.rs", "src/arc.rs", "LICENSE", "README.md", "tests/arc.rs"]}
         for crate, files in wanted.items():
             listed = self.newest("package", "--list", "--allow-dirty", "--package", crate).split()

@@ -24,7 +24,7 @@ CONDITIONS = {
 }
 NAME = r"(?:hf_[a-z0-9]|HF_[A-Z])[\w<>]*"
 NAMES = re.compile(r"(%s(?:, (?:%s|\d+))*) - (.*)" % (NAME, NAME), re.DOTALL)
-PUBLIC = re.compile(r"(?:hf_(?!_)|HF_(?!_))\w+\Z")
+PUBLIC = re.compile(r"(?:hf_(?!detail_)|HF_(?!DETAIL_))\w+\Z")
 # Words of our own that a reader of a signature does not need.
 NOISE = re.compile(r"\b(?:HF_INLINE|HF_COLD|HF_SLOW|HF_API_EACH|HF_API|HF_MUST_CHECK|HF_NO_THREAD_SAFETY_ANALYSIS"
                    r"|extern|static|inline)\b")
@@ -82,7 +82,7 @@ class Header:
 
     def __init__(self, root, path):
         self.path = path
-        self.stem = path[:-2]
+        self.stem = re.sub("^internal/", "", path[:-2])
         self.summary = ""
         self.lead = []       # lines before the first section
         self.sections = []   # (title, text beside the title, lines, column of the text beside)
@@ -519,7 +519,7 @@ def read_classes(header, code, source, comments):
                 end += 1
             text = "\n".join(source[first:end]).rstrip() + "\n};"
         operator = function and "operator" in text.split("(")[0]
-        if name.startswith("hf__") or operator or any(c[0] == name for c in header.classes):
+        if name.startswith("hf_detail_") or operator or any(c[0] == name for c in header.classes):
             continue
         header.classes.append((name, words, text, "function" if function else "alias" if alias else "class"))
     return header
@@ -530,8 +530,8 @@ def of_family(text, family):
     def named(match):
         return family + "\0" * match[0].count("\n")
 
-    text = re.sub(r"HF__PASTE\(%s_,\s*HF__\w+\)" % family, named, text)
-    text = re.sub(r"HF__V\((\w+)\)", r"hf_%s_\1" % family, text)
+    text = re.sub(r"HF_DETAIL_PASTE\(%s_,\s*HF_DETAIL_\w+\)" % family, named, text)
+    text = re.sub(r"HF_DETAIL_V\((\w+)\)", r"hf_%s_\1" % family, text)
     return "\n".join(line.replace("\0", "") + "\n" * line.count("\0") for line in text.split("\n"))
 
 

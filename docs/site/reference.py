@@ -418,7 +418,7 @@ def cleaned(text):
     for line in text.split("\n"):
         line = headers.NOISE_CALL.sub("", line)
         line = re.sub(r"\b(?:HF_MAY_ALIAS|HF_NO_THREAD_SAFETY_ANALYSIS|HF_SCOPED_CAPABILITY|HF_API\w*"
-                      r"|HF__CONSTEXPR)\b ?", "", line)
+                      r"|HF_DETAIL_CONSTEXPR)\b ?", "", line)
         line = re.sub(r"^(typedef struct|struct|class) {2,}", r"\1 ", line).rstrip()
         if line.strip() or not lines or lines[-1].strip():
             lines.append(line.expandtabs(4))
@@ -457,4 +457,4 @@ def promises(text):
 
 def shown(value):
     """Is a macro's value worth a reader's time?"""
-    return bool(value) and len(value) < 60 and "HF__" not in value and "__" not in value and "{" not in value
+    return bool(value) and len(value) < 60 and "HF_DETAIL_" not in value and "__" not in value and "{" not in value

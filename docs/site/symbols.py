@@ -151,4 +151,4 @@ def exported(library):
 
 
 def public(name):
-    return bool(re.match(r"(?:hf_(?!_)|HF_(?!_))\w", name)) and not re.match(r"HF_[A-Z0-9_]+_H\Z", name)
+    return bool(re.match(r"(?:hf_(?!detail_)|HF_(?!DETAIL_))\w", name)) and not re.match(r"HF_[A-Z0-9_]+_H\Z", name)

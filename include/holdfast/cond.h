@@ -28,7 +28,7 @@
  *
  * State
  *   hf_cond_t          how many threads are parked at it; their queue is in the table of those who
- *                      wait (src/parking.h)
+ *                      wait (src/parking/parking.h)
  *   hf_cond_shared_t   a number that changes with each signal, and in bit 0 whether threads may be
  *                      parked
  *
@@ -93,14 +93,15 @@ typedef struct hf_cond_shared {
 HF_BEGIN_DECLS
 
 /* The mutex is held, before and after. False: the deadline. */
-bool hf__cond_wait(hf_atomic32_t *cond, hf_atomic32_t *mutex, uint64_t deadline)
-	HF__LINKED(hf__cond_wait) HF_API;
-bool hf__cond_shared_wait(hf_atomic32_t *cond, hf_atomic32_t *mutex, uint64_t deadline)
-	HF__LINKED(hf__cond_shared_wait) HF_API;
+bool hf_detail_cond_wait(hf_atomic32_t *cond, hf_atomic32_t *mutex, uint64_t deadline)
+	HF_DETAIL_LINKED(hf_detail_cond_wait) HF_API;
+bool hf_detail_cond_shared_wait(hf_atomic32_t *cond, hf_atomic32_t *mutex, uint64_t deadline)
+	HF_DETAIL_LINKED(hf_detail_cond_shared_wait) HF_API;
 /* Threads may be parked. */
-void hf__cond_wake(hf_atomic32_t *cond, bool all) HF__LINKED(hf__cond_wake) HF_API;
-void hf__cond_shared_wake(hf_atomic32_t *cond, hf_atomic32_t *mutex)
-	HF__LINKED(hf__cond_shared_wake) HF_API;
+void hf_detail_cond_wake(hf_atomic32_t *cond, bool all)
+	HF_DETAIL_LINKED(hf_detail_cond_wake) HF_API;
+void hf_detail_cond_shared_wake(hf_atomic32_t *cond, hf_atomic32_t *mutex)
+	HF_DETAIL_LINKED(hf_detail_cond_shared_wake) HF_API;
 
 HF_END_DECLS
 
@@ -131,12 +132,12 @@ HF_INLINE bool hf_cond_wait_until(hf_cond_t *cond, hf_mutex_t *mutex, uint64_t d
 {
 	bool signalled;
 
-	if (!HF__VALIDATE_UNLOCK(&mutex->word, hf__mutex_is_locked(&mutex->word)))
+	if (!HF_DETAIL_VALIDATE_UNLOCK(&mutex->word, hf_detail_mutex_is_locked(&mutex->word)))
 		return true;
-	HF__TSAN_RELEASE(&mutex->word);
-	signalled = hf__cond_wait(&cond->waiters, &mutex->word, deadline);
-	HF__TSAN_ACQUIRE(&mutex->word);
-	HF__VALIDATE_LOCKED(&mutex->word);
+	HF_DETAIL_TSAN_RELEASE(&mutex->word);
+	signalled = hf_detail_cond_wait(&cond->waiters, &mutex->word, deadline);
+	HF_DETAIL_TSAN_ACQUIRE(&mutex->word);
+	HF_DETAIL_VALIDATE_LOCKED(&mutex->word);
 	return signalled;
 }
 
@@ -162,7 +163,7 @@ HF_INLINE bool hf_cond_wait_timeout(hf_cond_t *cond, hf_mutex_t *mutex, uint64_t
 HF_INLINE void hf_cond_signal(hf_cond_t *cond)
 {
 	if (HF_UNLIKELY(hf_atomic32_load_relaxed(&cond->waiters))) /* C1 */
-		hf__cond_wake(&cond->waiters, false);
+		hf_detail_cond_wake(&cond->waiters, false);
 }
 
 /**
@@ -174,12 +175,12 @@ HF_INLINE void hf_cond_signal(hf_cond_t *cond)
 HF_INLINE void hf_cond_broadcast(hf_cond_t *cond)
 {
 	if (HF_UNLIKELY(hf_atomic32_load_relaxed(&cond->waiters))) /* C1 */
-		hf__cond_wake(&cond->waiters, true);
+		hf_detail_cond_wake(&cond->waiters, true);
 }
 
 /* ---- The same, between processes ---------------------------------------------------------- */
 
-#define HF__COND_WAITERS 1u
+#define HF_DETAIL_COND_WAITERS 1u
 
 /* hf_cond_shared_init - as hf_cond_init(), in memory that several processes have mapped. */
 HF_INLINE void hf_cond_shared_init(hf_cond_shared_t *cond)
@@ -193,12 +194,12 @@ HF_INLINE bool hf_cond_shared_wait_until(hf_cond_shared_t *cond, hf_mutex_shared
 {
 	bool signalled;
 
-	if (!HF__VALIDATE_UNLOCK(&mutex->word, hf__mutex_is_locked(&mutex->word)))
+	if (!HF_DETAIL_VALIDATE_UNLOCK(&mutex->word, hf_detail_mutex_is_locked(&mutex->word)))
 		return true;
-	HF__TSAN_RELEASE(&mutex->word);
-	signalled = hf__cond_shared_wait(&cond->sequence, &mutex->word, deadline);
-	HF__TSAN_ACQUIRE(&mutex->word);
-	HF__VALIDATE_LOCKED(&mutex->word);
+	HF_DETAIL_TSAN_RELEASE(&mutex->word);
+	signalled = hf_detail_cond_shared_wait(&cond->sequence, &mutex->word, deadline);
+	HF_DETAIL_TSAN_ACQUIRE(&mutex->word);
+	HF_DETAIL_VALIDATE_LOCKED(&mutex->word);
 	return signalled;
 }
 
@@ -219,8 +220,8 @@ HF_INLINE bool hf_cond_shared_wait_timeout(hf_cond_shared_t *cond, hf_mutex_shar
 /* hf_cond_shared_signal - as hf_cond_signal(). Ordering: none. */
 HF_INLINE void hf_cond_shared_signal(hf_cond_shared_t *cond)
 {
-	if (HF_UNLIKELY(hf_atomic32_load_relaxed(&cond->sequence) & HF__COND_WAITERS))
-		hf__cond_shared_wake(&cond->sequence, NULL);
+	if (HF_UNLIKELY(hf_atomic32_load_relaxed(&cond->sequence) & HF_DETAIL_COND_WAITERS))
+		hf_detail_cond_shared_wake(&cond->sequence, NULL);
 }
 
 /**
@@ -231,8 +232,8 @@ HF_INLINE void hf_cond_shared_signal(hf_cond_shared_t *cond)
  */
 HF_INLINE void hf_cond_shared_broadcast(hf_cond_shared_t *cond, hf_mutex_shared_t *mutex)
 {
-	if (HF_UNLIKELY(hf_atomic32_load_relaxed(&cond->sequence) & HF__COND_WAITERS))
-		hf__cond_shared_wake(&cond->sequence, &mutex->word);
+	if (HF_UNLIKELY(hf_atomic32_load_relaxed(&cond->sequence) & HF_DETAIL_COND_WAITERS))
+		hf_detail_cond_shared_wake(&cond->sequence, &mutex->word);
 }
 
 #ifdef __cplusplus
@@ -241,7 +242,7 @@ HF_BEGIN_CXX
 class condition_variable {
 public:
 	/* All bytes 0. A global one is there before any constructor runs. */
-	HF__CONSTEXPR condition_variable() noexcept : raw_() {}
+	HF_DETAIL_CONSTEXPR condition_variable() noexcept : raw_() {}
 	condition_variable(const condition_variable &) = delete;
 	condition_variable &operator=(const condition_variable &) = delete;
 
@@ -279,12 +280,12 @@ public:
 	bool wait_for(Lock &lock, const Duration &duration)
 	{
 		return hf_cond_wait_timeout(&raw_, lock.mutex()->native_handle(),
-					    hf__nanoseconds(duration));
+					    hf_detail_nanoseconds(duration));
 	}
 	template <class Lock, class Duration, class Predicate>
 	bool wait_for(Lock &lock, const Duration &duration, Predicate predicate)
 	{
-		uint64_t end = hf_env_deadline(hf__nanoseconds(duration));
+		uint64_t end = hf_env_deadline(hf_detail_nanoseconds(duration));
 
 		while (!predicate()) {
 			if (!hf_cond_wait_until(&raw_, lock.mutex()->native_handle(), end))

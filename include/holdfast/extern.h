@@ -30,8 +30,8 @@
  * Example     docs/guide/other-languages.md
  * Ordering    none, of these two
  */
-#include "compiler.h"
-#include "env.h"
+#include "internal/compiler.h"
+#include "internal/env.h"
 
 /* What hf_extern_constant() returns for a name that it does not know. */
 #define HF_EXTERN_UNKNOWN INT64_MIN

@@ -58,7 +58,7 @@
  *
  * Source      docs/design/0033-cxx-ownership.md
  */
-#include "guard.h"
+#include "internal/guard.h"
 #include "refcount.h"
 
 #ifdef __cplusplus
@@ -101,14 +101,14 @@ public:
 
 protected:
 	/* One reference, which make_intrusive or adopt takes over. */
-	HF__CONSTEXPR refcounted() noexcept : refs_ HF_REFCOUNT_INIT(1) {}
+	HF_DETAIL_CONSTEXPR refcounted() noexcept : refs_ HF_REFCOUNT_INIT(1) {}
 	/* As hf_refcount_set(): HF_REFCOUNT_IMMORTAL for a static object that is never freed. */
-	HF__CONSTEXPR explicit refcounted(int32_t references) noexcept
+	HF_DETAIL_CONSTEXPR explicit refcounted(int32_t references) noexcept
 		: refs_ HF_REFCOUNT_INIT(static_cast<uint32_t>(references))
 	{
 	}
-	HF__CONSTEXPR refcounted(const refcounted &) noexcept : refcounted() {} /* I2 */
-	refcounted &operator=(const refcounted &) noexcept { return *this; }    /* I2 */
+	HF_DETAIL_CONSTEXPR refcounted(const refcounted &) noexcept : refcounted() {} /* I2 */
+	refcounted &operator=(const refcounted &) noexcept { return *this; }          /* I2 */
 	~refcounted() = default;
 
 private:
@@ -139,27 +139,27 @@ private:
 
 /* May a T that is a refcounted<Base, Deleter> be freed as a Base? A T that is none: its hooks know. */
 template <class T, class Base, bool is_virtual>
-struct hf__freed_as {
+struct hf_detail_freed_as {
 	static constexpr bool well = is_virtual;
 };
 template <class T, bool is_virtual>
-struct hf__freed_as<T, T, is_virtual> {
+struct hf_detail_freed_as<T, T, is_virtual> {
 	static constexpr bool well = true;
 };
-struct hf__freed_by_hooks {
+struct hf_detail_freed_by_hooks {
 	static constexpr bool well = true;
 };
 template <class T, class Base, class Deleter>
-hf__freed_by_hooks hf__freed(const T *, const refcounted<Base, Deleter> *);
+hf_detail_freed_by_hooks hf_detail_freed(const T *, const refcounted<Base, Deleter> *);
 template <class T, class Base>
-hf__freed_as<T, Base, __has_virtual_destructor(Base)>
-hf__freed(const T *, const refcounted<Base, delete_object> *);
+hf_detail_freed_as<T, Base, __has_virtual_destructor(Base)>
+hf_detail_freed(const T *, const refcounted<Base, delete_object> *);
 template <class T>
-hf__freed_by_hooks hf__freed(const T *, const volatile void *);
+hf_detail_freed_by_hooks hf_detail_freed(const T *, const volatile void *);
 
 /* For overload resolution: is a U * a T *? */
 template <class T>
-constexpr bool hf__is_a(T *)
+constexpr bool hf_detail_is_a(T *)
 {
 	return true;
 }
@@ -197,11 +197,11 @@ public:
 
 	intrusive_ptr(const intrusive_ptr &from) noexcept : intrusive_ptr(from.object_, retain) {}
 	intrusive_ptr(intrusive_ptr &&from) noexcept : object_(from.detach()) {}
-	template <class U, bool = hf__is_a<T>(static_cast<U *>(nullptr))>
+	template <class U, bool = hf_detail_is_a<T>(static_cast<U *>(nullptr))>
 	intrusive_ptr(const intrusive_ptr<U> &from) noexcept : intrusive_ptr(from.get(), retain)
 	{
 	}
-	template <class U, bool = hf__is_a<T>(static_cast<U *>(nullptr))>
+	template <class U, bool = hf_detail_is_a<T>(static_cast<U *>(nullptr))>
 	intrusive_ptr(intrusive_ptr<U> &&from) noexcept : object_(from.detach())
 	{
 	}
@@ -214,8 +214,8 @@ public:
 	~intrusive_ptr()
 	{
 		static_assert(
-			decltype(hf__freed(static_cast<T *>(nullptr),
-					   static_cast<T *>(nullptr)))::well,
+			decltype(hf_detail_freed(static_cast<T *>(nullptr),
+						 static_cast<T *>(nullptr)))::well,
 			"it would be deleted as its base class, which has no virtual destructor");
 		if (object_)
 			intrusive_ptr_release(object_);

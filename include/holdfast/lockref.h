@@ -96,13 +96,13 @@
 #define HF_LOCKREF_DEFAULT bounded
 #endif
 /* Is it waitfree? The first of these names is never evaluated, so that -Wundef is content. */
-#define HF__LOCKREF_IS_waitfree 0, 1
-#define HF__LOCKREF_SECOND(name, is, ...) is
-#define HF__LOCKREF_IS(...) HF__LOCKREF_SECOND(__VA_ARGS__, 0, 0)
-#if HF__LOCKREF_IS(HF__PASTE(HF__LOCKREF_IS_, HF_LOCKREF_DEFAULT))
+#define HF_DETAIL_LOCKREF_IS_waitfree 0, 1
+#define HF_DETAIL_LOCKREF_SECOND(name, is, ...) is
+#define HF_DETAIL_LOCKREF_IS(...) HF_DETAIL_LOCKREF_SECOND(__VA_ARGS__, 0, 0)
+#if HF_DETAIL_LOCKREF_IS(HF_DETAIL_PASTE(HF_DETAIL_LOCKREF_IS_, HF_LOCKREF_DEFAULT))
 #error "HF_LOCKREF_DEFAULT=waitfree: it is a type of its own, see lockref/waitfree.h"
 #endif
-#define HF__LOCKREF_DEFAULT(verb) HF__PASTE4(hf_lockref_, HF_LOCKREF_DEFAULT, _, verb)
+#define HF_DETAIL_LOCKREF_DEFAULT(verb) HF_DETAIL_PASTE4(hf_lockref_, HF_LOCKREF_DEFAULT, _, verb)
 
 /**
  * hf_lockref_init - a free lock and the first references
@@ -113,7 +113,7 @@
  */
 HF_INLINE void hf_lockref_init(hf_lockref_t *l, int32_t count)
 {
-	HF__VALIDATE_FORGET(hf__lockref_lock(l));
+	HF_DETAIL_VALIDATE_FORGET(hf_detail_lockref_lock(l));
 	hf_atomic64_store_relaxed(&l->word, (uint64_t)(uint32_t)count << 32);
 }
 
@@ -126,7 +126,7 @@ HF_INLINE void hf_lockref_init(hf_lockref_t *l, int32_t count)
  */
 HF_INLINE int32_t hf_lockref_read(const hf_lockref_t *l)
 {
-	return hf__lockref_count(hf_atomic64_load_relaxed(&l->word));
+	return hf_detail_lockref_count(hf_atomic64_load_relaxed(&l->word));
 }
 
 /**
@@ -137,7 +137,7 @@ HF_INLINE int32_t hf_lockref_read(const hf_lockref_t *l)
  */
 HF_INLINE void hf_lockref_lock(hf_lockref_t *l) HF_ACQUIRE(l) HF_NO_THREAD_SAFETY_ANALYSIS
 {
-	HF__LOCKREF_LOCK(lock)(hf__lockref_lock(l));
+	HF_DETAIL_LOCKREF_LOCK(lock)(hf_detail_lockref_lock(l));
 }
 
 /**
@@ -150,7 +150,7 @@ HF_INLINE void hf_lockref_lock(hf_lockref_t *l) HF_ACQUIRE(l) HF_NO_THREAD_SAFET
 HF_INLINE HF_MUST_CHECK bool hf_lockref_trylock(hf_lockref_t *l)
 	HF_TRY_ACQUIRE(true, l) HF_NO_THREAD_SAFETY_ANALYSIS
 {
-	return HF__LOCKREF_LOCK(trylock)(hf__lockref_lock(l));
+	return HF_DETAIL_LOCKREF_LOCK(trylock)(hf_detail_lockref_lock(l));
 }
 
 /**
@@ -161,7 +161,7 @@ HF_INLINE HF_MUST_CHECK bool hf_lockref_trylock(hf_lockref_t *l)
  */
 HF_INLINE void hf_lockref_unlock(hf_lockref_t *l) HF_RELEASE(l) HF_NO_THREAD_SAFETY_ANALYSIS
 {
-	HF__LOCKREF_LOCK(unlock)(hf__lockref_lock(l));
+	HF_DETAIL_LOCKREF_LOCK(unlock)(hf_detail_lockref_lock(l));
 }
 
 /**
@@ -173,7 +173,7 @@ HF_INLINE void hf_lockref_unlock(hf_lockref_t *l) HF_RELEASE(l) HF_NO_THREAD_SAF
  */
 HF_INLINE void hf_lockref_set_count(hf_lockref_t *l, int32_t count) HF_REQUIRES(l)
 {
-	hf__lockref_set_count_locked(l, count);
+	hf_detail_lockref_set_count_locked(l, count);
 }
 
 /**
@@ -185,7 +185,7 @@ HF_INLINE void hf_lockref_set_count(hf_lockref_t *l, int32_t count) HF_REQUIRES(
  */
 HF_INLINE void hf_lockref_get(hf_lockref_t *l)
 {
-	HF__LOCKREF_DEFAULT(get)(l);
+	HF_DETAIL_LOCKREF_DEFAULT(get)(l);
 }
 
 /**
@@ -198,7 +198,7 @@ HF_INLINE void hf_lockref_get(hf_lockref_t *l)
  */
 HF_INLINE HF_MUST_CHECK bool hf_lockref_get_not_zero(hf_lockref_t *l)
 {
-	return HF__LOCKREF_DEFAULT(get_not_zero)(l);
+	return HF_DETAIL_LOCKREF_DEFAULT(get_not_zero)(l);
 }
 
 /**
@@ -211,7 +211,7 @@ HF_INLINE HF_MUST_CHECK bool hf_lockref_get_not_zero(hf_lockref_t *l)
  */
 HF_INLINE HF_MUST_CHECK bool hf_lockref_get_not_dead(hf_lockref_t *l)
 {
-	return HF__LOCKREF_DEFAULT(get_not_dead)(l);
+	return HF_DETAIL_LOCKREF_DEFAULT(get_not_dead)(l);
 }
 
 /**
@@ -224,7 +224,7 @@ HF_INLINE HF_MUST_CHECK bool hf_lockref_get_not_dead(hf_lockref_t *l)
  */
 HF_INLINE HF_MUST_CHECK int32_t hf_lockref_put_return(hf_lockref_t *l)
 {
-	return HF__LOCKREF_DEFAULT(put_return)(l);
+	return HF_DETAIL_LOCKREF_DEFAULT(put_return)(l);
 }
 
 /**
@@ -237,7 +237,7 @@ HF_INLINE HF_MUST_CHECK int32_t hf_lockref_put_return(hf_lockref_t *l)
 HF_INLINE HF_MUST_CHECK bool hf_lockref_put_or_lock(hf_lockref_t *l)
 	HF_TRY_ACQUIRE(false, l) HF_NO_THREAD_SAFETY_ANALYSIS
 {
-	return HF__LOCKREF_DEFAULT(put_or_lock)(l);
+	return HF_DETAIL_LOCKREF_DEFAULT(put_or_lock)(l);
 }
 
 /**
@@ -249,11 +249,11 @@ HF_INLINE HF_MUST_CHECK bool hf_lockref_put_or_lock(hf_lockref_t *l)
  */
 HF_INLINE void hf_lockref_mark_dead(hf_lockref_t *l) HF_REQUIRES(l)
 {
-	if (HF_UNLIKELY(!HF__LOCKREF_LOCK(is_locked)(hf__lockref_lock(l)))) {
+	if (HF_UNLIKELY(!HF_DETAIL_LOCKREF_LOCK(is_locked)(hf_detail_lockref_lock(l)))) {
 		hf_report(HF_REPORT_LOCKREF_UNLOCKED, l);
 		return;
 	}
-	hf__lockref_set_count_locked(l, HF_LOCKREF_DEAD);
+	hf_detail_lockref_set_count_locked(l, HF_LOCKREF_DEAD);
 }
 
 /**

@@ -50,7 +50,7 @@ HF_BEGIN_CXX
 class HF_CAPABILITY("lockref") lockref {
 public:
 	/* The lock is free. count: 0 to INT32_MAX. */
-	HF__CONSTEXPR explicit lockref(int32_t count = 1) noexcept
+	HF_DETAIL_CONSTEXPR explicit lockref(int32_t count = 1) noexcept
 		: raw_ HF_LOCKREF_INIT(static_cast<uint32_t>(count))
 	{
 	}
@@ -59,7 +59,7 @@ public:
 #if HF_VALIDATE
 	~lockref()
 	{
-		HF__VALIDATE_FORGET(hf__lockref_lock(&raw_));
+		HF_DETAIL_VALIDATE_FORGET(hf_detail_lockref_lock(&raw_));
 	}
 #endif
 
@@ -115,7 +115,7 @@ public:
 
 protected:
 	/* One reference, for hf::adopt; with 0 the object rests until somebody retains it. */
-	HF__CONSTEXPR explicit lockref_counted(int32_t count = 1) noexcept : lockref(count) {}
+	HF_DETAIL_CONSTEXPR explicit lockref_counted(int32_t count = 1) noexcept : lockref(count) {}
 	~lockref_counted() = default;
 
 private:

@@ -37,7 +37,7 @@
  *
  * State
  *   hf_mutex_t's word is 0, free, or 1, locked; nothing else. Who waits stands in a table of the
- *   process, hashed by the mutex's address (src/parking.h has it, and the states of a waiter).
+ *   process, hashed by the mutex's address (src/parking/parking.h has it, and the states of a waiter).
  *   hf_mutex_shared_t's word may be 2 besides: locked, and threads may be parked at it.
  *
  *     lock      0 -> 1    compare-and-swap: whoever runs may take a free mutex, past all waiters  M1
@@ -96,7 +96,7 @@
  *
  * Source      docs/design/0014-mutex.md
  */
-#include "atomic.h"
+#include "internal/atomic.h"
 #include "validate.h"
 
 #if HF_ENV_HAS_PARK
@@ -118,53 +118,57 @@ typedef struct HF_CAPABILITY("mutex") hf_mutex_shared {
 	hf_atomic32_t word;
 } hf_mutex_shared_t;
 
-#define HF__MUTEX_LOCKED 1u
-#define HF__MUTEX_PARKED 2u /* of hf_mutex_shared_t: locked, and threads may be parked */
+#define HF_DETAIL_MUTEX_LOCKED 1u
+#define HF_DETAIL_MUTEX_PARKED 2u /* of hf_mutex_shared_t: locked, and threads may be parked */
 
-/* The table of those who wait (src/parking.h): which bucket has an address. */
-#ifndef HF__PARKING_BUCKETS
-#define HF__PARKING_BUCKETS 1024
-#define HF__PARKING_INDEX(at) ((uint32_t)((uint32_t)((uintptr_t)(at) >> 2) * 0x9e3779b1u) >> 22)
+/* The table of those who wait (src/parking/parking.h): which bucket has an address. */
+#ifndef HF_DETAIL_PARKING_BUCKETS
+#define HF_DETAIL_PARKING_BUCKETS 1024
+#define HF_DETAIL_PARKING_INDEX(at)                                                                \
+	((uint32_t)((uint32_t)((uintptr_t)(at) >> 2) * 0x9e3779b1u) >> 22)
 #endif
 
 HF_BEGIN_DECLS
 
 /* For each bucket: is the slow unlock needed? All 0 until there is a table. */
-extern const hf_atomic32_t *volatile hf__parking_need HF__LINKED(hf__parking_need) HF_API_EACH;
+extern const hf_atomic32_t *volatile hf_detail_parking_need
+	HF_DETAIL_LINKED(hf_detail_parking_need) HF_API_EACH;
 
 /* Waits, until the deadline. True = taken. */
-bool hf__mutex_lock_slow(hf_atomic32_t *word, uint64_t deadline)
-	HF__LINKED(hf__mutex_lock_slow) HF_API;
+bool hf_detail_mutex_lock_slow(hf_atomic32_t *word, uint64_t deadline)
+	HF_DETAIL_LINKED(hf_detail_mutex_lock_slow) HF_API;
 /* After the unlock: wakes the next waiter, or hands the mutex over if it is free still. */
-void hf__mutex_unlock_slow(hf_atomic32_t *word) HF__LINKED(hf__mutex_unlock_slow) HF_API;
+void hf_detail_mutex_unlock_slow(hf_atomic32_t *word)
+	HF_DETAIL_LINKED(hf_detail_mutex_unlock_slow) HF_API;
 
-bool hf__mutex_shared_lock_slow(hf_atomic32_t *word, uint64_t deadline, enum hf_env_scope scope)
-	HF__LINKED(hf__mutex_shared_lock_slow) HF_API;
-void hf__mutex_shared_wake(hf_atomic32_t *word, enum hf_env_scope scope)
-	HF__LINKED(hf__mutex_shared_wake) HF_API;
+bool hf_detail_mutex_shared_lock_slow(hf_atomic32_t *word, uint64_t deadline,
+				      enum hf_env_scope scope)
+	HF_DETAIL_LINKED(hf_detail_mutex_shared_lock_slow) HF_API;
+void hf_detail_mutex_shared_wake(hf_atomic32_t *word, enum hf_env_scope scope)
+	HF_DETAIL_LINKED(hf_detail_mutex_shared_wake) HF_API;
 
 HF_END_DECLS
 
 /* M1. No look before: the swap is the look. */
-HF_INLINE bool hf__mutex_take(hf_atomic32_t *word)
+HF_INLINE bool hf_detail_mutex_take(hf_atomic32_t *word)
 {
 	uint32_t found = 0;
 
-	return hf_atomic32_try_cmpxchg_acquire(word, &found, HF__MUTEX_LOCKED);
+	return hf_atomic32_try_cmpxchg_acquire(word, &found, HF_DETAIL_MUTEX_LOCKED);
 }
 
-HF_INLINE bool hf__mutex_is_locked(const hf_atomic32_t *word)
+HF_INLINE bool hf_detail_mutex_is_locked(const hf_atomic32_t *word)
 {
 	return hf_atomic32_load_relaxed(word) != 0;
 }
 
 /* True = taken. */
-HF_INLINE bool hf__mutex_get(hf_atomic32_t *word, uint64_t deadline)
+HF_INLINE bool hf_detail_mutex_get(hf_atomic32_t *word, uint64_t deadline)
 {
-	return HF_LIKELY(hf__mutex_take(word)) || hf__mutex_lock_slow(word, deadline);
+	return HF_LIKELY(hf_detail_mutex_take(word)) || hf_detail_mutex_lock_slow(word, deadline);
 }
 
-HF_INLINE void hf__mutex_release(hf_atomic32_t *word)
+HF_INLINE void hf_detail_mutex_release(hf_atomic32_t *word)
 {
 #if HF_TSAN
 	/*
@@ -176,67 +180,68 @@ HF_INLINE void hf__mutex_release(hf_atomic32_t *word)
 	hf_atomic32_store_release(word, 0);
 #endif
 	hf_atomic_fence_light();
-	if (HF_UNLIKELY(hf_atomic32_load_relaxed(&hf__parking_need[HF__PARKING_INDEX(word)])))
-		hf__mutex_unlock_slow(word);
+	if (HF_UNLIKELY(hf_atomic32_load_relaxed(
+		    &hf_detail_parking_need[HF_DETAIL_PARKING_INDEX(word)])))
+		hf_detail_mutex_unlock_slow(word);
 }
 
-HF_INLINE void hf__mutex_lock(hf_atomic32_t *word)
+HF_INLINE void hf_detail_mutex_lock(hf_atomic32_t *word)
 {
-	if (!HF__VALIDATE_LOCK(word, hf__mutex_is_locked(word)))
+	if (!HF_DETAIL_VALIDATE_LOCK(word, hf_detail_mutex_is_locked(word)))
 		return;
-	if (HF_UNLIKELY(!hf__mutex_take(word))) {
-		(void)hf__mutex_lock_slow(word, HF_ENV_FOREVER);
-		HF__TSAN_ACQUIRE(word);
+	if (HF_UNLIKELY(!hf_detail_mutex_take(word))) {
+		(void)hf_detail_mutex_lock_slow(word, HF_ENV_FOREVER);
+		HF_DETAIL_TSAN_ACQUIRE(word);
 	}
-	HF__VALIDATE_LOCKED(word);
+	HF_DETAIL_VALIDATE_LOCKED(word);
 }
 
-HF_INLINE bool hf__mutex_lock_until(hf_atomic32_t *word, uint64_t deadline)
+HF_INLINE bool hf_detail_mutex_lock_until(hf_atomic32_t *word, uint64_t deadline)
 {
-	if (!HF__VALIDATE_LOCK(word, hf__mutex_is_locked(word)))
+	if (!HF_DETAIL_VALIDATE_LOCK(word, hf_detail_mutex_is_locked(word)))
 		return true;
-	if (HF_UNLIKELY(!hf__mutex_take(word))) {
-		if (!hf__mutex_lock_slow(word, deadline))
+	if (HF_UNLIKELY(!hf_detail_mutex_take(word))) {
+		if (!hf_detail_mutex_lock_slow(word, deadline))
 			return false;
-		HF__TSAN_ACQUIRE(word);
+		HF_DETAIL_TSAN_ACQUIRE(word);
 	}
-	HF__VALIDATE_LOCKED(word);
+	HF_DETAIL_VALIDATE_LOCKED(word);
 	return true;
 }
 
-HF_INLINE bool hf__mutex_trylock(hf_atomic32_t *word)
+HF_INLINE bool hf_detail_mutex_trylock(hf_atomic32_t *word)
 {
-	bool taken = HF_LIKELY(hf__mutex_take(word));
+	bool taken = HF_LIKELY(hf_detail_mutex_take(word));
 
 	if (taken) {
-		HF__TSAN_ACQUIRE(word);
-		HF__VALIDATE_LOCKED(word);
+		HF_DETAIL_TSAN_ACQUIRE(word);
+		HF_DETAIL_VALIDATE_LOCKED(word);
 	}
 	return taken;
 }
 
-HF_INLINE void hf__mutex_unlock(hf_atomic32_t *word)
+HF_INLINE void hf_detail_mutex_unlock(hf_atomic32_t *word)
 {
-	if (HF__VALIDATE_UNLOCK(word, hf__mutex_is_locked(word)))
-		hf__mutex_release(word);
+	if (HF_DETAIL_VALIDATE_UNLOCK(word, hf_detail_mutex_is_locked(word)))
+		hf_detail_mutex_release(word);
 }
 
 /* True = taken. */
-HF_INLINE bool hf__mutex_shared_take(hf_atomic32_t *word, uint64_t deadline,
-				     enum hf_env_scope scope)
+HF_INLINE bool hf_detail_mutex_shared_take(hf_atomic32_t *word, uint64_t deadline,
+					   enum hf_env_scope scope)
 {
-	if (HF_LIKELY(hf__mutex_take(word)))
+	if (HF_LIKELY(hf_detail_mutex_take(word)))
 		return true;
-	if (!hf__mutex_shared_lock_slow(word, deadline, scope))
+	if (!hf_detail_mutex_shared_lock_slow(word, deadline, scope))
 		return false;
-	HF__TSAN_ACQUIRE(word);
+	HF_DETAIL_TSAN_ACQUIRE(word);
 	return true;
 }
 
-HF_INLINE void hf__mutex_shared_release(hf_atomic32_t *word, enum hf_env_scope scope)
+HF_INLINE void hf_detail_mutex_shared_release(hf_atomic32_t *word, enum hf_env_scope scope)
 {
-	if (HF_UNLIKELY(hf_atomic32_xchg_acq_rel(word, 0) == HF__MUTEX_PARKED))
-		hf__mutex_shared_wake(word, scope);
+	if (HF_UNLIKELY(hf_atomic32_xchg_acq_rel(word, 0) == HF_DETAIL_MUTEX_PARKED))
+		hf_detail_mutex_shared_wake(word, scope);
 }
 
 /**
@@ -247,7 +252,7 @@ HF_INLINE void hf__mutex_shared_release(hf_atomic32_t *word, enum hf_env_scope s
  */
 HF_INLINE void hf_mutex_init(hf_mutex_t *mutex)
 {
-	HF__VALIDATE_FORGET(&mutex->word);
+	HF_DETAIL_VALIDATE_FORGET(&mutex->word);
 	hf_atomic32_store_relaxed(&mutex->word, 0);
 }
 
@@ -260,7 +265,7 @@ HF_INLINE void hf_mutex_init(hf_mutex_t *mutex)
  */
 HF_INLINE void hf_mutex_lock(hf_mutex_t *mutex) HF_ACQUIRE(mutex) HF_NO_THREAD_SAFETY_ANALYSIS
 {
-	hf__mutex_lock(&mutex->word);
+	hf_detail_mutex_lock(&mutex->word);
 }
 
 /**
@@ -276,7 +281,7 @@ HF_INLINE void hf_mutex_lock(hf_mutex_t *mutex) HF_ACQUIRE(mutex) HF_NO_THREAD_S
 HF_INLINE HF_MUST_CHECK bool hf_mutex_lock_timeout(hf_mutex_t *mutex, uint64_t timeout)
 	HF_TRY_ACQUIRE(true, mutex) HF_NO_THREAD_SAFETY_ANALYSIS
 {
-	return hf__mutex_lock_until(&mutex->word, hf_env_deadline(timeout));
+	return hf_detail_mutex_lock_until(&mutex->word, hf_env_deadline(timeout));
 }
 
 /**
@@ -289,7 +294,7 @@ HF_INLINE HF_MUST_CHECK bool hf_mutex_lock_timeout(hf_mutex_t *mutex, uint64_t t
 HF_INLINE HF_MUST_CHECK bool hf_mutex_trylock(hf_mutex_t *mutex)
 	HF_TRY_ACQUIRE(true, mutex) HF_NO_THREAD_SAFETY_ANALYSIS
 {
-	return hf__mutex_trylock(&mutex->word);
+	return hf_detail_mutex_trylock(&mutex->word);
 }
 
 /**
@@ -301,7 +306,7 @@ HF_INLINE HF_MUST_CHECK bool hf_mutex_trylock(hf_mutex_t *mutex)
  */
 HF_INLINE void hf_mutex_unlock(hf_mutex_t *mutex) HF_RELEASE(mutex) HF_NO_THREAD_SAFETY_ANALYSIS
 {
-	hf__mutex_unlock(&mutex->word);
+	hf_detail_mutex_unlock(&mutex->word);
 }
 
 /**
@@ -312,7 +317,7 @@ HF_INLINE void hf_mutex_unlock(hf_mutex_t *mutex) HF_RELEASE(mutex) HF_NO_THREAD
  */
 HF_INLINE bool hf_mutex_is_locked(const hf_mutex_t *mutex)
 {
-	return hf__mutex_is_locked(&mutex->word);
+	return hf_detail_mutex_is_locked(&mutex->word);
 }
 
 /* ---- The same, between processes ---------------------------------------------------------- */
@@ -320,7 +325,7 @@ HF_INLINE bool hf_mutex_is_locked(const hf_mutex_t *mutex)
 /* hf_mutex_shared_init - as hf_mutex_init(), in memory that several processes have mapped. */
 HF_INLINE void hf_mutex_shared_init(hf_mutex_shared_t *mutex)
 {
-	HF__VALIDATE_FORGET(&mutex->word);
+	HF_DETAIL_VALIDATE_FORGET(&mutex->word);
 	hf_atomic32_store_relaxed(&mutex->word, 0);
 }
 
@@ -328,10 +333,10 @@ HF_INLINE void hf_mutex_shared_init(hf_mutex_shared_t *mutex)
 HF_INLINE void hf_mutex_shared_lock(hf_mutex_shared_t *mutex)
 	HF_ACQUIRE(mutex) HF_NO_THREAD_SAFETY_ANALYSIS
 {
-	if (!HF__VALIDATE_LOCK(mutex, hf__mutex_is_locked(&mutex->word)))
+	if (!HF_DETAIL_VALIDATE_LOCK(mutex, hf_detail_mutex_is_locked(&mutex->word)))
 		return;
-	(void)hf__mutex_shared_take(&mutex->word, HF_ENV_FOREVER, HF_ENV_SHARED);
-	HF__VALIDATE_LOCKED(mutex);
+	(void)hf_detail_mutex_shared_take(&mutex->word, HF_ENV_FOREVER, HF_ENV_SHARED);
+	HF_DETAIL_VALIDATE_LOCKED(mutex);
 }
 
 /* hf_mutex_shared_lock_timeout - as hf_mutex_lock_timeout(). Ordering: acquire if true. */
@@ -339,11 +344,11 @@ HF_INLINE HF_MUST_CHECK bool hf_mutex_shared_lock_timeout(hf_mutex_shared_t *mut
 							  uint64_t timeout)
 	HF_TRY_ACQUIRE(true, mutex) HF_NO_THREAD_SAFETY_ANALYSIS
 {
-	if (!HF__VALIDATE_LOCK(mutex, hf__mutex_is_locked(&mutex->word)))
+	if (!HF_DETAIL_VALIDATE_LOCK(mutex, hf_detail_mutex_is_locked(&mutex->word)))
 		return true;
-	if (!hf__mutex_shared_take(&mutex->word, hf_env_deadline(timeout), HF_ENV_SHARED))
+	if (!hf_detail_mutex_shared_take(&mutex->word, hf_env_deadline(timeout), HF_ENV_SHARED))
 		return false;
-	HF__VALIDATE_LOCKED(mutex);
+	HF_DETAIL_VALIDATE_LOCKED(mutex);
 	return true;
 }
 
@@ -351,29 +356,29 @@ HF_INLINE HF_MUST_CHECK bool hf_mutex_shared_lock_timeout(hf_mutex_shared_t *mut
 HF_INLINE HF_MUST_CHECK bool hf_mutex_shared_trylock(hf_mutex_shared_t *mutex)
 	HF_TRY_ACQUIRE(true, mutex) HF_NO_THREAD_SAFETY_ANALYSIS
 {
-	return hf__mutex_trylock(&mutex->word);
+	return hf_detail_mutex_trylock(&mutex->word);
 }
 
 /* hf_mutex_shared_unlock - as hf_mutex_unlock(). Ordering: release. */
 HF_INLINE void hf_mutex_shared_unlock(hf_mutex_shared_t *mutex)
 	HF_RELEASE(mutex) HF_NO_THREAD_SAFETY_ANALYSIS
 {
-	if (HF__VALIDATE_UNLOCK(mutex, hf__mutex_is_locked(&mutex->word)))
-		hf__mutex_shared_release(&mutex->word, HF_ENV_SHARED);
+	if (HF_DETAIL_VALIDATE_UNLOCK(mutex, hf_detail_mutex_is_locked(&mutex->word)))
+		hf_detail_mutex_shared_release(&mutex->word, HF_ENV_SHARED);
 }
 
 /* hf_mutex_shared_is_locked - as hf_mutex_is_locked(). Ordering: none. */
 HF_INLINE bool hf_mutex_shared_is_locked(const hf_mutex_shared_t *mutex)
 {
-	return hf__mutex_is_locked(&mutex->word);
+	return hf_detail_mutex_is_locked(&mutex->word);
 }
 
-HF_INLINE void hf__mutex_guard_end(hf_mutex_t **guard) HF_NO_THREAD_SAFETY_ANALYSIS
+HF_INLINE void hf_detail_mutex_guard_end(hf_mutex_t **guard) HF_NO_THREAD_SAFETY_ANALYSIS
 {
 	hf_mutex_unlock(*guard);
 }
 
-HF_INLINE hf_mutex_t *hf__mutex_guard_begin(hf_mutex_t *mutex) HF_NO_THREAD_SAFETY_ANALYSIS
+HF_INLINE hf_mutex_t *hf_detail_mutex_guard_begin(hf_mutex_t *mutex) HF_NO_THREAD_SAFETY_ANALYSIS
 {
 	hf_mutex_lock(mutex);
 	return mutex;
@@ -381,14 +386,15 @@ HF_INLINE hf_mutex_t *hf__mutex_guard_begin(hf_mutex_t *mutex) HF_NO_THREAD_SAFE
 
 /* HF_MUTEX_GUARD - hold a mutex to the end of this block, however it is left. Not longjmp. */
 #define HF_MUTEX_GUARD(mutex)                                                                      \
-	hf_mutex_t *HF__UNIQUE(hf__guard_) __attribute__((cleanup(hf__mutex_guard_end), unused)) = \
-		hf__mutex_guard_begin(mutex)
+	hf_mutex_t *HF_DETAIL_UNIQUE(hf_detail_guard_)                                             \
+		__attribute__((cleanup(hf_detail_mutex_guard_end), unused)) =                      \
+			hf_detail_mutex_guard_begin(mutex)
 
 #ifdef __cplusplus
 HF_BEGIN_CXX
 /* At least 0. Beyond 2^63 ns, 292 years, there is no difference. */
 template <class Duration>
-inline uint64_t hf__nanoseconds(const Duration &duration) noexcept
+inline uint64_t hf_detail_nanoseconds(const Duration &duration) noexcept
 {
 	double ns = static_cast<double>(duration.count()) * 1e9 *
 		    static_cast<double>(Duration::period::num) /
@@ -401,13 +407,13 @@ inline uint64_t hf__nanoseconds(const Duration &duration) noexcept
 class HF_CAPABILITY("mutex") mutex {
 public:
 	/* All bytes 0: free. A global one is free before any constructor runs, and none undoes that. */
-	HF__CONSTEXPR mutex() noexcept : raw_() {}
+	HF_DETAIL_CONSTEXPR mutex() noexcept : raw_() {}
 	mutex(const mutex &) = delete;
 	mutex &operator=(const mutex &) = delete;
 #if HF_VALIDATE
 	~mutex()
 	{
-		HF__VALIDATE_FORGET(&raw_.word);
+		HF_DETAIL_VALIDATE_FORGET(&raw_.word);
 	}
 #endif
 
@@ -424,7 +430,7 @@ public:
 	bool try_lock_for(const Duration &timeout) noexcept
 		HF_TRY_ACQUIRE(true) HF_NO_THREAD_SAFETY_ANALYSIS
 	{
-		return hf_mutex_lock_timeout(&raw_, hf__nanoseconds(timeout));
+		return hf_mutex_lock_timeout(&raw_, hf_detail_nanoseconds(timeout));
 	}
 	/* Of any clock, as it is now: one that is set meanwhile does not move the deadline. */
 	template <class TimePoint>

@@ -58,7 +58,7 @@
  *
  * Source   docs/design/0009-nofault.md; the counts: gVisor's safecopy has the same definition
  */
-#include "nofault/dispatch.h"
+#include "internal/nofault/dispatch.h"
 
 #if !HF_ENV_HAS_CLEAR
 HF_BEGIN_DECLS
@@ -224,7 +224,7 @@ HF_END_DECLS
  */
 HF_INLINE HF_MUST_CHECK size_t hf_clear_nofault(void *dst, size_t len)
 {
-	return hf__dispatch_clear(dst, len);
+	return hf_detail_dispatch_clear(dst, len);
 }
 
 /**
@@ -240,7 +240,7 @@ HF_INLINE HF_MUST_CHECK size_t hf_clear_nofault(void *dst, size_t len)
  */
 HF_INLINE HF_MUST_CHECK size_t hf_copy_nofault(void *dst, const void *src, size_t len)
 {
-	return hf__dispatch_copy(dst, src, len);
+	return hf_detail_dispatch_copy(dst, src, len);
 }
 
 /**
@@ -252,12 +252,12 @@ HF_INLINE HF_MUST_CHECK size_t hf_copy_nofault(void *dst, const void *src, size_
  */
 HF_INLINE HF_MUST_CHECK size_t hf_copy_from_nofault(void *dst, const void *src, size_t len)
 {
-	return hf__dispatch_copy_from(dst, src, len);
+	return hf_detail_dispatch_copy_from(dst, src, len);
 }
 
 HF_INLINE HF_MUST_CHECK size_t hf_copy_to_nofault(void *dst, const void *src, size_t len)
 {
-	return hf__dispatch_copy_to(dst, src, len);
+	return hf_detail_dispatch_copy_to(dst, src, len);
 }
 
 #if !HF_ENV_HAS_CLEAR
@@ -363,10 +363,10 @@ HF_INLINE HF_MUST_CHECK int hf_cmpxchg32_nofault(volatile void *p, uint32_t expe
 
 	if (HF_UNLIKELY((uintptr_t)p % 4))
 		return -HF_EINVAL;
-	HF__TSAN_RELEASE(p);
+	HF_DETAIL_TSAN_RELEASE(p);
 	error = HF_ENV_TOUCH(p, 4, -HF_EFAULT,
 			     hf_arch_cmpxchg32_nofault(p, expected, desired, found));
-	HF__TSAN_ACQUIRE(p);
+	HF_DETAIL_TSAN_ACQUIRE(p);
 	return error;
 }
 
@@ -377,10 +377,10 @@ HF_INLINE HF_MUST_CHECK int hf_cmpxchg64_nofault(volatile void *p, uint64_t expe
 
 	if (HF_UNLIKELY((uintptr_t)p % 8))
 		return -HF_EINVAL;
-	HF__TSAN_RELEASE(p);
+	HF_DETAIL_TSAN_RELEASE(p);
 	error = HF_ENV_TOUCH(p, 8, -HF_EFAULT,
 			     hf_arch_cmpxchg64_nofault(p, expected, desired, found));
-	HF__TSAN_ACQUIRE(p);
+	HF_DETAIL_TSAN_ACQUIRE(p);
 	return error;
 }
 
@@ -402,9 +402,9 @@ HF_INLINE HF_MUST_CHECK int hf_exchange32_nofault(volatile void *p, uint32_t val
 
 	if (HF_UNLIKELY((uintptr_t)p % 4))
 		return -HF_EINVAL;
-	HF__TSAN_RELEASE(p);
+	HF_DETAIL_TSAN_RELEASE(p);
 	error = HF_ENV_TOUCH(p, 4, -HF_EFAULT, hf_arch_exchange32_nofault(p, value, found));
-	HF__TSAN_ACQUIRE(p);
+	HF_DETAIL_TSAN_ACQUIRE(p);
 	return error;
 }
 
@@ -414,9 +414,9 @@ HF_INLINE HF_MUST_CHECK int hf_exchange64_nofault(volatile void *p, uint64_t val
 
 	if (HF_UNLIKELY((uintptr_t)p % 8))
 		return -HF_EINVAL;
-	HF__TSAN_RELEASE(p);
+	HF_DETAIL_TSAN_RELEASE(p);
 	error = HF_ENV_TOUCH(p, 8, -HF_EFAULT, hf_arch_exchange64_nofault(p, value, found));
-	HF__TSAN_ACQUIRE(p);
+	HF_DETAIL_TSAN_ACQUIRE(p);
 	return error;
 }
 
@@ -427,9 +427,9 @@ HF_INLINE HF_MUST_CHECK int hf_fetch_add32_nofault(volatile void *p, uint32_t va
 
 	if (HF_UNLIKELY((uintptr_t)p % 4))
 		return -HF_EINVAL;
-	HF__TSAN_RELEASE(p);
+	HF_DETAIL_TSAN_RELEASE(p);
 	error = HF_ENV_TOUCH(p, 4, -HF_EFAULT, hf_arch_fetch_add32_nofault(p, value, found));
-	HF__TSAN_ACQUIRE(p);
+	HF_DETAIL_TSAN_ACQUIRE(p);
 	return error;
 }
 
@@ -440,15 +440,15 @@ HF_INLINE HF_MUST_CHECK int hf_fetch_add64_nofault(volatile void *p, uint64_t va
 
 	if (HF_UNLIKELY((uintptr_t)p % 8))
 		return -HF_EINVAL;
-	HF__TSAN_RELEASE(p);
+	HF_DETAIL_TSAN_RELEASE(p);
 	error = HF_ENV_TOUCH(p, 8, -HF_EFAULT, hf_arch_fetch_add64_nofault(p, value, found));
-	HF__TSAN_ACQUIRE(p);
+	HF_DETAIL_TSAN_ACQUIRE(p);
 	return error;
 }
 
 /* ---- fill, move, compare, find, vectors of ranges, whole words ----------------------------- */
 
-#include "nofault/memory.h"
+#include "internal/nofault/memory.h"
 
 /* The sites of this executable or shared object, on their way to the handler's table. */
 #if HF_ARCH_HAS_SITES && defined(HF_ENV_REGISTER_SITES)
@@ -463,14 +463,14 @@ HF_ENV_REGISTER_SITES
 HF_BEGIN_CXX
 
 template <class T>
-[[nodiscard]] inline size_t hf__clear_objects(T *objects, size_t count)
+[[nodiscard]] inline size_t hf_detail_clear_objects(T *objects, size_t count)
 {
 	static_assert(__is_trivially_copyable(T), "zero bytes need not be a valid object");
 	return hf_clear_nofault(objects, count * sizeof(T));
 }
 
 template <class T>
-[[nodiscard]] inline size_t hf__copy_objects(T *to, size_t room, const T *from, size_t count)
+[[nodiscard]] inline size_t hf_detail_copy_objects(T *to, size_t room, const T *from, size_t count)
 {
 	static_assert(__is_trivially_copyable(T), "a copy of the bytes need not be a valid object");
 	size_t fit = count < room ? count : room;
@@ -482,7 +482,7 @@ template <class T>
 template <class Span>
 [[nodiscard]] inline size_t clear_nofault(Span &&span)
 {
-	return hf__clear_objects(span.data(), span.size());
+	return hf_detail_clear_objects(span.data(), span.size());
 }
 
 /*
@@ -492,7 +492,7 @@ template <class Span>
 template <class To, class From>
 [[nodiscard]] inline size_t copy_nofault(To &&to, const From &from)
 {
-	return hf__copy_objects(to.data(), to.size(), from.data(), from.size());
+	return hf_detail_copy_objects(to.data(), to.size(), from.data(), from.size());
 }
 
 HF_END_CXX

@@ -71,7 +71,7 @@
  *
  * Source   docs/design/0015-rcuref.md
  */
-#include "atomic.h"
+#include "internal/atomic.h"
 #include "validate.h"
 
 /* The count; its word is for the verbs only. */
@@ -85,15 +85,15 @@ typedef struct hf_rcuref {
 #endif
 
 #define HF_RCUREF_MAX 0x80000000u /* references */
-#define HF__RCUREF_SATURATED 0xa0000000u
-#define HF__RCUREF_FROM_DEAD 0xc0000000u
-#define HF__RCUREF_DEAD 0xe0000000u
-#define HF__RCUREF_NONE 0xffffffffu
+#define HF_DETAIL_RCUREF_SATURATED 0xa0000000u
+#define HF_DETAIL_RCUREF_FROM_DEAD 0xc0000000u
+#define HF_DETAIL_RCUREF_DEAD 0xe0000000u
+#define HF_DETAIL_RCUREF_NONE 0xffffffffu
 
 /* n references: a constant from 1 on, or 0 = dead. */
 #define HF_RCUREF_INIT(n)                                                                          \
 	{                                                                                          \
-		HF_ATOMIC_INIT((n) ? (uint32_t)(n)-1u : HF__RCUREF_DEAD)                           \
+		HF_ATOMIC_INIT((n) ? (uint32_t)(n)-1u : HF_DETAIL_RCUREF_DEAD)                     \
 	}
 
 /**
@@ -105,7 +105,7 @@ typedef struct hf_rcuref {
  */
 HF_INLINE void hf_rcuref_init(hf_rcuref_t *r, uint32_t n)
 {
-	hf_atomic32_store_relaxed(&r->refs, n ? n - 1 : HF__RCUREF_DEAD);
+	hf_atomic32_store_relaxed(&r->refs, n ? n - 1 : HF_DETAIL_RCUREF_DEAD);
 }
 
 /**
@@ -116,7 +116,7 @@ HF_INLINE void hf_rcuref_init(hf_rcuref_t *r, uint32_t n)
  */
 HF_INLINE void hf_rcuref_init_release(hf_rcuref_t *r, uint32_t n)
 {
-	hf_atomic32_store_release(&r->refs, n ? n - 1 : HF__RCUREF_DEAD);
+	hf_atomic32_store_release(&r->refs, n ? n - 1 : HF_DETAIL_RCUREF_DEAD);
 }
 
 /**
@@ -131,7 +131,7 @@ HF_INLINE uint32_t hf_rcuref_read(const hf_rcuref_t *r)
 
 	if (refs < HF_RCUREF_MAX)
 		return refs + 1;
-	return refs < HF__RCUREF_FROM_DEAD ? HF_RCUREF_MAX + 1 : 0;
+	return refs < HF_DETAIL_RCUREF_FROM_DEAD ? HF_RCUREF_MAX + 1 : 0;
 }
 
 /**
@@ -150,23 +150,23 @@ HF_INLINE uint32_t hf_rcuref_left(const hf_rcuref_t *r)
 }
 
 /* A count in the dead zone is back in its middle before it can leave. I2 */
-HF_INLINE void hf__rcuref_stay_dead(hf_rcuref_t *r, uint32_t refs)
+HF_INLINE void hf_detail_rcuref_stay_dead(hf_rcuref_t *r, uint32_t refs)
 {
 	const uint32_t half = 1u << 28;
 
-	if (HF_UNLIKELY(refs - (HF__RCUREF_DEAD - half) > 2 * half))
-		(void)hf_atomic32_try_cmpxchg_relaxed(&r->refs, &refs, HF__RCUREF_DEAD);
+	if (HF_UNLIKELY(refs - (HF_DETAIL_RCUREF_DEAD - half) > 2 * half))
+		(void)hf_atomic32_try_cmpxchg_relaxed(&r->refs, &refs, HF_DETAIL_RCUREF_DEAD);
 }
 
 /* A get made it `refs`, which is not live. */
-HF_SLOW bool hf__rcuref_get_rest(hf_rcuref_t *r, uint32_t refs)
+HF_SLOW bool hf_detail_rcuref_get_rest(hf_rcuref_t *r, uint32_t refs)
 {
-	if (HF_LIKELY(refs >= HF__RCUREF_FROM_DEAD)) {
-		hf__rcuref_stay_dead(r, refs);
+	if (HF_LIKELY(refs >= HF_DETAIL_RCUREF_FROM_DEAD)) {
+		hf_detail_rcuref_stay_dead(r, refs);
 		return false;
 	}
-	hf_atomic32_store_relaxed(&r->refs, HF__RCUREF_SATURATED); /* I3 */
-	hf_report_at(HF_REPORT_RCUREF_OVF, r, HF__SLOW_CALL_SITE);
+	hf_atomic32_store_relaxed(&r->refs, HF_DETAIL_RCUREF_SATURATED); /* I3 */
+	hf_report_at(HF_REPORT_RCUREF_OVF, r, HF_DETAIL_SLOW_CALL_SITE);
 	return true;
 }
 
@@ -174,20 +174,21 @@ HF_SLOW bool hf__rcuref_get_rest(hf_rcuref_t *r, uint32_t refs)
  * A put made it `refs`, which is not live. That result decides, not what is there by now: others
  * may have got it, put it and killed it already.
  */
-HF_SLOW bool hf__rcuref_put_rest(hf_rcuref_t *r, uint32_t refs)
+HF_SLOW bool hf_detail_rcuref_put_rest(hf_rcuref_t *r, uint32_t refs)
 {
-	if (HF_LIKELY(refs == HF__RCUREF_NONE)) {
-		if (!hf_atomic32_try_cmpxchg_relaxed(&r->refs, &refs, HF__RCUREF_DEAD)) /* I1 */
+	if (HF_LIKELY(refs == HF_DETAIL_RCUREF_NONE)) {
+		if (!hf_atomic32_try_cmpxchg_relaxed(&r->refs, &refs,
+						     HF_DETAIL_RCUREF_DEAD)) /* I1 */
 			return false; /* another get came in between */
 		hf_atomic32_fence_acquire(&r->refs);
 		return true;
 	}
-	if (refs >= HF__RCUREF_FROM_DEAD) {
-		hf__rcuref_stay_dead(r, refs);
-		hf_report_at(HF_REPORT_RCUREF_DEAD, r, HF__SLOW_CALL_SITE);
+	if (refs >= HF_DETAIL_RCUREF_FROM_DEAD) {
+		hf_detail_rcuref_stay_dead(r, refs);
+		hf_report_at(HF_REPORT_RCUREF_DEAD, r, HF_DETAIL_SLOW_CALL_SITE);
 		return false;
 	}
-	hf_atomic32_store_relaxed(&r->refs, HF__RCUREF_SATURATED); /* I3 */
+	hf_atomic32_store_relaxed(&r->refs, HF_DETAIL_RCUREF_SATURATED); /* I3 */
 	return false;
 }
 
@@ -203,7 +204,7 @@ HF_INLINE HF_MUST_CHECK bool hf_rcuref_get(hf_rcuref_t *r)
 {
 	uint32_t refs = hf_atomic32_fetch_add_relaxed(&r->refs, 1) + 1;
 
-	return HF_LIKELY((int32_t)refs >= 0) || hf__rcuref_get_rest(r, refs);
+	return HF_LIKELY((int32_t)refs >= 0) || hf_detail_rcuref_get_rest(r, refs);
 }
 
 /**
@@ -235,12 +236,12 @@ HF_INLINE HF_MUST_CHECK bool hf_rcuref_put(hf_rcuref_t *r)
 	uint32_t refs;
 	bool last = false;
 
-	if (!HF__VALIDATE_THAT(HF_RCUREF_PROTECTED()))
+	if (!HF_DETAIL_VALIDATE_THAT(HF_RCUREF_PROTECTED()))
 		hf_report(HF_REPORT_RCUREF_UNPROTECTED, r);
 	hf_env_preempt_disable();
 	refs = hf_atomic32_fetch_sub_release(&r->refs, 1) - 1;
 	if (HF_UNLIKELY((int32_t)refs < 0))
-		last = hf__rcuref_put_rest(r, refs);
+		last = hf_detail_rcuref_put_rest(r, refs);
 	hf_env_preempt_enable();
 	return last;
 }

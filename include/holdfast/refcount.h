@@ -102,7 +102,8 @@
 #ifndef HF_REFCOUNT_DEFAULT
 #define HF_REFCOUNT_DEFAULT asm
 #endif
-#define HF__REFCOUNT_DEFAULT(verb) HF__PASTE4(hf_refcount_, HF_REFCOUNT_DEFAULT, _, verb)
+#define HF_DETAIL_REFCOUNT_DEFAULT(verb)                                                           \
+	HF_DETAIL_PASTE4(hf_refcount_, HF_REFCOUNT_DEFAULT, _, verb)
 
 /**
  * hf_refcount_set - give an object its first references
@@ -113,7 +114,7 @@
  */
 HF_INLINE void hf_refcount_set(hf_refcount_t *r, int32_t n)
 {
-	HF__REFCOUNT_DEFAULT(set)(r, n);
+	HF_DETAIL_REFCOUNT_DEFAULT(set)(r, n);
 }
 
 /**
@@ -125,7 +126,7 @@ HF_INLINE void hf_refcount_set(hf_refcount_t *r, int32_t n)
  */
 HF_INLINE void hf_refcount_set_release(hf_refcount_t *r, int32_t n)
 {
-	HF__REFCOUNT_DEFAULT(set_release)(r, n);
+	HF_DETAIL_REFCOUNT_DEFAULT(set_release)(r, n);
 }
 
 /**
@@ -137,7 +138,7 @@ HF_INLINE void hf_refcount_set_release(hf_refcount_t *r, int32_t n)
  */
 HF_INLINE int32_t hf_refcount_read(const hf_refcount_t *r)
 {
-	return HF__REFCOUNT_DEFAULT(read)(r);
+	return HF_DETAIL_REFCOUNT_DEFAULT(read)(r);
 }
 
 /**
@@ -149,7 +150,7 @@ HF_INLINE int32_t hf_refcount_read(const hf_refcount_t *r)
  */
 HF_INLINE void hf_refcount_inc(hf_refcount_t *r)
 {
-	HF__REFCOUNT_DEFAULT(inc)(r);
+	HF_DETAIL_REFCOUNT_DEFAULT(inc)(r);
 }
 
 /**
@@ -160,7 +161,7 @@ HF_INLINE void hf_refcount_inc(hf_refcount_t *r)
  */
 HF_INLINE void hf_refcount_inc_old(hf_refcount_t *r, int32_t *old)
 {
-	HF__REFCOUNT_DEFAULT(inc_old)(r, old);
+	HF_DETAIL_REFCOUNT_DEFAULT(inc_old)(r, old);
 }
 
 /**
@@ -173,7 +174,7 @@ HF_INLINE void hf_refcount_inc_old(hf_refcount_t *r, int32_t *old)
  */
 HF_INLINE void hf_refcount_add(int32_t i, hf_refcount_t *r)
 {
-	HF__REFCOUNT_DEFAULT(add)(i, r);
+	HF_DETAIL_REFCOUNT_DEFAULT(add)(i, r);
 }
 
 /**
@@ -184,7 +185,7 @@ HF_INLINE void hf_refcount_add(int32_t i, hf_refcount_t *r)
  */
 HF_INLINE void hf_refcount_add_old(int32_t i, hf_refcount_t *r, int32_t *old)
 {
-	HF__REFCOUNT_DEFAULT(add_old)(i, r, old);
+	HF_DETAIL_REFCOUNT_DEFAULT(add_old)(i, r, old);
 }
 
 /**
@@ -197,7 +198,7 @@ HF_INLINE void hf_refcount_add_old(int32_t i, hf_refcount_t *r, int32_t *old)
  */
 HF_INLINE HF_MUST_CHECK bool hf_refcount_inc_not_zero(hf_refcount_t *r)
 {
-	return HF__REFCOUNT_DEFAULT(inc_not_zero)(r);
+	return HF_DETAIL_REFCOUNT_DEFAULT(inc_not_zero)(r);
 }
 
 /**
@@ -209,7 +210,7 @@ HF_INLINE HF_MUST_CHECK bool hf_refcount_inc_not_zero(hf_refcount_t *r)
  */
 HF_INLINE HF_MUST_CHECK bool hf_refcount_inc_not_zero_old(hf_refcount_t *r, int32_t *old)
 {
-	return HF__REFCOUNT_DEFAULT(inc_not_zero_old)(r, old);
+	return HF_DETAIL_REFCOUNT_DEFAULT(inc_not_zero_old)(r, old);
 }
 
 /**
@@ -222,7 +223,7 @@ HF_INLINE HF_MUST_CHECK bool hf_refcount_inc_not_zero_old(hf_refcount_t *r, int3
  */
 HF_INLINE HF_MUST_CHECK bool hf_refcount_inc_not_zero_acquire(hf_refcount_t *r)
 {
-	return HF__REFCOUNT_DEFAULT(inc_not_zero_acquire)(r);
+	return HF_DETAIL_REFCOUNT_DEFAULT(inc_not_zero_acquire)(r);
 }
 
 /**
@@ -234,7 +235,7 @@ HF_INLINE HF_MUST_CHECK bool hf_refcount_inc_not_zero_acquire(hf_refcount_t *r)
  */
 HF_INLINE HF_MUST_CHECK bool hf_refcount_inc_not_zero_acquire_old(hf_refcount_t *r, int32_t *old)
 {
-	return HF__REFCOUNT_DEFAULT(inc_not_zero_acquire_old)(r, old);
+	return HF_DETAIL_REFCOUNT_DEFAULT(inc_not_zero_acquire_old)(r, old);
 }
 
 /**
@@ -248,7 +249,7 @@ HF_INLINE HF_MUST_CHECK bool hf_refcount_inc_not_zero_acquire_old(hf_refcount_t 
  */
 HF_INLINE HF_MUST_CHECK bool hf_refcount_add_not_zero(int32_t i, hf_refcount_t *r)
 {
-	return HF__REFCOUNT_DEFAULT(add_not_zero)(i, r);
+	return HF_DETAIL_REFCOUNT_DEFAULT(add_not_zero)(i, r);
 }
 
 /**
@@ -260,7 +261,7 @@ HF_INLINE HF_MUST_CHECK bool hf_refcount_add_not_zero(int32_t i, hf_refcount_t *
  */
 HF_INLINE HF_MUST_CHECK bool hf_refcount_add_not_zero_old(int32_t i, hf_refcount_t *r, int32_t *old)
 {
-	return HF__REFCOUNT_DEFAULT(add_not_zero_old)(i, r, old);
+	return HF_DETAIL_REFCOUNT_DEFAULT(add_not_zero_old)(i, r, old);
 }
 
 /**
@@ -274,7 +275,7 @@ HF_INLINE HF_MUST_CHECK bool hf_refcount_add_not_zero_old(int32_t i, hf_refcount
  */
 HF_INLINE HF_MUST_CHECK bool hf_refcount_add_not_zero_acquire(int32_t i, hf_refcount_t *r)
 {
-	return HF__REFCOUNT_DEFAULT(add_not_zero_acquire)(i, r);
+	return HF_DETAIL_REFCOUNT_DEFAULT(add_not_zero_acquire)(i, r);
 }
 
 /**
@@ -288,7 +289,7 @@ HF_INLINE HF_MUST_CHECK bool hf_refcount_add_not_zero_acquire(int32_t i, hf_refc
 HF_INLINE HF_MUST_CHECK bool hf_refcount_add_not_zero_acquire_old(int32_t i, hf_refcount_t *r,
 								  int32_t *old)
 {
-	return HF__REFCOUNT_DEFAULT(add_not_zero_acquire_old)(i, r, old);
+	return HF_DETAIL_REFCOUNT_DEFAULT(add_not_zero_acquire_old)(i, r, old);
 }
 
 /**
@@ -301,7 +302,7 @@ HF_INLINE HF_MUST_CHECK bool hf_refcount_add_not_zero_acquire_old(int32_t i, hf_
  */
 HF_INLINE HF_MUST_CHECK bool hf_refcount_dec_and_test(hf_refcount_t *r)
 {
-	return HF__REFCOUNT_DEFAULT(dec_and_test)(r);
+	return HF_DETAIL_REFCOUNT_DEFAULT(dec_and_test)(r);
 }
 
 /**
@@ -313,7 +314,7 @@ HF_INLINE HF_MUST_CHECK bool hf_refcount_dec_and_test(hf_refcount_t *r)
  */
 HF_INLINE HF_MUST_CHECK bool hf_refcount_dec_and_test_old(hf_refcount_t *r, int32_t *old)
 {
-	return HF__REFCOUNT_DEFAULT(dec_and_test_old)(r, old);
+	return HF_DETAIL_REFCOUNT_DEFAULT(dec_and_test_old)(r, old);
 }
 
 /**
@@ -327,7 +328,7 @@ HF_INLINE HF_MUST_CHECK bool hf_refcount_dec_and_test_old(hf_refcount_t *r, int3
  */
 HF_INLINE HF_MUST_CHECK bool hf_refcount_sub_and_test(int32_t i, hf_refcount_t *r)
 {
-	return HF__REFCOUNT_DEFAULT(sub_and_test)(i, r);
+	return HF_DETAIL_REFCOUNT_DEFAULT(sub_and_test)(i, r);
 }
 
 /**
@@ -339,7 +340,7 @@ HF_INLINE HF_MUST_CHECK bool hf_refcount_sub_and_test(int32_t i, hf_refcount_t *
  */
 HF_INLINE HF_MUST_CHECK bool hf_refcount_sub_and_test_old(int32_t i, hf_refcount_t *r, int32_t *old)
 {
-	return HF__REFCOUNT_DEFAULT(sub_and_test_old)(i, r, old);
+	return HF_DETAIL_REFCOUNT_DEFAULT(sub_and_test_old)(i, r, old);
 }
 
 /**
@@ -351,7 +352,7 @@ HF_INLINE HF_MUST_CHECK bool hf_refcount_sub_and_test_old(int32_t i, hf_refcount
  */
 HF_INLINE void hf_refcount_dec(hf_refcount_t *r)
 {
-	HF__REFCOUNT_DEFAULT(dec)(r);
+	HF_DETAIL_REFCOUNT_DEFAULT(dec)(r);
 }
 
 /**
@@ -362,7 +363,7 @@ HF_INLINE void hf_refcount_dec(hf_refcount_t *r)
  */
 HF_INLINE void hf_refcount_dec_old(hf_refcount_t *r, int32_t *old)
 {
-	HF__REFCOUNT_DEFAULT(dec_old)(r, old);
+	HF_DETAIL_REFCOUNT_DEFAULT(dec_old)(r, old);
 }
 
 /**
@@ -374,7 +375,7 @@ HF_INLINE void hf_refcount_dec_old(hf_refcount_t *r, int32_t *old)
  */
 HF_INLINE HF_MUST_CHECK bool hf_refcount_dec_if_one(hf_refcount_t *r)
 {
-	return HF__REFCOUNT_DEFAULT(dec_if_one)(r);
+	return HF_DETAIL_REFCOUNT_DEFAULT(dec_if_one)(r);
 }
 
 /**
@@ -387,7 +388,7 @@ HF_INLINE HF_MUST_CHECK bool hf_refcount_dec_if_one(hf_refcount_t *r)
  */
 HF_INLINE HF_MUST_CHECK bool hf_refcount_dec_not_one(hf_refcount_t *r)
 {
-	return HF__REFCOUNT_DEFAULT(dec_not_one)(r);
+	return HF_DETAIL_REFCOUNT_DEFAULT(dec_not_one)(r);
 }
 
 #endif

@@ -107,9 +107,10 @@
 /* None of its members is for the caller. It stays where it is from begin to end. */
 typedef struct hf_region {
 	hf_atomic64_t below; /* in its thread's list: struct hf_region *; 0 = none */
-	hf_atomic64_t lost;  /* address from which on its pages were lost; HF__REGION_NONE = none */
-	hf_atomic64_t written; /* address of the first write there; HF__REGION_NONE = none */
-	hf_atomic32_t access;  /* enum hf__region_access */
+	hf_atomic64_t
+		lost; /* address from which on its pages were lost; HF_DETAIL_REGION_NONE = none */
+	hf_atomic64_t written; /* address of the first write there; HF_DETAIL_REGION_NONE = none */
+	hf_atomic32_t access;  /* enum hf_detail_region_access */
 	int32_t fd;            /* -1 = it does not know its file */
 	uintptr_t base;
 	size_t len;
@@ -119,13 +120,13 @@ typedef struct hf_region {
 	uint64_t of_process; /* 1 = the faults of all threads are its */
 } hf_region_t;
 
-#define HF__REGION_NONE UINT64_MAX
+#define HF_DETAIL_REGION_NONE UINT64_MAX
 
 /* May the mapping be written? Asked of the kernel at the first loss, if the caller has not said. */
-enum hf__region_access {
-	HF__REGION_UNKNOWN = 0,
-	HF__REGION_READ_ONLY,
-	HF__REGION_WRITABLE,
+enum hf_detail_region_access {
+	HF_DETAIL_REGION_UNKNOWN = 0,
+	HF_DETAIL_REGION_READ_ONLY,
+	HF_DETAIL_REGION_WRITABLE,
 };
 
 /* What a region met. Offsets count from the region's base, in bytes. */

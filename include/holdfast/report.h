@@ -39,8 +39,8 @@
  *
  * Example  examples/report.c
  */
-#include "compiler.h"
-#include "env.h"
+#include "internal/compiler.h"
+#include "internal/env.h"
 
 /* One kind a misuse, as the field names them. */
 enum hf_report_kind {
@@ -90,13 +90,13 @@ struct hf_report_details {
 typedef void (*hf_report_details_handler_t)(const struct hf_report_details *details, void *data);
 
 /* Inside of the call of the function that this stands in, which must be a cold one, not inlined. */
-#define HF__CALL_SITE ((const void *)((const char *)__builtin_return_address(0) - 1))
+#define HF_DETAIL_CALL_SITE ((const void *)((const char *)__builtin_return_address(0) - 1))
 
 /* The same in a HF_SLOW function. With validation that is inlined: then hf_report_at() knows best. */
 #if defined(HF_VALIDATE) && HF_VALIDATE
-#define HF__SLOW_CALL_SITE ((const void *)NULL)
+#define HF_DETAIL_SLOW_CALL_SITE ((const void *)NULL)
 #else
-#define HF__SLOW_CALL_SITE HF__CALL_SITE
+#define HF_DETAIL_SLOW_CALL_SITE HF_DETAIL_CALL_SITE
 #endif
 
 HF_BEGIN_DECLS

@@ -61,7 +61,7 @@
  *
  * Source      docs/design/0004-queued-spinlock.md, docs/design/0005-waiting.md
  */
-#include "guard.h"
+#include "internal/guard.h"
 #include "spinlock/cas.h"
 #include "spinlock/cas_prefetch.h"
 #include "spinlock/cas_release.h"
@@ -92,10 +92,11 @@
 #ifndef HF_SPINLOCK_DEFAULT
 #define HF_SPINLOCK_DEFAULT queued
 #endif
-#define HF__SPINLOCK_DEFAULT(verb) HF__PASTE4(hf_spinlock_, HF_SPINLOCK_DEFAULT, _, verb)
+#define HF_DETAIL_SPINLOCK_DEFAULT(verb)                                                           \
+	HF_DETAIL_PASTE4(hf_spinlock_, HF_SPINLOCK_DEFAULT, _, verb)
 
 /* hf_spinlock_t, hf_spinlock_<name>_t - a spinlock; of one implementation */
-typedef HF__SPINLOCK_DEFAULT(t) hf_spinlock_t;
+typedef HF_DETAIL_SPINLOCK_DEFAULT(t) hf_spinlock_t;
 
 /* HF_SPINLOCK_INIT, HF_SPINLOCK_<NAME>_INIT - a lock that is free: all bytes are 0 */
 #ifdef __cplusplus
@@ -117,7 +118,7 @@ typedef HF__SPINLOCK_DEFAULT(t) hf_spinlock_t;
  */
 HF_INLINE void hf_spinlock_init(hf_spinlock_t *lock)
 {
-	HF__SPINLOCK_DEFAULT(init)(lock);
+	HF_DETAIL_SPINLOCK_DEFAULT(init)(lock);
 }
 
 /**
@@ -130,7 +131,7 @@ HF_INLINE void hf_spinlock_init(hf_spinlock_t *lock)
  */
 HF_INLINE void hf_spinlock_lock(hf_spinlock_t *lock) HF_ACQUIRE(lock)
 {
-	HF__SPINLOCK_DEFAULT(lock)(lock);
+	HF_DETAIL_SPINLOCK_DEFAULT(lock)(lock);
 }
 
 /**
@@ -142,7 +143,7 @@ HF_INLINE void hf_spinlock_lock(hf_spinlock_t *lock) HF_ACQUIRE(lock)
  */
 HF_INLINE HF_MUST_CHECK bool hf_spinlock_trylock(hf_spinlock_t *lock) HF_TRY_ACQUIRE(true, lock)
 {
-	return HF__SPINLOCK_DEFAULT(trylock)(lock);
+	return HF_DETAIL_SPINLOCK_DEFAULT(trylock)(lock);
 }
 
 /**
@@ -154,7 +155,7 @@ HF_INLINE HF_MUST_CHECK bool hf_spinlock_trylock(hf_spinlock_t *lock) HF_TRY_ACQ
  */
 HF_INLINE void hf_spinlock_unlock(hf_spinlock_t *lock) HF_RELEASE(lock)
 {
-	HF__SPINLOCK_DEFAULT(unlock)(lock);
+	HF_DETAIL_SPINLOCK_DEFAULT(unlock)(lock);
 }
 
 #if HF_ENV_HAS_FORK
@@ -169,7 +170,7 @@ HF_INLINE void hf_spinlock_unlock(hf_spinlock_t *lock) HF_RELEASE(lock)
  */
 HF_INLINE void hf_spinlock_unlock_in_child(hf_spinlock_t *lock) HF_RELEASE(lock)
 {
-	HF__SPINLOCK_DEFAULT(unlock_in_child)(lock);
+	HF_DETAIL_SPINLOCK_DEFAULT(unlock_in_child)(lock);
 }
 #endif
 
@@ -182,7 +183,7 @@ HF_INLINE void hf_spinlock_unlock_in_child(hf_spinlock_t *lock) HF_RELEASE(lock)
  */
 HF_INLINE bool hf_spinlock_is_locked(const hf_spinlock_t *lock)
 {
-	return HF__SPINLOCK_DEFAULT(is_locked)(lock);
+	return HF_DETAIL_SPINLOCK_DEFAULT(is_locked)(lock);
 }
 
 /**
@@ -193,7 +194,7 @@ HF_INLINE bool hf_spinlock_is_locked(const hf_spinlock_t *lock)
  */
 HF_INLINE void hf_spinlock_lock_full(hf_spinlock_t *lock) HF_ACQUIRE(lock)
 {
-	HF__SPINLOCK_DEFAULT(lock_full)(lock);
+	HF_DETAIL_SPINLOCK_DEFAULT(lock_full)(lock);
 }
 
 /**
@@ -204,7 +205,7 @@ HF_INLINE void hf_spinlock_lock_full(hf_spinlock_t *lock) HF_ACQUIRE(lock)
  */
 HF_INLINE void hf_spinlock_unlock_full(hf_spinlock_t *lock) HF_RELEASE(lock)
 {
-	HF__SPINLOCK_DEFAULT(unlock_full)(lock);
+	HF_DETAIL_SPINLOCK_DEFAULT(unlock_full)(lock);
 }
 
 #if HF_ENV_HAS_IRQ
@@ -217,7 +218,7 @@ HF_INLINE void hf_spinlock_unlock_full(hf_spinlock_t *lock) HF_RELEASE(lock)
  */
 HF_INLINE unsigned long hf_spinlock_lock_irqsave(hf_spinlock_t *lock) HF_ACQUIRE(lock)
 {
-	return HF__SPINLOCK_DEFAULT(lock_irqsave)(lock);
+	return HF_DETAIL_SPINLOCK_DEFAULT(lock_irqsave)(lock);
 }
 
 /**
@@ -230,7 +231,7 @@ HF_INLINE unsigned long hf_spinlock_lock_irqsave(hf_spinlock_t *lock) HF_ACQUIRE
 HF_INLINE void hf_spinlock_unlock_irqrestore(hf_spinlock_t *lock, unsigned long flags)
 	HF_RELEASE(lock)
 {
-	HF__SPINLOCK_DEFAULT(unlock_irqrestore)(lock, flags);
+	HF_DETAIL_SPINLOCK_DEFAULT(unlock_irqrestore)(lock, flags);
 }
 #endif
 
@@ -249,18 +250,18 @@ HF_INLINE void hf_spinlock_unlock_irqrestore(hf_spinlock_t *lock, unsigned long 
  * @name: of the implementation, as in HF_SPINLOCK_ROSTER
  */
 #define HF_SPINLOCK_GUARD_OF(name, lock)                                                           \
-	HF__PASTE4(hf_spinlock_, name, _, t)                                                       \
-	*HF__UNIQUE(hf__guard_)                                                                    \
-		__attribute__((cleanup(HF__PASTE4(hf_spinlock_, name, _, guard_end)), unused)) =   \
-		HF__PASTE4(hf_spinlock_, name, _, guard_begin)(lock)
+	HF_DETAIL_PASTE4(hf_spinlock_, name, _, t)                                                 \
+	*HF_DETAIL_UNIQUE(hf_detail_guard_) __attribute__((                                        \
+		cleanup(HF_DETAIL_PASTE4(hf_spinlock_, name, _, guard_end)), unused)) =            \
+		HF_DETAIL_PASTE4(hf_spinlock_, name, _, guard_begin)(lock)
 
 /* HF_SPINLOCK_GUARD - hold a lock to the end of this block, however it is left. Not longjmp. */
-#define HF_SPINLOCK_GUARD(lock) HF__SPINLOCK_GUARD_OF(HF_SPINLOCK_DEFAULT, lock)
-#define HF__SPINLOCK_GUARD_OF(name, lock) HF_SPINLOCK_GUARD_OF(name, lock)
+#define HF_SPINLOCK_GUARD(lock) HF_DETAIL_SPINLOCK_GUARD_OF(HF_SPINLOCK_DEFAULT, lock)
+#define HF_DETAIL_SPINLOCK_GUARD_OF(name, lock) HF_SPINLOCK_GUARD_OF(name, lock)
 
 #ifdef __cplusplus
 HF_BEGIN_CXX
-using spinlock = HF__PASTE(spinlock_, HF_SPINLOCK_DEFAULT);
+using spinlock = HF_DETAIL_PASTE(spinlock_, HF_SPINLOCK_DEFAULT);
 HF_END_CXX
 #endif
 

@@ -73,11 +73,13 @@
 HF_BEGIN_DECLS
 
 /* Before taking: false = this thread holds it already, it is granted, do not take it. */
-bool hf__validate_lock(const void *lock, bool is_locked) HF__LINKED(hf__validate_lock) HF_API;
+bool hf_detail_validate_lock(const void *lock, bool is_locked)
+	HF_DETAIL_LINKED(hf_detail_validate_lock) HF_API;
 /* After taking it. */
-void hf__validate_locked(const void *lock) HF__LINKED(hf__validate_locked) HF_API;
+void hf_detail_validate_locked(const void *lock) HF_DETAIL_LINKED(hf_detail_validate_locked) HF_API;
 /* Before releasing: false = do not release it. */
-bool hf__validate_unlock(const void *lock, bool is_locked) HF__LINKED(hf__validate_unlock) HF_API;
+bool hf_detail_validate_unlock(const void *lock, bool is_locked)
+	HF_DETAIL_LINKED(hf_detail_validate_unlock) HF_API;
 
 /**
  * hf_validate_set_hold_limit - from when on is a hold reported as too long?
@@ -133,17 +135,17 @@ HF_END_DECLS
  * constants where validation is off, and then the arguments are not evaluated.
  */
 #if HF_VALIDATE
-#define HF__VALIDATE_LOCK(lock, is_locked) hf__validate_lock(lock, is_locked)
-#define HF__VALIDATE_LOCKED(lock) hf__validate_locked(lock)
-#define HF__VALIDATE_UNLOCK(lock, is_locked) hf__validate_unlock(lock, is_locked)
-#define HF__VALIDATE_FORGET(lock) hf_validate_forget(lock)
-#define HF__VALIDATE_THAT(condition) (condition)
+#define HF_DETAIL_VALIDATE_LOCK(lock, is_locked) hf_detail_validate_lock(lock, is_locked)
+#define HF_DETAIL_VALIDATE_LOCKED(lock) hf_detail_validate_locked(lock)
+#define HF_DETAIL_VALIDATE_UNLOCK(lock, is_locked) hf_detail_validate_unlock(lock, is_locked)
+#define HF_DETAIL_VALIDATE_FORGET(lock) hf_validate_forget(lock)
+#define HF_DETAIL_VALIDATE_THAT(condition) (condition)
 #else
-#define HF__VALIDATE_LOCK(lock, is_locked) true
-#define HF__VALIDATE_LOCKED(lock) ((void)0)
-#define HF__VALIDATE_UNLOCK(lock, is_locked) true
-#define HF__VALIDATE_FORGET(lock) ((void)0)
-#define HF__VALIDATE_THAT(condition) true
+#define HF_DETAIL_VALIDATE_LOCK(lock, is_locked) true
+#define HF_DETAIL_VALIDATE_LOCKED(lock) ((void)0)
+#define HF_DETAIL_VALIDATE_UNLOCK(lock, is_locked) true
+#define HF_DETAIL_VALIDATE_FORGET(lock) ((void)0)
+#define HF_DETAIL_VALIDATE_THAT(condition) true
 #endif
 
 #endif

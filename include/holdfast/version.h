@@ -11,7 +11,7 @@
  *
  * Before 1.0 a minor version may change what callers rely on; a patch may not.
  */
-#include "compiler.h"
+#include "internal/compiler.h"
 
 /* Of these headers. */
 #define HF_VERSION_MAJOR 0
@@ -24,18 +24,18 @@
  * itself, the table of parked threads, exception table entries, and the functions that inlined code
  * calls. Whoever changes one of them takes the next number. Then inlined code does not link, and does
  * not load, with a library of another layout: the linker, or the loader, names what it lacks, as
- * hf__mutex_lock_slow_layout2. And of two copies in one process the second one reports so and aborts
- * (src/process.h).
+ * hf_detail_mutex_lock_slow_layout2. And of two copies in one process the second one reports so and aborts
+ * (src/process/process.h).
  */
-#define HF__LAYOUT 2
+#define HF_DETAIL_LAYOUT 2
 
 /* The three as one number, to compare: 1.2.3 is 10203. */
 #define HF_VERSION_NUMBER (HF_VERSION_MAJOR * 10000 + HF_VERSION_MINOR * 100 + HF_VERSION_PATCH)
 
 /* The three as a string: "1.2.3". */
-#define HF_VERSION HF__VERSION_TEXT(HF_VERSION_MAJOR, HF_VERSION_MINOR, HF_VERSION_PATCH)
-#define HF__VERSION_TEXT(major, minor, patch) HF__VERSION_TEXT_(major, minor, patch)
-#define HF__VERSION_TEXT_(major, minor, patch) #major "." #minor "." #patch
+#define HF_VERSION HF_DETAIL_VERSION_TEXT(HF_VERSION_MAJOR, HF_VERSION_MINOR, HF_VERSION_PATCH)
+#define HF_DETAIL_VERSION_TEXT(major, minor, patch) HF_DETAIL_VERSION_TEXT_(major, minor, patch)
+#define HF_DETAIL_VERSION_TEXT_(major, minor, patch) #major "." #minor "." #patch
 
 HF_BEGIN_DECLS
 

@@ -75,14 +75,14 @@ MUTANTS = [
     ("include/holdfast/spinlock/queued.h", "	hf_atomic32_store_low8_release(&lock->word, 0);",
      "	" + NOP + "	hf_atomic32_store_low8_release(&lock->word, 0);",
      r"spinlock unlock (queued|default)"),
-    ("include/holdfast/lockref/core.h", "	*count = hf__lockref_count(less);\n",
-     "	*count = hf__lockref_count(less);\n	" + NOP,
+    ("include/holdfast/lockref/core.h", "	*count = hf_detail_lockref_count(less);\n",
+     "	*count = hf_detail_lockref_count(less);\n	" + NOP,
      r"lockref put_\w+ (?!locked|waitfree)\w+"),
     ("include/holdfast/lockref/waitfree.h", "	hf_env_preempt_enable();\n	return true;",
      "	hf_env_preempt_enable();\n	" + NOP + "	return true;",
      r"lockref put_or_lock waitfree"),
-    ("src/nofault_generic.c", "	left = hf__clear_bytes(dst, head);\n",
-     "	left = hf__clear_bytes(dst, head);\n	" + NOP, r"clear \d+ generic"),
+    ("src/nofault/generic.c", "	left = hf_detail_clear_bytes(dst, head);\n",
+     "	left = hf_detail_clear_bytes(dst, head);\n	" + NOP, r"clear \d+ generic"),
 ]
 
 

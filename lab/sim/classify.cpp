@@ -23,8 +23,8 @@
 #include <stdexcept>
 #include <thread>
 
-#include "holdfast/atomic.h"
-#include "holdfast/wait.h"
+#include "holdfast/internal/atomic.h"
+#include "holdfast/internal/wait.h"
 
 #include "json.hpp"
 

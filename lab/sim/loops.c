@@ -8,13 +8,13 @@
 #include "sim.h"
 
 /* Knobs, in place of constants: an assertion about them can't be evaluated. */
-#include "holdfast/compiler.h"
+#include "holdfast/internal/compiler.h"
 #undef HF_STATIC_ASSERT
 #define HF_STATIC_ASSERT(cond, text) _Static_assert(1, text)
 #define HF_LOCKREF_RETRIES limit_of_retries()
 #define HF_SPINLOCK_QUEUED_PASSES hf_sim_knobs.passes
 #define HF_SPINLOCK_QUEUED_PATIENCE_NS hf_sim_knobs.patience_ns
-#define HF__LOCKREF_NOTE(retries, fallback) note_retries(retries, fallback)
+#define HF_DETAIL_LOCKREF_NOTE(retries, fallback) note_retries(retries, fallback)
 
 /*
  * An experiment, the knob `adaptive`: each thread keeps a mean of its retries, in sixteenths. While
@@ -279,14 +279,14 @@ static const struct hf_sim_variant variants[] = {
 #undef HF_ARCH_WAIT_QUEUE
 
 #if defined(SIM_AARCH64)
-#include "holdfast/arch/aarch64/constants.h"
+#include "holdfast/internal/arch/aarch64/constants.h"
 #define SIM_NAME aarch64
 #else
-#include "holdfast/arch/x86_64/constants.h"
+#include "holdfast/internal/arch/x86_64/constants.h"
 #define SIM_NAME x86_64
 #endif
 
-const struct hf_sim_arch HF__PASTE(hf_sim_arch_, SIM_NAME) = {
+const struct hf_sim_arch HF_DETAIL_PASTE(hf_sim_arch_, SIM_NAME) = {
 	HF_SIM_STRING(SIM_NAME),
 	{ HF_ARCH_BACKOFF_MIN_NS, HF_ARCH_BACKOFF_MAX_NS, HF_ARCH_PENDING_NS,
 	  HF_ARCH_WAIT_LOCK_SWAP, HF_ARCH_WAIT_COUNT_FEW, HF_ARCH_WAIT_LOCKREF_MANY,

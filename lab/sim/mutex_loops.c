@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * mutex_loops - mutex.h and src/mutex.c, compiled for a simulated processor. The slow paths get
+ * mutex_loops - mutex.h and src/mutex/mutex.c, compiled for a simulated processor. The slow paths get
  * names of their own, beside those of the library that the lab links.
  */
 #include "sim.h"
@@ -12,47 +12,48 @@
 #define SIM_OWN(name) name##_of_x86_64
 #define SIM_ARCH_NAME hf_sim_mutex_x86_64
 #endif
-#define hf__mutex_lock_slow SIM_OWN(hf_sim_mutex_lock_slow)
-#define hf__mutex_trylock_slow SIM_OWN(hf_sim_mutex_trylock_slow)
-#define hf__mutex_unlock_slow SIM_OWN(hf_sim_mutex_unlock_slow)
-#define hf__mutex_unlock_late SIM_OWN(hf_sim_mutex_unlock_late)
+#define hf_detail_mutex_lock_slow SIM_OWN(hf_sim_mutex_lock_slow)
+#define hf_detail_mutex_trylock_slow SIM_OWN(hf_sim_mutex_trylock_slow)
+#define hf_detail_mutex_unlock_slow SIM_OWN(hf_sim_mutex_unlock_slow)
+#define hf_detail_mutex_unlock_late SIM_OWN(hf_sim_mutex_unlock_late)
 
 /* The mutex whose waiters stand in a table has these too; without it the names mean nothing. */
-#define hf__mutex_shared_lock_slow SIM_OWN(hf_sim_mutex_shared_lock_slow)
-#define hf__mutex_shared_take_parked SIM_OWN(hf_sim_mutex_shared_take_parked)
-#define hf__mutex_shared_wake SIM_OWN(hf_sim_mutex_shared_wake)
-#define hf__mutex_enqueue SIM_OWN(hf_sim_mutex_enqueue)
-#define hf__mutex_wait SIM_OWN(hf_sim_mutex_wait)
-#define hf__mutex_come SIM_OWN(hf_sim_mutex_come)
-#define hf__bucket_lock SIM_OWN(hf_sim_bucket_lock)
-#define hf__bucket_unlock SIM_OWN(hf_sim_bucket_unlock)
-#define hf__bucket_lock_blocked SIM_OWN(hf_sim_bucket_lock_blocked)
-#define hf__bucket_unlock_blocked SIM_OWN(hf_sim_bucket_unlock_blocked)
-#define hf__bucket_find SIM_OWN(hf_sim_bucket_find)
-#define hf__bucket_append SIM_OWN(hf_sim_bucket_append)
-#define hf__bucket_remove SIM_OWN(hf_sim_bucket_remove)
-#define hf__bucket_publish SIM_OWN(hf_sim_bucket_publish)
-#define hf__waiter_needs_unlock SIM_OWN(hf_sim_waiter_needs_unlock)
-#define hf__parking_table SIM_OWN(hf_sim_parking_table)
-#define hf__parking_need SIM_OWN(hf_sim_parking_need)
+#define hf_detail_mutex_shared_lock_slow SIM_OWN(hf_sim_mutex_shared_lock_slow)
+#define hf_detail_mutex_shared_take_parked SIM_OWN(hf_sim_mutex_shared_take_parked)
+#define hf_detail_mutex_shared_wake SIM_OWN(hf_sim_mutex_shared_wake)
+#define hf_detail_mutex_enqueue SIM_OWN(hf_sim_mutex_enqueue)
+#define hf_detail_mutex_wait SIM_OWN(hf_sim_mutex_wait)
+#define hf_detail_mutex_come SIM_OWN(hf_sim_mutex_come)
+#define hf_detail_bucket_lock SIM_OWN(hf_sim_bucket_lock)
+#define hf_detail_bucket_unlock SIM_OWN(hf_sim_bucket_unlock)
+#define hf_detail_bucket_lock_blocked SIM_OWN(hf_sim_bucket_lock_blocked)
+#define hf_detail_bucket_unlock_blocked SIM_OWN(hf_sim_bucket_unlock_blocked)
+#define hf_detail_bucket_find SIM_OWN(hf_sim_bucket_find)
+#define hf_detail_bucket_append SIM_OWN(hf_sim_bucket_append)
+#define hf_detail_bucket_remove SIM_OWN(hf_sim_bucket_remove)
+#define hf_detail_bucket_publish SIM_OWN(hf_sim_bucket_publish)
+#define hf_detail_waiter_needs_unlock SIM_OWN(hf_sim_waiter_needs_unlock)
+#define hf_detail_parking_table SIM_OWN(hf_sim_parking_table)
+#define hf_detail_parking_need SIM_OWN(hf_sim_parking_need)
 
 /* Thread-local in the library; of the simulated thread here. */
 #define HF_MUTEX_PASSED (*(uint32_t *)(void *)hf_sim_local(0))
 
-#include "mutex.c"
+#include "../../src/mutex/mutex.c"
 
-#ifdef HF__PARKING_BUCKETS
+#ifdef HF_DETAIL_PARKING_BUCKETS
 /* The table lies in simulated memory. */
-#define HF__PARKING_IS_MODEL
-#include "parking.c"
+#define HF_DETAIL_PARKING_IS_MODEL
+#include "../../src/parking/parking.c"
 
-const hf_atomic32_t *volatile hf__parking_need;
+const hf_atomic32_t *volatile hf_detail_parking_need;
 
-struct hf__parking *hf__parking_table(void)
+struct hf_detail_parking *hf_detail_parking_table(void)
 {
-	struct hf__parking *table = (struct hf__parking *)hf_sim_table(sizeof(struct hf__parking));
+	struct hf_detail_parking *table =
+		(struct hf_detail_parking *)hf_sim_table(sizeof(struct hf_detail_parking));
 
-	hf__parking_need = table->need;
+	hf_detail_parking_need = table->need;
 	return table;
 }
 #endif
@@ -63,8 +64,8 @@ static void init(void *object)
 {
 	*(uint64_t *)object = 0;
 	*(uint64_t *)(void *)((char *)object + COUNTER) = 0;
-#ifdef HF__PARKING_BUCKETS
-	(void)hf__parking_table();
+#ifdef HF_DETAIL_PARKING_BUCKETS
+	(void)hf_detail_parking_table();
 #endif
 }
 

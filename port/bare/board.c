@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* board - the PL011, PSCI, semihosting, the page tables and the exceptions of QEMU's virt board. */
-#include "holdfast/atomic.h"
-#include "holdfast/nofault/site.h"
+#include "holdfast/internal/atomic.h"
+#include "holdfast/internal/nofault/site.h"
 
 #include "board.h"
 
@@ -114,7 +114,7 @@ static void print_hex(const char *name, uint64_t value)
  *
  * No exception is expected but a fault at a recovery site.
  */
-extern const struct hf__site bare_sites[], bare_sites_end[];
+extern const struct hf_detail_site bare_sites[], bare_sites_end[];
 
 void bare_exception(struct bare_frame *frame, unsigned int entry)
 {

@@ -43,7 +43,7 @@ LDFLAGS = ["-nostdlib", "-static", "-Wl,--build-id=none", "-Wl,-z,noexecstack",
            "-Wl,--no-warn-rwx-segments", "-T", os.path.join(HERE, "link.ld")]
 
 PORT = ["start.S", "board.c", "seam.c", "libc.c", "main.c", "handoff.c", "seam_test.c"]
-SRC = ["report.c", "nofault.c", "nofault_generic.c", "nofault_memory.c", "arch/aarch64/nofault.c", "cpu.c"]
+SRC = ["report/report.c", "nofault/nofault.c", "nofault/generic.c", "nofault/memory.c", "nofault/arch/aarch64.c", "cpu/cpu.c"]
 LATE = ["-DBARE_BATTERY=0", "-DBARE_DELAYED=1", '-DHF_ATOMIC_HEADER="delayed_atomic.h"']
 
 # The mutants of the headers: (file, what is there once, what comes instead).
@@ -75,7 +75,7 @@ for lock, release, relaxed in (
          "hf_atomic32_store_relaxed(&lock->word, 0);"),
         ("cas_release", "hf_atomic32_store_release(&lock->word, 0);",
          "hf_atomic32_store_relaxed(&lock->word, 0);"),
-        ("cas_prefetch", "hf__spinlock_cas_release_unlock(&lock->lock);",
+        ("cas_prefetch", "hf_detail_spinlock_cas_release_unlock(&lock->lock);",
          "hf_atomic32_store_relaxed(&lock->lock.word, 0);"),
         ("wfe", "hf_atomic32_store_release(&lock->word, 0);",
          "hf_atomic32_store_relaxed(&lock->word, 0);"),

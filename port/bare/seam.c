@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * seam - all that Holdfast requires of a port (holdfast/env/bare.h), for four cores.
+ * seam - all that Holdfast requires of a port (holdfast/internal/env/bare.h), for four cores.
  *
  * Interrupts here take no locks: one level a core. A system whose handlers take queue locks has a
  * slot more for each level of nesting, or masks them around its locks (the _irqsave forms).
  */
 #include "holdfast/spinlock/node.h"
 
-#include "../../src/env.h"
+#include "../../src/env/env.h"
 #include "board.h"
 
-HF_ALIGNED(HF_ARCH_NO_SHARING) hf_node_t hf__nodes[BARE_CORES * HF_NODES];
+HF_ALIGNED(HF_ARCH_NO_SHARING) hf_node_t hf_detail_nodes[BARE_CORES * HF_NODES];
 
 /* Which nodes of each core are in use, one bit a node. A core writes its own only. */
 static struct {
@@ -48,36 +48,36 @@ void hf_env_irq_restore(unsigned long flags)
 	__asm__ volatile("msr	daif, %0" ::"r"(flags) : "memory");
 }
 
-/* For src/nofault.c: the size of the largest cache, unknown here; no memory to measure with. */
-uint64_t hf__env_cache_bytes(void)
+/* For src/nofault/nofault.c: the size of the largest cache, unknown here; no memory to measure with. */
+uint64_t hf_detail_env_cache_bytes(void)
 {
 	return 0;
 }
 
-void *hf__env_memory_get(size_t len)
+void *hf_detail_env_memory_get(size_t len)
 {
 	(void)len;
 	return NULL;
 }
 
-void hf__env_memory_put(void *memory, size_t len)
+void hf_detail_env_memory_put(void *memory, size_t len)
 {
 	(void)memory;
 	(void)len;
 }
 
-uint64_t hf__env_now(void)
+uint64_t hf_detail_env_now(void)
 {
 	return bare_now();
 }
 
-/* For src/report.c. */
-void hf__env_print(const char *line, size_t len)
+/* For src/report/report.c. */
+void hf_detail_env_print(const char *line, size_t len)
 {
 	bare_print(line, len);
 }
 
-void hf__env_abort(void)
+void hf_detail_env_abort(void)
 {
 	bare_exit(4);
 }

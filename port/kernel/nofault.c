@@ -9,21 +9,21 @@
 #define HF_IMPLEMENTATION static __always_inline __maybe_unused
 #define HF_HAS_VECTORS 0
 
-#include "../../src/nofault_generic.c"
+#include "../../src/nofault/generic.c"
 
 #include "nofault.h"
 
 #if HF_ARCH_HAS_REP
-#include "../../src/arch/x86_64/nofault.c"
+#include "../../src/nofault/arch/x86_64.c"
 #endif
 #if HF_ARCH_HAS_PAIR
-#include "../../src/arch/aarch64/nofault.c"
+#include "../../src/nofault/arch/aarch64.c"
 #endif
 
 #define IMPLEMENTATION(name)                                                                       \
 	static noinline size_t clear_##name(void *dst, size_t len)                                 \
 	{                                                                                          \
-		return HF_ENV_TOUCH(dst, len, len, hf__clear_##name(dst, len));                    \
+		return HF_ENV_TOUCH(dst, len, len, hf_detail_clear_##name(dst, len));              \
 	}                                                                                          \
                                                                                                    \
 	static noinline size_t copy_##name(void *dst, const void *src, size_t len)                 \
@@ -31,7 +31,7 @@
 		size_t left;                                                                       \
                                                                                                    \
 		hf_env_user_begin();                                                               \
-		left = hf__copy_##name(dst, src, len);                                             \
+		left = hf_detail_copy_##name(dst, src, len);                                       \
 		hf_env_user_end();                                                                 \
 		return left;                                                                       \
 	}
@@ -44,7 +44,7 @@ IMPLEMENTATION(erms)
 IMPLEMENTATION(fsrm)
 #endif
 #if HF_ARCH_HAS_PAIR
-#define hf__copy_dc_zva hf__copy_stp /* DC ZVA is for clear only */
+#define hf_detail_copy_dc_zva hf_detail_copy_stp /* DC ZVA is for clear only */
 IMPLEMENTATION(stp)
 IMPLEMENTATION(dc_zva)
 #endif

@@ -254,7 +254,7 @@ def build(name, version):
     for source in glob.glob(os.path.join(HERE, "*.c")):
         wrap(folder, os.path.basename(source), source)
     for source in ("report", "cpu"):
-        wrap(folder, "src_%s.c" % source, os.path.join(ROOT, "src", source + ".c"))
+        wrap(folder, "src_%s.c" % source, os.path.join(ROOT, "src", source, source + ".c"))
     for source in glob.glob(os.path.join(ROOT, "tests", "battery", "*.c")):
         if os.path.basename(source) != "main.c":
             wrap(folder, "battery_" + os.path.basename(source), source)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * seam - what Holdfast requires of a Linux kernel (holdfast/env/linux_kernel.h): nodes, and where a
+ * seam - what Holdfast requires of a Linux kernel (holdfast/internal/env/linux_kernel.h): nodes, and where a
  * report goes.
  */
 #include "holdfast/spinlock/node.h"
@@ -8,7 +8,7 @@
 #include <linux/bug.h>
 #include <linux/smp.h>
 
-#include "../../src/env.h"
+#include "../../src/env/env.h"
 
 enum { TASK, SOFTIRQ, HARDIRQ, NMI, CONTEXTS };
 
@@ -53,13 +53,13 @@ hf_node_t *hf_env_node(uint32_t index)
 	return &per_cpu(slots, (index - 1) / NODES_A_CPU).nodes[(index - 1) % NODES_A_CPU];
 }
 
-/* A warning as the kernel makes them, with the stack. src/report.c calls this once a kind. */
-void hf__env_print(const char *line, size_t len)
+/* A warning as the kernel makes them, with the stack. src/report/report.c calls this once a kind. */
+void hf_detail_env_print(const char *line, size_t len)
 {
 	WARN(1, "%.*s", (int)len, line);
 }
 
-void hf__env_abort(void)
+void hf_detail_env_abort(void)
 {
 	BUG();
 }

@@ -118,7 +118,7 @@ def symbol(address):
 
 def shared_memory(name):
     """The address of one of the pieces of memory that all copies of the library have, or None."""
-    for state in find_all("hf__process_" + name):
+    for state in find_all("hf_detail_process_" + name):
         if memory := Memory(state, 8).u64(0):
             return memory
     return None
@@ -209,7 +209,7 @@ for event in ("stop", "cont", "exited", "inferior_deleted", "new_thread", "threa
         getattr(gdb.events, event).connect(Threads.forget)
 
 
-# ---- the table of those who wait: src/parking.h -------------------------------------------------
+# ---- the table of those who wait: src/parking/parking.h -------------------------------------------------
 
 STATES = ("parked", "called", "next", "due", "handed")
 MEANING = {
@@ -238,7 +238,7 @@ class Waiter:
 class Parking:
     def __init__(self):
         self.table = shared_memory("parking")
-        if not self.table and (need := find("hf__parking_need")) is not None:
+        if not self.table and (need := find("hf_detail_parking_need")) is not None:
             self.table = Memory(need, pointer_bytes()).pointer(0)
         # Before the library has started it leads to a constant of the library's.
         if not self.table or symbol(self.table):
@@ -286,12 +286,12 @@ def waiters_at(address):
     return ", %d waiter%s: %s" % (len(found), "s"[:len(found) != 1], ", ".join(map(str, found)))
 
 
-# ---- queue nodes: src/slots.c -------------------------------------------------------------------
+# ---- queue nodes: src/slots/slots.c -------------------------------------------------------------------
 
 class Nodes:
     def __init__(self):
         self.table = shared_memory("nodes")
-        if not self.table and (table := find("hf__node_table")) is not None:
+        if not self.table and (table := find("hf_detail_node_table")) is not None:
             self.table = Memory(table, pointer_bytes()).pointer(0)
         if not self.table:
             raise Missing("no table of queue nodes")
@@ -469,7 +469,7 @@ def show_rcuref(value):
 def lock_half(number, address):
     """A lockref's lock: which one, its unit was compiled for."""
     try:
-        kind = gdb.lookup_type("hf__lockref_lock_t").strip_typedefs().tag or "hf_mutex"
+        kind = gdb.lookup_type("hf_detail_lockref_lock_t").strip_typedefs().tag or "hf_mutex"
     except gdb.error:
         kind = "hf_mutex"
     if kind == "hf_mutex":
@@ -652,7 +652,7 @@ class Regions(Command):
     """Regions that are open, of each copy of the library: holdfast regions"""
 
     def run(self, _argument):
-        copies = find_all("hf__regions_here")
+        copies = find_all("hf_detail_regions_here")
         if not copies:
             raise Missing("the symbols of its regions are not here: they are not linked, or stripped")
         count = 0
@@ -687,8 +687,8 @@ class Reports(Command):
 
     def run(self, _argument):
         p, none = pointer_bytes(), True
-        shared, texts = shared_memory("report"), find_all("hf__report_texts")
-        counts = [shared] if shared else [Memory(at, p).pointer(0) for at in find_all("hf__report_counts")]
+        shared, texts = shared_memory("report"), find_all("hf_detail_report_texts")
+        counts = [shared] if shared else [Memory(at, p).pointer(0) for at in find_all("hf_detail_report_counts")]
         if not counts or not texts:
             raise Missing("the symbols of its reports are not here: they are not linked, or stripped")
         words = Memory(Memory(texts[0], p).pointer(0), p * KINDS)

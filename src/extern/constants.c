@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "holdfast/cond.h"
-#include "holdfast/cpu.h"
+#include "holdfast/internal/cpu.h"
 #include "holdfast/extern.h"
 #include "holdfast/lockref.h"
 #include "holdfast/mutex.h"

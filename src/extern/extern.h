@@ -12,7 +12,7 @@
  * extern.map keeps what is private in the shared library. tests/extern compares the symbols with
  * what the headers declare.
  */
-#include "holdfast/compiler.h"
+#include "holdfast/internal/compiler.h"
 
 #undef HF_INLINE
 #define HF_INLINE extern inline HF_API __attribute__((always_inline))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* extern/mutex - the verbs as symbols: mutexes. extern.h says how. */
-#include "holdfast/atomic.h"
+#include "holdfast/internal/atomic.h"
 #include "holdfast/validate.h"
 
 #include "extern.h"

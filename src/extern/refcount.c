@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* extern/refcount - the verbs as symbols: counts, of each implementation. extern.h says how. */
-#include "holdfast/atomic.h"
+#include "holdfast/internal/atomic.h"
 #include "holdfast/report.h"
-#include "holdfast/wait.h"
+#include "holdfast/internal/wait.h"
 
 #include "extern.h"
 

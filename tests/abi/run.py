@@ -8,7 +8,7 @@ The list of libholdfast.so is src/libholdfast.symbols, that of libholdfast-exter
 src/extern/libholdfast-extern.symbols.
 
 A symbol that appears, disappears, or of an object whose size changes is a fault. So is one that is not
-ours, a private one (hf__*) that no inline function of an installed header needs, and an object so large
+ours, a private one (hf_detail_*) that no inline function of an installed header needs, and an object so large
 that a program which copies it (a copy relocation) would carry it along. Debian's symbols file must have
 the same names. --program is linked with the library at fixed addresses: what it copies is on the list.
 
@@ -162,7 +162,7 @@ def main():
         if kind != "function" and size > LARGEST:
             bad.append("%s: an exported object of %d bytes; at most %d" % (name, size, LARGEST))
         # Its declaration, and a use; a layout's number behind the name comes from a macro.
-        if name.startswith("hf__") and words[re.sub(r"_layout\d+$", "", name)] < 2:
+        if name.startswith("hf_detail_") and words[re.sub(r"_layout\d+$", "", name)] < 2:
             bad.append("%s is exported, and no inline function needs it" % name)
 
     if versions != {version}:

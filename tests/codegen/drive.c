@@ -77,11 +77,11 @@ static __attribute__((noreturn)) void failed(const char *what)
 
 /* ---- What the library would define ---------------------------------------------------------- */
 
-__thread volatile struct hf__thread hf__thread;
+__thread volatile struct hf_detail_thread hf_detail_thread;
 static hf_node_t nodes[HF_NODES];
-hf_node_t *hf__node_table = nodes;
-uint32_t hf__spin_rate, hf__processors;
-uint32_t hf__profile_on;
+hf_node_t *hf_detail_node_table = nodes;
+uint32_t hf_detail_spin_rate, hf_detail_processors;
+uint32_t hf_detail_profile_on;
 
 /*
  * This thread gets its variables, and its slot: what happens only once in a thread's life is no
@@ -100,20 +100,20 @@ static void begin_thread(void)
 #elif defined(__aarch64__)
 	__asm__ volatile("msr tpidr_el0, %0" ::"r"(middle) : "memory");
 #endif
-	hf__thread.base = 1;
-	hf__thread.nodes = nodes;
+	hf_detail_thread.base = 1;
+	hf_detail_thread.nodes = nodes;
 }
 
 /* No slow path may be taken. */
-bool hf__slot_claim(void)
+bool hf_detail_slot_claim(void)
 {
-	failed("hf__slot_claim() was called");
+	failed("hf_detail_slot_claim() was called");
 }
 
-void hf__node_refuse(const void *lock)
+void hf_detail_node_refuse(const void *lock)
 {
 	(void)lock;
-	failed("hf__node_refuse() was called");
+	failed("hf_detail_node_refuse() was called");
 }
 
 uint64_t hf_env_deadline(uint64_t nanoseconds)
@@ -122,14 +122,14 @@ uint64_t hf_env_deadline(uint64_t nanoseconds)
 	failed("hf_env_deadline() was called");
 }
 
-void hf__profile_add(uint64_t start, enum hf__profile_kind kind, const volatile void *lock,
-		     const void *site)
+void hf_detail_profile_add(uint64_t start, enum hf_detail_profile_kind kind,
+			   const volatile void *lock, const void *site)
 {
 	(void)start;
 	(void)kind;
 	(void)lock;
 	(void)site;
-	failed("hf__profile_add() was called");
+	failed("hf_detail_profile_add() was called");
 }
 
 void hf_report(enum hf_report_kind kind, const volatile void *object)
@@ -145,21 +145,21 @@ void hf_report_at(enum hf_report_kind kind, const volatile void *object, const v
 	hf_report(kind, object);
 }
 
-bool hf__mutex_lock_slow(hf_atomic32_t *word, uint64_t deadline)
+bool hf_detail_mutex_lock_slow(hf_atomic32_t *word, uint64_t deadline)
 {
 	(void)word;
 	(void)deadline;
-	failed("hf__mutex_lock_slow() was called");
+	failed("hf_detail_mutex_lock_slow() was called");
 }
 
-void hf__mutex_unlock_slow(hf_atomic32_t *word)
+void hf_detail_mutex_unlock_slow(hf_atomic32_t *word)
 {
 	(void)word;
-	failed("hf__mutex_unlock_slow() was called");
+	failed("hf_detail_mutex_unlock_slow() was called");
 }
 
-static const hf_atomic32_t nobody[HF__PARKING_BUCKETS];
-const hf_atomic32_t *volatile hf__parking_need = nobody;
+static const hf_atomic32_t nobody[HF_DETAIL_PARKING_BUCKETS];
+const hf_atomic32_t *volatile hf_detail_parking_need = nobody;
 
 /* ---- The paths ------------------------------------------------------------------------------ */
 

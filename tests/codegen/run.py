@@ -112,7 +112,7 @@ SPECS = [
     # The baseline locks and unlocks the lock half, out of line: what the others do only when their
     # swap fails.
     (r"lockref_locked_\w+", dict(branches=7, atomics=1, bytes=4, straight=False, stack=True,
-                                 through=r"hf__lockref_locked_\w+")),
+                                 through=r"hf_detail_lockref_locked_\w+")),
     (r"lockref_\w+_(get|put)\w*", dict(branches=3, bytes=8)),
 
     # A pointer that owns a reference: load, test for null, store, and the inc, for which x86-64 moves a

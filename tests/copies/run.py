@@ -31,14 +31,14 @@ import mutation  # noqa: E402
 
 # The layout of this tree, and another.
 with open(os.path.join(HERE, "..", "..", "include", "holdfast", "version.h"), encoding="utf-8") as header:
-    LAYOUT = int(re.search(r"^#define HF__LAYOUT (\d+)", header.read(), re.MULTILINE)[1])
+    LAYOUT = int(re.search(r"^#define HF_DETAIL_LAYOUT (\d+)", header.read(), re.MULTILINE)[1])
 OTHER = LAYOUT + 76
 
 # name: the change of version.h, and the number in the name of the shared library
 VERSIONS = {
     "this": (None, 0),
     "newer": (mutation.swap("#define HF_VERSION_MINOR 1", "#define HF_VERSION_MINOR 99"), 1),
-    "other": (mutation.swap("#define HF__LAYOUT %d" % LAYOUT, "#define HF__LAYOUT %d" % OTHER), 0),
+    "other": (mutation.swap("#define HF_DETAIL_LAYOUT %d" % LAYOUT, "#define HF_DETAIL_LAYOUT %d" % OTHER), 0),
 }
 KINDS = ("static", "shared")
 VALIDATE = "holdfast: validate: two copies of the library take locks"
@@ -173,7 +173,7 @@ def checks(build):
         patterns += ["do not fit together", "plug.so" if plugin[1] == "static" else "libholdfast.so"]
         if program[1] == plugin[1] == "shared":
             # The loader has a library of that name, and does not take another.
-            patterns = [r"undefined symbol: hf__\w+_layout%d\b" % layouts[plugin[0]]]
+            patterns = [r"undefined symbol: hf_detail_\w+_layout%d\b" % layouts[plugin[0]]]
         yield ("refused: %s %s, plug-in %s %s" % (program + plugin),
                refused(build.pair(program, plugin), *patterns))
 
@@ -181,7 +181,7 @@ def checks(build):
     preload = os.path.join(build.folder("other", "shared"), "libholdfast.so.0")
     result = build.pair(("this", "shared"), ("this", "shared"), LD_PRELOAD=preload)
     yield ("refused: an older program finds a library of another layout",
-           refused(result, r"undefined symbol: hf__\w+_layout%d\b" % LAYOUT))
+           refused(result, r"undefined symbol: hf_detail_\w+_layout%d\b" % LAYOUT))
     # So are objects that were compiled before the static library was replaced.
     old, new = build.folder("this", "static"), build.folder("other", "static")
     done = subprocess.run([*build.cc, *[os.path.join(old, stem + ".o")
@@ -190,7 +190,7 @@ def checks(build):
                            "-pthread", "-ldl"], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                           text=True, check=False, env=dict(os.environ, LC_ALL="C"))
     yield ("refused: older objects are linked with a library of another layout",
-           refused((done.returncode, done.stdout, done.stderr), r"hf__mutex_lock_slow_layout%d\b" % LAYOUT))
+           refused((done.returncode, done.stdout, done.stderr), r"hf_detail_mutex_lock_slow_layout%d\b" % LAYOUT))
 
 
 def main():

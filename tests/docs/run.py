@@ -305,9 +305,9 @@ MUTANTS = {  # name: (file, what to replace, by what, check, what it must say)
     "a verb without a comment": ("refcount.h", "/**\n * hf_refcount_inc -",
                                  "HF_INLINE void hf_refcount_frob(hf_refcount_t *r)\n{\n\t(void)r;\n}\n\n"
                                  "/**\n * hf_refcount_inc -", symbols, "hf_refcount_frob has no entry"),
-    "a verb of all implementations without one": ("refcount/verbs.h", "HF_INLINE void HF__V(inc)(",
-                                                  "HF_INLINE void HF__V(frob)(hf_refcount_t *r)\n{\n\t(void)r;\n}\n\n"
-                                                  "HF_INLINE void HF__V(inc)(", symbols,
+    "a verb of all implementations without one": ("refcount/verbs.h", "HF_INLINE void HF_DETAIL_V(inc)(",
+                                                  "HF_INLINE void HF_DETAIL_V(frob)(hf_refcount_t *r)\n{\n\t(void)r;\n}\n\n"
+                                                  "HF_INLINE void HF_DETAIL_V(inc)(", symbols,
                                                   "hf_refcount_asm_frob has no entry"),
     "a macro without one": ("version.h", "/* Of these headers. */\n",
                             "#define HF_FROB 1\n\n/* Of these headers. */\n", symbols, "HF_FROB has no entry"),

@@ -94,7 +94,7 @@ def constants(source, gcc):
     macros, code = (subprocess.run([*words, how], input=unit(source), text=True, check=True,
                                    stdout=subprocess.PIPE).stdout for how in ("-dM", "-P"))
     names = {name for name, value in re.findall(r"^#define (HF_[A-Z]\w*) +(\S.*)$", macros, re.MULTILINE)
-             if not re.match(r'"|\{|static |extern |__attribute__|HF__THREAD', value)}
+             if not re.match(r'"|\{|static |extern |__attribute__|HF_DETAIL_THREAD', value)}
     for body in re.findall(r"\benum hf_[a-z]\w* *\{([^}]*)\}", code):
         names |= set(re.findall(r"\bHF_[A-Z]\w*", body))
     types = set(re.findall(r"\} *(hf_[a-z]\w*_t);", code))

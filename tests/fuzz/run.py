@@ -28,8 +28,8 @@ def main():
     args.work_dir = os.path.abspath(args.work_dir)
     os.makedirs(os.path.join(args.work_dir, "corpus"), exist_ok=True)
     program = os.path.join(args.work_dir, "nofault")
-    sources = glob.glob(os.path.join(args.source_dir, "src", "*.c"))
-    sources += glob.glob(os.path.join(args.source_dir, "src", "arch", "*", "*.c"))
+    sources = [file for file in glob.glob(os.path.join(args.source_dir, "src", "**", "*.c"), recursive=True)
+               if os.path.basename(os.path.dirname(file)) != "extern"]
     subprocess.run(["clang", "-std=gnu11", "-O1", "-g", "-fsanitize=fuzzer,address",
                     "-I", os.path.join(args.source_dir, "include"), *sources,
                     os.path.join(args.source_dir, "tests", "fuzz", "nofault.c"), "-lpthread",

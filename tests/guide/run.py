@@ -41,7 +41,7 @@ CODE = {"c", "cpp", "sh"}
 KINDS = {"program", "fragment", "declarations", "run", "shown", "output"}
 
 # What must be in which guide: (guide, header, pattern of what it must mention).
-VERB = r"^(?:HF_INLINE |HF_MUST_CHECK |static |inline )*[\w ]+?[ *](hf_(?!_)\w+)\("
+VERB = r"^(?:HF_INLINE |HF_MUST_CHECK |static |inline )*[\w ]+?[ *](hf_(?!detail_)\w+)\("
 WHOLE = [
     ("pthread.md", "mutex.h", VERB), ("pthread.md", "cond.h", VERB),
     ("pthread.md", "mutex.h", r"#define (HF_MUTEX\w+)"),
@@ -297,9 +297,9 @@ def missing_names(source, guide, text):
 
 def missing_texts(source, text):
     """reports.md: each kind in the words of its line."""
-    lines = re.findall(r"\[(HF_REPORT_\w+)\] = \"(.*?)\"", read(os.path.join(source, "src", "report.c")))
+    lines = re.findall(r"\[(HF_REPORT_\w+)\] = \"(.*?)\"", read(os.path.join(source, "src", "report", "report.c")))
     if not lines:
-        raise Failed("src/report.c: no texts are found")
+        raise Failed("src/report/report.c: no texts are found")
     return [kind for kind, words in lines if "| `%s` | %s |" % (kind, words) not in text]
 
 

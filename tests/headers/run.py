@@ -49,13 +49,13 @@ QUIET_CXX = ["-Wold-style-cast", "-Wzero-as-null-pointer-constant"]
 # Every header has it, for users. The checks here read the headers without it, to see the warnings.
 SYSTEM_HEADER = "#pragma GCC system_header\n"
 
-# What a world without an operating system supplies (env/bare.h; src/slots.c or its own; report.h),
-# src/nofault*.c, and, with HF_VALIDATE, src/validate.c.
-PORT = {"hf_env_node_get", "hf_env_node_put", "hf_env_irq_save", "hf_env_irq_restore", "hf__nodes",
-        "hf_report", "hf_report_at", "hf__clear", "hf__copy",
-        "hf__memory"}
-PORT_NO_SITES = {"hf__jump_load", "hf__jump_store", "hf__jump_cmpxchg"}
-PORT_VALIDATE = {"hf__validate_lock", "hf__validate_locked", "hf__validate_unlock",
+# What a world without an operating system supplies (env/bare.h; src/slots/slots.c or its own; report.h),
+# src/nofault*.c, and, with HF_VALIDATE, src/validate/validate.c.
+PORT = {"hf_env_node_get", "hf_env_node_put", "hf_env_irq_save", "hf_env_irq_restore", "hf_detail_nodes",
+        "hf_report", "hf_report_at", "hf_detail_clear", "hf_detail_copy",
+        "hf_detail_memory"}
+PORT_NO_SITES = {"hf_detail_jump_load", "hf_detail_jump_store", "hf_detail_jump_cmpxchg"}
+PORT_VALIDATE = {"hf_detail_validate_lock", "hf_detail_validate_locked", "hf_detail_validate_unlock",
                  "hf_validate_forget"}
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -65,14 +65,16 @@ PLACES = [
     ("macro of a processor",
      r"__(x86_64|amd64|i386|aarch64|arm|thumb|riscv\w*|powerpc64|powerpc|s390x|s390|mips\w*|"
      r"sparc\w*|loongarch\w*|ARM_\w+|SSE\w*|AVX\w*|PPC\w*)(__)?|_M_(X64|IX86|ARM64|AMD64)",
-     ("arch.h", "arch_nofault.h", "arch/")),
+     ("internal/arch.h", "internal/arch_nofault.h", "internal/arch/")),
     ("macro of a world",
      r"__linux(__)?|__KERNEL__|__STDC_HOSTED__|__unix(__)?|__APPLE__|__FreeBSD__|_WIN32|__ZEPHYR__|"
-     r"__GLIBC__|__BIONIC__|_GNU_SOURCE|_POSIX_C_SOURCE", ("env.h", "env/", "src/linux_user")),
+     r"__GLIBC__|__BIONIC__|_GNU_SOURCE|_POSIX_C_SOURCE", ("internal/env.h", "internal/env/", "src/env/", "src/cpu/linux_user", "src/nofault/choose.c", "src/nofault/safe.c",
+      "src/nofault/signals.c", "src/parking/linux_user", "src/process/", "src/profile/", "src/region/",
+      "src/report/linux_user", "src/slots/linux_user")),
     ("atomic builtin", r"__(atomic|sync)_\w+|__ATOMIC_\w+|_Atomic|atomic_(load|store)\w*",
-     ("atomic.h", "atomic_partial.h", "arch/")),
-    # src/process.h: an ELF note, no instruction.
-    ("inline assembly", r"__asm__|__asm", ("atomic.h", "arch/", "env/", "src/process.h")),
+     ("internal/atomic.h", "internal/atomic_partial.h", "internal/arch/")),
+    # src/process/process.h: an ELF note, no instruction.
+    ("inline assembly", r"__asm__|__asm", ("internal/atomic.h", "internal/arch/", "internal/env/", "src/process/process.h")),
 ]
 
 # Headers of a C library that may be included, and by whom (None: by all).
@@ -166,13 +168,13 @@ class Tree:
     def headers(self, cpu):
         """Those that can be included alone on that processor."""
         return [name for name in self.files if os.path.basename(name) != "verbs.h"
-                and not re.match(r"arch/(?!%s/|generic/)" % cpu, name)
-                and name != "env/linux_kernel.h"]
+                and not re.match(r"internal/arch/(?!%s/|generic/)" % cpu, name)
+                and name != "internal/env/linux_kernel.h"]
 
     def public(self):
         """Those that a user includes, and that can all be in one unit."""
         return [name for name in self.files if os.path.basename(name) != "verbs.h"
-                and not name.startswith(("arch/", "env/"))]
+                and not name.startswith(("internal/arch/", "internal/env/"))]
 
     def family(self, name):
         """The implementations of a family: the rows of HF_REFCOUNT_ROSTER in refcount.h."""
@@ -181,21 +183,21 @@ class Tree:
         return re.findall(r"\bX\((\w+)", roster[1]) if roster else []
 
     def implementations(self, name):
-        """{implementation: its header}: `#define HF__REFCOUNT cmpxchg` before verbs.h."""
-        found = ((re.search(r"^#define HF__%s (\w+)$" % name.upper(), code, re.MULTILINE), file)
+        """{implementation: its header}: `#define HF_DETAIL_REFCOUNT cmpxchg` before verbs.h."""
+        found = ((re.search(r"^#define HF_DETAIL_%s (\w+)$" % name.upper(), code, re.MULTILINE), file)
                  for file, code in self.code.items() if file.startswith(name + "/"))
         return {match[1]: file for match, file in found if match}
 
     def with_portable(self, name):
         """A file of arch/<cpu>/ with what it shares with others, arch/*_portable.h, put in."""
         return re.sub(r'^#include "\.\./(\w+_portable\.h)"$',
-                      lambda match: self.text["arch/" + match[1]], self.text[name],
+                      lambda match: self.text["internal/arch/" + match[1]], self.text[name],
                       flags=re.MULTILINE)
 
     def temporary(self):
-        """Macros that more than one header defines, as HF__REFCOUNT, for what it includes next."""
+        """Macros that more than one header defines, as HF_DETAIL_REFCOUNT, for what it includes next."""
         count = collections.Counter(
-            macro for name, code in self.code.items() if not name.startswith(("arch/", "env/"))
+            macro for name, code in self.code.items() if not name.startswith(("internal/arch/", "internal/env/"))
             for macro in set(re.findall(r"^#\s*define\s+(\w+)", code, re.MULTILINE)))
         return {macro for macro, files in count.items() if files > 1}
 
@@ -548,10 +550,9 @@ def seen_by_tsan(tree, compiler, std):
 def run_whole(tree, compiler, *more):
     """whole.c and src/, in which all accesses to shared memory have 64 bits: built and run."""
     source = os.path.join(os.path.dirname(os.path.dirname(HERE)), "src")
-    folders = [source] + ([] if "-DHF_ARCH_GENERIC" in more else
-                          [os.path.join(source, "arch", compiler.cpu)])
-    files = [os.path.join(folder, name) for folder in folders if os.path.isdir(folder)
-             for name in sorted(os.listdir(folder)) if name.endswith(".c")]
+    files = [os.path.join(folder, name) for folder, _, names in os.walk(source) if not folder.endswith("extern")
+             for name in sorted(names) if name.endswith(".c")
+             if not folder.endswith("arch") or "-DHF_ARCH_GENERIC" not in more and name.startswith(compiler.cpu)]
     words = compiler(tree, "gnu11", "-O2", "-pthread", "-DHF_ATOMIC_WHOLE=1", *more)
     made = os.path.join(tree.build, "whole_%08x" % zlib.crc32(" ".join(words).encode()))
     os.makedirs(tree.build, exist_ok=True)
@@ -716,8 +717,8 @@ def freestanding_alone(tree, compiler, std):
     flags = freestanding_flags(compiler, std)
     units = [unit for unit, name in zip(tree.units_alone(compiler.cpu, suffix_of(std)),
                                         tree.headers(compiler.cpu))
-             if name not in (SYSTEM["pthread.h"], "env/linux_user.h",
-                             "env/linux_user_nodes.h")]
+             if name not in (SYSTEM["pthread.h"], "internal/env/linux_user.h",
+                             "internal/env/linux_user_nodes.h")]
     command(*compiler(tree, std, "-fsyntax-only", *flags), *units)
     return "%d headers" % len(units)
 
@@ -748,9 +749,11 @@ def places(tree, what, pattern, allowed):
     wrong = []
     code = {"include/holdfast/" + name: text for name, text in tree.code.items()}
     source = os.path.join(tree.source, "src")
-    for name in sorted(os.listdir(source)) if os.path.isdir(source) else ():
-        if name.endswith((".c", ".h")):
-            code["src/" + name] = without_comments(read(os.path.join(source, name)))
+    for folder, _, names in os.walk(source):
+        for name in names:
+            path = os.path.join(folder, name)
+            if name.endswith((".c", ".h")) and "/arch/" not in path:
+                code[os.path.relpath(path, tree.source)] = without_comments(read(path))
     for name, text in code.items():
         if name.replace("include/holdfast/", "").startswith(allowed):
             continue
@@ -766,7 +769,7 @@ def system_headers(tree):
     wrong = []
     for name, text in tree.code.items():
         for header in re.findall(r"#\s*include\s*<([^>]+)>", text):
-            if header.startswith("linux/") and name == "env/linux_kernel.h":
+            if header.startswith("linux/") and name == "internal/env/linux_kernel.h":
                 continue
             if header not in SYSTEM or SYSTEM[header] not in (None, name):
                 wrong.append("%s includes <%s>" % (name, header))
@@ -788,7 +791,7 @@ def arch_folders(tree):
         wrong += ["arch/%s/ has %s, arch/generic/ not" % (cpu, n) for n in files if n not in base]
         wrong += ["arch/generic/ has %s, arch/%s/ not" % (n, cpu) for n in base if n not in files]
         for name in sorted(set(files) & set(base)):
-            if '#include "../generic/%s"' % name in tree.text["arch/%s/%s" % (cpu, name)]:
+            if '#include "../generic/%s"' % name in tree.text["internal/arch/%s/%s" % (cpu, name)]:
                 files[name] = files[name] or base[name]
             if name == "nofault.h":
                 files[name] = [offer for offer in files[name] if offer in base[name]]
@@ -827,7 +830,7 @@ def guards(tree):
 def system_header(tree):
     """Every header asks for what -isystem gives; not the kernel's own, where nobody else looks."""
     wrong = [name for name, text in tree.text.items()
-             if (text.count(SYSTEM_HEADER) != 1) != (name == "env/linux_kernel.h")]
+             if (text.count(SYSTEM_HEADER) != 1) != (name == "internal/env/linux_kernel.h")]
     if wrong:
         raise Failed("without %s: %s" % (SYSTEM_HEADER.strip(), ", ".join(wrong)))
     return "%d files" % len(tree.text)
@@ -857,11 +860,11 @@ def generated(tree):
     """What verbs.h makes for an implementation stands in its header, so that a search finds it."""
     wrong, count = [], 0
     for name in FAMILIES:
-        verbs = re.findall(r"^HF_INLINE[^\n;{]*?HF__V\((?!t\))(\w+)\)\(",
+        verbs = re.findall(r"^HF_INLINE[^\n;{]*?HF_DETAIL_V\((?!t\))(\w+)\)\(",
                            tree.code[name + "/verbs.h"], re.MULTILINE)
         for row, file in tree.implementations(name).items():
             made = ["hf_%s_%s_%s" % (name, row, verb) for verb in verbs]
-            comment = re.search(r"/\*\n \* verbs\.h makes ([^.]*)\.\n \*/\n#define HF__",
+            comment = re.search(r"/\*\n \* verbs\.h makes ([^.]*)\.\n \*/\n#define HF_DETAIL_",
                                 tree.text[file])
             listed = re.findall(r"\w+", comment[1]) if comment else []
             count += len(made)
@@ -894,11 +897,11 @@ def swap_functions(code):
 
 # (flaw, file, change, check, what it must say)
 MUTANTS = [
-    ("no guard", "wait.h", replace("#ifndef HF_WAIT_H", "#if 1"),
+    ("no guard", "internal/wait.h", replace("#ifndef HF_WAIT_H", "#if 1"),
      lambda t: alone(t, GCC, "gnu11"), "redefinition"),
-    ("does not include what it needs", "wait.h", replace('#include "arch.h"', ""),
+    ("does not include what it needs", "internal/wait.h", replace('#include "internal/arch.h"', ""),
      lambda t: alone(t, GCC, "gnu11"), "hf_arch_relax"),
-    ("wrong guard", "wait.h",
+    ("wrong guard", "internal/wait.h",
      replace("#ifndef HF_WAIT_H\n#define HF_WAIT_H\n",
              "#ifndef HF_WAITING_H\n#define HF_WAITING_H\n"), guards, "HF_WAITING_H"),
     ("warning in a function that nothing calls", "report.h",
@@ -921,36 +924,36 @@ MUTANTS = [
     ("a builtin outside atomic.h", "spinlock/cas.h",
      append("HF_INLINE int hf_bad(int *p)\n{\n\treturn __atomic_load_n(p, 0);\n}\n"),
      lambda t: places(t, *PLACES[2]), "__atomic_load_n"),
-    ("a builtin among the accesses of one size", "atomic_partial_whole.h",
+    ("a builtin among the accesses of one size", "internal/atomic_partial_whole.h",
      append("HF_INLINE int hf_bad(int *p)\n{\n\treturn __atomic_load_n(p, 0);\n}\n"),
      lambda t: places(t, *PLACES[2]), "__atomic_load_n"),
-    ("a store to a part changes the rest", "atomic_partial_whole.h",
-     replace("while (!hf__whole_cmpxchg(p, &word, (word & ~mask) | value, order))",
-             "while (!hf__whole_cmpxchg(p, &word, value, order))"),
+    ("a store to a part changes the rest", "internal/atomic_partial_whole.h",
+     replace("while (!hf_detail_whole_cmpxchg(p, &word, (word & ~mask) | value, order))",
+             "while (!hf_detail_whole_cmpxchg(p, &word, value, order))"),
      lambda t: run_whole(t, GCC), "not so"),
-    ("an addition carries into the other half", "atomic_partial_whole.h",
-     replace("bool done = hf__part_cmpxchg(hf__whole(p), HF__LOW32, &found, value, order);",
-             "bool done = hf__part_cmpxchg(hf__whole(p), ~0ull, &found, value, order);"),
+    ("an addition carries into the other half", "internal/atomic_partial_whole.h",
+     replace("bool done = hf_detail_part_cmpxchg(hf_detail_whole(p), HF_DETAIL_LOW32, &found, value, order);",
+             "bool done = hf_detail_part_cmpxchg(hf_detail_whole(p), ~0ull, &found, value, order);"),
      lambda t: run_whole(t, GCC), "not so"),
     ("assembly outside arch", "spinlock/cas.h",
      append('HF_INLINE void hf_bad(void)\n{\n\t__asm__ volatile("");\n}\n'),
      lambda t: places(t, *PLACES[3]), "__asm__"),
-    ("an atomic that ThreadSanitizer does not see", "atomic.h",
+    ("an atomic that ThreadSanitizer does not see", "internal/atomic.h",
      append('HF_INLINE void hf_bad(uint32_t *p)\n{\n\t__asm__ volatile("%s" : "+m"(*p));\n}\n'
             % {"x86_64": "lock incl %0", "aarch64": "ldxr w9, %0"}.get(HOST, "")),
      lambda t: seen_by_tsan(t, GCC, "gnu11"), "hf_bad"),
     ("a template inside extern C", "nofault.h", replace("HF_BEGIN_CXX", "namespace hf {"),
      lambda t: inside_extern_c(t, GCC), "template with C linkage"),
-    ("a header that a user's compiler checks", "atomic.h", replace(SYSTEM_HEADER, ""),
+    ("a header that a user's compiler checks", "internal/atomic.h", replace(SYSTEM_HEADER, ""),
      lambda t: quiet(t, GCC, "c++17"), "old-style-cast"),
-    ("a header that would warn if it were used", "wait.h", replace(SYSTEM_HEADER, ""),
-     system_header, "wait.h"),
+    ("a header that would warn if it were used", "internal/wait.h", replace(SYSTEM_HEADER, ""),
+     system_header, "internal/wait.h"),
     ("a type that is no capability", "spinlock/ticket.h", replace('HF_CAPABILITY("spinlock") ', ""),
      lambda t: locking(t, "c"), "thread-safety-attributes"),
     ("a verb that does not take its lock", "spinlock/verbs.h",
-     replace("(HF__V(t) *lock) HF_ACQUIRE(lock) HF_NO_THREAD_SAFETY_ANALYSIS", "(HF__V(t) *lock)"),
+     replace("(HF_DETAIL_V(t) *lock) HF_ACQUIRE(lock) HF_NO_THREAD_SAFETY_ANALYSIS", "(HF_DETAIL_V(t) *lock)"),
      lambda t: locking(t, "c"), "requires holding"),
-    ("a guard that ends too late", "guard.h", replace("~guard() HF_RELEASE()", "~guard()"),
+    ("a guard that ends too late", "internal/guard.h", replace("~guard() HF_RELEASE()", "~guard()"),
      lambda t: locking(t, "c++"), "already held"),
     ("an owner made of a plain pointer", "intrusive_ptr.h",
      replace("intrusive_ptr(U *) = delete;", "intrusive_ptr(U *object) : object_(object) {}"),
@@ -960,27 +963,27 @@ MUTANTS = [
      lambda t: refused(t, GCC, "c++17"), "without virtual destructor: compiles"),
     ("a macro without prefix", "report.h", append("#define BAD 1\n"),
      lambda t: prefixed_macros(t, GCC, "gnu11"), "BAD"),
-    ("a helper macro left over", "spinlock/verbs.h", replace("#undef HF__SPINLOCK_WAIT\n", ""),
-     lambda t: prefixed_macros(t, GCC, "gnu11"), "HF__SPINLOCK_WAIT"),
+    ("a helper macro left over", "spinlock/verbs.h", replace("#undef HF_DETAIL_SPINLOCK_WAIT\n", ""),
+     lambda t: prefixed_macros(t, GCC, "gnu11"), "HF_DETAIL_SPINLOCK_WAIT"),
     ("a function without prefix", "report.h", append("int bad(void);\n"),
      lambda t: prefixed_names(t, GCC, "gnu11"), "bad"),
     ("an enumerator without prefix", "report.h", append("enum hf_bad { HF_GOOD, BAD };\n"),
      lambda t: prefixed_names(t, GCC, "gnu11"), "BAD"),
     ("a type without prefix", "report.h", append("typedef struct hf_bad {\n\tint a;\n} bad_t;\n"),
      lambda t: prefixed_names(t, GCC, "c++17"), "bad_t"),
-    ("another order in arch", "arch/generic/refcount.h", swap_functions, arch_folders,
+    ("another order in arch", "internal/arch/generic/refcount.h", swap_functions, arch_folders,
      "at that place"),
     ("an implementation without a row", "spinlock.h",
      replace("	X(wfe, WFE, 4, 0)", "	"), rosters, "spinlock.h has no row"),
     ("a row without an implementation", "lockref.h",
      replace("	X(locked, 0)", "	X(locked, 0) X(gone, 0)"), rosters, "no header implements"),
     ("a header with another name", "refcount/cmpxchg.h",
-     replace("#define HF__REFCOUNT cmpxchg", "#define HF__REFCOUNT copied"), rosters,
+     replace("#define HF_DETAIL_REFCOUNT cmpxchg", "#define HF_DETAIL_REFCOUNT copied"), rosters,
      "another name"),
     ("a verb that the headers do not list", "lockref/verbs.h",
-     replace("HF__V(get_not_zero)", "HF__V(get_not_one)"), generated,
+     replace("HF_DETAIL_V(get_not_zero)", "HF_DETAIL_V(get_not_one)"), generated,
      "hf_lockref_bounded_get_not_one"),
-    ("a missing file in arch", "arch/generic/spin.h", None, arch_folders, "spin.h"),
+    ("a missing file in arch", "internal/arch/generic/spin.h", None, arch_folders, "spin.h"),
 ]
 
 

@@ -211,15 +211,15 @@ class Lab(unittest.TestCase):
     def test_rows_call_public_verbs(self):
         # Sweeps of a spinlock's wait policy, and the look into a queue that `handoff` takes.
         private = {
-            "spinlock.cpp": {"hf__spinlock_"},
-            "handoff_loops.c": {"hf__spinlock_mcs_next"},
-            "memory_loops.c": {"hf__clear_bytes", "hf__copy_bytes", "hf__copy_to_page_end",
-                               "hf__clear_generic", "hf__copy_generic"},
+            "spinlock.cpp": {"hf_detail_spinlock_"},
+            "handoff_loops.c": {"hf_detail_spinlock_mcs_next"},
+            "memory_loops.c": {"hf_detail_clear_bytes", "hf_detail_copy_bytes", "hf_detail_copy_to_page_end",
+                               "hf_detail_clear_generic", "hf_detail_copy_generic"},
         }
         for name in os.listdir(os.path.join(SOURCE, "lab")):
             if name.endswith((".c", ".cpp", ".h", ".hpp")):
                 with self.subTest(file=name):
-                    self.assertEqual(set(re.findall(r"\bhf__\w+", source("lab", name))),
+                    self.assertEqual(set(re.findall(r"\bhf_detail_\w+", source("lab", name))),
                                      private.get(name, set()))
 
     def test_aims_are_data(self):

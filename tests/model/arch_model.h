@@ -9,7 +9,7 @@
  *
  * HF_ARCH_HAS_CMPXCHG8 may be redefined before each inclusion of spinlock/queued.h.
  */
-#include "holdfast/atomic.h"
+#include "holdfast/internal/atomic.h"
 
 #define HF_ARCH_CACHE_LINE 64
 #define HF_ARCH_NO_SHARING 128

@@ -38,8 +38,8 @@
  */
 #include "rl.h"
 
-#include "holdfast/compiler.h"
-#include "holdfast/env.h"
+#include "holdfast/internal/compiler.h"
+#include "holdfast/internal/env.h"
 
 #define HF_ATOMIC_IS_MODEL 1
 #define HF_ATOMIC_PARTIAL_HEADER "backend_partial.h"
@@ -630,6 +630,6 @@ inline void hf_atomic_fence_seq_cst_at_rmw(HF_MODEL_AT)
 		rl::atomic_thread_fence(rl::mo_seq_cst, at);
 }
 
-#include "holdfast/arch.h"
+#include "holdfast/internal/arch.h"
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * cond - include/holdfast/cond.h and src/cond.c, over the mutex of src/mutex.c, with parking by the model.
+ * cond - include/holdfast/cond.h and src/cond/cond.c, over the mutex of src/mutex/mutex.c, with parking by the model.
  *
  * Checked
  *   handover    one thread makes the condition true, and signals with the mutex or after it; the
@@ -17,7 +17,7 @@
 // MUTANT: signalled_acquire HF_MUTANT=load_acquire HF_MUTANT_IN=wait_at
 // MUTANT: park_torn HF_MUTANT=park_torn HF_MUTANT_IN=wait_at
 // MUTANT: not_next HF_MUTANT=store_relaxed_missing HF_MUTANT_IN=enqueue
-// MUTANT: shared_signal_lost HF_MUTANT=unpark_missing HF_MUTANT_IN=hf__cond_shared_wake HF_MODEL_ONLY=shared
+// MUTANT: shared_signal_lost HF_MUTANT=unpark_missing HF_MUTANT_IN=hf_detail_cond_shared_wake HF_MODEL_ONLY=shared
 // MUTANT: shared_broadcast_lost HF_MUTANT=requeue_missing HF_MODEL_ONLY=shared
 // MUTANT: shared_park_torn HF_MUTANT=park_torn HF_MUTANT_IN=shared_wait_at HF_MODEL_ONLY=shared
 #define HF_ATOMIC_HEADER "backend.h"
@@ -25,7 +25,7 @@
 #define HF_ENV_HEADER "env_model.h"
 #include "parking_model.h"
 
-#include "../../src/cond.c"
+#include "../../src/cond/cond.c"
 
 using hf_model::check;
 using hf_model::get;

@@ -16,7 +16,7 @@
  */
 #include "rl.h"
 
-#include "holdfast/compiler.h"
+#include "holdfast/internal/compiler.h"
 
 #if HF_TSAN
 #error "Relacy's stacks are not ThreadSanitizer's"

@@ -18,7 +18,7 @@
 #define HF_ENV_HEADER "env_model.h"
 #include "run.h"
 
-#include "holdfast/nofault/grace.h"
+#include "holdfast/internal/nofault/grace.h"
 
 using hf_model::ALL;
 using hf_model::check;

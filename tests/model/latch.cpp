@@ -20,7 +20,7 @@
 #define HF_ENV_HEADER "env_model.h"
 #include "run.h"
 
-#include "holdfast/nofault/latch.h"
+#include "holdfast/internal/nofault/latch.h"
 
 using hf_model::ALL;
 using hf_model::check;

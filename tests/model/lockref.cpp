@@ -3,7 +3,7 @@
  * lockref - the count and the lock in one word, under the C11 memory model.
  *
  * Checked, for unbounded, bounded (1 failed swap, and 2) and locked, with both forms of the queued
- * spinlock, and with a mutex (src/mutex.c), as the lock half
+ * spinlock, and with a mutex (src/mutex/mutex.c), as the lock half
  *   counts        get and put against a holder of the lock, who changes data and count under it
  *   last          who finds the last reference under the lock sees what was done with the others,
  *                 marks it dead and frees it, once; lookups by get_not_dead find it alive or not at all
@@ -12,23 +12,23 @@
  * and in all of them each change of the word: I1 to I3 of lockref/core.h, and the lock's own
  * (queued_watch.h, mutex_watch.h). No thread is parked for ever. Misuse has its tests elsewhere.
  */
-// MUTANT: put_release HF_MUTANT=cmpxchg64_release HF_MUTANT_IN=hf__lockref_try_put
-// MUTANT: put_again_release HF_MUTANT=cmpxchg64_release HF_MUTANT_IN=hf__lockref_put
-// MUTANT: lock_acquire_word HF_MUTANT=cmpxchg_acquire HF_MUTANT_IN=hf__spinlock_queued_trylock HF_MODEL_ONLY=word
-// MUTANT: lock_acquire_byte HF_MUTANT=cmpxchg_low8_acquire HF_MUTANT_IN=hf__spinlock_queued_trylock HF_MODEL_ONLY=byte
-// MUTANT: lock_acquire_waiting HF_MUTANT=cmpxchg_acquire HF_MUTANT_IN=hf__spinlock_queued_wait_pending
+// MUTANT: put_release HF_MUTANT=cmpxchg64_release HF_MUTANT_IN=hf_detail_lockref_try_put
+// MUTANT: put_again_release HF_MUTANT=cmpxchg64_release HF_MUTANT_IN=hf_detail_lockref_put
+// MUTANT: lock_acquire_word HF_MUTANT=cmpxchg_acquire HF_MUTANT_IN=hf_detail_spinlock_queued_trylock HF_MODEL_ONLY=word
+// MUTANT: lock_acquire_byte HF_MUTANT=cmpxchg_low8_acquire HF_MUTANT_IN=hf_detail_spinlock_queued_trylock HF_MODEL_ONLY=byte
+// MUTANT: lock_acquire_waiting HF_MUTANT=cmpxchg_acquire HF_MUTANT_IN=hf_detail_spinlock_queued_wait_pending
 // MUTANT: unlock_release HF_MUTANT=store_low8_release
-// MUTANT: get_torn HF_MUTANT=cmpxchg64_torn HF_MUTANT_IN=hf__lockref_try_get
-// MUTANT: get_again_torn HF_MUTANT=cmpxchg64_torn HF_MUTANT_IN=hf__lockref_get
-// MUTANT: put_torn HF_MUTANT=cmpxchg64_torn HF_MUTANT_IN=hf__lockref_try_put
-// MUTANT: put_again_torn HF_MUTANT=cmpxchg64_torn HF_MUTANT_IN=hf__lockref_put
+// MUTANT: get_torn HF_MUTANT=cmpxchg64_torn HF_MUTANT_IN=hf_detail_lockref_try_get
+// MUTANT: get_again_torn HF_MUTANT=cmpxchg64_torn HF_MUTANT_IN=hf_detail_lockref_get
+// MUTANT: put_torn HF_MUTANT=cmpxchg64_torn HF_MUTANT_IN=hf_detail_lockref_try_put
+// MUTANT: put_again_torn HF_MUTANT=cmpxchg64_torn HF_MUTANT_IN=hf_detail_lockref_put
 // MUTANT: count_stores_the_word HF_MUTANT=store_high32_wide
 // MUTANT: unlock_stores_the_word HF_MUTANT=store_low8_wide
 // MUTANT: swaps_a_locked_word HF_MUTANT=own
 // MUTANT: swaps_a_locked_word_park HF_MUTANT=own HF_MODEL_ONLY=park
-// MUTANT: park_put_release HF_MUTANT=cmpxchg64_release HF_MUTANT_IN=hf__lockref_try_put HF_MODEL_ONLY=park
-// MUTANT: park_lock_acquire HF_MUTANT=cmpxchg_acquire HF_MUTANT_IN=hf__mutex_take HF_MODEL_ONLY=park
-// MUTANT: park_unlock_release HF_MUTANT=store_release HF_MUTANT_IN=hf__mutex_release HF_MODEL_ONLY=park
+// MUTANT: park_put_release HF_MUTANT=cmpxchg64_release HF_MUTANT_IN=hf_detail_lockref_try_put HF_MODEL_ONLY=park
+// MUTANT: park_lock_acquire HF_MUTANT=cmpxchg_acquire HF_MUTANT_IN=hf_detail_mutex_take HF_MODEL_ONLY=park
+// MUTANT: park_unlock_release HF_MUTANT=store_release HF_MUTANT_IN=hf_detail_mutex_release HF_MODEL_ONLY=park
 // MUTANT: park_wake_up_lost HF_MUTANT=unpark_missing HF_MUTANT_IN=wake HF_MODEL_ONLY=park
 // MUTANT: park_without_barrier HF_MUTANT=barrier_missing HF_MODEL_ONLY=park
 // MUTANT: park_torn HF_MUTANT=park_torn HF_MODEL_ONLY=park
@@ -48,11 +48,11 @@
 static struct lockref_stats stats;
 static bool noting;
 
-#define HF__LOCKREF_NOTE(retries, fallback)                                                        \
+#define HF_DETAIL_LOCKREF_NOTE(retries, fallback)                                                  \
 	((void)(noting && (lockref_stats_add(&stats, retries, fallback), true)))
 
 #include "holdfast/validate.h"
-#include "holdfast/wait.h"
+#include "holdfast/internal/wait.h"
 
 #include "mutex_watch.h"
 
@@ -65,9 +65,9 @@ static bool noting;
 namespace word
 {
 #include "holdfast/lockref/lock.h"
-#define hf__lockref_unlocked(word) (BLIND || (uint32_t)(word) == 0)
+#define hf_detail_lockref_unlocked(word) (BLIND || (uint32_t)(word) == 0)
 #include "holdfast/lockref.h"
-#undef hf__lockref_unlocked
+#undef hf_detail_lockref_unlocked
 }
 
 #undef HF_SPINLOCK_QUEUED_H
@@ -85,9 +85,9 @@ namespace word
 namespace byte
 {
 #include "holdfast/lockref/lock.h"
-#define hf__lockref_unlocked(word) (BLIND || (uint32_t)(word) == 0)
+#define hf_detail_lockref_unlocked(word) (BLIND || (uint32_t)(word) == 0)
 #include "holdfast/lockref.h"
-#undef hf__lockref_unlocked
+#undef hf_detail_lockref_unlocked
 }
 
 #undef HF_SPINLOCK_QUEUED_H
@@ -103,9 +103,9 @@ namespace byte
 namespace park
 {
 #include "holdfast/lockref/lock.h"
-#define hf__lockref_unlocked(word) (BLIND || (uint32_t)(word) == 0)
+#define hf_detail_lockref_unlocked(word) (BLIND || (uint32_t)(word) == 0)
 #include "holdfast/lockref.h"
-#undef hf__lockref_unlocked
+#undef hf_detail_lockref_unlocked
 }
 
 using hf_model::check;
@@ -202,12 +202,15 @@ struct word_bounded_2 : with_word {
 		with_word::init(l, n);
 		noting = true;
 	}
-	static bool get_least(type *l, int32_t least) { return word::hf__lockref_get(l, least, 2); }
+	static bool get_least(type *l, int32_t least)
+	{
+		return word::hf_detail_lockref_get(l, least, 2);
+	}
 	static void get(type *l) { (void)get_least(l, INT32_MIN); }
 	static bool get_not_zero(type *l) { return get_least(l, 1); }
 	static bool get_not_dead(type *l) { return get_least(l, 0); }
-	static int32_t put_return(type *l) { return word::hf__lockref_put(l, 0, false, 2); }
-	static bool put_or_lock(type *l) { return word::hf__lockref_put(l, 1, true, 2) >= 0; }
+	static int32_t put_return(type *l) { return word::hf_detail_lockref_put(l, 0, false, 2); }
+	static bool put_or_lock(type *l) { return word::hf_detail_lockref_put(l, 1, true, 2) >= 0; }
 };
 
 static unsigned long revived, found_dead, put_refused, swapped, under_the_lock;

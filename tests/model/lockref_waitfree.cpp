@@ -22,8 +22,8 @@
 // MUTANT: dead_unconditional HF_MUTANT=cmpxchg64_blind HF_MUTANT_IN=hf_lockref_waitfree_mark_dead
 // MUTANT: dead_torn HF_MUTANT=cmpxchg64_torn HF_MUTANT_IN=hf_lockref_waitfree_mark_dead
 // MUTANT: dead_not_sticky HF_MUTANT=own
-// MUTANT: put_back_unconditional HF_MUTANT=cmpxchg64_blind HF_MUTANT_IN=hf__waitfree_stay_dead HF_MODEL_ONLY=drifted
-// MUTANT: put_does_not_look HF_MUTANT=load_high32_is_0 HF_MUTANT_IN=hf__waitfree_put_or_lock_rest
+// MUTANT: put_back_unconditional HF_MUTANT=cmpxchg64_blind HF_MUTANT_IN=hf_detail_waitfree_stay_dead HF_MODEL_ONLY=drifted
+// MUTANT: put_does_not_look HF_MUTANT=load_high32_is_0 HF_MUTANT_IN=hf_detail_waitfree_put_or_lock_rest
 // MUTANT: get_acquire HF_MUTANT=fence_acquire HF_MODEL_ONLY=stable
 // MUTANT: revive_release HF_MUTANT=cmpxchg64_release HF_MODEL_ONLY=stable
 // MUTANT: revive_torn HF_MUTANT=cmpxchg64_torn HF_MUTANT_IN=hf_lockref_waitfree_revive HF_MODEL_ONLY=stable
@@ -42,8 +42,9 @@
 #define HF_ARCH_HAS_CMPXCHG8 1
 #include "queued_watch.h"
 
-#define HF__WAITFREE_DEAD                                                                          \
-	(hf_model::the_mutant == hf_model::mutant::own ? HF__WAITFREE_FROM_BELOW - 1 : 0xc0000000u)
+#define HF_DETAIL_WAITFREE_DEAD                                                                    \
+	(hf_model::the_mutant == hf_model::mutant::own ? HF_DETAIL_WAITFREE_FROM_BELOW - 1         \
+						       : 0xc0000000u)
 #include "holdfast/lockref/waitfree.h"
 
 using hf_model::check;
@@ -63,7 +64,7 @@ static zone zone_of(uint64_t word)
 {
 	if ((int64_t)word >= 0)
 		return LIVE;
-	return hf__waitfree_is_dead(word) ? DEAD : SATURATED;
+	return hf_detail_waitfree_is_dead(word) ? DEAD : SATURATED;
 }
 
 /* An object with its word, data of each thread, and data that the lock protects. */
@@ -152,7 +153,7 @@ public:
 			moved_while_locked++;
 		if (from == LIVE && before >> 32 == 0 && after >> 32 == 1)
 			lives_again++;
-		if (strcmp(at.func_, "hf__waitfree_stay_dead") == 0)
+		if (strcmp(at.func_, "hf_detail_waitfree_stay_dead") == 0)
 			put_back++;
 	}
 
@@ -309,7 +310,7 @@ public:
 	void end()
 	{
 		check(revived_ == 1, "revived once");
-		check(now() == HF__WAITFREE_ONE, "one reference, the lock is free");
+		check(now() == HF_DETAIL_WAITFREE_ONE, "one reference, the lock is free");
 		object::end();
 	}
 };
@@ -335,7 +336,7 @@ public:
 	}
 	void end()
 	{
-		check(now() >> 32 == HF__WAITFREE_SATURATED, "saturated when all is done");
+		check(now() >> 32 == HF_DETAIL_WAITFREE_SATURATED, "saturated when all is done");
 		check(hf_model::reports[HF_REPORT_LOCKREF_OVF] >= 1, "told");
 		object::end();
 	}
@@ -360,7 +361,8 @@ public:
 	void end()
 	{
 		check(killed_ <= 1, "killed once at the most");
-		check(killed_ ? zone_of(now()) == DEAD : now() >> 32 == HF__WAITFREE_SATURATED,
+		check(killed_ ? zone_of(now()) == DEAD
+			      : now() >> 32 == HF_DETAIL_WAITFREE_SATURATED,
 		      "dead or saturated");
 		check(hf_model::reports[HF_REPORT_LOCKREF_PUT] == 1, "told");
 		object::end();

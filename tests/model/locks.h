@@ -9,7 +9,7 @@
  */
 #include "run.h"
 
-#include "holdfast/wait.h"
+#include "holdfast/internal/wait.h"
 
 #define LOCK(name_, header_name_, in_)                                                             \
 	struct name_ {                                                                             \
@@ -19,7 +19,7 @@
 		static void lock_by(type *l, enum hf_wait_policy policy)                           \
 		{                                                                                  \
 			hf_env_preempt_disable();                                                  \
-			in_::hf__spinlock_##header_name_##_lock(l, policy);                        \
+			in_::hf_detail_spinlock_##header_name_##_lock(l, policy);                  \
 		}                                                                                  \
 		static bool trylock(type *l)                                                       \
 		{                                                                                  \

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * mutex - include/holdfast/mutex.h, src/mutex.c and src/parking.c, with parking by the model.
+ * mutex - include/holdfast/mutex.h, src/mutex/mutex.c and src/parking/parking.c, with parking by the model.
  *
  * Checked
  *   each change   of the word: one winner, and only the holder unlocks (mutex_watch.h)
@@ -18,21 +18,21 @@
  *                 and at the end it is free
  * All times are as short as can be, so that each step is near the beginning of the search.
  */
-// MUTANT: take_acquire HF_MUTANT=cmpxchg_acquire HF_MUTANT_IN=hf__mutex_take
-// MUTANT: unlock_release HF_MUTANT=store_release HF_MUTANT_IN=hf__mutex_release
+// MUTANT: take_acquire HF_MUTANT=cmpxchg_acquire HF_MUTANT_IN=hf_detail_mutex_take
+// MUTANT: unlock_release HF_MUTANT=store_release HF_MUTANT_IN=hf_detail_mutex_release
 // MUTANT: unlock_without_fence HF_MUTANT=fence_light
 // MUTANT: parks_without_barrier HF_MUTANT=barrier_missing
-// MUTANT: need_not_published HF_MUTANT=store_relaxed_missing HF_MUTANT_IN=hf__bucket_publish
-// MUTANT: call_not_stored HF_MUTANT=store_relaxed_missing HF_MUTANT_IN=hf__mutex_unlock_slow
+// MUTANT: need_not_published HF_MUTANT=store_relaxed_missing HF_MUTANT_IN=hf_detail_bucket_publish
+// MUTANT: call_not_stored HF_MUTANT=store_relaxed_missing HF_MUTANT_IN=hf_detail_mutex_unlock_slow
 // MUTANT: wake_up_lost HF_MUTANT=unpark_missing HF_MUTANT_IN=wake
 // MUTANT: park_torn HF_MUTANT=park_torn HF_MUTANT_IN=park_until_woken
-// MUTANT: take_torn HF_MUTANT=cmpxchg_torn HF_MUTANT_IN=hf__mutex_take
+// MUTANT: take_torn HF_MUTANT=cmpxchg_torn HF_MUTANT_IN=hf_detail_mutex_take
 // MUTANT: not_taken_back HF_MUTANT=store_relaxed_missing HF_MUTANT_IN=take_back
 // MUTANT: leaver_calls_nobody HF_MUTANT=store_relaxed_missing HF_MUTANT_IN=leave
-// MUTANT: shared_take_acquire HF_MUTANT=xchg_acq_rel_loses_acquire HF_MUTANT_IN=hf__mutex_shared_take_parked HF_MODEL_ONLY=shared
-// MUTANT: shared_unlock_release HF_MUTANT=xchg_acq_rel_loses_release HF_MUTANT_IN=hf__mutex_shared_release
-// MUTANT: shared_wake_up_lost HF_MUTANT=unpark_missing HF_MUTANT_IN=hf__mutex_shared_wake
-// MUTANT: shared_park_torn HF_MUTANT=park_torn HF_MUTANT_IN=hf__mutex_shared_take_parked HF_MODEL_ONLY=shared
+// MUTANT: shared_take_acquire HF_MUTANT=xchg_acq_rel_loses_acquire HF_MUTANT_IN=hf_detail_mutex_shared_take_parked HF_MODEL_ONLY=shared
+// MUTANT: shared_unlock_release HF_MUTANT=xchg_acq_rel_loses_release HF_MUTANT_IN=hf_detail_mutex_shared_release
+// MUTANT: shared_wake_up_lost HF_MUTANT=unpark_missing HF_MUTANT_IN=hf_detail_mutex_shared_wake
+// MUTANT: shared_park_torn HF_MUTANT=park_torn HF_MUTANT_IN=hf_detail_mutex_shared_take_parked HF_MODEL_ONLY=shared
 #define HF_ATOMIC_HEADER "backend.h"
 #define HF_ARCH_HEADER "arch_model.h"
 #define HF_ENV_HEADER "env_model.h"
@@ -323,7 +323,7 @@ public:
 	{
 		hf_model::locked<shared>::end();
 		check(shared::trylock(&lock_), "it can be had at once");
-		check(lock_.word.own.now() == HF__MUTEX_LOCKED, "and is fast");
+		check(lock_.word.own.now() == HF_DETAIL_MUTEX_LOCKED, "and is fast");
 		shared::unlock(&lock_);
 	}
 };

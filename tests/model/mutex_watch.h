@@ -39,7 +39,7 @@ public:
 	void changed(uint32_t before, uint32_t after, const where &at)
 	{
 		(void)before;
-		check(after <= HF__MUTEX_LOCKED, "the word has more than one bit", at);
+		check(after <= HF_DETAIL_MUTEX_LOCKED, "the word has more than one bit", at);
 		if (after == 0) {
 			check(holder_ == (int)rl::thread_index(), "unlocked by another", at);
 			holder_ = -1;
@@ -56,12 +56,13 @@ public:
 
 		/* Whoever ends a hand-over has the mutex: the next waiter, or one that takes it back. */
 		if (holder_ == HANDED && object == &the_table->bucket[0].turn &&
-		    !(after & HF__TURN_HANDED))
+		    !(after & HF_DETAIL_TURN_HANDED))
 			holder_ = (int)rl::thread_index();
 
-		if (strcmp(in, "hf__mutex_unlock_slow") == 0) {
-			reached_[after == HF__WAITER_CALLED ? CALLED_BY_UNLOCK : HANDED_OVER]++;
-			if (after == HF__WAITER_HANDED)
+		if (strcmp(in, "hf_detail_mutex_unlock_slow") == 0) {
+			reached_[after == HF_DETAIL_WAITER_CALLED ? CALLED_BY_UNLOCK
+								  : HANDED_OVER]++;
+			if (after == HF_DETAIL_WAITER_HANDED)
 				holder_ = HANDED;
 		} else if (strcmp(in, "end_turn") == 0) {
 			reached_[TURN_OVER]++;

@@ -2,7 +2,7 @@
 #ifndef HF_MODEL_PARKING_H
 #define HF_MODEL_PARKING_H
 /*
- * parking_model - src/parking.c and src/mutex.c, with a table that is made anew for each interleaving.
+ * parking_model - src/parking/parking.c and src/mutex/mutex.c, with a table that is made anew for each interleaving.
  *
  * All addresses are in one bucket: so everything that shares a bucket by chance does so always. Times
  * are such that each thread may find a turn over at any moment, or never.
@@ -25,27 +25,27 @@ public:
 };
 } // namespace hf_model
 
-#define HF__PARKING_IS_MODEL
-#define HF__PARKING_BOOL hf_model::watched
-#define HF__PARKING_BUCKETS 1
-#define HF__PARKING_INDEX(at) ((void)(at), 0u)
+#define HF_DETAIL_PARKING_IS_MODEL
+#define HF_DETAIL_PARKING_BOOL hf_model::watched
+#define HF_DETAIL_PARKING_BUCKETS 1
+#define HF_DETAIL_PARKING_INDEX(at) ((void)(at), 0u)
 #define HF_MUTEX_SPIN_NS 1
 #define HF_MUTEX_NEXT_SPIN_NS 1
 #define HF_MUTEX_TURN_NS (rl::rand(2) == 1 ? 0 : UINT64_MAX)
 #define HF_MUTEX_PATROL_NS 1
 #define HF_MUTEX_CLOCK_EACH 1
 
-#include "../../src/parking.c"
+#include "../../src/parking/parking.c"
 
-#include "../../src/mutex.c"
+#include "../../src/mutex/mutex.c"
 
 namespace hf_model
 {
-inline struct hf__parking *the_table;
+inline struct hf_detail_parking *the_table;
 
 /* A member of a scenario: the table is there while that is. */
 class parking {
-	struct hf__parking table_;
+	struct hf_detail_parking table_;
 
 public:
 	parking()
@@ -67,9 +67,9 @@ public:
 
 } // namespace hf_model
 
-const hf_atomic32_t *volatile hf__parking_need;
+const hf_atomic32_t *volatile hf_detail_parking_need;
 
-struct hf__parking *hf__parking_table(void)
+struct hf_detail_parking *hf_detail_parking_table(void)
 {
 	return hf_model::the_table;
 }
@@ -77,7 +77,7 @@ struct hf__parking *hf__parking_table(void)
 inline void hf_model::parking::use()
 {
 	the_table = &table_;
-	hf__parking_need = table_.need;
+	hf_detail_parking_need = table_.need;
 }
 
 #endif

@@ -13,12 +13,12 @@
  * The step none -> DEAD is relaxed: nobody acquires from a dead count.
  */
 // MUTANT: put_release HF_MUTANT=fetch_sub_release HF_MUTANT_IN=hf_rcuref_put
-// MUTANT: put_acquire HF_MUTANT=fence_acquire HF_MUTANT_IN=hf__rcuref_put_rest
-// MUTANT: none_to_dead_torn HF_MUTANT=cmpxchg_torn HF_MUTANT_IN=hf__rcuref_put_rest
+// MUTANT: put_acquire HF_MUTANT=fence_acquire HF_MUTANT_IN=hf_detail_rcuref_put_rest
+// MUTANT: none_to_dead_torn HF_MUTANT=cmpxchg_torn HF_MUTANT_IN=hf_detail_rcuref_put_rest
 // MUTANT: get_acquire HF_MUTANT=fence_acquire HF_MUTANT_IN=hf_rcuref_get_acquire
 // MUTANT: init_release HF_MUTANT=store_release
 // MUTANT: torn HF_MUTANT=fetch_torn
-// MUTANT: not_saturated HF_MUTANT=store_relaxed_missing HF_MUTANT_IN=hf__rcuref_get_rest
+// MUTANT: not_saturated HF_MUTANT=store_relaxed_missing HF_MUTANT_IN=hf_detail_rcuref_get_rest
 #define HF_ATOMIC_HEADER "backend.h"
 #define HF_ARCH_HEADER "arch_model.h"
 #define HF_ENV_HEADER "env_model.h"
@@ -68,7 +68,7 @@ protected:
 	void end_dead()
 	{
 		check(died == 1, "died once");
-		check(now() >= HF__RCUREF_FROM_DEAD && now() != HF__RCUREF_NONE,
+		check(now() >= HF_DETAIL_RCUREF_FROM_DEAD && now() != HF_DETAIL_RCUREF_NONE,
 		      "the count is dead");
 		check(hf_model::all_reports() == 0, "no misuse");
 	}
@@ -178,7 +178,7 @@ public:
 	void end()
 	{
 		check(!died, "an overflow kills nothing");
-		check(now() == HF__RCUREF_SATURATED, "saturated when all is done");
+		check(now() == HF_DETAIL_RCUREF_SATURATED, "saturated when all is done");
 		check(hf_model::all_reports() != 0, "reported");
 	}
 };
@@ -193,7 +193,7 @@ public:
 	void end()
 	{
 		check(died <= 1, "dies once at the most");
-		check(now() >= HF__RCUREF_FROM_DEAD, "dead, or without references");
+		check(now() >= HF_DETAIL_RCUREF_FROM_DEAD, "dead, or without references");
 		check(hf_model::reports[HF_REPORT_RCUREF_DEAD] == 1, "told");
 	}
 };

@@ -19,29 +19,29 @@
  * The release of a dec_and_test and of a dec_if_one that is the last one has no mutant: nobody
  * acquires from a count that is 0. It is there because the operation is one instruction.
  */
-// MUTANT: sub_release_saturating HF_MUTANT=fetch_sub_release HF_MUTANT_IN=hf__refcount_saturating_sub_and_test
-// MUTANT: sub_release_unchecked HF_MUTANT=fetch_sub_release HF_MUTANT_IN=hf__refcount_unchecked_sub_and_test
-// MUTANT: sub_release_cmpxchg HF_MUTANT=cmpxchg_release HF_MUTANT_IN=hf__refcount_cmpxchg_sub_and_test
-// MUTANT: sub_release_asm HF_MUTANT=fetch_sub_release HF_MUTANT_IN=hf__refcount_asm_dec_and_test
-// MUTANT: sub_acquire_saturating HF_MUTANT=fence_acquire HF_MUTANT_IN=hf__refcount_saturating_sub_and_test
-// MUTANT: sub_acquire_unchecked HF_MUTANT=fence_acquire HF_MUTANT_IN=hf__refcount_unchecked_sub_and_test
-// MUTANT: sub_acquire_cmpxchg HF_MUTANT=fence_acquire HF_MUTANT_IN=hf__refcount_cmpxchg_sub_and_test
-// MUTANT: sub_acquire_asm HF_MUTANT=fence_acquire HF_MUTANT_IN=hf__refcount_asm_dec_and_test
-// MUTANT: dec_release_saturating HF_MUTANT=fetch_sub_release HF_MUTANT_IN=hf__refcount_saturating_dec_old
-// MUTANT: dec_release_unchecked HF_MUTANT=fetch_sub_release HF_MUTANT_IN=hf__refcount_unchecked_dec_old
-// MUTANT: dec_release_cmpxchg HF_MUTANT=cmpxchg_release HF_MUTANT_IN=hf__refcount_cmpxchg_dec_old
-// MUTANT: dec_release_asm HF_MUTANT=fetch_sub_release HF_MUTANT_IN=hf__refcount_asm_dec
-// MUTANT: dec_not_one_release_saturating HF_MUTANT=cmpxchg_release HF_MUTANT_IN=hf__refcount_saturating_dec_not_one
-// MUTANT: dec_not_one_release_unchecked HF_MUTANT=cmpxchg_release HF_MUTANT_IN=hf__refcount_unchecked_dec_not_one
-// MUTANT: dec_not_one_release_cmpxchg HF_MUTANT=cmpxchg_release HF_MUTANT_IN=hf__refcount_cmpxchg_dec_not_one
+// MUTANT: sub_release_saturating HF_MUTANT=fetch_sub_release HF_MUTANT_IN=hf_detail_refcount_saturating_sub_and_test
+// MUTANT: sub_release_unchecked HF_MUTANT=fetch_sub_release HF_MUTANT_IN=hf_detail_refcount_unchecked_sub_and_test
+// MUTANT: sub_release_cmpxchg HF_MUTANT=cmpxchg_release HF_MUTANT_IN=hf_detail_refcount_cmpxchg_sub_and_test
+// MUTANT: sub_release_asm HF_MUTANT=fetch_sub_release HF_MUTANT_IN=hf_detail_refcount_asm_dec_and_test
+// MUTANT: sub_acquire_saturating HF_MUTANT=fence_acquire HF_MUTANT_IN=hf_detail_refcount_saturating_sub_and_test
+// MUTANT: sub_acquire_unchecked HF_MUTANT=fence_acquire HF_MUTANT_IN=hf_detail_refcount_unchecked_sub_and_test
+// MUTANT: sub_acquire_cmpxchg HF_MUTANT=fence_acquire HF_MUTANT_IN=hf_detail_refcount_cmpxchg_sub_and_test
+// MUTANT: sub_acquire_asm HF_MUTANT=fence_acquire HF_MUTANT_IN=hf_detail_refcount_asm_dec_and_test
+// MUTANT: dec_release_saturating HF_MUTANT=fetch_sub_release HF_MUTANT_IN=hf_detail_refcount_saturating_dec_old
+// MUTANT: dec_release_unchecked HF_MUTANT=fetch_sub_release HF_MUTANT_IN=hf_detail_refcount_unchecked_dec_old
+// MUTANT: dec_release_cmpxchg HF_MUTANT=cmpxchg_release HF_MUTANT_IN=hf_detail_refcount_cmpxchg_dec_old
+// MUTANT: dec_release_asm HF_MUTANT=fetch_sub_release HF_MUTANT_IN=hf_detail_refcount_asm_dec
+// MUTANT: dec_not_one_release_saturating HF_MUTANT=cmpxchg_release HF_MUTANT_IN=hf_detail_refcount_saturating_dec_not_one
+// MUTANT: dec_not_one_release_unchecked HF_MUTANT=cmpxchg_release HF_MUTANT_IN=hf_detail_refcount_unchecked_dec_not_one
+// MUTANT: dec_not_one_release_cmpxchg HF_MUTANT=cmpxchg_release HF_MUTANT_IN=hf_detail_refcount_cmpxchg_dec_not_one
 // MUTANT: dec_if_one_acquire HF_MUTANT=fence_acquire HF_MUTANT_IN=hf_refcount_saturating_dec_if_one
-// MUTANT: not_zero_acquire_saturating HF_MUTANT=cmpxchg_acquire HF_MUTANT_IN=hf__refcount_saturating_add_not_zero
-// MUTANT: not_zero_acquire_unchecked HF_MUTANT=cmpxchg_acquire HF_MUTANT_IN=hf__refcount_unchecked_add_not_zero
-// MUTANT: not_zero_acquire_cmpxchg HF_MUTANT=cmpxchg_acquire HF_MUTANT_IN=hf__refcount_cmpxchg_add_not_zero
+// MUTANT: not_zero_acquire_saturating HF_MUTANT=cmpxchg_acquire HF_MUTANT_IN=hf_detail_refcount_saturating_add_not_zero
+// MUTANT: not_zero_acquire_unchecked HF_MUTANT=cmpxchg_acquire HF_MUTANT_IN=hf_detail_refcount_unchecked_add_not_zero
+// MUTANT: not_zero_acquire_cmpxchg HF_MUTANT=cmpxchg_acquire HF_MUTANT_IN=hf_detail_refcount_cmpxchg_add_not_zero
 // MUTANT: set_release HF_MUTANT=store_release
 // MUTANT: sub_torn HF_MUTANT=fetch_torn
 // MUTANT: swap_torn HF_MUTANT=cmpxchg_torn
-// MUTANT: not_repaired HF_MUTANT=store_relaxed_missing HF_MUTANT_IN=hf__refcount_repair
+// MUTANT: not_repaired HF_MUTANT=store_relaxed_missing HF_MUTANT_IN=hf_detail_refcount_repair
 #define HF_ATOMIC_HEADER "backend.h"
 #define HF_ARCH_HEADER "arch_model.h"
 #define HF_ENV_HEADER "env_model.h"

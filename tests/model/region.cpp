@@ -14,15 +14,15 @@
  *
  * The mutant `own` does not wait at the end for those who are looking.
  */
-// MUTANT: begin_is_seen HF_MUTANT=cmpxchg64_seq_cst HF_MUTANT_IN=hf__regions_add
-// MUTANT: nested_begin_is_seen HF_MUTANT=store64_seq_cst HF_MUTANT_IN=hf__regions_add
-// MUTANT: begin_looks HF_MUTANT=load_seq_cst HF_MUTANT_IN=hf__regions_add
-// MUTANT: note_counts_first HF_MUTANT=fetch_add_seq_cst HF_MUTANT_IN=hf__region_note
-// MUTANT: note_is_seen HF_MUTANT=cmpxchg64_seq_cst HF_MUTANT_IN=hf__region_note
-// MUTANT: each_thread_is_met HF_MUTANT=load64_seq_cst HF_MUTANT_IN=hf__regions_each
-// MUTANT: each_region_is_met HF_MUTANT=load64_seq_cst HF_MUTANT_IN=hf__regions_each_of
-// MUTANT: end_is_seen HF_MUTANT=store64_seq_cst HF_MUTANT_IN=hf__regions_remove
-// MUTANT: end_looks HF_MUTANT=load_seq_cst HF_MUTANT_IN=hf__regions_wait
+// MUTANT: begin_is_seen HF_MUTANT=cmpxchg64_seq_cst HF_MUTANT_IN=hf_detail_regions_add
+// MUTANT: nested_begin_is_seen HF_MUTANT=store64_seq_cst HF_MUTANT_IN=hf_detail_regions_add
+// MUTANT: begin_looks HF_MUTANT=load_seq_cst HF_MUTANT_IN=hf_detail_regions_add
+// MUTANT: note_counts_first HF_MUTANT=fetch_add_seq_cst HF_MUTANT_IN=hf_detail_region_note
+// MUTANT: note_is_seen HF_MUTANT=cmpxchg64_seq_cst HF_MUTANT_IN=hf_detail_region_note
+// MUTANT: each_thread_is_met HF_MUTANT=load64_seq_cst HF_MUTANT_IN=hf_detail_regions_each
+// MUTANT: each_region_is_met HF_MUTANT=load64_seq_cst HF_MUTANT_IN=hf_detail_regions_each_of
+// MUTANT: end_is_seen HF_MUTANT=store64_seq_cst HF_MUTANT_IN=hf_detail_regions_remove
+// MUTANT: end_looks HF_MUTANT=load_seq_cst HF_MUTANT_IN=hf_detail_regions_wait
 // MUTANT: end_waits HF_MUTANT=own
 #define HF_ATOMIC_HEADER "backend.h"
 #define HF_ARCH_HEADER "arch_model.h"
@@ -40,12 +40,12 @@ using hf_model::set;
 
 static void look_at(const hf_region_t *region);
 
-typedef hf_spinlock_cas_t hf__region_lock_t;
-#define HF__REGION_LOCK hf_spinlock_cas_lock
-#define HF__REGION_UNLOCK hf_spinlock_cas_unlock
-#define HF__REGION_LOOK(region) look_at(region)
-#define HF__REGION_SHARDS 1
-#include "../../src/region_list.h"
+typedef hf_spinlock_cas_t hf_detail_region_lock_t;
+#define HF_DETAIL_REGION_LOCK hf_spinlock_cas_lock
+#define HF_DETAIL_REGION_UNLOCK hf_spinlock_cas_unlock
+#define HF_DETAIL_REGION_LOOK(region) look_at(region)
+#define HF_DETAIL_REGION_SHARDS 1
+#include "../../src/region/region_list.h"
 
 enum { PAGE = 4096, BASE = 16 * PAGE, REGIONS = 4 };
 
@@ -54,8 +54,8 @@ static unsigned long found, inherited, noted, read_zeros, after_all;
 /* Some threads find the loss, others only read. */
 template <int Finders, bool Nested, bool Process>
 class losses : public hf_model::scenario {
-	hf__regions all_;
-	hf__region_thread list_[HF_MODEL_THREADS];
+	hf_detail_regions all_;
+	hf_detail_region_thread list_[HF_MODEL_THREADS];
 	hf_region_t region_[2 * HF_MODEL_THREADS], of_process_;
 	plain there_[2 * HF_MODEL_THREADS + 1];
 	hf_atomic32_t zeros_, met_; /* the page; how many who met the loss are not about to end */
@@ -63,8 +63,8 @@ class losses : public hf_model::scenario {
 	static void make(hf_region_t *r, uintptr_t base)
 	{
 		hf_atomic64_store_relaxed(&r->below, 0);
-		hf_atomic64_store_relaxed(&r->lost, HF__REGION_NONE);
-		hf_atomic32_store_relaxed(&r->access, HF__REGION_UNKNOWN);
+		hf_atomic64_store_relaxed(&r->lost, HF_DETAIL_REGION_NONE);
+		hf_atomic32_store_relaxed(&r->access, HF_DETAIL_REGION_UNKNOWN);
 		r->base = base;
 		r->len = PAGE;
 		r->jump = NULL;
@@ -74,18 +74,18 @@ class losses : public hf_model::scenario {
 	{
 		set(there_[n], 1);
 		make(&region_[n], base);
-		hf__regions_add(&all_, &list_[thread], &all_.shard[0], &region_[n], PAGE);
+		hf_detail_regions_add(&all_, &list_[thread], &all_.shard[0], &region_[n], PAGE);
 	}
 
 	/* Returns whether a loss was noted. */
 	bool end(unsigned int n, unsigned int thread)
 	{
-		check(hf__regions_remove(&list_[thread], &all_.shard[0], &region_[n]),
+		check(hf_detail_regions_remove(&list_[thread], &all_.shard[0], &region_[n]),
 		      "it is open");
 		if (hf_model::the_mutant != hf_model::mutant::own)
-			hf__regions_wait(&all_);
+			hf_detail_regions_wait(&all_);
 		hf_atomic64_fence_acquire(&region_[n].lost);
-		bool lost = hf_atomic64_load_seq_cst(&region_[n].lost) != HF__REGION_NONE;
+		bool lost = hf_atomic64_load_seq_cst(&region_[n].lost) != HF_DETAIL_REGION_NONE;
 
 		if (lost)
 			(void)hf_atomic32_fetch_sub_release(&all_.losses, 1);
@@ -96,10 +96,10 @@ class losses : public hf_model::scenario {
 	/* The signal handler's part. */
 	void lose(hf_region_t *mine)
 	{
-		hf__region_pages lost = { BASE, BASE + PAGE, HF__REGION_WRITABLE };
+		hf_detail_region_pages lost = { BASE, BASE + PAGE, HF_DETAIL_REGION_WRITABLE };
 		uint32_t parity = hf_grace_enter(&all_.grace);
 
-		hf__regions_note(&all_, mine, lost);
+		hf_detail_regions_note(&all_, mine, lost);
 		hf_atomic32_store_release(&zeros_, 1);
 		hf_grace_leave(&all_.grace, parity);
 		found++;
@@ -129,7 +129,7 @@ public:
 		hf_atomic32_store_relaxed(&all_.grace.inside[1], 0);
 		hf_atomic32_store_relaxed(&zeros_, 0);
 		hf_atomic32_store_relaxed(&met_, Finders);
-		for (hf__region_thread &t : list_) {
+		for (hf_detail_region_thread &t : list_) {
 			hf_atomic64_store_relaxed(&t.top, 0);
 			hf_atomic64_store_relaxed(&t.next, 0);
 		}
@@ -138,7 +138,7 @@ public:
 		if (Process) {
 			set(there_[2 * HF_MODEL_THREADS], 1);
 			make(&of_process_, BASE);
-			hf__regions_add(&all_, &all_.process, NULL, &of_process_, PAGE);
+			hf_detail_regions_add(&all_, &all_.process, NULL, &of_process_, PAGE);
 		}
 	}
 

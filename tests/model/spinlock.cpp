@@ -16,7 +16,7 @@
  */
 // MUTANT: cas_acquire_release HF_MUTANT=cmpxchg_seq_cst HF_MODEL_ONLY=cas
 // MUTANT: cas_unlock HF_MUTANT=xchg_seq_cst HF_MODEL_ONLY=cas
-// MUTANT: cas_torn HF_MUTANT=cmpxchg_torn HF_MUTANT_IN=hf__spinlock_cas_trylock
+// MUTANT: cas_torn HF_MUTANT=cmpxchg_torn HF_MUTANT_IN=hf_detail_spinlock_cas_trylock
 // MUTANT: cas_release_acquire HF_MUTANT=cmpxchg_acquire HF_MODEL_ONLY=release
 // MUTANT: cas_release_release HF_MUTANT=store_release HF_MODEL_ONLY=release
 // MUTANT: cas_prefetch_acquire HF_MUTANT=cmpxchg_acquire HF_MODEL_ONLY=prefetch
@@ -24,25 +24,25 @@
 // MUTANT: wfe_acquire HF_MUTANT=wait_zero_set_acquire HF_MODEL_ONLY=wfe
 // MUTANT: wfe_try_acquire HF_MUTANT=cmpxchg_acquire HF_MODEL_ONLY=wfe
 // MUTANT: wfe_release HF_MUTANT=store_release HF_MODEL_ONLY=wfe
-// MUTANT: ticket_acquire HF_MUTANT=load_acquire HF_MUTANT_IN=hf__spinlock_ticket_lock
+// MUTANT: ticket_acquire HF_MUTANT=load_acquire HF_MUTANT_IN=hf_detail_spinlock_ticket_lock
 // MUTANT: ticket_wait_acquire HF_MUTANT=wait_change_acquire HF_MODEL_ONLY=ticket
-// MUTANT: ticket_try_acquire HF_MUTANT=load_acquire HF_MUTANT_IN=hf__spinlock_ticket_trylock
+// MUTANT: ticket_try_acquire HF_MUTANT=load_acquire HF_MUTANT_IN=hf_detail_spinlock_ticket_trylock
 // MUTANT: ticket_release HF_MUTANT=store_release HF_MODEL_ONLY=ticket
 // MUTANT: ticket_torn HF_MUTANT=fetch_torn HF_MODEL_ONLY=ticket
 // MUTANT: mcs_enqueue_acquire HF_MUTANT=xchg_acq_rel_loses_acquire HF_MODEL_ONLY=mcs
 // MUTANT: mcs_enqueue_release HF_MUTANT=xchg_acq_rel_loses_release HF_MODEL_ONLY=mcs
-// MUTANT: mcs_wait_acquire HF_MUTANT=load_acquire HF_MUTANT_IN=hf__spinlock_mcs_lock
-// MUTANT: mcs_link_release HF_MUTANT=store_release HF_MUTANT_IN=hf__spinlock_mcs_lock
-// MUTANT: mcs_link_acquire HF_MUTANT=load_acquire HF_MUTANT_IN=hf__spinlock_mcs_unlock
-// MUTANT: mcs_late_link_acquire HF_MUTANT=load_acquire HF_MUTANT_IN=hf__spinlock_mcs_unlock_slow
-// MUTANT: mcs_pass_on_release HF_MUTANT=store_release HF_MUTANT_IN=hf__spinlock_mcs_hand_off
+// MUTANT: mcs_wait_acquire HF_MUTANT=load_acquire HF_MUTANT_IN=hf_detail_spinlock_mcs_lock
+// MUTANT: mcs_link_release HF_MUTANT=store_release HF_MUTANT_IN=hf_detail_spinlock_mcs_lock
+// MUTANT: mcs_link_acquire HF_MUTANT=load_acquire HF_MUTANT_IN=hf_detail_spinlock_mcs_unlock
+// MUTANT: mcs_late_link_acquire HF_MUTANT=load_acquire HF_MUTANT_IN=hf_detail_spinlock_mcs_unlock_slow
+// MUTANT: mcs_pass_on_release HF_MUTANT=store_release HF_MUTANT_IN=hf_detail_spinlock_mcs_hand_off
 // MUTANT: mcs_empty_release HF_MUTANT=cmpxchg_release HF_MODEL_ONLY=mcs
-// MUTANT: mcs_drop_acquire HF_MUTANT=load_acquire HF_MUTANT_IN=hf__spinlock_mcs_drop_foreign
+// MUTANT: mcs_drop_acquire HF_MUTANT=load_acquire HF_MUTANT_IN=hf_detail_spinlock_mcs_drop_foreign
 // MUTANT: mcs_unmarked HF_MUTANT=store_relaxed_missing HF_MUTANT_IN=hf_env_node_mark
-// MUTANT: mcs_anonymous_acquire HF_MUTANT=cmpxchg_acq_rel_loses_acquire HF_MUTANT_IN=hf__spinlock_mcs_lock_anonymous
-// MUTANT: mcs_anonymous_reset HF_MUTANT=store_relaxed_missing HF_MUTANT_IN=hf__spinlock_mcs_hand_off
-// MUTANT: mcs_try_acquire HF_MUTANT=cmpxchg_acq_rel_loses_acquire HF_MUTANT_IN=hf__spinlock_mcs_trylock
-// MUTANT: mcs_try_release HF_MUTANT=cmpxchg_acq_rel_loses_release HF_MUTANT_IN=hf__spinlock_mcs_trylock
+// MUTANT: mcs_anonymous_acquire HF_MUTANT=cmpxchg_acq_rel_loses_acquire HF_MUTANT_IN=hf_detail_spinlock_mcs_lock_anonymous
+// MUTANT: mcs_anonymous_reset HF_MUTANT=store_relaxed_missing HF_MUTANT_IN=hf_detail_spinlock_mcs_hand_off
+// MUTANT: mcs_try_acquire HF_MUTANT=cmpxchg_acq_rel_loses_acquire HF_MUTANT_IN=hf_detail_spinlock_mcs_trylock
+// MUTANT: mcs_try_release HF_MUTANT=cmpxchg_acq_rel_loses_release HF_MUTANT_IN=hf_detail_spinlock_mcs_trylock
 // MUTANT: lock_full_before HF_MUTANT=fence_before_rmw HF_MODEL_ONLY=release
 // MUTANT: lock_full_after HF_MUTANT=fence_after_rmw HF_MODEL_ONLY=release
 // MUTANT: unlock_full HF_MUTANT=fence_seq_cst HF_MODEL_ONLY=release
@@ -100,19 +100,19 @@ public:
 		if (object == &this->lock_.anonymous_next)
 			behind_anonymous += after != 0;
 		else if (object != &this->lock_.tail && object != &this->lock_.owner &&
-			 strcmp(at.func_, "hf__spinlock_mcs_hand_off") == 0)
+			 strcmp(at.func_, "hf_detail_spinlock_mcs_hand_off") == 0)
 			passed_on++;
-		else if (object == &this->lock_.tail && after == HF__MCS_ANONYMOUS &&
-			 strcmp(at.func_, "hf__spinlock_mcs_trylock") == 0)
+		else if (object == &this->lock_.tail && after == HF_DETAIL_MCS_ANONYMOUS &&
+			 strcmp(at.func_, "hf_detail_spinlock_mcs_trylock") == 0)
 			anonymous_tries++;
 	}
 	void refused(const void *object, const hf_model::where &at)
 	{
 		if (object != &this->lock_.tail)
 			return;
-		if (strcmp(at.func_, "hf__spinlock_mcs_unlock") == 0)
+		if (strcmp(at.func_, "hf_detail_spinlock_mcs_unlock") == 0)
 			link_late++;
-		if (strcmp(at.func_, "hf__spinlock_mcs_lock_anonymous") == 0)
+		if (strcmp(at.func_, "hf_detail_spinlock_mcs_lock_anonymous") == 0)
 			anonymous_waits++;
 	}
 };

@@ -11,20 +11,20 @@
  * of the store and load of a node's wait. T5 and T6 order all that the new head does.
  */
 // MUTANT: unlock_release HF_MUTANT=store_low8_release
-// MUTANT: t1_acquire_word HF_MUTANT=cmpxchg_acquire HF_MUTANT_IN=hf__spinlock_queued_trylock
-// MUTANT: t1_acquire_byte HF_MUTANT=cmpxchg_low8_acquire HF_MUTANT_IN=hf__spinlock_queued_trylock HF_MODEL_ONLY=byte
-// MUTANT: t2_acquire_word HF_MUTANT=cmpxchg_acquire HF_MUTANT_IN=hf__spinlock_queued_try_barge
-// MUTANT: t2_acquire_byte HF_MUTANT=cmpxchg_low8_acquire HF_MUTANT_IN=hf__spinlock_queued_try_barge HF_MODEL_ONLY=byte
+// MUTANT: t1_acquire_word HF_MUTANT=cmpxchg_acquire HF_MUTANT_IN=hf_detail_spinlock_queued_trylock
+// MUTANT: t1_acquire_byte HF_MUTANT=cmpxchg_low8_acquire HF_MUTANT_IN=hf_detail_spinlock_queued_trylock HF_MODEL_ONLY=byte
+// MUTANT: t2_acquire_word HF_MUTANT=cmpxchg_acquire HF_MUTANT_IN=hf_detail_spinlock_queued_try_barge
+// MUTANT: t2_acquire_byte HF_MUTANT=cmpxchg_low8_acquire HF_MUTANT_IN=hf_detail_spinlock_queued_try_barge HF_MODEL_ONLY=byte
 // MUTANT: t4_acquire HF_MUTANT=cmpxchg_acq_rel_loses_acquire
 // MUTANT: t4_release HF_MUTANT=cmpxchg_acq_rel_loses_release
-// MUTANT: t6_acquire HF_MUTANT=cmpxchg_acquire HF_MUTANT_IN=hf__spinlock_queued_wait_pending
+// MUTANT: t6_acquire HF_MUTANT=cmpxchg_acquire HF_MUTANT_IN=hf_detail_spinlock_queued_wait_pending
 // MUTANT: link_release HF_MUTANT=store_release HF_MUTANT_ON=next
 // MUTANT: link_acquire HF_MUTANT=load_acquire HF_MUTANT_ON=next
 // MUTANT: unlock_stores_the_word HF_MUTANT=store_low8_wide
 // MUTANT: t2_stores_the_word HF_MUTANT=store_mid8_wide HF_MODEL_ONLY=byte
-// MUTANT: t2_counts_always HF_MUTANT=load_high16_never_0 HF_MUTANT_IN=hf__spinlock_queued_try_barge HF_MODEL_ONLY=byte
-// MUTANT: t3_to_t5_torn HF_MUTANT=cmpxchg_torn HF_MUTANT_IN=hf__spinlock_queued_contended
-// MUTANT: t6_t7_torn HF_MUTANT=cmpxchg_torn HF_MUTANT_IN=hf__spinlock_queued_wait_pending
+// MUTANT: t2_counts_always HF_MUTANT=load_high16_never_0 HF_MUTANT_IN=hf_detail_spinlock_queued_try_barge HF_MODEL_ONLY=byte
+// MUTANT: t3_to_t5_torn HF_MUTANT=cmpxchg_torn HF_MUTANT_IN=hf_detail_spinlock_queued_contended
+// MUTANT: t6_t7_torn HF_MUTANT=cmpxchg_torn HF_MUTANT_IN=hf_detail_spinlock_queued_wait_pending
 // MUTANT: one_pass_more_word HF_MUTANT=own HF_MODEL_ONLY=word
 // MUTANT: one_pass_more_byte HF_MUTANT=own HF_MODEL_ONLY=byte
 #define HF_ATOMIC_HEADER "backend.h"

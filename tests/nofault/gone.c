@@ -17,7 +17,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-#include "../../src/nofault.h"
+#include "../../src/nofault/nofault.h"
 #include "../ktap.h"
 
 enum { PAGE = 4096, FILL = 0x55, TRAP_FLAG = 0x100 };

@@ -21,7 +21,7 @@
 
 #include "../ktap.h"
 
-#include "holdfast/cpu.h"
+#include "holdfast/internal/cpu.h"
 #include "holdfast/nofault.h"
 
 namespace

@@ -7,7 +7,7 @@
 #include <sched.h>
 #include <ucontext.h>
 
-#include "../../src/nofault_fault.h"
+#include "../../src/nofault/fault.h"
 
 static hf_atomic32_t *handling; /* 1 = in the handler, 2 = may go on */
 
@@ -28,7 +28,7 @@ static bool take_time(int signal, const siginfo_t *info, void *context, sigjmp_b
 HF_API void plugin_slow(hf_atomic32_t *state)
 {
 	handling = state;
-	hf_atomic64_store_relaxed(&hf__fault_hook, (uintptr_t)take_time);
+	hf_atomic64_store_relaxed(&hf_detail_fault_hook, (uintptr_t)take_time);
 }
 #endif
 

@@ -13,14 +13,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../src/arch/x86_64/nofault_policy.h"
+#include "../../src/nofault/arch/x86_64_policy.h"
 
 static const struct {
 	const char *name;
 	uint32_t feature;
 } names[] = {
-	{ "erms", HF__CPU_ERMS }, { "fsrm", HF__CPU_FSRM },       { "fsrs", HF__CPU_FSRS },
-	{ "avx2", HF__CPU_AVX2 }, { "avx512f", HF__CPU_AVX512F }, { "avx512vl", HF__CPU_AVX512VL },
+	{ "erms", HF_DETAIL_CPU_ERMS },       { "fsrm", HF_DETAIL_CPU_FSRM },
+	{ "fsrs", HF_DETAIL_CPU_FSRS },       { "avx2", HF_DETAIL_CPU_AVX2 },
+	{ "avx512f", HF_DETAIL_CPU_AVX512F }, { "avx512vl", HF_DETAIL_CPU_AVX512VL },
 };
 
 static void print_size(uint64_t size)
@@ -34,8 +35,8 @@ static void print_size(uint64_t size)
 static int choose(int argc, char **argv)
 {
 	static const char *const vectors[] = { "sse2", "avx2", "avx512", "mixed" };
-	struct hf__cpu cpu = { 0, 0, 0, 0, "" };
-	struct hf__policy policy;
+	struct hf_detail_cpu cpu = { 0, 0, 0, 0, "" };
+	struct hf_detail_policy policy;
 
 	if (argc < 3 || strlen(argv[0]) >= sizeof(cpu.vendor))
 		return 2;
@@ -54,7 +55,7 @@ static int choose(int argc, char **argv)
 			return 2;
 		}
 	}
-	policy = hf__policy_of(&cpu);
+	policy = hf_detail_policy_of(&cpu);
 	printf("%s ", vectors[policy.vectors]);
 	print_size(policy.clear_repeat_from);
 	printf(" ");
@@ -89,7 +90,7 @@ static int calibrate(const char *text)
 	       scanf("%d %zu %zu %" SCNu64, &timings[count].repeat, &timings[count].size,
 		     &timings[count].offset, &timings[count].time) == 4)
 		count++;
-	printf(hf__policy_calibrate(&from, archived, NULL) ? "" : "no time: ");
+	printf(hf_detail_policy_calibrate(&from, archived, NULL) ? "" : "no time: ");
 	print_size(from);
 	printf("\n");
 	return 0;

@@ -27,11 +27,11 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "../../src/nofault.h"
+#include "../../src/nofault/nofault.h"
 #include "../ktap.h"
 #include "field.h"
 
-#include "holdfast/cpu.h"
+#include "holdfast/internal/cpu.h"
 
 enum { SIZES = 300, MOST = 513, MARGIN = 80, AROUND = 256, OTHER_FILL = 0xaa };
 
@@ -293,7 +293,8 @@ static size_t copy_default(void *dst, const void *src, size_t len)
 }
 
 /* So low that the ways for large ranges are taken by the sizes here. */
-static void lower_limits(struct hf__limits *limits, uint64_t repeat_from, uint64_t stream_from)
+static void lower_limits(struct hf_detail_limits *limits, uint64_t repeat_from,
+			 uint64_t stream_from)
 {
 	hf_atomic64_store_relaxed(&limits->repeat_from, repeat_from);
 	hf_atomic64_store_relaxed(&limits->stream_from, stream_from);
@@ -434,11 +435,11 @@ int main(int argc, char **argv)
 	report("clear", "default");
 	sweep_copy("default", copy_default, 5 * step);
 	report("copy", "default");
-	lower_limits(&hf__clear_limits, UINT64_MAX, 300);
-	lower_limits(&hf__copy_limits, UINT64_MAX, 300);
+	lower_limits(&hf_detail_clear_limits, UINT64_MAX, 300);
+	lower_limits(&hf_detail_copy_limits, UINT64_MAX, 300);
 	sweep_limits("streaming", 5 * step);
-	lower_limits(&hf__clear_limits, 300, 20000);
-	lower_limits(&hf__copy_limits, 300, 20000);
+	lower_limits(&hf_detail_clear_limits, 300, 20000);
+	lower_limits(&hf_detail_copy_limits, 300, 20000);
 	sweep_limits("repeated", 5 * step);
 	return ktap_end();
 }

@@ -14,7 +14,7 @@
  * touching nothing else.
  */
 #define _GNU_SOURCE
-#include "../../src/nofault_memory.h"
+#include "../../src/nofault/memory.h"
 #include "../ktap.h"
 #include "field.h"
 
@@ -665,9 +665,9 @@ static int sweep_named(const char *family, const char *name, unsigned int step)
 /* So low that the ways of a fill for large ranges are taken by the sizes here. */
 static void lower_limits(uint64_t repeat_from, uint64_t stream_from)
 {
-	hf_atomic64_store_relaxed(&hf__clear_limits.repeat_from, repeat_from);
-	hf_atomic64_store_relaxed(&hf__clear_limits.stream_from, stream_from);
-	hf_atomic64_store_relaxed(&hf__clear_limits.other_from,
+	hf_atomic64_store_relaxed(&hf_detail_clear_limits.repeat_from, repeat_from);
+	hf_atomic64_store_relaxed(&hf_detail_clear_limits.stream_from, stream_from);
+	hf_atomic64_store_relaxed(&hf_detail_clear_limits.other_from,
 				  repeat_from < stream_from ? repeat_from : stream_from);
 }
 

@@ -38,7 +38,7 @@ enum {
 #define X(name, does_swap) LOCKREF_SWAPS_##name = (does_swap),
 	HF_LOCKREF_ROSTER(X)
 #undef X
-		LOCKREF_SWAPS_default = HF__PASTE(LOCKREF_SWAPS_, HF_LOCKREF_DEFAULT)
+		LOCKREF_SWAPS_default = HF_DETAIL_PASTE(LOCKREF_SWAPS_, HF_LOCKREF_DEFAULT)
 };
 
 static const struct lockref_ops lockref_ops[] = {

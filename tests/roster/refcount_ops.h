@@ -72,7 +72,7 @@ enum {
 #define X(name, is_checked) REFCOUNT_CHECKED_##name = (is_checked),
 	HF_REFCOUNT_ROSTER(X)
 #undef X
-		REFCOUNT_CHECKED_default = HF__PASTE(REFCOUNT_CHECKED_, HF_REFCOUNT_DEFAULT)
+		REFCOUNT_CHECKED_default = HF_DETAIL_PASTE(REFCOUNT_CHECKED_, HF_REFCOUNT_DEFAULT)
 };
 
 static const struct refcount_ops refcount_ops[] = {

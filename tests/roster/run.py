@@ -84,7 +84,7 @@ def renamed(text, family, old):
     """A header's text under the new name: all names that it defines."""
     for case in (str, str.upper):
         text = text.replace("%s_%s" % (case(family), case(old)), "%s_%s" % (case(family), case(NEW)))
-    return re.sub(r"^(#define HF__%s) %s$" % (family.upper(), old), r"\1 " + NEW, text,
+    return re.sub(r"^(#define HF_DETAIL_%s) %s$" % (family.upper(), old), r"\1 " + NEW, text,
                   flags=re.MULTILINE)
 
 

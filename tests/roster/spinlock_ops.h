@@ -163,7 +163,7 @@ enum {
 #define X(name, NAME, bytes, nodes) SPINLOCK_BYTES_##name = (bytes),
 	HF_SPINLOCK_ROSTER(X)
 #undef X
-		SPINLOCK_BYTES_default = HF__PASTE(SPINLOCK_BYTES_, HF_SPINLOCK_DEFAULT)
+		SPINLOCK_BYTES_default = HF_DETAIL_PASTE(SPINLOCK_BYTES_, HF_SPINLOCK_DEFAULT)
 };
 
 static const struct spinlock_ops spinlock_ops[] = {

@@ -130,7 +130,7 @@ class Test:
         path = os.path.join(self.work, SINGLE)
         text = read(path)
         for what, other, says in (
-                ("a file left out", text.replace('#include "../src/report.c"\n', ""), "hf_report"),
+                ("a file left out", text.replace('#include "../src/report/report.c"\n', ""), "hf_report"),
                 ("a name that is there twice",
                  text.replace("#pragma GCC visibility pop", "static void start_region(void)\n{\n}"),
                  "redefinition of .start_region")):

@@ -14,8 +14,8 @@
 
 #include "holdfast/lockref.h"
 
-#define HF__LOCKREF once
-#define HF__LOCKREF_LIMIT 1
+#define HF_DETAIL_LOCKREF once
+#define HF_DETAIL_LOCKREF_LIMIT 1
 #include "holdfast/lockref/verbs.h"
 
 namespace

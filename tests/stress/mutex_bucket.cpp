@@ -31,8 +31,8 @@ std::vector<counted> choose(std::vector<hf_mutex_t> *all)
 	std::vector<counted> chosen;
 
 	for (hf_mutex_t &mutex : *all) {
-		if (chosen.size() < MUTEXES &&
-		    HF__PARKING_INDEX(&mutex.word) == HF__PARKING_INDEX(&(*all)[0].word)) {
+		if (chosen.size() < MUTEXES && HF_DETAIL_PARKING_INDEX(&mutex.word) ==
+						       HF_DETAIL_PARKING_INDEX(&(*all)[0].word)) {
 			chosen.push_back(counted());
 			chosen.back().mutex = &mutex;
 		}
@@ -97,7 +97,7 @@ void work(std::vector<counted> *mutexes, int me, uint32_t n, std::atomic<uint64_
 int main(int argc, char **argv)
 {
 	uint32_t times = argc > 1 ? uint32_t(std::atoi(argv[1])) : 1;
-	std::vector<hf_mutex_t> all(size_t(HF__PARKING_BUCKETS) * (MUTEXES + 100));
+	std::vector<hf_mutex_t> all(size_t(HF_DETAIL_PARKING_BUCKETS) * (MUTEXES + 100));
 	std::vector<counted> mutexes = choose(&all);
 	std::atomic<uint64_t> done(0), late(0);
 	uint64_t count = 0;

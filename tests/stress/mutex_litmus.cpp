@@ -8,7 +8,7 @@
  * B must be through before A starts the next round; a wake-up that is lost is found by the alarm. This
  * program fails where hf_env_barrier_all() is left out (it returns true and does nothing).
  */
-#include "../../src/parking.h"
+#include "../../src/parking/parking.h"
 
 #include "stress.h"
 
@@ -18,7 +18,7 @@
 #define HF_MUTEX_NEXT_SPIN_NS 1
 #define HF_MUTEX_TURN_NS 1000000000
 #define hf_env_yield() ((void)0) /* it would hide the race, and take long */
-#include "../../src/mutex.c"
+#include "../../src/mutex/mutex.c"
 
 namespace
 {

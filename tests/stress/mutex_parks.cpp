@@ -4,7 +4,7 @@
 #define HF_MUTEX_NEXT_SPIN_NS 1
 #define HF_MUTEX_TURN_NS 1
 #define HF_MUTEX_PATROL_NS 1000
-#include "../../src/mutex.c"
+#include "../../src/mutex/mutex.c"
 
 #define NAME "mutex_parks"
 #define WITHOUT_PARKING

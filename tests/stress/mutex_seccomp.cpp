@@ -82,7 +82,7 @@ void lose_wakeup()
 		sched_yield();
 	/* By then it is parked in the kernel, most of the time. */
 	std::this_thread::sleep_for(std::chrono::milliseconds(2));
-	HF__TSAN_RELEASE(&mutex.word);
+	HF_DETAIL_TSAN_RELEASE(&mutex.word);
 	hf_atomic32_store_release(&mutex.word, 0);
 	waiter.join();
 }

@@ -4,7 +4,7 @@
 
     cost.py --source-dir DIR --work-dir DIR --library LIBRARY --cc COMPILER
 
-  slow     in the static library each slow path that is recorded reads hf__profile_on once, and nothing
+  slow     in the static library each slow path that is recorded reads hf_detail_profile_on once, and nothing
            else in it does
   fast     of every verb, compiled as tests/codegen does, only the queued lock's slow path, which is out
            of line, reads it: once
@@ -18,13 +18,13 @@ import shutil
 import subprocess
 import sys
 
-SLOW = {"hf__mutex_lock_slow": 1, "hf__mutex_shared_lock_slow": 1, "hf__cond_wait": 1,
-        "hf__cond_shared_wait": 1}
-FAST = {"hf__spinlock_queued_lock_slow": 1}
+SLOW = {"hf_detail_mutex_lock_slow": 1, "hf_detail_mutex_shared_lock_slow": 1, "hf_detail_cond_wait": 1,
+        "hf_detail_cond_shared_wait": 1}
+FAST = {"hf_detail_spinlock_queued_lock_slow": 1}
 OWN = "linux_user_profile"  # the profile's own file
 
 def readers(*files):
-    """{function: how often it reads hf__profile_on}, and all functions."""
+    """{function: how often it reads hf_detail_profile_on}, and all functions."""
     said = subprocess.run(["objdump", "-dr", "--no-show-raw-insn", *files], check=True, text=True,
                           stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout
     found, functions, unit, function = {}, set(), "", ""
@@ -34,7 +34,7 @@ def readers(*files):
         elif match := re.match(r"[0-9a-f]+ <(.+)>:$", line):
             function = re.sub(r"\.(cold|part|isra|constprop)\b.*|_layout\d+$", "", match[1])
             functions.add(function)
-        elif re.search(r"R_\S+\s+hf__profile_on\b", line) and OWN not in unit:
+        elif re.search(r"R_\S+\s+hf_detail_profile_on\b", line) and OWN not in unit:
             found[function] = found.get(function, 0) + 1
     return found, functions
 

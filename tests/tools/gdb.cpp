@@ -44,8 +44,8 @@ hf_refcount_t count_live = HF_REFCOUNT_INIT(7), count_dead = HF_REFCOUNT_INIT(0)
 	      count_immortal = HF_REFCOUNT_INIT((uint32_t)HF_REFCOUNT_IMMORTAL),
 	      count_moment = HF_REFCOUNT_INIT(0xffffffffu), count_misused;
 hf_rcuref_t rcu_live = HF_RCUREF_INIT(3), rcu_dead = HF_RCUREF_INIT(0),
-	    rcu_none = { HF_ATOMIC_INIT(HF__RCUREF_NONE) },
-	    rcu_saturated = { HF_ATOMIC_INIT(HF__RCUREF_SATURATED) };
+	    rcu_none = { HF_ATOMIC_INIT(HF_DETAIL_RCUREF_NONE) },
+	    rcu_saturated = { HF_ATOMIC_INIT(HF_DETAIL_RCUREF_SATURATED) };
 hf_lockref_t ref_free = HF_LOCKREF_INIT(2), ref_dead = HF_LOCKREF_INIT(HF_LOCKREF_DEAD),
 	     ref_pinned = HF_LOCKREF_INIT(HF_LOCKREF_MAX), ref_waited = HF_LOCKREF_INIT(1);
 hf_lockref_waitfree_t wait_free, wait_free_dead;
@@ -150,13 +150,14 @@ static bool waits(long i)
 		return true;
 	}
 	case 7:
-		return hf_atomic32_load_relaxed(&queued_waited.word) & HF__QUEUED_PENDING;
+		return hf_atomic32_load_relaxed(&queued_waited.word) & HF_DETAIL_QUEUED_PENDING;
 	case 8:
-		first_tail = hf_atomic32_load_relaxed(&queued_waited.word) >> HF__QUEUED_TAIL_SHIFT;
+		first_tail = hf_atomic32_load_relaxed(&queued_waited.word) >>
+			     HF_DETAIL_QUEUED_TAIL_SHIFT;
 		return first_tail;
 	case 9: {
 		uint32_t tail = hf_atomic32_load_relaxed(&queued_waited.word) >>
-				HF__QUEUED_TAIL_SHIFT;
+				HF_DETAIL_QUEUED_TAIL_SHIFT;
 
 		return tail != first_tail &&
 		       hf_atomic32_load_acquire(&hf_env_node(first_tail)->next) == tail;
@@ -249,7 +250,7 @@ int main()
 	hf_mutex_unlock(&cond_mutex);
 	for (pthread_t one : thread)
 		pthread_join(one, NULL);
-	hf_atomic64_store_relaxed(&region_lost.lost, HF__REGION_NONE);
+	hf_atomic64_store_relaxed(&region_lost.lost, HF_DETAIL_REGION_NONE);
 	if (!hf_region_end(&region_process, &fault) || !hf_region_end(&region_lost, &fault))
 		return 1;
 	/* All of them, used: a linker or compiler drops none. */

@@ -80,7 +80,7 @@ static void meet_waits(void)
 	assert(!error);
 	wait_until_asleep();
 	hf_mutex_unlock(&mutex);
-	while (hf_atomic32_load_relaxed(&shared.word) != HF__MUTEX_PARKED)
+	while (hf_atomic32_load_relaxed(&shared.word) != HF_DETAIL_MUTEX_PARKED)
 		sched_yield();
 	wait_until_asleep();
 	hf_mutex_shared_unlock(&shared);

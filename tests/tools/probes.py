@@ -4,7 +4,7 @@
 
     probes.py --guide FILE --shared LIBRARY --static PROGRAM --dynamic PROGRAM
 
-  notes      readelf finds each probe with as many arguments as src/probe.h says, in the shared library
+  notes      readelf finds each probe with as many arguments as src/profile/probe.h says, in the shared library
              and in a program with the static one
   guide      docs/guide/tools.md has a line of bpftrace for each; where bpftrace is here it parses them
   static, dynamic

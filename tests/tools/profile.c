@@ -18,7 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../../src/parking.h"
+#include "../../src/parking/parking.h"
 #include "holdfast/cond.h"
 #include "holdfast/spinlock/queued.h"
 
@@ -40,12 +40,12 @@ static void expect(const char *what, const void *lock, unsigned long waits, uint
 
 static unsigned int waiters(const void *at)
 {
-	struct hf__bucket *bucket = hf__bucket_lock(at);
+	struct hf_detail_bucket *bucket = hf_detail_bucket_lock(at);
 	unsigned int n = 0;
 
-	for (const struct hf__waiter *w = bucket->first; w; w = w->next)
+	for (const struct hf_detail_waiter *w = bucket->first; w; w = w->next)
 		n += w->at == at;
-	hf__bucket_unlock(bucket);
+	hf_detail_bucket_unlock(bucket);
 	return n;
 }
 
@@ -128,7 +128,7 @@ static void rounds_shared(void)
 	for (int i = 0; i < ROUNDS; i++) {
 		hf_mutex_shared_lock(&shared);
 		start(&thread, 1, contend_shared);
-		while (hf_atomic32_load_relaxed(&shared.word) != HF__MUTEX_PARKED)
+		while (hf_atomic32_load_relaxed(&shared.word) != HF_DETAIL_MUTEX_PARKED)
 			sched_yield();
 		hf_mutex_shared_unlock(&shared);
 		join(&thread, 1);
@@ -138,7 +138,7 @@ static void rounds_shared(void)
 /* Two waiters are both there when one is pending and one is queued. */
 static void rounds_queued(void)
 {
-	const uint32_t pending = HF__QUEUED_PENDING, queue = HF__QUEUED_TAIL_MASK;
+	const uint32_t pending = HF_DETAIL_QUEUED_PENDING, queue = HF_DETAIL_QUEUED_TAIL_MASK;
 	pthread_t threads[2];
 	uint32_t word;
 
@@ -193,7 +193,7 @@ static void full(void)
 	pthread_t threads[THREADS];
 
 	for (int i = 0; i < LOCKS; i++)
-		hf_atomic32_store_relaxed(&many[i].word, HF__MUTEX_LOCKED);
+		hf_atomic32_store_relaxed(&many[i].word, HF_DETAIL_MUTEX_LOCKED);
 	start(threads, THREADS, give_up_all);
 	join(threads, THREADS);
 	expect("all", NULL, (unsigned long)THREADS * LOCKS, 0);

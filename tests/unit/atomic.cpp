@@ -2,7 +2,7 @@
 // atomic - the parts of a word lie where atomic.h draws them, in either byte order.
 #include <gtest/gtest.h>
 
-#include "holdfast/atomic.h"
+#include "holdfast/internal/atomic.h"
 
 namespace
 {

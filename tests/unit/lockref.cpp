@@ -8,8 +8,8 @@
 #include "holdfast/lockref.h"
 
 /* One failed swap and the lock is taken: mixes the two ways of changing a count. */
-#define HF__LOCKREF once
-#define HF__LOCKREF_LIMIT 1
+#define HF_DETAIL_LOCKREF once
+#define HF_DETAIL_LOCKREF_LIMIT 1
 #include "holdfast/lockref/verbs.h"
 
 namespace
@@ -198,7 +198,7 @@ TYPED_TEST(Lockref, CountsRight)
 	EXPECT_EQ(reports.total(), 0u);
 }
 
-#if HF__LOCKREF_LOCK_IS == 1
+#if HF_DETAIL_LOCKREF_LOCK_IS == 1
 /* A waiter for the lock half parks: it takes next to no processor time, however long the hold. */
 TYPED_TEST(Lockref, WaitersPark)
 {

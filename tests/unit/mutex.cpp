@@ -70,7 +70,7 @@ protected:
 	{
 		unit::wait_until([&] {
 			return std::is_same<M, own>::value ? unit::waiters(&mutex_, true) >= n
-							   : word() == HF__MUTEX_PARKED;
+							   : word() == HF_DETAIL_MUTEX_PARKED;
 		});
 	}
 	typename M::type mutex_;
@@ -459,7 +459,7 @@ TEST_F(MutexProcesses, KilledWaitersLeaveNothing)
 		EXPECT_EQ(WTERMSIG(status_of(child)), SIGKILL);
 		hf_mutex_shared_unlock(&m->mutex);
 		ASSERT_TRUE(hf_mutex_shared_trylock(&m->mutex)) << i;
-		EXPECT_EQ(hf_atomic32_load_relaxed(&m->mutex.word), HF__MUTEX_LOCKED);
+		EXPECT_EQ(hf_atomic32_load_relaxed(&m->mutex.word), HF_DETAIL_MUTEX_LOCKED);
 		hf_mutex_shared_unlock(&m->mutex);
 	}
 }
@@ -480,7 +480,7 @@ struct lock_half {
 	void lock() { hf_lockref_lock(&l); }
 	bool trylock() { return hf_lockref_trylock(&l); }
 	void unlock() { hf_lockref_unlock(&l); }
-	const void *at() const { return hf__lockref_lock(const_cast<hf_lockref_t *>(&l)); }
+	const void *at() const { return hf_detail_lockref_lock(const_cast<hf_lockref_t *>(&l)); }
 };
 
 template <class L>

@@ -15,7 +15,7 @@
 #include <unistd.h>
 #include <vector>
 
-#include "holdfast/cpu.h"
+#include "holdfast/internal/cpu.h"
 #include "holdfast/nofault.h"
 
 namespace
@@ -442,7 +442,7 @@ TEST(NoFaultStart, TheEnvironmentHidesFeatures)
 		  line(false, false, false, false));
 	EXPECT_EQ(said_at_start(variable, "avx,erms", "FeaturesAre"),
 		  "holdfast: HOLDFAST_CPU_WITHOUT=avx,erms: not all of these are known; see "
-		  "holdfast/cpu.h\n" +
+		  "holdfast/internal/cpu.h\n" +
 			  line(false, avx2, wide, hf_cpu_has_avx512vl()));
 }
 

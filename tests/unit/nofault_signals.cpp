@@ -382,10 +382,10 @@ TEST(NoFaultSignals, ThreadsAreCancelledInAFault)
 				  MUST(pthread_cancel(thread) == 0);
 				  MUST(pthread_join(thread, nullptr) == 0);
 				  // A change of the table; it must end. That range is in use twice then.
-				  static const struct hf__site site = { 0, 0 };
+				  static const struct hf_detail_site site = { 0, 0 };
 
-				  hf__sites_register(&site, &site + 1);
-				  hf__sites_unregister(&site, &site + 1);
+				  hf_detail_sites_register(&site, &site + 1);
+				  hf_detail_sites_unregister(&site, &site + 1);
 			  }
 		  }),
 		  0);

@@ -2,7 +2,7 @@
 /* park - threads parked at a word, and woken: deadlines, signals, counts. */
 #include "unit.h"
 
-#include "holdfast/atomic.h"
+#include "holdfast/internal/atomic.h"
 
 namespace
 {

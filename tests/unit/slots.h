@@ -35,7 +35,7 @@ inline uint32_t get_node()
 /* The first node of this thread's slot; 0 = it has none. */
 inline uint32_t own_slot()
 {
-	return hf__thread.base;
+	return hf_detail_thread.base;
 }
 
 /* How many of so many threads that live at the same time can have a node, just now? */

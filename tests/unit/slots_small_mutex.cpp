@@ -32,7 +32,7 @@ TEST(MutexSlots, MoreThreadsThanSlots)
 					sched_yield();
 				hf_mutex_unlock(&mutex);
 			}
-			EXPECT_EQ(hf__thread.base, 0u) << "it has taken a slot";
+			EXPECT_EQ(hf_detail_thread.base, 0u) << "it has taken a slot";
 		});
 	}
 	unit::wait_until([&] { return unit::waiters(&mutex) == unsigned(many); });

@@ -428,7 +428,7 @@ TEST(SpinlockQueued, ServesInOrder)
 
 	serves_in_order(lock, [&] {
 		return hf_atomic32_load_relaxed(&lock.native_handle()->word) &
-		       HF__QUEUED_WAITERS_MASK;
+		       HF_DETAIL_QUEUED_WAITERS_MASK;
 	});
 }
 
@@ -438,7 +438,7 @@ TEST(SpinlockQueued, TrylockDoesNotPassWaiters)
 	hf::spinlock_queued lock;
 	hf_atomic32_t *word = &lock.native_handle()->word;
 
-	for (uint32_t waiters : { HF__QUEUED_PENDING, 5u << HF__QUEUED_TAIL_SHIFT }) {
+	for (uint32_t waiters : { HF_DETAIL_QUEUED_PENDING, 5u << HF_DETAIL_QUEUED_TAIL_SHIFT }) {
 		hf_atomic32_store_relaxed(word, waiters);
 		EXPECT_FALSE(lock.try_lock());
 		EXPECT_TRUE(lock.is_locked());

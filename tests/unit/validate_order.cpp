@@ -329,9 +329,9 @@ TEST(OrderPlaces, BothAreInTheLine)
 /* As if it took `first`, and then waited for `second`. */
 void nest_names(const char *first, const char *second)
 {
-	hf__validate_locked(first);
-	(void)hf__validate_lock(second, false);
-	(void)hf__validate_unlock(first, true);
+	hf_detail_validate_locked(first);
+	(void)hf_detail_validate_lock(second, false);
+	(void)hf_detail_validate_unlock(first, true);
 }
 
 /*

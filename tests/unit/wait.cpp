@@ -4,27 +4,27 @@
 
 #include <sched.h>
 
-#include "holdfast/wait.h"
+#include "holdfast/internal/wait.h"
 
 namespace
 {
 
 /* The rate and the count are this program's: put back what was measured. */
 class WaitTime : public testing::Test {
-	uint32_t measured_ = hf__spin_rate, counted_ = hf__processors;
+	uint32_t measured_ = hf_detail_spin_rate, counted_ = hf_detail_processors;
 
 protected:
 	void TearDown() override
 	{
-		hf__spin_rate = measured_;
-		hf__processors = counted_;
+		hf_detail_spin_rate = measured_;
+		hf_detail_processors = counted_;
 	}
 };
 
 TEST_F(WaitTime, TheSameOnFastAndSlowHints)
 {
 	for (uint32_t hint_ns : { 1u, 2u, 10u, 26u, 45u }) {
-		hf__spin_rate = 65536 / hint_ns;
+		hf_detail_spin_rate = 65536 / hint_ns;
 		for (uint32_t ns : { 100u, 400u, 1600u, 12800u, 3000000u }) {
 			uint64_t spent = uint64_t(hf_env_spin_hints(ns)) * hint_ns;
 
@@ -38,7 +38,7 @@ TEST_F(WaitTime, TheSameOnFastAndSlowHints)
 TEST_F(WaitTime, AtLeastOneHint)
 {
 	for (uint32_t rate : { 256u, 65536u, 4u * 65536 }) {
-		hf__spin_rate = rate;
+		hf_detail_spin_rate = rate;
 		EXPECT_GE(hf_env_spin_hints(0), 1u);
 		EXPECT_GE(hf_env_spin_hints(1), 1u);
 	}
@@ -47,8 +47,8 @@ TEST_F(WaitTime, AtLeastOneHint)
 /* Measured before main(), within what a processor can be: 1/4 ns to 256 ns a hint. */
 TEST_F(WaitTime, WasMeasured)
 {
-	EXPECT_GE(hf__spin_rate, 256u);
-	EXPECT_LE(hf__spin_rate, 4u * 65536);
+	EXPECT_GE(hf_detail_spin_rate, 256u);
+	EXPECT_LE(hf_detail_spin_rate, 4u * 65536);
 }
 
 /* A backoff doubles up to its limit. */
@@ -82,8 +82,8 @@ TEST_F(WaitTime, RetriesOnManyProcessors)
 {
 	hf_wait_t wait = HF_WAIT_INIT;
 
-	hf__processors = HF_WAIT_FEW_PROCESSORS + 1;
-	hf__spin_rate = 256; /* hints that a test can afford */
+	hf_detail_processors = HF_WAIT_FEW_PROCESSORS + 1;
+	hf_detail_spin_rate = 256; /* hints that a test can afford */
 	for (uint32_t i = 1; i <= HF_WAIT_LATE_AFTER; i++) {
 		hf_wait_retry(&wait, HF_WAIT_LATE);
 		EXPECT_EQ(wait.late, i);
@@ -100,9 +100,9 @@ TEST_F(WaitTime, RetriesOnFewProcessors)
 {
 	hf_wait_t wait = HF_WAIT_INIT, as = HF_WAIT_INIT;
 
-	hf__spin_rate = 256;
+	hf_detail_spin_rate = 256;
 	for (uint32_t processors : { 1u, uint32_t(HF_WAIT_FEW_PROCESSORS) }) {
-		hf__processors = processors;
+		hf_detail_processors = processors;
 		for (int i = 0; i < 6; i++) {
 			hf_wait_retry(&wait, HF_WAIT_LATE);
 			hf_wait_once(&as, HF_ARCH_WAIT_COUNT_FEW);

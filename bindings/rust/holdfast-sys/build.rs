@@ -5,13 +5,18 @@ use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The .c files of one folder.
+/// The .c files below a folder.
 fn sources(folder: &Path) -> Vec<PathBuf> {
-    let mut files: Vec<PathBuf> = fs::read_dir(folder)
-        .unwrap_or_else(|error| panic!("{}: {}", folder.display(), error))
-        .map(|entry| entry.expect("a folder that can be read").path())
-        .filter(|path| path.extension().map_or(false, |extension| extension == "c"))
-        .collect();
+    let mut files = Vec::new();
+    let entries = fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {}", folder.display(), error));
+    for entry in entries {
+        let path = entry.expect("a folder that can be read").path();
+        if path.is_dir() {
+            files.extend(sources(&path));
+        } else if path.extension().map_or(false, |extension| extension == "c") {
+            files.push(path);
+        }
+    }
     files.sort();
     files
 }
@@ -20,9 +25,7 @@ fn sources(folder: &Path) -> Vec<PathBuf> {
 fn compile() {
     let source = Path::new("c/src");
     let mut build = cc::Build::new();
-    for folder in ["", "extern", "arch/aarch64", "arch/x86_64"] {
-        build.files(sources(&source.join(folder)));
-    }
+    build.files(sources(source));
     build
         .include("c/include")
         .define("HF_STATIC_LIBRARY", None)

@@ -25,8 +25,8 @@ HF_STATIC_ASSERT(HF_LOCKREF_RETRIES > 0, "0 would be lockref/locked.h");
  * hf_lockref_bounded_get_not_dead, hf_lockref_bounded_put_return,
  * hf_lockref_bounded_put_or_lock.
  */
-#define HF__LOCKREF bounded
-#define HF__LOCKREF_LIMIT HF_LOCKREF_RETRIES
+#define HF_DETAIL_LOCKREF bounded
+#define HF_DETAIL_LOCKREF_LIMIT HF_LOCKREF_RETRIES
 #include "verbs.h"
 
 #endif

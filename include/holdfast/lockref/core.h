@@ -31,7 +31,7 @@
  *           last reference sees what was done with the others.
  */
 #include "../report.h"
-#include "../wait.h"
+#include "../internal/wait.h"
 #include "lock.h"
 
 /* A lock and a count of references; its word is for the verbs only. */
@@ -51,56 +51,58 @@ HF_STATIC_ASSERT(HF_ATOMIC_IS_MODEL || sizeof(hf_lockref_t) == 8, "one 64-bit wo
 		HF_ATOMIC_INIT((uint64_t)(uint32_t)(count) << 32)                                  \
 	}
 
-#define HF__LOCKREF_ONE ((uint64_t)1 << 32)
-#define HF__LOCKREF_UNBOUNDED 0xffffffffu
+#define HF_DETAIL_LOCKREF_ONE ((uint64_t)1 << 32)
+#define HF_DETAIL_LOCKREF_UNBOUNDED 0xffffffffu
 
 /* A program that counts them defines it before: failed swaps of an operation; was the lock taken? */
-#ifndef HF__LOCKREF_NOTE
-#define HF__LOCKREF_NOTE(retries, fallback) ((void)(retries), (void)(fallback))
+#ifndef HF_DETAIL_LOCKREF_NOTE
+#define HF_DETAIL_LOCKREF_NOTE(retries, fallback) ((void)(retries), (void)(fallback))
 #endif
 
-HF_INLINE hf__lockref_lock_t *hf__lockref_lock(hf_lockref_t *l)
+HF_INLINE hf_detail_lockref_lock_t *hf_detail_lockref_lock(hf_lockref_t *l)
 {
-	return hf__lockref_lock_of(&l->word);
+	return hf_detail_lockref_lock_of(&l->word);
 }
 
 /* The lock is held: no other thread changes the count (I2). */
-HF_INLINE int32_t hf__lockref_count_locked(const hf_lockref_t *l)
+HF_INLINE int32_t hf_detail_lockref_count_locked(const hf_lockref_t *l)
 {
 	return (int32_t)hf_atomic64_load_high32_relaxed(&l->word);
 }
 
-HF_INLINE void hf__lockref_set_count_locked(hf_lockref_t *l, int32_t count)
+HF_INLINE void hf_detail_lockref_set_count_locked(hf_lockref_t *l, int32_t count)
 {
 	hf_atomic64_store_high32_relaxed(&l->word, (uint32_t)count);
 }
 
 /* Returns true. Is called last: then compilers jump here, and the call site is the get's. */
-HF_COLD bool hf__lockref_get_misuse(hf_lockref_t *l, int32_t count)
+HF_COLD bool hf_detail_lockref_get_misuse(hf_lockref_t *l, int32_t count)
 {
-	hf_report_at(count < 0 ? HF_REPORT_LOCKREF_DEAD : HF_REPORT_LOCKREF_OVF, l, HF__CALL_SITE);
+	hf_report_at(count < 0 ? HF_REPORT_LOCKREF_DEAD : HF_REPORT_LOCKREF_OVF, l,
+		     HF_DETAIL_CALL_SITE);
 	return true;
 }
 
 /* What get makes of a count: one more; but pinned at the top, and the dead stay as they are. */
-HF_INLINE uint64_t hf__lockref_plus_one(uint64_t word)
+HF_INLINE uint64_t hf_detail_lockref_plus_one(uint64_t word)
 {
-	return HF_UNLIKELY((uint32_t)hf__lockref_count(word) >= (uint32_t)HF_LOCKREF_MAX)
+	return HF_UNLIKELY((uint32_t)hf_detail_lockref_count(word) >= (uint32_t)HF_LOCKREF_MAX)
 		       ? word
-		       : word + HF__LOCKREF_ONE;
+		       : word + HF_DETAIL_LOCKREF_ONE;
 }
 
 /* What put makes of a count above 0: one less, but pinned at the top. */
-HF_INLINE uint64_t hf__lockref_minus_one(uint64_t word)
+HF_INLINE uint64_t hf_detail_lockref_minus_one(uint64_t word)
 {
-	return HF_UNLIKELY(hf__lockref_count(word) == HF_LOCKREF_MAX) ? word
-								      : word - HF__LOCKREF_ONE;
+	return HF_UNLIKELY(hf_detail_lockref_count(word) == HF_LOCKREF_MAX)
+		       ? word
+		       : word - HF_DETAIL_LOCKREF_ONE;
 }
 
 /* Another failed swap: may it be retried? */
-HF_INLINE bool hf__lockref_again(uint32_t *retries, uint32_t limit, hf_wait_t *wait)
+HF_INLINE bool hf_detail_lockref_again(uint32_t *retries, uint32_t limit, hf_wait_t *wait)
 {
-	if (++*retries >= limit && limit != HF__LOCKREF_UNBOUNDED)
+	if (++*retries >= limit && limit != HF_DETAIL_LOCKREF_UNBOUNDED)
 		return false;
 	hf_wait_retry(wait, HF_ARCH_WAIT_LOCKREF_MANY);
 	return true;
@@ -108,30 +110,31 @@ HF_INLINE bool hf__lockref_again(uint32_t *retries, uint32_t limit, hf_wait_t *w
 
 /*
  * Most gets: the lock is free, the count is from `least` (0 or 1) on and not pinned, the first swap
- * succeeds. False: nothing done, hf__lockref_get() has the rest.
+ * succeeds. False: nothing done, hf_detail_lockref_get() has the rest.
  */
-HF_INLINE bool hf__lockref_try_get(hf_lockref_t *l, int32_t least)
+HF_INLINE bool hf_detail_lockref_try_get(hf_lockref_t *l, int32_t least)
 {
 	uint64_t word = hf_atomic64_load_relaxed(&l->word);
-	uint32_t above = (uint32_t)hf__lockref_count(word) - (uint32_t)least;
+	uint32_t above = (uint32_t)hf_detail_lockref_count(word) - (uint32_t)least;
 
-	if (!hf__lockref_unlocked(word) ||
+	if (!hf_detail_lockref_unlocked(word) ||
 	    HF_UNLIKELY(above >= (uint32_t)HF_LOCKREF_MAX - (uint32_t)least))
 		return false;
-	return HF_LIKELY(hf_atomic64_try_cmpxchg_relaxed(&l->word, &word, word + HF__LOCKREF_ONE));
+	return HF_LIKELY(
+		hf_atomic64_try_cmpxchg_relaxed(&l->word, &word, word + HF_DETAIL_LOCKREF_ONE));
 }
 
 /* The same for a put that keeps `keep` (0 or 1); *count is the count now. */
-HF_INLINE bool hf__lockref_try_put(hf_lockref_t *l, int32_t keep, int32_t *count)
+HF_INLINE bool hf_detail_lockref_try_put(hf_lockref_t *l, int32_t keep, int32_t *count)
 {
 	uint64_t word = hf_atomic64_load_relaxed(&l->word);
-	uint64_t less = word - HF__LOCKREF_ONE;
-	uint32_t above = (uint32_t)hf__lockref_count(less) - (uint32_t)keep;
+	uint64_t less = word - HF_DETAIL_LOCKREF_ONE;
+	uint32_t above = (uint32_t)hf_detail_lockref_count(less) - (uint32_t)keep;
 
-	if (!hf__lockref_unlocked(word) ||
+	if (!hf_detail_lockref_unlocked(word) ||
 	    HF_UNLIKELY(above >= (uint32_t)HF_LOCKREF_MAX - 1 - (uint32_t)keep))
 		return false;
-	*count = hf__lockref_count(less);
+	*count = hf_detail_lockref_count(less);
 	return HF_LIKELY(hf_atomic64_try_cmpxchg_release(&l->word, &word, less));
 }
 
@@ -139,7 +142,7 @@ HF_INLINE bool hf__lockref_try_put(hf_lockref_t *l, int32_t keep, int32_t *count
  * get, get_not_zero and get_not_dead: one more reference if the count is at least `least`
  * (INT32_MIN: whatever it is, and reported if that is misuse).
  */
-HF_INLINE bool hf__lockref_get(hf_lockref_t *l, int32_t least, uint32_t limit)
+HF_INLINE bool hf_detail_lockref_get(hf_lockref_t *l, int32_t least, uint32_t limit)
 {
 	hf_wait_t wait = HF_WAIT_INIT;
 	uint32_t retries = 0;
@@ -148,33 +151,34 @@ HF_INLINE bool hf__lockref_get(hf_lockref_t *l, int32_t least, uint32_t limit)
 	uint64_t word = limit ? hf_atomic64_load_relaxed(&l->word) : 0;
 
 	while (limit != 0) {
-		if (!hf__lockref_unlocked(word)) {
+		if (!hf_detail_lockref_unlocked(word)) {
 			fallback = true;
 			break;
 		}
-		if (hf__lockref_count(word) < least)
+		if (hf_detail_lockref_count(word) < least)
 			break;
-		if (HF_LIKELY(hf_atomic64_try_cmpxchg_relaxed(&l->word, &word,
-							      hf__lockref_plus_one(word)))) /* I1 */
+		if (HF_LIKELY(hf_atomic64_try_cmpxchg_relaxed(
+			    &l->word, &word, hf_detail_lockref_plus_one(word)))) /* I1 */
 			break;
-		if (!hf__lockref_again(&retries, limit, &wait)) {
+		if (!hf_detail_lockref_again(&retries, limit, &wait)) {
 			fallback = true; /* I4 */
 			break;
 		}
 	}
 	if (HF_UNLIKELY(fallback)) {
-		HF__LOCKREF_LOCK(lock)(hf__lockref_lock(l));
-		word = (uint64_t)(uint32_t)hf__lockref_count_locked(l) << 32;
-		if (hf__lockref_count(word) >= least)
-			hf__lockref_set_count_locked(l,
-						     hf__lockref_count(hf__lockref_plus_one(word)));
-		HF__LOCKREF_LOCK(unlock)(hf__lockref_lock(l));
+		HF_DETAIL_LOCKREF_LOCK(lock)(hf_detail_lockref_lock(l));
+		word = (uint64_t)(uint32_t)hf_detail_lockref_count_locked(l) << 32;
+		if (hf_detail_lockref_count(word) >= least)
+			hf_detail_lockref_set_count_locked(
+				l, hf_detail_lockref_count(hf_detail_lockref_plus_one(word)));
+		HF_DETAIL_LOCKREF_LOCK(unlock)(hf_detail_lockref_lock(l));
 	}
-	HF__LOCKREF_NOTE(retries, fallback);
-	done = hf__lockref_count(word) >= least;
+	HF_DETAIL_LOCKREF_NOTE(retries, fallback);
+	done = hf_detail_lockref_count(word) >= least;
 	/* Negative, or INT32_MAX: one unsigned comparison. */
-	if (done && HF_UNLIKELY((uint32_t)hf__lockref_count(word) >= (uint32_t)HF_LOCKREF_MAX))
-		return hf__lockref_get_misuse(l, hf__lockref_count(word));
+	if (done &&
+	    HF_UNLIKELY((uint32_t)hf_detail_lockref_count(word) >= (uint32_t)HF_LOCKREF_MAX))
+		return hf_detail_lockref_get_misuse(l, hf_detail_lockref_count(word));
 	return done;
 }
 
@@ -183,39 +187,39 @@ HF_INLINE bool hf__lockref_get(hf_lockref_t *l, int32_t least, uint32_t limit)
  * could not be swapped: with keep_lock the lock is held on return.
  * Return: the count now; -1 = nothing was dropped.
  */
-HF_INLINE int32_t hf__lockref_put(hf_lockref_t *l, int32_t keep, bool keep_lock,
-				  uint32_t limit) HF_NO_THREAD_SAFETY_ANALYSIS
+HF_INLINE int32_t hf_detail_lockref_put(hf_lockref_t *l, int32_t keep, bool keep_lock,
+					uint32_t limit) HF_NO_THREAD_SAFETY_ANALYSIS
 {
 	hf_wait_t wait = HF_WAIT_INIT;
 	uint32_t retries = 0;
 	uint64_t word = limit ? hf_atomic64_load_relaxed(&l->word) : 0;
 	int32_t count;
 
-	while (limit != 0 && hf__lockref_unlocked(word)) {
-		uint64_t less = hf__lockref_minus_one(word);
+	while (limit != 0 && hf_detail_lockref_unlocked(word)) {
+		uint64_t less = hf_detail_lockref_minus_one(word);
 
-		if (hf__lockref_count(word) <= keep)
+		if (hf_detail_lockref_count(word) <= keep)
 			break;
 		if (HF_LIKELY(hf_atomic64_try_cmpxchg_release(&l->word, &word, less))) { /* I1 */
-			HF__LOCKREF_NOTE(retries, false);
-			return hf__lockref_count(less);
+			HF_DETAIL_LOCKREF_NOTE(retries, false);
+			return hf_detail_lockref_count(less);
 		}
-		if (!hf__lockref_again(&retries, limit, &wait))
+		if (!hf_detail_lockref_again(&retries, limit, &wait))
 			break; /* I4 */
 	}
-	HF__LOCKREF_NOTE(retries, true);
+	HF_DETAIL_LOCKREF_NOTE(retries, true);
 	if (!keep_lock && limit != 0)
 		return -1;
-	HF__LOCKREF_LOCK(lock)(hf__lockref_lock(l));
-	word = (uint64_t)(uint32_t)hf__lockref_count_locked(l) << 32;
+	HF_DETAIL_LOCKREF_LOCK(lock)(hf_detail_lockref_lock(l));
+	word = (uint64_t)(uint32_t)hf_detail_lockref_count_locked(l) << 32;
 	count = -1;
-	if (hf__lockref_count(word) > keep) {
-		count = hf__lockref_count(hf__lockref_minus_one(word));
-		hf__lockref_set_count_locked(l, count);
+	if (hf_detail_lockref_count(word) > keep) {
+		count = hf_detail_lockref_count(hf_detail_lockref_minus_one(word));
+		hf_detail_lockref_set_count_locked(l, count);
 	} else if (keep_lock) {
 		return -1;
 	}
-	HF__LOCKREF_LOCK(unlock)(hf__lockref_lock(l));
+	HF_DETAIL_LOCKREF_LOCK(unlock)(hf_detail_lockref_lock(l));
 	return count;
 }
 

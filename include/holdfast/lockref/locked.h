@@ -18,8 +18,8 @@
  * verbs.h makes hf_lockref_locked_get, hf_lockref_locked_get_not_zero,
  * hf_lockref_locked_get_not_dead, hf_lockref_locked_put_return, hf_lockref_locked_put_or_lock.
  */
-#define HF__LOCKREF locked
-#define HF__LOCKREF_LIMIT 0
+#define HF_DETAIL_LOCKREF locked
+#define HF_DETAIL_LOCKREF_LIMIT 0
 #include "verbs.h"
 
 #endif

@@ -19,8 +19,8 @@
  * hf_lockref_unbounded_get_not_dead, hf_lockref_unbounded_put_return,
  * hf_lockref_unbounded_put_or_lock.
  */
-#define HF__LOCKREF unbounded
-#define HF__LOCKREF_LIMIT HF__LOCKREF_UNBOUNDED
+#define HF_DETAIL_LOCKREF unbounded
+#define HF_DETAIL_LOCKREF_LIMIT HF_DETAIL_LOCKREF_UNBOUNDED
 #include "verbs.h"
 
 #endif

@@ -107,7 +107,7 @@
  */
 #include "../report.h"
 #include "../validate.h"
-#include "../wait.h"
+#include "../internal/wait.h"
 #include "lock.h"
 
 /* A lock and a count of references; its word is for the verbs only. */
@@ -128,27 +128,27 @@ HF_STATIC_ASSERT(HF_ATOMIC_IS_MODEL || sizeof(hf_lockref_waitfree_t) == 8, "one 
 #define HF_LOCKREF_PROTECTED() true
 #endif
 
-#define HF__WAITFREE_ONE ((uint64_t)1 << 32)
-#define HF__WAITFREE_SATURATED 0x90000000u
-#define HF__WAITFREE_FROM_DEAD 0xa0000000u
-#ifndef HF__WAITFREE_DEAD /* a model may have it elsewhere */
-#define HF__WAITFREE_DEAD 0xc0000000u
+#define HF_DETAIL_WAITFREE_ONE ((uint64_t)1 << 32)
+#define HF_DETAIL_WAITFREE_SATURATED 0x90000000u
+#define HF_DETAIL_WAITFREE_FROM_DEAD 0xa0000000u
+#ifndef HF_DETAIL_WAITFREE_DEAD /* a model may have it elsewhere */
+#define HF_DETAIL_WAITFREE_DEAD 0xc0000000u
 #endif
-#define HF__WAITFREE_FROM_BELOW 0xe0000000u /* saturated again: below none */
+#define HF_DETAIL_WAITFREE_FROM_BELOW 0xe0000000u /* saturated again: below none */
 
-HF_INLINE hf__lockref_lock_t *hf__waitfree_lock(hf_lockref_waitfree_t *l)
+HF_INLINE hf_detail_lockref_lock_t *hf_detail_waitfree_lock(hf_lockref_waitfree_t *l)
 {
-	return hf__lockref_lock_of(&l->word);
+	return hf_detail_lockref_lock_of(&l->word);
 }
 
-HF_INLINE bool hf__waitfree_is_dead(uint64_t word)
+HF_INLINE bool hf_detail_waitfree_is_dead(uint64_t word)
 {
-	return (uint32_t)(word >> 32) - HF__WAITFREE_FROM_DEAD <
-	       HF__WAITFREE_FROM_BELOW - HF__WAITFREE_FROM_DEAD;
+	return (uint32_t)(word >> 32) - HF_DETAIL_WAITFREE_FROM_DEAD <
+	       HF_DETAIL_WAITFREE_FROM_BELOW - HF_DETAIL_WAITFREE_FROM_DEAD;
 }
 
 /* The same lock half, another count. */
-HF_INLINE uint64_t hf__waitfree_with(uint64_t word, uint32_t count)
+HF_INLINE uint64_t hf_detail_waitfree_with(uint64_t word, uint32_t count)
 {
 	return (uint64_t)count << 32 | (uint32_t)word;
 }
@@ -162,7 +162,7 @@ HF_INLINE uint64_t hf__waitfree_with(uint64_t word, uint32_t count)
  */
 HF_INLINE void hf_lockref_waitfree_init(hf_lockref_waitfree_t *l, int32_t count)
 {
-	HF__VALIDATE_FORGET(hf__waitfree_lock(l));
+	HF_DETAIL_VALIDATE_FORGET(hf_detail_waitfree_lock(l));
 	hf_atomic64_store_relaxed(&l->word, (uint64_t)(uint32_t)count << 32);
 }
 
@@ -177,8 +177,8 @@ HF_INLINE int32_t hf_lockref_waitfree_read(const hf_lockref_waitfree_t *l)
 	uint64_t word = hf_atomic64_load_relaxed(&l->word);
 
 	if (HF_LIKELY((int64_t)word >= 0))
-		return hf__lockref_count(word);
-	return hf__waitfree_is_dead(word) ? -1 : INT32_MAX;
+		return hf_detail_lockref_count(word);
+	return hf_detail_waitfree_is_dead(word) ? -1 : INT32_MAX;
 }
 
 /**
@@ -189,7 +189,7 @@ HF_INLINE int32_t hf_lockref_waitfree_read(const hf_lockref_waitfree_t *l)
  */
 HF_INLINE bool hf_lockref_waitfree_is_dead(const hf_lockref_waitfree_t *l)
 {
-	return hf__waitfree_is_dead(hf_atomic64_load_relaxed(&l->word));
+	return hf_detail_waitfree_is_dead(hf_atomic64_load_relaxed(&l->word));
 }
 
 /**
@@ -201,7 +201,7 @@ HF_INLINE bool hf_lockref_waitfree_is_dead(const hf_lockref_waitfree_t *l)
 HF_INLINE void hf_lockref_waitfree_lock(hf_lockref_waitfree_t *l)
 	HF_ACQUIRE(l) HF_NO_THREAD_SAFETY_ANALYSIS
 {
-	HF__LOCKREF_LOCK(lock)(hf__waitfree_lock(l));
+	HF_DETAIL_LOCKREF_LOCK(lock)(hf_detail_waitfree_lock(l));
 }
 
 /**
@@ -214,7 +214,7 @@ HF_INLINE void hf_lockref_waitfree_lock(hf_lockref_waitfree_t *l)
 HF_INLINE HF_MUST_CHECK bool hf_lockref_waitfree_trylock(hf_lockref_waitfree_t *l)
 	HF_TRY_ACQUIRE(true, l) HF_NO_THREAD_SAFETY_ANALYSIS
 {
-	return HF__LOCKREF_LOCK(trylock)(hf__waitfree_lock(l));
+	return HF_DETAIL_LOCKREF_LOCK(trylock)(hf_detail_waitfree_lock(l));
 }
 
 /**
@@ -226,48 +226,49 @@ HF_INLINE HF_MUST_CHECK bool hf_lockref_waitfree_trylock(hf_lockref_waitfree_t *
 HF_INLINE void hf_lockref_waitfree_unlock(hf_lockref_waitfree_t *l)
 	HF_RELEASE(l) HF_NO_THREAD_SAFETY_ANALYSIS
 {
-	HF__LOCKREF_LOCK(unlock)(hf__waitfree_lock(l));
+	HF_DETAIL_LOCKREF_LOCK(unlock)(hf_detail_waitfree_lock(l));
 }
 
 /* W4. Idempotent, and nothing leads out of it: a store will do. */
-HF_INLINE void hf__waitfree_saturate(hf_lockref_waitfree_t *l)
+HF_INLINE void hf_detail_waitfree_saturate(hf_lockref_waitfree_t *l)
 {
-	hf_atomic64_store_high32_relaxed(&l->word, HF__WAITFREE_SATURATED);
+	hf_atomic64_store_high32_relaxed(&l->word, HF_DETAIL_WAITFREE_SATURATED);
 }
 
 /* A dead count is back in the middle of its zone before it can leave. W3 */
-HF_INLINE void hf__waitfree_stay_dead(hf_lockref_waitfree_t *l, uint64_t word)
+HF_INLINE void hf_detail_waitfree_stay_dead(hf_lockref_waitfree_t *l, uint64_t word)
 {
 	const uint32_t half = 1u << 28;
 
-	if (HF_UNLIKELY((uint32_t)(word >> 32) - (HF__WAITFREE_DEAD - half) > 2 * half))
-		(void)hf_atomic64_try_cmpxchg_relaxed(&l->word, &word,
-						      hf__waitfree_with(word, HF__WAITFREE_DEAD));
+	if (HF_UNLIKELY((uint32_t)(word >> 32) - (HF_DETAIL_WAITFREE_DEAD - half) > 2 * half))
+		(void)hf_atomic64_try_cmpxchg_relaxed(
+			&l->word, &word, hf_detail_waitfree_with(word, HF_DETAIL_WAITFREE_DEAD));
 }
 
 /* A get made it `word`, whose count is not live. True = alive. */
-HF_INLINE bool hf__waitfree_get_repair(hf_lockref_waitfree_t *l, uint64_t word, const void *site)
+HF_INLINE bool hf_detail_waitfree_get_repair(hf_lockref_waitfree_t *l, uint64_t word,
+					     const void *site)
 {
-	if (HF_LIKELY(hf__waitfree_is_dead(word))) {
-		hf__waitfree_stay_dead(l, word);
+	if (HF_LIKELY(hf_detail_waitfree_is_dead(word))) {
+		hf_detail_waitfree_stay_dead(l, word);
 		return false;
 	}
-	hf__waitfree_saturate(l);
+	hf_detail_waitfree_saturate(l);
 	hf_report_at(HF_REPORT_LOCKREF_OVF, l, site);
 	return true;
 }
 
-HF_SLOW bool hf__waitfree_get_rest(hf_lockref_waitfree_t *l, uint64_t word)
+HF_SLOW bool hf_detail_waitfree_get_rest(hf_lockref_waitfree_t *l, uint64_t word)
 {
-	return hf__waitfree_get_repair(l, word, HF__SLOW_CALL_SITE);
+	return hf_detail_waitfree_get_repair(l, word, HF_DETAIL_SLOW_CALL_SITE);
 }
 
 /* A get by one who must have a reference already. */
-HF_COLD void hf__waitfree_get_misuse(hf_lockref_waitfree_t *l, uint64_t word)
+HF_COLD void hf_detail_waitfree_get_misuse(hf_lockref_waitfree_t *l, uint64_t word)
 {
-	const void *site = HF__CALL_SITE;
+	const void *site = HF_DETAIL_CALL_SITE;
 
-	if (!hf__waitfree_get_repair(l, word, site))
+	if (!hf_detail_waitfree_get_repair(l, word, site))
 		hf_report_at(HF_REPORT_LOCKREF_DEAD, l, site);
 }
 
@@ -275,14 +276,15 @@ HF_COLD void hf__waitfree_get_misuse(hf_lockref_waitfree_t *l, uint64_t word)
  * A put made it `word`, whose count is not live. That result decides, not what is there by now.
  * Return: as hf_lockref_waitfree_put_return().
  */
-HF_INLINE int32_t hf__waitfree_put_repair(hf_lockref_waitfree_t *l, uint64_t word, const void *site)
+HF_INLINE int32_t hf_detail_waitfree_put_repair(hf_lockref_waitfree_t *l, uint64_t word,
+						const void *site)
 {
-	uint64_t before = word + HF__WAITFREE_ONE;
+	uint64_t before = word + HF_DETAIL_WAITFREE_ONE;
 
-	if (hf__waitfree_is_dead(word)) {
-		hf__waitfree_stay_dead(l, word);
+	if (hf_detail_waitfree_is_dead(word)) {
+		hf_detail_waitfree_stay_dead(l, word);
 	} else {
-		hf__waitfree_saturate(l);
+		hf_detail_waitfree_saturate(l);
 		if ((int64_t)before < 0)
 			return INT32_MAX;
 	}
@@ -290,34 +292,34 @@ HF_INLINE int32_t hf__waitfree_put_repair(hf_lockref_waitfree_t *l, uint64_t wor
 	return -1;
 }
 
-HF_SLOW int32_t hf__waitfree_put_rest(hf_lockref_waitfree_t *l, uint64_t word)
+HF_SLOW int32_t hf_detail_waitfree_put_rest(hf_lockref_waitfree_t *l, uint64_t word)
 {
-	return hf__waitfree_put_repair(l, word, HF__SLOW_CALL_SITE);
+	return hf_detail_waitfree_put_repair(l, word, HF_DETAIL_SLOW_CALL_SITE);
 }
 
 /* A put made it `word`, whose count is none or not live; it has switched preemption off. */
-HF_SLOW bool hf__waitfree_put_or_lock_rest(hf_lockref_waitfree_t *l, uint64_t word)
+HF_SLOW bool hf_detail_waitfree_put_or_lock_rest(hf_lockref_waitfree_t *l, uint64_t word)
 	HF_TRY_ACQUIRE(false, l) HF_NO_THREAD_SAFETY_ANALYSIS
 {
 	bool done = true;
 
 	if (HF_UNLIKELY((int64_t)word < 0)) {
-		(void)hf__waitfree_put_repair(l, word, HF__SLOW_CALL_SITE);
+		(void)hf_detail_waitfree_put_repair(l, word, HF_DETAIL_SLOW_CALL_SITE);
 	} else {
-		HF__LOCKREF_LOCK(lock)(hf__waitfree_lock(l)); /* W5 */
+		HF_DETAIL_LOCKREF_LOCK(lock)(hf_detail_waitfree_lock(l)); /* W5 */
 		/* Not none: another thread got it meanwhile, or killed it. */
 		done = hf_atomic64_load_high32_relaxed(&l->word) != 0;
 		if (HF_UNLIKELY(done))
-			HF__LOCKREF_LOCK(unlock)(hf__waitfree_lock(l));
+			HF_DETAIL_LOCKREF_LOCK(unlock)(hf_detail_waitfree_lock(l));
 	}
 	hf_env_preempt_enable();
 	return done;
 }
 
-HF_INLINE void hf__waitfree_check_put(hf_lockref_waitfree_t *l)
+HF_INLINE void hf_detail_waitfree_check_put(hf_lockref_waitfree_t *l)
 {
 	(void)l;
-	if (!HF__VALIDATE_THAT(HF_LOCKREF_PROTECTED()))
+	if (!HF_DETAIL_VALIDATE_THAT(HF_LOCKREF_PROTECTED()))
 		hf_report(HF_REPORT_LOCKREF_UNPROTECTED, l);
 }
 
@@ -330,11 +332,11 @@ HF_INLINE void hf__waitfree_check_put(hf_lockref_waitfree_t *l)
  */
 HF_INLINE void hf_lockref_waitfree_get(hf_lockref_waitfree_t *l)
 {
-	uint64_t word =
-		hf_atomic64_fetch_add_relaxed(&l->word, HF__WAITFREE_ONE) + HF__WAITFREE_ONE;
+	uint64_t word = hf_atomic64_fetch_add_relaxed(&l->word, HF_DETAIL_WAITFREE_ONE) +
+			HF_DETAIL_WAITFREE_ONE;
 
 	if (HF_UNLIKELY((int64_t)word < 0))
-		hf__waitfree_get_misuse(l, word);
+		hf_detail_waitfree_get_misuse(l, word);
 }
 
 /**
@@ -348,10 +350,10 @@ HF_INLINE void hf_lockref_waitfree_get(hf_lockref_waitfree_t *l)
  */
 HF_INLINE HF_MUST_CHECK bool hf_lockref_waitfree_get_not_dead(hf_lockref_waitfree_t *l)
 {
-	uint64_t word =
-		hf_atomic64_fetch_add_relaxed(&l->word, HF__WAITFREE_ONE) + HF__WAITFREE_ONE;
+	uint64_t word = hf_atomic64_fetch_add_relaxed(&l->word, HF_DETAIL_WAITFREE_ONE) +
+			HF_DETAIL_WAITFREE_ONE;
 
-	return HF_LIKELY((int64_t)word >= 0) || hf__waitfree_get_rest(l, word);
+	return HF_LIKELY((int64_t)word >= 0) || hf_detail_waitfree_get_rest(l, word);
 }
 
 /**
@@ -383,11 +385,12 @@ HF_INLINE HF_MUST_CHECK int32_t hf_lockref_waitfree_put_return(hf_lockref_waitfr
 {
 	uint64_t word;
 
-	hf__waitfree_check_put(l);
-	word = hf_atomic64_fetch_sub_release(&l->word, HF__WAITFREE_ONE) - HF__WAITFREE_ONE;
+	hf_detail_waitfree_check_put(l);
+	word = hf_atomic64_fetch_sub_release(&l->word, HF_DETAIL_WAITFREE_ONE) -
+	       HF_DETAIL_WAITFREE_ONE;
 	if (HF_UNLIKELY((int64_t)word < 0))
-		return hf__waitfree_put_rest(l, word);
-	return hf__lockref_count(word);
+		return hf_detail_waitfree_put_rest(l, word);
+	return hf_detail_lockref_count(word);
 }
 
 /**
@@ -404,11 +407,12 @@ HF_INLINE HF_MUST_CHECK bool hf_lockref_waitfree_put_or_lock(hf_lockref_waitfree
 {
 	uint64_t word;
 
-	hf__waitfree_check_put(l);
+	hf_detail_waitfree_check_put(l);
 	hf_env_preempt_disable();
-	word = hf_atomic64_fetch_sub_release(&l->word, HF__WAITFREE_ONE) - HF__WAITFREE_ONE;
-	if (HF_UNLIKELY((int64_t)word < (int64_t)HF__WAITFREE_ONE))
-		return hf__waitfree_put_or_lock_rest(l, word);
+	word = hf_atomic64_fetch_sub_release(&l->word, HF_DETAIL_WAITFREE_ONE) -
+	       HF_DETAIL_WAITFREE_ONE;
+	if (HF_UNLIKELY((int64_t)word < (int64_t)HF_DETAIL_WAITFREE_ONE))
+		return hf_detail_waitfree_put_or_lock_rest(l, word);
 	hf_env_preempt_enable();
 	return true;
 }
@@ -430,13 +434,14 @@ HF_INLINE HF_MUST_CHECK bool hf_lockref_waitfree_mark_dead(hf_lockref_waitfree_t
 {
 	uint64_t word = hf_atomic64_load_relaxed(&l->word);
 
-	while ((int64_t)word >= 0 && hf__lockref_count(word) == count) {
-		if (HF_UNLIKELY(hf__lockref_unlocked(word))) {
+	while ((int64_t)word >= 0 && hf_detail_lockref_count(word) == count) {
+		if (HF_UNLIKELY(hf_detail_lockref_unlocked(word))) {
 			hf_report(HF_REPORT_LOCKREF_UNLOCKED, l);
 			return false;
 		}
 		if (HF_LIKELY(hf_atomic64_try_cmpxchg_acquire(
-			    &l->word, &word, hf__waitfree_with(word, HF__WAITFREE_DEAD)))) /* W2 */
+			    &l->word, &word,
+			    hf_detail_waitfree_with(word, HF_DETAIL_WAITFREE_DEAD)))) /* W2 */
 			return true;
 	}
 	return false;
@@ -460,14 +465,14 @@ HF_INLINE HF_MUST_CHECK bool hf_lockref_waitfree_revive(hf_lockref_waitfree_t *l
 {
 	uint64_t word = hf_atomic64_load_relaxed(&l->word);
 
-	while (hf__waitfree_is_dead(word)) {
-		if (HF_UNLIKELY(hf__lockref_unlocked(word))) {
+	while (hf_detail_waitfree_is_dead(word)) {
+		if (HF_UNLIKELY(hf_detail_lockref_unlocked(word))) {
 			hf_report(HF_REPORT_LOCKREF_UNLOCKED, l);
 			return false;
 		}
 		/* W1. Fails if a get has moved the dead count meanwhile, too. */
 		if (HF_LIKELY(hf_atomic64_try_cmpxchg_release(
-			    &l->word, &word, hf__waitfree_with(word, (uint32_t)count))))
+			    &l->word, &word, hf_detail_waitfree_with(word, (uint32_t)count))))
 			return true;
 	}
 	return false;

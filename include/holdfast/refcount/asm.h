@@ -19,71 +19,71 @@
  */
 #include "saturating.h"
 
-HF_COLD void hf__refcount_asm_inc_misuse(hf_refcount_t *r, int32_t old)
+HF_COLD void hf_detail_refcount_asm_inc_misuse(hf_refcount_t *r, int32_t old)
 {
-	hf__refcount_repair(r, old, old == 0 ? HF_REPORT_ADD_UAF : HF_REPORT_ADD_OVF,
-			    HF__CALL_SITE);
+	hf_detail_refcount_repair(r, old, old == 0 ? HF_REPORT_ADD_UAF : HF_REPORT_ADD_OVF,
+				  HF_DETAIL_CALL_SITE);
 }
 
-HF_INLINE void hf__refcount_asm_inc(hf_refcount_t *r)
+HF_INLINE void hf_detail_refcount_asm_inc(hf_refcount_t *r)
 {
 	int32_t before;
 
 	if (!HF_ARCH_HAS_REFCOUNT)
-		hf__refcount_saturating_inc(r);
+		hf_detail_refcount_saturating_inc(r);
 	else if (HF_UNLIKELY(hf_arch_refcount_inc((uint32_t *)&r->refs, &before)))
-		hf__refcount_asm_inc_misuse(r, before);
+		hf_detail_refcount_asm_inc_misuse(r, before);
 }
 
-HF_INLINE bool hf__refcount_asm_dec_and_test(hf_refcount_t *r)
+HF_INLINE bool hf_detail_refcount_asm_dec_and_test(hf_refcount_t *r)
 {
 	enum hf_arch_refcount_sub is;
 
 	if (!HF_ARCH_HAS_REFCOUNT)
-		return hf__refcount_saturating_dec_and_test(r);
+		return hf_detail_refcount_saturating_dec_and_test(r);
 	is = hf_arch_refcount_dec_and_test((uint32_t *)&r->refs);
 	if (HF_LIKELY(is == HF_ARCH_SUB_LIVE))
 		return false;
 	if (HF_UNLIKELY(is == HF_ARCH_SUB_MISUSE)) {
-		hf__refcount_saturate_one(r, HF_REPORT_SUB_UAF);
+		hf_detail_refcount_saturate_one(r, HF_REPORT_SUB_UAF);
 		return false;
 	}
 	hf_atomic32_fence_acquire(&r->refs); /* I3 */
 	return true;
 }
 
-HF_INLINE void hf__refcount_asm_dec(hf_refcount_t *r)
+HF_INLINE void hf_detail_refcount_asm_dec(hf_refcount_t *r)
 {
 	if (!HF_ARCH_HAS_REFCOUNT)
-		hf__refcount_saturating_dec(r);
+		hf_detail_refcount_saturating_dec(r);
 	else if (HF_UNLIKELY(hf_arch_refcount_dec((uint32_t *)&r->refs)))
-		hf__refcount_saturate_one(r, HF_REPORT_DEC_LEAK);
+		hf_detail_refcount_saturate_one(r, HF_REPORT_DEC_LEAK);
 }
 
-HF_INLINE void hf__refcount_asm_add(int32_t i, hf_refcount_t *r, int32_t *old)
+HF_INLINE void hf_detail_refcount_asm_add(int32_t i, hf_refcount_t *r, int32_t *old)
 {
-	hf__refcount_saturating_add(i, r, old);
+	hf_detail_refcount_saturating_add(i, r, old);
 }
 
-HF_INLINE bool hf__refcount_asm_add_not_zero(int32_t i, hf_refcount_t *r, int32_t *old,
-					     bool acquire)
+HF_INLINE bool hf_detail_refcount_asm_add_not_zero(int32_t i, hf_refcount_t *r, int32_t *old,
+						   bool acquire)
 {
-	return hf__refcount_saturating_add_not_zero(i, r, old, acquire);
+	return hf_detail_refcount_saturating_add_not_zero(i, r, old, acquire);
 }
 
-HF_INLINE bool hf__refcount_asm_sub_and_test(int32_t i, hf_refcount_t *r, int32_t *old)
+HF_INLINE bool hf_detail_refcount_asm_sub_and_test(int32_t i, hf_refcount_t *r, int32_t *old)
 {
-	return hf__refcount_saturating_sub_and_test(i, r, old);
+	return hf_detail_refcount_saturating_sub_and_test(i, r, old);
 }
 
-HF_INLINE void hf__refcount_asm_dec_old(hf_refcount_t *r, int32_t *old)
+HF_INLINE void hf_detail_refcount_asm_dec_old(hf_refcount_t *r, int32_t *old)
 {
-	hf__refcount_saturating_dec_old(r, old);
+	hf_detail_refcount_saturating_dec_old(r, old);
 }
 
-HF_INLINE bool hf__refcount_asm_dec_not_one(hf_refcount_t *r)
+HF_INLINE bool hf_detail_refcount_asm_dec_not_one(hf_refcount_t *r)
 {
-	return hf__refcount_saturating_dec_not_one(r);
+	return hf_detail_refcount_saturating_dec_not_one(r);
 }
 
 /*
@@ -97,7 +97,7 @@ HF_INLINE bool hf__refcount_asm_dec_not_one(hf_refcount_t *r)
  * hf_refcount_asm_sub_and_test_old, hf_refcount_asm_dec_and_test,
  * hf_refcount_asm_dec_and_test_old, hf_refcount_asm_dec_if_one, hf_refcount_asm_dec_not_one.
  */
-#define HF__REFCOUNT asm
+#define HF_DETAIL_REFCOUNT asm
 #include "verbs.h"
 
 #endif

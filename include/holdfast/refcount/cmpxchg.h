@@ -25,66 +25,66 @@
 #include "type.h"
 
 /* live + i; or what is not to be changed: I1. */
-HF_INLINE int32_t hf__refcount_cmpxchg_sum(int32_t value, int32_t i)
+HF_INLINE int32_t hf_detail_refcount_cmpxchg_sum(int32_t value, int32_t i)
 {
-	int32_t sum = hf__refcount_sum(value, i);
+	int32_t sum = hf_detail_refcount_sum(value, i);
 
-	return HF_UNLIKELY(value <= 0 || sum <= 0) ? hf__refcount_repaired(value) : sum;
+	return HF_UNLIKELY(value <= 0 || sum <= 0) ? hf_detail_refcount_repaired(value) : sum;
 }
 
-HF_INLINE void hf__refcount_cmpxchg_add(int32_t i, hf_refcount_t *r, int32_t *old)
+HF_INLINE void hf_detail_refcount_cmpxchg_add(int32_t i, hf_refcount_t *r, int32_t *old)
 {
 	uint32_t value = hf_atomic32_load_relaxed(&r->refs);
 	int32_t sum;
 
 	do {
-		sum = hf__refcount_cmpxchg_sum((int32_t)value, i);
+		sum = hf_detail_refcount_cmpxchg_sum((int32_t)value, i);
 	} while (!hf_atomic32_try_cmpxchg_relaxed(&r->refs, &value, (uint32_t)sum));
 	if (old)
 		*old = (int32_t)value;
 	if (HF_UNLIKELY(sum < 0))
-		hf__refcount_misuse(r, (int32_t)value,
-				    value == 0 ? HF_REPORT_ADD_UAF : HF_REPORT_ADD_OVF);
+		hf_detail_refcount_misuse(r, (int32_t)value,
+					  value == 0 ? HF_REPORT_ADD_UAF : HF_REPORT_ADD_OVF);
 }
 
-HF_INLINE void hf__refcount_cmpxchg_inc(hf_refcount_t *r)
+HF_INLINE void hf_detail_refcount_cmpxchg_inc(hf_refcount_t *r)
 {
-	hf__refcount_cmpxchg_add(1, r, NULL);
+	hf_detail_refcount_cmpxchg_add(1, r, NULL);
 }
 
-HF_INLINE bool hf__refcount_cmpxchg_add_not_zero(int32_t i, hf_refcount_t *r, int32_t *old,
-						 bool acquire)
+HF_INLINE bool hf_detail_refcount_cmpxchg_add_not_zero(int32_t i, hf_refcount_t *r, int32_t *old,
+						       bool acquire)
 {
 	uint32_t value = hf_atomic32_load_relaxed(&r->refs);
 	int32_t sum = 0;
 	bool done = false;
 
 	while (value && !done) {
-		sum = hf__refcount_cmpxchg_sum((int32_t)value, i);
+		sum = hf_detail_refcount_cmpxchg_sum((int32_t)value, i);
 		done = acquire ? hf_atomic32_try_cmpxchg_acquire(&r->refs, &value, (uint32_t)sum)
 			       : hf_atomic32_try_cmpxchg_relaxed(&r->refs, &value, (uint32_t)sum);
 	}
 	if (old)
 		*old = (int32_t)value;
 	if (done && HF_UNLIKELY(sum < 0))
-		hf__refcount_misuse(r, (int32_t)value, HF_REPORT_ADD_NOT_ZERO_OVF);
+		hf_detail_refcount_misuse(r, (int32_t)value, HF_REPORT_ADD_NOT_ZERO_OVF);
 	return done;
 }
 
 /* value - i for a test (0 is the last reference); or what is not to be changed: I1. */
-HF_INLINE int32_t hf__refcount_cmpxchg_difference(int32_t value, int32_t i)
+HF_INLINE int32_t hf_detail_refcount_cmpxchg_difference(int32_t value, int32_t i)
 {
-	return HF_UNLIKELY(value <= 0 || i <= 0 || value < i) ? hf__refcount_repaired(value)
+	return HF_UNLIKELY(value <= 0 || i <= 0 || value < i) ? hf_detail_refcount_repaired(value)
 							      : value - i;
 }
 
-HF_INLINE bool hf__refcount_cmpxchg_sub_and_test(int32_t i, hf_refcount_t *r, int32_t *old)
+HF_INLINE bool hf_detail_refcount_cmpxchg_sub_and_test(int32_t i, hf_refcount_t *r, int32_t *old)
 {
 	uint32_t value = hf_atomic32_load_relaxed(&r->refs);
 	int32_t left;
 
 	do {
-		left = hf__refcount_cmpxchg_difference((int32_t)value, i);
+		left = hf_detail_refcount_cmpxchg_difference((int32_t)value, i);
 	} while (!hf_atomic32_try_cmpxchg_release(&r->refs, &value, (uint32_t)left));
 	if (old)
 		*old = (int32_t)value;
@@ -93,36 +93,37 @@ HF_INLINE bool hf__refcount_cmpxchg_sub_and_test(int32_t i, hf_refcount_t *r, in
 		return true;
 	}
 	if (HF_UNLIKELY(left < 0))
-		hf__refcount_misuse(r, (int32_t)value, HF_REPORT_SUB_UAF);
+		hf_detail_refcount_misuse(r, (int32_t)value, HF_REPORT_SUB_UAF);
 	return false;
 }
 
-HF_INLINE bool hf__refcount_cmpxchg_dec_and_test(hf_refcount_t *r)
+HF_INLINE bool hf_detail_refcount_cmpxchg_dec_and_test(hf_refcount_t *r)
 {
-	return hf__refcount_cmpxchg_sub_and_test(1, r, NULL);
+	return hf_detail_refcount_cmpxchg_sub_and_test(1, r, NULL);
 }
 
-HF_INLINE void hf__refcount_cmpxchg_dec_old(hf_refcount_t *r, int32_t *old)
+HF_INLINE void hf_detail_refcount_cmpxchg_dec_old(hf_refcount_t *r, int32_t *old)
 {
 	uint32_t value = hf_atomic32_load_relaxed(&r->refs);
 	int32_t left;
 
 	do {
-		left = HF_UNLIKELY((int32_t)value <= 1) ? hf__refcount_repaired((int32_t)value)
-							: (int32_t)value - 1;
+		left = HF_UNLIKELY((int32_t)value <= 1)
+			       ? hf_detail_refcount_repaired((int32_t)value)
+			       : (int32_t)value - 1;
 	} while (!hf_atomic32_try_cmpxchg_release(&r->refs, &value, (uint32_t)left));
 	if (old)
 		*old = (int32_t)value;
 	if (HF_UNLIKELY(left < 0))
-		hf__refcount_misuse(r, (int32_t)value, HF_REPORT_DEC_LEAK);
+		hf_detail_refcount_misuse(r, (int32_t)value, HF_REPORT_DEC_LEAK);
 }
 
-HF_INLINE void hf__refcount_cmpxchg_dec(hf_refcount_t *r)
+HF_INLINE void hf_detail_refcount_cmpxchg_dec(hf_refcount_t *r)
 {
-	hf__refcount_cmpxchg_dec_old(r, NULL);
+	hf_detail_refcount_cmpxchg_dec_old(r, NULL);
 }
 
-HF_INLINE bool hf__refcount_cmpxchg_dec_not_one(hf_refcount_t *r)
+HF_INLINE bool hf_detail_refcount_cmpxchg_dec_not_one(hf_refcount_t *r)
 {
 	uint32_t value = hf_atomic32_load_relaxed(&r->refs);
 	int32_t left;
@@ -130,10 +131,10 @@ HF_INLINE bool hf__refcount_cmpxchg_dec_not_one(hf_refcount_t *r)
 	do {
 		if (value == 1)
 			return false;
-		left = hf__refcount_cmpxchg_difference((int32_t)value, 1);
+		left = hf_detail_refcount_cmpxchg_difference((int32_t)value, 1);
 	} while (!hf_atomic32_try_cmpxchg_release(&r->refs, &value, (uint32_t)left));
 	if (HF_UNLIKELY(value == 0))
-		hf__refcount_misuse(r, 0, HF_REPORT_SUB_UAF);
+		hf_detail_refcount_misuse(r, 0, HF_REPORT_SUB_UAF);
 	return true;
 }
 
@@ -150,7 +151,7 @@ HF_INLINE bool hf__refcount_cmpxchg_dec_not_one(hf_refcount_t *r)
  * hf_refcount_cmpxchg_dec_and_test_old, hf_refcount_cmpxchg_dec_if_one,
  * hf_refcount_cmpxchg_dec_not_one.
  */
-#define HF__REFCOUNT cmpxchg
+#define HF_DETAIL_REFCOUNT cmpxchg
 #include "verbs.h"
 
 #endif

@@ -43,38 +43,38 @@
  * Source    LKML 2019-10, "lib/refcount: Improve performance of generic REFCOUNT_FULL code";
  *           docs/design/0003-refcount-window.md.
  */
-#include "../wait.h"
+#include "../internal/wait.h"
 #include "type.h"
 
 /*
  * Was i added to a live count, and is it still one? sum is the new value, wrapped around: from
  * 1..INT32_MAX - i it goes to i + 1..INT32_MAX, and from everywhere else to i or below.
  */
-HF_INLINE bool hf__refcount_added(int32_t sum, int32_t i)
+HF_INLINE bool hf_detail_refcount_added(int32_t sum, int32_t i)
 {
 	return sum > i;
 }
 
-HF_INLINE void hf__refcount_saturating_add(int32_t i, hf_refcount_t *r, int32_t *old)
+HF_INLINE void hf_detail_refcount_saturating_add(int32_t i, hf_refcount_t *r, int32_t *old)
 {
 	int32_t before = (int32_t)hf_atomic32_fetch_add_relaxed(&r->refs, (uint32_t)i);
-	int32_t sum = hf__refcount_sum(before, i);
+	int32_t sum = hf_detail_refcount_sum(before, i);
 
 	if (old)
 		*old = before;
-	if (HF_UNLIKELY(!hf__refcount_added(sum, i))) { /* I1, I2 */
+	if (HF_UNLIKELY(!hf_detail_refcount_added(sum, i))) { /* I1, I2 */
 		enum hf_report_kind kind = sum == i ? HF_REPORT_ADD_UAF : HF_REPORT_ADD_OVF;
 
 		if (!old && __builtin_constant_p(i) && i == 1)
-			hf__refcount_saturate_one(r, kind);
+			hf_detail_refcount_saturate_one(r, kind);
 		else
-			hf__refcount_saturate(r, before, kind);
+			hf_detail_refcount_saturate(r, before, kind);
 	}
 }
 
-HF_INLINE void hf__refcount_saturating_inc(hf_refcount_t *r)
+HF_INLINE void hf_detail_refcount_saturating_inc(hf_refcount_t *r)
 {
-	hf__refcount_saturating_add(1, r, NULL);
+	hf_detail_refcount_saturating_add(1, r, NULL);
 }
 
 /*
@@ -83,12 +83,12 @@ HF_INLINE void hf__refcount_saturating_inc(hf_refcount_t *r)
  *
  * After the wait the value is an old one, and a swap with it may fail: then the next wait is longer.
  */
-HF_COLD bool hf__refcount_saturating_add_again(int32_t i, hf_refcount_t *r, int32_t *old,
-					       uint32_t value, bool acquire)
+HF_COLD bool hf_detail_refcount_saturating_add_again(int32_t i, hf_refcount_t *r, int32_t *old,
+						     uint32_t value, bool acquire)
 {
 	hf_wait_t wait = HF_WAIT_INIT;
 
-	while (hf__refcount_added((int32_t)(value + (uint32_t)i), i)) {
+	while (hf_detail_refcount_added((int32_t)(value + (uint32_t)i), i)) {
 		uint32_t sum = value + (uint32_t)i;
 
 		hf_wait_retry(&wait, HF_ARCH_WAIT_REFCOUNT_MANY);
@@ -102,16 +102,17 @@ HF_COLD bool hf__refcount_saturating_add_again(int32_t i, hf_refcount_t *r, int3
 	if (old)
 		*old = (int32_t)value;
 	if (value != 0) /* I1, I2 */
-		hf__refcount_repair(r, (int32_t)value, HF_REPORT_ADD_NOT_ZERO_OVF, HF__CALL_SITE);
+		hf_detail_refcount_repair(r, (int32_t)value, HF_REPORT_ADD_NOT_ZERO_OVF,
+					  HF_DETAIL_CALL_SITE);
 	return value != 0; /* I4 */
 }
 
-HF_INLINE bool hf__refcount_saturating_add_not_zero(int32_t i, hf_refcount_t *r, int32_t *old,
-						    bool acquire)
+HF_INLINE bool hf_detail_refcount_saturating_add_not_zero(int32_t i, hf_refcount_t *r, int32_t *old,
+							  bool acquire)
 {
 	uint32_t value = hf_atomic32_load_relaxed(&r->refs), sum = value + (uint32_t)i;
 
-	if (HF_LIKELY(hf__refcount_added((int32_t)sum, i)) &&
+	if (HF_LIKELY(hf_detail_refcount_added((int32_t)sum, i)) &&
 	    HF_LIKELY(acquire ? hf_atomic32_try_cmpxchg_acquire(&r->refs, &value, sum)
 			      : hf_atomic32_try_cmpxchg_relaxed(&r->refs, &value, sum))) {
 		if (old)
@@ -123,10 +124,10 @@ HF_INLINE bool hf__refcount_saturating_add_not_zero(int32_t i, hf_refcount_t *r,
 			*old = 0;
 		return false; /* I4 */
 	}
-	return hf__refcount_saturating_add_again(i, r, old, value, acquire);
+	return hf_detail_refcount_saturating_add_again(i, r, old, value, acquire);
 }
 
-HF_INLINE bool hf__refcount_saturating_sub_and_test(int32_t i, hf_refcount_t *r, int32_t *old)
+HF_INLINE bool hf_detail_refcount_saturating_sub_and_test(int32_t i, hf_refcount_t *r, int32_t *old)
 {
 	int32_t before = (int32_t)hf_atomic32_fetch_sub_release(&r->refs, (uint32_t)i);
 
@@ -138,16 +139,16 @@ HF_INLINE bool hf__refcount_saturating_sub_and_test(int32_t i, hf_refcount_t *r,
 		hf_atomic32_fence_acquire(&r->refs); /* I3 */
 		return true;
 	}
-	hf__refcount_saturate(r, before, HF_REPORT_SUB_UAF); /* I1, I2 */
+	hf_detail_refcount_saturate(r, before, HF_REPORT_SUB_UAF); /* I1, I2 */
 	return false;
 }
 
-HF_INLINE bool hf__refcount_saturating_dec_and_test(hf_refcount_t *r)
+HF_INLINE bool hf_detail_refcount_saturating_dec_and_test(hf_refcount_t *r)
 {
-	return hf__refcount_saturating_sub_and_test(1, r, NULL);
+	return hf_detail_refcount_saturating_sub_and_test(1, r, NULL);
 }
 
-HF_INLINE void hf__refcount_saturating_dec_old(hf_refcount_t *r, int32_t *old)
+HF_INLINE void hf_detail_refcount_saturating_dec_old(hf_refcount_t *r, int32_t *old)
 {
 	int32_t before = (int32_t)hf_atomic32_fetch_sub_release(&r->refs, 1);
 
@@ -155,19 +156,19 @@ HF_INLINE void hf__refcount_saturating_dec_old(hf_refcount_t *r, int32_t *old)
 		*old = before;
 	if (HF_UNLIKELY(before <= 1)) { /* I1, I2 */
 		if (!old)
-			hf__refcount_saturate_one(r, HF_REPORT_DEC_LEAK);
+			hf_detail_refcount_saturate_one(r, HF_REPORT_DEC_LEAK);
 		else
-			hf__refcount_saturate(r, before, HF_REPORT_DEC_LEAK);
+			hf_detail_refcount_saturate(r, before, HF_REPORT_DEC_LEAK);
 	}
 }
 
-HF_INLINE void hf__refcount_saturating_dec(hf_refcount_t *r)
+HF_INLINE void hf_detail_refcount_saturating_dec(hf_refcount_t *r)
 {
-	hf__refcount_saturating_dec_old(r, NULL);
+	hf_detail_refcount_saturating_dec_old(r, NULL);
 }
 
-/* As hf__refcount_saturating_add_again(): the rest of dec_not_one. */
-HF_COLD bool hf__refcount_saturating_dec_again(hf_refcount_t *r, uint32_t value)
+/* As hf_detail_refcount_saturating_add_again(): the rest of dec_not_one. */
+HF_COLD bool hf_detail_refcount_saturating_dec_again(hf_refcount_t *r, uint32_t value)
 {
 	hf_wait_t wait = HF_WAIT_INIT;
 
@@ -177,11 +178,11 @@ HF_COLD bool hf__refcount_saturating_dec_again(hf_refcount_t *r, uint32_t value)
 			return true;
 	}
 	if (value == 0)
-		hf__refcount_repair(r, 0, HF_REPORT_SUB_UAF, HF__CALL_SITE);
+		hf_detail_refcount_repair(r, 0, HF_REPORT_SUB_UAF, HF_DETAIL_CALL_SITE);
 	return value != 1; /* I2: saturated stays so; this was not the last */
 }
 
-HF_INLINE bool hf__refcount_saturating_dec_not_one(hf_refcount_t *r)
+HF_INLINE bool hf_detail_refcount_saturating_dec_not_one(hf_refcount_t *r)
 {
 	uint32_t value = hf_atomic32_load_relaxed(&r->refs);
 
@@ -190,7 +191,7 @@ HF_INLINE bool hf__refcount_saturating_dec_not_one(hf_refcount_t *r)
 		return true;
 	if (value == 1)
 		return false;
-	return hf__refcount_saturating_dec_again(r, value);
+	return hf_detail_refcount_saturating_dec_again(r, value);
 }
 
 /*
@@ -206,7 +207,7 @@ HF_INLINE bool hf__refcount_saturating_dec_not_one(hf_refcount_t *r)
  * hf_refcount_saturating_dec_and_test, hf_refcount_saturating_dec_and_test_old,
  * hf_refcount_saturating_dec_if_one, hf_refcount_saturating_dec_not_one.
  */
-#define HF__REFCOUNT saturating
+#define HF_DETAIL_REFCOUNT saturating
 #include "verbs.h"
 
 #endif

@@ -16,7 +16,7 @@
  */
 #include "type.h"
 
-HF_INLINE void hf__refcount_unchecked_add(int32_t i, hf_refcount_t *r, int32_t *old)
+HF_INLINE void hf_detail_refcount_unchecked_add(int32_t i, hf_refcount_t *r, int32_t *old)
 {
 	int32_t before = (int32_t)hf_atomic32_fetch_add_relaxed(&r->refs, (uint32_t)i);
 
@@ -24,13 +24,13 @@ HF_INLINE void hf__refcount_unchecked_add(int32_t i, hf_refcount_t *r, int32_t *
 		*old = before;
 }
 
-HF_INLINE void hf__refcount_unchecked_inc(hf_refcount_t *r)
+HF_INLINE void hf_detail_refcount_unchecked_inc(hf_refcount_t *r)
 {
-	hf__refcount_unchecked_add(1, r, NULL);
+	hf_detail_refcount_unchecked_add(1, r, NULL);
 }
 
-HF_INLINE bool hf__refcount_unchecked_add_not_zero(int32_t i, hf_refcount_t *r, int32_t *old,
-						   bool acquire)
+HF_INLINE bool hf_detail_refcount_unchecked_add_not_zero(int32_t i, hf_refcount_t *r, int32_t *old,
+							 bool acquire)
 {
 	uint32_t value = hf_atomic32_load_relaxed(&r->refs);
 	bool done;
@@ -51,7 +51,7 @@ HF_INLINE bool hf__refcount_unchecked_add_not_zero(int32_t i, hf_refcount_t *r, 
 	return true;
 }
 
-HF_INLINE bool hf__refcount_unchecked_sub_and_test(int32_t i, hf_refcount_t *r, int32_t *old)
+HF_INLINE bool hf_detail_refcount_unchecked_sub_and_test(int32_t i, hf_refcount_t *r, int32_t *old)
 {
 	int32_t before = (int32_t)hf_atomic32_fetch_sub_release(&r->refs, (uint32_t)i);
 
@@ -63,12 +63,12 @@ HF_INLINE bool hf__refcount_unchecked_sub_and_test(int32_t i, hf_refcount_t *r, 
 	return true;
 }
 
-HF_INLINE bool hf__refcount_unchecked_dec_and_test(hf_refcount_t *r)
+HF_INLINE bool hf_detail_refcount_unchecked_dec_and_test(hf_refcount_t *r)
 {
-	return hf__refcount_unchecked_sub_and_test(1, r, NULL);
+	return hf_detail_refcount_unchecked_sub_and_test(1, r, NULL);
 }
 
-HF_INLINE void hf__refcount_unchecked_dec_old(hf_refcount_t *r, int32_t *old)
+HF_INLINE void hf_detail_refcount_unchecked_dec_old(hf_refcount_t *r, int32_t *old)
 {
 	int32_t before = (int32_t)hf_atomic32_fetch_sub_release(&r->refs, 1);
 
@@ -76,12 +76,12 @@ HF_INLINE void hf__refcount_unchecked_dec_old(hf_refcount_t *r, int32_t *old)
 		*old = before;
 }
 
-HF_INLINE void hf__refcount_unchecked_dec(hf_refcount_t *r)
+HF_INLINE void hf_detail_refcount_unchecked_dec(hf_refcount_t *r)
 {
-	hf__refcount_unchecked_dec_old(r, NULL);
+	hf_detail_refcount_unchecked_dec_old(r, NULL);
 }
 
-HF_INLINE bool hf__refcount_unchecked_dec_not_one(hf_refcount_t *r)
+HF_INLINE bool hf_detail_refcount_unchecked_dec_not_one(hf_refcount_t *r)
 {
 	uint32_t value = hf_atomic32_load_relaxed(&r->refs);
 
@@ -105,7 +105,7 @@ HF_INLINE bool hf__refcount_unchecked_dec_not_one(hf_refcount_t *r)
  * hf_refcount_unchecked_dec_and_test_old, hf_refcount_unchecked_dec_if_one,
  * hf_refcount_unchecked_dec_not_one.
  */
-#define HF__REFCOUNT unchecked
+#define HF_DETAIL_REFCOUNT unchecked
 #include "verbs.h"
 
 #endif

@@ -19,8 +19,8 @@
  * Source    Zephyr's spinlock before its issue 32686, "AArch64 SMP spinlock enhancements".
  */
 #include "../validate.h"
-#include "../wait.h"
-#include "../atomic.h"
+#include "../internal/wait.h"
+#include "../internal/atomic.h"
 
 typedef struct HF_CAPABILITY("spinlock") hf_spinlock_cas {
 	hf_atomic32_t word;
@@ -31,35 +31,35 @@ typedef struct HF_CAPABILITY("spinlock") hf_spinlock_cas {
 		HF_ATOMIC_INIT(0)                                                                  \
 	}
 
-HF_INLINE void hf__spinlock_cas_init(hf_spinlock_cas_t *lock)
+HF_INLINE void hf_detail_spinlock_cas_init(hf_spinlock_cas_t *lock)
 {
 	hf_atomic32_store_relaxed(&lock->word, 0);
 }
 
-HF_INLINE bool hf__spinlock_cas_trylock(hf_spinlock_cas_t *lock)
+HF_INLINE bool hf_detail_spinlock_cas_trylock(hf_spinlock_cas_t *lock)
 {
 	uint32_t unlocked = 0;
 
 	return hf_atomic32_try_cmpxchg_seq_cst(&lock->word, &unlocked, 1);
 }
 
-HF_INLINE void hf__spinlock_cas_lock(hf_spinlock_cas_t *lock, enum hf_wait_policy policy)
+HF_INLINE void hf_detail_spinlock_cas_lock(hf_spinlock_cas_t *lock, enum hf_wait_policy policy)
 {
 	hf_wait_t wait = HF_WAIT_INIT;
 
-	if (HF_LIKELY(hf__spinlock_cas_trylock(lock)))
+	if (HF_LIKELY(hf_detail_spinlock_cas_trylock(lock)))
 		return;
 	do
 		hf_wait_once(&wait, policy);
-	while (!hf__spinlock_cas_trylock(lock));
+	while (!hf_detail_spinlock_cas_trylock(lock));
 }
 
-HF_INLINE bool hf__spinlock_cas_is_locked(const hf_spinlock_cas_t *lock)
+HF_INLINE bool hf_detail_spinlock_cas_is_locked(const hf_spinlock_cas_t *lock)
 {
 	return hf_atomic32_load_relaxed(&lock->word) != 0;
 }
 
-HF_INLINE void hf__spinlock_cas_unlock(hf_spinlock_cas_t *lock)
+HF_INLINE void hf_detail_spinlock_cas_unlock(hf_spinlock_cas_t *lock)
 {
 	(void)hf_atomic32_xchg_seq_cst(&lock->word, 0); /* I1 */
 }
@@ -71,8 +71,8 @@ HF_INLINE void hf__spinlock_cas_unlock(hf_spinlock_cas_t *lock)
  * hf_spinlock_cas_guard_begin, hf_spinlock_cas_guard_end,
  * hf_spinlock_cas_unlock_in_child.
  */
-#define HF__SPINLOCK cas
-#define HF__SPINLOCK_WAIT HF_ARCH_WAIT_LOCK_SWAP
+#define HF_DETAIL_SPINLOCK cas
+#define HF_DETAIL_SPINLOCK_WAIT HF_ARCH_WAIT_LOCK_SWAP
 #include "verbs.h"
 
 #endif

@@ -23,32 +23,32 @@ typedef struct HF_CAPABILITY("spinlock") hf_spinlock_cas_prefetch {
 		HF_SPINLOCK_CAS_RELEASE_INIT                                                       \
 	}
 
-HF_INLINE void hf__spinlock_cas_prefetch_init(hf_spinlock_cas_prefetch_t *lock)
+HF_INLINE void hf_detail_spinlock_cas_prefetch_init(hf_spinlock_cas_prefetch_t *lock)
 {
-	hf__spinlock_cas_release_init(&lock->lock);
+	hf_detail_spinlock_cas_release_init(&lock->lock);
 }
 
-HF_INLINE bool hf__spinlock_cas_prefetch_trylock(hf_spinlock_cas_prefetch_t *lock)
+HF_INLINE bool hf_detail_spinlock_cas_prefetch_trylock(hf_spinlock_cas_prefetch_t *lock)
 {
 	hf_atomic32_prefetch_store(&lock->lock.word);
-	return hf__spinlock_cas_release_trylock(&lock->lock);
+	return hf_detail_spinlock_cas_release_trylock(&lock->lock);
 }
 
-HF_INLINE void hf__spinlock_cas_prefetch_lock(hf_spinlock_cas_prefetch_t *lock,
-					      enum hf_wait_policy policy)
+HF_INLINE void hf_detail_spinlock_cas_prefetch_lock(hf_spinlock_cas_prefetch_t *lock,
+						    enum hf_wait_policy policy)
 {
 	hf_atomic32_prefetch_store(&lock->lock.word);
-	hf__spinlock_cas_release_lock(&lock->lock, policy);
+	hf_detail_spinlock_cas_release_lock(&lock->lock, policy);
 }
 
-HF_INLINE bool hf__spinlock_cas_prefetch_is_locked(const hf_spinlock_cas_prefetch_t *lock)
+HF_INLINE bool hf_detail_spinlock_cas_prefetch_is_locked(const hf_spinlock_cas_prefetch_t *lock)
 {
-	return hf__spinlock_cas_release_is_locked(&lock->lock);
+	return hf_detail_spinlock_cas_release_is_locked(&lock->lock);
 }
 
-HF_INLINE void hf__spinlock_cas_prefetch_unlock(hf_spinlock_cas_prefetch_t *lock)
+HF_INLINE void hf_detail_spinlock_cas_prefetch_unlock(hf_spinlock_cas_prefetch_t *lock)
 {
-	hf__spinlock_cas_release_unlock(&lock->lock);
+	hf_detail_spinlock_cas_release_unlock(&lock->lock);
 }
 
 /*
@@ -60,8 +60,8 @@ HF_INLINE void hf__spinlock_cas_prefetch_unlock(hf_spinlock_cas_prefetch_t *lock
  * hf_spinlock_cas_prefetch_guard_end,
  * hf_spinlock_cas_prefetch_unlock_in_child.
  */
-#define HF__SPINLOCK cas_prefetch
-#define HF__SPINLOCK_WAIT HF_ARCH_WAIT_LOCK_SWAP
+#define HF_DETAIL_SPINLOCK cas_prefetch
+#define HF_DETAIL_SPINLOCK_WAIT HF_ARCH_WAIT_LOCK_SWAP
 #include "verbs.h"
 
 #endif

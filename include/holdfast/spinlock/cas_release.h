@@ -23,8 +23,8 @@
  * Source    "SeqRel" of Zephyr's issue 32686.
  */
 #include "../validate.h"
-#include "../wait.h"
-#include "../atomic.h"
+#include "../internal/wait.h"
+#include "../internal/atomic.h"
 
 typedef struct HF_CAPABILITY("spinlock") hf_spinlock_cas_release {
 	hf_atomic32_t word;
@@ -35,36 +35,36 @@ typedef struct HF_CAPABILITY("spinlock") hf_spinlock_cas_release {
 		HF_ATOMIC_INIT(0)                                                                  \
 	}
 
-HF_INLINE void hf__spinlock_cas_release_init(hf_spinlock_cas_release_t *lock)
+HF_INLINE void hf_detail_spinlock_cas_release_init(hf_spinlock_cas_release_t *lock)
 {
 	hf_atomic32_store_relaxed(&lock->word, 0);
 }
 
-HF_INLINE bool hf__spinlock_cas_release_trylock(hf_spinlock_cas_release_t *lock)
+HF_INLINE bool hf_detail_spinlock_cas_release_trylock(hf_spinlock_cas_release_t *lock)
 {
 	uint32_t unlocked = 0;
 
 	return hf_atomic32_try_cmpxchg_acquire(&lock->word, &unlocked, 1); /* I2 */
 }
 
-HF_INLINE void hf__spinlock_cas_release_lock(hf_spinlock_cas_release_t *lock,
-					     enum hf_wait_policy policy)
+HF_INLINE void hf_detail_spinlock_cas_release_lock(hf_spinlock_cas_release_t *lock,
+						   enum hf_wait_policy policy)
 {
 	hf_wait_t wait = HF_WAIT_INIT;
 
-	if (HF_LIKELY(hf__spinlock_cas_release_trylock(lock)))
+	if (HF_LIKELY(hf_detail_spinlock_cas_release_trylock(lock)))
 		return;
 	do
 		hf_wait_once(&wait, policy);
-	while (!hf__spinlock_cas_release_trylock(lock));
+	while (!hf_detail_spinlock_cas_release_trylock(lock));
 }
 
-HF_INLINE bool hf__spinlock_cas_release_is_locked(const hf_spinlock_cas_release_t *lock)
+HF_INLINE bool hf_detail_spinlock_cas_release_is_locked(const hf_spinlock_cas_release_t *lock)
 {
 	return hf_atomic32_load_relaxed(&lock->word) != 0;
 }
 
-HF_INLINE void hf__spinlock_cas_release_unlock(hf_spinlock_cas_release_t *lock)
+HF_INLINE void hf_detail_spinlock_cas_release_unlock(hf_spinlock_cas_release_t *lock)
 {
 	hf_atomic32_store_release(&lock->word, 0); /* I1, I2 */
 }
@@ -78,8 +78,8 @@ HF_INLINE void hf__spinlock_cas_release_unlock(hf_spinlock_cas_release_t *lock)
  * hf_spinlock_cas_release_guard_end,
  * hf_spinlock_cas_release_unlock_in_child.
  */
-#define HF__SPINLOCK cas_release
-#define HF__SPINLOCK_WAIT HF_ARCH_WAIT_LOCK_SWAP
+#define HF_DETAIL_SPINLOCK cas_release
+#define HF_DETAIL_SPINLOCK_WAIT HF_ARCH_WAIT_LOCK_SWAP
 #include "verbs.h"
 
 #endif

@@ -45,10 +45,10 @@
  *           multiprocessors", 1991.
  */
 #include "../validate.h"
-#include "../wait.h"
+#include "../internal/wait.h"
 #include "node.h"
 
-#define HF__MCS_ANONYMOUS 0xffffffffu
+#define HF_DETAIL_MCS_ANONYMOUS 0xffffffffu
 
 typedef struct HF_CAPABILITY("spinlock") hf_spinlock_mcs {
 	hf_atomic32_t tail;
@@ -61,7 +61,7 @@ typedef struct HF_CAPABILITY("spinlock") hf_spinlock_mcs {
 		HF_ATOMIC_INIT(0), HF_ATOMIC_INIT(0), HF_ATOMIC_INIT(0)                            \
 	}
 
-HF_INLINE void hf__spinlock_mcs_init(hf_spinlock_mcs_t *lock)
+HF_INLINE void hf_detail_spinlock_mcs_init(hf_spinlock_mcs_t *lock)
 {
 	hf_atomic32_store_relaxed(&lock->tail, 0);
 	hf_atomic32_store_relaxed(&lock->owner, 0);
@@ -69,47 +69,49 @@ HF_INLINE void hf__spinlock_mcs_init(hf_spinlock_mcs_t *lock)
 }
 
 /* Where the holder or waiter @index finds its successor. */
-HF_INLINE hf_atomic32_t *hf__spinlock_mcs_next(hf_spinlock_mcs_t *lock, uint32_t index)
+HF_INLINE hf_atomic32_t *hf_detail_spinlock_mcs_next(hf_spinlock_mcs_t *lock, uint32_t index)
 {
-	return index == HF__MCS_ANONYMOUS ? &lock->anonymous_next : &hf_env_node(index)->next;
+	return index == HF_DETAIL_MCS_ANONYMOUS ? &lock->anonymous_next : &hf_env_node(index)->next;
 }
 
 /* Is @index, read from tail, that of a holder or waiter of this process? */
-HF_INLINE bool hf__spinlock_mcs_is_mine(const hf_spinlock_mcs_t *lock, uint32_t index)
+HF_INLINE bool hf_detail_spinlock_mcs_is_mine(const hf_spinlock_mcs_t *lock, uint32_t index)
 {
-	return index == HF__MCS_ANONYMOUS || hf_env_node_is_for(index, lock);
+	return index == HF_DETAIL_MCS_ANONYMOUS || hf_env_node_is_for(index, lock);
 }
 
 /* No node: wait for an empty queue and be its anonymous holder (I3). */
-HF_SLOW void hf__spinlock_mcs_lock_anonymous(hf_spinlock_mcs_t *lock)
+HF_SLOW void hf_detail_spinlock_mcs_lock_anonymous(hf_spinlock_mcs_t *lock)
 {
 	hf_wait_t wait = HF_WAIT_INIT;
 	uint32_t empty = 0;
 
-	while (!hf_atomic32_try_cmpxchg_acq_rel(&lock->tail, &empty, HF__MCS_ANONYMOUS)) {
+	while (!hf_atomic32_try_cmpxchg_acq_rel(&lock->tail, &empty, HF_DETAIL_MCS_ANONYMOUS)) {
 		hf_wait_once(&wait, HF_WAIT_BACKOFF);
 		empty = 0;
 	}
-	hf_atomic32_store_relaxed(&lock->owner, HF__MCS_ANONYMOUS);
+	hf_atomic32_store_relaxed(&lock->owner, HF_DETAIL_MCS_ANONYMOUS);
 }
 
-HF_INLINE void hf__spinlock_mcs_lock(hf_spinlock_mcs_t *lock, enum hf_wait_policy policy)
+HF_INLINE void hf_detail_spinlock_mcs_lock(hf_spinlock_mcs_t *lock, enum hf_wait_policy policy)
 {
 	hf_wait_t wait = HF_WAIT_INIT;
 	uint32_t index, before;
 	hf_node_t *node = hf_env_node_get_for(lock, &index);
 
 	if (HF_UNLIKELY(!node)) {
-		hf__spinlock_mcs_lock_anonymous(lock);
+		hf_detail_spinlock_mcs_lock_anonymous(lock);
 		return;
 	}
 	hf_atomic32_store_relaxed(&node->next, 0);
 	hf_atomic32_store_relaxed(&node->wait, 1);
 	before = hf_atomic32_xchg_acq_rel(&lock->tail, index); /* release: the node's two stores */
 	if (HF_UNLIKELY(before)) {
-		if (HF_UNLIKELY(!hf__spinlock_mcs_is_mine(lock, before))) /* I4: before the link */
+		if (HF_UNLIKELY(!hf_detail_spinlock_mcs_is_mine(lock,
+								before))) /* I4: before the link */
 			hf_env_node_refuse(lock);
-		hf_atomic32_store_release(hf__spinlock_mcs_next(lock, before), index); /* I2 */
+		hf_atomic32_store_release(hf_detail_spinlock_mcs_next(lock, before),
+					  index); /* I2 */
 		while (hf_atomic32_load_acquire(&node->wait)) {
 			if (policy == HF_WAIT_MONITOR)
 				(void)hf_atomic32_wait_change_acquire(&node->wait, 1);
@@ -120,7 +122,7 @@ HF_INLINE void hf__spinlock_mcs_lock(hf_spinlock_mcs_t *lock, enum hf_wait_polic
 	hf_atomic32_store_relaxed(&lock->owner, index);
 }
 
-HF_INLINE bool hf__spinlock_mcs_trylock(hf_spinlock_mcs_t *lock)
+HF_INLINE bool hf_detail_spinlock_mcs_trylock(hf_spinlock_mcs_t *lock)
 {
 	uint32_t empty = 0;
 	uint32_t index;
@@ -132,9 +134,9 @@ HF_INLINE bool hf__spinlock_mcs_trylock(hf_spinlock_mcs_t *lock)
 	if (HF_LIKELY(node))
 		hf_atomic32_store_relaxed(&node->next, 0);
 	else
-		index = HF__MCS_ANONYMOUS;
+		index = HF_DETAIL_MCS_ANONYMOUS;
 	if (!hf_atomic32_try_cmpxchg_acq_rel(&lock->tail, &empty, index)) {
-		if (index != HF__MCS_ANONYMOUS)
+		if (index != HF_DETAIL_MCS_ANONYMOUS)
 			hf_env_node_put(index);
 		return false;
 	}
@@ -142,70 +144,71 @@ HF_INLINE bool hf__spinlock_mcs_trylock(hf_spinlock_mcs_t *lock)
 	return true;
 }
 
-HF_INLINE bool hf__spinlock_mcs_is_locked(const hf_spinlock_mcs_t *lock)
+HF_INLINE bool hf_detail_spinlock_mcs_is_locked(const hf_spinlock_mcs_t *lock)
 {
 	return hf_atomic32_load_relaxed(&lock->tail) != 0;
 }
 
 /* The holder, of whose successors none has linked itself: is the last foreign? Then free the lock. */
-HF_INLINE bool hf__spinlock_mcs_drop_foreign(hf_spinlock_mcs_t *lock)
+HF_INLINE bool hf_detail_spinlock_mcs_drop_foreign(hf_spinlock_mcs_t *lock)
 {
 	uint32_t last = hf_atomic32_load_acquire(&lock->tail); /* I4, M1 */
 
-	return HF_UNLIKELY(!hf__spinlock_mcs_is_mine(lock, last)) &&
+	return HF_UNLIKELY(!hf_detail_spinlock_mcs_is_mine(lock, last)) &&
 	       hf_atomic32_try_cmpxchg_release(&lock->tail, &last, 0);
 }
 
 /* Hand the lock off, and give the node back. */
-HF_INLINE void hf__spinlock_mcs_hand_off(hf_spinlock_mcs_t *lock, uint32_t index, uint32_t next)
+HF_INLINE void hf_detail_spinlock_mcs_hand_off(hf_spinlock_mcs_t *lock, uint32_t index,
+					       uint32_t next)
 {
 	/* A link in the lock is empty again for the next anonymous holder. */
-	if (index == HF__MCS_ANONYMOUS)
+	if (index == HF_DETAIL_MCS_ANONYMOUS)
 		hf_atomic32_store_relaxed(&lock->anonymous_next, 0);
 	hf_atomic32_store_release(&hf_env_node(next)->wait, 0); /* I2 */
-	if (index != HF__MCS_ANONYMOUS)
+	if (index != HF_DETAIL_MCS_ANONYMOUS)
 		hf_env_node_put(index); /* I1 */
 }
 
 /* Another thread has exchanged tail and is about to link itself. */
-HF_SLOW void hf__spinlock_mcs_unlock_slow(hf_spinlock_mcs_t *lock, uint32_t index)
+HF_SLOW void hf_detail_spinlock_mcs_unlock_slow(hf_spinlock_mcs_t *lock, uint32_t index)
 {
-	hf_atomic32_t *link = hf__spinlock_mcs_next(lock, index);
+	hf_atomic32_t *link = hf_detail_spinlock_mcs_next(lock, index);
 	hf_wait_t wait = HF_WAIT_INIT;
 	uint32_t next;
 
 	while (!(next = hf_atomic32_load_acquire(link))) { /* I2 */
-		if (hf__spinlock_mcs_drop_foreign(lock)) {
-			if (index != HF__MCS_ANONYMOUS)
+		if (hf_detail_spinlock_mcs_drop_foreign(lock)) {
+			if (index != HF_DETAIL_MCS_ANONYMOUS)
 				hf_env_node_put(index);
 			return;
 		}
 		hf_wait_once(&wait, HF_WAIT_HINT);
 	}
-	hf__spinlock_mcs_hand_off(lock, index, next);
+	hf_detail_spinlock_mcs_hand_off(lock, index, next);
 }
 
-HF_INLINE void hf__spinlock_mcs_unlock(hf_spinlock_mcs_t *lock)
+HF_INLINE void hf_detail_spinlock_mcs_unlock(hf_spinlock_mcs_t *lock)
 {
 	uint32_t index = hf_atomic32_load_relaxed(&lock->owner);
-	uint32_t next = hf_atomic32_load_acquire(hf__spinlock_mcs_next(lock, index)); /* I2 */
+	uint32_t next = hf_atomic32_load_acquire(hf_detail_spinlock_mcs_next(lock, index)); /* I2 */
 	uint32_t mine = index;
 
 	if (next)
-		hf__spinlock_mcs_hand_off(lock, index, next);
+		hf_detail_spinlock_mcs_hand_off(lock, index, next);
 	else if (!hf_atomic32_try_cmpxchg_release(&lock->tail, &mine, 0))
-		hf__spinlock_mcs_unlock_slow(lock, index);
-	else if (index != HF__MCS_ANONYMOUS)
+		hf_detail_spinlock_mcs_unlock_slow(lock, index);
+	else if (index != HF_DETAIL_MCS_ANONYMOUS)
 		hf_env_node_put(index); /* I1 */
 }
 
 /* Nobody else is here: neither a successor nor another that takes the lock meanwhile. */
-HF_INLINE void hf__spinlock_mcs_unlock_in_child(hf_spinlock_mcs_t *lock)
+HF_INLINE void hf_detail_spinlock_mcs_unlock_in_child(hf_spinlock_mcs_t *lock)
 {
 	uint32_t index = hf_atomic32_load_relaxed(&lock->owner);
 
-	hf__spinlock_mcs_init(lock);
-	if (index != HF__MCS_ANONYMOUS)
+	hf_detail_spinlock_mcs_init(lock);
+	if (index != HF_DETAIL_MCS_ANONYMOUS)
 		hf_env_node_put(index);
 }
 
@@ -215,9 +218,9 @@ HF_INLINE void hf__spinlock_mcs_unlock_in_child(hf_spinlock_mcs_t *lock)
  * hf_spinlock_mcs_unlock_full, hf_spinlock_mcs_lock_irqsave, hf_spinlock_mcs_unlock_irqrestore,
  * hf_spinlock_mcs_guard_begin, hf_spinlock_mcs_guard_end, hf_spinlock_mcs_unlock_in_child.
  */
-#define HF__SPINLOCK mcs
-#define HF__SPINLOCK_WAIT HF_ARCH_WAIT_MY_NODE
-#define HF__SPINLOCK_UNLOCK_IN_CHILD hf__spinlock_mcs_unlock_in_child
+#define HF_DETAIL_SPINLOCK mcs
+#define HF_DETAIL_SPINLOCK_WAIT HF_ARCH_WAIT_MY_NODE
+#define HF_DETAIL_SPINLOCK_UNLOCK_IN_CHILD hf_detail_spinlock_mcs_unlock_in_child
 #include "verbs.h"
 
 #endif

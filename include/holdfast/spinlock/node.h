@@ -10,20 +10,20 @@
  *
  * What a node is stands in node_type.h; whose it is, and where, the world knows.
  */
-#include "../atomic.h"
+#include "../internal/atomic.h"
 #include "node_type.h"
 
 #ifdef HF_ENV_NODES_HEADER
 #include HF_ENV_NODES_HEADER
 #elif !defined(HF_ENV_HAS_NODES)
 HF_BEGIN_DECLS
-extern hf_node_t hf__nodes[] HF_API;
+extern hf_node_t hf_detail_nodes[] HF_API;
 HF_END_DECLS
 
 /* hf_env_node - the node with this index. */
 HF_INLINE hf_node_t *hf_env_node(uint32_t index)
 {
-	return &hf__nodes[index - 1];
+	return &hf_detail_nodes[index - 1];
 }
 #endif
 

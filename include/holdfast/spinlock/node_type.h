@@ -15,7 +15,7 @@
  *              M2  of a mark only the distance from the start of a page counts: a lock that is mapped
  *                  twice has the same mark at both of its addresses.
  */
-#include "../atomic.h"
+#include "../internal/atomic.h"
 
 /* A queue node. */
 typedef struct hf_node {
@@ -25,18 +25,18 @@ typedef struct hf_node {
 } HF_ALIGNED(16) hf_node_t;
 
 /* The mark of a lock: bits of its address, which is even. Never 0. */
-HF_INLINE uint32_t hf__node_mark(const void *lock)
+HF_INLINE uint32_t hf_detail_node_mark(const void *lock)
 {
 	return (uint32_t)(uintptr_t)lock | 1;
 }
 
 /* A node that was taken for no lock bears this one. */
-#define HF__NODE_NO_LOCK 2u
+#define HF_DETAIL_NODE_NO_LOCK 2u
 
 /* Is it the mark of this lock? M2. */
-HF_INLINE bool hf__node_is_mark(uint32_t mark, const void *lock)
+HF_INLINE bool hf_detail_node_is_mark(uint32_t mark, const void *lock)
 {
-	return ((mark ^ hf__node_mark(lock)) & 4095) == 0;
+	return ((mark ^ hf_detail_node_mark(lock)) & 4095) == 0;
 }
 
 #endif

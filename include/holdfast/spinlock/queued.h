@@ -94,7 +94,7 @@
  *   the bounded barging is ours.
  */
 #include "../validate.h"
-#include "../wait.h"
+#include "../internal/wait.h"
 #include "node.h"
 
 /* How often others may barge past the next waiter: 0 (never) to 254. */
@@ -117,22 +117,22 @@ typedef struct HF_CAPABILITY("spinlock") hf_spinlock_queued {
 		HF_ATOMIC_INIT(0)                                                                  \
 	}
 
-#define HF__QUEUED_LOCKED 0x1u
-#define HF__QUEUED_LOCKED_MASK 0xffu
-#define HF__QUEUED_PASS 0x100u
-#define HF__QUEUED_PASSES_MASK 0xff00u
-#define HF__QUEUED_PENDING 0x10000u
-#define HF__QUEUED_TAIL_SHIFT 17
-#define HF__QUEUED_TAIL_MASK 0xfffe0000u
-#define HF__QUEUED_WAITERS_MASK 0xffff0000u
+#define HF_DETAIL_QUEUED_LOCKED 0x1u
+#define HF_DETAIL_QUEUED_LOCKED_MASK 0xffu
+#define HF_DETAIL_QUEUED_PASS 0x100u
+#define HF_DETAIL_QUEUED_PASSES_MASK 0xff00u
+#define HF_DETAIL_QUEUED_PENDING 0x10000u
+#define HF_DETAIL_QUEUED_TAIL_SHIFT 17
+#define HF_DETAIL_QUEUED_TAIL_MASK 0xfffe0000u
+#define HF_DETAIL_QUEUED_WAITERS_MASK 0xffff0000u
 
-HF_INLINE void hf__spinlock_queued_init(hf_spinlock_queued_t *lock)
+HF_INLINE void hf_detail_spinlock_queued_init(hf_spinlock_queued_t *lock)
 {
 	hf_atomic32_store_relaxed(&lock->word, 0);
 }
 
 /* The word, read so that no byte's store has to leave the store buffer first. */
-HF_INLINE uint32_t hf__spinlock_queued_read(const hf_spinlock_queued_t *lock)
+HF_INLINE uint32_t hf_detail_spinlock_queued_read(const hf_spinlock_queued_t *lock)
 {
 #if HF_ARCH_HAS_CMPXCHG8
 	return (uint32_t)hf_atomic32_load_high16_relaxed(&lock->word) << 16 |
@@ -144,28 +144,29 @@ HF_INLINE uint32_t hf__spinlock_queued_read(const hf_spinlock_queued_t *lock)
 }
 
 /* T1 */
-HF_INLINE bool hf__spinlock_queued_trylock(hf_spinlock_queued_t *lock)
+HF_INLINE bool hf_detail_spinlock_queued_trylock(hf_spinlock_queued_t *lock)
 {
 #if HF_ARCH_HAS_CMPXCHG8
 	if (HF_UNLIKELY(hf_atomic32_load_high16_relaxed(&lock->word)))
 		return false;
-	return hf_atomic32_try_cmpxchg_low8_acquire(&lock->word, 0, HF__QUEUED_LOCKED);
+	return hf_atomic32_try_cmpxchg_low8_acquire(&lock->word, 0, HF_DETAIL_QUEUED_LOCKED);
 #else
 	uint32_t free_lock = 0;
 
-	return hf_atomic32_try_cmpxchg_acquire(&lock->word, &free_lock, HF__QUEUED_LOCKED);
+	return hf_atomic32_try_cmpxchg_acquire(&lock->word, &free_lock, HF_DETAIL_QUEUED_LOCKED);
 #endif
 }
 
 /* Is barging past the next waiter forbidden? Of the count alone: also if there is no waiter. */
-HF_INLINE bool hf__spinlock_queued_closed(uint32_t word)
+HF_INLINE bool hf_detail_spinlock_queued_closed(uint32_t word)
 {
-	return (word & HF__QUEUED_PASSES_MASK) / HF__QUEUED_PASS + 1 > HF_SPINLOCK_QUEUED_PASSES;
+	return (word & HF_DETAIL_QUEUED_PASSES_MASK) / HF_DETAIL_QUEUED_PASS + 1 >
+	       HF_SPINLOCK_QUEUED_PASSES;
 }
 
 /* The next waiter: wait until the lock is free, and take it. This thread has set pending. */
-HF_INLINE void hf__spinlock_queued_wait_pending(hf_spinlock_queued_t *lock,
-						enum hf_wait_policy policy)
+HF_INLINE void hf_detail_spinlock_queued_wait_pending(hf_spinlock_queued_t *lock,
+						      enum hf_wait_policy policy)
 {
 	uint32_t patience = HF_SPINLOCK_QUEUED_PATIENCE_NS;
 	hf_wait_t wait = HF_WAIT_INIT;
@@ -173,12 +174,14 @@ HF_INLINE void hf__spinlock_queued_wait_pending(hf_spinlock_queued_t *lock,
 	uint32_t seen = 0; /* passes at the last look */
 
 	for (;;) {
-		uint32_t passes = word & HF__QUEUED_PASSES_MASK;
-		bool closed = hf__spinlock_queued_closed(word);
+		uint32_t passes = word & HF_DETAIL_QUEUED_PASSES_MASK;
+		bool closed = hf_detail_spinlock_queued_closed(word);
 		bool patient = patience > wait.ns;
 
-		if (!(word & HF__QUEUED_LOCKED_MASK) && (closed || !patient || passes == seen)) {
-			uint32_t taken = (word & HF__QUEUED_TAIL_MASK) | HF__QUEUED_LOCKED;
+		if (!(word & HF_DETAIL_QUEUED_LOCKED_MASK) &&
+		    (closed || !patient || passes == seen)) {
+			uint32_t taken = (word & HF_DETAIL_QUEUED_TAIL_MASK) |
+					 HF_DETAIL_QUEUED_LOCKED;
 
 			if (hf_atomic32_try_cmpxchg_acquire(&lock->word, &word, taken)) /* T6, I3 */
 				return;
@@ -199,7 +202,7 @@ HF_INLINE void hf__spinlock_queued_wait_pending(hf_spinlock_queued_t *lock,
 		} else {
 			/* T7. A failure is a change of the word: look at it again. */
 			(void)hf_atomic32_try_cmpxchg_relaxed(&lock->word, &word,
-							      word | HF__QUEUED_PASSES_MASK);
+							      word | HF_DETAIL_QUEUED_PASSES_MASK);
 			continue;
 		}
 		word = hf_atomic32_load_relaxed(&lock->word);
@@ -207,16 +210,16 @@ HF_INLINE void hf__spinlock_queued_wait_pending(hf_spinlock_queued_t *lock,
 }
 
 /* T2, or T1 when it is late: take the lock if it is free, past a next waiter that permits it. */
-HF_INLINE bool hf__spinlock_queued_try_barge(hf_spinlock_queued_t *lock, uint32_t *word)
+HF_INLINE bool hf_detail_spinlock_queued_try_barge(hf_spinlock_queued_t *lock, uint32_t *word)
 {
-	while (!(*word & HF__QUEUED_LOCKED_MASK)) {
-		bool waiters = *word & HF__QUEUED_WAITERS_MASK;
+	while (!(*word & HF_DETAIL_QUEUED_LOCKED_MASK)) {
+		bool waiters = *word & HF_DETAIL_QUEUED_WAITERS_MASK;
 
-		if (waiters && hf__spinlock_queued_closed(*word))
+		if (waiters && hf_detail_spinlock_queued_closed(*word))
 			return false; /* I4 */
 #if HF_ARCH_HAS_CMPXCHG8
 		/* I2 */
-		if (hf_atomic32_try_cmpxchg_low8_acquire(&lock->word, 0, HF__QUEUED_LOCKED)) {
+		if (hf_atomic32_try_cmpxchg_low8_acquire(&lock->word, 0, HF_DETAIL_QUEUED_LOCKED)) {
 			uint8_t passes = hf_atomic32_load_mid8_relaxed(&lock->word);
 
 			/* Waiters wait until I release: T6 will clear the count (I7). */
@@ -225,12 +228,12 @@ HF_INLINE bool hf__spinlock_queued_try_barge(hf_spinlock_queued_t *lock, uint32_
 				hf_atomic32_store_mid8_relaxed(&lock->word, passes + 1); /* I1 */
 			return true;
 		}
-		*word = hf__spinlock_queued_read(lock);
+		*word = hf_detail_spinlock_queued_read(lock);
 #else
 		/* I2 */
-		if (hf_atomic32_try_cmpxchg_acquire(
-			    &lock->word, word,
-			    *word + HF__QUEUED_LOCKED + (waiters ? HF__QUEUED_PASS : 0)))
+		if (hf_atomic32_try_cmpxchg_acquire(&lock->word, word,
+						    *word + HF_DETAIL_QUEUED_LOCKED +
+							    (waiters ? HF_DETAIL_QUEUED_PASS : 0)))
 			return true;
 #endif
 	}
@@ -238,24 +241,24 @@ HF_INLINE bool hf__spinlock_queued_try_barge(hf_spinlock_queued_t *lock, uint32_
 }
 
 /* No node to queue with: barge when that is permitted, until it succeeds. */
-HF_COLD void hf__spinlock_queued_lock_anonymous(hf_spinlock_queued_t *lock)
+HF_COLD void hf_detail_spinlock_queued_lock_anonymous(hf_spinlock_queued_t *lock)
 {
 	hf_wait_t wait = HF_WAIT_INIT;
-	uint32_t word = hf__spinlock_queued_read(lock);
+	uint32_t word = hf_detail_spinlock_queued_read(lock);
 
-	while (!hf__spinlock_queued_try_barge(lock, &word)) {
+	while (!hf_detail_spinlock_queued_try_barge(lock, &word)) {
 		/* With passes = 0 only an empty queue lets it in. */
 		hf_wait_once(&wait, HF_WAIT_BACKOFF);
-		word = hf__spinlock_queued_read(lock);
+		word = hf_detail_spinlock_queued_read(lock);
 	}
 }
 
 /* Does the queue end with a node that means nothing in this process? Not: *word is the newest. */
-HF_INLINE bool hf__spinlock_queued_is_foreign(const hf_spinlock_queued_t *lock, uint32_t *word,
-					      uint32_t mine)
+HF_INLINE bool hf_detail_spinlock_queued_is_foreign(const hf_spinlock_queued_t *lock,
+						    uint32_t *word, uint32_t mine)
 {
 	for (;;) {
-		uint32_t seen = *word, last = seen >> HF__QUEUED_TAIL_SHIFT;
+		uint32_t seen = *word, last = seen >> HF_DETAIL_QUEUED_TAIL_SHIFT;
 
 		if (!last || (last != mine && hf_env_node_is_for(last, lock)))
 			return false;
@@ -265,28 +268,29 @@ HF_INLINE bool hf__spinlock_queued_is_foreign(const hf_spinlock_queued_t *lock, 
 	}
 }
 
-HF_INLINE void hf__spinlock_queued_contended(hf_spinlock_queued_t *lock, enum hf_wait_policy policy)
+HF_INLINE void hf_detail_spinlock_queued_contended(hf_spinlock_queued_t *lock,
+						   enum hf_wait_policy policy)
 {
-	uint32_t word = hf__spinlock_queued_read(lock);
+	uint32_t word = hf_detail_spinlock_queued_read(lock);
 	hf_wait_t wait = HF_WAIT_INIT;
 	uint32_t index, before, next;
 	hf_node_t *node;
 
 	for (;;) {
-		if (hf__spinlock_queued_try_barge(lock, &word))
+		if (hf_detail_spinlock_queued_try_barge(lock, &word))
 			return;
-		if (word & HF__QUEUED_WAITERS_MASK)
+		if (word & HF_DETAIL_QUEUED_WAITERS_MASK)
 			break;
 		if (hf_atomic32_try_cmpxchg_relaxed(&lock->word, &word,
-						    word | HF__QUEUED_PENDING)) { /* T3 */
-			hf__spinlock_queued_wait_pending(lock, policy);
+						    word | HF_DETAIL_QUEUED_PENDING)) { /* T3 */
+			hf_detail_spinlock_queued_wait_pending(lock, policy);
 			return;
 		}
 	}
 
 	node = hf_env_node_get_for(lock, &index);
 	if (HF_UNLIKELY(!node)) {
-		hf__spinlock_queued_lock_anonymous(lock);
+		hf_detail_spinlock_queued_lock_anonymous(lock);
 		return;
 	}
 	hf_atomic32_store_relaxed(&node->next, 0);
@@ -294,15 +298,16 @@ HF_INLINE void hf__spinlock_queued_contended(hf_spinlock_queued_t *lock, enum hf
 	word = hf_atomic32_load_relaxed(&lock->word);
 	/* T4. Release: the node's two stores, and its mark. */
 	do {
-		if (HF_UNLIKELY(hf__spinlock_queued_is_foreign(lock, &word, index))) { /* I8 */
+		if (HF_UNLIKELY(
+			    hf_detail_spinlock_queued_is_foreign(lock, &word, index))) { /* I8 */
 			hf_env_node_put(index);
-			hf__spinlock_queued_lock_anonymous(lock);
+			hf_detail_spinlock_queued_lock_anonymous(lock);
 			return;
 		}
 	} while (!hf_atomic32_try_cmpxchg_acq_rel(&lock->word, &word,
-						  (word & ~HF__QUEUED_TAIL_MASK) |
-							  index << HF__QUEUED_TAIL_SHIFT));
-	before = word >> HF__QUEUED_TAIL_SHIFT;
+						  (word & ~HF_DETAIL_QUEUED_TAIL_MASK) |
+							  index << HF_DETAIL_QUEUED_TAIL_SHIFT));
+	before = word >> HF_DETAIL_QUEUED_TAIL_SHIFT;
 	if (before) {
 		hf_atomic32_store_release(&hf_env_node(before)->next, index); /* I6 */
 		while (hf_atomic32_load_acquire(&node->wait)) {
@@ -316,10 +321,10 @@ HF_INLINE void hf__spinlock_queued_contended(hf_spinlock_queued_t *lock, enum hf
 	/* The head of the queue: become pending as soon as no other thread is (T5, I3). */
 	word = hf_atomic32_load_relaxed(&lock->word);
 	for (;;) {
-		bool last = word >> HF__QUEUED_TAIL_SHIFT == index;
-		uint32_t tail = last ? 0 : word & HF__QUEUED_TAIL_MASK;
+		bool last = word >> HF_DETAIL_QUEUED_TAIL_SHIFT == index;
+		uint32_t tail = last ? 0 : word & HF_DETAIL_QUEUED_TAIL_MASK;
 
-		if (word & HF__QUEUED_PENDING) {
+		if (word & HF_DETAIL_QUEUED_PENDING) {
 			if (policy == HF_WAIT_MONITOR)
 				(void)hf_atomic32_wait_change_acquire(&lock->word, word);
 			else
@@ -328,8 +333,8 @@ HF_INLINE void hf__spinlock_queued_contended(hf_spinlock_queued_t *lock, enum hf
 			continue;
 		}
 		if (!hf_atomic32_try_cmpxchg_relaxed(&lock->word, &word,
-						     tail | HF__QUEUED_PENDING |
-							     (word & ~HF__QUEUED_TAIL_MASK)))
+						     tail | HF_DETAIL_QUEUED_PENDING |
+							     (word & ~HF_DETAIL_QUEUED_TAIL_MASK)))
 			continue;
 		if (!last) {
 			while (!(next = hf_atomic32_load_acquire(&node->next))) /* I6 */
@@ -339,34 +344,35 @@ HF_INLINE void hf__spinlock_queued_contended(hf_spinlock_queued_t *lock, enum hf
 		break;
 	}
 	hf_env_node_put(index); /* I5 */
-	hf__spinlock_queued_wait_pending(lock, policy);
+	hf_detail_spinlock_queued_wait_pending(lock, policy);
 }
 
 /* The slow path with the default policy: one copy, out of line. */
-HF_SLOW void hf__spinlock_queued_lock_slow(hf_spinlock_queued_t *lock)
+HF_SLOW void hf_detail_spinlock_queued_lock_slow(hf_spinlock_queued_t *lock)
 {
-	uint64_t start = hf__profile_begin();
+	uint64_t start = hf_detail_profile_begin();
 
-	hf__spinlock_queued_contended(lock, HF_ARCH_WAIT_QUEUE);
-	hf__profile_end(start, HF__PROFILE_SPINLOCK, lock, HF__SLOW_CALL_SITE);
+	hf_detail_spinlock_queued_contended(lock, HF_ARCH_WAIT_QUEUE);
+	hf_detail_profile_end(start, HF_DETAIL_PROFILE_SPINLOCK, lock, HF_DETAIL_SLOW_CALL_SITE);
 }
 
-HF_INLINE void hf__spinlock_queued_lock(hf_spinlock_queued_t *lock, enum hf_wait_policy policy)
+HF_INLINE void hf_detail_spinlock_queued_lock(hf_spinlock_queued_t *lock,
+					      enum hf_wait_policy policy)
 {
-	if (HF_LIKELY(hf__spinlock_queued_trylock(lock)))
+	if (HF_LIKELY(hf_detail_spinlock_queued_trylock(lock)))
 		return;
 	if (policy == HF_ARCH_WAIT_QUEUE)
-		hf__spinlock_queued_lock_slow(lock);
+		hf_detail_spinlock_queued_lock_slow(lock);
 	else
-		hf__spinlock_queued_contended(lock, policy);
+		hf_detail_spinlock_queued_contended(lock, policy);
 }
 
-HF_INLINE bool hf__spinlock_queued_is_locked(const hf_spinlock_queued_t *lock)
+HF_INLINE bool hf_detail_spinlock_queued_is_locked(const hf_spinlock_queued_t *lock)
 {
 	return hf_atomic32_load_relaxed(&lock->word) != 0;
 }
 
-HF_INLINE void hf__spinlock_queued_unlock(hf_spinlock_queued_t *lock)
+HF_INLINE void hf_detail_spinlock_queued_unlock(hf_spinlock_queued_t *lock)
 {
 	hf_atomic32_store_low8_release(&lock->word, 0); /* T8, I1 */
 }
@@ -378,8 +384,8 @@ HF_INLINE void hf__spinlock_queued_unlock(hf_spinlock_queued_t *lock)
  * hf_spinlock_queued_unlock_irqrestore, hf_spinlock_queued_guard_begin,
  * hf_spinlock_queued_guard_end, hf_spinlock_queued_unlock_in_child.
  */
-#define HF__SPINLOCK queued
-#define HF__SPINLOCK_WAIT HF_ARCH_WAIT_QUEUE
+#define HF_DETAIL_SPINLOCK queued
+#define HF_DETAIL_SPINLOCK_WAIT HF_ARCH_WAIT_QUEUE
 #include "verbs.h"
 
 #endif

@@ -29,8 +29,8 @@
  * Ordering  lock acquire (the load that sees my number), unlock release (the store that serves it).
  */
 #include "../validate.h"
-#include "../wait.h"
-#include "../atomic.h"
+#include "../internal/wait.h"
+#include "../internal/atomic.h"
 
 typedef struct HF_CAPABILITY("spinlock") hf_spinlock_ticket {
 	hf_atomic32_t next;
@@ -42,13 +42,14 @@ typedef struct HF_CAPABILITY("spinlock") hf_spinlock_ticket {
 		HF_ATOMIC_INIT(0), HF_ATOMIC_INIT(0)                                               \
 	}
 
-HF_INLINE void hf__spinlock_ticket_init(hf_spinlock_ticket_t *lock)
+HF_INLINE void hf_detail_spinlock_ticket_init(hf_spinlock_ticket_t *lock)
 {
 	hf_atomic32_store_relaxed(&lock->next, 0);
 	hf_atomic32_store_relaxed(&lock->serving, 0);
 }
 
-HF_INLINE void hf__spinlock_ticket_lock(hf_spinlock_ticket_t *lock, enum hf_wait_policy policy)
+HF_INLINE void hf_detail_spinlock_ticket_lock(hf_spinlock_ticket_t *lock,
+					      enum hf_wait_policy policy)
 {
 	hf_wait_t wait = HF_WAIT_INIT;
 	uint32_t mine = hf_atomic32_fetch_add_relaxed(&lock->next, 1);
@@ -66,7 +67,7 @@ HF_INLINE void hf__spinlock_ticket_lock(hf_spinlock_ticket_t *lock, enum hf_wait
 	}
 }
 
-HF_INLINE bool hf__spinlock_ticket_trylock(hf_spinlock_ticket_t *lock)
+HF_INLINE bool hf_detail_spinlock_ticket_trylock(hf_spinlock_ticket_t *lock)
 {
 	uint32_t serving = hf_atomic32_load_acquire(&lock->serving);
 
@@ -74,12 +75,12 @@ HF_INLINE bool hf__spinlock_ticket_trylock(hf_spinlock_ticket_t *lock)
 	return hf_atomic32_try_cmpxchg_relaxed(&lock->next, &serving, serving + 1);
 }
 
-HF_INLINE bool hf__spinlock_ticket_is_locked(const hf_spinlock_ticket_t *lock)
+HF_INLINE bool hf_detail_spinlock_ticket_is_locked(const hf_spinlock_ticket_t *lock)
 {
 	return hf_atomic32_load_relaxed(&lock->serving) != hf_atomic32_load_relaxed(&lock->next);
 }
 
-HF_INLINE void hf__spinlock_ticket_unlock(hf_spinlock_ticket_t *lock)
+HF_INLINE void hf_detail_spinlock_ticket_unlock(hf_spinlock_ticket_t *lock)
 {
 	uint32_t serving = hf_atomic32_load_relaxed(&lock->serving); /* I1 */
 
@@ -94,8 +95,8 @@ HF_INLINE void hf__spinlock_ticket_unlock(hf_spinlock_ticket_t *lock)
  * hf_spinlock_ticket_guard_end,
  * hf_spinlock_ticket_unlock_in_child.
  */
-#define HF__SPINLOCK ticket
-#define HF__SPINLOCK_WAIT HF_ARCH_WAIT_MY_TURN
+#define HF_DETAIL_SPINLOCK ticket
+#define HF_DETAIL_SPINLOCK_WAIT HF_ARCH_WAIT_MY_TURN
 #include "verbs.h"
 
 #endif

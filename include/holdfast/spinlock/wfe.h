@@ -23,8 +23,8 @@
  * Source    "Litmus" of Zephyr's issue 32686, after the Arm Architecture Reference Manual.
  */
 #include "../validate.h"
-#include "../wait.h"
-#include "../atomic.h"
+#include "../internal/wait.h"
+#include "../internal/atomic.h"
 
 typedef struct HF_CAPABILITY("spinlock") hf_spinlock_wfe {
 	hf_atomic32_t word;
@@ -35,12 +35,12 @@ typedef struct HF_CAPABILITY("spinlock") hf_spinlock_wfe {
 		HF_ATOMIC_INIT(0)                                                                  \
 	}
 
-HF_INLINE void hf__spinlock_wfe_init(hf_spinlock_wfe_t *lock)
+HF_INLINE void hf_detail_spinlock_wfe_init(hf_spinlock_wfe_t *lock)
 {
 	hf_atomic32_store_relaxed(&lock->word, 0);
 }
 
-HF_INLINE bool hf__spinlock_wfe_trylock(hf_spinlock_wfe_t *lock)
+HF_INLINE bool hf_detail_spinlock_wfe_trylock(hf_spinlock_wfe_t *lock)
 {
 	uint32_t unlocked = 0;
 
@@ -48,7 +48,7 @@ HF_INLINE bool hf__spinlock_wfe_trylock(hf_spinlock_wfe_t *lock)
 }
 
 /* The wait is the processor's; a policy other than MONITOR makes it test-and-test-and-set. */
-HF_INLINE void hf__spinlock_wfe_lock(hf_spinlock_wfe_t *lock, enum hf_wait_policy policy)
+HF_INLINE void hf_detail_spinlock_wfe_lock(hf_spinlock_wfe_t *lock, enum hf_wait_policy policy)
 {
 	hf_wait_t wait = HF_WAIT_INIT;
 
@@ -56,20 +56,20 @@ HF_INLINE void hf__spinlock_wfe_lock(hf_spinlock_wfe_t *lock, enum hf_wait_polic
 		hf_atomic32_wait_zero_set_acquire(&lock->word); /* I2, I3 */
 		return;
 	}
-	if (HF_LIKELY(hf__spinlock_wfe_trylock(lock)))
+	if (HF_LIKELY(hf_detail_spinlock_wfe_trylock(lock)))
 		return;
 	do {
 		while (hf_atomic32_load_relaxed(&lock->word))
 			hf_wait_once(&wait, policy);
-	} while (!hf__spinlock_wfe_trylock(lock));
+	} while (!hf_detail_spinlock_wfe_trylock(lock));
 }
 
-HF_INLINE bool hf__spinlock_wfe_is_locked(const hf_spinlock_wfe_t *lock)
+HF_INLINE bool hf_detail_spinlock_wfe_is_locked(const hf_spinlock_wfe_t *lock)
 {
 	return hf_atomic32_load_relaxed(&lock->word) != 0;
 }
 
-HF_INLINE void hf__spinlock_wfe_unlock(hf_spinlock_wfe_t *lock)
+HF_INLINE void hf_detail_spinlock_wfe_unlock(hf_spinlock_wfe_t *lock)
 {
 	hf_atomic32_store_release(&lock->word, 0); /* I1, I2, I3 */
 }
@@ -81,8 +81,8 @@ HF_INLINE void hf__spinlock_wfe_unlock(hf_spinlock_wfe_t *lock)
  * hf_spinlock_wfe_guard_begin, hf_spinlock_wfe_guard_end,
  * hf_spinlock_wfe_unlock_in_child.
  */
-#define HF__SPINLOCK wfe
-#define HF__SPINLOCK_WAIT HF_ARCH_WAIT_FREE_LOCK
+#define HF_DETAIL_SPINLOCK wfe
+#define HF_DETAIL_SPINLOCK_WAIT HF_ARCH_WAIT_FREE_LOCK
 #include "verbs.h"
 
 #endif

@@ -10,14 +10,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "holdfast/compiler.h"
+#include "holdfast/internal/compiler.h"
 
 #include "../sim.h"
 
 #if defined(SIM_AARCH64)
-#include "holdfast/arch/aarch64/constants.h"
+#include "holdfast/internal/arch/aarch64/constants.h"
 #else
-#include "holdfast/arch/x86_64/constants.h"
+#include "holdfast/internal/arch/x86_64/constants.h"
 #endif
 #include "sim_knobs.h"
 

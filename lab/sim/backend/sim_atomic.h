@@ -14,22 +14,22 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "holdfast/arch.h"
+#include "holdfast/internal/arch.h"
 
 #include "../sim.h"
 
 #define HF_ATOMIC_IS_MODEL 0
 #define HF_ATOMIC_PARTIAL_HEADER "sim_atomic_partial.h"
 
-typedef uint32_t HF_MAY_ALIAS hf__u32;
-typedef uint64_t HF_MAY_ALIAS hf__u64;
+typedef uint32_t HF_MAY_ALIAS hf_detail_u32;
+typedef uint64_t HF_MAY_ALIAS hf_detail_u64;
 
 typedef struct hf_atomic32 {
-	hf__u32 value;
+	hf_detail_u32 value;
 } hf_atomic32_t;
 
 typedef struct hf_atomic64 {
-	hf__u64 value;
+	hf_detail_u64 value;
 } HF_ALIGNED(8) hf_atomic64_t;
 
 #define HF_ATOMIC_INIT(n)                                                                          \

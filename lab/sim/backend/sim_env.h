@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "holdfast/compiler.h"
+#include "holdfast/internal/compiler.h"
 
 #include "../sim.h"
 

@@ -184,7 +184,7 @@ pub struct hf_nofault_fault {
     pub address: *const c_void,
 }
 
-/// One range of memory: `holdfast/nofault/memory.h`.
+/// One range of memory: `holdfast/internal/nofault/memory.h`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct hf_iovec {
@@ -194,7 +194,7 @@ pub struct hf_iovec {
     pub len: usize,
 }
 
-/// Where a copy between lists of ranges stopped: `holdfast/nofault/memory.h`.
+/// Where a copy between lists of ranges stopped: `holdfast/internal/nofault/memory.h`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub struct hf_iovec_stop {
@@ -227,7 +227,7 @@ macro_rules! implementation {
 implementation!(hf_clear_implementation, "One that was built: `holdfast/nofault.h`.");
 implementation!(hf_copy_implementation, "One that was built: `holdfast/nofault.h`.");
 
-/// One that was built: `holdfast/nofault/memory.h`.
+/// One that was built: `holdfast/internal/nofault/memory.h`.
 #[repr(C)]
 pub struct hf_memory_implementation {
     /// As `hf_memory_choose` takes it.

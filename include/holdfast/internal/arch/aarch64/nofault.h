@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef HF_ARCH_AARCH64_NOFAULT_H
+#define HF_ARCH_AARCH64_NOFAULT_H
+#pragma GCC system_header
+/*
+ * nofault, for AArch64 - accesses that may fault, one instruction each.
+ *
+ * The functions return 0 or -HF_EFAULT: the error is there before the access, and the instruction
+ * behind it makes it 0. A fault skips both, so it needs no code of its own.
+ *
+ * A store that crosses into another page may do one part and fault for the other: code that needs
+ * exact counts does not let one cross. An exclusive or a DC ZVA that faults has done nothing.
+ */
+#include "../../compiler.h"
+#include "../../env.h"
+#include "../../nofault/site.h"
+
+/* 1 where a fault is recovered by a table of sites. */
+#define HF_ARCH_HAS_SITES 1
+
+/* 1 where an access at any address is about as fast as an aligned one. */
+#define HF_ARCH_UNALIGNED_FAST 1
+
+/* 1 where one repeated instruction clears and copies: hf_arch_rep_stosb, hf_arch_rep_movsb. */
+#define HF_ARCH_HAS_REP 0
+
+/* 1 where clear and copy have forms with pairs of registers: HF_ARCH_STORE_PAIR_OR and more. */
+#define HF_ARCH_HAS_PAIR 1
+
+/* The relocation that changes nothing, for nofault/site.h. */
+#define HF_ARCH_RELOC_NONE "R_AARCH64_NONE"
+
+/* The program counter in a ucontext_t, for the signal handler. */
+#define HF_ARCH_CONTEXT_PC(context) ((context)->uc_mcontext.pc)
+
+#define HF_DETAIL_LOAD_NOFAULT(bits, instruction)                                                  \
+	HF_INLINE int hf_arch_load##bits##_nofault(uint##bits##_t *value, const volatile void *p)  \
+	{                                                                                          \
+		long error = -HF_EFAULT;                                                           \
+		uint##bits##_t read;                                                               \
+                                                                                                   \
+		__asm__ volatile("1:	" instruction "[read], [%[p]]\n"                           \
+				 "	mov	%[error], #0\n"                                             \
+				 "2:\n" HF_SITE("1b", "2b")                                        \
+				 : [read] "=&r"(read), [error] "+&r"(error)                        \
+				 : [p] "r"(p)                                                      \
+				 : "memory");                                                      \
+		if (HF_LIKELY(!error))                                                             \
+			*value = read;                                                             \
+		return (int)error;                                                                 \
+	}
+
+#define HF_DETAIL_STORE_NOFAULT(bits, instruction)                                                 \
+	HF_INLINE int hf_arch_store##bits##_nofault(volatile void *p, uint##bits##_t value)        \
+	{                                                                                          \
+		long error = -HF_EFAULT;                                                           \
+                                                                                                   \
+		__asm__ volatile("1:	" instruction "[value], [%[p]]\n"                          \
+				 "	mov	%[error], #0\n"                                             \
+				 "2:\n" HF_SITE("1b", "2b")                                        \
+				 : [error] "+&r"(error)                                            \
+				 : [p] "r"(p), [value] "rZ"(value)                                 \
+				 : "memory");                                                      \
+		return (int)error;                                                                 \
+	}
+
+/* An exclusive pair and no LSE: it is not worth a second form. */
+#define HF_DETAIL_CMPXCHG_NOFAULT(bits, w)                                                         \
+	HF_INLINE int hf_arch_cmpxchg##bits##_nofault(volatile void *p, uint##bits##_t expected,   \
+						      uint##bits##_t desired,                      \
+						      uint##bits##_t *found)                       \
+	{                                                                                          \
+		long error = -HF_EFAULT;                                                           \
+		uint##bits##_t read;                                                               \
+		uint32_t failed;                                                                   \
+                                                                                                   \
+		__asm__ volatile(                                                                  \
+			"1:	ldaxr	%" w "[read], [%[p]]\n"                                    \
+			"	cmp	%" w "[read], %" w "[expected]\n"                          \
+			"	b.ne	3f\n"                                                               \
+			"2:	stlxr	%w[failed], %" w "[desired], [%[p]]\n"                     \
+			"	cbnz	%w[failed], 1b\n"                                                   \
+			"3:	mov	%[error], #0\n"                                                    \
+			"4:\n" HF_SITE("1b", "4b") HF_SITE("2b", "4b")                             \
+			: [read] "=&r"(read), [failed] "=&r"(failed), [error] "+&r"(error)         \
+			: [p] "r"(p), [expected] "r"(expected), [desired] "r"(desired)             \
+			: "memory", "cc");                                                         \
+		if (HF_LIKELY(!error))                                                             \
+			*found = read;                                                             \
+		return (int)error;                                                                 \
+	}
+
+/* `sum`: the instruction that makes what is stored of what was read and the value. */
+#define HF_DETAIL_FETCH_NOFAULT(operation, bits, w, sum)                                           \
+	HF_INLINE int hf_arch_##operation##bits##_nofault(volatile void *p, uint##bits##_t value,  \
+							  uint##bits##_t *found)                   \
+	{                                                                                          \
+		long error = -HF_EFAULT;                                                           \
+		uint##bits##_t read, stored;                                                       \
+		uint32_t failed;                                                                   \
+                                                                                                   \
+		__asm__ volatile("1:	ldaxr	%" w "[read], [%[p]]\n"                            \
+				 "	" sum "\n"                                                 \
+				 "2:	stlxr	%w[failed], %" w "[stored], [%[p]]\n"              \
+				 "	cbnz	%w[failed], 1b\n"                                          \
+				 "	mov	%[error], #0\n"                                             \
+				 "3:\n" HF_SITE("1b", "3b") HF_SITE("2b", "3b")                    \
+				 : [read] "=&r"(read), [stored] "=&r"(stored),                     \
+				   [failed] "=&r"(failed), [error] "+&r"(error)                    \
+				 : [p] "r"(p), [value] "r"(value)                                  \
+				 : "memory");                                                      \
+		if (HF_LIKELY(!error))                                                             \
+			*found = read;                                                             \
+		return (int)error;                                                                 \
+	}
+
+/* hf_arch_load8_nofault, 16, 32, 64 - *value = *p, or *value stays and the error is returned. */
+HF_DETAIL_LOAD_NOFAULT(8, "ldrb %w")
+HF_DETAIL_LOAD_NOFAULT(16, "ldrh %w")
+HF_DETAIL_LOAD_NOFAULT(32, "ldr %w")
+HF_DETAIL_LOAD_NOFAULT(64, "ldr %x")
+
+/* hf_arch_store8_nofault, 16, 32, 64 - *p = value, or the error is returned. */
+HF_DETAIL_STORE_NOFAULT(8, "strb %w")
+HF_DETAIL_STORE_NOFAULT(16, "strh %w")
+HF_DETAIL_STORE_NOFAULT(32, "str %w")
+HF_DETAIL_STORE_NOFAULT(64, "str %x")
+
+/* hf_arch_cmpxchg32_nofault, 64 - if *p == expected, *p = desired. *found = *p before. Seq. cst. */
+HF_DETAIL_CMPXCHG_NOFAULT(32, "w")
+HF_DETAIL_CMPXCHG_NOFAULT(64, "x")
+
+/* hf_arch_exchange32_nofault, 64 - *found = *p; *p = value. Sequentially consistent. */
+HF_DETAIL_FETCH_NOFAULT(exchange, 32, "w", "mov	%w[stored], %w[value]")
+HF_DETAIL_FETCH_NOFAULT(exchange, 64, "x", "mov	%x[stored], %x[value]")
+
+/* hf_arch_fetch_add32_nofault, 64 - *found = *p; *p += value. Sequentially consistent. */
+HF_DETAIL_FETCH_NOFAULT(fetch_add, 32, "w", "add	%w[stored], %w[read], %w[value]")
+HF_DETAIL_FETCH_NOFAULT(fetch_add, 64, "x", "add	%x[stored], %x[read], %x[value]")
+
+#undef HF_DETAIL_LOAD_NOFAULT
+#undef HF_DETAIL_STORE_NOFAULT
+#undef HF_DETAIL_CMPXCHG_NOFAULT
+#undef HF_DETAIL_FETCH_NOFAULT
+
+/*
+ * HF_ARCH_LOAD8_OR ... HF_ARCH_STORE64_OR - the same for src/, at no cost: a fault goes to a label.
+ * `p` is a pointer to the type that is moved.
+ */
+#define HF_ARCH_LOAD_OR(instruction, value, p, label)                                              \
+	__asm__ volatile goto("1:	" instruction "\n" HF_SITE("1b", "%l[" #label "]")         \
+			      : "=r"(value)                                                        \
+			      : "Q"(*(p))                                                          \
+			      : "memory"                                                           \
+			      : label)
+#define HF_ARCH_STORE_OR(instruction, p, value, label)                                             \
+	__asm__ volatile goto("1:	" instruction "\n" HF_SITE("1b", "%l[" #label "]")         \
+			      :                                                                    \
+			      : "Q"(*(p)), "rZ"(value)                                             \
+			      : "memory"                                                           \
+			      : label)
+
+#define HF_ARCH_LOAD8_OR(value, p, label) HF_ARCH_LOAD_OR("ldrb %w0, %1", value, p, label)
+#define HF_ARCH_LOAD16_OR(value, p, label) HF_ARCH_LOAD_OR("ldrh %w0, %1", value, p, label)
+#define HF_ARCH_LOAD32_OR(value, p, label) HF_ARCH_LOAD_OR("ldr %w0, %1", value, p, label)
+#define HF_ARCH_LOAD64_OR(value, p, label) HF_ARCH_LOAD_OR("ldr %0, %1", value, p, label)
+#define HF_ARCH_STORE8_OR(p, value, label) HF_ARCH_STORE_OR("strb %w1, %0", p, value, label)
+#define HF_ARCH_STORE16_OR(p, value, label) HF_ARCH_STORE_OR("strh %w1, %0", p, value, label)
+#define HF_ARCH_STORE32_OR(p, value, label) HF_ARCH_STORE_OR("str %w1, %0", p, value, label)
+#define HF_ARCH_STORE64_OR(p, value, label) HF_ARCH_STORE_OR("str %x1, %0", p, value, label)
+
+/* HF_ARCH_LOAD_PAIR_OR, HF_ARCH_STORE_PAIR_OR - 16 bytes at p + offset, a constant; two uint64_t. */
+#define HF_ARCH_LOAD_PAIR_OR(first, second, p, offset, label)                                      \
+	__asm__ volatile goto("1:	ldp %0, %1, [%2, %3]\n" HF_SITE("1b", "%l[" #label "]")    \
+			      : "=&r"(first), "=&r"(second)                                        \
+			      : "r"(p), "i"(offset)                                                \
+			      : "memory"                                                           \
+			      : label)
+#define HF_ARCH_STORE_PAIR_OR(p, offset, first, second, label)                                     \
+	__asm__ volatile goto("1:	stp %x0, %x1, [%2, %3]\n" HF_SITE("1b", "%l[" #label "]")  \
+			      :                                                                    \
+			      : "rZ"(first), "rZ"(second), "r"(p), "i"(offset)                     \
+			      : "memory"                                                           \
+			      : label)
+
+/* HF_ARCH_ZERO_BLOCK_OR - DC ZVA: clear the block at p, which is aligned to a block's size. */
+#define HF_ARCH_ZERO_BLOCK_OR(p, label)                                                            \
+	__asm__ volatile goto("1:	dc zva, %0\n" HF_SITE("1b", "%l[" #label "]")              \
+			      :                                                                    \
+			      : "r"(p)                                                             \
+			      : "memory"                                                           \
+			      : label)
+
+/*
+ * HF_ARCH_FAULTING_LOAD - one load that is no site, and its length, for measuring what a signal's
+ * delivery and return costs.
+ */
+#define HF_ARCH_FAULTING_LOAD(p) __asm__ volatile("ldrb w9, [%0]" : : "r"(p) : "x9", "memory")
+#define HF_ARCH_FAULTING_LOAD_BYTES 4
+
+#endif

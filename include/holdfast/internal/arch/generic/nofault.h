@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef HF_ARCH_GENERIC_NOFAULT_H
+#define HF_ARCH_GENERIC_NOFAULT_H
+#pragma GCC system_header
+/*
+ * nofault, for any processor - accesses that may fault, by sigsetjmp in src/nofault/jump.c.
+ *
+ * Without instructions of the processor there is no site to name, so each operation marks where to
+ * go on, and the signal handler jumps there: exact, and slower, since the mark is paid each time.
+ * Needs a C library. For a new processor, write these functions in its own folder.
+ *
+ * Arguments
+ *   p                   the word: load and store take any address, the others an aligned one
+ *   value               gets the word, or is what is stored or added
+ *   expected, desired   of a compare-and-swap
+ *   found               gets the word before
+ *
+ * Context   as hf_copy_nofault()
+ * Ordering  none
+ * Return    0, or -HF_EFAULT
+ */
+#include "../../compiler.h"
+#include "../../env.h"
+#include "../../nofault/site.h"
+
+/* 1 where a fault is recovered by a table of sites. */
+#define HF_ARCH_HAS_SITES 0
+
+/* 1 where an access at any address is about as fast as an aligned one. */
+#define HF_ARCH_UNALIGNED_FAST 0
+
+/* 1 where one repeated instruction clears and copies: hf_arch_rep_stosb, hf_arch_rep_movsb. */
+#define HF_ARCH_HAS_REP 0
+
+/* 1 where clear and copy have forms with pairs of registers: HF_ARCH_STORE_PAIR_OR and more. */
+#define HF_ARCH_HAS_PAIR 0
+
+HF_BEGIN_DECLS
+
+/* One access of `bytes` (1, 2, 4 or 8) from *p to *value, or back. 0 or -HF_EFAULT. */
+int hf_detail_jump_load(void *value, const volatile void *p, unsigned int bytes) HF_API_EACH;
+int hf_detail_jump_store(volatile void *p, const void *value, unsigned int bytes) HF_API_EACH;
+
+/* *p: *expected -> *desired; *found = *p before. 4 or 8 bytes. Sequentially consistent. */
+int hf_detail_jump_cmpxchg(volatile void *p, const void *expected, const void *desired, void *found,
+			   unsigned int bytes) HF_API_EACH;
+
+HF_END_DECLS
+
+#define HF_DETAIL_LOAD_NOFAULT(bits)                                                               \
+	HF_INLINE int hf_arch_load##bits##_nofault(uint##bits##_t *value, const volatile void *p)  \
+	{                                                                                          \
+		return hf_detail_jump_load(value, p, bits / 8);                                    \
+	}
+
+#define HF_DETAIL_STORE_NOFAULT(bits)                                                              \
+	HF_INLINE int hf_arch_store##bits##_nofault(volatile void *p, uint##bits##_t value)        \
+	{                                                                                          \
+		return hf_detail_jump_store(p, &value, bits / 8);                                  \
+	}
+
+#define HF_DETAIL_CMPXCHG_NOFAULT(bits)                                                            \
+	HF_INLINE int hf_arch_cmpxchg##bits##_nofault(volatile void *p, uint##bits##_t expected,   \
+						      uint##bits##_t desired,                      \
+						      uint##bits##_t *found)                       \
+	{                                                                                          \
+		return hf_detail_jump_cmpxchg(p, &expected, &desired, found, bits / 8);            \
+	}
+
+/* A compare-and-swap of `stored`, which is made of `read` and `value`, until it is made. */
+#define HF_DETAIL_FETCH_NOFAULT(operation, bits, stored)                                           \
+	HF_INLINE int hf_arch_##operation##bits##_nofault(volatile void *p, uint##bits##_t value,  \
+							  uint##bits##_t *found)                   \
+	{                                                                                          \
+		uint##bits##_t read, before;                                                       \
+		int error = hf_arch_load##bits##_nofault(&before, p);                              \
+                                                                                                   \
+		if (error)                                                                         \
+			return error;                                                              \
+		do {                                                                               \
+			read = before;                                                             \
+			error = hf_arch_cmpxchg##bits##_nofault(p, read, (stored), &before);       \
+			if (error)                                                                 \
+				return error;                                                      \
+		} while (before != read);                                                          \
+		*found = read;                                                                     \
+		return 0;                                                                          \
+	}
+
+/* hf_arch_load8_nofault, 16, 32, 64 - *value = *p, or *value stays and the error is returned. */
+HF_DETAIL_LOAD_NOFAULT(8)
+HF_DETAIL_LOAD_NOFAULT(16)
+HF_DETAIL_LOAD_NOFAULT(32)
+HF_DETAIL_LOAD_NOFAULT(64)
+
+/* hf_arch_store8_nofault, 16, 32, 64 - *p = value, or the error is returned. */
+HF_DETAIL_STORE_NOFAULT(8)
+HF_DETAIL_STORE_NOFAULT(16)
+HF_DETAIL_STORE_NOFAULT(32)
+HF_DETAIL_STORE_NOFAULT(64)
+
+/*
+ * hf_arch_cmpxchg32_nofault, 64 - if *p == expected, *p = desired.
+ * *found = *p before. Ordering: sequentially consistent.
+ */
+HF_DETAIL_CMPXCHG_NOFAULT(32)
+HF_DETAIL_CMPXCHG_NOFAULT(64)
+
+/*
+ * hf_arch_exchange32_nofault, 64 - *found = *p; *p = value.
+ * Ordering: sequentially consistent.
+ */
+HF_DETAIL_FETCH_NOFAULT(exchange, 32, value)
+HF_DETAIL_FETCH_NOFAULT(exchange, 64, value)
+
+/*
+ * hf_arch_fetch_add32_nofault, 64 - *found = *p; *p += value.
+ * Ordering: sequentially consistent.
+ */
+HF_DETAIL_FETCH_NOFAULT(fetch_add, 32, read + value)
+HF_DETAIL_FETCH_NOFAULT(fetch_add, 64, read + value)
+
+#undef HF_DETAIL_LOAD_NOFAULT
+#undef HF_DETAIL_STORE_NOFAULT
+#undef HF_DETAIL_CMPXCHG_NOFAULT
+#undef HF_DETAIL_FETCH_NOFAULT
+
+/*
+ * HF_ARCH_LOAD8_OR, 16, 32, 64 - the same for src/: a fault goes to a label
+ * HF_ARCH_STORE8_OR, 16, 32, 64 - and a store
+ * @label: of the function that it stands in
+ */
+#define HF_DETAIL_LOAD_OR(bits, value, p, label)                                                   \
+	do {                                                                                       \
+		uint##bits##_t hf_detail_read;                                                     \
+                                                                                                   \
+		if (hf_arch_load##bits##_nofault(&hf_detail_read, p))                              \
+			goto label;                                                                \
+		(value) = hf_detail_read;                                                          \
+	} while (0)
+#define HF_DETAIL_STORE_OR(bits, p, value, label)                                                  \
+	do {                                                                                       \
+		if (hf_arch_store##bits##_nofault(p, value))                                       \
+			goto label;                                                                \
+	} while (0)
+#define HF_ARCH_LOAD8_OR(value, p, label) HF_DETAIL_LOAD_OR(8, value, p, label)
+#define HF_ARCH_LOAD16_OR(value, p, label) HF_DETAIL_LOAD_OR(16, value, p, label)
+#define HF_ARCH_LOAD32_OR(value, p, label) HF_DETAIL_LOAD_OR(32, value, p, label)
+#define HF_ARCH_LOAD64_OR(value, p, label) HF_DETAIL_LOAD_OR(64, value, p, label)
+#define HF_ARCH_STORE8_OR(p, value, label) HF_DETAIL_STORE_OR(8, p, value, label)
+#define HF_ARCH_STORE16_OR(p, value, label) HF_DETAIL_STORE_OR(16, p, value, label)
+#define HF_ARCH_STORE32_OR(p, value, label) HF_DETAIL_STORE_OR(32, p, value, label)
+#define HF_ARCH_STORE64_OR(p, value, label) HF_DETAIL_STORE_OR(64, p, value, label)
+
+#endif

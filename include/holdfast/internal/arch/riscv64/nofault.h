@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef HF_ARCH_RISCV64_NOFAULT_H
+#define HF_ARCH_RISCV64_NOFAULT_H
+#pragma GCC system_header
+/*
+ * nofault, for RISC-V of 64 bits - accesses that may fault, one instruction each.
+ *
+ * The functions return 0 or -HF_EFAULT: the error is there before the access, and the instruction
+ * behind it makes it 0. A fault skips both, so it needs no code of its own.
+ *
+ * A misaligned access may be trapped and done by hand, or not be done at all: nothing here relies
+ * on one.
+ */
+#include "../../compiler.h"
+#include "../../env.h"
+#include "../../nofault/site.h"
+
+/* 1 where a fault is recovered by a table of sites. */
+#define HF_ARCH_HAS_SITES 1
+
+/* 1 where an access at any address is about as fast as an aligned one. */
+#define HF_ARCH_UNALIGNED_FAST 0
+
+/* 1 where one repeated instruction clears and copies: hf_arch_rep_stosb, hf_arch_rep_movsb. */
+#define HF_ARCH_HAS_REP 0
+
+/* 1 where clear and copy have forms with pairs of registers: HF_ARCH_STORE_PAIR_OR and more. */
+#define HF_ARCH_HAS_PAIR 0
+
+/* The relocation that changes nothing, for nofault/site.h. */
+#define HF_ARCH_RELOC_NONE "R_RISCV_NONE"
+
+/* The program counter in a ucontext_t, for the signal handler. */
+#define HF_ARCH_CONTEXT_PC(context) ((context)->uc_mcontext.__gregs[0])
+
+#define HF_DETAIL_LOAD_NOFAULT(bits, instruction)                                                  \
+	HF_INLINE int hf_arch_load##bits##_nofault(uint##bits##_t *value, const volatile void *p)  \
+	{                                                                                          \
+		long error = -HF_EFAULT;                                                           \
+		uint##bits##_t read;                                                               \
+                                                                                                   \
+		__asm__ volatile("1:	" instruction "%[read], (%[p])\n"                          \
+				 "	li	%[error], 0\n"                                               \
+				 "2:\n" HF_SITE("1b", "2b")                                        \
+				 : [read] "=&r"(read), [error] "+&r"(error)                        \
+				 : [p] "r"(p)                                                      \
+				 : "memory");                                                      \
+		if (HF_LIKELY(!error))                                                             \
+			*value = read;                                                             \
+		return (int)error;                                                                 \
+	}
+
+#define HF_DETAIL_STORE_NOFAULT(bits, instruction)                                                 \
+	HF_INLINE int hf_arch_store##bits##_nofault(volatile void *p, uint##bits##_t value)        \
+	{                                                                                          \
+		long error = -HF_EFAULT;                                                           \
+                                                                                                   \
+		__asm__ volatile("1:	" instruction "%z[value], (%[p])\n"                        \
+				 "	li	%[error], 0\n"                                               \
+				 "2:\n" HF_SITE("1b", "2b")                                        \
+				 : [error] "+&r"(error)                                            \
+				 : [p] "r"(p), [value] "rJ"(value)                                 \
+				 : "memory");                                                      \
+		return (int)error;                                                                 \
+	}
+
+#define HF_DETAIL_CMPXCHG_NOFAULT(bits, w)                                                         \
+	HF_INLINE int hf_arch_cmpxchg##bits##_nofault(volatile void *p, uint##bits##_t expected,   \
+						      uint##bits##_t desired,                      \
+						      uint##bits##_t *found)                       \
+	{                                                                                          \
+		/* LR.W extends the sign: the value to compare with must be extended too. */       \
+		long error = -HF_EFAULT, read, failed, value = (long)(int##bits##_t)expected;      \
+                                                                                                   \
+		__asm__ volatile(                                                                  \
+			"1:	lr." w ".aqrl	%[read], (%[p])\n"                                   \
+			"	bne	%[read], %[value], 3f\n"                                             \
+			"2:	sc." w ".rl	%[failed], %[desired], (%[p])\n"                       \
+			"	bnez	%[failed], 1b\n"                                                    \
+			"3:	li	%[error], 0\n"                                                      \
+			"4:\n" HF_SITE("1b", "4b") HF_SITE("2b", "4b")                             \
+			: [read] "=&r"(read), [failed] "=&r"(failed), [error] "+&r"(error)         \
+			: [p] "r"(p), [value] "r"(value), [desired] "r"(desired)                   \
+			: "memory");                                                               \
+		if (HF_LIKELY(!error))                                                             \
+			*found = (uint##bits##_t)read;                                             \
+		return (int)error;                                                                 \
+	}
+
+#define HF_DETAIL_FETCH_NOFAULT(operation, bits, instruction)                                      \
+	HF_INLINE int hf_arch_##operation##bits##_nofault(volatile void *p, uint##bits##_t value,  \
+							  uint##bits##_t *found)                   \
+	{                                                                                          \
+		long error = -HF_EFAULT, read;                                                     \
+                                                                                                   \
+		__asm__ volatile("1:	" instruction ".aqrl	%[read], %[value], (%[p])\n"          \
+				 "	li	%[error], 0\n"                                               \
+				 "2:\n" HF_SITE("1b", "2b")                                        \
+				 : [read] "=&r"(read), [error] "+&r"(error)                        \
+				 : [p] "r"(p), [value] "r"(value)                                  \
+				 : "memory");                                                      \
+		if (HF_LIKELY(!error))                                                             \
+			*found = (uint##bits##_t)read;                                             \
+		return (int)error;                                                                 \
+	}
+
+/* hf_arch_load8_nofault, 16, 32, 64 - *value = *p, or *value stays and the error is returned. */
+HF_DETAIL_LOAD_NOFAULT(8, "lbu ")
+HF_DETAIL_LOAD_NOFAULT(16, "lhu ")
+HF_DETAIL_LOAD_NOFAULT(32, "lw ")
+HF_DETAIL_LOAD_NOFAULT(64, "ld ")
+
+/* hf_arch_store8_nofault, 16, 32, 64 - *p = value, or the error is returned. */
+HF_DETAIL_STORE_NOFAULT(8, "sb ")
+HF_DETAIL_STORE_NOFAULT(16, "sh ")
+HF_DETAIL_STORE_NOFAULT(32, "sw ")
+HF_DETAIL_STORE_NOFAULT(64, "sd ")
+
+/* hf_arch_cmpxchg32_nofault, 64 - if *p == expected, *p = desired. *found = *p before. Seq. cst. */
+HF_DETAIL_CMPXCHG_NOFAULT(32, "w")
+HF_DETAIL_CMPXCHG_NOFAULT(64, "d")
+
+/* hf_arch_exchange32_nofault, 64 - *found = *p; *p = value. Sequentially consistent. */
+HF_DETAIL_FETCH_NOFAULT(exchange, 32, "amoswap.w")
+HF_DETAIL_FETCH_NOFAULT(exchange, 64, "amoswap.d")
+
+/* hf_arch_fetch_add32_nofault, 64 - *found = *p; *p += value. Sequentially consistent. */
+HF_DETAIL_FETCH_NOFAULT(fetch_add, 32, "amoadd.w")
+HF_DETAIL_FETCH_NOFAULT(fetch_add, 64, "amoadd.d")
+
+#undef HF_DETAIL_LOAD_NOFAULT
+#undef HF_DETAIL_STORE_NOFAULT
+#undef HF_DETAIL_CMPXCHG_NOFAULT
+#undef HF_DETAIL_FETCH_NOFAULT
+
+/*
+ * HF_ARCH_LOAD8_OR ... HF_ARCH_STORE64_OR - the same for src/, at no cost: a fault goes to a label.
+ * `p` is a pointer to the type that is moved.
+ */
+#define HF_ARCH_LOAD_OR(instruction, value, p, label)                                              \
+	__asm__ volatile goto("1:	" instruction "\n" HF_SITE("1b", "%l[" #label "]")         \
+			      : "=r"(value)                                                        \
+			      : "m"(*(p))                                                          \
+			      : "memory"                                                           \
+			      : label)
+#define HF_ARCH_STORE_OR(instruction, p, value, label)                                             \
+	__asm__ volatile goto("1:	" instruction "\n" HF_SITE("1b", "%l[" #label "]")         \
+			      :                                                                    \
+			      : "m"(*(p)), "rJ"(value)                                             \
+			      : "memory"                                                           \
+			      : label)
+
+#define HF_ARCH_LOAD8_OR(value, p, label) HF_ARCH_LOAD_OR("lbu %0, %1", value, p, label)
+#define HF_ARCH_LOAD16_OR(value, p, label) HF_ARCH_LOAD_OR("lhu %0, %1", value, p, label)
+#define HF_ARCH_LOAD32_OR(value, p, label) HF_ARCH_LOAD_OR("lw %0, %1", value, p, label)
+#define HF_ARCH_LOAD64_OR(value, p, label) HF_ARCH_LOAD_OR("ld %0, %1", value, p, label)
+#define HF_ARCH_STORE8_OR(p, value, label) HF_ARCH_STORE_OR("sb %z1, %0", p, value, label)
+#define HF_ARCH_STORE16_OR(p, value, label) HF_ARCH_STORE_OR("sh %z1, %0", p, value, label)
+#define HF_ARCH_STORE32_OR(p, value, label) HF_ARCH_STORE_OR("sw %z1, %0", p, value, label)
+#define HF_ARCH_STORE64_OR(p, value, label) HF_ARCH_STORE_OR("sd %z1, %0", p, value, label)
+
+/*
+ * HF_ARCH_FAULTING_LOAD - one load that is no site, and its length, for measuring what a signal's
+ * delivery and return costs.
+ */
+#define HF_ARCH_FAULTING_LOAD(p)                                                                   \
+	__asm__ volatile(".option push\n.option norvc\nlbu t0, 0(%0)\n.option pop"                 \
+			 :                                                                         \
+			 : "r"(p)                                                                  \
+			 : "t0", "memory")
+#define HF_ARCH_FAULTING_LOAD_BYTES 4
+
+#endif

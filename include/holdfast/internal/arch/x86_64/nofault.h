@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef HF_ARCH_X86_64_NOFAULT_H
+#define HF_ARCH_X86_64_NOFAULT_H
+#pragma GCC system_header
+/*
+ * nofault, for x86-64 - accesses that may fault, one instruction each.
+ *
+ * The functions return 0 or -HF_EFAULT: the error is there before the access, and the instruction
+ * behind it makes it 0. A fault skips both, so it needs no code of its own.
+ *
+ * Arguments
+ *   dst, src     start, any alignment
+ *   value        of each byte
+ *   len, words   how many
+ *
+ * Context   as hf_copy_nofault()
+ * Ordering  none
+ */
+#include "../../compiler.h"
+#include "../../env.h"
+#include "../../nofault/site.h"
+
+/* 1 where a fault is recovered by a table of sites. */
+#define HF_ARCH_HAS_SITES 1
+
+/* 1 where an access at any address is about as fast as an aligned one. */
+#define HF_ARCH_UNALIGNED_FAST 1
+
+/* 1 where one repeated instruction clears and copies: hf_arch_rep_stosb, hf_arch_rep_movsb. */
+#define HF_ARCH_HAS_REP 1
+
+/* 1 where clear and copy have forms with pairs of registers: HF_ARCH_STORE_PAIR_OR and more. */
+#define HF_ARCH_HAS_PAIR 0
+
+/* The relocation that changes nothing, for nofault/site.h. */
+#define HF_ARCH_RELOC_NONE "R_X86_64_NONE"
+
+/* The program counter in a ucontext_t, for the signal handler. */
+#define HF_ARCH_CONTEXT_PC(context) ((context)->uc_mcontext.gregs[16])
+
+#define HF_DETAIL_LOAD_NOFAULT(bits, instruction, constraint)                                      \
+	HF_INLINE int hf_arch_load##bits##_nofault(uint##bits##_t *value, const volatile void *p)  \
+	{                                                                                          \
+		int error = -HF_EFAULT;                                                            \
+		uint##bits##_t read;                                                               \
+                                                                                                   \
+		__asm__ volatile("1:	" instruction " (%[p]), %[read]\n"                         \
+				 "	xorl	%[error], %[error]\n"                                      \
+				 "2:\n" HF_SITE("1b", "2b")                                        \
+				 : [read] "=&" constraint(read), [error] "+&r"(error)              \
+				 : [p] "r"(p)                                                      \
+				 : "memory", "cc");                                                \
+		if (HF_LIKELY(!error))                                                             \
+			*value = read;                                                             \
+		return error;                                                                      \
+	}
+
+#define HF_DETAIL_STORE_NOFAULT(bits, instruction, constraint)                                     \
+	HF_INLINE int hf_arch_store##bits##_nofault(volatile void *p, uint##bits##_t value)        \
+	{                                                                                          \
+		int error = -HF_EFAULT;                                                            \
+                                                                                                   \
+		__asm__ volatile("1:	" instruction " %[value], (%[p])\n"                        \
+				 "	xorl	%[error], %[error]\n"                                      \
+				 "2:\n" HF_SITE("1b", "2b")                                        \
+				 : [error] "+&r"(error)                                            \
+				 : [p] "r"(p), [value] constraint(value)                           \
+				 : "memory", "cc");                                                \
+		return error;                                                                      \
+	}
+
+#define HF_DETAIL_CMPXCHG_NOFAULT(bits, instruction)                                               \
+	HF_INLINE int hf_arch_cmpxchg##bits##_nofault(volatile void *p, uint##bits##_t expected,   \
+						      uint##bits##_t desired,                      \
+						      uint##bits##_t *found)                       \
+	{                                                                                          \
+		int error = -HF_EFAULT;                                                            \
+                                                                                                   \
+		__asm__ volatile("1:	" instruction " %[desired], (%[p])\n"                      \
+				 "	movl	$0, %[error]\n"                                            \
+				 "2:\n" HF_SITE("1b", "2b")                                        \
+				 : "+&a"(expected), [error] "+&r"(error)                           \
+				 : [p] "r"(p), [desired] "r"(desired)                              \
+				 : "memory", "cc");                                                \
+		if (HF_LIKELY(!error))                                                             \
+			*found = expected;                                                         \
+		return error;                                                                      \
+	}
+
+#define HF_DETAIL_FETCH_NOFAULT(operation, bits, instruction)                                      \
+	HF_INLINE int hf_arch_##operation##bits##_nofault(volatile void *p, uint##bits##_t value,  \
+							  uint##bits##_t *found)                   \
+	{                                                                                          \
+		int error = -HF_EFAULT;                                                            \
+                                                                                                   \
+		__asm__ volatile("1:	" instruction " %[value], (%[p])\n"                        \
+				 "	xorl	%[error], %[error]\n"                                      \
+				 "2:\n" HF_SITE("1b", "2b")                                        \
+				 : [value] "+&r"(value), [error] "+&r"(error)                      \
+				 : [p] "r"(p)                                                      \
+				 : "memory", "cc");                                                \
+		if (HF_LIKELY(!error))                                                             \
+			*found = value;                                                            \
+		return error;                                                                      \
+	}
+
+/* hf_arch_load8_nofault, 16, 32, 64 - *value = *p, or *value stays and the error is returned. */
+HF_DETAIL_LOAD_NOFAULT(8, "movb", "q")
+HF_DETAIL_LOAD_NOFAULT(16, "movw", "r")
+HF_DETAIL_LOAD_NOFAULT(32, "movl", "r")
+HF_DETAIL_LOAD_NOFAULT(64, "movq", "r")
+
+/* hf_arch_store8_nofault, 16, 32, 64 - *p = value, or the error is returned. */
+HF_DETAIL_STORE_NOFAULT(8, "movb", "q")
+HF_DETAIL_STORE_NOFAULT(16, "movw", "r")
+HF_DETAIL_STORE_NOFAULT(32, "movl", "r")
+HF_DETAIL_STORE_NOFAULT(64, "movq", "r")
+
+/* hf_arch_cmpxchg32_nofault, 64 - if *p == expected, *p = desired. *found = *p before. Seq. cst. */
+HF_DETAIL_CMPXCHG_NOFAULT(32, "lock cmpxchgl")
+HF_DETAIL_CMPXCHG_NOFAULT(64, "lock cmpxchgq")
+
+/* hf_arch_exchange32_nofault, 64 - *found = *p; *p = value. Sequentially consistent. */
+HF_DETAIL_FETCH_NOFAULT(exchange, 32, "xchgl")
+HF_DETAIL_FETCH_NOFAULT(exchange, 64, "xchgq")
+
+/* hf_arch_fetch_add32_nofault, 64 - *found = *p; *p += value. Sequentially consistent. */
+HF_DETAIL_FETCH_NOFAULT(fetch_add, 32, "lock xaddl")
+HF_DETAIL_FETCH_NOFAULT(fetch_add, 64, "lock xaddq")
+
+#undef HF_DETAIL_LOAD_NOFAULT
+#undef HF_DETAIL_STORE_NOFAULT
+#undef HF_DETAIL_CMPXCHG_NOFAULT
+#undef HF_DETAIL_FETCH_NOFAULT
+
+/*
+ * HF_ARCH_LOAD_OR, HF_ARCH_STORE_OR - the same for src/, at no cost: a fault goes to a label.
+ * @instruction: moves the type of *p; `p` is a pointer to such a type, at any address
+ */
+#define HF_ARCH_LOAD_OR(instruction, value, constraint, p, label)                                  \
+	__asm__ volatile goto("1:	" instruction " %1, %0\n" HF_SITE("1b", "%l[" #label "]")  \
+			      : "=" constraint(value)                                              \
+			      : "m"(*(p))                                                          \
+			      : "memory"                                                           \
+			      : label)
+#define HF_ARCH_STORE_OR(instruction, p, value, constraint, label)                                 \
+	__asm__ volatile goto("1:	" instruction " %1, %0\n" HF_SITE("1b", "%l[" #label "]")  \
+			      :                                                                    \
+			      : "m"(*(p)), constraint(value)                                       \
+			      : "memory"                                                           \
+			      : label)
+
+#define HF_ARCH_LOAD8_OR(value, p, label) HF_ARCH_LOAD_OR("movb", value, "q", p, label)
+#define HF_ARCH_LOAD16_OR(value, p, label) HF_ARCH_LOAD_OR("movw", value, "r", p, label)
+#define HF_ARCH_LOAD32_OR(value, p, label) HF_ARCH_LOAD_OR("movl", value, "r", p, label)
+#define HF_ARCH_LOAD64_OR(value, p, label) HF_ARCH_LOAD_OR("movq", value, "r", p, label)
+#define HF_ARCH_STORE8_OR(p, value, label) HF_ARCH_STORE_OR("movb", p, value, "qi", label)
+#define HF_ARCH_STORE16_OR(p, value, label) HF_ARCH_STORE_OR("movw", p, value, "ri", label)
+#define HF_ARCH_STORE32_OR(p, value, label) HF_ARCH_STORE_OR("movl", p, value, "ri", label)
+#define HF_ARCH_STORE64_OR(p, value, label) HF_ARCH_STORE_OR("movq", p, value, "re", label)
+
+/*
+ * Repeated instructions. The processor stops them between two elements, with the registers saying
+ * how far they came: RCX is what is left, exact, whether they end or fault. Direction: up (the
+ * ABI).
+ */
+
+/* hf_arch_rep_stosb - clear `len` bytes. Returns the bytes that are left. */
+HF_INLINE size_t hf_arch_rep_stosb(volatile void *dst, size_t len)
+{
+	__asm__ volatile("1:	rep stosb\n"
+			 "2:\n" HF_SITE("1b", "2b")
+			 : "+&D"(dst), "+&c"(len)
+			 : "a"(0)
+			 : "memory");
+	return len;
+}
+
+/* hf_arch_rep_stosb_of - set `len` bytes to `value`. Returns the bytes that are left. */
+HF_INLINE size_t hf_arch_rep_stosb_of(volatile void *dst, uint8_t value, size_t len)
+{
+	__asm__ volatile("1:	rep stosb\n"
+			 "2:\n" HF_SITE("1b", "2b")
+			 : "+&D"(dst), "+&c"(len)
+			 : "a"(value)
+			 : "memory");
+	return len;
+}
+
+/* hf_arch_rep_stosq - clear `words` words of 8 bytes. Returns the words that are left. */
+HF_INLINE size_t hf_arch_rep_stosq(volatile void *dst, size_t words)
+{
+	__asm__ volatile("1:	rep stosq\n"
+			 "2:\n" HF_SITE("1b", "2b")
+			 : "+&D"(dst), "+&c"(words)
+			 : "a"(0)
+			 : "memory");
+	return words;
+}
+
+/* hf_arch_rep_movsb - copy `len` bytes. Returns the bytes that are left. */
+HF_INLINE size_t hf_arch_rep_movsb(volatile void *dst, const volatile void *src, size_t len)
+{
+	__asm__ volatile("1:	rep movsb\n"
+			 "2:\n" HF_SITE("1b", "2b")
+			 : "+&D"(dst), "+&S"(src), "+&c"(len)
+			 :
+			 : "memory");
+	return len;
+}
+
+/* hf_arch_rep_movsq - copy `words` words of 8 bytes. Returns the words that are left. */
+HF_INLINE size_t hf_arch_rep_movsq(volatile void *dst, const volatile void *src, size_t words)
+{
+	__asm__ volatile("1:	rep movsq\n"
+			 "2:\n" HF_SITE("1b", "2b")
+			 : "+&D"(dst), "+&S"(src), "+&c"(words)
+			 :
+			 : "memory");
+	return words;
+}
+
+/*
+ * HF_ARCH_NAKED_FUNCTION - a function that is written in assembly as a whole, ENDBR aside. Hidden;
+ * for src/, which declares it.
+ */
+#define HF_ARCH_NAKED_FUNCTION(name, text)                                                         \
+	__asm__(".pushsection .text\n"                                                             \
+		"	.p2align 6\n"                                                                    \
+		"	.globl " #name "\n"                                                        \
+		"	.hidden " #name "\n"                                                       \
+		"	.type " #name ", @function\n" #name ":\n"                                  \
+		"	.cfi_startproc\n"                                                                \
+		"	endbr64\n" text "	.cfi_endproc\n"                                          \
+		"	.size " #name ", . - " #name "\n"                                          \
+		".popsection\n");
+
+/*
+ * HF_ARCH_FAULTING_LOAD, HF_ARCH_FAULTING_LOAD_BYTES - one load that is no site, and its length
+ *
+ * For measuring what a signal's delivery and return costs.
+ */
+#define HF_ARCH_FAULTING_LOAD(p) __asm__ volatile(".byte 0x8a, 0x07" : : "D"(p) : "rax", "memory")
+#define HF_ARCH_FAULTING_LOAD_BYTES 2
+
+#endif

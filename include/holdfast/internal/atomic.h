@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef HF_ATOMIC_H
+#define HF_ATOMIC_H
+#pragma GCC system_header
+/*
+ * atomic - the only file that touches shared memory; atomic_partial.h is its second half.
+ *
+ * Use when / not when
+ *   The primitives of Holdfast use this and nothing else, so that a model checker, a schedule
+ *   explorer or a simulator can stand in for the hardware. Your own code is better served by
+ *   <stdatomic.h>.
+ *
+ * Replace it
+ *   -DHF_ATOMIC_HEADER='"other.h"'           the accesses to whole words: this file's
+ *   -DHF_ATOMIC_PARTIAL_HEADER='"other.h"'   the accesses to bytes and halves: atomic_partial.h's
+ *   -DHF_ATOMIC_WHOLE=1                      neither is replaced, but every access to shared memory
+ *                                            is one of 64 bits: see atomic_partial_whole.h
+ *   docs/design/0002-shared-memory.md lists what a replacement must offer.
+ *
+ * State
+ *   hf_atomic32_t and hf_atomic64_t are opaque; only functions of the seam read or write them, but
+ *   for their initialiser HF_ATOMIC_INIT(n). Arithmetic wraps around.
+ *
+ * Ordering
+ *   Is in the name: _relaxed, _acquire, _release, _acq_rel, _seq_cst, as C11 defines them. For a
+ *   compare-and-swap it is the ordering of success; failure is always relaxed.
+ *
+ * Arguments
+ *   p       aligned to the size of its type
+ *   old     what *p must hold; gets what it held
+ *   value   the new one
+ *   n       how much
+ *
+ * Context   any
+ * Errors    none
+ */
+
+/* 1 for a checker that takes accesses of one size only. */
+#ifndef HF_ATOMIC_WHOLE
+#define HF_ATOMIC_WHOLE 0
+#endif
+
+#if defined(HF_ATOMIC_HEADER)
+#include HF_ATOMIC_HEADER
+#else
+
+#include "arch.h"
+
+/* 1 where hf_atomic32_t does not have the size of what it holds. */
+#define HF_ATOMIC_IS_MODEL HF_ATOMIC_WHOLE
+
+typedef uint32_t HF_MAY_ALIAS hf_detail_u32;
+typedef uint64_t HF_MAY_ALIAS hf_detail_u64;
+
+/* 64 bits that threads share. */
+typedef struct hf_atomic64 {
+	hf_detail_u64 value;
+} HF_ALIGNED(8) hf_atomic64_t;
+
+/* The value at the start, of either. */
+#define HF_ATOMIC_INIT(n)                                                                          \
+	{                                                                                          \
+		(n)                                                                                \
+	}
+
+/* ---- 64 bits ------------------------------------------------------------------------------ */
+
+/* Returns the value. Ordering: none. */
+HF_INLINE uint64_t hf_atomic64_load_relaxed(const hf_atomic64_t *p)
+{
+	return __atomic_load_n(&p->value, __ATOMIC_RELAXED);
+}
+
+/* Returns the value. Ordering: acquire. */
+HF_INLINE uint64_t hf_atomic64_load_acquire(const hf_atomic64_t *p)
+{
+	return __atomic_load_n(&p->value, __ATOMIC_ACQUIRE);
+}
+
+/* *p = value. Ordering: none. */
+HF_INLINE void hf_atomic64_store_relaxed(hf_atomic64_t *p, uint64_t value)
+{
+	__atomic_store_n(&p->value, value, __ATOMIC_RELAXED);
+}
+
+/* Returns the value. Ordering: sequentially consistent. */
+HF_INLINE uint64_t hf_atomic64_load_seq_cst(const hf_atomic64_t *p)
+{
+	return __atomic_load_n(&p->value, __ATOMIC_SEQ_CST);
+}
+
+/* *p = value. Ordering: sequentially consistent. */
+HF_INLINE void hf_atomic64_store_seq_cst(hf_atomic64_t *p, uint64_t value)
+{
+	__atomic_store_n(&p->value, value, __ATOMIC_SEQ_CST);
+}
+
+/* *p: *old -> value. Returns false on failure, and *old is what was found. Ordering: seq. cst. */
+HF_INLINE bool hf_atomic64_try_cmpxchg_seq_cst(hf_atomic64_t *p, uint64_t *old, uint64_t value)
+{
+	return __atomic_compare_exchange_n(&p->value, old, value, 0, __ATOMIC_SEQ_CST,
+					   __ATOMIC_RELAXED);
+}
+
+/* *p: *old -> value. Returns false on failure, and *old is what was found. Ordering: none. */
+HF_INLINE bool hf_atomic64_try_cmpxchg_relaxed(hf_atomic64_t *p, uint64_t *old, uint64_t value)
+{
+	return __atomic_compare_exchange_n(&p->value, old, value, 0, __ATOMIC_RELAXED,
+					   __ATOMIC_RELAXED);
+}
+
+/* *p: *old -> value. Returns false on failure, and *old is what was found. Ordering: release. */
+HF_INLINE bool hf_atomic64_try_cmpxchg_release(hf_atomic64_t *p, uint64_t *old, uint64_t value)
+{
+	return __atomic_compare_exchange_n(&p->value, old, value, 0, __ATOMIC_RELEASE,
+					   __ATOMIC_RELAXED);
+}
+
+/* *p: *old -> value. Returns false on failure, and *old is what was found. Ordering: acquire. */
+HF_INLINE bool hf_atomic64_try_cmpxchg_acquire(hf_atomic64_t *p, uint64_t *old, uint64_t value)
+{
+	return __atomic_compare_exchange_n(&p->value, old, value, 0, __ATOMIC_ACQUIRE,
+					   __ATOMIC_RELAXED);
+}
+
+/* *p: *old -> value. Returns false on failure; *old is what was found. Ordering: acquire, release. */
+HF_INLINE bool hf_atomic64_try_cmpxchg_acq_rel(hf_atomic64_t *p, uint64_t *old, uint64_t value)
+{
+	return __atomic_compare_exchange_n(&p->value, old, value, 0, __ATOMIC_ACQ_REL,
+					   __ATOMIC_RELAXED);
+}
+
+/* Returns the value before. Ordering: none. */
+HF_INLINE uint64_t hf_atomic64_fetch_add_relaxed(hf_atomic64_t *p, uint64_t n)
+{
+	return __atomic_fetch_add(&p->value, n, __ATOMIC_RELAXED);
+}
+
+/* Returns the value before. Ordering: release. */
+HF_INLINE uint64_t hf_atomic64_fetch_sub_release(hf_atomic64_t *p, uint64_t n)
+{
+	return __atomic_fetch_sub(&p->value, n, __ATOMIC_RELEASE);
+}
+
+/* ---- Fences ------------------------------------------------------------------------------- */
+
+/*
+ * What was read from *p by a relaxed load or by the load half of a read-modify-write, before this,
+ * becomes an acquire. ThreadSanitizer does not understand fences; there it is an acquire load.
+ * Ordering: acquire.
+ */
+HF_INLINE void hf_atomic64_fence_acquire(const hf_atomic64_t *p)
+{
+#if HF_TSAN
+	(void)__atomic_load_n(&p->value, __ATOMIC_ACQUIRE);
+#else
+	(void)p;
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+#endif
+}
+
+/* Nothing moves across it in either direction. Ordering: full barrier. */
+HF_INLINE void hf_atomic_fence_seq_cst(void)
+{
+#if !HF_TSAN
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+#endif
+}
+
+/* The compiler moves no access across. Ordering: between this thread and its signal handlers. */
+HF_INLINE void hf_atomic_fence_signal(void)
+{
+	__asm__ volatile("" ::: "memory");
+}
+
+/*
+ * The light half of an asymmetric barrier: the compiler moves nothing across, the processor may. It
+ * pairs with hf_env_barrier_all() of another thread (env.h), and with nothing else.
+ * Ordering: none by itself.
+ */
+HF_INLINE void hf_atomic_fence_light(void)
+{
+	__asm__ volatile("" ::: "memory");
+}
+
+/*
+ * A full memory barrier next to (just before or after) a read-modify-write: free where that is one.
+ * Ordering: full barrier.
+ */
+HF_INLINE void hf_atomic_fence_seq_cst_at_rmw(void)
+{
+#if HF_ARCH_RMW_IS_FULL_BARRIER
+	__asm__ volatile("" ::: "memory");
+#else
+	hf_atomic_fence_seq_cst();
+#endif
+}
+
+#if !HF_ATOMIC_WHOLE
+
+/* 32 bits that threads share. */
+typedef struct hf_atomic32 {
+	hf_detail_u32 value;
+} hf_atomic32_t;
+
+/* ---- 32 bits: load and store -------------------------------------------------------------- */
+
+/* Returns the value. Ordering: none. */
+HF_INLINE uint32_t hf_atomic32_load_relaxed(const hf_atomic32_t *p)
+{
+	return __atomic_load_n(&p->value, __ATOMIC_RELAXED);
+}
+
+/* Returns the value. Ordering: acquire. */
+HF_INLINE uint32_t hf_atomic32_load_acquire(const hf_atomic32_t *p)
+{
+	return __atomic_load_n(&p->value, __ATOMIC_ACQUIRE);
+}
+
+/* Returns the value. Ordering: sequentially consistent. */
+HF_INLINE uint32_t hf_atomic32_load_seq_cst(const hf_atomic32_t *p)
+{
+	return __atomic_load_n(&p->value, __ATOMIC_SEQ_CST);
+}
+
+/* *p = value. Ordering: none. */
+HF_INLINE void hf_atomic32_store_relaxed(hf_atomic32_t *p, uint32_t value)
+{
+	__atomic_store_n(&p->value, value, __ATOMIC_RELAXED);
+}
+
+/* *p = value. Ordering: release. */
+HF_INLINE void hf_atomic32_store_release(hf_atomic32_t *p, uint32_t value)
+{
+	__atomic_store_n(&p->value, value, __ATOMIC_RELEASE);
+}
+
+/* ---- 32 bits: exchange and compare-and-swap ----------------------------------------------- */
+
+/* Returns the value before. Ordering: acquire and release. */
+HF_INLINE uint32_t hf_atomic32_xchg_acq_rel(hf_atomic32_t *p, uint32_t value)
+{
+	return __atomic_exchange_n(&p->value, value, __ATOMIC_ACQ_REL);
+}
+
+/* Returns the value before. Ordering: sequentially consistent. */
+HF_INLINE uint32_t hf_atomic32_xchg_seq_cst(hf_atomic32_t *p, uint32_t value)
+{
+	return __atomic_exchange_n(&p->value, value, __ATOMIC_SEQ_CST);
+}
+
+/* *p: *old -> value. Returns false on failure, and *old is what was found. Ordering: none. */
+HF_INLINE bool hf_atomic32_try_cmpxchg_relaxed(hf_atomic32_t *p, uint32_t *old, uint32_t value)
+{
+	return __atomic_compare_exchange_n(&p->value, old, value, 0, __ATOMIC_RELAXED,
+					   __ATOMIC_RELAXED);
+}
+
+/* *p: *old -> value. Returns false on failure, and *old is what was found. Ordering: acquire. */
+HF_INLINE bool hf_atomic32_try_cmpxchg_acquire(hf_atomic32_t *p, uint32_t *old, uint32_t value)
+{
+	return __atomic_compare_exchange_n(&p->value, old, value, 0, __ATOMIC_ACQUIRE,
+					   __ATOMIC_RELAXED);
+}
+
+/* *p: *old -> value. Returns false on failure, and *old is what was found. Ordering: release. */
+HF_INLINE bool hf_atomic32_try_cmpxchg_release(hf_atomic32_t *p, uint32_t *old, uint32_t value)
+{
+	return __atomic_compare_exchange_n(&p->value, old, value, 0, __ATOMIC_RELEASE,
+					   __ATOMIC_RELAXED);
+}
+
+/* *p: *old -> value. Returns false on failure; *old is what was found. Ordering: acquire, release. */
+HF_INLINE bool hf_atomic32_try_cmpxchg_acq_rel(hf_atomic32_t *p, uint32_t *old, uint32_t value)
+{
+	return __atomic_compare_exchange_n(&p->value, old, value, 0, __ATOMIC_ACQ_REL,
+					   __ATOMIC_RELAXED);
+}
+
+/* *p: *old -> value. Returns false on failure; *old is what was found. Ordering: seq. consistent. */
+HF_INLINE bool hf_atomic32_try_cmpxchg_seq_cst(hf_atomic32_t *p, uint32_t *old, uint32_t value)
+{
+	return __atomic_compare_exchange_n(&p->value, old, value, 0, __ATOMIC_SEQ_CST,
+					   __ATOMIC_RELAXED);
+}
+
+/* ---- 32 bits: arithmetic ------------------------------------------------------------------ */
+
+/* Returns the value before. Ordering: none. */
+HF_INLINE uint32_t hf_atomic32_fetch_add_relaxed(hf_atomic32_t *p, uint32_t n)
+{
+	return __atomic_fetch_add(&p->value, n, __ATOMIC_RELAXED);
+}
+
+/* Returns the value before. Ordering: sequentially consistent. */
+HF_INLINE uint32_t hf_atomic32_fetch_add_seq_cst(hf_atomic32_t *p, uint32_t n)
+{
+	return __atomic_fetch_add(&p->value, n, __ATOMIC_SEQ_CST);
+}
+
+/* Returns the value before. Ordering: release. */
+HF_INLINE uint32_t hf_atomic32_fetch_sub_release(hf_atomic32_t *p, uint32_t n)
+{
+	return __atomic_fetch_sub(&p->value, n, __ATOMIC_RELEASE);
+}
+
+/* *p += n. Ordering: none. */
+HF_INLINE void hf_atomic32_add_relaxed(hf_atomic32_t *p, uint32_t n)
+{
+	__atomic_fetch_add(&p->value, n, __ATOMIC_RELAXED);
+}
+
+/* ---- 32 bits: fence ----------------------------------------------------------------------- */
+
+/* As hf_atomic64_fence_acquire(). Ordering: acquire. */
+HF_INLINE void hf_atomic32_fence_acquire(const hf_atomic32_t *p)
+{
+#if HF_TSAN
+	(void)__atomic_load_n(&p->value, __ATOMIC_ACQUIRE);
+#else
+	(void)p;
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+#endif
+}
+
+/* ---- 32 bits: waiting --------------------------------------------------------------------- */
+
+/* Waits while *p == old, but not for long. Returns *p. Ordering: acquire. */
+HF_INLINE uint32_t hf_atomic32_wait_change_acquire(hf_atomic32_t *p, uint32_t old)
+{
+	return hf_arch_wait_change32((uint32_t *)&p->value, old);
+}
+
+/* Waits until *p is 0 and makes it 1, in one step. Ordering: acquire. */
+HF_INLINE void hf_atomic32_wait_zero_set_acquire(hf_atomic32_t *p)
+{
+	hf_arch_wait_zero_set32((uint32_t *)&p->value);
+}
+
+/* Brings the line that holds *p to this core, to be written. Ordering: none. */
+HF_INLINE void hf_atomic32_prefetch_store(const hf_atomic32_t *p)
+{
+	hf_arch_prefetch_store(p);
+}
+
+#endif /* !HF_ATOMIC_WHOLE */
+#endif /* HF_ATOMIC_HEADER */
+
+#ifdef __cplusplus
+/* A constructor that only makes atomics 0; those of a model have constructors of their own. */
+#if HF_ATOMIC_IS_MODEL
+#define HF_DETAIL_CONSTEXPR
+#else
+#define HF_DETAIL_CONSTEXPR constexpr
+#endif
+#endif
+
+#if defined(HF_ATOMIC_PARTIAL_HEADER)
+#include HF_ATOMIC_PARTIAL_HEADER
+#elif HF_ATOMIC_WHOLE
+#include "atomic_partial_whole.h"
+#else
+#include "atomic_partial.h"
+#endif
+
+#endif

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef HF_COMPILER_H
+#define HF_COMPILER_H
+#pragma GCC system_header
+/*
+ * compiler - the few GNU C extensions that the headers use, under one name each.
+ *
+ * Works with gcc 8+ and clang 10+, as C11 and as C++17; tests/compilers builds with those of gcc 11 to
+ * 14 and clang 14 to 19 that are there. Nothing here knows a processor or a world.
+ *
+ * Every header begins with #pragma GCC system_header: what a program is compiled with, as
+ * -Wold-style-cast, is about the program. tests/headers/run.py reads them without it.
+ */
+
+/* What is not supported is refused here, in words: most headers begin with this one. */
+#if !defined(__GNUC__)
+#error "Holdfast needs the GNU C extensions: compile with gcc 8 or newer, or clang 10 or newer; MSVC has none of them"
+#elif defined(__clang__) && __clang_major__ < 10
+#error "Holdfast needs clang 10 or newer, or gcc 8 or newer"
+#elif !defined(__clang__) && __GNUC__ < 8
+#error "Holdfast needs gcc 8 or newer, or clang 10 or newer"
+#endif
+/*
+ * A lockref is a lock and a count in one 64-bit word that the processor changes at once, the tables of
+ * sites and of parked threads hold pointers in 64 bits. Either byte order will do.
+ */
+#if !defined(__SIZEOF_POINTER__) || __SIZEOF_POINTER__ != 8
+#error "Holdfast needs 64-bit pointers; 32-bit programs (-m32, -mx32, other ILP32) are not supported: compile for a 64-bit processor, on x86 with -m64"
+#endif
+
+/* Which way a branch mostly goes. */
+#define HF_LIKELY(x) __builtin_expect(!!(x), 1)
+#define HF_UNLIKELY(x) __builtin_expect(!!(x), 0)
+
+/*
+ * A fast path: inlined even at -O0 and -Os, so that a constant argument folds its branches away.
+ * (libholdfast-extern is compiled with another definition, which makes symbols of them: src/extern.)
+ */
+#ifndef HF_INLINE
+#define HF_INLINE static inline __attribute__((always_inline, unused))
+#endif
+
+/* A slow path in a header: one copy a translation unit, out of the fast path's line. */
+#if defined(HF_VALIDATE) && HF_VALIDATE
+#define HF_SLOW HF_INLINE /* in its caller, whose name a report is to have */
+#else
+#define HF_SLOW static __attribute__((__noinline__, unused))
+#endif
+
+/* The same, and never expected to run: the compiler moves it and the branch to it out of the way. */
+#define HF_COLD static __attribute__((__noinline__, cold, unused))
+
+/* On a verb: its result is not to be ignored. On a type: its alignment, in bytes. */
+#define HF_MUST_CHECK __attribute__((warn_unused_result))
+#define HF_ALIGNED(n) __attribute__((aligned(n)))
+
+/* Reads and writes through this type may alias any other: one word seen whole and by its halves. */
+#define HF_MAY_ALIAS __attribute__((may_alias))
+
+#define HF_DETAIL_PASTE2(a, b) a##b
+#define HF_DETAIL_PASTE(a, b) HF_DETAIL_PASTE2(a, b)
+#define HF_DETAIL_PASTE4_(a, b, c, d) a##b##c##d
+#define HF_DETAIL_PASTE4(a, b, c, d) HF_DETAIL_PASTE4_(a, b, c, d)
+#define HF_DETAIL_STRING_(a) #a
+#define HF_DETAIL_STRING(a) HF_DETAIL_STRING_(a)
+
+#ifdef __cplusplus
+#define HF_BEGIN_DECLS extern "C" {
+#define HF_END_DECLS }
+/* Classes and templates, in a header that may be included inside of extern "C". */
+#define HF_BEGIN_CXX                                                                               \
+	extern "C++" {                                                                             \
+	namespace hf                                                                               \
+	{
+#define HF_END_CXX                                                                                 \
+	}                                                                                          \
+	}
+#define HF_STATIC_ASSERT(cond, text) static_assert(cond, text)
+#else
+#define HF_BEGIN_DECLS
+#define HF_END_DECLS
+#define HF_STATIC_ASSERT(cond, text) _Static_assert(cond, text)
+#endif
+
+/* Exported from libholdfast's shared form. */
+#define HF_API __attribute__((visibility("default")))
+
+/*
+ * The same, but each object that links the static form keeps its own: a plug-in that is unloaded
+ * must not leave its addresses in the program's variables. (libholdfast.a is built with it; users
+ * need not.)
+ */
+#ifdef HF_STATIC_LIBRARY
+#define HF_API_EACH __attribute__((visibility("hidden")))
+#else
+#define HF_API_EACH HF_API
+#endif
+
+/* ThreadSanitizer is on: gcc has a macro, clang a feature. */
+#if defined(__SANITIZE_THREAD__)
+#define HF_TSAN 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define HF_TSAN 1
+#endif
+#endif
+#ifndef HF_TSAN
+#define HF_TSAN 0
+#endif
+
+/* ThreadSanitizer does not see what assembly and the library order: these state it at a call. */
+#if HF_TSAN
+HF_BEGIN_DECLS
+void __tsan_acquire(void *address);
+void __tsan_release(void *address);
+HF_END_DECLS
+#define HF_DETAIL_TSAN_ACQUIRE(p) __tsan_acquire((void *)(uintptr_t)(p))
+#define HF_DETAIL_TSAN_RELEASE(p) __tsan_release((void *)(uintptr_t)(p))
+#else
+#define HF_DETAIL_TSAN_ACQUIRE(p) (void)(p)
+#define HF_DETAIL_TSAN_RELEASE(p) (void)(p)
+#endif
+
+/*
+ * Clang's -Wthread-safety finds a missing lock at compile time. On a type: HF_CAPABILITY, and
+ * HF_SCOPED_CAPABILITY for a guard; on a verb: what it does to its argument; on data: HF_GUARDED_BY.
+ */
+#if defined(__clang__)
+#define HF_DETAIL_THREAD_SAFETY(x) __attribute__((x))
+#else
+#define HF_DETAIL_THREAD_SAFETY(x)
+#endif
+#define HF_CAPABILITY(name) HF_DETAIL_THREAD_SAFETY(capability(name))
+#define HF_SCOPED_CAPABILITY HF_DETAIL_THREAD_SAFETY(scoped_lockable)
+#define HF_GUARDED_BY(lock) HF_DETAIL_THREAD_SAFETY(guarded_by(lock))
+#define HF_PT_GUARDED_BY(lock) HF_DETAIL_THREAD_SAFETY(pt_guarded_by(lock))
+#define HF_ACQUIRE(...) HF_DETAIL_THREAD_SAFETY(acquire_capability(__VA_ARGS__))
+#define HF_TRY_ACQUIRE(...) HF_DETAIL_THREAD_SAFETY(try_acquire_capability(__VA_ARGS__))
+#define HF_RELEASE(...) HF_DETAIL_THREAD_SAFETY(release_capability(__VA_ARGS__))
+/* From here on to the end of the function it is held, whichever thread released it: a guard in C. */
+#define HF_ASSERT_HELD(...) HF_DETAIL_THREAD_SAFETY(assert_capability(__VA_ARGS__))
+#define HF_REQUIRES(...) HF_DETAIL_THREAD_SAFETY(requires_capability(__VA_ARGS__))
+#define HF_EXCLUDES(...) HF_DETAIL_THREAD_SAFETY(locks_excluded(__VA_ARGS__))
+/* A verb's own body: it is what the attributes promise, and need not be analysed. */
+#define HF_NO_THREAD_SAFETY_ANALYSIS HF_DETAIL_THREAD_SAFETY(no_thread_safety_analysis)
+
+/* A name that no other line, and nothing else on this line, has: for guards. */
+#define HF_DETAIL_UNIQUE(name) HF_DETAIL_PASTE(name, __COUNTER__)
+
+#endif

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef HF_ENV_H
+#define HF_ENV_H
+#pragma GCC system_header
+/*
+ * env - which world: the only place that chooses.
+ *
+ * Every file env/<world>.h offers the same things in the same order:
+ *
+ *   types        fixed-width integers, bool, size_t, NULL; nothing else of a C library
+ *   slots        hf_env_node_get, hf_env_node_put: queue nodes for waiting threads. The nodes are
+ *                hf_detail_nodes[] (spinlock/node.h); a world that keeps them elsewhere defines
+ *                HF_ENV_HAS_NODES and hf_env_node() itself, or names a header that node.h includes,
+ *                HF_ENV_NODES_HEADER. One in which an index may be foreign has HF_ENV_HAS_NODE_MARKS,
+ *                hf_env_node_get_for, hf_env_node_is_for and hf_env_node_refuse
+ *   preemption   hf_env_preempt_disable, hf_env_preempt_enable; HF_ENV_HAS_IRQ, and if it is 1
+ *                hf_env_irq_save, hf_env_irq_restore
+ *   forks        HF_ENV_HAS_FORK 1: memory may be found again in a process without the other threads
+ *   variables    HF_ENV_HAS_VARIABLES 1: the environment may hide features of the processor
+ *   spinning     hf_env_spin_hints: how many spin hints a time is; hf_env_processors: how many there are
+ *   parking      HF_ENV_HAS_PARK, and if it is 1 hf_env_park, hf_env_unpark (wait on a word, wake its
+ *                waiters), hf_env_deadline, hf_env_yield. Without it there is no mutex.h
+ *   profile      HF_ENV_HAS_PROFILE, and if it is 1 hf_detail_profile_begin, hf_detail_profile_end, which the slow
+ *                paths of locks call: how long they are waited for
+ *   faults       HF_ENV_SITE, HF_ENV_TOUCH and HF_ENV_HAS_CLEAR, if the world recovers faults in a way
+ *                of its own: see nofault/site.h and nofault.h. HF_ENV_HAS_REGION: 1 where mappings
+ *                lose pages and can be replaced, and there is region.h and safe.h
+ *
+ * A port or a model checker names its own file with -DHF_ENV_HEADER='"my_env.h"'.
+ */
+
+#if defined(HF_ENV_HEADER)
+#include HF_ENV_HEADER
+#elif defined(__KERNEL__) && defined(__linux__)
+#include "env/linux_kernel.h"
+#elif defined(__linux__) && defined(__STDC_HOSTED__) && __STDC_HOSTED__ == 1
+#include "env/linux_user.h"
+#else
+#include "env/bare.h"
+#endif
+
+/* One in which code and library are not always built together has HF_DETAIL_LINKED (env/linux_user.h). */
+#ifndef HF_DETAIL_LINKED
+#define HF_DETAIL_LINKED(name)
+#endif
+#ifndef HF_ENV_HAS_VARIABLES
+#define HF_ENV_HAS_VARIABLES 0
+#endif
+#ifndef HF_ENV_HAS_FORK
+#define HF_ENV_HAS_FORK 0
+#endif
+#ifndef HF_ENV_HAS_PROFILE
+#define HF_ENV_HAS_PROFILE 0
+#define hf_detail_profile_begin() ((uint64_t)0)
+#define hf_detail_profile_end(start, kind, lock, site) ((void)(start))
+#endif
+
+#endif

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef HF_ENV_BARE_H
+#define HF_ENV_BARE_H
+#pragma GCC system_header
+/*
+ * env, no operating system - the seam that a bare-metal image or an RTOS fills.
+ *
+ * Worked example  port/bare/seam.c, for four cores whose interrupts take no locks.
+ *                 docs/bare-metal.md takes it from there to a system of your own.
+ *
+ * A port supplies
+ *   hf_env_node_get, hf_env_node_put     queue nodes, by core                 needed by mcs, queued
+ *   hf_env_irq_save, hf_env_irq_restore  this core's interrupts               needed by _irqsave
+ *   hf_node_t hf_detail_nodes[SLOTS * HF_NODES]    (spinlock/node.h) zero at the start, no two slots in
+ *                                        HF_ARCH_NO_SHARING bytes             needed by mcs, queued
+ *   hf_report, hf_report_at              (report.h) or src/report/report.c, which in turn needs
+ *   hf_detail_env_print, hf_detail_env_abort         (src/env/env.h) where a line goes; the end
+ *
+ * Slots        One context a core, and one more for each level of interrupt that takes locks
+ *              without masking: slot = core * levels + level. HF_NODES nodes a slot: how many queue
+ *              locks a context can wait for, or hold (mcs), at one time. More is no error: the
+ *              index is 0 then.
+ *
+ * Invariants   B1  a node is in use by at most one lock operation at a time.
+ *              B2  a holder or a waiter stays on its core and is not preempted by
+ *                  another who takes locks on the same slot. An RTOS that preempts threads fills
+ *                  hf_env_preempt_disable() with its own header (HF_ENV_HEADER), or uses _irqsave.
+ *              B3  an interrupt handler leaves the set of used nodes as it found it.
+ *
+ * None of these functions may take a Holdfast lock: they are called from inside of one.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "../compiler.h"
+
+/* Queue nodes of a slot. */
+#define HF_NODES 8
+
+HF_BEGIN_DECLS
+
+/**
+ * hf_env_node_get - take a queue node for the context that runs now
+ *
+ * Context:  any that takes locks; B2
+ * Ordering: none
+ * Return:   1 + slot * HF_NODES + n, at most 32767; 0 = none is free
+ */
+uint32_t hf_env_node_get(void);
+
+/**
+ * hf_env_node_put - give back what hf_env_node_get() returned
+ * @index: that
+ *
+ * Context:  the same
+ * Ordering: none
+ */
+void hf_env_node_put(uint32_t index);
+
+HF_END_DECLS
+
+/**
+ * hf_env_preempt_disable, hf_env_preempt_enable - nothing: only interrupts preempt here
+ *
+ * Context:  any; nests
+ * Ordering: none
+ */
+HF_INLINE void hf_env_preempt_disable(void)
+{
+}
+
+HF_INLINE void hf_env_preempt_enable(void)
+{
+}
+
+/**
+ * hf_env_spin_hints - how many spin hints take about so long? (a macro: HF_ARCH_HINT_NS comes later)
+ * @ns: nanoseconds
+ *
+ * Nothing is measured here: by the typical hint of arch/<cpu>/constants.h.
+ *
+ * Context:  any
+ * Ordering: none
+ * Return:   at least 1
+ */
+#define hf_env_spin_hints(ns) ((uint32_t)(ns) / HF_ARCH_HINT_NS + 1)
+
+/*
+ * How many processors there are: a number or an expression, which a system with more than
+ * HF_WAIT_FEW_PROCESSORS defines before.
+ */
+#ifndef HF_ENV_PROCESSORS
+#define HF_ENV_PROCESSORS 1
+#endif
+
+/**
+ * hf_env_processors - how many processors may compete for a line?
+ *
+ * Context:  any
+ * Ordering: none
+ * Return:   at least 1
+ */
+#define hf_env_processors() ((uint32_t)(HF_ENV_PROCESSORS))
+
+/* Nothing parks here, so no thread needs the processor. */
+#define HF_ENV_HAS_PARK 0
+
+/* No mapping loses pages here, and none is replaced: no region.h, no safe.h. */
+#define HF_ENV_HAS_REGION 0
+
+/* Interrupts exist: the locks have their _irqsave forms. */
+#define HF_ENV_HAS_IRQ 1
+
+HF_BEGIN_DECLS
+
+/**
+ * hf_env_irq_save - mask this core's interrupts
+ *
+ * Context:  any; nests
+ * Ordering: none, but the compiler moves no access across
+ * Return:   how they were, for hf_env_irq_restore()
+ */
+unsigned long hf_env_irq_save(void);
+
+/**
+ * hf_env_irq_restore - leave interrupts as hf_env_irq_save() found them
+ * @flags: what that returned
+ *
+ * Context:  any
+ * Ordering: none, but the compiler moves no access across
+ */
+void hf_env_irq_restore(unsigned long flags);
+
+HF_END_DECLS
+
+#endif

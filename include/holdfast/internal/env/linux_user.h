@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef HF_ENV_LINUX_USER_H
+#define HF_ENV_LINUX_USER_H
+#pragma GCC system_header
+/*
+ * env, Linux user space - threads are preempted, come and go, and take signals.
+ *
+ * Slots        A thread that first needs a queue node claims one of HF_SLOTS slots. It has that as
+ *              long as it lives, whichever copy of the library it comes through: all copies in a
+ *              process (of the program, of its plug-ins, the shared one) have one table of slots. A
+ *              slot has HF_NODES nodes. A node's index is 1 + slot * HF_NODES + n: 15 bits, never
+ *              0.
+ *
+ * Invariants   N1  a node is in use by at most one lock operation at a time.
+ *              N2  a signal handler leaves this thread's nodes as it found them, because it gives
+ *                  back every node that it takes. So a node that was free when it was looked at is
+ *                  free when it is marked: a load and a store, with no other store of this thread to
+ *                  the node between or before them, are safe against it.
+ *              N3  running out (of slots, or of nodes in a slot) is not an error: the index is 0,
+ *                  and every lock has a way on without a node.
+ *              N4  nothing runs when a thread ends, and nothing when a plug-in is unloaded. The slot
+ *                  of a thread that has ended is claimed by another that finds none free, if none of
+ *                  its nodes is in use: so a lock may be held by a destructor of whatever thread-
+ *                  specific data, however late, and by a thread of an object that is gone.
+ *              N5  in the child of a fork only the slot of the thread that forked is in use, and only
+ *                  if it has a node in use; that thread's number is then a new one, and so are the
+ *                  indexes that the child gives to its threads from then on.
+ *              P1  parking loses no wake-up: the kernel looks at the word and puts the thread to
+ *                  sleep in one step, as seen by the waker. So if the word is changed first and its
+ *                  waiters are woken second, a waiter either sees the change or is woken.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "../compiler.h"
+#include "../../version.h"
+
+/* Threads that can have nodes at one time. At most 4095, so that an index has 15 bits. */
+#ifndef HF_SLOTS
+#define HF_SLOTS 4095
+#endif
+/* Queue nodes of a slot. */
+#define HF_NODES 8
+
+/*
+ * HF_DETAIL_LINKED - on the declaration of what inlined code has from the library: its name for the linker
+ * has the layout in it, so that headers and library of different layouts do not fit (version.h).
+ */
+#define HF_DETAIL_LINKED(name) __asm__(#name "_layout" HF_DETAIL_STRING(HF_DETAIL_LAYOUT))
+
+HF_BEGIN_DECLS
+
+/* What a thread knows of itself. Zero until it first waits for a lock. */
+struct hf_detail_thread {
+	uint32_t base;         /* index of the slot's first node; 0 = no slot yet */
+	struct hf_node *nodes; /* that node */
+};
+/* Volatile, and named itself and not by a pointer: gcc's check for null takes its address for null. */
+extern __thread volatile struct hf_detail_thread
+	hf_detail_thread HF_DETAIL_LINKED(hf_detail_thread) HF_API
+	__attribute__((tls_model("initial-exec")));
+
+/* Claims a slot for this thread. False if there is none. Async-signal-safe. */
+bool hf_detail_slot_claim(void) HF_DETAIL_LINKED(hf_detail_slot_claim) HF_API;
+
+/*
+ * Hand over the sites (nofault/site.h) from `start` to `end`, of one executable or shared object,
+ * and take them back. Every translation unit does so; the same range counts once.
+ */
+void hf_detail_sites_register(const void *start, const void *end)
+	HF_DETAIL_LINKED(hf_detail_sites_register) HF_API_EACH;
+void hf_detail_sites_unregister(const void *start, const void *end)
+	HF_DETAIL_LINKED(hf_detail_sites_unregister) HF_API_EACH;
+
+HF_END_DECLS
+
+/*
+ * HF_ENV_REGISTER_SITES - for nofault.h: what does that when the object is loaded, and unloaded.
+ * The linker defines the two symbols where there are sites. Where there are none it would look for them
+ * in shared libraries, and warn: so the constructor adds an empty part to the section (HF_DETAIL_SITE_NONE).
+ */
+#define HF_ENV_REGISTER_SITES                                                                      \
+	extern const char hf_detail_sites_start[] __asm__("__start_hf_nofault_sites")              \
+		__attribute__((weak, visibility("hidden")));                                       \
+	extern const char hf_detail_sites_end[] __asm__("__stop_hf_nofault_sites")                 \
+		__attribute__((weak, visibility("hidden")));                                       \
+	__attribute__((constructor(102))) static void hf_detail_sites_loaded(void)                 \
+	{                                                                                          \
+		__asm__ volatile(HF_DETAIL_SITE_NONE);                                             \
+		hf_detail_sites_register(hf_detail_sites_start, hf_detail_sites_end);              \
+	}                                                                                          \
+	__attribute__((destructor(102))) static void hf_detail_sites_unloaded(void)                \
+	{                                                                                          \
+		hf_detail_sites_unregister(hf_detail_sites_start, hf_detail_sites_end);            \
+	}
+
+/* hf_env_node_get, hf_env_node_put, hf_env_node and the marks of nodes. */
+#define HF_ENV_NODES_HEADER "../internal/env/linux_user_nodes.h"
+
+/* hf_env_preempt_disable, hf_env_preempt_enable - hold off preemption. A thread here cannot. */
+HF_INLINE void hf_env_preempt_disable(void)
+{
+}
+
+HF_INLINE void hf_env_preempt_enable(void)
+{
+}
+
+/* Pages of a mapping can get lost, and be replaced: region.h. */
+#define HF_ENV_HAS_REGION 1
+
+/* A report names the object of a call site: src/report/linux_user_report.c. */
+#define HF_ENV_HAS_PLACES 1
+
+/* Several copies of the library may be in one process: src/process/process.h. */
+#define HF_ENV_HAS_COPIES 1
+
+/* No interrupts here: the interrupt-saving forms of the locks do not exist. */
+#define HF_ENV_HAS_IRQ 0
+
+/* The user sets environment variables. */
+#define HF_ENV_HAS_VARIABLES 1
+
+/* Processes fork, and the child has one thread. */
+#define HF_ENV_HAS_FORK 1
+
+/* ---- Spinning ----------------------------------------------------------------------------- */
+
+HF_BEGIN_DECLS
+
+/* Spin hints in 65,536 ns. Measured before main(); before that, what arch/<cpu>/constants.h says. */
+extern uint32_t hf_detail_spin_rate HF_API_EACH;
+
+/* Processors that the process might run on when it started. Counted before main(); 1 before that. */
+extern uint32_t hf_detail_processors HF_API_EACH;
+
+HF_END_DECLS
+
+/**
+ * hf_env_spin_hints - how many spin hints take about so long?
+ * @ns: nanoseconds
+ *
+ * Ordering: none
+ * Return:   at least 1
+ */
+HF_INLINE uint32_t hf_env_spin_hints(uint32_t ns)
+{
+	return (uint32_t)((uint64_t)ns * hf_detail_spin_rate >> 16) + 1;
+}
+
+/**
+ * hf_env_processors - how many processors may compete for a line?
+ *
+ * Ordering: none
+ * Return:   at least 1; those that the process was allowed to run on when it started
+ */
+HF_INLINE uint32_t hf_env_processors(void)
+{
+	return hf_detail_processors;
+}
+
+/* ---- Parking: by futex -------------------------------------------------------------------- */
+
+/* Threads park here: there are mutex.h and cond.h. */
+#define HF_ENV_HAS_PARK 1
+
+/* A deadline that never comes. */
+#define HF_ENV_FOREVER UINT64_MAX
+
+/* Who may wait at a word: threads of this process, or of all that have its memory mapped. */
+enum hf_env_scope { HF_ENV_PRIVATE, HF_ENV_SHARED };
+
+/* Why a thread is awake. */
+enum hf_env_parked {
+	HF_ENV_WOKEN,   /* by hf_env_unpark(), or for no reason: look at the word again */
+	HF_ENV_CHANGED, /* the word was not as expected: did not park */
+	HF_ENV_TIMEOUT  /* the deadline has come; no wake-up was used up */
+};
+
+struct hf_atomic32;
+
+HF_BEGIN_DECLS
+
+/* Those without HF_API are called by the library alone: a program finds them in libholdfast.a only. */
+
+/**
+ * hf_env_park - park while a word is as it was
+ * @word:     4 bytes, shared by waiters and wakers
+ * @expected: park only if it is that
+ * @deadline: in nanoseconds, of hf_env_deadline(); HF_ENV_FOREVER = none
+ * @scope:    the same as that of hf_env_unpark()
+ *
+ * Context:  any thread; a signal handler may run meanwhile, and does not end it. errno is kept
+ * Ordering: none for the caller's data; but see P1
+ * Errors:   where the kernel refuses, as in a process that may not use futexes, HF_ENV_WOKEN: the
+ *           caller's loop becomes one that retries
+ * Return:   why it is awake
+ */
+enum hf_env_parked hf_env_park(const struct hf_atomic32 *word, uint32_t expected, uint64_t deadline,
+			       enum hf_env_scope scope);
+
+/**
+ * hf_env_unpark - wake threads that are parked at a word, in the order of parking
+ * @word:  may be gone already: then no thread, or one that is parked elsewhere, is woken for
+ *         nothing
+ * @n:     at most so many
+ * @scope: the same as that of hf_env_park()
+ *
+ * Context:  any thread, any signal handler. errno is kept
+ * Ordering: none for the caller's data; change the word first (P1)
+ * Return:   how many were woken
+ */
+uint32_t hf_env_unpark(const struct hf_atomic32 *word, uint32_t n, enum hf_env_scope scope);
+
+/**
+ * hf_env_requeue - wake one thread that is parked at a word, and have the others wait at another
+ * @word:     where they are parked
+ * @expected: if the word is not that, all are woken
+ * @to:       where they will be woken
+ * @scope:    the same as that of hf_env_park()
+ *
+ * Context:  any thread. errno is kept
+ * Ordering: none; change the word first (P1)
+ */
+void hf_env_requeue(const struct hf_atomic32 *word, uint32_t expected, const struct hf_atomic32 *to,
+		    enum hf_env_scope scope);
+
+/**
+ * hf_env_deadline - the moment that comes so many nanoseconds from now
+ * @nanoseconds: how many
+ *
+ * Context:  any thread
+ * Ordering: none
+ * Return:   nanoseconds of a clock that is never set; HF_ENV_FOREVER if that is beyond its end
+ */
+uint64_t hf_env_deadline(uint64_t nanoseconds) HF_API;
+
+/**
+ * hf_env_barrier_all - a full memory barrier in every thread of this process
+ *
+ * At some moment between the call and its return each of the others has had one: what it did
+ * before that moment the caller sees afterwards; what it does after it sees what the caller did
+ * before. Or not, and false: where the kernel can't or may not, and where this process has used up
+ * its share (the calls take at most an eighth of the time).
+ *
+ * Context:  any thread. errno is kept
+ * Ordering: sequentially consistent if true; see hf_atomic_fence_light()
+ * Return:   true = done
+ */
+bool hf_env_barrier_all(void);
+
+/**
+ * hf_env_signals_block, hf_env_signals_restore - keep all signals from this thread; end that
+ * @before: what hf_env_signals_block() returned
+ *
+ * Context:  any thread. errno is kept
+ * Ordering: none
+ * Return:   those that were blocked before, for hf_env_signals_restore()
+ */
+uint64_t hf_env_signals_block(void);
+void hf_env_signals_restore(uint64_t before);
+
+/**
+ * hf_env_yield - let another runnable thread have this processor
+ *
+ * Context:  any thread
+ * Ordering: none
+ */
+void hf_env_yield(void) HF_API;
+
+HF_END_DECLS
+
+/* ---- The contention profile: HOLDFAST_PROFILE=1 ------------------------------------------- */
+
+#define HF_ENV_HAS_PROFILE 1
+
+/* What is waited for. */
+enum hf_detail_profile_kind {
+	HF_DETAIL_PROFILE_MUTEX,
+	HF_DETAIL_PROFILE_MUTEX_SHARED,
+	HF_DETAIL_PROFILE_SPINLOCK,
+	HF_DETAIL_PROFILE_COND,
+	HF_DETAIL_PROFILE_COND_SHARED,
+};
+
+HF_BEGIN_DECLS
+
+/* Is there a profile? Changed before main() only, or before a plug-in's first function. */
+extern uint32_t hf_detail_profile_on HF_API_EACH;
+
+/*
+ * One wait more: for `lock`, since `start`, in the call at `site` (NULL: in that of this function).
+ * Async-signal-safe; allocates nothing, takes no lock.
+ */
+void hf_detail_profile_add(uint64_t start, enum hf_detail_profile_kind kind,
+			   const volatile void *lock, const void *site) HF_API
+	__attribute__((cold, __noinline__));
+
+HF_END_DECLS
+
+/* A slow path begins: one load, where there is no profile. Returns what the end wants to know. */
+HF_INLINE uint64_t hf_detail_profile_begin(void)
+{
+	return HF_UNLIKELY(hf_detail_profile_on) ? hf_env_deadline(0) : 0;
+}
+
+/* It ends. */
+HF_INLINE void hf_detail_profile_end(uint64_t start, enum hf_detail_profile_kind kind,
+				     const volatile void *lock, const void *site)
+{
+	if (HF_UNLIKELY(start))
+		hf_detail_profile_add(start, kind, lock, site);
+}
+
+#endif

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef HF_NOFAULT_LATCH_H
+#define HF_NOFAULT_LATCH_H
+#pragma GCC system_header
+/*
+ * latch - two copies of the same, of which one can always be read.
+ *
+ * Use when / not when
+ *   For the handler's table of sites (src/nofault/signals.c), whose readers are signal handlers:
+ *   they can't wait, and may never come back (a thread that is cancelled or leaves the handler by a
+ *   jump). A reader leaves no trace, so that nothing has to be undone. What is read consists of
+ *   atomics, stays there for good, and must make sense in any mix: what was found is believed only
+ *   afterwards. Elsewhere liburcu is the better choice.
+ *
+ * Verbs
+ *   hf_latch_begin, hf_latch_retry           read: which copy, and was it changed meanwhile?
+ *   hf_latch_write_begin, hf_latch_publish   write: which copy, and it is the one to read now
+ *
+ * State
+ *   version, and the copies 0 and 1: readers read copy version % 2, a writer changes the other
+ *
+ *        version n        readers: copy n % 2        writer: copy (n + 1) % 2, then version = n + 1
+ *
+ * Invariants
+ *   L1  A reader that finds the version unchanged behind what it read has read one copy as it was
+ *       published. Take a word that it read and a later writer stored, for version n + 2: that
+ *       writer's fence came before the word, and the store of n + 1 before the fence; so the
+ *       reader's look behind its own fence finds n + 1 or more.
+ *   L2  A reader retries only if a writer has published since: a writer that stands still, or never
+ *       comes back, holds nobody up.
+ *
+ * Ordering
+ *   begin    acquire: what was published with this version can be read
+ *   retry    what was read before comes before its look at the version
+ *   write_begin  what was published before comes before what is stored now
+ *   publish  release
+ *   One writer at a time, under a lock of its own.
+ *
+ * Source  the latch of a sequence count; docs/design/0009-nofault.md
+ */
+#include "../atomic.h"
+
+/* Its lowest bit says which copy is read. All bytes 0 at the start. */
+struct hf_latch {
+	hf_atomic32_t version;
+};
+
+/**
+ * hf_latch_begin - which copy is to be read?
+ * @latch: of the two copies
+ *
+ * Context:  any thread, async-signal-safe
+ * Ordering: acquire
+ * Return:   the version; the copy is that % 2
+ */
+HF_INLINE uint32_t hf_latch_begin(const struct hf_latch *latch)
+{
+	return hf_atomic32_load_acquire(&latch->version);
+}
+
+/**
+ * hf_latch_retry - was it changed since?
+ * @latch:   of the two copies
+ * @version: what hf_latch_begin() returned
+ *
+ * Context:  as hf_latch_begin()
+ * Ordering: what was read before comes before its look at the version
+ * Return:   true = it was: what was read is not to be believed
+ */
+HF_INLINE bool hf_latch_retry(const struct hf_latch *latch, uint32_t version)
+{
+	hf_atomic32_fence_acquire(&latch->version); /* L1 */
+	return hf_atomic32_load_relaxed(&latch->version) != version;
+}
+
+/**
+ * hf_latch_write_begin - which copy is to be changed?
+ * @latch: of the two copies
+ *
+ * Context:  one writer at a time
+ * Ordering: what was published before comes before what is stored now
+ * Return:   the version that comes next; the copy is that % 2
+ */
+HF_INLINE uint32_t hf_latch_write_begin(const struct hf_latch *latch)
+{
+	uint32_t version = hf_atomic32_load_relaxed(&latch->version);
+
+	hf_atomic_fence_seq_cst(); /* L1 */
+	return version + 1;
+}
+
+/**
+ * hf_latch_publish - from now on that copy is read
+ * @latch:   of the two copies
+ * @version: what hf_latch_write_begin() returned
+ *
+ * Context:  the writer
+ * Ordering: release
+ */
+HF_INLINE void hf_latch_publish(struct hf_latch *latch, uint32_t version)
+{
+	hf_atomic32_store_release(&latch->version, version);
+}
+
+#endif

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef HF_NOFAULT_SITE_H
+#define HF_NOFAULT_SITE_H
+#pragma GCC system_header
+/*
+ * site - an instruction that may fault, and where to go on if it does.
+ *
+ * For arch/<cpu>/nofault.h, inside of inline assembly. A site is two 32-bit words in a section of
+ * its own, each a distance from the word itself, so that the section needs no relocation at run
+ * time and is shared between processes:
+ *
+ *       from - .      the instruction that may fault
+ *       to - .        where execution goes on after a fault
+ *
+ * Invariants
+ *   X1  A site's two labels are in the same function: the instruction at `to` finds the registers
+ *       as the one at `from` left them. A fault leaves all registers of its instruction alone, but
+ *       for those of a repeated one (REP), which show how far it came.
+ *   X2  The section is in the same group as the function ("?"), so that the linker, which keeps one
+ *       copy of an inline function of C++, keeps that copy's sites and no others.
+ *   X3  The instruction refers to its site: so a linker that drops what nobody refers to
+ *       (--gc-sections, with -z start-stop-gc too) keeps the site where it keeps the instruction.
+ *
+ * A world with an exception table of its own (a kernel) defines HF_ENV_SITE(from, to) in its env
+ * header. Elsewhere the linker defines __start_ and __stop_hf_nofault_sites around all sites of an
+ * executable or shared object: see nofault.h.
+ */
+#include "../compiler.h"
+#include "../env.h"
+
+/* For inline assembly: if the instruction at `from` faults, execution goes on at `to`. */
+#ifdef HF_ENV_SITE
+#define HF_SITE(from, to) HF_ENV_SITE(from, to)
+#else
+#define HF_SITE(from, to)                                                                          \
+	".pushsection hf_nofault_sites,\"a?\",@progbits\n"                                         \
+	".balign 4\n"                                                                              \
+	"777:	.long (" from ") - .\n"                                                            \
+	".long (" to ") - .\n"                                                                     \
+	".popsection\n" HF_DETAIL_SITE_KEEP
+#endif
+
+/* X3: a relocation that changes nothing. */
+#define HF_DETAIL_SITE_KEEP ".reloc ., " HF_ARCH_RELOC_NONE ", 777b\n"
+
+/* An empty part of the section. */
+#define HF_DETAIL_SITE_NONE                                                                        \
+	".pushsection hf_nofault_sites,\"a?\",@progbits\n"                                         \
+	".balign 4\n"                                                                              \
+	"777:\n"                                                                                   \
+	".popsection\n" HF_DETAIL_SITE_KEEP
+
+/* As it is in the section. */
+struct hf_detail_site {
+	int32_t from, to;
+};
+
+/**
+ * hf_site_fixup - where execution goes on after a fault; for a port's own exception handler
+ * @sites, @end: the table: the section hf_nofault_sites of an image, as its linker script names it
+ * @pc:          the instruction that faulted
+ *
+ * One by one, in whatever order the linker left them: a fault is rare. User space sorts its tables
+ * (src/nofault/signals.c), a kernel has its own.
+ *
+ * Context:  an exception handler
+ * Ordering: none
+ * Return:   an address; 0 = that instruction is no site
+ */
+HF_INLINE uintptr_t hf_site_fixup(const struct hf_detail_site *sites,
+				  const struct hf_detail_site *end, uintptr_t pc)
+{
+	for (; sites < end; sites++) {
+		if ((uintptr_t)&sites->from + (uintptr_t)(int64_t)sites->from == pc)
+			return (uintptr_t)&sites->to + (uintptr_t)(int64_t)sites->to;
+	}
+	return 0;
+}
+
+/* What an operation returns after a fault, negated: Linux's EFAULT, on every processor and world. */
+#define HF_EFAULT 14
+
+/* And for an atomic operation that is not aligned: Linux's EINVAL. */
+#define HF_EINVAL 22
+
+#endif

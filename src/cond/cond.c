@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: MIT */
+/* cond - waiting and waking. C1 to C6 are those of include/holdfast/cond.h. */
+#include "holdfast/cond.h"
+
+#include "../parking/parking.h"
+#include "../profile/probe.h"
+
+/* Without a table: a wait that ends for no reason. */
+static bool nap(hf_atomic32_t *cond, hf_atomic32_t *mutex, uint64_t deadline)
+{
+	uint64_t soon = hf_env_deadline(HF_MUTEX_PATROL_NS);
+
+	hf_detail_mutex_release(mutex);
+	(void)hf_env_park(cond, hf_atomic32_load_relaxed(cond), soon < deadline ? soon : deadline,
+			  HF_ENV_PRIVATE);
+	(void)hf_detail_mutex_get(mutex, HF_ENV_FOREVER);
+	return !hf_detail_is_past(deadline);
+}
+
+/* C3. True = nobody has signalled it, and nobody will. */
+static bool leave_queue(hf_atomic32_t *cond, struct hf_detail_waiter *waiter)
+{
+	struct hf_detail_bucket *bucket = hf_detail_bucket_lock(cond);
+	bool left = !waiter->signalled;
+
+	if (left) {
+		hf_detail_bucket_remove(bucket, waiter);
+		hf_atomic32_store_relaxed(cond, hf_atomic32_load_relaxed(cond) - 1);
+	}
+	hf_detail_bucket_unlock(bucket);
+	return left;
+}
+
+/* A part of the wait that is recorded already. */
+static void lock_again(hf_atomic32_t *mutex)
+{
+	if (!hf_detail_mutex_take(mutex))
+		(void)hf_detail_mutex_come(mutex, HF_ENV_FOREVER);
+}
+
+static bool wait_at(hf_atomic32_t *cond, hf_atomic32_t *mutex, uint64_t deadline)
+{
+	struct hf_detail_waiter waiter;
+	struct hf_detail_bucket *bucket;
+	uint64_t signals;
+
+	if (HF_UNLIKELY(!hf_detail_parking_table()))
+		return nap(cond, mutex, deadline);
+	waiter.at = cond;
+	waiter.mutex = mutex;
+	waiter.signalled = false;
+	hf_atomic32_store_relaxed(&waiter.state, HF_DETAIL_WAITER_PARKED);
+	signals = hf_env_signals_block();
+	bucket = hf_detail_bucket_lock_blocked(cond);
+	hf_detail_bucket_append(bucket, &waiter);
+	hf_atomic32_store_relaxed(cond, hf_atomic32_load_relaxed(cond) + 1);
+	hf_detail_bucket_unlock_blocked(bucket);
+	hf_detail_mutex_release(mutex); /* C1 */
+	hf_env_signals_restore(signals);
+
+	while (hf_detail_waiter_state(&waiter) == HF_DETAIL_WAITER_PARKED) {
+		HF_DETAIL_PROBE3(park, cond, &waiter.state, deadline);
+		if (hf_env_park(&waiter.state, HF_DETAIL_WAITER_PARKED, deadline, HF_ENV_PRIVATE) ==
+			    HF_ENV_TIMEOUT &&
+		    hf_detail_is_past(deadline)) {
+			if (!leave_queue(cond, &waiter))
+				break;
+			lock_again(mutex);
+			return false;
+		}
+	}
+	if (hf_atomic32_load_acquire(&waiter.state) == HF_DETAIL_WAITER_SIGNALLED) /* C6 */
+		lock_again(mutex);
+	else
+		(void)hf_detail_mutex_wait(&waiter, HF_ENV_FOREVER);
+	return waiter.signalled; /* true; a model finds a race here if C6's order is missing */
+}
+
+__attribute__((__noinline__)) bool hf_detail_cond_wait(hf_atomic32_t *cond, hf_atomic32_t *mutex,
+						       uint64_t deadline)
+{
+	uint64_t start = hf_detail_profile_begin();
+	bool signalled = wait_at(cond, mutex, deadline);
+
+	hf_detail_profile_end(start, HF_DETAIL_PROFILE_COND, cond, HF_DETAIL_CALL_SITE);
+	return signalled;
+}
+
+/* Under the lock. NULL = nobody waits: in a child of fork(), whatever the number says. */
+static struct hf_detail_waiter *take_first(struct hf_detail_bucket *bucket, hf_atomic32_t *cond)
+{
+	struct hf_detail_waiter *waiter = hf_detail_bucket_find(bucket, cond);
+	uint32_t waiters = hf_atomic32_load_relaxed(cond);
+
+	hf_atomic32_store_relaxed(cond, waiter ? waiters - 1 : 0);
+	if (waiter) {
+		hf_detail_bucket_remove(bucket, waiter);
+		waiter->signalled = true;
+	}
+	return waiter;
+}
+
+/* It comes to the mutex by itself. From its new state on it may be gone. */
+static void wake_one(hf_atomic32_t *cond)
+{
+	struct hf_detail_bucket *bucket = hf_detail_bucket_lock_blocked(cond);
+	struct hf_detail_waiter *waiter = take_first(bucket, cond);
+	hf_atomic32_t *state = waiter ? &waiter->state : NULL;
+
+	if (state)
+		hf_atomic32_store_release(state, HF_DETAIL_WAITER_SIGNALLED); /* C6 */
+	hf_detail_bucket_unlock_blocked(bucket);
+	if (!state)
+		return;
+	HF_DETAIL_PROBE2(wake, cond, state);
+	(void)hf_env_unpark(state, 1, HF_ENV_PRIVATE);
+}
+
+/* To the queue of the mutex: C2. */
+static void move_all(hf_atomic32_t *cond)
+{
+	struct hf_detail_bucket *bucket = hf_detail_bucket_lock_blocked(cond);
+	struct hf_detail_waiter *taken = NULL, **last = &taken, *waiter, *next;
+
+	while ((waiter = take_first(bucket, cond))) {
+		waiter->next = NULL;
+		*last = waiter;
+		last = &waiter->next;
+	}
+	hf_detail_bucket_unlock_blocked(bucket);
+	for (waiter = taken; waiter; waiter = next) {
+		next = waiter->next;
+		hf_detail_mutex_enqueue(waiter);
+	}
+}
+
+void hf_detail_cond_wake(hf_atomic32_t *cond, bool all)
+{
+	uint64_t signals = hf_env_signals_block(); /* those in between wait for this thread */
+
+	if (all)
+		move_all(cond);
+	else
+		wake_one(cond);
+	hf_env_signals_restore(signals);
+}
+
+/* ---- between processes -------------------------------------------------------------------- */
+
+static bool shared_wait_at(hf_atomic32_t *cond, hf_atomic32_t *mutex, uint64_t deadline)
+{
+	uint32_t seen = hf_atomic32_load_relaxed(cond);
+	bool signalled = true;
+
+	while (!(seen & HF_DETAIL_COND_WAITERS) &&
+	       !hf_atomic32_try_cmpxchg_relaxed(cond, &seen, seen | HF_DETAIL_COND_WAITERS))
+		;
+	seen |= HF_DETAIL_COND_WAITERS;
+	hf_detail_mutex_shared_release(mutex, HF_ENV_SHARED); /* C1 */
+	for (;;) {
+		uint64_t until = hf_env_deadline(HF_DETAIL_PATROL_MAX_NS);
+
+		if (until > deadline)
+			until = deadline;
+		HF_DETAIL_PROBE3(park, cond, cond, until);
+		if (hf_env_park(cond, seen, until, HF_ENV_SHARED) != HF_ENV_TIMEOUT ||
+		    hf_atomic32_load_relaxed(cond) != seen) /* C5 */
+			break;
+		if (hf_detail_is_past(deadline)) {
+			signalled = false;
+			break;
+		}
+	}
+	/* Others may have been moved to the mutex, and its word does not say so yet. */
+	hf_detail_mutex_shared_take_parked(mutex, HF_ENV_FOREVER, HF_ENV_SHARED);
+	return signalled;
+}
+
+__attribute__((__noinline__)) bool
+hf_detail_cond_shared_wait(hf_atomic32_t *cond, hf_atomic32_t *mutex, uint64_t deadline)
+{
+	uint64_t start = hf_detail_profile_begin();
+	bool signalled = shared_wait_at(cond, mutex, deadline);
+
+	hf_detail_profile_end(start, HF_DETAIL_PROFILE_COND_SHARED, cond, HF_DETAIL_CALL_SITE);
+	return signalled;
+}
+
+void hf_detail_cond_shared_wake(hf_atomic32_t *cond, hf_atomic32_t *all_to)
+{
+	uint32_t before = hf_atomic32_load_relaxed(cond), after;
+
+	do
+		after = (before + 2) & ~(all_to ? HF_DETAIL_COND_WAITERS : 0u);
+	while (!hf_atomic32_try_cmpxchg_relaxed(cond, &before, after));
+	HF_DETAIL_PROBE2(wake, cond, cond);
+	if (!all_to)
+		(void)hf_env_unpark(cond, 1, HF_ENV_SHARED);
+	else
+		hf_env_requeue(cond, after, all_to, HF_ENV_SHARED);
+}

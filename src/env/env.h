@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef HF_SRC_ENV_H
+#define HF_SRC_ENV_H
+/* env - what the rest of src/ needs from the world: linux_user*.c, or a port's own file. */
+#include "holdfast/internal/atomic.h"
+#include "holdfast/internal/env.h"
+
+/* Debuggers read memory: share/gdb/holdfast.py has these numbers. Not with atomics of another size. */
+#define HF_DETAIL_DEBUGGERS_KNOW(layout)                                                           \
+	HF_STATIC_ASSERT(sizeof(hf_atomic32_t) != 4 || (layout), "share/gdb/holdfast.py")
+
+/* Puts a line where a person will see it. Async-signal-safe. */
+void hf_detail_env_print(const char *line, size_t len);
+
+/*
+ * Writes the object that has this address, and how far from its beginning it is: " (/bin/app+0x12b3)".
+ * Nothing if that is not known. Returns the length. Only a world with HF_ENV_HAS_PLACES has it.
+ * Async-signal-safe.
+ */
+size_t hf_detail_env_place(char *to, size_t room, const void *site);
+
+/* Does not return. (Without the attribute: objtool, which looks at one file, would miss a way on.) */
+void hf_detail_env_abort(void);
+
+/* Linux user space: reports on an environment variable; `what` ends the line. */
+void hf_detail_env_complain(const char *variable, const char *value, const char *what);
+
+/* Linux user space: once, hides the processor's features that HOLDFAST_CPU_WITHOUT names. */
+void hf_detail_env_hide_features(void);
+
+/* Nanoseconds since some moment. Async-signal-safe. */
+uint64_t hf_detail_env_now(void);
+
+/* Bytes of the largest cache, or of a thread's share of it; 0 = not known. */
+uint64_t hf_detail_env_cache_bytes(void);
+
+/* Memory that is there and is not used by others, or NULL; gives it back. */
+void *hf_detail_env_memory_get(size_t len);
+void hf_detail_env_memory_put(void *memory, size_t len);
+
+/* This thread's number, 1 to 2^22 - 1, as all copies of the library know it. Async-signal-safe. */
+uint32_t hf_detail_env_thread(void);
+
+/* Is there no thread of that number in this process (any more)? Async-signal-safe. */
+bool hf_detail_env_thread_has_ended(uint32_t thread);
+
+/* This process's number. Async-signal-safe. */
+uint32_t hf_detail_env_process(void);
+
+/* Finds the table of slots, before main(). */
+void hf_detail_slots_start(void);
+
+/* After a fork, in the child: `forked` was the number of its thread before. */
+void hf_detail_slots_in_child(uint32_t forked);
+
+#endif

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/* linux_user_spin - Linux user space: how long a spin hint takes, and how many processors there are. */
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "holdfast/internal/arch.h"
+
+#include "env.h"
+
+uint32_t hf_detail_spin_rate = 65536 / HF_ARCH_HINT_NS;
+uint32_t hf_detail_processors = 1;
+
+/* A few microseconds. The least of some batches: what interrupts one makes it longer. */
+__attribute__((constructor(101))) static void find_rate(void)
+{
+	enum { BATCHES = 4, HINTS = 64, LEAST = 65536 / 256, MOST = 65536 * 4 };
+	uint64_t least = UINT64_MAX, rate;
+
+	for (int batch = 0; batch < BATCHES; batch++) {
+		uint64_t start = hf_detail_env_now(), took;
+
+		for (int i = 0; i < HINTS; i++)
+			hf_arch_relax();
+		took = hf_detail_env_now() - start;
+		if (took < least)
+			least = took;
+	}
+	rate = HINTS * (uint64_t)65536 / (least ? least : 1);
+	hf_detail_spin_rate = (uint32_t)(rate < LEAST ? LEAST : rate > MOST ? MOST : rate);
+}
+
+/*
+ * Those in the process's affinity, which a container or taskset limits. By the system call: libc's
+ * function takes a set of 1,024.
+ */
+__attribute__((constructor(101))) static void count_processors(void)
+{
+	enum { WORDS = 256 };
+	unsigned long set[WORDS];
+	long bytes = syscall(SYS_sched_getaffinity, 0, sizeof(set), set);
+	uint32_t n = 0;
+
+	for (long i = 0; i < bytes / (long)sizeof(set[0]); i++)
+		n += (uint32_t)__builtin_popcountl(set[i]);
+	if (n)
+		hf_detail_processors = n;
+}

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * nofault_jump - clear, copy and words without sites: for processors that have no folder in arch/.
+ *
+ * Each operation marks, with sigsetjmp, where to go on after a fault, and keeps its frontier in
+ * memory. The signal handler (linux_user_nofault.c) jumps to the thread's newest mark.
+ */
+#include "nofault.h"
+
+#if !HF_ARCH_HAS_SITES
+
+#include "jump.h"
+
+#include <string.h>
+
+__thread volatile struct hf_detail_mark *volatile hf_detail_mark;
+
+/*
+ * MARKED(statement, otherwise) - runs the statement with a mark set, and `otherwise` if it faults. What
+ * is needed after a fault is in volatile objects.
+ */
+#define MARKED(statement, otherwise)                                                               \
+	do {                                                                                       \
+		struct hf_detail_mark marked;                                                      \
+                                                                                                   \
+		marked.before = hf_detail_mark;                                                    \
+		if (sigsetjmp(marked.where, 0) == 0) {                                             \
+			hf_detail_mark = &marked;                                                  \
+			statement;                                                                 \
+		} else {                                                                           \
+			otherwise;                                                                 \
+		}                                                                                  \
+		hf_detail_mark = marked.before;                                                    \
+	} while (0)
+
+HF_NO_SANITIZE static size_t clear_marked(volatile char *dst, size_t len, size_t unit)
+{
+	volatile char *volatile start = dst; /* so that the loop's own is another */
+	volatile size_t left = len;
+
+	MARKED(
+		{
+			volatile char *p = start;
+
+			for (; left && ((uintptr_t)p & (unit - 1)); left--)
+				*p++ = 0;
+			for (; unit == 8 && left >= 8; left -= 8, p += 8)
+				*(volatile hf_detail_w8 *)p = 0;
+			for (; left; left--)
+				*p++ = 0;
+		},
+		(void)0);
+	return left;
+}
+
+HF_NO_SANITIZE static size_t copy_marked(volatile char *dst, const volatile char *src, size_t len,
+					 size_t wanted)
+{
+	volatile size_t unit = ((uintptr_t)dst ^ (uintptr_t)src) & (wanted - 1) ? 1 : wanted;
+	volatile char *volatile to_start = dst;
+	const volatile char *volatile from_start = src;
+	volatile size_t left = len;
+
+	MARKED(
+		{
+			volatile char *to = to_start;
+			const volatile char *from = from_start;
+
+			for (; left && ((uintptr_t)to & (unit - 1)); left--)
+				*to++ = *from++;
+			for (; unit == 8 && left >= 8; left -= 8, to += 8, from += 8)
+				*(volatile hf_detail_w8 *)to = *(const volatile hf_detail_w8 *)from;
+			for (; left; left--)
+				*to++ = *from++;
+		},
+		(void)0);
+	return left;
+}
+
+HF_NO_SANITIZE size_t hf_detail_clear_bytes(void *dst, size_t len)
+{
+	return clear_marked((volatile char *)dst, len, 1);
+}
+
+HF_NO_SANITIZE size_t hf_detail_copy_bytes(void *dst, const void *src, size_t len)
+{
+	return copy_marked((volatile char *)dst, (const volatile char *)src, len, 1);
+}
+
+HF_NO_SANITIZE size_t hf_detail_clear_generic(void *dst, size_t len)
+{
+	return clear_marked((volatile char *)dst, len, 8);
+}
+
+HF_NO_SANITIZE size_t hf_detail_copy_generic(void *dst, const void *src, size_t len)
+{
+	return copy_marked((volatile char *)dst, (const volatile char *)src, len, 8);
+}
+
+/* Words: bytes where they are not aligned, else one access. */
+#define ACCESS(type, to, from) (*(volatile type *)(to) = *(const volatile type *)(from))
+
+HF_NO_SANITIZE static int access_marked(volatile void *to, const volatile void *from,
+					unsigned int bytes, const volatile void *shared)
+{
+	volatile int error = 0;
+
+	if ((uintptr_t)shared & (bytes - 1))
+		error = copy_marked((volatile char *)to, (const volatile char *)from, bytes, 1)
+				? -HF_EFAULT
+				: 0;
+	else if (bytes == 8)
+		MARKED(ACCESS(hf_detail_w8, to, from), error = -HF_EFAULT);
+	else if (bytes == 4)
+		MARKED(ACCESS(hf_detail_w4, to, from), error = -HF_EFAULT);
+	else if (bytes == 2)
+		MARKED(ACCESS(hf_detail_w2, to, from), error = -HF_EFAULT);
+	else
+		MARKED(ACCESS(hf_detail_w1, to, from), error = -HF_EFAULT);
+	return error;
+}
+
+int hf_detail_jump_load(void *value, const volatile void *p, unsigned int bytes)
+{
+	uint64_t read = 0;
+	int error = access_marked(&read, p, bytes, p);
+
+	if (!error)
+		memcpy(value, &read, bytes);
+	return error;
+}
+
+int hf_detail_jump_store(volatile void *p, const void *value, unsigned int bytes)
+{
+	return access_marked(p, value, bytes, p);
+}
+
+int hf_detail_jump_cmpxchg(volatile void *p, const void *expected, const void *desired, void *found,
+			   unsigned int bytes)
+{
+	volatile int error = 0;
+
+	if (bytes == 4) {
+		MARKED(
+			{
+				uint32_t old = *(const uint32_t *)expected;
+
+				(void)hf_atomic32_try_cmpxchg_seq_cst((hf_atomic32_t *)(uintptr_t)p,
+								      &old,
+								      *(const uint32_t *)desired);
+				*(uint32_t *)found = old;
+			},
+			error = -HF_EFAULT);
+	} else {
+		MARKED(
+			{
+				uint64_t old = *(const uint64_t *)expected;
+
+				(void)hf_atomic64_try_cmpxchg_seq_cst((hf_atomic64_t *)(uintptr_t)p,
+								      &old,
+								      *(const uint64_t *)desired);
+				*(uint64_t *)found = old;
+			},
+			error = -HF_EFAULT);
+	}
+	return error;
+}
+
+#endif

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef HF_SRC_NOFAULT_JUMP_H
+#define HF_SRC_NOFAULT_JUMP_H
+/* nofault_jump - the marks that the signal handler jumps to where there are no sites. */
+#include <setjmp.h>
+
+struct hf_detail_mark {
+	sigjmp_buf where;
+	volatile struct hf_detail_mark *before; /* of what a signal handler interrupted */
+};
+
+/* This thread's newest mark; NULL = none. */
+extern __thread volatile struct hf_detail_mark *volatile hf_detail_mark
+	__attribute__((tls_model("initial-exec")));
+
+#endif

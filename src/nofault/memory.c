@@ -1,0 +1,411 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * nofault_memory - fill, move, compare and find in words of 8 bytes, for any processor; lists of
+ * ranges; whole words; which implementation is used.
+ */
+#include "memory.h"
+
+#include "holdfast/internal/cpu.h"
+
+#if HF_ARCH_HAS_REP
+#include "arch/x86_64_policy.h"
+#include "../cpu/cpu.h"
+#endif
+
+enum { NOT_SUPPORTED = 95 }; /* Linux's error */
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+/* Bytes from p to the next multiple of 8, at most len. */
+static size_t to_whole_word(const void *p, size_t len)
+{
+	size_t n = -(uintptr_t)p & 7;
+
+	return n < len ? n : len;
+}
+
+static struct hf_memory_result result(size_t at, long value)
+{
+	struct hf_memory_result r = { at, value };
+
+	return r;
+}
+
+/* ---- fill --------------------------------------------------------------------------------- */
+
+HF_NO_SANITIZE size_t hf_detail_fill_bytes(void *dst, uint8_t value, size_t len)
+{
+	hf_detail_w1 *p = (hf_detail_w1 *)dst;
+
+	for (; len; len--, p++)
+		HF_ARCH_STORE8_OR(p, value, fault);
+fault:
+	return len;
+}
+
+HF_NO_SANITIZE size_t hf_detail_fill_generic(void *dst, uint8_t value, size_t len)
+{
+	size_t head = to_whole_word(dst, len), left;
+	hf_detail_w8 *p = (hf_detail_w8 *)((char *)dst + head);
+	uint64_t word = value * HF_DETAIL_ONES;
+
+	left = hf_detail_fill_bytes(dst, value, head);
+	if (left)
+		return len - head + left;
+	len -= head;
+	/* Aligned: in one page, E1. */
+	for (; len >= 32; len -= 32, p += 4) {
+		HF_ARCH_STORE64_OR(p, word, fault);
+		HF_ARCH_STORE64_OR(p + 1, word, fault1);
+		HF_ARCH_STORE64_OR(p + 2, word, fault2);
+		HF_ARCH_STORE64_OR(p + 3, word, fault3);
+	}
+	for (; len >= 8; len -= 8, p++)
+		HF_ARCH_STORE64_OR(p, word, fault);
+	return hf_detail_fill_bytes(p, value, len);
+fault3:
+	len -= 8;
+fault2:
+	len -= 8;
+fault1:
+	len -= 8;
+fault:
+	return len;
+}
+
+/* ---- move --------------------------------------------------------------------------------- */
+
+/* The loops of a copy load what they store first, and go upwards: M1 for a destination below. */
+size_t hf_detail_move_up_generic(void *dst, const void *src, size_t len)
+{
+#if HF_ARCH_HAS_PAIR
+	return hf_detail_copy_stp(dst, src, len);
+#else
+	return hf_detail_copy_generic(dst, src, len);
+#endif
+}
+
+HF_NO_SANITIZE size_t hf_detail_move_down_bytes(void *dst, const void *src, size_t len)
+{
+	hf_detail_w1 *to = (hf_detail_w1 *)dst;
+	const hf_detail_w1 *from = (const hf_detail_w1 *)src;
+	uint8_t byte;
+
+	for (; len; len--) {
+		HF_ARCH_LOAD8_OR(byte, from + len - 1, fault);
+		HF_ARCH_STORE8_OR(to + len - 1, byte, fault);
+	}
+fault:
+	return len;
+}
+
+HF_NO_SANITIZE size_t hf_detail_move_down_generic(void *dst, const void *src, size_t len)
+{
+	size_t tail = ((uintptr_t)dst + len) & 7, left;
+	const char *from = (const char *)src;
+	char *to = (char *)dst;
+	uint64_t a, b;
+
+	if (tail > len)
+		tail = len;
+	len -= tail;
+	left = hf_detail_move_down_bytes(to + len, from + len, tail);
+	if (left)
+		return len + left;
+	if (!HF_ARCH_UNALIGNED_FAST && (uintptr_t)(from + len) % 8)
+		return hf_detail_move_down_bytes(dst, src, len);
+	for (; len >= 16; len -= 16) {
+		HF_ARCH_LOAD64_OR(a, (const hf_detail_w8 *)(from + len - 8), fault);
+		HF_ARCH_LOAD64_OR(b, (const hf_detail_w8 *)(from + len - 16), fault);
+		HF_ARCH_STORE64_OR((hf_detail_w8 *)(to + len - 8), a, fault);
+		HF_ARCH_STORE64_OR((hf_detail_w8 *)(to + len - 16), b, fault1);
+	}
+	goto fault;
+fault1:
+	len -= 8;
+fault: /* none, or the first byte that can't be had is near: its address is to be known, too */
+	return hf_detail_move_down_bytes(dst, src, len);
+}
+
+size_t hf_detail_move_generic(void *dst, const void *src, size_t len)
+{
+	return hf_move_is_down(dst, src, len) ? hf_detail_move_down_generic(dst, src, len)
+					      : hf_detail_move_up_generic(dst, src, len);
+}
+
+/* ---- compare ------------------------------------------------------------------------------ */
+
+HF_NO_SANITIZE struct hf_memory_result hf_detail_compare_bytes(const void *a, const void *b,
+							       size_t len, size_t at)
+{
+	const hf_detail_w1 *p = (const hf_detail_w1 *)a, *q = (const hf_detail_w1 *)b;
+	uint8_t x, y;
+
+	for (; at < len; at++) {
+		HF_ARCH_LOAD8_OR(x, p + at, fault);
+		HF_ARCH_LOAD8_OR(y, q + at, fault);
+		if (x != y)
+			return result(at, x < y ? -1 : 1);
+	}
+	return result(len, 0);
+fault:
+	return result(at, -HF_EFAULT);
+}
+
+HF_NO_SANITIZE struct hf_memory_result hf_detail_compare_generic(const void *a, const void *b,
+								 size_t len)
+{
+	const char *p = (const char *)a, *q = (const char *)b;
+	size_t at = to_whole_word(a, len);
+	struct hf_memory_result head = hf_detail_compare_bytes(a, b, at, 0);
+	uint64_t x, y;
+
+	if (head.result)
+		return head;
+	if (HF_ARCH_UNALIGNED_FAST || (uintptr_t)(q + at) % 8 == 0) {
+		for (; len - at >= 8; at += 8) {
+			HF_ARCH_LOAD64_OR(x, (const hf_detail_w8 *)(p + at), bytes);
+			HF_ARCH_LOAD64_OR(y, (const hf_detail_w8 *)(q + at), bytes);
+			if (x != y)
+				break;
+		}
+	}
+bytes:
+	return hf_detail_compare_bytes(a, b, len, at);
+}
+
+/* ---- find --------------------------------------------------------------------------------- */
+
+HF_NO_SANITIZE struct hf_memory_result hf_detail_find_bytes(const void *p, uint8_t byte, size_t len,
+							    size_t at)
+{
+	const hf_detail_w1 *s = (const hf_detail_w1 *)p;
+	uint8_t found;
+
+	for (; at < len; at++) {
+		HF_ARCH_LOAD8_OR(found, s + at, fault);
+		if (found == byte)
+			return result(at, 0);
+	}
+	return result(len, -HF_ENOENT);
+fault:
+	return result(at, -HF_EFAULT);
+}
+
+HF_NO_SANITIZE struct hf_memory_result hf_detail_find_generic(const void *p, uint8_t byte,
+							      size_t len)
+{
+	const char *s = (const char *)p;
+	size_t at = to_whole_word(p, len);
+	struct hf_memory_result head = hf_detail_find_bytes(p, byte, at, 0);
+	uint64_t word;
+
+	if (head.result != -HF_ENOENT)
+		return head;
+	for (; len - at >= 8; at += 8) {
+		HF_ARCH_LOAD64_OR(word, (const hf_detail_w8 *)(s + at), bytes);
+		if (hf_detail_zero_bytes(word ^ byte * HF_DETAIL_ONES))
+			break;
+	}
+bytes:
+	return hf_detail_find_bytes(p, byte, len, at);
+}
+
+/* ---- lists of ranges ---------------------------------------------------------------------- */
+
+/* A place in a list: the range, and the bytes of it that are behind us. */
+struct place {
+	const struct hf_iovec *list;
+	size_t count, at, offset;
+};
+
+/* Bytes from here to the end of the range; goes on to one that has some. 0 = there is none. */
+static size_t here(struct place *p)
+{
+	for (; p->at < p->count; p->at++, p->offset = 0) {
+		if (p->offset < p->list[p->at].len)
+			return p->list[p->at].len - p->offset;
+	}
+	return 0;
+}
+
+/* Bytes from here to the end of the list. */
+static size_t bytes_left(const struct place *p)
+{
+	size_t sum = 0;
+
+	for (size_t i = p->at; i < p->count; i++)
+		sum += p->list[i].len;
+	return sum - p->offset;
+}
+
+size_t hf_copy_iovec_nofault(const struct hf_iovec *dst, size_t dst_count,
+			     const struct hf_iovec *src, size_t src_count,
+			     struct hf_iovec_stop *stop)
+{
+	struct place to = { dst, dst_count, 0, 0 }, from = { src, src_count, 0, 0 };
+	size_t done = 0, left = 0, len, has;
+
+	while ((len = here(&to)) != 0 && (has = here(&from)) != 0) {
+		if (has < len)
+			len = has;
+		left = hf_copy_nofault((char *)dst[to.at].base + to.offset,
+				       (const char *)src[from.at].base + from.offset, len);
+		to.offset += len - left;
+		from.offset += len - left;
+		done += len - left;
+		if (HF_UNLIKELY(left))
+			break;
+	}
+	if (stop) {
+		(void)here(&to); /* both where the next byte is */
+		(void)here(&from);
+		struct hf_iovec_stop where = { done, to.at, to.offset, from.at, from.offset };
+
+		*stop = where;
+	}
+	if (HF_LIKELY(!left))
+		return 0;
+	left = bytes_left(&to);
+	has = bytes_left(&from);
+	return has < left ? has : left;
+}
+
+/* ---- whole words -------------------------------------------------------------------------- */
+
+HF_NO_SANITIZE size_t hf_copy_nofault_words(void *dst, const void *src, size_t words)
+{
+	hf_detail_w8 *to = (hf_detail_w8 *)dst;
+	const hf_detail_w8 *from = (const hf_detail_w8 *)src;
+	uint64_t a, b, c, d;
+
+	if (((uintptr_t)dst | (uintptr_t)src) % 8)
+		return words;
+	for (; words >= 4; words -= 4, to += 4, from += 4) {
+		HF_ARCH_LOAD64_OR(a, from, one_by_one);
+		HF_ARCH_LOAD64_OR(b, from + 1, one_by_one);
+		HF_ARCH_LOAD64_OR(c, from + 2, one_by_one);
+		HF_ARCH_LOAD64_OR(d, from + 3, one_by_one);
+		HF_ARCH_STORE64_OR(to, a, fault);
+		HF_ARCH_STORE64_OR(to + 1, b, fault1);
+		HF_ARCH_STORE64_OR(to + 2, c, fault2);
+		HF_ARCH_STORE64_OR(to + 3, d, fault3);
+	}
+one_by_one:
+	for (; words; words--, to++, from++) {
+		HF_ARCH_LOAD64_OR(a, from, fault);
+		HF_ARCH_STORE64_OR(to, a, fault);
+	}
+	return 0;
+fault3:
+	words--;
+fault2:
+	words--;
+fault1:
+	words--;
+fault:
+	return words;
+}
+
+/* ---- which implementation ----------------------------------------------------------------- */
+
+static bool memory_always(void)
+{
+	return true;
+}
+
+static const struct hf_memory_implementation implementations[] = {
+	{ "generic", hf_detail_fill_generic, hf_detail_move_generic, hf_detail_compare_generic,
+	  hf_detail_find_generic, memory_always },
+#if HF_ARCH_HAS_REP
+	{ "sse2", hf_detail_fill_sse2, hf_detail_move_sse2, hf_detail_compare_sse2,
+	  hf_detail_find_sse2, memory_always },
+	{ "avx2", hf_detail_fill_avx2, hf_detail_move_avx2, hf_detail_compare_avx2,
+	  hf_detail_find_avx2, hf_cpu_has_avx2 },
+	/* Wider loads gain nothing for the others. */
+	{ "avx512", hf_detail_fill_avx512, hf_detail_move_avx2, hf_detail_compare_avx2,
+	  hf_detail_find_avx2, hf_cpu_has_avx512vl },
+#endif
+};
+
+struct hf_detail_memory_functions hf_detail_memory = {
+	HF_ATOMIC_INIT((uintptr_t)hf_detail_fill_generic),
+	HF_ATOMIC_INIT((uintptr_t)hf_detail_move_generic),
+	HF_ATOMIC_INIT((uintptr_t)hf_detail_compare_generic),
+	HF_ATOMIC_INIT((uintptr_t)hf_detail_find_generic),
+};
+
+static hf_atomic64_t chosen = HF_ATOMIC_INIT((uintptr_t) "generic");
+static const char default_memory_name[] = "default";
+
+static bool same_memory_name(const char *a, const char *b)
+{
+	while (*a && *a == *b) {
+		a++;
+		b++;
+	}
+	return *a == *b;
+}
+
+static const struct hf_memory_implementation *find_memory(const char *name)
+{
+	for (size_t i = 0; i < COUNT(implementations); i++) {
+		if (same_memory_name(name, implementations[i].name))
+			return &implementations[i];
+	}
+	return NULL;
+}
+
+/* As clear and copy: nofault_policy.c. */
+static const char *default_implementation(void)
+{
+#if HF_ARCH_HAS_REP
+	struct hf_detail_cpu cpu = hf_detail_cpu_known();
+
+	switch (hf_detail_policy_of(&cpu).vectors) {
+	case HF_DETAIL_VECTORS_SSE2:
+		return "sse2";
+	case HF_DETAIL_VECTORS_AVX2:
+		return "avx2";
+	default:
+		return "avx512";
+	}
+#else
+	return "generic";
+#endif
+}
+
+int hf_memory_choose(const char *name)
+{
+	bool is_default = !name || same_memory_name(name, default_memory_name);
+	const struct hf_memory_implementation *found =
+		find_memory(is_default ? default_implementation() : name);
+
+	if (!found)
+		return -HF_EINVAL;
+	if (!found->is_legal())
+		return -NOT_SUPPORTED;
+	hf_atomic64_store_relaxed(&hf_detail_memory.fill, (uintptr_t)found->fill);
+	hf_atomic64_store_relaxed(&hf_detail_memory.move, (uintptr_t)found->move);
+	hf_atomic64_store_relaxed(&hf_detail_memory.compare, (uintptr_t)found->compare);
+	hf_atomic64_store_relaxed(&hf_detail_memory.find, (uintptr_t)found->find);
+	hf_atomic64_store_relaxed(&chosen,
+				  (uintptr_t)(is_default ? default_memory_name : found->name));
+	return 0;
+}
+
+const char *hf_memory_chosen(void)
+{
+	return (const char *)(uintptr_t)hf_atomic64_load_relaxed(&chosen);
+}
+
+const struct hf_memory_implementation *hf_memory_implementations(size_t *count)
+{
+	*count = COUNT(implementations);
+	return implementations;
+}
+
+void hf_detail_memory_start(void)
+{
+	(void)hf_memory_choose(NULL);
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef HF_SRC_NOFAULT_MEMORY_H
+#define HF_SRC_NOFAULT_MEMORY_H
+/*
+ * nofault_memory - what the implementations of fill, move, compare and find share.
+ *
+ * Stores keep E1 of nofault.h, so that the count is known where one faults. Loads need no such rule:
+ * after a fault in one the rest is done again from the frontier, byte by byte, which finds the first
+ * bad byte by a second fault.
+ */
+#include "nofault.h"
+
+#define HF_DETAIL_ONES 0x0101010101010101u
+
+/* Is there a byte that is 0? The lowest bit that is set belongs to the first one. */
+static inline uint64_t hf_detail_zero_bytes(uint64_t word)
+{
+	return (word - HF_DETAIL_ONES) & ~word & HF_DETAIL_ONES << 7;
+}
+
+size_t hf_detail_fill_bytes(void *dst, uint8_t value, size_t len);
+
+size_t hf_detail_move_down_bytes(void *dst, const void *src, size_t len);
+
+/* From byte `at` on, whose predecessors are done; exact wherever a fault is. */
+struct hf_memory_result hf_detail_compare_bytes(const void *a, const void *b, size_t len,
+						size_t at);
+struct hf_memory_result hf_detail_find_bytes(const void *p, uint8_t byte, size_t len, size_t at);
+
+/* The ranges overlap. Up: dst is not above src; down: it is. */
+size_t hf_detail_move_up_generic(void *dst, const void *src, size_t len);
+size_t hf_detail_move_down_generic(void *dst, const void *src, size_t len);
+
+size_t hf_detail_fill_generic(void *dst, uint8_t value, size_t len);
+size_t hf_detail_move_generic(void *dst, const void *src, size_t len);
+struct hf_memory_result hf_detail_compare_generic(const void *a, const void *b, size_t len);
+struct hf_memory_result hf_detail_find_generic(const void *p, uint8_t byte, size_t len);
+
+#if HF_ARCH_HAS_REP
+#define HF_DETAIL_MEMORY_DECLARE(name)                                                             \
+	size_t hf_detail_fill_##name(void *dst, uint8_t value, size_t len);                        \
+	size_t hf_detail_move_##name(void *dst, const void *src, size_t len);                      \
+	struct hf_memory_result hf_detail_compare_##name(const void *a, const void *b,             \
+							 size_t len);                              \
+	struct hf_memory_result hf_detail_find_##name(const void *p, uint8_t byte, size_t len);
+HF_DETAIL_MEMORY_DECLARE(sse2)
+HF_DETAIL_MEMORY_DECLARE(avx2)
+size_t hf_detail_fill_avx512(void *dst, uint8_t value, size_t len);
+#endif
+
+/* At the start: what suits this processor. */
+void hf_detail_memory_start(void);
+
+#endif

@@ -1,0 +1,645 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * nofault_memory_vector - fill, move, compare and find by wide accesses. A template: included once for
+ * each width, after what nofault_vector.h needs and
+ *
+ *   VECTOR_SPLAT(value), HALF_SPLAT(value)   vectors of a word of 8 bytes again and again
+ *   VECTOR_SPLAT_BYTE, HALF_SPLAT_BYTE       the same of a byte
+ *   VECTOR_SAME(a, b), HALF_SAME(a, b)       a bit for each byte that is equal in two vectors
+ *
+ * How a range is covered: as in nofault_vector.h; a search is over at the first hit, so a long range
+ * is one vector, aligned ones four at a time, and four at the end; those with a hit, one by one.
+ *
+ * A fault of a load goes on in hf_detail_..._bytes from the frontier, `at`: see nofault_memory.h.
+ */
+
+#define VECTOR__OF(what) HF_DETAIL_PASTE(what, VECTOR_NAME)
+#define W ((size_t)VECTOR_BYTES)
+#define ALL_SAME (UINT64_MAX >> (64 - VECTOR_BYTES))
+
+/* Where in a line of code a function starts is luck otherwise, and a fifth of the time at small sizes. */
+#define ENTRY __attribute__((__noinline__, aligned(64)))
+
+/* ---- fill --------------------------------------------------------------------------------- */
+
+#undef VECTOR_SMALL_BY_HAND
+#define VECTOR_SMALL_BY_HAND 1 /* the entry is here */
+#define SET_NAME fill
+#define SET_PARAMETER , uint64_t value
+#define SET_ARGUMENT , value
+#define SET_VECTOR VECTOR_SPLAT(value)
+#define SET_HALF HALF_SPLAT(value)
+#define SET_WORD(type) ((type)value)
+#define SET_REPEAT(p, len) hf_arch_rep_stosb_of(p, (uint8_t)value, len)
+#include "vector_set.h"
+
+/* Up to 15 bytes: stores of up to 8, which may cross pages, as those of the clears by hand. */
+VECTOR_TARGET HF_NO_SANITIZE static inline __attribute__((always_inline)) size_t
+VECTOR__OF(fill_few_)(char *p, uint8_t byte, size_t len)
+{
+	uint64_t value = byte * HF_DETAIL_ONES;
+	size_t done = 0;
+
+	if (len >= 8) {
+		HF_ARCH_STORE64_OR((hf_detail_w8 *)p, value, fault);
+		done = 8;
+		HF_ARCH_STORE64_OR((hf_detail_w8 *)(p + len - 8), value, fault);
+	} else if (len >= 4) {
+		HF_ARCH_STORE32_OR((hf_detail_w4 *)p, (uint32_t)value, fault);
+		done = 4;
+		HF_ARCH_STORE32_OR((hf_detail_w4 *)(p + len - 4), (uint32_t)value, fault);
+	} else if (len) {
+		HF_ARCH_STORE8_OR((hf_detail_w1 *)p, byte, fault);
+		done = 1;
+		HF_ARCH_STORE8_OR((hf_detail_w1 *)(p + len / 2), byte, fault);
+		done = len / 2 + 1;
+		HF_ARCH_STORE8_OR((hf_detail_w1 *)(p + len - 1), byte, fault);
+	}
+	return 0;
+fault:
+	return hf_detail_fill_bytes(p + done, byte, len - done);
+}
+
+VECTOR_TARGET ENTRY size_t VECTOR__OF(hf_detail_fill_)(void *dst, uint8_t byte, size_t len)
+{
+	if (len < 16)
+		return VECTOR__OF(fill_few_)((char *)dst, byte, len);
+	if (HF_LIKELY(len <= 4 * W))
+		return VECTOR__OF(fill_any_)((char *)dst, len, byte * HF_DETAIL_ONES);
+	return VECTOR__OF(hf_detail_fill_more_)((char *)dst, len, byte * HF_DETAIL_ONES);
+}
+
+#ifdef VECTOR_SAME
+
+/* ---- find --------------------------------------------------------------------------------- */
+
+/* What a search returns. */
+#define FOUND(at) ((struct hf_memory_result){ (at), 0 })
+#define NOT_FOUND ((struct hf_memory_result){ len, -HF_ENOENT })
+#define FIRST_OF(bits) ((size_t)__builtin_ctzll(bits))
+
+VECTOR_TARGET HF_NO_SANITIZE ENTRY static struct hf_memory_result
+VECTOR__OF(find_small_)(const char *p, uint8_t byte, size_t len)
+{
+	uint64_t hits;
+
+#if VECTOR_BYTES > 16
+	if (len >= 16) {
+		HALF all = HALF_SPLAT_BYTE(byte), a, b;
+
+		HALF_LOAD_OR(a, (const HALF *)p, fault);
+		HALF_LOAD_OR(b, (const HALF *)(p + len - 16), fault);
+		hits = HALF_SAME(a, all);
+		if (hits)
+			return FOUND(FIRST_OF(hits));
+		hits = HALF_SAME(b, all);
+		if (hits)
+			return FOUND(len - 16 + FIRST_OF(hits));
+		return NOT_FOUND;
+	}
+#endif
+	/* Both ends side by side: the bytes behind the middle are the last of the range. */
+	if (len >= 8) {
+		HALF all = HALF_SPLAT_BYTE(byte);
+		uint64_t a, b;
+		size_t at;
+
+		HF_ARCH_LOAD64_OR(a, (const hf_detail_w8 *)p, fault);
+		HF_ARCH_LOAD64_OR(b, (const hf_detail_w8 *)(p + len - 8), fault);
+		hits = HALF_SAME(((HALF){ (long long)a, (long long)b }), all);
+		if (hits) {
+			at = FIRST_OF(hits);
+			return FOUND(at < 8 ? at : at + len - 16);
+		}
+	} else if (len >= 4) {
+		uint32_t a, b;
+		size_t at;
+
+		HF_ARCH_LOAD32_OR(a, (const hf_detail_w4 *)p, fault);
+		HF_ARCH_LOAD32_OR(b, (const hf_detail_w4 *)(p + len - 4), fault);
+		hits = hf_detail_zero_bytes((a | (uint64_t)b << 32) ^ byte * HF_DETAIL_ONES);
+		if (hits) {
+			at = FIRST_OF(hits) / 8;
+			return FOUND(at < 4 ? at : at + len - 8);
+		}
+	} else if (len) {
+		uint8_t a, b, c;
+
+		HF_ARCH_LOAD8_OR(a, (const hf_detail_w1 *)p, fault);
+		HF_ARCH_LOAD8_OR(b, (const hf_detail_w1 *)(p + len / 2), fault);
+		HF_ARCH_LOAD8_OR(c, (const hf_detail_w1 *)(p + len - 1), fault);
+		if (a == byte)
+			return FOUND(0);
+		if (b == byte)
+			return FOUND(len / 2);
+		if (c == byte)
+			return FOUND(len - 1);
+	}
+	return NOT_FOUND;
+fault:
+	return hf_detail_find_bytes(p, byte, len, 0);
+}
+
+/* Is there a hit in the four vectors at p + at? */
+#define FIND_FOUR(at)                                                                              \
+	do {                                                                                       \
+		VECTOR_LOAD_OR(a, (const VECTOR *)(p + (at)), fault);                              \
+		VECTOR_LOAD_OR(b, (const VECTOR *)(p + (at) + W), fault);                          \
+		VECTOR_LOAD_OR(c, (const VECTOR *)(p + (at) + 2 * W), fault);                      \
+		VECTOR_LOAD_OR(d, (const VECTOR *)(p + (at) + 3 * W), fault);                      \
+		hits = VECTOR_BITS(VECTOR_EQUAL(a, all) | VECTOR_EQUAL(b, all) |                   \
+				   VECTOR_EQUAL(c, all) | VECTOR_EQUAL(d, all));                   \
+	} while (0)
+
+VECTOR_TARGET HF_NO_SANITIZE ENTRY struct hf_memory_result
+VECTOR__OF(hf_detail_find_)(const void *start, uint8_t byte, size_t len)
+{
+	const char *p = (const char *)start;
+	VECTOR all, a, b, c, d;
+	uint64_t hits;
+	size_t at = 0;
+
+	if (len < W)
+		return VECTOR__OF(find_small_)(p, byte, len);
+	all = VECTOR_SPLAT_BYTE(byte);
+	VECTOR_LOAD_OR(a, (const VECTOR *)p, fault);
+	hits = VECTOR_SAME(a, all);
+	if (hits)
+		return FOUND(FIRST_OF(hits));
+	at = W;
+	if (len > 4 * W) {
+		at -= (uintptr_t)p & (W - 1);
+		for (; len - at > 4 * W; at += 4 * W) {
+			FIND_FOUR(at);
+			if (hits)
+				goto one_by_one;
+		}
+		at = len - 4 * W;
+		FIND_FOUR(at);
+		if (!hits)
+			return NOT_FOUND;
+	} else if (len <= 2 * W) {
+		at = len - W;
+	}
+one_by_one:
+	for (; len - at > W; at += W) {
+		VECTOR_LOAD_OR(a, (const VECTOR *)(p + at), fault);
+		hits = VECTOR_SAME(a, all);
+		if (hits)
+			return FOUND(at + FIRST_OF(hits));
+	}
+	at = len - W;
+	VECTOR_LOAD_OR(a, (const VECTOR *)(p + at), fault);
+	hits = VECTOR_SAME(a, all);
+	if (hits)
+		return FOUND(at + FIRST_OF(hits));
+	return NOT_FOUND;
+fault:
+	return hf_detail_find_bytes(p, byte, len, at);
+}
+
+#undef FOUND
+#undef NOT_FOUND
+#undef FIND_FOUR
+
+/* ---- compare ------------------------------------------------------------------------------ */
+
+/* The first that differs is at p[at]; unless another thread has changed it since. */
+HF_NO_SANITIZE __attribute__((__noinline__)) static struct hf_memory_result
+VECTOR__OF(compare_at_)(const char *p, const char *q, size_t len, size_t at)
+{
+	uint8_t x, y;
+
+	HF_ARCH_LOAD8_OR(x, (const hf_detail_w1 *)(p + at), bytes);
+	HF_ARCH_LOAD8_OR(y, (const hf_detail_w1 *)(q + at), bytes);
+	if (HF_LIKELY(x != y))
+		return (struct hf_memory_result){ at, x < y ? -1 : 1 };
+bytes:
+	return hf_detail_compare_bytes(p, q, len, at);
+}
+
+#define ALL_EQUAL ((struct hf_memory_result){ len, 0 })
+
+/* Up to 3 bytes. */
+HF_NO_SANITIZE ENTRY static struct hf_memory_result
+VECTOR__OF(compare_few_)(const char *p, const char *q, size_t len)
+{
+	uint8_t a, b, c, d;
+
+	if (!len)
+		return ALL_EQUAL;
+	HF_ARCH_LOAD8_OR(a, (const hf_detail_w1 *)p, fault);
+	HF_ARCH_LOAD8_OR(b, (const hf_detail_w1 *)q, fault);
+	if (a != b)
+		return VECTOR__OF(compare_at_)(p, q, len, 0);
+	HF_ARCH_LOAD8_OR(a, (const hf_detail_w1 *)(p + len / 2), fault);
+	HF_ARCH_LOAD8_OR(b, (const hf_detail_w1 *)(q + len / 2), fault);
+	HF_ARCH_LOAD8_OR(c, (const hf_detail_w1 *)(p + len - 1), fault);
+	HF_ARCH_LOAD8_OR(d, (const hf_detail_w1 *)(q + len - 1), fault);
+	if (((a ^ b) | (c ^ d)) == 0)
+		return ALL_EQUAL;
+	return VECTOR__OF(compare_at_)(p, q, len, a != b ? len / 2 : len - 1);
+fault:
+	return hf_detail_compare_bytes(p, q, len, 0);
+}
+
+VECTOR_TARGET HF_NO_SANITIZE ENTRY static struct hf_memory_result
+VECTOR__OF(compare_small_)(const char *p, const char *q, size_t len)
+{
+	uint64_t differ;
+	size_t at;
+
+#if VECTOR_BYTES > 16
+	if (len >= 16) {
+		HALF a, b, c, d;
+
+		HALF_LOAD_OR(a, (const HALF *)p, fault);
+		HALF_LOAD_OR(b, (const HALF *)q, fault);
+		HALF_LOAD_OR(c, (const HALF *)(p + len - 16), fault);
+		HALF_LOAD_OR(d, (const HALF *)(q + len - 16), fault);
+		differ = 0xffff ^ HALF_SAME(a, b);
+		if (differ)
+			return VECTOR__OF(compare_at_)(p, q, len, FIRST_OF(differ));
+		differ = 0xffff ^ HALF_SAME(c, d);
+		if (!differ)
+			return ALL_EQUAL;
+		return VECTOR__OF(compare_at_)(p, q, len, len - 16 + FIRST_OF(differ));
+	}
+#endif
+	if (len >= 8) {
+		uint64_t a, b, second;
+
+		HF_ARCH_LOAD64_OR(a, (const hf_detail_w8 *)p, fault);
+		HF_ARCH_LOAD64_OR(b, (const hf_detail_w8 *)q, fault);
+		differ = a ^ b;
+		HF_ARCH_LOAD64_OR(a, (const hf_detail_w8 *)(p + len - 8), fault);
+		HF_ARCH_LOAD64_OR(b, (const hf_detail_w8 *)(q + len - 8), fault);
+		second = a ^ b;
+		if ((differ | second) == 0)
+			return ALL_EQUAL;
+		at = differ ? FIRST_OF(differ) / 8 : len - 8 + FIRST_OF(second) / 8;
+	} else if (len >= 4) {
+		uint32_t a, b;
+
+		HF_ARCH_LOAD32_OR(a, (const hf_detail_w4 *)p, fault);
+		HF_ARCH_LOAD32_OR(b, (const hf_detail_w4 *)q, fault);
+		differ = a ^ b;
+		HF_ARCH_LOAD32_OR(a, (const hf_detail_w4 *)(p + len - 4), fault);
+		HF_ARCH_LOAD32_OR(b, (const hf_detail_w4 *)(q + len - 4), fault);
+		differ |= (uint64_t)(a ^ b) << 32;
+		if (!differ)
+			return ALL_EQUAL;
+		at = FIRST_OF(differ) / 8;
+		at = at < 4 ? at : at + len - 8;
+	} else {
+		return VECTOR__OF(compare_few_)(p, q, len);
+	}
+	return VECTOR__OF(compare_at_)(p, q, len, at);
+fault:
+	return hf_detail_compare_bytes(p, q, len, 0);
+}
+
+/* Are the four vectors at `at` the same? */
+#define COMPARE_FOUR(at)                                                                           \
+	do {                                                                                       \
+		VECTOR_LOAD_OR(a, (const VECTOR *)(p + (at)), fault);                              \
+		VECTOR_LOAD_OR(e, (const VECTOR *)(q + (at)), fault);                              \
+		VECTOR_LOAD_OR(b, (const VECTOR *)(p + (at) + W), fault);                          \
+		VECTOR_LOAD_OR(f, (const VECTOR *)(q + (at) + W), fault);                          \
+		VECTOR_LOAD_OR(c, (const VECTOR *)(p + (at) + 2 * W), fault);                      \
+		VECTOR_LOAD_OR(g, (const VECTOR *)(q + (at) + 2 * W), fault);                      \
+		VECTOR_LOAD_OR(d, (const VECTOR *)(p + (at) + 3 * W), fault);                      \
+		VECTOR_LOAD_OR(h, (const VECTOR *)(q + (at) + 3 * W), fault);                      \
+		differ = ALL_SAME ^ VECTOR_BITS(VECTOR_EQUAL(a, e) & VECTOR_EQUAL(b, f) &          \
+						VECTOR_EQUAL(c, g) & VECTOR_EQUAL(d, h));          \
+	} while (0)
+
+VECTOR_TARGET HF_NO_SANITIZE ENTRY struct hf_memory_result
+VECTOR__OF(hf_detail_compare_)(const void *left, const void *right, size_t len)
+{
+	const char *p = (const char *)left, *q = (const char *)right;
+	VECTOR a, b, c, d, e, f, g, h;
+	uint64_t differ;
+	size_t at = 0;
+
+	if (len < W)
+		return VECTOR__OF(compare_small_)(p, q, len);
+	VECTOR_LOAD_OR(a, (const VECTOR *)p, fault);
+	VECTOR_LOAD_OR(e, (const VECTOR *)q, fault);
+	differ = ALL_SAME ^ VECTOR_SAME(a, e);
+	if (differ)
+		return VECTOR__OF(compare_at_)(p, q, len, FIRST_OF(differ));
+	at = W;
+	if (len > 4 * W) {
+		at -= (uintptr_t)p & (W - 1);
+		for (; len - at > 4 * W; at += 4 * W) {
+			COMPARE_FOUR(at);
+			if (differ)
+				goto one_by_one;
+		}
+		at = len - 4 * W;
+		COMPARE_FOUR(at);
+		if (!differ)
+			return ALL_EQUAL;
+	} else if (len <= 2 * W) {
+		at = len - W;
+	}
+one_by_one:
+	for (; len - at > W; at += W) {
+		VECTOR_LOAD_OR(a, (const VECTOR *)(p + at), fault);
+		VECTOR_LOAD_OR(e, (const VECTOR *)(q + at), fault);
+		differ = ALL_SAME ^ VECTOR_SAME(a, e);
+		if (differ)
+			return VECTOR__OF(compare_at_)(p, q, len, at + FIRST_OF(differ));
+	}
+	at = len - W;
+	VECTOR_LOAD_OR(a, (const VECTOR *)(p + at), fault);
+	VECTOR_LOAD_OR(e, (const VECTOR *)(q + at), fault);
+	differ = ALL_SAME ^ VECTOR_SAME(a, e);
+	if (differ)
+		return VECTOR__OF(compare_at_)(p, q, len, at + FIRST_OF(differ));
+	return ALL_EQUAL;
+fault:
+	return hf_detail_compare_bytes(p, q, len, at);
+}
+
+#undef ALL_EQUAL
+#undef COMPARE_FOUR
+#undef FIRST_OF
+
+/* ---- move, where the ranges overlap ------------------------------------------------------- */
+
+/*
+ * At most 8 W bytes; the destination lies in one page. All is loaded before any is stored. The stores
+ * go upwards or downwards, and `done` is the same in both: it counts from where they began.
+ */
+VECTOR_TARGET HF_NO_SANITIZE static inline __attribute__((always_inline)) size_t
+VECTOR__OF(move_small_)(char *to, const char *from, size_t len, bool down)
+{
+	/* Of the first, second, ... access of n bytes in a range of two, four or eight. */
+#define FIRST(n) (down ? len - (n) : 0)
+#define SECOND(n) (down ? len - 2 * (n) : (n))
+#define THIRD(n) (down ? len - 3 * (n) : 2 * (n))
+#define FOURTH(n) (down ? len - 4 * (n) : 3 * (n))
+#define LAST(n) (down ? 0 : len - (n))
+#define LAST_BUT_1(n) (down ? (n) : len - 2 * (n))
+#define LAST_BUT_2(n) (down ? 2 * (n) : len - 3 * (n))
+#define LAST_BUT_3(n) (down ? 3 * (n) : len - 4 * (n))
+	size_t done = 0;
+
+	if (len >= W) {
+		VECTOR a, b, c, d, e, f, g, h;
+
+		VECTOR_LOAD_OR(a, (const VECTOR *)(from + FIRST(W)), load_fault);
+		VECTOR_LOAD_OR(h, (const VECTOR *)(from + LAST(W)), load_fault);
+		if (len <= 2 * W) {
+			VECTOR_STORE_OR((VECTOR *)(to + FIRST(W)), a, fault);
+			done = W;
+			VECTOR_STORE_OR((VECTOR *)(to + LAST(W)), h, fault);
+			return 0;
+		}
+		VECTOR_LOAD_OR(b, (const VECTOR *)(from + SECOND(W)), load_fault);
+		VECTOR_LOAD_OR(g, (const VECTOR *)(from + LAST_BUT_1(W)), load_fault);
+		if (len <= 4 * W) {
+			VECTOR_STORE_OR((VECTOR *)(to + FIRST(W)), a, fault);
+			done = W;
+			VECTOR_STORE_OR((VECTOR *)(to + SECOND(W)), b, fault);
+			done = 2 * W;
+			VECTOR_STORE_OR((VECTOR *)(to + LAST_BUT_1(W)), g, fault);
+			done = len - W > done ? len - W : done;
+			VECTOR_STORE_OR((VECTOR *)(to + LAST(W)), h, fault);
+			return 0;
+		}
+		VECTOR_LOAD_OR(c, (const VECTOR *)(from + THIRD(W)), load_fault);
+		VECTOR_LOAD_OR(d, (const VECTOR *)(from + FOURTH(W)), load_fault);
+		VECTOR_LOAD_OR(e, (const VECTOR *)(from + LAST_BUT_3(W)), load_fault);
+		VECTOR_LOAD_OR(f, (const VECTOR *)(from + LAST_BUT_2(W)), load_fault);
+		VECTOR_STORE_OR((VECTOR *)(to + FIRST(W)), a, fault);
+		done = W;
+		VECTOR_STORE_OR((VECTOR *)(to + SECOND(W)), b, fault);
+		done = 2 * W;
+		VECTOR_STORE_OR((VECTOR *)(to + THIRD(W)), c, fault);
+		done = 3 * W;
+		VECTOR_STORE_OR((VECTOR *)(to + FOURTH(W)), d, fault);
+		done = 4 * W;
+		VECTOR_STORE_OR((VECTOR *)(to + LAST_BUT_3(W)), e, fault);
+		done = len - 3 * W > done ? len - 3 * W : done;
+		VECTOR_STORE_OR((VECTOR *)(to + LAST_BUT_2(W)), f, fault);
+		done = len - 2 * W > done ? len - 2 * W : done;
+		VECTOR_STORE_OR((VECTOR *)(to + LAST_BUT_1(W)), g, fault);
+		done = len - W > done ? len - W : done;
+		VECTOR_STORE_OR((VECTOR *)(to + LAST(W)), h, fault);
+#if VECTOR_BYTES > 16
+	} else if (len >= 16) {
+		HALF a, b;
+
+		HALF_LOAD_OR(a, (const HALF *)(from + FIRST(16)), load_fault);
+		HALF_LOAD_OR(b, (const HALF *)(from + LAST(16)), load_fault);
+		HALF_STORE_OR((HALF *)(to + FIRST(16)), a, fault);
+		done = 16;
+		HALF_STORE_OR((HALF *)(to + LAST(16)), b, fault);
+#endif
+	} else if (len >= 8) {
+		uint64_t a, b;
+
+		HF_ARCH_LOAD64_OR(a, (const hf_detail_w8 *)(from + FIRST(8)), load_fault);
+		HF_ARCH_LOAD64_OR(b, (const hf_detail_w8 *)(from + LAST(8)), load_fault);
+		HF_ARCH_STORE64_OR((hf_detail_w8 *)(to + FIRST(8)), a, fault);
+		done = 8;
+		HF_ARCH_STORE64_OR((hf_detail_w8 *)(to + LAST(8)), b, fault);
+	} else if (len >= 4) {
+		uint32_t a, b;
+
+		HF_ARCH_LOAD32_OR(a, (const hf_detail_w4 *)(from + FIRST(4)), load_fault);
+		HF_ARCH_LOAD32_OR(b, (const hf_detail_w4 *)(from + LAST(4)), load_fault);
+		HF_ARCH_STORE32_OR((hf_detail_w4 *)(to + FIRST(4)), a, fault);
+		done = 4;
+		HF_ARCH_STORE32_OR((hf_detail_w4 *)(to + LAST(4)), b, fault);
+	} else if (len >= 2) {
+		uint16_t a, b;
+
+		HF_ARCH_LOAD16_OR(a, (const hf_detail_w2 *)(from + FIRST(2)), load_fault);
+		HF_ARCH_LOAD16_OR(b, (const hf_detail_w2 *)(from + LAST(2)), load_fault);
+		HF_ARCH_STORE16_OR((hf_detail_w2 *)(to + FIRST(2)), a, fault);
+		done = 2;
+		HF_ARCH_STORE16_OR((hf_detail_w2 *)(to + LAST(2)), b, fault);
+	} else if (len) {
+		uint8_t a;
+
+		HF_ARCH_LOAD8_OR(a, (const hf_detail_w1 *)from, load_fault);
+		HF_ARCH_STORE8_OR((hf_detail_w1 *)to, a, fault);
+	}
+	return 0;
+load_fault:
+	return down ? hf_detail_move_down_generic(to, from, len)
+		    : hf_detail_move_up_generic(to, from, len);
+fault:
+	/* The address of a fault is an access's first byte: not the first that failed, downwards. */
+	return down ? hf_detail_move_down_bytes(to, from, len - done) : len - done;
+#undef FIRST
+#undef SECOND
+#undef THIRD
+#undef FOURTH
+#undef LAST
+#undef LAST_BUT_1
+#undef LAST_BUT_2
+#undef LAST_BUT_3
+}
+
+VECTOR_TARGET static size_t VECTOR__OF(move_up_)(char *to, const char *from, size_t len);
+VECTOR_TARGET static size_t VECTOR__OF(move_down_)(char *to, const char *from, size_t len);
+
+/* Up to its first page's end, then the rest; downwards the other way round. */
+VECTOR_TARGET __attribute__((__noinline__)) static size_t
+VECTOR__OF(move_crossing_)(char *to, const char *from, size_t len, bool down)
+{
+	size_t first = hf_detail_to_page_end(to), left;
+
+	if (down) {
+		left = VECTOR__OF(move_down_)(to + first, from + first, len - first);
+		return left ? first + left : VECTOR__OF(move_down_)(to, from, first);
+	}
+	left = VECTOR__OF(move_up_)(to, from, first);
+	return left ? len - first + left
+		    : VECTOR__OF(move_up_)(to + first, from + first, len - first);
+}
+
+/* What is behind the last page's start, less than W bytes, then the rest. */
+VECTOR_TARGET __attribute__((__noinline__)) static size_t
+VECTOR__OF(move_end_crossing_)(char *to, const char *from, size_t len)
+{
+	size_t behind = (uintptr_t)(to + len) & (HF_PAGE - 1), left;
+
+	len -= behind;
+	left = VECTOR__OF(move_small_)(to + len, from + len, behind, true);
+	return left ? len + left : VECTOR__OF(move_down_)(to, from, len);
+}
+
+/*
+ * More than 8 W bytes: stores are aligned, E1, but for the first vector, which is loaded together with
+ * those that it would overwrite and stored before them. At most `most` bytes are left from then on: it
+ * reached into the next one, and memory may go at any moment.
+ */
+VECTOR_TARGET HF_NO_SANITIZE static size_t VECTOR__OF(move_up_)(char *to, const char *from,
+								size_t len)
+{
+	size_t head, most = len - W;
+	VECTOR first, a, b, c, d;
+
+	if (len <= 8 * W) {
+		if (HF_UNLIKELY(len && hf_detail_crosses_page(to, len)))
+			return VECTOR__OF(move_crossing_)(to, from, len, false);
+		return VECTOR__OF(move_small_)(to, from, len, false);
+	}
+	if (HF_UNLIKELY(hf_detail_crosses_page(to, W)))
+		return VECTOR__OF(move_crossing_)(to, from, len, false);
+	head = W - ((uintptr_t)to & (W - 1));
+	VECTOR_LOAD_OR(first, (const VECTOR *)from, generic);
+	VECTOR_LOAD_OR(a, (const VECTOR *)(from + head), generic);
+	VECTOR_LOAD_OR(b, (const VECTOR *)(from + head + W), generic);
+	VECTOR_LOAD_OR(c, (const VECTOR *)(from + head + 2 * W), generic);
+	VECTOR_LOAD_OR(d, (const VECTOR *)(from + head + 3 * W), generic);
+	VECTOR_STORE_OR((VECTOR *)to, first, first_fault);
+	to += head;
+	from += head;
+	len -= head;
+	for (;;) {
+		VECTOR_STORE_OR((VECTOR *)to, a, fault);
+		VECTOR_STORE_OR((VECTOR *)(to + W), b, fault1);
+		VECTOR_STORE_OR((VECTOR *)(to + 2 * W), c, fault2);
+		VECTOR_STORE_OR((VECTOR *)(to + 3 * W), d, fault3);
+		len -= 4 * W;
+		to += 4 * W;
+		from += 4 * W;
+		if (len < 4 * W)
+			break;
+		VECTOR_LOAD_OR(a, (const VECTOR *)from, generic);
+		VECTOR_LOAD_OR(b, (const VECTOR *)(from + W), generic);
+		VECTOR_LOAD_OR(c, (const VECTOR *)(from + 2 * W), generic);
+		VECTOR_LOAD_OR(d, (const VECTOR *)(from + 3 * W), generic);
+	}
+	if (HF_UNLIKELY(len && hf_detail_crosses_page(to, len)))
+		return VECTOR__OF(move_crossing_)(to, from, len, false);
+	return VECTOR__OF(move_small_)(to, from, len, false);
+generic:
+	return hf_detail_move_up_generic(to, from, len);
+first_fault:
+	return len;
+fault3:
+	len -= W;
+fault2:
+	len -= W;
+fault1:
+	len -= W;
+fault:
+	return len < most ? len : most;
+}
+
+VECTOR_TARGET HF_NO_SANITIZE static size_t VECTOR__OF(move_down_)(char *to, const char *from,
+								  size_t len)
+{
+	size_t tail, most = len - W;
+	VECTOR last, a, b, c, d;
+
+	if (len <= 8 * W) {
+		if (HF_UNLIKELY(len && hf_detail_crosses_page(to, len)))
+			return VECTOR__OF(move_crossing_)(to, from, len, true);
+		return VECTOR__OF(move_small_)(to, from, len, true);
+	}
+	if (HF_UNLIKELY(hf_detail_crosses_page(to + len - W, W)))
+		return VECTOR__OF(move_end_crossing_)(to, from, len);
+	tail = (uintptr_t)(to + len) & (W - 1);
+	tail = tail ? tail : W;
+	VECTOR_LOAD_OR(last, (const VECTOR *)(from + len - W), generic);
+	VECTOR_LOAD_OR(a, (const VECTOR *)(from + len - tail - W), generic);
+	VECTOR_LOAD_OR(b, (const VECTOR *)(from + len - tail - 2 * W), generic);
+	VECTOR_LOAD_OR(c, (const VECTOR *)(from + len - tail - 3 * W), generic);
+	VECTOR_LOAD_OR(d, (const VECTOR *)(from + len - tail - 4 * W), generic);
+	VECTOR_STORE_OR((VECTOR *)(to + len - W), last, first_fault);
+	len -= tail;
+	for (;;) {
+		VECTOR_STORE_OR((VECTOR *)(to + len - W), a, fault);
+		VECTOR_STORE_OR((VECTOR *)(to + len - 2 * W), b, fault1);
+		VECTOR_STORE_OR((VECTOR *)(to + len - 3 * W), c, fault2);
+		VECTOR_STORE_OR((VECTOR *)(to + len - 4 * W), d, fault3);
+		len -= 4 * W;
+		if (len < 4 * W)
+			break;
+		VECTOR_LOAD_OR(a, (const VECTOR *)(from + len - W), generic);
+		VECTOR_LOAD_OR(b, (const VECTOR *)(from + len - 2 * W), generic);
+		VECTOR_LOAD_OR(c, (const VECTOR *)(from + len - 3 * W), generic);
+		VECTOR_LOAD_OR(d, (const VECTOR *)(from + len - 4 * W), generic);
+	}
+	if (HF_UNLIKELY(len && hf_detail_crosses_page(to, len)))
+		return VECTOR__OF(move_crossing_)(to, from, len, true);
+	return VECTOR__OF(move_small_)(to, from, len, true);
+generic:
+	return hf_detail_move_down_generic(to, from, len);
+first_fault:
+	return hf_detail_move_down_bytes(to, from, len);
+fault3:
+	len -= W;
+fault2:
+	len -= W;
+fault1:
+	len -= W;
+fault:
+	return hf_detail_move_down_bytes(to, from, len < most ? len : most);
+}
+
+VECTOR_TARGET size_t VECTOR__OF(hf_detail_move_)(void *dst, const void *src, size_t len)
+{
+	return hf_move_is_down(dst, src, len)
+		       ? VECTOR__OF(move_down_)((char *)dst, (const char *)src, len)
+		       : VECTOR__OF(move_up_)((char *)dst, (const char *)src, len);
+}
+
+#endif /* VECTOR_SAME */
+
+#undef W
+#undef ALL_SAME
+#undef ENTRY
+#undef VECTOR__OF
+#undef VECTOR_NAME
+#undef VECTOR_REPEAT
+#undef VECTOR_SMALL_BY_HAND

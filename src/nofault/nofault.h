@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef HF_SRC_NOFAULT_H
+#define HF_SRC_NOFAULT_H
+/*
+ * nofault - what the implementations of clear and copy share.
+ *
+ * All keep F1 of holdfast/nofault.h in the same way. A range is worked off upwards, and at every
+ * access it is known how much is done: the frontier. Memory comes and goes by pages, so if an access
+ * that lies in one page faults, and what is at the frontier lies in the same page, then nothing at
+ * or after the frontier can be had: that is the exact count, with no second fault. For that
+ *
+ *   E1  a store never crosses into another page;
+ *   E2  a load may: what it would have fetched is then copied byte by byte, up to the page's end.
+ *
+ * A page is at least 4096 bytes on every processor; where it is larger, a boundary of 4096 is only
+ * more careful than it had to be.
+ */
+#include "holdfast/nofault.h"
+
+#define HF_PAGE ((uintptr_t)4096)
+
+/* Bytes from p to the end of its page: 1 to 4096. */
+static inline size_t hf_detail_to_page_end(const volatile void *p)
+{
+	return HF_PAGE - ((uintptr_t)p & (HF_PAGE - 1));
+}
+
+/* Does the range of 1 to 4096 bytes lie on two pages? */
+static inline bool hf_detail_crosses_page(const volatile void *p, size_t len)
+{
+	return hf_detail_to_page_end(p) < len;
+}
+
+/*
+ * A sanitizer must not look at memory that may not be there. (gcc's null check looks at the address
+ * of an operand of assembly.)
+ */
+#define HF_NO_SANITIZE __attribute__((no_sanitize("address", "undefined")))
+
+/* Words at any address, of any type. */
+typedef uint8_t hf_detail_w1 __attribute__((may_alias));
+typedef uint16_t hf_detail_w2 __attribute__((may_alias, aligned(1)));
+typedef uint32_t hf_detail_w4 __attribute__((may_alias, aligned(1)));
+typedef uint64_t hf_detail_w8 __attribute__((may_alias, aligned(1)));
+
+/*
+ * From which size on "default" (and hand_...) does something else than the vector loop. Bytes; SIZE_MAX = never.
+ */
+struct hf_detail_limits {
+	hf_atomic64_t other_from;  /* the least of the following: one comparison */
+	hf_atomic64_t repeat_from; /* one repeated instruction; x86-64 */
+	hf_atomic64_t stream_from; /* stores that go around the caches */
+};
+
+static inline bool hf_detail_limits_repeat(const struct hf_detail_limits *limits, size_t len)
+{
+	return len >= hf_atomic64_load_relaxed(&limits->repeat_from);
+}
+
+static inline bool hf_detail_limits_stream(const struct hf_detail_limits *limits, size_t len)
+{
+	return len >= hf_atomic64_load_relaxed(&limits->stream_from);
+}
+
+extern struct hf_detail_limits hf_detail_clear_limits __attribute__((visibility("hidden")));
+extern struct hf_detail_limits hf_detail_copy_limits __attribute__((visibility("hidden")));
+
+/* At the start: "default" by what the processor is, or what the user's environment names. */
+void hf_detail_nofault_start(const char *clear_name, const char *copy_name);
+
+/*
+ * What an implementation is: a function, or, in a kernel that lets nothing be called while a user's
+ * memory is open, a part of one.
+ */
+#ifndef HF_IMPLEMENTATION
+#define HF_IMPLEMENTATION
+#define HF_IMPLEMENTATION_PART static
+/*
+ * Assembly outside of functions goes on there: optimisation of the whole program must leave the function
+ * alone, and its name to the linker.
+ */
+#define HF_USED_BY_ASSEMBLY __attribute__((used))
+#else
+#define HF_IMPLEMENTATION_PART HF_IMPLEMENTATION
+#define HF_USED_BY_ASSEMBLY
+#endif
+
+/* 1 where an implementation may use vector registers. */
+#ifndef HF_HAS_VECTORS
+#define HF_HAS_VECTORS 1
+#endif
+
+/* Byte by byte, in one file for all: exact wherever the fault is. Return the bytes not done. */
+HF_IMPLEMENTATION size_t hf_detail_clear_bytes(void *dst, size_t len);
+HF_IMPLEMENTATION size_t hf_detail_copy_bytes(void *dst, const void *src, size_t len);
+
+/*
+ * What a copy does after a fault in a load of at most `reach` bytes at or behind src: E2. `len` is
+ * what is left from the frontier on. Returns the bytes not done.
+ */
+HF_IMPLEMENTATION size_t hf_detail_copy_to_page_end(void *dst, const void *src, size_t len,
+						    size_t reach);
+
+/* The implementations, by file. */
+HF_IMPLEMENTATION size_t hf_detail_clear_generic(void *dst, size_t len);
+HF_IMPLEMENTATION size_t hf_detail_copy_generic(void *dst, const void *src, size_t len);
+
+#if HF_ARCH_HAS_REP
+HF_IMPLEMENTATION size_t hf_detail_clear_original(void *dst, size_t len);
+HF_IMPLEMENTATION size_t hf_detail_clear_rep_good(void *dst, size_t len);
+HF_IMPLEMENTATION size_t hf_detail_clear_erms(void *dst, size_t len);
+HF_IMPLEMENTATION size_t hf_detail_clear_fsrm(void *dst, size_t len);
+size_t hf_detail_clear_vector_sse2(void *dst, size_t len);
+size_t hf_detail_clear_vector_avx2(void *dst, size_t len);
+size_t hf_detail_clear_vector_avx512(void *dst, size_t len);
+size_t hf_detail_clear_hand_sse2(void *dst, size_t len);
+size_t hf_detail_clear_hand_avx2(void *dst, size_t len);
+size_t hf_detail_clear_hand_avx512(void *dst, size_t len);
+HF_IMPLEMENTATION size_t hf_detail_copy_original(void *dst, const void *src, size_t len);
+HF_IMPLEMENTATION size_t hf_detail_copy_rep_good(void *dst, const void *src, size_t len);
+HF_IMPLEMENTATION size_t hf_detail_copy_erms(void *dst, const void *src, size_t len);
+HF_IMPLEMENTATION size_t hf_detail_copy_fsrm(void *dst, const void *src, size_t len);
+size_t hf_detail_copy_vector_sse2(void *dst, const void *src, size_t len);
+size_t hf_detail_copy_vector_avx2(void *dst, const void *src, size_t len);
+size_t hf_detail_copy_vector_avx512(void *dst, const void *src, size_t len);
+size_t hf_detail_copy_hand_sse2(void *dst, const void *src, size_t len);
+size_t hf_detail_copy_hand_avx2(void *dst, const void *src, size_t len);
+size_t hf_detail_copy_hand_avx512(void *dst, const void *src, size_t len);
+size_t hf_detail_copy_hand_mixed(void *dst, const void *src, size_t len);
+#endif
+
+#if HF_ARCH_HAS_PAIR
+bool hf_detail_has_dc_zva(void);
+HF_IMPLEMENTATION size_t hf_detail_clear_stp(void *dst, size_t len);
+HF_IMPLEMENTATION size_t hf_detail_clear_dc_zva(void *dst, size_t len);
+HF_IMPLEMENTATION size_t hf_detail_copy_stp(void *dst, const void *src, size_t len);
+#endif
+
+#endif

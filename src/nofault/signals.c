@@ -1,0 +1,796 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * linux_user_nofault - Linux user space: the table of sites, and the handler of SIGSEGV and SIGBUS.
+ *
+ * State
+ *   ranges    the sites of each loaded object, as they are in its memory; changed under `lock`
+ *   tables    all sites with absolute addresses, sorted: two tables, of which `latch` says which one
+ *             is read; each change is made in the other one
+ *   saved     for each signal what was there before us
+ *   inside    the threads that are in our handler
+ *
+ * Invariants
+ *   H1  A handler reads the tables and nothing of an object that may be unloaded.
+ *   H2  A table is freed when no handler can run any more: one that has become too small stays until
+ *       then. Each is at least twice as large as the one before, so all of them together are at most
+ *       four times what is needed.
+ *   H3  `saved` is filled before our handler is installed, and never emptied: a handler that is
+ *       late still finds where to pass on to. One of the two is changed only when no handler can be
+ *       reading it.
+ *   H4  Our handler is not interrupted: neither by a signal nor by the C library's own two, one of
+ *       which cancels a thread. It passes on with the mask that the one before would have, as its
+ *       last step.
+ *   H5  What kills without us kills with us: the same information is queued to the thread, with the
+ *       default action, and comes when our handler has returned to what it interrupted. So the core
+ *       dump is that of the fault.
+ */
+#define _GNU_SOURCE /* dl_iterate_phdr, sigorset */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <link.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include "holdfast/internal/nofault/grace.h"
+#include "holdfast/internal/nofault/latch.h"
+
+#include "../env/env.h"
+#include "nofault.h"
+#include "fault.h"
+#include "jump.h"
+#include "../profile/probe.h"
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* ---- the last fault ----------------------------------------------------------------------- */
+
+static __thread struct hf_nofault_fault last __attribute__((tls_model("initial-exec")));
+
+struct hf_nofault_fault hf_nofault_last(void)
+{
+	return last;
+}
+
+/* ---- the table of sites ------------------------------------------------------------------- */
+
+/* Written by one thread while handlers may read it; they believe it only if `latch` says so. */
+struct site {
+	hf_atomic64_t from, to;
+};
+
+struct site_table {
+	struct site_table *before; /* the smaller one that it replaces */
+	size_t room;
+	hf_atomic64_t count; /* at most `room` */
+	struct site sites[];
+};
+
+/* One object's sites. */
+struct range {
+	struct range *next;
+	const struct hf_detail_site *start, *end;
+	unsigned int units; /* translation units that registered it */
+	bool stays;         /* it can't be unloaded before the process ends */
+};
+
+static struct range *ranges;
+static hf_atomic64_t site_tables[2]; /* struct site_table *; 0 = no sites */
+static struct hf_latch latch;
+static struct hf_grace inside;
+
+/* The destructors of what stays have begun to run: the process ends, and its threads may still run. */
+static bool exiting;
+
+static uintptr_t absolute(const int32_t *word)
+{
+	return (uintptr_t)word + (uintptr_t)(intptr_t)*word;
+}
+
+static struct site_table *table_of(uint32_t version)
+{
+	return (struct site_table *)(uintptr_t)hf_atomic64_load_relaxed(&site_tables[version % 2]);
+}
+
+/* As a table has it, before it gets there. */
+struct plain_site {
+	uintptr_t from, to;
+};
+
+static int by_address(const void *a, const void *b)
+{
+	uintptr_t x = ((const struct plain_site *)a)->from;
+	uintptr_t y = ((const struct plain_site *)b)->from;
+
+	return (x > y) - (x < y);
+}
+
+static void *must(void *memory)
+{
+	static const char line[] = "holdfast: no memory for the table of sites that may fault\n";
+
+	if (!memory) {
+		hf_detail_env_print(line, sizeof(line) - 1);
+		hf_detail_env_abort();
+	}
+	return memory;
+}
+
+/* The sites of all ranges, sorted; NULL = none. */
+static struct plain_site *collect(size_t *count)
+{
+	struct plain_site *sites;
+	size_t n = 0;
+
+	*count = 0;
+	for (const struct range *r = ranges; r; r = r->next)
+		*count += (size_t)(r->end - r->start);
+	if (!*count)
+		return NULL;
+	sites = (struct plain_site *)must(malloc(*count * sizeof(*sites)));
+	for (const struct range *r = ranges; r; r = r->next) {
+		for (const struct hf_detail_site *s = r->start; s < r->end; s++) {
+			sites[n].from = absolute(&s->from);
+			sites[n++].to = absolute(&s->to);
+		}
+	}
+	qsort(sites, n, sizeof(*sites), by_address);
+	return sites;
+}
+
+/* The table that is not read now, with room for so many. H2 */
+static struct site_table *with_room(uint32_t version, size_t count)
+{
+	struct site_table *made, *old = table_of(version);
+	size_t room = old ? 2 * old->room : count;
+
+	if (old ? old->room >= count : !count)
+		return old;
+	if (room < count)
+		room = count;
+	made = (struct site_table *)must(malloc(sizeof(*made) + room * sizeof(made->sites[0])));
+	made->before = old;
+	made->room = room;
+	hf_atomic64_store_relaxed(&made->count, 0);
+	/* Whoever reads this copy though it is being changed finds what was written above. */
+	hf_atomic64_store_seq_cst(&site_tables[version % 2], (uintptr_t)made);
+	return made;
+}
+
+/* Makes the table of all ranges and publishes it. Under `lock`. */
+static void publish(void)
+{
+	uint32_t version = hf_latch_write_begin(&latch);
+	size_t count;
+	struct plain_site *sites = collect(&count);
+	struct site_table *t = with_room(version, count);
+
+	if (t)
+		hf_atomic64_store_relaxed(&t->count, count);
+	for (size_t i = 0; i < count; i++) {
+		hf_atomic64_store_relaxed(&t->sites[i].from, sites[i].from);
+		hf_atomic64_store_relaxed(&t->sites[i].to, sites[i].to);
+	}
+	hf_latch_publish(&latch, version);
+	free(sites);
+}
+
+#if HF_ARCH_HAS_SITES
+/* In one table. What it holds may change meanwhile. */
+static uintptr_t find_site_in(const struct site_table *t, uintptr_t pc)
+{
+	size_t low = 0, high = t ? (size_t)hf_atomic64_load_relaxed(&t->count) : 0, count = high;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (hf_atomic64_load_relaxed(&t->sites[middle].from) < pc)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low < count && hf_atomic64_load_relaxed(&t->sites[low].from) == pc)
+		return (uintptr_t)hf_atomic64_load_relaxed(&t->sites[low].to);
+	return 0;
+}
+
+/* Where to go on after a fault at `pc`; 0 = it is no site. Async-signal-safe. */
+static uintptr_t find_site(uintptr_t pc)
+{
+	uint32_t version;
+	uintptr_t to;
+
+	do {
+		version = hf_latch_begin(&latch);
+		to = find_site_in((const struct site_table *)(uintptr_t)hf_atomic64_load_acquire(
+					  &site_tables[version % 2]),
+				  pc);
+	} while (hf_latch_retry(&latch, version));
+	return to;
+}
+#endif
+
+struct object {
+	uintptr_t address;
+	bool is_program, first;
+};
+
+static int look_at(struct dl_phdr_info *info, size_t size, void *data)
+{
+	struct object *object = (struct object *)data;
+
+	(void)size;
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		uintptr_t start = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr;
+
+		if (info->dlpi_phdr[i].p_type == PT_LOAD &&
+		    object->address - start < info->dlpi_phdr[i].p_memsz)
+			object->is_program = object->first;
+	}
+	object->first = false;
+	return 1; /* the first object is the program */
+}
+
+static bool is_of_program(const void *p)
+{
+	struct object object = { (uintptr_t)p, false, true };
+
+	(void)dl_iterate_phdr(look_at, &object);
+	return object.is_program;
+}
+
+/*
+ * Our shared library is linked with -z nodelete: once loaded it stays. As a static one it stays if it
+ * is part of the program.
+ */
+#ifdef HF_STAYS_LOADED
+static bool stays_loaded(const void *p)
+{
+	(void)p;
+	return true;
+}
+#else
+#define stays_loaded is_of_program
+#endif
+
+static void add_range(const void *start, const void *end, bool stays)
+{
+	struct range *r;
+
+	if (!start || start == end)
+		return;
+	(void)pthread_mutex_lock(&lock);
+	for (r = ranges; r && r->start != start; r = r->next)
+		;
+	if (r) {
+		r->units++;
+	} else {
+		r = (struct range *)calloc(1, sizeof(*r));
+		if (r) {
+			r->start = (const struct hf_detail_site *)start;
+			r->end = (const struct hf_detail_site *)end;
+			r->units = 1;
+			r->stays = stays;
+			r->next = ranges;
+			ranges = r;
+		}
+		publish();
+	}
+	(void)pthread_mutex_unlock(&lock);
+}
+
+void hf_detail_sites_register(const void *start, const void *end)
+{
+	add_range(start, end, is_of_program(start));
+}
+
+void hf_detail_sites_unregister(const void *start, const void *end)
+{
+	struct range **at, *r;
+
+	if (!start || start == end)
+		return;
+	(void)pthread_mutex_lock(&lock);
+	for (at = &ranges; *at && (*at)->start != start; at = &(*at)->next)
+		;
+	r = *at;
+	if (r && r->stays)
+		exiting = true;
+	if (r && !exiting && --r->units == 0) {
+		*at = r->next;
+		publish();
+		free(r);
+	}
+	(void)pthread_mutex_unlock(&lock);
+}
+
+/* ---- recovering --------------------------------------------------------------------------- */
+
+/* Not all C libraries name these. */
+enum { HF_DETAIL_SEGV_MTEAERR = 8, HF_DETAIL_BUS_MCEERR_AO = 5, HF_DETAIL_SI_KERNEL = 128 };
+
+/*
+ * Raised by the access that this thread is at, and because the memory can't be had? Not: one that was
+ * sent; memory that failed elsewhere; a wrong memory tag that is reported late, at whatever instruction
+ * comes then; an address that is good and not aligned, where the program wants to hear of that.
+ */
+static bool is_fault(int signal, const siginfo_t *info)
+{
+	if (info->si_code <= 0)
+		return false;
+	if (signal == SIGBUS)
+		return info->si_code != BUS_ADRALN && info->si_code != HF_DETAIL_BUS_MCEERR_AO;
+	return signal == SIGSEGV && info->si_code != HF_DETAIL_SEGV_MTEAERR;
+}
+
+hf_atomic64_t hf_detail_fault_hook;
+
+/* A fault that has no site, or no mark. */
+static bool ask_hook(int signal, const siginfo_t *info, void *context, sigjmp_buf **jump)
+{
+	hf_detail_fault_hook_t hook =
+		(hf_detail_fault_hook_t)(uintptr_t)hf_atomic64_load_acquire(&hf_detail_fault_hook);
+
+	return hook && hook(signal, info, context, jump);
+}
+
+/* True = recovered: the handler returns, or jumps if *jump was set. */
+static bool recover(int signal, const siginfo_t *info, void *context, sigjmp_buf **jump)
+{
+	if (!is_fault(signal, info)) /* F3 */
+		return false;
+#if HF_ARCH_HAS_SITES
+	ucontext_t *u = (ucontext_t *)context;
+	uintptr_t to = find_site((uintptr_t)HF_ARCH_CONTEXT_PC(u));
+
+	if (!to)
+		return ask_hook(signal, info, context, jump);
+	HF_ARCH_CONTEXT_PC(u) = (__typeof__(HF_ARCH_CONTEXT_PC(u)))to;
+#else
+	volatile struct hf_detail_mark *mark = hf_detail_mark;
+
+	if (!mark)
+		return ask_hook(signal, info, context, jump);
+	*jump = (sigjmp_buf *)(uintptr_t)&mark->where;
+#endif
+	last.signal = signal;
+	last.code = info->si_code;
+	last.address = info->si_addr;
+	HF_DETAIL_PROBE3(fault, info->si_addr, signal, info->si_code);
+	return true;
+}
+
+/* Out of the handler, which has nothing entered any more: with the mask that its return would restore. */
+static __attribute__((noreturn)) void leave_by_jump(sigjmp_buf *jump, const void *context)
+{
+	(void)pthread_sigmask(SIG_SETMASK, &((const ucontext_t *)context)->uc_sigmask, NULL);
+	siglongjmp(*jump, 1);
+}
+
+bool hf_nofault_handle(int signal, const void *information, void *context)
+{
+	sigjmp_buf *jump = NULL;
+
+	if (!recover(signal, (const siginfo_t *)information, context, &jump))
+		return false;
+	if (jump)
+		leave_by_jump(jump, context);
+	return true;
+}
+
+/* ---- passing on --------------------------------------------------------------------------- */
+
+static const int signals[] = { SIGSEGV, SIGBUS };
+
+enum { SIGNALS = 2 };
+
+/* What was there before. Two, and which holds: H3. */
+static struct {
+	struct sigaction action[2];
+	hf_atomic32_t current;
+	hf_atomic32_t reset; /* SA_RESETHAND, and it was called: it is the default now */
+} saved[SIGNALS];
+
+static bool installed; /* under `lock` */
+
+/* Whatever the flags are: the system too looks at nothing else. */
+static bool is_default(const struct sigaction *action)
+{
+	return action->sa_handler == SIG_DFL;
+}
+
+static bool is_ignored(const struct sigaction *action)
+{
+	return action->sa_handler == SIG_IGN;
+}
+
+static void set_action(int signal, void (*action)(int))
+{
+	struct sigaction simple;
+
+	memset(&simple, 0, sizeof(simple));
+	simple.sa_handler = action;
+	(void)sigaction(signal, &simple, NULL);
+}
+
+/*
+ * H5. But qemu-user up to 8.1, which has no vDSO, takes what a process sends to itself with a fault's code
+ * for a fault of its own, and ends otherwise: there a fault of memory is left to come again by itself, now
+ * with no handler in the way, and others are sent without their information.
+ */
+static void die_of(int signal, siginfo_t *info)
+{
+	pid_t process = getpid(), thread = (pid_t)syscall(SYS_gettid);
+	bool may_queue = info->si_code <= 0 || getauxval(AT_SYSINFO_EHDR);
+
+	set_action(signal, SIG_DFL);
+	if (!may_queue && is_fault(signal, info) && info->si_code != HF_DETAIL_SI_KERNEL)
+		return;
+	if (!may_queue || syscall(SYS_rt_tgsigqueueinfo, process, thread, signal, info))
+		(void)syscall(SYS_tgkill, process, thread, signal);
+}
+
+/*
+ * The system does not let its own signals be ignored. One that comes again when our handler returns is
+ * left to it; what is sent looks the same, and is ignored then.
+ */
+static void ignore(int signal, siginfo_t *info)
+{
+	if (info->si_code <= 0 || (signal == SIGBUS && info->si_code == HF_DETAIL_BUS_MCEERR_AO))
+		return;
+	if (info->si_code == HF_DETAIL_SI_KERNEL ||
+	    (signal == SIGSEGV && info->si_code == HF_DETAIL_SEGV_MTEAERR))
+		die_of(signal, info);
+	else
+		set_action(signal, SIG_IGN);
+}
+
+/* What was there before, if it is a handler that is to be called. */
+static bool choose_before(int signal, siginfo_t *info, struct sigaction *before)
+{
+	unsigned int i = signal == SIGSEGV ? 0 : 1;
+
+	*before = saved[i].action[hf_atomic32_load_acquire(&saved[i].current)];
+	if (is_ignored(before)) {
+		ignore(signal, info);
+		return false;
+	}
+	if (is_default(before) || (before->sa_flags & (int)SA_RESETHAND &&
+				   hf_atomic32_xchg_acq_rel(&saved[i].reset, 1) != 0)) {
+		die_of(signal, info);
+		return false;
+	}
+	return true;
+}
+
+/* A handler, of one of the two kinds; or none, and nothing is left to do. */
+struct next {
+	void (*informed)(int signal, siginfo_t *info, void *context);
+	void (*plain)(int signal);
+};
+
+/* All that is ours. Its stack is gone when the next one is called. */
+static __attribute__((noinline)) struct next handle(int signal, siginfo_t *info, void *context)
+{
+	struct next next = { NULL, NULL };
+	struct sigaction before;
+	sigset_t mask;
+	int error = errno; /* F2 */
+	sigjmp_buf *jump = NULL;
+	uint32_t parity = hf_grace_enter(&inside);
+	bool passes = !recover(signal, info, context, &jump) &&
+		      choose_before(signal, info, &before);
+
+	hf_grace_leave(&inside, parity);
+	errno = error;
+	if (jump)
+		leave_by_jump(jump, context);
+	if (!passes)
+		return next;
+	/* Its mask, as the system would have set it; our return restores the thread's. */
+	sigorset(&mask, &((ucontext_t *)context)->uc_sigmask, &before.sa_mask);
+	if (!(before.sa_flags & SA_NODEFER))
+		(void)sigaddset(&mask, signal);
+	(void)pthread_sigmask(SIG_SETMASK, &mask, NULL); /* H4 */
+	if (before.sa_flags & SA_SIGINFO)
+		next.informed = before.sa_sigaction;
+	else
+		next.plain = before.sa_handler;
+	return next;
+}
+
+/* Ends in a jump, where the compiler optimises: nothing of us has to be there when the next one returns. */
+static void handler(int signal, siginfo_t *info, void *context)
+{
+	struct next next = handle(signal, info, context);
+
+	if (next.informed)
+		next.informed(signal, info, context);
+	else if (next.plain)
+		next.plain(signal);
+}
+
+/* ---- installing --------------------------------------------------------------------------- */
+
+static bool is_ours(const struct sigaction *action)
+{
+	return action->sa_flags & SA_SIGINFO && action->sa_sigaction == handler;
+}
+
+/* What we install in the place of `before`. */
+static struct sigaction instead_of(const struct sigaction *before)
+{
+	struct sigaction action;
+
+	memset(&action, 0, sizeof(action));
+	action.sa_sigaction = handler;
+	/*
+	 * H4. sigfillset() would leave the C library's own out. And a handler that interrupted ours
+	 * could not fault, since our signal is blocked meanwhile.
+	 */
+	memset(&action.sa_mask, 0xff, sizeof(action.sa_mask));
+	/* On the alternate stack if the one before was, or if there is none that could mind. */
+	action.sa_flags = SA_SIGINFO | (before->sa_flags & SA_RESTART);
+	if (before->sa_flags & SA_ONSTACK || is_default(before) || is_ignored(before))
+		action.sa_flags |= SA_ONSTACK;
+	return action;
+}
+
+/* The C library leaves the rest of a mask as it finds it: by the signals that there are. */
+static bool same_action(const struct sigaction *a, const struct sigaction *b)
+{
+	if (a->sa_handler != b->sa_handler || a->sa_flags != b->sa_flags)
+		return false;
+	for (int signal = 1; signal < NSIG; signal++) {
+		if (sigismember(&a->sa_mask, signal) != sigismember(&b->sa_mask, signal))
+			return false;
+	}
+	return true;
+}
+
+static void save(unsigned int i, const struct sigaction *before)
+{
+	uint32_t other = 1 - hf_atomic32_load_relaxed(&saved[i].current);
+
+	hf_grace_wait(&inside); /* H3 */
+	saved[i].action[other] = *before;
+	hf_atomic32_store_relaxed(&saved[i].reset, 0);
+	hf_atomic32_store_release(&saved[i].current, other);
+}
+
+/*
+ * Until what was replaced is what was saved: others may set theirs between our look and our change. A
+ * handler that is there already may pass on to us, and to pass on to it in turn would have no end: it
+ * is left there.
+ */
+static int install_one(unsigned int i)
+{
+	struct sigaction action, before, found;
+
+	if (sigaction(signals[i], NULL, &before))
+		return -errno;
+	if (is_ours(&before) || (installed && !is_default(&before) && !is_ignored(&before)))
+		return 0;
+	for (;;) {
+		save(i, &before); /* H3 */
+		action = instead_of(&before);
+		if (sigaction(signals[i], &action, &found))
+			return -errno;
+		if (is_ours(&found) || same_action(&found, &before))
+			return 0;
+		before = found;
+	}
+}
+
+/* -EBUSY, and nothing is changed: it is not ours. */
+static int restore_one(unsigned int i)
+{
+	struct sigaction before = saved[i].action[hf_atomic32_load_relaxed(&saved[i].current)];
+	struct sigaction found;
+
+	if (hf_atomic32_load_relaxed(&saved[i].reset))
+		before.sa_handler = SIG_DFL; /* no more is changed by the system */
+	if (sigaction(signals[i], &before, &found))
+		return -errno;
+	if (is_ours(&found))
+		return 0;
+	(void)sigaction(signals[i], &found, NULL);
+	return -EBUSY;
+}
+
+int hf_nofault_install(void)
+{
+	int error = 0;
+
+	(void)pthread_mutex_lock(&lock);
+	for (unsigned int i = 0; i < SIGNALS && !error; i++) {
+		error = install_one(i);
+		if (error && i > 0 && !installed)
+			(void)restore_one(0);
+	}
+	installed = installed || !error;
+	(void)pthread_mutex_unlock(&lock);
+	return error;
+}
+
+bool hf_nofault_owned(void)
+{
+	struct sigaction action;
+
+	for (unsigned int i = 0; i < SIGNALS; i++) {
+		if (sigaction(signals[i], NULL, &action) || !is_ours(&action))
+			return false;
+	}
+	return true;
+}
+
+int hf_nofault_remove(void)
+{
+	struct sigaction ours;
+	int error = 0;
+
+	(void)pthread_mutex_lock(&lock);
+	if (installed && (sigaction(signals[0], NULL, &ours) || !hf_nofault_owned()))
+		error = -EBUSY;
+	for (unsigned int i = 0; i < SIGNALS && installed && !error; i++) {
+		error = restore_one(i);
+		if (error && i > 0)
+			(void)sigaction(signals[0], &ours, NULL);
+	}
+	if (!error)
+		installed = false;
+	(void)pthread_mutex_unlock(&lock);
+	return error;
+}
+
+/* ---- start, end, fork --------------------------------------------------------------------- */
+
+static void nofault_before_fork(void)
+{
+	(void)pthread_mutex_lock(&lock);
+}
+
+static void nofault_after_fork(void)
+{
+	(void)pthread_mutex_unlock(&lock);
+}
+
+/* The other threads are not here, and some of them may have been in a handler. */
+static void nofault_in_child(void)
+{
+	hf_atomic32_store_relaxed(&inside.inside[0], 0);
+	hf_atomic32_store_relaxed(&inside.inside[1], 0);
+	nofault_after_fork();
+}
+
+__attribute__((constructor(101))) static void start_nofault(void)
+{
+	(void)pthread_atfork(nofault_before_fork, nofault_after_fork, nofault_in_child);
+#if HF_ARCH_HAS_SITES
+	add_range(hf_detail_sites_start, hf_detail_sites_end, stays_loaded(hf_detail_sites_start));
+#endif
+}
+
+/* ---- unloading ---------------------------------------------------------------------------- */
+
+enum {
+	ENOUGH_NS = 200000, /* of a processor, in which a signal's delivery is over for certain */
+	PATIENCE_NS =
+		1000000000 /* a thread that is stopped, or gets no processor, is not waited for */
+};
+
+static int64_t now(clockid_t clock)
+{
+	struct timespec t;
+
+	return clock_gettime(clock, &t) ? -1 : (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+/* How long a thread of this process has run, in nanoseconds; -1 = it has ended. */
+static int64_t thread_has_run(pid_t thread)
+{
+	return now((clockid_t)(~(unsigned int)thread << 3 | 6)); /* as pthread_getcpuclockid() */
+}
+
+/* Does it wait in the kernel, which is no place where a signal is being delivered? */
+static bool thread_sleeps(int tasks, const char *name)
+{
+	char path[32], text[256];
+	const char *end = NULL;
+	ssize_t got;
+	int file;
+
+	if (strlen(name) + sizeof("/stat") > sizeof(path))
+		return false;
+	strcpy(path, name);
+	strcat(path, "/stat");
+	file = openat(tasks, path, O_RDONLY | O_CLOEXEC);
+	if (file < 0)
+		return true; /* it has ended */
+	got = read(file, text, sizeof(text) - 1);
+	(void)close(file);
+	if (got > 0) {
+		text[got] = 0;
+		end = strrchr(text, ')'); /* of its name; its state comes behind it */
+	}
+	return end && end[1] && end[2] != 'R' && end[2] != 'D';
+}
+
+/*
+ * Waits until each thread that the system may just have sent to our handler, and that has not come to
+ * its first instruction yet, has come there: it has run for a while, or sleeps.
+ */
+static void wait_for_deliveries(void)
+{
+	const int64_t start = now(CLOCK_MONOTONIC);
+	const pid_t self = (pid_t)syscall(SYS_gettid);
+	DIR *tasks = opendir("/proc/self/task");
+	const struct dirent *entry;
+
+	while (tasks && (entry = readdir(tasks)) != NULL) {
+		pid_t thread = (pid_t)atoi(entry->d_name);
+		int64_t ran = thread && thread != self ? thread_has_run(thread) : -1;
+
+		while (ran >= 0 && !thread_sleeps(dirfd(tasks), entry->d_name) &&
+		       now(CLOCK_MONOTONIC) - start < PATIENCE_NS) {
+			int64_t runs = thread_has_run(thread);
+
+			if (runs < 0 || runs - ran >= ENOUGH_NS)
+				break;
+			hf_env_yield();
+		}
+	}
+	if (tasks)
+		(void)closedir(tasks);
+}
+
+#if HF_ARCH_HAS_SITES
+static void free_tables(void)
+{
+	for (unsigned int i = 0; i < 2; i++) {
+		struct site_table *t = table_of(i), *before;
+
+		for (; t; t = before) {
+			before = t->before;
+			free(t);
+		}
+		hf_atomic64_store_relaxed(&site_tables[i], 0);
+	}
+}
+#endif
+
+/*
+ * Unloaded with the plug-in that it is linked into: nothing of us may stay behind, and no thread may be
+ * in our handler. If somebody else's handler came after ours it may still pass on to us: nothing can
+ * be done about that here (docs/design/0009-nofault.md).
+ */
+__attribute__((destructor(101))) static void end_nofault(void)
+{
+#if HF_ARCH_HAS_SITES
+	const void *ours = hf_detail_sites_start;
+
+	hf_detail_sites_unregister(hf_detail_sites_start, hf_detail_sites_end);
+#else
+	const void *ours = &saved;
+#endif
+	bool was_installed = installed;
+
+	if (stays_loaded(ours) || hf_nofault_remove())
+		return;
+	/* On the way to our first instruction; inside; on the way from what we left to our last one. */
+	if (was_installed)
+		wait_for_deliveries();
+	hf_grace_wait(&inside);
+	if (was_installed)
+		wait_for_deliveries();
+#if HF_ARCH_HAS_SITES
+	free_tables();
+#endif
+}

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: MIT */
+/* linux_user_process - finds the other copies of the library. R1 to R4 are those of process.h. */
+#define _GNU_SOURCE
+#include <elf.h>
+#include <link.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "../env/env.h"
+#include "process.h"
+
+#ifndef MADV_WIPEONFORK
+#define MADV_WIPEONFORK 18
+#endif
+
+/* The distance stands at `here`. */
+struct desc {
+	char kind[8];
+	int32_t layout, here;
+};
+
+struct search {
+	struct hf_detail_process_state *mine;
+	uint64_t offered; /* memory to enter where none is found; 0 = only look */
+	uint64_t found;
+};
+
+HF_COLD void put_words(const char *text)
+{
+	hf_detail_env_print(text, strlen(text));
+}
+
+/* "layout 1.3 in /lib/libholdfast.so.0": the locks', and that of this kind of state. */
+HF_COLD void print_layout(int32_t layout, const char *object)
+{
+	uint32_t numbers[] = { (uint32_t)layout >> 24, (uint32_t)layout & 0xffffff };
+
+	put_words("layout ");
+	for (int i = 0; i < 2; i++) {
+		char digits[12] = "", *digit = digits + sizeof(digits) - 1;
+
+		do
+			*--digit = (char)('0' + numbers[i] % 10);
+		while (numbers[i] /= 10);
+		put_words(digit);
+		put_words(i ? " in " : ".");
+	}
+	put_words(*object ? object : "the program");
+}
+
+struct owner {
+	const void *address;
+	const char *object;
+};
+
+/* The name of the object that has this address: the loader's, which is empty for the program. */
+HF_COLD int is_owner(struct dl_phdr_info *object, size_t size, void *data)
+{
+	struct owner *owner = data;
+
+	(void)size;
+	for (unsigned int i = 0; i < object->dlpi_phnum; i++) {
+		const ElfW(Phdr) *segment = &object->dlpi_phdr[i];
+		uintptr_t start = object->dlpi_addr + segment->p_vaddr;
+
+		if (segment->p_type == PT_LOAD &&
+		    (uintptr_t)owner->address - start < segment->p_memsz) {
+			owner->object = object->dlpi_name;
+			return 1;
+		}
+	}
+	return 0;
+}
+
+HF_COLD void refuse(const struct hf_detail_process_state *mine, int32_t layout, const char *object)
+{
+	struct owner me = { mine, "" };
+
+	(void)dl_iterate_phdr(is_owner, &me);
+	put_words("holdfast: two versions of the library in this process do not fit together: ");
+	put_words(mine->kind);
+	put_words(": ");
+	print_layout(layout, object);
+	put_words(", ");
+	print_layout(mine->layout, me.object);
+	put_words("\n");
+	hf_detail_env_abort(); /* R4 */
+}
+
+/* Is that note one of this kind? Then look at, or fill, the pointer that it leads to. True = found. */
+static bool visit(const ElfW(Nhdr) * note, const char *name, const struct desc *desc,
+		  const char *object, struct search *search)
+{
+	struct hf_detail_process_state *other;
+	uint64_t memory = 0;
+
+	if (note->n_type != 1 || note->n_namesz != 9 || memcmp(name, "Holdfast", 9) != 0 ||
+	    note->n_descsz != sizeof(*desc) ||
+	    strncmp(desc->kind, search->mine->kind, sizeof(desc->kind)) != 0)
+		return false;
+	if (desc->layout != search->mine->layout)
+		refuse(search->mine, desc->layout, object);
+	other = (struct hf_detail_process_state *)((uintptr_t)&desc->here +
+						   (uintptr_t)(intptr_t)desc->here);
+	if (!search->offered)
+		memory = hf_atomic64_load_acquire(&other->memory);
+	else if (hf_atomic64_try_cmpxchg_acq_rel(&other->memory, &memory, search->offered))
+		memory = search->offered; /* R1 */
+	search->found = memory;
+	return memory != 0;
+}
+
+static int each_object(struct dl_phdr_info *object, size_t size, void *data)
+{
+	(void)size;
+	for (unsigned int i = 0; i < object->dlpi_phnum; i++) {
+		const ElfW(Phdr) *segment = &object->dlpi_phdr[i];
+		const char *at, *end;
+
+		if (segment->p_type != PT_NOTE || segment->p_align > 4)
+			continue;
+		at = (const char *)object->dlpi_addr + segment->p_vaddr;
+		end = at + segment->p_memsz;
+		while (end - at >= (ptrdiff_t)sizeof(ElfW(Nhdr))) {
+			const ElfW(Nhdr) *note = (const void *)at;
+			const char *name = at + sizeof(*note);
+			const char *desc = name + (((size_t)note->n_namesz + 3) & ~(size_t)3);
+
+			if (visit(note, name, (const void *)desc, object->dlpi_name, data))
+				return 1;
+			at = desc + (((size_t)note->n_descsz + 3) & ~(size_t)3);
+		}
+	}
+	return 0;
+}
+
+/* Only where the kernel can't do it: Linux before 4.14, qemu-user. */
+static struct {
+	void *memory;
+	size_t bytes;
+} to_wipe[4];
+
+static void wipe(void)
+{
+	for (size_t i = 0; i < sizeof(to_wipe) / sizeof(to_wipe[0]); i++)
+		if (to_wipe[i].memory)
+			memset(to_wipe[i].memory, 0, to_wipe[i].bytes);
+}
+
+static void wipe_by_hand(void *memory, size_t bytes)
+{
+	for (size_t i = 0; i < sizeof(to_wipe) / sizeof(to_wipe[0]); i++) {
+		if (to_wipe[i].memory == memory)
+			return;
+		if (to_wipe[i].memory)
+			continue;
+		to_wipe[i].bytes = bytes;
+		to_wipe[i].memory = memory;
+		if (i == 0)
+			(void)pthread_atfork(NULL, NULL, wipe);
+		return;
+	}
+}
+
+/* An emulator may take any advice, and follow none: this one does not exist. */
+static bool advice_is_ignored(void *memory, size_t bytes)
+{
+	return madvise(memory, bytes, 9999) == 0;
+}
+
+void *hf_detail_process_find(struct hf_detail_process_state *mine, size_t bytes,
+			     enum hf_detail_process_fork fork)
+{
+	struct search search = { mine, 0, hf_atomic64_load_acquire(&mine->memory) };
+	void *memory = NULL;
+
+	if (search.found)
+		return (void *)(uintptr_t)search.found;
+	(void)dl_iterate_phdr(each_object, &search);
+	if (!search.found) {
+		memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+			      0);
+		if (memory == MAP_FAILED)
+			return NULL;
+		search.offered = (uint64_t)(uintptr_t)memory;
+		(void)dl_iterate_phdr(each_object, &search);
+		/* No notes here, as in a copy that a linker has left them out of: it is alone. */
+		if (!search.found)
+			search.found = search.offered;
+		if (search.found != search.offered)
+			(void)munmap(memory, bytes);
+	}
+	memory = (void *)(uintptr_t)search.found;
+	/* Each copy, since one that did it may be unloaded. */
+	if (fork == HF_DETAIL_PROCESS_WIPE &&
+	    (madvise(memory, bytes, MADV_WIPEONFORK) != 0 || advice_is_ignored(memory, bytes)))
+		wipe_by_hand(memory, bytes);
+	for (uint64_t none = 0;;) {
+		if (hf_atomic64_try_cmpxchg_acq_rel(&mine->memory, &none, search.found))
+			break;
+		if (none) {
+			memory = (void *)(uintptr_t)none;
+			break;
+		}
+	}
+	return memory;
+}

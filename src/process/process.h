@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef HF_SRC_PROCESS_H
+#define HF_SRC_PROCESS_H
+/*
+ * process - what a process has once, however many copies of the library are in it.
+ *
+ * Use when / not when
+ *   A program and its plug-ins may each be linked with the static library, and the shared one may be
+ *   there too. State that must be the same for all of them (the waiters of a lock) is kept in memory
+ *   of its own, which each copy finds when it starts. Not for what each copy may have for itself.
+ *
+ * Example
+ *   HF_DETAIL_PROCESS_STATE(parking, 1);                 in one source file
+ *   table = hf_detail_process_share(parking, size, HF_DETAIL_PROCESS_WIPE);
+ *
+ * State
+ *   Each copy has, for each kind of state, a pointer, which is NULL until it has started, and an ELF
+ *   note that tells the distance from the note to the pointer:
+ *
+ *     note "Holdfast"  | kind, 8 characters | layout | pointer - here |
+ *
+ *   The linker fills the distance in, the loader maps the notes of each object, and
+ *   dl_iterate_phdr() leads to all of them. A copy that starts takes the pointer of any other copy,
+ *   or maps the memory.
+ *
+ * Invariants
+ *   R1  All copies in a process that have a pointer have the same. The first mapping is entered, by
+ *       compare-and-swap, into the first object in the loader's order that has such a note; who
+ *       finds another's pointer takes that.
+ *   R2  The memory is anonymous and stays until the process ends or is replaced: no object that is
+ *       unloaded takes it along, and none of what it has may point into an object.
+ *   R3  It is all zeroes at first. With HF_DETAIL_PROCESS_WIPE it is so again in the child of a fork, by
+ *       whatever call it was made.
+ *   R4  Copies whose layouts differ can't share it, and a lock that both use would hang: the copy
+ *       that starts as the second one reports so, with the names of both objects, and aborts. A
+ *       layout is that of the state, and HF_DETAIL_LAYOUT (version.h), which is that of the locks.
+ *
+ *   dlmopen() with a new namespace is not covered: the loader hides its objects from the others.
+ */
+#include "holdfast/internal/atomic.h"
+#include "holdfast/version.h"
+
+enum hf_detail_process_fork {
+	HF_DETAIL_PROCESS_KEEP, /* the child of a fork has a copy of it */
+	HF_DETAIL_PROCESS_WIPE, /* the child of a fork finds it empty */
+};
+
+/* A pointer that other copies may read at any moment. */
+struct hf_detail_process_state {
+	hf_atomic64_t memory;
+	const char *kind;
+	int32_t layout;
+};
+
+/*
+ * HF_DETAIL_PROCESS_STATE - this copy's pointer to one kind of state, and its note
+ * @name:  at most 7 characters; the variable is hf_detail_process_<name>
+ * @what:  the layout of the memory, a number below 2^24; another one for each change of it
+ */
+#define HF_DETAIL_PROCESS_STATE(name, what)                                                        \
+	extern struct hf_detail_process_state hf_detail_process_##name                             \
+		__attribute__((visibility("hidden")));                                             \
+	__attribute__((used)) struct hf_detail_process_state hf_detail_process_##name = {          \
+		HF_ATOMIC_INIT(0), #name, HF_DETAIL_PROCESS_LAYOUT(what)                           \
+	};                                                                                         \
+	__asm__(".pushsection .note.holdfast,\"a\",%note\n"                                        \
+		".balign 4\n"                                                                      \
+		".4byte 9, 16, 1\n"                                                                \
+		".asciz \"Holdfast\"\n"                                                            \
+		".balign 4\n"                                                                      \
+		"1: .ascii \"" #name "\"\n"                                                        \
+		".org 1b + 8, 0\n"                                                                 \
+		".4byte " HF_DETAIL_STRING(HF_DETAIL_PROCESS_LAYOUT(                               \
+			what)) "\n"                                                                \
+			       "2: .4byte hf_detail_process_" #name " - 2b\n"                      \
+			       ".popsection")
+
+#define HF_DETAIL_PROCESS_LAYOUT(what) ((HF_DETAIL_LAYOUT << 24) + (what))
+
+#define hf_detail_process_share(name, bytes, fork)                                                 \
+	hf_detail_process_find(&hf_detail_process_##name, bytes, fork)
+
+/**
+ * hf_detail_process_find - the one memory of this kind that all copies of the library in this process use
+ * @mine:  this copy's state
+ * @bytes: how large it is
+ * @fork:  what the child of a fork finds
+ *
+ * Context:  any thread; the first call should come before there are others. Not in a signal handler
+ * Errors:   another copy has another layout: reported, abort
+ * Return:   the memory; NULL = there is none to be had
+ */
+void *hf_detail_process_find(struct hf_detail_process_state *mine, size_t bytes,
+			     enum hf_detail_process_fork fork);
+
+#endif

@@ -1,0 +1,440 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * linux_user_profile - Linux user space: which locks are waited for, how often and how long, at exit.
+ *
+ * State
+ *   hf_detail_profile_on   1 = HOLDFAST_PROFILE asks for it: set before main(), and read by slow paths
+ *   table            what was waited for, an entry a lock and a call site: one table for all copies of
+ *                    the library in a process; empty again in the child of a fork
+ *   output           how many copies there are, and where the profile goes
+ *
+ *   An entry: FREE -> BUSY -> READY, and no way back.
+ *
+ * Invariants
+ *   P1  Counting allocates nothing, takes no lock and waits for nobody: it is done by threads that
+ *       have just got a lock, and in signal handlers. An entry that another thread is making (BUSY) is
+ *       passed over; so a lock and site may have two entries, which are added up when they are printed.
+ *   P2  The memory is bounded. A wait that finds no entry within SLOTS_LOOKED_AT steps is counted as dropped.
+ *   P3  The last copy prints: at exit, or when the only plug-in that has a copy is unloaded.
+ */
+#define _GNU_SOURCE /* secure_getenv */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <link.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "holdfast/internal/atomic.h"
+#include "holdfast/report.h"
+
+#include "../env/env.h"
+#include "../process/process.h"
+
+enum { ENTRIES = 4096, SLOTS_LOOKED_AT = 64, LOCKS_SHOWN = 10, SITES_SHOWN = 5 };
+
+enum { FREE, BUSY, READY };
+
+struct entry {
+	hf_atomic64_t lock, site; /* addresses; P1: they stay when the entry is READY */
+	hf_atomic64_t waits, ns, longest;
+	hf_atomic32_t state, kind;
+};
+
+struct profile_table {
+	struct entry entry[ENTRIES];
+	hf_atomic64_t dropped, dropped_ns; /* P2 */
+};
+
+struct output {
+	hf_atomic32_t copies;
+	char file[PATH_MAX]; /* empty = standard error */
+};
+
+HF_DETAIL_DEBUGGERS_KNOW(sizeof(struct entry) == 48 && offsetof(struct entry, site) == 8 &&
+			 offsetof(struct entry, longest) == 32 &&
+			 offsetof(struct entry, kind) == 44);
+
+/* In the child of a fork nothing was waited for yet, but there are as many copies as before. */
+HF_DETAIL_PROCESS_STATE(profile, 1);
+HF_DETAIL_PROCESS_STATE(profout, 1);
+
+uint32_t hf_detail_profile_on;
+
+static struct profile_table *profile_table;
+static struct output *output;
+
+/* ---- counting ----------------------------------------------------------------------------- */
+
+static uint32_t place_of(uint64_t lock, uint64_t site)
+{
+	return (uint32_t)((lock * 0x9e3779b97f4a7c15u ^ site * 0xc2b2ae3d27d4eb4fu) >> 40) %
+	       ENTRIES;
+}
+
+/* The entry of a lock and a site, or NULL. P1, P2 */
+static struct entry *find(enum hf_detail_profile_kind kind, uint64_t lock, uint64_t site)
+{
+	uint32_t at = place_of(lock, site);
+
+	for (uint32_t i = 0; i < SLOTS_LOOKED_AT; i++) {
+		struct entry *e = &profile_table->entry[(at + i) % ENTRIES];
+		uint32_t state = hf_atomic32_load_acquire(&e->state);
+
+		if (state == FREE && hf_atomic32_try_cmpxchg_relaxed(&e->state, &state, BUSY)) {
+			hf_atomic64_store_relaxed(&e->lock, lock);
+			hf_atomic64_store_relaxed(&e->site, site);
+			hf_atomic32_store_relaxed(&e->kind, (uint32_t)kind);
+			hf_atomic32_store_release(&e->state, READY);
+			return e;
+		}
+		/* A failed swap may have found it READY, but has not acquired what it has. */
+		if (state == READY)
+			state = hf_atomic32_load_acquire(&e->state);
+		if (state == READY && hf_atomic64_load_relaxed(&e->lock) == lock &&
+		    hf_atomic64_load_relaxed(&e->site) == site &&
+		    hf_atomic32_load_relaxed(&e->kind) == (uint32_t)kind)
+			return e;
+	}
+	return NULL;
+}
+
+static void raise_to(hf_atomic64_t *longest, uint64_t ns)
+{
+	uint64_t found = hf_atomic64_load_relaxed(longest);
+
+	while (found < ns && !hf_atomic64_try_cmpxchg_relaxed(longest, &found, ns))
+		;
+}
+
+void hf_detail_profile_add(uint64_t start, enum hf_detail_profile_kind kind,
+			   const volatile void *lock, const void *site)
+{
+	uint64_t ns = hf_detail_env_now() - start;
+	struct entry *e;
+
+	if (!site)
+		site = HF_DETAIL_CALL_SITE;
+	e = find(kind, (uintptr_t)lock, (uintptr_t)site);
+	(void)hf_atomic64_fetch_add_relaxed(e ? &e->waits : &profile_table->dropped, 1);
+	(void)hf_atomic64_fetch_add_relaxed(e ? &e->ns : &profile_table->dropped_ns, ns);
+	if (e)
+		raise_to(&e->longest, ns);
+}
+
+/* ---- printing ----------------------------------------------------------------------------- */
+
+static char program[128]; /* this process's, where it is known */
+
+struct row {
+	enum hf_detail_profile_kind kind;
+	uint64_t lock, site, waits, ns, longest;
+};
+
+static const char *const wait_names[] = {
+	[HF_DETAIL_PROFILE_MUTEX] = "mutex",
+	[HF_DETAIL_PROFILE_MUTEX_SHARED] = "mutex between processes",
+	[HF_DETAIL_PROFILE_SPINLOCK] = "spinlock",
+	[HF_DETAIL_PROFILE_COND] = "condition variable",
+	[HF_DETAIL_PROFILE_COND_SHARED] = "condition variable between processes",
+};
+
+static bool is_cond(enum hf_detail_profile_kind kind)
+{
+	return kind == HF_DETAIL_PROFILE_COND || kind == HF_DETAIL_PROFILE_COND_SHARED;
+}
+
+static bool same_lock(const struct row *a, const struct row *b)
+{
+	return a->kind == b->kind && a->lock == b->lock;
+}
+
+#define COMPARE(a, b) (((a) > (b)) - ((a) < (b)))
+
+static int by_lock(const void *one, const void *other)
+{
+	const struct row *a = (const struct row *)one, *b = (const struct row *)other;
+
+	if (a->kind != b->kind)
+		return COMPARE(a->kind, b->kind);
+	if (a->lock != b->lock)
+		return COMPARE(a->lock, b->lock);
+	return COMPARE(a->site, b->site);
+}
+
+/* The longest first. */
+static int by_cost(const void *one, const void *other)
+{
+	const struct row *a = (const struct row *)one, *b = (const struct row *)other;
+
+	if (a->ns != b->ns)
+		return COMPARE(b->ns, a->ns);
+	if (a->waits != b->waits)
+		return COMPARE(b->waits, a->waits);
+	return by_lock(one, other);
+}
+
+/* What the table has, a row a lock and site. Returns how many. P1 */
+static size_t collect_rows(struct row *rows)
+{
+	size_t n = 0, kept = 0;
+
+	for (size_t i = 0; i < ENTRIES; i++) {
+		const struct entry *e = &profile_table->entry[i];
+
+		if (hf_atomic32_load_acquire(&e->state) != READY)
+			continue;
+		rows[n].kind = (enum hf_detail_profile_kind)hf_atomic32_load_relaxed(&e->kind);
+		rows[n].lock = hf_atomic64_load_relaxed(&e->lock);
+		rows[n].site = hf_atomic64_load_relaxed(&e->site);
+		rows[n].waits = hf_atomic64_load_relaxed(&e->waits);
+		rows[n].ns = hf_atomic64_load_relaxed(&e->ns);
+		rows[n].longest = hf_atomic64_load_relaxed(&e->longest);
+		n += rows[n].waits != 0;
+	}
+	qsort(rows, n, sizeof(*rows), by_lock);
+	for (size_t i = 0; i < n; i++) {
+		struct row *last = kept ? &rows[kept - 1] : NULL;
+
+		if (!last || !same_lock(last, &rows[i]) || last->site != rows[i].site) {
+			rows[kept++] = rows[i];
+			continue;
+		}
+		last->waits += rows[i].waits;
+		last->ns += rows[i].ns;
+		if (last->longest < rows[i].longest)
+			last->longest = rows[i].longest;
+	}
+	return kept;
+}
+
+/* A row a lock, of these kinds, the costliest first. Returns how many. */
+static size_t sum_up(const struct row *rows, size_t n, bool conds, struct row *locks)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		struct row *last = count ? &locks[count - 1] : NULL;
+
+		if (is_cond(rows[i].kind) != conds)
+			continue;
+		if (!last || !same_lock(last, &rows[i])) {
+			locks[count++] = rows[i];
+			continue;
+		}
+		last->waits += rows[i].waits;
+		last->ns += rows[i].ns;
+		if (last->longest < rows[i].longest)
+			last->longest = rows[i].longest;
+	}
+	qsort(locks, count, sizeof(*locks), by_cost);
+	return count;
+}
+
+__attribute__((format(printf, 2, 3))) static void line(int file, const char *format, ...)
+{
+	char text[512] = "holdfast: ";
+	size_t len = strlen(text);
+	const char *at = text;
+	va_list arguments;
+	int more;
+
+	va_start(arguments, format);
+	more = vsnprintf(text + len, sizeof(text) - len - 1, format, arguments);
+	va_end(arguments);
+	len += more < 0 ? 0 : (size_t)more;
+	if (len > sizeof(text) - 2)
+		len = sizeof(text) - 2;
+	text[len++] = '\n';
+	while (len > 0) {
+		ssize_t n = write(file, at, len);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return;
+		at += n;
+		len -= (size_t)n;
+	}
+}
+
+/* Which object has an address. Reports read /proc/self/maps, which does not say whose .bss it is. */
+struct profile_place {
+	uintptr_t address;
+	const char *program; /* the name of the first object */
+	char text[256];      /* " (/bin/app+0x234)", as reports have it; empty = none has it */
+};
+
+static int look_at_object(struct dl_phdr_info *object, size_t size, void *data)
+{
+	struct profile_place *place = (struct profile_place *)data;
+	uintptr_t lowest = UINTPTR_MAX;
+	bool found = false;
+
+	(void)size;
+	for (unsigned int i = 0; i < object->dlpi_phnum; i++) {
+		const ElfW(Phdr) *segment = &object->dlpi_phdr[i];
+		uintptr_t start = object->dlpi_addr + segment->p_vaddr;
+
+		if (segment->p_type != PT_LOAD)
+			continue;
+		found = found || place->address - start < segment->p_memsz;
+		start &= ~(uintptr_t)(segment->p_align ? segment->p_align - 1 : 0);
+		lowest = start < lowest ? start : lowest;
+	}
+	if (found)
+		(void)snprintf(place->text, sizeof(place->text), " (%s+0x%lx)",
+			       object->dlpi_name && *object->dlpi_name ? object->dlpi_name
+								       : place->program,
+			       (unsigned long)(place->address - lowest));
+	return found;
+}
+
+/* "      12.345         7       3.210    at 0x1234 (/bin/app+0x234)" */
+static void print_row(int file, const struct row *row, const char *what, uint64_t address)
+{
+	struct profile_place place = { (uintptr_t)address, program, "" };
+
+	(void)dl_iterate_phdr(look_at_object, &place);
+	line(file, "%10llu.%03u %10llu %8llu.%03u  %s 0x%llx%s",
+	     (unsigned long long)(row->ns / 1000000), (unsigned int)(row->ns / 1000 % 1000),
+	     (unsigned long long)row->waits, (unsigned long long)(row->longest / 1000000),
+	     (unsigned int)(row->longest / 1000 % 1000), what, (unsigned long long)address,
+	     place.text);
+}
+
+/* Those sites of a lock that cost most. @rows: all, in the order of by_lock(). */
+static void print_sites(int file, const struct row *rows, size_t n, const struct row *lock)
+{
+	size_t left = 0;
+	struct row best = { lock->kind, 0, 0, 0, 0, 0 }, last;
+
+	for (int shown = 0; shown < SITES_SHOWN; shown++) {
+		bool found = false;
+
+		last = best;
+		left = 0;
+		for (size_t i = 0; i < n; i++) {
+			if (!same_lock(&rows[i], lock) || (shown && by_cost(&rows[i], &last) <= 0))
+				continue;
+			left++;
+			if (!found || by_cost(&rows[i], &best) < 0)
+				best = rows[i];
+			found = true;
+		}
+		if (!found)
+			return;
+		print_row(file, &best, "  at", best.site);
+	}
+	if (left > 1)
+		line(file, "%*s and %zu more call sites", 36, "", left - 1);
+}
+
+static void print_some(int file, const struct row *rows, size_t n, bool conds, struct row *locks)
+{
+	size_t count = sum_up(rows, n, conds, locks);
+	struct row rest = { HF_DETAIL_PROFILE_MUTEX, 0, 0, 0, 0, 0 };
+
+	if (!count)
+		return;
+	line(file, "      total ms      waits   longest ms  %s",
+	     conds ? "condition variable (not contention: a thread waits there for its work)"
+		   : "lock");
+	for (size_t i = 0; i < count; i++) {
+		if (i < LOCKS_SHOWN) {
+			print_row(file, &locks[i], wait_names[locks[i].kind], locks[i].lock);
+			print_sites(file, rows, n, &locks[i]);
+		} else {
+			rest.waits += locks[i].waits;
+			rest.ns += locks[i].ns;
+		}
+	}
+	if (count > LOCKS_SHOWN)
+		line(file, "%10llu.%03u %10llu %12s  in %zu more of them",
+		     (unsigned long long)(rest.ns / 1000000), (unsigned int)(rest.ns / 1000 % 1000),
+		     (unsigned long long)rest.waits, "", count - LOCKS_SHOWN);
+}
+
+static int open_output(void)
+{
+	int file;
+
+	if (!output->file[0])
+		return STDERR_FILENO;
+	do
+		file = open(output->file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+	while (file < 0 && errno == EINTR);
+	if (file < 0)
+		hf_detail_env_complain("HOLDFAST_PROFILE", output->file, " can't be written\n");
+	return file;
+}
+
+static void print_profile(void)
+{
+	struct row *rows = (struct row *)calloc(2 * ENTRIES, sizeof(*rows));
+	uint64_t dropped = hf_atomic64_load_relaxed(&profile_table->dropped);
+	ssize_t len = readlink("/proc/self/exe", program, sizeof(program) - 1);
+	int file = rows ? open_output() : -1;
+	size_t n;
+
+	if (file >= 0) {
+		program[len > 0 ? len : 0] = '\0';
+		n = collect_rows(rows);
+		line(file, "profile of process %lu (%s)%s", (unsigned long)getpid(), program,
+		     n || dropped ? "" : ": no lock was waited for");
+		print_some(file, rows, n, false, rows + ENTRIES);
+		print_some(file, rows, n, true, rows + ENTRIES);
+		if (dropped)
+			line(file, "%10llu.%03u %10llu %12s  dropped: the table has %d entries",
+			     (unsigned long long)(hf_atomic64_load_relaxed(
+							  &profile_table->dropped_ns) /
+						  1000000),
+			     (unsigned int)(hf_atomic64_load_relaxed(&profile_table->dropped_ns) /
+					    1000 % 1000),
+			     (unsigned long long)dropped, "", ENTRIES);
+	}
+	if (file > STDERR_FILENO)
+		(void)close(file);
+	free(rows);
+}
+
+/* ---- start and end ------------------------------------------------------------------------ */
+
+/* A program with more rights than its user writes no file that the user names. */
+static const char *ask(void)
+{
+	const char *value = secure_getenv("HOLDFAST_PROFILE");
+
+	return value && *value && strcmp(value, "0") != 0 ? value : NULL;
+}
+
+__attribute__((constructor(101))) static void start_profile(void)
+{
+	const char *value = ask();
+
+	if (!value)
+		return;
+	if (strlen(value) >= sizeof(output->file)) {
+		hf_detail_env_complain("HOLDFAST_PROFILE", value, " is too long\n");
+		return;
+	}
+	profile_table = (struct profile_table *)hf_detail_process_share(
+		profile, sizeof(*profile_table), HF_DETAIL_PROCESS_WIPE);
+	output = (struct output *)hf_detail_process_share(profout, sizeof(*output),
+							  HF_DETAIL_PROCESS_KEEP);
+	if (!profile_table || !output)
+		return;
+	if (hf_atomic32_fetch_add_relaxed(&output->copies, 1) == 0)
+		strcpy(output->file, strcmp(value, "1") == 0 ? "" : value);
+	hf_detail_profile_on = 1;
+}
+
+/* P3. Others of the process's destructors may still come, and wait: that is not in it. */
+__attribute__((destructor(101))) static void end_profile(void)
+{
+	if (hf_detail_profile_on && hf_atomic32_fetch_add_relaxed(&output->copies, UINT32_MAX) == 1)
+		print_profile();
+}

@@ -1,0 +1,531 @@
+/* SPDX-License-Identifier: MIT */
+/* linux_user_region - Linux user space: ranges of mappings that lose pages. */
+#define _GNU_SOURCE /* MAP_ANONYMOUS, MADV_POPULATE_WRITE */
+#include <errno.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include "../env/env.h"
+#include "../nofault/nofault.h"
+#include "../nofault/fault.h"
+#include "../profile/probe.h"
+#include "region_list.h"
+
+/* Linux 5.14; older headers don't have them. */
+#define HF_DETAIL_POPULATE_READ 22
+#define HF_DETAIL_POPULATE_WRITE 23
+
+static struct hf_detail_regions all;
+
+/* For debuggers: by a name that no program has. */
+static const struct hf_detail_regions *const hf_detail_regions_here __attribute__((used)) = &all;
+HF_DETAIL_DEBUGGERS_KNOW(HF_DETAIL_REGION_SHARDS == 16 &&
+			 sizeof(struct hf_detail_region_shard) == 64 &&
+			 offsetof(struct hf_detail_regions, process) == 16 * 64 &&
+			 offsetof(struct hf_detail_region_thread, next) == 8);
+HF_DETAIL_DEBUGGERS_KNOW(offsetof(hf_region_t, lost) == 8 && offsetof(hf_region_t, written) == 16 &&
+			 offsetof(hf_region_t, fd) == 28 && offsetof(hf_region_t, base) == 32 &&
+			 offsetof(hf_region_t, jump) == 32 + 2 * sizeof(void *));
+
+/* This thread's list. */
+static __thread struct hf_detail_region_thread self __attribute__((tls_model("initial-exec")));
+
+static uintptr_t page_size = 4096; /* set before main(), and never again */
+
+/* The stacks of threads lie at equal distances, so the low bits would be the same for all. */
+static struct hf_detail_region_shard *my_shard(void)
+{
+	uint64_t mixed = (uint64_t)(uintptr_t)&self * 0x9e3779b97f4a7c15u;
+
+	return &all.shard[(mixed >> 32) % HF_DETAIL_REGION_SHARDS];
+}
+
+static uintptr_t down(uintptr_t address, uintptr_t size)
+{
+	return address & ~(size - 1);
+}
+
+static uintptr_t up(uintptr_t address, uintptr_t size)
+{
+	return (address + size - 1) & ~(size - 1);
+}
+
+/* ---- a fault ------------------------------------------------------------------------------ */
+
+static bool has_page_of(const hf_region_t *r, uintptr_t address)
+{
+	return address >= down(r->base, page_size) && address < up(r->base + r->len, page_size);
+}
+
+/* By a thread that is inside, or has it. */
+static hf_region_t *find_region_in(const struct hf_detail_region_thread *thread, uintptr_t address)
+{
+	hf_region_t *r = hf_detail_region_of(hf_atomic64_load_seq_cst(&thread->top));
+
+	while (r && !has_page_of(r, address))
+		r = hf_detail_region_of(hf_atomic64_load_seq_cst(&r->below));
+	return r;
+}
+
+/* The region that serves a fault of this thread at that address; NULL = none. */
+static hf_region_t *find_region(uintptr_t address)
+{
+	hf_region_t *r = find_region_in(&self, address);
+
+	return r ? r : find_region_in(&all.process, address);
+}
+
+/*
+ * May the mapping of this page, which is not there, be written? The kernel checks that before it
+ * misses the page (EFAULT). Where it knows neither request: as if it might.
+ */
+static uint32_t ask_access(void *page)
+{
+	if (!madvise(page, page_size, HF_DETAIL_POPULATE_WRITE) || errno != EINVAL)
+		return HF_DETAIL_REGION_WRITABLE;
+	if (!madvise(page, page_size, HF_DETAIL_POPULATE_READ) || errno != EINVAL)
+		return HF_DETAIL_REGION_READ_ONLY;
+	return HF_DETAIL_REGION_WRITABLE;
+}
+
+/*
+ * mmap(), of which ThreadSanitizer's own says that it writes all that is mapped: a race with each
+ * thread that reads the mapping.
+ */
+static void *map(void *at, size_t len, int prot, int flags, int fd, uint64_t offset)
+{
+#if HF_TSAN
+	return (void *)syscall(SYS_mmap, at, len, prot, flags, fd, offset);
+#else
+	return mmap(at, len, prot, flags, fd, (off_t)offset);
+#endif
+}
+
+/*
+ * Puts zeros in place of the pages; before that, notes it in all regions that have some. Sets
+ * errno.
+ */
+static bool replace(hf_region_t *r, struct hf_detail_region_pages lost)
+{
+	const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE;
+	void *at = (void *)(uintptr_t)lost.from;
+	int prot = PROT_READ;
+
+	hf_detail_regions_note(&all, r, lost); /* G1 */
+	if (hf_atomic64_load_seq_cst(&r->written) != HF_DETAIL_REGION_NONE)
+		prot |= PROT_WRITE;
+	return map(at, (size_t)(lost.to - lost.from), prot, flags, -1, 0) == at;
+}
+
+/*
+ * The rest of the range, from the page of `address` on; up to where it was replaced before, so that
+ * what was written there stays. The page may have been replaced by another thread since: then it is
+ * replaced again, which is right too, and nobody has to wait (G4).
+ */
+static bool lose(hf_region_t *r, uintptr_t address)
+{
+	uintptr_t first = down(r->base, page_size), end = up(r->base + r->len, page_size);
+	uint64_t before = hf_atomic64_load_seq_cst(&r->lost);
+	struct hf_detail_region_pages lost = { down(address, page_size), end, 0 };
+
+	if (before != HF_DETAIL_REGION_NONE && down((uintptr_t)before, page_size) > lost.from)
+		lost.to = down((uintptr_t)before, page_size);
+	if (hf_atomic32_load_relaxed(&r->access) == HF_DETAIL_REGION_UNKNOWN)
+		hf_detail_region_set_access(r, ask_access((void *)(uintptr_t)lost.from));
+	lost.access = hf_atomic32_load_relaxed(&r->access);
+	if (replace(r, lost))
+		return true;
+	/* EINVAL: a page of a huge size must go as a whole. Nothing outside of the range may. */
+	for (uintptr_t size = 2 * page_size; errno == EINVAL && size <= (uintptr_t)1 << 30;
+	     size *= 2) {
+		struct hf_detail_region_pages huge = { down(address, size),
+						       up((uintptr_t)lost.to, size), lost.access };
+
+		if (huge.from < first || huge.to > end)
+			break;
+		if (replace(r, huge))
+			return true;
+	}
+	return false;
+}
+
+static void written_visit(struct hf_detail_regions *regions, hf_region_t *r, void *data)
+{
+	const struct hf_detail_region_pages *opened = (const struct hf_detail_region_pages *)data;
+	uint64_t lost = hf_atomic64_load_seq_cst(&r->lost), none = HF_DETAIL_REGION_NONE;
+
+	(void)regions;
+	if (lost == HF_DETAIL_REGION_NONE || r->base >= opened->to ||
+	    opened->from >= r->base + r->len)
+		return;
+	/* In a region that does not have the address, the first write will go unseen: anywhere. */
+	if (opened->from >= lost && has_page_of(r, (uintptr_t)opened->from))
+		lost = opened->from < r->base + r->len ? opened->from : r->base + r->len - 1;
+	(void)hf_atomic64_try_cmpxchg_seq_cst(&r->written, &none, lost);
+}
+
+/*
+ * The lost part of a region becomes writable; the first write is at `address`, by a thread inside.
+ */
+static bool open_lost(hf_region_t *r, uint64_t address)
+{
+	uintptr_t from = down((uintptr_t)hf_atomic64_load_seq_cst(&r->lost), page_size);
+	struct hf_detail_region_pages opened = { address, up(r->base + r->len, page_size), 0 };
+
+	hf_detail_regions_each(&all, written_visit, &opened);
+	return mprotect((void *)from, (size_t)(opened.to - from), PROT_READ | PROT_WRITE) == 0;
+}
+
+/* Is it a write into the lost part of a mapping that was writable? */
+static bool may_open(const hf_region_t *r, uintptr_t address, const void *context)
+{
+	uint64_t lost = hf_atomic64_load_seq_cst(&r->lost);
+
+	if (r->jump || lost == HF_DETAIL_REGION_NONE ||
+	    address < down((uintptr_t)lost, page_size) ||
+	    hf_atomic32_load_relaxed(&r->access) != HF_DETAIL_REGION_WRITABLE)
+		return false;
+#if HF_ARCH_HAS_SITES
+	/* The page is not executable: an instruction that is fetched from there is a bug. */
+	if (down((uintptr_t)HF_ARCH_CONTEXT_PC((const ucontext_t *)context), page_size) ==
+	    down(address, page_size))
+		return false;
+#else
+	(void)context;
+#endif
+	return true;
+}
+
+/* Before the function of hf_region_call() is left: the regions that it has begun and not ended. */
+static void close_newer(hf_region_t *r, uint32_t parity)
+{
+	uint64_t me = (uint64_t)(uintptr_t)r;
+	bool newer = hf_atomic64_load_seq_cst(&self.top) != me;
+
+	hf_atomic64_store_seq_cst(&self.top, me); /* G3 */
+	hf_grace_leave(&all.grace, parity);
+	/* Their memory is about to be used for something else. G4: no waiting with parity held. */
+	while (newer && (hf_atomic32_load_seq_cst(&all.grace.inside[0]) ||
+			 hf_atomic32_load_seq_cst(&all.grace.inside[1])))
+		hf_env_yield();
+}
+
+static bool handle_region(int signal, const siginfo_t *info, void *context, sigjmp_buf **jump)
+{
+	uintptr_t address = (uintptr_t)info->si_addr;
+	bool is_lost = signal == SIGBUS && info->si_code == BUS_ADRERR; /* G5 */
+	bool is_write = signal == SIGSEGV && info->si_code == SEGV_ACCERR;
+	int error = errno;
+	bool done = false;
+	uint32_t parity;
+	hf_region_t *r;
+
+	if (!is_lost && !is_write)
+		return false;
+	parity = hf_grace_enter(&all.grace); /* G2 */
+	r = find_region(address);
+	if (r && is_lost && r->jump) {
+		hf_detail_region_note(&all, r,
+				      down(address, page_size) > r->base ? down(address, page_size)
+									 : r->base);
+		HF_DETAIL_PROBE3(region_fault, address, r, signal);
+		close_newer(r, parity);
+		*jump = (sigjmp_buf *)r->jump;
+		errno = error;
+		return true;
+	}
+	if (r && is_lost)
+		done = lose(r, address);
+	else if (r && may_open(r, address, context))
+		done = open_lost(r, address);
+	if (done)
+		HF_DETAIL_PROBE3(region_fault, address, r, signal);
+	hf_grace_leave(&all.grace, parity);
+	errno = error;
+	return done;
+}
+
+/* ---- begin -------------------------------------------------------------------------------- */
+
+static int prepare(hf_region_t *r, const void *base, size_t len)
+{
+	uintptr_t start = (uintptr_t)base, end = start + len;
+
+	if (!start || !len || end < start || up(end, page_size) < end)
+		return -HF_EINVAL;
+	memset(r, 0, sizeof(*r));
+	hf_atomic64_store_relaxed(&r->lost, HF_DETAIL_REGION_NONE);
+	hf_atomic64_store_relaxed(&r->written, HF_DETAIL_REGION_NONE);
+	r->fd = -1;
+	r->base = start;
+	r->len = len;
+	return 0;
+}
+
+int hf_region_begin(hf_region_t *region, const void *base, size_t len)
+{
+	int error = prepare(region, base, len);
+
+	if (!error)
+		hf_detail_regions_add(&all, &self, my_shard(), region, page_size);
+	return error;
+}
+
+int hf_region_begin_file(hf_region_t *region, const void *base, size_t len, int prot, int flags,
+			 int fd, uint64_t offset)
+{
+	int error = prepare(region, base, len);
+	int sharing = flags & MAP_TYPE; /* MAP_SHARED_VALIDATE is both bits */
+
+	if (error)
+		return error;
+	if (fd < 0)
+		return -EBADF;
+	if ((sharing != MAP_SHARED && sharing != MAP_PRIVATE && sharing != MAP_SHARED_VALIDATE) ||
+	    flags & MAP_ANONYMOUS || (offset ^ (uintptr_t)base) & (page_size - 1) ||
+	    offset > (uint64_t)INT64_MAX - len)
+		return -HF_EINVAL;
+	hf_atomic32_store_relaxed(&region->access, prot & PROT_WRITE ? HF_DETAIL_REGION_WRITABLE
+								     : HF_DETAIL_REGION_READ_ONLY);
+	region->fd = fd;
+	region->prot = prot;
+	region->flags = flags;
+	region->offset = offset;
+	hf_detail_regions_add(&all, &self, my_shard(), region, page_size);
+	return 0;
+}
+
+int hf_region_begin_process(hf_region_t *region, const void *base, size_t len)
+{
+	int error = prepare(region, base, len);
+
+	if (error)
+		return error;
+	region->of_process = 1;
+	hf_mutex_lock(&all.lock);
+	hf_detail_regions_add(&all, &all.process, NULL, region, page_size);
+	hf_mutex_unlock(&all.lock);
+	return 0;
+}
+
+/* ---- end ---------------------------------------------------------------------------------- */
+
+static bool take_out(hf_region_t *r)
+{
+	bool found = hf_detail_regions_remove(&self, my_shard(), r);
+
+	if (!found) {
+		hf_mutex_lock(&all.lock);
+		found = hf_detail_regions_remove(&all.process, NULL, r);
+		hf_mutex_unlock(&all.lock);
+	}
+	if (found)
+		hf_detail_regions_wait(&all); /* G2 */
+	return found;
+}
+
+/* The file again from the first lost page on. Returns 0 or -errno. */
+static int map_again(const hf_region_t *r, uintptr_t from)
+{
+	uint64_t offset = r->offset + from - r->base;
+	int flags = r->flags;
+
+#ifdef MAP_FIXED_NOREPLACE
+	flags &= ~MAP_FIXED_NOREPLACE;
+#endif
+	return map((void *)from, up(r->base + r->len, page_size) - from, r->prot, flags | MAP_FIXED,
+		   r->fd, offset) == MAP_FAILED
+		       ? -errno
+		       : 0;
+}
+
+/* How much of the region the file has now. */
+static size_t file_has(const hf_region_t *r)
+{
+	struct stat file;
+	uint64_t size;
+
+	if (fstat(r->fd, &file) || !S_ISREG(file.st_mode))
+		return r->len; /* a device has no length */
+	size = (uint64_t)file.st_size;
+	if (size >= r->offset + r->len)
+		return r->len;
+	return size > r->offset ? (size_t)(size - r->offset) : 0;
+}
+
+struct heir {
+	uintptr_t from, to;
+	bool found;
+};
+
+/*
+ * Has this region met the loss of all these pages? Then its end does what is to be done about them.
+ */
+static void heir_visit(struct hf_detail_regions *regions, hf_region_t *r, void *data)
+{
+	struct heir *heir = (struct heir *)data;
+	uint64_t lost = hf_atomic64_load_seq_cst(&r->lost);
+
+	(void)regions;
+	if (!r->jump && lost != HF_DETAIL_REGION_NONE &&
+	    down((uintptr_t)lost, page_size) <= heir->from &&
+	    heir->to <= up(r->base + r->len, page_size))
+		heir->found = true;
+}
+
+/* The zeros stay, and can be written if the file could be. Returns 0 or -errno. */
+static int leave_zeros(hf_region_t *r, uint64_t lost)
+{
+	struct heir heir = { down((uintptr_t)lost, page_size), up(r->base + r->len, page_size),
+			     false };
+	uint32_t parity;
+	int error = 0;
+
+	if (hf_atomic32_load_relaxed(&r->access) != HF_DETAIL_REGION_WRITABLE ||
+	    hf_atomic64_load_seq_cst(&r->written) != HF_DETAIL_REGION_NONE)
+		return 0;
+	parity = hf_grace_enter(&all.grace);
+	hf_detail_regions_each(&all, heir_visit, &heir);
+	if (!heir.found && !open_lost(r, lost))
+		error = -errno;
+	hf_grace_leave(&all.grace, parity);
+	return error;
+}
+
+/* Has this thread begun it, and not ended? */
+static bool is_mine(const hf_region_t *r)
+{
+	uint64_t at = hf_atomic64_load_relaxed(&self.top);
+
+	while (at && hf_detail_region_of(at) != r)
+		at = hf_atomic64_load_relaxed(&hf_detail_region_of(at)->below);
+	return at;
+}
+
+/*
+ * G1: as long as there are zeros there is an open region that has met the loss, for those that begin to
+ * inherit from. So a region that knows its file maps it again while it is still open. A loss that another
+ * thread meets after that is noted in that thread's region, too, and is for its end. Returns 0 or -errno.
+ */
+static int map_again_while_open(const hf_region_t *r, uint64_t *mapped)
+{
+	uint64_t lost;
+	int error = 0;
+
+	while ((lost = hf_atomic64_load_seq_cst(&r->lost)) != *mapped) {
+		error = map_again(r, down((uintptr_t)lost, page_size));
+		*mapped = lost;
+	}
+	return error;
+}
+
+/* What is done about a loss, when the region is in no list any more. Returns 0 or -errno. */
+static int settle(hf_region_t *r, uint64_t lost)
+{
+	if (r->jump)
+		return 0;
+	return r->fd >= 0 ? map_again(r, down((uintptr_t)lost, page_size)) : leave_zeros(r, lost);
+}
+
+size_t hf_region_end(hf_region_t *region, struct hf_region_fault *fault)
+{
+	struct hf_region_fault found = { 0, 0, 0 };
+	int kept = errno;
+	uint64_t lost, written, mapped = HF_DETAIL_REGION_NONE;
+
+	/* G1: zeros that this thread has read are noted; the reads came before the loads below. */
+	hf_atomic64_fence_acquire(&region->lost);
+	if (is_mine(region) && region->fd >= 0)
+		found.error = map_again_while_open(region, &mapped);
+	if (!take_out(region)) {
+		found.error = -HF_EINVAL;
+		if (fault)
+			*fault = found;
+		return 0;
+	}
+	/* G1: if this thread has read zeros, they are noted; the reads came before the loads below. */
+	hf_atomic64_fence_acquire(&region->lost);
+	lost = hf_atomic64_load_seq_cst(&region->lost);
+	written = hf_atomic64_load_seq_cst(&region->written);
+	found.bad = found.written = region->len;
+	if (HF_UNLIKELY(lost != HF_DETAIL_REGION_NONE)) {
+		found.bad = (size_t)(lost - region->base);
+		if (lost != mapped)
+			found.error = settle(region, lost);
+		(void)hf_atomic32_fetch_sub_release(&all.losses, 1); /* R2 */
+	}
+	if (written != HF_DETAIL_REGION_NONE)
+		found.written = written > region->base ? (size_t)(written - region->base) : 0;
+	if (region->fd >= 0) {
+		size_t has = file_has(region);
+
+		if (has < found.bad)
+			found.bad = has;
+	}
+	if (fault)
+		*fault = found;
+	errno = kept;
+	return found.bad;
+}
+
+/* ---- a function --------------------------------------------------------------------------- */
+
+int hf_region_call(const void *base, size_t len, void (*function)(void *), void *arg,
+		   struct hf_region_fault *fault)
+{
+	hf_region_t region;
+	sigjmp_buf where;
+	int error = prepare(&region, base, len);
+
+	if (error)
+		return error;
+	region.jump = &where;
+	if (sigsetjmp(where, 0) == 0) {
+		hf_detail_regions_add(&all, &self, my_shard(), &region, page_size);
+		function(arg);
+	}
+	return hf_region_end(&region, fault) < len ? -HF_EFAULT : 0;
+}
+
+/* ---- start, fork -------------------------------------------------------------------------- */
+
+static void count_loss(struct hf_detail_regions *regions, hf_region_t *r, void *data)
+{
+	(void)data;
+	if (hf_atomic64_load_relaxed(&r->lost) != HF_DETAIL_REGION_NONE)
+		(void)hf_atomic32_fetch_add_relaxed(&regions->losses, 1);
+}
+
+/* Only this thread is here, and the others' memory may be used for something else. */
+static void region_in_child(void)
+{
+	struct hf_detail_region_shard *mine = my_shard();
+
+	for (unsigned int i = 0; i < HF_DETAIL_REGION_SHARDS; i++) {
+		hf_atomic64_store_relaxed(&all.shard[i].top, 0);
+		hf_mutex_init(&all.shard[i].lock);
+	}
+	hf_mutex_init(&all.lock);
+	hf_atomic64_store_relaxed(&self.next, 0);
+	if (hf_atomic64_load_relaxed(&self.top))
+		hf_atomic64_store_relaxed(&mine->top, (uint64_t)(uintptr_t)&self);
+	hf_atomic32_store_relaxed(&all.grace.inside[0], 0);
+	hf_atomic32_store_relaxed(&all.grace.inside[1], 0);
+	hf_atomic32_store_relaxed(&all.losses, 0);
+	hf_detail_regions_each(&all, count_loss, NULL);
+}
+
+__attribute__((constructor(101))) static void start_region(void)
+{
+	page_size = (uintptr_t)getpagesize();
+	hf_atomic64_store_seq_cst(&hf_detail_fault_hook, (uint64_t)(uintptr_t)handle_region);
+	(void)pthread_atfork(NULL, NULL, region_in_child);
+}

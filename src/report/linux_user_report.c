@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: MIT */
+/* linux_user_report - reports in Linux user space: where they go, the object of a call site, the end. */
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "holdfast/report.h"
+
+#include "../env/env.h"
+#include "../process/process.h"
+#include "report.h"
+
+void hf_detail_env_print(const char *line, size_t len)
+{
+	while (len > 0) {
+		ssize_t n = write(STDERR_FILENO, line, len);
+
+		if (n <= 0)
+			return;
+		line += n;
+		len -= (size_t)n;
+	}
+}
+
+void hf_detail_env_abort(void)
+{
+	abort();
+}
+
+void hf_detail_env_complain(const char *variable, const char *value, const char *what)
+{
+	static const char before[] = "holdfast: ";
+
+	hf_detail_env_print(before, sizeof(before) - 1);
+	hf_detail_env_print(variable, strlen(variable));
+	hf_detail_env_print("=", 1);
+	hf_detail_env_print(value, strlen(value));
+	hf_detail_env_print(what, strlen(what));
+}
+
+/* 1: the layout of struct hf_detail_report_state, and of what a handler is given. */
+HF_DETAIL_PROCESS_STATE(report, 1);
+
+__attribute__((constructor(101))) static void read_report_mode(void)
+{
+	static const char *const names[] = { "warn", "abort", "count", "quiet" };
+	const char *value = getenv("HOLDFAST_REPORT");
+	struct hf_detail_report_state *state =
+		hf_detail_process_share(report, sizeof(*state), HF_DETAIL_PROCESS_KEEP);
+
+	/* Another copy has read it, and the program may have set another mode since. */
+	if (state && !hf_detail_report_share(state))
+		return;
+	if (!value || !*value)
+		return;
+	for (unsigned int i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		if (strcmp(value, names[i]) == 0) {
+			(void)hf_report_set_mode((enum hf_report_mode)i);
+			return;
+		}
+	}
+	hf_detail_env_complain("HOLDFAST_REPORT", value,
+			       " is not known; using warn. Known: warn, abort, count, quiet\n");
+}
+
+/* /proc/self/maps, a byte at a time: no allocation, no lock. */
+struct maps {
+	int file;
+	size_t at, len;
+	char bytes[512];
+};
+
+/* -1 = the end. */
+static int next(struct maps *maps)
+{
+	if (maps->at == maps->len) {
+		ssize_t n;
+
+		do
+			n = read(maps->file, maps->bytes, sizeof(maps->bytes));
+		while (n < 0 && errno == EINTR);
+		if (n <= 0)
+			return -1;
+		maps->at = 0;
+		maps->len = (size_t)n;
+	}
+	return (unsigned char)maps->bytes[maps->at++];
+}
+
+/* A hexadecimal number, and the byte behind it. */
+static uintptr_t next_number(struct maps *maps)
+{
+	static const char digits[] = "0123456789abcdef";
+	uintptr_t number = 0;
+	int c;
+
+	while ((c = next(maps)) > 0 && strchr(digits, c))
+		number = number << 4 | (uintptr_t)(strchr(digits, c) - digits);
+	return number;
+}
+
+/* A mapping; of a long path the end. */
+struct mapping {
+	uintptr_t start, end;
+	size_t len;
+	char path[96];
+};
+
+/* "55d0c4a01000-55d0c4a02000 r-xp 00001000 fe:01 1234      /bin/app". False = there is none. */
+static bool next_mapping(struct maps *maps, struct mapping *mapping)
+{
+	int c;
+
+	mapping->start = next_number(maps);
+	mapping->end = next_number(maps);
+	mapping->len = 0;
+	for (int field = 0; field < 4; field++) {
+		while ((c = next(maps)) != ' ') {
+			if (c < 0)
+				return false;
+			if (c == '\n')
+				return true;
+		}
+	}
+	while ((c = next(maps)) == ' ')
+		;
+	for (; c >= 0 && c != '\n'; c = next(maps)) {
+		if (mapping->len == sizeof(mapping->path)) {
+			memmove(mapping->path, mapping->path + 1, sizeof(mapping->path) - 1);
+			mapping->len--;
+		}
+		mapping->path[mapping->len++] = (char)c;
+	}
+	return true;
+}
+
+size_t hf_detail_env_place(char *to, size_t room, const void *site)
+{
+	struct maps maps = { .file = -1 };
+	struct mapping object = { 0 }, mapping;
+	uintptr_t address = (uintptr_t)site;
+	int kept = errno;
+	size_t len = 0;
+
+	do
+		maps.file = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+	while (maps.file < 0 && errno == EINTR);
+	while (maps.file >= 0 && next_mapping(&maps, &mapping)) {
+		/* An object begins where its path does: its parts follow each other. */
+		if (mapping.len != object.len || memcmp(mapping.path, object.path, object.len))
+			object = mapping;
+		if (address - mapping.start < mapping.end - mapping.start) {
+			uintptr_t offset = address - object.start;
+			int shift = (int)sizeof(offset) * 8 - 4;
+
+			if (!mapping.len || mapping.len + 2 * sizeof(offset) + 8 > room)
+				break;
+			memcpy(to, " (", 2);
+			memcpy(to + 2, mapping.path, mapping.len);
+			len = 2 + mapping.len;
+			memcpy(to + len, "+0x", 3);
+			len += 3;
+			while (shift > 0 && !(offset >> shift))
+				shift -= 4;
+			for (; shift >= 0; shift -= 4)
+				to[len++] = "0123456789abcdef"[offset >> shift & 15];
+			to[len++] = ')';
+			break;
+		}
+	}
+	if (maps.file >= 0)
+		(void)close(maps.file);
+	errno = kept;
+	return len;
+}
+
+__attribute__((constructor(101))) static void start_report(void)
+{
+	(void)pthread_atfork(NULL, NULL, hf_detail_report_forked);
+}
+
+/* The last of all destructors: misuse in those of the program is in it. */
+__attribute__((destructor(101))) static void end_report(void)
+{
+	hf_detail_report_summary();
+#ifndef HF_STAYS_LOADED
+	hf_detail_report_leave();
+#endif
+}

@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: MIT */
+/* report - counts and prints misuse; the world's part (where a line goes) is in its own file. */
+#include "report.h"
+
+#include "holdfast/internal/atomic.h"
+#include "../env/env.h"
+#include "../profile/probe.h"
+
+static const char *const texts[HF_REPORT_KINDS] = {
+	[HF_REPORT_ADD_NOT_ZERO_OVF] = "refcount: overflow in not_zero; saturated, leaking memory",
+	[HF_REPORT_ADD_OVF] = "refcount: overflow; saturated, leaking memory",
+	[HF_REPORT_ADD_UAF] = "refcount: addition on 0; use after free",
+	[HF_REPORT_SUB_UAF] = "refcount: underflow; use after free",
+	[HF_REPORT_DEC_LEAK] = "refcount: decrement hit 0; leaking memory",
+	[HF_REPORT_LOCKREF_OVF] = "lockref: overflow; pinned, leaking memory",
+	[HF_REPORT_LOCKREF_DEAD] = "lockref: get on a dead object; use after free",
+	[HF_REPORT_LOCKREF_UNLOCKED] = "lockref: mark_dead or revive without the lock; not done",
+	[HF_REPORT_LOCKREF_PUT] = "lockref: put without a reference; leaking memory",
+	[HF_REPORT_LOCKREF_UNPROTECTED] = "lockref: put outside of a read-side critical section",
+	[HF_REPORT_RCUREF_OVF] = "rcuref: overflow; saturated, leaking memory",
+	[HF_REPORT_RCUREF_DEAD] = "rcuref: put on a dead object; use after free",
+	[HF_REPORT_RCUREF_UNPROTECTED] = "rcuref: put outside of a read-side critical section",
+	[HF_REPORT_LOCK_RECURSION] = "lock: recursion; granted, the caller holds it already",
+	[HF_REPORT_LOCK_WRONG_OWNER] = "lock: unlock by a thread that does not hold it; not done",
+	[HF_REPORT_LOCK_UNLOCKED] = "lock: unlock of a lock that nobody holds; not done",
+	[HF_REPORT_LOCK_HELD_LONG] = "lock: held beyond the limit",
+	[HF_REPORT_LOCK_ORDER] = "lock: order inverted, a deadlock if both are taken at once",
+	[HF_REPORT_SATURATED] = "refcount: saturated already; it stays so, leaking memory",
+};
+
+/* Until there is one for all copies of the library, and where there is but one copy. */
+static struct hf_detail_report_state own;
+static struct hf_detail_report_state *state = &own;
+
+/* For debuggers: by names that no program has. share/gdb/holdfast.py knows so many kinds. */
+HF_STATIC_ASSERT(HF_REPORT_KINDS == 19, "share/gdb/holdfast.py");
+static const hf_atomic32_t *const hf_detail_report_counts __attribute__((used)) = own.counts;
+static const char *const *const hf_detail_report_texts __attribute__((used)) = texts;
+
+/* The handler that was set through this copy. */
+static struct hf_detail_report_handler mine;
+
+HF_STATIC_ASSERT((int)HF_REPORT_KINDS <= (int)HF_DETAIL_REPORT_ROOM,
+		 "later versions have room for more");
+
+const char *hf_report_text(enum hf_report_kind kind)
+{
+	return (unsigned int)kind < HF_REPORT_KINDS ? texts[kind] : "unknown kind of misuse";
+}
+
+HF_COLD char *put_text(char *to, const char *end, const char *text)
+{
+	while (*text && to < end)
+		*to++ = *text++;
+	return to;
+}
+
+HF_COLD char *put_address(char *to, const char *end, const volatile void *address)
+{
+	uintptr_t bits = (uintptr_t)address;
+	int shift = (int)sizeof(bits) * 8 - 4;
+
+	while (shift > 0 && !(bits >> shift))
+		shift -= 4;
+	to = put_text(to, end, "0x");
+	for (; shift >= 0 && to < end; shift -= 4)
+		*to++ = "0123456789abcdef"[bits >> shift & 15];
+	return to;
+}
+
+/* "; at 0x1234 (/bin/app+0x234)": the second where the world has objects. */
+HF_COLD char *put_place(char *to, const char *end, const char *before, const void *site)
+{
+	if (!site)
+		return to;
+	to = put_text(to, end, before);
+	to = put_address(to, end, site);
+#if defined(HF_ENV_HAS_PLACES)
+	to += hf_detail_env_place(to, (size_t)(end - to), site);
+#endif
+	return to;
+}
+
+/* R1: no stdio, no allocation, no lock. */
+HF_COLD void print_line(const struct hf_report_details *details)
+{
+	char line[512] = "";
+	const char *end = line + sizeof(line) - 1;
+	char *at = line;
+
+	at = put_text(at, end, "holdfast: ");
+	at = put_address(at, end, details->object);
+	at = put_text(at, end, ": ");
+	at = put_text(at, end, hf_report_text(details->kind));
+	at = put_place(at, end, "; at ", details->site);
+	if (details->other) {
+		at = put_text(at, end, ", with ");
+		at = put_address(at, end, details->other);
+		at = put_text(at, end, " held");
+		at = put_place(at, end, "; the other way round at ", details->other_site);
+	}
+	*at++ = '\n';
+	hf_detail_env_print(line, (size_t)(at - line));
+}
+
+static void warn(const struct hf_report_details *details)
+{
+	uint32_t which = hf_atomic32_load_acquire(&state->current_handler);
+	const struct hf_detail_report_handler *to = &state->handlers[which];
+
+	if (to->handler)
+		to->handler(details->kind, details->object, to->data);
+	else if (to->details_handler)
+		to->details_handler(details, to->data);
+	else
+		print_line(details);
+}
+
+/* R2 */
+static void count(hf_atomic32_t *counter)
+{
+	uint32_t n = hf_atomic32_load_relaxed(counter);
+
+	while (n != UINT32_MAX && !hf_atomic32_try_cmpxchg_relaxed(counter, &n, n + 1))
+		;
+}
+
+void hf_detail_report_details(const struct hf_report_details *details)
+{
+	enum hf_report_mode now = (enum hf_report_mode)hf_atomic32_load_relaxed(&state->mode);
+	enum hf_report_kind kind = details->kind;
+	bool known = (unsigned int)kind < HF_REPORT_KINDS;
+
+	HF_DETAIL_PROBE4(misuse, kind, details->object, details->site, hf_report_text(kind));
+	if (now == HF_REPORT_MODE_QUIET)
+		return;
+	if (known)
+		count(&state->counts[kind]);
+	if (now == HF_REPORT_MODE_COUNT)
+		return;
+	if (now == HF_REPORT_MODE_ABORT) {
+		warn(details);
+		hf_detail_env_abort();
+		return; /* so that it is a jump: for objtool there is nothing behind it */
+	}
+	if (!known || hf_atomic32_xchg_acq_rel(&state->warned[kind], 1) == 0)
+		warn(details);
+	else
+		count(&state->hidden[kind]);
+}
+
+static void report(enum hf_report_kind kind, const volatile void *object, const void *site)
+{
+	struct hf_report_details details = { kind, (const void *)object, site, NULL, NULL };
+
+	hf_detail_report_details(&details);
+}
+
+void hf_report(enum hf_report_kind kind, const volatile void *object)
+{
+	report(kind, object, HF_DETAIL_CALL_SITE);
+}
+
+void hf_report_at(enum hf_report_kind kind, const volatile void *object, const void *site)
+{
+	report(kind, object, site ? site : HF_DETAIL_CALL_SITE);
+}
+
+void hf_detail_report_note(const char *text)
+{
+	enum hf_report_mode now = (enum hf_report_mode)hf_atomic32_load_relaxed(&state->mode);
+	char line[160] = "";
+	char *at = line;
+
+	if (now == HF_REPORT_MODE_QUIET || now == HF_REPORT_MODE_COUNT)
+		return;
+	at = put_text(at, line + sizeof(line) - 1, "holdfast: ");
+	at = put_text(at, line + sizeof(line) - 1, text);
+	*at++ = '\n';
+	hf_detail_env_print(line, (size_t)(at - line));
+}
+
+void hf_detail_report_summary(void)
+{
+	uint32_t which = hf_atomic32_load_acquire(&state->current_handler);
+	bool is_shown = hf_atomic32_load_relaxed(&state->mode) == HF_REPORT_MODE_WARN &&
+			!state->handlers[which].handler && !state->handlers[which].details_handler;
+
+	for (int i = 0; i < HF_REPORT_KINDS; i++) {
+		uint32_t n = hf_atomic32_load_relaxed(&state->hidden[i]);
+		char digits[11] = "", line[200];
+		const char *end = line + sizeof(line) - 1;
+		char *at = line, *digit = digits + sizeof(digits) - 1;
+
+		hf_atomic32_store_relaxed(&state->hidden[i], 0);
+		if (!n || !is_shown)
+			continue;
+		for (; n; n /= 10)
+			*--digit = (char)('0' + n % 10);
+		at = put_text(at, end, "holdfast: ");
+		at = put_text(at, end, digit);
+		at = put_text(at, end, " more, not shown: ");
+		at = put_text(at, end, texts[i]);
+		*at++ = '\n';
+		hf_detail_env_print(line, (size_t)(at - line));
+	}
+}
+
+bool hf_detail_report_share(struct hf_detail_report_state *shared)
+{
+	bool is_first = !hf_atomic32_xchg_acq_rel(&shared->is_started, 1);
+
+	for (int i = 0; i < HF_REPORT_KINDS; i++) {
+		/* What another object's constructor, before this one, misused. */
+		hf_atomic32_add_relaxed(&shared->counts[i],
+					hf_atomic32_load_relaxed(&own.counts[i]));
+		hf_atomic32_add_relaxed(&shared->hidden[i],
+					hf_atomic32_load_relaxed(&own.hidden[i]));
+		if (hf_atomic32_load_relaxed(&own.warned[i]))
+			hf_atomic32_store_relaxed(&shared->warned[i], 1);
+	}
+	state = shared;
+	return is_first;
+}
+
+void hf_detail_report_forked(void)
+{
+	for (int i = 0; i < HF_REPORT_KINDS; i++)
+		hf_atomic32_store_relaxed(&state->hidden[i], 0);
+}
+
+static void set_handler(hf_report_handler_t handler, hf_report_details_handler_t details_handler,
+			void *data)
+{
+	uint32_t other = 1 - hf_atomic32_load_relaxed(&state->current_handler);
+
+	mine = (struct hf_detail_report_handler){ handler, details_handler, data };
+	state->handlers[other] = mine;
+	hf_atomic32_store_release(&state->current_handler, other);
+}
+
+void hf_detail_report_leave(void)
+{
+	const struct hf_detail_report_handler *now =
+		&state->handlers[hf_atomic32_load_acquire(&state->current_handler)];
+
+	if ((mine.handler || mine.details_handler) && now->handler == mine.handler &&
+	    now->details_handler == mine.details_handler && now->data == mine.data)
+		set_handler(NULL, NULL, NULL);
+}
+
+void hf_report_set_handler(hf_report_handler_t handler, void *data)
+{
+	set_handler(handler, NULL, data);
+}
+
+void hf_report_set_details_handler(hf_report_details_handler_t handler, void *data)
+{
+	set_handler(NULL, handler, data);
+}
+
+enum hf_report_mode hf_report_set_mode(enum hf_report_mode new_mode)
+{
+	return (enum hf_report_mode)hf_atomic32_xchg_acq_rel(&state->mode, (uint32_t)new_mode);
+}
+
+uint32_t hf_report_count(enum hf_report_kind kind)
+{
+	return (unsigned int)kind < HF_REPORT_KINDS ? hf_atomic32_load_relaxed(&state->counts[kind])
+						    : 0;
+}
+
+void hf_report_reset(void)
+{
+	for (int i = 0; i < HF_REPORT_KINDS; i++) {
+		hf_atomic32_store_relaxed(&state->counts[i], 0);
+		hf_atomic32_store_relaxed(&state->warned[i], 0);
+		hf_atomic32_store_relaxed(&state->hidden[i], 0);
+	}
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef HF_SRC_REPORT_H
+#define HF_SRC_REPORT_H
+/* report - what the rest of src/ has from report.c beside holdfast/report.h. */
+#include "holdfast/report.h"
+
+#include "holdfast/internal/atomic.h"
+
+/* Of one copy of the library, or of all copies in a process. All zeroes is how it begins. */
+enum { HF_DETAIL_REPORT_ROOM = 64 };
+
+struct hf_detail_report_handler {
+	hf_report_handler_t handler; /* one of these two, or neither */
+	hf_report_details_handler_t details_handler;
+	void *data;
+};
+
+struct hf_detail_report_state {
+	hf_atomic32_t counts[HF_DETAIL_REPORT_ROOM];
+	hf_atomic32_t warned[HF_DETAIL_REPORT_ROOM]; /* 1 = this kind has had its warning */
+	hf_atomic32_t hidden[HF_DETAIL_REPORT_ROOM]; /* not shown because this kind had its warning */
+	hf_atomic32_t mode;
+	hf_atomic32_t is_started; /* 1 = the mode was read from the environment */
+	/* The handler and its data change together: two of them, and which of them holds. */
+	hf_atomic32_t current_handler;
+	struct hf_detail_report_handler handlers[2];
+};
+
+/* hf_report() of more than a kind and an object. */
+void hf_detail_report_details(const struct hf_report_details *details);
+
+/* A line of its own, which is no misuse and is not counted; not in the modes count and quiet. */
+void hf_detail_report_note(const char *text);
+
+/* A line for each kind of which more was reported than shown; in the mode warn, without a handler. */
+void hf_detail_report_summary(void);
+
+/*
+ * From now on this copy uses that state, which other copies may use already. Before other threads.
+ * True = it is the first one to do so.
+ */
+bool hf_detail_report_share(struct hf_detail_report_state *shared);
+
+/* The object that this copy is in is unloaded: the handler that was set through it, with it. */
+void hf_detail_report_leave(void);
+
+/* In the child of a fork: what was not shown before it is the parent's to say. */
+void hf_detail_report_forked(void);
+
+#endif

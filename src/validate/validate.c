@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: MIT */
+/* validate - which locks this thread holds, since when, and how deep; the order of pairs of locks. */
+#include "holdfast/validate.h"
+
+#include "holdfast/internal/atomic.h"
+#include "../env/env.h"
+#include "../report/report.h"
+#if defined(HF_ENV_HAS_COPIES)
+#include "../process/process.h"
+#endif
+
+struct held {
+	const void *lock;
+	uint64_t since;
+	uint32_t depth;
+};
+
+/*
+ * Volatile: a signal handler reads and restores them (V1). It can come between any two steps, so an
+ * entry from held_count on has no lock: what is counted before it is filled matches nothing.
+ */
+static __thread volatile struct held held[HF_VALIDATE_HELD];
+static __thread volatile uint32_t held_count;
+static __thread volatile uint32_t unwatched; /* locks held beyond HF_VALIDATE_HELD */
+
+/* Microseconds, so that it is one 32-bit word. */
+static hf_atomic32_t limit_us = HF_ATOMIC_INIT(100000);
+
+/* ---- Are there others that validate? -------------------------------------------------------- */
+
+#if defined(HF_ENV_HAS_COPIES)
+HF_DETAIL_PROCESS_STATE(checks, 1);
+
+struct validating {
+	hf_atomic64_t first;   /* the first copy to take a lock: the address of its `validating` */
+	hf_atomic32_t several; /* 1 = another one did, too */
+};
+
+static struct validating *validating; /* NULL = not known yet: alone */
+
+__attribute__((constructor(101))) static void start_validation(void)
+{
+	validating = hf_detail_process_share(checks, sizeof(*validating), HF_DETAIL_PROCESS_KEEP);
+}
+
+/* Another copy, or this one if it is loaded again, may be the first then. */
+__attribute__((destructor(101))) static void end_validation(void)
+{
+	uint64_t me = (uint64_t)(uintptr_t)&validating;
+
+	if (validating)
+		(void)hf_atomic64_try_cmpxchg_relaxed(&validating->first, &me, 0);
+}
+
+/* Each copy has lists of its own, so of two none knows all that a thread holds. */
+static bool is_one_of_several(void)
+{
+	uint64_t me = (uint64_t)(uintptr_t)&validating, first = 0;
+
+	if (!validating)
+		return false;
+	if (HF_UNLIKELY(hf_atomic32_load_relaxed(&validating->several)))
+		return true;
+	if (HF_LIKELY(hf_atomic64_load_relaxed(&validating->first) == me) ||
+	    hf_atomic64_try_cmpxchg_relaxed(&validating->first, &first, me) || first == me)
+		return false;
+	if (!hf_atomic32_xchg_acq_rel(&validating->several, 1))
+		hf_detail_report_note(
+			"validate: two copies of the library take locks, and each knows its "
+			"own only: no more is validated. Link all with the shared library");
+	return true;
+}
+#else
+static bool is_one_of_several(void)
+{
+	return false;
+}
+#endif
+
+/* ---- What does this thread hold? ------------------------------------------------------------ */
+
+static volatile struct held *find_held(const void *lock)
+{
+	uint32_t n = held_count;
+
+	while (n-- > 0) {
+		if (held[n].lock == lock)
+			return &held[n];
+	}
+	return NULL;
+}
+
+/* Takes an entry off the list. */
+static void drop(volatile struct held *mine)
+{
+	uint32_t last = held_count - 1;
+
+	mine->lock = held[last].lock;
+	mine->since = held[last].since;
+	mine->depth = held[last].depth;
+	held[last].lock = NULL;
+	held_count = last;
+}
+
+/* Bits that depend on all of them. */
+static uint64_t mix(uint64_t bits)
+{
+	bits = (bits ^ bits >> 32) * 0x9e3779b97f4a7c15u;
+	bits = (bits ^ bits >> 29) * 0xbf58476d1ce4e5b9u;
+	return bits ^ bits >> 32;
+}
+
+static uint64_t mix_address(const void *address)
+{
+	return mix((uint64_t)(uintptr_t)address + 1);
+}
+
+/* ---- Who was the last to take it? --------------------------------------------------------- */
+
+/*
+ * By some bits of a lock's address: the others, and some of the address of the thread's list. One
+ * entry is for many locks, so it may be another's: then nothing is known.
+ */
+static hf_atomic64_t takers[1024];
+
+static uint64_t taker(uint64_t lock)
+{
+	return (lock & ~(uint64_t)UINT32_MAX) | (uint32_t)((uintptr_t)held >> 4);
+}
+
+static void took(const void *lock)
+{
+	uint64_t bits = mix_address(lock);
+
+	hf_atomic64_store_relaxed(&takers[bits % 1024], taker(bits));
+}
+
+static bool was_taken_by_another(const void *lock)
+{
+	uint64_t bits = mix_address(lock), mine = taker(bits);
+	uint64_t last = hf_atomic64_load_relaxed(&takers[bits % 1024]);
+
+	return last >> 32 == mine >> 32 && last != mine;
+}
+
+/* ---- The order of two locks --------------------------------------------------------------- */
+
+enum { PROBES = 32, GENERATIONS = 4096 };
+
+/*
+ * A pair is known by 64 bits that depend on both addresses and their generations. Two pairs with the
+ * same bits would be one here: of 8,192 pairs, by a chance of 2^-38.
+ */
+static struct pair {
+	hf_atomic64_t key;     /* 0 = not yet in use */
+	hf_atomic64_t site[2]; /* where the higher address was taken under the lower; the reverse */
+	hf_atomic32_t reported;
+} pairs[HF_VALIDATE_PAIRS];
+
+/* By some bits of its address: how many locks have been there. Changes the keys of its pairs. */
+static hf_atomic32_t generations[GENERATIONS];
+
+static hf_atomic32_t order_is_off;
+static hf_atomic32_t unwatched_pairs;
+
+static uint64_t identity(const void *lock)
+{
+	uint64_t bits = mix_address(lock);
+
+	return mix(bits + hf_atomic32_load_relaxed(&generations[bits % GENERATIONS]));
+}
+
+/* V4. NULL = no room. */
+static struct pair *find_pair(const void *low, const void *high)
+{
+	uint64_t key = mix(3 * identity(low) + identity(high)) | 1;
+
+	for (uint64_t i = 0, step = key >> 32 | 1; i < PROBES; i++) {
+		struct pair *pair = &pairs[((key >> 1) + i * step) % HF_VALIDATE_PAIRS];
+		uint64_t found = hf_atomic64_load_relaxed(&pair->key);
+
+		if (found == key ||
+		    (!found && hf_atomic64_try_cmpxchg_relaxed(&pair->key, &found, key)) ||
+		    found == key)
+			return pair;
+	}
+	return NULL;
+}
+
+/* This thread holds `first` and is about to wait for `second`. */
+static void note_order(const void *first, const void *second, const void *site)
+{
+	bool up = (uintptr_t)first < (uintptr_t)second;
+	struct pair *pair = up ? find_pair(first, second) : find_pair(second, first);
+	uint64_t here = (uint64_t)(uintptr_t)site, found = 0, other;
+
+	if (!pair) {
+		if (hf_atomic32_fetch_add_relaxed(&unwatched_pairs, 1) == 0)
+			hf_detail_report_note(
+				"validate: too many pairs of locks; the order of further "
+				"ones is not watched");
+		return;
+	}
+	/* V3. Only the first of each order need look. */
+	if (!hf_atomic64_load_relaxed(&pair->site[!up]))
+		(void)hf_atomic64_try_cmpxchg_seq_cst(&pair->site[!up], &found, here);
+	other = hf_atomic64_load_seq_cst(&pair->site[up]);
+	if (HF_UNLIKELY(other) && hf_atomic32_xchg_acq_rel(&pair->reported, 1) == 0) {
+		struct hf_report_details details = { HF_REPORT_LOCK_ORDER, second, site, first,
+						     (const void *)(uintptr_t)other };
+
+		hf_detail_report_details(&details);
+	}
+}
+
+bool hf_detail_validate_lock(const void *lock, bool is_locked)
+{
+	volatile struct held *mine = find_held(lock);
+	uint32_t n = held_count;
+
+	if (is_one_of_several())
+		return true;
+	if (mine && is_locked && !was_taken_by_another(lock)) {
+		mine->depth = mine->depth + 1;
+		hf_report_at(HF_REPORT_LOCK_RECURSION, lock, HF_DETAIL_CALL_SITE);
+		return false;
+	}
+	if (mine) {
+		drop(mine); /* V2 */
+		n--;
+	}
+	while (n-- > 0 && !hf_atomic32_load_relaxed(&order_is_off)) {
+		const void *first = held[n].lock;
+
+		if (first)
+			note_order(first, lock, HF_DETAIL_CALL_SITE);
+	}
+	return true;
+}
+
+void hf_detail_validate_locked(const void *lock)
+{
+	volatile struct held *mine = find_held(lock);
+	uint32_t n = held_count;
+
+	if (is_one_of_several())
+		return;
+	took(lock);
+	if (mine)
+		drop(mine), n--; /* V2, by trylock */
+	if (n == HF_VALIDATE_HELD) {
+		unwatched = unwatched + 1;
+		return;
+	}
+	held_count = n + 1; /* first: a handler that comes now uses the next entry (V1) */
+	held[n].since = hf_detail_env_now();
+	held[n].depth = 1;
+	held[n].lock = lock;
+}
+
+bool hf_detail_validate_unlock(const void *lock, bool is_locked)
+{
+	volatile struct held *mine = find_held(lock);
+	uint64_t limit = (uint64_t)hf_atomic32_load_relaxed(&limit_us) * 1000;
+
+	if (is_one_of_several())
+		return true;
+	if (mine && (!is_locked || was_taken_by_another(lock))) {
+		drop(mine); /* V2 */
+		mine = NULL;
+	}
+	if (!mine) {
+		if (is_locked && unwatched > 0) {
+			unwatched = unwatched - 1;
+			return true;
+		}
+		hf_report_at(is_locked ? HF_REPORT_LOCK_WRONG_OWNER : HF_REPORT_LOCK_UNLOCKED, lock,
+			     HF_DETAIL_CALL_SITE);
+		return false;
+	}
+	if (mine->depth > 1) {
+		mine->depth = mine->depth - 1;
+		return false;
+	}
+	if (limit && hf_detail_env_now() - mine->since > limit)
+		hf_report_at(HF_REPORT_LOCK_HELD_LONG, lock, HF_DETAIL_CALL_SITE);
+	drop(mine);
+	return true;
+}
+
+bool hf_validate_set_order(bool on)
+{
+	return !hf_atomic32_xchg_acq_rel(&order_is_off, !on);
+}
+
+void hf_validate_forget(const void *lock)
+{
+	hf_atomic32_add_relaxed(&generations[mix_address(lock) % GENERATIONS], 1);
+}
+
+uint32_t hf_validate_unwatched_pairs(void)
+{
+	return hf_atomic32_load_relaxed(&unwatched_pairs);
+}
+
+void hf_validate_set_hold_limit(uint64_t nanoseconds)
+{
+	uint64_t us = (nanoseconds + 999) / 1000;
+
+	hf_atomic32_store_relaxed(&limit_us, us < UINT32_MAX ? (uint32_t)us : UINT32_MAX);
+}
+
+bool hf_validate_is_held(const void *lock)
+{
+	return !is_one_of_several() && find_held(lock) != NULL;
+}

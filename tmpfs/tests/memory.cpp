@@ -1,0 +1,499 @@
+// SPDX-License-Identifier: MIT
+/*
+ * memory - what a file system takes of the system, and when there is none. Each part in a process of
+ * its own, for what it measures is the process.
+ *
+ *   bounded   6 writers that fill and truncate: resident memory stays below 1.25 * limit + 16 MiB
+ *   stalled   a reader that does not leave its read side: two writers wait, and do not go on
+ *   chains    a directory's table waits for the readers of the one before it
+ *   idle      what was freed last goes, too
+ *   table     that of a directory's names becomes small again
+ *   back      after all has been deleted, resident memory is what it was, by 10 percent
+ *   short     under a limit of address space: fills up, says ENOMEM, frees, and goes on
+ *   start     the same limit, all used: making a file system fails, or works
+ *   slabs     the objects' memory by itself
+ */
+#include "world.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <functional>
+#include <thread>
+
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <urcu/urcu-bp.h>
+
+#include "memory.h"
+
+namespace
+{
+
+const size_t MIB = 1 << 20;
+
+size_t resident()
+{
+	std::ifstream statm("/proc/self/statm");
+	size_t all = 0, in = 0;
+
+	statm >> all >> in;
+	return in * static_cast<size_t>(sysconf(_SC_PAGESIZE));
+}
+
+size_t address_space()
+{
+	std::ifstream statm("/proc/self/statm");
+	size_t all = 0;
+
+	statm >> all;
+	return all * static_cast<size_t>(sysconf(_SC_PAGESIZE));
+}
+
+/* The most that ever was resident. */
+size_t peak()
+{
+	struct rusage usage;
+
+	getrusage(RUSAGE_SELF, &usage);
+	return static_cast<size_t>(usage.ru_maxrss) * 1024;
+}
+
+class TmpfsMemory : public testing::Test {
+protected:
+	/* In a child: true there = all well. */
+	static void alone(std::function<void()> part)
+	{
+		pid_t child = fork();
+		int status = -1;
+
+		ASSERT_GE(child, 0);
+		if (child == 0) {
+			part();
+			fflush(stdout);
+			_exit(testing::Test::HasFailure());
+		}
+		ASSERT_EQ(waitpid(child, &status, 0), child);
+		EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0)
+			<< "status " << std::hex << status;
+	}
+
+	static std::string name(const char *kind, int n) { return kind + std::to_string(n); }
+};
+
+TEST_F(TmpfsMemory, Bounded)
+{
+	alone([] {
+		const int WRITERS = 6, ROUNDS = 200;
+		struct hf_tmpfs_options options = {};
+		std::vector<std::thread> writers;
+		struct hf_tmpfs *fs;
+
+		options.size = 4 * MIB;
+		ASSERT_EQ(hf_tmpfs_new(&fs, &options), 0);
+		for (int me = 0; me < WRITERS; me++) {
+			writers.emplace_back([fs, me] {
+				std::vector<char> data(MIB, 'x');
+				struct hf_tmpfs_table *t;
+
+				ASSERT_EQ(hf_tmpfs_table_new(&t, fs, 0), 0);
+				int fd = hf_tmpfs_open(t, name("/f", me).c_str(), O_CREAT | O_RDWR,
+						       0644);
+				for (int i = 0; i < ROUNDS; i++) {
+					(void)hf_tmpfs_pwrite(t, fd, data.data(), MIB, 0);
+					(void)hf_tmpfs_ftruncate(t, fd, 0);
+					std::string other = name("/g", me);
+					hf_tmpfs_close(
+						t, hf_tmpfs_open(t, other.c_str(), O_CREAT, 0644));
+					(void)hf_tmpfs_unlink(fs, other.c_str());
+				}
+				hf_tmpfs_table_free(t);
+			});
+		}
+		for (std::thread &writer : writers)
+			writer.join();
+		/* Each writer has a buffer of its own. */
+		EXPECT_LT(peak(), options.size / 4 * 5 + 16 * MIB + WRITERS * MIB);
+		EXPECT_EQ(hf_tmpfs_check(fs, nullptr, nullptr), 0);
+		EXPECT_EQ(hf_tmpfs_free(fs), 0);
+	});
+}
+
+/* A right one passes whatever the time; a wrong one has it to run away. */
+TEST_F(TmpfsMemory, Stalled)
+{
+	alone([] {
+		const int ROUNDS = 200;
+		struct hf_tmpfs_options options = {};
+		std::atomic<int> rounds{ 0 }, ended{ 0 };
+		std::atomic<bool> reading{ false }, go_on{ false };
+		std::vector<std::thread> writers;
+		struct hf_tmpfs *fs;
+		int stalled;
+
+		options.size = 8 * MIB;
+		ASSERT_EQ(hf_tmpfs_new(&fs, &options), 0);
+		std::thread reader([&] {
+			urcu_bp_read_lock();
+			reading = true;
+			while (!go_on)
+				usleep(1000);
+			urcu_bp_read_unlock();
+		});
+		while (!reading)
+			usleep(1000);
+		for (int me = 0; me < 2; me++) {
+			writers.emplace_back([&, me] {
+				std::vector<char> data(MIB, 'x');
+				struct hf_tmpfs_table *t;
+
+				ASSERT_EQ(hf_tmpfs_table_new(&t, fs, 0), 0);
+				int fd = hf_tmpfs_open(t, name("/f", me).c_str(), O_CREAT | O_RDWR,
+						       0644);
+				for (int i = 0; i < ROUNDS; i++, rounds++) {
+					(void)hf_tmpfs_pwrite(t, fd, data.data(), MIB, 0);
+					(void)hf_tmpfs_ftruncate(t, fd, 0);
+				}
+				hf_tmpfs_table_free(t);
+				ended++;
+			});
+		}
+		for (int i = 0; i < 1000 && ended < 1; i++)
+			usleep(1000);
+		stalled = rounds;
+		EXPECT_LT(stalled, 12) << "MiB wait for a grace period that can't end";
+		EXPECT_LT(peak(), 40 * MIB);
+		go_on = true;
+		reader.join();
+		for (std::thread &writer : writers)
+			writer.join();
+		EXPECT_EQ(rounds, 2 * ROUNDS);
+		EXPECT_EQ(hf_tmpfs_free(fs), 0);
+	});
+}
+
+TEST_F(TmpfsMemory, Back)
+{
+	alone([] {
+		const int FILES = 20000;
+		struct hf_tmpfs_table *t;
+		struct hf_tmpfs *fs;
+		std::vector<char> data(5000, 'x');
+		size_t start = 0, most = 0, end = 0;
+
+		ASSERT_EQ(hf_tmpfs_new(&fs, nullptr), 0);
+		ASSERT_EQ(hf_tmpfs_table_new(&t, fs, 0), 0);
+		for (int round = 0; round < 2; round++) {
+			/* The first one is small, and warms up. */
+			int files = round ? FILES : 500;
+
+			start = resident();
+			for (int i = 0; i < files; i++) {
+				int fd = hf_tmpfs_open(t, name("/f", i).c_str(), O_CREAT | O_RDWR,
+						       0644);
+
+				ASSERT_EQ(hf_tmpfs_write(t, fd, data.data(), data.size()), 5000);
+				ASSERT_EQ(hf_tmpfs_setxattr(fs, name("/f", i).c_str(), true,
+							    "user.a", "1", 1, 0),
+					  0);
+				hf_tmpfs_close(t, fd);
+			}
+			most = resident();
+			/* Truncated while open, unlinked, in any order. */
+			for (int i = 0; i < files; i++) {
+				std::string path = name("/f", i * 7 % files);
+
+				ASSERT_EQ(hf_tmpfs_truncate(fs, path.c_str(), i % 3), 0);
+				ASSERT_EQ(hf_tmpfs_unlink(fs, path.c_str()), 0);
+			}
+		}
+		EXPECT_GT(most, start + size_t(FILES) * 8192);
+		for (int i = 0; i < 10000; i++) {
+			end = resident();
+			if (end <= start + start / 10)
+				break;
+			usleep(1000);
+		}
+		EXPECT_LE(end, start + start / 10) << "at most " << most;
+		EXPECT_EQ(hf_tmpfs_check(fs, nullptr, nullptr), 0);
+		hf_tmpfs_table_free(t);
+		EXPECT_EQ(hf_tmpfs_free(fs), 0);
+	});
+}
+
+/* Its names are chained anew only when nobody can read the chains any more that they are put into. */
+TEST_F(TmpfsMemory, ChainsWait)
+{
+	alone([] {
+		const int NAMES = 20000;
+		std::atomic<bool> reading{ false }, go_on{ false };
+		std::atomic<int> made{ 0 };
+		struct hf_tmpfs *fs;
+
+		ASSERT_EQ(hf_tmpfs_new(&fs, nullptr), 0);
+		std::thread reader([&] {
+			urcu_bp_read_lock();
+			reading = true;
+			while (!go_on)
+				usleep(1000);
+			urcu_bp_read_unlock();
+		});
+		while (!reading)
+			usleep(1000);
+		std::thread writer([&] {
+			for (; made < NAMES; made++)
+				ASSERT_EQ(hf_tmpfs_mknod(fs, name("/f", made).c_str(), S_IFREG, 0),
+					  0);
+		});
+		for (int i = 0; i < 1000 && made < NAMES; i++)
+			usleep(1000);
+		EXPECT_LT(made, 1000);
+		go_on = true;
+		reader.join();
+		writer.join();
+		EXPECT_EQ(made, NAMES);
+		EXPECT_EQ(hf_tmpfs_check(fs, nullptr, nullptr), 0);
+		EXPECT_EQ(hf_tmpfs_free(fs), 0);
+	});
+}
+
+/* What the file system has at a moment, by functions of the program's own. */
+struct counter {
+	std::atomic<int64_t> bytes{ 0 };
+
+	static void *allocate(void *data, size_t size)
+	{
+		char *memory = static_cast<char *>(aligned_alloc(64, 64 + (size + 63) / 64 * 64));
+
+		if (!memory)
+			return nullptr;
+		std::memcpy(memory, &size, sizeof(size));
+		static_cast<counter *>(data)->bytes += static_cast<int64_t>(size);
+		return memory + 64;
+	}
+	static void release(void *data, void *memory)
+	{
+		size_t size;
+
+		std::memcpy(&size, static_cast<char *>(memory) - 64, sizeof(size));
+		static_cast<counter *>(data)->bytes -= static_cast<int64_t>(size);
+		std::free(static_cast<char *>(memory) - 64);
+	}
+	void make(struct hf_tmpfs **fs, struct hf_tmpfs_table **t)
+	{
+		struct hf_tmpfs_options options = {};
+
+		options.allocate = allocate;
+		options.release = release;
+		options.data = this;
+		ASSERT_EQ(hf_tmpfs_new(fs, &options), 0);
+		ASSERT_EQ(hf_tmpfs_table_new(t, *fs, 0), 0);
+	}
+};
+
+/* However little was freed last: it goes, and nobody has to call for that. */
+TEST_F(TmpfsMemory, Idle)
+{
+	struct hf_tmpfs_table *t = nullptr;
+	struct hf_tmpfs *fs = nullptr;
+	counter counter;
+	int64_t start;
+
+	counter.make(&fs, &t);
+	ASSERT_EQ(hf_tmpfs_mkdir(fs, "/d", 0755), 0);
+	start = counter.bytes;
+	for (int round = 0; round < 3; round++) {
+		ASSERT_EQ(hf_tmpfs_mkdir(fs, "/d/e", 0755), 0);
+		ASSERT_EQ(hf_tmpfs_rmdir(fs, "/d/e"), 0);
+		ASSERT_EQ(hf_tmpfs_mkdir(fs, "/d/f", 0755), 0);
+		ASSERT_EQ(hf_tmpfs_rmdir(fs, "/d/f"), 0);
+		/* The directory keeps a table for its next names. */
+		for (int i = 0; i < 10000 && counter.bytes > start + 256; i++)
+			usleep(1000);
+		EXPECT_LE(counter.bytes, start + 256);
+	}
+	hf_tmpfs_table_free(t);
+	EXPECT_EQ(hf_tmpfs_free(fs), 0);
+	EXPECT_EQ(counter.bytes, 0);
+}
+
+/* A directory that had many names does not keep the table of them. */
+TEST_F(TmpfsMemory, Table)
+{
+	const int NAMES = 50000;
+	struct hf_tmpfs_table *t = nullptr;
+	struct hf_tmpfs *fs = nullptr;
+	counter counter;
+	int64_t start;
+
+	counter.make(&fs, &t);
+	ASSERT_EQ(hf_tmpfs_mknod(fs, "/f", S_IFREG, 0), 0);
+	ASSERT_EQ(hf_tmpfs_mkdir(fs, "/d", 0755), 0);
+	start = counter.bytes;
+	for (int i = 0; i < NAMES; i++)
+		ASSERT_EQ(hf_tmpfs_link(fs, "/f", name("/d/", i).c_str()), 0);
+	EXPECT_EQ(hf_tmpfs_check(fs, nullptr, nullptr), 0); /* waits for a grace period */
+	for (int i = 0; i < NAMES; i++) {
+		if (i == NAMES - 1000) {
+			EXPECT_EQ(hf_tmpfs_check(fs, nullptr, nullptr), 0);
+		}
+		ASSERT_EQ(hf_tmpfs_unlink(fs, name("/d/", i).c_str()), 0);
+	}
+	EXPECT_EQ(hf_tmpfs_check(fs, nullptr, nullptr), 0);
+	/* It was 128 KiB at least. The last steps may be left out: they need a grace period each. */
+	EXPECT_LT(counter.bytes, start + 100000);
+	hf_tmpfs_table_free(t);
+	EXPECT_EQ(hf_tmpfs_free(fs), 0);
+}
+
+void limit_address_space(size_t more)
+{
+	struct rlimit limit = { address_space() + more, RLIM_INFINITY };
+
+	ASSERT_EQ(setrlimit(RLIMIT_AS, &limit), 0);
+}
+
+TEST_F(TmpfsMemory, Short)
+{
+	alone([] {
+		struct hf_tmpfs_table *t;
+		struct hf_tmpfs *fs;
+		std::vector<char> data(MIB, 'x'), back(MIB);
+		int64_t size = 0;
+
+		ASSERT_EQ(hf_tmpfs_new(&fs, nullptr), 0);
+		ASSERT_EQ(hf_tmpfs_table_new(&t, fs, 0), 0);
+		limit_address_space(64 * MIB);
+		for (int round = 0; round < 3; round++) {
+			ssize_t done;
+			int files = 0, fd, error;
+
+			fd = hf_tmpfs_open(t, "/big", O_CREAT | O_RDWR, 0644);
+			ASSERT_GE(fd, 0);
+			for (size = 0; (done = hf_tmpfs_pwrite(t, fd, data.data(), MIB, size)) > 0;)
+				size += done;
+			EXPECT_EQ(done, -ENOMEM);
+			EXPECT_GT(size, int64_t(40 * MIB));
+			EXPECT_LT(size, int64_t(64 * MIB));
+			/* What is left is enough for some names. */
+			for (;; files++) {
+				error = hf_tmpfs_mkdir(fs, name("/d", files).c_str(), 0755);
+				if (error)
+					break;
+				ASSERT_LT(files, 1000000);
+			}
+			EXPECT_EQ(error, -ENOMEM);
+			for (int64_t at = 0; at < size; at += done) {
+				done = hf_tmpfs_pread(t, fd, back.data(), MIB, at);
+				ASSERT_GT(done, 0);
+				ASSERT_EQ(std::memcmp(back.data(), data.data(),
+						      static_cast<size_t>(done)),
+					  0);
+			}
+			ASSERT_EQ(hf_tmpfs_ftruncate(t, fd, size / 2), 0);
+			ASSERT_EQ(hf_tmpfs_close(t, fd), 0);
+			for (int i = 0; i < files; i++)
+				ASSERT_EQ(hf_tmpfs_rmdir(fs, name("/d", i).c_str()), 0);
+			ASSERT_EQ(hf_tmpfs_unlink(fs, "/big"), 0);
+		}
+		EXPECT_EQ(hf_tmpfs_check(fs, nullptr, nullptr), 0);
+		hf_tmpfs_table_free(t);
+		EXPECT_EQ(hf_tmpfs_free(fs), 0);
+	});
+}
+
+/* Objects from here, where the system has no memory. */
+struct pool {
+	alignas(64) static char memory[256 << 10];
+	static size_t used;
+
+	static void *allocate(void *, size_t size)
+	{
+		void *at = memory + used;
+
+		used += (size + 63) / 64 * 64;
+		return used <= sizeof(memory) ? at : nullptr;
+	}
+	static void release(void *, void *) {}
+};
+
+alignas(64) char pool::memory[256 << 10];
+size_t pool::used;
+
+/* From not enough for anything to enough, page by page: an error, and never the end of the process. */
+TEST_F(TmpfsMemory, Start)
+{
+	for (size_t pages = 0; pages < 200; pages += pages < 40 ? 1 : 10) {
+		for (bool own : { false, true }) {
+			alone([pages, own] {
+				struct hf_tmpfs_options options = {};
+				struct hf_tmpfs_table *t;
+				struct hf_tmpfs *fs;
+				struct stat st;
+				int error;
+
+				if (own) {
+					options.allocate = pool::allocate;
+					options.release = pool::release;
+				}
+				limit_address_space(pages * 4096);
+				error = hf_tmpfs_new(&fs, &options);
+				if (error) {
+					EXPECT_TRUE(error == -ENOMEM || error == -EAGAIN) << error;
+					return;
+				}
+				error = hf_tmpfs_table_new(&t, fs, 0);
+				EXPECT_TRUE(error == 0 || error == -ENOMEM) << error;
+				EXPECT_EQ(hf_tmpfs_stat(fs, "/", &st), 0);
+				if (!error)
+					hf_tmpfs_table_free(t);
+				EXPECT_EQ(hf_tmpfs_free(fs), 0);
+			});
+		}
+	}
+}
+
+TEST_F(TmpfsMemory, Slabs)
+{
+	struct hf_detail_memory memory = {};
+	struct object {
+		unsigned char *at;
+		size_t size;
+		unsigned char byte;
+	};
+	std::vector<object> objects;
+	uint32_t random = 1;
+
+	for (int i = 0; i < 60000; i++) {
+		random = random * 1664525u + 1013904223u;
+		bool more = i < 20000 ? random >> 29 : i < 40000 ? random >> 31 : false;
+
+		if (more) {
+			size_t size = 1 + (random >> 8) % ((random & 7) ? 5000 : 50000);
+			auto *at =
+				static_cast<unsigned char *>(hf_detail_memory_get(&memory, size));
+
+			ASSERT_NE(at, nullptr);
+			ASSERT_EQ(reinterpret_cast<uintptr_t>(at) % 64, 0u);
+			std::memset(at, i & 255, size);
+			objects.push_back({ at, size, static_cast<unsigned char>(i & 255) });
+		} else if (!objects.empty()) {
+			std::swap(objects[(random >> 8) % objects.size()], objects.back());
+			object one = objects.back();
+
+			objects.pop_back();
+			for (size_t j = 0; j < one.size; j++)
+				ASSERT_EQ(one.at[j], one.byte) << "another's";
+			hf_detail_memory_put(&memory, one.at, one.size);
+		}
+	}
+	for (const object &one : objects)
+		hf_detail_memory_put(&memory, one.at, one.size);
+	EXPECT_LE(memory.reserves, unsigned(HF_DETAIL_MEMORY_RESERVE));
+	EXPECT_LE(memory.slabs, 1u) << "all are empty, and an eighth may stay";
+	EXPECT_TRUE(hf_detail_memory_end(&memory));
+}
+
+} // namespace

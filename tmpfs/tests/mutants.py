@@ -1,0 +1,322 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Break tmpfs in one place at a time, and see the tests find it.
+
+    mutants.py --source-dir DIR --work-dir DIR --cc CC --cxx CXX --libraries FILE... --link FLAG...
+               --tests OBJECT... --stress OBJECT... [--fuse FLAG...]
+
+Each mutant is a test program linked with one changed file of tmpfs/ in front of the library. It is
+found if the program fails in the way that FINDS names. Those that need it are built with
+AddressSanitizer. Mutants of the mount are servers for a case of mount.py; where nothing can be mounted
+they are skipped, each with a line of its own.
+"""
+import argparse
+import concurrent.futures
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+import mutation  # noqa: E402
+
+UNIT, STRESS, MOUNT, ACCESS = "tests", "stress", "mount", "mount_access"
+SERVERS = MOUNT, ACCESS
+CANT_RUN = 77  # exit status of mount.py and mount_access.py where nothing can be mounted
+
+# (what is wrong, file, text, other text, program, tests, AddressSanitizer?)
+MUTANTS = [
+    ("T1: a dead dentry is taken", "walk.c",
+     "if (error || HF_LIKELY(hf_lockref_get_not_dead(&dentry->ref)))\n			break;",
+     "if (!error)\n			hf_lockref_get(&dentry->ref);\n		break;", STRESS, "replaced", False),
+    ("T2: the tree's reference is not dropped", "name.c",
+     "	if (gone)\n		hf_detail_dentry_put(gone);", "	(void)hf_detail_dentry_put;", UNIT, "*Unlink*", False),
+    ("T2: a dentry is freed without a grace period", "dentry.c",
+     "hf_detail_delete_later(&dentry->block);", "hf_detail_delete(&dentry->block);", STRESS, "random", True),
+    ("T3: a dentry does not drop its inode", "dentry.c",
+     "	hf_detail_inode_put(inode);\n", "	(void)inode;\n", UNIT, "*Unlink*", False),
+    ("T4: the descriptor is not looked at again", "table.c",
+     "HF_LIKELY(atomic_load_explicit(&table->slot[fd],\n"
+     "							   memory_order_acquire) == file)", "1",
+     STRESS, "reused", False),
+    ("T5: a page is freed under its readers", "pages.c",
+     "	hf_detail_delete_later(take_out(inode, first, end, false));",
+     "	struct hf_detail_block *b = take_out(inode, first, end, false), *n;\n\n"
+     "	for (; b; b = n) {\n		n = b->next;\n		hf_detail_delete(b);\n	}", STRESS, "punched", True),
+    ("T6: bytes behind the end stay", "data.c",
+     "clear_part(inode, size, page_end * HF_TMPFS_PAGE);", "", UNIT, "*Truncate*", False),
+    ("T6: a part of a punched page stays", "data.c",
+     "clear_part(inode, behind * HF_TMPFS_PAGE, end);", "", UNIT, "*Punch*", False),
+    ("L2: a removed directory is not marked", "name.c", "inode->removed = true;", "",
+     UNIT, "*Removed*", False),
+    ("a replaced name is not there for a moment", "dentry.c",
+     "	link_store(&dentry->chain[names->which], link_load(&old->chain[names->which]));\n"
+     "	link_store(link_to(names, old), dentry);",
+     "	link_store(link_to(names, old), link_load(&old->chain[names->which]));\n"
+     "	hash_in(names, dentry);", STRESS, "replaced", False),
+    ("a moved directory keeps its parent", "name.c",
+     "atomic_store_explicit(&inode->parent, parent, memory_order_release);\n	}\n	if (!to->dentry)",
+     "}\n	if (!to->dentry)", UNIT, "*Rename*", False),
+    ("a removed link keeps its place in the limit", "name.c",
+     "	if (inode->links > 0)\n		hf_detail_unreserve", "	if (0)\n		hf_detail_unreserve",
+     UNIT, "*Inodes*", False),
+    ("a node's slots are not counted down", "pages.c", "		node->used--;\n", "",
+     UNIT, "*Sparse*", False),
+    ("fallocate keeps what it took when it fails", "data.c",
+     "		if (error)\n			hf_detail_pages_remove(inode, page->index", "		if (0)\n"
+     "			hf_detail_pages_remove(inode, page->index", UNIT, "*Space*", False),
+    ("no limit of space", "fs.c", "if (count > limit || old > limit - count)",
+     "if (count > limit && old > limit - count)", UNIT, "*Space*", False),
+    ("ENOMEM leaves a dentry", "name.c",
+     "	if (error) {\n		hf_detail_delete(&dentry->block);\n		return error;\n	}\n	if (hf_detail_is_dir",
+     "	if (error)\n		return error;\n	if (hf_detail_is_dir", UNIT, "*Allocation*", False),
+    ("ENOMEM leaves nodes", "pages.c", "				hf_detail_delete(&nodes[--i]->block);",
+     "				i--;", UNIT, "*Allocation*", False),
+    ("T7: a removed directory keeps its dentry", "name.c",
+     "		atomic_store_explicit(&inode->self, NULL, memory_order_release);", "", UNIT, "*Nodes*", True),
+    ("T7: a node does not hold its inode", "node.c", "		hf_refcount_inc(&inode->refs);\n", "",
+     UNIT, "*Nodes*", False),
+    ("T7: the first reference to go is taken for the last", "node.c",
+     "last = node->references == 0;", "last = true;", UNIT, "*Nodes*", False),
+    ("T7: the inode stays when its node has gone", "node.c",
+     "	if (last)\n		hf_detail_inode_put(inode);", "", UNIT, "*Nodes*", False),
+    ("T7: nodes are counted without a lock", "node.c",
+     "	hf_spinlock_lock(&fs->nodes_lock);\n	if (inode->node.references++ == 0) {\n"
+     "		hf_refcount_inc(&inode->refs);\n"
+     "		hf_detail_list_add_last(&fs->nodes, &inode->node.siblings);\n	}\n"
+     "	hf_spinlock_unlock(&fs->nodes_lock);",
+     "	if (inode->node.references++ == 0) {\n		int usleep(unsigned int);\n\n"
+     "		usleep(1);\n"
+     "		hf_refcount_inc(&inode->refs);\n"
+     "		hf_detail_list_add_last(&fs->nodes, &inode->node.siblings);\n	}", STRESS, "held",
+     False),
+    ("a file opened by node keeps its inode", "table.c",
+     "	else\n		hf_detail_inode_put(inode);", "", UNIT, "*Nodes*", False),
+    ("the root, whatever directory a walk begins in", "walk.c",
+     "*path == '/' ? hf_detail_root(walk->fs) : dir;", "hf_detail_root(walk->fs);", UNIT, "*Nodes*", False),
+    ("what is made has no node", "name.c",
+     "		*node = hf_detail_node_get(made->inode);", "		*node = &made->inode->node;",
+     UNIT, "*Nodes*", False),
+    ("a bad buffer is not guarded", "data.c",
+     "left = hf_copy_to_nofault(to + done, page->data + in, count);",
+     "__builtin_memcpy(to + done, page->data + in, count);\n			left = 0;",
+     UNIT, "*BadBuffer*", False),
+    ("a hole's bad buffer is not guarded", "data.c",
+     "return hf_clear_nofault(to, size);",
+     "__builtin_memset(to, 0, size);\n	return 0;", UNIT, "*BadBuffer*", False),
+    ("a sink gets the same page twice", "data.c", "piece->buffer.data = piece->data;",
+     "static char zero[HF_TMPFS_PAGE];\n		piece->buffer.data = zero;", UNIT, "*Sink*", False),
+    ("not the lowest descriptor", "table.c", "		table->lowest = fd / 64;", "		(void)0;",
+     UNIT, "*Descriptors*", False),
+    ("readdir forgets a name", "table.c", "next = dentry->cookie;",
+     "next = dentry->cookie + 1;", UNIT, "*Readdir*", False),
+    ("T8: a table's chains are used for the next one too early", "dentry.c",
+     "	if (hf_detail_passed(dir->block.fs, dir->names_stamp))\n		rebuild_names(dir);",
+     "	rebuild_names(dir);", UNIT, "*Memory.ChainsWait", False),
+    ("T8: a table that is too large stays", "dentry.c", "	shrink_names(dir);\n}", "	(void)shrink_names;\n}",
+     UNIT, "*Memory.Table*", False),
+    ("T9: the last cookie is used again", "dentry.c",
+     "	hf_detail_tree_remove(dir, dentry->cookie);",
+     "	hf_detail_tree_remove(dir, dentry->cookie);\n"
+     "	if (dentry->cookie + 1 == dir->next_cookie)\n		dir->next_cookie = dentry->cookie;",
+     UNIT, "*Readdir.TheEntry*", False),
+    ("T9: a listing has no end", "table.c", "!dentry || dentry->cookie >= file->listing_end", "!dentry",
+     UNIT, "*Readdir.ANameThat*", False),
+    ("T9: a name that is replaced is given again", "dentry.c",
+     "	hf_detail_tree_replace(dir, dentry->cookie, &dentry->block);",
+     "	hf_detail_tree_remove(dir, old->cookie);\n	dentry->cookie = dir->next_cookie++;\n"
+     "	(void)hf_detail_tree_insert(dir, dentry->cookie, &dentry->block);",
+     UNIT, "*Readdir.*", False),
+    ("a listing waits for the writers of its directory", "table.c",
+     "	hf_detail_rcu_read_lock();\n	given = -ENOENT;",
+     "	hf_mutex_lock(&file->inode->lock);\n	hf_mutex_unlock(&file->inode->lock);\n"
+     "	hf_detail_rcu_read_lock();\n	given = -ENOENT;", UNIT, "*Readdir.Beside*", False),
+    ("names are hashed without a key", "fs.c", "got = getrandom(key, sizeof(*key), 0);",
+     "got = sizeof(*key);", UNIT, "*Hash.*", False),
+    ("no back-pressure", "fs.c", "if (HF_UNLIKELY(bytes_waiting(fs) > HF_DETAIL_WAITING_HARD)) {", "if (0) {",
+     UNIT, "*Memory.Stalled", False),
+    ("what is freed last stays", "fs.c", "	if (!head)\n		sem_post(&fs->to_trim);", "	(void)head;",
+     UNIT, "*Memory.Idle", False),
+    ("empty slabs stay", "memory.c",
+     "memory->reserves > HF_DETAIL_MEMORY_RESERVE || memory->reserves > memory->slabs / 8", "0",
+     UNIT, "*Memory.Slabs", False),
+    ("a start without memory ends the program", "fs.c", "	if (page == MAP_FAILED)\n		return -ENOMEM;",
+     "	if (page == MAP_FAILED)\n		abort();", UNIT, "*Memory.Start", False),
+    ("a program that another has written keeps its owner's rights", "data.c",
+     "		hf_detail_drop_setuid(inode);\n		hf_detail_touch(inode);\n	}\n	hf_mutex_unlock(&inode->lock);\n"
+     "	return done;",
+     "		hf_detail_touch(inode);\n	}\n	hf_mutex_unlock(&inode->lock);\n	return done;",
+     UNIT, "*Owners.*", False),
+    ("a directory's group is not inherited", "inode.c", "	made->gid = dir->gid;", "",
+     UNIT, "*Owners.*", False),
+    ("extended attributes take no space", "xattr.c",
+     "if (then > now && !hf_detail_reserve(&fs->pages_used, fs->page_limit, then - now))",
+     "if (then > now && !hf_detail_reserve(&fs->pages_used, UINT64_MAX, then - now))",
+     UNIT, "*Owners.*", False),
+    ("the first link of a file without a name is counted twice", "name.c", "more = inode->links > 0;",
+     "more = 1;", UNIT, "*Owners.*", False),
+    ("reads do not set the access time", "inode.c", "	inode->atime = now;", "", UNIT, "*Owners.*", False),
+    ("ENOMEM leaves a name's inode", "name.c",
+     "	if (error) {\n		hf_detail_inode_put(inode);\n		hf_detail_delete(&dentry->block);",
+     "	if (error) {\n		hf_detail_delete(&dentry->block);", UNIT, "*Allocation*", False),
+    ("mount: what the kernel forgets is kept", "fuse.c",
+     "		hf_tmpfs_node_put(node_of(number), count);", "		(void)count;", MOUNT, "nameless", False),
+    ("mount: no page cache", "fuse.c",
+     "	info->fh = (uintptr_t)file;\n	if (fuse_reply_open(",
+     "	info->fh = (uintptr_t)file;\n	info->direct_io = 1;\n	if (fuse_reply_open(",
+     MOUNT, "mappings", False),
+    ("mount: a mapping's page is appended", "fuse.c", "info->flags & (O_ACCMODE | O_NOATIME)",
+     "info->flags & (O_ACCMODE | O_NOATIME | O_APPEND)", MOUNT, "mappings", False),
+    ("mount: a mapping's pages are lost in silence", "fuse.c", "while (info->writepage && ",
+     "while (0 && ", MOUNT, "mappings", False),
+    ("mount: a link is no reference", "fuse.c", "		hf_tmpfs_node_get(node);", "		(void)0;",
+     MOUNT, "links", False),
+    ("mount: a second name is a second file", "fuse.c", "					  .entry_timeout = FOR_EVER };",
+     "					  .entry_timeout = 0 };\n	static int odd;\n\n	hf_tmpfs_node_stat(node, &entry.attr);\n"
+     "	if (S_ISREG(entry.attr.st_mode) && odd++ % 2)\n		return entry;", MOUNT, "links", False),
+    ("mount: a file is another one each time", "fuse.c", "entry.generation = entry.attr.st_ino;",
+     "static uint64_t times;\n\n	entry.generation = times++;", MOUNT, "links", False),
+    ("mount: a user may have all open files", "fuse_files.c", "limit && user != 0 && at->open",
+     "0 && at->open", MOUNT, "open_files", False),
+    ("mount: a closed file stays in its user's share", "fuse_files.c",
+     "	give_share(file->share);\n	hf_mutex_unlock(&lock);\n	free(file);",
+     "	hf_mutex_unlock(&lock);\n	free(file);", MOUNT, "open_files", False),
+    ("mount: a blank before a number, and a minus behind it", "fuse_options.c",
+     "	if (*text < '0' || *text > '9')\n		return false;\n", "", MOUNT, "arguments", False),
+    ("mount: what is made is the server's", "fuse.c", "	hf_tmpfs_act_as(&caller);", "	(void)caller;",
+     MOUNT, "owner", False),
+    ("mount: nobody is refused", "fuse_options.c", "	if (!result && to->permissions)", "	if (0)",
+     ACCESS, "permissions", False),
+    ("mount: a write leaves setuid", "fuse.c", "	if (which == 0 ||", "	if (", ACCESS, "setuid", False),
+    ("mount: a truncation leaves setuid", "fuse_wire.c", "	clears = asks_to_clear(header);",
+     "	(void)asks_to_clear;", ACCESS, "setuid", False),
+    ("mount: pages hide a read that moves the access time", "fuse.c",
+     "!(reads(flags) && access_time_due(node_of(number)))", "reads(flags) || access_time_due(node_of(number))",
+     ACCESS, "access_times", False),
+    ("mount: readdirplus keeps a reference of what did not fit", "fuse.c",
+     "		hf_tmpfs_node_put(node, 1);\n	return needs;", "		(void)0;\n	return needs;",
+     MOUNT, "listings", False),
+]
+
+
+DIES = r"^status -(6|11)$"
+
+# How a mutant is found. By the test that it names, and its failure; memory that threads have used after
+# it was freed may also end the program before the test can.
+FINDS = {
+    UNIT: r"^.*: Failure$(\n.*)?",
+    STRESS: r"^FAILED .*|" + DIES,
+    MOUNT: r"^FAILED %(only)s: .*",
+    ACCESS: r"^FAILED %(only)s: .*",
+}
+SANITIZER = r"^==\d+==ERROR: AddressSanitizer.*"
+
+# Or else in a way of its own.
+FINDS_ALSO = {
+    "a bad buffer is not guarded": DIES,
+    "a hole's bad buffer is not guarded": DIES,
+}
+
+DEADLINE = 300  # seconds until a mutant must have been found: so long that no busy machine needs it
+HANGS = 20  # seconds until one that is to hang does
+
+
+def run(command, seconds=DEADLINE):
+    """(exit status, output)"""
+    try:
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                              errors="replace", timeout=seconds, check=False)
+    except subprocess.TimeoutExpired:
+        return -9, "does not end"
+    return done.returncode, done.stdout
+
+
+def build(args, number, file, before, after, program, asan):
+    """The program with one flaw."""
+    tree = mutation.copy(args.source_dir, os.path.join(args.work_dir, str(number)),
+                         os.path.join("tmpfs", file))
+    changed = os.path.join(tree, "tmpfs", file)
+    mutation.edit(changed, mutation.swap(before, after))
+    flags = ["-fsanitize=address"] if asan else []
+    flags += args.fuse if program in SERVERS else []
+    # Under the sanitizer all of tmpfs: what is freed early is used by another file. A server: all of it.
+    folder = os.path.join(args.source_dir, "tmpfs")
+    sources = [changed] + [os.path.join(folder, name) for name in sorted(os.listdir(folder))
+                           if name.endswith(".c") and name not in (file, "tsan.c")
+                           and (program in SERVERS if name.startswith("fuse") else asan)]
+    objects = []
+    for source in sources:
+        objects.append(os.path.join(tree, os.path.basename(source) + ".o"))
+        status, said = run([args.cc, "-std=gnu11", "-D_GNU_SOURCE", '-DHF_FRONT_VERSION="0.0"', "-O2", "-g", "-fPIC", *flags,
+                            "-I", os.path.join(args.source_dir, "include"),
+                            "-I", os.path.join(args.source_dir, "tmpfs"),
+                            "-c", source, "-o", objects[-1]])
+        if status:
+            raise mutation.Stale("can't be built:\n" + said)
+    binary = os.path.join(tree, "program")
+    status, said = run([args.cxx, *objects, *getattr(args, program, []), *args.libraries, *args.link,
+                        *flags, "-o", binary])
+    if status:
+        raise mutation.Stale("can't be linked:\n" + said)
+    return binary
+
+
+def mutant(args, what, number, file, before, after, program, only, asan):
+    if number in args.built:
+        binary = args.built[number].result()
+    else:
+        binary = build(args, number, file, before, after, program, asan)
+    command = [binary, "--gtest_filter=" + only if program == UNIT else only]
+    if asan and shutil.which("setarch"):
+        command = ["setarch", "-R", *command]
+    if program in SERVERS:
+        command = [sys.executable, "-B", os.path.join(args.source_dir, "tmpfs/tests", program + ".py"),
+                   "--server", binary, "--only", only]
+    expected = SANITIZER if asan else FINDS_ALSO.get(what, FINDS[program] % {"only": only})
+    limit = HANGS if "does not end" in expected else DEADLINE
+    end = time.monotonic() + DEADLINE
+    status, said = run(command, limit)
+    while program == STRESS and status == 0 and time.monotonic() < end:
+        status, said = run(command, limit)  # a race: it comes when it comes
+    if program == UNIT and "Running 0 tests" in said:
+        raise mutation.Stale("there is no test %s" % only)
+    if program in SERVERS and (status == CANT_RUN or "SKIPPED" in said):
+        raise mutation.Skip(said.strip())
+    return " ".join(mutation.must_fail(status, said, expected).split())[-100:]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    for name in ("--source-dir", "--work-dir", "--cc", "--cxx"):
+        parser.add_argument(name, required=True)
+    for name in ("--libraries", "--link", "--tests", "--stress"):
+        parser.add_argument(name, required=True, action="append")
+    parser.add_argument("--fuse", default=[], action="append")
+    args = parser.parse_args()
+    for name in ("libraries", "link", "tests", "stress", "fuse"):
+        setattr(args, name, [word for words in getattr(args, name) for word in words.split(";")
+                             if word])
+    shutil.rmtree(args.work_dir, ignore_errors=True)
+    rows = [(what, what, number, *rest) for number, (what, *rest) in enumerate(MUTANTS)]
+    server = [row for row in rows if row[6] in SERVERS]
+    if server and not args.fuse:
+        print("SKIPPED %d mutants of the mount: libfuse3 is not here" % len(server))
+        server = []
+
+    def one(*row):
+        return mutant(args, *row)
+
+    # Those with threads run alone, and last, but are built meanwhile. Some others wait for a time only.
+    stress = [row for row in rows if row[6] == STRESS]
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        args.built = {row[2]: pool.submit(build, args, *row[2:7], row[8]) for row in stress}
+        failed = mutation.run_all([row for row in rows if row[6] == UNIT] + server, one, 3)
+    return mutation.run_all(stress, one) or failed
+
+
+if __name__ == "__main__":
+    sys.exit(main())

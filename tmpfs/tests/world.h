@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef HF_TESTS_TMPFS_WORLD_H
+#define HF_TESTS_TMPFS_WORLD_H
+/* world - a file system that is proved right and freed at the end of every test. */
+#include <gtest/gtest.h>
+
+#include <cerrno>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <dirent.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "../../tests/unit/unit.h"
+#include "tmpfs.h"
+
+class TmpfsWorld : public testing::Test {
+protected:
+	void SetUp() override { make({}); }
+
+	void TearDown() override
+	{
+		prove();
+		drop();
+		for (int kind = 0; kind < HF_REPORT_KINDS; kind++)
+			EXPECT_EQ(hf_report_count(static_cast<enum hf_report_kind>(kind)), 0u);
+	}
+
+	void make(const struct hf_tmpfs_options &options, unsigned int descriptors = 0)
+	{
+		drop();
+		ASSERT_EQ(hf_tmpfs_new(&fs, &options), 0);
+		ASSERT_EQ(hf_tmpfs_table_new(&t, fs, descriptors), 0);
+	}
+
+	void drop()
+	{
+		if (!fs)
+			return;
+		hf_tmpfs_table_free(t);
+		EXPECT_EQ(hf_tmpfs_free(fs), 0);
+		fs = nullptr;
+	}
+
+	static void tell(void *, const char *line) { ADD_FAILURE() << line; }
+
+	void prove() { EXPECT_EQ(hf_tmpfs_check(fs, tell, nullptr), 0); }
+
+	int open(const char *path, int flags = O_RDONLY, mode_t mode = 0644)
+	{
+		return hf_tmpfs_open(t, path, flags, mode);
+	}
+
+	/* A file with this in it. */
+	void file(const char *path, const std::string &data = "")
+	{
+		int fd = open(path, O_WRONLY | O_CREAT | O_EXCL);
+
+		ASSERT_GE(fd, 0) << path;
+		ASSERT_EQ(hf_tmpfs_write(t, fd, data.data(), data.size()),
+			  static_cast<ssize_t>(data.size()));
+		ASSERT_EQ(hf_tmpfs_close(t, fd), 0);
+	}
+
+	void dir(const char *path) { ASSERT_EQ(hf_tmpfs_mkdir(fs, path, 0755), 0) << path; }
+
+	std::string read(int fd, size_t size, off_t at)
+	{
+		std::string data(size, '?');
+		ssize_t got = hf_tmpfs_pread(t, fd, &data[0], size, at);
+
+		EXPECT_GE(got, 0);
+		data.resize(got < 0 ? 0 : static_cast<size_t>(got));
+		return data;
+	}
+
+	std::string contents(const char *path)
+	{
+		int fd = open(path);
+		std::string data;
+
+		EXPECT_GE(fd, 0) << path;
+		if (fd < 0)
+			return "";
+		data = read(fd, static_cast<size_t>(stat(path).st_size) + 1, 0);
+		EXPECT_EQ(hf_tmpfs_close(t, fd), 0);
+		return data;
+	}
+
+	struct stat stat(const char *path)
+	{
+		struct stat to = {};
+
+		EXPECT_EQ(hf_tmpfs_stat(fs, path, &to), 0) << path;
+		return to;
+	}
+
+	bool exists(const char *path)
+	{
+		struct stat to;
+
+		return hf_tmpfs_lstat(fs, path, &to) == 0;
+	}
+
+	std::vector<std::string> list(const char *path)
+	{
+		std::vector<struct hf_tmpfs_dirent> entries(3);
+		std::vector<std::string> names;
+		int fd = open(path, O_RDONLY | O_DIRECTORY), count;
+
+		EXPECT_GE(fd, 0) << path;
+		while ((count = hf_tmpfs_readdir(t, fd, entries.data(), 3)) > 0) {
+			for (int i = 0; i < count; i++)
+				names.push_back(entries[static_cast<size_t>(i)].name);
+		}
+		EXPECT_EQ(count, 0);
+		hf_tmpfs_close(t, fd);
+		return names;
+	}
+
+	uint64_t free_pages()
+	{
+		struct statvfs to;
+
+		EXPECT_EQ(hf_tmpfs_statfs(fs, &to), 0);
+		return to.f_bfree;
+	}
+
+	uint64_t free_inodes()
+	{
+		struct statvfs to;
+
+		EXPECT_EQ(hf_tmpfs_statfs(fs, &to), 0);
+		return to.f_ffree;
+	}
+
+	struct hf_tmpfs *fs = nullptr;
+	struct hf_tmpfs_table *t = nullptr;
+};
+
+/* Two pages, of which the second one is not there. */
+class bad_page {
+public:
+	bad_page()
+		: map_(static_cast<char *>(mmap(nullptr, 8192, PROT_READ | PROT_WRITE,
+						MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)))
+	{
+		mprotect(map_ + 4096, 4096, PROT_NONE);
+	}
+	~bad_page() { munmap(map_, 8192); }
+	bad_page(const bad_page &) = delete;
+	bad_page &operator=(const bad_page &) = delete;
+	char *bad() const { return map_ + 4096; }
+	char *before(size_t good) const { return map_ + 4096 - good; }
+
+private:
+	char *map_;
+};
+
+#endif
