@@ -47,7 +47,7 @@ AREAS = {
                 ["nofault.sweep$", "nofault.sweep_memory$", "nofault.sweep.mutants", "nofault.gone", "nofault.objects",
                  "model.grace", "model.latch"]),
     "region": (r"region|safe", ["nofault.region", "model_region"], ["nofault.region", "model.region"]),
-    "waiting": (r"include/holdfast/(arch|env|wait|atomic|validate|compiler)",
+    "waiting": (r"include/holdfast/(internal/(arch|env|wait|atomic|compiler)|validate)",
                 ["stress_refcount", "stress_spinlock", "stress_lockref", "stress_mutex"],
                 ["stress.refcount", "stress.spinlock", "stress.lockref$", "stress.mutex$",
                  "instructions"]),

@@ -115,7 +115,7 @@ def declared(include):
             if public(name):
                 found.setdefault(name, (what[0], what[1], world))
     # A kernel's headers are not here: what its world defines stands at the margin.
-    for path in ("env/linux_kernel.h",):
+    for path in ("internal/env/linux_kernel.h",):
         file = os.path.join(include, "holdfast", path)
         with open(file, encoding="utf-8") as text:
             for number, line in enumerate(text, 1):

@@ -49,7 +49,7 @@ def functions(source, gcc, more=""):
             text = lines.read()
     found = {}
     for where, kind, head, name, arguments in re.findall(
-            r"^/\* (\S+):\d+:N(\w) \*/ (.*?)\b(hf_[a-z]\w*) \((.*?)\);(?: /\*.*)?$", text, re.MULTILINE):
+            r"^/\* (\S+):\d+:N(\w) \*/ (.*?)\b(hf_(?!detail_)[a-z]\w*) \((.*?)\);(?: /\*.*)?$", text, re.MULTILINE):
         if re.match(SEAMS, name) or re.match(GUARDS, name):
             continue
         if "holdfast/" not in where and "/unit.c" not in where:
@@ -93,13 +93,13 @@ def constants(source, gcc):
     words = [*gcc, "-std=gnu11", "-E", "-x", "c", "-", "-I", os.path.join(source, "include")]
     macros, code = (subprocess.run([*words, how], input=unit(source), text=True, check=True,
                                    stdout=subprocess.PIPE).stdout for how in ("-dM", "-P"))
-    names = {name for name, value in re.findall(r"^#define (HF_[A-Z]\w*) +(\S.*)$", macros, re.MULTILINE)
+    names = {name for name, value in re.findall(r"^#define (HF_(?!DETAIL_)[A-Z]\w*) +(\S.*)$", macros, re.MULTILINE)
              if not re.match(r'"|\{|static |extern |__attribute__|HF_DETAIL_THREAD', value)}
-    for body in re.findall(r"\benum hf_[a-z]\w* *\{([^}]*)\}", code):
-        names |= set(re.findall(r"\bHF_[A-Z]\w*", body))
-    types = set(re.findall(r"\} *(hf_[a-z]\w*_t);", code))
-    types |= set(re.findall(r"\btypedef hf_[a-z]\w* (hf_[a-z]\w*_t);", code))
-    types |= {"struct " + name for name in re.findall(r"\bstruct (hf_[a-z]\w*) *\{", code)
+    for body in re.findall(r"\benum hf_(?!detail_)[a-z]\w* *\{([^}]*)\}", code):
+        names |= set(re.findall(r"\bHF_(?!DETAIL_)[A-Z]\w*", body))
+    types = set(re.findall(r"\} *(hf_(?!detail_)[a-z]\w*_t);", code))
+    types |= set(re.findall(r"\btypedef hf_[a-z]\w* (hf_(?!detail_)[a-z]\w*_t);", code))
+    types |= {"struct " + name for name in re.findall(r"\bstruct (hf_(?!detail_)[a-z]\w*) *\{", code)
               if name + "_t" not in types}
     return ({name for name in names
              if not re.match(SEAM_CONSTANTS, name) and not re.match(NO_CONSTANTS, name)},

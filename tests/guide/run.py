@@ -57,12 +57,12 @@ WHOLE = [
     ("choose.md", "lockref.h", r"X\((\w+), [01]\)"),
     ("reports.md", "report.h", r"^\t(HF_REPORT_(?!MODE|KINDS)\w+)[,;]"),
     ("reports.md", "report.h", VERB), ("reports.md", "validate.h", VERB),
-    ("porting.md", "env/bare.h", VERB), ("porting.md", "env/bare.h", r"#define (H\w+)[ (]"),
-    ("porting.md", "arch/generic/spin.h", VERB), ("porting.md", "arch/prefetch_portable.h", VERB),
-    ("porting.md", "arch/wait_portable.h", VERB), ("porting.md", "arch/generic/refcount.h", VERB),
-    ("porting.md", "arch/generic/timestamp.h", VERB),
-    ("porting.md", "arch/generic/cpu.h", VERB),
-    ("porting.md", "arch/generic/constants.h", r"#define (HF_ARCH_(?!\w+_H$)\w+)"),
+    ("porting.md", "internal/env/bare.h", VERB), ("porting.md", "internal/env/bare.h", r"#define (H\w+)[ (]"),
+    ("porting.md", "internal/arch/generic/spin.h", VERB), ("porting.md", "internal/arch/prefetch_portable.h", VERB),
+    ("porting.md", "internal/arch/wait_portable.h", VERB), ("porting.md", "internal/arch/generic/refcount.h", VERB),
+    ("porting.md", "internal/arch/generic/timestamp.h", VERB),
+    ("porting.md", "internal/arch/generic/cpu.h", VERB),
+    ("porting.md", "internal/arch/generic/constants.h", r"#define (HF_ARCH_(?!\w+_H$)\w+)"),
 ]
 # Of the _old forms the guides say once what they are; guards' own functions are their macros'.
 IMPLIED = re.compile(r"_old$|__|_guard_(begin|end)$|_H$")

@@ -21,7 +21,7 @@ import sys
 SLOW = {"hf_detail_mutex_lock_slow": 1, "hf_detail_mutex_shared_lock_slow": 1, "hf_detail_cond_wait": 1,
         "hf_detail_cond_shared_wait": 1}
 FAST = {"hf_detail_spinlock_queued_lock_slow": 1}
-OWN = "linux_user_profile"  # the profile's own file
+OWN = "profile.c"  # the profile's own file
 
 def readers(*files):
     """{function: how often it reads hf_detail_profile_on}, and all functions."""
