@@ -5,7 +5,7 @@
  * LAB_NAME name it. tmpfs_sources.h is made from the list in tmpfs/CMakeLists.txt.
  */
 #define HF_TMPFS_API static __attribute__((unused))
-#define HF_DETAIL_TMPFS static __attribute__((unused))
+#define TMPFS_PRIVATE static __attribute__((unused))
 
 #include "internal.h"
 

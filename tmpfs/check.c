@@ -21,7 +21,7 @@
 /* An object that was found, and what was found of it. */
 struct found {
 	const void *object;
-	enum hf_detail_kind kind; /* HF_DETAIL_KIND_FILES: one file */
+	enum tmpfs_kind kind; /* TMPFS_KIND_FILES: one file */
 	int64_t refs;
 	int64_t links; /* dentries in the tree; of a directory: subdirectories */
 	bool in_tree;
@@ -35,9 +35,9 @@ struct check {
 	bool no_memory;
 	struct found *found; /* open addressing; at most half full */
 	size_t room, count;
-	struct hf_detail_inode **dirs; /* still to be looked into */
+	struct tmpfs_inode **dirs; /* still to be looked into */
 	size_t dirs_room, dirs_count;
-	uint64_t objects[HF_DETAIL_KINDS], xattr_pages;
+	uint64_t objects[TMPFS_KINDS], xattr_pages;
 };
 
 __attribute__((format(printf, 3, 4))) static bool expect(struct check *c, bool ok,
@@ -90,8 +90,7 @@ static bool grow(struct check *c)
 }
 
 /* Valid until the next one is sought. *is_new: not found before. */
-static struct found *find(struct check *c, const void *object, enum hf_detail_kind kind,
-			  bool *is_new)
+static struct found *find(struct check *c, const void *object, enum tmpfs_kind kind, bool *is_new)
 {
 	struct found *found;
 
@@ -106,9 +105,9 @@ static struct found *find(struct check *c, const void *object, enum hf_detail_ki
 	return found;
 }
 
-static void to_do(struct check *c, struct hf_detail_inode *dir)
+static void to_do(struct check *c, struct tmpfs_inode *dir)
 {
-	struct hf_detail_inode **bigger;
+	struct tmpfs_inode **bigger;
 
 	if (c->dirs_count == c->dirs_room) {
 		c->dirs_room = c->dirs_room ? 2 * c->dirs_room : 64;
@@ -124,12 +123,12 @@ static void to_do(struct check *c, struct hf_detail_inode *dir)
 
 /* ---- pages --------------------------------------------------------------------------------- */
 
-static void check_page(struct check *c, struct hf_detail_inode *inode, struct hf_detail_page *page,
+static void check_page(struct check *c, struct tmpfs_inode *inode, struct tmpfs_page *page,
 		       uint64_t index)
 {
 	uint64_t size = atomic_load(&inode->size), begin = index * HF_TMPFS_PAGE, from = 0;
 
-	c->objects[HF_DETAIL_KIND_PAGE]++;
+	c->objects[TMPFS_KIND_PAGE]++;
 	expect(c, page->index == index, "inode %llu: page %llu says that it is %llu",
 	       (unsigned long long)inode->number, (unsigned long long)index,
 	       (unsigned long long)page->index);
@@ -142,15 +141,15 @@ static void check_page(struct check *c, struct hf_detail_inode *inode, struct hf
 	}
 }
 
-static void check_node(struct check *c, struct hf_detail_inode *inode, struct hf_detail_node *node,
+static void check_node(struct check *c, struct tmpfs_inode *inode, struct tmpfs_node *node,
 		       uint64_t base, uint64_t *items, uint64_t *nodes)
 {
 	unsigned int used = 0;
 
 	(*nodes)++;
-	c->objects[HF_DETAIL_KIND_NODE]++;
-	for (uint64_t i = 0; i < HF_DETAIL_NODE_SLOTS; i++) {
-		struct hf_detail_block *block = atomic_load(&node->slot[i]);
+	c->objects[TMPFS_KIND_NODE]++;
+	for (uint64_t i = 0; i < TMPFS_NODE_SLOTS; i++) {
+		struct tmpfs_block *block = atomic_load(&node->slot[i]);
 		uint64_t index = base + (i << node->shift);
 
 		if (!block)
@@ -158,16 +157,14 @@ static void check_node(struct check *c, struct hf_detail_inode *inode, struct hf
 		used++;
 		if (node->shift == 0) {
 			(*items)++;
-			if (!hf_detail_is_dir(inode)) /* else check_dir() */
-				check_page(c, inode,
-					   HF_DETAIL_OBJECT(block, struct hf_detail_page, block),
+			if (!tmpfs_is_dir(inode)) /* else check_dir() */
+				check_page(c, inode, TMPFS_OBJECT(block, struct tmpfs_page, block),
 					   index);
 			continue;
 		}
-		struct hf_detail_node *below =
-			HF_DETAIL_OBJECT(block, struct hf_detail_node, block);
+		struct tmpfs_node *below = TMPFS_OBJECT(block, struct tmpfs_node, block);
 
-		if (expect(c, below->shift + HF_DETAIL_NODE_BITS == node->shift,
+		if (expect(c, below->shift + TMPFS_NODE_BITS == node->shift,
 			   "inode %llu: a node of shift %u below one of %u",
 			   (unsigned long long)inode->number, below->shift, node->shift))
 			check_node(c, inode, below, index, items, nodes);
@@ -178,19 +175,18 @@ static void check_node(struct check *c, struct hf_detail_inode *inode, struct hf
 
 /* ---- extended attributes ------------------------------------------------------------------- */
 
-static void check_xattrs(struct check *c, struct hf_detail_inode *inode)
+static void check_xattrs(struct check *c, struct tmpfs_inode *inode)
 {
 	uint64_t bytes = 0, names = 0;
 
-	for (struct hf_detail_block *at = inode->xattrs; at; at = at->next) {
-		const struct hf_detail_xattr *xattr =
-			HF_DETAIL_OBJECT(at, struct hf_detail_xattr, block);
+	for (struct tmpfs_block *at = inode->xattrs; at; at = at->next) {
+		const struct tmpfs_xattr *xattr = TMPFS_OBJECT(at, struct tmpfs_xattr, block);
 
-		c->objects[HF_DETAIL_KIND_XATTR]++;
+		c->objects[TMPFS_KIND_XATTR]++;
 		bytes += at->size;
 		names += xattr->name_length + 1u;
 	}
-	c->xattr_pages += hf_detail_xattr_pages(bytes);
+	c->xattr_pages += tmpfs_xattr_pages(bytes);
 	expect(c, bytes == inode->xattr_bytes && names == inode->xattr_names,
 	       "inode %llu: %llu bytes of attributes, says %u", (unsigned long long)inode->number,
 	       (unsigned long long)bytes, inode->xattr_bytes);
@@ -199,25 +195,25 @@ static void check_xattrs(struct check *c, struct hf_detail_inode *inode)
 /* ---- inodes and dentries ------------------------------------------------------------------- */
 
 /* One more reference to an inode; what it refers to, if it is a new one. */
-static void refer(struct check *c, struct hf_detail_inode *inode, bool in_tree)
+static void refer(struct check *c, struct tmpfs_inode *inode, bool in_tree)
 {
 	while (inode) {
 		bool is_new;
-		struct found *found = find(c, inode, HF_DETAIL_KIND_INODE, &is_new);
-		struct hf_detail_node *root;
+		struct found *found = find(c, inode, TMPFS_KIND_INODE, &is_new);
+		struct tmpfs_node *root;
 		uint64_t items = 0, nodes = 0;
 
 		if (!found)
 			return;
 		found->refs++;
-		if (in_tree && !hf_detail_is_dir(inode))
+		if (in_tree && !tmpfs_is_dir(inode))
 			found->links++;
 		found->in_tree |= in_tree;
 		if (!is_new)
 			return;
-		c->objects[HF_DETAIL_KIND_INODE]++;
-		c->objects[HF_DETAIL_KIND_TARGET] += inode->target != NULL;
-		c->objects[HF_DETAIL_KIND_NAMES] += atomic_load(&inode->names) != NULL;
+		c->objects[TMPFS_KIND_INODE]++;
+		c->objects[TMPFS_KIND_TARGET] += inode->target != NULL;
+		c->objects[TMPFS_KIND_NAMES] += atomic_load(&inode->names) != NULL;
 		check_xattrs(c, inode);
 		root = atomic_load(&inode->root);
 		if (root)
@@ -227,7 +223,7 @@ static void refer(struct check *c, struct hf_detail_inode *inode, bool in_tree)
 		       (unsigned long long)inode->number, (unsigned long long)items,
 		       (unsigned long long)inode->items, (unsigned long long)nodes,
 		       (unsigned long long)inode->nodes);
-		if (!hf_detail_is_dir(inode) || inode == c->fs->root->inode)
+		if (!tmpfs_is_dir(inode) || inode == c->fs->root->inode)
 			return;
 		/* Its `parent`, which has lost its own dentry if this one has been removed. */
 		inode = atomic_load(&inode->parent);
@@ -236,15 +232,15 @@ static void refer(struct check *c, struct hf_detail_inode *inode, bool in_tree)
 }
 
 /* The hash table: it has what its directory lists, and no more. */
-static void check_names(struct check *c, struct hf_detail_inode *dir)
+static void check_names(struct check *c, struct tmpfs_inode *dir)
 {
-	struct hf_detail_names *names = atomic_load(&dir->names);
+	struct tmpfs_names *names = atomic_load(&dir->names);
 	uint64_t hashed = 0;
 
 	if (!names)
 		return;
 	for (uint64_t i = 0; i <= names->mask; i++) {
-		for (struct hf_detail_dentry *at = atomic_load(&names->bucket[i]); at;
+		for (struct tmpfs_dentry *at = atomic_load(&names->bucket[i]); at;
 		     at = atomic_load(&at->chain[names->which])) {
 			hashed++;
 			expect(c, (at->hash & names->mask) == i && at->dir == dir,
@@ -256,18 +252,18 @@ static void check_names(struct check *c, struct hf_detail_inode *dir)
 	       (unsigned long long)hashed);
 }
 
-static void check_dir(struct check *c, struct hf_detail_inode *dir)
+static void check_dir(struct check *c, struct tmpfs_inode *dir)
 {
 	uint64_t entries = 0;
 	int64_t subdirs = 0;
 	uint64_t cookie = 2;
-	struct hf_detail_dentry *dentry;
+	struct tmpfs_dentry *dentry;
 	struct found *found;
 	bool is_new;
 
-	for (dentry = hf_detail_dentry_from(dir, 0); dentry;
-	     dentry = hf_detail_dentry_from(dir, dentry->cookie + 1)) {
-		struct hf_detail_inode *inode = dentry->inode;
+	for (dentry = tmpfs_dentry_from(dir, 0); dentry;
+	     dentry = tmpfs_dentry_from(dir, dentry->cookie + 1)) {
+		struct tmpfs_inode *inode = dentry->inode;
 
 		entries++;
 		expect(c, dentry->dir == dir, "%s: not of the directory that lists it",
@@ -275,16 +271,16 @@ static void check_dir(struct check *c, struct hf_detail_inode *dir)
 		expect(c, dentry->cookie > cookie && dentry->cookie < dir->next_cookie,
 		       "%s: cookie out of order", dentry->name);
 		cookie = dentry->cookie;
-		expect(c, hf_detail_lookup(dir, dentry->name, dentry->length) == dentry,
+		expect(c, tmpfs_lookup(dir, dentry->name, dentry->length) == dentry,
 		       "%s: listed, and not found by its name", dentry->name);
-		found = find(c, dentry, HF_DETAIL_KIND_DENTRY, &is_new);
+		found = find(c, dentry, TMPFS_KIND_DENTRY, &is_new);
 		if (!found)
 			return;
 		expect(c, !found->in_tree, "%s: listed twice", dentry->name);
 		found->in_tree = true;
 		found->refs++;
 		refer(c, inode, true);
-		if (!hf_detail_is_dir(inode))
+		if (!tmpfs_is_dir(inode))
 			continue;
 		subdirs++;
 		expect(c, atomic_load(&inode->self) == dentry, "%s: is not its own dentry",
@@ -298,7 +294,7 @@ static void check_dir(struct check *c, struct hf_detail_inode *dir)
 	expect(c, entries == dir->items, "directory %llu: %llu entries, says %llu",
 	       (unsigned long long)dir->number, (unsigned long long)entries,
 	       (unsigned long long)dir->items);
-	found = find(c, dir, HF_DETAIL_KIND_INODE, &is_new);
+	found = find(c, dir, TMPFS_KIND_INODE, &is_new);
 	if (found)
 		found->links += subdirs;
 }
@@ -310,10 +306,10 @@ static void check_table(struct check *c, struct hf_tmpfs_table *table)
 	uint64_t open = 0, free_files = 0, slabs = 0, lowest = table->limit;
 	bool is_new;
 
-	c->objects[HF_DETAIL_KIND_TABLE]++;
+	c->objects[TMPFS_KIND_TABLE]++;
 	expect(c, !hf_spinlock_is_locked(&table->lock), "a table's lock is held");
 	for (unsigned int fd = 0; fd < table->limit; fd++) {
-		struct hf_detail_file *file = atomic_load(&table->slot[fd]);
+		struct tmpfs_file *file = atomic_load(&table->slot[fd]);
 		struct found *found;
 
 		expect(c, !!file == (table->used[fd / 64] >> fd % 64 & 1),
@@ -322,7 +318,7 @@ static void check_table(struct check *c, struct hf_tmpfs_table *table)
 			lowest = fd;
 		if (!file)
 			continue;
-		found = find(c, file, HF_DETAIL_KIND_FILES, &is_new);
+		found = find(c, file, TMPFS_KIND_FILES, &is_new);
 		if (!found)
 			return;
 		found->refs++;
@@ -336,22 +332,22 @@ static void check_table(struct check *c, struct hf_tmpfs_table *table)
 			refer(c, file->inode, false);
 			continue;
 		}
-		found = find(c, file->dentry, HF_DETAIL_KIND_DENTRY, &is_new);
+		found = find(c, file->dentry, TMPFS_KIND_DENTRY, &is_new);
 		if (!found)
 			return;
 		found->refs++;
 	}
 	expect(c, lowest == table->limit || table->lowest <= lowest / 64,
 	       "descriptor %llu is free, and not sought", (unsigned long long)lowest);
-	for (struct hf_detail_file *file = table->free; file; file = file->next_free) {
+	for (struct tmpfs_file *file = table->free; file; file = file->next_free) {
 		free_files++;
 		expect(c, hf_refcount_read(&file->refs) == 0 && !file->dentry && !file->inode,
 		       "a free file has references");
 	}
-	for (struct hf_detail_block *slab = table->slabs; slab; slab = slab->next)
+	for (struct tmpfs_block *slab = table->slabs; slab; slab = slab->next)
 		slabs++;
-	c->objects[HF_DETAIL_KIND_FILES] += slabs;
-	expect(c, slabs * HF_DETAIL_FILES == table->files && open + free_files == table->files,
+	c->objects[TMPFS_KIND_FILES] += slabs;
+	expect(c, slabs * TMPFS_FILES == table->files && open + free_files == table->files,
 	       "of %u files %llu are open and %llu free", table->files, (unsigned long long)open,
 	       (unsigned long long)free_files);
 }
@@ -360,16 +356,16 @@ static void check_table(struct check *c, struct hf_tmpfs_table *table)
 
 static void check_nodes(struct check *c)
 {
-	struct hf_detail_list *nodes = &c->fs->nodes;
+	struct tmpfs_list *nodes = &c->fs->nodes;
 
 	expect(c, !hf_spinlock_is_locked(&c->fs->nodes_lock), "the nodes' lock is held");
-	for (struct hf_detail_list *at = nodes->next; at != nodes; at = at->next) {
-		struct hf_tmpfs_node *node = HF_DETAIL_OBJECT(at, struct hf_tmpfs_node, siblings);
+	for (struct tmpfs_list *at = nodes->next; at != nodes; at = at->next) {
+		struct hf_tmpfs_node *node = TMPFS_OBJECT(at, struct hf_tmpfs_node, siblings);
 
 		expect(c, node->references > 0 && at->next->previous == at,
 		       "inode %llu: a node without references is listed",
-		       (unsigned long long)hf_detail_inode_of(node)->number);
-		refer(c, hf_detail_inode_of(node), false);
+		       (unsigned long long)tmpfs_inode_of(node)->number);
+		refer(c, tmpfs_inode_of(node), false);
 	}
 }
 
@@ -378,18 +374,17 @@ static void check_nodes(struct check *c)
 /* Dentries of open files that no directory lists any more. */
 static void check_unlinked(struct check *c)
 {
-	for (struct hf_detail_list *at = c->fs->tables.next; at != &c->fs->tables; at = at->next) {
-		struct hf_tmpfs_table *table =
-			HF_DETAIL_OBJECT(at, struct hf_tmpfs_table, siblings);
+	for (struct tmpfs_list *at = c->fs->tables.next; at != &c->fs->tables; at = at->next) {
+		struct hf_tmpfs_table *table = TMPFS_OBJECT(at, struct hf_tmpfs_table, siblings);
 
 		for (unsigned int fd = 0; fd < table->limit; fd++) {
-			struct hf_detail_file *file = atomic_load(&table->slot[fd]);
+			struct tmpfs_file *file = atomic_load(&table->slot[fd]);
 			struct found *found;
 			bool is_new;
 
 			if (!file || !file->dentry)
 				continue;
-			found = find(c, file->dentry, HF_DETAIL_KIND_DENTRY, &is_new);
+			found = find(c, file->dentry, TMPFS_KIND_DENTRY, &is_new);
 			if (!found)
 				return;
 			if (found->in_tree || found->links)
@@ -404,10 +399,10 @@ static void check_unlinked(struct check *c)
 
 static void check_dentry(struct check *c, const struct found *found)
 {
-	struct hf_detail_dentry *dentry = (struct hf_detail_dentry *)(uintptr_t)found->object;
+	struct tmpfs_dentry *dentry = (struct tmpfs_dentry *)(uintptr_t)found->object;
 	bool is_free = hf_lockref_trylock(&dentry->ref);
 
-	c->objects[HF_DETAIL_KIND_DENTRY]++;
+	c->objects[TMPFS_KIND_DENTRY]++;
 	if (is_free)
 		hf_lockref_unlock(&dentry->ref);
 	expect(c, is_free, "%s: its lock is held", dentry->name);
@@ -418,12 +413,12 @@ static void check_dentry(struct check *c, const struct found *found)
 
 static void check_inode(struct check *c, const struct found *found, uint64_t *inodes)
 {
-	struct hf_detail_inode *inode = (struct hf_detail_inode *)(uintptr_t)found->object;
+	struct tmpfs_inode *inode = (struct tmpfs_inode *)(uintptr_t)found->object;
 	int64_t links = found->links;
 
-	if (hf_detail_is_dir(inode))
+	if (tmpfs_is_dir(inode))
 		links = found->in_tree ? 2 + links : 0;
-	*inodes += hf_detail_is_dir(inode) || links == 0 ? 1 : (uint64_t)links;
+	*inodes += tmpfs_is_dir(inode) || links == 0 ? 1 : (uint64_t)links;
 	expect(c, hf_refcount_read(&inode->refs) == found->refs,
 	       "inode %llu has %lld references, its count is %d", (unsigned long long)inode->number,
 	       (long long)found->refs, hf_refcount_read(&inode->refs));
@@ -435,35 +430,34 @@ static void check_inode(struct check *c, const struct found *found, uint64_t *in
 static void check_counts(struct check *c)
 {
 	struct hf_tmpfs *fs = c->fs;
-	uint64_t inodes = 0, pages = c->objects[HF_DETAIL_KIND_PAGE] + c->xattr_pages;
+	uint64_t inodes = 0, pages = c->objects[TMPFS_KIND_PAGE] + c->xattr_pages;
 
 	for (size_t i = 0; i < c->room; i++) {
 		const struct found *found = &c->found[i];
 
 		if (!found->object)
 			continue;
-		if (found->kind == HF_DETAIL_KIND_DENTRY)
+		if (found->kind == TMPFS_KIND_DENTRY)
 			check_dentry(c, found);
-		else if (found->kind == HF_DETAIL_KIND_INODE)
+		else if (found->kind == TMPFS_KIND_INODE)
 			check_inode(c, found, &inodes);
 		else
 			expect(c,
 			       hf_refcount_read(
-				       &((const struct hf_detail_file *)found->object)->refs) ==
+				       &((const struct tmpfs_file *)found->object)->refs) ==
 				       found->refs,
 			       "an open file has %lld descriptors, its count is %d",
 			       (long long)found->refs,
-			       hf_refcount_read(
-				       &((const struct hf_detail_file *)found->object)->refs));
+			       hf_refcount_read(&((const struct tmpfs_file *)found->object)->refs));
 	}
 	expect(c, atomic_load(&fs->inodes_used) == inodes, "%llu inodes are used, %llu are counted",
 	       (unsigned long long)inodes, (unsigned long long)atomic_load(&fs->inodes_used));
 	expect(c, atomic_load(&fs->pages_used) == pages, "%llu pages are used, %llu are counted",
 	       (unsigned long long)pages, (unsigned long long)atomic_load(&fs->pages_used));
-	for (int kind = 0; kind < HF_DETAIL_KINDS; kind++) {
+	for (int kind = 0; kind < TMPFS_KINDS; kind++) {
 		uint64_t allocated = atomic_load(&fs->allocated[kind]);
 
-		if (kind == HF_DETAIL_KIND_BUFFER) /* their owners have them */
+		if (kind == TMPFS_KIND_BUFFER) /* their owners have them */
 			continue;
 		expect(c, allocated == c->objects[kind], "%llu objects of kind %d, %llu reached",
 		       (unsigned long long)allocated, kind, (unsigned long long)c->objects[kind]);
@@ -477,10 +471,10 @@ HF_TMPFS_API int hf_tmpfs_check(struct hf_tmpfs *fs, void (*tell)(void *data, co
 	struct found *found;
 	bool is_new;
 
-	hf_detail_collect(fs); /* what is on its way to be freed is not lost */
-	for (struct hf_detail_list *at = fs->tables.next; at != &fs->tables; at = at->next)
-		check_table(&c, HF_DETAIL_OBJECT(at, struct hf_tmpfs_table, siblings));
-	found = find(&c, fs->root, HF_DETAIL_KIND_DENTRY, &is_new);
+	tmpfs_collect(fs); /* what is on its way to be freed is not lost */
+	for (struct tmpfs_list *at = fs->tables.next; at != &fs->tables; at = at->next)
+		check_table(&c, TMPFS_OBJECT(at, struct hf_tmpfs_table, siblings));
+	found = find(&c, fs->root, TMPFS_KIND_DENTRY, &is_new);
 	if (found) {
 		found->in_tree = true;
 		found->refs++;

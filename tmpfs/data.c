@@ -12,17 +12,17 @@ static uint64_t least(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-static uint64_t size_of(struct hf_detail_inode *inode)
+static uint64_t size_of(struct tmpfs_inode *inode)
 {
 	return atomic_load_explicit(&inode->size, memory_order_acquire);
 }
 
-static void set_size(struct hf_detail_inode *inode, uint64_t size)
+static void set_size(struct tmpfs_inode *inode, uint64_t size)
 {
 	atomic_store_explicit(&inode->size, size, memory_order_release);
 }
 
-static bool is_data(struct hf_detail_page *page)
+static bool is_data(struct tmpfs_page *page)
 {
 	return page && atomic_load_explicit(&page->written, memory_order_acquire);
 }
@@ -43,7 +43,7 @@ static void clear_own(char *memory, size_t size)
 static size_t read_hole(char *to, size_t size)
 {
 #ifdef HF_TMPFS_COPY_HOLES
-	static const char zeros[HF_TMPFS_PAGE] HF_ALIGNED(64);
+	static _Alignas(64) const char zeros[HF_TMPFS_PAGE];
 
 	while (size > 0) {
 		size_t count = (size_t)least(size, sizeof(zeros));
@@ -61,27 +61,26 @@ static size_t read_hole(char *to, size_t size)
 }
 
 /* Returns the bytes moved; fewer than `size` at the end of the file, or with *fault. */
-static size_t read_pages(struct hf_detail_inode *inode, char *to, size_t size, uint64_t at,
-			 bool *fault)
+static size_t read_pages(struct tmpfs_inode *inode, char *to, size_t size, uint64_t at, bool *fault)
 {
 	size_t done = 0;
 
 	while (done < size) {
 		uint64_t end = size_of(inode), position = at + done, hole = 1, most;
 		size_t in = position % HF_TMPFS_PAGE, count, left;
-		struct hf_detail_page *page;
+		struct tmpfs_page *page;
 
 		if (position >= end)
 			break;
 		most = least(size - done, end - position);
-		hf_detail_rcu_read_lock(); /* T5 */
-		page = hf_detail_page_find(inode, position / HF_TMPFS_PAGE, &hole);
+		tmpfs_rcu_read_lock(); /* T5 */
+		page = tmpfs_page_find(inode, position / HF_TMPFS_PAGE, &hole);
 		if (is_data(page)) {
 			count = (size_t)least(most, HF_TMPFS_PAGE - in);
 			left = hf_copy_to_nofault(to + done, page->data + in, count);
-			hf_detail_rcu_read_unlock();
+			tmpfs_rcu_read_unlock();
 		} else {
-			hf_detail_rcu_read_unlock();
+			tmpfs_rcu_read_unlock();
 			hole = page ? 1 : hole;
 			count = (size_t)least(most, hole * HF_TMPFS_PAGE - in);
 			left = read_hole(to + done, count);
@@ -98,31 +97,31 @@ static size_t read_pages(struct hf_detail_inode *inode, char *to, size_t size, u
 /* ---- write --------------------------------------------------------------------------------- */
 
 /* A page that is not there yet: filled, and then published (T6). *count: bytes moved. */
-static int write_new(struct hf_detail_inode *inode, const char *from, size_t in, size_t *count,
+static int write_new(struct tmpfs_inode *inode, const char *from, size_t in, size_t *count,
 		     uint64_t index)
 {
 	size_t size = *count, left;
-	struct hf_detail_page *page;
+	struct tmpfs_page *page;
 	int error;
 
 	*count = 0;
-	error = hf_detail_page_new(inode->block.fs, &page);
+	error = tmpfs_page_new(inode->block.fs, &page);
 	if (error)
 		return error;
 	clear_own(page->data, in);
 	left = hf_copy_from_nofault(page->data + in, from, size);
 	clear_own(page->data + in + size - left, HF_TMPFS_PAGE - in - size + left);
 	atomic_store_explicit(&page->written, true, memory_order_relaxed);
-	error = left == size ? -EFAULT : hf_detail_page_insert(inode, index, page);
+	error = left == size ? -EFAULT : tmpfs_page_insert(inode, index, page);
 	if (error) {
-		hf_detail_page_free(page);
+		tmpfs_page_free(page);
 		return error;
 	}
 	*count = size - left;
 	return left ? -EFAULT : 0;
 }
 
-static int write_old(struct hf_detail_page *page, const char *from, size_t in, size_t *count)
+static int write_old(struct tmpfs_page *page, const char *from, size_t in, size_t *count)
 {
 	size_t left = hf_copy_from_nofault(page->data + in, from, *count);
 
@@ -133,7 +132,7 @@ static int write_old(struct hf_detail_page *page, const char *from, size_t in, s
 }
 
 /* Mutex held. Returns the bytes moved; *error says why not all. */
-static size_t write_pages(struct hf_detail_inode *inode, const char *from, size_t size, uint64_t at,
+static size_t write_pages(struct tmpfs_inode *inode, const char *from, size_t size, uint64_t at,
 			  int *error)
 {
 	size_t done = 0;
@@ -142,8 +141,7 @@ static size_t write_pages(struct hf_detail_inode *inode, const char *from, size_
 		uint64_t position = at + done, hole;
 		size_t in = position % HF_TMPFS_PAGE;
 		size_t count = (size_t)least(size - done, HF_TMPFS_PAGE - in);
-		struct hf_detail_page *page =
-			hf_detail_page_find(inode, position / HF_TMPFS_PAGE, &hole);
+		struct tmpfs_page *page = tmpfs_page_find(inode, position / HF_TMPFS_PAGE, &hole);
 
 		if (page)
 			*error = write_old(page, from + done, in, &count);
@@ -167,21 +165,21 @@ struct transfer {
 	off_t at;
 };
 
-static ssize_t move_all(struct hf_detail_inode *inode, const struct transfer *what, uint64_t at)
+static ssize_t move_all(struct tmpfs_inode *inode, const struct transfer *what, uint64_t at)
 {
 	size_t done = 0;
 	int error = 0;
 
 	for (int i = 0; i < what->count && !error; i++) {
 		const struct iovec *piece = &what->pieces[i];
-		size_t size = (size_t)least(piece->iov_len, HF_DETAIL_RW_MAX - done), moved;
+		size_t size = (size_t)least(piece->iov_len, TMPFS_RW_MAX - done), moved;
 		bool fault = false;
 
 		if (what->is_write) {
-			if (at + done + size > HF_DETAIL_SIZE_MAX)
-				size = (size_t)(HF_DETAIL_SIZE_MAX - at - done);
+			if (at + done + size > TMPFS_SIZE_MAX)
+				size = (size_t)(TMPFS_SIZE_MAX - at - done);
 			moved = write_pages(inode, piece->iov_base, size, at + done, &error);
-			if (!error && moved < least(piece->iov_len, HF_DETAIL_RW_MAX - done))
+			if (!error && moved < least(piece->iov_len, TMPFS_RW_MAX - done))
 				error = -EFBIG;
 		} else {
 			moved = read_pages(inode, piece->iov_base, size, at + done, &fault);
@@ -194,15 +192,15 @@ static ssize_t move_all(struct hf_detail_inode *inode, const struct transfer *wh
 	return done > 0 ? (ssize_t)done : error;
 }
 
-static ssize_t move_at(struct hf_detail_file *file, const struct transfer *what, int64_t *at)
+static ssize_t move_at(struct tmpfs_file *file, const struct transfer *what, int64_t *at)
 {
-	struct hf_detail_inode *inode = file->inode;
+	struct tmpfs_inode *inode = file->inode;
 	ssize_t done;
 
 	if (!what->is_write) {
 		done = move_all(inode, what, (uint64_t)*at);
 		if (!(file->flags & O_NOATIME))
-			hf_detail_accessed(inode);
+			tmpfs_accessed(inode);
 		return done;
 	}
 	hf_mutex_lock(&inode->lock);
@@ -210,8 +208,8 @@ static ssize_t move_at(struct hf_detail_file *file, const struct transfer *what,
 		*at = (int64_t)size_of(inode);
 	done = move_all(inode, what, (uint64_t)*at);
 	if (done > 0) {
-		hf_detail_drop_setuid(inode);
-		hf_detail_touch(inode);
+		tmpfs_drop_setuid(inode);
+		tmpfs_touch(inode);
 	}
 	hf_mutex_unlock(&inode->lock);
 	return done;
@@ -231,13 +229,13 @@ static ssize_t total_of(const struct iovec *pieces, int count)
 }
 
 /* From a position that is given, or the file's, whose mutex is then held. */
-static ssize_t transfer_from(struct hf_detail_file *file, const struct transfer *what, int64_t *at)
+static ssize_t transfer_from(struct tmpfs_file *file, const struct transfer *what, int64_t *at)
 {
 	ssize_t total = total_of(what->pieces, what->count);
 
-	if (total < 0 || *at > HF_DETAIL_SIZE_MAX - total)
+	if (total < 0 || *at > TMPFS_SIZE_MAX - total)
 		return -EINVAL;
-	if (hf_detail_is_dir(file->inode))
+	if (tmpfs_is_dir(file->inode))
 		return -EISDIR;
 	return move_at(file, what, at);
 }
@@ -245,13 +243,13 @@ static ssize_t transfer_from(struct hf_detail_file *file, const struct transfer 
 static ssize_t transfer(struct hf_tmpfs_table *table, int fd, const struct transfer *what)
 {
 	int not_for = what->is_write ? O_RDONLY : O_WRONLY;
-	struct hf_detail_file *file;
+	struct tmpfs_file *file;
 	ssize_t done;
 	int64_t at;
 
 	if (what->is_at && what->at < 0)
 		return -EINVAL;
-	file = hf_detail_file_get(table, fd);
+	file = tmpfs_file_get(table, fd);
 	if (!file)
 		return -EBADF;
 	if ((file->flags & O_ACCMODE) == not_for) {
@@ -267,7 +265,7 @@ static ssize_t transfer(struct hf_tmpfs_table *table, int fd, const struct trans
 			file->position = at + done; /* `at` was the end, with O_APPEND */
 		hf_mutex_unlock(&file->lock);
 	}
-	hf_detail_file_put(table, file);
+	tmpfs_file_put(table, file);
 	return done;
 }
 
@@ -331,20 +329,20 @@ HF_TMPFS_API ssize_t hf_tmpfs_writev(struct hf_tmpfs_table *table, int fd, const
 /* ---- position ------------------------------------------------------------------------------ */
 
 /* The first byte from `at` on that is data, or is none. */
-static int64_t seek_data_or_hole(struct hf_detail_inode *inode, int64_t at, bool want_data)
+static int64_t seek_data_or_hole(struct tmpfs_inode *inode, int64_t at, bool want_data)
 {
 	uint64_t size = size_of(inode), index, hole;
 
 	if (at < 0 || (uint64_t)at >= size)
 		return -ENXIO;
 	for (index = (uint64_t)at / HF_TMPFS_PAGE; index * HF_TMPFS_PAGE < size;) {
-		struct hf_detail_page *page;
+		struct tmpfs_page *page;
 		bool found;
 
-		hf_detail_rcu_read_lock();
-		page = hf_detail_page_find(inode, index, &hole);
+		tmpfs_rcu_read_lock();
+		page = tmpfs_page_find(inode, index, &hole);
 		found = is_data(page);
-		hf_detail_rcu_read_unlock();
+		tmpfs_rcu_read_unlock();
 		if (found == want_data) {
 			int64_t begin = (int64_t)(index * HF_TMPFS_PAGE);
 
@@ -355,9 +353,9 @@ static int64_t seek_data_or_hole(struct hf_detail_inode *inode, int64_t at, bool
 	return want_data ? -ENXIO : (int64_t)size;
 }
 
-static int64_t new_position(struct hf_detail_file *file, int64_t offset, int whence)
+static int64_t new_position(struct tmpfs_file *file, int64_t offset, int whence)
 {
-	struct hf_detail_inode *inode = file->inode;
+	struct tmpfs_inode *inode = file->inode;
 	int64_t base = 0;
 
 	switch (whence) {
@@ -367,13 +365,13 @@ static int64_t new_position(struct hf_detail_file *file, int64_t offset, int whe
 		base = file->position;
 		break;
 	case SEEK_END:
-		if (hf_detail_is_dir(inode))
+		if (tmpfs_is_dir(inode))
 			return -EINVAL;
 		base = (int64_t)size_of(inode);
 		break;
 	case SEEK_DATA:
 	case SEEK_HOLE:
-		if (hf_detail_is_dir(inode))
+		if (tmpfs_is_dir(inode))
 			return -EINVAL;
 		return seek_data_or_hole(inode, offset, whence == SEEK_DATA);
 	default:
@@ -386,7 +384,7 @@ static int64_t new_position(struct hf_detail_file *file, int64_t offset, int whe
 
 HF_TMPFS_API off_t hf_tmpfs_lseek(struct hf_tmpfs_table *table, int fd, off_t offset, int whence)
 {
-	struct hf_detail_file *file = hf_detail_file_get(table, fd);
+	struct tmpfs_file *file = tmpfs_file_get(table, fd);
 	int64_t position;
 
 	if (!file)
@@ -396,26 +394,26 @@ HF_TMPFS_API off_t hf_tmpfs_lseek(struct hf_tmpfs_table *table, int fd, off_t of
 	if (position >= 0)
 		file->position = position;
 	hf_mutex_unlock(&file->lock);
-	hf_detail_file_put(table, file);
+	tmpfs_file_put(table, file);
 	return position;
 }
 
 /* ---- size and holes ------------------------------------------------------------------------ */
 
 /* The part of one page that is there: 0 from now on, as what is behind the end has to be (T6). */
-static void clear_part(struct hf_detail_inode *inode, uint64_t begin, uint64_t end)
+static void clear_part(struct tmpfs_inode *inode, uint64_t begin, uint64_t end)
 {
 	uint64_t hole;
-	struct hf_detail_page *page;
+	struct tmpfs_page *page;
 
 	if (begin == end)
 		return;
-	page = hf_detail_page_find(inode, begin / HF_TMPFS_PAGE, &hole);
+	page = tmpfs_page_find(inode, begin / HF_TMPFS_PAGE, &hole);
 	if (page)
 		clear_own(page->data + begin % HF_TMPFS_PAGE, end - begin);
 }
 
-HF_DETAIL_TMPFS int hf_detail_truncate(struct hf_detail_inode *inode, int64_t to)
+TMPFS_PRIVATE int tmpfs_truncate(struct tmpfs_inode *inode, int64_t to)
 {
 	uint64_t size = (uint64_t)to, page_end, old;
 
@@ -428,61 +426,61 @@ HF_DETAIL_TMPFS int hf_detail_truncate(struct hf_detail_inode *inode, int64_t to
 		/* What fallocate took behind the end goes, too. */
 		page_end = (size + HF_TMPFS_PAGE - 1) / HF_TMPFS_PAGE;
 		clear_part(inode, size, page_end * HF_TMPFS_PAGE);
-		hf_detail_pages_remove(inode, page_end, UINT64_MAX / HF_TMPFS_PAGE);
+		tmpfs_pages_remove(inode, page_end, UINT64_MAX / HF_TMPFS_PAGE);
 	}
-	hf_detail_drop_setuid(inode);
-	hf_detail_touch(inode);
+	tmpfs_drop_setuid(inode);
+	tmpfs_touch(inode);
 	hf_mutex_unlock(&inode->lock);
 	return 0;
 }
 
 /* By name or node: of what it may not be. */
-static int truncate_inode(struct hf_detail_inode *inode, int64_t to)
+static int truncate_inode(struct tmpfs_inode *inode, int64_t to)
 {
-	if (hf_detail_is_dir(inode))
+	if (tmpfs_is_dir(inode))
 		return -EISDIR;
 	if (inode->type != S_IFREG)
 		return -EINVAL;
-	return hf_detail_truncate(inode, to);
+	return tmpfs_truncate(inode, to);
 }
 
 HF_TMPFS_API int hf_tmpfs_node_truncate(struct hf_tmpfs_node *node, off_t size)
 {
-	return size < 0 ? -EINVAL : truncate_inode(hf_detail_inode_of(node), size);
+	return size < 0 ? -EINVAL : truncate_inode(tmpfs_inode_of(node), size);
 }
 
 HF_TMPFS_API int hf_tmpfs_truncate(struct hf_tmpfs *fs, const char *path, off_t size)
 {
-	struct hf_detail_dentry *dentry;
+	struct tmpfs_dentry *dentry;
 	int error;
 
 	if (size < 0)
 		return -EINVAL;
-	error = hf_detail_walk_entry(hf_detail_root(fs), path, true, &dentry);
+	error = tmpfs_walk_entry(tmpfs_root(fs), path, true, &dentry);
 	if (error)
 		return error;
 	error = truncate_inode(dentry->inode, size);
-	hf_detail_dentry_put(dentry);
+	tmpfs_dentry_put(dentry);
 	return error;
 }
 
 HF_TMPFS_API int hf_tmpfs_ftruncate(struct hf_tmpfs_table *table, int fd, off_t size)
 {
-	struct hf_detail_file *file;
+	struct tmpfs_file *file;
 	int error = -EINVAL;
 
 	if (size < 0)
 		return -EINVAL;
-	file = hf_detail_file_get(table, fd);
+	file = tmpfs_file_get(table, fd);
 	if (!file)
 		return -EBADF;
 	if ((file->flags & O_ACCMODE) != O_RDONLY)
-		error = hf_detail_truncate(file->inode, size);
-	hf_detail_file_put(table, file);
+		error = tmpfs_truncate(file->inode, size);
+	tmpfs_file_put(table, file);
 	return error;
 }
 
-static void punch(struct hf_detail_inode *inode, uint64_t begin, uint64_t end)
+static void punch(struct tmpfs_inode *inode, uint64_t begin, uint64_t end)
 {
 	uint64_t first = (begin + HF_TMPFS_PAGE - 1) / HF_TMPFS_PAGE, behind = end / HF_TMPFS_PAGE;
 
@@ -492,49 +490,49 @@ static void punch(struct hf_detail_inode *inode, uint64_t begin, uint64_t end)
 	}
 	clear_part(inode, begin, first * HF_TMPFS_PAGE);
 	clear_part(inode, behind * HF_TMPFS_PAGE, end);
-	hf_detail_pages_remove(inode, first, behind);
+	tmpfs_pages_remove(inode, first, behind);
 }
 
 /* Takes what is missing, or nothing. */
-static int take_pages(struct hf_detail_inode *inode, uint64_t first, uint64_t end)
+static int take_pages(struct tmpfs_inode *inode, uint64_t first, uint64_t end)
 {
 	struct hf_tmpfs *fs = inode->block.fs;
-	struct hf_detail_block *taken = NULL;
+	struct tmpfs_block *taken = NULL;
 	int error = end - first > fs->page_limit ? -ENOSPC : 0;
 
 	for (uint64_t index = first; index < end && !error; index++) {
 		uint64_t hole;
-		struct hf_detail_page *page = hf_detail_page_find(inode, index, &hole);
+		struct tmpfs_page *page = tmpfs_page_find(inode, index, &hole);
 
 		if (page) {
 			/* Taken once more, it counts as data: as Linux has it. */
 			atomic_store_explicit(&page->written, true, memory_order_release);
 			continue;
 		}
-		error = hf_detail_page_new(fs, &page);
+		error = tmpfs_page_new(fs, &page);
 		if (error)
 			break;
 		clear_own(page->data, HF_TMPFS_PAGE);
-		error = hf_detail_page_insert(inode, index, page);
+		error = tmpfs_page_insert(inode, index, page);
 		if (error) {
-			hf_detail_page_free(page);
+			tmpfs_page_free(page);
 			break;
 		}
 		page->block.next = taken;
 		taken = &page->block;
 	}
 	while (taken) {
-		struct hf_detail_page *page = HF_DETAIL_OBJECT(taken, struct hf_detail_page, block);
+		struct tmpfs_page *page = TMPFS_OBJECT(taken, struct tmpfs_page, block);
 
 		taken = taken->next;
 		page->block.next = NULL;
 		if (error)
-			hf_detail_pages_remove(inode, page->index, page->index + 1);
+			tmpfs_pages_remove(inode, page->index, page->index + 1);
 	}
 	return error;
 }
 
-static int allocate(struct hf_detail_inode *inode, int mode, uint64_t begin, uint64_t end)
+static int allocate(struct tmpfs_inode *inode, int mode, uint64_t begin, uint64_t end)
 {
 	int error = 0;
 
@@ -548,8 +546,8 @@ static int allocate(struct hf_detail_inode *inode, int mode, uint64_t begin, uin
 			set_size(inode, end);
 	}
 	if (!error) {
-		hf_detail_drop_setuid(inode);
-		hf_detail_touch(inode);
+		tmpfs_drop_setuid(inode);
+		tmpfs_touch(inode);
 	}
 	hf_mutex_unlock(&inode->lock);
 	return error;
@@ -559,7 +557,7 @@ HF_TMPFS_API int hf_tmpfs_fallocate(struct hf_tmpfs_table *table, int fd, int mo
 				    off_t size)
 {
 	const int punch_hole = HF_TMPFS_FALLOC_PUNCH_HOLE | HF_TMPFS_FALLOC_KEEP_SIZE;
-	struct hf_detail_file *file = hf_detail_file_get(table, fd);
+	struct tmpfs_file *file = tmpfs_file_get(table, fd);
 	int error = 0;
 
 	if (!file)
@@ -570,36 +568,36 @@ HF_TMPFS_API int hf_tmpfs_fallocate(struct hf_tmpfs_table *table, int fd, int mo
 		error = -EOPNOTSUPP;
 	else if ((file->flags & O_ACCMODE) == O_RDONLY)
 		error = -EBADF;
-	else if (at > HF_DETAIL_SIZE_MAX - size)
+	else if (at > TMPFS_SIZE_MAX - size)
 		error = -EFBIG;
 	else
 		error = allocate(file->inode, mode, (uint64_t)at, (uint64_t)at + (uint64_t)size);
-	hf_detail_file_put(table, file);
+	tmpfs_file_put(table, file);
 	return error;
 }
 
 /* ---- splice -------------------------------------------------------------------------------- */
 
 struct spliced {
-	struct hf_detail_block block;
+	struct tmpfs_block block;
 	struct hf_tmpfs_buffer buffer;
-	HF_ALIGNED(64) char data[HF_TMPFS_PAGE];
+	_Alignas(64) char data[HF_TMPFS_PAGE];
 };
 
 HF_TMPFS_API void hf_tmpfs_buffer_free(struct hf_tmpfs_buffer *buffer)
 {
-	hf_detail_delete(&HF_DETAIL_OBJECT(buffer, struct spliced, buffer)->block);
+	tmpfs_object_delete(&TMPFS_OBJECT(buffer, struct spliced, buffer)->block);
 }
 
 /* A sink keeps what it gets, and may change it: so each piece, of a hole too, is a page of its own. */
-static ssize_t splice_pages(struct hf_detail_inode *inode, size_t size, uint64_t at,
+static ssize_t splice_pages(struct tmpfs_inode *inode, size_t size, uint64_t at,
 			    int (*sink)(void *data, struct hf_tmpfs_buffer *buffer), void *data)
 {
 	size_t done = 0;
 
 	while (done < size) {
 		struct spliced *piece =
-			hf_detail_new(inode->block.fs, HF_DETAIL_KIND_BUFFER, sizeof(*piece));
+			tmpfs_object_new(inode->block.fs, TMPFS_KIND_BUFFER, sizeof(*piece));
 		size_t in = (at + done) % HF_TMPFS_PAGE;
 		bool fault = false;
 		int error;
@@ -616,7 +614,7 @@ static ssize_t splice_pages(struct hf_detail_inode *inode, size_t size, uint64_t
 		in = piece->buffer.size; /* the sink may free it */
 		error = in ? sink(data, &piece->buffer) : 0;
 		if (error || in == 0) {
-			hf_detail_delete(&piece->block);
+			tmpfs_object_delete(&piece->block);
 			return done ? (ssize_t)done : error;
 		}
 		done += in;
@@ -628,21 +626,21 @@ HF_TMPFS_API ssize_t hf_tmpfs_splice(struct hf_tmpfs_table *table, int fd, size_
 				     int (*sink)(void *data, struct hf_tmpfs_buffer *buffer),
 				     void *data)
 {
-	struct hf_detail_file *file;
+	struct tmpfs_file *file;
 	ssize_t done;
 
 	if (at < 0)
 		return -EINVAL;
-	file = hf_detail_file_get(table, fd);
+	file = tmpfs_file_get(table, fd);
 	if (!file)
 		return -EBADF;
 	if ((file->flags & O_ACCMODE) == O_WRONLY)
 		done = -EBADF;
-	else if (hf_detail_is_dir(file->inode))
+	else if (tmpfs_is_dir(file->inode))
 		done = -EISDIR;
 	else
-		done = splice_pages(file->inode, (size_t)least(size, HF_DETAIL_RW_MAX),
-				    (uint64_t)at, sink, data);
-	hf_detail_file_put(table, file);
+		done = splice_pages(file->inode, (size_t)least(size, TMPFS_RW_MAX), (uint64_t)at,
+				    sink, data);
+	tmpfs_file_put(table, file);
 	return done;
 }

@@ -19,16 +19,16 @@
 #define BUCKETS_LEAST 8
 #define BUCKETS_MOST ((uint64_t)1 << 28)
 
-HF_DETAIL_TMPFS uint64_t hf_detail_hash(const struct hf_tmpfs *fs, const char *name, size_t length)
+TMPFS_PRIVATE uint64_t tmpfs_hash(const struct hf_tmpfs *fs, const char *name, size_t length)
 {
-	return hf_detail_siphash(1, 3, &fs->key, name, length);
+	return tmpfs_siphash(1, 3, &fs->key, name, length);
 }
 
-HF_DETAIL_TMPFS struct hf_detail_dentry *hf_detail_dentry_new(struct hf_tmpfs *fs, const char *name,
-							      size_t length)
+TMPFS_PRIVATE struct tmpfs_dentry *tmpfs_dentry_new(struct hf_tmpfs *fs, const char *name,
+						    size_t length)
 {
-	struct hf_detail_dentry *dentry = hf_detail_new(
-		fs, HF_DETAIL_KIND_DENTRY, sizeof(struct hf_detail_dentry) + length + 1);
+	struct tmpfs_dentry *dentry =
+		tmpfs_object_new(fs, TMPFS_KIND_DENTRY, sizeof(struct tmpfs_dentry) + length + 1);
 
 	if (!dentry)
 		return NULL;
@@ -37,7 +37,7 @@ HF_DETAIL_TMPFS struct hf_detail_dentry *hf_detail_dentry_new(struct hf_tmpfs *f
 	hf_lockref_init(&dentry->ref, 1); /* the tree's */
 	dentry->dir = NULL;
 	dentry->inode = NULL;
-	dentry->hash = hf_detail_hash(fs, name, length);
+	dentry->hash = tmpfs_hash(fs, name, length);
 	dentry->cookie = 0;
 	dentry->length = (uint8_t)length;
 	memcpy(dentry->name, name, length);
@@ -45,41 +45,41 @@ HF_DETAIL_TMPFS struct hf_detail_dentry *hf_detail_dentry_new(struct hf_tmpfs *f
 	return dentry;
 }
 
-HF_DETAIL_TMPFS void hf_detail_dentry_put(struct hf_detail_dentry *dentry)
+TMPFS_PRIVATE void tmpfs_dentry_put(struct tmpfs_dentry *dentry)
 {
-	struct hf_detail_inode *inode = dentry->inode;
+	struct tmpfs_inode *inode = dentry->inode;
 
-	if (HF_LIKELY(hf_lockref_put_or_lock(&dentry->ref)))
+	if (TMPFS_LIKELY(hf_lockref_put_or_lock(&dentry->ref)))
 		return;
 	/* The last one, so the tree's has gone (T2). A walk may still find it, and sees it dead. */
 	hf_lockref_mark_dead(&dentry->ref);
 	hf_lockref_unlock(&dentry->ref);
-	hf_detail_delete_later(&dentry->block);
-	hf_detail_inode_put(inode);
+	tmpfs_object_delete_later(&dentry->block);
+	tmpfs_inode_put(inode);
 }
 
 /* ---- by name ------------------------------------------------------------------------------- */
 
-static struct hf_detail_dentry *link_load(_Atomic(struct hf_detail_dentry *) *link)
+static struct tmpfs_dentry *link_load(_Atomic(struct tmpfs_dentry *) *link)
 {
 	return atomic_load_explicit(link, memory_order_acquire);
 }
 
-static void link_store(_Atomic(struct hf_detail_dentry *) *link, struct hf_detail_dentry *dentry)
+static void link_store(_Atomic(struct tmpfs_dentry *) *link, struct tmpfs_dentry *dentry)
 {
 	atomic_store_explicit(link, dentry, memory_order_release);
 }
 
-HF_DETAIL_TMPFS struct hf_detail_dentry *hf_detail_lookup(struct hf_detail_inode *dir,
-							  const char *name, size_t length)
+TMPFS_PRIVATE struct tmpfs_dentry *tmpfs_lookup(struct tmpfs_inode *dir, const char *name,
+						size_t length)
 {
-	struct hf_detail_names *names = atomic_load_explicit(&dir->names, memory_order_acquire);
-	struct hf_detail_dentry *dentry;
+	struct tmpfs_names *names = atomic_load_explicit(&dir->names, memory_order_acquire);
+	struct tmpfs_dentry *dentry;
 	uint64_t hash;
 
 	if (!names)
 		return NULL;
-	hash = hf_detail_hash(dir->block.fs, name, length);
+	hash = tmpfs_hash(dir->block.fs, name, length);
 	for (dentry = link_load(&names->bucket[hash & names->mask]); dentry;
 	     dentry = link_load(&dentry->chain[names->which])) {
 		if (dentry->hash == hash && dentry->length == length &&
@@ -91,34 +91,34 @@ HF_DETAIL_TMPFS struct hf_detail_dentry *hf_detail_lookup(struct hf_detail_inode
 
 /* The rest: mutex held. */
 
-static struct hf_detail_names *names_of(struct hf_detail_inode *dir)
+static struct tmpfs_names *names_of(struct tmpfs_inode *dir)
 {
 	return atomic_load_explicit(&dir->names, memory_order_relaxed);
 }
 
-static void hash_in(struct hf_detail_names *names, struct hf_detail_dentry *dentry)
+static void hash_in(struct tmpfs_names *names, struct tmpfs_dentry *dentry)
 {
-	_Atomic(struct hf_detail_dentry *) *bucket = &names->bucket[dentry->hash & names->mask];
+	_Atomic(struct tmpfs_dentry *) *bucket = &names->bucket[dentry->hash & names->mask];
 
 	link_store(&dentry->chain[names->which], link_load(bucket));
 	link_store(bucket, dentry);
 }
 
 /* The link that leads to a name that is there. */
-static _Atomic(struct hf_detail_dentry *) *link_to(struct hf_detail_names *names,
-						   struct hf_detail_dentry *dentry)
+static _Atomic(struct tmpfs_dentry *) *link_to(struct tmpfs_names *names,
+					       struct tmpfs_dentry *dentry)
 {
-	_Atomic(struct hf_detail_dentry *) *link = &names->bucket[dentry->hash & names->mask];
+	_Atomic(struct tmpfs_dentry *) *link = &names->bucket[dentry->hash & names->mask];
 
 	while (link_load(link) != dentry)
 		link = &link_load(link)->chain[names->which];
 	return link;
 }
 
-static struct hf_detail_names *names_new(struct hf_tmpfs *fs, uint64_t buckets, unsigned int which)
+static struct tmpfs_names *names_new(struct hf_tmpfs *fs, uint64_t buckets, unsigned int which)
 {
-	struct hf_detail_names *names = hf_detail_new(
-		fs, HF_DETAIL_KIND_NAMES, sizeof(*names) + buckets * sizeof(names->bucket[0]));
+	struct tmpfs_names *names = tmpfs_object_new(
+		fs, TMPFS_KIND_NAMES, sizeof(*names) + buckets * sizeof(names->bucket[0]));
 
 	if (!names)
 		return NULL;
@@ -130,9 +130,9 @@ static struct hf_detail_names *names_new(struct hf_tmpfs *fs, uint64_t buckets, 
 }
 
 /* T8. Without memory the table stays as it is: its chains become longer, and that is all. */
-static void rebuild_names(struct hf_detail_inode *dir)
+static void rebuild_names(struct tmpfs_inode *dir)
 {
-	struct hf_detail_names *old = names_of(dir), *names;
+	struct tmpfs_names *old = names_of(dir), *names;
 	uint64_t buckets = BUCKETS_LEAST;
 
 	while (buckets < 2 * dir->items && buckets < BUCKETS_MOST)
@@ -141,47 +141,46 @@ static void rebuild_names(struct hf_detail_inode *dir)
 	if (!names)
 		return;
 	for (uint64_t i = 0; i <= old->mask; i++) {
-		for (struct hf_detail_dentry *at = link_load(&old->bucket[i]); at;
+		for (struct tmpfs_dentry *at = link_load(&old->bucket[i]); at;
 		     at = link_load(&at->chain[old->which]))
 			hash_in(names, at);
 	}
 	atomic_store_explicit(&dir->names, names, memory_order_release);
-	dir->names_stamp = hf_detail_stamp(dir->block.fs);
-	hf_detail_delete_later(&old->block);
+	dir->names_stamp = tmpfs_stamp(dir->block.fs);
+	tmpfs_object_delete_later(&old->block);
 }
 
-static void grow_names(struct hf_detail_inode *dir)
+static void grow_names(struct tmpfs_inode *dir)
 {
 	uint64_t buckets = names_of(dir)->mask + 1;
 
 	if (dir->items <= buckets || buckets >= BUCKETS_MOST)
 		return;
-	if (dir->items > 4 * buckets && !hf_detail_passed(dir->block.fs, dir->names_stamp))
-		hf_detail_collect(dir->block.fs);
-	if (hf_detail_passed(dir->block.fs, dir->names_stamp))
+	if (dir->items > 4 * buckets && !tmpfs_passed(dir->block.fs, dir->names_stamp))
+		tmpfs_collect(dir->block.fs);
+	if (tmpfs_passed(dir->block.fs, dir->names_stamp))
 		rebuild_names(dir);
 }
 
-static void shrink_names(struct hf_detail_inode *dir)
+static void shrink_names(struct tmpfs_inode *dir)
 {
 	uint64_t buckets = names_of(dir)->mask + 1;
 
 	if (buckets > BUCKETS_LEAST && dir->items < buckets / 8 &&
-	    hf_detail_passed(dir->block.fs, dir->names_stamp))
+	    tmpfs_passed(dir->block.fs, dir->names_stamp))
 		rebuild_names(dir);
 }
 
 /* ---- by cookie ----------------------------------------------------------------------------- */
 
-HF_DETAIL_TMPFS struct hf_detail_dentry *hf_detail_dentry_from(struct hf_detail_inode *dir,
-							       uint64_t cookie)
+TMPFS_PRIVATE struct tmpfs_dentry *tmpfs_dentry_from(struct tmpfs_inode *dir, uint64_t cookie)
 {
-	while (cookie < HF_DETAIL_INDEX_END) {
+	while (cookie < TMPFS_INDEX_END) {
 		uint64_t hole;
-		struct hf_detail_block *block = hf_detail_tree_find(dir, cookie, &hole);
+		struct tmpfs_block *block = tmpfs_tree_find(dir, cookie, &hole);
 
 		if (block)
-			return HF_DETAIL_OBJECT(block, struct hf_detail_dentry, block);
+			return TMPFS_OBJECT(block, struct tmpfs_dentry, block);
 		cookie += hole;
 	}
 	return NULL;
@@ -190,26 +189,25 @@ HF_DETAIL_TMPFS struct hf_detail_dentry *hf_detail_dentry_from(struct hf_detail_
 /* ---- in and out ---------------------------------------------------------------------------- */
 
 /* All that a walk reads of it is there before it is published. */
-static void fill_dentry(struct hf_detail_inode *dir, struct hf_detail_dentry *dentry,
-			struct hf_detail_inode *inode, uint64_t cookie)
+static void fill_dentry(struct tmpfs_inode *dir, struct tmpfs_dentry *dentry,
+			struct tmpfs_inode *inode, uint64_t cookie)
 {
 	dentry->dir = dir;
 	dentry->inode = inode;
 	dentry->cookie = cookie;
 }
 
-static void set_self(struct hf_detail_dentry *dentry)
+static void set_self(struct tmpfs_dentry *dentry)
 {
-	if (hf_detail_is_dir(dentry->inode))
+	if (tmpfs_is_dir(dentry->inode))
 		atomic_store_explicit(&dentry->inode->self, dentry, memory_order_release);
 }
 
-HF_DETAIL_TMPFS int hf_detail_dentry_add(struct hf_detail_inode *dir,
-					 struct hf_detail_dentry *dentry,
-					 struct hf_detail_inode *inode)
+TMPFS_PRIVATE int tmpfs_dentry_add(struct tmpfs_inode *dir, struct tmpfs_dentry *dentry,
+				   struct tmpfs_inode *inode)
 {
 	uint64_t cookie = atomic_load_explicit(&dir->next_cookie, memory_order_relaxed);
-	struct hf_detail_names *names = names_of(dir);
+	struct tmpfs_names *names = names_of(dir);
 	int error;
 
 	if (!names) {
@@ -219,7 +217,7 @@ HF_DETAIL_TMPFS int hf_detail_dentry_add(struct hf_detail_inode *dir,
 		atomic_store_explicit(&dir->names, names, memory_order_release);
 	}
 	fill_dentry(dir, dentry, inode, cookie);
-	error = hf_detail_tree_insert(dir, cookie, &dentry->block);
+	error = tmpfs_tree_insert(dir, cookie, &dentry->block);
 	if (error)
 		return error;
 	atomic_store_explicit(&dir->next_cookie, cookie + 1, memory_order_release);
@@ -229,27 +227,24 @@ HF_DETAIL_TMPFS int hf_detail_dentry_add(struct hf_detail_inode *dir,
 	return 0;
 }
 
-HF_DETAIL_TMPFS void hf_detail_dentry_replace(struct hf_detail_inode *dir,
-					      struct hf_detail_dentry *old,
-					      struct hf_detail_dentry *dentry,
-					      struct hf_detail_inode *inode)
+TMPFS_PRIVATE void tmpfs_dentry_replace(struct tmpfs_inode *dir, struct tmpfs_dentry *old,
+					struct tmpfs_dentry *dentry, struct tmpfs_inode *inode)
 {
-	struct hf_detail_names *names = names_of(dir);
+	struct tmpfs_names *names = names_of(dir);
 
 	fill_dentry(dir, dentry, inode, old->cookie);
 	set_self(dentry);
-	hf_detail_tree_replace(dir, dentry->cookie, &dentry->block);
+	tmpfs_tree_replace(dir, dentry->cookie, &dentry->block);
 	/* In one step: a reader finds the old one or the new one. */
 	link_store(&dentry->chain[names->which], link_load(&old->chain[names->which]));
 	link_store(link_to(names, old), dentry);
 }
 
-HF_DETAIL_TMPFS void hf_detail_dentry_remove(struct hf_detail_inode *dir,
-					     struct hf_detail_dentry *dentry)
+TMPFS_PRIVATE void tmpfs_dentry_remove(struct tmpfs_inode *dir, struct tmpfs_dentry *dentry)
 {
-	struct hf_detail_names *names = names_of(dir);
+	struct tmpfs_names *names = names_of(dir);
 
 	link_store(link_to(names, dentry), link_load(&dentry->chain[names->which]));
-	hf_detail_tree_remove(dir, dentry->cookie);
+	tmpfs_tree_remove(dir, dentry->cookie);
 	shrink_names(dir);
 }

@@ -12,16 +12,7 @@
 #include "internal.h"
 
 /* A sanitizer watches malloc's objects, and does not know ours. */
-#ifdef __has_feature
-#if __has_feature(address_sanitizer)
-#define HF_DETAIL_ASAN 1
-#endif
-#endif
-#if defined(__SANITIZE_ADDRESS__) || defined(HF_DETAIL_ASAN) || HF_TSAN
-#define OWN_MEMORY 0
-#else
-#define OWN_MEMORY 1
-#endif
+#define OWN_MEMORY (!TMPFS_ASAN && !TMPFS_TSAN)
 
 #define TRIM_STACK ((size_t)256 << 10)
 
@@ -41,21 +32,21 @@ static void plain_release(void *data, void *memory)
 static void *get_memory(struct hf_tmpfs *fs, size_t size)
 {
 	if (OWN_MEMORY && fs->options.allocate == plain_allocate)
-		return hf_detail_memory_get(&fs->memory, size);
+		return tmpfs_memory_get(&fs->memory, size);
 	return fs->options.allocate(fs->options.data, size);
 }
 
 static void put_memory(struct hf_tmpfs *fs, void *object, size_t size)
 {
 	if (OWN_MEMORY && fs->options.allocate == plain_allocate)
-		hf_detail_memory_put(&fs->memory, object, size);
+		tmpfs_memory_put(&fs->memory, object, size);
 	else
 		fs->options.release(fs->options.data, object);
 }
 
 /* ---- time, caller -------------------------------------------------------------------------- */
 
-HF_DETAIL_TMPFS struct timespec hf_detail_now(void)
+TMPFS_PRIVATE struct timespec tmpfs_now(void)
 {
 	struct timespec now;
 
@@ -75,7 +66,7 @@ HF_TMPFS_API void hf_tmpfs_act_as(const struct hf_tmpfs_caller *caller)
 		acting.caller = *caller;
 }
 
-HF_DETAIL_TMPFS struct hf_tmpfs_caller hf_detail_caller(void)
+TMPFS_PRIVATE struct hf_tmpfs_caller tmpfs_caller(void)
 {
 	if (acting.is_set)
 		return acting.caller;
@@ -89,7 +80,7 @@ static uint64_t bytes_waiting(struct hf_tmpfs *fs)
 	return atomic_load_explicit(&fs->waiting_bytes, memory_order_relaxed);
 }
 
-HF_DETAIL_TMPFS void hf_detail_delete(struct hf_detail_block *block)
+TMPFS_PRIVATE void tmpfs_object_delete(struct tmpfs_block *block)
 {
 	struct hf_tmpfs *fs = block->fs;
 
@@ -100,52 +91,52 @@ HF_DETAIL_TMPFS void hf_detail_delete(struct hf_detail_block *block)
 /* L5 held. */
 static void collect(struct hf_tmpfs *fs)
 {
-	struct hf_detail_block *block =
+	struct tmpfs_block *block =
 		atomic_exchange_explicit(&fs->waiting, NULL, memory_order_acquire);
 	uint64_t freed = 0, number;
 
 	number = atomic_fetch_add_explicit(&fs->begun, 1, memory_order_seq_cst) + 1;
-	hf_detail_rcu_synchronize();
+	tmpfs_rcu_synchronize();
 	atomic_store_explicit(&fs->ended, number, memory_order_release);
 	while (block) {
-		struct hf_detail_block *next = block->next;
+		struct tmpfs_block *next = block->next;
 
 		freed += block->size;
-		hf_detail_delete(block);
+		tmpfs_object_delete(block);
 		block = next;
 	}
 	atomic_fetch_sub_explicit(&fs->waiting_bytes, freed, memory_order_relaxed);
 }
 
-HF_DETAIL_TMPFS void *hf_detail_new(struct hf_tmpfs *fs, enum hf_detail_kind kind, size_t size)
+TMPFS_PRIVATE void *tmpfs_object_new(struct hf_tmpfs *fs, enum tmpfs_kind kind, size_t size)
 {
-	struct hf_detail_block *block;
+	struct tmpfs_block *block;
 
 	/* Back-pressure: no more memory while so much waits to be freed. */
-	if (HF_UNLIKELY(bytes_waiting(fs) > HF_DETAIL_WAITING_HARD)) {
+	if (TMPFS_UNLIKELY(bytes_waiting(fs) > TMPFS_WAITING_HARD)) {
 		hf_mutex_lock(&fs->collecting);
-		if (bytes_waiting(fs) > HF_DETAIL_WAITING_HARD)
+		if (bytes_waiting(fs) > TMPFS_WAITING_HARD)
 			collect(fs);
 		hf_mutex_unlock(&fs->collecting);
 	}
 	block = get_memory(fs, size);
 	if (!block)
 		return NULL;
-	*block = (struct hf_detail_block){ .fs = fs, .kind = kind, .size = (uint32_t)size };
+	*block = (struct tmpfs_block){ .fs = fs, .kind = kind, .size = (uint32_t)size };
 	atomic_fetch_add_explicit(&fs->allocated[kind], 1, memory_order_relaxed);
 	return block;
 }
 
-HF_DETAIL_TMPFS void hf_detail_collect(struct hf_tmpfs *fs)
+TMPFS_PRIVATE void tmpfs_collect(struct hf_tmpfs *fs)
 {
 	hf_mutex_lock(&fs->collecting);
 	collect(fs);
 	hf_mutex_unlock(&fs->collecting);
 }
 
-HF_DETAIL_TMPFS void hf_detail_delete_later(struct hf_detail_block *chain)
+TMPFS_PRIVATE void tmpfs_object_delete_later(struct tmpfs_block *chain)
 {
-	struct hf_detail_block *last = chain, *head;
+	struct tmpfs_block *last = chain, *head;
 	struct hf_tmpfs *fs;
 	uint64_t bytes;
 
@@ -163,7 +154,7 @@ HF_DETAIL_TMPFS void hf_detail_delete_later(struct hf_detail_block *chain)
 						      memory_order_release, memory_order_relaxed));
 	if (!head)
 		sem_post(&fs->to_trim);
-	if (bytes > HF_DETAIL_WAITING_SOFT && hf_mutex_trylock(&fs->collecting)) {
+	if (bytes > TMPFS_WAITING_SOFT && hf_mutex_trylock(&fs->collecting)) {
 		collect(fs);
 		hf_mutex_unlock(&fs->collecting);
 	}
@@ -183,8 +174,8 @@ static void *trim(void *data)
 	for (;;) {
 		if (sem_wait(&fs->to_trim)) /* EINTR */
 			continue;
-		until = hf_detail_now();
-		until.tv_nsec += HF_DETAIL_TRIM_MILLISECONDS * 1000000L;
+		until = tmpfs_now();
+		until.tv_nsec += TMPFS_TRIM_MILLISECONDS * 1000000L;
 		until.tv_sec += until.tv_nsec / 1000000000L;
 		until.tv_nsec %= 1000000000L;
 		if (sem_timedwait(&fs->trim_ends, &until) == 0)
@@ -192,7 +183,7 @@ static void *trim(void *data)
 		while (sem_trywait(&fs->to_trim) == 0)
 			;
 		if (atomic_load_explicit(&fs->waiting, memory_order_relaxed))
-			hf_detail_collect(fs);
+			tmpfs_collect(fs);
 	}
 	return NULL;
 }
@@ -229,19 +220,19 @@ static void end_trim(struct hf_tmpfs *fs)
 }
 
 /* A grace period that begins later sees what this thread has published: no load passes the addition. */
-HF_DETAIL_TMPFS uint64_t hf_detail_stamp(struct hf_tmpfs *fs)
+TMPFS_PRIVATE uint64_t tmpfs_stamp(struct hf_tmpfs *fs)
 {
 	return atomic_fetch_add_explicit(&fs->begun, 0, memory_order_seq_cst) + 1;
 }
 
-HF_DETAIL_TMPFS bool hf_detail_passed(struct hf_tmpfs *fs, uint64_t stamp)
+TMPFS_PRIVATE bool tmpfs_passed(struct hf_tmpfs *fs, uint64_t stamp)
 {
 	return atomic_load_explicit(&fs->ended, memory_order_acquire) >= stamp;
 }
 
 /* ---- limits -------------------------------------------------------------------------------- */
 
-HF_DETAIL_TMPFS bool hf_detail_reserve(atomic_uint_least64_t *used, uint64_t limit, uint64_t count)
+TMPFS_PRIVATE bool tmpfs_reserve(atomic_uint_least64_t *used, uint64_t limit, uint64_t count)
 {
 	uint64_t old = atomic_load_explicit(used, memory_order_relaxed);
 
@@ -254,7 +245,7 @@ HF_DETAIL_TMPFS bool hf_detail_reserve(atomic_uint_least64_t *used, uint64_t lim
 	return true;
 }
 
-HF_DETAIL_TMPFS void hf_detail_unreserve(atomic_uint_least64_t *used, uint64_t count)
+TMPFS_PRIVATE void tmpfs_unreserve(atomic_uint_least64_t *used, uint64_t count)
 {
 	atomic_fetch_sub_explicit(used, count, memory_order_relaxed);
 }
@@ -289,16 +280,16 @@ HF_TMPFS_API int hf_tmpfs_statfs(struct hf_tmpfs *fs, struct statvfs *to)
 /* The root has a dentry, so that it can be opened; it has no name and is in no directory. */
 static int make_root(struct hf_tmpfs *fs)
 {
-	const struct hf_detail_made what = { .mode = S_IFDIR | S_ISVTX | 0777 };
-	struct hf_detail_dentry *root = hf_detail_dentry_new(fs, "", 0);
-	struct hf_detail_inode *inode;
+	const struct tmpfs_made what = { .mode = S_IFDIR | S_ISVTX | 0777 };
+	struct tmpfs_dentry *root = tmpfs_dentry_new(fs, "", 0);
+	struct tmpfs_inode *inode;
 	int error;
 
 	if (!root)
 		return -ENOMEM;
-	error = hf_detail_inode_new(fs, NULL, &what, &inode);
+	error = tmpfs_inode_new(fs, NULL, &what, &inode);
 	if (error) {
-		hf_detail_delete(&root->block);
+		tmpfs_object_delete(&root->block);
 		return error;
 	}
 	root->dir = inode;
@@ -323,7 +314,7 @@ static int register_thread(void)
 }
 
 /* The key that names are hashed with. */
-static int make_key(struct hf_detail_siphash_key *key)
+static int make_key(struct tmpfs_siphash_key *key)
 {
 	ssize_t got;
 
@@ -362,9 +353,9 @@ HF_TMPFS_API int hf_tmpfs_new(struct hf_tmpfs **fs, const struct hf_tmpfs_option
 	hf_mutex_init(&made->rename);
 	hf_mutex_init(&made->tables_lock);
 	hf_mutex_init(&made->collecting);
-	hf_detail_list_init(&made->tables);
+	tmpfs_list_init(&made->tables);
 	hf_spinlock_init(&made->nodes_lock);
-	hf_detail_list_init(&made->nodes);
+	tmpfs_list_init(&made->nodes);
 	error = make_key(&made->key);
 	if (!error)
 		error = register_thread();
@@ -376,7 +367,7 @@ HF_TMPFS_API int hf_tmpfs_new(struct hf_tmpfs **fs, const struct hf_tmpfs_option
 			end_trim(made);
 	}
 	if (error) {
-		(void)hf_detail_memory_end(&made->memory);
+		(void)tmpfs_memory_end(&made->memory);
 		chosen.release(chosen.data, made);
 		return error;
 	}
@@ -387,23 +378,23 @@ HF_TMPFS_API int hf_tmpfs_new(struct hf_tmpfs **fs, const struct hf_tmpfs_option
 /* Empties the tree, without recursion: a directory's entries go before it does. */
 static void remove_all(struct hf_tmpfs *fs)
 {
-	struct hf_detail_inode *at = fs->root->inode;
+	struct tmpfs_inode *at = fs->root->inode;
 
 	for (;;) {
-		struct hf_detail_dentry *dentry = hf_detail_dentry_from(at, 0);
+		struct tmpfs_dentry *dentry = tmpfs_dentry_from(at, 0);
 
 		if (dentry) {
-			struct hf_detail_inode *inode = dentry->inode;
+			struct tmpfs_inode *inode = dentry->inode;
 
-			if (hf_detail_is_dir(inode) && inode->items) {
+			if (tmpfs_is_dir(inode) && inode->items) {
 				at = inode;
 				continue;
 			}
-			hf_detail_dentry_remove(at, dentry);
-			inode->links -= hf_detail_is_dir(inode) ? 2 : 1;
-			if (!hf_detail_is_dir(inode) && inode->links)
-				hf_detail_unreserve(&fs->inodes_used, 1);
-			hf_detail_dentry_put(dentry);
+			tmpfs_dentry_remove(at, dentry);
+			inode->links -= tmpfs_is_dir(inode) ? 2 : 1;
+			if (!tmpfs_is_dir(inode) && inode->links)
+				tmpfs_unreserve(&fs->inodes_used, 1);
+			tmpfs_dentry_put(dentry);
 		} else if (at != fs->root->inode) {
 			at = atomic_load_explicit(&at->parent, memory_order_relaxed);
 		} else {
@@ -422,14 +413,14 @@ HF_TMPFS_API int hf_tmpfs_free(struct hf_tmpfs *fs)
 	if (busy || fs->nodes.next != &fs->nodes)
 		return -EBUSY;
 	remove_all(fs);
-	hf_detail_dentry_put(fs->root);
+	tmpfs_dentry_put(fs->root);
 	end_trim(fs);
-	hf_detail_collect(fs);
+	tmpfs_collect(fs);
 	unclean = atomic_load(&fs->pages_used) != 0 || atomic_load(&fs->inodes_used) != 0;
 	unclean |= atomic_load(&fs->waiting_bytes) != 0;
-	for (int kind = 0; kind < HF_DETAIL_KINDS; kind++)
+	for (int kind = 0; kind < TMPFS_KINDS; kind++)
 		unclean |= atomic_load(&fs->allocated[kind]) != 0;
-	unclean |= !hf_detail_memory_end(&fs->memory);
+	unclean |= !tmpfs_memory_end(&fs->memory);
 	fs->options.release(fs->options.data, fs);
 	return unclean ? -EUCLEAN : 0;
 }

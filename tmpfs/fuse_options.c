@@ -83,7 +83,7 @@ int front_options(struct fuse_args *args, struct front_options *to)
 	uint64_t total = memory();
 	int result = -1;
 
-	to->size = total / 2;
+	to->size = total / HF_TMPFS_PAGE / 2 * HF_TMPFS_PAGE; /* an odd page is not rounded up */
 	to->inodes = total / 2 / HF_TMPFS_PAGE;
 	to->max_open = MAX_OPEN;
 	if (fuse_opt_parse(args, &texts, options, NULL) == 0 &&

@@ -6,11 +6,11 @@
 
 #include "internal.h"
 
-static struct hf_detail_target *new_target(struct hf_tmpfs *fs, const char *text)
+static struct tmpfs_target *new_target(struct hf_tmpfs *fs, const char *text)
 {
 	size_t size = strlen(text) + 1;
-	struct hf_detail_target *target =
-		hf_detail_new(fs, HF_DETAIL_KIND_TARGET, sizeof(struct hf_detail_target) + size);
+	struct tmpfs_target *target =
+		tmpfs_object_new(fs, TMPFS_KIND_TARGET, sizeof(struct tmpfs_target) + size);
 
 	if (target)
 		memcpy(target->text, text, size);
@@ -18,9 +18,9 @@ static struct hf_detail_target *new_target(struct hf_tmpfs *fs, const char *text
 }
 
 /* Owner and mode of what is made in a directory: see hf_tmpfs_act_as(). */
-static void set_owner(struct hf_detail_inode *made, const struct hf_detail_inode *dir)
+static void set_owner(struct tmpfs_inode *made, const struct tmpfs_inode *dir)
 {
-	struct hf_tmpfs_caller caller = hf_detail_caller();
+	struct hf_tmpfs_caller caller = tmpfs_caller();
 	const mode_t group_runs = S_ISGID | S_IXGRP;
 
 	made->uid = caller.uid;
@@ -28,32 +28,31 @@ static void set_owner(struct hf_detail_inode *made, const struct hf_detail_inode
 	if (!dir || !(dir->mode & S_ISGID))
 		return;
 	made->gid = dir->gid;
-	if (hf_detail_is_dir(made))
+	if (tmpfs_is_dir(made))
 		made->mode |= S_ISGID;
 	else if ((made->mode & group_runs) == group_runs && !caller.privileged &&
 		 caller.gid != dir->gid)
 		made->mode &= ~(mode_t)S_ISGID;
 }
 
-HF_DETAIL_TMPFS int hf_detail_inode_new(struct hf_tmpfs *fs, const struct hf_detail_inode *dir,
-					const struct hf_detail_made *what,
-					struct hf_detail_inode **inode)
+TMPFS_PRIVATE int tmpfs_inode_new(struct hf_tmpfs *fs, const struct tmpfs_inode *dir,
+				  const struct tmpfs_made *what, struct tmpfs_inode **inode)
 {
-	struct hf_detail_inode *made;
-	struct hf_detail_target *target = NULL;
+	struct tmpfs_inode *made;
+	struct tmpfs_target *target = NULL;
 
-	if (!hf_detail_reserve(&fs->inodes_used, fs->inode_limit, 1))
+	if (!tmpfs_reserve(&fs->inodes_used, fs->inode_limit, 1))
 		return -ENOSPC;
-	made = hf_detail_new(fs, HF_DETAIL_KIND_INODE, sizeof(*made));
+	made = tmpfs_object_new(fs, TMPFS_KIND_INODE, sizeof(*made));
 	if (made && what->target) {
 		target = new_target(fs, what->target);
 		if (!target) {
-			hf_detail_delete(&made->block);
+			tmpfs_object_delete(&made->block);
 			made = NULL;
 		}
 	}
 	if (!made) {
-		hf_detail_unreserve(&fs->inodes_used, 1);
+		tmpfs_unreserve(&fs->inodes_used, 1);
 		return -ENOMEM;
 	}
 	memset((char *)made + sizeof(made->block), 0, sizeof(*made) - sizeof(made->block));
@@ -64,9 +63,9 @@ HF_DETAIL_TMPFS int hf_detail_inode_new(struct hf_tmpfs *fs, const struct hf_det
 	made->number = atomic_fetch_add_explicit(&fs->next_inode, 1, memory_order_relaxed) + 1;
 	hf_mutex_init(&made->lock);
 	hf_spinlock_init(&made->times);
-	made->links = hf_detail_is_dir(made) ? 2 : 1;
+	made->links = tmpfs_is_dir(made) ? 2 : 1;
 	set_owner(made, dir);
-	made->atime = made->mtime = made->ctime = hf_detail_now();
+	made->atime = made->mtime = made->ctime = tmpfs_now();
 	atomic_init(&made->next_cookie, 3); /* behind "." and ".." */
 	if (target) {
 		made->target = target;
@@ -76,19 +75,19 @@ HF_DETAIL_TMPFS int hf_detail_inode_new(struct hf_tmpfs *fs, const struct hf_det
 	return 0;
 }
 
-HF_DETAIL_TMPFS void hf_detail_inode_put(struct hf_detail_inode *inode)
+TMPFS_PRIVATE void tmpfs_inode_put(struct tmpfs_inode *inode)
 {
 	/* A directory's end drops its parent's reference, and so on upwards. */
 	while (inode && hf_refcount_dec_and_test(&inode->refs)) {
-		struct hf_detail_inode *parent =
+		struct tmpfs_inode *parent =
 			atomic_load_explicit(&inode->parent, memory_order_relaxed);
-		struct hf_detail_names *names =
+		struct tmpfs_names *names =
 			atomic_load_explicit(&inode->names, memory_order_relaxed);
 
 		/* No open file, so nobody reads these pages: nothing to wait for. */
-		hf_detail_pages_free(inode);
-		hf_detail_xattrs_free(inode);
-		hf_detail_unreserve(&inode->block.fs->inodes_used, 1);
+		tmpfs_pages_free(inode);
+		tmpfs_xattrs_free(inode);
+		tmpfs_unreserve(&inode->block.fs->inodes_used, 1);
 		/* A walk may still stand here, and read the target, the names or the parent. */
 		if (inode->target)
 			inode->block.next = &inode->target->block;
@@ -96,7 +95,7 @@ HF_DETAIL_TMPFS void hf_detail_inode_put(struct hf_detail_inode *inode)
 			inode->block.next = &names->block;
 		if (parent == inode)
 			parent = NULL;
-		hf_detail_delete_later(&inode->block);
+		tmpfs_object_delete_later(&inode->block);
 		inode = parent;
 	}
 }
@@ -111,7 +110,7 @@ static bool is_later(const struct timespec *a, const struct timespec *b)
 }
 
 /* Lock of the times held. As with `relatime`: after a change, or a day. */
-static void set_atime_due(struct hf_detail_inode *inode)
+static void set_atime_due(struct tmpfs_inode *inode)
 {
 	bool fresh = is_later(&inode->atime, &inode->mtime) &&
 		     is_later(&inode->atime, &inode->ctime);
@@ -120,9 +119,9 @@ static void set_atime_due(struct hf_detail_inode *inode)
 			      memory_order_relaxed);
 }
 
-HF_DETAIL_TMPFS void hf_detail_touch_attributes(struct hf_detail_inode *inode)
+TMPFS_PRIVATE void tmpfs_touch_attributes(struct tmpfs_inode *inode)
 {
-	struct timespec now = hf_detail_now();
+	struct timespec now = tmpfs_now();
 
 	hf_spinlock_lock(&inode->times);
 	inode->ctime = now;
@@ -130,9 +129,9 @@ HF_DETAIL_TMPFS void hf_detail_touch_attributes(struct hf_detail_inode *inode)
 	hf_spinlock_unlock(&inode->times);
 }
 
-HF_DETAIL_TMPFS void hf_detail_touch(struct hf_detail_inode *inode)
+TMPFS_PRIVATE void tmpfs_touch(struct tmpfs_inode *inode)
 {
-	struct timespec now = hf_detail_now();
+	struct timespec now = tmpfs_now();
 
 	hf_spinlock_lock(&inode->times);
 	inode->mtime = inode->ctime = now;
@@ -140,14 +139,15 @@ HF_DETAIL_TMPFS void hf_detail_touch(struct hf_detail_inode *inode)
 	hf_spinlock_unlock(&inode->times);
 }
 
-HF_DETAIL_TMPFS void hf_detail_accessed(struct hf_detail_inode *inode)
+TMPFS_PRIVATE void tmpfs_accessed(struct tmpfs_inode *inode)
 {
 	struct timespec now;
 
 	clock_gettime(CLOCK_REALTIME_COARSE, &now);
-	if (HF_LIKELY(now.tv_sec < atomic_load_explicit(&inode->atime_due, memory_order_relaxed)))
+	if (TMPFS_LIKELY(now.tv_sec <
+			 atomic_load_explicit(&inode->atime_due, memory_order_relaxed)))
 		return;
-	now = hf_detail_now();
+	now = tmpfs_now();
 	hf_spinlock_lock(&inode->times);
 	inode->atime = now;
 	set_atime_due(inode);
@@ -157,7 +157,7 @@ HF_DETAIL_TMPFS void hf_detail_accessed(struct hf_detail_inode *inode)
 /* ---- attributes ---------------------------------------------------------------------------- */
 
 /* Of a regular file's mode, what lets who runs it act as its owner or group. */
-static mode_t setuid_bits(const struct hf_detail_inode *inode)
+static mode_t setuid_bits(const struct tmpfs_inode *inode)
 {
 	mode_t bits = 0;
 
@@ -168,15 +168,15 @@ static mode_t setuid_bits(const struct hf_detail_inode *inode)
 	return bits;
 }
 
-HF_DETAIL_TMPFS void hf_detail_drop_setuid(struct hf_detail_inode *inode)
+TMPFS_PRIVATE void tmpfs_drop_setuid(struct tmpfs_inode *inode)
 {
 	mode_t bits = setuid_bits(inode);
 
-	if (HF_UNLIKELY(bits != 0) && !hf_detail_caller().privileged)
+	if (TMPFS_UNLIKELY(bits != 0) && !tmpfs_caller().privileged)
 		inode->mode &= ~bits;
 }
 
-HF_DETAIL_TMPFS void hf_detail_inode_stat(struct hf_detail_inode *inode, struct stat *to)
+TMPFS_PRIVATE void tmpfs_inode_stat(struct tmpfs_inode *inode, struct stat *to)
 {
 	memset(to, 0, sizeof(*to));
 	hf_mutex_lock(&inode->lock);
@@ -188,7 +188,7 @@ HF_DETAIL_TMPFS void hf_detail_inode_stat(struct hf_detail_inode *inode, struct 
 	to->st_gid = inode->gid;
 	to->st_size = (off_t)atomic_load_explicit(&inode->size, memory_order_relaxed);
 	to->st_blksize = HF_TMPFS_PAGE;
-	if (!hf_detail_is_dir(inode))
+	if (!tmpfs_is_dir(inode))
 		to->st_blocks = (blkcnt_t)(inode->items * (HF_TMPFS_PAGE / 512));
 	hf_spinlock_lock(&inode->times);
 	to->st_atim = inode->atime;
@@ -200,13 +200,13 @@ HF_DETAIL_TMPFS void hf_detail_inode_stat(struct hf_detail_inode *inode, struct 
 
 static int stat_path(struct hf_tmpfs *fs, const char *path, bool follow, struct stat *to)
 {
-	struct hf_detail_dentry *dentry;
-	int error = hf_detail_walk_entry(hf_detail_root(fs), path, follow, &dentry);
+	struct tmpfs_dentry *dentry;
+	int error = tmpfs_walk_entry(tmpfs_root(fs), path, follow, &dentry);
 
 	if (error)
 		return error;
-	hf_detail_inode_stat(dentry->inode, to);
-	hf_detail_dentry_put(dentry);
+	tmpfs_inode_stat(dentry->inode, to);
+	tmpfs_dentry_put(dentry);
 	return 0;
 }
 
@@ -222,21 +222,21 @@ HF_TMPFS_API int hf_tmpfs_lstat(struct hf_tmpfs *fs, const char *path, struct st
 
 HF_TMPFS_API int hf_tmpfs_fstat(struct hf_tmpfs_table *table, int fd, struct stat *to)
 {
-	struct hf_detail_file *file = hf_detail_file_get(table, fd);
+	struct tmpfs_file *file = tmpfs_file_get(table, fd);
 
 	if (!file)
 		return -EBADF;
-	hf_detail_inode_stat(file->inode, to);
-	hf_detail_file_put(table, file);
+	tmpfs_inode_stat(file->inode, to);
+	tmpfs_file_put(table, file);
 	return 0;
 }
 
 HF_TMPFS_API void hf_tmpfs_node_stat(struct hf_tmpfs_node *node, struct stat *to)
 {
-	hf_detail_inode_stat(hf_detail_inode_of(node), to);
+	tmpfs_inode_stat(tmpfs_inode_of(node), to);
 }
 
-static int set_attributes(struct hf_detail_inode *inode, const struct hf_tmpfs_attributes *to)
+static int set_attributes(struct tmpfs_inode *inode, const struct hf_tmpfs_attributes *to)
 {
 	const unsigned int known = HF_TMPFS_SET_MODE | HF_TMPFS_SET_UID | HF_TMPFS_SET_GID |
 				   HF_TMPFS_SET_ATIME | HF_TMPFS_SET_MTIME;
@@ -258,7 +258,7 @@ static int set_attributes(struct hf_detail_inode *inode, const struct hf_tmpfs_a
 	if (to->set & HF_TMPFS_SET_MTIME)
 		inode->mtime = to->mtime;
 	hf_spinlock_unlock(&inode->times);
-	hf_detail_touch_attributes(inode);
+	tmpfs_touch_attributes(inode);
 	hf_mutex_unlock(&inode->lock);
 	return 0;
 }
@@ -266,31 +266,31 @@ static int set_attributes(struct hf_detail_inode *inode, const struct hf_tmpfs_a
 HF_TMPFS_API int hf_tmpfs_setattr(struct hf_tmpfs *fs, const char *path, bool follow,
 				  const struct hf_tmpfs_attributes *to)
 {
-	struct hf_detail_dentry *dentry;
-	int error = hf_detail_walk_entry(hf_detail_root(fs), path, follow, &dentry);
+	struct tmpfs_dentry *dentry;
+	int error = tmpfs_walk_entry(tmpfs_root(fs), path, follow, &dentry);
 
 	if (error)
 		return error;
 	error = set_attributes(dentry->inode, to);
-	hf_detail_dentry_put(dentry);
+	tmpfs_dentry_put(dentry);
 	return error;
 }
 
 HF_TMPFS_API int hf_tmpfs_node_setattr(struct hf_tmpfs_node *node,
 				       const struct hf_tmpfs_attributes *to)
 {
-	return set_attributes(hf_detail_inode_of(node), to);
+	return set_attributes(tmpfs_inode_of(node), to);
 }
 
 HF_TMPFS_API int hf_tmpfs_fsetattr(struct hf_tmpfs_table *table, int fd,
 				   const struct hf_tmpfs_attributes *to)
 {
-	struct hf_detail_file *file = hf_detail_file_get(table, fd);
+	struct tmpfs_file *file = tmpfs_file_get(table, fd);
 	int error;
 
 	if (!file)
 		return -EBADF;
 	error = set_attributes(file->inode, to);
-	hf_detail_file_put(table, file);
+	tmpfs_file_put(table, file);
 	return error;
 }

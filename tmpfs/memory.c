@@ -8,32 +8,31 @@
 #define GRAIN 64
 #define SYSTEM_PAGE 4096
 
-struct hf_detail_slab {
-	struct hf_detail_slab *next, *previous; /* of the partial ones, or of the reserve */
-	unsigned int used, fresh, room;         /* objects: in use, ever used, all */
-	void *free;                             /* each begins with the address of the next */
+struct tmpfs_slab {
+	struct tmpfs_slab *next, *previous; /* of the partial ones, or of the reserve */
+	unsigned int used, fresh, room;     /* objects: in use, ever used, all */
+	void *free;                         /* each begins with the address of the next */
 };
 
-_Static_assert(sizeof(struct hf_detail_slab) <= GRAIN, "the header is one grain");
+_Static_assert(sizeof(struct tmpfs_slab) <= GRAIN, "the header is one grain");
 
-/* HF_DETAIL_MEMORY_CLASSES = a mapping of its own. */
+/* TMPFS_MEMORY_CLASSES = a mapping of its own. */
 static unsigned int class_of(size_t size)
 {
-	unsigned int which = HF_DETAIL_MEMORY_FINE;
+	unsigned int which = TMPFS_MEMORY_FINE;
 
-	if (size <= (size_t)HF_DETAIL_MEMORY_FINE * GRAIN)
+	if (size <= (size_t)TMPFS_MEMORY_FINE * GRAIN)
 		return size ? (unsigned int)((size - 1) / GRAIN) : 0;
-	while (which < HF_DETAIL_MEMORY_CLASSES &&
-	       size > (size_t)8192 << (which - HF_DETAIL_MEMORY_FINE))
+	while (which < TMPFS_MEMORY_CLASSES && size > (size_t)8192 << (which - TMPFS_MEMORY_FINE))
 		which++;
 	return which;
 }
 
 static size_t size_of_class(unsigned int which)
 {
-	if (which < HF_DETAIL_MEMORY_FINE)
+	if (which < TMPFS_MEMORY_FINE)
 		return ((size_t)which + 1) * GRAIN;
-	return (size_t)8192 << (which - HF_DETAIL_MEMORY_FINE);
+	return (size_t)8192 << (which - TMPFS_MEMORY_FINE);
 }
 
 static size_t whole_pages(size_t size)
@@ -49,27 +48,27 @@ static void *map(size_t size)
 }
 
 /* Mappings mostly follow each other, so the first try is aligned if the last one was. */
-static struct hf_detail_slab *map_slab(void)
+static struct tmpfs_slab *map_slab(void)
 {
-	char *at = map(HF_DETAIL_MEMORY_SLAB);
+	char *at = map(TMPFS_MEMORY_SLAB);
 	size_t before;
 
-	if (!at || (uintptr_t)at % HF_DETAIL_MEMORY_SLAB == 0)
-		return (struct hf_detail_slab *)(void *)at;
-	munmap(at, HF_DETAIL_MEMORY_SLAB);
-	at = map(2 * HF_DETAIL_MEMORY_SLAB);
+	if (!at || (uintptr_t)at % TMPFS_MEMORY_SLAB == 0)
+		return (struct tmpfs_slab *)(void *)at;
+	munmap(at, TMPFS_MEMORY_SLAB);
+	at = map(2 * TMPFS_MEMORY_SLAB);
 	if (!at)
 		return NULL;
-	before = HF_DETAIL_MEMORY_SLAB - (uintptr_t)at % HF_DETAIL_MEMORY_SLAB;
+	before = TMPFS_MEMORY_SLAB - (uintptr_t)at % TMPFS_MEMORY_SLAB;
 	munmap(at, before);
-	if (before < HF_DETAIL_MEMORY_SLAB)
-		munmap(at + before + HF_DETAIL_MEMORY_SLAB, HF_DETAIL_MEMORY_SLAB - before);
-	return (struct hf_detail_slab *)(void *)(at + before);
+	if (before < TMPFS_MEMORY_SLAB)
+		munmap(at + before + TMPFS_MEMORY_SLAB, TMPFS_MEMORY_SLAB - before);
+	return (struct tmpfs_slab *)(void *)(at + before);
 }
 
-static struct hf_detail_slab *take_slab(struct hf_detail_memory *memory, unsigned int which)
+static struct tmpfs_slab *take_slab(struct tmpfs_memory *memory, unsigned int which)
 {
-	struct hf_detail_slab *slab;
+	struct tmpfs_slab *slab;
 
 	hf_mutex_lock(&memory->reserve_lock);
 	slab = memory->reserve;
@@ -86,25 +85,24 @@ static struct hf_detail_slab *take_slab(struct hf_detail_memory *memory, unsigne
 		memory->slabs++;
 		hf_mutex_unlock(&memory->reserve_lock);
 	}
-	*slab = (struct hf_detail_slab){ .room = (unsigned int)((HF_DETAIL_MEMORY_SLAB - GRAIN) /
-								size_of_class(which)) };
+	*slab = (struct tmpfs_slab){ .room = (unsigned int)((TMPFS_MEMORY_SLAB - GRAIN) /
+							    size_of_class(which)) };
 	return slab;
 }
 
 /* Into the reserve; what is too much of it goes back to the system. */
-static void give_slab(struct hf_detail_memory *memory, struct hf_detail_slab *slab)
+static void give_slab(struct tmpfs_memory *memory, struct tmpfs_slab *slab)
 {
 	hf_mutex_lock(&memory->reserve_lock);
 	slab->next = memory->reserve;
 	memory->reserve = slab;
 	memory->reserves++;
-	while (memory->reserves > HF_DETAIL_MEMORY_RESERVE ||
-	       memory->reserves > memory->slabs / 8) {
+	while (memory->reserves > TMPFS_MEMORY_RESERVE || memory->reserves > memory->slabs / 8) {
 		slab = memory->reserve;
 		memory->reserve = slab->next;
-		if (munmap(slab, HF_DETAIL_MEMORY_SLAB)) {
+		if (munmap(slab, TMPFS_MEMORY_SLAB)) {
 			/* The system can't split a mapping: the slab stays, its pages go. */
-			(void)madvise(slab, HF_DETAIL_MEMORY_SLAB, MADV_DONTNEED);
+			(void)madvise(slab, TMPFS_MEMORY_SLAB, MADV_DONTNEED);
 			slab->next = memory->reserve;
 			memory->reserve = slab;
 			break;
@@ -115,7 +113,7 @@ static void give_slab(struct hf_detail_memory *memory, struct hf_detail_slab *sl
 	hf_mutex_unlock(&memory->reserve_lock);
 }
 
-static void link_partial(struct hf_detail_memory_class *of, struct hf_detail_slab *slab)
+static void link_partial(struct tmpfs_memory_class *of, struct tmpfs_slab *slab)
 {
 	slab->previous = NULL;
 	slab->next = of->partial;
@@ -124,7 +122,7 @@ static void link_partial(struct hf_detail_memory_class *of, struct hf_detail_sla
 	of->partial = slab;
 }
 
-static void unlink_partial(struct hf_detail_memory_class *of, struct hf_detail_slab *slab)
+static void unlink_partial(struct tmpfs_memory_class *of, struct tmpfs_slab *slab)
 {
 	if (slab->next)
 		slab->next->previous = slab->previous;
@@ -134,14 +132,14 @@ static void unlink_partial(struct hf_detail_memory_class *of, struct hf_detail_s
 		of->partial = slab->next;
 }
 
-HF_DETAIL_TMPFS void *hf_detail_memory_get(struct hf_detail_memory *memory, size_t size)
+TMPFS_PRIVATE void *tmpfs_memory_get(struct tmpfs_memory *memory, size_t size)
 {
 	unsigned int which = class_of(size);
-	struct hf_detail_memory_class *of;
-	struct hf_detail_slab *slab;
+	struct tmpfs_memory_class *of;
+	struct tmpfs_slab *slab;
 	void *object;
 
-	if (which == HF_DETAIL_MEMORY_CLASSES)
+	if (which == TMPFS_MEMORY_CLASSES)
 		return map(whole_pages(size));
 	of = &memory->class_of[which];
 	hf_mutex_lock(&of->lock);
@@ -165,22 +163,21 @@ HF_DETAIL_TMPFS void *hf_detail_memory_get(struct hf_detail_memory *memory, size
 	return object;
 }
 
-HF_DETAIL_TMPFS void hf_detail_memory_put(struct hf_detail_memory *memory, void *object,
-					  size_t size)
+TMPFS_PRIVATE void tmpfs_memory_put(struct tmpfs_memory *memory, void *object, size_t size)
 {
 	unsigned int which = class_of(size);
-	struct hf_detail_memory_class *of;
-	struct hf_detail_slab *slab;
+	struct tmpfs_memory_class *of;
+	struct tmpfs_slab *slab;
 	bool empty;
 
-	if (which == HF_DETAIL_MEMORY_CLASSES) {
+	if (which == TMPFS_MEMORY_CLASSES) {
 		if (munmap(object, whole_pages(size)))
 			(void)madvise(object, whole_pages(size), MADV_DONTNEED);
 		return;
 	}
 	of = &memory->class_of[which];
-	slab = (struct hf_detail_slab *)(void *)((char *)object -
-						 (uintptr_t)object % HF_DETAIL_MEMORY_SLAB);
+	slab = (struct tmpfs_slab *)(void *)((char *)object -
+					     (uintptr_t)object % TMPFS_MEMORY_SLAB);
 	hf_mutex_lock(&of->lock);
 	*(void **)object = slab->free;
 	slab->free = object;
@@ -194,17 +191,17 @@ HF_DETAIL_TMPFS void hf_detail_memory_put(struct hf_detail_memory *memory, void 
 		give_slab(memory, slab);
 }
 
-HF_DETAIL_TMPFS bool hf_detail_memory_end(struct hf_detail_memory *memory)
+TMPFS_PRIVATE bool tmpfs_memory_end(struct tmpfs_memory *memory)
 {
 	bool clean = true;
 
-	for (int i = 0; i < HF_DETAIL_MEMORY_CLASSES; i++)
+	for (int i = 0; i < TMPFS_MEMORY_CLASSES; i++)
 		clean &= !memory->class_of[i].partial;
 	while (memory->reserve) {
-		struct hf_detail_slab *slab = memory->reserve;
+		struct tmpfs_slab *slab = memory->reserve;
 
 		memory->reserve = slab->next;
-		munmap(slab, HF_DETAIL_MEMORY_SLAB);
+		munmap(slab, TMPFS_MEMORY_SLAB);
 	}
 	return clean;
 }

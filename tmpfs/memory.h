@@ -14,7 +14,7 @@
  *     | header | object | object | free | object | never used ...                    |
  *
  *   partial  a class's slabs that have a free object; full ones are in no list
- *   reserve  empty slabs of any class: at most HF_DETAIL_MEMORY_RESERVE, and an eighth of all; the others
+ *   reserve  empty slabs of any class: at most TMPFS_MEMORY_RESERVE, and an eighth of all; the others
  *            are unmapped
  *
  *   Classes are the multiples of 64 up to 4160 (a page and its header), then the powers of two up to
@@ -25,25 +25,23 @@
 
 #include "holdfast/mutex.h"
 
-#ifndef HF_DETAIL_TMPFS
-#define HF_DETAIL_TMPFS __attribute__((visibility("hidden")))
-#endif
+#include "base.h"
 
-#define HF_DETAIL_MEMORY_SLAB ((size_t)128 << 10)
-#define HF_DETAIL_MEMORY_FINE 65 /* classes of 64, 128, ... 4160 bytes */
-#define HF_DETAIL_MEMORY_CLASSES (HF_DETAIL_MEMORY_FINE + 3)
-#define HF_DETAIL_MEMORY_RESERVE 4
+#define TMPFS_MEMORY_SLAB ((size_t)128 << 10)
+#define TMPFS_MEMORY_FINE 65 /* classes of 64, 128, ... 4160 bytes */
+#define TMPFS_MEMORY_CLASSES (TMPFS_MEMORY_FINE + 3)
+#define TMPFS_MEMORY_RESERVE 4
 
-struct hf_detail_slab;
+struct tmpfs_slab;
 
-struct hf_detail_memory {
-	struct hf_detail_memory_class {
+struct tmpfs_memory {
+	struct tmpfs_memory_class {
 		hf_mutex_t lock;
-		struct hf_detail_slab *partial;
-	} class_of[HF_DETAIL_MEMORY_CLASSES];
+		struct tmpfs_slab *partial;
+	} class_of[TMPFS_MEMORY_CLASSES];
 	hf_mutex_t reserve_lock;
 	unsigned int slabs, reserves; /* all of them; in the reserve */
-	struct hf_detail_slab *reserve;
+	struct tmpfs_slab *reserve;
 };
 
 #ifdef __cplusplus
@@ -53,11 +51,10 @@ extern "C" {
 /* All bytes 0 are a memory without slabs. */
 
 /* Aligned to 64 bytes, not cleared; NULL = none left. */
-HF_DETAIL_TMPFS void *hf_detail_memory_get(struct hf_detail_memory *memory, size_t size);
-HF_DETAIL_TMPFS void hf_detail_memory_put(struct hf_detail_memory *memory, void *object,
-					  size_t size);
+TMPFS_PRIVATE void *tmpfs_memory_get(struct tmpfs_memory *memory, size_t size);
+TMPFS_PRIVATE void tmpfs_memory_put(struct tmpfs_memory *memory, void *object, size_t size);
 /* The end: every object has been put. False = some have not. */
-HF_DETAIL_TMPFS bool hf_detail_memory_end(struct hf_detail_memory *memory);
+TMPFS_PRIVATE bool tmpfs_memory_end(struct tmpfs_memory *memory);
 
 #ifdef __cplusplus
 }

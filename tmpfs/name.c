@@ -5,52 +5,51 @@
 
 #include "internal.h"
 
-static void touch_change(struct hf_detail_inode *inode)
+static void touch_change(struct tmpfs_inode *inode)
 {
 	hf_mutex_lock(&inode->lock);
-	hf_detail_touch_attributes(inode);
+	tmpfs_touch_attributes(inode);
 	hf_mutex_unlock(&inode->lock);
 }
 
 /* ---- make ---------------------------------------------------------------------------------- */
 
 /* The walk's name for a new inode. The directory's mutex is held, and the name is not there. */
-static int make(struct hf_detail_walk *walk, const struct hf_detail_made *what,
-		struct hf_detail_dentry **made)
+static int make(struct tmpfs_walk *walk, const struct tmpfs_made *what, struct tmpfs_dentry **made)
 {
-	struct hf_detail_inode *dir = walk->dir, *inode;
-	struct hf_detail_dentry *dentry = hf_detail_dentry_new(walk->fs, walk->name, walk->length);
+	struct tmpfs_inode *dir = walk->dir, *inode;
+	struct tmpfs_dentry *dentry = tmpfs_dentry_new(walk->fs, walk->name, walk->length);
 	int error;
 
 	if (!dentry)
 		return -ENOMEM;
-	error = hf_detail_inode_new(walk->fs, dir, what, &inode);
+	error = tmpfs_inode_new(walk->fs, dir, what, &inode);
 	if (error) {
-		hf_detail_delete(&dentry->block);
+		tmpfs_object_delete(&dentry->block);
 		return error;
 	}
-	if (hf_detail_is_dir(inode)) {
+	if (tmpfs_is_dir(inode)) {
 		hf_refcount_inc(&dir->refs);
 		atomic_store_explicit(&inode->parent, dir, memory_order_release);
 	}
-	error = hf_detail_dentry_add(dir, dentry, inode);
+	error = tmpfs_dentry_add(dir, dentry, inode);
 	if (error) {
-		hf_detail_inode_put(inode);
-		hf_detail_delete(&dentry->block);
+		tmpfs_inode_put(inode);
+		tmpfs_object_delete(&dentry->block);
 		return error;
 	}
-	if (hf_detail_is_dir(inode))
+	if (tmpfs_is_dir(inode))
 		dir->links++;
-	hf_detail_touch(dir);
+	tmpfs_touch(dir);
 	*made = dentry;
 	return 0;
 }
 
 /* One more link of a file. As make(). */
-static int make_link(struct hf_detail_walk *walk, struct hf_detail_inode *inode)
+static int make_link(struct tmpfs_walk *walk, struct tmpfs_inode *inode)
 {
 	struct hf_tmpfs *fs = walk->fs;
-	struct hf_detail_dentry *dentry = hf_detail_dentry_new(fs, walk->name, walk->length);
+	struct tmpfs_dentry *dentry = tmpfs_dentry_new(fs, walk->name, walk->length);
 	uint64_t more;
 	int error;
 
@@ -61,88 +60,87 @@ static int make_link(struct hf_detail_walk *walk, struct hf_detail_inode *inode)
 	more = inode->links > 0;
 	if (inode->links == 0 && !inode->linkable) {
 		error = -ENOENT; /* unlinked since it was found */
-	} else if (!hf_detail_reserve(&fs->inodes_used, fs->inode_limit, more)) {
+	} else if (!tmpfs_reserve(&fs->inodes_used, fs->inode_limit, more)) {
 		error = -ENOSPC;
 	} else {
 		hf_refcount_inc(&inode->refs);
-		error = hf_detail_dentry_add(walk->dir, dentry, inode);
+		error = tmpfs_dentry_add(walk->dir, dentry, inode);
 		if (error)
-			hf_detail_unreserve(&fs->inodes_used, more);
+			tmpfs_unreserve(&fs->inodes_used, more);
 	}
 	if (!error) {
 		inode->links++;
 		inode->linkable = false;
-		hf_detail_touch_attributes(inode);
+		tmpfs_touch_attributes(inode);
 	}
 	hf_mutex_unlock(&inode->lock);
 	if (error) {
 		if (error == -ENOMEM)
-			hf_detail_inode_put(inode); /* the caller has one, too */
-		hf_detail_delete(&dentry->block);
+			tmpfs_inode_put(inode); /* the caller has one, too */
+		tmpfs_object_delete(&dentry->block);
 		return error;
 	}
-	hf_detail_touch(walk->dir);
+	tmpfs_touch(walk->dir);
 	return 0;
 }
 
 /* What must not be there yet: an inode to be made, or one to be linked (NULL = the former). */
-static int add_name(struct hf_detail_inode *dir, const char *path,
-		    const struct hf_detail_made *what, struct hf_detail_inode *linked,
-		    struct hf_tmpfs_node **node)
+static int add_name(struct tmpfs_inode *dir, const char *path, const struct tmpfs_made *what,
+		    struct tmpfs_inode *linked, struct hf_tmpfs_node **node)
 {
-	struct hf_detail_dentry *made = NULL;
-	struct hf_detail_walk walk;
-	int error = hf_detail_walk_parent(dir, path, &walk);
+	struct tmpfs_dentry *made = NULL;
+	struct tmpfs_walk walk;
+	int error = tmpfs_walk_parent(dir, path, &walk);
 
 	if (error)
 		return error;
 	hf_mutex_lock(&walk.dir->lock);
-	if (walk.last != HF_DETAIL_LAST_NAME)
+	if (walk.last != TMPFS_LAST_NAME)
 		error = -EEXIST;
 	else if (walk.too_long)
 		error = -ENAMETOOLONG;
 	else if (walk.dir->removed)
 		error = -ENOENT;
-	else if (hf_detail_lookup(walk.dir, walk.name, walk.length))
+	else if (tmpfs_lookup(walk.dir, walk.name, walk.length))
 		error = -EEXIST;
 	else if (walk.slash && (linked || !S_ISDIR(what->mode)))
 		error = -ENOENT;
-	else if (linked && hf_detail_is_dir(linked))
+	else if (linked && tmpfs_is_dir(linked))
 		error = -EPERM;
 	else if (linked)
 		error = make_link(&walk, linked);
 	else
 		error = make(&walk, what, &made);
 	if (!error && node)
-		*node = hf_detail_node_get(made->inode);
+		*node = tmpfs_node_get(made->inode);
 	hf_mutex_unlock(&walk.dir->lock);
-	hf_detail_inode_put(walk.dir);
+	tmpfs_inode_put(walk.dir);
 	return error;
 }
 
-static int make_dir(struct hf_detail_inode *dir, const char *path, mode_t mode,
+static int make_dir(struct tmpfs_inode *dir, const char *path, mode_t mode,
 		    struct hf_tmpfs_node **node)
 {
-	const struct hf_detail_made what = { .mode = S_IFDIR | (mode & 07777) };
+	const struct tmpfs_made what = { .mode = S_IFDIR | (mode & 07777) };
 
 	return add_name(dir, path, &what, NULL, node);
 }
 
 HF_TMPFS_API int hf_tmpfs_mkdir(struct hf_tmpfs *fs, const char *path, mode_t mode)
 {
-	return make_dir(hf_detail_root(fs), path, mode, NULL);
+	return make_dir(tmpfs_root(fs), path, mode, NULL);
 }
 
 HF_TMPFS_API int hf_tmpfs_node_mkdir(struct hf_tmpfs_node *dir, const char *name, mode_t mode,
 				     struct hf_tmpfs_node **node)
 {
-	return make_dir(hf_detail_inode_of(dir), name, mode, node);
+	return make_dir(tmpfs_inode_of(dir), name, mode, node);
 }
 
-static int make_symlink(const char *target, struct hf_detail_inode *dir, const char *path,
+static int make_symlink(const char *target, struct tmpfs_inode *dir, const char *path,
 			struct hf_tmpfs_node **node)
 {
-	const struct hf_detail_made what = { .mode = S_IFLNK | 0777, .target = target };
+	const struct tmpfs_made what = { .mode = S_IFLNK | 0777, .target = target };
 	size_t length = strnlen(target, HF_TMPFS_PATH_MAX);
 
 	if (length == 0)
@@ -154,19 +152,19 @@ static int make_symlink(const char *target, struct hf_detail_inode *dir, const c
 
 HF_TMPFS_API int hf_tmpfs_symlink(struct hf_tmpfs *fs, const char *target, const char *path)
 {
-	return make_symlink(target, hf_detail_root(fs), path, NULL);
+	return make_symlink(target, tmpfs_root(fs), path, NULL);
 }
 
 HF_TMPFS_API int hf_tmpfs_node_symlink(const char *target, struct hf_tmpfs_node *dir,
 				       const char *name, struct hf_tmpfs_node **node)
 {
-	return make_symlink(target, hf_detail_inode_of(dir), name, node);
+	return make_symlink(target, tmpfs_inode_of(dir), name, node);
 }
 
-static int make_special(struct hf_detail_inode *dir, const char *path, mode_t mode, dev_t device,
+static int make_special(struct tmpfs_inode *dir, const char *path, mode_t mode, dev_t device,
 			struct hf_tmpfs_node **node)
 {
-	struct hf_detail_made what = { .mode = mode };
+	struct tmpfs_made what = { .mode = mode };
 
 	switch (mode & S_IFMT) {
 	case 0:
@@ -190,66 +188,66 @@ static int make_special(struct hf_detail_inode *dir, const char *path, mode_t mo
 
 HF_TMPFS_API int hf_tmpfs_mknod(struct hf_tmpfs *fs, const char *path, mode_t mode, dev_t device)
 {
-	return make_special(hf_detail_root(fs), path, mode, device, NULL);
+	return make_special(tmpfs_root(fs), path, mode, device, NULL);
 }
 
 HF_TMPFS_API int hf_tmpfs_node_mknod(struct hf_tmpfs_node *dir, const char *name, mode_t mode,
 				     dev_t device, struct hf_tmpfs_node **node)
 {
-	return make_special(hf_detail_inode_of(dir), name, mode, device, node);
+	return make_special(tmpfs_inode_of(dir), name, mode, device, node);
 }
 
 HF_TMPFS_API int hf_tmpfs_link(struct hf_tmpfs *fs, const char *from, const char *to)
 {
-	struct hf_detail_dentry *dentry;
-	int error = hf_detail_walk_entry(hf_detail_root(fs), from, false, &dentry);
+	struct tmpfs_dentry *dentry;
+	int error = tmpfs_walk_entry(tmpfs_root(fs), from, false, &dentry);
 
 	if (error)
 		return error;
-	error = add_name(hf_detail_root(fs), to, NULL, dentry->inode, NULL);
-	hf_detail_dentry_put(dentry);
+	error = add_name(tmpfs_root(fs), to, NULL, dentry->inode, NULL);
+	tmpfs_dentry_put(dentry);
 	return error;
 }
 
 HF_TMPFS_API int hf_tmpfs_flink(struct hf_tmpfs_table *table, int fd, const char *to)
 {
-	struct hf_detail_file *file = hf_detail_file_get(table, fd);
+	struct tmpfs_file *file = tmpfs_file_get(table, fd);
 	int error;
 
 	if (!file)
 		return -EBADF;
-	error = add_name(hf_detail_root(table->block.fs), to, NULL, file->inode, NULL);
-	hf_detail_file_put(table, file);
+	error = add_name(tmpfs_root(table->block.fs), to, NULL, file->inode, NULL);
+	tmpfs_file_put(table, file);
 	return error;
 }
 
 HF_TMPFS_API int hf_tmpfs_node_link(struct hf_tmpfs_node *node, struct hf_tmpfs_node *dir,
 				    const char *name)
 {
-	struct hf_detail_inode *inode = hf_detail_inode_of(node), *in = hf_detail_inode_of(dir);
+	struct tmpfs_inode *inode = tmpfs_inode_of(node), *in = tmpfs_inode_of(dir);
 
 	if (inode->block.fs != in->block.fs)
 		return -EXDEV;
 	return add_name(in, name, NULL, inode, NULL);
 }
 
-HF_DETAIL_TMPFS int hf_detail_create(struct hf_detail_inode *dir, const char *path, int flags,
-				     mode_t mode, struct hf_detail_dentry **found)
+TMPFS_PRIVATE int tmpfs_create(struct tmpfs_inode *dir, const char *path, int flags, mode_t mode,
+			       struct tmpfs_dentry **found)
 {
-	const struct hf_detail_made what = { .mode = S_IFREG | (mode & 07777) };
+	const struct tmpfs_made what = { .mode = S_IFREG | (mode & 07777) };
 	bool follow = !(flags & (O_NOFOLLOW | O_EXCL));
-	struct hf_detail_dentry *dentry;
-	struct hf_detail_walk walk;
+	struct tmpfs_dentry *dentry;
+	struct tmpfs_walk walk;
 	bool again;
 	int error;
 
 	do {
-		error = hf_detail_walk_create(dir, path, follow, &walk);
+		error = tmpfs_walk_create(dir, path, follow, &walk);
 		if (error)
 			return error;
 		again = false;
 		hf_mutex_lock(&walk.dir->lock);
-		if (walk.last != HF_DETAIL_LAST_NAME)
+		if (walk.last != TMPFS_LAST_NAME)
 			error = flags & O_EXCL ? -EEXIST : -EISDIR;
 		else if (walk.slash)
 			error = -EISDIR;
@@ -258,7 +256,7 @@ HF_DETAIL_TMPFS int hf_detail_create(struct hf_detail_inode *dir, const char *pa
 		else if (walk.dir->removed)
 			error = -ENOENT;
 		if (!error) {
-			dentry = hf_detail_lookup(walk.dir, walk.name, walk.length);
+			dentry = tmpfs_lookup(walk.dir, walk.name, walk.length);
 			if (!dentry)
 				error = make(&walk, &what, &dentry);
 			else if (flags & O_EXCL)
@@ -271,34 +269,34 @@ HF_DETAIL_TMPFS int hf_detail_create(struct hf_detail_inode *dir, const char *pa
 			*found = dentry;
 		}
 		hf_mutex_unlock(&walk.dir->lock);
-		hf_detail_inode_put(walk.dir);
+		tmpfs_inode_put(walk.dir);
 	} while (again);
 	return error;
 }
 
-HF_DETAIL_TMPFS int hf_detail_create_nameless(struct hf_detail_inode *dir, const char *path,
-					      int flags, mode_t mode, struct hf_detail_inode **made)
+TMPFS_PRIVATE int tmpfs_create_nameless(struct tmpfs_inode *dir, const char *path, int flags,
+					mode_t mode, struct tmpfs_inode **made)
 {
-	const struct hf_detail_made what = { .mode = S_IFREG | (mode & 07777) };
-	struct hf_detail_dentry *dentry = NULL;
+	const struct tmpfs_made what = { .mode = S_IFREG | (mode & 07777) };
+	struct tmpfs_dentry *dentry = NULL;
 	int error = 0;
 
 	if (path)
-		error = hf_detail_walk_entry(dir, path, !(flags & O_NOFOLLOW), &dentry);
+		error = tmpfs_walk_entry(dir, path, !(flags & O_NOFOLLOW), &dentry);
 	if (error)
 		return error;
 	if (dentry)
 		dir = dentry->inode;
 	hf_mutex_lock(&dir->lock);
-	if (!hf_detail_is_dir(dir))
+	if (!tmpfs_is_dir(dir))
 		error = -ENOTDIR;
 	else if (dir->removed)
 		error = -ENOENT;
 	else
-		error = hf_detail_inode_new(dir->block.fs, dir, &what, made);
+		error = tmpfs_inode_new(dir->block.fs, dir, &what, made);
 	hf_mutex_unlock(&dir->lock);
 	if (dentry)
-		hf_detail_dentry_put(dentry);
+		tmpfs_dentry_put(dentry);
 	if (error)
 		return error;
 	(*made)->links = 0;
@@ -309,19 +307,19 @@ HF_DETAIL_TMPFS int hf_detail_create_nameless(struct hf_detail_inode *dir, const
 /* ---- remove -------------------------------------------------------------------------------- */
 
 /* A link less. */
-static void drop_link(struct hf_detail_inode *inode)
+static void drop_link(struct tmpfs_inode *inode)
 {
 	hf_mutex_lock(&inode->lock); /* L3 */
 	inode->links--;
-	hf_detail_touch_attributes(inode);
+	tmpfs_touch_attributes(inode);
 	/* The inode's own place in the limit goes with its memory, those of further links now. */
 	if (inode->links > 0)
-		hf_detail_unreserve(&inode->block.fs->inodes_used, 1);
+		tmpfs_unreserve(&inode->block.fs->inodes_used, 1);
 	hf_mutex_unlock(&inode->lock);
 }
 
 /* A directory that is empty: from now on nothing is put into it. */
-static int close_down(struct hf_detail_inode *inode)
+static int close_down(struct tmpfs_inode *inode)
 {
 	int error = 0;
 
@@ -333,19 +331,19 @@ static int close_down(struct hf_detail_inode *inode)
 		/* A walk may begin in it later, when the dentry's memory has gone. */
 		atomic_store_explicit(&inode->self, NULL, memory_order_release);
 		inode->links = 0;
-		hf_detail_touch_attributes(inode);
+		tmpfs_touch_attributes(inode);
 	}
 	hf_mutex_unlock(&inode->lock);
 	return error;
 }
 
-static int unlink_locked(struct hf_detail_walk *walk, struct hf_detail_dentry **gone)
+static int unlink_locked(struct tmpfs_walk *walk, struct tmpfs_dentry **gone)
 {
-	struct hf_detail_dentry *dentry = hf_detail_lookup(walk->dir, walk->name, walk->length);
+	struct tmpfs_dentry *dentry = tmpfs_lookup(walk->dir, walk->name, walk->length);
 
 	if (!dentry)
 		return -ENOENT;
-	if (hf_detail_is_dir(dentry->inode))
+	if (tmpfs_is_dir(dentry->inode))
 		return -EISDIR;
 	if (walk->slash)
 		return -ENOTDIR;
@@ -354,14 +352,14 @@ static int unlink_locked(struct hf_detail_walk *walk, struct hf_detail_dentry **
 	return 0;
 }
 
-static int rmdir_locked(struct hf_detail_walk *walk, struct hf_detail_dentry **gone)
+static int rmdir_locked(struct tmpfs_walk *walk, struct tmpfs_dentry **gone)
 {
-	struct hf_detail_dentry *dentry = hf_detail_lookup(walk->dir, walk->name, walk->length);
+	struct tmpfs_dentry *dentry = tmpfs_lookup(walk->dir, walk->name, walk->length);
 	int error;
 
 	if (!dentry)
 		return -ENOENT;
-	if (!hf_detail_is_dir(dentry->inode))
+	if (!tmpfs_is_dir(dentry->inode))
 		return -ENOTDIR;
 	error = close_down(dentry->inode);
 	if (error)
@@ -371,80 +369,79 @@ static int rmdir_locked(struct hf_detail_walk *walk, struct hf_detail_dentry **g
 	return 0;
 }
 
-static int remove_name(struct hf_detail_inode *dir, const char *path, bool is_dir)
+static int remove_name(struct tmpfs_inode *dir, const char *path, bool is_dir)
 {
-	struct hf_detail_dentry *gone = NULL;
-	struct hf_detail_walk walk;
-	int error = hf_detail_walk_parent(dir, path, &walk);
+	struct tmpfs_dentry *gone = NULL;
+	struct tmpfs_walk walk;
+	int error = tmpfs_walk_parent(dir, path, &walk);
 
 	if (error)
 		return error;
 	hf_mutex_lock(&walk.dir->lock);
-	if (walk.last != HF_DETAIL_LAST_NAME && !is_dir)
+	if (walk.last != TMPFS_LAST_NAME && !is_dir)
 		error = -EISDIR;
-	else if (walk.last == HF_DETAIL_LAST_DOTDOT)
+	else if (walk.last == TMPFS_LAST_DOTDOT)
 		error = -ENOTEMPTY;
-	else if (walk.last == HF_DETAIL_LAST_DOT)
+	else if (walk.last == TMPFS_LAST_DOT)
 		error = -EINVAL;
-	else if (walk.last == HF_DETAIL_LAST_ROOT)
+	else if (walk.last == TMPFS_LAST_ROOT)
 		error = -EBUSY;
 	else if (walk.too_long)
 		error = -ENAMETOOLONG;
 	else
 		error = is_dir ? rmdir_locked(&walk, &gone) : unlink_locked(&walk, &gone);
 	if (gone) {
-		hf_detail_dentry_remove(walk.dir, gone);
-		hf_detail_touch(walk.dir);
+		tmpfs_dentry_remove(walk.dir, gone);
+		tmpfs_touch(walk.dir);
 	}
 	hf_mutex_unlock(&walk.dir->lock);
 	if (gone)
-		hf_detail_dentry_put(gone); /* T2: the tree's reference */
-	hf_detail_inode_put(walk.dir);
+		tmpfs_dentry_put(gone); /* T2: the tree's reference */
+	tmpfs_inode_put(walk.dir);
 	return error;
 }
 
 HF_TMPFS_API int hf_tmpfs_unlink(struct hf_tmpfs *fs, const char *path)
 {
-	return remove_name(hf_detail_root(fs), path, false);
+	return remove_name(tmpfs_root(fs), path, false);
 }
 
 HF_TMPFS_API int hf_tmpfs_node_unlink(struct hf_tmpfs_node *dir, const char *name)
 {
-	return remove_name(hf_detail_inode_of(dir), name, false);
+	return remove_name(tmpfs_inode_of(dir), name, false);
 }
 
 HF_TMPFS_API int hf_tmpfs_rmdir(struct hf_tmpfs *fs, const char *path)
 {
-	return remove_name(hf_detail_root(fs), path, true);
+	return remove_name(tmpfs_root(fs), path, true);
 }
 
 HF_TMPFS_API int hf_tmpfs_node_rmdir(struct hf_tmpfs_node *dir, const char *name)
 {
-	return remove_name(hf_detail_inode_of(dir), name, true);
+	return remove_name(tmpfs_inode_of(dir), name, true);
 }
 
 /* ---- rename -------------------------------------------------------------------------------- */
 
 /* One of the two sides: a name, what it stands for, and what will stand in its place. */
 struct side {
-	struct hf_detail_walk walk;
-	struct hf_detail_dentry *dentry, *fresh;
+	struct tmpfs_walk walk;
+	struct tmpfs_dentry *dentry, *fresh;
 };
 
 struct renaming {
 	struct side from, to;
 	unsigned int flags;
-	struct hf_detail_inode *trap;       /* the way between the two directories begins with it */
-	struct hf_detail_inode *parents[2]; /* references to be dropped at the end */
-	struct hf_detail_inode *whiteout;   /* stays in the old place; NULL = not wished */
+	struct tmpfs_inode *trap;       /* the way between the two directories begins with it */
+	struct tmpfs_inode *parents[2]; /* references to be dropped at the end */
+	struct tmpfs_inode *whiteout;   /* stays in the old place; NULL = not wished */
 };
 
 /* The entry of `top` through which one comes to `from`; NULL = `top` is not above it. Needs L1. */
-static struct hf_detail_inode *child_towards(const struct hf_detail_inode *top,
-					     struct hf_detail_inode *from)
+static struct tmpfs_inode *child_towards(const struct tmpfs_inode *top, struct tmpfs_inode *from)
 {
 	for (;;) {
-		struct hf_detail_inode *parent =
+		struct tmpfs_inode *parent =
 			atomic_load_explicit(&from->parent, memory_order_relaxed);
 
 		if (parent == from)
@@ -456,9 +453,9 @@ static struct hf_detail_inode *child_towards(const struct hf_detail_inode *top,
 }
 
 /* L1, L2. Conditions that clang's analysis of locks does not follow. */
-static void lock_both(struct hf_tmpfs *fs, struct renaming *r) HF_NO_THREAD_SAFETY_ANALYSIS
+static void lock_both(struct hf_tmpfs *fs, struct renaming *r) TMPFS_NO_ANALYSIS
 {
-	struct hf_detail_inode *first = r->from.walk.dir, *second = r->to.walk.dir;
+	struct tmpfs_inode *first = r->from.walk.dir, *second = r->to.walk.dir;
 
 	r->trap = NULL;
 	if (first == second) {
@@ -470,7 +467,7 @@ static void lock_both(struct hf_tmpfs *fs, struct renaming *r) HF_NO_THREAD_SAFE
 	if (!r->trap) {
 		r->trap = child_towards(second, first);
 		if (r->trap || first->number > second->number) {
-			struct hf_detail_inode *other = first;
+			struct tmpfs_inode *other = first;
 
 			first = second;
 			second = other;
@@ -480,7 +477,7 @@ static void lock_both(struct hf_tmpfs *fs, struct renaming *r) HF_NO_THREAD_SAFE
 	hf_mutex_lock(&second->lock);
 }
 
-static void unlock_both(struct hf_tmpfs *fs, struct renaming *r) HF_NO_THREAD_SAFETY_ANALYSIS
+static void unlock_both(struct hf_tmpfs *fs, struct renaming *r) TMPFS_NO_ANALYSIS
 {
 	hf_mutex_unlock(&r->from.walk.dir->lock);
 	if (r->from.walk.dir == r->to.walk.dir)
@@ -497,18 +494,18 @@ static int find_both(struct renaming *r, bool *same)
 
 	if (from->walk.too_long)
 		return -ENAMETOOLONG;
-	from->dentry = hf_detail_lookup(from->walk.dir, from->walk.name, from->walk.length);
+	from->dentry = tmpfs_lookup(from->walk.dir, from->walk.name, from->walk.length);
 	if (!from->dentry)
 		return -ENOENT;
 	if (to->walk.too_long)
 		return -ENAMETOOLONG;
-	to->dentry = hf_detail_lookup(to->walk.dir, to->walk.name, to->walk.length);
+	to->dentry = tmpfs_lookup(to->walk.dir, to->walk.name, to->walk.length);
 	if (to->dentry && (r->flags & HF_TMPFS_NOREPLACE))
 		return -EEXIST;
 	if (!to->dentry && exchange)
 		return -ENOENT;
-	is_dir = hf_detail_is_dir(from->dentry->inode);
-	if (exchange && to->walk.slash && !hf_detail_is_dir(to->dentry->inode))
+	is_dir = tmpfs_is_dir(from->dentry->inode);
+	if (exchange && to->walk.slash && !tmpfs_is_dir(to->dentry->inode))
 		return -ENOTDIR;
 	if (!is_dir && (from->walk.slash || (to->walk.slash && !exchange)))
 		return -ENOTDIR;
@@ -521,7 +518,7 @@ static int find_both(struct renaming *r, bool *same)
 		return 0;
 	if (to->walk.dir->removed)
 		return -ENOENT;
-	if (!to->dentry || exchange || is_dir == hf_detail_is_dir(to->dentry->inode))
+	if (!to->dentry || exchange || is_dir == tmpfs_is_dir(to->dentry->inode))
 		return 0;
 	return is_dir ? -ENOTDIR : -EISDIR;
 }
@@ -529,15 +526,15 @@ static int find_both(struct renaming *r, bool *same)
 /* The name that is not there yet: all that can fail for want of memory. */
 static int add_fresh(struct renaming *r)
 {
-	struct hf_detail_inode *inode = r->from.dentry->inode;
+	struct tmpfs_inode *inode = r->from.dentry->inode;
 	int error;
 
 	if (r->to.dentry)
 		return 0;
 	hf_refcount_inc(&inode->refs);
-	error = hf_detail_dentry_add(r->to.walk.dir, r->to.fresh, inode);
+	error = tmpfs_dentry_add(r->to.walk.dir, r->to.fresh, inode);
 	if (error)
-		hf_detail_inode_put(inode);
+		tmpfs_inode_put(inode);
 	else
 		r->to.fresh = NULL;
 	return error;
@@ -546,9 +543,9 @@ static int add_fresh(struct renaming *r)
 /* What stood on one side now stands on the other. Its dentry is a new one, with a new reference. */
 static void move(struct renaming *r, struct side *from, struct side *to)
 {
-	struct hf_detail_inode *inode = from->dentry->inode, *parent = to->walk.dir;
+	struct tmpfs_inode *inode = from->dentry->inode, *parent = to->walk.dir;
 
-	if (hf_detail_is_dir(inode) && from->walk.dir != parent) {
+	if (tmpfs_is_dir(inode) && from->walk.dir != parent) {
 		from->walk.dir->links--;
 		parent->links++;
 		r->parents[from == &r->to] = from->walk.dir;
@@ -558,7 +555,7 @@ static void move(struct renaming *r, struct side *from, struct side *to)
 	if (!to->dentry)
 		return; /* add_fresh() */
 	hf_refcount_inc(&inode->refs);
-	hf_detail_dentry_replace(parent, to->dentry, to->fresh, inode);
+	tmpfs_dentry_replace(parent, to->dentry, to->fresh, inode);
 	to->fresh = NULL;
 }
 
@@ -567,12 +564,12 @@ static int rename_locked(struct renaming *r)
 {
 	struct side *from = &r->from, *to = &r->to;
 	bool exchange = r->flags & HF_TMPFS_EXCHANGE;
-	struct hf_detail_inode *victim = to->dentry && !exchange ? to->dentry->inode : NULL;
+	struct tmpfs_inode *victim = to->dentry && !exchange ? to->dentry->inode : NULL;
 	int error = add_fresh(r);
 
 	if (error)
 		return error;
-	if (victim && hf_detail_is_dir(victim)) {
+	if (victim && tmpfs_is_dir(victim)) {
 		error = close_down(victim);
 		if (error)
 			return error;
@@ -585,14 +582,14 @@ static int rename_locked(struct renaming *r)
 	if (exchange) {
 		move(r, to, from);
 	} else if (r->whiteout) {
-		hf_detail_dentry_replace(from->walk.dir, from->dentry, from->fresh, r->whiteout);
+		tmpfs_dentry_replace(from->walk.dir, from->dentry, from->fresh, r->whiteout);
 		from->fresh = NULL;
 		r->whiteout = NULL;
 	} else {
-		hf_detail_dentry_remove(from->walk.dir, from->dentry);
+		tmpfs_dentry_remove(from->walk.dir, from->dentry);
 	}
-	hf_detail_touch(from->walk.dir);
-	hf_detail_touch(to->walk.dir);
+	tmpfs_touch(from->walk.dir);
+	tmpfs_touch(to->walk.dir);
 	touch_change(from->dentry->inode);
 	if (exchange)
 		touch_change(to->dentry->inode);
@@ -601,9 +598,9 @@ static int rename_locked(struct renaming *r)
 
 static int last_components(const struct renaming *r)
 {
-	if (r->from.walk.last != HF_DETAIL_LAST_NAME)
+	if (r->from.walk.last != TMPFS_LAST_NAME)
 		return -EBUSY;
-	if (r->to.walk.last != HF_DETAIL_LAST_NAME)
+	if (r->to.walk.last != TMPFS_LAST_NAME)
 		return r->flags & HF_TMPFS_NOREPLACE ? -EEXIST : -EBUSY;
 	return 0;
 }
@@ -611,45 +608,45 @@ static int last_components(const struct renaming *r)
 /* Both directories are referenced. */
 static int rename_walked(struct hf_tmpfs *fs, struct renaming *r)
 {
-	struct hf_detail_walk *from = &r->from.walk, *to = &r->to.walk;
-	const struct hf_detail_made whiteout = { .mode = S_IFCHR };
+	struct tmpfs_walk *from = &r->from.walk, *to = &r->to.walk;
+	const struct tmpfs_made whiteout = { .mode = S_IFCHR };
 	bool same = false, both = r->flags & (HF_TMPFS_EXCHANGE | HF_TMPFS_WHITEOUT);
 	int error = last_components(r);
 
 	if (error)
 		return error;
-	r->to.fresh = hf_detail_dentry_new(fs, to->name, to->length);
+	r->to.fresh = tmpfs_dentry_new(fs, to->name, to->length);
 	if (both)
-		r->from.fresh = hf_detail_dentry_new(fs, from->name, from->length);
+		r->from.fresh = tmpfs_dentry_new(fs, from->name, from->length);
 	if (!r->to.fresh || (both && !r->from.fresh))
 		error = -ENOMEM;
 	if (!error) {
 		lock_both(fs, r);
 		error = find_both(r, &same);
 		if (!error && !same && (r->flags & HF_TMPFS_WHITEOUT))
-			error = hf_detail_inode_new(fs, from->dir, &whiteout, &r->whiteout);
+			error = tmpfs_inode_new(fs, from->dir, &whiteout, &r->whiteout);
 		if (!error && !same)
 			error = rename_locked(r);
 		unlock_both(fs, r);
 		/* T2: the tree's references to what is out of it. */
 		if (!error && !same) {
-			hf_detail_dentry_put(r->from.dentry);
+			tmpfs_dentry_put(r->from.dentry);
 			if (r->to.dentry)
-				hf_detail_dentry_put(r->to.dentry);
+				tmpfs_dentry_put(r->to.dentry);
 		}
 	}
 	for (int i = 0; i < 2; i++)
-		hf_detail_inode_put(r->parents[i]);
-	hf_detail_inode_put(r->whiteout);
+		tmpfs_inode_put(r->parents[i]);
+	tmpfs_inode_put(r->whiteout);
 	if (r->to.fresh)
-		hf_detail_delete(&r->to.fresh->block);
+		tmpfs_object_delete(&r->to.fresh->block);
 	if (r->from.fresh)
-		hf_detail_delete(&r->from.fresh->block);
+		tmpfs_object_delete(&r->from.fresh->block);
 	return error;
 }
 
-static int rename_between(struct hf_detail_inode *from_dir, const char *from,
-			  struct hf_detail_inode *to_dir, const char *to, unsigned int flags)
+static int rename_between(struct tmpfs_inode *from_dir, const char *from,
+			  struct tmpfs_inode *to_dir, const char *to, unsigned int flags)
 {
 	const unsigned int known = HF_TMPFS_NOREPLACE | HF_TMPFS_EXCHANGE | HF_TMPFS_WHITEOUT;
 	struct renaming r = { .flags = flags };
@@ -658,30 +655,29 @@ static int rename_between(struct hf_detail_inode *from_dir, const char *from,
 	if ((flags & ~known) ||
 	    ((flags & HF_TMPFS_EXCHANGE) && (flags & (HF_TMPFS_NOREPLACE | HF_TMPFS_WHITEOUT))))
 		return -EINVAL;
-	error = hf_detail_walk_parent(from_dir, from, &r.from.walk);
+	error = tmpfs_walk_parent(from_dir, from, &r.from.walk);
 	if (error)
 		return error;
-	error = hf_detail_walk_parent(to_dir, to, &r.to.walk);
+	error = tmpfs_walk_parent(to_dir, to, &r.to.walk);
 	if (!error) {
 		error = rename_walked(from_dir->block.fs, &r);
-		hf_detail_inode_put(r.to.walk.dir);
+		tmpfs_inode_put(r.to.walk.dir);
 	}
-	hf_detail_inode_put(r.from.walk.dir);
+	tmpfs_inode_put(r.from.walk.dir);
 	return error;
 }
 
 HF_TMPFS_API int hf_tmpfs_rename(struct hf_tmpfs *fs, const char *from, const char *to,
 				 unsigned int flags)
 {
-	return rename_between(hf_detail_root(fs), from, hf_detail_root(fs), to, flags);
+	return rename_between(tmpfs_root(fs), from, tmpfs_root(fs), to, flags);
 }
 
 HF_TMPFS_API int hf_tmpfs_node_rename(struct hf_tmpfs_node *from_dir, const char *from,
 				      struct hf_tmpfs_node *to_dir, const char *to,
 				      unsigned int flags)
 {
-	struct hf_detail_inode *first = hf_detail_inode_of(from_dir),
-			       *second = hf_detail_inode_of(to_dir);
+	struct tmpfs_inode *first = tmpfs_inode_of(from_dir), *second = tmpfs_inode_of(to_dir);
 
 	if (first->block.fs != second->block.fs)
 		return -EXDEV;
@@ -690,7 +686,7 @@ HF_TMPFS_API int hf_tmpfs_node_rename(struct hf_tmpfs_node *from_dir, const char
 
 /* ---- readlink ------------------------------------------------------------------------------ */
 
-static ssize_t give_target(struct hf_detail_inode *inode, char *to, size_t size)
+static ssize_t give_target(struct tmpfs_inode *inode, char *to, size_t size)
 {
 	size_t length;
 
@@ -699,26 +695,26 @@ static ssize_t give_target(struct hf_detail_inode *inode, char *to, size_t size)
 	length = strnlen(inode->target->text, size);
 	if (hf_copy_to_nofault(to, inode->target->text, length))
 		return -EFAULT;
-	hf_detail_accessed(inode);
+	tmpfs_accessed(inode);
 	return (ssize_t)length;
 }
 
 HF_TMPFS_API ssize_t hf_tmpfs_node_readlink(struct hf_tmpfs_node *node, char *to, size_t size)
 {
-	return give_target(hf_detail_inode_of(node), to, size);
+	return give_target(tmpfs_inode_of(node), to, size);
 }
 
 HF_TMPFS_API ssize_t hf_tmpfs_readlink(struct hf_tmpfs *fs, const char *path, char *to, size_t size)
 {
-	struct hf_detail_dentry *dentry;
+	struct tmpfs_dentry *dentry;
 	ssize_t result;
 
 	if (size == 0)
 		return -EINVAL;
-	result = hf_detail_walk_entry(hf_detail_root(fs), path, false, &dentry);
+	result = tmpfs_walk_entry(tmpfs_root(fs), path, false, &dentry);
 	if (result)
 		return result;
 	result = give_target(dentry->inode, to, size);
-	hf_detail_dentry_put(dentry);
+	tmpfs_dentry_put(dentry);
 	return result;
 }

@@ -10,14 +10,14 @@
  */
 #include "internal.h"
 
-HF_DETAIL_TMPFS struct hf_tmpfs_node *hf_detail_node_get(struct hf_detail_inode *inode)
+TMPFS_PRIVATE struct hf_tmpfs_node *tmpfs_node_get(struct tmpfs_inode *inode)
 {
 	struct hf_tmpfs *fs = inode->block.fs;
 
 	hf_spinlock_lock(&fs->nodes_lock);
 	if (inode->node.references++ == 0) {
 		hf_refcount_inc(&inode->refs);
-		hf_detail_list_add_last(&fs->nodes, &inode->node.siblings);
+		tmpfs_list_add_last(&fs->nodes, &inode->node.siblings);
 	}
 	hf_spinlock_unlock(&fs->nodes_lock);
 	return &inode->node;
@@ -25,17 +25,17 @@ HF_DETAIL_TMPFS struct hf_tmpfs_node *hf_detail_node_get(struct hf_detail_inode 
 
 HF_TMPFS_API struct hf_tmpfs_node *hf_tmpfs_node_root(struct hf_tmpfs *fs)
 {
-	return hf_detail_node_get(hf_detail_root(fs));
+	return tmpfs_node_get(tmpfs_root(fs));
 }
 
 HF_TMPFS_API void hf_tmpfs_node_get(struct hf_tmpfs_node *node)
 {
-	(void)hf_detail_node_get(hf_detail_inode_of(node));
+	(void)tmpfs_node_get(tmpfs_inode_of(node));
 }
 
 HF_TMPFS_API void hf_tmpfs_node_put(struct hf_tmpfs_node *node, uint64_t count)
 {
-	struct hf_detail_inode *inode = hf_detail_inode_of(node);
+	struct tmpfs_inode *inode = tmpfs_inode_of(node);
 	struct hf_tmpfs *fs = inode->block.fs;
 	bool last = false, good;
 
@@ -46,19 +46,19 @@ HF_TMPFS_API void hf_tmpfs_node_put(struct hf_tmpfs_node *node, uint64_t count)
 		last = node->references == 0;
 	}
 	if (last)
-		hf_detail_list_remove(&node->siblings);
+		tmpfs_list_remove(&node->siblings);
 	hf_spinlock_unlock(&fs->nodes_lock);
 	if (!good)
 		hf_report(HF_REPORT_SUB_UAF, node);
 	if (last)
-		hf_detail_inode_put(inode);
+		tmpfs_inode_put(inode);
 }
 
 HF_TMPFS_API void hf_tmpfs_nodes_put(struct hf_tmpfs *fs)
 {
 	while (fs->nodes.next != &fs->nodes) {
 		struct hf_tmpfs_node *node =
-			HF_DETAIL_OBJECT(fs->nodes.next, struct hf_tmpfs_node, siblings);
+			TMPFS_OBJECT(fs->nodes.next, struct hf_tmpfs_node, siblings);
 
 		hf_tmpfs_node_put(node, node->references);
 	}
@@ -67,12 +67,12 @@ HF_TMPFS_API void hf_tmpfs_nodes_put(struct hf_tmpfs *fs)
 HF_TMPFS_API int hf_tmpfs_node_lookup(struct hf_tmpfs_node *dir, const char *name,
 				      struct hf_tmpfs_node **node)
 {
-	struct hf_detail_dentry *dentry;
-	int error = hf_detail_walk_entry(hf_detail_inode_of(dir), name, false, &dentry);
+	struct tmpfs_dentry *dentry;
+	int error = tmpfs_walk_entry(tmpfs_inode_of(dir), name, false, &dentry);
 
 	if (error)
 		return error;
-	*node = hf_detail_node_get(dentry->inode);
-	hf_detail_dentry_put(dentry);
+	*node = tmpfs_node_get(dentry->inode);
+	tmpfs_dentry_put(dentry);
 	return 0;
 }

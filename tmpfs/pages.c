@@ -18,49 +18,49 @@
 
 #define LEVELS 11 /* of 6 bits: more than an index has */
 
-static struct hf_detail_node *as_node(struct hf_detail_block *block)
+static struct tmpfs_node *as_node(struct tmpfs_block *block)
 {
-	return HF_DETAIL_OBJECT(block, struct hf_detail_node, block);
+	return TMPFS_OBJECT(block, struct tmpfs_node, block);
 }
 
-static struct hf_detail_page *as_page(struct hf_detail_block *block)
+static struct tmpfs_page *as_page(struct tmpfs_block *block)
 {
-	return HF_DETAIL_OBJECT(block, struct hf_detail_page, block);
+	return TMPFS_OBJECT(block, struct tmpfs_page, block);
 }
 
-static struct hf_detail_block *load(_Atomic(struct hf_detail_block *) *slot)
+static struct tmpfs_block *load(_Atomic(struct tmpfs_block *) *slot)
 {
 	return atomic_load_explicit(slot, memory_order_acquire);
 }
 
-static void store(_Atomic(struct hf_detail_block *) *slot, struct hf_detail_block *block)
+static void store(_Atomic(struct tmpfs_block *) *slot, struct tmpfs_block *block)
 {
 	atomic_store_explicit(slot, block, memory_order_release);
 }
 
 /* Does the node reach so far? */
-static bool covers(const struct hf_detail_node *node, uint64_t index)
+static bool covers(const struct tmpfs_node *node, uint64_t index)
 {
-	return index >> node->shift < HF_DETAIL_NODE_SLOTS;
+	return index >> node->shift < TMPFS_NODE_SLOTS;
 }
 
-static unsigned int slot_of(const struct hf_detail_node *node, uint64_t index)
+static unsigned int slot_of(const struct tmpfs_node *node, uint64_t index)
 {
-	return (unsigned int)(index >> node->shift) % HF_DETAIL_NODE_SLOTS;
+	return (unsigned int)(index >> node->shift) % TMPFS_NODE_SLOTS;
 }
 
-HF_DETAIL_TMPFS struct hf_detail_block *hf_detail_tree_find(struct hf_detail_inode *inode,
-							    uint64_t index, uint64_t *hole)
+TMPFS_PRIVATE struct tmpfs_block *tmpfs_tree_find(struct tmpfs_inode *inode, uint64_t index,
+						  uint64_t *hole)
 {
-	struct hf_detail_node *node = atomic_load_explicit(&inode->root, memory_order_acquire);
+	struct tmpfs_node *node = atomic_load_explicit(&inode->root, memory_order_acquire);
 
 	if (!node || !covers(node, index)) {
-		*hole = HF_DETAIL_INDEX_END - index;
+		*hole = TMPFS_INDEX_END - index;
 		return NULL;
 	}
 	for (;;) {
 		unsigned int i = slot_of(node, index);
-		struct hf_detail_block *block = load(&node->slot[i]);
+		struct tmpfs_block *block = load(&node->slot[i]);
 		uint64_t end;
 
 		if (block && node->shift == 0)
@@ -71,85 +71,84 @@ HF_DETAIL_TMPFS struct hf_detail_block *hf_detail_tree_find(struct hf_detail_ino
 		}
 		/* To the end of this slot, and of the empty ones behind it. */
 		for (end = (index >> node->shift) + 1, i++;
-		     i < HF_DETAIL_NODE_SLOTS && !load(&node->slot[i]); i++)
+		     i < TMPFS_NODE_SLOTS && !load(&node->slot[i]); i++)
 			end++;
-		end = end > HF_DETAIL_INDEX_END >> node->shift ? HF_DETAIL_INDEX_END
-							       : end << node->shift;
+		end = end > TMPFS_INDEX_END >> node->shift ? TMPFS_INDEX_END : end << node->shift;
 		*hole = end - index;
 		return NULL;
 	}
 }
 
-HF_DETAIL_TMPFS struct hf_detail_page *hf_detail_page_find(struct hf_detail_inode *inode,
-							   uint64_t index, uint64_t *hole)
+TMPFS_PRIVATE struct tmpfs_page *tmpfs_page_find(struct tmpfs_inode *inode, uint64_t index,
+						 uint64_t *hole)
 {
-	struct hf_detail_block *block = hf_detail_tree_find(inode, index, hole);
+	struct tmpfs_block *block = tmpfs_tree_find(inode, index, hole);
 
 	return block ? as_page(block) : NULL;
 }
 
 /* ---- in ------------------------------------------------------------------------------------ */
 
-HF_DETAIL_TMPFS int hf_detail_page_new(struct hf_tmpfs *fs, struct hf_detail_page **page)
+TMPFS_PRIVATE int tmpfs_page_new(struct hf_tmpfs *fs, struct tmpfs_page **page)
 {
-	struct hf_detail_page *new;
+	struct tmpfs_page *made;
 
-	if (!hf_detail_reserve(&fs->pages_used, fs->page_limit, 1))
+	if (!tmpfs_reserve(&fs->pages_used, fs->page_limit, 1))
 		return -ENOSPC;
-	new = hf_detail_new(fs, HF_DETAIL_KIND_PAGE, sizeof(*new));
-	if (!new) {
-		hf_detail_unreserve(&fs->pages_used, 1);
+	made = tmpfs_object_new(fs, TMPFS_KIND_PAGE, sizeof(*made));
+	if (!made) {
+		tmpfs_unreserve(&fs->pages_used, 1);
 		return -ENOMEM;
 	}
-	atomic_init(&new->written, false);
-	*page = new;
+	atomic_init(&made->written, false);
+	*page = made;
 	return 0;
 }
 
-HF_DETAIL_TMPFS void hf_detail_page_free(struct hf_detail_page *page)
+TMPFS_PRIVATE void tmpfs_page_free(struct tmpfs_page *page)
 {
-	hf_detail_unreserve(&page->block.fs->pages_used, 1);
-	hf_detail_delete(&page->block);
+	tmpfs_unreserve(&page->block.fs->pages_used, 1);
+	tmpfs_object_delete(&page->block);
 }
 
 /* All nodes of one insertion, before anything is changed. */
-static bool take_nodes(struct hf_tmpfs *fs, struct hf_detail_node **nodes, unsigned int count)
+static bool take_nodes(struct hf_tmpfs *fs, struct tmpfs_node **nodes, unsigned int count)
 {
 	for (unsigned int i = 0; i < count; i++) {
-		nodes[i] = hf_detail_new(fs, HF_DETAIL_KIND_NODE, sizeof(struct hf_detail_node));
+		nodes[i] = tmpfs_object_new(fs, TMPFS_KIND_NODE, sizeof(struct tmpfs_node));
 		if (!nodes[i]) {
 			while (i > 0)
-				hf_detail_delete(&nodes[--i]->block);
+				tmpfs_object_delete(&nodes[--i]->block);
 			return false;
 		}
 		nodes[i]->used = 0;
-		for (unsigned int j = 0; j < HF_DETAIL_NODE_SLOTS; j++)
+		for (unsigned int j = 0; j < TMPFS_NODE_SLOTS; j++)
 			atomic_init(&nodes[i]->slot[j], NULL);
 	}
 	return true;
 }
 
-HF_DETAIL_TMPFS int hf_detail_tree_insert(struct hf_detail_inode *inode, uint64_t index,
-					  struct hf_detail_block *item)
+TMPFS_PRIVATE int tmpfs_tree_insert(struct tmpfs_inode *inode, uint64_t index,
+				    struct tmpfs_block *item)
 {
-	struct hf_detail_node *root = atomic_load_explicit(&inode->root, memory_order_relaxed);
-	struct hf_detail_node *node, *at = root, *nodes[2 * LEVELS];
+	struct tmpfs_node *root = atomic_load_explicit(&inode->root, memory_order_relaxed);
+	struct tmpfs_node *node, *at = root, *nodes[2 * LEVELS];
 	unsigned int shift, above = 0, below = 0, next = 0;
 
 	/* How many nodes are missing above the root, and below the last one on the way? */
 	shift = root ? root->shift : 0;
-	while (index >> shift >= HF_DETAIL_NODE_SLOTS) {
-		shift += HF_DETAIL_NODE_BITS;
+	while (index >> shift >= TMPFS_NODE_SLOTS) {
+		shift += TMPFS_NODE_BITS;
 		above += root != NULL;
 	}
 	if (!root) {
-		below = shift / HF_DETAIL_NODE_BITS + 1;
+		below = shift / TMPFS_NODE_BITS + 1;
 	} else if (above) {
-		below = shift / HF_DETAIL_NODE_BITS;
+		below = shift / TMPFS_NODE_BITS;
 	} else {
 		while (at->shift > 0 && load(&at->slot[slot_of(at, index)]))
 			at = as_node(load(&at->slot[slot_of(at, index)]));
-		below = at->shift / HF_DETAIL_NODE_BITS;
+		below = at->shift / TMPFS_NODE_BITS;
 	}
 	if (!take_nodes(inode->block.fs, nodes, above + below))
 		return -ENOMEM;
@@ -157,7 +156,7 @@ HF_DETAIL_TMPFS int hf_detail_tree_insert(struct hf_detail_inode *inode, uint64_
 
 	while (next < above) {
 		node = nodes[next++];
-		node->shift = root->shift + HF_DETAIL_NODE_BITS;
+		node->shift = root->shift + TMPFS_NODE_BITS;
 		node->used = 1;
 		store(&node->slot[0], &root->block);
 		root = node;
@@ -169,14 +168,14 @@ HF_DETAIL_TMPFS int hf_detail_tree_insert(struct hf_detail_inode *inode, uint64_
 	/* Readers find the old items at each step. */
 	atomic_store_explicit(&inode->root, root, memory_order_release);
 	for (at = root; at->shift > 0; at = node) {
-		_Atomic(struct hf_detail_block *) *slot = &at->slot[slot_of(at, index)];
+		_Atomic(struct tmpfs_block *) *slot = &at->slot[slot_of(at, index)];
 
 		if (load(slot)) {
 			node = as_node(load(slot));
 			continue;
 		}
 		node = nodes[next++];
-		node->shift = at->shift - HF_DETAIL_NODE_BITS;
+		node->shift = at->shift - TMPFS_NODE_BITS;
 		at->used++;
 		store(slot, &node->block);
 	}
@@ -186,48 +185,48 @@ HF_DETAIL_TMPFS int hf_detail_tree_insert(struct hf_detail_inode *inode, uint64_
 	return 0;
 }
 
-HF_DETAIL_TMPFS void hf_detail_tree_replace(struct hf_detail_inode *inode, uint64_t index,
-					    struct hf_detail_block *item)
+TMPFS_PRIVATE void tmpfs_tree_replace(struct tmpfs_inode *inode, uint64_t index,
+				      struct tmpfs_block *item)
 {
-	struct hf_detail_node *at = atomic_load_explicit(&inode->root, memory_order_relaxed);
+	struct tmpfs_node *at = atomic_load_explicit(&inode->root, memory_order_relaxed);
 
 	while (at->shift > 0)
 		at = as_node(load(&at->slot[slot_of(at, index)]));
 	store(&at->slot[slot_of(at, index)], item);
 }
 
-HF_DETAIL_TMPFS int hf_detail_page_insert(struct hf_detail_inode *inode, uint64_t index,
-					  struct hf_detail_page *page)
+TMPFS_PRIVATE int tmpfs_page_insert(struct tmpfs_inode *inode, uint64_t index,
+				    struct tmpfs_page *page)
 {
 	page->index = index;
-	return hf_detail_tree_insert(inode, index, &page->block);
+	return tmpfs_tree_insert(inode, index, &page->block);
 }
 
 /* ---- out ----------------------------------------------------------------------------------- */
 
 struct removal {
-	struct hf_detail_inode *inode;
+	struct tmpfs_inode *inode;
 	uint64_t first, last; /* both included */
 	bool keep;            /* the items; only nodes go */
-	struct hf_detail_block *chain;
+	struct tmpfs_block *chain;
 };
 
-static void chain_up(struct removal *removal, struct hf_detail_block *block)
+static void chain_up(struct removal *removal, struct tmpfs_block *block)
 {
 	block->next = removal->chain;
 	removal->chain = block;
 }
 
 /* As deep as the tree is high. `base` is the index of the node's first item. */
-static void remove_from(struct removal *removal, struct hf_detail_node *node, uint64_t base)
+static void remove_from(struct removal *removal, struct tmpfs_node *node, uint64_t base)
 {
 	uint64_t first = removal->first > base ? removal->first : base;
-	unsigned int end = HF_DETAIL_NODE_SLOTS;
+	unsigned int end = TMPFS_NODE_SLOTS;
 
 	if (covers(node, removal->last - base))
 		end = slot_of(node, removal->last) + 1;
 	for (unsigned int i = slot_of(node, first); i < end; i++) {
-		struct hf_detail_block *block = load(&node->slot[i]);
+		struct tmpfs_block *block = load(&node->slot[i]);
 
 		if (!block)
 			continue;
@@ -246,10 +245,10 @@ static void remove_from(struct removal *removal, struct hf_detail_node *node, ui
 	}
 }
 
-static struct hf_detail_block *take_out(struct hf_detail_inode *inode, uint64_t first, uint64_t end,
-					bool keep)
+static struct tmpfs_block *take_out(struct tmpfs_inode *inode, uint64_t first, uint64_t end,
+				    bool keep)
 {
-	struct hf_detail_node *root = atomic_load_explicit(&inode->root, memory_order_relaxed);
+	struct tmpfs_node *root = atomic_load_explicit(&inode->root, memory_order_relaxed);
 	struct removal removal = { inode, first, end - 1, keep, NULL };
 	uint64_t before = inode->items;
 
@@ -262,29 +261,28 @@ static struct hf_detail_block *take_out(struct hf_detail_inode *inode, uint64_t 
 		chain_up(&removal, &root->block);
 	}
 	if (!keep)
-		hf_detail_unreserve(&inode->block.fs->pages_used, before - inode->items);
+		tmpfs_unreserve(&inode->block.fs->pages_used, before - inode->items);
 	return removal.chain;
 }
 
-HF_DETAIL_TMPFS void hf_detail_pages_remove(struct hf_detail_inode *inode, uint64_t first,
-					    uint64_t end)
+TMPFS_PRIVATE void tmpfs_pages_remove(struct tmpfs_inode *inode, uint64_t first, uint64_t end)
 {
-	hf_detail_delete_later(take_out(inode, first, end, false));
+	tmpfs_object_delete_later(take_out(inode, first, end, false));
 }
 
-HF_DETAIL_TMPFS void hf_detail_tree_remove(struct hf_detail_inode *inode, uint64_t index)
+TMPFS_PRIVATE void tmpfs_tree_remove(struct tmpfs_inode *inode, uint64_t index)
 {
-	hf_detail_delete_later(take_out(inode, index, index + 1, true));
+	tmpfs_object_delete_later(take_out(inode, index, index + 1, true));
 }
 
-HF_DETAIL_TMPFS void hf_detail_pages_free(struct hf_detail_inode *inode)
+TMPFS_PRIVATE void tmpfs_pages_free(struct tmpfs_inode *inode)
 {
-	struct hf_detail_block *block = take_out(inode, 0, HF_DETAIL_INDEX_END, false);
+	struct tmpfs_block *block = take_out(inode, 0, TMPFS_INDEX_END, false);
 
 	while (block) {
-		struct hf_detail_block *next = block->next;
+		struct tmpfs_block *next = block->next;
 
-		hf_detail_delete(block);
+		tmpfs_object_delete(block);
 		block = next;
 	}
 }

@@ -17,32 +17,32 @@
 
 #include <urcu/urcu-bp.h>
 
-#include "holdfast/internal/compiler.h"
+#include "base.h"
 
-#if HF_TSAN
+#if TMPFS_TSAN
 void __tsan_acquire(void *address);
 void __tsan_release(void *address);
-#define HF_DETAIL_RCU_TELL(what, address) __tsan_##what((void *)(uintptr_t)(address))
+#define TMPFS_RCU_TELL(what, address) __tsan_##what((void *)(uintptr_t)(address))
 #else
-#define HF_DETAIL_RCU_TELL(what, address) (void)(address)
+#define TMPFS_RCU_TELL(what, address) (void)(address)
 #endif
 
-static inline void hf_detail_rcu_read_lock(void)
+static inline void tmpfs_rcu_read_lock(void)
 {
 	urcu_bp_read_lock();
 }
 
-static inline void hf_detail_rcu_read_unlock(void)
+static inline void tmpfs_rcu_read_unlock(void)
 {
-	HF_DETAIL_RCU_TELL(release, &urcu_bp_flavor);
+	TMPFS_RCU_TELL(release, &urcu_bp_flavor);
 	urcu_bp_read_unlock();
 }
 
 /* Waits for a grace period. Not inside a read side. */
-static inline void hf_detail_rcu_synchronize(void)
+static inline void tmpfs_rcu_synchronize(void)
 {
 	urcu_bp_synchronize_rcu();
-	HF_DETAIL_RCU_TELL(acquire, &urcu_bp_flavor);
+	TMPFS_RCU_TELL(acquire, &urcu_bp_flavor);
 }
 
 #endif

@@ -12,33 +12,33 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct hf_detail_siphash_key {
+struct tmpfs_siphash_key {
 	uint64_t word[2];
 };
 
-static inline uint64_t hf_detail_siphash_rotate(uint64_t x, int by)
+static inline uint64_t tmpfs_siphash_rotate(uint64_t x, int by)
 {
 	return x << by | x >> (64 - by);
 }
 
-static inline void hf_detail_siphash_rounds(uint64_t v[4], int rounds)
+static inline void tmpfs_siphash_rounds(uint64_t v[4], int rounds)
 {
 	while (rounds-- > 0) {
 		v[0] += v[1];
 		v[2] += v[3];
-		v[1] = hf_detail_siphash_rotate(v[1], 13) ^ v[0];
-		v[3] = hf_detail_siphash_rotate(v[3], 16) ^ v[2];
-		v[0] = hf_detail_siphash_rotate(v[0], 32);
+		v[1] = tmpfs_siphash_rotate(v[1], 13) ^ v[0];
+		v[3] = tmpfs_siphash_rotate(v[3], 16) ^ v[2];
+		v[0] = tmpfs_siphash_rotate(v[0], 32);
 		v[2] += v[1];
 		v[0] += v[3];
-		v[1] = hf_detail_siphash_rotate(v[1], 17) ^ v[2];
-		v[3] = hf_detail_siphash_rotate(v[3], 21) ^ v[0];
-		v[2] = hf_detail_siphash_rotate(v[2], 32);
+		v[1] = tmpfs_siphash_rotate(v[1], 17) ^ v[2];
+		v[3] = tmpfs_siphash_rotate(v[3], 21) ^ v[0];
+		v[2] = tmpfs_siphash_rotate(v[2], 32);
 	}
 }
 
 /* Up to 8 bytes, the first one lowest. */
-static inline uint64_t hf_detail_siphash_word(const unsigned char *from, size_t count)
+static inline uint64_t tmpfs_siphash_word(const unsigned char *from, size_t count)
 {
 	uint64_t word = 0;
 
@@ -47,9 +47,9 @@ static inline uint64_t hf_detail_siphash_word(const unsigned char *from, size_t 
 	return word;
 }
 
-static inline uint64_t hf_detail_siphash(int rounds, int last_rounds,
-					 const struct hf_detail_siphash_key *key, const void *data,
-					 size_t length)
+static inline uint64_t tmpfs_siphash(int rounds, int last_rounds,
+				     const struct tmpfs_siphash_key *key, const void *data,
+				     size_t length)
 {
 	const unsigned char *from = (const unsigned char *)data;
 	uint64_t v[4] = { 0x736f6d6570736575u ^ key->word[0], 0x646f72616e646f6du ^ key->word[1],
@@ -58,17 +58,17 @@ static inline uint64_t hf_detail_siphash(int rounds, int last_rounds,
 	size_t left;
 
 	for (left = length; left >= 8; left -= 8, from += 8) {
-		word = hf_detail_siphash_word(from, 8);
+		word = tmpfs_siphash_word(from, 8);
 		v[3] ^= word;
-		hf_detail_siphash_rounds(v, rounds);
+		tmpfs_siphash_rounds(v, rounds);
 		v[0] ^= word;
 	}
-	word = hf_detail_siphash_word(from, left) | (uint64_t)length << 56;
+	word = tmpfs_siphash_word(from, left) | (uint64_t)length << 56;
 	v[3] ^= word;
-	hf_detail_siphash_rounds(v, rounds);
+	tmpfs_siphash_rounds(v, rounds);
 	v[0] ^= word;
 	v[2] ^= 0xff;
-	hf_detail_siphash_rounds(v, last_rounds);
+	tmpfs_siphash_rounds(v, last_rounds);
 	return v[0] ^ v[1] ^ v[2] ^ v[3];
 }
 

@@ -17,29 +17,29 @@
 HF_TMPFS_API int hf_tmpfs_table_new(struct hf_tmpfs_table **table, struct hf_tmpfs *fs,
 				    unsigned int limit)
 {
-	struct hf_tmpfs_table *new;
+	struct hf_tmpfs_table *made;
 	size_t slots, words;
 
 	if (limit == 0)
 		limit = DEFAULT_LIMIT;
 	if (limit > HF_TMPFS_DESCRIPTORS_MAX)
 		return -EINVAL;
-	slots = limit * sizeof(new->slot[0]);
+	slots = limit * sizeof(made->slot[0]);
 	words = (limit + 63) / 64 * sizeof(uint64_t);
-	new = hf_detail_new(fs, HF_DETAIL_KIND_TABLE, sizeof(*new) + slots + words);
-	if (!new)
+	made = tmpfs_object_new(fs, TMPFS_KIND_TABLE, sizeof(*made) + slots + words);
+	if (!made)
 		return -ENOMEM;
-	memset((char *)new + sizeof(new->block), 0,
-	       sizeof(*new) - sizeof(new->block) + slots + words);
-	new->limit = limit;
-	hf_spinlock_init(&new->lock);
-	new->used = (uint64_t *)(void *)((char *)new->slot + slots);
+	memset((char *)made + sizeof(made->block), 0,
+	       sizeof(*made) - sizeof(made->block) + slots + words);
+	made->limit = limit;
+	hf_spinlock_init(&made->lock);
+	made->used = (uint64_t *)(void *)((char *)made->slot + slots);
 	if (limit % 64)
-		new->used[limit / 64] = UINT64_MAX << limit % 64; /* those that aren't there */
+		made->used[limit / 64] = UINT64_MAX << limit % 64; /* those that aren't there */
 	hf_mutex_lock(&fs->tables_lock);
-	hf_detail_list_add_last(&fs->tables, &new->siblings);
+	tmpfs_list_add_last(&fs->tables, &made->siblings);
 	hf_mutex_unlock(&fs->tables_lock);
-	*table = new;
+	*table = made;
 	return 0;
 }
 
@@ -50,16 +50,15 @@ HF_TMPFS_API void hf_tmpfs_table_free(struct hf_tmpfs_table *table)
 	for (unsigned int fd = 0; fd < table->limit; fd++)
 		(void)hf_tmpfs_close(table, (int)fd);
 	while (table->slabs) {
-		struct hf_detail_files *slab =
-			HF_DETAIL_OBJECT(table->slabs, struct hf_detail_files, block);
+		struct tmpfs_files *slab = TMPFS_OBJECT(table->slabs, struct tmpfs_files, block);
 
 		table->slabs = slab->block.next;
-		hf_detail_delete(&slab->block);
+		tmpfs_object_delete(&slab->block);
 	}
 	hf_mutex_lock(&fs->tables_lock);
-	hf_detail_list_remove(&table->siblings);
+	tmpfs_list_remove(&table->siblings);
 	hf_mutex_unlock(&fs->tables_lock);
-	hf_detail_delete(&table->block);
+	tmpfs_object_delete(&table->block);
 }
 
 /* ---- descriptors --------------------------------------------------------------------------- */
@@ -92,9 +91,9 @@ static void give_descriptor(struct hf_tmpfs_table *table, unsigned int fd)
 
 /* ---- open files ---------------------------------------------------------------------------- */
 
-HF_DETAIL_TMPFS struct hf_detail_file *hf_detail_file_get(struct hf_tmpfs_table *table, int fd)
+TMPFS_PRIVATE struct tmpfs_file *tmpfs_file_get(struct hf_tmpfs_table *table, int fd)
 {
-	struct hf_detail_file *file;
+	struct tmpfs_file *file;
 
 	if (fd < 0 || (unsigned int)fd >= table->limit)
 		return NULL;
@@ -102,17 +101,17 @@ HF_DETAIL_TMPFS struct hf_detail_file *hf_detail_file_get(struct hf_tmpfs_table 
 		file = atomic_load_explicit(&table->slot[fd], memory_order_acquire);
 		if (!file)
 			return NULL;
-		if (HF_LIKELY(hf_refcount_inc_not_zero_acquire(&file->refs))) {
-			if (HF_LIKELY(atomic_load_explicit(&table->slot[fd],
-							   memory_order_acquire) == file))
+		if (TMPFS_LIKELY(hf_refcount_inc_not_zero_acquire(&file->refs))) {
+			if (TMPFS_LIKELY(atomic_load_explicit(&table->slot[fd],
+							      memory_order_acquire) == file))
 				return file;
-			hf_detail_file_put(table, file); /* T4: it became another one in between */
+			tmpfs_file_put(table, file); /* T4: it became another one in between */
 		}
 	}
 }
 
 /* Spinlock held. */
-static void to_pool(struct hf_tmpfs_table *table, struct hf_detail_file *file)
+static void to_pool(struct hf_tmpfs_table *table, struct tmpfs_file *file)
 {
 	file->dentry = NULL;
 	file->inode = NULL;
@@ -121,20 +120,20 @@ static void to_pool(struct hf_tmpfs_table *table, struct hf_detail_file *file)
 }
 
 /* A file's end: of its dentry, or, without one, of its inode. */
-static void drop(struct hf_detail_dentry *dentry, struct hf_detail_inode *inode)
+static void drop(struct tmpfs_dentry *dentry, struct tmpfs_inode *inode)
 {
 	if (dentry)
-		hf_detail_dentry_put(dentry);
+		tmpfs_dentry_put(dentry);
 	else
-		hf_detail_inode_put(inode);
+		tmpfs_inode_put(inode);
 }
 
-HF_DETAIL_TMPFS void hf_detail_file_put(struct hf_tmpfs_table *table, struct hf_detail_file *file)
+TMPFS_PRIVATE void tmpfs_file_put(struct hf_tmpfs_table *table, struct tmpfs_file *file)
 {
-	struct hf_detail_dentry *dentry;
-	struct hf_detail_inode *inode;
+	struct tmpfs_dentry *dentry;
+	struct tmpfs_inode *inode;
 
-	if (HF_LIKELY(!hf_refcount_dec_and_test(&file->refs)))
+	if (TMPFS_LIKELY(!hf_refcount_dec_and_test(&file->refs)))
 		return;
 	hf_spinlock_lock(&table->lock);
 	dentry = file->dentry;
@@ -145,9 +144,9 @@ HF_DETAIL_TMPFS void hf_detail_file_put(struct hf_tmpfs_table *table, struct hf_
 }
 
 /* A descriptor, and a file for it. The spinlock is not held where memory is allocated (L4). */
-static int take_both(struct hf_tmpfs_table *table, struct hf_detail_file **file)
+static int take_both(struct hf_tmpfs_table *table, struct tmpfs_file **file)
 {
-	struct hf_detail_files *slab = NULL;
+	struct tmpfs_files *slab = NULL;
 	int fd;
 
 	for (;;) {
@@ -155,18 +154,18 @@ static int take_both(struct hf_tmpfs_table *table, struct hf_detail_file **file)
 		if (slab) {
 			slab->block.next = table->slabs;
 			table->slabs = &slab->block;
-			table->files += HF_DETAIL_FILES;
-			for (int i = HF_DETAIL_FILES - 1; i >= 0; i--)
+			table->files += TMPFS_FILES;
+			for (int i = TMPFS_FILES - 1; i >= 0; i--)
 				to_pool(table, &slab->file[i]);
 		}
 		if (table->free)
 			break;
 		hf_spinlock_unlock(&table->lock);
-		slab = hf_detail_new(table->block.fs, HF_DETAIL_KIND_FILES, sizeof(*slab));
+		slab = tmpfs_object_new(table->block.fs, TMPFS_KIND_FILES, sizeof(*slab));
 		if (!slab)
 			return -ENOMEM;
 		memset(slab->file, 0, sizeof(slab->file));
-		for (int i = 0; i < HF_DETAIL_FILES; i++)
+		for (int i = 0; i < TMPFS_FILES; i++)
 			hf_mutex_init(&slab->file[i].lock);
 	}
 	fd = take_descriptor(table);
@@ -181,26 +180,26 @@ static int take_both(struct hf_tmpfs_table *table, struct hf_detail_file **file)
 #define NAMELESS (O_TMPFILE & ~O_DIRECTORY)
 
 /* What Linux asks of a file that is there, in its order. */
-static int may_open(const struct hf_detail_inode *inode, int flags)
+static int may_open(const struct tmpfs_inode *inode, int flags)
 {
 	bool writes = (flags & O_ACCMODE) != O_RDONLY || (flags & O_TRUNC);
 
-	if ((flags & O_CREAT) && hf_detail_is_dir(inode))
+	if ((flags & O_CREAT) && tmpfs_is_dir(inode))
 		return -EISDIR;
-	if ((flags & O_DIRECTORY) && !hf_detail_is_dir(inode))
+	if ((flags & O_DIRECTORY) && !tmpfs_is_dir(inode))
 		return -ENOTDIR;
 	if (inode->type == S_IFLNK)
 		return -ELOOP;
-	if (!hf_detail_is_dir(inode) && inode->type != S_IFREG)
+	if (!tmpfs_is_dir(inode) && inode->type != S_IFREG)
 		return -ENXIO; /* there is nobody behind it */
-	if (hf_detail_is_dir(inode) && writes)
+	if (tmpfs_is_dir(inode) && writes)
 		return -EISDIR;
 	return 0;
 }
 
 /* What to open: from `dir` on, or, without a path, `dir` itself, which need not be one. */
 struct wanted {
-	struct hf_detail_inode *dir;
+	struct tmpfs_inode *dir;
 	const char *path;
 	int flags;
 	mode_t mode;
@@ -208,39 +207,39 @@ struct wanted {
 };
 
 /* Finds the file's dentry, or its inode, with a reference. */
-static int find_wanted(const struct wanted *what, struct hf_detail_file *file)
+static int find_wanted(const struct wanted *what, struct tmpfs_file *file)
 {
 	int flags = what->flags, error = 0;
 
 	file->dentry = NULL;
 	file->inode = what->dir;
 	if (flags & NAMELESS)
-		error = hf_detail_create_nameless(what->dir, what->path, flags, what->mode,
-						  &file->inode);
+		error = tmpfs_create_nameless(what->dir, what->path, flags, what->mode,
+					      &file->inode);
 	else if (!what->path)
 		hf_refcount_inc(&what->dir->refs);
 	else if (flags & O_CREAT)
-		error = hf_detail_create(what->dir, what->path, flags, what->mode, &file->dentry);
+		error = tmpfs_create(what->dir, what->path, flags, what->mode, &file->dentry);
 	else
-		error = hf_detail_walk_entry(what->dir, what->path, !(flags & O_NOFOLLOW),
-					     &file->dentry);
+		error = tmpfs_walk_entry(what->dir, what->path, !(flags & O_NOFOLLOW),
+					 &file->dentry);
 	if (error)
 		return error;
 	if (file->dentry)
 		file->inode = file->dentry->inode;
 	error = flags & NAMELESS ? 0 : may_open(file->inode, flags);
 	if (!error && (flags & O_TRUNC))
-		error = hf_detail_truncate(file->inode, 0);
+		error = tmpfs_truncate(file->inode, 0);
 	if (error)
 		drop(file->dentry, file->inode);
 	else if (what->node)
-		*what->node = hf_detail_node_get(file->inode);
+		*what->node = tmpfs_node_get(file->inode);
 	return error;
 }
 
 static int open_wanted(struct hf_tmpfs_table *table, const struct wanted *what)
 {
-	struct hf_detail_file *file = NULL;
+	struct tmpfs_file *file = NULL;
 	int flags = what->flags, fd, error;
 
 	if ((flags & O_ACCMODE) == O_ACCMODE || (flags & O_CREAT && flags & O_DIRECTORY))
@@ -270,7 +269,7 @@ static int open_wanted(struct hf_tmpfs_table *table, const struct wanted *what)
 HF_TMPFS_API int hf_tmpfs_open(struct hf_tmpfs_table *table, const char *path, int flags,
 			       mode_t mode)
 {
-	struct wanted what = { hf_detail_root(table->block.fs), path, flags, mode, NULL };
+	struct wanted what = { tmpfs_root(table->block.fs), path, flags, mode, NULL };
 
 	return open_wanted(table, &what);
 }
@@ -279,7 +278,7 @@ HF_TMPFS_API int hf_tmpfs_node_create(struct hf_tmpfs_table *table, struct hf_tm
 				      const char *name, int flags, mode_t mode,
 				      struct hf_tmpfs_node **node)
 {
-	struct wanted what = { hf_detail_inode_of(dir), name, (flags & ~NAMELESS) | O_CREAT, mode,
+	struct wanted what = { tmpfs_inode_of(dir), name, (flags & ~NAMELESS) | O_CREAT, mode,
 			       node };
 
 	return table->block.fs == what.dir->block.fs ? open_wanted(table, &what) : -EXDEV;
@@ -288,7 +287,7 @@ HF_TMPFS_API int hf_tmpfs_node_create(struct hf_tmpfs_table *table, struct hf_tm
 HF_TMPFS_API int hf_tmpfs_node_tmpfile(struct hf_tmpfs_table *table, struct hf_tmpfs_node *dir,
 				       int flags, mode_t mode, struct hf_tmpfs_node **node)
 {
-	struct wanted what = { hf_detail_inode_of(dir), NULL, (flags & ~O_CREAT) | O_TMPFILE, mode,
+	struct wanted what = { tmpfs_inode_of(dir), NULL, (flags & ~O_CREAT) | O_TMPFILE, mode,
 			       node };
 
 	return table->block.fs == what.dir->block.fs ? open_wanted(table, &what) : -EXDEV;
@@ -297,17 +296,16 @@ HF_TMPFS_API int hf_tmpfs_node_tmpfile(struct hf_tmpfs_table *table, struct hf_t
 HF_TMPFS_API int hf_tmpfs_node_open(struct hf_tmpfs_table *table, struct hf_tmpfs_node *node,
 				    int flags)
 {
-	struct wanted what = { hf_detail_inode_of(node), NULL, flags & ~(O_CREAT | NAMELESS), 0,
-			       NULL };
+	struct wanted what = { tmpfs_inode_of(node), NULL, flags & ~(O_CREAT | NAMELESS), 0, NULL };
 
 	return table->block.fs == what.dir->block.fs ? open_wanted(table, &what) : -EXDEV;
 }
 
 HF_TMPFS_API int hf_tmpfs_close(struct hf_tmpfs_table *table, int fd)
 {
-	struct hf_detail_dentry *dentry = NULL;
-	struct hf_detail_inode *inode = NULL;
-	struct hf_detail_file *file;
+	struct tmpfs_dentry *dentry = NULL;
+	struct tmpfs_inode *inode = NULL;
+	struct tmpfs_file *file;
 
 	if (fd < 0 || (unsigned int)fd >= table->limit)
 		return -EBADF;
@@ -332,28 +330,28 @@ HF_TMPFS_API int hf_tmpfs_close(struct hf_tmpfs_table *table, int fd)
 
 HF_TMPFS_API int hf_tmpfs_dup(struct hf_tmpfs_table *table, int fd)
 {
-	struct hf_detail_file *file = hf_detail_file_get(table, fd);
-	int new;
+	struct tmpfs_file *file = tmpfs_file_get(table, fd);
+	int made;
 
 	if (!file)
 		return -EBADF;
 	hf_spinlock_lock(&table->lock);
-	new = take_descriptor(table);
+	made = take_descriptor(table);
 	hf_spinlock_unlock(&table->lock);
-	if (new < 0) {
-		hf_detail_file_put(table, file);
+	if (made < 0) {
+		tmpfs_file_put(table, file);
 		return -EMFILE;
 	}
 	/* Our reference is the new descriptor's. */
-	atomic_store_explicit(&table->slot[new], file, memory_order_release);
-	return new;
+	atomic_store_explicit(&table->slot[made], file, memory_order_release);
+	return made;
 }
 
 /* ---- readdir ------------------------------------------------------------------------------- */
 
 /* Through the fault guard: an entry is given whole, or not at all to be counted. */
 static bool give(struct hf_tmpfs_dirent *to, const char *name, size_t length,
-		 const struct hf_detail_inode *inode, uint64_t next)
+		 const struct tmpfs_inode *inode, uint64_t next)
 {
 	struct hf_tmpfs_dirent entry = { .inode = inode->number, .next = (int64_t)next };
 
@@ -366,9 +364,9 @@ static bool give(struct hf_tmpfs_dirent *to, const char *name, size_t length,
  * File's mutex and read side held. The position is the cookie of the last entry given: 1 and 2 are
  * those of "." and "..".
  */
-static int give_entries(struct hf_detail_file *file, struct hf_tmpfs_dirent *to, int count)
+static int give_entries(struct tmpfs_file *file, struct hf_tmpfs_dirent *to, int count)
 {
-	struct hf_detail_inode *dir = file->inode;
+	struct tmpfs_inode *dir = file->inode;
 	int given = 0;
 
 	/* T9: what comes from now on may be left out, so that the listing ends. */
@@ -379,12 +377,12 @@ static int give_entries(struct hf_detail_file *file, struct hf_tmpfs_dirent *to,
 		bool ok;
 
 		if (next <= 2) {
-			const struct hf_detail_inode *parent =
+			const struct tmpfs_inode *parent =
 				atomic_load_explicit(&dir->parent, memory_order_acquire);
 
 			ok = give(&to[given], "..", (size_t)next, next == 1 ? dir : parent, next);
 		} else {
-			const struct hf_detail_dentry *dentry = hf_detail_dentry_from(dir, next);
+			const struct tmpfs_dentry *dentry = tmpfs_dentry_from(dir, next);
 
 			if (!dentry || dentry->cookie >= file->listing_end)
 				break;
@@ -401,24 +399,24 @@ static int give_entries(struct hf_detail_file *file, struct hf_tmpfs_dirent *to,
 HF_TMPFS_API int hf_tmpfs_readdir(struct hf_tmpfs_table *table, int fd, struct hf_tmpfs_dirent *to,
 				  int count)
 {
-	struct hf_detail_file *file = hf_detail_file_get(table, fd);
+	struct tmpfs_file *file = tmpfs_file_get(table, fd);
 	int given;
 
 	if (!file)
 		return -EBADF;
-	if (!hf_detail_is_dir(file->inode)) {
-		hf_detail_file_put(table, file);
+	if (!tmpfs_is_dir(file->inode)) {
+		tmpfs_file_put(table, file);
 		return -ENOTDIR;
 	}
 	hf_mutex_lock(&file->lock);
-	hf_detail_rcu_read_lock();
+	tmpfs_rcu_read_lock();
 	given = -ENOENT;
 	if (!atomic_load_explicit(&file->inode->removed, memory_order_acquire))
 		given = give_entries(file, to, count);
-	hf_detail_rcu_read_unlock();
+	tmpfs_rcu_read_unlock();
 	hf_mutex_unlock(&file->lock);
 	if (given > 0)
-		hf_detail_accessed(file->inode);
-	hf_detail_file_put(table, file);
+		tmpfs_accessed(file->inode);
+	tmpfs_file_put(table, file);
 	return given;
 }

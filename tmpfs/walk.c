@@ -17,14 +17,13 @@ static const char *skip_slashes(const char *p)
 	return p;
 }
 
-static struct hf_detail_inode *parent_of(struct hf_detail_inode *dir)
+static struct tmpfs_inode *parent_of(struct tmpfs_inode *dir)
 {
 	return atomic_load_explicit(&dir->parent, memory_order_acquire);
 }
 
 /* Goes on with a symlink's target, from the directory that it stands in. */
-static int follow(struct hf_detail_walk *walk, const struct hf_detail_inode *link,
-		  const char *behind)
+static int follow(struct tmpfs_walk *walk, const struct tmpfs_inode *link, const char *behind)
 {
 	if (++walk->links > HF_TMPFS_SYMLINKS)
 		return -ELOOP;
@@ -32,15 +31,15 @@ static int follow(struct hf_detail_walk *walk, const struct hf_detail_inode *lin
 		walk->stack[walk->depth++] = behind;
 	walk->rest = link->target->text;
 	if (*walk->rest == '/')
-		walk->dir = hf_detail_root(walk->fs);
+		walk->dir = tmpfs_root(walk->fs);
 	return 0;
 }
 
 /* Up to the last component, which stays in name and length. Read side held. */
-static int to_last(struct hf_detail_walk *walk)
+static int to_last(struct tmpfs_walk *walk)
 {
 	for (;;) {
-		struct hf_detail_dentry *dentry;
+		struct tmpfs_dentry *dentry;
 		const char *name = skip_slashes(walk->rest), *behind, *end;
 		size_t length;
 		int error;
@@ -54,32 +53,32 @@ static int to_last(struct hf_detail_walk *walk)
 		behind = skip_slashes(end);
 		walk->name = name;
 		walk->length = length;
-		walk->last = length == 0 ? HF_DETAIL_LAST_ROOT : HF_DETAIL_LAST_NAME;
+		walk->last = length == 0 ? TMPFS_LAST_ROOT : TMPFS_LAST_NAME;
 		if (length == 1 && name[0] == '.')
-			walk->last = HF_DETAIL_LAST_DOT;
+			walk->last = TMPFS_LAST_DOT;
 		if (length == 2 && name[0] == '.' && name[1] == '.')
-			walk->last = HF_DETAIL_LAST_DOTDOT;
+			walk->last = TMPFS_LAST_DOTDOT;
 		if (!*behind && !walk->depth) {
 			walk->slash |= *end == '/';
 			return 0;
 		}
 		walk->rest = behind;
-		if (walk->last == HF_DETAIL_LAST_DOT)
+		if (walk->last == TMPFS_LAST_DOT)
 			continue;
-		if (walk->last == HF_DETAIL_LAST_DOTDOT) {
+		if (walk->last == TMPFS_LAST_DOTDOT) {
 			walk->dir = parent_of(walk->dir);
 			continue;
 		}
 		if (length > HF_TMPFS_NAME_MAX)
 			return -ENAMETOOLONG;
-		dentry = hf_detail_lookup(walk->dir, name, length);
+		dentry = tmpfs_lookup(walk->dir, name, length);
 		if (!dentry)
 			return -ENOENT;
 		if (dentry->inode->type == S_IFLNK) {
 			error = follow(walk, dentry->inode, behind);
 			if (error)
 				return error;
-		} else if (hf_detail_is_dir(dentry->inode)) {
+		} else if (tmpfs_is_dir(dentry->inode)) {
 			walk->dir = dentry->inode;
 		} else {
 			return -ENOTDIR;
@@ -88,7 +87,7 @@ static int to_last(struct hf_detail_walk *walk)
 }
 
 /* Read side held. */
-static int start(struct hf_detail_walk *walk, struct hf_detail_inode *dir, const char *path)
+static int start(struct tmpfs_walk *walk, struct tmpfs_inode *dir, const char *path)
 {
 	size_t length = strnlen(path, HF_TMPFS_PATH_MAX);
 
@@ -97,11 +96,11 @@ static int start(struct hf_detail_walk *walk, struct hf_detail_inode *dir, const
 	if (length == HF_TMPFS_PATH_MAX)
 		return -ENAMETOOLONG;
 	walk->fs = dir->block.fs;
-	walk->dir = *path == '/' ? hf_detail_root(walk->fs) : dir;
+	walk->dir = *path == '/' ? tmpfs_root(walk->fs) : dir;
 	walk->slash = false;
 	walk->rest = path;
 	walk->links = walk->depth = 0;
-	if (!hf_detail_is_dir(walk->dir))
+	if (!tmpfs_is_dir(walk->dir))
 		return -ENOTDIR;
 	return to_last(walk);
 }
@@ -110,25 +109,25 @@ static int start(struct hf_detail_walk *walk, struct hf_detail_inode *dir, const
  * The last component's dentry, if it is there; symlinks are followed if so wished. What is to be
  * created is not sought behind a slash: it would be a directory.
  */
-static int last_entry(struct hf_detail_walk *walk, bool to_follow, bool creating,
-		      struct hf_detail_dentry **found)
+static int last_entry(struct tmpfs_walk *walk, bool to_follow, bool creating,
+		      struct tmpfs_dentry **found)
 {
 	for (;;) {
-		struct hf_detail_dentry *dentry;
+		struct tmpfs_dentry *dentry;
 		int error;
 
 		*found = NULL;
-		if (creating && (walk->slash || walk->last != HF_DETAIL_LAST_NAME))
+		if (creating && (walk->slash || walk->last != TMPFS_LAST_NAME))
 			return 0;
-		if (walk->last == HF_DETAIL_LAST_DOTDOT)
+		if (walk->last == TMPFS_LAST_DOTDOT)
 			walk->dir = parent_of(walk->dir);
-		if (walk->last != HF_DETAIL_LAST_NAME) {
+		if (walk->last != TMPFS_LAST_NAME) {
 			*found = atomic_load_explicit(&walk->dir->self, memory_order_acquire);
 			return 0;
 		}
 		if (walk->length > HF_TMPFS_NAME_MAX)
 			return -ENAMETOOLONG;
-		dentry = hf_detail_lookup(walk->dir, walk->name, walk->length);
+		dentry = tmpfs_lookup(walk->dir, walk->name, walk->length);
 		if (!dentry || dentry->inode->type != S_IFLNK || !to_follow) {
 			*found = dentry;
 			return 0;
@@ -141,34 +140,34 @@ static int last_entry(struct hf_detail_walk *walk, bool to_follow, bool creating
 	}
 }
 
-HF_DETAIL_TMPFS int hf_detail_walk_entry(struct hf_detail_inode *dir, const char *path,
-					 bool to_follow, struct hf_detail_dentry **found)
+TMPFS_PRIVATE int tmpfs_walk_entry(struct tmpfs_inode *dir, const char *path, bool to_follow,
+				   struct tmpfs_dentry **found)
 {
-	struct hf_detail_walk walk;
-	struct hf_detail_dentry *dentry;
+	struct tmpfs_walk walk;
+	struct tmpfs_dentry *dentry = NULL;
 	int error;
 
 	for (;;) {
-		hf_detail_rcu_read_lock();
+		tmpfs_rcu_read_lock();
 		error = start(&walk, dir, path);
 		if (!error)
 			error = last_entry(&walk, to_follow || walk.slash, false, &dentry);
 		if (!error && !dentry)
 			error = -ENOENT;
-		if (!error && walk.slash && !hf_detail_is_dir(dentry->inode))
+		if (!error && walk.slash && !tmpfs_is_dir(dentry->inode))
 			error = -ENOTDIR;
 		/* Dead: the name has gone since, or has a new dentry. Look again. */
-		if (error || HF_LIKELY(hf_lockref_get_not_dead(&dentry->ref)))
+		if (error || TMPFS_LIKELY(hf_lockref_get_not_dead(&dentry->ref)))
 			break;
-		hf_detail_rcu_read_unlock();
+		tmpfs_rcu_read_unlock();
 	}
-	hf_detail_rcu_read_unlock();
+	tmpfs_rcu_read_unlock();
 	*found = dentry;
 	return error;
 }
 
 /* Makes what a walk found outlive the read side: the directory's reference, the name's copy. */
-static int keep(struct hf_detail_walk *walk)
+static int keep(struct tmpfs_walk *walk)
 {
 	/* A directory without references has been removed. */
 	if (!hf_refcount_inc_not_zero(&walk->dir->refs))
@@ -182,31 +181,31 @@ static int keep(struct hf_detail_walk *walk)
 	return 0;
 }
 
-HF_DETAIL_TMPFS int hf_detail_walk_parent(struct hf_detail_inode *dir, const char *path,
-					  struct hf_detail_walk *walk)
+TMPFS_PRIVATE int tmpfs_walk_parent(struct tmpfs_inode *dir, const char *path,
+				    struct tmpfs_walk *walk)
 {
 	int error;
 
-	hf_detail_rcu_read_lock();
+	tmpfs_rcu_read_lock();
 	error = start(walk, dir, path);
 	if (!error)
 		error = keep(walk);
-	hf_detail_rcu_read_unlock();
+	tmpfs_rcu_read_unlock();
 	return error;
 }
 
-HF_DETAIL_TMPFS int hf_detail_walk_create(struct hf_detail_inode *dir, const char *path,
-					  bool to_follow, struct hf_detail_walk *walk)
+TMPFS_PRIVATE int tmpfs_walk_create(struct tmpfs_inode *dir, const char *path, bool to_follow,
+				    struct tmpfs_walk *walk)
 {
-	struct hf_detail_dentry *dentry;
+	struct tmpfs_dentry *dentry;
 	int error;
 
-	hf_detail_rcu_read_lock();
+	tmpfs_rcu_read_lock();
 	error = start(walk, dir, path);
 	if (!error)
 		error = last_entry(walk, to_follow, true, &dentry);
 	if (!error)
 		error = keep(walk);
-	hf_detail_rcu_read_unlock();
+	tmpfs_rcu_read_unlock();
 	return error;
 }

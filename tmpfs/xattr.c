@@ -13,31 +13,30 @@
 
 #define PREFIX "user."
 
-HF_DETAIL_TMPFS uint64_t hf_detail_xattr_pages(uint64_t bytes)
+TMPFS_PRIVATE uint64_t tmpfs_xattr_pages(uint64_t bytes)
 {
 	return (bytes + HF_TMPFS_PAGE - 1) / HF_TMPFS_PAGE;
 }
 
-HF_DETAIL_TMPFS void hf_detail_xattrs_free(struct hf_detail_inode *inode)
+TMPFS_PRIVATE void tmpfs_xattrs_free(struct tmpfs_inode *inode)
 {
 	while (inode->xattrs) {
-		struct hf_detail_block *block = inode->xattrs;
+		struct tmpfs_block *block = inode->xattrs;
 
 		inode->xattrs = block->next;
-		hf_detail_delete(block);
+		tmpfs_object_delete(block);
 	}
-	hf_detail_unreserve(&inode->block.fs->pages_used,
-			    hf_detail_xattr_pages(inode->xattr_bytes));
+	tmpfs_unreserve(&inode->block.fs->pages_used, tmpfs_xattr_pages(inode->xattr_bytes));
 	inode->xattr_bytes = inode->xattr_names = 0;
 }
 
-static struct hf_detail_xattr *as_xattr(struct hf_detail_block *block)
+static struct tmpfs_xattr *as_xattr(struct tmpfs_block *block)
 {
-	return HF_DETAIL_OBJECT(block, struct hf_detail_xattr, block);
+	return TMPFS_OBJECT(block, struct tmpfs_xattr, block);
 }
 
 /* The errors of a name, in Linux's order; `denied` where the type of the file has no attributes. */
-static int check_name(const struct hf_detail_inode *inode, const char *name, int denied)
+static int check_name(const struct tmpfs_inode *inode, const char *name, int denied)
 {
 	size_t length = strnlen(name, HF_TMPFS_XATTR_NAME_MAX + 1);
 
@@ -45,26 +44,25 @@ static int check_name(const struct hf_detail_inode *inode, const char *name, int
 		return -ERANGE;
 	if (strncmp(name, PREFIX, strlen(PREFIX)) != 0)
 		return -EOPNOTSUPP;
-	if (!hf_detail_is_dir(inode) && inode->type != S_IFREG)
+	if (!tmpfs_is_dir(inode) && inode->type != S_IFREG)
 		return denied;
 	return name[strlen(PREFIX)] ? 0 : -EINVAL;
 }
 
 /* The link that leads to it, or the last one. */
-static struct hf_detail_block **find_xattr(struct hf_detail_inode *inode, const char *name)
+static struct tmpfs_block **find_xattr(struct tmpfs_inode *inode, const char *name)
 {
-	struct hf_detail_block **link = &inode->xattrs;
+	struct tmpfs_block **link = &inode->xattrs;
 
 	while (*link && strcmp(as_xattr(*link)->data, name) != 0)
 		link = &(*link)->next;
 	return link;
 }
 
-static ssize_t get_xattr_locked(struct hf_detail_inode *inode, const char *name, void *to,
-				size_t size)
+static ssize_t get_xattr_locked(struct tmpfs_inode *inode, const char *name, void *to, size_t size)
 {
-	struct hf_detail_block *block = *find_xattr(inode, name);
-	const struct hf_detail_xattr *xattr;
+	struct tmpfs_block *block = *find_xattr(inode, name);
+	const struct tmpfs_xattr *xattr;
 
 	if (!block)
 		return -ENODATA;
@@ -78,7 +76,7 @@ static ssize_t get_xattr_locked(struct hf_detail_inode *inode, const char *name,
 	return xattr->length;
 }
 
-static ssize_t get_xattr(struct hf_detail_inode *inode, const char *name, void *to, size_t size)
+static ssize_t get_xattr(struct tmpfs_inode *inode, const char *name, void *to, size_t size)
 {
 	ssize_t got = check_name(inode, name, -ENODATA);
 
@@ -91,25 +89,23 @@ static ssize_t get_xattr(struct hf_detail_inode *inode, const char *name, void *
 }
 
 /* Mutex held. So many bytes of attributes in place of what is there: takes pages, or gives them back. */
-static bool take_space(struct hf_detail_inode *inode, uint64_t bytes)
+static bool take_space(struct tmpfs_inode *inode, uint64_t bytes)
 {
 	struct hf_tmpfs *fs = inode->block.fs;
-	uint64_t now = hf_detail_xattr_pages(inode->xattr_bytes),
-		 then = hf_detail_xattr_pages(bytes);
+	uint64_t now = tmpfs_xattr_pages(inode->xattr_bytes), then = tmpfs_xattr_pages(bytes);
 
-	if (then > now && !hf_detail_reserve(&fs->pages_used, fs->page_limit, then - now))
+	if (then > now && !tmpfs_reserve(&fs->pages_used, fs->page_limit, then - now))
 		return false;
 	if (then < now)
-		hf_detail_unreserve(&fs->pages_used, now - then);
+		tmpfs_unreserve(&fs->pages_used, now - then);
 	inode->xattr_bytes = (uint32_t)bytes;
 	return true;
 }
 
 /* Mutex held. Puts `fresh` in the place of what `link` leads to; NULL = nothing. */
-static int put_in(struct hf_detail_inode *inode, struct hf_detail_block **link,
-		  struct hf_detail_block *fresh)
+static int put_in(struct tmpfs_inode *inode, struct tmpfs_block **link, struct tmpfs_block *fresh)
 {
-	struct hf_detail_block *old = *link;
+	struct tmpfs_block *old = *link;
 	uint64_t bytes = inode->xattr_bytes, names = inode->xattr_names;
 
 	bytes += (fresh ? fresh->size : 0) - (uint64_t)(old ? old->size : 0);
@@ -122,15 +118,15 @@ static int put_in(struct hf_detail_inode *inode, struct hf_detail_block **link,
 		fresh->next = old ? old->next : NULL;
 	*link = fresh ? fresh : old->next;
 	if (old)
-		hf_detail_delete(old);
-	hf_detail_touch_attributes(inode);
+		tmpfs_object_delete(old);
+	tmpfs_touch_attributes(inode);
 	return 0;
 }
 
-static int set_xattr_locked(struct hf_detail_inode *inode, const char *name,
-			    struct hf_detail_block *fresh, int flags)
+static int set_xattr_locked(struct tmpfs_inode *inode, const char *name, struct tmpfs_block *fresh,
+			    int flags)
 {
-	struct hf_detail_block **link = find_xattr(inode, name);
+	struct tmpfs_block **link = find_xattr(inode, name);
 
 	if (*link && (flags & HF_TMPFS_XATTR_CREATE))
 		return -EEXIST;
@@ -139,11 +135,11 @@ static int set_xattr_locked(struct hf_detail_inode *inode, const char *name,
 	return put_in(inode, link, fresh);
 }
 
-static int set_xattr(struct hf_detail_inode *inode, const char *name, const void *from, size_t size,
+static int set_xattr(struct tmpfs_inode *inode, const char *name, const void *from, size_t size,
 		     int flags)
 {
 	size_t name_length;
-	struct hf_detail_xattr *fresh;
+	struct tmpfs_xattr *fresh;
 	int error;
 
 	if (flags & ~(HF_TMPFS_XATTR_CREATE | HF_TMPFS_XATTR_REPLACE))
@@ -156,8 +152,8 @@ static int set_xattr(struct hf_detail_inode *inode, const char *name, const void
 	error = check_name(inode, name, -EPERM);
 	if (error)
 		return error;
-	fresh = hf_detail_new(inode->block.fs, HF_DETAIL_KIND_XATTR,
-			      sizeof(*fresh) + name_length + 1 + size);
+	fresh = tmpfs_object_new(inode->block.fs, TMPFS_KIND_XATTR,
+				 sizeof(*fresh) + name_length + 1 + size);
 	if (!fresh)
 		return -ENOMEM;
 	fresh->length = (uint32_t)size;
@@ -171,11 +167,11 @@ static int set_xattr(struct hf_detail_inode *inode, const char *name, const void
 		hf_mutex_unlock(&inode->lock);
 	}
 	if (error)
-		hf_detail_delete(&fresh->block);
+		tmpfs_object_delete(&fresh->block);
 	return error;
 }
 
-static ssize_t list_xattr_locked(struct hf_detail_inode *inode, char *to, size_t size)
+static ssize_t list_xattr_locked(struct tmpfs_inode *inode, char *to, size_t size)
 {
 	size_t done = 0;
 
@@ -183,7 +179,7 @@ static ssize_t list_xattr_locked(struct hf_detail_inode *inode, char *to, size_t
 		return inode->xattr_names;
 	if (size < inode->xattr_names)
 		return -ERANGE;
-	for (struct hf_detail_block *at = inode->xattrs; at; at = at->next) {
+	for (struct tmpfs_block *at = inode->xattrs; at; at = at->next) {
 		size_t length = as_xattr(at)->name_length + 1u;
 
 		if (hf_copy_to_nofault(to + done, as_xattr(at)->data, length))
@@ -193,7 +189,7 @@ static ssize_t list_xattr_locked(struct hf_detail_inode *inode, char *to, size_t
 	return (ssize_t)done;
 }
 
-static ssize_t list_xattr(struct hf_detail_inode *inode, char *to, size_t size)
+static ssize_t list_xattr(struct tmpfs_inode *inode, char *to, size_t size)
 {
 	ssize_t done;
 
@@ -203,9 +199,9 @@ static ssize_t list_xattr(struct hf_detail_inode *inode, char *to, size_t size)
 	return done;
 }
 
-static int remove_xattr(struct hf_detail_inode *inode, const char *name)
+static int remove_xattr(struct tmpfs_inode *inode, const char *name)
 {
-	struct hf_detail_block **link;
+	struct tmpfs_block **link;
 	int error = check_name(inode, name, -EPERM);
 
 	if (error)
@@ -222,23 +218,23 @@ static int remove_xattr(struct hf_detail_inode *inode, const char *name)
 HF_TMPFS_API ssize_t hf_tmpfs_node_getxattr(struct hf_tmpfs_node *node, const char *name, void *to,
 					    size_t size)
 {
-	return get_xattr(hf_detail_inode_of(node), name, to, size);
+	return get_xattr(tmpfs_inode_of(node), name, to, size);
 }
 
 HF_TMPFS_API int hf_tmpfs_node_setxattr(struct hf_tmpfs_node *node, const char *name,
 					const void *from, size_t size, int flags)
 {
-	return set_xattr(hf_detail_inode_of(node), name, from, size, flags);
+	return set_xattr(tmpfs_inode_of(node), name, from, size, flags);
 }
 
 HF_TMPFS_API ssize_t hf_tmpfs_node_listxattr(struct hf_tmpfs_node *node, char *to, size_t size)
 {
-	return list_xattr(hf_detail_inode_of(node), to, size);
+	return list_xattr(tmpfs_inode_of(node), to, size);
 }
 
 HF_TMPFS_API int hf_tmpfs_node_removexattr(struct hf_tmpfs_node *node, const char *name)
 {
-	return remove_xattr(hf_detail_inode_of(node), name);
+	return remove_xattr(tmpfs_inode_of(node), name);
 }
 
 /* ---- by path ------------------------------------------------------------------------------- */
@@ -246,51 +242,51 @@ HF_TMPFS_API int hf_tmpfs_node_removexattr(struct hf_tmpfs_node *node, const cha
 HF_TMPFS_API ssize_t hf_tmpfs_getxattr(struct hf_tmpfs *fs, const char *path, bool follow,
 				       const char *name, void *to, size_t size)
 {
-	struct hf_detail_dentry *dentry;
-	ssize_t got = hf_detail_walk_entry(hf_detail_root(fs), path, follow, &dentry);
+	struct tmpfs_dentry *dentry;
+	ssize_t got = tmpfs_walk_entry(tmpfs_root(fs), path, follow, &dentry);
 
 	if (got)
 		return got;
 	got = get_xattr(dentry->inode, name, to, size);
-	hf_detail_dentry_put(dentry);
+	tmpfs_dentry_put(dentry);
 	return got;
 }
 
 HF_TMPFS_API int hf_tmpfs_setxattr(struct hf_tmpfs *fs, const char *path, bool follow,
 				   const char *name, const void *from, size_t size, int flags)
 {
-	struct hf_detail_dentry *dentry;
-	int error = hf_detail_walk_entry(hf_detail_root(fs), path, follow, &dentry);
+	struct tmpfs_dentry *dentry;
+	int error = tmpfs_walk_entry(tmpfs_root(fs), path, follow, &dentry);
 
 	if (error)
 		return error;
 	error = set_xattr(dentry->inode, name, from, size, flags);
-	hf_detail_dentry_put(dentry);
+	tmpfs_dentry_put(dentry);
 	return error;
 }
 
 HF_TMPFS_API ssize_t hf_tmpfs_listxattr(struct hf_tmpfs *fs, const char *path, bool follow,
 					char *to, size_t size)
 {
-	struct hf_detail_dentry *dentry;
-	ssize_t done = hf_detail_walk_entry(hf_detail_root(fs), path, follow, &dentry);
+	struct tmpfs_dentry *dentry;
+	ssize_t done = tmpfs_walk_entry(tmpfs_root(fs), path, follow, &dentry);
 
 	if (done)
 		return done;
 	done = list_xattr(dentry->inode, to, size);
-	hf_detail_dentry_put(dentry);
+	tmpfs_dentry_put(dentry);
 	return done;
 }
 
 HF_TMPFS_API int hf_tmpfs_removexattr(struct hf_tmpfs *fs, const char *path, bool follow,
 				      const char *name)
 {
-	struct hf_detail_dentry *dentry;
-	int error = hf_detail_walk_entry(hf_detail_root(fs), path, follow, &dentry);
+	struct tmpfs_dentry *dentry;
+	int error = tmpfs_walk_entry(tmpfs_root(fs), path, follow, &dentry);
 
 	if (error)
 		return error;
 	error = remove_xattr(dentry->inode, name);
-	hf_detail_dentry_put(dentry);
+	tmpfs_dentry_put(dentry);
 	return error;
 }

@@ -7,7 +7,7 @@
 #include "siphash.h"
 
 /* Of the library's inside. */
-extern "C" uint64_t hf_detail_hash(const struct hf_tmpfs *fs, const char *name, size_t length);
+extern "C" uint64_t tmpfs_hash(const struct hf_tmpfs *fs, const char *name, size_t length);
 
 namespace
 {
@@ -25,26 +25,26 @@ TEST_F(TmpfsHash, PublishedVectors)
 		{ 3, 0x85676696d7fb7e2du },  { 7, 0xab0200f58b01d137u }, { 8, 0x93f5f5799a932462u },
 		{ 15, 0xa129ca6149be45e5u },
 	};
-	const struct hf_detail_siphash_key key = { { 0x0706050403020100u, 0x0f0e0d0c0b0a0908u } };
+	const struct tmpfs_siphash_key key = { { 0x0706050403020100u, 0x0f0e0d0c0b0a0908u } };
 	unsigned char message[16];
 
 	for (unsigned char i = 0; i < 16; i++)
 		message[i] = i;
 	for (const auto &vector : vectors)
-		EXPECT_EQ(hf_detail_siphash(2, 4, &key, message, vector.length), vector.hash)
+		EXPECT_EQ(tmpfs_siphash(2, 4, &key, message, vector.length), vector.hash)
 			<< vector.length << " bytes";
 	/* With 1 and 3 rounds, as the library has it: of the same reference, by the same rounds. */
-	EXPECT_EQ(hf_detail_siphash(1, 3, &key, message, 0), 0xabac0158050fc4dcu);
+	EXPECT_EQ(tmpfs_siphash(1, 3, &key, message, 0), 0xabac0158050fc4dcu);
 }
 
 TEST_F(TmpfsHash, EachFileSystemHasItsOwnKey)
 {
-	const struct hf_detail_siphash_key none = {};
+	const struct tmpfs_siphash_key none = {};
 	struct hf_tmpfs *other;
 
 	ASSERT_EQ(hf_tmpfs_new(&other, nullptr), 0);
-	EXPECT_NE(hf_detail_hash(fs, "name", 4), hf_detail_hash(other, "name", 4));
-	EXPECT_NE(hf_detail_hash(fs, "name", 4), hf_detail_siphash(1, 3, &none, "name", 4));
+	EXPECT_NE(tmpfs_hash(fs, "name", 4), tmpfs_hash(other, "name", 4));
+	EXPECT_NE(tmpfs_hash(fs, "name", 4), tmpfs_siphash(1, 3, &none, "name", 4));
 	ASSERT_EQ(hf_tmpfs_free(other), 0);
 }
 
@@ -54,7 +54,7 @@ TEST_F(TmpfsHash, EachFileSystemHasItsOwnKey)
  */
 TEST_F(TmpfsHash, ChosenNamesDoNotCollide)
 {
-	const struct hf_detail_siphash_key none = {};
+	const struct tmpfs_siphash_key none = {};
 	const size_t CHOSEN = 4000, BUCKETS = 4096;
 	std::vector<unsigned int> buckets(BUCKETS);
 	unsigned int longest = 0;
@@ -64,11 +64,11 @@ TEST_F(TmpfsHash, ChosenNamesDoNotCollide)
 	for (size_t n = 0, i = 0; n < CHOSEN; i++) {
 		std::string name = std::to_string(i);
 
-		if (hf_detail_siphash(1, 3, &none, name.data(), name.size()) % BUCKETS)
+		if (tmpfs_siphash(1, 3, &none, name.data(), name.size()) % BUCKETS)
 			continue;
 		n++;
-		longest = std::max(
-			longest, ++buckets[hf_detail_hash(fs, name.data(), name.size()) % BUCKETS]);
+		longest = std::max(longest,
+				   ++buckets[tmpfs_hash(fs, name.data(), name.size()) % BUCKETS]);
 		int fd = open(("/d/" + name).c_str(), O_CREAT);
 		ASSERT_GE(fd, 0);
 		hf_tmpfs_close(t, fd);

@@ -457,7 +457,7 @@ TEST_F(TmpfsMemory, Start)
 
 TEST_F(TmpfsMemory, Slabs)
 {
-	struct hf_detail_memory memory = {};
+	struct tmpfs_memory memory = {};
 	struct object {
 		unsigned char *at;
 		size_t size;
@@ -472,8 +472,7 @@ TEST_F(TmpfsMemory, Slabs)
 
 		if (more) {
 			size_t size = 1 + (random >> 8) % ((random & 7) ? 5000 : 50000);
-			auto *at =
-				static_cast<unsigned char *>(hf_detail_memory_get(&memory, size));
+			auto *at = static_cast<unsigned char *>(tmpfs_memory_get(&memory, size));
 
 			ASSERT_NE(at, nullptr);
 			ASSERT_EQ(reinterpret_cast<uintptr_t>(at) % 64, 0u);
@@ -486,14 +485,14 @@ TEST_F(TmpfsMemory, Slabs)
 			objects.pop_back();
 			for (size_t j = 0; j < one.size; j++)
 				ASSERT_EQ(one.at[j], one.byte) << "another's";
-			hf_detail_memory_put(&memory, one.at, one.size);
+			tmpfs_memory_put(&memory, one.at, one.size);
 		}
 	}
 	for (const object &one : objects)
-		hf_detail_memory_put(&memory, one.at, one.size);
-	EXPECT_LE(memory.reserves, unsigned(HF_DETAIL_MEMORY_RESERVE));
+		tmpfs_memory_put(&memory, one.at, one.size);
+	EXPECT_LE(memory.reserves, unsigned(TMPFS_MEMORY_RESERVE));
 	EXPECT_LE(memory.slabs, 1u) << "all are empty, and an eighth may stay";
-	EXPECT_TRUE(hf_detail_memory_end(&memory));
+	EXPECT_TRUE(tmpfs_memory_end(&memory));
 }
 
 } // namespace
