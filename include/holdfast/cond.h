@@ -260,13 +260,15 @@ public:
 		while (!predicate())
 			wait(lock);
 	}
-	/* Of any clock that goes as fast as CLOCK_MONOTONIC. False = the time has come. */
+	/* Accepts any clock. False = its time has come; true = signalled, or for no reason. */
 	template <class Lock, class TimePoint>
 	bool wait_until(Lock &lock, const TimePoint &time)
 	{
-		return wait_for(lock, time - TimePoint::clock::now());
+		return hf_cond_wait_timeout(&raw_, lock.mutex()->native_handle(),
+					    hf_detail_nanoseconds_until(time)) ||
+		       hf_detail_nanoseconds_until(time) != 0;
 	}
-	/* What the predicate says at the end. */
+	/* Returns what the predicate returned last. */
 	template <class Lock, class TimePoint, class Predicate>
 	bool wait_until(Lock &lock, const TimePoint &time, Predicate predicate)
 	{

@@ -392,15 +392,33 @@ HF_INLINE hf_mutex_t *hf_detail_mutex_guard_begin(hf_mutex_t *mutex) HF_NO_THREA
 
 #ifdef __cplusplus
 HF_BEGIN_CXX
+template <class Duration>
+inline double hf_detail_seconds(const Duration &duration) noexcept
+{
+	return static_cast<double>(duration.count()) * static_cast<double>(Duration::period::num) /
+	       static_cast<double>(Duration::period::den);
+}
+
 /* At least 0. Beyond 2^63 ns, 292 years, there is no difference. */
 template <class Duration>
 inline uint64_t hf_detail_nanoseconds(const Duration &duration) noexcept
 {
-	double ns = static_cast<double>(duration.count()) * 1e9 *
-		    static_cast<double>(Duration::period::num) /
-		    static_cast<double>(Duration::period::den);
+	double ns = hf_detail_seconds(duration) * 1e9;
 
 	return ns > 0 ? ns < 9e18 ? static_cast<uint64_t>(ns) : HF_ENV_FOREVER : 0;
+}
+
+/* The nanoseconds left until @time. Compared first: the difference of two far times overflows. */
+template <class TimePoint>
+inline uint64_t hf_detail_nanoseconds_until(const TimePoint &time)
+{
+	auto now = TimePoint::clock::now();
+	double left = hf_detail_seconds(time.time_since_epoch()) -
+		      hf_detail_seconds(now.time_since_epoch());
+
+	if (left < -1e9 || left > 9e9)
+		return left > 0 ? HF_ENV_FOREVER : 0;
+	return hf_detail_nanoseconds(time - now);
 }
 
 /* TimedLockable: works with the guards of <mutex>, and with hf::condition_variable. */
@@ -425,19 +443,25 @@ public:
 	{
 		return hf_mutex_trylock(&raw_);
 	}
-	/* Any std::chrono::duration; one that is not above 0 is 0. */
+	/* Accepts any std::chrono::duration. Zero or negative durations do not block. */
 	template <class Duration>
 	bool try_lock_for(const Duration &timeout) noexcept
 		HF_TRY_ACQUIRE(true) HF_NO_THREAD_SAFETY_ANALYSIS
 	{
 		return hf_mutex_lock_timeout(&raw_, hf_detail_nanoseconds(timeout));
 	}
-	/* Of any clock, as it is now: one that is set meanwhile does not move the deadline. */
+	/* Accepts any clock, which is asked again before a timeout is reported: it may be a slow one. */
 	template <class TimePoint>
-	bool try_lock_until(const TimePoint &time) noexcept
-		HF_TRY_ACQUIRE(true) HF_NO_THREAD_SAFETY_ANALYSIS
+	bool try_lock_until(const TimePoint &time) HF_TRY_ACQUIRE(true) HF_NO_THREAD_SAFETY_ANALYSIS
 	{
-		return try_lock_for(time - TimePoint::clock::now());
+		uint64_t left;
+
+		do {
+			left = hf_detail_nanoseconds_until(time);
+			if (hf_mutex_lock_timeout(&raw_, left))
+				return true;
+		} while (left != 0);
+		return false;
 	}
 	void unlock() noexcept HF_RELEASE() HF_NO_THREAD_SAFETY_ANALYSIS
 	{

@@ -23,7 +23,7 @@ static bool leave_queue(hf_atomic32_t *cond, struct hf_detail_waiter *waiter)
 	struct hf_detail_bucket *bucket = hf_detail_bucket_lock(cond);
 	bool left = !waiter->signalled;
 
-	if (left) {
+	if (left && hf_detail_waiter_is_queued(bucket, waiter)) {
 		hf_detail_bucket_remove(bucket, waiter);
 		hf_atomic32_store_relaxed(cond, hf_atomic32_load_relaxed(cond) - 1);
 	}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * mutex - the slow paths: waiting, parking and waking. M1 to M7 are those of include/holdfast/mutex.h,
- * Q1 to Q5 those of parking.h.
+ * Q1 to Q7 those of parking.h.
  */
 #include "holdfast/mutex.h"
 
@@ -155,23 +155,51 @@ static bool try_end_turn(const void *mutex, const struct hf_detail_waiter *waite
 	return taken;
 }
 
+/* Its state is as given if it is the next waiter: true. */
+static bool enqueue(struct hf_detail_bucket *bucket, struct hf_detail_waiter *waiter, uint32_t next)
+{
+	struct hf_detail_waiter *first = hf_detail_bucket_find(bucket, waiter->mutex);
+
+	waiter->at = waiter->mutex;
+	hf_atomic32_store_relaxed(&waiter->state, first ? (uint32_t)HF_DETAIL_WAITER_PARKED : next);
+	hf_detail_bucket_append(bucket, waiter);
+	hf_detail_bucket_publish(bucket, waiter->mutex,
+				 hf_detail_waiter_needs_unlock(first)); /* W2 */
+	return !first;
+}
+
+/* The bucket of a waiter, locked. In the child of a fork it is queued there anew (Q7). */
+static struct hf_detail_bucket *lock_bucket_of(struct hf_detail_waiter *waiter)
+{
+	struct hf_detail_bucket *bucket = hf_detail_bucket_lock(waiter->mutex);
+
+	if (HF_UNLIKELY(!hf_detail_waiter_is_queued(bucket, waiter))) {
+		/* The mutex that was handed to it is its own here, too: it is about to leave. */
+		if (hf_detail_waiter_state(waiter) == HF_DETAIL_WAITER_HANDED)
+			hf_detail_bucket_append(bucket, waiter);
+		else
+			(void)enqueue(bucket, waiter, HF_DETAIL_WAITER_NEXT);
+	}
+	return bucket;
+}
+
 /* It leaves the queue, since it has the mutex, or gives up. True = it has it. */
 static bool leave(struct hf_detail_waiter *waiter, bool taken)
 {
 	hf_atomic32_t *mutex = waiter->mutex, *sleeper = NULL;
-	struct hf_detail_bucket *bucket = hf_detail_bucket_lock(mutex);
+	struct hf_detail_bucket *bucket = lock_bucket_of(waiter);
 	struct hf_detail_waiter *first = hf_detail_bucket_find(bucket, mutex);
 	uint32_t state = hf_detail_waiter_state(waiter);
+	bool was_first = first == waiter;
 	bool needed;
 
-	if (state == HF_DETAIL_WAITER_HANDED ||
-	    (first != waiter && !taken && end_turn(bucket, mutex)))
+	if (state == HF_DETAIL_WAITER_HANDED || (!was_first && !taken && end_turn(bucket, mutex)))
 		taken = true;
 	needed = hf_detail_waiter_needs_unlock(first);
 	hf_detail_bucket_remove(bucket, waiter);
 	first = hf_detail_bucket_find(bucket, mutex);
-	/* W4 */
-	if (first && !taken && state != HF_DETAIL_WAITER_PARKED) {
+	/* W4. Though it was parked its barrier may have been refused, and the next one relied on it. */
+	if (first && !taken && was_first) {
 		sleeper = &first->state;
 		hf_atomic32_store_relaxed(sleeper, HF_DETAIL_WAITER_CALLED);
 	}
@@ -220,7 +248,7 @@ static enum outcome park_until_woken(struct hf_detail_waiter *waiter, uint64_t d
 /* The next waiter is awake: unlocks need not look after it. */
 static void come(struct hf_detail_waiter *waiter)
 {
-	struct hf_detail_bucket *bucket = hf_detail_bucket_lock(waiter->mutex);
+	struct hf_detail_bucket *bucket = lock_bucket_of(waiter);
 
 	if (hf_detail_waiter_state(waiter) == HF_DETAIL_WAITER_CALLED) {
 		hf_atomic32_store_relaxed(&waiter->state, HF_DETAIL_WAITER_NEXT);
@@ -263,7 +291,7 @@ static enum outcome contend(struct hf_detail_waiter *waiter, uint64_t deadline)
 /* It was handed the mutex: it leaves, unless that was taken back. */
 static bool leave_handed(struct hf_detail_waiter *waiter)
 {
-	struct hf_detail_bucket *bucket = hf_detail_bucket_lock(waiter->mutex);
+	struct hf_detail_bucket *bucket = lock_bucket_of(waiter);
 	bool mine = hf_detail_waiter_state(waiter) == HF_DETAIL_WAITER_HANDED;
 
 	if (mine) {
@@ -277,7 +305,7 @@ static bool leave_handed(struct hf_detail_waiter *waiter)
 /* The next waiter has spun enough: it is to park, unless it was handed the mutex. */
 static void stand_back(struct hf_detail_waiter *waiter)
 {
-	struct hf_detail_bucket *bucket = hf_detail_bucket_lock(waiter->mutex);
+	struct hf_detail_bucket *bucket = lock_bucket_of(waiter);
 
 	if (hf_detail_waiter_state(waiter) != HF_DETAIL_WAITER_HANDED) {
 		bool needed = hf_detail_waiter_needs_unlock(waiter);
@@ -316,19 +344,6 @@ static bool poll(hf_atomic32_t *word, uint64_t deadline)
 				  HF_ENV_PRIVATE);
 	}
 	return true;
-}
-
-/* Its state is as given if it is the next waiter: true. */
-static bool enqueue(struct hf_detail_bucket *bucket, struct hf_detail_waiter *waiter, uint32_t next)
-{
-	struct hf_detail_waiter *first = hf_detail_bucket_find(bucket, waiter->mutex);
-
-	waiter->at = waiter->mutex;
-	hf_atomic32_store_relaxed(&waiter->state, first ? (uint32_t)HF_DETAIL_WAITER_PARKED : next);
-	hf_detail_bucket_append(bucket, waiter);
-	hf_detail_bucket_publish(bucket, waiter->mutex,
-				 hf_detail_waiter_needs_unlock(first)); /* W2 */
-	return !first;
 }
 
 void hf_detail_mutex_enqueue(struct hf_detail_waiter *waiter)

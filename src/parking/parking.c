@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* parking - the table, its buckets and queues. Q1 to Q5 are those of parking.h. */
+/* parking - the table, its buckets and queues. Q1 to Q7 are those of parking.h. */
 #include "parking.h"
 
 #ifndef HF_DETAIL_PARKING_IS_MODEL
@@ -16,7 +16,7 @@ HF_DETAIL_DEBUGGERS_KNOW(offsetof(struct hf_detail_waiter, at) == sizeof(void *)
 			 offsetof(struct hf_detail_waiter, mutex) == 2 * sizeof(void *) &&
 			 offsetof(struct hf_detail_waiter, next) == 3 * sizeof(void *));
 
-HF_DETAIL_PROCESS_STATE(parking, 1);
+HF_DETAIL_PROCESS_STATE(parking, 2);
 
 static const hf_atomic32_t nobody[HF_DETAIL_PARKING_BUCKETS];
 const hf_atomic32_t *volatile hf_detail_parking_need = nobody;
@@ -90,6 +90,15 @@ void hf_detail_bucket_append(struct hf_detail_bucket *bucket, struct hf_detail_w
 	waiter->prev = bucket->last;
 	*(bucket->last ? &bucket->last->next : &bucket->first) = waiter;
 	bucket->last = waiter;
+	if (!bucket->born)
+		bucket->born = hf_env_deadline(0);
+	waiter->born = bucket->born;
+}
+
+bool hf_detail_waiter_is_queued(const struct hf_detail_bucket *bucket,
+				const struct hf_detail_waiter *waiter)
+{
+	return waiter->born == bucket->born;
 }
 
 void hf_detail_bucket_remove(struct hf_detail_bucket *bucket, struct hf_detail_waiter *waiter)

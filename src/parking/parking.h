@@ -49,6 +49,9 @@
  *   Q6  HF_DETAIL_TURN_CALLED is set only while `need` is 1, because of a CALLED waiter: then an unlock may
  *       pass, for it has been woken for, and will look. Who is to park clears it when it raises
  *       `need` (W1).
+ *   Q7  A signal handler may fork while its thread waits. The child's table is empty, but the waiter
+ *       on the stack is a copy of one that was queued: its `born` differs from its bucket's, and the
+ *       thread queues it again, or forgets it.
  */
 #include "holdfast/mutex.h"
 
@@ -75,8 +78,9 @@ struct hf_detail_waiter {
 	const void *at;       /* the word of a mutex or of a condition variable */
 	hf_atomic32_t *mutex; /* the mutex that it wants in the end */
 	struct hf_detail_waiter *next, *prev;
+	uint64_t born; /* that of the bucket it was queued in: Q7 */
 	HF_DETAIL_PARKING_BOOL
-		signalled; /* of a condition variable: it was taken out of that queue */
+	signalled; /* of a condition variable: it was taken out of that queue */
 };
 
 struct hf_detail_bucket {
@@ -84,6 +88,7 @@ struct hf_detail_bucket {
 	hf_atomic32_t lock;
 	struct hf_detail_waiter *first, *last;
 	uint64_t signals; /* those that the holder of the lock had blocked before */
+	uint64_t born;    /* when its first waiter came, in this process; 0: none has */
 } HF_ALIGNED(HF_ARCH_CACHE_LINE);
 
 struct hf_detail_parking {
@@ -116,6 +121,10 @@ struct hf_detail_waiter *hf_detail_bucket_find(const struct hf_detail_bucket *bu
 
 void hf_detail_bucket_append(struct hf_detail_bucket *bucket, struct hf_detail_waiter *waiter);
 void hf_detail_bucket_remove(struct hf_detail_bucket *bucket, struct hf_detail_waiter *waiter);
+
+/* Q7. Under the bucket's lock: false = the parent process queued it, not this one. */
+bool hf_detail_waiter_is_queued(const struct hf_detail_bucket *bucket,
+				const struct hf_detail_waiter *waiter);
 
 /* Q3. `needed`: before the change that was just made. */
 bool hf_detail_waiter_needs_unlock(const struct hf_detail_waiter *first);

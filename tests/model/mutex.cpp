@@ -354,6 +354,8 @@ int main(int argc, char **argv)
 	run.random<two<4, false>, 4>("two", 100000);
 	run.random<watched<exclusion<own, 2>, 0, false>, 2>("no barrier", 30000);
 	run.random<watched<exclusion<own, 2>, 0, false>, 3>("no barrier", 30000);
+	run.search<watched<timeouts<own, 2>, 0, false>, 2>("no barrier", 3);
+	run.random<watched<timeouts<own, 3>, 0, false>, 3>("no barrier", 400000);
 	run.search<forks<2>, 2>("fork", 2);
 	run.random<forks<4>, 4>("fork", 30000);
 

@@ -54,6 +54,7 @@ public:
 		hf_atomic32_store_relaxed(&table_.bucket[0].lock, 0);
 		hf_atomic64_store_relaxed(&table_.bucket[0].turn, 0);
 		table_.bucket[0].first = table_.bucket[0].last = NULL;
+		table_.bucket[0].born = 0;
 		use();
 	}
 	void use();

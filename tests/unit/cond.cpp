@@ -267,10 +267,67 @@ TEST(CondClass, UniqueLock)
 		EXPECT_TRUE(lock.owns_lock());
 	}
 	EXPECT_TRUE(mutex.try_lock_until(std::chrono::system_clock::now()));
+	EXPECT_FALSE(mutex.try_lock_until(std::chrono::steady_clock::time_point::min()));
+	EXPECT_FALSE(mutex.try_lock_until(std::chrono::system_clock::time_point::min()));
 	EXPECT_FALSE(mutex.try_lock_until(std::chrono::steady_clock::now() +
 					  std::chrono::milliseconds(1)));
 	mutex.unlock();
 	other.join();
+}
+
+/* The difference of two far time points overflows. */
+TEST(CondClass, TimePointsFarAway)
+{
+	using std::chrono::steady_clock;
+	using std::chrono::system_clock;
+	using hours = std::chrono::time_point<system_clock, std::chrono::hours>;
+	hf::mutex mutex;
+	hf::condition_variable cond;
+	std::unique_lock<hf::mutex> lock(mutex);
+	bool there = false;
+	std::thread signaller([&] {
+		std::lock_guard<hf::mutex> guard(mutex);
+
+		there = true;
+		cond.notify_one();
+	});
+
+	EXPECT_TRUE(cond.wait_until(lock, hours::max(), [&] { return there; }));
+	signaller.join();
+	while (cond.wait_until(lock, steady_clock::time_point::min()))
+		;
+	while (cond.wait_until(lock, system_clock::time_point::min()))
+		;
+	EXPECT_FALSE(cond.wait_until(lock, hours::min(), [] { return false; }));
+}
+
+/* A clock that runs at a third of the usual speed. */
+struct slow_clock {
+	using duration = std::chrono::nanoseconds;
+	using rep = duration::rep;
+	using period = duration::period;
+	using time_point = std::chrono::time_point<slow_clock>;
+	static constexpr bool is_steady = true;
+	static time_point now()
+	{
+		return time_point(std::chrono::steady_clock::now().time_since_epoch() / 3);
+	}
+};
+
+/* A timeout is reported when the caller's clock says so, and not before. */
+TEST(CondClass, SlowClock)
+{
+	hf::mutex mutex;
+	hf::condition_variable cond;
+	std::unique_lock<hf::mutex> lock(mutex);
+	auto soon = slow_clock::now() + std::chrono::milliseconds(2);
+
+	while (cond.wait_until(lock, soon))
+		;
+	EXPECT_GE(slow_clock::now(), soon);
+	soon = slow_clock::now() + std::chrono::milliseconds(2);
+	EXPECT_FALSE(mutex.try_lock_until(soon));
+	EXPECT_GE(slow_clock::now(), soon);
 }
 
 /* ---- fork, and processes -------------------------------------------------------------------- */

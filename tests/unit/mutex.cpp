@@ -6,6 +6,7 @@
 
 #include <sys/mman.h>
 
+#include "holdfast/cond.h"
 #include "holdfast/lockref.h"
 #include "holdfast/mutex.h"
 
@@ -550,6 +551,74 @@ TYPED_TEST(MutexFork, ChildUnlocks)
 	stop = true;
 	for (auto &thread : threads)
 		thread.join();
+}
+
+volatile pid_t handlers_child;
+
+/*
+ * A signal handler forks while its thread waits for a time, before or behind others. In the child the
+ * thread goes on in a wait that nobody else takes part in, and of which the table knows nothing.
+ */
+TEST(MutexForkInHandler, TimedWaitEnds)
+{
+#if HF_TSAN
+	GTEST_SKIP() << "the kernel wipes the child's table, and ThreadSanitizer does not see that";
+#endif
+	hf_mutex_t mutex = HF_MUTEX_INIT;
+	hf_cond_t cond = HF_COND_INIT;
+
+	std::signal(SIGUSR1, [](int) {
+		handlers_child = fork();
+		if (handlers_child == 0)
+			alarm(60);
+	});
+	for (unsigned int round = 0; round < 4; round++) {
+		bool at_cond = round % 2;
+		const void *at = at_cond ? static_cast<void *>(&cond) : static_cast<void *>(&mutex);
+		std::vector<std::thread> threads;
+
+		handlers_child = -1;
+		hf_mutex_lock(&mutex);
+		for (unsigned int i = 0; i < 3; i++) {
+			threads.emplace_back([&mutex, &cond, at_cond] {
+				pid_t parent = getpid();
+				bool waited = true, there = false;
+
+				if (at_cond) {
+					hf_mutex_lock(&mutex);
+					waited = hf_cond_wait_timeout(&cond, &mutex, 200 * MS);
+					there = hf_mutex_is_locked(&mutex);
+				} else {
+					waited = hf_mutex_lock_timeout(&mutex, 200 * MS);
+				}
+				if (getpid() != parent)
+					_exit(waited || there != at_cond ||
+					      !unit::table_is_empty());
+				if (at_cond || waited)
+					hf_mutex_unlock(&mutex);
+			});
+			if (at_cond)
+				hf_mutex_unlock(&mutex);
+			unit::wait_until([&] { return unit::waiters(at) == i + 1; });
+			if (at_cond)
+				hf_mutex_lock(&mutex);
+		}
+		if (at_cond)
+			hf_mutex_unlock(&mutex);
+		pthread_kill(threads[round / 2 * 2].native_handle(), SIGUSR1);
+		unit::wait_until([] { return handlers_child != -1; });
+
+		int status = -1;
+
+		waitpid(handlers_child, &status, 0);
+		EXPECT_EQ(status, 0);
+		for (std::thread &thread : threads)
+			thread.join();
+		if (!at_cond)
+			hf_mutex_unlock(&mutex);
+		EXPECT_TRUE(unit::table_is_empty());
+	}
+	std::signal(SIGUSR1, SIG_DFL);
 }
 
 } // namespace
