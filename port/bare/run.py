@@ -132,7 +132,7 @@ def zephyr(name):
                         ("headers as C++17", ["-x", "c++", "-std=c++17", "-fno-exceptions",
                                               "-fno-rtti"]),
                         ("report.c", ["-std=c11"])):
-        source = os.path.join(ROOT, "src", what) if what.endswith(".c") else unit
+        source = os.path.join(ROOT, "src", "report", what) if what.endswith(".c") else unit
         compiler = CXX if "c++" in flags else CC
         done = subprocess.run([compiler, *flags, *ZEPHYR, "-I", os.path.join(ROOT, "include"), "-I",
                                os.path.join(ROOT, "src"), "-c", source, "-o",
