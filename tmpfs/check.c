@@ -37,7 +37,7 @@ struct check {
 	size_t room, count;
 	struct tmpfs_inode **dirs; /* still to be looked into */
 	size_t dirs_room, dirs_count;
-	uint64_t objects[TMPFS_KINDS], xattr_pages;
+	uint64_t objects[TMPFS_KINDS], other_pages;
 };
 
 __attribute__((format(printf, 3, 4))) static bool expect(struct check *c, bool ok,
@@ -183,10 +183,10 @@ static void check_xattrs(struct check *c, struct tmpfs_inode *inode)
 		const struct tmpfs_xattr *xattr = TMPFS_OBJECT(at, struct tmpfs_xattr, block);
 
 		c->objects[TMPFS_KIND_XATTR]++;
-		bytes += at->size;
+		bytes += tmpfs_xattr_bytes(at);
 		names += xattr->name_length + 1u;
 	}
-	c->xattr_pages += tmpfs_xattr_pages(bytes);
+	c->other_pages += tmpfs_xattr_pages(bytes);
 	expect(c, bytes == inode->xattr_bytes && names == inode->xattr_names,
 	       "inode %llu: %llu bytes of attributes, says %u", (unsigned long long)inode->number,
 	       (unsigned long long)bytes, inode->xattr_bytes);
@@ -213,6 +213,10 @@ static void refer(struct check *c, struct tmpfs_inode *inode, bool in_tree)
 			return;
 		c->objects[TMPFS_KIND_INODE]++;
 		c->objects[TMPFS_KIND_TARGET] += inode->target != NULL;
+		if (inode->target)
+			c->other_pages += tmpfs_target_pages(inode->size);
+		if (inode->type == S_IFREG)
+			c->other_pages += tmpfs_tree_pages(inode->items, inode->nodes);
 		c->objects[TMPFS_KIND_NAMES] += atomic_load(&inode->names) != NULL;
 		check_xattrs(c, inode);
 		root = atomic_load(&inode->root);
@@ -430,7 +434,7 @@ static void check_inode(struct check *c, const struct found *found, uint64_t *in
 static void check_counts(struct check *c)
 {
 	struct hf_tmpfs *fs = c->fs;
-	uint64_t inodes = 0, pages = c->objects[TMPFS_KIND_PAGE] + c->xattr_pages;
+	uint64_t inodes = 0, pages = c->objects[TMPFS_KIND_PAGE] + c->other_pages;
 
 	for (size_t i = 0; i < c->room; i++) {
 		const struct found *found = &c->found[i];

@@ -493,42 +493,49 @@ static void punch(struct tmpfs_inode *inode, uint64_t begin, uint64_t end)
 	tmpfs_pages_remove(inode, first, behind);
 }
 
+/* Behind what take_pages() has looked at: of the fresh pages it keeps all, or takes them out again. */
+static void settle_pages(struct tmpfs_inode *inode, uint64_t first, uint64_t end, bool keep)
+{
+	uint64_t hole = 1;
+
+	for (uint64_t index = first; index < end; index += hole) {
+		struct tmpfs_page *page = tmpfs_page_find(inode, index, &hole);
+
+		if (!page)
+			continue;
+		hole = 1;
+		if (page->fresh && !keep)
+			tmpfs_pages_remove(inode, index, index + 1);
+		else if (page->fresh)
+			page->fresh = false;
+		else if (keep) /* taken once more, it counts as data: as Linux has it */
+			atomic_store_explicit(&page->written, true, memory_order_release);
+	}
+}
+
 /* Takes what is missing, or nothing. */
 static int take_pages(struct tmpfs_inode *inode, uint64_t first, uint64_t end)
 {
 	struct hf_tmpfs *fs = inode->block.fs;
-	struct tmpfs_block *taken = NULL;
 	int error = end - first > fs->page_limit ? -ENOSPC : 0;
+	uint64_t index;
 
-	for (uint64_t index = first; index < end && !error; index++) {
+	for (index = first; index < end && !error; index++) {
 		uint64_t hole;
 		struct tmpfs_page *page = tmpfs_page_find(inode, index, &hole);
 
-		if (page) {
-			/* Taken once more, it counts as data: as Linux has it. */
-			atomic_store_explicit(&page->written, true, memory_order_release);
+		if (page)
 			continue;
-		}
 		error = tmpfs_page_new(fs, &page);
 		if (error)
 			break;
 		clear_own(page->data, HF_TMPFS_PAGE);
+		page->fresh = true;
 		error = tmpfs_page_insert(inode, index, page);
-		if (error) {
-			tmpfs_page_free(page);
-			break;
-		}
-		page->block.next = taken;
-		taken = &page->block;
-	}
-	while (taken) {
-		struct tmpfs_page *page = TMPFS_OBJECT(taken, struct tmpfs_page, block);
-
-		taken = taken->next;
-		page->block.next = NULL;
 		if (error)
-			tmpfs_pages_remove(inode, page->index, page->index + 1);
+			tmpfs_page_free(page);
 	}
+	settle_pages(inode, first, index, !error);
 	return error;
 }
 

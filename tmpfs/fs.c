@@ -70,7 +70,7 @@ TMPFS_PRIVATE struct hf_tmpfs_caller tmpfs_caller(void)
 {
 	if (acting.is_set)
 		return acting.caller;
-	return (struct hf_tmpfs_caller){ geteuid(), getegid(), geteuid() == 0 };
+	return (struct hf_tmpfs_caller){ geteuid(), getegid(), geteuid() == 0, NULL, NULL };
 }
 
 /* ---- memory -------------------------------------------------------------------------------- */
@@ -259,18 +259,20 @@ HF_TMPFS_API int hf_tmpfs_statfs(struct hf_tmpfs *fs, struct statvfs *to)
 {
 	uint64_t pages = atomic_load_explicit(&fs->pages_used, memory_order_relaxed);
 	uint64_t inodes = atomic_load_explicit(&fs->inodes_used, memory_order_relaxed);
+	uint64_t page_limit = atomic_load_explicit(&fs->page_limit, memory_order_relaxed);
+	uint64_t inode_limit = atomic_load_explicit(&fs->inode_limit, memory_order_relaxed);
 
 	memset(to, 0, sizeof(*to));
 	to->f_bsize = HF_TMPFS_PAGE;
 	to->f_frsize = HF_TMPFS_PAGE;
 	to->f_namemax = HF_TMPFS_NAME_MAX;
-	if (fs->page_limit != UINT64_MAX) {
-		to->f_blocks = fs->page_limit;
-		to->f_bfree = to->f_bavail = left(fs->page_limit, pages);
+	if (page_limit != UINT64_MAX) {
+		to->f_blocks = page_limit;
+		to->f_bfree = to->f_bavail = left(page_limit, pages);
 	}
-	if (fs->inode_limit != UINT64_MAX) {
-		to->f_files = fs->inode_limit;
-		to->f_ffree = to->f_favail = left(fs->inode_limit, inodes);
+	if (inode_limit != UINT64_MAX) {
+		to->f_files = inode_limit;
+		to->f_ffree = to->f_favail = left(inode_limit, inodes);
 	}
 	return 0;
 }
@@ -300,8 +302,8 @@ static int make_root(struct hf_tmpfs *fs)
 	return 0;
 }
 
-/* This thread with liburcu, which aborts if the system has no page for it: so it is asked before. */
-static int register_thread(void)
+/* liburcu aborts if the system has no page for the thread: so the system is asked before. */
+HF_TMPFS_API int hf_tmpfs_thread_begin(void)
 {
 	const size_t size = (size_t)64 << 10;
 	void *page = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -311,6 +313,32 @@ static int register_thread(void)
 	munmap(page, size);
 	urcu_bp_register_thread();
 	return 0;
+}
+
+static uint64_t pages_of(uint64_t size)
+{
+	return size ? (size - 1) / HF_TMPFS_PAGE + 1 : UINT64_MAX;
+}
+
+/*
+ * First the limits, then what is in use: what is reserved meanwhile was within one limit or the other.
+ */
+HF_TMPFS_API int hf_tmpfs_resize(struct hf_tmpfs *fs, uint64_t size, uint64_t inodes)
+{
+	uint64_t pages_before, inodes_before, pages = pages_of(size);
+	int error = 0;
+
+	inodes = inodes ? inodes : UINT64_MAX;
+	hf_mutex_lock(&fs->tables_lock); /* one at a time */
+	pages_before = atomic_exchange(&fs->page_limit, pages);
+	inodes_before = atomic_exchange(&fs->inode_limit, inodes);
+	if (atomic_load(&fs->pages_used) > pages || atomic_load(&fs->inodes_used) > inodes) {
+		atomic_store(&fs->page_limit, pages_before);
+		atomic_store(&fs->inode_limit, inodes_before);
+		error = -EINVAL;
+	}
+	hf_mutex_unlock(&fs->tables_lock);
+	return error;
 }
 
 /* The key that names are hashed with. */
@@ -348,8 +376,8 @@ HF_TMPFS_API int hf_tmpfs_new(struct hf_tmpfs **fs, const struct hf_tmpfs_option
 		return -ENOMEM;
 	memset(made, 0, sizeof(*made));
 	made->options = chosen;
-	made->page_limit = chosen.size ? (chosen.size - 1) / HF_TMPFS_PAGE + 1 : UINT64_MAX;
-	made->inode_limit = chosen.inodes ? chosen.inodes : UINT64_MAX;
+	atomic_init(&made->page_limit, pages_of(chosen.size));
+	atomic_init(&made->inode_limit, chosen.inodes ? chosen.inodes : UINT64_MAX);
 	hf_mutex_init(&made->rename);
 	hf_mutex_init(&made->tables_lock);
 	hf_mutex_init(&made->collecting);
@@ -358,7 +386,7 @@ HF_TMPFS_API int hf_tmpfs_new(struct hf_tmpfs **fs, const struct hf_tmpfs_option
 	tmpfs_list_init(&made->nodes);
 	error = make_key(&made->key);
 	if (!error)
-		error = register_thread();
+		error = hf_tmpfs_thread_begin();
 	if (!error)
 		error = begin_trim(made);
 	if (!error) {

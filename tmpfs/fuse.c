@@ -131,7 +131,7 @@ static void reply_attributes(fuse_req_t request, struct hf_tmpfs_node *node)
 static void act_for(fuse_req_t request)
 {
 	const struct fuse_ctx *from = fuse_req_ctx(request);
-	const struct hf_tmpfs_caller caller = { from->uid, from->gid,
+	const struct hf_tmpfs_caller caller = { .uid = from->uid, .gid = from->gid,
 						.privileged = !front_clears() };
 
 	hf_tmpfs_act_as(&caller);

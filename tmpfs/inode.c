@@ -6,15 +6,27 @@
 
 #include "internal.h"
 
-static struct tmpfs_target *new_target(struct hf_tmpfs *fs, const char *text)
+/* A target that is not short takes a page of the limit: as Linux has it. */
+static int new_target(struct hf_tmpfs *fs, const char *text, struct tmpfs_target **target)
 {
 	size_t size = strlen(text) + 1;
-	struct tmpfs_target *target =
-		tmpfs_object_new(fs, TMPFS_KIND_TARGET, sizeof(struct tmpfs_target) + size);
 
-	if (target)
-		memcpy(target->text, text, size);
-	return target;
+	if (!tmpfs_reserve(&fs->pages_used, fs->page_limit, tmpfs_target_pages(size - 1)))
+		return -ENOSPC;
+	*target = tmpfs_object_new(fs, TMPFS_KIND_TARGET, sizeof(struct tmpfs_target) + size);
+	if (!*target) {
+		tmpfs_unreserve(&fs->pages_used, tmpfs_target_pages(size - 1));
+		return -ENOMEM;
+	}
+	memcpy((*target)->text, text, size);
+	return 0;
+}
+
+/* Whether setgid stays on what is of this group: that of the caller, or of another by its leave. */
+static bool keeps_setgid(const struct hf_tmpfs_caller *caller, gid_t group)
+{
+	return caller->privileged || caller->gid == group ||
+	       (caller->keeps_setgid && caller->keeps_setgid(caller->data, group));
 }
 
 /* Owner and mode of what is made in a directory: see hf_tmpfs_act_as(). */
@@ -30,8 +42,7 @@ static void set_owner(struct tmpfs_inode *made, const struct tmpfs_inode *dir)
 	made->gid = dir->gid;
 	if (tmpfs_is_dir(made))
 		made->mode |= S_ISGID;
-	else if ((made->mode & group_runs) == group_runs && !caller.privileged &&
-		 caller.gid != dir->gid)
+	else if ((made->mode & group_runs) == group_runs && !keeps_setgid(&caller, dir->gid))
 		made->mode &= ~(mode_t)S_ISGID;
 }
 
@@ -40,20 +51,19 @@ TMPFS_PRIVATE int tmpfs_inode_new(struct hf_tmpfs *fs, const struct tmpfs_inode 
 {
 	struct tmpfs_inode *made;
 	struct tmpfs_target *target = NULL;
+	int error;
 
 	if (!tmpfs_reserve(&fs->inodes_used, fs->inode_limit, 1))
 		return -ENOSPC;
 	made = tmpfs_object_new(fs, TMPFS_KIND_INODE, sizeof(*made));
-	if (made && what->target) {
-		target = new_target(fs, what->target);
-		if (!target) {
+	error = made ? 0 : -ENOMEM;
+	if (made && what->target)
+		error = new_target(fs, what->target, &target);
+	if (error) {
+		if (made)
 			tmpfs_object_delete(&made->block);
-			made = NULL;
-		}
-	}
-	if (!made) {
 		tmpfs_unreserve(&fs->inodes_used, 1);
-		return -ENOMEM;
+		return error;
 	}
 	memset((char *)made + sizeof(made->block), 0, sizeof(*made) - sizeof(made->block));
 	hf_refcount_set(&made->refs, 1);
@@ -65,7 +75,7 @@ TMPFS_PRIVATE int tmpfs_inode_new(struct hf_tmpfs *fs, const struct tmpfs_inode 
 	hf_spinlock_init(&made->times);
 	made->links = tmpfs_is_dir(made) ? 2 : 1;
 	set_owner(made, dir);
-	made->atime = made->mtime = made->ctime = tmpfs_now();
+	made->atime = made->mtime = made->ctime = made->birth = tmpfs_now();
 	atomic_init(&made->next_cookie, 3); /* behind "." and ".." */
 	if (target) {
 		made->target = target;
@@ -89,9 +99,12 @@ TMPFS_PRIVATE void tmpfs_inode_put(struct tmpfs_inode *inode)
 		tmpfs_xattrs_free(inode);
 		tmpfs_unreserve(&inode->block.fs->inodes_used, 1);
 		/* A walk may still stand here, and read the target, the names or the parent. */
-		if (inode->target)
+		if (inode->target) {
 			inode->block.next = &inode->target->block;
-		else if (names)
+			tmpfs_unreserve(&inode->block.fs->pages_used,
+					tmpfs_target_pages(inode->size));
+		}
+		if (names)
 			inode->block.next = &names->block;
 		if (parent == inode)
 			parent = NULL;
@@ -143,6 +156,8 @@ TMPFS_PRIVATE void tmpfs_accessed(struct tmpfs_inode *inode)
 {
 	struct timespec now;
 
+	if (inode->block.fs->options.noatime)
+		return;
 	clock_gettime(CLOCK_REALTIME_COARSE, &now);
 	if (TMPFS_LIKELY(now.tv_sec <
 			 atomic_load_explicit(&inode->atime_due, memory_order_relaxed)))
@@ -156,24 +171,25 @@ TMPFS_PRIVATE void tmpfs_accessed(struct tmpfs_inode *inode)
 
 /* ---- attributes ---------------------------------------------------------------------------- */
 
-/* Of a regular file's mode, what lets who runs it act as its owner or group. */
-static mode_t setuid_bits(const struct tmpfs_inode *inode)
+/* The bits that go when another changes the contents, or the owner changes. */
+static mode_t setuid_bits(const struct tmpfs_inode *inode, const struct hf_tmpfs_caller *caller)
 {
-	mode_t bits = 0;
+	mode_t bits = inode->mode & (S_ISUID | S_ISGID);
 
-	if (inode->type == S_IFREG)
-		bits = inode->mode & S_ISUID;
-	if (inode->type == S_IFREG && (inode->mode & S_IXGRP))
-		bits |= inode->mode & S_ISGID;
+	if ((bits & S_ISGID) && !(inode->mode & S_IXGRP) && keeps_setgid(caller, inode->gid))
+		bits &= ~(mode_t)S_ISGID;
 	return bits;
 }
 
 TMPFS_PRIVATE void tmpfs_drop_setuid(struct tmpfs_inode *inode)
 {
-	mode_t bits = setuid_bits(inode);
+	struct hf_tmpfs_caller caller;
 
-	if (TMPFS_UNLIKELY(bits != 0) && !tmpfs_caller().privileged)
-		inode->mode &= ~bits;
+	if (TMPFS_LIKELY(!(inode->mode & (S_ISUID | S_ISGID))) || inode->type != S_IFREG)
+		return;
+	caller = tmpfs_caller();
+	if (!caller.privileged)
+		inode->mode &= ~setuid_bits(inode, &caller);
 }
 
 TMPFS_PRIVATE void tmpfs_inode_stat(struct tmpfs_inode *inode, struct stat *to)
@@ -188,8 +204,12 @@ TMPFS_PRIVATE void tmpfs_inode_stat(struct tmpfs_inode *inode, struct stat *to)
 	to->st_gid = inode->gid;
 	to->st_size = (off_t)atomic_load_explicit(&inode->size, memory_order_relaxed);
 	to->st_blksize = HF_TMPFS_PAGE;
-	if (!tmpfs_is_dir(inode))
-		to->st_blocks = (blkcnt_t)(inode->items * (HF_TMPFS_PAGE / 512));
+	if (tmpfs_is_dir(inode)) /* as Linux's tmpfs has it: 20 bytes a name, "." and ".." too */
+		to->st_size = (off_t)(20 * (inode->items + 2));
+	else
+		to->st_blocks = (blkcnt_t)((inode->items +
+					    tmpfs_target_pages(inode->target ? inode->size : 0)) *
+					   (HF_TMPFS_PAGE / 512));
 	hf_spinlock_lock(&inode->times);
 	to->st_atim = inode->atime;
 	to->st_mtim = inode->mtime;
@@ -236,16 +256,23 @@ HF_TMPFS_API void hf_tmpfs_node_stat(struct hf_tmpfs_node *node, struct stat *to
 	tmpfs_inode_stat(tmpfs_inode_of(node), to);
 }
 
+HF_TMPFS_API struct timespec hf_tmpfs_node_birth(struct hf_tmpfs_node *node)
+{
+	return tmpfs_inode_of(node)->birth;
+}
+
 static int set_attributes(struct tmpfs_inode *inode, const struct hf_tmpfs_attributes *to)
 {
 	const unsigned int known = HF_TMPFS_SET_MODE | HF_TMPFS_SET_UID | HF_TMPFS_SET_GID |
-				   HF_TMPFS_SET_ATIME | HF_TMPFS_SET_MTIME;
+				   HF_TMPFS_SET_ATIME | HF_TMPFS_SET_MTIME | HF_TMPFS_CLEAR_SETUID;
+	const unsigned int owner = HF_TMPFS_SET_UID | HF_TMPFS_SET_GID | HF_TMPFS_CLEAR_SETUID;
+	struct hf_tmpfs_caller caller = tmpfs_caller();
 
 	if (to->set & ~known)
 		return -EINVAL;
 	hf_mutex_lock(&inode->lock);
-	if (to->set & (HF_TMPFS_SET_UID | HF_TMPFS_SET_GID))
-		inode->mode &= ~setuid_bits(inode);
+	if ((to->set & owner) && !tmpfs_is_dir(inode))
+		inode->mode &= ~setuid_bits(inode, &caller);
 	if (to->set & HF_TMPFS_SET_MODE)
 		inode->mode = to->mode & 07777;
 	if (to->set & HF_TMPFS_SET_UID)

@@ -71,7 +71,8 @@ struct tmpfs_page {
 	struct tmpfs_block block;
 	/* false: memory that fallocate took; reads as a hole, and is one to SEEK_HOLE. */
 	atomic_bool written;
-	uint64_t index;
+	bool fresh;     /* inserted by the fallocate under way; under the inode's mutex */
+	uint64_t index; /* for the check */
 	_Alignas(64) char data[HF_TMPFS_PAGE];
 };
 
@@ -137,6 +138,7 @@ struct tmpfs_inode {
 	gid_t gid;
 	hf_spinlock_t times; /* L4: of the next three, which readers set, too */
 	struct timespec atime, mtime, ctime;
+	struct timespec birth;          /* never changes */
 	atomic_int_least64_t atime_due; /* a read from this second on sets the access time */
 	bool linkable;                  /* O_TMPFILE: without a link, and may get one */
 	struct tmpfs_block *xattrs;
@@ -164,6 +166,12 @@ struct tmpfs_target {
 	struct tmpfs_block block;
 	char text[];
 };
+
+/* Of the limit, for a target of this length. */
+static inline uint64_t tmpfs_target_pages(uint64_t length)
+{
+	return length >= 128;
+}
 
 /* ---- descriptors --------------------------------------------------------------------------- */
 
@@ -203,8 +211,8 @@ struct hf_tmpfs {
 	struct tmpfs_dentry *root;  /* its name is empty, and in no directory */
 	struct tmpfs_memory memory; /* if no other is chosen */
 	struct hf_tmpfs_options options;
-	uint64_t page_limit, inode_limit; /* UINT64_MAX = none */
-	hf_mutex_t rename;                /* L1 */
+	atomic_uint_least64_t page_limit, inode_limit; /* UINT64_MAX = none */
+	hf_mutex_t rename;                             /* L1 */
 	hf_mutex_t tables_lock;
 	struct tmpfs_list tables;
 	hf_spinlock_t nodes_lock; /* L4 */
@@ -354,7 +362,11 @@ TMPFS_PRIVATE int tmpfs_create_nameless(struct tmpfs_inode *dir, const char *pat
 
 /* Nobody else has the inode. */
 TMPFS_PRIVATE void tmpfs_xattrs_free(struct tmpfs_inode *inode);
-/* The pages of the limit that so many bytes take. */
+/* What one takes, and the pages of the limit that so many bytes take. */
+static inline uint64_t tmpfs_xattr_bytes(const struct tmpfs_block *block)
+{
+	return (block->size + 63u) / 64 * 64;
+}
 TMPFS_PRIVATE uint64_t tmpfs_xattr_pages(uint64_t bytes);
 
 /* ---- pages.c ------------------------------------------------------------------------------- */
@@ -371,7 +383,21 @@ TMPFS_PRIVATE void tmpfs_tree_replace(struct tmpfs_inode *inode, uint64_t index,
 /* Takes one item out, which stays; the tree's nodes go. */
 TMPFS_PRIVATE void tmpfs_tree_remove(struct tmpfs_inode *inode, uint64_t index);
 
-/* The same of pages. */
+/*
+ * Pages of the limit that the nodes of a file's tree take. A node for each page and TMPFS_NODES_FREE
+ * more take none: so only files that are very sparse pay. Taking pages out never makes the sum of
+ * both larger, for each leaf has a page.
+ */
+#define TMPFS_NODES_FREE 4
+static inline uint64_t tmpfs_tree_pages(uint64_t items, uint64_t nodes)
+{
+	uint64_t free_nodes = items + TMPFS_NODES_FREE;
+	uint64_t bytes = nodes > free_nodes ? (nodes - free_nodes) * sizeof(struct tmpfs_node) : 0;
+
+	return (bytes + HF_TMPFS_PAGE - 1) / HF_TMPFS_PAGE;
+}
+
+/* The same of pages. Insertion: -ENOSPC, too. */
 TMPFS_PRIVATE struct tmpfs_page *tmpfs_page_find(struct tmpfs_inode *inode, uint64_t index,
 						 uint64_t *hole);
 TMPFS_PRIVATE int tmpfs_page_new(struct hf_tmpfs *fs, struct tmpfs_page **page);

@@ -101,6 +101,7 @@ TMPFS_PRIVATE int tmpfs_page_new(struct hf_tmpfs *fs, struct tmpfs_page **page)
 		return -ENOMEM;
 	}
 	atomic_init(&made->written, false);
+	made->fresh = false;
 	*page = made;
 	return 0;
 }
@@ -128,9 +129,11 @@ static bool take_nodes(struct hf_tmpfs *fs, struct tmpfs_node **nodes, unsigned 
 	return true;
 }
 
-TMPFS_PRIVATE int tmpfs_tree_insert(struct tmpfs_inode *inode, uint64_t index,
-				    struct tmpfs_block *item)
+/* `charged`: the tree takes pages of the limit, tmpfs_tree_pages(). */
+static int insert(struct tmpfs_inode *inode, uint64_t index, struct tmpfs_block *item, bool charged)
 {
+	struct hf_tmpfs *fs = inode->block.fs;
+	uint64_t before, after;
 	struct tmpfs_node *root = atomic_load_explicit(&inode->root, memory_order_relaxed);
 	struct tmpfs_node *node, *at = root, *nodes[2 * LEVELS];
 	unsigned int shift, above = 0, below = 0, next = 0;
@@ -150,8 +153,17 @@ TMPFS_PRIVATE int tmpfs_tree_insert(struct tmpfs_inode *inode, uint64_t index,
 			at = as_node(load(&at->slot[slot_of(at, index)]));
 		below = at->shift / TMPFS_NODE_BITS;
 	}
-	if (!take_nodes(inode->block.fs, nodes, above + below))
+	before = charged ? tmpfs_tree_pages(inode->items, inode->nodes) : 0;
+	after = charged ? tmpfs_tree_pages(inode->items + 1, inode->nodes + above + below) : 0;
+	if (after > before && !tmpfs_reserve(&fs->pages_used, fs->page_limit, after - before))
+		return -ENOSPC;
+	if (!take_nodes(fs, nodes, above + below)) {
+		if (after > before)
+			tmpfs_unreserve(&fs->pages_used, after - before);
 		return -ENOMEM;
+	}
+	if (after < before)
+		tmpfs_unreserve(&fs->pages_used, before - after);
 	inode->nodes += above + below;
 
 	while (next < above) {
@@ -185,6 +197,12 @@ TMPFS_PRIVATE int tmpfs_tree_insert(struct tmpfs_inode *inode, uint64_t index,
 	return 0;
 }
 
+TMPFS_PRIVATE int tmpfs_tree_insert(struct tmpfs_inode *inode, uint64_t index,
+				    struct tmpfs_block *item)
+{
+	return insert(inode, index, item, false);
+}
+
 TMPFS_PRIVATE void tmpfs_tree_replace(struct tmpfs_inode *inode, uint64_t index,
 				      struct tmpfs_block *item)
 {
@@ -199,7 +217,7 @@ TMPFS_PRIVATE int tmpfs_page_insert(struct tmpfs_inode *inode, uint64_t index,
 				    struct tmpfs_page *page)
 {
 	page->index = index;
-	return tmpfs_tree_insert(inode, index, &page->block);
+	return insert(inode, index, &page->block, true);
 }
 
 /* ---- out ----------------------------------------------------------------------------------- */
@@ -250,7 +268,7 @@ static struct tmpfs_block *take_out(struct tmpfs_inode *inode, uint64_t first, u
 {
 	struct tmpfs_node *root = atomic_load_explicit(&inode->root, memory_order_relaxed);
 	struct removal removal = { inode, first, end - 1, keep, NULL };
-	uint64_t before = inode->items;
+	uint64_t before = inode->items + tmpfs_tree_pages(inode->items, inode->nodes);
 
 	if (!root || first >= end || !covers(root, first))
 		return NULL;
@@ -261,7 +279,9 @@ static struct tmpfs_block *take_out(struct tmpfs_inode *inode, uint64_t first, u
 		chain_up(&removal, &root->block);
 	}
 	if (!keep)
-		tmpfs_unreserve(&inode->block.fs->pages_used, before - inode->items);
+		tmpfs_unreserve(
+			&inode->block.fs->pages_used,
+			before - inode->items - tmpfs_tree_pages(inode->items, inode->nodes));
 	return removal.chain;
 }
 

@@ -49,10 +49,8 @@
  *   what one call frees at once. Memory that is free goes back to the system.
  *
  *   When memory is short: ENOMEM, from every call. One thing aborts: the first call of a thread has
- *   liburcu register it, with 256 bytes of a pool that has room for 8 threads at first. The 9th that is
- *   alive at the same time has it grow by an mmap of 8 KiB, the 25th by one of 12 KiB, and so on,
- *   always doubled; liburcu aborts if that fails. hf_tmpfs_new() registers its own caller, with an
- *   error if it can't. So start threads, and have each make a call, before memory is short.
+ *   liburcu register it, which may need memory, and liburcu aborts if there is none. hf_tmpfs_new()
+ *   registers its own caller; other threads call hf_tmpfs_thread_begin() before memory is short.
  *
  * Ordering
  *   Who sees a name, or a size, sees all that was there when it was made so. A read beside a write of
@@ -112,6 +110,7 @@ struct hf_tmpfs_options {
 	void (*release)(void *data, void *memory);
 	void *data;
 	bool own_handler; /* the program calls hf_nofault_handle() in a handler of its own */
+	bool noatime;     /* reads never move the access time; without it, as `relatime` */
 };
 
 /* ---- file system and tables ---------------------------------------------------------------- */
@@ -135,6 +134,21 @@ HF_TMPFS_API int hf_tmpfs_new(struct hf_tmpfs **fs, const struct hf_tmpfs_option
  * Return:   0, or an error
  */
 HF_TMPFS_API int hf_tmpfs_free(struct hf_tmpfs *fs);
+
+/**
+ * hf_tmpfs_thread_begin - do now what the first call of a thread would do, and could abort for
+ *
+ * Errors:   -ENOMEM: nothing is done
+ */
+HF_TMPFS_API int hf_tmpfs_thread_begin(void);
+
+/**
+ * hf_tmpfs_resize - change the limits
+ * @size, @inodes: as in hf_tmpfs_options
+ *
+ * Errors:   -EINVAL: more is in use than that, and neither is changed
+ */
+HF_TMPFS_API int hf_tmpfs_resize(struct hf_tmpfs *fs, uint64_t size, uint64_t inodes);
 
 /**
  * hf_tmpfs_table_new - a table of descriptors
@@ -161,6 +175,12 @@ struct hf_tmpfs_caller {
 	uid_t uid;
 	gid_t gid;
 	bool privileged; /* keeps setuid and setgid bits where others lose them (CAP_FSETID) */
+	/*
+	 * Whether the caller keeps setgid on a file of this group: by another of its groups, or by a
+	 * privilege. Called with the file's mutex held. NULL = only on files of `gid`.
+	 */
+	bool (*keeps_setgid)(void *data, gid_t group);
+	void *data;
 };
 
 /**
@@ -172,8 +192,9 @@ struct hf_tmpfs_caller {
  * if the caller is neither privileged nor of the directory's group.
  *
  * A write, truncation or fallocate of a regular file by a caller that is not privileged clears its
- * S_ISUID, and its S_ISGID if S_IXGRP is set. So does a change of its owner by any caller, unless the
- * same call sets the mode.
+ * S_ISUID, and its S_ISGID if S_IXGRP is set or the caller is not of the file's group. So does a
+ * change of the owner of anything but a directory, by any caller, unless the same call sets the mode;
+ * a privileged caller leaves S_ISGID there without S_IXGRP.
  *
  * Context:  this thread, all file systems
  */
@@ -219,6 +240,7 @@ HF_TMPFS_API int hf_tmpfs_fstat(struct hf_tmpfs_table *table, int fd, struct sta
 #define HF_TMPFS_SET_GID 4u
 #define HF_TMPFS_SET_ATIME 8u
 #define HF_TMPFS_SET_MTIME 16u
+#define HF_TMPFS_CLEAR_SETUID 32u /* setuid and setgid, as a change of the owner does */
 
 struct hf_tmpfs_attributes {
 	unsigned int set; /* which of these */
@@ -228,7 +250,8 @@ struct hf_tmpfs_attributes {
 	struct timespec atime, mtime;
 };
 
-/* Sets what `set` names, of a symlink itself if so wished. -EINVAL: unknown bits. */
+/* Sets what `set` names, and the time of change in any case; of a symlink itself if so wished.
+ * -EINVAL: unknown bits. */
 HF_TMPFS_API int hf_tmpfs_setattr(struct hf_tmpfs *fs, const char *path, bool follow,
 				  const struct hf_tmpfs_attributes *to);
 HF_TMPFS_API int hf_tmpfs_fsetattr(struct hf_tmpfs_table *table, int fd,
@@ -406,6 +429,7 @@ HF_TMPFS_API int hf_tmpfs_node_rename(struct hf_tmpfs_node *from_dir, const char
 
 /* By node alone. truncate of a symlink: EINVAL. */
 HF_TMPFS_API void hf_tmpfs_node_stat(struct hf_tmpfs_node *node, struct stat *to);
+HF_TMPFS_API struct timespec hf_tmpfs_node_birth(struct hf_tmpfs_node *node);
 HF_TMPFS_API int hf_tmpfs_node_setattr(struct hf_tmpfs_node *node,
 				       const struct hf_tmpfs_attributes *to);
 HF_TMPFS_API int hf_tmpfs_node_truncate(struct hf_tmpfs_node *node, off_t size);

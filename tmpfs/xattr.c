@@ -108,7 +108,7 @@ static int put_in(struct tmpfs_inode *inode, struct tmpfs_block **link, struct t
 	struct tmpfs_block *old = *link;
 	uint64_t bytes = inode->xattr_bytes, names = inode->xattr_names;
 
-	bytes += (fresh ? fresh->size : 0) - (uint64_t)(old ? old->size : 0);
+	bytes += (fresh ? tmpfs_xattr_bytes(fresh) : 0) - (old ? tmpfs_xattr_bytes(old) : 0);
 	names += fresh ? as_xattr(fresh)->name_length + 1u : 0;
 	names -= old ? as_xattr(old)->name_length + 1u : 0;
 	if (names > HF_TMPFS_XATTR_SIZE_MAX || !take_space(inode, bytes))

@@ -142,12 +142,11 @@ private:
 	int64_t place()
 	{
 		/* No data in the last page that there can be: the kernel's SEEK_DATA misses it. */
-		static const int64_t far[] = {
-			-1, INT64_MAX, int64_t(1) << 40, int64_t(1) << 62, 4096, 8192, 12288, 16384
-		};
+		static const int64_t far[] = { -1,    INT64_MAX, int64_t(1) << 28, 4096, 8192,
+					       12288, 16384 };
 
 		if (below(12) == 0)
-			return far[below(8)];
+			return far[below(7)];
 		return below(3) ? below(50000) : 4096 * below(16);
 	}
 

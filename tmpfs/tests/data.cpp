@@ -186,6 +186,62 @@ TEST_F(TmpfsData, SpaceIsLimitedAndComesBack)
 	EXPECT_EQ(fallocate(0, 4096, 3 * 4096), 0);
 	EXPECT_EQ(free_pages(), 0u);
 	EXPECT_EQ(write(std::string(4096, 'd'), 2 * 4096), 4096);
+	/* What was taken and not written stays a hole to SEEK_DATA when a fallocate fails. */
+	ASSERT_EQ(hf_tmpfs_ftruncate(t, fd, 0), 0);
+	ASSERT_EQ(hf_tmpfs_ftruncate(t, fd, 9 * 4096), 0);
+	ASSERT_EQ(fallocate(KEEP, 0, 4096), 0);
+	EXPECT_EQ(fallocate(0, 0, 5 * 4096), -ENOSPC);
+	EXPECT_EQ(seek(0, SEEK_DATA), -ENXIO);
+	EXPECT_EQ(fallocate(0, 0, 4096), 0);
+	EXPECT_EQ(seek(0, SEEK_DATA), 0);
+}
+
+TEST_F(TmpfsData, SpaceOfTargetsAndOfSparseFiles)
+{
+	limit(6);
+	/* A long target takes a page, a short one none: as Linux's tmpfs has it. */
+	ASSERT_EQ(hf_tmpfs_symlink(fs, std::string(127, 's').c_str(), "/short"), 0);
+	EXPECT_EQ(free_pages(), 6u);
+	for (int i = 0; i < 6; i++)
+		ASSERT_EQ(hf_tmpfs_symlink(fs, std::string(128, 'l').c_str(),
+					   ("/long" + std::to_string(i)).c_str()),
+			  0);
+	EXPECT_EQ(free_pages(), 0u);
+	EXPECT_EQ(hf_tmpfs_symlink(fs, std::string(4000, 'l').c_str(), "/more"), -ENOSPC);
+	struct stat st;
+	ASSERT_EQ(hf_tmpfs_lstat(fs, "/long0", &st), 0);
+	EXPECT_EQ(st.st_blocks, 8);
+	prove();
+	for (int i = 0; i < 6; i++)
+		ASSERT_EQ(hf_tmpfs_unlink(fs, ("/long" + std::to_string(i)).c_str()), 0);
+	EXPECT_EQ(free_pages(), 6u);
+	/* 9 nodes above the first page that is far out, 8 more above the next: 4 take no space. */
+	EXPECT_EQ(write("x", int64_t(1) << 60), 1);
+	EXPECT_EQ(free_pages(), 4u);
+	EXPECT_EQ(pages(), 1);
+	EXPECT_EQ(write("x", int64_t(3) << 60), 1);
+	EXPECT_EQ(free_pages(), 2u);
+	EXPECT_EQ(write("x", int64_t(5) << 60), 1);
+	EXPECT_EQ(free_pages(), 0u);
+	EXPECT_EQ(write("x", int64_t(7) << 60), -ENOSPC);
+	EXPECT_EQ(write("x", (int64_t(5) << 60) + 4096), -ENOSPC);
+	EXPECT_EQ(free_pages(), 0u);
+	prove();
+	EXPECT_EQ(fallocate(PUNCH, int64_t(3) << 60, 4096), 0);
+	EXPECT_EQ(free_pages(), 2u);
+	prove();
+	ASSERT_EQ(hf_tmpfs_ftruncate(t, fd, 0), 0);
+	EXPECT_EQ(free_pages(), 6u);
+	/* The limit can be changed, but not to less than is in use. */
+	EXPECT_EQ(write(std::string(3 * 4096, 'a'), 0), 3 * 4096);
+	EXPECT_EQ(hf_tmpfs_resize(fs, 2 * 4096, 0), -EINVAL);
+	EXPECT_EQ(hf_tmpfs_resize(fs, 3 * 4096, 1), -EINVAL);
+	EXPECT_EQ(free_pages(), 3u);
+	EXPECT_EQ(hf_tmpfs_resize(fs, 3 * 4096, 9), 0);
+	EXPECT_EQ(write("b", 3 * 4096), -ENOSPC);
+	EXPECT_EQ(free_inodes(), 6u);
+	EXPECT_EQ(hf_tmpfs_resize(fs, 4 * 4096, 0), 0);
+	EXPECT_EQ(write("b", 3 * 4096), 1);
 }
 
 TEST_F(TmpfsData, TruncateAndExtend)

@@ -9,7 +9,14 @@
 namespace
 {
 
-const struct hf_tmpfs_caller ROOT = { 0, 0, true }, USER = { 1001, 1001, false };
+bool in_group_0(void *, gid_t group)
+{
+	return group == 0;
+}
+
+const struct hf_tmpfs_caller ROOT = { 0, 0, true, nullptr, nullptr },
+			     USER = { 1001, 1001, false, nullptr, nullptr },
+			     MEMBER = { 1001, 1001, false, in_group_0, nullptr };
 
 class TmpfsOwners : public TmpfsWorld {
 protected:
@@ -95,7 +102,7 @@ TEST_F(TmpfsOwners, ASetgidDirectoryIsInherited)
 	EXPECT_EQ(mode("/d/run"), 0755u);
 	hf_tmpfs_close(t, open("/d/lock", O_CREAT, 02745));
 	EXPECT_EQ(mode("/d/lock"), 02745u);
-	const struct hf_tmpfs_caller member = { 1001, 555, false };
+	const struct hf_tmpfs_caller member = { 1001, 555, false, nullptr, nullptr };
 	hf_tmpfs_act_as(&member);
 	hf_tmpfs_close(t, open("/d/member", O_CREAT, 02755));
 	EXPECT_EQ(mode("/d/member"), 02755u);
@@ -138,7 +145,8 @@ TEST_F(TmpfsOwners, AChangeByAnotherClearsSetuid)
 	file("/f", "data");
 	for (int way = 0; way < 4; way++) {
 		EXPECT_EQ(after(USER, 06777, way), 0777u) << way;
-		EXPECT_EQ(after(USER, 02767, way), 02767u) << way; /* no program: a lock's mark */
+		EXPECT_EQ(after(USER, 02767, way), 0767u) << way;
+		EXPECT_EQ(after(MEMBER, 06767, way), 02767u) << way;
 		EXPECT_EQ(after(ROOT, 06777, way), 06777u) << way;
 	}
 	chmod("/f", 06777);
@@ -152,6 +160,34 @@ TEST_F(TmpfsOwners, AChangeByAnotherClearsSetuid)
 	chmod("/d", 06777);
 	chown("/d", 1, 1);
 	EXPECT_EQ(mode("/d"), 06777u);
+	/* Setgid without execution by the group stays by a privilege or in the group. */
+	for (const auto &one : { std::make_pair(ROOT, 02744u), std::make_pair(MEMBER, 02744u),
+				 std::make_pair(USER, 0744u) }) {
+		hf_tmpfs_act_as(nullptr);
+		chown("/f", 0, 0);
+		chmod("/f", 06744);
+		hf_tmpfs_act_as(&one.first);
+		chown("/f", 7, 8);
+		EXPECT_EQ(mode("/f"), one.second);
+	}
+	hf_tmpfs_act_as(nullptr);
+	/* Without a new owner, as chown(-1, -1); the time of change moves whatever is set. */
+	chmod("/f", 06777);
+	both = {};
+	both.set = HF_TMPFS_CLEAR_SETUID;
+	struct timespec before = stat("/f").st_ctim;
+	usleep(2000);
+	ASSERT_EQ(hf_tmpfs_setattr(fs, "/f", true, &both), 0);
+	EXPECT_EQ(mode("/f"), 0777u);
+	EXPECT_NE(stat("/f").st_ctim.tv_nsec, before.tv_nsec);
+	/* Of all but directories. */
+	for (mode_t type : { S_IFIFO, S_IFSOCK, S_IFCHR, S_IFBLK }) {
+		ASSERT_EQ(hf_tmpfs_mknod(fs, "/special", type | 0777, 5), 0);
+		chmod("/special", 06555);
+		chown("/special", 1001, 1002);
+		EXPECT_EQ(mode("/special"), 0555u) << std::oct << type;
+		ASSERT_EQ(hf_tmpfs_unlink(fs, "/special"), 0);
+	}
 }
 
 TEST_F(TmpfsOwners, SpecialFiles)
@@ -330,6 +366,14 @@ TEST_F(TmpfsOwners, AccessTimes)
 	struct stat st;
 	ASSERT_EQ(hf_tmpfs_lstat(fs, "/s", &st), 0);
 	EXPECT_GT(st.st_atime, 1000000);
+	/* No read does, where none is to. */
+	struct hf_tmpfs_options options = {};
+	options.noatime = true;
+	make(options);
+	file("/f", "data");
+	set_times("/f", 1000, 2000);
+	ASSERT_EQ(hf_tmpfs_pread(t, open("/f"), &c, 1, 0), 1);
+	EXPECT_EQ(stat("/f").st_atime, 1000);
 }
 
 TEST_F(TmpfsOwners, ExtendedAttributes)
