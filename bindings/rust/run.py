@@ -14,8 +14,6 @@
   publish    only if it is named, for it needs crates.io: cargo publish --dry-run, of both crates
   lint       clippy and rustfmt, where they are
   guide      the example in Rust of docs/guide/other-languages.md
-  model      Arc under loom, and mutants that loom must find: where cargo has loom, which is in no package
-             of Debian (cargo fetch --manifest-path bindings/rust/model/Cargo.toml)
 
 One line a check; with PATTERN, only those whose name contains one. Exits with 1 on a failure, with 77 if
 there is nothing to build with.
@@ -32,21 +30,6 @@ ROOT = os.path.dirname(os.path.dirname(HERE))
 REGISTRY = "/usr/share/cargo/registry"
 CRATES = ("libc", "lock_api", "cc", "pkg-config")
 CANT_RUN = 77
-
-# (name, file, what stands there, what stands there in the mutant): loom must find each.
-MUTANTS = [
-    ("dec_relaxed", "model/src/count.rs",
-     "fetch_sub(1, Ordering::Release)", "fetch_sub(1, Ordering::Relaxed)"),
-    ("dec_no_acquire", "model/src/count.rs",
-     "        if old == 1 {\n            fence(Ordering::Acquire);\n        }\n", ""),
-    ("read_relaxed", "model/src/count.rs",
-     "let count = self.read();\n        fence(Ordering::Acquire);\n        count", "self.read()"),
-    ("unique_without_lock", "holdfast/src/arc.rs",
-     "if !counts.weak.dec_if_one() {", "if counts.weak.read_acquire() != 1 {"),
-    ("upgrade_dead", "holdfast/src/arc.rs",
-     "if !self.counts()?.strong.inc_not_zero_acquire() {\n            return None;\n        }",
-     "self.counts()?.strong.inc_not_zero_acquire();"),
-]
 
 
 class Skip(Exception):
@@ -176,7 +159,7 @@ class Checks:
             raise Failed(out)
         wanted = {"holdfast-sys": ["c/include/holdfast/mutex.h", "c/src/extern/mutex.c", "LICENSE", "README.md",
                                    "c/src/nofault/arch/x86_64.c", "build.rs", "src/verbs.rs"],
-                  "holdfast": ["src/lib.rs", "src/arc.rs", "LICENSE", "README.md", "tests/arc.rs"]}
+                  "holdfast": ["src/lib.rs", "src/mutex.rs", "LICENSE", "README.md", "tests/locks.rs"]}
         for crate, files in wanted.items():
             listed = self.newest("package", "--list", "--allow-dirty", "--package", crate).split()
             if missing := [file for file in files if file not in listed]:
@@ -224,38 +207,6 @@ class Checks:
         shutil.rmtree(folder)
         return "%d examples" % len(examples)
 
-    def model(self):
-        target = {"CARGO_TARGET_DIR": os.path.join(self.work, "model-target"), "RUSTFLAGS": ""}
-        folder = os.path.join(self.work, "model")
-
-        def run(good, *change):
-            shutil.rmtree(folder, ignore_errors=True)
-            for name in ("model", "holdfast"):
-                mirror(os.path.join(HERE, name), os.path.join(folder, name))
-            os.utime(os.path.join(folder, "model", "src", "lib.rs"))  # newer than what was built of a mutant
-            if change:
-                path = os.path.join(folder, change[0])
-                with open(path, encoding="utf-8") as file:
-                    text = file.read()
-                if text.count(change[1]) != 1:
-                    raise Failed("a mutant's text is not in %s: %s" % (change[0], change[1]))
-                with open(path, "w", encoding="utf-8") as file:
-                    file.write(text.replace(change[1], change[2]))
-            return command(self.newest.path, "test", "--offline", cwd=os.path.join(folder, "model"),
-                           good=good, **target)
-
-        try:
-            said = passed(run(True))
-        except Failed as error:
-            if "--offline" in str(error).split("\n", 1)[1]:
-                raise Skip("cargo has no loom") from error
-            raise
-        for name, *change in MUTANTS:
-            out = run(False, *change)
-            if "test result: FAILED" not in out and "panicked at" not in out:
-                raise Failed("the mutant %s does not compile\n%s" % (name, out))
-        return "%s, %d mutants found" % (said, len(MUTANTS))
-
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -281,7 +232,7 @@ def main():
     checks = Checks([Cargo(path, work) for path in cargos], work, build)
     count = {"ok": 0, "failed": 0}
     for name in ("verbs", "test_bundled", "test_system", "release", "doc", "package", "publish",
-                 "lint", "guide", "model"):
+                 "lint", "guide"):
         wanted = any(pattern in name for pattern in args.pattern)
         if not wanted and (args.pattern or name == "publish"):
             continue

@@ -6,13 +6,13 @@ import subprocess
 import tempfile
 
 # The seams between processors, worlds and shared memory: nobody but the headers calls them.
-SEAMS = r"hf_(arch|atomic\d*|env|wait|site|grace|latch)_"
+SEAMS = r"hf_(detail|arch|atomic\d*|env|wait|site|grace|latch)_"
 
 # What a guard calls, by a macro of C.
 GUARDS = r"\w+_guard_(begin|end)$"
 
 # Of the seams' constants users write this one.
-SEAM_CONSTANTS = r"HF_(ARCH|ATOMIC|ENV_(?!FOREVER$)|WAIT|SITE|GRACE|LATCH)"
+SEAM_CONSTANTS = r"HF_(DETAIL|ARCH|ATOMIC|ENV_(?!FOREVER$)|WAIT|SITE|GRACE|LATCH)"
 
 # Macros that choose, attributes, and numbers that nobody but one lock needs.
 NO_CONSTANTS = r"\w+_(H|INIT|DEFAULT|DECLS|CAPABILITY|LOCK)$|HF_(SPINLOCK_QUEUED_|API|EXTERN_|TSAN$|VALIDATE$|VERSION$)"
@@ -57,14 +57,16 @@ def functions(source, gcc, more=""):
         split = [] if arguments == "void" else split_arguments(arguments)
         function = Function(name, head.replace("static", "").replace("extern", "").strip(),
                             [argument(word, kind == "F") for word in split], kind == "F",
-                            re.sub(r"^.*(holdfast/\w+)(/\w+)*(/\.\./\w+)?\.h$", header_of, where))
+                            header_of(where))
         if name not in found or function.inline:
             found[name] = function
     return [found[name] for name in sorted(found)]
 
 
-def header_of(match):
-    return "%s.h" % (match[1] if not match[3] else "holdfast" + match[3][3:])
+def header_of(path):
+    """The header that a user includes: of machinery that of the same name, holdfast/internal/nofault/memory.h."""
+    match = re.search(r"holdfast/(?:internal/)?(\w+)(?:/(?:\w+|\.\.))*\.h$", os.path.normpath(path))
+    return "holdfast/%s.h" % match[1] if match else path
 
 
 def split_arguments(text):

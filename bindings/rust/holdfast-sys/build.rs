@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 /// The .c files below a folder.
 fn sources(folder: &Path) -> Vec<PathBuf> {
     let mut files = Vec::new();
-    let entries = fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {}", folder.display(), error));
+    let entries =
+        fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {}", folder.display(), error));
     for entry in entries {
         let path = entry.expect("a folder that can be read").path();
         if path.is_dir() {

@@ -82,34 +82,6 @@ extern "C" {
     pub fn hf_copy_safe(arg0: *mut c_void, arg1: *const c_void, arg2: usize) -> usize;
     /// Documented in `holdfast/nofault.h`.
     pub fn hf_copy_to_nofault(dst: *mut c_void, src: *const c_void, len: usize) -> usize;
-    /// Documented in `holdfast/internal/cpu.h`.
-    pub fn hf_cpu_family() -> c_uint;
-    /// Documented in `holdfast/internal/cpu.h`.
-    pub fn hf_cpu_has_avx2() -> bool;
-    /// Documented in `holdfast/internal/cpu.h`.
-    pub fn hf_cpu_has_avx512f() -> bool;
-    /// Documented in `holdfast/internal/cpu.h`.
-    pub fn hf_cpu_has_avx512vl() -> bool;
-    /// Documented in `holdfast/internal/cpu.h`.
-    pub fn hf_cpu_has_erms() -> bool;
-    /// Documented in `holdfast/internal/cpu.h`.
-    pub fn hf_cpu_has_fsrm() -> bool;
-    /// Documented in `holdfast/internal/cpu.h`.
-    pub fn hf_cpu_has_fsrs() -> bool;
-    /// Documented in `holdfast/internal/cpu.h`.
-    pub fn hf_cpu_has_fzrm() -> bool;
-    /// Documented in `holdfast/internal/cpu.h`.
-    pub fn hf_cpu_has_lse() -> bool;
-    /// Documented in `holdfast/internal/cpu.h`.
-    pub fn hf_cpu_has_mops() -> bool;
-    /// Documented in `holdfast/internal/cpu.h`.
-    pub fn hf_cpu_has_rep_good() -> bool;
-    /// Documented in `holdfast/internal/cpu.h`.
-    pub fn hf_cpu_model() -> c_uint;
-    /// Documented in `holdfast/internal/cpu.h`.
-    pub fn hf_cpu_vendor() -> *const c_char;
-    /// Documented in `holdfast/internal/cpu.h`.
-    pub fn hf_cpu_zva_size() -> c_uint;
     /// Documented in `holdfast/nofault.h`.
     pub fn hf_exchange32_nofault(p: *mut c_void, value: u32, found: *mut u32) -> c_int;
     /// Documented in `holdfast/nofault.h`.

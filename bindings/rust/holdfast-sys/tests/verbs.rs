@@ -6,7 +6,7 @@ fn each_is_linked() {
     use holdfast_sys::*;
 
     #[rustfmt::skip]
-    let all: [*const (); 335] = [
+    let all: [*const (); 321] = [
         hf_clear_choose as *const (),
         hf_clear_chosen as *const (),
         hf_clear_implementations as *const (),
@@ -35,20 +35,6 @@ fn each_is_linked() {
         hf_copy_nofault_words as *const (),
         hf_copy_safe as *const (),
         hf_copy_to_nofault as *const (),
-        hf_cpu_family as *const (),
-        hf_cpu_has_avx2 as *const (),
-        hf_cpu_has_avx512f as *const (),
-        hf_cpu_has_avx512vl as *const (),
-        hf_cpu_has_erms as *const (),
-        hf_cpu_has_fsrm as *const (),
-        hf_cpu_has_fsrs as *const (),
-        hf_cpu_has_fzrm as *const (),
-        hf_cpu_has_lse as *const (),
-        hf_cpu_has_mops as *const (),
-        hf_cpu_has_rep_good as *const (),
-        hf_cpu_model as *const (),
-        hf_cpu_vendor as *const (),
-        hf_cpu_zva_size as *const (),
         hf_exchange32_nofault as *const (),
         hf_exchange64_nofault as *const (),
         hf_extern_constant as *const (),

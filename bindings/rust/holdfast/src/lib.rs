@@ -6,7 +6,6 @@
 //! | --- | --- |
 //! | [`Mutex`], [`Condvar`] | the default lock: 4 bytes, spins, then parks; all of [`lock_api`] |
 //! | [`Spinlock`] | for some hundred instructions, by threads that have a processor each |
-//! | [`Arc`], [`Weak`] | as `std`'s, but a count that is overflowed saturates, and leaks |
 //! | [`Refcount`], [`Lockref`] | the counts themselves, for structures that keep one |
 //! | [`MappedFile`] | a mapped file that others may truncate: an `Err`, no SIGBUS |
 //! | [`nofault`] | copy, clear, load, store where memory may not be there (`unsafe`) |
@@ -18,16 +17,12 @@
 //! here. Linux only.
 //!
 //! Checked how. The C side: in the library's own repository, under model checkers, sanitizers and
-//! emulators. This side: tests under threads, and `Arc`'s own logic under a model checker
-//! (`bindings/rust/model`). Miri can't run a function of C, so it runs nothing of this crate.
+//! emulators. This side: tests under threads. Miri can't call a function of C, so it can't run this
+//! crate's tests.
 #![deny(missing_docs)]
 #![cfg(target_os = "linux")]
 
-mod arc;
-#[cfg(test)]
-mod arc_tests;
 mod condvar;
-mod count;
 mod lockref;
 mod mapped;
 mod mutex;
@@ -37,7 +32,6 @@ pub mod report;
 
 pub use lock_api;
 
-pub use crate::arc::{Arc, Weak};
 pub use crate::condvar::{Condvar, WaitTimeoutResult};
 pub use crate::lockref::{Lockref, LockrefGuard};
 pub use crate::mapped::{FileByte, Lost, MappedFile, View};

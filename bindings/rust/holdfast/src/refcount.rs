@@ -5,8 +5,8 @@ use std::fmt;
 
 use holdfast_sys as sys;
 
-/// A reference count of 4 bytes that saturates, for structures that keep one themselves. Where an
-/// [`Arc`](crate::Arc) will do, take that.
+/// A reference count of 4 bytes that saturates, for structures that keep one themselves. Where
+/// [`std::sync::Arc`] will do, take that.
 ///
 /// Misuse is reported ([`crate::report`]) and makes the count *saturated*: it then never becomes 0,
 /// and what it counts leaks. The number of references of one call is 1 to `i32::MAX`; others panic.
