@@ -26,10 +26,10 @@ lab: ## measure everything on this machine and write the report
 	@$(MAKE) --no-print-directory measured
 
 lab-quick: ## the same for a first look, in about a minute and a half: fewer and shorter runs, more noise
-	@$(MAKE) --no-print-directory measured QUICK='--seconds 40'
+	@$(MAKE) --no-print-directory measured TYPED=$@ QUICK='--seconds 40'
 
 measured:
-	@scripts/bootstrap.sh lab
+	@scripts/bootstrap.sh lab $(or $(TYPED),lab)
 	cmake --preset release
 	cmake --build --preset release --target hf-lab
 	@$(MAKE) --no-print-directory venv
@@ -43,11 +43,11 @@ measured:
 	exit $$status
 
 instructions: ## count the instructions of each operation on each processor, by qemu
-	@scripts/bootstrap.sh test
+	@scripts/bootstrap.sh test $@
 	@$(PYTHON3) -B lab/instructions/run.py --source-dir . --work-dir build/instructions
 
 simulation: ## simulate 2 to 256 processors, in some minutes, and draw build/lab/simulation.html; with UPDATE=1 for the report's advice and the tables of docs/design too
-	@scripts/bootstrap.sh lab
+	@scripts/bootstrap.sh lab $@
 	cmake --preset release
 	cmake --build --preset release --target hf-lab
 	@$(MAKE) --no-print-directory venv
@@ -63,16 +63,16 @@ simulation: ## simulate 2 to 256 processors, in some minutes, and draw build/lab
 	exit $$status
 
 machines: ## draw build/lab/machines.html: all archived machines, and your own results over them
-	@scripts/bootstrap.sh report
+	@scripts/bootstrap.sh report $@
 	@$(MAKE) --no-print-directory venv
 	build/venv/bin/python -B lab/report/machines.py --own build/lab/results.json --html build/lab/machines.html
 
 readme: ## draw docs/results.md and README.md's table from the raw results in docs/results/
-	@scripts/bootstrap.sh report
+	@scripts/bootstrap.sh report $@
 	$(PYTHON3) -B lab/report/results_page.py
 
 check: ## before each commit, two minutes: build, native tests of what changed, headers, roster, format
-	@scripts/bootstrap.sh test
+	@scripts/bootstrap.sh test $@
 	@$(PYTHON3) -B scripts/check.py
 
 test: ## every test: native, sanitizers, AArch64, RISC-V, s390x, bare metal, Linux kernel, report, format
@@ -80,7 +80,7 @@ test: ## every test: native, sanitizers, AArch64, RISC-V, s390x, bare metal, Lin
 	@$(PYTHON3) -B scripts/test.py
 
 cross: ## the tests on AArch64 (with and without LSE), RISC-V and s390x only, by qemu
-	@scripts/bootstrap.sh test
+	@scripts/bootstrap.sh test $@
 	@$(PYTHON3) -B scripts/test.py aarch64 aarch64-lse riscv64 s390x
 
 bare: ## four bare-metal AArch64 cores under QEMU: battery, spinlock experiment, mutants
@@ -96,11 +96,11 @@ packages: ## Debian packages in build/packages: built, checked by lintian, tried
 	$(PYTHON3) -B packaging/deb.py --source-dir . --work-dir build/packages
 
 fuzz: ## clear and copy against a byte loop, by libFuzzer, for SECONDS (default 60)
-	@scripts/bootstrap.sh test
+	@scripts/bootstrap.sh test $@
 	$(PYTHON3) -B tests/fuzz/run.py --source-dir . --work-dir build/fuzz --seconds $(or $(SECONDS),60)
 
 soak: ## 10 million random file operations under AddressSanitizer, a night's worth of comparison, an hour of a mount
-	@scripts/bootstrap.sh test
+	@scripts/bootstrap.sh test $@
 	cmake --preset asan
 	cmake --build --preset asan --target tmpfs_stress tmpfs_compare
 	build/asan/tmpfs/tests/tmpfs_stress random $(or $(OPERATIONS),10000000)
@@ -117,7 +117,7 @@ format: ## lay out all C and C++ as .clang-format says
 	clang-format -i $(SOURCES)
 
 format-check: ## fail if that would change anything
-	@scripts/bootstrap.sh format
+	@scripts/bootstrap.sh format $@
 	@clang-format --dry-run -Werror $(SOURCES)
 
 clean: ## remove build/
@@ -134,7 +134,7 @@ uninstall: ## remove what `make install` with the same PREFIX has installed
 conan: build/conan/ready ## the conan that packaging/run.py tests the recipe with
 
 build/conan/ready: packaging/conan/requirements.txt
-	@scripts/bootstrap.sh report
+	@scripts/bootstrap.sh report conan
 	$(PYTHON3) -m venv --clear build/conan
 	build/conan/bin/python -m pip install --quiet --disable-pip-version-check --no-cache-dir \
 		--requirement $<
@@ -143,7 +143,7 @@ build/conan/ready: packaging/conan/requirements.txt
 venv: build/venv/ready
 
 build/venv/ready: lab/report/requirements.txt
-	@scripts/bootstrap.sh report
+	@scripts/bootstrap.sh report $(or $(TYPED),report)
 	$(PYTHON3) -m venv --clear build/venv
 	build/venv/bin/python -m pip install --quiet --disable-pip-version-check --no-cache-dir \
 		--requirement $<

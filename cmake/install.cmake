@@ -30,24 +30,28 @@ install(FILES
 	${PROJECT_BINARY_DIR}/holdfastConfigVersion.cmake
 	DESTINATION ${HF_CMAKE_DIR})
 
-# The prefix is told relative to holdfast.pc itself: `cmake --install --prefix` may choose another.
-file(RELATIVE_PATH HF_PC_UP ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
-string(REGEX REPLACE "/$" "" HF_PC_UP ${HF_PC_UP})
+# The pkg-config files name the prefix, which is known when the files are installed: `cmake --install
+# --prefix` may choose another one. A path relative to the .pc file would end up in programs' RUNPATH.
 cmake_path(APPEND HF_PC_LIBDIR "\${prefix}" ${CMAKE_INSTALL_LIBDIR})
 cmake_path(APPEND HF_PC_INCLUDEDIR "\${prefix}" ${CMAKE_INSTALL_INCLUDEDIR})
-# The loader looks into /usr by itself, and elsewhere only where it has been told to: programs are.
-set(HF_PC_RPATH "-Wl,-rpath,\${libdir} ")
-if(CMAKE_INSTALL_PREFIX STREQUAL "/usr")
-	set(HF_PC_RPATH "")
-endif()
-configure_file(${CMAKE_CURRENT_LIST_DIR}/holdfast.pc.in ${PROJECT_BINARY_DIR}/holdfast.pc @ONLY)
-install(FILES ${PROJECT_BINARY_DIR}/holdfast.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+set(HF_PC_FILES holdfast)
 if(HF_BUILD_EXTERN)
-	configure_file(${CMAKE_CURRENT_LIST_DIR}/holdfast-extern.pc.in
-		${PROJECT_BINARY_DIR}/holdfast-extern.pc @ONLY)
-	install(FILES ${PROJECT_BINARY_DIR}/holdfast-extern.pc
-		DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+	list(APPEND HF_PC_FILES holdfast-extern)
 endif()
+set(AT @)
+foreach(file ${HF_PC_FILES})
+	configure_file(${CMAKE_CURRENT_LIST_DIR}/${file}.pc.in ${PROJECT_BINARY_DIR}/${file}.pc.in @ONLY)
+	install(CODE "
+		set(HF_PC_PREFIX \"\${CMAKE_INSTALL_PREFIX}\")
+		# The loader searches /usr by default; elsewhere a program needs a RUNPATH.
+		set(HF_PC_RPATH \"-Wl,-rpath,\\\${libdir} \")
+		if(HF_PC_PREFIX STREQUAL \"/usr\")
+			set(HF_PC_RPATH \"\")
+		endif()
+		configure_file(\"${PROJECT_BINARY_DIR}/${file}.pc.in\" \"${PROJECT_BINARY_DIR}/${file}.pc\" @ONLY)
+		file(INSTALL \"${PROJECT_BINARY_DIR}/${file}.pc\"
+			DESTINATION \"\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_LIBDIR}/pkgconfig\")")
+endforeach()
 
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 

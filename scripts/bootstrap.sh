@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 #
-# bootstrap.sh build|lab|test|bare|kernel|packages|report|format|docs - have the packages which that make target
-# needs.
+# bootstrap.sh build|lab|test|bare|kernel|packages|report|format|docs [TARGET] - have the packages which that make
+# target needs. TARGET is the target that was typed, for the messages.
 #
 # Says nothing and asks nobody when they are all there. Else installs them if it may (root, or sudo
 # without a password), or says what is missing and stops. Packages aside it writes nothing. Of two at
@@ -11,6 +11,7 @@
 # A package whose name differs between releases is written a|b: either will do.
 set -euo pipefail
 
+typed="make ${2-${1-}}"
 required=(build-essential cmake ninja-build pkg-config python3)
 # What the lab compares with: optional.
 peers=(libck-dev libtbb-dev libabsl-dev libglib2.0-dev libnsync-dev cargo librust-parking-lot-dev)
@@ -67,13 +68,13 @@ packages)
 	required+=(libck-dev libtbb-dev libabsl-dev libglib2.0-dev libnsync-dev)
 	;;
 *)
-	echo "usage: $0 build|lab|test|bare|kernel|packages|report|format|docs" >&2
+	echo "usage: $0 build|lab|test|bare|kernel|packages|report|format|docs [TARGET]" >&2
 	exit 2
 	;;
 esac
 
 if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
-	echo "This is no Debian. There, 'make $1' would need: ${required[*]}"
+	echo "This is no Debian. There, '$typed' would need: ${required[*]}"
 	((${#optional[@]} == 0)) || echo "and would use: ${optional[*]}"
 	for program in cmake ninja cc c++ python3; do
 		command -v "$program" >/dev/null || { echo "Missing here: $program" >&2; exit 1; }
@@ -145,7 +146,7 @@ mapfile -t absent < <(missing "${optional[@]}")
 
 mapfile -t absent < <(missing "${required[@]}")
 if ((${#absent[@]})); then
-	echo "'make $1' needs packages that are not installed. As root:" >&2
+	echo "'$typed' needs packages that are not installed. As root:" >&2
 	echo "  apt-get update && apt-get install --no-install-recommends ${absent[*]}" >&2
 	exit 1
 fi

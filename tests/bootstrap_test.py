@@ -45,14 +45,14 @@ class Bootstrap(unittest.TestCase):
         with open(os.path.join(self.folder, name), encoding="utf-8") as file:
             return file.read()
 
-    def start(self, what, **environment):
+    def start(self, *what, **environment):
         path = self.folder + ":" + os.environ["PATH"]
-        return subprocess.Popen(["bash", SCRIPT, what], text=True, stdout=subprocess.PIPE,
+        return subprocess.Popen(["bash", SCRIPT, *what], text=True, stdout=subprocess.PIPE,
                                 stderr=subprocess.PIPE,
                                 env={**os.environ, "PATH": path, "SYSTEM": self.folder, **environment})
 
-    def run_it(self, what, **environment):
-        with self.start(what, **environment) as process:
+    def run_it(self, *what, **environment):
+        with self.start(*what, **environment) as process:
             out, err = process.communicate()
         return process.returncode, out, err
 
@@ -108,6 +108,12 @@ class Bootstrap(unittest.TestCase):
         said = [process.communicate() for process in processes]
         self.assertEqual([process.returncode for process in processes], [0, 0], said)
         self.assertEqual(self.read("asked").count("install -y"), 1)
+
+    def test_messages_name_the_target_that_was_typed(self):
+        self.has([], LAB)
+        for words, typed in ((("test", "check"), "make check"), (("test",), "make test")):
+            _, _, err = self.run_it(*words, WHO="1000")
+            self.assertIn("'%s' needs packages" % typed, err)
 
     def test_usage(self):
         self.assertEqual(self.run_it("nonsense")[0], 2)

@@ -616,6 +616,10 @@ class Command(gdb.Command):
         super().__init__("holdfast " + type(self).__name__.lower(), gdb.COMMAND_STATUS)
 
     def invoke(self, argument, _from_tty):
+        # A core dump has a process number, too.
+        if not gdb.selected_inferior().pid:
+            print("the program is not running: there is no memory to read")
+            return
         try:
             self.run(argument)
         except Missing as missing:

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* linux_user_parking - futexes, membarrier, signals, deadlines. */
 #include <errno.h>
-#include <linux/futex.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/syscall.h>
@@ -17,9 +16,18 @@
 #define SYS_futex SYS_futex_time64
 #endif
 
+/* The kernel's interface, as in <linux/futex.h>, which is not on the path of musl-gcc. */
+enum {
+	HF_DETAIL_FUTEX_WAKE = 1,
+	HF_DETAIL_FUTEX_CMP_REQUEUE = 4,
+	HF_DETAIL_FUTEX_WAIT_BITSET = 9,
+	HF_DETAIL_FUTEX_PRIVATE_FLAG = 128,
+};
+#define HF_DETAIL_FUTEX_BITSET_MATCH_ANY 0xffffffffu
+
 static int operation(int what, enum hf_env_scope scope)
 {
-	return scope == HF_ENV_SHARED ? what : what | FUTEX_PRIVATE_FLAG;
+	return scope == HF_ENV_SHARED ? what : what | HF_DETAIL_FUTEX_PRIVATE_FLAG;
 }
 
 enum hf_env_parked hf_env_park(const struct hf_atomic32 *word, uint32_t expected, uint64_t deadline,
@@ -33,9 +41,9 @@ enum hf_env_parked hf_env_park(const struct hf_atomic32 *word, uint32_t expected
 	when.tv_nsec = (long)(deadline % 1000000000u);
 	do {
 		/* This form's time is absolute: a signal does not make the wait longer. */
-		error = syscall(SYS_futex, word, operation(FUTEX_WAIT_BITSET, scope), expected,
-				deadline == HF_ENV_FOREVER ? NULL : &when, NULL,
-				FUTEX_BITSET_MATCH_ANY);
+		error = syscall(SYS_futex, word, operation(HF_DETAIL_FUTEX_WAIT_BITSET, scope),
+				expected, deadline == HF_ENV_FOREVER ? NULL : &when, NULL,
+				HF_DETAIL_FUTEX_BITSET_MATCH_ANY);
 	} while (error && errno == EINTR);
 	if (error)
 		error = errno;
@@ -49,7 +57,7 @@ uint32_t hf_env_unpark(const struct hf_atomic32 *word, uint32_t n, enum hf_env_s
 {
 	int kept = errno;
 	/* The kernel's count is signed. */
-	long woken = syscall(SYS_futex, word, operation(FUTEX_WAKE, scope),
+	long woken = syscall(SYS_futex, word, operation(HF_DETAIL_FUTEX_WAKE, scope),
 			     n < INT32_MAX ? n : INT32_MAX, NULL, NULL, 0);
 
 	errno = kept;
@@ -61,8 +69,8 @@ void hf_env_requeue(const struct hf_atomic32 *word, uint32_t expected, const str
 {
 	int kept = errno;
 
-	if (syscall(SYS_futex, word, operation(FUTEX_CMP_REQUEUE, scope), 1, INT32_MAX, to,
-		    expected) < 0)
+	if (syscall(SYS_futex, word, operation(HF_DETAIL_FUTEX_CMP_REQUEUE, scope), 1, INT32_MAX,
+		    to, expected) < 0)
 		(void)hf_env_unpark(word, UINT32_MAX, scope);
 	errno = kept;
 }

@@ -131,6 +131,7 @@ REFUSED = [
     ("32-bit RISC-V", "clang", ["--target=riscv32-none-elf"], "64-bit pointers"),
     ("old gcc", "gcc", OLD, "needs gcc 8 or newer"),
     ("old clang", "clang", ["-U__clang_major__", "-D__clang_major__=9"], "needs clang 10 or newer"),
+    ("C++98", "gcc", ["-x", "c++", "-std=c++98"], "needs C[+][+]11 or newer"),
     ("another compiler", "gcc", ["-U__GNUC__"], "MSVC has none"),
 ]
 
@@ -146,7 +147,8 @@ def refused(args):
             continue
         command = [compiler, "-ffreestanding", "-fsyntax-only", "-I", os.path.join(args.source_dir, "include"),
                    *options]
-        plain = subprocess.run([*command, "-x", "c", "-"], input="#include <stdint.h>\n", text=True,
+        c = [] if "-x" in options else ["-x", "c"]
+        plain = subprocess.run([*command, *c, "-"], input="#include <stdint.h>\n", text=True,
                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
         if plain.returncode:
             print("SKIPPED refused %s: %s does not compile for it" % (name, compiler))
@@ -155,7 +157,7 @@ def refused(args):
         for header in headers:
             if header in PARTS or header == "refcount_mutex.h":  # it begins with a C library's
                 continue
-            done = subprocess.run([*command, "-x", "c", "-"], input="#include <holdfast/%s>\n" % header,
+            done = subprocess.run([*command, *c, "-"], input="#include <holdfast/%s>\n" % header,
                                   text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
             first = re.search(r"error: (.*)", done.stdout)
             if not done.returncode or not first or not re.search(words, first[1]):

@@ -151,6 +151,11 @@ def main():
         program = os.path.join(build, "pkg_config_" + os.path.splitext(source)[1][1:])
         run(*compiler.split(), os.path.join(consumer, source), "-o", program, *flags)
         run(program)
+        # What the program has of the prefix is the folder of the library, without detours.
+        dynamic = subprocess.run(["readelf", "-d", program], check=True, text=True, stdout=subprocess.PIPE).stdout
+        runpath = re.findall(r"\((?:RUNPATH|RPATH)\).*\[(.*)\]", dynamic)
+        if runpath != [os.path.dirname(found[0])]:
+            sys.exit("%s has the RUNPATH %s" % (program, runpath))
 
     static = [flag.replace("-lholdfast", "-l:libholdfast.a") for flag in flags] + ["-pthread"]
     sanitized = [sanitize(compiler, os.path.join(consumer, "tsan.c"),

@@ -8,6 +8,7 @@
   dynamic    the program has the shared library; gdb loads the script with it, from an installed tree
   stripped   the same, of the library only what it exports has a name
   core       the static one's core dump
+  exited     a program that has ended, and one that has not been started: each command says so
 
 Exits with 77 where gdb is not here, or can't run a program.
 """
@@ -82,6 +83,12 @@ def main():
     good = [judge("static", gdb(*script, *STOP, *CHECKS, "-ex", "generate-core-file " + core,
                                 args.static))]
     good.append(judge("core", gdb(*script, "-ex", "core-file " + core, "-ex", "up", *CHECKS, args.static)))
+
+    commands = [word for name in ("waiters", "regions", "reports", "profile")
+                for word in ("-ex", "holdfast " + name)]
+    ended = gdb(*script, *commands, "-ex", "run", *commands, "/bin/true")
+    good.append(ended.count("the program is not running: there is no memory to read") == 8)
+    print("ok exited" if good[-1] else "FAILED exited\n" + ended, flush=True)
 
     library, words = install(args)
     words += ["-ex", "set environment LD_LIBRARY_PATH " + os.path.dirname(library)]

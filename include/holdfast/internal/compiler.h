@@ -20,6 +20,9 @@
 #elif !defined(__clang__) && __GNUC__ < 8
 #error "Holdfast needs gcc 8 or newer, or clang 10 or newer"
 #endif
+#if defined(__cplusplus) && __cplusplus < 201103L
+#error "Holdfast needs C++11 or newer: compile with -std=c++11, or leave -std= out"
+#endif
 /*
  * A lockref is a lock and a count in one 64-bit word that the processor changes at once, the tables of
  * sites and of parked threads hold pointers in 64 bits. Either byte order will do.

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef HF_HOLDFAST_H
+#define HF_HOLDFAST_H
+#pragma GCC system_header
+/*
+ * holdfast - every public header, in one line.
+ *
+ * Use when / not when
+ *   In a program that uses several primitives, or to try the library. A header of your own is better
+ *   off with the one that it needs, because each of its users pays for what it includes. Two headers
+ *   are not included: refcount_mutex.h, which needs <pthread.h>, and extern.h, which is for other
+ *   languages. Where a world lacks something (a kernel has no parking), that header is empty.
+ */
+#include "cond.h"
+#include "intrusive_ptr.h"
+#include "lockref.h"
+#include "lockref_counted.h"
+#include "mutex.h"
+#include "nofault.h"
+#include "rcuref.h"
+#include "refcount.h"
+#include "refcount_lock.h"
+#include "region.h"
+#include "report.h"
+#include "spinlock.h"
+#include "validate.h"
+#include "version.h"
+
+#endif
