@@ -3,7 +3,7 @@
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help build lab lab-quick measured simulation machines instructions readme check test cross fuzz soak format format-check \
-	clean install uninstall venv conan bare kernel docs packages
+	clean install uninstall venv conan bare kernel docs packages single
 
 PREFIX ?= /usr/local
 # So that the loader finds the shared library, or forgets it, wherever it is configured to look.
@@ -12,7 +12,7 @@ LDCONFIG = if [ -z "$$DESTDIR" ] && [ $$(id -u) = 0 ]; then PATH=$$PATH:/sbin:/u
 # Debian's own, which python3-venv belongs to, and not whatever comes first on the path.
 PYTHON3 := $(firstword $(wildcard /usr/bin/python3) python3)
 
-SOURCES = $(shell find include src single examples tests tmpfs lab port zephyr -name '*.[ch]' -o -name '*.cpp')
+SOURCES = $(shell find include src examples tests tmpfs lab port zephyr -name '*.[ch]' -o -name '*.cpp')
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 14
@@ -111,6 +111,9 @@ soak: ## 10 million random file operations under AddressSanitizer, a night's wor
 docs: ## the site, build/docs/html, and the manual, build/docs/man, from the headers' comments
 	@scripts/bootstrap.sh docs
 	@$(PYTHON3) -B docs/site/build.py
+
+single: ## the whole library as two files, build/single/holdfast.h and holdfast.c
+	@$(PYTHON3) -B single/generate.py
 
 format: ## lay out all C and C++ as .clang-format says
 	@scripts/bootstrap.sh format

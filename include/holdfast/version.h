@@ -24,10 +24,10 @@
  * itself, the table of parked threads, exception table entries, and the functions that inlined code
  * calls. Whoever changes one of them takes the next number. Then inlined code does not link, and does
  * not load, with a library of another layout: the linker, or the loader, names what it lacks, as
- * hf_detail_mutex_lock_slow_layout2. And of two copies in one process the second one reports so and aborts
+ * hf_detail_mutex_lock_slow_layout3. And of two copies in one process the second one reports so and aborts
  * (src/process/process.h).
  */
-#define HF_DETAIL_LAYOUT 2
+#define HF_DETAIL_LAYOUT 3
 
 /* The three as one number, to compare: 1.2.3 is 10203. */
 #define HF_VERSION_NUMBER (HF_VERSION_MAJOR * 10000 + HF_VERSION_MINOR * 100 + HF_VERSION_PATCH)

@@ -1,27 +1,28 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""A program with a copy of include/, src/ and single/, and one command of a compiler: no CMake.
+"""The generated pair holdfast.h and holdfast.c, alone in a folder with a program.
 
     run.py --source-dir DIR --work-dir DIR
 
-  lists         single/holdfast.c includes the files of CMakeLists.txt, and all headers that they do
-  one command   a program in C, and one in C++, by gcc and by clang, without a warning; it runs
+  alone         nothing of Holdfast but the two files can be reached
+  one command   a program in C by gcc, clang and musl-gcc, one in C++ by g++ and clang++, with -Wshadow and
+                without a warning; it runs
   sanitizers    the C program with each of theirs links and runs
   battery       all of the battery's cases, in a program built by one command
-  names         what a plug-in with this file shows to others is what the headers declare public
-  mutants       a file left out, a name that is there twice, and the pragma left out, are noticed
+  names         what a plug-in with holdfast.c shows to others is what the header declares public
+  mutants       a source that is left out, and the pragma left out, are noticed
 
 Exits with 1 on a failure.
 """
 import argparse
+import glob
 import os
 import re
 import shutil
 import subprocess
 import sys
 
-FLAGS = ["-O2", "-DNDEBUG", "-Wall", "-Wextra", "-Werror", "-Iholdfast/include"]
-SINGLE = "holdfast/single/holdfast.c"
+FLAGS = ["-O2", "-DNDEBUG", "-Wall", "-Wextra", "-Wshadow", "-Werror"]
 
 
 def read(*path):
@@ -29,12 +30,17 @@ def read(*path):
         return file.read()
 
 
+def write(path, text):
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+
+
 class Test:
     def __init__(self, source, work):
         self.source, self.work, self.failed = source, work, 0
 
     def check(self, what, good, why=""):
-        print("%s %s%s" % ("ok" if good else "not ok", what, "\n" + why if not good else ""), flush=True)
+        print("%s %s%s" % ("ok" if good else "not ok", what, "\n" + why[-4000:] if not good else ""), flush=True)
         self.failed += not good
 
     def run(self, *command):
@@ -43,135 +49,99 @@ class Test:
                               text=True, check=False, timeout=600)
         return done.returncode == 0, "%s\n%s" % (" ".join(command), done.stdout)
 
-    def lists(self):
-        text = read(self.source, "single", "holdfast.c")
-        wanted = sorted(re.findall(r"^\t\$\{PROJECT_SOURCE_DIR\}/(src/\S+\.c)", read(
-            self.source, "CMakeLists.txt"), re.MULTILINE))
-        has = re.findall(r'^#include "\.\./(\S+)"', text, re.MULTILINE)
-        self.check("it has the library's %d files" % len(wanted), has == wanted and wanted,
-                   " ".join(sorted(set(has) ^ set(wanted))) or "in another order, or twice")
-        used = set()
-        for folder, _, names in os.walk(os.path.join(self.source, "src")):
-            for name in names:
-                used |= set(re.findall(r"^#\s*include (<[^>]+>)", read(folder, name), re.MULTILINE))
-        before = text.split("#pragma GCC visibility push")[0]
-        used.discard("<sys/sdt.h>")  # macros alone, and only with HF_PROBES
-        missing = used - set(re.findall(r"^#include (<[^>]+>)", before, re.MULTILINE))
-        self.check("and the %d headers of the system that they include" % len(used), not missing,
-                   " ".join(sorted(missing)))
+    def build_and_run(self, what, *command, prefix=()):
+        worked, said = self.run(*command, "-o", "program", "-pthread")
+        worked, said = self.run(*prefix, "./program") if worked else (worked, said)
+        self.check(what, worked, said)
+
+    def alone(self):
+        found = set(re.findall(r'^\s*#\s*include\s+"(.*)"', read(self.work, "holdfast.h") + read(self.work, "holdfast.c"),
+                               re.MULTILINE))
+        self.check("alone", found == {"holdfast.h"}, "they include " + " ".join(sorted(found)))
 
     def programs(self, compilers):
         for cc in compilers:
-            worked, said = self.run(cc, *FLAGS, "program.c", SINGLE, "-o", "program", "-pthread")
-            worked, said = self.run("./program") if worked else (worked, said)
-            self.check("C by %s" % cc, worked, said)
-
-            # In one command where C++17 is what the compiler takes without being asked.
+            self.build_and_run("C by " + cc, cc, *FLAGS, "program.c", "holdfast.c")
+            if cc == "musl-gcc":
+                continue
             cxx = cc.replace("gcc", "g++").replace("clang", "clang++")
-            _, macros = self.run(cxx, "-dM", "-E", "-x", "c++", "/dev/null")
-            if int(re.search(r"__cplusplus (\d+)", macros)[1]) >= 201703:
-                how, worked, said = "one command", True, ""
-                library = ["-x", "c", SINGLE]
-            else:
-                how, library = "two commands", ["holdfast.o"]
-                worked, said = self.run(cc, *FLAGS, "-c", SINGLE, "-o", "holdfast.o")
-            std = ["-std=c++17"] if how == "two commands" else []
-            if worked:
-                worked, said = self.run(cxx, *std, *FLAGS, "program.cpp", *library, "-o", "program",
-                                        "-pthread")
-            worked, said = self.run("./program") if worked else (worked, said)
-            self.check("C++ by %s, in %s" % (cxx, how), worked, said)
+            worked, said = self.run(cc, *FLAGS, "-c", "holdfast.c", "-o", "holdfast.o")
+            self.check("the library by " + cc, worked, said)
+            self.build_and_run("C++ by " + cxx, cxx, "-std=c++17", *FLAGS, "program.cpp", "holdfast.o")
 
     def sanitizers(self, compilers):
         for cc in compilers:
             for kind in ("address,undefined", "thread"):
-                words = [cc, "-fsanitize=" + kind, "-O0", "-w", "-Iholdfast/include"]
+                words = [cc, "-fsanitize=" + kind, "-O0", "-w"]
                 prefix = []
                 if not self.run(*words, "empty.c", "-o", "program")[0] or not self.run("./program")[0]:
                     prefix = ["setarch", "-R"]  # addresses too random for it
                     if not self.run(*prefix, "./program")[0]:
                         print("SKIPPED single %s -fsanitize=%s: it does not work here" % (cc, kind))
                         continue
-                worked, said = self.run(*words, "program.c", SINGLE, "-o", "program", "-pthread")
-                worked, said = self.run(*prefix, "./program") if worked else (worked, said)
-                self.check("-fsanitize=%s by %s" % (kind, cc), worked, said)
+                self.build_and_run("-fsanitize=%s by %s" % (kind, cc), *words, "program.c", "holdfast.c", prefix=prefix)
 
     def battery(self):
-        """-UNDEBUG: its cases are assertions."""
+        """-UNDEBUG: its cases are assertions. Its headers are found by their usual names: all lead to the one."""
         folder = os.path.join(self.source, "tests", "battery")
-        cases = sorted(os.path.join(folder, name) for name in os.listdir(folder) if name.endswith(".c"))
-        worked, said = self.run("gcc", "-std=gnu11", "-g0", "-O1", "-UNDEBUG", "-Wall", "-Wextra", "-Werror",
-                                "-Iholdfast/include", *cases, SINGLE, "-o", "all", "-pthread")
+        for name in glob.glob("**/*.h", root_dir=os.path.join(self.source, "include", "holdfast"), recursive=True):
+            there = os.path.join(self.work, "names", "holdfast", name)
+            os.makedirs(os.path.dirname(there), exist_ok=True)
+            write(there, '#include "%s"\n' % os.path.join(self.work, "holdfast.h"))
+        cases = sorted(glob.glob(os.path.join(folder, "*.c")))
+        worked, said = self.run("gcc", "-std=gnu11", "-g0", "-O1", "-UNDEBUG", "-Wall", "-Wextra", "-Werror", "-Inames",
+                                *cases, "holdfast.c", "-o", "all", "-pthread")
         if worked:
-            worked, said = self.run(sys.executable, "-B", os.path.join(self.source, "tests", "ktap.py"),
-                                    "./all")
+            worked, said = self.run(sys.executable, "-B", os.path.join(self.source, "tests", "ktap.py"), "./all")
         self.check("the battery", worked, said)
 
     def names(self):
-        """(what a plug-in shows that has it, what of it is not public): its state is not for others."""
-        worked, said = self.run("gcc", "-O0", *FLAGS[1:], "-fPIC", "-shared", SINGLE, "-o", "plugin.so")
+        """What of the names that a plug-in shows is not public: its state is not for others."""
+        worked, said = self.run("gcc", "-O0", *FLAGS[1:], "-fPIC", "-shared", "holdfast.c", "-o", "plugin.so")
         self.check("a plug-in links", worked, said)
         _, listed = self.run("nm", "-D", "--defined-only", "--format=posix", "plugin.so")
-        listed = listed.split("\n", 1)[1]
-        visible = set(re.findall(r"^(\S+) ", listed, re.MULTILINE))
-        code = ""
-        for folder, _, names in os.walk(os.path.join(self.source, "include")):
-            code += "".join(read(folder, name) for name in names)
-        for folder, _, names in os.walk(os.path.join(self.source, "src")):
-            code += "".join(read(folder, name) for name in names if name.endswith(".h"))
-        public = {word for declaration in re.split(r"[;{}]", code) if re.search(r"\bHF_API\b", declaration)
-                  for word in re.findall(r"\bhf_\w+", declaration)}
+        visible = set(re.findall(r"^(\S+) ", listed.split("\n", 1)[1], re.MULTILINE))
+        public = {word for declaration in re.split(r"[;{}]", read(self.work, "holdfast.h") + read(self.work, "holdfast.c"))
+                  if re.search(r"\bHF_API\b", declaration) for word in re.findall(r"\bhf_\w+", declaration)}
         # A symbol's name may end with the layout (version.h). And the linker's, for the sites of the object.
         visible = {re.sub(r"_layout\d+$", "", name) for name in visible}
-        wrong = {name for name in visible - public if not name.startswith(("__start_", "__stop_"))}
-        return visible, wrong
+        return visible, {name for name in visible - public if not name.startswith(("__start_", "__stop_"))}
 
     def mutants(self):
-        path = os.path.join(self.work, SINGLE)
+        path = os.path.join(self.work, "holdfast.c")
         text = read(path)
-        for what, other, says in (
-                ("a file left out", text.replace('#include "../src/report/report.c"\n', ""), "hf_report"),
-                ("a name that is there twice",
-                 text.replace("#pragma GCC visibility pop", "static void start_region(void)\n{\n}"),
-                 "redefinition of .start_region")):
-            with open(path, "w", encoding="utf-8") as file:
-                file.write(other)
-            worked, said = self.run("gcc", "-O0", "-Iholdfast/include", "program.c", SINGLE, "-o", "bad",
-                                    "-pthread")
-            self.check("noticed: %s" % what, other != text and not worked and re.search(says, said), said)
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(re.sub(r"#pragma GCC visibility.*", "", text))
+        parts = re.split(r"(?=^/\* ---- src/)", text, flags=re.MULTILINE)
+        write(path, "".join(part for part in parts if not part.startswith("/* ---- src/report/report.c")))
+        worked, said = self.run("gcc", "-O0", "program.c", "holdfast.c", "-o", "bad", "-pthread")
+        self.check("noticed: a source left out", not worked and "hf_report" in said, said)
+        write(path, re.sub(r"#pragma GCC visibility.*", "", text))
         self.check("noticed: no visibility", self.names()[1])
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(text)
+        write(path, text)
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--source-dir", required=True)
     parser.add_argument("--work-dir", required=True)
     args = parser.parse_args()
-    work = os.path.abspath(args.work_dir)
+    source, work = os.path.abspath(args.source_dir), os.path.abspath(args.work_dir)
     shutil.rmtree(work, ignore_errors=True)
-    test = Test(os.path.abspath(args.source_dir), work)
-    for folder in ("include", "src", "single"):
-        shutil.copytree(os.path.join(args.source_dir, folder), os.path.join(work, "holdfast", folder))
+    subprocess.run([sys.executable, "-B", os.path.join(source, "single", "generate.py"), "--out", work], check=True)
+    test = Test(source, work)
     for name in ("main.c", "main.cpp"):
-        shutil.copy(os.path.join(args.source_dir, "tests", "install", "consumer", name),
-                    os.path.join(work, name.replace("main", "program")))
-    test.lists()
-    compilers = [cc for cc in ("gcc", "clang") if shutil.which(cc)]
-    for cc in {"gcc", "clang"} - set(compilers):
+        text = read(source, "tests", "install", "consumer", name)
+        write(os.path.join(work, name.replace("main", "program")),
+              re.sub(r"#include <holdfast/\w+\.h>", '#include "holdfast.h"', text))
+    write(os.path.join(work, "empty.c"), "int main(void) { return 0; }\n")
+    test.alone()
+    compilers = [cc for cc in ("gcc", "clang", "musl-gcc") if shutil.which(cc)]
+    for cc in sorted({"gcc", "clang", "musl-gcc"} - set(compilers)):
         print("SKIPPED single %s: it is not here" % cc)
     test.programs(compilers)
-    with open(os.path.join(work, "empty.c"), "w", encoding="utf-8") as file:
-        file.write("int main(void) { return 0; }\n")
-    test.sanitizers(compilers)
+    test.sanitizers([cc for cc in compilers if cc != "musl-gcc"])
     test.battery()
     visible, wrong = test.names()
-    test.check("it shows %d names, all of them public" % len(visible), visible and not wrong,
-               " ".join(sorted(wrong)))
+    test.check("it shows %d names, all of them public" % len(visible), visible and not wrong, " ".join(sorted(wrong)))
     test.mutants()
     return 1 if test.failed else 0
 

@@ -62,7 +62,7 @@ static void lockref(const char *who, Get get, GetNotDead get_not_dead, PutReturn
 }
 
 struct owned : hf::refcounted<owned> {
-	explicit owned(bool *gone) : gone(gone) {}
+	explicit owned(bool *flag) : gone(flag) {}
 	~owned() { *gone = true; }
 	bool *gone;
 };
