@@ -22,6 +22,10 @@ import shutil
 import subprocess
 import sys
 
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+from checks import Checks, Failed, run  # noqa: E402
+
 VERSIONS = {"gcc": range(11, 15), "clang": range(14, 20)}
 WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]
 # The headers are read without the line that keeps their warnings from users.
@@ -56,18 +60,6 @@ def find():
             else:
                 missing.append(name)
     return found, missing
-
-
-class Failed(Exception):
-    pass
-
-
-def run(*command):
-    done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                          stderr=subprocess.STDOUT, text=True, errors="replace", check=False)
-    if done.returncode not in (0, 77):
-        raise Failed("%s\n%s" % (" ".join(command), done.stdout[-4000:]))
-    return done.stdout
 
 
 class Check:
@@ -119,7 +111,7 @@ class Check:
             run(self.cxx if cxx else self.c, "-std=" + ("gnu++17" if cxx else "gnu11"), "-O1",
                 *WARNINGS, "-UNDEBUG", "-I" + os.path.join(self.source, "include"), file, "-o", program,
                 os.path.join(self.folder, "libholdfast-O2.a"), "-pthread")
-            run(program)
+            run(program, may=(0, 77))
 
 
 # (what it is, compiler, options, what the first error says)
@@ -136,14 +128,13 @@ REFUSED = [
 ]
 
 
-def refused(args):
+def refused(args, checks):
     """What is not supported: each public header says so before anything else goes wrong."""
-    failed = 0
     headers = sorted(os.path.basename(file) for file in
                      glob.glob(os.path.join(args.source_dir, "include", "holdfast", "*.h")))
     for name, compiler, options, words in REFUSED:
         if not shutil.which(compiler):
-            print("SKIPPED refused %s: %s is not here" % (name, compiler))
+            checks.skip("refused " + name, "%s is not here" % compiler)
             continue
         command = [compiler, "-ffreestanding", "-fsyntax-only", "-I", os.path.join(args.source_dir, "include"),
                    *options]
@@ -151,7 +142,7 @@ def refused(args):
         plain = subprocess.run([*command, *c, "-"], input="#include <stdint.h>\n", text=True,
                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
         if plain.returncode:
-            print("SKIPPED refused %s: %s does not compile for it" % (name, compiler))
+            checks.skip("refused " + name, "%s does not compile for it" % compiler)
             continue
         wrong = None
         for header in headers:
@@ -163,9 +154,7 @@ def refused(args):
             if not done.returncode or not first or not re.search(words, first[1]):
                 wrong = "%s: %s" % (header, first[1] if first else "no error")
                 break
-        print("FAILED refused %s: %s" % (name, wrong) if wrong else "ok refused %s" % name)
-        failed += bool(wrong)
-    return failed
+        checks.wrong("refused " + name, wrong)
 
 
 def main():
@@ -179,8 +168,9 @@ def main():
     if args.compiler:
         found, missing = {name: (name, re.sub(r"gcc", "g++", re.sub(r"clang", "clang++", name)))
                           for name in args.compiler}, []
+    checks = Checks()
     for name in missing:
-        print("SKIPPED %s: it is not here" % name)
+        checks.skip(name, "it is not here")
     if not found:
         return 77
     # Read as their authors' code: with warnings.
@@ -194,27 +184,17 @@ def main():
             text.write(content.replace(SYSTEM_HEADER, ""))
 
     def one(name):
-        lines, failed = [], 0
         check = Check(args, name, *found[name])
         if not version_of(check.cxx):
-            lines.append("SKIPPED %s C++: %s is not here" % (name, check.cxx))
+            checks.skip(name + " C++", "%s is not here" % check.cxx)
         for step in (check.library, check.headers, check.examples):
-            try:
-                step()
-                lines.append("ok %s %s" % (name, step.__name__))
-            except Failed as why:
-                lines.append("FAILED %s %s: %s" % (name, step.__name__, why))
-                failed += 1
-                if step == check.library:
-                    break
-        return lines, failed
+            if not checks.attempt("%s %s" % (name, step.__name__), step) and step == check.library:
+                break
 
-    failures = refused(args)
+    refused(args, checks)
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-        for lines, failed in pool.map(one, found):
-            print("\n".join(lines), flush=True)
-            failures += failed
-    return 1 if failures else 0
+        list(pool.map(one, found))
+    return checks.end()
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ another layout. Of each there is a program, and a plug-in, from the same sources
                  linker or the loader, which name the function, where inlined code of one layout
                  meets the library of another
 
-One line a check. Exits with 1 if one failed.
+Exits with 1 if a check failed.
 """
 import argparse
 import concurrent.futures
@@ -28,6 +28,7 @@ sys.path.insert(0, os.path.dirname(HERE))
 
 import ktap  # noqa: E402
 import mutation  # noqa: E402
+from checks import Checks, Failed, run  # noqa: E402
 
 # The layout of this tree, and another.
 with open(os.path.join(HERE, "..", "..", "include", "holdfast", "version.h"), encoding="utf-8") as header:
@@ -43,13 +44,6 @@ VERSIONS = {
 KINDS = ("static", "shared")
 VALIDATE = "holdfast: validate: two copies of the library take locks"
 MISUSE = "refcount: addition on 0"
-
-
-def run(*command, cwd=None):
-    done = subprocess.run(command, cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                          errors="replace", check=False)
-    if done.returncode:
-        raise RuntimeError("%s\n%s" % (" ".join(command), done.stdout[-3000:]))
 
 
 class Build:
@@ -202,15 +196,14 @@ def main():
     args = parser.parse_args()
     build = Build(args)
     build.all()
-    failed = 0
+    said = Checks()
     for name, wrong in checks(build):
-        print("%s %s%s" % ("FAILED" if wrong else "ok", name, ": " + wrong if wrong else ""), flush=True)
-        failed += bool(wrong)
-    return 1 if failed else 0
+        said.wrong(name, wrong)
+    return said.end()
 
 
 if __name__ == "__main__":
     try:
         sys.exit(main())
-    except (RuntimeError, mutation.Stale) as error:
+    except (Failed, mutation.Stale) as error:
         sys.exit(str(error))

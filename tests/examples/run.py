@@ -15,6 +15,10 @@ import shutil
 import subprocess
 import sys
 
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+from checks import Checks  # noqa: E402
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 FLAGS = ["-O2", "-DNDEBUG", "-Wall", "-Wextra", "-Werror", "-pthread"]
 
@@ -41,14 +45,11 @@ def run(*command):
                           check=False, timeout=300)
 
 
-class Examples:
+class Examples(Checks):
     def __init__(self, args):
-        self.args, self.failed = args, 0
+        super().__init__()
+        self.args = args
         self.folder = os.path.join(args.source_dir, "examples")
-
-    def check(self, what, good, why=""):
-        print("%s %s%s" % ("ok" if good else "not ok", what, "\n" + why if not good else ""), flush=True)
-        self.failed += not good
 
     def build(self, compilers, source, program, *more):
         """None, or what the compiler said."""
@@ -76,11 +77,11 @@ class Examples:
         self.check("%s asserts nothing" % name, not re.search(r"\bassert\s*\(|assert\.h", read(source)))
         more = self.libraries(name)
         if more is None:
-            print("SKIPPED %s: liburcu is not here" % name)
+            self.skip(name, "liburcu is not here")
             return
         for compilers in (("gcc", "g++"), ("clang", "clang++")):
             if not shutil.which(compilers[source.endswith(".cpp")]):
-                print("SKIPPED %s by %s: it is not here" % (name, compilers[0]))
+                self.skip("%s by %s" % (name, compilers[0]), "it is not here")
                 continue
             program = os.path.join(self.args.work_dir, "%s_%s" % (name, compilers[0]))
             said = self.build(compilers, source, program, *more)
@@ -136,7 +137,7 @@ def main():
         examples.one(name, wanted[name])
     examples.readme()
     examples.must_fails()
-    return 1 if examples.failed else 0
+    return examples.end()
 
 
 if __name__ == "__main__":

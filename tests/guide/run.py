@@ -35,6 +35,10 @@ import shutil
 import subprocess
 import sys
 
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+from checks import Checks, Failed  # noqa: E402
+
 FLAGS = ["-O1", "-g", "-DNDEBUG", "-Wall", "-Wextra", "-Wshadow", "-Werror"]
 LIMIT = 120  # seconds for one block
 CODE = {"c", "cpp", "sh"}
@@ -66,10 +70,6 @@ WHOLE = [
 ]
 # Of the _old forms the guides say once what they are; guards' own functions are their macros'.
 IMPLIED = re.compile(r"_old$|__|_guard_(begin|end)$|_H$")
-
-
-class Failed(Exception):
-    """It does not hold: what was found."""
 
 
 def read(path):
@@ -386,14 +386,6 @@ def mutants(tools, texts, known, render):
     return [("mutants: " + name, lambda flaw=flaw: must_fail(flaw)) for name, flaw in cases.items()]
 
 
-def run(name, check):
-    try:
-        check()
-    except (Failed, OSError, subprocess.SubprocessError) as error:
-        return "not ok %s\n%s" % (name, error)
-    return "ok %s" % name
-
-
 def main():
     parser = argparse.ArgumentParser()
     for option in ("--source-dir", "--work-dir", "--library", "--cc", "--cxx"):
@@ -432,14 +424,12 @@ def main():
         checks = [(name, check) for name, check in checks
                   if any(pattern in name for pattern in arguments.pattern)]
 
+    said = Checks()
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        results = list(pool.map(lambda item: run(*item), checks))
-    print("\n".join(results))
+        list(pool.map(lambda item: said.attempt(*item), checks))
     if not shutil.which("dot"):
-        print("SKIPPED guide.drawn_again: no Graphviz; the drawings were judged by their hashes")
-    failed = sum(result.startswith("not ok") for result in results)
-    print("%d passed, %d failed" % (len(results) - failed, failed))
-    return 1 if failed or not results else 0
+        said.skip("guide.drawn_again", "no Graphviz; the drawings were judged by their hashes")
+    return said.end()
 
 
 if __name__ == "__main__":

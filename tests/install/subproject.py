@@ -7,8 +7,11 @@ usage: subproject.py --source-dir DIR --work-dir DIR --cmake CMAKE --cc CC
 import argparse
 import os
 import shutil
-import subprocess
 import sys
+
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+from checks import Checks, Failed, run  # noqa: E402
 
 PARENT = """cmake_minimum_required(VERSION 3.20)
 project(parent LANGUAGES C)
@@ -44,19 +47,7 @@ def main():
         parser.add_argument("--" + name, required=True)
     args = parser.parse_args()
     shutil.rmtree(args.work_dir, ignore_errors=True)
-    bad = []
-
-    def run(*command):
-        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                              check=False)
-        if done.returncode:
-            print("+ %s\n%s" % (" ".join(command), done.stdout))
-            raise subprocess.CalledProcessError(done.returncode, command[0])
-
-    def check(what, good):
-        print("%s %s" % ("ok" if good else "not ok", what))
-        if not good:
-            bad.append(what)
+    checks = Checks()
 
     def build(name, how, *options):
         """Returns what the parent installs, and which targets there are."""
@@ -75,18 +66,18 @@ def main():
         return files_in(prefix), files_in(out)
 
     installed, built = build("plain", ADD)
-    check("as a part, it installs nothing", installed == {"bin/parent"})
-    check("and builds neither tests nor lab nor examples",
-          not any("hf-lab" in name or "unit_tests" in name or "/examples/" in name for name in built))
-    check("by FetchContent likewise", build("fetched", FETCH)[0] == {"bin/parent"})
+    checks.check("as a part, it installs nothing", installed == {"bin/parent"})
+    checks.check("and builds neither tests nor lab nor examples",
+                 not any("hf-lab" in name or "unit_tests" in name or "/examples/" in name for name in built))
+    checks.check("by FetchContent likewise", build("fetched", FETCH)[0] == {"bin/parent"})
     for name, option in (("asked", "-DHOLDFAST_INSTALL=ON"), ("old-name", "-DHF_INSTALL=ON")):
         installed = build(name, ADD, option)[0]
-        check("%s installs it" % option, {"bin/parent", "include/holdfast/refcount.h"} <= installed)
-    return 1 if bad else 0
+        checks.check("%s installs it" % option, {"bin/parent", "include/holdfast/refcount.h"} <= installed)
+    return checks.end()
 
 
 if __name__ == "__main__":
     try:
         sys.exit(main())
-    except subprocess.CalledProcessError as error:
+    except Failed as error:
         sys.exit(str(error))

@@ -22,6 +22,10 @@ import shutil
 import subprocess
 import sys
 
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+from checks import Checks  # noqa: E402
+
 FLAGS = ["-O2", "-DNDEBUG", "-Wall", "-Wextra", "-Wshadow", "-Werror"]
 
 
@@ -35,13 +39,10 @@ def write(path, text):
         file.write(text)
 
 
-class Test:
+class Test(Checks):
     def __init__(self, source, work):
-        self.source, self.work, self.failed = source, work, 0
-
-    def check(self, what, good, why=""):
-        print("%s %s%s" % ("ok" if good else "not ok", what, "\n" + why[-4000:] if not good else ""), flush=True)
-        self.failed += not good
+        super().__init__()
+        self.source, self.work = source, work
 
     def run(self, *command):
         """(worked, output), in the folder of the program."""
@@ -143,7 +144,7 @@ def main():
     visible, wrong = test.names()
     test.check("it shows %d names, all of them public" % len(visible), visible and not wrong, " ".join(sorted(wrong)))
     test.mutants()
-    return 1 if test.failed else 0
+    return test.end()
 
 
 if __name__ == "__main__":

@@ -18,6 +18,10 @@ import shutil
 import subprocess
 import sys
 
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+from checks import Checks  # noqa: E402
+
 SLOW = {"hf_detail_mutex_lock_slow": 1, "hf_detail_mutex_shared_lock_slow": 1, "hf_detail_cond_wait": 1,
         "hf_detail_cond_shared_wait": 1}
 FAST = {"hf_detail_spinlock_queued_lock_slow": 1}
@@ -38,13 +42,6 @@ def readers(*files):
             found[function] = found.get(function, 0) + 1
     return found, functions
 
-def verdict(name, found, expected):
-    good = found == expected
-    print("%s %s: %s" % ("ok" if good else "FAILED", name, found))
-    if not good:
-        print("  expected %s" % expected)
-    return good
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     for name in ("source-dir", "work-dir", "library", "cc"):
@@ -58,19 +55,18 @@ def main():
     # AArch64 takes two relocations for one address.
     pair = {2: 1} if os.uname().machine == "aarch64" else {}
     found = {name: pair.get(n, n) for name, n in found.items()}
-    good = verdict("slow", found, SLOW)
+    checks = Checks()
+    checks.check("slow", found == SLOW, "%s, expected %s" % (found, SLOW))
     paths = os.path.join(args.work_dir, "paths.o")
     subprocess.run([*args.cc.split(), "-std=gnu11", "-O2", "-c",
                     os.path.join(args.source_dir, "tests", "codegen", "paths.c"),
                     "-I" + os.path.join(args.source_dir, "include"), "-o", paths], check=True)
     found, functions = readers(paths)
     found = {name: pair.get(n, n) for name, n in found.items()}
-    good &= verdict("fast", found, FAST)
+    checks.check("fast", found == FAST, "%s, expected %s" % (found, FAST))
     for verb in ("mutex_lock", "mutex_unlock", "spinlock_queued_lock", "lockref_default_get"):
-        if verb not in functions:
-            print("FAILED fast: %s is not there to be looked at" % verb)
-            good = False
-    return 0 if good else 1
+        checks.check("fast: %s is there to be looked at" % verb, verb in functions)
+    return checks.end()
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -20,6 +20,10 @@ import shutil
 import subprocess
 import sys
 
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+from checks import Checks  # noqa: E402
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 
@@ -37,16 +41,13 @@ STOP = ["-ex", "set breakpoint pending on", "-ex", "break stop_here", "-ex", "ru
 CHECKS = ["-x", os.path.join(HERE, "gdb_checks.py")]
 
 
-def judge(name, said):
-    """True = all checks ran, and none failed."""
+def judge(checks, name, said):
+    """Good if all checks ran, and none failed."""
     found = re.findall(r"^(?:ok|FAILED) .*(?:\n  .*)*", said, re.MULTILINE)
     good = sum(line.startswith("ok ") for line in found)
-    if re.search(r"^checked: 0 failed$", said, re.MULTILINE) and good == len(found) > 40:
-        print("ok %s: %d checks" % (name, good), flush=True)
-        return True
     bad = [line for line in found if not line.startswith("ok ")]
-    print("FAILED %s\n%s" % (name, "\n".join(bad) if bad else said), flush=True)
-    return False
+    checks.check(name, re.search(r"^checked: 0 failed$", said, re.MULTILINE) and good == len(found) > 40,
+                 "\n".join(bad) if bad else said)
 
 
 def install(args):
@@ -80,9 +81,9 @@ def main():
     core = os.path.join(args.work_dir, "core")
     for old in glob.glob(core + "*"):
         os.remove(old)
-    good = [judge("static", gdb(*script, *STOP, *CHECKS, "-ex", "generate-core-file " + core,
-                                args.static))]
-    good.append(judge("core", gdb(*script, "-ex", "core-file " + core, "-ex", "up", *CHECKS, args.static)))
+    checks = Checks()
+    judge(checks, "static", gdb(*script, *STOP, *CHECKS, "-ex", "generate-core-file " + core, args.static))
+    judge(checks, "core", gdb(*script, "-ex", "core-file " + core, "-ex", "up", *CHECKS, args.static))
 
     commands = [word for name in ("waiters", "regions", "reports", "profile")
                 for word in ("-ex", "holdfast " + name)]
@@ -92,10 +93,10 @@ def main():
 
     library, words = install(args)
     words += ["-ex", "set environment LD_LIBRARY_PATH " + os.path.dirname(library)]
-    good.append(judge("dynamic", gdb(*words, *STOP, *CHECKS, args.dynamic)))
+    judge(checks, "dynamic", gdb(*words, *STOP, *CHECKS, args.dynamic))
     subprocess.run(["strip", "--strip-unneeded", library], check=True)
-    good.append(judge("stripped", gdb(*words, *STOP, *CHECKS, args.dynamic, HF_STRIPPED="1")))
-    return 0 if all(good) else 1
+    judge(checks, "stripped", gdb(*words, *STOP, *CHECKS, args.dynamic, HF_STRIPPED="1"))
+    return checks.end()
 
 
 if __name__ == "__main__":

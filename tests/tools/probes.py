@@ -19,6 +19,10 @@ import shutil
 import subprocess
 import sys
 
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+from checks import Checks  # noqa: E402
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 PROBES = {"contended": 2, "acquired": 3, "park": 3, "wake": 2, "misuse": 4, "fault": 3,
           "region_fault": 3}
@@ -40,32 +44,26 @@ def notes(file):
     return found
 
 
-def verdict(name, wrong):
-    print("%s %s" % ("FAILED" if wrong else "ok", name) + (": %s" % wrong if wrong else ""), flush=True)
-    return not wrong
-
-
-def check_guide(guide, shared):
+def check_guide(checks, guide, shared):
     with open(guide, encoding="utf-8") as file:
         lines = re.findall(r"^bpftrace (?:-p PID )?-e '(.*)'$", file.read(), re.MULTILINE)
     missing = [name for name in PROBES if not any(":holdfast:%s " % name in line for line in lines)]
-    good = verdict("guide", missing and "no line of bpftrace for %s" % missing)
+    checks.wrong("guide", missing and "no line of bpftrace for %s" % missing)
     if not shutil.which("bpftrace"):
-        print("SKIPPED bpftrace: it is not here")
-        return good
+        checks.skip("bpftrace", "it is not here")
+        return
     # It compiles a program before it attaches: a kernel without uprobes is no hindrance.
     trial = output("bpftrace", "-d", "-e", "BEGIN { exit(); }")
     if "Program" not in trial:
-        print("SKIPPED bpftrace: it can't be run here: " + " ".join(trial.split())[-100:])
-        return good
+        checks.skip("bpftrace", "it can't be run here: " + " ".join(trial.split())[-100:])
+        return
     for line in lines:
         program = re.sub(r"usdt:[^:]*:", "usdt:%s:" % shared, line)
         said = output("bpftrace", "-d", "-e", program)
-        good &= verdict("bpftrace " + line[:60], said if "ERROR" in said and "RLIMIT" not in said else "")
-    return good
+        checks.wrong("bpftrace " + line[:60], said if "ERROR" in said and "RLIMIT" not in said else "")
 
 
-def check_gdb(name, program, **environment):
+def check_gdb(checks, name, program, **environment):
     words = sum((["-ex", "set environment %s %s" % item] for item in environment.items()), [])
     said = output("gdb", "-nx", "-batch", "-ex", "set debuginfod enabled off",
                   "-ex", "handle SIGSTOP SIGCONT nostop noprint nopass",
@@ -73,7 +71,7 @@ def check_gdb(name, program, **environment):
                   "-x", os.path.join(HERE, "probes_checks.py"), program)
     good = re.search(r"^checked: 0 failed$", said, re.MULTILINE) and len(re.findall("^ok ", said,
                                                                                     re.MULTILINE)) > 10
-    return verdict(name, "" if good else said)
+    checks.check(name, good, said)
 
 
 def main():
@@ -84,17 +82,18 @@ def main():
     if not notes(args.shared) and not notes(args.static):
         print("SKIPPED tools.probes: the library was built without sys/sdt.h")
         return 77
-    good = [verdict("notes of " + os.path.basename(file),
-                    notes(file) != {name: {count} for name, count in PROBES.items()} and notes(file))
-            for file in (args.shared, args.static)]
-    good.append(check_guide(args.guide, args.shared))
+    checks = Checks()
+    for file in (args.shared, args.static):
+        checks.check("notes of " + os.path.basename(file),
+                     notes(file) == {name: {count} for name, count in PROBES.items()}, notes(file))
+    check_guide(checks, args.guide, args.shared)
     if not shutil.which("gdb") or "exited normally" not in output("gdb", "-nx", "-batch", "-ex", "run",
                                                                   "/bin/true"):
-        print("SKIPPED gdb: it is not here, or can't run a program")
+        checks.skip("gdb", "it is not here, or can't run a program")
     else:
-        good.append(check_gdb("static", args.static))
-        good.append(check_gdb("dynamic", args.dynamic, LD_LIBRARY_PATH=os.path.dirname(args.shared)))
-    return 0 if all(good) else 1
+        check_gdb(checks, "static", args.static)
+        check_gdb(checks, "dynamic", args.dynamic, LD_LIBRARY_PATH=os.path.dirname(args.shared))
+    return checks.end()
 
 
 if __name__ == "__main__":

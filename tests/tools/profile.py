@@ -14,13 +14,13 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+from checks import Checks, Failed  # noqa: E402
+
 ROW = re.compile(r"^holdfast: +(\d+)\.(\d{3}) +(\d+) +(?:(\d+)\.(\d{3}))? +(.*)$")
 HEAD = re.compile(r"^holdfast: profile of process (\d+) \(([^)]*)\)(: no lock was waited for)?$")
 SHOWN, SITES, ENTRIES = 10, 5, 4096
-
-
-class Failed(Exception):
-    pass
 
 
 def check(condition, *what):
@@ -228,15 +228,10 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     for name in ("program", "host", "plugins"):
         parser.add_argument("--" + name, required=True)
-    cases, failed = Cases(parser.parse_args()), 0
+    cases, checks = Cases(parser.parse_args()), Checks()
     for name in ("counts", "full", "sites", "fork", "running", "nothing", "off", "file", "copies", "unloaded"):
-        try:
-            getattr(cases, name)()
-            print("ok", name, flush=True)
-        except Failed as failure:
-            print("FAILED %s: %s" % (name, failure), flush=True)
-            failed += 1
-    return 1 if failed else 0
+        checks.attempt(name, getattr(cases, name))
+    return checks.end()
 
 
 if __name__ == "__main__":
