@@ -37,17 +37,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "fuse_front.h"
 #include "holdfast/report.h"
 
-#define FOR_EVER (1e9)        /* seconds that the kernel may rely on a name, or attributes */
-#define MAX_WRITE (256 << 10) /* each of libfuse's 10 threads keeps a buffer of this size */
+#define FOR_EVER ((double)FRONT_FOR_EVER)
 #define RENAME_FLAGS (HF_TMPFS_NOREPLACE | HF_TMPFS_EXCHANGE | HF_TMPFS_WHITEOUT)
 
 static struct hf_tmpfs *fs;
 static struct hf_tmpfs_node *root;
+static bool noatime;
 
 static struct hf_tmpfs_node *node_of(fuse_ino_t number)
 {
@@ -124,42 +126,55 @@ static void reply_attributes(fuse_req_t request, struct hf_tmpfs_node *node)
 	fuse_reply_attr(request, &to, FOR_EVER);
 }
 
+#define CAP_FSETID_BIT 4
+
 /*
- * What this request makes is its caller's. Setuid and setgid bits go where the kernel asks for it;
- * out of the mode of what is made it has taken them itself.
+ * Whether the request's caller is of this group, or may set setgid bits of any: asked only where a
+ * setgid bit depends on it. The kernel's words for the process end its groups before its capabilities;
+ * more than a buffer of them is not read, and then the bit goes.
  */
-static void act_for(fuse_req_t request)
+static bool keeps_setgid(void *data, gid_t group)
 {
-	const struct fuse_ctx *from = fuse_req_ctx(request);
-	const struct hf_tmpfs_caller caller = { .uid = from->uid, .gid = from->gid,
-						.privileged = !front_clears() };
+	char path[64], status[16384], *at, *end;
+	ssize_t got = -1;
+	int file;
 
-	hf_tmpfs_act_as(&caller);
-}
-
-static bool in_group(fuse_req_t request, gid_t group)
-{
-	gid_t groups[1024];
-	int count;
-
-	if (fuse_req_ctx(request)->gid == group)
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)fuse_req_ctx(data)->pid);
+	file = open(path, O_RDONLY | O_CLOEXEC);
+	if (file >= 0) {
+		got = read(file, status, sizeof(status) - 1);
+		close(file);
+	}
+	status[got > 0 ? got : 0] = '\0';
+	at = strstr(status, "\nCapEff:");
+	if (at && strtoull(at + 8, NULL, 16) >> CAP_FSETID_BIT & 1)
 		return true;
-	count = fuse_req_getgroups(request, 1024, groups);
-	for (int i = 0; i < count && i < 1024; i++) {
-		if (groups[i] == group)
+	at = strstr(status, "\nGroups:");
+	for (at = at ? at + 8 : status; at; at = end) {
+		gid_t one = (gid_t)strtoul(at, &end, 10);
+
+		if (end == at)
+			return false;
+		if (one == group)
 			return true;
 	}
 	return false;
 }
 
-/* What a write by others does to a mode. */
-static mode_t cleared(fuse_req_t request, const struct stat *st)
+/*
+ * What this request makes is its caller's. Setuid and setgid bits go where the kernel asks for it;
+ * out of the mode of what is made it has taken them itself.
+ */
+static void act_for(fuse_req_t request, bool clears)
 {
-	mode_t mode = st->st_mode & ~(mode_t)S_ISUID;
+	const struct fuse_ctx *from = fuse_req_ctx(request);
+	const struct hf_tmpfs_caller caller = { .uid = from->uid,
+						.gid = from->gid,
+						.privileged = !clears,
+						.keeps_setgid = keeps_setgid,
+						.data = request };
 
-	if ((mode & S_ISGID) && ((mode & S_IXGRP) || !in_group(request, st->st_gid)))
-		mode &= ~(mode_t)S_ISGID;
-	return mode;
+	hf_tmpfs_act_as(&caller);
 }
 
 /* ---- names --------------------------------------------------------------------------------- */
@@ -176,11 +191,10 @@ static void do_lookup(fuse_req_t request, fuse_ino_t dir, const char *name)
 		reply_entry(request, error, node);
 }
 
-static void do_forget(fuse_req_t request, fuse_ino_t number, uint64_t count)
+void front_forget(uint64_t number, uint64_t count)
 {
 	if (number != FUSE_ROOT_ID)
 		hf_tmpfs_node_put(node_of(number), count);
-	fuse_reply_none(request);
 }
 
 static void do_mkdir(fuse_req_t request, fuse_ino_t dir, const char *name, mode_t mode)
@@ -188,7 +202,7 @@ static void do_mkdir(fuse_req_t request, fuse_ino_t dir, const char *name, mode_
 	struct hf_tmpfs_node *node = NULL;
 	int error;
 
-	act_for(request);
+	act_for(request, front_clears());
 	error = hf_tmpfs_node_mkdir(node_of(dir), name, mode, &node);
 	reply_entry(request, error, node);
 }
@@ -198,7 +212,7 @@ static void do_symlink(fuse_req_t request, const char *target, fuse_ino_t dir, c
 	struct hf_tmpfs_node *node = NULL;
 	int error;
 
-	act_for(request);
+	act_for(request, front_clears());
 	error = hf_tmpfs_node_symlink(target, node_of(dir), name, &node);
 	reply_entry(request, error, node);
 }
@@ -209,7 +223,7 @@ static void do_mknod(fuse_req_t request, fuse_ino_t dir, const char *name, mode_
 	struct hf_tmpfs_node *node = NULL;
 	int error;
 
-	act_for(request);
+	act_for(request, front_clears());
 	error = hf_tmpfs_node_mknod(node_of(dir), name, mode, device, &node);
 	reply_entry(request, error, node);
 }
@@ -237,7 +251,7 @@ static void do_rmdir(fuse_req_t request, fuse_ino_t dir, const char *name)
 static void do_rename(fuse_req_t request, fuse_ino_t from_dir, const char *from, fuse_ino_t to_dir,
 		      const char *to, unsigned int flags)
 {
-	act_for(request); /* whose a whiteout is */
+	act_for(request, front_clears()); /* whose a whiteout is */
 	if (flags & ~RENAME_FLAGS)
 		reply(request, -EINVAL);
 	else
@@ -278,7 +292,13 @@ static void do_setattr(fuse_req_t request, fuse_ino_t number, struct stat *wish,
 	int error = 0;
 
 	(void)info;
-	act_for(request);
+	/*
+	 * With nothing to set it is chown(-1, -1), or comes before a fallocate of a file that has such
+	 * bits: both are to clear them.
+	 */
+	act_for(request, front_clears() || which == 0);
+	if (which == 0)
+		to.set |= HF_TMPFS_CLEAR_SETUID;
 	if (which & FUSE_SET_ATTR_MODE)
 		to.set |= HF_TMPFS_SET_MODE;
 	if (which & FUSE_SET_ATTR_UID)
@@ -293,19 +313,6 @@ static void do_setattr(fuse_req_t request, fuse_ino_t number, struct stat *wish,
 		clock_gettime(CLOCK_REALTIME, &to.atime);
 	if (which & FUSE_SET_ATTR_MTIME_NOW)
 		clock_gettime(CLOCK_REALTIME, &to.mtime);
-	/*
-	 * Before a write or fallocate of a file that has such bits the kernel asks for nothing
-	 * else.
-	 */
-	if (which == 0 || ((which & FUSE_SET_ATTR_SIZE) && front_clears())) {
-		struct stat st;
-
-		hf_tmpfs_node_stat(node, &st);
-		if (!S_ISDIR(st.st_mode) && (st.st_mode & (S_ISUID | S_ISGID))) {
-			to.set |= HF_TMPFS_SET_MODE;
-			to.mode = cleared(request, &st);
-		}
-	}
 	/* The kernel has asked whether the descriptor is for writing. */
 	if (which & FUSE_SET_ATTR_SIZE)
 		error = hf_tmpfs_node_truncate(node, wish->st_size);
@@ -339,25 +346,23 @@ static void do_removexattr(fuse_req_t request, fuse_ino_t number, const char *na
 	reply(request, hf_tmpfs_node_removexattr(node_of(number), name));
 }
 
-/*
- * One of the two calls below, with a buffer as large as the caller's; of size 0: how much there is.
- */
+/* One of the two calls below; of size 0: how much there is. */
 static void give_bytes(fuse_req_t request, struct hf_tmpfs_node *node, const char *name,
 		       size_t size)
 {
-	char *data = size > 0 ? malloc(size) : NULL;
-	ssize_t got = -ENOMEM;
+	char *data = front_buffer();
+	ssize_t got;
 
-	if (data || size == 0)
-		got = name ? hf_tmpfs_node_getxattr(node, name, data, size)
-			   : hf_tmpfs_node_listxattr(node, data, size);
+	if (size > FRONT_MAX_WRITE)
+		size = FRONT_MAX_WRITE;
+	got = name ? hf_tmpfs_node_getxattr(node, name, data, size)
+		   : hf_tmpfs_node_listxattr(node, data, size);
 	if (got < 0)
 		reply(request, (int)got);
 	else if (size == 0)
 		fuse_reply_xattr(request, (size_t)got);
 	else
 		fuse_reply_buf(request, data, (size_t)got);
-	free(data);
 }
 
 static void do_getxattr(fuse_req_t request, fuse_ino_t number, const char *name, size_t size)
@@ -398,7 +403,7 @@ static void do_create(fuse_req_t request, fuse_ino_t dir, const char *name, mode
 		reply(request, error);
 		return;
 	}
-	act_for(request);
+	act_for(request, front_clears());
 	file->fd = create(node_of(dir), name, info->flags, mode, file, &node);
 	if (file->fd < 0) {
 		reply(request, file->fd);
@@ -422,7 +427,7 @@ static bool later(const struct timespec *one, const struct timespec *other)
 
 static bool reads(int flags)
 {
-	return (flags & O_ACCMODE) != O_WRONLY && !(flags & O_NOATIME);
+	return (flags & O_ACCMODE) != O_WRONLY && !(flags & O_NOATIME) && !noatime;
 }
 
 /*
@@ -453,25 +458,32 @@ static void do_opendir(fuse_req_t request, fuse_ino_t number, struct fuse_file_i
 	reply_open(request, node_of(number), O_RDONLY | O_DIRECTORY, info);
 }
 
-static void do_release(fuse_req_t request, fuse_ino_t number, struct fuse_file_info *info)
+int front_release(uint64_t handle)
 {
-	(void)number;
-	reply(request, front_file_close(file_of(info)));
+	return front_file_close((struct front_file *)(uintptr_t)handle);
+}
+
+void front_stat(uint64_t number, struct stat *to, struct timespec *birth)
+{
+	hf_tmpfs_node_stat(node_of(number), to);
+	*birth = hf_tmpfs_node_birth(node_of(number));
 }
 
 static void do_read(fuse_req_t request, fuse_ino_t number, size_t size, off_t at,
 		    struct fuse_file_info *info)
 {
 	const struct front_file *file = file_of(info);
-	char *data = malloc(size);
-	ssize_t got = data ? hf_tmpfs_pread(file->table, file->fd, data, size, at) : -ENOMEM;
+	char *data = front_buffer();
+	ssize_t got;
 
 	(void)number;
+	if (size > FRONT_MAX_WRITE)
+		size = FRONT_MAX_WRITE;
+	got = hf_tmpfs_pread(file->table, file->fd, data, size, at);
 	if (got < 0)
 		reply(request, (int)got);
 	else
 		fuse_reply_buf(request, data, (size_t)got);
-	free(data);
 }
 
 static void do_write(fuse_req_t request, fuse_ino_t number, const char *from, size_t size, off_t at,
@@ -481,7 +493,7 @@ static void do_write(fuse_req_t request, fuse_ino_t number, const char *from, si
 	ssize_t done;
 
 	(void)number;
-	act_for(request);
+	act_for(request, front_clears());
 	done = hf_tmpfs_pwrite(file->table, file->fd, from, size, at);
 	/*
 	 * Of a mapping's pages the kernel takes a short count for all: it gets the error in its
@@ -513,7 +525,7 @@ static void do_fallocate(fuse_req_t request, fuse_ino_t number, int mode, off_t 
 {
 	const struct front_file *file = file_of(info);
 	(void)number;
-	act_for(request);
+	act_for(request, front_clears());
 	reply(request, hf_tmpfs_fallocate(file->table, file->fd, mode, at, size));
 }
 
@@ -580,14 +592,16 @@ static ssize_t fill(fuse_req_t request, struct hf_tmpfs_node *dir, bool plus, ch
 static void list(fuse_req_t request, struct hf_tmpfs_node *dir, bool plus, size_t size, off_t at,
 		 const struct front_file *file)
 {
-	char *data = malloc(size);
-	ssize_t used = data ? fill(request, dir, plus, data, size, at, file) : -ENOMEM;
+	char *data = front_buffer();
+	ssize_t used;
 
+	if (size > FRONT_MAX_WRITE)
+		size = FRONT_MAX_WRITE;
+	used = fill(request, dir, plus, data, size, at, file);
 	if (used < 0)
 		reply(request, (int)used);
 	else
 		fuse_reply_buf(request, data, (size_t)used);
-	free(data);
 }
 
 static void do_readdir(fuse_req_t request, fuse_ino_t number, size_t size, off_t at,
@@ -602,6 +616,41 @@ static void do_readdirplus(fuse_req_t request, fuse_ino_t number, size_t size, o
 	list(request, node_of(number), true, size, at, file_of(info));
 }
 
+/* The limits, by a remount (fuse_remount.c). */
+static void do_ioctl(fuse_req_t request, fuse_ino_t number, unsigned int command, void *argument,
+		     struct fuse_file_info *info, unsigned int flags, const void *in,
+		     size_t in_size, size_t out_size)
+{
+	const uid_t user = fuse_req_ctx(request)->uid;
+	struct front_limits limits;
+	struct statvfs now;
+	int error = -ENOTTY;
+
+	(void)argument;
+	(void)info;
+	(void)flags;
+	if (number == FUSE_ROOT_ID && command == FRONT_GET_LIMITS && out_size == sizeof(limits)) {
+		(void)hf_tmpfs_statfs(fs, &now);
+		limits.size = now.f_blocks * HF_TMPFS_PAGE;
+		limits.inodes = now.f_files;
+		limits.max_open = front_files_limit();
+		fuse_reply_ioctl(request, 0, &limits, sizeof(limits));
+		return;
+	}
+	if (number == FUSE_ROOT_ID && command == FRONT_SET_LIMITS && in_size == sizeof(limits)) {
+		memcpy(&limits, in, sizeof(limits));
+		error = user == 0 || user == geteuid()
+				? hf_tmpfs_resize(fs, limits.size, limits.inodes)
+				: -EPERM;
+		if (!error)
+			front_files_set_limit(limits.max_open);
+	}
+	if (error)
+		reply(request, error);
+	else
+		fuse_reply_ioctl(request, 0, NULL, 0);
+}
+
 /*
  * Nobody else changes what is in a file: the kernel need not look whether its pages are still
  * right. open(O_TRUNC) comes as a change of size, with a bit that asks to clear setuid and setgid
@@ -613,15 +662,14 @@ static void do_init(void *data, struct fuse_conn_info *connection)
 	connection->want &= ~(unsigned int)(FUSE_CAP_AUTO_INVAL_DATA | FUSE_CAP_HANDLE_KILLPRIV |
 					    FUSE_CAP_ATOMIC_O_TRUNC);
 	connection->want |= connection->capable & FUSE_CAP_EXPLICIT_INVAL_DATA;
-	if (connection->max_write > MAX_WRITE)
-		connection->max_write = MAX_WRITE;
+	if (connection->max_write > FRONT_MAX_WRITE)
+		connection->max_write = FRONT_MAX_WRITE;
 	front_ready();
 }
 
 const struct fuse_lowlevel_ops front_operations = {
 	.init = do_init,
 	.lookup = do_lookup,
-	.forget = do_forget,
 	.getattr = do_getattr,
 	.setattr = do_setattr,
 	.readlink = do_readlink,
@@ -635,12 +683,10 @@ const struct fuse_lowlevel_ops front_operations = {
 	.open = do_open,
 	.read = do_read,
 	.write = do_write,
-	.release = do_release,
 	.fsync = do_fsync,
 	.opendir = do_opendir,
 	.readdir = do_readdir,
 	.readdirplus = do_readdirplus,
-	.releasedir = do_release,
 	.fsyncdir = do_fsync,
 	.statfs = do_statfs,
 	.setxattr = do_setxattr,
@@ -650,27 +696,43 @@ const struct fuse_lowlevel_ops front_operations = {
 	.create = do_create,
 	.fallocate = do_fallocate,
 	.lseek = do_lseek,
+	.ioctl = do_ioctl,
 };
 
 const size_t front_operations_size = sizeof(front_operations);
 
 /* ---- beginning and end --------------------------------------------------------------------- */
 
+/* The root directory, as the options have it. */
+static int begin_root(const struct front_options *options)
+{
+	const struct hf_tmpfs_attributes to = { .set = HF_TMPFS_SET_MODE | HF_TMPFS_SET_UID |
+						       HF_TMPFS_SET_GID,
+						.mode = options->mode,
+						.uid = options->uid,
+						.gid = options->gid };
+
+	root = hf_tmpfs_node_root(fs);
+	return hf_tmpfs_node_setattr(root, &to);
+}
+
 int front_begin(const struct front_options *options)
 {
-	const struct hf_tmpfs_options limits = { .size = options->size, .inodes = options->inodes };
-	int error = hf_tmpfs_new(&fs, &limits);
+	const struct hf_tmpfs_options how = { .size = options->limits.size,
+					      .inodes = options->limits.inodes,
+					      .noatime = options->noatime };
+	int error = hf_tmpfs_new(&fs, &how);
 
 	if (error)
 		return error;
-	error = front_files_begin(fs, options->max_open);
+	noatime = options->noatime;
+	error = front_files_begin(fs, options->limits.max_open);
 	if (error) {
 		front_files_end();
 		(void)hf_tmpfs_free(fs);
 		return error;
 	}
-	root = hf_tmpfs_node_root(fs);
-	return 0;
+	return begin_root(options);
 }
 
 int front_end(void)

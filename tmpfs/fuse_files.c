@@ -196,6 +196,23 @@ int front_files_begin(struct hf_tmpfs *of, uint64_t max_open)
 	return error;
 }
 
+uint64_t front_files_limit(void)
+{
+	uint64_t now;
+
+	hf_mutex_lock(&lock);
+	now = limit;
+	hf_mutex_unlock(&lock);
+	return now;
+}
+
+void front_files_set_limit(uint64_t max_open)
+{
+	hf_mutex_lock(&lock);
+	limit = max_open;
+	hf_mutex_unlock(&lock);
+}
+
 void front_files_end(void)
 {
 	while (files)

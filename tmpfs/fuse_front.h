@@ -7,11 +7,14 @@
  *   fuse.c          the requests of the kernel
  *   fuse_files.c    open files, and how many there may be
  *   fuse_options.c  the command line
- *   fuse_wire.c     what libfuse does not know of the kernel's protocol
+ *   fuse_remount.c  new limits for a server that runs
+ *   fuse_wire.c     the kernel's protocol where libfuse does not know it, or needs memory
+ *   fuse_workers.c  the threads
  *   fuse_main.c     the program: mount, serve, end
  */
 #define FUSE_USE_VERSION 312
 #include <fuse_lowlevel.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -19,21 +22,50 @@
 
 /* ---- fuse_options.c ------------------------------------------------------------------------ */
 
-struct front_options {
-	uint64_t size, inodes; /* 0 = no limit */
-	uint64_t max_open;     /* 0 = no limit */
-	bool permissions;      /* the kernel checks them */
+/* What a remount can change. */
+struct front_limits {
+	uint64_t size, inodes, max_open; /* 0 = no limit */
 };
+
+struct front_options {
+	struct front_limits limits;
+	unsigned int given; /* FRONT_GIVEN_*: what the command line says of the limits */
+	bool permissions;   /* the kernel checks them */
+	bool noatime;
+	bool remount;
+	mode_t mode; /* of the root directory */
+	uid_t uid;
+	gid_t gid;
+	char *oom_score_adj; /* NULL = as it is */
+	char *source;        /* NULL = none was given */
+	char *mountpoint;    /* an absolute path; NULL = none was given */
+};
+
+#define FRONT_GIVEN_SIZE 1u
+#define FRONT_GIVEN_INODES 2u
+#define FRONT_GIVEN_MAX_OPEN 4u
 
 /*
  * Takes our options out of `args`, and puts in what libfuse is to know. 0, or -1, and standard
- * error has the option and its value.
+ * error names the option.
  */
 int front_options(struct fuse_args *args, struct front_options *to);
+void front_options_free(struct front_options *options);
 void front_options_help(void);
 
 /* Whether something can be mounted there; if not, the reason goes to standard error. */
 bool front_mountpoint(const char *path);
+/* Whether one of ours is mounted there. */
+bool front_is_mounted(const char *path);
+
+/* ---- fuse_remount.c ------------------------------------------------------------------------ */
+
+/* An ioctl on the root directory, by root or the user that mounted. */
+#define FRONT_GET_LIMITS _IOR('H', 1, struct front_limits)
+#define FRONT_SET_LIMITS _IOW('H', 2, struct front_limits)
+
+/* The exit status; standard error says what was wrong. */
+int front_remount(const struct front_options *options);
 
 /* ---- fuse_files.c -------------------------------------------------------------------------- */
 
@@ -47,6 +79,8 @@ struct front_file {
 };
 
 int front_files_begin(struct hf_tmpfs *fs, uint64_t max_open);
+uint64_t front_files_limit(void);
+void front_files_set_limit(uint64_t max_open);
 /* Closes all of them. */
 void front_files_end(void);
 
@@ -61,17 +95,51 @@ int front_file_close(struct front_file *file);
 
 /* ---- fuse_wire.c --------------------------------------------------------------------------- */
 
-#define FRONT_NAMELESS "/" /* create: a file without a name (O_TMPFILE) */
+#define FRONT_NAMELESS "/"        /* create: a file without a name (O_TMPFILE) */
+#define FRONT_FOR_EVER 1000000000 /* seconds that the kernel may rely on a name, or attributes */
+#define FRONT_MAX_WRITE ((size_t)256 << 10)
+#define FRONT_HEADER ((size_t)4096) /* of a request: all but the data of a write */
+#define FRONT_BUFFER (FRONT_HEADER + FRONT_MAX_WRITE)
+
+struct front_worker {
+	pthread_t thread;
+	int device; /* a descriptor of /dev/fuse */
+	int error;  /* of its start */
+	bool clears;
+	char *buffer; /* FRONT_BUFFER bytes: the request, and then what a reply needs */
+};
 
 /* Of a session that is mounted. 0, or an error. */
 int front_wire(struct fuse_session *session);
+/* Reads a request and serves it. 0; 1: unmounted; or an error of the device. */
+int front_serve(struct fuse_session *session, struct front_worker *me);
 /* Whether the request that this thread serves is to clear setuid and setgid. */
 bool front_clears(void);
+/*
+ * FRONT_MAX_WRITE bytes for the reply of a request that has no data. The request's names, which lie
+ * before them, stay.
+ */
+char *front_buffer(void);
+
+/* ---- fuse_workers.c ------------------------------------------------------------------------ */
+
+#define FRONT_WORKERS_MAX 64
+#define FRONT_WORKERS 10
+
+/* Before there is a mount, or another thread: signals wait until front_workers() takes them. */
+void front_signals(void);
+/* Serves until it is unmounted or a signal comes. 0, or an error. */
+int front_workers(struct fuse_session *session, unsigned int count, bool clone);
 
 /* ---- fuse.c -------------------------------------------------------------------------------- */
 
 extern const struct fuse_lowlevel_ops front_operations;
 extern const size_t front_operations_size;
+
+/* What needs no memory, and no libfuse. */
+void front_forget(uint64_t number, uint64_t count);
+int front_release(uint64_t handle);
+void front_stat(uint64_t number, struct stat *to, struct timespec *birth);
 
 /* The first request has come. In fuse_main.c. */
 void front_ready(void);

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hf-tmpfs-fuse MOUNTPOINT [-o size=SIZE,nr_inodes=N,max_open=N] [-f] [-d] [-s] - the file system
- * as a mount.
+ * hf-tmpfs-fuse [SOURCE] MOUNTPOINT [-o OPTION,...] [-f] [-d] [-s] - the file system as a mount.
  *
- * Ends with umount or fusermount3 -u; then everything is freed, and every count has been proved:
+ * Ends with umount, fusermount3 -u, or SIGTERM; then everything is freed, and every count has been proved:
  * exits with 1 if one was wrong, or a misuse was reported. All that can fail at the start has
  * failed or not before the program that was called ends: a server in the background goes on as its
  * child.
@@ -26,11 +25,8 @@
 
 static void help(const char *program)
 {
-	printf("usage: %s [options] <mountpoint>\n\n", program);
+	printf("usage: %s [options] [source] <mountpoint>\n\n", program);
 	front_options_help();
-	printf("\nFUSE options:\n");
-	fuse_cmdline_help();
-	fuse_lowlevel_help();
 }
 
 /* ---- into the background ------------------------------------------------------------------- */
@@ -120,24 +116,19 @@ void front_ready(void)
 
 /* ---- serving ------------------------------------------------------------------------------- */
 
-static int loop(struct fuse_session *session, const struct fuse_cmdline_opts *how)
+/* For the kernel's choice of what to kill. */
+static int set_score(const char *score)
 {
-	struct fuse_loop_config *config;
-	int result;
+	int file = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC), error = 0;
+	size_t length = strlen(score);
 
-	if (how->singlethread)
-		return fuse_session_loop(session);
-	config = fuse_loop_cfg_create();
-	if (!config)
-		return -ENOMEM;
-	fuse_loop_cfg_set_clone_fd(config, (unsigned int)how->clone_fd);
-	/* UINT_MAX stands for the default, and libfuse warns of it here. */
-	if (how->max_idle_threads != UINT_MAX)
-		fuse_loop_cfg_set_idle_threads(config, how->max_idle_threads);
-	fuse_loop_cfg_set_max_threads(config, how->max_threads);
-	result = fuse_session_loop_mt(session, config);
-	fuse_loop_cfg_destroy(config);
-	return result;
+	if (file < 0 || write(file, score, length) != (ssize_t)length)
+		error = -1;
+	if (error)
+		fprintf(stderr, "hf-tmpfs-fuse: oom_score_adj=%s: %s\n", score, strerror(errno));
+	if (file >= 0)
+		close(file);
+	return error;
 }
 
 /* Until it is unmounted. The exit statuses are those of libfuse's own main function. */
@@ -146,27 +137,36 @@ static int serve(struct fuse_session *session, const struct fuse_cmdline_opts *h
 {
 	int status = 0, error;
 
-	if (!how->foreground && background(how->mountpoint)) {
+	if (!how->foreground && background(options->mountpoint)) {
 		fprintf(stderr, "hf-tmpfs-fuse: %s\n", strerror(errno));
 		return 5;
 	}
+	if (options->oom_score_adj && set_score(options->oom_score_adj)) {
+		tell(2);
+		return 2;
+	}
+	front_signals();
 	error = front_begin(options);
 	if (error) {
 		fprintf(stderr, "hf-tmpfs-fuse: can't begin: %s\n", strerror(-error));
 		tell(1);
 		return 1;
 	}
-	if (fuse_session_mount(session, how->mountpoint)) {
+	if (fuse_session_mount(session, options->mountpoint)) {
 		status = 4;
 	} else {
-		if (front_wire(session) || fuse_set_signal_handlers(session)) {
+		unsigned int threads = how->singlethread ? 1 : how->max_threads;
+
+		if (front_wire(session)) {
 			status = 6;
 		} else {
-			status = loop(session, how) ? 8 : 0;
-			fuse_remove_signal_handlers(session);
+			error = front_workers(session, threads, how->clone_fd);
+			status = error ? 8 : 0;
 		}
 		fuse_session_unmount(session);
 	}
+	if (error)
+		fprintf(stderr, "hf-tmpfs-fuse: can't serve: %s\n", strerror(-error));
 	if (front_end())
 		status = 1;
 	/* One that served nothing has failed. */
@@ -189,20 +189,23 @@ static int run(struct fuse_args *args, const struct front_options *options)
 		       fuse_pkgversion());
 		fflush(stdout); /* fusermount3 comes next */
 		fuse_lowlevel_version();
-	} else if (!how.mountpoint) {
+	} else if (how.max_threads < 1 || how.max_threads > FRONT_WORKERS_MAX) {
+		fprintf(stderr, "hf-tmpfs-fuse: max_threads=%u: not from 1 to %d\n",
+			how.max_threads, FRONT_WORKERS_MAX);
+		status = 2;
+	} else if (!options->mountpoint) {
 		fprintf(stderr, "hf-tmpfs-fuse: no mountpoint\n");
 		status = 2;
-	} else if (!front_mountpoint(how.mountpoint)) {
+	} else if (options->remount) {
+		status = front_remount(options);
+	} else if (!front_mountpoint(options->mountpoint)) {
 		status = 4;
-	} else if (!how.nodefault_subtype &&
-		   fuse_opt_insert_arg(args, 1, "-osubtype=hf-tmpfs-fuse")) {
-		status = 1;
 	} else {
 		if (!options->permissions)
 			fprintf(stderr,
 				"hf-tmpfs-fuse: warning: no_default_permissions: whoever can reach "
 				"%s may read and change every file in it\n",
-				how.mountpoint);
+				options->mountpoint);
 		session = fuse_session_new(args, &front_operations, front_operations_size, NULL);
 		status = 3;
 		if (session) {
@@ -228,6 +231,7 @@ int main(int argc, char **argv)
 	mallopt(M_TRIM_THRESHOLD, LARGE);
 	if (front_options(&args, &options) == 0)
 		status = run(&args, &options);
+	front_options_free(&options);
 	fuse_opt_free_args(&args);
 	return status;
 }

@@ -1,8 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fuse_options - the options of hf-tmpfs-fuse: as the kernel's tmpfs has them, where it has them.
+ * fuse_options - the command line: as the kernel's tmpfs has its options, where it has them. An option
+ * is honoured, or refused by a line that names it.
+ *
+ *   hf-tmpfs-fuse [SOURCE] MOUNTPOINT [-o OPTION,...]
+ *
+ * The source is for mount(8) and fstab, which have a place for one: any name will do.
  */
 #include <errno.h>
+#include <limits.h>
 #include <mntent.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -10,30 +16,112 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/sysinfo.h>
+#include <unistd.h>
 
 #include "fuse_front.h"
 
 #define MAX_OPEN 1048576 /* what Linux lets one process have at most (fs.nr_open) */
 
-struct texts {
-	char *size, *inodes, *max_open;
-	int permissions;
+/* What becomes of an option. */
+enum {
+	PASS, /* libfuse or the kernel honours it */
+	DROP, /* of mount(8), for itself; or what is so in any case */
+	SIZE,
+	BLOCKS,
+	INODES,
+	OPEN_FILES,
+	MODE,
+	USER,
+	GROUP,
+	NO_ATIME,
+	ATIME,
+	PERMISSIONS,
+	NO_PERMISSIONS,
+	REMOUNT,
+	SCORE
 };
 
+#define O(template, what) FUSE_OPT_KEY(template, what)
 static const struct fuse_opt options[] = {
-	{ "size=%s", offsetof(struct texts, size), 0 },
-	{ "nr_inodes=%s", offsetof(struct texts, inodes), 0 },
-	{ "max_open=%s", offsetof(struct texts, max_open), 0 },
-	{ "default_permissions", offsetof(struct texts, permissions), 1 },
-	{ "no_default_permissions", offsetof(struct texts, permissions), 0 },
+	O("size=", SIZE),
+	O("nr_blocks=", BLOCKS),
+	O("nr_inodes=", INODES),
+	O("max_open=", OPEN_FILES),
+	O("mode=", MODE),
+	O("uid=", USER),
+	O("gid=", GROUP),
+	O("oom_score_adj=", SCORE),
+	O("noatime", NO_ATIME),
+	O("atime", ATIME),
+	O("relatime", DROP),
+	O("default_permissions", PERMISSIONS),
+	O("no_default_permissions", NO_PERMISSIONS),
+	O("remount", REMOUNT),
+	/* libfuse's, and the kernel's for every file system */
+	O("-h", PASS),
+	O("--help", PASS),
+	O("-V", PASS),
+	O("--version", PASS),
+	O("-d", PASS),
+	O("debug", PASS),
+	O("-f", PASS),
+	O("-s", PASS),
+	O("clone_fd", PASS),
+	O("max_threads=", PASS),
+	O("allow_other", PASS),
+	O("allow_root", PASS),
+	O("auto_unmount", PASS),
+	O("fsname=", PASS),
+	O("max_read=", PASS),
+	O("ro", PASS),
+	O("rw", PASS),
+	O("suid", PASS),
+	O("nosuid", PASS),
+	O("dev", PASS),
+	O("nodev", PASS),
+	O("exec", PASS),
+	O("noexec", PASS),
+	O("sync", PASS),
+	O("async", PASS),
+	O("dirsync", PASS),
+	O("context=", PASS),
+	O("fscontext=", PASS),
+	O("defcontext=", PASS),
+	O("rootcontext=", PASS),
+	/* mount(8)'s, of which fstab may have any */
+	O("defaults", DROP),
+	O("auto", DROP),
+	O("noauto", DROP),
+	O("nofail", DROP),
+	O("user", DROP),
+	O("user=", DROP),
+	O("nouser", DROP),
+	O("users", DROP),
+	O("owner", DROP),
+	O("group", DROP),
+	O("_netdev", DROP),
+	O("comment=", DROP),
+	O("subtype=", DROP),
+	O("x-", DROP),
+	O("X-", DROP),
 	FUSE_OPT_END,
 };
+#undef O
+
+/* Of a mount that is there, mount(8) gives these again for a remount. */
+static const char *const of_the_kernel[] = { "user_id=", "group_id=", "rootmode=", "blksize=" };
 
 static uint64_t memory(void)
 {
 	struct sysinfo info;
 
 	return sysinfo(&info) ? 0 : (uint64_t)info.totalram * info.mem_unit;
+}
+
+static int wrong(const char *option, const char *why)
+{
+	fprintf(stderr, "hf-tmpfs-fuse: %s: %s\n", option, why);
+	return -1;
 }
 
 /* A number, with k, m, g, t, p or e behind it; or so many % of `whole`, unless that is 0. */
@@ -68,36 +156,178 @@ static bool number(const char *text, uint64_t whole, uint64_t *to)
 	return *end == '\0';
 }
 
-static bool take(const char *name, const char *text, uint64_t whole, uint64_t *to)
+/* Of an option "name=number". */
+static int take(const char *option, uint64_t whole, uint64_t *to)
 {
-	if (!text || number(text, whole, to))
-		return true;
-	fprintf(stderr, "hf-tmpfs-fuse: %s=%s: not a number, with k, m, g, t, p or e behind it%s\n",
-		name, text, whole ? ", or a percentage of memory, as 50%" : "");
+	if (number(strchr(option, '=') + 1, whole, to))
+		return 0;
+	return wrong(option, whole ? "not a number, with k, m, g, t, p or e behind it, or a "
+				     "percentage of memory, as 50%"
+				   : "not a number, with k, m, g, t, p or e behind it");
+}
+
+static int take_blocks(const char *option, uint64_t *size)
+{
+	uint64_t blocks;
+
+	if (take(option, 0, &blocks))
+		return -1;
+	if (blocks > UINT64_MAX / HF_TMPFS_PAGE)
+		return wrong(option, "too many");
+	*size = blocks * HF_TMPFS_PAGE;
+	return 0;
+}
+
+/* A number of the base, of at most `most`, and nothing behind it. */
+static int take_id(const char *option, int base, unsigned long most, unsigned int *to)
+{
+	const char *text = strchr(option, '=') + 1;
+	unsigned long value;
+	char *end;
+
+	errno = 0;
+	value = strtoul(text, &end, base);
+	if (*text < '0' || *text > '9' || *end || errno || value > most)
+		return wrong(option, base == 8 ? "not an octal mode, as 1777"
+					       : "not the number of a user or group");
+	*to = (unsigned int)value;
+	return 0;
+}
+
+static int take_score(const char *option, char **to)
+{
+	const char *text = strchr(option, '=') + 1;
+	char *end;
+	long value = strtol(text, &end, 10);
+
+	if (end == text || *end || value < -1000 || value > 1000)
+		return wrong(option, "not a number from -1000 to 1000");
+	free(*to);
+	*to = strdup(text);
+	return *to ? 0 : wrong(option, strerror(ENOMEM));
+}
+
+/* The source, then the mountpoint; the latter alone if there is one word. */
+static int take_word(const char *word, struct front_options *to)
+{
+	char *copy;
+
+	if (to->source)
+		return wrong(word, "one word too many: there is a source, and a mountpoint");
+	copy = strdup(word);
+	if (!copy)
+		return wrong(word, strerror(ENOMEM));
+	to->source = to->mountpoint;
+	to->mountpoint = copy;
+	return 0;
+}
+
+static int is_of_the_kernel(const char *option)
+{
+	for (size_t i = 0; i < sizeof(of_the_kernel) / sizeof(of_the_kernel[0]); i++) {
+		if (strncmp(option, of_the_kernel[i], strlen(of_the_kernel[i])) == 0)
+			return true;
+	}
 	return false;
+}
+
+/* 1: it stays for libfuse; 0: done; -1: wrong. */
+static int option(void *data, const char *text, int key, struct fuse_args *rest)
+{
+	struct front_options *to = data;
+	uint64_t whole = memory();
+
+	(void)rest;
+	switch (key) {
+	case FUSE_OPT_KEY_NONOPT:
+		return take_word(text, to);
+	case FUSE_OPT_KEY_OPT:
+		return is_of_the_kernel(text) ? 0 : wrong(text, "unknown option");
+	case SIZE:
+		to->given |= FRONT_GIVEN_SIZE;
+		return take(text, whole, &to->limits.size);
+	case BLOCKS:
+		to->given |= FRONT_GIVEN_SIZE;
+		return take_blocks(text, &to->limits.size);
+	case INODES:
+		to->given |= FRONT_GIVEN_INODES;
+		return take(text, 0, &to->limits.inodes);
+	case OPEN_FILES:
+		to->given |= FRONT_GIVEN_MAX_OPEN;
+		return take(text, 0, &to->limits.max_open);
+	case MODE:
+		return take_id(text, 8, 07777, &to->mode);
+	case USER:
+		return take_id(text, 10, UINT_MAX - 1, &to->uid);
+	case GROUP:
+		return take_id(text, 10, UINT_MAX - 1, &to->gid);
+	case SCORE:
+		return take_score(text, &to->oom_score_adj);
+	case NO_ATIME:
+	case ATIME:
+		to->noatime = key == NO_ATIME;
+		return 1;
+	case PERMISSIONS:
+	case NO_PERMISSIONS:
+		to->permissions = key == PERMISSIONS;
+		return 0;
+	case REMOUNT:
+		to->remount = true;
+		return 0;
+	case DROP:
+		return 0;
+	default:
+		return 1;
+	}
+}
+
+/* The source is a name, so that a path that stands in the wrong place is found. */
+static int give_source(struct fuse_args *args, const char *source)
+{
+	char words[256];
+
+	if (!*source || strpbrk(source, "/,\\"))
+		return wrong(*source ? source : "''",
+			     "not a source: a name without slashes, as none");
+	if ((size_t)snprintf(words, sizeof(words), "-ofsname=%s", source) >= sizeof(words))
+		return wrong(source, "not a source: too long");
+	return fuse_opt_insert_arg(args, 1, words);
 }
 
 int front_options(struct fuse_args *args, struct front_options *to)
 {
-	struct texts texts = { .permissions = 1 };
 	uint64_t total = memory();
-	int result = -1;
+	char *whole;
 
-	to->size = total / HF_TMPFS_PAGE / 2 * HF_TMPFS_PAGE; /* an odd page is not rounded up */
-	to->inodes = total / 2 / HF_TMPFS_PAGE;
-	to->max_open = MAX_OPEN;
-	if (fuse_opt_parse(args, &texts, options, NULL) == 0 &&
-	    take("size", texts.size, total, &to->size) &&
-	    take("nr_inodes", texts.inodes, 0, &to->inodes) &&
-	    take("max_open", texts.max_open, 0, &to->max_open))
-		result = 0;
-	to->permissions = texts.permissions;
-	if (!result && to->permissions)
-		result = fuse_opt_insert_arg(args, 1, "-odefault_permissions");
-	free(texts.size);
-	free(texts.inodes);
-	free(texts.max_open);
-	return result;
+	/* An odd page is not rounded up, as in the kernel's tmpfs. */
+	*to = (struct front_options){ .permissions = true,
+				      .limits = { total / HF_TMPFS_PAGE / 2 * HF_TMPFS_PAGE,
+						  total / HF_TMPFS_PAGE / 2, MAX_OPEN },
+				      .mode = S_ISVTX | 0777,
+				      .uid = geteuid(),
+				      .gid = getegid() };
+	if (fuse_opt_parse(args, to, options, option))
+		return -1;
+	if (to->source && give_source(args, to->source))
+		return -1;
+	/* The type is fuse.hf-tmpfs, whatever the program is called by. */
+	if (fuse_opt_insert_arg(args, 1, "-osubtype=hf-tmpfs"))
+		return -1;
+	if (to->permissions && fuse_opt_insert_arg(args, 1, "-odefault_permissions"))
+		return -1;
+	whole = to->mountpoint ? realpath(to->mountpoint, NULL) : NULL;
+	if (whole) { /* else front_mountpoint() says why */
+		free(to->mountpoint);
+		to->mountpoint = whole;
+	}
+	return 0;
+}
+
+void front_options_free(struct front_options *to)
+{
+	free(to->source);
+	free(to->mountpoint);
+	free(to->oom_score_adj);
 }
 
 void front_options_help(void)
@@ -105,19 +335,36 @@ void front_options_help(void)
 	printf("    -o size=SIZE           bytes of data, with k, m, g, t, p or e, or a percentage "
 	       "of\n"
 	       "                           memory (default: 50%%; 0: no limit)\n"
+	       "    -o nr_blocks=N         the same in pages of 4096 bytes\n"
 	       "    -o nr_inodes=N         files, directories and further links (default: one for\n"
 	       "                           every two pages of memory; 0: no limit)\n"
 	       "    -o max_open=N          open files, of which a user other than root may have "
 	       "half\n"
 	       "                           (default: %d; 0: no limit)\n"
+	       "    -o mode=MODE,uid=N,gid=N\n"
+	       "                           of the root directory (default: 1777, the caller's)\n"
+	       "    -o noatime             reads do not move the access time\n"
+	       "    -o oom_score_adj=N     of the server: all is lost when it is killed\n"
+	       "    -o remount             change size, nr_blocks, nr_inodes or max_open of a "
+	       "mount\n"
 	       "    -o no_default_permissions\n"
-	       "                           whoever can reach the mount may do anything in it\n",
-	       MAX_OPEN);
+	       "                           whoever can reach the mount may do anything in it\n"
+	       "\n"
+	       "    -f                     stay in the foreground\n"
+	       "    -d, -o debug           the same, and print most requests\n"
+	       "    -s                     one thread\n"
+	       "    -o max_threads=N       threads, at most %d (default: %d)\n"
+	       "    -o clone_fd            each with a descriptor of the device of its own\n"
+	       "    -o allow_other         all users may enter\n"
+	       "    -o allow_root          root may enter\n"
+	       "    -o auto_unmount        unmount when the server dies\n"
+	       "    -h, --help    -V, --version\n",
+	       MAX_OPEN, FRONT_WORKERS_MAX, FRONT_WORKERS);
 }
 
 /* ---- the mountpoint ------------------------------------------------------------------------ */
 
-static bool is_ours(const char *path)
+bool front_is_mounted(const char *path)
 {
 	FILE *mounts = setmntent("/proc/self/mounts", "r");
 	struct mntent *mount;
@@ -128,7 +375,7 @@ static bool is_ours(const char *path)
 	while ((mount = getmntent(mounts))) {
 		/* The last one there is the one that is seen. */
 		if (strcmp(mount->mnt_dir, path) == 0)
-			found = strcmp(mount->mnt_type, "fuse.hf-tmpfs-fuse") == 0;
+			found = strcmp(mount->mnt_type, "fuse.hf-tmpfs") == 0;
 	}
 	endmntent(mounts);
 	return found;
@@ -138,13 +385,12 @@ bool front_mountpoint(const char *path)
 {
 	struct stat st;
 
-	if (is_ours(path))
-		fprintf(stderr, "hf-tmpfs-fuse: %s: in use: hf-tmpfs-fuse is mounted there\n",
-			path);
+	if (front_is_mounted(path))
+		wrong(path, "in use: hf-tmpfs-fuse is mounted there");
 	else if (stat(path, &st))
-		fprintf(stderr, "hf-tmpfs-fuse: %s: %s\n", path, strerror(errno));
+		wrong(path, strerror(errno));
 	else if (!S_ISDIR(st.st_mode))
-		fprintf(stderr, "hf-tmpfs-fuse: %s: not a directory\n", path);
+		wrong(path, "not a directory");
 	else
 		return true;
 	return false;

@@ -1,6 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fuse_wire - the kernel's protocol where libfuse 3.14 does not know it.
+ * fuse_wire - requests as they come from the device: those that libfuse 3.14 does not know, or would
+ * lose, are served here; all others go on to it.
+ *
+ *   FUSE_FORGET, FUSE_BATCH_FORGET, FUSE_RELEASE, FUSE_RELEASEDIR drop what the server keeps. libfuse
+ *   drops the request in their place when it has no memory for it, and the kernel does not ask twice.
+ *   Here they need none.
+ *
+ *   FUSE_INTERRUPT needs no answer, for no request waits for anything that could be interrupted.
+ *
+ *   FUSE_STATX brings the time of birth.
  *
  *   O_TMPFILE comes as a request of its own that is laid out as FUSE_CREATE's, and answered as
  *   that is; its name is "/", which no file has. So it goes on as FUSE_CREATE.
@@ -10,20 +19,63 @@
  *   extended attribute security.capability: two requests for each write in place of one. The reply
  *   to the first request turns it on; the bit is kept for the thread that serves the request.
  *
- *   A read that is under way when the file system is unmounted may give ECONNABORTED, which libfuse
- *   takes for a failure of the device. It is the end, as ENODEV is.
+ * The reply to a request goes by the descriptor that it came by.
  */
 #include <errno.h>
 #include <linux/fuse.h>
+#include <string.h>
+#include <sys/sysmacros.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
 #include "fuse_front.h"
 
-#define TMPFILE 51 /* FUSE_TMPFILE, which headers before Linux 6.2 do not have */
+/* Of the protocol, where <linux/fuse.h> may be older: 6.2 and 6.6. */
+#define TMPFILE 51
+#define STATX 52
 
-static _Thread_local bool clears;
+struct statx_in {
+	uint32_t getattr_flags, reserved;
+	uint64_t fh;
+	uint32_t flags, mask;
+};
+
+struct statx_time {
+	int64_t seconds;
+	uint32_t nanoseconds;
+	int32_t reserved;
+};
+
+struct statx_out {
+	uint64_t valid_seconds;
+	uint32_t valid_nanoseconds, flags;
+	uint64_t spare[2];
+	uint32_t mask, block_size;
+	uint64_t attributes;
+	uint32_t links, uid, gid;
+	uint16_t mode, spare0;
+	uint64_t inode, size, blocks, attributes_mask;
+	struct statx_time atime, birth, ctime, mtime;
+	uint32_t device_major, device_minor, on_major, on_minor;
+	uint64_t spare2[14];
+};
+
+_Static_assert(sizeof(struct statx_out) == 32 + 256, "as the kernel has it");
+
+#define STATX_BASIC_AND_BIRTH 0xfffu
+
+static _Thread_local struct front_worker *worker;
 static uint64_t first; /* request; by one thread */
+
+bool front_clears(void)
+{
+	return worker->clears;
+}
+
+char *front_buffer(void)
+{
+	return worker->buffer + FRONT_HEADER;
+}
 
 static bool asks_to_clear(const struct fuse_in_header *header)
 {
@@ -36,35 +88,121 @@ static bool asks_to_clear(const struct fuse_in_header *header)
 	return false;
 }
 
-bool front_clears(void)
+/* ---- served here --------------------------------------------------------------------------- */
+
+static void answer(const struct fuse_in_header *to, int error, const void *body, size_t size)
 {
-	return clears;
+	struct fuse_out_header header = { .len = (uint32_t)(sizeof(header) + size),
+					  .error = error,
+					  .unique = to->unique };
+	struct iovec parts[2] = { { &header, sizeof(header) }, { (void *)(uintptr_t)body, size } };
+
+	/* It fails if the request was given up, and then nobody waits for it. */
+	if (writev(worker->device, parts, size ? 2 : 1) < 0)
+		return;
 }
 
-/* Requests come whole, and with at least the struct of their kind. */
-static ssize_t receive(int fd, void *to, size_t size, void *data)
+static void forget_batch(const struct fuse_in_header *header)
 {
-	struct fuse_in_header *header = to;
-	ssize_t got = read(fd, to, size);
+	const struct fuse_batch_forget_in *batch = (const void *)(header + 1);
+	const struct fuse_forget_one *one = (const void *)(batch + 1);
 
-	(void)data;
-	if (got < 0 && errno == ECONNABORTED)
-		errno = ENODEV;
+	for (uint32_t i = 0; i < batch->count; i++)
+		front_forget(one[i].nodeid, one[i].nlookup);
+}
+
+static struct statx_time time_of(struct timespec at)
+{
+	return (struct statx_time){ .seconds = at.tv_sec, .nanoseconds = (uint32_t)at.tv_nsec };
+}
+
+static void give_statx(const struct fuse_in_header *header)
+{
+	struct statx_out out = { .mask = STATX_BASIC_AND_BIRTH, .block_size = HF_TMPFS_PAGE };
+	struct timespec birth;
+	struct stat st;
+
+	front_stat(header->nodeid, &st, &birth);
+	out.valid_seconds = FRONT_FOR_EVER;
+	out.links = (uint32_t)st.st_nlink;
+	out.uid = st.st_uid;
+	out.gid = st.st_gid;
+	out.mode = (uint16_t)st.st_mode;
+	out.inode = st.st_ino;
+	out.size = (uint64_t)st.st_size;
+	out.blocks = (uint64_t)st.st_blocks;
+	out.device_major = major(st.st_rdev);
+	out.device_minor = minor(st.st_rdev);
+	out.atime = time_of(st.st_atim);
+	out.mtime = time_of(st.st_mtim);
+	out.ctime = time_of(st.st_ctim);
+	out.birth = time_of(birth);
+	answer(header, 0, &out, sizeof(out));
+}
+
+/* Whether the request has been served. None of these allocates. */
+static bool serve_here(const struct fuse_in_header *header)
+{
+	const void *body = header + 1;
+
+	switch (header->opcode) {
+	case FUSE_FORGET:
+		front_forget(header->nodeid, ((const struct fuse_forget_in *)body)->nlookup);
+		return true;
+	case FUSE_BATCH_FORGET:
+		forget_batch(header);
+		return true;
+	case FUSE_RELEASE:
+	case FUSE_RELEASEDIR:
+		answer(header, front_release(((const struct fuse_release_in *)body)->fh), NULL, 0);
+		return true;
+	case FUSE_INTERRUPT:
+		return true;
+	case STATX:
+		give_statx(header);
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* ---- to and from the device ---------------------------------------------------------------- */
+
+/* Requests come whole, and with at least the struct of their kind. */
+int front_serve(struct fuse_session *session, struct front_worker *me)
+{
+	struct fuse_in_header *header = (void *)me->buffer;
+	struct fuse_buf request = { .mem = me->buffer };
+	ssize_t got = read(me->device, me->buffer, FRONT_BUFFER);
+
+	if (got < 0) {
+		/* A request that was given up while it was read, or a signal. */
+		if (errno == ENOENT || errno == EINTR || errno == EAGAIN)
+			return 0;
+		/* Unmounted; ECONNABORTED if a read was under way. */
+		return errno == ENODEV || errno == ECONNABORTED ? 1 : -errno;
+	}
 	if (got < (ssize_t)sizeof(*header))
-		return got;
-	clears = asks_to_clear(header);
+		return -EIO;
+	worker = me;
+	me->clears = asks_to_clear(header);
+	if (serve_here(header))
+		return 0;
 	if (header->opcode == TMPFILE)
 		header->opcode = FUSE_CREATE;
 	else if (header->opcode == FUSE_INIT &&
 		 ((struct fuse_init_in *)(void *)(header + 1))->flags & FUSE_HANDLE_KILLPRIV_V2)
 		first = header->unique;
-	return got;
+	request.size = (size_t)got;
+	fuse_session_process_buf(session, &request);
+	return 0;
 }
 
 static ssize_t transmit(int fd, struct iovec *from, int count, void *data)
 {
 	const struct fuse_out_header *header = from[0].iov_base;
 
+	(void)fd;
 	(void)data;
 	if (first && header->unique == first) {
 		first = 0;
@@ -72,7 +210,14 @@ static ssize_t transmit(int fd, struct iovec *from, int count, void *data)
 			((struct fuse_init_out *)from[1].iov_base)->flags |=
 				FUSE_HANDLE_KILLPRIV_V2;
 	}
-	return writev(fd, from, count);
+	return writev(worker->device, from, count);
+}
+
+/* libfuse wants one; front_serve() reads. */
+static ssize_t receive(int fd, void *to, size_t size, void *data)
+{
+	(void)data;
+	return read(fd, to, size);
 }
 
 int front_wire(struct fuse_session *session)

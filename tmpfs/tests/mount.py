@@ -621,7 +621,7 @@ def one_thread(args):
 
 
 def terminated(args):
-    """By a signal: unmounted, with libfuse's status, and every count is right."""
+    """By a signal: unmounted, a clean end, and every count is right."""
     mounted = Mount(args.server)
     with open(os.path.join(mounted.path, "f"), "w", encoding="ascii") as file:
         file.write("x")
@@ -632,7 +632,7 @@ def terminated(args):
     if not unmounted:
         subprocess.run(["umount", "-l", mounted.path], check=False)
     os.rmdir(mounted.path)
-    assert (status, unmounted, mounted.said()) == (8, True, ""), (status, unmounted, mounted.said())
+    assert (status, unmounted, mounted.said()) == (0, True, ""), (status, unmounted, mounted.said())
 
 
 def as_user(uid, call):
@@ -696,10 +696,25 @@ def arguments(args):
         done = run_server(args, "/nonexistent", "-o", wrong)
         assert done.returncode == 2 and done.stdout.startswith("hf-tmpfs-fuse: %s: " % wrong), done
     # As libfuse's own main function has them.
-    for right, wrong in ((1, ["/nonexistent"]), (2, []), (0, ["-h"]), (0, ["-V"]),
-                         (1, ["/tmp", "/tmp"]), (3, ["/tmp", "-o", "nonsense"])):
+    for right, wrong, line in (
+            (4, ["/nonexistent"], "/nonexistent: No such file or directory"), (2, [], "no mountpoint"),
+            (2, ["/tmp", "/tmp"], "/tmp: not a source: a name without slashes, as none"),
+            (2, ["", "/tmp"], "'': not a source: a name without slashes, as none"),
+            (2, ["none", "/tmp", "more"], "more: one word too many: there is a source, and a mountpoint"),
+            (2, ["/tmp", "-o", "size=1m,nonsense,ro"], "nonsense: unknown option"),
+            (2, ["/tmp", "-o", "nodiratime"], "nodiratime: unknown option"),
+            (2, ["/tmp", "-o", "max_idle_threads=3"], "max_idle_threads=3: unknown option"),
+            (2, ["/tmp", "-o", "max_threads=0"], "max_threads=0: not from 1 to 64"),
+            (2, ["/tmp", "-x"], "-x: unknown option"),
+            (2, ["/tmp", "-o", "mode=9"], "mode=9: not an octal mode, as 1777"),
+            (2, ["/tmp", "-o", "uid=me"], "uid=me: not the number of a user or group"),
+            (2, ["/tmp", "-o", "oom_score_adj=2000"], "oom_score_adj=2000: not a number from -1000 to 1000"),
+            (4, ["/tmp", "-o", "remount,size=1m"], "/tmp: remount: no hf-tmpfs-fuse is mounted there")):
         done = run_server(args, *wrong)
-        assert done.returncode == right, (wrong, done)
+        assert (done.returncode, done.stdout) == (right, "hf-tmpfs-fuse: %s\n" % line), (wrong, done)
+    for fine in ("-h", "-V"):
+        done = run_server(args, fine)
+        assert done.returncode == 0, done
     said = run_server(args, "--version").stdout
     assert re.match(r"hf-tmpfs-fuse of Holdfast \d+\.\d+", said), said
 

@@ -214,16 +214,25 @@ def sent(place, at, size):
 
 
 def end_of_directory(name, wanted):
-    """The kernel asks no file system of FUSE: a directory's size, which is 0 here, and the offset."""
-    at = int(name.split()[4])
-    return (("is", at) if at >= 0 else ("error", errno.EINVAL)), wanted[1]
+    """The kernel asks no file system of FUSE: a directory's size, 20 a name, and the offset."""
+    at = int(name.split()[4]) + 5 * 20
+    return (("is", at) if 0 <= at <= TOP else ("error", errno.EINVAL)), wanted[1]
+
+
+def data_of_directory(name, wanted):
+    """As if its size were data."""
+    at, what = name.split()[4:6]
+    at = int(at)
+    if not 0 <= at < 5 * 20:
+        return ("error", errno.ENXIO), wanted[1]
+    return ("is", at if what == "data" else 5 * 20), wanted[1]
 
 
 # Rows that differ, by what they look like, and what the mount gives in place of `wanted`.
 DIFFERENT = {
     # FUSE answers without the file system.
     r"lseek of a directory \S+ end": end_of_directory,
-    r"lseek of a directory \S+ (data|hole)": lambda name, wanted: (("error", errno.ENXIO), wanted[1]),
+    r"lseek of a directory \S+ (data|hole)": data_of_directory,
     # The kernel's tmpfs takes a page for a hole that a mapping reads; here it stays a hole.
     r"mmap 4096": lambda name, wanted: (wanted[0], (wanted[1][0], 16, *wanted[1][2:])),
 }
