@@ -3,6 +3,8 @@
  * nofault_memory - fill, move, compare and find in words of 8 bytes, for any processor; lists of
  * ranges; whole words; which implementation is used.
  */
+#include <limits.h>
+
 #include "memory.h"
 
 #include "holdfast/internal/cpu.h"
@@ -229,22 +231,32 @@ static size_t here(struct place *p)
 	return 0;
 }
 
-/* Bytes from here to the end of the list. */
-static size_t bytes_left(const struct place *p)
+/* The bytes of a list; more than LONG_MAX if they are too many. */
+static size_t bytes_of(const struct hf_iovec *list, size_t count)
 {
 	size_t sum = 0;
 
-	for (size_t i = p->at; i < p->count; i++)
-		sum += p->list[i].len;
-	return sum - p->offset;
+	for (size_t i = 0; i < count; i++) {
+		if (HF_UNLIKELY(__builtin_add_overflow(sum, list[i].len, &sum)))
+			return SIZE_MAX;
+	}
+	return sum;
 }
 
-size_t hf_copy_iovec_nofault(const struct hf_iovec *dst, size_t dst_count,
-			     const struct hf_iovec *src, size_t src_count,
-			     struct hf_iovec_stop *stop)
+long hf_copy_iovec_nofault(const struct hf_iovec *dst, size_t dst_count, const struct hf_iovec *src,
+			   size_t src_count, struct hf_iovec_stop *stop)
 {
 	struct place to = { dst, dst_count, 0, 0 }, from = { src, src_count, 0, 0 };
-	size_t done = 0, left = 0, len, has;
+	size_t room = bytes_of(dst, dst_count), all = bytes_of(src, src_count);
+	size_t done = 0, left, len, has;
+
+	if (HF_UNLIKELY(room > LONG_MAX || all > LONG_MAX)) {
+		if (stop)
+			*stop = (struct hf_iovec_stop){ 0, 0, 0, 0, 0 };
+		return -HF_EINVAL;
+	}
+	if (all > room)
+		all = room;
 
 	while ((len = here(&to)) != 0 && (has = here(&from)) != 0) {
 		if (has < len)
@@ -264,11 +276,7 @@ size_t hf_copy_iovec_nofault(const struct hf_iovec *dst, size_t dst_count,
 
 		*stop = where;
 	}
-	if (HF_LIKELY(!left))
-		return 0;
-	left = bytes_left(&to);
-	has = bytes_left(&from);
-	return has < left ? has : left;
+	return (long)(all - done);
 }
 
 /* ---- whole words -------------------------------------------------------------------------- */

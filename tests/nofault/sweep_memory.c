@@ -556,7 +556,7 @@ static void iovec_one(const struct field *s, const struct field *d, enum kind so
 	expected.done = done;
 	(void)place_of(to, to_count, done, &expected.dst, &expected.dst_offset);
 	(void)place_of(from, from_count, done, &expected.src, &expected.src_offset);
-	left = hf_copy_iovec_nofault(to, to_count, from, from_count, &stop);
+	left = (size_t)hf_copy_iovec_nofault(to, to_count, from, from_count, &stop);
 	cases++;
 	if (left != total - done)
 		complain("default", kind, "%zu bytes: wrong count: %zu left, not %zu", total, left,

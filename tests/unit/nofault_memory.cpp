@@ -100,6 +100,68 @@ TEST_F(NoFaultMemory, MovesThatDoNotOverlapAreCopies)
 	EXPECT_EQ(hf_move_nofault(nullptr, nullptr, 0), 0u);
 }
 
+// A length that goes past the last address, as a negative number does. The system's half of the address
+// space lies before that: what goes upwards stops at the end of the page, downwards nothing is done.
+TEST_F(NoFaultMemory, ALengthThatWrapsAroundTouchesNothingElse)
+{
+	Pages p;
+	char *src = p.middle - 100, byte = 0;
+	std::string before;
+	hf_iovec to = { &byte, 1 };
+	std::vector<size_t> sizes;
+	size_t at;
+
+	p.take();
+	for (size_t i = 0; i < page; i++)
+		p.start[i] = static_cast<char>(1 + i % 250);
+	before.assign(p.start, page);
+	for (size_t k = 0; k < 70; k++) {
+		sizes.push_back(SIZE_MAX - k);
+		sizes.push_back(SIZE_MAX - reinterpret_cast<uintptr_t>(src) - 64 + 2 * k);
+	}
+	for (size_t size : sizes) {
+		for (ptrdiff_t distance : { -64, -8, -1, 1, 8, 64 }) {
+			char *dst = src + distance;
+			bool down = distance > 0;
+			size_t done = down ? 0 : 100;
+
+			bool wraps = size > -reinterpret_cast<uintptr_t>(dst);
+			if (down && !wraps)
+				continue; // its last byte is one of the system's
+			ASSERT_EQ(hf_move_is_down(dst, src, size), down);
+			ASSERT_EQ(size - hf_move_nofault(dst, src, size), done) << distance;
+			ASSERT_EQ(std::string(dst, done), before.substr(page - 100, done));
+			ASSERT_EQ(std::string(p.start, dst), before.substr(0, dst - p.start));
+			memcpy(p.start, before.data(), page);
+		}
+		ASSERT_EQ(size - hf_copy_nofault(src - 500, src, size), 100u);
+		ASSERT_EQ(std::string(src - 500, 100), before.substr(page - 100));
+		memcpy(p.start, before.data(), page);
+		ASSERT_EQ(size - hf_clear_nofault(src, size), 100u);
+		ASSERT_EQ(size - hf_fill_nofault(src, 9, size), 100u);
+		ASSERT_EQ(std::string(p.start, src), before.substr(0, page - 100));
+		memcpy(p.start, before.data(), page);
+		ASSERT_EQ(hf_find_nofault(src, 0, size, &at), -HF_EFAULT);
+		ASSERT_EQ(at, 100u);
+		ASSERT_EQ(hf_compare_nofault(src, src, size, &at), -HF_EFAULT);
+		ASSERT_EQ(at, 100u);
+		ASSERT_EQ(hf_length_nofault(src, size, &at), -HF_EFAULT);
+		ASSERT_EQ(hf_strncpy_nofault(p.start, src, size), -HF_EFAULT);
+		ASSERT_EQ(std::string(p.start, 100), before.substr(page - 100));
+		memcpy(p.start, before.data(), page);
+		ASSERT_EQ(size - hf_copy_nofault_words(p.middle - 104, p.middle - 96, size), 12u);
+		memcpy(p.start, before.data(), page);
+		// A list whose bytes can't be counted: as readv().
+		hf_iovec from = { src, size }, twice[2] = { { src, size / 2 + 1 }, { src, size / 2 + 1 } };
+		hf_iovec_stop stop = { 7, 7, 7, 7, 7 };
+		ASSERT_EQ(hf_copy_iovec_nofault(&to, 1, &from, 1, &stop), -HF_EINVAL);
+		ASSERT_EQ(stop.done + stop.dst + stop.src + byte, 0u);
+		ASSERT_EQ(hf_copy_iovec_nofault(&from, 1, &to, 1, nullptr), -HF_EINVAL);
+		ASSERT_EQ(hf_copy_iovec_nofault(&to, 1, twice, 2, nullptr), -HF_EINVAL);
+	}
+	EXPECT_EQ(std::string(p.start, page), before);
+}
+
 TEST_F(NoFaultMemory, CompareSaysWhichIsGreaterAndWhere)
 {
 	const unsigned char low[] = { 1, 2, 0x7f, 4 }, high[] = { 1, 2, 0x80, 3 };
@@ -164,7 +226,7 @@ TEST_F(NoFaultMemory, ListsAsReadvHasThem)
 		  0u);
 	EXPECT_EQ(stop.src, 1u);
 	EXPECT_EQ(stop.src_offset, 0u);
-	EXPECT_EQ(hf_copy_iovec_nofault(nullptr, 0, nullptr, 0, nullptr), 0u);
+	EXPECT_EQ(hf_copy_iovec_nofault(nullptr, 0, nullptr, 0, nullptr), 0);
 }
 
 TEST_F(NoFaultMemory, WordsAreNotTorn)

@@ -73,7 +73,7 @@ extern "C" {
     /// Documented in `holdfast/nofault.h`.
     pub fn hf_copy_implementations(arg0: *mut usize) -> *const hf_copy_implementation;
     /// Documented in `holdfast/nofault.h`.
-    pub fn hf_copy_iovec_nofault(arg0: *const hf_iovec, arg1: usize, arg2: *const hf_iovec, arg3: usize, arg4: *mut hf_iovec_stop) -> usize;
+    pub fn hf_copy_iovec_nofault(arg0: *const hf_iovec, arg1: usize, arg2: *const hf_iovec, arg3: usize, arg4: *mut hf_iovec_stop) -> core::ffi::c_long;
     /// Documented in `holdfast/nofault.h`.
     pub fn hf_copy_nofault(dst: *mut c_void, src: *const c_void, len: usize) -> usize;
     /// Documented in `holdfast/nofault.h`.

@@ -139,9 +139,7 @@ HF_INLINE HF_MUST_CHECK size_t hf_fill_nofault(void *dst, uint8_t value, size_t 
  */
 HF_INLINE bool hf_move_is_down(const void *dst, const void *src, size_t len)
 {
-	uintptr_t above = (uintptr_t)dst - (uintptr_t)src;
-
-	return above != 0 && above < len;
+	return (uintptr_t)dst > (uintptr_t)src && (uintptr_t)dst - (uintptr_t)src < len;
 }
 
 /**
@@ -158,7 +156,8 @@ HF_INLINE bool hf_move_is_down(const void *dst, const void *src, size_t len)
  *
  * Context:  as hf_fill_nofault()
  * Ordering: none
- * Errors:   never traps; stops at the first byte, in its direction, that can't be read or written
+ * Errors:   never traps; stops at the first byte, in its direction, that can't be read or written.
+ *           A range that goes past the last address has no last byte: downwards nothing is moved
  * Return:   bytes NOT moved; 0 = all done
  */
 HF_INLINE HF_MUST_CHECK size_t hf_move_nofault(void *dst, const void *src, size_t len)
@@ -168,6 +167,8 @@ HF_INLINE HF_MUST_CHECK size_t hf_move_nofault(void *dst, const void *src, size_
 
 	if (HF_LIKELY(above >= len && -above >= len))
 		return hf_detail_dispatch_copy(dst, src, len);
+	if (HF_UNLIKELY(len > -(uintptr_t)dst && hf_move_is_down(dst, src, len)))
+		return len;
 	return ((function_t)(uintptr_t)hf_atomic64_load_relaxed(&hf_detail_memory.move))(dst, src,
 											 len);
 }
@@ -271,12 +272,14 @@ HF_BEGIN_DECLS
  *
  * Context:  as hf_fill_nofault()
  * Ordering: none
- * Errors:   never traps; stops at the first byte that can't be read, or can't be written
- * Return:   bytes NOT copied; 0 = all done
+ * Errors:   never traps; stops at the first byte that can't be read, or can't be written;
+ *           -EINVAL (22): the lengths of a list add up to more than LONG_MAX, as for readv(), and
+ *           nothing was copied
+ * Return:   bytes NOT copied; 0 = all done; or the error
  */
-HF_MUST_CHECK size_t hf_copy_iovec_nofault(const struct hf_iovec *dst, size_t dst_count,
-					   const struct hf_iovec *src, size_t src_count,
-					   struct hf_iovec_stop *stop) HF_API_EACH;
+HF_MUST_CHECK long hf_copy_iovec_nofault(const struct hf_iovec *dst, size_t dst_count,
+					 const struct hf_iovec *src, size_t src_count,
+					 struct hf_iovec_stop *stop) HF_API_EACH;
 
 /**
  * hf_copy_nofault_words - copy words of 8 bytes that others may write or read at the same time
