@@ -152,7 +152,8 @@ HF_BEGIN_DECLS
  *
  * Context:  any thread; not in a signal handler; needs hf_nofault_install() or hf_nofault_handle()
  * Ordering: none
- * Errors:   -EINVAL (22): no base, no length, or a range that wraps around
+ * Errors:   -EINVAL (22): no base, no length, or a range that wraps around; -EBUSY (16): it is open
+ *           already, in this thread or for the process; -errno of hf_nofault_install()
  * Return:   0, or an error, and no region is open
  */
 HF_MUST_CHECK int hf_region_begin(hf_region_t *region, const void *base, size_t len) HF_API_EACH;

@@ -21,8 +21,11 @@
  *   none between calls. Each call looks at the thread's signal mask and the process's handlers
  *
  *     both signals come, and to Holdfast's handler   hf_copy_nofault()
- *     else, the system lets a process read itself    process_vm_readv(), 16 pages a call
- *     else                                           a pipe: page by page in and out
+ *     else                                           process_vm_readv(), 16 pages a call
+ *     where that copies nothing more                 a pipe: page by page in and out
+ *
+ *   The pipe is for systems that don't let a process read itself, and for memory that can be read by
+ *   an instruction and not by process_vm_readv(): memfd_secret, the data of the vDSO, a device's.
  *
  * Invariants
  *   S1  A piece that is handed to the system lies in one page on either side. Memory comes and goes

@@ -38,8 +38,11 @@ static size_t piece(const char *dst, const char *src, size_t len)
 	return len < from ? len : from;
 }
 
-/* Returns what was copied; false in *works: the system does not let us. */
-static size_t by_readv(char *dst, const char *src, size_t len, bool *works)
+/*
+ * Returns what was copied. Where less: the system does not let a process read itself; or it has no page
+ * of its own for that memory (memfd_secret, the vDSO's data, a device), which can be read all the same.
+ */
+static size_t by_readv(char *dst, const char *src, size_t len)
 {
 	size_t done = 0;
 
@@ -57,8 +60,6 @@ static size_t by_readv(char *dst, const char *src, size_t len, bool *works)
 			wanted += bytes;
 		}
 		got = syscall(SYS_process_vm_readv, getpid(), to, n, from, n, 0ul);
-		if (got < 0 && errno != EFAULT)
-			*works = false;
 		if (got > 0)
 			done += (size_t)got;
 		if (got < 0 || (size_t)got != wanted)
@@ -93,14 +94,13 @@ size_t hf_copy_safe(void *dst, const void *src, size_t len)
 	char *to = (char *)dst;
 	const char *from = (const char *)src;
 	int error = errno;
-	bool works = true;
 	size_t done;
 
 	if (faults_are_ours()) {
 		done = len - hf_copy_nofault(dst, src, len);
 	} else {
-		done = by_readv(to, from, len, &works);
-		if (!works)
+		done = by_readv(to, from, len);
+		if (done < len)
 			done += by_pipe(to + done, from + done, len - done);
 	}
 	errno = error;

@@ -70,8 +70,13 @@ static hf_region_t *find_region_in(const struct hf_detail_region_thread *thread,
 {
 	hf_region_t *r = hf_detail_region_of(hf_atomic64_load_seq_cst(&thread->top));
 
-	while (r && !has_page_of(r, address))
+	for (size_t n = 0; r; n++) {
+		if (n == HF_DETAIL_REGION_MOST)
+			return NULL; /* R3 */
+		if (has_page_of(r, address))
+			break;
 		r = hf_detail_region_of(hf_atomic64_load_seq_cst(&r->below));
+	}
 	return r;
 }
 
@@ -255,12 +260,39 @@ static bool handle_region(int signal, const siginfo_t *info, void *context, sigj
 
 /* ---- begin -------------------------------------------------------------------------------- */
 
+static bool is_in(const struct hf_detail_region_thread *thread, const hf_region_t *r)
+{
+	uint64_t at = hf_atomic64_load_relaxed(&thread->top);
+
+	for (size_t n = 0; at && n < HF_DETAIL_REGION_MOST; n++) {
+		if (hf_detail_region_of(at) == r)
+			return true;
+		at = hf_atomic64_load_relaxed(&hf_detail_region_of(at)->below);
+	}
+	return false;
+}
+
+/* Begun and not ended? Then beginning it again would close its list to a circle. */
+static bool is_open(const hf_region_t *r)
+{
+	bool found = is_in(&self, r);
+
+	if (!found && hf_atomic64_load_relaxed(&all.process.top)) {
+		hf_mutex_lock(&all.lock);
+		found = is_in(&all.process, r);
+		hf_mutex_unlock(&all.lock);
+	}
+	return found;
+}
+
 static int prepare(hf_region_t *r, const void *base, size_t len)
 {
 	uintptr_t start = (uintptr_t)base, end = start + len;
 
 	if (!start || !len || end < start || up(end, page_size) < end)
 		return -HF_EINVAL;
+	if (is_open(r))
+		return -EBUSY;
 	memset(r, 0, sizeof(*r));
 	hf_atomic64_store_relaxed(&r->lost, HF_DETAIL_REGION_NONE);
 	hf_atomic64_store_relaxed(&r->written, HF_DETAIL_REGION_NONE);
@@ -400,16 +432,6 @@ static int leave_zeros(hf_region_t *r, uint64_t lost)
 	return error;
 }
 
-/* Has this thread begun it, and not ended? */
-static bool is_mine(const hf_region_t *r)
-{
-	uint64_t at = hf_atomic64_load_relaxed(&self.top);
-
-	while (at && hf_detail_region_of(at) != r)
-		at = hf_atomic64_load_relaxed(&hf_detail_region_of(at)->below);
-	return at;
-}
-
 /*
  * G1: as long as there are zeros there is an open region that has met the loss, for those that begin to
  * inherit from. So a region that knows its file maps it again while it is still open. A loss that another
@@ -443,7 +465,7 @@ size_t hf_region_end(hf_region_t *region, struct hf_region_fault *fault)
 
 	/* G1: zeros that this thread has read are noted; the reads came before the loads below. */
 	hf_atomic64_fence_acquire(&region->lost);
-	if (is_mine(region) && region->fd >= 0)
+	if (is_in(&self, region) && region->fd >= 0)
 		found.error = map_again_while_open(region, &mapped);
 	if (!take_out(region)) {
 		found.error = -HF_EINVAL;

@@ -19,6 +19,8 @@
  *       until no reader is inside.
  *   R2  `losses` counts the open regions that have met a loss. It is raised before a region says
  *       so.
+ *   R3  A list that a misuse has made a circle (a region that was begun in two threads) is followed for
+ *       HF_DETAIL_REGION_MOST steps and no more: a signal handler must return.
  *
  * Tested by tests/model/region.cpp, which explores these functions as they are.
  */
@@ -28,6 +30,9 @@
 #ifndef HF_DETAIL_REGION_SHARDS
 #define HF_DETAIL_REGION_SHARDS 16
 #endif
+
+/* R3: so many regions of a thread are looked at. */
+#define HF_DETAIL_REGION_MOST 65536u
 
 /* The model has a simpler lock, and watches which regions are looked at. */
 #ifndef HF_DETAIL_REGION_LOCK
@@ -94,7 +99,7 @@ static inline void hf_detail_regions_each_of(struct hf_detail_regions *all,
 {
 	hf_region_t *r = hf_detail_region_of(hf_atomic64_load_seq_cst(&thread->top));
 
-	while (r) {
+	for (unsigned int n = 0; r && n < HF_DETAIL_REGION_MOST; n++) { /* R3 */
 		HF_DETAIL_REGION_LOOK(r);
 		visit(all, r, data);
 		r = hf_detail_region_of(hf_atomic64_load_seq_cst(&r->below));

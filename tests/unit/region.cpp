@@ -466,6 +466,47 @@ TEST_F(Region, NestedAndInAnyOrder)
 	EXPECT_EQ(hf_region_end(&inner, nullptr), page);
 }
 
+TEST_F(Region, OneThatIsOpenIsNotBegunAgain)
+{
+	File file(3);
+	Map map(file);
+	hf_region_t first, second, whole;
+
+	ASSERT_EQ(hf_region_begin(&first, map.at, page), 0);
+	ASSERT_EQ(hf_region_begin(&second, map.at + page, page), 0);
+	ASSERT_EQ(hf_region_begin_process(&whole, map.at, map.size), 0);
+	for (hf_region_t *open : { &first, &second, &whole }) {
+		EXPECT_EQ(hf_region_begin(open, map.at, page), -EBUSY);
+		EXPECT_EQ(hf_region_begin_process(open, map.at, page), -EBUSY);
+		EXPECT_EQ(hf_region_begin_file(open, map.at, page, PROT_READ, MAP_SHARED, file.fd, 0),
+			  -EBUSY);
+	}
+	file.cut(0);
+	touch(map.at);
+	EXPECT_EQ(hf_region_end(&first, nullptr), 0u);
+	EXPECT_EQ(hf_region_begin(&first, map.at + 2 * page, page), 0);
+	EXPECT_EQ(hf_region_end(&first, nullptr), page);
+	EXPECT_EQ(hf_region_end(&second, nullptr), page);
+	EXPECT_EQ(hf_region_end(&whole, nullptr), 0u);
+}
+
+// By a misuse that can't be refused: the handler still returns, and the fault kills.
+TEST_F(Region, ASignalIsPassedOnWhereAListHasBecomeACircle)
+{
+	EXPECT_EQ(in_child([] {
+			  File file(2), other(1);
+			  Map map(file), foreign(other);
+			  hf_region_t first, second;
+
+			  MUST(hf_region_begin(&first, map.at, page) == 0);
+			  MUST(hf_region_begin(&second, map.at, page) == 0);
+			  hf_atomic64_store_relaxed(&first.below, (uintptr_t)&second);
+			  other.cut(0);
+			  touch(foreign.at);
+		  }),
+		  -SIGBUS);
+}
+
 TEST_F(Region, OneThatEndedServesNoMore)
 {
 	EXPECT_EQ(in_child([] {

@@ -245,6 +245,50 @@ TEST(Safe, WhereThereIsNoPipeEitherNothingIsCopied)
 		  0);
 }
 
+// The vDSO's data, and memory that only this process has: process_vm_readv() is refused both.
+TEST(Safe, MemoryThatTheSystemCannotReadForUs)
+{
+#ifdef HF_EMULATED
+	GTEST_SKIP() << "qemu-user has no process_vm_readv";
+#endif
+	const long secret_number = 447; // memfd_secret
+	FILE *maps = fopen("/proc/self/maps", "r");
+	unsigned long from = 0, vvar = 0;
+	char line[512], name[64];
+
+	ASSERT_NE(maps, nullptr);
+	while (fgets(line, sizeof(line), maps)) {
+		if (sscanf(line, "%lx-%*x %*s %*s %*s %*s %63s", &from, name) == 2 &&
+		    !strcmp(name, "[vvar]"))
+			vvar = from;
+	}
+	fclose(maps);
+	EXPECT_EQ(end_of_child([vvar, secret_number] {
+			  Area to;
+			  int fd = static_cast<int>(syscall(secret_number, 0));
+			  void *secret = MAP_FAILED;
+
+			  MUST(hf_nofault_install() == 0);
+			  block(SIGSEGV);
+			  if (vvar) {
+				  const char *p = reinterpret_cast<const char *>(vvar);
+
+				  MUST(hf_copy_safe(to.start, p, 64) == 0);
+			  }
+			  if (fd >= 0 && ftruncate(fd, static_cast<off_t>(2 * page)) == 0)
+				  secret = mmap(nullptr, 2 * page, PROT_READ | PROT_WRITE,
+						MAP_SHARED, fd, 0);
+			  if (secret != MAP_FAILED) {
+				  memset(secret, 5, 2 * page);
+				  munmap(static_cast<char *>(secret) + page, page);
+				  MUST(hf_copy_safe(to.start, secret, 2 * page) == page);
+				  MUST(memcmp(to.start, secret, page) == 0);
+			  }
+			  MUST(vvar || secret != MAP_FAILED);
+		  }),
+		  0);
+}
+
 TEST(Safe, LeavesNoFileOpen)
 {
 #ifdef HF_EMULATED
