@@ -59,9 +59,10 @@
  * Invariants
  *   G1  A region whose range has a page replaced, by whichever thread, reports it. It is noted
  *       before the zeros can be read: in the finder's region first, then in all regions that
- *       overlap the lost part. A region that begins later looks whether one is open that has met a
- *       loss; both are sequentially consistent, so one of the two sees the other. A region that
- *       knows its file maps it again while it is still open.
+ *       overlap the lost part. A region that begins later takes over the loss of each open region
+ *       that was open at it, for as long as its zeros are mapped. It never passes on what it took
+ *       over. Both sides are sequentially consistent, so one of the two sees the other. A region
+ *       that knows its file maps it again while it is still open; that ends the loss for all.
  *   G2  A handler reads a region of another thread only between hf_grace_enter() and _leave(), and
  *       hf_region_end() waits for handlers that are inside (nofault/grace.h). So the region's
  *       memory is the caller's again. The check costs one load each of two counters.
@@ -79,8 +80,9 @@
  *   The zeros are the process's: threads that never began a region read them too. They stay after
  *   the end, unless the region knows its file: map it anew, or give the mapping up. A region that
  *   begins when none of those is open any more that were open at the loss, finds zeros and does not
- *   report them. A region that begins before reports the loss, even if the file was mapped again by
- *   then. All of the range must be one mapping with one protection: what was written to a private
+ *   report them. A region that begins while one of those is open reports the loss, unless a region's
+ *   end has mapped the file again; a program that maps it again by itself ends its regions first.
+ *   All of the range must be one mapping with one protection: what was written to a private
  *   mapping behind the lost page is lost, as it is by a truncation. Pages of a huge size
  *   (hugetlbfs) are lost as wholes, and only if the range has all of the page.
  *   SIGBUS also comes for a page that can't be read from its disk, or written for want of space:
@@ -118,6 +120,8 @@ typedef struct hf_region {
 	uint64_t offset;
 	int32_t prot, flags;
 	uint64_t of_process; /* 1 = the faults of all threads are its */
+	hf_atomic64_t zeros; /* its pages that may be zeros since a loss: src/region/region_list.h */
+	uint64_t seen;       /* `zeros` as who maps the file again has found it */
 } hf_region_t;
 
 #define HF_DETAIL_REGION_NONE UINT64_MAX

@@ -23,7 +23,7 @@
 #define HF_DETAIL_POPULATE_READ 22
 #define HF_DETAIL_POPULATE_WRITE 23
 
-static struct hf_detail_regions all;
+static struct hf_detail_regions all = { .page = 4096 }; /* the page is set before main() */
 
 /* For debuggers: by a name that no program has. */
 static const struct hf_detail_regions *const hf_detail_regions_here __attribute__((used)) = &all;
@@ -37,8 +37,6 @@ HF_DETAIL_DEBUGGERS_KNOW(offsetof(hf_region_t, lost) == 8 && offsetof(hf_region_
 
 /* This thread's list. */
 static __thread struct hf_detail_region_thread self __attribute__((tls_model("initial-exec")));
-
-static uintptr_t page_size = 4096; /* set before main(), and never again */
 
 /* The stacks of threads lie at equal distances, so the low bits would be the same for all. */
 static struct hf_detail_region_shard *my_shard(void)
@@ -62,7 +60,7 @@ static uintptr_t up(uintptr_t address, uintptr_t size)
 
 static bool has_page_of(const hf_region_t *r, uintptr_t address)
 {
-	return address >= down(r->base, page_size) && address < up(r->base + r->len, page_size);
+	return address >= down(r->base, all.page) && address < up(r->base + r->len, all.page);
 }
 
 /* By a thread that is inside, or has it. */
@@ -94,9 +92,9 @@ static hf_region_t *find_region(uintptr_t address)
  */
 static uint32_t ask_access(void *page)
 {
-	if (!madvise(page, page_size, HF_DETAIL_POPULATE_WRITE) || errno != EINVAL)
+	if (!madvise(page, all.page, HF_DETAIL_POPULATE_WRITE) || errno != EINVAL)
 		return HF_DETAIL_REGION_WRITABLE;
-	if (!madvise(page, page_size, HF_DETAIL_POPULATE_READ) || errno != EINVAL)
+	if (!madvise(page, all.page, HF_DETAIL_POPULATE_READ) || errno != EINVAL)
 		return HF_DETAIL_REGION_READ_ONLY;
 	return HF_DETAIL_REGION_WRITABLE;
 }
@@ -137,19 +135,19 @@ static bool replace(hf_region_t *r, struct hf_detail_region_pages lost)
  */
 static bool lose(hf_region_t *r, uintptr_t address)
 {
-	uintptr_t first = down(r->base, page_size), end = up(r->base + r->len, page_size);
+	uintptr_t first = down(r->base, all.page), end = up(r->base + r->len, all.page);
 	uint64_t before = hf_atomic64_load_seq_cst(&r->lost);
-	struct hf_detail_region_pages lost = { down(address, page_size), end, 0 };
+	struct hf_detail_region_pages lost = { down(address, all.page), end, 0 };
 
-	if (before != HF_DETAIL_REGION_NONE && down((uintptr_t)before, page_size) > lost.from)
-		lost.to = down((uintptr_t)before, page_size);
+	if (before != HF_DETAIL_REGION_NONE && down((uintptr_t)before, all.page) > lost.from)
+		lost.to = down((uintptr_t)before, all.page);
 	if (hf_atomic32_load_relaxed(&r->access) == HF_DETAIL_REGION_UNKNOWN)
 		hf_detail_region_set_access(r, ask_access((void *)(uintptr_t)lost.from));
 	lost.access = hf_atomic32_load_relaxed(&r->access);
 	if (replace(r, lost))
 		return true;
 	/* EINVAL: a page of a huge size must go as a whole. Nothing outside of the range may. */
-	for (uintptr_t size = 2 * page_size; errno == EINVAL && size <= (uintptr_t)1 << 30;
+	for (uintptr_t size = 2 * all.page; errno == EINVAL && size <= (uintptr_t)1 << 30;
 	     size *= 2) {
 		struct hf_detail_region_pages huge = { down(address, size),
 						       up((uintptr_t)lost.to, size), lost.access };
@@ -182,8 +180,8 @@ static void written_visit(struct hf_detail_regions *regions, hf_region_t *r, voi
  */
 static bool open_lost(hf_region_t *r, uint64_t address)
 {
-	uintptr_t from = down((uintptr_t)hf_atomic64_load_seq_cst(&r->lost), page_size);
-	struct hf_detail_region_pages opened = { address, up(r->base + r->len, page_size), 0 };
+	uintptr_t from = down((uintptr_t)hf_atomic64_load_seq_cst(&r->lost), all.page);
+	struct hf_detail_region_pages opened = { address, up(r->base + r->len, all.page), 0 };
 
 	hf_detail_regions_each(&all, written_visit, &opened);
 	return mprotect((void *)from, (size_t)(opened.to - from), PROT_READ | PROT_WRITE) == 0;
@@ -194,14 +192,13 @@ static bool may_open(const hf_region_t *r, uintptr_t address, const void *contex
 {
 	uint64_t lost = hf_atomic64_load_seq_cst(&r->lost);
 
-	if (r->jump || lost == HF_DETAIL_REGION_NONE ||
-	    address < down((uintptr_t)lost, page_size) ||
+	if (r->jump || lost == HF_DETAIL_REGION_NONE || address < down((uintptr_t)lost, all.page) ||
 	    hf_atomic32_load_relaxed(&r->access) != HF_DETAIL_REGION_WRITABLE)
 		return false;
 #if HF_ARCH_HAS_SITES
 	/* The page is not executable: an instruction that is fetched from there is a bug. */
-	if (down((uintptr_t)HF_ARCH_CONTEXT_PC((const ucontext_t *)context), page_size) ==
-	    down(address, page_size))
+	if (down((uintptr_t)HF_ARCH_CONTEXT_PC((const ucontext_t *)context), all.page) ==
+	    down(address, all.page))
 		return false;
 #else
 	(void)context;
@@ -239,8 +236,8 @@ static bool handle_region(int signal, const siginfo_t *info, void *context, sigj
 	r = find_region(address);
 	if (r && is_lost && r->jump) {
 		hf_detail_region_note(&all, r,
-				      down(address, page_size) > r->base ? down(address, page_size)
-									 : r->base);
+				      down(address, all.page) > r->base ? down(address, all.page)
+									: r->base);
 		HF_DETAIL_PROBE3(region_fault, address, r, signal);
 		close_newer(r, parity);
 		*jump = (sigjmp_buf *)r->jump;
@@ -289,7 +286,7 @@ static int prepare(hf_region_t *r, const void *base, size_t len)
 {
 	uintptr_t start = (uintptr_t)base, end = start + len;
 
-	if (!start || !len || end < start || up(end, page_size) < end)
+	if (!start || !len || end < start || up(end, all.page) < end)
 		return -HF_EINVAL;
 	if (is_open(r))
 		return -EBUSY;
@@ -307,7 +304,7 @@ int hf_region_begin(hf_region_t *region, const void *base, size_t len)
 	int error = prepare(region, base, len);
 
 	if (!error)
-		hf_detail_regions_add(&all, &self, my_shard(), region, page_size);
+		hf_detail_regions_add(&all, &self, my_shard(), region);
 	return error;
 }
 
@@ -322,7 +319,7 @@ int hf_region_begin_file(hf_region_t *region, const void *base, size_t len, int 
 	if (fd < 0)
 		return -EBADF;
 	if ((sharing != MAP_SHARED && sharing != MAP_PRIVATE && sharing != MAP_SHARED_VALIDATE) ||
-	    flags & MAP_ANONYMOUS || (offset ^ (uintptr_t)base) & (page_size - 1) ||
+	    flags & MAP_ANONYMOUS || (offset ^ (uintptr_t)base) & (all.page - 1) ||
 	    offset > (uint64_t)INT64_MAX - len)
 		return -HF_EINVAL;
 	hf_atomic32_store_relaxed(&region->access, prot & PROT_WRITE ? HF_DETAIL_REGION_WRITABLE
@@ -331,7 +328,7 @@ int hf_region_begin_file(hf_region_t *region, const void *base, size_t len, int 
 	region->prot = prot;
 	region->flags = flags;
 	region->offset = offset;
-	hf_detail_regions_add(&all, &self, my_shard(), region, page_size);
+	hf_detail_regions_add(&all, &self, my_shard(), region);
 	return 0;
 }
 
@@ -343,7 +340,7 @@ int hf_region_begin_process(hf_region_t *region, const void *base, size_t len)
 		return error;
 	region->of_process = 1;
 	hf_mutex_lock(&all.lock);
-	hf_detail_regions_add(&all, &all.process, NULL, region, page_size);
+	hf_detail_regions_add(&all, &all.process, NULL, region);
 	hf_mutex_unlock(&all.lock);
 	return 0;
 }
@@ -364,19 +361,25 @@ static bool take_out(hf_region_t *r)
 	return found;
 }
 
-/* The file again from the first lost page on. Returns 0 or -errno. */
+/* The file again from the first lost page on: R5. Returns 0 or -errno. */
 static int map_again(const hf_region_t *r, uintptr_t from)
 {
+	struct hf_detail_region_pages healed = { from, up(r->base + r->len, all.page), 0 };
 	uint64_t offset = r->offset + from - r->base;
-	int flags = r->flags;
+	int flags = r->flags, error = 0;
 
 #ifdef MAP_FIXED_NOREPLACE
 	flags &= ~MAP_FIXED_NOREPLACE;
 #endif
-	return map((void *)from, up(r->base + r->len, page_size) - from, r->prot, flags | MAP_FIXED,
-		   r->fd, offset) == MAP_FAILED
-		       ? -errno
-		       : 0;
+	hf_mutex_lock(&all.lock);
+	hf_detail_regions_heal_begin(&all);
+	if (map((void *)from, healed.to - from, r->prot, flags | MAP_FIXED, r->fd, offset) ==
+	    MAP_FAILED)
+		error = -errno;
+	else
+		hf_detail_regions_heal_end(&all, healed);
+	hf_mutex_unlock(&all.lock);
+	return error;
 }
 
 /* How much of the region the file has now. */
@@ -408,15 +411,15 @@ static void heir_visit(struct hf_detail_regions *regions, hf_region_t *r, void *
 
 	(void)regions;
 	if (!r->jump && lost != HF_DETAIL_REGION_NONE &&
-	    down((uintptr_t)lost, page_size) <= heir->from &&
-	    heir->to <= up(r->base + r->len, page_size))
+	    down((uintptr_t)lost, all.page) <= heir->from &&
+	    heir->to <= up(r->base + r->len, all.page))
 		heir->found = true;
 }
 
 /* The zeros stay, and can be written if the file could be. Returns 0 or -errno. */
 static int leave_zeros(hf_region_t *r, uint64_t lost)
 {
-	struct heir heir = { down((uintptr_t)lost, page_size), up(r->base + r->len, page_size),
+	struct heir heir = { down((uintptr_t)lost, all.page), up(r->base + r->len, all.page),
 			     false };
 	uint32_t parity;
 	int error = 0;
@@ -443,7 +446,7 @@ static int map_again_while_open(const hf_region_t *r, uint64_t *mapped)
 	int error = 0;
 
 	while ((lost = hf_atomic64_load_seq_cst(&r->lost)) != *mapped) {
-		error = map_again(r, down((uintptr_t)lost, page_size));
+		error = map_again(r, down((uintptr_t)lost, all.page));
 		*mapped = lost;
 	}
 	return error;
@@ -454,7 +457,7 @@ static int settle(hf_region_t *r, uint64_t lost)
 {
 	if (r->jump)
 		return 0;
-	return r->fd >= 0 ? map_again(r, down((uintptr_t)lost, page_size)) : leave_zeros(r, lost);
+	return r->fd >= 0 ? map_again(r, down((uintptr_t)lost, all.page)) : leave_zeros(r, lost);
 }
 
 size_t hf_region_end(hf_region_t *region, struct hf_region_fault *fault)
@@ -511,7 +514,7 @@ int hf_region_call(const void *base, size_t len, void (*function)(void *), void 
 		return error;
 	region.jump = &where;
 	if (sigsetjmp(where, 0) == 0) {
-		hf_detail_regions_add(&all, &self, my_shard(), &region, page_size);
+		hf_detail_regions_add(&all, &self, my_shard(), &region);
 		function(arg);
 	}
 	return hf_region_end(&region, fault) < len ? -HF_EFAULT : 0;
@@ -547,7 +550,7 @@ static void region_in_child(void)
 
 __attribute__((constructor(101))) static void start_region(void)
 {
-	page_size = (uintptr_t)getpagesize();
+	all.page = (uint64_t)getpagesize();
 	hf_atomic64_store_seq_cst(&hf_detail_fault_hook, (uint64_t)(uintptr_t)handle_region);
 	(void)pthread_atfork(NULL, NULL, region_in_child);
 }

@@ -21,6 +21,11 @@
  *       so.
  *   R3  A list that a misuse has made a circle (a region that was begun in two threads) is followed for
  *       HF_DETAIL_REGION_MOST steps and no more: a signal handler must return.
+ *   R4  `zeros` of a region that was open at a loss are the pages of it that may be zeros since. They are
+ *       noted before they are zeros. A region that begins later has none, whatever it takes over.
+ *   R5  Who maps the file again takes pages out of `zeros` afterwards, of those losses that it has
+ *       found noted before and whose handlers have left: so their zeros were there before the file
+ *       came. A loss that is noted meanwhile changes `notes`, and its region keeps all.
  *
  * Tested by tests/model/region.cpp, which explores these functions as they are.
  */
@@ -56,9 +61,10 @@ struct hf_detail_region_shard {
 struct hf_detail_regions {
 	struct hf_detail_region_shard shard[HF_DETAIL_REGION_SHARDS];
 	struct hf_detail_region_thread process;
-	hf_detail_region_lock_t lock; /* for changes of `process`, and for waiting */
+	hf_detail_region_lock_t lock; /* for changes of `process`, waiting and healing */
 	hf_atomic32_t losses;         /* R2 */
 	struct hf_grace grace;        /* for readers of all lists */
+	uint64_t page;                /* bytes of one; set before there are regions */
 };
 
 static inline hf_region_t *hf_detail_region_of(uint64_t p)
@@ -88,6 +94,126 @@ static inline void hf_detail_region_note(struct hf_detail_regions *all, hf_regio
 		break;
 	}
 	(void)hf_atomic32_fetch_sub_release(&all->losses, 1); /* it was counted before */
+}
+
+/* Pages [from, to) of a mapping with that access (enum hf_detail_region_access). */
+struct hf_detail_region_pages {
+	uint64_t from, to;
+	uint32_t access;
+};
+
+/*
+ * R4: `zeros` as it is in its word, in units of a region's pages, rounded outwards; to = 0: none.
+ *
+ *        63     48 47          24 23           0
+ *       [ notes   |  from         |  to          ]      notes: how often pages were added, modulo 2^16
+ */
+struct hf_detail_region_span {
+	uint32_t from, to, notes;
+};
+
+enum { HF_DETAIL_REGION_SPAN_BITS = 24, HF_DETAIL_REGION_SPAN_MASK = (1 << 24) - 1 };
+
+static inline struct hf_detail_region_span hf_detail_region_span_of(uint64_t word)
+{
+	struct hf_detail_region_span span = {
+		(uint32_t)(word >> HF_DETAIL_REGION_SPAN_BITS) & HF_DETAIL_REGION_SPAN_MASK,
+		(uint32_t)word & HF_DETAIL_REGION_SPAN_MASK,
+		(uint32_t)(word >> 2 * HF_DETAIL_REGION_SPAN_BITS),
+	};
+
+	return span;
+}
+
+static inline uint64_t hf_detail_region_span_word(struct hf_detail_region_span span)
+{
+	return (uint64_t)(span.notes & 0xffff) << 2 * HF_DETAIL_REGION_SPAN_BITS |
+	       (uint64_t)span.from << HF_DETAIL_REGION_SPAN_BITS | span.to;
+}
+
+/* A region's pages, and how many bytes a unit of its span has: a page, unless it is larger than 32 GiB. */
+struct hf_detail_region_frame {
+	uint64_t start, end;
+	unsigned int shift;
+};
+
+static inline struct hf_detail_region_frame hf_detail_region_frame_of(const hf_region_t *r,
+								      uint64_t page)
+{
+	struct hf_detail_region_frame frame;
+
+	frame.start = r->base & ~(page - 1);
+	frame.end = (r->base + r->len + page - 1) & ~(page - 1);
+	frame.shift = (unsigned int)__builtin_ctzll(page);
+	while ((frame.end - frame.start) >> frame.shift >= HF_DETAIL_REGION_SPAN_MASK)
+		frame.shift++;
+	return frame;
+}
+
+/* The pages of the region that may be zeros; from = to: none. */
+static inline struct hf_detail_region_pages hf_detail_region_zeros(const hf_region_t *r,
+								   uint64_t word, uint64_t page)
+{
+	struct hf_detail_region_frame frame = hf_detail_region_frame_of(r, page);
+	struct hf_detail_region_span span = hf_detail_region_span_of(word);
+	struct hf_detail_region_pages pages = {
+		frame.start + ((uint64_t)span.from << frame.shift),
+		frame.start + ((uint64_t)span.to << frame.shift),
+		hf_atomic32_load_relaxed(&r->access),
+	};
+
+	return pages;
+}
+
+/* R4: these pages will be zeros, as far as they are the region's. By a thread that is inside. */
+static inline void hf_detail_region_add_zeros(hf_region_t *r, struct hf_detail_region_pages lost,
+					      uint64_t page)
+{
+	struct hf_detail_region_frame frame = hf_detail_region_frame_of(r, page);
+	uint64_t from = lost.from > frame.start ? lost.from : frame.start;
+	uint64_t to = lost.to < frame.end ? lost.to : frame.end;
+	uint64_t unit = (uint64_t)1 << frame.shift, word = hf_atomic64_load_seq_cst(&r->zeros);
+	struct hf_detail_region_span span;
+
+	from = (from - frame.start) >> frame.shift;
+	to = (to - frame.start + unit - 1) >> frame.shift;
+	do {
+		span = hf_detail_region_span_of(word);
+		if (!span.to || from < span.from)
+			span.from = (uint32_t)from;
+		if (to > span.to)
+			span.to = (uint32_t)to;
+		span.notes++;
+	} while (!hf_atomic64_try_cmpxchg_seq_cst(&r->zeros, &word,
+						  hf_detail_region_span_word(span)));
+}
+
+/* The first answer counts: once there are zeros, asking the kernel gives another. */
+static inline void hf_detail_region_set_access(hf_region_t *r, uint32_t access)
+{
+	uint32_t unknown = HF_DETAIL_REGION_UNKNOWN;
+
+	(void)hf_atomic32_try_cmpxchg_relaxed(&r->access, &unknown, access);
+}
+
+/* Has it some of these pages? Then their loss is noted. */
+static inline bool hf_detail_region_note_pages(struct hf_detail_regions *all, hf_region_t *r,
+					       const struct hf_detail_region_pages *lost)
+{
+	if (r->base >= lost->to || lost->from >= r->base + r->len)
+		return false;
+	hf_detail_region_set_access(r, lost->access);
+	hf_detail_region_note(all, r, lost->from > r->base ? lost->from : r->base);
+	return true;
+}
+
+static inline void hf_detail_region_note_visit(struct hf_detail_regions *all, hf_region_t *r,
+					       void *data)
+{
+	const struct hf_detail_region_pages *lost = (const struct hf_detail_region_pages *)data;
+
+	if (hf_detail_region_note_pages(all, r, lost))
+		hf_detail_region_add_zeros(r, *lost, all->page);
 }
 
 /* Called for each region, by a thread that is inside. */
@@ -121,31 +247,6 @@ static inline void hf_detail_regions_each(struct hf_detail_regions *all,
 	}
 }
 
-/* Pages [from, to) of a mapping with that access (enum hf_detail_region_access). */
-struct hf_detail_region_pages {
-	uint64_t from, to;
-	uint32_t access;
-};
-
-/* The first answer counts: once there are zeros, asking the kernel gives another. */
-static inline void hf_detail_region_set_access(hf_region_t *r, uint32_t access)
-{
-	uint32_t unknown = HF_DETAIL_REGION_UNKNOWN;
-
-	(void)hf_atomic32_try_cmpxchg_relaxed(&r->access, &unknown, access);
-}
-
-static inline void hf_detail_region_note_visit(struct hf_detail_regions *all, hf_region_t *r,
-					       void *data)
-{
-	const struct hf_detail_region_pages *lost = (const struct hf_detail_region_pages *)data;
-
-	if (r->base >= lost->to || lost->from >= r->base + r->len)
-		return;
-	hf_detail_region_set_access(r, lost->access);
-	hf_detail_region_note(all, r, lost->from > r->base ? lost->from : r->base);
-}
-
 /* G1: `finder` and all other regions that have some of the pages. By a thread that is inside. */
 static inline void hf_detail_regions_note(struct hf_detail_regions *all, hf_region_t *finder,
 					  struct hf_detail_region_pages lost)
@@ -154,32 +255,75 @@ static inline void hf_detail_regions_note(struct hf_detail_regions *all, hf_regi
 	hf_detail_regions_each(all, hf_detail_region_note_visit, &lost);
 }
 
-struct hf_detail_region_newcomer {
-	hf_region_t *region;
-	uint64_t page;
-};
-
+/* G1: a region that begins takes over the loss of one that was open at it, and passes it on to none. */
 static inline void hf_detail_region_inherit_visit(struct hf_detail_regions *all, hf_region_t *r,
 						  void *data)
 {
-	const struct hf_detail_region_newcomer *who =
-		(const struct hf_detail_region_newcomer *)data;
-	struct hf_detail_region_pages lost;
-	uint64_t from = hf_atomic64_load_seq_cst(&r->lost);
+	hf_region_t *newcomer = (hf_region_t *)data;
+	struct hf_detail_region_pages zeros =
+		hf_detail_region_zeros(r, hf_atomic64_load_seq_cst(&r->zeros), all->page);
 
-	if (from == HF_DETAIL_REGION_NONE || r == who->region || r->jump)
+	if (zeros.from < zeros.to)
+		(void)hf_detail_region_note_pages(all, newcomer, &zeros);
+}
+
+/* ---- healing: the file is mapped again ------------------------------------------------------- */
+
+static inline void hf_detail_region_heal_begin_visit(struct hf_detail_regions *all, hf_region_t *r,
+						     void *data)
+{
+	(void)all;
+	(void)data;
+	r->seen = hf_atomic64_load_seq_cst(&r->zeros);
+}
+
+/* R5: before the file is mapped, by the holder of `all->lock`, which it holds until heal_end. */
+static inline void hf_detail_regions_heal_begin(struct hf_detail_regions *all)
+{
+	uint32_t parity = hf_grace_enter(&all->grace);
+
+	hf_detail_regions_each(all, hf_detail_region_heal_begin_visit, NULL);
+	hf_grace_leave(&all->grace, parity);
+	hf_grace_wait(&all->grace);
+}
+
+/* What is left of the zeros: the part before or behind; all of them if there would be two parts. */
+static inline void hf_detail_region_heal_end_visit(struct hf_detail_regions *all, hf_region_t *r,
+						   void *data)
+{
+	const struct hf_detail_region_pages *healed = (const struct hf_detail_region_pages *)data;
+	struct hf_detail_region_pages zeros = hf_detail_region_zeros(r, r->seen, all->page);
+	struct hf_detail_region_frame frame = hf_detail_region_frame_of(r, all->page);
+	struct hf_detail_region_span span = hf_detail_region_span_of(r->seen);
+	uint64_t seen = r->seen;
+
+	if (zeros.from >= zeros.to || healed->to <= zeros.from || zeros.to <= healed->from)
 		return;
-	lost.from = from & ~(who->page - 1);
-	lost.to = (r->base + r->len + who->page - 1) & ~(who->page - 1);
-	lost.access = hf_atomic32_load_relaxed(&r->access);
-	hf_detail_region_note_visit(all, who->region, &lost);
+	if (healed->from <= zeros.from && zeros.to <= healed->to)
+		span.from = span.to = 0;
+	else if (healed->from <= zeros.from)
+		span.from = (uint32_t)((healed->to - frame.start) >> frame.shift);
+	else if (zeros.to <= healed->to)
+		span.to = (uint32_t)((healed->from - frame.start + ((uint64_t)1 << frame.shift) -
+				      1) >>
+				     frame.shift);
+	(void)hf_atomic64_try_cmpxchg_seq_cst(&r->zeros, &seen, hf_detail_region_span_word(span));
+}
+
+/* R5: the file is mapped at these pages again. */
+static inline void hf_detail_regions_heal_end(struct hf_detail_regions *all,
+					      struct hf_detail_region_pages healed)
+{
+	uint32_t parity = hf_grace_enter(&all->grace);
+
+	hf_detail_regions_each(all, hf_detail_region_heal_end_visit, &healed);
+	hf_grace_leave(&all->grace, parity);
 }
 
 /* Opens a region of this thread, or of `all->process` under `all->lock`. */
 static inline void hf_detail_regions_add(struct hf_detail_regions *all,
 					 struct hf_detail_region_thread *thread,
-					 struct hf_detail_region_shard *shard, hf_region_t *r,
-					 uint64_t page)
+					 struct hf_detail_region_shard *shard, hf_region_t *r)
 {
 	uint64_t below = hf_atomic64_load_relaxed(&thread->top);
 
@@ -194,12 +338,9 @@ static inline void hf_detail_regions_add(struct hf_detail_regions *all,
 							  (uint64_t)(uintptr_t)thread));
 	}
 	if (HF_UNLIKELY(hf_atomic32_load_seq_cst(&all->losses))) { /* G1 */
-		struct hf_detail_region_newcomer who;
 		uint32_t parity = hf_grace_enter(&all->grace);
 
-		who.region = r;
-		who.page = page;
-		hf_detail_regions_each(all, hf_detail_region_inherit_visit, &who);
+		hf_detail_regions_each(all, hf_detail_region_inherit_visit, r);
 		hf_grace_leave(&all->grace, parity);
 	}
 }

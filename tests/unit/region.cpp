@@ -3,11 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
 #include <functional>
 #include <memory>
+#include <sched.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <thread>
@@ -1144,6 +1146,131 @@ TEST_F(Region, TransparentHugePages)
 		EXPECT_EQ(hf_region_end(&r, nullptr), size);
 	}
 	munmap(room, 3 * huge);
+}
+
+/* ---- a loss ends ------------------------------------------------------------------------------- */
+
+TEST_F(Region, ALossThatWasHealedIsNotPassedOn)
+{
+	File file(8);
+	Map map(file);
+	hf_region_t healer, other, early, late;
+
+	ASSERT_EQ(hf_region_begin_file(&healer, map.at, map.size, PROT_READ | PROT_WRITE,
+				       MAP_SHARED, file.fd, 0),
+		  0);
+	ASSERT_EQ(hf_region_begin_process(&other, map.at, map.size), 0);
+	file.cut(4 * page);
+	touch(map.at + 6 * page);
+	ASSERT_EQ(hf_region_begin(&early, map.at, map.size), 0); // there are zeros
+	file.fill(4, 8);
+	EXPECT_EQ(hf_region_end(&healer, nullptr), 6 * page);
+	ASSERT_EQ(hf_region_begin(&late, map.at, map.size), 0);
+	EXPECT_TRUE(is_file_to(read(map.at, map.size), map.size));
+	EXPECT_EQ(hf_region_end(&late, nullptr), map.size);
+	EXPECT_EQ(hf_region_end(&early, nullptr), 6 * page);
+	EXPECT_EQ(hf_region_end(&other, nullptr), 6 * page);
+}
+
+// Of a part: what the healer had is whole again for those that begin, and the rest is not.
+TEST_F(Region, ALossThatWasHealedInPart)
+{
+	File file(9);
+	Map map(file);
+	hf_region_t all, part, late;
+	const size_t from[] = { 0, 3, 6 };
+
+	for (size_t healed : from) {
+		ASSERT_EQ(hf_region_begin_process(&all, map.at, map.size), 0);
+		ASSERT_EQ(hf_region_begin_file(&part, map.at + healed * page, 3 * page, PROT_READ,
+					       MAP_SHARED, file.fd, healed * page),
+			  0);
+		file.cut(0);
+		touch(map.at + healed * page); // the part's
+		if (healed != 0)
+			touch(map.at); // and all in front of it
+		else
+			touch(map.at + 3 * page);
+		file.fill(0, 9);
+		EXPECT_EQ(hf_region_end(&part, nullptr), 0u);
+		for (size_t at : from) {
+			bool zeros = at < healed || (healed == 0 && at > 0);
+
+			ASSERT_EQ(hf_region_begin(&late, map.at + at * page, 3 * page), 0);
+			EXPECT_EQ(read(map.at + at * page, 1)[0] == 0, zeros) << healed << at;
+			EXPECT_EQ(hf_region_end(&late, nullptr), zeros ? 0 : 3 * page)
+				<< healed << at;
+		}
+		EXPECT_EQ(hf_region_end(&all, nullptr), 0u);
+		ASSERT_NE(mmap(map.at, map.size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
+			       file.fd, 0),
+			  MAP_FAILED);
+	}
+}
+
+// The program has mapped it again by itself: what only took the loss over does not keep it alive.
+TEST_F(Region, ALossIsPassedOnOnceOnly)
+{
+	File file(2);
+	Map map(file);
+	hf_region_t first, second, third;
+
+	ASSERT_EQ(hf_region_begin(&first, map.at, map.size), 0);
+	file.cut(page);
+	touch(map.at + page);
+	ASSERT_EQ(hf_region_begin(&second, map.at, map.size), 0);
+	EXPECT_EQ(hf_region_end(&first, nullptr), page);
+	file.fill(0, 2);
+	ASSERT_NE(mmap(map.at, map.size, PROT_READ, MAP_SHARED | MAP_FIXED, file.fd, 0),
+		  MAP_FAILED);
+	ASSERT_EQ(hf_region_begin(&third, map.at, map.size), 0);
+	EXPECT_EQ(hf_region_end(&second, nullptr), page);
+	EXPECT_TRUE(is_file_to(read(map.at, map.size), map.size));
+	EXPECT_EQ(hf_region_end(&third, nullptr), map.size);
+}
+
+// One truncation, healed at once; threads that work back to back, each with a region a time.
+TEST_F(Region, ManyThreadsForgetALossThatWasHealed)
+{
+	File file(64);
+	Map map(file, PROT_READ);
+	std::atomic<int> phase{ 0 };
+	std::atomic<unsigned int> after{ 0 }, lost_after{ 0 }, lost{ 0 };
+	std::vector<std::thread> threads;
+
+	for (int i = 0; i < 4; i++) {
+		threads.emplace_back([&] {
+			while (phase < 3) {
+				int when = phase;
+				hf_region_t r;
+
+				if (hf_region_begin_file(&r, map.at, map.size, PROT_READ, MAP_SHARED,
+							 file.fd, 0))
+					abort();
+				for (size_t at = 0; at < map.size; at += 512)
+					touch(map.at + at);
+				bool whole = hf_region_end(&r, nullptr) == map.size;
+				lost += !whole;
+				after += when == 2;
+				lost_after += when == 2 && !whole;
+			}
+		});
+	}
+	file.cut(32 * page);
+	phase = 1;
+	while (lost < 20)
+		sched_yield();
+	file.fill(32, 64);
+	// All that are open now have ended.
+	for (int i = 0; i < 200; i++)
+		std::this_thread::sleep_for(std::chrono::milliseconds(1));
+	phase = 2;
+	while (after < 2000)
+		sched_yield();
+	phase = 3;
+	for (std::thread &thread : threads)
+		thread.join();
+	EXPECT_EQ(lost_after, 0u);
 }
 
 /* ---- C++ --------------------------------------------------------------------------------------- */
