@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""README's tables of what `make test` runs, made from what it runs.
+"""docs/testing.md's tables of what `make test` runs, made from what it runs.
 
-    tested.py            fail if README.md says something else
-    tested.py --update   write them, between the two marks in README.md
+    tested.py            fail if docs/testing.md says something else
+    tested.py --update   write them, between its two marks
 
 Nothing is listed by hand here but the headers' names and NOTES: a cell is made of the files that a stage
 builds and runs (the same that tests/CMakeLists.txt and the ports' runners take), the second table of the
@@ -17,7 +17,7 @@ import re
 import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-README = os.path.join(ROOT, "README.md")
+PAGE = os.path.join(ROOT, "docs", "testing.md")
 BEGIN, END = "<!-- tested: begin -->\n", "<!-- tested: end -->\n"
 
 # row: the stems of its files
@@ -131,19 +131,19 @@ def tables():
 
 
 def main(arguments):
-    with open(README, encoding="utf-8") as file:
+    with open(PAGE, encoding="utf-8") as file:
         text = file.read()
     if text.count(BEGIN) != 1 or text.count(END) != 1:
-        sys.exit("README.md: not one %s and one %s" % (BEGIN.strip(), END.strip()))
+        sys.exit("docs/testing.md: not one %s and one %s" % (BEGIN.strip(), END.strip()))
     before, rest = text.split(BEGIN)
     now, after = rest.split(END)
     wanted = tables()
     if arguments == ["--update"]:
-        with open(README, "w", encoding="utf-8") as file:
+        with open(PAGE, "w", encoding="utf-8") as file:
             file.write(before + BEGIN + wanted + END + after)
         return 0
     if now != wanted:
-        print("README.md does not say what is tested: scripts/tested.py --update writes it. It should be")
+        print("docs/testing.md does not say what is tested: scripts/tested.py --update writes it. It should be")
         print(wanted)
         return 1
     return 0

@@ -268,19 +268,6 @@ class Family:
             ]
         return [Comparison(title, [fmt_threads(t) for t in threads], lines)]
 
-    def headline(self, results: Results) -> list[tuple[str, str, str]]:
-        """Lines of README's table: what, ours, the best peer."""
-        return []
-
-    def headline_by_threads(self, results: Results, words: str, rows: list[Row]) -> list[tuple[str, str, str]]:
-        out = []
-        for threads in [t for t in group_threads(rows) if t in (1, results.cpus)]:
-            here = [r for r in rows if r.threads == threads]
-            ours = next((r for r in here if r.kind == "default"), None)
-            peer = verdict.fastest([r for r in here if r.kind == "peer"])
-            out.append((f"{words}, {fmt_threads(threads)}", compared_cell(ours, " ns"), named_cell(peer)))
-        return out
-
 
 def compared_cell(row: Row | None, unit: str = "", fairness: float | None = None) -> str:
     if row is None:
@@ -290,7 +277,3 @@ def compared_cell(row: Row | None, unit: str = "", fairness: float | None = None
     fairness = row.fairness if fairness is None else fairness
     text = f"{row.ns:.1f}{unit}"
     return text if row.threads == 1 or fairness is None else f"{text} ({fairness:.2f})"
-
-
-def named_cell(row: Row | None, fairness: float | None = None) -> str:
-    return "-" if row is None else f"{row.name}: {compared_cell(row, ' ns', fairness)}"

@@ -4,13 +4,14 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from pathlib import Path
 
 from . import tables
 from .family import Comparison
 from .input import ARCHIVED, load_results
-from .rows import InputError, Results
+from .rows import InputError, Results, Row
 
 ROOT = Path(__file__).resolve().parents[3]
 BEGIN, END = "<!-- lab: begin -->", "<!-- lab: end -->"
@@ -90,15 +91,78 @@ def newest(archive: list[tuple[str, Results]]) -> Results:
     return next(results for _, results in archive if machine(results, "date") == latest)
 
 
+# README's two tables: what, the lab's table, case and threads (0: as many as there are processors; -8: eight times that).
+LOCKS = (
+    ("lock, add, unlock", "mutex", "alone", 1),
+    ("2 threads, empty sections", "mutex", "contended", 0),
+    ("2 threads, 0.2 µs inside, 0.2 µs outside", "mutex", "contended, 0.2/0.2 µs", 0),
+    ("16 threads, 0.2 µs inside, 0.2 µs outside", "mutex", "oversubscribed, 0.2/0.2 µs", -8),
+    ("16 threads, 2 µs inside, 2 µs outside", "mutex", "oversubscribed, 2/2 µs", -8),
+    ("broadcast to 8 waiters", "cond", "broadcast to 8", None),
+    ("queue, 4 producers, 4 consumers", "cond", "queue 4+4", None),
+)
+LOCK_PEERS = {
+    "Holdfast": ("hf_mutex", "hf_cond"),
+    "pthread": ("pthread_mutex", "pthread_cond"),
+    "parking_lot": ("parking_lot", "parking_lot_condvar"),
+    "absl": ("absl_mutex", "absl_cond_var"),
+}
+OTHERS = (
+    ("take and drop a reference, 1 thread", "refcount", "inc+dec_and_test", 1, ("unchecked", "shared_ptr")),
+    ("take and drop a reference, 2 threads", "refcount", "inc+dec_and_test", 0, ("unchecked", "shared_ptr")),
+    ("`hf_clear_nofault()`, 64 B", "clear", "64 B", None, ("libc",)),
+    ("`hf_clear_nofault()`, 16 KiB", "clear", "16 KiB", None, ("libc",)),
+    ("`hf_copy_nofault()`, 64 B", "copy", "64 B", None, ("libc",)),
+    ("`hf_copy_nofault()`, 16 KiB", "copy", "16 KiB", None, ("libc",)),
+)
+PLAIN = {"unchecked": "plain atomic", "shared_ptr": "`shared_ptr`"}
+
+
+def measured_row(results: Results, table: str, case: str, threads: int | None, names: tuple[str, ...]) -> Row | None:
+    """The row of one of these names; threads as in LOCKS, None: whatever the case has."""
+    cpus = results.cpus or 1
+    count = cpus if threads == 0 else -threads * cpus if threads and threads < 0 else threads
+    rows = [r for r in results.of(table, "ours", "default", "peer") if r.case == case]
+    rows = [r for r in rows if count is None or r.threads == count]
+    return next((r for r in rows if r.kind == "default" and "default" in names or r.name in names), None)
+
+
+def lock_cell(row: Row | None) -> str:
+    """Time; fairness in slices of 100 ms; the longest wait."""
+    if row is None or not row.valid:
+        return "-" if row is None else row.status
+    fairness = row.more.get("fairness_100ms", row.fairness) if row.threads > 1 else None
+    longest = row.more.get("wait_max_ns") if row.threads > 1 else None
+    words = [f"{row.ns:,.0f} ns" if row.ns >= 100 else f"{row.ns:.1f} ns"]
+    words += [f"{fairness:.2f}"] if fairness is not None else []
+    words += [f"{longest / 1e6:.{1 if longest >= 1e5 else 2}f} ms"] if longest else []
+    return ", ".join(words)
+
+
+def plain_cell(row: Row | None) -> str:
+    if row is None or not row.valid:
+        return "-" if row is None else row.status
+    bytes_of = re.fullmatch(r"(\d+) (B|KiB)", row.case)
+    if not bytes_of:
+        return f"{row.ns:.1f} ns"
+    return f"{int(bytes_of[1]) * (1024 if bytes_of[2] == 'KiB' else 1) / row.ns:.0f} GB/s"
+
+
 def readme_table(archive: list[tuple[str, Results]]) -> str:
     results = newest(archive)
-    out = columns("one operation (fairness)", ["Holdfast", "the fastest peer"])
-    for family in tables.known().values():
-        out += [line(list(cells)) for cells in family.headline(results)]
+    out = columns("time, fairness (1 is even), longest wait", list(LOCK_PEERS))
+    for words, table, case, threads in LOCKS:
+        cells = [lock_cell(measured_row(results, table, case, threads, names)) for names in LOCK_PEERS.values()]
+        out.append(line([words, *cells]))
+    out += ["", *columns("", ["Holdfast", "beside"])]
+    for words, table, case, threads, peers in OTHERS:
+        beside = [(PLAIN.get(p, "libc"), measured_row(results, table, case, threads, (p,))) for p in peers]
+        cells = [f"{name}: {plain_cell(row)}" for name, row in beside]
+        out.append(line([words, plain_cell(measured_row(results, table, case, threads, ("default",))), "; ".join(cells)]))
     out += [
         "",
         f"{machine(results, 'cpu')}, {machine(results, 'cpus')} processors, {machine(results, 'compiler')},"
-        f" {machine(results, 'date')}; all variants and machines: [docs/results.md](docs/results.md).",
+        f" {machine(results, 'date')}. All variants, peers and machines: [docs/results.md](docs/results.md).",
     ]
     return "\n".join(out)
 

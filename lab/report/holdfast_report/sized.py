@@ -223,12 +223,3 @@ class Sized(Family):
         }
         title = f"{self.name}: GB/s (ratio of times to libc's)"
         return [Comparison(title, [size_words(size) for size in rows], lines)] if rows else []
-
-    def headline(self, results: Results) -> list[tuple[str, str, str]]:
-        out = []
-        for size in (64, 16384):
-            ours, libc = self.at(results, size, "default"), self.at(results, size, "peer")
-            if ours and libc and ours.valid and libc.valid:
-                words = f"`{self.verbs}`, {size_words(size)}"
-                out.append((words, f"{speed_of(ours):.1f} GB/s", f"{self.libc}: {speed_of(libc):.1f} GB/s"))
-        return out

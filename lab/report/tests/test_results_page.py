@@ -58,12 +58,21 @@ class Made(Temporary):
         machine = {"cpu": cpu, "cpus": 2, "kernel": "6.1", "compiler": "gcc 12", "date": date}
         return results(rows, machine=machine)
 
+    def readme_rows(self):
+        waits = {"fairness_100ms": 0.97, "wait_max_ns": 1.5e6}
+        return [
+            row("mutex", "hf_mutex", "contended", 20.0, threads=2, fairness=0.6, **waits),
+            row("mutex", "peer:pthread_mutex", "contended", 30.0, kind="peer", threads=2, fairness=0.5),
+            row("refcount", "default", "inc+dec_and_test", 5.0, kind="default", threads=1),
+            row("refcount", "unchecked", "inc+dec_and_test", 4.0, threads=1),
+        ]
+
     def two(self):
         more = [row("spinlock", "novel", "2C total", 33.0, threads=2, fairness=0.5)]
         alone = [dict(r, case="1 total", threads=1, ns_per_op=9.0) for r in locks()]
         return {
             "a": self.machine(locks() + alone, "Old CPU", "2026-01-01"),
-            "b": self.machine(locks() + more, "New CPU", "2026-02-02"),
+            "b": self.machine(locks() + more + self.readme_rows(), "New CPU", "2026-02-02"),
         }
 
     def test_machines_stand_side_by_side(self):
@@ -75,16 +84,18 @@ class Made(Temporary):
 
     def test_readme_has_the_newest_machine(self):
         table = results_page.readme_table(results_page.load_archive(self.archive(**self.two())))
-        self.assertIn(
-            "| `hf_spinlock`: lock, increment, unlock, 2 threads | 56.0 ns (1.00) | spin: 30.0 ns (0.20) |", table
-        )
+        self.assertIn("| 2 threads, empty sections | 20.0 ns, 0.97, 1.5 ms | 30.0 ns, 0.50 | - | - |", table)
+        self.assertIn("| take and drop a reference, 1 thread | 5.0 ns | plain atomic: 4.0 ns; `shared_ptr`: - |", table)
         self.assertIn("New CPU, 2 processors, gcc 12, 2026-02-02", table)
 
     def test_a_failed_row_is_called_that(self):  # R1
         data = self.machine(locks(queued={"checked": False}, default={"checked": False}), "CPU", "2026-01-01")
         archive = results_page.load_archive(self.archive(a=data))
         self.assertIn("| queued | FAILED |", results_page.results_page(archive))
-        self.assertIn("2 threads | FAILED |", results_page.readme_table(archive))
+
+    def test_a_failed_row_in_readme(self):  # R1
+        data = self.machine([row("mutex", "hf_mutex", "alone", 5.0, checked=False)], "CPU", "2026-01-01")
+        self.assertIn("| FAILED | - |", results_page.readme_table(results_page.load_archive(self.archive(a=data))))
 
     def test_the_command(self):
         self.archive(**self.two())
@@ -94,7 +105,7 @@ class Made(Temporary):
         done = subprocess.run(program, capture_output=True, text=True, timeout=300)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         self.assertRegex(
-            readme.read_text(), r"(?s)^before\n<!-- lab: begin -->\n\| one operation.*New CPU.*-->\nafter\n$"
+            readme.read_text(), r"(?s)^before\n<!-- lab: begin -->\n\| time, fairness.*New CPU.*-->\nafter\n$"
         )
         self.assertIn("A: Old CPU", (self.folder / "docs" / "results.md").read_text())
         readme.write_text("no marks\n")

@@ -4,11 +4,10 @@
 from __future__ import annotations
 
 from ..blocks import fmt, fmt_time, unique
-from ..family import Comparison, compared_cell, named_cell
+from ..family import Comparison, compared_cell
 from ..measured import Field
 from ..rows import Results
 from ..standard import BesideStandard
-from ..verdict import fastest
 
 
 class Cond(BesideStandard):
@@ -41,13 +40,6 @@ class Cond(BesideStandard):
             lines[name] = [compared_cell(here.get(case)) for case in cases]
         title = f"{self.name}: a turn, a round, an item, ns (fairness)"
         return [Comparison(title, cases, lines)] if lines else []
-
-    def headline(self, results: Results) -> list[tuple[str, str, str]]:
-        out = []
-        for row in results.of(self.name, "ours"):
-            peer = fastest([r for r in results.of(self.name, "peer") if r.case == row.case])
-            out.append((f"`{row.name}`: {row.case}", compared_cell(row, " ns"), named_cell(peer)))
-        return out
 
 
 TABLE = Cond()

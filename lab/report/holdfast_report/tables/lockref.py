@@ -171,9 +171,5 @@ class Lockref(Family):
         rows = [r for r in results.of(self.name) if r.variant not in limits]
         return self.compared_by_threads(results, f"{self.name}: get + put, ns (fairness)", rows)
 
-    def headline(self, results: Results) -> list[tuple[str, str, str]]:
-        words = "`hf_lockref`: take and drop a reference"
-        return self.headline_by_threads(results, words, results.of(self.name))
-
 
 TABLE = Lockref()

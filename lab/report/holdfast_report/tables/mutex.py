@@ -4,11 +4,10 @@
 from __future__ import annotations
 
 from ..blocks import fmt_fairness, fmt_threads, fmt_time, fmt_us, group_threads, unique
-from ..family import Comparison, compared_cell, named_cell
+from ..family import Comparison, compared_cell
 from ..measured import Field
 from ..rows import Results, Row
 from ..standard import BesideStandard
-from ..verdict import fastest
 
 FAIRNESS = "fairness_100ms"
 
@@ -60,21 +59,6 @@ class Mutex(BesideStandard):
             with_work = f" with {section} of work" if section else ""
             title = f"{self.name}: lock + increment + unlock{with_work}, ns (fairness over 100 ms)"
             out.append(Comparison(title, [fmt_threads(t) for t in threads], lines))
-        return out
-
-    def headline(self, results: Results) -> list[tuple[str, str, str]]:
-        out = []
-        most = 8 * (results.cpus or 1)
-        for row in results.of(self.name, "ours"):
-            section = section_of(row)
-            if row.threads not in ((most,) if section else (1, results.cpus, most)):
-                continue
-            here = [r for r in results.of(self.name, "peer") if (r.case, r.threads) == (row.case, row.threads)]
-            work = f" ({section} of work)" if section else ""
-            words = f"`{row.name}`: lock, increment, unlock{work}, {fmt_threads(row.threads)}"
-            ours = compared_cell(row, " ns", self.fairness_of(row))
-            beside = [r for r in unique([fastest(here), results.baseline_of(row)]) if r]
-            out.append((words, ours, "; ".join(named_cell(r, self.fairness_of(r)) for r in beside) or "-"))
         return out
 
 

@@ -81,9 +81,5 @@ class Refcount(Family):
         rows = [r for r in results.of(self.name) if r.case == CASE]
         return self.compared_by_threads(results, f"{self.name}: {CASE}, ns (fairness)", rows)
 
-    def headline(self, results: Results) -> list[tuple[str, str, str]]:
-        rows = [r for r in results.of(self.name) if r.case == CASE]
-        return self.headline_by_threads(results, "`hf_refcount`: take and drop a reference", rows)
-
 
 TABLE = Refcount()

@@ -289,9 +289,5 @@ class Spinlock(Family):
         title = f"{self.name}: lock + increment + unlock, ns (fairness)"
         return self.compared_by_threads(results, title, self.on_one_lock(results))
 
-    def headline(self, results: Results) -> list[tuple[str, str, str]]:
-        words = "`hf_spinlock`: lock, increment, unlock"
-        return self.headline_by_threads(results, words, self.on_one_lock(results))
-
 
 TABLE = Spinlock()
