@@ -14,7 +14,7 @@ import sys
 
 # (files, what stands before the version, must there be one?)
 PLACES = [
-    ("CHANGELOG.md", r"\A# Changelog\n+## ", True),
+    ("CHANGELOG.md", r"^(?:## \[|The first version, )", True),
     ("docs/packages.md", r"holdfast[-/]", True),
     ("packaging/vcpkg/holdfast/vcpkg.json", r'"version": "', True),
     ("packaging/meson/holdfast.wrap", r"^directory = holdfast-", True),

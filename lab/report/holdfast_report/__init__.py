@@ -13,7 +13,7 @@ Modules, each knowing only those above it
     family        one table of the lab, as it is unless its module says otherwise
     standard      the same, for one of ours beside the standard library's
     sized         the same, for a table of one line per size
-    tables/       one module a table: its words, fields, tables and charts. Nobody else knows a table's name
+    tables/       one module a table: its words, fields, tables and charts. Only results_page, which chooses README's rows, knows a table's name too
     input         files -> Results, Published; every complaint is an InputError
     aims          the aims, as the results state them; this package judges none
     advice        what to use on this machine, and how sure that is
