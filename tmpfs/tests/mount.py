@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Real programs on a mount of hf-tmpfs-fuse, and errors as they arrive through it.
 
-    mount.py --server FILE --compare FILE [--only CASE]
+    mount.py --server FILE --compare FILE --preload FILE [--only CASE]
 
 cp, mv, tar, find, git, sqlite3 and fio with verify, each on a mount of its own; files without a name,
 links, mappings, names that change hands; the random operations of compare.cpp against the kernel's
@@ -11,6 +11,7 @@ proved. One line a case. Exits with 77 if nothing can be mounted here; a program
 that is skipped, and said so.
 """
 import argparse
+import ctypes
 import errno
 import filecmp
 import mmap
@@ -18,6 +19,7 @@ import os
 import re
 import resource
 import shutil
+import struct
 import subprocess
 import sys
 import tempfile
@@ -27,6 +29,10 @@ import time
 ENVIRONMENT = dict(os.environ, GIT_CONFIG_GLOBAL="/dev/null", GIT_CONFIG_SYSTEM="/dev/null",
                    GIT_AUTHOR_NAME="a", GIT_AUTHOR_EMAIL="a@b", GIT_COMMITTER_NAME="a",
                    GIT_COMMITTER_EMAIL="a@b", LC_ALL="C")
+
+
+LIBC = ctypes.CDLL(None, use_errno=True)
+LIBC.mmap.restype = ctypes.c_void_p
 
 
 class Skip(Exception):
@@ -60,11 +66,11 @@ def sanitized(server):
 
 
 class Mount:
-    def __init__(self, server, *options):
+    def __init__(self, server, *options, **environment):
         self.path = tempfile.mkdtemp(prefix="holdfast-mount-")
         self.log = tempfile.TemporaryFile("w+")
         self.server = subprocess.Popen([server, self.path, "-f", *options], stdout=self.log,
-                                       stderr=subprocess.STDOUT)
+                                       stderr=subprocess.STDOUT, env={**os.environ, **environment})
         for _ in range(1000):
             if os.path.ismount(self.path) or self.server.poll() is not None:
                 break
@@ -335,8 +341,43 @@ def mappings(args):
             memory[page * 4096] = 1 + page
         expect(errno.ENOSPC, memory.flush)
         assert os.statvfs(top).f_bfree == 0
+        # Not all of it is there: the first msync, fsync or close says so.
         memory.close()
         os.close(fd)
+        os.unlink(path)
+        wait_until(lambda: os.statvfs(top).f_bfree == 10)
+        fd = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+        os.ftruncate(fd, 20 * 4096)
+        address = LIBC.mmap(None, ctypes.c_size_t(20 * 4096), 3, 1, fd, ctypes.c_long(0))
+        for page in range(20):
+            ctypes.memset(address + page * 4096, 1, 1)
+        assert LIBC.munmap(ctypes.c_void_p(address), ctypes.c_size_t(20 * 4096)) == 0
+        expect(errno.ENOSPC, os.close, fd)
+
+
+def attributes(args):
+    """The time of birth, a directory's size, and no access times, as the kernel's tmpfs has them."""
+    found = []
+    for kind in (lambda: Mount(args.server, "-o", "noatime"), lambda: KernelTmpfs("-o", "noatime")):
+        with kind() as top:
+            os.mkdir(top + "/d")
+            for i in range(5):
+                open(top + "/d/%d" % i, "w").close()
+            os.unlink(top + "/d/0")
+            path = top + "/d/1"
+            with open(path, "w", encoding="ascii") as file:
+                file.write("data")
+            os.utime(path, (1000, 2000))
+            with open(path, "rb") as file:
+                os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+                file.read()
+            said = subprocess.run(["stat", "-c", "%W", path], text=True, check=True, stdout=subprocess.PIPE)
+            before = os.stat(path).st_ctime_ns
+            os.chown(path, -1, -1)
+            time.sleep(0.01)
+            found.append((os.stat(top + "/d").st_size, os.stat(path).st_atime,
+                          abs(int(said.stdout) - time.time()) < 60, os.stat(path).st_ctime_ns > before))
+    assert found[0] == found[1] == (20 * 6, 1000, True, True), found
 
 
 def append(args):
@@ -529,30 +570,202 @@ def listings(args):
             thread.join()
 
 
-WRITER = """
-import os, sys
-fd = os.open(sys.argv[1], os.O_CREAT | os.O_RDWR)
-for turn in range(400):
+# What fills the file system up, in each way that it can be: `top` is the mount, `i` counts on until ENOSPC,
+# but not for more than a while.
+LOADS = {
+    "writers": "f = put(i % 6); write(f, bytes(1 << 20), 0); os.ftruncate(f, 0)",
+    "truncaters": "f = put(0); os.ftruncate(f, 1 << 40); os.pwrite(f, b'x' * 9999, i << 20); os.ftruncate(f, 1)",
+    "renames": "put(i % 40); os.rename(name(i % 40), name(99)); drop(i % 40)",
+    "attributes": "f = put(i // 500); os.setxattr(f, 'user.%d' % (i % 500), b'v' * (i % 7 * 40))",
+    "empty files": "os.close(put(i)); fds.clear()",
+    "long names": "os.mkdir(top + '/' + '%0255d' % i)",
+    "links": "put(0); os.link(name(0), top + '/' + '%0255d' % i)",
+    "long targets": "os.symlink('t' * 4000, name(i))",
+    "targets": "os.symlink('t' * 127, top + '/' + '%0255d' % i)",
+    "far pages": "os.pwrite(put(0), b'x', (i * 0x9e3779b97f4a7c15) % (1 << 62))",
+    "a far page each": "f = put(i); os.pwrite(f, b'x', 1 << 62); os.close(f); fds.clear()",
+    "two pages of 128": "os.pwrite(put(0), b'x', i << 19)",
+}
+LOAD = """
+import errno, os, sys, time
+top, fds = sys.argv[1], {}
+name = lambda n: top + "/f%%d" %% n
+def put(n):
+    if n not in fds:
+        fds[n] = os.open(name(n), os.O_CREAT | os.O_RDWR)
+    return fds[n]
+def drop(n):
+    os.close(fds.pop(n))
+def write(fd, data, at):
     try:
-        os.pwrite(fd, bytes(1 << 20), 0)
-    except OSError:
-        pass
-    os.ftruncate(fd, 0)
+        os.pwrite(fd, data, at)
+    except OSError as error:
+        assert error.errno == errno.ENOSPC
+i, end = 0, time.monotonic() + 1.5
+try:
+    while time.monotonic() < end:
+        %s
+        i += 1
+except OSError as error:
+    assert error.errno in (errno.ENOSPC, errno.EMFILE), error
+print(i)
 """
 
 
 def memory(args):
-    """The size is a limit of the server's memory: what is cut off and waits to be freed counts, too."""
+    """Size and inodes are a limit of the server's memory, whatever it is filled with, and while that goes."""
     if sanitized(args.server):
         raise Skip("a sanitizer keeps memory of its own")
-    mounted = Mount(args.server, "-o", "size=4m,nr_inodes=10")
-    with mounted as top:
-        writers = [subprocess.Popen([sys.executable, "-c", WRITER, "%s/f%d" % (top, i)]) for i in range(6)]
-        for writer in writers:
-            assert writer.wait(timeout=300) == 0
-        with open("/proc/%d/status" % mounted.server.pid, encoding="utf-8") as status:
-            most = int(re.search(r"VmHWM:\s+(\d+)", status.read())[1])
-        assert most <= (5 + 16) << 10, "%d KiB resident" % most
+    size, inodes = 16 << 10, 3000  # KiB
+    for load, code in LOADS.items():
+        mounted = Mount(args.server, "-o", "size=%dk,nr_inodes=%d" % (size, inodes))
+        with mounted as top:
+            done = subprocess.run([sys.executable, "-c", LOAD % code, top], timeout=300, text=True,
+                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+            assert done.returncode == 0 and int(done.stdout) > 30, (load, done.stdout)
+            sh("find . -mindepth 1 -delete", top)
+            with open("/proc/%d/status" % mounted.server.pid, encoding="utf-8") as status:
+                most = int(re.search(r"VmHWM:\s+(\d+)", status.read())[1])
+        assert most <= size * 5 // 4 + 4 * inodes + (16 << 10), "%s: %d KiB resident" % (load, most)
+
+
+class Failing:
+    """A server of which allocations fail."""
+
+    def __init__(self, args, *options):
+        if not args.preload or sanitized(args.server):
+            raise Skip("no library to put before the C library's, or a sanitizer's is there")
+        self.control = tempfile.NamedTemporaryFile()
+        self.control.write(bytes(4096))
+        self.control.flush()
+        self.mount = Mount(args.server, *options, LD_PRELOAD=args.preload,
+                           PRELOAD_CONTROL=self.control.name)
+
+    def arm(self, after, count):
+        """The allocation after so many, and the next ones, fail."""
+        fd = self.control.fileno()
+        os.pwrite(fd, struct.pack("II", 0, 0), 0)
+        os.pwrite(fd, struct.pack("III", 0, count, 0), 0)
+        os.pwrite(fd, struct.pack("I", after), 0)
+
+    def failed(self):
+        os.pwrite(self.control.fileno(), bytes(4), 0)
+        return struct.unpack("I", os.pread(self.control.fileno(), 4, 8))[0]
+
+
+def again(call, *arguments, **more):
+    """Until it works. EIO: a page that could not be read."""
+    for _ in range(9):
+        try:
+            return call(*arguments, **more)
+        except OSError as error:
+            if error.errno not in (errno.ENOMEM, errno.EIO):
+                raise
+    raise AssertionError("no memory for ever: %s" % call)
+
+
+def all_calls(top, data):
+    """Each call of the server's once at least, until it works; nothing is left. The data is read back."""
+    name = lambda n: os.path.join(top, n)
+    again(os.mkdir, name("d"))
+    fd = again(os.open, name("d/f"), os.O_CREAT | os.O_RDWR)
+    done = 0
+    while done < len(data):
+        done += again(os.pwrite, fd, data[done:], done)
+    again(os.pwrite, fd, b"far", 1 << 40)
+    os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
+    got = b""
+    while len(got) < len(data):
+        got += again(os.pread, fd, len(data) - len(got), len(got))
+    assert got == data
+    again(os.posix_fallocate, fd, 1 << 20, 8192)
+    again(os.lseek, fd, 1 << 20, os.SEEK_DATA)
+    again(os.symlink, "t" * 4000, name("s"))
+    assert again(os.readlink, name("s")) == "t" * 4000
+    again(os.link, name("d/f"), name("g"))
+    again(os.rename, name("g"), name("d/h"))
+    again(os.rename, name("d"), name("e"))
+    again(os.setxattr, name("e/f"), "user.a", b"v" * 5000)
+    assert again(os.getxattr, name("e/f"), "user.a") == b"v" * 5000
+    assert again(os.listxattr, name("e/f")) == ["user.a"]
+    again(os.removexattr, name("e/f"), "user.a")
+    assert sorted(again(os.listdir, name("e"))) == ["f", "h"]
+    again(os.chown, name("e/f"), 12, 34)
+    again(os.chmod, name("e/f"), 0o600)
+    again(os.utime, name("e/f"), (1, 2))
+    again(os.stat, name("e/h"))
+    again(os.stat, name("none")) if os.path.exists(name("none")) else None
+    other = again(os.open, top, os.O_TMPFILE | os.O_RDWR)
+    again(os.ftruncate, other, 12345)
+    os.close(other)
+    again(os.truncate, name("e/h"), 100)
+    again(os.mkfifo, name("p"))
+    for n in ("p", "s", "e/f", "e/h"):
+        again(os.unlink, name(n))
+    again(os.rmdir, name("e"))
+    again(os.statvfs, top)
+    os.close(fd)
+
+
+def every_allocation(args):
+    """Each allocation of the server fails once, and then three in a row: it goes on, and nothing is lost."""
+    failing = Failing(args, "-s", "-o", "size=4m,nr_inodes=50")
+    with failing.mount as top:
+        data, kept = os.urandom(70000), os.urandom(50000)
+        with open(os.path.join(top, "kept"), "wb") as file:
+            file.write(kept)
+        free = lambda: (os.statvfs(top).f_bfree, os.statvfs(top).f_ffree)
+        before, most = free(), 0
+        for count in (1, 3):
+            for after in range(1, 2000):
+                failing.arm(after, count)
+                all_calls(top, data)
+                if not failing.failed():
+                    break
+                most = max(most, after)
+            fd = os.open(os.path.join(top, "kept"), os.O_RDONLY)
+            os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
+            assert os.pread(fd, 99999, 0) == kept
+            os.close(fd)
+            wait_until(lambda: free() == before)
+        assert 40 < most < 1999, most
+
+
+def many_failures(args):
+    """One of a few allocations fails, for some time, while several threads work: no space is lost for good."""
+    failing = Failing(args, "-o", "size=200m")
+    with failing.mount as top:
+        free = lambda: (os.statvfs(top).f_bfree, os.statvfs(top).f_ffree)
+        before, stop = free(), threading.Event()
+
+        def work(me):
+            turn = 0
+            while not stop.is_set():
+                turn += 1
+                try:
+                    with open("%s/f%d.%d" % (top, me, turn), "wb") as file:
+                        file.write(bytes(50000))
+                    os.unlink(file.name)
+                except OSError as error:
+                    if error.errno != errno.ENOMEM:
+                        failures.append(repr(error))
+
+        failures = []
+        threads = [threading.Thread(target=work, args=(me,)) for me in range(4)]
+        for thread in threads:
+            thread.start()
+        some = 0
+        for turn in range(400):
+            failing.arm(1 + turn % 7, 1 + turn % 3)
+            time.sleep(0.002)
+            some += failing.failed()
+        stop.set()
+        for thread in threads:
+            thread.join()
+        assert some > 100 and not failures, (some, failures[:3])
+        for entry in os.listdir(top):
+            os.unlink(os.path.join(top, entry))
+        wait_until(lambda: free() == before)
 
 
 def short_of_memory(args):
@@ -635,14 +848,14 @@ def terminated(args):
     assert (status, unmounted, mounted.said()) == (0, True, ""), (status, unmounted, mounted.said())
 
 
-def as_user(uid, call):
+def as_user(uid, call, groups=()):
     """What `call` returns in a process of that user's and group's, in text; raises what it raises."""
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
         said, status = b"", 1
         try:
-            os.setgroups([])
+            os.setgroups(groups)
             os.setgid(uid)
             os.setuid(uid)
             said, status = str(call()).encode(), 0
@@ -758,6 +971,68 @@ def sizes(args):
                 sh("head -c 1000000 /dev/zero > f; test $(stat -c %s f) = 1000000", top)
 
 
+def other_sizes(args):
+    """Of machines with other numbers of pages than this one has: the kernel's rule is half, rounded down."""
+    if not args.preload or sanitized(args.server):
+        raise Skip("no library to put before the C library's, or a sanitizer's is there")
+    for pages in (6171023, 6171022, 262143):
+        with Mount(args.server, LD_PRELOAD=args.preload, PRELOAD_PAGES=str(pages)) as top:
+            st = os.statvfs(top)
+            assert (st.f_blocks, st.f_files) == (pages // 2, pages // 2), (pages, st)
+
+
+def by_the_system(args):
+    """mount(8), fstab and remount find the program, and give it what they have to give."""
+    need("mount.fuse3")
+    with tempfile.TemporaryDirectory(prefix="holdfast-mount-") as top:
+        for name in ("bin", "on"):
+            os.mkdir(os.path.join(top, name))
+        os.symlink(os.path.abspath(args.server), top + "/bin/hf-tmpfs")
+        with open(top + "/fstab", "w", encoding="ascii") as file:
+            file.write("files %s/on fuse.hf-tmpfs nr_blocks=512,noauto,nofail,mode=750,uid=12,gid=34,"
+                       "oom_score_adj=7,noatime,allow_other,x-anything=1 0 0\n" % top)
+        as_user(0, lambda: mounted_by_the_system(top))
+
+
+def mounted_by_the_system(top):
+    """In a child with mounts of its own, for which the program is in a directory that mount(8) looks into."""
+    path = top + "/on"
+
+    def run(*words, fine=True):
+        done = subprocess.run(words, text=True, stdout=subprocess.PIPE, timeout=20,
+                              stderr=subprocess.STDOUT, check=False)
+        assert (done.returncode == 0) == fine, (words, done)
+        return done.stdout
+
+    assert LIBC.unshare(0x20000) == 0  # CLONE_NEWNS
+    run("mount", "--make-rprivate", "/")
+    run("mount", "--bind", top + "/bin", "/usr/local/bin")
+    run("mount", "--fstab", top + "/fstab", path)
+    try:
+        with open("/proc/self/mounts", encoding="utf-8") as mounts:
+            mounted = [line.split() for line in mounts if line.split()[1] == path]
+        assert mounted[0][0] == "files" and mounted[0][2] == "fuse.hf-tmpfs", mounted
+        assert {"noatime", "allow_other", "default_permissions"} <= set(mounted[0][3].split(",")), mounted
+        st = os.stat(path)
+        assert (st.st_mode & 0o7777, st.st_uid, st.st_gid) == (0o750, 12, 34), st
+        assert os.statvfs(path).f_blocks == 512
+        server = run("pgrep", "-f", "hf-tmpfs .*%s" % path).split()[0]
+        with open("/proc/%s/oom_score_adj" % server, encoding="ascii") as score:
+            assert score.read().strip() == "7"
+        with open(os.path.join(path, "f"), "wb") as file:
+            file.write(bytes(1 << 20))
+        run("mount", "-o", "remount,size=1536k,nr_inodes=77,max_open=2", path)
+        assert (os.statvfs(path).f_blocks, os.statvfs(path).f_files) == (384, 77)
+        assert opens(file.name, 9) == 2
+        assert "more is in use" in run("mount", "-o", "remount,size=100k", path, fine=False)
+        assert os.statvfs(path).f_blocks == 384 and os.path.getsize(file.name) == 1 << 20
+        run("umount", path)
+        run("mount", "-t", "fuse.hf-tmpfs", "none", path, "-o", "size=1m")
+        assert os.statvfs(path).f_blocks == 256
+    finally:
+        run("umount", "-l", path)
+
+
 def open_files(args):
     """max_open is a limit for all, and half of it for a user."""
     with Mount(args.server, "-o", "allow_other,max_open=10") as top:
@@ -858,8 +1133,9 @@ def random_operations(args):
         assert done.returncode == 0, done.stdout
 
 
-CASES = [arguments, mountpoints, sizes, open_files, requests, listings, memory, short_of_memory, errors, sparse,
-         unlinked, nameless, links, mappings, append, owner, unchecked, one_thread, terminated, daemon,
+CASES = [arguments, mountpoints, sizes, other_sizes, by_the_system, open_files, requests, listings, memory,
+         short_of_memory, every_allocation, many_failures, errors, sparse,
+         unlinked, nameless, links, mappings, attributes, append, owner, unchecked, one_thread, terminated, daemon,
          files, git, sqlite, sqlite_wal, fio, many_threads, moving, random_operations]
 
 
@@ -868,6 +1144,7 @@ def main():
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--server", required=True)
     parser.add_argument("--compare", help="the program of compare.cpp")
+    parser.add_argument("--preload", help="the library of preload.c")
     parser.add_argument("--only")
     args = parser.parse_args()
     if not may_mount():

@@ -173,7 +173,7 @@ def setuid(top):
                "O_CREAT | O_TRUNC": lambda p: os.close(os.open(p, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)),
                "fallocate": allocated, "mapping": mapped, "sendfile": copied, "nothing": nothing,
                "read": read, "open": lambda p: os.close(os.open(p, os.O_RDWR))}
-    for mode in (0o6777, 0o2767, 0o2777, 0o4777, 0o4666, 0o777):
+    for mode in (0o6777, 0o2767, 0o2766, 0o6766, 0o2777, 0o4777, 0o4666, 0o777):
         for name, change in changes.items():
             path = make(top + "/f", "data", mode)
             yield oct(mode), name, as_bob(lambda: change(path)), looks(path)[1:4]
@@ -198,6 +198,23 @@ def setuid(top):
             yield outcome(as_user, owner, lambda: os.chown(path, -1, -1)), looks(path)
             yield outcome(as_user, owner, lambda: os.utime(path)), looks(path)
             os.unlink(path)
+        # An owner who is not of the file's group, and one who is, but not first of all.
+        for groups in ([], [GROUP]):
+            path = make(top + "/f", "data", mode, ALICE)
+            os.chown(path, ALICE, GROUP)
+            os.chmod(path, mode)
+            yield mode, groups, outcome(as_user, ALICE, lambda: os.chown(path, ALICE, -1), groups), looks(path)
+            os.chmod(path, mode)
+            yield outcome(as_user, ALICE, lambda: os.chown(path, -1, -1), groups), looks(path)
+            os.chmod(path, mode)
+            yield outcome(as_user, BOB, lambda: write(path), groups), looks(path)[1:4]
+            os.unlink(path)
+        for kind in (stat.S_IFIFO, stat.S_IFSOCK, stat.S_IFCHR, stat.S_IFBLK):
+            os.mknod(top + "/s", kind | 0o600, os.makedev(1, 3))
+            os.chmod(top + "/s", mode)
+            os.chown(top + "/s", ALICE, GROUP)
+            yield kind, mode, looks(top + "/s")
+            os.unlink(top + "/s")
         os.mkdir(top + "/d")
         os.chmod(top + "/d", mode)
         yield outcome(os.chown, top + "/d", -1, -1), looks(top + "/d")

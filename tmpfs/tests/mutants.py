@@ -3,7 +3,7 @@
 """Break tmpfs in one place at a time, and see the tests find it.
 
     mutants.py --source-dir DIR --work-dir DIR --cc CC --cxx CXX --libraries FILE... --link FLAG...
-               --tests OBJECT... --stress OBJECT... [--fuse FLAG...]
+               --tests OBJECT... --stress OBJECT... [--fuse FLAG...] [--preload FILE]
 
 Each mutant is a test program linked with one changed file of tmpfs/ in front of the library. It is
 found if the program fails in the way that FINDS names. Those that need it are built with
@@ -164,6 +164,11 @@ MUTANTS = [
     ("the first link of a file without a name is counted twice", "name.c", "more = inode->links > 0;",
      "more = 1;", UNIT, "*Owners.*", False),
     ("reads do not set the access time", "inode.c", "	inode->atime = now;", "", UNIT, "*Owners.*", False),
+    ("a change of owner leaves setuid to all but files", "inode.c",
+     "(to->set & owner) && !tmpfs_is_dir(inode)", "(to->set & owner) && inode->type == S_IFREG",
+     UNIT, "*Owners.*", False),
+    ("noatime does nothing", "inode.c", "	if (inode->block.fs->options.noatime)", "	if (0)",
+     UNIT, "*Owners.*", False),
     ("ENOMEM leaves a name's inode", "name.c",
      "	if (error) {\n		tmpfs_inode_put(inode);\n		tmpfs_object_delete(&dentry->block);",
      "	if (error) {\n		tmpfs_object_delete(&dentry->block);", UNIT, "*Allocation*", False),
@@ -204,6 +209,22 @@ MUTANTS = [
     ("mount: readdirplus keeps a reference of what did not fit", "fuse.c",
      "		hf_tmpfs_node_put(node, 1);\n	return needs;", "		(void)0;\n	return needs;",
      MOUNT, "listings", False),
+    ("mount: setgid stays whoever writes", "fuse.c", "		if (one == group)\n			return true;",
+     "		(void)group;\n		return true;", ACCESS, "setuid", False),
+    ("mount: an odd page is rounded up", "fuse_options.c", "total / HF_TMPFS_PAGE / 2 * HF_TMPFS_PAGE,", "total / 2,",
+     MOUNT, "other_sizes", False),
+    ("mount: a thread needs memory for each request", "fuse_wire.c",
+     "	ssize_t got = read(me->device, me->buffer, FRONT_BUFFER);\n",
+     "	void *extra = __builtin_malloc(9);\n"
+     "	ssize_t got = extra ? read(me->device, me->buffer, FRONT_BUFFER) : -1;\n\n"
+     "	__builtin_free(extra);\n", MOUNT, "every_allocation", False),
+    ("mount: what the kernel gives back needs memory", "fuse_wire.c",
+     "	const void *body = header + 1;\n\n	switch (header->opcode) {",
+     "	const void *body = header + 1;\n	void *extra = __builtin_malloc(9);\n\n"
+     "	__builtin_free(extra);\n	if (!extra)\n		return header->opcode == FUSE_FORGET;\n"
+     "	switch (header->opcode) {", MOUNT, "every_allocation", False),
+    ("mount: limits stay at a remount", "fuse.c", "hf_tmpfs_resize(fs, limits.size, limits.inodes)", "0",
+     MOUNT, "by_the_system", False),
 ]
 
 
@@ -280,6 +301,8 @@ def mutant(args, what, number, file, before, after, program, only, asan):
     if program in SERVERS:
         command = [sys.executable, "-B", os.path.join(args.source_dir, "tmpfs/tests", program + ".py"),
                    "--server", binary, "--only", only]
+    if program == MOUNT and args.preload:
+        command += ["--preload", args.preload]
     expected = SANITIZER if asan else FINDS_ALSO.get(what, FINDS[program] % {"only": only})
     limit = HANGS if "does not end" in expected else DEADLINE
     end = time.monotonic() + DEADLINE
@@ -301,6 +324,7 @@ def main():
     for name in ("--libraries", "--link", "--tests", "--stress"):
         parser.add_argument(name, required=True, action="append")
     parser.add_argument("--fuse", default=[], action="append")
+    parser.add_argument("--preload", help="the library of preload.c")
     args = parser.parse_args()
     for name in ("libraries", "link", "tests", "stress", "fuse"):
         setattr(args, name, [word for words in getattr(args, name) for word in words.split(";")
