@@ -19,7 +19,7 @@ import subprocess
 import sys
 import time
 
-sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../tests"))
 
 import mutation  # noqa: E402
 
@@ -69,7 +69,8 @@ MUTANTS = [
      "if (page->fresh && !keep)", "if (0)", UNIT, "*Space*", False),
     ("a failed fallocate turns what was allocated into data", "data.c", "else if (keep) /*", "else /*",
      UNIT, "*Space*", False),
-    ("a long target takes no space", "internal.h", "	return length >= 128;", "	return 0 * length;",
+    ("a long target takes no space", "inode.c",
+     "if (!tmpfs_reserve(&fs->pages_used, fs->page_limit, tmpfs_target_pages(size - 1)))", "if (0)",
      UNIT, "*Space*", False),
     ("a sparse file's tree takes no space", "pages.c", "	return insert(inode, index, &page->block, true);",
      "	return insert(inode, index, &page->block, false);", UNIT, "*Space*", False),
