@@ -7,7 +7,6 @@
 #define HF_TMPFS_API static __attribute__((unused))
 #define TMPFS_PRIVATE static __attribute__((unused))
 
-#include "internal.h"
 
 #include "tmpfs_sources.h"
 

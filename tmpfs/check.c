@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "internal.h"
+#include "table.h"
 
 /* An object that was found, and what was found of it. */
 struct found {
@@ -216,17 +216,17 @@ static void refer(struct check *c, struct tmpfs_inode *inode, bool in_tree)
 		if (inode->target)
 			c->other_pages += tmpfs_target_pages(inode->size);
 		if (inode->type == S_IFREG)
-			c->other_pages += tmpfs_tree_pages(inode->items, inode->nodes);
+			c->other_pages += tmpfs_tree_pages(inode->tree.items, inode->tree.nodes);
 		c->objects[TMPFS_KIND_NAMES] += atomic_load(&inode->names) != NULL;
 		check_xattrs(c, inode);
-		root = atomic_load(&inode->root);
+		root = atomic_load(&inode->tree.root);
 		if (root)
 			check_node(c, inode, root, 0, &items, &nodes);
-		expect(c, items == inode->items && nodes == inode->nodes,
+		expect(c, items == inode->tree.items && nodes == inode->tree.nodes,
 		       "inode %llu: %llu items, says %llu; %llu nodes, says %llu",
 		       (unsigned long long)inode->number, (unsigned long long)items,
-		       (unsigned long long)inode->items, (unsigned long long)nodes,
-		       (unsigned long long)inode->nodes);
+		       (unsigned long long)inode->tree.items, (unsigned long long)nodes,
+		       (unsigned long long)inode->tree.nodes);
 		if (!tmpfs_is_dir(inode) || inode == c->fs->root->inode)
 			return;
 		/* Its `parent`, which has lost its own dentry if this one has been removed. */
@@ -251,8 +251,9 @@ static void check_names(struct check *c, struct tmpfs_inode *dir)
 			       "%s: chained where it does not belong", at->name);
 		}
 	}
-	expect(c, hashed == dir->items, "directory %llu lists %llu names, and %llu can be found",
-	       (unsigned long long)dir->number, (unsigned long long)dir->items,
+	expect(c, hashed == dir->tree.items,
+	       "directory %llu lists %llu names, and %llu can be found",
+	       (unsigned long long)dir->number, (unsigned long long)dir->tree.items,
 	       (unsigned long long)hashed);
 }
 
@@ -295,9 +296,9 @@ static void check_dir(struct check *c, struct tmpfs_inode *dir)
 		to_do(c, inode);
 	}
 	check_names(c, dir);
-	expect(c, entries == dir->items, "directory %llu: %llu entries, says %llu",
+	expect(c, entries == dir->tree.items, "directory %llu: %llu entries, says %llu",
 	       (unsigned long long)dir->number, (unsigned long long)entries,
-	       (unsigned long long)dir->items);
+	       (unsigned long long)dir->tree.items);
 	found = find(c, dir, TMPFS_KIND_INODE, &is_new);
 	if (found)
 		found->links += subdirs;

@@ -14,7 +14,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "internal.h"
+#include "dentry.h"
 
 #define BUCKETS_LEAST 8
 #define BUCKETS_MOST ((uint64_t)1 << 28)
@@ -135,7 +135,7 @@ static void rebuild_names(struct tmpfs_inode *dir)
 	struct tmpfs_names *old = names_of(dir), *names;
 	uint64_t buckets = BUCKETS_LEAST;
 
-	while (buckets < 2 * dir->items && buckets < BUCKETS_MOST)
+	while (buckets < 2 * dir->tree.items && buckets < BUCKETS_MOST)
 		buckets *= 2;
 	names = names_new(dir->block.fs, buckets, !old->which);
 	if (!names)
@@ -154,9 +154,9 @@ static void grow_names(struct tmpfs_inode *dir)
 {
 	uint64_t buckets = names_of(dir)->mask + 1;
 
-	if (dir->items <= buckets || buckets >= BUCKETS_MOST)
+	if (dir->tree.items <= buckets || buckets >= BUCKETS_MOST)
 		return;
-	if (dir->items > 4 * buckets && !tmpfs_passed(dir->block.fs, dir->names_stamp))
+	if (dir->tree.items > 4 * buckets && !tmpfs_passed(dir->block.fs, dir->names_stamp))
 		tmpfs_collect(dir->block.fs);
 	if (tmpfs_passed(dir->block.fs, dir->names_stamp))
 		rebuild_names(dir);
@@ -166,7 +166,7 @@ static void shrink_names(struct tmpfs_inode *dir)
 {
 	uint64_t buckets = names_of(dir)->mask + 1;
 
-	if (buckets > BUCKETS_LEAST && dir->items < buckets / 8 &&
+	if (buckets > BUCKETS_LEAST && dir->tree.items < buckets / 8 &&
 	    tmpfs_passed(dir->block.fs, dir->names_stamp))
 		rebuild_names(dir);
 }
@@ -177,7 +177,7 @@ TMPFS_PRIVATE struct tmpfs_dentry *tmpfs_dentry_from(struct tmpfs_inode *dir, ui
 {
 	while (cookie < TMPFS_INDEX_END) {
 		uint64_t hole;
-		struct tmpfs_block *block = tmpfs_tree_find(dir, cookie, &hole);
+		struct tmpfs_block *block = tmpfs_tree_find(&dir->tree, cookie, &hole);
 
 		if (block)
 			return TMPFS_OBJECT(block, struct tmpfs_dentry, block);
@@ -217,7 +217,7 @@ TMPFS_PRIVATE int tmpfs_dentry_add(struct tmpfs_inode *dir, struct tmpfs_dentry 
 		atomic_store_explicit(&dir->names, names, memory_order_release);
 	}
 	fill_dentry(dir, dentry, inode, cookie);
-	error = tmpfs_tree_insert(dir, cookie, &dentry->block);
+	error = tmpfs_tree_insert(&dir->tree, cookie, &dentry->block);
 	if (error)
 		return error;
 	atomic_store_explicit(&dir->next_cookie, cookie + 1, memory_order_release);
@@ -234,7 +234,7 @@ TMPFS_PRIVATE void tmpfs_dentry_replace(struct tmpfs_inode *dir, struct tmpfs_de
 
 	fill_dentry(dir, dentry, inode, old->cookie);
 	set_self(dentry);
-	tmpfs_tree_replace(dir, dentry->cookie, &dentry->block);
+	tmpfs_tree_replace(&dir->tree, dentry->cookie, &dentry->block);
 	/* In one step: a reader finds the old one or the new one. */
 	link_store(&dentry->chain[names->which], link_load(&old->chain[names->which]));
 	link_store(link_to(names, old), dentry);
@@ -245,6 +245,6 @@ TMPFS_PRIVATE void tmpfs_dentry_remove(struct tmpfs_inode *dir, struct tmpfs_den
 	struct tmpfs_names *names = names_of(dir);
 
 	link_store(link_to(names, dentry), link_load(&dentry->chain[names->which]));
-	tmpfs_tree_remove(dir, dentry->cookie);
+	tmpfs_tree_remove(&dir->tree, dentry->cookie);
 	shrink_names(dir);
 }

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "internal.h"
+#include "inode.h"
 
 /* A target that is not short takes a page of the limit: as Linux has it. */
 static int new_target(struct hf_tmpfs *fs, const char *text, struct tmpfs_target **target)
@@ -85,6 +85,23 @@ TMPFS_PRIVATE int tmpfs_inode_new(struct hf_tmpfs *fs, const struct tmpfs_inode 
 	return 0;
 }
 
+TMPFS_PRIVATE uint64_t tmpfs_xattr_pages(uint64_t bytes)
+{
+	return (bytes + HF_TMPFS_PAGE - 1) / HF_TMPFS_PAGE;
+}
+
+static void free_xattrs(struct tmpfs_inode *inode)
+{
+	while (inode->xattrs) {
+		struct tmpfs_block *block = inode->xattrs;
+
+		inode->xattrs = block->next;
+		tmpfs_object_delete(block);
+	}
+	tmpfs_unreserve(&inode->block.fs->pages_used, tmpfs_xattr_pages(inode->xattr_bytes));
+	inode->xattr_bytes = inode->xattr_names = 0;
+}
+
 TMPFS_PRIVATE void tmpfs_inode_put(struct tmpfs_inode *inode)
 {
 	/* A directory's end drops its parent's reference, and so on upwards. */
@@ -95,8 +112,8 @@ TMPFS_PRIVATE void tmpfs_inode_put(struct tmpfs_inode *inode)
 			atomic_load_explicit(&inode->names, memory_order_relaxed);
 
 		/* No open file, so nobody reads these pages: nothing to wait for. */
-		tmpfs_pages_free(inode);
-		tmpfs_xattrs_free(inode);
+		tmpfs_pages_free(&inode->tree);
+		free_xattrs(inode);
 		tmpfs_unreserve(&inode->block.fs->inodes_used, 1);
 		/* A walk may still stand here, and read the target, the names or the parent. */
 		if (inode->target) {
@@ -205,9 +222,9 @@ TMPFS_PRIVATE void tmpfs_inode_stat(struct tmpfs_inode *inode, struct stat *to)
 	to->st_size = (off_t)atomic_load_explicit(&inode->size, memory_order_relaxed);
 	to->st_blksize = HF_TMPFS_PAGE;
 	if (tmpfs_is_dir(inode)) /* as Linux's tmpfs has it: 20 bytes a name, "." and ".." too */
-		to->st_size = (off_t)(20 * (inode->items + 2));
+		to->st_size = (off_t)(20 * (inode->tree.items + 2));
 	else
-		to->st_blocks = (blkcnt_t)((inode->items +
+		to->st_blocks = (blkcnt_t)((inode->tree.items +
 					    tmpfs_target_pages(inode->target ? inode->size : 0)) *
 					   (HF_TMPFS_PAGE / 512));
 	hf_spinlock_lock(&inode->times);
@@ -216,39 +233,6 @@ TMPFS_PRIVATE void tmpfs_inode_stat(struct tmpfs_inode *inode, struct stat *to)
 	to->st_ctim = inode->ctime;
 	hf_spinlock_unlock(&inode->times);
 	hf_mutex_unlock(&inode->lock);
-}
-
-static int stat_path(struct hf_tmpfs *fs, const char *path, bool follow, struct stat *to)
-{
-	struct tmpfs_dentry *dentry;
-	int error = tmpfs_walk_entry(tmpfs_root(fs), path, follow, &dentry);
-
-	if (error)
-		return error;
-	tmpfs_inode_stat(dentry->inode, to);
-	tmpfs_dentry_put(dentry);
-	return 0;
-}
-
-HF_TMPFS_API int hf_tmpfs_stat(struct hf_tmpfs *fs, const char *path, struct stat *to)
-{
-	return stat_path(fs, path, true, to);
-}
-
-HF_TMPFS_API int hf_tmpfs_lstat(struct hf_tmpfs *fs, const char *path, struct stat *to)
-{
-	return stat_path(fs, path, false, to);
-}
-
-HF_TMPFS_API int hf_tmpfs_fstat(struct hf_tmpfs_table *table, int fd, struct stat *to)
-{
-	struct tmpfs_file *file = tmpfs_file_get(table, fd);
-
-	if (!file)
-		return -EBADF;
-	tmpfs_inode_stat(file->inode, to);
-	tmpfs_file_put(table, file);
-	return 0;
 }
 
 HF_TMPFS_API void hf_tmpfs_node_stat(struct hf_tmpfs_node *node, struct stat *to)
@@ -261,7 +245,8 @@ HF_TMPFS_API struct timespec hf_tmpfs_node_birth(struct hf_tmpfs_node *node)
 	return tmpfs_inode_of(node)->birth;
 }
 
-static int set_attributes(struct tmpfs_inode *inode, const struct hf_tmpfs_attributes *to)
+TMPFS_PRIVATE int tmpfs_set_attributes(struct tmpfs_inode *inode,
+				       const struct hf_tmpfs_attributes *to)
 {
 	const unsigned int known = HF_TMPFS_SET_MODE | HF_TMPFS_SET_UID | HF_TMPFS_SET_GID |
 				   HF_TMPFS_SET_ATIME | HF_TMPFS_SET_MTIME | HF_TMPFS_CLEAR_SETUID;
@@ -290,34 +275,8 @@ static int set_attributes(struct tmpfs_inode *inode, const struct hf_tmpfs_attri
 	return 0;
 }
 
-HF_TMPFS_API int hf_tmpfs_setattr(struct hf_tmpfs *fs, const char *path, bool follow,
-				  const struct hf_tmpfs_attributes *to)
-{
-	struct tmpfs_dentry *dentry;
-	int error = tmpfs_walk_entry(tmpfs_root(fs), path, follow, &dentry);
-
-	if (error)
-		return error;
-	error = set_attributes(dentry->inode, to);
-	tmpfs_dentry_put(dentry);
-	return error;
-}
-
 HF_TMPFS_API int hf_tmpfs_node_setattr(struct hf_tmpfs_node *node,
 				       const struct hf_tmpfs_attributes *to)
 {
-	return set_attributes(tmpfs_inode_of(node), to);
-}
-
-HF_TMPFS_API int hf_tmpfs_fsetattr(struct hf_tmpfs_table *table, int fd,
-				   const struct hf_tmpfs_attributes *to)
-{
-	struct tmpfs_file *file = tmpfs_file_get(table, fd);
-	int error;
-
-	if (!file)
-		return -EBADF;
-	error = set_attributes(file->inode, to);
-	tmpfs_file_put(table, file);
-	return error;
+	return tmpfs_set_attributes(tmpfs_inode_of(node), to);
 }

@@ -3,7 +3,11 @@
 #include <errno.h>
 #include <string.h>
 
-#include "internal.h"
+#include "holdfast/nofault.h"
+
+#include "name.h"
+#include "node.h"
+#include "walk.h"
 
 static void touch_change(struct tmpfs_inode *inode)
 {
@@ -209,16 +213,10 @@ HF_TMPFS_API int hf_tmpfs_link(struct hf_tmpfs *fs, const char *from, const char
 	return error;
 }
 
-HF_TMPFS_API int hf_tmpfs_flink(struct hf_tmpfs_table *table, int fd, const char *to)
+TMPFS_PRIVATE int tmpfs_link_inode(struct tmpfs_inode *dir, const char *path,
+				   struct tmpfs_inode *inode)
 {
-	struct tmpfs_file *file = tmpfs_file_get(table, fd);
-	int error;
-
-	if (!file)
-		return -EBADF;
-	error = add_name(tmpfs_root(table->block.fs), to, NULL, file->inode, NULL);
-	tmpfs_file_put(table, file);
-	return error;
+	return add_name(dir, path, NULL, inode, NULL);
 }
 
 HF_TMPFS_API int hf_tmpfs_node_link(struct hf_tmpfs_node *node, struct hf_tmpfs_node *dir,
@@ -324,7 +322,7 @@ static int close_down(struct tmpfs_inode *inode)
 	int error = 0;
 
 	hf_mutex_lock(&inode->lock); /* L2: its parent's is held */
-	if (inode->items > 0) {
+	if (inode->tree.items > 0) {
 		error = -ENOTEMPTY;
 	} else {
 		inode->removed = true;
@@ -717,4 +715,24 @@ HF_TMPFS_API ssize_t hf_tmpfs_readlink(struct hf_tmpfs *fs, const char *path, ch
 	result = give_target(dentry->inode, to, size);
 	tmpfs_dentry_put(dentry);
 	return result;
+}
+
+/* ---- nodes by name -------------------------------------------------------------------------- */
+
+HF_TMPFS_API struct hf_tmpfs_node *hf_tmpfs_node_root(struct hf_tmpfs *fs)
+{
+	return tmpfs_node_get(tmpfs_root(fs));
+}
+
+HF_TMPFS_API int hf_tmpfs_node_lookup(struct hf_tmpfs_node *dir, const char *name,
+				      struct hf_tmpfs_node **node)
+{
+	struct tmpfs_dentry *dentry;
+	int error = tmpfs_walk_entry(tmpfs_inode_of(dir), name, false, &dentry);
+
+	if (error)
+		return error;
+	*node = tmpfs_node_get(dentry->inode);
+	tmpfs_dentry_put(dentry);
+	return 0;
 }

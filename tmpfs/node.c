@@ -8,7 +8,7 @@
  * The number is wider than a refcount: a mount's kernel counts each lookup, and gives them back at
  * some later time, all at once. The list is what the check finds unlinked inodes by.
  */
-#include "internal.h"
+#include "node.h"
 
 TMPFS_PRIVATE struct hf_tmpfs_node *tmpfs_node_get(struct tmpfs_inode *inode)
 {
@@ -21,11 +21,6 @@ TMPFS_PRIVATE struct hf_tmpfs_node *tmpfs_node_get(struct tmpfs_inode *inode)
 	}
 	hf_spinlock_unlock(&fs->nodes_lock);
 	return &inode->node;
-}
-
-HF_TMPFS_API struct hf_tmpfs_node *hf_tmpfs_node_root(struct hf_tmpfs *fs)
-{
-	return tmpfs_node_get(tmpfs_root(fs));
 }
 
 HF_TMPFS_API void hf_tmpfs_node_get(struct hf_tmpfs_node *node)
@@ -62,17 +57,4 @@ HF_TMPFS_API void hf_tmpfs_nodes_put(struct hf_tmpfs *fs)
 
 		hf_tmpfs_node_put(node, node->references);
 	}
-}
-
-HF_TMPFS_API int hf_tmpfs_node_lookup(struct hf_tmpfs_node *dir, const char *name,
-				      struct hf_tmpfs_node **node)
-{
-	struct tmpfs_dentry *dentry;
-	int error = tmpfs_walk_entry(tmpfs_inode_of(dir), name, false, &dentry);
-
-	if (error)
-		return error;
-	*node = tmpfs_node_get(dentry->inode);
-	tmpfs_dentry_put(dentry);
-	return 0;
 }

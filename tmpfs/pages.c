@@ -14,7 +14,7 @@
  */
 #include <errno.h>
 
-#include "internal.h"
+#include "pages.h"
 
 #define LEVELS 11 /* of 6 bits: more than an index has */
 
@@ -49,10 +49,10 @@ static unsigned int slot_of(const struct tmpfs_node *node, uint64_t index)
 	return (unsigned int)(index >> node->shift) % TMPFS_NODE_SLOTS;
 }
 
-TMPFS_PRIVATE struct tmpfs_block *tmpfs_tree_find(struct tmpfs_inode *inode, uint64_t index,
+TMPFS_PRIVATE struct tmpfs_block *tmpfs_tree_find(struct tmpfs_tree *tree, uint64_t index,
 						  uint64_t *hole)
 {
-	struct tmpfs_node *node = atomic_load_explicit(&inode->root, memory_order_acquire);
+	struct tmpfs_node *node = atomic_load_explicit(&tree->root, memory_order_acquire);
 
 	if (!node || !covers(node, index)) {
 		*hole = TMPFS_INDEX_END - index;
@@ -79,10 +79,10 @@ TMPFS_PRIVATE struct tmpfs_block *tmpfs_tree_find(struct tmpfs_inode *inode, uin
 	}
 }
 
-TMPFS_PRIVATE struct tmpfs_page *tmpfs_page_find(struct tmpfs_inode *inode, uint64_t index,
+TMPFS_PRIVATE struct tmpfs_page *tmpfs_page_find(struct tmpfs_tree *tree, uint64_t index,
 						 uint64_t *hole)
 {
-	struct tmpfs_block *block = tmpfs_tree_find(inode, index, hole);
+	struct tmpfs_block *block = tmpfs_tree_find(tree, index, hole);
 
 	return block ? as_page(block) : NULL;
 }
@@ -130,11 +130,11 @@ static bool take_nodes(struct hf_tmpfs *fs, struct tmpfs_node **nodes, unsigned 
 }
 
 /* `charged`: the tree takes pages of the limit, tmpfs_tree_pages(). */
-static int insert(struct tmpfs_inode *inode, uint64_t index, struct tmpfs_block *item, bool charged)
+static int insert(struct tmpfs_tree *tree, uint64_t index, struct tmpfs_block *item, bool charged)
 {
-	struct hf_tmpfs *fs = inode->block.fs;
+	struct hf_tmpfs *fs = item->fs;
 	uint64_t before, after;
-	struct tmpfs_node *root = atomic_load_explicit(&inode->root, memory_order_relaxed);
+	struct tmpfs_node *root = atomic_load_explicit(&tree->root, memory_order_relaxed);
 	struct tmpfs_node *node, *at = root, *nodes[2 * LEVELS];
 	unsigned int shift, above = 0, below = 0, next = 0;
 
@@ -153,8 +153,8 @@ static int insert(struct tmpfs_inode *inode, uint64_t index, struct tmpfs_block 
 			at = as_node(load(&at->slot[slot_of(at, index)]));
 		below = at->shift / TMPFS_NODE_BITS;
 	}
-	before = charged ? tmpfs_tree_pages(inode->items, inode->nodes) : 0;
-	after = charged ? tmpfs_tree_pages(inode->items + 1, inode->nodes + above + below) : 0;
+	before = charged ? tmpfs_tree_pages(tree->items, tree->nodes) : 0;
+	after = charged ? tmpfs_tree_pages(tree->items + 1, tree->nodes + above + below) : 0;
 	if (after > before && !tmpfs_reserve(&fs->pages_used, fs->page_limit, after - before))
 		return -ENOSPC;
 	if (!take_nodes(fs, nodes, above + below)) {
@@ -164,7 +164,7 @@ static int insert(struct tmpfs_inode *inode, uint64_t index, struct tmpfs_block 
 	}
 	if (after < before)
 		tmpfs_unreserve(&fs->pages_used, before - after);
-	inode->nodes += above + below;
+	tree->nodes += above + below;
 
 	while (next < above) {
 		node = nodes[next++];
@@ -178,7 +178,7 @@ static int insert(struct tmpfs_inode *inode, uint64_t index, struct tmpfs_block 
 		root->shift = shift;
 	}
 	/* Readers find the old items at each step. */
-	atomic_store_explicit(&inode->root, root, memory_order_release);
+	atomic_store_explicit(&tree->root, root, memory_order_release);
 	for (at = root; at->shift > 0; at = node) {
 		_Atomic(struct tmpfs_block *) *slot = &at->slot[slot_of(at, index)];
 
@@ -193,37 +193,37 @@ static int insert(struct tmpfs_inode *inode, uint64_t index, struct tmpfs_block 
 	}
 	at->used++;
 	store(&at->slot[slot_of(at, index)], item);
-	inode->items++;
+	tree->items++;
 	return 0;
 }
 
-TMPFS_PRIVATE int tmpfs_tree_insert(struct tmpfs_inode *inode, uint64_t index,
+TMPFS_PRIVATE int tmpfs_tree_insert(struct tmpfs_tree *tree, uint64_t index,
 				    struct tmpfs_block *item)
 {
-	return insert(inode, index, item, false);
+	return insert(tree, index, item, false);
 }
 
-TMPFS_PRIVATE void tmpfs_tree_replace(struct tmpfs_inode *inode, uint64_t index,
+TMPFS_PRIVATE void tmpfs_tree_replace(struct tmpfs_tree *tree, uint64_t index,
 				      struct tmpfs_block *item)
 {
-	struct tmpfs_node *at = atomic_load_explicit(&inode->root, memory_order_relaxed);
+	struct tmpfs_node *at = atomic_load_explicit(&tree->root, memory_order_relaxed);
 
 	while (at->shift > 0)
 		at = as_node(load(&at->slot[slot_of(at, index)]));
 	store(&at->slot[slot_of(at, index)], item);
 }
 
-TMPFS_PRIVATE int tmpfs_page_insert(struct tmpfs_inode *inode, uint64_t index,
+TMPFS_PRIVATE int tmpfs_page_insert(struct tmpfs_tree *tree, uint64_t index,
 				    struct tmpfs_page *page)
 {
 	page->index = index;
-	return insert(inode, index, &page->block, true);
+	return insert(tree, index, &page->block, true);
 }
 
 /* ---- out ----------------------------------------------------------------------------------- */
 
 struct removal {
-	struct tmpfs_inode *inode;
+	struct tmpfs_tree *tree;
 	uint64_t first, last; /* both included */
 	bool keep;            /* the items; only nodes go */
 	struct tmpfs_block *chain;
@@ -249,12 +249,12 @@ static void remove_from(struct removal *removal, struct tmpfs_node *node, uint64
 		if (!block)
 			continue;
 		if (node->shift == 0) {
-			removal->inode->items--;
+			removal->tree->items--;
 		} else {
 			remove_from(removal, as_node(block), base + ((uint64_t)i << node->shift));
 			if (as_node(block)->used > 0)
 				continue;
-			removal->inode->nodes--;
+			removal->tree->nodes--;
 		}
 		store(&node->slot[i], NULL);
 		node->used--;
@@ -263,41 +263,40 @@ static void remove_from(struct removal *removal, struct tmpfs_node *node, uint64
 	}
 }
 
-static struct tmpfs_block *take_out(struct tmpfs_inode *inode, uint64_t first, uint64_t end,
+static struct tmpfs_block *take_out(struct tmpfs_tree *tree, uint64_t first, uint64_t end,
 				    bool keep)
 {
-	struct tmpfs_node *root = atomic_load_explicit(&inode->root, memory_order_relaxed);
-	struct removal removal = { inode, first, end - 1, keep, NULL };
-	uint64_t before = inode->items + tmpfs_tree_pages(inode->items, inode->nodes);
+	struct tmpfs_node *root = atomic_load_explicit(&tree->root, memory_order_relaxed);
+	struct removal removal = { tree, first, end - 1, keep, NULL };
+	uint64_t before = tree->items + tmpfs_tree_pages(tree->items, tree->nodes);
 
 	if (!root || first >= end || !covers(root, first))
 		return NULL;
 	remove_from(&removal, root, 0);
 	if (root->used == 0) {
-		atomic_store_explicit(&inode->root, NULL, memory_order_relaxed);
-		inode->nodes--;
+		atomic_store_explicit(&tree->root, NULL, memory_order_relaxed);
+		tree->nodes--;
 		chain_up(&removal, &root->block);
 	}
 	if (!keep)
-		tmpfs_unreserve(
-			&inode->block.fs->pages_used,
-			before - inode->items - tmpfs_tree_pages(inode->items, inode->nodes));
+		tmpfs_unreserve(&root->block.fs->pages_used,
+				before - tree->items - tmpfs_tree_pages(tree->items, tree->nodes));
 	return removal.chain;
 }
 
-TMPFS_PRIVATE void tmpfs_pages_remove(struct tmpfs_inode *inode, uint64_t first, uint64_t end)
+TMPFS_PRIVATE void tmpfs_pages_remove(struct tmpfs_tree *tree, uint64_t first, uint64_t end)
 {
-	tmpfs_object_delete_later(take_out(inode, first, end, false));
+	tmpfs_object_delete_later(take_out(tree, first, end, false));
 }
 
-TMPFS_PRIVATE void tmpfs_tree_remove(struct tmpfs_inode *inode, uint64_t index)
+TMPFS_PRIVATE void tmpfs_tree_remove(struct tmpfs_tree *tree, uint64_t index)
 {
-	tmpfs_object_delete_later(take_out(inode, index, index + 1, true));
+	tmpfs_object_delete_later(take_out(tree, index, index + 1, true));
 }
 
-TMPFS_PRIVATE void tmpfs_pages_free(struct tmpfs_inode *inode)
+TMPFS_PRIVATE void tmpfs_pages_free(struct tmpfs_tree *tree)
 {
-	struct tmpfs_block *block = take_out(inode, 0, TMPFS_INDEX_END, false);
+	struct tmpfs_block *block = take_out(tree, 0, TMPFS_INDEX_END, false);
 
 	while (block) {
 		struct tmpfs_block *next = block->next;

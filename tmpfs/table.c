@@ -10,7 +10,13 @@
 #include <errno.h>
 #include <string.h>
 
-#include "internal.h"
+#include "holdfast/nofault.h"
+
+#include "data.h"
+#include "name.h"
+#include "node.h"
+#include "table.h"
+#include "walk.h"
 
 #define DEFAULT_LIMIT 1024
 

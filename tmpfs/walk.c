@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "internal.h"
+#include "walk.h"
 
 static const char *skip_slashes(const char *p)
 {

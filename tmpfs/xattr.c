@@ -9,26 +9,11 @@
 #include <errno.h>
 #include <string.h>
 
-#include "internal.h"
+#include "holdfast/nofault.h"
+
+#include "walk.h"
 
 #define PREFIX "user."
-
-TMPFS_PRIVATE uint64_t tmpfs_xattr_pages(uint64_t bytes)
-{
-	return (bytes + HF_TMPFS_PAGE - 1) / HF_TMPFS_PAGE;
-}
-
-TMPFS_PRIVATE void tmpfs_xattrs_free(struct tmpfs_inode *inode)
-{
-	while (inode->xattrs) {
-		struct tmpfs_block *block = inode->xattrs;
-
-		inode->xattrs = block->next;
-		tmpfs_object_delete(block);
-	}
-	tmpfs_unreserve(&inode->block.fs->pages_used, tmpfs_xattr_pages(inode->xattr_bytes));
-	inode->xattr_bytes = inode->xattr_names = 0;
-}
 
 static struct tmpfs_xattr *as_xattr(struct tmpfs_block *block)
 {

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef HF_TMPFS_DENTRY_H
+#define HF_TMPFS_DENTRY_H
+/* dentry - a name in a directory. T2, T8, T9. */
+#include "holdfast/lockref.h"
+
+#include "inode.h"
+
+struct tmpfs_dentry {
+	struct tmpfs_block block;
+	/* T8: two chains, of which a table uses one and the next table the other. */
+	_Atomic(struct tmpfs_dentry *) chain[2];
+	hf_lockref_t ref; /* T2 */
+	/* These never change. */
+	struct tmpfs_inode *dir;   /* whose entry; only compared once the entry is out */
+	struct tmpfs_inode *inode; /* a reference (T3) */
+	uint64_t hash;
+	uint64_t cookie; /* T9: its index in the directory's tree */
+	uint8_t length;
+	char name[];
+};
+
+static inline struct tmpfs_inode *tmpfs_root(struct hf_tmpfs *fs)
+{
+	return fs->root->inode;
+}
+
+TMPFS_PRIVATE struct tmpfs_dentry *tmpfs_dentry_new(struct hf_tmpfs *fs, const char *name,
+						    size_t length);
+TMPFS_PRIVATE void tmpfs_dentry_put(struct tmpfs_dentry *dentry);
+/* Read side held, or the directory's mutex: then nothing can take the name out. */
+TMPFS_PRIVATE struct tmpfs_dentry *tmpfs_lookup(struct tmpfs_inode *dir, const char *name,
+						size_t length);
+/*
+ * The directory's mutex is held. The dentry gets the inode, whose reference it takes over. `add` may
+ * fail with -ENOMEM, and nothing is changed; `replace` keeps the name's cookie (T9).
+ */
+TMPFS_PRIVATE int tmpfs_dentry_add(struct tmpfs_inode *dir, struct tmpfs_dentry *dentry,
+				   struct tmpfs_inode *inode);
+TMPFS_PRIVATE void tmpfs_dentry_replace(struct tmpfs_inode *dir, struct tmpfs_dentry *old,
+					struct tmpfs_dentry *dentry, struct tmpfs_inode *inode);
+TMPFS_PRIVATE void tmpfs_dentry_remove(struct tmpfs_inode *dir, struct tmpfs_dentry *dentry);
+/* Of a directory's entries the first with this cookie or a later one. Read side, or mutex, held. */
+TMPFS_PRIVATE struct tmpfs_dentry *tmpfs_dentry_from(struct tmpfs_inode *dir, uint64_t cookie);
+/* Of a name, with the key of the file system. */
+TMPFS_PRIVATE uint64_t tmpfs_hash(const struct hf_tmpfs *fs, const char *name, size_t length);
+
+#endif

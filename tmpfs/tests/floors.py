@@ -1,0 +1,90 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""The files of tmpfs stand on floors, and each knows only those below its own.
+
+    floors.py --source DIR [--library FILE --nm PROGRAM]
+
+By what they include and, where the library is given, by what its objects call. Of Holdfast all use its public
+headers only.
+"""
+import argparse
+import os
+import re
+import subprocess
+import sys
+
+FLOORS = [
+    ["base", "list", "siphash", "tmpfs", "tsan"],
+    ["memory", "rcu"],
+    ["objects"],
+    ["pages"],
+    ["inode"],
+    ["dentry", "node"],
+    ["walk"],
+    ["attributes", "data", "name", "xattr"],
+    ["table"],
+    ["io"],
+    ["check", "fs"],
+]
+FLOOR = {stem: number for number, stems in enumerate(FLOORS) for stem in stems}
+
+
+def allowed(stem, other):
+    """The mount is a program that uses the library as any other does."""
+    if stem.startswith("fuse"):
+        return other in ("fuse_front", "tmpfs")
+    return other == stem or FLOOR.get(other, 99) < FLOOR[stem]
+
+
+def included(folder):
+    """A line for each include that goes up, or into Holdfast's own machinery."""
+    wrong = []
+    for name in sorted(os.listdir(folder)):
+        stem, suffix = os.path.splitext(name)
+        if suffix not in (".c", ".h"):
+            continue
+        if stem not in FLOOR and not stem.startswith("fuse"):
+            wrong.append("%s is on no floor" % name)
+            continue
+        with open(os.path.join(folder, name), encoding="utf-8") as file:
+            text = file.read()
+        wrong += ["%s includes %s.h" % (name, other) for other in re.findall(r'#include "(\w+)\.h"', text)
+                  if not allowed(stem, other)]
+        wrong += ["%s uses %s" % (name, word)
+                  for word in re.findall(r"holdfast/[\w/]*/\w+\.h|\bhf_detail_\w+|\bHF_DETAIL_\w+", text)]
+    return wrong
+
+
+def called(library, nm):
+    """A line for each function or object of a higher floor that an object needs."""
+    said = subprocess.run([nm, "-A", "-P", library], stdout=subprocess.PIPE, text=True, check=True).stdout
+    home, needs = {}, []
+    for line in said.splitlines():
+        match = re.match(r".*?[\[:](\w+)\.c\.o\]?:? (\w+) (\w)", line)
+        if match and match[3] in "TDBR":
+            home[match[2]] = match[1]
+        elif match and match[3] == "U":
+            needs.append((match[1], match[2]))
+    assert len(home) > 100, "no symbols in %s" % library
+    return ["%s.c calls %s() of %s.c" % (stem, symbol, home[symbol]) for stem, symbol in needs
+            if symbol in home and not allowed(stem, home[symbol])]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--source", required=True)
+    parser.add_argument("--library")
+    parser.add_argument("--nm", default="nm")
+    args = parser.parse_args()
+    wrong = included(args.source)
+    if args.library:
+        wrong += called(args.library, args.nm)
+    for line in wrong:
+        print("FAILED " + line)
+    print("%d floors, %d wrong" % (len(FLOORS), len(wrong)))
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
