@@ -20,7 +20,7 @@ rust=(cargo librust-cc-dev librust-libc-dev librust-lock-api-dev librust-pkg-con
 kernel=("gcc-14|gcc-12" "gcc-14-aarch64-linux-gnu|gcc-12-aarch64-linux-gnu" gcc-aarch64-linux-gnu
 	"libelf1|libelf1t64" "libssl3|libssl3t64" bc xz-utils
 	qemu-system-x86 qemu-system-arm)
-docs=(python3 python3-sphinx furo python3-myst-parser)
+docs=(doxygen python3 python3-sphinx furo python3-myst-parser)
 manual=(graphviz man-db mandoc) # draw the states, check the manual: optional
 simulate=(libboost-context-dev libtomlplusplus-dev) # `hf-lab simulate`: optional
 packages=(autopkgtest debhelper dpkg-dev lintian mmdebstrap)

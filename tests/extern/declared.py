@@ -22,9 +22,13 @@ NO_TYPES = r"hf_(atomic|node|wait|memory_)"
 
 
 def headers(source):
-    """Those that a user includes."""
-    return sorted(name for name in os.listdir(os.path.join(source, "include", "holdfast"))
-                  if name.endswith(".h"))
+    """Those that a user includes; one that has moved is an #error."""
+    found = []
+    for name in sorted(os.listdir(os.path.join(source, "include", "holdfast"))):
+        if name.endswith(".h"):
+            with open(os.path.join(source, "include", "holdfast", name), encoding="utf-8") as file:
+                found += [name] if re.search(r"^#define HF_\w+_H$", file.read(), re.MULTILINE) else []
+    return found
 
 
 def unit(source):
