@@ -27,7 +27,7 @@ BUSY = 4  # loops beside the tests
 NOT_WHEN_BUSY = "^(%s)$" % "|".join((
     "headers", "roster", "codegen", "compilers", "copies.pairs", "extern.*", "runners", "bootstrap", "instructions",
     "install", "subproject", "guide", "docs", "examples", "single", "lab.*", "musl", "fuzz",
-    "nofault.(sweep.*|link|gone|sanitize)", "tmpfs.*",
+    "nofault.(sweep.*|link|gone|sanitize)", "tmpfs.*", "zephyr.seam",
     ".*mutant.*", "model.*", "abi.*", "man.*"))
 TAIL = 60  # lines shown of a failure
 

@@ -2,9 +2,12 @@
 /*
  * seam - what Holdfast requires of a port (holdfast/internal/env/bare.h), by Zephyr's functions.
  *
- * A thread that holds or waits for a lock must not be moved to another core or preempted: take locks
- * by their _irqsave forms, or between k_sched_lock() and k_sched_unlock(). Nodes are taken with
- * interrupts masked, so any context may get one.
+ * Zephyr preempts threads. If a holder were preempted by a thread of a higher priority that spins for
+ * the same lock on the same core, neither would ever run on. So hf_env_preempt_disable() masks the
+ * core's interrupts, as k_spin_lock() does: a holder or a waiter is neither preempted nor moved, and
+ * an interrupt handler may take any lock. A holder must not sleep, and a lock is taken and released
+ * within a pair of irq_lock() and irq_unlock(), or around it, but not across. For threads in
+ * supervisor mode: masking interrupts faults in user mode.
  */
 #include <stdint.h>
 #include <zephyr/irq.h>
@@ -15,49 +18,62 @@
 
 #include "../src/env/env.h"
 
-#define SLOT_NODES (CONFIG_HOLDFAST_IRQ_LEVELS * HF_NODES)
+/* Interrupts are masked while a node is in use, so a core has one context that uses nodes. */
+HF_ALIGNED(HF_ARCH_NO_SHARING) hf_node_t hf_detail_nodes[CONFIG_MP_MAX_NUM_CPUS * HF_NODES];
 
-HF_ALIGNED(HF_ARCH_NO_SHARING) hf_node_t hf_detail_nodes[CONFIG_MP_MAX_NUM_CPUS * SLOT_NODES];
-
-/* Which nodes of each core are in use, one bit a node. A core writes its own only. */
+/* A core writes its own only, with its interrupts masked. */
 static struct {
-	uint64_t bits;
-} HF_ALIGNED(HF_ARCH_NO_SHARING) used[CONFIG_MP_MAX_NUM_CPUS];
+	unsigned int depth; /* how many disables have had no enable */
+	unsigned int key;   /* of the outermost one: how interrupts were before */
+	uint32_t nodes;     /* which of its nodes are in use, one bit a node */
+} HF_ALIGNED(HF_ARCH_NO_SHARING) cores[CONFIG_MP_MAX_NUM_CPUS];
 
-uint32_t hf_env_node_get(void)
+/* One depth a core for both pairs, so that locks may be released in any order. */
+void hf_env_preempt_disable(void)
 {
 	unsigned int key = arch_irq_lock();
 	unsigned int core = arch_curr_cpu()->id;
-	uint64_t all = SLOT_NODES == 64 ? UINT64_MAX : (UINT64_C(1) << SLOT_NODES % 64) - 1;
-	uint64_t free_nodes = ~used[core].bits & all;
-	uint32_t index = 0;
 
-	if (free_nodes) {
-		unsigned int n = (unsigned int)__builtin_ctzll(free_nodes);
-
-		used[core].bits |= UINT64_C(1) << n;
-		index = 1 + core * SLOT_NODES + n;
-	}
-	arch_irq_unlock(key);
-	return index;
+	if (cores[core].depth++ == 0)
+		cores[core].key = key;
 }
 
-void hf_env_node_put(uint32_t index)
+void hf_env_preempt_enable(void)
 {
-	unsigned int key = arch_irq_lock();
+	unsigned int core = arch_curr_cpu()->id;
 
-	used[(index - 1) / SLOT_NODES].bits &= ~(UINT64_C(1) << (index - 1) % SLOT_NODES);
-	arch_irq_unlock(key);
+	if (--cores[core].depth == 0)
+		arch_irq_unlock(cores[core].key);
 }
 
 unsigned long hf_env_irq_save(void)
 {
-	return arch_irq_lock();
+	hf_env_preempt_disable();
+	return 0;
 }
 
 void hf_env_irq_restore(unsigned long flags)
 {
-	arch_irq_unlock((unsigned int)flags);
+	(void)flags;
+	hf_env_preempt_enable();
+}
+
+uint32_t hf_env_node_get(void)
+{
+	unsigned int core = arch_curr_cpu()->id;
+	uint32_t free_nodes = ~cores[core].nodes & ((1u << HF_NODES) - 1);
+	unsigned int n;
+
+	if (!free_nodes)
+		return 0;
+	n = (unsigned int)__builtin_ctz(free_nodes);
+	cores[core].nodes |= 1u << n;
+	return 1 + core * HF_NODES + n;
+}
+
+void hf_env_node_put(uint32_t index)
+{
+	cores[(index - 1) / HF_NODES].nodes &= ~(1u << (index - 1) % HF_NODES);
 }
 
 /* For src/report/report.c. */

@@ -5,7 +5,10 @@
  */
 #include "holdfast/spinlock/node.h"
 
+#include <linux/atomic.h>
 #include <linux/bug.h>
+#include <linux/kernel.h>
+#include <linux/percpu.h>
 #include <linux/smp.h>
 
 #include "../../src/env/env.h"
@@ -51,6 +54,22 @@ void hf_env_node_put(uint32_t index)
 hf_node_t *hf_env_node(uint32_t index)
 {
 	return &per_cpu(slots, (index - 1) / NODES_A_CPU).nodes[(index - 1) % NODES_A_CPU];
+}
+
+/*
+ * A write to debugfs's clear_warn_once zeroes this section in the kernel's image, not in a module: in
+ * a module hf_report_reset() makes each kind warn again.
+ */
+static atomic_t is_armed __section(".data.once");
+
+bool hf_detail_env_is_rearmed(void)
+{
+	return !atomic_read(&is_armed) && !atomic_xchg(&is_armed, 1);
+}
+
+size_t hf_detail_env_place(char *to, size_t room, const void *site)
+{
+	return (size_t)scnprintf(to, room + 1, " (%pS)", site);
 }
 
 /* A warning as the kernel makes them, with the stack. src/report/report.c calls this once a kind. */

@@ -19,6 +19,12 @@ void hf_detail_env_print(const char *line, size_t len);
  */
 size_t hf_detail_env_place(char *to, size_t room, const void *site);
 
+/*
+ * Has the system asked, since the last call, for each kind of misuse to be shown once more? Called
+ * for each report. Only a world with HF_ENV_HAS_REARM has it. Async-signal-safe.
+ */
+bool hf_detail_env_is_rearmed(void);
+
 /* Does not return. (Without the attribute: objtool, which looks at one file, would miss a way on.) */
 void hf_detail_env_abort(void);
 

@@ -125,6 +125,15 @@ static void count(hf_atomic32_t *counter)
 		;
 }
 
+#if defined(HF_ENV_HAS_REARM)
+/* Each kind may warn again. The counters stay. */
+HF_COLD void rearm(void)
+{
+	for (int i = 0; i < HF_REPORT_KINDS; i++)
+		hf_atomic32_store_relaxed(&state->warned[i], 0);
+}
+#endif
+
 void hf_detail_report_details(const struct hf_report_details *details)
 {
 	enum hf_report_mode now = (enum hf_report_mode)hf_atomic32_load_relaxed(&state->mode);
@@ -138,6 +147,10 @@ void hf_detail_report_details(const struct hf_report_details *details)
 		count(&state->counts[kind]);
 	if (now == HF_REPORT_MODE_COUNT)
 		return;
+#if defined(HF_ENV_HAS_REARM)
+	if (hf_detail_env_is_rearmed())
+		rearm();
+#endif
 	if (now == HF_REPORT_MODE_ABORT) {
 		warn(details);
 		hf_detail_env_abort();

@@ -11,6 +11,7 @@
  * A port supplies
  *   hf_env_node_get, hf_env_node_put     queue nodes, by core                 needed by mcs, queued
  *   hf_env_irq_save, hf_env_irq_restore  this core's interrupts               needed by _irqsave
+ *   hf_env_preempt_disable, hf_env_preempt_enable   if HF_ENV_PREEMPTS is 1   needed by all locks
  *   hf_node_t hf_detail_nodes[SLOTS * HF_NODES]    (spinlock/node.h) zero at the start, no two slots in
  *                                        HF_ARCH_NO_SHARING bytes             needed by mcs, queued
  *   hf_report, hf_report_at              (report.h) or src/report/report.c, which in turn needs
@@ -22,9 +23,10 @@
  *              index is 0 then.
  *
  * Invariants   B1  a node is in use by at most one lock operation at a time.
- *              B2  a holder or a waiter stays on its core and is not preempted by
- *                  another who takes locks on the same slot. An RTOS that preempts threads fills
- *                  hf_env_preempt_disable() with its own header (HF_ENV_HEADER), or uses _irqsave.
+ *              B2  a holder or a waiter stays on its core and is not preempted by another thread
+ *                  that takes locks there: one of a higher priority would spin for ever for a lock
+ *                  whose holder cannot run. Where threads are preempted, the port defines
+ *                  HF_ENV_PREEMPTS 1 and supplies hf_env_preempt_disable() (zephyr/seam.c).
  *              B3  an interrupt handler leaves the set of used nodes as it found it.
  *
  * None of these functions may take a Holdfast lock: they are called from inside of one.
@@ -60,12 +62,26 @@ void hf_env_node_put(uint32_t index);
 
 HF_END_DECLS
 
+/* Do threads preempt each other? Then the port supplies the next two functions. */
+#ifndef HF_ENV_PREEMPTS
+#define HF_ENV_PREEMPTS 0
+#endif
+
 /**
- * hf_env_preempt_disable, hf_env_preempt_enable - nothing: only interrupts preempt here
+ * hf_env_preempt_disable, hf_env_preempt_enable - keep the caller on its core, and other threads off
  *
- * Context:  any; nests
- * Ordering: none
+ * Every lock calls the first before it is taken and the second after it was released. Nothing, if
+ * HF_ENV_PREEMPTS is 0: then only interrupts preempt.
+ *
+ * Context:  any; nests, and locks are released in any order
+ * Ordering: none, but the compiler moves no access across
  */
+#if HF_ENV_PREEMPTS
+HF_BEGIN_DECLS
+void hf_env_preempt_disable(void);
+void hf_env_preempt_enable(void);
+HF_END_DECLS
+#else
 HF_INLINE void hf_env_preempt_disable(void)
 {
 }
@@ -73,6 +89,7 @@ HF_INLINE void hf_env_preempt_disable(void)
 HF_INLINE void hf_env_preempt_enable(void)
 {
 }
+#endif
 
 /**
  * hf_env_spin_hints - how many spin hints take about so long? (a macro: HF_ARCH_HINT_NS comes later)

@@ -2,9 +2,12 @@
 #ifndef HF_ENV_LINUX_KERNEL_H
 #define HF_ENV_LINUX_KERNEL_H
 /*
- * env, inside a Linux kernel - for modules; tried with 6.1 on x86-64 and arm64.
+ * env, inside a Linux kernel - for modules, and for a kernel's own tree; tried with 6.1 and 6.12.
  *
- * Worked example  port/kernel, a module; docs/kernel.md takes it from there to one of your own.
+ * Worked examples  port/kernel, a module; docs/kernel.md takes it from there to one of your own.
+ *                  port/kernel-tree, a kernel whose refcount_t and lockref are Holdfast's. So this
+ *                  header includes nothing that includes <linux/refcount.h>: see
+ *                  linux_kernel_user_memory.h.
  *
  * Slots        A CPU and the context that runs on it: task, softirq, hardirq, NMI. Each interrupts
  *              only those before it, so there are four slots a CPU. HF_NODES nodes a slot: how many
@@ -22,22 +25,24 @@
  * modules that share locks link these once, and export them.
  */
 #include <linux/cpumask.h>
-#include <linux/extable.h>
 #include <linux/irqflags.h>
-#include <linux/kernel.h>
 #include <linux/limits.h>
-#include <linux/percpu.h>
 #include <linux/preempt.h>
 #include <linux/stddef.h>
 #include <linux/types.h>
-#include <linux/uaccess.h>
 
 #include "../compiler.h"
 
-/* The names of C's own headers, which a kernel does not have. */
+/* The names of C's own headers, which a kernel does not have; some of its files define them, too. */
+#ifndef INT32_MIN
 #define INT32_MIN S32_MIN
+#endif
+#ifndef INT32_MAX
 #define INT32_MAX S32_MAX
+#endif
+#ifndef UINT32_MAX
 #define UINT32_MAX U32_MAX
+#endif
 
 /* Queue nodes of a slot. */
 #define HF_NODES 4
@@ -120,90 +125,13 @@ HF_INLINE void hf_env_irq_restore(unsigned long flags)
 	local_irq_restore(flags);
 }
 
-/* ---- Memory that may fault: a user's ------------------------------------------------------ */
+/* A report names its call site as the kernel's traces do. */
+#define HF_ENV_HAS_PLACES 1
 
-/* A site is an entry of the kernel's own exception table, which each module has. */
-#if defined(CONFIG_X86_64)
-#define HF_ENV_SITE(from, to)                                                                      \
-	".pushsection __ex_table,\"a\"\n"                                                          \
-	".balign 4\n"                                                                              \
-	".long (" from ") - .\n"                                                                   \
-	".long (" to ") - .\n"                                                                     \
-	".long " __stringify(EX_TYPE_UACCESS) "\n"                                                 \
-					      ".popsection\n"
-#elif defined(CONFIG_ARM64)
-/* No register gets the fault: both are the zero register, number 31. */
-#define HF_ENV_SITE(from, to)                                                                      \
-	".pushsection __ex_table,\"a\"\n"                                                          \
-	".balign 4\n"                                                                              \
-	".long (" from ") - .\n"                                                                   \
-	".long (" to ") - .\n"                                                                     \
-	".short " __stringify(EX_TYPE_UACCESS_ERR_ZERO) ", (31 << 5) | 31\n"                       \
-							".popsection\n"
-#endif
+/* Each kind of misuse warns once, and again after a write to debugfs's clear_warn_once. */
+#define HF_ENV_HAS_REARM 1
 
-/**
- * hf_env_user_begin, hf_env_user_end - let this CPU touch the user's memory; end that
- *
- * Context:  that of the task; nothing is called in between
- * Ordering: none
- */
-HF_INLINE void hf_env_user_begin(void)
-{
-#if defined(CONFIG_X86_64)
-	__uaccess_begin_nospec();
-#elif defined(CONFIG_ARM64)
-	uaccess_enable_privileged();
-#endif
-}
-
-HF_INLINE void hf_env_user_end(void)
-{
-#if defined(CONFIG_X86_64)
-	__uaccess_end();
-#elif defined(CONFIG_ARM64)
-	uaccess_disable_privileged();
-#endif
-}
-
-/* For nofault.h: `access`, which touches `len` bytes at p; or `fails`, if they are not a user's. */
-#define HF_ENV_TOUCH(p, len, fails, access)                                                        \
-	({                                                                                         \
-		__typeof__(fails) hf_detail_result = (fails);                                      \
-                                                                                                   \
-		if (access_ok((const void __user *)(uintptr_t)(p), (len))) {                       \
-			hf_env_user_begin();                                                       \
-			hf_detail_result = (access);                                               \
-			hf_env_user_end();                                                         \
-		}                                                                                  \
-		hf_detail_result;                                                                  \
-	})
-
-/* nofault.h has the kernel's form of clear and copy: hf_env_clear and more. */
-#define HF_ENV_HAS_CLEAR 1
-
-/*
- * Does the processor clear by a repeated instruction, whatever the size? Then it stands at the call
- * site; the kernel patches the branch away. (6.1 does not know FSRS by name; FSRM came before it,
- * and is what the published measurement had.)
- */
-#if defined(X86_FEATURE_FSRS)
-#define HF_ENV_CLEAR_INLINE static_cpu_has(X86_FEATURE_FSRS)
-#elif defined(X86_FEATURE_FSRM)
-#define HF_ENV_CLEAR_INLINE static_cpu_has(X86_FEATURE_FSRM)
-#endif
-
-/**
- * hf_env_clear, hf_env_copy, hf_env_copy_from, hf_env_copy_to - the kernel's form of clear and copy
- * @dst, @src, @len: as hf_clear_nofault() and hf_copy_nofault() are given them
- *
- * Context:  that of the task
- * Ordering: none
- * Return:   bytes NOT done
- */
-HF_MUST_CHECK size_t hf_env_clear(void *dst, size_t len);
-HF_MUST_CHECK size_t hf_env_copy(void *dst, const void *src, size_t len);
-HF_MUST_CHECK size_t hf_env_copy_from(void *dst, const void *src, size_t len);
-HF_MUST_CHECK size_t hf_env_copy_to(void *dst, const void *src, size_t len);
+/* What nofault.h needs of a kernel, which includes too much for this header. */
+#define HF_ENV_FAULTS_HEADER "../env/linux_kernel_user_memory.h"
 
 #endif

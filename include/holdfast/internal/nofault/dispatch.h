@@ -17,6 +17,7 @@
 #include "../arch_nofault.h"
 #include "../atomic.h"
 #include "sanitize.h"
+#include "site.h"
 
 #ifndef HF_ENV_HAS_CLEAR
 #define HF_ENV_HAS_CLEAR 0

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef HF_ENV_LINUX_KERNEL_USER_MEMORY_H
+#define HF_ENV_LINUX_KERNEL_USER_MEMORY_H
+/*
+ * env, inside a Linux kernel: a user's memory - how nofault.h opens it, and recovers from a fault.
+ *
+ * Apart from linux_kernel.h because <linux/uaccess.h> includes <linux/sched.h>. A kernel whose own
+ * <linux/refcount.h> is made of Holdfast's includes linux_kernel.h from there, before sched.h.
+ */
+#include <linux/extable.h>
+#include <linux/stringify.h>
+#include <linux/uaccess.h>
+
+#include "../compiler.h"
+
+/* A site is an entry of the kernel's own exception table, which each module has. */
+#if defined(CONFIG_X86_64)
+#define HF_ENV_SITE(from, to)                                                                      \
+	".pushsection __ex_table,\"a\"\n"                                                          \
+	".balign 4\n"                                                                              \
+	".long (" from ") - .\n"                                                                   \
+	".long (" to ") - .\n"                                                                     \
+	".long " __stringify(EX_TYPE_UACCESS) "\n"                                                 \
+					      ".popsection\n"
+#elif defined(CONFIG_ARM64)
+/* No register gets the fault: both are the zero register, number 31. */
+#define HF_ENV_SITE(from, to)                                                                      \
+	".pushsection __ex_table,\"a\"\n"                                                          \
+	".balign 4\n"                                                                              \
+	".long (" from ") - .\n"                                                                   \
+	".long (" to ") - .\n"                                                                     \
+	".short " __stringify(EX_TYPE_UACCESS_ERR_ZERO) ", (31 << 5) | 31\n"                       \
+							".popsection\n"
+#endif
+
+/**
+ * hf_env_user_begin, hf_env_user_end - let this CPU touch the user's memory; end that
+ *
+ * Context:  that of the task; nothing is called in between
+ * Ordering: none
+ */
+HF_INLINE void hf_env_user_begin(void)
+{
+#if defined(CONFIG_X86_64)
+	__uaccess_begin_nospec();
+#elif defined(CONFIG_ARM64)
+	uaccess_enable_privileged();
+#endif
+}
+
+HF_INLINE void hf_env_user_end(void)
+{
+#if defined(CONFIG_X86_64)
+	__uaccess_end();
+#elif defined(CONFIG_ARM64)
+	uaccess_disable_privileged();
+#endif
+}
+
+/* For nofault.h: `access`, which touches `len` bytes at p; or `fails`, if they are not a user's. */
+#define HF_ENV_TOUCH(p, len, fails, access)                                                        \
+	({                                                                                         \
+		__typeof__(fails) hf_detail_result = (fails);                                      \
+                                                                                                   \
+		if (access_ok((const void __user *)(uintptr_t)(p), (len))) {                       \
+			hf_env_user_begin();                                                       \
+			hf_detail_result = (access);                                               \
+			hf_env_user_end();                                                         \
+		}                                                                                  \
+		hf_detail_result;                                                                  \
+	})
+
+/* nofault.h has the kernel's form of clear and copy: hf_env_clear and more. */
+#define HF_ENV_HAS_CLEAR 1
+
+/*
+ * Does the processor clear by a repeated instruction, whatever the size? Then it stands at the call
+ * site; the kernel patches the branch away. (6.1 does not know FSRS by name; FSRM came before it,
+ * and is what the published measurement had.)
+ */
+#if defined(X86_FEATURE_FSRS)
+#define HF_ENV_CLEAR_INLINE static_cpu_has(X86_FEATURE_FSRS)
+#elif defined(X86_FEATURE_FSRM)
+#define HF_ENV_CLEAR_INLINE static_cpu_has(X86_FEATURE_FSRM)
+#endif
+
+/**
+ * hf_env_clear, hf_env_copy, hf_env_copy_from, hf_env_copy_to - the kernel's form of clear and copy
+ * @dst, @src, @len: as hf_clear_nofault() and hf_copy_nofault() are given them
+ *
+ * Context:  that of the task
+ * Ordering: none
+ * Return:   bytes NOT done
+ */
+HF_MUST_CHECK size_t hf_env_clear(void *dst, size_t len);
+HF_MUST_CHECK size_t hf_env_copy(void *dst, const void *src, size_t len);
+HF_MUST_CHECK size_t hf_env_copy_from(void *dst, const void *src, size_t len);
+HF_MUST_CHECK size_t hf_env_copy_to(void *dst, const void *src, size_t len);
+
+#endif

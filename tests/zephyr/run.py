@@ -1,0 +1,75 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Run zephyr/seam.c on a fake of Zephyr with a preempting scheduler, and see that its mutants fail.
+
+    run.py --source-dir DIR --work-dir DIR --cc COMPILER
+"""
+import argparse
+import os
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+import ktap  # noqa: E402
+import mutation  # noqa: E402
+
+# (what is wrong, text of zephyr/seam.c, other text, which case finds it)
+MUTANTS = [
+    ("preemption is not disabled", "	unsigned int key = arch_irq_lock();\n	unsigned int core",
+     "	unsigned int key = 0;\n	unsigned int core", "not ok 1 spinlock: its holder"),
+    ("the first enable unmasks", "if (--cores[core].depth == 0)", "cores[core].depth--;",
+     "not ok 4 two locks"),
+    ("one depth for all cores", "	if (cores[core].depth++ == 0)\n		cores[core].key = key;",
+     "	if (cores[0].depth++ == 0)\n		cores[core].key = key;", "not ok 6 one core"),
+    ("unmasked, whatever it was before", "arch_irq_unlock(cores[core].key);", "arch_irq_unlock(0);",
+     "not ok 5 interrupts stay masked"),
+]
+
+
+def build_and_run(options, source, folder):
+    """Returns (exit status, output) of the test with the seam of `source`."""
+    program = os.path.join(folder, "seam_test")
+    here = os.path.join(options.source_dir, "tests", "zephyr")
+    os.makedirs(folder, exist_ok=True)
+    subprocess.run(
+        [options.cc, "-std=gnu11", "-O1", "-g", "-Wall", "-Wextra", "-Werror",
+         '-DHF_ENV_HEADER="holdfast/internal/env/bare.h"', "-DHF_ENV_PREEMPTS=1",
+         "-DHF_ENV_PROCESSORS=CONFIG_MP_MAX_NUM_CPUS", "-mno-outline-atomics"
+         if os.uname().machine == "aarch64" else "-pipe",
+         "-I" + os.path.join(here, "fake"), "-I" + os.path.join(options.source_dir, "include"),
+         "-I" + os.path.join(options.source_dir, "src"), "-o", program,
+         os.path.join(here, "seam_test.c"), os.path.join(source, "zephyr", "seam.c"),
+         os.path.join(options.source_dir, "src", "report", "report.c")], check=True)
+    done = subprocess.run([program], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, timeout=20, text=True, check=False)
+    return done.returncode, done.stdout
+
+
+def mutant(options, number, before, after, expected):
+    folder = os.path.join(options.work_dir, "mutant%d" % number)
+    mutation.copy(options.source_dir, folder, "zephyr", "src/env/env.h")
+    mutation.edit(os.path.join(folder, "zephyr", "seam.c"), mutation.swap(before, after))
+    try:
+        return mutation.must_fail(*build_and_run(options, folder, folder), expected)
+    except subprocess.TimeoutExpired:
+        raise mutation.Survived("it hangs, and prints nothing") from None
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    for name in ("--source-dir", "--work-dir", "--cc"):
+        parser.add_argument(name, required=True)
+    options = parser.parse_args()
+    status, output = build_and_run(options, options.source_dir, options.work_dir)
+    print(output, end="")
+    if status or ktap.judge(output, 1).faults:
+        return 1
+    return mutation.run_all(
+        [(name, options, number, before, after, expected)
+         for number, (name, before, after, expected) in enumerate(MUTANTS)],
+        mutant, os.cpu_count())
+
+
+if __name__ == "__main__":
+    sys.exit(main())
