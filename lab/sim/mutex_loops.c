@@ -33,6 +33,7 @@
 #define hf_detail_bucket_remove SIM_OWN(hf_sim_bucket_remove)
 #define hf_detail_bucket_publish SIM_OWN(hf_sim_bucket_publish)
 #define hf_detail_waiter_needs_unlock SIM_OWN(hf_sim_waiter_needs_unlock)
+#define hf_detail_waiter_is_queued SIM_OWN(hf_sim_waiter_is_queued)
 #define hf_detail_parking_table SIM_OWN(hf_sim_parking_table)
 #define hf_detail_parking_need SIM_OWN(hf_sim_parking_need)
 
