@@ -57,7 +57,7 @@
  *   the same bytes may see a part of it; the order of the two is the caller's business.
  *
  * Example  examples/tmpfs.c
- * Source   docs/design/0012-tmpfs.md, docs/tmpfs.md
+ * Source   docs/design/0012-tmpfs.md, tmpfs/docs/tmpfs.md
  */
 #include <fcntl.h>
 #include <stdbool.h>
