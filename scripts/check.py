@@ -63,7 +63,7 @@ AREAS = {
               ["tools_profile", "tools_profile_host", "tools_profile_a", "tools_profile_b",
                "tools_profile_shared", "tools_gdb_static", "tools_gdb_dynamic", "tools_probes_static",
                "tools_probes_dynamic"], ["tools."]),
-    "man": (r"^docs/man|^tests/man|^lab/main|^lab/sim/command|fuse_(main|options)",
+    "man": (r"^docs/man|^tmpfs/docs/.*[.]1|^tests/man|^lab/main|^lab/sim/command|fuse_(main|options)",
             ["hf-lab", "hf-tmpfs-fuse"], [r"man\."]),
     "install": (r"^cmake/|^CMake|^tests/install", [], ["install"]),
     "single": (r"^single/|^tests/single", [], ["single"]),

@@ -358,6 +358,9 @@ void front_options_help(void)
 	       "    -o allow_other         all users may enter\n"
 	       "    -o allow_root          root may enter\n"
 	       "    -o auto_unmount        unmount when the server dies\n"
+	       "    -o ro, rw, suid, nosuid, dev, nodev, exec, noexec, sync, async, dirsync, "
+	       "context=,\n"
+	       "       fsname=, max_read=  as in mount(8)\n"
 	       "    -h, --help    -V, --version\n",
 	       MAX_OPEN, FRONT_WORKERS_MAX, FRONT_WORKERS);
 }
