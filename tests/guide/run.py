@@ -18,6 +18,7 @@ A fence's first word is the language, as every Markdown reader knows it; the sec
     ```c file=a.h            a file for the shell blocks
     ```c fragment            statements; compiled in a function, behind the prelude above them
     ```c declarations        compiled at file scope, behind the prelude above them
+    ```c quote=FILE          stands in that file of the repository as it is here, but for how far it is indented
     ```sh run                runs in the guide's folder, with its files; must exit with 0
     ```text output           what the shell block before it prints; ... and addresses match anything
     ```sh shown              not run: needs root, another machine, ...
@@ -94,7 +95,8 @@ class Block:
     def __init__(self, line, language, words, text):
         self.line, self.language, self.words, self.text = line, language, words, text
         self.file = next((word[5:] for word in words if word.startswith("file=")), None)
-        self.kind = next((word for word in words if word in KINDS), "file" if self.file else None)
+        self.quote = next((word[6:] for word in words if word.startswith("quote=")), None)
+        self.kind = "quote" if self.quote else next((word for word in words if word in KINDS), "file" if self.file else None)
 
 
 def blocks(text):
@@ -189,6 +191,14 @@ def shell(tools, sequence, folder):
             raise Failed("line %d: the output is\n%s" % (output.line, printed))
 
 
+def quoted(tools, guide, block):
+    def plain(text):
+        return "\n".join(line.strip() for line in text.strip().split("\n"))
+
+    if plain(block.text) not in plain(read(os.path.join(tools.source, block.quote))):
+        raise Failed("%s:%d: this does not stand in %s" % (guide, block.line, block.quote))
+
+
 def code_checks(tools, guide, text):
     """[(name, function)]"""
     folder = os.path.join(tools.work, guide[:-3])
@@ -206,6 +216,8 @@ def code_checks(tools, guide, text):
             checks.append(("code %s:%d" % (guide, block.line),
                            lambda block=block, prelude=prelude:
                            compiled(tools, guide, block, prelude, folder)))
+        elif block.kind == "quote":
+            checks.append(("code %s:%d" % (guide, block.line), lambda block=block: quoted(tools, guide, block)))
         elif block.kind == "run":
             sequence.append([block, None])
         elif block.kind == "output":
@@ -370,6 +382,8 @@ def mutants(tools, texts, known, render):
         "a program that fails": program,
         "a fragment that does not compile": fragment,
         "another output": output,
+        "a quotation of what is not there":
+            lambda: code_checks(tools, "mutant.md", "```c quote=examples/must.h\nint x;\n```\n")[0][1](),
         "a block without a mark": lambda: code_checks(tools, "mutant.md", "```c\nint x;\n```\n"),
         "a verb that does not exist": lambda: unknown_names("`hf_mutex_lock_forever()`", known),
         "a group that does not exist": lambda: unknown_names("`hf_mutexes_*`", known),
