@@ -11,7 +11,6 @@ set(HF_EXTERN_SOURCES
 	${HF_EXTERN_DIR}/rcuref.c
 	${HF_EXTERN_DIR}/refcount.c
 	${HF_EXTERN_DIR}/refcount_lock.c
-	${HF_EXTERN_DIR}/safe.c
 	${HF_EXTERN_DIR}/spinlock.c)
 
 add_library(holdfast_extern STATIC ${HF_EXTERN_SOURCES})

@@ -16,7 +16,6 @@
 #include <unistd.h>
 
 #include <holdfast/region.h>
-#include <holdfast/safe.h>
 
 static int complain(const char *name, const char *what)
 {

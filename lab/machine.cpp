@@ -11,6 +11,8 @@
 #include "holdfast/internal/cpu.h"
 #include "holdfast/nofault.h"
 
+#include "variants/nofault/implementations.h"
+
 namespace lab
 {
 
@@ -130,14 +132,14 @@ void print_cpu()
 	for (const auto &feature : features)
 		printf("%-10s %-4s %s\n", feature.name, feature.has() ? "yes" : "no", feature.what);
 	printf("%-10s %-4u bytes that DC ZVA clears\n", "zva", hf_cpu_zva_size());
-	const hf_clear_implementation *clear = hf_clear_implementations(&count);
+	const hf_variant_clear *clear = hf_variant_clears(&count);
 
-	printf("\nclear: %s; HOLDFAST_CLEAR forces one of:", hf_clear_chosen());
+	printf("\nclear: %s; HOLDFAST_CLEAR forces one of:", hf_variant_clear_chosen());
 	for (size_t i = 0; i < count; i++)
 		printf(" %s%s", clear[i].name, clear[i].is_legal() ? "" : " (not here)");
-	const hf_copy_implementation *copy = hf_copy_implementations(&count);
+	const hf_variant_copy *copy = hf_variant_copies(&count);
 
-	printf("\ncopy: %s; HOLDFAST_COPY forces one of:", hf_copy_chosen());
+	printf("\ncopy: %s; HOLDFAST_COPY forces one of:", hf_variant_copy_chosen());
 	for (size_t i = 0; i < count; i++)
 		printf(" %s%s", copy[i].name, copy[i].is_legal() ? "" : " (not here)");
 	printf("\n");

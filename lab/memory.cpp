@@ -26,7 +26,8 @@
 #include <unistd.h>
 
 #include "holdfast/nofault.h"
-#include "holdfast/safe.h"
+
+#include "variants/nofault/implementations.h"
 
 namespace lab
 {
@@ -192,8 +193,8 @@ std::vector<Cell> memory_cells(bool copies)
 	std::vector<std::string> names = { "libc", "default" };
 	std::vector<Cell> cells;
 	size_t clears, copiers;
-	const hf_clear_implementation *clear = hf_clear_implementations(&clears);
-	const hf_copy_implementation *copy = hf_copy_implementations(&copiers);
+	const hf_variant_clear *clear = hf_variant_clears(&clears);
+	const hf_variant_copy *copy = hf_variant_copies(&copiers);
 
 	for (size_t i = 0; !copies && i < clears; i++) {
 		if (clear[i].is_legal()) {

@@ -27,6 +27,8 @@
 
 #include "holdfast/lockref.h"
 #include "holdfast/nofault.h"
+
+#include "variants/nofault/implementations.h"
 #include "holdfast/refcount.h"
 #include "holdfast/spinlock.h"
 #include "tmpfs_variant.h"
@@ -239,7 +241,7 @@ std::vector<Sample> run_sparse(const std::string &implementation, size_t size, i
 	bool ok = true;
 
 	if (!implementation.empty())
-		ok &= hf_clear_choose(implementation.c_str()) == 0;
+		ok &= hf_variant_clear_choose(implementation.c_str()) == 0;
 	std::memset(buffer.get(), 0xff, size);
 	ok &= reader.on->make(&fs, nullptr) == 0 && reader.on->table_new(&reader.table, fs, 0) == 0;
 	if (!ok)
@@ -253,7 +255,7 @@ std::vector<Sample> run_sparse(const std::string &implementation, size_t size, i
 	reader.on->table_free(reader.table);
 	ok &= reader.on->free(fs) == 0;
 	if (!implementation.empty())
-		hf_clear_choose(nullptr);
+		hf_variant_clear_choose(nullptr);
 	sample.checked = ok;
 	sample.more["gb_per_s"] = static_cast<double>(size) / sample.ns_per_op;
 	sample.more["s_per_tb"] = 1e12 / static_cast<double>(size) * sample.ns_per_op / 1e9;
@@ -306,7 +308,7 @@ std::vector<Cell> sparse_cells(const Settings &)
 	std::vector<std::string> implementations = { "", "default" };
 	std::vector<Cell> cells;
 	size_t count;
-	const struct hf_clear_implementation *list = hf_clear_implementations(&count);
+	const struct hf_variant_clear *list = hf_variant_clears(&count);
 
 	for (size_t i = 0; i < count; i++) {
 		if (list[i].is_legal())

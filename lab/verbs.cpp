@@ -14,6 +14,8 @@
 
 #include "holdfast/nofault.h"
 
+#include "variants/nofault/implementations.h"
+
 namespace lab
 {
 namespace
@@ -38,7 +40,7 @@ constexpr size_t RANGE = 64;
 
 struct Operation {
 	size_t size = 0, offset = 0;
-	const hf_memory_implementation *ours = nullptr;
+	const hf_variant_memory *ours = nullptr;
 	uint64_t wrong = 0;
 };
 
@@ -174,7 +176,7 @@ void add_cells(std::vector<Cell> *cells, const char *verb, const std::string &na
 	       size_t offset, bool by_name)
 {
 	size_t count;
-	const hf_memory_implementation *ours = hf_memory_implementations(&count);
+	const hf_variant_memory *ours = hf_variant_memories(&count);
 	Operation o;
 	auto add = [&](const char *variant, const char *kind, loop_t loop) {
 		Operation mine = o;

@@ -18,10 +18,15 @@
  *   hf_clear_nofault, hf_copy_nofault    return the bytes NOT done; _from_ and _to_, hf_strncpy_...
  *   hf_load32_, _store32_, _cmpxchg32_   one word, of 8 to 64 bits; return 0 or -EFAULT;
  *   _exchange32_, _fetch_add32_          those two of 32 and 64 bits
- *   fill, move, compare, find, length    nofault/memory.h; also copies between lists of ranges, and
- *                                        by whole words
+ *   hf_fill_nofault                      memset:  returns the bytes NOT done
+ *   hf_move_nofault                      memmove: returns the bytes NOT done
+ *   hf_compare_nofault                   memcmp:  -1, 0, 1 or -EFAULT, and how many are equal
+ *   hf_find_nofault, hf_length_nofault   memchr, strnlen: 0, -ENOENT or -EFAULT, and where
+ *   hf_copy_iovec_nofault                between lists of ranges, as readv() and writev() have them
+ *   hf_copy_nofault_words                words of 8 bytes, each by one access
+ *   hf_copy_safe, hf_load32_safe, ...    where no fault can be taken: signals blocked, crash handlers
  *
- * Example  examples/nofault.c, examples/nofault_cat.c
+ * Example  examples/nofault.c, examples/nofault_cat.c, examples/nofault_scan.c, examples/region.c
  *
  * State
  *   A fault is exact: a range of n bytes at p, whose first byte that can't be accessed is p + k
@@ -31,15 +36,19 @@
  *        |------------------------|-------------------------|
  *                                 ^ first bad byte     returned: n - k
  *
- *   Faults are recovered by a table of sites (nofault/site.h): an instruction that may fault, and
+ *   Faults are recovered by a table of sites (internal/nofault/site.h): an instruction that may fault, and
  *   where to go on. The path without a fault does nothing for it. Each executable and shared object
  *   that includes this header registers its sites when it is loaded, and takes them back when it is
  *   unloaded; a signal handler looks the faulting instruction up and passes on what it doesn't
  *   find.
  *
- *   Inside a Linux kernel all of this is for a user's memory, as clear_user() and copy_from_user()
+ *        compare, find      [ k       | ...               ]    the byte at k is the first that differs
+ *                                                              or is found, or can't be read
+ *        move downwards     [ not touched       | done: k ]    dst above src, and they overlap
+ *
+ *   Inside a Linux kernel clear, copy and words are for a user's memory, as clear_user() and copy_from_user()
  *   are: an address that is not a user's fails as a whole, and the table is the kernel's own. There
- *   is no handler, no choice and no hf_strncpy_nofault there.
+ *   is nothing else of this header there.
  *
  * Invariants
  *   F1  Everything before the fault is done, nothing at or after it is touched, and the count says
@@ -50,15 +59,35 @@
  *   F3  A signal is recovered only if the processor raised it (si_code > 0) for an instruction that
  *       is a site. Every other one has the effect that it would have had without Holdfast.
  *       Exceptions: docs/design/0009-nofault.md, limits.
+ *   M1  A move loses nothing: what of the source was not moved is still there after a fault. So it
+ *       goes downwards where memmove() must, and its destination is then right at its end.
+ *   M2  A search or a comparison that has its answer before the first byte that can't be read
+ *       returns the answer, and no fault. Of memory that changes meanwhile it is right for bytes
+ *       that were there, each at some moment.
  *   F4  A table that a handler may be reading is not freed, and a handler that looks a site up leaves
- *       no trace (nofault/latch.h): its thread may be cancelled there.
+ *       no trace (internal/nofault/latch.h): its thread may be cancelled there.
  *
  * Ordering
  *   none for all, but for compare-and-swap, exchange and fetch-and-add: sequentially consistent.
  *
  * Source   docs/design/0009-nofault.md; the counts: gVisor's safecopy has the same definition
  */
-#include "internal/nofault/dispatch.h"
+#include "internal/arch_nofault.h"
+#include "internal/atomic.h"
+#include "internal/nofault/sanitize.h"
+#include "internal/nofault/site.h"
+
+#ifndef HF_ENV_HAS_CLEAR
+#define HF_ENV_HAS_CLEAR 0
+#endif
+
+/* One access, of a word, by a verb. A world in which memory must be opened before it is touched does so. */
+#ifdef HF_ENV_TOUCH
+#define HF_DETAIL_WORD(verb, p, len, access) HF_ENV_TOUCH(p, len, -HF_EFAULT, access)
+#else
+#define HF_DETAIL_WORD(verb, p, len, access)                                                       \
+	(hf_detail_touch(HF_DETAIL_VERB(verb), p, len, p, len), (access))
+#endif
 
 #if !HF_ENV_HAS_CLEAR
 HF_BEGIN_DECLS
@@ -142,51 +171,39 @@ HF_END_DECLS
 
 /* ---- which implementation ----------------------------------------------------------------- */
 
-/* One of hf_clear_implementations(). */
-struct hf_clear_implementation {
-	const char *name;
-	hf_clear_function_t function;
-	bool (*is_legal)(void); /* on this processor? */
+/* What a search or a comparison returns, in two registers. */
+struct hf_memory_result {
+	size_t at;
+	long result;
 };
 
-/* One of hf_copy_implementations(). */
-struct hf_copy_implementation {
-	const char *name;
-	hf_copy_function_t function;
-	bool (*is_legal)(void);
+typedef size_t (*hf_clear_function_t)(void *dst, size_t len);
+typedef size_t (*hf_copy_function_t)(void *dst, const void *src, size_t len);
+typedef size_t (*hf_fill_function_t)(void *dst, uint8_t value, size_t len);
+typedef struct hf_memory_result (*hf_compare_function_t)(const void *a, const void *b, size_t len);
+typedef struct hf_memory_result (*hf_find_function_t)(const void *p, uint8_t byte, size_t len);
+
+/* The addresses of the functions in use; of `move` where the ranges overlap. */
+struct hf_detail_memory_functions {
+	hf_atomic64_t fill, move, compare, find;
 };
 
 HF_BEGIN_DECLS
 
+/*
+ * Set once before main(), by what the processor is, so that the branch is predicted
+ * (src/nofault/nofault.c); an earlier call gets an implementation that is right everywhere.
+ */
+extern hf_atomic64_t hf_detail_clear HF_API_EACH;
+extern hf_atomic64_t hf_detail_copy HF_API_EACH;
+extern struct hf_detail_memory_functions hf_detail_memory HF_API_EACH;
+
 /**
- * hf_clear_implementations, hf_copy_implementations - all that were built for this processor
- * @count: is set to their number
+ * hf_clear_chosen, hf_copy_chosen - what clears and copies on this processor, for reports
  *
  * Context:  any thread
  * Ordering: none
- * Return:   an array, legal here or not
- */
-const struct hf_clear_implementation *hf_clear_implementations(size_t *count) HF_API_EACH;
-const struct hf_copy_implementation *hf_copy_implementations(size_t *count) HF_API_EACH;
-
-/**
- * hf_clear_choose, hf_copy_choose - use this implementation from now on
- * @name: as in the lists, or NULL or "default" for what suits this processor
- *
- * Context:  any thread; one at a time
- * Ordering: none: calls under way end with the one before
- * Errors:   -EINVAL (22): no such name; -ENOTSUP (95): this processor can't run it
- * Return:   0, or an error, and nothing is changed
- */
-int hf_clear_choose(const char *name) HF_API_EACH;
-int hf_copy_choose(const char *name) HF_API_EACH;
-
-/**
- * hf_clear_chosen, hf_copy_chosen - the name of the implementation in use
- *
- * Context:  any thread
- * Ordering: none
- * Return:   a constant string, never NULL
+ * Return:   a constant string, never NULL: a name of docs/design/0010
  */
 const char *hf_clear_chosen(void) HF_API_EACH;
 const char *hf_copy_chosen(void) HF_API_EACH;
@@ -195,8 +212,7 @@ const char *hf_copy_chosen(void) HF_API_EACH;
  * hf_nofault_calibrate - measure on this machine what the default does from which size on
  *
  * Takes less than 2 ms and some more than 1 MiB for that time. It may lower the size from which on the
- * default uses a repeated instruction, and never raises it; and chooses the default unless the
- * environment forces another one.
+ * default uses a repeated instruction, and never raises it.
  *
  * Context:  any thread; one at a time; not in a signal handler
  * Errors:   -ENOMEM (12): no memory to measure with; -EAGAIN (11): the machine was too busy to
@@ -224,7 +240,21 @@ HF_END_DECLS
  */
 HF_INLINE HF_MUST_CHECK size_t hf_clear_nofault(void *dst, size_t len)
 {
-	return hf_detail_dispatch_clear(dst, len);
+#if HF_ENV_HAS_CLEAR && HF_ARCH_HAS_REP
+	if (HF_ENV_CLEAR_INLINE)
+		return HF_ENV_TOUCH(dst, len, len, hf_arch_rep_stosb(dst, len));
+#endif
+#if HF_ENV_HAS_CLEAR
+	return hf_env_clear(dst, len);
+#else
+	uint64_t function = hf_atomic64_load_relaxed(&hf_detail_clear);
+	size_t left;
+
+	hf_detail_touch(HF_DETAIL_VERB(hf_clear_nofault), NULL, 0, dst, len);
+	left = ((hf_clear_function_t)(uintptr_t)function)(dst, len);
+	hf_detail_touched(HF_DETAIL_VERB(hf_clear_nofault), dst, len - left);
+	return left;
+#endif
 }
 
 /**
@@ -240,7 +270,17 @@ HF_INLINE HF_MUST_CHECK size_t hf_clear_nofault(void *dst, size_t len)
  */
 HF_INLINE HF_MUST_CHECK size_t hf_copy_nofault(void *dst, const void *src, size_t len)
 {
-	return hf_detail_dispatch_copy(dst, src, len);
+#if HF_ENV_HAS_CLEAR
+	return hf_env_copy(dst, src, len);
+#else
+	uint64_t function = hf_atomic64_load_relaxed(&hf_detail_copy);
+	size_t left;
+
+	hf_detail_touch(HF_DETAIL_VERB(hf_copy_nofault), src, len, dst, len);
+	left = ((hf_copy_function_t)(uintptr_t)function)(dst, src, len);
+	hf_detail_touched(HF_DETAIL_VERB(hf_copy_nofault), dst, len - left);
+	return left;
+#endif
 }
 
 /**
@@ -252,12 +292,20 @@ HF_INLINE HF_MUST_CHECK size_t hf_copy_nofault(void *dst, const void *src, size_
  */
 HF_INLINE HF_MUST_CHECK size_t hf_copy_from_nofault(void *dst, const void *src, size_t len)
 {
-	return hf_detail_dispatch_copy_from(dst, src, len);
+#if HF_ENV_HAS_CLEAR
+	return hf_env_copy_from(dst, src, len);
+#else
+	return hf_copy_nofault(dst, src, len);
+#endif
 }
 
 HF_INLINE HF_MUST_CHECK size_t hf_copy_to_nofault(void *dst, const void *src, size_t len)
 {
-	return hf_detail_dispatch_copy_to(dst, src, len);
+#if HF_ENV_HAS_CLEAR
+	return hf_env_copy_to(dst, src, len);
+#else
+	return hf_copy_nofault(dst, src, len);
+#endif
 }
 
 #if !HF_ENV_HAS_CLEAR
@@ -293,22 +341,22 @@ HF_END_DECLS
  */
 HF_INLINE HF_MUST_CHECK int hf_load8_nofault(uint8_t *value, const volatile void *p)
 {
-	return HF_ENV_TOUCH(p, 1, -HF_EFAULT, hf_arch_load8_nofault(value, p));
+	return HF_DETAIL_WORD(hf_load8_nofault, p, 1, hf_arch_load8_nofault(value, p));
 }
 
 HF_INLINE HF_MUST_CHECK int hf_load16_nofault(uint16_t *value, const volatile void *p)
 {
-	return HF_ENV_TOUCH(p, 2, -HF_EFAULT, hf_arch_load16_nofault(value, p));
+	return HF_DETAIL_WORD(hf_load16_nofault, p, 2, hf_arch_load16_nofault(value, p));
 }
 
 HF_INLINE HF_MUST_CHECK int hf_load32_nofault(uint32_t *value, const volatile void *p)
 {
-	return HF_ENV_TOUCH(p, 4, -HF_EFAULT, hf_arch_load32_nofault(value, p));
+	return HF_DETAIL_WORD(hf_load32_nofault, p, 4, hf_arch_load32_nofault(value, p));
 }
 
 HF_INLINE HF_MUST_CHECK int hf_load64_nofault(uint64_t *value, const volatile void *p)
 {
-	return HF_ENV_TOUCH(p, 8, -HF_EFAULT, hf_arch_load64_nofault(value, p));
+	return HF_DETAIL_WORD(hf_load64_nofault, p, 8, hf_arch_load64_nofault(value, p));
 }
 
 /**
@@ -324,22 +372,22 @@ HF_INLINE HF_MUST_CHECK int hf_load64_nofault(uint64_t *value, const volatile vo
  */
 HF_INLINE HF_MUST_CHECK int hf_store8_nofault(volatile void *p, uint8_t value)
 {
-	return HF_ENV_TOUCH(p, 1, -HF_EFAULT, hf_arch_store8_nofault(p, value));
+	return HF_DETAIL_WORD(hf_store8_nofault, p, 1, hf_arch_store8_nofault(p, value));
 }
 
 HF_INLINE HF_MUST_CHECK int hf_store16_nofault(volatile void *p, uint16_t value)
 {
-	return HF_ENV_TOUCH(p, 2, -HF_EFAULT, hf_arch_store16_nofault(p, value));
+	return HF_DETAIL_WORD(hf_store16_nofault, p, 2, hf_arch_store16_nofault(p, value));
 }
 
 HF_INLINE HF_MUST_CHECK int hf_store32_nofault(volatile void *p, uint32_t value)
 {
-	return HF_ENV_TOUCH(p, 4, -HF_EFAULT, hf_arch_store32_nofault(p, value));
+	return HF_DETAIL_WORD(hf_store32_nofault, p, 4, hf_arch_store32_nofault(p, value));
 }
 
 HF_INLINE HF_MUST_CHECK int hf_store64_nofault(volatile void *p, uint64_t value)
 {
-	return HF_ENV_TOUCH(p, 8, -HF_EFAULT, hf_arch_store64_nofault(p, value));
+	return HF_DETAIL_WORD(hf_store64_nofault, p, 8, hf_arch_store64_nofault(p, value));
 }
 
 /**
@@ -364,8 +412,8 @@ HF_INLINE HF_MUST_CHECK int hf_cmpxchg32_nofault(volatile void *p, uint32_t expe
 	if (HF_UNLIKELY((uintptr_t)p % 4))
 		return -HF_EINVAL;
 	HF_DETAIL_TSAN_RELEASE(p);
-	error = HF_ENV_TOUCH(p, 4, -HF_EFAULT,
-			     hf_arch_cmpxchg32_nofault(p, expected, desired, found));
+	error = HF_DETAIL_WORD(hf_cmpxchg32_nofault, p, 4,
+			       hf_arch_cmpxchg32_nofault(p, expected, desired, found));
 	HF_DETAIL_TSAN_ACQUIRE(p);
 	return error;
 }
@@ -378,8 +426,8 @@ HF_INLINE HF_MUST_CHECK int hf_cmpxchg64_nofault(volatile void *p, uint64_t expe
 	if (HF_UNLIKELY((uintptr_t)p % 8))
 		return -HF_EINVAL;
 	HF_DETAIL_TSAN_RELEASE(p);
-	error = HF_ENV_TOUCH(p, 8, -HF_EFAULT,
-			     hf_arch_cmpxchg64_nofault(p, expected, desired, found));
+	error = HF_DETAIL_WORD(hf_cmpxchg64_nofault, p, 8,
+			       hf_arch_cmpxchg64_nofault(p, expected, desired, found));
 	HF_DETAIL_TSAN_ACQUIRE(p);
 	return error;
 }
@@ -403,7 +451,8 @@ HF_INLINE HF_MUST_CHECK int hf_exchange32_nofault(volatile void *p, uint32_t val
 	if (HF_UNLIKELY((uintptr_t)p % 4))
 		return -HF_EINVAL;
 	HF_DETAIL_TSAN_RELEASE(p);
-	error = HF_ENV_TOUCH(p, 4, -HF_EFAULT, hf_arch_exchange32_nofault(p, value, found));
+	error = HF_DETAIL_WORD(hf_exchange32_nofault, p, 4,
+			       hf_arch_exchange32_nofault(p, value, found));
 	HF_DETAIL_TSAN_ACQUIRE(p);
 	return error;
 }
@@ -415,7 +464,8 @@ HF_INLINE HF_MUST_CHECK int hf_exchange64_nofault(volatile void *p, uint64_t val
 	if (HF_UNLIKELY((uintptr_t)p % 8))
 		return -HF_EINVAL;
 	HF_DETAIL_TSAN_RELEASE(p);
-	error = HF_ENV_TOUCH(p, 8, -HF_EFAULT, hf_arch_exchange64_nofault(p, value, found));
+	error = HF_DETAIL_WORD(hf_exchange64_nofault, p, 8,
+			       hf_arch_exchange64_nofault(p, value, found));
 	HF_DETAIL_TSAN_ACQUIRE(p);
 	return error;
 }
@@ -428,7 +478,8 @@ HF_INLINE HF_MUST_CHECK int hf_fetch_add32_nofault(volatile void *p, uint32_t va
 	if (HF_UNLIKELY((uintptr_t)p % 4))
 		return -HF_EINVAL;
 	HF_DETAIL_TSAN_RELEASE(p);
-	error = HF_ENV_TOUCH(p, 4, -HF_EFAULT, hf_arch_fetch_add32_nofault(p, value, found));
+	error = HF_DETAIL_WORD(hf_fetch_add32_nofault, p, 4,
+			       hf_arch_fetch_add32_nofault(p, value, found));
 	HF_DETAIL_TSAN_ACQUIRE(p);
 	return error;
 }
@@ -441,14 +492,309 @@ HF_INLINE HF_MUST_CHECK int hf_fetch_add64_nofault(volatile void *p, uint64_t va
 	if (HF_UNLIKELY((uintptr_t)p % 8))
 		return -HF_EINVAL;
 	HF_DETAIL_TSAN_RELEASE(p);
-	error = HF_ENV_TOUCH(p, 8, -HF_EFAULT, hf_arch_fetch_add64_nofault(p, value, found));
+	error = HF_DETAIL_WORD(hf_fetch_add64_nofault, p, 8,
+			       hf_arch_fetch_add64_nofault(p, value, found));
 	HF_DETAIL_TSAN_ACQUIRE(p);
 	return error;
 }
 
-/* ---- fill, move, compare, find, vectors of ranges, whole words ----------------------------- */
+#if !HF_ENV_HAS_CLEAR
 
-#include "internal/nofault/memory.h"
+/* ---- fill and move ------------------------------------------------------------------------ */
+
+/**
+ * hf_fill_nofault - set memory that may fault to one value
+ * @dst:   start, any alignment
+ * @value: of each byte
+ * @len:   bytes
+ *
+ * Context:  any thread; needs hf_nofault_install() or hf_nofault_handle()
+ * Ordering: none
+ * Errors:   never traps; stops at the first byte that can't be written
+ * Return:   bytes NOT filled; 0 = all done
+ */
+HF_INLINE HF_MUST_CHECK size_t hf_fill_nofault(void *dst, uint8_t value, size_t len)
+{
+	uint64_t function = hf_atomic64_load_relaxed(&hf_detail_memory.fill);
+	size_t left;
+
+	hf_detail_touch(HF_DETAIL_VERB(hf_fill_nofault), NULL, 0, dst, len);
+	left = ((hf_fill_function_t)(uintptr_t)function)(dst, value, len);
+	hf_detail_touched(HF_DETAIL_VERB(hf_fill_nofault), dst, len - left);
+	return left;
+}
+
+/**
+ * hf_move_is_down - does a move of this range go downwards, from its last byte to its first?
+ * @dst, @src, @len: as hf_move_nofault() is given them
+ *
+ * Context:  any
+ * Ordering: none
+ * Return:   true: dst is above src, and they overlap
+ */
+HF_INLINE bool hf_move_is_down(const void *dst, const void *src, size_t len)
+{
+	return (uintptr_t)dst > (uintptr_t)src && (uintptr_t)dst - (uintptr_t)src < len;
+}
+
+/**
+ * hf_move_nofault - copy memory, where either side may fault and the two may overlap
+ * @dst: start, any alignment
+ * @src: start, any alignment
+ * @len: bytes
+ *
+ * After a fault with `left` bytes not done, and `done` = len - left:
+ *
+ *   upwards     the first `done` bytes of dst are right. To go on: (dst + done, src + done, left)
+ *   downwards   (hf_move_is_down()) the last `done` bytes of dst are right, and the first `left` of
+ *               src still what they were. To go on: (dst, src, left)
+ *
+ * Context:  as hf_fill_nofault()
+ * Ordering: none
+ * Errors:   never traps; stops at the first byte, in its direction, that can't be read or written.
+ *           A range that goes past the last address has no last byte: downwards nothing is moved
+ * Return:   bytes NOT moved; 0 = all done
+ */
+HF_INLINE HF_MUST_CHECK size_t hf_move_nofault(void *dst, const void *src, size_t len)
+{
+	uintptr_t above = (uintptr_t)dst - (uintptr_t)src;
+	uint64_t function;
+	size_t left;
+
+	if (HF_LIKELY(above >= len && -above >= len))
+		return hf_copy_nofault(dst, src, len);
+	if (HF_UNLIKELY(len > -(uintptr_t)dst && hf_move_is_down(dst, src, len)))
+		return len;
+	function = hf_atomic64_load_relaxed(&hf_detail_memory.move);
+	hf_detail_touch(HF_DETAIL_VERB(hf_move_nofault), src, len, dst, len);
+	left = ((hf_copy_function_t)(uintptr_t)function)(dst, src, len);
+	hf_detail_touched(HF_DETAIL_VERB(hf_move_nofault),
+			  (char *)dst + (hf_move_is_down(dst, src, len) ? left : 0), len - left);
+	return left;
+}
+
+/* Not found: Linux's ENOENT, on every processor and world. */
+#define HF_ENOENT 2
+
+/* ---- compare and find --------------------------------------------------------------------- */
+
+/**
+ * hf_compare_nofault - compare memory, and either side may fault
+ * @a, @b:  start of each side, any alignment
+ * @len:    bytes
+ * @equal:  gets the number of equal bytes at the start: where the first one is that differs, or that
+ *          can't be read; len if there is none
+ *
+ * Context:  as hf_fill_nofault()
+ * Ordering: none
+ * Errors:   -EFAULT (14): all bytes before a fault are equal
+ * Return:   0: all are equal; -1 or 1: the first that differs is less, or greater, in `a`, as an
+ *           unsigned number; or the error, which is to be looked for before the sign
+ */
+HF_INLINE HF_MUST_CHECK int hf_compare_nofault(const void *a, const void *b, size_t len,
+					       size_t *equal)
+{
+	uint64_t function = hf_atomic64_load_relaxed(&hf_detail_memory.compare);
+	struct hf_memory_result r = ((hf_compare_function_t)(uintptr_t)function)(a, b, len);
+
+	/* Afterwards: it reads no further than its answer. */
+	hf_detail_touch(HF_DETAIL_VERB(hf_compare_nofault), a, r.at + (r.result * r.result == 1),
+			NULL, 0);
+	hf_detail_touch(HF_DETAIL_VERB(hf_compare_nofault), b, r.at + (r.result * r.result == 1),
+			NULL, 0);
+	*equal = r.at;
+	return (int)r.result;
+}
+
+/**
+ * hf_find_nofault - look for a byte in memory that may fault
+ * @p:    start, any alignment
+ * @byte: what is looked for
+ * @len:  bytes
+ * @at:   gets the number of bytes before the first that is found, or that can't be read; len if
+ *        there is none
+ *
+ * Context:  as hf_fill_nofault()
+ * Ordering: none
+ * Errors:   -ENOENT (2): it is not there; -EFAULT (14): it is not before the fault
+ * Return:   0: it is at p + *at; or an error
+ */
+HF_INLINE HF_MUST_CHECK int hf_find_nofault(const void *p, uint8_t byte, size_t len, size_t *at)
+{
+	uint64_t function = hf_atomic64_load_relaxed(&hf_detail_memory.find);
+	struct hf_memory_result r = ((hf_find_function_t)(uintptr_t)function)(p, byte, len);
+
+	/* Afterwards: it reads no further than its answer. */
+	hf_detail_touch(HF_DETAIL_VERB(hf_find_nofault), p, r.at + (r.result == 0), NULL, 0);
+	*at = r.at;
+	return (int)r.result;
+}
+
+/**
+ * hf_length_nofault - the length of a string that may fault
+ * @string: start, any alignment
+ * @most:   bytes to look at
+ * @length: gets the number of bytes before the terminating 0, or before the first byte that can't be
+ *          read; `most` if there is neither
+ *
+ * Context:  as hf_fill_nofault()
+ * Ordering: none
+ * Errors:   -ENOENT (2): no 0 in the first `most` bytes; -EFAULT (14): none before the fault
+ * Return:   0, or an error
+ */
+HF_INLINE HF_MUST_CHECK int hf_length_nofault(const char *string, size_t most, size_t *length)
+{
+	return hf_find_nofault(string, 0, most, length);
+}
+
+/* ---- lists of ranges, whole words --------------------------------------------------------- */
+
+/* One range. Its layout is that of POSIX's struct iovec: a pointer to such may be cast. */
+struct hf_iovec {
+	void *base;
+	size_t len;
+} HF_MAY_ALIAS;
+
+/*
+ * Where a copy between lists stopped. Each side: the range and the bytes in it that are before the
+ * first byte not done, which is in that range; the number of ranges and 0, if none is left.
+ */
+struct hf_iovec_stop {
+	size_t done; /* bytes copied */
+	size_t dst, dst_offset;
+	size_t src, src_offset;
+};
+
+HF_BEGIN_DECLS
+
+/**
+ * hf_copy_iovec_nofault - copy from a list of ranges to another; the ranges may fault, the lists not
+ * @dst, @dst_count: where to; ranges of 0 bytes are skipped
+ * @src, @src_count: where from; must not overlap the destination
+ * @stop:            gets where it stopped; or NULL
+ *
+ * As many bytes as the shorter list has. hf_nofault_last() has the address that faulted, and so tells
+ * which side it was.
+ *
+ * Context:  as hf_fill_nofault()
+ * Ordering: none
+ * Errors:   never traps; stops at the first byte that can't be read, or can't be written;
+ *           -EINVAL (22): the lengths of a list add up to more than LONG_MAX, as for readv(), and
+ *           nothing was copied
+ * Return:   bytes NOT copied; 0 = all done; or the error
+ */
+HF_MUST_CHECK long hf_copy_iovec_nofault(const struct hf_iovec *dst, size_t dst_count,
+					 const struct hf_iovec *src, size_t src_count,
+					 struct hf_iovec_stop *stop) HF_API_EACH;
+
+/**
+ * hf_copy_nofault_words - copy words of 8 bytes that others may write or read at the same time
+ * @dst, @src: aligned to 8; must not overlap
+ * @words:     of 8 bytes
+ *
+ * Each word is read once and written once, by one access each: none is torn. Nothing orders one word
+ * before another.
+ *
+ * Context:  as hf_fill_nofault()
+ * Ordering: none
+ * Errors:   never traps; stops at the first word that can't be read or written; does nothing if a
+ *           side is not aligned
+ * Return:   WORDS not copied; 0 = all done
+ */
+HF_MUST_CHECK size_t hf_copy_nofault_words(void *dst, const void *src, size_t words) HF_API_EACH;
+
+HF_END_DECLS
+
+#endif /* !HF_ENV_HAS_CLEAR */
+
+/* ---- where no fault can be taken ---------------------------------------------------------- */
+
+#if HF_ENV_HAS_REGION
+/*
+ * In a handler of SIGSEGV or SIGBUS, a crash reporter, a profiler's signal handler, a thread that has
+ * these signals blocked, the verbs above would kill the process. Elsewhere they are faster: this asks the
+ * system at each call where it is. There is no state between calls:
+ *
+ *     both signals come, and to Holdfast's handler   hf_copy_nofault()
+ *     else                                           process_vm_readv(), 16 pages a call
+ *     where that copies nothing more                 a pipe: page by page in and out
+ *
+ * The pipe is for systems that don't let a process read itself, and for memory that an instruction can
+ * read and process_vm_readv() can't: memfd_secret, the data of the vDSO, a device's. It takes two file
+ * descriptors; a process that has none free, or may not make one, gets nothing copied.
+ *
+ *   S1  A piece that is handed to the system lies in one page on either side. Memory comes and goes
+ *       by pages, so the system copies all of a piece or none of it, and the count is exact. While a page
+ *       goes away or comes back during the call, a part of a piece may have been copied and not counted.
+ *   S2  No lock, no allocation, no more than 1 KiB of stack; errno is kept.
+ */
+HF_BEGIN_DECLS
+
+/**
+ * hf_copy_safe - copy memory, either side of which may fault, whatever the signal mask is
+ * @dst: start, any alignment; must not overlap the source
+ * @src: start, any alignment
+ * @len: bytes
+ *
+ * Context:  any thread, any signal handler: async-signal-safe. Needs no hf_nofault_install()
+ * Ordering: none
+ * Errors:   never traps; stops at the first byte that can't be read, or can't be written
+ * Return:   bytes NOT copied; 0 = all done
+ */
+HF_MUST_CHECK size_t hf_copy_safe(void *dst, const void *src, size_t len) HF_API_EACH;
+
+HF_END_DECLS
+
+/**
+ * hf_load8_safe, hf_load16_safe, hf_load32_safe, hf_load64_safe - read one word
+ * @value: gets it; is not changed by a fault
+ * @p:     any alignment
+ *
+ * Context:  as hf_copy_safe()
+ * Ordering: none; of a word that others change meanwhile, bytes may come from before and after
+ * Return:   0, or -EFAULT (14)
+ */
+HF_INLINE HF_MUST_CHECK int hf_load8_safe(uint8_t *value, const volatile void *p)
+{
+	uint8_t found = 0;
+
+	if (hf_copy_safe(&found, (const void *)(uintptr_t)p, sizeof(found)))
+		return -HF_EFAULT;
+	*value = found;
+	return 0;
+}
+
+HF_INLINE HF_MUST_CHECK int hf_load16_safe(uint16_t *value, const volatile void *p)
+{
+	uint16_t found = 0;
+
+	if (hf_copy_safe(&found, (const void *)(uintptr_t)p, sizeof(found)))
+		return -HF_EFAULT;
+	*value = found;
+	return 0;
+}
+
+HF_INLINE HF_MUST_CHECK int hf_load32_safe(uint32_t *value, const volatile void *p)
+{
+	uint32_t found = 0;
+
+	if (hf_copy_safe(&found, (const void *)(uintptr_t)p, sizeof(found)))
+		return -HF_EFAULT;
+	*value = found;
+	return 0;
+}
+
+HF_INLINE HF_MUST_CHECK int hf_load64_safe(uint64_t *value, const volatile void *p)
+{
+	uint64_t found = 0;
+
+	if (hf_copy_safe(&found, (const void *)(uintptr_t)p, sizeof(found)))
+		return -HF_EFAULT;
+	*value = found;
+	return 0;
+}
+
+#endif /* HF_ENV_HAS_REGION */
 
 /* The sites of this executable or shared object, on their way to the handler's table. */
 #if HF_ARCH_HAS_SITES && defined(HF_ENV_REGISTER_SITES)
@@ -494,6 +840,41 @@ template <class To, class From>
 {
 	return hf_detail_copy_objects(to.data(), to.size(), from.data(), from.size());
 }
+
+#if !HF_ENV_HAS_CLEAR
+template <class T>
+[[nodiscard]] inline size_t hf_detail_fill_objects(T *objects, size_t count, uint8_t value)
+{
+	static_assert(__is_trivially_copyable(T), "such bytes need not be a valid object");
+	return hf_fill_nofault(objects, value, count * sizeof(T));
+}
+
+template <class T>
+[[nodiscard]] inline size_t hf_detail_copy_words(T *to, size_t room, const T *from, size_t count)
+{
+	static_assert(__is_trivially_copyable(T) && sizeof(T) == 8, "words of 8 bytes");
+	size_t fit = count < room ? count : room;
+
+	return hf_copy_nofault_words(to, from, fit) + (count - fit);
+}
+
+/* fill_nofault - hf_fill_nofault() of a whole span. Returns the BYTES not filled. */
+template <class Span>
+[[nodiscard]] inline size_t fill_nofault(Span &&span, uint8_t value)
+{
+	return hf_detail_fill_objects(span.data(), span.size(), value);
+}
+
+/*
+ * copy_nofault_words - hf_copy_nofault_words() of the whole of `from`, which has elements of the same
+ * type, of 8 bytes. Returns the WORDS of it not copied; what `to` has no room for is never copied.
+ */
+template <class To, class From>
+[[nodiscard]] inline size_t copy_nofault_words(To &&to, const From &from)
+{
+	return hf_detail_copy_words(to.data(), to.size(), from.data(), from.size());
+}
+#endif
 
 HF_END_CXX
 #endif

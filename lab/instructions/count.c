@@ -22,6 +22,8 @@
 #include <holdfast/mutex.h>
 #include <holdfast/spinlock.h>
 
+#include "../variants/nofault/implementations.h"
+
 enum { CALLS = 3 }; /* run.py knows it too */
 
 /* gcc may know nothing of a function but its type: it must be called, and as it stands. */
@@ -337,8 +339,8 @@ static APART size_t copy_default(void *dst, const void *src, size_t len)
 int main(void)
 {
 	size_t clears, copies;
-	const struct hf_clear_implementation *clear = hf_clear_implementations(&clears);
-	const struct hf_copy_implementation *copy = hf_copy_implementations(&copies);
+	const struct hf_variant_clear *clear = hf_variant_clears(&clears);
+	const struct hf_variant_copy *copy = hf_variant_copies(&copies);
 
 	HF_REFCOUNT_ROSTER(COUNT_REFCOUNT)
 	COUNT_REFCOUNT(default)

@@ -122,7 +122,8 @@ def build(column, source, folder):
     program = os.path.join(folder, "count")
     sources = sorted(glob.glob(os.path.join(source, "src", "**", "*.c"), recursive=True))
     output(compiler, *FLAGS, *COLUMNS[column][2], "-I", os.path.join(source, "include"),
-           os.path.join(HERE, "count.c"), *sources, *LINK, "-o", program)
+           os.path.join(HERE, "count.c"),
+           os.path.join(source, "lab", "variants", "nofault", "implementations.c"), *sources, *LINK, "-o", program)
     return program
 
 

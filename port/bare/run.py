@@ -102,6 +102,7 @@ def build(name, flags, mutation):
         battery = os.path.join(ROOT, "tests", "battery")
         sources += sorted(os.path.join(battery, file) for file in os.listdir(battery)
                           if file.endswith(".c") and file != "main.c")
+        sources.append(os.path.join(ROOT, "lab", "variants", "nofault", "implementations.c"))
     subprocess.run([CC, *CFLAGS, *flags, "-I", include, "-I", HERE, "-I", os.path.dirname(HERE),
                     "-I", os.path.join(ROOT, "src"),
                     *LDFLAGS, *sources, "-o", image], check=True)

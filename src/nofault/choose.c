@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* linux_user_choose - Linux user space: what the choice of clear and copy is made from. */
-#include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -40,5 +39,5 @@ void hf_detail_env_memory_put(void *memory, size_t len)
 __attribute__((constructor(101))) static void start_choose(void)
 {
 	hf_detail_env_hide_features(); /* first: the choice is made without them */
-	hf_detail_nofault_start(getenv("HOLDFAST_CLEAR"), getenv("HOLDFAST_COPY"));
+	hf_detail_nofault_start();
 }

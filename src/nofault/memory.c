@@ -1,22 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * nofault_memory - fill, move, compare and find in words of 8 bytes, for any processor; lists of
- * ranges; whole words; which implementation is used.
+ * ranges; whole words; strings; which implementation is used.
  */
 #include <limits.h>
 
+#define HF_DETAIL_SANITIZE_WEAK
 #include "memory.h"
-
-#include "holdfast/internal/cpu.h"
 
 #if HF_ARCH_HAS_REP
 #include "arch/x86_64_policy.h"
 #include "../cpu/cpu.h"
 #endif
-
-enum { NOT_SUPPORTED = 95 }; /* Linux's error */
-
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 /* Bytes from p to the next multiple of 8, at most len. */
 static size_t to_whole_word(const void *p, size_t len)
@@ -213,6 +208,50 @@ bytes:
 	return hf_detail_find_bytes(p, byte, len, at);
 }
 
+/* ---- strings ------------------------------------------------------------------------------ */
+
+HF_NO_SANITIZE static long copy_string(size_t *copied, char *dst, const char *src, size_t size)
+{
+	const uint64_t ones = 0x0101010101010101u;
+	size_t done = 0;
+	uint64_t word;
+	uint8_t byte = 0;
+
+	for (; done < size; done++) {
+		/* Aligned words: one that has the string's end in it doesn't leave its page. */
+		while (((uintptr_t)(src + done)) % 8 == 0 && size - done >= 8) {
+			if (hf_arch_load64_nofault(&word, src + done))
+				return -HF_EFAULT;
+			if (((word - ones) & ~word & ones << 7) != 0)
+				break;                             /* there is a 0 in it */
+			if (hf_copy_nofault(dst + done, &word, 8)) /* exact, on two pages too */
+				return -HF_EFAULT;
+			done += 8;
+			*copied = done;
+		}
+		if (done == size)
+			break;
+		if (hf_arch_load8_nofault(&byte, src + done) ||
+		    hf_arch_store8_nofault(dst + done, byte))
+			return -HF_EFAULT;
+		*copied = done + 1;
+		if (!byte)
+			return (long)done;
+	}
+	return (long)size;
+}
+
+long hf_strncpy_nofault(char *dst, const char *src, size_t size)
+{
+	size_t copied = 0;
+	long result = copy_string(&copied, dst, src, size);
+
+	/* Behind it: how long the string is was not known. */
+	hf_detail_touch(HF_DETAIL_VERB(hf_strncpy_nofault), src, copied, dst, copied);
+	hf_detail_touched(HF_DETAIL_VERB(hf_strncpy_nofault), dst, copied);
+	return result;
+}
+
 /* ---- lists of ranges ---------------------------------------------------------------------- */
 
 /* A place in a list: the range, and the bytes of it that are behind us. */
@@ -275,20 +314,19 @@ long hf_copy_iovec_nofault(const struct hf_iovec *dst, size_t dst_count, const s
 		struct hf_iovec_stop where = { done, to.at, to.offset, from.at, from.offset };
 
 		*stop = where;
+		hf_detail_touched(HF_DETAIL_VERB(hf_copy_iovec_nofault), stop, sizeof(*stop));
 	}
 	return (long)(all - done);
 }
 
 /* ---- whole words -------------------------------------------------------------------------- */
 
-HF_NO_SANITIZE size_t hf_copy_nofault_words(void *dst, const void *src, size_t words)
+HF_NO_SANITIZE static size_t copy_words(void *dst, const void *src, size_t words)
 {
 	hf_detail_w8 *to = (hf_detail_w8 *)dst;
 	const hf_detail_w8 *from = (const hf_detail_w8 *)src;
 	uint64_t a, b, c, d;
 
-	if (((uintptr_t)dst | (uintptr_t)src) % 8)
-		return words;
 	for (; words >= 4; words -= 4, to += 4, from += 4) {
 		HF_ARCH_LOAD64_OR(a, from, one_by_one);
 		HF_ARCH_LOAD64_OR(b, from + 1, one_by_one);
@@ -315,26 +353,19 @@ fault:
 	return words;
 }
 
-/* ---- which implementation ----------------------------------------------------------------- */
-
-static bool memory_always(void)
+size_t hf_copy_nofault_words(void *dst, const void *src, size_t words)
 {
-	return true;
+	size_t len = words > SIZE_MAX / 8 ? SIZE_MAX : words * 8, left;
+
+	if (((uintptr_t)dst | (uintptr_t)src) % 8)
+		return words;
+	hf_detail_touch(HF_DETAIL_VERB(hf_copy_nofault_words), src, len, dst, len);
+	left = copy_words(dst, src, words);
+	hf_detail_touched(HF_DETAIL_VERB(hf_copy_nofault_words), dst, (words - left) * 8);
+	return left;
 }
 
-static const struct hf_memory_implementation implementations[] = {
-	{ "generic", hf_detail_fill_generic, hf_detail_move_generic, hf_detail_compare_generic,
-	  hf_detail_find_generic, memory_always },
-#if HF_ARCH_HAS_REP
-	{ "sse2", hf_detail_fill_sse2, hf_detail_move_sse2, hf_detail_compare_sse2,
-	  hf_detail_find_sse2, memory_always },
-	{ "avx2", hf_detail_fill_avx2, hf_detail_move_avx2, hf_detail_compare_avx2,
-	  hf_detail_find_avx2, hf_cpu_has_avx2 },
-	/* Wider loads gain nothing for the others. */
-	{ "avx512", hf_detail_fill_avx512, hf_detail_move_avx2, hf_detail_compare_avx2,
-	  hf_detail_find_avx2, hf_cpu_has_avx512vl },
-#endif
-};
+/* ---- which implementation ----------------------------------------------------------------- */
 
 struct hf_detail_memory_functions hf_detail_memory = {
 	HF_ATOMIC_INIT((uintptr_t)hf_detail_fill_generic),
@@ -343,77 +374,37 @@ struct hf_detail_memory_functions hf_detail_memory = {
 	HF_ATOMIC_INIT((uintptr_t)hf_detail_find_generic),
 };
 
-static hf_atomic64_t chosen = HF_ATOMIC_INIT((uintptr_t) "generic");
-static const char default_memory_name[] = "default";
-
-static bool same_memory_name(const char *a, const char *b)
+void hf_detail_memory_use(hf_fill_function_t fill, hf_copy_function_t move,
+			  hf_compare_function_t compare, hf_find_function_t find)
 {
-	while (*a && *a == *b) {
-		a++;
-		b++;
-	}
-	return *a == *b;
+	hf_atomic64_store_relaxed(&hf_detail_memory.fill, (uintptr_t)fill);
+	hf_atomic64_store_relaxed(&hf_detail_memory.move, (uintptr_t)move);
+	hf_atomic64_store_relaxed(&hf_detail_memory.compare, (uintptr_t)compare);
+	hf_atomic64_store_relaxed(&hf_detail_memory.find, (uintptr_t)find);
 }
 
-static const struct hf_memory_implementation *find_memory(const char *name)
-{
-	for (size_t i = 0; i < COUNT(implementations); i++) {
-		if (same_memory_name(name, implementations[i].name))
-			return &implementations[i];
-	}
-	return NULL;
-}
-
-/* As clear and copy: nofault_policy.c. */
-static const char *default_implementation(void)
+/* As clear and copy: arch/x86_64_policy.c. */
+void hf_detail_memory_start(void)
 {
 #if HF_ARCH_HAS_REP
 	struct hf_detail_cpu cpu = hf_detail_cpu_known();
 
 	switch (hf_detail_policy_of(&cpu).vectors) {
 	case HF_DETAIL_VECTORS_SSE2:
-		return "sse2";
+		hf_detail_memory_use(hf_detail_fill_sse2, hf_detail_move_sse2,
+				     hf_detail_compare_sse2, hf_detail_find_sse2);
+		break;
 	case HF_DETAIL_VECTORS_AVX2:
-		return "avx2";
+		hf_detail_memory_use(hf_detail_fill_avx2, hf_detail_move_avx2,
+				     hf_detail_compare_avx2, hf_detail_find_avx2);
+		break;
 	default:
-		return "avx512";
+		/* Wider loads gain nothing for the others. */
+		hf_detail_memory_use(hf_detail_fill_avx512, hf_detail_move_avx2,
+				     hf_detail_compare_avx2, hf_detail_find_avx2);
 	}
 #else
-	return "generic";
+	hf_detail_memory_use(hf_detail_fill_generic, hf_detail_move_generic,
+			     hf_detail_compare_generic, hf_detail_find_generic);
 #endif
-}
-
-int hf_memory_choose(const char *name)
-{
-	bool is_default = !name || same_memory_name(name, default_memory_name);
-	const struct hf_memory_implementation *found =
-		find_memory(is_default ? default_implementation() : name);
-
-	if (!found)
-		return -HF_EINVAL;
-	if (!found->is_legal())
-		return -NOT_SUPPORTED;
-	hf_atomic64_store_relaxed(&hf_detail_memory.fill, (uintptr_t)found->fill);
-	hf_atomic64_store_relaxed(&hf_detail_memory.move, (uintptr_t)found->move);
-	hf_atomic64_store_relaxed(&hf_detail_memory.compare, (uintptr_t)found->compare);
-	hf_atomic64_store_relaxed(&hf_detail_memory.find, (uintptr_t)found->find);
-	hf_atomic64_store_relaxed(&chosen,
-				  (uintptr_t)(is_default ? default_memory_name : found->name));
-	return 0;
-}
-
-const char *hf_memory_chosen(void)
-{
-	return (const char *)(uintptr_t)hf_atomic64_load_relaxed(&chosen);
-}
-
-const struct hf_memory_implementation *hf_memory_implementations(size_t *count)
-{
-	*count = COUNT(implementations);
-	return implementations;
-}
-
-void hf_detail_memory_start(void)
-{
-	(void)hf_memory_choose(NULL);
 }

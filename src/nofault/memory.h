@@ -48,7 +48,9 @@ HF_DETAIL_MEMORY_DECLARE(avx2)
 size_t hf_detail_fill_avx512(void *dst, uint8_t value, size_t len);
 #endif
 
-/* At the start: what suits this processor. */
+/* From now on. At the start: what suits this processor. */
+void hf_detail_memory_use(hf_fill_function_t fill, hf_copy_function_t move,
+			  hf_compare_function_t compare, hf_find_function_t find);
 void hf_detail_memory_start(void);
 
 #endif

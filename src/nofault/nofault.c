@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * nofault - which clear and which copy; strings.
+ * nofault - which clear and which copy.
  *
  * The processor's flags say what is legal here, not what is fast: the default is what the table in
- * arch/x86_64/nofault_policy.c says of this kind of processor, and hf_nofault_calibrate() may lower
+ * arch/x86_64_policy.c says of this kind of processor, and hf_nofault_calibrate() may lower
  * a threshold.
  */
 #include "memory.h"
@@ -19,65 +19,6 @@
 enum { AGAIN = 11, NOMEM = 12, NOTSUP = 95 }; /* Linux's errors */
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-
-static bool always(void)
-{
-	return true;
-}
-
-/* ---- what there is ------------------------------------------------------------------------ */
-
-static const struct hf_clear_implementation clears[] = {
-	{ "generic", hf_detail_clear_generic, always },
-#if HF_ARCH_HAS_REP
-	{ "original", hf_detail_clear_original, always },
-	{ "rep_good", hf_detail_clear_rep_good, hf_cpu_has_rep_good },
-	{ "erms", hf_detail_clear_erms, hf_cpu_has_erms },
-	{ "fsrm", hf_detail_clear_fsrm, hf_cpu_has_fsrm },
-	{ "vector_sse2", hf_detail_clear_vector_sse2, always },
-	{ "vector_avx2", hf_detail_clear_vector_avx2, hf_cpu_has_avx2 },
-	{ "vector_avx512", hf_detail_clear_vector_avx512, hf_cpu_has_avx512f },
-	{ "hand_sse2", hf_detail_clear_hand_sse2, always },
-	{ "hand_avx2", hf_detail_clear_hand_avx2, hf_cpu_has_avx2 },
-	{ "hand_avx512", hf_detail_clear_hand_avx512, hf_cpu_has_avx512vl },
-#endif
-#if HF_ARCH_HAS_PAIR
-	{ "stp", hf_detail_clear_stp, always },
-	{ "dc_zva", hf_detail_clear_dc_zva, hf_detail_has_dc_zva },
-#endif
-};
-
-static const struct hf_copy_implementation copies[] = {
-	{ "generic", hf_detail_copy_generic, always },
-#if HF_ARCH_HAS_REP
-	{ "original", hf_detail_copy_original, always },
-	{ "rep_good", hf_detail_copy_rep_good, hf_cpu_has_rep_good },
-	{ "erms", hf_detail_copy_erms, hf_cpu_has_erms },
-	{ "fsrm", hf_detail_copy_fsrm, hf_cpu_has_fsrm },
-	{ "vector_sse2", hf_detail_copy_vector_sse2, always },
-	{ "vector_avx2", hf_detail_copy_vector_avx2, hf_cpu_has_avx2 },
-	{ "vector_avx512", hf_detail_copy_vector_avx512, hf_cpu_has_avx512f },
-	{ "hand_sse2", hf_detail_copy_hand_sse2, always },
-	{ "hand_avx2", hf_detail_copy_hand_avx2, hf_cpu_has_avx2 },
-	{ "hand_avx512", hf_detail_copy_hand_avx512, hf_cpu_has_avx512vl },
-	{ "hand_mixed", hf_detail_copy_hand_mixed, hf_cpu_has_avx512vl },
-#endif
-#if HF_ARCH_HAS_PAIR
-	{ "stp", hf_detail_copy_stp, always },
-#endif
-};
-
-const struct hf_clear_implementation *hf_clear_implementations(size_t *count)
-{
-	*count = COUNT(clears);
-	return clears;
-}
-
-const struct hf_copy_implementation *hf_copy_implementations(size_t *count)
-{
-	*count = COUNT(copies);
-	return copies;
-}
 
 /* ---- the default -------------------------------------------------------------------------- */
 
@@ -152,127 +93,74 @@ static hf_copy_function_t default_copy(void)
 hf_atomic64_t hf_detail_clear = HF_ATOMIC_INIT((uintptr_t)hf_detail_clear_generic);
 hf_atomic64_t hf_detail_copy = HF_ATOMIC_INIT((uintptr_t)hf_detail_copy_generic);
 
-static hf_atomic64_t clear_name = HF_ATOMIC_INIT((uintptr_t) "generic");
-static hf_atomic64_t copy_name = HF_ATOMIC_INIT((uintptr_t) "generic");
-
-static bool same_name(const char *a, const char *b)
+void hf_detail_nofault_choose(void)
 {
-	while (*a && *a == *b) {
-		a++;
-		b++;
-	}
-	return *a == *b;
+	hf_atomic64_store_relaxed(&hf_detail_clear, (uintptr_t)default_clear());
+	hf_atomic64_store_relaxed(&hf_detail_copy, (uintptr_t)default_copy());
 }
 
-static const char default_name[] = "default";
+/* ---- names -------------------------------------------------------------------------------- */
 
-/* "vector" is the widest that is legal here: the last of the list, for it is in that order. */
-static bool matches(const char *wanted, const char *name)
-{
-	static const char prefix[] = "vector_";
+static const struct {
+	hf_clear_function_t function;
+	const char *name;
+} clears[] = {
+	{ hf_detail_clear_generic, "generic" },
+#if HF_ARCH_HAS_REP
+	{ hf_detail_clear_fsrm, "fsrm" },
+	{ hf_detail_clear_hand_sse2, "hand_sse2" },
+	{ hf_detail_clear_hand_avx2, "hand_avx2" },
+	{ hf_detail_clear_hand_avx512, "hand_avx512" },
+#endif
+#if HF_ARCH_HAS_PAIR
+	{ hf_detail_clear_stp, "stp" },
+	{ hf_detail_clear_dc_zva, "dc_zva" },
+#endif
+};
 
-	if (!same_name(wanted, "vector"))
-		return same_name(wanted, name);
-	for (unsigned int i = 0; i < sizeof(prefix) - 1; i++) {
-		if (name[i] != prefix[i])
-			return false;
-	}
-	return true;
-}
+static const struct {
+	hf_copy_function_t function;
+	const char *name;
+} copies[] = {
+	{ hf_detail_copy_generic, "generic" },
+#if HF_ARCH_HAS_REP
+	{ hf_detail_copy_fsrm, "fsrm" },
+	{ hf_detail_copy_hand_sse2, "hand_sse2" },
+	{ hf_detail_copy_hand_avx2, "hand_avx2" },
+	{ hf_detail_copy_hand_avx512, "hand_avx512" },
+	{ hf_detail_copy_hand_mixed, "hand_mixed" },
+#endif
+#if HF_ARCH_HAS_PAIR
+	{ hf_detail_copy_stp, "stp" },
+#endif
+};
 
-static bool is_default_name(const char *name)
-{
-	return !name || same_name(name, default_name);
-}
-
-static void use_clear(const char *name, hf_clear_function_t function)
-{
-	hf_atomic64_store_relaxed(&hf_detail_clear, (uintptr_t)function);
-	hf_atomic64_store_relaxed(&clear_name, (uintptr_t)name);
-}
-
-static void use_copy(const char *name, hf_copy_function_t function)
-{
-	hf_atomic64_store_relaxed(&hf_detail_copy, (uintptr_t)function);
-	hf_atomic64_store_relaxed(&copy_name, (uintptr_t)name);
-}
-
-int hf_clear_choose(const char *name)
-{
-	const struct hf_clear_implementation *found = NULL;
-	int error = -HF_EINVAL;
-
-	if (is_default_name(name)) {
-		use_clear(default_name, default_clear());
-		return 0;
-	}
-	for (size_t i = 0; i < COUNT(clears); i++) {
-		if (!matches(name, clears[i].name))
-			continue;
-		error = -NOTSUP;
-		if (clears[i].is_legal())
-			found = &clears[i];
-	}
-	if (!found)
-		return error;
-	use_clear(found->name, found->function);
-	return 0;
-}
-
-int hf_copy_choose(const char *name)
-{
-	const struct hf_copy_implementation *found = NULL;
-	int error = -HF_EINVAL;
-
-	if (is_default_name(name)) {
-		use_copy(default_name, default_copy());
-		return 0;
-	}
-	for (size_t i = 0; i < COUNT(copies); i++) {
-		if (!matches(name, copies[i].name))
-			continue;
-		error = -NOTSUP;
-		if (copies[i].is_legal())
-			found = &copies[i];
-	}
-	if (!found)
-		return error;
-	use_copy(found->name, found->function);
-	return 0;
-}
+/* A function that is not the library's: the lab's, or a test's. */
+static const char foreign[] = "other";
 
 const char *hf_clear_chosen(void)
 {
-	return (const char *)(uintptr_t)hf_atomic64_load_relaxed(&clear_name);
+	uint64_t function = hf_atomic64_load_relaxed(&hf_detail_clear);
+
+	for (size_t i = 0; i < COUNT(clears); i++) {
+		if ((uintptr_t)clears[i].function == function)
+			return clears[i].name;
+	}
+	return foreign;
 }
 
 const char *hf_copy_chosen(void)
 {
-	return (const char *)(uintptr_t)hf_atomic64_load_relaxed(&copy_name);
+	uint64_t function = hf_atomic64_load_relaxed(&hf_detail_copy);
+
+	for (size_t i = 0; i < COUNT(copies); i++) {
+		if ((uintptr_t)copies[i].function == function)
+			return copies[i].name;
+	}
+	return foreign;
 }
 
 /* ---- at the start ------------------------------------------------------------------------- */
-
-/* One line on standard error, in pieces. */
-static void print(const char *text)
-{
-	size_t len = 0;
-
-	while (text[len])
-		len++;
-	hf_detail_env_print(text, len);
-}
-
-static void complain(const char *variable, const char *name, int error, const char *chosen)
-{
-	print("holdfast: ");
-	print(variable);
-	print("=");
-	print(name);
-	print(error == -NOTSUP ? " can't run on this processor; using " : " is not known; using ");
-	print(chosen);
-	print(". There are:");
-}
 
 static void start_limits(void)
 {
@@ -293,32 +181,11 @@ static void start_limits(void)
 	set_limits(&hf_detail_copy_limits, copy_from, stream_from);
 }
 
-void hf_detail_nofault_start(const char *clear, const char *copy)
+void hf_detail_nofault_start(void)
 {
-	int error;
-
 	start_limits();
 	hf_detail_memory_start();
-	(void)hf_clear_choose(NULL);
-	(void)hf_copy_choose(NULL);
-	error = clear && *clear ? hf_clear_choose(clear) : 0;
-	if (error) {
-		complain("HOLDFAST_CLEAR", clear, error, hf_clear_chosen());
-		for (size_t i = 0; i < COUNT(clears); i++) {
-			print(" ");
-			print(clears[i].name);
-		}
-		print(HF_ARCH_HAS_REP ? " vector default\n" : " default\n");
-	}
-	error = copy && *copy ? hf_copy_choose(copy) : 0;
-	if (error) {
-		complain("HOLDFAST_COPY", copy, error, hf_copy_chosen());
-		for (size_t i = 0; i < COUNT(copies); i++) {
-			print(" ");
-			print(copies[i].name);
-		}
-		print(HF_ARCH_HAS_REP ? " vector default\n" : " default\n");
-	}
+	hf_detail_nofault_choose();
 }
 
 /* ---- calibration -------------------------------------------------------------------------- */
@@ -389,10 +256,7 @@ int hf_nofault_calibrate(void)
 	set_limits(&hf_detail_copy_limits, copy_from, copy_stream);
 	hf_atomic32_store_relaxed(&clear_repeats, clear_from <= HF_DETAIL_POLICY_CALIBRATE_LEAST);
 	hf_atomic32_store_relaxed(&copy_repeats, copy_from <= HF_DETAIL_POLICY_CALIBRATE_LEAST);
-	if (same_name(hf_clear_chosen(), default_name))
-		(void)hf_clear_choose(NULL);
-	if (same_name(hf_copy_chosen(), default_name))
-		(void)hf_copy_choose(NULL);
+	hf_detail_nofault_choose();
 	return 0;
 }
 
@@ -404,49 +268,3 @@ int hf_nofault_calibrate(void)
 }
 
 #endif
-
-/* ---- strings ------------------------------------------------------------------------------ */
-
-/* There if the program is built with MemorySanitizer, which does not see what the library writes. */
-void __msan_unpoison(const volatile void *p, size_t len) __attribute__((weak));
-
-HF_NO_SANITIZE static long copy_string(size_t *copied, char *dst, const char *src, size_t size)
-{
-	const uint64_t ones = 0x0101010101010101u;
-	size_t done = 0;
-	uint64_t word;
-	uint8_t byte = 0;
-
-	for (; done < size; done++) {
-		/* Aligned words: one that has the string's end in it doesn't leave its page. */
-		while (((uintptr_t)(src + done)) % 8 == 0 && size - done >= 8) {
-			if (hf_arch_load64_nofault(&word, src + done))
-				return -HF_EFAULT;
-			if (((word - ones) & ~word & ones << 7) != 0)
-				break;                             /* there is a 0 in it */
-			if (hf_copy_nofault(dst + done, &word, 8)) /* exact, on two pages too */
-				return -HF_EFAULT;
-			done += 8;
-			*copied = done;
-		}
-		if (done == size)
-			break;
-		if (hf_arch_load8_nofault(&byte, src + done) ||
-		    hf_arch_store8_nofault(dst + done, byte))
-			return -HF_EFAULT;
-		*copied = done + 1;
-		if (!byte)
-			return (long)done;
-	}
-	return (long)size;
-}
-
-long hf_strncpy_nofault(char *dst, const char *src, size_t size)
-{
-	size_t copied = 0;
-	long result = copy_string(&copied, dst, src, size);
-
-	if (__msan_unpoison)
-		__msan_unpoison(dst, copied);
-	return result;
-}

@@ -44,7 +44,7 @@ typedef uint32_t hf_detail_w4 __attribute__((may_alias, aligned(1)));
 typedef uint64_t hf_detail_w8 __attribute__((may_alias, aligned(1)));
 
 /*
- * From which size on "default" (and hand_...) does something else than the vector loop. Bytes; SIZE_MAX = never.
+ * From which size on the loops (hand_...) do something else than the vector loop. Bytes; SIZE_MAX = never.
  */
 struct hf_detail_limits {
 	hf_atomic64_t other_from;  /* the least of the following: one comparison */
@@ -65,8 +65,9 @@ static inline bool hf_detail_limits_stream(const struct hf_detail_limits *limits
 extern struct hf_detail_limits hf_detail_clear_limits __attribute__((visibility("hidden")));
 extern struct hf_detail_limits hf_detail_copy_limits __attribute__((visibility("hidden")));
 
-/* At the start: "default" by what the processor is, or what the user's environment names. */
-void hf_detail_nofault_start(const char *clear_name, const char *copy_name);
+/* At the start: what suits this processor. And only that, once the limits are known. */
+void hf_detail_nofault_start(void);
+void hf_detail_nofault_choose(void);
 
 /*
  * What an implementation is: a function, or, in a kernel that lets nothing be called while a user's
@@ -106,27 +107,24 @@ HF_IMPLEMENTATION size_t hf_detail_clear_generic(void *dst, size_t len);
 HF_IMPLEMENTATION size_t hf_detail_copy_generic(void *dst, const void *src, size_t len);
 
 #if HF_ARCH_HAS_REP
-HF_IMPLEMENTATION size_t hf_detail_clear_original(void *dst, size_t len);
-HF_IMPLEMENTATION size_t hf_detail_clear_rep_good(void *dst, size_t len);
-HF_IMPLEMENTATION size_t hf_detail_clear_erms(void *dst, size_t len);
 HF_IMPLEMENTATION size_t hf_detail_clear_fsrm(void *dst, size_t len);
-size_t hf_detail_clear_vector_sse2(void *dst, size_t len);
-size_t hf_detail_clear_vector_avx2(void *dst, size_t len);
-size_t hf_detail_clear_vector_avx512(void *dst, size_t len);
 size_t hf_detail_clear_hand_sse2(void *dst, size_t len);
 size_t hf_detail_clear_hand_avx2(void *dst, size_t len);
 size_t hf_detail_clear_hand_avx512(void *dst, size_t len);
-HF_IMPLEMENTATION size_t hf_detail_copy_original(void *dst, const void *src, size_t len);
-HF_IMPLEMENTATION size_t hf_detail_copy_rep_good(void *dst, const void *src, size_t len);
-HF_IMPLEMENTATION size_t hf_detail_copy_erms(void *dst, const void *src, size_t len);
 HF_IMPLEMENTATION size_t hf_detail_copy_fsrm(void *dst, const void *src, size_t len);
-size_t hf_detail_copy_vector_sse2(void *dst, const void *src, size_t len);
-size_t hf_detail_copy_vector_avx2(void *dst, const void *src, size_t len);
-size_t hf_detail_copy_vector_avx512(void *dst, const void *src, size_t len);
 size_t hf_detail_copy_hand_sse2(void *dst, const void *src, size_t len);
 size_t hf_detail_copy_hand_avx2(void *dst, const void *src, size_t len);
 size_t hf_detail_copy_hand_avx512(void *dst, const void *src, size_t len);
 size_t hf_detail_copy_hand_mixed(void *dst, const void *src, size_t len);
+#endif
+
+#if HF_ARCH_HAS_REP && !HF_HAS_VECTORS
+HF_IMPLEMENTATION size_t hf_detail_clear_original(void *dst, size_t len);
+HF_IMPLEMENTATION size_t hf_detail_clear_rep_good(void *dst, size_t len);
+HF_IMPLEMENTATION size_t hf_detail_clear_erms(void *dst, size_t len);
+HF_IMPLEMENTATION size_t hf_detail_copy_original(void *dst, const void *src, size_t len);
+HF_IMPLEMENTATION size_t hf_detail_copy_rep_good(void *dst, const void *src, size_t len);
+HF_IMPLEMENTATION size_t hf_detail_copy_erms(void *dst, const void *src, size_t len);
 #endif
 
 #if HF_ARCH_HAS_PAIR

@@ -8,8 +8,6 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "holdfast/safe.h"
-
 #include "nofault.h"
 
 enum { PIECES = 16 };

@@ -11,6 +11,10 @@
 
 #include "holdfast/nofault.h"
 
+#if !HF_ENV_HAS_CLEAR
+#include "../../lab/variants/nofault/implementations.h"
+#endif
+
 enum { ROOM = 512, SIZES = 130, FILL = 0x55 };
 
 static unsigned char expected[ROOM], found[ROOM], pattern[ROOM];
@@ -144,16 +148,16 @@ static void copy_from_stops_at_the_edge(void)
 /* Each implementation, where they can be called by name and all memory is the program's. */
 static void each_implementation(void)
 {
-	const struct hf_clear_implementation *clear;
-	const struct hf_copy_implementation *copy;
+	const struct hf_variant_clear *clear;
+	const struct hf_variant_copy *copy;
 	size_t clears, copies;
 
-	clear = hf_clear_implementations(&clears);
+	clear = hf_variant_clears(&clears);
 	for (size_t i = 0; i < clears; i++) {
 		if (clear[i].is_legal())
 			clear_each_range(clear[i].function);
 	}
-	copy = hf_copy_implementations(&copies);
+	copy = hf_variant_copies(&copies);
 	for (size_t i = 0; i < copies; i++) {
 		if (!copy[i].is_legal())
 			continue;

@@ -12,7 +12,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "holdfast/nofault.h"
+#include "../../lab/variants/nofault/implementations.h"
 
 /* No unmapped page: the fuzzer's own allocations may land there. The sweep has it. */
 enum { KINDS = 3, GOOD = 16384, PAGE = 4096, FILL = 0x55 };
@@ -82,7 +82,7 @@ static bool can_have(size_t at, bool reads, int kind)
 }
 
 /* Up or down, as it must; within one field. */
-static void fuzz_move(const struct hf_memory_implementation *m, unsigned char *field, int kind,
+static void fuzz_move(const struct hf_variant_memory *m, unsigned char *field, int kind,
 		      size_t to, size_t from, size_t size)
 {
 	static unsigned char expected[GOOD + 2 * PAGE];
@@ -109,7 +109,7 @@ static void fuzz_move(const struct hf_memory_implementation *m, unsigned char *f
 }
 
 /* The first that differs, or is found, is at `hit`, if that can be read. */
-static void fuzz_search(const struct hf_memory_implementation *m, bool compares,
+static void fuzz_search(const struct hf_variant_memory *m, bool compares,
 			unsigned char *const field[2], const int kind[2], const size_t start[2],
 			size_t size, size_t hit)
 {
@@ -144,8 +144,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
 	static unsigned char expected[GOOD + 2 * PAGE];
 	size_t clears, copies, size, start, from, left, can;
-	const struct hf_clear_implementation *clear = hf_clear_implementations(&clears);
-	const struct hf_copy_implementation *copy = hf_copy_implementations(&copies);
+	const struct hf_variant_clear *clear = hf_variant_clears(&clears);
+	const struct hf_variant_copy *copy = hf_variant_copies(&copies);
 	unsigned char *to_field, *from_field;
 	const char *name;
 
@@ -164,7 +164,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 		size = GOOD + 2 * PAGE - from;
 	if (data[0] % 6 >= 3) {
 		size_t count;
-		const struct hf_memory_implementation *m = hf_memory_implementations(&count);
+		const struct hf_variant_memory *m = hf_variant_memories(&count);
 		unsigned char *const fields_of[2] = { to_field, from_field };
 		const int kinds[2] = { data[2] % KINDS, data[3] % KINDS };
 		const size_t starts[2] = { start, from };
@@ -192,7 +192,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	can = good_bytes(start, size, false, data[2] % KINDS);
 	if (data[0] % 6 == 2) {
 		size_t count;
-		const struct hf_memory_implementation *m = hf_memory_implementations(&count);
+		const struct hf_variant_memory *m = hf_variant_memories(&count);
 
 		m += data[1] % count;
 		if (!m->is_legal())

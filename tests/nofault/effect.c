@@ -32,6 +32,7 @@
 #include "../ktap.h"
 
 #include "holdfast/nofault.h"
+#include "../../lab/variants/nofault/implementations.h"
 
 enum { CANNOT = 77, SECONDS = 60 }; /* exit status: this case can't run here; most for one child */
 
@@ -631,7 +632,7 @@ static void misaligned(const char *name, size_t len)
 	static char from[256] __attribute__((aligned(64))), to[256] __attribute__((aligned(64)));
 	size_t left;
 
-	if (hf_copy_choose(name) || hf_clear_choose(name))
+	if (hf_variant_copy_choose(name) || hf_variant_clear_choose(name))
 		_exit(CANNOT);
 	arm();
 	__asm__ volatile("pushfq\n\torq	$0x40000, (%%rsp)\n\tpopfq" ::: "memory", "cc");

@@ -17,6 +17,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#include "../../lab/variants/nofault/implementations.h"
 #include "../../src/nofault/nofault.h"
 #include "../ktap.h"
 
@@ -149,8 +150,8 @@ static size_t copy_default(void *dst, const void *src, size_t len)
 int main(void)
 {
 	struct sigaction action = { .sa_sigaction = on_trap, .sa_flags = SA_SIGINFO };
-	const struct hf_clear_implementation *clear;
-	const struct hf_copy_implementation *copy;
+	const struct hf_variant_clear *clear;
+	const struct hf_variant_copy *copy;
 	size_t clears, copies;
 	unsigned int planned = 3; /* the default: clear, copy, copy */
 
@@ -164,8 +165,8 @@ int main(void)
 	memset(destination, FILL, PAGE);
 	for (size_t i = 0; i < PAGE; i++)
 		source[i] = (unsigned char)(i * 7 + 1) == FILL ? 1 : (unsigned char)(i * 7 + 1);
-	clear = hf_clear_implementations(&clears);
-	copy = hf_copy_implementations(&copies);
+	clear = hf_variant_clears(&clears);
+	copy = hf_variant_copies(&copies);
 	for (size_t i = 0; i < clears; i++)
 		planned += clear[i].is_legal();
 	for (size_t i = 0; i < copies; i++)

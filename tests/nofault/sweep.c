@@ -7,7 +7,7 @@
  *
  *       STEP            every STEP-th size only (sanitizers and emulators are slow); default 1
  *       FAMILY NAME     only this implementation, whatever the default is here: clear or copy, and one
- *                       of hf_clear_implementations(), or default_sse2 or default_avx2 (x86-64)
+ *                       of hf_variant_clears(), or default_sse2 or default_avx2 (x86-64)
  *
  * The field
  *                       edge                   behind
@@ -27,6 +27,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "../../lab/variants/nofault/implementations.h"
 #include "../../src/nofault/nofault.h"
 #include "../ktap.h"
 #include "field.h"
@@ -318,8 +319,8 @@ static void report(const char *family, const char *name)
 static void sweep_limits(const char *way, unsigned int step)
 {
 	size_t clears, copies;
-	const struct hf_clear_implementation *clear = hf_clear_implementations(&clears);
-	const struct hf_copy_implementation *copy = hf_copy_implementations(&copies);
+	const struct hf_variant_clear *clear = hf_variant_clears(&clears);
+	const struct hf_variant_copy *copy = hf_variant_copies(&copies);
 	char name[64];
 
 	for (size_t i = 0; i < clears; i++) {
@@ -340,10 +341,10 @@ static void sweep_limits(const char *way, unsigned int step)
 
 /* ---- one implementation by its name ------------------------------------------------------- */
 
-static const struct hf_clear_implementation *find_clear(const char *name)
+static const struct hf_variant_clear *find_clear(const char *name)
 {
 	size_t count;
-	const struct hf_clear_implementation *found = hf_clear_implementations(&count);
+	const struct hf_variant_clear *found = hf_variant_clears(&count);
 
 	for (size_t i = 0; i < count; i++) {
 		if (!strcmp(found[i].name, name))
@@ -352,10 +353,10 @@ static const struct hf_clear_implementation *find_clear(const char *name)
 	return NULL;
 }
 
-static const struct hf_copy_implementation *find_copy(const char *name)
+static const struct hf_variant_copy *find_copy(const char *name)
 {
 	size_t count;
-	const struct hf_copy_implementation *found = hf_copy_implementations(&count);
+	const struct hf_variant_copy *found = hf_variant_copies(&count);
 
 	for (size_t i = 0; i < count; i++) {
 		if (!strcmp(found[i].name, name))
@@ -366,8 +367,8 @@ static const struct hf_copy_implementation *find_copy(const char *name)
 
 static int sweep_named(const char *family, const char *name, unsigned int step)
 {
-	const struct hf_clear_implementation *clear = NULL;
-	const struct hf_copy_implementation *copy = NULL;
+	const struct hf_variant_clear *clear = NULL;
+	const struct hf_variant_copy *copy = NULL;
 
 	if (!strcmp(family, "clear"))
 		clear = find_clear(name);
@@ -394,8 +395,8 @@ int main(int argc, char **argv)
 {
 	unsigned int step = argc > 1 ? (unsigned int)atoi(argv[1]) : 1, planned = 0;
 	size_t clears, copies;
-	const struct hf_clear_implementation *clear = hf_clear_implementations(&clears);
-	const struct hf_copy_implementation *copy = hf_copy_implementations(&copies);
+	const struct hf_variant_clear *clear = hf_variant_clears(&clears);
+	const struct hf_variant_copy *copy = hf_variant_copies(&copies);
 
 	emulated = getenv("HF_SWEEP_EMULATED") != NULL;
 	if (step < 1 || argc == 3 || argc > 4) {

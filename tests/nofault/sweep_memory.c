@@ -7,13 +7,14 @@
  *   sweep_memory [STEP [FAMILY NAME]]
  *
  *       STEP            every STEP-th size only (sanitizers and emulators are slow); default 1
- *       FAMILY NAME     only this: fill, move, compare or find and one of hf_memory_implementations();
+ *       FAMILY NAME     only this: fill, move, compare or find and one of hf_variant_memories();
  *                       or words or iovec, and default
  *
  * The field: field.h. Each verb is held to what a loop over bytes would do with the same memory, and to
  * touching nothing else.
  */
 #define _GNU_SOURCE
+#include "../../lab/variants/nofault/implementations.h"
 #include "../../src/nofault/memory.h"
 #include "../ktap.h"
 #include "field.h"
@@ -87,8 +88,8 @@ enum { BEHIND = sizeof(behind_edge) / sizeof(behind_edge[0]) };
 
 /* ---- fill --------------------------------------------------------------------------------- */
 
-static void fill_one(const struct hf_memory_implementation *m, const struct field *f,
-		     enum kind kind, unsigned char *start, size_t size)
+static void fill_one(const struct hf_variant_memory *m, const struct field *f, enum kind kind,
+		     unsigned char *start, size_t size)
 {
 	uint8_t value = (uint8_t)(size * 37 + 0x81) == FILL ? 0 : (uint8_t)(size * 37 + 0x81);
 	size_t can = good_bytes(f, start, size), left = m->fill(start, value, size);
@@ -117,7 +118,7 @@ static void fill_one(const struct hf_memory_implementation *m, const struct fiel
 	memset(f->behind, FILL, page);
 }
 
-static void sweep_fill(const struct hf_memory_implementation *m, unsigned int step)
+static void sweep_fill(const struct hf_variant_memory *m, unsigned int step)
 {
 	for (int k = 0; k < KINDS; k++) {
 		enum kind kind = (enum kind)k;
@@ -177,8 +178,8 @@ static bool span(const struct field *f, unsigned char *low, unsigned char *high,
 	return same;
 }
 
-static void move_one(const struct hf_memory_implementation *m, const struct field *f,
-		     enum kind kind, unsigned char *dst, unsigned char *src, size_t size)
+static void move_one(const struct hf_variant_memory *m, const struct field *f, enum kind kind,
+		     unsigned char *dst, unsigned char *src, size_t size)
 {
 	static unsigned char image[1 << 17];
 	unsigned char *low = (dst < src ? dst : src) - MARGIN;
@@ -217,7 +218,7 @@ static void move_one(const struct hf_memory_implementation *m, const struct fiel
 			 (long)(f->edge - dst), (long)(f->edge - src));
 }
 
-static void sweep_move(const struct hf_memory_implementation *m, unsigned int step)
+static void sweep_move(const struct hf_variant_memory *m, unsigned int step)
 {
 	static const size_t distances[] = { 0,  1,  2,  3,  4,  7,  8,  9,   15,  16,  17, 24,
 					    31, 32, 33, 48, 63, 64, 65, 100, 127, 128, 200 };
@@ -266,8 +267,8 @@ static void sweep_move(const struct hf_memory_implementation *m, unsigned int st
 
 enum { NONE = -1 };
 
-static void find_one(const struct hf_memory_implementation *m, const struct field *f,
-		     enum kind kind, unsigned char *start, size_t size, long hit, uint8_t wanted)
+static void find_one(const struct hf_variant_memory *m, const struct field *f, enum kind kind,
+		     unsigned char *start, size_t size, long hit, uint8_t wanted)
 {
 	size_t can = kind == READ_ONLY ? size : good_bytes(f, start, size), at;
 	struct hf_memory_result r;
@@ -296,7 +297,7 @@ static void find_one(const struct hf_memory_implementation *m, const struct fiel
 			 size, (long)(f->edge - start), hit, r.result, r.at, expected, at);
 }
 
-static void sweep_find(const struct hf_memory_implementation *m, unsigned int step)
+static void sweep_find(const struct hf_variant_memory *m, unsigned int step)
 {
 	static const uint8_t bytes[] = { 0x00, 0x80, 0xff, 0x01, 0x7f, 0x41 };
 
@@ -345,7 +346,7 @@ static void sweep_find(const struct hf_memory_implementation *m, unsigned int st
 /* ---- compare ------------------------------------------------------------------------------ */
 
 /* They are equal up to `differ` (NONE: everywhere), where a's byte is less if `less`. */
-static void compare_one(const struct hf_memory_implementation *m, const struct field *f,
+static void compare_one(const struct hf_variant_memory *m, const struct field *f,
 			const struct field *g, const char *kind, unsigned char *a, unsigned char *b,
 			size_t size, long differ, bool less)
 {
@@ -389,7 +390,7 @@ static void compare_one(const struct hf_memory_implementation *m, const struct f
 			 size, can_a, can_b, differ, r.result, r.at, expected, at);
 }
 
-static void sweep_compare(const struct hf_memory_implementation *m, unsigned int step)
+static void sweep_compare(const struct hf_variant_memory *m, unsigned int step)
 {
 	for (int k = 0; k < KINDS; k++) {
 		struct field f = make_field((enum kind)k), g = make_field(UNMAPPED);
@@ -617,13 +618,12 @@ static struct hf_memory_result default_find(const void *p, uint8_t byte, size_t 
 	return r;
 }
 
-static const struct hf_memory_implementation by_header = { "default",    default_fill,
-							   default_move, default_compare,
-							   default_find, NULL };
+static const struct hf_variant_memory by_header = { "default",       default_fill, default_move,
+						    default_compare, default_find, NULL };
 
 static const struct {
 	const char *name;
-	void (*sweep)(const struct hf_memory_implementation *m, unsigned int step);
+	void (*sweep)(const struct hf_variant_memory *m, unsigned int step);
 } families[] = {
 	{ "fill", sweep_fill },
 	{ "move", sweep_move },
@@ -636,7 +636,7 @@ enum { FAMILIES = sizeof(families) / sizeof(families[0]) };
 static int sweep_named(const char *family, const char *name, unsigned int step)
 {
 	size_t count;
-	const struct hf_memory_implementation *m = hf_memory_implementations(&count);
+	const struct hf_variant_memory *m = hf_variant_memories(&count);
 	bool is_words = !strcmp(family, "words"), is_iovec = !strcmp(family, "iovec");
 
 	ktap_begin(1);
@@ -674,7 +674,7 @@ static void lower_limits(uint64_t repeat_from, uint64_t stream_from)
 static void sweep_limits(const char *way, unsigned int step)
 {
 	size_t count;
-	const struct hf_memory_implementation *m = hf_memory_implementations(&count);
+	const struct hf_variant_memory *m = hf_variant_memories(&count);
 	char name[64];
 
 	/* The first has words only. */
@@ -691,7 +691,7 @@ int main(int argc, char **argv)
 {
 	unsigned int step = argc > 1 ? (unsigned int)atoi(argv[1]) : 1, legal = 0;
 	size_t count;
-	const struct hf_memory_implementation *m = hf_memory_implementations(&count);
+	const struct hf_variant_memory *m = hf_variant_memories(&count);
 
 	if (step < 1 || argc == 3 || argc > 4) {
 		fprintf(stderr, "usage: sweep_memory [STEP [FAMILY NAME]]\n");

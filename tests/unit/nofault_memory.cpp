@@ -18,6 +18,7 @@
 
 #include "holdfast/nofault.h"
 
+#include "../../lab/variants/nofault/implementations.h"
 namespace
 {
 
@@ -46,7 +47,7 @@ struct Pages {
 class NoFaultMemory : public testing::Test {
 protected:
 	void SetUp() override { ASSERT_EQ(hf_nofault_install(), 0); }
-	void TearDown() override { hf_memory_choose(nullptr); }
+	void TearDown() override { hf_variant_memory_choose(nullptr); }
 };
 
 TEST_F(NoFaultMemory, FillStopsWhereMemoryEnds)
@@ -152,7 +153,8 @@ TEST_F(NoFaultMemory, ALengthThatWrapsAroundTouchesNothingElse)
 		ASSERT_EQ(size - hf_copy_nofault_words(p.middle - 104, p.middle - 96, size), 12u);
 		memcpy(p.start, before.data(), page);
 		// A list whose bytes can't be counted: as readv().
-		hf_iovec from = { src, size }, twice[2] = { { src, size / 2 + 1 }, { src, size / 2 + 1 } };
+		hf_iovec from = { src, size },
+			 twice[2] = { { src, size / 2 + 1 }, { src, size / 2 + 1 } };
 		hf_iovec_stop stop = { 7, 7, 7, 7, 7 };
 		ASSERT_EQ(hf_copy_iovec_nofault(&to, 1, &from, 1, &stop), -HF_EINVAL);
 		ASSERT_EQ(stop.done + stop.dst + stop.src + byte, 0u);
@@ -311,24 +313,24 @@ TEST_F(NoFaultMemory, ExchangeAndAddFaultAndRefuseWhatIsNotAligned)
 TEST_F(NoFaultMemory, EachImplementationCanBeChosen)
 {
 	size_t count;
-	const hf_memory_implementation *m = hf_memory_implementations(&count);
+	const hf_variant_memory *m = hf_variant_memories(&count);
 
-	EXPECT_STREQ(hf_memory_chosen(), "default");
+	EXPECT_STREQ(hf_variant_memory_chosen(), "default");
 	for (size_t i = 0; i < count; i++) {
 		char bytes[100] = {};
 
 		if (!m[i].is_legal()) {
-			EXPECT_EQ(hf_memory_choose(m[i].name), -ENOTSUP);
+			EXPECT_EQ(hf_variant_memory_choose(m[i].name), -ENOTSUP);
 			continue;
 		}
-		ASSERT_EQ(hf_memory_choose(m[i].name), 0);
-		EXPECT_STREQ(hf_memory_chosen(), m[i].name);
+		ASSERT_EQ(hf_variant_memory_choose(m[i].name), 0);
+		EXPECT_STREQ(hf_variant_memory_chosen(), m[i].name);
 		EXPECT_EQ(hf_fill_nofault(bytes, 3, sizeof(bytes)), 0u);
 		EXPECT_EQ(bytes[99], 3);
 	}
-	EXPECT_EQ(hf_memory_choose("no such"), -EINVAL);
-	EXPECT_EQ(hf_memory_choose("default"), 0);
-	EXPECT_STREQ(hf_memory_chosen(), "default");
+	EXPECT_EQ(hf_variant_memory_choose("no such"), -EINVAL);
+	EXPECT_EQ(hf_variant_memory_choose("default"), 0);
+	EXPECT_STREQ(hf_variant_memory_chosen(), "default");
 }
 
 TEST_F(NoFaultMemory, Spans)

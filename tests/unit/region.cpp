@@ -480,8 +480,9 @@ TEST_F(Region, OneThatIsOpenIsNotBegunAgain)
 	for (hf_region_t *open : { &first, &second, &whole }) {
 		EXPECT_EQ(hf_region_begin(open, map.at, page), -EBUSY);
 		EXPECT_EQ(hf_region_begin_process(open, map.at, page), -EBUSY);
-		EXPECT_EQ(hf_region_begin_file(open, map.at, page, PROT_READ, MAP_SHARED, file.fd, 0),
-			  -EBUSY);
+		EXPECT_EQ(
+			hf_region_begin_file(open, map.at, page, PROT_READ, MAP_SHARED, file.fd, 0),
+			-EBUSY);
 	}
 	file.cut(0);
 	touch(map.at);
@@ -1244,8 +1245,8 @@ TEST_F(Region, ManyThreadsForgetALossThatWasHealed)
 				int when = phase;
 				hf_region_t r;
 
-				if (hf_region_begin_file(&r, map.at, map.size, PROT_READ, MAP_SHARED,
-							 file.fd, 0))
+				if (hf_region_begin_file(&r, map.at, map.size, PROT_READ,
+							 MAP_SHARED, file.fd, 0))
 					abort();
 				for (size_t at = 0; at < map.size; at += 512)
 					touch(map.at + at);

@@ -19,8 +19,6 @@
 #include <unistd.h>
 #include <vector>
 
-#include "holdfast/safe.h"
-
 #include "child.h"
 
 namespace

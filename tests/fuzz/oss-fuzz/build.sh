@@ -10,7 +10,7 @@ number=0
 while read -r source; do
 	number=$((number + 1))
 	$CC $CFLAGS -std=gnu11 -DHF_STATIC_LIBRARY -Iinclude -c "$source" -o "$objects/$number.o"
-done < src/sources.txt
+done < <(cat src/sources.txt; echo lab/variants/nofault/implementations.c)
 
 for fuzzer in tests/fuzz/*.c; do
 	name=$(basename "$fuzzer" .c)

@@ -137,14 +137,14 @@ impl hf_lockref_waitfree_t {
 /// to end.
 #[repr(C, align(8))]
 pub struct hf_region_t {
-    bytes: UnsafeCell<[u8; 80]>,
+    bytes: UnsafeCell<[u8; 96]>,
 }
 
 impl hf_region_t {
     /// None that is open.
     #[inline]
     pub const fn new() -> Self {
-        Self { bytes: UnsafeCell::new([0; 80]) }
+        Self { bytes: UnsafeCell::new([0; 96]) }
     }
 
     /// The address, for the verbs.
@@ -208,31 +208,6 @@ pub struct hf_iovec_stop {
     pub src: usize,
     /// The bytes in it.
     pub src_offset: usize,
-}
-
-macro_rules! implementation {
-    ($name:ident, $about:literal) => {
-        #[doc = $about]
-        #[repr(C)]
-        #[derive(Clone, Copy, Debug)]
-        pub struct $name {
-            /// As `_choose` takes it.
-            pub name: *const c_char,
-            function: *const c_void,
-            is_legal: Option<unsafe extern "C" fn() -> bool>,
-        }
-    };
-}
-
-implementation!(hf_clear_implementation, "One that was built: `holdfast/nofault.h`.");
-implementation!(hf_copy_implementation, "One that was built: `holdfast/nofault.h`.");
-
-/// One that was built: `holdfast/internal/nofault/memory.h`.
-#[repr(C)]
-pub struct hf_memory_implementation {
-    /// As `hf_memory_choose` takes it.
-    pub name: *const c_char,
-    _more: [u8; 0],
 }
 
 /// A kind of misuse: the constants `HF_REPORT_...`.

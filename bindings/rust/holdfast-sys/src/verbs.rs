@@ -27,11 +27,7 @@ pub const SPINLOCKS: &[(&str, usize, usize)] = &[
 
 extern "C" {
     /// Documented in `holdfast/nofault.h`.
-    pub fn hf_clear_choose(arg0: *const c_char) -> c_int;
-    /// Documented in `holdfast/nofault.h`.
     pub fn hf_clear_chosen() -> *const c_char;
-    /// Documented in `holdfast/nofault.h`.
-    pub fn hf_clear_implementations(arg0: *mut usize) -> *const hf_clear_implementation;
     /// Documented in `holdfast/nofault.h`.
     pub fn hf_clear_nofault(dst: *mut c_void, len: usize) -> usize;
     /// Documented in `holdfast/nofault.h`.
@@ -65,20 +61,16 @@ extern "C" {
     /// Documented in `holdfast/cond.h`.
     pub fn hf_cond_wait_until(cond: *mut hf_cond_t, mutex: *mut hf_mutex_t, deadline: u64) -> bool;
     /// Documented in `holdfast/nofault.h`.
-    pub fn hf_copy_choose(arg0: *const c_char) -> c_int;
-    /// Documented in `holdfast/nofault.h`.
     pub fn hf_copy_chosen() -> *const c_char;
     /// Documented in `holdfast/nofault.h`.
     pub fn hf_copy_from_nofault(dst: *mut c_void, src: *const c_void, len: usize) -> usize;
     /// Documented in `holdfast/nofault.h`.
-    pub fn hf_copy_implementations(arg0: *mut usize) -> *const hf_copy_implementation;
-    /// Documented in `holdfast/nofault.h`.
-    pub fn hf_copy_iovec_nofault(arg0: *const hf_iovec, arg1: usize, arg2: *const hf_iovec, arg3: usize, arg4: *mut hf_iovec_stop) -> core::ffi::c_long;
+    pub fn hf_copy_iovec_nofault(arg0: *const hf_iovec, arg1: usize, arg2: *const hf_iovec, arg3: usize, arg4: *mut hf_iovec_stop) -> c_long;
     /// Documented in `holdfast/nofault.h`.
     pub fn hf_copy_nofault(dst: *mut c_void, src: *const c_void, len: usize) -> usize;
     /// Documented in `holdfast/nofault.h`.
     pub fn hf_copy_nofault_words(arg0: *mut c_void, arg1: *const c_void, arg2: usize) -> usize;
-    /// Documented in `holdfast/safe.h`.
+    /// Documented in `holdfast/nofault.h`.
     pub fn hf_copy_safe(arg0: *mut c_void, arg1: *const c_void, arg2: usize) -> usize;
     /// Documented in `holdfast/nofault.h`.
     pub fn hf_copy_to_nofault(dst: *mut c_void, src: *const c_void, len: usize) -> usize;
@@ -102,19 +94,19 @@ extern "C" {
     pub fn hf_length_nofault(string: *const c_char, most: usize, length: *mut usize) -> c_int;
     /// Documented in `holdfast/nofault.h`.
     pub fn hf_load16_nofault(value: *mut u16, p: *const c_void) -> c_int;
-    /// Documented in `holdfast/safe.h`.
+    /// Documented in `holdfast/nofault.h`.
     pub fn hf_load16_safe(value: *mut u16, p: *const c_void) -> c_int;
     /// Documented in `holdfast/nofault.h`.
     pub fn hf_load32_nofault(value: *mut u32, p: *const c_void) -> c_int;
-    /// Documented in `holdfast/safe.h`.
+    /// Documented in `holdfast/nofault.h`.
     pub fn hf_load32_safe(value: *mut u32, p: *const c_void) -> c_int;
     /// Documented in `holdfast/nofault.h`.
     pub fn hf_load64_nofault(value: *mut u64, p: *const c_void) -> c_int;
-    /// Documented in `holdfast/safe.h`.
+    /// Documented in `holdfast/nofault.h`.
     pub fn hf_load64_safe(value: *mut u64, p: *const c_void) -> c_int;
     /// Documented in `holdfast/nofault.h`.
     pub fn hf_load8_nofault(value: *mut u8, p: *const c_void) -> c_int;
-    /// Documented in `holdfast/safe.h`.
+    /// Documented in `holdfast/nofault.h`.
     pub fn hf_load8_safe(value: *mut u8, p: *const c_void) -> c_int;
     /// Documented in `holdfast/lockref.h`.
     pub fn hf_lockref_bounded_get(l: *mut hf_lockref_t);
@@ -198,12 +190,6 @@ extern "C" {
     pub fn hf_lockref_waitfree_trylock(l: *mut hf_lockref_waitfree_t) -> bool;
     /// Documented in `holdfast/lockref.h`.
     pub fn hf_lockref_waitfree_unlock(l: *mut hf_lockref_waitfree_t);
-    /// Documented in `holdfast/nofault.h`.
-    pub fn hf_memory_choose(arg0: *const c_char) -> c_int;
-    /// Documented in `holdfast/nofault.h`.
-    pub fn hf_memory_chosen() -> *const c_char;
-    /// Documented in `holdfast/nofault.h`.
-    pub fn hf_memory_implementations(arg0: *mut usize) -> *const hf_memory_implementation;
     /// Documented in `holdfast/nofault.h`.
     pub fn hf_move_is_down(dst: *const c_void, src: *const c_void, len: usize) -> bool;
     /// Documented in `holdfast/nofault.h`.

@@ -6,10 +6,8 @@ fn each_is_linked() {
     use holdfast_sys::*;
 
     #[rustfmt::skip]
-    let all: [*const (); 321] = [
-        hf_clear_choose as *const (),
+    let all: [*const (); 314] = [
         hf_clear_chosen as *const (),
-        hf_clear_implementations as *const (),
         hf_clear_nofault as *const (),
         hf_cmpxchg32_nofault as *const (),
         hf_cmpxchg64_nofault as *const (),
@@ -26,10 +24,8 @@ fn each_is_linked() {
         hf_cond_wait as *const (),
         hf_cond_wait_timeout as *const (),
         hf_cond_wait_until as *const (),
-        hf_copy_choose as *const (),
         hf_copy_chosen as *const (),
         hf_copy_from_nofault as *const (),
-        hf_copy_implementations as *const (),
         hf_copy_iovec_nofault as *const (),
         hf_copy_nofault as *const (),
         hf_copy_nofault_words as *const (),
@@ -93,9 +89,6 @@ fn each_is_linked() {
         hf_lockref_waitfree_revive as *const (),
         hf_lockref_waitfree_trylock as *const (),
         hf_lockref_waitfree_unlock as *const (),
-        hf_memory_choose as *const (),
-        hf_memory_chosen as *const (),
-        hf_memory_implementations as *const (),
         hf_move_is_down as *const (),
         hf_move_nofault as *const (),
         hf_mutex_init as *const (),

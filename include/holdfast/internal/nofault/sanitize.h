@@ -3,21 +3,57 @@
 #define HF_NOFAULT_SANITIZE_H
 #pragma GCC system_header
 /*
- * sanitize - reports to AddressSanitizer and MemorySanitizer which memory assembly touches.
- *
- * For nofault/dispatch.h, in programs that are built with one of the two; the library need not be.
- * Elsewhere all of this is nothing.
+ * sanitize - which memory each verb of nofault.h reads and writes, for sanitizers: they can't see what
+ * assembly does, nor what the library does, which need not be built with one.
  *
  *   AddressSanitizer   memory that is not there is what nofault is for; a heap block, a variable or a
  *                      global that is overrun, or was freed, is a bug. So it reports a range that runs
- *                      over one of these, before it is touched, and no other.
- *   MemorySanitizer    what was cleared, copied or exchanged is initialised from then on: of a copy too,
- *                      whatever its source was, which may be memory of another process.
+ *                      over one of these, and no other: before it is touched where the verb's range is
+ *                      known, else behind it (searches, strings).
+ *   MemorySanitizer    what was written is initialised from then on: of a copy too, whatever its source
+ *                      was, which may be memory of another process.
  *
- * hf_strncpy_nofault, whose length is known only afterwards, is not checked by AddressSanitizer.
+ * The table is all there is to say of a verb. One that is not in it does not compile as soon as it names
+ * itself (HF_DETAIL_VERB), and tests/nofault/sanitize compares the table with the verbs of the header.
  */
 #include "../compiler.h"
 #include "../env.h"
+
+/*  verb                     reads  writes */
+#define HF_DETAIL_VERBS(X)                                                                         \
+	X(hf_clear_nofault,        0, 1)                                                           \
+	X(hf_copy_nofault,         1, 1)                                                           \
+	X(hf_copy_from_nofault,    1, 1)                                                           \
+	X(hf_copy_to_nofault,      1, 1)                                                           \
+	X(hf_strncpy_nofault,      1, 1)                                                           \
+	X(hf_fill_nofault,         0, 1)                                                           \
+	X(hf_move_nofault,         1, 1)                                                           \
+	X(hf_compare_nofault,      1, 0)                                                           \
+	X(hf_find_nofault,         1, 0)                                                           \
+	X(hf_length_nofault,       1, 0)                                                           \
+	X(hf_copy_iovec_nofault,   1, 1)                                                           \
+	X(hf_copy_nofault_words,   1, 1)                                                           \
+	X(hf_load8_nofault,        1, 0)                                                           \
+	X(hf_load16_nofault,       1, 0)                                                           \
+	X(hf_load32_nofault,       1, 0)                                                           \
+	X(hf_load64_nofault,       1, 0)                                                           \
+	X(hf_store8_nofault,       0, 1)                                                           \
+	X(hf_store16_nofault,      0, 1)                                                           \
+	X(hf_store32_nofault,      0, 1)                                                           \
+	X(hf_store64_nofault,      0, 1)                                                           \
+	X(hf_cmpxchg32_nofault,    1, 1)                                                           \
+	X(hf_cmpxchg64_nofault,    1, 1)                                                           \
+	X(hf_exchange32_nofault,   1, 1)                                                           \
+	X(hf_exchange64_nofault,   1, 1)                                                           \
+	X(hf_fetch_add32_nofault,  1, 1)                                                           \
+	X(hf_fetch_add64_nofault,  1, 1)
+
+#define HF_DETAIL_VERB_CONSTANT(verb, reads, writes)                                               \
+	HF_DETAIL_VERB(verb) = (reads) | (writes) << 1,
+#define HF_DETAIL_VERB(verb) hf_detail_verb_##verb
+
+/* Bit 0: reads; bit 1: writes. */
+enum hf_detail_verb { HF_DETAIL_VERBS(HF_DETAIL_VERB_CONSTANT) };
 
 #if defined(__SANITIZE_ADDRESS__)
 #define HF_DETAIL_ASAN 1
@@ -30,14 +66,25 @@
 #endif
 #endif
 
-#ifdef HF_DETAIL_ASAN
+/*
+ * In a file of the library that does not know what the program is built with: what the runtimes define is
+ * there or is not.
+ */
+#ifdef HF_DETAIL_SANITIZE_WEAK
+#define HF_DETAIL_SANITIZER __attribute__((weak))
+#else
+#define HF_DETAIL_SANITIZER
+#endif
+
+#if defined(HF_DETAIL_ASAN) || defined(HF_DETAIL_SANITIZE_WEAK)
 
 HF_BEGIN_DECLS
 
-void *__asan_region_is_poisoned(void *p, size_t len);
-const char *__asan_locate_address(void *p, char *name, size_t name_size, void **start, size_t *len);
-void __asan_loadN(void *p, intptr_t len); /* as gcc declares it */
-void __asan_storeN(void *p, intptr_t len);
+void *__asan_region_is_poisoned(void *p, size_t len) HF_DETAIL_SANITIZER;
+const char *__asan_locate_address(void *p, char *name, size_t name_size, void **start,
+				  size_t *len) HF_DETAIL_SANITIZER;
+void __asan_loadN(void *p, intptr_t len) HF_DETAIL_SANITIZER; /* as gcc declares it */
+void __asan_storeN(void *p, intptr_t len) HF_DETAIL_SANITIZER;
 
 HF_END_DECLS
 
@@ -49,64 +96,55 @@ HF_INLINE bool hf_detail_asan_is_bug(const volatile void *p, size_t len)
 	size_t size;
 	const char *kind;
 
+#ifdef HF_DETAIL_SANITIZE_WEAK
+	if (HF_LIKELY(!__asan_region_is_poisoned))
+		return false;
+#endif
 	if (!len || len > SIZE_MAX - (uintptr_t)p)
 		return false;
 	bad = __asan_region_is_poisoned((void *)(uintptr_t)p, len);
 	if (HF_LIKELY(!bad))
 		return false;
 	kind = __asan_locate_address(bad, name, sizeof(name), &start, &size);
-	/* "heap", "stack", "global"; else "shadow gap" and such */
-	return kind && ((kind[0] == 'h' && kind[1] == 'e') || (kind[0] == 's' && kind[1] == 't') ||
-			kind[0] == 'g');
-}
-
-HF_INLINE void hf_detail_will_read(const volatile void *p, size_t len)
-{
-	if (HF_UNLIKELY(hf_detail_asan_is_bug(p, len)))
-		__asan_loadN((void *)(uintptr_t)p, (intptr_t)len);
-}
-
-HF_INLINE void hf_detail_will_write(const volatile void *p, size_t len)
-{
-	if (HF_UNLIKELY(hf_detail_asan_is_bug(p, len)))
-		__asan_storeN((void *)(uintptr_t)p, (intptr_t)len);
-}
-
-#else
-
-HF_INLINE void hf_detail_will_read(const volatile void *p, size_t len)
-{
-	(void)p;
-	(void)len;
-}
-
-HF_INLINE void hf_detail_will_write(const volatile void *p, size_t len)
-{
-	(void)p;
-	(void)len;
+	/* "heap", "stack", "global"; else "heap-invalid" (an address that no process has), "shadow gap"... */
+	return kind && ((kind[0] == 'h' && kind[1] == 'e' && !kind[4]) ||
+			(kind[0] == 's' && kind[1] == 't') || kind[0] == 'g');
 }
 
 #endif
 
-#ifdef HF_DETAIL_MSAN
-
+#if defined(HF_DETAIL_MSAN) || defined(HF_DETAIL_SANITIZE_WEAK)
 HF_BEGIN_DECLS
-void __msan_unpoison(const volatile void *p, size_t len);
+void __msan_unpoison(const volatile void *p, size_t len) HF_DETAIL_SANITIZER;
 HF_END_DECLS
-
-HF_INLINE void hf_detail_has_written(const volatile void *p, size_t len)
-{
-	__msan_unpoison(p, len);
-}
-
-#else
-
-HF_INLINE void hf_detail_has_written(const volatile void *p, size_t len)
-{
-	(void)p;
-	(void)len;
-}
-
 #endif
+
+/* What a verb is about to read and write, or has. */
+HF_INLINE void hf_detail_touch(enum hf_detail_verb verb, const volatile void *from, size_t from_len,
+			       volatile const void *to, size_t to_len)
+{
+#if defined(HF_DETAIL_ASAN) || defined(HF_DETAIL_SANITIZE_WEAK)
+	if ((unsigned int)verb & 1 && HF_UNLIKELY(hf_detail_asan_is_bug(from, from_len)))
+		__asan_loadN((void *)(uintptr_t)from, (intptr_t)from_len);
+	if ((unsigned int)verb & 2 && HF_UNLIKELY(hf_detail_asan_is_bug(to, to_len)))
+		__asan_storeN((void *)(uintptr_t)to, (intptr_t)to_len);
+#else
+	(void)verb, (void)from, (void)from_len, (void)to, (void)to_len;
+#endif
+}
+
+/* What it has written. */
+HF_INLINE void hf_detail_touched(enum hf_detail_verb verb, const volatile void *to, size_t len)
+{
+#if defined(HF_DETAIL_MSAN)
+	if ((unsigned int)verb & 2)
+		__msan_unpoison(to, len);
+#elif defined(HF_DETAIL_SANITIZE_WEAK)
+	if ((unsigned int)verb & 2 && __msan_unpoison)
+		__msan_unpoison(to, len);
+#else
+	(void)verb, (void)to, (void)len;
+#endif
+}
 
 #endif

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: MIT */
+/* implementations - see implementations.h. */
+#include "implementations.h"
+
+#if __STDC_HOSTED__
+#include <stdlib.h>
+#endif
+
+#include "../../../src/nofault/memory.h"
+#include "holdfast/internal/cpu.h"
+
+#if HF_ARCH_HAS_REP
+#include "../clear/erms.h"
+#include "../clear/original.h"
+#include "../clear/rep_good.h"
+#include "../copy/erms.h"
+#include "../copy/original.h"
+#include "../copy/rep_good.h"
+#include "vectors.h"
+#endif
+
+enum { NOT_SUPPORTED = 95 };
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+static bool always(void)
+{
+	return true;
+}
+
+/* ---- what there is ------------------------------------------------------------------------ */
+
+static const struct hf_variant_clear clears[] = {
+	{ "generic", hf_detail_clear_generic, always },
+#if HF_ARCH_HAS_REP
+	{ "original", hf_variant_clear_original, always },
+	{ "rep_good", hf_variant_clear_rep_good, hf_cpu_has_rep_good },
+	{ "erms", hf_variant_clear_erms, hf_cpu_has_erms },
+	{ "fsrm", hf_detail_clear_fsrm, hf_cpu_has_fsrm },
+	{ "vector_sse2", hf_detail_clear_vector_sse2, always },
+	{ "vector_avx2", hf_detail_clear_vector_avx2, hf_cpu_has_avx2 },
+	{ "vector_avx512", hf_detail_clear_vector_avx512, hf_cpu_has_avx512f },
+	{ "hand_sse2", hf_detail_clear_hand_sse2, always },
+	{ "hand_avx2", hf_detail_clear_hand_avx2, hf_cpu_has_avx2 },
+	{ "hand_avx512", hf_detail_clear_hand_avx512, hf_cpu_has_avx512vl },
+#endif
+#if HF_ARCH_HAS_PAIR
+	{ "stp", hf_detail_clear_stp, always },
+	{ "dc_zva", hf_detail_clear_dc_zva, hf_detail_has_dc_zva },
+#endif
+};
+
+static const struct hf_variant_copy copies[] = {
+	{ "generic", hf_detail_copy_generic, always },
+#if HF_ARCH_HAS_REP
+	{ "original", hf_variant_copy_original, always },
+	{ "rep_good", hf_variant_copy_rep_good, hf_cpu_has_rep_good },
+	{ "erms", hf_variant_copy_erms, hf_cpu_has_erms },
+	{ "fsrm", hf_detail_copy_fsrm, hf_cpu_has_fsrm },
+	{ "vector_sse2", hf_detail_copy_vector_sse2, always },
+	{ "vector_avx2", hf_detail_copy_vector_avx2, hf_cpu_has_avx2 },
+	{ "vector_avx512", hf_detail_copy_vector_avx512, hf_cpu_has_avx512f },
+	{ "hand_sse2", hf_detail_copy_hand_sse2, always },
+	{ "hand_avx2", hf_detail_copy_hand_avx2, hf_cpu_has_avx2 },
+	{ "hand_avx512", hf_detail_copy_hand_avx512, hf_cpu_has_avx512vl },
+	{ "hand_mixed", hf_detail_copy_hand_mixed, hf_cpu_has_avx512vl },
+#endif
+#if HF_ARCH_HAS_PAIR
+	{ "stp", hf_detail_copy_stp, always },
+#endif
+};
+
+static const struct hf_variant_memory memories[] = {
+	{ "generic", hf_detail_fill_generic, hf_detail_move_generic, hf_detail_compare_generic,
+	  hf_detail_find_generic, always },
+#if HF_ARCH_HAS_REP
+	{ "sse2", hf_detail_fill_sse2, hf_detail_move_sse2, hf_detail_compare_sse2,
+	  hf_detail_find_sse2, always },
+	{ "avx2", hf_detail_fill_avx2, hf_detail_move_avx2, hf_detail_compare_avx2,
+	  hf_detail_find_avx2, hf_cpu_has_avx2 },
+	/* Wider loads gain nothing for the others. */
+	{ "avx512", hf_detail_fill_avx512, hf_detail_move_avx2, hf_detail_compare_avx2,
+	  hf_detail_find_avx2, hf_cpu_has_avx512vl },
+#endif
+};
+
+const struct hf_variant_clear *hf_variant_clears(size_t *count)
+{
+	*count = COUNT(clears);
+	return clears;
+}
+
+const struct hf_variant_copy *hf_variant_copies(size_t *count)
+{
+	*count = COUNT(copies);
+	return copies;
+}
+
+const struct hf_variant_memory *hf_variant_memories(size_t *count)
+{
+	*count = COUNT(memories);
+	return memories;
+}
+
+/* ---- choosing ----------------------------------------------------------------------------- */
+
+static const char default_name[] = "default";
+static const char *clear_name = default_name, *copy_name = default_name,
+		  *memory_name = default_name;
+
+/* No C library: bare metal has none. */
+static bool same_name(const char *a, const char *b, size_t most)
+{
+	for (size_t i = 0; i < most; i++) {
+		if (a[i] != b[i])
+			return false;
+		if (!a[i])
+			break;
+	}
+	return true;
+}
+
+/* "vector" is the widest that is legal here: the last of the list, for it is in that order. */
+static bool matches(const char *wanted, const char *name)
+{
+	return same_name(wanted, name, SIZE_MAX) ||
+	       (same_name(wanted, "vector", SIZE_MAX) && same_name(name, "vector_", 7));
+}
+
+static bool is_default(const char *name)
+{
+	return !name || same_name(name, default_name, SIZE_MAX);
+}
+
+int hf_variant_clear_choose(const char *name)
+{
+	const struct hf_variant_clear *found = NULL;
+	int error = -HF_EINVAL;
+	uint64_t copy = hf_atomic64_load_relaxed(&hf_detail_copy);
+
+	if (is_default(name)) {
+		hf_detail_nofault_choose();
+		hf_atomic64_store_relaxed(&hf_detail_copy, copy);
+		clear_name = default_name;
+		return 0;
+	}
+	for (size_t i = 0; i < COUNT(clears); i++) {
+		if (!matches(name, clears[i].name))
+			continue;
+		error = -NOT_SUPPORTED;
+		if (clears[i].is_legal())
+			found = &clears[i];
+	}
+	if (!found)
+		return error;
+	hf_atomic64_store_relaxed(&hf_detail_clear, (uintptr_t)found->function);
+	clear_name = found->name;
+	return 0;
+}
+
+int hf_variant_copy_choose(const char *name)
+{
+	const struct hf_variant_copy *found = NULL;
+	int error = -HF_EINVAL;
+	uint64_t clear = hf_atomic64_load_relaxed(&hf_detail_clear);
+
+	if (is_default(name)) {
+		hf_detail_nofault_choose();
+		hf_atomic64_store_relaxed(&hf_detail_clear, clear);
+		copy_name = default_name;
+		return 0;
+	}
+	for (size_t i = 0; i < COUNT(copies); i++) {
+		if (!matches(name, copies[i].name))
+			continue;
+		error = -NOT_SUPPORTED;
+		if (copies[i].is_legal())
+			found = &copies[i];
+	}
+	if (!found)
+		return error;
+	hf_atomic64_store_relaxed(&hf_detail_copy, (uintptr_t)found->function);
+	copy_name = found->name;
+	return 0;
+}
+
+int hf_variant_memory_choose(const char *name)
+{
+	if (is_default(name)) {
+		hf_detail_memory_start();
+		memory_name = default_name;
+		return 0;
+	}
+	for (size_t i = 0; i < COUNT(memories); i++) {
+		const struct hf_variant_memory *m = &memories[i];
+
+		if (!same_name(name, m->name, SIZE_MAX))
+			continue;
+		if (!m->is_legal())
+			return -NOT_SUPPORTED;
+		hf_detail_memory_use(m->fill, m->move, m->compare, m->find);
+		memory_name = m->name;
+		return 0;
+	}
+	return -HF_EINVAL;
+}
+
+const char *hf_variant_clear_chosen(void)
+{
+	return clear_name;
+}
+
+const char *hf_variant_copy_chosen(void)
+{
+	return copy_name;
+}
+
+const char *hf_variant_memory_chosen(void)
+{
+	return memory_name;
+}
+
+#if __STDC_HOSTED__
+/* Behind the library's own choice: its constructor has a priority. */
+__attribute__((constructor)) static void force(void)
+{
+	const char *clear = getenv("HOLDFAST_CLEAR"), *copy = getenv("HOLDFAST_COPY");
+
+	if (clear && *clear && hf_variant_clear_choose(clear))
+		abort();
+	if (copy && *copy && hf_variant_copy_choose(copy))
+		abort();
+}
+#endif
