@@ -41,8 +41,6 @@ static const struct constant constants[] = {
 	TYPE(struct hf_nofault_fault)
 	TYPE(struct hf_iovec)
 	TYPE(struct hf_iovec_stop)
-	TYPE(struct hf_clear_implementation)
-	TYPE(struct hf_copy_implementation)
 	TYPE(struct hf_report_details)
 	VALUE(HF_VERSION_MAJOR)
 	VALUE(HF_VERSION_MINOR)

@@ -7,7 +7,7 @@
 #include <holdfast/cond.h>
 #include <holdfast/lockref.h>
 #include <holdfast/nofault.h>
-#include <holdfast/internal/nofault/memory.h>
+#include <holdfast/nofault.h>
 #include <holdfast/spinlock.h>
 
 static hf_mutex_t mutex;

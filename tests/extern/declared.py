@@ -68,7 +68,7 @@ def functions(source, gcc, more=""):
 
 
 def header_of(path):
-    """The header that a user includes: of machinery that of the same name, holdfast/internal/nofault/memory.h."""
+    """The header that a user includes: of machinery that of the same name."""
     match = re.search(r"holdfast/(?:internal/)?(\w+)(?:/(?:\w+|\.\.))*\.h$", os.path.normpath(path))
     return "holdfast/%s.h" % match[1] if match else path
 

@@ -55,7 +55,7 @@ WHOLE = [
     ("kernel.md", "refcount_mutex.h", VERB),
     ("kernel.md", "lockref.h", VERB), ("kernel.md", "rcuref.h", VERB),
     ("kernel.md", "lockref/waitfree.h", VERB),
-    ("faults.md", "region.h", VERB), ("faults.md", "safe.h", VERB),
+    ("faults.md", "region.h", VERB),
     ("faults.md", "nofault.h", r"^(?:\w+ )+(hf_nofault_\w+)\("),
     ("choose.md", "spinlock.h", r"X\((\w+), [A-Z_]+, \d+, \d\)"),
     ("choose.md", "refcount.h", r"X\((\w+), [01]\)"),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// nofault/memory.h: what the verbs return, going on after a fault, words that are not torn, choosing.
+// fill, move, compare, find, lists and words: what the verbs return, going on after a fault, words that are not torn, choosing.
 // (The sweep has every size and every place of a fault.)
 #include <gtest/gtest.h>
 

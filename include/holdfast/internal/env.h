@@ -25,7 +25,7 @@
  *   faults       HF_ENV_SITE, HF_ENV_TOUCH and HF_ENV_HAS_CLEAR, if the world recovers faults in a way
  *                of its own: see nofault/site.h and nofault.h; HF_ENV_FAULTS_HEADER, if these are
  *                in a header of their own. HF_ENV_HAS_REGION: 1 where mappings
- *                lose pages and can be replaced, and there is region.h and safe.h
+ *                lose pages and can be replaced, and there is region.h and hf_copy_safe()
  *
  * A port or a model checker names its own file with -DHF_ENV_HEADER='"my_env.h"'.
  */

@@ -184,7 +184,7 @@ pub struct hf_nofault_fault {
     pub address: *const c_void,
 }
 
-/// One range of memory: `holdfast/internal/nofault/memory.h`.
+/// One range of memory: `holdfast/nofault.h`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct hf_iovec {
@@ -194,7 +194,7 @@ pub struct hf_iovec {
     pub len: usize,
 }
 
-/// Where a copy between lists of ranges stopped: `holdfast/internal/nofault/memory.h`.
+/// Where a copy between lists of ranges stopped: `holdfast/nofault.h`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub struct hf_iovec_stop {

@@ -123,7 +123,7 @@ HF_INLINE void hf_env_preempt_enable(void)
 /* Nothing parks here, so no thread needs the processor. */
 #define HF_ENV_HAS_PARK 0
 
-/* No mapping loses pages here, and none is replaced: no region.h, no safe.h. */
+/* No mapping loses pages here, and none is replaced: no region.h, no hf_copy_safe(). */
 #define HF_ENV_HAS_REGION 0
 
 /* Interrupts exist: the locks have their _irqsave forms. */

@@ -105,7 +105,7 @@ HF_INLINE uint32_t hf_env_processors(void)
 /* A module has the kernel's own mutex: nothing parks here. */
 #define HF_ENV_HAS_PARK 0
 
-/* No mapping loses pages here, and none is replaced: no region.h, no safe.h. */
+/* No mapping loses pages here, and none is replaced: no region.h, no hf_copy_safe(). */
 #define HF_ENV_HAS_REGION 0
 
 /* Interrupts exist: the locks have their _irqsave forms. */
