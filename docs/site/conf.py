@@ -24,6 +24,7 @@ html_theme = "furo"
 html_title = "Holdfast %s" % release
 html_static_path = ["_static"]
 html_css_files = ["holdfast.css"]
+html_search_scorer = os.path.join(os.path.dirname(os.path.abspath(__file__)), "_static", "search.js")
 html_copy_source = False
 html_show_sourcelink = False
 html_show_sphinx = False
