@@ -32,7 +32,7 @@
  *   hf_cond_shared_t   a number that changes with each signal, and in bit 0 whether threads may be
  *                      parked
  *
- *   A signal wakes one thread, which then comes to the mutex as any other. A broadcast does not wake
+ *   A signal wakes one thread, which then competes for the mutex like any other. A broadcast does not wake
  *   threads to have them park again at the mutex: it moves them from the queue of the condition
  *   variable to that of the mutex, and wakes the first there. So a broadcast to a hundred threads
  *   wakes one, and each unlock the next. Between processes the kernel moves them.

@@ -36,48 +36,49 @@
  *   unlock                release
  *
  * State
- *   hf_mutex_t's word is 0, free, or 1, locked; nothing else. Who waits stands in a table of the
- *   process, hashed by the mutex's address (src/parking/parking.h has it, and the states of a waiter).
- *   hf_mutex_shared_t's word may be 2 besides: locked, and threads may be parked at it.
+ *   hf_mutex_t's word is 0, free, or 1, locked; nothing else. Its waiters are in a table of the
+ *   process, hashed by the mutex's address (src/parking/parking.h; src/mutex/mutex_queue.h has the
+ *   states of a waiter). hf_mutex_shared_t's word may also be 2: locked, and threads may be parked.
  *
- *     lock      0 -> 1    compare-and-swap: whoever runs may take a free mutex, past all waiters  M1
+ *     lock      0 -> 1    compare-and-swap: any running thread may take a free mutex, past all    M1
+ *                         waiters (barging)
  *     unlock    1 -> 0    a plain store; then a load of the table's `need`, and only if that is   M2
  *                         not 0 the slow unlock
- *     shared    0 -> 1    as M1; or 0, 1, 2 -> 2, an exchange, by one that is about to park       M3
+ *     shared    0 -> 1    as M1; or 0, 1, 2 -> 2, an exchange, by a thread about to park          M3
  *               -> 0      an exchange; if it was 2 one parked thread is woken                     M4
  *
- *   Waiting in one process. A thread spins for 10 us, then queues. One waiter, the next one, is
- *   awake: it looks at the mutex itself, so unlocks need not look after it. The others are parked.
- *   If the next waiter has spun enough it parks, too; then the next unlock wakes it. While waiters
- *   exist turns are counted: after one of 100 us the next waiter is due, whether it runs already or
- *   not, and the unlock takes the mutex for it (M5); those who run then spin in vain, and queue
- *   behind the others. If it does not come within a turn, for want of a processor, whoever wants the
- *   mutex takes it back (M6); one that has parked meanwhile does so after 1 ms.
+ *   Waiting in one process. A thread spins for 10 us, then queues. The first waiter of the queue is
+ *   awake, or an unlock wakes it; the others are parked. So as many threads run as there are
+ *   processors for, and one more is ready to run. Every 300 us, while threads wait, one of those that
+ *   run makes room for it: it queues itself, without spinning, when it next finds the mutex locked
+ *   (M5). A thread that never finds it locked yields its processor instead. A first waiter that runs
+ *   and has not got the mutex in that time is due: the next unlock waits for half a microsecond, in
+ *   which that waiter takes it (M6). The mutex is never locked on behalf of another thread.
  *
  * Invariants
- *   F   A free mutex can be taken by whoever runs, whatever happened to any waiter: nothing but the
- *       word says that it is free. A mutex that was handed over is free again for whoever wants it
- *       after a turn, or 1 ms (M6); one of several processes is never handed over. A waiter that is killed, or that
- *       a fork has left behind, has left nothing in the word, and unlocks are fast again: between
- *       processes after one slow one. A holder that is killed leaves the mutex locked;
- *       hf_mutex_shared_lock_timeout() finds out.
+ *   F   A free mutex can be taken by any running thread, whatever happened to any waiter: nothing but
+ *       the word says that it is free. A waiter that is killed, or that a fork has left behind, has
+ *       left nothing in the word, and unlocks are fast again: between processes after one slow one.
+ *       A holder that is killed leaves the mutex locked; hf_mutex_shared_lock_timeout() finds out.
  *   X   One winner: 0 -> 1 is a compare-and-swap, and only the holder stores 0.
  *   L   After the store of an unlock nothing of the mutex is touched, unless a thread is queued for
  *       it, which keeps it alive: so the next holder may unlock and free the mutex at once.
- *   W   No wake-up is lost: if a thread is parked and the mutex is free, then somebody that runs is
- *       about to look.
- *       W1  Who is parked as the first has made `need` not 0, then called hf_env_barrier_all(), then
- *           looked at the mutex. The barrier lies at some moment of each other thread. An unlock
- *           whose store is before that moment is seen by the look; one whose store is after it loads
- *           `need` after it, too, and finds it. Where there is no barrier to be had (an old kernel, a
- *           sandbox, too many of them) the first one looks again by itself after 1 ms, 2, 4, ... 64.
- *       W2  Who is parked behind others relies on the first one: awake, or W1.
+ *   W   No wake-up is lost: if a thread is parked and the mutex is free, then a thread that was woken
+ *       is about to look.
+ *       W1  Before it parks, the first waiter makes `need` not 0, then calls hf_env_barrier_all(),
+ *           then looks at the mutex once more. The barrier lies at some moment of each other thread.
+ *           An unlock whose store is before that moment is seen by the look; one whose store is after
+ *           it loads `need` after it, too, and finds it. If membarrier() is unavailable (an old
+ *           kernel, a sandbox) or was called too often, the first waiter sleeps with a timeout that
+ *           doubles from 1 to 64 ms.
+ *       W2  A thread that parks behind others relies on the first one: awake, or W1.
  *       W3  A waiter that takes the mutex leaves the queue, and makes `need` not 0 if others are
  *           parked: its own unlock finds that.
- *       W4  A waiter that gives up wakes the next one, unless W1 holds for that.
- *       W5  An unlock that finds that the next waiter has been woken, and that `need` says no more
- *           than that, wakes nobody: that one will look, or park by W1, which clears what was found.
- *   T   A time-out uses up no wake-up (W4).
+ *       W4  A first waiter that gives up wakes the next one, in whatever state it was: the barrier of
+ *           W1 may have been refused.
+ *       W5  An unlock that finds that the first waiter has been woken, and that `need` counts nothing
+ *           but that, wakes nobody: that waiter will look, or park by W1, which clears what was found.
+ *   T   A waiter that times out never consumes a wake-up (W4).
  *   M7  Between processes a parked thread looks again after 64 ms: if its waker was killed.
  *
  * fork
@@ -90,13 +91,13 @@
  *
  * What it costs
  *   Two mutexes of one bucket (1 of 1024) make each other's unlock a slow one while one of them has
- *   parked threads and no next waiter that is awake. membarrier() interrupts each processor that runs
- *   the process: this takes an eighth of the time at most. Asynchronous cancellation of a thread
+ *   parked threads and no first waiter that is awake. membarrier() sends an interrupt to each processor
+ *   that runs the process: calls are limited to an eighth of wall time. Asynchronous cancellation of a thread
  *   that waits leaves the queue broken: no verb is a cancellation point.
  *
  * Source      docs/design/0014-mutex.md
  */
-#include "internal/atomic.h"
+#include "internal/parking.h"
 #include "validate.h"
 
 #if HF_ENV_HAS_PARK
@@ -121,23 +122,12 @@ typedef struct HF_CAPABILITY("mutex") hf_mutex_shared {
 #define HF_DETAIL_MUTEX_LOCKED 1u
 #define HF_DETAIL_MUTEX_PARKED 2u /* of hf_mutex_shared_t: locked, and threads may be parked */
 
-/* The table of those who wait (src/parking/parking.h): which bucket has an address. */
-#ifndef HF_DETAIL_PARKING_BUCKETS
-#define HF_DETAIL_PARKING_BUCKETS 1024
-#define HF_DETAIL_PARKING_INDEX(at)                                                                \
-	((uint32_t)((uint32_t)((uintptr_t)(at) >> 2) * 0x9e3779b1u) >> 22)
-#endif
-
 HF_BEGIN_DECLS
 
-/* For each bucket: is the slow unlock needed? All 0 until there is a table. */
-extern const hf_atomic32_t *volatile hf_detail_parking_need
-	HF_DETAIL_LINKED(hf_detail_parking_need) HF_API_EACH;
-
-/* Waits, until the deadline. True = taken. */
+/* Waits until the deadline. True = taken. */
 bool hf_detail_mutex_lock_slow(hf_atomic32_t *word, uint64_t deadline)
 	HF_DETAIL_LINKED(hf_detail_mutex_lock_slow) HF_API;
-/* After the unlock: wakes the next waiter, or hands the mutex over if it is free still. */
+/* After the unlock: wakes the first waiter, or leaves it some time to take the mutex. */
 void hf_detail_mutex_unlock_slow(hf_atomic32_t *word)
 	HF_DETAIL_LINKED(hf_detail_mutex_unlock_slow) HF_API;
 
@@ -149,7 +139,7 @@ void hf_detail_mutex_shared_wake(hf_atomic32_t *word, enum hf_env_scope scope)
 
 HF_END_DECLS
 
-/* M1. No look before: the swap is the look. */
+/* M1. Try the swap directly; do not load first. */
 HF_INLINE bool hf_detail_mutex_take(hf_atomic32_t *word)
 {
 	uint32_t found = 0;
@@ -412,7 +402,7 @@ inline uint64_t hf_detail_nanoseconds(const Duration &duration) noexcept
 template <class TimePoint>
 inline uint64_t hf_detail_nanoseconds_until(const TimePoint &time)
 {
-	auto now = TimePoint::clock::now();
+	typename TimePoint::clock::time_point now = TimePoint::clock::now();
 	double left = hf_detail_seconds(time.time_since_epoch()) -
 		      hf_detail_seconds(now.time_since_epoch());
 

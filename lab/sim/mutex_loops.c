@@ -23,7 +23,7 @@
 #define hf_detail_mutex_shared_wake SIM_OWN(hf_sim_mutex_shared_wake)
 #define hf_detail_mutex_enqueue SIM_OWN(hf_sim_mutex_enqueue)
 #define hf_detail_mutex_wait SIM_OWN(hf_sim_mutex_wait)
-#define hf_detail_mutex_come SIM_OWN(hf_sim_mutex_come)
+#define hf_detail_mutex_lock_contended SIM_OWN(hf_sim_mutex_lock_contended)
 #define hf_detail_bucket_lock SIM_OWN(hf_sim_bucket_lock)
 #define hf_detail_bucket_unlock SIM_OWN(hf_sim_bucket_unlock)
 #define hf_detail_bucket_lock_blocked SIM_OWN(hf_sim_bucket_lock_blocked)
@@ -31,14 +31,15 @@
 #define hf_detail_bucket_find SIM_OWN(hf_sim_bucket_find)
 #define hf_detail_bucket_append SIM_OWN(hf_sim_bucket_append)
 #define hf_detail_bucket_remove SIM_OWN(hf_sim_bucket_remove)
-#define hf_detail_bucket_publish SIM_OWN(hf_sim_bucket_publish)
-#define hf_detail_waiter_needs_unlock SIM_OWN(hf_sim_waiter_needs_unlock)
 #define hf_detail_waiter_is_queued SIM_OWN(hf_sim_waiter_is_queued)
+#define hf_detail_waiter_park SIM_OWN(hf_sim_waiter_park)
+#define hf_detail_waiter_wake SIM_OWN(hf_sim_waiter_wake)
 #define hf_detail_parking_table SIM_OWN(hf_sim_parking_table)
 #define hf_detail_parking_need SIM_OWN(hf_sim_parking_need)
 
 /* Thread-local in the library; of the simulated thread here. */
-#define HF_MUTEX_PASSED (*(uint32_t *)(void *)hf_sim_local(0))
+#define HF_MUTEX_UNLOCKS (*(uint32_t *)(void *)hf_sim_local(0))
+#define HF_MUTEX_SELF ((uint64_t)(uintptr_t)hf_sim_local(0))
 
 #include "../../src/mutex/mutex.c"
 

@@ -209,15 +209,14 @@ for event in ("stop", "cont", "exited", "inferior_deleted", "new_thread", "threa
         getattr(gdb.events, event).connect(Threads.forget)
 
 
-# ---- the table of those who wait: src/parking/parking.h -------------------------------------------------
+# ---- the table of waiters: src/parking/parking.h, src/mutex/mutex_queue.h -------------------------------------------------
 
-STATES = ("parked", "called", "next", "due", "handed")
+STATES = ("parked", "waking", "head", "due")
 MEANING = {
     "parked": "sleeps, or is about to",
-    "called": "the next waiter, woken and not running yet",
-    "next": "the next waiter, awake",
-    "due": "the next waiter, awake; the next unlock hands the mutex over",
-    "handed": "the next waiter; the mutex is locked for it",
+    "waking": "the first waiter, woken; it may not be running yet",
+    "head": "the first waiter, running",
+    "due": "the first waiter, running; the next unlock leaves it some time",
 }
 
 

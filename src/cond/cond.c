@@ -2,13 +2,13 @@
 /* cond - waiting and waking. C1 to C6 are those of include/holdfast/cond.h. */
 #include "holdfast/cond.h"
 
-#include "../parking/parking.h"
+#include "../mutex/mutex_queue.h"
 #include "../profile/probe.h"
 
 /* Without a table: a wait that ends for no reason. */
 static bool nap(hf_atomic32_t *cond, hf_atomic32_t *mutex, uint64_t deadline)
 {
-	uint64_t soon = hf_env_deadline(HF_MUTEX_PATROL_NS);
+	uint64_t soon = hf_env_deadline(HF_DETAIL_RECHECK_NS);
 
 	hf_detail_mutex_release(mutex);
 	(void)hf_env_park(cond, hf_atomic32_load_relaxed(cond), soon < deadline ? soon : deadline,
@@ -35,7 +35,7 @@ static bool leave_queue(hf_atomic32_t *cond, struct hf_detail_waiter *waiter)
 static void lock_again(hf_atomic32_t *mutex)
 {
 	if (!hf_detail_mutex_take(mutex))
-		(void)hf_detail_mutex_come(mutex, HF_ENV_FOREVER);
+		(void)hf_detail_mutex_lock_contended(mutex, HF_ENV_FOREVER);
 }
 
 static bool wait_at(hf_atomic32_t *cond, hf_atomic32_t *mutex, uint64_t deadline)
@@ -158,7 +158,7 @@ static bool shared_wait_at(hf_atomic32_t *cond, hf_atomic32_t *mutex, uint64_t d
 	seen |= HF_DETAIL_COND_WAITERS;
 	hf_detail_mutex_shared_release(mutex, HF_ENV_SHARED); /* C1 */
 	for (;;) {
-		uint64_t until = hf_env_deadline(HF_DETAIL_PATROL_MAX_NS);
+		uint64_t until = hf_env_deadline(HF_DETAIL_RECHECK_MAX_NS);
 
 		if (until > deadline)
 			until = deadline;

@@ -1,44 +1,49 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * mutex - the slow paths: waiting, parking and waking. M1 to M7 are those of include/holdfast/mutex.h,
- * Q1 to Q7 those of parking.h.
+ * mutex - the slow paths. M1 to M7 are those of include/holdfast/mutex.h, Q2, Q3 and Q6 those of
+ * mutex_queue.h, the others those of src/parking/parking.h.
  */
-#include "holdfast/mutex.h"
+#include "mutex_queue.h"
 
-#include "holdfast/internal/wait.h"
-#include "../parking/parking.h"
 #include "../profile/probe.h"
+#include "holdfast/internal/wait.h"
 
-/* Nanoseconds that a waiter spins before it parks. */
+/* Nanoseconds that a thread spins before it queues. */
 #ifndef HF_MUTEX_SPIN_NS
 #define HF_MUTEX_SPIN_NS 10000
 #endif
 
-/* The same for the next waiter, which has been woken for it. */
-#ifndef HF_MUTEX_NEXT_SPIN_NS
-#define HF_MUTEX_NEXT_SPIN_NS 20000
+/* The same for the first waiter before it parks again. */
+#ifndef HF_MUTEX_HEAD_SPIN_NS
+#define HF_MUTEX_HEAD_SPIN_NS 20000
 #endif
 
-/* Nanoseconds for which a next waiter may be passed, and for which a handed mutex is left to it. */
+/* Nanoseconds between two looks at most: longer ones miss the moments at which the mutex is free. */
+#ifndef HF_MUTEX_BACKOFF_NS
+#define HF_MUTEX_BACKOFF_NS 200
+#endif
+
+/* Nanoseconds after which a thread that runs makes room for the first waiter. */
 #ifndef HF_MUTEX_TURN_NS
-#define HF_MUTEX_TURN_NS 100000
+#define HF_MUTEX_TURN_NS 300000
 #endif
 
-/* Of so many unlocks of a thread while the next waiter is on its way, one looks at the clock. */
+/* Nanoseconds for which an unlock leaves the mutex to a first waiter that is due. */
+#ifndef HF_MUTEX_WINDOW_NS
+#define HF_MUTEX_WINDOW_NS 500
+#endif
+
+/* While a wake-up is in flight, check the clock on only one unlock in so many. */
 #ifndef HF_MUTEX_CLOCK_EACH
 #define HF_MUTEX_CLOCK_EACH 8
 #endif
 
-/* The simulator has one for each simulated thread. */
-#ifndef HF_MUTEX_PASSED
-#define HF_MUTEX_PASSED passed
-static __thread uint32_t passed __attribute__((tls_model("initial-exec")));
+/* Of this thread: a number that no other has, and its unlocks. The simulator has its own. */
+#ifndef HF_MUTEX_SELF
+#define HF_MUTEX_SELF ((uint64_t)(uintptr_t)&unlocks_while_waking)
+#define HF_MUTEX_UNLOCKS unlocks_while_waking
+static __thread uint32_t unlocks_while_waking __attribute__((tls_model("initial-exec")));
 #endif
-
-static uint64_t earlier(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
 
 /* ---- between processes: a futex, and no more ---------------------------------------------- */
 
@@ -60,7 +65,7 @@ hf_detail_mutex_shared_lock_slow(hf_atomic32_t *word, uint64_t deadline, enum hf
 	uint64_t start;
 	bool taken;
 
-	if (scope == HF_ENV_PRIVATE) /* a bucket's, which is nobody's business */
+	if (scope == HF_ENV_PRIVATE) /* internal: do not profile or trace it */
 		return shared_lock_slow(word, deadline, scope);
 	start = hf_detail_profile_begin();
 	HF_DETAIL_PROBE2(contended, word, 1);
@@ -76,9 +81,10 @@ bool hf_detail_mutex_shared_take_parked(hf_atomic32_t *word, uint64_t deadline,
 	uint64_t until = deadline;
 
 	while (hf_atomic32_xchg_acq_rel(word, HF_DETAIL_MUTEX_PARKED) != 0) {
-		/* M7. Those of one process can't be killed one by one. */
+		/* M7. A private waiter can't be killed without its process: no recheck is needed. */
 		if (scope == HF_ENV_SHARED)
-			until = earlier(deadline, hf_env_deadline(HF_DETAIL_PATROL_MAX_NS));
+			until = hf_detail_earlier(deadline,
+						  hf_env_deadline(HF_DETAIL_RECHECK_MAX_NS));
 		if (scope == HF_ENV_SHARED)
 			HF_DETAIL_PROBE3(park, word, word, until);
 		if (hf_env_park(word, HF_DETAIL_MUTEX_PARKED, until, scope) == HF_ENV_TIMEOUT &&
@@ -95,129 +101,132 @@ void hf_detail_mutex_shared_wake(hf_atomic32_t *word, enum hf_env_scope scope)
 	(void)hf_env_unpark(word, 1, scope);
 }
 
-/* ---- in one process ----------------------------------------------------------------------- */
+/* ---- in one process: the queue ------------------------------------------------------------ */
 
-static void wake(const void *mutex, hf_atomic32_t *state)
+static struct hf_detail_bucket *bucket_of(const void *mutex)
 {
-	if (!state)
-		return;
-	HF_DETAIL_PROBE2(wake, mutex, state);
-	(void)hf_env_unpark(state, 1, HF_ENV_PRIVATE);
+	return &hf_detail_parking_table()->bucket[HF_DETAIL_PARKING_INDEX(mutex)];
 }
 
-static uint64_t turn_at(const void *mutex)
+/* How long the present turn has lasted; 0: nobody waits. */
+static uint64_t turn_age(const struct hf_detail_bucket *bucket)
 {
-	return hf_atomic64_load_relaxed(
-		&hf_detail_parking_table()->bucket[HF_DETAIL_PARKING_INDEX(mutex)].turn);
+	uint64_t turn = hf_atomic64_load_relaxed(&bucket->turn) & ~HF_DETAIL_TURN_WAKING;
+
+	return turn ? hf_env_deadline(0) - turn : 0;
 }
 
-static bool is_over(uint64_t turn)
+static bool turn_expired(const struct hf_detail_bucket *bucket)
 {
-	turn &= ~HF_DETAIL_TURN_FLAGS;
-	return turn && hf_env_deadline(0) - turn >= HF_MUTEX_TURN_NS;
+	return turn_age(bucket) >= HF_MUTEX_TURN_NS;
 }
 
-/* M6. A new turn begins: the waiter that does not come is not handed the mutex again at once. */
-static void take_back(struct hf_detail_bucket *bucket, struct hf_detail_waiter *waiter)
+/* Q3 */
+static bool needs_wake(const struct hf_detail_waiter *first)
 {
-	hf_atomic32_store_relaxed(&waiter->state, HF_DETAIL_WAITER_CALLED);
-	hf_atomic64_store_relaxed(&bucket->turn, 0);
+	return first && hf_detail_waiter_state(first) != HF_DETAIL_WAITER_HEAD;
+}
+
+/* Q6 */
+static bool is_only(const hf_atomic32_t *need)
+{
+	return hf_atomic32_load_relaxed(need) == 1;
 }
 
 /*
- * The turn is over, and the next waiter has not got the mutex; perhaps it has no processor. From now
- * on it is due. But if the mutex was handed to it, this thread takes it (M6). True = taken.
+ * After a change of the first waiter at a mutex. @needed: needs_wake() before it. @restart: a new turn
+ * begins.
  */
-static bool end_turn(struct hf_detail_bucket *bucket, const void *mutex)
+static void bucket_update(struct hf_detail_bucket *bucket, const void *mutex, bool needed,
+			  bool restart)
 {
-	struct hf_detail_waiter *first = hf_detail_bucket_find(bucket, mutex);
-	uint32_t state = first ? hf_detail_waiter_state(first) : (uint32_t)HF_DETAIL_WAITER_PARKED;
+	const struct hf_detail_waiter *first = hf_detail_bucket_find(bucket, mutex);
+	hf_atomic32_t *need = &hf_detail_parking_table()->need[HF_DETAIL_PARKING_INDEX(mutex)];
+	uint64_t turn = hf_atomic64_load_relaxed(&bucket->turn) & ~HF_DETAIL_TURN_WAKING;
+	bool needs = needs_wake(first);
 
-	if (!is_over(hf_atomic64_load_relaxed(&bucket->turn)))
-		return false;
-	if (state == HF_DETAIL_WAITER_NEXT)
-		hf_atomic32_store_relaxed(&first->state, HF_DETAIL_WAITER_DUE);
-	else if (state == HF_DETAIL_WAITER_HANDED)
-		take_back(bucket, first);
-	else
-		return false;
-	hf_detail_bucket_publish(bucket, mutex, false);
-	return state == HF_DETAIL_WAITER_HANDED;
+	if (needs != needed)
+		hf_atomic32_store_relaxed(
+			need, hf_atomic32_load_relaxed(need) + (needs ? 1u : UINT32_MAX));
+	if (!first)
+		turn = 0;
+	else if (!turn || restart)
+		turn = hf_env_deadline(0) & ~HF_DETAIL_TURN_WAKING;
+	if (needs && hf_detail_waiter_state(first) == HF_DETAIL_WAITER_WAKING && is_only(need))
+		turn |= HF_DETAIL_TURN_WAKING;
+	hf_atomic64_store_relaxed(&bucket->turn, turn);
 }
 
-/* @waiter: NULL, or that of this thread; who woke it from a condition may not have queued it yet. */
-static bool try_end_turn(const void *mutex, const struct hf_detail_waiter *waiter)
-{
-	struct hf_detail_bucket *bucket = hf_detail_bucket_lock(mutex);
-	bool taken = (!waiter || waiter->at == mutex) && end_turn(bucket, mutex);
-
-	hf_detail_bucket_unlock(bucket);
-	return taken;
-}
-
-/* Its state is as given if it is the next waiter: true. */
-static bool enqueue(struct hf_detail_bucket *bucket, struct hf_detail_waiter *waiter, uint32_t next)
+/* Appends a waiter. True = it is the first, and its state is @if_first. */
+static bool enqueue(struct hf_detail_bucket *bucket, struct hf_detail_waiter *waiter,
+		    uint32_t if_first, bool rotates)
 {
 	struct hf_detail_waiter *first = hf_detail_bucket_find(bucket, waiter->mutex);
 
 	waiter->at = waiter->mutex;
-	hf_atomic32_store_relaxed(&waiter->state, first ? (uint32_t)HF_DETAIL_WAITER_PARKED : next);
+	hf_atomic32_store_relaxed(&waiter->state,
+				  first ? (uint32_t)HF_DETAIL_WAITER_PARKED : if_first);
 	hf_detail_bucket_append(bucket, waiter);
-	hf_detail_bucket_publish(bucket, waiter->mutex,
-				 hf_detail_waiter_needs_unlock(first)); /* W2 */
+	bucket_update(bucket, waiter->mutex, needs_wake(first), rotates); /* W2 */
+	if (rotates)
+		hf_atomic64_store_relaxed(&bucket->newest, HF_DETAIL_NEWEST_ROTATED);
 	return !first;
 }
 
-/* The bucket of a waiter, locked. In the child of a fork it is queued there anew (Q7). */
+/* Locks the bucket of a waiter, and queues it anew in the child of a fork (Q7). */
 static struct hf_detail_bucket *lock_bucket_of(struct hf_detail_waiter *waiter)
 {
 	struct hf_detail_bucket *bucket = hf_detail_bucket_lock(waiter->mutex);
 
-	if (HF_UNLIKELY(!hf_detail_waiter_is_queued(bucket, waiter))) {
-		/* The mutex that was handed to it is its own here, too: it is about to leave. */
-		if (hf_detail_waiter_state(waiter) == HF_DETAIL_WAITER_HANDED)
-			hf_detail_bucket_append(bucket, waiter);
-		else
-			(void)enqueue(bucket, waiter, HF_DETAIL_WAITER_NEXT);
-	}
+	if (HF_UNLIKELY(!hf_detail_waiter_is_queued(bucket, waiter)))
+		(void)enqueue(bucket, waiter, HF_DETAIL_WAITER_HEAD, false);
 	return bucket;
 }
 
-/* It leaves the queue, since it has the mutex, or gives up. True = it has it. */
-static bool leave(struct hf_detail_waiter *waiter, bool taken)
+/* Changes the state of the first waiter, which is this thread's. */
+static void set_head(struct hf_detail_waiter *waiter, uint32_t state)
+{
+	struct hf_detail_bucket *bucket = lock_bucket_of(waiter);
+	bool needed = needs_wake(waiter);
+
+	hf_atomic32_store_relaxed(&waiter->state, state);
+	bucket_update(bucket, waiter->mutex, needed, false);
+	hf_detail_bucket_unlock(bucket);
+}
+
+/* Takes a waiter out of the queue after it has acquired the mutex or given up. */
+static void finish_wait(struct hf_detail_waiter *waiter, bool taken)
 {
 	hf_atomic32_t *mutex = waiter->mutex, *sleeper = NULL;
 	struct hf_detail_bucket *bucket = lock_bucket_of(waiter);
 	struct hf_detail_waiter *first = hf_detail_bucket_find(bucket, mutex);
-	uint32_t state = hf_detail_waiter_state(waiter);
-	bool was_first = first == waiter;
-	bool needed;
+	bool was_first = first == waiter, needed = needs_wake(first);
 
-	if (state == HF_DETAIL_WAITER_HANDED || (!was_first && !taken && end_turn(bucket, mutex)))
-		taken = true;
-	needed = hf_detail_waiter_needs_unlock(first);
 	hf_detail_bucket_remove(bucket, waiter);
 	first = hf_detail_bucket_find(bucket, mutex);
-	/* W4. Though it was parked its barrier may have been refused, and the next one relied on it. */
-	if (first && !taken && was_first) {
+	/* W4. Though it was parked its barrier may have been refused, and others relied on it. */
+	if (first && was_first && !taken) {
 		sleeper = &first->state;
-		hf_atomic32_store_relaxed(sleeper, HF_DETAIL_WAITER_CALLED);
+		hf_atomic32_store_relaxed(sleeper, HF_DETAIL_WAITER_WAKING);
 	}
-	hf_detail_bucket_publish(bucket, mutex, needed); /* W3 */
+	bucket_update(bucket, mutex, needed, false); /* W3 */
+	if (taken)
+		hf_atomic64_store_relaxed(&bucket->newest, HF_MUTEX_SELF);
 	hf_detail_bucket_unlock(bucket);
-	wake(mutex, sleeper);
-	return taken;
+	hf_detail_waiter_wake(mutex, sleeper);
 }
 
-enum outcome { AWAKE, PARK, TAKEN, HANDED, LATE };
+/* ---- in one process: waiting -------------------------------------------------------------- */
 
-/* While its state is PARKED. @alone: it was the next waiter, and nobody else looks at the mutex. */
+enum outcome { AWAKE, PARK, TAKEN, LATE };
+
+/* While its state is PARKED. @alone: it was the first waiter, and nobody else looks at the mutex. */
 static enum outcome park_until_woken(struct hf_detail_waiter *waiter, uint64_t deadline, bool alone)
 {
-	uint64_t patrol = HF_MUTEX_PATROL_NS;
+	uint64_t recheck = HF_DETAIL_RECHECK_NS;
 
 	while (hf_detail_waiter_state(waiter) == HF_DETAIL_WAITER_PARKED) {
-		uint64_t until = deadline, turn;
+		uint64_t until = deadline;
 
 		if (alone) {
 			bool certain = hf_env_barrier_all(); /* W1 */
@@ -225,95 +234,36 @@ static enum outcome park_until_woken(struct hf_detail_waiter *waiter, uint64_t d
 			if (hf_detail_mutex_take(waiter->mutex))
 				return TAKEN;
 			if (!certain) {
-				until = earlier(deadline, hf_env_deadline(patrol));
-				patrol = earlier(patrol * 2, HF_DETAIL_PATROL_MAX_NS);
+				until = hf_detail_earlier(deadline, hf_env_deadline(recheck));
+				recheck = hf_detail_earlier(recheck * 2, HF_DETAIL_RECHECK_MAX_NS);
 			}
 		}
-		/* Perhaps all who could take it back are here (M6). */
-		turn = turn_at(waiter->mutex);
-		if (turn & HF_DETAIL_TURN_HANDED) {
-			if (is_over(turn) && try_end_turn(waiter->mutex, waiter))
-				return TAKEN;
-			until = earlier(until, hf_env_deadline(HF_MUTEX_PATROL_NS));
-		}
-		HF_DETAIL_PROBE3(park, waiter->mutex, &waiter->state, until);
-		if (hf_env_park(&waiter->state, HF_DETAIL_WAITER_PARKED, until, HF_ENV_PRIVATE) ==
-			    HF_ENV_TIMEOUT &&
-		    hf_detail_is_past(deadline))
+		if (hf_detail_waiter_park(waiter, until, deadline))
 			return LATE;
 	}
 	return AWAKE;
 }
 
-/* The next waiter is awake: unlocks need not look after it. */
-static void come(struct hf_detail_waiter *waiter)
+/* While it is the first waiter, and awake. */
+static enum outcome spin_as_head(struct hf_detail_waiter *waiter, uint64_t deadline)
 {
-	struct hf_detail_bucket *bucket = lock_bucket_of(waiter);
+	uint32_t ns = HF_ARCH_BACKOFF_MIN_NS;
 
-	if (hf_detail_waiter_state(waiter) == HF_DETAIL_WAITER_CALLED) {
-		hf_atomic32_store_relaxed(&waiter->state, HF_DETAIL_WAITER_NEXT);
-		hf_detail_bucket_publish(bucket, waiter->mutex, true);
-	}
-	hf_detail_bucket_unlock(bucket);
-}
-
-/* While it is the next waiter, and awake. */
-static enum outcome contend(struct hf_detail_waiter *waiter, uint64_t deadline)
-{
-	hf_wait_t wait = HF_WAIT_INIT;
-	uint32_t left = HF_MUTEX_NEXT_SPIN_NS;
-
-	for (;;) {
+	for (uint32_t left = HF_MUTEX_HEAD_SPIN_NS;; left -= ns) {
 		uint32_t state = hf_detail_waiter_state(waiter);
 
-		if (state == HF_DETAIL_WAITER_HANDED)
-			return HANDED;
 		if (hf_detail_mutex_take(waiter->mutex))
 			return TAKEN;
 		if (hf_detail_is_past(deadline))
 			return LATE;
-		if (state == HF_DETAIL_WAITER_CALLED) {
-			come(waiter);
-			continue;
-		}
-		/* It may have been handed the mutex meanwhile, and takes it from itself. */
-		if (state == HF_DETAIL_WAITER_NEXT && is_over(turn_at(waiter->mutex)) &&
-		    try_end_turn(waiter->mutex, waiter))
-			return TAKEN;
-		if (left <= wait.ns)
+		if (state == HF_DETAIL_WAITER_WAKING)
+			set_head(waiter, HF_DETAIL_WAITER_HEAD);
+		else if (state == HF_DETAIL_WAITER_HEAD && turn_expired(bucket_of(waiter->mutex)))
+			set_head(waiter, HF_DETAIL_WAITER_DUE);
+		if (left <= ns)
 			return PARK;
-		left -= wait.ns;
-		/* Each look takes the cache line from the holder. */
-		hf_wait_once(&wait, state == HF_DETAIL_WAITER_DUE ? HF_WAIT_HINT : HF_WAIT_BACKOFF);
+		hf_wait_ns(ns);
 	}
-}
-
-/* It was handed the mutex: it leaves, unless that was taken back. */
-static bool leave_handed(struct hf_detail_waiter *waiter)
-{
-	struct hf_detail_bucket *bucket = lock_bucket_of(waiter);
-	bool mine = hf_detail_waiter_state(waiter) == HF_DETAIL_WAITER_HANDED;
-
-	if (mine) {
-		hf_detail_bucket_remove(bucket, waiter);
-		hf_detail_bucket_publish(bucket, waiter->mutex, false);
-	}
-	hf_detail_bucket_unlock(bucket);
-	return mine;
-}
-
-/* The next waiter has spun enough: it is to park, unless it was handed the mutex. */
-static void stand_back(struct hf_detail_waiter *waiter)
-{
-	struct hf_detail_bucket *bucket = lock_bucket_of(waiter);
-
-	if (hf_detail_waiter_state(waiter) != HF_DETAIL_WAITER_HANDED) {
-		bool needed = hf_detail_waiter_needs_unlock(waiter);
-
-		hf_atomic32_store_relaxed(&waiter->state, HF_DETAIL_WAITER_PARKED);
-		hf_detail_bucket_publish(bucket, waiter->mutex, needed);
-	}
-	hf_detail_bucket_unlock(bucket);
 }
 
 bool hf_detail_mutex_wait(struct hf_detail_waiter *waiter, uint64_t deadline)
@@ -323,63 +273,76 @@ bool hf_detail_mutex_wait(struct hf_detail_waiter *waiter, uint64_t deadline)
 	for (bool alone = false;; alone = true) {
 		outcome = park_until_woken(waiter, deadline, alone);
 		if (outcome == AWAKE)
-			outcome = contend(waiter, deadline);
-		if (outcome == PARK)
-			stand_back(waiter);
-		else if (outcome != HANDED)
-			return leave(waiter, outcome == TAKEN);
-		else if (leave_handed(waiter))
-			return true;
+			outcome = spin_as_head(waiter, deadline);
+		if (outcome != PARK)
+			break;
+		set_head(waiter, HF_DETAIL_WAITER_PARKED);
 	}
-}
-
-/* There is no table. */
-static bool poll(hf_atomic32_t *word, uint64_t deadline)
-{
-	while (!hf_detail_mutex_take(word)) {
-		if (hf_detail_is_past(deadline))
-			return false;
-		(void)hf_env_park(word, HF_DETAIL_MUTEX_LOCKED,
-				  earlier(deadline, hf_env_deadline(HF_MUTEX_PATROL_NS)),
-				  HF_ENV_PRIVATE);
-	}
-	return true;
+	finish_wait(waiter, outcome == TAKEN);
+	return outcome == TAKEN;
 }
 
 void hf_detail_mutex_enqueue(struct hf_detail_waiter *waiter)
 {
 	const void *mutex = waiter->mutex;
 	struct hf_detail_bucket *bucket = hf_detail_bucket_lock_blocked(mutex);
-	bool is_next = enqueue(bucket, waiter, HF_DETAIL_WAITER_CALLED);
+	bool is_first = enqueue(bucket, waiter, HF_DETAIL_WAITER_WAKING, false);
 
 	hf_detail_bucket_unlock_blocked(bucket);
-	if (is_next)
-		wake(mutex, &waiter->state);
+	if (is_first)
+		hf_detail_waiter_wake(mutex, &waiter->state);
 }
 
-bool hf_detail_mutex_come(hf_atomic32_t *word, uint64_t deadline)
+/* The parking table could not be allocated. */
+static bool lock_without_table(hf_atomic32_t *word, uint64_t deadline)
+{
+	while (!hf_detail_mutex_take(word)) {
+		uint64_t soon = hf_env_deadline(HF_DETAIL_RECHECK_NS);
+
+		if (hf_detail_is_past(deadline))
+			return false;
+		(void)hf_env_park(word, HF_DETAIL_MUTEX_LOCKED, hf_detail_earlier(deadline, soon),
+				  HF_ENV_PRIVATE);
+	}
+	return true;
+}
+
+static bool spin_to_take(hf_atomic32_t *word)
+{
+	uint32_t ns = HF_ARCH_BACKOFF_MIN_NS;
+
+	for (uint32_t left = HF_MUTEX_SPIN_NS;; left -= ns) {
+		if (hf_detail_mutex_take(word))
+			return true;
+		if (left <= ns)
+			return false;
+		hf_wait_ns(ns);
+		if (ns < HF_MUTEX_BACKOFF_NS)
+			ns *= 2;
+	}
+}
+
+bool hf_detail_mutex_lock_contended(hf_atomic32_t *word, uint64_t deadline)
 {
 	struct hf_detail_waiter waiter;
 	struct hf_detail_bucket *bucket;
-	hf_wait_t wait = HF_WAIT_INIT;
-	uint32_t left = HF_MUTEX_SPIN_NS;
+	uint64_t newest;
+	bool rotates;
 
 	if (HF_UNLIKELY(!hf_detail_parking_table()))
-		return poll(word, deadline);
-	for (;;) {
-		if (hf_detail_mutex_take(word) ||
-		    (is_over(turn_at(word)) && try_end_turn(word, NULL)))
-			return true;
-		if (left <= wait.ns)
-			break;
-		left -= wait.ns;
-		hf_wait_once(&wait, HF_WAIT_BACKOFF);
-	}
+		return lock_without_table(word, deadline);
+	/* M5. The newest one has not had its turn yet. */
+	bucket = bucket_of(word);
+	newest = hf_atomic64_load_relaxed(&bucket->newest);
+	rotates = newest != HF_MUTEX_SELF && newest != HF_DETAIL_NEWEST_ROTATED &&
+		  turn_expired(bucket);
+	if (!rotates && spin_to_take(word))
+		return true;
 	if (hf_detail_is_past(deadline))
-		return false;
+		return hf_detail_mutex_take(word);
 	waiter.mutex = word;
-	bucket = hf_detail_bucket_lock(word);
-	(void)enqueue(bucket, &waiter, HF_DETAIL_WAITER_NEXT);
+	(void)hf_detail_bucket_lock(word);
+	(void)enqueue(bucket, &waiter, HF_DETAIL_WAITER_HEAD, rotates);
 	hf_detail_bucket_unlock(bucket);
 	return hf_detail_mutex_wait(&waiter, deadline);
 }
@@ -390,40 +353,55 @@ __attribute__((__noinline__)) bool hf_detail_mutex_lock_slow(hf_atomic32_t *word
 	bool taken;
 
 	HF_DETAIL_PROBE2(contended, word, 0);
-	taken = hf_detail_mutex_come(word, deadline);
+	taken = hf_detail_mutex_lock_contended(word, deadline);
 	HF_DETAIL_PROBE3(acquired, word, 0, taken);
 	hf_detail_profile_end(start, HF_DETAIL_PROFILE_MUTEX, word, HF_DETAIL_CALL_SITE);
 	return taken;
 }
 
+/* ---- in one process: the unlock ----------------------------------------------------------- */
+
+/*
+ * The first waiter has been woken, and has no processor: perhaps it is queued behind this thread, and
+ * nobody contends with it. After two turns this thread gives way, once.
+ */
+static void yield_turn(struct hf_detail_bucket *bucket)
+{
+	uint64_t turn = hf_atomic64_load_relaxed(&bucket->turn);
+
+	if ((turn & HF_DETAIL_TURN_WAKING) && turn_age(bucket) >= 2 * (uint64_t)HF_MUTEX_TURN_NS &&
+	    hf_atomic64_try_cmpxchg_relaxed(&bucket->turn, &turn,
+					    hf_env_deadline(0) | HF_DETAIL_TURN_WAKING))
+		hf_env_yield();
+}
+
 void hf_detail_mutex_unlock_slow(hf_atomic32_t *word)
 {
-	uint64_t turn = turn_at(word);
-	struct hf_detail_bucket *bucket;
+	struct hf_detail_bucket *bucket = bucket_of(word);
 	struct hf_detail_waiter *first;
 	hf_atomic32_t *sleeper = NULL;
 	uint32_t state;
 
 	/* Q6, W5 */
-	if ((turn & HF_DETAIL_TURN_CALLED) &&
-	    (++HF_MUTEX_PASSED % HF_MUTEX_CLOCK_EACH || !is_over(turn)))
+	if (hf_atomic64_load_relaxed(&bucket->turn) & HF_DETAIL_TURN_WAKING) {
+		if (++HF_MUTEX_UNLOCKS % HF_MUTEX_CLOCK_EACH == 0)
+			yield_turn(bucket);
 		return;
-	bucket = hf_detail_bucket_lock(word);
+	}
+	(void)hf_detail_bucket_lock(word);
 	first = hf_detail_bucket_find(bucket, word);
-	state = first ? hf_detail_waiter_state(first) : (uint32_t)HF_DETAIL_WAITER_NEXT;
-	if (state == HF_DETAIL_WAITER_CALLED && is_over(hf_atomic64_load_relaxed(&bucket->turn)))
-		state = HF_DETAIL_WAITER_DUE;
+	state = first ? hf_detail_waiter_state(first) : (uint32_t)HF_DETAIL_WAITER_HEAD;
 	if (state == HF_DETAIL_WAITER_PARKED) {
 		sleeper = &first->state;
-		hf_atomic32_store_relaxed(sleeper, HF_DETAIL_WAITER_CALLED);
-		hf_detail_bucket_publish(bucket, word, true);
-	} else if (state == HF_DETAIL_WAITER_DUE && hf_detail_mutex_take(word)) {
-		/* Who called it may have no processor, and not have come to waking it. */
-		if (hf_detail_waiter_state(first) == HF_DETAIL_WAITER_CALLED)
-			sleeper = &first->state;
-		hf_atomic32_store_relaxed(&first->state, HF_DETAIL_WAITER_HANDED);
-		hf_detail_bucket_publish(bucket, word, true);
+		hf_atomic32_store_relaxed(sleeper, HF_DETAIL_WAITER_WAKING);
+		bucket_update(bucket, word, true, false);
+	} else if (state == HF_DETAIL_WAITER_DUE) {
+		hf_atomic32_store_relaxed(&first->state, HF_DETAIL_WAITER_HEAD);
+		bucket_update(bucket, word, true, true);
 	}
 	hf_detail_bucket_unlock(bucket);
-	wake(word, sleeper);
+	hf_detail_waiter_wake(word, sleeper);
+	/* It looks all the time: it gets the mutex unless it was preempted. */
+	if (state == HF_DETAIL_WAITER_DUE)
+		hf_wait_ns(HF_MUTEX_WINDOW_NS);
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* parking - the table, its buckets and queues. Q1 to Q7 are those of parking.h. */
+/* parking - the table, its buckets and queues. Q1, Q4, Q5 and Q7 are those of parking.h. */
 #include "parking.h"
+
+#include "../profile/probe.h"
 
 #ifndef HF_DETAIL_PARKING_IS_MODEL
 #include "../env/env.h"
@@ -39,6 +41,11 @@ __attribute__((constructor(101))) static void start_parking(void)
 }
 #endif
 
+/* It is held for less than a microsecond, unless its holder is preempted. */
+#ifndef BUCKET_LOOKS
+#define BUCKET_LOOKS 100
+#endif
+
 static uint32_t index_of(const void *at)
 {
 	return HF_DETAIL_PARKING_INDEX(at);
@@ -47,14 +54,23 @@ static uint32_t index_of(const void *at)
 struct hf_detail_bucket *hf_detail_bucket_lock_blocked(const void *at)
 {
 	struct hf_detail_bucket *bucket = &hf_detail_parking_table()->bucket[index_of(at)];
+	uint32_t looks = BUCKET_LOOKS, found;
 
-	hf_detail_mutex_shared_take(&bucket->lock, HF_ENV_FOREVER, HF_ENV_PRIVATE);
+	do {
+		found = 0;
+		if (hf_atomic32_try_cmpxchg_acquire(&bucket->lock, &found, 1))
+			return bucket;
+		hf_arch_relax();
+	} while (looks--);
+	while (hf_atomic32_xchg_acq_rel(&bucket->lock, 2) != 0)
+		(void)hf_env_park(&bucket->lock, 2, HF_ENV_FOREVER, HF_ENV_PRIVATE);
 	return bucket;
 }
 
 void hf_detail_bucket_unlock_blocked(struct hf_detail_bucket *bucket)
 {
-	hf_detail_mutex_shared_release(&bucket->lock, HF_ENV_PRIVATE);
+	if (hf_atomic32_xchg_acq_rel(&bucket->lock, 0) == 2)
+		(void)hf_env_unpark(&bucket->lock, 1, HF_ENV_PRIVATE);
 }
 
 struct hf_detail_bucket *hf_detail_bucket_lock(const void *at)
@@ -107,32 +123,18 @@ void hf_detail_bucket_remove(struct hf_detail_bucket *bucket, struct hf_detail_w
 	*(waiter->next ? &waiter->next->prev : &bucket->last) = waiter->prev;
 }
 
-bool hf_detail_waiter_needs_unlock(const struct hf_detail_waiter *first)
+bool hf_detail_waiter_park(struct hf_detail_waiter *waiter, uint64_t until, uint64_t deadline)
 {
-	uint32_t state = first ? hf_detail_waiter_state(first) : (uint32_t)HF_DETAIL_WAITER_NEXT;
-
-	return state == HF_DETAIL_WAITER_PARKED || state == HF_DETAIL_WAITER_CALLED ||
-	       state == HF_DETAIL_WAITER_DUE;
+	HF_DETAIL_PROBE3(park, waiter->at, &waiter->state, until);
+	return hf_env_park(&waiter->state, HF_DETAIL_WAITER_PARKED, until, HF_ENV_PRIVATE) ==
+		       HF_ENV_TIMEOUT &&
+	       hf_detail_is_past(deadline);
 }
 
-void hf_detail_bucket_publish(struct hf_detail_bucket *bucket, const void *mutex, bool needed)
+void hf_detail_waiter_wake(const void *at, hf_atomic32_t *state)
 {
-	const struct hf_detail_waiter *first = hf_detail_bucket_find(bucket, mutex);
-	uint32_t state = first ? hf_detail_waiter_state(first) : (uint32_t)HF_DETAIL_WAITER_NEXT;
-	hf_atomic32_t *need = &hf_detail_parking_table()->need[index_of(mutex)];
-	uint64_t turn = hf_atomic64_load_relaxed(&bucket->turn) & ~HF_DETAIL_TURN_FLAGS;
-	bool needs = hf_detail_waiter_needs_unlock(first);
-
-	if (needs != needed)
-		hf_atomic32_store_relaxed(
-			need, hf_atomic32_load_relaxed(need) + (needs ? 1u : UINT32_MAX));
-	if (!first)
-		turn = 0;
-	else if (state == HF_DETAIL_WAITER_HANDED || !turn)
-		turn = hf_env_deadline(0) & ~HF_DETAIL_TURN_FLAGS; /* the new holder's begins */
-	if (state == HF_DETAIL_WAITER_HANDED)
-		turn |= HF_DETAIL_TURN_HANDED;
-	else if (state == HF_DETAIL_WAITER_CALLED && hf_atomic32_load_relaxed(need) == 1)
-		turn |= HF_DETAIL_TURN_CALLED; /* Q6 */
-	hf_atomic64_store_relaxed(&bucket->turn, turn);
+	if (!state)
+		return;
+	HF_DETAIL_PROBE2(wake, at, state);
+	(void)hf_env_unpark(state, 1, HF_ENV_PRIVATE);
 }

@@ -2,71 +2,45 @@
 #ifndef HF_SRC_PARKING_H
 #define HF_SRC_PARKING_H
 /*
- * parking - the waiters of all mutexes and condition variables: one table a process.
+ * parking - one table a process of the threads that wait at addresses. It knows no kind of lock.
+ *
+ * Use when / not when
+ *   Below a lock or a condition variable whose word has no room for a queue. Its clients, mutex and
+ *   cond, lock the bucket of an address, change its queue, and park on a waiter's state. Not between
+ *   processes: the table is the process's.
  *
  * State
  *   The table has HF_DETAIL_PARKING_BUCKETS buckets, chosen by a hash of the address at which a thread
- *   waits. A bucket has a lock (a futex word, as hf_mutex_shared_t's), a queue of waiters, each on
- *   the stack of its thread, and two words that are read without the lock:
+ *   waits. A bucket has a lock (a futex word: 0 free, 1 locked, 2 locked and threads may be parked at
+ *   it) and a queue of waiters, each on the stack of its thread. Three words are the clients':
  *
- *     need     how many mutexes of this bucket need the slow unlock: read by every unlock
- *     turn     since when a next waiter waits here, or since the last hand-over; 0: none waits. Two
- *              bits of it are flags: the mutex was just handed over; and Q6. Two busy mutexes in one
- *              bucket blur it: no more than their fairness depends on it
+ *     need     how many addresses of this bucket have a waiter that an unlock must look after: read
+ *              by every unlock
+ *     turn, newest
+ *              the mutex's policy (src/mutex/mutex_queue.h)
  *
- *   A waiter's state:
- *
- *     PARKED   parked, or about to park
- *     CALLED   the next waiter, being woken: it has no processor yet, for all we know
- *     NEXT     the next waiter, awake: it looks at the mutex itself
- *     DUE      the same, and the turn is over: the next unlock hands the mutex over
- *     HANDED   the next waiter, and the mutex is locked for it
- *     SIGNALLED
- *              in no queue any more: woken from a condition variable, it comes as a newcomer
- *
- *     newcomer, nobody waits -> NEXT          newcomer, others wait -> PARKED
- *
- *                unlock            it runs          turn over          unlock            it leaves
- *     PARKED ------------> CALLED --------> NEXT ------------> DUE ------------> HANDED --------->
- *        ^                  |  ^             |                  |                 ^  |
- *        '------------------+--+-------------'------------------'                 |  |
- *           spun enough     |  '--------------------------------------------------+--'
- *                           |        not there within a turn: taken back          |
- *                           '-----------------------------------------------------'
- *                               unlock, and the turn is over
+ *   A waiter's state is PARKED while it is parked, or about to park. All other states are the
+ *   client's.
  *
  * Invariants
- *   Q1  A bucket's queue, and all of the waiters in it, change only under the bucket's lock. While
- *       a waiter is queued its thread stays in the slow path: so the waiter and the mutex that it
- *       waits for exist, and whoever has the bucket's lock may touch that mutex.
- *   Q2  Of those who wait for one mutex only the first is CALLED, NEXT, DUE or HANDED; the others
- *       are PARKED.
- *   Q3  A mutex needs the slow unlock while its first waiter is PARKED, CALLED or DUE: `need`
- *       counts these.
- *   Q4  Signals are blocked while a thread has a bucket's lock: a handler that runs for long, forks,
+ *   Q1  A bucket's queue, and the waiters in it, change only under the bucket's lock. While a waiter
+ *       is queued its thread stays in the slow path: so the waiter and what it waits for exist, and
+ *       the holder of the bucket's lock may touch both.
+ *   Q4  Signals are blocked while a thread holds a bucket's lock: a handler that runs for long, forks,
  *       or jumps away can't leave it locked.
  *   Q5  A table of zeroes is one without waiters: the child of a fork starts with it.
- *   Q6  HF_DETAIL_TURN_CALLED is set only while `need` is 1, because of a CALLED waiter: then an unlock may
- *       pass, for it has been woken for, and will look. Who is to park clears it when it raises
- *       `need` (W1).
  *   Q7  A signal handler may fork while its thread waits. The child's table is empty, but the waiter
  *       on the stack is a copy of one that was queued: its `born` differs from its bucket's, and the
  *       thread queues it again, or forgets it.
+ *
+ * The barrier of the unlock
+ *   An unlock stores to the lock's word and then loads `need`, with no barrier of the processor between
+ *   them. So a thread that raises `need` and parks calls hf_env_barrier_all() before it looks at the
+ *   lock's word for the last time: that is a barrier in each thread of the process (W1 of mutex.h).
  */
-#include "holdfast/mutex.h"
+#include "holdfast/internal/parking.h"
 
-enum {
-	HF_DETAIL_WAITER_PARKED,
-	HF_DETAIL_WAITER_CALLED,
-	HF_DETAIL_WAITER_NEXT,
-	HF_DETAIL_WAITER_DUE,
-	HF_DETAIL_WAITER_HANDED,
-	HF_DETAIL_WAITER_SIGNALLED,
-};
-
-#define HF_DETAIL_TURN_HANDED ((uint64_t)1)
-#define HF_DETAIL_TURN_CALLED ((uint64_t)2)
-#define HF_DETAIL_TURN_FLAGS (HF_DETAIL_TURN_HANDED | HF_DETAIL_TURN_CALLED)
+enum { HF_DETAIL_WAITER_PARKED };
 
 /* A model checker watches these. */
 #ifndef HF_DETAIL_PARKING_BOOL
@@ -75,12 +49,12 @@ enum {
 
 struct hf_detail_waiter {
 	hf_atomic32_t state;
-	const void *at;       /* the word of a mutex or of a condition variable */
-	hf_atomic32_t *mutex; /* the mutex that it wants in the end */
+	const void *at; /* what it waits for: the word of a mutex or of a condition variable */
+	hf_atomic32_t *mutex; /* the clients': the mutex that it wants in the end */
 	struct hf_detail_waiter *next, *prev;
 	uint64_t born; /* that of the bucket it was queued in: Q7 */
 	HF_DETAIL_PARKING_BOOL
-	signalled; /* of a condition variable: it was taken out of that queue */
+	signalled; /* the clients': taken out of the queue of a condition variable */
 };
 
 struct hf_detail_bucket {
@@ -88,7 +62,8 @@ struct hf_detail_bucket {
 	hf_atomic32_t lock;
 	struct hf_detail_waiter *first, *last;
 	uint64_t signals; /* those that the holder of the lock had blocked before */
-	uint64_t born;    /* when its first waiter came, in this process; 0: none has */
+	hf_atomic64_t newest;
+	uint64_t born; /* when its first waiter came, in this process; 0: none has */
 } HF_ALIGNED(HF_ARCH_CACHE_LINE);
 
 struct hf_detail_parking {
@@ -96,11 +71,11 @@ struct hf_detail_parking {
 	struct hf_detail_bucket bucket[HF_DETAIL_PARKING_BUCKETS];
 };
 
-/* Parked without certainty that it will be woken, a thread looks again after so long, then later. */
-#ifndef HF_MUTEX_PATROL_NS
-#define HF_MUTEX_PATROL_NS 1000000
+/* A parked thread that may have missed its wake-up looks again after so long, then after twice. */
+#ifndef HF_DETAIL_RECHECK_NS
+#define HF_DETAIL_RECHECK_NS 1000000
 #endif
-#define HF_DETAIL_PATROL_MAX_NS (64 * (uint64_t)HF_MUTEX_PATROL_NS)
+#define HF_DETAIL_RECHECK_MAX_NS (64 * (uint64_t)HF_DETAIL_RECHECK_NS)
 
 HF_BEGIN_DECLS
 
@@ -111,7 +86,7 @@ struct hf_detail_parking *hf_detail_parking_table(void);
 struct hf_detail_bucket *hf_detail_bucket_lock(const void *at);
 void hf_detail_bucket_unlock(struct hf_detail_bucket *bucket);
 
-/* The same by a thread that has blocked its signals: Q4. */
+/* As above; the caller has already blocked all signals (Q4). */
 struct hf_detail_bucket *hf_detail_bucket_lock_blocked(const void *at);
 void hf_detail_bucket_unlock_blocked(struct hf_detail_bucket *bucket);
 
@@ -126,22 +101,11 @@ void hf_detail_bucket_remove(struct hf_detail_bucket *bucket, struct hf_detail_w
 bool hf_detail_waiter_is_queued(const struct hf_detail_bucket *bucket,
 				const struct hf_detail_waiter *waiter);
 
-/* Q3. `needed`: before the change that was just made. */
-bool hf_detail_waiter_needs_unlock(const struct hf_detail_waiter *first);
-void hf_detail_bucket_publish(struct hf_detail_bucket *bucket, const void *mutex, bool needed);
+/* Parks the thread while the waiter's state is PARKED. True = the time of @deadline has come. */
+bool hf_detail_waiter_park(struct hf_detail_waiter *waiter, uint64_t until, uint64_t deadline);
 
-/* Queues a waiter, which has its mutex, and wakes it if it is the next one. Signals are blocked. */
-void hf_detail_mutex_enqueue(struct hf_detail_waiter *waiter);
-
-/* Waits, for hf_mutex_shared_t, and leaves it marked as one that others may be parked at. */
-bool hf_detail_mutex_shared_take_parked(hf_atomic32_t *word, uint64_t deadline,
-					enum hf_env_scope scope);
-
-/* A thread that comes to a mutex and found it locked; nothing is recorded. True: it has it. */
-bool hf_detail_mutex_come(hf_atomic32_t *word, uint64_t deadline);
-
-/* A waiter whose address is a mutex, and which is queued there: true = it has the mutex. */
-bool hf_detail_mutex_wait(struct hf_detail_waiter *waiter, uint64_t deadline);
+/* Wakes the thread that parks on this state, which may be gone; NULL: nobody. */
+void hf_detail_waiter_wake(const void *at, hf_atomic32_t *state);
 
 HF_END_DECLS
 
@@ -153,6 +117,11 @@ HF_INLINE uint32_t hf_detail_waiter_state(const struct hf_detail_waiter *waiter)
 HF_INLINE bool hf_detail_is_past(uint64_t deadline)
 {
 	return deadline != HF_ENV_FOREVER && hf_env_deadline(0) >= deadline;
+}
+
+HF_INLINE uint64_t hf_detail_earlier(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
 }
 
 #endif

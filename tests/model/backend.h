@@ -48,61 +48,63 @@ namespace hf_model
 {
 
 /* What can be missing. */
-#define HF_MODEL_MUTANTS(X)                                                                        \
-	/* Nothing is missing. */                                                                  \
-	X(none)                                                                                    \
-	/* This order becomes relaxed. */                                                          \
-	X(load_acquire)                                                                            \
-	X(load_seq_cst)                                                                            \
-	X(fetch_add_seq_cst)                                                                       \
-	X(store_release)                                                                           \
-	X(store_low8_release)                                                                      \
-	X(xchg_acq_rel_loses_acquire)                                                              \
-	X(xchg_acq_rel_loses_release)                                                              \
-	X(xchg_seq_cst)                                                                            \
-	X(cmpxchg_acquire)                                                                         \
-	X(cmpxchg_release)                                                                         \
-	X(cmpxchg_acq_rel_loses_acquire)                                                           \
-	X(cmpxchg_acq_rel_loses_release)                                                           \
-	X(cmpxchg_seq_cst)                                                                         \
-	X(cmpxchg_low8_acquire)                                                                    \
-	X(fetch_sub_release)                                                                       \
-	X(wait_change_acquire)                                                                     \
-	X(wait_zero_set_acquire)                                                                   \
-	X(cmpxchg64_release)                                                                       \
-	X(cmpxchg64_acquire)                                                                       \
-	X(fetch_sub64_release)                                                                     \
-	X(load64_seq_cst)                                                                          \
-	X(store64_seq_cst)                                                                         \
-	X(cmpxchg64_seq_cst)                                                                       \
-	/* This fence is missing. */                                                               \
-	X(fence_acquire)                                                                           \
-	X(fence_seq_cst)                                                                           \
-	X(fence_before_rmw)                                                                        \
-	X(fence_after_rmw)                                                                         \
-	X(fence_light)                                                                             \
-	X(barrier_missing)                                                                         \
-	/* Others come between the load and the store of this. */                                  \
-	X(cmpxchg_torn)                                                                            \
-	X(cmpxchg64_torn)                                                                          \
-	X(fetch64_torn)                                                                            \
-	X(fetch_torn)                                                                              \
-	/* The bytes beside it are stored too, as they were a moment ago. */                       \
-	X(store_low8_wide)                                                                         \
-	X(store_mid8_wide)                                                                         \
-	X(store_high32_wide)                                                                       \
-	/* This swap is a store: of the count beside the lock half, whatever it was. */            \
-	X(cmpxchg64_blind)                                                                         \
-	/* This store is missing; this load always finds a bit, or never one. */                   \
-	X(store_relaxed_missing)                                                                   \
-	X(store_high32_missing)                                                                    \
-	X(load_high16_never_0)                                                                     \
-	X(load_high32_is_0)                                                                        \
-	/* Parking: others come between the look and the sleep; nobody is woken. */                \
-	X(park_torn)                                                                               \
-	X(unpark_missing)                                                                          \
-	X(requeue_missing)                                                                         \
-	/* For the files that name them. */                                                        \
+#define HF_MODEL_MUTANTS(X)                                                                         \
+	/* Nothing is missing. */                                                                   \
+	X(none)                                                                                     \
+	/* This order becomes relaxed. */                                                           \
+	X(load_acquire)                                                                             \
+	X(load_seq_cst)                                                                             \
+	X(fetch_add_seq_cst)                                                                        \
+	X(store_release)                                                                            \
+	X(store_low8_release)                                                                       \
+	X(xchg_acq_rel_loses_acquire)                                                               \
+	X(xchg_acq_rel_loses_release)                                                               \
+	X(xchg_seq_cst)                                                                             \
+	X(cmpxchg_acquire)                                                                          \
+	X(cmpxchg_release)                                                                          \
+	X(cmpxchg_acq_rel_loses_acquire)                                                            \
+	X(cmpxchg_acq_rel_loses_release)                                                            \
+	X(cmpxchg_seq_cst)                                                                          \
+	X(cmpxchg_low8_acquire)                                                                     \
+	X(fetch_sub_release)                                                                        \
+	X(wait_change_acquire)                                                                      \
+	X(wait_zero_set_acquire)                                                                    \
+	X(cmpxchg64_release)                                                                        \
+	X(cmpxchg64_acquire)                                                                        \
+	X(fetch_sub64_release)                                                                      \
+	X(load64_seq_cst)                                                                           \
+	X(store64_seq_cst)                                                                          \
+	X(cmpxchg64_seq_cst)                                                                        \
+	/* This fence is missing. */                                                                \
+	X(fence_acquire)                                                                            \
+	X(fence_seq_cst)                                                                            \
+	X(fence_before_rmw)                                                                         \
+	X(fence_after_rmw)                                                                          \
+	X(fence_light)                                                                              \
+	X(barrier_missing)                                                                          \
+	/* Others come between the load and the store of this. */                                   \
+	X(cmpxchg_torn)                                                                             \
+	X(cmpxchg64_torn)                                                                           \
+	X(fetch64_torn)                                                                             \
+	X(fetch_torn)                                                                               \
+	/* The bytes beside it are stored too, as they were a moment ago. */                        \
+	X(store_low8_wide)                                                                          \
+	X(store_mid8_wide)                                                                          \
+	X(store_high32_wide)                                                                        \
+	/* This swap is a store: of the count beside the lock half, whatever it was. */             \
+	X(cmpxchg64_blind)                                                                          \
+	/* This store is missing, or keeps a bit; this load finds 1, always a bit, or never one. */ \
+	X(store_relaxed_missing)                                                                    \
+	X(store_high32_missing)                                                                     \
+	X(load_relaxed_is_1)                                                                        \
+	X(store64_keeps_bit0)                                                                       \
+	X(load_high16_never_0)                                                                      \
+	X(load_high32_is_0)                                                                         \
+	/* Parking: others come between the look and the sleep; nobody is woken. */                 \
+	X(park_torn)                                                                                \
+	X(unpark_missing)                                                                           \
+	X(requeue_missing)                                                                          \
+	/* For the files that name them. */                                                         \
 	X(own)
 
 enum class mutant {
@@ -365,7 +367,9 @@ inline void store(hf_atomic32 *p, uint32_t value, rl::memory_order mo, const whe
 
 inline uint32_t hf_atomic32_load_relaxed(const hf_atomic32_t *p, HF_MODEL_AT)
 {
-	return hf_model::load(p, rl::mo_relaxed, at);
+	uint32_t value = hf_model::load(p, rl::mo_relaxed, at);
+
+	return hf_model::is_mutant(hf_model::mutant::load_relaxed_is_1, at) ? 1 : value;
 }
 
 inline uint32_t hf_atomic32_load_acquire(const hf_atomic32_t *p, HF_MODEL_AT)
@@ -514,6 +518,8 @@ inline uint64_t hf_atomic64_load_relaxed(const hf_atomic64_t *p, HF_MODEL_AT)
 
 inline void hf_atomic64_store_relaxed(hf_atomic64_t *p, uint64_t value, HF_MODEL_AT)
 {
+	if (hf_model::is_mutant(hf_model::mutant::store64_keeps_bit0, at))
+		value |= p->word.load(rl::mo_relaxed, at) & 1;
 	p->word.store(value, rl::mo_relaxed, at);
 }
 

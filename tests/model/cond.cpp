@@ -11,7 +11,7 @@
  * and at the end nobody is in the table.
  */
 // MUTANT: waiters_not_counted HF_MUTANT=store_relaxed_missing HF_MUTANT_IN=wait_at
-// MUTANT: moved_and_not_woken HF_MUTANT=unpark_missing HF_MUTANT_IN=wake
+// MUTANT: moved_and_not_woken HF_MUTANT=unpark_missing HF_MUTANT_IN=hf_detail_waiter_wake
 // MUTANT: signalled_and_not_woken HF_MUTANT=unpark_missing HF_MUTANT_IN=wake_one
 // MUTANT: signalled_release HF_MUTANT=store_release HF_MUTANT_IN=wake_one
 // MUTANT: signalled_acquire HF_MUTANT=load_acquire HF_MUTANT_IN=wait_at

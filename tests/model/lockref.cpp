@@ -510,7 +510,7 @@ int main(int argc, char **argv)
 	run.must_reach(hf_model::transition_names[hf_model::T6_TAKE], reached[hf_model::T6_TAKE]);
 	run.must_reach(hf_model::transition_names[hf_model::T4_BEHIND],
 		       reached[hf_model::T4_BEHIND]);
-	for (int t : { hf_model::HANDED_OVER, hf_model::CALLED_BY_UNLOCK, hf_model::STANDS_BACK })
+	for (int t : { hf_model::LEFT_A_WINDOW, hf_model::WOKEN_BY_UNLOCK, hf_model::PARKS_AGAIN })
 		run.must_reach(hf_model::mutex_transition_names[t], mutex_reached[t]);
 	return run.end();
 }

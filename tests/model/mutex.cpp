@@ -8,30 +8,37 @@
  *                 word of 0 and an empty table; no thread is parked for ever, though some wake for no
  *                 reason
  *   trylock       against lock, and alone; the first to come gets it
- *   timeout       some give up at any moment, parked or as the next waiter, and take no wake-up
+ *   timeout       some give up at any moment, parked or as the first waiter, and take no wake-up
  *   with them one more      the last holder frees it: no thread touches it afterwards
- *   two mutexes   in one bucket
- *   no barrier    where the kernel has none: parked threads look again, and all are done in the end
+ *   crossed       each pair of: some give up; the kernel has no barrier; a fork; two mutexes of one
+ *                 bucket. All pairs at two threads, and by chance at three
+ *   at one time   directed at a narrow window: two mutexes of one bucket are unlocked one after the
+ *                 other, with a parked waiter each, before the first of them runs (Q6)
  *   fork          the holder forks while others are anywhere in lock or unlock: the child, which has
  *                 their mutex and not them, unlocks it, and finds it free
  *   killed        a peer of another process dies at any step of its wait: the others get the mutex,
- *                 and at the end it is free
+ *                 and at the end it is free; also while others give up
  * All times are as short as can be, so that each step is near the beginning of the search.
  */
 // MUTANT: take_acquire HF_MUTANT=cmpxchg_acquire HF_MUTANT_IN=hf_detail_mutex_take
 // MUTANT: unlock_release HF_MUTANT=store_release HF_MUTANT_IN=hf_detail_mutex_release
 // MUTANT: unlock_without_fence HF_MUTANT=fence_light
 // MUTANT: parks_without_barrier HF_MUTANT=barrier_missing
-// MUTANT: need_not_published HF_MUTANT=store_relaxed_missing HF_MUTANT_IN=hf_detail_bucket_publish
-// MUTANT: call_not_stored HF_MUTANT=store_relaxed_missing HF_MUTANT_IN=hf_detail_mutex_unlock_slow
-// MUTANT: wake_up_lost HF_MUTANT=unpark_missing HF_MUTANT_IN=wake
-// MUTANT: park_torn HF_MUTANT=park_torn HF_MUTANT_IN=park_until_woken
+// MUTANT: need_not_published HF_MUTANT=store_relaxed_missing HF_MUTANT_IN=bucket_update
+// MUTANT: not_marked_as_waking HF_MUTANT=store_relaxed_missing HF_MUTANT_IN=hf_detail_mutex_unlock_slow
+// MUTANT: wake_up_lost HF_MUTANT=unpark_missing HF_MUTANT_IN=hf_detail_waiter_wake
+// MUTANT: park_torn HF_MUTANT=park_torn HF_MUTANT_IN=hf_detail_waiter_park
 // MUTANT: take_torn HF_MUTANT=cmpxchg_torn HF_MUTANT_IN=hf_detail_mutex_take
-// MUTANT: not_taken_back HF_MUTANT=store_relaxed_missing HF_MUTANT_IN=take_back
-// MUTANT: leaver_calls_nobody HF_MUTANT=store_relaxed_missing HF_MUTANT_IN=leave
+// MUTANT: leaver_wakes_nobody HF_MUTANT=store_relaxed_missing HF_MUTANT_IN=finish_wait HF_MODEL_ONLY=crossed
+// MUTANT: skips_the_wake_of_another HF_MUTANT=load_relaxed_is_1 HF_MUTANT_IN=is_only HF_MODEL_ONLY=at
+// MUTANT: parks_behind_an_old_flag HF_MUTANT=store64_keeps_bit0 HF_MUTANT_IN=bucket_update HF_MODEL_ONLY=at
+// MUTANT: bucket_lock_acquire HF_MUTANT=cmpxchg_acquire HF_MUTANT_IN=hf_detail_bucket_lock_blocked
+// MUTANT: bucket_unlock_release HF_MUTANT=xchg_acq_rel_loses_release HF_MUTANT_IN=hf_detail_bucket_unlock_blocked
+// MUTANT: bucket_wake_up_lost HF_MUTANT=unpark_missing HF_MUTANT_IN=hf_detail_bucket_unlock_blocked
+// MUTANT: bucket_park_torn HF_MUTANT=park_torn HF_MUTANT_IN=hf_detail_bucket_lock_blocked
 // MUTANT: shared_take_acquire HF_MUTANT=xchg_acq_rel_loses_acquire HF_MUTANT_IN=hf_detail_mutex_shared_take_parked HF_MODEL_ONLY=shared
-// MUTANT: shared_unlock_release HF_MUTANT=xchg_acq_rel_loses_release HF_MUTANT_IN=hf_detail_mutex_shared_release
-// MUTANT: shared_wake_up_lost HF_MUTANT=unpark_missing HF_MUTANT_IN=hf_detail_mutex_shared_wake
+// MUTANT: shared_unlock_release HF_MUTANT=xchg_acq_rel_loses_release HF_MUTANT_IN=hf_detail_mutex_shared_release HF_MODEL_ONLY=shared
+// MUTANT: shared_wake_up_lost HF_MUTANT=unpark_missing HF_MUTANT_IN=hf_detail_mutex_shared_wake HF_MODEL_ONLY=shared
 // MUTANT: shared_park_torn HF_MUTANT=park_torn HF_MUTANT_IN=hf_detail_mutex_shared_take_parked HF_MODEL_ONLY=shared
 #define HF_ATOMIC_HEADER "backend.h"
 #define HF_ARCH_HEADER "arch_model.h"
@@ -234,6 +241,59 @@ public:
 };
 
 /*
+ * Thread 0 holds both mutexes of a bucket, and a waiter is parked at each, or parks at the second after
+ * the first was unlocked. Thread 0 unlocks both before the waiter of the first one comes, if it does not
+ * come at once.
+ */
+template <bool Late>
+class at_one_time : public hf_model::scenario {
+	hf_mutex_t lock_[2];
+	hf_model::parking parking_;
+	bool held_ = false, first_is_unlocked_ = false;
+
+	/* Looks at what the model knows; the threads under test see nothing of it. */
+	template <typename Condition>
+	static void until(Condition condition)
+	{
+		while (!condition())
+			rl::yield(1, HF_MODEL_HERE);
+	}
+
+public:
+	static const char *title() { return Late ? "one parks late" : "both are parked"; }
+
+	at_one_time()
+	{
+		hf_mutex_init(&lock_[0]);
+		hf_mutex_init(&lock_[1]);
+	}
+	void thread(unsigned int index)
+	{
+		if (index == 0) {
+			hf_mutex_lock(&lock_[0]);
+			hf_mutex_lock(&lock_[1]);
+			held_ = true;
+			until([] { return hf_model::sleeping == (Late ? 1 : 2); });
+			hf_mutex_unlock(&lock_[0]);
+			first_is_unlocked_ = true;
+			until([] {
+				return !Late || hf_model::sleeping == 1 || the_table_is_idle();
+			});
+			hf_mutex_unlock(&lock_[1]);
+			return;
+		}
+		until([this, index] { return Late && index == 2 ? first_is_unlocked_ : held_; });
+		hf_mutex_lock(&lock_[index - 1]);
+		hf_mutex_unlock(&lock_[index - 1]);
+	}
+	/* That the table is empty is checked elsewhere: here a mutant is to lose the wake-up. */
+
+private:
+	/* Both are through, or about to be: nobody parks any more. */
+	static bool the_table_is_idle() { return !hf_model::the_table->bucket[0].first; }
+};
+
+/*
  * Thread 0 forks with the mutex held, whatever the others do. The child is thread 0 in another world: the
  * same mutex with the same word, and an empty table.
  */
@@ -294,8 +354,85 @@ private:
 	};
 };
 
-/* Thread 0 is a process that is killed while it waits, at any step. */
-template <int N>
+enum { TIMED = 1, NO_BARRIER = 2, FORK = 4, TWO = 8 };
+
+/* Some of the features together. With two mutexes thread 0 takes one after the other. */
+template <int N, unsigned int Features>
+class crossed : public hf_model::scenario {
+	hf_mutex_t lock_[2];
+	hf_mutex_t child_;
+	hf_model::plain data_[2];
+	int expected_[2] = {};
+	hf_model::parking childs_, parking_;
+
+	void forks(const hf_mutex_t &lock)
+	{
+		hf_model::step one;
+
+		forked_with_waiters += !parking_.empty();
+		hf_atomic32_store_relaxed(&child_.word, lock.word.own.now());
+		childs_.use();
+		hf_mutex_unlock(&child_);
+		hf_mutex_lock(&child_);
+		hf_mutex_unlock(&child_);
+		check(child_.word.own.now() == 0 && childs_.empty(), "free and fast");
+		parking_.use();
+	}
+	void once(unsigned int index, unsigned int which)
+	{
+		if ((Features & TIMED) && index != N - 1) {
+			if (!hf_mutex_lock_timeout(&lock_[which], HF_MODEL_LATE)) {
+				gave_up++;
+				return;
+			}
+		} else {
+			hf_mutex_lock(&lock_[which]);
+		}
+		hf_model::increment(data_[which]);
+		expected_[which]++;
+		if ((Features & FORK) && index == 0)
+			forks(lock_[which]);
+		hf_mutex_unlock(&lock_[which]);
+	}
+
+public:
+	static const char *title()
+	{
+		static char text[60];
+
+		snprintf(text, sizeof(text), "%s%s%s%s", Features & TIMED ? "timeout " : "",
+			 Features & NO_BARRIER ? "no-barrier " : "", Features & FORK ? "fork " : "",
+			 Features & TWO ? "two" : "");
+		return text;
+	}
+	crossed()
+	{
+		for (int i = 0; i < 2; i++) {
+			hf_mutex_init(&lock_[i]);
+			hf_model::set(data_[i], 0);
+		}
+		hf_mutex_init(&child_);
+		for (hf_model::thread_state &t : threads) {
+			t.no_barriers = Features & NO_BARRIER;
+			t.patrols = Features & NO_BARRIER ? UINT_MAX : 0;
+		}
+	}
+	void thread(unsigned int index)
+	{
+		once(index, 0);
+		if (Features & TWO)
+			once(index, 1);
+	}
+	void end()
+	{
+		for (int i = 0; i < 2; i++)
+			check(hf_model::get(data_[i]) == expected_[i], "no increment is lost");
+		check(parking_.empty(), "nothing is left in the table");
+	}
+};
+
+/* Thread 0 is a process that is killed while it waits, at any step. @Timed: the others may give up. */
+template <int N, bool Timed = false>
 class killed : public hf_model::locked<shared> {
 public:
 	static const char *title() { return "killed"; }
@@ -307,15 +444,22 @@ public:
 			t.patrols =
 				UINT_MAX; /* a thread that is parked here looks again in the end */
 	}
-	void thread(unsigned int)
+	void thread(unsigned int index)
 	{
+		bool taken = true;
+
 		try {
-			shared::lock(&lock_);
+			if (Timed && index == N - 1)
+				taken = shared::lock_timeout(&lock_);
+			else
+				shared::lock(&lock_);
 		} catch (const hf_model::death &) {
 			died++;
 			return;
 		}
 		hf_model::self().mortal = false;
+		if (!taken)
+			return;
 		work();
 		shared::unlock(&lock_);
 	}
@@ -328,19 +472,27 @@ public:
 	}
 };
 
+/* With two mutexes each thread takes a second one: fewer preemptions, or it takes minutes. */
+template <unsigned int Features>
+static void pair(hf_model::run *run)
+{
+	run->search<crossed<2, Features>, 2>("crossed", Features & TWO ? 1 : 2);
+	run->random<crossed<3, Features>, 3>("crossed", 50000);
+}
+
 int main(int argc, char **argv)
 {
 	hf_model::run run("mutex", argc, argv);
 	const char *name = "mutex";
 
-	run.search<watched<exclusion<own>>, 2>(name, 4);
+	run.search<watched<exclusion<own>>, 2>(name, 3);
 	run.search<watched<exclusion<own, 2>>, 2>(name, 2);
 	run.search<watched<exclusion<own>>, 3>(name, 1);
 	run.search<watched<exclusion<own>, 1>, 2>(name, 2);
 	run.search<watched<tries<own>>, 2>(name, 2);
 	run.search<watched<tries_only<own>>, 2>(name, ALL);
-	run.search<watched<timeouts<own, 2>>, 2>(name, 4);
-	run.search<one_more<own, 2>, 2>(name, 4);
+	run.search<watched<timeouts<own, 2>>, 2>(name, 3);
+	run.search<one_more<own, 2>, 2>(name, 3);
 	run.random<watched<exclusion<own, 3>>, 2>(name, 200000);
 	run.random<watched<exclusion<own, 2>>, 3>(name, 200000);
 	run.random<watched<exclusion<own, 2>, 1>, 4>(name, 30000);
@@ -352,10 +504,18 @@ int main(int argc, char **argv)
 	run.search<two<2>, 2>("two", 2);
 	run.random<two<4>, 4>("two", 30000);
 	run.random<two<4, false>, 4>("two", 100000);
+	run.random<at_one_time<false>, 3>("at one time", 2000);
+	run.random<at_one_time<true>, 3>("at one time", 2000);
 	run.random<watched<exclusion<own, 2>, 0, false>, 2>("no barrier", 30000);
 	run.random<watched<exclusion<own, 2>, 0, false>, 3>("no barrier", 30000);
-	run.search<watched<timeouts<own, 2>, 0, false>, 2>("no barrier", 3);
 	run.random<watched<timeouts<own, 3>, 0, false>, 3>("no barrier", 400000);
+	pair<TIMED | NO_BARRIER>(&run);
+	pair<TIMED | FORK>(&run);
+	pair<TIMED | TWO>(&run);
+	pair<NO_BARRIER | FORK>(&run);
+	pair<NO_BARRIER | TWO>(&run);
+	pair<FORK | TWO>(&run);
+	run.random<crossed<3, TIMED | NO_BARRIER | FORK | TWO>, 3>("crossed", 30000);
 	run.search<forks<2>, 2>("fork", 2);
 	run.random<forks<4>, 4>("fork", 30000);
 
@@ -366,6 +526,8 @@ int main(int argc, char **argv)
 	run.random<peers<timeouts<shared, 3>, 1>, 3>("shared", 30000);
 	run.random<killed<2>, 2>("killed", 50000);
 	run.random<killed<3>, 3>("killed", 50000);
+	run.random<killed<2, true>, 2>("killed", 50000);
+	run.random<killed<3, true>, 3>("killed", 50000);
 
 	for (int t = 0; t < hf_model::MUTEX_TRANSITIONS; t++)
 		run.must_reach(hf_model::mutex_transition_names[t], reached[t]);

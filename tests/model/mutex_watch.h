@@ -14,21 +14,24 @@ namespace hf_model
 {
 
 enum mutex_transition {
-	HANDED_OVER,
-	TAKEN_BACK,
-	CALLED_BY_UNLOCK,
-	CALLED_BY_LEAVER,
-	TURN_OVER,
-	STANDS_BACK,
+	WOKEN_BY_UNLOCK,
+	WOKEN_BY_LEAVER,
 	COMES,
+	TURN_OVER,
+	PARKS_AGAIN,
+	LEFT_A_WINDOW,
+	YIELDS,
 	MUTEX_TRANSITIONS
 };
 
 inline const char *const mutex_transition_names[MUTEX_TRANSITIONS] = {
-	"handed to the next waiter",       "taken back from it",
-	"an unlock wakes the next waiter", "a waiter that gives up wakes the next one",
-	"the next waiter is due",          "the next waiter parks",
-	"the next waiter comes",
+	"an unlock wakes the first waiter",
+	"a waiter that gives up wakes the next one",
+	"the first waiter comes",
+	"the first waiter is due",
+	"the first waiter parks again",
+	"an unlock leaves it some time",
+	"a thread yields at the end of a turn",
 };
 
 class mutex_watch {
@@ -53,35 +56,24 @@ public:
 	void other(const void *object, uint64_t after, const where &at)
 	{
 		const char *in = at.func_;
+		bool is_turn = object == &the_table->bucket[0].turn;
 
-		/* Whoever ends a hand-over has the mutex: the next waiter, or one that takes it back. */
-		if (holder_ == HANDED && object == &the_table->bucket[0].turn &&
-		    !(after & HF_DETAIL_TURN_HANDED))
-			holder_ = (int)rl::thread_index();
-
-		if (strcmp(in, "hf_detail_mutex_unlock_slow") == 0) {
-			reached_[after == HF_DETAIL_WAITER_CALLED ? CALLED_BY_UNLOCK
-								  : HANDED_OVER]++;
-			if (after == HF_DETAIL_WAITER_HANDED)
-				holder_ = HANDED;
-		} else if (strcmp(in, "end_turn") == 0) {
-			reached_[TURN_OVER]++;
-		} else if (strcmp(in, "take_back") == 0) {
-			reached_[TAKEN_BACK]++;
-		} else if (strcmp(in, "leave") == 0) {
-			reached_[CALLED_BY_LEAVER]++;
-		} else if (strcmp(in, "stand_back") == 0) {
-			reached_[STANDS_BACK]++;
-		} else if (strcmp(in, "come") == 0) {
-			reached_[COMES]++;
-		}
+		if (strcmp(in, "hf_detail_mutex_unlock_slow") == 0)
+			reached_[after == HF_DETAIL_WAITER_WAKING ? WOKEN_BY_UNLOCK
+								  : LEFT_A_WINDOW]++;
+		else if (strcmp(in, "finish_wait") == 0 && object != &the_table->bucket[0].newest)
+			reached_[WOKEN_BY_LEAVER]++;
+		else if (strcmp(in, "set_head") == 0)
+			reached_[after == HF_DETAIL_WAITER_PARKED ? PARKS_AGAIN
+				 : after == HF_DETAIL_WAITER_HEAD ? COMES
+								  : TURN_OVER]++;
+		else if (strcmp(in, "yield_turn") == 0 && is_turn)
+			reached_[YIELDS]++;
 	}
 	/* The caller's verb returned with the mutex. */
 	void has_it() const { check(holder_ == (int)rl::thread_index(), "granted, and not taken"); }
 
 private:
-	enum { HANDED = -2 };
-
 	unsigned long *reached_;
 	int holder_ = -1;
 };

@@ -30,10 +30,20 @@ public:
 #define HF_DETAIL_PARKING_BUCKETS 1
 #define HF_DETAIL_PARKING_INDEX(at) ((void)(at), 0u)
 #define HF_MUTEX_SPIN_NS 1
-#define HF_MUTEX_NEXT_SPIN_NS 1
-#define HF_MUTEX_TURN_NS (rl::rand(2) == 1 ? 0 : UINT64_MAX)
-#define HF_MUTEX_PATROL_NS 1
+#define HF_MUTEX_HEAD_SPIN_NS 1
+#define HF_MUTEX_BACKOFF_NS 1
+#define HF_MUTEX_TURN_NS (rl::rand(2) == 1 ? 0 : UINT64_MAX / 2)
+#define HF_MUTEX_WINDOW_NS 1
 #define HF_MUTEX_CLOCK_EACH 1
+#define HF_MUTEX_SELF (rl::thread_index() + 2)
+#define HF_MUTEX_UNLOCKS hf_model::unlocks
+#define HF_DETAIL_RECHECK_NS 1
+#define BUCKET_LOOKS 0
+
+namespace hf_model
+{
+inline uint32_t unlocks;
+}
 
 #include "../../src/parking/parking.c"
 
@@ -55,6 +65,7 @@ public:
 		hf_atomic64_store_relaxed(&table_.bucket[0].turn, 0);
 		table_.bucket[0].first = table_.bucket[0].last = NULL;
 		table_.bucket[0].born = 0;
+		hf_atomic64_store_relaxed(&table_.bucket[0].newest, 0);
 		use();
 	}
 	void use();

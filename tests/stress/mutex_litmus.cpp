@@ -15,7 +15,7 @@
 #include <cstdlib>
 
 #define HF_MUTEX_SPIN_NS 1
-#define HF_MUTEX_NEXT_SPIN_NS 1
+#define HF_MUTEX_HEAD_SPIN_NS 1
 #define HF_MUTEX_TURN_NS 1000000000
 #define hf_env_yield() ((void)0) /* it would hide the race, and take long */
 #include "../../src/mutex/mutex.c"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* mutex_parks - mutex.cpp, with limits that make the mutex park, hand off and wake all the time. */
 #define HF_MUTEX_SPIN_NS 1
-#define HF_MUTEX_NEXT_SPIN_NS 1
+#define HF_MUTEX_HEAD_SPIN_NS 1
 #define HF_MUTEX_TURN_NS 1
-#define HF_MUTEX_PATROL_NS 1000
+#define HF_DETAIL_RECHECK_NS 1000
 #include "../../src/mutex/mutex.c"
 
 #define NAME "mutex_parks"

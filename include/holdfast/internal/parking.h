@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef HF_PARKING_H
+#define HF_PARKING_H
+#pragma GCC system_header
+/*
+ * parking - what an inline unlock reads of the table of waiters (src/parking/parking.h).
+ *
+ *   hf_detail_parking_need[]    for each bucket: does an unlock have to call its slow path?
+ *   HF_DETAIL_PARKING_INDEX()   the bucket of an address
+ *
+ * Context   any thread; only where threads can park (HF_ENV_HAS_PARK)
+ */
+#include "atomic.h"
+#include "env.h"
+
+#if HF_ENV_HAS_PARK
+
+#ifndef HF_DETAIL_PARKING_BUCKETS
+#define HF_DETAIL_PARKING_BUCKETS 1024
+#define HF_DETAIL_PARKING_INDEX(at)                                                                \
+	((uint32_t)((uint32_t)((uintptr_t)(at) >> 2) * 0x9e3779b1u) >> 22)
+#endif
+
+HF_BEGIN_DECLS
+
+/* All 0 until there is a table. */
+extern const hf_atomic32_t *volatile hf_detail_parking_need
+	HF_DETAIL_LINKED(hf_detail_parking_need) HF_API_EACH;
+
+HF_END_DECLS
+
+#endif
+#endif
