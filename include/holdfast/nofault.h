@@ -86,7 +86,14 @@
 #define HF_DETAIL_WORD(verb, p, len, access) HF_ENV_TOUCH(p, len, -HF_EFAULT, access)
 #else
 #define HF_DETAIL_WORD(verb, p, len, access)                                                       \
-	(hf_detail_touch(HF_DETAIL_VERB(verb), p, len, p, len), (access))
+	__extension__({                                                                            \
+		int hf_detail_error;                                                               \
+                                                                                                   \
+		hf_detail_touch(HF_DETAIL_VERB(verb), p, len, p, len);                             \
+		hf_detail_error = (access);                                                        \
+		hf_detail_touched(HF_DETAIL_VERB(verb), p, hf_detail_error ? 0 : len);             \
+		hf_detail_error;                                                                   \
+	})
 #endif
 
 #if !HF_ENV_HAS_CLEAR

@@ -1,66 +1,267 @@
 /* SPDX-License-Identifier: MIT */
-/* objects - for run.py: what a sanitizer must report, and what it must not. Exit status 0 = it did not. */
+/*
+ * objects - for run.py: what a sanitizer must report, and what it must not. Exit status 0 = it did not.
+ *
+ *   objects list                the verbs of the table in sanitize.h: name, does it read, does it write
+ *   objects reads|writes VERB   over the end of a heap block
+ *   objects uses VERB           what it has written
+ *   objects WHAT                see main()
+ */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <holdfast/nofault.h>
 
-static const char source[64] = "abcdefgh";
+enum { BLOCK = 24, OVER = 32, NOWHERE = 4096 };
+
+static char source[64] __attribute__((aligned(8))) = "abcdefghijklmnopqrstuvwxyz0123456789abcdefghijklmnopqrstuvwxyz0";
+static char room[64] __attribute__((aligned(8)));
 static char global[16];
+
 /* MemorySanitizer looks at what decides. */
-static int uses(const char *p, size_t len)
+static int uses(const void *p, size_t len)
 {
 	int sum = 0;
 
 	for (size_t i = 0; i < len; i++)
-		sum += p[i];
+		sum += ((const char *)p)[i];
 	if (sum == 12345)
 		abort();
+	return 0;
+}
+
+/*
+ * Each verb over `len` bytes of both, or with the word that ends there. Returns how many bytes before
+ * the end it has written. A row of the table that has none here does not compile.
+ */
+/* clang-format off */
+#define VERB(name) static size_t do_##name(char *to, char *from, size_t len)
+#define DONE(left) ((left) ? (exit(3), 0) : len)
+
+VERB(hf_clear_nofault) { (void)from; return DONE(hf_clear_nofault(to, len)); }
+VERB(hf_copy_nofault) { return DONE(hf_copy_nofault(to, from, len)); }
+VERB(hf_copy_from_nofault) { return DONE(hf_copy_from_nofault(to, from, len)); }
+VERB(hf_copy_to_nofault) { return DONE(hf_copy_to_nofault(to, from, len)); }
+VERB(hf_fill_nofault) { (void)from; return DONE(hf_fill_nofault(to, 1, len)); }
+VERB(hf_copy_nofault_words) { return DONE(hf_copy_nofault_words(to, from, len / 8)); }
+VERB(hf_strncpy_nofault) { return DONE(hf_strncpy_nofault(to, from, len) != (long)len); }
+
+/* Overlapping: what does not is a copy. In the one that is no static object. */
+VERB(hf_move_nofault)
+{
+	size_t left;
+
+	if (to == room)
+		left = hf_move_nofault(from, from + 8, len - 8);
+	else {
+		memset(to, 0, 16);
+		left = hf_move_nofault(to + 8, to, len - 8);
+	}
+	return left ? (exit(3), 0) : len;
+}
+
+VERB(hf_compare_nofault)
+{
+	size_t equal;
+	int result;
+
+	(void)to;
+	memcpy(room, source, sizeof(room));
+	memcpy(room, from, BLOCK);
+	result = hf_compare_nofault(room, from, len, &equal);
+	return result == -HF_EFAULT || equal < BLOCK;
+}
+
+VERB(hf_find_nofault)
+{
+	size_t at;
+
+	(void)to;
+	return hf_find_nofault(from, 0x7e, len, &at) == -HF_EFAULT || at < BLOCK;
+}
+
+VERB(hf_length_nofault)
+{
+	size_t at;
+
+	(void)to;
+	return hf_length_nofault(from, len, &at) == -HF_EFAULT || at < BLOCK;
+}
+
+VERB(hf_copy_iovec_nofault)
+{
+	struct hf_iovec a[2] = { { to, 8 }, { to + 8, len - 8 } }, b = { from, len };
+	struct hf_iovec_stop stop;
+
+	if (hf_copy_iovec_nofault(a, 2, &b, 1, &stop))
+		exit(3);
+	return stop.done == len ? len : 0;
+}
+
+#define WORD(bits)                                                                                 \
+	VERB(hf_load##bits##_nofault)                                                              \
+	{                                                                                          \
+		uint##bits##_t value;                                                              \
+                                                                                                   \
+		(void)to;                                                                          \
+		if (hf_load##bits##_nofault(&value, from + len - bits / 8))                        \
+			exit(3);                                                                   \
+		return value == 77;                                                                \
+	}                                                                                          \
+	VERB(hf_store##bits##_nofault)                                                             \
+	{                                                                                          \
+		(void)from;                                                                        \
+		if (hf_store##bits##_nofault(to + len - bits / 8, 7))                              \
+			exit(3);                                                                   \
+		return bits / 8;                                                                   \
+	}
+
+#define ATOMIC(bits)                                                                               \
+	VERB(hf_cmpxchg##bits##_nofault)                                                           \
+	{                                                                                          \
+		uint##bits##_t found;                                                              \
+                                                                                                   \
+		(void)from;                                                                        \
+		if (hf_cmpxchg##bits##_nofault(to + len - bits / 8, 1, 2, &found))                 \
+			exit(3);                                                                   \
+		return found == 77;                                                                \
+	}                                                                                          \
+	VERB(hf_exchange##bits##_nofault)                                                          \
+	{                                                                                          \
+		uint##bits##_t found;                                                              \
+                                                                                                   \
+		(void)from;                                                                        \
+		if (hf_exchange##bits##_nofault(to + len - bits / 8, 1, &found))                   \
+			exit(3);                                                                   \
+		return bits / 8;                                                                   \
+	}                                                                                          \
+	VERB(hf_fetch_add##bits##_nofault)                                                         \
+	{                                                                                          \
+		uint##bits##_t found;                                                              \
+                                                                                                   \
+		(void)from;                                                                        \
+		if (hf_fetch_add##bits##_nofault(to + len - bits / 8, 1, &found))                  \
+			exit(3);                                                                   \
+		return found == 77;                                                                \
+	}
+
+/* clang-format on */
+WORD(8)
+WORD(16)
+WORD(32)
+WORD(64)
+ATOMIC(32)
+ATOMIC(64)
+
+static const struct {
+	const char *name;
+	size_t (*function)(char *to, char *from, size_t len);
+	int reads, writes;
+} verbs[] = {
+#define ROW(name, reads, writes) { #name, do_##name, reads, writes },
+	HF_DETAIL_VERBS(ROW)
+};
+
+enum { VERBS = sizeof(verbs) / sizeof(verbs[0]) };
+
+/* Addresses that no process has, and some that this one doesn't: each is a fault, and no report. */
+static int wild(void)
+{
+	static const uintptr_t nowhere[] = {
+		8, NOWHERE, 0x100000000, 0x7ffffffffff8, 0x7fffffffffff, 0x800000000000,
+		0x8000000000000000, 0xffff800000000000, UINTPTR_MAX - 63, UINTPTR_MAX - 3,
+	};
+	char variable[64] = "";
+	uint64_t word;
+	uint8_t byte;
+	size_t at;
+
+	for (size_t i = 0; i < sizeof(nowhere) / sizeof(nowhere[0]); i++) {
+		char *p = (char *)nowhere[i];
+
+		if (hf_copy_nofault(variable, p, 16) != 16 || hf_copy_nofault(p, variable, 16) != 16 ||
+		    hf_clear_nofault(p, 64) != 64 || hf_fill_nofault(p, 1, 64) != 64 ||
+		    hf_move_nofault(p, p + 1, 16) != 16 ||
+		    hf_find_nofault(p, 1, 64, &at) != -HF_EFAULT || at ||
+		    hf_compare_nofault(p, variable, 64, &at) != -HF_EFAULT || at ||
+		    hf_length_nofault(p, 64, &at) != -HF_EFAULT || at ||
+		    hf_strncpy_nofault(variable, p, 16) != -HF_EFAULT ||
+		    hf_load64_nofault(&word, p) != -HF_EFAULT ||
+		    hf_load8_nofault(&byte, p) != -HF_EFAULT || hf_store8_nofault(p, 1) != -HF_EFAULT)
+			return 2;
+	}
+	return 0;
+}
+
+static int of_verb(const char *what, const char *name)
+{
+	char *block = (char *)malloc(BLOCK);
+	size_t i, n;
+
+	for (i = 0; i < VERBS && strcmp(verbs[i].name, name); i++)
+		;
+	if (!block || i == VERBS)
+		return 9;
+	if (!strcmp(what, "uses")) {
+		if (!strncmp(name, "hf_cmpxchg", 10) || !strncmp(name, "hf_fetch", 8))
+			memset(block, 1, BLOCK); /* it is read */
+		n = verbs[i].function(block, source, BLOCK);
+		return uses(block + BLOCK - n, n);
+	}
+	memset(block, 1, BLOCK);
+	if (!strcmp(what, "reads"))
+		(void)verbs[i].function(verbs[i].writes && !strstr(name, "cmpxchg") &&
+						!strstr(name, "exchange") && !strstr(name, "fetch") ?
+					room : block, block, OVER);
+	else
+		(void)verbs[i].function(block, source, OVER);
 	return 0;
 }
 
 int main(int argc, char **argv)
 {
 	const char *wanted = argc > 1 ? argv[1] : "";
-	char *block = (char *)malloc(24), variable[16];
+	char *block = (char *)malloc(BLOCK), variable[16];
 	uint64_t word = 0;
 
 	if (!block || hf_nofault_install())
 		return 9;
-	if (!strcmp(wanted, "copy over a block"))
-		return hf_copy_nofault(block, source, 64) != 0;
-	if (!strcmp(wanted, "copy from behind a block"))
-		return hf_copy_nofault(global, block + 16, 16) != 0;
+	if (!strcmp(wanted, "list")) {
+		for (size_t i = 0; i < VERBS; i++)
+			printf("%s %d %d\n", verbs[i].name, verbs[i].reads, verbs[i].writes);
+		return 0;
+	}
+	if (argc > 2)
+		return of_verb(wanted, argv[2]);
 	if (!strcmp(wanted, "clear over a variable"))
 		return hf_clear_nofault(variable, 17) != 0;
 	if (!strcmp(wanted, "clear over a global"))
 		return hf_clear_nofault(global, 17) != 0;
-	if (!strcmp(wanted, "load behind a block"))
-		return hf_load64_nofault(&word, block + 20) != 0;
 	if (!strcmp(wanted, "store to a freed block")) {
 		free(block);
 		return hf_store64_nofault(block, 1) != 0;
 	}
 	if (!strcmp(wanted, "use of what was not copied")) {
-		if (hf_copy_nofault(block, (const char *)(uintptr_t)4096, 24) != 24)
+		if (hf_copy_nofault(block, (const char *)(uintptr_t)NOWHERE, BLOCK) != BLOCK)
 			return 1;
-		return uses(block, 24);
+		return uses(block, BLOCK);
 	}
 	/* "nothing": all that is right, and what is nowhere */
-	if (hf_copy_nofault(block, source, 24) || uses(block, 24))
-		return 1;
-	if (hf_clear_nofault(variable, sizeof(variable)) || uses(variable, sizeof(variable)))
-		return 1;
-	if (hf_load64_nofault(&word, source) || (word & 1) == 0)
+	for (size_t i = 0; i < VERBS; i++) {
+		char *to = (char *)malloc(BLOCK), *from = (char *)malloc(BLOCK);
+
+		if (!to || !from)
+			return 9;
+		memset(to, 1, BLOCK);
+		memset(from, 1, BLOCK);
+		(void)verbs[i].function(to, from, BLOCK);
+		free(to);
+		free(from);
+	}
+	if (hf_clear_nofault(variable, sizeof(variable)) || uses(variable, sizeof(variable)) ||
+	    hf_load64_nofault(&word, source) || (word & 1) == 0)
 		return 1;
 	free(block);
-	block = (char *)malloc(24);
-	if (!block || hf_strncpy_nofault(block, source, 24) != 8 || uses(block, 9))
-		return 1;
-	if (hf_copy_nofault(variable, (const char *)(uintptr_t)4096, 16) != 16 ||
-	    hf_copy_nofault(variable, (const char *)(UINTPTR_MAX - 3), 16) != 16 ||
-	    hf_load64_nofault(&word, (const char *)(uintptr_t)0x100000000) != -HF_EFAULT)
-		return 2;
-	free(block);
-	return 0;
+	return wild();
 }
