@@ -147,6 +147,9 @@ bool hf_nofault_owned(void) HF_API_EACH;
  * @info:    a siginfo_t
  * @context: a ucontext_t
  *
+ * Once called, also as hf_nofault_handle(0, NULL, NULL) at the start of the program, no region installs
+ * the handler by itself (region.h).
+ *
  * Context:  a signal handler
  * Ordering: none
  * Return:   true: recovered, return from the handler now; false: it is not ours, nothing was

@@ -36,7 +36,9 @@
  *                   ... the hash is not the file's
  *   }
  *
- * C++      hf::region guard(base, len); ...; if (guard.end() < len) ...
+ * Guards   C     HF_REGION_GUARD(&r, base, len, error);
+ *          C++   hf::region guard(base, len); ...; if (guard.end() < len) ...
+ *                hf::process_region guard(base, len);
  *
  * State
  *   A region is a range of one mapping of one file.
@@ -139,6 +141,7 @@ struct hf_region_fault {
 	size_t written; /* the first write into the lost part that was noted, or `bad` if another
 			   region's was; the region's length: none */
 	int error;      /* 0; -errno: the file could not be mapped again, and the zeros stay;
+			   -EEXIST (17): nor was it: the place belongs to another mapping by now;
 			   -EINVAL (22): not a region that is open in this thread */
 };
 
@@ -154,7 +157,8 @@ HF_BEGIN_DECLS
  * takes them as a whole, and code that works by vectors may begin in front of `base`. Regions of a
  * thread may nest, overlap and end in any order; the one that began last serves a fault.
  *
- * Context:  any thread; not in a signal handler; needs hf_nofault_install() or hf_nofault_handle()
+ * Context:  any thread; not in a signal handler. Installs the handler (hf_nofault_install()) if no
+ *           code has done so yet: not if hf_nofault_handle() was called before
  * Ordering: none
  * Errors:   -EINVAL (22): no base, no length, or a range that wraps around; -EBUSY (16): it is open
  *           already, in this thread or for the process; -errno of hf_nofault_install()
@@ -170,7 +174,9 @@ HF_MUST_CHECK int hf_region_begin(hf_region_t *region, const void *base, size_t 
  * @offset:              of the byte at `base` in the file: not of the mapping's start
  *
  * If a page was lost, hf_region_end() maps the file again from there to the range's end, with this
- * protection and these flags, as the file is then: if it is still short, the next access behind its
+ * protection and these flags, if the place has still the zeros (/proc/self/maps: code under the region
+ * may have unmapped it, and others mapped something there). It is a new mapping: mlock() and
+ * madvise() (MADV_DONTDUMP, MADV_DONTFORK, ...) of the part are to be called again. As the file is then: if it is still short, the next access behind its
  * end is a SIGBUS again; if it has grown, the new content is there. It also looks how long the file
  * is, so that the first bad offset is exact to the byte, and a file that has become shorter inside
  * of its last page is noticed.
@@ -235,20 +241,36 @@ HF_MUST_CHECK int hf_region_call(const void *base, size_t len, void (*function)(
 
 HF_END_DECLS
 
+HF_INLINE hf_region_t *hf_detail_region_guard_begin(hf_region_t *region, const void *base,
+						    size_t len, int *error)
+{
+	*error = hf_region_begin(region, base, len);
+	return *error ? (hf_region_t *)0 : region;
+}
+
+HF_INLINE void hf_detail_region_guard_end(hf_region_t **guard)
+{
+	if (*guard && hf_region_end(*guard, (struct hf_region_fault *)0)) {}
+}
+
+/*
+ * HF_REGION_GUARD - a region to the end of this block, however it is left; not by longjmp. `region` is a
+ * hf_region_t *; `error`, an int, gets what hf_region_begin() returns: if not 0, nothing is open. Only
+ * hf_region_end() returns what was lost: after it, the guard does nothing.
+ */
+#define HF_REGION_GUARD(region, base, len, error)                                                  \
+	hf_region_t *HF_DETAIL_UNIQUE(hf_detail_guard_)                                            \
+		__attribute__((cleanup(hf_detail_region_guard_end), unused)) =                     \
+			hf_detail_region_guard_begin((region), (base), (len), &(error))
+
 #ifdef __cplusplus
 HF_BEGIN_CXX
-/* A region from here to end(), or to the end of the block: but only end() says what was lost. */
-class region {
+/* What hf::region and hf::process_region share. */
+class region_guard {
 public:
-	region(const void *base, size_t len) noexcept : error_(hf_region_begin(&raw_, base, len)) {}
-	/* As hf_region_begin_file(). */
-	region(const void *base, size_t len, int prot, int flags, int fd, uint64_t offset) noexcept
-		: error_(hf_region_begin_file(&raw_, base, len, prot, flags, fd, offset))
-	{
-	}
-	region(const region &) = delete;
-	region &operator=(const region &) = delete;
-	~region()
+	region_guard(const region_guard &) = delete;
+	region_guard &operator=(const region_guard &) = delete;
+	~region_guard()
 	{
 		if (!error_ && hf_region_end(&raw_, nullptr)) {}
 	}
@@ -266,9 +288,34 @@ public:
 		return hf_region_end(&raw_, fault);
 	}
 
-private:
+protected:
+	region_guard() noexcept : error_(-HF_EINVAL) {}
 	hf_region_t raw_;
 	int error_;
+};
+
+/* A region from here to end(), or to the end of the block: but only end() returns what was lost. */
+class region : public region_guard {
+public:
+	[[nodiscard]] region(const void *base, size_t len) noexcept
+	{
+		error_ = hf_region_begin(&raw_, base, len);
+	}
+	/* As hf_region_begin_file(). */
+	[[nodiscard]] region(const void *base, size_t len, int prot, int flags, int fd,
+			     uint64_t offset) noexcept
+	{
+		error_ = hf_region_begin_file(&raw_, base, len, prot, flags, fd, offset);
+	}
+};
+
+/* The same for the faults of all threads: hf_region_begin_process(). Any thread may end it. */
+class process_region : public region_guard {
+public:
+	[[nodiscard]] process_region(const void *base, size_t len) noexcept
+	{
+		error_ = hf_region_begin_process(&raw_, base, len);
+	}
 };
 HF_END_CXX
 #endif

@@ -22,6 +22,12 @@
 typedef bool (*hf_detail_fault_hook_t)(int signal, const siginfo_t *info, void *context,
 				       sigjmp_buf **jump);
 
+/*
+ * Installs the handler, unless it has been installed before or the program's own calls
+ * hf_nofault_handle(). Returns 0 or -errno.
+ */
+int hf_detail_nofault_ensure(void) __attribute__((visibility("hidden")));
+
 extern hf_atomic64_t hf_detail_fault_hook __attribute__((visibility("hidden")));
 
 #endif

@@ -374,10 +374,16 @@ static __attribute__((noreturn)) void leave_by_jump(sigjmp_buf *jump, const void
 	siglongjmp(*jump, 1);
 }
 
+/* hf_nofault_install() or hf_nofault_handle() was called: who is to recover faults has been decided. */
+static hf_atomic32_t decided;
+
 bool hf_nofault_handle(int signal, const void *information, void *context)
 {
 	sigjmp_buf *jump = NULL;
 
+	hf_atomic32_store_relaxed(&decided, 1);
+	if (!information)
+		return false;
 	if (!recover(signal, (const siginfo_t *)information, context, &jump))
 		return false;
 	if (jump)
@@ -616,8 +622,15 @@ int hf_nofault_install(void)
 			(void)restore_one(0);
 	}
 	installed = installed || !error;
+	if (!error)
+		hf_atomic32_store_relaxed(&decided, 1);
 	(void)pthread_mutex_unlock(&lock);
 	return error;
+}
+
+int hf_detail_nofault_ensure(void)
+{
+	return hf_atomic32_load_relaxed(&decided) ? 0 : hf_nofault_install();
 }
 
 bool hf_nofault_owned(void)
@@ -670,8 +683,31 @@ static void nofault_in_child(void)
 	nofault_after_fork();
 }
 
+/*
+ * A function of the C library that is called for the first time may be bound then, by the loader, which
+ * takes 3 KiB of the stack: an alternate one has 1 KiB for us. So what the handler calls is called here.
+ */
+static void bind_early(void)
+{
+	struct sigaction action;
+	sigset_t mask;
+	sigjmp_buf where;
+
+	(void)sigaction(SIGSEGV, NULL, &action);
+	(void)sigorset(&mask, &action.sa_mask, &action.sa_mask);
+	(void)sigaddset(&mask, SIGSEGV);
+	(void)pthread_sigmask(SIG_BLOCK, NULL, &mask);
+	(void)getauxval(AT_SYSINFO_EHDR);
+	(void)getpid();
+	(void)syscall(SYS_gettid);
+	hf_env_yield();
+	if (sigsetjmp(where, 0) == 0)
+		siglongjmp(where, 1);
+}
+
 __attribute__((constructor(101))) static void start_nofault(void)
 {
+	bind_early();
 	(void)pthread_atfork(nofault_before_fork, nofault_after_fork, nofault_in_child);
 #if HF_ARCH_HAS_SITES
 	add_range(hf_detail_sites_start, hf_detail_sites_end, stays_loaded(hf_detail_sites_start));

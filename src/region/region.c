@@ -2,10 +2,13 @@
 /* linux_user_region - Linux user space: ranges of mappings that lose pages. */
 #define _GNU_SOURCE /* MAP_ANONYMOUS, MADV_POPULATE_WRITE */
 #include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -22,6 +25,8 @@
 /* Linux 5.14; older headers don't have them. */
 #define HF_DETAIL_POPULATE_READ 22
 #define HF_DETAIL_POPULATE_WRITE 23
+#define HF_DETAIL_SET_VMA 0x53564d41
+#define HF_DETAIL_SET_VMA_ANON_NAME 0
 
 static struct hf_detail_regions all = { .page = 4096 }; /* the page is set before main() */
 
@@ -112,6 +117,9 @@ static void *map(void *at, size_t len, int prot, int flags, int fd, uint64_t off
 #endif
 }
 
+static const char zeros_name[] = "holdfast zeros";
+static hf_atomic32_t zeros_have_names;
+
 /*
  * Puts zeros in place of the pages; before that, notes it in all regions that have some. Sets
  * errno.
@@ -125,7 +133,13 @@ static bool replace(hf_region_t *r, struct hf_detail_region_pages lost)
 	hf_detail_regions_note(&all, r, lost); /* G1 */
 	if (hf_atomic64_load_seq_cst(&r->written) != HF_DETAIL_REGION_NONE)
 		prot |= PROT_WRITE;
-	return map(at, (size_t)(lost.to - lost.from), prot, flags, -1, 0) == at;
+	if (map(at, (size_t)(lost.to - lost.from), prot, flags, -1, 0) != at)
+		return false;
+	/* So that the end knows them again: still_zeros(). Linux 5.17, if it was built with it. */
+	if (!syscall(SYS_prctl, HF_DETAIL_SET_VMA, HF_DETAIL_SET_VMA_ANON_NAME, lost.from,
+		     lost.to - lost.from, zeros_name))
+		hf_atomic32_store_relaxed(&zeros_have_names, 1);
+	return true;
 }
 
 /*
@@ -285,11 +299,15 @@ static bool is_open(const hf_region_t *r)
 static int prepare(hf_region_t *r, const void *base, size_t len)
 {
 	uintptr_t start = (uintptr_t)base, end = start + len;
+	int error;
 
 	if (!start || !len || end < start || up(end, all.page) < end)
 		return -HF_EINVAL;
 	if (is_open(r))
 		return -EBUSY;
+	error = hf_detail_nofault_ensure();
+	if (error)
+		return error;
 	memset(r, 0, sizeof(*r));
 	hf_atomic64_store_relaxed(&r->lost, HF_DETAIL_REGION_NONE);
 	hf_atomic64_store_relaxed(&r->written, HF_DETAIL_REGION_NONE);
@@ -361,6 +379,59 @@ static bool take_out(hf_region_t *r)
 	return found;
 }
 
+/* One of /proc/self/maps or smaps. */
+struct mapping {
+	uintptr_t from, to;
+	uint64_t inode;
+	char name[32];
+};
+
+/* A line that begins one? */
+static bool read_mapping(const char *line, struct mapping *m)
+{
+	m->name[0] = 0;
+	return sscanf(line, "%" SCNxPTR "-%" SCNxPTR " %*s %*s %*s %" SCNu64 " %31[^\n]", &m->from,
+		      &m->to, &m->inode, m->name) >= 3;
+}
+
+/*
+ * The code that ran may have unmapped its file, and others may have mapped something there since: nothing
+ * may be mapped over that. All of the range must be the zeros, or the file, which the end of another
+ * region may have mapped already. Zeros are known by their name; on a kernel that has none, they are
+ * anonymous and made with MAP_NORESERVE ("nr" in smaps). Returns 0 or -errno.
+ */
+static int still_zeros(const hf_region_t *r, uintptr_t from, uintptr_t to)
+{
+	bool named = hf_atomic32_load_relaxed(&zeros_have_names) != 0, inside = false;
+	char line[PATH_MAX + 128];
+	struct mapping m, next;
+	struct stat file;
+	FILE *maps;
+
+	memset(&m, 0, sizeof(m));
+	if (fstat(r->fd, &file))
+		return -errno;
+	maps = fopen(named ? "/proc/self/maps" : "/proc/self/smaps", "re");
+	if (!maps)
+		return -errno;
+	while (from < to && fgets(line, sizeof(line), maps)) {
+		if (read_mapping(line, &next)) {
+			m = next;
+			inside = m.from <= from && from < m.to;
+			if (m.from > from)
+				break; /* a hole: it was unmapped */
+			if (inside &&
+			    (m.inode ? m.inode == file.st_ino : strstr(m.name, zeros_name) != NULL))
+				from = m.to;
+		} else if (inside && !named && !m.inode && strncmp(line, "VmFlags:", 8) == 0 &&
+			   strstr(line, " nr")) {
+			from = m.to;
+		}
+	}
+	(void)fclose(maps);
+	return from < to ? -EEXIST : 0;
+}
+
 /* The file again from the first lost page on: R5. Returns 0 or -errno. */
 static int map_again(const hf_region_t *r, uintptr_t from)
 {
@@ -371,6 +442,9 @@ static int map_again(const hf_region_t *r, uintptr_t from)
 #ifdef MAP_FIXED_NOREPLACE
 	flags &= ~MAP_FIXED_NOREPLACE;
 #endif
+	error = still_zeros(r, from, healed.to);
+	if (error)
+		return error;
 	hf_mutex_lock(&all.lock);
 	hf_detail_regions_heal_begin(&all);
 	if (map((void *)from, healed.to - from, r->prot, flags | MAP_FIXED, r->fd, offset) ==
@@ -548,8 +622,21 @@ static void region_in_child(void)
 	hf_detail_regions_each(&all, count_loss, NULL);
 }
 
+/* As in signals.c: none is bound for the first time in the handler. Nothing is mapped: no length. */
+static void bind_early(void)
+{
+	int error = errno;
+
+	(void)mmap(NULL, 0, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	(void)mprotect(NULL, 0, PROT_NONE);
+	(void)madvise(NULL, 0, MADV_NORMAL);
+	hf_env_yield();
+	errno = error;
+}
+
 __attribute__((constructor(101))) static void start_region(void)
 {
+	bind_early();
 	all.page = (uint64_t)getpagesize();
 	hf_atomic64_store_seq_cst(&hf_detail_fault_hook, (uint64_t)(uintptr_t)handle_region);
 	(void)pthread_atfork(NULL, NULL, region_in_child);

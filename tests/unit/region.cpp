@@ -1274,6 +1274,114 @@ TEST_F(Region, ManyThreadsForgetALossThatWasHealed)
 	EXPECT_EQ(lost_after, 0u);
 }
 
+// The code under the region unmaps its file, and something else is mapped there: that stays.
+TEST_F(Region, NothingIsMappedOverWhatAnotherHasMappedThere)
+{
+	for (int kind = 0; kind < 4;
+	     kind++) { // writable, read-only, a hole, writable after a write
+		File file(8);
+		Map map(file);
+		hf_region_t r;
+		hf_region_fault fault;
+
+		ASSERT_EQ(hf_region_begin_file(&r, map.at, map.size, PROT_READ | PROT_WRITE,
+					       MAP_SHARED, file.fd, 0),
+			  0);
+		file.cut(4 * page);
+		touch(map.at + 5 * page);
+		if (kind == 3)
+			write_to(map.at + 5 * page, 1);
+		munmap(map.at, map.size);
+		if (kind != 2) {
+			ASSERT_EQ(mmap(map.at, map.size, PROT_READ | PROT_WRITE,
+				       MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0),
+				  map.at);
+			memset(map.at, 'Q', map.size);
+			ASSERT_EQ(mprotect(map.at, map.size,
+					   kind == 1 ? PROT_READ : PROT_READ | PROT_WRITE),
+				  0);
+		}
+		EXPECT_EQ(hf_region_end(&r, &fault), 4 * page);
+		EXPECT_EQ(fault.error, -EEXIST) << kind;
+		EXPECT_TRUE(kind == 2 || map.at[6 * page] == 'Q');
+	}
+}
+
+// Nobody has called hf_nofault_install(): the first begin does.
+TEST_F(Region, BeginInstallsTheHandlerIfNobodyHas)
+{
+	const char *wanted = "HF_TESTS_REGION_FORGOTTEN";
+
+	if (!getenv(wanted)) {
+		pid_t child = fork();
+		int status = 0;
+
+		if (child == 0) {
+			setenv(wanted, "1", 1);
+			execl("/proc/self/exe", "unit_tests", "--gtest_filter=RegionAlone.*",
+			      nullptr);
+			_exit(9);
+		}
+		ASSERT_EQ(waitpid(child, &status, 0), child);
+		if (WIFEXITED(status) && WEXITSTATUS(status) == 9)
+			GTEST_SKIP() << "an emulated program can't start itself";
+		EXPECT_EQ(status, 0);
+	}
+}
+
+TEST(RegionAlone, Forgotten)
+{
+	if (!getenv("HF_TESTS_REGION_FORGOTTEN"))
+		return;
+	File file(2);
+	Map map(file);
+	hf_region_t r;
+
+	EXPECT_FALSE(hf_nofault_owned());
+	ASSERT_EQ(hf_region_begin(&r, map.at, map.size), 0);
+	EXPECT_TRUE(hf_nofault_owned());
+	file.cut(page);
+	touch(map.at + page);
+	EXPECT_EQ(hf_region_end(&r, nullptr), page);
+	EXPECT_EQ(hf_nofault_remove(), 0);
+	ASSERT_EQ(hf_region_begin(&r, map.at, map.size), 0);
+	EXPECT_FALSE(hf_nofault_owned()); // it was taken away on purpose
+	EXPECT_EQ(hf_region_end(&r, nullptr), map.size);
+}
+
+// In C it is a macro.
+TEST_F(Region, GuardsOfABlock)
+{
+	File file(2);
+	Map map(file);
+	hf_region_t r, other;
+	int error = 1, refused = 1;
+
+	{
+		HF_REGION_GUARD(&r, map.at, map.size, error);
+		EXPECT_EQ(error, 0);
+		{
+			HF_REGION_GUARD(&r, map.at, map.size, refused);
+			EXPECT_EQ(refused, -EBUSY);
+		}
+		file.cut(page);
+		touch(map.at + page); // the one that was refused has ended nothing
+		EXPECT_EQ(hf_region_begin(&r, map.at, page), -EBUSY);
+	}
+	EXPECT_EQ(hf_region_begin(&r, map.at, page), 0);
+	EXPECT_EQ(hf_region_end(&r, nullptr), page);
+	{
+		hf::process_region guard(map.at, map.size);
+
+		EXPECT_EQ(guard.error(), 0);
+		file.cut(0);
+		std::thread([&] { touch(map.at); }).join();
+		EXPECT_EQ(hf_region_begin(&other, map.at + page, page), 0);
+		EXPECT_EQ(hf_region_end(&other, nullptr), 0u);
+		EXPECT_EQ(guard.end(), 0u);
+	}
+}
+
 /* ---- C++ --------------------------------------------------------------------------------------- */
 
 TEST_F(Region, Guard)
