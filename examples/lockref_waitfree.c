@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include <holdfast/lockref/waitfree.h>
+#include <holdfast/lockref_waitfree.h>
 
 #include "must.h"
 

@@ -204,8 +204,8 @@ std::vector<Cell> holder_cells(const Settings &settings)
 			Cell cell;
 			Row row("holder", kind->name, kind->kind, "get+put", threads);
 
-			/* What user space has by default: lockref.h, lockref/lock.h. */
-			if (row.variant == STRING(HF_LOCKREF_DEFAULT) ", parks")
+			/* What user space has: lockref.h. */
+			if (row.variant == "bounded, parks")
 				row.kind = "default";
 			cell.rows = { row };
 			cell.run = [kind, threads](int ms) { return run(*kind, threads, ms); };

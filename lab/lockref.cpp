@@ -75,9 +75,6 @@ std::vector<Sample> run(const Variant &variant, int threads, int window_ms)
 	return { sample };
 }
 
-#define STRING2(x) #x
-#define STRING(x) STRING2(x)
-
 } // namespace
 
 std::vector<Cell> lockref_cells(const Settings &settings)
@@ -94,7 +91,7 @@ std::vector<Cell> lockref_cells(const Settings &settings)
 			Row row("lockref", loops.name, loops.kind, "get+put", threads);
 
 			if (row.kind == "default")
-				row.labels["is"] = STRING(HF_LOCKREF_DEFAULT);
+				row.labels["is"] = "bounded";
 			if (loops.base)
 				row.labels["base_variant"] = loops.base;
 			if (loops.wait)

@@ -4,11 +4,11 @@
  * constants (lab/CMakeLists.txt), so that each is a constant as it is for users:
  *
  *   LAB_SYMBOL, LAB_NAME, LAB_KIND   the result, its row's name and kind
- *   LAB_VERBS                        where get and put_or_lock come from: hf_lockref_bounded, ...
+ *   LAB_VERBS                        where get and put_or_lock come from: hf_lockref, ...
  *   LAB_LOCKREF                      where the type and the other verbs do: hf_lockref, ...
  *   LAB_PAIRS_A_LOOK                 pairs between two looks at the stop flag
  *   LAB_COUNTED                      1 = failed swaps are counted
- *   HF_LOCKREF_RETRIES, HF_LOCKREF_LOCK, LAB_COUNT_SWAP (sweep_arch.h)
+ *   HF_LOCKREF_RETRIES, HF_LOCKREF_LOCK_HEADER, LAB_COUNT_SWAP (sweep_arch.h)
  *
  * What is counted are the swaps of the paths out of line; the first swap, inline, is not among
  * them.
@@ -20,7 +20,8 @@ static __thread struct lockref_stats *counting;
 #define HF_DETAIL_LOCKREF_NOTE(retries, fallback) lockref_stats_add(counting, retries, fallback)
 #endif
 
-#include "holdfast/lockref.h"
+#include "holdfast/lockref_waitfree.h"
+#include "counts.h"
 
 #ifndef LAB_WAIT
 #define LAB_BASE NULL

@@ -12,6 +12,7 @@
 
 #include "holdfast/rcuref.h"
 #include "holdfast/refcount.h"
+#include "counts.h"
 
 #if HF_LAB_HAVE_GLIB
 #include <glib.h>
@@ -74,8 +75,7 @@ uint64_t pairs(void *state, int thread, const int *stop)
 		}                                                                                  \
 		static void keep(Count *c, int) { verbs##_inc(&c->count); }                        \
 	};
-#define ROSTER_OURS(name, checked) OURS(name, hf_refcount_##name)
-HF_REFCOUNT_ROSTER(ROSTER_OURS)
+LAB_REFCOUNTS(OURS)
 OURS(default, hf_refcount)
 
 struct rcuref_get {
@@ -165,14 +165,12 @@ std::vector<Sample> run(const Variant &variant, loop_t loop, int threads, int wi
 	return { sample_of(window, !c->failed && left * BATCH == window.total()) };
 }
 
-#define STRING2(x) #x
-#define STRING(x) STRING2(x)
-#define VARIANT(name, checked)                                                                     \
+#define VARIANT(name, functions)                                                                   \
 	{ #name, "ours", nullptr, What::OURS, pairs<name##_inc>, pairs<name##_inc_not_zero> },
 
 const Variant variants[] = {
-	HF_REFCOUNT_ROSTER(VARIANT){ "default", "default", STRING(HF_REFCOUNT_DEFAULT), What::OURS,
-				     pairs<default_inc>, pairs<default_inc_not_zero> },
+	LAB_REFCOUNTS(VARIANT){ "default", "default", "saturating", What::OURS, pairs<default_inc>,
+				pairs<default_inc_not_zero> },
 	/* Another contract: the memory outlives the count. Its get is the same in both cases. */
 	{ "rcuref", "ours", nullptr, What::RCUREF, pairs<rcuref_get>, pairs<rcuref_get> },
 #if HF_LAB_HAVE_GLIB

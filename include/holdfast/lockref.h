@@ -3,40 +3,33 @@
 #define HF_LOCKREF_H
 #pragma GCC system_header
 /*
- * lockref - a lock and a count of references in one 64-bit word.
+ * lockref - a lock and a reference count in one 64-bit word.
  *
  * Use when / not when
- *   For objects whose lock and count belong together: looked up without the lock, taken out of a
+ *   For objects whose lock and count belong together: looked up without the lock, removed from a
  *   structure under it, where the last put must decide under the lock whether the object dies. Not
  *   where a refcount is enough: its get and put do not loop. Where memory outlives a put (RCU,
- *   type-stable memory) and many cores use one object, take lockref/waitfree.h first: up to 10
- *   times as fast with 28 threads, and 26 with 128, simulated (docs/design/0027).
+ *   type-stable memory) and many cores use one object, prefer lockref_waitfree.h: up to 10 times as
+ *   fast with 28 threads, and 26 with 128, simulated (docs/design/0027).
  *
  * Verbs
  *   get, get_not_zero, get_not_dead   one more reference; unless there is none; unless it is dead
- *   put_or_lock, put_return           one less; put_or_lock false = it is the last, and the lock is
- *                                     held. init, read and is_dead besides
- *   lock, trylock, unlock             the lock half; its holder may mark_dead and set_count
+ *   put_or_lock                       one less; false = it is the last, and the lock is held
+ *   put_not_zero, put_return          one less; unless it is the last; if no lock is needed for it
+ *   lock, trylock, unlock             the lock half; its holder may mark_dead and set_count. init,
+ *                                     read and is_dead besides
  *
  * Example  examples/lockref.c
  * C++      lockref_counted.h has hf::lockref, and pointers that own a reference.
  *
- * Under clang -Wthread-safety the lock half is a capability, the lockref's own: put_or_lock takes it
- * where it returns false, mark_dead and set_count require it. Of the count the analysis knows nothing.
+ * The lock half
+ *   A mutex where threads can park (user space): its waiters park, however long the holder needs.
+ *   Elsewhere it is the spinlock. A port may have a lock of its own there: HF_LOCKREF_LOCK_HEADER,
+ *   below. What holds for that mutex or spinlock (mutex.h, spinlock.h) holds for the lock half.
  *
- * The family   name        a count is changed by
- *              unbounded   a swap, retried until it succeeds or the lock is held
- *              bounded     a swap, retried HF_LOCKREF_RETRIES times (100); then the lock
- *              locked      the lock
- *
- *   Each has its own header (lockref/<name>.h) and verbs (hf_lockref_<name>_get, ...) on the same
- *   type. This header gives the default the short names: HF_LOCKREF_DEFAULT, bounded unless
- *   defined.
- *
- *   The lock half is a mutex where threads can park (user space): its waiters park, however long
- *   the holder needs. Elsewhere it is a queued spinlock. HF_LOCKREF_LOCK chooses: lockref/lock.h.
- *
- *   lockref/waitfree.h, whose get and put are one add each, is another type with another contract.
+ *   Under clang -Wthread-safety the lock half is a capability, the lockref's own: put_or_lock
+ *   acquires it where it returns false, mark_dead and set_count require it. The analysis knows
+ *   nothing of the count.
  *
  * Misuse                          report                        value after
  *   get past INT32_MAX            HF_REPORT_LOCKREF_OVF         INT32_MAX for ever: it leaks
@@ -50,17 +43,28 @@
  *   init, read, is_dead           none
  *   get, get_not_zero,            none (a control dependency on true); acquire and release where
  *     get_not_dead                  the lock had to be taken
- *   put_return                    release; to free on 0, fence or take the lock first
+ *   put_return, put_not_zero      release; to free on 0, fence or take the lock first
  *   put_or_lock                   release if true; acquire if false (the lock is held)
  *   lock, unlock                  acquire, release
  *   mark_dead                     none (the lock is held)
  *
- * State (lockref/core.h)
- *      63                         32 31                          0
- *     |        count, signed        |      a lock (lock.h)        |
+ *   A swap that drops a reference is a release. Taking the lock reads the word that these swaps
+ *   wrote, and is an acquire: a thread that then finds the last reference sees what was done with
+ *   the others.
  *
- *   While the lock half is 0 the count changes by one compare-and-swap of the word; else under the
- *   lock. Negative = dead.
+ * State
+ *      63                         32 31                          0
+ *     |        count, signed        |            a lock           |
+ *
+ *   While the lock half is 0 the count changes by one compare-and-swap of the word, which is retried
+ *   HF_LOCKREF_RETRIES times; else by the holder of the lock.
+ *
+ *     lock half   count        meaning
+ *     0           1..MAX       live: one 64-bit compare-and-swap changes the count
+ *     0           0            no references; can still be found, and revived (get, get_not_dead)
+ *     not 0       any          the lock has a holder or waiters: changes go through the lock
+ *     any         negative     dead (mark_dead stores -128): never revived
+ *     any         INT32_MAX    pinned: an overflow was stopped here; puts leave it, it leaks
  *
  *              get_not_dead                     put_or_lock, true
  *          .------------------.                .------------------.
@@ -69,40 +73,298 @@
  *          |                          |
  *          '------ mark_dead ---------'--> dead (-128)   (under the lock)
  *
+ * Invariants
+ *   I1  A compare-and-swap of the whole word changes the count only while the lock half is 0, and
+ *       leaves the lock half as it is.
+ *   I2  So while the lock is held only its holder changes the count (by a store to its half).
+ *   I3  The count becomes 0 by put_return only, or under the lock; dead only under the lock.
+ *   I4  After HF_LOCKREF_RETRIES failed swaps (and the first one, which is inline) the lock is taken,
+ *       which stops the swaps of the others too (I1): once one thread has reached the limit, the
+ *       retries of all threads are bounded.
+ *   I5  Dead stays dead: no operation but set_count changes a negative count.
+ *   I6  The 32 bits of a lock half are 0 exactly when it is free and has no waiters.
+ *
  * Source   LKML 2019, "Disable lockref on arm64"; docs/design/0006-lockref.md
  */
-#include "lockref/bounded.h"
-#include "lockref/locked.h"
-#include "lockref/unbounded.h"
-#include "lockref/waitfree.h"
+#include "internal/atomic.h"
+#include "internal/wait.h"
+#include "report.h"
 
 /*
- * HF_LOCKREF_ROSTER - X(name, swaps) for each of the family, and for nothing else.
- *
- *   name    as in hf_lockref_<name>_get
- *   swaps   1 = a count is changed by a swap of the word where it can be; 0 = always under the lock
- *
- * waitfree has another contract, so other names and another type: it is not of the family.
- * Tests, lab and ports are made from it; programs may use it too. A new implementation is a row
- * here.
+ * The lock half. A port that has a lock of 4 bytes defines HF_LOCKREF_LOCK_HEADER, in the header of
+ * its world or by -D: that header has the type and the four operations named here, and the lock
+ * keeps I6. All code that shares a lockref is compiled with the same.
  */
-#define HF_LOCKREF_ROSTER(X)                                                                       \
-	X(unbounded, 1)                                                                            \
-	X(bounded, 1)                                                                              \
-	X(locked, 0)
+#if defined(HF_LOCKREF_LOCK_HEADER)
+#include HF_LOCKREF_LOCK_HEADER
+#elif HF_ENV_HAS_PARK
+#include "mutex.h"
+typedef hf_mutex_t hf_env_lockref_lock_t;
+#define hf_env_lockref_lock(lock) hf_mutex_lock(lock)
+#define hf_env_lockref_trylock(lock) hf_mutex_trylock(lock)
+#define hf_env_lockref_unlock(lock) hf_mutex_unlock(lock)
+#define hf_env_lockref_is_locked(lock) hf_mutex_is_locked(lock)
+#else
+#include "spinlock.h"
+typedef hf_spinlock_t hf_env_lockref_lock_t;
+#define hf_env_lockref_lock(lock) hf_spinlock_lock(lock)
+#define hf_env_lockref_trylock(lock) hf_spinlock_trylock(lock)
+#define hf_env_lockref_unlock(lock) hf_spinlock_unlock(lock)
+#define hf_env_lockref_is_locked(lock) hf_spinlock_is_locked(lock)
+#endif
 
-/* The one with the short names. */
-#ifndef HF_LOCKREF_DEFAULT
-#define HF_LOCKREF_DEFAULT bounded
+HF_STATIC_ASSERT(HF_ATOMIC_IS_MODEL || sizeof(hf_env_lockref_lock_t) == 4, "half of the word");
+
+/* A lock and a reference count; the word is for these functions only. */
+typedef struct HF_CAPABILITY("lockref") hf_lockref {
+	hf_atomic64_t word;
+} hf_lockref_t;
+
+HF_STATIC_ASSERT(HF_ATOMIC_IS_MODEL || sizeof(hf_lockref_t) == 8, "one 64-bit word");
+
+/* What mark_dead stores, and the most references. */
+#define HF_LOCKREF_DEAD (-128)
+#define HF_LOCKREF_MAX INT32_MAX
+
+/* A lock that is free, and this many references (a constant). */
+#define HF_LOCKREF_INIT(count)                                                                     \
+	{                                                                                          \
+		HF_ATOMIC_INIT((uint64_t)(uint32_t)(count) << 32)                                  \
+	}
+
+/* Failed swaps after which the lock is taken: 15 to 100 were measured alike where it matters. */
+#ifndef HF_LOCKREF_RETRIES
+#define HF_LOCKREF_RETRIES 100
 #endif
-/* Is it waitfree? The first of these names is never evaluated, so that -Wundef is content. */
-#define HF_DETAIL_LOCKREF_IS_waitfree 0, 1
-#define HF_DETAIL_LOCKREF_SECOND(name, is, ...) is
-#define HF_DETAIL_LOCKREF_IS(...) HF_DETAIL_LOCKREF_SECOND(__VA_ARGS__, 0, 0)
-#if HF_DETAIL_LOCKREF_IS(HF_DETAIL_PASTE(HF_DETAIL_LOCKREF_IS_, HF_LOCKREF_DEFAULT))
-#error "HF_LOCKREF_DEFAULT=waitfree: it is a type of its own, see lockref/waitfree.h"
+HF_STATIC_ASSERT(HF_LOCKREF_RETRIES > 0, "at least one");
+
+#define HF_DETAIL_LOCKREF_ONE ((uint64_t)1 << 32)
+#ifndef HF_DETAIL_LOCKREF_LOCK_BITS /* a model's mutant does not look at them */
+#define HF_DETAIL_LOCKREF_LOCK_BITS 0xffffffffu
 #endif
-#define HF_DETAIL_LOCKREF_DEFAULT(verb) HF_DETAIL_PASTE4(hf_lockref_, HF_LOCKREF_DEFAULT, _, verb)
+
+/* A program that counts them defines it before: failed swaps of an operation; was the lock taken? */
+#ifndef HF_DETAIL_LOCKREF_NOTE
+#define HF_DETAIL_LOCKREF_NOTE(retries, fallback) ((void)(retries), (void)(fallback))
+#endif
+
+/* The lock half of a word. */
+HF_INLINE hf_env_lockref_lock_t *hf_detail_lockref_lock_of(hf_atomic64_t *word)
+{
+	return (hf_env_lockref_lock_t *)hf_atomic64_low32(word);
+}
+
+HF_INLINE hf_env_lockref_lock_t *hf_detail_lockref_lock(hf_lockref_t *l)
+{
+	return hf_detail_lockref_lock_of(&l->word);
+}
+
+/* Is the lock half free, and without waiters, in this word? I6 */
+HF_INLINE bool hf_detail_lockref_unlocked(uint64_t word)
+{
+	return HF_LIKELY(((uint32_t)word & HF_DETAIL_LOCKREF_LOCK_BITS) == 0);
+}
+
+HF_INLINE int32_t hf_detail_lockref_count(uint64_t word)
+{
+	return (int32_t)(uint32_t)(word >> 32);
+}
+
+/* The count, and a new one, for the holder of the lock: no other thread changes it (I2). */
+HF_INLINE int32_t hf_detail_lockref_count_locked(const hf_lockref_t *l)
+{
+	return (int32_t)hf_atomic64_load_high32_relaxed(&l->word);
+}
+
+HF_INLINE void hf_detail_lockref_set_count_locked(hf_lockref_t *l, int32_t count)
+{
+	hf_atomic64_store_high32_relaxed(&l->word, (uint32_t)count);
+}
+
+/* One more reference; but a pinned count stays, and so does a dead one (I5). */
+HF_INLINE int32_t hf_detail_lockref_plus_one(int32_t count)
+{
+	return HF_UNLIKELY((uint32_t)count >= (uint32_t)HF_LOCKREF_MAX) ? count : count + 1;
+}
+
+/* One reference less, of a count above 0; but a pinned count stays. */
+HF_INLINE int32_t hf_detail_lockref_minus_one(int32_t count)
+{
+	return HF_UNLIKELY(count == HF_LOCKREF_MAX) ? count : count - 1;
+}
+
+/* The free lock, and this count. */
+HF_INLINE uint64_t hf_detail_lockref_word(int32_t count)
+{
+	return (uint64_t)(uint32_t)count << 32;
+}
+
+/* Returns true. Must be a tail call, so that the return address identifies the caller of get. */
+HF_COLD bool hf_detail_lockref_get_misuse(hf_lockref_t *l, int32_t count)
+{
+	hf_report_at(count < 0 ? HF_REPORT_LOCKREF_DEAD : HF_REPORT_LOCKREF_OVF, l,
+		     HF_DETAIL_CALL_SITE);
+	return true;
+}
+
+/* Count a failed swap, and wait. Returns false if the limit is reached: take the lock (I4). */
+HF_INLINE bool hf_detail_lockref_again(uint32_t *retries, hf_wait_t *wait)
+{
+	if (++*retries >= HF_LOCKREF_RETRIES)
+		return false;
+	hf_wait_retry(wait, HF_ARCH_WAIT_LOCKREF_MANY);
+	return true;
+}
+
+/*
+ * Fast path of get: one swap, if the lock is free and the count is from `least` (0 or 1) on and not
+ * pinned. Returns false if nothing was done.
+ */
+HF_INLINE bool hf_detail_lockref_try_get(hf_lockref_t *l, int32_t least)
+{
+	uint64_t word = hf_atomic64_load_relaxed(&l->word);
+	uint32_t above = (uint32_t)hf_detail_lockref_count(word) - (uint32_t)least;
+
+	if (!hf_detail_lockref_unlocked(word) ||
+	    HF_UNLIKELY(above >= (uint32_t)HF_LOCKREF_MAX - (uint32_t)least))
+		return false;
+	return HF_LIKELY(
+		hf_atomic64_try_cmpxchg_relaxed(&l->word, &word, word + HF_DETAIL_LOCKREF_ONE));
+}
+
+/* The same for a put that keeps `keep` (0 or 1) references; *count is the count now. */
+HF_INLINE bool hf_detail_lockref_try_put(hf_lockref_t *l, int32_t keep, int32_t *count)
+{
+	uint64_t word = hf_atomic64_load_relaxed(&l->word);
+	uint64_t less = word - HF_DETAIL_LOCKREF_ONE;
+	uint32_t above = (uint32_t)hf_detail_lockref_count(less) - (uint32_t)keep;
+
+	if (!hf_detail_lockref_unlocked(word) ||
+	    HF_UNLIKELY(above >= (uint32_t)HF_LOCKREF_MAX - 1 - (uint32_t)keep))
+		return false;
+	*count = hf_detail_lockref_count(less);
+	return HF_LIKELY(hf_atomic64_try_cmpxchg_release(&l->word, &word, less));
+}
+
+/*
+ * Slow path of get, get_not_zero and get_not_dead: one more reference if the count is at least
+ * `least`. INT32_MIN: whatever it is, and it is reported if that is misuse.
+ */
+HF_SLOW bool hf_detail_lockref_get_again(hf_lockref_t *l, int32_t least)
+{
+	hf_wait_t wait = HF_WAIT_INIT;
+	uint32_t retries = 0;
+	bool fallback = false;
+	uint64_t word = hf_atomic64_load_relaxed(&l->word);
+	int32_t count;
+
+	for (;;) {
+		count = hf_detail_lockref_count(word);
+		if (!hf_detail_lockref_unlocked(word)) {
+			fallback = true;
+			break;
+		}
+		if (count < least ||
+		    HF_LIKELY(hf_atomic64_try_cmpxchg_relaxed(
+			    &l->word, &word,
+			    hf_detail_lockref_word(hf_detail_lockref_plus_one(count))))) /* I1 */
+			break;
+		if (!hf_detail_lockref_again(&retries, &wait)) {
+			fallback = true; /* I4 */
+			break;
+		}
+	}
+	if (HF_UNLIKELY(fallback)) {
+		hf_env_lockref_lock(hf_detail_lockref_lock(l));
+		count = hf_detail_lockref_count_locked(l);
+		if (count >= least)
+			hf_detail_lockref_set_count_locked(l, hf_detail_lockref_plus_one(count));
+		hf_env_lockref_unlock(hf_detail_lockref_lock(l));
+	}
+	HF_DETAIL_LOCKREF_NOTE(retries, fallback);
+	if (count < least)
+		return false;
+	/* Negative, or INT32_MAX: one unsigned comparison. */
+	if (HF_UNLIKELY((uint32_t)count >= (uint32_t)HF_LOCKREF_MAX))
+		return hf_detail_lockref_get_misuse(l, count);
+	return true;
+}
+
+/*
+ * The swaps of a put's slow path: drop one reference if there are more than `keep`. Returns the
+ * count now; -1 = nothing was done, and *enough is false if there were no more than `keep`.
+ */
+HF_INLINE int32_t hf_detail_lockref_put_swaps(hf_lockref_t *l, int32_t keep, bool *enough)
+{
+	hf_wait_t wait = HF_WAIT_INIT;
+	uint32_t retries = 0;
+	uint64_t word = hf_atomic64_load_relaxed(&l->word);
+
+	*enough = true;
+	while (hf_detail_lockref_unlocked(word)) {
+		int32_t count = hf_detail_lockref_count(word), less;
+
+		if (count <= keep) {
+			*enough = false;
+			break;
+		}
+		less = hf_detail_lockref_minus_one(count);
+		if (HF_LIKELY(hf_atomic64_try_cmpxchg_release(
+			    &l->word, &word, hf_detail_lockref_word(less)))) { /* I1 */
+			HF_DETAIL_LOCKREF_NOTE(retries, false);
+			return less;
+		}
+		if (!hf_detail_lockref_again(&retries, &wait))
+			break; /* I4 */
+	}
+	HF_DETAIL_LOCKREF_NOTE(retries, true);
+	return -1;
+}
+
+/* The lock is held: drop one reference if there are more than 1. */
+HF_INLINE bool hf_detail_lockref_put_locked(hf_lockref_t *l)
+{
+	int32_t count = hf_detail_lockref_count_locked(l);
+
+	if (count <= 1)
+		return false;
+	hf_detail_lockref_set_count_locked(l, hf_detail_lockref_minus_one(count));
+	return true;
+}
+
+HF_SLOW int32_t hf_detail_lockref_put_return_again(hf_lockref_t *l)
+{
+	bool enough;
+
+	return hf_detail_lockref_put_swaps(l, 0, &enough);
+}
+
+HF_SLOW bool hf_detail_lockref_put_not_zero_again(hf_lockref_t *l) HF_NO_THREAD_SAFETY_ANALYSIS
+{
+	bool enough, done;
+
+	if (hf_detail_lockref_put_swaps(l, 1, &enough) >= 0)
+		return true;
+	if (!enough)
+		return false;
+	hf_env_lockref_lock(hf_detail_lockref_lock(l));
+	done = hf_detail_lockref_put_locked(l);
+	hf_env_lockref_unlock(hf_detail_lockref_lock(l));
+	return done;
+}
+
+HF_SLOW bool hf_detail_lockref_put_or_lock_again(hf_lockref_t *l) HF_NO_THREAD_SAFETY_ANALYSIS
+{
+	bool enough;
+
+	if (hf_detail_lockref_put_swaps(l, 1, &enough) >= 0)
+		return true;
+	hf_env_lockref_lock(hf_detail_lockref_lock(l));
+	if (!hf_detail_lockref_put_locked(l))
+		return false;
+	hf_env_lockref_unlock(hf_detail_lockref_lock(l));
+	return true;
+}
 
 /**
  * hf_lockref_init - a free lock and the first references
@@ -114,7 +376,7 @@
 HF_INLINE void hf_lockref_init(hf_lockref_t *l, int32_t count)
 {
 	HF_DETAIL_VALIDATE_FORGET(hf_detail_lockref_lock(l));
-	hf_atomic64_store_relaxed(&l->word, (uint64_t)(uint32_t)count << 32);
+	hf_atomic64_store_relaxed(&l->word, hf_detail_lockref_word(count));
 }
 
 /**
@@ -137,7 +399,7 @@ HF_INLINE int32_t hf_lockref_read(const hf_lockref_t *l)
  */
 HF_INLINE void hf_lockref_lock(hf_lockref_t *l) HF_ACQUIRE(l) HF_NO_THREAD_SAFETY_ANALYSIS
 {
-	HF_DETAIL_LOCKREF_LOCK(lock)(hf_detail_lockref_lock(l));
+	hf_env_lockref_lock(hf_detail_lockref_lock(l));
 }
 
 /**
@@ -150,7 +412,7 @@ HF_INLINE void hf_lockref_lock(hf_lockref_t *l) HF_ACQUIRE(l) HF_NO_THREAD_SAFET
 HF_INLINE HF_MUST_CHECK bool hf_lockref_trylock(hf_lockref_t *l)
 	HF_TRY_ACQUIRE(true, l) HF_NO_THREAD_SAFETY_ANALYSIS
 {
-	return HF_DETAIL_LOCKREF_LOCK(trylock)(hf_detail_lockref_lock(l));
+	return hf_env_lockref_trylock(hf_detail_lockref_lock(l));
 }
 
 /**
@@ -161,7 +423,7 @@ HF_INLINE HF_MUST_CHECK bool hf_lockref_trylock(hf_lockref_t *l)
  */
 HF_INLINE void hf_lockref_unlock(hf_lockref_t *l) HF_RELEASE(l) HF_NO_THREAD_SAFETY_ANALYSIS
 {
-	HF_DETAIL_LOCKREF_LOCK(unlock)(hf_detail_lockref_lock(l));
+	hf_env_lockref_unlock(hf_detail_lockref_lock(l));
 }
 
 /**
@@ -179,13 +441,14 @@ HF_INLINE void hf_lockref_set_count(hf_lockref_t *l, int32_t count) HF_REQUIRES(
 /**
  * hf_lockref_get - one more reference
  *
- * Context:  the caller has a reference, or holds what keeps the object from dying
+ * Context:  the caller has a reference, or holds a lock that keeps the object alive
  * Ordering: none
  * Errors:   past INT32_MAX: pinned there, reported (LOCKREF_OVF); dead: reported (LOCKREF_DEAD)
  */
 HF_INLINE void hf_lockref_get(hf_lockref_t *l)
 {
-	HF_DETAIL_LOCKREF_DEFAULT(get)(l);
+	if (HF_UNLIKELY(!hf_detail_lockref_try_get(l, 0)))
+		(void)hf_detail_lockref_get_again(l, INT32_MIN);
 }
 
 /**
@@ -198,7 +461,9 @@ HF_INLINE void hf_lockref_get(hf_lockref_t *l)
  */
 HF_INLINE HF_MUST_CHECK bool hf_lockref_get_not_zero(hf_lockref_t *l)
 {
-	return HF_DETAIL_LOCKREF_DEFAULT(get_not_zero)(l);
+	if (HF_LIKELY(hf_detail_lockref_try_get(l, 1)))
+		return true;
+	return hf_detail_lockref_get_again(l, 1);
 }
 
 /**
@@ -211,7 +476,9 @@ HF_INLINE HF_MUST_CHECK bool hf_lockref_get_not_zero(hf_lockref_t *l)
  */
 HF_INLINE HF_MUST_CHECK bool hf_lockref_get_not_dead(hf_lockref_t *l)
 {
-	return HF_DETAIL_LOCKREF_DEFAULT(get_not_dead)(l);
+	if (HF_LIKELY(hf_detail_lockref_try_get(l, 0)))
+		return true;
+	return hf_detail_lockref_get_again(l, 0);
 }
 
 /**
@@ -224,7 +491,11 @@ HF_INLINE HF_MUST_CHECK bool hf_lockref_get_not_dead(hf_lockref_t *l)
  */
 HF_INLINE HF_MUST_CHECK int32_t hf_lockref_put_return(hf_lockref_t *l)
 {
-	return HF_DETAIL_LOCKREF_DEFAULT(put_return)(l);
+	int32_t count;
+
+	if (HF_LIKELY(hf_detail_lockref_try_put(l, 0, &count)))
+		return count;
+	return hf_detail_lockref_put_return_again(l);
 }
 
 /**
@@ -237,7 +508,29 @@ HF_INLINE HF_MUST_CHECK int32_t hf_lockref_put_return(hf_lockref_t *l)
 HF_INLINE HF_MUST_CHECK bool hf_lockref_put_or_lock(hf_lockref_t *l)
 	HF_TRY_ACQUIRE(false, l) HF_NO_THREAD_SAFETY_ANALYSIS
 {
-	return HF_DETAIL_LOCKREF_DEFAULT(put_or_lock)(l);
+	int32_t count;
+
+	if (HF_LIKELY(hf_detail_lockref_try_put(l, 1, &count)))
+		return true;
+	return hf_detail_lockref_put_or_lock_again(l);
+}
+
+/**
+ * hf_lockref_put_not_zero - one reference less, unless it is the last
+ *
+ * For a thread that need not decide what becomes of the object: it keeps its reference on false.
+ *
+ * Context:  the caller has a reference, and does not hold the lock
+ * Ordering: release if true
+ * Return:   true = done; false = the count is at most 1, nothing was dropped, the lock is not held
+ */
+HF_INLINE HF_MUST_CHECK bool hf_lockref_put_not_zero(hf_lockref_t *l)
+{
+	int32_t count;
+
+	if (HF_LIKELY(hf_detail_lockref_try_put(l, 1, &count)))
+		return true;
+	return hf_detail_lockref_put_not_zero_again(l);
 }
 
 /**
@@ -249,7 +542,7 @@ HF_INLINE HF_MUST_CHECK bool hf_lockref_put_or_lock(hf_lockref_t *l)
  */
 HF_INLINE void hf_lockref_mark_dead(hf_lockref_t *l) HF_REQUIRES(l)
 {
-	if (HF_UNLIKELY(!HF_DETAIL_LOCKREF_LOCK(is_locked)(hf_detail_lockref_lock(l)))) {
+	if (HF_UNLIKELY(!hf_env_lockref_is_locked(hf_detail_lockref_lock(l)))) {
 		hf_report(HF_REPORT_LOCKREF_UNLOCKED, l);
 		return;
 	}

@@ -3,20 +3,21 @@
 #define HF_REFCOUNT_H
 #pragma GCC system_header
 /*
- * refcount - a count of references that can't be overflowed into a use after free.
+ * refcount - a reference count that cannot be overflowed into a use after free.
  *
  * Use when / not when
  *   For objects that are freed by the thread that drops the last reference. Not as a general
- *   counter: it may not start from 0, and it stops counting when it is misused. Not for objects
- *   that are looked up and dropped by every core all the time: the count's line is then the
- *   bottleneck, whatever the count does. Objects that many readers find without a lock (RCU):
- *   rcuref.h first, whose get never retries.
+ *   counter: it may not start from 0, and it stops counting once it is misused. Not for objects
+ *   that every core looks up and drops all the time: the count's cache line is then the bottleneck,
+ *   whatever the count does. For objects that many readers find without a lock (RCU) use rcuref.h:
+ *   its get never retries.
  *
  * Verbs
  *   set, inc, add                 the first references; more of them, by a thread that has one
  *   inc_not_zero, add_not_zero    more of them unless the object is dead, by a thread that has none
- *   dec_and_test, sub_and_test    drop; true = free the object. dec, dec_if_one, dec_not_one, read,
- *                                 and forms with _old (the count before) and _acquire besides
+ *   dec_and_test, sub_and_test    drop; true = free the object. dec, dec_if_one, dec_not_one,
+ *                                 is_one_acquire, read, and forms with _old (the count before) and
+ *                                 _acquire besides
  *
  * Example         examples/refcount.c
  * C++             intrusive_ptr.h has pointers that own a reference.
@@ -28,82 +29,295 @@
  *   add, inc on 0                   HF_REPORT_ADD_UAF              saturated
  *   sub_, dec_and_test below 0      HF_REPORT_SUB_UAF              saturated, false
  *   dec to 0, or below              HF_REPORT_DEC_LEAK             saturated
- *   any of them on saturated        HF_REPORT_SATURATED            saturated, true / false
+ *   any of these when saturated     HF_REPORT_SATURATED            saturated, true / false
  *
- *   An object whose count is saturated is never freed: it leaks, and that is the point. What is done
- *   to it from then on follows from the first misuse, and so is reported as a kind of its own;
- *   dec_not_one says nothing then.
+ *   An object whose count is saturated is never freed. It leaks, and that is the purpose.
+ *   Operations on it from then on are consequences of the first misuse, so they are reported as a
+ *   kind of their own; dec_not_one reports nothing. The compiler refuses an add of a constant that
+ *   is not positive.
  *
  * Objects that are never freed
- *   HF_REFCOUNT_INIT(HF_REFCOUNT_IMMORTAL), or set() to it: a static object among others that are
- *   counted. Its verbs report nothing and leave the count as it is; not_zero is true, and_test, like
- *   dec_if_one, false. It costs what a counted one costs and more: its line is written, twice, by
- *   inc and dec, and while they are under way read() sees a value near to it. No single add or sub may
- *   be of 2^28 or more while others use the count. `unchecked` counts on from there: its header.
- *
- * The family   name         misuse found            operation
- *              unchecked    none                    add
- *              cmpxchg      all of the above        look, then compare-and-swap
- *              saturating   all of the above        add, then look
- *              asm          all of the above        add, and its flags
- *
- *   Each has its own header (refcount/<name>.h) and verbs (hf_refcount_<name>_inc, ...) on the same
- *   type. This header gives the default the short names: HF_REFCOUNT_DEFAULT, asm unless defined.
- *   `saturating` and `asm` briefly expose a bad value: see "The window" in refcount/saturating.h.
+ *   HF_REFCOUNT_INIT(HF_REFCOUNT_IMMORTAL), or set() to it, is for a static object among others
+ *   that are counted. Operations on it report nothing and leave the count as it is; not_zero
+ *   returns true, and_test and dec_if_one return false. It is not cheaper: inc and dec each write
+ *   the cache line twice, and in between read() sees a value near IMMORTAL. No single add or sub
+ *   may be of 2^28 or more while other threads use the count.
  *
  * Arguments
  *   r     the count
- *   old   gets the count before
+ *   old   gets the count before the operation
  *
  * Ordering
  *   operation                                    order
  *   set, read, inc, add                          none: a thread with a reference has the object
  *   inc_not_zero, add_not_zero                   none, but a control dependency on true
- *   inc_not_zero_acquire, add_not_zero_acquire   acquire on true: for memory that is type-stable,
- *                                                where the object may have become another
+ *   inc_not_zero_acquire, add_not_zero_acquire   acquire on true: for type-stable memory, where the
+ *                                                object may have become another one
  *   set_release                                  release: publishes such an object
+ *   is_one_acquire                               acquire on true: the caller sees all that other
+ *                                                threads did with references they have dropped
  *   dec, dec_not_one                             release
  *   dec_and_test, sub_and_test, dec_if_one       release; on true also acquire: the thread that
- *                                                frees sees all that others did with their
- *                                                references
+ *                                                frees the object sees all that other threads did
+ *                                                with their references
  *   the _old forms                               as the form without
  *
- * State (refcount/type.h has the zones with their values)
+ * State
+ *   INT32_MIN  IMMORTAL   SATURATED          -1  0  1                             INT32_MAX
+ *   0x80000000 0xA0000000 0xC0000000  0xFFFFFFFF 0  1                            0x7FFFFFFF
+ *   |-------|------|------|------|--------------|--|----------------------------------|
+ *        0x90000000    0xB0000000    0xD0000000
+ *   <---------------- never freed --------------> dead <------------ live ------------->
+ *           <- immortal ->< saturated >
  *
- *    immortal  saturated     dead      live
- *   |--------||-----------|   0   1 ---------------- INT32_MAX
- *   |         |                                         |
- *   |         '<-- inc, dec, add, sub: stays, reported  '-- inc: saturated, and reported
- *   '<-- inc, dec, add, sub: stays
+ *   SATURATED lies in the middle of the negative half: 2^30 operations in flight when it is stored,
+ *   all in the same direction, would be needed to carry the count out of that half. IMMORTAL and
+ *   SATURATED each lie in the middle of a zone that extends 2^28 to either side: the operations of
+ *   one reference that are in flight at one moment, at most 2^22, cannot confuse the two. A value
+ *   that is negative and in neither zone has overflowed or underflowed a moment ago.
  *
- * Source          docs/design/0003-refcount-window.md
+ *   An operation is one unconditional atomic add. The value it returns shows whether it was misuse:
+ *
+ *     old          add i: old + i                sub i: old - i
+ *     live         live, or past INT32_MAX*      live, or 0 (the last reference), or below 0*
+ *     0            *                             *
+ *     negative     *                             *           * = store SATURATED and report
+ *     immortal     stays                         stays       stays = store IMMORTAL, no report
+ *
+ * The window
+ *   Between a bad add and its repair other threads see the bad value, and operate on it. After an
+ *   overflow it is INT32_MIN. Increments then find it negative and repair it too; decrements may
+ *   take it to INT32_MAX and on downwards, each of them looking harmless. For the count to become 0
+ *   while references exist, 2^31 - 1 = 2,147,483,647 decrements must happen in the window; and the
+ *   window ends with a store of SATURATED, from which 2^30 = 1,073,741,824 operations in one
+ *   direction, begun before the store and not yet repaired, would be needed to leave the negative
+ *   half. Each operation is one thread's, and Linux has at most 2^22 = 4,194,304 threads: too few
+ *   by factors of 512 and 256. After an underflow, or an increment of 0, the bad value is -1 or 1,
+ *   next to 0: a few more misuses in the window can take it to 1, and dec_and_test can then return
+ *   true for one of them. The count was dead before all of that began: these are uses after free
+ *   already, and reported as such. A count can report them but cannot undo them.
+ *
+ * Invariants
+ *   I1  An operation that sees a bad old or a bad resulting value stores SATURATED before it
+ *       returns.
+ *   I2  SATURATED and IMMORTAL are preserved: an operation on a negative count finds old < 0, so it
+ *       stores the same again. Until then other threads see a value near it. (Testing the result
+ *       alone would not be enough: SATURATED - i is in SATURATED's zone, but is not SATURATED.)
+ *   I3  *_and_test returns true only for old == i with i > 0: never for a saturated or a dead
+ *       count.
+ *   I4  A not_zero operation never changes a count that is 0.
+ *   I5  An operation on an immortal count restores it and reports nothing. A count becomes immortal
+ *       by set only, with one exception: while an add of 2^28 or more overflows into the zone,
+ *       other threads may find it there before the repair. It then leaks, and is reported once.
+ *
+ * Source   LKML 2019-10, "lib/refcount: Improve performance of generic REFCOUNT_FULL code";
+ *          docs/design/0003-refcount-window.md, docs/design/0030-one-implementation.md
  */
-#include "refcount/asm.h"
-#include "refcount/cmpxchg.h"
-#include "refcount/saturating.h"
-#include "refcount/unchecked.h"
+#include "internal/atomic.h"
+#include "internal/wait.h"
+#include "report.h"
+
+/* The count; its word is for these functions only. */
+typedef struct hf_refcount {
+	hf_atomic32_t refs;
+} hf_refcount_t;
+
+/* The most references; and the values that stand for no number of them. */
+#define HF_REFCOUNT_MAX INT32_MAX
+#define HF_REFCOUNT_SATURATED (INT32_MIN / 2)
+#define HF_REFCOUNT_IMMORTAL (INT32_MIN / 4 * 3)
+#define HF_DETAIL_REFCOUNT_ZONE 0x10000000u /* 2^28 to either side */
+
+/* n references (a constant): as hf_refcount_set(). */
+#define HF_REFCOUNT_INIT(n)                                                                        \
+	{                                                                                          \
+		HF_ATOMIC_INIT(n)                                                                  \
+	}
+
+/* Is it in the zone around IMMORTAL, or around SATURATED? */
+HF_INLINE bool hf_detail_refcount_near(int32_t value, int32_t middle)
+{
+	return (uint32_t)value - ((uint32_t)middle - HF_DETAIL_REFCOUNT_ZONE) <
+	       2 * HF_DETAIL_REFCOUNT_ZONE;
+}
+
+/* The value to store after misuse of a count that was `old`: I2, I5. */
+HF_INLINE int32_t hf_detail_refcount_repaired(int32_t old)
+{
+	return hf_detail_refcount_near(old, HF_REFCOUNT_IMMORTAL) ? HF_REFCOUNT_IMMORTAL
+								  : HF_REFCOUNT_SATURATED;
+}
+
+/* Report misuse of the given kind of a count that was `old`, unless it was immortal. */
+HF_INLINE void hf_detail_refcount_report(hf_refcount_t *r, int32_t old, enum hf_report_kind kind,
+					 const void *site)
+{
+	if (hf_detail_refcount_near(old, HF_REFCOUNT_IMMORTAL))
+		return; /* I5 */
+	if (hf_detail_refcount_near(old, HF_REFCOUNT_SATURATED))
+		kind = HF_REPORT_SATURATED;
+	hf_report_at(kind, r, site);
+}
+
+HF_INLINE void hf_detail_refcount_repair(hf_refcount_t *r, int32_t old, enum hf_report_kind kind,
+					 const void *site)
+{
+	hf_atomic32_store_relaxed(&r->refs, (uint32_t)hf_detail_refcount_repaired(old));
+	hf_detail_refcount_report(r, old, kind, site);
+}
+
+/* Repair and report, out of line: so the fast paths stay small. */
+HF_COLD void hf_detail_refcount_saturate(hf_refcount_t *r, int32_t old, enum hf_report_kind kind)
+{
+	hf_detail_refcount_repair(r, old, kind, HF_DETAIL_CALL_SITE);
+}
 
 /*
- * HF_REFCOUNT_ROSTER - X(name, checked) for each of the family, and for nothing else.
- *
- *   name      as in hf_refcount_<name>_inc
- *   checked   1 = misuse is reported, and the count saturates; else 0
- *
- * Tests, lab and ports are made from it; programs may use it too. A new implementation is a row
- * here.
+ * The same after an operation of one reference whose old value was not kept. The present value is
+ * as good: other threads have moved it little, and within its zone, or have repaired it already,
+ * and then the first of them found the old value.
  */
-#define HF_REFCOUNT_ROSTER(X)                                                                      \
-	X(unchecked, 0)                                                                            \
-	X(cmpxchg, 1)                                                                              \
-	X(saturating, 1)                                                                           \
-	X(asm, 1)
+HF_COLD void hf_detail_refcount_saturate_one(hf_refcount_t *r, enum hf_report_kind kind)
+{
+	hf_detail_refcount_repair(r, (int32_t)hf_atomic32_load_relaxed(&r->refs), kind,
+				  HF_DETAIL_CALL_SITE);
+}
 
-/* The one with the short names. Without inline assembly for a processor `asm` is `saturating`. */
-#ifndef HF_REFCOUNT_DEFAULT
-#define HF_REFCOUNT_DEFAULT asm
-#endif
-#define HF_DETAIL_REFCOUNT_DEFAULT(verb)                                                           \
-	HF_DETAIL_PASTE4(hf_refcount_, HF_REFCOUNT_DEFAULT, _, verb)
+/* The compiler refuses a call of this that it cannot remove: an add of a constant below 1. */
+HF_BEGIN_DECLS
+void hf_detail_refcount_add_below_1(void)
+	HF_DETAIL_REFUSED("a reference count must be raised by at least 1");
+HF_END_DECLS
+
+HF_INLINE void hf_detail_refcount_check_add(int32_t i)
+{
+	if (HF_DETAIL_CAN_REFUSE && __builtin_constant_p(i) && i < 1)
+		hf_detail_refcount_add_below_1();
+}
+
+/*
+ * Was i added to a live count, and is it still live? sum is the new value, wrapped around: it is
+ * i + 1..INT32_MAX if the count was 1..INT32_MAX - i before, and i or less in all other cases.
+ */
+HF_INLINE bool hf_detail_refcount_added(int32_t sum, int32_t i)
+{
+	return sum > i;
+}
+
+HF_INLINE void hf_detail_refcount_add(int32_t i, hf_refcount_t *r, int32_t *old)
+{
+	int32_t before = (int32_t)hf_atomic32_fetch_add_relaxed(&r->refs, (uint32_t)i);
+	int32_t sum = (int32_t)((uint32_t)before + (uint32_t)i); /* wraps around */
+
+	hf_detail_refcount_check_add(i);
+	if (old)
+		*old = before;
+	if (HF_UNLIKELY(!hf_detail_refcount_added(sum, i))) { /* I1, I2 */
+		enum hf_report_kind kind = sum == i ? HF_REPORT_ADD_UAF : HF_REPORT_ADD_OVF;
+
+		if (!old && __builtin_constant_p(i) && i == 1)
+			hf_detail_refcount_saturate_one(r, kind);
+		else
+			hf_detail_refcount_saturate(r, before, kind);
+	}
+}
+
+/*
+ * Slow path of add_not_zero, entered with the value that the load or the failed compare-and-swap
+ * found, which is not 0. Must be a tail call, so that the return address identifies the caller.
+ *
+ * The value is stale after the wait: a compare-and-swap with it may fail, and then the wait
+ * doubles.
+ */
+HF_COLD bool hf_detail_refcount_add_again(int32_t i, hf_refcount_t *r, int32_t *old, uint32_t value,
+					  bool acquire)
+{
+	hf_wait_t wait = HF_WAIT_INIT;
+
+	while (hf_detail_refcount_added((int32_t)(value + (uint32_t)i), i)) {
+		uint32_t sum = value + (uint32_t)i;
+
+		hf_wait_retry(&wait, HF_ARCH_WAIT_REFCOUNT_MANY);
+		if (acquire ? hf_atomic32_try_cmpxchg_acquire(&r->refs, &value, sum)
+			    : hf_atomic32_try_cmpxchg_relaxed(&r->refs, &value, sum)) {
+			if (old)
+				*old = (int32_t)value;
+			return true;
+		}
+	}
+	if (old)
+		*old = (int32_t)value;
+	if (value != 0) /* I1, I2 */
+		hf_detail_refcount_repair(r, (int32_t)value, HF_REPORT_ADD_NOT_ZERO_OVF,
+					  HF_DETAIL_CALL_SITE);
+	return value != 0; /* I4 */
+}
+
+HF_INLINE bool hf_detail_refcount_add_not_zero(int32_t i, hf_refcount_t *r, int32_t *old,
+					       bool acquire)
+{
+	uint32_t value = hf_atomic32_load_relaxed(&r->refs), sum = value + (uint32_t)i;
+
+	hf_detail_refcount_check_add(i);
+	if (HF_LIKELY(hf_detail_refcount_added((int32_t)sum, i)) &&
+	    HF_LIKELY(acquire ? hf_atomic32_try_cmpxchg_acquire(&r->refs, &value, sum)
+			      : hf_atomic32_try_cmpxchg_relaxed(&r->refs, &value, sum))) {
+		if (old)
+			*old = (int32_t)value;
+		return true;
+	}
+	if (value == 0) {
+		if (old)
+			*old = 0;
+		return false; /* I4 */
+	}
+	return hf_detail_refcount_add_again(i, r, old, value, acquire);
+}
+
+HF_INLINE bool hf_detail_refcount_sub_and_test(int32_t i, hf_refcount_t *r, int32_t *old)
+{
+	int32_t before = (int32_t)hf_atomic32_fetch_sub_release(&r->refs, (uint32_t)i);
+
+	if (old)
+		*old = before;
+	if (HF_LIKELY(before > i) && HF_LIKELY(before > 0))
+		return false;
+	if (HF_LIKELY(before == i) && HF_LIKELY(i > 0)) { /* I3 */
+		hf_atomic32_fence_acquire(&r->refs);
+		return true;
+	}
+	hf_detail_refcount_saturate(r, before, HF_REPORT_SUB_UAF); /* I1, I2 */
+	return false;
+}
+
+HF_INLINE void hf_detail_refcount_dec(hf_refcount_t *r, int32_t *old)
+{
+	int32_t before = (int32_t)hf_atomic32_fetch_sub_release(&r->refs, 1);
+
+	if (old)
+		*old = before;
+	if (HF_UNLIKELY(before <= 1)) { /* I1, I2 */
+		if (!old)
+			hf_detail_refcount_saturate_one(r, HF_REPORT_DEC_LEAK);
+		else
+			hf_detail_refcount_saturate(r, before, HF_REPORT_DEC_LEAK);
+	}
+}
+
+/* Slow path of dec_not_one; as hf_detail_refcount_add_again(). */
+HF_COLD bool hf_detail_refcount_dec_again(hf_refcount_t *r, uint32_t value)
+{
+	hf_wait_t wait = HF_WAIT_INIT;
+
+	while ((int32_t)value > 1) {
+		hf_wait_retry(&wait, HF_ARCH_WAIT_REFCOUNT_MANY);
+		if (hf_atomic32_try_cmpxchg_release(&r->refs, &value, value - 1))
+			return true;
+	}
+	if (value == 0)
+		hf_detail_refcount_repair(r, 0, HF_REPORT_SUB_UAF, HF_DETAIL_CALL_SITE);
+	return value != 1; /* I2: saturated stays so; it was not the last reference */
+}
 
 /**
  * hf_refcount_set - give an object its first references
@@ -114,19 +328,19 @@
  */
 HF_INLINE void hf_refcount_set(hf_refcount_t *r, int32_t n)
 {
-	HF_DETAIL_REFCOUNT_DEFAULT(set)(r, n);
+	hf_atomic32_store_relaxed(&r->refs, (uint32_t)n);
 }
 
 /**
  * hf_refcount_set_release - hf_refcount_set(), and publish the object (type-stable memory)
  * @n: 1 to INT32_MAX
  *
- * Context:  the memory is no object that others may find alive
+ * Context:  no other thread can find a live object in this memory
  * Ordering: release
  */
 HF_INLINE void hf_refcount_set_release(hf_refcount_t *r, int32_t n)
 {
-	HF_DETAIL_REFCOUNT_DEFAULT(set_release)(r, n);
+	hf_atomic32_store_release(&r->refs, (uint32_t)n);
 }
 
 /**
@@ -138,7 +352,23 @@ HF_INLINE void hf_refcount_set_release(hf_refcount_t *r, int32_t n)
  */
 HF_INLINE int32_t hf_refcount_read(const hf_refcount_t *r)
 {
-	return HF_DETAIL_REFCOUNT_DEFAULT(read)(r);
+	return (int32_t)hf_atomic32_load_relaxed(&r->refs);
+}
+
+/**
+ * hf_refcount_is_one_acquire - is the caller's reference the only one?
+ *
+ * For copy-on-write: the only owner may change the object in place. It stays the only owner for as
+ * long as the object cannot be found without a reference (inc_not_zero).
+ *
+ * Context:  the caller has a reference
+ * Ordering: acquire on true: sees all that was done with references that were dropped; none on
+ *           false
+ * Return:   true = it is; false = there are others, or the count is saturated or immortal
+ */
+HF_INLINE HF_MUST_CHECK bool hf_refcount_is_one_acquire(const hf_refcount_t *r)
+{
+	return hf_atomic32_load_acquire(&r->refs) == 1;
 }
 
 /**
@@ -150,18 +380,7 @@ HF_INLINE int32_t hf_refcount_read(const hf_refcount_t *r)
  */
 HF_INLINE void hf_refcount_inc(hf_refcount_t *r)
 {
-	HF_DETAIL_REFCOUNT_DEFAULT(inc)(r);
-}
-
-/**
- * hf_refcount_inc_old - hf_refcount_inc(); *old is the count before
- *
- * Ordering: none
- * Errors:   past INT32_MAX or on 0: saturated, reported (ADD_OVF, ADD_UAF)
- */
-HF_INLINE void hf_refcount_inc_old(hf_refcount_t *r, int32_t *old)
-{
-	HF_DETAIL_REFCOUNT_DEFAULT(inc_old)(r, old);
+	hf_detail_refcount_add(1, r, NULL);
 }
 
 /**
@@ -174,18 +393,7 @@ HF_INLINE void hf_refcount_inc_old(hf_refcount_t *r, int32_t *old)
  */
 HF_INLINE void hf_refcount_add(int32_t i, hf_refcount_t *r)
 {
-	HF_DETAIL_REFCOUNT_DEFAULT(add)(i, r);
-}
-
-/**
- * hf_refcount_add_old - hf_refcount_add(); *old is the count before
- *
- * Ordering: none
- * Errors:   past INT32_MAX or on 0: saturated, reported (ADD_OVF, ADD_UAF)
- */
-HF_INLINE void hf_refcount_add_old(int32_t i, hf_refcount_t *r, int32_t *old)
-{
-	HF_DETAIL_REFCOUNT_DEFAULT(add_old)(i, r, old);
+	hf_detail_refcount_add(i, r, NULL);
 }
 
 /**
@@ -198,19 +406,7 @@ HF_INLINE void hf_refcount_add_old(int32_t i, hf_refcount_t *r, int32_t *old)
  */
 HF_INLINE HF_MUST_CHECK bool hf_refcount_inc_not_zero(hf_refcount_t *r)
 {
-	return HF_DETAIL_REFCOUNT_DEFAULT(inc_not_zero)(r);
-}
-
-/**
- * hf_refcount_inc_not_zero_old - hf_refcount_inc_not_zero(); *old is the count before
- *
- * Ordering: none, but a control dependency on true
- * Errors:   past INT32_MAX: saturated, reported (ADD_NOT_ZERO_OVF), true
- * Return:   false = dead, nothing done, *old is 0
- */
-HF_INLINE HF_MUST_CHECK bool hf_refcount_inc_not_zero_old(hf_refcount_t *r, int32_t *old)
-{
-	return HF_DETAIL_REFCOUNT_DEFAULT(inc_not_zero_old)(r, old);
+	return hf_detail_refcount_add_not_zero(1, r, NULL, false);
 }
 
 /**
@@ -223,19 +419,7 @@ HF_INLINE HF_MUST_CHECK bool hf_refcount_inc_not_zero_old(hf_refcount_t *r, int3
  */
 HF_INLINE HF_MUST_CHECK bool hf_refcount_inc_not_zero_acquire(hf_refcount_t *r)
 {
-	return HF_DETAIL_REFCOUNT_DEFAULT(inc_not_zero_acquire)(r);
-}
-
-/**
- * hf_refcount_inc_not_zero_acquire_old - the same; *old is the count before
- *
- * Ordering: acquire on true
- * Errors:   past INT32_MAX: saturated, reported (ADD_NOT_ZERO_OVF), true
- * Return:   false = dead, nothing done, *old is 0
- */
-HF_INLINE HF_MUST_CHECK bool hf_refcount_inc_not_zero_acquire_old(hf_refcount_t *r, int32_t *old)
-{
-	return HF_DETAIL_REFCOUNT_DEFAULT(inc_not_zero_acquire_old)(r, old);
+	return hf_detail_refcount_add_not_zero(1, r, NULL, true);
 }
 
 /**
@@ -249,19 +433,7 @@ HF_INLINE HF_MUST_CHECK bool hf_refcount_inc_not_zero_acquire_old(hf_refcount_t 
  */
 HF_INLINE HF_MUST_CHECK bool hf_refcount_add_not_zero(int32_t i, hf_refcount_t *r)
 {
-	return HF_DETAIL_REFCOUNT_DEFAULT(add_not_zero)(i, r);
-}
-
-/**
- * hf_refcount_add_not_zero_old - hf_refcount_add_not_zero(); *old is the count before
- *
- * Ordering: none, but a control dependency on true
- * Errors:   past INT32_MAX: saturated, reported (ADD_NOT_ZERO_OVF), true
- * Return:   false = dead, nothing done, *old is 0
- */
-HF_INLINE HF_MUST_CHECK bool hf_refcount_add_not_zero_old(int32_t i, hf_refcount_t *r, int32_t *old)
-{
-	return HF_DETAIL_REFCOUNT_DEFAULT(add_not_zero_old)(i, r, old);
+	return hf_detail_refcount_add_not_zero(i, r, NULL, false);
 }
 
 /**
@@ -275,21 +447,7 @@ HF_INLINE HF_MUST_CHECK bool hf_refcount_add_not_zero_old(int32_t i, hf_refcount
  */
 HF_INLINE HF_MUST_CHECK bool hf_refcount_add_not_zero_acquire(int32_t i, hf_refcount_t *r)
 {
-	return HF_DETAIL_REFCOUNT_DEFAULT(add_not_zero_acquire)(i, r);
-}
-
-/**
- * hf_refcount_add_not_zero_acquire_old - the same; *old is the count before
- * @i: how many, at least 1
- *
- * Ordering: acquire on true
- * Errors:   past INT32_MAX: saturated, reported (ADD_NOT_ZERO_OVF), true
- * Return:   false = dead, nothing done, *old is 0
- */
-HF_INLINE HF_MUST_CHECK bool hf_refcount_add_not_zero_acquire_old(int32_t i, hf_refcount_t *r,
-								  int32_t *old)
-{
-	return HF_DETAIL_REFCOUNT_DEFAULT(add_not_zero_acquire_old)(i, r, old);
+	return hf_detail_refcount_add_not_zero(i, r, NULL, true);
 }
 
 /**
@@ -302,19 +460,7 @@ HF_INLINE HF_MUST_CHECK bool hf_refcount_add_not_zero_acquire_old(int32_t i, hf_
  */
 HF_INLINE HF_MUST_CHECK bool hf_refcount_dec_and_test(hf_refcount_t *r)
 {
-	return HF_DETAIL_REFCOUNT_DEFAULT(dec_and_test)(r);
-}
-
-/**
- * hf_refcount_dec_and_test_old - hf_refcount_dec_and_test(); *old is the count before
- *
- * Ordering: release; on true also acquire
- * Errors:   below 0: saturated, reported (SUB_UAF), false
- * Return:   true = it was: the caller frees the object
- */
-HF_INLINE HF_MUST_CHECK bool hf_refcount_dec_and_test_old(hf_refcount_t *r, int32_t *old)
-{
-	return HF_DETAIL_REFCOUNT_DEFAULT(dec_and_test_old)(r, old);
+	return hf_detail_refcount_sub_and_test(1, r, NULL);
 }
 
 /**
@@ -328,19 +474,7 @@ HF_INLINE HF_MUST_CHECK bool hf_refcount_dec_and_test_old(hf_refcount_t *r, int3
  */
 HF_INLINE HF_MUST_CHECK bool hf_refcount_sub_and_test(int32_t i, hf_refcount_t *r)
 {
-	return HF_DETAIL_REFCOUNT_DEFAULT(sub_and_test)(i, r);
-}
-
-/**
- * hf_refcount_sub_and_test_old - hf_refcount_sub_and_test(); *old is the count before
- *
- * Ordering: release; on true also acquire
- * Errors:   below 0: saturated, reported (SUB_UAF), false
- * Return:   true = they were: the caller frees the object
- */
-HF_INLINE HF_MUST_CHECK bool hf_refcount_sub_and_test_old(int32_t i, hf_refcount_t *r, int32_t *old)
-{
-	return HF_DETAIL_REFCOUNT_DEFAULT(sub_and_test_old)(i, r, old);
+	return hf_detail_refcount_sub_and_test(i, r, NULL);
 }
 
 /**
@@ -352,18 +486,7 @@ HF_INLINE HF_MUST_CHECK bool hf_refcount_sub_and_test_old(int32_t i, hf_refcount
  */
 HF_INLINE void hf_refcount_dec(hf_refcount_t *r)
 {
-	HF_DETAIL_REFCOUNT_DEFAULT(dec)(r);
-}
-
-/**
- * hf_refcount_dec_old - hf_refcount_dec(); *old is the count before
- *
- * Ordering: release
- * Errors:   it was the last, or there was none: saturated, reported (DEC_LEAK)
- */
-HF_INLINE void hf_refcount_dec_old(hf_refcount_t *r, int32_t *old)
-{
-	HF_DETAIL_REFCOUNT_DEFAULT(dec_old)(r, old);
+	hf_detail_refcount_dec(r, NULL);
 }
 
 /**
@@ -375,7 +498,12 @@ HF_INLINE void hf_refcount_dec_old(hf_refcount_t *r, int32_t *old)
  */
 HF_INLINE HF_MUST_CHECK bool hf_refcount_dec_if_one(hf_refcount_t *r)
 {
-	return HF_DETAIL_REFCOUNT_DEFAULT(dec_if_one)(r);
+	uint32_t one = 1;
+
+	if (!hf_atomic32_try_cmpxchg_release(&r->refs, &one, 0))
+		return false;
+	hf_atomic32_fence_acquire(&r->refs);
+	return true;
 }
 
 /**
@@ -388,7 +516,80 @@ HF_INLINE HF_MUST_CHECK bool hf_refcount_dec_if_one(hf_refcount_t *r)
  */
 HF_INLINE HF_MUST_CHECK bool hf_refcount_dec_not_one(hf_refcount_t *r)
 {
-	return HF_DETAIL_REFCOUNT_DEFAULT(dec_not_one)(r);
+	uint32_t value = hf_atomic32_load_relaxed(&r->refs);
+
+	if (HF_LIKELY((int32_t)value > 1) &&
+	    HF_LIKELY(hf_atomic32_try_cmpxchg_release(&r->refs, &value, value - 1)))
+		return true;
+	if (value == 1)
+		return false;
+	return hf_detail_refcount_dec_again(r, value);
+}
+
+/**
+ * hf_refcount_inc_old, hf_refcount_add_old - as without _old; *old is the count before
+ * hf_refcount_dec_old - as hf_refcount_dec(); *old is the count before
+ * @i: how many, at least 1
+ *
+ * Context:  as the form without
+ * Ordering: as the form without
+ * Errors:   as the form without
+ */
+HF_INLINE void hf_refcount_inc_old(hf_refcount_t *r, int32_t *old)
+{
+	hf_detail_refcount_add(1, r, old);
+}
+
+HF_INLINE void hf_refcount_add_old(int32_t i, hf_refcount_t *r, int32_t *old)
+{
+	hf_detail_refcount_add(i, r, old);
+}
+
+HF_INLINE void hf_refcount_dec_old(hf_refcount_t *r, int32_t *old)
+{
+	hf_detail_refcount_dec(r, old);
+}
+
+/**
+ * hf_refcount_inc_not_zero_old, hf_refcount_inc_not_zero_acquire_old - as without _old
+ * hf_refcount_add_not_zero_old, hf_refcount_add_not_zero_acquire_old - as without _old
+ * hf_refcount_dec_and_test_old, hf_refcount_sub_and_test_old - as without _old
+ * @i: how many, at least 1
+ *
+ * Context:  as the form without
+ * Ordering: as the form without
+ * Errors:   as the form without
+ * Return:   as the form without; *old is the count before, also where the result is false
+ */
+HF_INLINE HF_MUST_CHECK bool hf_refcount_inc_not_zero_old(hf_refcount_t *r, int32_t *old)
+{
+	return hf_detail_refcount_add_not_zero(1, r, old, false);
+}
+
+HF_INLINE HF_MUST_CHECK bool hf_refcount_inc_not_zero_acquire_old(hf_refcount_t *r, int32_t *old)
+{
+	return hf_detail_refcount_add_not_zero(1, r, old, true);
+}
+
+HF_INLINE HF_MUST_CHECK bool hf_refcount_add_not_zero_old(int32_t i, hf_refcount_t *r, int32_t *old)
+{
+	return hf_detail_refcount_add_not_zero(i, r, old, false);
+}
+
+HF_INLINE HF_MUST_CHECK bool hf_refcount_add_not_zero_acquire_old(int32_t i, hf_refcount_t *r,
+								  int32_t *old)
+{
+	return hf_detail_refcount_add_not_zero(i, r, old, true);
+}
+
+HF_INLINE HF_MUST_CHECK bool hf_refcount_dec_and_test_old(hf_refcount_t *r, int32_t *old)
+{
+	return hf_detail_refcount_sub_and_test(1, r, old);
+}
+
+HF_INLINE HF_MUST_CHECK bool hf_refcount_sub_and_test_old(int32_t i, hf_refcount_t *r, int32_t *old)
+{
+	return hf_detail_refcount_sub_and_test(i, r, old);
 }
 
 #endif

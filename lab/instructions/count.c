@@ -8,7 +8,7 @@
  * operation, the last of which must be like the one before; the first may be longer (a thread's
  * first queue node).
  *
- * The rows come from the families' rosters. A verb that may fail jumps to missed() where it does,
+ * The rows are Holdfast's own and the lab's variants. A verb that may fail jumps to missed() where it does,
  * as a program branches on it. Every operation is checked for what it did. Exit status: 0, or 1
  * with the reason on standard error.
  */
@@ -16,13 +16,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <holdfast/lockref.h>
+#include <holdfast/lockref_waitfree.h>
 #include <holdfast/nofault.h>
 #include <holdfast/refcount.h>
 #include <holdfast/mutex.h>
 #include <holdfast/spinlock.h>
 
-#include "../variants/nofault/implementations.h"
+#include "counts.h"
+#include "nofault/implementations.h"
 
 enum { CALLS = 3 }; /* run.py knows it too */
 
@@ -92,8 +93,7 @@ APART size_t measure_copy(hf_copy_function_t copy, void *dst, const void *src, s
 			missed();                                                                  \
 	}
 
-#define REFCOUNT_ROW(name, checked) REFCOUNT(name, hf_refcount_##name)
-HF_REFCOUNT_ROSTER(REFCOUNT_ROW)
+LAB_REFCOUNTS(REFCOUNT)
 REFCOUNT(default, hf_refcount)
 
 #define COUNT_REFCOUNT(name, ...)                                                                  \
@@ -214,8 +214,7 @@ MUTEX(shared, hf_mutex_shared)
 			missed();                                                                  \
 	}
 
-#define LOCKREF_ROW(name, swaps) LOCKREF(name, hf_lockref_##name)
-HF_LOCKREF_ROSTER(LOCKREF_ROW)
+LAB_LOCKREFS(LOCKREF)
 LOCKREF(default, hf_lockref)
 
 #define COUNT_LOCKREF(name, ...)                                                                   \
@@ -342,13 +341,13 @@ int main(void)
 	const struct hf_variant_clear *clear = hf_variant_clears(&clears);
 	const struct hf_variant_copy *copy = hf_variant_copies(&copies);
 
-	HF_REFCOUNT_ROSTER(COUNT_REFCOUNT)
+	LAB_REFCOUNTS(COUNT_REFCOUNT)
 	COUNT_REFCOUNT(default)
 	HF_SPINLOCK_ROSTER(COUNT_SPINLOCK)
 	COUNT_SPINLOCK(default)
 	COUNT_MUTEX(private, hf_mutex)
 	COUNT_MUTEX(shared, hf_mutex_shared)
-	HF_LOCKREF_ROSTER(COUNT_LOCKREF)
+	LAB_LOCKREFS(COUNT_LOCKREF)
 	COUNT_LOCKREF(default)
 	count_waitfree();
 

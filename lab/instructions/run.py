@@ -69,16 +69,15 @@ AIMS = [
 MUTANT_COLUMN = "x86-64"
 NOP = '__asm__ volatile("nop");\n'
 MUTANTS = [
-    ("include/holdfast/refcount/asm.h", "	int32_t before;\n\n	if (!HF_ARCH_HAS_REFCOUNT)",
-     "	int32_t before;\n\n	" + NOP + "	if (!HF_ARCH_HAS_REFCOUNT)",
-     r"refcount inc (asm|default)"),
+    ("include/holdfast/refcount.h", "	hf_detail_refcount_add(1, r, NULL);\n",
+     "	" + NOP + "	hf_detail_refcount_add(1, r, NULL);\n", r"refcount inc (saturating|default)"),
     ("include/holdfast/spinlock/queued.h", "	hf_atomic32_store_low8_release(&lock->word, 0);",
      "	" + NOP + "	hf_atomic32_store_low8_release(&lock->word, 0);",
      r"spinlock unlock (queued|default)"),
-    ("include/holdfast/lockref/core.h", "	*count = hf_detail_lockref_count(less);\n",
+    ("include/holdfast/lockref.h", "	*count = hf_detail_lockref_count(less);\n",
      "	*count = hf_detail_lockref_count(less);\n	" + NOP,
      r"lockref put_\w+ (?!locked|waitfree)\w+"),
-    ("include/holdfast/lockref/waitfree.h", "	hf_env_preempt_enable();\n	return true;",
+    ("include/holdfast/lockref_waitfree.h", "	hf_env_preempt_enable();\n	return true;",
      "	hf_env_preempt_enable();\n	" + NOP + "	return true;",
      r"lockref put_or_lock waitfree"),
     ("src/nofault/generic.c", "	left = hf_detail_clear_bytes(dst, head);\n",
@@ -122,7 +121,7 @@ def build(column, source, folder):
     program = os.path.join(folder, "count")
     sources = sorted(glob.glob(os.path.join(source, "src", "**", "*.c"), recursive=True))
     output(compiler, *FLAGS, *COLUMNS[column][2], "-I", os.path.join(source, "include"),
-           os.path.join(HERE, "count.c"),
+           "-I", os.path.join(os.path.dirname(HERE), "variants"), os.path.join(HERE, "count.c"),
            os.path.join(source, "lab", "variants", "nofault", "implementations.c"), *sources, *LINK, "-o", program)
     return program
 

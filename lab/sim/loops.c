@@ -44,12 +44,14 @@ static inline void note_retries(uint32_t retries, bool fallback)
 }
 
 /* The lock half spins: with the mutex the table would be about parking. */
-#define HF_LOCKREF_LOCK queued
+#define HF_LOCKREF_LOCK_HEADER "lockref/queued_lock.h"
+#define LAB_REFCOUNT_ASM_HEADER "sim_refcount_asm.h"
 
-#include "holdfast/lockref.h"
+#include "holdfast/lockref_waitfree.h"
 #include "holdfast/rcuref.h"
-#include "holdfast/refcount.h"
 #include "holdfast/spinlock.h"
+
+#include "counts.h"
 
 /* ---- lockref: get, put -------------------------------------------------------------------- */
 
@@ -114,8 +116,8 @@ static bool lockref_check(const void *object, uint64_t operations)
 	return *(const uint64_t *)object == (uint64_t)1 << 32;
 }
 
-#define ROSTER_LOOP(name, swaps) LOCKREF_LOOP(name, hf_lockref_##name, hf_lockref_t)
-HF_LOCKREF_ROSTER(ROSTER_LOOP)
+#define OUR_LOOP(name, functions) LOCKREF_LOOP(name, functions, hf_lockref_t)
+LAB_LOCKREFS(OUR_LOOP)
 LOCKREF_LOOP(waitfree, hf_lockref_waitfree, hf_lockref_waitfree_t)
 
 /* ---- refcount, rcuref --------------------------------------------------------------------- */
@@ -144,10 +146,10 @@ static bool count_check(const void *object, uint64_t operations)
 	return *(const uint32_t *)object == 1;
 }
 
-#define REFCOUNT_LOOP(name, checked)                                                               \
-	COUNT_LOOP(refcount_##name, hf_refcount_##name##_inc((hf_refcount_t *)object),             \
-		   hf_refcount_##name##_dec_and_test((hf_refcount_t *)object))
-HF_REFCOUNT_ROSTER(REFCOUNT_LOOP)
+#define REFCOUNT_LOOP(name, functions)                                                             \
+	COUNT_LOOP(refcount_##name, functions##_inc((hf_refcount_t *)object),                      \
+		   functions##_dec_and_test((hf_refcount_t *)object))
+LAB_REFCOUNTS(REFCOUNT_LOOP)
 
 COUNT_LOOP(inc_not_zero, if (!hf_refcount_inc_not_zero((hf_refcount_t *)object)) misuse(),
 	   hf_refcount_dec_and_test((hf_refcount_t *)object))
@@ -240,12 +242,12 @@ static bool any_check(const void *object, uint64_t operations)
 #define HF_SIM_STRING(x) HF_SIM_STRING_(x)
 #define HF_SIM_STRING_(x) #x
 
-#define LOCKREF_ROW(name, swaps)                                                                   \
-	{ "lockref",    #name,        IS_DEFAULT(HF_LOCKREF_DEFAULT, name),                        \
+#define LOCKREF_ROW(name, functions)                                                               \
+	{ "lockref",    #name,        IS_DEFAULT(bounded, name),                                   \
 	  false,        lockref_init, lockref_##name##_body,                                       \
 	  lockref_check },
-#define REFCOUNT_ROW(name, checked)                                                                \
-	{ "refcount", #name,      IS_DEFAULT(HF_REFCOUNT_DEFAULT, name),                           \
+#define REFCOUNT_ROW(name, functions)                                                              \
+	{ "refcount", #name,      IS_DEFAULT(saturating, name),                                    \
 	  false,      count_init, refcount_##name##_body,                                          \
 	  count_check },
 #define SPINLOCK_ROW(name, NAME, bytes, nodes)                                                     \
@@ -254,9 +256,9 @@ static bool any_check(const void *object, uint64_t operations)
 	  lock_check },
 
 static const struct hf_sim_variant variants[] = {
-	HF_LOCKREF_ROSTER(LOCKREF_ROW) /* */
+	LAB_LOCKREFS(LOCKREF_ROW) /* */
 	{ "lockref", "waitfree", false, false, lockref_init, lockref_waitfree_body, lockref_check },
-	HF_REFCOUNT_ROSTER(REFCOUNT_ROW) /* */
+	LAB_REFCOUNTS(REFCOUNT_ROW) /* */
 	{ "rcuref", "rcuref", true, false, zero_init, rcuref_body, zero_check },
 	{ "rcuref", "inc_not_zero", false, false, count_init, inc_not_zero_body, count_check },
 	HF_SPINLOCK_ROSTER(SPINLOCK_ROW) /* */

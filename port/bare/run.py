@@ -47,7 +47,7 @@ SRC = ["report/report.c", "nofault/nofault.c", "nofault/generic.c", "nofault/mem
 LATE = ["-DBARE_BATTERY=0", "-DBARE_DELAYED=1", '-DHF_ATOMIC_HEADER="delayed_atomic.h"']
 
 # The mutants of the headers: (file, what is there once, what comes instead).
-SATURATION = ("refcount/type.h", "#define HF_REFCOUNT_SATURATED (INT32_MIN / 2)",
+SATURATION = ("refcount.h", "#define HF_REFCOUNT_SATURATED (INT32_MIN / 2)",
               "#define HF_REFCOUNT_SATURATED (INT32_MIN / 4)")
 
 

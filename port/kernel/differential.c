@@ -3,22 +3,19 @@
  * differential - long random sequences of operations, on Holdfast's refcounts and lockrefs and on
  * the kernel's: the same results and the same values, after each operation.
  *
- * Every checked refcount and every lockref of the rosters. The kernel warns of the first misuse of
- * each kind, on its refcount; run.py expects that.
+ * The kernel warns of the first misuse of each kind, on its refcount; run.py expects that.
  *
  * Where Holdfast differs on purpose:
  *   dec_not_one    below 1 the kernel's counts on (and leaves 0 alone, with a warning); Holdfast's
  *                  is saturated and stays so. The difference itself is checked.
  *   lockref get    of a dead object, or past INT32_MAX: the kernel's counts on, Holdfast's reports
  *                  and stays. The sequences do not go there.
- *   put_return     by the lock's holder: one that never swaps waits for the lock, so the sequences
- *                  do not call it there.
  */
 #include <linux/lockref.h>
 #include <linux/refcount.h>
 
-#include "../../tests/roster/lockref_ops.h"
-#include "../../tests/roster/refcount_ops.h"
+#include "holdfast/lockref.h"
+#include "holdfast/refcount.h"
 
 #include "test.h"
 
@@ -101,50 +98,49 @@ static bool theirs(unsigned int operation, int n, refcount_t *r)
 	}
 }
 
-static bool ours(const struct refcount_ops *ops, unsigned int operation, int n, hf_refcount_t *r)
+static bool ours(unsigned int operation, int n, hf_refcount_t *r)
 {
 	switch (operation) {
 	case R_SET:
-		ops->set(r, n);
+		hf_refcount_set(r, n);
 		return false;
 	case R_INC:
-		ops->inc(r);
+		hf_refcount_inc(r);
 		return false;
 	case R_ADD:
-		ops->add(n, r);
+		hf_refcount_add(n, r);
 		return false;
 	case R_INC_NOT_ZERO:
-		return ops->inc_not_zero(r);
+		return hf_refcount_inc_not_zero(r);
 	case R_ADD_NOT_ZERO:
-		return ops->add_not_zero(n, r);
+		return hf_refcount_add_not_zero(n, r);
 	case R_DEC:
-		ops->dec(r);
+		hf_refcount_dec(r);
 		return false;
 	case R_DEC_AND_TEST:
-		return ops->dec_and_test(r);
+		return hf_refcount_dec_and_test(r);
 	case R_SUB_AND_TEST:
-		return ops->sub_and_test(n, r);
+		return hf_refcount_sub_and_test(n, r);
 	case R_DEC_IF_ONE:
-		return ops->dec_if_one(r);
+		return hf_refcount_dec_if_one(r);
 	default:
-		return ops->dec_not_one(r);
+		return hf_refcount_dec_not_one(r);
 	}
 }
 
-static void refcount_one(const struct refcount_ops *ops)
+static void refcount_one(void)
 {
-	char name[64];
+	const char *name = "differential.refcount";
 	u64 seed = 1;
 	unsigned long steps = 0, trues = 0, saturated = 0, differed = 0;
 
-	scnprintf(name, sizeof(name), "differential.refcount_%s", ops->name);
 	for (unsigned int sequence = 0; sequence < SEQUENCES; sequence++) {
 		hf_refcount_t mine;
 		refcount_t kernels;
 		int start = value_of(&seed);
 
 		(void)theirs(R_SET, start, &kernels);
-		(void)ours(ops, R_SET, start, &mine);
+		(void)ours(R_SET, start, &mine);
 		for (unsigned int step = 0; step < STEPS; step++) {
 			u32 pick = test_random(&seed);
 			/* Rarely a new value: what follows a value is what matters. */
@@ -153,7 +149,7 @@ static void refcount_one(const struct refcount_ops *ops)
 			int n = operation == R_SET ? value_of(&seed) : amount_of(&seed);
 			int before = (int)refcount_read(&kernels);
 			bool his = theirs(operation, n, &kernels);
-			bool my = ours(ops, operation, n, &mine);
+			bool my = ours(operation, n, &mine);
 			int his_value = (int)refcount_read(&kernels);
 			int my_value = hf_refcount_read(&mine);
 
@@ -243,23 +239,22 @@ static int their_lockref(unsigned int operation, int n, struct lockref *l)
 	}
 }
 
-static int our_lockref(const struct lockref_ops *ops, unsigned int operation, int n,
-		       hf_lockref_t *l)
+static int our_lockref(unsigned int operation, int n, hf_lockref_t *l)
 {
 	int result = 0;
 
 	switch (operation) {
 	case L_GET:
-		ops->get(l);
+		hf_lockref_get(l);
 		return 0;
 	case L_GET_NOT_ZERO:
-		return ops->get_not_zero(l);
+		return hf_lockref_get_not_zero(l);
 	case L_GET_NOT_DEAD:
-		return ops->get_not_dead(l);
+		return hf_lockref_get_not_dead(l);
 	case L_PUT_RETURN:
-		return ops->put_return(l);
+		return hf_lockref_put_return(l);
 	case L_PUT_OR_LOCK:
-		result = ops->put_or_lock(l);
+		result = hf_lockref_put_or_lock(l);
 		if (!result)
 			hf_lockref_unlock(l);
 		return result;
@@ -270,7 +265,7 @@ static int our_lockref(const struct lockref_ops *ops, unsigned int operation, in
 		return 0;
 	case L_PUT_RETURN_LOCKED:
 		hf_lockref_lock(l);
-		result = ops->put_return(l);
+		result = hf_lockref_put_return(l);
 		hf_lockref_unlock(l);
 		return result;
 	default:
@@ -281,13 +276,12 @@ static int our_lockref(const struct lockref_ops *ops, unsigned int operation, in
 	}
 }
 
-static void lockref_one(const struct lockref_ops *ops)
+static void lockref_one(void)
 {
-	char name[64];
+	const char *name = "differential.lockref";
 	u64 seed = 1;
 	unsigned long steps = 0, trues = 0, dead = 0;
 
-	scnprintf(name, sizeof(name), "differential.lockref_%s", ops->name);
 	for (unsigned int sequence = 0; sequence < SEQUENCES; sequence++) {
 		hf_lockref_t mine;
 		struct lockref kernels;
@@ -311,10 +305,8 @@ static void lockref_one(const struct lockref_ops *ops)
 			if ((operation == L_GET_NOT_ZERO || operation == L_GET_NOT_DEAD) &&
 			    before >= INT_MAX - 1)
 				operation = L_SET;
-			if (operation == L_PUT_RETURN_LOCKED && !ops->swaps)
-				operation = L_PUT_RETURN;
 			his = their_lockref(operation, n, &kernels);
-			my = our_lockref(ops, operation, n, &mine);
+			my = our_lockref(operation, n, &mine);
 			steps++;
 			trues += his > 0;
 			dead += kernels.count < 0;
@@ -336,12 +328,8 @@ void differential_test(void)
 {
 	enum hf_report_mode mode = hf_report_set_mode(HF_REPORT_MODE_COUNT);
 
-	for (unsigned int i = 0; i < ARRAY_SIZE(refcount_ops); i++) {
-		if (refcount_ops[i].checked)
-			refcount_one(&refcount_ops[i]);
-	}
-	for (unsigned int i = 0; i < ARRAY_SIZE(lockref_ops); i++)
-		lockref_one(&lockref_ops[i]);
+	refcount_one();
+	lockref_one();
 	(void)hf_report_set_mode(mode);
 	hf_report_reset();
 }

@@ -69,7 +69,7 @@ KERNELS_OWN = r"refcount_t: (saturated; leaking memory|addition on 0; use-after-
 
 LATE = ["-DKERNEL_BATTERY=0", "-DKERNEL_DELAYED=1", "-DHF_ATOMIC_HEADER=\\\"delayed_atomic.h\\\""]
 
-SATURATION = ("refcount/type.h", "#define HF_REFCOUNT_SATURATED (INT32_MIN / 2)",
+SATURATION = ("refcount.h", "#define HF_REFCOUNT_SATURATED (INT32_MIN / 2)",
               "#define HF_REFCOUNT_SATURATED (INT32_MIN / 4)")
 UNLOCK = ("spinlock/ticket.h", "hf_atomic32_store_release(&lock->serving, serving + 1);",
           "hf_atomic32_store_relaxed(&lock->serving, serving + 1);")
@@ -94,7 +94,7 @@ GUESTS = {
     "arm64-a72": ("arm64-a72", [], 2, None, None),
     "amd64-late": ("amd64", LATE, 1, None, None),
     "amd64-mutant-saturation": ("amd64", [], 2, SATURATION,
-                                r"not ok: differential\.refcount_saturating"),
+                                r"not ok: differential\.refcount"),
     "amd64-mutant-unlock": ("amd64", LATE, 1, UNLOCK, r"not ok: handoff\.ticket"),
     "amd64-mutant-no-site": ("amd64", [], 2, NO_SITE["amd64"], r"unexpected: BUG: unable to handle"),
     "arm64-mutant-no-site": ("arm64", [], 2, NO_SITE["arm64"],

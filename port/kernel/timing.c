@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
  * timing - the kernel's own two timings of a refcount, at a smaller count: up to COUNT - 1 by inc,
- * and down to 0 by dec_and_test. The kernel's, the default and the roster, as ratios to a plain
- * atomic. Printed, not judged.
+ * and down to 0 by dec_and_test. The kernel's and Holdfast's, as ratios to a plain atomic. Printed,
+ * not judged.
  */
 #include <linux/atomic.h>
 #include <linux/ktime.h>
@@ -17,15 +17,7 @@
 #define ROUNDS 5
 
 /* One row each: atomic_t first, the baseline. */
-enum {
-	ATOMIC,
-	KERNEL,
-	DEFAULT,
-#define X(name, checked) ROSTER_##name,
-	HF_REFCOUNT_ROSTER(X)
-#undef X
-		ROWS
-};
+enum { ATOMIC, KERNEL, HOLDFAST, ROWS };
 
 static u64 best[2][ROWS];
 
@@ -52,23 +44,14 @@ static u64 best[2][ROWS];
 
 TIMED(ATOMIC, atomic, atomic_t, atomic_set, atomic_inc, atomic_dec_and_test)
 TIMED(KERNEL, kernel, refcount_t, refcount_set, refcount_inc, refcount_dec_and_test)
-TIMED(DEFAULT, default, hf_refcount_t, hf_refcount_set, hf_refcount_inc, hf_refcount_dec_and_test)
-#define X(name, checked)                                                                           \
-	TIMED(ROSTER_##name, roster_##name, hf_refcount_t, hf_refcount_##name##_set,               \
-	      hf_refcount_##name##_inc, hf_refcount_##name##_dec_and_test)
-HF_REFCOUNT_ROSTER(X)
-#undef X
+TIMED(HOLDFAST, holdfast, hf_refcount_t, hf_refcount_set, hf_refcount_inc, hf_refcount_dec_and_test)
 
 static const struct {
 	const char *name;
 	bool (*run)(void);
 } timed[ROWS] = { [ATOMIC] = { "atomic_t", time_atomic },
 		  [KERNEL] = { "refcount_t", time_kernel },
-		  [DEFAULT] = { "hf_refcount_t", time_default },
-#define X(name, checked) [ROSTER_##name] = { #name, time_roster_##name },
-		  HF_REFCOUNT_ROSTER(X)
-#undef X
-};
+		  [HOLDFAST] = { "hf_refcount_t", time_holdfast } };
 
 void timing_test(void)
 {

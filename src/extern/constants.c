@@ -5,7 +5,7 @@
 #include "holdfast/cond.h"
 #include "holdfast/internal/cpu.h"
 #include "holdfast/extern.h"
-#include "holdfast/lockref.h"
+#include "holdfast/lockref_waitfree.h"
 #include "holdfast/mutex.h"
 #include "holdfast/nofault.h"
 #include "holdfast/rcuref.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* extern/lockref - the verbs as symbols: lockrefs, of each implementation. extern.h says how. */
+/* extern/lockref - the verbs as symbols: lockrefs. extern.h says how. */
 #include "holdfast/mutex.h"
 #include "holdfast/report.h"
 #include "holdfast/spinlock.h"
 
 #include "extern.h"
 
-#include "holdfast/lockref.h"
+#include "holdfast/lockref_waitfree.h"

@@ -8,9 +8,8 @@
  * battery_world_line() and battery_world_edge(), and calls battery_run(). The output is KTAP
  * version 1, nested: a subtest for each implementation, a line for each case.
  *
- * A case belongs to a family and is written once, in <family>_cases.c. It calls the verbs of the
- * implementation that is selected: a row of tests/roster/<family>_ops.h, which is made from the
- * family's roster. So a new implementation is a header and a row there, and nothing here.
+ * A case belongs to a family and is written once, in <family>_cases.c. A family with several
+ * implementations has a table of them, tests/roster/<family>_ops.h; a case calls the selected one.
  *
  * In a case, misuse is expected by name: after BATTERY_QUIET() or BATTERY_REPORTED() the slate is
  * clean, and a report that its case did not expect fails that case.
@@ -40,7 +39,14 @@ struct battery_suite {
 	const char *(*select)(unsigned int index);
 };
 
-/* The suites, in the order in which they run: <name>_cases.c defines <name>_suite. */
+/*
+ * The suites, in the order in which they run: <name>_cases.c defines <name>_suite. BATTERY_ONLY is one
+ * of them: of a program that runs the cases with a variant of the lab.
+ */
+#ifdef BATTERY_ONLY
+#define BATTERY_SUITES(X) BATTERY_SUITE_ALONE(X, BATTERY_ONLY)
+#define BATTERY_SUITE_ALONE(X, name) X(name)
+#else
 #define BATTERY_SUITES(X)                                                                          \
 	X(report)                                                                                  \
 	X(refcount)                                                                                \
@@ -50,6 +56,7 @@ struct battery_suite {
 	X(lockref)                                                                                 \
 	X(lockref_waitfree)                                                                        \
 	X(nofault)
+#endif
 
 #define X(name) extern const struct battery_suite name##_suite;
 BATTERY_SUITES(X)

@@ -1,22 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-/* lockref_cases - what every lockref does, and what it makes of misuse. */
+/*
+ * lockref_cases - what a lockref does, and what it makes of misuse. The lab runs the same cases for
+ * its variants (lab/variants/in_place.h).
+ */
 #include "battery.h"
 
-#include "../roster/lockref_ops.h"
+#include "holdfast/lockref.h"
 
-static const struct lockref_ops *ops; /* of the implementation that is selected */
-
-static const char *select_ops(unsigned int index)
+/* A variant that always takes the lock waits for it in put_return. */
+static bool put_return_swaps(void)
 {
-	if (index >= BATTERY_COUNT(lockref_ops))
-		return NULL;
-	ops = &lockref_ops[index];
-	return ops->name;
-}
-
-static bool swaps(void)
-{
-	return ops->swaps;
+#ifdef LAB_LOCKREF_locked
+	return false;
+#else
+	return true;
+#endif
 }
 
 /* Makes it dead, with a lock that is free. */
@@ -92,12 +90,12 @@ static void get(void)
 {
 	hf_lockref_t l = HF_LOCKREF_INIT(1);
 
-	ops->get(&l);
+	hf_lockref_get(&l);
 	BATTERY_EQ(hf_lockref_read(&l), 2);
-	ops->get(&l);
+	hf_lockref_get(&l);
 	BATTERY_EQ(hf_lockref_read(&l), 3);
 	hf_lockref_init(&l, 0);
-	ops->get(&l);
+	hf_lockref_get(&l);
 	BATTERY_EQ(hf_lockref_read(&l), 1);
 	lock_is_free(&l);
 	BATTERY_QUIET();
@@ -107,13 +105,13 @@ static void get_not_zero(void)
 {
 	hf_lockref_t l = HF_LOCKREF_INIT(0);
 
-	BATTERY_TRUE(!ops->get_not_zero(&l));
+	BATTERY_TRUE(!hf_lockref_get_not_zero(&l));
 	BATTERY_EQ(hf_lockref_read(&l), 0);
 	hf_lockref_init(&l, 1);
-	BATTERY_TRUE(ops->get_not_zero(&l));
+	BATTERY_TRUE(hf_lockref_get_not_zero(&l));
 	BATTERY_EQ(hf_lockref_read(&l), 2);
 	dead(&l);
-	BATTERY_TRUE(!ops->get_not_zero(&l));
+	BATTERY_TRUE(!hf_lockref_get_not_zero(&l));
 	BATTERY_EQ(hf_lockref_read(&l), HF_LOCKREF_DEAD);
 	lock_is_free(&l);
 	BATTERY_QUIET();
@@ -123,12 +121,12 @@ static void get_not_dead(void)
 {
 	hf_lockref_t l = HF_LOCKREF_INIT(0);
 
-	BATTERY_TRUE(ops->get_not_dead(&l));
+	BATTERY_TRUE(hf_lockref_get_not_dead(&l));
 	BATTERY_EQ(hf_lockref_read(&l), 1);
-	BATTERY_TRUE(ops->get_not_dead(&l));
+	BATTERY_TRUE(hf_lockref_get_not_dead(&l));
 	BATTERY_EQ(hf_lockref_read(&l), 2);
 	dead(&l);
-	BATTERY_TRUE(!ops->get_not_dead(&l));
+	BATTERY_TRUE(!hf_lockref_get_not_dead(&l));
 	BATTERY_EQ(hf_lockref_read(&l), HF_LOCKREF_DEAD);
 	lock_is_free(&l);
 	BATTERY_QUIET();
@@ -138,15 +136,15 @@ static void put_return(void)
 {
 	hf_lockref_t l = HF_LOCKREF_INIT(2);
 
-	BATTERY_EQ(ops->put_return(&l), 1);
+	BATTERY_EQ(hf_lockref_put_return(&l), 1);
 	BATTERY_EQ(hf_lockref_read(&l), 1);
-	BATTERY_EQ(ops->put_return(&l), 0);
+	BATTERY_EQ(hf_lockref_put_return(&l), 0);
 	BATTERY_EQ(hf_lockref_read(&l), 0);
-	BATTERY_EQ(ops->put_return(&l), -1);
+	BATTERY_EQ(hf_lockref_put_return(&l), -1);
 	BATTERY_EQ(hf_lockref_read(&l), 0);
 	lock_is_free(&l);
 	dead(&l);
-	BATTERY_EQ(ops->put_return(&l), -1);
+	BATTERY_EQ(hf_lockref_put_return(&l), -1);
 	BATTERY_EQ(hf_lockref_read(&l), HF_LOCKREF_DEAD);
 	lock_is_free(&l);
 	BATTERY_QUIET();
@@ -157,11 +155,11 @@ static void put_return_locked(void)
 	hf_lockref_t l = HF_LOCKREF_INIT(2);
 
 	hf_lockref_lock(&l);
-	BATTERY_EQ(ops->put_return(&l), -1);
+	BATTERY_EQ(hf_lockref_put_return(&l), -1);
 	BATTERY_EQ(hf_lockref_read(&l), 2);
 	BATTERY_TRUE(!hf_lockref_trylock(&l));
 	hf_lockref_unlock(&l);
-	BATTERY_EQ(ops->put_return(&l), 1);
+	BATTERY_EQ(hf_lockref_put_return(&l), 1);
 	lock_is_free(&l);
 	BATTERY_QUIET();
 }
@@ -171,32 +169,60 @@ static void put_or_lock(void)
 {
 	hf_lockref_t l = HF_LOCKREF_INIT(3);
 
-	BATTERY_TRUE(ops->put_or_lock(&l));
+	BATTERY_TRUE(hf_lockref_put_or_lock(&l));
 	BATTERY_EQ(hf_lockref_read(&l), 2);
 	lock_is_free(&l);
-	BATTERY_TRUE(ops->put_or_lock(&l));
+	BATTERY_TRUE(hf_lockref_put_or_lock(&l));
 	BATTERY_EQ(hf_lockref_read(&l), 1);
 	lock_is_free(&l);
 
-	if (!BATTERY_TRUE(!ops->put_or_lock(&l)))
+	if (!BATTERY_TRUE(!hf_lockref_put_or_lock(&l)))
 		return;
 	BATTERY_EQ(hf_lockref_read(&l), 1);
 	if (BATTERY_TRUE(!hf_lockref_trylock(&l)))
 		hf_lockref_unlock(&l);
 
 	hf_lockref_init(&l, 0);
-	if (!BATTERY_TRUE(!ops->put_or_lock(&l)))
+	if (!BATTERY_TRUE(!hf_lockref_put_or_lock(&l)))
 		return;
 	BATTERY_EQ(hf_lockref_read(&l), 0);
 	if (BATTERY_TRUE(!hf_lockref_trylock(&l)))
 		hf_lockref_unlock(&l);
 
 	dead(&l);
-	if (!BATTERY_TRUE(!ops->put_or_lock(&l)))
+	if (!BATTERY_TRUE(!hf_lockref_put_or_lock(&l)))
 		return;
 	BATTERY_EQ(hf_lockref_read(&l), HF_LOCKREF_DEAD);
 	if (BATTERY_TRUE(!hf_lockref_trylock(&l)))
 		hf_lockref_unlock(&l);
+	lock_is_free(&l);
+	BATTERY_QUIET();
+}
+
+/* false = nothing was done, and the lock is free. */
+static void put_not_zero(void)
+{
+	hf_lockref_t l = HF_LOCKREF_INIT(3);
+
+	BATTERY_TRUE(hf_lockref_put_not_zero(&l));
+	BATTERY_EQ(hf_lockref_read(&l), 2);
+	BATTERY_TRUE(hf_lockref_put_not_zero(&l));
+	BATTERY_EQ(hf_lockref_read(&l), 1);
+	lock_is_free(&l);
+	BATTERY_TRUE(!hf_lockref_put_not_zero(&l));
+	BATTERY_EQ(hf_lockref_read(&l), 1);
+	lock_is_free(&l);
+	hf_lockref_init(&l, 0);
+	BATTERY_TRUE(!hf_lockref_put_not_zero(&l));
+	BATTERY_EQ(hf_lockref_read(&l), 0);
+	lock_is_free(&l);
+	hf_lockref_init(&l, HF_LOCKREF_MAX);
+	BATTERY_TRUE(hf_lockref_put_not_zero(&l));
+	BATTERY_EQ(hf_lockref_read(&l), HF_LOCKREF_MAX);
+	lock_is_free(&l);
+	dead(&l);
+	BATTERY_TRUE(!hf_lockref_put_not_zero(&l));
+	BATTERY_EQ(hf_lockref_read(&l), HF_LOCKREF_DEAD);
 	lock_is_free(&l);
 	BATTERY_QUIET();
 }
@@ -206,17 +232,17 @@ static void last_put(void)
 {
 	hf_lockref_t l = HF_LOCKREF_INIT(1);
 
-	BATTERY_TRUE(ops->get_not_dead(&l));
-	BATTERY_TRUE(ops->put_or_lock(&l));
-	if (!BATTERY_TRUE(!ops->put_or_lock(&l)))
+	BATTERY_TRUE(hf_lockref_get_not_dead(&l));
+	BATTERY_TRUE(hf_lockref_put_or_lock(&l));
+	if (!BATTERY_TRUE(!hf_lockref_put_or_lock(&l)))
 		return;
 	hf_lockref_mark_dead(&l);
 	BATTERY_TRUE(!hf_lockref_trylock(&l));
 	hf_lockref_unlock(&l);
 	BATTERY_TRUE(hf_lockref_is_dead(&l));
-	BATTERY_TRUE(!ops->get_not_dead(&l));
-	BATTERY_TRUE(!ops->get_not_zero(&l));
-	BATTERY_EQ(ops->put_return(&l), -1);
+	BATTERY_TRUE(!hf_lockref_get_not_dead(&l));
+	BATTERY_TRUE(!hf_lockref_get_not_zero(&l));
+	BATTERY_EQ(hf_lockref_put_return(&l), -1);
 	BATTERY_EQ(hf_lockref_read(&l), HF_LOCKREF_DEAD);
 	lock_is_free(&l);
 	BATTERY_QUIET();
@@ -255,25 +281,25 @@ static void get_overflow(void)
 {
 	hf_lockref_t l = HF_LOCKREF_INIT(HF_LOCKREF_MAX - 2);
 
-	ops->get(&l);
+	hf_lockref_get(&l);
 	BATTERY_EQ(hf_lockref_read(&l), HF_LOCKREF_MAX - 1);
-	BATTERY_EQ(ops->put_return(&l), HF_LOCKREF_MAX - 2);
+	BATTERY_EQ(hf_lockref_put_return(&l), HF_LOCKREF_MAX - 2);
 	BATTERY_QUIET();
 
 	hf_lockref_init(&l, HF_LOCKREF_MAX);
-	ops->get(&l);
+	hf_lockref_get(&l);
 	BATTERY_EQ(hf_lockref_read(&l), INT32_MAX);
 	BATTERY_REPORTED(HF_REPORT_LOCKREF_OVF, &l);
-	BATTERY_TRUE(ops->get_not_zero(&l));
+	BATTERY_TRUE(hf_lockref_get_not_zero(&l));
 	BATTERY_EQ(hf_lockref_read(&l), INT32_MAX);
 	BATTERY_REPORTED(HF_REPORT_LOCKREF_OVF, &l);
-	BATTERY_TRUE(ops->get_not_dead(&l));
+	BATTERY_TRUE(hf_lockref_get_not_dead(&l));
 	BATTERY_EQ(hf_lockref_read(&l), INT32_MAX);
 	BATTERY_REPORTED(HF_REPORT_LOCKREF_OVF, &l);
 
-	BATTERY_EQ(ops->put_return(&l), INT32_MAX);
+	BATTERY_EQ(hf_lockref_put_return(&l), INT32_MAX);
 	BATTERY_EQ(hf_lockref_read(&l), INT32_MAX);
-	BATTERY_TRUE(ops->put_or_lock(&l));
+	BATTERY_TRUE(hf_lockref_put_or_lock(&l));
 	BATTERY_EQ(hf_lockref_read(&l), INT32_MAX);
 	BATTERY_TRUE(!hf_lockref_is_dead(&l));
 	lock_is_free(&l);
@@ -286,9 +312,9 @@ static void get_dead(void)
 
 	dead(&l);
 	BATTERY_QUIET();
-	ops->get(&l);
+	hf_lockref_get(&l);
 	BATTERY_TRUE(hf_lockref_is_dead(&l));
-	BATTERY_TRUE(!ops->get_not_dead(&l));
+	BATTERY_TRUE(!hf_lockref_get_not_dead(&l));
 	lock_is_free(&l);
 	BATTERY_REPORTED(HF_REPORT_LOCKREF_DEAD, &l);
 }
@@ -300,8 +326,9 @@ static void get_dead_again(void)
 
 	dead(&l);
 	for (int i = 0; i < 1000; i++) {
-		ops->get(&l);
-		if (!BATTERY_TRUE(hf_lockref_is_dead(&l)) || !BATTERY_TRUE(!ops->get_not_dead(&l)))
+		hf_lockref_get(&l);
+		if (!BATTERY_TRUE(hf_lockref_is_dead(&l)) ||
+		    !BATTERY_TRUE(!hf_lockref_get_not_dead(&l)))
 			break;
 	}
 	lock_is_free(&l);
@@ -317,8 +344,9 @@ static const struct battery_case cases[] = {
 	{ "GET_NOT_ZERO", get_not_zero, NULL },
 	{ "GET_NOT_DEAD", get_not_dead, NULL },
 	{ "PUT_RETURN", put_return, NULL },
-	{ "PUT_RETURN_LOCKED", put_return_locked, swaps },
+	{ "PUT_RETURN_LOCKED", put_return_locked, put_return_swaps },
 	{ "PUT_OR_LOCK", put_or_lock, NULL },
+	{ "PUT_NOT_ZERO", put_not_zero, NULL },
 	{ "LAST_PUT", last_put, NULL },
 	{ "MARK_DEAD", mark_dead, NULL },
 	{ "MARK_DEAD_UNLOCKED", mark_dead_unlocked, NULL },
@@ -327,4 +355,4 @@ static const struct battery_case cases[] = {
 	{ "GET_DEAD_AGAIN", get_dead_again, NULL },
 };
 
-const struct battery_suite lockref_suite = BATTERY_FAMILY("lockref", cases, select_ops);
+const struct battery_suite lockref_suite = BATTERY_SUITE("lockref", cases);

@@ -2,7 +2,7 @@
 /* lockref_waitfree_cases - get, put, death and their zones; each number is the count's 32 bits. */
 #include "battery.h"
 
-#include "holdfast/lockref/waitfree.h"
+#include "holdfast/lockref_waitfree.h"
 
 static hf_lockref_waitfree_t l;
 

@@ -1,34 +1,29 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * refcount_cases - what every refcount does, and what it makes of misuse.
- *
- * A checked one finds misuse; an unchecked one is a plain count, which has its own cases.
+ * refcount_cases - what a refcount does, and what it makes of misuse.
  *
  * The eighteen misuses have the names under which Linux's crash-test module knows them. Each does
  * what is good first, which must be quiet, and what is bad after it.
+ *
+ * The lab runs the same cases for its variants (lab/variants/in_place.h). One of them is unchecked, a
+ * plain count, which has cases of its own.
  */
 #include "battery.h"
 
-#include "../roster/refcount_ops.h"
+#include "holdfast/refcount.h"
 
-static const struct refcount_ops *ops; /* of the implementation that is selected */
-
-static const char *select_ops(unsigned int index)
+static bool is_plain(void)
 {
-	if (index >= BATTERY_COUNT(refcount_ops))
-		return NULL;
-	ops = &refcount_ops[index];
-	return ops->name;
+#ifdef LAB_REFCOUNT_unchecked
+	return true;
+#else
+	return false;
+#endif
 }
 
 static bool is_checked(void)
 {
-	return ops->checked;
-}
-
-static bool is_plain(void)
-{
-	return !ops->checked;
+	return !is_plain();
 }
 
 /* ---- What is good ------------------------------------------------------------------------- */
@@ -40,15 +35,15 @@ static void set_read(void)
 	BATTERY_EQ(sizeof(hf_refcount_t), 4);
 	BATTERY_EQ(HF_REFCOUNT_MAX, 0x7fffffff);
 	BATTERY_EQ(HF_REFCOUNT_SATURATED, -0x40000000); /* 0xC0000000 */
-	BATTERY_EQ(ops->read(&r), 7);
-	ops->set(&r, 1);
-	BATTERY_EQ(ops->read(&r), 1);
-	ops->set(&r, HF_REFCOUNT_MAX);
-	BATTERY_EQ(ops->read(&r), HF_REFCOUNT_MAX);
-	ops->set_release(&r, 3);
-	BATTERY_EQ(ops->read(&r), 3);
-	ops->set(&r, 0);
-	BATTERY_EQ(ops->read(&r), 0);
+	BATTERY_EQ(hf_refcount_read(&r), 7);
+	hf_refcount_set(&r, 1);
+	BATTERY_EQ(hf_refcount_read(&r), 1);
+	hf_refcount_set(&r, HF_REFCOUNT_MAX);
+	BATTERY_EQ(hf_refcount_read(&r), HF_REFCOUNT_MAX);
+	hf_refcount_set_release(&r, 3);
+	BATTERY_EQ(hf_refcount_read(&r), 3);
+	hf_refcount_set(&r, 0);
+	BATTERY_EQ(hf_refcount_read(&r), 0);
 	BATTERY_QUIET();
 }
 
@@ -57,18 +52,18 @@ static void inc_add(void)
 	hf_refcount_t r = HF_REFCOUNT_INIT(1);
 	int32_t old = -1;
 
-	ops->inc(&r);
-	BATTERY_EQ(ops->read(&r), 2);
-	ops->inc_old(&r, &old);
+	hf_refcount_inc(&r);
+	BATTERY_EQ(hf_refcount_read(&r), 2);
+	hf_refcount_inc_old(&r, &old);
 	BATTERY_EQ(old, 2);
-	BATTERY_EQ(ops->read(&r), 3);
-	ops->add(40, &r);
-	BATTERY_EQ(ops->read(&r), 43);
-	ops->add_old(7, &r, &old);
+	BATTERY_EQ(hf_refcount_read(&r), 3);
+	hf_refcount_add(40, &r);
+	BATTERY_EQ(hf_refcount_read(&r), 43);
+	hf_refcount_add_old(7, &r, &old);
 	BATTERY_EQ(old, 43);
-	BATTERY_EQ(ops->read(&r), 50);
-	ops->add(HF_REFCOUNT_MAX - 50, &r);
-	BATTERY_EQ(ops->read(&r), HF_REFCOUNT_MAX);
+	BATTERY_EQ(hf_refcount_read(&r), 50);
+	hf_refcount_add(HF_REFCOUNT_MAX - 50, &r);
+	BATTERY_EQ(hf_refcount_read(&r), HF_REFCOUNT_MAX);
 	BATTERY_QUIET();
 }
 
@@ -77,26 +72,26 @@ static void inc_not_zero(void)
 	hf_refcount_t r = HF_REFCOUNT_INIT(1);
 	int32_t old = -1;
 
-	BATTERY_TRUE(ops->inc_not_zero(&r));
-	BATTERY_EQ(ops->read(&r), 2);
-	BATTERY_TRUE(ops->inc_not_zero_old(&r, &old));
+	BATTERY_TRUE(hf_refcount_inc_not_zero(&r));
+	BATTERY_EQ(hf_refcount_read(&r), 2);
+	BATTERY_TRUE(hf_refcount_inc_not_zero_old(&r, &old));
 	BATTERY_EQ(old, 2);
-	BATTERY_TRUE(ops->inc_not_zero_acquire(&r));
-	BATTERY_EQ(ops->read(&r), 4);
-	BATTERY_TRUE(ops->inc_not_zero_acquire_old(&r, &old));
+	BATTERY_TRUE(hf_refcount_inc_not_zero_acquire(&r));
+	BATTERY_EQ(hf_refcount_read(&r), 4);
+	BATTERY_TRUE(hf_refcount_inc_not_zero_acquire_old(&r, &old));
 	BATTERY_EQ(old, 4);
-	BATTERY_EQ(ops->read(&r), 5);
+	BATTERY_EQ(hf_refcount_read(&r), 5);
 
-	ops->set(&r, 0);
-	BATTERY_TRUE(!ops->inc_not_zero(&r));
-	BATTERY_TRUE(!ops->inc_not_zero_acquire(&r));
+	hf_refcount_set(&r, 0);
+	BATTERY_TRUE(!hf_refcount_inc_not_zero(&r));
+	BATTERY_TRUE(!hf_refcount_inc_not_zero_acquire(&r));
 	old = -1;
-	BATTERY_TRUE(!ops->inc_not_zero_old(&r, &old));
+	BATTERY_TRUE(!hf_refcount_inc_not_zero_old(&r, &old));
 	BATTERY_EQ(old, 0);
 	old = -1;
-	BATTERY_TRUE(!ops->inc_not_zero_acquire_old(&r, &old));
+	BATTERY_TRUE(!hf_refcount_inc_not_zero_acquire_old(&r, &old));
 	BATTERY_EQ(old, 0);
-	BATTERY_EQ(ops->read(&r), 0);
+	BATTERY_EQ(hf_refcount_read(&r), 0);
 	BATTERY_QUIET();
 }
 
@@ -105,28 +100,28 @@ static void add_not_zero(void)
 	hf_refcount_t r = HF_REFCOUNT_INIT(1);
 	int32_t old = -1;
 
-	BATTERY_TRUE(ops->add_not_zero(10, &r));
-	BATTERY_EQ(ops->read(&r), 11);
-	BATTERY_TRUE(ops->add_not_zero_old(10, &r, &old));
+	BATTERY_TRUE(hf_refcount_add_not_zero(10, &r));
+	BATTERY_EQ(hf_refcount_read(&r), 11);
+	BATTERY_TRUE(hf_refcount_add_not_zero_old(10, &r, &old));
 	BATTERY_EQ(old, 11);
-	BATTERY_TRUE(ops->add_not_zero_acquire(10, &r));
-	BATTERY_EQ(ops->read(&r), 31);
-	BATTERY_TRUE(ops->add_not_zero_acquire_old(10, &r, &old));
+	BATTERY_TRUE(hf_refcount_add_not_zero_acquire(10, &r));
+	BATTERY_EQ(hf_refcount_read(&r), 31);
+	BATTERY_TRUE(hf_refcount_add_not_zero_acquire_old(10, &r, &old));
 	BATTERY_EQ(old, 31);
-	BATTERY_EQ(ops->read(&r), 41);
-	BATTERY_TRUE(ops->add_not_zero(HF_REFCOUNT_MAX - 41, &r));
-	BATTERY_EQ(ops->read(&r), HF_REFCOUNT_MAX);
+	BATTERY_EQ(hf_refcount_read(&r), 41);
+	BATTERY_TRUE(hf_refcount_add_not_zero(HF_REFCOUNT_MAX - 41, &r));
+	BATTERY_EQ(hf_refcount_read(&r), HF_REFCOUNT_MAX);
 
-	ops->set(&r, 0);
-	BATTERY_TRUE(!ops->add_not_zero(10, &r));
-	BATTERY_TRUE(!ops->add_not_zero_acquire(10, &r));
+	hf_refcount_set(&r, 0);
+	BATTERY_TRUE(!hf_refcount_add_not_zero(10, &r));
+	BATTERY_TRUE(!hf_refcount_add_not_zero_acquire(10, &r));
 	old = -1;
-	BATTERY_TRUE(!ops->add_not_zero_old(10, &r, &old));
+	BATTERY_TRUE(!hf_refcount_add_not_zero_old(10, &r, &old));
 	BATTERY_EQ(old, 0);
 	old = -1;
-	BATTERY_TRUE(!ops->add_not_zero_acquire_old(10, &r, &old));
+	BATTERY_TRUE(!hf_refcount_add_not_zero_acquire_old(10, &r, &old));
 	BATTERY_EQ(old, 0);
-	BATTERY_EQ(ops->read(&r), 0);
+	BATTERY_EQ(hf_refcount_read(&r), 0);
 	BATTERY_QUIET();
 }
 
@@ -135,16 +130,16 @@ static void dec(void)
 	hf_refcount_t r = HF_REFCOUNT_INIT(HF_REFCOUNT_MAX);
 	int32_t old = -1;
 
-	ops->dec(&r);
-	BATTERY_EQ(ops->read(&r), HF_REFCOUNT_MAX - 1);
-	ops->set(&r, 4);
-	ops->dec(&r);
-	BATTERY_EQ(ops->read(&r), 3);
-	ops->dec_old(&r, &old);
+	hf_refcount_dec(&r);
+	BATTERY_EQ(hf_refcount_read(&r), HF_REFCOUNT_MAX - 1);
+	hf_refcount_set(&r, 4);
+	hf_refcount_dec(&r);
+	BATTERY_EQ(hf_refcount_read(&r), 3);
+	hf_refcount_dec_old(&r, &old);
 	BATTERY_EQ(old, 3);
-	BATTERY_EQ(ops->read(&r), 2);
-	ops->dec(&r);
-	BATTERY_EQ(ops->read(&r), 1);
+	BATTERY_EQ(hf_refcount_read(&r), 2);
+	hf_refcount_dec(&r);
+	BATTERY_EQ(hf_refcount_read(&r), 1);
 	BATTERY_QUIET();
 }
 
@@ -153,22 +148,22 @@ static void dec_and_test(void)
 	hf_refcount_t r = HF_REFCOUNT_INIT(3);
 	int32_t old = -1;
 
-	BATTERY_TRUE(!ops->dec_and_test(&r));
-	BATTERY_EQ(ops->read(&r), 2);
-	BATTERY_TRUE(!ops->dec_and_test_old(&r, &old));
+	BATTERY_TRUE(!hf_refcount_dec_and_test(&r));
+	BATTERY_EQ(hf_refcount_read(&r), 2);
+	BATTERY_TRUE(!hf_refcount_dec_and_test_old(&r, &old));
 	BATTERY_EQ(old, 2);
-	BATTERY_EQ(ops->read(&r), 1);
-	BATTERY_TRUE(ops->dec_and_test(&r));
-	BATTERY_EQ(ops->read(&r), 0);
+	BATTERY_EQ(hf_refcount_read(&r), 1);
+	BATTERY_TRUE(hf_refcount_dec_and_test(&r));
+	BATTERY_EQ(hf_refcount_read(&r), 0);
 
-	ops->set(&r, 1);
-	BATTERY_TRUE(ops->dec_and_test_old(&r, &old));
+	hf_refcount_set(&r, 1);
+	BATTERY_TRUE(hf_refcount_dec_and_test_old(&r, &old));
 	BATTERY_EQ(old, 1);
-	BATTERY_EQ(ops->read(&r), 0);
+	BATTERY_EQ(hf_refcount_read(&r), 0);
 
-	ops->set(&r, HF_REFCOUNT_MAX);
-	BATTERY_TRUE(!ops->dec_and_test(&r));
-	BATTERY_EQ(ops->read(&r), HF_REFCOUNT_MAX - 1);
+	hf_refcount_set(&r, HF_REFCOUNT_MAX);
+	BATTERY_TRUE(!hf_refcount_dec_and_test(&r));
+	BATTERY_EQ(hf_refcount_read(&r), HF_REFCOUNT_MAX - 1);
 	BATTERY_QUIET();
 }
 
@@ -177,18 +172,18 @@ static void sub_and_test(void)
 	hf_refcount_t r = HF_REFCOUNT_INIT(10);
 	int32_t old = -1;
 
-	BATTERY_TRUE(!ops->sub_and_test(3, &r));
-	BATTERY_EQ(ops->read(&r), 7);
-	BATTERY_TRUE(!ops->sub_and_test_old(3, &r, &old));
+	BATTERY_TRUE(!hf_refcount_sub_and_test(3, &r));
+	BATTERY_EQ(hf_refcount_read(&r), 7);
+	BATTERY_TRUE(!hf_refcount_sub_and_test_old(3, &r, &old));
 	BATTERY_EQ(old, 7);
-	BATTERY_EQ(ops->read(&r), 4);
-	BATTERY_TRUE(ops->sub_and_test(4, &r));
-	BATTERY_EQ(ops->read(&r), 0);
+	BATTERY_EQ(hf_refcount_read(&r), 4);
+	BATTERY_TRUE(hf_refcount_sub_and_test(4, &r));
+	BATTERY_EQ(hf_refcount_read(&r), 0);
 
-	ops->set(&r, HF_REFCOUNT_MAX);
-	BATTERY_TRUE(ops->sub_and_test_old(HF_REFCOUNT_MAX, &r, &old));
+	hf_refcount_set(&r, HF_REFCOUNT_MAX);
+	BATTERY_TRUE(hf_refcount_sub_and_test_old(HF_REFCOUNT_MAX, &r, &old));
 	BATTERY_EQ(old, HF_REFCOUNT_MAX);
-	BATTERY_EQ(ops->read(&r), 0);
+	BATTERY_EQ(hf_refcount_read(&r), 0);
 	BATTERY_QUIET();
 }
 
@@ -196,16 +191,16 @@ static void dec_if_one(void)
 {
 	hf_refcount_t r = HF_REFCOUNT_INIT(2);
 
-	BATTERY_TRUE(!ops->dec_if_one(&r));
-	BATTERY_EQ(ops->read(&r), 2);
-	ops->set(&r, 1);
-	BATTERY_TRUE(ops->dec_if_one(&r));
-	BATTERY_EQ(ops->read(&r), 0);
-	BATTERY_TRUE(!ops->dec_if_one(&r));
-	BATTERY_EQ(ops->read(&r), 0);
-	ops->set(&r, HF_REFCOUNT_SATURATED);
-	BATTERY_TRUE(!ops->dec_if_one(&r));
-	BATTERY_EQ(ops->read(&r), HF_REFCOUNT_SATURATED);
+	BATTERY_TRUE(!hf_refcount_dec_if_one(&r));
+	BATTERY_EQ(hf_refcount_read(&r), 2);
+	hf_refcount_set(&r, 1);
+	BATTERY_TRUE(hf_refcount_dec_if_one(&r));
+	BATTERY_EQ(hf_refcount_read(&r), 0);
+	BATTERY_TRUE(!hf_refcount_dec_if_one(&r));
+	BATTERY_EQ(hf_refcount_read(&r), 0);
+	hf_refcount_set(&r, HF_REFCOUNT_SATURATED);
+	BATTERY_TRUE(!hf_refcount_dec_if_one(&r));
+	BATTERY_EQ(hf_refcount_read(&r), HF_REFCOUNT_SATURATED);
 	BATTERY_QUIET();
 }
 
@@ -213,12 +208,29 @@ static void dec_not_one(void)
 {
 	hf_refcount_t r = HF_REFCOUNT_INIT(3);
 
-	BATTERY_TRUE(ops->dec_not_one(&r));
-	BATTERY_EQ(ops->read(&r), 2);
-	BATTERY_TRUE(ops->dec_not_one(&r));
-	BATTERY_EQ(ops->read(&r), 1);
-	BATTERY_TRUE(!ops->dec_not_one(&r));
-	BATTERY_EQ(ops->read(&r), 1);
+	BATTERY_TRUE(hf_refcount_dec_not_one(&r));
+	BATTERY_EQ(hf_refcount_read(&r), 2);
+	BATTERY_TRUE(hf_refcount_dec_not_one(&r));
+	BATTERY_EQ(hf_refcount_read(&r), 1);
+	BATTERY_TRUE(!hf_refcount_dec_not_one(&r));
+	BATTERY_EQ(hf_refcount_read(&r), 1);
+	BATTERY_QUIET();
+}
+
+static void is_one_acquire(void)
+{
+	static const int32_t others[] = {
+		0, 2, HF_REFCOUNT_MAX, -1, HF_REFCOUNT_SATURATED, HF_REFCOUNT_IMMORTAL
+	};
+	hf_refcount_t r = HF_REFCOUNT_INIT(1);
+
+	BATTERY_TRUE(hf_refcount_is_one_acquire(&r));
+	BATTERY_EQ(hf_refcount_read(&r), 1);
+	for (unsigned int i = 0; i < BATTERY_COUNT(others); i++) {
+		hf_refcount_set(&r, others[i]);
+		BATTERY_TRUE(!hf_refcount_is_one_acquire(&r));
+		BATTERY_EQ(hf_refcount_read(&r), others[i]);
+	}
 	BATTERY_QUIET();
 }
 
@@ -230,8 +242,8 @@ static void sub_and_test_of_0(void)
 	for (unsigned int i = 0; i < BATTERY_COUNT(counts); i++) {
 		hf_refcount_t r = HF_REFCOUNT_INIT(0);
 
-		ops->set(&r, counts[i]);
-		BATTERY_TRUE(!ops->sub_and_test(0, &r));
+		hf_refcount_set(&r, counts[i]);
+		BATTERY_TRUE(!hf_refcount_sub_and_test(0, &r));
 	}
 	battery_forget();
 }
@@ -242,12 +254,12 @@ static void inc_overflow(void)
 {
 	hf_refcount_t r = HF_REFCOUNT_INIT(HF_REFCOUNT_MAX - 1);
 
-	ops->inc(&r);
-	BATTERY_EQ(ops->read(&r), HF_REFCOUNT_MAX);
+	hf_refcount_inc(&r);
+	BATTERY_EQ(hf_refcount_read(&r), HF_REFCOUNT_MAX);
 	BATTERY_QUIET();
 
-	ops->inc(&r);
-	BATTERY_EQ(ops->read(&r), HF_REFCOUNT_SATURATED);
+	hf_refcount_inc(&r);
+	BATTERY_EQ(hf_refcount_read(&r), HF_REFCOUNT_SATURATED);
 	BATTERY_REPORTED(HF_REPORT_ADD_OVF, &r);
 }
 
@@ -255,18 +267,18 @@ static void add_overflow(void)
 {
 	hf_refcount_t r = HF_REFCOUNT_INIT(HF_REFCOUNT_MAX - 4);
 
-	ops->add(4, &r);
-	BATTERY_EQ(ops->read(&r), HF_REFCOUNT_MAX);
+	hf_refcount_add(4, &r);
+	BATTERY_EQ(hf_refcount_read(&r), HF_REFCOUNT_MAX);
 	BATTERY_QUIET();
 
-	ops->add(4, &r);
-	BATTERY_EQ(ops->read(&r), HF_REFCOUNT_SATURATED);
+	hf_refcount_add(4, &r);
+	BATTERY_EQ(hf_refcount_read(&r), HF_REFCOUNT_SATURATED);
 	BATTERY_REPORTED(HF_REPORT_ADD_OVF, &r);
 
 	/* The sum that is most wrong. */
-	ops->set(&r, HF_REFCOUNT_MAX);
-	ops->add(HF_REFCOUNT_MAX, &r);
-	BATTERY_EQ(ops->read(&r), HF_REFCOUNT_SATURATED);
+	hf_refcount_set(&r, HF_REFCOUNT_MAX);
+	hf_refcount_add(HF_REFCOUNT_MAX, &r);
+	BATTERY_EQ(hf_refcount_read(&r), HF_REFCOUNT_SATURATED);
 	BATTERY_REPORTED(HF_REPORT_ADD_OVF, &r);
 }
 
@@ -274,12 +286,12 @@ static void inc_not_zero_overflow(void)
 {
 	hf_refcount_t r = HF_REFCOUNT_INIT(HF_REFCOUNT_MAX - 1);
 
-	BATTERY_TRUE(ops->inc_not_zero(&r));
-	BATTERY_EQ(ops->read(&r), HF_REFCOUNT_MAX);
+	BATTERY_TRUE(hf_refcount_inc_not_zero(&r));
+	BATTERY_EQ(hf_refcount_read(&r), HF_REFCOUNT_MAX);
 	BATTERY_QUIET();
 
-	BATTERY_TRUE(ops->inc_not_zero(&r));
-	BATTERY_EQ(ops->read(&r), HF_REFCOUNT_SATURATED);
+	BATTERY_TRUE(hf_refcount_inc_not_zero(&r));
+	BATTERY_EQ(hf_refcount_read(&r), HF_REFCOUNT_SATURATED);
 	BATTERY_REPORTED(HF_REPORT_ADD_NOT_ZERO_OVF, &r);
 }
 
@@ -287,12 +299,12 @@ static void add_not_zero_overflow(void)
 {
 	hf_refcount_t r = HF_REFCOUNT_INIT(HF_REFCOUNT_MAX - 6);
 
-	BATTERY_TRUE(ops->add_not_zero(6, &r));
-	BATTERY_EQ(ops->read(&r), HF_REFCOUNT_MAX);
+	BATTERY_TRUE(hf_refcount_add_not_zero(6, &r));
+	BATTERY_EQ(hf_refcount_read(&r), HF_REFCOUNT_MAX);
 	BATTERY_QUIET();
 
-	BATTERY_TRUE(ops->add_not_zero(6, &r));
-	BATTERY_EQ(ops->read(&r), HF_REFCOUNT_SATURATED);
+	BATTERY_TRUE(hf_refcount_add_not_zero(6, &r));
+	BATTERY_EQ(hf_refcount_read(&r), HF_REFCOUNT_SATURATED);
 	BATTERY_REPORTED(HF_REPORT_ADD_NOT_ZERO_OVF, &r);
 }
 
@@ -300,12 +312,12 @@ static void dec_zero(void)
 {
 	hf_refcount_t r = HF_REFCOUNT_INIT(2);
 
-	ops->dec(&r);
-	BATTERY_EQ(ops->read(&r), 1);
+	hf_refcount_dec(&r);
+	BATTERY_EQ(hf_refcount_read(&r), 1);
 	BATTERY_QUIET();
 
-	ops->dec(&r);
-	BATTERY_EQ(ops->read(&r), HF_REFCOUNT_SATURATED);
+	hf_refcount_dec(&r);
+	BATTERY_EQ(hf_refcount_read(&r), HF_REFCOUNT_SATURATED);
 	BATTERY_REPORTED(HF_REPORT_DEC_LEAK, &r);
 }
 
@@ -313,13 +325,13 @@ static void dec_negative(void)
 {
 	hf_refcount_t r = HF_REFCOUNT_INIT(2);
 
-	ops->dec(&r);
-	BATTERY_EQ(ops->read(&r), 1);
+	hf_refcount_dec(&r);
+	BATTERY_EQ(hf_refcount_read(&r), 1);
 	BATTERY_QUIET();
 
-	ops->set(&r, 0);
-	ops->dec(&r);
-	BATTERY_EQ(ops->read(&r), HF_REFCOUNT_SATURATED);
+	hf_refcount_set(&r, 0);
+	hf_refcount_dec(&r);
+	BATTERY_EQ(hf_refcount_read(&r), HF_REFCOUNT_SATURATED);
 	BATTERY_REPORTED(HF_REPORT_DEC_LEAK, &r);
 }
 
@@ -327,12 +339,12 @@ static void dec_and_test_negative(void)
 {
 	hf_refcount_t r = HF_REFCOUNT_INIT(1);
 
-	BATTERY_TRUE(ops->dec_and_test(&r));
-	BATTERY_EQ(ops->read(&r), 0);
+	BATTERY_TRUE(hf_refcount_dec_and_test(&r));
+	BATTERY_EQ(hf_refcount_read(&r), 0);
 	BATTERY_QUIET();
 
-	BATTERY_TRUE(!ops->dec_and_test(&r));
-	BATTERY_EQ(ops->read(&r), HF_REFCOUNT_SATURATED);
+	BATTERY_TRUE(!hf_refcount_dec_and_test(&r));
+	BATTERY_EQ(hf_refcount_read(&r), HF_REFCOUNT_SATURATED);
 	BATTERY_REPORTED(HF_REPORT_SUB_UAF, &r);
 }
 
@@ -340,12 +352,12 @@ static void sub_and_test_negative(void)
 {
 	hf_refcount_t r = HF_REFCOUNT_INIT(8);
 
-	BATTERY_TRUE(!ops->sub_and_test(5, &r));
-	BATTERY_EQ(ops->read(&r), 3);
+	BATTERY_TRUE(!hf_refcount_sub_and_test(5, &r));
+	BATTERY_EQ(hf_refcount_read(&r), 3);
 	BATTERY_QUIET();
 
-	BATTERY_TRUE(!ops->sub_and_test(5, &r));
-	BATTERY_EQ(ops->read(&r), HF_REFCOUNT_SATURATED);
+	BATTERY_TRUE(!hf_refcount_sub_and_test(5, &r));
+	BATTERY_EQ(hf_refcount_read(&r), HF_REFCOUNT_SATURATED);
 	BATTERY_REPORTED(HF_REPORT_SUB_UAF, &r);
 }
 
@@ -353,12 +365,12 @@ static void sub_and_test_zero(void)
 {
 	hf_refcount_t r = HF_REFCOUNT_INIT(5);
 
-	BATTERY_TRUE(ops->sub_and_test(5, &r));
-	BATTERY_EQ(ops->read(&r), 0);
+	BATTERY_TRUE(hf_refcount_sub_and_test(5, &r));
+	BATTERY_EQ(hf_refcount_read(&r), 0);
 	BATTERY_QUIET();
 
-	BATTERY_TRUE(!ops->sub_and_test(5, &r));
-	BATTERY_EQ(ops->read(&r), HF_REFCOUNT_SATURATED);
+	BATTERY_TRUE(!hf_refcount_sub_and_test(5, &r));
+	BATTERY_EQ(hf_refcount_read(&r), HF_REFCOUNT_SATURATED);
 	BATTERY_REPORTED(HF_REPORT_SUB_UAF, &r);
 }
 
@@ -366,12 +378,12 @@ static void inc_zero(void)
 {
 	hf_refcount_t r = HF_REFCOUNT_INIT(0);
 
-	BATTERY_TRUE(!ops->inc_not_zero(&r));
-	BATTERY_EQ(ops->read(&r), 0);
+	BATTERY_TRUE(!hf_refcount_inc_not_zero(&r));
+	BATTERY_EQ(hf_refcount_read(&r), 0);
 	BATTERY_QUIET();
 
-	ops->inc(&r);
-	BATTERY_EQ(ops->read(&r), HF_REFCOUNT_SATURATED);
+	hf_refcount_inc(&r);
+	BATTERY_EQ(hf_refcount_read(&r), HF_REFCOUNT_SATURATED);
 	BATTERY_REPORTED(HF_REPORT_ADD_UAF, &r);
 }
 
@@ -379,12 +391,12 @@ static void add_zero(void)
 {
 	hf_refcount_t r = HF_REFCOUNT_INIT(0);
 
-	BATTERY_TRUE(!ops->add_not_zero(3, &r));
-	BATTERY_EQ(ops->read(&r), 0);
+	BATTERY_TRUE(!hf_refcount_add_not_zero(3, &r));
+	BATTERY_EQ(hf_refcount_read(&r), 0);
 	BATTERY_QUIET();
 
-	ops->add(3, &r);
-	BATTERY_EQ(ops->read(&r), HF_REFCOUNT_SATURATED);
+	hf_refcount_add(3, &r);
+	BATTERY_EQ(hf_refcount_read(&r), HF_REFCOUNT_SATURATED);
 	BATTERY_REPORTED(HF_REPORT_ADD_UAF, &r);
 }
 
@@ -396,13 +408,13 @@ static void inc_saturated(void)
 {
 	hf_refcount_t r = HF_REFCOUNT_INIT(1);
 
-	ops->inc(&r);
-	BATTERY_EQ(ops->read(&r), 2);
+	hf_refcount_inc(&r);
+	BATTERY_EQ(hf_refcount_read(&r), 2);
 	BATTERY_QUIET();
 
-	ops->set(&r, HF_REFCOUNT_SATURATED);
-	ops->inc(&r);
-	BATTERY_EQ(ops->read(&r), HF_REFCOUNT_SATURATED);
+	hf_refcount_set(&r, HF_REFCOUNT_SATURATED);
+	hf_refcount_inc(&r);
+	BATTERY_EQ(hf_refcount_read(&r), HF_REFCOUNT_SATURATED);
 	BATTERY_REPORTED(HF_REPORT_SATURATED, &r);
 }
 
@@ -410,13 +422,13 @@ static void dec_saturated(void)
 {
 	hf_refcount_t r = HF_REFCOUNT_INIT(2);
 
-	ops->dec(&r);
-	BATTERY_EQ(ops->read(&r), 1);
+	hf_refcount_dec(&r);
+	BATTERY_EQ(hf_refcount_read(&r), 1);
 	BATTERY_QUIET();
 
-	ops->set(&r, HF_REFCOUNT_SATURATED);
-	ops->dec(&r);
-	BATTERY_EQ(ops->read(&r), HF_REFCOUNT_SATURATED);
+	hf_refcount_set(&r, HF_REFCOUNT_SATURATED);
+	hf_refcount_dec(&r);
+	BATTERY_EQ(hf_refcount_read(&r), HF_REFCOUNT_SATURATED);
 	BATTERY_REPORTED(HF_REPORT_SATURATED, &r);
 }
 
@@ -425,14 +437,14 @@ static void add_saturated(void)
 	static const int32_t amounts[] = { 1, 8, 1 << 30, (1 << 30) + 1, HF_REFCOUNT_MAX };
 	hf_refcount_t r = HF_REFCOUNT_INIT(1);
 
-	ops->add(8, &r);
-	BATTERY_EQ(ops->read(&r), 9);
+	hf_refcount_add(8, &r);
+	BATTERY_EQ(hf_refcount_read(&r), 9);
 	BATTERY_QUIET();
 
-	ops->set(&r, HF_REFCOUNT_SATURATED);
+	hf_refcount_set(&r, HF_REFCOUNT_SATURATED);
 	for (unsigned int i = 0; i < BATTERY_COUNT(amounts); i++) {
-		ops->add(amounts[i], &r);
-		BATTERY_EQ(ops->read(&r), HF_REFCOUNT_SATURATED);
+		hf_refcount_add(amounts[i], &r);
+		BATTERY_EQ(hf_refcount_read(&r), HF_REFCOUNT_SATURATED);
 		BATTERY_REPORTED(HF_REPORT_SATURATED, &r);
 	}
 }
@@ -441,13 +453,13 @@ static void inc_not_zero_saturated(void)
 {
 	hf_refcount_t r = HF_REFCOUNT_INIT(1);
 
-	BATTERY_TRUE(ops->inc_not_zero(&r));
-	BATTERY_EQ(ops->read(&r), 2);
+	BATTERY_TRUE(hf_refcount_inc_not_zero(&r));
+	BATTERY_EQ(hf_refcount_read(&r), 2);
 	BATTERY_QUIET();
 
-	ops->set(&r, HF_REFCOUNT_SATURATED);
-	BATTERY_TRUE(ops->inc_not_zero(&r));
-	BATTERY_EQ(ops->read(&r), HF_REFCOUNT_SATURATED);
+	hf_refcount_set(&r, HF_REFCOUNT_SATURATED);
+	BATTERY_TRUE(hf_refcount_inc_not_zero(&r));
+	BATTERY_EQ(hf_refcount_read(&r), HF_REFCOUNT_SATURATED);
 	BATTERY_REPORTED(HF_REPORT_SATURATED, &r);
 }
 
@@ -456,14 +468,14 @@ static void add_not_zero_saturated(void)
 	static const int32_t amounts[] = { 1, 8, 1 << 30, (1 << 30) + 1, HF_REFCOUNT_MAX };
 	hf_refcount_t r = HF_REFCOUNT_INIT(1);
 
-	BATTERY_TRUE(ops->add_not_zero(8, &r));
-	BATTERY_EQ(ops->read(&r), 9);
+	BATTERY_TRUE(hf_refcount_add_not_zero(8, &r));
+	BATTERY_EQ(hf_refcount_read(&r), 9);
 	BATTERY_QUIET();
 
-	ops->set(&r, HF_REFCOUNT_SATURATED);
+	hf_refcount_set(&r, HF_REFCOUNT_SATURATED);
 	for (unsigned int i = 0; i < BATTERY_COUNT(amounts); i++) {
-		BATTERY_TRUE(ops->add_not_zero(amounts[i], &r));
-		BATTERY_EQ(ops->read(&r), HF_REFCOUNT_SATURATED);
+		BATTERY_TRUE(hf_refcount_add_not_zero(amounts[i], &r));
+		BATTERY_EQ(hf_refcount_read(&r), HF_REFCOUNT_SATURATED);
 		BATTERY_REPORTED(HF_REPORT_SATURATED, &r);
 	}
 }
@@ -472,13 +484,13 @@ static void dec_and_test_saturated(void)
 {
 	hf_refcount_t r = HF_REFCOUNT_INIT(2);
 
-	BATTERY_TRUE(!ops->dec_and_test(&r));
-	BATTERY_EQ(ops->read(&r), 1);
+	BATTERY_TRUE(!hf_refcount_dec_and_test(&r));
+	BATTERY_EQ(hf_refcount_read(&r), 1);
 	BATTERY_QUIET();
 
-	ops->set(&r, HF_REFCOUNT_SATURATED);
-	BATTERY_TRUE(!ops->dec_and_test(&r));
-	BATTERY_EQ(ops->read(&r), HF_REFCOUNT_SATURATED);
+	hf_refcount_set(&r, HF_REFCOUNT_SATURATED);
+	BATTERY_TRUE(!hf_refcount_dec_and_test(&r));
+	BATTERY_EQ(hf_refcount_read(&r), HF_REFCOUNT_SATURATED);
 	BATTERY_REPORTED(HF_REPORT_SATURATED, &r);
 }
 
@@ -487,14 +499,14 @@ static void sub_and_test_saturated(void)
 	static const int32_t amounts[] = { 1, 8, 1 << 30, (1 << 30) + 1, HF_REFCOUNT_MAX };
 	hf_refcount_t r = HF_REFCOUNT_INIT(9);
 
-	BATTERY_TRUE(!ops->sub_and_test(8, &r));
-	BATTERY_EQ(ops->read(&r), 1);
+	BATTERY_TRUE(!hf_refcount_sub_and_test(8, &r));
+	BATTERY_EQ(hf_refcount_read(&r), 1);
 	BATTERY_QUIET();
 
-	ops->set(&r, HF_REFCOUNT_SATURATED);
+	hf_refcount_set(&r, HF_REFCOUNT_SATURATED);
 	for (unsigned int i = 0; i < BATTERY_COUNT(amounts); i++) {
-		BATTERY_TRUE(!ops->sub_and_test(amounts[i], &r));
-		BATTERY_EQ(ops->read(&r), HF_REFCOUNT_SATURATED);
+		BATTERY_TRUE(!hf_refcount_sub_and_test(amounts[i], &r));
+		BATTERY_EQ(hf_refcount_read(&r), HF_REFCOUNT_SATURATED);
 		BATTERY_REPORTED(HF_REPORT_SATURATED, &r);
 	}
 }
@@ -507,38 +519,38 @@ static void old_misuse(void)
 	hf_refcount_t r = HF_REFCOUNT_INIT(HF_REFCOUNT_MAX);
 	int32_t old = -1;
 
-	ops->inc_old(&r, &old);
+	hf_refcount_inc_old(&r, &old);
 	BATTERY_EQ(old, HF_REFCOUNT_MAX);
-	BATTERY_EQ(ops->read(&r), HF_REFCOUNT_SATURATED);
+	BATTERY_EQ(hf_refcount_read(&r), HF_REFCOUNT_SATURATED);
 	BATTERY_REPORTED(HF_REPORT_ADD_OVF, &r);
 
-	ops->set(&r, 0);
-	ops->add_old(2, &r, &old);
+	hf_refcount_set(&r, 0);
+	hf_refcount_add_old(2, &r, &old);
 	BATTERY_EQ(old, 0);
-	BATTERY_EQ(ops->read(&r), HF_REFCOUNT_SATURATED);
+	BATTERY_EQ(hf_refcount_read(&r), HF_REFCOUNT_SATURATED);
 	BATTERY_REPORTED(HF_REPORT_ADD_UAF, &r);
 
-	ops->set(&r, HF_REFCOUNT_MAX);
-	BATTERY_TRUE(ops->inc_not_zero_old(&r, &old));
+	hf_refcount_set(&r, HF_REFCOUNT_MAX);
+	BATTERY_TRUE(hf_refcount_inc_not_zero_old(&r, &old));
 	BATTERY_EQ(old, HF_REFCOUNT_MAX);
-	BATTERY_EQ(ops->read(&r), HF_REFCOUNT_SATURATED);
+	BATTERY_EQ(hf_refcount_read(&r), HF_REFCOUNT_SATURATED);
 	BATTERY_REPORTED(HF_REPORT_ADD_NOT_ZERO_OVF, &r);
 
-	ops->set(&r, 1);
-	ops->dec_old(&r, &old);
+	hf_refcount_set(&r, 1);
+	hf_refcount_dec_old(&r, &old);
 	BATTERY_EQ(old, 1);
-	BATTERY_EQ(ops->read(&r), HF_REFCOUNT_SATURATED);
+	BATTERY_EQ(hf_refcount_read(&r), HF_REFCOUNT_SATURATED);
 	BATTERY_REPORTED(HF_REPORT_DEC_LEAK, &r);
 
-	ops->set(&r, 0);
-	BATTERY_TRUE(!ops->dec_and_test_old(&r, &old));
+	hf_refcount_set(&r, 0);
+	BATTERY_TRUE(!hf_refcount_dec_and_test_old(&r, &old));
 	BATTERY_EQ(old, 0);
-	BATTERY_EQ(ops->read(&r), HF_REFCOUNT_SATURATED);
+	BATTERY_EQ(hf_refcount_read(&r), HF_REFCOUNT_SATURATED);
 	BATTERY_REPORTED(HF_REPORT_SUB_UAF, &r);
 
-	BATTERY_TRUE(!ops->sub_and_test_old(2, &r, &old));
+	BATTERY_TRUE(!hf_refcount_sub_and_test_old(2, &r, &old));
 	BATTERY_EQ(old, HF_REFCOUNT_SATURATED);
-	BATTERY_EQ(ops->read(&r), HF_REFCOUNT_SATURATED);
+	BATTERY_EQ(hf_refcount_read(&r), HF_REFCOUNT_SATURATED);
 	BATTERY_REPORTED(HF_REPORT_SATURATED, &r);
 }
 
@@ -547,18 +559,18 @@ static void acquire_misuse(void)
 	hf_refcount_t r = HF_REFCOUNT_INIT(HF_REFCOUNT_MAX);
 	int32_t old = -1;
 
-	BATTERY_TRUE(ops->inc_not_zero_acquire(&r));
-	BATTERY_EQ(ops->read(&r), HF_REFCOUNT_SATURATED);
+	BATTERY_TRUE(hf_refcount_inc_not_zero_acquire(&r));
+	BATTERY_EQ(hf_refcount_read(&r), HF_REFCOUNT_SATURATED);
 	BATTERY_REPORTED(HF_REPORT_ADD_NOT_ZERO_OVF, &r);
 
-	ops->set(&r, HF_REFCOUNT_MAX - 1);
-	BATTERY_TRUE(ops->add_not_zero_acquire(2, &r));
-	BATTERY_EQ(ops->read(&r), HF_REFCOUNT_SATURATED);
+	hf_refcount_set(&r, HF_REFCOUNT_MAX - 1);
+	BATTERY_TRUE(hf_refcount_add_not_zero_acquire(2, &r));
+	BATTERY_EQ(hf_refcount_read(&r), HF_REFCOUNT_SATURATED);
 	BATTERY_REPORTED(HF_REPORT_ADD_NOT_ZERO_OVF, &r);
 
-	BATTERY_TRUE(ops->add_not_zero_acquire_old(2, &r, &old));
+	BATTERY_TRUE(hf_refcount_add_not_zero_acquire_old(2, &r, &old));
 	BATTERY_EQ(old, HF_REFCOUNT_SATURATED);
-	BATTERY_EQ(ops->read(&r), HF_REFCOUNT_SATURATED);
+	BATTERY_EQ(hf_refcount_read(&r), HF_REFCOUNT_SATURATED);
 	BATTERY_REPORTED(HF_REPORT_SATURATED, &r);
 }
 
@@ -566,12 +578,12 @@ static void dec_not_one_misuse(void)
 {
 	hf_refcount_t r = HF_REFCOUNT_INIT(0);
 
-	BATTERY_TRUE(ops->dec_not_one(&r));
-	BATTERY_EQ(ops->read(&r), HF_REFCOUNT_SATURATED);
+	BATTERY_TRUE(hf_refcount_dec_not_one(&r));
+	BATTERY_EQ(hf_refcount_read(&r), HF_REFCOUNT_SATURATED);
 	BATTERY_REPORTED(HF_REPORT_SUB_UAF, &r);
 
-	BATTERY_TRUE(ops->dec_not_one(&r));
-	BATTERY_EQ(ops->read(&r), HF_REFCOUNT_SATURATED);
+	BATTERY_TRUE(hf_refcount_dec_not_one(&r));
+	BATTERY_EQ(hf_refcount_read(&r), HF_REFCOUNT_SATURATED);
 	battery_forget(); /* whether that is reported again is not promised */
 }
 
@@ -600,36 +612,36 @@ static void any_negative(void)
 	for (unsigned int i = 0; i < BATTERY_COUNT(counts); i++) {
 		hf_refcount_t r = HF_REFCOUNT_INIT(0);
 
-		ops->set(&r, counts[i].value);
-		ops->inc(&r);
-		BATTERY_EQ(ops->read(&r), HF_REFCOUNT_SATURATED);
+		hf_refcount_set(&r, counts[i].value);
+		hf_refcount_inc(&r);
+		BATTERY_EQ(hf_refcount_read(&r), HF_REFCOUNT_SATURATED);
 		BATTERY_REPORTED(counts[i].saturated ? HF_REPORT_SATURATED : HF_REPORT_ADD_OVF, &r);
 
-		ops->set(&r, counts[i].value);
-		ops->add(2, &r);
-		BATTERY_EQ(ops->read(&r), HF_REFCOUNT_SATURATED);
+		hf_refcount_set(&r, counts[i].value);
+		hf_refcount_add(2, &r);
+		BATTERY_EQ(hf_refcount_read(&r), HF_REFCOUNT_SATURATED);
 		BATTERY_REPORTED(counts[i].saturated ? HF_REPORT_SATURATED : HF_REPORT_ADD_OVF, &r);
 
-		ops->set(&r, counts[i].value);
-		BATTERY_TRUE(ops->inc_not_zero(&r));
-		BATTERY_EQ(ops->read(&r), HF_REFCOUNT_SATURATED);
+		hf_refcount_set(&r, counts[i].value);
+		BATTERY_TRUE(hf_refcount_inc_not_zero(&r));
+		BATTERY_EQ(hf_refcount_read(&r), HF_REFCOUNT_SATURATED);
 		BATTERY_REPORTED(
 			counts[i].saturated ? HF_REPORT_SATURATED : HF_REPORT_ADD_NOT_ZERO_OVF, &r);
 
-		ops->set(&r, counts[i].value);
-		ops->dec(&r);
-		BATTERY_EQ(ops->read(&r), HF_REFCOUNT_SATURATED);
+		hf_refcount_set(&r, counts[i].value);
+		hf_refcount_dec(&r);
+		BATTERY_EQ(hf_refcount_read(&r), HF_REFCOUNT_SATURATED);
 		BATTERY_REPORTED(counts[i].saturated ? HF_REPORT_SATURATED : HF_REPORT_DEC_LEAK,
 				 &r);
 
-		ops->set(&r, counts[i].value);
-		BATTERY_TRUE(!ops->dec_and_test(&r));
-		BATTERY_EQ(ops->read(&r), HF_REFCOUNT_SATURATED);
+		hf_refcount_set(&r, counts[i].value);
+		BATTERY_TRUE(!hf_refcount_dec_and_test(&r));
+		BATTERY_EQ(hf_refcount_read(&r), HF_REFCOUNT_SATURATED);
 		BATTERY_REPORTED(counts[i].saturated ? HF_REPORT_SATURATED : HF_REPORT_SUB_UAF, &r);
 
-		ops->set(&r, counts[i].value);
-		BATTERY_TRUE(!ops->sub_and_test(2, &r));
-		BATTERY_EQ(ops->read(&r), HF_REFCOUNT_SATURATED);
+		hf_refcount_set(&r, counts[i].value);
+		BATTERY_TRUE(!hf_refcount_sub_and_test(2, &r));
+		BATTERY_EQ(hf_refcount_read(&r), HF_REFCOUNT_SATURATED);
 		BATTERY_REPORTED(counts[i].saturated ? HF_REPORT_SATURATED : HF_REPORT_SUB_UAF, &r);
 	}
 }
@@ -644,35 +656,35 @@ static void immortal(void)
 	int32_t old = -1;
 
 	BATTERY_EQ(HF_REFCOUNT_IMMORTAL, -0x60000000); /* 0xA0000000 */
-	BATTERY_EQ(ops->read(&r), HF_REFCOUNT_IMMORTAL);
-	BATTERY_TRUE(!ops->dec_if_one(&r));
-	BATTERY_TRUE(ops->dec_not_one(&r));
-	BATTERY_EQ(ops->read(&r), HF_REFCOUNT_IMMORTAL);
+	BATTERY_EQ(hf_refcount_read(&r), HF_REFCOUNT_IMMORTAL);
+	BATTERY_TRUE(!hf_refcount_dec_if_one(&r));
+	BATTERY_TRUE(hf_refcount_dec_not_one(&r));
+	BATTERY_EQ(hf_refcount_read(&r), HF_REFCOUNT_IMMORTAL);
 	for (unsigned int i = 0; i < BATTERY_COUNT(seen); i++) {
 		const int32_t value = HF_REFCOUNT_IMMORTAL + seen[i];
 
 #define STAYS(verb)                                                                                \
-	ops->set(&r, value);                                                                       \
+	hf_refcount_set(&r, value);                                                                \
 	verb;                                                                                      \
-	BATTERY_EQ(ops->read(&r), HF_REFCOUNT_IMMORTAL)
-		STAYS(ops->inc(&r));
-		STAYS(ops->dec(&r));
-		STAYS(BATTERY_TRUE(ops->inc_not_zero(&r)));
-		STAYS(BATTERY_TRUE(ops->inc_not_zero_acquire(&r)));
-		STAYS(BATTERY_TRUE(!ops->dec_and_test(&r)));
-		STAYS(ops->inc_old(&r, &old));
+	BATTERY_EQ(hf_refcount_read(&r), HF_REFCOUNT_IMMORTAL)
+		STAYS(hf_refcount_inc(&r));
+		STAYS(hf_refcount_dec(&r));
+		STAYS(BATTERY_TRUE(hf_refcount_inc_not_zero(&r)));
+		STAYS(BATTERY_TRUE(hf_refcount_inc_not_zero_acquire(&r)));
+		STAYS(BATTERY_TRUE(!hf_refcount_dec_and_test(&r)));
+		STAYS(hf_refcount_inc_old(&r, &old));
 		BATTERY_EQ(old, value);
-		STAYS(BATTERY_TRUE(ops->inc_not_zero_old(&r, &old)));
+		STAYS(BATTERY_TRUE(hf_refcount_inc_not_zero_old(&r, &old)));
 		BATTERY_EQ(old, value);
-		STAYS(ops->dec_old(&r, &old));
+		STAYS(hf_refcount_dec_old(&r, &old));
 		BATTERY_EQ(old, value);
-		STAYS(BATTERY_TRUE(!ops->dec_and_test_old(&r, &old)));
+		STAYS(BATTERY_TRUE(!hf_refcount_dec_and_test_old(&r, &old)));
 		BATTERY_EQ(old, value);
 		for (unsigned int j = 0; j < BATTERY_COUNT(amounts); j++) {
-			STAYS(ops->add(amounts[j], &r));
-			STAYS(BATTERY_TRUE(ops->add_not_zero(amounts[j], &r)));
-			STAYS(BATTERY_TRUE(ops->add_not_zero_acquire(amounts[j], &r)));
-			STAYS(BATTERY_TRUE(!ops->sub_and_test(amounts[j], &r)));
+			STAYS(hf_refcount_add(amounts[j], &r));
+			STAYS(BATTERY_TRUE(hf_refcount_add_not_zero(amounts[j], &r)));
+			STAYS(BATTERY_TRUE(hf_refcount_add_not_zero_acquire(amounts[j], &r)));
+			STAYS(BATTERY_TRUE(!hf_refcount_sub_and_test(amounts[j], &r)));
 		}
 #undef STAYS
 	}
@@ -684,11 +696,11 @@ static void neighbours(void)
 {
 	hf_refcount_t r[3] = { HF_REFCOUNT_INIT(1), HF_REFCOUNT_INIT(0), HF_REFCOUNT_INIT(1) };
 
-	ops->inc(&r[1]);
+	hf_refcount_inc(&r[1]);
 	BATTERY_REPORTED(HF_REPORT_ADD_UAF, &r[1]);
-	BATTERY_EQ(ops->read(&r[0]), 1);
-	BATTERY_EQ(ops->read(&r[1]), HF_REFCOUNT_SATURATED);
-	BATTERY_EQ(ops->read(&r[2]), 1);
+	BATTERY_EQ(hf_refcount_read(&r[0]), 1);
+	BATTERY_EQ(hf_refcount_read(&r[1]), HF_REFCOUNT_SATURATED);
+	BATTERY_EQ(hf_refcount_read(&r[2]), 1);
 }
 
 /* ---- What a plain count does instead ------------------------------------------------------ */
@@ -697,18 +709,18 @@ static void wraps(void)
 {
 	hf_refcount_t r = HF_REFCOUNT_INIT(HF_REFCOUNT_MAX);
 
-	ops->inc(&r);
-	BATTERY_EQ(ops->read(&r), INT32_MIN);
-	ops->dec(&r);
-	BATTERY_EQ(ops->read(&r), HF_REFCOUNT_MAX);
-	ops->add(3, &r);
-	BATTERY_EQ(ops->read(&r), INT32_MIN + 2);
-	ops->set(&r, HF_REFCOUNT_MAX);
-	BATTERY_TRUE(ops->inc_not_zero(&r));
-	BATTERY_EQ(ops->read(&r), INT32_MIN);
-	ops->set(&r, HF_REFCOUNT_MAX);
-	BATTERY_TRUE(ops->add_not_zero(3, &r));
-	BATTERY_EQ(ops->read(&r), INT32_MIN + 2);
+	hf_refcount_inc(&r);
+	BATTERY_EQ(hf_refcount_read(&r), INT32_MIN);
+	hf_refcount_dec(&r);
+	BATTERY_EQ(hf_refcount_read(&r), HF_REFCOUNT_MAX);
+	hf_refcount_add(3, &r);
+	BATTERY_EQ(hf_refcount_read(&r), INT32_MIN + 2);
+	hf_refcount_set(&r, HF_REFCOUNT_MAX);
+	BATTERY_TRUE(hf_refcount_inc_not_zero(&r));
+	BATTERY_EQ(hf_refcount_read(&r), INT32_MIN);
+	hf_refcount_set(&r, HF_REFCOUNT_MAX);
+	BATTERY_TRUE(hf_refcount_add_not_zero(3, &r));
+	BATTERY_EQ(hf_refcount_read(&r), INT32_MIN + 2);
 	BATTERY_QUIET();
 }
 
@@ -717,10 +729,10 @@ static void wraps_to_dead(void)
 {
 	hf_refcount_t r = HF_REFCOUNT_INIT(1);
 
-	ops->add(HF_REFCOUNT_MAX, &r);
-	ops->add(HF_REFCOUNT_MAX, &r);
-	ops->inc(&r);
-	BATTERY_EQ(ops->read(&r), 0);
+	hf_refcount_add(HF_REFCOUNT_MAX, &r);
+	hf_refcount_add(HF_REFCOUNT_MAX, &r);
+	hf_refcount_inc(&r);
+	BATTERY_EQ(hf_refcount_read(&r), 0);
 	BATTERY_QUIET();
 }
 
@@ -728,11 +740,11 @@ static void revives(void)
 {
 	hf_refcount_t r = HF_REFCOUNT_INIT(0);
 
-	ops->inc(&r);
-	BATTERY_EQ(ops->read(&r), 1);
-	ops->set(&r, 0);
-	ops->add(3, &r);
-	BATTERY_EQ(ops->read(&r), 3);
+	hf_refcount_inc(&r);
+	BATTERY_EQ(hf_refcount_read(&r), 1);
+	hf_refcount_set(&r, 0);
+	hf_refcount_add(3, &r);
+	BATTERY_EQ(hf_refcount_read(&r), 3);
 	BATTERY_QUIET();
 }
 
@@ -740,16 +752,16 @@ static void goes_below_0(void)
 {
 	hf_refcount_t r = HF_REFCOUNT_INIT(1);
 
-	ops->dec(&r);
-	BATTERY_EQ(ops->read(&r), 0);
-	ops->dec(&r);
-	BATTERY_EQ(ops->read(&r), -1);
-	BATTERY_TRUE(!ops->dec_and_test(&r));
-	BATTERY_EQ(ops->read(&r), -2);
-	BATTERY_TRUE(!ops->sub_and_test(3, &r));
-	BATTERY_EQ(ops->read(&r), -5);
-	BATTERY_TRUE(ops->dec_not_one(&r));
-	BATTERY_EQ(ops->read(&r), -6);
+	hf_refcount_dec(&r);
+	BATTERY_EQ(hf_refcount_read(&r), 0);
+	hf_refcount_dec(&r);
+	BATTERY_EQ(hf_refcount_read(&r), -1);
+	BATTERY_TRUE(!hf_refcount_dec_and_test(&r));
+	BATTERY_EQ(hf_refcount_read(&r), -2);
+	BATTERY_TRUE(!hf_refcount_sub_and_test(3, &r));
+	BATTERY_EQ(hf_refcount_read(&r), -5);
+	BATTERY_TRUE(hf_refcount_dec_not_one(&r));
+	BATTERY_EQ(hf_refcount_read(&r), -6);
 	BATTERY_QUIET();
 }
 
@@ -757,17 +769,17 @@ static void saturated_is_a_count(void)
 {
 	hf_refcount_t r = HF_REFCOUNT_INIT(0);
 
-	ops->set(&r, HF_REFCOUNT_SATURATED);
-	ops->inc(&r);
-	BATTERY_EQ(ops->read(&r), HF_REFCOUNT_SATURATED + 1);
-	ops->dec(&r);
-	BATTERY_EQ(ops->read(&r), HF_REFCOUNT_SATURATED);
-	BATTERY_TRUE(ops->inc_not_zero(&r));
-	BATTERY_EQ(ops->read(&r), HF_REFCOUNT_SATURATED + 1);
-	BATTERY_TRUE(!ops->dec_and_test(&r));
-	BATTERY_EQ(ops->read(&r), HF_REFCOUNT_SATURATED);
-	ops->add(1 << 30, &r);
-	BATTERY_EQ(ops->read(&r), 0);
+	hf_refcount_set(&r, HF_REFCOUNT_SATURATED);
+	hf_refcount_inc(&r);
+	BATTERY_EQ(hf_refcount_read(&r), HF_REFCOUNT_SATURATED + 1);
+	hf_refcount_dec(&r);
+	BATTERY_EQ(hf_refcount_read(&r), HF_REFCOUNT_SATURATED);
+	BATTERY_TRUE(hf_refcount_inc_not_zero(&r));
+	BATTERY_EQ(hf_refcount_read(&r), HF_REFCOUNT_SATURATED + 1);
+	BATTERY_TRUE(!hf_refcount_dec_and_test(&r));
+	BATTERY_EQ(hf_refcount_read(&r), HF_REFCOUNT_SATURATED);
+	hf_refcount_add(1 << 30, &r);
+	BATTERY_EQ(hf_refcount_read(&r), 0);
 	BATTERY_QUIET();
 }
 
@@ -776,15 +788,15 @@ static void immortal_is_a_count(void)
 {
 	hf_refcount_t r = HF_REFCOUNT_INIT(HF_REFCOUNT_IMMORTAL);
 
-	ops->inc(&r);
-	BATTERY_EQ(ops->read(&r), HF_REFCOUNT_IMMORTAL + 1);
-	BATTERY_TRUE(ops->inc_not_zero(&r));
-	BATTERY_TRUE(!ops->dec_and_test(&r));
-	ops->dec(&r);
-	ops->dec(&r);
-	BATTERY_EQ(ops->read(&r), HF_REFCOUNT_IMMORTAL - 1);
-	BATTERY_TRUE(!ops->sub_and_test((1 << 29) - 1, &r));
-	BATTERY_EQ(ops->read(&r), INT32_MIN);
+	hf_refcount_inc(&r);
+	BATTERY_EQ(hf_refcount_read(&r), HF_REFCOUNT_IMMORTAL + 1);
+	BATTERY_TRUE(hf_refcount_inc_not_zero(&r));
+	BATTERY_TRUE(!hf_refcount_dec_and_test(&r));
+	hf_refcount_dec(&r);
+	hf_refcount_dec(&r);
+	BATTERY_EQ(hf_refcount_read(&r), HF_REFCOUNT_IMMORTAL - 1);
+	BATTERY_TRUE(!hf_refcount_sub_and_test((1 << 29) - 1, &r));
+	BATTERY_EQ(hf_refcount_read(&r), INT32_MIN);
 	BATTERY_QUIET();
 }
 
@@ -792,11 +804,11 @@ static void plain_sub_and_test_of_0(void)
 {
 	hf_refcount_t r = HF_REFCOUNT_INIT(2);
 
-	BATTERY_TRUE(!ops->sub_and_test(0, &r));
-	BATTERY_EQ(ops->read(&r), 2);
-	ops->set(&r, 0);
-	BATTERY_TRUE(ops->sub_and_test(0, &r)); /* true a second time for one object */
-	BATTERY_EQ(ops->read(&r), 0);
+	BATTERY_TRUE(!hf_refcount_sub_and_test(0, &r));
+	BATTERY_EQ(hf_refcount_read(&r), 2);
+	hf_refcount_set(&r, 0);
+	BATTERY_TRUE(hf_refcount_sub_and_test(0, &r)); /* true a second time for one object */
+	BATTERY_EQ(hf_refcount_read(&r), 0);
 	BATTERY_QUIET();
 }
 
@@ -810,6 +822,7 @@ static const struct battery_case cases[] = {
 	{ "SUB_AND_TEST", sub_and_test, NULL },
 	{ "DEC_IF_ONE", dec_if_one, NULL },
 	{ "DEC_NOT_ONE", dec_not_one, NULL },
+	{ "IS_ONE_ACQUIRE", is_one_acquire, NULL },
 	{ "SUB_AND_TEST_OF_0_IS_NEVER_TRUE", sub_and_test_of_0, is_checked },
 	{ "INC_OVERFLOW", inc_overflow, is_checked },
 	{ "ADD_OVERFLOW", add_overflow, is_checked },
@@ -844,4 +857,4 @@ static const struct battery_case cases[] = {
 	{ "SUB_AND_TEST_OF_0_ON_0_IS_TRUE", plain_sub_and_test_of_0, is_plain },
 };
 
-const struct battery_suite refcount_suite = BATTERY_FAMILY("refcount", cases, select_ops);
+const struct battery_suite refcount_suite = BATTERY_SUITE("refcount", cases);

@@ -170,27 +170,27 @@ void object_free(void *object)
 	freed = object;
 }
 
-#define REFCOUNT(name, verbs)                                                                      \
-	do {                                                                                       \
-		hf_refcount_t r = HF_REFCOUNT_INIT(1);                                             \
-                                                                                                   \
-		driven = "refcount " #name;                                                        \
-		refcount_##name##_inc(&r);                                                         \
-		CHECK(hf_refcount_read(&r) == 2);                                                  \
-		refcount_##name##_dec(&r);                                                         \
-		CHECK(hf_refcount_read(&r) == 1);                                                  \
-		CHECK(refcount_##name##_inc_not_zero(&r));                                         \
-		CHECK(hf_refcount_read(&r) == 2);                                                  \
-		CHECK(!refcount_##name##_dec_and_test(&r));                                        \
-		CHECK(refcount_##name##_dec_and_test(&r));                                         \
-		CHECK(hf_refcount_read(&r) == 0);                                                  \
-		hf_refcount_set(&r, 2);                                                            \
-		freed = NULL;                                                                      \
-		refcount_##name##_put(&r);                                                         \
-		CHECK(!freed);                                                                     \
-		refcount_##name##_put(&r);                                                         \
-		CHECK(freed == &r);                                                                \
-	} while (0);
+static void drive_refcount(void)
+{
+	hf_refcount_t r = HF_REFCOUNT_INIT(1);
+
+	driven = "refcount";
+	refcount_inc(&r);
+	CHECK(hf_refcount_read(&r) == 2);
+	refcount_dec(&r);
+	CHECK(hf_refcount_read(&r) == 1);
+	CHECK(refcount_inc_not_zero(&r));
+	CHECK(hf_refcount_read(&r) == 2);
+	CHECK(!refcount_dec_and_test(&r));
+	CHECK(refcount_dec_and_test(&r));
+	CHECK(hf_refcount_read(&r) == 0);
+	hf_refcount_set(&r, 2);
+	freed = NULL;
+	refcount_put(&r);
+	CHECK(!freed);
+	refcount_put(&r);
+	CHECK(freed == &r);
+}
 
 #define SPINLOCK(name, verbs)                                                                      \
 	do {                                                                                       \
@@ -206,19 +206,21 @@ void object_free(void *object)
 		verbs##_unlock(&lock); /* gives back its node, if it has one */                    \
 	} while (0);
 
-#define LOCKREF(name, verbs)                                                                       \
-	do {                                                                                       \
-		hf_lockref_t l = HF_LOCKREF_INIT(1);                                               \
-                                                                                                   \
-		driven = "lockref " #name;                                                         \
-		lockref_##name##_get(&l);                                                          \
-		CHECK(lockref_##name##_get_not_zero(&l));                                          \
-		CHECK(lockref_##name##_get_not_dead(&l));                                          \
-		CHECK(hf_lockref_read(&l) == 4);                                                   \
-		CHECK(lockref_##name##_put_or_lock(&l));                                           \
-		CHECK(lockref_##name##_put_return(&l) == 2);                                       \
-		CHECK(hf_lockref_read(&l) == 2);                                                   \
-	} while (0);
+static void drive_lockref(void)
+{
+	hf_lockref_t l = HF_LOCKREF_INIT(1);
+
+	driven = "lockref";
+	lockref_get(&l);
+	CHECK(lockref_get_not_zero(&l));
+	CHECK(lockref_get_not_dead(&l));
+	CHECK(hf_lockref_read(&l) == 4);
+	CHECK(lockref_put_or_lock(&l));
+	CHECK(lockref_put_return(&l) == 2);
+	CHECK(hf_lockref_read(&l) == 2);
+	CHECK(lockref_put_not_zero(&l));
+	CHECK(hf_lockref_read(&l) == 1);
+}
 
 static void mutex(void)
 {
@@ -268,10 +270,10 @@ void drive(void)
 	static uint32_t word;
 
 	begin_thread();
-	REFCOUNTS
+	drive_refcount();
 	SPINLOCKS
 	mutex();
-	LOCKREFS
+	drive_lockref();
 	waitfree();
 	owners();
 

@@ -7,30 +7,31 @@
  */
 #include "paths.h"
 
-#define REFCOUNT(name, verbs)                                                                      \
-	void refcount_##name##_inc(hf_refcount_t *r)                                               \
-	{                                                                                          \
-		verbs##_inc(r);                                                                    \
-	}                                                                                          \
-	void refcount_##name##_dec(hf_refcount_t *r)                                               \
-	{                                                                                          \
-		verbs##_dec(r);                                                                    \
-	}                                                                                          \
-	bool refcount_##name##_dec_and_test(hf_refcount_t *r)                                      \
-	{                                                                                          \
-		return verbs##_dec_and_test(r);                                                    \
-	}                                                                                          \
-	void refcount_##name##_put(hf_refcount_t *r)                                               \
-	{                                                                                          \
-		if (verbs##_dec_and_test(r))                                                       \
-			object_free(r);                                                            \
-	}                                                                                          \
-	bool refcount_##name##_inc_not_zero(hf_refcount_t *r)                                      \
-	{                                                                                          \
-		return verbs##_inc_not_zero(r);                                                    \
-	}
+void refcount_inc(hf_refcount_t *r)
+{
+	hf_refcount_inc(r);
+}
 
-REFCOUNTS
+void refcount_dec(hf_refcount_t *r)
+{
+	hf_refcount_dec(r);
+}
+
+bool refcount_dec_and_test(hf_refcount_t *r)
+{
+	return hf_refcount_dec_and_test(r);
+}
+
+void refcount_put(hf_refcount_t *r)
+{
+	if (hf_refcount_dec_and_test(r))
+		object_free(r);
+}
+
+bool refcount_inc_not_zero(hf_refcount_t *r)
+{
+	return hf_refcount_inc_not_zero(r);
+}
 
 #define SPINLOCK(name, verbs)                                                                      \
 	void spinlock_##name##_lock(verbs##_t *lock)                                               \
@@ -63,29 +64,35 @@ void mutex_unlock(hf_mutex_t *mutex)
 	hf_mutex_unlock(mutex);
 }
 
-#define LOCKREF(name, verbs)                                                                       \
-	void lockref_##name##_get(hf_lockref_t *l)                                                 \
-	{                                                                                          \
-		verbs##_get(l);                                                                    \
-	}                                                                                          \
-	bool lockref_##name##_get_not_zero(hf_lockref_t *l)                                        \
-	{                                                                                          \
-		return verbs##_get_not_zero(l);                                                    \
-	}                                                                                          \
-	bool lockref_##name##_get_not_dead(hf_lockref_t *l)                                        \
-	{                                                                                          \
-		return verbs##_get_not_dead(l);                                                    \
-	}                                                                                          \
-	bool lockref_##name##_put_or_lock(hf_lockref_t *l)                                         \
-	{                                                                                          \
-		return verbs##_put_or_lock(l);                                                     \
-	}                                                                                          \
-	int32_t lockref_##name##_put_return(hf_lockref_t *l)                                       \
-	{                                                                                          \
-		return verbs##_put_return(l);                                                      \
-	}
+void lockref_get(hf_lockref_t *l)
+{
+	hf_lockref_get(l);
+}
 
-LOCKREFS
+bool lockref_get_not_zero(hf_lockref_t *l)
+{
+	return hf_lockref_get_not_zero(l);
+}
+
+bool lockref_get_not_dead(hf_lockref_t *l)
+{
+	return hf_lockref_get_not_dead(l);
+}
+
+bool lockref_put_or_lock(hf_lockref_t *l)
+{
+	return hf_lockref_put_or_lock(l);
+}
+
+bool lockref_put_not_zero(hf_lockref_t *l)
+{
+	return hf_lockref_put_not_zero(l);
+}
+
+int32_t lockref_put_return(hf_lockref_t *l)
+{
+	return hf_lockref_put_return(l);
+}
 
 void lockref_waitfree_get(hf_lockref_waitfree_t *l)
 {

@@ -2,7 +2,7 @@
 #ifndef HF_TESTS_CODEGEN_PATHS_H
 #define HF_TESTS_CODEGEN_PATHS_H
 /* paths - the functions of paths.c, owners.cpp and bad.c, which drive.c calls. */
-#include <holdfast/lockref.h>
+#include <holdfast/lockref_waitfree.h>
 #include <holdfast/mutex.h>
 #include <holdfast/refcount.h>
 #include <holdfast/spinlock.h>
@@ -11,40 +11,32 @@
 void object_free(void *object);
 
 /*
- * REFCOUNTS, SPINLOCKS and LOCKREFS expand to REFCOUNT(name, verbs), SPINLOCK(name, verbs) or
- * LOCKREF(name, verbs), as the file that uses them defines it: once for each row of the roster and
- * once for the default. `verbs` is the prefix of the implementation's functions, and of a
- * spinlock's type.
+ * SPINLOCKS expands to SPINLOCK(name, verbs), as the file that uses it defines it: once for each row of
+ * the roster and once for the default. `verbs` is the prefix of the implementation's functions, and
+ * of its type.
  */
-#define REFCOUNT_ROW(name, checked) REFCOUNT(name, hf_refcount_##name)
 #define SPINLOCK_ROW(name, NAME, bytes, nodes) SPINLOCK(name, hf_spinlock_##name)
-#define LOCKREF_ROW(name, swaps) LOCKREF(name, hf_lockref_##name)
-#define REFCOUNTS HF_REFCOUNT_ROSTER(REFCOUNT_ROW) REFCOUNT(default, hf_refcount)
 #define SPINLOCKS HF_SPINLOCK_ROSTER(SPINLOCK_ROW) SPINLOCK(default, hf_spinlock)
-#define LOCKREFS HF_LOCKREF_ROSTER(LOCKREF_ROW) LOCKREF(default, hf_lockref)
 
-#define REFCOUNT(name, verbs)                                                                      \
-	void refcount_##name##_inc(hf_refcount_t *r);                                              \
-	void refcount_##name##_dec(hf_refcount_t *r);                                              \
-	bool refcount_##name##_dec_and_test(hf_refcount_t *r);                                     \
-	void refcount_##name##_put(hf_refcount_t *r);                                              \
-	bool refcount_##name##_inc_not_zero(hf_refcount_t *r);
 #define SPINLOCK(name, verbs)                                                                      \
 	void spinlock_##name##_lock(verbs##_t *lock);                                              \
 	bool spinlock_##name##_trylock(verbs##_t *lock);                                           \
 	void spinlock_##name##_unlock(verbs##_t *lock);
-#define LOCKREF(name, verbs)                                                                       \
-	void lockref_##name##_get(hf_lockref_t *l);                                                \
-	bool lockref_##name##_get_not_zero(hf_lockref_t *l);                                       \
-	bool lockref_##name##_get_not_dead(hf_lockref_t *l);                                       \
-	bool lockref_##name##_put_or_lock(hf_lockref_t *l);                                        \
-	int32_t lockref_##name##_put_return(hf_lockref_t *l);
-REFCOUNTS
 SPINLOCKS
-LOCKREFS
-#undef REFCOUNT
 #undef SPINLOCK
-#undef LOCKREF
+
+void refcount_inc(hf_refcount_t *r);
+void refcount_dec(hf_refcount_t *r);
+bool refcount_dec_and_test(hf_refcount_t *r);
+void refcount_put(hf_refcount_t *r);
+bool refcount_inc_not_zero(hf_refcount_t *r);
+
+void lockref_get(hf_lockref_t *l);
+bool lockref_get_not_zero(hf_lockref_t *l);
+bool lockref_get_not_dead(hf_lockref_t *l);
+bool lockref_put_or_lock(hf_lockref_t *l);
+bool lockref_put_not_zero(hf_lockref_t *l);
+int32_t lockref_put_return(hf_lockref_t *l);
 
 void mutex_lock(hf_mutex_t *mutex);
 bool mutex_trylock(hf_mutex_t *mutex);

@@ -7,7 +7,7 @@
 The fast path of a verb is what a processor executes when nobody else is there: drive.c calls every
 function of paths.c in that state, an emulator (qemu, one instruction at a time) logs the
 instructions that were executed, and the disassembly shows what they are. Nothing is guessed from
-the layout of the code. paths.c is made from the families' rosters. Then
+the layout of the code. Then
 
   rules      what must hold for every compiler: RULES and SPECS below. This is the test. Of a version
              that expected.txt does not have, nobody has reviewed what it breaks: that is shown, and
@@ -73,22 +73,10 @@ BASE = {"gcc": "12", "clang": "14"}
 # A family's last rules are for all of its implementations, also those that nobody has written yet.
 # Before them stand the implementations that are held to less, each with the reason, or to more.
 SPECS = [
-    (r"refcount_unchecked_(inc|dec)", dict(branches=0)),
-    # Its put gives no hint which way is likely: either may be the one that jumps.
-    (r"refcount_unchecked_(dec_and_test|put)", dict(branches=1, straight=False)),
-    # The baseline looks at the count before and after its swap, and may have to swap again.
-    (r"refcount_cmpxchg_(inc|dec|put)", dict(branches=4, straight=False)),
-    (r"refcount_cmpxchg_(dec_and_test|inc_not_zero)", dict(branches=5, straight=False, stack=True)),
-    (r"refcount_cmpxchg_dec_and_test/last", dict(branches=4, barrier=True, straight=False,
-                                                 stack=True)),
-    (r"refcount_asm_inc", dict(branches=2, setcc=False, cost=("refcount_saturating_inc", 0))),
-    (r"refcount_asm_dec", dict(branches=1, setcc=False, cost=("refcount_saturating_dec", 0))),
-    (r"refcount_asm_put", dict(branches=2, setcc=False, cost=("refcount_unchecked_put", 1))),
-    (r"refcount_saturating_(inc|dec|put)", dict(branches=1, setcc=False)),
-    (r"refcount_\w+_(inc|dec|put)", dict(branches=2, setcc=False)),
-    (r"refcount_\w+_dec_and_test", dict(branches=2)),
-    (r"refcount_\w+_(dec_and_test|put)/last", dict(branches=3, barrier=True, straight=False)),
-    (r"refcount_\w+_inc_not_zero", dict(branches=2)),
+    (r"refcount_(inc|dec|put)", dict(branches=1, setcc=False)),
+    (r"refcount_dec_and_test", dict(branches=2)),
+    (r"refcount_(dec_and_test|put)/last", dict(branches=3, barrier=True, straight=False)),
+    (r"refcount_inc_not_zero", dict(branches=2)),
 
     # The baseline's unlock is an exchange.
     (r"spinlock_cas_unlock", dict(branches=0, bytes=4)),
@@ -109,17 +97,13 @@ SPECS = [
     (r"mutex_unlock", dict(branches=1, atomics=0)),
 
     (r"lockref_waitfree_(get|put)\w*", dict(branches=2, bytes=8)),
-    # The baseline locks and unlocks the lock half, out of line: what the others do only when their
-    # swap fails.
-    (r"lockref_locked_\w+", dict(branches=7, atomics=1, bytes=4, straight=False, stack=True,
-                                 through=r"hf_detail_lockref_locked_\w+")),
-    (r"lockref_\w+_(get|put)\w*", dict(branches=3, bytes=8)),
+    (r"lockref_(get|put)\w*", dict(branches=3, bytes=8)),
 
     # A pointer that owns a reference: load, test for null, store, and the inc, for which x86-64 moves a
     # register besides. A drop jumps to what frees, out of line.
-    (r"owner_copy", dict(branches=3, setcc=False, cost=("refcount_default_inc", 5))),
+    (r"owner_copy", dict(branches=3, setcc=False, cost=("refcount_inc", 5))),
     (r"owner_move", dict(branches=0, atomics=0)),
-    (r"owner_drop", dict(branches=3, setcc=False, cost=("refcount_default_put", 3))),
+    (r"owner_drop", dict(branches=3, setcc=False, cost=("refcount_put", 3))),
     (r"owner_drop/last", dict(branches=4, barrier=True, straight=False,
                               through=r"_ZN2hf10refcounted.*8last_put.*")),
 
@@ -130,13 +114,13 @@ SPECS = [
     (r"good|bad_\w+", dict(branches=2, setcc=False)),
 ]
 
-# The short names: the same code as the implementation that they stand for. {"refcount": "asm"}, as
-# the families' headers define it.
+# The short names: the same code as the implementation that they stand for. {"spinlock": "queued"}, as
+# the family's header defines it.
 DEFAULTS = {}
 
 
 def read_defaults(source):
-    for family in ("refcount", "spinlock", "lockref"):
+    for family in ("spinlock",):
         header = os.path.join(source, "include", "holdfast", family + ".h")
         with open(header, encoding="utf-8") as file:
             found = re.findall(r"^#define HF_%s_DEFAULT (\w+)$" % family.upper(), file.read(),

@@ -2,26 +2,30 @@
 /*
  * lockref - the count and the lock in one word, under the C11 memory model.
  *
- * Checked, for unbounded, bounded (1 failed swap, and 2) and locked, with both forms of the queued
- * spinlock, and with a mutex (src/mutex/mutex.c), as the lock half
+ * Checked, with both forms of the queued spinlock, and with a mutex (src/mutex/mutex.c), as the lock
+ * half; the lock is taken after 1 failed swap, with one of the forms after 2
  *   counts        get and put against a holder of the lock, who changes data and count under it
- *   last          who finds the last reference under the lock sees what was done with the others,
- *                 marks it dead and frees it, once; lookups by get_not_dead find it alive or not at all
+ *   last          a thread that finds the last reference under the lock sees what was done with the
+ *                 others, marks it dead and frees it, once; lookups by get_not_dead find it alive or
+ *                 not at all
  *   put_return    the same with the count going to 0 without the lock, and get_not_zero
+ *   not_zero      put_not_zero: one of the threads keeps the last reference
  *   cache         objects without references are kept, found again, and reaped
- * and in all of them each change of the word: I1 to I3 of lockref/core.h, and the lock's own
+ * and in all of them each change of the word: I1 to I3 of lockref.h, and the lock's own
  * (queued_watch.h, mutex_watch.h). No thread is parked for ever. Misuse has its tests elsewhere.
+ *
+ * The model of a variant of the lab, lockref_<name>.cpp, is this file with the variant's functions.
  */
 // MUTANT: put_release HF_MUTANT=cmpxchg64_release HF_MUTANT_IN=hf_detail_lockref_try_put
-// MUTANT: put_again_release HF_MUTANT=cmpxchg64_release HF_MUTANT_IN=hf_detail_lockref_put
+// MUTANT: put_again_release HF_MUTANT=cmpxchg64_release HF_MUTANT_IN=hf_detail_lockref_put_swaps
 // MUTANT: lock_acquire_word HF_MUTANT=cmpxchg_acquire HF_MUTANT_IN=hf_detail_spinlock_queued_trylock HF_MODEL_ONLY=word
 // MUTANT: lock_acquire_byte HF_MUTANT=cmpxchg_low8_acquire HF_MUTANT_IN=hf_detail_spinlock_queued_trylock HF_MODEL_ONLY=byte
 // MUTANT: lock_acquire_waiting HF_MUTANT=cmpxchg_acquire HF_MUTANT_IN=hf_detail_spinlock_queued_wait_pending
 // MUTANT: unlock_release HF_MUTANT=store_low8_release
 // MUTANT: get_torn HF_MUTANT=cmpxchg64_torn HF_MUTANT_IN=hf_detail_lockref_try_get
-// MUTANT: get_again_torn HF_MUTANT=cmpxchg64_torn HF_MUTANT_IN=hf_detail_lockref_get
+// MUTANT: get_again_torn HF_MUTANT=cmpxchg64_torn HF_MUTANT_IN=hf_detail_lockref_get_again
 // MUTANT: put_torn HF_MUTANT=cmpxchg64_torn HF_MUTANT_IN=hf_detail_lockref_try_put
-// MUTANT: put_again_torn HF_MUTANT=cmpxchg64_torn HF_MUTANT_IN=hf_detail_lockref_put
+// MUTANT: put_again_torn HF_MUTANT=cmpxchg64_torn HF_MUTANT_IN=hf_detail_lockref_put_swaps
 // MUTANT: count_stores_the_word HF_MUTANT=store_high32_wide
 // MUTANT: unlock_stores_the_word HF_MUTANT=store_low8_wide
 // MUTANT: swaps_a_locked_word HF_MUTANT=own
@@ -37,7 +41,6 @@
 #define HF_ENV_HEADER "env_model.h"
 #define HF_SPINLOCK_QUEUED_PASSES 1
 #define HF_SPINLOCK_QUEUED_PATIENCE_NS 2
-#define HF_LOCKREF_RETRIES 1
 #include "parking_model.h"
 
 #include "queued_watch.h"
@@ -57,55 +60,44 @@ static bool noting;
 #include "mutex_watch.h"
 
 /* The mutant `own` does not look at the lock before it swaps. */
-#define BLIND (hf_model::the_mutant == hf_model::mutant::own)
+#define HF_DETAIL_LOCKREF_LOCK_BITS                                                                \
+	(hf_model::the_mutant == hf_model::mutant::own ? 0 : 0xffffffffu)
+
+/* A variant of the lab is a header beside the product's. */
+#ifndef MODEL_VARIANT
+#define MODEL_VARIANT "holdfast/lockref.h"
+#define LOCKREF(in, operation) in::hf_lockref_##operation
+#endif
 
 #undef HF_ARCH_HAS_CMPXCHG8
 #define HF_ARCH_HAS_CMPXCHG8 0
-#define HF_LOCKREF_LOCK queued
+#define HF_LOCKREF_LOCK_HEADER "queued_half.h"
+#define HF_LOCKREF_RETRIES 1
 namespace word
 {
-#include "holdfast/lockref/lock.h"
-#define hf_detail_lockref_unlocked(word) (BLIND || (uint32_t)(word) == 0)
 #include "holdfast/lockref.h"
-#undef hf_detail_lockref_unlocked
+
+#include MODEL_VARIANT
 }
 
 #undef HF_SPINLOCK_QUEUED_H
 #undef HF_LOCKREF_H
-#undef HF_LOCKREF_LOCK_H
-#undef HF_LOCKREF_CORE_H
-#undef HF_LOCKREF_BOUNDED_H
-#undef HF_LOCKREF_LOCKED_H
-#undef HF_LOCKREF_UNBOUNDED_H
-#undef HF_LOCKREF_WAITFREE_H
-#undef HF_LOCKREF_LOCK
 #undef HF_ARCH_HAS_CMPXCHG8
 #define HF_ARCH_HAS_CMPXCHG8 1
-#define HF_LOCKREF_LOCK queued
+#undef HF_LOCKREF_RETRIES
+#define HF_LOCKREF_RETRIES 2
 namespace byte
 {
-#include "holdfast/lockref/lock.h"
-#define hf_detail_lockref_unlocked(word) (BLIND || (uint32_t)(word) == 0)
 #include "holdfast/lockref.h"
-#undef hf_detail_lockref_unlocked
 }
 
-#undef HF_SPINLOCK_QUEUED_H
 #undef HF_LOCKREF_H
-#undef HF_LOCKREF_LOCK_H
-#undef HF_LOCKREF_CORE_H
-#undef HF_LOCKREF_BOUNDED_H
-#undef HF_LOCKREF_LOCKED_H
-#undef HF_LOCKREF_UNBOUNDED_H
-#undef HF_LOCKREF_WAITFREE_H
-#undef HF_LOCKREF_LOCK
-#define HF_LOCKREF_LOCK mutex
+#undef HF_LOCKREF_LOCK_HEADER
+#undef HF_LOCKREF_RETRIES
+#define HF_LOCKREF_RETRIES 1
 namespace park
 {
-#include "holdfast/lockref/lock.h"
-#define hf_detail_lockref_unlocked(word) (BLIND || (uint32_t)(word) == 0)
 #include "holdfast/lockref.h"
-#undef hf_detail_lockref_unlocked
 }
 
 using hf_model::check;
@@ -142,15 +134,15 @@ struct mutex_half {
 	bool is_left() const { return parking.empty(); }
 };
 
-/* What all implementations have in common, by the form of the lock. */
-#define FORM(name_, in_, half_)                                                                    \
+/* The functions, by the form of the lock. */
+#define FORM(name_, in_, half_, notes_)                                                            \
 	struct name_ {                                                                             \
 		typedef in_::hf_lockref_t type;                                                    \
 		typedef half_ half;                                                                \
 		static void init(type *l, int32_t n)                                               \
 		{                                                                                  \
 			in_::hf_lockref_init(l, n);                                                \
-			noting = false;                                                            \
+			noting = notes_;                                                           \
 		}                                                                                  \
 		static int32_t read(type *l) { return in_::hf_lockref_read(l); }                   \
 		static void lock(type *l) { in_::hf_lockref_lock(l); }                             \
@@ -159,59 +151,19 @@ struct mutex_half {
 		static void set_count(type *l, int32_t n) { in_::hf_lockref_set_count(l, n); }     \
 		static void mark_dead(type *l) { in_::hf_lockref_mark_dead(l); }                   \
 		static bool is_dead(type *l) { return in_::hf_lockref_is_dead(l); }                \
+		static void get(type *l) { LOCKREF(in_, get)(l); }                                 \
+		static bool get_not_zero(type *l) { return LOCKREF(in_, get_not_zero)(l); }        \
+		static bool get_not_dead(type *l) { return LOCKREF(in_, get_not_dead)(l); }        \
+		static int32_t put_return(type *l) { return LOCKREF(in_, put_return)(l); }         \
+		static bool put_or_lock(type *l) { return LOCKREF(in_, put_or_lock)(l); }          \
+		static bool put_not_zero(type *l) { return in_::hf_lockref_put_not_zero(l); }      \
 	}
 
-FORM(with_word, word, queued_half<false>);
-FORM(with_byte, byte, queued_half<true>);
-FORM(with_park, park, mutex_half);
-
-#define LOCKREF(name_, form_, in_, header_name_)                                                   \
-	struct name_ : form_ {                                                                     \
-		static void get(type *l) { in_::hf_lockref_##header_name_##_get(l); }              \
-		static bool get_not_zero(type *l)                                                  \
-		{                                                                                  \
-			return in_::hf_lockref_##header_name_##_get_not_zero(l);                   \
-		}                                                                                  \
-		static bool get_not_dead(type *l)                                                  \
-		{                                                                                  \
-			return in_::hf_lockref_##header_name_##_get_not_dead(l);                   \
-		}                                                                                  \
-		static int32_t put_return(type *l)                                                 \
-		{                                                                                  \
-			return in_::hf_lockref_##header_name_##_put_return(l);                     \
-		}                                                                                  \
-		static bool put_or_lock(type *l)                                                   \
-		{                                                                                  \
-			return in_::hf_lockref_##header_name_##_put_or_lock(l);                    \
-		}                                                                                  \
-	}
-
-LOCKREF(word_unbounded, with_word, word, unbounded);
-LOCKREF(word_bounded, with_word, word, bounded);
-LOCKREF(word_locked, with_word, word, locked);
-LOCKREF(byte_unbounded, with_byte, byte, unbounded);
-LOCKREF(byte_bounded, with_byte, byte, bounded);
-LOCKREF(byte_locked, with_byte, byte, locked);
-LOCKREF(park_bounded, with_park, park, bounded);
-LOCKREF(park_locked, with_park, park, locked);
-
-/* bounded, with another limit, and with the lab's statistics. */
-struct word_bounded_2 : with_word {
-	static void init(type *l, int32_t n)
-	{
-		with_word::init(l, n);
-		noting = true;
-	}
-	static bool get_least(type *l, int32_t least)
-	{
-		return word::hf_detail_lockref_get(l, least, 2);
-	}
-	static void get(type *l) { (void)get_least(l, INT32_MIN); }
-	static bool get_not_zero(type *l) { return get_least(l, 1); }
-	static bool get_not_dead(type *l) { return get_least(l, 0); }
-	static int32_t put_return(type *l) { return word::hf_detail_lockref_put(l, 0, false, 2); }
-	static bool put_or_lock(type *l) { return word::hf_detail_lockref_put(l, 1, true, 2) >= 0; }
-};
+FORM(with_word, word, queued_half<false>, false);
+#ifndef MODEL_VARIANT_NAME
+FORM(with_byte, byte, queued_half<true>, true);
+FORM(with_park, park, mutex_half, false);
+#endif
 
 static unsigned long revived, found_dead, put_refused, swapped, under_the_lock;
 
@@ -404,6 +356,38 @@ public:
 	}
 };
 
+/* Every thread has a reference, and drops it unless it is the last: that one stays. */
+template <typename L>
+class not_zero : public object<L> {
+	int kept_ = 0;
+
+public:
+	static const char *title() { return "not_zero"; }
+
+	not_zero() : object<L>(2) {}
+	void thread(unsigned int index)
+	{
+		if (index >= 2) { /* a holder of the lock in between */
+			L::lock(&this->ref_);
+			this->work();
+			L::unlock(&this->ref_);
+			return;
+		}
+		this->use(index);
+		if (L::put_not_zero(&this->ref_))
+			return;
+		check(++kept_ == 1, "only one is the last");
+		for (plain &p : this->part_) /* alone with it: sees what the other did */
+			set(p, 1);
+	}
+	void end()
+	{
+		check(kept_ == 1, "one is the last");
+		check(this->count_now() == 1, "and keeps its reference");
+		object<L>::end();
+	}
+};
+
 /* Thread 0 reaps what has no references; the others find it, alive at 0 or more. */
 template <typename L>
 class cache : public object<L> {
@@ -464,6 +448,7 @@ void parked(hf_model::run *run, const char *name)
 	run->random<last<L, 2>, 4>(name, 60000);
 	run->random<zero<L, 2>, 4>(name, 60000);
 	run->random<cache<L>, 4>(name, 60000);
+	run->random<not_zero<L>, 3>(name, 60000);
 }
 
 template <typename L>
@@ -475,6 +460,8 @@ void all(hf_model::run *run, const char *name)
 	run->search<last<L, 1>, 2>(name, 3);
 	run->search<zero<L, 2>, 2>(name, 4);
 	run->search<cache<L>, 2>(name, 3);
+	run->search<not_zero<L>, 2>(name, 4);
+	run->search<not_zero<L>, 3>(name, 1);
 	run->search<last<L, 3>, 3>(name, 1);
 	run->search<last<L, 1>, 3>(name, 1);
 	run->search<zero<L, 2>, 3>(name, 1);
@@ -491,15 +478,12 @@ int main(int argc, char **argv)
 {
 	hf_model::run run("lockref", argc, argv);
 
-	all<word_unbounded>(&run, "word, unbounded");
-	all<word_bounded>(&run, "word, bounded");
-	all<word_bounded_2>(&run, "word, bounded by 2");
-	all<word_locked>(&run, "word, locked");
-	all<byte_unbounded>(&run, "byte, unbounded");
-	all<byte_bounded>(&run, "byte, bounded");
-	all<byte_locked>(&run, "byte, locked");
-	parked<park_bounded>(&run, "park, bounded");
-	parked<park_locked>(&run, "park, locked");
+#ifdef MODEL_VARIANT_NAME
+	all<with_word>(&run, MODEL_VARIANT_NAME);
+#else
+	all<with_word>(&run, "word");
+	all<with_byte>(&run, "byte");
+	parked<with_park>(&run, "park");
 	run.must_reach("the count changes by a swap", swapped);
 	run.must_reach("the count changes under the lock", under_the_lock);
 	run.must_reach("a count of 0 is revived", revived);
@@ -512,5 +496,6 @@ int main(int argc, char **argv)
 		       reached[hf_model::T4_BEHIND]);
 	for (int t : { hf_model::LEFT_A_WINDOW, hf_model::WOKEN_BY_UNLOCK, hf_model::PARKS_AGAIN })
 		run.must_reach(hf_model::mutex_transition_names[t], mutex_reached[t]);
+#endif
 	return run.end();
 }

@@ -2,7 +2,7 @@
 /*
  * lockref_waitfree - life and death beside counts that move at any time, under the C11 memory model.
  *
- * Checked, on lockref/waitfree.h with a queued spinlock as its lock half
+ * Checked, on lockref_waitfree.h with a queued spinlock as its lock half
  *   use and put     each thread has a reference, and uses the object's plain data: no race with the one
  *                   that kills it and (as after a grace period) writes all of it; killed once
  *   lookup          get_not_dead against the last put: true only if alive, also where it lives again
@@ -36,7 +36,7 @@
 #define HF_ATOMIC_HEADER "backend.h"
 #define HF_ARCH_HEADER "arch_model.h"
 #define HF_ENV_HEADER "env_model.h"
-#define HF_LOCKREF_LOCK queued
+#define HF_LOCKREF_LOCK_HEADER "queued_half.h"
 #define HF_SPINLOCK_QUEUED_PASSES 1
 #define HF_SPINLOCK_QUEUED_PATIENCE_NS 2
 #define HF_ARCH_HAS_CMPXCHG8 1
@@ -45,7 +45,7 @@
 #define HF_DETAIL_WAITFREE_DEAD                                                                    \
 	(hf_model::the_mutant == hf_model::mutant::own ? HF_DETAIL_WAITFREE_FROM_BELOW - 1         \
 						       : 0xc0000000u)
-#include "holdfast/lockref/waitfree.h"
+#include "holdfast/lockref_waitfree.h"
 
 using hf_model::check;
 using hf_model::get;

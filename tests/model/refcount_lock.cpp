@@ -11,7 +11,7 @@
  *
  * The release of the dec_and_test inside has no mutant: the lock around it orders as much.
  */
-// MUTANT: dec_not_one_release HF_MUTANT=cmpxchg_release HF_MUTANT_IN=hf_detail_refcount_saturating_dec_not_one
+// MUTANT: dec_not_one_release HF_MUTANT=cmpxchg_release HF_MUTANT_IN=hf_refcount_dec_not_one
 // MUTANT: dec_and_test_acquire HF_MUTANT=fence_acquire
 // MUTANT: lock_acquire HF_MUTANT=cmpxchg_acquire
 // MUTANT: unlock_release HF_MUTANT=store_low8_release

@@ -8,45 +8,31 @@
  *           that drops the last reference, revived under the lock. While a thread has a reference,
  *           it does not see the life change.
  *
- * `once` takes the lock after a single failed swap: both ways of changing the count, mixed.
+ * lockref_spinning.cpp is the same with a lock half that spins, taken after a single failed swap: so
+ * both ways of changing the count are mixed.
  */
 #include "stress.h"
 
 #include "holdfast/lockref.h"
 
-#define HF_DETAIL_LOCKREF once
-#define HF_DETAIL_LOCKREF_LIMIT 1
-#include "holdfast/lockref/verbs.h"
-
 namespace
 {
 
 const int THREADS = 4;
-const int MILLISECONDS = 300; /* each of them, for each implementation */
+const int MILLISECONDS = 500; /* each of them */
 
-#define VERBS(name, prefix)                                                                        \
-	struct verbs_##name {                                                                      \
-		static void get(hf_lockref_t *l) { prefix##get(l); }                               \
-		static bool get_not_zero(hf_lockref_t *l) { return prefix##get_not_zero(l); }      \
-		static bool get_not_dead(hf_lockref_t *l) { return prefix##get_not_dead(l); }      \
-		static int32_t put_return(hf_lockref_t *l) { return prefix##put_return(l); }       \
-		static bool put_or_lock(hf_lockref_t *l) { return prefix##put_or_lock(l); }        \
-	};
-#define VERBS_OF(name, swaps) VERBS(name, hf_lockref_##name##_)
-HF_LOCKREF_ROSTER(VERBS_OF)
-VERBS_OF(once, 1)
-VERBS(default, hf_lockref_)
-#undef VERBS_OF
-#undef VERBS
+#ifndef STRESS_LOCKREF_NAME
+#define STRESS_LOCKREF_NAME "lockref"
+#endif
+const char *const WHO = STRESS_LOCKREF_NAME;
 
 /*
  * Drops a reference by put_return where that can be done, else by put_or_lock. True = it was the
  * last: the count is at most 1, and the lock is held.
  */
-template <class V>
 bool drop(hf_lockref_t *l, bool try_return)
 {
-	int32_t left = try_return ? V::put_return(l) : -1;
+	int32_t left = try_return ? hf_lockref_put_return(l) : -1;
 
 	if (left > 0)
 		return false;
@@ -57,7 +43,7 @@ bool drop(hf_lockref_t *l, bool try_return)
 		hf_lockref_unlock(l); /* found and taken again, or killed, in between */
 		return false;
 	}
-	return !V::put_or_lock(l);
+	return !hf_lockref_put_or_lock(l);
 }
 
 /* ---- last --------------------------------------------------------------------------------- */
@@ -67,8 +53,7 @@ struct heap_object {
 	uint64_t parts[THREADS];
 };
 
-template <class V>
-void last(const char *who)
+void last()
 {
 	const size_t batch = 256;
 	std::vector<heap_object *> objects(batch);
@@ -99,8 +84,8 @@ void last(const char *who)
 
 				object->parts[me] = round;
 				if (random.below(2)) {
-					V::get(&object->l);
-					stress::check(V::put_or_lock(&object->l), who,
+					hf_lockref_get(&object->l);
+					stress::check(hf_lockref_put_or_lock(&object->l), WHO,
 						      "last: reported as the last, and it is not");
 					mine += 2;
 				}
@@ -110,10 +95,10 @@ void last(const char *who)
 					mine++;
 				}
 				mine++;
-				if (!drop<V>(&object->l, random.below(2)))
+				if (!drop(&object->l, random.below(2)))
 					continue;
 				for (uint64_t part : object->parts)
-					stress::check(part == round, who, "last: a part is old");
+					stress::check(part == round, WHO, "last: a part is old");
 				hf_lockref_mark_dead(&object->l);
 				hf_lockref_unlock(&object->l);
 				delete object;
@@ -124,10 +109,10 @@ void last(const char *who)
 		operations += mine;
 		freed += my_frees;
 	});
-	stress::check(freed == made, who, "last: made %llu, freed %llu",
+	stress::check(freed == made, WHO, "last: made %llu, freed %llu",
 		      static_cast<unsigned long long>(made),
 		      static_cast<unsigned long long>(freed));
-	stress::did(who, "last", operations);
+	stress::did(WHO, "last", operations);
 }
 
 /* ---- lives -------------------------------------------------------------------------------- */
@@ -137,10 +122,9 @@ struct HF_ALIGNED(128) pool_object {
 	uint64_t life = 1, visits = 0; /* under the lock */
 };
 
-template <class V>
 class lives {
 public:
-	explicit lives(const char *who) : who_(who), objects_(3) {}
+	lives() : objects_(3) {}
 
 	void run()
 	{
@@ -165,26 +149,26 @@ public:
 		for (auto &object : objects_) {
 			int32_t count = hf_lockref_read(&object.l);
 
-			stress::check(count == 0 || count == HF_LOCKREF_DEAD, who_,
+			stress::check(count == 0 || count == HF_LOCKREF_DEAD, WHO,
 				      "lives: the count ends as %d", count);
-			stress::check(hf_lockref_trylock(&object.l), who_,
+			stress::check(hf_lockref_trylock(&object.l), WHO,
 				      "lives: locked by nobody");
 			visited += object.visits;
 			lived += object.life - 1 + hf_lockref_is_dead(&object.l);
 		}
-		stress::check(gets == puts, who_, "lives: %llu gets, %llu puts",
+		stress::check(gets == puts, WHO, "lives: %llu gets, %llu puts",
 			      static_cast<unsigned long long>(gets),
 			      static_cast<unsigned long long>(puts));
-		stress::check(visited == visits, who_, "lives: %llu of %llu visits",
+		stress::check(visited == visits, WHO, "lives: %llu of %llu visits",
 			      static_cast<unsigned long long>(visited),
 			      static_cast<unsigned long long>(visits));
-		stress::check(lived == deaths, who_, "lives: %llu lives, %llu deaths",
+		stress::check(lived == deaths, WHO, "lives: %llu lives, %llu deaths",
 			      static_cast<unsigned long long>(lived),
 			      static_cast<unsigned long long>(deaths));
 		char more[40];
 		std::snprintf(more, sizeof(more), ", %llu deaths",
 			      static_cast<unsigned long long>(deaths));
-		stress::did(who_, "lives", operations, more);
+		stress::did(WHO, "lives", operations, more);
 	}
 
 private:
@@ -197,8 +181,8 @@ private:
 		uint64_t take(pool_object *object)
 		{
 			uint64_t life;
-			bool got = random.below(4) ? V::get_not_dead(&object->l)
-						   : V::get_not_zero(&object->l);
+			bool got = random.below(4) ? hf_lockref_get_not_dead(&object->l)
+						   : hf_lockref_get_not_zero(&object->l);
 
 			/*
 			 * A swap orders nothing, and this memory has had lives before: so look under
@@ -225,10 +209,10 @@ private:
 		void release(pool_object *object)
 		{
 			puts++;
-			if (!drop<V>(&object->l, random.below(2)))
+			if (!drop(&object->l, random.below(2)))
 				return;
 			int32_t count = hf_lockref_read(&object->l);
-			stress::check(count == 0 || count == 1, all.who_,
+			stress::check(count == 0 || count == 1, WHO,
 				      "lives: it is the last, and the count is %d", count);
 			if (count == 1 && random.below(4) == 0) {
 				hf_lockref_set_count(&object->l, 0); /* may be found again */
@@ -251,16 +235,16 @@ private:
 				release(other);
 			}
 			if (random.below(2)) {
-				V::get(&object->l);
+				hf_lockref_get(&object->l);
 				gets++;
 				puts++;
-				if (V::put_return(&object->l) < 0)
-					stress::check(V::put_or_lock(&object->l), all.who_,
+				if (hf_lockref_put_return(&object->l) < 0)
+					stress::check(hf_lockref_put_or_lock(&object->l), WHO,
 						      "lives: reported as the last, and it is not");
 			}
 			if (random.below(2)) {
 				hf_lockref_lock(&object->l);
-				stress::check(object->life == life, all.who_,
+				stress::check(object->life == life, WHO,
 					      "lives: reborn while there was a reference");
 				object->visits++;
 				visits++;
@@ -272,32 +256,21 @@ private:
 		}
 	};
 
-	const char *who_;
 	std::vector<pool_object> objects_;
 };
 
-template <class V>
-void all(const char *who)
-{
-	last<V>(who);
-	lives<V>(who).run();
-	for (int kind = 0; kind < HF_REPORT_KINDS; kind++) {
-		uint32_t n = hf_report_count(static_cast<enum hf_report_kind>(kind));
-
-		stress::check(n == 0, who, "%u reports of good use: %s", n,
-			      hf_report_text(static_cast<enum hf_report_kind>(kind)));
-	}
-}
-
 } // namespace
-
-#define ALL(name, swaps) all<verbs_##name>("lockref." #name);
 
 int main()
 {
 	stress::begin();
-	HF_LOCKREF_ROSTER(ALL)
-	ALL(once, 1)
-	ALL(default, 1)
+	last();
+	lives().run();
+	for (int kind = 0; kind < HF_REPORT_KINDS; kind++) {
+		uint32_t n = hf_report_count(static_cast<enum hf_report_kind>(kind));
+
+		stress::check(n == 0, WHO, "%u reports of good use: %s", n,
+			      hf_report_text(static_cast<enum hf_report_kind>(kind)));
+	}
 	return stress::result();
 }

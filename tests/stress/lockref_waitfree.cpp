@@ -8,7 +8,7 @@
  */
 #include "stress.h"
 
-#include "holdfast/lockref/waitfree.h"
+#include "holdfast/lockref_waitfree.h"
 
 namespace
 {

@@ -6,7 +6,7 @@
  *               that drops the last reference sees all of the parts, and frees.
  *   pool        objects whose memory is used again; taken by inc_not_zero_acquire, published by
  *               set_release. Their data changes only between two lives.
- *   saturated   all the verbs at once, over the edge: the count ends saturated, nobody frees.
+ *   saturated   all operations at once, past the maximum: the count ends saturated, nothing is freed.
  *
  * The data has no atomics and no locks: ThreadSanitizer sees what the count orders.
  */
@@ -18,49 +18,21 @@ namespace
 {
 
 const int THREADS = 4;
-const int MILLISECONDS = 200; /* each of them, for each implementation */
+const int MILLISECONDS = 400; /* each of them */
 
-#define VERBS(name, prefix, finds_misuse)                                                          \
-	struct verbs_##name {                                                                      \
-		static constexpr bool checked = finds_misuse;                                      \
-		static void set_release(hf_refcount_t *r, int32_t n)                               \
-		{                                                                                  \
-			prefix##set_release(r, n);                                                 \
-		}                                                                                  \
-		static void inc(hf_refcount_t *r) { prefix##inc(r); }                              \
-		static void add(int32_t i, hf_refcount_t *r) { prefix##add(i, r); }                \
-		static void dec(hf_refcount_t *r) { prefix##dec(r); }                              \
-		static bool get(hf_refcount_t *r) { return prefix##inc_not_zero_acquire(r); }      \
-		static bool get_some(int32_t i, hf_refcount_t *r)                                  \
-		{                                                                                  \
-			return prefix##add_not_zero_acquire(i, r);                                 \
-		}                                                                                  \
-		static bool dec_and_test(hf_refcount_t *r) { return prefix##dec_and_test(r); }     \
-		static bool dec_not_one(hf_refcount_t *r) { return prefix##dec_not_one(r); }       \
-		static bool dec_if_one(hf_refcount_t *r) { return prefix##dec_if_one(r); }         \
-		static bool sub_and_test(int32_t i, hf_refcount_t *r)                              \
-		{                                                                                  \
-			return prefix##sub_and_test(i, r);                                         \
-		}                                                                                  \
-	};
-#define VERBS_OF(name, checked) VERBS(name, hf_refcount_##name##_, checked)
-HF_REFCOUNT_ROSTER(VERBS_OF)
-VERBS(default, hf_refcount_, true)
-#undef VERBS_OF
-#undef VERBS
+const char *const WHO = "refcount";
 
 /* Drops a reference, by one of the verbs that can. True = it was the last. */
-template <class V>
 bool drop(hf_refcount_t *r, uint32_t way)
 {
 	switch (way % 3) {
 	case 0:
-		return V::dec_and_test(r);
+		return hf_refcount_dec_and_test(r);
 	case 1:
-		return V::sub_and_test(1, r);
+		return hf_refcount_sub_and_test(1, r);
 	default:
-		while (!V::dec_not_one(r)) {
-			if (V::dec_if_one(r))
+		while (!hf_refcount_dec_not_one(r)) {
+			if (hf_refcount_dec_if_one(r))
 				return true;
 		}
 		return false;
@@ -74,8 +46,7 @@ struct heap_object {
 	uint64_t parts[THREADS];
 };
 
-template <class V>
-void last(const char *who)
+void last()
 {
 	const size_t batch = 256;
 	std::vector<heap_object *> objects(batch);
@@ -106,18 +77,19 @@ void last(const char *who)
 
 				object->parts[me] = round;
 				if (random.below(2)) {
-					V::inc(&object->refs);
-					V::add(2, &object->refs);
-					V::dec(&object->refs);
-					stress::check(!V::sub_and_test(2, &object->refs), who,
+					hf_refcount_inc(&object->refs);
+					hf_refcount_add(2, &object->refs);
+					hf_refcount_dec(&object->refs);
+					stress::check(!hf_refcount_sub_and_test(2, &object->refs),
+						      WHO,
 						      "last: reported as the last, and it is not");
 					mine += 4;
 				}
 				mine++;
-				if (!drop<V>(&object->refs, random.below(3)))
+				if (!drop(&object->refs, random.below(3)))
 					continue;
 				for (uint64_t part : object->parts)
-					stress::check(part == round, who, "last: a part is old");
+					stress::check(part == round, WHO, "last: a part is old");
 				delete object;
 				my_frees++;
 			}
@@ -126,10 +98,10 @@ void last(const char *who)
 		operations += mine;
 		freed += my_frees;
 	});
-	stress::check(freed == made, who, "last: made %llu, freed %llu",
+	stress::check(freed == made, WHO, "last: made %llu, freed %llu",
 		      static_cast<unsigned long long>(made),
 		      static_cast<unsigned long long>(freed));
-	stress::did(who, "last", operations);
+	stress::did(WHO, "last", operations);
 }
 
 /* ---- pool --------------------------------------------------------------------------------- */
@@ -142,31 +114,29 @@ struct HF_ALIGNED(128) pool_object {
 };
 
 /* Nobody has a reference: begin the next life, whose first reference is the table's. */
-template <class V>
-void give_life(pool_object *object, const char *who)
+void give_life(pool_object *object)
 {
-	stress::check(hf_refcount_read(&object->refs) == 0, who, "pool: reborn while alive");
-	stress::check(object->in_table == 0, who, "pool: dead, but in the table");
+	stress::check(hf_refcount_read(&object->refs) == 0, WHO, "pool: reborn while alive");
+	stress::check(object->in_table == 0, WHO, "pool: dead, but in the table");
 	for (uint64_t &mark : object->marks) {
-		stress::check(mark == 0 || mark == object->life, who, "pool: a mark is old");
+		stress::check(mark == 0 || mark == object->life, WHO, "pool: a mark is old");
 		mark = 0;
 	}
 	object->not_life = 0;
 	object->life++;
 	object->not_life = ~object->life;
 	object->in_table = 1;
-	V::set_release(&object->refs, 1);
+	hf_refcount_set_release(&object->refs, 1);
 }
 
-template <class V>
-void pool(const char *who)
+void pool()
 {
 	const uint32_t size = 3;
 	std::vector<pool_object> objects(size);
 	std::atomic<uint64_t> gets(0), puts(0), lives(0), misses(0), operations(0);
 
 	for (auto &object : objects) {
-		give_life<V>(&object, who);
+		give_life(&object);
 		lives++;
 	}
 	stress::run_threads(THREADS, [&](int me) {
@@ -179,35 +149,36 @@ void pool(const char *who)
 			bool two = random.below(4) == 0;
 
 			mine++;
-			if (two ? !V::get_some(2, &object->refs) : !V::get(&object->refs)) {
+			if (two ? !hf_refcount_add_not_zero_acquire(2, &object->refs)
+				: !hf_refcount_inc_not_zero_acquire(&object->refs)) {
 				my_misses++;
 				sched_yield(); /* the thread that revives it may be descheduled */
 				continue;
 			}
 			my_gets += two ? 2 : 1;
-			stress::check(object->not_life == ~object->life, who,
+			stress::check(object->not_life == ~object->life, WHO,
 				      "pool: life %llu, not %llu",
 				      static_cast<unsigned long long>(object->life),
 				      static_cast<unsigned long long>(~object->not_life));
 			object->marks[me] = object->life;
 			if (two) {
-				V::dec(&object->refs);
+				hf_refcount_dec(&object->refs);
 				my_puts++;
 			}
 			if (random.below(4) == 0) {
-				V::add(3, &object->refs);
-				stress::check(!V::sub_and_test(3, &object->refs), who,
+				hf_refcount_add(3, &object->refs);
+				stress::check(!hf_refcount_sub_and_test(3, &object->refs), WHO,
 					      "pool: reported as the last, and it is not");
 				my_gets += 3;
 				my_puts += 3;
 			}
 			if (random.below(8) == 0 && object->in_table.exchange(0)) {
-				V::dec(&object->refs); /* the table's; we have ours */
+				hf_refcount_dec(&object->refs); /* the table's; we have ours */
 				my_puts++;
 			}
 			my_puts++;
-			if (drop<V>(&object->refs, random.below(3))) {
-				give_life<V>(object, who);
+			if (drop(&object->refs, random.below(3))) {
+				give_life(object);
 				my_lives++;
 			}
 		} while (!end.passed());
@@ -218,28 +189,27 @@ void pool(const char *who)
 		operations += mine;
 	});
 	for (auto &object : objects) {
-		stress::check(object.in_table == 1 || hf_refcount_read(&object.refs) == 0, who,
+		stress::check(object.in_table == 1 || hf_refcount_read(&object.refs) == 0, WHO,
 			      "pool: %d references left", hf_refcount_read(&object.refs));
 		if (object.in_table) {
 			puts++;
-			stress::check(V::dec_and_test(&object.refs), who,
+			stress::check(hf_refcount_dec_and_test(&object.refs), WHO,
 				      "pool: the last reference is not the last");
 		}
 	}
-	stress::check(gets + lives == puts, who, "pool: %llu gets, %llu lives, %llu puts",
+	stress::check(gets + lives == puts, WHO, "pool: %llu gets, %llu lives, %llu puts",
 		      static_cast<unsigned long long>(gets), static_cast<unsigned long long>(lives),
 		      static_cast<unsigned long long>(puts));
 	char more[80];
 	std::snprintf(more, sizeof(more), ", %llu lives, %llu misses",
 		      static_cast<unsigned long long>(lives),
 		      static_cast<unsigned long long>(misses));
-	stress::did(who, "pool", operations, more);
+	stress::did(WHO, "pool", operations, more);
 }
 
 /* ---- saturated ---------------------------------------------------------------------------- */
 
-template <class V>
-void saturated(const char *who)
+void saturated()
 {
 	hf_refcount_t refs = HF_REFCOUNT_INIT(HF_REFCOUNT_MAX - 1000);
 	std::atomic<uint64_t> operations(0), freed(0), refused(0);
@@ -255,68 +225,59 @@ void saturated(const char *who)
 			switch (random.below(8)) {
 			case 0:
 			case 1:
-				V::inc(&refs);
+				hf_refcount_inc(&refs);
 				break;
 			case 2:
-				V::add(int32_t(random.below(1000)) + 1, &refs);
+				hf_refcount_add(int32_t(random.below(1000)) + 1, &refs);
 				break;
 			case 3:
-				refused += !V::get(&refs);
+				refused += !hf_refcount_inc_not_zero_acquire(&refs);
 				break;
 			case 4:
-				V::dec(&refs);
+				hf_refcount_dec(&refs);
 				break;
 			case 5:
-				freed += V::dec_and_test(&refs);
+				freed += hf_refcount_dec_and_test(&refs);
 				break;
 			case 6:
-				freed += V::sub_and_test(int32_t(random.below(100)) + 1, &refs);
+				freed += hf_refcount_sub_and_test(int32_t(random.below(100)) + 1,
+								  &refs);
 				break;
 			case 7:
-				freed += !V::dec_not_one(&refs);
+				freed += !hf_refcount_dec_not_one(&refs);
 				break;
 			}
 			mine++;
 		} while (!end.passed());
 		operations += mine;
 	});
-	stress::check(hf_refcount_read(&refs) == HF_REFCOUNT_SATURATED, who,
+	stress::check(hf_refcount_read(&refs) == HF_REFCOUNT_SATURATED, WHO,
 		      "saturated: the count is %d", hf_refcount_read(&refs));
-	stress::check(freed == 0, who, "saturated: a put returned true");
-	stress::check(refused == 0, who, "saturated: a get returned false");
+	stress::check(freed == 0, WHO, "saturated: a put returned true");
+	stress::check(refused == 0, WHO, "saturated: a get returned false");
 	stress::check(
 		hf_report_count(HF_REPORT_ADD_OVF) + hf_report_count(HF_REPORT_ADD_NOT_ZERO_OVF) >
 			0,
-		who, "saturated: no overflow was reported");
-	stress::check(hf_report_count(HF_REPORT_ADD_UAF) == 0, who, "saturated: it was 0");
+		WHO, "saturated: no overflow was reported");
+	stress::check(hf_report_count(HF_REPORT_ADD_UAF) == 0, WHO, "saturated: it was 0");
 	hf_report_set_mode(HF_REPORT_MODE_WARN);
 	hf_report_reset();
-	stress::did(who, "saturated", operations);
-}
-
-template <class V>
-void all(const char *who)
-{
-	last<V>(who);
-	pool<V>(who);
-	for (int kind = 0; kind < HF_REPORT_KINDS; kind++) {
-		uint32_t n = hf_report_count(static_cast<enum hf_report_kind>(kind));
-
-		stress::check(n == 0, who, "%u reports of good use: %s", n,
-			      hf_report_text(static_cast<enum hf_report_kind>(kind)));
-	}
-	if (V::checked)
-		saturated<V>(who);
+	stress::did(WHO, "saturated", operations);
 }
 
 } // namespace
 
-#define ALL(name, checked) all<verbs_##name>("refcount." #name);
-
 int main()
 {
 	stress::begin();
-	HF_REFCOUNT_ROSTER(ALL)
-	ALL(default, true)
+	last();
+	pool();
+	for (int kind = 0; kind < HF_REPORT_KINDS; kind++) {
+		uint32_t n = hf_report_count(static_cast<enum hf_report_kind>(kind));
+
+		stress::check(n == 0, WHO, "%u reports of good use: %s", n,
+			      hf_report_text(static_cast<enum hf_report_kind>(kind)));
+	}
+	saturated();
 	return stress::result();
 }

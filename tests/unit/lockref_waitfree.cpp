@@ -2,7 +2,7 @@
 /* lockref_waitfree - while another thread holds its lock, and with many threads at once. */
 #include "unit.h"
 
-#include "holdfast/lockref/waitfree.h"
+#include "holdfast/lockref_waitfree.h"
 
 namespace
 {

@@ -96,26 +96,7 @@ TYPED_TEST(SlotsSmallLocks, EightThreads)
 	EXPECT_FALSE(inner.is_locked());
 }
 
-template <class Verbs>
-class SlotsSmallLockref : public SlotsSmall {
-};
-
-#define VERBS(name, swaps)                                                                         \
-	struct verbs_##name {                                                                      \
-		static void get(hf_lockref_t *l) { hf_lockref_##name##_get(l); }                   \
-		static bool put_or_lock(hf_lockref_t *l)                                           \
-		{                                                                                  \
-			return hf_lockref_##name##_put_or_lock(l);                                 \
-		}                                                                                  \
-	};
-#define ROW(name, swaps) , verbs_##name
-HF_LOCKREF_ROSTER(VERBS)
-using Lockrefs = unit::types<void HF_LOCKREF_ROSTER(ROW)>;
-#undef VERBS
-#undef ROW
-TYPED_TEST_SUITE(SlotsSmallLockref, Lockrefs, unit::type_names);
-
-TYPED_TEST(SlotsSmallLockref, EightThreads)
+TEST_F(SlotsSmall, LockrefOfEightThreads)
 {
 	hf_lockref_t l = HF_LOCKREF_INIT(1);
 	uint64_t locked_count = 0;
@@ -127,11 +108,11 @@ TYPED_TEST(SlotsSmallLockref, EightThreads)
 		uint64_t mine = 0;
 
 		do {
-			TypeParam::get(&l);
+			hf_lockref_get(&l);
 			hf_lockref_lock(&l);
 			locked_count++;
 			hf_lockref_unlock(&l);
-			if (!TypeParam::put_or_lock(&l)) { /* there is one more than ours */
+			if (!hf_lockref_put_or_lock(&l)) { /* there is one more than ours */
 				refused++;
 				hf_lockref_unlock(&l);
 			}

@@ -5,7 +5,7 @@ static thread_local bool is_reading;
 
 #include "unit.h"
 
-#include "holdfast/lockref/waitfree.h"
+#include "holdfast/lockref_waitfree.h"
 
 namespace
 {

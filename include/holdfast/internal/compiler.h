@@ -57,6 +57,19 @@
 #define HF_MUST_CHECK __attribute__((warn_unused_result))
 #define HF_ALIGNED(n) __attribute__((aligned(n)))
 
+/*
+ * On a function that is never defined: a call that the compiler cannot remove is an error, with this
+ * text. Unoptimised code keeps such calls, and clang before 14 does not know the attribute: there
+ * HF_DETAIL_CAN_REFUSE is 0.
+ */
+#if defined(__OPTIMIZE__) && (!defined(__clang__) || __clang_major__ >= 14)
+#define HF_DETAIL_CAN_REFUSE 1
+#define HF_DETAIL_REFUSED(text) __attribute__((error(text)))
+#else
+#define HF_DETAIL_CAN_REFUSE 0
+#define HF_DETAIL_REFUSED(text)
+#endif
+
 /* Reads and writes through this type may alias any other: one word seen whole and by its halves. */
 #define HF_MAY_ALIAS __attribute__((may_alias))
 

@@ -20,6 +20,9 @@
  *   spinning     hf_env_spin_hints: how many spin hints a time is; hf_env_processors: how many there are
  *   parking      HF_ENV_HAS_PARK, and if it is 1 hf_env_park, hf_env_unpark (wait on a word, wake its
  *                waiters), hf_env_deadline, hf_env_yield. Without it there is no mutex.h
+ *   lockref      a world whose lockrefs are to hold a 4-byte lock of its own names its header,
+ *                HF_LOCKREF_LOCK_HEADER: the type hf_env_lockref_lock_t and the functions
+ *                hf_env_lockref_lock, _trylock, _unlock and _is_locked (lockref.h says what of it)
  *   profile      HF_ENV_HAS_PROFILE, and if it is 1 hf_detail_profile_begin, hf_detail_profile_end, which the slow
  *                paths of locks call: how long they are waited for
  *   faults       HF_ENV_SITE, HF_ENV_TOUCH and HF_ENV_HAS_CLEAR, if the world recovers faults in a way

@@ -23,6 +23,7 @@
  * of a count's swap it depends on how many processors there are: hf_wait_retry().
  */
 #include "arch.h"
+#include "env.h"
 
 /* What to do, as above. */
 enum hf_wait_policy { HF_WAIT_NONE, HF_WAIT_HINT, HF_WAIT_BACKOFF, HF_WAIT_LATE, HF_WAIT_MONITOR };

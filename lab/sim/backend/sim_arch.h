@@ -75,34 +75,4 @@ HF_INLINE void hf_sim_wait_zero_set(uint32_t *p)
 }
 #endif
 
-/* refcount/asm.h: one instruction, and its flags. */
-#define HF_ARCH_HAS_REFCOUNT 1
-
-enum hf_arch_refcount_sub { HF_ARCH_SUB_LIVE, HF_ARCH_SUB_ZERO, HF_ARCH_SUB_MISUSE };
-
-HF_INLINE bool hf_arch_refcount_inc(uint32_t *p, int32_t *old)
-{
-	*old = (int32_t)hf_sim_rmw(p, 4, HF_SIM_ADD, 1, 0, NULL);
-	return *old <= 0 || *old == INT32_MAX;
-}
-
-HF_INLINE int32_t hf_sim_refcount_sub(uint32_t *p)
-{
-	return (int32_t)hf_sim_rmw(p, 4, HF_SIM_ADD, UINT32_MAX, 0, NULL);
-}
-
-HF_INLINE bool hf_arch_refcount_dec(uint32_t *p)
-{
-	return hf_sim_refcount_sub(p) <= 1;
-}
-
-HF_INLINE enum hf_arch_refcount_sub hf_arch_refcount_dec_and_test(uint32_t *p)
-{
-	int32_t old = hf_sim_refcount_sub(p);
-
-	if (old == 1)
-		return HF_ARCH_SUB_ZERO;
-	return old <= 0 ? HF_ARCH_SUB_MISUSE : HF_ARCH_SUB_LIVE;
-}
-
 #endif

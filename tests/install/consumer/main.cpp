@@ -85,21 +85,13 @@ static void owners()
 }
 
 #define SPINLOCK(name, NAME, bytes, nodes) spinlock<hf::spinlock_##name>("spinlock " #name);
-#define REFCOUNT(name, checked)                                                                    \
-	refcount("refcount " #name, checked, hf_refcount_##name##_inc,                             \
-		 hf_refcount_##name##_dec_and_test);
-#define LOCKREF(name, swaps)                                                                       \
-	lockref("lockref " #name, hf_lockref_##name##_get, hf_lockref_##name##_get_not_dead,       \
-		hf_lockref_##name##_put_return, hf_lockref_##name##_put_or_lock);
 
 int main()
 {
 	hf_report_set_mode(HF_REPORT_MODE_COUNT);
 	HF_SPINLOCK_ROSTER(SPINLOCK)
 	spinlock<hf::spinlock>("spinlock");
-	HF_REFCOUNT_ROSTER(REFCOUNT)
 	refcount("refcount", true, hf_refcount_inc, hf_refcount_dec_and_test);
-	HF_LOCKREF_ROSTER(LOCKREF)
 	lockref("lockref", hf_lockref_get, hf_lockref_get_not_dead, hf_lockref_put_return,
 		hf_lockref_put_or_lock);
 	owners();

@@ -127,17 +127,16 @@ struct object {
 	bool (*put)(struct object *object);
 };
 
-#define REFCOUNT(name, checked)                                                                    \
-	static bool put_##name(struct object *object)                                              \
-	{                                                                                          \
-		hf_refcount_##name##_inc(&object->refs);                                           \
-		return hf_refcount_##name##_sub_and_test(2, &object->refs);                        \
-	}                                                                                          \
-	static bool put_one_##name(struct object *object)                                          \
-	{                                                                                          \
-		return hf_refcount_##name##_dec_and_test(&object->refs);                           \
-	}
-HF_REFCOUNT_ROSTER(REFCOUNT)
+static bool put(struct object *object)
+{
+	hf_refcount_inc(&object->refs);
+	return hf_refcount_sub_and_test(2, &object->refs);
+}
+
+static bool put_one(struct object *object)
+{
+	return hf_refcount_dec_and_test(&object->refs);
+}
 
 static bool put_and_lock(struct object *object)
 {
@@ -152,16 +151,14 @@ static bool put_rcuref(struct object *object)
 	return hf_rcuref_put(&object->rcuref);
 }
 
-#define LOCKREF(name, swaps)                                                                       \
-	static bool put_lockref_##name(struct object *object)                                      \
-	{                                                                                          \
-		if (hf_lockref_##name##_put_or_lock(&object->lockref))                             \
-			return false;                                                              \
-		hf_lockref_mark_dead(&object->lockref);                                            \
-		hf_lockref_unlock(&object->lockref);                                               \
-		return true;                                                                       \
-	}
-HF_LOCKREF_ROSTER(LOCKREF)
+static bool put_lockref(struct object *object)
+{
+	if (hf_lockref_put_or_lock(&object->lockref))
+		return false;
+	hf_lockref_mark_dead(&object->lockref);
+	hf_lockref_unlock(&object->lockref);
+	return true;
+}
 
 static bool put_waitfree(struct object *object)
 {
@@ -174,12 +171,8 @@ static bool put_waitfree(struct object *object)
 	return last;
 }
 
-#define REFCOUNT_ROW(name, checked) put_##name, put_one_##name,
-#define LOCKREF_ROW(name, swaps) put_lockref_##name,
 static bool (*const puts_[])(struct object *object) = {
-	HF_REFCOUNT_ROSTER(REFCOUNT_ROW) HF_LOCKREF_ROSTER(LOCKREF_ROW) put_and_lock,
-	put_rcuref,
-	put_waitfree,
+	put, put_one, put_lockref, put_and_lock, put_rcuref, put_waitfree,
 };
 
 static void *drop(void *argument)

@@ -3,7 +3,7 @@
 #define HF_LOCKREF_WAITFREE_H
 #pragma GCC system_header
 /*
- * waitfree - a lockref whose get and put are one unconditional add each, also while it is locked.
+ * lockref_waitfree - a lockref whose get and put are one atomic add each, also while it is locked.
  *
  * Use when / not when
  *   Where an object is found without a lock and many threads take and drop references at once, or
@@ -63,7 +63,7 @@
  *
  * State
  *      63                         32 31                          0
- *     |            count            |      a lock (lock.h)        |
+ *     |            count            |            a lock           |
  *
  *   An add changes the count only: what it carries leaves the word at the top. The count lies in
  *   one of three zones, and the result of an add shows in which.
@@ -105,10 +105,8 @@
  *
  * Source   docs/design/0016-lockref-waitfree.md
  */
-#include "../report.h"
-#include "../validate.h"
-#include "../internal/wait.h"
-#include "lock.h"
+#include "lockref.h"
+#include "validate.h"
 
 /* A lock and a count of references; its word is for the verbs only. */
 typedef struct HF_CAPABILITY("lockref") hf_lockref_waitfree {
@@ -136,7 +134,7 @@ HF_STATIC_ASSERT(HF_ATOMIC_IS_MODEL || sizeof(hf_lockref_waitfree_t) == 8, "one 
 #endif
 #define HF_DETAIL_WAITFREE_FROM_BELOW 0xe0000000u /* saturated again: below none */
 
-HF_INLINE hf_detail_lockref_lock_t *hf_detail_waitfree_lock(hf_lockref_waitfree_t *l)
+HF_INLINE hf_env_lockref_lock_t *hf_detail_waitfree_lock(hf_lockref_waitfree_t *l)
 {
 	return hf_detail_lockref_lock_of(&l->word);
 }
@@ -201,7 +199,7 @@ HF_INLINE bool hf_lockref_waitfree_is_dead(const hf_lockref_waitfree_t *l)
 HF_INLINE void hf_lockref_waitfree_lock(hf_lockref_waitfree_t *l)
 	HF_ACQUIRE(l) HF_NO_THREAD_SAFETY_ANALYSIS
 {
-	HF_DETAIL_LOCKREF_LOCK(lock)(hf_detail_waitfree_lock(l));
+	hf_env_lockref_lock(hf_detail_waitfree_lock(l));
 }
 
 /**
@@ -214,7 +212,7 @@ HF_INLINE void hf_lockref_waitfree_lock(hf_lockref_waitfree_t *l)
 HF_INLINE HF_MUST_CHECK bool hf_lockref_waitfree_trylock(hf_lockref_waitfree_t *l)
 	HF_TRY_ACQUIRE(true, l) HF_NO_THREAD_SAFETY_ANALYSIS
 {
-	return HF_DETAIL_LOCKREF_LOCK(trylock)(hf_detail_waitfree_lock(l));
+	return hf_env_lockref_trylock(hf_detail_waitfree_lock(l));
 }
 
 /**
@@ -226,7 +224,7 @@ HF_INLINE HF_MUST_CHECK bool hf_lockref_waitfree_trylock(hf_lockref_waitfree_t *
 HF_INLINE void hf_lockref_waitfree_unlock(hf_lockref_waitfree_t *l)
 	HF_RELEASE(l) HF_NO_THREAD_SAFETY_ANALYSIS
 {
-	HF_DETAIL_LOCKREF_LOCK(unlock)(hf_detail_waitfree_lock(l));
+	hf_env_lockref_unlock(hf_detail_waitfree_lock(l));
 }
 
 /* W4. Idempotent, and nothing leads out of it: a store will do. */
@@ -306,11 +304,11 @@ HF_SLOW bool hf_detail_waitfree_put_or_lock_rest(hf_lockref_waitfree_t *l, uint6
 	if (HF_UNLIKELY((int64_t)word < 0)) {
 		(void)hf_detail_waitfree_put_repair(l, word, HF_DETAIL_SLOW_CALL_SITE);
 	} else {
-		HF_DETAIL_LOCKREF_LOCK(lock)(hf_detail_waitfree_lock(l)); /* W5 */
+		hf_env_lockref_lock(hf_detail_waitfree_lock(l)); /* W5 */
 		/* Not none: another thread got it meanwhile, or killed it. */
 		done = hf_atomic64_load_high32_relaxed(&l->word) != 0;
 		if (HF_UNLIKELY(done))
-			HF_DETAIL_LOCKREF_LOCK(unlock)(hf_detail_waitfree_lock(l));
+			hf_env_lockref_unlock(hf_detail_waitfree_lock(l));
 	}
 	hf_env_preempt_enable();
 	return done;

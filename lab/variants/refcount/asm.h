@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef LAB_VARIANTS_REFCOUNT_ASM_H
+#define LAB_VARIANTS_REFCOUNT_ASM_H
+/*
+ * asm - holdfast/refcount.h's inc, dec and dec_and_test with the flags of the instruction as the
+ * test.
+ *
+ * Use when / not when
+ *   To measure: on x86-64 inc and dec_and_test are as fast as the C ones with one thread, and inc
+ *   is 2 to 4 instructions longer with newer compilers, dec_and_test one shorter. x86-64, AArch64
+ *   and RISC-V of 64 bits; elsewhere, and under ThreadSanitizer, which reads no assembly, the same
+ *   in C. A model checker or a simulator names its own three functions in LAB_REFCOUNT_ASM_HEADER:
+ *   so what a model shows holds for the C around the instructions, not for the instructions.
+ *
+ * All other operations, the zones and invariants are those of holdfast/refcount.h; "misuse" below
+ * is a count that was, or now is, outside 1..INT32_MAX.
+ */
+#include <holdfast/refcount.h>
+
+/* What became of a subtraction. */
+enum hf_refcount_asm_sub { HF_REFCOUNT_ASM_LIVE, HF_REFCOUNT_ASM_ZERO, HF_REFCOUNT_ASM_MISUSE };
+
+/*
+ * Three functions for each processor:
+ *   hf_refcount_asm_add1         *p += 1, relaxed. Returns true on misuse; *old is the count before
+ *   hf_refcount_asm_sub1         *p -= 1, release. Returns true on misuse, which 0 is one of
+ *   hf_refcount_asm_sub1_test    *p -= 1, release. ZERO: it is 0 now, and was 1
+ */
+#if defined(LAB_REFCOUNT_ASM_HEADER)
+#include LAB_REFCOUNT_ASM_HEADER
+
+#elif defined(__x86_64__) && !HF_TSAN
+/*
+ * SUB sets ZF for "now 0" and SF != OF ("less") for "the true result is below 0". No flag of INC
+ * shows that the count was 0, so inc must fetch the old value (XADD); it then checks that the new
+ * one is not negative (SF of the XADD itself) and that the old one was above 0.
+ */
+HF_INLINE bool hf_refcount_asm_add1(uint32_t *p, int32_t *old)
+{
+	int32_t value = 1;
+	bool negative;
+
+	__asm__ volatile("lock xaddl %[value], %[p]"
+			 : [value] "+r"(value), [p] "+m"(*p), "=@ccs"(negative)
+			 :
+			 : "memory");
+	*old = value;
+	if (HF_UNLIKELY(negative))
+		return true;
+	return HF_UNLIKELY(value <= 0);
+}
+
+HF_INLINE bool hf_refcount_asm_sub1(uint32_t *p)
+{
+	bool not_above_zero;
+
+	__asm__ volatile("lock subl $1, %[p]"
+			 : [p] "+m"(*p), "=@ccle"(not_above_zero)
+			 :
+			 : "memory");
+	return HF_UNLIKELY(not_above_zero);
+}
+
+HF_INLINE enum hf_refcount_asm_sub hf_refcount_asm_sub1_test(uint32_t *p)
+{
+	__asm__ goto("	lock subl $1, %[p]\n"
+		     "	jl	%l[misuse]\n"
+		     "	je	%l[zero]\n"
+		     :
+		     : [p] "m"(*p)
+		     : "memory", "cc"
+		     : misuse, zero);
+	return HF_REFCOUNT_ASM_LIVE;
+zero:
+	return HF_REFCOUNT_ASM_ZERO;
+misuse:
+	return HF_REFCOUNT_ASM_MISUSE;
+}
+
+#elif defined(__aarch64__) && !HF_TSAN && defined(__GCC_ASM_FLAG_OUTPUTS__)
+/*
+ * LSE's LDADD, or LDXR/STXR; then arithmetic that sets the flags, which are outputs with gcc from
+ * 10 on and clang from 15 on. The exclusive pair computes the new value anyway: ADDS/SUBS there
+ * costs nothing, and STXR and CBNZ leave the flags alone. LDADD returns only the old value, so the
+ * sum is formed again.
+ */
+HF_INLINE bool hf_refcount_asm_add1(uint32_t *p, int32_t *old)
+{
+	int32_t before;
+	bool misuse;
+
+#if defined(__ARM_FEATURE_ATOMICS)
+	/* N of the last comparison: old is not above 0 (forced), or old + 1 overflows. */
+	__asm__ volatile("	ldadd	%w[one], %w[before], %[p]\n"
+			 "	cmp	%w[before], #0\n"
+			 "	ccmn	%w[before], #1, #8, gt\n"
+			 : [before] "=&r"(before), "=@ccmi"(misuse)
+			 : [p] "Q"(*p), [one] "r"(1)
+			 : "memory");
+#else
+	uint32_t after, failed;
+
+	/* The new value is here already: 1 or less, and it was not above 0 or has overflowed. */
+	__asm__ volatile("1:	ldxr	%w[before], %[p]\n"
+			 "	add	%w[after], %w[before], #1\n"
+			 "	stxr	%w[failed], %w[after], %[p]\n"
+			 "	cbnz	%w[failed], 1b\n"
+			 "	cmp	%w[after], #1\n"
+			 : [before] "=&r"(before), [after] "=&r"(after), [failed] "=&r"(failed),
+			   "=@ccle"(misuse)
+			 : [p] "Q"(*p)
+			 : "memory");
+#endif
+	*old = before;
+	return HF_UNLIKELY(misuse);
+}
+
+HF_INLINE bool hf_refcount_asm_sub1(uint32_t *p)
+{
+	int32_t before;
+	bool not_above_zero;
+
+#if defined(__ARM_FEATURE_ATOMICS)
+	__asm__ volatile("	ldaddl	%w[minus_one], %w[before], %[p]\n"
+			 "	cmp	%w[before], #1\n"
+			 : [before] "=&r"(before), "=@ccle"(not_above_zero)
+			 : [p] "Q"(*p), [minus_one] "r"(-1)
+			 : "memory");
+#else
+	uint32_t failed;
+
+	__asm__ volatile("1:	ldxr	%w[before], %[p]\n"
+			 "	subs	%w[before], %w[before], #1\n"
+			 "	stlxr	%w[failed], %w[before], %[p]\n"
+			 "	cbnz	%w[failed], 1b\n"
+			 : [before] "=&r"(before), [failed] "=&r"(failed), "=@ccle"(not_above_zero)
+			 : [p] "Q"(*p)
+			 : "memory");
+#endif
+	return HF_UNLIKELY(not_above_zero);
+}
+
+HF_INLINE enum hf_refcount_asm_sub hf_refcount_asm_sub1_test(uint32_t *p)
+{
+	int32_t left;
+	bool not_above_zero;
+
+#if defined(__ARM_FEATURE_ATOMICS)
+	__asm__ volatile("	ldaddl	%w[minus_one], %w[left], %[p]\n"
+			 "	subs	%w[left], %w[left], #1\n"
+			 : [left] "=&r"(left), "=@ccle"(not_above_zero)
+			 : [p] "Q"(*p), [minus_one] "r"(-1)
+			 : "memory");
+#else
+	uint32_t failed;
+
+	__asm__ volatile("1:	ldxr	%w[left], %[p]\n"
+			 "	subs	%w[left], %w[left], #1\n"
+			 "	stlxr	%w[failed], %w[left], %[p]\n"
+			 "	cbnz	%w[failed], 1b\n"
+			 : [left] "=&r"(left), [failed] "=&r"(failed), "=@ccle"(not_above_zero)
+			 : [p] "Q"(*p)
+			 : "memory");
+#endif
+	if (HF_LIKELY(!not_above_zero))
+		return HF_REFCOUNT_ASM_LIVE;
+	return left == 0 ? HF_REFCOUNT_ASM_ZERO : HF_REFCOUNT_ASM_MISUSE;
+}
+
+#else
+HF_INLINE bool hf_refcount_asm_add1(uint32_t *p, int32_t *old)
+{
+#if defined(__riscv) && __riscv_xlen == 64
+	/*
+	 * There are no flags, and an addend must be in a register: the 1 that is added there is
+	 * also what the new value is compared with. The compiler would make it a second time.
+	 */
+	long one = 1; /* a whole register: no sign to extend */
+	uint32_t after;
+
+	__asm__("" : "+r"(one)); /* the compiler no longer knows that this is 1 */
+	after = __atomic_fetch_add(p, (uint32_t)one, __ATOMIC_RELAXED) + (uint32_t)one;
+	*old = (int32_t)(after - 1);
+	/* 1 or less, and it was not above 0 or has overflowed. */
+	return HF_UNLIKELY((int32_t)after <= one);
+#else
+	*old = (int32_t)__atomic_fetch_add(p, 1, __ATOMIC_RELAXED);
+	return HF_UNLIKELY((int32_t)((uint32_t)*old + 1) <= 1); /* wraps around */
+#endif
+}
+
+HF_INLINE bool hf_refcount_asm_sub1(uint32_t *p)
+{
+	return HF_UNLIKELY((int32_t)__atomic_fetch_sub(p, 1, __ATOMIC_RELEASE) <= 1);
+}
+
+HF_INLINE enum hf_refcount_asm_sub hf_refcount_asm_sub1_test(uint32_t *p)
+{
+	int32_t old = (int32_t)__atomic_fetch_sub(p, 1, __ATOMIC_RELEASE);
+
+	if (HF_LIKELY(old > 1))
+		return HF_REFCOUNT_ASM_LIVE;
+	return old == 1 ? HF_REFCOUNT_ASM_ZERO : HF_REFCOUNT_ASM_MISUSE;
+}
+#endif
+
+HF_COLD void hf_refcount_asm_inc_misuse(hf_refcount_t *r, int32_t old)
+{
+	hf_detail_refcount_repair(r, old, old == 0 ? HF_REPORT_ADD_UAF : HF_REPORT_ADD_OVF,
+				  HF_DETAIL_CALL_SITE);
+}
+
+HF_INLINE void hf_refcount_asm_inc(hf_refcount_t *r)
+{
+	int32_t before;
+
+	if (HF_UNLIKELY(hf_refcount_asm_add1((uint32_t *)&r->refs, &before)))
+		hf_refcount_asm_inc_misuse(r, before);
+}
+
+HF_INLINE HF_MUST_CHECK bool hf_refcount_asm_dec_and_test(hf_refcount_t *r)
+{
+	enum hf_refcount_asm_sub is = hf_refcount_asm_sub1_test((uint32_t *)&r->refs);
+
+	if (HF_LIKELY(is == HF_REFCOUNT_ASM_LIVE))
+		return false;
+	if (HF_UNLIKELY(is == HF_REFCOUNT_ASM_MISUSE)) {
+		hf_detail_refcount_saturate_one(r, HF_REPORT_SUB_UAF);
+		return false;
+	}
+	hf_atomic32_fence_acquire(&r->refs); /* I3 */
+	return true;
+}
+
+HF_INLINE void hf_refcount_asm_dec(hf_refcount_t *r)
+{
+	if (HF_UNLIKELY(hf_refcount_asm_sub1((uint32_t *)&r->refs)))
+		hf_detail_refcount_saturate_one(r, HF_REPORT_DEC_LEAK);
+}
+
+/* The others are the product's, under a name of their own for the lab's tables. */
+HF_INLINE HF_MUST_CHECK bool hf_refcount_asm_inc_not_zero(hf_refcount_t *r)
+{
+	return hf_refcount_inc_not_zero(r);
+}
+
+#endif

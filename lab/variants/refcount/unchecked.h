@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef LAB_VARIANTS_REFCOUNT_UNCHECKED_H
+#define LAB_VARIANTS_REFCOUNT_UNCHECKED_H
+/*
+ * unchecked - a refcount that is a plain atomic counter: the baseline that others are measured
+ * against.
+ *
+ * Use when / not when
+ *   Not to count references: it finds no misuse and repairs none. An overflow wraps around to a
+ *   use after free, an increment of 0 revives a dead object.
+ *
+ * What is not here (set, read, dec_if_one, the _old forms) are the functions of
+ * holdfast/refcount.h, and the orderings are the same. There is no saturated zone: negative counts
+ * are counts like any other. An IMMORTAL count moves, reports nothing, and is not freed before 2^29
+ * puts more than gets make it a live count, or 2^30 + 2^29 gets more than puts.
+ */
+#include <holdfast/refcount.h>
+
+HF_INLINE void hf_refcount_unchecked_add(int32_t i, hf_refcount_t *r)
+{
+	(void)hf_atomic32_fetch_add_relaxed(&r->refs, (uint32_t)i);
+}
+
+HF_INLINE void hf_refcount_unchecked_inc(hf_refcount_t *r)
+{
+	hf_refcount_unchecked_add(1, r);
+}
+
+HF_INLINE HF_MUST_CHECK bool hf_refcount_unchecked_add_not_zero(int32_t i, hf_refcount_t *r)
+{
+	uint32_t value = hf_atomic32_load_relaxed(&r->refs);
+
+	do {
+		if (HF_UNLIKELY(value == 0))
+			return false;
+	} while (HF_UNLIKELY(
+		!hf_atomic32_try_cmpxchg_relaxed(&r->refs, &value, value + (uint32_t)i)));
+	return true;
+}
+
+HF_INLINE HF_MUST_CHECK bool hf_refcount_unchecked_add_not_zero_acquire(int32_t i, hf_refcount_t *r)
+{
+	if (!hf_refcount_unchecked_add_not_zero(i, r))
+		return false;
+	hf_atomic32_fence_acquire(&r->refs);
+	return true;
+}
+
+HF_INLINE HF_MUST_CHECK bool hf_refcount_unchecked_inc_not_zero(hf_refcount_t *r)
+{
+	return hf_refcount_unchecked_add_not_zero(1, r);
+}
+
+HF_INLINE HF_MUST_CHECK bool hf_refcount_unchecked_inc_not_zero_acquire(hf_refcount_t *r)
+{
+	return hf_refcount_unchecked_add_not_zero_acquire(1, r);
+}
+
+HF_INLINE HF_MUST_CHECK bool hf_refcount_unchecked_sub_and_test(int32_t i, hf_refcount_t *r)
+{
+	if ((int32_t)hf_atomic32_fetch_sub_release(&r->refs, (uint32_t)i) != i)
+		return false;
+	hf_atomic32_fence_acquire(&r->refs);
+	return true;
+}
+
+HF_INLINE HF_MUST_CHECK bool hf_refcount_unchecked_dec_and_test(hf_refcount_t *r)
+{
+	return hf_refcount_unchecked_sub_and_test(1, r);
+}
+
+HF_INLINE void hf_refcount_unchecked_dec(hf_refcount_t *r)
+{
+	(void)hf_atomic32_fetch_sub_release(&r->refs, 1);
+}
+
+HF_INLINE HF_MUST_CHECK bool hf_refcount_unchecked_dec_not_one(hf_refcount_t *r)
+{
+	uint32_t value = hf_atomic32_load_relaxed(&r->refs);
+
+	do {
+		if (value == 1)
+			return false;
+	} while (!hf_atomic32_try_cmpxchg_release(&r->refs, &value, value - 1));
+	return true;
+}
+
+#endif
