@@ -15,6 +15,7 @@
 #include "intrusive_ptr.h"
 #include "lockref.h"
 #include "lockref_counted.h"
+#include "lockref_waitfree.h"
 #include "mutex.h"
 #include "nofault.h"
 #include "rcuref.h"

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include <holdfast/lockref.h>
+#include <holdfast/lockref_waitfree.h>
 #include <holdfast/mutex.h>
 #include <holdfast/rcuref.h>
 #include <holdfast/refcount.h>
