@@ -111,7 +111,7 @@
  *       other threads may find it there before the repair. It then leaks, and is reported once.
  *
  * Source   LKML 2019-10, "lib/refcount: Improve performance of generic REFCOUNT_FULL code";
- *          docs/design/0003-refcount-window.md, docs/design/0030-one-implementation.md
+ *          docs/design/0003-refcount-window.md, docs/design/0040-one-implementation.md
  */
 #include "internal/atomic.h"
 #include "internal/wait.h"

@@ -468,7 +468,7 @@ def show_rcuref(value):
 def lock_half(number, address):
     """A lockref's lock: which one, its unit was compiled for."""
     try:
-        kind = gdb.lookup_type("hf_detail_lockref_lock_t").strip_typedefs().tag or "hf_mutex"
+        kind = gdb.lookup_type("hf_env_lockref_lock_t").strip_typedefs().tag or "hf_mutex"
     except gdb.error:
         kind = "hf_mutex"
     if kind == "hf_mutex":

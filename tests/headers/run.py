@@ -1013,7 +1013,7 @@ MUTANTS = [
      lambda t: prefixed_names(t, GCC, "gnu11"), "BAD"),
     ("a type without prefix", "report.h", append("typedef struct hf_bad {\n\tint a;\n} bad_t;\n"),
      lambda t: prefixed_names(t, GCC, "c++17"), "bad_t"),
-    ("another order in arch", "internal/arch/generic/cpu.h", swap_functions, arch_folders,
+    ("another order in arch", "internal/arch/generic/nofault.h", swap_functions, arch_folders,
      "at that place"),
     ("an implementation without a row", "spinlock.h",
      replace("	X(wfe, WFE, 4, 0)", "	"), rosters, "spinlock.h has no row"),

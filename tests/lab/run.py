@@ -158,18 +158,17 @@ class Lab(unittest.TestCase):
                         self.assertEqual(row["ratio"], 1)
 
     def test_rows_are_the_rosters(self):
-        refcounts, spinlocks, lockrefs = map(roster, ("refcount", "spinlock", "lockref"))
-        limits = {name: [15, 50, 100, 200, 500] for name in lockrefs
-                  if "HF_LOCKREF_RETRIES" in source("include", "holdfast", "lockref", name + ".h")}
-        limited = ["%s-%d" % (name, limit) for name in limits for limit in limits[name]]
-        swept = [name for name in lockrefs if lockrefs[name] == "1" and name not in limits]
-        swept += ["%s-%d" % (name, limit) for name in limits for limit in (15, 100)]
+        spinlocks = roster("spinlock")
+        refcounts = ("unchecked", "cmpxchg", "saturating", "asm")
+        lockrefs = ("unbounded", "bounded", "locked")
+        limited = ["bounded-%d" % limit for limit in (15, 50, 100, 200, 500)]
+        swept = ["unbounded", "bounded-15", "bounded-100"]
         wanted = {
             "refcount": {*refcounts, "rcuref", "default"},
             "spinlock": {*spinlocks, "default"}
                         | {"%s wait=%s" % (name, wait) for name in spinlocks
                            for wait in ("none", "hint", "backoff", "monitor")},
-            "lockref": {*(set(lockrefs) - set(limits)), *limited, "waitfree", "default"}
+            "lockref": {"unbounded", "locked", *limited, "waitfree", "default"}
                        | {"%s wait=%s" % (name, wait) for name in swept
                           for wait in ("none", "hint", "backoff", "late")},
             "holder": {"%s, %s" % (name, waits) for name in [*lockrefs, "waitfree"]

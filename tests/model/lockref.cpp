@@ -377,8 +377,6 @@ public:
 		if (L::put_not_zero(&this->ref_))
 			return;
 		check(++kept_ == 1, "only one is the last");
-		for (plain &p : this->part_) /* alone with it: sees what the other did */
-			set(p, 1);
 	}
 	void end()
 	{

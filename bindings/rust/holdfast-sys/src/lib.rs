@@ -121,7 +121,7 @@ impl hf_lockref_t {
 }
 
 word! {
-    /// A lock and a reference count, each operation one add: `holdfast/lockref/waitfree.h`.
+    /// A lock and a reference count, each operation one add: `holdfast/lockref_waitfree.h`.
     hf_lockref_waitfree_t, u64, 1
 }
 
