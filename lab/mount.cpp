@@ -37,6 +37,7 @@ const char *const PEER = "passthrough_ll on tmpfs";
 const long TMPFS_MAGIC = 0x01021994;
 constexpr int NAMES = 100; /* in the directory that is listed */
 constexpr size_t BLOCK = 4096;
+constexpr size_t FILE_SIZE = 16 << 20;
 
 /* ---- what one thread does ------------------------------------------------------------------ */
 
@@ -45,6 +46,7 @@ struct Place {
 	std::string file, other, dir; /* there, not there, with NAMES names */
 	int fd = -1;
 	char *block = nullptr;
+	uint64_t random = 1;
 	bool failed = false;
 };
 
@@ -68,7 +70,7 @@ bool look(Place &place)
 {
 	struct stat st;
 
-	return ::stat(place.file.c_str(), &st) == 0 && st.st_size == 1 << 20;
+	return ::stat(place.file.c_str(), &st) == 0 && st.st_size == FILE_SIZE;
 }
 
 bool read_block(Place &place)
@@ -79,6 +81,15 @@ bool read_block(Place &place)
 bool write_block(Place &place)
 {
 	return ::pwrite(place.fd, place.block, BLOCK, 1 << 16) == BLOCK;
+}
+
+/* Somewhere in the file, of which every page is there. */
+bool write_anywhere(Place &place)
+{
+	place.random = place.random * 6364136223846793005u + 1442695040888963407u;
+	return ::pwrite(place.fd, place.block, BLOCK,
+			static_cast<off_t>((place.random >> 33) % (FILE_SIZE / BLOCK) * BLOCK)) ==
+	       BLOCK;
 }
 
 bool list(Place &place)
@@ -99,6 +110,7 @@ const struct {
 	      { "stat", look },
 	      { "read 4 KiB", read_block },
 	      { "write 4 KiB", write_block },
+	      { "write 4 KiB, random", write_anywhere },
 	      { "readdir, 100 names", list } };
 
 struct Run {
@@ -181,7 +193,7 @@ public:
 		}
 		path = temporary("/tmp/hf-lab-XXXXXX");
 		if (variant == OURS)
-			server = start({ HF_LAB_SERVER, path, "-f" });
+			server = start({ HF_LAB_SERVER, path, "-f", "-o", "size=0,nr_inodes=0" });
 		else
 			server = start({ HF_LAB_PASSTHROUGH, path, "-f", "-o",
 					 "cache=always,source=" + under });
@@ -229,9 +241,10 @@ bool fill(Place &place, int number)
 	place.block = static_cast<char *>(std::aligned_alloc(BLOCK, BLOCK));
 	std::fill(place.block, place.block + BLOCK, 'y');
 	place.fd = ::open(place.file.c_str(), O_CREAT | O_RDWR, 0644);
-	bool ok = ::write(place.fd, megabyte.data(), megabyte.size()) ==
-			  static_cast<ssize_t>(megabyte.size()) &&
-		  ::mkdir(place.dir.c_str(), 0755) == 0;
+	bool ok = ::mkdir(place.dir.c_str(), 0755) == 0;
+	for (size_t at = 0; at < FILE_SIZE; at += megabyte.size())
+		ok &= ::write(place.fd, megabyte.data(), megabyte.size()) ==
+		      static_cast<ssize_t>(megabyte.size());
 	for (int i = 0; i < NAMES; i++)
 		ok &= ::close(::open((place.dir + "/a name " + std::to_string(i)).c_str(),
 				     O_CREAT | O_WRONLY, 0644)) == 0;
@@ -275,6 +288,43 @@ std::vector<Sample> run_one(const std::string &variant, operation_t operation, i
 	ok &= where.end();
 	sample.checked = ok;
 	return { sample };
+}
+
+/*
+ * One more name, where there are so many: the mean of the last 10,000 before each of `counts`. Not
+ * removed one by one: the mount's end takes them, and checks what there was.
+ */
+std::vector<Sample> run_names(const std::string &variant, const std::vector<int> &counts)
+{
+	constexpr int LAST = 10000;
+	Where where(variant);
+	bool ok = where.good();
+	std::vector<Sample> samples;
+	double begin = 0;
+	int made = 0;
+
+	for (int count : counts) {
+		Sample sample;
+
+		for (; ok && made < count; made++) {
+			if (made == count - LAST)
+				begin = now_ns();
+			int fd = ::open((where.path + "/n" + std::to_string(made)).c_str(),
+					O_CREAT | O_EXCL | O_WRONLY, 0644);
+
+			ok = fd >= 0 && ::close(fd) == 0;
+		}
+		sample.ns_per_op = (now_ns() - begin) / LAST;
+		sample.checked = ok;
+		samples.push_back(sample);
+	}
+	if (variant != OURS) /* the directory below outlives the mount */
+		while (made > 0)
+			ok &= ::unlink((where.path + "/n" + std::to_string(--made)).c_str()) == 0;
+	ok &= where.end();
+	for (Sample &sample : samples)
+		sample.checked &= ok;
+	return samples;
 }
 
 bool have_kernel_tmpfs()
@@ -328,6 +378,22 @@ std::vector<Cell> mount_cells(const Settings &settings)
 				cells.push_back(cell);
 			}
 		}
+	}
+	/*
+	 * A million names take minutes: not where the run is to be short. The peer has a descriptor open
+	 * for each name that the kernel knows, more than a process may have.
+	 */
+	for (const std::string &variant : variants) {
+		const char *baseline = variant == OURS ? "default" : "peer";
+		Cell cell;
+
+		if (variant == PEER || settings.window_ms || settings.seconds || settings.rounds)
+			continue;
+		cell.rows = { Row("mount", variant, baseline, "create, 100 k names"),
+			      Row("mount", variant, baseline, "create, 1 M names") };
+		cell.rounds = 1;
+		cell.run = [variant](int) { return run_names(variant, { 100000, 1000000 }); };
+		cells.push_back(cell);
 	}
 	return cells;
 }
