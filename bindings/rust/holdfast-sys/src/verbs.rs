@@ -109,16 +109,6 @@ extern "C" {
     /// Documented in `holdfast/nofault.h`.
     pub fn hf_load8_safe(value: *mut u8, p: *const c_void) -> c_int;
     /// Documented in `holdfast/lockref.h`.
-    pub fn hf_lockref_bounded_get(l: *mut hf_lockref_t);
-    /// Documented in `holdfast/lockref.h`.
-    pub fn hf_lockref_bounded_get_not_dead(l: *mut hf_lockref_t) -> bool;
-    /// Documented in `holdfast/lockref.h`.
-    pub fn hf_lockref_bounded_get_not_zero(l: *mut hf_lockref_t) -> bool;
-    /// Documented in `holdfast/lockref.h`.
-    pub fn hf_lockref_bounded_put_or_lock(l: *mut hf_lockref_t) -> bool;
-    /// Documented in `holdfast/lockref.h`.
-    pub fn hf_lockref_bounded_put_return(l: *mut hf_lockref_t) -> i32;
-    /// Documented in `holdfast/lockref.h`.
     pub fn hf_lockref_get(l: *mut hf_lockref_t);
     /// Documented in `holdfast/lockref.h`.
     pub fn hf_lockref_get_not_dead(l: *mut hf_lockref_t) -> bool;
@@ -131,17 +121,9 @@ extern "C" {
     /// Documented in `holdfast/lockref.h`.
     pub fn hf_lockref_lock(l: *mut hf_lockref_t);
     /// Documented in `holdfast/lockref.h`.
-    pub fn hf_lockref_locked_get(l: *mut hf_lockref_t);
-    /// Documented in `holdfast/lockref.h`.
-    pub fn hf_lockref_locked_get_not_dead(l: *mut hf_lockref_t) -> bool;
-    /// Documented in `holdfast/lockref.h`.
-    pub fn hf_lockref_locked_get_not_zero(l: *mut hf_lockref_t) -> bool;
-    /// Documented in `holdfast/lockref.h`.
-    pub fn hf_lockref_locked_put_or_lock(l: *mut hf_lockref_t) -> bool;
-    /// Documented in `holdfast/lockref.h`.
-    pub fn hf_lockref_locked_put_return(l: *mut hf_lockref_t) -> i32;
-    /// Documented in `holdfast/lockref.h`.
     pub fn hf_lockref_mark_dead(l: *mut hf_lockref_t);
+    /// Documented in `holdfast/lockref.h`.
+    pub fn hf_lockref_put_not_zero(l: *mut hf_lockref_t) -> bool;
     /// Documented in `holdfast/lockref.h`.
     pub fn hf_lockref_put_or_lock(l: *mut hf_lockref_t) -> bool;
     /// Documented in `holdfast/lockref.h`.
@@ -153,42 +135,32 @@ extern "C" {
     /// Documented in `holdfast/lockref.h`.
     pub fn hf_lockref_trylock(l: *mut hf_lockref_t) -> bool;
     /// Documented in `holdfast/lockref.h`.
-    pub fn hf_lockref_unbounded_get(l: *mut hf_lockref_t);
-    /// Documented in `holdfast/lockref.h`.
-    pub fn hf_lockref_unbounded_get_not_dead(l: *mut hf_lockref_t) -> bool;
-    /// Documented in `holdfast/lockref.h`.
-    pub fn hf_lockref_unbounded_get_not_zero(l: *mut hf_lockref_t) -> bool;
-    /// Documented in `holdfast/lockref.h`.
-    pub fn hf_lockref_unbounded_put_or_lock(l: *mut hf_lockref_t) -> bool;
-    /// Documented in `holdfast/lockref.h`.
-    pub fn hf_lockref_unbounded_put_return(l: *mut hf_lockref_t) -> i32;
-    /// Documented in `holdfast/lockref.h`.
     pub fn hf_lockref_unlock(l: *mut hf_lockref_t);
-    /// Documented in `holdfast/lockref.h`.
+    /// Documented in `holdfast/lockref_waitfree.h`.
     pub fn hf_lockref_waitfree_get(l: *mut hf_lockref_waitfree_t);
-    /// Documented in `holdfast/lockref.h`.
+    /// Documented in `holdfast/lockref_waitfree.h`.
     pub fn hf_lockref_waitfree_get_not_dead(l: *mut hf_lockref_waitfree_t) -> bool;
-    /// Documented in `holdfast/lockref.h`.
+    /// Documented in `holdfast/lockref_waitfree.h`.
     pub fn hf_lockref_waitfree_get_not_dead_acquire(l: *mut hf_lockref_waitfree_t) -> bool;
-    /// Documented in `holdfast/lockref.h`.
+    /// Documented in `holdfast/lockref_waitfree.h`.
     pub fn hf_lockref_waitfree_init(l: *mut hf_lockref_waitfree_t, count: i32);
-    /// Documented in `holdfast/lockref.h`.
+    /// Documented in `holdfast/lockref_waitfree.h`.
     pub fn hf_lockref_waitfree_is_dead(l: *const hf_lockref_waitfree_t) -> bool;
-    /// Documented in `holdfast/lockref.h`.
+    /// Documented in `holdfast/lockref_waitfree.h`.
     pub fn hf_lockref_waitfree_lock(l: *mut hf_lockref_waitfree_t);
-    /// Documented in `holdfast/lockref.h`.
+    /// Documented in `holdfast/lockref_waitfree.h`.
     pub fn hf_lockref_waitfree_mark_dead(l: *mut hf_lockref_waitfree_t, count: i32) -> bool;
-    /// Documented in `holdfast/lockref.h`.
+    /// Documented in `holdfast/lockref_waitfree.h`.
     pub fn hf_lockref_waitfree_put_or_lock(l: *mut hf_lockref_waitfree_t) -> bool;
-    /// Documented in `holdfast/lockref.h`.
+    /// Documented in `holdfast/lockref_waitfree.h`.
     pub fn hf_lockref_waitfree_put_return(l: *mut hf_lockref_waitfree_t) -> i32;
-    /// Documented in `holdfast/lockref.h`.
+    /// Documented in `holdfast/lockref_waitfree.h`.
     pub fn hf_lockref_waitfree_read(l: *const hf_lockref_waitfree_t) -> i32;
-    /// Documented in `holdfast/lockref.h`.
+    /// Documented in `holdfast/lockref_waitfree.h`.
     pub fn hf_lockref_waitfree_revive(l: *mut hf_lockref_waitfree_t, count: i32) -> bool;
-    /// Documented in `holdfast/lockref.h`.
+    /// Documented in `holdfast/lockref_waitfree.h`.
     pub fn hf_lockref_waitfree_trylock(l: *mut hf_lockref_waitfree_t) -> bool;
-    /// Documented in `holdfast/lockref.h`.
+    /// Documented in `holdfast/lockref_waitfree.h`.
     pub fn hf_lockref_waitfree_unlock(l: *mut hf_lockref_waitfree_t);
     /// Documented in `holdfast/nofault.h`.
     pub fn hf_move_is_down(dst: *const c_void, src: *const c_void, len: usize) -> bool;
@@ -257,98 +229,6 @@ extern "C" {
     /// Documented in `holdfast/refcount.h`.
     pub fn hf_refcount_add_old(i: i32, r: *mut hf_refcount_t, old: *mut i32);
     /// Documented in `holdfast/refcount.h`.
-    pub fn hf_refcount_asm_add(i: i32, r: *mut hf_refcount_t);
-    /// Documented in `holdfast/refcount.h`.
-    pub fn hf_refcount_asm_add_not_zero(i: i32, r: *mut hf_refcount_t) -> bool;
-    /// Documented in `holdfast/refcount.h`.
-    pub fn hf_refcount_asm_add_not_zero_acquire(i: i32, r: *mut hf_refcount_t) -> bool;
-    /// Documented in `holdfast/refcount.h`.
-    pub fn hf_refcount_asm_add_not_zero_acquire_old(i: i32, r: *mut hf_refcount_t, old: *mut i32) -> bool;
-    /// Documented in `holdfast/refcount.h`.
-    pub fn hf_refcount_asm_add_not_zero_old(i: i32, r: *mut hf_refcount_t, old: *mut i32) -> bool;
-    /// Documented in `holdfast/refcount.h`.
-    pub fn hf_refcount_asm_add_old(i: i32, r: *mut hf_refcount_t, old: *mut i32);
-    /// Documented in `holdfast/refcount.h`.
-    pub fn hf_refcount_asm_dec(r: *mut hf_refcount_t);
-    /// Documented in `holdfast/refcount.h`.
-    pub fn hf_refcount_asm_dec_and_test(r: *mut hf_refcount_t) -> bool;
-    /// Documented in `holdfast/refcount.h`.
-    pub fn hf_refcount_asm_dec_and_test_old(r: *mut hf_refcount_t, old: *mut i32) -> bool;
-    /// Documented in `holdfast/refcount.h`.
-    pub fn hf_refcount_asm_dec_if_one(r: *mut hf_refcount_t) -> bool;
-    /// Documented in `holdfast/refcount.h`.
-    pub fn hf_refcount_asm_dec_not_one(r: *mut hf_refcount_t) -> bool;
-    /// Documented in `holdfast/refcount.h`.
-    pub fn hf_refcount_asm_dec_old(r: *mut hf_refcount_t, old: *mut i32);
-    /// Documented in `holdfast/refcount.h`.
-    pub fn hf_refcount_asm_inc(r: *mut hf_refcount_t);
-    /// Documented in `holdfast/refcount.h`.
-    pub fn hf_refcount_asm_inc_not_zero(r: *mut hf_refcount_t) -> bool;
-    /// Documented in `holdfast/refcount.h`.
-    pub fn hf_refcount_asm_inc_not_zero_acquire(r: *mut hf_refcount_t) -> bool;
-    /// Documented in `holdfast/refcount.h`.
-    pub fn hf_refcount_asm_inc_not_zero_acquire_old(r: *mut hf_refcount_t, old: *mut i32) -> bool;
-    /// Documented in `holdfast/refcount.h`.
-    pub fn hf_refcount_asm_inc_not_zero_old(r: *mut hf_refcount_t, old: *mut i32) -> bool;
-    /// Documented in `holdfast/refcount.h`.
-    pub fn hf_refcount_asm_inc_old(r: *mut hf_refcount_t, old: *mut i32);
-    /// Documented in `holdfast/refcount.h`.
-    pub fn hf_refcount_asm_read(r: *const hf_refcount_t) -> i32;
-    /// Documented in `holdfast/refcount.h`.
-    pub fn hf_refcount_asm_set(r: *mut hf_refcount_t, n: i32);
-    /// Documented in `holdfast/refcount.h`.
-    pub fn hf_refcount_asm_set_release(r: *mut hf_refcount_t, n: i32);
-    /// Documented in `holdfast/refcount.h`.
-    pub fn hf_refcount_asm_sub_and_test(i: i32, r: *mut hf_refcount_t) -> bool;
-    /// Documented in `holdfast/refcount.h`.
-    pub fn hf_refcount_asm_sub_and_test_old(i: i32, r: *mut hf_refcount_t, old: *mut i32) -> bool;
-    /// Documented in `holdfast/refcount.h`.
-    pub fn hf_refcount_cmpxchg_add(i: i32, r: *mut hf_refcount_t);
-    /// Documented in `holdfast/refcount.h`.
-    pub fn hf_refcount_cmpxchg_add_not_zero(i: i32, r: *mut hf_refcount_t) -> bool;
-    /// Documented in `holdfast/refcount.h`.
-    pub fn hf_refcount_cmpxchg_add_not_zero_acquire(i: i32, r: *mut hf_refcount_t) -> bool;
-    /// Documented in `holdfast/refcount.h`.
-    pub fn hf_refcount_cmpxchg_add_not_zero_acquire_old(i: i32, r: *mut hf_refcount_t, old: *mut i32) -> bool;
-    /// Documented in `holdfast/refcount.h`.
-    pub fn hf_refcount_cmpxchg_add_not_zero_old(i: i32, r: *mut hf_refcount_t, old: *mut i32) -> bool;
-    /// Documented in `holdfast/refcount.h`.
-    pub fn hf_refcount_cmpxchg_add_old(i: i32, r: *mut hf_refcount_t, old: *mut i32);
-    /// Documented in `holdfast/refcount.h`.
-    pub fn hf_refcount_cmpxchg_dec(r: *mut hf_refcount_t);
-    /// Documented in `holdfast/refcount.h`.
-    pub fn hf_refcount_cmpxchg_dec_and_test(r: *mut hf_refcount_t) -> bool;
-    /// Documented in `holdfast/refcount.h`.
-    pub fn hf_refcount_cmpxchg_dec_and_test_old(r: *mut hf_refcount_t, old: *mut i32) -> bool;
-    /// Documented in `holdfast/refcount.h`.
-    pub fn hf_refcount_cmpxchg_dec_if_one(r: *mut hf_refcount_t) -> bool;
-    /// Documented in `holdfast/refcount.h`.
-    pub fn hf_refcount_cmpxchg_dec_not_one(r: *mut hf_refcount_t) -> bool;
-    /// Documented in `holdfast/refcount.h`.
-    pub fn hf_refcount_cmpxchg_dec_old(r: *mut hf_refcount_t, old: *mut i32);
-    /// Documented in `holdfast/refcount.h`.
-    pub fn hf_refcount_cmpxchg_inc(r: *mut hf_refcount_t);
-    /// Documented in `holdfast/refcount.h`.
-    pub fn hf_refcount_cmpxchg_inc_not_zero(r: *mut hf_refcount_t) -> bool;
-    /// Documented in `holdfast/refcount.h`.
-    pub fn hf_refcount_cmpxchg_inc_not_zero_acquire(r: *mut hf_refcount_t) -> bool;
-    /// Documented in `holdfast/refcount.h`.
-    pub fn hf_refcount_cmpxchg_inc_not_zero_acquire_old(r: *mut hf_refcount_t, old: *mut i32) -> bool;
-    /// Documented in `holdfast/refcount.h`.
-    pub fn hf_refcount_cmpxchg_inc_not_zero_old(r: *mut hf_refcount_t, old: *mut i32) -> bool;
-    /// Documented in `holdfast/refcount.h`.
-    pub fn hf_refcount_cmpxchg_inc_old(r: *mut hf_refcount_t, old: *mut i32);
-    /// Documented in `holdfast/refcount.h`.
-    pub fn hf_refcount_cmpxchg_read(r: *const hf_refcount_t) -> i32;
-    /// Documented in `holdfast/refcount.h`.
-    pub fn hf_refcount_cmpxchg_set(r: *mut hf_refcount_t, n: i32);
-    /// Documented in `holdfast/refcount.h`.
-    pub fn hf_refcount_cmpxchg_set_release(r: *mut hf_refcount_t, n: i32);
-    /// Documented in `holdfast/refcount.h`.
-    pub fn hf_refcount_cmpxchg_sub_and_test(i: i32, r: *mut hf_refcount_t) -> bool;
-    /// Documented in `holdfast/refcount.h`.
-    pub fn hf_refcount_cmpxchg_sub_and_test_old(i: i32, r: *mut hf_refcount_t, old: *mut i32) -> bool;
-    /// Documented in `holdfast/refcount.h`.
     pub fn hf_refcount_dec(r: *mut hf_refcount_t);
     /// Documented in `holdfast/refcount_lock.h`.
     pub fn hf_refcount_dec_and_lock(r: *mut hf_refcount_t, lock: *mut hf_spinlock_t) -> bool;
@@ -377,53 +257,9 @@ extern "C" {
     /// Documented in `holdfast/refcount.h`.
     pub fn hf_refcount_inc_old(r: *mut hf_refcount_t, old: *mut i32);
     /// Documented in `holdfast/refcount.h`.
+    pub fn hf_refcount_is_one_acquire(r: *const hf_refcount_t) -> bool;
+    /// Documented in `holdfast/refcount.h`.
     pub fn hf_refcount_read(r: *const hf_refcount_t) -> i32;
-    /// Documented in `holdfast/refcount.h`.
-    pub fn hf_refcount_saturating_add(i: i32, r: *mut hf_refcount_t);
-    /// Documented in `holdfast/refcount.h`.
-    pub fn hf_refcount_saturating_add_not_zero(i: i32, r: *mut hf_refcount_t) -> bool;
-    /// Documented in `holdfast/refcount.h`.
-    pub fn hf_refcount_saturating_add_not_zero_acquire(i: i32, r: *mut hf_refcount_t) -> bool;
-    /// Documented in `holdfast/refcount.h`.
-    pub fn hf_refcount_saturating_add_not_zero_acquire_old(i: i32, r: *mut hf_refcount_t, old: *mut i32) -> bool;
-    /// Documented in `holdfast/refcount.h`.
-    pub fn hf_refcount_saturating_add_not_zero_old(i: i32, r: *mut hf_refcount_t, old: *mut i32) -> bool;
-    /// Documented in `holdfast/refcount.h`.
-    pub fn hf_refcount_saturating_add_old(i: i32, r: *mut hf_refcount_t, old: *mut i32);
-    /// Documented in `holdfast/refcount.h`.
-    pub fn hf_refcount_saturating_dec(r: *mut hf_refcount_t);
-    /// Documented in `holdfast/refcount.h`.
-    pub fn hf_refcount_saturating_dec_and_test(r: *mut hf_refcount_t) -> bool;
-    /// Documented in `holdfast/refcount.h`.
-    pub fn hf_refcount_saturating_dec_and_test_old(r: *mut hf_refcount_t, old: *mut i32) -> bool;
-    /// Documented in `holdfast/refcount.h`.
-    pub fn hf_refcount_saturating_dec_if_one(r: *mut hf_refcount_t) -> bool;
-    /// Documented in `holdfast/refcount.h`.
-    pub fn hf_refcount_saturating_dec_not_one(r: *mut hf_refcount_t) -> bool;
-    /// Documented in `holdfast/refcount.h`.
-    pub fn hf_refcount_saturating_dec_old(r: *mut hf_refcount_t, old: *mut i32);
-    /// Documented in `holdfast/refcount.h`.
-    pub fn hf_refcount_saturating_inc(r: *mut hf_refcount_t);
-    /// Documented in `holdfast/refcount.h`.
-    pub fn hf_refcount_saturating_inc_not_zero(r: *mut hf_refcount_t) -> bool;
-    /// Documented in `holdfast/refcount.h`.
-    pub fn hf_refcount_saturating_inc_not_zero_acquire(r: *mut hf_refcount_t) -> bool;
-    /// Documented in `holdfast/refcount.h`.
-    pub fn hf_refcount_saturating_inc_not_zero_acquire_old(r: *mut hf_refcount_t, old: *mut i32) -> bool;
-    /// Documented in `holdfast/refcount.h`.
-    pub fn hf_refcount_saturating_inc_not_zero_old(r: *mut hf_refcount_t, old: *mut i32) -> bool;
-    /// Documented in `holdfast/refcount.h`.
-    pub fn hf_refcount_saturating_inc_old(r: *mut hf_refcount_t, old: *mut i32);
-    /// Documented in `holdfast/refcount.h`.
-    pub fn hf_refcount_saturating_read(r: *const hf_refcount_t) -> i32;
-    /// Documented in `holdfast/refcount.h`.
-    pub fn hf_refcount_saturating_set(r: *mut hf_refcount_t, n: i32);
-    /// Documented in `holdfast/refcount.h`.
-    pub fn hf_refcount_saturating_set_release(r: *mut hf_refcount_t, n: i32);
-    /// Documented in `holdfast/refcount.h`.
-    pub fn hf_refcount_saturating_sub_and_test(i: i32, r: *mut hf_refcount_t) -> bool;
-    /// Documented in `holdfast/refcount.h`.
-    pub fn hf_refcount_saturating_sub_and_test_old(i: i32, r: *mut hf_refcount_t, old: *mut i32) -> bool;
     /// Documented in `holdfast/refcount.h`.
     pub fn hf_refcount_set(r: *mut hf_refcount_t, n: i32);
     /// Documented in `holdfast/refcount.h`.
@@ -432,52 +268,6 @@ extern "C" {
     pub fn hf_refcount_sub_and_test(i: i32, r: *mut hf_refcount_t) -> bool;
     /// Documented in `holdfast/refcount.h`.
     pub fn hf_refcount_sub_and_test_old(i: i32, r: *mut hf_refcount_t, old: *mut i32) -> bool;
-    /// Documented in `holdfast/refcount.h`.
-    pub fn hf_refcount_unchecked_add(i: i32, r: *mut hf_refcount_t);
-    /// Documented in `holdfast/refcount.h`.
-    pub fn hf_refcount_unchecked_add_not_zero(i: i32, r: *mut hf_refcount_t) -> bool;
-    /// Documented in `holdfast/refcount.h`.
-    pub fn hf_refcount_unchecked_add_not_zero_acquire(i: i32, r: *mut hf_refcount_t) -> bool;
-    /// Documented in `holdfast/refcount.h`.
-    pub fn hf_refcount_unchecked_add_not_zero_acquire_old(i: i32, r: *mut hf_refcount_t, old: *mut i32) -> bool;
-    /// Documented in `holdfast/refcount.h`.
-    pub fn hf_refcount_unchecked_add_not_zero_old(i: i32, r: *mut hf_refcount_t, old: *mut i32) -> bool;
-    /// Documented in `holdfast/refcount.h`.
-    pub fn hf_refcount_unchecked_add_old(i: i32, r: *mut hf_refcount_t, old: *mut i32);
-    /// Documented in `holdfast/refcount.h`.
-    pub fn hf_refcount_unchecked_dec(r: *mut hf_refcount_t);
-    /// Documented in `holdfast/refcount.h`.
-    pub fn hf_refcount_unchecked_dec_and_test(r: *mut hf_refcount_t) -> bool;
-    /// Documented in `holdfast/refcount.h`.
-    pub fn hf_refcount_unchecked_dec_and_test_old(r: *mut hf_refcount_t, old: *mut i32) -> bool;
-    /// Documented in `holdfast/refcount.h`.
-    pub fn hf_refcount_unchecked_dec_if_one(r: *mut hf_refcount_t) -> bool;
-    /// Documented in `holdfast/refcount.h`.
-    pub fn hf_refcount_unchecked_dec_not_one(r: *mut hf_refcount_t) -> bool;
-    /// Documented in `holdfast/refcount.h`.
-    pub fn hf_refcount_unchecked_dec_old(r: *mut hf_refcount_t, old: *mut i32);
-    /// Documented in `holdfast/refcount.h`.
-    pub fn hf_refcount_unchecked_inc(r: *mut hf_refcount_t);
-    /// Documented in `holdfast/refcount.h`.
-    pub fn hf_refcount_unchecked_inc_not_zero(r: *mut hf_refcount_t) -> bool;
-    /// Documented in `holdfast/refcount.h`.
-    pub fn hf_refcount_unchecked_inc_not_zero_acquire(r: *mut hf_refcount_t) -> bool;
-    /// Documented in `holdfast/refcount.h`.
-    pub fn hf_refcount_unchecked_inc_not_zero_acquire_old(r: *mut hf_refcount_t, old: *mut i32) -> bool;
-    /// Documented in `holdfast/refcount.h`.
-    pub fn hf_refcount_unchecked_inc_not_zero_old(r: *mut hf_refcount_t, old: *mut i32) -> bool;
-    /// Documented in `holdfast/refcount.h`.
-    pub fn hf_refcount_unchecked_inc_old(r: *mut hf_refcount_t, old: *mut i32);
-    /// Documented in `holdfast/refcount.h`.
-    pub fn hf_refcount_unchecked_read(r: *const hf_refcount_t) -> i32;
-    /// Documented in `holdfast/refcount.h`.
-    pub fn hf_refcount_unchecked_set(r: *mut hf_refcount_t, n: i32);
-    /// Documented in `holdfast/refcount.h`.
-    pub fn hf_refcount_unchecked_set_release(r: *mut hf_refcount_t, n: i32);
-    /// Documented in `holdfast/refcount.h`.
-    pub fn hf_refcount_unchecked_sub_and_test(i: i32, r: *mut hf_refcount_t) -> bool;
-    /// Documented in `holdfast/refcount.h`.
-    pub fn hf_refcount_unchecked_sub_and_test_old(i: i32, r: *mut hf_refcount_t, old: *mut i32) -> bool;
     /// Documented in `holdfast/region.h`.
     pub fn hf_region_begin(arg0: *mut hf_region_t, arg1: *const c_void, arg2: usize) -> c_int;
     /// Documented in `holdfast/region.h`.
