@@ -83,7 +83,7 @@ def others(text, at):
     run = re.match(r"\n(?:[^\n]+\n)*", text[at:])[0]
     found, complete = [], False
     for line in re.finditer(r"[^\n]+\n|\n", run):
-        if complete and re.match(r"#\s*define HF_|(?:template|struct|inline|\[\[)\b", line[0]):
+        if complete and re.match(r"#\s*define HF_|(?:template|struct|typedef|inline)\b|\[\[", line[0]):
             found.append(at + line.start())
         if re.match(r"\s*/\*", line[0]):
             break

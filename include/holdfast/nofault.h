@@ -187,6 +187,7 @@ struct hf_memory_result {
 	long result;
 };
 
+/* The type of the function that each of these operations calls on this processor. */
 typedef size_t (*hf_clear_function_t)(void *dst, size_t len);
 typedef size_t (*hf_copy_function_t)(void *dst, const void *src, size_t len);
 typedef size_t (*hf_fill_function_t)(void *dst, uint8_t value, size_t len);
