@@ -3,7 +3,7 @@
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help build lab lab-quick measured simulation machines instructions readme check test cross fuzz soak format format-check \
-	clean install uninstall venv conan bare kernel docs packages single
+	clean install uninstall venv conan bare kernel kernel-tree docs packages single
 
 PREFIX ?= /usr/local
 # So that the loader finds the shared library, or forgets it, wherever it is configured to look.
@@ -90,6 +90,10 @@ bare: ## four bare-metal AArch64 cores under QEMU: battery, spinlock experiment,
 kernel: ## a module in Debian's Linux (or KERNEL=6.1, 6.12), x86-64 and arm64, in QEMU: battery, oracle, mutants
 	@scripts/bootstrap.sh kernel
 	$(PYTHON3) -B port/kernel/run.py $(KERNEL:%=--kernel %)
+
+kernel-tree: ## Debian's kernel built with Holdfast's refcount and lockref, booted in QEMU; the stock one and the lab's lockrefs beside it; long
+	@scripts/bootstrap.sh kernel
+	$(PYTHON3) -B port/kernel-tree/run.py --all
 
 packages: ## Debian packages in build/packages: built, checked by lintian, tried in a minimal system
 	@scripts/bootstrap.sh packages

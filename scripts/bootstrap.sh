@@ -18,7 +18,7 @@ peers=(libck-dev libtbb-dev libabsl-dev libglib2.0-dev libnsync-dev cargo librus
 bare=(gcc-aarch64-linux-gnu g++-aarch64-linux-gnu qemu-system-arm)
 rust=(cargo librust-cc-dev librust-libc-dev librust-lock-api-dev librust-pkg-config-dev)
 kernel=("gcc-14|gcc-12" "gcc-14-aarch64-linux-gnu|gcc-12-aarch64-linux-gnu" gcc-aarch64-linux-gnu
-	"libelf1|libelf1t64" "libssl3|libssl3t64" bc xz-utils
+	"libelf1|libelf1t64" "libssl3|libssl3t64" bc xz-utils bison flex libelf-dev e2fsprogs
 	qemu-system-x86 qemu-system-arm)
 docs=(doxygen python3 python3-sphinx furo python3-myst-parser)
 manual=(graphviz man-db mandoc) # draw the states, check the manual: optional
@@ -46,7 +46,7 @@ test)
 		gcc-s390x-linux-gnu g++-s390x-linux-gnu libc6-dev-s390x-cross
 		liburcu-dev libfuse3-dev fuse3 git sqlite3 fio nlohmann-json3-dev zlib1g-dev
 	)
-	# Without these the stages bare, kernel, docs, packages and rust, the tests of musl, Meson, gdb, probes,
+	# Without these the stages bare, kernel, kernel-tree, docs, packages and rust, the tests of musl, Meson, gdb, probes,
 	# Valgrind and of the simulator are skipped, the test of regions hashes by itself, and that of the diagrams does
 	# not draw them again.
 	optional+=(

@@ -187,6 +187,11 @@ def port(stage):
     lines(stage, "port/%s/run.py" % stage.name)
 
 
+def kernel_tree(stage):
+    """A Linux kernel whose own refcounts and lockrefs are Holdfast's, in QEMU: LKDTM's cases, busy file systems, mutants."""
+    lines(stage, "port/kernel-tree/run.py")
+
+
 def docs(stage):
     """The site and the manual: a test is a check of what was built, or a mutant."""
     lines(stage, "tests/docs/run.py", "--source-dir", ".", "--out", "build/docs",
@@ -249,6 +254,7 @@ STAGES = {
     "s390x": preset,
     "bare": port,
     "kernel": port,
+    "kernel-tree": kernel_tree,
     "packages": packages,
     "rust": rust,
     "report": report,

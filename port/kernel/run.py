@@ -27,6 +27,7 @@ ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path.insert(0, os.path.dirname(HERE))
 
 import runner  # noqa: E402
+from debian import Unavailable, apt, cpio_entry, system  # noqa: E402
 
 # Debian's kernels: the name of the release that they are in.
 KERNELS = {"6.1": "bookworm", "6.12": "trixie"}
@@ -38,10 +39,6 @@ LIMIT = 240  # seconds for one guest: it needs fifteen
 BOOTS = 6
 BEGUN = "KTAP version 1"  # what the module prints first
 JOBS = str(os.cpu_count() or 1)
-
-
-class Unavailable(Exception):
-    """A package can't be had here."""
 
 
 class Processor:
@@ -108,46 +105,6 @@ def say(text):
     print(text, flush=True)
 
 
-def system():
-    """The code name of this release of Debian, or nothing."""
-    with open("/etc/os-release", encoding="utf-8") as text:
-        words = dict(line.strip().split("=", 1) for line in text if "=" in line)
-    return words.get("VERSION_CODENAME", "").strip('"') if words.get("ID") == "debian" else ""
-
-
-def another_release(name, state):
-    """Lines of apt's configuration: that release, from the mirror that the system uses."""
-    done = subprocess.run(["apt-get", "indextargets", "--format", "$(SITE) $(RELEASE) $(COMPONENT)",
-                           "Created-By: Packages"], stdout=subprocess.PIPE, text=True, check=False)
-    sites = [words[0] for words in map(str.split, done.stdout.splitlines())
-             if len(words) == 3 and words[1:] == [system(), "main"]]
-    if not sites:
-        raise Unavailable("of Debian's %s: this system has no mirror of Debian" % name)
-    with open(os.path.join(state, "sources.list"), "w", encoding="utf-8") as text:
-        text.write("deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] %s %s main\n"
-                   % (sites[0], name))
-    return 'Dir::Etc::sourcelist "%s/sources.list";\nDir::Etc::sourceparts "-";\n' % state
-
-
-def apt(*command, cwd=None, release):
-    """apt with lists of its own, for both processors: the system's are left as they are."""
-    state = os.path.join(BUILD, "apt")
-    for folder in ("lists/partial", "cache/archives/partial"):
-        os.makedirs(os.path.join(state, folder), exist_ok=True)
-    config = os.path.join(state, "apt.conf")
-    with open(config, "w", encoding="utf-8") as text:
-        text.write('APT::Architectures { "amd64"; "arm64"; };\nAPT::Sandbox::User "root";\n'
-                   'Dir::State::lists "%s/lists";\nDir::Cache "%s/cache";\n' % (state, state))
-        if release != system():
-            text.write(another_release(release, state))
-    done = subprocess.run(command, cwd=cwd, env={**os.environ, "APT_CONFIG": config, "LC_ALL": "C"},
-                          stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        raise Unavailable("%s: %s" % (" ".join(command[:3]),
-                                      (done.stderr.strip().splitlines() or ["failed"])[-1]))
-    return done.stdout
-
-
 def fetch(kernel, cpus):
     """Download and unpack; what is there already stays. Returns its version, as 6.1.0-N."""
     done = os.path.join(BUILD, "version")
@@ -158,8 +115,8 @@ def fetch(kernel, cpus):
             return version
     say("fetching Debian's kernel and its headers (30 MB a processor, and tools) ...")
     release = KERNELS[kernel]
-    apt("apt-get", "-q", "update", release=release)
-    depends = apt("apt-cache", "depends", "linux-headers-cloud-amd64", release=release)
+    apt(BUILD, "apt-get", "-q", "update", release=release)
+    depends = apt(BUILD, "apt-cache", "depends", "linux-headers-cloud-amd64", release=release)
     match = re.search(r"Depends: linux-headers-(%s\.\S+)-cloud-amd64" % re.escape(kernel), depends)
     if not match:
         raise Unavailable("no linux-headers-cloud-amd64 of " + kernel)
@@ -175,7 +132,7 @@ def fetch(kernel, cpus):
     for cpu in cpus:
         packages += ["linux-image-%s-cloud-%s-unsigned:%s" % (version, cpu, cpu),
                      "linux-headers-%s-cloud-%s:%s" % (version, cpu, cpu), "busybox-static:" + cpu]
-    apt("apt-get", "-q", "download", *packages, cwd=debs, release=release)
+    apt(BUILD, "apt-get", "-q", "download", *packages, cwd=debs, release=release)
     for deb in glob.glob(os.path.join(debs, "*.deb")):
         # The image's modules, 200 MB of them, are not needed.
         cpu = "arm64" if deb.endswith("_arm64.deb") else "amd64"
@@ -291,13 +248,6 @@ INIT = """#!/bin/busybox sh
 /bin/busybox rmmod holdfast_test || echo "Bail out! rmmod failed"
 /bin/busybox poweroff -f
 """
-
-
-def cpio_entry(name, mode, data=b"", device=(0, 0)):
-    """One file of an initramfs ("newc")."""
-    fields = [0, mode, 0, 0, 1, 0, len(data), 0, 0, device[0], device[1], len(name) + 1, 0]
-    head = b"070701" + b"".join(b"%08X" % field for field in fields) + name.encode() + b"\0"
-    return head + b"\0" * (-len(head) % 4) + data + b"\0" * (-len(data) % 4)
 
 
 def initramfs(path, module, processor):

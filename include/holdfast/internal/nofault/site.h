@@ -22,8 +22,9 @@
  *       (--gc-sections, with -z start-stop-gc too) keeps the site where it keeps the instruction.
  *
  * A world with an exception table of its own (a kernel) defines HF_ENV_SITE(from, to) in its env
- * header, or in a header that this file includes, HF_ENV_FAULTS_HEADER. Elsewhere the linker defines __start_ and __stop_hf_nofault_sites around all sites of an
- * executable or shared object: see nofault.h.
+ * header, or in a header that this file includes, HF_ENV_FAULTS_HEADER. Elsewhere the linker
+ * defines __start_ and __stop_hf_nofault_sites around all sites of an executable or shared object:
+ * see nofault.h.
  */
 #include "../compiler.h"
 #include "../env.h"

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: MIT
+"""Debian's packages and an initramfs: what the runners of port/kernel and port/kernel-tree share."""
+import os
+import subprocess
+
+
+class Unavailable(Exception):
+    """A package can't be had here."""
+
+
+def system():
+    """The code name of this release of Debian, or nothing."""
+    with open("/etc/os-release", encoding="utf-8") as text:
+        words = dict(line.strip().split("=", 1) for line in text if "=" in line)
+    return words.get("VERSION_CODENAME", "").strip('"') if words.get("ID") == "debian" else ""
+
+
+def another_release(name, state):
+    """Lines of apt's configuration: that release, from the mirror that the system uses."""
+    done = subprocess.run(["apt-get", "indextargets", "--format", "$(SITE) $(RELEASE) $(COMPONENT)",
+                           "Created-By: Packages"], stdout=subprocess.PIPE, text=True, check=False)
+    sites = [words[0] for words in map(str.split, done.stdout.splitlines())
+             if len(words) == 3 and words[1:] == [system(), "main"]]
+    if not sites:
+        raise Unavailable("of Debian's %s: this system has no mirror of Debian" % name)
+    with open(os.path.join(state, "sources.list"), "w", encoding="utf-8") as text:
+        text.write("deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] %s %s main\n"
+                   % (sites[0], name))
+    return 'Dir::Etc::sourcelist "%s/sources.list";\nDir::Etc::sourceparts "-";\n' % state
+
+
+def apt(build, *command, cwd=None, release):
+    """apt with lists of its own below `build`, for both processors: the system's are left as they are."""
+    state = os.path.join(build, "apt")
+    for folder in ("lists/partial", "cache/archives/partial"):
+        os.makedirs(os.path.join(state, folder), exist_ok=True)
+    config = os.path.join(state, "apt.conf")
+    with open(config, "w", encoding="utf-8") as text:
+        text.write('APT::Architectures { "amd64"; "arm64"; };\nAPT::Sandbox::User "root";\n'
+                   'Dir::State::lists "%s/lists";\nDir::Cache "%s/cache";\n' % (state, state))
+        if release != system():
+            text.write(another_release(release, state))
+    done = subprocess.run(command, cwd=cwd, env={**os.environ, "APT_CONFIG": config, "LC_ALL": "C"},
+                          stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise Unavailable("%s: %s" % (" ".join(command[:3]),
+                                      (done.stderr.strip().splitlines() or ["failed"])[-1]))
+    return done.stdout
+
+
+def cpio_entry(name, mode, data=b"", device=(0, 0)):
+    """One file of an initramfs ("newc")."""
+    fields = [0, mode, 0, 0, 1, 0, len(data), 0, 0, device[0], device[1], len(name) + 1, 0]
+    head = b"070701" + b"".join(b"%08X" % field for field in fields) + name.encode() + b"\0"
+    return head + b"\0" * (-len(head) % 4) + data + b"\0" * (-len(data) % 4)

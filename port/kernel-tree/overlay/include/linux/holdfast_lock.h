@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+#ifndef _LINUX_HOLDFAST_LOCK_H
+#define _LINUX_HOLDFAST_LOCK_H
+/*
+ * holdfast_lock - the kernel's spinlock as the lock half of Holdfast's lockref (HF_LOCKREF_LOCK_HEADER).
+ *
+ * The lock half must have four bytes, all zero when it is unlocked and has no waiters. The kernel's
+ * queued spinlock is so; its ticket lock is not.
+ */
+#include <linux/spinlock.h>
+
+#ifndef CONFIG_QUEUED_SPINLOCKS
+#error "needs a spinlock that is all zeroes when unlocked: CONFIG_QUEUED_SPINLOCKS"
+#endif
+
+typedef spinlock_t hf_env_lockref_lock_t;
+
+#define hf_env_lockref_lock(lock) spin_lock(lock)
+#define hf_env_lockref_trylock(lock) spin_trylock(lock)
+#define hf_env_lockref_unlock(lock) spin_unlock(lock)
+#define hf_env_lockref_is_locked(lock) spin_is_locked(lock)
+
+#endif
