@@ -71,8 +71,6 @@ fn types() {
         "struct hf_nofault_fault" hf_nofault_fault;
         "struct hf_iovec" hf_iovec;
         "struct hf_iovec_stop" hf_iovec_stop;
-        "struct hf_clear_implementation" hf_clear_implementation;
-        "struct hf_copy_implementation" hf_copy_implementation;
         "struct hf_report_details" hf_report_details;
     }
     for (name, size, align) in SPINLOCKS {
