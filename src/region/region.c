@@ -383,26 +383,28 @@ static bool take_out(hf_region_t *r)
 struct mapping {
 	uintptr_t from, to;
 	uint64_t inode;
-	char name[32];
+	char access[5], name[32];
 };
 
 /* A line that begins one? */
 static bool read_mapping(const char *line, struct mapping *m)
 {
 	m->name[0] = 0;
-	return sscanf(line, "%" SCNxPTR "-%" SCNxPTR " %*s %*s %*s %" SCNu64 " %31[^\n]", &m->from,
-		      &m->to, &m->inode, m->name) >= 3;
+	return sscanf(line, "%" SCNxPTR "-%" SCNxPTR " %4s %*s %*s %" SCNu64 " %31[^\n]", &m->from,
+		      &m->to, m->access, &m->inode, m->name) >= 4;
 }
 
 /*
  * The code that ran may have unmapped its file, and others may have mapped something there since: nothing
  * may be mapped over that. All of the range must be the zeros, or the file, which the end of another
  * region may have mapped already. Zeros are known by their name; on a kernel that has none, they are
- * anonymous and made with MAP_NORESERVE ("nr" in smaps). Returns 0 or -errno.
+ * anonymous, and read-only, or, once written, made with MAP_NORESERVE: "nr" in smaps, which is slow.
+ * Returns 0 or -errno.
  */
 static int still_zeros(const hf_region_t *r, uintptr_t from, uintptr_t to)
 {
 	bool named = hf_atomic32_load_relaxed(&zeros_have_names) != 0, inside = false;
+	bool flags = !named && hf_atomic64_load_seq_cst(&r->written) != HF_DETAIL_REGION_NONE;
 	char line[PATH_MAX + 128];
 	struct mapping m, next;
 	struct stat file;
@@ -411,7 +413,7 @@ static int still_zeros(const hf_region_t *r, uintptr_t from, uintptr_t to)
 	memset(&m, 0, sizeof(m));
 	if (fstat(r->fd, &file))
 		return -errno;
-	maps = fopen(named ? "/proc/self/maps" : "/proc/self/smaps", "re");
+	maps = fopen(flags ? "/proc/self/smaps" : "/proc/self/maps", "re");
 	if (!maps)
 		return -errno;
 	while (from < to && fgets(line, sizeof(line), maps)) {
@@ -420,10 +422,11 @@ static int still_zeros(const hf_region_t *r, uintptr_t from, uintptr_t to)
 			inside = m.from <= from && from < m.to;
 			if (m.from > from)
 				break; /* a hole: it was unmapped */
-			if (inside &&
-			    (m.inode ? m.inode == file.st_ino : strstr(m.name, zeros_name) != NULL))
+			if (inside && (m.inode ? m.inode == file.st_ino
+				       : named ? strstr(m.name, zeros_name) != NULL
+					       : !flags && strcmp(m.access, "r--p") == 0))
 				from = m.to;
-		} else if (inside && !named && !m.inode && strncmp(line, "VmFlags:", 8) == 0 &&
+		} else if (inside && flags && !m.inode && strncmp(line, "VmFlags:", 8) == 0 &&
 			   strstr(line, " nr")) {
 			from = m.to;
 		}
