@@ -2,7 +2,7 @@
 # The front door. CMake does the building: see CMakeLists.txt and CMakePresets.json.
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help build lab lab-quick measured simulation machines instructions readme check test cross fuzz soak format format-check \
+.PHONY: help build lab lab-quick measured simulation machines instructions readme check test cross runtimes fuzz soak format format-check \
 	clean install uninstall venv conan bare kernel kernel-tree docs packages single
 
 PREFIX ?= /usr/local
@@ -98,6 +98,12 @@ kernel-tree: ## Debian's kernel built with Holdfast's refcount and lockref, boot
 packages: ## Debian packages in build/packages: built, checked by lintian, tried in a minimal system
 	@scripts/bootstrap.sh packages
 	$(PYTHON3) -B packaging/deb.py --source-dir . --work-dir build/packages
+
+runtimes: ## faults inside of Go, OpenJDK, CPython, Node.js and gdb
+	@scripts/bootstrap.sh runtimes $@
+	cmake --preset release
+	cmake --build --preset release --target holdfast
+	$(PYTHON3) -B tests/runtimes/run.py --source-dir . --work-dir build/runtimes --library build/release/libholdfast.a
 
 fuzz: ## clear and copy against a byte loop, by libFuzzer, for SECONDS (default 60)
 	@scripts/bootstrap.sh test $@

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 #
-# bootstrap.sh build|lab|test|bare|kernel|packages|report|format|docs [TARGET] - have the packages which that make
+# bootstrap.sh build|lab|test|bare|kernel|runtimes|packages|report|format|docs [TARGET] - have the packages which that make
 # target needs. TARGET is the target that was typed, for the messages.
 #
 # Says nothing and asks nobody when they are all there. Else installs them if it may (root, or sudo
@@ -62,13 +62,14 @@ docs)
 	optional+=("${manual[@]}")
 	;;
 bare) required+=("${bare[@]}") ;;
+runtimes) required+=(golang-go default-jdk-headless nodejs libnode-dev gdb) ;;
 kernel) required+=("${kernel[@]}") ;;
 packages)
 	required+=("${packages[@]}" "${simulate[@]}" nlohmann-json3-dev zlib1g-dev liburcu-dev libfuse3-dev)
 	required+=(libck-dev libtbb-dev libabsl-dev libglib2.0-dev libnsync-dev)
 	;;
 *)
-	echo "usage: $0 build|lab|test|bare|kernel|packages|report|format|docs [TARGET]" >&2
+	echo "usage: $0 build|lab|test|bare|kernel|runtimes|packages|report|format|docs [TARGET]" >&2
 	exit 2
 	;;
 esac

@@ -22,7 +22,7 @@ import pages  # noqa: E402
 
 # The guides' order; one that is not here comes after them, by name.
 GUIDES = ["choose", "object-cache", "pthread", "others", "atomics", "kernel", "faults", "porting", "reports",
-          "other-languages", "tools"]
+          "other-languages", "runtimes", "tools"]
 # The tables of docs/results.md that a page shows as its costs; its own name, where that isn't here. Of a table that
 # several share: the rows.
 COSTS = {"nofault": ("clear", "copy"), "rcuref": ("refcount",), "lockref_waitfree": ("lockref",)}

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT
+// A region belongs to a thread: a goroutine that has one is locked to its thread.
+package main
+
+/*
+#include <stdlib.h>
+#include "probe.h"
+*/
+import "C"
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"sync"
+	"time"
+	"unsafe"
+)
+
+func own() (caught bool) {
+	defer func() { caught = recover() != nil }()
+	var nothing *int
+	*nothing = 1
+	return
+}
+
+func region() int {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	probe := C.malloc(4096)
+	defer C.free(probe)
+	if e := C.probe_begin(probe); e != 0 {
+		return int(e)
+	}
+	C.probe_cut(probe)
+	runtime.Gosched()
+	time.Sleep(time.Microsecond)
+	base := *(*unsafe.Pointer)(unsafe.Add(probe, C.probe_map_offset()))
+	bytes := unsafe.Slice((*byte)(base), 8*4096)
+	sum := 0
+	for _, b := range bytes { // by Go's own instructions
+		sum += int(b)
+	}
+	return int(C.probe_end(probe)) + sum
+}
+
+func main() {
+	if C.probe_install() != 0 || C.probe_all() != 0 || !own() || C.probe_all() != 0 {
+		os.Exit(1)
+	}
+	var wait sync.WaitGroup
+	wrong := make(chan int, 16)
+	for g := 0; g < 8; g++ {
+		wait.Add(1)
+		go func() {
+			defer wait.Done()
+			for i := 0; i < 50; i++ {
+				if e := region(); e != 0 || !own() {
+					wrong <- e
+					return
+				}
+			}
+		}()
+	}
+	wait.Wait()
+	select {
+	case e := <-wrong:
+		fmt.Println("wrong", e)
+		os.Exit(2)
+	default:
+		fmt.Println("good")
+	}
+}

@@ -1,0 +1,133 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Holdfast inside of other runtimes: Go, OpenJDK, CPython, Node.js, gdb. Each that is here is run.
+
+AddressSanitizer and Valgrind: tests/nofault/sanitize. Rust: bindings/rust.
+"""
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.dirname(HERE))
+
+from checks import Checks, Failed, Skip  # noqa: E402
+
+
+class Runtimes:
+    def __init__(self, args):
+        self.args = args
+        self.include = os.path.join(args.source_dir, "include")
+
+    def call(self, *command, status=0, **more):
+        environment = dict(os.environ, **more.pop("env", {}))
+        done = subprocess.run(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                              timeout=300, check=False, env=environment, **more)
+        if done.returncode != status:
+            raise Failed("status %d, not %d: %s" % (done.returncode, status, done.stdout[-800:]))
+        return done.stdout
+
+    def path(self, name):
+        return os.path.join(self.args.work_dir, name)
+
+    def library(self, name, *flags):
+        library = self.path(name)
+        self.call("gcc", "-O1", "-g", "-shared", "-fPIC", "-DHF_STATIC_LIBRARY", *flags, "-I" + self.include,
+                  os.path.join(HERE, "probe.c"), self.args.library, "-pthread", "-o", library)
+        return library
+
+    @staticmethod
+    def need(*programs):
+        for program in programs:
+            if not shutil.which(program):
+                raise Skip("no %s" % program)
+
+    def good(self, *command, **more):
+        output = self.call(*command, **more)
+        if "good" not in output:
+            raise Failed(output[-800:])
+        return output
+
+    def go(self):
+        self.need("go")
+        folder = self.path("go")
+        os.makedirs(folder)
+        for name in ("probe.go", "probe.h", "probe.c"):
+            shutil.copy(os.path.join(HERE, name), folder)
+        with open(os.path.join(folder, "go.mod"), "w", encoding="utf-8") as file:
+            file.write("module probe\n\ngo 1.19\n")
+        self.call("go", "build", "-o", "probe", ".", cwd=folder,
+                  env={"CGO_CFLAGS": "-O1 -g -DHF_STATIC_LIBRARY -I" + os.path.abspath(self.include), "GOFLAGS": "-mod=mod",
+                       "CGO_LDFLAGS": os.path.abspath(self.args.library) + " -lpthread",
+                       "GOCACHE": os.path.abspath(self.path("gocache")), "CGO_ENABLED": "1"})
+        self.good(os.path.join(folder, "probe"))
+
+    def java(self, how, *flags):
+        self.need("java", "javac")
+        home = os.path.dirname(os.path.dirname(os.path.realpath(shutil.which("javac"))))
+        include = os.path.join(home, "include")
+        if not os.path.exists(os.path.join(include, "jni.h")):
+            raise Skip("no jni.h")
+        preload = ["-DPROBE_PRELOAD"] if how == "preload" else []
+        library = self.library("java-%s.so" % how, "-DPROBE_JNI", "-I" + include,
+                               "-I" + os.path.join(include, "linux"), *preload)
+        self.call("javac", "-d", self.args.work_dir, os.path.join(HERE, "Probe.java"))
+        env = {"LD_PRELOAD": os.path.abspath(library)} if preload else {}
+        self.good(os.path.join(home, "bin", "java"), *flags, "-cp", self.args.work_dir, "Probe",
+                  os.path.abspath(library), how, env=env)
+
+    def python(self, order):
+        library = self.library("python.so")
+        output = self.good(sys.executable, os.path.join(HERE, "probe.py"), os.path.abspath(library), order,
+                           status=-11 if order == "before" else 0)
+        if order == "before" and "Fatal Python error: Segmentation fault" not in output:
+            raise Failed("no dump of faulthandler's: " + output[-800:])
+
+    def node(self):
+        self.need("node")
+        include = next((path for path in ("/usr/include/node", "/usr/local/include/node")
+                        if os.path.exists(os.path.join(path, "node_api.h"))), None)
+        if not include:
+            raise Skip("no node_api.h")
+        library = self.library("probe.node", "-DPROBE_NODE", "-I" + include)
+        self.good("node", "-e", "const p = require(process.argv[1]); for (let i = 0; i < 20; i++) "
+                  "if (p.run()) process.exit(3); console.log('good')", os.path.abspath(library))
+
+    def gdb(self):
+        self.need("gdb")
+        program = self.path("gdb-probe")
+        main = self.path("main.c")
+        with open(main, "w", encoding="utf-8") as file:
+            file.write('#include <stdio.h>\nint probe_install(void); int probe_all(void);\n'
+                       'int main(void) { return probe_install() || probe_all() || puts("good") < 0; }\n')
+        self.call("gcc", "-g", "-DHF_STATIC_LIBRARY", "-I" + self.include, main,
+                  os.path.join(HERE, "probe.c"), self.args.library, "-pthread", "-o", program)
+        output = self.good("gdb", "-q", "-batch", "-nx", "-ex", "set debuginfod enabled off",
+                           "-ex", "handle SIGSEGV SIGBUS nostop noprint pass", "-ex", "run", program)
+        if "exited normally" not in output:
+            raise Failed(output[-800:])
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--source-dir", required=True)
+    parser.add_argument("--work-dir", required=True)
+    parser.add_argument("--library", required=True, help="the static library")
+    args = parser.parse_args()
+    shutil.rmtree(args.work_dir, ignore_errors=True)
+    os.makedirs(args.work_dir)
+    runtimes, checks = Runtimes(args), Checks()
+    checks.attempt("Go, with regions in locked threads", runtimes.go)
+    checks.attempt("OpenJDK, JNI, -Xcheck:jni", runtimes.java, "jni", "-Xcheck:jni")
+    checks.attempt("OpenJDK, LD_PRELOAD", runtimes.java, "preload")
+    checks.attempt("CPython, faulthandler enabled first", runtimes.python, "before")
+    checks.attempt("CPython, faulthandler enabled afterwards", runtimes.python, "after")
+    checks.attempt("Node.js, a native module", runtimes.node)
+    checks.attempt("gdb, signals passed", runtimes.gdb)
+    return checks.end()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
