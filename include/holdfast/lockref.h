@@ -89,6 +89,7 @@
 #include "internal/atomic.h"
 #include "internal/wait.h"
 #include "report.h"
+#include "validate.h"
 
 /*
  * The lock half. A port that has a lock of 4 bytes defines HF_LOCKREF_LOCK_HEADER, in the header of

@@ -106,7 +106,6 @@
  * Source   docs/design/0016-lockref-waitfree.md
  */
 #include "lockref.h"
-#include "validate.h"
 
 /* A lock and a count of references; its word is for the verbs only. */
 typedef struct HF_CAPABILITY("lockref") hf_lockref_waitfree {

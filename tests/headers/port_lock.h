@@ -4,7 +4,7 @@
 /* port_lock - a lock of 4 bytes of a port's own, for HF_LOCKREF_LOCK_HEADER: lockref.h says what of it. */
 #include <holdfast/internal/atomic.h>
 
-typedef struct hf_env_lockref_lock {
+typedef struct hf_env_lockref_lock_word {
 	hf_atomic32_t word;
 } hf_env_lockref_lock_t;
 
