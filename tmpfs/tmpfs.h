@@ -45,7 +45,7 @@
  *   What has been taken out of the tree waits for a grace period. A thread of the file system's own
  *   collects it after 20 ms; above 256 KiB of it a call that frees does, and above 4 MiB each call that
  *   allocates waits until that has been done. So
- *   resident memory stays below 1.1 times the limit of data, plus the inodes and names, plus 4 MiB and
+ *   resident memory stays below 1.25 times the limit of data, plus the inodes and names, plus 4 MiB and
  *   what one call frees at once. Memory that is free goes back to the system.
  *
  *   When memory is short: ENOMEM, from every call. One thing aborts: the first call of a thread has
@@ -100,7 +100,11 @@ struct hf_tmpfs_table;
 
 /* All 0 = no limits, malloc, handlers installed. */
 struct hf_tmpfs_options {
-	uint64_t size;   /* bytes of data, rounded up to pages; 0 = no limit */
+	/*
+	 * Bytes of data, rounded up to pages; 0 = no limit. A symlink's target of 128 bytes or more takes
+	 * a page; extended attributes, and the trees of very sparse files, take pages, too.
+	 */
+	uint64_t size;
 	uint64_t inodes; /* the root's is one; each further link to a file is one; 0 = no limit */
 	/*
 	 * Memory for all objects, aligned to 64 bytes; NULL = ENOMEM. Called under mutexes and never
