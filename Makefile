@@ -71,7 +71,7 @@ readme: ## draw docs/results.md and README.md's table from the raw results in do
 	@scripts/bootstrap.sh report $@
 	$(PYTHON3) -B lab/report/results_page.py
 
-check: ## before each commit, two minutes: build, native tests of what changed, headers, roster, format
+check: ## before each commit, two minutes: build, native tests of what changed, headers, format
 	@scripts/bootstrap.sh test $@
 	@$(PYTHON3) -B scripts/check.py
 

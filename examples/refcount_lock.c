@@ -8,7 +8,6 @@
 #include <stdlib.h>
 
 #include <holdfast/refcount_lock.h>
-#include <holdfast/refcount_mutex.h>
 
 #include "must.h"
 

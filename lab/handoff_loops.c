@@ -8,7 +8,8 @@
  */
 #include "handoff.h"
 
-#include "holdfast/spinlock.h"
+#include "holdfast/spinlock_ticket.h"
+#include "variants/spinlock/mcs.h"
 
 /* Is a waiter queued behind the holder? Asked by the holder. */
 static int ticket_has_waiter(hf_spinlock_ticket_t *lock)

@@ -16,6 +16,9 @@
  * between them is subtracted; 0 means that nothing could be measured. Summed over the threads'
  * operations and divided by the threads, so that lock and unlock are in the unit of total.
  *
+ * The rows: those of lab/variants/spinlock, `ticket` of spinlock_ticket.h, and hf_spinlock_t as `small`
+ * and once more as the default. Another world's hf_spinlock_t is `queued`.
+ *
  * Rows `<lock> wait=<policy>` (kind `sweep`) take the inner lock function with another wait policy.
  * They take no part in a verdict.
  */
@@ -28,7 +31,14 @@
 
 #include "holdfast/internal/arch.h"
 #include "holdfast/spinlock.h"
+#include "holdfast/spinlock_ticket.h"
 #include "locks.hpp"
+#include "variants/spinlock/cas.h"
+#include "variants/spinlock/cas_prefetch.h"
+#include "variants/spinlock/cas_release.h"
+#include "variants/spinlock/mcs.h"
+#include "variants/spinlock/queued.h"
+#include "variants/spinlock/wfe.h"
 
 namespace lab
 {
@@ -165,22 +175,33 @@ Lock entry(const std::string &name, const char *kind, const char *is = "", const
 		 Loops<L>::split };
 }
 
-#define SWEPT(name, NAME, bytes, nodes)                                                            \
-	template <hf_wait_policy policy>                                                           \
-	struct swept_##name {                                                                      \
-		hf_spinlock_##name##_t l = HF_SPINLOCK_##NAME##_INIT;                              \
-		void lock() { hf_detail_spinlock_##name##_lock(&l, policy); }                      \
-		void unlock() { hf_detail_spinlock_##name##_unlock(&l); }                          \
-	};
-HF_SPINLOCK_ROSTER(SWEPT)
+/* Each with its own way to wait, and with another. */
+#define SPINLOCKS(X)                                                                               \
+	X(cas, CAS)                                                                                \
+	X(cas_release, CAS_RELEASE)                                                                \
+	X(cas_prefetch, CAS_PREFETCH)                                                              \
+	X(wfe, WFE)                                                                                \
+	X(ticket, TICKET)                                                                          \
+	X(mcs, MCS)                                                                                \
+	X(queued, QUEUED)
 
-#define STRING2(x) #x
-#define STRING(x) STRING2(x)
-#define OURS(name, NAME, bytes, nodes) list.push_back(entry<hf::spinlock_##name>(#name, "ours"));
+#define LOCK(name, NAME)                                                                           \
+	struct name##_lock {                                                                       \
+		hf_spinlock_##name##_t l = HF_SPINLOCK_##NAME##_INIT;                              \
+		void lock() HF_NO_THREAD_SAFETY_ANALYSIS { hf_spinlock_##name##_lock(&l); }        \
+		void unlock() HF_NO_THREAD_SAFETY_ANALYSIS { hf_spinlock_##name##_unlock(&l); }    \
+	};                                                                                         \
+	template <hf_wait_policy policy>                                                           \
+	struct swept_##name : name##_lock {                                                        \
+		void lock() { hf_detail_spinlock_##name##_lock(&this->l, policy); }                \
+	};
+SPINLOCKS(LOCK)
+
+#define OURS(name, NAME) list.push_back(entry<name##_lock>(#name, "ours"));
 #define SWEEP(name, POLICY, policy)                                                                \
 	list.push_back(entry<swept_##name<HF_WAIT_##POLICY>>(#name " wait=" policy, "sweep",       \
 							     #name, policy));
-#define SWEEPS(name, NAME, bytes, nodes)                                                           \
+#define SWEEPS(name, NAME)                                                                         \
 	SWEEP(name, NONE, "none")                                                                  \
 	SWEEP(name, HINT, "hint")                                                                  \
 	SWEEP(name, BACKOFF, "backoff")                                                            \
@@ -190,9 +211,10 @@ std::vector<Lock> all_locks()
 {
 	std::vector<Lock> list;
 
-	HF_SPINLOCK_ROSTER(OURS);
-	list.push_back(entry<hf::spinlock>("default", "default", STRING(HF_SPINLOCK_DEFAULT)));
-	HF_SPINLOCK_ROSTER(SWEEPS);
+	SPINLOCKS(OURS)
+	list.push_back(entry<hf::spinlock>("small", "ours"));
+	list.push_back(entry<hf::spinlock>("default", "default", "small"));
+	SPINLOCKS(SWEEPS)
 	list.push_back(entry<PthreadSpin>("peer:pthread_spin", "peer"));
 	list.push_back(entry<PthreadMutex>("peer:pthread_mutex", "peer"));
 #if HF_LAB_HAVE_CK

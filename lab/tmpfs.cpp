@@ -49,8 +49,7 @@ const char *const KERNEL = "kernel tmpfs, system calls";
 #define STRING2(x) #x
 #define STRING(x) STRING2(x)
 /* By their own names. */
-const char *const DEFAULT =
-	"refcount=saturating, lockref=bounded, spinlock=" STRING(HF_SPINLOCK_DEFAULT);
+const char *const DEFAULT = "refcount=saturating, lockref=bounded, spinlock=small";
 const long TMPFS_MAGIC = 0x01021994;
 
 enum class Case { HOT, EACH, DEEP };

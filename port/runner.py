@@ -3,6 +3,7 @@
 import concurrent.futures
 import os
 import re
+import shutil
 import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -19,9 +20,13 @@ def each(run, names):
 
 
 def mutate(folder, flaw):
-    """A copy of the headers with one flaw, (file, what is there once, what comes instead), in `folder`."""
+    """A copy of the headers with one flaw, (file, what is there once, what comes instead), in `folder`.
+
+    The file is one of include/holdfast, or one of lab/variants, whose name begins with "variants/"."""
     mutation.copy(os.path.join(ROOT, "include"), folder, "holdfast")
-    mutation.edit(os.path.join(folder, "holdfast", flaw[0]), mutation.swap(flaw[1], flaw[2]))
+    shutil.copytree(os.path.join(ROOT, "lab", "variants"), os.path.join(folder, "variants"))
+    file = flaw[0] if flaw[0].startswith("variants/") else "holdfast/" + flaw[0]
+    mutation.edit(os.path.join(folder, file), mutation.swap(flaw[1], flaw[2]))
     return folder
 
 

@@ -5,7 +5,7 @@
     check.py [FILE...]          default: the files that differ from the main branch
 
 Builds the release preset as far as it is needed, and runs the native tests that are quick, those of
-the areas that the changed files belong to, the headers, the roster and the format. Emulators,
+the areas that the changed files belong to, the headers and the format. Emulators,
 sanitizers, ports and all the rest are left to `make test`. The last line is a summary; what failed is
 above it. Exits with 1 if anything failed. The log is in build/test/check.log.
 """
@@ -19,9 +19,9 @@ from test import LOGS, ROOT, Stage, ctest, format_check
 
 # Always: (targets, tests)
 QUICK = (["battery", "battery.spinning", "unit_tests", "unit_spinning_tests", "unit_validate_tests",
-          "unit_slots_tests", "holdfast", "holdfast_shared", "holdfast_extern", "holdfast_extern_shared",
+          "holdfast", "holdfast_shared", "holdfast_extern", "holdfast_extern_shared",
           "abi_program"],
-         ["battery", "unit_", "abi", "codegen", "docs", "extern", "headers", "roster", "runners"])
+         ["battery", "unit_", "abi", "codegen", "docs", "extern", "headers", "runners"])
 
 # area: (files, targets, tests): what a changed file adds. A file may belong to several areas, or none.
 AREAS = {
@@ -29,9 +29,9 @@ AREAS = {
                  ["stress_refcount", "model_refcount", "model_rcuref", "model_refcount_lock"],
                  ["stress.refcount", "model.refcount", "model.rcuref", "instructions"]),
     "spinlock": (r"spinlock|handoff",
-                 ["stress_spinlock", "model_spinlock"],
-                 ["stress.spinlock", r"model.spinlock(\.|$)", "instructions"]),
-    "queued": (r"spinlock/(queued|node|verbs)|queued_watch|model/(spinlock_queued|locks)",
+                 ["stress_spinlock", "model_spinlock", "model_spinlock_variants"],
+                 ["stress.spinlock", r"model.spinlock(_variants)?(\.|$)", "instructions"]),
+    "queued": (r"internal/(spinlock_queued|node)|queued_watch|model/(spinlock_queued|locks)",
                ["model_spinlock_queued"], ["model.spinlock_queued"]),
     "lockref": (r"lockref",
                 ["stress_lockref", "stress_lockref_spinning", "stress_lockref_waitfree",

@@ -73,7 +73,7 @@ def cell(row, column):
     stems, words = ROWS[row], []
     unit = any(there("unit/%s.cpp" % stem, "unit/%s_*.cpp" % stem) for stem in stems)
     battery = any(there("battery/%s_cases.c" % stem) for stem in stems)
-    rosters = ["HF_%s_ROSTER" % stem.upper() for stem in stems]
+    rosters = ["SPINLOCKS" if stem == "spinlock" else "HF_%s_ROSTER" % stem.upper() for stem in stems]
     if column == "Linux program, x86-64":
         words += ["tested"] * (unit or battery)
         words += ["model-checked"] * any(there("model/%s.cpp" % stem) for stem in stems)

@@ -266,10 +266,10 @@ class Check(unittest.TestCase):
         for files, areas in (
                 ([], []),
                 (["README.md", "docs/design/0001-two-axes.md"], []),
-                (["include/holdfast/spinlock/ticket.h"], ["spinlock"]),
-                (["include/holdfast/spinlock/queued.h"], ["spinlock", "queued"]),
+                (["include/holdfast/spinlock_ticket.h"], ["spinlock"]),
+                (["include/holdfast/internal/spinlock_queued.h"], ["spinlock", "queued"]),
                 (["tests/model/refcount.cpp"], ["refcount"]),
-                (["include/holdfast/refcount_mutex.h"], ["refcount", "mutex"]),
+                (["lab/variants/spinlock/mcs.h"], ["spinlock", "lab"]),
                 (["src/mutex/mutex.c", "tests/stress/lockref.cpp"], ["lockref", "mutex"]),
                 (["src/nofault/arch/x86_64.c"], ["nofault"]),
                 (["include/holdfast/internal/atomic.h"], ["waiting"]),

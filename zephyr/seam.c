@@ -14,7 +14,7 @@
 #include <zephyr/kernel.h>
 #include <zephyr/sys/printk.h>
 
-#include "holdfast/spinlock/node.h"
+#include "holdfast/internal/node.h"
 
 #include "../src/env/env.h"
 

@@ -29,19 +29,8 @@ HEAD = """// SPDX-License-Identifier: MIT
 
 use super::*;
 
-zeroed! {
-%s}
-
-/// The family of spinlocks: name, size, alignment.
-#[doc(hidden)]
-pub const SPINLOCKS: &[(&str, usize, usize)] = &[
-%s];
-
 extern "C" {
 """
-
-# X(name, NAME, bytes, nodes): of words of 4 bytes, free when all are 0.
-ROW = r"\bX\((\w+), [A-Z_]+, (\d+), [01]\)"
 
 TEST = """// SPDX-License-Identifier: MIT
 // Made by bindings/rust/generate.py of the C headers. Not to be edited.
@@ -73,13 +62,7 @@ def rust(kind):
 def files():
     """{path: text}"""
     functions = declared.functions(ROOT, ["gcc"])
-    with open(os.path.join(ROOT, "include", "holdfast", "spinlock.h"), encoding="utf-8") as file:
-        locks = [("hf_spinlock_%s_t" % name, name, int(size)) for name, size in re.findall(ROW, file.read())]
-    lines = [HEAD % (
-        "".join('    %s, u32, %d, "A spinlock: `holdfast/spinlock/%s.h`.";\n' % (kind, size / 4, name)
-                for kind, name, size in locks),
-        "".join('    ("%s", core::mem::size_of::<%s>(), core::mem::align_of::<%s>()),\n' % (kind, kind, kind)
-                for kind, _, _ in locks))]
+    lines = [HEAD]
     for function in functions:
         arguments = ", ".join(
             "%s: %s" % ((name + "_" if name in WORDS else name) or "arg%d" % number, rust(kind))

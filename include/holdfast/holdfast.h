@@ -7,9 +7,8 @@
  *
  * Use when / not when
  *   In a program that uses several primitives, or to try the library. A header of your own is better
- *   off with the one that it needs, because each of its users pays for what it includes. Two headers
- *   are not included: refcount_mutex.h, which needs <pthread.h>, and extern.h, which is for other
- *   languages. Where a world lacks something (a kernel has no parking), that header is empty.
+ *   off with the one that it needs, because each of its users pays for what it includes. extern.h
+ *   is not included: it is for other languages. Where a world lacks something (a kernel has no parking), that header is empty.
  */
 #include "cond.h"
 #include "intrusive_ptr.h"
@@ -24,6 +23,7 @@
 #include "region.h"
 #include "report.h"
 #include "spinlock.h"
+#include "spinlock_ticket.h"
 #include "validate.h"
 #include "version.h"
 

@@ -97,6 +97,7 @@
  *
  * Source      docs/design/0014-mutex.md
  */
+#include "internal/guard.h"
 #include "internal/parking.h"
 #include "validate.h"
 

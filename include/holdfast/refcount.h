@@ -21,7 +21,7 @@
  *
  * Example         examples/refcount.c
  * C++             intrusive_ptr.h has pointers that own a reference.
- * Locks at zero   refcount_lock.h has dec_and_lock, refcount_mutex.h dec_and_mutex_lock.
+ * Locks at zero   refcount_lock.h has dec_and_lock and dec_and_mutex_lock.
  *
  * Misuse                            report                         value after, result
  *   add, inc past INT32_MAX         HF_REPORT_ADD_OVF              saturated

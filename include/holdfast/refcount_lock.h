@@ -3,12 +3,18 @@
 #define HF_REFCOUNT_LOCK_H
 #pragma GCC system_header
 /*
- * refcount_lock - drop a reference, and hold a spinlock if it was the last.
+ * refcount_lock - drop a reference, and hold a lock if it was the last.
  *
  * Use when / not when
  *   For objects that can still be found through a structure which the lock protects: the last
  *   put must take them out before a lookup can find them at 0. Not where lookups use inc_not_zero
  *   and the structure tolerates dead objects: dec_and_test is enough then.
+ *
+ * Verbs
+ *   dec_and_lock, dec_and_lock_irqsave   a spinlock
+ *   dec_and_mutex_lock                   a pthread mutex, for a section that may sleep; where threads
+ *                                        park (HF_ENV_HAS_PARK), and not a robust one: this verb
+ *                                        can't report that its owner died
  *
  * Invariants
  *   I1  the lock is not touched while there are other references (dec_not_one).
@@ -64,6 +70,34 @@ HF_INLINE HF_MUST_CHECK bool hf_refcount_dec_and_lock_irqsave(hf_refcount_t *r, 
 		return true;
 	}
 	hf_spinlock_unlock_irqrestore(lock, saved);
+	return false;
+}
+#endif
+
+#if HF_ENV_HAS_PARK
+#include <pthread.h>
+
+/**
+ * hf_refcount_dec_and_mutex_lock - drop a reference; if it was the last, keep the mutex
+ * @r:     the count
+ * @mutex: protects the structure in which the object is found
+ *
+ * Context:  the caller does not hold the mutex
+ * Ordering: release; on true also acquire
+ * Errors:   as hf_refcount_dec_and_test(); if pthread_mutex_lock() fails (the caller holds a mutex
+ *           that checks for errors) the reference is kept, and the result is false
+ * Return:   true = the count is 0 and the mutex is held; false = not the last, mutex not held
+ */
+HF_INLINE HF_MUST_CHECK bool hf_refcount_dec_and_mutex_lock(hf_refcount_t *r,
+							    pthread_mutex_t *mutex)
+{
+	if (hf_refcount_dec_not_one(r)) /* I1 */
+		return false;
+	if (pthread_mutex_lock(mutex) != 0)
+		return false;
+	if (hf_refcount_dec_and_test(r)) /* I2 */
+		return true;
+	(void)pthread_mutex_unlock(mutex);
 	return false;
 }
 #endif

@@ -6,10 +6,10 @@
  * spinlock - mutual exclusion for short sections.
  *
  * Use when / not when
- *   Not when there may be more runnable threads than processors: waiters burn their time slices,
- *   and a queue stalls while its head is descheduled. Take a mutex then. Not around anything that
- *   blocks, allocates or does I/O. Use it for sections of some ten to some hundred instructions, by
- *   threads that have a processor each; in kernels and on bare metal.
+ *   In kernels and on bare metal, where a holder keeps its processor, for sections of some ten to
+ *   some hundred instructions. In user space take a mutex: a spinlock's waiters waste their time
+ *   slices when there are more runnable threads than processors. Not around anything that blocks,
+ *   allocates or does I/O.
  *
  * Verbs
  *   lock, trylock, unlock    wait for it; take it only if it is free; release it
@@ -20,31 +20,36 @@
  * Guards
  *   C     HF_SPINLOCK_GUARD(&lock);              released where the enclosing block ends
  *   C++   hf::spinlock lock;
- *         hf::guard<hf::spinlock> hold(lock);     guard.h; or std::lock_guard, std::scoped_lock
+ *         hf::guard<hf::spinlock> hold(lock);    or std::lock_guard, std::scoped_lock
  *
- *   Under clang -Wthread-safety data that is HF_GUARDED_BY(lock) may be touched only while it is
- *   held. That analysis does not see where a guard in C ends: it takes the lock for held to the end
- *   of the function, and objects to a lock() of the same lock that comes after it there.
+ *   Under clang -Wthread-safety data that is HF_GUARDED_BY(lock) may be touched only while the lock
+ *   is held. That analysis does not see where a guard in C ends: it takes the lock for held to the
+ *   end of the function, and objects to a later lock() of the same lock there.
  *
  * Example     examples/spinlock.c, examples/spinlock_guard.cpp
  * Validation  -DHF_VALIDATE=1 reports recursion, unlock by another thread, long holds: validate.h.
  *
- * The family      name            bytes  order of service         waits at
- *                 cas             4      any                      the word, writing
- *                 cas_release     4      any                      the word, writing
- *                 cas_prefetch    4      any                      the word, writing
- *                 wfe             4      any                      the word, reading (WFE)
- *                 ticket          8      first come               the word, reading
- *                 mcs             12     first come               an own node
- *                 queued          4      first come, bounded      the word (the next waiter),
- *                                        barging                  an own node
+ * State
+ *   One 32-bit word; 0 = free. It depends on the world what a waiter does:
  *
- *   Each has its own header (spinlock/<name>.h), type (hf_spinlock_<name>_t), initialiser
- *   (HF_SPINLOCK_<NAME>_INIT), verbs (hf_spinlock_<name>_lock, ...), C++ class
- *   (hf::spinlock_<name>). This header gives the default the short names: HF_SPINLOCK_DEFAULT,
- *   queued unless defined.
+ *   processors are owned   a queue: first come, first served with bounded barging. Kernel, bare
+ *                          metal: internal/spinlock_queued.h has the states and their bounds
+ *   threads are preempted  0 --lock--> 1 --unlock--> 0. Waiters read the word until it is 0, and
+ *                          then compete for it. Linux user space (HF_ENV_HAS_PARK). Waiters do not
+ *                          queue, because a queue stops when its head is preempted. So there is no
+ *                          bound on how often a waiter is passed over: no fairness
  *
- * Arguments   lock   all bytes 0, HF_SPINLOCK_INIT or init have made it
+ *   spinlock_ticket.h is strictly first come, first served, in 8 bytes.
+ *
+ * Invariants (where threads are preempted; the queue has its own)
+ *   L1  only the thread whose compare-and-swap made the word 1 stores 0. So unlock need not be a
+ *       read-modify-write.
+ *   L2  the compare-and-swap is an acquire and the store of 0 a release: what was done under the lock
+ *       happens before what is done under it next.
+ *   L3  on AArch64 waiting by WFE loses no wake-up and needs no SEV: the load that found the word 1
+ *       has armed the monitor, and the store of 0 clears it, which ends WFE.
+ *   L4  the word knows of no waiter. So processes may share the lock, and the child of a fork, in
+ *       which only its holder is left, may unlock it.
  *
  * Ordering
  *   operation                order
@@ -59,56 +64,61 @@
  *   an observer that does not take the lock can see a store from before the lock after a store from
  *   after the unlock. Code that relies on more takes the _full forms.
  *
- * Source      docs/design/0004-queued-spinlock.md, docs/design/0005-waiting.md
+ * Source      docs/design/0004-queued-spinlock.md, docs/design/0031-one-spinlock.md. The small lock:
+ *             "SeqRel" and "Litmus" of Zephyr's issue 32686, in one.
  */
+#include "validate.h"
+#include "internal/atomic.h"
 #include "internal/guard.h"
-#include "spinlock/cas.h"
-#include "spinlock/cas_prefetch.h"
-#include "spinlock/cas_release.h"
-#include "spinlock/mcs.h"
-#include "spinlock/queued.h"
-#include "spinlock/ticket.h"
-#include "spinlock/wfe.h"
-
-/*
- * HF_SPINLOCK_ROSTER - X(name, NAME, bytes, nodes) for each of the family, and for nothing else.
- *
- *   name, NAME   as in hf_spinlock_<name>_lock, HF_SPINLOCK_<NAME>_INIT
- *   bytes        sizeof(hf_spinlock_<name>_t)
- *   nodes        1 = a waiter needs a queue node (hf_env_node_get()); else 0
- *
- * Tests, lab and ports are made from it; programs may use it too. A new lock is a row here.
- */
-#define HF_SPINLOCK_ROSTER(X)                                                                      \
-	X(cas, CAS, 4, 0)                                                                          \
-	X(cas_release, CAS_RELEASE, 4, 0)                                                          \
-	X(cas_prefetch, CAS_PREFETCH, 4, 0)                                                        \
-	X(wfe, WFE, 4, 0)                                                                          \
-	X(ticket, TICKET, 8, 0)                                                                    \
-	X(mcs, MCS, 12, 1)                                                                         \
-	X(queued, QUEUED, 4, 1)
-
-/* The one with the short names. */
-#ifndef HF_SPINLOCK_DEFAULT
-#define HF_SPINLOCK_DEFAULT queued
+#include "internal/wait.h"
+#if !HF_ENV_HAS_PARK
+#include "internal/spinlock_queued.h"
 #endif
-#define HF_DETAIL_SPINLOCK_DEFAULT(verb)                                                           \
-	HF_DETAIL_PASTE4(hf_spinlock_, HF_SPINLOCK_DEFAULT, _, verb)
 
-/* hf_spinlock_t, hf_spinlock_<name>_t - a spinlock; of one implementation */
-typedef HF_DETAIL_SPINLOCK_DEFAULT(t) hf_spinlock_t;
+/* hf_spinlock_t - a spinlock */
+typedef struct HF_CAPABILITY("spinlock") hf_spinlock {
+	hf_atomic32_t word;
+} hf_spinlock_t;
 
-/* HF_SPINLOCK_INIT, HF_SPINLOCK_<NAME>_INIT - a lock that is free: all bytes are 0 */
-#ifdef __cplusplus
+/* HF_SPINLOCK_INIT - a lock that is free: all bytes are 0 */
 #define HF_SPINLOCK_INIT                                                                           \
 	{                                                                                          \
+		HF_ATOMIC_INIT(0)                                                                  \
 	}
+
+/* Take the lock if it is free and has no waiters. */
+HF_INLINE bool hf_detail_spinlock_trylock(hf_spinlock_t *lock)
+{
+#if HF_ENV_HAS_PARK
+	uint32_t unlocked = 0;
+
+	return hf_atomic32_try_cmpxchg_acquire(&lock->word, &unlocked, 1); /* L2 */
 #else
-#define HF_SPINLOCK_INIT                                                                           \
-	{                                                                                          \
-		0                                                                                  \
-	}
+	return hf_detail_spinlock_queued_trylock(&lock->word);
 #endif
+}
+
+/* Wait for a lock that was not free, and take it: one copy, out of line. */
+HF_SLOW void hf_detail_spinlock_lock_slow(hf_spinlock_t *lock)
+{
+#if HF_ENV_HAS_PARK
+	uint64_t start = hf_detail_profile_begin();
+
+	if (HF_ARCH_WAIT_FREE_LOCK == HF_WAIT_MONITOR) {
+		hf_atomic32_wait_zero_set_acquire(&lock->word); /* L2, L3 */
+	} else {
+		hf_wait_t wait = HF_WAIT_INIT;
+
+		do {
+			while (hf_atomic32_load_relaxed(&lock->word))
+				hf_wait_once(&wait, HF_ARCH_WAIT_FREE_LOCK);
+		} while (!hf_detail_spinlock_trylock(lock));
+	}
+	hf_detail_profile_end(start, HF_DETAIL_PROFILE_SPINLOCK, lock, HF_DETAIL_SLOW_CALL_SITE);
+#else
+	hf_detail_spinlock_queued_contended(&lock->word, HF_ARCH_WAIT_QUEUE);
+#endif
+}
 
 /**
  * hf_spinlock_init - make a lock that is free
@@ -118,61 +128,9 @@ typedef HF_DETAIL_SPINLOCK_DEFAULT(t) hf_spinlock_t;
  */
 HF_INLINE void hf_spinlock_init(hf_spinlock_t *lock)
 {
-	HF_DETAIL_SPINLOCK_DEFAULT(init)(lock);
+	HF_DETAIL_VALIDATE_FORGET(lock);
+	hf_atomic32_store_relaxed(&lock->word, 0);
 }
-
-/**
- * hf_spinlock_lock - wait until the lock is free, and take it
- *
- * Context:  any thread that does not hold it; a signal or interrupt handler only if it cannot have
- *           interrupted a holder of the same lock
- * Ordering: acquire
- * Errors:   under HF_VALIDATE a recursion is reported and granted; else it deadlocks
- */
-HF_INLINE void hf_spinlock_lock(hf_spinlock_t *lock) HF_ACQUIRE(lock)
-{
-	HF_DETAIL_SPINLOCK_DEFAULT(lock)(lock);
-}
-
-/**
- * hf_spinlock_trylock - take the lock if it is free and has no waiters
- *
- * Context:  any thread, any handler
- * Ordering: acquire if true; none if false
- * Return:   true = taken
- */
-HF_INLINE HF_MUST_CHECK bool hf_spinlock_trylock(hf_spinlock_t *lock) HF_TRY_ACQUIRE(true, lock)
-{
-	return HF_DETAIL_SPINLOCK_DEFAULT(trylock)(lock);
-}
-
-/**
- * hf_spinlock_unlock - release the lock
- *
- * Context:  the holder
- * Ordering: release
- * Errors:   under HF_VALIDATE reported, and nothing done, if this thread does not hold it
- */
-HF_INLINE void hf_spinlock_unlock(hf_spinlock_t *lock) HF_RELEASE(lock)
-{
-	HF_DETAIL_SPINLOCK_DEFAULT(unlock)(lock);
-}
-
-#if HF_ENV_HAS_FORK
-/**
- * hf_spinlock_unlock_in_child - release a lock in the child of a fork, where its waiters are not
- *
- * For pthread_atfork(): lock before the fork, unlock in the parent, and this in the child.
- *
- * Context:  the thread that forked, and held the lock then; before the child uses the lock otherwise
- * Ordering: none
- * Errors:   as hf_spinlock_unlock()
- */
-HF_INLINE void hf_spinlock_unlock_in_child(hf_spinlock_t *lock) HF_RELEASE(lock)
-{
-	HF_DETAIL_SPINLOCK_DEFAULT(unlock_in_child)(lock);
-}
-#endif
 
 /**
  * hf_spinlock_is_locked - is there a holder, or a waiter?
@@ -183,8 +141,82 @@ HF_INLINE void hf_spinlock_unlock_in_child(hf_spinlock_t *lock) HF_RELEASE(lock)
  */
 HF_INLINE bool hf_spinlock_is_locked(const hf_spinlock_t *lock)
 {
-	return HF_DETAIL_SPINLOCK_DEFAULT(is_locked)(lock);
+	return hf_atomic32_load_relaxed(&lock->word) != 0;
 }
+
+/**
+ * hf_spinlock_lock - wait until the lock is free, and take it
+ *
+ * Context:  any thread that does not hold it; a signal or interrupt handler only if it cannot have
+ *           interrupted a holder of the same lock
+ * Ordering: acquire
+ * Errors:   under HF_VALIDATE a recursion is reported and granted; else it deadlocks
+ */
+HF_INLINE void hf_spinlock_lock(hf_spinlock_t *lock) HF_ACQUIRE(lock) HF_NO_THREAD_SAFETY_ANALYSIS
+{
+	hf_env_preempt_disable();
+	if (!HF_DETAIL_VALIDATE_LOCK(lock, hf_spinlock_is_locked(lock)))
+		return;
+	if (HF_UNLIKELY(!hf_detail_spinlock_trylock(lock)))
+		hf_detail_spinlock_lock_slow(lock);
+	HF_DETAIL_VALIDATE_LOCKED(lock);
+}
+
+/**
+ * hf_spinlock_trylock - take the lock if it is free and has no waiters
+ *
+ * Context:  any thread, any handler
+ * Ordering: acquire if true; none if false
+ * Return:   true = taken
+ */
+HF_INLINE HF_MUST_CHECK bool hf_spinlock_trylock(hf_spinlock_t *lock)
+	HF_TRY_ACQUIRE(true, lock) HF_NO_THREAD_SAFETY_ANALYSIS
+{
+	hf_env_preempt_disable();
+	if (hf_detail_spinlock_trylock(lock)) {
+		HF_DETAIL_VALIDATE_LOCKED(lock);
+		return true;
+	}
+	hf_env_preempt_enable();
+	return false;
+}
+
+/**
+ * hf_spinlock_unlock - release the lock
+ *
+ * Context:  the holder
+ * Ordering: release
+ * Errors:   under HF_VALIDATE reported, and nothing done, if this thread does not hold it
+ */
+HF_INLINE void hf_spinlock_unlock(hf_spinlock_t *lock) HF_RELEASE(lock) HF_NO_THREAD_SAFETY_ANALYSIS
+{
+	if (!HF_DETAIL_VALIDATE_UNLOCK(lock, hf_spinlock_is_locked(lock)))
+		return;
+#if HF_ENV_HAS_PARK
+	hf_atomic32_store_release(&lock->word, 0); /* L1, L2, L3 */
+#else
+	hf_detail_spinlock_queued_unlock(&lock->word);
+#endif
+	hf_env_preempt_enable();
+}
+
+#if HF_ENV_HAS_FORK
+/**
+ * hf_spinlock_unlock_in_child - release, in the child of a fork, a lock that the parent took
+ *
+ * For pthread_atfork(): lock before the fork, unlock in the parent, and this in the child. A lock
+ * that another thread of the parent held stays locked in the child: hf_spinlock_init() frees it, if
+ * what it protects can be used at all.
+ *
+ * Context:  the thread that forked, and held the lock then
+ * Ordering: none
+ * Errors:   as hf_spinlock_unlock()
+ */
+HF_INLINE void hf_spinlock_unlock_in_child(hf_spinlock_t *lock) HF_RELEASE(lock)
+{
+	hf_spinlock_unlock(lock); /* L4 */
+}
+#endif
 
 /**
  * hf_spinlock_lock_full - lock, and a full memory barrier
@@ -194,7 +226,9 @@ HF_INLINE bool hf_spinlock_is_locked(const hf_spinlock_t *lock)
  */
 HF_INLINE void hf_spinlock_lock_full(hf_spinlock_t *lock) HF_ACQUIRE(lock)
 {
-	HF_DETAIL_SPINLOCK_DEFAULT(lock_full)(lock);
+	hf_atomic_fence_seq_cst_at_rmw();
+	hf_spinlock_lock(lock);
+	hf_atomic_fence_seq_cst_at_rmw();
 }
 
 /**
@@ -205,7 +239,8 @@ HF_INLINE void hf_spinlock_lock_full(hf_spinlock_t *lock) HF_ACQUIRE(lock)
  */
 HF_INLINE void hf_spinlock_unlock_full(hf_spinlock_t *lock) HF_RELEASE(lock)
 {
-	HF_DETAIL_SPINLOCK_DEFAULT(unlock_full)(lock);
+	hf_spinlock_unlock(lock);
+	hf_atomic_fence_seq_cst();
 }
 
 #if HF_ENV_HAS_IRQ
@@ -218,7 +253,10 @@ HF_INLINE void hf_spinlock_unlock_full(hf_spinlock_t *lock) HF_RELEASE(lock)
  */
 HF_INLINE unsigned long hf_spinlock_lock_irqsave(hf_spinlock_t *lock) HF_ACQUIRE(lock)
 {
-	return HF_DETAIL_SPINLOCK_DEFAULT(lock_irqsave)(lock);
+	unsigned long flags = hf_env_irq_save();
+
+	hf_spinlock_lock(lock);
+	return flags;
 }
 
 /**
@@ -231,37 +269,75 @@ HF_INLINE unsigned long hf_spinlock_lock_irqsave(hf_spinlock_t *lock) HF_ACQUIRE
 HF_INLINE void hf_spinlock_unlock_irqrestore(hf_spinlock_t *lock, unsigned long flags)
 	HF_RELEASE(lock)
 {
-	HF_DETAIL_SPINLOCK_DEFAULT(unlock_irqrestore)(lock, flags);
+	hf_spinlock_unlock(lock);
+	hf_env_irq_restore(flags);
 }
 #endif
 
-/**
- * hf_spinlock_<name>_guard_begin - what HF_SPINLOCK_GUARD_OF() begins with: lock
- * hf_spinlock_<name>_guard_end - and ends with: unlock
- * @guard: what guard_begin returned
- *
- * Context:  as hf_spinlock_lock(), hf_spinlock_unlock()
- * Ordering: acquire; release
- * Return:   guard_begin: the lock
- */
+HF_INLINE hf_spinlock_t *hf_detail_spinlock_guard_begin(hf_spinlock_t *lock)
+	HF_ASSERT_HELD(lock) HF_NO_THREAD_SAFETY_ANALYSIS
+{
+	hf_spinlock_lock(lock);
+	return lock;
+}
 
-/*
- * HF_SPINLOCK_GUARD_OF - hold a lock of the named implementation to the end of this block
- * @name: of the implementation, as in HF_SPINLOCK_ROSTER
- */
-#define HF_SPINLOCK_GUARD_OF(name, lock)                                                           \
-	HF_DETAIL_PASTE4(hf_spinlock_, name, _, t)                                                 \
-	*HF_DETAIL_UNIQUE(hf_detail_guard_) __attribute__((                                        \
-		cleanup(HF_DETAIL_PASTE4(hf_spinlock_, name, _, guard_end)), unused)) =            \
-		HF_DETAIL_PASTE4(hf_spinlock_, name, _, guard_begin)(lock)
+HF_INLINE void hf_detail_spinlock_guard_end(hf_spinlock_t **guard) HF_NO_THREAD_SAFETY_ANALYSIS
+{
+	hf_spinlock_unlock(*guard);
+}
 
 /* HF_SPINLOCK_GUARD - hold a lock to the end of this block, however it is left. Not longjmp. */
-#define HF_SPINLOCK_GUARD(lock) HF_DETAIL_SPINLOCK_GUARD_OF(HF_SPINLOCK_DEFAULT, lock)
-#define HF_DETAIL_SPINLOCK_GUARD_OF(name, lock) HF_SPINLOCK_GUARD_OF(name, lock)
+#define HF_SPINLOCK_GUARD(lock)                                                                    \
+	hf_spinlock_t *HF_DETAIL_UNIQUE(hf_detail_guard_)                                          \
+		__attribute__((cleanup(hf_detail_spinlock_guard_end), unused)) =                   \
+			hf_detail_spinlock_guard_begin(lock)
 
 #ifdef __cplusplus
 HF_BEGIN_CXX
-using spinlock = HF_DETAIL_PASTE(spinlock_, HF_SPINLOCK_DEFAULT);
+/* Lockable: works with std::lock_guard, std::unique_lock and std::scoped_lock. */
+class HF_CAPABILITY("spinlock") spinlock {
+public:
+	/* All bytes 0: free. A global one is free before any constructor runs, and none undoes that. */
+	HF_DETAIL_CONSTEXPR spinlock() noexcept : raw_() {}
+	spinlock(const spinlock &) = delete;
+	spinlock &operator=(const spinlock &) = delete;
+#if HF_VALIDATE
+	~spinlock()
+	{
+		HF_DETAIL_VALIDATE_FORGET(&raw_);
+	}
+#endif
+
+	void lock() noexcept HF_ACQUIRE() HF_NO_THREAD_SAFETY_ANALYSIS
+	{
+		hf_spinlock_lock(&raw_);
+	}
+	bool try_lock() noexcept HF_TRY_ACQUIRE(true) HF_NO_THREAD_SAFETY_ANALYSIS
+	{
+		return hf_spinlock_trylock(&raw_);
+	}
+	void unlock() noexcept HF_RELEASE() HF_NO_THREAD_SAFETY_ANALYSIS
+	{
+		hf_spinlock_unlock(&raw_);
+	}
+#if HF_ENV_HAS_FORK
+	void unlock_in_child() noexcept HF_RELEASE() HF_NO_THREAD_SAFETY_ANALYSIS
+	{
+		hf_spinlock_unlock_in_child(&raw_);
+	}
+#endif
+	bool is_locked() const noexcept
+	{
+		return hf_spinlock_is_locked(&raw_);
+	}
+	hf_spinlock_t *native_handle() noexcept
+	{
+		return &raw_;
+	}
+
+private:
+	hf_spinlock_t raw_;
+};
 HF_END_CXX
 #endif
 

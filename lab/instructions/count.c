@@ -21,6 +21,13 @@
 #include <holdfast/refcount.h>
 #include <holdfast/mutex.h>
 #include <holdfast/spinlock.h>
+#include <holdfast/spinlock_ticket.h>
+#include "variants/spinlock/cas.h"
+#include "variants/spinlock/cas_prefetch.h"
+#include "variants/spinlock/cas_release.h"
+#include "variants/spinlock/mcs.h"
+#include "variants/spinlock/queued.h"
+#include "variants/spinlock/wfe.h"
 
 #include "counts.h"
 #include "nofault/implementations.h"
@@ -132,11 +139,16 @@ REFCOUNT(default, hf_refcount)
 		return verbs##_is_locked(&lock_##name);                                            \
 	}
 
-#define SPINLOCK_ROW(name, NAME, bytes, nodes) SPINLOCK(name, hf_spinlock_##name)
-HF_SPINLOCK_ROSTER(SPINLOCK_ROW)
+SPINLOCK(cas, hf_spinlock_cas)
+SPINLOCK(cas_release, hf_spinlock_cas_release)
+SPINLOCK(cas_prefetch, hf_spinlock_cas_prefetch)
+SPINLOCK(wfe, hf_spinlock_wfe)
+SPINLOCK(ticket, hf_spinlock_ticket)
+SPINLOCK(mcs, hf_spinlock_mcs)
+SPINLOCK(queued, hf_spinlock_queued)
 SPINLOCK(default, hf_spinlock)
 
-#define COUNT_SPINLOCK(name, ...)                                                                  \
+#define COUNT_SPINLOCK(name)                                                                       \
 	do {                                                                                       \
 		puts("spinlock lock " #name " undone");                                            \
 		measure(spinlock_##name##_lock, spinlock_##name##_unlock, &lock_##name);           \
@@ -343,7 +355,13 @@ int main(void)
 
 	LAB_REFCOUNTS(COUNT_REFCOUNT)
 	COUNT_REFCOUNT(default)
-	HF_SPINLOCK_ROSTER(COUNT_SPINLOCK)
+	COUNT_SPINLOCK(cas)
+	COUNT_SPINLOCK(cas_release)
+	COUNT_SPINLOCK(cas_prefetch)
+	COUNT_SPINLOCK(wfe)
+	COUNT_SPINLOCK(ticket)
+	COUNT_SPINLOCK(mcs)
+	COUNT_SPINLOCK(queued)
 	COUNT_SPINLOCK(default)
 	COUNT_MUTEX(private, hf_mutex)
 	COUNT_MUTEX(shared, hf_mutex_shared)

@@ -63,6 +63,9 @@ AIMS = [
     ("queued lock and unlock: no more than the ticket lock's",
      ["spinlock lock queued", "spinlock unlock queued"],
      ["spinlock lock ticket", "spinlock unlock ticket"], 0),
+    ("lock and unlock: no more than the queued lock's",
+     ["spinlock lock default", "spinlock unlock default"],
+     ["spinlock lock queued", "spinlock unlock queued"], 0),
 ]
 
 # (file, text, the same with an instruction more, the rows that execute it), on MUTANT_COLUMN.
@@ -71,9 +74,10 @@ NOP = '__asm__ volatile("nop");\n'
 MUTANTS = [
     ("include/holdfast/refcount.h", "	hf_detail_refcount_add(1, r, NULL);\n",
      "	" + NOP + "	hf_detail_refcount_add(1, r, NULL);\n", r"refcount inc (saturating|default)"),
-    ("include/holdfast/spinlock/queued.h", "	hf_atomic32_store_low8_release(&lock->word, 0);",
-     "	" + NOP + "	hf_atomic32_store_low8_release(&lock->word, 0);",
-     r"spinlock unlock (queued|default)"),
+    ("include/holdfast/spinlock.h", "	hf_atomic32_store_release(&lock->word, 0); /*",
+     "	" + NOP + "	hf_atomic32_store_release(&lock->word, 0); /*", r"spinlock unlock default"),
+    ("include/holdfast/internal/spinlock_queued.h", "	hf_atomic32_store_low8_release(lock, 0);",
+     "	" + NOP + "	hf_atomic32_store_low8_release(lock, 0);", r"spinlock unlock queued"),
     ("include/holdfast/lockref.h", "	*count = hf_detail_lockref_count(less);\n",
      "	*count = hf_detail_lockref_count(less);\n	" + NOP,
      r"lockref put_\w+ (?!locked|waitfree)\w+"),
@@ -120,8 +124,10 @@ def build(column, source, folder):
     compiler, _, _, _ = tools(column)
     program = os.path.join(folder, "count")
     sources = sorted(glob.glob(os.path.join(source, "src", "**", "*.c"), recursive=True))
+    sources.append(os.path.join(source, "lab", "variants", "spinlock", "user_nodes.c"))
     output(compiler, *FLAGS, *COLUMNS[column][2], "-I", os.path.join(source, "include"),
-           "-I", os.path.join(os.path.dirname(HERE), "variants"), os.path.join(HERE, "count.c"),
+           "-I", os.path.join(source, "lab"), "-I", os.path.join(os.path.dirname(HERE), "variants"),
+           os.path.join(HERE, "count.c"),
            os.path.join(source, "lab", "variants", "nofault", "implementations.c"), *sources, *LINK, "-o", program)
     return program
 
@@ -282,7 +288,7 @@ def differences(now, then):
 def mutated(args, now):
     """What is wrong with how the mutants fail; nothing if each row does that should, and no other."""
     folder = os.path.join(args.work_dir, "mutant")
-    tree = mutation.copy(args.source_dir, os.path.join(folder, "tree"), "include", "src")
+    tree = mutation.copy(args.source_dir, os.path.join(folder, "tree"), "include", "src", os.path.join("lab", "variants"))
     try:
         for name, before, after, _ in MUTANTS:
             mutation.edit(os.path.join(tree, name), mutation.swap(before, after))

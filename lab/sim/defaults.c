@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* defaults - what the headers say where the simulator has a knob. */
 #include "holdfast/lockref.h"
-#include "holdfast/spinlock.h"
+#include "variants/spinlock/queued.h"
 
 #include "sim.h"
 

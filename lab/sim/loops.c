@@ -50,6 +50,13 @@ static inline void note_retries(uint32_t retries, bool fallback)
 #include "holdfast/lockref_waitfree.h"
 #include "holdfast/rcuref.h"
 #include "holdfast/spinlock.h"
+#include "holdfast/spinlock_ticket.h"
+#include "variants/spinlock/cas.h"
+#include "variants/spinlock/cas_prefetch.h"
+#include "variants/spinlock/cas_release.h"
+#include "variants/spinlock/mcs.h"
+#include "variants/spinlock/queued.h"
+#include "variants/spinlock/wfe.h"
 
 #include "counts.h"
 
@@ -196,8 +203,14 @@ static void section(void *object, double between)
 		}                                                                                  \
 	}
 
-#define SPINLOCK_LOOP(name, NAME, bytes, nodes) LOCK_LOOP(spinlock_##name, hf_spinlock_##name)
-HF_SPINLOCK_ROSTER(SPINLOCK_LOOP)
+LOCK_LOOP(spinlock_cas, hf_spinlock_cas)
+LOCK_LOOP(spinlock_cas_release, hf_spinlock_cas_release)
+LOCK_LOOP(spinlock_cas_prefetch, hf_spinlock_cas_prefetch)
+LOCK_LOOP(spinlock_wfe, hf_spinlock_wfe)
+LOCK_LOOP(spinlock_ticket, hf_spinlock_ticket)
+LOCK_LOOP(spinlock_mcs, hf_spinlock_mcs)
+LOCK_LOOP(spinlock_queued, hf_spinlock_queued)
+LOCK_LOOP(spinlock_small, hf_spinlock)
 
 static void lock_init(void *object)
 {
@@ -250,10 +263,10 @@ static bool any_check(const void *object, uint64_t operations)
 	{ "refcount", #name,      IS_DEFAULT(saturating, name),                                    \
 	  false,      count_init, refcount_##name##_body,                                          \
 	  count_check },
-#define SPINLOCK_ROW(name, NAME, bytes, nodes)                                                     \
-	{ "spinlock", #name,     IS_DEFAULT(HF_SPINLOCK_DEFAULT, name),                            \
-	  true,       lock_init, spinlock_##name##_body,                                           \
-	  lock_check },
+#define SPINLOCK_ROW(name, is_default)                                                             \
+	{                                                                                          \
+		"spinlock", #name, is_default, true, lock_init, spinlock_##name##_body, lock_check \
+	}
 
 static const struct hf_sim_variant variants[] = {
 	LAB_LOCKREFS(LOCKREF_ROW) /* */
@@ -261,7 +274,14 @@ static const struct hf_sim_variant variants[] = {
 	LAB_REFCOUNTS(REFCOUNT_ROW) /* */
 	{ "rcuref", "rcuref", true, false, zero_init, rcuref_body, zero_check },
 	{ "rcuref", "inc_not_zero", false, false, count_init, inc_not_zero_body, count_check },
-	HF_SPINLOCK_ROSTER(SPINLOCK_ROW) /* */
+	SPINLOCK_ROW(cas, false),
+	SPINLOCK_ROW(cas_release, false),
+	SPINLOCK_ROW(cas_prefetch, false),
+	SPINLOCK_ROW(wfe, false),
+	SPINLOCK_ROW(ticket, false),
+	SPINLOCK_ROW(mcs, false),
+	SPINLOCK_ROW(queued, true), /* where processors are owned */
+	SPINLOCK_ROW(small, false), /* in user space */
 	{ "message", "message", false, false, zero_init, message_body, any_check },
 };
 

@@ -5,10 +5,15 @@
  * k cores do that for a window of time, each with a lock and variable of its own or all with the
  * same; the other cores wait in WFE. A window is right if each of the k cores got the lock, and the
  * variables' final values are what the cores counted. A window is bounded by time and never by a
- * count, because in an emulator a waiter may wait for long. Every lock of the roster has its
- * windows.
+ * count, because in an emulator a waiter may wait for long. Each lock has its windows.
  */
 #include "holdfast/spinlock.h"
+#include "holdfast/spinlock_ticket.h"
+#include "variants/spinlock/cas.h"
+#include "variants/spinlock/cas_prefetch.h"
+#include "variants/spinlock/cas_release.h"
+#include "variants/spinlock/mcs.h"
+#include "variants/spinlock/wfe.h"
 
 #include "../../tests/battery/battery.h"
 #include "board.h"
@@ -27,10 +32,20 @@
 #define WINDOW_NS (BARE_DELAYED ? 20000000u : 300000000u)
 #define PAIRS_A_LOOK 16
 
+/* hf_spinlock_t, which is `queued` here, the product's other lock, and the lab's variants. */
+#define SPINLOCKS(X)                                                                               \
+	X(cas, hf_spinlock_cas)                                                                    \
+	X(cas_release, hf_spinlock_cas_release)                                                    \
+	X(cas_prefetch, hf_spinlock_cas_prefetch)                                                  \
+	X(wfe, hf_spinlock_wfe)                                                                    \
+	X(ticket, hf_spinlock_ticket)                                                              \
+	X(mcs, hf_spinlock_mcs)                                                                    \
+	X(queued, hf_spinlock)
+
 struct cell {
 	union {
-#define X(name, NAME, bytes, nodes) hf_spinlock_##name##_t name;
-		HF_SPINLOCK_ROSTER(X)
+#define X(name, prefix) prefix##_t name;
+		SPINLOCKS(X)
 #undef X
 	} lock;
 	/* The published experiment's distance: no two locks or variables share a line. */
@@ -123,10 +138,10 @@ static void between_pairs(void)
 }
 
 /* Each lock has a loop of its own, in which its verbs are inlined. */
-#define X(name, NAME, bytes, nodes)                                                                \
+#define X(name, prefix)                                                                            \
 	static void name##_init(struct cell *cell)                                                 \
 	{                                                                                          \
-		hf_spinlock_##name##_init(&cell->lock.name);                                       \
+		prefix##_init(&cell->lock.name);                                                   \
 	}                                                                                          \
                                                                                                    \
 	static uint64_t name##_loop(struct cell *cell)                                             \
@@ -135,12 +150,12 @@ static void between_pairs(void)
                                                                                                    \
 		do {                                                                               \
 			for (int i = 0; i < PAIRS_A_LOOK; i++) {                                   \
-				hf_spinlock_##name##_lock(&cell->lock.name);                       \
+				prefix##_lock(&cell->lock.name);                                   \
 				if (i == 0)                                                        \
 					yield_holding();                                           \
 				delayed_store(&cell->value,                                        \
 					      *(volatile uint64_t *)&cell->value + 1);             \
-				hf_spinlock_##name##_unlock(&cell->lock.name);                     \
+				prefix##_unlock(&cell->lock.name);                                 \
 				between_pairs();                                                   \
 			}                                                                          \
 			pairs += PAIRS_A_LOOK;                                                     \
@@ -148,12 +163,12 @@ static void between_pairs(void)
 		} while (bare_now() < window_end);                                                 \
 		return pairs;                                                                      \
 	}
-HF_SPINLOCK_ROSTER(X)
+SPINLOCKS(X)
 #undef X
 
 static const struct variant variants[] = {
-#define X(name, NAME, bytes, nodes) { #name, name##_init, name##_loop },
-	HF_SPINLOCK_ROSTER(X)
+#define X(name, prefix) { #name, name##_init, name##_loop },
+	SPINLOCKS(X)
 #undef X
 };
 

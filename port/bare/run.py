@@ -55,10 +55,6 @@ NO_SITE = ("internal/arch/aarch64/nofault.h", 'HF_SITE("1b", "4b") HF_SITE("2b",
            'HF_SITE("2b", "4b")')
 
 
-def unlock(name, release, relaxed):
-    return ("spinlock/%s.h" % name, release, relaxed)
-
-
 # name: (flags, documents expected, seconds, mutation or None, how it must fail or None)
 IMAGES = {
     "plain": ([], 3, LIMIT, None, None),
@@ -70,22 +66,22 @@ IMAGES = {
                      r"ELR 0x0+402\w+ FAR 0x0+\n(.|\n)*exit status is 3"),
     "mutant-hang": (["-DBARE_FAULT=2"], 3, 3, None, r"did not end in 3 s"),
 }
-for lock, release, relaxed in (
-        ("cas", "(void)hf_atomic32_xchg_seq_cst(&lock->word, 0);",
+for lock, file, release, relaxed in (
+        ("cas", "variants/spinlock/cas.h", "(void)hf_atomic32_xchg_seq_cst(&lock->word, 0);",
          "hf_atomic32_store_relaxed(&lock->word, 0);"),
-        ("cas_release", "hf_atomic32_store_release(&lock->word, 0);",
+        ("cas_release", "variants/spinlock/cas_release.h", "hf_atomic32_store_release(&lock->word, 0);",
          "hf_atomic32_store_relaxed(&lock->word, 0);"),
-        ("cas_prefetch", "hf_detail_spinlock_cas_release_unlock(&lock->lock);",
-         "hf_atomic32_store_relaxed(&lock->lock.word, 0);"),
-        ("wfe", "hf_atomic32_store_release(&lock->word, 0);",
+        ("cas_prefetch", "variants/spinlock/cas_prefetch.h", "hf_atomic32_store_release(&lock->word, 0);",
          "hf_atomic32_store_relaxed(&lock->word, 0);"),
-        ("ticket", "hf_atomic32_store_release(&lock->serving, serving + 1);",
-         "hf_atomic32_store_relaxed(&lock->serving, serving + 1);"),
-        ("mcs", "hf_atomic32_store_release(&hf_env_node(next)->wait, 0);",
+        ("wfe", "variants/spinlock/wfe.h", "hf_atomic32_store_release(&lock->word, 0);",
+         "hf_atomic32_store_relaxed(&lock->word, 0);"),
+        ("ticket", "spinlock_ticket.h", "hf_atomic32_store_release(&lock->serving,",
+         "hf_atomic32_store_relaxed(&lock->serving,"),
+        ("mcs", "variants/spinlock/mcs.h", "hf_atomic32_store_release(&hf_env_node(next)->wait, 0);",
          "hf_atomic32_store_relaxed(&hf_env_node(next)->wait, 0);"),
-        ("queued", "hf_atomic32_store_low8_release(&lock->word, 0);",
-         "*(volatile uint8_t *)&lock->word = 0;")):
-    IMAGES["mutant-unlock-" + lock] = (LATE, 2, LIMIT, unlock(lock, release, relaxed),
+        ("queued", "internal/spinlock_queued.h", "hf_atomic32_store_low8_release(lock, 0);",
+         "*(volatile uint8_t *)lock = 0;")):
+    IMAGES["mutant-unlock-" + lock] = (LATE, 2, LIMIT, (file, release, relaxed),
                                        r"not ok: handoff\.%s\.shared\.[234]" % lock)
 
 
@@ -103,7 +99,8 @@ def build(name, flags, mutation):
         sources += sorted(os.path.join(battery, file) for file in os.listdir(battery)
                           if file.endswith(".c") and file != "main.c")
         sources.append(os.path.join(ROOT, "lab", "variants", "nofault", "implementations.c"))
-    subprocess.run([CC, *CFLAGS, *flags, "-I", include, "-I", HERE, "-I", os.path.dirname(HERE),
+    subprocess.run([CC, *CFLAGS, *flags, "-I", include, "-I", os.path.join(ROOT, "lab"), "-I", HERE,
+                    "-I", os.path.dirname(HERE),
                     "-I", os.path.join(ROOT, "src"),
                     *LDFLAGS, *sources, "-o", image], check=True)
     return image
@@ -121,7 +118,8 @@ def zephyr(name):
     """Compile what the module compiles, and every public header. Returns (passed names, faults)."""
     out = os.path.join(BUILD, name)
     os.makedirs(out, exist_ok=True)
-    public = ["refcount.h", "lockref.h", "spinlock.h", "report.h", "refcount_lock.h"]
+    public = ["refcount.h", "lockref.h", "spinlock.h", "spinlock_ticket.h", "report.h",
+              "refcount_lock.h"]
     unit = os.path.join(out, "headers.c")
     with open(unit, "w", encoding="utf-8") as text:
         text.writelines('#include "holdfast/%s"\n' % header for header in public)

@@ -5,7 +5,7 @@
  * Interrupts here take no locks: one level a core. A system whose handlers take queue locks has a
  * slot more for each level of nesting, or masks them around its locks (the _irqsave forms).
  */
-#include "holdfast/spinlock/node.h"
+#include "holdfast/internal/node.h"
 
 #include "../../src/env/env.h"
 #include "board.h"

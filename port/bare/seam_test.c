@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* seam_test - what seam.c and board.c promise: interrupts, nodes, four cores with their MMUs. */
-#include "holdfast/spinlock/node.h"
+#include "holdfast/internal/node.h"
 
 #include "../../tests/battery/battery.h"
 #include "board.h"

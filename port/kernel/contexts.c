@@ -8,6 +8,7 @@
 #include <linux/irq_work.h>
 
 #include "holdfast/spinlock.h"
+#include "variants/spinlock/mcs.h" /* keeps a node while it is held */
 
 #include "test.h"
 

@@ -3,7 +3,7 @@
  * handoff - every CPU takes one lock: lock, increment, unlock, for a window of time; the sum is
  * right.
  *
- * Every spinlock of the roster, and the default lockref.
+ * The product's spinlocks, the lab's variants, and the lockref.
  *
  * KERNEL_DELAYED: stores of the increment may be late (port/delayed_atomic.h), so that a missing
  * release shows on an emulator too, which performs stores in order.
@@ -16,6 +16,12 @@
 
 #include "holdfast/lockref.h"
 #include "holdfast/spinlock.h"
+#include "holdfast/spinlock_ticket.h"
+#include "variants/spinlock/cas.h"
+#include "variants/spinlock/cas_prefetch.h"
+#include "variants/spinlock/cas_release.h"
+#include "variants/spinlock/mcs.h"
+#include "variants/spinlock/wfe.h"
 
 #include "test.h"
 
@@ -26,9 +32,19 @@
 #define WINDOW_NS (30 * NSEC_PER_MSEC)
 #define LIMIT (60 * HZ) /* within which every CPU must have ended */
 
+/* hf_spinlock_t, which is `queued` here, the product's other lock, and the lab's variants. */
+#define SPINLOCKS(X)                                                                               \
+	X(cas, hf_spinlock_cas)                                                                    \
+	X(cas_release, hf_spinlock_cas_release)                                                    \
+	X(cas_prefetch, hf_spinlock_cas_prefetch)                                                  \
+	X(wfe, hf_spinlock_wfe)                                                                    \
+	X(ticket, hf_spinlock_ticket)                                                              \
+	X(mcs, hf_spinlock_mcs)                                                                    \
+	X(queued, hf_spinlock)
+
 static union {
-#define X(name, NAME, bytes, nodes) hf_spinlock_##name##_t name;
-	HF_SPINLOCK_ROSTER(X)
+#define X(name, prefix) prefix##_t name;
+	SPINLOCKS(X)
 #undef X
 	hf_lockref_t lockref;
 } lock;
@@ -77,21 +93,21 @@ static void delayed_drain(void)
  * that other CPUs meet a held lock and wait; and every CPU does after an unlock, before its late
  * stores.
  */
-#define X(name, NAME, bytes, nodes)                                                                \
+#define X(name, prefix)                                                                            \
 	static void name##_init(void)                                                              \
 	{                                                                                          \
-		hf_spinlock_##name##_init(&lock.name);                                             \
+		prefix##_init(&lock.name);                                                         \
 	}                                                                                          \
                                                                                                    \
 	static void name##_pair(u64 n)                                                             \
 	{                                                                                          \
-		hf_spinlock_##name##_lock(&lock.name);                                             \
+		prefix##_lock(&lock.name);                                                         \
 		if (n % 16 == 0)                                                                   \
 			cpu_relax();                                                               \
 		delayed_store(&value, READ_ONCE(value) + 1);                                       \
-		hf_spinlock_##name##_unlock(&lock.name);                                           \
+		prefix##_unlock(&lock.name);                                                       \
 	}
-HF_SPINLOCK_ROSTER(X)
+SPINLOCKS(X)
 #undef X
 
 /* One reference always exists, so no put is the last one. The pair is counted under the lock. */
@@ -119,8 +135,8 @@ static const struct variant {
 	void (*init)(void);
 	void (*pair)(u64 n);
 } variants[] = {
-#define X(name, NAME, bytes, nodes) { "handoff." #name, name##_init, name##_pair },
-	HF_SPINLOCK_ROSTER(X)
+#define X(name, prefix) { "handoff." #name, name##_init, name##_pair },
+	SPINLOCKS(X)
 #undef X
 		{ "handoff.lockref", lockref_init, lockref_pair },
 };

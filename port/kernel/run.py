@@ -68,8 +68,8 @@ LATE = ["-DKERNEL_BATTERY=0", "-DKERNEL_DELAYED=1", "-DHF_ATOMIC_HEADER=\\\"dela
 
 SATURATION = ("refcount.h", "#define HF_REFCOUNT_SATURATED (INT32_MIN / 2)",
               "#define HF_REFCOUNT_SATURATED (INT32_MIN / 4)")
-UNLOCK = ("spinlock/ticket.h", "hf_atomic32_store_release(&lock->serving, serving + 1);",
-          "hf_atomic32_store_relaxed(&lock->serving, serving + 1);")
+UNLOCK = ("spinlock_ticket.h", "hf_atomic32_store_release(&lock->serving,",
+          "hf_atomic32_store_relaxed(&lock->serving,")
 NO_SITE = {
     "amd64": ("internal/arch/x86_64/nofault.h", '''void *dst, size_t len)
 {

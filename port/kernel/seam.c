@@ -3,7 +3,7 @@
  * seam - what Holdfast requires of a Linux kernel (holdfast/internal/env/linux_kernel.h): nodes, and where a
  * report goes.
  */
-#include "holdfast/spinlock/node.h"
+#include "holdfast/internal/node.h"
 
 #include <linux/atomic.h>
 #include <linux/bug.h>

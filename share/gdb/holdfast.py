@@ -6,7 +6,7 @@ its own. With the static library, or elsewhere:
 
     (gdb) source PREFIX/share/holdfast/gdb/holdfast.py
 
-    print LOCK           hf_mutex_t, hf_cond_t, hf_spinlock_t (all), hf_lockref_t, hf_refcount_t,
+    print LOCK           hf_mutex_t, hf_cond_t, hf_spinlock_t, hf_spinlock_ticket_t, hf_lockref_t, hf_refcount_t,
                          hf_rcuref_t, hf_region_t, and the C++ classes around them;
                          hf::intrusive_ptr with its object's count
     holdfast waiters     threads that wait for mutexes and condition variables
@@ -27,10 +27,6 @@ import gdb
 BUCKETS = 1024
 LINE = 64  # bytes, HF_ARCH_CACHE_LINE of all processors
 MOST = 100000  # elements of a list: more is not a list
-NODES = 8  # of a slot
-NODE_BYTES = 16
-SLOTS = 4095
-THREAD = 0x3fffff  # the bits of a slot's owner that are a thread's number
 KINDS = 19  # of enum hf_report_kind
 PROFILE_ENTRIES = 4096
 
@@ -285,41 +281,6 @@ def waiters_at(address):
     return ", %d waiter%s: %s" % (len(found), "s"[:len(found) != 1], ", ".join(map(str, found)))
 
 
-# ---- queue nodes: src/slots/slots.c -------------------------------------------------------------------
-
-class Nodes:
-    def __init__(self):
-        self.table = shared_memory("nodes")
-        if not self.table and (table := find("hf_detail_node_table")) is not None:
-            self.table = Memory(table, pointer_bytes()).pointer(0)
-        if not self.table:
-            raise Missing("no table of queue nodes")
-        self.owners = Memory(self.table + SLOTS * NODES * NODE_BYTES, SLOTS * 4)
-
-    def thread(self, index):
-        slot = (index - 1) // NODES
-        owner = self.owners.u32(slot * 4) & THREAD if 0 <= slot < SLOTS else 0
-        return Threads.get().of_number(owner) if owner else "node %d, nobody's" % index
-
-    def next(self, index):
-        return Memory(self.table + (index - 1) * NODE_BYTES, NODE_BYTES).u32(0)
-
-    def queue_of(self, lock):
-        """The threads in a queued lock's queue: their nodes bear its mark."""
-        found = {}
-        for slot in range(SLOTS):
-            if not self.owners.u32(slot * 4):
-                continue
-            memory = Memory(self.table + slot * NODES * NODE_BYTES, NODES * NODE_BYTES)
-            for n in range(NODES):
-                if memory.u32(n * NODE_BYTES + 8) == (lock & 0xffffffff | 1):
-                    found[1 + slot * NODES + n] = memory.u32(n * NODE_BYTES)
-        order = [index for index in found if index not in found.values()]
-        while order and found.get(order[-1]) in found and len(order) < len(found):
-            order.append(found[order[-1]])
-        return [self.thread(index) for index in order + [i for i in found if i not in order]]
-
-
 # ---- what is printed ----------------------------------------------------------------------------
 
 def word(value, name="word"):
@@ -375,7 +336,7 @@ def show_cond_shared(value):
     return "%s, signal number %d" % ("threads may be parked" if number & 1 else "no waiter", number >> 1)
 
 
-def show_simple_spinlock(value):
+def show_spinlock(value):
     return "held" if word(value) else "free"
 
 
@@ -385,56 +346,6 @@ def show_ticket(value):
     if following == serving:
         return "free, next ticket %d" % following
     return "held by ticket %d, %s, next ticket %d" % (serving, plural(waiting, "waiter"), following)
-
-
-def show_mcs(value):
-    tail, owner = word(value, "tail"), word(value, "owner")
-    if not tail:
-        return "free"
-    anonymous = 0xffffffff
-    try:
-        nodes = Nodes()
-        threads, at = [], owner
-        while len(threads) < MOST:
-            threads.append("a thread without a node" if at == anonymous else nodes.thread(at))
-            if at == tail:
-                break
-            at = word(value, "anonymous_next") if at == anonymous else nodes.next(at)
-            if not at:
-                break  # a waiter that is about to link itself
-        said = "held by " + threads[0]
-        if threads[1:]:
-            said += ", %s: %s" % (plural(len(threads) - 1, "waiter"), ", ".join(threads[1:]))
-        if at != tail:
-            said += ", one more is joining: " + nodes.thread(tail)
-        return said
-    except Missing as missing:
-        return "held by node %d, last node %d (%s)" % (owner, tail, missing)
-
-
-def queued(number, address):
-    held, passes = number & 0xff, number >> 8 & 0xff
-    pending, tail = number >> 16 & 1, number >> 17
-    said = "held" if held else "free"
-    if not pending and not tail:
-        return said + ", no waiter" if held else said
-    if pending:
-        said += ", the next waiter is pending"
-        said += ", barging closed" if passes == 255 else ", passed over %s" % plural(passes, "time")
-    if tail:
-        try:
-            nodes = Nodes()
-            threads = nodes.queue_of(address) if address is not None else []
-            said += ", queue of %s: %s" % (plural(len(threads), "thread"), ", ".join(threads)) \
-                if threads else ", a queue"
-            said += ", last is " + nodes.thread(tail)
-        except Missing as missing:
-            said += ", last node %d (%s)" % (tail, missing)
-    return said
-
-
-def show_queued(value):
-    return queued(word(value), address_of(value))
 
 
 def signed(number):
@@ -473,8 +384,6 @@ def lock_half(number, address):
         kind = "hf_mutex"
     if kind == "hf_mutex":
         return mutex(number, address)
-    if kind == "hf_spinlock_queued":
-        return queued(number, address)
     return "held" if number else "free"
 
 
@@ -555,13 +464,8 @@ SHOW = {
     "hf_mutex_shared": show_mutex_shared,
     "hf_cond": show_cond,
     "hf_cond_shared": show_cond_shared,
-    "hf_spinlock_cas": show_simple_spinlock,
-    "hf_spinlock_cas_prefetch": show_simple_spinlock,
-    "hf_spinlock_cas_release": show_simple_spinlock,
-    "hf_spinlock_wfe": show_simple_spinlock,
+    "hf_spinlock": show_spinlock,
     "hf_spinlock_ticket": show_ticket,
-    "hf_spinlock_mcs": show_mcs,
-    "hf_spinlock_queued": show_queued,
     "hf_refcount": show_refcount,
     "hf_rcuref": show_rcuref,
     "hf_lockref": show_lockref,

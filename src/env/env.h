@@ -44,19 +44,4 @@ uint64_t hf_detail_env_cache_bytes(void);
 void *hf_detail_env_memory_get(size_t len);
 void hf_detail_env_memory_put(void *memory, size_t len);
 
-/* This thread's number, 1 to 2^22 - 1, as all copies of the library know it. Async-signal-safe. */
-uint32_t hf_detail_env_thread(void);
-
-/* Is there no thread of that number in this process (any more)? Async-signal-safe. */
-bool hf_detail_env_thread_has_ended(uint32_t thread);
-
-/* This process's number. Async-signal-safe. */
-uint32_t hf_detail_env_process(void);
-
-/* Finds the table of slots, before main(). */
-void hf_detail_slots_start(void);
-
-/* After a fork, in the child: `forked` was the number of its thread before. */
-void hf_detail_slots_in_child(uint32_t forked);
-
 #endif

@@ -13,6 +13,7 @@
 #include "holdfast/region.h"
 #include "holdfast/report.h"
 #include "holdfast/spinlock.h"
+#include "holdfast/spinlock_ticket.h"
 #include "holdfast/version.h"
 
 struct constant {
@@ -23,11 +24,10 @@ struct constant {
 /* clang-format off */
 #define VALUE(name) { #name, (int64_t)(name) },
 #define TYPE(type) { "sizeof " #type, sizeof(type) }, { "alignof " #type, _Alignof(type) },
-#define LOCK(name, NAME, bytes, nodes) TYPE(hf_spinlock_##name##_t)
 
 static const struct constant constants[] = {
-	HF_SPINLOCK_ROSTER(LOCK)
 	TYPE(hf_spinlock_t)
+	TYPE(hf_spinlock_ticket_t)
 	TYPE(hf_refcount_t)
 	TYPE(hf_rcuref_t)
 	TYPE(hf_lockref_t)
@@ -57,8 +57,6 @@ static const struct constant constants[] = {
 	VALUE(HF_EINVAL)
 	VALUE(HF_ENOENT)
 	VALUE(HF_ENV_FOREVER)
-	VALUE(HF_SLOTS)
-	VALUE(HF_NODES)
 	VALUE(HF_VALIDATE_HELD)
 	VALUE(HF_VALIDATE_PAIRS)
 	VALUE(HF_REPORT_ADD_NOT_ZERO_OVF)

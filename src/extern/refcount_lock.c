@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* extern/refcount_lock - the verbs as symbols: the last reference and a lock. extern.h says how. */
+#include <pthread.h>
+
 #include "holdfast/refcount.h"
 #include "holdfast/spinlock.h"
 
 #include "extern.h"
 
 #include "holdfast/refcount_lock.h"
-#include "holdfast/refcount_mutex.h"

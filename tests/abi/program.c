@@ -9,25 +9,24 @@
 #include <holdfast/nofault.h>
 #include <holdfast/nofault.h>
 #include <holdfast/spinlock.h>
+#include <holdfast/spinlock_ticket.h>
 
 static hf_mutex_t mutex;
 static hf_cond_t cond;
 static hf_lockref_t lockref = HF_LOCKREF_INIT(1);
 
-#define USE(name, NAME, bytes, nodes)                                                              \
-	{                                                                                          \
-		static hf_spinlock_##name##_t lock = HF_SPINLOCK_##NAME##_INIT;                    \
-                                                                                                   \
-		hf_spinlock_##name##_lock(&lock);                                                  \
-		hf_spinlock_##name##_unlock(&lock);                                                \
-	}
+static hf_spinlock_t spinlock;
+static hf_spinlock_ticket_t ticket;
 
 int main(void)
 {
 	char from[8] = "1234567", to[8];
 	size_t left;
 
-	HF_SPINLOCK_ROSTER(USE)
+	hf_spinlock_lock(&spinlock);
+	hf_spinlock_unlock(&spinlock);
+	hf_spinlock_ticket_lock(&ticket);
+	hf_spinlock_ticket_unlock(&ticket);
 	hf_mutex_lock(&mutex);
 	hf_cond_signal(&cond);
 	hf_mutex_unlock(&mutex);

@@ -9,7 +9,7 @@
  */
 #include "battery.h"
 
-#include "../roster/spinlock_ops.h"
+#include "spinlock_ops.h"
 
 /* More than a thread has queue nodes (HF_NODES is 8). */
 #define MANY_LOCKS SPINLOCK_OPS_MANY
@@ -163,44 +163,88 @@ static void nested_trylock(void)
 	BATTERY_QUIET();
 }
 
+/* ---- What hf_spinlock_t alone has ----------------------------------------------------------- */
+
+static bool is_default(void)
+{
+	return ops == &spinlock_ops[0];
+}
+
 static void full(void)
 {
-	void *lock = initialised(0);
+	hf_spinlock_t lock = HF_SPINLOCK_INIT;
 
 	for (int i = 0; i < 100; i++) {
-		ops->lock_full(lock);
-		BATTERY_TRUE(ops->is_locked(lock));
-		BATTERY_TRUE(!ops->trylock(lock));
-		ops->unlock_full(lock);
-		if (!BATTERY_TRUE(!ops->is_locked(lock)))
+		hf_spinlock_lock_full(&lock);
+		BATTERY_TRUE(hf_spinlock_is_locked(&lock));
+		BATTERY_TRUE(!hf_spinlock_trylock(&lock));
+		hf_spinlock_unlock_full(&lock);
+		if (!BATTERY_TRUE(!hf_spinlock_is_locked(&lock)))
 			return;
 		/* They mix with lock and unlock. */
-		ops->lock_full(lock);
-		ops->unlock(lock);
-		if (!BATTERY_TRUE(ops->trylock(lock)))
+		hf_spinlock_lock_full(&lock);
+		hf_spinlock_unlock(&lock);
+		if (!BATTERY_TRUE(hf_spinlock_trylock(&lock)))
 			return;
-		ops->unlock_full(lock);
-		if (!BATTERY_TRUE(!ops->is_locked(lock)))
+		hf_spinlock_unlock_full(&lock);
+		if (!BATTERY_TRUE(!hf_spinlock_is_locked(&lock)))
 			return;
 	}
-	is_good(lock);
 	BATTERY_QUIET();
 }
 
 #if HF_ENV_HAS_IRQ
 static void irqsave(void)
 {
-	void *lock = initialised(0);
-	unsigned long flags = ops->lock_irqsave(lock);
+	hf_spinlock_t lock = HF_SPINLOCK_INIT;
+	hf_spinlock_ticket_t ticket = HF_SPINLOCK_TICKET_INIT;
+	unsigned long flags = hf_spinlock_lock_irqsave(&lock);
 
-	BATTERY_TRUE(ops->is_locked(lock));
-	ops->unlock_irqrestore(lock, flags);
-	is_good(lock);
+	BATTERY_TRUE(hf_spinlock_is_locked(&lock));
+	hf_spinlock_unlock_irqrestore(&lock, flags);
+	BATTERY_TRUE(!hf_spinlock_is_locked(&lock));
+	flags = hf_spinlock_ticket_lock_irqsave(&ticket);
+	BATTERY_TRUE(hf_spinlock_ticket_is_locked(&ticket));
+	hf_spinlock_ticket_unlock_irqrestore(&ticket, flags);
+	BATTERY_TRUE(!hf_spinlock_ticket_is_locked(&ticket));
 	BATTERY_QUIET();
 }
 #endif
 
-/* ---- The guard ---------------------------------------------------------------------------- */
+#if HF_ENV_HAS_FORK
+/* The child of a fork: here the same thread, which is all that the child has. */
+static void unlock_in_child(void)
+{
+	hf_spinlock_t lock = HF_SPINLOCK_INIT;
+
+	hf_spinlock_lock(&lock);
+	hf_spinlock_unlock_in_child(&lock);
+	if (BATTERY_TRUE(hf_spinlock_trylock(&lock)))
+		hf_spinlock_unlock(&lock);
+	BATTERY_QUIET();
+}
+#endif
+
+/*
+ * Calls body() in a block that a guard holds the lock for, and leaves the block by `by`. Returns
+ * is_locked(): by the return statement in the block, or else after the block.
+ */
+static bool guard_block(hf_spinlock_t *lock, enum spinlock_exit by, void (*body)(void))
+{
+	for (int i = 0; i < 1; i++) {
+		HF_SPINLOCK_GUARD(lock);
+		body();
+		if (by == SPINLOCK_EXIT_RETURN)
+			return hf_spinlock_is_locked(lock);
+		if (by == SPINLOCK_EXIT_CONTINUE)
+			continue;
+		if (by == SPINLOCK_EXIT_BREAK)
+			break;
+	}
+	return hf_spinlock_is_locked(lock);
+}
+
+static hf_spinlock_t outer, inner;
 
 static void nothing(void)
 {
@@ -208,34 +252,33 @@ static void nothing(void)
 
 static void hold_inner(void)
 {
-	BATTERY_TRUE(ops->is_locked(at(1)));
-	BATTERY_TRUE(!ops->trylock(at(0)));
+	BATTERY_TRUE(hf_spinlock_is_locked(&inner));
+	BATTERY_TRUE(!hf_spinlock_trylock(&outer));
 }
 
 static void hold_outer(void)
 {
-	BATTERY_TRUE(ops->is_locked(at(0)));
-	BATTERY_TRUE(!ops->guarded(at(1), SPINLOCK_EXIT_END, hold_inner));
-	BATTERY_TRUE(!ops->is_locked(at(1)));
-	BATTERY_TRUE(ops->is_locked(at(0)));
+	BATTERY_TRUE(hf_spinlock_is_locked(&outer));
+	BATTERY_TRUE(!guard_block(&inner, SPINLOCK_EXIT_END, hold_inner));
+	BATTERY_TRUE(!hf_spinlock_is_locked(&inner));
+	BATTERY_TRUE(hf_spinlock_is_locked(&outer));
 }
 
 /* A guard releases where its block ends, however it is left. */
 static void guarded(void)
 {
-	void *outer = initialised(0), *inner = initialised(1);
-
-	if (!BATTERY_TRUE(!ops->guarded(outer, SPINLOCK_EXIT_END, hold_outer)))
+	hf_spinlock_init(&outer);
+	hf_spinlock_init(&inner);
+	if (!BATTERY_TRUE(!guard_block(&outer, SPINLOCK_EXIT_END, hold_outer)))
 		return;
-	BATTERY_TRUE(ops->guarded(outer, SPINLOCK_EXIT_RETURN, nothing));
-	if (!BATTERY_TRUE(!ops->is_locked(outer)))
+	BATTERY_TRUE(guard_block(&outer, SPINLOCK_EXIT_RETURN, nothing));
+	if (!BATTERY_TRUE(!hf_spinlock_is_locked(&outer)))
 		return;
-	if (!BATTERY_TRUE(!ops->guarded(outer, SPINLOCK_EXIT_CONTINUE, nothing)))
+	if (!BATTERY_TRUE(!guard_block(&outer, SPINLOCK_EXIT_CONTINUE, nothing)))
 		return;
-	if (!BATTERY_TRUE(!ops->guarded(outer, SPINLOCK_EXIT_BREAK, nothing)))
+	if (!BATTERY_TRUE(!guard_block(&outer, SPINLOCK_EXIT_BREAK, nothing)))
 		return;
-	is_good(outer);
-	is_good(inner);
+	BATTERY_TRUE(!hf_spinlock_is_locked(&inner));
 	BATTERY_QUIET();
 }
 
@@ -248,10 +291,13 @@ static const struct battery_case cases[] = {
 	{ "TRYLOCK", trylock, NULL },
 	{ "HOLD_MANY", nested, NULL },
 	{ "HOLD_MANY_BY_TRYLOCK", nested_trylock, NULL },
-	{ "FULL", full, NULL },
-	{ "GUARD", guarded, NULL },
+	{ "FULL", full, is_default },
+	{ "GUARD", guarded, is_default },
 #if HF_ENV_HAS_IRQ
-	{ "IRQSAVE", irqsave, NULL },
+	{ "IRQSAVE", irqsave, is_default },
+#endif
+#if HF_ENV_HAS_FORK
+	{ "UNLOCK_IN_CHILD", unlock_in_child, is_default },
 #endif
 };
 

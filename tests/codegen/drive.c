@@ -77,15 +77,11 @@ static __attribute__((noreturn)) void failed(const char *what)
 
 /* ---- What the library would define ---------------------------------------------------------- */
 
-__thread volatile struct hf_detail_thread hf_detail_thread;
-static hf_node_t nodes[HF_NODES];
-hf_node_t *hf_detail_node_table = nodes;
 uint32_t hf_detail_spin_rate, hf_detail_processors;
 uint32_t hf_detail_profile_on;
 
 /*
- * This thread gets its variables, and its slot: what happens only once in a thread's life is no
- * part of a fast path. Thread-local variables lie beside what the thread register points to: below
+ * This thread gets its variables. Thread-local variables lie beside what the thread register points to: below
  * it on x86-64, above it on AArch64.
  */
 static void begin_thread(void)
@@ -100,20 +96,24 @@ static void begin_thread(void)
 #elif defined(__aarch64__)
 	__asm__ volatile("msr tpidr_el0, %0" ::"r"(middle) : "memory");
 #endif
-	hf_detail_thread.base = 1;
-	hf_detail_thread.nodes = nodes;
 }
 
 /* No slow path may be taken. */
-bool hf_detail_slot_claim(void)
+uint32_t hf_env_node_get(void)
 {
-	failed("hf_detail_slot_claim() was called");
+	failed("hf_env_node_get() was called");
 }
 
-void hf_detail_node_refuse(const void *lock)
+void hf_env_node_put(uint32_t index)
 {
-	(void)lock;
-	failed("hf_detail_node_refuse() was called");
+	(void)index;
+	failed("hf_env_node_put() was called");
+}
+
+hf_node_t *hf_env_node(uint32_t index)
+{
+	(void)index;
+	failed("hf_env_node() was called");
 }
 
 uint64_t hf_env_deadline(uint64_t nanoseconds)
@@ -203,7 +203,7 @@ static void drive_refcount(void)
 		CHECK(!verbs##_is_locked(&lock));                                                  \
 		CHECK(spinlock_##name##_trylock(&lock));                                           \
 		CHECK(verbs##_is_locked(&lock));                                                   \
-		verbs##_unlock(&lock); /* gives back its node, if it has one */                    \
+		verbs##_unlock(&lock);                                                             \
 	} while (0);
 
 static void drive_lockref(void)

@@ -6,6 +6,15 @@
 #include <holdfast/mutex.h>
 #include <holdfast/refcount.h>
 #include <holdfast/spinlock.h>
+#include <holdfast/spinlock_ticket.h>
+
+/* What hf_spinlock_t is where processors are owned: the lab has it here, without nodes, for its fast path. */
+#define HF_ENV_HAS_NODES 1
+struct hf_node;
+uint32_t hf_env_node_get(void);
+void hf_env_node_put(uint32_t index);
+struct hf_node *hf_env_node(uint32_t index);
+#include "variants/spinlock/queued.h"
 
 /* What a put of the last reference calls: in drive.c. */
 void object_free(void *object);
@@ -15,8 +24,10 @@ void object_free(void *object);
  * the roster and once for the default. `verbs` is the prefix of the implementation's functions, and
  * of its type.
  */
-#define SPINLOCK_ROW(name, NAME, bytes, nodes) SPINLOCK(name, hf_spinlock_##name)
-#define SPINLOCKS HF_SPINLOCK_ROSTER(SPINLOCK_ROW) SPINLOCK(default, hf_spinlock)
+#define SPINLOCKS                                                                                  \
+	SPINLOCK(default, hf_spinlock)                                                             \
+	SPINLOCK(ticket, hf_spinlock_ticket)                                                       \
+	SPINLOCK(queued, hf_spinlock_queued)
 
 #define SPINLOCK(name, verbs)                                                                      \
 	void spinlock_##name##_lock(verbs##_t *lock);                                              \

@@ -78,16 +78,8 @@ SPECS = [
     (r"refcount_(dec_and_test|put)/last", dict(branches=3, barrier=True, straight=False)),
     (r"refcount_inc_not_zero", dict(branches=2)),
 
-    # The baseline's unlock is an exchange.
-    (r"spinlock_cas_unlock", dict(branches=0, bytes=4)),
     # The next ticket may be another thread's: a load, an addition and a store.
     (r"spinlock_ticket_unlock", dict(branches=0, atomics=0)),
-    # It takes a node even if nobody else is there: has this thread a slot, is the node free, is the
-    # queue empty? Its way out of each is a call, for which it saves registers.
-    (r"spinlock_mcs_lock", dict(branches=4, bytes=4, stack=True)),
-    (r"spinlock_mcs_trylock", dict(branches=5, bytes=4, stack=True)),
-    # And its unlock takes itself out of the queue.
-    (r"spinlock_mcs_unlock", dict(branches=3, bytes=4, straight=False)),
     (r"spinlock_queued_(lock|trylock)@x86_64.*", dict(branches=2, bytes=1)),
     (r"spinlock_\w+_(lock|trylock)", dict(branches=1, bytes=4)),
     (r"spinlock_\w+_unlock", dict(branches=0, atomics=0, store=True)),
@@ -114,34 +106,11 @@ SPECS = [
     (r"good|bad_\w+", dict(branches=2, setcc=False)),
 ]
 
-# The short names: the same code as the implementation that they stand for. {"spinlock": "queued"}, as
-# the family's header defines it.
-DEFAULTS = {}
-
-
-def read_defaults(source):
-    for family in ("spinlock",):
-        header = os.path.join(source, "include", "holdfast", family + ".h")
-        with open(header, encoding="utf-8") as file:
-            found = re.findall(r"^#define HF_%s_DEFAULT (\w+)$" % family.upper(), file.read(),
-                               re.MULTILINE)
-        if len(found) != 1:
-            raise RuntimeError("%s: HF_%s_DEFAULT is not defined once" % (header, family.upper()))
-        DEFAULTS[family] = found[0]
-
-
 def limits_of(path, target):
     for pattern, limits in SPECS:
         if re.fullmatch(pattern, path) or re.fullmatch(pattern, "%s@%s" % (path, target)):
             return limits
     raise KeyError("no rule is written for " + path)
-
-
-def stands_for(path):
-    """The path that a short name stands for, or None."""
-    if not (match := re.match(r"(\w+?)_default_", path)):
-        return None
-    return "%s_%s_%s" % (match[1], DEFAULTS[match[1]], path[match.end():])
 
 
 # ---- instructions -------------------------------------------------------------------------------
@@ -473,7 +442,8 @@ def look(target, source, build):
     for name in ("paths.c", "owners.cpp", "bad.c", "drive.c"):
         objects.append(os.path.join(folder, name + ".o"))
         output(compiler, *(CXX_FLAGS if name.endswith(".cpp") else C_FLAGS), *flags,
-               "-I", os.path.join(source, "include"), "-c", os.path.join(HERE, name), "-o", objects[-1])
+               "-I", os.path.join(source, "include"), "-I", os.path.join(source, "lab"),
+               "-c", os.path.join(HERE, name), "-o", objects[-1])
     output(compiler, *LINK, *objects, "-o", program)
     code = disassembly(objdump, program)
     found = paths(target, code, trace(emulator, program, os.path.join(folder, "trace")))
@@ -486,9 +456,6 @@ def lists(found):
     """{path: "count  mnemonic; ..."}, without those of bad.c."""
     shown = {path: "%3d  %s" % (len(code), "; ".join(i.mnemonic for i in code))
              for path, code in found.items() if not re.match(r"good|bad_", path)}
-    for path in shown:
-        if shown[path] == shown.get(stands_for(path)):
-            shown[path] = "  =  " + stands_for(path)
     return shown
 
 
@@ -606,9 +573,6 @@ def check_paths(result, target, major, found, known, reviewed):
     here = [k for k in known if k.is_for(target, major)]
     for path, text in lists(found).items():
         print("  %-37s%s" % (path, text))
-        if other := stands_for(path):
-            result.say(text == "  =  " + other, "%s: %s is not %s" % (target, path, other))
-            continue
         rules = broken(target, path, found)
         for rule, why in rules.items():
             excuse = [k for k in here if k.covers(target, path, rule)]
@@ -651,7 +615,6 @@ def main():
     parser.add_argument("--update", action="store_true")
     parser.add_argument("target", nargs="*", help="default: all of " + " ".join(TARGETS))
     args = parser.parse_args()
-    read_defaults(args.source_dir)
     expected, known, result = read_expected(), read_known(), Result()
     exact = {}  # targets with the compiler version that the files were written for
 

@@ -57,8 +57,7 @@ static bool locks(void)
 	for (int i = 0; i < THREADS; i++)
 		pthread_join(thread[i], NULL);
 	MUST(shared.by_mutex == THREADS * EACH);
-	MUST(shared.by_queued == THREADS * EACH);
-	MUST(shared.by_mcs == THREADS * (EACH / 16));
+	MUST(shared.by_spinlock == THREADS * EACH);
 	return true;
 }
 

@@ -16,16 +16,10 @@ static void count(struct shared *s, unsigned long n)
 			sched_yield(); /* descheduled with the mutex held: the others park */
 		hf_mutex_unlock(&s->mutex);
 
-		hf_spinlock_queued_lock(&s->queued);
-		if (++s->by_queued % 16 == 0)
+		hf_spinlock_lock(&s->spinlock);
+		if (++s->by_spinlock % 16 == 0)
 			sched_yield();
-		hf_spinlock_queued_unlock(&s->queued);
-	}
-	/* Strict order: each time that a thread is not running, all wait for it. */
-	for (unsigned long i = 0; i < n / 16; i++) {
-		hf_spinlock_mcs_lock(&s->mcs);
-		s->by_mcs++;
-		hf_spinlock_mcs_unlock(&s->mcs);
+		hf_spinlock_unlock(&s->spinlock);
 	}
 }
 

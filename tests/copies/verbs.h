@@ -12,9 +12,8 @@ struct shared {
 	hf_mutex_t mutex;
 	hf_cond_t cond;
 	int go, waiting;
-	hf_spinlock_queued_t queued;
-	hf_spinlock_mcs_t mcs;
-	unsigned long by_mutex, by_queued, by_mcs;
+	hf_spinlock_t spinlock;
+	unsigned long by_mutex, by_spinlock;
 	unsigned int threads; /* that have come so far */
 };
 

@@ -17,7 +17,7 @@
   freestanding  no header but the compiler's own can be reached; nothing undefined is left but what
                 a port supplies
   text          processors in arch, worlds in env, atomics in atomic.h; names have the prefix; the
-                folders of arch/ match, and the rosters their headers
+                folders of arch/ match; each public function has one definition
   mutants       copies of the tree with one flaw each, which the check for it must find
 
 One line a check; with PATTERN, only those whose name contains one. Exits with 1 on a failure, with
@@ -51,7 +51,7 @@ SYSTEM_HEADER = "#pragma GCC system_header\n"
 # The headers of a Linux kernel's world start with this name.
 LINUX_KERNEL = "internal/env/linux_kernel"
 
-# What a world without an operating system supplies (env/bare.h; src/slots/slots.c or its own; report.h),
+# What a world without an operating system supplies (env/bare.h; report.h),
 # src/nofault*.c, and, with HF_VALIDATE, src/validate/validate.c.
 PORT = {"hf_env_node_get", "hf_env_node_put", "hf_env_irq_save", "hf_env_irq_restore", "hf_detail_nodes",
         "hf_report", "hf_report_at", "hf_detail_clear", "hf_detail_copy",
@@ -72,7 +72,7 @@ PLACES = [
      r"__linux(__)?|__KERNEL__|__STDC_HOSTED__|__unix(__)?|__APPLE__|__FreeBSD__|_WIN32|__ZEPHYR__|"
      r"__GLIBC__|__BIONIC__|_GNU_SOURCE|_POSIX_C_SOURCE", ("internal/env.h", "internal/env/", "src/env/", "src/cpu/linux_user", "src/nofault/choose.c", "src/nofault/safe.c",
       "src/nofault/signals.c", "src/parking/linux_user", "src/process/", "src/profile/", "src/region/",
-      "src/report/linux_user", "src/slots/linux_user")),
+      "src/report/linux_user")),
     ("atomic builtin", r"__(atomic|sync)_\w+|__ATOMIC_\w+|_Atomic|atomic_(load|store)\w*",
      ("internal/atomic.h", "internal/atomic_partial.h", "internal/arch/")),
     # src/process/process.h: an ELF note, no instruction.
@@ -80,7 +80,7 @@ PLACES = [
 ]
 
 # Headers of a C library that may be included, and by whom (None: by all).
-SYSTEM = {"stdbool.h": None, "stddef.h": None, "stdint.h": None, "pthread.h": "refcount_mutex.h"}
+SYSTEM = {"stdbool.h": None, "stddef.h": None, "stdint.h": None, "pthread.h": "refcount_lock.h"}
 
 # What may stand in a declaration at file scope beside our own names.
 WORDS = set("""
@@ -97,7 +97,8 @@ TOLD_TO_TSAN = {"hf_%s%d_nofault" % (verb, bits)
                 for verb in ("cmpxchg", "exchange", "fetch_add") for bits in (32, 64)}
 
 
-FAMILIES = ("spinlock",)
+# Old paths: one #error that names the new one.
+MOVED = ("guard.h", "refcount_mutex.h")
 
 
 class Skip(Exception):
@@ -153,6 +154,8 @@ class Tree:
         self.files = sorted(os.path.relpath(os.path.join(folder, name), top)
                             for folder, _, names in os.walk(top)
                             for name in names if name.endswith(".h"))
+        self.moved = {name: read(os.path.join(top, name)) for name in self.files if name in MOVED}
+        self.files = [name for name in self.files if name not in MOVED]
         self.text = {name: read(os.path.join(top, name)) for name in self.files}
         self.code = {name: without_comments(text) for name, text in self.text.items()}
         self.lock, self.locks, self.made = threading.Lock(), {}, {}
@@ -171,24 +174,12 @@ class Tree:
         """Those that can be included alone on that processor."""
         return [name for name in self.files if os.path.basename(name) != "verbs.h"
                 and not re.match(r"internal/arch/(?!%s/|generic/)" % cpu, name)
-                and not name.startswith(LINUX_KERNEL)]
+                and not name.startswith((LINUX_KERNEL, "internal/spinlock_queued.h"))]
 
     def public(self):
         """Those that a user includes, and that can all be in one unit."""
         return [name for name in self.files if os.path.basename(name) != "verbs.h"
-                and not name.startswith(("internal/arch/", "internal/env/"))]
-
-    def family(self, name):
-        """The implementations of a family: the rows of HF_REFCOUNT_ROSTER in refcount.h."""
-        roster = re.search(r"^#define HF_%s_ROSTER\(X\)((?:.*\\\n)*.*)$" % name.upper(),
-                           self.code[name + ".h"], re.MULTILINE)
-        return re.findall(r"\bX\((\w+)", roster[1]) if roster else []
-
-    def implementations(self, name):
-        """{implementation: its header}: `#define HF_DETAIL_REFCOUNT cmpxchg` before verbs.h."""
-        found = ((re.search(r"^#define HF_DETAIL_%s (\w+)$" % name.upper(), code, re.MULTILINE), file)
-                 for file, code in self.code.items() if file.startswith(name + "/"))
-        return {match[1]: file for match, file in found if match}
+                and not name.startswith(("internal/arch/", "internal/env/", "internal/spinlock_queued.h"))]
 
     def with_portable(self, name):
         """A file of arch/<cpu>/ with what it shares with others, arch/*_portable.h, put in."""
@@ -227,8 +218,7 @@ class Tree:
     def unit_together(self, suffix, freestanding=False):
         """All headers, and a use of everything that is in them."""
         def make():
-            names = [name for name in self.public()
-                     if not (freestanding and SYSTEM["pthread.h"] == name)]
+            names = self.public()
             where = "freestanding" if freestanding else "hosted"
             text = self.includes(names) + self.includes(reversed(names)) + self.use(suffix)
             return write(os.path.join(self.build, "together_" + where + suffix), text)
@@ -236,18 +226,15 @@ class Tree:
 
     def use(self, suffix):
         """Initialisers, guards and classes of each implementation."""
-        spinlocks, lines = self.family("spinlock"), []
-        lines += ["static hf_refcount_t use_refcount = HF_REFCOUNT_INIT(1);",
-                  "static hf_lockref_t use_lockref = HF_LOCKREF_INIT(1);",
-                  "static hf_spinlock_t use_spinlock = HF_SPINLOCK_INIT;"]
-        lines += ["static hf_spinlock_%s_t use_%s = HF_SPINLOCK_%s_INIT;"
-                  % (name, name, name.upper()) for name in spinlocks]
+        lines = ["static hf_refcount_t use_refcount = HF_REFCOUNT_INIT(1);",
+                 "static hf_lockref_t use_lockref = HF_LOCKREF_INIT(1);",
+                 "static hf_spinlock_t use_spinlock = HF_SPINLOCK_INIT, use_other = HF_SPINLOCK_INIT;",
+                 "static hf_spinlock_ticket_t use_ticket = HF_SPINLOCK_TICKET_INIT;"]
         lines += ["bool use_all(void);", "bool use_all(void)", "{", "\tbool done = false;"]
-        lines += ["\t{\n\t\tHF_SPINLOCK_GUARD_OF(%s, &use_%s);\n\t\tdone = !done;\n\t}"
-                  % (name, name) for name in spinlocks]
         # Two on a line: each has a name of its own.
-        lines += ["\t{\n\t\tHF_SPINLOCK_GUARD_OF(%s, &use_%s); HF_SPINLOCK_GUARD(&use_spinlock);"
-                  "\n\t\tdone = !done;\n\t}" % (spinlocks[0], spinlocks[0]),
+        lines += ["\t{\n\t\tHF_SPINLOCK_GUARD(&use_other); HF_SPINLOCK_GUARD(&use_spinlock);"
+                  "\n\t\tdone = !done;\n\t}",
+                  "\thf_spinlock_ticket_lock(&use_ticket);\n\thf_spinlock_ticket_unlock(&use_ticket);",
                   "\tif (hf_refcount_inc_not_zero(&use_refcount))",
                   "\t\thf_lockref_get(&use_lockref);", "\treturn done;", "}"]
         if suffix == ".cpp":
@@ -257,7 +244,7 @@ class Tree:
                       "bool use_default(hf::spinlock &l);",
                       "bool use_default(hf::spinlock &l)", "{",
                       "\treturn use_class<hf::spinlock>::use(l);", "}"]
-            lines += ["template struct use_class<hf::spinlock_%s>;" % name for name in spinlocks]
+            lines += ["template struct use_class<hf::spinlock_ticket>;"]
         return "\n".join(lines) + "\n"
 
 
@@ -356,9 +343,9 @@ def quiet(tree, compiler, std):
                   "\thf::intrusive_ptr<const user_entry> r(&entry, hf::retain_not_dead);",
                   "\tp.reset();\n\tif (!r || q == nullptr || p == q)\n\t\treturn 0;",
                   "\treturn q->data + r->data + q->references();\n}"]
-        lines += ["bool user_holds(hf::spinlock_%s &lock);\nbool user_holds(hf::spinlock_%s &lock)"
-                  "\n{\n\thf::guard<hf::spinlock_%s> hold(lock);\n\treturn lock.is_locked();\n}"
-                  % (name, name, name) for name in tree.family("spinlock")]
+        lines += ["bool user_holds(hf::%s &lock);\nbool user_holds(hf::%s &lock)"
+                  "\n{\n\thf::guard<hf::%s> hold(lock);\n\treturn lock.is_locked();\n}"
+                  % (name, name, name) for name in ("spinlock", "spinlock_ticket")]
     unit = write(os.path.join(tree.build, "quiet", NAMES[compiler] + std + suffix_of(std)),
                  "\n".join(lines) + "\n")
     flags = QUIET + (QUIET_CXX if cxx else ["-Wstrict-prototypes"])
@@ -387,17 +374,16 @@ LOCKING = {
 def locking(tree, language):
     """Each lock, in each program of LOCKING."""
     compiler = tool("clang" if language == "c" else "clang++")
-    rows = [("hf_spinlock_%s_t" % name, "hf_spinlock_%s_" % name,
-             "HF_SPINLOCK_GUARD_OF(%s, &lock)" % name) for name in tree.family("spinlock")]
-    rows += [("hf_spinlock_t", "hf_spinlock_", "HF_SPINLOCK_GUARD(&lock)"),
-             ("hf_lockref_t", "hf_lockref_", None),
-             ("hf_lockref_waitfree_t", "hf_lockref_waitfree_", None)]
+    rows = [("hf_spinlock_t", "hf_spinlock_", "HF_SPINLOCK_GUARD(&lock)"),
+            ("hf_spinlock_ticket_t", "hf_spinlock_ticket_", None),
+            ("hf_lockref_t", "hf_lockref_", None),
+            ("hf_lockref_waitfree_t", "hf_lockref_waitfree_", None)]
     if "HF_CAPABILITY" in tree.code["mutex.h"]:
         rows += [("hf_mutex_t", "hf_mutex_", None), ("hf_mutex_shared_t", "hf_mutex_shared_", None)]
     calls = [(kind, verbs + "lock(&lock)", verbs + "trylock(&lock)", verbs + "unlock(&lock)", guard)
              for kind, verbs, guard in rows]
     if language == "c++":
-        names = ["spinlock"] + ["spinlock_" + name for name in tree.family("spinlock")]
+        names = ["spinlock", "spinlock_ticket"]
         names += ["mutex"] if "HF_CAPABILITY" in tree.code["mutex.h"] else []
         names += ["lockref"]
         calls = [("hf::" + name, "lock.lock()", "lock.try_lock()", "lock.unlock()",
@@ -414,7 +400,8 @@ def locking(tree, language):
                     .replace("guard", guard or ""))
             text = ("%s\nstatic %s lock;\nstatic int data HF_GUARDED_BY(lock);\nvoid user(void);\n"
                     "void user(void)\n{\n\t%s\n}\n"
-                    % (tree.includes(["lockref.h", "lockref_counted.h", "mutex.h", "spinlock.h"]), kind,
+                    % (tree.includes(["lockref.h", "lockref_counted.h", "mutex.h", "spinlock.h",
+                                    "spinlock_ticket.h"]), kind,
                        body))
             unit = write(os.path.join(tree.build, "locking", "%s %d %s%s" % (
                 language, number, name, ".c" if language == "c" else ".cpp")), text)
@@ -555,7 +542,9 @@ def run_whole(tree, compiler, *more):
     files = [os.path.join(folder, name) for folder, _, names in os.walk(source) if not folder.endswith("extern")
              for name in sorted(names) if name.endswith(".c")
              if not folder.endswith("arch") or "-DHF_ARCH_GENERIC" not in more and name.startswith(compiler.cpu)]
-    words = compiler(tree, "gnu11", "-O2", "-pthread", "-DHF_ATOMIC_WHOLE=1", *more)
+    lab = os.path.join(os.path.dirname(source), "lab")
+    files.append(os.path.join(lab, "variants", "spinlock", "user_nodes.c"))
+    words = compiler(tree, "gnu11", "-O2", "-pthread", "-DHF_ATOMIC_WHOLE=1", "-I", lab, *more)
     made = os.path.join(tree.build, "whole_%08x" % zlib.crc32(" ".join(words).encode()))
     os.makedirs(tree.build, exist_ok=True)
     command(*words, os.path.join(HERE, "whole.c"), *files, "-o", made)
@@ -682,7 +671,7 @@ def prefixed_names(tree, compiler, std):
                    - {"hf", "guard", "spinlock", "mutex", "condition_variable", "region",
                       "clear_nofault", "copy_nofault", "copy_nofault_words", "fill_nofault"}
                    - OWNER_NAMES
-                   - {"spinlock_" + name for name in tree.family("spinlock")})
+                   - {"spinlock_ticket"})
     if wrong:
         raise Failed("without the prefix, at file scope: " + ", ".join(wrong))
     return "%d names" % len({name for _, name in found})
@@ -696,7 +685,7 @@ def prefixed_macros(tree, compiler, std, *more):
         out = command(*words, "-dM", "-E", "-x", "c++" if "++" in std else "c", "-", stdin=text)
         return set(re.findall(r"^#define (\w+)", out, re.MULTILINE))
     freestanding = "-ffreestanding" in more
-    names = [name for name in tree.public() if not (freestanding and name == SYSTEM["pthread.h"])]
+    names = tree.public()
     system = [name for name in SYSTEM if not (freestanding and SYSTEM[name])]
     left = macros(tree.includes(names)) - macros("".join("#include <%s>\n" % n for n in system))
     # lockref.h names the functions of its lock half as a port's header would.
@@ -720,8 +709,7 @@ def freestanding_alone(tree, compiler, std):
     flags = freestanding_flags(compiler, std)
     units = [unit for unit, name in zip(tree.units_alone(compiler.cpu, suffix_of(std)),
                                         tree.headers(compiler.cpu))
-             if name not in (SYSTEM["pthread.h"], "internal/env/linux_user.h",
-                             "internal/env/linux_user_nodes.h")]
+             if name != "internal/env/linux_user.h"]
     command(*compiler(tree, std, "-fsyntax-only", *flags), *units)
     return "%d headers" % len(units)
 
@@ -839,48 +827,8 @@ def system_header(tree):
     return "%d files" % len(tree.text)
 
 
-def rosters(tree):
-    """Each row of a family's roster has its header, and each implementation's header its row."""
-    wrong, count = [], 0
-    for name in FAMILIES:
-        rows, headers = tree.family(name), tree.implementations(name)
-        count += len(rows)
-        wrong += ["%s.h has no roster" % name] if not rows else []
-        wrong += ["%s.h: two rows for %s" % (name, row) for row in set(rows) if rows.count(row) > 1]
-        wrong += ["%s.h has a row for %s, which no header implements" % (name, row)
-                  for row in rows if row not in headers]
-        for row, file in headers.items():
-            if row not in rows:
-                wrong.append("%s implements %s, for which %s.h has no row" % (file, row, name))
-            if file != "%s/%s.h" % (name, row):
-                wrong.append("%s implements %s: another name" % (file, row))
-    if wrong:
-        raise Failed("\n".join(wrong))
-    return "%d rows" % count
-
-
-def generated(tree):
-    """What verbs.h makes for an implementation stands in its header, so that a search finds it."""
-    wrong, count = [], 0
-    for name in FAMILIES:
-        verbs = re.findall(r"^HF_INLINE[^\n;{]*?HF_DETAIL_V\((?!t\))(\w+)\)\(",
-                           tree.code[name + "/verbs.h"], re.MULTILINE)
-        for row, file in tree.implementations(name).items():
-            made = ["hf_%s_%s_%s" % (name, row, verb) for verb in verbs]
-            comment = re.search(r"/\*\n \* verbs\.h makes ([^.]*)\.\n \*/\n#define HF_DETAIL_",
-                                tree.text[file])
-            listed = re.findall(r"\w+", comment[1]) if comment else []
-            count += len(made)
-            if sorted(made) != sorted(listed):
-                wrong.append("%s: verbs.h makes, and the header does not list, or the reverse: %s"
-                             % (file, ", ".join(sorted(set(made) ^ set(listed)))))
-    if wrong or not count:
-        raise Failed("\n".join(wrong) or "found none")
-    return "%d names" % count
-
-
 # Still made by macros: one definition each is what their primitives come to next.
-NOT_YET = r"hf_spinlock_\w+|hf_mutex_\w+|hf_nofault_calibrate|hf_region_\w+"
+NOT_YET = r"hf_mutex_\w+|hf_nofault_calibrate|hf_region_\w+"
 
 
 def defined(code):
@@ -915,6 +863,19 @@ def definitions(tree, compiler):
     if wrong or not functions:
         raise Failed("\n".join(wrong) or "found none")
     return "%d functions" % len(functions)
+
+
+def moved(tree):
+    """An old path says where its contents are now, and nothing else."""
+    for name, text in tree.moved.items():
+        lines = text.splitlines()
+        named = re.findall(r"holdfast/(\w+\.h)", lines[1]) if len(lines) == 2 else []
+        named = [new for new in named if new != name]
+        if not named or not lines[1].startswith("#error ") or not set(named) <= set(tree.files):
+            raise Failed("%s is not one #error that names a header that is there" % name)
+    if sorted(tree.moved) != sorted(MOVED):
+        raise Failed("old paths: %s" % ", ".join(sorted(tree.moved)))
+    return "%d files" % len(tree.moved)
 
 
 # ---- mutants ------------------------------------------------------------------------------------
@@ -962,7 +923,7 @@ MUTANTS = [
      lambda t: places(t, *PLACES[0]), "__x86_64__"),
     ("a world outside env", "refcount.h", append("#if defined(__linux__)\n#endif\n"),
      lambda t: places(t, *PLACES[1]), "__linux__"),
-    ("a builtin outside atomic.h", "spinlock/cas.h",
+    ("a builtin outside atomic.h", "spinlock_ticket.h",
      append("HF_INLINE int hf_bad(int *p)\n{\n\treturn __atomic_load_n(p, 0);\n}\n"),
      lambda t: places(t, *PLACES[2]), "__atomic_load_n"),
     ("a builtin among the accesses of one size", "internal/atomic_partial_whole.h",
@@ -976,7 +937,7 @@ MUTANTS = [
      replace("hf_detail_part_cmpxchg(hf_detail_whole(p), HF_DETAIL_LOW32, &found, value, order);",
              "hf_detail_part_cmpxchg(hf_detail_whole(p), ~0ull, &found, value, order);"),
      lambda t: run_whole(t, GCC), "not so"),
-    ("assembly outside arch", "spinlock/cas.h",
+    ("assembly outside arch", "spinlock_ticket.h",
      append('HF_INLINE void hf_bad(void)\n{\n\t__asm__ volatile("");\n}\n'),
      lambda t: places(t, *PLACES[3]), "__asm__"),
     ("an atomic that ThreadSanitizer does not see", "internal/atomic.h",
@@ -990,10 +951,10 @@ MUTANTS = [
      lambda t: quiet(t, GCC, "c++17"), "old-style-cast"),
     ("a header that would warn if it were used", "internal/wait.h", replace(SYSTEM_HEADER, ""),
      system_header, "internal/wait.h"),
-    ("a type that is no capability", "spinlock/ticket.h", replace('HF_CAPABILITY("spinlock") ', ""),
+    ("a type that is no capability", "spinlock_ticket.h", replace('struct HF_CAPABILITY("spinlock") ', "struct "),
      lambda t: locking(t, "c"), "thread-safety-attributes"),
-    ("a verb that does not take its lock", "spinlock/verbs.h",
-     replace("(HF_DETAIL_V(t) *lock) HF_ACQUIRE(lock) HF_NO_THREAD_SAFETY_ANALYSIS", "(HF_DETAIL_V(t) *lock)"),
+    ("a verb that does not take its lock", "spinlock.h",
+     replace("hf_spinlock_lock(hf_spinlock_t *lock) HF_ACQUIRE(lock) HF_NO", "hf_spinlock_lock(hf_spinlock_t *lock) HF_NO"),
      lambda t: locking(t, "c"), "requires holding"),
     ("a guard that ends too late", "internal/guard.h", replace("~guard() HF_RELEASE()", "~guard()"),
      lambda t: locking(t, "c++"), "already held"),
@@ -1005,8 +966,6 @@ MUTANTS = [
      lambda t: refused(t, GCC, "c++17"), "without virtual destructor: compiles"),
     ("a macro without prefix", "report.h", append("#define BAD 1\n"),
      lambda t: prefixed_macros(t, GCC, "gnu11"), "BAD"),
-    ("a helper macro left over", "spinlock/verbs.h", replace("#undef HF_DETAIL_SPINLOCK_WAIT\n", ""),
-     lambda t: prefixed_macros(t, GCC, "gnu11"), "HF_DETAIL_SPINLOCK_WAIT"),
     ("a function without prefix", "report.h", append("int bad(void);\n"),
      lambda t: prefixed_names(t, GCC, "gnu11"), "bad"),
     ("an enumerator without prefix", "report.h", append("enum hf_bad { HF_GOOD, BAD };\n"),
@@ -1015,13 +974,6 @@ MUTANTS = [
      lambda t: prefixed_names(t, GCC, "c++17"), "bad_t"),
     ("another order in arch", "internal/arch/generic/nofault.h", swap_functions, arch_folders,
      "at that place"),
-    ("an implementation without a row", "spinlock.h",
-     replace("	X(wfe, WFE, 4, 0)", "	"), rosters, "spinlock.h has no row"),
-    ("a row without an implementation", "spinlock.h",
-     replace("	X(wfe, WFE, 4, 0)", "	X(wfe, WFE, 4, 0) X(gone, GONE, 4, 0)"), rosters, "no header implements"),
-    ("a header with another name", "spinlock/cas.h",
-     replace("#define HF_DETAIL_SPINLOCK cas", "#define HF_DETAIL_SPINLOCK copied"), rosters,
-     "another name"),
     ("a function defined twice", "refcount.h",
      append("#ifdef HF_TWICE\nHF_INLINE void hf_refcount_inc(hf_refcount_t *r)\n{\n\t(void)r;\n}\n#endif\n"),
      lambda t: definitions(t, GCC), "hf_refcount_inc: 2"),
@@ -1072,11 +1024,6 @@ def checks(tree):
             add("variant %s %s %s" % (NAMES[compiler], std, more),
                 together, compiler, std, "-O2", more)
         for std in ("gnu11", "c++17"):
-            for family in FAMILIES:
-                for name in tree.family(family):
-                    more = "-DHF_%s_DEFAULT=%s" % (family.upper(), name)
-                    add("variant %s %s %s" % (NAMES[compiler], std, more),
-                        parsed, compiler, std, more)
             more = "-DHF_LOCKREF_LOCK_HEADER=\"%s\"" % os.path.join(HERE, "port_lock.h")
             add("variant %s %s a port's lock in a lockref" % (NAMES[compiler], std),
                 parsed, compiler, std, more)
@@ -1108,8 +1055,7 @@ def checks(tree):
     add("text guards", guards)
     add("text system_header", system_header)
     add("text arch folders", arch_folders)
-    add("text rosters", rosters)
-    add("text generated names", generated)
+    add("text old paths", moved)
     add("text definitions", definitions, GCC)
     for std in ("gnu11", "c++17"):
         add("text names %s" % std, prefixed_names, GCC, std)

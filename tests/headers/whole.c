@@ -14,6 +14,8 @@
 #include <holdfast/rcuref.h>
 #include <holdfast/refcount.h>
 #include <holdfast/spinlock.h>
+#include "variants/spinlock/mcs.h"
+#include "variants/spinlock/queued.h"
 
 #if !HF_ATOMIC_WHOLE
 #error "-DHF_ATOMIC_WHOLE=1 is what this is for"

@@ -4,7 +4,7 @@
 /*
  * arch, inside the model checker - a processor that promises nothing beyond C11.
  *
- * HF_ARCH_HAS_CMPXCHG8 may be redefined before each inclusion of spinlock/queued.h.
+ * HF_ARCH_HAS_CMPXCHG8 may be redefined before each inclusion of spinlock.h.
  */
 #include "holdfast/internal/atomic.h"
 

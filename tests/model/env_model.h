@@ -63,13 +63,6 @@ inline void may_die()
 
 } // namespace hf_model
 
-/*
- * Marks: those of the shipped world (spinlock/node_type.h, M1). All indexes are of this process, so none may
- * ever seem to be foreign where that is certain: then hf_env_node_refuse() is called, or the queue
- * behind a holder is dropped, and the lock is lost.
- */
-#define HF_ENV_HAS_NODE_MARKS 1
-
 inline uint32_t hf_env_node_get(void)
 {
 	hf_model::thread_state &self = hf_model::self();
@@ -85,18 +78,8 @@ inline uint32_t hf_env_node_get(void)
 }
 
 /* Defined in run.h: the nodes are atomics, and made anew for each interleaving. */
-void hf_env_node_mark(uint32_t index, uint32_t mark);
 typedef struct hf_node hf_node_t;
 hf_node_t *hf_env_node(uint32_t index);
-
-inline hf_node_t *hf_env_node_get_for(const void *, uint32_t *index)
-{
-	*index = hf_env_node_get();
-	if (!*index)
-		return NULL;
-	hf_env_node_mark(*index, 1);
-	return hf_env_node(*index);
-}
 
 inline void hf_env_node_put(uint32_t index)
 {
@@ -104,15 +87,7 @@ inline void hf_env_node_put(uint32_t index)
 
 	hf_model::check(n < HF_NODES && (hf_model::self().used & 1u << n),
 			"a node is given back that its thread has not taken");
-	hf_env_node_mark(index, 0);
 	hf_model::self().used &= ~(1u << n);
-}
-
-bool hf_env_node_is_for(uint32_t index, const void *lock);
-
-inline void hf_env_node_refuse(const void *)
-{
-	hf_model::check(false, "a waiter of this process is taken for a foreign one");
 }
 
 inline void hf_env_preempt_disable(void)
@@ -140,7 +115,10 @@ inline uint32_t hf_env_spin_hints(uint32_t ns)
 
 /* ---- Parking: defined in run.h ------------------------------------------------------------ */
 
+/* Without parking hf_spinlock_t is the lock with a queue. */
+#ifndef HF_ENV_HAS_PARK
 #define HF_ENV_HAS_PARK 1
+#endif
 #define HF_ENV_FOREVER UINT64_MAX
 #define HF_MODEL_EARLY 2
 #define HF_MODEL_LATE 1000

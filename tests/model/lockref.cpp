@@ -80,6 +80,7 @@ namespace word
 #include MODEL_VARIANT
 }
 
+#undef HF_LAB_SPINLOCK_QUEUED_H
 #undef HF_SPINLOCK_QUEUED_H
 #undef HF_LOCKREF_H
 #undef HF_ARCH_HAS_CMPXCHG8
@@ -91,6 +92,8 @@ namespace byte
 #include "holdfast/lockref.h"
 }
 
+#undef HF_LAB_SPINLOCK_QUEUED_H
+#undef HF_SPINLOCK_QUEUED_H
 #undef HF_LOCKREF_H
 #undef HF_LOCKREF_LOCK_HEADER
 #undef HF_LOCKREF_RETRIES

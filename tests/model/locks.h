@@ -2,7 +2,8 @@
 #ifndef HF_MODEL_LOCKS_H
 #define HF_MODEL_LOCKS_H
 /*
- * locks - the scenarios that every spinlock must pass, for spinlock.cpp and spinlock_queued.cpp.
+ * locks - the scenarios that every spinlock must pass, for spinlock.cpp, spinlock_queued.cpp and
+ * spinlock_variants.cpp.
  *
  * A lock is handed over as a type: LOCK(its name here, its name in the headers, the namespace that it
  * was included in).
@@ -30,11 +31,19 @@
 			return in_::hf_spinlock_##header_name_##_is_locked(l);                     \
 		}                                                                                  \
 		static void unlock(type *l) { in_::hf_spinlock_##header_name_##_unlock(l); }       \
-		static void lock_full(type *l) { in_::hf_spinlock_##header_name_##_lock_full(l); } \
-		static void unlock_full(type *l)                                                   \
-		{                                                                                  \
-			in_::hf_spinlock_##header_name_##_unlock_full(l);                          \
-		}                                                                                  \
+	}
+
+/* hf_spinlock_t, as spinlock.h was included in that namespace. */
+#define SPINLOCK(name_, in_)                                                                       \
+	struct name_ {                                                                             \
+		typedef in_::hf_spinlock_t type;                                                   \
+		static void init(type *l) { in_::hf_spinlock_init(l); }                            \
+		static void lock(type *l) { in_::hf_spinlock_lock(l); }                            \
+		static bool trylock(type *l) { return in_::hf_spinlock_trylock(l); }               \
+		static bool is_locked(const type *l) { return in_::hf_spinlock_is_locked(l); }     \
+		static void unlock(type *l) { in_::hf_spinlock_unlock(l); }                        \
+		static void lock_full(type *l) { in_::hf_spinlock_lock_full(l); }                  \
+		static void unlock_full(type *l) { in_::hf_spinlock_unlock_full(l); }              \
 	}
 
 namespace hf_model

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* queued_half - the queued spinlock as a lockref's lock half; included again for each of its forms. */
-#include "holdfast/spinlock/queued.h"
+#include "spinlock/queued.h"
 
 typedef hf_spinlock_queued_t hf_env_lockref_lock_t;
 #define hf_env_lockref_lock(lock) hf_spinlock_queued_lock(lock)

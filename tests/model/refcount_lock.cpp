@@ -3,7 +3,7 @@
  * refcount_lock - dec_and_lock: the last reference goes under the lock, and only the last one's lock
  * is kept.
  *
- * Checked, with the default count and the default lock
+ * Checked, with the lock that has a queue
  *   An object is found through a slot that the lock protects, and taken out of it by whoever drops
  *   the last reference. Threads use its plain data and drop their references; others look it up
  *   under the lock, where inc is enough, because the count is never 0 there while the slot is full.
@@ -19,6 +19,7 @@
 #define HF_ATOMIC_HEADER "backend.h"
 #define HF_ARCH_HEADER "arch_model.h"
 #define HF_ENV_HEADER "env_model.h"
+#define HF_ENV_HAS_PARK 0 /* the lock with a queue */
 #define HF_SPINLOCK_QUEUED_PASSES 1
 #define HF_SPINLOCK_QUEUED_PATIENCE_NS 2
 #include "queued_watch.h"

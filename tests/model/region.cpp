@@ -41,7 +41,7 @@
 #include "run.h"
 
 #include "holdfast/region.h"
-#include "holdfast/spinlock/cas.h"
+#include "holdfast/spinlock.h"
 
 using hf_model::check;
 using hf_model::get;
@@ -50,9 +50,9 @@ using hf_model::set;
 
 static void look_at(const hf_region_t *region);
 
-typedef hf_spinlock_cas_t hf_detail_region_lock_t;
-#define HF_DETAIL_REGION_LOCK hf_spinlock_cas_lock
-#define HF_DETAIL_REGION_UNLOCK hf_spinlock_cas_unlock
+typedef hf_spinlock_t hf_detail_region_lock_t;
+#define HF_DETAIL_REGION_LOCK hf_spinlock_lock
+#define HF_DETAIL_REGION_UNLOCK hf_spinlock_unlock
 #define HF_DETAIL_REGION_LOOK(region) look_at(region)
 #define HF_DETAIL_REGION_SHARDS 1
 #include "../../src/region/region_list.h"

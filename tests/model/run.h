@@ -26,7 +26,7 @@
 #include <time.h>
 
 #include "holdfast/report.h"
-#include "holdfast/spinlock/node.h"
+#include "holdfast/internal/node.h"
 
 namespace hf_model
 {
@@ -83,10 +83,8 @@ public:
 			/* A node is not cleared between two uses: whatever is read of this is wrong. */
 			hf_atomic32_store_relaxed(&node.next, 0x7770);
 			hf_atomic32_store_relaxed(&node.wait, 0x7771);
-			hf_atomic32_store_relaxed(&node.at, 0);
 			node.next.name = "next";
 			node.wait.name = "wait";
-			node.at.name = "at";
 		}
 	}
 	virtual ~scenario() {}
@@ -256,17 +254,6 @@ hf_node_t *hf_env_node(uint32_t index)
 	hf_model::check(index >= 1 && index <= HF_MODEL_THREADS * HF_NODES,
 			"a link leads to no node");
 	return &hf_model::all_nodes[index - 1];
-}
-
-/* One lock a scenario, so one mark: an address would not be the same in all interleavings. */
-void hf_env_node_mark(uint32_t index, uint32_t mark)
-{
-	hf_atomic32_store_relaxed(&hf_env_node(index)->at, mark);
-}
-
-bool hf_env_node_is_for(uint32_t index, const void *)
-{
-	return hf_atomic32_load_relaxed(&hf_env_node(index)->at) == 1;
 }
 
 enum hf_env_parked hf_env_park(const struct hf_atomic32 *word, uint32_t expected, uint64_t deadline,

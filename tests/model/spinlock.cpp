@@ -1,150 +1,80 @@
 // SPDX-License-Identifier: MIT
 /*
- * spinlock - exclusion and publication by each lock of the family but `queued`, which has a file of
- * its own.
+ * spinlock - exclusion and publication by hf_spinlock_t, as it is where threads park, and by
+ * hf_spinlock_ticket_t. The other form of hf_spinlock_t is in spinlock_queued.cpp.
  *
  * Checked, for each lock
  *   exclusion   2 and 3 threads change plain data under it, by each way of waiting: no race, nothing
- *               lost, the lock free at the end, preemption on again, no node kept
+ *               lost, the lock free at the end, preemption on again
  *   trylock     against lock, and alone; the first to come gets it
  *   full        lock_full and unlock_full are full barriers (locks.h)
- * mcs also with threads that have no node, and that no waiter is ever taken for a foreign one (M1); what its scenarios must have reached is counted.
- *
- * The release of the swap in mcs's lock_anonymous has no mutant, because nothing needs it: the swap
- * goes on with the release sequence of the unlock that made the tail 0, which comes after every use of
- * the link in the lock; and an anonymous thread has nothing of its own to publish.
  */
-// MUTANT: cas_acquire_release HF_MUTANT=cmpxchg_seq_cst HF_MODEL_ONLY=cas
-// MUTANT: cas_unlock HF_MUTANT=xchg_seq_cst HF_MODEL_ONLY=cas
-// MUTANT: cas_torn HF_MUTANT=cmpxchg_torn HF_MUTANT_IN=hf_detail_spinlock_cas_trylock
-// MUTANT: cas_release_acquire HF_MUTANT=cmpxchg_acquire HF_MODEL_ONLY=release
-// MUTANT: cas_release_release HF_MUTANT=store_release HF_MODEL_ONLY=release
-// MUTANT: cas_prefetch_acquire HF_MUTANT=cmpxchg_acquire HF_MODEL_ONLY=prefetch
-// MUTANT: cas_prefetch_release HF_MUTANT=store_release HF_MODEL_ONLY=prefetch
-// MUTANT: wfe_acquire HF_MUTANT=wait_zero_set_acquire HF_MODEL_ONLY=wfe
-// MUTANT: wfe_try_acquire HF_MUTANT=cmpxchg_acquire HF_MODEL_ONLY=wfe
-// MUTANT: wfe_release HF_MUTANT=store_release HF_MODEL_ONLY=wfe
+// MUTANT: monitor_acquire HF_MUTANT=wait_zero_set_acquire HF_MODEL_ONLY=monitor
+// MUTANT: try_acquire HF_MUTANT=cmpxchg_acquire HF_MODEL_ONLY=hint
+// MUTANT: release HF_MUTANT=store_release HF_MODEL_ONLY=hint
+// MUTANT: torn HF_MUTANT=cmpxchg_torn HF_MUTANT_IN=hf_detail_spinlock_trylock
 // MUTANT: ticket_acquire HF_MUTANT=load_acquire HF_MUTANT_IN=hf_detail_spinlock_ticket_lock
 // MUTANT: ticket_wait_acquire HF_MUTANT=wait_change_acquire HF_MODEL_ONLY=ticket
-// MUTANT: ticket_try_acquire HF_MUTANT=load_acquire HF_MUTANT_IN=hf_detail_spinlock_ticket_trylock
+// MUTANT: ticket_try_acquire HF_MUTANT=load_acquire HF_MUTANT_IN=hf_spinlock_ticket_trylock
 // MUTANT: ticket_release HF_MUTANT=store_release HF_MODEL_ONLY=ticket
 // MUTANT: ticket_torn HF_MUTANT=fetch_torn HF_MODEL_ONLY=ticket
-// MUTANT: mcs_enqueue_acquire HF_MUTANT=xchg_acq_rel_loses_acquire HF_MODEL_ONLY=mcs
-// MUTANT: mcs_enqueue_release HF_MUTANT=xchg_acq_rel_loses_release HF_MODEL_ONLY=mcs
-// MUTANT: mcs_wait_acquire HF_MUTANT=load_acquire HF_MUTANT_IN=hf_detail_spinlock_mcs_lock
-// MUTANT: mcs_link_release HF_MUTANT=store_release HF_MUTANT_IN=hf_detail_spinlock_mcs_lock
-// MUTANT: mcs_link_acquire HF_MUTANT=load_acquire HF_MUTANT_IN=hf_detail_spinlock_mcs_unlock
-// MUTANT: mcs_late_link_acquire HF_MUTANT=load_acquire HF_MUTANT_IN=hf_detail_spinlock_mcs_unlock_slow
-// MUTANT: mcs_pass_on_release HF_MUTANT=store_release HF_MUTANT_IN=hf_detail_spinlock_mcs_hand_off
-// MUTANT: mcs_empty_release HF_MUTANT=cmpxchg_release HF_MODEL_ONLY=mcs
-// MUTANT: mcs_drop_acquire HF_MUTANT=load_acquire HF_MUTANT_IN=hf_detail_spinlock_mcs_drop_foreign
-// MUTANT: mcs_unmarked HF_MUTANT=store_relaxed_missing HF_MUTANT_IN=hf_env_node_mark
-// MUTANT: mcs_anonymous_acquire HF_MUTANT=cmpxchg_acq_rel_loses_acquire HF_MUTANT_IN=hf_detail_spinlock_mcs_lock_anonymous
-// MUTANT: mcs_anonymous_reset HF_MUTANT=store_relaxed_missing HF_MUTANT_IN=hf_detail_spinlock_mcs_hand_off
-// MUTANT: mcs_try_acquire HF_MUTANT=cmpxchg_acq_rel_loses_acquire HF_MUTANT_IN=hf_detail_spinlock_mcs_trylock
-// MUTANT: mcs_try_release HF_MUTANT=cmpxchg_acq_rel_loses_release HF_MUTANT_IN=hf_detail_spinlock_mcs_trylock
-// MUTANT: lock_full_before HF_MUTANT=fence_before_rmw HF_MODEL_ONLY=release
-// MUTANT: lock_full_after HF_MUTANT=fence_after_rmw HF_MODEL_ONLY=release
-// MUTANT: unlock_full HF_MUTANT=fence_seq_cst HF_MODEL_ONLY=release
+// MUTANT: lock_full_before HF_MUTANT=fence_before_rmw HF_MODEL_ONLY=hint
+// MUTANT: lock_full_after HF_MUTANT=fence_after_rmw HF_MODEL_ONLY=hint
+// MUTANT: unlock_full HF_MUTANT=fence_seq_cst HF_MODEL_ONLY=hint
 #define HF_ATOMIC_HEADER "backend.h"
 #define HF_ARCH_HEADER "arch_model.h"
 #define HF_ENV_HEADER "env_model.h"
 #include "locks.h"
 
+#include "holdfast/spinlock_ticket.h"
+
+/* The lock as it is built for a processor that can watch a word, and for one that can't. */
+#undef HF_ARCH_WAIT_FREE_LOCK
+#define HF_ARCH_WAIT_FREE_LOCK HF_WAIT_MONITOR
+namespace monitor
+{
 #include "holdfast/spinlock.h"
+}
+
+#undef HF_SPINLOCK_H
+#undef HF_ARCH_WAIT_FREE_LOCK
+#define HF_ARCH_WAIT_FREE_LOCK HF_WAIT_HINT
+namespace hint
+{
+#include "holdfast/spinlock.h"
+}
 
 using hf_model::ALL;
 using hf_model::exclusion;
 using hf_model::exclusion_by;
-using hf_model::threads;
 using hf_model::tries;
 using hf_model::tries_only;
 
-LOCK(cas, cas, );
-LOCK(cas_release, cas_release, );
-LOCK(cas_prefetch, cas_prefetch, );
-LOCK(wfe, wfe, );
+SPINLOCK(lock_monitor, monitor);
+SPINLOCK(lock_hint, hint);
 LOCK(ticket, ticket, );
-LOCK(mcs, mcs, );
 
 template <typename L>
 void all(hf_model::run *run, const char *name)
 {
 	run->search<exclusion<L, 2>, 2>(name, 3);
 	run->search<exclusion<L>, 3>(name, 2);
-	run->search<exclusion_by<L, HF_WAIT_MONITOR>, 3>(name, 2);
-	run->search<exclusion_by<L, HF_WAIT_BACKOFF>, 2>(name, 4);
 	run->search<tries<L>, 2>(name, 4);
 	run->search<tries<L>, 3>(name, 2);
 	run->search<tries_only<L>, 2>(name, ALL);
-	hf_model::full_barrier<L>(run, name);
 	run->random<exclusion<L, 2>, 3>(name, 50000);
 	run->random<tries<L>, 3>(name, 50000);
-}
-
-/* ---- mcs: what was reached, and threads without a node ------------------------------------ */
-
-static unsigned long passed_on, link_late, behind_anonymous, anonymous_waits, anonymous_tries;
-
-/* Nodeless: one bit a thread. */
-template <typename Base, unsigned int Nodeless>
-class mcs_watched : public Base {
-public:
-	mcs_watched()
-	{
-		for (unsigned int i = 0; i < HF_MODEL_THREADS; i++)
-			threads[i].nodes = Nodeless & 1u << i ? 0 : 1;
-	}
-	void changed(const void *object, uint64_t, uint64_t after, const hf_model::where &at)
-	{
-		if (object == &this->lock_.anonymous_next)
-			behind_anonymous += after != 0;
-		else if (object != &this->lock_.tail && object != &this->lock_.owner &&
-			 strcmp(at.func_, "hf_detail_spinlock_mcs_hand_off") == 0)
-			passed_on++;
-		else if (object == &this->lock_.tail && after == HF_DETAIL_MCS_ANONYMOUS &&
-			 strcmp(at.func_, "hf_detail_spinlock_mcs_trylock") == 0)
-			anonymous_tries++;
-	}
-	void refused(const void *object, const hf_model::where &at)
-	{
-		if (object != &this->lock_.tail)
-			return;
-		if (strcmp(at.func_, "hf_detail_spinlock_mcs_unlock") == 0)
-			link_late++;
-		if (strcmp(at.func_, "hf_detail_spinlock_mcs_lock_anonymous") == 0)
-			anonymous_waits++;
-	}
-};
-
-static void mcs_queue(hf_model::run *run, const char *name)
-{
-	run->search<mcs_watched<exclusion<mcs, 2>, 0>, 2>(name, 3);
-	run->search<mcs_watched<exclusion<mcs>, 0>, 3>(name, 2);
-	run->search<mcs_watched<exclusion<mcs, 2>, 1>, 2>(name, 4);
-	run->search<mcs_watched<exclusion<mcs>, 3>, 3>(name, 3);
-	run->search<mcs_watched<exclusion<mcs, 2>, 7>, 3>(name, 2);
-	run->search<mcs_watched<tries<mcs>, 2>, 3>(name, 2);
-	run->random<mcs_watched<exclusion<mcs, 2>, 0>, 4>(name, 50000);
-	run->random<mcs_watched<exclusion<mcs, 2>, 1>, 4>(name, 50000);
-	run->random<mcs_watched<exclusion<mcs, 2>, 3>, 4>(name, 50000);
 }
 
 int main(int argc, char **argv)
 {
 	hf_model::run run("spinlock", argc, argv);
 
-	all<cas>(&run, "cas");
-	all<cas_release>(&run, "release");
-	all<cas_prefetch>(&run, "prefetch");
-	all<wfe>(&run, "wfe");
+	all<lock_monitor>(&run, "monitor");
+	all<lock_hint>(&run, "hint");
+	hf_model::full_barrier<lock_hint>(&run, "hint");
 	all<ticket>(&run, "ticket");
-	all<mcs>(&run, "mcs");
-	mcs_queue(&run, "mcs queue");
-	run.must_reach("mcs: the lock is passed to the next node", passed_on);
-	run.must_reach("mcs: the next one links itself late", link_late);
-	run.must_reach("mcs: a node waits behind an anonymous holder", behind_anonymous);
-	run.must_reach("mcs: an anonymous one waits", anonymous_waits);
-	run.must_reach("mcs: trylock without a node", anonymous_tries);
+	run.search<exclusion_by<ticket, HF_WAIT_MONITOR>, 3>("ticket", 2);
+	run.search<exclusion_by<ticket, HF_WAIT_BACKOFF>, 2>("ticket", 4);
 	return run.end();
 }

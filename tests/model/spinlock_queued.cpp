@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * spinlock_queued - the default lock: exclusion, and each transition of its word.
+ * spinlock_queued - hf_spinlock_t where processors are owned: exclusion, and each transition of its
+ * word.
  *
  * Checked, with both forms of the fast path (the word's swap, the byte's), with 0, 1 and 2 passes
  *   what spinlock.cpp checks of the others; and every change of the word by queued_watch.h, which
@@ -30,9 +31,11 @@
 #define HF_ATOMIC_HEADER "backend.h"
 #define HF_ARCH_HEADER "arch_model.h"
 #define HF_ENV_HEADER "env_model.h"
+#define HF_ENV_HAS_PARK 0
 #include "locks.h"
 #include "queued_watch.h"
 
+#include "holdfast/internal/guard.h"
 #include "holdfast/validate.h"
 
 /* The lock as it is built for one processor and one choice of passes: once more each time. */
@@ -43,40 +46,44 @@
 #define HF_SPINLOCK_QUEUED_PATIENCE_NS 3
 namespace word_0
 {
-#include "holdfast/spinlock/queued.h"
+#include "holdfast/spinlock.h"
 }
 
+#undef HF_SPINLOCK_H
 #undef HF_SPINLOCK_QUEUED_H
 #undef HF_SPINLOCK_QUEUED_PASSES
 #define HF_SPINLOCK_QUEUED_PASSES 1
 namespace word_1
 {
-#include "holdfast/spinlock/queued.h"
+#include "holdfast/spinlock.h"
 }
 
 #undef HF_ARCH_HAS_CMPXCHG8
 #define HF_ARCH_HAS_CMPXCHG8 1
 
+#undef HF_SPINLOCK_H
 #undef HF_SPINLOCK_QUEUED_H
 namespace byte_1
 {
-#include "holdfast/spinlock/queued.h"
+#include "holdfast/spinlock.h"
 }
 
+#undef HF_SPINLOCK_H
 #undef HF_SPINLOCK_QUEUED_H
 #undef HF_SPINLOCK_QUEUED_PASSES
 #define HF_SPINLOCK_QUEUED_PASSES 0
 namespace byte_0
 {
-#include "holdfast/spinlock/queued.h"
+#include "holdfast/spinlock.h"
 }
 
+#undef HF_SPINLOCK_H
 #undef HF_SPINLOCK_QUEUED_H
 #undef HF_SPINLOCK_QUEUED_PASSES
 #define HF_SPINLOCK_QUEUED_PASSES 2
 namespace byte_2
 {
-#include "holdfast/spinlock/queued.h"
+#include "holdfast/spinlock.h"
 }
 
 using hf_model::ALL;
@@ -86,11 +93,22 @@ using hf_model::threads;
 using hf_model::tries;
 using hf_model::tries_only;
 
-LOCK(lock_word_0, queued, word_0);
-LOCK(lock_word_1, queued, word_1);
-LOCK(lock_byte_0, queued, byte_0);
-LOCK(lock_byte_1, queued, byte_1);
-LOCK(lock_byte_2, queued, byte_2);
+/* Beside, by a policy that is not the default. */
+#define QUEUED(name_, in_)                                                                         \
+	SPINLOCK(name_##_base, in_);                                                               \
+	struct name_ : name_##_base {                                                              \
+		static void lock_by(type *l, enum hf_wait_policy policy)                           \
+		{                                                                                  \
+			hf_env_preempt_disable();                                                  \
+			if (!in_::hf_detail_spinlock_queued_trylock(&l->word))                     \
+				in_::hf_detail_spinlock_queued_contended(&l->word, policy);        \
+		}                                                                                  \
+	}
+QUEUED(lock_word_0, word_0);
+QUEUED(lock_word_1, word_1);
+QUEUED(lock_byte_0, byte_0);
+QUEUED(lock_byte_1, byte_1);
+QUEUED(lock_byte_2, byte_2);
 
 template <typename L, unsigned int Passes, bool Byte>
 struct built : L {

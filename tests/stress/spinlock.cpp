@@ -9,6 +9,8 @@
 #include "stress.h"
 
 #include "holdfast/spinlock.h"
+#include "holdfast/spinlock_ticket.h"
+#include "variants/spinlock/queued.h"
 
 namespace
 {
@@ -107,14 +109,23 @@ void all(const char *who)
 		run<Lock>(who, threads);
 }
 
-} // namespace
+/* What hf_spinlock_t is where processors are owned. */
+struct queued {
+	hf_spinlock_queued_t raw = HF_SPINLOCK_QUEUED_INIT;
 
-#define ALL(name, NAME, bytes, nodes) all<hf::spinlock_##name>("spinlock." #name);
+	void lock() { hf_spinlock_queued_lock(&raw); }
+	void unlock() { hf_spinlock_queued_unlock(&raw); }
+	bool try_lock() { return hf_spinlock_queued_trylock(&raw); }
+	bool is_locked() const { return hf_spinlock_queued_is_locked(&raw); }
+};
+
+} // namespace
 
 int main()
 {
 	stress::begin();
-	HF_SPINLOCK_ROSTER(ALL)
 	all<hf::spinlock>("spinlock.default");
+	all<hf::spinlock_ticket>("spinlock.ticket");
+	all<queued>("spinlock.queued");
 	return stress::result();
 }

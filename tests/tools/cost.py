@@ -6,7 +6,7 @@
 
   slow     in the static library each slow path that is recorded reads hf_detail_profile_on once, and nothing
            else in it does
-  fast     of every verb, compiled as tests/codegen does, only the queued lock's slow path, which is out
+  fast     of every verb, compiled as tests/codegen does, only the spinlock's slow path, which is out
            of line, reads it: once
 
 tests/codegen holds the fast paths to their very instructions.
@@ -24,7 +24,7 @@ from checks import Checks  # noqa: E402
 
 SLOW = {"hf_detail_mutex_lock_slow": 1, "hf_detail_mutex_shared_lock_slow": 1, "hf_detail_cond_wait": 1,
         "hf_detail_cond_shared_wait": 1}
-FAST = {"hf_detail_spinlock_queued_lock_slow": 1}
+FAST = {"hf_detail_spinlock_lock_slow": 1}
 OWN = "profile.c"  # the profile's own file
 
 def readers(*files):
@@ -60,11 +60,12 @@ def main():
     paths = os.path.join(args.work_dir, "paths.o")
     subprocess.run([*args.cc.split(), "-std=gnu11", "-O2", "-c",
                     os.path.join(args.source_dir, "tests", "codegen", "paths.c"),
-                    "-I" + os.path.join(args.source_dir, "include"), "-o", paths], check=True)
+                    "-I" + os.path.join(args.source_dir, "include"),
+                    "-I" + os.path.join(args.source_dir, "lab"), "-o", paths], check=True)
     found, functions = readers(paths)
     found = {name: pair.get(n, n) for name, n in found.items()}
     checks.check("fast", found == FAST, "%s, expected %s" % (found, FAST))
-    for verb in ("mutex_lock", "mutex_unlock", "spinlock_queued_lock", "lockref_default_get"):
+    for verb in ("mutex_lock", "mutex_unlock", "spinlock_default_lock", "lockref_default_get"):
         checks.check("fast: %s is there to be looked at" % verb, verb in functions)
     return checks.end()
 

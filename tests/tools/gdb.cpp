@@ -18,6 +18,7 @@
 #include "holdfast/refcount.h"
 #include "holdfast/region.h"
 #include "holdfast/spinlock.h"
+#include "holdfast/spinlock_ticket.h"
 
 #if __has_include("holdfast/intrusive_ptr.h")
 #include "holdfast/intrusive_ptr.h"
@@ -34,11 +35,8 @@ hf_mutex_shared_t shared_held = HF_MUTEX_SHARED_INIT;
 hf_mutex_t cond_mutex;
 hf_cond_t cond_waited, cond_alone;
 hf_cond_shared_t cond_shared = HF_COND_SHARED_INIT;
-hf_spinlock_cas_t cas_free, cas_held;
-hf_spinlock_wfe_t wfe_held;
+hf_spinlock_t spin_free, spin_held;
 hf_spinlock_ticket_t ticket_free, ticket_waited;
-hf_spinlock_mcs_t mcs_free, mcs_waited;
-hf_spinlock_queued_t queued_free, queued_held, queued_waited;
 hf_refcount_t count_live = HF_REFCOUNT_INIT(7), count_dead = HF_REFCOUNT_INIT(0),
 	      count_saturated = HF_REFCOUNT_INIT((uint32_t)HF_REFCOUNT_SATURATED),
 	      count_immortal = HF_REFCOUNT_INIT((uint32_t)HF_REFCOUNT_IMMORTAL),
@@ -68,11 +66,11 @@ struct object {
 };
 struct object the_object = { HF_REFCOUNT_INIT(1), HF_MUTEX_INIT };
 
-enum { WAITERS = 13 };
+enum { WAITERS = 8 };
 int lwp[WAITERS]; /* of the threads, in the order in which they began to wait */
 int me;
 volatile int done;
-static const long order[] = { 0, 1, 2, 3, 4, 11, 12, 5, 6, 7, 8, 9, 10 };
+static const long order[] = { 0, 1, 2, 3, 4, 6, 7, 5 };
 
 static void *wait_for(void *argument)
 {
@@ -94,21 +92,10 @@ static void *wait_for(void *argument)
 		hf_mutex_unlock(&cond_mutex);
 		break;
 	case 5:
-	case 6:
-		hf_spinlock_mcs_lock(&mcs_waited);
-		hf_spinlock_mcs_unlock(&mcs_waited);
-		break;
-	case 7:
-	case 8:
-	case 9:
-		hf_spinlock_queued_lock(&queued_waited);
-		hf_spinlock_queued_unlock(&queued_waited);
-		break;
-	case 10:
 		hf_spinlock_ticket_lock(&ticket_waited);
 		hf_spinlock_ticket_unlock(&ticket_waited);
 		break;
-	case 11:
+	case 6:
 		hf_lockref_lock(&ref_waited);
 		hf_lockref_unlock(&ref_waited);
 		break;
@@ -128,8 +115,6 @@ static void *wait_for(void *argument)
 	return NULL;
 }
 
-static uint32_t first_tail;
-
 /* Has that thread begun to wait? */
 static bool waits(long i)
 {
@@ -138,33 +123,8 @@ static bool waits(long i)
 	case 4:
 		return hf_atomic32_load_relaxed(&cond_waited.waiters) == uint32_t(i - 2);
 	case 5:
-	case 6: {
-		uint32_t at = hf_atomic32_load_relaxed(&mcs_waited.owner);
-
-		/* Linked: as many links as there are waiters. */
-		for (long n = 0; n < i - 4; n++) {
-			at = hf_atomic32_load_acquire(&hf_env_node(at)->next);
-			if (!at)
-				return false;
-		}
-		return true;
-	}
-	case 7:
-		return hf_atomic32_load_relaxed(&queued_waited.word) & HF_DETAIL_QUEUED_PENDING;
-	case 8:
-		first_tail = hf_atomic32_load_relaxed(&queued_waited.word) >>
-			     HF_DETAIL_QUEUED_TAIL_SHIFT;
-		return first_tail;
-	case 9: {
-		uint32_t tail = hf_atomic32_load_relaxed(&queued_waited.word) >>
-				HF_DETAIL_QUEUED_TAIL_SHIFT;
-
-		return tail != first_tail &&
-		       hf_atomic32_load_acquire(&hf_env_node(first_tail)->next) == tail;
-	}
-	case 10:
 		return hf_atomic32_load_relaxed(&ticket_waited.next) == 2;
-	case 12:
+	case 7:
 		return lwp[i] < 0;
 	default:
 		return true;
@@ -213,12 +173,8 @@ int main()
 	hf_mutex_shared_lock(&shared_held);
 	cxx_mutex.lock();
 	cxx_spinlock.lock();
-	hf_spinlock_cas_lock(&cas_held);
-	hf_spinlock_wfe_lock(&wfe_held);
+	hf_spinlock_lock(&spin_held);
 	hf_spinlock_ticket_lock(&ticket_waited);
-	hf_spinlock_mcs_lock(&mcs_waited);
-	hf_spinlock_queued_lock(&queued_held);
-	hf_spinlock_queued_lock(&queued_waited);
 	hf_lockref_lock(&ref_waited);
 	if (hf_region_begin(&region_lost, memory, 1000) ||
 	    hf_region_begin_process(&region_process, memory, 10))
@@ -232,7 +188,7 @@ int main()
 		while (!waits(i))
 			sched_yield();
 		/* Those that park: then their place in the queue is certain. */
-		if (i < 3 || i == 11) {
+		if (i < 3 || i == 6) {
 			while (!sleeps(lwp[i]))
 				sched_yield();
 		}
@@ -241,8 +197,6 @@ int main()
 
 	done = 1;
 	hf_mutex_unlock(&mutex_waited);
-	hf_spinlock_mcs_unlock(&mcs_waited);
-	hf_spinlock_queued_unlock(&queued_waited);
 	hf_spinlock_ticket_unlock(&ticket_waited);
 	hf_lockref_unlock(&ref_waited);
 	hf_mutex_lock(&cond_mutex);
@@ -255,8 +209,7 @@ int main()
 		return 1;
 	/* All of them, used: a linker or compiler drops none. */
 	return hf_mutex_is_locked(&mutex_free) || !hf_mutex_is_locked(&mutex_held) ||
-	       hf_spinlock_cas_is_locked(&cas_free) || hf_spinlock_ticket_is_locked(&ticket_free) ||
-	       hf_spinlock_mcs_is_locked(&mcs_free) || hf_spinlock_queued_is_locked(&queued_free) ||
+	       hf_spinlock_is_locked(&spin_free) || hf_spinlock_ticket_is_locked(&ticket_free) ||
 	       hf_refcount_read(&count_live) != 7 || hf_refcount_read(&count_dead) ||
 	       hf_refcount_read(&count_saturated) > 0 || hf_refcount_read(&count_immortal) > 0 ||
 	       hf_refcount_read(&count_moment) > 0 || hf_rcuref_read(&rcu_live) != 3 ||

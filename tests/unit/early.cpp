@@ -7,26 +7,27 @@
 
 #include "holdfast/mutex.h"
 #include "holdfast/spinlock.h"
+#include "holdfast/spinlock_ticket.h"
 
 namespace
 {
 
-#define DECLARE(name, NAME, bytes, nodes) extern hf::spinlock_##name early_##name;
-HF_SPINLOCK_ROSTER(DECLARE)
+extern hf::spinlock early_spinlock;
+extern hf::spinlock_ticket early_ticket;
 extern hf::mutex early_mutex;
 
 struct Earlier {
 	Earlier()
 	{
-#define LOCK(name, NAME, bytes, nodes) early_##name.lock();
-		HF_SPINLOCK_ROSTER(LOCK)
+		early_spinlock.lock();
+		early_ticket.lock();
 		early_mutex.lock();
 	}
 } earlier;
 
 /* Behind it, so that their constructors would run after its. */
-#define DEFINE(name, NAME, bytes, nodes) hf::spinlock_##name early_##name;
-HF_SPINLOCK_ROSTER(DEFINE)
+hf::spinlock early_spinlock;
+hf::spinlock_ticket early_ticket;
 hf::mutex early_mutex;
 
 template <class Lock>
@@ -46,11 +47,14 @@ TEST(Early, Mutex)
 	held_until_released(early_mutex);
 }
 
-#define CASE(name, NAME, bytes, nodes)                                                             \
-	TEST(Early, name)                                                                          \
-	{                                                                                          \
-		held_until_released(early_##name);                                                 \
-	}
-HF_SPINLOCK_ROSTER(CASE)
+TEST(Early, Spinlock)
+{
+	held_until_released(early_spinlock);
+}
+
+TEST(Early, Ticket)
+{
+	held_until_released(early_ticket);
+}
 
 } // namespace

@@ -5,7 +5,6 @@
 #include <memory>
 
 #include "holdfast/refcount_lock.h"
-#include "holdfast/refcount_mutex.h"
 
 namespace
 {

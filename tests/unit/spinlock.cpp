@@ -1,33 +1,31 @@
 /* SPDX-License-Identifier: MIT */
-/* spinlock - each lock as a C++ class, with threads, without nodes, between processes. */
-#include "rosters.h"
+/*
+ * spinlock - each lock as a C++ class, with threads, between processes, in the child of a fork; and the
+ * lock that spinlock.h has where processors are owned, by its name in lab/variants.
+ */
+#include "unit.h"
 
 #include <memory>
 #include <mutex>
 
+#include <pthread.h>
 #include <sys/mman.h>
+
+#include "holdfast/spinlock.h"
+#include "holdfast/spinlock_ticket.h"
+#include "variants/spinlock/mcs.h"
+#include "variants/spinlock/queued.h"
 
 namespace
 {
 
-/* Nodes that this thread has free. */
-int free_nodes()
-{
-	std::vector<uint32_t> taken;
-	uint32_t index;
-
-	while ((index = hf_env_node_get()) != 0)
-		taken.push_back(index);
-	for (uint32_t i : taken)
-		hf_env_node_put(i);
-	return int(taken.size());
-}
+using Locks = testing::Types<hf::spinlock, hf::spinlock_ticket>;
 
 template <class Lock>
 class Spinlock : public testing::Test {
 };
 
-TYPED_TEST_SUITE(Spinlock, unit::spinlocks, unit::type_names);
+TYPED_TEST_SUITE(Spinlock, Locks, unit::type_names);
 
 TYPED_TEST(Spinlock, LockGuard)
 {
@@ -110,13 +108,13 @@ TYPED_TEST(Spinlock, ScopedLockOfTwoInOppositeOrders)
 	EXPECT_EQ(both, done);
 }
 
-/* lock and try_lock, the verbs of C and the class, mixed; no node stays behind. */
+/* lock and try_lock, mixed. */
 TYPED_TEST(Spinlock, Excludes)
 {
 	TypeParam lock;
 	uint64_t count = 0;
 	bool inside = false;
-	std::atomic<uint64_t> done(0), together(0), lost(0);
+	std::atomic<uint64_t> done(0), together(0);
 
 	unit::run_threads(4, [&](int) {
 		unit::deadline end(50);
@@ -137,31 +135,10 @@ TYPED_TEST(Spinlock, Excludes)
 			unit::now_and_then_yield(++mine);
 		} while (!end.passed());
 		done += mine;
-		lost += free_nodes() != HF_NODES;
 	});
 	EXPECT_EQ(count, done);
 	EXPECT_EQ(together, 0u);
-	EXPECT_EQ(lost, 0u);
 	EXPECT_FALSE(lock.is_locked());
-}
-
-/* A try_lock that finds the lock taken leaves no node behind either. */
-TYPED_TEST(Spinlock, TryLockInVain)
-{
-	TypeParam lock;
-	std::atomic<uint64_t> taken(0), lost(0);
-
-	lock.lock();
-	unit::run_threads(2, [&](int) {
-		for (int i = 0; i < 100; i++)
-			taken += lock.try_lock();
-		lost += free_nodes() != HF_NODES;
-	});
-	lock.unlock();
-	EXPECT_EQ(taken, 0u);
-	EXPECT_EQ(lost, 0u);
-	EXPECT_TRUE(lock.try_lock());
-	lock.unlock();
 }
 
 /* The next holder sees what a holder did under the lock, in data of any size. */
@@ -186,107 +163,6 @@ TYPED_TEST(Spinlock, PassesDataOn)
 		} while (unit::now_and_then_yield(++i), !end.passed());
 	});
 	EXPECT_EQ(torn, 0u);
-}
-
-/* ---- Without nodes ------------------------------------------------------------------------ */
-
-/* Takes every node of this thread while it lives. */
-class no_nodes {
-public:
-	no_nodes()
-	{
-		for (auto &lock : locks_)
-			lock.lock();
-	}
-	~no_nodes()
-	{
-		for (auto &lock : locks_)
-			lock.unlock();
-	}
-
-private:
-	hf::spinlock_mcs locks_[HF_NODES];
-};
-
-template <class Lock>
-class SpinlockWithoutNodes : public testing::Test {
-};
-
-TYPED_TEST_SUITE(SpinlockWithoutNodes, unit::spinlocks_with_nodes, unit::type_names);
-
-TYPED_TEST(SpinlockWithoutNodes, Works)
-{
-	no_nodes none;
-	TypeParam lock, other;
-
-	EXPECT_EQ(free_nodes(), 0);
-	for (int i = 0; i < 3; i++) {
-		lock.lock();
-		EXPECT_TRUE(lock.is_locked());
-		EXPECT_FALSE(lock.try_lock());
-		other.lock();
-		lock.unlock();
-		EXPECT_FALSE(lock.is_locked());
-		EXPECT_TRUE(other.is_locked());
-		other.unlock();
-		EXPECT_TRUE(lock.try_lock());
-		lock.unlock();
-	}
-	EXPECT_EQ(free_nodes(), 0);
-}
-
-/* Others queue behind a holder that has no node, and are served. */
-TYPED_TEST(SpinlockWithoutNodes, PassesTheLockOn)
-{
-	for (int round = 0; round < 5; round++) {
-		no_nodes none;
-		TypeParam lock;
-		std::atomic<int> there(0);
-		int served = 0;
-		std::vector<std::thread> threads;
-
-		lock.lock();
-		for (int i = 0; i < 3; i++) {
-			threads.emplace_back([&] {
-				there++;
-				lock.lock();
-				served++;
-				lock.unlock();
-			});
-		}
-		unit::wait_until([&] { return there == 3; });
-		unit::sleep_ms(2);
-		EXPECT_EQ(served, 0);
-		lock.unlock();
-		for (auto &thread : threads)
-			thread.join();
-		EXPECT_EQ(served, 3);
-		EXPECT_FALSE(lock.is_locked());
-	}
-}
-
-/* Two threads with nodes and two without compete. */
-TYPED_TEST(SpinlockWithoutNodes, Competes)
-{
-	TypeParam lock;
-	uint64_t count = 0;
-	std::atomic<uint64_t> done(0);
-
-	unit::run_threads(4, [&](int me) {
-		std::unique_ptr<no_nodes> none(me < 2 ? new no_nodes : nullptr);
-		unit::deadline end(100);
-		uint64_t mine = 0;
-
-		do {
-			lock.lock();
-			count++;
-			lock.unlock();
-			unit::now_and_then_yield(++mine);
-		} while (!end.passed());
-		done += mine;
-	});
-	EXPECT_EQ(count, done);
-	EXPECT_FALSE(lock.is_locked());
 }
 
 /* ---- The guard of C, in C++ ----------------------------------------------------------------- */
@@ -316,32 +192,18 @@ TEST(SpinlockGuard, EndsWithTheBlock)
 	EXPECT_FALSE(hf_spinlock_is_locked(&guarded));
 }
 
-#define GUARDED(name, NAME, bytes, nodes)                                                          \
-	{                                                                                          \
-		hf_spinlock_##name##_t lock = HF_SPINLOCK_##NAME##_INIT;                           \
-		EXPECT_EQ(sizeof(lock), size_t(bytes)) << #name;                                   \
-		{                                                                                  \
-			HF_SPINLOCK_GUARD_OF(name, &lock);                                         \
-			EXPECT_TRUE(hf_spinlock_##name##_is_locked(&lock)) << #name;               \
-		}                                                                                  \
-		EXPECT_FALSE(hf_spinlock_##name##_is_locked(&lock)) << #name;                      \
-	}
-TEST(SpinlockGuard, OfANamedImplementation){ HF_SPINLOCK_ROSTER(GUARDED) }
-#undef GUARDED
-
 TEST(SpinlockGuard, TwoInABlock)
 {
-	hf_spinlock_ticket_t ticket = HF_SPINLOCK_TICKET_INIT;
-	hf_spinlock_mcs_t mcs = HF_SPINLOCK_MCS_INIT;
+	hf_spinlock_t a = HF_SPINLOCK_INIT, b = HF_SPINLOCK_INIT;
 
 	{
-		HF_SPINLOCK_GUARD_OF(ticket, &ticket);
-		HF_SPINLOCK_GUARD_OF(mcs, &mcs);
-		EXPECT_TRUE(hf_spinlock_ticket_is_locked(&ticket));
-		EXPECT_TRUE(hf_spinlock_mcs_is_locked(&mcs));
+		HF_SPINLOCK_GUARD(&a);
+		HF_SPINLOCK_GUARD(&b);
+		EXPECT_TRUE(hf_spinlock_is_locked(&a));
+		EXPECT_TRUE(hf_spinlock_is_locked(&b));
 	}
-	EXPECT_FALSE(hf_spinlock_ticket_is_locked(&ticket));
-	EXPECT_FALSE(hf_spinlock_mcs_is_locked(&mcs));
+	EXPECT_FALSE(hf_spinlock_is_locked(&a));
+	EXPECT_FALSE(hf_spinlock_is_locked(&b));
 }
 
 TEST(SpinlockClass, GivesItsHandle)
@@ -357,7 +219,7 @@ TEST(SpinlockClass, GivesItsHandle)
 	EXPECT_EQ(sizeof(hf::spinlock), sizeof(hf_spinlock_t));
 }
 
-/* ---- Single implementations ----------------------------------------------------------------- */
+/* ---- The order of service ----------------------------------------------------------------- */
 
 TEST(SpinlockTicket, NumbersWrapAround)
 {
@@ -413,46 +275,128 @@ TEST(SpinlockTicket, ServesInOrder)
 			[&] { return hf_atomic32_load_relaxed(&lock.native_handle()->next); });
 }
 
-TEST(SpinlockMcs, ServesInOrder)
-{
-	hf::spinlock_mcs lock;
+/* ---- The lock with a queue, which hf_spinlock_t is where processors are owned ---------------- */
 
-	serves_in_order(lock,
-			[&] { return hf_atomic32_load_relaxed(&lock.native_handle()->tail); });
-}
+struct queued {
+	hf_spinlock_queued_t raw = HF_SPINLOCK_QUEUED_INIT;
+
+	void lock() { hf_spinlock_queued_lock(&raw); }
+	void unlock() { hf_spinlock_queued_unlock(&raw); }
+	bool try_lock() { return hf_spinlock_queued_trylock(&raw); }
+};
 
 /* The first is pending, the others queue behind it; no other thread comes that could barge. */
 TEST(SpinlockQueued, ServesInOrder)
 {
-	hf::spinlock_queued lock;
+	queued lock;
 
 	serves_in_order(lock, [&] {
-		return hf_atomic32_load_relaxed(&lock.native_handle()->word) &
-		       HF_DETAIL_QUEUED_WAITERS_MASK;
+		return hf_atomic32_load_relaxed(&lock.raw.word) & HF_DETAIL_QUEUED_WAITERS_MASK;
 	});
 }
 
 /* Free for a moment, but with waiters: trylock leaves it to them. */
 TEST(SpinlockQueued, TrylockDoesNotPassWaiters)
 {
-	hf::spinlock_queued lock;
-	hf_atomic32_t *word = &lock.native_handle()->word;
+	queued lock;
+	hf_atomic32_t *word = &lock.raw.word;
 
 	for (uint32_t waiters : { HF_DETAIL_QUEUED_PENDING, 5u << HF_DETAIL_QUEUED_TAIL_SHIFT }) {
 		hf_atomic32_store_relaxed(word, waiters);
 		EXPECT_FALSE(lock.try_lock());
-		EXPECT_TRUE(lock.is_locked());
 		EXPECT_EQ(hf_atomic32_load_relaxed(word), waiters);
 	}
 }
 
-/* ---- Between processes: the locks that are all in their own bytes --------------------------- */
+/* Takes every node of this thread while it lives: an mcs lock keeps one while it is held. */
+class no_nodes {
+public:
+	no_nodes()
+	{
+		for (auto &lock : locks_)
+			hf_spinlock_mcs_lock(&lock);
+		EXPECT_EQ(hf_env_node_get(), 0u);
+	}
+	~no_nodes()
+	{
+		for (auto &lock : locks_)
+			hf_spinlock_mcs_unlock(&lock);
+	}
+
+private:
+	hf_spinlock_mcs_t locks_[HF_NODES] = {};
+};
+
+/* Two threads with nodes and two without compete. */
+TEST(SpinlockQueued, CompetesWithoutNodes)
+{
+	queued lock;
+	uint64_t count = 0;
+	std::atomic<uint64_t> done(0);
+
+	unit::run_threads(4, [&](int me) {
+		std::unique_ptr<no_nodes> none(me < 2 ? new no_nodes : nullptr);
+		unit::deadline end(100);
+		uint64_t mine = 0;
+
+		do {
+			lock.lock();
+			count++;
+			lock.unlock();
+			unit::now_and_then_yield(++mine);
+		} while (!end.passed());
+		done += mine;
+	});
+	EXPECT_EQ(count, done);
+	EXPECT_EQ(hf_atomic32_load_relaxed(&lock.raw.word), 0u);
+}
+
+/* ---- The child of a fork -------------------------------------------------------------------- */
+
+/* The parent's waiters leave no trace in the word: the child unlocks, and the lock works there. */
+TEST(SpinlockFork, UnlockInChild)
+{
+	hf_spinlock_t lock = HF_SPINLOCK_INIT;
+	std::atomic<int> there(0);
+	std::vector<std::thread> waiters;
+
+	hf_spinlock_lock(&lock);
+	for (int i = 0; i < 2; i++) {
+		waiters.emplace_back([&] {
+			there++;
+			hf_spinlock_lock(&lock);
+			hf_spinlock_unlock(&lock);
+		});
+	}
+	unit::wait_until([&] { return there == 2; });
+	unit::sleep_ms(5);
+	pid_t child = fork();
+
+	if (child == 0) {
+		hf_spinlock_unlock_in_child(&lock);
+		for (int i = 0; i < 1000; i++) {
+			hf_spinlock_lock(&lock);
+			hf_spinlock_unlock(&lock);
+		}
+		_exit(hf_spinlock_is_locked(&lock) ? 1 : 0);
+	}
+	int status = -1;
+
+	waitpid(child, &status, 0);
+	EXPECT_EQ(status, 0);
+	hf_spinlock_unlock(&lock);
+	for (auto &thread : waiters)
+		thread.join();
+	EXPECT_FALSE(hf_spinlock_is_locked(&lock));
+}
+
+/* ---- Between processes ---------------------------------------------------------------------- */
 
 template <class Lock>
 class SpinlockBetweenProcesses : public testing::Test {
 };
 
-TYPED_TEST_SUITE(SpinlockBetweenProcesses, unit::spinlocks_without_nodes, unit::type_names);
+TYPED_TEST_SUITE(SpinlockBetweenProcesses, Locks, unit::type_names);
 
 TYPED_TEST(SpinlockBetweenProcesses, Excludes)
 {

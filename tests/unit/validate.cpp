@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* validate - misuse of spinlocks and mutexes is reported, and good use is not. Compiled with -DHF_VALIDATE=1. */
-#include "rosters.h"
+#include "unit.h"
 
 #include <mutex>
 
 #include "holdfast/lockref.h"
 #include "holdfast/mutex.h"
+#include "holdfast/spinlock.h"
+#include "holdfast/spinlock_ticket.h"
 
 static_assert(HF_VALIDATE == 1, "compile this with -DHF_VALIDATE=1");
 
@@ -34,9 +36,7 @@ protected:
 	unit::reports reports;
 };
 
-#define ROW(name, NAME, bytes, nodes) , hf::spinlock_##name
-using Locks = unit::types<void HF_SPINLOCK_ROSTER(ROW), hf::mutex>;
-#undef ROW
+using Locks = testing::Types<hf::spinlock, hf::spinlock_ticket, hf::mutex>;
 TYPED_TEST_SUITE(Validate, Locks, unit::type_names);
 
 TYPED_TEST(Validate, GoodUse)

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* validate_order - locks taken in both orders; locks that somebody else has released. */
-#include "rosters.h"
+#include "unit.h"
 
 #include <mutex>
 #include <optional>
 
 #include "holdfast/lockref.h"
 #include "holdfast/mutex.h"
+#include "holdfast/spinlock.h"
+#include "holdfast/spinlock_ticket.h"
 #include "validate_without.h"
 
 static_assert(HF_VALIDATE == 1, "compile this with -DHF_VALIDATE=1");
@@ -63,9 +65,7 @@ protected:
 	last_report report;
 };
 
-#define ROW(name, NAME, bytes, nodes) , hf::spinlock_##name
-using Locks = unit::types<void HF_SPINLOCK_ROSTER(ROW), hf::mutex>;
-#undef ROW
+using Locks = testing::Types<hf::spinlock, hf::spinlock_ticket, hf::mutex>;
 TYPED_TEST_SUITE(Order, Locks, unit::type_names);
 
 TYPED_TEST(Order, BothOrdersOnceAPair)

@@ -4,12 +4,15 @@
 #define HF_VALIDATE 0
 #include "validate_without.h"
 
-#define UNLOCK(name, NAME, bytes, nodes)                                                           \
-	void unlock_without(hf_spinlock_##name##_t *lock)                                          \
-	{                                                                                          \
-		hf_spinlock_##name##_unlock(lock);                                                 \
-	}
-HF_SPINLOCK_ROSTER(UNLOCK)
+void unlock_without(hf_spinlock_t *lock)
+{
+	hf_spinlock_unlock(lock);
+}
+
+void unlock_without(hf_spinlock_ticket_t *lock)
+{
+	hf_spinlock_ticket_unlock(lock);
+}
 
 void unlock_without(hf_mutex_t *lock)
 {

@@ -8,18 +8,17 @@
  * Every file env/<world>.h offers the same things in the same order:
  *
  *   types        fixed-width integers, bool, size_t, NULL; nothing else of a C library
- *   slots        hf_env_node_get, hf_env_node_put: queue nodes for waiting threads. The nodes are
- *                hf_detail_nodes[] (spinlock/node.h); a world that keeps them elsewhere defines
- *                HF_ENV_HAS_NODES and hf_env_node() itself, or names a header that node.h includes,
- *                HF_ENV_NODES_HEADER. One in which an index may be foreign has HF_ENV_HAS_NODE_MARKS,
- *                hf_env_node_get_for, hf_env_node_is_for and hf_env_node_refuse
+ *   nodes        where nothing parks: hf_env_node_get, hf_env_node_put, the queue nodes of waiters.
+ *                They are hf_detail_nodes[] (internal/node.h); a world that keeps them elsewhere
+ *                defines HF_ENV_HAS_NODES and hf_env_node() itself
  *   preemption   hf_env_preempt_disable, hf_env_preempt_enable; HF_ENV_HAS_IRQ, and if it is 1
  *                hf_env_irq_save, hf_env_irq_restore
  *   forks        HF_ENV_HAS_FORK 1: memory may be found again in a process without the other threads
  *   variables    HF_ENV_HAS_VARIABLES 1: the environment may hide features of the processor
  *   spinning     hf_env_spin_hints: how many spin hints a time is; hf_env_processors: how many there are
  *   parking      HF_ENV_HAS_PARK, and if it is 1 hf_env_park, hf_env_unpark (wait on a word, wake its
- *                waiters), hf_env_deadline, hf_env_yield. Without it there is no mutex.h
+ *                waiters), hf_env_deadline, hf_env_yield: there is mutex.h, and a spinlock's
+ *                waiters do not queue. Without it there is no mutex.h, and they do
  *   lockref      a world whose lockrefs are to hold a 4-byte lock of its own names its header,
  *                HF_LOCKREF_LOCK_HEADER: the type hf_env_lockref_lock_t and the functions
  *                hf_env_lockref_lock, _trylock, _unlock and _is_locked (lockref.h says what of it)

@@ -7,7 +7,7 @@
  * For -DHF_LOCKREF_LOCK_HEADER='"lockref/queued_lock.h"' (holdfast/lockref.h): the rows "spins" of
  * the lab's table `holder`, and the simulator.
  */
-#include <holdfast/spinlock.h>
+#include "../spinlock/queued.h"
 
 typedef hf_spinlock_queued_t hf_env_lockref_lock_t;
 #define hf_env_lockref_lock(lock) hf_spinlock_queued_lock(lock)

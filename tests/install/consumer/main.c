@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Uses the counts and locks, and what only the library has: reports and queue
- * nodes. Exit status: 0, or 1 with what failed on standard error.
+ * Uses the counts and locks, and what only the library has: reports. Exit status: 0, or 1 with
+ * what failed on standard error.
  */
 #include <holdfast/lockref.h>
 #include <holdfast/refcount.h>
 #include <holdfast/report.h>
 #include <holdfast/spinlock.h>
+#include <holdfast/spinlock_ticket.h>
 
 #include <stdio.h>
 
@@ -32,9 +33,6 @@
 		verbs##_unlock(&lock);                                                             \
 		CHECK(verbs, !verbs##_is_locked(&lock));                                           \
 	}
-
-#define SPINLOCK_ROW(name, NAME, bytes, nodes)                                                     \
-	SPINLOCK(hf_spinlock_##name, HF_SPINLOCK_##NAME##_INIT)
 
 static int counts(void)
 {
@@ -62,7 +60,7 @@ static int lockrefs(void)
 int main(void)
 {
 	hf_report_set_mode(HF_REPORT_MODE_COUNT);
-	HF_SPINLOCK_ROSTER(SPINLOCK_ROW)
+	SPINLOCK(hf_spinlock_ticket, HF_SPINLOCK_TICKET_INIT)
 	SPINLOCK(hf_spinlock, HF_SPINLOCK_INIT)
 	CHECK(refcount, counts());
 	CHECK(lockref, lockrefs());

@@ -6,6 +6,7 @@
 #include <holdfast/refcount.h>
 #include <holdfast/report.h>
 #include <holdfast/spinlock.h>
+#include <holdfast/spinlock_ticket.h>
 
 #include <cstdio>
 #include <mutex>
@@ -84,12 +85,11 @@ static void owners()
 	check(object.read() == 0, "owners", "it rests");
 }
 
-#define SPINLOCK(name, NAME, bytes, nodes) spinlock<hf::spinlock_##name>("spinlock " #name);
 
 int main()
 {
 	hf_report_set_mode(HF_REPORT_MODE_COUNT);
-	HF_SPINLOCK_ROSTER(SPINLOCK)
+	spinlock<hf::spinlock_ticket>("spinlock ticket");
 	spinlock<hf::spinlock>("spinlock");
 	refcount("refcount", true, hf_refcount_inc, hf_refcount_dec_and_test);
 	lockref("lockref", hf_lockref_get, hf_lockref_get_not_dead, hf_lockref_put_return,

@@ -10,6 +10,7 @@
 #include <holdfast/mutex.h>
 #include <holdfast/rcuref.h>
 #include <holdfast/refcount_lock.h>
+#include <holdfast/spinlock_ticket.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -62,11 +63,10 @@ static long number; /* no atomic */
 		release;                                                                           \
 	}
 
-#define SPINLOCK(name, NAME, bytes, nodes)                                                         \
-	LOCK(name, hf_spinlock_##name##_t, HF_SPINLOCK_##NAME##_INIT,                              \
-	     hf_spinlock_##name##_lock(l), hf_spinlock_##name##_trylock(l),                        \
-	     hf_spinlock_##name##_unlock(l))
-HF_SPINLOCK_ROSTER(SPINLOCK)
+LOCK(spinlock, hf_spinlock_t, HF_SPINLOCK_INIT, hf_spinlock_lock(l), hf_spinlock_trylock(l),
+     hf_spinlock_unlock(l))
+LOCK(ticket, hf_spinlock_ticket_t, HF_SPINLOCK_TICKET_INIT, hf_spinlock_ticket_lock(l),
+     hf_spinlock_ticket_trylock(l), hf_spinlock_ticket_unlock(l))
 LOCK(mutex, hf_mutex_t, HF_MUTEX_INIT, hf_mutex_lock(l), hf_mutex_trylock(l), hf_mutex_unlock(l))
 LOCK(mutex_timed, hf_mutex_t, HF_MUTEX_INIT, while (!hf_mutex_lock_timeout(l, 1000000)),
      hf_mutex_trylock(l), hf_mutex_unlock(l))
@@ -80,9 +80,8 @@ LOCK(waitfree, hf_lockref_waitfree_t, HF_LOCKREF_WAITFREE_INIT(1), hf_lockref_wa
      hf_lockref_waitfree_trylock(l), hf_lockref_waitfree_unlock(l))
 
 #define ROW(name) { #name, name##_lock, name##_trylock, name##_unlock },
-#define SPINLOCK_ROW(name, NAME, bytes, nodes) ROW(name)
-static const struct lock locks[] = { HF_SPINLOCK_ROSTER(SPINLOCK_ROW) ROW(mutex) ROW(
-	mutex_timed) ROW(mutex_shared) ROW(lockref) ROW(lockref_put) ROW(waitfree) };
+static const struct lock locks[] = { ROW(spinlock) ROW(ticket) ROW(mutex) ROW(mutex_timed) ROW(
+	mutex_shared) ROW(lockref) ROW(lockref_put) ROW(waitfree) };
 
 static void *work(void *argument)
 {

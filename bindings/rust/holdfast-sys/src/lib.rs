@@ -71,15 +71,13 @@ zeroed! {
     hf_mutex_shared_t, u32, 1, "A mutex between processes: `holdfast/mutex.h`.";
     hf_cond_t, u32, 1, "A condition variable of one process: `holdfast/cond.h`.";
     hf_cond_shared_t, u32, 1, "A condition variable between processes: `holdfast/cond.h`.";
+    hf_spinlock_t, u32, 1, "A spinlock: `holdfast/spinlock.h`.";
+    hf_spinlock_ticket_t, u32, 2, "A spinlock, first come, first served: `holdfast/spinlock_ticket.h`.";
 }
 
 #[rustfmt::skip]
 mod verbs;
 pub use verbs::*;
-
-/// The default spinlock of a library that is built as it comes. A library of one's own may have
-/// another (`HF_SPINLOCK`), of another size: then use the verbs with an implementation's name.
-pub type hf_spinlock_t = hf_spinlock_queued_t;
 
 word! {
     /// A saturating reference count: `holdfast/refcount.h`.

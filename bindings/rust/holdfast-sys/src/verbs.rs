@@ -3,28 +3,6 @@
 
 use super::*;
 
-zeroed! {
-    hf_spinlock_cas_t, u32, 1, "A spinlock: `holdfast/spinlock/cas.h`.";
-    hf_spinlock_cas_release_t, u32, 1, "A spinlock: `holdfast/spinlock/cas_release.h`.";
-    hf_spinlock_cas_prefetch_t, u32, 1, "A spinlock: `holdfast/spinlock/cas_prefetch.h`.";
-    hf_spinlock_wfe_t, u32, 1, "A spinlock: `holdfast/spinlock/wfe.h`.";
-    hf_spinlock_ticket_t, u32, 2, "A spinlock: `holdfast/spinlock/ticket.h`.";
-    hf_spinlock_mcs_t, u32, 3, "A spinlock: `holdfast/spinlock/mcs.h`.";
-    hf_spinlock_queued_t, u32, 1, "A spinlock: `holdfast/spinlock/queued.h`.";
-}
-
-/// The family of spinlocks: name, size, alignment.
-#[doc(hidden)]
-pub const SPINLOCKS: &[(&str, usize, usize)] = &[
-    ("hf_spinlock_cas_t", core::mem::size_of::<hf_spinlock_cas_t>(), core::mem::align_of::<hf_spinlock_cas_t>()),
-    ("hf_spinlock_cas_release_t", core::mem::size_of::<hf_spinlock_cas_release_t>(), core::mem::align_of::<hf_spinlock_cas_release_t>()),
-    ("hf_spinlock_cas_prefetch_t", core::mem::size_of::<hf_spinlock_cas_prefetch_t>(), core::mem::align_of::<hf_spinlock_cas_prefetch_t>()),
-    ("hf_spinlock_wfe_t", core::mem::size_of::<hf_spinlock_wfe_t>(), core::mem::align_of::<hf_spinlock_wfe_t>()),
-    ("hf_spinlock_ticket_t", core::mem::size_of::<hf_spinlock_ticket_t>(), core::mem::align_of::<hf_spinlock_ticket_t>()),
-    ("hf_spinlock_mcs_t", core::mem::size_of::<hf_spinlock_mcs_t>(), core::mem::align_of::<hf_spinlock_mcs_t>()),
-    ("hf_spinlock_queued_t", core::mem::size_of::<hf_spinlock_queued_t>(), core::mem::align_of::<hf_spinlock_queued_t>()),
-];
-
 extern "C" {
     /// Documented in `holdfast/nofault.h`.
     pub fn hf_clear_chosen() -> *const c_char;
@@ -232,7 +210,7 @@ extern "C" {
     pub fn hf_refcount_dec(r: *mut hf_refcount_t);
     /// Documented in `holdfast/refcount_lock.h`.
     pub fn hf_refcount_dec_and_lock(r: *mut hf_refcount_t, lock: *mut hf_spinlock_t) -> bool;
-    /// Documented in `holdfast/refcount_mutex.h`.
+    /// Documented in `holdfast/refcount_lock.h`.
     pub fn hf_refcount_dec_and_mutex_lock(r: *mut hf_refcount_t, mutex: *mut c_void) -> bool;
     /// Documented in `holdfast/refcount.h`.
     pub fn hf_refcount_dec_and_test(r: *mut hf_refcount_t) -> bool;
@@ -295,54 +273,6 @@ extern "C" {
     /// Documented in `holdfast/report.h`.
     pub fn hf_report_text(arg0: hf_report_kind) -> *const c_char;
     /// Documented in `holdfast/spinlock.h`.
-    pub fn hf_spinlock_cas_init(lock: *mut hf_spinlock_cas_t);
-    /// Documented in `holdfast/spinlock.h`.
-    pub fn hf_spinlock_cas_is_locked(lock: *const hf_spinlock_cas_t) -> bool;
-    /// Documented in `holdfast/spinlock.h`.
-    pub fn hf_spinlock_cas_lock(lock: *mut hf_spinlock_cas_t);
-    /// Documented in `holdfast/spinlock.h`.
-    pub fn hf_spinlock_cas_lock_full(lock: *mut hf_spinlock_cas_t);
-    /// Documented in `holdfast/spinlock.h`.
-    pub fn hf_spinlock_cas_prefetch_init(lock: *mut hf_spinlock_cas_prefetch_t);
-    /// Documented in `holdfast/spinlock.h`.
-    pub fn hf_spinlock_cas_prefetch_is_locked(lock: *const hf_spinlock_cas_prefetch_t) -> bool;
-    /// Documented in `holdfast/spinlock.h`.
-    pub fn hf_spinlock_cas_prefetch_lock(lock: *mut hf_spinlock_cas_prefetch_t);
-    /// Documented in `holdfast/spinlock.h`.
-    pub fn hf_spinlock_cas_prefetch_lock_full(lock: *mut hf_spinlock_cas_prefetch_t);
-    /// Documented in `holdfast/spinlock.h`.
-    pub fn hf_spinlock_cas_prefetch_trylock(lock: *mut hf_spinlock_cas_prefetch_t) -> bool;
-    /// Documented in `holdfast/spinlock.h`.
-    pub fn hf_spinlock_cas_prefetch_unlock(lock: *mut hf_spinlock_cas_prefetch_t);
-    /// Documented in `holdfast/spinlock.h`.
-    pub fn hf_spinlock_cas_prefetch_unlock_full(lock: *mut hf_spinlock_cas_prefetch_t);
-    /// Documented in `holdfast/spinlock.h`.
-    pub fn hf_spinlock_cas_prefetch_unlock_in_child(lock: *mut hf_spinlock_cas_prefetch_t);
-    /// Documented in `holdfast/spinlock.h`.
-    pub fn hf_spinlock_cas_release_init(lock: *mut hf_spinlock_cas_release_t);
-    /// Documented in `holdfast/spinlock.h`.
-    pub fn hf_spinlock_cas_release_is_locked(lock: *const hf_spinlock_cas_release_t) -> bool;
-    /// Documented in `holdfast/spinlock.h`.
-    pub fn hf_spinlock_cas_release_lock(lock: *mut hf_spinlock_cas_release_t);
-    /// Documented in `holdfast/spinlock.h`.
-    pub fn hf_spinlock_cas_release_lock_full(lock: *mut hf_spinlock_cas_release_t);
-    /// Documented in `holdfast/spinlock.h`.
-    pub fn hf_spinlock_cas_release_trylock(lock: *mut hf_spinlock_cas_release_t) -> bool;
-    /// Documented in `holdfast/spinlock.h`.
-    pub fn hf_spinlock_cas_release_unlock(lock: *mut hf_spinlock_cas_release_t);
-    /// Documented in `holdfast/spinlock.h`.
-    pub fn hf_spinlock_cas_release_unlock_full(lock: *mut hf_spinlock_cas_release_t);
-    /// Documented in `holdfast/spinlock.h`.
-    pub fn hf_spinlock_cas_release_unlock_in_child(lock: *mut hf_spinlock_cas_release_t);
-    /// Documented in `holdfast/spinlock.h`.
-    pub fn hf_spinlock_cas_trylock(lock: *mut hf_spinlock_cas_t) -> bool;
-    /// Documented in `holdfast/spinlock.h`.
-    pub fn hf_spinlock_cas_unlock(lock: *mut hf_spinlock_cas_t);
-    /// Documented in `holdfast/spinlock.h`.
-    pub fn hf_spinlock_cas_unlock_full(lock: *mut hf_spinlock_cas_t);
-    /// Documented in `holdfast/spinlock.h`.
-    pub fn hf_spinlock_cas_unlock_in_child(lock: *mut hf_spinlock_cas_t);
-    /// Documented in `holdfast/spinlock.h`.
     pub fn hf_spinlock_init(lock: *mut hf_spinlock_t);
     /// Documented in `holdfast/spinlock.h`.
     pub fn hf_spinlock_is_locked(lock: *const hf_spinlock_t) -> bool;
@@ -350,54 +280,16 @@ extern "C" {
     pub fn hf_spinlock_lock(lock: *mut hf_spinlock_t);
     /// Documented in `holdfast/spinlock.h`.
     pub fn hf_spinlock_lock_full(lock: *mut hf_spinlock_t);
-    /// Documented in `holdfast/spinlock.h`.
-    pub fn hf_spinlock_mcs_init(lock: *mut hf_spinlock_mcs_t);
-    /// Documented in `holdfast/spinlock.h`.
-    pub fn hf_spinlock_mcs_is_locked(lock: *const hf_spinlock_mcs_t) -> bool;
-    /// Documented in `holdfast/spinlock.h`.
-    pub fn hf_spinlock_mcs_lock(lock: *mut hf_spinlock_mcs_t);
-    /// Documented in `holdfast/spinlock.h`.
-    pub fn hf_spinlock_mcs_lock_full(lock: *mut hf_spinlock_mcs_t);
-    /// Documented in `holdfast/spinlock.h`.
-    pub fn hf_spinlock_mcs_trylock(lock: *mut hf_spinlock_mcs_t) -> bool;
-    /// Documented in `holdfast/spinlock.h`.
-    pub fn hf_spinlock_mcs_unlock(lock: *mut hf_spinlock_mcs_t);
-    /// Documented in `holdfast/spinlock.h`.
-    pub fn hf_spinlock_mcs_unlock_full(lock: *mut hf_spinlock_mcs_t);
-    /// Documented in `holdfast/spinlock.h`.
-    pub fn hf_spinlock_mcs_unlock_in_child(lock: *mut hf_spinlock_mcs_t);
-    /// Documented in `holdfast/spinlock.h`.
-    pub fn hf_spinlock_queued_init(lock: *mut hf_spinlock_queued_t);
-    /// Documented in `holdfast/spinlock.h`.
-    pub fn hf_spinlock_queued_is_locked(lock: *const hf_spinlock_queued_t) -> bool;
-    /// Documented in `holdfast/spinlock.h`.
-    pub fn hf_spinlock_queued_lock(lock: *mut hf_spinlock_queued_t);
-    /// Documented in `holdfast/spinlock.h`.
-    pub fn hf_spinlock_queued_lock_full(lock: *mut hf_spinlock_queued_t);
-    /// Documented in `holdfast/spinlock.h`.
-    pub fn hf_spinlock_queued_trylock(lock: *mut hf_spinlock_queued_t) -> bool;
-    /// Documented in `holdfast/spinlock.h`.
-    pub fn hf_spinlock_queued_unlock(lock: *mut hf_spinlock_queued_t);
-    /// Documented in `holdfast/spinlock.h`.
-    pub fn hf_spinlock_queued_unlock_full(lock: *mut hf_spinlock_queued_t);
-    /// Documented in `holdfast/spinlock.h`.
-    pub fn hf_spinlock_queued_unlock_in_child(lock: *mut hf_spinlock_queued_t);
-    /// Documented in `holdfast/spinlock.h`.
+    /// Documented in `holdfast/spinlock_ticket.h`.
     pub fn hf_spinlock_ticket_init(lock: *mut hf_spinlock_ticket_t);
-    /// Documented in `holdfast/spinlock.h`.
+    /// Documented in `holdfast/spinlock_ticket.h`.
     pub fn hf_spinlock_ticket_is_locked(lock: *const hf_spinlock_ticket_t) -> bool;
-    /// Documented in `holdfast/spinlock.h`.
+    /// Documented in `holdfast/spinlock_ticket.h`.
     pub fn hf_spinlock_ticket_lock(lock: *mut hf_spinlock_ticket_t);
-    /// Documented in `holdfast/spinlock.h`.
-    pub fn hf_spinlock_ticket_lock_full(lock: *mut hf_spinlock_ticket_t);
-    /// Documented in `holdfast/spinlock.h`.
+    /// Documented in `holdfast/spinlock_ticket.h`.
     pub fn hf_spinlock_ticket_trylock(lock: *mut hf_spinlock_ticket_t) -> bool;
-    /// Documented in `holdfast/spinlock.h`.
+    /// Documented in `holdfast/spinlock_ticket.h`.
     pub fn hf_spinlock_ticket_unlock(lock: *mut hf_spinlock_ticket_t);
-    /// Documented in `holdfast/spinlock.h`.
-    pub fn hf_spinlock_ticket_unlock_full(lock: *mut hf_spinlock_ticket_t);
-    /// Documented in `holdfast/spinlock.h`.
-    pub fn hf_spinlock_ticket_unlock_in_child(lock: *mut hf_spinlock_ticket_t);
     /// Documented in `holdfast/spinlock.h`.
     pub fn hf_spinlock_trylock(lock: *mut hf_spinlock_t) -> bool;
     /// Documented in `holdfast/spinlock.h`.
@@ -406,22 +298,6 @@ extern "C" {
     pub fn hf_spinlock_unlock_full(lock: *mut hf_spinlock_t);
     /// Documented in `holdfast/spinlock.h`.
     pub fn hf_spinlock_unlock_in_child(lock: *mut hf_spinlock_t);
-    /// Documented in `holdfast/spinlock.h`.
-    pub fn hf_spinlock_wfe_init(lock: *mut hf_spinlock_wfe_t);
-    /// Documented in `holdfast/spinlock.h`.
-    pub fn hf_spinlock_wfe_is_locked(lock: *const hf_spinlock_wfe_t) -> bool;
-    /// Documented in `holdfast/spinlock.h`.
-    pub fn hf_spinlock_wfe_lock(lock: *mut hf_spinlock_wfe_t);
-    /// Documented in `holdfast/spinlock.h`.
-    pub fn hf_spinlock_wfe_lock_full(lock: *mut hf_spinlock_wfe_t);
-    /// Documented in `holdfast/spinlock.h`.
-    pub fn hf_spinlock_wfe_trylock(lock: *mut hf_spinlock_wfe_t) -> bool;
-    /// Documented in `holdfast/spinlock.h`.
-    pub fn hf_spinlock_wfe_unlock(lock: *mut hf_spinlock_wfe_t);
-    /// Documented in `holdfast/spinlock.h`.
-    pub fn hf_spinlock_wfe_unlock_full(lock: *mut hf_spinlock_wfe_t);
-    /// Documented in `holdfast/spinlock.h`.
-    pub fn hf_spinlock_wfe_unlock_in_child(lock: *mut hf_spinlock_wfe_t);
     /// Documented in `holdfast/nofault.h`.
     pub fn hf_store16_nofault(p: *mut c_void, value: u16) -> c_int;
     /// Documented in `holdfast/nofault.h`.

@@ -114,42 +114,40 @@ pub type MutexGuard<'a, T> = lock_api::MutexGuard<'a, RawMutex, T>;
 /// A guard of a part of the value: [`MutexGuard::map`](lock_api::MutexGuard::map).
 pub type MappedMutexGuard<'a, T> = lock_api::MappedMutexGuard<'a, RawMutex, T>;
 
-/// A spinlock of 4 bytes, for [`lock_api`]: first come, first served, with a bounded number of
-/// threads that barge.
+/// A spinlock of 4 bytes, for [`lock_api`]: its waiters compete for it, in no order.
 #[repr(transparent)]
 #[derive(Debug)]
-pub struct RawSpinlock(sys::hf_spinlock_queued_t);
+pub struct RawSpinlock(sys::hf_spinlock_t);
 
 // SAFETY: the verbs are atomic operations on the word.
 unsafe impl Send for RawSpinlock {}
 unsafe impl Sync for RawSpinlock {}
 
-// SAFETY: as for RawMutex. A holder has no node in a queue, so a lock whose guard was forgotten is
-// just locked.
+// SAFETY: as for RawMutex. A lock whose guard was forgotten is just locked.
 unsafe impl lock_api::RawMutex for RawSpinlock {
     #[allow(clippy::declare_interior_mutable_const)]
-    const INIT: RawSpinlock = RawSpinlock(sys::hf_spinlock_queued_t::INIT);
+    const INIT: RawSpinlock = RawSpinlock(sys::hf_spinlock_t::INIT);
 
     type GuardMarker = lock_api::GuardNoSend;
 
     #[inline]
     fn lock(&self) {
-        unsafe { sys::hf_spinlock_queued_lock(self.0.get()) }
+        unsafe { sys::hf_spinlock_lock(self.0.get()) }
     }
 
     #[inline]
     fn try_lock(&self) -> bool {
-        unsafe { sys::hf_spinlock_queued_trylock(self.0.get()) }
+        unsafe { sys::hf_spinlock_trylock(self.0.get()) }
     }
 
     #[inline]
     unsafe fn unlock(&self) {
-        sys::hf_spinlock_queued_unlock(self.0.get())
+        sys::hf_spinlock_unlock(self.0.get())
     }
 
     #[inline]
     fn is_locked(&self) -> bool {
-        unsafe { sys::hf_spinlock_queued_is_locked(self.0.get()) }
+        unsafe { sys::hf_spinlock_is_locked(self.0.get()) }
     }
 }
 

@@ -9,17 +9,17 @@
  *                 docs/bare-metal.md takes it from there to a system of your own.
  *
  * A port supplies
- *   hf_env_node_get, hf_env_node_put     queue nodes, by core                 needed by mcs, queued
+ *   hf_env_node_get, hf_env_node_put     queue nodes, by core                 needed by spinlock.h
  *   hf_env_irq_save, hf_env_irq_restore  this core's interrupts               needed by _irqsave
  *   hf_env_preempt_disable, hf_env_preempt_enable   if HF_ENV_PREEMPTS is 1   needed by all locks
- *   hf_node_t hf_detail_nodes[SLOTS * HF_NODES]    (spinlock/node.h) zero at the start, no two slots in
- *                                        HF_ARCH_NO_SHARING bytes             needed by mcs, queued
+ *   hf_node_t hf_detail_nodes[SLOTS * HF_NODES]    (internal/node.h) zero at the start, no two slots in
+ *                                        HF_ARCH_NO_SHARING bytes             needed by spinlock.h
  *   hf_report, hf_report_at              (report.h) or src/report/report.c, which in turn needs
  *   hf_detail_env_print, hf_detail_env_abort         (src/env/env.h) where a line goes; the end
  *
  * Slots        One context a core, and one more for each level of interrupt that takes locks
  *              without masking: slot = core * levels + level. HF_NODES nodes a slot: how many queue
- *              locks a context can wait for, or hold (mcs), at one time. More is no error: the
+ *              locks a context can wait for at one time. More is no error: the
  *              index is 0 then.
  *
  * Invariants   B1  a node is in use by at most one lock operation at a time.

@@ -11,7 +11,7 @@
  *
  * Slots        A CPU and the context that runs on it: task, softirq, hardirq, NMI. Each interrupts
  *              only those before it, so there are four slots a CPU. HF_NODES nodes a slot: how many
- *              queue locks a context can wait for, or hold (mcs), at one time. More is no error:
+ *              queue locks a context can wait for at one time. More is no error:
  *              the index is 0 then, and on the CPUs from 2047 on, which 15 bits can't name.
  *
  * Invariants   K1  a node is in use by at most one lock operation at a time: a slot is only used by
@@ -64,7 +64,7 @@ uint32_t hf_env_node_get(void);
  */
 void hf_env_node_put(uint32_t index);
 
-/* The nodes are a CPU's own: see spinlock/node.h. */
+/* The nodes are a CPU's own: see internal/node.h. */
 #define HF_ENV_HAS_NODES 1
 struct hf_node;
 struct hf_node *hf_env_node(uint32_t index);

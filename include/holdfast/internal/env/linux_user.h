@@ -5,27 +5,9 @@
 /*
  * env, Linux user space - threads are preempted, come and go, and take signals.
  *
- * Slots        A thread that first needs a queue node claims one of HF_SLOTS slots. It has that as
- *              long as it lives, whichever copy of the library it comes through: all copies in a
- *              process (of the program, of its plug-ins, the shared one) have one table of slots. A
- *              slot has HF_NODES nodes. A node's index is 1 + slot * HF_NODES + n: 15 bits, never
- *              0.
+ * Queue nodes  None: a queue of waiters stops when its head is preempted (spinlock.h).
  *
- * Invariants   N1  a node is in use by at most one lock operation at a time.
- *              N2  a signal handler leaves this thread's nodes as it found them, because it gives
- *                  back every node that it takes. So a node that was free when it was looked at is
- *                  free when it is marked: a load and a store, with no other store of this thread to
- *                  the node between or before them, are safe against it.
- *              N3  running out (of slots, or of nodes in a slot) is not an error: the index is 0,
- *                  and every lock has a way on without a node.
- *              N4  nothing runs when a thread ends, and nothing when a plug-in is unloaded. The slot
- *                  of a thread that has ended is claimed by another that finds none free, if none of
- *                  its nodes is in use: so a lock may be held by a destructor of whatever thread-
- *                  specific data, however late, and by a thread of an object that is gone.
- *              N5  in the child of a fork only the slot of the thread that forked is in use, and only
- *                  if it has a node in use; that thread's number is then a new one, and so are the
- *                  indexes that the child gives to its threads from then on.
- *              P1  parking loses no wake-up: the kernel looks at the word and puts the thread to
+ * Invariants   P1  parking loses no wake-up: the kernel looks at the word and puts the thread to
  *                  sleep in one step, as seen by the waker. So if the word is changed first and its
  *                  waiters are woken second, a waiter either sees the change or is woken.
  */
@@ -36,13 +18,6 @@
 #include "../compiler.h"
 #include "../../version.h"
 
-/* Threads that can have nodes at one time. At most 4095, so that an index has 15 bits. */
-#ifndef HF_SLOTS
-#define HF_SLOTS 4095
-#endif
-/* Queue nodes of a slot. */
-#define HF_NODES 8
-
 /*
  * HF_DETAIL_LINKED - on the declaration of what inlined code has from the library: its name for the linker
  * has the layout in it, so that headers and library of different layouts do not fit (version.h).
@@ -50,19 +25,6 @@
 #define HF_DETAIL_LINKED(name) __asm__(#name "_layout" HF_DETAIL_STRING(HF_DETAIL_LAYOUT))
 
 HF_BEGIN_DECLS
-
-/* What a thread knows of itself. Zero until it first waits for a lock. */
-struct hf_detail_thread {
-	uint32_t base;         /* index of the slot's first node; 0 = no slot yet */
-	struct hf_node *nodes; /* that node */
-};
-/* Volatile, and named itself and not by a pointer: gcc's check for null takes its address for null. */
-extern __thread volatile struct hf_detail_thread
-	hf_detail_thread HF_DETAIL_LINKED(hf_detail_thread) HF_API
-	__attribute__((tls_model("initial-exec")));
-
-/* Claims a slot for this thread. False if there is none. Async-signal-safe. */
-bool hf_detail_slot_claim(void) HF_DETAIL_LINKED(hf_detail_slot_claim) HF_API;
 
 /*
  * Hand over the sites (nofault/site.h) from `start` to `end`, of one executable or shared object,
@@ -94,9 +56,6 @@ HF_END_DECLS
 	{                                                                                          \
 		hf_detail_sites_unregister(hf_detail_sites_start, hf_detail_sites_end);            \
 	}
-
-/* hf_env_node_get, hf_env_node_put, hf_env_node and the marks of nodes. */
-#define HF_ENV_NODES_HEADER "../internal/env/linux_user_nodes.h"
 
 /* hf_env_preempt_disable, hf_env_preempt_enable - hold off preemption. A thread here cannot. */
 HF_INLINE void hf_env_preempt_disable(void)

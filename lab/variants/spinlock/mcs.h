@@ -1,23 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef HF_SPINLOCK_MCS_H
-#define HF_SPINLOCK_MCS_H
-#pragma GCC system_header
+#ifndef HF_LAB_SPINLOCK_MCS_H
+#define HF_LAB_SPINLOCK_MCS_H
 /*
  * mcs - a queue in which each waiter looks at a word of its own.
  *
  * Use when / not when
- *   Strict first-come-first-served for many cores that are not preempted; from some 24 of them on
- *   the fastest, if they do other work between (docs/design/0026). Not with more threads than
- *   cores. A thread can hold about HF_NODES of these at a time before it becomes anonymous.
- *   Not between processes: a waiter that finds another process's waiter or holder prints so and
- *   aborts (but not behind an anonymous one, where it hangs). Any copies of the library in a process
- *   may use one lock.
+ *   Strict first come, first served for many cores that are owned; from some 24 of them on the
+ *   fastest, if they do other work between (docs/design/0026). Not with more threads than cores. A
+ *   thread can hold about HF_NODES of these at a time before it becomes anonymous.
  *
- * Fork
- *   In the child there are no waiters. A lock that the forking thread held: the child calls
- *   hf_spinlock_mcs_unlock_in_child() before it does anything else with it, as in pthread_atfork()'s
- *   child handler. One that another thread held or waited for: hf_spinlock_mcs_init(), if what it
- *   protects can be used at all; a lock() or plain unlock() may abort, as above, or hang.
+ * Needs hf_env_node_get(), hf_env_node_put() and hf_env_node(), as bare metal and kernels have them
+ * (holdfast/internal/node.h); in user space user_nodes.h and user_nodes.c of this folder.
  *
  * State
  *   tail: index of the last node in the queue, the holder's if there are no waiters; 0 = free.
@@ -35,22 +28,21 @@
  *       my release store made: so my wait = 1 comes before its wait = 0.
  *   I3  an anonymous holder is the first of an empty queue, so there is never more than one, and
  *       one link in the lock is enough.
- *   I4  the tail that an exchange returns can't leave before its successor has linked itself, and no
- *       waiter leaves before the holder: so while the tail is that, its node bears this lock's mark
- *       (M1 of node_type.h), or it is foreign. Foreign waiters never get the lock, and abort.
  *
  * Ordering  lock acquire (the exchange of an empty tail, or the load that sees wait = 0); unlock
  *           release (the compare-and-swap to an empty tail, or the store wait = 0).
  * Source    Mellor-Crummey and Scott, "Algorithms for scalable synchronization on shared-memory
  *           multiprocessors", 1991.
  */
-#include "../validate.h"
-#include "../internal/wait.h"
-#include "node.h"
+#include "holdfast/internal/wait.h"
+#if HF_ENV_HAS_PARK && !defined(HF_ENV_HAS_NODES)
+#include "user_nodes.h"
+#endif
+#include "holdfast/internal/node.h"
 
 #define HF_DETAIL_MCS_ANONYMOUS 0xffffffffu
 
-typedef struct HF_CAPABILITY("spinlock") hf_spinlock_mcs {
+typedef struct hf_spinlock_mcs {
 	hf_atomic32_t tail;
 	hf_atomic32_t owner;
 	hf_atomic32_t anonymous_next;
@@ -61,7 +53,7 @@ typedef struct HF_CAPABILITY("spinlock") hf_spinlock_mcs {
 		HF_ATOMIC_INIT(0), HF_ATOMIC_INIT(0), HF_ATOMIC_INIT(0)                            \
 	}
 
-HF_INLINE void hf_detail_spinlock_mcs_init(hf_spinlock_mcs_t *lock)
+HF_INLINE void hf_spinlock_mcs_init(hf_spinlock_mcs_t *lock)
 {
 	hf_atomic32_store_relaxed(&lock->tail, 0);
 	hf_atomic32_store_relaxed(&lock->owner, 0);
@@ -72,12 +64,6 @@ HF_INLINE void hf_detail_spinlock_mcs_init(hf_spinlock_mcs_t *lock)
 HF_INLINE hf_atomic32_t *hf_detail_spinlock_mcs_next(hf_spinlock_mcs_t *lock, uint32_t index)
 {
 	return index == HF_DETAIL_MCS_ANONYMOUS ? &lock->anonymous_next : &hf_env_node(index)->next;
-}
-
-/* Is @index, read from tail, that of a holder or waiter of this process? */
-HF_INLINE bool hf_detail_spinlock_mcs_is_mine(const hf_spinlock_mcs_t *lock, uint32_t index)
-{
-	return index == HF_DETAIL_MCS_ANONYMOUS || hf_env_node_is_for(index, lock);
 }
 
 /* No node: wait for an empty queue and be its anonymous holder (I3). */
@@ -96,20 +82,19 @@ HF_SLOW void hf_detail_spinlock_mcs_lock_anonymous(hf_spinlock_mcs_t *lock)
 HF_INLINE void hf_detail_spinlock_mcs_lock(hf_spinlock_mcs_t *lock, enum hf_wait_policy policy)
 {
 	hf_wait_t wait = HF_WAIT_INIT;
-	uint32_t index, before;
-	hf_node_t *node = hf_env_node_get_for(lock, &index);
+	uint32_t index = hf_env_node_get();
+	uint32_t before;
+	hf_node_t *node;
 
-	if (HF_UNLIKELY(!node)) {
+	if (HF_UNLIKELY(!index)) {
 		hf_detail_spinlock_mcs_lock_anonymous(lock);
 		return;
 	}
+	node = hf_env_node(index);
 	hf_atomic32_store_relaxed(&node->next, 0);
 	hf_atomic32_store_relaxed(&node->wait, 1);
 	before = hf_atomic32_xchg_acq_rel(&lock->tail, index); /* release: the node's two stores */
 	if (HF_UNLIKELY(before)) {
-		if (HF_UNLIKELY(!hf_detail_spinlock_mcs_is_mine(lock,
-								before))) /* I4: before the link */
-			hf_env_node_refuse(lock);
 		hf_atomic32_store_release(hf_detail_spinlock_mcs_next(lock, before),
 					  index); /* I2 */
 		while (hf_atomic32_load_acquire(&node->wait)) {
@@ -126,13 +111,12 @@ HF_INLINE bool hf_detail_spinlock_mcs_trylock(hf_spinlock_mcs_t *lock)
 {
 	uint32_t empty = 0;
 	uint32_t index;
-	hf_node_t *node;
 
 	if (hf_atomic32_load_relaxed(&lock->tail))
 		return false;
-	node = hf_env_node_get_for(lock, &index);
-	if (HF_LIKELY(node))
-		hf_atomic32_store_relaxed(&node->next, 0);
+	index = hf_env_node_get();
+	if (HF_LIKELY(index))
+		hf_atomic32_store_relaxed(&hf_env_node(index)->next, 0);
 	else
 		index = HF_DETAIL_MCS_ANONYMOUS;
 	if (!hf_atomic32_try_cmpxchg_acq_rel(&lock->tail, &empty, index)) {
@@ -144,18 +128,9 @@ HF_INLINE bool hf_detail_spinlock_mcs_trylock(hf_spinlock_mcs_t *lock)
 	return true;
 }
 
-HF_INLINE bool hf_detail_spinlock_mcs_is_locked(const hf_spinlock_mcs_t *lock)
+HF_INLINE bool hf_spinlock_mcs_is_locked(const hf_spinlock_mcs_t *lock)
 {
 	return hf_atomic32_load_relaxed(&lock->tail) != 0;
-}
-
-/* The holder, of whose successors none has linked itself: is the last foreign? Then free the lock. */
-HF_INLINE bool hf_detail_spinlock_mcs_drop_foreign(hf_spinlock_mcs_t *lock)
-{
-	uint32_t last = hf_atomic32_load_acquire(&lock->tail); /* I4, M1 */
-
-	return HF_UNLIKELY(!hf_detail_spinlock_mcs_is_mine(lock, last)) &&
-	       hf_atomic32_try_cmpxchg_release(&lock->tail, &last, 0);
 }
 
 /* Hand the lock off, and give the node back. */
@@ -177,18 +152,12 @@ HF_SLOW void hf_detail_spinlock_mcs_unlock_slow(hf_spinlock_mcs_t *lock, uint32_
 	hf_wait_t wait = HF_WAIT_INIT;
 	uint32_t next;
 
-	while (!(next = hf_atomic32_load_acquire(link))) { /* I2 */
-		if (hf_detail_spinlock_mcs_drop_foreign(lock)) {
-			if (index != HF_DETAIL_MCS_ANONYMOUS)
-				hf_env_node_put(index);
-			return;
-		}
+	while (!(next = hf_atomic32_load_acquire(link))) /* I2 */
 		hf_wait_once(&wait, HF_WAIT_HINT);
-	}
 	hf_detail_spinlock_mcs_hand_off(lock, index, next);
 }
 
-HF_INLINE void hf_detail_spinlock_mcs_unlock(hf_spinlock_mcs_t *lock)
+HF_INLINE void hf_spinlock_mcs_unlock(hf_spinlock_mcs_t *lock)
 {
 	uint32_t index = hf_atomic32_load_relaxed(&lock->owner);
 	uint32_t next = hf_atomic32_load_acquire(hf_detail_spinlock_mcs_next(lock, index)); /* I2 */
@@ -200,27 +169,22 @@ HF_INLINE void hf_detail_spinlock_mcs_unlock(hf_spinlock_mcs_t *lock)
 		hf_detail_spinlock_mcs_unlock_slow(lock, index);
 	else if (index != HF_DETAIL_MCS_ANONYMOUS)
 		hf_env_node_put(index); /* I1 */
+	hf_env_preempt_enable();
 }
 
-/* Nobody else is here: neither a successor nor another that takes the lock meanwhile. */
-HF_INLINE void hf_detail_spinlock_mcs_unlock_in_child(hf_spinlock_mcs_t *lock)
+HF_INLINE void hf_spinlock_mcs_lock(hf_spinlock_mcs_t *lock)
 {
-	uint32_t index = hf_atomic32_load_relaxed(&lock->owner);
-
-	hf_detail_spinlock_mcs_init(lock);
-	if (index != HF_DETAIL_MCS_ANONYMOUS)
-		hf_env_node_put(index);
+	hf_env_preempt_disable();
+	hf_detail_spinlock_mcs_lock(lock, HF_ARCH_WAIT_MY_NODE);
 }
 
-/*
- * verbs.h makes hf_spinlock_mcs_init, hf_spinlock_mcs_lock, hf_spinlock_mcs_trylock,
- * hf_spinlock_mcs_is_locked, hf_spinlock_mcs_unlock, hf_spinlock_mcs_lock_full,
- * hf_spinlock_mcs_unlock_full, hf_spinlock_mcs_lock_irqsave, hf_spinlock_mcs_unlock_irqrestore,
- * hf_spinlock_mcs_guard_begin, hf_spinlock_mcs_guard_end, hf_spinlock_mcs_unlock_in_child.
- */
-#define HF_DETAIL_SPINLOCK mcs
-#define HF_DETAIL_SPINLOCK_WAIT HF_ARCH_WAIT_MY_NODE
-#define HF_DETAIL_SPINLOCK_UNLOCK_IN_CHILD hf_detail_spinlock_mcs_unlock_in_child
-#include "verbs.h"
+HF_INLINE HF_MUST_CHECK bool hf_spinlock_mcs_trylock(hf_spinlock_mcs_t *lock)
+{
+	hf_env_preempt_disable();
+	if (hf_detail_spinlock_mcs_trylock(lock))
+		return true;
+	hf_env_preempt_enable();
+	return false;
+}
 
 #endif

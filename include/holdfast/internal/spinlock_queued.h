@@ -3,24 +3,17 @@
 #define HF_SPINLOCK_QUEUED_H
 #pragma GCC system_header
 /*
- * queued - first come, first served in 4 bytes, with bounded barging.
+ * spinlock_queued - first come, first served in 4 bytes, with bounded barging.
  *
- * Use when / not when
- *   The default. One word, no traffic from waiters but the first, and a bound on how often, and
- *   how long, the next waiter is passed over. From some 24 processors on that all want it and do
- *   other work between, mcs is up to three times as fast (simulated: docs/design/0026). Not with
- *   more runnable threads than processors: it does not park, and a queued lock stalls while its
- *   next waiter is descheduled. Take a mutex then. Any copies of the library in a process may use
- *   one lock. Between processes it excludes, but waiters of two processes do not queue together
- *   (I8), there is no bound on how often they are passed over, and one that is killed while it
- *   waits may leave the lock closed for ever: take hf_mutex_shared_t.
+ * spinlock.h's lock where processors are owned: its functions are called there. One word, no traffic
+ * from waiters but the first, and a bound on how often, and how long, the next waiter is passed over.
+ * It does not park: while its next waiter is descheduled the lock stalls, so user space has another.
+ * From some 24 processors on that all want it and do other work between, an MCS lock is up to three
+ * times as fast (simulated: docs/design/0026; lab/variants/spinlock/mcs.h).
  *
- * Fork
- *   In the child there are no waiters, but the word still has them. A lock that the forking thread
- *   held: the child calls hf_spinlock_queued_unlock_in_child() before it does anything else with it,
- *   as in pthread_atfork()'s child handler. After a plain unlock() it would hang some 128 locks
- *   later. One that another thread held or waited for: hf_spinlock_queued_init(), if what it protects
- *   can be used at all.
+ * Needs hf_env_node_get(), hf_env_node_put() and hf_env_node() (node.h). A thread needs one node a
+ * lock operation that is under way, however many locks it holds; without one it waits outside the
+ * queue. Every index in a lock's word is of this world: no lock is shared with another.
  *
  * State
  *   One 32-bit word; 0 = free, and without waiters.
@@ -75,14 +68,7 @@
  *       store made: so my wait = 1 comes before its wait = 0.
  *   I7  passes is not 0 only while there are waiters: it is counted only then, by the holder, whom
  *       no waiter can overtake; and the next waiter clears it (T6). So a free lock without waiters
- *       is 0 in all its bits, which a lockref relies on.
- *   I8  a waiter joins a queue only behind a node that bears this lock's mark (M1 of node_type.h). Behind
- *       another, of a process that the memory is shared with, it waits as one without a node does. A
- *       look that comes too late, at a node that has just left, has the same effect: it costs the
- *       place in the queue. Two processes with the same number of threads number their nodes
- *       differently, so that a foreign index does not happen to be one of a waiter here, but for some
- *       processes whose numbers differ by a multiple of 4095: there a waiter must be about to join at
- *       the same moment.
+ *       is 0 in all its bits, which hf_spinlock_is_locked() and a lockref rely on.
  *
  * Ordering
  *   lock acquire: T1, T2 and T6 read the 0 that T8 stored with release, or a word that was made
@@ -93,8 +79,7 @@
  *   The word's layout follows the field's queued spinlocks (locked byte, pending bit, queue tail);
  *   the bounded barging is ours.
  */
-#include "../validate.h"
-#include "../internal/wait.h"
+#include "wait.h"
 #include "node.h"
 
 /* How often others may barge past the next waiter: 0 (never) to 254. */
@@ -108,15 +93,6 @@ HF_STATIC_ASSERT((HF_SPINLOCK_QUEUED_PASSES) < 255, "255 means closed");
 #define HF_SPINLOCK_QUEUED_PATIENCE_NS 1000
 #endif
 
-typedef struct HF_CAPABILITY("spinlock") hf_spinlock_queued {
-	hf_atomic32_t word;
-} hf_spinlock_queued_t;
-
-#define HF_SPINLOCK_QUEUED_INIT                                                                    \
-	{                                                                                          \
-		HF_ATOMIC_INIT(0)                                                                  \
-	}
-
 #define HF_DETAIL_QUEUED_LOCKED 0x1u
 #define HF_DETAIL_QUEUED_LOCKED_MASK 0xffu
 #define HF_DETAIL_QUEUED_PASS 0x100u
@@ -126,34 +102,29 @@ typedef struct HF_CAPABILITY("spinlock") hf_spinlock_queued {
 #define HF_DETAIL_QUEUED_TAIL_MASK 0xfffe0000u
 #define HF_DETAIL_QUEUED_WAITERS_MASK 0xffff0000u
 
-HF_INLINE void hf_detail_spinlock_queued_init(hf_spinlock_queued_t *lock)
-{
-	hf_atomic32_store_relaxed(&lock->word, 0);
-}
-
 /* The word, read so that no byte's store has to leave the store buffer first. */
-HF_INLINE uint32_t hf_detail_spinlock_queued_read(const hf_spinlock_queued_t *lock)
+HF_INLINE uint32_t hf_detail_spinlock_queued_read(const hf_atomic32_t *lock)
 {
 #if HF_ARCH_HAS_CMPXCHG8
-	return (uint32_t)hf_atomic32_load_high16_relaxed(&lock->word) << 16 |
-	       (uint32_t)hf_atomic32_load_mid8_relaxed(&lock->word) << 8 |
-	       hf_atomic32_load_low8_relaxed(&lock->word);
+	return (uint32_t)hf_atomic32_load_high16_relaxed(lock) << 16 |
+	       (uint32_t)hf_atomic32_load_mid8_relaxed(lock) << 8 |
+	       hf_atomic32_load_low8_relaxed(lock);
 #else
-	return hf_atomic32_load_relaxed(&lock->word);
+	return hf_atomic32_load_relaxed(lock);
 #endif
 }
 
 /* T1 */
-HF_INLINE bool hf_detail_spinlock_queued_trylock(hf_spinlock_queued_t *lock)
+HF_INLINE bool hf_detail_spinlock_queued_trylock(hf_atomic32_t *lock)
 {
 #if HF_ARCH_HAS_CMPXCHG8
-	if (HF_UNLIKELY(hf_atomic32_load_high16_relaxed(&lock->word)))
+	if (HF_UNLIKELY(hf_atomic32_load_high16_relaxed(lock)))
 		return false;
-	return hf_atomic32_try_cmpxchg_low8_acquire(&lock->word, 0, HF_DETAIL_QUEUED_LOCKED);
+	return hf_atomic32_try_cmpxchg_low8_acquire(lock, 0, HF_DETAIL_QUEUED_LOCKED);
 #else
 	uint32_t free_lock = 0;
 
-	return hf_atomic32_try_cmpxchg_acquire(&lock->word, &free_lock, HF_DETAIL_QUEUED_LOCKED);
+	return hf_atomic32_try_cmpxchg_acquire(lock, &free_lock, HF_DETAIL_QUEUED_LOCKED);
 #endif
 }
 
@@ -165,12 +136,12 @@ HF_INLINE bool hf_detail_spinlock_queued_closed(uint32_t word)
 }
 
 /* The next waiter: wait until the lock is free, and take it. This thread has set pending. */
-HF_INLINE void hf_detail_spinlock_queued_wait_pending(hf_spinlock_queued_t *lock,
+HF_INLINE void hf_detail_spinlock_queued_wait_pending(hf_atomic32_t *lock,
 						      enum hf_wait_policy policy)
 {
 	uint32_t patience = HF_SPINLOCK_QUEUED_PATIENCE_NS;
 	hf_wait_t wait = HF_WAIT_INIT;
-	uint32_t word = hf_atomic32_load_relaxed(&lock->word);
+	uint32_t word = hf_atomic32_load_relaxed(lock);
 	uint32_t seen = 0; /* passes at the last look */
 
 	for (;;) {
@@ -183,7 +154,7 @@ HF_INLINE void hf_detail_spinlock_queued_wait_pending(hf_spinlock_queued_t *lock
 			uint32_t taken = (word & HF_DETAIL_QUEUED_TAIL_MASK) |
 					 HF_DETAIL_QUEUED_LOCKED;
 
-			if (hf_atomic32_try_cmpxchg_acquire(&lock->word, &word, taken)) /* T6, I3 */
+			if (hf_atomic32_try_cmpxchg_acquire(lock, &word, taken)) /* T6, I3 */
 				return;
 			continue;
 		}
@@ -191,7 +162,7 @@ HF_INLINE void hf_detail_spinlock_queued_wait_pending(hf_spinlock_queued_t *lock
 		if (closed) {
 			/* No barging now: the lock is mine when it is released. */
 			if (policy == HF_WAIT_MONITOR)
-				(void)hf_atomic32_wait_change_acquire(&lock->word, word);
+				(void)hf_atomic32_wait_change_acquire(lock, word);
 			else if (policy != HF_WAIT_NONE)
 				hf_wait_once(&wait, HF_WAIT_HINT);
 		} else if (patient) {
@@ -201,16 +172,16 @@ HF_INLINE void hf_detail_spinlock_queued_wait_pending(hf_spinlock_queued_t *lock
 				wait.ns = HF_ARCH_PENDING_NS;
 		} else {
 			/* T7. A failure is a change of the word: look at it again. */
-			(void)hf_atomic32_try_cmpxchg_relaxed(&lock->word, &word,
+			(void)hf_atomic32_try_cmpxchg_relaxed(lock, &word,
 							      word | HF_DETAIL_QUEUED_PASSES_MASK);
 			continue;
 		}
-		word = hf_atomic32_load_relaxed(&lock->word);
+		word = hf_atomic32_load_relaxed(lock);
 	}
 }
 
 /* T2, or T1 when it is late: take the lock if it is free, past a next waiter that permits it. */
-HF_INLINE bool hf_detail_spinlock_queued_try_barge(hf_spinlock_queued_t *lock, uint32_t *word)
+HF_INLINE bool hf_detail_spinlock_queued_try_barge(hf_atomic32_t *lock, uint32_t *word)
 {
 	while (!(*word & HF_DETAIL_QUEUED_LOCKED_MASK)) {
 		bool waiters = *word & HF_DETAIL_QUEUED_WAITERS_MASK;
@@ -219,19 +190,19 @@ HF_INLINE bool hf_detail_spinlock_queued_try_barge(hf_spinlock_queued_t *lock, u
 			return false; /* I4 */
 #if HF_ARCH_HAS_CMPXCHG8
 		/* I2 */
-		if (hf_atomic32_try_cmpxchg_low8_acquire(&lock->word, 0, HF_DETAIL_QUEUED_LOCKED)) {
-			uint8_t passes = hf_atomic32_load_mid8_relaxed(&lock->word);
+		if (hf_atomic32_try_cmpxchg_low8_acquire(lock, 0, HF_DETAIL_QUEUED_LOCKED)) {
+			uint8_t passes = hf_atomic32_load_mid8_relaxed(lock);
 
 			/* Waiters wait until I release: T6 will clear the count (I7). */
-			if (hf_atomic32_load_high16_relaxed(&lock->word) &&
+			if (hf_atomic32_load_high16_relaxed(lock) &&
 			    passes + 1 <= HF_SPINLOCK_QUEUED_PASSES)
-				hf_atomic32_store_mid8_relaxed(&lock->word, passes + 1); /* I1 */
+				hf_atomic32_store_mid8_relaxed(lock, passes + 1); /* I1 */
 			return true;
 		}
 		*word = hf_detail_spinlock_queued_read(lock);
 #else
 		/* I2 */
-		if (hf_atomic32_try_cmpxchg_acquire(&lock->word, word,
+		if (hf_atomic32_try_cmpxchg_acquire(lock, word,
 						    *word + HF_DETAIL_QUEUED_LOCKED +
 							    (waiters ? HF_DETAIL_QUEUED_PASS : 0)))
 			return true;
@@ -241,7 +212,7 @@ HF_INLINE bool hf_detail_spinlock_queued_try_barge(hf_spinlock_queued_t *lock, u
 }
 
 /* No node to queue with: barge when that is permitted, until it succeeds. */
-HF_COLD void hf_detail_spinlock_queued_lock_anonymous(hf_spinlock_queued_t *lock)
+HF_COLD void hf_detail_spinlock_queued_lock_without_node(hf_atomic32_t *lock)
 {
 	hf_wait_t wait = HF_WAIT_INIT;
 	uint32_t word = hf_detail_spinlock_queued_read(lock);
@@ -253,23 +224,8 @@ HF_COLD void hf_detail_spinlock_queued_lock_anonymous(hf_spinlock_queued_t *lock
 	}
 }
 
-/* Does the queue end with a node that means nothing in this process? Not: *word is the newest. */
-HF_INLINE bool hf_detail_spinlock_queued_is_foreign(const hf_spinlock_queued_t *lock,
-						    uint32_t *word, uint32_t mine)
-{
-	for (;;) {
-		uint32_t seen = *word, last = seen >> HF_DETAIL_QUEUED_TAIL_SHIFT;
-
-		if (!last || (last != mine && hf_env_node_is_for(last, lock)))
-			return false;
-		*word = hf_atomic32_load_relaxed(&lock->word);
-		if (*word == seen)
-			return true;
-	}
-}
-
-HF_INLINE void hf_detail_spinlock_queued_contended(hf_spinlock_queued_t *lock,
-						   enum hf_wait_policy policy)
+/* Wait for a lock that hf_detail_spinlock_queued_trylock() did not get, and take it. */
+HF_INLINE void hf_detail_spinlock_queued_contended(hf_atomic32_t *lock, enum hf_wait_policy policy)
 {
 	uint32_t word = hf_detail_spinlock_queued_read(lock);
 	hf_wait_t wait = HF_WAIT_INIT;
@@ -281,32 +237,27 @@ HF_INLINE void hf_detail_spinlock_queued_contended(hf_spinlock_queued_t *lock,
 			return;
 		if (word & HF_DETAIL_QUEUED_WAITERS_MASK)
 			break;
-		if (hf_atomic32_try_cmpxchg_relaxed(&lock->word, &word,
+		if (hf_atomic32_try_cmpxchg_relaxed(lock, &word,
 						    word | HF_DETAIL_QUEUED_PENDING)) { /* T3 */
 			hf_detail_spinlock_queued_wait_pending(lock, policy);
 			return;
 		}
 	}
 
-	node = hf_env_node_get_for(lock, &index);
-	if (HF_UNLIKELY(!node)) {
-		hf_detail_spinlock_queued_lock_anonymous(lock);
+	index = hf_env_node_get();
+	if (HF_UNLIKELY(!index)) {
+		hf_detail_spinlock_queued_lock_without_node(lock);
 		return;
 	}
+	node = hf_env_node(index);
 	hf_atomic32_store_relaxed(&node->next, 0);
 	hf_atomic32_store_relaxed(&node->wait, 1);
-	word = hf_atomic32_load_relaxed(&lock->word);
-	/* T4. Release: the node's two stores, and its mark. */
-	do {
-		if (HF_UNLIKELY(
-			    hf_detail_spinlock_queued_is_foreign(lock, &word, index))) { /* I8 */
-			hf_env_node_put(index);
-			hf_detail_spinlock_queued_lock_anonymous(lock);
-			return;
-		}
-	} while (!hf_atomic32_try_cmpxchg_acq_rel(&lock->word, &word,
-						  (word & ~HF_DETAIL_QUEUED_TAIL_MASK) |
-							  index << HF_DETAIL_QUEUED_TAIL_SHIFT));
+	word = hf_atomic32_load_relaxed(lock);
+	/* T4. Release: the node's two stores. */
+	while (!hf_atomic32_try_cmpxchg_acq_rel(lock, &word,
+						(word & ~HF_DETAIL_QUEUED_TAIL_MASK) |
+							index << HF_DETAIL_QUEUED_TAIL_SHIFT))
+		;
 	before = word >> HF_DETAIL_QUEUED_TAIL_SHIFT;
 	if (before) {
 		hf_atomic32_store_release(&hf_env_node(before)->next, index); /* I6 */
@@ -319,20 +270,20 @@ HF_INLINE void hf_detail_spinlock_queued_contended(hf_spinlock_queued_t *lock,
 	}
 
 	/* The head of the queue: become pending as soon as no other thread is (T5, I3). */
-	word = hf_atomic32_load_relaxed(&lock->word);
+	word = hf_atomic32_load_relaxed(lock);
 	for (;;) {
 		bool last = word >> HF_DETAIL_QUEUED_TAIL_SHIFT == index;
 		uint32_t tail = last ? 0 : word & HF_DETAIL_QUEUED_TAIL_MASK;
 
 		if (word & HF_DETAIL_QUEUED_PENDING) {
 			if (policy == HF_WAIT_MONITOR)
-				(void)hf_atomic32_wait_change_acquire(&lock->word, word);
+				(void)hf_atomic32_wait_change_acquire(lock, word);
 			else
 				hf_wait_once(&wait, policy);
-			word = hf_atomic32_load_relaxed(&lock->word);
+			word = hf_atomic32_load_relaxed(lock);
 			continue;
 		}
-		if (!hf_atomic32_try_cmpxchg_relaxed(&lock->word, &word,
+		if (!hf_atomic32_try_cmpxchg_relaxed(lock, &word,
 						     tail | HF_DETAIL_QUEUED_PENDING |
 							     (word & ~HF_DETAIL_QUEUED_TAIL_MASK)))
 			continue;
@@ -347,45 +298,9 @@ HF_INLINE void hf_detail_spinlock_queued_contended(hf_spinlock_queued_t *lock,
 	hf_detail_spinlock_queued_wait_pending(lock, policy);
 }
 
-/* The slow path with the default policy: one copy, out of line. */
-HF_SLOW void hf_detail_spinlock_queued_lock_slow(hf_spinlock_queued_t *lock)
+HF_INLINE void hf_detail_spinlock_queued_unlock(hf_atomic32_t *lock)
 {
-	uint64_t start = hf_detail_profile_begin();
-
-	hf_detail_spinlock_queued_contended(lock, HF_ARCH_WAIT_QUEUE);
-	hf_detail_profile_end(start, HF_DETAIL_PROFILE_SPINLOCK, lock, HF_DETAIL_SLOW_CALL_SITE);
+	hf_atomic32_store_low8_release(lock, 0); /* T8, I1 */
 }
-
-HF_INLINE void hf_detail_spinlock_queued_lock(hf_spinlock_queued_t *lock,
-					      enum hf_wait_policy policy)
-{
-	if (HF_LIKELY(hf_detail_spinlock_queued_trylock(lock)))
-		return;
-	if (policy == HF_ARCH_WAIT_QUEUE)
-		hf_detail_spinlock_queued_lock_slow(lock);
-	else
-		hf_detail_spinlock_queued_contended(lock, policy);
-}
-
-HF_INLINE bool hf_detail_spinlock_queued_is_locked(const hf_spinlock_queued_t *lock)
-{
-	return hf_atomic32_load_relaxed(&lock->word) != 0;
-}
-
-HF_INLINE void hf_detail_spinlock_queued_unlock(hf_spinlock_queued_t *lock)
-{
-	hf_atomic32_store_low8_release(&lock->word, 0); /* T8, I1 */
-}
-
-/*
- * verbs.h makes hf_spinlock_queued_init, hf_spinlock_queued_lock, hf_spinlock_queued_trylock,
- * hf_spinlock_queued_is_locked, hf_spinlock_queued_unlock, hf_spinlock_queued_lock_full,
- * hf_spinlock_queued_unlock_full, hf_spinlock_queued_lock_irqsave,
- * hf_spinlock_queued_unlock_irqrestore, hf_spinlock_queued_guard_begin,
- * hf_spinlock_queued_guard_end, hf_spinlock_queued_unlock_in_child.
- */
-#define HF_DETAIL_SPINLOCK queued
-#define HF_DETAIL_SPINLOCK_WAIT HF_ARCH_WAIT_QUEUE
-#include "verbs.h"
 
 #endif

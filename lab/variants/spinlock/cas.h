@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef HF_SPINLOCK_CAS_H
-#define HF_SPINLOCK_CAS_H
-#pragma GCC system_header
+#ifndef HF_LAB_SPINLOCK_CAS_H
+#define HF_LAB_SPINLOCK_CAS_H
 /*
  * cas - compare-and-swap in, exchange out, both sequentially consistent.
  *
@@ -18,11 +17,10 @@
  * Ordering  lock and unlock sequentially consistent (stronger than the family asks for).
  * Source    Zephyr's spinlock before its issue 32686, "AArch64 SMP spinlock enhancements".
  */
-#include "../validate.h"
-#include "../internal/wait.h"
-#include "../internal/atomic.h"
+#include "holdfast/internal/wait.h"
+#include "holdfast/internal/atomic.h"
 
-typedef struct HF_CAPABILITY("spinlock") hf_spinlock_cas {
+typedef struct hf_spinlock_cas {
 	hf_atomic32_t word;
 } hf_spinlock_cas_t;
 
@@ -31,7 +29,7 @@ typedef struct HF_CAPABILITY("spinlock") hf_spinlock_cas {
 		HF_ATOMIC_INIT(0)                                                                  \
 	}
 
-HF_INLINE void hf_detail_spinlock_cas_init(hf_spinlock_cas_t *lock)
+HF_INLINE void hf_spinlock_cas_init(hf_spinlock_cas_t *lock)
 {
 	hf_atomic32_store_relaxed(&lock->word, 0);
 }
@@ -54,25 +52,30 @@ HF_INLINE void hf_detail_spinlock_cas_lock(hf_spinlock_cas_t *lock, enum hf_wait
 	while (!hf_detail_spinlock_cas_trylock(lock));
 }
 
-HF_INLINE bool hf_detail_spinlock_cas_is_locked(const hf_spinlock_cas_t *lock)
+HF_INLINE bool hf_spinlock_cas_is_locked(const hf_spinlock_cas_t *lock)
 {
 	return hf_atomic32_load_relaxed(&lock->word) != 0;
 }
 
-HF_INLINE void hf_detail_spinlock_cas_unlock(hf_spinlock_cas_t *lock)
+HF_INLINE void hf_spinlock_cas_unlock(hf_spinlock_cas_t *lock)
 {
 	(void)hf_atomic32_xchg_seq_cst(&lock->word, 0); /* I1 */
+	hf_env_preempt_enable();
 }
 
-/*
- * verbs.h makes hf_spinlock_cas_init, hf_spinlock_cas_lock, hf_spinlock_cas_trylock,
- * hf_spinlock_cas_is_locked, hf_spinlock_cas_unlock, hf_spinlock_cas_lock_full,
- * hf_spinlock_cas_unlock_full, hf_spinlock_cas_lock_irqsave, hf_spinlock_cas_unlock_irqrestore,
- * hf_spinlock_cas_guard_begin, hf_spinlock_cas_guard_end,
- * hf_spinlock_cas_unlock_in_child.
- */
-#define HF_DETAIL_SPINLOCK cas
-#define HF_DETAIL_SPINLOCK_WAIT HF_ARCH_WAIT_LOCK_SWAP
-#include "verbs.h"
+HF_INLINE void hf_spinlock_cas_lock(hf_spinlock_cas_t *lock)
+{
+	hf_env_preempt_disable();
+	hf_detail_spinlock_cas_lock(lock, HF_ARCH_WAIT_LOCK_SWAP);
+}
+
+HF_INLINE HF_MUST_CHECK bool hf_spinlock_cas_trylock(hf_spinlock_cas_t *lock)
+{
+	hf_env_preempt_disable();
+	if (hf_detail_spinlock_cas_trylock(lock))
+		return true;
+	hf_env_preempt_enable();
+	return false;
+}
 
 #endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef HF_SPINLOCK_CAS_RELEASE_H
-#define HF_SPINLOCK_CAS_RELEASE_H
-#pragma GCC system_header
+#ifndef HF_LAB_SPINLOCK_CAS_RELEASE_H
+#define HF_LAB_SPINLOCK_CAS_RELEASE_H
 /*
  * cas_release - compare-and-swap in, a plain store-release out.
  *
@@ -22,11 +21,10 @@
  *           from before the lock after one from after the unlock; lock_full and unlock_full exist.
  * Source    "SeqRel" of Zephyr's issue 32686.
  */
-#include "../validate.h"
-#include "../internal/wait.h"
-#include "../internal/atomic.h"
+#include "holdfast/internal/wait.h"
+#include "holdfast/internal/atomic.h"
 
-typedef struct HF_CAPABILITY("spinlock") hf_spinlock_cas_release {
+typedef struct hf_spinlock_cas_release {
 	hf_atomic32_t word;
 } hf_spinlock_cas_release_t;
 
@@ -35,7 +33,7 @@ typedef struct HF_CAPABILITY("spinlock") hf_spinlock_cas_release {
 		HF_ATOMIC_INIT(0)                                                                  \
 	}
 
-HF_INLINE void hf_detail_spinlock_cas_release_init(hf_spinlock_cas_release_t *lock)
+HF_INLINE void hf_spinlock_cas_release_init(hf_spinlock_cas_release_t *lock)
 {
 	hf_atomic32_store_relaxed(&lock->word, 0);
 }
@@ -59,27 +57,30 @@ HF_INLINE void hf_detail_spinlock_cas_release_lock(hf_spinlock_cas_release_t *lo
 	while (!hf_detail_spinlock_cas_release_trylock(lock));
 }
 
-HF_INLINE bool hf_detail_spinlock_cas_release_is_locked(const hf_spinlock_cas_release_t *lock)
+HF_INLINE bool hf_spinlock_cas_release_is_locked(const hf_spinlock_cas_release_t *lock)
 {
 	return hf_atomic32_load_relaxed(&lock->word) != 0;
 }
 
-HF_INLINE void hf_detail_spinlock_cas_release_unlock(hf_spinlock_cas_release_t *lock)
+HF_INLINE void hf_spinlock_cas_release_unlock(hf_spinlock_cas_release_t *lock)
 {
 	hf_atomic32_store_release(&lock->word, 0); /* I1, I2 */
+	hf_env_preempt_enable();
 }
 
-/*
- * verbs.h makes hf_spinlock_cas_release_init, hf_spinlock_cas_release_lock,
- * hf_spinlock_cas_release_trylock, hf_spinlock_cas_release_is_locked,
- * hf_spinlock_cas_release_unlock, hf_spinlock_cas_release_lock_full,
- * hf_spinlock_cas_release_unlock_full, hf_spinlock_cas_release_lock_irqsave,
- * hf_spinlock_cas_release_unlock_irqrestore, hf_spinlock_cas_release_guard_begin,
- * hf_spinlock_cas_release_guard_end,
- * hf_spinlock_cas_release_unlock_in_child.
- */
-#define HF_DETAIL_SPINLOCK cas_release
-#define HF_DETAIL_SPINLOCK_WAIT HF_ARCH_WAIT_LOCK_SWAP
-#include "verbs.h"
+HF_INLINE void hf_spinlock_cas_release_lock(hf_spinlock_cas_release_t *lock)
+{
+	hf_env_preempt_disable();
+	hf_detail_spinlock_cas_release_lock(lock, HF_ARCH_WAIT_LOCK_SWAP);
+}
+
+HF_INLINE HF_MUST_CHECK bool hf_spinlock_cas_release_trylock(hf_spinlock_cas_release_t *lock)
+{
+	hf_env_preempt_disable();
+	if (hf_detail_spinlock_cas_release_trylock(lock))
+		return true;
+	hf_env_preempt_enable();
+	return false;
+}
 
 #endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef HF_SPINLOCK_WFE_H
-#define HF_SPINLOCK_WFE_H
-#pragma GCC system_header
+#ifndef HF_LAB_SPINLOCK_WFE_H
+#define HF_LAB_SPINLOCK_WFE_H
 /*
  * wfe - wait on the exclusive monitor until the word changes, store-release out.
  *
@@ -22,11 +21,10 @@
  * Ordering  lock acquire, unlock release.
  * Source    "Litmus" of Zephyr's issue 32686, after the Arm Architecture Reference Manual.
  */
-#include "../validate.h"
-#include "../internal/wait.h"
-#include "../internal/atomic.h"
+#include "holdfast/internal/wait.h"
+#include "holdfast/internal/atomic.h"
 
-typedef struct HF_CAPABILITY("spinlock") hf_spinlock_wfe {
+typedef struct hf_spinlock_wfe {
 	hf_atomic32_t word;
 } hf_spinlock_wfe_t;
 
@@ -35,7 +33,7 @@ typedef struct HF_CAPABILITY("spinlock") hf_spinlock_wfe {
 		HF_ATOMIC_INIT(0)                                                                  \
 	}
 
-HF_INLINE void hf_detail_spinlock_wfe_init(hf_spinlock_wfe_t *lock)
+HF_INLINE void hf_spinlock_wfe_init(hf_spinlock_wfe_t *lock)
 {
 	hf_atomic32_store_relaxed(&lock->word, 0);
 }
@@ -64,25 +62,30 @@ HF_INLINE void hf_detail_spinlock_wfe_lock(hf_spinlock_wfe_t *lock, enum hf_wait
 	} while (!hf_detail_spinlock_wfe_trylock(lock));
 }
 
-HF_INLINE bool hf_detail_spinlock_wfe_is_locked(const hf_spinlock_wfe_t *lock)
+HF_INLINE bool hf_spinlock_wfe_is_locked(const hf_spinlock_wfe_t *lock)
 {
 	return hf_atomic32_load_relaxed(&lock->word) != 0;
 }
 
-HF_INLINE void hf_detail_spinlock_wfe_unlock(hf_spinlock_wfe_t *lock)
+HF_INLINE void hf_spinlock_wfe_unlock(hf_spinlock_wfe_t *lock)
 {
 	hf_atomic32_store_release(&lock->word, 0); /* I1, I2, I3 */
+	hf_env_preempt_enable();
 }
 
-/*
- * verbs.h makes hf_spinlock_wfe_init, hf_spinlock_wfe_lock, hf_spinlock_wfe_trylock,
- * hf_spinlock_wfe_is_locked, hf_spinlock_wfe_unlock, hf_spinlock_wfe_lock_full,
- * hf_spinlock_wfe_unlock_full, hf_spinlock_wfe_lock_irqsave, hf_spinlock_wfe_unlock_irqrestore,
- * hf_spinlock_wfe_guard_begin, hf_spinlock_wfe_guard_end,
- * hf_spinlock_wfe_unlock_in_child.
- */
-#define HF_DETAIL_SPINLOCK wfe
-#define HF_DETAIL_SPINLOCK_WAIT HF_ARCH_WAIT_FREE_LOCK
-#include "verbs.h"
+HF_INLINE void hf_spinlock_wfe_lock(hf_spinlock_wfe_t *lock)
+{
+	hf_env_preempt_disable();
+	hf_detail_spinlock_wfe_lock(lock, HF_ARCH_WAIT_FREE_LOCK);
+}
+
+HF_INLINE HF_MUST_CHECK bool hf_spinlock_wfe_trylock(hf_spinlock_wfe_t *lock)
+{
+	hf_env_preempt_disable();
+	if (hf_detail_spinlock_wfe_trylock(lock))
+		return true;
+	hf_env_preempt_enable();
+	return false;
+}
 
 #endif

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef HF_SPINLOCK_TICKET_H
+#define HF_SPINLOCK_TICKET_H
+#pragma GCC system_header
+/*
+ * spinlock_ticket - take a number, wait until it is served: strictly first come, first served.
+ *
+ * Use when / not when
+ *   Where the order of service must be that of arrival, for a handful of processors that are owned
+ *   (kernel, bare metal, pinned threads). Not for many waiters: all read one line. Not with more
+ *   threads than processors: while the next waiter is descheduled, all others wait for the scheduler.
+ *   Otherwise take spinlock.h, or in user space mutex.h.
+ *
+ * Verbs       init, lock, trylock, unlock, is_locked; lock_irqsave and unlock_irqrestore where
+ *             HF_ENV_HAS_IRQ. In C++ hf::spinlock_ticket, for hf::guard and the guards of <mutex>.
+ * Example     hf_spinlock_ticket_t lock = HF_SPINLOCK_TICKET_INIT;
+ *             hf_spinlock_ticket_lock(&lock);
+ *             hf_spinlock_ticket_unlock(&lock);
+ * Validation  -DHF_VALIDATE=1, as for spinlock.h.
+ * Fork        Waiters that the parent had still have their numbers in the child: hf_spinlock_ticket_init()
+ *             there, by the thread that held the lock.
+ *
+ * State
+ *   next: the number that the next thread to come will get; serving: the number that holds the lock.
+ *
+ *     serving == next             free
+ *     serving == my number        held by this thread
+ *     next - serving - 1          waiters, behind the holder
+ *
+ *   Two words and not two halves of one, so that each access has the size of the one before it: a
+ *   processor may have to wait for a narrower store to leave the store buffer before it can do a
+ *   wider read-modify-write of the same word (docs/design/0004-queued-spinlock.md has the cost).
+ *
+ * Invariants
+ *   I1  only the holder writes serving.
+ *   I2  numbers wrap around at 2^32; there are never 2^32 waiters.
+ *
+ * Ordering
+ *   operation             order
+ *   init, is_locked       none
+ *   lock                  acquire: the load that sees my number
+ *   trylock               acquire if true, none if false
+ *   unlock                release: the store that serves the next number
+ */
+#include "validate.h"
+#include "internal/atomic.h"
+#include "internal/guard.h"
+#include "internal/wait.h"
+
+/* hf_spinlock_ticket_t - a spinlock that is first come, first served */
+typedef struct HF_CAPABILITY("spinlock") hf_spinlock_ticket {
+	hf_atomic32_t next;
+	hf_atomic32_t serving;
+} hf_spinlock_ticket_t;
+
+/* HF_SPINLOCK_TICKET_INIT - a lock that is free: all bytes are 0 */
+#define HF_SPINLOCK_TICKET_INIT                                                                    \
+	{                                                                                          \
+		HF_ATOMIC_INIT(0), HF_ATOMIC_INIT(0)                                               \
+	}
+
+/**
+ * hf_spinlock_ticket_init - make a lock that is free
+ *
+ * Context:  before any other thread can see it
+ * Ordering: none
+ */
+HF_INLINE void hf_spinlock_ticket_init(hf_spinlock_ticket_t *lock)
+{
+	HF_DETAIL_VALIDATE_FORGET(lock);
+	hf_atomic32_store_relaxed(&lock->next, 0);
+	hf_atomic32_store_relaxed(&lock->serving, 0);
+}
+
+/**
+ * hf_spinlock_ticket_is_locked - is there a holder?
+ *
+ * Context:  any thread, any handler
+ * Ordering: none; the answer may be stale
+ * Return:   true = there is
+ */
+HF_INLINE bool hf_spinlock_ticket_is_locked(const hf_spinlock_ticket_t *lock)
+{
+	return hf_atomic32_load_relaxed(&lock->serving) != hf_atomic32_load_relaxed(&lock->next);
+}
+
+/* Take a number, and wait for it by that policy. The lab's sweep calls it with each. */
+HF_INLINE void hf_detail_spinlock_ticket_lock(hf_spinlock_ticket_t *lock,
+					      enum hf_wait_policy policy)
+{
+	hf_wait_t wait = HF_WAIT_INIT;
+	uint32_t mine = hf_atomic32_fetch_add_relaxed(&lock->next, 1);
+	uint32_t serving = hf_atomic32_load_acquire(&lock->serving);
+
+	if (HF_LIKELY(serving == mine))
+		return;
+	while (serving != mine) {
+		if (policy == HF_WAIT_MONITOR) {
+			serving = hf_atomic32_wait_change_acquire(&lock->serving, serving);
+		} else {
+			hf_wait_once(&wait, policy);
+			serving = hf_atomic32_load_acquire(&lock->serving);
+		}
+	}
+}
+
+/**
+ * hf_spinlock_ticket_lock - wait for this thread's turn, and take the lock
+ *
+ * Context:  any thread that does not hold it; a signal or interrupt handler only if it cannot have
+ *           interrupted a holder or waiter of the same lock
+ * Ordering: acquire
+ * Errors:   under HF_VALIDATE a recursion is reported and granted; else it deadlocks
+ */
+HF_INLINE void hf_spinlock_ticket_lock(hf_spinlock_ticket_t *lock)
+	HF_ACQUIRE(lock) HF_NO_THREAD_SAFETY_ANALYSIS
+{
+	hf_env_preempt_disable();
+	if (!HF_DETAIL_VALIDATE_LOCK(lock, hf_spinlock_ticket_is_locked(lock)))
+		return;
+	hf_detail_spinlock_ticket_lock(lock, HF_ARCH_WAIT_MY_TURN);
+	HF_DETAIL_VALIDATE_LOCKED(lock);
+}
+
+/**
+ * hf_spinlock_ticket_trylock - take the lock if it is free
+ *
+ * Context:  any thread, any handler
+ * Ordering: acquire if true; none if false
+ * Return:   true = taken
+ */
+HF_INLINE HF_MUST_CHECK bool hf_spinlock_ticket_trylock(hf_spinlock_ticket_t *lock)
+	HF_TRY_ACQUIRE(true, lock) HF_NO_THREAD_SAFETY_ANALYSIS
+{
+	uint32_t serving;
+
+	hf_env_preempt_disable();
+	serving = hf_atomic32_load_acquire(&lock->serving);
+	/* Free means next == serving, so the number that is taken here is served already. */
+	if (hf_atomic32_try_cmpxchg_relaxed(&lock->next, &serving, serving + 1)) {
+		HF_DETAIL_VALIDATE_LOCKED(lock);
+		return true;
+	}
+	hf_env_preempt_enable();
+	return false;
+}
+
+/**
+ * hf_spinlock_ticket_unlock - release the lock to the next number
+ *
+ * Context:  the holder
+ * Ordering: release
+ * Errors:   under HF_VALIDATE reported, and nothing done, if this thread does not hold it
+ */
+HF_INLINE void hf_spinlock_ticket_unlock(hf_spinlock_ticket_t *lock)
+	HF_RELEASE(lock) HF_NO_THREAD_SAFETY_ANALYSIS
+{
+	if (!HF_DETAIL_VALIDATE_UNLOCK(lock, hf_spinlock_ticket_is_locked(lock)))
+		return;
+	hf_atomic32_store_release(&lock->serving,
+				  hf_atomic32_load_relaxed(&lock->serving) + 1); /* I1 */
+	hf_env_preempt_enable();
+}
+
+#if HF_ENV_HAS_IRQ
+/**
+ * hf_spinlock_ticket_lock_irqsave - mask this core's interrupts, then lock
+ *
+ * Context:  any that does not hold it; handlers that take it mask them, too
+ * Ordering: acquire
+ * Return:   for hf_spinlock_ticket_unlock_irqrestore()
+ */
+HF_INLINE unsigned long hf_spinlock_ticket_lock_irqsave(hf_spinlock_ticket_t *lock) HF_ACQUIRE(lock)
+{
+	unsigned long flags = hf_env_irq_save();
+
+	hf_spinlock_ticket_lock(lock);
+	return flags;
+}
+
+/**
+ * hf_spinlock_ticket_unlock_irqrestore - unlock, then leave interrupts as they were
+ * @flags: what hf_spinlock_ticket_lock_irqsave() returned
+ *
+ * Context:  the holder
+ * Ordering: release
+ */
+HF_INLINE void hf_spinlock_ticket_unlock_irqrestore(hf_spinlock_ticket_t *lock, unsigned long flags)
+	HF_RELEASE(lock)
+{
+	hf_spinlock_ticket_unlock(lock);
+	hf_env_irq_restore(flags);
+}
+#endif
+
+#ifdef __cplusplus
+HF_BEGIN_CXX
+/* Lockable: works with std::lock_guard, std::unique_lock and std::scoped_lock. */
+class HF_CAPABILITY("spinlock") spinlock_ticket {
+public:
+	HF_DETAIL_CONSTEXPR spinlock_ticket() noexcept : raw_() {}
+	spinlock_ticket(const spinlock_ticket &) = delete;
+	spinlock_ticket &operator=(const spinlock_ticket &) = delete;
+#if HF_VALIDATE
+	~spinlock_ticket()
+	{
+		HF_DETAIL_VALIDATE_FORGET(&raw_);
+	}
+#endif
+
+	void lock() noexcept HF_ACQUIRE() HF_NO_THREAD_SAFETY_ANALYSIS
+	{
+		hf_spinlock_ticket_lock(&raw_);
+	}
+	bool try_lock() noexcept HF_TRY_ACQUIRE(true) HF_NO_THREAD_SAFETY_ANALYSIS
+	{
+		return hf_spinlock_ticket_trylock(&raw_);
+	}
+	void unlock() noexcept HF_RELEASE() HF_NO_THREAD_SAFETY_ANALYSIS
+	{
+		hf_spinlock_ticket_unlock(&raw_);
+	}
+	bool is_locked() const noexcept
+	{
+		return hf_spinlock_ticket_is_locked(&raw_);
+	}
+	hf_spinlock_ticket_t *native_handle() noexcept
+	{
+		return &raw_;
+	}
+
+private:
+	hf_spinlock_ticket_t raw_;
+};
+HF_END_CXX
+#endif
+
+#endif
