@@ -287,7 +287,7 @@ class Check(unittest.TestCase):
         targets, tests = check.plan(["refcount", "lockref"])
         for name in ("battery", "unit_tests", "stress_refcount", "model_lockref"):
             self.assertIn(name, targets)
-        for name in ("battery.spinning", "unit_tests.A.b", "headers", "roster", "stress.refcount",
+        for name in ("battery.spinning", "unit_tests.A.b", "headers", "stress.refcount",
                      "model.refcount_lock", "model.lockref.mutant.x"):
             self.assertRegex(name, tests)
         for name in ("stress.mutex", "tmpfs.mount", "nofault.sweep", "install"):
