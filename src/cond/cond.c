@@ -5,8 +5,8 @@
 #include "../mutex/mutex_queue.h"
 #include "../profile/probe.h"
 
-/* Without a table: a wait that ends for no reason. */
-static bool nap(hf_atomic32_t *cond, hf_atomic32_t *mutex, uint64_t deadline)
+/* The parking table could not be allocated: sleep briefly, and return a spurious wake-up. */
+static bool wait_unqueued(hf_atomic32_t *cond, hf_atomic32_t *mutex, uint64_t deadline)
 {
 	uint64_t soon = hf_env_deadline(HF_DETAIL_RECHECK_NS);
 
@@ -31,21 +31,21 @@ static bool leave_queue(hf_atomic32_t *cond, struct hf_detail_waiter *waiter)
 	return left;
 }
 
-/* A part of the wait that is recorded already. */
-static void lock_again(hf_atomic32_t *mutex)
+/* It is a part of a wait that is recorded: no record of its own. */
+static void relock(hf_atomic32_t *mutex)
 {
 	if (!hf_detail_mutex_take(mutex))
 		(void)hf_detail_mutex_lock_contended(mutex, HF_ENV_FOREVER);
 }
 
-static bool wait_at(hf_atomic32_t *cond, hf_atomic32_t *mutex, uint64_t deadline)
+static bool cond_wait_queued(hf_atomic32_t *cond, hf_atomic32_t *mutex, uint64_t deadline)
 {
 	struct hf_detail_waiter waiter;
 	struct hf_detail_bucket *bucket;
 	uint64_t signals;
 
 	if (HF_UNLIKELY(!hf_detail_parking_table()))
-		return nap(cond, mutex, deadline);
+		return wait_unqueued(cond, mutex, deadline);
 	waiter.at = cond;
 	waiter.mutex = mutex;
 	waiter.signalled = false;
@@ -59,18 +59,15 @@ static bool wait_at(hf_atomic32_t *cond, hf_atomic32_t *mutex, uint64_t deadline
 	hf_env_signals_restore(signals);
 
 	while (hf_detail_waiter_state(&waiter) == HF_DETAIL_WAITER_PARKED) {
-		HF_DETAIL_PROBE3(park, cond, &waiter.state, deadline);
-		if (hf_env_park(&waiter.state, HF_DETAIL_WAITER_PARKED, deadline, HF_ENV_PRIVATE) ==
-			    HF_ENV_TIMEOUT &&
-		    hf_detail_is_past(deadline)) {
+		if (hf_detail_waiter_park(&waiter, deadline, deadline)) {
 			if (!leave_queue(cond, &waiter))
 				break;
-			lock_again(mutex);
+			relock(mutex);
 			return false;
 		}
 	}
 	if (hf_atomic32_load_acquire(&waiter.state) == HF_DETAIL_WAITER_SIGNALLED) /* C6 */
-		lock_again(mutex);
+		relock(mutex);
 	else
 		(void)hf_detail_mutex_wait(&waiter, HF_ENV_FOREVER);
 	return waiter.signalled; /* true; a model finds a race here if C6's order is missing */
@@ -80,7 +77,7 @@ __attribute__((__noinline__)) bool hf_detail_cond_wait(hf_atomic32_t *cond, hf_a
 						       uint64_t deadline)
 {
 	uint64_t start = hf_detail_profile_begin();
-	bool signalled = wait_at(cond, mutex, deadline);
+	bool signalled = cond_wait_queued(cond, mutex, deadline);
 
 	hf_detail_profile_end(start, HF_DETAIL_PROFILE_COND, cond, HF_DETAIL_CALL_SITE);
 	return signalled;
@@ -100,36 +97,51 @@ static struct hf_detail_waiter *take_first(struct hf_detail_bucket *bucket, hf_a
 	return waiter;
 }
 
-/* It comes to the mutex by itself. From its new state on it may be gone. */
+/*
+ * The waiter reacquires the mutex itself. Once its state is stored, its stack frame may be gone. Under the
+ * lock of the bucket: a waiter whose time has come looks there whether it was signalled.
+ */
+static hf_atomic32_t *signal_waiter(struct hf_detail_waiter *waiter)
+{
+	hf_atomic32_t *state = &waiter->state;
+
+	hf_atomic32_store_release(state, HF_DETAIL_WAITER_SIGNALLED); /* C6 */
+	return state;
+}
+
 static void wake_one(hf_atomic32_t *cond)
 {
 	struct hf_detail_bucket *bucket = hf_detail_bucket_lock_blocked(cond);
 	struct hf_detail_waiter *waiter = take_first(bucket, cond);
-	hf_atomic32_t *state = waiter ? &waiter->state : NULL;
+	hf_atomic32_t *sleeper = waiter ? signal_waiter(waiter) : NULL;
 
-	if (state)
-		hf_atomic32_store_release(state, HF_DETAIL_WAITER_SIGNALLED); /* C6 */
 	hf_detail_bucket_unlock_blocked(bucket);
-	if (!state)
-		return;
-	HF_DETAIL_PROBE2(wake, cond, state);
-	(void)hf_env_unpark(state, 1, HF_ENV_PRIVATE);
+	hf_detail_waiter_wake(cond, sleeper);
 }
 
-/* To the queue of the mutex: C2. */
+/*
+ * To the queue of the mutex (C2), which wakes the first one there. If the mutex is free one more is woken:
+ * it takes the mutex while that one is on its way.
+ */
 static void move_all(hf_atomic32_t *cond)
 {
 	struct hf_detail_bucket *bucket = hf_detail_bucket_lock_blocked(cond);
-	struct hf_detail_waiter *taken = NULL, **last = &taken, *waiter, *next;
+	struct hf_detail_waiter *waiter = take_first(bucket, cond), *taken = NULL, **last = &taken;
+	hf_atomic32_t *sleeper = NULL;
 
-	while ((waiter = take_first(bucket, cond))) {
+	if (waiter && !hf_detail_mutex_is_locked(waiter->mutex)) {
+		sleeper = signal_waiter(waiter);
+		waiter = take_first(bucket, cond);
+	}
+	for (; waiter; waiter = take_first(bucket, cond)) {
 		waiter->next = NULL;
 		*last = waiter;
 		last = &waiter->next;
 	}
 	hf_detail_bucket_unlock_blocked(bucket);
-	for (waiter = taken; waiter; waiter = next) {
-		next = waiter->next;
+	hf_detail_waiter_wake(cond, sleeper);
+	while ((waiter = taken)) {
+		taken = waiter->next;
 		hf_detail_mutex_enqueue(waiter);
 	}
 }

@@ -7,15 +7,15 @@
  *               others wait for it: no thread is parked for ever, no data race
  *   each takes  as many signals as waiters, or one broadcast: each of them goes on
  *   timeout     one gives up at any moment, and no signal goes to waste with it
+ *   no barrier  the same where the kernel has none, also with a time-out
  *   freed       whoever is woken last frees the condition variable: nobody touches it afterwards
  * and at the end nobody is in the table.
  */
-// MUTANT: waiters_not_counted HF_MUTANT=store_relaxed_missing HF_MUTANT_IN=wait_at
-// MUTANT: moved_and_not_woken HF_MUTANT=unpark_missing HF_MUTANT_IN=hf_detail_waiter_wake
-// MUTANT: signalled_and_not_woken HF_MUTANT=unpark_missing HF_MUTANT_IN=wake_one
-// MUTANT: signalled_release HF_MUTANT=store_release HF_MUTANT_IN=wake_one
-// MUTANT: signalled_acquire HF_MUTANT=load_acquire HF_MUTANT_IN=wait_at
-// MUTANT: park_torn HF_MUTANT=park_torn HF_MUTANT_IN=wait_at
+// MUTANT: waiters_not_counted HF_MUTANT=store_relaxed_missing HF_MUTANT_IN=cond_wait_queued
+// MUTANT: signalled_and_not_woken HF_MUTANT=unpark_missing HF_MUTANT_IN=hf_detail_waiter_wake
+// MUTANT: signalled_release HF_MUTANT=store_release HF_MUTANT_IN=signal_waiter
+// MUTANT: signalled_acquire HF_MUTANT=load_acquire HF_MUTANT_IN=cond_wait_queued
+// MUTANT: park_torn HF_MUTANT=park_torn HF_MUTANT_IN=hf_detail_waiter_park
 // MUTANT: not_next HF_MUTANT=store_relaxed_missing HF_MUTANT_IN=enqueue
 // MUTANT: shared_signal_lost HF_MUTANT=unpark_missing HF_MUTANT_IN=hf_detail_cond_shared_wake HF_MODEL_ONLY=shared
 // MUTANT: shared_broadcast_lost HF_MUTANT=requeue_missing HF_MODEL_ONLY=shared
@@ -137,6 +137,19 @@ public:
 	}
 };
 
+/* The same where the kernel has no barrier: parked threads look again. */
+template <class Base>
+class no_barrier : public Base {
+public:
+	no_barrier()
+	{
+		for (hf_model::thread_state &t : threads) {
+			t.no_barriers = true;
+			t.patrols = UINT_MAX;
+		}
+	}
+};
+
 /* Thread 1 is woken, and frees it. */
 template <class K>
 class freed : public handover<K, 2, SIGNAL_INSIDE> {
@@ -180,6 +193,10 @@ int main(int argc, char **argv)
 
 	all<own>(&run, "cond");
 	all<shared>(&run, "shared");
+	run.search<no_barrier<handover<own, 2, SIGNAL_INSIDE>>, 2>("no barrier", 2);
+	run.search<no_barrier<handover<own, 2, BROADCAST_AFTER>>, 2>("no barrier", 2);
+	run.random<no_barrier<handover<own, 3, SIGNAL_AFTER, true>>, 3>("no barrier", 30000);
+	run.random<no_barrier<handover<own, 4, BROADCAST_INSIDE, true>>, 4>("no barrier", 30000);
 	run.must_reach("a thread waits", waited);
 	run.must_reach("a thread gives up", gave_up);
 	return run.end();
