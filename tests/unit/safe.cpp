@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "child.h"
+#include "holdfast/nofault.h"
 
 namespace
 {
