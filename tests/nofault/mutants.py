@@ -20,13 +20,17 @@ sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 import ktap  # noqa: E402
 import mutation  # noqa: E402
 
-X86 = "arch/x86_64/nofault.c"
-VECTOR = "nofault_vector.h"
-SET = "nofault_vector_set.h"
-GENERIC = "nofault_generic.c"
-MEMORY = "nofault_memory.c"
-MEMORY_H = "nofault_memory.h"
-MEMORY_VECTOR = "nofault_memory_vector.h"
+X86 = "nofault/arch/x86_64.c"
+VECTOR = "nofault/vector.h"
+SET = "nofault/vector_set.h"
+GENERIC = "nofault/generic.c"
+MEMORY = "nofault/memory.c"
+MEMORY_H = "nofault/memory.h"
+MEMORY_VECTOR = "nofault/memory_vector.h"
+# Of the lab: compiled into all of them.
+REP_GOOD = "../lab/variants/clear/rep_good.h"
+WORDS = "../lab/variants/nofault/words.h"
+NOTHING = None
 
 VECTORS = ["vector_sse2", "vector_avx2", "vector_avx512"]
 HANDS = ["hand_sse2", "hand_avx2", "hand_avx512"]
@@ -42,8 +46,8 @@ DIES = r"status -11"  # SIGSEGV: a fault that nobody recovers
 # (what is wrong, family, implementations that have the flaw, what the sweep finds, file that is changed,
 # file that is compiled, text, other text)
 MUTANTS = [
-    ("words returned for bytes", "clear", ["rep_good"], COUNT, X86, X86,
-     "clear_word_fault(p, left * 8 + len % 8)", "clear_word_fault(p, left + len % 8)"),
+    ("words returned for bytes", "clear", ["rep_good"], COUNT, REP_GOOD, NOTHING,
+     "hf_variant_clear_fault(p, left * 8 + len % 8)", "hf_variant_clear_fault(p, left + len % 8)"),
     ("result register not set behind a fault", "clear", ["hand_avx2", "hand_avx512"], COUNT, X86, X86,
      '"80:	mov	%rsi, %rax\\n"', '"80:\\n"'),
     ("a load's fault takes what is not stored for done", "copy",
@@ -60,7 +64,7 @@ MUTANTS = [
     ("the copy for ranges above its size near a page's end", "copy", ["hand_mixed"],
      "touched what it must not", X86, X86, 'COPY_256_BY_32("to_hand_avx512")',
      'COPY_256_BY_32("more_hand_avx512")'),
-    ("count in whole words", "clear", ["original", "rep_good"], COUNT, X86, X86,
+    ("count in whole words", "clear", ["original", "rep_good"], COUNT, WORDS, NOTHING,
      "return here >= 8 ? len : len - here + hf_arch_rep_stosb(p, here);",
      "(void)p;\n	(void)here;\n	return len;"),
     ("a site left out", "clear", ["hand_avx2", "hand_avx512"], DIES, X86, X86,
@@ -116,14 +120,16 @@ MUTANTS = [
 
 def build(args, number, family, changed, compiled, change):
     """The sweep of that family, with one flaw."""
-    tree = mutation.copy(args.source_dir, os.path.join(args.work_dir, str(number)), "src")
+    tree = mutation.copy(args.source_dir, os.path.join(args.work_dir, str(number)), "src",
+                         os.path.join("lab", "variants"))
     mutation.edit(os.path.join(tree, "src", changed), change)
     program = os.path.join(tree, "sweep")
     source = "sweep.c" if family in ("clear", "copy") else "sweep_memory.c"
     built = subprocess.run(
         [args.cc, "-std=gnu11", "-O1", "-I", os.path.join(args.source_dir, "include"),
          os.path.join(args.source_dir, "tests", "nofault", source),
-         os.path.join(tree, "src", compiled), args.library, "-lpthread", "-o", program],
+         *([os.path.join(tree, "src", compiled)] if compiled else []),
+         os.path.join(tree, "lab", "variants", "nofault", "implementations.c"), args.library, "-lpthread", "-o", program],
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
     if built.returncode:
         raise mutation.Stale("can't be built:\n" + built.stdout)
