@@ -166,7 +166,7 @@ class Family:
         return geometric_mean(factors) if faster else None
 
     def how_to_choose(self, variant: str) -> str:
-        return f"-DHF_{self.name.upper()}_DEFAULT={variant}"
+        return f"lab/variants/{self.name}/{variant}.h"
 
     def default_figures(self, judged: list[Verdict], results: Results) -> str:
         where = f" here, on {results.cpus} CPU{'' if results.cpus == 1 else 's'}" if results.cpus else ""

@@ -14,7 +14,7 @@ class Advice(Temporary):
 
     def test_the_default_unless_something_beats_it(self):
         fair = self.of(locks())  # ticket is faster, and no less fair
-        self.assertEqual(fair.use, "Use ticket (-DHF_SPINLOCK_DEFAULT=ticket)")
+        self.assertEqual(fair.use, "Use ticket (lab/variants/spinlock/ticket.h)")
         self.assertIn("as fast as the default (queued) or faster; the default takes 12 % more time", fair.because)
         unfair = self.of(locks(ticket={"fairness": 0.5}))
         self.assertEqual(unfair.use, "Use hf_spinlock_* as it is (queued)")
