@@ -400,7 +400,7 @@ def locking(tree, language):
                     .replace("guard", guard or ""))
             text = ("%s\nstatic %s lock;\nstatic int data HF_GUARDED_BY(lock);\nvoid user(void);\n"
                     "void user(void)\n{\n\t%s\n}\n"
-                    % (tree.includes(["lockref.h", "lockref_counted.h", "mutex.h", "spinlock.h",
+                    % (tree.includes(["lockref.h", "lockref_counted.h", "lockref_waitfree.h", "mutex.h", "spinlock.h",
                                     "spinlock_ticket.h"]), kind,
                        body))
             unit = write(os.path.join(tree.build, "locking", "%s %d %s%s" % (
@@ -668,7 +668,7 @@ OWNER_NAMES = set("""
 def prefixed_names(tree, compiler, std):
     found = declared(tree, compiler, std)
     wrong = sorted({name for _, name in found if not re.match(r"(hf|HF)_", name)}
-                   - {"hf", "guard", "spinlock", "mutex", "condition_variable", "region",
+                   - {"hf", "guard", "spinlock", "mutex", "condition_variable", "region", "process_region", "region_guard",
                       "clear_nofault", "copy_nofault", "copy_nofault_words", "fill_nofault"}
                    - OWNER_NAMES
                    - {"spinlock_ticket"})

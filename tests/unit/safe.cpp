@@ -19,6 +19,8 @@
 #include <unistd.h>
 #include <vector>
 
+#include "holdfast/nofault.h"
+
 #include "child.h"
 #include "holdfast/nofault.h"
 
