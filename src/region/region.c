@@ -380,14 +380,14 @@ static bool take_out(hf_region_t *r)
 }
 
 /* One of /proc/self/maps or smaps. */
-struct mapping {
+struct map_line {
 	uintptr_t from, to;
 	uint64_t inode;
 	char access[5], name[32];
 };
 
 /* A line that begins one? */
-static bool read_mapping(const char *line, struct mapping *m)
+static bool read_mapping(const char *line, struct map_line *m)
 {
 	m->name[0] = 0;
 	return sscanf(line, "%" SCNxPTR "-%" SCNxPTR " %4s %*s %*s %" SCNu64 " %31[^\n]", &m->from,
@@ -406,7 +406,7 @@ static int still_zeros(const hf_region_t *r, uintptr_t from, uintptr_t to)
 	bool named = hf_atomic32_load_relaxed(&zeros_have_names) != 0, inside = false;
 	bool flags = !named && hf_atomic64_load_seq_cst(&r->written) != HF_DETAIL_REGION_NONE;
 	char line[PATH_MAX + 128];
-	struct mapping m, next;
+	struct map_line m, next;
 	struct stat file;
 	FILE *maps;
 
@@ -626,7 +626,7 @@ static void region_in_child(void)
 }
 
 /* As in signals.c: none is bound for the first time in the handler. Nothing is mapped: no length. */
-static void bind_early(void)
+static void bind_regions_early(void)
 {
 	int error = errno;
 
@@ -639,7 +639,7 @@ static void bind_early(void)
 
 __attribute__((constructor(101))) static void start_region(void)
 {
-	bind_early();
+	bind_regions_early();
 	all.page = (uint64_t)getpagesize();
 	hf_atomic64_store_seq_cst(&hf_detail_fault_hook, (uint64_t)(uintptr_t)handle_region);
 	(void)pthread_atfork(NULL, NULL, region_in_child);
