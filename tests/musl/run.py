@@ -25,6 +25,7 @@ def main():
     os.makedirs(args.work_dir, exist_ok=True)
     library = sorted(glob.glob(os.path.join(args.source_dir, "src", "**", "*.c"), recursive=True))
     battery = sorted(glob.glob(os.path.join(args.source_dir, "tests", "battery", "*.c")))
+    battery.append(os.path.join(args.source_dir, "lab", "variants", "nofault", "implementations.c"))
     command = ["musl-gcc", "-std=gnu11", "-O1", "-Wall", "-Wextra", "-Werror", "-UNDEBUG",
                "-I" + os.path.join(args.source_dir, "include"),
                "-I" + os.path.join(args.source_dir, "src")]
