@@ -19,8 +19,6 @@
 #include <unistd.h>
 #include <vector>
 
-#include "holdfast/nofault.h"
-
 #include "child.h"
 #include "holdfast/nofault.h"
 
