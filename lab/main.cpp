@@ -119,7 +119,7 @@ static const char usage[] =
 	"       hf-lab compare OLD NEW [--only PATTERN]\n"
 	"       hf-lab merge FILE... --json FILE\n"
 	"       hf-lab list | cpu | --version\n"
-	"       hf-lab simulate ...   the same headers on 1 to 256 simulated processors: --help\n"
+	"       hf-lab simulate ...   the same headers on 1 to 512 simulated cores: --help\n"
 	"       hf-lab classify ...   measure what the simulator wants to know of a machine: "
 	"--help\n"
 	"\n"

@@ -482,8 +482,9 @@ int classify_command(const std::vector<std::string> &words)
 	file.add("jitter", "0.1", "guess", "not measured");
 	file.add("home_ns", "4", "guess", "a directory serves a read in some cycles", "2, 10");
 	file.add("invalidate_ns", "0.5", "guess", "acknowledgements return together", "0, 2");
-	file.add("hold_ns", "0", "guess", "not measured");
-	file.add("nearest_share", "1", "guess", "not measured");
+	file.add("hold_cycles", "20", "guess", "not measured", "8, 60");
+	file.add("nearest_share", "0.95", "guess", "not measured", "0.8, 1");
+	file.add("slip_ns", "10", "guess", "not measured", "0, 30");
 	/* Done at the home, an add is slow although nobody else wants the line. */
 	bool far = add > 2 * swap;
 

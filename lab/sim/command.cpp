@@ -20,12 +20,13 @@ static const char usage[] =
 	"usage: hf-lab simulate --machine NAME|FILE.toml [--table NAME] [--threads LIST] [--work "
 	"LIST]\n"
 	"                       [--between NS] [--class LIST] [--variants LIST] [--seeds N]\n"
-	"                       [--set NAME=VALUE]... [--no-sweep] [--window-us N] [--limit-s N]\n"
+	"                       [--place HOW] [--set NAME=VALUE]... [--no-sweep] [--window-us N] "
+	"[--limit-s N]\n"
 	"                       [--limit-events N] [--jobs N] [--json FILE]\n"
-	"       hf-lab simulate --validate [--jobs N] [--json FILE]\n"
+	"       hf-lab simulate --validate [--no-sweep] [--jobs N] [--json FILE]\n"
 	"       hf-lab simulate --one-run VARIANT --machine NAME [--seed N] ...\n"
 	"\n"
-	"  Simulated, not measured: the library's own headers on 1 to 256 simulated processors.\n"
+	"  Simulated, not measured: the library's own headers on 1 to 512 simulated cores.\n"
 	"\n"
 	"  --machine NAME   one of lab/sim/machines, or a file that `hf-lab classify` wrote\n"
 	"  --table NAME     lockref, refcount, rcuref, spinlock or mutex\n"
@@ -33,18 +34,25 @@ static const char usage[] =
 	"preempted\n"
 	"  --work LIST      nanoseconds between two pairs, such as 0,300,2000\n"
 	"  --between NS     nanoseconds inside of a pair, or of the critical section\n"
-	"  --class LIST     which waiting request a line's home serves next: fifo, random, "
-	"nearest,\n"
-	"                   sticky; else the machine's own, or all if it is not known\n"
-	"  --variants LIST  such as 'bounded,bounded-15,bounded wait=none,queued passes=0,bounded\n"
-	"                   beside=ticket'; lab/sim/tables.hpp has all knobs\n"
+	"  --class LIST     which waiting request a line's home serves next, and whether a line "
+	"is\n"
+	"                   held: fifo, random, nearest, sticky, nearest-held; else the machine's\n"
+	"                   own, or if that is not known all that its processor may be of\n"
+	"  --place HOW      the threads' places: cores, each on a core of its own as far as there\n"
+	"                   are cores; siblings, one core after the other; sockets, in turns on "
+	"each\n"
+	"  --variants LIST  such as 'bounded,bounded-15,bounded wait=none,queued passes=0,rcuref\n"
+	"                   single' (gets alone, not pairs); lab/sim/tables.hpp has all knobs\n"
 	"  --seeds N        runs a row with other chance, 1 to 100; 3 unless given\n"
 	"  --set NAME=VALUE another value for one parameter of the machine\n"
 	"  --against NAME   print each variant's speed over that variant's, its fairness and its "
 	"longest\n"
-	"                   wait, from the least to the most of all classes and works\n"
+	"                   wait, from the least to the most of all classes and works; * marks "
+	"those\n"
+	"                   of which a run was cut\n"
 	"  --by-class       with it: a line for each class\n"
-	"  --no-sweep       guesses as they are; else their other values are in the ranges\n"
+	"  --no-sweep       the machine file's values alone; else the ranges have those of `sweep` "
+	"too\n"
 	"  --window-us N    simulated time of a run\n"
 	"  --limit-s N      the most processor time of a run, 60 unless given; says what is cut\n"
 	"  --limit-events N the same in events, which do not depend on the host\n"
@@ -157,6 +165,18 @@ static std::string least_to_most(const std::vector<double> &values)
 	return low == high ? low : low + ".." + high;
 }
 
+/* The row of another variant, where all else is the same. */
+static const Row &like(const std::vector<Row> &rows, const Row &row, const std::string &variant)
+{
+	for (const Row &other : rows) {
+		if (other.variant == variant && other.threads == row.threads &&
+		    other.work_ns == row.work_ns && other.between_ns == row.between_ns &&
+		    other.class_name == row.class_name)
+			return other;
+	}
+	fail("--against: no row of '" + variant + "'");
+}
+
 /*
  * A line a variant, a column a number of threads: over all classes and works, least to most. By
  * class: a line for each of them, and none for what is compared with.
@@ -166,6 +186,7 @@ static void print_against(const std::vector<Row> &rows, const std::string &base,
 	std::vector<std::pair<std::string, std::string>> lines; /* variant; class, or all */
 	std::vector<std::string> variants;
 	std::vector<int> threads;
+	bool cut = false;
 
 	for (const Row &row : rows) {
 		add_unique(&variants, row.variant);
@@ -191,29 +212,39 @@ static void print_against(const std::vector<Row> &rows, const std::string &base,
 			       one_class.c_str());
 			for (int t : threads) {
 				std::vector<double> values;
+				bool cell_cut = false;
+				/* A run that did nothing has no time of an operation. */
+				auto add = [&](double value) {
+					if (std::isfinite(value))
+						values.push_back(value);
+				};
 
 				for (const Row &row : rows) {
 					if (row.variant != variant || row.threads != t ||
 					    (by_class && row.class_name != one_class))
 						continue;
-					if (what[0] == 'f')
-						values.push_back(row.fairness.middle);
-					if (what[0] == 'l')
-						values.push_back(row.longest_wait_ns.middle / 1000);
-					for (const Row &other : rows) {
-						if (what[0] == 's' && other.variant == base &&
-						    other.threads == t &&
-						    other.work_ns == row.work_ns &&
-						    other.class_name == row.class_name)
-							values.push_back(other.ns_per_op.middle /
-									 row.ns_per_op.middle);
-					}
+					const Row &other = like(rows, row, base);
+					bool counts = std::isfinite(row.ns_per_op.middle);
+
+					cell_cut = cell_cut || row.cut ||
+						   (what[0] == 's' && other.cut);
+					if (what[0] == 's')
+						add(other.ns_per_op.middle / row.ns_per_op.middle);
+					else if (what[0] == 'f' && counts)
+						add(row.fairness.middle);
+					else if (counts)
+						add(row.longest_wait_ns.middle / 1000);
 				}
-				printf(" | %s", least_to_most(values).c_str());
+				printf(" | %s%s", least_to_most(values).c_str(),
+				       cell_cut ? "*" : "");
+				cut = cut || cell_cut;
 			}
 			printf(" |\n");
 		}
 	}
+	if (cut)
+		printf("\n* a run of it was cut at a limit (--limit-s, --limit-events): of less "
+		       "simulated time, or none\n");
 }
 
 static int one_run(const Plan &plan, const std::string &variant, uint64_t seed, bool naps)
@@ -226,6 +257,7 @@ static int one_run(const Plan &plan, const std::string &variant, uint64_t seed, 
 	one.threads = plan.threads.front();
 	one.work_ns = plan.work.front();
 	one.between_ns = plan.between_ns;
+	one.processors = placed(one.machine, plan.place, one.threads);
 	one.window_ns = plan.window_ns;
 	one.seed = seed;
 	one.naps = naps;
@@ -302,6 +334,9 @@ int simulate_command(const std::vector<std::string> &words)
 				plan.work.push_back(number(option, one, 0, 1e9));
 		} else if (option == "--between") {
 			plan.between_ns = number(option, value, 0, 1e9);
+		} else if (option == "--place") {
+			plan.place = value;
+			(void)placed(Machine(), value, 0);
 		} else if (option == "--class") {
 			class_names = split(value);
 		} else if (option == "--variants") {
@@ -336,7 +371,7 @@ int simulate_command(const std::vector<std::string> &words)
 		}
 	}
 	if (validates)
-		return validate(json, plan.jobs);
+		return validate(json, plan.jobs, plan.sweep);
 	if (machine.empty()) {
 		std::string names;
 

@@ -15,7 +15,7 @@ int simulate_command(const std::vector<std::string> &words);
 int classify_command(const std::vector<std::string> &words);
 
 /* --validate: published against simulated. Return: 0, or 1 if a figure is outside its tolerance. */
-int validate(const std::string &json, int jobs);
+int validate(const std::string &json, int jobs, bool sweeps);
 
 } // namespace sim
 

@@ -199,8 +199,8 @@ public:
 	/* The accesses, by the current thread. */
 	uint64_t load(const volatile void *p, unsigned int size, const char *stack);
 	void store(volatile void *p, unsigned int size, uint64_t value, bool release);
-	uint64_t rmw(volatile void *p, unsigned int size, enum hf_sim_rmw kind, uint64_t a,
-		     uint64_t b, bool *ok);
+	uint64_t rmw(volatile void *p, unsigned int size, enum hf_sim_rmw kind, bool release,
+		     uint64_t a, uint64_t b, bool *ok);
 	void fence();
 	void relax() { self().now += hint_; }
 	void prefetch(const volatile void *p);
@@ -236,8 +236,8 @@ private:
 	uint64_t all_ = 0;
 	std::deque<int> parked_;
 	bool oversubscribed_ = false;
-	Time instruction_, l1_, rmw_, swap_, release_, hint_, home_, invalidate_, hold_, far_,
-		monitor_, smt_;
+	Time instruction_, l1_, rmw_, swap_, release_, hint_, home_, invalidate_, far_, monitor_,
+		smt_;
 	double transfer_[4];
 
 	Time cycles(double n) const { return static_cast<Time>(std::llround(n * 1000 / m_.ghz)); }
@@ -250,6 +250,17 @@ private:
 		return random_ * 0x2545f4914f6cdd1dull;
 	}
 	double uniform() { return static_cast<double>(random() >> 11) * 0x1p-53; }
+	Time exponential(double mean_ns)
+	{
+		return static_cast<Time>(-1000 * mean_ns * std::log(1 - uniform()));
+	}
+	/* How much later than planned a loop's next access is: interrupts, mispredicted branches. */
+	Time slip()
+	{
+		if (m_.slip_ns == 0 || random() >> 61)
+			return 0;
+		return exponential(m_.slip_ns);
+	}
 	Time with_jitter(double ns)
 	{
 		return static_cast<Time>(ns * 1000 * (1 + m_.jitter * (2 * uniform() - 1)));
@@ -591,10 +602,18 @@ void Engine::arrive(const Event &event)
 		serve(event.line, time);
 		return;
 	}
-	if (line.owner != at.cache) {
+	/* The next request may have it after the first access, and after it was held. */
+	bool is_new = line.owner != at.cache;
+	auto accessed = [&](Time end) {
+		line.hold = std::max(line.hold, end);
+		if (is_new && m_.hold_cycles > 0)
+			line.hold = end + exponential(m_.hold_cycles / m_.ghz);
+	};
+
+	if (is_new) {
 		line.owner = at.cache;
 		line.sharers.reset();
-		line.hold = time + hold_;
+		line.hold = time;
 	}
 	line.last = at.cache;
 	line.last_used = at.id;
@@ -603,19 +622,20 @@ void Engine::arrive(const Event &event)
 
 		at.stores.pop_front();
 		put(s.p, s.size, s.value);
-		line.hold = std::max(line.hold, time + l1_);
+		accessed(time + l1_);
 		changed(line, time + l1_);
 		next_store(at, time + l1_);
 	} else if (event.request.kind == Kind::EXCLUSIVE) {
 		Thread &thread = threads_[static_cast<size_t>(event.request.thread)];
 
 		thread.result = get(thread.p, thread.size);
+		accessed(time + l1_);
 		resume_at(time + l1_, thread.id);
 	} else if (event.request.kind != Kind::PREFETCH) {
 		Thread &thread = threads_[static_cast<size_t>(event.request.thread)];
 
 		perform(thread);
-		line.hold = std::max(line.hold, time + thread.takes);
+		accessed(time + thread.takes);
 		if (thread.ok)
 			changed(line, time);
 		resume_at(time + thread.takes, thread.id);
@@ -961,8 +981,8 @@ uint64_t Engine::paired(volatile void *p, unsigned int size, enum hf_sim_rmw kin
 	}
 }
 
-uint64_t Engine::rmw(volatile void *p, unsigned int size, enum hf_sim_rmw kind, uint64_t a,
-		     uint64_t b, bool *ok)
+uint64_t Engine::rmw(volatile void *p, unsigned int size, enum hf_sim_rmw kind, bool release,
+		     uint64_t a, uint64_t b, bool *ok)
 {
 	Thread &thread = *current_;
 	int index = line_of(p);
@@ -970,10 +990,10 @@ uint64_t Engine::rmw(volatile void *p, unsigned int size, enum hf_sim_rmw kind, 
 	bool far = (kind == HF_SIM_CMPXCHG ? m_.far_swap : m_.far_add) != 0;
 
 	thread.poll.at = nullptr;
-	thread.now += instruction_;
+	thread.now += instruction_ + slip();
 	sync();
 	thread.takes = kind == HF_SIM_SWAP ? swap_ : rmw_;
-	if (m_.tso != 0) {
+	if (m_.tso != 0 || release) {
 		drain();
 	} else {
 		for (const Store &s : processor().stores) {
@@ -1328,7 +1348,6 @@ Result Engine::go()
 	monitor_ = cycles(m_.monitor_cycles);
 	home_ = from_ns(m_.home_ns);
 	invalidate_ = from_ns(m_.invalidate_ns);
-	hold_ = from_ns(m_.hold_ns);
 	far_ = from_ns(m_.far_ns);
 	smt_ = from_ns(m_.transfer_smt_ns);
 	transfer_[0] = m_.transfer_smt_ns;
@@ -1492,10 +1511,10 @@ void hf_sim_store(volatile void *p, unsigned int size, uint64_t value, int relea
 	engine->store(p, size, value, release != 0);
 }
 
-uint64_t hf_sim_rmw(volatile void *p, unsigned int size, enum hf_sim_rmw kind, uint64_t a,
-		    uint64_t b, bool *ok)
+uint64_t hf_sim_rmw(volatile void *p, unsigned int size, enum hf_sim_rmw kind, bool release,
+		    uint64_t a, uint64_t b, bool *ok)
 {
-	return engine->rmw(p, size, kind, a, b, ok);
+	return engine->rmw(p, size, kind, release, a, b, ok);
 }
 
 void hf_sim_fence(void)

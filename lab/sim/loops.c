@@ -104,7 +104,7 @@ static void beside(void *object)
 			kind##_get(ref);                                                           \
 			beside(object);                                                            \
 			pause_for(between);                                                        \
-			if (!kind##_put_or_lock(ref))                                              \
+			if (!hf_sim_knobs.single && !kind##_put_or_lock(ref))                      \
 				misuse();                                                          \
 			beside(object);                                                            \
 			hf_sim_op();                                                               \
@@ -119,8 +119,7 @@ static void lockref_init(void *object)
 
 static bool lockref_check(const void *object, uint64_t operations)
 {
-	(void)operations;
-	return *(const uint64_t *)object == (uint64_t)1 << 32;
+	return *(const uint64_t *)object == (1 + (hf_sim_knobs.single ? operations : 0)) << 32;
 }
 
 #define OUR_LOOP(name, functions) LOCKREF_LOOP(name, functions, hf_lockref_t)
@@ -135,7 +134,7 @@ LOCKREF_LOOP(waitfree, hf_lockref_waitfree, hf_lockref_waitfree_t)
 		while (!hf_sim_done()) {                                                           \
 			take;                                                                      \
 			pause_for(between);                                                        \
-			if (drop)                                                                  \
+			if (!hf_sim_knobs.single && (drop))                                        \
 				misuse();                                                          \
 			hf_sim_op();                                                               \
 			pause_for(work);                                                           \
@@ -149,8 +148,7 @@ static void count_init(void *object)
 
 static bool count_check(const void *object, uint64_t operations)
 {
-	(void)operations;
-	return *(const uint32_t *)object == 1;
+	return *(const uint32_t *)object == 1 + (hf_sim_knobs.single ? operations : 0);
 }
 
 #define REFCOUNT_LOOP(name, functions)                                                             \
@@ -170,8 +168,7 @@ static void zero_init(void *object)
 
 static bool zero_check(const void *object, uint64_t operations)
 {
-	(void)operations;
-	return *(const uint32_t *)object == 0;
+	return *(const uint32_t *)object == (hf_sim_knobs.single ? operations : 0);
 }
 
 /* ---- locks: lock, increment a word in another line, unlock -------------------------------- */
@@ -310,10 +307,26 @@ static const struct hf_sim_variant variants[] = {
 
 const struct hf_sim_arch HF_DETAIL_PASTE(hf_sim_arch_, SIM_NAME) = {
 	HF_SIM_STRING(SIM_NAME),
-	{ HF_ARCH_BACKOFF_MIN_NS, HF_ARCH_BACKOFF_MAX_NS, HF_ARCH_PENDING_NS,
-	  HF_ARCH_WAIT_LOCK_SWAP, HF_ARCH_WAIT_COUNT_FEW, HF_ARCH_WAIT_LOCKREF_MANY,
-	  HF_ARCH_WAIT_REFCOUNT_MANY, HF_ARCH_WAIT_FREE_LOCK, HF_ARCH_WAIT_MY_TURN,
-	  HF_ARCH_WAIT_MY_NODE, HF_ARCH_WAIT_QUEUE, 0, 0, 0, 0, HF_SIM_ALONE },
+	{ HF_ARCH_BACKOFF_MIN_NS,
+	  HF_ARCH_BACKOFF_MAX_NS,
+	  HF_ARCH_PENDING_NS,
+	  HF_ARCH_WAIT_LOCK_SWAP,
+	  HF_ARCH_WAIT_COUNT_FEW,
+	  HF_ARCH_WAIT_LOCKREF_MANY,
+	  HF_ARCH_WAIT_REFCOUNT_MANY,
+	  HF_ARCH_WAIT_FREE_LOCK,
+	  HF_ARCH_WAIT_MY_TURN,
+	  HF_ARCH_WAIT_MY_NODE,
+	  HF_ARCH_WAIT_QUEUE,
+	  0,
+	  0,
+	  0,
+	  0,
+	  0,
+	  0,
+	  0,
+	  HF_SIM_ALONE,
+	  0 },
 	variants,
 	sizeof(variants) / sizeof(variants[0]),
 };

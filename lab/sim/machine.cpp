@@ -19,8 +19,20 @@ namespace sim
 
 const std::vector<std::string> &classes()
 {
-	static const std::vector<std::string> list = { "fifo", "random", "nearest", "sticky" };
+	static const std::vector<std::string> list = { "fifo", "random", "nearest", "sticky",
+						       "nearest-held" };
 
+	return list;
+}
+
+std::vector<std::string> classes_of(const Machine &file)
+{
+	std::vector<std::string> list = classes();
+
+	if (file.class_name != "unknown")
+		return { file.class_name };
+	if (file.arch == "x86_64")
+		list.erase(list.begin());
 	return list;
 }
 
@@ -135,7 +147,8 @@ Machine File::read()
 			m.class_kind = kind(name, *table);
 			m.class_fitted_to = text(name, *table, "fitted_to", false);
 			if (m.class_name != "unknown" && !has(classes(), m.class_name))
-				fail(name, "fifo, random, nearest, sticky or unknown");
+				fail(name,
+				     "fifo, random, nearest, sticky, nearest-held or unknown");
 			if ((m.class_name == "unknown") != (m.class_kind == "guess"))
 				fail(name, "an unknown class is a guess, and a guess is unknown");
 		} else {
@@ -219,7 +232,7 @@ void set_parameter(Machine *machine, const std::string &name, double value)
 {
 #define SET(field, meaning)                                                                        \
 	if (name == #field) {                                                                      \
-		machine->field = value;                                                            \
+		machine->field = machine->parameters[name].value = value;                          \
 		return;                                                                            \
 	}
 	SIM_NUMBERS(SET)
@@ -227,27 +240,20 @@ void set_parameter(Machine *machine, const std::string &name, double value)
 	throw std::runtime_error("no parameter '" + name + "'; a machine file has them all");
 }
 
-/*
- * The file's own class keeps the file's hold and share. The others are the plain ones: sticky holds
- * a line long enough for one retry of a swap that failed, which begins where the first one ends.
- */
 Machine as_class(const Machine &machine, const std::string &class_name)
 {
 	Machine m = machine;
 
 	if (!has(classes(), class_name))
-		throw std::runtime_error("no class '" + class_name +
-					 "'; there are: fifo, random, nearest, sticky");
-	if (class_name != machine.class_name) {
-		m.hold_ns = 0;
-		m.nearest_share = 1;
-	}
+		throw std::runtime_error(
+			"no class '" + class_name +
+			"'; there are: fifo, random, nearest, sticky, nearest-held");
 	m.class_name = class_name;
-	m.arbitration = class_name == "random"    ? Arbitration::RANDOM
-			: class_name == "nearest" ? Arbitration::NEAREST
-						  : Arbitration::FIFO;
-	if (class_name == "sticky" && m.hold_ns == 0)
-		m.hold_ns = (2 * m.rmw_cycles + 2 * m.instruction_cycles + m.l1_cycles) / m.ghz;
+	m.arbitration = class_name == "random"            ? Arbitration::RANDOM
+			: class_name.find("nearest") == 0 ? Arbitration::NEAREST
+							  : Arbitration::FIFO;
+	if (class_name != "sticky" && class_name != "nearest-held")
+		m.hold_cycles = 0;
 	return m;
 }
 

@@ -49,8 +49,10 @@ enum class Arbitration { FIFO, RANDOM, NEAREST };
 	X(jitter, "a transfer takes that part more or less")                                       \
 	X(home_ns, "the home is busy with one read of a shared line")                              \
 	X(invalidate_ns, "each copy that must be invalidated")                                     \
-	X(hold_ns, "a line that has arrived stays at least so long")                               \
-	X(nearest_share, "with nearest: part of the choices that take the nearest")                \
+	X(hold_cycles, "where a line is held: an access t cycles after the last one finds it "     \
+		       "with probability e^(-t / this)")                                           \
+	X(nearest_share, "nearest first: part of the choices that take the nearest")               \
+	X(slip_ns, "one access in eight of a loop is late by this, in the mean")                   \
 	X(far_add, "1 = adds and exchanges are done at the home")                                  \
 	X(far_swap, "1 = a compare-and-swap too")                                                  \
 	X(far_ns, "each of them, at the home")                                                     \
@@ -73,7 +75,7 @@ struct Machine {
 	std::string name, title;
 	std::string arch; /* whose constants: x86_64 or aarch64 */
 	std::string arch_source;
-	std::string class_name; /* fifo, random, nearest, sticky, or `unknown`: swept */
+	std::string class_name; /* one of classes(), or `unknown`: swept */
 	std::string class_source, class_kind, class_fitted_to;
 	bool calibrate = false; /* the transfers are what a benchmark printed: see calibrate() */
 
@@ -96,8 +98,24 @@ struct Machine {
 	}
 };
 
-/* The classes that a machine may be of, in the order of the tables. */
+/*
+ * The classes that a machine may be of, in the order of the tables: which request of a line's queue
+ * is served next, and whether a line that has arrived is held for the next access.
+ *
+ *   fifo          the first one
+ *   random        any
+ *   nearest       the nearest to the line's owner
+ *   sticky        the first one, after the line was held
+ *   nearest-held  the nearest, after the line was held
+ */
 const std::vector<std::string> &classes();
+
+/*
+ * The classes that a machine is simulated as: its own; or, if that is not known, all that may be.
+ * fifo is not among those of x86-64: it is 14 to 40 times off where x86-64 was measured
+ * (docs/design/0021).
+ */
+std::vector<std::string> classes_of(const Machine &file);
 
 /* Reads and checks a file; throws std::runtime_error that names the line and what is wrong. */
 Machine load_machine(const std::string &path);

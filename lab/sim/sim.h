@@ -20,9 +20,12 @@ enum hf_sim_rmw { HF_SIM_ADD, HF_SIM_SWAP, HF_SIM_CMPXCHG };
 uint64_t hf_sim_load(const volatile void *p, unsigned int size);
 void hf_sim_store(volatile void *p, unsigned int size, uint64_t value, int release);
 
-/* Returns the value before. CMPXCHG: @a is expected, @b is stored, *ok says whether. ADD, SWAP: @a. */
-uint64_t hf_sim_rmw(volatile void *p, unsigned int size, enum hf_sim_rmw kind, uint64_t a,
-		    uint64_t b, bool *ok);
+/*
+ * Returns the value before. @release: after the stores before it. CMPXCHG: @a is expected, @b is stored, *ok says
+ * whether. ADD, SWAP: @a.
+ */
+uint64_t hf_sim_rmw(volatile void *p, unsigned int size, enum hf_sim_rmw kind, bool release,
+		    uint64_t a, uint64_t b, bool *ok);
 void hf_sim_fence(void);
 void hf_sim_relax(void);
 void hf_sim_prefetch(const volatile void *p);
@@ -67,10 +70,12 @@ struct hf_sim_knobs {
 	uint32_t backoff_min_ns, backoff_max_ns, pending_ns;
 	/* enum hf_wait_policy */
 	int lock_swap, count_few, lockref_many, refcount_many, free_lock, my_turn, my_node, queue;
-	uint32_t retries;             /* HF_LOCKREF_RETRIES */
-	uint32_t adaptive;            /* 0, or an experiment of loops.c */
-	uint32_t passes, patience_ns; /* of internal/spinlock_queued.h */
+	uint32_t late_after, late_min_ns, late_max_ns; /* HF_WAIT_LATE */
+	uint32_t retries;                              /* HF_LOCKREF_RETRIES */
+	uint32_t adaptive;                             /* 0, or an experiment of loops.c */
+	uint32_t passes, patience_ns;                  /* of internal/spinlock_queued.h */
 	uint32_t beside; /* enum hf_sim_beside: another lock that each pair of a lockref takes twice */
+	uint32_t single; /* 1: of a count's pair, the get alone */
 };
 extern struct hf_sim_knobs hf_sim_knobs;
 
@@ -99,6 +104,7 @@ extern const struct hf_sim_arch hf_sim_mutex_x86_64, hf_sim_mutex_aarch64;
 
 /* The defaults that no arch file has: defaults.c reads them from the headers. */
 extern const uint32_t hf_sim_default_retries, hf_sim_default_passes, hf_sim_default_patience_ns;
+extern const uint32_t hf_sim_default_late[3];
 
 #define HF_SIM_OBJECT_BYTES 1024
 

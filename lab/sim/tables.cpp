@@ -109,6 +109,10 @@ static std::string turn_knobs(const std::string &variant)
 
 	words >> name;
 	while (words >> word) {
+		if (word == "single") {
+			k.single = 1;
+			continue;
+		}
 		size_t equals = word.find('=');
 		std::string what = word.substr(0, equals);
 		std::string value = equals == std::string::npos ? "" : word.substr(equals + 1);
@@ -130,6 +134,12 @@ static std::string turn_knobs(const std::string &variant)
 			k.backoff_min_ns = number(variant, value);
 		} else if (what == "max") {
 			k.backoff_max_ns = number(variant, value);
+		} else if (what == "late") {
+			k.late_after = number(variant, value);
+		} else if (what == "late-min") {
+			k.late_min_ns = number(variant, value);
+		} else if (what == "late-max") {
+			k.late_max_ns = number(variant, value);
 		} else if (what == "pending") {
 			k.pending_ns = number(variant, value);
 		} else {
@@ -167,6 +177,9 @@ Outcome simulate(const Case &one)
 
 	hf_sim_knobs = arch.knobs;
 	hf_sim_knobs.retries = hf_sim_default_retries;
+	hf_sim_knobs.late_after = hf_sim_default_late[0];
+	hf_sim_knobs.late_min_ns = hf_sim_default_late[1];
+	hf_sim_knobs.late_max_ns = hf_sim_default_late[2];
 	hf_sim_knobs.passes = hf_sim_default_passes;
 	hf_sim_knobs.patience_ns = hf_sim_default_patience_ns;
 	std::string name = turn_knobs(one.variant);
@@ -177,6 +190,8 @@ Outcome simulate(const Case &one)
 	if (!variant)
 		throw std::runtime_error("no variant '" + one.variant + "' in the table " +
 					 one.table);
+	if (hf_sim_knobs.single && (variant->is_lock || one.table == "mutex"))
+		throw std::runtime_error("'" + one.variant + "': a lock is a pair");
 	reset_memory();
 	void *object = allocate(HF_SIM_OBJECT_BYTES);
 
@@ -326,10 +341,61 @@ Machine prepare(const Machine &file, const std::string &class_name, const Settin
 	return machine;
 }
 
-std::vector<std::string> classes_of(const Machine &file)
+/* A value of this parameter changes nothing of what is asked for. */
+static bool is_idle(const std::string &name, const Machine &machine, int most_threads)
 {
-	return file.class_name == "unknown" ? classes()
-					    : std::vector<std::string>{ file.class_name };
+	if (name == "switch_ns")
+		return most_threads <= machine.processors();
+	if (name == "hold_cycles")
+		return machine.hold_cycles == 0;
+	return name == "nearest_share" && machine.arbitration != Arbitration::NEAREST;
+}
+
+std::vector<Machine> sweep(const Machine &prepared, int most_threads, const Settings &settings)
+{
+	std::vector<Machine> list = { prepared };
+
+	for (const auto &[name, parameter] : prepared.parameters) {
+		bool is_set = is_idle(name, prepared, most_threads);
+
+		for (const auto &[set, value] : settings)
+			is_set = is_set || set == name;
+		for (double value : is_set ? std::vector<double>() : parameter.sweep) {
+			Machine m = prepared;
+
+			for (const char *transfer :
+			     { "transfer_smt_ns", "transfer_cluster_ns", "transfer_socket_ns",
+			       "transfer_far_ns" }) /* from before the calibration */
+				set_parameter(&m, transfer, m.parameters[transfer].value);
+			set_parameter(&m, name, value);
+			calibrate(&m);
+			list.push_back(m);
+		}
+	}
+	return list;
+}
+
+std::vector<int> placed(const Machine &machine, const std::string &how, int threads)
+{
+	int caches = machine.caches(), sockets = static_cast<int>(machine.sockets);
+	int smt = static_cast<int>(machine.smt), all = machine.processors();
+	std::vector<int> list;
+
+	if (how != "cores" && how != "siblings" && how != "sockets")
+		throw std::runtime_error("--place takes cores, siblings or sockets, not '" + how +
+					 "'");
+	if (how == "cores")
+		return list;
+	for (int i = 0; i < threads; i++) {
+		int n = i % all;
+
+		if (how == "siblings")
+			list.push_back(n / smt + n % smt * caches);
+		else
+			list.push_back(n / caches * caches + n % sockets * (caches / sockets) +
+				       n % caches / sockets);
+	}
+	return list;
 }
 
 static Range range_of(std::vector<double> values)
@@ -345,26 +411,11 @@ std::vector<Row> rows_of(const Plan &plan)
 	int most = *std::max_element(plan.threads.begin(), plan.threads.end());
 
 	for (const std::string &class_name : plan.class_names) {
-		/* As it is, and once more for each other value of each guess. */
-		std::vector<Machine> machines = { prepare(plan.file, class_name, plan.settings) };
+		std::vector<Machine> machines =
+			sweep(prepare(plan.file, class_name, plan.settings), most, plan.settings);
 
-		for (const auto &[name, parameter] : plan.file.parameters) {
-			bool is_set = false;
-
-			for (const auto &[set, value] : plan.settings)
-				is_set = is_set || set == name;
-			for (double value : parameter.sweep) {
-				Settings settings = plan.settings;
-
-				/* Nobody is switched while each thread has a processor. */
-				bool idle = name == "switch_ns" && most <= plan.file.processors();
-
-				if (!plan.sweep || is_set || idle)
-					continue;
-				settings.push_back({ name, value });
-				machines.push_back(prepare(plan.file, class_name, settings));
-			}
-		}
+		if (!plan.sweep)
+			machines.resize(1);
 		for (const std::string &variant : plan.variants) {
 			for (double work : plan.work) {
 				for (int threads : plan.threads) {
@@ -391,6 +442,8 @@ std::vector<Row> rows_of(const Plan &plan)
 						int seeds = m == 0 ? plan.seeds : 1;
 
 						one.machine = machines[m];
+						one.processors =
+							placed(machines[m], plan.place, threads);
 						for (int s = 1; s <= seeds; s++) {
 							one.seed = static_cast<uint64_t>(s);
 							cases.push_back(one);

@@ -49,7 +49,9 @@ struct Outcome {
  * Runs it. The variant is a name of the table, with what is different:
  *   bounded-15  wait=none|hint|backoff|late (all policies)  count=... (between two swaps of a count)
  *   adaptive=N  passes=N  patience=N  min=N  max=N  pending=N
+ *   late=N  late-min=N  late-max=N (wait.h's HF_WAIT_LATE)
  *   beside=ticket|mcs (another lock that each pair of a lockref takes twice)
+ *   single (of a count's pair the get alone: a counter that only grows)
  * Throws std::runtime_error if a count is wrong, or there is no such variant.
  */
 Outcome simulate(const Case &one);
@@ -65,8 +67,18 @@ const std::vector<std::string> &table_names();
 using Settings = std::vector<std::pair<std::string, double>>;
 Machine prepare(const Machine &file, const std::string &class_name, const Settings &settings);
 
-/* The classes that a machine is simulated as: its own, or all. */
-std::vector<std::string> classes_of(const Machine &file);
+/*
+ * That machine, and then the same with each other value of each parameter that has some, one at a
+ * time; without those that change nothing for so many threads.
+ */
+std::vector<Machine> sweep(const Machine &prepared, int most_threads,
+			   const Settings &settings = {});
+
+/*
+ * Where so many threads are: `cores`, each on a core of its own as far as there are cores, which is
+ * the empty list; `siblings`, one core after the other; `sockets`, in turns on each socket.
+ */
+std::vector<int> placed(const Machine &machine, const std::string &how, int threads);
 
 struct Range {
 	double middle = 0, low = 0, high = 0;
@@ -86,6 +98,7 @@ struct Plan {
 	std::string table;
 	std::vector<std::string> variants, class_names;
 	std::vector<int> threads;
+	std::string place = "cores";
 	std::vector<double> work;
 	double between_ns = 0, window_ns = 0, limit_s = 60;
 	uint64_t event_limit = UINT64_MAX;

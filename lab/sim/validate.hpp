@@ -23,15 +23,16 @@ struct Figure {
 	std::string group, what, unit, source;
 	Role role;
 	double published, simulated;
-	double low, high; /* what simulated / published may be */
-	std::string why;  /* of a known miss */
+	double low, high;           /* what simulated / published may be */
+	std::string why;            /* of a known miss */
+	double least = 0, most = 0; /* over the other values of parameters */
 
 	double ratio() const { return simulated / published; }
 	bool ok() const { return role == Role::SHOWN || (ratio() >= low && ratio() <= high); }
 };
 
-/* All figures; each is simulated once, with seed 1. */
-std::vector<Figure> figures(int jobs);
+/* All figures, with seed 1. @sweeps: those with a tolerance also with each parameter's other values. */
+std::vector<Figure> figures(int jobs, bool sweeps);
 
 } // namespace sim
 

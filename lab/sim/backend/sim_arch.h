@@ -46,7 +46,7 @@ HF_INLINE void hf_sim_wait_zero_set(uint32_t *p)
 
 		if (hf_sim_monitor(p, 1))
 			continue;
-		(void)hf_sim_rmw(p, 4, HF_SIM_CMPXCHG, 0, 1, &ok);
+		(void)hf_sim_rmw(p, 4, HF_SIM_CMPXCHG, false, 0, 1, &ok);
 		if (ok)
 			return;
 	}
@@ -66,7 +66,7 @@ HF_INLINE void hf_sim_wait_zero_set(uint32_t *p)
 	for (;;) {
 		bool ok;
 
-		(void)hf_sim_rmw(p, 4, HF_SIM_CMPXCHG, 0, 1, &ok);
+		(void)hf_sim_rmw(p, 4, HF_SIM_CMPXCHG, false, 0, 1, &ok);
 		if (ok)
 			return;
 		while (hf_sim_load(p, 4))

@@ -7,9 +7,9 @@
  * Every access goes to the engine, which knows what it costs. Values have the layout that they have
  * in memory, so that parts of words are what they are (sim_atomic_partial.h). Little-endian.
  *
- * What orders cost: a read-modify-write waits for the store buffer where the machine is TSO, a store
- * with release takes release_cycles more, a fence empties the store buffer. A load with acquire
- * costs what a load costs: simulated loads are never out of order.
+ * What orders cost: a read-modify-write with release, and each one where the machine is TSO, waits
+ * for the stores before it; a store with release takes release_cycles more; a fence empties the
+ * store buffer. A load with acquire costs what a load costs: simulated loads are never out of order.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -49,23 +49,24 @@ typedef struct hf_atomic64 {
 		hf_sim_store(&p->value, bits / 8, n, release);                                     \
 	}
 
-#define HF_SIM_CMPXCHG_OF(bits, order)                                                             \
+#define HF_SIM_CMPXCHG_OF(bits, order, release)                                                    \
 	HF_INLINE bool hf_atomic##bits##_try_cmpxchg_##order(                                      \
 		hf_atomic##bits##_t *p, uint##bits##_t *old, uint##bits##_t n)                     \
 	{                                                                                          \
 		bool ok;                                                                           \
-		uint64_t was = hf_sim_rmw(&p->value, bits / 8, HF_SIM_CMPXCHG, *old, n, &ok);      \
+		uint64_t was =                                                                     \
+			hf_sim_rmw(&p->value, bits / 8, HF_SIM_CMPXCHG, release, *old, n, &ok);    \
                                                                                                    \
 		if (!ok)                                                                           \
 			*old = (uint##bits##_t)was;                                                \
 		return ok;                                                                         \
 	}
 
-#define HF_SIM_FETCH(bits, name, kind, sign)                                                       \
+#define HF_SIM_FETCH(bits, name, kind, release, sign)                                              \
 	HF_INLINE uint##bits##_t hf_atomic##bits##_##name(hf_atomic##bits##_t *p,                  \
 							  uint##bits##_t n)                        \
 	{                                                                                          \
-		return (uint##bits##_t)hf_sim_rmw(&p->value, bits / 8, kind,                       \
+		return (uint##bits##_t)hf_sim_rmw(&p->value, bits / 8, kind, release,              \
 						  (uint##bits##_t)(sign n), 0, NULL);              \
 	}
 
@@ -75,19 +76,19 @@ typedef struct hf_atomic64 {
 	HF_SIM_LOAD(bits, seq_cst)                                                                 \
 	HF_SIM_STORE(bits, relaxed, 0)                                                             \
 	HF_SIM_STORE(bits, release, 1)                                                             \
-	HF_SIM_CMPXCHG_OF(bits, relaxed)                                                           \
-	HF_SIM_CMPXCHG_OF(bits, acquire)                                                           \
-	HF_SIM_CMPXCHG_OF(bits, release)                                                           \
-	HF_SIM_CMPXCHG_OF(bits, acq_rel)                                                           \
-	HF_SIM_CMPXCHG_OF(bits, seq_cst)                                                           \
-	HF_SIM_FETCH(bits, fetch_add_relaxed, HF_SIM_ADD, +)                                       \
-	HF_SIM_FETCH(bits, fetch_sub_release, HF_SIM_ADD, -)
+	HF_SIM_CMPXCHG_OF(bits, relaxed, false)                                                    \
+	HF_SIM_CMPXCHG_OF(bits, acquire, false)                                                    \
+	HF_SIM_CMPXCHG_OF(bits, release, true)                                                     \
+	HF_SIM_CMPXCHG_OF(bits, acq_rel, true)                                                     \
+	HF_SIM_CMPXCHG_OF(bits, seq_cst, true)                                                     \
+	HF_SIM_FETCH(bits, fetch_add_relaxed, HF_SIM_ADD, false, +)                                \
+	HF_SIM_FETCH(bits, fetch_sub_release, HF_SIM_ADD, true, -)
 
 HF_SIM_BOTH(32)
 HF_SIM_BOTH(64)
-HF_SIM_FETCH(32, xchg_acq_rel, HF_SIM_SWAP, +)
-HF_SIM_FETCH(32, xchg_seq_cst, HF_SIM_SWAP, +)
-HF_SIM_FETCH(32, fetch_add_seq_cst, HF_SIM_ADD, +)
+HF_SIM_FETCH(32, xchg_acq_rel, HF_SIM_SWAP, true, +)
+HF_SIM_FETCH(32, xchg_seq_cst, HF_SIM_SWAP, true, +)
+HF_SIM_FETCH(32, fetch_add_seq_cst, HF_SIM_ADD, true, +)
 
 HF_INLINE void hf_atomic32_add_relaxed(hf_atomic32_t *p, uint32_t n)
 {

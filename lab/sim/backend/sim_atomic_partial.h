@@ -43,7 +43,7 @@ HF_INLINE bool hf_atomic32_try_cmpxchg_low8_acquire(hf_atomic32_t *p, uint8_t ol
 {
 	bool ok;
 
-	(void)hf_sim_rmw(&p->value, 1, HF_SIM_CMPXCHG, old, value, &ok);
+	(void)hf_sim_rmw(&p->value, 1, HF_SIM_CMPXCHG, false, old, value, &ok);
 	return ok;
 }
 

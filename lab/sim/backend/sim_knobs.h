@@ -11,6 +11,9 @@
 #undef HF_ARCH_WAIT_MY_TURN
 #undef HF_ARCH_WAIT_MY_NODE
 #undef HF_ARCH_WAIT_QUEUE
+#define HF_WAIT_LATE_AFTER hf_sim_knobs.late_after
+#define HF_WAIT_LATE_MIN_NS hf_sim_knobs.late_min_ns
+#define HF_WAIT_LATE_MAX_NS hf_sim_knobs.late_max_ns
 #define HF_ARCH_BACKOFF_MIN_NS hf_sim_knobs.backoff_min_ns
 #define HF_ARCH_BACKOFF_MAX_NS hf_sim_knobs.backoff_max_ns
 #define HF_ARCH_PENDING_NS hf_sim_knobs.pending_ns

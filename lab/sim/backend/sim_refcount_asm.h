@@ -4,18 +4,18 @@
 /* sim_refcount_asm - the instructions of lab/variants/refcount/asm.h: one of the engine's, and flags. */
 HF_INLINE bool hf_refcount_asm_add1(uint32_t *p, int32_t *old)
 {
-	*old = (int32_t)hf_sim_rmw(p, 4, HF_SIM_ADD, 1, 0, NULL);
+	*old = (int32_t)hf_sim_rmw(p, 4, HF_SIM_ADD, false, 1, 0, NULL);
 	return *old <= 0 || *old == INT32_MAX;
 }
 
 HF_INLINE bool hf_refcount_asm_sub1(uint32_t *p)
 {
-	return (int32_t)hf_sim_rmw(p, 4, HF_SIM_ADD, UINT32_MAX, 0, NULL) <= 1;
+	return (int32_t)hf_sim_rmw(p, 4, HF_SIM_ADD, true, UINT32_MAX, 0, NULL) <= 1;
 }
 
 HF_INLINE enum hf_refcount_asm_sub hf_refcount_asm_sub1_test(uint32_t *p)
 {
-	int32_t old = (int32_t)hf_sim_rmw(p, 4, HF_SIM_ADD, UINT32_MAX, 0, NULL);
+	int32_t old = (int32_t)hf_sim_rmw(p, 4, HF_SIM_ADD, true, UINT32_MAX, 0, NULL);
 
 	if (old == 1)
 		return HF_REFCOUNT_ASM_ZERO;
