@@ -2,7 +2,7 @@
 # The front door. CMake does the building: see CMakeLists.txt and CMakePresets.json.
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help build lab lab-quick measured simulation machines instructions readme check test cross runtimes fuzz soak format format-check \
+.PHONY: help build lab lab-quick measured simulation machines many-core instructions readme check test cross runtimes fuzz soak format format-check \
 	clean install uninstall venv conan bare kernel kernel-tree docs packages single
 
 PREFIX ?= /usr/local
@@ -65,7 +65,14 @@ simulation: ## simulate 2 to 256 processors, in some minutes, and draw build/lab
 machines: ## draw build/lab/machines.html: all archived machines, and your own results over them
 	@scripts/bootstrap.sh report $@
 	@$(MAKE) --no-print-directory venv
-	build/venv/bin/python -B lab/report/machines.py --own build/lab/results.json --html build/lab/machines.html
+	build/venv/bin/python -B lab/report/machines.py --own build/lab/results.json \
+		$$(ls build/lab/*cpu-*.json.gz 2>/dev/null) --html build/lab/machines.html
+
+many-core: ## measure a machine with many cores, in ten minutes: one file to send in, build/lab/MODEL-Ncpu-DATE.json.gz
+	@scripts/bootstrap.sh lab
+	cmake --preset release
+	cmake --build --preset release --target hf-lab
+	$(PYTHON3) -B lab/many_core.py --hf-lab build/release/lab/hf-lab --out build/lab
 
 readme: ## draw docs/results.md and README.md's table from the raw results in docs/results/
 	@scripts/bootstrap.sh report $@

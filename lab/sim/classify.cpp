@@ -410,9 +410,10 @@ int classify_command(const std::vector<std::string> &words)
 		       plain.fairness, hinted.retries, hinted.ns);
 		if (t >= 8) {
 			class_name = plain.retries > 0.6 * expected ? "fifo"
-				     : plain.retries < 1            ? "sticky"
-				     : plain.fairness < 0.5         ? "nearest"
-								    : "random";
+				     : plain.retries < 1
+					     ? plain.fairness < 0.5 ? "nearest-held" : "sticky"
+				     : plain.fairness < 0.5 ? "nearest"
+							    : "random";
 			why = text(plain.retries) + " retries a success at " + std::to_string(t) +
 			      " threads, fairness " + text(plain.fairness);
 		}

@@ -19,7 +19,7 @@ namespace sim
 static const char usage[] =
 	"usage: hf-lab simulate --machine NAME|FILE.toml [--table NAME] [--threads LIST] [--work "
 	"LIST]\n"
-	"                       [--between NS] [--class LIST] [--variants LIST] [--seeds N]\n"
+	"                       [--between LIST] [--class LIST] [--variants LIST] [--seeds N]\n"
 	"                       [--place HOW] [--set NAME=VALUE]... [--no-sweep] [--window-us N] "
 	"[--limit-s N]\n"
 	"                       [--limit-events N] [--jobs N] [--json FILE]\n"
@@ -33,7 +33,8 @@ static const char usage[] =
 	"  --threads LIST   such as 2,8,64, or 1..256 (doubled); more than processors are "
 	"preempted\n"
 	"  --work LIST      nanoseconds between two pairs, such as 0,300,2000\n"
-	"  --between NS     nanoseconds inside of a pair, or of the critical section\n"
+	"  --between LIST   nanoseconds inside of a pair, or of the critical section; of several\n"
+	"                   --against prints a line each\n"
 	"  --class LIST     which waiting request a line's home serves next, and whether a line "
 	"is\n"
 	"                   held: fifo, random, nearest, sticky, nearest-held; else the machine's\n"
@@ -121,12 +122,13 @@ static void print_rows(const Plan &plan, const std::vector<Row> &rows)
 	int cut = 0;
 
 	printf("SIMULATED, not measured: %s\n", plan.file.title.c_str());
-	printf("%-8s %-24s %-8s %7s %7s %16s %14s %12s %12s %12s\n", "table", "variant", "class",
-	       "threads", "work ns", "ns/op", "retries", "fallbacks", "transfers", "fairness");
+	printf("%-8s %-24s %-12s %7s %7s %7s %16s %14s %12s %12s %12s\n", "table", "variant",
+	       "class", "threads", "between", "work ns", "ns/op", "retries", "fallbacks",
+	       "transfers", "fairness");
 	for (const Row &r : rows) {
-		printf("%-8s %-24s %-8s %7d %7.0f %16s %14s %12s %12s %12s%s\n", r.table.c_str(),
-		       r.variant.c_str(), r.class_name.c_str(), r.threads, r.work_ns,
-		       range_text(r.ns_per_op, "%.1f").c_str(),
+		printf("%-8s %-24s %-12s %7d %7.0f %7.0f %16s %14s %12s %12s %12s%s\n",
+		       r.table.c_str(), r.variant.c_str(), r.class_name.c_str(), r.threads,
+		       r.between_ns, r.work_ns, range_text(r.ns_per_op, "%.1f").c_str(),
 		       range_text(r.retries, "%.2f").c_str(),
 		       r.table == "lockref" ? range_text(r.fallbacks, "%.2f").c_str() : "-",
 		       range_text(r.transfers, "%.1f").c_str(),
@@ -179,24 +181,37 @@ static const Row &like(const std::vector<Row> &rows, const Row &row, const std::
 
 /*
  * A line a variant, a column a number of threads: over all classes and works, least to most. By
- * class: a line for each of them, and none for what is compared with.
+ * class, or with several times inside of a pair: a line for each of them, and none for what is
+ * compared with.
  */
 static void print_against(const std::vector<Row> &rows, const std::string &base, bool by_class)
 {
-	std::vector<std::pair<std::string, std::string>> lines; /* variant; class, or all */
+	struct Line {
+		std::string variant, class_name; /* or "": all */
+		double between_ns;
+		bool operator==(const Line &o) const
+		{
+			return variant == o.variant && class_name == o.class_name &&
+			       between_ns == o.between_ns;
+		}
+	};
+	std::vector<Line> lines;
 	std::vector<std::string> variants;
+	std::vector<double> betweens;
 	std::vector<int> threads;
 	bool cut = false;
 
 	for (const Row &row : rows) {
 		add_unique(&variants, row.variant);
+		add_unique(&betweens, row.between_ns);
 		add_unique(&threads, row.threads);
 	}
 	if (std::find(variants.begin(), variants.end(), base) == variants.end())
 		fail("--against: '" + base + "' is not among the variants");
 	for (const Row &row : rows) {
-		if (!by_class || row.variant != base)
-			add_unique(&lines, { row.variant, by_class ? row.class_name : "" });
+		if ((!by_class && betweens.size() == 1) || row.variant != base)
+			add_unique(&lines,
+				   { row.variant, by_class ? row.class_name : "", row.between_ns });
 	}
 	for (const char *what : { "speed", "fairness", "longest wait, us" }) {
 		std::string line = "| --- |";
@@ -207,9 +222,11 @@ static void print_against(const std::vector<Row> &rows, const std::string &base,
 			line += " --- |";
 		}
 		printf(" |\n%s\n", line.c_str());
-		for (const auto &[variant, one_class] : lines) {
-			printf("| %s%s%s", variant.c_str(), by_class ? ", " : "",
-			       one_class.c_str());
+		for (const Line &one : lines) {
+			printf("| %s%s%s", one.variant.c_str(), by_class ? ", " : "",
+			       one.class_name.c_str());
+			if (betweens.size() > 1)
+				printf(", %.0f ns", one.between_ns);
 			for (int t : threads) {
 				std::vector<double> values;
 				bool cell_cut = false;
@@ -220,8 +237,9 @@ static void print_against(const std::vector<Row> &rows, const std::string &base,
 				};
 
 				for (const Row &row : rows) {
-					if (row.variant != variant || row.threads != t ||
-					    (by_class && row.class_name != one_class))
+					if (row.variant != one.variant || row.threads != t ||
+					    row.between_ns != one.between_ns ||
+					    (by_class && row.class_name != one.class_name))
 						continue;
 					const Row &other = like(rows, row, base);
 					bool counts = std::isfinite(row.ns_per_op.middle);
@@ -256,7 +274,7 @@ static int one_run(const Plan &plan, const std::string &variant, uint64_t seed, 
 	one.variant = variant;
 	one.threads = plan.threads.front();
 	one.work_ns = plan.work.front();
-	one.between_ns = plan.between_ns;
+	one.between_ns = plan.between.front();
 	one.processors = placed(one.machine, plan.place, one.threads);
 	one.window_ns = plan.window_ns;
 	one.seed = seed;
@@ -333,7 +351,9 @@ int simulate_command(const std::vector<std::string> &words)
 			for (const std::string &one : split(value))
 				plan.work.push_back(number(option, one, 0, 1e9));
 		} else if (option == "--between") {
-			plan.between_ns = number(option, value, 0, 1e9);
+			plan.between.clear();
+			for (const std::string &one : split(value))
+				plan.between.push_back(number(option, one, 0, 1e9));
 		} else if (option == "--place") {
 			plan.place = value;
 			(void)placed(Machine(), value, 0);

@@ -404,6 +404,33 @@ static Range range_of(std::vector<double> values)
 	return { values[values.size() / 2], values.front(), values.back() };
 }
 
+/* The runs of a row: each seed, and then each other machine. */
+static void add_cases(const Plan &plan, const std::vector<Machine> &machines, Row *row,
+		      std::vector<Case> *cases)
+{
+	Case one;
+
+	one.table = row->table;
+	one.variant = row->variant;
+	one.threads = row->threads;
+	one.work_ns = row->work_ns;
+	one.between_ns = row->between_ns;
+	one.window_ns = plan.window_ns;
+	one.limit_s = plan.limit_s;
+	one.event_limit = plan.event_limit;
+	for (size_t m = 0; m < machines.size(); m++) {
+		int seeds = m == 0 ? plan.seeds : 1;
+
+		one.machine = machines[m];
+		one.processors = placed(machines[m], plan.place, one.threads);
+		for (int s = 1; s <= seeds; s++) {
+			one.seed = static_cast<uint64_t>(s);
+			cases->push_back(one);
+			row->runs++;
+		}
+	}
+}
+
 std::vector<Row> rows_of(const Plan &plan)
 {
 	std::vector<Case> cases;
@@ -416,41 +443,23 @@ std::vector<Row> rows_of(const Plan &plan)
 
 		if (!plan.sweep)
 			machines.resize(1);
+		/* All that a row is of, in the order of the rows. */
 		for (const std::string &variant : plan.variants) {
-			for (double work : plan.work) {
-				for (int threads : plan.threads) {
-					Row row;
+			for (double between : plan.between) {
+				for (double work : plan.work) {
+					for (int threads : plan.threads) {
+						Row row;
 
-					row.table = plan.table;
-					row.variant = variant;
-					row.class_name = class_name;
-					row.is_default = is_default(plan.table, variant);
-					row.threads = threads;
-					row.work_ns = work;
-					row.between_ns = plan.between_ns;
-					Case one;
-
-					one.table = plan.table;
-					one.variant = variant;
-					one.threads = threads;
-					one.work_ns = work;
-					one.between_ns = plan.between_ns;
-					one.window_ns = plan.window_ns;
-					one.limit_s = plan.limit_s;
-					one.event_limit = plan.event_limit;
-					for (size_t m = 0; m < machines.size(); m++) {
-						int seeds = m == 0 ? plan.seeds : 1;
-
-						one.machine = machines[m];
-						one.processors =
-							placed(machines[m], plan.place, threads);
-						for (int s = 1; s <= seeds; s++) {
-							one.seed = static_cast<uint64_t>(s);
-							cases.push_back(one);
-							row.runs++;
-						}
+						row.table = plan.table;
+						row.variant = variant;
+						row.class_name = class_name;
+						row.is_default = is_default(plan.table, variant);
+						row.threads = threads;
+						row.work_ns = work;
+						row.between_ns = between;
+						rows.push_back(row);
+						add_cases(plan, machines, &rows.back(), &cases);
 					}
-					rows.push_back(row);
 				}
 			}
 		}

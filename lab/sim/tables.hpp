@@ -99,8 +99,8 @@ struct Plan {
 	std::vector<std::string> variants, class_names;
 	std::vector<int> threads;
 	std::string place = "cores";
-	std::vector<double> work;
-	double between_ns = 0, window_ns = 0, limit_s = 60;
+	std::vector<double> work, between = { 0 };
+	double window_ns = 0, limit_s = 60;
 	uint64_t event_limit = UINT64_MAX;
 	int seeds = 3, jobs = 2;
 	bool sweep = true; /* guesses too, one at a time */

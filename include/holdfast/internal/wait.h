@@ -9,7 +9,7 @@
  *   HF_WAIT_HINT      one spin hint of the processor
  *   HF_WAIT_BACKOFF   hints for a time that doubles from HF_ARCH_BACKOFF_MIN_NS to
  *                     HF_ARCH_BACKOFF_MAX_NS
- *   HF_WAIT_LATE      nothing, four times; then hints for a time that doubles from 100 to 400 ns
+ *   HF_WAIT_LATE      nothing, four times; then hints for a time that doubles from 400 to 3200 ns
  *   HF_WAIT_MONITOR   let the processor watch the word (WFE on AArch64; elsewhere as HINT); only
  *                     where the wait is for one word to change
  *
@@ -31,8 +31,8 @@ enum hf_wait_policy { HF_WAIT_NONE, HF_WAIT_HINT, HF_WAIT_BACKOFF, HF_WAIT_LATE,
 /* HF_WAIT_LATE: how often nothing; then the first wait, and the limit that doubling reaches. */
 #ifndef HF_WAIT_LATE_AFTER /* the simulator has variables in their place */
 #define HF_WAIT_LATE_AFTER 4
-#define HF_WAIT_LATE_MIN_NS 100
-#define HF_WAIT_LATE_MAX_NS 400
+#define HF_WAIT_LATE_MIN_NS 400
+#define HF_WAIT_LATE_MAX_NS 3200
 #endif
 
 /* The most processors that are few: hf_wait_retry(). */

@@ -17,6 +17,7 @@ SCHEMA = 3  # of RESULTS.json
 REPORTED = (2, 3)  # 2 measures nothing twice: it has no rows of kind "again"
 ARCHIVED = (1, *REPORTED)  # 1 has no aims
 BOUNDS = ("at least", "at most", "")
+CLASSES = ("fifo", "random", "nearest", "sticky", "nearest-held", "unknown")  # of lab/sim/machine.hpp
 AGAIN = "write the results again with `hf-lab all --json`"
 ROW_FIELDS = (  # all others of a row are numbers that its table alone has
     "table variant kind case threads ns_per_op spread baseline ratio fairness checked rounds is wait base_variant why"
@@ -199,6 +200,11 @@ def parse_results(data: object, accepted: tuple[int, ...] = REPORTED, raw: bytes
     aims = top.value.get("aims", [] if schema == 1 else None)
     if not isinstance(aims, list):
         raise top.bad("aims", "a list")
+
+    if "many_core" in top.value:  # of `make many-core`
+        many_core = Fields("'many_core'", top.value["many_core"])
+        many_core.text("classify"), many_core.text("machine_file")
+        machine = {**machine, "class": many_core.one_of("class", CLASSES)}
 
     def plain(value: object) -> object:
         if isinstance(value, (list, tuple)):

@@ -23,13 +23,13 @@ def name_of(results: Results) -> str:
     return f"{machine(results, 'cpu')}, {machine(results, 'cpus')} CPUs, {machine(results, 'date')}"
 
 
-def machines_of(archive: list[tuple[str, Results]], own: Results | None) -> Machines:
+def machines_of(archive: list[tuple[str, Results]], own: list[Results]) -> Machines:
     out: Machines = {}
     for file, results in archive:
         name = name_of(results)
         out[f"{name} ({file})" if name in out else name] = results
-    if own is not None:
-        out[f"yours: {name_of(own)}"] = own
+    for n, results in enumerate(own):
+        out[f"yours{f' ({n + 1})' if n else ''}: {name_of(results)}"] = results
     return out
 
 
@@ -137,7 +137,7 @@ def dots_chart(family: Family, machines: Machines) -> Chart | None:
 
 
 def machines_table(machines: Machines) -> Table:
-    names = ("kernel", "compiler", "commit", "date")
+    names = ("class", "kernel", "compiler", "commit", "date")
     rows = [([name, *(machine(results, key) for key in names)], "") for name, results in machines.items()]
     return Table("Machines", [Column(n, "", False) for n in ("machine", *names)], rows)
 
@@ -183,13 +183,13 @@ def build(machines: Machines) -> list:
 def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="machines.py", description=__doc__)
     parser.add_argument("--root", type=Path, default=ROOT, help="of the repository (default: this one)")
-    parser.add_argument("--own", type=Path, help="this machine's results, if they are there")
+    parser.add_argument("--own", type=Path, nargs="*", default=[], help="this machine's results, if they are there")
     parser.add_argument("--html", type=Path, required=True, help="the page")
     args = parser.parse_args(argv)
     try:
         from .page import render_html
 
-        own = load_results(str(args.own), ARCHIVED) if args.own and args.own.exists() else None
+        own = [load_results(str(path), ARCHIVED) for path in args.own if path.exists()]
         machines = machines_of(load_archive(args.root / "docs" / "results"), own)
         lead = f"{len(machines)} machines' results, one over the other"
         page = render_html(build(machines), "Holdfast on all machines", lead)

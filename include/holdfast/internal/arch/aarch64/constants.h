@@ -33,7 +33,7 @@
 
 /* How a thread waits (wait.h), by what it awaits; "swap": it retries a compare-and-swap. */
 #define HF_ARCH_WAIT_LOCK_SWAP HF_WAIT_HINT     /* a lock, after a failed swap */
-#define HF_ARCH_WAIT_COUNT_FEW HF_WAIT_NONE     /* a count, after a failed swap; few processors */
+#define HF_ARCH_WAIT_COUNT_FEW HF_WAIT_LATE     /* a count, after a failed swap; few processors */
 #define HF_ARCH_WAIT_LOCKREF_MANY HF_WAIT_LATE  /* the same, of a lockref, on many */
 #define HF_ARCH_WAIT_REFCOUNT_MANY HF_WAIT_LATE /* the same, of a refcount, on many */
 #define HF_ARCH_WAIT_FREE_LOCK HF_WAIT_MONITOR  /* a lock's word to become free */
