@@ -1338,7 +1338,8 @@ Result Engine::go()
 	Result result;
 
 	if (caches > MOST_CACHES)
-		throw std::runtime_error("sim: more than 512 cores");
+		throw std::runtime_error("cores: 1 to 512 of them are simulated, not " +
+					 std::to_string(caches));
 	instruction_ = cycles(m_.instruction_cycles);
 	l1_ = cycles(m_.l1_cycles);
 	rmw_ = cycles(m_.rmw_cycles);

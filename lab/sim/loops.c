@@ -11,37 +11,10 @@
 #include "holdfast/internal/compiler.h"
 #undef HF_STATIC_ASSERT
 #define HF_STATIC_ASSERT(cond, text) _Static_assert(1, text)
-#define HF_LOCKREF_RETRIES limit_of_retries()
+#define HF_LOCKREF_RETRIES hf_sim_knobs.retries
 #define HF_SPINLOCK_QUEUED_PASSES hf_sim_knobs.passes
 #define HF_SPINLOCK_QUEUED_PATIENCE_NS hf_sim_knobs.patience_ns
-#define HF_DETAIL_LOCKREF_NOTE(retries, fallback) note_retries(retries, fallback)
-
-/*
- * An experiment, the knob `adaptive`: each thread keeps a mean of its retries, in sixteenths. While
- * it is above the knob the thread gives up after `retries`; below, after ten times as many. With
- * each operation that found the lock held the mean decays, so that it tries to swap again.
- */
-enum { MEAN = 1 };
-
-static inline uint32_t limit_of_retries(void)
-{
-	if (!hf_sim_knobs.adaptive)
-		return hf_sim_knobs.retries;
-	return *hf_sim_local(MEAN) > 16 * (int32_t)hf_sim_knobs.adaptive
-		       ? hf_sim_knobs.retries
-		       : 10 * hf_sim_knobs.retries;
-}
-
-static inline void note_retries(uint32_t retries, bool fallback)
-{
-	int32_t *mean = hf_sim_local(MEAN);
-
-	hf_sim_retries(retries, fallback);
-	if (retries)
-		*mean += ((int32_t)retries * 16 - *mean) / 8;
-	else if (fallback)
-		*mean -= *mean / 64;
-}
+#define HF_DETAIL_LOCKREF_NOTE(retries, fallback) hf_sim_retries(retries, fallback)
 
 /* The lock half spins: with the mutex the table would be about parking. */
 #define HF_LOCKREF_LOCK_HEADER "lockref/queued_lock.h"
@@ -307,26 +280,11 @@ static const struct hf_sim_variant variants[] = {
 
 const struct hf_sim_arch HF_DETAIL_PASTE(hf_sim_arch_, SIM_NAME) = {
 	HF_SIM_STRING(SIM_NAME),
-	{ HF_ARCH_BACKOFF_MIN_NS,
-	  HF_ARCH_BACKOFF_MAX_NS,
-	  HF_ARCH_PENDING_NS,
-	  HF_ARCH_WAIT_LOCK_SWAP,
-	  HF_ARCH_WAIT_COUNT_FEW,
-	  HF_ARCH_WAIT_LOCKREF_MANY,
-	  HF_ARCH_WAIT_REFCOUNT_MANY,
-	  HF_ARCH_WAIT_FREE_LOCK,
-	  HF_ARCH_WAIT_MY_TURN,
-	  HF_ARCH_WAIT_MY_NODE,
-	  HF_ARCH_WAIT_QUEUE,
-	  0,
-	  0,
-	  0,
-	  0,
-	  0,
-	  0,
-	  0,
-	  HF_SIM_ALONE,
-	  0 },
+	/* What is 0 here, defaults.c has. */
+	{ HF_ARCH_BACKOFF_MIN_NS, HF_ARCH_BACKOFF_MAX_NS, HF_ARCH_PENDING_NS,
+	  HF_ARCH_WAIT_LOCK_SWAP, HF_ARCH_WAIT_COUNT_FEW, HF_ARCH_WAIT_LOCKREF_MANY,
+	  HF_ARCH_WAIT_REFCOUNT_MANY, HF_ARCH_WAIT_FREE_LOCK, HF_ARCH_WAIT_MY_TURN,
+	  HF_ARCH_WAIT_MY_NODE, HF_ARCH_WAIT_QUEUE, 0, 0, 0, 0, 0, 0, HF_SIM_ALONE, 0 },
 	variants,
 	sizeof(variants) / sizeof(variants[0]),
 };

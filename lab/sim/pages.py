@@ -29,6 +29,13 @@ def cells(table):
     return {(line[0], column): cell for line in lines[2:] for column, cell in zip(lines[0][1:], line[1:])}
 
 
+def alike(a, b):
+    """The same to 10 %: other compilers' arithmetic may change a digit, and then a run."""
+    x, y = ([float(n) for n in re.findall(r"[\d.]*\d", text)] for text in (a, b))
+    x, y = (n * 2 if len(n) == 1 else n for n in (x, y))
+    return bool(x) and len(x) == len(y) and all(abs(p - q) <= 0.1 * max(p, q) + 0.02 for p, q in zip(x, y))
+
+
 def simulate(hf_lab, command, most):
     """{heading: table} that the command prints, of up to so many threads."""
     words = shlex.split(re.sub(r"\\\n|\n(?= )", " ", command))[1:]
@@ -69,7 +76,7 @@ def main():
             for table in found:
                 written = cells(table[0])
                 for place, now in cells(tables[table[1]]).items():
-                    if written.get(place) != now:
+                    if not alike(written.get(place, ""), now):
                         stale.append("%s: %s of %s at %s threads: %s, now %s"
                                      % (page.name, table[1], *place, written.get(place), now))
         if args.update:

@@ -72,7 +72,6 @@ struct hf_sim_knobs {
 	int lock_swap, count_few, lockref_many, refcount_many, free_lock, my_turn, my_node, queue;
 	uint32_t late_after, late_min_ns, late_max_ns; /* HF_WAIT_LATE */
 	uint32_t retries;                              /* HF_LOCKREF_RETRIES */
-	uint32_t adaptive;                             /* 0, or an experiment of loops.c */
 	uint32_t passes, patience_ns;                  /* of internal/spinlock_queued.h */
 	uint32_t beside; /* enum hf_sim_beside: another lock that each pair of a lockref takes twice */
 	uint32_t single; /* 1: of a count's pair, the get alone */

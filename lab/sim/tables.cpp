@@ -122,8 +122,6 @@ static std::string turn_knobs(const std::string &variant)
 				k.my_turn = k.my_node = k.queue = policy(variant, value);
 		} else if (what == "count") {
 			k.count_few = k.lockref_many = k.refcount_many = policy(variant, value);
-		} else if (what == "adaptive") {
-			k.adaptive = number(variant, value);
 		} else if (what == "passes") {
 			k.passes = number(variant, value);
 		} else if (what == "patience") {

@@ -83,7 +83,7 @@ def words(results: Results, tables: tuple[str, ...], contracts: dict[str, str]) 
     arch = results.machine.get("architecture") or "x86_64"
     out = []
     for table in tables:
-        rows = [r for r in load() if (r.arch, r.table) == (arch, table) and r.work != "0"]
+        rows = [r for r in load() if (r.arch, r.table) == (arch, table)]
         rows = [r for r in rows if r.threads in NAMED and r.threads > (results.cpus or 0)]
         if not rows:
             continue

@@ -24,8 +24,6 @@ TABLE = [
     line("queued", 64, "1"),
     line("mcs", 64, "1.6..2.9"),
     line("cas", 64, "0.1"),
-    line("queued", 64, "1", work="0"),
-    line("mcs", 64, "0.2..0.3", work="0"),
 ]
 
 
