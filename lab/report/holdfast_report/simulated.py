@@ -13,7 +13,7 @@ from .rows import InputError, Results
 
 RANGES = Path(__file__).resolve().parents[2] / "sim" / "ranges.csv"
 FIELDS = ("arch", "machine", "table", "variant", "base", "work", "threads", "speed", "fairness", "ns_per_op", "cut")
-NAMED = (8, 28, 64, 256)  # numbers of processors that the advice names
+NAMED = (8, 28, 64)  # numbers of processors that the advice names
 LEVEL = 1.05  # no model tells a smaller lead from none
 
 

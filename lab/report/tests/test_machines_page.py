@@ -52,7 +52,7 @@ class MachinesPage(Temporary):
 
     def test_two_runs_of_one_machine_have_two_names(self):
         one = load_results(str(self.own()), ARCHIVED)
-        names = list(machines_page.machines_of([("a.json", one), ("b.json", one)], one))
+        names = list(machines_page.machines_of([("a.json", one), ("b.json", one)], [one]))
         self.assertEqual(len(names), 3)
         self.assertIn("b.json", names[1])
 

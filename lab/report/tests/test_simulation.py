@@ -26,7 +26,7 @@ def row(variant, threads, ns, **more):
 
 
 def whole():
-    source = {"name": "hold_ns", "value": 7, "kind": "fitted", "source": "a reason", "fitted_to": "fstat"}
+    source = {"name": "hold_cycles", "value": 6, "kind": "fitted", "source": "a reason", "fitted_to": "fstat"}
     guess = {"name": "home_ns", "value": 4, "kind": "guess", "source": "some cycles", "fitted_to": ""}
     return {
         "simulated": True,
@@ -61,7 +61,7 @@ class Simulation(Temporary):
 
     def test_each_parameter_has_its_source(self):
         _, text = self.page(whole())
-        for words in ("hold_ns", "a reason", "fitted", "fstat", "some cycles", "guess"):
+        for words in ("hold_cycles", "a reason", "fitted", "fstat", "some cycles", "guess"):
             self.assertIn(words, text)
 
     def test_crossovers(self):
