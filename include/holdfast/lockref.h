@@ -9,8 +9,8 @@
  *   For objects whose lock and count belong together: looked up without the lock, removed from a
  *   structure under it, where the last put must decide under the lock whether the object dies. Not
  *   where a refcount is enough: its get and put do not loop. Where memory outlives a put (RCU,
- *   type-stable memory) and many cores use one object, prefer lockref_waitfree.h: up to 10 times as
- *   fast with 28 threads, and 26 with 128, simulated (docs/design/0027).
+ *   type-stable memory) and many cores use one object, prefer lockref_waitfree.h: 2 to 3 times
+ *   as fast with 24 to 96 threads of a known Xeon, simulated (docs/design/0027).
  *
  * Verbs
  *   get, get_not_zero, get_not_dead   one more reference; unless there is none; unless it is dead

@@ -11,10 +11,9 @@
  *   reference, which takes the lock. Not where the memory of an object is freed as soon as it is
  *   dead: that needs lockref.h. Not where the lock must keep the count as it is.
  *
- *   What it is worth with 28 to 128 threads, over bounded, goes by the order in which the processor
- *   serves requests for a line (`hf-lab classify`): in turn 5 to 6 times, in any order 5 to 9, the
- *   nearest first 3 to 26, a line that is held for a retry 1.6 to 2.5 (simulated, with other work
- *   between: docs/design/0027).
+ *   What it is worth with 28 and 64 threads, over lockref.h, goes by the order in which the processor
+ *   serves requests for a line (`hf-lab classify`): in turn 8 to 12 times, in any order 5 to 7, the
+ *   nearest first 4 to 7, a line that is held for a retry 1.7 to 2.1 (simulated: docs/design/0027).
  *
  *   A type of its own (hf_lockref_waitfree_t), because code that is right with hf_lockref_t is
  *   wrong with it. What differs:

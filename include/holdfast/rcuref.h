@@ -10,9 +10,9 @@
  *   type) and take a reference if there still is one. Not for an object whose memory is freed at
  *   once when its last reference goes: that is refcount. refcount's inc_not_zero is a loop of
  *   compare-and-swaps, which retries the more the more readers there are; this one never retries.
- *   With 28 to 128 threads it is 5 to 28 times as fast on a processor that serves requests for a line
- *   in turn, 3 to 5 in any order, 3 to 7 the nearest first, 1.1 to 1.8 where a line is held for a
- *   retry (simulated, with other work between: docs/design/0027; `hf-lab classify`).
+ *   With 28 and 64 threads it is 4 to 7 times as fast on a processor that serves requests for a line
+ *   in turn, 3 to 4 in any order or the nearest first, 1.3 to 1.6 where a line is held for a retry,
+ *   as on the known Xeons (simulated: docs/design/0027; `hf-lab classify`).
  *
  * Verbs
  *   init, init_release     the first references; published, in memory that keeps its type
