@@ -116,7 +116,8 @@ def convert(text):
                 first, several = True, sum(len(names) for names, _ in groups) > 1
                 for names, all_lines in groups:
                     for name in names:
-                        place = declaration(text, name, match.end())
+                        place = match.end() + 1 if first and re.match(r"\ntypedef\b", after) else \
+                            declaration(text, name, match.end())
                         lines_of = fitting(all_lines, text[place:]) if several and place >= 0 else all_lines
                         gap = text[match.end():place].strip() if place >= 0 else "none"
                         if first and not gap:

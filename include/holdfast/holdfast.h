@@ -24,6 +24,7 @@
 #include "report.h"
 #include "spinlock.h"
 #include "spinlock_ticket.h"
+#include "spinlock_ticket.h"
 #include "validate.h"
 #include "version.h"
 

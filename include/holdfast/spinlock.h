@@ -51,6 +51,8 @@
  *   L4  the word knows of no waiter. So processes may share the lock, and the child of a fork, in
  *       which only its holder is left, may unlock it.
  *
+ * Arguments   lock   all bytes 0, HF_SPINLOCK_INIT or init have made it
+ *
  * Ordering
  *   operation                order
  *   init, is_locked          none

@@ -35,6 +35,8 @@
  *   I1  only the holder writes serving.
  *   I2  numbers wrap around at 2^32; there are never 2^32 waiters.
  *
+ * Arguments   lock   all bytes 0, HF_SPINLOCK_TICKET_INIT or init have made it
+ *
  * Ordering
  *   operation             order
  *   init, is_locked       none

@@ -47,7 +47,7 @@ def names(headers, source):
     constants, types = declared.constants(source, ["gcc"])
     words = set(re.findall(r"\w+", "".join(header.text for header in headers.values())))
     wanted |= (constants | {kind.split()[-1] for kind in types}) & words
-    return sorted("%s has no entry" % name for name in wanted - known - {"HF_ENV_FOREVER"}
+    return sorted("%s has no entry" % name for name in wanted - known - {"HF_ENV_FOREVER", "HF_EFAULT", "HF_EINVAL", "HF_ENOENT"}
                   if not (pending_names(source) and re.match(pending_names(source), name, re.IGNORECASE)))
 
 
