@@ -38,7 +38,8 @@ MACHINE = ["-M", "virt,gic-version=3", "-cpu", "cortex-a53", "-smp", "4", "-m", 
 CFLAGS = ["-std=gnu11", "-O2", "-g", "-ffreestanding", "-fno-pic", "-fno-stack-protector",
           "-fno-tree-loop-distribute-patterns", "-fno-asynchronous-unwind-tables",
           "-mcpu=cortex-a53", "-mno-outline-atomics", "-mgeneral-regs-only", "-mstrict-align",
-          "-Wall", "-Wextra", "-Wshadow", "-Werror", "-DBARE_STACK=0x8000"]
+          "-Wall", "-Wextra", "-Wshadow", "-Werror", "-DBARE_STACK=0x8000",
+          "-DBATTERY_VARIANTS=1"]
 LDFLAGS = ["-nostdlib", "-static", "-Wl,--build-id=none", "-Wl,-z,noexecstack",
            "-Wl,--no-warn-rwx-segments", "-T", os.path.join(HERE, "link.ld")]
 
