@@ -13,6 +13,7 @@
 
 #include "holdfast/cond.h"
 #include "holdfast/lockref.h"
+#include "holdfast/lockref_waitfree.h"
 #include "holdfast/nofault.h"
 #include "holdfast/rcuref.h"
 #include "holdfast/refcount.h"
