@@ -18,7 +18,7 @@ import time
 from test import LOGS, ROOT, Stage, ctest, format_check
 
 # Always: (targets, tests)
-QUICK = (["battery", "battery.spinning", "unit_tests", "unit_spinning_tests", "unit_validate_tests",
+QUICK = (["battery", "unit_tests", "unit_validate_tests",
           "holdfast", "holdfast_shared", "holdfast_extern", "holdfast_extern_shared",
           "abi_program"],
          ["battery", "unit_", "abi", "codegen", "docs", "extern", "headers", "runners"])
@@ -26,7 +26,8 @@ QUICK = (["battery", "battery.spinning", "unit_tests", "unit_spinning_tests", "u
 # area: (files, targets, tests): what a changed file adds. A file may belong to several areas, or none.
 AREAS = {
     "refcount": (r"refcount|rcuref",
-                 ["stress_refcount", "model_refcount", "model_rcuref", "model_refcount_lock"],
+                 ["stress_refcount", "model_refcount", "model_refcount_asm",
+                  "model_refcount_cmpxchg", "model_refcount_unchecked", "model_rcuref", "model_refcount_lock"],
                  ["stress.refcount", "model.refcount", "model.rcuref", "instructions"]),
     "spinlock": (r"spinlock|handoff",
                  ["stress_spinlock", "model_spinlock", "model_spinlock_variants"],
@@ -35,7 +36,8 @@ AREAS = {
                ["model_spinlock_queued"], ["model.spinlock_queued"]),
     "lockref": (r"lockref",
                 ["stress_lockref", "stress_lockref_spinning", "stress_lockref_waitfree",
-                 "model_lockref", "model_lockref_waitfree"],
+                 "model_lockref", "model_lockref_locked",
+                 "model_lockref_unbounded", "model_lockref_waitfree"],
                 ["stress.lockref", "model.lockref", "instructions"]),
     "mutex": (r"mutex|park|cond|process",
               ["stress_mutex", "stress_mutex_parks", "stress_mutex_litmus", "stress_mutex_bucket",

@@ -972,7 +972,7 @@ MUTANTS = [
      lambda t: prefixed_names(t, GCC, "gnu11"), "BAD"),
     ("a type without prefix", "report.h", append("typedef struct hf_bad {\n\tint a;\n} bad_t;\n"),
      lambda t: prefixed_names(t, GCC, "c++17"), "bad_t"),
-    ("another order in arch", "internal/arch/generic/nofault.h", swap_functions, arch_folders,
+    ("another order in arch", "internal/arch/aarch64/spin.h", swap_functions, arch_folders,
      "at that place"),
     ("a function defined twice", "refcount.h",
      append("#ifdef HF_TWICE\nHF_INLINE void hf_refcount_inc(hf_refcount_t *r)\n{\n\t(void)r;\n}\n#endif\n"),

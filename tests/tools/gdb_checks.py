@@ -112,7 +112,7 @@ else:
     check("holdfast regions, lost", said,
           r".*<region_lost>: [^\n]* 1000 bytes, of %s, lost from offset 512 on\n.*" % ME)
     check("holdfast regions, another thread's", said,
-          r".*: [^\n]* 100 bytes, of %s, nothing lost\n.*" % waiter(12))
+          r".*: [^\n]* 100 bytes, of %s, nothing lost\n.*" % waiter(7))
     check("holdfast reports", command("holdfast reports"),
           " +1  refcount: addition on 0; use after free\n")
 check("holdfast profile, off", command("holdfast profile"), "holdfast: no profile: .*")
