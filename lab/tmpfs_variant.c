@@ -7,7 +7,6 @@
 #define HF_TMPFS_API static __attribute__((unused))
 #define TMPFS_PRIVATE static __attribute__((unused))
 
-
 #include "tmpfs_sources.h"
 
 #include "tmpfs_variant.h"

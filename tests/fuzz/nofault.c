@@ -82,8 +82,8 @@ static bool can_have(size_t at, bool reads, int kind)
 }
 
 /* Up or down, as it must; within one field. */
-static void fuzz_move(const struct hf_variant_memory *m, unsigned char *field, int kind,
-		      size_t to, size_t from, size_t size)
+static void fuzz_move(const struct hf_variant_memory *m, unsigned char *field, int kind, size_t to,
+		      size_t from, size_t size)
 {
 	static unsigned char expected[GOOD + 2 * PAGE];
 	bool down = hf_move_is_down(field + to, field + from, size);

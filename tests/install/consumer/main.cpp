@@ -85,7 +85,6 @@ static void owners()
 	check(object.read() == 0, "owners", "it rests");
 }
 
-
 int main()
 {
 	hf_report_set_mode(HF_REPORT_MODE_COUNT);

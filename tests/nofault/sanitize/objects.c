@@ -15,7 +15,8 @@
 
 enum { BLOCK = 24, OVER = 32, NOWHERE = 4096 };
 
-static char source[64] __attribute__((aligned(8))) = "abcdefghijklmnopqrstuvwxyz0123456789abcdefghijklmnopqrstuvwxyz0";
+static char source[64] __attribute__((aligned(8))) =
+	"abcdefghijklmnopqrstuvwxyz0123456789abcdefghijklmnopqrstuvwxyz0";
 static char room[64] __attribute__((aligned(8)));
 static char global[16];
 
@@ -169,8 +170,16 @@ enum { VERBS = sizeof(verbs) / sizeof(verbs[0]) };
 static int wild(void)
 {
 	static const uintptr_t nowhere[] = {
-		8, NOWHERE, 0x100000000, 0x7ffffffffff8, 0x7fffffffffff, 0x800000000000,
-		0x8000000000000000, 0xffff800000000000, UINTPTR_MAX - 63, UINTPTR_MAX - 3,
+		8,
+		NOWHERE,
+		0x100000000,
+		0x7ffffffffff8,
+		0x7fffffffffff,
+		0x800000000000,
+		0x8000000000000000,
+		0xffff800000000000,
+		UINTPTR_MAX - 63,
+		UINTPTR_MAX - 3,
 	};
 	char variable[64] = "";
 	uint64_t word;
@@ -180,15 +189,16 @@ static int wild(void)
 	for (size_t i = 0; i < sizeof(nowhere) / sizeof(nowhere[0]); i++) {
 		char *p = (char *)nowhere[i];
 
-		if (hf_copy_nofault(variable, p, 16) != 16 || hf_copy_nofault(p, variable, 16) != 16 ||
-		    hf_clear_nofault(p, 64) != 64 || hf_fill_nofault(p, 1, 64) != 64 ||
-		    hf_move_nofault(p, p + 1, 16) != 16 ||
+		if (hf_copy_nofault(variable, p, 16) != 16 ||
+		    hf_copy_nofault(p, variable, 16) != 16 || hf_clear_nofault(p, 64) != 64 ||
+		    hf_fill_nofault(p, 1, 64) != 64 || hf_move_nofault(p, p + 1, 16) != 16 ||
 		    hf_find_nofault(p, 1, 64, &at) != -HF_EFAULT || at ||
 		    hf_compare_nofault(p, variable, 64, &at) != -HF_EFAULT || at ||
 		    hf_length_nofault(p, 64, &at) != -HF_EFAULT || at ||
 		    hf_strncpy_nofault(variable, p, 16) != -HF_EFAULT ||
 		    hf_load64_nofault(&word, p) != -HF_EFAULT ||
-		    hf_load8_nofault(&byte, p) != -HF_EFAULT || hf_store8_nofault(p, 1) != -HF_EFAULT)
+		    hf_load8_nofault(&byte, p) != -HF_EFAULT ||
+		    hf_store8_nofault(p, 1) != -HF_EFAULT)
 			return 2;
 	}
 	return 0;
@@ -212,8 +222,11 @@ static int of_verb(const char *what, const char *name)
 	memset(block, 1, BLOCK);
 	if (!strcmp(what, "reads"))
 		(void)verbs[i].function(verbs[i].writes && !strstr(name, "cmpxchg") &&
-						!strstr(name, "exchange") && !strstr(name, "fetch") ?
-					room : block, block, OVER);
+							!strstr(name, "exchange") &&
+							!strstr(name, "fetch")
+						? room
+						: block,
+					block, OVER);
 	else
 		(void)verbs[i].function(block, source, OVER);
 	return 0;

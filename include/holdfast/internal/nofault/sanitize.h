@@ -21,35 +21,34 @@
 
 /*  verb                     reads  writes */
 #define HF_DETAIL_VERBS(X)                                                                         \
-	X(hf_clear_nofault,        0, 1)                                                           \
-	X(hf_copy_nofault,         1, 1)                                                           \
-	X(hf_copy_from_nofault,    1, 1)                                                           \
-	X(hf_copy_to_nofault,      1, 1)                                                           \
-	X(hf_strncpy_nofault,      1, 1)                                                           \
-	X(hf_fill_nofault,         0, 1)                                                           \
-	X(hf_move_nofault,         1, 1)                                                           \
-	X(hf_compare_nofault,      1, 0)                                                           \
-	X(hf_find_nofault,         1, 0)                                                           \
-	X(hf_length_nofault,       1, 0)                                                           \
-	X(hf_copy_iovec_nofault,   1, 1)                                                           \
-	X(hf_copy_nofault_words,   1, 1)                                                           \
-	X(hf_load8_nofault,        1, 0)                                                           \
-	X(hf_load16_nofault,       1, 0)                                                           \
-	X(hf_load32_nofault,       1, 0)                                                           \
-	X(hf_load64_nofault,       1, 0)                                                           \
-	X(hf_store8_nofault,       0, 1)                                                           \
-	X(hf_store16_nofault,      0, 1)                                                           \
-	X(hf_store32_nofault,      0, 1)                                                           \
-	X(hf_store64_nofault,      0, 1)                                                           \
-	X(hf_cmpxchg32_nofault,    1, 1)                                                           \
-	X(hf_cmpxchg64_nofault,    1, 1)                                                           \
-	X(hf_exchange32_nofault,   1, 1)                                                           \
-	X(hf_exchange64_nofault,   1, 1)                                                           \
-	X(hf_fetch_add32_nofault,  1, 1)                                                           \
-	X(hf_fetch_add64_nofault,  1, 1)
+	X(hf_clear_nofault, 0, 1)                                                                  \
+	X(hf_copy_nofault, 1, 1)                                                                   \
+	X(hf_copy_from_nofault, 1, 1)                                                              \
+	X(hf_copy_to_nofault, 1, 1)                                                                \
+	X(hf_strncpy_nofault, 1, 1)                                                                \
+	X(hf_fill_nofault, 0, 1)                                                                   \
+	X(hf_move_nofault, 1, 1)                                                                   \
+	X(hf_compare_nofault, 1, 0)                                                                \
+	X(hf_find_nofault, 1, 0)                                                                   \
+	X(hf_length_nofault, 1, 0)                                                                 \
+	X(hf_copy_iovec_nofault, 1, 1)                                                             \
+	X(hf_copy_nofault_words, 1, 1)                                                             \
+	X(hf_load8_nofault, 1, 0)                                                                  \
+	X(hf_load16_nofault, 1, 0)                                                                 \
+	X(hf_load32_nofault, 1, 0)                                                                 \
+	X(hf_load64_nofault, 1, 0)                                                                 \
+	X(hf_store8_nofault, 0, 1)                                                                 \
+	X(hf_store16_nofault, 0, 1)                                                                \
+	X(hf_store32_nofault, 0, 1)                                                                \
+	X(hf_store64_nofault, 0, 1)                                                                \
+	X(hf_cmpxchg32_nofault, 1, 1)                                                              \
+	X(hf_cmpxchg64_nofault, 1, 1)                                                              \
+	X(hf_exchange32_nofault, 1, 1)                                                             \
+	X(hf_exchange64_nofault, 1, 1)                                                             \
+	X(hf_fetch_add32_nofault, 1, 1)                                                            \
+	X(hf_fetch_add64_nofault, 1, 1)
 
-#define HF_DETAIL_VERB_CONSTANT(verb, reads, writes)                                               \
-	HF_DETAIL_VERB(verb) = (reads) | (writes) << 1,
+#define HF_DETAIL_VERB_CONSTANT(verb, reads, writes) HF_DETAIL_VERB(verb) = (reads) | (writes) << 1,
 #define HF_DETAIL_VERB(verb) hf_detail_verb_##verb
 
 /* Bit 0: reads; bit 1: writes. */
