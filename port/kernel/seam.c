@@ -7,6 +7,7 @@
 
 #include <linux/atomic.h>
 #include <linux/bug.h>
+#include <linux/cache.h>
 #include <linux/kernel.h>
 #include <linux/percpu.h>
 #include <linux/smp.h>

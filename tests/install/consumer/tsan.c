@@ -7,6 +7,7 @@
  *   tsan race    one
  */
 #include <holdfast/lockref.h>
+#include <holdfast/lockref_waitfree.h>
 #include <holdfast/mutex.h>
 #include <holdfast/rcuref.h>
 #include <holdfast/refcount_lock.h>
