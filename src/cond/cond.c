@@ -59,7 +59,7 @@ static bool cond_wait_queued(hf_atomic32_t *cond, hf_atomic32_t *mutex, uint64_t
 	hf_env_signals_restore(signals);
 
 	while (hf_detail_waiter_state(&waiter) == HF_DETAIL_WAITER_PARKED) {
-		if (hf_detail_waiter_park(&waiter, deadline, deadline)) {
+		if (hf_detail_waiter_park(&waiter, cond, deadline, deadline)) {
 			if (!leave_queue(cond, &waiter))
 				break;
 			relock(mutex);

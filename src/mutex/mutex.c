@@ -238,7 +238,7 @@ static enum outcome park_until_woken(struct hf_detail_waiter *waiter, uint64_t d
 				recheck = hf_detail_earlier(recheck * 2, HF_DETAIL_RECHECK_MAX_NS);
 			}
 		}
-		if (hf_detail_waiter_park(waiter, until, deadline))
+		if (hf_detail_waiter_park(waiter, waiter->mutex, until, deadline))
 			return LATE;
 	}
 	return AWAKE;

@@ -123,9 +123,10 @@ void hf_detail_bucket_remove(struct hf_detail_bucket *bucket, struct hf_detail_w
 	*(waiter->next ? &waiter->next->prev : &bucket->last) = waiter->prev;
 }
 
-bool hf_detail_waiter_park(struct hf_detail_waiter *waiter, uint64_t until, uint64_t deadline)
+bool hf_detail_waiter_park(struct hf_detail_waiter *waiter, const void *at, uint64_t until,
+			   uint64_t deadline)
 {
-	HF_DETAIL_PROBE3(park, waiter->at, &waiter->state, until);
+	HF_DETAIL_PROBE3(park, at, &waiter->state, until);
 	return hf_env_park(&waiter->state, HF_DETAIL_WAITER_PARKED, until, HF_ENV_PRIVATE) ==
 		       HF_ENV_TIMEOUT &&
 	       hf_detail_is_past(deadline);

@@ -101,8 +101,12 @@ void hf_detail_bucket_remove(struct hf_detail_bucket *bucket, struct hf_detail_w
 bool hf_detail_waiter_is_queued(const struct hf_detail_bucket *bucket,
 				const struct hf_detail_waiter *waiter);
 
-/* Parks the thread while the waiter's state is PARKED. True = the time of @deadline has come. */
-bool hf_detail_waiter_park(struct hf_detail_waiter *waiter, uint64_t until, uint64_t deadline);
+/*
+ * Parks the thread while the waiter's state is PARKED. @at: what it waits for, for the probe (waiter->at is
+ * read under the bucket's lock only). True = the time of @deadline has come.
+ */
+bool hf_detail_waiter_park(struct hf_detail_waiter *waiter, const void *at, uint64_t until,
+			   uint64_t deadline);
 
 /* Wakes the thread that parks on this state, which may be gone; NULL: nobody. */
 void hf_detail_waiter_wake(const void *at, hf_atomic32_t *state);
