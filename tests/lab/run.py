@@ -363,7 +363,7 @@ class Lab(unittest.TestCase):
                          {"alone", *("oversubscribed" + section for section in sections)})
         self.check_mutex_aims(results, threads, sections)
         # Weighted by length, half of the waiting is in longer waits than half of the operations.
-        self.assertTrue(any(row.get("wait_weighted_p50_ns", 1) > row.get("wait_p50_ns", 0)
+        self.assertTrue(any((row.get("wait_weighted_p50_ns") or 0) > (row.get("wait_p50_ns") or 0)
                             for row in results["rows"]))
         for row in results["rows"]:
             self.assertLessEqual(fields, set(row))

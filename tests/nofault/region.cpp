@@ -358,6 +358,13 @@ int main()
 	for (bool with_file : { false, true }) {
 		size_t right = 0;
 
+		/* A region's end maps the file over its own zeros only, which it knows by maps. */
+		if (with_file && getenv("HF_SWEEP_EMULATED")) {
+			for (const char *name : { "mapped again", "races" })
+				ktap_skip("/proc/self/maps is the emulator's here", "%s", name);
+			return ktap_end();
+		}
+
 		for (size_t k = 0; k < PAGES; k++) {
 			fill(file);
 			right += cut_at(file, other, k, with_file);

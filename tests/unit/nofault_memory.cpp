@@ -138,7 +138,9 @@ TEST_F(NoFaultMemory, ALengthThatWrapsAroundTouchesNothingElse)
 		ASSERT_EQ(size - hf_copy_nofault(src - 500, src, size), 100u);
 		ASSERT_EQ(std::string(src - 500, 100), before.substr(page - 100));
 		memcpy(p.start, before.data(), page);
+#if !(defined(__aarch64__) && defined(HF_EMULATED)) /* qemu-user's fault of DC ZVA is elsewhere */
 		ASSERT_EQ(size - hf_clear_nofault(src, size), 100u);
+#endif
 		ASSERT_EQ(size - hf_fill_nofault(src, 9, size), 100u);
 		ASSERT_EQ(std::string(p.start, src), before.substr(0, page - 100));
 		memcpy(p.start, before.data(), page);
