@@ -22,6 +22,7 @@
  *               2  something was never reached, or anything else
  */
 #include "backend.h"
+#include "explore.h"
 
 #include <time.h>
 
@@ -116,19 +117,16 @@ scenario *make()
 	return ::new (room) S;
 }
 
-template <int N>
-struct suite : rl::test_suite<suite<N>, N> {
-	void before() { current = make_scenario(); }
-	void thread(unsigned int index)
-	{
+inline const steps each_interleaving = {
+	[] { current = make_scenario(); },
+	[](unsigned int index) {
 		current->thread(index);
 		current->thread_end(index);
-	}
-	void after()
-	{
+	},
+	[] {
 		current->end();
 		current->~scenario();
-	}
+	},
 };
 
 /* For run::search: no limit to the preemptions. */
@@ -148,7 +146,7 @@ public:
 
 		params.search_type = rl::sched_bound;
 		params.context_bound = preemptions;
-		one<S, N, rl::context_bound_scheduler<N>>(what, "search", params);
+		one<S, N>(what, "search", params);
 	}
 
 	template <typename S, int N>
@@ -158,7 +156,7 @@ public:
 
 		params.search_type = rl::sched_random;
 		params.iteration_count = count;
-		one<S, N, rl::random_scheduler<N>>(what, "random", params);
+		one<S, N>(what, "random", params);
 	}
 
 	/* Not of mutants, nor where something was left out. */
@@ -201,10 +199,10 @@ private:
 		return argc_ <= 1;
 	}
 
-	template <typename S, int N, typename Scheduler>
+	template <typename S, int N>
 	void one(const char *what, const char *how, rl::test_params &params)
 	{
-		static_assert(N <= HF_MODEL_THREADS, "more threads than the model has");
+		static_assert(N >= 2 && N <= HF_MODEL_THREADS, "explore.cpp has 2 to 4 threads");
 		/* Not of std: what they allocate by new would count as the scenario's. */
 		rl::ostringstream output;
 		rl::ostringstream state;
@@ -217,7 +215,7 @@ private:
 		params.progress_stream = &nowhere;
 		params.execution_depth_limit = 4000;
 		make_scenario = make<S>;
-		if (rl::run_test<suite<N>, Scheduler>(params, state, false) ==
+		if (explore(N, each_interleaving, params, state, false) ==
 		    rl::test_result_success) {
 			total_ += params.stop_iteration;
 			printf("  %s, %s: %d threads, %s, %llu interleavings, %ld ms\n", what,
@@ -232,7 +230,7 @@ private:
 
 		params.initial_state = state.str();
 		params.collect_history = true;
-		if (rl::run_test<suite<N>, Scheduler>(params, state, true) != result) {
+		if (explore(N, each_interleaving, params, state, true) != result) {
 			printf("model.%s: %s: not the same when it is done again\n", stem_, what);
 			exit(2);
 		}
