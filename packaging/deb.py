@@ -12,8 +12,8 @@ usage: deb.py --source-dir DIR --work-dir DIR [source | build | check]
 
 The default is `check`. The minimal system is downloaded once, into WORK/root-KEY.tar, with all that
 the packages and their tests depend on; after that nothing is. It runs in memory: 700 MB. Prints "ok",
-"FAULT" or "SKIPPED" and what for, a line each, and last "N passed, N failed". Exits with 1 if there is
-a fault, with 77 if nothing could be done.
+"FAILED" or "SKIPPED" and what for, a line each, and last "N passed, N failed" (tests/checks.py). Exits with 1
+if something failed, with 77 if nothing could be done.
 
 dpkg refuses a package without the maintainer's address. The project has none: debian/ has one in .invalid, which no
 mail reaches (RFC 2606). DEBFULLNAME and DEBEMAIL in the environment replace it by those of who builds.
@@ -27,6 +27,10 @@ import shutil
 import subprocess
 import sys
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "tests"))
+
+from checks import Checks, read, write  # noqa: E402
+
 # Beside what the packages and their tests depend on: what autopkgtest uses there, and what holdfast-doc
 # depends on if `make docs` has run.
 ROOT_PACKAGES = ["apt-utils", "libjs-sphinxdoc"]
@@ -34,26 +38,11 @@ TOOLS = {"dpkg-buildpackage": "dpkg-dev", "dh": "debhelper", "lintian": "lintian
 SKIP = 77
 NOBODY = "The Holdfast authors <no-address@holdfast.invalid>"
 
-passed = []
-faults = []
+checks = Checks()
 
 
 class CantRun(Exception):
     pass
-
-
-def ok(what):
-    passed.append(what)
-    print("ok %s" % what, flush=True)
-
-
-def fault(what):
-    faults.append(what)
-    print("FAULT %s" % what, flush=True)
-
-
-def skipped(what, why):
-    print("SKIPPED %s: %s" % (what, why), flush=True)
 
 
 def run(*command, cwd=None, **environment):
@@ -77,14 +66,11 @@ def must(*command, cwd=None, **environment):
 
 
 def version_of(source):
-    with open(os.path.join(source, "packaging", "debian", "changelog"), encoding="utf-8") as file:
-        name, version = re.match(r"(\S+) \((\S+?)-[^-]+\)", file.readline()).groups()
-    with open(os.path.join(source, "include", "holdfast", "version.h"), encoding="utf-8") as file:
-        numbers = re.findall(r"^#define HF_VERSION_(?:MAJOR|MINOR|PATCH) (\d+)", file.read(),
-                             re.MULTILINE)
-    if version != ".".join(numbers):
-        fault("packaging/debian/changelog is about %s, the headers are %s"
-              % (version, ".".join(numbers)))
+    name, version = re.match(r"(\S+) \((\S+?)-[^-]+\)", read(source, "packaging", "debian", "changelog")).groups()
+    numbers = re.findall(r"^#define HF_VERSION_(?:MAJOR|MINOR|PATCH) (\d+)",
+                         read(source, "include", "holdfast", "version.h"), re.MULTILINE)
+    checks.check("version", version == ".".join(numbers), "packaging/debian/changelog is about %s, the headers are %s"
+                 % (version, ".".join(numbers)))
     return name, version
 
 
@@ -122,10 +108,7 @@ def make_source(source, work):
         who = "%s <%s>" % (os.environ.get("DEBFULLNAME", "The Holdfast authors"), os.environ["DEBEMAIL"])
         for file in ("control", "changelog"):
             path = os.path.join(tree, "debian", file)
-            with open(path, encoding="utf-8") as text:
-                changed = text.read().replace(NOBODY, who)
-            with open(path, "w", encoding="utf-8") as text:
-                text.write(changed)
+            write(path, read(path).replace(NOBODY, who))
     return tree
 
 
@@ -142,7 +125,7 @@ def build(source, work):
         print("No HTML in holdfast-doc, no manual in libholdfast-dev: `make docs` has not run")
         docs = ""
     elif not shutil.which("dh_sphinxdoc"):
-        skipped("HTML in holdfast-doc, manual in libholdfast-dev", "needs sphinx-common")
+        checks.skip("HTML in holdfast-doc, manual in libholdfast-dev", "needs sphinx-common")
         docs = ""
     jobs = len(os.sched_getaffinity(0))
     worked, output = run("dpkg-buildpackage", "-us", "-uc", "-j%d" % jobs, cwd=tree,
@@ -152,17 +135,14 @@ def build(source, work):
                     GIT_CEILING_DIRECTORIES=work)  # hf-lab would name the commit of what is around
     if not worked:
         errors = re.findall(r".*(?:error: |undefined reference).*", output) or ["see above"]
-        fault("dpkg-buildpackage: %s" % errors[0])
+        checks.check("dpkg-buildpackage", False, errors[0])
         return []
     packages = sorted(glob.glob(os.path.join(work, "*.deb")))
-    ok("dpkg-buildpackage: %d packages" % len(packages))
+    checks.check("dpkg-buildpackage: %d packages" % len(packages), packages)
     changes = glob.glob(os.path.join(work, "*.changes"))
     worked, output = run("lintian", "--fail-on", "error,warning", "--allow-root", *changes)
     found = re.findall(r"^[EW]: .*", output, re.MULTILINE)
-    if worked and not found:
-        ok("lintian")
-    else:
-        fault("lintian: %s" % "; ".join(found))
+    checks.check("lintian", worked and not found, "; ".join(found))
     return packages
 
 
@@ -178,8 +158,7 @@ def as_root():
 def depends_of(source, packages):
     """Names of other packages that these and their tests depend on."""
     names, own = set(), {os.path.basename(package).partition("_")[0] for package in packages}
-    with open(os.path.join(source, "packaging", "debian", "tests", "control"), encoding="utf-8") as file:
-        texts = ["\n".join(re.findall(r"^Depends: .*", file.read(), re.MULTILINE))]
+    texts = ["\n".join(re.findall(r"^Depends: .*", read(source, "packaging", "debian", "tests", "control"), re.MULTILINE))]
     for package in packages:
         texts.append(subprocess.run(["dpkg-deb", "-f", package, "Pre-Depends", "Depends", "Recommends"],
                                     check=True, text=True, stdout=subprocess.PIPE).stdout)
@@ -194,8 +173,7 @@ def depends_of(source, packages):
 def minimal_system(source, work, packages):
     """Returns the tar file of a system that has what the packages need, and not them: made now, if no
     earlier one will do."""
-    with open("/etc/os-release", encoding="utf-8") as file:
-        release = dict(re.findall(r'^(\w+)="?([^"\n]*)', file.read(), re.MULTILINE))
+    release = dict(re.findall(r'^(\w+)="?([^"\n]*)', read("/etc/os-release"), re.MULTILINE))
     suite = release.get("VERSION_CODENAME", "stable")
     wanted = sorted(set(ROOT_PACKAGES) | set(depends_of(source, packages)))
     key = hashlib.sha256(" ".join([suite] + wanted).encode()).hexdigest()[:12]
@@ -235,10 +213,11 @@ def check(source, work, packages):
         raise CantRun("no namespaces or mounts")
     worked, output = run(*around, sys.executable, "-B", os.path.abspath(__file__), "--source-dir", source,
                          "--work-dir", work, "--minimal-system", tar)
-    passed.extend(re.findall(r"^ok (.*)", output, re.MULTILINE))
-    faults.extend(re.findall(r"^FAULT (.*)", output, re.MULTILINE))
-    if not worked and not faults:
-        fault("packages in a minimal system: see above")
+    checks.passed += len(re.findall(r"^ok ", output, re.MULTILINE))
+    failed = len(re.findall(r"^FAILED ", output, re.MULTILINE))
+    checks.failed += failed
+    if not worked and not failed:
+        checks.check("packages in a minimal system", False, "see above")
 
 
 def try_packages(work, tar):
@@ -254,7 +233,7 @@ def try_packages(work, tar):
     must("find", os.path.join(root, "etc", "apt"), "-path", "*/sources.list*", "-type", "f", "-delete")
     inside = ["chroot", root, "sh", "-c"]
     if run(*inside, "command -v hf-lab || pkg-config --exists holdfast")[0]:
-        fault("the minimal system has Holdfast already")
+        checks.check("minimal system", False, "it has Holdfast already")
 
     # It installs for each test what that one depends on, of the packages that .changes names.
     summary = os.path.join(root, "summary")
@@ -262,31 +241,22 @@ def try_packages(work, tar):
                     *glob.glob(os.path.join(work, "*.changes")), "--", "chroot", root)
     results = []
     if os.path.exists(summary):
-        with open(summary, encoding="utf-8") as file:
-            results = re.findall(r"^(\S+) +([A-Z]+)\b *(.*)", file.read(), re.MULTILINE)
+        results = re.findall(r"^(\S+) +([A-Z]+)\b *(.*)", read(summary), re.MULTILINE)
     for test, result, why in results:
-        if result == "PASS":
-            ok("debian/tests: " + test)
-        else:  # also SKIP: all that a test asks for is there
-            fault("debian/tests: %s: %s %s" % (test, result, why))
-    if not results or not worked and not faults:
-        fault("autopkgtest: see above")
+        # A SKIP is a failure, too: all that a test asks for is there.
+        checks.check("debian/tests " + test, result == "PASS", "%s %s" % (result, why))
+    if not results or not worked and not checks.failed:
+        checks.check("autopkgtest", False, "see above")
 
     packages = sorted(glob.glob(os.path.join(work, "*.deb")))
     names = [os.path.basename(package).partition("_")[0] for package in packages]
     must("cp", *packages, root)
     worked, _ = run(*inside, "dpkg -i /*.deb && ldconfig -p | grep libholdfast.so.0 && "
                              "ldconfig -p | grep libholdfast-extern.so.0")
-    if worked:
-        ok("installed in a minimal system: %s" % " ".join(names))
-    else:
-        fault("the packages can't be installed in a minimal system")
+    checks.check("installed in a minimal system", worked, " ".join(names))
     worked, output = run(*inside, "dpkg -P %s >/dev/null && "
                                   "find /usr /etc /opt | grep -i -e holdfast -e 'hf-'" % " ".join(names))
-    if output.strip():
-        fault("left behind by the removed packages: " + " ".join(output.split()))
-    else:
-        ok("removed without a trace")
+    checks.check("removed without a trace", not output.strip(), " ".join(output.split()))
 
 
 def main():
@@ -302,27 +272,26 @@ def main():
         try:
             try_packages(work, args.minimal_system)
         except CantRun as why:
-            fault(str(why))
-        return 1 if faults else 0
+            checks.check("minimal system", False, why)
+        return 1 if checks.failed else 0
     missing = sorted({package for tool, package in TOOLS.items() if not shutil.which(tool)})
     if missing and args.what != "source":
-        skipped("packages", "needs " + " ".join(missing))
+        checks.skip("packages", "needs " + " ".join(missing))
         return SKIP
     what = "packages"
     try:
         if args.what == "source":
             print(make_source(source, work))
-            return 1 if faults else 0
+            return 1 if checks.failed else 0
         packages = build(source, work)
         what = "packages in a minimal system"
         if packages and args.what == "check":
             check(source, work, packages)
     except CantRun as why:
-        skipped(what, why)
-        if not passed and not faults:
+        checks.skip(what, why)
+        if checks.passed + checks.failed < 2:  # no more than the version was looked at
             return SKIP
-    print("%d passed, %d failed" % (len(passed), len(faults)))
-    return 1 if faults else 0
+    return checks.end()
 
 
 if __name__ == "__main__":

@@ -17,40 +17,22 @@ import json
 import os
 import re
 import shutil
-import subprocess
 import sys
 import tarfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+sys.path.insert(0, os.path.join(ROOT, "tests"))
+
+import checks  # noqa: E402
+from checks import Failed, Skip, read, write  # noqa: E402
+
 HERE = os.path.join(ROOT, "packaging")
 PROGRAMS = ("program.c", "program.cpp")
 CANT_RUN = 77
 
 
-class Failed(Exception):
-    """What did not work, with its output."""
-
-
-class Skip(Exception):
-    """It can't be run here: why not."""
-
-
-def read(*path):
-    with open(os.path.join(*path), encoding="utf-8") as file:
-        return file.read()
-
-
-def write(text, *path):
-    with open(os.path.join(*path), "w", encoding="utf-8") as file:
-        file.write(text)
-
-
 def run(*command, cwd=None, **environment):
-    done = subprocess.run(command, cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                          check=False, timeout=600, env={**os.environ, **environment})
-    if done.returncode:
-        raise Failed("+ %s\n%s" % (" ".join(command), done.stdout))
-    return done.stdout
+    return checks.run(*command, cwd=cwd, timeout=600, env={**os.environ, **environment})
 
 
 def need(*programs):
@@ -83,7 +65,7 @@ def meson(work, kind):
     shutil.copytree(os.path.join(HERE, "meson"), os.path.join(folder, "subprojects"))
     for name in PROGRAMS:
         shutil.copy(os.path.join(HERE, name), folder)
-    write(MESON % version(), folder, "meson.build")
+    write(os.path.join(folder, "meson.build"), MESON % version())
     name = "holdfast-" + version()
     with tarfile.open(os.path.join(folder, "subprojects", "packagefiles", name + ".tar.gz"), "w:gz") as tar:
         for part in ("include", "src", "LICENSE"):
@@ -168,7 +150,7 @@ def vcpkg_manifest(_):
 
 def vcpkg_port(work):
     port, folder = os.path.join(HERE, "vcpkg", "holdfast"), os.path.join(work, "consumer")
-    write(VCPKG.replace("@PORT@", port).replace("@WORK@", work), work, "port.cmake")
+    write(os.path.join(work, "port.cmake"), VCPKG.replace("@PORT@", port).replace("@WORK@", work))
     run("cmake", "-P", os.path.join(work, "port.cmake"))
     package = os.path.join(work, "package")
     usage = read(package, "share", "holdfast", "usage")
@@ -178,7 +160,7 @@ def vcpkg_port(work):
     find = re.search(r"find_package\(.*\)", usage)
     if not all(target in usage for target in ("holdfast::holdfast)", "holdfast::holdfast_shared)")):
         raise Failed("usage names other targets:\n" + usage)
-    write(CMAKE % find[0], folder, "CMakeLists.txt")
+    write(os.path.join(folder, "CMakeLists.txt"), CMAKE % find[0])
     build = os.path.join(folder, "build")
     run("cmake", "-S", folder, "-B", build, "-G", "Ninja", "-DCMAKE_PREFIX_PATH=" + package)
     run("cmake", "--build", build)
@@ -231,24 +213,14 @@ def main():
     parser.add_argument("--work-dir", default=os.path.join(ROOT, "build", "packaging"))
     parser.add_argument("part", nargs="*", choices=[[], *PARTS], default=[])
     args = parser.parse_args()
-    passed = failed = 0
+    said = checks.Checks()
     for part in args.part or PARTS:
         work = os.path.join(os.path.abspath(args.work_dir), part)
         shutil.rmtree(work, ignore_errors=True)
         os.makedirs(work)
         for what, check in PARTS[part]:
-            try:
-                check(work)
-            except Skip as why:
-                print("SKIPPED %s: %s: %s" % (part, what, why), flush=True)
-            except Failed as why:
-                failed += 1
-                print("FAULT %s: %s\n%s" % (part, what, why), flush=True)
-            else:
-                passed += 1
-                print("ok %s: %s" % (part, what), flush=True)
-    print("%d passed, %d failed" % (passed, failed))
-    return 1 if failed else 0 if passed else CANT_RUN
+            said.attempt("%s: %s" % (part, what), check, work)
+    return said.end() if said.passed + said.failed else CANT_RUN
 
 
 if __name__ == "__main__":

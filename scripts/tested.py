@@ -2,38 +2,42 @@
 # SPDX-License-Identifier: MIT
 """docs/testing.md's tables of what `make test` runs, made from what it runs.
 
-    tested.py            fail if docs/testing.md says something else
-    tested.py --update   write them, between its two marks
+    tested.py                  fail if docs/testing.md says something else
+    tested.py --stage STAGE    the same, with the column of that stage, which has been built
+    tested.py --update         write the tables, between their two marks
 
-Nothing is listed by hand here but the headers' names and NOTES: a cell is made of the files that a stage
-builds and runs (the same that tests/CMakeLists.txt and the ports' runners take), the second table of the
-stages of scripts/test.py with their presets' names, and the compilers of tests/compilers/run.py.
+A cell of a Linux program's column is made of the tests that ctest has on its list for that stage: so it needs the stage's
+build folder. Each stage checks its own column (the test readme.tested); --update keeps the column of a stage that is not
+built, and says so. The cells of the ports are the suites of the battery, which they run whole, and the locks and headers
+that their own programs name. The second table has the stages of scripts/test.py with their presets' names, and the
+compilers of tests/compilers/run.py.
 """
-import glob
+import argparse
 import importlib.util
 import json
 import os
 import re
+import subprocess
 import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 PAGE = os.path.join(ROOT, "docs", "testing.md")
 BEGIN, END = "<!-- tested: begin -->\n", "<!-- tested: end -->\n"
 
-# row: the stems of its files
+# row: the suites of the unit tests, the stems of the other tests
 ROWS = {
-    "refcount": ["refcount", "refcount_lock"],
-    "spinlock": ["spinlock"],
-    "lockref": ["lockref", "lockref_waitfree"],
-    "rcuref": ["rcuref"],
-    "mutex, cond": ["mutex", "cond"],
-    "region, safe": ["region", "safe"],
-    "nofault": ["nofault"],
-    "report": ["report"],
-    "validate": ["validate"],
+    "refcount": ("Refcount", ["refcount", "refcount_lock"]),
+    "spinlock": ("Spinlock", ["spinlock"]),
+    "lockref": ("Lockref", ["lockref", "lockref_waitfree"]),
+    "rcuref": ("ValidateRcuref", ["rcuref"]),
+    "mutex, cond": ("Mutex|Cond", ["mutex", "cond"]),
+    "region, safe": ("Region|Safe", ["region"]),
+    "nofault": ("NoFault", ["nofault"]),
+    "report": ("Report", ["report"]),
+    "validate": ("Validate", ["validate"]),
 }
 
-# column: the stages that make it
+# column: the stages that make it. The words are the first one's; the others must have its "tested".
 COLUMNS = {
     "Linux program, x86-64": ["release", "asan", "tsan", "tsan-clang"],
     "AArch64 (qemu)": ["aarch64", "aarch64-lse"],
@@ -59,43 +63,76 @@ def module(*path):
     return loaded
 
 
-def there(*patterns):
-    return any(glob.glob(os.path.join(ROOT, "tests", pattern)) for pattern in patterns)
-
-
 def text_of(*path):
     with open(os.path.join(ROOT, *path), encoding="utf-8") as file:
         return file.read()
 
 
-def cell(row, column):
+def registered(stage):
+    """The names of the tests that ctest runs for a stage; none where it is not built."""
+    done = subprocess.run(["ctest", "--preset", stage, "--show-only=json-v1"], cwd=ROOT, stdout=subprocess.PIPE,
+                          stderr=subprocess.DEVNULL, check=False)
+    names = [test["name"] for test in json.loads(done.stdout).get("tests", [])] if done.returncode == 0 else []
+    return [] if any(name.endswith("_NOT_BUILT") for name in names) else names
+
+
+def suites():
+    """Those that the battery runs."""
+    lists = re.findall(r"#define BATTERY_SUITES\(X\)((?:.*\\\n)*.*)", text_of("tests", "battery", "battery.h"))
+    return set(re.findall(r"\bX\((\w+)\)", lists[-1]))
+
+
+def words(row, column, tests):
     """What is done with these headers there."""
-    stems, words = ROWS[row], []
-    unit = any(there("unit/%s.cpp" % stem, "unit/%s_*.cpp" % stem) for stem in stems)
-    battery = any(there("battery/%s_cases.c" % stem) for stem in stems)
-    rosters = ["SPINLOCKS" if stem == "spinlock" else "HF_%s_ROSTER" % stem.upper() for stem in stems]
-    if column == "Linux program, x86-64":
-        words += ["tested"] * (unit or battery)
-        words += ["model-checked"] * any(there("model/%s.cpp" % stem) for stem in stems)
-        words += ["stressed"] * any(there("stress/%s.cpp" % stem) for stem in stems)
-        words += ["every size and place"] * any(there("%s/sweep.c" % stem) for stem in stems)
-    elif column.endswith("(qemu)"):
-        words += ["tested"] * (unit or battery)
-        words += ["LL/SC and LSE"] * ("aarch64-lse" in COLUMNS[column] and battery and row != "nofault")
-    elif column == "freestanding":
-        words += ["compiles"] * battery  # tests/headers: all that the battery includes
-    elif column.startswith("bare metal"):
-        words += ["tested"] * battery
-        words += ["contended"] * any(roster in text_of("port", "bare", "handoff.c") for roster in rosters)
-    else:
-        words += ["tested"] * battery
-        words += ["contended"] * any(roster in text_of("port", "kernel", "handoff.c") for roster in rosters)
-        words += ["against the kernel's"] * any(
-            re.search(r"linux/%s\.h" % stem, text_of("port", "kernel", "differential.c")) for stem in stems)
-        words += ["on a user's pages"] * (row == "nofault" and "user_memory" in text_of("port", "kernel", "Kbuild"))
-    if (row, column) in NOTES and words:
-        words.append(NOTES[row, column])
-    return ", ".join(words) or "-"
+    unit, stems = ROWS[row]
+    battery = suites() & set(stems)
+
+    def has(pattern):
+        return any(re.fullmatch(pattern, test) for test in tests)
+
+    of_stems = "(%s)" % "|".join(stems)
+    program = column.startswith(("Linux program", "freestanding")) or column.endswith("(qemu)")
+    there = [
+        ("tested", has(r"unit\w*tests\.(\w+/)?(%s).*" % unit) or battery and has("battery")
+         if program else battery),
+        ("model-checked", has(r"model\." + of_stems)),
+        ("stressed", has(r"stress\." + of_stems)),
+        ("every size and place", column.startswith("Linux program") and has(of_stems + r"\.sweep")),
+        ("LL/SC and LSE", "aarch64-lse" in COLUMNS[column] and battery and row != "nofault"),
+    ]
+    if column == "freestanding":
+        return ["compiles"] * bool(battery and has("headers"))  # all headers that the battery includes
+    if column.endswith("(qemu)"):
+        there = [(word, good) for word, good in there if word in ("tested", "LL/SC and LSE")]
+    elif not program:
+        handoff = text_of("port", COLUMNS[column][0], "handoff.c")
+        kernels = COLUMNS[column] == ["kernel"]
+        there = there[:1] + [
+            ("contended", any(stem.upper() + "S(X)" in handoff for stem in stems)),
+            ("against the kernel's", kernels and any("linux/%s.h" % stem in text_of("port", "kernel", "differential.c")
+                                                     for stem in stems)),
+            ("on a user's pages", kernels and row == "nofault" and "user_memory" in text_of("port", "kernel", "Kbuild")),
+        ]
+    found = [word for word, good in there if good]
+    return found + [NOTES[row, column]] * bool(found and (row, column) in NOTES)
+
+
+def cells(column, page, stage):
+    """The column's cells: as they are on the page, where the stage that shows them has not been built."""
+    before = [line.split(" | ")[1 + list(COLUMNS).index(column)].rstrip(" |") for line in page.splitlines()
+              if line[2:].split(" | ")[0] in ROWS]
+    shows, *others = COLUMNS[column]
+    if shows in ("bare", "kernel"):
+        return [", ".join(words(row, column, [])) or "-" for row in ROWS]
+    if stage in (shows, None):
+        if tests := registered(shows):
+            return [", ".join(words(row, column, tests)) or "-" for row in ROWS]
+        print("SKIPPED %s: the stage %s has not been built" % (column, shows))
+    elif stage in others:
+        tests = registered(stage)
+        return [cell if cell == "-" or "tested" in words(row, column, tests) else "not tested by " + stage
+                for row, cell in zip(ROWS, before)]
+    return before
 
 
 def compilers():
@@ -116,13 +153,14 @@ def stages():
         yield name, (said[:1].lower() + said[1:]).rstrip(".")
 
 
-def tables():
+def tables(page, stage):
     test = module("scripts", "test.py")
     for column, names in COLUMNS.items():
         if missing := [name for name in names if name not in test.STAGES]:
             sys.exit("tested.py: %s: no stage %s" % (column, " ".join(missing)))
+    columns = [cells(column, page, stage) for column in COLUMNS]
     lines = ["| | " + " | ".join(COLUMNS) + " |", "| --- " * (len(COLUMNS) + 1) + "|"]
-    lines += ["| %s | %s |" % (row, " | ".join(cell(row, column) for column in COLUMNS)) for row in ROWS]
+    lines += ["| %s | %s |" % (row, " | ".join(column[n] for column in columns)) for n, row in enumerate(ROWS)]
     lines += ["", "| stage | what |", "| --- | --- |"]
     lines += ["| `%s` | %s |" % stage for stage in stages()]
     lines += ["", "Built without a warning by %s, those of them that the machine has; the stages use the "
@@ -130,15 +168,18 @@ def tables():
     return "\n".join(lines) + "\n"
 
 
-def main(arguments):
-    with open(PAGE, encoding="utf-8") as file:
-        text = file.read()
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--stage")
+    parser.add_argument("--update", action="store_true")
+    args = parser.parse_args()
+    text = text_of("docs", "testing.md")
     if text.count(BEGIN) != 1 or text.count(END) != 1:
         sys.exit("docs/testing.md: not one %s and one %s" % (BEGIN.strip(), END.strip()))
     before, rest = text.split(BEGIN)
     now, after = rest.split(END)
-    wanted = tables()
-    if arguments == ["--update"]:
+    wanted = tables(now, args.stage)
+    if args.update:
         with open(PAGE, "w", encoding="utf-8") as file:
             file.write(before + BEGIN + wanted + END + after)
         return 0
@@ -150,4 +191,4 @@ def main(arguments):
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main())

@@ -9,7 +9,9 @@ end. scripts/test.py reads these lines.
     checks.attempt("compiles", compile_it, "a.c")     compile_it() raises Failed or Skip, or returns
     return checks.end()                               the exit status
 """
+import os
 import subprocess
+import threading
 
 
 class Failed(Exception):
@@ -23,12 +25,14 @@ class Skip(Exception):
 class Checks:
     def __init__(self):
         self.passed = self.failed = 0
+        self.lock = threading.Lock()
 
     def check(self, name, good, why=""):
         """Print and count one; returns whether it is good."""
-        print("ok " + name if good else "FAILED %s: %s" % (name, why), flush=True)
-        self.passed += bool(good)
-        self.failed += not good
+        with self.lock:
+            print("ok " + name if good else "FAILED %s: %s" % (name, why), flush=True)
+            self.passed += bool(good)
+            self.failed += not good
         return bool(good)
 
     def wrong(self, name, why):
@@ -54,6 +58,19 @@ class Checks:
         """Print the total. Returns the exit status; a run without a check has failed."""
         print("%d passed, %d failed" % (self.passed, self.failed), flush=True)
         return 1 if self.failed or not self.passed else 0
+
+
+def read(*path):
+    with open(os.path.join(*path), encoding="utf-8") as file:
+        return file.read()
+
+
+def write(path, text):
+    """Its folder is made where it is not there. Returns the path."""
+    os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+    return path
 
 
 def run(*command, may=(0,), **more):

@@ -21,6 +21,10 @@ import re
 import subprocess
 import sys
 
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+from checks import Checks  # noqa: E402
+
 LARGEST = 64  # bytes of an exported object
 LISTS = {"libholdfast": "src", "libholdfast-extern": os.path.join("src", "extern")}
 DEBIAN = {"x86_64": "amd64", "aarch64": "arm64"}  # its names of processors
@@ -86,7 +90,7 @@ def soname_of(library):
     soname = re.search(r"\(SONAME\).*\[(.*)\]", readelf("--dynamic", library))[1]
     match = re.fullmatch(r"([a-z-]+)\.so\.(\d+)", soname)
     if not match or match[1] not in LISTS:
-        sys.exit("not ok the soname %s is none of ours" % soname)
+        sys.exit("FAILED soname: %s is none of ours" % soname)
     return match.groups()
 
 
@@ -146,7 +150,7 @@ def main():
     rows, _ = listed(path)
     wanted = {name: (kind, size) for kind, size, name, machines in rows if here(machines, args.machine)}
     words = words_of(os.path.join(args.source_dir, "include"))
-    bad = []
+    checks, bad = Checks(), []
 
     for name in sorted(wanted.keys() | symbols.keys()):
         if name not in symbols:
@@ -156,6 +160,8 @@ def main():
         elif wanted[name] != symbols[name]:
             bad.append("%s is a %s of %d bytes, and listed as a %s of %d"
                        % (name, *symbols[name], *wanted[name]))
+    checks.wrong("list", "\n".join(bad))
+    bad = []
     for name, (kind, size) in symbols.items():
         if not name.startswith("hf_"):
             bad.append("%s is exported, and not ours" % name)
@@ -165,32 +171,21 @@ def main():
         if name.startswith("hf_detail_") and words[re.sub(r"_layout\d+$", "", name)] < 2:
             bad.append("%s is exported, and no inline function needs it" % name)
 
-    if versions != {version}:
-        bad.append("the soname is %s.so.%s, the symbols' versions are %s"
-                   % (library, number, sorted(versions)))
-
+    checks.wrong("symbols", "\n".join(bad))
+    checks.check("version", versions == {version}, "the soname is %s.so.%s, the symbols' versions are %s"
+                 % (library, number, sorted(versions)))
     path = os.path.join(args.source_dir, packaged)
-    if os.path.exists(path):
-        with open(path, encoding="utf-8") as file:
-            debian = set(re.findall(r"(hf_\w+)@" + version, file.read()))
-        if differs := debian ^ {name for _, _, name, _ in rows}:
-            bad.append("%s differs: %s" % (packaged, " ".join(sorted(differs))))
-    else:
-        bad.append("there is no " + packaged)
+    with open(path, encoding="utf-8") as file:
+        debian = set(re.findall(r"(hf_\w+)@" + version, file.read()))
+    checks.wrong(packaged, " ".join(sorted(debian ^ {row[2] for row in rows})))
 
     if args.program:
         copied = set(re.findall(r"_COPY.*?(\w+)(?:@\w+)? \+ 0$", readelf("--relocs", args.program),
                                 re.MULTILINE))
         print("a program at fixed addresses copies: %s" % (" ".join(sorted(copied)) or "nothing"))
-        for name in sorted(copied):
-            if name.startswith("hf_") and symbols.get(name, ("",))[0] != "object":
-                bad.append("a program copies %s, which is not on the list" % name)
-
-    for line in bad:
-        print("not ok " + line)
-    print("%d symbols of %s.so.%s on %s, %d faults"
-          % (len(symbols), library, number, args.machine, len(bad)))
-    return 1 if bad else 0
+        checks.wrong("copies", " ".join(name for name in sorted(copied) if name.startswith("hf_")
+                                        and symbols.get(name, ("",))[0] != "object"))
+    return checks.end()
 
 
 if __name__ == "__main__":

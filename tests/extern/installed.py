@@ -10,14 +10,15 @@ import glob
 import os
 import re
 import shutil
-import subprocess
 import sys
+
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+import checks  # noqa: E402
 
 
 def run(*command, **environment):
-    print("+", " ".join(command), flush=True)
-    return subprocess.run(command, check=True, text=True, env=dict(os.environ, **environment),
-                          stdout=subprocess.PIPE if command[0] == "pkg-config" else None).stdout
+    return checks.run(*command, env=dict(os.environ, **environment))
 
 
 def main():
@@ -30,32 +31,37 @@ def main():
     prefix, build = os.path.join(work, "prefix"), os.path.join(work, "build")
     shutil.rmtree(work, ignore_errors=True)
 
+    def find_package():
+        run(args.cmake, "-S", consumer, "-B", build, "-G", "Ninja", "-DCMAKE_PREFIX_PATH=" + prefix,
+            "-DCMAKE_C_COMPILER=" + args.cc)
+        run(args.cmake, "--build", build)
+        for program in ("holdfast_extern", "holdfast_extern_shared"):
+            run(os.path.join(build, program))
+
+    def languages():
+        library = glob.glob(os.path.join(prefix, "**", "libholdfast-extern.so.0"), recursive=True)[0]
+        run(sys.executable, "-B", os.path.join(args.source_dir, "tests", "extern", "languages.py"),
+            "--source-dir", args.source_dir, "--libraries", os.path.dirname(library))
+
+    said = checks.Checks()
     run(args.cmake, "--install", args.build_dir, "--prefix", prefix)
-    run(args.cmake, "-S", consumer, "-B", build, "-G", "Ninja", "-DCMAKE_PREFIX_PATH=" + prefix,
-        "-DCMAKE_C_COMPILER=" + args.cc)
-    run(args.cmake, "--build", build)
-    for program in ("holdfast_extern", "holdfast_extern_shared"):
-        run(os.path.join(build, program))
-
-    library = glob.glob(os.path.join(prefix, "**", "libholdfast-extern.so.0"), recursive=True)[0]
-    run(sys.executable, "-B", os.path.join(args.source_dir, "tests", "extern", "languages.py"),
-        "--source-dir", args.source_dir, "--libraries", os.path.dirname(library))
-
+    said.attempt("find_package", find_package)
+    said.attempt("languages", languages)
     if not shutil.which("pkg-config"):
-        print("SKIPPED pkg-config: it is not here")
-        return 0
+        said.skip("pkg-config", "it is not here")
+        return said.end()
     found = [folder for folder, _, files in os.walk(prefix) if "holdfast-extern.pc" in files][0]
     flags = run("pkg-config", "--libs", "holdfast-extern", PKG_CONFIG_PATH=found).split()
     static = [re.sub("^-l(holdfast.*)", r"-l:lib\1.a", flag) for flag in flags] + ["-pthread"]
     for name, words in (("shared", flags), ("static", static)):
         program = os.path.join(build, "pkg_config_" + name)
         run(*args.cc.split(), os.path.join(consumer, "main.c"), "-o", program, *words)
-        run(program)
-    return 0
+        said.attempt("pkg-config, " + name, run, program)
+    return said.end()
 
 
 if __name__ == "__main__":
     try:
         sys.exit(main())
-    except subprocess.CalledProcessError as error:
+    except checks.Failed as error:
         sys.exit(str(error))

@@ -12,12 +12,16 @@
 Exits with 1 on a failure, with 77 if there is no gcc to ask.
 """
 import argparse
+import os
 import re
 import shutil
 import subprocess
 import sys
 
-import declared
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+import declared  # noqa: E402
+from checks import Checks  # noqa: E402
 
 # What nobody has made a symbol of: in a header that no file of src/extern includes.
 UNHEARD = """
@@ -44,26 +48,22 @@ def main():
     # Clang for this machine: gcc for this machine sees the same.
     gcc = "gcc" if "clang" in args.cc else args.cc
     if not shutil.which(gcc):
-        print("needs gcc, which lists what a header declares")
+        print("SKIPPED extern: needs gcc, which lists what a header declares")
         return 77
 
-    failed = []
+    checks = Checks()
 
-    def check(name, problems, good):
-        print("%s %s: %s" % ("FAILED" if problems else "ok", name,
-                             ", ".join(sorted(problems)) if problems else good))
-        if problems:
-            failed.append(name)
+    def check(name, problems):
+        checks.wrong(name, ", ".join(sorted(problems)))
 
     functions = declared.functions(args.source_dir, [gcc])
     verbs = {function.name for function in functions if function.inline}
     own = {function.name for function in functions if function.name.startswith("hf_extern_")}
     libraries = {"static": symbols(args.nm, args.static), "shared": symbols(args.nm, args.shared, "-D")}
     for name, there in libraries.items():
-        check("verbs, " + name, {"no symbol: " + verb for verb in (verbs | own) - there},
-              "%d symbols" % len(verbs))
+        check("verbs, " + name, {"no symbol: " + verb for verb in (verbs | own) - there})
     extra = {name for name in libraries["shared"] - verbs - own if not re.match(declared.GUARDS, name)}
-    check("private", {"no verb: " + name for name in extra}, "nothing else")
+    check("private", {"no verb: " + name for name in extra})
 
     with open(args.shared, "rb") as file:
         strings = file.read()
@@ -74,14 +74,14 @@ def main():
         return {"unknown: " + name for name in wanted
                 if not re.search(rb"(?<![\w ])%s\0" % name.encode(), strings)}
 
-    check("constants", missing(wanted), "%d constants, %d types" % (len(names), len(types)))
+    check("constants", missing(wanted))
 
     more = {function.name for function in declared.functions(args.source_dir, [gcc], UNHEARD)
             if function.inline}
     unseen = {"hf_unheard_of"} - (more - libraries["shared"])
     unseen |= {name for name in ("HF_UNHEARD_OF", "sizeof hf_unheard_of_t") if not missing({name})}
-    check("seen", {"not found missing: " + name for name in unseen}, "what is missing is found")
-    return 1 if failed else 0
+    check("seen", {"not found missing: " + name for name in unseen})
+    return checks.end()
 
 
 if __name__ == "__main__":

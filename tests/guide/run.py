@@ -38,7 +38,7 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
-from checks import Checks, Failed  # noqa: E402
+from checks import Checks, Failed, read, write  # noqa: E402
 
 FLAGS = ["-O1", "-g", "-DNDEBUG", "-Wall", "-Wextra", "-Wshadow", "-Werror"]
 LIMIT = 120  # seconds for one block
@@ -68,18 +68,6 @@ WHOLE = [
 ]
 # Of the _old forms the guides say once what they are; guards' own functions are their macros'.
 IMPLIED = re.compile(r"_old$|__|_guard_(begin|end)$|_H$")
-
-
-def read(path):
-    with open(path, encoding="utf-8") as file:
-        return file.read()
-
-
-def write(path, text):
-    os.makedirs(os.path.dirname(path), exist_ok=True)
-    with open(path, "w", encoding="utf-8") as file:
-        file.write(text)
-    return path
 
 
 def without_comments(text):

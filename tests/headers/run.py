@@ -38,6 +38,7 @@ import zlib
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 import mutation  # noqa: E402
+from checks import Checks, Failed, Skip, read, run, write  # noqa: E402
 
 WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]
 GCC_WARNINGS = ["-Wshadow", "-Wconversion"]
@@ -101,38 +102,14 @@ TOLD_TO_TSAN = {"hf_%s%d_nofault" % (verb, bits)
 MOVED = ("guard.h", "refcount_mutex.h")
 
 
-class Skip(Exception):
-    """It can't be checked here: why not."""
-
-
-class Failed(Exception):
-    """It does not hold: what was found."""
-
-
 def command(*words, stdin=None):
-    done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                          errors="replace", input=stdin, check=False, timeout=300)
-    if done.returncode:
-        raise Failed("%s\n%s" % (" ".join(words), done.stdout.strip()))
-    return done.stdout
+    return run(*words, timeout=300, **({} if stdin is None else {"input": stdin}))
 
 
 def tool(name):
     if not shutil.which(name):
         raise Skip("no %s" % name)
     return name
-
-
-def read(path):
-    with open(path, encoding="utf-8") as file:
-        return file.read()
-
-
-def write(path, text):
-    os.makedirs(os.path.dirname(path), exist_ok=True)
-    with open(path, "w", encoding="utf-8") as file:
-        file.write(text)
-    return path
 
 
 def without_comments(text):
@@ -306,7 +283,18 @@ def suffix_of(std):
 def alone(tree, compiler, std, *more):
     units = tree.units_alone(compiler.cpu, suffix_of(std))
     command(*compiler(tree, std, "-fsyntax-only", *more), *units)
-    return "%d headers" % len(units)
+
+
+def expect(what, words, unit, says):
+    """The unit compiles, or the compiler refuses it in these words."""
+    try:
+        command(*words, "-fsyntax-only", unit)
+    except Failed as found:
+        if not says or not re.search(says, str(found)):
+            raise Failed("%s: not as expected, %s:\n%s" % (what, says, found)) from found
+    else:
+        if says:
+            raise Failed("%s: compiles" % what)
 
 
 def inside_extern_c(tree, compiler):
@@ -316,7 +304,6 @@ def inside_extern_c(tree, compiler):
                  'hf::intrusive_ptr<hf::refcounted<int>> *use_pointer;\n'
                  % tree.includes(tree.public()))
     command(*compiler(tree, "c++17"), "-fsyntax-only", unit)
-    return "%d files" % len(tree.public())
 
 
 def quiet(tree, compiler, std):
@@ -352,7 +339,6 @@ def quiet(tree, compiler, std):
     flags += ["-Wuseless-cast"] if cxx and not compiler.is_clang else []
     command(tool(compiler.cxx if cxx else compiler.c), "-std=" + std, *compiler.flags, *WARNINGS,
             *flags, "-I", tree.installed, "-O2", "-c", unit, "-o", unit + ".o")
-    return " ".join(flags)
 
 
 # One function for each way to be wrong, and what clang then says.
@@ -377,18 +363,13 @@ def locking(tree, language):
     rows = [("hf_spinlock_t", "hf_spinlock_", "HF_SPINLOCK_GUARD(&lock)"),
             ("hf_spinlock_ticket_t", "hf_spinlock_ticket_", None),
             ("hf_lockref_t", "hf_lockref_", None),
-            ("hf_lockref_waitfree_t", "hf_lockref_waitfree_", None)]
-    if "HF_CAPABILITY" in tree.code["mutex.h"]:
-        rows += [("hf_mutex_t", "hf_mutex_", None), ("hf_mutex_shared_t", "hf_mutex_shared_", None)]
+            ("hf_lockref_waitfree_t", "hf_lockref_waitfree_", None),
+            ("hf_mutex_t", "hf_mutex_", None), ("hf_mutex_shared_t", "hf_mutex_shared_", None)]
     calls = [(kind, verbs + "lock(&lock)", verbs + "trylock(&lock)", verbs + "unlock(&lock)", guard)
              for kind, verbs, guard in rows]
     if language == "c++":
-        names = ["spinlock", "spinlock_ticket"]
-        names += ["mutex"] if "HF_CAPABILITY" in tree.code["mutex.h"] else []
-        names += ["lockref"]
         calls = [("hf::" + name, "lock.lock()", "lock.try_lock()", "lock.unlock()",
-                  "hf::guard<hf::%s> hold(lock)" % name) for name in names]
-    count = 0
+                  "hf::guard<hf::%s> hold(lock)" % name) for name in ("spinlock", "spinlock_ticket", "mutex", "lockref")]
     for number, (kind, take, trytake, release, guard) in enumerate(calls):
         for name, (body, says) in LOCKING.items():
             if "guard" in body and not guard:
@@ -405,18 +386,8 @@ def locking(tree, language):
                        body))
             unit = write(os.path.join(tree.build, "locking", "%s %d %s%s" % (
                 language, number, name, ".c" if language == "c" else ".cpp")), text)
-            words = [compiler, "-std=" + ("gnu11" if language == "c" else "c++17"), *WARNINGS,
-                     "-Wthread-safety", "-I", tree.installed, "-fsyntax-only", unit]
-            count += 1
-            try:
-                command(*words)
-            except Failed as found:
-                if not says or not re.search(says, str(found)):
-                    raise
-            else:
-                if says:
-                    raise Failed("%s: %s: clang says nothing of\n%s" % (kind, name, text))
-    return "%d programs" % count
+            expect("%s: %s" % (kind, name), [compiler, "-std=" + ("gnu11" if language == "c" else "c++17"), *WARNINGS,
+                                             "-Wthread-safety", "-I", tree.installed], unit, says)
 
 
 # What a user of hf::intrusive_ptr may write by mistake, and what the compiler then says.
@@ -467,17 +438,7 @@ def refused(tree, compiler, std):
     for name, (body, says) in REFUSED.items():
         unit = write(os.path.join(tree.build, "refused", NAMES[compiler] + std, name + ".cpp"),
                      OWNERS % body)
-        words = [tool(compiler.cxx), "-std=" + std, *compiler.flags, *WARNINGS, "-I",
-                 tree.installed, "-fsyntax-only", unit]
-        try:
-            command(*words)
-        except Failed as found:
-            if not says or not re.search(says, str(found)):
-                raise Failed("%s: not as expected, %s:\n%s" % (name, says, found)) from found
-        else:
-            if says:
-                raise Failed("%s: compiles" % name)
-    return "%d programs" % len(REFUSED)
+        expect(name, [tool(compiler.cxx), "-std=" + std, *compiler.flags, *WARNINGS, "-I", tree.installed], unit, says)
 
 
 def locking_own(tree):
@@ -492,7 +453,8 @@ def locking_own(tree):
         units += [os.path.join(where, name) for name in sorted(os.listdir(where))
                   if name.endswith(".c") and "fuse" not in name]
     command(*flags, *units)
-    return "%d files%s" % (len(units), "" if has_urcu else "; no liburcu, so without tmpfs/")
+    if not has_urcu:
+        Checks.skip("locking of tmpfs's code", "liburcu is not here")
 
 
 def together(tree, compiler, std, *more):
@@ -507,7 +469,7 @@ def together(tree, compiler, std, *more):
     table = write(os.path.join(tree.build, "emit", name + suffix_of(std)), text)
     made = table + ".o"
     command(*words, "-c", table, "-o", made)
-    return made, "%d functions" % len(names)
+    return made
 
 
 def functions(tree, compiler, std, *more):
@@ -519,7 +481,7 @@ def functions(tree, compiler, std, *more):
 
 def seen_by_tsan(tree, compiler, std):
     """ThreadSanitizer knows of no atomic instruction but those that it has put there itself."""
-    made, said = together(tree, compiler, std, "-O2", "-fsanitize=thread")
+    made = together(tree, compiler, std, "-O2", "-fsanitize=thread")
     objdump = compiler.c.replace("gcc", "objdump") if "-gcc" in compiler.c else "objdump"
     code = command(tool(objdump), "-d", "--no-show-raw-insn", made)
     hidden, function = set(), None
@@ -533,7 +495,6 @@ def seen_by_tsan(tree, compiler, std):
     hidden -= TOLD_TO_TSAN
     if hidden:
         raise Failed("atomic instructions that it does not see, in: " + ", ".join(sorted(hidden)))
-    return said
 
 
 def run_whole(tree, compiler, *more):
@@ -548,18 +509,20 @@ def run_whole(tree, compiler, *more):
     made = os.path.join(tree.build, "whole_%08x" % zlib.crc32(" ".join(words).encode()))
     os.makedirs(tree.build, exist_ok=True)
     command(*words, os.path.join(HERE, "whole.c"), *files, "-o", made)
-    return command(made).strip()
+    command(made)
 
 
 def parsed(tree, compiler, std, *more):
     command(*compiler(tree, std, "-fsyntax-only", *more), tree.unit_together(suffix_of(std)))
-    return ""
 
 
 # ---- declarations -------------------------------------------------------------------------------
 
+PARENTHESES, BRACES = "\1", "\2"  # a group of each that has been read
+
+
 def declared(tree, compiler, std, *more):
-    """[(kind, name)] declared by our headers at file scope: a function (defined), or any name."""
+    """[(kind, name)] declared by our headers at file scope: a function or template (defined), or any name."""
     unit = tree.unit_together(suffix_of(std), "-ffreestanding" in more)
     text = command(*compiler(tree, std, "-E", *more, warnings=False), unit)
     ours, kept = False, []
@@ -568,93 +531,34 @@ def declared(tree, compiler, std, *more):
             ours = "/include/holdfast/" in match[1]
         elif ours and not line.startswith("#"):
             kept.append(line)
-    return file_scope(re.findall(r'"(?:\\.|[^"\\])*"|\w+|\S', "\n".join(kept)))
+    return file_scope("\n".join(kept))
 
 
-def file_scope(tokens):
-    found, at = [], 0
-    while at < len(tokens):
-        at = one_declaration(tokens, at, found)
+def grouped(pattern, group, text):
+    """Replaces innermost groups until there is none."""
+    count = 1
+    while count:
+        text, count = re.subn(pattern, group, text)
+    return text
+
+
+def file_scope(text):
+    text = re.sub(r"\[\[\w+\]\]", "", text)
+    text = re.sub(r'"(?:\\.|[^"\\])*"|\'(?:\\.|[^\'\\])*\'', '""', text)
+    text = re.sub(r'\bextern ""\s*\{', "", text)
+    text = grouped(r"\([^()]*\)", PARENTHESES, text)
+    text = re.sub(r"\b__(attribute|asm)__\s*" + PARENTHESES, "", text)
+    found = [("name", word) for body in re.findall(r"\benum\b[^;{}]*\{([^{}]*)\}", text)
+             for word in re.findall(r"(?:^|,)\s*(\w+)", body)]
+    text = re.sub(r"\bnamespace (\w+)\s*\{", r"\1;", text)
+    text = grouped(r"\{[^{}]*\}", BRACES, text)
+    text = grouped(r"(?<!operator)(?<=\w)\s*<[^<>;]*>", "", text)
+    for head, end in re.findall("([^;%s]*)([;%s])" % (BRACES, BRACES), text):
+        kind = "name" if end == ";" else "template" if "template" in head else "function"
+        for word, bracket in re.findall(r"\b([A-Za-z_]\w*)\s*(%s)?" % PARENTHESES, head.split("=")[0]):
+            if word not in WORDS:
+                found.append((kind if bracket else "name", word))
     return found
-
-
-def one_declaration(tokens, at, found):
-    """Adds the names of one declaration; returns where the next begins."""
-    if tokens[at] == "}":  # of extern "C" or a namespace
-        return at + 1
-    kind = "function"
-    head = []  # the declaration without what is in brackets; () for a pair of round ones
-    while at < len(tokens):
-        token = tokens[at]
-        if token == "template":
-            while tokens[at] != ">":
-                at += 1
-            at += 1
-            kind = "template"  # nothing that could be put into a table
-        elif token in ("__attribute__", "__asm__"):
-            at = group(tokens, at + 1)
-        elif token == "<" and head and re.fullmatch(r"(?!operator)\w+", head[-1]):
-            at = angle(tokens, at)
-        elif token == ";":
-            add_names(head, found, "name")
-            return at + 1
-        elif token == "{" and ("namespace" in head or head[-1:] in (['"C"'], ['"C++"'])):
-            add_names(head, found, "name")
-            return at + 1
-        elif token == "{" and head[-1:] == ["()"]:
-            add_names(head, found, kind)
-            return group(tokens, at)
-        elif token in "([{":
-            end = group(tokens, at)
-            if token == "(":
-                head.append("()")
-            if token == "{" and "enum" in head:
-                add_enumerators(tokens[at + 1:end - 1], found)
-            at = end
-        else:
-            head.append(token)
-            at += 1
-    raise Failed("a declaration does not end: " + " ".join(head))
-
-
-def group(tokens, at):
-    """The index behind the bracket that closes the one at `at`."""
-    depth = 0
-    while at < len(tokens):
-        depth += (tokens[at] in "([{") - (tokens[at] in ")]}")
-        at += 1
-        if not depth:
-            return at
-    raise Failed("brackets do not match")
-
-
-def angle(tokens, at):
-    """The same behind the arguments of a template."""
-    depth = 0
-    while at < len(tokens):
-        if tokens[at] == "(":
-            at = group(tokens, at)
-            continue
-        depth += (tokens[at] == "<") - (tokens[at] == ">")
-        at += 1
-        if not depth:
-            return at
-    raise Failed("angle brackets do not match")
-
-
-def add_enumerators(tokens, found):
-    found.extend(("name", word) for before, word in zip([",", *tokens], tokens) if before == ",")
-
-
-def add_names(head, found, kind):
-    """`kind` is what the word before the brackets is; all others are names."""
-    if head[:1] in (["_Static_assert"], ["static_assert"]):
-        return
-    for word, after in zip(head, head[1:] + [""]):
-        if word == "=":
-            break
-        if re.match(r"[A-Za-z_]", word) and word not in WORDS:
-            found.append((kind if after == "()" else "name", word))
 
 
 # In namespace hf: guard.h, intrusive_ptr.h, lockref_counted.h.
@@ -674,7 +578,6 @@ def prefixed_names(tree, compiler, std):
                    - {"spinlock_ticket"})
     if wrong:
         raise Failed("without the prefix, at file scope: " + ", ".join(wrong))
-    return "%d names" % len({name for _, name in found})
 
 
 # ---- macros -------------------------------------------------------------------------------------
@@ -695,7 +598,6 @@ def prefixed_macros(tree, compiler, std, *more):
     if left & tree.temporary():
         raise Failed("left defined, though several headers define it for a while: "
                      + ", ".join(sorted(left & tree.temporary())))
-    return "%d macros" % len(left)
 
 
 # ---- without a C library ------------------------------------------------------------------------
@@ -711,11 +613,10 @@ def freestanding_alone(tree, compiler, std):
                                         tree.headers(compiler.cpu))
              if name != "internal/env/linux_user.h"]
     command(*compiler(tree, std, "-fsyntax-only", *flags), *units)
-    return "%d headers" % len(units)
 
 
 def freestanding_undefined(tree, compiler, std, *more):
-    made, said = together(tree, compiler, std, *freestanding_flags(compiler, std), *more)
+    made = together(tree, compiler, std, *freestanding_flags(compiler, std), *more)
     undefined = set(re.findall(r" U (\S+)$", command(tool("nm"), made), re.MULTILINE))
     undefined -= {"_GLOBAL_OFFSET_TABLE_", ".TOC."}
     port = PORT | (PORT_VALIDATE if "-DHF_VALIDATE=1" in more else set())
@@ -726,12 +627,11 @@ def freestanding_undefined(tree, compiler, std, *more):
     if port - undefined:
         raise Failed("listed as a port's, but not used: " + ", ".join(sorted(port - undefined)))
     if compiler.is_clang:
-        return "%s, nothing undefined but a port's %d" % (said, len(port))
+        return
     stubs = write(made + ".stubs.c", "".join("void %s(void);\nvoid %s(void) {}\n" % (name, name)
                                              for name in sorted(port | {"_start"})))
     command(compiler.c, *compiler.flags, "-ffreestanding", "-nostdlib", "-static", "-no-pie",
             made, stubs, "-o", made + ".elf")
-    return "%s, linked with a port's %d" % (said, len(port))
 
 
 # ---- text ---------------------------------------------------------------------------------------
@@ -753,7 +653,6 @@ def places(tree, what, pattern, allowed):
                 wrong.append("%s:%d: %s" % (name, number, match[0]))
     if wrong:
         raise Failed("\n".join(wrong))
-    return "%d files" % len(code)
 
 
 def system_headers(tree):
@@ -766,7 +665,6 @@ def system_headers(tree):
                 wrong.append("%s includes <%s>" % (name, header))
     if wrong:
         raise Failed("\n".join(wrong))
-    return "%d files" % len(tree.code)
 
 
 def arch_folders(tree):
@@ -793,7 +691,6 @@ def arch_folders(tree):
                     break
     if wrong or len(folders) < 2:
         raise Failed("\n".join(wrong) or "found only: " + ", ".join(folders))
-    return "%d folders of %d files" % (len(folders), len(base))
 
 
 def offers(code):
@@ -815,7 +712,6 @@ def guards(tree):
             wrong.append("%s: guard %s, not %s" % (name, has[1] if has else "missing", guard))
     if wrong:
         raise Failed("\n".join(wrong))
-    return "%d files" % len(tree.code)
 
 
 def system_header(tree):
@@ -824,7 +720,6 @@ def system_header(tree):
              if (text.count(SYSTEM_HEADER) != 1) != name.startswith(LINUX_KERNEL)]
     if wrong:
         raise Failed("without %s: %s" % (SYSTEM_HEADER.strip(), ", ".join(wrong)))
-    return "%d files" % len(tree.text)
 
 
 # One definition for each of two worlds.
@@ -862,7 +757,6 @@ def definitions(tree, compiler):
              and not re.fullmatch(BY_WORLD, name)]
     if wrong or not functions:
         raise Failed("\n".join(wrong) or "found none")
-    return "%d functions" % len(functions)
 
 
 def moved(tree):
@@ -875,7 +769,6 @@ def moved(tree):
             raise Failed("%s is not one #error that names a header that is there" % name)
     if sorted(tree.moved) != sorted(MOVED):
         raise Failed("old paths: %s" % ", ".join(sorted(tree.moved)))
-    return "%d files" % len(tree.moved)
 
 
 # ---- mutants ------------------------------------------------------------------------------------
@@ -994,14 +887,14 @@ def mutant(tree, number, flaw, name, change, check, says):
     except Failed as found:
         if says not in str(found):
             raise Failed("found, but not for %r:\n%s" % (says, found)) from found
-        return "found"
+        return
     raise Failed("not found")
 
 
 # ---- the list -----------------------------------------------------------------------------------
 
 def checks(tree):
-    """[(name, function that returns what to say)]"""
+    """[(name, function that raises Failed or Skip, or returns)]"""
     found = []
 
     def add(name, function, *arguments):
@@ -1065,18 +958,6 @@ def checks(tree):
     return found
 
 
-def run_one(check):
-    name, function = check
-    try:
-        said = function()
-        said = said if isinstance(said, str) else said[1]
-        return "ok", ("%-66s %s" % (name, said)).rstrip()
-    except Skip as why:
-        return "SKIPPED", "%s: %s" % (name, why)
-    except Failed as why:
-        return "FAILED", "%s\n%s" % (name, re.sub(r"(?m)^", "    ", str(why)))
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -1090,15 +971,10 @@ def main():
     shutil.rmtree(tree.build, ignore_errors=True)
     wanted = [check for check in checks(tree)
               if not args.pattern or any(pattern in check[0] for pattern in args.pattern)]
-    count = {"ok": 0, "FAILED": 0, "SKIPPED": 0}
+    said = Checks()
     with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
-        for state, text in pool.map(run_one, wanted):
-            count[state] += 1
-            print("%s %s" % (state, text), flush=True)
-    print("%(ok)d passed, %(FAILED)d failed, %(SKIPPED)d skipped" % count)
-    if count["FAILED"]:
-        return 1
-    return 0 if count["ok"] else 77
+        list(pool.map(lambda check: said.attempt(*check), wanted))
+    return 77 if not said.passed + said.failed else said.end()
 
 
 if __name__ == "__main__":

@@ -16,18 +16,21 @@ import shutil
 import subprocess
 import sys
 
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+import checks  # noqa: E402
+from checks import Failed, Skip, read, write  # noqa: E402
+
 
 def run(*command, **environment):
-    print("+", " ".join(command), flush=True)
-    subprocess.run(command, check=True, env=dict(os.environ, **environment))
+    return checks.run(*command, env=dict(os.environ, **environment))
 
 
 def sanitize(compiler, source, program, flags):
     """Build for ThreadSanitizer, and run: by the locks' rules, and with a race."""
     words = [compiler, "-fsanitize=thread", "-g", "-O1", "-std=gnu11", "-Wall", "-Werror"]
     if not shutil.which(compiler):
-        print("SKIPPED tsan %s: it is not here" % compiler, flush=True)
-        return True
+        raise Skip("it is not here")
     trial = subprocess.run([*words, "-x", "c", "-", "-o", program], input="int main(void){return 0;}",
                            text=True, stderr=subprocess.DEVNULL, check=False)
     prefix = []
@@ -36,21 +39,16 @@ def sanitize(compiler, source, program, flags):
         prefix = ["setarch", "-R"]  # addresses too random for it
         trial = subprocess.run([*prefix, program], stderr=subprocess.DEVNULL, check=False)
     if trial.returncode:
-        print("SKIPPED tsan %s: its ThreadSanitizer does not work here" % compiler, flush=True)
-        return True
+        raise Skip("its ThreadSanitizer does not work here")
     run(*words, source, "-o", program, *flags)
-    good = True
     for how, expected in (("well", 0), ("race", 1)):
         found = subprocess.run([*prefix, program, how], stdout=subprocess.PIPE, text=True,
                                stderr=subprocess.STDOUT, check=False, timeout=600,
                                env=dict(os.environ, TSAN_OPTIONS="exitcode=66"))
         reports = found.stdout.count("WARNING: ThreadSanitizer")
         if (reports, found.returncode) != (expected, 66 if expected else 0):
-            print(found.stdout)
-            print("%s %s: %d reports and not %d, exit status %d"
-                  % (program, how, reports, expected, found.returncode))
-            good = False
-    return good
+            raise Failed("%s: %d reports and not %d, exit status %d\n%s"
+                         % (how, reports, expected, found.returncode, found.stdout))
 
 
 # What a program that uses one reference count may be larger by than an empty one, in bytes.
@@ -58,20 +56,14 @@ LIMITS = {"text": 16 * 1024, "bss": 4 * 1024}
 
 
 def size(program):
-    out = subprocess.run(["size", "-B", program], check=True, text=True, stdout=subprocess.PIPE).stdout
-    return dict(zip(*(line.split() for line in out.splitlines())))
+    return dict(zip(*(line.split() for line in run("size", "-B", program).splitlines())))
 
 
 def only_what_is_used(cc, source, library, work):
     """Is a program linked with those files of the static library alone that it needs?"""
     programs = {}
-    for name, text in (("empty", "int main(void) { return 0; }\n"),
-                       ("refcount", None)):
-        file = os.path.join(source, "tests", "install", "consumer", "refcount.c")
-        if text:
-            file = os.path.join(work, name + ".c")
-            with open(file, "w", encoding="utf-8") as out:
-                out.write(text)
+    for name, file in (("empty", write(os.path.join(work, "empty.c"), "int main(void) { return 0; }\n")),
+                       ("refcount", os.path.join(source, "tests", "install", "consumer", "refcount.c"))):
         programs[name] = os.path.join(work, name)
         run(*cc.split(), "-O2", file, "-o", programs[name], "-I" + os.path.join(source, "include"),
             library)
@@ -79,15 +71,12 @@ def only_what_is_used(cc, source, library, work):
     empty, refcount = (size(programs[name]) for name in ("empty", "refcount"))
     for section, limit in LIMITS.items():
         more = int(refcount[section]) - int(empty[section])
-        print("%s: %d more than an empty program's, at most %d" % (section, more, limit))
         if more > limit:
-            sys.exit("a program with one reference count is too large: " + section)
-    symbols = subprocess.run(["nm", programs["refcount"]], check=True, text=True,
-                             stdout=subprocess.PIPE).stdout
-    found = [line for line in symbols.splitlines()
+            raise Failed("%s: %d more than an empty program's, at most %d" % (section, more, limit))
+    found = [line for line in run("nm", programs["refcount"]).splitlines()
              if re.search(r"nofault|site|slot|node|spin_rate|mutex|hf_clear|hf_copy", line)]
     if found:
-        sys.exit("a program with one reference count is linked with\n" + "\n".join(found))
+        raise Failed("linked with\n" + "\n".join(found))
 
 
 def files_in(folder):
@@ -100,23 +89,21 @@ def uninstall(args, prefix):
     others = {os.path.join("share", "doc", "others", "README"),
               os.path.join("include", "holdfast", "mine.h")}
     for name in others:
-        os.makedirs(os.path.dirname(os.path.join(prefix, name)))
-        with open(os.path.join(prefix, name), "w", encoding="utf-8"):
-            pass
+        write(os.path.join(prefix, name), "")
     before = files_in(prefix)
     script = (args.cmake, "-DPREFIX=" + prefix, "-DBUILD=" + args.build_dir, "-P",
               os.path.join(args.source_dir, "cmake", "uninstall.cmake"))
     run(args.cmake, "--install", args.build_dir, "--prefix", prefix)
     if "include/holdfast/refcount.h" not in files_in(prefix):
-        sys.exit("nothing was installed in " + prefix)
+        raise Failed("nothing was installed in " + prefix)
     run(*script)
     # An emptied bin, lib or include may be anybody's.
     more = {name for name in files_in(prefix) - before
             if "holdfast" in name or not os.path.isdir(os.path.join(prefix, name))}
     if more or before - files_in(prefix):
-        sys.exit("uninstalled; left behind: %s; gone: %s" % (more, before - files_in(prefix)))
+        raise Failed("left behind: %s; gone: %s" % (more, before - files_in(prefix)))
     if subprocess.run(script, check=False, stderr=subprocess.DEVNULL).returncode == 0:
-        sys.exit("uninstalled once more, where nothing is")
+        raise Failed("uninstalled once more, where nothing is")
 
 
 def main():
@@ -129,7 +116,7 @@ def main():
     prefix = os.path.join(work, "prefix")
     build = os.path.join(work, "build")
     shutil.rmtree(work, ignore_errors=True)
-
+    said = checks.Checks()
     run(args.cmake, "--install", args.build_dir, "--prefix", prefix)
 
     run(args.cmake, "-S", consumer, "-B", build, "-G", "Ninja",
@@ -137,58 +124,43 @@ def main():
         "-DCMAKE_C_COMPILER=" + args.cc, "-DCMAKE_CXX_COMPILER=" + args.cxx)
     run(args.cmake, "--build", build)
     for program in ("c_static", "c_shared", "cxx_static", "cxx_shared"):
-        run(os.path.join(build, program))
+        said.attempt("find_package " + program, run, os.path.join(build, program))
 
-    if not shutil.which("pkg-config"):
-        print("pkg-config is not here")
-        return 1
+    if not said.check("pkg-config is here", shutil.which("pkg-config")):
+        return said.end()
     found = [os.path.join(folder, "pkgconfig") for folder, _, files in os.walk(prefix)
              if "libholdfast.so" in files]
-    flags = subprocess.run(["pkg-config", "--cflags", "--libs", "holdfast"], check=True, text=True,
-                           stdout=subprocess.PIPE,
-                           env=dict(os.environ, PKG_CONFIG_PATH=found[0])).stdout.split()
+    flags = run("pkg-config", "--cflags", "--libs", "holdfast", PKG_CONFIG_PATH=found[0]).split()
     for compiler, source in ((args.cc, "main.c"), (args.cxx, "main.cpp")):
         program = os.path.join(build, "pkg_config_" + os.path.splitext(source)[1][1:])
         run(*compiler.split(), os.path.join(consumer, source), "-o", program, *flags)
-        run(program)
+        said.attempt("pkg-config " + source, run, program)
         # What the program has of the prefix is the folder of the library, without detours.
-        dynamic = subprocess.run(["readelf", "-d", program], check=True, text=True, stdout=subprocess.PIPE).stdout
-        runpath = re.findall(r"\((?:RUNPATH|RPATH)\).*\[(.*)\]", dynamic)
-        if runpath != [os.path.dirname(found[0])]:
-            sys.exit("%s has the RUNPATH %s" % (program, runpath))
+        runpath = re.findall(r"\((?:RUNPATH|RPATH)\).*\[(.*)\]", run("readelf", "-d", program))
+        said.check("RUNPATH of " + source, runpath == [os.path.dirname(found[0])], runpath)
 
     static = [flag.replace("-lholdfast", "-l:libholdfast.a") for flag in flags] + ["-pthread"]
-    sanitized = [sanitize(compiler, os.path.join(consumer, "tsan.c"),
-                          os.path.join(build, "tsan_" + compiler), static)
-                 for compiler in ("gcc", "clang")]
-    if not all(sanitized):
-        return 1
+    for compiler in ("gcc", "clang"):
+        said.attempt("tsan " + compiler, sanitize, compiler, os.path.join(consumer, "tsan.c"),
+                     os.path.join(build, "tsan_" + compiler), static)
 
-    with open(os.path.join(args.source_dir, "README.md"), encoding="utf-8") as readme:
-        text = readme.read()
+    text = read(args.source_dir, "README.md")
     example = re.search(r"^```c\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)[1]
     for strict in ("-std=c11 -Wpedantic", "-std=gnu17"):
-        source = os.path.join(work, "example.c")
-        with open(source, "w", encoding="utf-8") as file:
-            file.write(example)
-        run(*args.cc.split(), *strict.split(), "-Wall", "-Wextra", "-Werror", "-c", source, "-o",
-            os.path.join(work, "example.o"), *flags[:1])
-    with open(os.path.join(consumer, "readme.c"), encoding="utf-8") as file:
-        example += file.read()
-    with open(os.path.join(build, "program.c"), "w", encoding="utf-8") as file:
-        file.write(example)
+        said.attempt("README's example, " + strict, run, *args.cc.split(), *strict.split(), "-Wall", "-Wextra", "-Werror",
+                     "-c", write(os.path.join(work, "example.c"), example), "-o", os.path.join(work, "example.o"), *flags[:1])
+    write(os.path.join(build, "program.c"), example + read(consumer, "readme.c"))
     command = re.search(r"`(cc \$\(pkg-config.*?program\.c.*?)`", text, re.DOTALL)[1]
-    run("sh", "-c", 'cc() { %s "$@"; }; cd "%s" && %s && ./a.out' % (args.cc, build, command),
-        PKG_CONFIG_PATH=found[0])
-
-    only_what_is_used(args.cc, args.source_dir,
-                      os.path.join(os.path.dirname(found[0]), "libholdfast.a"), work)
-    uninstall(args, os.path.join(work, "uninstall"))
-    return 0
+    said.attempt("README's command", lambda: run(
+        "sh", "-c", 'cc() { %s "$@"; }; cd "%s" && %s && ./a.out' % (args.cc, build, command), PKG_CONFIG_PATH=found[0]))
+    said.attempt("only what is used", only_what_is_used, args.cc, args.source_dir,
+                 os.path.join(os.path.dirname(found[0]), "libholdfast.a"), work)
+    said.attempt("uninstall", uninstall, args, os.path.join(work, "uninstall"))
+    return said.end()
 
 
 if __name__ == "__main__":
     try:
         sys.exit(main())
-    except subprocess.CalledProcessError as error:
+    except Failed as error:
         sys.exit(str(error))

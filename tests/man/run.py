@@ -14,6 +14,10 @@ import shutil
 import subprocess
 import sys
 
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+from checks import Checks  # noqa: E402
+
 OPTION = r"(?<![\w-])(--[a-z][a-z-]*)"
 
 
@@ -33,7 +37,7 @@ def main():
     help_text = said("--help")
     ours, _, of_fuse = help_text.partition("FUSE options:")
     ours += "".join(said(*words.split()) for words in args.also)
-    bad, missing = [], []
+    checks, page_name, bad, missing = Checks(), os.path.basename(args.page), [], []
 
     in_page = set(re.findall(OPTION, page))
     in_help = set(re.findall(OPTION, ours)) | {"--help"}
@@ -52,7 +56,7 @@ def main():
     for name in sorted((in_help | names) - (in_page | page_names)):
         bad.append("--help has %s, and the page does not" % name)
     for line in missing:
-        print("SKIPPED man hf-lab, what the page has beyond --help: %s" % line)
+        checks.skip("man hf-lab, what the page has beyond --help", line)
     for name in sorted((in_page | page_names) - (in_help | names | more)) if not missing else []:
         bad.append("the page has %s, and --help does not" % name)
 
@@ -63,13 +67,9 @@ def main():
                                 stderr=subprocess.PIPE, env=dict(os.environ, LC_ALL="C.UTF-8")).stderr
         bad += warned.splitlines()
     else:
-        print("SKIPPED man %s: man is not here, which warns of misspelt macros"
-              % os.path.basename(args.page))
-    for line in bad:
-        print("not ok " + line)
-    print("%s: %d options and tables, %d faults"
-          % (os.path.basename(args.page), len(in_help | names), len(bad)))
-    return 1 if bad else 0
+        checks.skip("man " + page_name, "man is not here, which warns of misspelt macros")
+    checks.wrong(page_name, "\n".join(bad))
+    return checks.end()
 
 
 if __name__ == "__main__":

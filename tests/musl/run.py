@@ -10,8 +10,11 @@ import argparse
 import glob
 import os
 import shutil
-import subprocess
 import sys
+
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+from checks import Checks, run  # noqa: E402
 
 
 def main():
@@ -29,16 +32,16 @@ def main():
     command = ["musl-gcc", "-std=gnu11", "-O1", "-Wall", "-Wextra", "-Werror", "-UNDEBUG",
                "-I" + os.path.join(args.source_dir, "include"),
                "-I" + os.path.join(args.source_dir, "src")]
-    for name, more in (("static", ["-static"]), ("dynamic", [])):
+    def built_and_run(name, *more):
         program = os.path.join(args.work_dir, "battery_" + name)
-        subprocess.run(command + more + library + battery + ["-o", program, "-pthread"], check=True)
-        subprocess.run([sys.executable, os.path.join(args.source_dir, "tests", "ktap.py"), program],
-                       check=True)
-    return 0
+        run(*command, *more, *library, *battery, "-o", program, "-pthread")
+        run(sys.executable, os.path.join(args.source_dir, "tests", "ktap.py"), program)
+
+    checks = Checks()
+    checks.attempt("static", built_and_run, "static", "-static")
+    checks.attempt("dynamic", built_and_run, "dynamic")
+    return checks.end()
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main())
-    except subprocess.CalledProcessError as error:
-        sys.exit(str(error))
+    sys.exit(main())

@@ -24,19 +24,9 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
-from checks import Checks  # noqa: E402
+from checks import Checks, read, write  # noqa: E402
 
 FLAGS = ["-O2", "-DNDEBUG", "-Wall", "-Wextra", "-Wshadow", "-Werror"]
-
-
-def read(*path):
-    with open(os.path.join(*path), encoding="utf-8") as file:
-        return file.read()
-
-
-def write(path, text):
-    with open(path, "w", encoding="utf-8") as file:
-        file.write(text)
 
 
 class Test(Checks):
@@ -78,7 +68,7 @@ class Test(Checks):
                 if not self.run(*words, "empty.c", "-o", "program")[0] or not self.run("./program")[0]:
                     prefix = ["setarch", "-R"]  # addresses too random for it
                     if not self.run(*prefix, "./program")[0]:
-                        print("SKIPPED single %s -fsanitize=%s: it does not work here" % (cc, kind))
+                        self.skip("single %s -fsanitize=%s" % (cc, kind), "it does not work here")
                         continue
                 self.build_and_run("-fsanitize=%s by %s" % (kind, cc), *words, "program.c", "holdfast.c", prefix=prefix)
 

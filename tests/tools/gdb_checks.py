@@ -5,20 +5,20 @@ HF_STRIPPED=1: the library's own symbols are not there.
 """
 import os
 import re
+import sys
 
 import gdb
 
-failed = 0
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+from checks import Checks  # noqa: E402
+
+checks = Checks()
 stripped = os.environ.get("HF_STRIPPED") == "1"
 
 
 def check(name, found, expected):
-    global failed
-    good = re.fullmatch(expected, found, re.DOTALL)
-    print("%s %s" % ("ok" if good else "FAILED", name))
-    if not good:
-        print("  expected %s\n  found    %s" % (expected, found))
-        failed += 1
+    checks.check(name, re.fullmatch(expected, found, re.DOTALL), "\n  expected %s\n  found    %s" % (expected, found))
 
 
 def shown(what):
@@ -116,4 +116,4 @@ else:
     check("holdfast reports", command("holdfast reports"),
           " +1  refcount: addition on 0; use after free\n")
 check("holdfast profile, off", command("holdfast profile"), "holdfast: no profile: .*")
-print("checked: %d failed" % failed)
+checks.end()

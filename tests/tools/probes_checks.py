@@ -1,16 +1,20 @@
 # SPDX-License-Identifier: MIT
 """Run by probes.py inside of gdb: stops at each probe of probes.c, and looks at the arguments."""
+import os
+import sys
+
 import gdb
 
-failed = 0
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+from checks import Checks  # noqa: E402
+
+checks = Checks()
 met = {}
 
 
 def check(name, good, *what):
-    global failed
-    print("%s %s%s" % ("ok" if good else "FAILED", name,
-                       "" if good else ": " + " ".join(str(word) for word in what)))
-    failed += not good
+    checks.check(name, good, " ".join(str(word) for word in what))
 
 
 def number(expression):
@@ -72,4 +76,4 @@ check("misuse, its site", "main" in functions, functions)
 check("fault", met["fault"] == [[address("nowhere"), 11, 2]], met["fault"])
 check("region_fault", met["region_fault"] == [[address("lost + 8"), address("&region"), 7]],
       met["region_fault"])
-print("checked: %d failed" % failed)
+checks.end()
