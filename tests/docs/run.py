@@ -47,25 +47,13 @@ def names(headers, source):
     constants, types = declared.constants(source, ["gcc"])
     words = set(re.findall(r"\w+", "".join(header.text for header in headers.values())))
     wanted |= (constants | {kind.split()[-1] for kind in types}) & words
-    return sorted("%s has no entry" % name for name in wanted - known - {"HF_ENV_FOREVER", "HF_EFAULT", "HF_EINVAL", "HF_ENOENT"}
-                  if not (pending_names(source) and re.match(pending_names(source), name, re.IGNORECASE)))
+    return sorted("%s has no entry" % name for name in wanted - known - {"HF_ENV_FOREVER", "HF_EFAULT", "HF_EINVAL", "HF_ENOENT"})
 
 
-def pending_names(source):
-    """Families whose functions macros still make, which Doxygen does not see: to be removed with the last of them."""
-    top = os.path.join(source, "include", "holdfast")
-    names = [name for name in ("refcount", "spinlock", "lockref") if os.path.isdir(os.path.join(top, name))]
-    if os.path.isfile(os.path.join(top, "internal", "nofault", "memory.h")):
-        names += [r"\w+_nofault", r"\w+_safe", "memory", "iovec", "move", "copy", "nofault", "HF_E"]
-    return r"(?:hf|HF)_(?:%s)|HF_E[A-Z]+$" % "|".join(names) if names else ""
-
-
-def fields(headers, source):
-    found, pending = [], pending_names(source)
+def fields(headers):
+    found = []
     for header in headers.values():
         for entry in header.entries:
-            if pending and re.match(pending, "hf_%s_%s" % (header.stem, entry.name), re.IGNORECASE):
-                continue
             lacks = [] if entry.summary else ["summary"]
             if entry.kind == "function" and not LIKE.match(entry.summary):
                 lacks += [key for key in ("Context", "Ordering") if not entry.field(key)
@@ -100,7 +88,7 @@ def flaws(comments, source):
             with open(path, "w", encoding="utf-8") as file:
                 file.write(text.replace(old, new, 1))
         headers, complaints = comments.load(work, os.path.join(work, "out"))
-        said = "\n".join(complaints + fields(headers, source))
+        said = "\n".join(complaints + fields(headers))
     return found + ["not found: %s in %s" % (flaw[3], flaw[0]) for flaw in FLAWS if flaw[3] not in said]
 
 
@@ -227,7 +215,7 @@ def main():
     with tempfile.TemporaryDirectory() as work:
         headers, complaints = comments.load(source, work)
     run.wrong("names", some(names(headers, source)))
-    run.wrong("fields", some(fields(headers, source)))
+    run.wrong("fields", some(fields(headers)))
     run.wrong("comments", some([line for line in complaints if "@guard" not in line]))
     run.wrong("flaws", some(flaws(comments, source)))
     if args.words:
