@@ -56,7 +56,7 @@ AREAS = {
     "tmpfs": (r"tmpfs|fuse",
               ["tmpfs_tests", "tmpfs_compare", "tmpfs_stress"],
               ["tmpfs_tests", "tmpfs.compare", "tmpfs.stress$"]),
-    "lab": (r"^lab/(?!report|instructions|sim)|^tests/lab", ["hf-lab"], ["lab$"]),
+    "lab": (r"^lab/(?!report|instructions|sim)|^tmpfs/lab|^tests/lab", ["hf-lab"], ["lab$"]),
     "simulate": (r"^lab/sim/", ["hf-lab"], ["lab.simulate$"]),
     "instructions": (r"^lab/instructions", [], ["instructions"]),
     "examples": (r"^(tests/)?examples/", ["examples/all"], ["example"]),

@@ -288,10 +288,10 @@ public:
 	void comment(const std::string &line) { out_ += "# " + line + "\n"; }
 	void plain(const std::string &line) { out_ += line + "\n"; }
 	void add(const std::string &name, const std::string &value, const char *kind,
-		 const std::string &source, const std::string &sweep = "")
+		 const std::string &source)
 	{
 		out_ += name + " = { value = " + value + ", kind = \"" + kind + "\", source = \"" +
-			source + "\"" + (sweep.empty() ? "" : ", sweep = [" + sweep + "]") + " }\n";
+			source + "\" }\n";
 	}
 	const std::string &get() const { return out_; }
 
@@ -453,7 +453,8 @@ int classify_command(const std::vector<std::string> &words)
 	if (near == 0)
 		near = std::max(median(by_distance[SOCKET]), 40.0);
 	file.plain("# SPDX-License-Identifier: MIT");
-	file.comment("Written by `hf-lab classify`. What it could not measure is a guess.");
+	file.comment("Written by `hf-lab classify`. What it does not measure stands in "
+		     "machines/common.");
 	file.plain("title = \"" + cpu_name() + "\"");
 #if defined(__aarch64__)
 	file.add("arch", "\"aarch64\"", "measured", source);
@@ -468,48 +469,26 @@ int classify_command(const std::vector<std::string> &words)
 		 "measured", source);
 	file.add("smt", std::to_string(smt), "measured", source);
 	file.add("ghz", text(ghz), "measured", source + ": dependent additions");
-	file.add("instruction_cycles", "2", "guess", "address, compare and branch of these loops");
-	file.add("l1_cycles", "4", "guess", "load-to-use of a first-level cache");
 	file.add("rmw_cycles", text(std::max(add, swap) * ghz), "measured", source);
 	file.add("swap_cycles", text(exchange * ghz), "measured", source);
-	file.add("release_cycles", "0", "guess", "out of order");
 	file.add("hint_cycles", text(std::max(hint * ghz, 0.5)), "measured", source);
 	transfer("transfer_smt_ns", SIBLING, 8);
 	transfer("transfer_cluster_ns", CLUSTER, near);
 	transfer("transfer_socket_ns", SOCKET, near);
 	transfer("transfer_far_ns", FAR, 2.8 * near);
-	file.add("request_share", "0.33", "guess", "a request is a third of a three-hop transfer",
-		 "0.1, 0.5");
-	file.add("jitter", "0.1", "guess", "not measured");
-	file.add("home_ns", "4", "guess", "a directory serves a read in some cycles", "2, 10");
-	file.add("invalidate_ns", "0.5", "guess", "acknowledgements return together", "0, 2");
-	file.add("hold_cycles", "20", "guess", "not measured", "8, 60");
-	file.add("nearest_share", "0.95", "guess", "not measured", "0.8, 1");
-	file.add("slip_ns", "10", "guess", "not measured", "0, 30");
 	/* Done at the home, an add is slow although nobody else wants the line. */
 	bool far = add > 2 * swap;
 
 	file.add("far_add", far ? "1" : "0", "measured",
 		 source + ": alone, an add takes " + text(add) + " ns, a compare-and-swap " +
 			 text(swap));
-	file.add("far_swap", "0", "guess", "not measured");
-	file.add("far_ns", "10", "guess", "not measured");
+	if (far)
+		file.add("far_ns", "10", "guess", "not measured");
 #if defined(__aarch64__) && !defined(__ARM_FEATURE_ATOMICS)
 	file.add("llsc", "1", "guess", "compiled without LSE");
 #else
 	file.add("llsc", "0", "measured", "one instruction");
 #endif
-	file.add("llsc_exclusive", "0", "guess", "not measured");
-	file.add("monitor_cycles", "20", "guess", "not measured");
-#if defined(__x86_64__)
-	file.add("tso", "1", "published", "Intel SDM vol. 3, 8.2; AMD APM vol. 2, 7.4");
-#else
-	file.add("tso", "0", "published", "Armv8");
-#endif
-	file.add("slice_us", "3000", "guess", "Linux: a usual base slice");
-	file.add("switch_ns", "1500", "guess", "with its cold caches", "1000, 3000");
-	file.add("syscall_ns", "300", "guess", "an empty system call, and the futex bucket");
-	file.add("wake_ns", "3000", "guess", "interrupt, idle state, switch");
 	write_file(out, file.get());
 	(void)load_machine(out);
 	printf("wrote %s\n", out.c_str());

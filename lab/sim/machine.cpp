@@ -57,6 +57,16 @@ class File {
 public:
 	explicit File(const std::string &path) : path_(path) {}
 	Machine read();
+	/* Parameters that the machine's own file does not have. */
+	void read_defaults(Machine *machine) const
+	{
+		for (auto &&[key, node] : parse()) {
+			std::string name(key.str());
+
+			if (!machine->parameters.count(name))
+				read_parameter(machine, name, *node.as_table());
+		}
+	}
 
 private:
 	std::string path_;
@@ -64,6 +74,15 @@ private:
 	[[noreturn]] void fail(const std::string &where, const std::string &what) const
 	{
 		throw std::runtime_error(path_ + ": " + where + ": " + what);
+	}
+	toml::table parse() const
+	{
+		try {
+			return toml::parse_file(path_);
+		} catch (const toml::parse_error &error) {
+			fail("line " + std::to_string(error.source().begin.line),
+			     std::string(error.description()));
+		}
 	}
 	std::string text(const std::string &name, const toml::table &table, const char *key,
 			 bool required) const
@@ -111,20 +130,12 @@ private:
 Machine File::read()
 {
 	Machine m;
-	toml::table file;
-
-	try {
-		file = toml::parse_file(path_);
-	} catch (const toml::parse_error &error) {
-		fail("line " + std::to_string(error.source().begin.line),
-		     std::string(error.description()));
-	}
 	size_t slash = path_.find_last_of('/');
 
 	m.name = path_.substr(slash == std::string::npos ? 0 : slash + 1);
 	if (m.name.size() > 5 && m.name.compare(m.name.size() - 5, 5, ".toml") == 0)
 		m.name.resize(m.name.size() - 5);
-	for (auto &&[key, node] : file) {
+	for (auto &&[key, node] : parse()) {
 		std::string name(key.str());
 
 		if (name == "title") {
@@ -161,6 +172,8 @@ Machine File::read()
 		fail("arch", "missing");
 	if (m.class_name.empty())
 		fail("class", "missing");
+	for (const std::string &common : { m.arch, std::string("all") })
+		File(HF_SIM_MACHINES "/common/" + common + ".toml").read_defaults(&m);
 	std::map<std::string, Parameter> known;
 
 #define TAKE(field, meaning)                                                                       \
@@ -237,7 +250,7 @@ void set_parameter(Machine *machine, const std::string &name, double value)
 	}
 	SIM_NUMBERS(SET)
 #undef SET
-	throw std::runtime_error("no parameter '" + name + "'; a machine file has them all");
+	throw std::runtime_error("no parameter '" + name + "'; machine files have them all");
 }
 
 Machine as_class(const Machine &machine, const std::string &class_name)

@@ -1,41 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * mutex_loops - mutex.h and src/mutex/mutex.c, compiled for a simulated processor. The slow paths get
- * names of their own, beside those of the library that the lab links.
+ * mutex_loops - mutex.h and src/mutex/mutex.c, compiled for a simulated processor. Their functions have
+ * the names of those in the library that the lab links: CMakeLists.txt makes all symbols of this file
+ * local, but for SIM_ARCH_NAME.
  */
 #include "sim.h"
 
 #if defined(SIM_AARCH64)
-#define SIM_OWN(name) name##_of_aarch64
 #define SIM_ARCH_NAME hf_sim_mutex_aarch64
 #else
-#define SIM_OWN(name) name##_of_x86_64
 #define SIM_ARCH_NAME hf_sim_mutex_x86_64
 #endif
-#define hf_detail_mutex_lock_slow SIM_OWN(hf_sim_mutex_lock_slow)
-#define hf_detail_mutex_trylock_slow SIM_OWN(hf_sim_mutex_trylock_slow)
-#define hf_detail_mutex_unlock_slow SIM_OWN(hf_sim_mutex_unlock_slow)
-#define hf_detail_mutex_unlock_late SIM_OWN(hf_sim_mutex_unlock_late)
-
-/* The mutex whose waiters stand in a table has these too; without it the names mean nothing. */
-#define hf_detail_mutex_shared_lock_slow SIM_OWN(hf_sim_mutex_shared_lock_slow)
-#define hf_detail_mutex_shared_take_parked SIM_OWN(hf_sim_mutex_shared_take_parked)
-#define hf_detail_mutex_shared_wake SIM_OWN(hf_sim_mutex_shared_wake)
-#define hf_detail_mutex_enqueue SIM_OWN(hf_sim_mutex_enqueue)
-#define hf_detail_mutex_wait SIM_OWN(hf_sim_mutex_wait)
-#define hf_detail_mutex_lock_contended SIM_OWN(hf_sim_mutex_lock_contended)
-#define hf_detail_bucket_lock SIM_OWN(hf_sim_bucket_lock)
-#define hf_detail_bucket_unlock SIM_OWN(hf_sim_bucket_unlock)
-#define hf_detail_bucket_lock_blocked SIM_OWN(hf_sim_bucket_lock_blocked)
-#define hf_detail_bucket_unlock_blocked SIM_OWN(hf_sim_bucket_unlock_blocked)
-#define hf_detail_bucket_find SIM_OWN(hf_sim_bucket_find)
-#define hf_detail_bucket_append SIM_OWN(hf_sim_bucket_append)
-#define hf_detail_bucket_remove SIM_OWN(hf_sim_bucket_remove)
-#define hf_detail_waiter_is_queued SIM_OWN(hf_sim_waiter_is_queued)
-#define hf_detail_waiter_park SIM_OWN(hf_sim_waiter_park)
-#define hf_detail_waiter_wake SIM_OWN(hf_sim_waiter_wake)
-#define hf_detail_parking_table SIM_OWN(hf_sim_parking_table)
-#define hf_detail_parking_need SIM_OWN(hf_sim_parking_need)
 
 /* Thread-local in the library; of the simulated thread here. */
 #define HF_MUTEX_UNLOCKS (*(uint32_t *)(void *)hf_sim_local(0))

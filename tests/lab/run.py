@@ -210,11 +210,12 @@ class Lab(unittest.TestCase):
             "memory_loops.c": {"hf_detail_clear_bytes", "hf_detail_copy_bytes", "hf_detail_copy_to_page_end",
                                "hf_detail_clear_generic", "hf_detail_copy_generic"},
         }
-        for name in os.listdir(os.path.join(SOURCE, "lab")):
-            if name.endswith((".c", ".cpp", ".h", ".hpp")):
-                with self.subTest(file=name):
-                    self.assertEqual(set(re.findall(r"\bhf_detail_\w+", source("lab", name))),
-                                     private.get(name, set()))
+        for folder in ("lab", "tmpfs/lab"):
+            for name in os.listdir(os.path.join(SOURCE, folder)):
+                if name.endswith((".c", ".cpp", ".h", ".hpp")):
+                    with self.subTest(file=name):
+                        self.assertEqual(set(re.findall(r"\bhf_detail_\w+", source(folder, name))),
+                                         private.get(name, set()))
 
     def test_aims_are_data(self):
         tables = [*TABLES, *here(TMPFS)]

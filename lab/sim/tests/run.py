@@ -257,8 +257,8 @@ class Machines(unittest.TestCase):
         self.refused('smt = { value = 4, kind = "published"', 'smt = { value = 4, kind = "known"', "smt: kind is")
         self.refused('smt = { value = 4, ', 'smt = { ', "smt: needs a value")
         self.refused('smt = { value = 4, kind = "published"', 'smt = { value = 4, kind = "fitted"', "smt: fitted_to goes with")
-        self.refused(r'\nhold_cycles = .*', '', "hold_cycles: missing")
-        self.refused(r'\nhold_cycles', '\nhold_it', "hold_cycles: missing")
+        self.refused(r'\nrmw_cycles = .*', '', "rmw_cycles: missing")
+        self.refused(r'\nrmw_cycles', '\nhold_it', "rmw_cycles: missing")
         self.refused('title = ', 'title: ', "line 3")
 
 

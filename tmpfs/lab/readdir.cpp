@@ -16,9 +16,9 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
+#include "kernel_tmpfs.hpp"
 #include "tmpfs.h"
 
 namespace lab
@@ -27,7 +27,6 @@ namespace
 {
 
 constexpr size_t BUFFER = size_t(256) << 10;
-constexpr long TMPFS_MAGIC = 0x01021994;
 
 struct Listing {
 	struct hf_tmpfs_table *table;
@@ -142,14 +141,6 @@ std::vector<Sample> run_kernel(uint64_t names, int window_ms)
 }
 
 /* Has it room for so many names? Each link counts as a file there. */
-bool kernel_has_room(uint64_t names)
-{
-	struct statfs st;
-
-	return statfs("/dev/shm", &st) == 0 && st.f_type == TMPFS_MAGIC &&
-	       access("/dev/shm", W_OK) == 0 && (st.f_files == 0 || st.f_ffree > names + 8);
-}
-
 } // namespace
 
 std::vector<Cell> readdir_cells(const Settings &)
@@ -172,7 +163,7 @@ std::vector<Cell> readdir_cells(const Settings &)
 		cell.rounds = names < 1000000 ? 9 : 3;
 		cell.run = [names](int ms) { return run_ours(names, ms); };
 		cells.push_back(cell);
-		if (!kernel_has_room(names))
+		if (!have_kernel_tmpfs(names))
 			continue;
 		cell.rows = { Row("readdir", "kernel tmpfs, system calls", "peer", one.name) };
 		cell.run = [names](int ms) { return run_kernel(names, ms); };

@@ -22,7 +22,6 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "holdfast/lockref.h"
@@ -31,6 +30,7 @@
 #include "variants/nofault/implementations.h"
 #include "holdfast/refcount.h"
 #include "holdfast/spinlock.h"
+#include "kernel_tmpfs.hpp"
 #include "tmpfs_variant.h"
 
 namespace lab
@@ -50,7 +50,6 @@ const char *const KERNEL = "kernel tmpfs, system calls";
 #define STRING(x) STRING2(x)
 /* By their own names. */
 const char *const DEFAULT = "refcount=saturating, lockref=bounded, spinlock=small";
-const long TMPFS_MAGIC = 0x01021994;
 
 enum class Case { HOT, EACH, DEEP };
 const struct {
@@ -156,14 +155,6 @@ uint64_t open_read_close_kernel(void *state, int thread, const int *stop)
 	if (!ok)
 		__atomic_store_n(&tree->failed, true, __ATOMIC_RELAXED);
 	return n;
-}
-
-bool have_kernel_tmpfs()
-{
-	struct statfs st;
-
-	return statfs("/dev/shm", &st) == 0 && st.f_type == TMPFS_MAGIC &&
-	       access("/dev/shm", W_OK) == 0;
 }
 
 std::vector<Sample> run_kernel(Case is, int threads, int window_ms)

@@ -22,9 +22,10 @@
 #include <fcntl.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
-#include <sys/vfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "kernel_tmpfs.hpp"
 
 namespace lab
 {
@@ -34,7 +35,6 @@ namespace
 const char *const OURS = "hf-tmpfs-fuse";
 const char *const KERNEL = "kernel tmpfs";
 const char *const PEER = "passthrough_ll on tmpfs";
-const long TMPFS_MAGIC = 0x01021994;
 constexpr int NAMES = 100; /* in the directory that is listed */
 constexpr size_t BLOCK = 4096;
 constexpr size_t FILE_SIZE = 16 << 20;
@@ -325,14 +325,6 @@ std::vector<Sample> run_names(const std::string &variant, const std::vector<int>
 	for (Sample &sample : samples)
 		sample.checked &= ok;
 	return samples;
-}
-
-bool have_kernel_tmpfs()
-{
-	struct statfs st;
-
-	return statfs("/dev/shm", &st) == 0 && st.f_type == TMPFS_MAGIC &&
-	       access("/dev/shm", W_OK) == 0;
 }
 
 /* Once, before there are cells: nothing can be mounted in most containers. */

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/* kernel_tmpfs - /dev/shm, where the kernel's tmpfs is measured for scale. */
+#pragma once
+
+#include <cstdint>
+
+#include <sys/vfs.h>
+#include <unistd.h>
+
+namespace lab
+{
+
+/* It is there, may be written to, and has room for so many names. */
+inline bool have_kernel_tmpfs(uint64_t names = 0)
+{
+	const long TMPFS_MAGIC = 0x01021994;
+	struct statfs st;
+
+	return statfs("/dev/shm", &st) == 0 && st.f_type == TMPFS_MAGIC &&
+	       access("/dev/shm", W_OK) == 0 && (st.f_files == 0 || st.f_ffree > names + 8);
+}
+
+} // namespace lab
