@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What this processor says that it can do. */
+/* Prints the features that this processor reports. */
 #include <stdio.h>
 
 #include <holdfast/internal/cpu.h>

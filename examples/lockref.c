@@ -45,7 +45,10 @@ static void cache_put(struct entry *entry)
 	if (hf_lockref_put_or_lock(&entry->ref))
 		return; /* there are other users: no lock was taken */
 
-	/* We have the last reference, and the lock: nobody gets one until we let go. */
+	/*
+	 * This is the last reference, and the lock is held: no thread gets a new reference until
+	 * it is released.
+	 */
 	if (entry->forget)
 		hf_lockref_mark_dead(&entry->ref);
 	else

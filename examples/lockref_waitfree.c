@@ -38,7 +38,10 @@ static void session_put(struct session *s)
 {
 	if (hf_lockref_waitfree_put_or_lock(&s->ref))
 		return;
-	/* Nobody had a reference a moment ago. If that is still so nobody gets one from now on. */
+	/*
+	 * The count was 0 a moment ago. If it still is, this call makes the object dead, and no
+	 * get succeeds from now on.
+	 */
 	if (hf_lockref_waitfree_mark_dead(&s->ref, 0)) {
 		s->user++;
 		s->twice = 2 * s->user;

@@ -2,7 +2,7 @@
 #ifndef EXAMPLES_MUST_H
 #define EXAMPLES_MUST_H
 /*
- * must - what has to be so in an example, or it ends here with a line that says what was not.
+ * must - checks a condition of an example; prints it and exits if it does not hold.
  *
  * As assert(), but -DNDEBUG does not take it away: so what is inside may do work.
  */

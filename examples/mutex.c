@@ -35,7 +35,7 @@ static bool queue_take(unsigned int *job)
 	return taken;
 }
 
-/* When there is something better to do than to wait for longer than that. */
+/* Gives up after the timeout, to do other work. */
 static bool queue_look(unsigned int *done)
 {
 	if (!hf_mutex_lock_timeout(&queue.lock, 1000000 /* ns */))

@@ -46,7 +46,7 @@ int main(void)
 	printf("%zu of 16 bytes moved\n", 16 - left);
 	must(left == 16 && memcmp(file + page - 16, records, 16) == 0);
 
-	/* By 6 less it goes, and a word in front counts the records, whoever else does. */
+	/* Six bytes fewer fit; the word in front is an atomic count of the records. */
 	left = hf_move_nofault(file + page - 22, file + page - 16, 16);
 	must(left == 0);
 	must(hf_fill_nofault(file + page - 32, 0, 10) == 0);

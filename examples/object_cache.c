@@ -102,7 +102,7 @@ static void cache_put(struct entry *e)
 	hf_lockref_unlock(&e->ref);
 }
 
-/* Of the unused entries the oldest one, which is dead now; or NULL. */
+/* Takes the oldest unused entry, marked dead; NULL if there is none. */
 static struct entry *take_oldest(void)
 {
 	struct entry *e, *newer;
@@ -110,7 +110,10 @@ static struct entry *take_oldest(void)
 	hf_mutex_lock(&unused.lock);
 	for (e = unused.oldest; e; e = newer) {
 		newer = e->newer;
-		/* Against the order of locks: trylock. Who has this lock is using the entry. */
+		/*
+		 * This is against the lock order, so it must be a trylock. If it fails, the holder
+		 * is using the entry.
+		 */
 		if (!hf_lockref_trylock(&e->ref))
 			continue;
 		unlist(e);

@@ -66,7 +66,7 @@ int main(void)
 
 		must(error == 0);
 	}
-	page_put(page); /* ours; the readers may still be busy */
+	page_put(page); /* drop the main thread's reference; the readers may still use theirs */
 	for (int i = 0; i < 3; i++)
 		pthread_join(threads[i], NULL);
 	must(pages_freed == 1);

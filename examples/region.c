@@ -64,7 +64,7 @@ static int sum(const char *name, off_t truncate_to)
 		if (truncate_to >= 0 && ftruncate(file, truncate_to))
 			complain(name, "can't truncate");
 		result = checksum((const unsigned char *)map, size);
-		/* Only now it is known whether that was the file. */
+		/* Only the end of the region tells whether the data was the file's. */
 		if (hf_region_end(&region, &fault) == size) {
 			printf("%016lx  %s\n", result, name);
 			status = 0;

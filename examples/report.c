@@ -51,7 +51,10 @@ int main(void)
 	must(log.kind == HF_REPORT_SUB_UAF && log.object == &refs && log.site);
 	printf("told once: \"%s\"\n", hf_report_text(log.kind));
 
-	/* It is saturated now, and leaks: whatever is done to it, that is a kind of its own. */
+	/*
+	 * The count is saturated now and the object leaks; any further operation reports
+	 * SATURATED.
+	 */
 	must(!hf_refcount_dec_and_test(&refs));
 	must(log.entries == 2 && log.kind == HF_REPORT_SATURATED);
 

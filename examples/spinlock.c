@@ -37,7 +37,7 @@ static unsigned long stats_average(void)
 	return stats.sum / stats.count;
 }
 
-/* When there is something better to do than to wait. */
+/* Does not wait if the lock is held. */
 static bool stats_try_reset(void)
 {
 	if (!hf_spinlock_trylock(&stats.lock))

@@ -27,7 +27,7 @@ struct alignas(HF_ARCH_NO_SHARING) account {
 	}
 };
 
-/* Either account may be named first, by several threads at once: scoped_lock sees to that. */
+/* scoped_lock avoids the deadlock if two threads name the accounts in opposite orders. */
 bool transfer(account &from, account &to, long cents)
 {
 	std::scoped_lock guard(from.lock, to.lock);

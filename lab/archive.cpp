@@ -74,7 +74,10 @@ Row row_of(const json &object)
 	sample.ns_per_op = number_of(object, "ns_per_op");
 	sample.fairness = number_of(object, "fairness");
 	sample.checked = object.at("checked");
-	/* Its starved windows are not in its median: it is marked so only if nothing else is. */
+	/*
+	 * Starved windows are not in the median: the row is marked starved only if it has no
+	 * other.
+	 */
 	sample.starved = object.value("starved", false) && !std::isfinite(sample.ns_per_op);
 	if (std::isfinite(number_of(object, "transfer_ns")))
 		sample.transfer_ns = number_of(object, "transfer_ns");
@@ -152,7 +155,7 @@ std::string machine_text(const json &machine, const char *key)
 
 /* ---- compare -------------------------------------------------------------------------------- */
 
-/* How far two rows of one table that are the same code are apart. */
+/* The largest difference between two rows of a table that measure the same code. */
 std::map<std::string, double> gaps(const std::vector<Row> &rows)
 {
 	std::map<std::string, double> largest;

@@ -157,7 +157,10 @@ void *work(void *argument)
 	CPU_SET(w->cpu, &set);
 	(void)pthread_setaffinity_np(pthread_self(), sizeof(set), &set);
 	w->ready->fetch_add(1);
-	/* More threads than processors wait here too: yield, or the last would never come. */
+	/*
+	 * With more threads than processors this must yield, or the last thread would never
+	 * arrive.
+	 */
 	while (!w->go->load(std::memory_order_acquire))
 		sched_yield();
 	long waited = waits();
@@ -167,7 +170,10 @@ void *work(void *argument)
 	w->ops = w->loop(w->state, w->index, w->stop);
 	w->end_ns = now_ns();
 	used = thread_ns() - used;
-	/* A thread that parks gives its processor up by itself: this shows nothing then. */
+	/*
+	 * A thread that parks gives its processor up by itself, so this says nothing about
+	 * disturbance.
+	 */
 	w->disturbed = waits() == waited && used < 0.95 * (w->end_ns - w->start_ns);
 	return nullptr;
 }
@@ -268,7 +274,7 @@ double transfer_ns()
 	return window.total() ? window.wall_ns / static_cast<double>(window.total()) : 0;
 }
 
-/* Two transfer times that are one and the same, but for noise. */
+/* Are these two transfer times equal, but for noise? */
 static bool same_transfer(double a, double b)
 {
 	return std::max(a, b) < 1.5 * std::min(a, b);
@@ -402,7 +408,7 @@ void Progress::begin(const Plan &plan, const Row &row)
 	if (!terminal_ && now - shown_ns_ < EVERY_NS)
 		return;
 	shown_ns_ = now;
-	/* As planned, until enough is done to see how long it really takes. */
+	/* The planned time, until enough runs are done to extrapolate. */
 	double left_ns = share > 0.05 ? (now - start_ns_) * (1 / share - 1)
 				      : (all_ms_ - done_ms_) * 1e6;
 	std::string left = std::to_string(static_cast<int>(left_ns / 1e9)) + " s left";
@@ -453,7 +459,7 @@ static void keep_usual_transfer(std::vector<Row> *rows)
 		std::vector<Sample> kept;
 
 		for (const Sample &sample : row.samples) {
-			/* One that failed its check stays, whatever its circumstances. */
+			/* A run that failed its check is kept, also if it was disturbed. */
 			if (sample.transfer_ns == 0 || !sample.checked ||
 			    same_transfer(sample.transfer_ns, usual))
 				kept.push_back(sample);

@@ -161,10 +161,10 @@ void note_gaps(std::vector<Row> *rows);
 /* The row that measures the same variant again; NULL = there is none. */
 const Row *again_of(const std::vector<Row> &rows, const Row &row);
 
-/* For those who compute aims: NULL = there is no such row. */
+/* For computing aims; NULL if there is no such row. */
 const Row *find(const std::vector<Row> &rows, const std::string &variant,
 		const std::string &case_name, int threads);
-/* Has it a time, and passed its check? */
+/* True if the row has a time and passed its check. */
 bool valid(const Row *row);
 /* Time of one over that of the other; NAN unless both are valid. */
 double times(const Row *row, const Row *other);
@@ -255,7 +255,7 @@ private:
 /* Measures all cells and returns their rows. */
 std::vector<Row> measure(Plan *plan, const Settings &settings, Progress *progress);
 
-/* What the rows of one table come to: the gap first, then its aims. */
+/* The verdict on the rows of one table: the gap first, then its aims. */
 std::vector<Aim> aims_of(const Table &table, const std::vector<Row> &rows);
 
 /* Nanoseconds since some moment, and of processor time of this thread. */

@@ -140,7 +140,7 @@ uint64_t loop(void *argument, int thread, const int *stop)
 		state->kind->lock(state->hot.ref);
 		begin = now_ns();
 		work(HOLD_NS, stop);
-		/* One that was cut short does not show how long they take. */
+		/* A hold that was cut short says nothing about how long holds take. */
 		if (!__atomic_load_n(stop, __ATOMIC_RELAXED)) {
 			state->hold_ns += now_ns() - begin;
 			state->holds++;

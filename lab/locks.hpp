@@ -47,7 +47,7 @@ struct Pointer {
 namespace lab
 {
 
-/* What a holder keeps beside most locks. */
+/* State that the holder of most locks has to keep: none. */
 struct Nothing {};
 
 template <class L, class = void>

@@ -221,7 +221,7 @@ public:
 		: name_(name), plain_(!name.empty() && is_plain(name)),
 		  temporary_(plain_ ? name + ".tmp" : name)
 	{
-		/* Find out now and not after minutes of measuring. */
+		/* Fail now and not after minutes of measuring. */
 		if (plain_)
 			write("");
 	}

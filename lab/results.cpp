@@ -18,7 +18,7 @@ static const char NOT_MEASURED[] = "a row is not there, has no time, or failed i
 static Aim aim_of(const char *bound, double aim, const std::string &group, const std::string &what,
 		  double value, const std::string &detail)
 {
-	/* As it is written, so that whoever reads it comes to the same verdict. */
+	/* Rounded as it is written to the file, so that a reader reaches the same verdict. */
 	if (std::isfinite(value))
 		value = std::stod(number(value));
 	return { group, what, value, bound, aim, detail };
@@ -328,7 +328,7 @@ std::string text_of(const char *format, double value)
 	return text;
 }
 
-/* So many columns wide: a byte that continues a character takes none. */
+/* Width in columns: UTF-8 continuation bytes count 0. */
 static std::string padded(std::string text, size_t width)
 {
 	size_t columns = static_cast<size_t>(std::count_if(

@@ -1,9 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Write holdfast-sys/src/verbs.rs: the verbs of the headers, as gcc lists them, in Rust; and
-tests/verbs.rs, which links each of them.
+"""Write holdfast-sys/src/verbs.rs: the verbs of the headers, as gcc lists them, in Rust.
 
-    generate.py [--check]       --check: write nothing, exit with 1 if a file is another
+    generate.py [--check]       --check: write nothing, exit with 1 if the file is another
 """
 import os
 import re
@@ -59,32 +58,34 @@ def rust(kind):
     return ("*const " if constant else "*mut ") * stars + name if stars else name
 
 
-def files():
-    """{path: text}"""
-    functions = declared.functions(ROOT, ["gcc"])
+def verbs():
+    """The text of verbs.rs."""
     lines = [HEAD]
-    for function in functions:
+    for function in declared.functions(ROOT, ["gcc"]):
         arguments = ", ".join(
             "%s: %s" % ((name + "_" if name in WORDS else name) or "arg%d" % number, rust(kind))
             for number, (kind, name) in enumerate(function.arguments))
         result = "" if function.result == "void" else " -> " + rust(function.result)
         lines.append("    /// Documented in `%s`.\n    pub fn %s(%s)%s;\n"
                      % (function.header, function.name, arguments, result))
-    links = TEST % (len(functions), "".join("        %s as *const (),\n" % function.name
-                                            for function in functions))
-    return {os.path.join(CRATE, "src", "verbs.rs"): "".join(lines) + "}\n",
-            os.path.join(CRATE, "tests", "verbs.rs"): links}
+    return "".join(lines) + "}\n"
+
+
+def links():
+    """A test in Rust that links each of them: run.py puts it beside the others."""
+    functions = declared.functions(ROOT, ["gcc"])
+    return TEST % (len(functions), "".join("        %s as *const (),\n" % function.name for function in functions))
 
 
 def main():
-    for path, text in files().items():
-        if "--check" in sys.argv[1:]:
-            with open(path, encoding="utf-8") as file:
-                if file.read() != text:
-                    sys.exit("%s is not what the headers declare: run %s" % (path, sys.argv[0]))
-        else:
-            with open(path, "w", encoding="utf-8") as file:
-                file.write(text)
+    path = os.path.join(CRATE, "src", "verbs.rs")
+    if "--check" in sys.argv[1:]:
+        with open(path, encoding="utf-8") as file:
+            if file.read() != verbs():
+                sys.exit("%s is not what the headers declare: run %s" % (path, sys.argv[0]))
+    else:
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(verbs())
 
 
 if __name__ == "__main__":

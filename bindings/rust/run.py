@@ -22,31 +22,23 @@ import argparse
 import os
 import re
 import shutil
-import subprocess
 import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
+sys.path.insert(0, os.path.join(ROOT, "tests"))
+
+import checks  # noqa: E402
+import generate  # noqa: E402
+from checks import Failed, Skip, read, write  # noqa: E402
+
 REGISTRY = "/usr/share/cargo/registry"
 CRATES = ("libc", "lock_api", "cc", "pkg-config")
 CANT_RUN = 77
 
 
-class Skip(Exception):
-    """It can't be checked here: why not."""
-
-
-class Failed(Exception):
-    """What was found."""
-
-
-def command(*words, cwd=HERE, good=True, **environment):
-    done = subprocess.run(words, cwd=cwd, env=dict(os.environ, **environment), text=True, check=False,
-                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                          timeout=1200)
-    if (done.returncode == 0) != good:
-        raise Failed("%s: exit status %d\n%s" % (" ".join(words), done.returncode, done.stdout))
-    return done.stdout
+def command(*words, cwd=HERE, **environment):
+    return checks.run(*words, cwd=cwd, env=dict(os.environ, **environment), timeout=1200)
 
 
 class Cargo:
@@ -66,6 +58,8 @@ class Cargo:
             if not os.path.islink(os.path.join(self.work, link)):
                 os.symlink(os.path.join(ROOT, link), os.path.join(self.work, link))
         mirror(HERE, self.source)
+        # A test that links each verb: made here, for it is one more list of them.
+        self.links = os.path.join(self.source, "holdfast-sys", "tests", "verbs.rs")
         self.environment = {
             "CARGO_HOME": self.home, "CARGO_TARGET_DIR": self.target, "CARGO_NET_OFFLINE": "true",
             "CARGO_TERM_COLOR": "never", "RUSTFLAGS": "-D warnings",
@@ -84,7 +78,7 @@ def mirror(source, target):
         to = os.path.join(target, os.path.relpath(folder, source))
         os.makedirs(to, exist_ok=True)
         names[:] = [name for name in names if name not in ("target", "__pycache__")]
-        for name in set(os.listdir(to)) - set(files + names + ["Cargo.lock"]):
+        for name in set(os.listdir(to)) - set(files + names + ["Cargo.lock", "verbs.rs"]):
             if os.path.isfile(os.path.join(to, name)):
                 os.remove(os.path.join(to, name))
         for name in files + [name for name in names if os.path.islink(os.path.join(folder, name))]:
@@ -97,14 +91,12 @@ def mirror(source, target):
 
 
 def passed(output):
-    """How many tests cargo has run; none is a failure."""
-    number = sum(int(n) for n in re.findall(r"^test result: ok\. (\d+) passed", output, re.MULTILINE))
-    if not number:
+    """Has cargo run tests? None is a failure."""
+    if not sum(int(n) for n in re.findall(r"^test result: ok\. (\d+) passed", output, re.MULTILINE)):
         raise Failed("no test was run\n" + output)
-    return "%d tests" % number
 
 
-class Checks:
+class Crates:
     def __init__(self, cargos, work, build):
         self.cargos, self.work, self.build = cargos, work, build
         self.debian, self.newest = cargos[-1], cargos[0]
@@ -113,11 +105,12 @@ class Checks:
         if not shutil.which("gcc"):
             raise Skip("needs gcc, which lists what a header declares")
         command(sys.executable, "-B", os.path.join(HERE, "generate.py"), "--check")
-        return "as the headers declare"
+        for cargo in self.cargos:
+            write(cargo.links, generate.links())
 
     def test_bundled(self):
         out = self.debian("test", "--workspace", HOLDFAST_SYS_BUNDLED="1")
-        return "cargo %s, %s" % (self.debian.version, passed(out))
+        passed(out)
 
     def test_system(self):
         if not shutil.which("pkg-config"):
@@ -137,19 +130,18 @@ class Checks:
                    if re.fullmatch(r"locks-\w+", name)][0]
         if prefix not in command("ldd", program, **with_library):
             raise Failed("it does not use the library that was installed")
-        return "cargo %s, %s" % (self.newest.version, passed(out))
+        passed(out)
 
     def release(self):
         out = self.newest("test", "--release", "--package", "holdfast", "--lib", "--tests",
                           "--features", "bundled")
-        return "cargo %s, %s" % (self.newest.version, passed(out))
+        passed(out)
 
     def doc(self):
         for cargo in self.cargos:
             cargo("doc", "--workspace", "--no-deps", DOCS_RS="1", CC="/bin/false", PKG_CONFIG="/bin/false",
                   RUSTDOCFLAGS="-D warnings -D rustdoc::broken_intra_doc_links",
                   CARGO_TARGET_DIR=cargo.target + "-doc")
-        return "cargo " + ", ".join(cargo.version for cargo in self.cargos)
 
     def package(self):
         """Of the other crate only the list: cargo resolves its dependency in a registry."""
@@ -164,7 +156,6 @@ class Checks:
             listed = self.newest("package", "--list", "--allow-dirty", "--package", crate).split()
             if missing := [file for file in files if file not in listed]:
                 raise Failed("not in the package %s: %s" % (crate, ", ".join(missing)))
-        return "cargo %s" % self.newest.version
 
     def publish(self):
         """All but the upload, of both. Asks crates.io."""
@@ -176,36 +167,30 @@ class Checks:
         if warnings := set(re.findall(r"^warning: .*", out, re.MULTILINE)) - {
                 "warning: aborting upload due to dry run"}:
             raise Failed("\n".join(warnings))
-        return "cargo %s" % self.newest.version
 
     def lint(self):
         done, folder = [], os.path.dirname(self.newest.path)
         for tool, words in (("cargo-clippy", ["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]),
                             ("cargo-fmt", ["fmt", "--all", "--check"])):
             if not os.path.exists(os.path.join(folder, tool)):
-                print("SKIPPED %s: not beside %s" % (tool, self.newest.path))
+                checks.Checks.skip(tool, "not beside %s" % self.newest.path)
                 continue
             self.newest(*words, DOCS_RS="1", CARGO_TARGET_DIR=self.newest.target + "-lint")
             done.append(tool)
         if not done:
             raise Skip("neither clippy nor rustfmt is here")
-        return ", ".join(done)
 
     def guide(self):
         page = os.path.join(ROOT, "docs", "guide", "other-languages.md")
-        with open(page, encoding="utf-8") as file:
-            examples = re.findall(r"^```rust\n(.*?)^```$", file.read(), re.MULTILINE | re.DOTALL)
+        examples = re.findall(r"^```rust\n(.*?)^```$", read(page), re.MULTILINE | re.DOTALL)
         if not examples:
             raise Failed("no example in " + page)
         folder = os.path.join(self.debian.source, "holdfast", "examples")
-        os.makedirs(folder, exist_ok=True)
         for number, text in enumerate(examples):
-            with open(os.path.join(folder, "guide%d.rs" % number), "w", encoding="utf-8") as file:
-                file.write(text)
+            write(os.path.join(folder, "guide%d.rs" % number), text)
             self.debian("run", "--quiet", "--package", "holdfast", "--example", "guide%d" % number,
                         HOLDFAST_SYS_BUNDLED="1")
         shutil.rmtree(folder)
-        return "%d examples" % len(examples)
 
 
 def main():
@@ -229,23 +214,13 @@ def main():
         return CANT_RUN
 
     build = args.build_dir and os.path.abspath(args.build_dir)
-    checks = Checks([Cargo(path, work) for path in cargos], work, build)
-    count = {"ok": 0, "failed": 0}
+    crates, said = Crates([Cargo(path, work) for path in cargos], work, build), checks.Checks()
     for name in ("verbs", "test_bundled", "test_system", "release", "doc", "package", "publish",
                  "lint", "guide"):
         wanted = any(pattern in name for pattern in args.pattern)
-        if not wanted and (args.pattern or name == "publish"):
-            continue
-        try:
-            print("ok %s: %s" % (name, getattr(checks, name)()), flush=True)
-            count["ok"] += 1
-        except Skip as why:
-            print("SKIPPED %s: %s" % (name, why), flush=True)
-        except Failed as why:
-            print("FAILED %s: %s" % (name, why), flush=True)
-            count["failed"] += 1
-    print("%(ok)d passed, %(failed)d failed" % count)
-    return 1 if count["failed"] else 0
+        if wanted or not args.pattern and name != "publish":
+            said.attempt(name, getattr(crates, name))
+    return said.end()
 
 
 if __name__ == "__main__":

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * classify - measures on the machine at hand what the simulator wants to know of it, and writes a
- * machine file.
+ * classify - measures the cache-transfer costs that the simulator takes as input; writes a machine file.
  *
  * What tells the class: retries of a compare-and-swap loop by T threads. First come, first served:
  * about T-1 a success; any order: about the root of T; a line that is held for a retry: below 1.
@@ -66,7 +65,7 @@ bool pin(int cpu)
 	return !pthread_setaffinity_np(pthread_self(), sizeof(set), &set);
 }
 
-/* ns of one call, the least of five times: what disturbs only adds. */
+/* ns of one call, the least of five times: disturbances only add time. */
 double alone(int cpu, const std::function<void(int)> &times)
 {
 	double best = 1e9;
@@ -476,7 +475,7 @@ int classify_command(const std::vector<std::string> &words)
 	transfer("transfer_cluster_ns", CLUSTER, near);
 	transfer("transfer_socket_ns", SOCKET, near);
 	transfer("transfer_far_ns", FAR, 2.8 * near);
-	/* Done at the home, an add is slow although nobody else wants the line. */
+	/* A far add is slow even if no other processor uses the line. */
 	bool far = add > 2 * swap;
 
 	file.add("far_add", far ? "1" : "0", "measured",

@@ -230,7 +230,7 @@ static void print_against(const std::vector<Row> &rows, const std::string &base,
 			for (int t : threads) {
 				std::vector<double> values;
 				bool cell_cut = false;
-				/* A run that did nothing has no time of an operation. */
+				/* A run without a completed operation has no time per operation. */
 				auto add = [&](double value) {
 					if (std::isfinite(value))
 						values.push_back(value);

@@ -63,9 +63,9 @@ constexpr size_t STORE_BUFFER = 40;
 constexpr size_t POLLED_LINES = 4;
 constexpr size_t SNAPSHOT_BYTES = 4096;
 constexpr Time EVENT_STREAM = 100000000; /* WFE returns after 100 us: Linux's event stream */
-constexpr Time WORK_STEP = 10000000;     /* other work is done in such steps if others wait */
-constexpr Time BARRIER_STEP = 50000;     /* between two looks at the others' store buffers */
-constexpr Time WAKE_CREDIT = 1500000000; /* a thread that slept goes before those that ran */
+constexpr Time WORK_STEP = 10000000;     /* step of work() while other threads are ready */
+constexpr Time BARRIER_STEP = 50000;     /* between two checks of store buffers */
+constexpr Time WAKE_CREDIT = 1500000000; /* scheduling credit of a thread that slept */
 constexpr Time WAKE_PREEMPTS = 1000000000;
 
 Time from_ns(double ns)
@@ -94,11 +94,11 @@ struct Watcher {
 struct Line {
 	int owner = -1; /* a cache */
 	std::bitset<MOST_CACHES> sharers;
-	Time hold = 0; /* it stays where it is until then */
+	Time hold = 0; /* its owner keeps it until then */
 	bool busy = false, leaving = false;
 	int last = -1;        /* where it was last */
 	int last_used = -1;   /* which processor of its cache used it last */
-	uint64_t version = 0; /* changes with its content, and when a cache loses it */
+	uint64_t version = 0; /* incremented when its content changes or a cache loses it */
 	std::vector<Request> queue;
 	std::vector<Watcher> watchers;
 };
@@ -254,7 +254,7 @@ private:
 	{
 		return static_cast<Time>(-1000 * mean_ns * std::log(1 - uniform()));
 	}
-	/* How much later than planned a loop's next access is: interrupts, mispredicted branches. */
+	/* Random delay of a loop's next access: interrupts, mispredicted branches. */
 	Time slip()
 	{
 		if (m_.slip_ns == 0 || random() >> 61)
@@ -345,7 +345,7 @@ private:
 	void arrive(const Event &event);
 	void depart(const Event &event);
 	void wake_watchers(Line &line, Time nap, Time monitor);
-	/* Those that nap wake at `nap`, those in WFE at `monitor`. */
+	/* Wakes napping threads at time `nap`, and those in WFE at `monitor`. */
 	void changed(Line &line, Time nap, Time monitor)
 	{
 		line.version++;
@@ -602,7 +602,7 @@ void Engine::arrive(const Event &event)
 		serve(event.line, time);
 		return;
 	}
-	/* The next request may have it after the first access, and after it was held. */
+	/* The next request gets the line after the first access, and after the hold time. */
 	bool is_new = line.owner != at.cache;
 	auto accessed = [&](Time end) {
 		line.hold = std::max(line.hold, end);
@@ -1055,7 +1055,7 @@ uint32_t Engine::monitor(const volatile void *p, uint32_t old)
 	if (value != old)
 		return value;
 	sync();
-	if (!has(line, cache())) { /* it went meanwhile: the event is pending */
+	if (!has(line, cache())) { /* lost meanwhile: an event is pending */
 		thread.now += monitor_;
 		return value;
 	}
@@ -1108,7 +1108,10 @@ void Engine::work(double ns)
 
 /* ---- Scheduling --------------------------------------------------------------------------- */
 
-/* The current thread leaves its processor, as that; returns when it runs again. */
+/*
+ * The current thread enters this state and leaves its processor; returns when it is scheduled
+ * again.
+ */
 void Engine::give_up(State state)
 {
 	Thread &thread = *current_;
@@ -1144,7 +1147,7 @@ void Engine::start_thread(Processor &at, int id, Time time)
 		     at.slice);
 }
 
-/* The thread that has run least; if none waits here, one that waits elsewhere. */
+/* Picks the ready thread that has run least; if this queue is empty, steals one from another. */
 void Engine::next_thread(Processor &at, Time time)
 {
 	Processor *from = &at;
@@ -1278,7 +1281,7 @@ int Engine::park(const volatile void *word, uint32_t expected, uint64_t deadline
 	thread.now += from_ns(m_.syscall_ns / 2);
 	sync();
 	drain();
-	/* The kernel's look at the word, and the queueing, are one step. */
+	/* Comparing the word and queueing the thread are atomic, as in the kernel. */
 	if (static_cast<uint32_t>(load(word, 4, nullptr)) != expected) {
 		thread.now += from_ns(m_.syscall_ns / 2);
 		return 1;
@@ -1321,7 +1324,7 @@ uint32_t Engine::unpark(const volatile void *word, uint32_t n)
 
 /* ---- A run -------------------------------------------------------------------------------- */
 
-/* Not of the clock: a machine that does other things too must not cut a run. */
+/* Processor time, not wall time: load on the host must not cut a run short. */
 double processor_seconds()
 {
 	timespec now;

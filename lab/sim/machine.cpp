@@ -207,7 +207,7 @@ Machine load_machine(const std::string &path)
 	return File(path).read();
 }
 
-/* A test may have another folder. */
+/* Tests may name another folder. */
 static std::string folder_of_machines()
 {
 	const char *other = getenv("HOLDFAST_LAB_MACHINES");
@@ -316,7 +316,10 @@ void calibrate(Machine *machine)
 		for (int round = 0; round < 8; round++) {
 			double printed = message_ns(*machine, 0, one.partner);
 
-			/* What does not scale with it, is taken for constant. */
+			/*
+			 * The part of the time that does not scale with the parameter is assumed
+			 * constant.
+			 */
 			*one.value = std::max(0.1, *one.value + (target - printed));
 			if (std::fabs(printed / target - 1) < 0.01)
 				break;

@@ -47,13 +47,16 @@ uint64_t hf_sim_now(void);
 void hf_sim_yield(void);
 void hf_sim_barrier_all(void);
 
-/* What the process has once, zeroed before each run; first called by init(), so not by a thread. */
+/*
+ * Memory that exists once per process, zeroed before each run. Call it in init() first, not in a
+ * thread.
+ */
 void *hf_sim_table(size_t bytes);
 
 /* Words that each simulated thread has for itself, 0 at first: thread-local variables. */
 int32_t *hf_sim_local(unsigned int index);
 
-/* For the loops: is the time over? One operation is done. Other work, for so long. */
+/* For the loops: has the window ended; count one operation; do other work for so many ns. */
 bool hf_sim_done(void);
 void hf_sim_op(void);
 void hf_sim_work(double ns);

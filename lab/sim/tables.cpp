@@ -75,7 +75,7 @@ static uint32_t number(const std::string &variant, const std::string &text)
 	return static_cast<uint32_t>(n);
 }
 
-/* Is it what the header's short names are, as they are? */
+/* Is this variant the shipped default, with its default constants? */
 static bool is_default(const std::string &table, const std::string &variant)
 {
 	for (const struct hf_sim_arch *arch : { &hf_sim_arch_x86_64, &hf_sim_mutex_x86_64 }) {
@@ -154,8 +154,8 @@ static std::string turn_knobs(const std::string &variant)
 }
 
 /*
- * In a collapse 256 threads need 256 transfers for a success, and each should have some: so the
- * window grows with the threads.
+ * When 256 threads collapse, one success costs 256 transfers, and each thread should succeed a few
+ * times: so the window grows with the number of threads.
  */
 static double window_of(const Case &one)
 {
@@ -237,7 +237,7 @@ Outcome simulate(const Case &one)
 namespace
 {
 
-/* How far it is: a line on stderr every ten seconds, so none where it takes less. */
+/* Prints progress on stderr every ten seconds; nothing for shorter runs. */
 class Progress {
 public:
 	explicit Progress(size_t cases) : cases_(cases), begin_(now()), last_(begin_) {}
@@ -266,8 +266,8 @@ private:
 } // namespace
 
 /*
- * Each process takes the next case that nobody has, and writes what came out of it to memory that
- * all share. A case does not depend on who runs it.
+ * Each process takes the next unclaimed case and writes its outcome to shared memory. Outcomes do
+ * not depend on which process runs a case.
  */
 std::vector<Outcome> simulate_all(const std::vector<Case> &cases, int jobs)
 {
@@ -339,7 +339,7 @@ Machine prepare(const Machine &file, const std::string &class_name, const Settin
 	return machine;
 }
 
-/* A value of this parameter changes nothing of what is asked for. */
+/* This parameter has no effect on the requested runs. */
 static bool is_idle(const std::string &name, const Machine &machine, int most_threads)
 {
 	if (name == "switch_ns")

@@ -30,7 +30,7 @@ struct Case {
 	bool naps = true;            /* engine.hpp, E3 */
 };
 
-/* Plain data: it is passed between processes. */
+/* Plain data: passed between processes in shared memory. */
 struct Outcome {
 	double ns_per_op; /* of the whole machine */
 	double fairness;
@@ -56,7 +56,7 @@ struct Outcome {
  */
 Outcome simulate(const Case &one);
 
-/* Runs all of them, on so many processes; what takes long says on stderr how far it is. */
+/* Runs all cases in @jobs processes; long runs print their progress on stderr. */
 std::vector<Outcome> simulate_all(const std::vector<Case> &cases, int jobs);
 
 /* What a table has if nothing else is asked for. */

@@ -74,7 +74,7 @@ private:
 	}
 };
 
-/* What is simulated for a figure: some cases, and a value of what came out. */
+/* The cases that are simulated for a figure, and how its value is computed from their outcomes. */
 struct Spec {
 	Figure figure;
 	std::vector<Case> cases;
@@ -342,7 +342,10 @@ private:
 			}
 		}
 	}
-	/* In cycles: the increment of the shared word, and the loop around all. */
+	/*
+	 * In cycles: the increment of the shared word, and the loop around lock, increment and
+	 * unlock.
+	 */
 	static constexpr double A53_SECTION = 4, A53_LOOP = 4;
 
 	void opteron()

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Hold the headers to what they promise, whoever includes them.
+"""Check what the headers promise to the programs that include them.
 
     run.py --source-dir DIR --build-dir DIR [--jobs N] [PATTERN...]
 

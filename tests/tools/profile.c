@@ -147,7 +147,7 @@ static uint64_t computed(pthread_t thread)
 	return (uint64_t)used.tv_sec * 1000000000u + (uint64_t)used.tv_nsec;
 }
 
-/* Its word does not show who waits: a thread that computes for so long has found it held. */
+/* The word does not show waiters: a thread that has run for so long has found it held. */
 static void rounds_spinlock(void)
 {
 	pthread_t threads[2];

@@ -83,7 +83,7 @@ bool write_block(Place &place)
 	return ::pwrite(place.fd, place.block, BLOCK, 1 << 16) == BLOCK;
 }
 
-/* Somewhere in the file, of which every page is there. */
+/* At a random block of the file; all its pages are allocated. */
 bool write_anywhere(Place &place)
 {
 	place.random = place.random * 6364136223846793005u + 1442695040888963407u;
@@ -201,7 +201,7 @@ public:
 			usleep(1000);
 	}
 
-	/* Whether it came to its end as it should. Its files have been removed. */
+	/* Unmounts; true if the server exited normally. The files must have been removed before. */
 	bool end()
 	{
 		bool ok = true;

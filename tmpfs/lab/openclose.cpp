@@ -343,7 +343,7 @@ std::vector<Aim> openclose_aims(const std::vector<Row> &rows)
 	const Row *two = ours("hot file", 2), *best = nullptr;
 	double same_least = NAN, same_most = NAN;
 
-	/* Others: not the default by its own name, and none without protection. */
+	/* Other choices: neither the default under its own name, nor the unchecked count. */
 	for (const Row &row : rows) {
 		double ratio = times(&row, two);
 

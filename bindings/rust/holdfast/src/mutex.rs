@@ -11,7 +11,7 @@ pub(crate) fn nanoseconds(time: Duration) -> u64 {
 }
 
 /// A mutex of 4 bytes, for [`lock_api`]. Spins for some 10 µs, then parks; a free lock can be taken
-/// by whoever runs, and a waiter gets its turn by a hand-off.
+/// by any running thread, and threads that keep taking it make room for a waiter every 300 µs.
 #[repr(transparent)]
 #[derive(Debug)]
 pub struct RawMutex(sys::hf_mutex_t);
@@ -154,7 +154,7 @@ unsafe impl lock_api::RawMutex for RawSpinlock {
 /// Mutual exclusion for some ten to some hundred instructions, by threads that have a processor
 /// each.
 ///
-/// Where there may be more runnable threads than processors waiters burn their time slices: take a
+/// With more runnable threads than processors its waiters waste their time slices: take a
 /// [`Mutex`], which costs no more when it is free.
 ///
 /// ```

@@ -194,7 +194,7 @@ fn condvar_with_two_mutexes() {
         for mutex in &mutexes {
             *mutex.lock() = true;
         }
-        // Until both have seen it, whoever waited first.
+        // Until both threads have seen it, in either order.
         changed.notify_all();
     });
 }
@@ -268,7 +268,7 @@ fn lockref_last_put_decides() {
                             !winners.swap(true, Ordering::Relaxed),
                             "two have dropped the last"
                         );
-                        // SAFETY: whoever drops the last has it for itself.
+                        // SAFETY: the thread that drops the last reference has exclusive access.
                         unsafe { touched.add() };
                     }
                 });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! nofault and MappedFile: faults are exact, and whoever else handles them still does.
+//! nofault and MappedFile: faults are exact, and other handlers still get theirs.
 
 use std::env;
 use std::fs::{self, File, OpenOptions};
