@@ -8,34 +8,25 @@
 namespace
 {
 
-const int PUNCH = HF_TMPFS_FALLOC_PUNCH_HOLE | HF_TMPFS_FALLOC_KEEP_SIZE;
-const int KEEP = HF_TMPFS_FALLOC_KEEP_SIZE;
-
-class TmpfsData : public TmpfsWorld {
+/* Slot 0 of the steps, and `fd`, are of one file. */
+class TmpfsData : public TmpfsSteps {
 protected:
 	void SetUp() override
 	{
-		TmpfsWorld::SetUp();
-		fd = open("/f", O_RDWR | O_CREAT);
+		TmpfsSteps::SetUp();
+		begin();
 	}
+
+	void begin()
+	{
+		run("open 0 /f rw,creat");
+		fd = side_.fd("0");
+	}
+
 	ssize_t write(const std::string &data, off_t at)
 	{
 		return hf_tmpfs_pwrite(t, fd, data.data(), data.size(), at);
 	}
-	off_t seek(off_t at, int whence) { return hf_tmpfs_lseek(t, fd, at, whence); }
-	int fallocate(int mode, off_t at, off_t size)
-	{
-		return hf_tmpfs_fallocate(t, fd, mode, at, size);
-	}
-	void limit(uint64_t pages)
-	{
-		struct hf_tmpfs_options options = {};
-
-		options.size = pages * 4096;
-		make(options);
-		fd = open("/f", O_RDWR | O_CREAT);
-	}
-	blkcnt_t pages() { return stat("/f").st_blocks / 8; }
 
 	int fd = -1;
 };
@@ -59,22 +50,12 @@ TEST_F(TmpfsData, ReadsWhatWasWritten)
 
 TEST_F(TmpfsData, PositionAndAppend)
 {
-	char buffer[8] = {};
-
-	EXPECT_EQ(hf_tmpfs_write(t, fd, "abc", 3), 3);
-	EXPECT_EQ(hf_tmpfs_write(t, fd, "def", 3), 3);
-	EXPECT_EQ(hf_tmpfs_read(t, fd, buffer, 8), 0);
-	EXPECT_EQ(seek(-4, SEEK_CUR), 2);
-	EXPECT_EQ(hf_tmpfs_read(t, fd, buffer, 3), 3);
-	EXPECT_STREQ(buffer, "cde");
-	EXPECT_EQ(hf_tmpfs_pwrite(t, fd, "X", 1, 0), 1);
-	EXPECT_EQ(seek(0, SEEK_CUR), 5);
-
-	int append = open("/f", O_RDWR | O_APPEND);
-	EXPECT_EQ(hf_tmpfs_write(t, append, "ghi", 3), 3);
-	EXPECT_EQ(hf_tmpfs_lseek(t, append, 0, SEEK_CUR), 9);
-	EXPECT_EQ(hf_tmpfs_pwrite(t, append, "j", 1, 0), 1); /* as Linux: at the end all the same */
-	EXPECT_EQ(contents("/f"), "Xbcdefghij");
+	run(R"(
+		write 0 abc = 3; write 0 def = 3; read 0 8 = ""; seek 0 -4 cur = 2; read 0 3 = cde
+		pwrite 0 X 0 = 1; seek 0 0 cur = 5
+		open 1 /f rw,append; write 1 ghi = 3; seek 1 0 cur = 9
+		pwrite 1 j 0 = 1; contents /f = Xbcdefghij
+	)"); /* O_APPEND: at the end, whatever pwrite() says, as Linux has it */
 }
 
 TEST_F(TmpfsData, Vectors)
@@ -86,7 +67,7 @@ TEST_F(TmpfsData, Vectors)
 	struct iovec in[2] = { { a, 3 }, { b, 3 } };
 
 	EXPECT_EQ(hf_tmpfs_writev(t, fd, out, 3), 6);
-	EXPECT_EQ(seek(1, SEEK_SET), 1);
+	run("seek 0 1 set");
 	EXPECT_EQ(hf_tmpfs_readv(t, fd, in, 2), 5);
 	EXPECT_STREQ(a, "bcd");
 	EXPECT_STREQ(b, "ef");
@@ -101,26 +82,15 @@ TEST_F(TmpfsData, Vectors)
 
 TEST_F(TmpfsData, AccessModes)
 {
-	int only_read = open("/f", O_RDONLY), only_write = open("/f", O_WRONLY), root = open("/");
-	char c = 0;
-
-	EXPECT_EQ(hf_tmpfs_write(t, only_read, &c, 1), -EBADF);
-	EXPECT_EQ(hf_tmpfs_read(t, only_write, &c, 1), -EBADF);
-	EXPECT_EQ(hf_tmpfs_read(t, 99, &c, 1), -EBADF);
-	EXPECT_EQ(hf_tmpfs_write(t, -1, &c, 1), -EBADF);
-	EXPECT_EQ(hf_tmpfs_read(t, root, &c, 1), -EISDIR);
-	EXPECT_EQ(hf_tmpfs_pread(t, fd, &c, 1, -1), -EINVAL);
-	EXPECT_EQ(hf_tmpfs_pwrite(t, fd, &c, 1, -1), -EINVAL);
-	EXPECT_EQ(hf_tmpfs_ftruncate(t, only_read, 0), -EINVAL);
-	EXPECT_EQ(hf_tmpfs_ftruncate(t, root, 0), -EINVAL);
-	EXPECT_EQ(hf_tmpfs_ftruncate(t, fd, -1), -EINVAL);
-	EXPECT_EQ(hf_tmpfs_ftruncate(t, 99, 0), -EBADF);
-	EXPECT_EQ(hf_tmpfs_truncate(fs, "/", 0), -EISDIR);
-	EXPECT_EQ(hf_tmpfs_truncate(fs, "/f", -1), -EINVAL);
-	EXPECT_EQ(hf_tmpfs_truncate(fs, "/none", 0), -ENOENT);
-	EXPECT_EQ(hf_tmpfs_fallocate(t, only_read, 0, 0, 1), -EBADF);
-	EXPECT_EQ(hf_tmpfs_fallocate(t, 99, 0, 0, 1), -EBADF);
-	EXPECT_EQ(hf_tmpfs_lseek(t, 99, 0, SEEK_SET), -EBADF);
+	run(R"(
+		open 1 /f r; open 2 /f w; open 3 /; symlink f /s; symlink none /dangling
+		write 1 x = EBADF; read 2 1 = EBADF; read 9 1 = EBADF; write 9 x = EBADF; read 3 1 = EISDIR
+		pread 0 1 -1 = EINVAL; pwrite 0 x -1 = EINVAL
+		ftruncate 1 0 = EINVAL; ftruncate 3 0 = EINVAL; ftruncate 0 -1 = EINVAL; ftruncate 9 0 = EBADF
+		truncate / 0 = EISDIR; truncate /f -1 = EINVAL; truncate /none 0 = ENOENT
+		truncate /s 1; truncate /dangling 0 = ENOENT
+		fallocate 1 allocate 0 1 = EBADF; fallocate 9 allocate 0 1 = EBADF; seek 9 0 set = EBADF
+	)");
 }
 
 /* ---- faults -------------------------------------------------------------------------------- */
@@ -153,8 +123,7 @@ TEST_F(TmpfsData, ABadSourceIsWrittenAsFarAsItGoes)
 
 	memset(page.before(17), 'y', 17);
 	EXPECT_EQ(hf_tmpfs_pwrite(t, fd, page.bad(), 10, 0), -EFAULT);
-	EXPECT_EQ(stat("/f").st_size, 0);
-	EXPECT_EQ(pages(), 0);
+	run("stat /f size pages = 0 0");
 	EXPECT_EQ(hf_tmpfs_pwrite(t, fd, page.before(17), 5000, 4090), 17);
 	EXPECT_EQ(stat("/f").st_size, 4107);
 	EXPECT_EQ(read(fd, 30, 4085), std::string(5, '\0') + std::string(17, 'y'));
@@ -168,194 +137,116 @@ TEST_F(TmpfsData, ABadSourceIsWrittenAsFarAsItGoes)
 
 TEST_F(TmpfsData, SpaceIsLimitedAndComesBack)
 {
-	limit(4);
-	EXPECT_EQ(write(std::string(3 * 4096, 'a'), 0), 3 * 4096);
-	EXPECT_EQ(write(std::string(3 * 4096, 'b'), 3 * 4096 - 10), 4096 + 10); /* a short write */
-	EXPECT_EQ(write("c", 4 * 4096), -ENOSPC);
-	EXPECT_EQ(stat("/f").st_size, 4 * 4096);
-	EXPECT_EQ(write("c", 0), 1); /* what is there can be written again */
-	EXPECT_EQ(free_pages(), 0u);
-	prove();
-	ASSERT_EQ(hf_tmpfs_ftruncate(t, fd, 4096), 0);
-	EXPECT_EQ(free_pages(), 3u);
-	EXPECT_EQ(fallocate(0, 0, 5 * 4096), -ENOSPC);
-	EXPECT_EQ(fallocate(KEEP, 4096, 4 * 4096), -ENOSPC);
-	EXPECT_EQ(free_pages(), 3u); /* nothing is lost by a failure */
-	EXPECT_EQ(stat("/f").st_size, 4096);
-	prove();
-	EXPECT_EQ(fallocate(0, 4096, 3 * 4096), 0);
-	EXPECT_EQ(free_pages(), 0u);
-	EXPECT_EQ(write(std::string(4096, 'd'), 2 * 4096), 4096);
+	run("limit 4 0");
+	begin();
+	run(R"(
+		pwrite 0 a*12288 0 = 12288; pwrite 0 b*12288 3p-10 = 4106; pwrite 0 c 4p = ENOSPC
+		stat /f size = 16384; pwrite 0 c 0 = 1; free = 0 0; check
+		ftruncate 0 1p; free = 3 0
+		fallocate 0 allocate 0 5p = ENOSPC; fallocate 0 keep 1p 4p = ENOSPC
+		free = 3 0; stat /f size = 4096; check
+		fallocate 0 allocate 1p 3p; free = 0 0; pwrite 0 d*4096 2p = 4096
+	)");
 	/* What was taken and not written stays a hole to SEEK_DATA when a fallocate fails. */
-	ASSERT_EQ(hf_tmpfs_ftruncate(t, fd, 0), 0);
-	ASSERT_EQ(hf_tmpfs_ftruncate(t, fd, 9 * 4096), 0);
-	ASSERT_EQ(fallocate(KEEP, 0, 4096), 0);
-	ASSERT_EQ(write(std::string(2 * 4096, 'e'), 5 * 4096), 2 * 4096);
-	EXPECT_EQ(fallocate(0, 0, 3 * 4096), -ENOSPC);
-	EXPECT_EQ(free_pages(), 1u);
-	EXPECT_EQ(seek(0, SEEK_DATA), 5 * 4096);
-	EXPECT_EQ(fallocate(0, 0, 2 * 4096), 0);
-	EXPECT_EQ(seek(0, SEEK_DATA), 0);
-	EXPECT_EQ(seek(0, SEEK_HOLE), 4096);
+	run(R"(
+		ftruncate 0 0; ftruncate 0 9p; fallocate 0 keep 0 1p; pwrite 0 e*8192 5p
+		fallocate 0 allocate 0 3p = ENOSPC; free = 1 0; seek 0 0 data = 20480
+		fallocate 0 allocate 0 2p; seek 0 0 data = 0; seek 0 0 hole = 4096
+	)");
 }
 
 TEST_F(TmpfsData, SpaceOfTargetsAndOfSparseFiles)
 {
-	limit(6);
 	/* A long target takes a page, a short one none: as Linux's tmpfs has it. */
-	ASSERT_EQ(hf_tmpfs_symlink(fs, std::string(127, 's').c_str(), "/short"), 0);
-	EXPECT_EQ(free_pages(), 6u);
-	for (int i = 0; i < 6; i++)
-		ASSERT_EQ(hf_tmpfs_symlink(fs, std::string(128, 'l').c_str(),
-					   ("/long" + std::to_string(i)).c_str()),
-			  0);
-	EXPECT_EQ(free_pages(), 0u);
-	EXPECT_EQ(hf_tmpfs_symlink(fs, std::string(4000, 'l').c_str(), "/more"), -ENOSPC);
-	struct stat st;
-	ASSERT_EQ(hf_tmpfs_lstat(fs, "/long0", &st), 0);
-	EXPECT_EQ(st.st_blocks, 8);
-	prove();
-	for (int i = 0; i < 6; i++)
-		ASSERT_EQ(hf_tmpfs_unlink(fs, ("/long" + std::to_string(i)).c_str()), 0);
-	EXPECT_EQ(free_pages(), 6u);
+	run(R"(
+		limit 6 0; symlink s*127 /short; free = 6 0
+		symlink l*128 /1; symlink l*128 /2; symlink l*128 /3; symlink l*128 /4; symlink l*128 /5
+		symlink l*128 /6; free = 0 0; symlink l*4000 /more = ENOSPC; lstat /1 pages = 1; check
+		unlink /1; unlink /2; unlink /3; unlink /4; unlink /5; unlink /6; free = 6 0
+	)");
+	begin();
 	/* 9 nodes above the first page that is far out, 8 more above the next: 4 take no space. */
-	EXPECT_EQ(write("x", int64_t(1) << 60), 1);
-	EXPECT_EQ(free_pages(), 4u);
-	EXPECT_EQ(pages(), 1);
-	EXPECT_EQ(write("x", int64_t(3) << 60), 1);
-	EXPECT_EQ(free_pages(), 2u);
-	EXPECT_EQ(write("x", int64_t(5) << 60), 1);
-	EXPECT_EQ(free_pages(), 0u);
-	EXPECT_EQ(write("x", int64_t(7) << 60), -ENOSPC);
-	EXPECT_EQ(write("x", (int64_t(5) << 60) + 4096), -ENOSPC);
-	EXPECT_EQ(free_pages(), 0u);
-	prove();
-	EXPECT_EQ(fallocate(PUNCH, int64_t(3) << 60, 4096), 0);
-	EXPECT_EQ(free_pages(), 2u);
-	prove();
-	ASSERT_EQ(hf_tmpfs_ftruncate(t, fd, 0), 0);
-	EXPECT_EQ(free_pages(), 6u);
+	run(R"(
+		pwrite 0 x 2^60 = 1; free = 4 0; stat /f pages = 1
+		pwrite 0 x 2^61+2^60 = 1; free = 2 0; pwrite 0 x 2^62+2^60 = 1; free = 0 0
+		pwrite 0 x 2^62+2^61+2^60 = ENOSPC; pwrite 0 x 2^62+2^60+1p = ENOSPC; free = 0 0; check
+		fallocate 0 punch 2^61+2^60 1p; free = 2 0; check; ftruncate 0 0; free = 6 0
+	)");
 	/* The limit can be changed, but not to less than is in use. */
-	EXPECT_EQ(write(std::string(3 * 4096, 'a'), 0), 3 * 4096);
+	run("pwrite 0 a*12288 0");
 	EXPECT_EQ(hf_tmpfs_resize(fs, 2 * 4096, 0), -EINVAL);
 	EXPECT_EQ(hf_tmpfs_resize(fs, 3 * 4096, 1), -EINVAL);
-	EXPECT_EQ(free_pages(), 3u);
+	run("free = 3 0");
 	EXPECT_EQ(hf_tmpfs_resize(fs, 3 * 4096, 9), 0);
-	EXPECT_EQ(write("b", 3 * 4096), -ENOSPC);
-	EXPECT_EQ(free_inodes(), 6u);
+	run("pwrite 0 b 3p = ENOSPC; free = 0 6");
 	EXPECT_EQ(hf_tmpfs_resize(fs, 4 * 4096, 0), 0);
-	EXPECT_EQ(write("b", 3 * 4096), 1);
+	run("pwrite 0 b 3p = 1");
 }
 
 TEST_F(TmpfsData, TruncateAndExtend)
 {
-	ASSERT_EQ(write(std::string(10000, 'x'), 0), 10000);
-	ASSERT_EQ(hf_tmpfs_ftruncate(t, fd, 5000), 0);
-	EXPECT_EQ(pages(), 2);
-	ASSERT_EQ(hf_tmpfs_truncate(fs, "/f", 10000), 0);
-	EXPECT_EQ(read(fd, 10, 4995), std::string(5, 'x') + std::string(5, '\0'));
-	EXPECT_EQ(read(fd, 10, 9990), std::string(10, '\0'));
-	EXPECT_EQ(pages(), 2);
-	ASSERT_EQ(hf_tmpfs_ftruncate(t, fd, INT64_MAX), 0);
-	EXPECT_EQ(stat("/f").st_size, INT64_MAX);
-	EXPECT_EQ(read(fd, 4, INT64_MAX - 4), std::string(4, '\0'));
-	EXPECT_EQ(write("ab", INT64_MAX - 2), 2);
-	EXPECT_EQ(write("abcd", INT64_MAX - 2), -EINVAL);
-	EXPECT_EQ(hf_tmpfs_write(t, open("/f", O_WRONLY | O_APPEND), "x", 1), -EFBIG);
-	EXPECT_EQ(read(fd, 4, INT64_MAX - 4), std::string("\0\0ab", 4));
-	prove(); /* the highest tree that there is */
-	ASSERT_EQ(hf_tmpfs_ftruncate(t, fd, 0), 0);
-	EXPECT_EQ(pages(), 0);
+	run(R"(
+		pwrite 0 x*10000 0; ftruncate 0 5000; stat /f pages = 2; truncate /f 10000
+		pread 0 10 4995 = x*5.*5; pread 0 10 9990 = .*10; stat /f pages = 2
+		ftruncate 0 max; stat /f size = 9223372036854775807; pread 0 4 max-4 = .*4
+		pwrite 0 ab max-2 = 2; pwrite 0 abcd max-2 = EINVAL
+		open 1 /f w,append; write 1 x = EFBIG; pread 0 4 max-4 = ..ab; check
+		ftruncate 0 0; stat /f pages = 0
+	)"); /* in between, the highest tree that there is */
 }
 
 TEST_F(TmpfsData, SparsePagesAtEveryHeight)
 {
-	off_t at = 0;
+	std::vector<off_t> places = { 0 };
 
-	for (int i = 0; i < 50; i++) {
-		ASSERT_EQ(write(std::to_string(i), at), static_cast<ssize_t>(i < 10 ? 1 : 2));
-		at = at * 2 + 4096;
-	}
+	for (int i = 1; i < 50; i++)
+		places.push_back(places.back() * 2 + 4096);
+	for (off_t at : places)
+		ASSERT_EQ(write(std::to_string(at % 9973), at) > 0, true);
 	prove();
-	at = 0;
-	for (int i = 0; i < 50; i++) {
-		EXPECT_EQ(read(fd, i < 10 ? 1 : 2, at), std::to_string(i));
-		at = at * 2 + 4096;
+	for (off_t at : places) {
+		std::string data = std::to_string(at % 9973);
+
+		EXPECT_EQ(read(fd, data.size(), at), data);
 	}
-	at = 0;
-	for (int i = 0; i < 50; i += 2) {
-		EXPECT_EQ(fallocate(PUNCH, at, 4096), 0);
-		at = (at * 2 + 4096) * 2 + 4096;
-	}
-	EXPECT_EQ(pages(), 25);
-	prove();
+	for (size_t i = 0; i < places.size(); i += 2)
+		run("fallocate 0 punch " + std::to_string(places[i]) + " 1p");
+	run("stat /f pages = 25; check");
 }
 
 TEST_F(TmpfsData, FallocateAndPunch)
 {
-	ASSERT_EQ(write(std::string(5 * 4096, 'x'), 0), 5 * 4096);
-	EXPECT_EQ(fallocate(PUNCH, 100, 200), 0); /* within a page */
-	EXPECT_EQ(read(fd, 202, 99), "x" + std::string(200, '\0') + "x");
-	EXPECT_EQ(pages(), 5);
-	EXPECT_EQ(fallocate(PUNCH, 4096 - 10, 4096 + 20), 0); /* a page, and parts of two */
-	EXPECT_EQ(read(fd, 4096 + 22, 4096 - 11), "x" + std::string(4096 + 20, '\0') + "x");
-	EXPECT_EQ(pages(), 4);
-	EXPECT_EQ(stat("/f").st_size, 5 * 4096);
-	EXPECT_EQ(fallocate(KEEP, 0, 8 * 4096), 0);
-	EXPECT_EQ(pages(), 8);
-	EXPECT_EQ(stat("/f").st_size, 5 * 4096);
-	EXPECT_EQ(fallocate(0, 0, 6 * 4096 + 1), 0);
-	EXPECT_EQ(stat("/f").st_size, 6 * 4096 + 1);
-	EXPECT_EQ(read(fd, 4, 5 * 4096), std::string(4, '\0'));
-	ASSERT_EQ(hf_tmpfs_ftruncate(t, fd, 6 * 4096 + 1), 0); /* what is behind the end goes */
-	EXPECT_EQ(pages(), 7);
-
-	EXPECT_EQ(fallocate(0, -1, 1), -EINVAL);
-	EXPECT_EQ(fallocate(0, 0, 0), -EINVAL);
-	EXPECT_EQ(fallocate(HF_TMPFS_FALLOC_PUNCH_HOLE, 0, 1), -EOPNOTSUPP);
-	EXPECT_EQ(fallocate(16, 0, 1), -EOPNOTSUPP);
-	EXPECT_EQ(fallocate(0, INT64_MAX, 1), -EFBIG);
+	/* A hole within a page; of a page and parts of two. */
+	run(R"(
+		pwrite 0 x*20480 0; fallocate 0 punch 100 200; pread 0 202 99 = x.*200x; stat /f pages = 5
+		fallocate 0 punch 1p-10 1p+20; pread 0 1p+22 1p-11 = x.*4116x
+		stat /f pages size = 4 20480; fallocate 0 keep 0 8p; stat /f pages size = 8 20480
+		fallocate 0 allocate 0 6p+1; stat /f size = 24577; pread 0 4 5p = .*4
+		ftruncate 0 6p+1; stat /f pages = 7
+		fallocate 0 allocate -1 1 = EINVAL; fallocate 0 allocate 0 0 = EINVAL
+		fallocate 0 2 0 1 = EOPNOTSUPP; fallocate 0 16 0 1 = EOPNOTSUPP
+		fallocate 0 allocate max 1 = EFBIG
+	)"); /* what lies behind the end goes with a truncation to the size that there is */
 }
 
 /* ---- seek ---------------------------------------------------------------------------------- */
 
-TEST_F(TmpfsData, SeekDataAndHole)
+TEST_F(TmpfsData, Seek)
 {
-	ASSERT_EQ(write("x", 2 * 4096 + 5), 1);
-	ASSERT_EQ(write("x", 5 * 4096), 1);
-	ASSERT_EQ(hf_tmpfs_ftruncate(t, fd, 7 * 4096), 0);
-	EXPECT_EQ(seek(0, SEEK_DATA), 2 * 4096);
-	EXPECT_EQ(seek(2 * 4096 + 9, SEEK_DATA), 2 * 4096 + 9);
-	EXPECT_EQ(seek(3 * 4096, SEEK_DATA), 5 * 4096);
-	EXPECT_EQ(seek(6 * 4096, SEEK_DATA), -ENXIO);
-	EXPECT_EQ(seek(0, SEEK_HOLE), 0);
-	EXPECT_EQ(seek(2 * 4096 + 9, SEEK_HOLE), 3 * 4096);
-	EXPECT_EQ(seek(7 * 4096 - 1, SEEK_HOLE), 7 * 4096 - 1);
-	EXPECT_EQ(seek(7 * 4096, SEEK_HOLE), -ENXIO);
-	EXPECT_EQ(seek(7 * 4096, SEEK_DATA), -ENXIO);
-	EXPECT_EQ(seek(-1, SEEK_DATA), -ENXIO);
-	/* Memory that fallocate took is no data yet. */
-	ASSERT_EQ(fallocate(0, 0, 4096), 0);
-	EXPECT_EQ(seek(0, SEEK_DATA), 2 * 4096);
-	ASSERT_EQ(write("y", 10), 1);
-	EXPECT_EQ(seek(0, SEEK_DATA), 0);
-	ASSERT_EQ(hf_tmpfs_ftruncate(t, fd, 5 * 4096 + 1), 0);
-	EXPECT_EQ(seek(5 * 4096, SEEK_HOLE), 5 * 4096 + 1); /* the end is one */
-}
-
-TEST_F(TmpfsData, SeekErrors)
-{
-	int root = open("/");
-
-	ASSERT_EQ(write("abc", 0), 3);
-	EXPECT_EQ(seek(10, SEEK_END), 13);
-	EXPECT_EQ(seek(-14, SEEK_CUR), -EINVAL);
-	EXPECT_EQ(seek(-1, SEEK_SET), -EINVAL);
-	EXPECT_EQ(seek(INT64_MAX, SEEK_CUR), -EINVAL);
-	EXPECT_EQ(seek(0, 99), -EINVAL);
-	EXPECT_EQ(seek(0, SEEK_CUR), 13);
-	for (int whence : { SEEK_END, SEEK_DATA, SEEK_HOLE })
-		EXPECT_EQ(hf_tmpfs_lseek(t, root, 0, whence), -EINVAL);
+	run(R"(
+		pwrite 0 x 2p+5; pwrite 0 x 5p; ftruncate 0 7p
+		seek 0 0 data = 8192; seek 0 2p+9 data = 8201; seek 0 3p data = 20480; seek 0 6p data = ENXIO
+		seek 0 0 hole = 0; seek 0 2p+9 hole = 12288; seek 0 7p-1 hole = 28671
+		seek 0 7p hole = ENXIO; seek 0 7p data = ENXIO; seek 0 -1 data = ENXIO
+	)");
+	/* Memory that fallocate took is no data yet; the end is a hole. */
+	run(R"(
+		fallocate 0 allocate 0 1p; seek 0 0 data = 8192; pwrite 0 y*10 0; seek 0 0 data = 0
+		ftruncate 0 5p+1; seek 0 5p hole = 20481
+		ftruncate 0 3; seek 0 10 end = 13; seek 0 -14 cur = EINVAL; seek 0 -1 set = EINVAL
+		seek 0 max cur = EINVAL; seek 0 0 99 = EINVAL; seek 0 0 cur = 13
+		open 1 /; seek 1 0 end = EINVAL; seek 1 0 data = EINVAL; seek 1 0 hole = EINVAL
+	)");
 }
 
 /* ---- splice -------------------------------------------------------------------------------- */
@@ -385,8 +276,7 @@ TEST_F(TmpfsData, ASinkNeverGetsTheSamePageTwice)
 	std::set<char *> pages;
 	pipe_end sink{ {}, 100 };
 
-	ASSERT_EQ(write("data", 4 * 4096), 4);
-	ASSERT_EQ(hf_tmpfs_ftruncate(t, fd, 8 * 4096), 0);
+	run("pwrite 0 data 4p; ftruncate 0 8p");
 	ASSERT_EQ(hf_tmpfs_splice(t, fd, 100000, 10, pipe_end::take, &sink), 8 * 4096 - 10);
 	EXPECT_EQ(sink.buffers.size(), 8u);
 	for (struct hf_tmpfs_buffer *buffer : sink.buffers)
@@ -410,7 +300,7 @@ TEST_F(TmpfsData, ASinkThatIsFull)
 	pipe_end small{ {}, 2 }, none{ {}, 0 };
 	int only_write = open("/f", O_WRONLY);
 
-	ASSERT_EQ(hf_tmpfs_ftruncate(t, fd, 8 * 4096), 0);
+	run("ftruncate 0 8p");
 	EXPECT_EQ(hf_tmpfs_splice(t, fd, 100000, 0, pipe_end::take, &small), 2 * 4096);
 	EXPECT_EQ(hf_tmpfs_splice(t, fd, 100000, 0, pipe_end::take, &none), -EAGAIN);
 	EXPECT_EQ(hf_tmpfs_splice(t, fd, 100000, 8 * 4096, pipe_end::take, &none), 0);

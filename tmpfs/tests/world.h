@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "../../tests/unit/unit.h"
-#include "tmpfs.h"
+#include "side.h"
 
 class TmpfsWorld : public testing::Test {
 protected:
@@ -138,6 +138,98 @@ protected:
 
 	struct hf_tmpfs *fs = nullptr;
 	struct hf_tmpfs_table *t = nullptr;
+};
+
+/* Tests that are written as steps (side.h), by path or, as a parameter, by nodes. */
+class TmpfsSteps : public TmpfsWorld {
+protected:
+	void TearDown() override
+	{
+		hf_tmpfs_act_as(nullptr);
+		hf_tmpfs_nodes_put(fs);
+		side_.close_all();
+		TmpfsWorld::TearDown();
+	}
+
+	/*
+	 * Steps, one a line or with semicolons between them: `step = outcome`, or a step that must not
+	 * fail. Also `check`; `limit PAGES INODES`, for a new file system; and `act_as WHO`.
+	 */
+	void run(const std::string &script)
+	{
+		std::istringstream lines(script);
+
+		for (std::string line; std::getline(lines, line);) {
+			std::istringstream steps(line);
+
+			for (std::string step; std::getline(steps, step, ';');)
+				run_step(step);
+		}
+	}
+
+	/* A reference that stays to the end of the test. */
+	struct hf_tmpfs_node *node(const char *path)
+	{
+		struct hf_tmpfs_node *found = nullptr;
+
+		EXPECT_EQ(hf_tmpfs_node_lookup(hf_tmpfs_node_root(fs), path, &found), 0) << path;
+		return found;
+	}
+
+	static void act_as(const std::string &who)
+	{
+		static const std::map<std::string, struct hf_tmpfs_caller> callers = {
+			{ "root", { 0, 0, true, nullptr, nullptr } },
+			{ "user", { 1001, 1001, false, nullptr, nullptr } },
+			{ "of555", { 1001, 555, false, nullptr, nullptr } },
+			{ "member",
+			  { 1001, 1001, false, [](void *, gid_t group) { return group == 0; },
+			    nullptr } },
+		};
+
+		hf_tmpfs_act_as(callers.count(who) ? &callers.at(who) : nullptr);
+	}
+
+	bool by_node_ = false;
+	side side_;
+
+private:
+	void run_step(std::string step)
+	{
+		size_t equals = step.find(" = ");
+		std::string wanted = equals == step.npos ? "" : step.substr(equals + 3), verb,
+			    outcome;
+		unsigned int pages = 0, inodes = 0;
+		std::istringstream in(step = step.substr(0, equals));
+
+		if (!(in >> verb))
+			return;
+		wanted.erase(wanted.find_last_not_of(" \t") + 1);
+		if (verb == "limit") {
+			struct hf_tmpfs_options options = {};
+
+			in >> pages >> inodes;
+			options.size = pages * HF_TMPFS_PAGE;
+			options.inodes = inodes;
+			hf_tmpfs_nodes_put(fs);
+			side_.close_all();
+			make(options);
+		} else if (verb == "act_as") {
+			in >> verb;
+			act_as(verb);
+		} else if (verb == "check") {
+			prove();
+		} else {
+			side_.fs = fs;
+			side_.t = t;
+			side_.root = by_node_ ? hf_tmpfs_node_root(fs) : nullptr;
+			outcome = side_.step(step);
+			if (wanted.empty())
+				EXPECT_NE(outcome[0], 'E') << step << " = " << outcome;
+			else
+				EXPECT_EQ(outcome, wanted == "\"\"" ? "" : wanted) << step;
+		}
+	}
 };
 
 /* Two pages, of which the second one is not there. */

@@ -1,0 +1,555 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef HF_TESTS_TMPFS_SIDE_H
+#define HF_TESTS_TMPFS_SIDE_H
+/*
+ * side - one of two file systems that a step is done on: the library's, or the one in which the
+ * thread has its root, by system calls. A step is text, and so is its outcome.
+ *
+ *   mkdir /d 755          open 0 /d/f rw,creat 644      pread 0 5 1p          rename /a /b exchange
+ *   pwrite 0 x*9 2p+1     fallocate 0 punch 0 1p        stat /d links size    seek 0 2^60 hole
+ *
+ * Files are named by slots. A number may be a sum; 3p are three pages, 2^60 is a power of two, max
+ * and min are those of 64 bits. In text x*9 stands for nine x, and "" for nothing; what is read has a
+ * dot for each byte of 0, and c*N for a run of four or more. The outcome of a call that fails is the
+ * name of its errno.
+ */
+#include <algorithm>
+#include <cerrno>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/syscall.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include "tmpfs.h"
+
+class side {
+public:
+	using words = std::vector<std::string>;
+
+	virtual ~side() = default;
+
+	struct hf_tmpfs *fs = nullptr; /* NULL: system calls */
+	struct hf_tmpfs_table *t = nullptr;
+	struct hf_tmpfs_node *root = nullptr; /* not NULL: names by nodes, from this one on */
+
+	/* ---- the calls: a result, or -errno ------------------------------------------------ */
+
+	static long got(long result) { return result < 0 ? -errno : result; }
+
+	long open(const char *path, int flags, mode_t mode)
+	{
+		if (!fs)
+			return got(::open(path, flags, mode));
+		if (root && (flags & O_CREAT))
+			return hf_tmpfs_node_create(t, root, path, flags, mode, nullptr);
+		return hf_tmpfs_open(t, path, flags, mode);
+	}
+	long close(int fd) { return fs ? hf_tmpfs_close(t, fd) : got(::close(fd)); }
+	long dup(int fd) { return fs ? hf_tmpfs_dup(t, fd) : got(::dup(fd)); }
+	long read(int fd, char *to, size_t size)
+	{
+		return fs ? hf_tmpfs_read(t, fd, to, size) : got(::read(fd, to, size));
+	}
+	long pread(int fd, char *to, size_t size, off_t at)
+	{
+		return fs ? hf_tmpfs_pread(t, fd, to, size, at) : got(::pread(fd, to, size, at));
+	}
+	long readv(int fd, const struct iovec *to, int count)
+	{
+		return fs ? hf_tmpfs_readv(t, fd, to, count) : got(::readv(fd, to, count));
+	}
+	long write(int fd, const char *from, size_t size)
+	{
+		return fs ? hf_tmpfs_write(t, fd, from, size) : got(::write(fd, from, size));
+	}
+	long pwrite(int fd, const char *from, size_t size, off_t at)
+	{
+		return fs ? hf_tmpfs_pwrite(t, fd, from, size, at)
+			  : got(::pwrite(fd, from, size, at));
+	}
+	long writev(int fd, const struct iovec *from, int count)
+	{
+		return fs ? hf_tmpfs_writev(t, fd, from, count) : got(::writev(fd, from, count));
+	}
+	long seek(int fd, off_t at, int whence)
+	{
+		return fs ? hf_tmpfs_lseek(t, fd, at, whence) : got(::lseek(fd, at, whence));
+	}
+	long ftruncate(int fd, off_t size)
+	{
+		return fs ? hf_tmpfs_ftruncate(t, fd, size) : got(::ftruncate(fd, size));
+	}
+	long truncate(const char *path, off_t size)
+	{
+		return fs ? hf_tmpfs_truncate(fs, path, size) : got(::truncate(path, size));
+	}
+	long fallocate(int fd, int mode, off_t at, off_t size)
+	{
+		return fs ? hf_tmpfs_fallocate(t, fd, mode, at, size)
+			  : got(::fallocate(fd, mode, at, size));
+	}
+	long stat(const char *path, struct stat *to)
+	{
+		return fs ? hf_tmpfs_stat(fs, path, to) : got(::stat(path, to));
+	}
+	long lstat(const char *path, struct stat *to)
+	{
+		return fs ? hf_tmpfs_lstat(fs, path, to) : got(::lstat(path, to));
+	}
+	long fstat(int fd, struct stat *to)
+	{
+		return fs ? hf_tmpfs_fstat(t, fd, to) : got(::fstat(fd, to));
+	}
+	long link(const char *from, const char *to)
+	{
+		struct hf_tmpfs_node *node;
+		long error;
+
+		if (!root)
+			return fs ? hf_tmpfs_link(fs, from, to) : got(::link(from, to));
+		error = hf_tmpfs_node_lookup(root, from, &node);
+		if (error)
+			return error;
+		error = hf_tmpfs_node_link(node, root, to);
+		hf_tmpfs_node_put(node, 1);
+		return error;
+	}
+	long symlink(const char *target, const char *path)
+	{
+		return root ? hf_tmpfs_node_symlink(target, root, path, nullptr)
+		       : fs ? hf_tmpfs_symlink(fs, target, path)
+			    : got(::symlink(target, path));
+	}
+	long readlink(const char *path, char *to, size_t size)
+	{
+		return fs ? hf_tmpfs_readlink(fs, path, to, size) : got(::readlink(path, to, size));
+	}
+	long unlink(const char *path)
+	{
+		return root ? hf_tmpfs_node_unlink(root, path)
+		       : fs ? hf_tmpfs_unlink(fs, path)
+			    : got(::unlink(path));
+	}
+	long rename(const char *from, const char *to, unsigned int flags)
+	{
+		return root ? hf_tmpfs_node_rename(root, from, root, to, flags)
+		       : fs ? hf_tmpfs_rename(fs, from, to, flags)
+			    : got(syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, flags));
+	}
+	long mkdir(const char *path, mode_t mode)
+	{
+		return root ? hf_tmpfs_node_mkdir(root, path, mode, nullptr)
+		       : fs ? hf_tmpfs_mkdir(fs, path, mode)
+			    : got(::mkdir(path, mode));
+	}
+	long rmdir(const char *path)
+	{
+		return root ? hf_tmpfs_node_rmdir(root, path)
+		       : fs ? hf_tmpfs_rmdir(fs, path)
+			    : got(::rmdir(path));
+	}
+	long mknod(const char *path, mode_t mode, dev_t device)
+	{
+		return root ? hf_tmpfs_node_mknod(root, path, mode, device, nullptr)
+		       : fs ? hf_tmpfs_mknod(fs, path, mode, device)
+			    : got(::mknod(path, mode, device));
+	}
+	long statfs(struct statvfs *to)
+	{
+		return fs ? hf_tmpfs_statfs(fs, to) : got(::statvfs("/", to));
+	}
+	long setattr(const char *path, const struct hf_tmpfs_attributes &to)
+	{
+		if (fs)
+			return hf_tmpfs_setattr(fs, path, true, &to);
+		return got(to.set & HF_TMPFS_SET_MODE ? ::chmod(path, to.mode)
+						      : ::chown(path, to.uid, to.gid));
+	}
+	long setxattr(const char *path, const char *name, const std::string &value, int flags)
+	{
+		return fs ? hf_tmpfs_setxattr(fs, path, false, name, value.data(), value.size(),
+					      flags)
+			  : got(::lsetxattr(path, name, value.data(), value.size(), flags));
+	}
+	long getxattr(const char *path, const char *name, char *to, size_t size)
+	{
+		return fs ? hf_tmpfs_getxattr(fs, path, false, name, to, size)
+			  : got(::lgetxattr(path, name, to, size));
+	}
+	long listxattr(const char *path, char *to, size_t size)
+	{
+		return fs ? hf_tmpfs_listxattr(fs, path, false, to, size)
+			  : got(::llistxattr(path, to, size));
+	}
+	long removexattr(const char *path, const char *name)
+	{
+		return fs ? hf_tmpfs_removexattr(fs, path, false, name)
+			  : got(::lremovexattr(path, name));
+	}
+	/* All names from the beginning on, in their order, each with its type. */
+	long list(int fd, words *names)
+	{
+		struct hf_tmpfs_dirent entries[3];
+		char buffer[4096];
+		long count = seek(fd, 0, SEEK_SET);
+
+		if (count < 0)
+			return count;
+		while (fs && (count = hf_tmpfs_readdir(t, fd, entries, 3)) > 0) {
+			for (long i = 0; i < count; i++)
+				add_name(names, entries[i].name, entries[i].type);
+		}
+		while (!fs &&
+		       (count = got(syscall(SYS_getdents64, fd, buffer, sizeof(buffer)))) > 0) {
+			for (long at = 0; at < count;) {
+				auto *entry = reinterpret_cast<struct dirent64 *>(buffer + at);
+
+				add_name(names, entry->d_name, entry->d_type);
+				at += entry->d_reclen;
+			}
+		}
+		return count;
+	}
+
+	/* ---- steps ------------------------------------------------------------------------- */
+
+	std::string step(const std::string &line)
+	{
+		std::istringstream in(line);
+		words w;
+
+		for (std::string word; in >> word;)
+			w.push_back(word == "\"\"" ? "" : expand(word));
+		return step(w);
+	}
+
+	/* What no slot has: a number that no descriptor has. */
+	int fd(const std::string &slot) const
+	{
+		auto found = slots_.find(slot);
+
+		return found == slots_.end() ? 1 << 20 : found->second;
+	}
+
+	void close_all()
+	{
+		for (const auto &slot : slots_)
+			close(slot.second);
+		slots_.clear();
+	}
+
+	static std::string text(long result)
+	{
+		return result < 0 ? strerrorname_np(static_cast<int>(-result))
+				  : std::to_string(result);
+	}
+
+	static std::string bytes(long result, const std::string &data)
+	{
+		std::string all;
+		size_t end = result < 0 ? 0 : static_cast<size_t>(result), run;
+
+		for (size_t i = 0; i < end; i += run) {
+			std::string one(1, data[i] ? data[i] : '.');
+
+			for (run = 1; i + run < end && data[i + run] == data[i];)
+				run++;
+			if (run < 4)
+				run = 1;
+			all += run == 1 ? one : one + "*" + std::to_string(run);
+		}
+		return result < 0 ? text(result) : all;
+	}
+
+	/* The inodes are numbered as they are met. */
+	std::string describe(long result, const struct stat &st)
+	{
+		char all[200];
+		auto known = inodes_.emplace(st.st_ino, inodes_.size()).first;
+
+		if (result < 0)
+			return text(result);
+		std::snprintf(all, sizeof(all), "inode %zu mode %o links %lu size %lld blocks %lld",
+			      known->second, st.st_mode, static_cast<unsigned long>(st.st_nlink),
+			      S_ISDIR(st.st_mode) ? 0LL : static_cast<long long>(st.st_size),
+			      S_ISREG(st.st_mode) ? static_cast<long long>(st.st_blocks) : 0LL);
+		return all;
+	}
+
+	static int64_t number(const std::string &word)
+	{
+		size_t end = 3, more;
+		int64_t value;
+
+		if (word.rfind("max", 0) == 0 || word.rfind("min", 0) == 0)
+			value = word[1] == 'a' ? INT64_MAX : INT64_MIN;
+		else
+			value = std::stoll(word, &end);
+		if (word[end] == '^') {
+			value = int64_t(1) << std::stoll(word.substr(end + 1), &more);
+			end += 1 + more;
+		} else if (word[end] == 'p') {
+			value *= HF_TMPFS_PAGE;
+			end++;
+		}
+		return end < word.size() ? value + number(word.substr(end)) : value;
+	}
+
+private:
+	static void add_name(words *names, const std::string &name, int type)
+	{
+		names->push_back(name + " " + std::to_string(type));
+	}
+
+	static std::string expand(const std::string &word)
+	{
+		std::string all;
+
+		for (size_t i = 0; i < word.size(); i++) {
+			if (i > 0 && word[i] == '*' && isdigit(word[i + 1])) {
+				size_t digits = 0;
+
+				all.append(std::stoul(word.substr(i + 1), &digits) - 1,
+					   word[i - 1]);
+				i += digits;
+			} else {
+				all += word[i];
+			}
+		}
+		return all;
+	}
+
+	/* Names and numbers with commas between them. */
+	static int flags(const std::string &list)
+	{
+		static const std::map<std::string, int> names = {
+			{ "r", O_RDONLY },
+			{ "w", O_WRONLY },
+			{ "rw", O_RDWR },
+			{ "creat", O_CREAT },
+			{ "excl", O_EXCL },
+			{ "trunc", O_TRUNC },
+			{ "append", O_APPEND },
+			{ "dir", O_DIRECTORY },
+			{ "nofollow", O_NOFOLLOW },
+			{ "tmpfile", O_TMPFILE },
+			{ "noatime", O_NOATIME },
+			{ "noreplace", 1 },
+			{ "exchange", 2 },
+			{ "whiteout", 4 },
+			{ "allocate", 0 },
+			{ "keep", 1 },
+			{ "punch", 3 },
+			{ "set", SEEK_SET },
+			{ "cur", SEEK_CUR },
+			{ "end", SEEK_END },
+			{ "data", SEEK_DATA },
+			{ "hole", SEEK_HOLE },
+			{ "create", 1 },
+			{ "replace", 2 },
+			{ "file", S_IFREG },
+			{ "fifo", S_IFIFO },
+			{ "socket", S_IFSOCK },
+			{ "char", S_IFCHR },
+			{ "block", S_IFBLK },
+			{ "directory", S_IFDIR },
+			{ "symlink", S_IFLNK },
+		};
+		int sum = 0;
+		std::istringstream in(list);
+
+		for (std::string name; std::getline(in, name, ',');)
+			sum |= names.count(name) ? names.at(name) : static_cast<int>(number(name));
+		return sum;
+	}
+
+	static std::string field(const std::string &name, const struct stat &of)
+	{
+		const std::map<std::string, uint64_t> known = {
+			{ "links", of.st_nlink },
+			{ "size", static_cast<uint64_t>(of.st_size) },
+			{ "pages", static_cast<uint64_t>(of.st_blocks) / 8 },
+			{ "inode", of.st_ino },
+			{ "uid", of.st_uid },
+			{ "gid", of.st_gid },
+			{ "device", of.st_rdev },
+			{ "atime", static_cast<uint64_t>(of.st_atime) },
+			{ "mtime", static_cast<uint64_t>(of.st_mtime) },
+		};
+		char mode[20];
+
+		std::snprintf(mode, sizeof(mode), "%o", of.st_mode);
+		return name == "mode" ? mode : std::to_string(known.at(name));
+	}
+
+	/* Of an inode: these fields, or what does not differ between two file systems. */
+	std::string fields(long result, const struct stat &of, const words &w)
+	{
+		std::string all;
+
+		if (w.size() == 2)
+			return describe(result, of);
+		for (size_t i = 2; i < w.size(); i++)
+			all += (i > 2 ? " " : "") + field(w[i], of);
+		return result < 0 ? text(result) : all;
+	}
+
+	/* Puts a descriptor into its slot. */
+	std::string opened(const std::string &slot, long result)
+	{
+		if (result < 0)
+			return text(result);
+		if (slots_.count(slot))
+			close(slots_[slot]);
+		slots_[slot] = static_cast<int>(result);
+		return "0";
+	}
+
+	static mode_t octal(const words &w, size_t at, mode_t otherwise)
+	{
+		return w.size() > at ? static_cast<mode_t>(std::stoul(w[at], nullptr, 8))
+				     : otherwise;
+	}
+
+	std::string on_file(const words &w);
+	std::string step(const words &w);
+
+	std::map<std::string, int> slots_;
+	std::map<ino_t, size_t> inodes_;
+};
+
+/* A step on an open file. */
+inline std::string side::on_file(const words &w)
+{
+	const std::string &verb = w[0];
+	std::string data;
+	int file = fd(w[1]);
+	struct stat st = {};
+	words names;
+	long result;
+
+	if (verb == "close") {
+		slots_.erase(w[1]);
+		return text(close(file));
+	}
+	if (verb == "dup")
+		return opened(w[2], dup(file));
+	if (verb == "read" || verb == "pread") {
+		data.resize(static_cast<size_t>(number(w[2])));
+		result = verb == "read" ? read(file, &data[0], data.size())
+					: pread(file, &data[0], data.size(), number(w[3]));
+		return bytes(result, data);
+	}
+	if (verb == "write")
+		return text(write(file, w[2].data(), w[2].size()));
+	if (verb == "pwrite")
+		return text(pwrite(file, w[2].data(), w[2].size(), number(w[3])));
+	if (verb == "seek")
+		return text(seek(file, number(w[2]), flags(w[3])));
+	if (verb == "ftruncate")
+		return text(ftruncate(file, number(w[2])));
+	if (verb == "fallocate")
+		return text(fallocate(file, flags(w[2]), number(w[3]), number(w[4])));
+	if (verb == "fstat")
+		return fields(result = fstat(file, &st), st, w);
+	if (verb == "list") {
+		std::string all;
+
+		result = list(file, &names);
+		std::sort(names.begin(), names.end());
+		for (const std::string &name : names)
+			all += (all.empty() ? "" : " ") + name.substr(0, name.find(' '));
+		return result < 0 ? text(result) : all;
+	}
+	return "no such verb";
+}
+
+inline std::string side::step(const words &w)
+{
+	const std::string &verb = w[0];
+	const char *path = w.size() > 1 ? w[1].c_str() : "",
+		   *other = w.size() > 2 ? w[2].c_str() : "";
+	struct hf_tmpfs_attributes to = {};
+	struct statvfs vfs = {};
+	struct stat st = {};
+	long result;
+
+	if (verb == "mkdir")
+		return text(mkdir(path, octal(w, 2, 0755)));
+	if (verb == "rmdir")
+		return text(rmdir(path));
+	if (verb == "unlink")
+		return text(unlink(path));
+	if (verb == "link")
+		return text(link(path, other));
+	if (verb == "symlink")
+		return text(symlink(path, other));
+	if (verb == "rename")
+		return text(
+			rename(path, other, static_cast<unsigned>(w.size() > 3 ? flags(w[3]) : 0)));
+	if (verb == "mknod")
+		return text(mknod(path, static_cast<mode_t>(flags(w[2])) | octal(w, 3, 0644),
+				  static_cast<dev_t>(w.size() > 4 ? number(w[4]) : 0)));
+	if (verb == "open")
+		return opened(w[1], open(other, w.size() > 3 ? flags(w[3]) : 0, octal(w, 4, 0644)));
+	if (verb == "stat")
+		return fields(result = stat(path, &st), st, w);
+	if (verb == "lstat")
+		return fields(result = lstat(path, &st), st, w);
+	if (verb == "truncate")
+		return text(truncate(path, number(w[2])));
+	if (verb == "readlink" || verb == "getxattr") {
+		std::string data(static_cast<size_t>(number(w.back())), '?');
+
+		result = verb == "readlink" ? readlink(path, &data[0], data.size())
+					    : getxattr(path, other, &data[0], data.size());
+		return data.empty() ? text(result) : bytes(result, data);
+	}
+	if (verb == "setxattr")
+		return text(setxattr(path, other, w[3], w.size() > 4 ? flags(w[4]) : 0));
+	if (verb == "removexattr")
+		return text(removexattr(path, other));
+	if (verb == "chmod" || verb == "chown") {
+		to.set = verb == "chmod" ? HF_TMPFS_SET_MODE : HF_TMPFS_SET_UID | HF_TMPFS_SET_GID;
+		to.mode = octal(w, 2, 0);
+		to.uid = static_cast<uid_t>(std::stoul(w[2]));
+		to.gid = w.size() > 3 ? static_cast<gid_t>(std::stoul(w[3])) : 0;
+		return text(setattr(path, to));
+	}
+	if (verb == "free") {
+		result = statfs(&vfs);
+		return result < 0 ? text(result)
+				  : std::to_string(vfs.f_bfree) + " " + std::to_string(vfs.f_ffree);
+	}
+	if (verb == "file") { /* that is not there yet, with what is in it */
+		result = open(path, O_WRONLY | O_CREAT | O_EXCL, 0644);
+		if (result < 0)
+			return text(result);
+		write(static_cast<int>(result), other, w.size() > 2 ? w[2].size() : 0);
+		return text(close(static_cast<int>(result)));
+	}
+	if (verb == "contents") {
+		std::string data(300000, '?');
+		int file = static_cast<int>(open(path, O_RDONLY, 0));
+
+		result = file < 0 ? file : pread(file, &data[0], data.size(), 0);
+		if (file >= 0)
+			close(file);
+		return bytes(result, data);
+	}
+	return on_file(w);
+}
+
+#endif
