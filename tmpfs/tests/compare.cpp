@@ -32,12 +32,12 @@ const uint64_t PAGES = 64, INODES = 24;
 
 /* How often each is drawn. */
 const std::vector<std::pair<std::string, unsigned int>> verbs = {
-	{ "open", 20 },     { "close", 8 },    { "dup", 3 },       { "read", 4 },
+	{ "open", 30 },     { "close", 8 },    { "dup", 3 },       { "read", 4 },
 	{ "pread", 8 },     { "write", 6 },    { "pwrite", 12 },   { "seek", 8 },
 	{ "ftruncate", 5 }, { "truncate", 3 }, { "fallocate", 6 }, { "stat", 4 },
 	{ "lstat", 4 },     { "fstat", 3 },    { "link", 6 },      { "symlink", 6 },
 	{ "readlink", 4 },  { "unlink", 8 },   { "rename", 14 },   { "mkdir", 8 },
-	{ "rmdir", 5 },     { "list", 3 },     { "free", 2 },      { "chmod", 2 },
+	{ "rmdir", 5 },     { "list", 5 },     { "free", 2 },      { "chmod", 2 },
 };
 
 /* ---- what is done -------------------------------------------------------------------------- */
@@ -73,8 +73,10 @@ private:
 			data = "\"\"";
 		if (verb == "open")
 			return slot + " " + path() + " " + open_flags() + " " + mode;
-		if (verb == "close" || verb == "fstat" || verb == "list")
+		if (verb == "close" || verb == "fstat")
 			return slot;
+		if (verb == "list")
+			return below(2) ? slot : path();
 		if (verb == "dup")
 			return slot + " " + number(6);
 		if (verb == "read")
@@ -129,7 +131,7 @@ private:
 	std::string path()
 	{
 		std::string path = below(3) ? "/" : "";
-		uint32_t depth = 1 + below(3);
+		uint32_t depth = 1 + (below(2) ? 0 : below(3));
 
 		if (below(60) == 0)
 			return below(2) ? "/" : "\"\"";
@@ -169,7 +171,7 @@ private:
 		flags += below(6) ? "" : ",trunc";
 		flags += below(6) ? "" : ",append";
 		flags += below(8) ? "" : ",nofollow";
-		flags += below(8) || creates ? "" : ",dir";
+		flags += below(3) || creates ? "" : ",dir";
 		return flags;
 	}
 
@@ -206,10 +208,11 @@ public:
 
 		in >> verb >> slot >> other;
 		bool is_dir = fstat(fd(slot), &st) == 0 && S_ISDIR(st.st_mode);
-		if ((verb == "seek" && is_dir) || (verb == "list" && !is_dir))
+		if (verb == "seek" && is_dir)
 			return "0";
-		if (verb == "rmdir" ||
-		    (verb == "rename" && lstat(other.c_str(), &st) == 0 && S_ISDIR(st.st_mode)))
+		const std::string &gone = verb == "rmdir" ? slot : other;
+		if ((verb == "rmdir" || verb == "rename") && lstat(gone.c_str(), &st) == 0 &&
+		    S_ISDIR(st.st_mode))
 			close_all();
 		outcome = side::step(step);
 		return outcome + (verb == flaw && !is_error(outcome) ? " (a lie)" : "");

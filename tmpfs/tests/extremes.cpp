@@ -6,57 +6,42 @@
  */
 #include "world.h"
 
-#include <algorithm>
 #include <climits>
-#include <cstring>
 #include <functional>
-#include <memory>
 
 #include <sys/vfs.h>
 
 namespace
 {
 
-const int64_t offsets[] = { INT64_MIN,
-			    INT64_MIN + 1,
-			    -(int64_t(1) << 32),
-			    -4097,
-			    -4096,
-			    -1,
-			    0,
-			    1,
-			    4095,
-			    4096,
-			    10000,
-			    (int64_t(1) << 31) - 1,
-			    int64_t(1) << 31,
-			    (int64_t(1) << 32) + 1,
-			    (int64_t(1) << 52) - 1,
-			    int64_t(1) << 52,
-			    int64_t(1) << 62,
-			    INT64_MAX - (int64_t(1) << 31),
-			    INT64_MAX - 0x7ffff000,
-			    INT64_MAX - 4096,
-			    INT64_MAX - 4095,
-			    INT64_MAX - 1,
-			    INT64_MAX };
-const size_t sizes[] = { 0,
-			 1,
-			 100,
-			 4096,
-			 0x7ffff000,
-			 0x7ffff001,
-			 SIZE_MAX / 2 - 1,
-			 SIZE_MAX / 2,
-			 SIZE_MAX / 2 + 1,
-			 SIZE_MAX - 4096,
-			 SIZE_MAX - 1,
-			 SIZE_MAX };
+const int64_t MIN = INT64_MIN, MAX = INT64_MAX;
 
-/* The same file in the kernel's tmpfs, or none. */
+std::vector<int64_t> numbers(const char *list)
+{
+	std::istringstream in(list);
+	std::vector<int64_t> all;
+
+	for (std::string word; in >> word;)
+		all.push_back(side::number(word));
+	return all;
+}
+
+const auto offsets =
+	numbers("min min+1 -2^32 -4097 -4096 -1 0 1 4095 4096 10000 2^31-1 2^31 2^32+1 2^52-1 "
+		"2^52 2^62 max-2^31 max-2147479552 max-4096 max-4095 max-1 max");
+const auto lengths = numbers("min min+1 -1 0 1 4096 100000 2^50 max-4096 max-4095 max-1 max");
+/* As they are without a sign, the last three are the largest. */
+const auto sizes = numbers("0 1 100 4096 2147479552 2147479553 max-1 max min -4097 -2 -1");
+
+/* One file in the library and, if /dev/shm is one, in the kernel's tmpfs. */
 class TmpfsExtremes : public TmpfsWorld {
 protected:
 	static const long MAGIC = 0x01021994;
+	/* A file and a directory, on one of the two. */
+	struct place {
+		side on;
+		int fd, dir;
+	};
 
 	void SetUp() override
 	{
@@ -67,35 +52,43 @@ protected:
 		options.size = 64 << 20;
 		make(options);
 		file("/f", std::string(10000, 'x'));
-		fd_ = open("/f", O_RDWR);
-		kernel_ = ::statfs("/dev/shm", &st) == 0 && st.f_type == MAGIC ? mkstemp(name) : -1;
-		if (kernel_ < 0)
+		ours_.on.fs = fs;
+		ours_.on.t = t;
+		ours_.fd = fd_ = open("/f", O_RDWR);
+		ours_.dir = open("/", O_RDONLY | O_DIRECTORY);
+		if (::statfs("/dev/shm", &st) != 0 || st.f_type != MAGIC)
 			return;
-		kernel_dir_ = ::open("/dev/shm", O_RDONLY | O_DIRECTORY);
+		kernel_.fd = mkstemp(name);
+		if (kernel_.fd < 0)
+			return;
+		has_kernel_ = true;
+		kernel_.dir = ::open("/dev/shm", O_RDONLY | O_DIRECTORY);
 		unlink(name);
-		ASSERT_EQ(pwrite(kernel_, std::string(10000, 'x').data(), 10000, 0), 10000);
+		ASSERT_EQ(pwrite(kernel_.fd, std::string(10000, 'x').data(), 10000, 0), 10000);
 	}
 	void TearDown() override
 	{
-		if (kernel_ >= 0)
-			::close(kernel_);
-		if (kernel_dir_ >= 0)
-			::close(kernel_dir_);
+		if (has_kernel_) {
+			::close(kernel_.fd);
+			::close(kernel_.dir);
+		}
 		TmpfsWorld::TearDown();
 	}
 
-	/* Of a system call. */
-	static int64_t result(int64_t value) { return value < 0 ? -errno : value; }
-
-	void same(int64_t ours, std::function<int64_t()> theirs, const std::string &what)
+	/* The call gives the same on both. */
+	void same(const std::string &what, std::function<int64_t(place &)> call)
 	{
-		if (kernel_ < 0)
+		int64_t result = call(ours_);
+
+		if (!has_kernel_)
 			return;
-		EXPECT_EQ(ours, result(theirs())) << what;
+		EXPECT_EQ(result, call(kernel_)) << what;
 		compared_++;
 	}
 
-	int fd_ = -1, kernel_ = -1, kernel_dir_ = -1, compared_ = 0;
+	int fd_ = -1, compared_ = 0;
+	bool has_kernel_ = false;
+	place ours_ = {}, kernel_ = {};
 };
 
 std::string text(const char *call, int64_t at, uint64_t size = 0)
@@ -110,7 +103,9 @@ TEST_F(TmpfsExtremes, ReadAndWrite)
 
 	std::memset(page.before(4096), 'w', 4096);
 	for (int64_t at : offsets) {
-		for (size_t size : sizes) {
+		for (int64_t number : sizes) {
+			const auto size = static_cast<size_t>(number);
+
 			/* No more than the page before the bad one is moved. */
 			char *buffer = size > 4096 ? page.bad() : page.before(4096);
 			struct iovec pieces[3] = { { buffer, size },
@@ -125,52 +120,34 @@ TEST_F(TmpfsExtremes, ReadAndWrite)
 				EXPECT_EQ(hf_tmpfs_writev(t, fd_, pieces, 3), -EINVAL);
 				continue;
 			}
-			same(
-				hf_tmpfs_pread(t, fd_, buffer, size, at),
-				[&] { return pread(kernel_, buffer, size, at); },
-				text("pread", at, size));
-			same(
-				hf_tmpfs_pwrite(t, fd_, buffer, size, at),
-				[&] { return pwrite(kernel_, buffer, size, at); },
-				text("pwrite", at, size));
-			int64_t position = hf_tmpfs_lseek(t, fd_, at, SEEK_SET);
-			same(
-				position, [&] { return lseek(kernel_, at, SEEK_SET); },
-				text("lseek", at));
+			same(text("pread", at, size),
+			     [&](place &p) { return p.on.pread(p.fd, buffer, size, at); });
+			same(text("pwrite", at, size),
+			     [&](place &p) { return p.on.pwrite(p.fd, buffer, size, at); });
+			same(text("lseek", at),
+			     [&](place &p) { return p.on.seek(p.fd, at, SEEK_SET); });
 			/* Of many pieces Linux counts no more than one call moves; we all. */
 			if (size > 4096) {
 				EXPECT_LE(hf_tmpfs_readv(t, fd_, pieces, 3), 0);
 				EXPECT_LT(hf_tmpfs_writev(t, fd_, pieces, 3), 0);
 				continue;
 			}
-			for (int count : { 1, 3 }) {
-				same(
-					hf_tmpfs_readv(t, fd_, pieces, count),
-					[&] { return readv(kernel_, pieces, count); },
-					text("readv", at, size));
-			}
-			same(
-				hf_tmpfs_writev(t, fd_, pieces, 3),
-				[&] { return writev(kernel_, pieces, 3); },
-				text("writev", at, size));
-			same(
-				hf_tmpfs_lseek(t, fd_, 0, SEEK_CUR),
-				[&] { return lseek(kernel_, 0, SEEK_CUR); }, text("position", at));
-			same(
-				stat("/f").st_size,
-				[&] {
-					struct stat st;
+			for (int count : { 1, 3 })
+				same(text("readv", at, size),
+				     [&](place &p) { return p.on.readv(p.fd, pieces, count); });
+			same(text("writev", at, size),
+			     [&](place &p) { return p.on.writev(p.fd, pieces, 3); });
+			same(text("position", at),
+			     [&](place &p) { return p.on.seek(p.fd, 0, SEEK_CUR); });
+			same(text("size", at, size), [&](place &p) {
+				struct stat st;
 
-					return fstat(kernel_, &st) ? -1 : int64_t(st.st_size);
-				},
-				text("size", at, size));
+				return p.on.fstat(p.fd, &st) ? -1 : int64_t(st.st_size);
+			});
 		}
-		ASSERT_EQ(hf_tmpfs_ftruncate(t, fd_, 10000), 0);
-		if (kernel_ >= 0) {
-			ASSERT_EQ(ftruncate(kernel_, 10000), 0);
-		}
+		same(text("ftruncate", at), [&](place &p) { return p.on.ftruncate(p.fd, 10000); });
 	}
-	EXPECT_TRUE(kernel_ < 0 || compared_ > 500);
+	EXPECT_TRUE(!has_kernel_ || compared_ > 500);
 }
 
 TEST_F(TmpfsExtremes, Seek)
@@ -178,21 +155,17 @@ TEST_F(TmpfsExtremes, Seek)
 	const int whences[] = { SEEK_SET, SEEK_CUR, SEEK_END, SEEK_DATA, SEEK_HOLE, 5, -1, INT_MAX };
 	char byte = 'x';
 
-	for (int64_t end : { int64_t(10000), INT64_MAX }) {
-		ASSERT_EQ(hf_tmpfs_ftruncate(t, fd_, end), 0);
-		if (kernel_ >= 0) {
-			ASSERT_EQ(ftruncate(kernel_, end), 0);
-		}
+	for (int64_t end : { int64_t(10000), MAX }) {
+		same(text("ftruncate", end), [&](place &p) { return p.on.ftruncate(p.fd, end); });
 		for (int64_t from : offsets) {
 			for (int64_t at : offsets) {
 				for (int whence : whences) {
-					(void)hf_tmpfs_lseek(t, fd_, from, SEEK_SET);
-					(void)lseek(kernel_, from, SEEK_SET);
-					same(
-						hf_tmpfs_lseek(t, fd_, at, whence),
-						[&] { return lseek(kernel_, at, whence); },
-						text("lseek", at) + " whence " +
-							std::to_string(whence));
+					same(text("lseek", at) + " whence " +
+						     std::to_string(whence),
+					     [&](place &p) {
+						     (void)p.on.seek(p.fd, from, SEEK_SET);
+						     return p.on.seek(p.fd, at, whence);
+					     });
 				}
 			}
 		}
@@ -200,43 +173,29 @@ TEST_F(TmpfsExtremes, Seek)
 	/* At the end of all that a file can be. */
 	int append = open("/f", O_WRONLY | O_APPEND);
 	EXPECT_EQ(hf_tmpfs_write(t, append, &byte, 1), -EFBIG);
-	EXPECT_EQ(hf_tmpfs_pwrite(t, fd_, &byte, 1, INT64_MAX), -EINVAL);
-	EXPECT_EQ(hf_tmpfs_pwrite(t, fd_, &byte, 1, INT64_MAX - 1), 1);
-	EXPECT_EQ(hf_tmpfs_pread(t, fd_, &byte, 1, INT64_MAX - 1), 1);
-	EXPECT_EQ(hf_tmpfs_ftruncate(t, fd_, INT64_MAX - 1), 0);
+	EXPECT_EQ(hf_tmpfs_pwrite(t, fd_, &byte, 1, MAX), -EINVAL);
+	EXPECT_EQ(hf_tmpfs_pwrite(t, fd_, &byte, 1, MAX - 1), 1);
+	EXPECT_EQ(hf_tmpfs_pread(t, fd_, &byte, 1, MAX - 1), 1);
+	EXPECT_EQ(hf_tmpfs_ftruncate(t, fd_, MAX - 1), 0);
 }
 
 TEST_F(TmpfsExtremes, SizeAndSpace)
 {
-	const int64_t lengths[] = { INT64_MIN,
-				    INT64_MIN + 1,
-				    -1,
-				    0,
-				    1,
-				    4096,
-				    100000,
-				    int64_t(1) << 50,
-				    INT64_MAX - 4096,
-				    INT64_MAX - 4095,
-				    INT64_MAX - 1,
-				    INT64_MAX };
 	struct hf_tmpfs_node *root = hf_tmpfs_node_root(fs), *node;
 
 	ASSERT_EQ(hf_tmpfs_node_lookup(root, "f", &node), 0);
 	for (int64_t at : offsets) {
-		same(
-			hf_tmpfs_ftruncate(t, fd_, at), [&] { return ftruncate(kernel_, at); },
-			text("ftruncate", at));
+		same(text("ftruncate", at), [&](place &p) { return p.on.ftruncate(p.fd, at); });
 		EXPECT_EQ(hf_tmpfs_truncate(fs, "/f", at), at < 0 ? -EINVAL : 0);
 		EXPECT_EQ(hf_tmpfs_node_truncate(node, at), at < 0 ? -EINVAL : 0);
 		/* A length in the middle of nowhere would be memory in the kernel's. */
 		for (int64_t length : lengths) {
 			for (int mode : { 0, 1, 3 }) {
-				same(
-					hf_tmpfs_fallocate(t, fd_, mode, at, length),
-					[&] { return fallocate(kernel_, mode, at, length); },
-					text("fallocate", at, static_cast<uint64_t>(length)) +
-						" mode " + std::to_string(mode));
+				same(text("fallocate", at, static_cast<uint64_t>(length)) +
+					     " mode " + std::to_string(mode),
+				     [&](place &p) {
+					     return p.on.fallocate(p.fd, mode, at, length);
+				     });
 			}
 		}
 	}
@@ -248,26 +207,22 @@ TEST_F(TmpfsExtremes, SizeAndSpace)
 TEST_F(TmpfsExtremes, Directories)
 {
 	struct hf_tmpfs_dirent entries[4];
-	int dir = open("/", O_RDONLY | O_DIRECTORY);
+	int dir = ours_.dir;
 
 	for (int64_t at : offsets) {
-		same(
-			hf_tmpfs_lseek(t, dir, at, SEEK_SET),
-			[&] { return lseek(kernel_dir_, at, SEEK_SET); }, text("lseek", at));
+		same(text("lseek", at), [&](place &p) { return p.on.seek(p.dir, at, SEEK_SET); });
 		int count = hf_tmpfs_readdir(t, dir, entries, 4);
 		/* What lies behind is ours to say, but for the end of all. */
 		EXPECT_GE(count, 0);
 		EXPECT_TRUE(at < 5 || count == 0) << at;
 		EXPECT_EQ(hf_tmpfs_readdir(t, dir, entries, 0), 0);
 		EXPECT_EQ(hf_tmpfs_readdir(t, dir, entries, INT_MIN), 0);
-		(void)hf_tmpfs_lseek(t, dir, INT64_MAX, SEEK_SET);
+		(void)hf_tmpfs_lseek(t, dir, MAX, SEEK_SET);
 		for (int64_t by : offsets) {
-			EXPECT_GE(hf_tmpfs_lseek(t, dir, INT64_MAX, SEEK_SET), 0);
+			EXPECT_GE(hf_tmpfs_lseek(t, dir, MAX, SEEK_SET), 0);
 			int64_t position = hf_tmpfs_lseek(t, dir, by, SEEK_CUR);
 
-			EXPECT_EQ(position, by > 0            ? -EINVAL
-					    : by == INT64_MIN ? -EINVAL
-							      : INT64_MAX + by);
+			EXPECT_EQ(position, by > 0 || by == MIN ? -EINVAL : MAX + by);
 			EXPECT_GE(hf_tmpfs_readdir(t, dir, entries, 4), 0);
 		}
 	}
@@ -292,7 +247,9 @@ TEST_F(TmpfsExtremes, Counts)
 		}
 	}
 	ASSERT_EQ(hf_tmpfs_symlink(fs, "target", "/s"), 0);
-	for (size_t size : sizes) {
+	for (int64_t number : sizes) {
+		const auto size = static_cast<size_t>(number);
+
 		ssize_t got = hf_tmpfs_readlink(fs, "/s", buffer, size);
 
 		EXPECT_EQ(got, size == 0 ? -EINVAL : size == 1 ? 1 : 6);
@@ -316,7 +273,9 @@ TEST_F(TmpfsExtremes, Counts)
 		return 0;
 	};
 	for (int64_t at : offsets) {
-		for (size_t size : sizes) {
+		for (int64_t number : sizes) {
+			const auto size = static_cast<size_t>(number);
+
 			ssize_t got = hf_tmpfs_splice(t, fd_, size, at, sink, nullptr);
 			size_t there = at > 10000 ? 0 : 10000 - static_cast<size_t>(at);
 

@@ -298,7 +298,8 @@ public:
 		else
 			value = std::stoll(word, &end);
 		if (word[end] == '^') {
-			value = int64_t(1) << std::stoll(word.substr(end + 1), &more);
+			value = (value < 0 ? -1 : 1) *
+				(int64_t(1) << std::stoll(word.substr(end + 1), &more));
 			end += 1 + more;
 		} else if (word[end] == 'p') {
 			value *= HF_TMPFS_PAGE;
@@ -437,7 +438,6 @@ inline std::string side::on_file(const words &w)
 	std::string data;
 	int file = fd(w[1]);
 	struct stat st = {};
-	words names;
 	long result;
 
 	if (verb == "close") {
@@ -464,15 +464,6 @@ inline std::string side::on_file(const words &w)
 		return text(fallocate(file, flags(w[2]), number(w[3]), number(w[4])));
 	if (verb == "fstat")
 		return fields(result = fstat(file, &st), st, w);
-	if (verb == "list") {
-		std::string all;
-
-		result = list(file, &names);
-		std::sort(names.begin(), names.end());
-		for (const std::string &name : names)
-			all += (all.empty() ? "" : " ") + name.substr(0, name.find(' '));
-		return result < 0 ? text(result) : all;
-	}
 	return "no such verb";
 }
 
@@ -532,6 +523,20 @@ inline std::string side::step(const words &w)
 		result = statfs(&vfs);
 		return result < 0 ? text(result)
 				  : std::to_string(vfs.f_bfree) + " " + std::to_string(vfs.f_ffree);
+	}
+	if (verb == "list") { /* a slot, or a path */
+		bool is_slot = slots_.count(w[1]);
+		long dir = is_slot ? fd(w[1]) : open(path, O_RDONLY | O_DIRECTORY, 0);
+		std::string all;
+		words names;
+
+		result = dir < 0 ? dir : list(static_cast<int>(dir), &names);
+		if (!is_slot && dir >= 0)
+			close(static_cast<int>(dir));
+		std::sort(names.begin(), names.end());
+		for (const std::string &name : names)
+			all += (all.empty() ? "" : " ") + name.substr(0, name.find(' '));
+		return result < 0 ? text(result) : all;
 	}
 	if (verb == "file") { /* that is not there yet, with what is in it */
 		result = open(path, O_WRONLY | O_CREAT | O_EXCL, 0644);
