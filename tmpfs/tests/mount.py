@@ -1,19 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Real programs on a mount of hf-tmpfs-fuse, and errors as they arrive through it.
+"""Real programs on a mount of hf-tmpfs-fuse, and what only a mount has: caches, options, memory, signals.
 
     mount.py --server FILE --compare FILE --preload FILE [--only CASE]
 
-cp, mv, tar, find, git, sqlite3 and fio with verify, each on a mount of its own; files without a name,
-links, mappings, names that change hands; the random operations of compare.cpp against the kernel's
-tmpfs. Each mount must end with exit status 0: then every count was
-proved. One line a case. Exits with 77 if nothing can be mounted here; a program that is missing is a case
-that is skipped, and said so.
+Each mount must end with exit status 0: then every count was proved. One line a case. Exits with 77 if nothing
+can be mounted here; a case whose program is missing is skipped.
 """
 import argparse
 import ctypes
 import errno
-import filecmp
 import mmap
 import os
 import re
@@ -26,23 +22,16 @@ import tempfile
 import threading
 import time
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../tests"))
+
+from checks import Checks, Failed, Skip  # noqa: E402
+
 ENVIRONMENT = dict(os.environ, GIT_CONFIG_GLOBAL="/dev/null", GIT_CONFIG_SYSTEM="/dev/null",
                    GIT_AUTHOR_NAME="a", GIT_AUTHOR_EMAIL="a@b", GIT_COMMITTER_NAME="a",
                    GIT_COMMITTER_EMAIL="a@b", LC_ALL="C")
-
-
+CANT_MOUNT = 77  # exit status
 LIBC = ctypes.CDLL(None, use_errno=True)
 LIBC.mmap.restype = ctypes.c_void_p
-
-
-class Skip(Exception):
-    pass
-
-
-def need(*programs):
-    for program in programs:
-        if not shutil.which(program):
-            raise Skip("no %s here" % program)
 
 
 def sh(command, cwd, seconds=120):
@@ -53,11 +42,61 @@ def sh(command, cwd, seconds=120):
     return done.stdout
 
 
-def may_mount():
-    if os.path.exists("/dev/fuse") and os.geteuid() == 0:
-        return True
-    print("SKIPPED: mounting needs /dev/fuse and root")
-    return False
+def arguments_of(doc, *more):
+    """What every runner takes, and `more`: the words of add_argument() for each."""
+    parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--server")
+    parser.add_argument("--only", help="one case")
+    for name, settings in more:
+        parser.add_argument(name, **settings)
+    return parser.parse_args()
+
+
+def run_cases(cases, args):
+    """The exit status: of each case, (name, call of args), or of the one that is asked for."""
+    if not os.path.exists("/dev/fuse") or os.geteuid() != 0:
+        Checks.skip("all", "mounting needs /dev/fuse and root")
+        return CANT_MOUNT
+
+    def one(call):
+        try:
+            call(args)
+        except (AssertionError, OSError, subprocess.SubprocessError) as error:
+            raise Failed(str(error) or repr(error)) from error
+
+    checks, skipped = Checks(), 0
+    for name, call in cases:
+        if args.only in (None, name):
+            skipped += not checks.attempt(name, one, call)
+    return CANT_MOUNT if skipped and not checks.passed + checks.failed else checks.end()
+
+
+def c(name, *arguments):
+    """A function of the C library; its errno is raised."""
+    if getattr(LIBC, name)(*arguments) < 0:
+        raise OSError(ctypes.get_errno(), name)
+
+
+def at_once(*calls):
+    """Each in a thread; the first one's end ends the others, which see that by `over`, the argument of all.
+    Nothing may go wrong in any."""
+    failures, over = [], threading.Event()
+
+    def work(call):
+        try:
+            call(over)
+        except (OSError, AssertionError) as error:
+            failures.append(repr(error))
+            over.set()
+
+    threads = [threading.Thread(target=work, args=(call,)) for call in calls[1:]]
+    for thread in threads:
+        thread.start()
+    work(calls[0])
+    over.set()
+    for thread in threads:
+        thread.join()
+    assert not failures, failures[:3]
 
 
 def sanitized(server):
@@ -111,37 +150,6 @@ def expect(number, call, *arguments):
     raise AssertionError("%s%s works" % (call.__name__, arguments))
 
 
-def errors(args):
-    with Mount(args.server, "-o", "size=40k,nr_inodes=6") as top:
-        name = lambda x: os.path.join(top, x)
-        os.mkdir(name("d"))
-        open(name("d/f"), "w").close()
-        expect(errno.ENOENT, open, name("none"))
-        expect(errno.EEXIST, os.mkdir, name("d"))
-        expect(errno.ENOTEMPTY, os.rmdir, name("d"))
-        expect(errno.ENOTDIR, os.rmdir, name("d/f"))
-        expect(errno.EISDIR, os.unlink, name("d"))
-        expect(errno.EISDIR, os.open, name("d"), os.O_WRONLY)
-        expect(errno.ENAMETOOLONG, os.mkdir, name("x" * 256))
-        expect(errno.EINVAL, os.rename, name("d"), name("d/e"))
-        os.symlink("loop", name("loop"))
-        expect(errno.ELOOP, os.stat, name("loop"))
-        fd = os.open(name("d/f"), os.O_RDWR)
-        assert os.write(fd, bytes(50000)) == 40960
-        expect(errno.ENOSPC, os.write, fd, b"x")
-        expect(errno.ENXIO, os.lseek, fd, 50000, os.SEEK_DATA)
-        os.link(name("d/f"), name("g"))
-        os.unlink(name("d/f"))
-        os.unlink(name("g"))
-        assert len(os.pread(fd, 100000, 0)) == 40960
-        assert os.statvfs(top).f_bfree == 0
-        os.close(fd)
-        wait_until(lambda: os.statvfs(top).f_bfree == 10)
-        for i in range(3):
-            open(name("i%d" % i), "w").close()
-        expect(errno.ENOSPC, os.mkdir, name("more"))
-
-
 def wait_until(is_so):
     """close() of a mount does not wait for the server."""
     for _ in range(1200):
@@ -151,75 +159,59 @@ def wait_until(is_so):
     raise AssertionError("does not come")
 
 
-def sparse(args):
-    with Mount(args.server) as top:
-        path = os.path.join(top, "f")
-        with open(path, "wb") as file:
-            file.truncate(1 << 40)
-            file.seek(1 << 39)
-            file.write(b"data")
-        fd = os.open(path, os.O_RDWR)
-        assert os.lseek(fd, 0, os.SEEK_DATA) == 1 << 39
-        assert os.lseek(fd, 1 << 39, os.SEEK_HOLE) == (1 << 39) + 4096
-        assert os.fstat(fd).st_blocks == 8
-        sh("fallocate -p -o %d -l 4096 f" % (1 << 39), top)
-        assert os.fstat(fd).st_blocks == 0
-        assert os.pread(fd, 4, 1 << 39) == bytes(4)
-        os.close(fd)
-
-
 def files(args):
+    """cp, tar, mv, diff, find, touch, chmod, ln, rm."""
     with Mount(args.server) as top:
         sh("cp -a /usr/include/linux in; tar cf t.tar in; mkdir out; tar xf t.tar -C out; "
            "mv out/in moved; rmdir out", top)
         assert sh("diff -r --no-dereference /usr/include/linux moved", top) == ""
         count = sum(len(d) + len(f) for _, d, f in os.walk("/usr/include/linux"))
         assert int(sh("find moved | wc -l", top)) == count + 1
-        assert not filecmp.dircmp("/usr/include/linux", os.path.join(top, "moved")).diff_files
         sh("find moved -name '*.h' -newer moved -print0 | xargs -0 -r touch -d 2001-02-03; "
            "chmod -R go-rwx moved; ln moved/fs.h hard; ln -s moved soft; rm -r in moved t.tar; "
            "test $(stat -c %h hard) = 1; ! test -e soft; rm hard soft", top)
         assert os.listdir(top) == []
 
 
-def git(args):
-    need("git")
-    with Mount(args.server) as top:
-        sh("git init -q r; cd r; for i in $(seq 40); do echo $i > f$i; git add f$i; "
-           "git commit -qm $i; done; git mv f1 g1; git commit -qam moved; git gc -q; "
-           "git fsck --strict; git clone -q . ../c; cd ../c; git fsck --strict; git status --short; "
-           "test $(git log --oneline | wc -l) = 41; git checkout -q HEAD~20; test ! -e f30", top)
+# What programs do in a mount of their own: (name, program, what it says at the end or None, commands)
+PROGRAMS = [
+    ("git", "git", None,
+     "git init -q r; cd r; for i in $(seq 40); do echo $i > f$i; git add f$i; git commit -qm $i; done; "
+     "git mv f1 g1; git commit -qam moved; git gc -q; git fsck --strict; git clone -q . ../c; cd ../c; "
+     "git fsck --strict; git status --short; test $(git log --oneline | wc -l) = 41; "
+     "git checkout -q HEAD~20; test ! -e f30"),
+    ("sqlite", "sqlite3", "ok 1",
+     "sqlite3 d 'create table t(a integer primary key, b text); create index i on t(b);'; "
+     "for i in 1 2 3; do sqlite3 d 'begin; with recursive n(x) as (select 1 union all select x+1 from n "
+     "where x<20000) insert into t(b) select hex(randomblob(20)) from n; delete from t where a%3=0; "
+     "commit;'; done; sqlite3 d 'vacuum;'; "
+     "sqlite3 d 'pragma integrity_check; select count(*)>20000 from t;'"),
+    # Its index of the log is a shared writable mapping; readers and writers at once.
+    ("sqlite_wal", "sqlite3", "wal 0|0|0 ok 180 delete d",
+     "sqlite3 d 'pragma journal_mode=wal; create table t(a integer primary key, b int);'; "
+     "for i in 1 2 3; do (for j in $(seq 30); do sqlite3 -cmd '.timeout 60000' d \"begin immediate; "
+     "insert into t(b) values($i); insert into t(b) values(-$i); commit;\"; done) & jobs[$i]=$!; done; "
+     "for j in $(seq 30); do test $(sqlite3 -cmd '.timeout 60000' d 'select coalesce(sum(b), 0) from t') = 0; "
+     "done; for i in 1 2 3; do wait ${jobs[$i]}; done; sqlite3 d 'pragma wal_checkpoint(truncate); "
+     "pragma integrity_check; select count(*) from t; pragma journal_mode=delete;'; ls"),
+    ("fio", "fio", None,
+     "fio --name=v --rw=randrw --bs=1k-64k --size=20m --ioengine=psync --verify=crc32c --verify_fatal=1 "
+     "--numjobs=2 --do_verify=1 --randseed=7 --thread --group_reporting | grep 'err= 0'"),
+    # Each with a descriptor of its own: what is appended is neither lost nor torn.
+    ("append", "bash", "",
+     "for i in 1 2 3 4; do (for j in $(seq 250); do echo $i line $j >> f; done) & done; wait; "
+     "test $(wc -l < f) = 1000; test $(sort -u f | wc -l) = 1000; ! grep -vE '^[1-4] line [0-9]+$' f"),
+]
 
 
-def sqlite(args):
-    need("sqlite3")
-    with Mount(args.server) as top:
-        said = sh("sqlite3 d 'create table t(a integer primary key, b text); create index i on t(b);'; "
-                  "for i in 1 2 3; do sqlite3 d 'begin; with recursive n(x) as (select 1 union all "
-                  "select x+1 from n where x<20000) insert into t(b) select hex(randomblob(20)) from n;"
-                  " delete from t where a%3=0; commit;'; done; sqlite3 d 'vacuum;'; "
-                  "sqlite3 d 'pragma integrity_check; select count(*)>20000 from t;'", top)
-        assert said.split() == ["ok", "1"], said
-
-
-def fio(args):
-    need("fio")
-    with Mount(args.server, "-o", "size=200m") as top:
-        said = sh("fio --name=v --rw=randrw --bs=1k-64k --size=20m --ioengine=psync --verify=crc32c "
-                  "--verify_fatal=1 --numjobs=2 --do_verify=1 --randseed=7 --thread --group_reporting",
-                  top, 300)
-        assert "err= 0" in said, said
-
-
-def unlinked(args):
-    """A mount ends cleanly with an open file that has no name."""
-    with Mount(args.server) as top:
-        with open(os.path.join(top, "f"), "w+", encoding="ascii") as file:
-            file.write("still here")
-            file.flush()
-            os.unlink(file.name)
-            file.seek(0)
-            assert file.read() == "still here"
+def program(name, wanted, commands):
+    def case(args):
+        if not shutil.which(name):
+            raise Skip("no %s here" % name)
+        with Mount(args.server, "-o", "size=200m") as top:
+            said = sh(commands, top, 300)
+            assert wanted is None or said.split() == wanted.split(), said
+    return case
 
 
 def nameless(args):
@@ -355,104 +347,42 @@ def mappings(args):
         expect(errno.ENOSPC, os.close, fd)
 
 
-def attributes(args):
-    """The time of birth, a directory's size, and no access times, as the kernel's tmpfs has them."""
-    found = []
-    for kind in (lambda: Mount(args.server, "-o", "noatime"), lambda: KernelTmpfs("-o", "noatime")):
-        with kind() as top:
-            os.mkdir(top + "/d")
-            for i in range(5):
-                open(top + "/d/%d" % i, "w").close()
-            os.unlink(top + "/d/0")
-            path = top + "/d/1"
-            with open(path, "w", encoding="ascii") as file:
-                file.write("data")
-            os.utime(path, (1000, 2000))
-            with open(path, "rb") as file:
-                os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
-                file.read()
-            said = subprocess.run(["stat", "-c", "%W", path], text=True, check=True, stdout=subprocess.PIPE)
-            before = os.stat(path).st_ctime_ns
-            os.chown(path, -1, -1)
-            time.sleep(0.01)
-            found.append((os.stat(top + "/d").st_size, os.stat(path).st_atime,
-                          abs(int(said.stdout) - time.time()) < 60, os.stat(path).st_ctime_ns > before))
-    assert found[0] == found[1] == (20 * 6, 1000, True, True), found
-
-
-def append(args):
-    """Each with a descriptor of its own: what is appended is neither lost nor torn."""
-    with Mount(args.server) as top:
-        sh("for i in 1 2 3 4; do (for j in $(seq 250); do echo $i line $j >> f; done) & done; wait; "
-           "test $(wc -l < f) = 1000; test $(sort -u f | wc -l) = 1000; "
-           "! grep -vE '^[1-4] line [0-9]+$' f", top)
-
-
-def sqlite_wal(args):
-    """Its index of the log is a shared writable mapping; readers and writers at once."""
-    need("sqlite3")
-    with Mount(args.server) as top:
-        assert sh("sqlite3 d 'pragma journal_mode=wal; create table t(a integer primary key, b int);'",
-                  top).split() == ["wal"]
-        sh("for i in 1 2 3; do (for j in $(seq 30); do sqlite3 -cmd '.timeout 60000' d "
-           "\"begin immediate; insert into t(b) values($i); insert into t(b) values(-$i); commit;\"; "
-           "done) & jobs[$i]=$!; done; "
-           "for j in $(seq 30); do test $(sqlite3 -cmd '.timeout 60000' d "
-           "'select coalesce(sum(b), 0) from t') = 0; done; "
-           "for i in 1 2 3; do wait ${jobs[$i]}; done", top)
-        said = sh("sqlite3 d 'pragma wal_checkpoint(truncate); pragma integrity_check; "
-                  "select count(*) from t; pragma journal_mode=delete;'; ls", top)
-        assert said.split() == ["0|0|0", "ok", "180", "delete", "d"], said
-
-
-def many_threads(args):
+def replaced(args):
     """Renames over a name that others read: it is there all the time, and each call works."""
     with Mount(args.server) as top:
-        sh("echo > hot; for i in 1 2 3 4; do (for j in $(seq 200); do { echo $i $j > $i; mv $i hot; "
-           "cat hot > /dev/null; } 2>> errors; done) & jobs[$i]=$!; done; "
-           "for i in 1 2 3 4; do wait ${jobs[$i]} || { cat errors; false; }; done; "
-           "cat errors; test \"$(ls)\" = $'errors\\nhot'; ! test -s errors", top)
         hot = os.path.join(top, "hot")
         os.mkdir(os.path.join(top, "d"))
-        failures = []
+        open(hot, "w").close()
 
-        def work(me):
-            own = os.path.join(top, "d" if me % 2 else "", "new%d" % me)
-            try:
-                for turn in range(400):
-                    if me < 2:
-                        fd = os.open(own, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
-                        os.write(fd, b"%d\n" % turn * 2)
-                        os.rename(own, hot)
-                        assert os.fstat(fd).st_nlink in (0, 1)
-                        os.close(fd)
-                        continue
-                    os.stat(hot)
-                    with open(hot, "rb") as file:
-                        os.fstat(file.fileno())
-                        file.read()
-            except (OSError, AssertionError) as error:
-                failures.append(repr(error))
+        def replace(folder, turns):
+            own = os.path.join(top, folder, "new" + folder)
+            for turn in range(turns):
+                fd = os.open(own, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
+                os.write(fd, b"%d\n" % turn * 2)
+                os.rename(own, hot)
+                assert os.fstat(fd).st_nlink in (0, 1)
+                os.close(fd)
 
-        threads = [threading.Thread(target=work, args=(me,)) for me in range(4)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        assert not failures, failures
+        def read(over):
+            while not over.is_set():
+                os.stat(hot)
+                with open(hot, "rb") as file:
+                    os.fstat(file.fileno())
+                    file.read()
+
+        at_once(lambda over: replace("d", 400), lambda over: replace("", 300), read, read)
 
 
 def moving(args):
     """A directory that moves, under those who look for what is in it: it is here, or it is there."""
     with Mount(args.server) as top:
         name = lambda *x: os.path.join(top, *x)
-        for parent in "ab":
-            os.mkdir(name(parent))
-        os.mkdir(name("a", "d"))
+        os.makedirs(name("a", "d"))
+        os.mkdir(name("b"))
         open(name("a", "d", "f"), "w").close()
-        failures, over, seen = [], threading.Event(), set()
+        seen = set()
 
-        def look(parent):
+        def look(parent, over):
             while not over.is_set():
                 try:
                     os.stat(name(parent, "d", "f"))
@@ -462,40 +392,15 @@ def moving(args):
                     seen.add(parent)
                 except FileNotFoundError:
                     pass
-                except (OSError, AssertionError) as error:
-                    failures.append(repr(error))
-                    return
 
-        threads = [threading.Thread(target=look, args=(parent,)) for parent in "abab"]
-        for thread in threads:
-            thread.start()
-        turn = 0
-        while (turn < 600 or len(seen) < 2) and turn < 100000 and not failures:
-            here, there = "ab"[turn % 2], "ab"[1 - turn % 2]
-            os.rename(name(here, "d"), name(there, "d"))
-            turn += 1
-        over.set()
-        for thread in threads:
-            thread.join()
-        assert not failures, failures
+        def move(over):
+            turn = 0
+            while (turn < 600 or len(seen) < 2) and turn < 100000 and not over.is_set():
+                os.rename(name("ab"[turn % 2], "d"), name("ba"[turn % 2], "d"))
+                turn += 1
+
+        at_once(move, *[lambda over, parent=parent: look(parent, over) for parent in "abab"])
         assert seen == {"a", "b"}, seen
-
-
-def owner(args):
-    """What is made is its maker's, however it is made."""
-    with Mount(args.server, "-o", "allow_other") as top:
-        done = subprocess.run(["sh", "-euc", "> f; mkdir d; ln -s x s; mknod p p; "
-                               "cp f g"], cwd=top, user=12, group=34, extra_groups=[], timeout=20,
-                              check=False)
-        assert done.returncode == 0, done
-        for name in os.listdir(top):
-            st = os.lstat(os.path.join(top, name))
-            assert (st.st_uid, st.st_gid) == (12, 34), (name, st)
-        assert sorted(os.listdir(top)) == ["d", "f", "g", "p", "s"]
-        os.chown(os.path.join(top, "f"), 56, -1)
-        os.chown(os.path.join(top, "s"), -1, 78, follow_symlinks=False)
-        st = os.stat(os.path.join(top, "f")), os.lstat(os.path.join(top, "s"))
-        assert [(s.st_uid, s.st_gid) for s in st] == [(56, 34), (12, 78)], st
 
 
 REQUESTS = [
@@ -549,25 +454,21 @@ def listings(args):
         os.mkdir(top + "/d")
         for i in range(300):
             open(top + "/d/stays%d" % i, "w").close()
-        stop = threading.Event()
+        turns = iter(range(1 << 30))
 
-        def change():
-            turn = 0
-            while not stop.is_set():
+        def change(over):
+            while not over.is_set():
+                turn = next(turns)
                 open(top + "/d/new%d" % turn, "w").close()
                 os.rename(top + "/d/new%d" % turn, top + "/d/over")
-                turn += 1
 
-        thread = threading.Thread(target=change)
-        thread.start()
-        try:
+        def look(_):
             for _ in range(40):
                 names = [entry.name for entry in os.scandir(top + "/d")]
                 stays = sorted(name for name in names if name.startswith("stays"))
                 assert stays == sorted("stays%d" % i for i in range(300)), len(stays)
-        finally:
-            stop.set()
-            thread.join()
+
+        at_once(look, change)
 
 
 # What fills the file system up, in each way that it can be: `top` is the mount, `i` counts on until ENOSPC,
@@ -736,11 +637,11 @@ def many_failures(args):
     failing = Failing(args, "-o", "size=200m")
     with failing.mount as top:
         free = lambda: (os.statvfs(top).f_bfree, os.statvfs(top).f_ffree)
-        before, stop = free(), threading.Event()
+        before, some = free(), []
 
-        def work(me):
+        def work(me, over):
             turn = 0
-            while not stop.is_set():
+            while not over.is_set():
                 turn += 1
                 try:
                     with open("%s/f%d.%d" % (top, me, turn), "wb") as file:
@@ -748,21 +649,16 @@ def many_failures(args):
                     os.unlink(file.name)
                 except OSError as error:
                     if error.errno != errno.ENOMEM:
-                        failures.append(repr(error))
+                        raise
 
-        failures = []
-        threads = [threading.Thread(target=work, args=(me,)) for me in range(4)]
-        for thread in threads:
-            thread.start()
-        some = 0
-        for turn in range(400):
-            failing.arm(1 + turn % 7, 1 + turn % 3)
-            time.sleep(0.002)
-            some += failing.failed()
-        stop.set()
-        for thread in threads:
-            thread.join()
-        assert some > 100 and not failures, (some, failures[:3])
+        def fail(_):
+            for turn in range(400):
+                failing.arm(1 + turn % 7, 1 + turn % 3)
+                time.sleep(0.002)
+                some.append(failing.failed())
+
+        at_once(fail, *[lambda over, me=me: work(me, over) for me in range(4)])
+        assert sum(some) > 100, sum(some)
         for entry in os.listdir(top):
             os.unlink(os.path.join(top, entry))
         wait_until(lambda: free() == before)
@@ -828,14 +724,9 @@ def unchecked(args):
             assert ("warning: no_default_permissions" in mounted.said()) == warned, mounted.said()
 
 
-def one_thread(args):
-    with Mount(args.server, "-s") as top:
-        sh("mkdir d; echo x > d/f; mv d/f g; cat g; rmdir d; rm g", top)
-
-
 def terminated(args):
     """By a signal: unmounted, a clean end, and every count is right."""
-    mounted = Mount(args.server)
+    mounted = Mount(args.server, "-s")
     with open(os.path.join(mounted.path, "f"), "w", encoding="ascii") as file:
         file.write("x")
     os.link(file.name, file.name + "2")
@@ -983,7 +874,8 @@ def other_sizes(args):
 
 def by_the_system(args):
     """mount(8), fstab and remount find the program, and give it what they have to give."""
-    need("mount.fuse3")
+    if not shutil.which("mount.fuse3"):
+        raise Skip("no mount.fuse3 here")
     with tempfile.TemporaryDirectory(prefix="holdfast-mount-") as top:
         for name in ("bin", "on"):
             os.mkdir(os.path.join(top, name))
@@ -1133,35 +1025,13 @@ def random_operations(args):
         assert done.returncode == 0, done.stdout
 
 
-CASES = [arguments, mountpoints, sizes, other_sizes, by_the_system, open_files, requests, listings, memory,
-         short_of_memory, every_allocation, many_failures, errors, sparse,
-         unlinked, nameless, links, mappings, attributes, append, owner, unchecked, one_thread, terminated, daemon,
-         files, git, sqlite, sqlite_wal, fio, many_threads, moving, random_operations]
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--server", required=True)
-    parser.add_argument("--compare", help="the program of compare.cpp")
-    parser.add_argument("--preload", help="the library of preload.c")
-    parser.add_argument("--only")
-    args = parser.parse_args()
-    if not may_mount():
-        return 77
-    cases = [case for case in CASES if args.only in (None, case.__name__)]
-    failed = 0
-    for case in cases:
-        try:
-            case(args)
-            print("ok %s" % case.__name__, flush=True)
-        except Skip as skip:
-            print("SKIPPED %s: %s" % (case.__name__, skip), flush=True)
-        except (AssertionError, OSError, subprocess.SubprocessError) as error:
-            failed += 1
-            print("FAILED %s: %s" % (case.__name__, str(error) or repr(error)), flush=True)
-    return 1 if failed else 0
+CASES = [(case.__name__, case) for case in (
+    arguments, mountpoints, sizes, other_sizes, by_the_system, open_files, requests, listings, memory,
+    short_of_memory, every_allocation, many_failures, nameless, links, mappings, unchecked, terminated,
+    daemon, files, replaced, moving, random_operations)]
+CASES += [(name, program(words, wanted, commands)) for name, words, wanted, commands in PROGRAMS]
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_cases(CASES, arguments_of(__doc__, ("--compare", {"help": "the program of compare.cpp"}),
+                                           ("--preload", {"help": "the library of preload.c"}))))

@@ -8,7 +8,6 @@ Each case is done on both, by root and by other users, and yields a list of what
 an errno. The lists must be equal. The last case is what stays out: each with its errno. One line a case. Exits
 with 77 if nothing can be mounted here.
 """
-import argparse
 import ctypes
 import errno
 import fcntl
@@ -20,9 +19,8 @@ import subprocess
 import sys
 import time
 
-from mount import KernelTmpfs, Mount, Skip, as_user, may_mount, wait_until
+from mount import LIBC, KernelTmpfs, Mount, arguments_of, as_user, c, run_cases, wait_until
 
-LIBC = ctypes.CDLL(None, use_errno=True)
 ALICE, BOB, GROUP = 12345, 54321, 555
 NOREPLACE, EXCHANGE, WHITEOUT = 1, 2, 4
 
@@ -45,11 +43,6 @@ def as_alice(call):
 
 def as_bob(call):
     return outcome(as_user, BOB, call)
-
-
-def c(name, *arguments):
-    if getattr(LIBC, name)(*arguments) < 0:
-        raise OSError(ctypes.get_errno(), name)
 
 
 def rename2(old, new, flags):
@@ -138,11 +131,14 @@ def inherited(top):
             os.mknod(folder + "/node", stat.S_IFREG | 0o2711)
             fd = os.open(folder, os.O_TMPFILE | os.O_RDWR, 0o2775)
             give_name(fd, folder + "/tmpfile")
+            subprocess.run(["cp", folder + "/plain", folder + "/copy"], check=True)
 
         yield as_alice(fill)
         for path, _, names in os.walk(folder):
             yield looks(path)
             yield [(name, looks(os.path.join(path, name))) for name in sorted(names)]
+        os.chown(folder + "/symlink", -1, 78, follow_symlinks=False)
+        yield looks(folder + "/symlink")
 
 
 def setuid(top):
@@ -435,6 +431,25 @@ def access_times(top):
     os.close(fd)
 
 
+def no_access_times(top):
+    """With noatime; the time of birth, the size of a directory, and the time of a change of nothing."""
+    os.mkdir(top + "/d")
+    for i in range(5):
+        make(top + "/d/%d" % i, "data")
+    os.unlink(top + "/d/0")
+    path = top + "/d/1"
+    os.utime(path, (1000, 2000))
+    with open(path, "rb") as file:
+        os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+        file.read()
+    said = subprocess.run(["stat", "-c", "%W", path], text=True, check=True, stdout=subprocess.PIPE)
+    before = os.stat(path).st_ctime_ns
+    time.sleep(0.01)
+    os.chown(path, -1, -1)
+    yield os.stat(top + "/d").st_size, os.stat(path).st_atime
+    yield abs(int(said.stdout) - time.time()) < 60, os.stat(path).st_ctime_ns > before
+
+
 STAYS_OUT = [
     ("trusted attributes", lambda f: os.setxattr(f, "trusted.a", b"1"), errno.EOPNOTSUPP),
     ("security attributes", lambda f: os.setxattr(f, "security.a", b"1"), errno.EOPNOTSUPP),
@@ -485,47 +500,26 @@ def stays_out(args):
 
 
 CASES = {permissions: "", inherited: "", setuid: "", kinds: "nodev,nosuid", devices: "dev,suid",
-         attributes: "", nameless: "", renames: "nodev", access_times: ""}
+         attributes: "", nameless: "", renames: "nodev", access_times: "", no_access_times: "noatime"}
 
 
-def both(args, case, options):
+def both(case, options):
     words = "size=4m,nr_inodes=100" + ("," + options if options else "")
-    with KernelTmpfs("-o", words) as top:
-        theirs = list(case(top))
-    with Mount(args.server, "-o", words + ",allow_other") as top:
-        ours = list(case(top))
-    wrong = ["%s, not %s" % (mine, other) for mine, other in zip(ours, theirs)
-             if repr(mine).replace("holdfast-mount", "holdfast-oracle") != repr(other)]
-    assert not wrong and len(ours) == len(theirs), "%d steps of %d differ\n  %s" % (
-        len(wrong), len(theirs), "\n  ".join(wrong[:args.show]))
 
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--server", required=True)
-    parser.add_argument("--only")
-    parser.add_argument("--show", type=int, default=5, help="how many differences of a case are shown")
-    args = parser.parse_args()
-    if not may_mount():
-        return 77
-    failed = 0
-    for case in [*CASES, stays_out]:
-        if args.only not in (None, case.__name__):
-            continue
-        try:
-            if case is stays_out:
-                case(args)
-            else:
-                both(args, case, CASES[case])
-            print("ok %s" % case.__name__, flush=True)
-        except Skip as skip:
-            print("SKIPPED %s: %s" % (case.__name__, skip), flush=True)
-        except (AssertionError, OSError, subprocess.SubprocessError) as error:
-            failed += 1
-            print("FAILED %s: %s" % (case.__name__, str(error) or repr(error)), flush=True)
-    return 1 if failed else 0
+    def compare(args):
+        with KernelTmpfs("-o", words) as top:
+            theirs = list(case(top))
+        with Mount(args.server, "-o", words + ",allow_other") as top:
+            ours = list(case(top))
+        wrong = ["%s, not %s" % (mine, other) for mine, other in zip(ours, theirs)
+                 if repr(mine).replace("holdfast-mount", "holdfast-oracle") != repr(other)]
+        assert not wrong and len(ours) == len(theirs), "%d steps of %d differ\n  %s" % (
+            len(wrong), len(theirs), "\n  ".join(wrong[:args.show]))
+    return compare
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_cases([(case.__name__, both(case, options)) for case, options in CASES.items()] +
+                       [("stays_out", stays_out)],
+                       arguments_of(__doc__, ("--show", {"type": int, "default": 5,
+                                                         "help": "how many differences of a case are shown"}))))

@@ -10,7 +10,6 @@ the server is killed under load: every call ends, with an errno that says so; th
 again, and a last round ends with exit status 0, by which every count has been proved. Exits with 77 if
 nothing can be mounted here.
 """
-import argparse
 import ctypes
 import errno
 import mmap
@@ -24,7 +23,7 @@ import sys
 import threading
 import time
 
-from mount import Mount, may_mount, run_server, sanitized, wait_until
+from mount import Mount, Skip, arguments_of, c, run_cases, run_server, sanitized, wait_until
 
 LIMIT = 16 << 20
 BALLAST = 12 << 20  # what is left for the rest is soon full
@@ -33,7 +32,6 @@ INODES = 300
 REST = 6 << 20
 BOUND = LIMIT * 5 // 4 + (16 << 20)
 PROCESSES, THREADS = 4, 8
-LIBC = ctypes.CDLL(None, use_errno=True)
 # What random calls on names that others change may get.
 DUE = {errno.ENOENT, errno.EEXIST, errno.ENOTEMPTY, errno.EISDIR, errno.ENOTDIR, errno.ENOSPC, errno.EINVAL,
        errno.ELOOP, errno.ENODATA, errno.ENXIO, errno.EPERM, errno.EBUSY, errno.ESPIPE, errno.EAGAIN,
@@ -42,11 +40,6 @@ DEAD = {errno.ENOTCONN, errno.ECONNABORTED, errno.EIO}
 
 
 # ---- a worker: a process -------------------------------------------------------------------------
-
-def c(name, *arguments):
-    if getattr(LIBC, name)(*arguments) < 0:
-        raise OSError(ctypes.get_errno(), name)
-
 
 def one_call(top, dice):
     """Opens and closes what it needs."""
@@ -201,6 +194,8 @@ def empty(top):
 
 
 def soak(args):
+    if sanitized(args.server):
+        raise Skip("a sanitizer keeps memory of its own")
     options = ("-o", "allow_other,size=%d,nr_inodes=%d" % (LIMIT, INODES))
     mounted = Mount(args.server, *options)
     path, rounds = mounted.path, []
@@ -241,29 +236,10 @@ def soak(args):
         print("%d calls on a new one" % calls, flush=True)
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--server")
-    parser.add_argument("--seconds", type=float, default=30)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--worker", help=argparse.SUPPRESS)
-    args = parser.parse_args()
-    if args.worker:
-        worker(args.worker, args.seed)
-        return 0
-    if not may_mount():
-        return 77
-    if sanitized(args.server):
-        print("SKIPPED: a sanitizer keeps memory of its own")
-        return 77
-    try:
-        soak(args)
-    except (AssertionError, OSError, subprocess.SubprocessError) as error:
-        print("FAILED: %s" % (str(error) or repr(error)))
-        return 1
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    ARGS = arguments_of(__doc__, ("--seconds", {"type": float, "default": 30}), ("--seed", {"type": int, "default": 1}),
+                        ("--worker", {"help": "for a worker: the mountpoint"}))
+    if ARGS.worker:
+        worker(ARGS.worker, ARGS.seed)
+    else:
+        sys.exit(run_cases([("soak", soak)], ARGS))

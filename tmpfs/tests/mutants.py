@@ -198,7 +198,7 @@ MUTANTS = [
     ("mount: a blank before a number, and a minus behind it", "fuse_options.c",
      "	if (*text < '0' || *text > '9')\n		return false;\n", "", MOUNT, "arguments", False),
     ("mount: what is made is the server's", "fuse.c", "	hf_tmpfs_act_as(&caller);", "	(void)caller;",
-     MOUNT, "owner", False),
+     ACCESS, "inherited", False),
     ("mount: nobody is refused", "fuse_options.c", "	if (to->permissions && ", "	if (0 && ",
      ACCESS, "permissions", False),
     ("mount: a fallocate leaves setuid", "fuse.c", "		to.set |= HF_TMPFS_CLEAR_SETUID;", "		(void)0;", ACCESS, "setuid", False),
