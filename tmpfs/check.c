@@ -18,6 +18,8 @@
 
 #include "table.h"
 
+#define N(number) ((unsigned long long)(number)) /* for %llu */
+
 /* An object that was found, and what was found of it. */
 struct found {
 	const void *object;
@@ -130,13 +132,12 @@ static void check_page(struct check *c, struct tmpfs_inode *inode, struct tmpfs_
 
 	c->objects[TMPFS_KIND_PAGE]++;
 	expect(c, page->index == index, "inode %llu: page %llu says that it is %llu",
-	       (unsigned long long)inode->number, (unsigned long long)index,
-	       (unsigned long long)page->index);
+	       N(inode->number), N(index), N(page->index));
 	if (size > begin)
 		from = size - begin < HF_TMPFS_PAGE ? size - begin : HF_TMPFS_PAGE;
 	for (; from < HF_TMPFS_PAGE; from++) {
 		if (!expect(c, page->data[from] == 0, "inode %llu: not 0 behind the end, page %llu",
-			    (unsigned long long)inode->number, (unsigned long long)index))
+			    N(inode->number), N(index)))
 			break;
 	}
 }
@@ -165,12 +166,12 @@ static void check_node(struct check *c, struct tmpfs_inode *inode, struct tmpfs_
 		struct tmpfs_node *below = TMPFS_OBJECT(block, struct tmpfs_node, block);
 
 		if (expect(c, below->shift + TMPFS_NODE_BITS == node->shift,
-			   "inode %llu: a node of shift %u below one of %u",
-			   (unsigned long long)inode->number, below->shift, node->shift))
+			   "inode %llu: a node of shift %u below one of %u", N(inode->number),
+			   below->shift, node->shift))
 			check_node(c, inode, below, index, items, nodes);
 	}
 	expect(c, used == node->used && used > 0, "inode %llu: a node has %u slots in use, says %u",
-	       (unsigned long long)inode->number, used, node->used);
+	       N(inode->number), used, node->used);
 }
 
 /* ---- extended attributes ------------------------------------------------------------------- */
@@ -188,8 +189,8 @@ static void check_xattrs(struct check *c, struct tmpfs_inode *inode)
 	}
 	c->other_pages += tmpfs_xattr_pages(bytes);
 	expect(c, bytes == inode->xattr_bytes && names == inode->xattr_names,
-	       "inode %llu: %llu bytes of attributes, says %u", (unsigned long long)inode->number,
-	       (unsigned long long)bytes, inode->xattr_bytes);
+	       "inode %llu: %llu bytes of attributes, says %u", N(inode->number), N(bytes),
+	       inode->xattr_bytes);
 }
 
 /* ---- inodes and dentries ------------------------------------------------------------------- */
@@ -223,10 +224,8 @@ static void refer(struct check *c, struct tmpfs_inode *inode, bool in_tree)
 		if (root)
 			check_node(c, inode, root, 0, &items, &nodes);
 		expect(c, items == inode->tree.items && nodes == inode->tree.nodes,
-		       "inode %llu: %llu items, says %llu; %llu nodes, says %llu",
-		       (unsigned long long)inode->number, (unsigned long long)items,
-		       (unsigned long long)inode->tree.items, (unsigned long long)nodes,
-		       (unsigned long long)inode->tree.nodes);
+		       "inode %llu: %llu items, says %llu; %llu nodes, says %llu", N(inode->number),
+		       N(items), N(inode->tree.items), N(nodes), N(inode->tree.nodes));
 		if (!tmpfs_is_dir(inode) || inode == c->fs->root->inode)
 			return;
 		/* Its `parent`, which has lost its own dentry if this one has been removed. */
@@ -252,9 +251,8 @@ static void check_names(struct check *c, struct tmpfs_inode *dir)
 		}
 	}
 	expect(c, hashed == dir->tree.items,
-	       "directory %llu lists %llu names, and %llu can be found",
-	       (unsigned long long)dir->number, (unsigned long long)dir->tree.items,
-	       (unsigned long long)hashed);
+	       "directory %llu lists %llu names, and %llu can be found", N(dir->number),
+	       N(dir->tree.items), N(hashed));
 }
 
 static void check_dir(struct check *c, struct tmpfs_inode *dir)
@@ -297,8 +295,7 @@ static void check_dir(struct check *c, struct tmpfs_inode *dir)
 	}
 	check_names(c, dir);
 	expect(c, entries == dir->tree.items, "directory %llu: %llu entries, says %llu",
-	       (unsigned long long)dir->number, (unsigned long long)entries,
-	       (unsigned long long)dir->tree.items);
+	       N(dir->number), N(entries), N(dir->tree.items));
 	found = find(c, dir, TMPFS_KIND_INODE, &is_new);
 	if (found)
 		found->links += subdirs;
@@ -343,7 +340,7 @@ static void check_table(struct check *c, struct hf_tmpfs_table *table)
 		found->refs++;
 	}
 	expect(c, lowest == table->limit || table->lowest <= lowest / 64,
-	       "descriptor %llu is free, and not sought", (unsigned long long)lowest);
+	       "descriptor %llu is free, and not sought", N(lowest));
 	for (struct tmpfs_file *file = table->free; file; file = file->next_free) {
 		free_files++;
 		expect(c, hf_refcount_read(&file->refs) == 0 && !file->dentry && !file->inode,
@@ -353,8 +350,7 @@ static void check_table(struct check *c, struct hf_tmpfs_table *table)
 		slabs++;
 	c->objects[TMPFS_KIND_FILES] += slabs;
 	expect(c, slabs * TMPFS_FILES == table->files && open + free_files == table->files,
-	       "of %u files %llu are open and %llu free", table->files, (unsigned long long)open,
-	       (unsigned long long)free_files);
+	       "of %u files %llu are open and %llu free", table->files, N(open), N(free_files));
 }
 
 /* ---- nodes --------------------------------------------------------------------------------- */
@@ -369,7 +365,7 @@ static void check_nodes(struct check *c)
 
 		expect(c, node->references > 0 && at->next->previous == at,
 		       "inode %llu: a node without references is listed",
-		       (unsigned long long)tmpfs_inode_of(node)->number);
+		       N(tmpfs_inode_of(node)->number));
 		refer(c, tmpfs_inode_of(node), false);
 	}
 }
@@ -425,11 +421,19 @@ static void check_inode(struct check *c, const struct found *found, uint64_t *in
 		links = found->in_tree ? 2 + links : 0;
 	*inodes += tmpfs_is_dir(inode) || links == 0 ? 1 : (uint64_t)links;
 	expect(c, hf_refcount_read(&inode->refs) == found->refs,
-	       "inode %llu has %lld references, its count is %d", (unsigned long long)inode->number,
+	       "inode %llu has %lld references, its count is %d", N(inode->number),
 	       (long long)found->refs, hf_refcount_read(&inode->refs));
 	expect(c, inode->links == (uint64_t)links, "inode %llu has %lld links, says %llu",
-	       (unsigned long long)inode->number, (long long)links,
-	       (unsigned long long)inode->links);
+	       N(inode->number), (long long)links, N(inode->links));
+}
+
+static void check_file(struct check *c, const struct found *found)
+{
+	const struct tmpfs_file *file = found->object;
+
+	expect(c, hf_refcount_read(&file->refs) == found->refs,
+	       "an open file has %lld descriptors, its count is %d", (long long)found->refs,
+	       hf_refcount_read(&file->refs));
 }
 
 static void check_counts(struct check *c)
@@ -447,25 +451,19 @@ static void check_counts(struct check *c)
 		else if (found->kind == TMPFS_KIND_INODE)
 			check_inode(c, found, &inodes);
 		else
-			expect(c,
-			       hf_refcount_read(
-				       &((const struct tmpfs_file *)found->object)->refs) ==
-				       found->refs,
-			       "an open file has %lld descriptors, its count is %d",
-			       (long long)found->refs,
-			       hf_refcount_read(&((const struct tmpfs_file *)found->object)->refs));
+			check_file(c, found);
 	}
 	expect(c, atomic_load(&fs->inodes_used) == inodes, "%llu inodes are used, %llu are counted",
-	       (unsigned long long)inodes, (unsigned long long)atomic_load(&fs->inodes_used));
+	       N(inodes), N(atomic_load(&fs->inodes_used)));
 	expect(c, atomic_load(&fs->pages_used) == pages, "%llu pages are used, %llu are counted",
-	       (unsigned long long)pages, (unsigned long long)atomic_load(&fs->pages_used));
+	       N(pages), N(atomic_load(&fs->pages_used)));
 	for (int kind = 0; kind < TMPFS_KINDS; kind++) {
 		uint64_t allocated = atomic_load(&fs->allocated[kind]);
 
 		if (kind == TMPFS_KIND_BUFFER) /* their owners have them */
 			continue;
 		expect(c, allocated == c->objects[kind], "%llu objects of kind %d, %llu reached",
-		       (unsigned long long)allocated, kind, (unsigned long long)c->objects[kind]);
+		       N(allocated), kind, N(c->objects[kind]));
 	}
 }
 

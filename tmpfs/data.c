@@ -20,7 +20,6 @@ static bool is_data(struct tmpfs_page *page)
 	return page && atomic_load_explicit(&page->written, memory_order_acquire);
 }
 
-/* Of memory of our own, which is there. As the readers' copies: not for a sanitizer to compare. */
 TMPFS_PRIVATE void tmpfs_clear_own(char *memory, size_t size)
 {
 	if (hf_clear_nofault(memory, size) != 0)
@@ -53,7 +52,6 @@ static size_t read_hole(char *to, size_t size)
 #endif
 }
 
-/* Returns the bytes moved; fewer than `size` at the end of the file, or with *fault. */
 TMPFS_PRIVATE size_t tmpfs_read_pages(struct tmpfs_inode *inode, char *to, size_t size, uint64_t at,
 				      bool *fault)
 {
@@ -125,7 +123,6 @@ static int write_old(struct tmpfs_page *page, const char *from, size_t in, size_
 	return left ? -EFAULT : 0;
 }
 
-/* Mutex held. Returns the bytes moved; *error says why not all. */
 TMPFS_PRIVATE size_t tmpfs_write_pages(struct tmpfs_inode *inode, const char *from, size_t size,
 				       uint64_t at, int *error)
 {
@@ -152,7 +149,6 @@ TMPFS_PRIVATE size_t tmpfs_write_pages(struct tmpfs_inode *inode, const char *fr
 
 /* ---- seek -------------------------------------------------------------------------------- */
 
-/* The first byte from `at` on that is data, or is none. */
 TMPFS_PRIVATE int64_t tmpfs_seek(struct tmpfs_inode *inode, int64_t at, bool want_data)
 {
 	uint64_t size = tmpfs_size(inode), index, hole;

@@ -22,10 +22,8 @@
 
 #define MAX_OPEN 1048576 /* what Linux lets one process have at most (fs.nr_open) */
 
-/* What becomes of an option. */
+/* The options that are ours. */
 enum {
-	PASS, /* libfuse or the kernel honours it */
-	DROP, /* of mount(8), for itself; or what is so in any case */
 	SIZE,
 	BLOCKS,
 	INODES,
@@ -53,63 +51,48 @@ static const struct fuse_opt options[] = {
 	O("oom_score_adj=", SCORE),
 	O("noatime", NO_ATIME),
 	O("atime", ATIME),
-	O("relatime", DROP),
 	O("default_permissions", PERMISSIONS),
 	O("no_default_permissions", NO_PERMISSIONS),
 	O("remount", REMOUNT),
-	/* libfuse's, and the kernel's for every file system */
-	O("-h", PASS),
-	O("--help", PASS),
-	O("-V", PASS),
-	O("--version", PASS),
-	O("-d", PASS),
-	O("debug", PASS),
-	O("-f", PASS),
-	O("-s", PASS),
-	O("clone_fd", PASS),
-	O("max_threads=", PASS),
-	O("allow_other", PASS),
-	O("allow_root", PASS),
-	O("auto_unmount", PASS),
-	O("fsname=", PASS),
-	O("max_read=", PASS),
-	O("ro", PASS),
-	O("rw", PASS),
-	O("suid", PASS),
-	O("nosuid", PASS),
-	O("dev", PASS),
-	O("nodev", PASS),
-	O("exec", PASS),
-	O("noexec", PASS),
-	O("sync", PASS),
-	O("async", PASS),
-	O("dirsync", PASS),
-	O("context=", PASS),
-	O("fscontext=", PASS),
-	O("defcontext=", PASS),
-	O("rootcontext=", PASS),
-	/* mount(8)'s, of which fstab may have any */
-	O("defaults", DROP),
-	O("auto", DROP),
-	O("noauto", DROP),
-	O("nofail", DROP),
-	O("user", DROP),
-	O("user=", DROP),
-	O("nouser", DROP),
-	O("users", DROP),
-	O("owner", DROP),
-	O("group", DROP),
-	O("_netdev", DROP),
-	O("comment=", DROP),
-	O("subtype=", DROP),
-	O("x-", DROP),
-	O("X-", DROP),
 	FUSE_OPT_END,
 };
 #undef O
 
-/* Of a mount that is there, mount(8) gives these again for a remount. */
-static const char *const of_the_kernel[] = { "user_id=", "group_id=", "rootmode=", "blksize=" };
+/* In the lists below a name that ends in = has a value behind it, one in - anything. */
+
+/* Passed on: libfuse's options, and the kernel's for every file system. */
+static const char *const passed[] = {
+	"-h",           "--help",  "-V",        "--version",    "-d",          "debug",
+	"-f",           "-s",      "clone_fd",  "max_threads=", "allow_other", "allow_root",
+	"auto_unmount", "fsname=", "max_read=", "ro",           "rw",          "suid",
+	"nosuid",       "dev",     "nodev",     "exec",         "noexec",      "sync",
+	"async",        "dirsync", "context=",  "fscontext=",   "defcontext=", "rootcontext=",
+};
+
+/*
+ * Dropped: mount(8)'s own, of which fstab may have any; `relatime`, which is so in any case; and what
+ * mount(8) repeats of a mount that is there when it is remounted.
+ */
+static const char *const dropped[] = {
+	"defaults", "auto",     "noauto",   "nofail",    "user",      "user=",    "nouser",
+	"users",    "owner",    "group",    "_netdev",   "comment=",  "subtype=", "x-",
+	"X-",       "relatime", "user_id=", "group_id=", "rootmode=", "blksize=",
+};
+
+static bool is_in(const char *const *list, size_t count, const char *option)
+{
+	for (size_t i = 0; i < count; i++) {
+		const size_t length = strlen(list[i]);
+		const char last = list[i][length - 1];
+
+		if (strncmp(option, list[i], length) == 0 &&
+		    (last == '=' || last == '-' || !option[length]))
+			return true;
+	}
+	return false;
+}
+
+#define IS_IN(list, option) is_in(list, sizeof(list) / sizeof((list)[0]), option)
 
 static uint64_t memory(void)
 {
@@ -222,15 +205,6 @@ static int take_word(const char *word, struct front_options *to)
 	return 0;
 }
 
-static int is_of_the_kernel(const char *option)
-{
-	for (size_t i = 0; i < sizeof(of_the_kernel) / sizeof(of_the_kernel[0]); i++) {
-		if (strncmp(option, of_the_kernel[i], strlen(of_the_kernel[i])) == 0)
-			return true;
-	}
-	return false;
-}
-
 /* 1: it stays for libfuse; 0: done; -1: wrong. */
 static int option(void *data, const char *text, int key, struct fuse_args *rest)
 {
@@ -242,7 +216,9 @@ static int option(void *data, const char *text, int key, struct fuse_args *rest)
 	case FUSE_OPT_KEY_NONOPT:
 		return take_word(text, to);
 	case FUSE_OPT_KEY_OPT:
-		return is_of_the_kernel(text) ? 0 : wrong(text, "unknown option");
+		if (IS_IN(dropped, text))
+			return 0;
+		return IS_IN(passed, text) ? 1 : wrong(text, "unknown option");
 	case SIZE:
 		to->given |= FRONT_GIVEN_SIZE;
 		return take(text, whole, &to->limits.size);
@@ -271,13 +247,9 @@ static int option(void *data, const char *text, int key, struct fuse_args *rest)
 	case NO_PERMISSIONS:
 		to->permissions = key == PERMISSIONS;
 		return 0;
-	case REMOUNT:
+	default: /* REMOUNT */
 		to->remount = true;
 		return 0;
-	case DROP:
-		return 0;
-	default:
-		return 1;
 	}
 }
 
