@@ -423,8 +423,7 @@ int simulate_command(const std::vector<std::string> &words)
 		plan.file.parameters[name] = { value, "--set", "guess", "", {} };
 	}
 	if (!json.empty())
-		write_file(json,
-			   document(to_json(std::vector<Machine>{ plan.file }), to_json(rows), ""));
+		write_file(json, document({ plan.file }, rows, {}));
 	return 0;
 }
 

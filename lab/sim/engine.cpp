@@ -274,7 +274,10 @@ private:
 	{
 		push(time, What::RESUME, -1, { thread, threads_[thread].processor, Kind::READ });
 	}
-	Processor &processor() { return processors_[current_->processor]; }
+	Line &line_at(int index) { return lines_[static_cast<size_t>(index)]; }
+	Thread &thread_at(int id) { return threads_[static_cast<size_t>(id)]; }
+	Processor &processor_at(int id) { return processors_[static_cast<size_t>(id)]; }
+	Processor &processor() { return processor_at(current_->processor); }
 	int cache() { return processor().cache; }
 	int line_of(const volatile void *p)
 	{
@@ -430,10 +433,10 @@ void Engine::sync()
 
 void Engine::request(int index, Kind kind, Time time, int thread, int processor)
 {
-	Line &line = lines_[static_cast<size_t>(index)];
+	Line &line = line_at(index);
 	int from = line.owner >= 0 ? line.owner
 				   : 0; /* the home is where the memory was first used */
-	int d = distance(from, processors_[static_cast<size_t>(processor)].cache);
+	int d = distance(from, processor_at(processor).cache);
 
 	if (d == 0 && m_.smt <= 1)
 		d = 1;
@@ -464,7 +467,7 @@ size_t Engine::choose(const Line &line)
 		size_t i = (start + k) % n;
 		const Request &r = line.queue[i];
 		int d = std::max(1, distance(line.owner >= 0 ? line.owner : 0,
-					     processors_[static_cast<size_t>(r.processor)].cache));
+					     processor_at(r.processor).cache));
 
 		if (d < least) {
 			least = d;
@@ -477,7 +480,7 @@ size_t Engine::choose(const Line &line)
 /* E2 */
 void Engine::serve(int index, Time time)
 {
-	Line &line = lines_[static_cast<size_t>(index)];
+	Line &line = line_at(index);
 	double rest = 1 - m_.request_share;
 	size_t i;
 	int cache, copies = 0, far = 1;
@@ -489,7 +492,7 @@ void Engine::serve(int index, Time time)
 
 	line.queue.erase(line.queue.begin() + static_cast<ptrdiff_t>(i));
 	line.busy = true;
-	cache = processors_[static_cast<size_t>(r.processor)].cache;
+	cache = processor_at(r.processor).cache;
 	if (r.kind == Kind::READ && has(line, cache)) {
 		push(time, What::ARRIVE_SHARED, index, r);
 		push(time, What::FREE, index, r);
@@ -534,8 +537,8 @@ void Engine::serve(int index, Time time)
 
 void Engine::depart(const Event &event)
 {
-	Line &line = lines_[static_cast<size_t>(event.line)];
-	int cache = processors_[static_cast<size_t>(event.request.processor)].cache;
+	Line &line = line_at(event.line);
+	int cache = processor_at(event.request.processor).cache;
 	double rest = 1 - m_.request_share;
 	int owner = line.owner, d;
 
@@ -588,13 +591,13 @@ void Engine::perform(Thread &thread)
 
 void Engine::arrive(const Event &event)
 {
-	Line &line = lines_[static_cast<size_t>(event.line)];
-	Processor &at = processors_[static_cast<size_t>(event.request.processor)];
+	Line &line = line_at(event.line);
+	Processor &at = processor_at(event.request.processor);
 	Time time = event.time;
 
 	line.busy = false;
 	if (event.request.kind == Kind::READ) {
-		Thread &thread = threads_[static_cast<size_t>(event.request.thread)];
+		Thread &thread = thread_at(event.request.thread);
 
 		line.sharers[static_cast<size_t>(at.cache)] = true;
 		thread.result = get(thread.p, thread.size);
@@ -626,13 +629,13 @@ void Engine::arrive(const Event &event)
 		changed(line, time + l1_);
 		next_store(at, time + l1_);
 	} else if (event.request.kind == Kind::EXCLUSIVE) {
-		Thread &thread = threads_[static_cast<size_t>(event.request.thread)];
+		Thread &thread = thread_at(event.request.thread);
 
 		thread.result = get(thread.p, thread.size);
 		accessed(time + l1_);
 		resume_at(time + l1_, thread.id);
 	} else if (event.request.kind != Kind::PREFETCH) {
-		Thread &thread = threads_[static_cast<size_t>(event.request.thread)];
+		Thread &thread = thread_at(event.request.thread);
 
 		perform(thread);
 		accessed(time + thread.takes);
@@ -648,10 +651,10 @@ void Engine::dispatch(const Event &event)
 	stats.events++;
 	switch (event.what) {
 	case What::RESUME:
-		run_thread(threads_[static_cast<size_t>(event.request.thread)], event.time);
+		run_thread(thread_at(event.request.thread), event.time);
 		break;
 	case What::TIMER: {
-		Thread &thread = threads_[static_cast<size_t>(event.request.thread)];
+		Thread &thread = thread_at(event.request.thread);
 
 		if (thread.generation != event.generation)
 			break;
@@ -670,7 +673,7 @@ void Engine::dispatch(const Event &event)
 		end_slice(event);
 		break;
 	case What::AT_HOME:
-		lines_[static_cast<size_t>(event.line)].queue.push_back(event.request);
+		line_at(event.line).queue.push_back(event.request);
 		serve(event.line, event.time);
 		break;
 	case What::DEPART:
@@ -680,23 +683,20 @@ void Engine::dispatch(const Event &event)
 		arrive(event);
 		break;
 	case What::ARRIVE_SHARED: {
-		Thread &thread = threads_[static_cast<size_t>(event.request.thread)];
+		Thread &thread = thread_at(event.request.thread);
 
 		thread.result = get(thread.p, thread.size);
 		resume_at(event.time + l1_, thread.id);
 		break;
 	}
 	case What::FREE:
-		lines_[static_cast<size_t>(event.line)].busy = false;
+		line_at(event.line).busy = false;
 		serve(event.line, event.time);
 		break;
 	case What::FAR_DONE: {
-		Line &line = lines_[static_cast<size_t>(event.line)];
-		Thread &thread = threads_[static_cast<size_t>(event.request.thread)];
-		int d = std::max(
-			1,
-			distance(0,
-				 processors_[static_cast<size_t>(event.request.processor)].cache));
+		Line &line = line_at(event.line);
+		Thread &thread = thread_at(event.request.thread);
+		int d = std::max(1, distance(0, processor_at(event.request.processor).cache));
 
 		perform(thread);
 		line.last = 0;
@@ -718,7 +718,7 @@ void Engine::next_store(Processor &at, Time time)
 	while (!at.stores.empty() && !at.stores.front().issued) {
 		Store &s = at.stores.front();
 		int index = line_of(s.p);
-		Line &line = lines_[static_cast<size_t>(index)];
+		Line &line = line_at(index);
 
 		s.issued = true;
 		if (!owns(line, at.cache)) {
@@ -783,7 +783,7 @@ void Engine::wake_watchers(Line &line, Time nap, Time monitor)
 
 	watchers.swap(line.watchers);
 	for (const Watcher &w : watchers) {
-		Thread &thread = threads_[static_cast<size_t>(w.thread)];
+		Thread &thread = thread_at(w.thread);
 
 		if (thread.generation != w.generation)
 			continue;
@@ -813,8 +813,7 @@ bool Engine::polls_again(const volatile void *p, uint64_t value, const char *sta
 	    poll.bytes != static_cast<size_t>(current_->stack_end - stack))
 		return false;
 	for (size_t i = 0; i < poll.count; i++) {
-		if (lines_[static_cast<size_t>(poll.lines[i].line)].version !=
-		    poll.lines[i].version)
+		if (line_at(poll.lines[i].line).version != poll.lines[i].version)
 			return false;
 	}
 	return !memcmp(poll.stack, stack, poll.bytes);
@@ -825,7 +824,7 @@ void Engine::note_poll(const volatile void *p, uint64_t value, int line, const c
 {
 	Poll &poll = current_->poll;
 	size_t bytes = static_cast<size_t>(current_->stack_end - stack);
-	uint64_t version = lines_[static_cast<size_t>(line)].version;
+	uint64_t version = line_at(line).version;
 
 	if (poll.at && poll.at != p) {
 		for (size_t i = 0; i < poll.count; i++) {
@@ -857,17 +856,15 @@ void Engine::nap()
 	thread.poll.time = thread.now;
 	thread.state = State::NAPPING;
 	for (size_t i = 0; i < thread.poll.count; i++) {
-		std::vector<Watcher> &watchers =
-			lines_[static_cast<size_t>(thread.poll.lines[i].line)].watchers;
+		std::vector<Watcher> &watchers = line_at(thread.poll.lines[i].line).watchers;
 
 		if (watchers.size() > 4 * threads_.size()) { /* most of them woke by another line */
 			watchers.erase(
-				std::remove_if(
-					watchers.begin(), watchers.end(),
-					[this](const Watcher &w) {
-						return threads_[static_cast<size_t>(w.thread)]
-							       .generation != w.generation;
-					}),
+				std::remove_if(watchers.begin(), watchers.end(),
+					       [this](const Watcher &w) {
+						       return thread_at(w.thread).generation !=
+							      w.generation;
+					       }),
 				watchers.end());
 		}
 		watchers.push_back({ thread.id, thread.generation });
@@ -893,7 +890,7 @@ uint64_t Engine::load(const volatile void *p, unsigned int size, const char *sta
 		return value;
 	}
 	for (;;) {
-		Line &line = lines_[static_cast<size_t>(index)];
+		Line &line = line_at(index);
 
 		if (!has(line, cache()))
 			break;
@@ -934,7 +931,7 @@ uint64_t Engine::paired(volatile void *p, unsigned int size, enum hf_sim_rmw kin
 {
 	Thread &thread = *current_;
 	int index = line_of(p);
-	Line &line = lines_[static_cast<size_t>(index)];
+	Line &line = line_at(index);
 
 	for (;;) {
 		uint64_t old;
@@ -986,7 +983,7 @@ uint64_t Engine::rmw(volatile void *p, unsigned int size, enum hf_sim_rmw kind, 
 {
 	Thread &thread = *current_;
 	int index = line_of(p);
-	Line &line = lines_[static_cast<size_t>(index)];
+	Line &line = line_at(index);
 	bool far = (kind == HF_SIM_CMPXCHG ? m_.far_swap : m_.far_add) != 0;
 
 	thread.poll.at = nullptr;
@@ -1041,7 +1038,7 @@ void Engine::prefetch(const volatile void *p)
 	current_->poll.at = nullptr;
 	current_->now += instruction_;
 	sync();
-	if (!owns(lines_[static_cast<size_t>(index)], cache()))
+	if (!owns(line_at(index), cache()))
 		request(index, Kind::PREFETCH, current_->now, -1, current_->processor);
 }
 
@@ -1049,7 +1046,7 @@ uint32_t Engine::monitor(const volatile void *p, uint32_t old)
 {
 	Thread &thread = *current_;
 	uint32_t value = static_cast<uint32_t>(load(p, 4, nullptr));
-	Line &line = lines_[static_cast<size_t>(line_of(p))];
+	Line &line = line_at(line_of(p));
 
 	thread.poll.at = nullptr;
 	if (value != old)
@@ -1131,7 +1128,7 @@ void Engine::give_up(State state)
 
 void Engine::start_thread(Processor &at, int id, Time time)
 {
-	Thread &thread = threads_[static_cast<size_t>(id)];
+	Thread &thread = thread_at(id);
 
 	at.current = id;
 	at.slice_from = time;
@@ -1163,8 +1160,7 @@ void Engine::next_thread(Processor &at, Time time)
 	size_t best = 0;
 
 	for (size_t i = 1; i < from->queue.size(); i++) {
-		if (threads_[static_cast<size_t>(from->queue[i])].ran <
-		    threads_[static_cast<size_t>(from->queue[best])].ran)
+		if (thread_at(from->queue[i]).ran < thread_at(from->queue[best]).ran)
 			best = i;
 	}
 	int id = from->queue[best];
@@ -1175,7 +1171,7 @@ void Engine::next_thread(Processor &at, Time time)
 
 void Engine::enqueue(Processor &at, int id, Time time)
 {
-	threads_[static_cast<size_t>(id)].state = State::READY;
+	thread_at(id).state = State::READY;
 	at.queue.push_back(id);
 	if (at.current >= 0 && at.queue.size() == 1)
 		push(std::max(time, at.slice_from + from_ns(m_.slice_us * 1000)), What::SLICE, -1,
@@ -1185,8 +1181,8 @@ void Engine::enqueue(Processor &at, int id, Time time)
 /* A parked thread is woken. */
 void Engine::ready(int id, Time time)
 {
-	Thread &thread = threads_[static_cast<size_t>(id)];
-	Processor *at = &processors_[static_cast<size_t>(thread.processor)];
+	Thread &thread = thread_at(id);
+	Processor *at = &processor_at(thread.processor);
 	Time least = INT64_MAX;
 
 	for (const Thread &other : threads_) {
@@ -1210,7 +1206,7 @@ void Engine::ready(int id, Time time)
 		start_thread(*at, id, time + from_ns(m_.wake_ns));
 		return;
 	}
-	const Thread &running = threads_[static_cast<size_t>(at->current)];
+	const Thread &running = thread_at(at->current);
 	Time ran = running.ran + (time - running.since);
 
 	enqueue(*at, id, time);
@@ -1221,11 +1217,11 @@ void Engine::ready(int id, Time time)
 
 void Engine::end_slice(const Event &event)
 {
-	Processor &at = processors_[static_cast<size_t>(event.request.processor)];
+	Processor &at = processor_at(event.request.processor);
 
 	if (at.slice != event.generation || at.current < 0 || at.queue.empty())
 		return;
-	Thread &thread = threads_[static_cast<size_t>(at.current)];
+	Thread &thread = thread_at(at.current);
 
 	at.must_switch = true;
 	if (thread.state != State::NAPPING && thread.state != State::MONITOR)
@@ -1308,7 +1304,7 @@ uint32_t Engine::unpark(const volatile void *word, uint32_t n)
 	current_->now += from_ns(m_.syscall_ns);
 	sync();
 	for (size_t i = 0; i < parked_.size() && woken < n;) {
-		Thread &thread = threads_[static_cast<size_t>(parked_[i])];
+		Thread &thread = thread_at(parked_[i]);
 
 		if (thread.parked_at != word) {
 			i++;
@@ -1395,7 +1391,7 @@ Result Engine::go()
 			});
 		/* They don't begin together. */
 		Time at = static_cast<Time>(random() % 200000);
-		Processor &here = processors_[static_cast<size_t>(thread.processor)];
+		Processor &here = processor_at(thread.processor);
 
 		if (here.current < 0)
 			start_thread(here, thread.id, at);

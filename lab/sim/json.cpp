@@ -2,107 +2,65 @@
 /* json - see json.hpp. */
 #include "json.hpp"
 
-#include <cmath>
-#include <cstdio>
 #include <fstream>
 #include <stdexcept>
+
+#include <nlohmann/json.hpp>
 
 namespace sim
 {
 
-static std::string quoted(const std::string &text)
-{
-	std::string out = "\"";
+using json = nlohmann::ordered_json;
 
-	for (char c : text) {
-		if (c == '"' || c == '\\')
-			out += '\\';
-		if (static_cast<unsigned char>(c) >= ' ')
-			out += c;
-		else
-			out += ' ';
-	}
-	return out + '"';
+static json to_json(const Range &r)
+{
+	return { r.low, r.middle, r.high };
 }
 
-static std::string number(double value)
+static json to_json(const Machine &machine)
 {
-	char text[40];
+	json parameters = { { { "name", "class" },
+			      { "value", machine.class_name },
+			      { "kind", machine.class_kind },
+			      { "source", machine.class_source },
+			      { "fitted_to", machine.class_fitted_to } } };
+	auto add = [&](const char *name, const char *meaning) {
+		const Parameter &p = machine.parameters.at(name);
 
-	if (!std::isfinite(value))
-		return "null";
-	snprintf(text, sizeof(text), "%.6g", value);
-	return text;
+		parameters.push_back({ { "name", name },
+				       { "value", p.value },
+				       { "kind", p.kind },
+				       { "source", p.source },
+				       { "fitted_to", p.fitted_to },
+				       { "meaning", meaning } });
+	};
+
+#define ADD(id, meaning) add(#id, meaning);
+	SIM_NUMBERS(ADD)
+#undef ADD
+	return { { "name", machine.name },
+		 { "title", machine.title },
+		 { "arch", machine.arch },
+		 { "parameters", parameters } };
 }
 
-static std::string field(const char *name, const std::string &value)
+static json to_json(const Row &r)
 {
-	return quoted(name) + ": " + value;
-}
-
-static std::string range(const char *name, const Range &r)
-{
-	return field(name,
-		     "[" + number(r.low) + ", " + number(r.middle) + ", " + number(r.high) + "]");
-}
-
-template <class List>
-static std::string array(const List &list)
-{
-	std::string out = "[";
-
-	for (const std::string &one : list)
-		out += (out.size() > 1 ? ",\n    " : "\n    ") + one;
-	return out + "\n  ]";
-}
-
-static std::string to_json(const Machine &machine)
-{
-	std::vector<std::string> parameters;
-
-	parameters.push_back("{ " + field("name", quoted("class")) + ", " +
-			     field("value", quoted(machine.class_name)) + ", " +
-			     field("kind", quoted(machine.class_kind)) + ", " +
-			     field("source", quoted(machine.class_source)) + ", " +
-			     field("fitted_to", quoted(machine.class_fitted_to)) + " }");
-#define ROW(id, meaning)                                                                           \
-	{                                                                                          \
-		const Parameter &p = machine.parameters.at(#id);                                   \
-                                                                                                   \
-		parameters.push_back("{ " + field("name", quoted(#id)) + ", " +                    \
-				     field("value", number(p.value)) + ", " +                      \
-				     field("kind", quoted(p.kind)) + ", " +                        \
-				     field("source", quoted(p.source)) + ", " +                    \
-				     field("fitted_to", quoted(p.fitted_to)) + ", " +              \
-				     field("meaning", quoted(meaning)) + " }");                    \
-	}
-	SIM_NUMBERS(ROW)
-#undef ROW
-	return "{ " + field("name", quoted(machine.name)) + ", " +
-	       field("title", quoted(machine.title)) + ", " + field("arch", quoted(machine.arch)) +
-	       ",\n  " + field("parameters", array(parameters)) + " }";
-}
-
-std::string to_json(const std::vector<Row> &rows)
-{
-	std::vector<std::string> list;
-
-	for (const Row &r : rows) {
-		list.push_back(
-			"{ " + field("table", quoted(r.table)) + ", " +
-			field("variant", quoted(r.variant)) + ", " +
-			field("default", r.is_default ? "true" : "false") + ", " +
-			field("class", quoted(r.class_name)) + ", " +
-			field("threads", number(r.threads)) + ", " +
-			field("work_ns", number(r.work_ns)) + ", " +
-			field("between_ns", number(r.between_ns)) + ", " +
-			range("ns_per_op", r.ns_per_op) + ", " + range("fairness", r.fairness) +
-			", " + range("retries", r.retries) + ", " +
-			range("fallbacks", r.fallbacks) + ", " + range("transfers", r.transfers) +
-			", " + range("longest_wait_ns", r.longest_wait_ns) + ", " +
-			field("runs", number(r.runs)) + ", " + field("cut", number(r.cut)) + " }");
-	}
-	return array(list);
+	return { { "table", r.table },
+		 { "variant", r.variant },
+		 { "default", r.is_default },
+		 { "class", r.class_name },
+		 { "threads", r.threads },
+		 { "work_ns", r.work_ns },
+		 { "between_ns", r.between_ns },
+		 { "ns_per_op", to_json(r.ns_per_op) },
+		 { "fairness", to_json(r.fairness) },
+		 { "retries", to_json(r.retries) },
+		 { "fallbacks", to_json(r.fallbacks) },
+		 { "transfers", to_json(r.transfers) },
+		 { "longest_wait_ns", to_json(r.longest_wait_ns) },
+		 { "runs", r.runs },
+		 { "cut", r.cut } };
 }
 
 static const char *role_name(Role role)
@@ -120,45 +78,37 @@ static const char *role_name(Role role)
 	return "shown";
 }
 
-std::string to_json(const std::vector<Figure> &figures)
+static json to_json(const Figure &f)
 {
-	std::vector<std::string> list;
-
-	for (const Figure &f : figures) {
-		list.push_back(
-			"{ " + field("group", quoted(f.group)) + ", " +
-			field("what", quoted(f.what)) + ", " + field("unit", quoted(f.unit)) +
-			", " + field("role", quoted(role_name(f.role))) + ", " +
-			field("published", number(f.published)) + ", " +
-			field("simulated", number(f.simulated)) + ", " +
-			field("low", number(f.low)) + ", " + field("high", number(f.high)) + ", " +
-			field("source", quoted(f.source)) + ", " + field("why", quoted(f.why)) +
-			", " + field("ok", f.ok() ? "true" : "false") + " }");
-	}
-	return array(list);
+	return { { "group", f.group },
+		 { "what", f.what },
+		 { "unit", f.unit },
+		 { "role", role_name(f.role) },
+		 { "published", f.published },
+		 { "simulated", f.simulated },
+		 { "low", f.low },
+		 { "high", f.high },
+		 { "source", f.source },
+		 { "why", f.why },
+		 { "ok", f.ok() } };
 }
 
-std::string to_json(const std::vector<Machine> &machines)
+template <class T>
+static void add_list(json *out, const char *name, const std::vector<T> &list)
 {
-	std::vector<std::string> list;
-
-	for (const Machine &machine : machines)
-		list.push_back(to_json(machine));
-	return array(list);
+	for (const T &one : list)
+		(*out)[name].push_back(to_json(one));
 }
 
-std::string document(const std::string &machines, const std::string &rows,
-		     const std::string &figures)
+std::string document(const std::vector<Machine> &machines, const std::vector<Row> &rows,
+		     const std::vector<Figure> &figures)
 {
-	std::string out = "{\n  \"simulated\": true";
+	json out = { { "simulated", true } };
 
-	if (!machines.empty())
-		out += ",\n  \"machines\": " + machines;
-	if (!rows.empty())
-		out += ",\n  \"rows\": " + rows;
-	if (!figures.empty())
-		out += ",\n  \"figures\": " + figures;
-	return out + "\n}\n";
+	add_list(&out, "machines", machines);
+	add_list(&out, "rows", rows);
+	add_list(&out, "figures", figures);
+	return out.dump(2) + "\n";
 }
 
 void write_file(const std::string &path, const std::string &text)

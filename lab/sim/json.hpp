@@ -11,14 +11,9 @@
 namespace sim
 {
 
-/* Machine files' parameters, or rows, or figures: each a JSON array. */
-std::string to_json(const std::vector<Machine> &machines);
-std::string to_json(const std::vector<Row> &rows);
-std::string to_json(const std::vector<Figure> &figures);
-
-/* { "simulated": true, ... } of what is not empty. */
-std::string document(const std::string &machines, const std::string &rows,
-		     const std::string &figures);
+/* { "simulated": true, ... } with an array for each list that is not empty. */
+std::string document(const std::vector<Machine> &machines, const std::vector<Row> &rows,
+		     const std::vector<Figure> &figures);
 
 /* Throws if it can't be written. */
 void write_file(const std::string &path, const std::string &text);

@@ -633,7 +633,7 @@ int validate(const std::string &json, int jobs, bool sweeps)
 
 		for (const std::string &name : machine_names())
 			machines.push_back(load_machine(machine_path(name)));
-		write_file(json, document(to_json(machines), "", to_json(list)));
+		write_file(json, document(machines, {}, list));
 	}
 	return outside ? 1 : 0;
 }
