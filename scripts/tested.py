@@ -124,15 +124,17 @@ def cells(column, page, stage):
     shows, *others = COLUMNS[column]
     if shows in ("bare", "kernel"):
         return [", ".join(words(row, column, [])) or "-" for row in ROWS]
-    if stage in (shows, None):
-        if tests := registered(shows):
-            return [", ".join(words(row, column, tests)) or "-" for row in ROWS]
-        print("SKIPPED %s: the stage %s has not been built" % (column, shows))
-    elif stage in others:
-        tests = registered(stage)
-        return [cell if cell == "-" or "tested" in words(row, column, tests) else "not tested by " + stage
-                for row, cell in zip(ROWS, before)]
-    return before
+    looked_at = stage if stage in others else shows
+    if stage not in (None, looked_at):
+        return before
+    tests = registered(looked_at)
+    if not tests:
+        print("SKIPPED %s: the stage %s has not been built" % (column, looked_at))
+        return before
+    if looked_at == shows:
+        return [", ".join(words(row, column, tests)) or "-" for row in ROWS]
+    return [cell if cell == "-" or "tested" in words(row, column, tests) else "not tested by " + stage
+            for row, cell in zip(ROWS, before)]
 
 
 def compilers():
