@@ -174,12 +174,14 @@ HF_MUST_CHECK int hf_region_begin(hf_region_t *region, const void *base, size_t 
  * @offset:              of the byte at `base` in the file: not of the mapping's start
  *
  * If a page was lost, hf_region_end() maps the file again from there to the range's end, with this
- * protection and these flags, if the place has still the zeros (/proc/self/maps: code under the region
- * may have unmapped it, and others mapped something there). It is a new mapping: mlock() and
- * madvise() (MADV_DONTDUMP, MADV_DONTFORK, ...) of the part are to be called again. As the file is then: if it is still short, the next access behind its
- * end is a SIGBUS again; if it has grown, the new content is there. It also looks how long the file
- * is, so that the first bad offset is exact to the byte, and a file that has become shorter inside
- * of its last page is noticed.
+ * protection and these flags, if the place has still the zeros (/proc/self/smaps: code under the region
+ * may have unmapped it, and others mapped something there). It is a new mapping: mlock() and madvise()
+ * (MADV_DONTDUMP, DONTFORK, RANDOM, SEQUENTIAL, HUGEPAGE, NOHUGEPAGE) are repeated as they are for the
+ * page of the file's mapping before the lost ones, or behind the range; call them again if there is no
+ * such page, or for other advice. As the file is then: if it is still short, the next access behind
+ * its end is a SIGBUS again; if it has grown, the new content is there. It also looks how long the file
+ * is, so that the first bad offset is exact to the byte, and a file that has become shorter inside of
+ * its last page is noticed.
  *
  * Context:  as hf_region_begin()
  * Ordering: none

@@ -394,17 +394,43 @@ static bool read_mapping(const char *line, struct map_line *m)
 		      &m->to, m->access, &m->inode, m->name) >= 4;
 }
 
+/* The flags of a mapping, as smaps names them, that a new one does not have, and what sets them. */
+static const struct {
+	char name[4];
+	int advice;
+} advices[] = {
+	{ " dd", MADV_DONTDUMP },   { " dc", MADV_DONTFORK }, { " rr", MADV_RANDOM },
+	{ " sr", MADV_SEQUENTIAL }, { " hg", MADV_HUGEPAGE }, { " nh", MADV_NOHUGEPAGE },
+};
+
+/* As far as the limits allow. */
+static void set_flags(uintptr_t from, uintptr_t to, const char *flags)
+{
+	for (size_t i = 0; i < sizeof(advices) / sizeof(advices[0]); i++) {
+		if (strstr(flags, advices[i].name))
+			(void)madvise((void *)from, to - from, advices[i].advice);
+	}
+	if (strstr(flags, " lf"))
+		(void)syscall(SYS_mlock2, from, to - from, 1 /* MLOCK_ONFAULT */);
+	else if (strstr(flags, " lo"))
+		(void)mlock((void *)from, to - from);
+}
+
+enum { FLAGS_LENGTH = 160 }; /* with what reads them: 159 characters */
+
 /*
- * The code that ran may have unmapped its file, and others may have mapped something there since: nothing
- * may be mapped over that. All of the range must be the zeros, or the file, which the end of another
- * region may have mapped already. Zeros are known by their name; on a kernel that has none, they are
- * anonymous, and read-only, or, once written, made with MAP_NORESERVE: "nr" in smaps, which is slow.
+ * The code under the region may have unmapped its file, and others may have mapped something there
+ * since: nothing may be mapped over that. All of the range must be the zeros, or the file, which the
+ * end of another region may have mapped already. Zeros are known by their name; on a kernel that has
+ * none, they are anonymous, and read-only, or, once written, made with MAP_NORESERVE: "nr". @flags
+ * becomes those of the page of the same file before the range or, if there is none, behind it.
  * Returns 0 or -errno.
  */
-static int still_zeros(const hf_region_t *r, uintptr_t from, uintptr_t to)
+static int still_zeros(const hf_region_t *r, uintptr_t from, uintptr_t to, char *flags)
 {
 	bool named = hf_atomic32_load_relaxed(&zeros_have_names) != 0, inside = false;
-	bool flags = !named && hf_atomic64_load_seq_cst(&r->written) != HF_DETAIL_REGION_NONE;
+	bool written = hf_atomic64_load_seq_cst(&r->written) != HF_DETAIL_REGION_NONE;
+	const uintptr_t start = from;
 	char line[PATH_MAX + 128];
 	struct map_line m, next;
 	struct stat file;
@@ -413,22 +439,26 @@ static int still_zeros(const hf_region_t *r, uintptr_t from, uintptr_t to)
 	memset(&m, 0, sizeof(m));
 	if (fstat(r->fd, &file))
 		return -errno;
-	maps = fopen(flags ? "/proc/self/smaps" : "/proc/self/maps", "re");
+	maps = fopen("/proc/self/smaps", "re");
 	if (!maps)
 		return -errno;
-	while (from < to && fgets(line, sizeof(line), maps)) {
+	while (fgets(line, sizeof(line), maps)) {
 		if (read_mapping(line, &next)) {
 			m = next;
 			inside = m.from <= from && from < m.to;
-			if (m.from > from)
-				break; /* a hole: it was unmapped */
+			if (m.from > from && (from < to || m.from > to))
+				break; /* a hole: it was unmapped; or nothing of interest follows */
 			if (inside && (m.inode ? m.inode == file.st_ino
 				       : named ? strstr(m.name, zeros_name) != NULL
-					       : !flags && strcmp(m.access, "r--p") == 0))
+					       : !written && strcmp(m.access, "r--p") == 0))
 				from = m.to;
-		} else if (inside && flags && !m.inode && strncmp(line, "VmFlags:", 8) == 0 &&
-			   strstr(line, " nr")) {
-			from = m.to;
+		} else if (strncmp(line, "VmFlags:", 8) == 0) {
+			if (inside && from < to && !named && written && !m.inode &&
+			    strstr(line, " nr"))
+				from = m.to;
+			if (m.inode == file.st_ino && ((m.from < start && m.to >= start) ||
+						       (m.from <= to && m.to > to && !flags[0])))
+				(void)sscanf(line, "%159[^\n]", flags);
 		}
 	}
 	(void)fclose(maps);
@@ -440,12 +470,13 @@ static int map_again(const hf_region_t *r, uintptr_t from)
 {
 	struct hf_detail_region_pages healed = { from, up(r->base + r->len, all.page), 0 };
 	uint64_t offset = r->offset + from - r->base;
+	char had[FLAGS_LENGTH] = "";
 	int flags = r->flags, error = 0;
 
 #ifdef MAP_FIXED_NOREPLACE
 	flags &= ~MAP_FIXED_NOREPLACE;
 #endif
-	error = still_zeros(r, from, healed.to);
+	error = still_zeros(r, from, healed.to, had);
 	if (error)
 		return error;
 	hf_mutex_lock(&all.lock);
@@ -456,6 +487,8 @@ static int map_again(const hf_region_t *r, uintptr_t from)
 	else
 		hf_detail_regions_heal_end(&all, healed);
 	hf_mutex_unlock(&all.lock);
+	if (!error)
+		set_flags(from, healed.to, had);
 	return error;
 }
 

@@ -7,9 +7,11 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <fstream>
 #include <functional>
 #include <memory>
 #include <sched.h>
+#include <string>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <thread>
@@ -352,6 +354,58 @@ TEST_F(Region, MappedAgainPrivateAndReadOnlyAsItWas)
 			  write_to(map.at + page, 'x');
 		  }),
 		  -SIGSEGV);
+}
+
+/* The flags that smaps shows for the mapping of an address. */
+std::string flags_of(const char *address)
+{
+	std::ifstream maps("/proc/self/smaps");
+	std::string line;
+	unsigned long from, to, at = reinterpret_cast<unsigned long>(address);
+	bool inside = false;
+
+	while (std::getline(maps, line)) {
+		if (sscanf(line.c_str(), "%lx-%lx ", &from, &to) == 2)
+			inside = from <= at && at < to;
+		else if (inside && line.rfind("VmFlags:", 0) == 0)
+			return line + " ";
+	}
+	return "";
+}
+
+TEST_F(Region, MappedAgainLockedAndAdvisedAsThePagesBeside)
+{
+#ifdef HF_EMULATED
+	GTEST_SKIP() << "/proc/self/smaps is the emulator's here";
+#endif
+	for (bool front : { true, false }) { // which page of the mapping is left
+		File file(6);
+		Map map(file, PROT_READ);
+		size_t start = front ? 0 : 1, lost = front ? 2 : 1;
+		hf_region_t r;
+		hf_region_fault fault;
+
+		ASSERT_EQ(madvise(map.at, map.size, MADV_DONTDUMP), 0);
+		ASSERT_EQ(madvise(map.at, map.size, MADV_DONTFORK), 0);
+		ASSERT_EQ(madvise(map.at, map.size, MADV_RANDOM), 0);
+		ASSERT_EQ(mlock(map.at, map.size), 0);
+		std::string before = flags_of(map.at);
+		ASSERT_NE(before.find(" lo "), std::string::npos) << before;
+		ASSERT_EQ(hf_region_begin_file(&r, map.at + start * page, 4 * page, PROT_READ,
+					       MAP_SHARED, file.fd, start * page),
+			  0);
+		file.cut(lost * page);
+		touch(map.at + lost * page);
+		EXPECT_EQ(flags_of(map.at + lost * page).find(" lo "), std::string::npos);
+		if (!front) { // nothing of the mapping is left before the lost pages
+			ASSERT_EQ(munmap(map.at, page), 0);
+		}
+		file.fill(lost, 6);
+		EXPECT_EQ(hf_region_end(&r, &fault), (lost - start) * page);
+		EXPECT_EQ(fault.error, 0);
+		for (size_t at = start; at < start + 4; at++)
+			EXPECT_EQ(flags_of(map.at + at * page), before) << at;
+	}
 }
 
 TEST_F(Region, MappedAgainWhileTheFileIsShort)
