@@ -376,7 +376,7 @@ HF_SLOW bool hf_detail_lockref_put_or_lock_again(hf_lockref_t *l) HF_NO_THREAD_S
  */
 HF_INLINE void hf_lockref_init(hf_lockref_t *l, int32_t count)
 {
-	HF_DETAIL_VALIDATE_FORGET(hf_detail_lockref_lock(l));
+	HF_DETAIL_VALIDATE_INIT(hf_detail_lockref_lock(l));
 	hf_atomic64_store_relaxed(&l->word, hf_detail_lockref_word(count));
 }
 

@@ -243,7 +243,7 @@ HF_INLINE void hf_detail_mutex_shared_release(hf_atomic32_t *word, enum hf_env_s
  */
 HF_INLINE void hf_mutex_init(hf_mutex_t *mutex)
 {
-	HF_DETAIL_VALIDATE_FORGET(&mutex->word);
+	HF_DETAIL_VALIDATE_INIT(&mutex->word);
 	hf_atomic32_store_relaxed(&mutex->word, 0);
 }
 
@@ -316,7 +316,7 @@ HF_INLINE bool hf_mutex_is_locked(const hf_mutex_t *mutex)
 /* hf_mutex_shared_init - as hf_mutex_init(), in memory that several processes have mapped. */
 HF_INLINE void hf_mutex_shared_init(hf_mutex_shared_t *mutex)
 {
-	HF_DETAIL_VALIDATE_FORGET(&mutex->word);
+	HF_DETAIL_VALIDATE_INIT(&mutex->word);
 	hf_atomic32_store_relaxed(&mutex->word, 0);
 }
 
@@ -369,7 +369,8 @@ HF_INLINE void hf_detail_mutex_guard_end(hf_mutex_t **guard) HF_NO_THREAD_SAFETY
 	hf_mutex_unlock(*guard);
 }
 
-HF_INLINE hf_mutex_t *hf_detail_mutex_guard_begin(hf_mutex_t *mutex) HF_NO_THREAD_SAFETY_ANALYSIS
+HF_INLINE hf_mutex_t *hf_detail_mutex_guard_begin(hf_mutex_t *mutex)
+	HF_ASSERT_HELD(mutex) HF_NO_THREAD_SAFETY_ANALYSIS
 {
 	hf_mutex_lock(mutex);
 	return mutex;

@@ -62,7 +62,8 @@ enum hf_report_kind {
 	HF_REPORT_LOCK_UNLOCKED,       /* unlock of a lock that is not held (HF_VALIDATE) */
 	HF_REPORT_LOCK_HELD_LONG,      /* held beyond the limit (HF_VALIDATE) */
 	HF_REPORT_LOCK_ORDER,          /* two locks taken in both orders (HF_VALIDATE) */
-	HF_REPORT_SATURATED, /* any of inc to sub on a saturated count: it leaks already */
+	HF_REPORT_SATURATED,         /* any of inc to sub on a saturated count: it leaks already */
+	HF_REPORT_LOCK_HELD_AT_EXIT, /* held by a thread that ends (HF_VALIDATE) */
 	HF_REPORT_KINDS
 };
 

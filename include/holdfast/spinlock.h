@@ -130,7 +130,7 @@ HF_SLOW void hf_detail_spinlock_lock_slow(hf_spinlock_t *lock)
  */
 HF_INLINE void hf_spinlock_init(hf_spinlock_t *lock)
 {
-	HF_DETAIL_VALIDATE_FORGET(lock);
+	HF_DETAIL_VALIDATE_INIT(lock);
 	hf_atomic32_store_relaxed(&lock->word, 0);
 }
 

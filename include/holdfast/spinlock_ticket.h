@@ -69,7 +69,7 @@ typedef struct HF_CAPABILITY("spinlock") hf_spinlock_ticket {
  */
 HF_INLINE void hf_spinlock_ticket_init(hf_spinlock_ticket_t *lock)
 {
-	HF_DETAIL_VALIDATE_FORGET(lock);
+	HF_DETAIL_VALIDATE_INIT(lock);
 	hf_atomic32_store_relaxed(&lock->next, 0);
 	hf_atomic32_store_relaxed(&lock->serving, 0);
 }

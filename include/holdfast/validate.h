@@ -17,18 +17,28 @@
  *
  *     thread: [ lock A, t=17, depth 1 ] [ lock B, t=21, depth 2 ] ... up to HF_VALIDATE_HELD
  *
- *   And one table for all threads: for each pair of locks that one thread has held at a time, where
- *   the second was taken, in either order.
+ *   And one table for all threads: for each pair of classes of which one thread has held a lock each
+ *   at a time, where the second was taken, in either order.
  *
  *     pairs:  [ A, B: B under A at parse.c:12, A under B nowhere yet ] ... up to HF_VALIDATE_PAIRS
+ *
+ *   The class of a lock is the place that called its init, or what hf_validate_set_class() said: a
+ *   cache's thousand entries have one, so their order against the table's lock is one pair (a call
+ *   that the compiler has unrolled is several places; a name is one). A lock
+ *   without init (a static one, or of C++) is a class of its own. Two locks of one class are watched
+ *   by their addresses. HF_VALIDATE_CLASSED locks at a time have a class; of more, some are watched
+ *   by their addresses.
  *
  * Behaviour
  *   lock, held by this thread      reported (recursion); granted, one deeper
  *   lock B while A is held, after  reported (order) once a pair, with both places: two threads that
- *     some thread took A under B   do so at once deadlock; taken
+ *     some thread took A under B,  do so at once, with the same two locks, deadlock; taken
+ *     or locks of their classes
  *   unlock, held by another thread reported (wrong owner); nothing is done
  *   unlock, not held               reported (unlocked); nothing is done
  *   unlock after the hold limit    reported (held long); unlocked
+ *   a thread ends with a lock      reported (held at exit), with the place where it was taken; the
+ *                                  lock stays locked. In Linux user space; not at the process's end
  *   more than HF_VALIDATE_HELD     the further ones are not watched, and never reported
  *   more pairs than there is       counted (hf_validate_unwatched_pairs()), a line says so once, and
  *     room for                     their order is not watched
@@ -70,8 +80,13 @@
 /* How many pairs of locks are watched at most, and in any case three quarters of them, or so. */
 #define HF_VALIDATE_PAIRS 8192
 
+/* How many locks have a class at a time, or so. */
+#define HF_VALIDATE_CLASSED 16384
+
 HF_BEGIN_DECLS
 
+/* By init: the lock is new, and of the class of the place that calls. */
+void hf_detail_validate_init(const void *lock) HF_DETAIL_LINKED(hf_detail_validate_init) HF_API;
 /* Before taking: false = this thread holds it already, it is granted, do not take it. */
 bool hf_detail_validate_lock(const void *lock, bool is_locked)
 	HF_DETAIL_LINKED(hf_detail_validate_lock) HF_API;
@@ -120,6 +135,17 @@ bool hf_validate_set_order(bool on) HF_API;
 void hf_validate_forget(const void *lock) HF_API;
 
 /**
+ * hf_validate_set_class - which locks does this one stand for, when orders are compared?
+ * @lock: its address; known from now on, until it is forgotten or gets another init
+ * @name: locks with the same pointer are of one class (the address counts, not the text);
+ *        NULL = a class of its own
+ *
+ * Context:  any thread; it is not held
+ * Ordering: none
+ */
+void hf_validate_set_class(const void *lock, const char *name) HF_API;
+
+/**
  * hf_validate_unwatched_pairs - how often was there no room to watch two locks' order?
  *
  * Context:  any thread
@@ -135,12 +161,14 @@ HF_END_DECLS
  * constants where validation is off, and then the arguments are not evaluated.
  */
 #if HF_VALIDATE
+#define HF_DETAIL_VALIDATE_INIT(lock) hf_detail_validate_init(lock)
 #define HF_DETAIL_VALIDATE_LOCK(lock, is_locked) hf_detail_validate_lock(lock, is_locked)
 #define HF_DETAIL_VALIDATE_LOCKED(lock) hf_detail_validate_locked(lock)
 #define HF_DETAIL_VALIDATE_UNLOCK(lock, is_locked) hf_detail_validate_unlock(lock, is_locked)
 #define HF_DETAIL_VALIDATE_FORGET(lock) hf_validate_forget(lock)
 #define HF_DETAIL_VALIDATE_THAT(condition) (condition)
 #else
+#define HF_DETAIL_VALIDATE_INIT(lock) ((void)0)
 #define HF_DETAIL_VALIDATE_LOCK(lock, is_locked) true
 #define HF_DETAIL_VALIDATE_LOCKED(lock) ((void)0)
 #define HF_DETAIL_VALIDATE_UNLOCK(lock, is_locked) true

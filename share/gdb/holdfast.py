@@ -27,7 +27,7 @@ import gdb
 BUCKETS = 1024
 LINE = 64  # bytes, HF_ARCH_CACHE_LINE of all processors
 MOST = 100000  # elements of a list: more is not a list
-KINDS = 19  # of enum hf_report_kind
+KINDS = 20  # of enum hf_report_kind
 PROFILE_ENTRIES = 4096
 
 

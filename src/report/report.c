@@ -26,6 +26,7 @@ static const char *const texts[HF_REPORT_KINDS] = {
 	[HF_REPORT_LOCK_HELD_LONG] = "lock: held beyond the limit",
 	[HF_REPORT_LOCK_ORDER] = "lock: order inverted, a deadlock if both are taken at once",
 	[HF_REPORT_SATURATED] = "refcount: saturated already; it stays so, leaking memory",
+	[HF_REPORT_LOCK_HELD_AT_EXIT] = "lock: held by a thread that ends; it stays locked",
 };
 
 /* Until there is one for all copies of the library, and where there is but one copy. */
@@ -33,7 +34,7 @@ static struct hf_detail_report_state own;
 static struct hf_detail_report_state *state = &own;
 
 /* For debuggers: by names that no program has. share/gdb/holdfast.py knows so many kinds. */
-HF_STATIC_ASSERT(HF_REPORT_KINDS == 19, "share/gdb/holdfast.py");
+HF_STATIC_ASSERT(HF_REPORT_KINDS == 20, "share/gdb/holdfast.py");
 static const hf_atomic32_t *const hf_detail_report_counts __attribute__((used)) = own.counts;
 static const char *const *const hf_detail_report_texts __attribute__((used)) = texts;
 

@@ -7,10 +7,13 @@
 #include "../report/report.h"
 #if defined(HF_ENV_HAS_COPIES)
 #include "../process/process.h"
+#include <limits.h>
+#include <pthread.h>
 #endif
 
 struct held {
 	const void *lock;
+	const void *site; /* where it was taken */
 	uint64_t since;
 	uint32_t depth;
 };
@@ -25,6 +28,44 @@ static __thread volatile uint32_t unwatched; /* locks held beyond HF_VALIDATE_HE
 
 /* Microseconds, so that it is one 32-bit word. */
 static hf_atomic32_t limit_us = HF_ATOMIC_INIT(100000);
+
+/* ---- A thread that ends with a lock --------------------------------------------------------- */
+
+#if defined(HF_ENV_HAS_COPIES)
+static pthread_key_t at_end;
+static bool has_at_end;
+static __thread intptr_t rounds; /* of the destructors of this thread's keys; 0 = not yet watched */
+
+/* Other destructors may still release its locks: so this asks to be called again, up to the last round. */
+static void end_of_thread(void *value)
+{
+	(void)value;
+	if (held_count > 0 && ++rounds <= PTHREAD_DESTRUCTOR_ITERATIONS) {
+		(void)pthread_setspecific(at_end, &rounds);
+		return;
+	}
+	while (held_count > 0) {
+		uint32_t last = held_count - 1;
+
+		hf_report_at(HF_REPORT_LOCK_HELD_AT_EXIT, held[last].lock, held[last].site);
+		held_count = last;
+	}
+	rounds = 0;
+}
+
+/* Called when this thread has taken a lock. */
+static void watch_end(void)
+{
+	if (rounds == 0 && has_at_end) {
+		rounds = 1;
+		(void)pthread_setspecific(at_end, &rounds);
+	}
+}
+#else
+static void watch_end(void)
+{
+}
+#endif
 
 /* ---- Are there others that validate? -------------------------------------------------------- */
 
@@ -41,6 +82,7 @@ static struct validating *validating; /* NULL = not known yet: alone */
 __attribute__((constructor(101))) static void start_validation(void)
 {
 	validating = hf_detail_process_share(checks, sizeof(*validating), HF_DETAIL_PROCESS_KEEP);
+	has_at_end = pthread_key_create(&at_end, end_of_thread) == 0;
 }
 
 /* Another copy, or this one if it is loaded again, may be the first then. */
@@ -48,6 +90,9 @@ __attribute__((destructor(101))) static void end_validation(void)
 {
 	uint64_t me = (uint64_t)(uintptr_t)&validating;
 
+	if (has_at_end)
+		(void)pthread_key_delete(at_end);
+	has_at_end = false;
 	if (validating)
 		(void)hf_atomic64_try_cmpxchg_relaxed(&validating->first, &me, 0);
 }
@@ -96,6 +141,7 @@ static void drop(volatile struct held *mine)
 	uint32_t last = held_count - 1;
 
 	mine->lock = held[last].lock;
+	mine->site = held[last].site;
 	mine->since = held[last].since;
 	mine->depth = held[last].depth;
 	held[last].lock = NULL;
@@ -148,20 +194,46 @@ static bool was_taken_by_another(const void *lock)
 enum { PROBES = 32, GENERATIONS = 4096 };
 
 /*
- * A pair is known by 64 bits that depend on both addresses and their generations. Two pairs with the
- * same bits would be one here: of 8,192 pairs, by a chance of 2^-38.
+ * A pair is known by 64 bits that depend on both identities. Two pairs with the same bits would be
+ * one here: of 8,192 pairs, by a chance of 2^-38.
  */
 static struct pair {
 	hf_atomic64_t key;     /* 0 = not yet in use */
-	hf_atomic64_t site[2]; /* where the higher address was taken under the lower; the reverse */
+	hf_atomic64_t site[2]; /* where the higher identity was taken under the lower; the reverse */
 	hf_atomic32_t reported;
 } pairs[HF_VALIDATE_PAIRS];
+
+/*
+ * By some bits of a lock's address: the others, and 32 bits that depend on its class. A lock that
+ * another one's entry has replaced is watched by its address.
+ */
+static hf_atomic64_t classes[HF_VALIDATE_CLASSED];
 
 /* By some bits of its address: how many locks have been there. Changes the keys of its pairs. */
 static hf_atomic32_t generations[GENERATIONS];
 
 static hf_atomic32_t order_is_off;
 static hf_atomic32_t unwatched_pairs;
+
+/* 0 = a class of its own. */
+static uint32_t find_class(const void *lock)
+{
+	uint64_t bits = mix_address(lock);
+	uint64_t found = hf_atomic64_load_relaxed(&classes[bits % HF_VALIDATE_CLASSED]);
+
+	return found >> 32 == bits >> 32 ? (uint32_t)found : 0;
+}
+
+static void set_class(const void *lock, const void *key)
+{
+	uint64_t bits = mix_address(lock);
+
+	if (key)
+		hf_atomic64_store_relaxed(&classes[bits % HF_VALIDATE_CLASSED],
+					  (bits >> 32 << 32) | (uint32_t)mix_address(key) | 1);
+	else if (find_class(lock))
+		hf_atomic64_store_relaxed(&classes[bits % HF_VALIDATE_CLASSED], 0);
+}
 
 static uint64_t identity(const void *lock)
 {
@@ -171,9 +243,9 @@ static uint64_t identity(const void *lock)
 }
 
 /* V4. NULL = no room. */
-static struct pair *find_pair(const void *low, const void *high)
+static struct pair *find_pair(uint64_t low, uint64_t high)
 {
-	uint64_t key = mix(3 * identity(low) + identity(high)) | 1;
+	uint64_t key = mix(3 * low + high) | 1;
 
 	for (uint64_t i = 0, step = key >> 32 | 1; i < PROBES; i++) {
 		struct pair *pair = &pairs[((key >> 1) + i * step) % HF_VALIDATE_PAIRS];
@@ -190,8 +262,12 @@ static struct pair *find_pair(const void *low, const void *high)
 /* This thread holds `first` and is about to wait for `second`. */
 static void note_order(const void *first, const void *second, const void *site)
 {
-	bool up = (uintptr_t)first < (uintptr_t)second;
-	struct pair *pair = up ? find_pair(first, second) : find_pair(second, first);
+	uint32_t class1 = find_class(first), class2 = find_class(second);
+	bool by_address = class1 == class2;
+	uint64_t id1 = by_address || !class1 ? identity(first) : class1;
+	uint64_t id2 = by_address || !class2 ? identity(second) : class2;
+	bool up = id1 < id2;
+	struct pair *pair = up ? find_pair(id1, id2) : find_pair(id2, id1);
 	uint64_t here = (uint64_t)(uintptr_t)site, found = 0, other;
 
 	if (!pair) {
@@ -246,6 +322,7 @@ void hf_detail_validate_locked(const void *lock)
 	if (is_one_of_several())
 		return;
 	took(lock);
+	watch_end();
 	if (mine)
 		drop(mine), n--; /* V2, by trylock */
 	if (n == HF_VALIDATE_HELD) {
@@ -254,6 +331,7 @@ void hf_detail_validate_locked(const void *lock)
 	}
 	held_count = n + 1; /* first: a handler that comes now uses the next entry (V1) */
 	held[n].since = hf_detail_env_now();
+	held[n].site = HF_DETAIL_CALL_SITE;
 	held[n].depth = 1;
 	held[n].lock = lock;
 }
@@ -293,8 +371,20 @@ bool hf_validate_set_order(bool on)
 	return !hf_atomic32_xchg_acq_rel(&order_is_off, !on);
 }
 
+void hf_detail_validate_init(const void *lock)
+{
+	hf_validate_forget(lock);
+	set_class(lock, HF_DETAIL_CALL_SITE);
+}
+
+void hf_validate_set_class(const void *lock, const char *name)
+{
+	set_class(lock, name);
+}
+
 void hf_validate_forget(const void *lock)
 {
+	set_class(lock, NULL);
 	hf_atomic32_add_relaxed(&generations[mix_address(lock) % GENERATIONS], 1);
 }
 

@@ -59,7 +59,7 @@ PORT = {"hf_env_node_get", "hf_env_node_put", "hf_env_irq_save", "hf_env_irq_res
         "hf_detail_memory"}
 PORT_NO_SITES = {"hf_detail_jump_load", "hf_detail_jump_store", "hf_detail_jump_cmpxchg"}
 PORT_VALIDATE = {"hf_detail_validate_lock", "hf_detail_validate_locked", "hf_detail_validate_unlock",
-                 "hf_validate_forget"}
+                 "hf_validate_forget", "hf_detail_validate_init"}
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
@@ -364,7 +364,7 @@ def locking(tree, language):
             ("hf_spinlock_ticket_t", "hf_spinlock_ticket_", None),
             ("hf_lockref_t", "hf_lockref_", None),
             ("hf_lockref_waitfree_t", "hf_lockref_waitfree_", None),
-            ("hf_mutex_t", "hf_mutex_", None), ("hf_mutex_shared_t", "hf_mutex_shared_", None)]
+            ("hf_mutex_t", "hf_mutex_", "HF_MUTEX_GUARD(&lock)"), ("hf_mutex_shared_t", "hf_mutex_shared_", None)]
     calls = [(kind, verbs + "lock(&lock)", verbs + "trylock(&lock)", verbs + "unlock(&lock)", guard)
              for kind, verbs, guard in rows]
     if language == "c++":
@@ -376,12 +376,14 @@ def locking(tree, language):
                 if says:
                     continue
                 body = re.sub(r"\{\{ guard.*?\}\}", "", body)
+            if kind == "hf_mutex_t":
+                body = body.replace("guard; data++;", "guard; while (!data) hf_cond_wait(&cond, &lock);")
             body = (body.replace("{{", "{").replace("}}", "}").replace("trytake()", trytake)
                     .replace("take()", take).replace("release()", release)
                     .replace("guard", guard or ""))
-            text = ("%s\nstatic %s lock;\nstatic int data HF_GUARDED_BY(lock);\nvoid user(void);\n"
-                    "void user(void)\n{\n\t%s\n}\n"
-                    % (tree.includes(["lockref.h", "lockref_counted.h", "lockref_waitfree.h", "mutex.h", "spinlock.h",
+            text = ("%s\nstatic %s lock;\nstatic int data HF_GUARDED_BY(lock);\n"
+                    "extern hf_cond_t cond;\nvoid user(void);\nvoid user(void)\n{\n\t%s\n}\n"
+                    % (tree.includes(["cond.h", "lockref.h", "lockref_counted.h", "lockref_waitfree.h", "mutex.h", "spinlock.h",
                                     "spinlock_ticket.h"]), kind,
                        body))
             unit = write(os.path.join(tree.build, "locking", "%s %d %s%s" % (

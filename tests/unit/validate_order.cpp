@@ -2,6 +2,8 @@
 /* validate_order - locks taken in both orders; locks that somebody else has released. */
 #include "unit.h"
 
+#include <pthread.h>
+
 #include <mutex>
 #include <optional>
 
@@ -362,6 +364,137 @@ TEST(OrderTable, TheFirstTimeAtTheSameMoment)
 	});
 	EXPECT_EQ(report.orders(), unsigned(PAIRS));
 	EXPECT_EQ(report.total(), unsigned(PAIRS));
+}
+
+/* A cache's entries come and go, each with a lock: one class, so one pair with the table's lock. */
+TEST(OrderClass, EntriesThatComeAndGo)
+{
+	last_report report;
+	hf_mutex_t table;
+	uint32_t unwatched = hf_validate_unwatched_pairs();
+
+	hf_mutex_init(&table);
+	for (int i = 0; i < 4 * HF_VALIDATE_PAIRS; i++) {
+		static hf_mutex_t entries[64];
+		hf_mutex_t *entry = &entries[i % 64];
+
+		hf_mutex_init(entry);
+		hf_mutex_lock(&table);
+		hf_mutex_lock(entry);
+		hf_mutex_unlock(entry);
+		hf_mutex_unlock(&table);
+	}
+	EXPECT_EQ(hf_validate_unwatched_pairs(), unwatched);
+	EXPECT_EQ(report.total(), 0u);
+}
+
+void nest(hf_mutex_t *first, hf_mutex_t *second)
+{
+	hf_mutex_lock(first);
+	hf_mutex_lock(second);
+	hf_mutex_unlock(second);
+	hf_mutex_unlock(first);
+}
+
+__attribute__((noinline)) void init_entry(hf_mutex_t *entry)
+{
+	hf_mutex_init(entry);
+}
+
+/* One entry's lock under the table's, the table's under another entry's: classes in both orders. */
+TEST(OrderClass, InBothOrders)
+{
+	last_report report;
+	hf_mutex_t table, entries[2];
+
+	hf_mutex_init(&table);
+	for (hf_mutex_t &entry : entries)
+		init_entry(&entry);
+	nest(&table, &entries[0]);
+	EXPECT_EQ(report.total(), 0u);
+	nest(&entries[1], &table);
+	EXPECT_EQ(report.orders(), 1u);
+	EXPECT_EQ(report->object, &table);
+	EXPECT_EQ(report->other, &entries[1]);
+}
+
+/* Two locks of one class have the order of their addresses' pair. */
+TEST(OrderClass, TwoOfOne)
+{
+	last_report report;
+	hf_mutex_t entries[3];
+
+	for (hf_mutex_t &entry : entries)
+		init_entry(&entry);
+	nest(&entries[0], &entries[1]);
+	nest(&entries[1], &entries[2]);
+	nest(&entries[2], &entries[0]);
+	EXPECT_EQ(report.total(), 0u);
+	nest(&entries[1], &entries[0]);
+	EXPECT_EQ(report.orders(), 1u);
+}
+
+/* A name gives locks of any kind and origin one class; NULL, and to be forgotten, take it away. */
+TEST(OrderClass, ByName)
+{
+	static const char class_name[] = "an entry of the cache";
+	last_report report;
+	hf_mutex_t table = HF_MUTEX_INIT;
+	hf_spinlock_t entries[2] = { HF_SPINLOCK_INIT, HF_SPINLOCK_INIT };
+
+	for (int round = 0; round < 3; round++) {
+		for (hf_spinlock_t &entry : entries) {
+			hf_validate_set_class(&entry, round == 1 ? NULL : class_name);
+			if (round == 2)
+				hf_validate_forget(&entry);
+		}
+		hf_validate_forget(&table.word);
+		hf_mutex_lock(&table);
+		hf_spinlock_lock(&entries[0]);
+		hf_spinlock_unlock(&entries[0]);
+		hf_mutex_unlock(&table);
+		hf_spinlock_lock(&entries[1]);
+		hf_mutex_lock(&table);
+		hf_mutex_unlock(&table);
+		hf_spinlock_unlock(&entries[1]);
+		EXPECT_EQ(report.orders(), round ? 0u : 1u);
+		report.reset();
+	}
+}
+
+/* A thread that ends with a lock is reported, and where it took the lock; not one that gives it back. */
+TEST(HeldAtExit, IsReported)
+{
+	last_report report;
+	hf_mutex_t locks[2] = { HF_MUTEX_INIT, HF_MUTEX_INIT };
+
+	std::thread([&] { nest(&locks[0], &locks[1]); }).join();
+	EXPECT_EQ(report.total(), 0u);
+	std::thread([&] { hf_mutex_lock(&locks[1]); }).join();
+	EXPECT_EQ(report->kind, HF_REPORT_LOCK_HELD_AT_EXIT);
+	EXPECT_EQ(report->object, &locks[1]);
+	EXPECT_NE(report->site, nullptr);
+	EXPECT_EQ(report.total(), 1u);
+	EXPECT_TRUE(hf_mutex_is_locked(&locks[1]));
+}
+
+/* The destructor of another key may still release it. */
+TEST(HeldAtExit, ReleasedByADestructor)
+{
+	static pthread_key_t key;
+	last_report report;
+	hf_mutex_t lock = HF_MUTEX_INIT;
+
+	ASSERT_EQ(pthread_key_create(
+			  &key, [](void *p) { hf_mutex_unlock(static_cast<hf_mutex_t *>(p)); }),
+		  0);
+	std::thread([&] {
+		hf_mutex_lock(&lock);
+		pthread_setspecific(key, &lock);
+	}).join();
+	EXPECT_EQ(report.total(), 0u);
+	EXPECT_FALSE(hf_mutex_is_locked(&lock));
+	pthread_key_delete(key);
 }
 
 /* In a process of its own, whose table is full afterwards. */

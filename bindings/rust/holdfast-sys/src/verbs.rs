@@ -313,6 +313,8 @@ extern "C" {
     /// Documented in `holdfast/validate.h`.
     pub fn hf_validate_is_held(arg0: *const c_void) -> bool;
     /// Documented in `holdfast/validate.h`.
+    pub fn hf_validate_set_class(arg0: *const c_void, arg1: *const c_char);
+    /// Documented in `holdfast/validate.h`.
     pub fn hf_validate_set_hold_limit(arg0: u64);
     /// Documented in `holdfast/validate.h`.
     pub fn hf_validate_set_order(arg0: bool) -> bool;

@@ -37,6 +37,7 @@ fn constants() {
         "HF_LOCKREF_RETRIES",
         "HF_VALIDATE_HELD",
         "HF_VALIDATE_PAIRS",
+        "HF_VALIDATE_CLASSED",
         "HF_REPORT_KINDS",
     ];
     for name in known.keys().filter(|name| name.starts_with("HF_")) {
