@@ -145,15 +145,21 @@ private:
 		return prepare(file, file.class_name == "unknown" ? "fifo" : file.class_name,
 			       settings);
 	}
-	Spec &add(const std::string &group, const std::string &what, const char *unit,
-		  const Published::Value &value, Role role, double low, double high)
+	/* What simulated / published may be, and what the figure is for. */
+	struct Bounds {
+		Role role;
+		double low, high;
+	};
+	void add(const std::string &group, const std::string &what, const char *unit,
+		 const Published::Value &value, const Bounds &bounds,
+		 const std::vector<Case> &cases, double (*of)(const Outcome *),
+		 const std::string &why = "")
 	{
-		Spec spec;
-
-		spec.figure = { group,       what, unit, value.source, role,
-				value.value, NAN,  low,  high,         "" };
-		specs.push_back(spec);
-		return specs.back();
+		specs.push_back({ { group, what, unit, value.source, bounds.role, value.value, NAN,
+				    bounds.low, bounds.high, why },
+				  cases,
+				  1,
+				  of });
 	}
 
 	/*
@@ -175,22 +181,16 @@ private:
 			one.work_ns = work;
 			return one;
 		};
-		Spec *s =
-			&add(group, "unbounded, 28 threads: retries a success", "retries",
-			     published_.get("lockref", "unbounded cmpxchg", "retries per success"),
-			     Role::CALIBRATION, 0.85, 1.15);
 
-		s->cases = { base(m, "lockref", "unbounded count=none", 28, 800) };
-		s->value = retries;
-		for (const char *limit : { "15", "50" }) {
-			s = &add(group,
-				 std::string("224 threads: limit ") + limit +
-					 " as fast as limit 100",
-				 "ratio", { 1, source }, Role::HELD_OUT, 0.9, 1.1);
-			s->cases = { open_close(std::string("bounded-") + limit, 224),
-				     open_close("bounded", 224) };
-			s->value = speedup;
-		}
+		add(group, "unbounded, 28 threads: retries a success", "retries",
+		    published_.get("lockref", "unbounded cmpxchg", "retries per success"),
+		    { Role::CALIBRATION, 0.85, 1.15 },
+		    { base(m, "lockref", "unbounded count=none", 28, 800) }, retries);
+		for (const std::string limit : { "15", "50" })
+			add(group, "224 threads: limit " + limit + " as fast as limit 100", "ratio",
+			    { 1, source }, { Role::HELD_OUT, 0.9, 1.1 },
+			    { open_close("bounded-" + limit, 224), open_close("bounded", 224) },
+			    speedup);
 		struct {
 			const char *what, *row, *column, *variant;
 			int threads;
@@ -212,16 +212,13 @@ private:
 			  "docs/design/0021. The order is right, the size is not" },
 		};
 
-		for (const auto &one : list) {
-			s = &add(group, one.what, "ratio",
-				 published_.get("lockref", one.row, one.column), Role::KNOWN_MISS,
-				 one.low, one.high);
-			s->cases = { open_close(std::string(one.variant) + " beside=mcs",
-						one.threads),
-				     open_close("unbounded beside=mcs", one.threads) };
-			s->value = speedup;
-			s->figure.why = one.why;
-		}
+		for (const auto &one : list)
+			add(group, one.what, "ratio",
+			    published_.get("lockref", one.row, one.column),
+			    { Role::KNOWN_MISS, one.low, one.high },
+			    { open_close(std::string(one.variant) + " beside=mcs", one.threads),
+			      open_close("unbounded beside=mcs", one.threads) },
+			    speedup, one.why);
 	}
 
 	void cascade_lake()
@@ -242,68 +239,58 @@ private:
 				std::string t = std::to_string(threads) + " threads";
 				bool missed = threads == 96 && !pause;
 				bool fitted = !pause && (threads == 24 || threads == 48);
-				Spec &s = add(group,
-					      t + (pause ? ", with pause" : ", without pause"),
-					      "operations/s",
-					      published_.get("lockref_fstat2",
-							     pause ? "with pause between retries"
-								   : "without",
-							     t),
-					      missed   ? Role::KNOWN_MISS
-					      : fitted ? Role::CALIBRATION
-						       : Role::HELD_OUT,
-					      missed ? 0.45 : 0.7, missed ? 0.7 : 1.3);
+				Role role = missed   ? Role::KNOWN_MISS
+					    : fitted ? Role::CALIBRATION
+						     : Role::HELD_OUT;
 
-				if (missed)
-					s.figure.why =
-						"two siblings on each core: the line stays with "
-						"the core in fact, and leaves it here";
 				one = base(m, "lockref",
 					   pause ? "bounded wait=hint" : "bounded wait=none",
 					   threads, 400);
 				one.between_ns = between;
 				one.work_ns = alone - pair - between;
-				s.cases = { one };
-				s.value = per_second;
+				add(group, t + (pause ? ", with pause" : ", without pause"),
+				    "operations/s",
+				    published_.get("lockref_fstat2",
+						   pause ? "with pause between retries" : "without",
+						   t),
+				    { role, missed ? 0.45 : 0.7, missed ? 0.7 : 1.3 }, { one },
+				    per_second,
+				    missed ? "two siblings on each core: the line stays with "
+					     "the core in fact, and leaves it here"
+					   : "");
 			}
 		}
 		for (int threads : { 2, 24, 96 }) {
 			std::string t = std::to_string(threads) + " threads";
-			Spec &s = add("Cascade Lake, open of one file", t + ", without pause",
-				      "operations/s", published_.get("lockref_open3", "without", t),
-				      Role::SHOWN, 0, 0);
 
 			one = base(m, "lockref", "bounded wait=none", threads, 400);
 			one.between_ns = between;
 			one.work_ns = 1240 - pair - between; /* alone: 805603 a second */
-			s.cases = { one };
-			s.value = per_second;
-			s.figure.why = "open contends for more than the lockref";
+			add("Cascade Lake, open of one file", t + ", without pause", "operations/s",
+			    published_.get("lockref_open3", "without", t), { Role::SHOWN, 0, 0 },
+			    { one }, per_second, "open contends for more than the lockref");
 		}
 		/* "About 3 to 4; about double with siblings": the note of that row. */
 		for (bool siblings : { false, true }) {
-			Spec &s = add(
-				"x86, unnamed",
-				siblings ? "the same, with siblings: about double"
-					 : "one socket, with pause: retries a success",
-				"retries",
-				published_.get("lockref", "unbounded cmpxchg",
-					       "retries per success", "x86 many cores with SMT"),
-				Role::KNOWN_MISS, siblings ? 0.3 : 0.45, siblings ? 0.55 : 0.75);
-
-			s.figure.why = "with the hold that Cascade Lake's fstat needs, of an x86 "
-				       "processor that its source does not name";
+			Published::Value value = published_.get("lockref", "unbounded cmpxchg",
+								"retries per success",
+								"x86 many cores with SMT");
 
 			if (siblings) {
 				m = own("cascadelake-2x24", { { "sockets", 1 } });
-				s.figure.published *= 2;
-				s.figure.why = "siblings add a third here, and double them there: "
-					       "the rule "
-					       "about siblings is too simple (docs/design/0021)";
+				value.value *= 2;
 			}
-			s.cases = { base(m, "lockref", "unbounded wait=hint", siblings ? 48 : 24,
-					 400) };
-			s.value = retries;
+			add("x86, unnamed",
+			    siblings ? "the same, with siblings: about double"
+				     : "one socket, with pause: retries a success",
+			    "retries", value,
+			    { Role::KNOWN_MISS, siblings ? 0.3 : 0.45, siblings ? 0.55 : 0.75 },
+			    { base(m, "lockref", "unbounded wait=hint", siblings ? 48 : 24, 400) },
+			    retries,
+			    siblings ? "siblings add a third here, and double them there: the rule "
+				       "about siblings is too simple (docs/design/0021)"
+				     : "with the hold that Cascade Lake's fstat needs, of an x86 "
+				       "processor that its source does not name");
 		}
 	}
 
@@ -327,18 +314,15 @@ private:
 			for (int cores : { 2, 3, 4 }) {
 				bool fitted = lock.variant == locks[0].variant;
 				std::string column = std::to_string(cores) + "C total";
-				Spec &s = add(
-					group,
-					std::string(lock.row) + ", " + std::to_string(cores) +
-						" cores",
-					"cycles", published_.get("spinlock", lock.row, column),
-					fitted ? Role::CALIBRATION : Role::HELD_OUT, 0.65, 1.35);
 				Case one = base(m, "spinlock", lock.variant, cores, 400);
 
 				one.between_ns = A53_SECTION;
 				one.work_ns = A53_LOOP;
-				s.cases = { one };
-				s.value = verbs_ns;
+				add(group,
+				    std::string(lock.row) + ", " + std::to_string(cores) + " cores",
+				    "cycles", published_.get("spinlock", lock.row, column),
+				    { fitted ? Role::CALIBRATION : Role::HELD_OUT, 0.65, 1.35 },
+				    { one }, verbs_ns);
 			}
 		}
 	}
@@ -358,15 +342,13 @@ private:
 
 		for (int threads : { 2, 4, 8, 16, 32 }) {
 			std::string t = std::to_string(threads) + " threads";
-			Spec &s =
-				add("Opteron, ticket lock", t + " (as class fifo)", "operations/s",
-				    published_.get("ticket_opteron", "Ticket Lock", t),
-				    threads == 2 ? Role::CALIBRATION : Role::HELD_OUT, 0.65, 1.35);
 
 			one = base(m, "spinlock", "ticket", threads, 400);
 			one.work_ns = alone - lock;
-			s.cases = { one };
-			s.value = per_second;
+			add("Opteron, ticket lock", t + " (as class fifo)", "operations/s",
+			    published_.get("ticket_opteron", "Ticket Lock", t),
+			    { threads == 2 ? Role::CALIBRATION : Role::HELD_OUT, 0.65, 1.35 },
+			    { one }, per_second);
 		}
 	}
 
@@ -399,14 +381,13 @@ private:
 				Role role = one.role == Role::HELD_OUT && threads == 16
 						    ? Role::CALIBRATION
 						    : one.role;
-				Spec &s = add("Graviton2", std::string(one.what) + ", " + t, "ns",
-					      value, role, one.low, one.high);
 
-				s.cases = { base(m, one.sim_table, one.variant, threads, 400) };
-				s.value = ns_per_op;
-				s.figure.why =
-					"a load between two swaps costs more there: the line "
-					"is shared first, and then wanted alone";
+				add("Graviton2", std::string(one.what) + ", " + t, "ns", value,
+				    { role, one.low, one.high },
+				    { base(m, one.sim_table, one.variant, threads, 400) },
+				    ns_per_op,
+				    "a load between two swaps costs more there: the line is shared "
+				    "first, and then wanted alone");
 			}
 		}
 	}
@@ -416,21 +397,18 @@ private:
 		Machine m = own("cascadelake-2x24", { { "cores", 28 } });
 		Published::Value value =
 			published_.get("rcuref_retries", "inc_not_zero", "retries per operation");
-		Spec *s = &add("112 CPUs", "inc_not_zero: retries an operation", "retries", value,
-			       Role::KNOWN_MISS, 0.05, 0.3);
 
-		s->cases = { base(m, "rcuref", "inc_not_zero wait=none", 112, 400) };
-		s->value = retries;
-		s->figure.why =
-			"the class fitted to another machine's fstat lets a line stay for a "
-			"retry, and this machine, which its source does not name, does not; "
-			"siblings add to it: docs/design/0021. As class random it is the next row";
+		add("112 CPUs", "inc_not_zero: retries an operation", "retries", value,
+		    { Role::KNOWN_MISS, 0.05, 0.3 },
+		    { base(m, "rcuref", "inc_not_zero wait=none", 112, 400) }, retries,
+		    "the class fitted to another machine's fstat lets a line stay for a retry, and "
+		    "this machine, which its source does not name, does not; siblings add to it: "
+		    "docs/design/0021. As class random it is the next row");
 		m = prepare(load_machine(machine_path("cascadelake-2x24")), "random",
 			    { { "cores", 28 } });
-		s = &add("112 CPUs", "the same, as class random", "retries", value, Role::HELD_OUT,
-			 0.65, 1.35);
-		s->cases = { base(m, "rcuref", "inc_not_zero wait=none", 112, 1500) };
-		s->value = retries;
+		add("112 CPUs", "the same, as class random", "retries", value,
+		    { Role::HELD_OUT, 0.65, 1.35 },
+		    { base(m, "rcuref", "inc_not_zero wait=none", 112, 1500) }, retries);
 	}
 
 	/*
@@ -449,11 +427,9 @@ private:
 				published_.get("atomic_increment", "atomic increment", t, name);
 
 			value.value *= 2.0 / threads;
-			Spec &s = add(group, t + " (with Cascade Lake's constants)", "ns a pair",
-				      value, Role::HELD_OUT, 0.65, 1.35);
-
-			s.cases = { base(m, "refcount", "unchecked", threads, 100) };
-			s.value = ns_per_op;
+			add(group, t + " (with Cascade Lake's constants)", "ns a pair", value,
+			    { Role::HELD_OUT, 0.65, 1.35 },
+			    { base(m, "refcount", "unchecked", threads, 100) }, ns_per_op);
 		}
 		/*
 		 * An EPYC of one socket, whose guests number siblings one after the other. Of the plain
@@ -473,24 +449,20 @@ private:
 			bool missed = threads <= 32;
 
 			value.value *= 2.0 / threads;
-			Spec &s = add("EPYC guest, atomic increments",
-				      t + " (nearest first, and held)", "ns a pair", value,
-				      threads == 64 ? Role::CALIBRATION
-				      : missed      ? Role::KNOWN_MISS
-						    : Role::HELD_OUT,
-				      missed ? 1.2 : 0.65, missed ? 1.9 : 1.35);
+			Role role = threads == 64 ? Role::CALIBRATION
+				    : missed      ? Role::KNOWN_MISS
+						  : Role::HELD_OUT;
 			Case one = base(m, "refcount", "unchecked", threads, 100);
 
 			one.processors = placed(m, "siblings", threads);
-			s.cases = { one };
-			s.value = ns_per_op;
-			if (missed)
-				s.figure.why =
-					"within one or two complexes the line stays where it is "
-					"for "
-					"longer than the rest of the curve has it; the class was "
-					"chosen by 64 threads, and the transfers are of an older "
-					"EPYC";
+			add("EPYC guest, atomic increments", t + " (nearest first, and held)",
+			    "ns a pair", value, { role, missed ? 1.2 : 0.65, missed ? 1.9 : 1.35 },
+			    { one }, ns_per_op,
+			    missed ? "within one or two complexes the line stays where it is for "
+				     "longer than the rest of the curve has it; the class was "
+				     "chosen by "
+				     "64 threads, and the transfers are of an older EPYC"
+				   : "");
 		}
 	}
 
@@ -503,12 +475,6 @@ private:
 			Machine m = own(f[2].c_str());
 			int threads = std::stoi(f[4]);
 			std::string source = f[1].substr(f[1].find_last_of('/') + 1);
-			Spec &s = add(m.title.substr(0, m.title.find(',')) + " " + date_of(source) +
-					      ", 2 CPUs",
-				      (f[0] == f[3] ? "" : f[0] + " ") + f[3] + ", " + f[4] +
-					      (threads == 1 ? " thread" : " threads") +
-					      (f[7].empty() ? "" : ", " + f[7] + " ns of work"),
-				      "ns", { std::stod(f[5]), f[1] }, Role::SHOWN, 0, 0);
 			Case one = base(m, f[0].c_str(), f[3], threads, threads > 2 ? 20000 : 500);
 
 			if (!f[7].empty()) {
@@ -516,9 +482,13 @@ private:
 				one.work_ns = std::stod(f[7].substr(f[7].find('/') + 1));
 				one.window_ns = 20e6;
 			}
-			s.cases = { one };
-			s.value = ns_per_op;
-			s.figure.why = "two threads are where the model is weakest";
+			add(m.title.substr(0, m.title.find(',')) + " " + date_of(source) +
+				    ", 2 CPUs",
+			    (f[0] == f[3] ? "" : f[0] + " ") + f[3] + ", " + f[4] +
+				    (threads == 1 ? " thread" : " threads") +
+				    (f[7].empty() ? "" : ", " + f[7] + " ns of work"),
+			    "ns", { std::stod(f[5]), f[1] }, { Role::SHOWN, 0, 0 }, { one },
+			    ns_per_op, "two threads are where the model is weakest");
 		}
 	}
 	static std::string date_of(const std::string &file)
