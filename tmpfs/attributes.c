@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* attributes - by path; by node and by descriptor they are in inode.c and io.c. */
+/* attributes - stat and setattr by path. By node they are in inode.c, by descriptor in io.c. */
 #include "walk.h"
 
 static int stat_path(struct hf_tmpfs *fs, const char *path, bool follow, struct stat *to)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef HF_TMPFS_BASE_H
 #define HF_TMPFS_BASE_H
-/* base - what the compilers call differently, and the visibility of what is not tmpfs.h's. */
+/* base - compiler extensions, and hidden visibility for what tmpfs.h does not declare. */
 
 /* A program that includes all of the sources in one file makes this `static`. */
 #ifndef TMPFS_PRIVATE
@@ -32,7 +32,7 @@
 #define TMPFS_TSAN 0
 #endif
 
-/* A function whose conditions clang's analysis of locks does not follow. */
+/* For functions that lock conditionally, which clang's lock analysis can't follow. */
 #ifdef __clang__
 #define TMPFS_NO_ANALYSIS __attribute__((no_thread_safety_analysis))
 #else

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * check - walks all that can be reached and proves that every count is what it comes to.
+ * check - walks every reachable object and compares each count with the references found.
  *
  *   tables  -> files, and how many descriptors each has   -> a dentry for each
  *   root    -> dentries                                   -> an inode for each, and its pages
  *   dentries of open files that are in no directory       -> their inodes
  *   nodes, and files opened by node                       -> their inodes
  *
- * Then the counts of the objects are compared with those, and the number of objects of each kind with
- * what was allocated. What can't be reached was lost: it shows in the latter.
+ * Then each object's count is compared with the references found, and the number of objects of each
+ * kind with the number allocated, which differs if an object was lost.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -20,7 +20,7 @@
 
 #define N(number) ((unsigned long long)(number)) /* for %llu */
 
-/* An object that was found, and what was found of it. */
+/* An object, and the references to it that have been found. */
 struct found {
 	const void *object;
 	enum tmpfs_kind kind; /* TMPFS_KIND_FILES: one file */
@@ -37,7 +37,7 @@ struct check {
 	bool no_memory;
 	struct found *found; /* open addressing; at most half full */
 	size_t room, count;
-	struct tmpfs_inode **dirs; /* still to be looked into */
+	struct tmpfs_inode **dirs; /* to be visited */
 	size_t dirs_room, dirs_count;
 	uint64_t objects[TMPFS_KINDS], other_pages;
 };
@@ -91,7 +91,7 @@ static bool grow(struct check *c)
 	return true;
 }
 
-/* Valid until the next one is sought. *is_new: not found before. */
+/* The entry of an object; valid until the next find(). *is_new: first time. */
 static struct found *find(struct check *c, const void *object, enum tmpfs_kind kind, bool *is_new)
 {
 	struct found *found;
@@ -195,7 +195,7 @@ static void check_xattrs(struct check *c, struct tmpfs_inode *inode)
 
 /* ---- inodes and dentries ------------------------------------------------------------------- */
 
-/* One more reference to an inode; what it refers to, if it is a new one. */
+/* Counts a reference to an inode; if the inode is new, also what it refers to. */
 static void refer(struct check *c, struct tmpfs_inode *inode, bool in_tree)
 {
 	while (inode) {
@@ -228,13 +228,13 @@ static void refer(struct check *c, struct tmpfs_inode *inode, bool in_tree)
 		       N(items), N(inode->tree.items), N(nodes), N(inode->tree.nodes));
 		if (!tmpfs_is_dir(inode) || inode == c->fs->root->inode)
 			return;
-		/* Its `parent`, which has lost its own dentry if this one has been removed. */
+		/* Its `parent`, which no dentry reaches if both have been removed. */
 		inode = atomic_load(&inode->parent);
 		in_tree = false;
 	}
 }
 
-/* The hash table: it has what its directory lists, and no more. */
+/* The hash table contains exactly the names that the directory lists. */
 static void check_names(struct check *c, struct tmpfs_inode *dir)
 {
 	struct tmpfs_names *names = atomic_load(&dir->names);
@@ -372,7 +372,7 @@ static void check_nodes(struct check *c)
 
 /* ---- what open files have ------------------------------------------------------------------ */
 
-/* Dentries of open files that no directory lists any more. */
+/* Dentries of open files that have been unlinked. */
 static void check_unlinked(struct check *c)
 {
 	for (struct tmpfs_list *at = c->fs->tables.next; at != &c->fs->tables; at = at->next) {
@@ -460,7 +460,7 @@ static void check_counts(struct check *c)
 	for (int kind = 0; kind < TMPFS_KINDS; kind++) {
 		uint64_t allocated = atomic_load(&fs->allocated[kind]);
 
-		if (kind == TMPFS_KIND_BUFFER) /* their owners have them */
+		if (kind == TMPFS_KIND_BUFFER) /* held by their sinks */
 			continue;
 		expect(c, allocated == c->objects[kind], "%llu objects of kind %d, %llu reached",
 		       N(allocated), kind, N(c->objects[kind]));
@@ -474,7 +474,7 @@ HF_TMPFS_API int hf_tmpfs_check(struct hf_tmpfs *fs, void (*tell)(void *data, co
 	struct found *found;
 	bool is_new;
 
-	tmpfs_collect(fs); /* what is on its way to be freed is not lost */
+	tmpfs_collect(fs); /* objects that wait to be freed are not reachable */
 	for (struct tmpfs_list *at = fs->tables.next; at != &fs->tables; at = at->next)
 		check_table(&c, TMPFS_OBJECT(at, struct hf_tmpfs_table, siblings));
 	found = find(&c, fs->root, TMPFS_KIND_DENTRY, &is_new);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* data - what is in a file: read, write, size, holes. */
+/* data - the contents of a file: read, write, size, holes. */
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -29,8 +29,8 @@ TMPFS_PRIVATE void tmpfs_clear_own(char *memory, size_t size)
 /* ---- read ---------------------------------------------------------------------------------- */
 
 /*
- * A hole: cleared in the buffer. -DHF_TMPFS_COPY_HOLES copies a page of zeros instead, for the lab to
- * say which is faster.
+ * Reads a hole: clears the buffer. With -DHF_TMPFS_COPY_HOLES it copies a page of zeros instead, so
+ * that the lab can compare the two.
  */
 static size_t read_hole(char *to, size_t size)
 {
@@ -88,7 +88,7 @@ TMPFS_PRIVATE size_t tmpfs_read_pages(struct tmpfs_inode *inode, char *to, size_
 
 /* ---- write --------------------------------------------------------------------------------- */
 
-/* A page that is not there yet: filled, and then published (T6). *count: bytes moved. */
+/* Fills a new page and then publishes it (T6). *count: bytes written. */
 static int write_new(struct tmpfs_inode *inode, const char *from, size_t in, size_t *count,
 		     uint64_t index)
 {
@@ -175,7 +175,7 @@ TMPFS_PRIVATE int64_t tmpfs_seek(struct tmpfs_inode *inode, int64_t at, bool wan
 
 /* ---- size and holes ------------------------------------------------------------------------ */
 
-/* The part of one page that is there: 0 from now on, as what is behind the end has to be (T6). */
+/* Clears a part of one page, if the page exists: bytes behind the end must be 0 (T6). */
 static void clear_part(struct tmpfs_inode *inode, uint64_t begin, uint64_t end)
 {
 	uint64_t hole;
@@ -198,7 +198,7 @@ TMPFS_PRIVATE int tmpfs_truncate(struct tmpfs_inode *inode, int64_t to)
 	old = tmpfs_size(inode);
 	set_size(inode, size);
 	if (size <= old) {
-		/* What fallocate took behind the end goes, too. */
+		/* Pages that fallocate took behind the end are freed, too. */
 		page_end = (size + HF_TMPFS_PAGE - 1) / HF_TMPFS_PAGE;
 		clear_part(inode, size, page_end * HF_TMPFS_PAGE);
 		tmpfs_pages_remove(&inode->tree, page_end, UINT64_MAX / HF_TMPFS_PAGE);
@@ -209,7 +209,7 @@ TMPFS_PRIVATE int tmpfs_truncate(struct tmpfs_inode *inode, int64_t to)
 	return 0;
 }
 
-/* By name or node: of what it may not be. */
+/* By name or node, with the errors for other types. */
 static int truncate_inode(struct tmpfs_inode *inode, int64_t to)
 {
 	if (tmpfs_is_dir(inode))
@@ -252,7 +252,7 @@ static void punch(struct tmpfs_inode *inode, uint64_t begin, uint64_t end)
 	tmpfs_pages_remove(&inode->tree, first, behind);
 }
 
-/* Behind what take_pages() has looked at: of the fresh pages it keeps all, or takes them out again. */
+/* Ends take_pages() for the pages it has visited: keeps the fresh ones, or removes them again. */
 static void settle_pages(struct tmpfs_inode *inode, uint64_t first, uint64_t end, bool keep)
 {
 	uint64_t hole = 1;
@@ -267,12 +267,12 @@ static void settle_pages(struct tmpfs_inode *inode, uint64_t first, uint64_t end
 			tmpfs_pages_remove(&inode->tree, index, index + 1);
 		else if (page->fresh)
 			page->fresh = false;
-		else if (keep) /* taken once more, it counts as data: as Linux has it */
+		else if (keep) /* as in Linux, a second fallocate makes it count as data */
 			atomic_store_explicit(&page->written, true, memory_order_release);
 	}
 }
 
-/* Takes what is missing, or nothing. */
+/* Allocates the missing pages; on an error, none. */
 static int take_pages(struct tmpfs_inode *inode, uint64_t first, uint64_t end)
 {
 	struct hf_tmpfs *fs = inode->block.fs;

@@ -2,14 +2,14 @@
 /*
  * dentry - a name in a directory; found by its hash (T8), listed by its cookie (T9).
  *
- *   names   [ . | . | . | . ]      a bucket: the chain of names with these last bits of the hash
+ *   names   [ . | . | . | . ]      a bucket: the chain of names whose hashes end in these bits
  *             |       |
  *             b       a - c
  *
- * A table that becomes too small or too large is rebuilt under the directory's mutex. Its names are
- * chained once more, by their other link, and readers of the old table go on in the old chains. The
- * links of those are used again for the next table, so that one has to wait until a grace period has
- * passed since this one took over.
+ * A table that becomes too small or too large is rebuilt under the directory's mutex. The new table
+ * chains the names by their other link, so readers of the old table can finish in the old chains.
+ * The table after it reuses the old links, so it may be built only when a grace period has passed
+ * since this one was published.
  */
 #include <errno.h>
 #include <string.h>
@@ -51,7 +51,10 @@ TMPFS_PRIVATE void tmpfs_dentry_put(struct tmpfs_dentry *dentry)
 
 	if (TMPFS_LIKELY(hf_lockref_put_or_lock(&dentry->ref)))
 		return;
-	/* The last one, so the tree's has gone (T2). A walk may still find it, and sees it dead. */
+	/*
+	 * The last reference, so the dentry is out of the tree (T2). A walk that still finds it
+	 * sees it dead.
+	 */
 	hf_lockref_mark_dead(&dentry->ref);
 	hf_lockref_unlock(&dentry->ref);
 	tmpfs_object_delete_later(&dentry->block);
@@ -89,7 +92,7 @@ TMPFS_PRIVATE struct tmpfs_dentry *tmpfs_lookup(struct tmpfs_inode *dir, const c
 	return dentry;
 }
 
-/* The rest: mutex held. */
+/* The rest: under the directory's mutex. */
 
 static struct tmpfs_names *names_of(struct tmpfs_inode *dir)
 {
@@ -104,7 +107,7 @@ static void hash_in(struct tmpfs_names *names, struct tmpfs_dentry *dentry)
 	link_store(bucket, dentry);
 }
 
-/* The link that leads to a name that is there. */
+/* The link that points to a dentry, which is in the table. */
 static _Atomic(struct tmpfs_dentry *) *link_to(struct tmpfs_names *names,
 					       struct tmpfs_dentry *dentry)
 {
@@ -129,7 +132,7 @@ static struct tmpfs_names *names_new(struct hf_tmpfs *fs, uint64_t buckets, unsi
 	return names;
 }
 
-/* T8. Without memory the table stays as it is: its chains become longer, and that is all. */
+/* T8. If no memory is available the old table stays: only lookups become slower. */
 static void rebuild_names(struct tmpfs_inode *dir)
 {
 	struct tmpfs_names *old = names_of(dir), *names;
@@ -188,7 +191,7 @@ TMPFS_PRIVATE struct tmpfs_dentry *tmpfs_dentry_from(struct tmpfs_inode *dir, ui
 
 /* ---- in and out ---------------------------------------------------------------------------- */
 
-/* All that a walk reads of it is there before it is published. */
+/* Sets the fields that a walk reads, before the dentry is published. */
 static void fill_dentry(struct tmpfs_inode *dir, struct tmpfs_dentry *dentry,
 			struct tmpfs_inode *inode, uint64_t cookie)
 {
@@ -235,7 +238,7 @@ TMPFS_PRIVATE void tmpfs_dentry_replace(struct tmpfs_inode *dir, struct tmpfs_de
 	fill_dentry(dir, dentry, inode, old->cookie);
 	set_self(dentry);
 	tmpfs_tree_replace(&dir->tree, dentry->cookie, &dentry->block);
-	/* In one step: a reader finds the old one or the new one. */
+	/* A single store: a reader finds either the old dentry or the new one. */
 	link_store(&dentry->chain[names->which], link_load(&old->chain[names->which]));
 	link_store(link_to(names, old), dentry);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* fs - a file system from its beginning to its end. */
+/* fs - creating and freeing a file system; limits. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -62,7 +62,7 @@ static int make_root(struct hf_tmpfs *fs)
 	return 0;
 }
 
-/* liburcu aborts if the system has no page for the thread: so the system is asked before. */
+/* liburcu aborts if it can't map a page for the thread, so check that mmap() works first. */
 HF_TMPFS_API int hf_tmpfs_thread_begin(void)
 {
 	const size_t size = (size_t)64 << 10;
@@ -81,7 +81,8 @@ static uint64_t pages_of(uint64_t size)
 }
 
 /*
- * First the limits, then what is in use: what is reserved meanwhile was within one limit or the other.
+ * Set the limits before checking the usage: a concurrent reservation is then checked against the
+ * old limit or the new one.
  */
 HF_TMPFS_API int hf_tmpfs_resize(struct hf_tmpfs *fs, uint64_t size, uint64_t inodes)
 {
@@ -101,7 +102,7 @@ HF_TMPFS_API int hf_tmpfs_resize(struct hf_tmpfs *fs, uint64_t size, uint64_t in
 	return error;
 }
 
-/* The key that names are hashed with. */
+/* A random key for hashing names. */
 static int make_key(struct tmpfs_siphash_key *key)
 {
 	ssize_t got;
@@ -109,7 +110,7 @@ static int make_key(struct tmpfs_siphash_key *key)
 	do
 		got = getrandom(key, sizeof(*key), 0);
 	while (got < 0 && errno == EINTR);
-	return got < 0 ? -errno : 0; /* so few bytes come at once */
+	return got < 0 ? -errno : 0; /* getrandom() never splits so few bytes */
 }
 
 HF_TMPFS_API int hf_tmpfs_new(struct hf_tmpfs **fs, const struct hf_tmpfs_options *options)
@@ -160,7 +161,7 @@ HF_TMPFS_API int hf_tmpfs_new(struct hf_tmpfs **fs, const struct hf_tmpfs_option
 	return 0;
 }
 
-/* Empties the tree, without recursion: a directory's entries go before it does. */
+/* Empties the tree bottom-up, without recursion. */
 static void remove_all(struct hf_tmpfs *fs)
 {
 	struct tmpfs_inode *at = fs->root->inode;

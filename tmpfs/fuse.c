@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fuse - the requests of the kernel: each is one or two calls of the library, whose errors are
- * passed on.
+ * fuse - the kernel's requests: each becomes one or two calls of the library, and returns their
+ * errors.
  *
  *   the kernel's inode   a node of the library: its address is the kernel's number for it.
  *                        Each entry in a reply is a reference, dropped when the kernel forgets it
  *   its open file        a descriptor (fuse_files.c)
  *
- * So a file is the same one under all of its names and without any, as long as the kernel has it.
+ * So all names of a file, and open files without a name, refer to the same inode in the kernel.
  *
  * Who may do what
  *   The kernel checks permissions before it asks (default_permissions), with the attributes given
@@ -76,12 +76,12 @@ static struct fuse_entry_param entry_of(struct hf_tmpfs_node *node)
 					  .entry_timeout = FOR_EVER };
 
 	hf_tmpfs_node_stat(node, &entry.attr);
-	/* Addresses are used again, these numbers are not. */
+	/* Addresses are reused, inode numbers are not. */
 	entry.generation = entry.attr.st_ino;
 	return entry;
 }
 
-/* The reference goes to the kernel, if it takes the reply. */
+/* Passes the reference to the kernel, or drops it if the reply fails. */
 static void reply_entry(fuse_req_t request, int error, struct hf_tmpfs_node *node)
 {
 	struct fuse_entry_param entry;
@@ -95,7 +95,7 @@ static void reply_entry(fuse_req_t request, int error, struct hf_tmpfs_node *nod
 		hf_tmpfs_node_put(node, 1);
 }
 
-/* Opens the node, and gives the kernel the file. */
+/* Opens the node and replies with the open file. */
 static void reply_open(fuse_req_t request, struct hf_tmpfs_node *node, int flags,
 		       struct fuse_file_info *info)
 {
@@ -130,8 +130,8 @@ static void reply_attributes(fuse_req_t request, struct hf_tmpfs_node *node)
 
 /*
  * Whether the request's caller is of this group, or may set setgid bits of any: asked only where a
- * setgid bit depends on it. The kernel's words for the process end its groups before its capabilities;
- * more than a buffer of them is not read, and then the bit goes.
+ * setgid bit depends on it. The kernel's words for the process end its groups before its
+ * capabilities; more than a buffer of them is not read, and then the bit goes.
  */
 static bool keeps_setgid(void *data, gid_t group)
 {
@@ -293,8 +293,8 @@ static void do_setattr(fuse_req_t request, fuse_ino_t number, struct stat *wish,
 
 	(void)info;
 	/*
-	 * With nothing to set it is chown(-1, -1), or comes before a fallocate of a file that has such
-	 * bits: both are to clear them.
+	 * With nothing to set it is chown(-1, -1), or comes before a fallocate of a file that has
+	 * such bits: both are to clear them.
 	 */
 	act_for(request, front_clears() || which == 0);
 	if (which == 0)
@@ -346,7 +346,7 @@ static void do_removexattr(fuse_req_t request, fuse_ino_t number, const char *na
 	reply(request, hf_tmpfs_node_removexattr(node_of(number), name));
 }
 
-/* One of the two calls below; of size 0: how much there is. */
+/* Serves getxattr, or listxattr if `name` is NULL. Size 0 asks for the size. */
 static void give_bytes(fuse_req_t request, struct hf_tmpfs_node *node, const char *name,
 		       size_t size)
 {
@@ -517,7 +517,7 @@ static void do_fsync(fuse_req_t request, fuse_ino_t number, int only_data,
 	(void)number;
 	(void)only_data;
 	(void)info;
-	reply(request, 0); /* there is nothing behind it */
+	reply(request, 0); /* there is no storage to write to */
 }
 
 static void do_fallocate(fuse_req_t request, fuse_ino_t number, int mode, off_t at, off_t size,
@@ -652,8 +652,8 @@ static void do_ioctl(fuse_req_t request, fuse_ino_t number, unsigned int command
 }
 
 /*
- * Nobody else changes what is in a file: the kernel need not look whether its pages are still
- * right. open(O_TRUNC) comes as a change of size, with a bit that asks to clear setuid and setgid
+ * Only this kernel changes files, so it need not check whether its cached pages are valid.
+ * open(O_TRUNC) comes as a change of size, with a bit that asks to clear setuid and setgid
  * (fuse_wire.c); libfuse's older way is off.
  */
 static void do_init(void *data, struct fuse_conn_info *connection)
@@ -703,7 +703,7 @@ const size_t front_operations_size = sizeof(front_operations);
 
 /* ---- beginning and end --------------------------------------------------------------------- */
 
-/* The root directory, as the options have it. */
+/* Sets the root directory's attributes from the options. */
 static int begin_root(const struct front_options *options)
 {
 	const struct hf_tmpfs_attributes to = { .set = HF_TMPFS_SET_MODE | HF_TMPFS_SET_UID |

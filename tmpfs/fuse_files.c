@@ -31,7 +31,7 @@ static struct counted_table {
 } * tables;
 
 static struct hf_tmpfs *fs;
-static hf_mutex_t lock;   /* of all here */
+static hf_mutex_t lock;   /* guards everything here */
 static unsigned int made; /* entries of `tables` */
 static uint64_t limit, opened;
 static struct front_share *shares[CHAINS];
@@ -39,7 +39,7 @@ static struct front_file *files;
 
 /* ---- tables -------------------------------------------------------------------------------- */
 
-/* The first one with room. Those before the last are tried first, so that the last can go. */
+/* Takes the first table with room, so that later tables become empty and can be freed. */
 static int take_place(struct front_file *file)
 {
 	unsigned int at, free_entry = made;
@@ -190,7 +190,7 @@ int front_files_begin(struct hf_tmpfs *of, uint64_t max_open)
 	fs = of;
 	limit = max_open;
 	hf_mutex_init(&lock);
-	error = take_place(&first); /* the first table stays */
+	error = take_place(&first); /* keeps the first table allocated */
 	if (!error)
 		give_place(&first);
 	return error;
@@ -216,7 +216,7 @@ void front_files_set_limit(uint64_t max_open)
 void front_files_end(void)
 {
 	while (files)
-		(void)front_file_close(files); /* what the kernel had not closed yet */
+		(void)front_file_close(files); /* files that the kernel has not released yet */
 	for (unsigned int at = 0; at < made; at++) {
 		if (tables[at].table)
 			hf_tmpfs_table_free(tables[at].table);

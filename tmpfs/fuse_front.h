@@ -29,8 +29,8 @@ struct front_limits {
 
 struct front_options {
 	struct front_limits limits;
-	unsigned int given; /* FRONT_GIVEN_*: what the command line says of the limits */
-	bool permissions;   /* the kernel checks them */
+	unsigned int given; /* FRONT_GIVEN_*: the limits that the command line sets */
+	bool permissions;   /* the kernel checks permissions */
 	bool noatime;
 	bool remount;
 	mode_t mode; /* of the root directory */
@@ -53,14 +53,14 @@ int front_options(struct fuse_args *args, struct front_options *to);
 void front_options_free(struct front_options *options);
 void front_options_help(void);
 
-/* Whether something can be mounted there; if not, the reason goes to standard error. */
+/* Whether the path can be a mountpoint; if not, prints the reason to standard error. */
 bool front_mountpoint(const char *path);
-/* Whether one of ours is mounted there. */
+/* Whether an hf-tmpfs-fuse is mounted there. */
 bool front_is_mounted(const char *path);
 
 /* ---- fuse_remount.c ------------------------------------------------------------------------ */
 
-/* An ioctl on the root directory, by root or the user that mounted. */
+/* Ioctls on the root directory, for root and the user who mounted. */
 #define FRONT_GET_LIMITS _IOR('H', 1, struct front_limits)
 #define FRONT_SET_LIMITS _IOW('H', 2, struct front_limits)
 
@@ -69,13 +69,13 @@ int front_remount(const struct front_options *options);
 
 /* ---- fuse_files.c -------------------------------------------------------------------------- */
 
-/* An open file of the kernel's: a descriptor in one of the tables, and whose share it counts in. */
+/* A file that the kernel has open: a descriptor in one of the tables, and its user's share. */
 struct front_file {
 	struct hf_tmpfs_table *table;
 	int fd;
 	unsigned int number; /* of the table */
 	struct front_share *share;
-	struct front_file *next, **link; /* of all that are open, and what points to this one */
+	struct front_file *next, **link; /* list of all; the pointer that points to this one */
 };
 
 int front_files_begin(struct hf_tmpfs *fs, uint64_t max_open);
@@ -90,7 +90,7 @@ void front_files_end(void);
  */
 int front_file_new(uid_t user, struct front_file **file);
 void front_file_give_back(struct front_file *file);
-/* With its descriptor. */
+/* The same, after closing its descriptor. */
 int front_file_close(struct front_file *file);
 
 /* ---- fuse_wire.c --------------------------------------------------------------------------- */
@@ -109,11 +109,11 @@ struct front_worker {
 	char *buffer; /* FRONT_BUFFER bytes: the request, and then what a reply needs */
 };
 
-/* Of a session that is mounted. 0, or an error. */
+/* Installs our I/O functions in a mounted session. 0, or an error. */
 int front_wire(struct fuse_session *session);
 /* Reads a request and serves it. 0; 1: unmounted; or an error of the device. */
 int front_serve(struct fuse_session *session, struct front_worker *me);
-/* Whether the request that this thread serves is to clear setuid and setgid. */
+/* Whether this thread's request asks to clear setuid and setgid. */
 bool front_clears(void);
 /*
  * FRONT_MAX_WRITE bytes for the reply of a request that has no data. The request's names, which lie
@@ -126,9 +126,9 @@ char *front_buffer(void);
 #define FRONT_WORKERS_MAX 64
 #define FRONT_WORKERS 10
 
-/* Before there is a mount, or another thread: signals wait until front_workers() takes them. */
+/* Blocks signals until front_workers() waits for them. Before mounting, with one thread. */
 void front_signals(void);
-/* Serves until it is unmounted or a signal comes. 0, or an error. */
+/* Serves until unmounted or signalled. 0, or an error. */
 int front_workers(struct fuse_session *session, unsigned int count, bool clone);
 
 /* ---- fuse.c -------------------------------------------------------------------------------- */
@@ -136,17 +136,17 @@ int front_workers(struct fuse_session *session, unsigned int count, bool clone);
 extern const struct fuse_lowlevel_ops front_operations;
 extern const size_t front_operations_size;
 
-/* What needs no memory, and no libfuse. */
+/* Served without allocating and without libfuse. */
 void front_forget(uint64_t number, uint64_t count);
 int front_release(uint64_t handle);
 void front_stat(uint64_t number, struct stat *to, struct timespec *birth);
 
-/* The first request has come. In fuse_main.c. */
+/* Called at the first request. In fuse_main.c. */
 void front_ready(void);
 
-/* 0, or an error, and nothing is left. */
+/* 0, or an error with everything freed again. */
 int front_begin(const struct front_options *options);
-/* After the last request. How many counts were wrong, or objects left: 0 = all is well. */
+/* After the last request. 0, or nonzero if a count was wrong or an object was left. */
 int front_end(void);
 
 #endif

@@ -2,10 +2,10 @@
 /*
  * hf-tmpfs-fuse [SOURCE] MOUNTPOINT [-o OPTION,...] [-f] [-d] [-s] - the file system as a mount.
  *
- * Ends with umount, fusermount3 -u, or SIGTERM; then everything is freed, and every count has been proved:
- * exits with 1 if one was wrong, or a misuse was reported. All that can fail at the start has
- * failed or not before the program that was called ends: a server in the background goes on as its
- * child.
+ * Ends with umount, fusermount3 -u, or SIGTERM; then everything is freed, and every count has been
+ * proved: exits with 1 if one was wrong, or a misuse was reported. All that can fail at the start
+ * has failed or not before the program that was called ends: a server in the background goes on as
+ * its child.
  */
 #include <errno.h>
 #include <limits.h>
@@ -31,7 +31,7 @@ static void help(const char *program)
 
 /* ---- into the background ------------------------------------------------------------------- */
 
-static int parent = -1; /* a pipe to it, until it has the status */
+static int parent = -1; /* pipe to the parent, until the status has been sent */
 
 /*
  * libfuse drops its first request if it has no memory for it: the mount is there then, and each
@@ -83,7 +83,7 @@ static int background(const char *mountpoint)
 	return 0;
 }
 
-/* How it went, once: for the parent, if there is one. */
+/* Sends the status to the parent, once, if there is one. */
 static void tell(int status)
 {
 	unsigned char byte = (unsigned char)status;
@@ -96,7 +96,7 @@ static void tell(int status)
 	parent = -1;
 }
 
-/* Requests are served: a server in the background lets go of the terminal and the directory. */
+/* At the first request a server in the background releases the terminal and the directory. */
 void front_ready(void)
 {
 	int null;
@@ -116,7 +116,7 @@ void front_ready(void)
 
 /* ---- serving ------------------------------------------------------------------------------- */
 
-/* For the kernel's choice of what to kill. */
+/* Sets the score by which the out-of-memory killer chooses. */
 static int set_score(const char *score)
 {
 	int file = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC), error = 0;
@@ -131,7 +131,7 @@ static int set_score(const char *score)
 	return error;
 }
 
-/* Until it is unmounted. The exit statuses are those of libfuse's own main function. */
+/* Serves until unmounted. The exit statuses are those of libfuse's own main function. */
 static int serve(struct fuse_session *session, const struct fuse_cmdline_opts *how,
 		 const struct front_options *options)
 {
@@ -169,7 +169,7 @@ static int serve(struct fuse_session *session, const struct fuse_cmdline_opts *h
 		fprintf(stderr, "hf-tmpfs-fuse: can't serve: %s\n", strerror(-error));
 	if (front_end())
 		status = 1;
-	/* One that served nothing has failed. */
+	/* A server that ends before its first request has failed. */
 	tell(status ? status : 8);
 	return status;
 }

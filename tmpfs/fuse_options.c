@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fuse_options - the command line: as the kernel's tmpfs has its options, where it has them. An option
- * is honoured, or refused by a line that names it.
+ * fuse_options - the command line: as the kernel's tmpfs has its options, where it has them. An
+ * option is honoured, or refused by a line that names it.
  *
  *   hf-tmpfs-fuse [SOURCE] MOUNTPOINT [-o OPTION,...]
  *
@@ -70,8 +70,8 @@ static const char *const passed[] = {
 };
 
 /*
- * Dropped: mount(8)'s own, of which fstab may have any; `relatime`, which is so in any case; and what
- * mount(8) repeats of a mount that is there when it is remounted.
+ * Dropped: mount(8)'s own, of which fstab may have any; `relatime`, which is so in any case; and
+ * what mount(8) repeats of a mount that is there when it is remounted.
  */
 static const char *const dropped[] = {
 	"defaults", "auto",     "noauto",   "nofail",    "user",      "user=",    "nouser",
@@ -113,7 +113,7 @@ static bool number(const char *text, uint64_t whole, uint64_t *to)
 	const char *units = "kmgtpe", *unit;
 	char *end;
 
-	/* strtoull() passes over blanks, and takes a sign behind them. */
+	/* strtoull() would skip blanks and accept a sign. */
 	if (*text < '0' || *text > '9')
 		return false;
 	errno = 0;
@@ -124,7 +124,7 @@ static bool number(const char *text, uint64_t whole, uint64_t *to)
 		if (__builtin_mul_overflow(*to, whole, to))
 			return false;
 		*to /= 100;
-		/* So little that it is less than a byte is not what 0 stands for. */
+		/* A nonzero percentage that rounds down to 0 must not mean `no limit`. */
 		if (*to == 0 && strtoull(text, NULL, 10) != 0)
 			*to = 1;
 		end++;
@@ -139,7 +139,7 @@ static bool number(const char *text, uint64_t whole, uint64_t *to)
 	return *end == '\0';
 }
 
-/* Of an option "name=number". */
+/* The number of an option "name=number". */
 static int take(const char *option, uint64_t whole, uint64_t *to)
 {
 	if (number(strchr(option, '=') + 1, whole, to))
@@ -161,7 +161,7 @@ static int take_blocks(const char *option, uint64_t *size)
 	return 0;
 }
 
-/* A number of the base, of at most `most`, and nothing behind it. */
+/* Parses "name=number" in this base, up to `most`. */
 static int take_id(const char *option, int base, unsigned long most, unsigned int *to)
 {
 	const char *text = strchr(option, '=') + 1;
@@ -205,7 +205,7 @@ static int take_word(const char *word, struct front_options *to)
 	return 0;
 }
 
-/* 1: it stays for libfuse; 0: done; -1: wrong. */
+/* Returns 1: keep it for libfuse; 0: done; -1: an error. */
 static int option(void *data, const char *text, int key, struct fuse_args *rest)
 {
 	struct front_options *to = data;
@@ -253,7 +253,7 @@ static int option(void *data, const char *text, int key, struct fuse_args *rest)
 	}
 }
 
-/* The source is a name, so that a path that stands in the wrong place is found. */
+/* A source with a slash is refused: it is probably a misplaced path. */
 static int give_source(struct fuse_args *args, const char *source)
 {
 	char words[256];
@@ -282,7 +282,7 @@ int front_options(struct fuse_args *args, struct front_options *to)
 		return -1;
 	if (to->source && give_source(args, to->source))
 		return -1;
-	/* The type is fuse.hf-tmpfs, whatever the program is called by. */
+	/* The type is always fuse.hf-tmpfs, whatever name the program is run by. */
 	if (fuse_opt_insert_arg(args, 1, "-osubtype=hf-tmpfs"))
 		return -1;
 	if (to->permissions && fuse_opt_insert_arg(args, 1, "-odefault_permissions"))
@@ -348,7 +348,7 @@ bool front_is_mounted(const char *path)
 	if (!mounts)
 		return false;
 	while ((mount = getmntent(mounts))) {
-		/* The last one there is the one that is seen. */
+		/* The last mount at a path is the visible one. */
 		if (strcmp(mount->mnt_dir, path) == 0)
 			found = strcmp(mount->mnt_type, "fuse.hf-tmpfs") == 0;
 	}

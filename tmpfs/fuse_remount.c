@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fuse_remount - mount -o remount,size=...: the program is run once more, and gives the server that is
- * mounted there new limits. The kernel knows nothing of them, so they go by an ioctl on the root.
+ * fuse_remount - mount -o remount,size=...: the program is run once more, and gives the server that
+ * is mounted there new limits. The kernel knows nothing of them, so they go by an ioctl on the
+ * root.
  */
 #include <errno.h>
 #include <stdio.h>

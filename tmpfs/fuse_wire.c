@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fuse_wire - requests as they come from the device: those that libfuse 3.14 does not know, or would
- * lose, are served here; all others go on to it.
+ * fuse_wire - requests as they come from the device: those that libfuse 3.14 does not know, or
+ * would lose, are served here; all others go on to it.
  *
- *   FUSE_FORGET, FUSE_BATCH_FORGET, FUSE_RELEASE, FUSE_RELEASEDIR drop what the server keeps. libfuse
- *   drops the request in their place when it has no memory for it, and the kernel does not ask twice.
- *   Here they need none.
+ *   FUSE_FORGET, FUSE_BATCH_FORGET, FUSE_RELEASE, FUSE_RELEASEDIR drop what the server keeps.
+ *   libfuse drops the request in their place when it has no memory for it, and the kernel does not
+ *   ask twice. Here they need none.
  *
  *   FUSE_INTERRUPT needs no answer, for no request waits for anything that could be interrupted.
  *
@@ -19,7 +19,7 @@
  *   extended attribute security.capability: two requests for each write in place of one. The reply
  *   to the first request turns it on; the bit is kept for the thread that serves the request.
  *
- * The reply to a request goes by the descriptor that it came by.
+ * A reply is written to the descriptor from which its request was read.
  */
 #include <errno.h>
 #include <linux/fuse.h>
@@ -30,7 +30,7 @@
 
 #include "fuse_front.h"
 
-/* Of the protocol, where <linux/fuse.h> may be older: 6.2 and 6.6. */
+/* Opcodes of Linux 6.2 and 6.6, which an older <linux/fuse.h> does not define. */
 #define TMPFILE 51
 #define STATX 52
 
@@ -97,7 +97,7 @@ static void answer(const struct fuse_in_header *to, int error, const void *body,
 					  .unique = to->unique };
 	struct iovec parts[2] = { { &header, sizeof(header) }, { (void *)(uintptr_t)body, size } };
 
-	/* It fails if the request was given up, and then nobody waits for it. */
+	/* Fails if the request was aborted; then no caller waits for the reply. */
 	if (writev(worker->device, parts, size ? 2 : 1) < 0)
 		return;
 }
@@ -140,7 +140,7 @@ static void give_statx(const struct fuse_in_header *header)
 	answer(header, 0, &out, sizeof(out));
 }
 
-/* Whether the request has been served. None of these allocates. */
+/* Serves some requests, without allocating. Returns whether it has served this one. */
 static bool serve_here(const struct fuse_in_header *header)
 {
 	const void *body = header + 1;
@@ -168,7 +168,7 @@ static bool serve_here(const struct fuse_in_header *header)
 
 /* ---- to and from the device ---------------------------------------------------------------- */
 
-/* Requests come whole, and with at least the struct of their kind. */
+/* The kernel delivers whole requests, at least as long as their struct. */
 int front_serve(struct fuse_session *session, struct front_worker *me)
 {
 	struct fuse_in_header *header = (void *)me->buffer;
@@ -176,7 +176,7 @@ int front_serve(struct fuse_session *session, struct front_worker *me)
 	ssize_t got = read(me->device, me->buffer, FRONT_BUFFER);
 
 	if (got < 0) {
-		/* A request that was given up while it was read, or a signal. */
+		/* The request was aborted while it was read, or a signal arrived. */
 		if (errno == ENOENT || errno == EINTR || errno == EAGAIN)
 			return 0;
 		/* Unmounted; ECONNABORTED if a read was under way. */
@@ -213,7 +213,7 @@ static ssize_t transmit(int fd, struct iovec *from, int count, void *data)
 	return writev(worker->device, from, count);
 }
 
-/* libfuse wants one; front_serve() reads. */
+/* libfuse requires a read function, but front_serve() reads. */
 static ssize_t receive(int fd, void *to, size_t size, void *data)
 {
 	(void)data;

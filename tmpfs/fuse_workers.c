@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fuse_workers - the threads that serve requests. All that one needs is allocated before it serves its
- * first, so that a lack of memory later can't end the mount; where there is too little at the start,
- * there are fewer.
+ * fuse_workers - the threads that serve requests. All that one needs is allocated before it serves
+ * its first, so that a lack of memory later can't end the mount; where there is too little at the
+ * start, there are fewer.
  *
  *   main      sigwait: SIGINT, SIGTERM, SIGHUP from outside, SIGUSR1 from a worker that ends
  *   worker    read, serve, read, ...          a SIGUSR1 from main ends its read
@@ -31,7 +31,7 @@ static atomic_bool ending;
 static atomic_int failure; /* of reading the device */
 static pthread_t waiting;
 static sem_t begun;
-static sigset_t ends; /* signals that end it, or say that a worker has ended */
+static sigset_t ends; /* signals that end the server, and SIGUSR1 from a worker that ended */
 
 static void *work(void *data)
 {
@@ -55,7 +55,7 @@ static void *work(void *data)
 	return NULL;
 }
 
-/* A descriptor of its own for the session's device; if it can't have one, the session's. */
+/* With `clone`, a new descriptor for the session's device if possible; else the session's. */
 static int device_for(bool clone)
 {
 	uint32_t from = (uint32_t)fuse_session_fd(session);
@@ -93,7 +93,7 @@ static bool start(struct front_worker *me, const pthread_attr_t *attributes, boo
 	return false;
 }
 
-/* A read that begins just now misses a signal: so it gets more. */
+/* A signal that arrives just before a read is lost, so signals are repeated. */
 static void stop(struct front_worker *me)
 {
 	const struct timespec moment = { .tv_nsec = 1000000 };

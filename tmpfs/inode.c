@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* inode - what a name stands for, from its first reference to its last; attributes. */
+/* inode - creation, references, times and attributes. */
 #include <errno.h>
 #include <string.h>
 #include <time.h>
 
 #include "inode.h"
 
-/* A target that is not short takes a page of the limit: as Linux has it. */
+/* As in Linux, a long target counts as a page. */
 static int new_target(struct hf_tmpfs *fs, const char *text, struct tmpfs_target **target)
 {
 	size_t size = strlen(text) + 1;
@@ -22,14 +22,17 @@ static int new_target(struct hf_tmpfs *fs, const char *text, struct tmpfs_target
 	return 0;
 }
 
-/* Whether setgid stays on what is of this group: that of the caller, or of another by its leave. */
+/*
+ * Whether the caller keeps setgid on files of this group: its own group, or keeps_setgid() allows
+ * it.
+ */
 static bool keeps_setgid(const struct hf_tmpfs_caller *caller, gid_t group)
 {
 	return caller->privileged || caller->gid == group ||
 	       (caller->keeps_setgid && caller->keeps_setgid(caller->data, group));
 }
 
-/* Owner and mode of what is made in a directory: see hf_tmpfs_act_as(). */
+/* Sets owner, group and setgid of a new inode: see hf_tmpfs_act_as(). */
 static void set_owner(struct tmpfs_inode *made, const struct tmpfs_inode *dir)
 {
 	struct hf_tmpfs_caller caller = tmpfs_caller();
@@ -104,18 +107,18 @@ static void free_xattrs(struct tmpfs_inode *inode)
 
 TMPFS_PRIVATE void tmpfs_inode_put(struct tmpfs_inode *inode)
 {
-	/* A directory's end drops its parent's reference, and so on upwards. */
+	/* Freeing a directory drops its reference to its parent, and so on upwards. */
 	while (inode && hf_refcount_dec_and_test(&inode->refs)) {
 		struct tmpfs_inode *parent =
 			atomic_load_explicit(&inode->parent, memory_order_relaxed);
 		struct tmpfs_names *names =
 			atomic_load_explicit(&inode->names, memory_order_relaxed);
 
-		/* No open file, so nobody reads these pages: nothing to wait for. */
+		/* Without an open file no thread reads these pages: no grace period is needed. */
 		tmpfs_pages_free(&inode->tree);
 		free_xattrs(inode);
 		tmpfs_unreserve(&inode->block.fs->inodes_used, 1);
-		/* A walk may still stand here, and read the target, the names or the parent. */
+		/* A walk may still be reading the target, the names or the parent. */
 		if (inode->target) {
 			inode->block.next = &inode->target->block;
 			tmpfs_unreserve(&inode->block.fs->pages_used,
@@ -139,7 +142,7 @@ static bool is_later(const struct timespec *a, const struct timespec *b)
 	return a->tv_sec != b->tv_sec ? a->tv_sec > b->tv_sec : a->tv_nsec > b->tv_nsec;
 }
 
-/* Lock of the times held. As with `relatime`: after a change, or a day. */
+/* Under `times`. As with `relatime`, an update is due after a change, or after a day. */
 static void set_atime_due(struct tmpfs_inode *inode)
 {
 	bool fresh = is_later(&inode->atime, &inode->mtime) &&
@@ -188,7 +191,7 @@ TMPFS_PRIVATE void tmpfs_accessed(struct tmpfs_inode *inode)
 
 /* ---- attributes ---------------------------------------------------------------------------- */
 
-/* The bits that go when another changes the contents, or the owner changes. */
+/* The bits that a change of contents or of the owner clears. */
 static mode_t setuid_bits(const struct tmpfs_inode *inode, const struct hf_tmpfs_caller *caller)
 {
 	mode_t bits = inode->mode & (S_ISUID | S_ISGID);

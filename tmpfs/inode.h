@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef HF_TMPFS_INODE_H
 #define HF_TMPFS_INODE_H
-/* inode - what a name stands for: attributes, contents, and who has it. T3, T7, L3. */
+/*
+ * inode - a file, directory, symlink or special file: attributes, contents, references. T3, T7, L3.
+ */
 #include "holdfast/refcount.h"
 
 #include "pages.h"
@@ -24,43 +26,43 @@ struct tmpfs_xattr {
 	char data[]; /* the name, a 0, the value */
 };
 
-/* What the program has of an inode (T7). Under the file system's spinlock. */
+/* The program's references to an inode (T7). Under the file system's nodes_lock. */
 struct hf_tmpfs_node {
-	struct tmpfs_list siblings; /* of those that have references */
+	struct tmpfs_list siblings; /* all nodes with references */
 	uint64_t references;
 };
 
 struct tmpfs_inode {
 	struct tmpfs_block block;
 	/*
-	 * One for each dentry, each file opened by node, each subdirectory's `parent`, each call under
-	 * way on a directory, and one for all references to the node.
+	 * One for each dentry, each file opened by node, each subdirectory's `parent`, each call in
+	 * progress on a directory, and one for all references to the node together.
 	 */
 	hf_refcount_t refs;
 	struct hf_tmpfs_node node;
-	mode_t type; /* of S_IFMT; it, the number and the device never change */
+	mode_t type; /* S_IFMT bits; type, number and device never change */
 	uint64_t number;
 	dev_t device;
-	hf_mutex_t lock; /* L2, L3: of all that follows, but for what is atomic */
+	hf_mutex_t lock; /* L2, L3: guards the non-atomic fields below */
 	mode_t mode;     /* without the type */
 	uint64_t links;
 	uid_t uid;
 	gid_t gid;
-	hf_spinlock_t times; /* L4: of the next three, which readers set, too */
+	hf_spinlock_t times; /* L4: guards the next three, which readers also set */
 	struct timespec atime, mtime, ctime;
 	struct timespec birth;          /* never changes */
-	atomic_int_least64_t atime_due; /* a read from this second on sets the access time */
-	bool linkable;                  /* O_TMPFILE: without a link, and may get one */
+	atomic_int_least64_t atime_due; /* reads before this second don't set atime */
+	bool linkable;                  /* O_TMPFILE without O_EXCL: may get its first link */
 	struct tmpfs_block *xattrs;
-	uint32_t xattr_bytes, xattr_names; /* of all of them; of their names */
+	uint32_t xattr_bytes, xattr_names; /* total bytes; bytes of the names */
 
 	/* A file's pages, or a directory's entries by their cookies. */
 	struct tmpfs_tree tree;
 	atomic_uint_least64_t size; /* of a file */
 
 	/* A directory. */
-	_Atomic(struct tmpfs_names *) names; /* NULL: never had one */
-	uint64_t names_stamp;                /* T8: when this table took over from another */
+	_Atomic(struct tmpfs_names *) names; /* NULL: never had an entry */
+	uint64_t names_stamp;                /* T8: when this table replaced the previous one */
 	/* T9. Below TMPFS_INDEX_END: 140 years at a million names a second. */
 	atomic_uint_least64_t next_cookie;
 	atomic_bool removed;                  /* set under L2 */
@@ -76,7 +78,7 @@ struct tmpfs_target {
 	char text[];
 };
 
-/* Of the limit, for a target of this length. */
+/* Pages that a target of this length counts as. */
 static inline uint64_t tmpfs_target_pages(uint64_t length)
 {
 	return length >= 128;
@@ -92,7 +94,7 @@ static inline struct tmpfs_inode *tmpfs_inode_of(struct hf_tmpfs_node *node)
 	return TMPFS_OBJECT(node, struct tmpfs_inode, node);
 }
 
-/* What is to be made. */
+/* The kind of inode to create. */
 struct tmpfs_made {
 	mode_t mode; /* with the type */
 	dev_t device;
@@ -100,8 +102,8 @@ struct tmpfs_made {
 };
 
 /*
- * One link, one reference; owner and mode as in `dir`, or without one. Takes an inode of the limit:
- * -ENOSPC.
+ * Creates an inode with one link and one reference; `dir` is the directory that owner and mode
+ * depend on, or NULL. -ENOSPC if the inode limit is reached.
  */
 TMPFS_PRIVATE int tmpfs_inode_new(struct hf_tmpfs *fs, const struct tmpfs_inode *dir,
 				  const struct tmpfs_made *what, struct tmpfs_inode **inode);
@@ -109,15 +111,18 @@ TMPFS_PRIVATE void tmpfs_inode_put(struct tmpfs_inode *inode);
 TMPFS_PRIVATE void tmpfs_inode_stat(struct tmpfs_inode *inode, struct stat *to);
 TMPFS_PRIVATE int tmpfs_set_attributes(struct tmpfs_inode *inode,
 				       const struct hf_tmpfs_attributes *to);
-/* Its contents, or only its attributes, have changed. */
+/* Updates the times after a change of the contents, or of attributes only. */
 TMPFS_PRIVATE void tmpfs_touch(struct tmpfs_inode *inode);
 TMPFS_PRIVATE void tmpfs_touch_attributes(struct tmpfs_inode *inode);
-/* Its contents have been read. */
+/* Updates the access time after a read. */
 TMPFS_PRIVATE void tmpfs_accessed(struct tmpfs_inode *inode);
-/* The mutex is held: its contents change, so it loses the bits that its new contents may not have. */
+/*
+ * Under the mutex, on a change of contents: clears setuid and setgid unless the caller may keep
+ * them.
+ */
 TMPFS_PRIVATE void tmpfs_drop_setuid(struct tmpfs_inode *inode);
 
-/* What one takes, and the pages of the limit that so many bytes take. */
+/* Bytes that an attribute counts as, and the pages that a number of bytes counts as. */
 static inline uint64_t tmpfs_xattr_bytes(const struct tmpfs_block *block)
 {
 	return (block->size + 63u) / 64 * 64;

@@ -283,7 +283,9 @@ HF_TMPFS_API void hf_tmpfs_buffer_free(struct hf_tmpfs_buffer *buffer)
 	tmpfs_object_delete(&TMPFS_OBJECT(buffer, struct spliced, buffer)->block);
 }
 
-/* A sink keeps what it gets, and may change it: so each piece, of a hole too, is a page of its own. */
+/*
+ * A sink keeps what it gets, and may change it: so each piece, of a hole too, is a page of its own.
+ */
 static ssize_t splice_pages(struct tmpfs_inode *inode, size_t size, uint64_t at,
 			    int (*sink)(void *data, struct hf_tmpfs_buffer *buffer), void *data)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef HF_TMPFS_LIST_H
 #define HF_TMPFS_LIST_H
-/* list - linked lists of what lies in an object, and the object that something lies in. */
+/* list - doubly linked lists with embedded links, and the object that contains a member. */
 #include <stddef.h>
 
 #define TMPFS_OBJECT(pointer, type, member) ((type *)((char *)(pointer)-offsetof(type, member)))

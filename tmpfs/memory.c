@@ -47,7 +47,7 @@ static void *map(size_t size)
 	return at == MAP_FAILED ? NULL : at;
 }
 
-/* Mappings mostly follow each other, so the first try is aligned if the last one was. */
+/* Consecutive mappings are usually adjacent, so the first try is aligned if the last slab was. */
 static struct tmpfs_slab *map_slab(void)
 {
 	char *at = map(TMPFS_MEMORY_SLAB);
@@ -90,7 +90,7 @@ static struct tmpfs_slab *take_slab(struct tmpfs_memory *memory, unsigned int wh
 	return slab;
 }
 
-/* Into the reserve; what is too much of it goes back to the system. */
+/* Puts the slab into the reserve, and unmaps slabs that exceed the reserve's limit. */
 static void give_slab(struct tmpfs_memory *memory, struct tmpfs_slab *slab)
 {
 	hf_mutex_lock(&memory->reserve_lock);
@@ -101,7 +101,9 @@ static void give_slab(struct tmpfs_memory *memory, struct tmpfs_slab *slab)
 		slab = memory->reserve;
 		memory->reserve = slab->next;
 		if (munmap(slab, TMPFS_MEMORY_SLAB)) {
-			/* The system can't split a mapping: the slab stays, its pages go. */
+			/*
+			 * The kernel could not split a mapping: keep the slab, release its pages.
+			 */
 			(void)madvise(slab, TMPFS_MEMORY_SLAB, MADV_DONTNEED);
 			slab->next = memory->reserve;
 			memory->reserve = slab;

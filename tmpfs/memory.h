@@ -2,11 +2,11 @@
 #ifndef HF_TMPFS_MEMORY_H
 #define HF_TMPFS_MEMORY_H
 /*
- * memory - objects out of slabs that go back to the system when they are empty.
+ * memory - a slab allocator that returns empty slabs to the system.
  *
  * Use when / not when
- *   For many objects of few sizes that come and go in masses: malloc keeps a heap as long as one
- *   object at its end lives. The caller keeps each object's size.
+ *   For many objects of few sizes, allocated and freed in large numbers: malloc can't return a heap
+ *   while one object at its end is in use. The caller passes each object's size to put.
  *
  * State
  *   A slab is 128 KiB by mmap, at an address that is a multiple of that, for objects of one class:
@@ -14,11 +14,12 @@
  *     | header | object | object | free | object | never used ...                    |
  *
  *   partial  a class's slabs that have a free object; full ones are in no list
- *   reserve  empty slabs of any class: at most TMPFS_MEMORY_RESERVE, and an eighth of all; the others
+ *   reserve  empty slabs of any class: at most TMPFS_MEMORY_RESERVE, and an eighth of all; the
+ *   others
  *            are unmapped
  *
- *   Classes are the multiples of 64 up to 4160 (a page and its header), then the powers of two up to
- *   32 KiB. A larger object has a mapping of its own.
+ *   Classes are the multiples of 64 up to 4160 (a page and its header), then the powers of two up
+ *   to 32 KiB. A larger object has a mapping of its own.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -48,12 +49,12 @@ struct tmpfs_memory {
 extern "C" {
 #endif
 
-/* All bytes 0 are a memory without slabs. */
+/* A zeroed struct is valid: it has no slabs. */
 
-/* Aligned to 64 bytes, not cleared; NULL = none left. */
+/* Aligned to 64 bytes, not cleared; NULL = out of memory. */
 TMPFS_PRIVATE void *tmpfs_memory_get(struct tmpfs_memory *memory, size_t size);
 TMPFS_PRIVATE void tmpfs_memory_put(struct tmpfs_memory *memory, void *object, size_t size);
-/* The end: every object has been put. False = some have not. */
+/* Unmaps all slabs. False = an object was not put. */
 TMPFS_PRIVATE bool tmpfs_memory_end(struct tmpfs_memory *memory);
 
 #ifdef __cplusplus

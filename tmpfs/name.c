@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* name - names come and go: create, link, remove, rename. All under the directory's mutex (L2). */
+/* name - create, link, remove, rename. All under the directory's mutex (L2). */
 #include <errno.h>
 #include <string.h>
 
@@ -18,7 +18,7 @@ static void touch_change(struct tmpfs_inode *inode)
 
 /* ---- make ---------------------------------------------------------------------------------- */
 
-/* The walk's name for a new inode. The directory's mutex is held, and the name is not there. */
+/* Creates an inode with the walk's name, which does not exist. Under the directory's mutex. */
 static int make(struct tmpfs_walk *walk, const struct tmpfs_made *what, struct tmpfs_dentry **made)
 {
 	struct tmpfs_inode *dir = walk->dir, *inode;
@@ -49,7 +49,7 @@ static int make(struct tmpfs_walk *walk, const struct tmpfs_made *what, struct t
 	return 0;
 }
 
-/* One more link of a file. As make(). */
+/* Adds a link to a file. As make(). */
 static int make_link(struct tmpfs_walk *walk, struct tmpfs_inode *inode)
 {
 	struct hf_tmpfs *fs = walk->fs;
@@ -60,7 +60,7 @@ static int make_link(struct tmpfs_walk *walk, struct tmpfs_inode *inode)
 	if (!dentry)
 		return -ENOMEM;
 	hf_mutex_lock(&inode->lock); /* L3 */
-	/* The first link of a file without one has the place in the limit that the inode has. */
+	/* Each inode is counted once; only links beyond the first count in addition. */
 	more = inode->links > 0;
 	if (inode->links == 0 && !inode->linkable) {
 		error = -ENOENT; /* unlinked since it was found */
@@ -88,7 +88,7 @@ static int make_link(struct tmpfs_walk *walk, struct tmpfs_inode *inode)
 	return 0;
 }
 
-/* What must not be there yet: an inode to be made, or one to be linked (NULL = the former). */
+/* Adds a name that must not exist, for `linked`, or for a new inode if that is NULL. */
 static int add_name(struct tmpfs_inode *dir, const char *path, const struct tmpfs_made *what,
 		    struct tmpfs_inode *linked, struct hf_tmpfs_node **node)
 {
@@ -304,19 +304,19 @@ TMPFS_PRIVATE int tmpfs_create_nameless(struct tmpfs_inode *dir, const char *pat
 
 /* ---- remove -------------------------------------------------------------------------------- */
 
-/* A link less. */
+/* Drops a link. */
 static void drop_link(struct tmpfs_inode *inode)
 {
 	hf_mutex_lock(&inode->lock); /* L3 */
 	inode->links--;
 	tmpfs_touch_attributes(inode);
-	/* The inode's own place in the limit goes with its memory, those of further links now. */
+	/* The inode itself is uncounted when it is freed, an additional link now. */
 	if (inode->links > 0)
 		tmpfs_unreserve(&inode->block.fs->inodes_used, 1);
 	hf_mutex_unlock(&inode->lock);
 }
 
-/* A directory that is empty: from now on nothing is put into it. */
+/* Marks an empty directory as removed: from now on no name can be added. */
 static int close_down(struct tmpfs_inode *inode)
 {
 	int error = 0;
@@ -326,7 +326,7 @@ static int close_down(struct tmpfs_inode *inode)
 		error = -ENOTEMPTY;
 	} else {
 		inode->removed = true;
-		/* A walk may begin in it later, when the dentry's memory has gone. */
+		/* A walk may start in this directory after its dentry has been freed. */
 		atomic_store_explicit(&inode->self, NULL, memory_order_release);
 		inode->links = 0;
 		tmpfs_touch_attributes(inode);
@@ -421,7 +421,7 @@ HF_TMPFS_API int hf_tmpfs_node_rmdir(struct hf_tmpfs_node *dir, const char *name
 
 /* ---- rename -------------------------------------------------------------------------------- */
 
-/* One of the two sides: a name, what it stands for, and what will stand in its place. */
+/* One of the two names: its dentry now, and its dentry after the rename. */
 struct side {
 	struct tmpfs_walk walk;
 	struct tmpfs_dentry *dentry, *fresh;
@@ -430,12 +430,12 @@ struct side {
 struct renaming {
 	struct side from, to;
 	unsigned int flags;
-	struct tmpfs_inode *trap;       /* the way between the two directories begins with it */
+	struct tmpfs_inode *trap; /* entry of the upper directory that leads to the lower one */
 	struct tmpfs_inode *parents[2]; /* references to be dropped at the end */
-	struct tmpfs_inode *whiteout;   /* stays in the old place; NULL = not wished */
+	struct tmpfs_inode *whiteout;   /* takes the old name; NULL = none */
 };
 
-/* The entry of `top` through which one comes to `from`; NULL = `top` is not above it. Needs L1. */
+/* The child of `top` that is `from` or its ancestor; NULL = `top` is not an ancestor. Under L1. */
 static struct tmpfs_inode *child_towards(const struct tmpfs_inode *top, struct tmpfs_inode *from)
 {
 	for (;;) {
@@ -450,7 +450,7 @@ static struct tmpfs_inode *child_towards(const struct tmpfs_inode *top, struct t
 	}
 }
 
-/* L1, L2. Conditions that clang's analysis of locks does not follow. */
+/* L1, L2. */
 static void lock_both(struct hf_tmpfs *fs, struct renaming *r) TMPFS_NO_ANALYSIS
 {
 	struct tmpfs_inode *first = r->from.walk.dir, *second = r->to.walk.dir;
@@ -484,7 +484,10 @@ static void unlock_both(struct hf_tmpfs *fs, struct renaming *r) TMPFS_NO_ANALYS
 	hf_mutex_unlock(&fs->rename);
 }
 
-/* Finds both, and says what Linux says, in its order. *same: nothing is to be done. */
+/*
+ * Looks up both names; errors are checked in Linux's order. *same: both are one inode, nothing to
+ * do.
+ */
 static int find_both(struct renaming *r, bool *same)
 {
 	struct side *from = &r->from, *to = &r->to;
@@ -521,7 +524,7 @@ static int find_both(struct renaming *r, bool *same)
 	return is_dir ? -ENOTDIR : -EISDIR;
 }
 
-/* The name that is not there yet: all that can fail for want of memory. */
+/* Adds the new name if it does not exist: the last step that can fail with -ENOMEM. */
 static int add_fresh(struct renaming *r)
 {
 	struct tmpfs_inode *inode = r->from.dentry->inode;
@@ -538,7 +541,7 @@ static int add_fresh(struct renaming *r)
 	return error;
 }
 
-/* What stood on one side now stands on the other. Its dentry is a new one, with a new reference. */
+/* Gives the inode of `from` the name of `to`, by a new dentry with its own reference. */
 static void move(struct renaming *r, struct side *from, struct side *to)
 {
 	struct tmpfs_inode *inode = from->dentry->inode, *parent = to->walk.dir;
@@ -575,7 +578,7 @@ static int rename_locked(struct renaming *r)
 	} else if (victim) {
 		drop_link(victim);
 	}
-	/* First the new name, then the old one goes: never neither. */
+	/* Add the new name before removing the old one, so that the file always has a name. */
 	move(r, from, to);
 	if (exchange) {
 		move(r, to, from);
@@ -626,7 +629,7 @@ static int rename_walked(struct hf_tmpfs *fs, struct renaming *r)
 		if (!error && !same)
 			error = rename_locked(r);
 		unlock_both(fs, r);
-		/* T2: the tree's references to what is out of it. */
+		/* T2: drop the tree's references to the removed dentries. */
 		if (!error && !same) {
 			tmpfs_dentry_put(r->from.dentry);
 			if (r->to.dentry)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * node - inodes in the hands of the program (T7).
+ * node - the program's references to inodes (T7).
  *
  *   fs->nodes  -> inode: references 3   all three together: 1 of its refcount
  *              -> inode: references 1
  *
- * The number is wider than a refcount: a mount's kernel counts each lookup, and gives them back at
- * some later time, all at once. The list is what the check finds unlinked inodes by.
+ * The number is wider than a refcount, because a mount's kernel adds a reference at each lookup and
+ * drops them later, all at once. The list lets the check find unlinked inodes.
  */
 #include "node.h"
 

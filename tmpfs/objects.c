@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* objects - see objects.h: memory, limits, time, and for whom a thread acts. */
+/* objects - see objects.h: allocation, limits, time, and the caller a thread acts for. */
 #include <signal.h>
 #include <stdlib.h>
 #include <time.h>
@@ -7,7 +7,7 @@
 
 #include "objects.h"
 
-/* A sanitizer watches malloc's objects, and does not know ours. */
+/* Under a sanitizer: malloc, because it can't track objects in our slabs. */
 #define OWN_MEMORY (!TMPFS_ASAN && !TMPFS_TSAN)
 
 #define TRIM_STACK ((size_t)256 << 10)
@@ -32,7 +32,7 @@ TMPFS_PRIVATE void tmpfs_choose_memory(struct hf_tmpfs_options *options)
 	options->release = plain_release;
 }
 
-/* Of an object: by the program's functions, or in slabs of our own. */
+/* By the program's functions, or from our slabs. */
 static void *get_memory(struct hf_tmpfs *fs, size_t size)
 {
 	if (OWN_MEMORY && fs->options.allocate == plain_allocate)
@@ -116,7 +116,7 @@ TMPFS_PRIVATE void *tmpfs_object_new(struct hf_tmpfs *fs, enum tmpfs_kind kind, 
 {
 	struct tmpfs_block *block;
 
-	/* Back-pressure: no more memory while so much waits to be freed. */
+	/* Back-pressure: allocate nothing while too much memory waits to be freed. */
 	if (TMPFS_UNLIKELY(bytes_waiting(fs) > TMPFS_WAITING_HARD)) {
 		hf_mutex_lock(&fs->collecting);
 		if (bytes_waiting(fs) > TMPFS_WAITING_HARD)
@@ -149,7 +149,7 @@ TMPFS_PRIVATE void tmpfs_object_delete_later(struct tmpfs_block *chain)
 	fs = chain->fs;
 	for (bytes = last->size; last->next; bytes += last->size)
 		last = last->next;
-	/* Counted first: what is collected has been counted. */
+	/* Count before publishing: collect() subtracts only what has been added. */
 	bytes += atomic_fetch_add_explicit(&fs->waiting_bytes, bytes, memory_order_relaxed);
 	head = atomic_load_explicit(&fs->waiting, memory_order_relaxed);
 	do
@@ -165,9 +165,8 @@ TMPFS_PRIVATE void tmpfs_object_delete_later(struct tmpfs_block *chain)
 }
 
 /*
- * When nothing happens any more, what has been freed last shall not stay: a thread collects it, some
- * time after something began to wait. It stands in nobody's way: the calls that free and allocate
- * do not count on it.
+ * Frees what is left on the waiting list when the program makes no more calls: collects some time
+ * after the list becomes non-empty. Calls that free and allocate do not depend on this thread.
  */
 static void *trim(void *data)
 {
@@ -192,7 +191,7 @@ static void *trim(void *data)
 	return NULL;
 }
 
-/* With all signals blocked, and little memory. */
+/* The thread has all signals blocked, and a small stack. */
 TMPFS_PRIVATE int tmpfs_begin_trim(struct hf_tmpfs *fs)
 {
 	sigset_t all, before;
@@ -223,7 +222,9 @@ TMPFS_PRIVATE void tmpfs_end_trim(struct hf_tmpfs *fs)
 	sem_destroy(&fs->trim_ends);
 }
 
-/* A grace period that begins later sees what this thread has published: no load passes the addition. */
+/*
+ * Sequentially consistent: a grace period that begins later covers what this thread has published.
+ */
 TMPFS_PRIVATE uint64_t tmpfs_stamp(struct hf_tmpfs *fs)
 {
 	return atomic_fetch_add_explicit(&fs->begun, 0, memory_order_seq_cst) + 1;
@@ -240,7 +241,10 @@ TMPFS_PRIVATE bool tmpfs_reserve(atomic_uint_least64_t *used, uint64_t limit, ui
 {
 	uint64_t old = atomic_load_explicit(used, memory_order_relaxed);
 
-	/* No add that is taken back: it would have others fail for space that is there. */
+	/*
+	 * Not add-then-undo: the temporary excess would make other threads fail although there is
+	 * space.
+	 */
 	do {
 		if (count > limit || old > limit - count)
 			return false;

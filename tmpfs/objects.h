@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef HF_TMPFS_OBJECTS_H
 #define HF_TMPFS_OBJECTS_H
-/* objects - the memory of all objects, what waits to be freed, and the limits. T10, L5 in docs/design/0012-tmpfs.md. */
+/* objects - allocation, deferred freeing, limits. T10, L5 in docs/design/0012-tmpfs.md. */
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdatomic.h>
@@ -16,10 +16,13 @@
 #include "siphash.h"
 #include "tmpfs.h"
 
-/* Bytes that wait for a grace period: one call collects them from here on, all wait from there on. */
+/*
+ * Bytes waiting for a grace period: above SOFT a freeing call collects, above HARD allocations
+ * wait.
+ */
 #define TMPFS_WAITING_SOFT (256u << 10)
 #define TMPFS_WAITING_HARD (4u << 20)
-#define TMPFS_TRIM_MILLISECONDS 20 /* how long less than that waits at most */
+#define TMPFS_TRIM_MILLISECONDS 20 /* delay until the trim thread collects less than SOFT */
 
 enum tmpfs_kind {
 	TMPFS_KIND_DENTRY,
@@ -37,7 +40,7 @@ enum tmpfs_kind {
 
 /* Every object that is allocated begins with this. */
 struct tmpfs_block {
-	struct tmpfs_block *next; /* of those that wait for a grace period */
+	struct tmpfs_block *next; /* waiting for a grace period */
 	struct hf_tmpfs *fs;
 	enum tmpfs_kind kind;
 	uint32_t size; /* of the whole object */
@@ -48,7 +51,7 @@ struct tmpfs_dentry;
 struct hf_tmpfs {
 	struct tmpfs_siphash_key key;
 	struct tmpfs_dentry *root;  /* its name is empty, and in no directory */
-	struct tmpfs_memory memory; /* if no other is chosen */
+	struct tmpfs_memory memory; /* unless the program has its own allocate() */
 	struct hf_tmpfs_options options;
 	atomic_uint_least64_t page_limit, inode_limit; /* UINT64_MAX = none */
 	hf_mutex_t rename;                             /* L1 */
@@ -60,42 +63,46 @@ struct hf_tmpfs {
 	_Alignas(64) atomic_uint_least64_t pages_used;
 	atomic_uint_least64_t inodes_used;
 	atomic_uint_least64_t allocated[TMPFS_KINDS];
-	/* What waits for a grace period, and in `waiting_bytes` also what a collector has taken. */
+	/*
+	 * Blocks waiting for a grace period; `waiting_bytes` includes those that a collector has
+	 * taken.
+	 */
 	_Alignas(64) _Atomic(struct tmpfs_block *) waiting;
 	atomic_uint_least64_t waiting_bytes;
 	hf_mutex_t collecting;    /* L5 */
-	sem_t to_trim, trim_ends; /* something waits, where nothing did; go */
+	sem_t to_trim, trim_ends; /* the waiting list is no longer empty; exit */
 	pthread_t trimmer;
 	atomic_uint_least64_t begun, ended; /* grace periods */
 };
 
 /*
- * An object that begins with its block; NULL = no memory. Not cleared but for the block. May wait for
- * a grace period, as tmpfs_object_delete_later() may: not inside a read side, nor under a spinlock.
+ * Allocates an object, which starts with its block; only the block is initialized. NULL = no
+ * memory. May wait for a grace period, as tmpfs_object_delete_later() may: not in a read-side
+ * section, nor under a spinlock.
  */
 TMPFS_PRIVATE void *tmpfs_object_new(struct hf_tmpfs *fs, enum tmpfs_kind kind, size_t size);
-/* At once, or all of a chain after a grace period. */
+/* Frees one object at once, or a whole chain after a grace period. */
 TMPFS_PRIVATE void tmpfs_object_delete(struct tmpfs_block *block);
 TMPFS_PRIVATE void tmpfs_object_delete_later(struct tmpfs_block *chain);
-/* Waits for a grace period and frees all that has waited for it. */
+/* Waits for a grace period, then frees everything on the waiting list. */
 TMPFS_PRIVATE void tmpfs_collect(struct hf_tmpfs *fs);
-/* Has a grace period begun since the stamp was taken, and ended? */
+/* passed(): whether a grace period has begun and ended since the stamp was taken. */
 TMPFS_PRIVATE uint64_t tmpfs_stamp(struct hf_tmpfs *fs);
 TMPFS_PRIVATE bool tmpfs_passed(struct hf_tmpfs *fs, uint64_t stamp);
 
-/* So many more in use, if the limit allows. */
+/* Adds to the amount in use; false, and no change, if that would exceed the limit. */
 TMPFS_PRIVATE bool tmpfs_reserve(atomic_uint_least64_t *used, uint64_t limit, uint64_t count);
 TMPFS_PRIVATE void tmpfs_unreserve(atomic_uint_least64_t *used, uint64_t count);
 
 TMPFS_PRIVATE struct timespec tmpfs_now(void);
 
-/* For whom this thread acts: hf_tmpfs_act_as(). */
+/* The caller that this thread acts for: hf_tmpfs_act_as(). */
 TMPFS_PRIVATE struct hf_tmpfs_caller tmpfs_caller(void);
 
-/* Functions of our own, where the program has none. */
+/* Sets the default allocation functions if the program has none. */
 TMPFS_PRIVATE void tmpfs_choose_memory(struct hf_tmpfs_options *options);
 
-/* The thread that frees what has waited long enough. */
+/* The thread that frees small amounts after a delay. */
 TMPFS_PRIVATE int tmpfs_begin_trim(struct hf_tmpfs *fs);
 TMPFS_PRIVATE void tmpfs_end_trim(struct hf_tmpfs *fs);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pages - a file's pages by their index, or a directory's entries by their cookie, in a radix tree that
- * is as high as its last item needs.
+ * pages - a radix tree of a file's pages by index, or a directory's entries by cookie; its height
+ * depends on the largest index.
  *
  *   root  shift 12   [ . | . | . ]            one slot: 4096 items
  *                      |
@@ -9,8 +9,8 @@
  *                      |       |
  *         shift 0    [p|p|..] [ | |p]         one slot: an item
  *
- * Readers come down from the root under the read side; a slot is published by a release, and read by
- * an acquire (T6). What is taken out is chained up and freed after a grace period (T5).
+ * Readers descend from the root in a read-side section; slots are stored with release and loaded
+ * with acquire (T6). Removed blocks are chained and freed after a grace period (T5).
  */
 #include <errno.h>
 
@@ -38,7 +38,7 @@ static void store(_Atomic(struct tmpfs_block *) *slot, struct tmpfs_block *block
 	atomic_store_explicit(slot, block, memory_order_release);
 }
 
-/* Does the node reach so far? */
+/* Whether the index is within the node's range. */
 static bool covers(const struct tmpfs_node *node, uint64_t index)
 {
 	return index >> node->shift < TMPFS_NODE_SLOTS;
@@ -69,7 +69,7 @@ TMPFS_PRIVATE struct tmpfs_block *tmpfs_tree_find(struct tmpfs_tree *tree, uint6
 			node = as_node(block);
 			continue;
 		}
-		/* To the end of this slot, and of the empty ones behind it. */
+		/* The hole ends with the last of this and the following empty slots. */
 		for (end = (index >> node->shift) + 1, i++;
 		     i < TMPFS_NODE_SLOTS && !load(&node->slot[i]); i++)
 			end++;
@@ -112,7 +112,7 @@ TMPFS_PRIVATE void tmpfs_page_free(struct tmpfs_page *page)
 	tmpfs_object_delete(&page->block);
 }
 
-/* All nodes of one insertion, before anything is changed. */
+/* Allocates all nodes of one insertion before the tree is changed. */
 static bool take_nodes(struct hf_tmpfs *fs, struct tmpfs_node **nodes, unsigned int count)
 {
 	for (unsigned int i = 0; i < count; i++) {
@@ -129,7 +129,7 @@ static bool take_nodes(struct hf_tmpfs *fs, struct tmpfs_node **nodes, unsigned 
 	return true;
 }
 
-/* `charged`: the tree takes pages of the limit, tmpfs_tree_pages(). */
+/* `charged`: its nodes count against the limit, tmpfs_tree_pages(). */
 static int insert(struct tmpfs_tree *tree, uint64_t index, struct tmpfs_block *item, bool charged)
 {
 	struct hf_tmpfs *fs = item->fs;
@@ -138,7 +138,9 @@ static int insert(struct tmpfs_tree *tree, uint64_t index, struct tmpfs_block *i
 	struct tmpfs_node *node, *at = root, *nodes[2 * LEVELS];
 	unsigned int shift, above = 0, below = 0, next = 0;
 
-	/* How many nodes are missing above the root, and below the last one on the way? */
+	/*
+	 * Count the nodes to add above the root, and below the deepest existing node on the path.
+	 */
 	shift = root ? root->shift : 0;
 	while (index >> shift >= TMPFS_NODE_SLOTS) {
 		shift += TMPFS_NODE_BITS;
@@ -177,7 +179,7 @@ static int insert(struct tmpfs_tree *tree, uint64_t index, struct tmpfs_block *i
 		root = nodes[next++];
 		root->shift = shift;
 	}
-	/* Readers find the old items at each step. */
+	/* At each step readers still find the existing items. */
 	atomic_store_explicit(&tree->root, root, memory_order_release);
 	for (at = root; at->shift > 0; at = node) {
 		_Atomic(struct tmpfs_block *) *slot = &at->slot[slot_of(at, index)];
@@ -225,7 +227,7 @@ TMPFS_PRIVATE int tmpfs_page_insert(struct tmpfs_tree *tree, uint64_t index,
 struct removal {
 	struct tmpfs_tree *tree;
 	uint64_t first, last; /* both included */
-	bool keep;            /* the items; only nodes go */
+	bool keep;            /* free the nodes only, not the items */
 	struct tmpfs_block *chain;
 };
 
@@ -235,7 +237,7 @@ static void chain_up(struct removal *removal, struct tmpfs_block *block)
 	removal->chain = block;
 }
 
-/* As deep as the tree is high. `base` is the index of the node's first item. */
+/* Recursive, at most LEVELS deep. `base` is the index of the node's first item. */
 static void remove_from(struct removal *removal, struct tmpfs_node *node, uint64_t base)
 {
 	uint64_t first = removal->first > base ? removal->first : base;

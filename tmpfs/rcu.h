@@ -2,16 +2,16 @@
 #ifndef HF_TMPFS_RCU_H
 #define HF_TMPFS_RCU_H
 /*
- * rcu - what tmpfs uses of liburcu, told to ThreadSanitizer.
+ * rcu - the liburcu calls that tmpfs uses, annotated for ThreadSanitizer.
  *
- * liburcu is not built with the sanitizer, which does not see its grace periods. One edge is told to
- * it by hand:
+ * liburcu is not built with the sanitizer, which therefore does not see grace periods. One edge is
+ * annotated by hand:
  *
  *   end of a read side  -->  end of a grace period      one name for the whole program
  *
  * A section that began before the grace period ends before it does; one that begins later can't see
- * what has been taken out. So the edge says no more than that for the objects that matter. The flavour
- * is bp: a thread that reads is registered by itself.
+ * removed objects. So for removed objects the edge is exact. The flavour is bp, which registers
+ * reading threads automatically.
  */
 #include <stdint.h>
 

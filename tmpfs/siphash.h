@@ -7,7 +7,8 @@
  * State    four words v0..v3, mixed with the key; each word of the message goes into v3, and after
  *          some rounds into v0. The last word has the length in its top byte.
  * Source   Aumasson, Bernstein: SipHash: a fast short-input PRF (2012). SipHash-2-4 has 2 rounds a
- *          word and 4 at the end; tmpfs uses 1 and 3: nobody sees the hashes, only how long things take.
+ *          word and 4 at the end; tmpfs uses 1 and 3, since an attacker sees no hashes, only
+ *          timing.
  */
 #include <stddef.h>
 #include <stdint.h>

@@ -2,9 +2,9 @@
 /*
  * table - descriptors and open files.
  *
- *   used   1 1 0 1 ...          a bit a descriptor; under the spinlock
- *   slot   f g . h ...          read without it (T4)
- *   free   -> file -> file      whose count is 0; the memory goes only with the table
+ *   used   1 1 0 1 ...          one bit for each descriptor; under the spinlock
+ *   slot   f g . h ...          read without the spinlock (T4)
+ *   free   -> file -> file      their counts are 0; freed only with the table
  */
 #include <dirent.h>
 #include <errno.h>
@@ -41,7 +41,7 @@ HF_TMPFS_API int hf_tmpfs_table_new(struct hf_tmpfs_table **table, struct hf_tmp
 	hf_spinlock_init(&made->lock);
 	made->used = (uint64_t *)(void *)((char *)made->slot + slots);
 	if (limit % 64)
-		made->used[limit / 64] = UINT64_MAX << limit % 64; /* those that aren't there */
+		made->used[limit / 64] = UINT64_MAX << limit % 64; /* beyond the limit */
 	hf_mutex_lock(&fs->tables_lock);
 	tmpfs_list_add_last(&fs->tables, &made->siblings);
 	hf_mutex_unlock(&fs->tables_lock);
@@ -69,7 +69,7 @@ HF_TMPFS_API void hf_tmpfs_table_free(struct hf_tmpfs_table *table)
 
 /* ---- descriptors --------------------------------------------------------------------------- */
 
-/* Spinlock held. The lowest that is free, from now on taken; -1 = none. */
+/* Under the spinlock. Reserves the lowest free descriptor; -1 = none. */
 static int take_descriptor(struct hf_tmpfs_table *table)
 {
 	unsigned int words = (table->limit + 63) / 64;
@@ -111,7 +111,7 @@ TMPFS_PRIVATE struct tmpfs_file *tmpfs_file_get(struct hf_tmpfs_table *table, in
 			if (TMPFS_LIKELY(atomic_load_explicit(&table->slot[fd],
 							      memory_order_acquire) == file))
 				return file;
-			tmpfs_file_put(table, file); /* T4: it became another one in between */
+			tmpfs_file_put(table, file); /* T4: the memory was reused in between */
 		}
 	}
 }
@@ -125,7 +125,7 @@ static void to_pool(struct hf_tmpfs_table *table, struct tmpfs_file *file)
 	table->free = file;
 }
 
-/* A file's end: of its dentry, or, without one, of its inode. */
+/* Drops a file's reference to its dentry or, if it has none, to its inode. */
 static void drop(struct tmpfs_dentry *dentry, struct tmpfs_inode *inode)
 {
 	if (dentry)
@@ -149,7 +149,7 @@ TMPFS_PRIVATE void tmpfs_file_put(struct hf_tmpfs_table *table, struct tmpfs_fil
 	drop(dentry, inode);
 }
 
-/* A descriptor, and a file for it. The spinlock is not held where memory is allocated (L4). */
+/* Reserves a descriptor and a file. Memory is allocated without the spinlock (L4). */
 static int take_both(struct hf_tmpfs_table *table, struct tmpfs_file **file)
 {
 	struct tmpfs_files *slab = NULL;
@@ -185,7 +185,7 @@ static int take_both(struct hf_tmpfs_table *table, struct tmpfs_file **file)
 
 #define NAMELESS (O_TMPFILE & ~O_DIRECTORY)
 
-/* What Linux asks of a file that is there, in its order. */
+/* Linux's checks for opening an existing file, in its order. */
 static int may_open(const struct tmpfs_inode *inode, int flags)
 {
 	bool writes = (flags & O_ACCMODE) != O_RDONLY || (flags & O_TRUNC);

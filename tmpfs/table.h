@@ -5,13 +5,13 @@
 #include "dentry.h"
 
 struct tmpfs_file {
-	_Alignas(64) hf_refcount_t refs; /* T4: its memory stays a file's */
+	_Alignas(64) hf_refcount_t refs; /* T4: the memory is reused for files only */
 	int flags;
-	struct tmpfs_dentry *dentry; /* NULL: opened by node, the file has the inode's reference */
+	struct tmpfs_dentry *dentry; /* NULL: opened by node; the file holds the inode */
 	struct tmpfs_inode *inode;   /* the dentry's, if there is one */
-	hf_mutex_t lock;             /* held over a read or write that moves the position */
+	hf_mutex_t lock;             /* held during reads and writes that use the position */
 	int64_t position;
-	uint64_t listing_end; /* T9: cookies from here on are not of this listing */
+	uint64_t listing_end; /* T9: the listing ends before this cookie */
 	struct tmpfs_file *next_free;
 };
 
@@ -27,11 +27,11 @@ struct hf_tmpfs_table {
 	struct tmpfs_list siblings;
 	unsigned int limit;
 	struct tmpfs_block *slabs;
-	_Alignas(64) hf_spinlock_t lock; /* L4: of all that follows, but for reading slots */
+	_Alignas(64) hf_spinlock_t lock; /* L4: guards all that follows, except reads of slots */
 	struct tmpfs_file *free;
 	unsigned int files;  /* in all slabs */
-	unsigned int lowest; /* no free descriptor is in a word of the bitmap before this */
-	uint64_t *used;      /* a bit a descriptor: taken, or about to be */
+	unsigned int lowest; /* all bitmap words before this one are full */
+	uint64_t *used;      /* one bit for each descriptor that is open or being opened */
 	_Atomic(struct tmpfs_file *) slot[];
 };
 

@@ -6,55 +6,54 @@
  *
  * Use when / not when
  *   Not as a store for one file or a few: a map of buffers is simpler. Not across processes: mount
- *   it (hf-tmpfs-fuse) for that. Use it where many threads of one program share a tree of files, and
- *   to see refcounts, lockrefs, spinlocks and nofault carry a system.
+ *   it (hf-tmpfs-fuse) for that. Use it where many threads of one program share a tree of files,
+ *   and as an example of refcounts, lockrefs, spinlocks and nofault in one system.
  *
  * State
- *   A file system has any number of descriptor tables; a descriptor means something in its own table
- *   only, as in a process. Threads may share a table or have one each; each then has its own lock.
+ *   A file system has any number of descriptor tables; a descriptor is valid in its own table only,
+ *   as in a process. Threads may share a table or have one each, with a lock for each table.
  *
  *     table --descriptor--> file --> dentry --> inode --> pages
  *     (spinlock, bitmap)   refcount  lockref   refcount   (no count)
  *
- *   A node is an inode in the program's hands: it lives until the last reference is put, named or
- *   not, and a file can be opened by it.
+ *   A node is the program's handle of an inode: it keeps the inode alive, with or without a name,
+ *   until the last reference is put, and a file can be opened by it.
  *
  *     node ----------------> inode          table --descriptor--> file --> inode
  *     64-bit count           refcount
  *
  * Meaning
- *   As Linux's tmpfs has it, errors included, but: nothing is refused with EACCES, and nothing for
- *   want of a privilege, for the library checks no permission (the mount has the kernel do it); paths
- *   start at the root, with or without a slash; FIFOs, sockets and devices are names with attributes,
- *   and opening one fails with ENXIO. The access time is kept as with `relatime`.
+ *   The calls behave as on Linux's tmpfs, including their errors, except that: no permission or
+ *   privilege is checked, so no call fails with EACCES (of a mount, the kernel checks them); paths
+ *   start at the root, with or without a slash; FIFOs, sockets and devices can be created but not
+ *   opened (ENXIO). The access time is updated as with `relatime`.
  *
- *   What a thread makes belongs to its caller: see hf_tmpfs_act_as().
+ *   New files belong to the thread's caller: see hf_tmpfs_act_as().
  *
  * Errors
- *   -errno. Where several are due, the one that Linux gives. Each call may give -ENOMEM, and has then
- *   changed nothing (a write may have been short before). A buffer that faults gives a short count,
- *   or -EFAULT if not one byte was moved.
+ *   -errno. If several errors apply, the one that Linux returns. Each call may return -ENOMEM, and
+ *   has then changed nothing (a write may instead return a short count). If a buffer faults, the
+ *   result is a short count, or -EFAULT if no byte was moved.
  *
  * Context
  *   Any thread, any number at once; not in a signal handler. Not in a child of fork() that does not
- *   exec, unless the program calls liburcu's fork hooks. Not inside a read-side section of urcu-bp: a
- *   call may wait for a grace period. A buffer must not be memory that this file system has to bring
- *   in.
+ *   exec, unless the program calls liburcu's fork hooks. Not inside a read-side section of urcu-bp:
+ *   a call may wait for a grace period. A buffer must not be memory that is paged in from this
+ *   file system.
  *
  * Memory
- *   What has been taken out of the tree waits for a grace period. A thread of the file system's own
- *   collects it after 20 ms; above 256 KiB of it a call that frees does, and above 4 MiB each call that
- *   allocates waits until that has been done. So
- *   resident memory stays below 1.25 times the limit of data, plus the inodes and names, plus 4 MiB and
- *   what one call frees at once. Memory that is free goes back to the system.
+ *   Memory that has been removed from the tree is freed after a grace period: by the file system's
+ *   own thread after 20 ms, by a freeing call if more than 256 KiB wait, and above 4 MiB allocating
+ *   calls wait for it. So resident memory stays below 1.25 times the limit of data, plus the inodes
+ *   and names, plus 4 MiB and what a single call frees. Unused memory is returned to the system.
  *
- *   When memory is short: ENOMEM, from every call. One thing aborts: the first call of a thread has
- *   liburcu register it, which may need memory, and liburcu aborts if there is none. hf_tmpfs_new()
- *   registers its own caller; other threads call hf_tmpfs_thread_begin() before memory is short.
+ *   If memory runs out, each call can return ENOMEM. One thing aborts instead: a thread's first
+ *   call registers the thread with liburcu, which aborts if it can't allocate. hf_tmpfs_new()
+ *   registers its caller; other threads should call hf_tmpfs_thread_begin() while there is memory.
  *
  * Ordering
- *   Who sees a name, or a size, sees all that was there when it was made so. A read beside a write of
- *   the same bytes may see a part of it; the order of the two is the caller's business.
+ *   A thread that sees a name or a size also sees everything written before it was set. A read that
+ *   is concurrent with a write of the same bytes may see a part of it; callers order the two.
  *
  * Example  examples/tmpfs.c
  * Source   docs/design/0012-tmpfs.md, tmpfs/docs/tmpfs.md
@@ -68,7 +67,7 @@
 #include <sys/types.h>
 #include <sys/uio.h>
 
-/* Whoever includes all of the sources in one file makes this `static`. */
+/* A program that includes all of the sources in one file defines this as `static`. */
 #ifndef HF_TMPFS_API
 #define HF_TMPFS_API
 #endif
@@ -80,15 +79,15 @@ extern "C" {
 #define HF_TMPFS_NAME_MAX 255
 #define HF_TMPFS_PATH_MAX 4096 /* with the terminating 0 */
 #define HF_TMPFS_PAGE 4096
-#define HF_TMPFS_SYMLINKS 40 /* that a walk follows */
+#define HF_TMPFS_SYMLINKS 40 /* followed in one lookup */
 #define HF_TMPFS_DESCRIPTORS_MAX 65536
 
-#define HF_TMPFS_NOREPLACE 1u /* rename: -EEXIST if there is something */
-#define HF_TMPFS_EXCHANGE 2u  /* rename: the two change places */
+#define HF_TMPFS_NOREPLACE 1u /* rename: -EEXIST if the new name exists */
+#define HF_TMPFS_EXCHANGE 2u  /* rename: exchanges the two names */
 #define HF_TMPFS_WHITEOUT 4u  /* rename: leaves a character device 0, 0; not with EXCHANGE */
 
-#define HF_TMPFS_XATTR_CREATE 1  /* setxattr: -EEXIST if there is one */
-#define HF_TMPFS_XATTR_REPLACE 2 /* setxattr: -ENODATA if there is none */
+#define HF_TMPFS_XATTR_CREATE 1  /* setxattr: -EEXIST if it exists */
+#define HF_TMPFS_XATTR_REPLACE 2 /* setxattr: -ENODATA if it does not exist */
 #define HF_TMPFS_XATTR_NAME_MAX 255
 #define HF_TMPFS_XATTR_SIZE_MAX 65536 /* of one value, and of all names of an inode together */
 
@@ -101,20 +100,20 @@ struct hf_tmpfs_table;
 /* All 0 = no limits, malloc, handlers installed. */
 struct hf_tmpfs_options {
 	/*
-	 * Bytes of data, rounded up to pages; 0 = no limit. A symlink's target of 128 bytes or more takes
-	 * a page; extended attributes, and the trees of very sparse files, take pages, too.
+	 * Bytes of data, rounded up to pages; 0 = no limit. Symlink targets of 128 bytes or more,
+	 * extended attributes and the trees of very sparse files count as pages, too.
 	 */
 	uint64_t size;
-	uint64_t inodes; /* the root's is one; each further link to a file is one; 0 = no limit */
+	uint64_t inodes; /* with the root and each additional link to a file; 0 = no limit */
 	/*
-	 * Memory for all objects, aligned to 64 bytes; NULL = ENOMEM. Called under mutexes and never
-	 * under a spinlock; `release` also in the file system's own thread.
+	 * Memory for all objects, aligned to 64 bytes; NULL = ENOMEM. Called under mutexes and
+	 * never under a spinlock; `release` also in the file system's own thread.
 	 */
 	void *(*allocate)(void *data, size_t size);
 	void (*release)(void *data, void *memory);
 	void *data;
-	bool own_handler; /* the program calls hf_nofault_handle() in a handler of its own */
-	bool noatime;     /* reads never move the access time; without it, as `relatime` */
+	bool own_handler; /* the program's own signal handler calls hf_nofault_handle() */
+	bool noatime;     /* reads never update the access time; otherwise as with `relatime` */
 };
 
 /* ---- file system and tables ---------------------------------------------------------------- */
@@ -123,26 +122,26 @@ struct hf_tmpfs_options {
  * hf_tmpfs_new - an empty file system: a root directory
  * @options: NULL = all 0
  *
- * Errors:   -ENOMEM; -errno of hf_nofault_install(), getrandom(), pthread_create(); -EINVAL: only one of allocate and
- *           release
+ * Errors:   -ENOMEM; -errno of hf_nofault_install(), getrandom(), pthread_create();
+ *           -EINVAL: only one of allocate and release is set
  * Return:   0, or an error, and *fs is not changed
  */
 HF_TMPFS_API int hf_tmpfs_new(struct hf_tmpfs **fs, const struct hf_tmpfs_options *options);
 
 /**
- * hf_tmpfs_free - the end of it, with all files
+ * hf_tmpfs_free - free a file system with all files
  *
- * Context:  no other call is under way; waits for a grace period
- * Errors:   -EBUSY: it has tables or nodes, nothing is done; -EUCLEAN: done, but an object was not freed, or
- *           twice, which is a bug
+ * Context:  no concurrent call; waits for a grace period
+ * Errors:   -EBUSY: tables or nodes remain, nothing is done; -EUCLEAN: freed, but an object leaked
+ *           or was freed twice, which is a bug
  * Return:   0, or an error
  */
 HF_TMPFS_API int hf_tmpfs_free(struct hf_tmpfs *fs);
 
 /**
- * hf_tmpfs_thread_begin - do now what the first call of a thread would do, and could abort for
+ * hf_tmpfs_thread_begin - register this thread with liburcu, which a first call would otherwise do
  *
- * Errors:   -ENOMEM: nothing is done
+ * Errors:   -ENOMEM, where the first call could abort
  */
 HF_TMPFS_API int hf_tmpfs_thread_begin(void);
 
@@ -150,7 +149,7 @@ HF_TMPFS_API int hf_tmpfs_thread_begin(void);
  * hf_tmpfs_resize - change the limits
  * @size, @inodes: as in hf_tmpfs_options
  *
- * Errors:   -EINVAL: more is in use than that, and neither is changed
+ * Errors:   -EINVAL: more is in use; neither limit is changed
  */
 HF_TMPFS_API int hf_tmpfs_resize(struct hf_tmpfs *fs, uint64_t size, uint64_t inodes);
 
@@ -164,13 +163,13 @@ HF_TMPFS_API int hf_tmpfs_table_new(struct hf_tmpfs_table **table, struct hf_tmp
 				    unsigned int limit);
 
 /**
- * hf_tmpfs_table_free - close all and be gone
+ * hf_tmpfs_table_free - close all descriptors and free the table
  *
- * Context:  no other call on this table is under way
+ * Context:  no concurrent call on this table
  */
 HF_TMPFS_API void hf_tmpfs_table_free(struct hf_tmpfs_table *table);
 
-/* What the limits and their use are: blocks and files of struct statvfs; 0 = no limit. */
+/* Limits and usage, in the blocks and files of struct statvfs; 0 = no limit. */
 HF_TMPFS_API int hf_tmpfs_statfs(struct hf_tmpfs *fs, struct statvfs *to);
 
 /* ---- the caller ---------------------------------------------------------------------------- */
@@ -178,29 +177,29 @@ HF_TMPFS_API int hf_tmpfs_statfs(struct hf_tmpfs *fs, struct statvfs *to);
 struct hf_tmpfs_caller {
 	uid_t uid;
 	gid_t gid;
-	bool privileged; /* keeps setuid and setgid bits where others lose them (CAP_FSETID) */
+	bool privileged; /* changes do not clear setuid and setgid (CAP_FSETID) */
 	/*
-	 * Whether the caller keeps setgid on a file of this group: by another of its groups, or by a
-	 * privilege. Called with the file's mutex held. NULL = only on files of `gid`.
+	 * Whether the caller keeps setgid on a file of this group: by another of its groups, or by
+	 * a privilege. Called with the file's mutex held. NULL = only on files of `gid`.
 	 */
 	bool (*keeps_setgid)(void *data, gid_t group);
 	void *data;
 };
 
 /**
- * hf_tmpfs_act_as - for whom this thread makes and changes files from now on
- * @caller: copied; NULL = for the process: its effective ids, privileged if it is root
+ * hf_tmpfs_act_as - set the user on whose behalf this thread creates and changes files
+ * @caller: copied; NULL = the process: its effective ids, privileged if it is root
  *
- * A new inode gets uid and gid of the caller. In a directory with S_ISGID it gets the directory's gid
- * instead, and a new directory S_ISGID too; a new file that may be executed by its group loses S_ISGID
- * if the caller is neither privileged nor of the directory's group.
+ * A new inode gets uid and gid of the caller. In a directory with S_ISGID it gets the directory's
+ * gid instead, and a new directory S_ISGID too; a new file that may be executed by its group loses
+ * S_ISGID if the caller is neither privileged nor of the directory's group.
  *
  * A write, truncation or fallocate of a regular file by a caller that is not privileged clears its
  * S_ISUID, and its S_ISGID if S_IXGRP is set or the caller is not of the file's group. So does a
- * change of the owner of anything but a directory, by any caller, unless the same call sets the mode;
- * a privileged caller leaves S_ISGID there without S_IXGRP.
+ * change of the owner of anything but a directory, by any caller, unless the same call sets the
+ * mode; a privileged caller leaves S_ISGID there without S_IXGRP.
  *
- * Context:  this thread, all file systems
+ * Context:  applies to this thread, in all file systems
  */
 HF_TMPFS_API void hf_tmpfs_act_as(const struct hf_tmpfs_caller *caller);
 
@@ -262,13 +261,13 @@ HF_TMPFS_API int hf_tmpfs_fsetattr(struct hf_tmpfs_table *table, int fd,
 				   const struct hf_tmpfs_attributes *to);
 
 /*
- * Extended attributes: names that begin with "user.", of regular files and directories. The space of
- * those of an inode together, rounded up to pages, counts in the limit of data.
+ * Extended attributes: names that begin with "user.", of regular files and directories. The space
+ * of those of an inode together, rounded up to pages, counts in the limit of data.
  *
- * EOPNOTSUPP: another prefix. EINVAL: nothing behind the prefix, unknown flags. ERANGE: name empty or
- * too long, or too small a buffer. E2BIG: too long a value. EPERM (set, remove) or ENODATA (get):
- * another type of file. ENODATA: there is none. EEXIST. ENOSPC: no page left, or too many names.
- * EFAULT, and nothing is changed.
+ * EOPNOTSUPP: another prefix. EINVAL: nothing behind the prefix, unknown flags. ERANGE: name empty
+ * or too long, or too small a buffer. E2BIG: too long a value. EPERM (set, remove) or ENODATA
+ * (get): another type of file. ENODATA: there is none. EEXIST. ENOSPC: no page left, or too many
+ * names. EFAULT, and nothing is changed.
  *
  * get and list return the bytes, and with a size of 0 how many there would be; list gives each name
  * with a 0 behind it.
@@ -286,7 +285,8 @@ HF_TMPFS_API int hf_tmpfs_removexattr(struct hf_tmpfs *fs, const char *path, boo
 
 /**
  * hf_tmpfs_open - open, or create, a file
- * @flags: O_RDONLY, O_WRONLY or O_RDWR; O_CREAT, O_EXCL, O_TRUNC, O_APPEND, O_DIRECTORY, O_NOFOLLOW,
+ * @flags: O_RDONLY, O_WRONLY or O_RDWR; O_CREAT, O_EXCL, O_TRUNC, O_APPEND, O_DIRECTORY,
+ * O_NOFOLLOW,
  *         O_NOATIME; O_TMPFILE: `path` is a directory, in which a file without a name is made, that
  *         flink() may give one unless O_EXCL is set; others have no effect
  * @mode:  of a file that is created
@@ -345,10 +345,10 @@ struct hf_tmpfs_dirent {
 /**
  * hf_tmpfs_readdir - the next names of a directory, "." and ".." first
  *
- * A name that is there all the time is given exactly once, however the directory changes. A name that
- * is new since the listing began (at the first readdir from position 0) may be left out, so each
- * listing ends. `next` is stable: it means the same position in every descriptor, also when the entry
- * has gone.
+ * A name that is there all the time is given exactly once, however the directory changes. A name
+ * that is new since the listing began (at the first readdir from position 0) may be left out, so
+ * each listing ends. `next` is stable: it means the same position in every descriptor, also when
+ * the entry has gone.
  *
  * Cost      per name, the directory's size does not matter; no lock that a writer needs
  * Errors:   EBADF, ENOTDIR; ENOENT: it has been removed; EFAULT
@@ -358,8 +358,8 @@ HF_TMPFS_API int hf_tmpfs_readdir(struct hf_tmpfs_table *table, int fd, struct h
 				  int count);
 
 /*
- * A piece of a file that a sink of hf_tmpfs_splice() may keep, and change: it is nobody else's, holes
- * included. hf_tmpfs_buffer_free() when done, in any thread, before hf_tmpfs_free().
+ * A piece of a file that a sink of hf_tmpfs_splice() may keep, and change: it is nobody else's,
+ * holes included. hf_tmpfs_buffer_free() when done, in any thread, before hf_tmpfs_free().
  */
 struct hf_tmpfs_buffer {
 	struct hf_tmpfs *fs;
@@ -369,7 +369,8 @@ struct hf_tmpfs_buffer {
 
 /**
  * hf_tmpfs_splice - hand a range of a file to a pipe or the like, page by page
- * @sink: gets a buffer, which is its own from then on; returns 0, or an error, and the buffer is not
+ * @sink: gets a buffer, which is its own from then on; returns 0, or an error, and the buffer is
+ * not
  *        taken
  *
  * Errors:   as pread; the sink's own, if it took nothing
@@ -384,8 +385,8 @@ HF_TMPFS_API void hf_tmpfs_buffer_free(struct hf_tmpfs_buffer *buffer);
 
 /*
  * For a server whose clients name files by number, as a mount's kernel does. A node is one inode,
- * whatever its names are, and stays so while it has references; an unlinked one counts in the limits
- * until then. Each call needs a reference to the nodes that it is given.
+ * whatever its names are, and stays so while it has references; an unlinked one counts in the
+ * limits until then. Each call needs a reference to the nodes that it is given.
  */
 struct hf_tmpfs_node;
 
@@ -407,13 +408,13 @@ HF_TMPFS_API void hf_tmpfs_node_put(struct hf_tmpfs_node *node, uint64_t count);
 HF_TMPFS_API void hf_tmpfs_nodes_put(struct hf_tmpfs *fs);
 
 /*
- * By directory and name: the calls by path above, from a directory on. Same errors; ENOTDIR: `dir` is
- * none; ENOENT: it has been removed; EXDEV: two file systems. A path will do for a name: `dir` is its
- * start, if it does not begin with a slash, as with mkdirat() and the like. lookup does not follow a
- * symlink at the end.
+ * By directory and name: the calls by path above, from a directory on. Same errors; ENOTDIR: `dir`
+ * is none; ENOENT: it has been removed; EXDEV: two file systems. A path will do for a name: `dir`
+ * is its start, if it does not begin with a slash, as with mkdirat() and the like. lookup does not
+ * follow a symlink at the end.
  *
- * What is found or made is given with a reference; mkdir, mknod and symlink take NULL if that is not
- * wished.
+ * What is found or made is given with a reference; mkdir, mknod and symlink take NULL if that is
+ * not wished.
  */
 HF_TMPFS_API int hf_tmpfs_node_lookup(struct hf_tmpfs_node *dir, const char *name,
 				      struct hf_tmpfs_node **node);
@@ -464,10 +465,10 @@ HF_TMPFS_API int hf_tmpfs_node_open(struct hf_tmpfs_table *table, struct hf_tmpf
  * hf_tmpfs_check - walk the tree and prove every count
  * @tell: gets a line for each fault found; NULL = standard error
  *
- * Dentries, inodes, nodes, open files, pages, tree nodes, links, descriptors, free files, space and inodes
- * used: each count is what the objects that are really there come to.
+ * Dentries, inodes, nodes, open files, pages, tree nodes, links, descriptors, free files, space and
+ * inodes used: each count is what the objects that are really there come to.
  *
- * Context:  no other call is under way; waits for a grace period
+ * Context:  no concurrent call; waits for a grace period
  * Return:   faults found; 0 = all counts are right; -ENOMEM: no memory to count with
  */
 HF_TMPFS_API int hf_tmpfs_check(struct hf_tmpfs *fs, void (*tell)(void *data, const char *line),

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tsan - what ThreadSanitizer is told in a program that uses tmpfs. rcu.h has the rest.
+ * tsan - ThreadSanitizer's options for programs that use tmpfs. The annotations are in rcu.h.
  *
- * liburcu allocates and frees on its own account, ordered by what the sanitizer can't see: what its
- * interceptors see is left out if liburcu itself made the call. Our code, callbacks included, is
- * watched.
+ * liburcu orders its own allocations and frees by means that the sanitizer can't see, so
+ * intercepted calls that liburcu makes are ignored. Our code is checked.
  *
- * Two directories are locked in the order in which they lie in the tree, and a rename may change that
- * (L2 in docs/design/0012-tmpfs.md): to the sanitizer that is an inversion. So it does not look for
- * any.
+ * Two directories are locked in their order in the tree, which a rename may change (L2 in
+ * docs/design/0012-tmpfs.md). The sanitizer would report that as a lock inversion, so its deadlock
+ * detection is off.
  */
 const char *__tsan_default_suppressions(void);
 const char *__tsan_default_options(void);

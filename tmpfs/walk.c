@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * walk - from a path to what it names, without a lock and without a reference on the way (T1).
+ * walk - path lookup, without locks, and without references to the directories on the way (T1).
  *
- *   rest    "b/c/d"     what is left of the string at hand
- *   stack   "y/z"       what is left of those in which a symlink was found on the way
+ *   rest    "b/c/d"     the remainder of the current path or symlink target
+ *   stack   "y/z"       the remainders of the paths in which symlinks were found
  */
 #include <errno.h>
 #include <string.h>
@@ -22,7 +22,7 @@ static struct tmpfs_inode *parent_of(struct tmpfs_inode *dir)
 	return atomic_load_explicit(&dir->parent, memory_order_acquire);
 }
 
-/* Goes on with a symlink's target, from the directory that it stands in. */
+/* Continues with a symlink's target, from the symlink's directory. */
 static int follow(struct tmpfs_walk *walk, const struct tmpfs_inode *link, const char *behind)
 {
 	if (++walk->links > HF_TMPFS_SYMLINKS)
@@ -35,7 +35,7 @@ static int follow(struct tmpfs_walk *walk, const struct tmpfs_inode *link, const
 	return 0;
 }
 
-/* Up to the last component, which stays in name and length. Read side held. */
+/* Walks to the last component, and leaves it in `name` and `length`. In a read-side section. */
 static int to_last(struct tmpfs_walk *walk)
 {
 	for (;;) {
@@ -86,7 +86,7 @@ static int to_last(struct tmpfs_walk *walk)
 	}
 }
 
-/* Read side held. */
+/* In a read-side section. */
 static int start(struct tmpfs_walk *walk, struct tmpfs_inode *dir, const char *path)
 {
 	size_t length = strnlen(path, HF_TMPFS_PATH_MAX);
@@ -106,8 +106,8 @@ static int start(struct tmpfs_walk *walk, struct tmpfs_inode *dir, const char *p
 }
 
 /*
- * The last component's dentry, if it is there; symlinks are followed if so wished. What is to be
- * created is not sought behind a slash: it would be a directory.
+ * Looks up the last component; *found = NULL if it does not exist. With `creating`, a name with a
+ * slash behind it is not looked up: it could only be a directory.
  */
 static int last_entry(struct tmpfs_walk *walk, bool to_follow, bool creating,
 		      struct tmpfs_dentry **found)
@@ -156,7 +156,7 @@ TMPFS_PRIVATE int tmpfs_walk_entry(struct tmpfs_inode *dir, const char *path, bo
 			error = -ENOENT;
 		if (!error && walk.slash && !tmpfs_is_dir(dentry->inode))
 			error = -ENOTDIR;
-		/* Dead: the name has gone since, or has a new dentry. Look again. */
+		/* Dead: removed or replaced since the lookup. Walk again. */
 		if (error || TMPFS_LIKELY(hf_lockref_get_not_dead(&dentry->ref)))
 			break;
 		tmpfs_rcu_read_unlock();
@@ -166,10 +166,10 @@ TMPFS_PRIVATE int tmpfs_walk_entry(struct tmpfs_inode *dir, const char *path, bo
 	return error;
 }
 
-/* Makes what a walk found outlive the read side: the directory's reference, the name's copy. */
+/* Takes a reference to the directory and copies the name, for use after the read-side section. */
 static int keep(struct tmpfs_walk *walk)
 {
-	/* A directory without references has been removed. */
+	/* A directory whose count is 0 has been removed. */
 	if (!hf_refcount_inc_not_zero(&walk->dir->refs))
 		return -ENOENT;
 	walk->too_long = walk->length > HF_TMPFS_NAME_MAX;

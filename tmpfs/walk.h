@@ -1,36 +1,39 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef HF_TMPFS_WALK_H
 #define HF_TMPFS_WALK_H
-/* walk - from a path to what it names. T1. */
+/* walk - path lookup. T1. */
 #include "dentry.h"
 
 enum tmpfs_last { TMPFS_LAST_NAME, TMPFS_LAST_DOT, TMPFS_LAST_DOTDOT, TMPFS_LAST_ROOT };
 
-/* Where a path leads: the last component, and the directory that it is to be looked up in. */
+/* The state of a walk, and its result: the last component and the directory to look it up in. */
 struct tmpfs_walk {
 	struct hf_tmpfs *fs;
 	struct tmpfs_inode *dir; /* tmpfs_walk_parent(): a reference */
 	enum tmpfs_last last;
-	bool slash;    /* something ended in a slash: it must be a directory */
-	bool too_long; /* tmpfs_walk_parent(): as name it is; said when it is looked up */
+	bool slash;    /* a path or target ended in a slash: the result must be a directory */
+	bool too_long; /* tmpfs_walk_parent(): the last name; reported when it is looked up */
 	const char *name;
 	size_t length;
-	/* What is still to be walked: this, then the stack from its top. */
+	/* The remaining path: this, then the stack from its top. */
 	const char *rest;
 	unsigned int links, depth;
 	const char *stack[HF_TMPFS_SYMLINKS];
 	char copy[HF_TMPFS_NAME_MAX + 1]; /* tmpfs_walk_parent(): of the name */
 };
 
-/* All from `dir`, or from the root if the path begins with a slash. The caller has `dir`. */
+/*
+ * Each starts at `dir`, or at the root if the path begins with a slash. The caller has a reference
+ * to `dir`.
+ */
 
-/* The entry that a path leads to, with a reference. */
+/* The dentry of a path, with a reference. */
 TMPFS_PRIVATE int tmpfs_walk_entry(struct tmpfs_inode *dir, const char *path, bool follow,
 				   struct tmpfs_dentry **found);
-/* The directory of its last component, with a reference; the last one is not followed. */
+/* The directory of the last component, with a reference; a symlink at the end is not followed. */
 TMPFS_PRIVATE int tmpfs_walk_parent(struct tmpfs_inode *dir, const char *path,
 				    struct tmpfs_walk *walk);
-/* The same for open(O_CREAT): the last one is followed, until it is no symlink. */
+/* For open(O_CREAT): symlinks at the end are followed. */
 TMPFS_PRIVATE int tmpfs_walk_create(struct tmpfs_inode *dir, const char *path, bool follow,
 				    struct tmpfs_walk *walk);
 

@@ -2,9 +2,9 @@
 /*
  * xattr - extended attributes: few and small, so a list, under the inode's mutex.
  *
- * All of an inode's together take pages of the limit, as if they lay in a file: xattr_bytes, rounded
- * up. An attribute that is set anew is a new object, put in the old one's place when nothing can fail
- * any more.
+ * An inode's attributes together count as pages, as if they were stored in a file: xattr_bytes,
+ * rounded up. Setting an attribute allocates a new object, which replaces the old one when nothing
+ * can fail any more.
  */
 #include <errno.h>
 #include <string.h>
@@ -20,7 +20,7 @@ static struct tmpfs_xattr *as_xattr(struct tmpfs_block *block)
 	return TMPFS_OBJECT(block, struct tmpfs_xattr, block);
 }
 
-/* The errors of a name, in Linux's order; `denied` where the type of the file has no attributes. */
+/* Checks a name, in Linux's order; `denied` is the error for file types without attributes. */
 static int check_name(const struct tmpfs_inode *inode, const char *name, int denied)
 {
 	size_t length = strnlen(name, HF_TMPFS_XATTR_NAME_MAX + 1);
@@ -34,7 +34,7 @@ static int check_name(const struct tmpfs_inode *inode, const char *name, int den
 	return name[strlen(PREFIX)] ? 0 : -EINVAL;
 }
 
-/* The link that leads to it, or the last one. */
+/* The link that points to the attribute, or the list's end. */
 static struct tmpfs_block **find_xattr(struct tmpfs_inode *inode, const char *name)
 {
 	struct tmpfs_block **link = &inode->xattrs;
@@ -73,7 +73,10 @@ static ssize_t get_xattr(struct tmpfs_inode *inode, const char *name, void *to, 
 	return got;
 }
 
-/* Mutex held. So many bytes of attributes in place of what is there: takes pages, or gives them back. */
+/*
+ * Under the mutex. Changes the total of attribute bytes, and reserves or releases pages
+ * accordingly.
+ */
 static bool take_space(struct tmpfs_inode *inode, uint64_t bytes)
 {
 	struct hf_tmpfs *fs = inode->block.fs;
@@ -87,7 +90,7 @@ static bool take_space(struct tmpfs_inode *inode, uint64_t bytes)
 	return true;
 }
 
-/* Mutex held. Puts `fresh` in the place of what `link` leads to; NULL = nothing. */
+/* Under the mutex. Replaces the attribute at `link` by `fresh`; NULL removes it. */
 static int put_in(struct tmpfs_inode *inode, struct tmpfs_block **link, struct tmpfs_block *fresh)
 {
 	struct tmpfs_block *old = *link;

@@ -225,7 +225,8 @@ TEST_F(TmpfsData, FallocateAndPunch)
 		ftruncate 0 6p+1; stat /f pages = 7
 		fallocate 0 allocate -1 1 = EINVAL; fallocate 0 allocate 0 0 = EINVAL
 		fallocate 0 2 0 1 = EOPNOTSUPP; fallocate 0 16 0 1 = EOPNOTSUPP
-		fallocate 0 allocate max 1 = EFBIG
+		fallocate 0 allocate max 1 = EFBIG; open 1 /empty rw,creat; fallocate 1 allocate 0 100
+		stat /empty size = 100
 	)"); /* what lies behind the end goes with a truncation to the size that there is */
 }
 

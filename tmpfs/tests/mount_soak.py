@@ -58,47 +58,37 @@ def one_call(top, dice):
         with mmap.mmap(fd, 65536) as memory:
             memory[dice.randrange(65536)] = 1
 
-    size, at = dice.randrange(1, 200000), dice.randrange(0, 1 << dice.randrange(1, 40))
-    what = dice.randrange(22)
-    if what < 5:
-        opened(os.O_RDWR | os.O_CREAT, lambda fd: os.pwrite(fd, b"x" * size, at))
-    elif what == 5:
-        opened(os.O_WRONLY | os.O_CREAT | os.O_TRUNC, lambda fd: os.write(fd, b"y" * size))
-    elif what == 6:
-        opened(os.O_RDONLY, lambda fd: os.pread(fd, size, at))
-    elif what == 7:
-        opened(os.O_RDWR, lambda fd: os.ftruncate(fd, at))
-    elif what == 8:
-        opened(os.O_RDWR, lambda fd: c("fallocate", fd, dice.choice((0, 1, 3)), ctypes.c_int64(at),
-                                       ctypes.c_int64(size)))
-    elif what == 9:
-        opened(os.O_RDWR, lambda fd: os.lseek(fd, at, dice.choice((os.SEEK_DATA, os.SEEK_HOLE))))
-    elif what == 10:
-        os.mkdir(os.path.join(top, dice.choice(("d1", "d2", "d1/d2", "d2/d1"))))
-    elif what == 11:
-        os.rmdir(os.path.join(top, dice.choice(("d1", "d2", "d1/d2", "d2/d1"))))
-    elif what == 12:
-        c("renameat2", -100, name().encode(), -100, name().encode(), dice.choice((0, 1, 2, 4, 5)))
-    elif what == 13:
-        os.link(name(), name())
-    elif what == 14:
-        os.symlink("n1", name())
-    elif what == 15:
-        os.mknod(name(), dice.choice((0o010600, 0o100600, 0o140600)))
-    elif what == 16:
-        os.setxattr(name(), "user.%d" % dice.randrange(5), b"z" * dice.choice((1, 5000, 20000)))
-    elif what == 17:
-        os.removexattr(name(), "user.%d" % dice.randrange(5))
-    elif what == 18:
-        list(entry.stat(follow_symlinks=False) for entry in os.scandir(os.path.dirname(name())))
-    elif what == 19:
+    def tmpfile():
         fd = os.open(top, os.O_TMPFILE | os.O_RDWR, 0o600)
         try:
             nameless(fd)
         finally:
             os.close(fd)
-    else:
-        os.unlink(name())
+
+    size, at = dice.randrange(1, 200000), dice.randrange(0, 1 << dice.randrange(1, 40))
+    folder = os.path.join(top, dice.choice(("d1", "d2", "d1/d2", "d2/d1")))
+    attribute = "user.%d" % dice.randrange(5)
+    calls = [
+        lambda: opened(os.O_WRONLY | os.O_CREAT | os.O_TRUNC, lambda fd: os.write(fd, b"y" * size)),
+        lambda: opened(os.O_RDONLY, lambda fd: os.pread(fd, size, at)),
+        lambda: opened(os.O_RDWR, lambda fd: os.ftruncate(fd, at)),
+        lambda: opened(os.O_RDWR, lambda fd: c("fallocate", fd, dice.choice((0, 1, 3)), ctypes.c_int64(at),
+                                               ctypes.c_int64(size))),
+        lambda: opened(os.O_RDWR, lambda fd: os.lseek(fd, at, dice.choice((os.SEEK_DATA, os.SEEK_HOLE)))),
+        lambda: os.mkdir(folder),
+        lambda: os.rmdir(folder),
+        lambda: c("renameat2", -100, name().encode(), -100, name().encode(), dice.choice((0, 1, 2, 4, 5))),
+        lambda: os.link(name(), name()),
+        lambda: os.symlink("n1", name()),
+        lambda: os.mknod(name(), dice.choice((0o010600, 0o100600, 0o140600))),
+        lambda: os.setxattr(name(), attribute, b"z" * dice.choice((1, 5000, 20000))),
+        lambda: os.removexattr(name(), attribute),
+        lambda: [entry.stat(follow_symlinks=False) for entry in os.scandir(os.path.dirname(name()))],
+        tmpfile,
+    ]
+    calls += 5 * [lambda: opened(os.O_RDWR | os.O_CREAT, lambda fd: os.pwrite(fd, b"x" * size, at))]
+    calls += 2 * [lambda: os.unlink(name())]
+    dice.choice(calls)()
 
 
 def worker(top, seed):

@@ -44,6 +44,8 @@ public:
 	struct hf_tmpfs_table *t = nullptr;
 	struct hf_tmpfs_node *root = nullptr; /* not NULL: names by nodes, from this one on */
 
+	bool slots_are_descriptors = false; /* those that the calls give, whose ever they are */
+
 	/* ---- the calls: a result, or -errno ------------------------------------------------ */
 
 	static long got(long result) { return result < 0 ? -errno : result; }
@@ -125,6 +127,13 @@ public:
 		error = hf_tmpfs_node_link(node, root, to);
 		hf_tmpfs_node_put(node, 1);
 		return error;
+	}
+	long flink(int fd, const char *to)
+	{
+		std::string name = "/proc/self/fd/" + std::to_string(fd);
+
+		return fs ? hf_tmpfs_flink(t, fd, to)
+			  : got(::linkat(AT_FDCWD, name.c_str(), AT_FDCWD, to, AT_SYMLINK_FOLLOW));
 	}
 	long symlink(const char *target, const char *path)
 	{
@@ -227,17 +236,21 @@ public:
 
 	std::string step(const std::string &line)
 	{
-		std::istringstream in(line);
 		words w;
 
-		for (std::string word; in >> word;)
-			w.push_back(word == "\"\"" ? "" : expand(word));
+		for (size_t at = 0, end; (at = line.find_first_not_of(" \t", at)) != line.npos;
+		     at = end) {
+			end = std::min(line.find_first_of(" \t", at), line.size());
+			w.push_back(line[at] == '"' ? "" : expand(line.substr(at, end - at)));
+		}
 		return step(w);
 	}
 
 	/* What no slot has: a number that no descriptor has. */
 	int fd(const std::string &slot) const
 	{
+		if (slots_are_descriptors)
+			return std::stoi(slot);
 		auto found = slots_.find(slot);
 
 		return found == slots_.end() ? 1 << 20 : found->second;
@@ -318,6 +331,8 @@ private:
 	{
 		std::string all;
 
+		if (word.find('*') == word.npos)
+			return word;
 		for (size_t i = 0; i < word.size(); i++) {
 			if (i > 0 && word[i] == '*' && isdigit(word[i + 1])) {
 				size_t digits = 0;
@@ -369,10 +384,14 @@ private:
 			{ "symlink", S_IFLNK },
 		};
 		int sum = 0;
-		std::istringstream in(list);
 
-		for (std::string name; std::getline(in, name, ',');)
-			sum |= names.count(name) ? names.at(name) : static_cast<int>(number(name));
+		for (size_t at = 0, end; at < list.size(); at = end + 1) {
+			end = std::min(list.find(',', at), list.size());
+			auto found = names.find(list.substr(at, end - at));
+			sum |= found == names.end()
+				       ? static_cast<int>(number(list.substr(at, end - at)))
+				       : found->second;
+		}
 		return sum;
 	}
 
@@ -410,7 +429,7 @@ private:
 	/* Puts a descriptor into its slot. */
 	std::string opened(const std::string &slot, long result)
 	{
-		if (result < 0)
+		if (result < 0 || slots_are_descriptors)
 			return text(result);
 		if (slots_.count(slot))
 			close(slots_[slot]);
@@ -462,6 +481,8 @@ inline std::string side::on_file(const words &w)
 		return text(ftruncate(file, number(w[2])));
 	if (verb == "fallocate")
 		return text(fallocate(file, flags(w[2]), number(w[3]), number(w[4])));
+	if (verb == "flink")
+		return text(flink(file, w[2].c_str()));
 	if (verb == "fstat")
 		return fields(result = fstat(file, &st), st, w);
 	return "no such verb";
@@ -525,7 +546,7 @@ inline std::string side::step(const words &w)
 				  : std::to_string(vfs.f_bfree) + " " + std::to_string(vfs.f_ffree);
 	}
 	if (verb == "list") { /* a slot, or a path */
-		bool is_slot = slots_.count(w[1]);
+		bool is_slot = slots_.count(w[1]) || (slots_are_descriptors && isdigit(w[1][0]));
 		long dir = is_slot ? fd(w[1]) : open(path, O_RDONLY | O_DIRECTORY, 0);
 		std::string all;
 		words names;

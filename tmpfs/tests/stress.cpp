@@ -23,7 +23,7 @@
 
 #include <malloc.h>
 
-#include "tmpfs.h"
+#include "generator.h"
 
 namespace
 {
@@ -78,244 +78,80 @@ struct world {
 
 /* ---- random -------------------------------------------------------------------------------- */
 
+/* One thread, which shares one table with the others and has one of its own. */
 class actor {
 public:
-	actor(world &in, int seed) : fs_(in.fs), random_(seed), tables_{ in.shared, nullptr }
+	actor(world &in, int seed)
+		: random_(seed), generator_(static_cast<uint64_t>(seed), 12, true)
 	{
-		if (hf_tmpfs_table_new(&tables_[1], fs_, 8))
+		if (hf_tmpfs_table_new(&own_, in.fs, 8))
 			std::abort();
+		for (side &on : sides_) {
+			on.fs = in.fs;
+			on.t = &on == sides_ ? in.shared : own_;
+			on.slots_are_descriptors = true;
+		}
 	}
 	~actor()
 	{
 		/* Every second one leaves its nodes to the check, and to the end. */
-		for (struct hf_tmpfs_node *node : nodes_) {
-			if (node && random_.below(2))
-				hf_tmpfs_node_put(node, 1);
+		for (side &on : sides_) {
+			if (on.root && random_.below(2))
+				hf_tmpfs_node_put(on.root, 1);
 		}
-		hf_tmpfs_table_free(tables_[1]);
+		hf_tmpfs_table_free(own_);
 	}
 
 	/* Returns whether it worked: errors are most of what happens here. */
 	bool once()
 	{
-		struct hf_tmpfs_table *t = tables_[random_.below(2)];
-		int fd = static_cast<int>(random_.below(12));
-		off_t at = random_.below(8) ? random_.below(40000)
-					    : off_t(1) << (12 + random_.below(40));
-		size_t size = random_.below(sizeof(buffer_));
-		struct stat st;
-		struct statvfs vfs;
-		struct hf_tmpfs_dirent entries[7];
-		struct hf_tmpfs_attributes to = {};
+		side &on = sides_[random_.below(2)];
+		std::string outcome;
 
-		if (random_.below(4) == 0)
-			return node_once(t, at);
-		switch (random_.below(35)) {
-		case 0:
-		case 1:
-		case 2:
-		case 3:
-			return hf_tmpfs_open(t, path(), O_RDWR | O_CREAT, 0644) >= 0;
-		case 4:
-			return hf_tmpfs_open(t, path(), O_RDONLY, 0) >= 0;
-		case 5:
-			return hf_tmpfs_open(t, path(), O_RDWR | O_TRUNC | O_APPEND, 0) >= 0;
-		case 6:
-		case 7:
-		case 8:
-		case 9:
-			return hf_tmpfs_close(t, fd) == 0;
-		case 10:
-			return hf_tmpfs_dup(t, fd) >= 0;
-		case 11:
-			return hf_tmpfs_read(t, fd, buffer_, size) >= 0;
-		case 12:
-			return read(t, fd, size, at);
-		case 13:
-		case 14:
-			std::memset(buffer_, 'a' + static_cast<int>(random_.below(26)), size);
-			return hf_tmpfs_pwrite(t, fd, buffer_, size, at) >= 0;
-		case 15:
-			std::memset(buffer_, 'A', size);
-			return hf_tmpfs_write(t, fd, buffer_, size) >= 0;
-		case 16:
-			return hf_tmpfs_lseek(t, fd, at,
-					      random_.below(2) ? SEEK_DATA : SEEK_HOLE) >= 0;
-		case 17:
-			return hf_tmpfs_ftruncate(t, fd, at) == 0;
-		case 18:
-			return hf_tmpfs_fallocate(t, fd, random_.below(2) ? 3 : 0,
-						  random_.below(40000),
-						  1 + random_.below(30000)) == 0;
-		case 19:
-			return hf_tmpfs_stat(fs_, path(), &st) == 0;
-		case 20:
-			return hf_tmpfs_link(fs_, path(), path()) == 0;
-		case 21:
-			return hf_tmpfs_symlink(fs_, path(), path()) == 0;
-		case 22:
-			return hf_tmpfs_unlink(fs_, path()) == 0;
-		case 23:
-		case 24:
-			return hf_tmpfs_rename(fs_, path(), path(), random_.below(3)) == 0;
-		case 25:
-			return hf_tmpfs_mkdir(fs_, path(), 0755) == 0;
-		case 26:
-			return hf_tmpfs_rmdir(fs_, path()) == 0;
-		case 27:
-			return hf_tmpfs_readdir(t, fd, entries, 7) >= 0;
-		case 28:
-			to.set = HF_TMPFS_SET_MODE;
-			return hf_tmpfs_setattr(fs_, path(), true, &to) == 0 &&
-			       hf_tmpfs_readlink(fs_, path(), buffer_, 100) >= 0;
-		case 29:
-			return hf_tmpfs_mknod(fs_, path(), S_IFIFO | 0644, 0) == 0;
-		case 30:
-			return hf_tmpfs_rename(fs_, path(), path(), HF_TMPFS_WHITEOUT) == 0;
-		case 31:
-			return hf_tmpfs_setxattr(fs_, path(), true,
-						 random_.below(2) ? "user.a" : "user.b", buffer_,
-						 size, 0) == 0 &&
-			       hf_tmpfs_listxattr(fs_, path(), true, buffer_, 100) >= 0;
-		case 32:
-			return hf_tmpfs_getxattr(fs_, path(), true, "user.a", buffer_, size) >= 0 &&
-			       hf_tmpfs_removexattr(fs_, path(), true, "user.a") == 0;
-		case 33:
-			return hf_tmpfs_open(t, path(), O_RDWR | O_TMPFILE, 0600) >= 0 &&
-			       hf_tmpfs_flink(t, fd, path()) == 0;
-		default:
-			return hf_tmpfs_statfs(fs_, &vfs) == 0 && hf_tmpfs_fstat(t, fd, &st) == 0;
-		}
-	}
-
-private:
-	/* Nothing but what is written here can be read here. */
-	bool read(struct hf_tmpfs_table *t, int fd, size_t size, off_t at)
-	{
-		ssize_t got = hf_tmpfs_pread(t, fd, buffer_, size, at);
-
-		for (ssize_t i = 0; i < got; i++) {
-			char c = buffer_[i];
-
-			if (!stress::check(c == 0 || (c >= 'a' && c <= 'z') || c == 'A', "random",
+		if (random_.below(8) == 0)
+			return change_root(on);
+		outcome = on.step(generator_.next());
+		/* Nothing but what is written here can be read here. */
+		for (char c : outcome) {
+			if (!stress::check(isalnum(c) || strchr(" .*-/", c), "random",
 					   "read a byte %d that nobody wrote", c))
 				break;
 		}
-		return got >= 0;
+		return outcome[0] != 'E';
 	}
 
-	/* One of ours, which may have been removed long ago, or what is found from there. */
-	struct hf_tmpfs_node *node()
+private:
+	/* A directory or file to start from by its node, which may be removed meanwhile; or none. */
+	bool change_root(side &on)
 	{
-		struct hf_tmpfs_node *&slot = nodes_[random_.below(6)];
-		struct hf_tmpfs_node *found;
-
-		if (!slot)
-			slot = hf_tmpfs_node_root(fs_);
-		if (random_.below(4) == 0 && !hf_tmpfs_node_lookup(slot, path() + 1, &found)) {
-			hf_tmpfs_node_put(slot, 1);
-			slot = found;
-		}
-		hf_tmpfs_node_get(slot); /* the next one may take its place */
-		return slot;
-	}
-
-	bool keep(int error, struct hf_tmpfs_node *made)
-	{
-		if (error < 0)
-			return false;
-		if (nodes_[0])
-			hf_tmpfs_node_put(nodes_[0], 1);
-		nodes_[0] = made;
-		return true;
-	}
-
-	bool node_once(struct hf_tmpfs_table *t, off_t at)
-	{
-		struct hf_tmpfs_node *a = node(), *b = node(), *made = nullptr;
 		struct hf_tmpfs_attributes to = {};
+		struct hf_tmpfs_node *found;
 		struct stat st;
-		int result;
+		char target[100];
 
-		switch (random_.below(14)) {
-		case 0:
-			result = hf_tmpfs_node_open(t, a, random_.below(2) ? O_RDONLY : O_RDWR);
-			break;
-		case 1:
-			result = hf_tmpfs_node_create(t, a, path() + 1, O_RDWR, 0644, &made);
-			keep(result, made);
-			break;
-		case 2:
-			result = hf_tmpfs_node_mkdir(a, path() + 1, 0755, &made);
-			keep(result, made);
-			break;
-		case 3:
-			result = hf_tmpfs_node_symlink("a", a, path() + 1, &made);
-			keep(result, made);
-			break;
-		case 4:
-			result = hf_tmpfs_node_link(a, b, path() + 1);
-			break;
-		case 5:
-		case 6:
-			result = hf_tmpfs_node_rename(a, path() + 1, b, path() + 1,
-						      random_.below(3));
-			break;
-		case 7:
-			result = hf_tmpfs_node_unlink(a, path() + 1);
-			break;
-		case 8:
-			result = hf_tmpfs_node_rmdir(a, path() + 1);
-			break;
-		case 9:
-			result = hf_tmpfs_node_truncate(a, at);
-			break;
-		case 10:
-			result = static_cast<int>(hf_tmpfs_node_readlink(a, buffer_, 100));
-			break;
-		case 11:
-			to.set = HF_TMPFS_SET_MTIME;
-			result = hf_tmpfs_node_setattr(a, &to);
-			break;
-		case 12:
-			result = 0;
-			for (struct hf_tmpfs_node *&slot : nodes_) {
-				if (slot)
-					hf_tmpfs_node_put(slot, 1);
-				slot = nullptr;
-			}
-			break;
-		default:
-			result = 0;
-			hf_tmpfs_node_stat(a, &st);
+		if (!on.root)
+			on.root = hf_tmpfs_node_root(on.fs);
+		if (random_.below(4) == 0 ||
+		    hf_tmpfs_node_lookup(on.root, generator_.path().c_str(), &found)) {
+			hf_tmpfs_node_put(on.root, 1);
+			on.root = nullptr;
+			return false;
 		}
-		hf_tmpfs_node_put(a, 1);
-		hf_tmpfs_node_put(b, 1);
-		return result >= 0;
+		hf_tmpfs_node_get(on.root);
+		hf_tmpfs_node_put(on.root, 2);
+		on.root = found;
+		to.set = HF_TMPFS_SET_MTIME;
+		hf_tmpfs_node_stat(found, &st);
+		(void)hf_tmpfs_node_setattr(found, &to);
+		(void)hf_tmpfs_node_readlink(found, target, sizeof(target));
+		(void)hf_tmpfs_node_truncate(found, random_.below(40000));
+		return hf_tmpfs_node_open(on.t, found, random_.below(2) ? O_RDONLY : O_RDWR) >= 0;
 	}
 
-	const char *path()
-	{
-		char *to = paths_[++turn_ % 2];
-		size_t length = 0;
-
-		for (uint32_t depth = 1 + random_.below(3); depth > 0; depth--) {
-			to[length++] = '/';
-			if (random_.below(10) == 0)
-				to[length++] = '.', to[length++] = '.';
-			else
-				to[length++] = static_cast<char>('a' + random_.below(4));
-		}
-		to[length] = '\0';
-		return to;
-	}
-
-	struct hf_tmpfs *fs_;
 	stress::random random_;
-	struct hf_tmpfs_table *tables_[2];
-	struct hf_tmpfs_node *nodes_[6] = {};
-	char paths_[2][20], buffer_[9000];
-	unsigned int turn_ = 0;
+	generator generator_;
+	side sides_[2];
+	struct hf_tmpfs_table *own_;
 };
 
 void random_operations(uint64_t operations)
@@ -325,7 +161,7 @@ void random_operations(uint64_t operations)
 	char more[40];
 
 	stress::run_threads(THREADS, [&](int me) {
-		stress::deadline end(MILLISECONDS);
+		stress::deadline end(3 * MILLISECONDS);
 		actor actor(world, me);
 		uint64_t mine = 0, mine_worked = 0;
 
