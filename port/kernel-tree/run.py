@@ -119,6 +119,10 @@ GUESTS = {
         "return HF_LIKELY(hf_atomic64_try_cmpxchg_release(&l->word, &word, less));",
         "return HF_LIKELY(hf_atomic64_try_cmpxchg_release(&l->word, &word, word));"),
         expected=r"unexpected: .*(still in use|Busy inodes)"),
+    "mutant-lock-is-ignored": Guest(change=(
+        LOCKREF_C, "include/holdfast/lockref.h",
+        "return HF_LIKELY(((uint32_t)word & HF_DETAIL_LOCKREF_LOCK_BITS) == 0);", "return true;"),
+        expected=r"unexpected: .*"),
     "mutant-inc-of-0": Guest(change=(
         LKDTM_C, "include/holdfast/refcount.h", "return sum > i;", "return sum >= i;"), expected=r"REFCOUNT_INC_ZERO: "),
 }

@@ -7,6 +7,10 @@
  *   shared names  created, renamed and unlinked by all at once, so that each step may fail
  *   directories   made and removed by all, while others walk into them or stand in them
  *   passed files  go over a socket to the next process, unlinked before they arrive
+ *   rivals        one folder and absent names in it: looking up a name that is not cached takes the lock of
+ *                 the folder's lockref, while other processes get and put the folder by compare-and-swap
+ *   shrinking     the first process makes the kernel drop unused dentries: it kills them under their
+ *                 locks, while other processes look the same names up
  *
  * A step that fails in a way that it must not ends the process with a message.
  */
@@ -24,7 +28,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { HOT = 4, SHARED = 8, DIRECTORIES = 3, BATCH = 32 };
+enum { HOT = 4, SHARED = 8, DIRECTORIES = 3, BATCH = 32, RIVALS = 4 };
 
 static const char *folder;
 static unsigned int self;
@@ -208,6 +212,26 @@ static void take(int from)
 	must(!close(file), "close what was taken");
 }
 
+static void rivals(void)
+{
+	char directory[64], absent[64];
+	struct stat status;
+
+	path(directory, "hot");
+	path(absent, "hot/absent%u", self);
+	for (int i = 0; i < RIVALS; i++) {
+		must(stat(absent, &status) && errno == ENOENT, "miss an absent name");
+		must(!stat(directory, &status), "stat the folder of hot files");
+	}
+}
+
+static void shrink(void)
+{
+	int file = open("/proc/sys/vm/drop_caches", O_WRONLY);
+
+	must(file >= 0 && write(file, "2", 1) == 1 && !close(file), "shrink the caches");
+}
+
 static long work(int seconds, int to, int from)
 {
 	unsigned int seed = self + 1;
@@ -220,6 +244,9 @@ static long work(int seconds, int to, int from)
 
 			hot(random);
 			shared(random);
+			rivals();
+			if (self == 0)
+				shrink();
 			if (i % 4 == 0)
 				cold();
 			if (i % 4 == 1)
