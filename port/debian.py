@@ -1,7 +1,13 @@
 # SPDX-License-Identifier: MIT
-"""Debian's packages and an initramfs: what the runners of port/kernel and port/kernel-tree share."""
+"""Debian's kernels, its packages and an initramfs: what the runners of port/kernel and port/kernel-tree share."""
+import glob
+import gzip
 import os
+import shutil
 import subprocess
+
+# Debian's kernels: the name of the release that they are in.
+KERNELS = {"6.1": "bookworm", "6.12": "trixie"}
 
 
 class Unavailable(Exception):
@@ -48,8 +54,41 @@ def apt(build, *command, cwd=None, release):
     return done.stdout
 
 
-def cpio_entry(name, mode, data=b"", device=(0, 0)):
-    """One file of an initramfs ("newc")."""
-    fields = [0, mode, 0, 0, 1, 0, len(data), 0, 0, device[0], device[1], len(name) + 1, 0]
-    head = b"070701" + b"".join(b"%08X" % field for field in fields) + name.encode() + b"\0"
-    return head + b"\0" * (-len(head) % 4) + data + b"\0" * (-len(data) % 4)
+def unpack(build, folder, packages, release, excluded=()):
+    """Download these packages, and unpack each below folder/PROCESSOR."""
+    debs = os.path.join(folder, "debs")
+    for old in (debs, os.path.join(folder, "amd64"), os.path.join(folder, "arm64")):
+        shutil.rmtree(old, ignore_errors=True)
+    os.makedirs(debs)
+    apt(build, "apt-get", "-q", "download", *packages, cwd=debs, release=release)
+    for deb in glob.glob(os.path.join(debs, "*.deb")):
+        to = os.path.join(folder, "arm64" if deb.endswith("_arm64.deb") else "amd64")
+        os.makedirs(to, exist_ok=True)
+        with subprocess.Popen(["dpkg-deb", "--fsys-tarfile", deb], stdout=subprocess.PIPE) as tar:
+            subprocess.run(["tar", "-x", "-C", to, *["--exclude=" + path for path in excluded]],
+                           stdin=tar.stdout, check=True)
+        if tar.returncode != 0:
+            raise Unavailable("can't unpack " + deb)
+    shutil.rmtree(debs)
+
+
+def initramfs(path, root, files):
+    """An archive with busybox, which is below root, and these files: {name: its bytes, or its path}."""
+    busybox = next(filter(os.path.exists, (os.path.join(root, folder, "busybox")
+                                           for folder in ("bin", "usr/bin"))))
+
+    def entry(name, mode, data=b"", device=(0, 0)):
+        fields = [0, mode, 0, 0, 1, 0, len(data), 0, 0, device[0], device[1], len(name) + 1, 0]
+        head = b"070701" + b"".join(b"%08X" % field for field in fields) + name.encode() + b"\0"
+        out.write(head + b"\0" * (-len(head) % 4) + data + b"\0" * (-len(data) % 4))
+
+    with gzip.open(path, "wb", compresslevel=1) as out:
+        for folder in ("dev", "proc", "sys", "bin", "t", "e"):
+            entry(folder, 0o040755)
+        entry("dev/console", 0o020600, device=(5, 1))
+        for name, data in {"bin/busybox": busybox, **files}.items():
+            if isinstance(data, str):
+                with open(data, "rb") as file:
+                    data = file.read()
+            entry(name, 0o100755, data)
+        entry("TRAILER!!!", 0)

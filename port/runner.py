@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""What the ports' runners share: machines side by side, a flawed copy of the headers, the sum."""
+"""What the ports' runners share: emulators side by side, a flawed copy of the headers, the sum."""
 import concurrent.futures
 import os
 import re
 import shutil
+import subprocess
 import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -11,6 +12,23 @@ sys.path.insert(0, os.path.join(ROOT, "tests"))
 
 import ktap  # noqa: E402
 import mutation  # noqa: E402
+
+CANT_RUN = 77  # exit status: a program or a package is not here
+JOBS = str(os.cpu_count() or 1)
+
+
+def say(text):
+    print(text, flush=True)
+
+
+def chosen(port, names, known, programs):
+    """The names given, or else all known ones. None, after a line that says why, if a program is missing."""
+    if missing := [program for program in programs if not shutil.which(program)]:
+        say("SKIPPED %s: not here: %s" % (port, " ".join(missing)))
+        return None
+    if unknown := [name for name in names if name not in known]:
+        sys.exit("no such name: %s; there are: %s" % (" ".join(unknown), " ".join(known)))
+    return names or list(known)
 
 
 def each(run, names):
@@ -30,9 +48,42 @@ def mutate(folder, flaw):
     return folder
 
 
-def judge(console, documents):
-    """The verdict on what a machine's console shows."""
-    return ktap.judge(console, documents, console=True)
+def kbuild(log, *arguments):
+    """Runs make without the options of a make that called us. Raises if it fails or anything warns: objtool's
+    warnings are no errors to make."""
+    environment = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS")}
+    environment["KBUILD_BUILD_TIMESTAMP"] = "2026"  # else each build differs
+    done = subprocess.run(["make", "-j" + JOBS, *arguments], env=environment, stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    with open(log, "a", encoding="utf-8") as file:
+        file.write(done.stdout)
+    complaints = re.findall(r"^.*(?:[Ww]arning|[Ee]rror): .*", done.stdout, re.MULTILINE)
+    if done.returncode != 0 or complaints:
+        raise RuntimeError("does not build: " + ("; ".join(complaints[:5]) or done.stdout[-500:]))
+
+
+def emulate(command, log, limit, stop=None):
+    """Runs an emulator, for so many seconds at most. Returns (its console's lines, faults).
+
+    stop: called with the lines after each; true ends the emulator."""
+    lines = []
+    with open(log, "w", encoding="utf-8") as file, \
+            subprocess.Popen(["timeout", str(limit), *command], stdin=subprocess.DEVNULL,
+                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as emulator:
+        for line in emulator.stdout:
+            lines.append(line.decode("utf-8", "replace").replace("\r", "").rstrip("\n"))
+            file.write(lines[-1] + "\n")
+            if stop and stop(lines):
+                emulator.terminate()
+                return lines, []
+    if emulator.returncode == 124:
+        return lines, ["did not end in %d s" % limit]
+    return lines, ["exit status is %d" % emulator.returncode] if emulator.returncode else []
+
+
+def judge(lines, documents):
+    """The verdict on what a machine's console shows as KTAP."""
+    return ktap.judge("\n".join(lines), documents, console=True)
 
 
 class Sum:
@@ -41,31 +92,29 @@ class Sum:
     def __init__(self):
         self.passed = self.failed = 0
 
-    def say(self, text):
-        print(text, flush=True)
-
     def fault(self, name, text):
-        self.say("FAULT %s: %s" % (name, text))
+        say("FAULT %s: %s" % (name, text))
         self.failed += 1
 
-    def good(self, name, verdict):
-        """A machine on which all must pass. A case that was skipped is no case that passed."""
-        self.say("%s: %d cases passed, %d faults" % (name, len(verdict.passed), len(verdict.faults)))
+    def add(self, name, verdict, expected=None):
+        """A machine on which all must pass; or, if that is given, one that must fail in the expected way. A case
+        that was skipped is no case that passed."""
+        if expected:
+            found = re.search(expected, "\n".join(verdict.faults))
+            if found:
+                say("%s: caught: %s" % (name, found[0].splitlines()[0]))
+                self.passed += 1
+            else:
+                self.fault(name, "should fail by /%s/, but: %s" % (expected, verdict.faults[:5] or "passed"))
+            return
+        say("%s: %d cases passed, %d faults" % (name, len(verdict.passed), len(verdict.faults)))
         self.passed += len(verdict.passed)
         for skip in verdict.skipped:
-            self.say("SKIPPED %s: %s: %s" % (name, *skip))
-        for text in verdict.faults:
+            say("SKIPPED %s: %s: %s" % (name, *skip))
+        for text in verdict.faults[:20]:
             self.fault(name, text)
-
-    def mutant(self, name, verdict, expected):
-        """A machine that must fail in the way that is named."""
-        if re.search(expected, "\n".join(verdict.faults)):
-            self.say("%s: caught" % name)
-            self.passed += 1
-        else:
-            self.fault(name, "should fail by /%s/, but: %s" % (expected, verdict.faults or "passed"))
 
     def end(self):
         """Returns the exit status."""
-        self.say("%d passed, %d failed" % (self.passed, self.failed))
-        return 1 if self.failed else 0
+        say("%d passed, %d failed" % (self.passed, self.failed))
+        return 1 if self.failed else 0 if self.passed else CANT_RUN

@@ -12,7 +12,6 @@ A case that passed counts as one, a mutant that was caught too; the last line is
 import csv
 import os
 import re
-import shutil
 import subprocess
 import sys
 
@@ -142,24 +141,14 @@ def zephyr(name):
 
 
 def run(name):
-    """Build and run one. Returns (verdict, output)."""
+    """Build and run one. Returns (verdict, the console's lines)."""
     flags, documents, limit, mutation, _ = IMAGES[name]
     image = build(name, flags, mutation)
-    faults = []
-    with open(os.path.join(BUILD, name, "console.log"), "w+", encoding="utf-8",
-              errors="replace") as log:
-        try:
-            done = subprocess.run([QEMU, *MACHINE, "-kernel", image], stdin=subprocess.DEVNULL,
-                                  stdout=log, stderr=subprocess.STDOUT, timeout=limit, check=False)
-            if done.returncode != 0:
-                faults.append("exit status is %d" % done.returncode)
-        except subprocess.TimeoutExpired:
-            faults.append("did not end in %d s" % limit)
-        log.seek(0)
-        output = log.read()
-    verdict = runner.judge(output, documents)
+    lines, faults = runner.emulate([QEMU, *MACHINE, "-kernel", image],
+                                   os.path.join(BUILD, name, "console.log"), limit)
+    verdict = runner.judge(lines, documents)
     verdict.faults += faults
-    return verdict, output
+    return verdict, lines
 
 
 def published():
@@ -176,15 +165,15 @@ def published():
     return found
 
 
-def print_handoff(output):
+def print_handoff(lines):
     """The experiment's windows, with what was published beside them."""
     reference = published()
     print("Lock, increment, unlock. Emulated: the counts are checked, the times mean nothing; the "
           "order\nin which cores get the lock is the emulator's. Published: cycles a pair on four "
           "real cores.")
     print("%-14s%-8s%5s%44s%12s" % ("lock", "which", "cores", "pairs, core by core", "published"))
-    for match in re.finditer(r"^ok \d+ handoff\.(\w+)\.(own|shared)\.(\d) # pairs ([\d ]+) "
-                             r"variable", output, re.MULTILINE):
+    for match in filter(None, (re.match(r"ok \d+ handoff\.(\w+)\.(own|shared)\.(\d) # pairs ([\d ]+) variable",
+                                        line) for line in lines)):
         key = match[1], int(match[3]), match[2] == "shared"
         if key[1] == 1 and key[2]:
             key = match[1], 1, False
@@ -193,23 +182,17 @@ def print_handoff(output):
 
 
 def main(names):
-    if missing := [program for program in (CC, CXX, QEMU) if not shutil.which(program)]:
-        print("SKIPPED bare: not here: " + " ".join(missing))
-        return 77
-    if unknown := [name for name in names if name not in IMAGES]:
-        sys.exit("no such image: %s; there are: %s" % (" ".join(unknown), " ".join(IMAGES)))
+    wanted = runner.chosen("bare", names, IMAGES, (CC, CXX, QEMU))
+    if not wanted:
+        return runner.CANT_RUN
     total = runner.Sum()
-    for name, (verdict, output) in runner.each(run, names or list(IMAGES)):
-        expected = IMAGES[name][4]
-        if expected is None:
-            total.good(name, verdict)
-            if name == "plain":
-                print_handoff(output)
-        else:
-            total.mutant(name, verdict, expected)
+    for name, (verdict, lines) in runner.each(run, wanted):
+        total.add(name, verdict, IMAGES[name][4])
+        if name == "plain":
+            print_handoff(lines)
     if not names:
         passed, faults = zephyr("zephyr-flags")
-        total.say("zephyr-flags: %d compiled, %d faults" % (len(passed), len(faults)))
+        runner.say("zephyr-flags: %d compiled, %d faults" % (len(passed), len(faults)))
         total.passed += len(passed)
         for fault in faults:
             total.fault("zephyr-flags", "does not compile: " + fault)

@@ -3,12 +3,12 @@
 """Build Debian's kernel with Holdfast's refcount and lockref in place of its own, boot it, and judge it.
 
     run.py              6.1 with Holdfast, and mutants: what `make test` runs
-    run.py --all        that, and all other guests; then the table of instructions
+    run.py --all        all of GUESTS, then the table of instructions: `make kernel-tree`
     run.py GUEST...     these
     run.py --into TREE  put Holdfast into a kernel's tree of your own, and do nothing else
 
-Needs an x86-64 Debian. The sources of Debian 12's kernel, and busybox, come from Debian's mirror as packages and are
-unpacked below build/kernel-tree; nothing is installed and nothing needs root.
+Needs an x86-64 Debian. The sources of the kernels of Debian 12 and 13, and busybox, come from Debian's mirror as
+packages and are unpacked below build/kernel-tree; nothing is installed and nothing needs root.
 A guest is good if each of LKDTM's REFCOUNT cases gives the verdict of the table below, with one warning; if storm.c
 ends well on tmpfs and on ext2, each is unmounted cleanly, and the kernel complains of nothing else.
 A mutant must be caught, in the way that is named beside it.
@@ -30,13 +30,12 @@ ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path.insert(0, os.path.dirname(HERE))
 
 import runner  # noqa: E402
-from debian import Unavailable, apt, cpio_entry  # noqa: E402
+from debian import KERNELS, Unavailable, apt, initramfs, unpack  # noqa: E402
+from runner import CANT_RUN, say  # noqa: E402
 
 BUILD = os.path.join(ROOT, "build", "kernel-tree")
-KERNELS = {"6.1": "bookworm"}  # Debian's release
 LIMIT = 900  # seconds for one guest: one minute of two processors
 STORM = 3  # seconds of each of the three storms
-JOBS = str(os.cpu_count() or 1)
 
 # What the kernel's own files are replaced by, and what of Holdfast the overlay needs.
 REPLACED = ("include/linux/refcount.h", "include/linux/lockref.h", "lib/refcount.c", "lib/lockref.c")
@@ -88,58 +87,62 @@ COMPLAINT = re.compile(r"WARNING|\bBUG\b|Oops|Kernel panic|general protection|Un
                        r"blocked for more|scheduling while atomic|imbalance|possible recursive|possible circular|"
                        r"inconsistent lock|Busy inodes|still in use|FAILED|refcount_t:|holdfast:|suspicious RCU")
 
-LOCKREF_C = "lib/lockref.c"
-LKDTM_C = "drivers/misc/lkdtm/refcount.c"
-
 
 def variant(name):
     """lib/lockref.c with one of the lab's lockrefs."""
-    return (LOCKREF_C, LOCKREF_C, "#include <holdfast/lockref.h>\n",
+    return ("lib/lockref.c", "#include <holdfast/lockref.h>\n",
             '#include <holdfast/lockref.h>\n#define LAB_LOCKREF_%s\n#include "%s"\n'
             % (name, os.path.join(ROOT, "lab", "variants", "in_place.h")))
 
 
 class Guest:
-    """kernel: of Debian; overlay: with Holdfast; config: more of it; change: (file to compile again, file that is
-    changed, text, other text, and so on); expected: how a mutant must fail."""
+    """kernel: of Debian; overlay: with Holdfast; config: options besides kernel.config's; change: (file of the tree,
+    text, other text, and so on); expected: how a mutant must fail."""
 
     def __init__(self, kernel="6.1", overlay=True, config=(), change=None, expected=None):
         self.kernel, self.overlay, self.config = kernel, overlay, config
         self.change, self.expected = change, expected
 
-    def name(self):
-        """Of the folder that it is built in. One with a change is built in that of the one without."""
-        return "-".join([self.kernel, "holdfast" if self.overlay else "stock", *(["debug"] if self.config else [])])
+    def folder(self):
+        """That it is built in. One with a change is built in that of the one without."""
+        return os.path.join(BUILD, "-".join(["build", self.kernel, "holdfast" if self.overlay else "stock",
+                                             *(["debug"] if self.config else [])]))
 
 
+# What `make test` runs.
 GUESTS = {
     "holdfast": Guest(),
     "mutant-put-drops-nothing": Guest(change=(
-        LOCKREF_C, "include/holdfast/lockref.h",
-        "return HF_LIKELY(hf_atomic64_try_cmpxchg_release(&l->word, &word, less));",
+        "include/holdfast/lockref.h", "return HF_LIKELY(hf_atomic64_try_cmpxchg_release(&l->word, &word, less));",
         "return HF_LIKELY(hf_atomic64_try_cmpxchg_release(&l->word, &word, word));"),
         expected=r"unexpected: .*(still in use|Busy inodes)"),
+    # A count that one process changes under the lock, and another without it, is lost: a dentry is never freed, or
+    # is freed while it is in use. Which of the two comes first is chance.
     "mutant-lock-is-ignored": Guest(change=(
-        LOCKREF_C, "include/holdfast/lockref.h",
-        "return HF_LIKELY(((uint32_t)word & HF_DETAIL_LOCKREF_LOCK_BITS) == 0);", "return true;"),
-        expected=r"unexpected: .*"),
+        "include/holdfast/lockref.h", "return HF_LIKELY(((uint32_t)word & HF_DETAIL_LOCKREF_LOCK_BITS) == 0);",
+        "return true;"),
+        expected=r"unexpected: .*(still in use|Busy inodes|NULL pointer|general protection|BUG at|"
+                 r"(dentry_free|dput|dentry_kill)\+|lockup|stall)"),
     "mutant-inc-of-0": Guest(change=(
-        LKDTM_C, "include/holdfast/refcount.h", "return sum > i;", "return sum >= i;"), expected=r"REFCOUNT_INC_ZERO: "),
+        "include/holdfast/refcount.h", "return sum > i;", "return sum >= i;"), expected=r"REFCOUNT_INC_ZERO: "),
 }
+# Makes a spinlock larger than four bytes, so that lib/lockref.c takes the lock in each operation.
+LOCKDEP = ("PREEMPT", "PROVE_LOCKING", "DEBUG_ATOMIC_SLEEP", "DEBUG_LIST")
 MORE = {
     "stock": Guest(overlay=False),
     "unbounded": Guest(change=variant("unbounded")),
     "locked": Guest(change=variant("locked")),
+    "lockdep": Guest(config=LOCKDEP),
+    "6.12": Guest(kernel="6.12"),
 }
 # The table of instructions: rows.
 COUNTED = ("stock", "holdfast", "unbounded", "locked")
+# Kbuild does not see that a header with #pragma GCC system_header has changed. These files are compiled for each
+# guest: a change is in one of them, or in a header whose misuse they would show.
+COMPILED_AGAIN = ("lib/lockref.c", "drivers/misc/lkdtm/refcount.c")
 
 
 # ---- Sources -------------------------------------------------------------------------------------
-
-def say(text):
-    print(text, flush=True)
-
 
 def fetch(kernel):
     """Download the sources and busybox, and unpack what is needed. What is there already stays."""
@@ -149,13 +152,9 @@ def fetch(kernel):
     say("fetching the sources of Debian's Linux %s (140 MB) ..." % kernel)
     shutil.rmtree(folder, ignore_errors=True)
     os.makedirs(folder)
-    release = KERNELS[kernel]
-    apt(BUILD, "apt-get", "-q", "update", release=release)
-    apt(BUILD, "apt-get", "-q", "download", "linux-source-" + kernel, "busybox-static:amd64", cwd=folder,
-        release=release)
-    for deb in glob.glob(os.path.join(folder, "*.deb")):
-        subprocess.run(["dpkg-deb", "-x", deb, folder], check=True)
-    archive = glob.glob(os.path.join(folder, "usr", "src", "linux-source-*.tar.xz"))[0]
+    apt(BUILD, "apt-get", "-q", "update", release=KERNELS[kernel])
+    unpack(BUILD, folder, ["linux-source-" + kernel, "busybox-static:amd64"], KERNELS[kernel])
+    archive = glob.glob(os.path.join(folder, "amd64", "usr", "src", "linux-source-*.tar.xz"))[0]
     top = "linux-source-" + kernel
     excluded = ["%s/%s" % (top, path) for path in
                 NOT_UNPACKED + ["drivers/%s/*.[chS]" % driver for driver in NO_SOURCES]]
@@ -166,8 +165,7 @@ def fetch(kernel):
         empty = os.path.join(folder, "stock", "arch", processor, "crypto")
         os.makedirs(empty, exist_ok=True)
         open(os.path.join(empty, "Kconfig"), "w", encoding="utf-8").close()
-    for path in [archive, *glob.glob(os.path.join(folder, "*.deb"))]:
-        os.remove(path)
+    os.remove(archive)
     open(os.path.join(folder, "ready"), "w", encoding="utf-8").close()
     return folder
 
@@ -217,89 +215,54 @@ def digest(guest):
 
 # ---- Kernels -------------------------------------------------------------------------------------
 
-def make(tree, out, log, *targets):
+def make(tree, out, *targets):
     """Kbuild. Raises if it fails or warns."""
     compiler = "ccache gcc" if shutil.which("ccache") else "gcc"
-    environment = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS")}
-    environment.setdefault("CCACHE_DIR", os.path.expanduser("~/.cache/ccache"))
-    environment["KBUILD_BUILD_TIMESTAMP"] = "2026"  # else each build differs
-    done = subprocess.run(["make", "-j" + JOBS, "-C", tree, "O=" + out, "ARCH=x86_64", "CC=" + compiler, *targets],
-                          env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
-    with open(log, "a", encoding="utf-8") as file:
-        file.write(done.stdout + done.stderr)
-    complaints = re.findall(r"^.*(?:[Ww]arning|[Ee]rror): .*", done.stdout + done.stderr, re.MULTILINE)
-    if done.returncode != 0 or complaints:
-        raise RuntimeError("does not build: " + ("; ".join(complaints[:5]) or (done.stdout + done.stderr)[-500:]))
+    os.environ.setdefault("CCACHE_DIR", os.path.expanduser("~/.cache/ccache"))
+    runner.kbuild(os.path.join(out, "build.log"), "-C", tree, "O=" + out, "ARCH=x86_64", "CC=" + compiler, *targets)
+
+
+def configure(guest, tree, out):
+    """Makes the guest's configuration, in an empty folder."""
+    shutil.rmtree(out, ignore_errors=True)
+    os.makedirs(out)
+    with open(os.path.join(HERE, "kernel.config"), encoding="utf-8") as file:
+        wanted = file.read() + "".join("CONFIG_%s=y\n" % name for name in guest.config)
+    config = os.path.join(out, "all.config")
+    with open(config, "w", encoding="utf-8") as file:
+        file.write(wanted)
+    make(tree, out, "KCONFIG_ALLCONFIG=" + config, "allnoconfig")
+    with open(os.path.join(out, ".config"), encoding="utf-8") as file:
+        there = file.read().splitlines()
+    if missing := [line for line in wanted.splitlines() if line.startswith("CONFIG_") and line not in there]:
+        raise RuntimeError("this kernel has no " + " ".join(missing))
 
 
 def build(guest):
-    """Builds the guest's kernel without its change. Returns (tree, folder of the build)."""
-    folder = fetch(guest.kernel)
+    """Returns the guest's kernel. It is built from nothing if what it is made of has changed."""
+    folder, out = fetch(guest.kernel), guest.folder()
     tree = os.path.join(folder, "holdfast" if guest.overlay else "stock")
-    out = os.path.join(BUILD, "build-" + guest.name())
-    stamp = os.path.join(out, "built-of")
-    wanted = digest(guest)
-    if os.path.exists(stamp):
-        with open(stamp, encoding="utf-8") as file:
-            if file.read() == wanted:
-                return tree, out
-    say("building Linux %s, %s ..." % (guest.kernel, guest.name()))
     start = time.monotonic()
-    # From nothing: Kbuild does not see that a header with #pragma GCC system_header has changed.
-    shutil.rmtree(out, ignore_errors=True)
-    os.makedirs(out)
     if guest.overlay:
         if not os.path.exists(tree):
             subprocess.run(["cp", "-al", os.path.join(folder, "stock"), tree], check=True)
-        put_into(tree)
-    config = os.path.join(out, "all.config")
-    with open(os.path.join(HERE, "kernel.config"), encoding="utf-8") as file, open(config, "w", encoding="utf-8") as to:
-        to.write(file.read() + "".join("CONFIG_%s=y\n" % name for name in guest.config))
-    log = os.path.join(out, "build.log")
-    make(tree, out, log, "KCONFIG_ALLCONFIG=" + config, "allnoconfig")
-    with open(os.path.join(out, ".config"), encoding="utf-8") as file:
-        there = file.read()
-    missing = [name for name in re.findall(r"^(CONFIG_\w+=.*)", open(config, encoding="utf-8").read(), re.MULTILINE)
-               if name not in there]
-    if missing:
-        raise RuntimeError("this kernel has no " + " ".join(missing))
-    make(tree, out, log, "bzImage")
-    with open(stamp, "w", encoding="utf-8") as file:
-        file.write(wanted)
-    say("built in %d s" % (time.monotonic() - start))
-    return tree, out
-
-
-def kernel_image(label, guest):
-    """The guest's kernel. A changed file keeps its time, and only the file that is named is compiled again."""
-    tree, out = build(guest)
-    image = os.path.join(out, "arch", "x86", "boot", "bzImage")
-    target = os.path.join(BUILD, "guests", label, "bzImage")
-    os.makedirs(os.path.dirname(target), exist_ok=True)
-    if not guest.change:
-        shutil.copy(image, target)
-        return target
-    source, changed, *swaps = guest.change
-    path = os.path.join(tree, changed)
-    status = os.stat(path)
-    with open(path, encoding="utf-8") as file:
-        text = file.read()
-    log = os.path.join(out, "build.log")
-    source = os.path.join(tree, source)
-    try:
+        put_into(tree)  # and so what the guest before had changed is as it was
+    stamp, wanted = os.path.join(out, "built-of"), digest(guest)
+    if not os.path.exists(stamp) or open(stamp, encoding="utf-8").read() != wanted:
+        say("building Linux %s, %s ..." % (guest.kernel, os.path.basename(out)))
+        configure(guest, tree, out)
+        make(tree, out, "bzImage")
+        with open(stamp, "w", encoding="utf-8") as file:
+            file.write(wanted)
+        say("built in %d s" % (time.monotonic() - start))
+    if guest.change:
+        changed, *swaps = guest.change
         for before, after in zip(swaps[::2], swaps[1::2]):
-            runner.mutation.edit(path, runner.mutation.swap(before, after))
-        os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
-        os.utime(source)
-        make(tree, out, log, "bzImage")
-        shutil.copy(image, target)
-    finally:
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(text)
-        os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
-        os.utime(source)
-    make(tree, out, log, "bzImage")
-    return target
+            runner.mutation.edit(os.path.join(tree, changed), runner.mutation.swap(before, after))
+    for path in COMPILED_AGAIN if guest.overlay else ():
+        os.utime(os.path.join(tree, path))
+    make(tree, out, "bzImage")
+    return os.path.join(out, "arch", "x86", "boot", "bzImage")
 
 
 # ---- Guests --------------------------------------------------------------------------------------
@@ -312,56 +275,32 @@ def program(folder, name):
     return path
 
 
-def initramfs(label, kernel, *programs):
-    """An archive with init, busybox, an empty ext2 and these programs."""
-    guest = os.path.join(BUILD, "guests", label)
-    path, ext2 = os.path.join(guest, "initramfs.gz"), os.path.join(guest, "ext2")
+def archive(label, kernel, name):
+    """The guest's files: init, busybox, an empty ext2 and this program. Returns the path."""
+    folder = os.path.join(BUILD, "guests", label)
+    path, ext2 = os.path.join(folder, "initramfs.gz"), os.path.join(folder, "ext2")
     with open(ext2, "wb") as file:
         file.truncate(16 << 20)
-    subprocess.run([shutil.which("mke2fs") or "/sbin/mke2fs", "-q", "-F", "-t", "ext2", "-b", "4096", ext2],
-                   check=True)
-    files = {"init": os.path.join(HERE, "init"),
-             "bin/busybox": next(filter(os.path.exists, (os.path.join(BUILD, kernel, folder, "busybox")
-                                                         for folder in ("bin", "usr/bin"))))}
-    files.update((name, program(guest, name)) for name in programs)
-    with gzip.open(path, "wb", compresslevel=1) as out:
-        for folder in ("dev", "proc", "sys", "bin", "t", "e"):
-            out.write(cpio_entry(folder, 0o040755))
-        out.write(cpio_entry("dev/console", 0o020600, device=(5, 1)))
-        for name, source in files.items():
-            with open(source, "rb") as file:
-                out.write(cpio_entry(name, 0o100755, file.read()))
-        with open(ext2, "rb") as file:
-            out.write(cpio_entry("ext2.gz", 0o100644, gzip.compress(file.read(), 1)))
-        out.write(cpio_entry("TRAILER!!!", 0))
+    subprocess.run(["mke2fs", "-q", "-F", "-t", "ext2", "-b", "4096", ext2], check=True)
+    with open(ext2, "rb") as file:
+        empty = gzip.compress(file.read(), 1)
+    initramfs(path, os.path.join(BUILD, kernel, "amd64"),
+              {"init": os.path.join(HERE, "init"), name: program(folder, name), "ext2.gz": empty})
     return path
 
 
-def boot(label, image, archive, machine, log="console.log", stop=None):
-    """Returns the console's lines. `stop`: one that matches ends the machine."""
+def boot(label, image, files, machine, log="console.log", stop=None):
+    """Returns (the console's lines, faults)."""
     command = ["qemu-system-x86_64", "-cpu", "max", *machine, "-m", "512", "-display", "none", "-serial", "stdio",
-               "-monitor", "none", "-nodefaults", "-no-reboot", "-kernel", image, "-initrd", archive,
+               "-monitor", "none", "-nodefaults", "-no-reboot", "-kernel", image, "-initrd", files,
                # x86-64 panics where the timer does not tick in time, as in an emulator on a busy host.
                "-append", "console=ttyS0 panic=-1 oops=panic printk.time=0 no_timer_check STORM=%d" % STORM]
-    lines, end = [], time.monotonic() + LIMIT
-    with open(os.path.join(BUILD, "guests", label, log), "w", encoding="utf-8") as file, \
-            subprocess.Popen(["timeout", str(LIMIT), *command], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                             stderr=subprocess.STDOUT, text=True, errors="replace") as guest:
-        for line in guest.stdout:
-            lines.append(line.strip("\r\n"))
-            file.write(lines[-1] + "\n")
-            if stop and stop(lines):
-                guest.terminate()
-                break
-    if time.monotonic() >= end:
-        lines.append("did not end in %d s" % LIMIT)
-    return lines
+    return runner.emulate(command, os.path.join(BUILD, "guests", label, log), LIMIT, stop)
 
 
 def judge(lines, ours):
-    """(what passed, faults) of a console. ours: the reports are Holdfast's; else the kernel's own."""
-    passed, faults, found, counts = 0, [], {}, dict.fromkeys(LINES, 0)
-    case = None
+    """The verdict on a console. ours: the reports are Holdfast's; else the kernel's own."""
+    verdict, found, counts, case = runner.ktap.Verdict(), {}, dict.fromkeys(LINES, 0), None
     for line in lines:
         if match := re.match(r"CASE (\w+)", line):
             case = found.setdefault(match[1], ([], []))
@@ -373,23 +312,22 @@ def judge(lines, ours):
         elif case and (match := re.match(r"holdfast: 0x\w+: (.*)" if ours else r"refcount_t: (.*)", line)):
             case[0].append(match[1])
         elif COMPLAINT.search(line) and not (case and line.startswith("WARNING: ")):
-            faults.append("unexpected: " + line)
+            verdict.faults.append("unexpected: " + line)
         for pattern in LINES:
             counts[pattern] += bool(re.fullmatch(pattern, line))
     for name, (report, verdicts) in CASES.items():
         reports, said = found.pop(name, ([], []))
         if len(reports) == 1 and (not ours or reports[0].startswith(report)) and said == verdicts:
-            passed += 1
+            verdict.passed.append(name)
         else:
-            faults.append("%s: reported %s, verdicts %s" % (name, reports, said))
-    faults += ["%s: there is no such case in the table" % name for name in found]
+            verdict.faults.append("%s: reported %s, verdicts %s" % (name, reports, said))
+    verdict.faults += ["%s: there is no such case in the table" % name for name in found]
     for pattern, wanted in LINES.items():
         if counts[pattern] == wanted:
-            passed += 1
+            verdict.passed.append(pattern)
         else:
-            faults.append("%d lines, not %d: %s" % (counts[pattern], wanted, pattern))
-    faults += [line for line in lines[-1:] if line.startswith("did not end")]
-    return passed, faults
+            verdict.faults.append("%d lines, not %d: %s" % (counts[pattern], wanted, pattern))
+    return verdict
 
 
 SMP = ["-accel", "tcg,thread=multi", "-smp", "4,sockets=4,cores=1,threads=1"]
@@ -401,78 +339,65 @@ def stop_mutant(lines):
     return after and COMPLAINT.search(lines[-1]) and not lines[-1].startswith("lkdtm")
 
 
-def run(label, guest, total):
+def run(label, guest):
+    """Build and boot one. Returns the verdict."""
+    folder = os.path.join(BUILD, "guests", label)
+    os.makedirs(folder, exist_ok=True)
     try:
-        image = kernel_image(label, guest)
+        image = shutil.copy(build(guest), folder)
     except RuntimeError as fault:
-        total.fault(label, fault)
-        return
-    archive = initramfs(label, guest.kernel, "storm")
-    start = time.monotonic()
-    lines = boot(label, image, archive, SMP, stop=stop_mutant if guest.expected else None)
-    passed, faults = judge(lines, guest.overlay)
-    if guest.expected is None:
-        say("%s: %d passed, %d faults, in %d s" % (label, passed, len(faults), time.monotonic() - start))
-        total.passed += passed
-        for fault in faults[:20]:
-            total.fault(label, fault)
-        return
-    found = next((fault for fault in faults if re.search(guest.expected, fault)), None)
-    if found:
-        say("%s: caught: %s" % (label, found))
-        total.passed += 1
-    else:
-        total.fault(label, "should fail by /%s/, but: %s" % (guest.expected, faults[:5] or "passed"))
+        verdict = runner.ktap.Verdict()
+        verdict.faults = [str(fault)]
+        return verdict
+    lines, faults = boot(label, image, archive(label, guest.kernel, "storm"), SMP,
+                         stop=stop_mutant if guest.expected else None)
+    verdict = judge(lines, guest.overlay)
+    verdict.faults += faults
+    return verdict
 
 
 def count(total):
-    """The instructions of the hot path, one row a guest. The table of docs/kernel-tree.md is from this."""
+    """The instructions of the hot path, one row a guest. The table of docs/guide/kernel-tree.md is from this."""
     for label in COUNTED:
         image = os.path.join(BUILD, "guests", label, "bzImage")
-        if not os.path.exists(image):
-            continue
-        archive = initramfs(label, "6.1", "openclose")
-        lines = boot(label, image, archive, ["-accel", "tcg,thread=single", "-icount", "shift=0,sleep=off",
-                                             "-smp", "1"], "console-instructions.log")
-        found = [match.groups() for match in
-                 (re.fullmatch(r"INSTRUCTIONS (.+) (\d+)", line) for line in lines) if match]
-        if len(found) == 3:
+        lines, faults = boot(label, image, archive(label, "6.1", "openclose"),
+                             ["-accel", "tcg,thread=single", "-icount", "shift=0,sleep=off", "-smp", "1"],
+                             "console-instructions.log")
+        found = [line.split(" ", 1)[1] for line in lines if re.fullmatch(r"INSTRUCTIONS .+ \d+", line)]
+        if len(found) == 3 and not faults:
             total.passed += 1
-            say("    %-12s %s" % (label, ", ".join("%s %s" % row for row in found)))
+            say("    %-12s %s" % (label, ", ".join(found)))
         else:
-            total.fault(label, "no instructions were counted: %s" % lines[-3:])
+            total.fault(label, "no instructions were counted: %s" % (faults + lines[-3:]))
 
 
 def main(names):
     if names[:1] == ["--into"] and len(names) == 2:
         put_into(names[1])
         return 0
-    everything = names == ["--all"]
-    known = {**GUESTS, **MORE}
     if platform.machine() != "x86_64":
         say("SKIPPED kernel-tree: the kernel is built for x86-64, this is " + platform.machine())
-        return 77
-    programs = ["make", "gcc", "flex", "bison", "bc", "xz", "qemu-system-x86_64", "apt-get", "dpkg-deb"]
-    missing = [name for name in programs if not shutil.which(name)]
-    missing += [] if shutil.which("mke2fs") or os.path.exists("/sbin/mke2fs") else ["mke2fs"]
-    missing += [] if os.path.exists("/usr/include/libelf.h") else ["libelf-dev"]
-    if missing:
-        say("SKIPPED kernel-tree: not here: " + " ".join(missing))
-        return 77
-    names = list(known if everything else GUESTS) if everything or not names else names
-    if unknown := [name for name in names if name not in known]:
-        sys.exit("no such guest: %s; there are: %s" % (" ".join(unknown), " ".join(known)))
+        return CANT_RUN
+    if not os.path.exists("/usr/include/libelf.h"):
+        say("SKIPPED kernel-tree: not here: libelf-dev")
+        return CANT_RUN
+    os.environ["PATH"] += ":/usr/sbin:/sbin"  # mke2fs
+    known = {**GUESTS, **MORE}
+    everything = names == ["--all"]
+    names = runner.chosen("kernel-tree", list(known if everything else names or GUESTS), known,
+                          ["make", "gcc", "flex", "bison", "bc", "xz", "mke2fs", "qemu-system-x86_64", "apt-get",
+                           "dpkg-deb"])
+    if not names:
+        return CANT_RUN
     total = runner.Sum()
     os.makedirs(BUILD, exist_ok=True)
     for name in names:
         try:
-            run(name, known[name], total)
+            total.add(name, run(name, known[name]), known[name].expected)
         except Unavailable as why:
             say("SKIPPED %s: %s" % (name, why))
-    if everything:
+    if everything and total.passed:
         count(total)
-    if not total.passed and not total.failed:
-        return 77
     return total.end()
 
 

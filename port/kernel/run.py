@@ -14,7 +14,6 @@ A case that passed counts as one, a mutant that was caught too; the last line is
 Exits with 1 if anything failed, with 77 if a program or a package can't be had.
 """
 import glob
-import gzip
 import os
 import platform
 import re
@@ -27,10 +26,9 @@ ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path.insert(0, os.path.dirname(HERE))
 
 import runner  # noqa: E402
-from debian import Unavailable, apt, cpio_entry, system  # noqa: E402
+from debian import KERNELS, Unavailable, apt, initramfs, system, unpack  # noqa: E402
+from runner import CANT_RUN, say  # noqa: E402
 
-# Debian's kernels: the name of the release that they are in.
-KERNELS = {"6.1": "bookworm", "6.12": "trixie"}
 COMPILERS = ("gcc-14", "gcc-13", "gcc-12")  # which build modules for them
 BUILD = None  # a folder for each kernel: set by main()
 LIMIT = 240  # seconds for one guest: it needs fifteen
@@ -38,7 +36,6 @@ LIMIT = 240  # seconds for one guest: it needs fifteen
 # QEMU 10 has not been seen to do so.
 BOOTS = 6
 BEGUN = "KTAP version 1"  # what the module prints first
-JOBS = str(os.cpu_count() or 1)
 
 
 class Processor:
@@ -101,10 +98,6 @@ GUESTS = {
 
 # ---- Packages ------------------------------------------------------------------------------------
 
-def say(text):
-    print(text, flush=True)
-
-
 def fetch(kernel, cpus):
     """Download and unpack; what is there already stays. Returns its version, as 6.1.0-N."""
     done = os.path.join(BUILD, "version")
@@ -121,10 +114,6 @@ def fetch(kernel, cpus):
     if not match:
         raise Unavailable("no linux-headers-cloud-amd64 of " + kernel)
     version = match[1]
-    debs = os.path.join(BUILD, "debs")
-    for folder in (debs, os.path.join(BUILD, "root")):
-        shutil.rmtree(folder, ignore_errors=True)
-    os.makedirs(debs)
     tools = "linux-kbuild-" + (kernel if kernel == "6.1" else version)
     packages = ["linux-headers-%s-common" % version, tools]
     if release != system():
@@ -132,18 +121,8 @@ def fetch(kernel, cpus):
     for cpu in cpus:
         packages += ["linux-image-%s-cloud-%s-unsigned:%s" % (version, cpu, cpu),
                      "linux-headers-%s-cloud-%s:%s" % (version, cpu, cpu), "busybox-static:" + cpu]
-    apt(BUILD, "apt-get", "-q", "download", *packages, cwd=debs, release=release)
-    for deb in glob.glob(os.path.join(debs, "*.deb")):
-        # The image's modules, 200 MB of them, are not needed.
-        cpu = "arm64" if deb.endswith("_arm64.deb") else "amd64"
-        root = os.path.join(BUILD, "root", cpu)
-        os.makedirs(root, exist_ok=True)
-        with subprocess.Popen(["dpkg-deb", "--fsys-tarfile", deb], stdout=subprocess.PIPE) as tar:
-            subprocess.run(["tar", "-x", "-C", root, "--exclude=./lib/modules",
-                            "--exclude=./usr/lib/modules"], stdin=tar.stdout,
-                           check=True)
-        if tar.returncode != 0:
-            raise Unavailable("can't unpack " + deb)
+    # The image's modules, 200 MB of them, are not needed.
+    unpack(BUILD, os.path.join(BUILD, "root"), packages, release, ["./lib/modules", "./usr/lib/modules"])
     # Headers name each other by where they would be installed, and arm64's want tools that run here.
     common = os.path.join(BUILD, "root", "amd64", "usr", "src", "linux-headers-%s-common" % version)
     for cpu in cpus:
@@ -156,7 +135,6 @@ def fetch(kernel, cpus):
         os.symlink(os.path.join(BUILD, "root", "amd64", "usr", "lib", tools), link)
     if release != system():
         with_own_libraries(os.path.join(BUILD, "root", "amd64"), "usr/lib/" + tools)
-    shutil.rmtree(debs)
     with open(done, "w", encoding="utf-8") as text:
         text.write("%s %s\n" % (version, " ".join(cpus)))
     return version
@@ -217,7 +195,7 @@ def build(name, version):
             wrap(folder, "battery_" + os.path.basename(source), source)
     shutil.copy(os.path.join(HERE, "Kbuild"), folder)
     cpu = PROCESSORS[processor]
-    command = ["make", "-j" + JOBS, "-C", headers_of(version, processor[:5]), "M=" + folder,
+    command = ["-C", headers_of(version, processor[:5]), "M=" + folder,
                "ARCH=" + cpu.kernel, "HF_ROOT=" + ROOT, "HF_INCLUDE=" + include,
                "HF_FLAGS=" + " ".join(flags)]
     if cpu.cross:
@@ -229,19 +207,11 @@ def build(name, version):
         command.append("CONFIG_CC_HAS_MIN_FUNCTION_ALIGNMENT=")  # an option that is gcc 14's
     if "-DKERNEL_BATTERY=0" in flags:
         command.append("HF_BATTERY=0")
-    environment = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS")}
-    done = subprocess.run([*command, "modules"], env=environment, stdin=subprocess.DEVNULL,
-                          capture_output=True, text=True, check=False)
-    with open(os.path.join(folder, "build.log"), "w", encoding="utf-8") as log:
-        log.write(done.stdout + done.stderr)
-    # objtool's complaints are not errors to make, but they are to us.
-    complaints = re.findall(r"^.*(?:warning|error): .*", done.stdout + done.stderr, re.MULTILINE)
-    if done.returncode != 0 or complaints:
-        raise RuntimeError("does not build: " + ("; ".join(complaints[:5]) or done.stderr[-500:]))
+    runner.kbuild(os.path.join(folder, "build.log"), *command, "modules")
     return os.path.join(folder, "holdfast_test.ko")
 
 
-INIT = """#!/bin/busybox sh
+INIT = b"""#!/bin/busybox sh
 /bin/busybox mount -t proc proc /proc
 /bin/busybox dmesg -n 7
 /bin/busybox insmod /holdfast_test.ko || echo "Bail out! insmod failed"
@@ -250,29 +220,10 @@ INIT = """#!/bin/busybox sh
 """
 
 
-def initramfs(path, module, processor):
-    root = os.path.join(BUILD, "root", processor[:5])
-    path_of = next(filter(os.path.exists, (os.path.join(root, folder, "busybox")
-                                           for folder in ("bin", "usr/bin"))))
-    with open(path_of, "rb") as file:
-        busybox = file.read()
-    with open(module, "rb") as file:
-        code = file.read()
-    with gzip.open(path, "wb", compresslevel=1) as out:
-        for folder in ("dev", "proc", "bin"):
-            out.write(cpio_entry(folder, 0o040755))
-        out.write(cpio_entry("dev/console", 0o020600, device=(5, 1)))
-        out.write(cpio_entry("bin/busybox", 0o100755, busybox))
-        out.write(cpio_entry("holdfast_test.ko", 0o100644, code))
-        out.write(cpio_entry("init", 0o100755, INIT.encode()))
-        out.write(cpio_entry("TRAILER!!!", 0))
-
-
-def unexpected(text):
+def unexpected(lines):
     """What the kernel complained of without having been asked to."""
     faults = []
-    announced = re.findall(r"^# holdfast: expect (.*)", text, re.MULTILINE)
-    lines = text.splitlines()
+    announced = re.findall(r"^# holdfast: expect (.*)", "\n".join(lines), re.MULTILINE)
     for number, line in enumerate(lines):
         if re.match(r"WARNING: ", line):
             text_of_it = lines[number - 1]  # a warning's text is the line above it
@@ -287,34 +238,18 @@ def unexpected(text):
     return faults + ["not said: " + words for words in announced]
 
 
-def boot(name, command):
-    """Returns (what went wrong with the machine, what its console shows)."""
-    faults = []
-    with open(os.path.join(BUILD, name, "console.log"), "w+", encoding="utf-8",
-              errors="replace") as log:
-        try:
-            done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=log,
-                                  stderr=subprocess.STDOUT, timeout=LIMIT, check=False)
-            if done.returncode != 0:
-                faults.append("QEMU's exit status is %d" % done.returncode)
-        except subprocess.TimeoutExpired:
-            faults.append("did not end in %d s" % LIMIT)
-        log.seek(0)
-        return faults, log.read().replace("\r", "")
-
-
 def run(name, version):
-    """Build and boot one. Returns (verdict, output)."""
+    """Build and boot one. Returns (verdict, the console's lines)."""
     processor, _, documents, _, _ = GUESTS[name]
     cpu = PROCESSORS[processor]
     try:
         module = build(name, version)
     except RuntimeError as fault:
-        verdict = runner.judge("", documents)
+        verdict = runner.judge([], documents)
         verdict.faults = [str(fault)]
-        return verdict, ""
+        return verdict, []
     archive = os.path.join(BUILD, name, "initramfs.gz")
-    initramfs(archive, module, processor)
+    initramfs(archive, os.path.join(BUILD, "root", processor[:5]), {"holdfast_test.ko": module, "init": INIT})
     image = os.path.join(BUILD, "root", processor[:5], "boot",
                          "%s-%s-cloud-%s" % (cpu.image, version, processor[:5]))
     command = [cpu.qemu, *cpu.machine, "-accel", "tcg,thread=single", "-smp", "4", "-m", "512",
@@ -324,21 +259,21 @@ def run(name, version):
                # x86-64 panics where the timer does not tick in time, as in an emulator on a busy host.
                % (cpu.console, "" if cpu.cross else " no_timer_check")]
     for _ in range(BOOTS):
-        faults, output = boot(name, command)
-        if BEGUN in output or not re.search("Oops|Kernel panic", output):
+        lines, faults = runner.emulate(command, os.path.join(BUILD, name, "console.log"), LIMIT)
+        if BEGUN in "\n".join(lines) or not re.search("Oops|Kernel panic", "\n".join(lines)):
             break
     else:
         faults.append("in %d starts Linux died before it came to the module" % BOOTS)
     # Early firmware and the kernel may leave control characters before the first line.
-    verdict = runner.judge(output, documents)
-    if "# holdfast: unloaded" not in output:
+    verdict = runner.judge(lines, documents)
+    if "# holdfast: unloaded" not in lines:
         faults.append("the module was not unloaded")
-    verdict.faults += faults + unexpected(output)
-    return verdict, output
+    verdict.faults += faults + unexpected(lines)
+    return verdict, lines
 
 
 def guests(kernel, names, total):
-    """Fetch that kernel, then build these guests and run them on it. False: none could be had."""
+    """Fetch that kernel, then build these guests and run them on it."""
     global BUILD
     BUILD = os.path.join(ROOT, "build", "kernel" if kernel == "6.1" else "kernel-" + kernel)
     os.makedirs(BUILD, exist_ok=True)
@@ -347,7 +282,7 @@ def guests(kernel, names, total):
         version = fetch(kernel, cpus)
     except Unavailable as why:
         say("SKIPPED Linux %s: %s" % (kernel, why))
-        return False
+        return
     compilers = {cpu: compiler(version, cpu) for cpu in cpus}
     for cpu, (name, named) in list(compilers.items()):
         # arm64's kernel patches its functions, and wants them aligned as gcc 14 alone does it.
@@ -357,17 +292,12 @@ def guests(kernel, names, total):
     names = [name for name in names if name[:5] in compilers]
     say("Debian's Linux %s; the module is built by %s" % (
         version, ", ".join(name for name, _ in compilers.values()) or "none"))
-    for name, (verdict, output) in runner.each(lambda name: run(name, version), names):
-        label = name if kernel == "6.1" else "Linux %s, %s" % (kernel, name)
+    for name, (verdict, lines) in runner.each(lambda name: run(name, version), names):
         expected = GUESTS[name][4]
-        if expected is None:
-            total.good(label, verdict)
-            for line in re.findall(r"^# (timing .*|the kernel's clear_user.*|  the last of.*)", output,
-                                   re.MULTILINE):
-                say("    " + line)
-        else:
-            total.mutant(label, verdict, expected)
-    return bool(names)
+        total.add(name if kernel == "6.1" else "Linux %s, %s" % (kernel, name), verdict, expected)
+        for line in [] if expected else lines:
+            if re.match("# (timing |the kernel's clear_user|  the last of)", line):
+                say("    " + line[2:])
 
 
 def main(names):
@@ -379,15 +309,14 @@ def main(names):
     if platform.machine() != "x86_64":
         say("SKIPPED kernel: Debian's tools for building modules are taken for x86-64, this is "
             + platform.machine())
-        return 77
-    programs = ["make", "qemu-system-x86_64", "qemu-system-aarch64", "apt-get", "dpkg-deb", "bc"]
-    if missing := [program for program in programs if not shutil.which(program)]:
-        say("SKIPPED kernel: not here: " + " ".join(missing))
-        return 77
-    if unknown := [name for name in names if name not in GUESTS]:
-        sys.exit("no such guest: %s; there are: %s" % (" ".join(unknown), " ".join(GUESTS)))
+        return CANT_RUN
+    names = runner.chosen("kernel", names, GUESTS, ["make", "qemu-system-x86_64", "qemu-system-aarch64", "apt-get",
+                                                    "dpkg-deb", "bc"])
+    if not names:
+        return CANT_RUN
     total = runner.Sum()
-    return total.end() if guests(own, names or list(GUESTS), total) else 77
+    guests(own, names, total)
+    return total.end()
 
 
 if __name__ == "__main__":
