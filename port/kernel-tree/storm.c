@@ -7,8 +7,8 @@
  *   shared names  created, renamed and unlinked by all at once, so that each step may fail
  *   directories   made and removed by all, while others walk into them or stand in them
  *   passed files  go over a socket to the next process, unlinked before they arrive
- *   rivals        one folder and absent names in it: looking up a name that is not cached takes the lock of
- *                 the folder's lockref, while other processes get and put the folder by compare-and-swap
+ *   rivals        one folder: a seek in it and a look at a name that is not cached take the lock of its
+ *                 lockref, while other processes get and put the folder by compare-and-swap
  *   shrinking     the first process makes the kernel drop unused dentries: it kills them under their
  *                 locks, while other processes look the same names up
  *
@@ -28,7 +28,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { HOT = 4, SHARED = 8, DIRECTORIES = 3, BATCH = 32, RIVALS = 4 };
+enum { HOT = 4, SHARED = 8, DIRECTORIES = 3, BATCH = 32, RIVALS = 4, MANY = 200 };
 
 static const char *folder;
 static unsigned int self;
@@ -216,13 +216,17 @@ static void rivals(void)
 {
 	char directory[64], absent[64];
 	struct stat status;
+	int file = open(path(directory, "hot"), O_RDONLY | O_DIRECTORY);
 
-	path(directory, "hot");
+	must(file >= 0, "open the folder of hot files");
 	path(absent, "hot/absent%u", self);
 	for (int i = 0; i < RIVALS; i++) {
+		/* On tmpfs it walks past so many names, all the while with the lock. */
+		must(lseek(file, HOT + MANY, SEEK_SET) >= 0 && !lseek(file, 0, SEEK_SET), "seek");
 		must(stat(absent, &status) && errno == ENOENT, "miss an absent name");
 		must(!stat(directory, &status), "stat the folder of hot files");
 	}
+	must(!close(file), "close the folder of hot files");
 }
 
 static void shrink(void)
@@ -271,6 +275,8 @@ int main(int argc, char **argv)
 	must(!mkdir(path(name, "hot"), 0700), "make a folder");
 	for (unsigned int i = 0; i < HOT; i++)
 		make(path(name, "hot/%u", i), "hot.");
+	for (unsigned int i = 0; i < MANY; i++)
+		make(path(name, "hot/many%u", i), "many");
 	for (int i = 0; i < processes; i++)
 		must(!socketpair(AF_UNIX, SOCK_STREAM, 0, sockets[i]), "make a socket");
 	for (int i = 0; i < processes; i++) {

@@ -22,26 +22,30 @@
 #define SEQUENCES 400
 #define STEPS 500
 
+#define ENUMERATOR(id, name, call) id,
+#define NAME(id, name, call) [id] = name,
+#define CASE(id, name, call)                                                                       \
+	case id:                                                                                   \
+		return call;
+
 /* ---- refcount ----------------------------------------------------------------------------- */
 
-enum {
-	R_SET,
-	R_INC,
-	R_ADD,
-	R_INC_NOT_ZERO,
-	R_ADD_NOT_ZERO,
-	R_DEC,
-	R_DEC_AND_TEST,
-	R_SUB_AND_TEST,
-	R_DEC_IF_ONE,
-	R_DEC_NOT_ONE,
-	R_OPERATIONS
-};
+/* prefix: refcount_ for the kernel's, hf_refcount_ for Holdfast's */
+#define REFCOUNT_OPERATIONS(X, prefix)                                                             \
+	X(R_SET, "set", (prefix##set(r, n), false))                                                \
+	X(R_INC, "inc", (prefix##inc(r), false))                                                   \
+	X(R_ADD, "add", (prefix##add(n, r), false))                                                \
+	X(R_INC_NOT_ZERO, "inc_not_zero", prefix##inc_not_zero(r))                                 \
+	X(R_ADD_NOT_ZERO, "add_not_zero", prefix##add_not_zero(n, r))                              \
+	X(R_DEC, "dec", (prefix##dec(r), false))                                                   \
+	X(R_DEC_AND_TEST, "dec_and_test", prefix##dec_and_test(r))                                 \
+	X(R_SUB_AND_TEST, "sub_and_test", prefix##sub_and_test(n, r))                              \
+	X(R_DEC_IF_ONE, "dec_if_one", prefix##dec_if_one(r))                                       \
+	X(R_DEC_NOT_ONE, "dec_not_one", prefix##dec_not_one(r))
 
-static const char *const refcount_names[] = {
-	"set", "inc",          "add",          "inc_not_zero", "add_not_zero",
-	"dec", "dec_and_test", "sub_and_test", "dec_if_one",   "dec_not_one",
-};
+enum { REFCOUNT_OPERATIONS(ENUMERATOR, ) R_OPERATIONS };
+
+static const char *const refcount_names[] = { REFCOUNT_OPERATIONS(NAME, ) };
 
 /* Values where something happens, and whatever lies between. */
 static int value_of(u64 *seed)
@@ -71,61 +75,17 @@ static int amount_of(u64 *seed)
 static bool theirs(unsigned int operation, int n, refcount_t *r)
 {
 	switch (operation) {
-	case R_SET:
-		refcount_set(r, n);
-		return false;
-	case R_INC:
-		refcount_inc(r);
-		return false;
-	case R_ADD:
-		refcount_add(n, r);
-		return false;
-	case R_INC_NOT_ZERO:
-		return refcount_inc_not_zero(r);
-	case R_ADD_NOT_ZERO:
-		return refcount_add_not_zero(n, r);
-	case R_DEC:
-		refcount_dec(r);
-		return false;
-	case R_DEC_AND_TEST:
-		return refcount_dec_and_test(r);
-	case R_SUB_AND_TEST:
-		return refcount_sub_and_test(n, r);
-	case R_DEC_IF_ONE:
-		return refcount_dec_if_one(r);
-	default:
-		return refcount_dec_not_one(r);
+		REFCOUNT_OPERATIONS(CASE, refcount_)
 	}
+	return false;
 }
 
 static bool ours(unsigned int operation, int n, hf_refcount_t *r)
 {
 	switch (operation) {
-	case R_SET:
-		hf_refcount_set(r, n);
-		return false;
-	case R_INC:
-		hf_refcount_inc(r);
-		return false;
-	case R_ADD:
-		hf_refcount_add(n, r);
-		return false;
-	case R_INC_NOT_ZERO:
-		return hf_refcount_inc_not_zero(r);
-	case R_ADD_NOT_ZERO:
-		return hf_refcount_add_not_zero(n, r);
-	case R_DEC:
-		hf_refcount_dec(r);
-		return false;
-	case R_DEC_AND_TEST:
-		return hf_refcount_dec_and_test(r);
-	case R_SUB_AND_TEST:
-		return hf_refcount_sub_and_test(n, r);
-	case R_DEC_IF_ONE:
-		return hf_refcount_dec_if_one(r);
-	default:
-		return hf_refcount_dec_not_one(r);
+		REFCOUNT_OPERATIONS(CASE, hf_refcount_)
 	}
+	return false;
 }
 
 static void refcount_one(void)
@@ -185,95 +145,52 @@ static void refcount_one(void)
 
 /* ---- lockref ------------------------------------------------------------------------------ */
 
-enum {
-	L_GET,
-	L_GET_NOT_ZERO,
-	L_GET_NOT_DEAD,
-	L_PUT_RETURN,
-	L_PUT_OR_LOCK,
-	L_MARK_DEAD,
-	L_PUT_RETURN_LOCKED,
-	L_SET,
-	L_OPERATIONS
-};
+/* Of the kernel's, what Holdfast has as functions. */
+static void lockref_lock(struct lockref *l)
+{
+	spin_lock(&l->lock);
+}
 
-static const char *const lockref_names[] = {
-	"get",         "get_not_zero", "get_not_dead",       "put_return",
-	"put_or_lock", "mark_dead",    "put_return, locked", "set",
-};
+static void lockref_unlock(struct lockref *l)
+{
+	spin_unlock(&l->lock);
+}
+
+static void lockref_set_count(struct lockref *l, int n)
+{
+	l->count = n;
+}
+
+/* prefix: lockref_ for the kernel's, hf_lockref_ for Holdfast's */
+#define LOCKREF_OPERATIONS(X, prefix)                                                              \
+	X(L_GET, "get", (prefix##get(l), 0))                                                       \
+	X(L_GET_NOT_ZERO, "get_not_zero", prefix##get_not_zero(l))                                 \
+	X(L_GET_NOT_DEAD, "get_not_dead", prefix##get_not_dead(l))                                 \
+	X(L_PUT_RETURN, "put_return", prefix##put_return(l))                                       \
+	X(L_PUT_OR_LOCK, "put_or_lock", prefix##put_or_lock(l) || (prefix##unlock(l), 0))          \
+	X(L_MARK_DEAD, "mark_dead", LOCKED(prefix, prefix##mark_dead(l), 0))                       \
+	X(L_PUT_RETURN_LOCKED, "put_return, locked", LOCKED(prefix, n = prefix##put_return(l), n)) \
+	X(L_SET, "set", LOCKED(prefix, prefix##set_count(l, n), 0))
+#define LOCKED(prefix, action, result) (prefix##lock(l), (action), prefix##unlock(l), (result))
+
+enum { LOCKREF_OPERATIONS(ENUMERATOR, ) L_OPERATIONS };
+
+static const char *const lockref_names[] = { LOCKREF_OPERATIONS(NAME, ) };
 
 static int their_lockref(unsigned int operation, int n, struct lockref *l)
 {
-	int result = 0;
-
 	switch (operation) {
-	case L_GET:
-		lockref_get(l);
-		return 0;
-	case L_GET_NOT_ZERO:
-		return lockref_get_not_zero(l);
-	case L_GET_NOT_DEAD:
-		return lockref_get_not_dead(l);
-	case L_PUT_RETURN:
-		return lockref_put_return(l);
-	case L_PUT_OR_LOCK:
-		result = lockref_put_or_lock(l);
-		if (!result)
-			spin_unlock(&l->lock);
-		return result;
-	case L_MARK_DEAD:
-		spin_lock(&l->lock);
-		lockref_mark_dead(l);
-		spin_unlock(&l->lock);
-		return 0;
-	case L_PUT_RETURN_LOCKED:
-		spin_lock(&l->lock);
-		result = lockref_put_return(l);
-		spin_unlock(&l->lock);
-		return result;
-	default:
-		spin_lock(&l->lock);
-		l->count = n;
-		spin_unlock(&l->lock);
-		return 0;
+		LOCKREF_OPERATIONS(CASE, lockref_)
 	}
+	return 0;
 }
 
 static int our_lockref(unsigned int operation, int n, hf_lockref_t *l)
 {
-	int result = 0;
-
 	switch (operation) {
-	case L_GET:
-		hf_lockref_get(l);
-		return 0;
-	case L_GET_NOT_ZERO:
-		return hf_lockref_get_not_zero(l);
-	case L_GET_NOT_DEAD:
-		return hf_lockref_get_not_dead(l);
-	case L_PUT_RETURN:
-		return hf_lockref_put_return(l);
-	case L_PUT_OR_LOCK:
-		result = hf_lockref_put_or_lock(l);
-		if (!result)
-			hf_lockref_unlock(l);
-		return result;
-	case L_MARK_DEAD:
-		hf_lockref_lock(l);
-		hf_lockref_mark_dead(l);
-		hf_lockref_unlock(l);
-		return 0;
-	case L_PUT_RETURN_LOCKED:
-		hf_lockref_lock(l);
-		result = hf_lockref_put_return(l);
-		hf_lockref_unlock(l);
-		return result;
-	default:
-		hf_lockref_lock(l);
-		hf_lockref_set_count(l, n);
-		hf_lockref_unlock(l);
-		return 0;
+		LOCKREF_OPERATIONS(CASE, hf_lockref_)
 	}
+	return 0;
 }
 
 static void lockref_one(void)
