@@ -249,7 +249,8 @@ def build(guest):
             subprocess.run(["cp", "-al", os.path.join(folder, "stock"), tree], check=True)
         put_into(tree)  # and so what the guest before had changed is as it was
     stamp, wanted = os.path.join(out, "built-of"), digest(guest)
-    if not os.path.exists(stamp) or open(stamp, encoding="utf-8").read() != wanted:
+    is_new = not os.path.exists(stamp) or open(stamp, encoding="utf-8").read() != wanted
+    if is_new:
         say("building Linux %s, %s ..." % (guest.kernel, os.path.basename(out)))
         configure(guest, tree, out)
         make(tree, out, "bzImage")
@@ -263,9 +264,10 @@ def build(guest):
         for before, after in zip(swaps[::2], swaps[1::2]):
             runner.mutation.edit(path, runner.mutation.swap(before, after))
         os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))  # else Kbuild compiles all that includes it
-    for path in COMPILED_AGAIN if guest.overlay else ():
-        os.utime(os.path.join(tree, path))
-    make(tree, out, "bzImage")
+    if guest.change or not is_new:
+        for path in COMPILED_AGAIN if guest.overlay else ():
+            os.utime(os.path.join(tree, path))
+        make(tree, out, "bzImage")
     return os.path.join(out, "arch", "x86", "boot", "bzImage")
 
 

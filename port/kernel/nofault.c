@@ -49,18 +49,18 @@ IMPLEMENTATION(stp)
 IMPLEMENTATION(dc_zva)
 #endif
 
+#define ROW(name) { #name, clear_##name, copy_##name, copy_##name },
+
 const struct kernel_implementation kernel_implementations[] = {
-	{ "generic", clear_generic, copy_generic },
+	ROW(generic)
 #if HF_ARCH_HAS_REP
-	{ "original", clear_original, copy_original },
-	{ "rep_good", clear_rep_good, copy_rep_good },
-	{ "erms", clear_erms, copy_erms },
-	{ "fsrm", clear_fsrm, copy_fsrm },
+		ROW(original) ROW(rep_good) ROW(erms) ROW(fsrm)
 #endif
 #if HF_ARCH_HAS_PAIR
-	{ "stp", clear_stp, copy_stp },
-	{ "dc_zva", clear_dc_zva, copy_dc_zva },
+			ROW(stp) ROW(dc_zva)
 #endif
+				{ "default", hf_clear_nofault, hf_copy_to_nofault,
+				  hf_copy_from_nofault },
 };
 
 const unsigned int kernel_implementation_count = ARRAY_SIZE(kernel_implementations);

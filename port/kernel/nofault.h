@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 #ifndef KERNEL_NOFAULT_H
 #define KERNEL_NOFAULT_H
-/* nofault - the implementations by name, for the tests. */
+/* nofault - the implementations by name, and last the default, for the tests. */
 #include "holdfast/nofault.h"
 
 struct kernel_implementation {
 	const char *name;
 	size_t (*clear)(void *dst, size_t len);
-	size_t (*copy)(void *dst, const void *src, size_t len);
+	size_t (*copy_to)(void *dst, const void *src, size_t len);
+	size_t (*copy_from)(void *dst, const void *src, size_t len);
 };
 
 extern const struct kernel_implementation kernel_implementations[];

@@ -63,28 +63,15 @@ static bool same(void)
 
 enum way { CLEAR, COPY_TO, COPY_FROM };
 
-typedef size_t (*function_t)(enum way way, const void *with, char *at, size_t size);
-
-static size_t by_table(enum way way, const void *with, char *at, size_t size)
-{
-	const struct kernel_implementation *implementation = with;
-
-	if (way == CLEAR)
-		return implementation->clear(at, size);
-	return way == COPY_TO ? implementation->copy(at, source, size)
-			      : implementation->copy(found, at, size);
-}
-
-static size_t by_default(enum way way, const void *with, char *at, size_t size)
+static size_t call(enum way way, const struct kernel_implementation *with, char *at, size_t size)
 {
 	if (way == CLEAR)
-		return hf_clear_nofault(at, size);
-	return way == COPY_TO ? hf_copy_to_nofault(at, source, size)
-			      : hf_copy_from_nofault(found, at, size);
+		return with->clear(at, size);
+	return way == COPY_TO ? with->copy_to(at, source, size) : with->copy_from(found, at, size);
 }
 
 /* One operation with `good` bytes before the hole. Returns what was left, or SIZE_MAX if wrong. */
-static size_t one(function_t function, enum way way, const void *with, size_t size, size_t good)
+static size_t one(enum way way, const struct kernel_implementation *with, size_t size, size_t good)
 {
 	char *at = hole - good;
 	size_t done = min(size, good), left;
@@ -95,7 +82,7 @@ static size_t one(function_t function, enum way way, const void *with, size_t si
 		if (copy_to_user((void __user *)(hole - ROOM), expected, ROOM))
 			return SIZE_MAX;
 		memset(found, BEFORE, ROOM);
-		left = function(way, with, at, size);
+		left = call(way, with, at, size);
 		for (size_t i = 0; i < MOST + 8; i++) {
 			if (found[i] != (i < done ? expected[ROOM - good + i] : BEFORE))
 				return SIZE_MAX;
@@ -103,7 +90,7 @@ static size_t one(function_t function, enum way way, const void *with, size_t si
 		return left;
 	}
 	fill(BEFORE);
-	left = function(way, with, at, size);
+	left = call(way, with, at, size);
 	if (way == CLEAR)
 		memset(expected + ROOM - good, 0, done);
 	else
@@ -138,7 +125,7 @@ static void tally(struct tally *t, size_t size, size_t good, size_t left)
 }
 
 /* Every size, and for each every place of the hole near its ends, some in the middle, and none. */
-static void sweep(struct tally *t, function_t function, enum way way, const void *with,
+static void sweep(struct tally *t, enum way way, const struct kernel_implementation *with,
 		  unsigned int step)
 {
 	memset(t, 0, sizeof(*t));
@@ -146,22 +133,21 @@ static void sweep(struct tally *t, function_t function, enum way way, const void
 		for (size_t good = 0; good <= size + 3; good++) {
 			if (good > 35 && good + 35 < size && good % 16 > 1)
 				continue;
-			tally(t, size, good, one(function, way, with, size, good));
+			tally(t, size, good, one(way, with, size, good));
 		}
 		cond_resched();
 	}
 }
 
-static void judge(const char *who, enum way way, enum hole kind, function_t function,
-		  const void *with)
+static void judge(enum way way, enum hole kind, const struct kernel_implementation *with)
 {
 	static const char *const ways[] = { "clear", "copy_to", "copy_from" };
 	char name[64];
 	struct tally t;
 
 	/* The kind of hole matters little: every size for one kind, some for the other kinds. */
-	sweep(&t, function, way, with, kind == UNMAPPED ? 1 : 7);
-	snprintf(name, sizeof(name), "user_memory.%s.%s", ways[way], who);
+	sweep(&t, way, with, kind == UNMAPPED ? 1 : 7);
+	snprintf(name, sizeof(name), "user_memory.%s.%s", ways[way], with->name);
 	if (t.over + t.under + t.wrong) {
 		test_case(false, name, "%s: size %zu with %zu good: %zu left", hole_names[kind],
 			  t.size, t.good, t.left);
@@ -274,15 +260,11 @@ void user_memory_test(void)
 		for (unsigned int i = 0; i < kernel_implementation_count; i++) {
 			const struct kernel_implementation *with = &kernel_implementations[i];
 
-			judge(with->name, CLEAR, kind, by_table, with);
-			judge(with->name, COPY_TO, kind, by_table, with);
+			judge(CLEAR, kind, with);
+			judge(COPY_TO, kind, with);
 			if (kind != READ_ONLY)
-				judge(with->name, COPY_FROM, kind, by_table, with);
+				judge(COPY_FROM, kind, with);
 		}
-		judge("default", CLEAR, kind, by_default, NULL);
-		judge("default", COPY_TO, kind, by_default, NULL);
-		if (kind != READ_ONLY)
-			judge("default", COPY_FROM, kind, by_default, NULL);
 		if (kind == UNMAPPED) {
 			compare(kind);
 			words();
