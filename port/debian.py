@@ -55,7 +55,7 @@ def apt(build, *command, cwd=None, release):
 
 
 def unpack(build, folder, packages, release, excluded=()):
-    """Download these packages, and unpack each below folder/PROCESSOR."""
+    """Downloads these packages, and unpacks each below folder/PROCESSOR."""
     debs = os.path.join(folder, "debs")
     for old in (debs, os.path.join(folder, "amd64"), os.path.join(folder, "arm64")):
         shutil.rmtree(old, ignore_errors=True)
@@ -73,7 +73,7 @@ def unpack(build, folder, packages, release, excluded=()):
 
 
 def initramfs(path, root, files):
-    """An archive with busybox, which is below root, and these files: {name: its bytes, or its path}."""
+    """Writes an archive with busybox, found below root, and these files: {name: bytes, or a path to copy}."""
     busybox = next(filter(os.path.exists, (os.path.join(root, folder, "busybox")
                                            for folder in ("bin", "usr/bin"))))
 

@@ -22,7 +22,7 @@ def say(text):
 
 
 def chosen(port, names, known, programs):
-    """The names given, or else all known ones. None, after a line that says why, if a program is missing."""
+    """The given names, or all known ones if there are none. None if a program is missing, which is reported."""
     if missing := [program for program in programs if not shutil.which(program)]:
         say("SKIPPED %s: not here: %s" % (port, " ".join(missing)))
         return None
@@ -49,8 +49,8 @@ def mutate(folder, flaw):
 
 
 def kbuild(log, *arguments):
-    """Runs make without the options of a make that called us. Raises if it fails or anything warns: objtool's
-    warnings are no errors to make."""
+    """Runs make, without the options of a make that may have called us. Raises if it fails, or if anything warns:
+    objtool's warnings do not make it fail."""
     environment = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS")}
     environment["KBUILD_BUILD_TIMESTAMP"] = "2026"  # else each build differs
     done = subprocess.run(["make", "-j" + JOBS, *arguments], env=environment, stdin=subprocess.DEVNULL,
@@ -97,8 +97,8 @@ class Sum:
         self.failed += 1
 
     def add(self, name, verdict, expected=None):
-        """A machine on which all must pass; or, if that is given, one that must fail in the expected way. A case
-        that was skipped is no case that passed."""
+        """A machine on which everything must pass; or, with `expected`, one that must fail in that way. A skipped
+        case does not count as passed."""
         if expected:
             found = re.search(expected, "\n".join(verdict.faults))
             if found:

@@ -37,7 +37,7 @@ BUILD = os.path.join(ROOT, "build", "kernel-tree")
 LIMIT = 900  # seconds for one guest: one minute of two processors
 STORM = 3  # seconds of each of the three storms
 
-# What the kernel's own files are replaced by, and what of Holdfast the overlay needs.
+# The kernel's files that the overlay replaces, and the parts of Holdfast that it needs.
 REPLACED = ("include/linux/refcount.h", "include/linux/lockref.h", "lib/refcount.c", "lib/lockref.c")
 PARTS = (("include/holdfast", "include/holdfast"), ("src", "lib/holdfast/src"),
          ("port/kernel/seam.c", "lib/holdfast/port/kernel/seam.c"))
@@ -81,7 +81,7 @@ CASES = {
     "REFCOUNT_DEC_AND_TEST_SATURATED": SATURATED,
     "REFCOUNT_SUB_AND_TEST_SATURATED": SATURATED,
 }
-# What else the guest must print, each so many times.
+# Other lines that the guest must print, and how often.
 LINES = {r"CPUS 4": 1, r"storm: process \d+: [1-9]\d* rounds": 24, r"storm: done on /t": 2, r"storm: done on /e": 1,
          r"UMOUNT tmpfs, empty": 1, r"UMOUNT tmpfs": 1, r"UMOUNT ext2": 1, r"UMOUNT ext2, again": 1, r"ALL DONE": 1}
 COMPLAINT = re.compile(r"WARNING|\bBUG\b|Oops|Kernel panic|general protection|Unable to handle|lockup|stall|hung task|"
@@ -97,15 +97,15 @@ def variant(name):
 
 
 class Guest:
-    """kernel: of Debian; overlay: with Holdfast; config: options besides kernel.config's; change: (file of the tree,
-    text, other text, and so on); expected: how a mutant must fail."""
+    """kernel: Debian's version; overlay: built with Holdfast; config: options in addition to kernel.config's; change:
+    (file in the tree, text, its replacement, and so on); expected: how a mutant must fail."""
 
     def __init__(self, kernel="6.1", overlay=True, config=(), change=None, expected=None):
         self.kernel, self.overlay, self.config = kernel, overlay, config
         self.change, self.expected = change, expected
 
     def folder(self):
-        """That it is built in. One with a change is built in that of the one without."""
+        """Where it is built. A guest with a change shares the folder of the one without."""
         return os.path.join(BUILD, "-".join(["build", self.kernel, "holdfast" if self.overlay else "stock",
                                              *(["debug"] if self.config else [])]))
 
@@ -146,7 +146,7 @@ COMPILED_AGAIN = ("lib/lockref.c", "drivers/misc/lkdtm/refcount.c")
 # ---- Sources -------------------------------------------------------------------------------------
 
 def fetch(kernel):
-    """Download the sources and busybox, and unpack what is needed. What is there already stays."""
+    """Downloads the sources and busybox, and unpacks what is needed, unless that was done before."""
     folder = os.path.join(BUILD, kernel)
     if os.path.exists(os.path.join(folder, "ready")):
         return folder
@@ -172,7 +172,7 @@ def fetch(kernel):
 
 
 def replace(source, target):
-    """A copy, never into the old file: the tree's files may be hard links to the stock kernel's."""
+    """Copies, after removing the old file: the tree's files may be hard links to the stock kernel's."""
     if os.path.isdir(target) and not os.path.islink(target):
         shutil.rmtree(target)
     elif os.path.lexists(target):
@@ -203,7 +203,7 @@ def put_into(tree):
 
 
 def digest(guest):
-    """Of all that goes into a guest's tree and its configuration."""
+    """A hash of everything of ours that goes into a guest's tree and its configuration."""
     total = hashlib.sha256(" ".join([guest.kernel, *guest.config]).encode())
     ours = [os.path.join(ROOT, source) for source, _ in PARTS] + [os.path.join(HERE, "overlay")]
     for path in (ours if guest.overlay else []) + [os.path.join(HERE, "kernel.config")]:
@@ -247,7 +247,7 @@ def build(guest):
     if guest.overlay:
         if not os.path.exists(tree):
             subprocess.run(["cp", "-al", os.path.join(folder, "stock"), tree], check=True)
-        put_into(tree)  # and so what the guest before had changed is as it was
+        put_into(tree)  # which undoes the change of the guest before
     stamp, wanted = os.path.join(out, "built-of"), digest(guest)
     is_new = not os.path.exists(stamp) or open(stamp, encoding="utf-8").read() != wanted
     if is_new:
