@@ -117,13 +117,11 @@ GUESTS = {
         "include/holdfast/lockref.h", "return HF_LIKELY(hf_atomic64_try_cmpxchg_release(&l->word, &word, less));",
         "return HF_LIKELY(hf_atomic64_try_cmpxchg_release(&l->word, &word, word));"),
         expected=r"unexpected: .*(still in use|Busy inodes)"),
-    # A count that one process changes under the lock, and another without it, is lost: a dentry is never freed, or
-    # is freed while it is in use. Which of the two comes first is chance.
+    # A count that one process changes under the lock, and another without it, is wrong: a dentry is never freed, or is
+    # freed while it is in use. How the kernel notices is chance.
     "mutant-lock-is-ignored": Guest(change=(
         "include/holdfast/lockref.h", "return HF_LIKELY(((uint32_t)word & HF_DETAIL_LOCKREF_LOCK_BITS) == 0);",
-        "return true;"),
-        expected=r"unexpected: .*(still in use|Busy inodes|NULL pointer|general protection|BUG at|"
-                 r"(dentry_free|dput|dentry_kill)\+|lockup|stall)"),
+        "return true;"), expected=r"unexpected: .+"),
     "mutant-inc-of-0": Guest(change=(
         "include/holdfast/refcount.h", "return sum > i;", "return sum >= i;"), expected=r"REFCOUNT_INC_ZERO: "),
 }
