@@ -213,7 +213,7 @@ HF_INLINE bool hf_detail_lockref_again(uint32_t *retries, hf_wait_t *wait)
 {
 	if (++*retries >= HF_LOCKREF_RETRIES)
 		return false;
-	hf_wait_retry(wait, HF_ARCH_WAIT_LOCKREF_MANY);
+	hf_wait_retry(wait, HF_ARCH_WAIT_COUNT_MANY);
 	return true;
 }
 

@@ -237,7 +237,7 @@ HF_COLD bool hf_detail_refcount_add_again(int32_t i, hf_refcount_t *r, int32_t *
 	while (hf_detail_refcount_added((int32_t)(value + (uint32_t)i), i)) {
 		uint32_t sum = value + (uint32_t)i;
 
-		hf_wait_retry(&wait, HF_ARCH_WAIT_REFCOUNT_MANY);
+		hf_wait_retry(&wait, HF_ARCH_WAIT_COUNT_MANY);
 		if (acquire ? hf_atomic32_try_cmpxchg_acquire(&r->refs, &value, sum)
 			    : hf_atomic32_try_cmpxchg_relaxed(&r->refs, &value, sum)) {
 			if (old)
@@ -310,7 +310,7 @@ HF_COLD bool hf_detail_refcount_dec_again(hf_refcount_t *r, uint32_t value)
 	hf_wait_t wait = HF_WAIT_INIT;
 
 	while ((int32_t)value > 1) {
-		hf_wait_retry(&wait, HF_ARCH_WAIT_REFCOUNT_MANY);
+		hf_wait_retry(&wait, HF_ARCH_WAIT_COUNT_MANY);
 		if (hf_atomic32_try_cmpxchg_release(&r->refs, &value, value - 1))
 			return true;
 	}
@@ -373,6 +373,8 @@ HF_INLINE HF_MUST_CHECK bool hf_refcount_is_one_acquire(const hf_refcount_t *r)
 
 /**
  * hf_refcount_inc - one more reference
+ * hf_refcount_add - more references
+ * @i: how many, at least 1
  *
  * Context:  the caller has a reference
  * Ordering: none
@@ -383,14 +385,6 @@ HF_INLINE void hf_refcount_inc(hf_refcount_t *r)
 	hf_detail_refcount_add(1, r, NULL);
 }
 
-/**
- * hf_refcount_add - more references
- * @i: how many, at least 1
- *
- * Context:  the caller has a reference
- * Ordering: none
- * Errors:   past INT32_MAX or on 0: saturated, reported (ADD_OVF, ADD_UAF)
- */
 HF_INLINE void hf_refcount_add(int32_t i, hf_refcount_t *r)
 {
 	hf_detail_refcount_add(i, r, NULL);
@@ -398,6 +392,8 @@ HF_INLINE void hf_refcount_add(int32_t i, hf_refcount_t *r)
 
 /**
  * hf_refcount_inc_not_zero - one more reference, unless the object is dead
+ * hf_refcount_add_not_zero - more references, unless the object is dead
+ * @i: how many, at least 1
  *
  * Context:  its memory is valid; the caller need not have a reference
  * Ordering: none, but a control dependency on true
@@ -409,10 +405,16 @@ HF_INLINE HF_MUST_CHECK bool hf_refcount_inc_not_zero(hf_refcount_t *r)
 	return hf_detail_refcount_add_not_zero(1, r, NULL, false);
 }
 
+HF_INLINE HF_MUST_CHECK bool hf_refcount_add_not_zero(int32_t i, hf_refcount_t *r)
+{
+	return hf_detail_refcount_add_not_zero(i, r, NULL, false);
+}
+
 /**
- * hf_refcount_inc_not_zero_acquire - hf_refcount_inc_not_zero() for type-stable memory
+ * hf_refcount_inc_not_zero_acquire, hf_refcount_add_not_zero_acquire - for type-stable memory
+ * @i: how many, at least 1
  *
- * Context:  check afterwards that it is still the object that was meant
+ * Context:  as without _acquire; check afterwards that it is still the object that was meant
  * Ordering: acquire on true
  * Errors:   past INT32_MAX: saturated, reported (ADD_NOT_ZERO_OVF), true
  * Return:   false = dead, nothing done
@@ -422,29 +424,6 @@ HF_INLINE HF_MUST_CHECK bool hf_refcount_inc_not_zero_acquire(hf_refcount_t *r)
 	return hf_detail_refcount_add_not_zero(1, r, NULL, true);
 }
 
-/**
- * hf_refcount_add_not_zero - more references, unless the object is dead
- * @i: how many, at least 1
- *
- * Context:  as hf_refcount_inc_not_zero()
- * Ordering: none, but a control dependency on true
- * Errors:   past INT32_MAX: saturated, reported (ADD_NOT_ZERO_OVF), true
- * Return:   false = dead, nothing done
- */
-HF_INLINE HF_MUST_CHECK bool hf_refcount_add_not_zero(int32_t i, hf_refcount_t *r)
-{
-	return hf_detail_refcount_add_not_zero(i, r, NULL, false);
-}
-
-/**
- * hf_refcount_add_not_zero_acquire - hf_refcount_add_not_zero() for type-stable memory
- * @i: how many, at least 1
- *
- * Context:  as hf_refcount_inc_not_zero_acquire()
- * Ordering: acquire on true
- * Errors:   past INT32_MAX: saturated, reported (ADD_NOT_ZERO_OVF), true
- * Return:   false = dead, nothing done
- */
 HF_INLINE HF_MUST_CHECK bool hf_refcount_add_not_zero_acquire(int32_t i, hf_refcount_t *r)
 {
 	return hf_detail_refcount_add_not_zero(i, r, NULL, true);
@@ -452,26 +431,19 @@ HF_INLINE HF_MUST_CHECK bool hf_refcount_add_not_zero_acquire(int32_t i, hf_refc
 
 /**
  * hf_refcount_dec_and_test - drop a reference; was it the last?
+ * hf_refcount_sub_and_test - drop references; were they the last?
+ * @i: how many, at least 1; with 0 never true
  *
- * Context:  the caller has a reference, and none after it
+ * Context:  the caller has as many references, and none of them after it
  * Ordering: release; on true also acquire
  * Errors:   below 0: saturated, reported (SUB_UAF), false
- * Return:   true = it was: the caller frees the object
+ * Return:   true = yes: the caller frees the object
  */
 HF_INLINE HF_MUST_CHECK bool hf_refcount_dec_and_test(hf_refcount_t *r)
 {
 	return hf_detail_refcount_sub_and_test(1, r, NULL);
 }
 
-/**
- * hf_refcount_sub_and_test - drop references; were they the last?
- * @i: how many, at least 1; with 0 never true
- *
- * Context:  the caller has as many references
- * Ordering: release; on true also acquire
- * Errors:   below 0: saturated, reported (SUB_UAF), false
- * Return:   true = they were: the caller frees the object
- */
 HF_INLINE HF_MUST_CHECK bool hf_refcount_sub_and_test(int32_t i, hf_refcount_t *r)
 {
 	return hf_detail_refcount_sub_and_test(i, r, NULL);

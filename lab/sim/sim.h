@@ -72,7 +72,7 @@ enum hf_sim_beside { HF_SIM_ALONE, HF_SIM_TICKET, HF_SIM_MCS };
 struct hf_sim_knobs {
 	uint32_t backoff_min_ns, backoff_max_ns, pending_ns;
 	/* enum hf_wait_policy */
-	int lock_swap, count_few, lockref_many, refcount_many, free_lock, my_turn, my_node, queue;
+	int lock_swap, count_few, count_many, free_lock, my_turn, my_node, queue;
 	uint32_t late_after, late_min_ns, late_max_ns; /* HF_WAIT_LATE */
 	uint32_t retries;                              /* HF_LOCKREF_RETRIES */
 	uint32_t passes, patience_ns;                  /* of internal/spinlock_queued.h */

@@ -118,10 +118,10 @@ static std::string turn_knobs(const std::string &variant)
 		std::string value = equals == std::string::npos ? "" : word.substr(equals + 1);
 
 		if (what == "wait") {
-			k.lock_swap = k.count_few = k.lockref_many = k.refcount_many = k.free_lock =
-				k.my_turn = k.my_node = k.queue = policy(variant, value);
+			k.lock_swap = k.count_few = k.count_many = k.free_lock = k.my_turn =
+				k.my_node = k.queue = policy(variant, value);
 		} else if (what == "count") {
-			k.count_few = k.lockref_many = k.refcount_many = policy(variant, value);
+			k.count_few = k.count_many = policy(variant, value);
 		} else if (what == "passes") {
 			k.passes = number(variant, value);
 		} else if (what == "patience") {

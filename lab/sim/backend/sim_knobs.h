@@ -5,8 +5,7 @@
 #undef HF_ARCH_PENDING_NS
 #undef HF_ARCH_WAIT_LOCK_SWAP
 #undef HF_ARCH_WAIT_COUNT_FEW
-#undef HF_ARCH_WAIT_LOCKREF_MANY
-#undef HF_ARCH_WAIT_REFCOUNT_MANY
+#undef HF_ARCH_WAIT_COUNT_MANY
 #undef HF_ARCH_WAIT_FREE_LOCK
 #undef HF_ARCH_WAIT_MY_TURN
 #undef HF_ARCH_WAIT_MY_NODE
@@ -19,8 +18,7 @@
 #define HF_ARCH_PENDING_NS hf_sim_knobs.pending_ns
 #define HF_ARCH_WAIT_LOCK_SWAP ((enum hf_wait_policy)hf_sim_knobs.lock_swap)
 #define HF_ARCH_WAIT_COUNT_FEW ((enum hf_wait_policy)hf_sim_knobs.count_few)
-#define HF_ARCH_WAIT_LOCKREF_MANY ((enum hf_wait_policy)hf_sim_knobs.lockref_many)
-#define HF_ARCH_WAIT_REFCOUNT_MANY ((enum hf_wait_policy)hf_sim_knobs.refcount_many)
+#define HF_ARCH_WAIT_COUNT_MANY ((enum hf_wait_policy)hf_sim_knobs.count_many)
 #define HF_ARCH_WAIT_FREE_LOCK ((enum hf_wait_policy)hf_sim_knobs.free_lock)
 #define HF_ARCH_WAIT_MY_TURN ((enum hf_wait_policy)hf_sim_knobs.my_turn)
 #define HF_ARCH_WAIT_MY_NODE ((enum hf_wait_policy)hf_sim_knobs.my_node)

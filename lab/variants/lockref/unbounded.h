@@ -34,7 +34,7 @@ HF_SLOW bool hf_lockref_unbounded_get_again(hf_lockref_t *l, int32_t least)
 			    hf_detail_lockref_word(hf_detail_lockref_plus_one(count)))))
 			break;
 		retries++;
-		hf_wait_retry(&wait, HF_ARCH_WAIT_LOCKREF_MANY);
+		hf_wait_retry(&wait, HF_ARCH_WAIT_COUNT_MANY);
 	}
 	if (HF_UNLIKELY(fallback)) {
 		hf_env_lockref_lock(hf_detail_lockref_lock(l));
@@ -67,7 +67,7 @@ HF_INLINE int32_t hf_lockref_unbounded_put_swaps(hf_lockref_t *l, int32_t keep)
 			return less;
 		}
 		retries++;
-		hf_wait_retry(&wait, HF_ARCH_WAIT_LOCKREF_MANY);
+		hf_wait_retry(&wait, HF_ARCH_WAIT_COUNT_MANY);
 	}
 	HF_DETAIL_LOCKREF_NOTE(retries, true);
 	return -1;

@@ -33,13 +33,12 @@
 #define HF_ARCH_HAS_CMPXCHG8 0
 
 /* How a thread waits (wait.h), by what it awaits; "swap": it retries a compare-and-swap. */
-#define HF_ARCH_WAIT_LOCK_SWAP HF_WAIT_BACKOFF  /* a lock, after a failed swap */
-#define HF_ARCH_WAIT_COUNT_FEW HF_WAIT_BACKOFF  /* a count, after a failed swap; few processors */
-#define HF_ARCH_WAIT_LOCKREF_MANY HF_WAIT_LATE  /* the same, of a lockref, on many */
-#define HF_ARCH_WAIT_REFCOUNT_MANY HF_WAIT_LATE /* the same, of a refcount, on many */
-#define HF_ARCH_WAIT_FREE_LOCK HF_WAIT_HINT     /* a lock's word to become free */
-#define HF_ARCH_WAIT_MY_TURN HF_WAIT_HINT       /* a word that all waiters read to name me */
-#define HF_ARCH_WAIT_MY_NODE HF_WAIT_HINT       /* my own queue node to be written */
-#define HF_ARCH_WAIT_QUEUE HF_WAIT_BACKOFF      /* my place in a queue that may be barged past */
+#define HF_ARCH_WAIT_LOCK_SWAP HF_WAIT_BACKOFF /* a lock, after a failed swap */
+#define HF_ARCH_WAIT_COUNT_FEW HF_WAIT_BACKOFF /* a count, after a failed swap; few processors */
+#define HF_ARCH_WAIT_COUNT_MANY HF_WAIT_LATE   /* the same, on many */
+#define HF_ARCH_WAIT_FREE_LOCK HF_WAIT_HINT    /* a lock's word to become free */
+#define HF_ARCH_WAIT_MY_TURN HF_WAIT_HINT      /* a word that all waiters read to name me */
+#define HF_ARCH_WAIT_MY_NODE HF_WAIT_HINT      /* my own queue node to be written */
+#define HF_ARCH_WAIT_QUEUE HF_WAIT_BACKOFF     /* my place in a queue that may be barged past */
 
 #endif
