@@ -86,68 +86,99 @@ static void lock(void)
 	BATTERY_QUIET();
 }
 
-static void get(void)
-{
-	hf_lockref_t l = HF_LOCKREF_INIT(1);
+enum operation { GET, GET_NOT_ZERO, GET_NOT_DEAD, PUT_RETURN, PUT_NOT_ZERO, PUT_OR_LOCK };
 
-	hf_lockref_get(&l);
-	BATTERY_EQ(hf_lockref_read(&l), 2);
-	hf_lockref_get(&l);
-	BATTERY_EQ(hf_lockref_read(&l), 3);
-	hf_lockref_init(&l, 0);
-	hf_lockref_get(&l);
-	BATTERY_EQ(hf_lockref_read(&l), 1);
-	lock_is_free(&l);
-	BATTERY_QUIET();
+/* Returns its result; true where it has none. */
+static int apply(enum operation op, hf_lockref_t *l)
+{
+	switch (op) {
+	case GET:
+		hf_lockref_get(l);
+		return true;
+	case GET_NOT_ZERO:
+		return hf_lockref_get_not_zero(l);
+	case GET_NOT_DEAD:
+		return hf_lockref_get_not_dead(l);
+	case PUT_RETURN:
+		return hf_lockref_put_return(l);
+	case PUT_NOT_ZERO:
+		return hf_lockref_put_not_zero(l);
+	default:
+		return hf_lockref_put_or_lock(l);
+	}
 }
 
-static void get_not_zero(void)
+#define MAX HF_LOCKREF_MAX
+#define DEAD HF_LOCKREF_DEAD
+
+enum { QUIET = -1 }; /* in place of a kind: nothing may be reported */
+
+/* What an operation does to a count: what it becomes, the result, what is reported. */
+static const struct row {
+	const char *name;
+	enum operation op;
+	int32_t before, after;
+	int result;
+	int kind;
+} rows[] = {
+	{ "get of 1", GET, 1, 2, true, QUIET },
+	{ "get of 0", GET, 0, 1, true, QUIET },
+	{ "get of the largest", GET, MAX - 2, MAX - 1, true, QUIET },
+	{ "get, pinned", GET, MAX, MAX, true, HF_REPORT_LOCKREF_OVF },
+	{ "get, dead", GET, DEAD, DEAD, true, HF_REPORT_LOCKREF_DEAD },
+	{ "get_not_zero of 0", GET_NOT_ZERO, 0, 0, false, QUIET },
+	{ "get_not_zero of 1", GET_NOT_ZERO, 1, 2, true, QUIET },
+	{ "get_not_zero, pinned", GET_NOT_ZERO, MAX, MAX, true, HF_REPORT_LOCKREF_OVF },
+	{ "get_not_zero, dead", GET_NOT_ZERO, DEAD, DEAD, false, QUIET },
+	{ "get_not_dead of 0", GET_NOT_DEAD, 0, 1, true, QUIET },
+	{ "get_not_dead of 1", GET_NOT_DEAD, 1, 2, true, QUIET },
+	{ "get_not_dead, pinned", GET_NOT_DEAD, MAX, MAX, true, HF_REPORT_LOCKREF_OVF },
+	{ "get_not_dead, dead", GET_NOT_DEAD, DEAD, DEAD, false, QUIET },
+	{ "put_return of 2", PUT_RETURN, 2, 1, 1, QUIET },
+	{ "put_return of 1", PUT_RETURN, 1, 0, 0, QUIET },
+	{ "put_return of 0", PUT_RETURN, 0, 0, -1, QUIET },
+	{ "put_return of the largest", PUT_RETURN, MAX - 1, MAX - 2, MAX - 2, QUIET },
+	{ "put_return, pinned", PUT_RETURN, MAX, MAX, MAX, QUIET },
+	{ "put_return, dead", PUT_RETURN, DEAD, DEAD, -1, QUIET },
+	{ "put_not_zero of 3", PUT_NOT_ZERO, 3, 2, true, QUIET },
+	{ "put_not_zero of 2", PUT_NOT_ZERO, 2, 1, true, QUIET },
+	{ "put_not_zero of 1", PUT_NOT_ZERO, 1, 1, false, QUIET },
+	{ "put_not_zero of 0", PUT_NOT_ZERO, 0, 0, false, QUIET },
+	{ "put_not_zero, pinned", PUT_NOT_ZERO, MAX, MAX, true, QUIET },
+	{ "put_not_zero, dead", PUT_NOT_ZERO, DEAD, DEAD, false, QUIET },
+	{ "put_or_lock of 3", PUT_OR_LOCK, 3, 2, true, QUIET },
+	{ "put_or_lock of 2", PUT_OR_LOCK, 2, 1, true, QUIET },
+	{ "put_or_lock of 1", PUT_OR_LOCK, 1, 1, false, QUIET },
+	{ "put_or_lock of 0", PUT_OR_LOCK, 0, 0, false, QUIET },
+	{ "put_or_lock, pinned", PUT_OR_LOCK, MAX, MAX, true, QUIET },
+	{ "put_or_lock, dead", PUT_OR_LOCK, DEAD, DEAD, false, QUIET },
+};
+
+static void each_count(void)
 {
-	hf_lockref_t l = HF_LOCKREF_INIT(0);
+	for (unsigned int i = 0; i < BATTERY_COUNT(rows); i++) {
+		const struct row *row = &rows[i];
+		hf_lockref_t l;
+		int result;
 
-	BATTERY_TRUE(!hf_lockref_get_not_zero(&l));
-	BATTERY_EQ(hf_lockref_read(&l), 0);
-	hf_lockref_init(&l, 1);
-	BATTERY_TRUE(hf_lockref_get_not_zero(&l));
-	BATTERY_EQ(hf_lockref_read(&l), 2);
-	dead(&l);
-	BATTERY_TRUE(!hf_lockref_get_not_zero(&l));
-	BATTERY_EQ(hf_lockref_read(&l), HF_LOCKREF_DEAD);
-	lock_is_free(&l);
-	BATTERY_QUIET();
-}
-
-static void get_not_dead(void)
-{
-	hf_lockref_t l = HF_LOCKREF_INIT(0);
-
-	BATTERY_TRUE(hf_lockref_get_not_dead(&l));
-	BATTERY_EQ(hf_lockref_read(&l), 1);
-	BATTERY_TRUE(hf_lockref_get_not_dead(&l));
-	BATTERY_EQ(hf_lockref_read(&l), 2);
-	dead(&l);
-	BATTERY_TRUE(!hf_lockref_get_not_dead(&l));
-	BATTERY_EQ(hf_lockref_read(&l), HF_LOCKREF_DEAD);
-	lock_is_free(&l);
-	BATTERY_QUIET();
-}
-
-static void put_return(void)
-{
-	hf_lockref_t l = HF_LOCKREF_INIT(2);
-
-	BATTERY_EQ(hf_lockref_put_return(&l), 1);
-	BATTERY_EQ(hf_lockref_read(&l), 1);
-	BATTERY_EQ(hf_lockref_put_return(&l), 0);
-	BATTERY_EQ(hf_lockref_read(&l), 0);
-	BATTERY_EQ(hf_lockref_put_return(&l), -1);
-	BATTERY_EQ(hf_lockref_read(&l), 0);
-	lock_is_free(&l);
-	dead(&l);
-	BATTERY_EQ(hf_lockref_put_return(&l), -1);
-	BATTERY_EQ(hf_lockref_read(&l), HF_LOCKREF_DEAD);
-	lock_is_free(&l);
-	BATTERY_QUIET();
+		if (row->before == DEAD)
+			dead(&l);
+		else
+			hf_lockref_init(&l, row->before);
+		result = apply(row->op, &l);
+		battery_equal(result, row->result, row->name, __LINE__);
+		battery_equal(hf_lockref_read(&l), row->after, row->name, __LINE__);
+		if (row->op == PUT_OR_LOCK && !result) {
+			if (!battery_true(!hf_lockref_trylock(&l), row->name, __LINE__))
+				return; /* the lock should be held */
+			hf_lockref_unlock(&l);
+		}
+		lock_is_free(&l);
+		if (row->kind == QUIET)
+			battery_quiet(__LINE__);
+		else
+			battery_reported((enum hf_report_kind)row->kind, &l, __LINE__);
+	}
 }
 
 static void put_return_locked(void)
@@ -160,69 +191,6 @@ static void put_return_locked(void)
 	BATTERY_TRUE(!hf_lockref_trylock(&l));
 	hf_lockref_unlock(&l);
 	BATTERY_EQ(hf_lockref_put_return(&l), 1);
-	lock_is_free(&l);
-	BATTERY_QUIET();
-}
-
-/* false = the lock is held, and the count as it was. */
-static void put_or_lock(void)
-{
-	hf_lockref_t l = HF_LOCKREF_INIT(3);
-
-	BATTERY_TRUE(hf_lockref_put_or_lock(&l));
-	BATTERY_EQ(hf_lockref_read(&l), 2);
-	lock_is_free(&l);
-	BATTERY_TRUE(hf_lockref_put_or_lock(&l));
-	BATTERY_EQ(hf_lockref_read(&l), 1);
-	lock_is_free(&l);
-
-	if (!BATTERY_TRUE(!hf_lockref_put_or_lock(&l)))
-		return;
-	BATTERY_EQ(hf_lockref_read(&l), 1);
-	if (BATTERY_TRUE(!hf_lockref_trylock(&l)))
-		hf_lockref_unlock(&l);
-
-	hf_lockref_init(&l, 0);
-	if (!BATTERY_TRUE(!hf_lockref_put_or_lock(&l)))
-		return;
-	BATTERY_EQ(hf_lockref_read(&l), 0);
-	if (BATTERY_TRUE(!hf_lockref_trylock(&l)))
-		hf_lockref_unlock(&l);
-
-	dead(&l);
-	if (!BATTERY_TRUE(!hf_lockref_put_or_lock(&l)))
-		return;
-	BATTERY_EQ(hf_lockref_read(&l), HF_LOCKREF_DEAD);
-	if (BATTERY_TRUE(!hf_lockref_trylock(&l)))
-		hf_lockref_unlock(&l);
-	lock_is_free(&l);
-	BATTERY_QUIET();
-}
-
-/* false = nothing was done, and the lock is free. */
-static void put_not_zero(void)
-{
-	hf_lockref_t l = HF_LOCKREF_INIT(3);
-
-	BATTERY_TRUE(hf_lockref_put_not_zero(&l));
-	BATTERY_EQ(hf_lockref_read(&l), 2);
-	BATTERY_TRUE(hf_lockref_put_not_zero(&l));
-	BATTERY_EQ(hf_lockref_read(&l), 1);
-	lock_is_free(&l);
-	BATTERY_TRUE(!hf_lockref_put_not_zero(&l));
-	BATTERY_EQ(hf_lockref_read(&l), 1);
-	lock_is_free(&l);
-	hf_lockref_init(&l, 0);
-	BATTERY_TRUE(!hf_lockref_put_not_zero(&l));
-	BATTERY_EQ(hf_lockref_read(&l), 0);
-	lock_is_free(&l);
-	hf_lockref_init(&l, HF_LOCKREF_MAX);
-	BATTERY_TRUE(hf_lockref_put_not_zero(&l));
-	BATTERY_EQ(hf_lockref_read(&l), HF_LOCKREF_MAX);
-	lock_is_free(&l);
-	dead(&l);
-	BATTERY_TRUE(!hf_lockref_put_not_zero(&l));
-	BATTERY_EQ(hf_lockref_read(&l), HF_LOCKREF_DEAD);
 	lock_is_free(&l);
 	BATTERY_QUIET();
 }
@@ -276,49 +244,6 @@ static void mark_dead_unlocked(void)
 	BATTERY_REPORTED(HF_REPORT_LOCKREF_UNLOCKED, &l);
 }
 
-/* At INT32_MAX the count is pinned: neither gets nor puts change it; only the gets are misuse. */
-static void get_overflow(void)
-{
-	hf_lockref_t l = HF_LOCKREF_INIT(HF_LOCKREF_MAX - 2);
-
-	hf_lockref_get(&l);
-	BATTERY_EQ(hf_lockref_read(&l), HF_LOCKREF_MAX - 1);
-	BATTERY_EQ(hf_lockref_put_return(&l), HF_LOCKREF_MAX - 2);
-	BATTERY_QUIET();
-
-	hf_lockref_init(&l, HF_LOCKREF_MAX);
-	hf_lockref_get(&l);
-	BATTERY_EQ(hf_lockref_read(&l), INT32_MAX);
-	BATTERY_REPORTED(HF_REPORT_LOCKREF_OVF, &l);
-	BATTERY_TRUE(hf_lockref_get_not_zero(&l));
-	BATTERY_EQ(hf_lockref_read(&l), INT32_MAX);
-	BATTERY_REPORTED(HF_REPORT_LOCKREF_OVF, &l);
-	BATTERY_TRUE(hf_lockref_get_not_dead(&l));
-	BATTERY_EQ(hf_lockref_read(&l), INT32_MAX);
-	BATTERY_REPORTED(HF_REPORT_LOCKREF_OVF, &l);
-
-	BATTERY_EQ(hf_lockref_put_return(&l), INT32_MAX);
-	BATTERY_EQ(hf_lockref_read(&l), INT32_MAX);
-	BATTERY_TRUE(hf_lockref_put_or_lock(&l));
-	BATTERY_EQ(hf_lockref_read(&l), INT32_MAX);
-	BATTERY_TRUE(!hf_lockref_is_dead(&l));
-	lock_is_free(&l);
-	BATTERY_QUIET();
-}
-
-static void get_dead(void)
-{
-	hf_lockref_t l;
-
-	dead(&l);
-	BATTERY_QUIET();
-	hf_lockref_get(&l);
-	BATTERY_TRUE(hf_lockref_is_dead(&l));
-	BATTERY_TRUE(!hf_lockref_get_not_dead(&l));
-	lock_is_free(&l);
-	BATTERY_REPORTED(HF_REPORT_LOCKREF_DEAD, &l);
-}
-
 /* Dead is for ever: no number of gets revives a dead object. */
 static void get_dead_again(void)
 {
@@ -340,18 +265,11 @@ static const struct battery_case cases[] = {
 	{ "LAYOUT", layout, NULL },
 	{ "INIT", init, NULL },
 	{ "LOCK", lock, NULL },
-	{ "GET", get, NULL },
-	{ "GET_NOT_ZERO", get_not_zero, NULL },
-	{ "GET_NOT_DEAD", get_not_dead, NULL },
-	{ "PUT_RETURN", put_return, NULL },
+	{ "EACH_COUNT", each_count, NULL },
 	{ "PUT_RETURN_LOCKED", put_return_locked, put_return_swaps },
-	{ "PUT_OR_LOCK", put_or_lock, NULL },
-	{ "PUT_NOT_ZERO", put_not_zero, NULL },
 	{ "LAST_PUT", last_put, NULL },
 	{ "MARK_DEAD", mark_dead, NULL },
 	{ "MARK_DEAD_UNLOCKED", mark_dead_unlocked, NULL },
-	{ "GET_OVERFLOW", get_overflow, NULL },
-	{ "GET_DEAD", get_dead, NULL },
 	{ "GET_DEAD_AGAIN", get_dead_again, NULL },
 };
 

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * refcount_cases - what a refcount does, and what it makes of misuse.
- *
- * The eighteen misuses have the names under which Linux's crash-test module knows them. Each does
- * what is good first, which must be quiet, and what is bad after it.
+ * refcount_cases - what a refcount does, and what it makes of misuse: tables of single operations.
  *
  * The lab runs the same cases for its variants (lab/variants/in_place.h). One of them is unchecked, a
  * plain count, which has cases of its own.
@@ -26,7 +23,122 @@ static bool is_checked(void)
 	return !is_plain();
 }
 
+/* ---- One operation in all its forms --------------------------------------------------------- */
+
+enum operation { ADD, ADD_NOT_ZERO, DEC, SUB_AND_TEST, DEC_IF_ONE, DEC_NOT_ONE, IS_ONE };
+
+/* How many forms an operation has: of any amount, and of 1. The odd forms return the old count. */
+static const unsigned int forms[][2] = {
+	[ADD] = { 2, 4 },          [ADD_NOT_ZERO] = { 4, 8 }, [DEC] = { 0, 2 },
+	[SUB_AND_TEST] = { 2, 4 }, [DEC_IF_ONE] = { 0, 1 },   [DEC_NOT_ONE] = { 0, 1 },
+	[IS_ONE] = { 0, 1 },
+};
+
+static bool add_not_zero(unsigned int form, int32_t i, hf_refcount_t *r, int32_t *old)
+{
+	switch (form) {
+	case 0:
+		return hf_refcount_add_not_zero(i, r);
+	case 1:
+		return hf_refcount_add_not_zero_old(i, r, old);
+	case 2:
+		return hf_refcount_add_not_zero_acquire(i, r);
+	case 3:
+		return hf_refcount_add_not_zero_acquire_old(i, r, old);
+	case 4:
+		return hf_refcount_inc_not_zero(r);
+	case 5:
+		return hf_refcount_inc_not_zero_old(r, old);
+	case 6:
+		return hf_refcount_inc_not_zero_acquire(r);
+	default:
+		return hf_refcount_inc_not_zero_acquire_old(r, old);
+	}
+}
+
+static void add(unsigned int form, int32_t i, hf_refcount_t *r, int32_t *old)
+{
+	if (form == 0)
+		hf_refcount_add(i, r);
+	else if (form == 1)
+		hf_refcount_add_old(i, r, old);
+	else if (form == 2)
+		hf_refcount_inc(r);
+	else
+		hf_refcount_inc_old(r, old);
+}
+
+static bool sub_and_test(unsigned int form, int32_t i, hf_refcount_t *r, int32_t *old)
+{
+	if (form == 0)
+		return hf_refcount_sub_and_test(i, r);
+	if (form == 1)
+		return hf_refcount_sub_and_test_old(i, r, old);
+	return form == 2 ? hf_refcount_dec_and_test(r) : hf_refcount_dec_and_test_old(r, old);
+}
+
+/* Returns its result; false where it has none. */
+static bool apply(enum operation op, unsigned int form, int32_t i, hf_refcount_t *r, int32_t *old)
+{
+	switch (op) {
+	case ADD:
+		add(form, i, r, old);
+		return false;
+	case ADD_NOT_ZERO:
+		return add_not_zero(form, i, r, old);
+	case DEC:
+		if (form == 0)
+			hf_refcount_dec(r);
+		else
+			hf_refcount_dec_old(r, old);
+		return false;
+	case SUB_AND_TEST:
+		return sub_and_test(form, i, r, old);
+	case DEC_IF_ONE:
+		return hf_refcount_dec_if_one(r);
+	case DEC_NOT_ONE:
+		return hf_refcount_dec_not_one(r);
+	default:
+		return hf_refcount_is_one_acquire(r);
+	}
+}
+
+enum { QUIET = -1 }; /* in place of a kind: nothing may be reported */
+
+/* What operation op of amount i does to a count: what it becomes, the result, what is reported. */
+struct row {
+	const char *name;
+	enum operation op;
+	int32_t i, before, after;
+	bool result;
+	int kind;
+};
+
+static void check(const struct row *row)
+{
+	for (unsigned int form = 0; form < forms[row->op][row->i == 1]; form++) {
+		hf_refcount_t r = HF_REFCOUNT_INIT(0);
+		int32_t old = row->before + 1; /* not what is expected */
+		bool result;
+
+		hf_refcount_set(&r, row->before);
+		result = apply(row->op, form, row->i, &r, &old);
+		battery_equal(hf_refcount_read(&r), row->after, row->name, (int)form);
+		battery_equal(result, row->result, row->name, (int)form);
+		if (form % 2)
+			battery_equal(old, row->before, row->name, (int)form);
+		if (row->kind == QUIET)
+			battery_quiet((int)form);
+		else
+			battery_reported((enum hf_report_kind)row->kind, &r, (int)form);
+	}
+}
+
 /* ---- What is good ------------------------------------------------------------------------- */
+
+#define MAX HF_REFCOUNT_MAX
+#define SATURATED HF_REFCOUNT_SATURATED
+#define IMMORTAL HF_REFCOUNT_IMMORTAL
 
 static void set_read(void)
 {
@@ -47,191 +159,47 @@ static void set_read(void)
 	BATTERY_QUIET();
 }
 
-static void inc_add(void)
+static void good(void)
 {
-	hf_refcount_t r = HF_REFCOUNT_INIT(1);
-	int32_t old = -1;
-
-	hf_refcount_inc(&r);
-	BATTERY_EQ(hf_refcount_read(&r), 2);
-	hf_refcount_inc_old(&r, &old);
-	BATTERY_EQ(old, 2);
-	BATTERY_EQ(hf_refcount_read(&r), 3);
-	hf_refcount_add(40, &r);
-	BATTERY_EQ(hf_refcount_read(&r), 43);
-	hf_refcount_add_old(7, &r, &old);
-	BATTERY_EQ(old, 43);
-	BATTERY_EQ(hf_refcount_read(&r), 50);
-	hf_refcount_add(HF_REFCOUNT_MAX - 50, &r);
-	BATTERY_EQ(hf_refcount_read(&r), HF_REFCOUNT_MAX);
-	BATTERY_QUIET();
-}
-
-static void inc_not_zero(void)
-{
-	hf_refcount_t r = HF_REFCOUNT_INIT(1);
-	int32_t old = -1;
-
-	BATTERY_TRUE(hf_refcount_inc_not_zero(&r));
-	BATTERY_EQ(hf_refcount_read(&r), 2);
-	BATTERY_TRUE(hf_refcount_inc_not_zero_old(&r, &old));
-	BATTERY_EQ(old, 2);
-	BATTERY_TRUE(hf_refcount_inc_not_zero_acquire(&r));
-	BATTERY_EQ(hf_refcount_read(&r), 4);
-	BATTERY_TRUE(hf_refcount_inc_not_zero_acquire_old(&r, &old));
-	BATTERY_EQ(old, 4);
-	BATTERY_EQ(hf_refcount_read(&r), 5);
-
-	hf_refcount_set(&r, 0);
-	BATTERY_TRUE(!hf_refcount_inc_not_zero(&r));
-	BATTERY_TRUE(!hf_refcount_inc_not_zero_acquire(&r));
-	old = -1;
-	BATTERY_TRUE(!hf_refcount_inc_not_zero_old(&r, &old));
-	BATTERY_EQ(old, 0);
-	old = -1;
-	BATTERY_TRUE(!hf_refcount_inc_not_zero_acquire_old(&r, &old));
-	BATTERY_EQ(old, 0);
-	BATTERY_EQ(hf_refcount_read(&r), 0);
-	BATTERY_QUIET();
-}
-
-static void add_not_zero(void)
-{
-	hf_refcount_t r = HF_REFCOUNT_INIT(1);
-	int32_t old = -1;
-
-	BATTERY_TRUE(hf_refcount_add_not_zero(10, &r));
-	BATTERY_EQ(hf_refcount_read(&r), 11);
-	BATTERY_TRUE(hf_refcount_add_not_zero_old(10, &r, &old));
-	BATTERY_EQ(old, 11);
-	BATTERY_TRUE(hf_refcount_add_not_zero_acquire(10, &r));
-	BATTERY_EQ(hf_refcount_read(&r), 31);
-	BATTERY_TRUE(hf_refcount_add_not_zero_acquire_old(10, &r, &old));
-	BATTERY_EQ(old, 31);
-	BATTERY_EQ(hf_refcount_read(&r), 41);
-	BATTERY_TRUE(hf_refcount_add_not_zero(HF_REFCOUNT_MAX - 41, &r));
-	BATTERY_EQ(hf_refcount_read(&r), HF_REFCOUNT_MAX);
-
-	hf_refcount_set(&r, 0);
-	BATTERY_TRUE(!hf_refcount_add_not_zero(10, &r));
-	BATTERY_TRUE(!hf_refcount_add_not_zero_acquire(10, &r));
-	old = -1;
-	BATTERY_TRUE(!hf_refcount_add_not_zero_old(10, &r, &old));
-	BATTERY_EQ(old, 0);
-	old = -1;
-	BATTERY_TRUE(!hf_refcount_add_not_zero_acquire_old(10, &r, &old));
-	BATTERY_EQ(old, 0);
-	BATTERY_EQ(hf_refcount_read(&r), 0);
-	BATTERY_QUIET();
-}
-
-static void dec(void)
-{
-	hf_refcount_t r = HF_REFCOUNT_INIT(HF_REFCOUNT_MAX);
-	int32_t old = -1;
-
-	hf_refcount_dec(&r);
-	BATTERY_EQ(hf_refcount_read(&r), HF_REFCOUNT_MAX - 1);
-	hf_refcount_set(&r, 4);
-	hf_refcount_dec(&r);
-	BATTERY_EQ(hf_refcount_read(&r), 3);
-	hf_refcount_dec_old(&r, &old);
-	BATTERY_EQ(old, 3);
-	BATTERY_EQ(hf_refcount_read(&r), 2);
-	hf_refcount_dec(&r);
-	BATTERY_EQ(hf_refcount_read(&r), 1);
-	BATTERY_QUIET();
-}
-
-static void dec_and_test(void)
-{
-	hf_refcount_t r = HF_REFCOUNT_INIT(3);
-	int32_t old = -1;
-
-	BATTERY_TRUE(!hf_refcount_dec_and_test(&r));
-	BATTERY_EQ(hf_refcount_read(&r), 2);
-	BATTERY_TRUE(!hf_refcount_dec_and_test_old(&r, &old));
-	BATTERY_EQ(old, 2);
-	BATTERY_EQ(hf_refcount_read(&r), 1);
-	BATTERY_TRUE(hf_refcount_dec_and_test(&r));
-	BATTERY_EQ(hf_refcount_read(&r), 0);
-
-	hf_refcount_set(&r, 1);
-	BATTERY_TRUE(hf_refcount_dec_and_test_old(&r, &old));
-	BATTERY_EQ(old, 1);
-	BATTERY_EQ(hf_refcount_read(&r), 0);
-
-	hf_refcount_set(&r, HF_REFCOUNT_MAX);
-	BATTERY_TRUE(!hf_refcount_dec_and_test(&r));
-	BATTERY_EQ(hf_refcount_read(&r), HF_REFCOUNT_MAX - 1);
-	BATTERY_QUIET();
-}
-
-static void sub_and_test(void)
-{
-	hf_refcount_t r = HF_REFCOUNT_INIT(10);
-	int32_t old = -1;
-
-	BATTERY_TRUE(!hf_refcount_sub_and_test(3, &r));
-	BATTERY_EQ(hf_refcount_read(&r), 7);
-	BATTERY_TRUE(!hf_refcount_sub_and_test_old(3, &r, &old));
-	BATTERY_EQ(old, 7);
-	BATTERY_EQ(hf_refcount_read(&r), 4);
-	BATTERY_TRUE(hf_refcount_sub_and_test(4, &r));
-	BATTERY_EQ(hf_refcount_read(&r), 0);
-
-	hf_refcount_set(&r, HF_REFCOUNT_MAX);
-	BATTERY_TRUE(hf_refcount_sub_and_test_old(HF_REFCOUNT_MAX, &r, &old));
-	BATTERY_EQ(old, HF_REFCOUNT_MAX);
-	BATTERY_EQ(hf_refcount_read(&r), 0);
-	BATTERY_QUIET();
-}
-
-static void dec_if_one(void)
-{
-	hf_refcount_t r = HF_REFCOUNT_INIT(2);
-
-	BATTERY_TRUE(!hf_refcount_dec_if_one(&r));
-	BATTERY_EQ(hf_refcount_read(&r), 2);
-	hf_refcount_set(&r, 1);
-	BATTERY_TRUE(hf_refcount_dec_if_one(&r));
-	BATTERY_EQ(hf_refcount_read(&r), 0);
-	BATTERY_TRUE(!hf_refcount_dec_if_one(&r));
-	BATTERY_EQ(hf_refcount_read(&r), 0);
-	hf_refcount_set(&r, HF_REFCOUNT_SATURATED);
-	BATTERY_TRUE(!hf_refcount_dec_if_one(&r));
-	BATTERY_EQ(hf_refcount_read(&r), HF_REFCOUNT_SATURATED);
-	BATTERY_QUIET();
-}
-
-static void dec_not_one(void)
-{
-	hf_refcount_t r = HF_REFCOUNT_INIT(3);
-
-	BATTERY_TRUE(hf_refcount_dec_not_one(&r));
-	BATTERY_EQ(hf_refcount_read(&r), 2);
-	BATTERY_TRUE(hf_refcount_dec_not_one(&r));
-	BATTERY_EQ(hf_refcount_read(&r), 1);
-	BATTERY_TRUE(!hf_refcount_dec_not_one(&r));
-	BATTERY_EQ(hf_refcount_read(&r), 1);
-	BATTERY_QUIET();
-}
-
-static void is_one_acquire(void)
-{
-	static const int32_t others[] = {
-		0, 2, HF_REFCOUNT_MAX, -1, HF_REFCOUNT_SATURATED, HF_REFCOUNT_IMMORTAL
+	static const struct row rows[] = {
+		{ "inc", ADD, 1, 1, 2, false, QUIET },
+		{ "inc to the limit", ADD, 1, MAX - 1, MAX, false, QUIET },
+		{ "add", ADD, 40, 3, 43, false, QUIET },
+		{ "add to the limit", ADD, MAX - 50, 50, MAX, false, QUIET },
+		{ "inc_not_zero", ADD_NOT_ZERO, 1, 1, 2, true, QUIET },
+		{ "inc_not_zero to the limit", ADD_NOT_ZERO, 1, MAX - 1, MAX, true, QUIET },
+		{ "inc_not_zero of a dead one", ADD_NOT_ZERO, 1, 0, 0, false, QUIET },
+		{ "add_not_zero", ADD_NOT_ZERO, 10, 1, 11, true, QUIET },
+		{ "add_not_zero to the limit", ADD_NOT_ZERO, 6, MAX - 6, MAX, true, QUIET },
+		{ "add_not_zero of a dead one", ADD_NOT_ZERO, 10, 0, 0, false, QUIET },
+		{ "dec", DEC, 1, 4, 3, false, QUIET },
+		{ "dec to 1", DEC, 1, 2, 1, false, QUIET },
+		{ "dec from the limit", DEC, 1, MAX, MAX - 1, false, QUIET },
+		{ "dec_and_test", SUB_AND_TEST, 1, 3, 2, false, QUIET },
+		{ "dec_and_test to 1", SUB_AND_TEST, 1, 2, 1, false, QUIET },
+		{ "dec_and_test, the last", SUB_AND_TEST, 1, 1, 0, true, QUIET },
+		{ "dec_and_test from the limit", SUB_AND_TEST, 1, MAX, MAX - 1, false, QUIET },
+		{ "sub_and_test", SUB_AND_TEST, 3, 10, 7, false, QUIET },
+		{ "sub_and_test, the last", SUB_AND_TEST, 4, 4, 0, true, QUIET },
+		{ "sub_and_test of all", SUB_AND_TEST, MAX, MAX, 0, true, QUIET },
+		{ "dec_if_one of 2", DEC_IF_ONE, 1, 2, 2, false, QUIET },
+		{ "dec_if_one of 1", DEC_IF_ONE, 1, 1, 0, true, QUIET },
+		{ "dec_if_one of 0", DEC_IF_ONE, 1, 0, 0, false, QUIET },
+		{ "dec_if_one, saturated", DEC_IF_ONE, 1, SATURATED, SATURATED, false, QUIET },
+		{ "dec_not_one of 3", DEC_NOT_ONE, 1, 3, 2, true, QUIET },
+		{ "dec_not_one of 2", DEC_NOT_ONE, 1, 2, 1, true, QUIET },
+		{ "dec_not_one of 1", DEC_NOT_ONE, 1, 1, 1, false, QUIET },
+		{ "is_one of 1", IS_ONE, 1, 1, 1, true, QUIET },
+		{ "is_one of 0", IS_ONE, 1, 0, 0, false, QUIET },
+		{ "is_one of 2", IS_ONE, 1, 2, 2, false, QUIET },
+		{ "is_one of the limit", IS_ONE, 1, MAX, MAX, false, QUIET },
+		{ "is_one of -1", IS_ONE, 1, -1, -1, false, QUIET },
+		{ "is_one, saturated", IS_ONE, 1, SATURATED, SATURATED, false, QUIET },
+		{ "is_one, immortal", IS_ONE, 1, IMMORTAL, IMMORTAL, false, QUIET },
 	};
-	hf_refcount_t r = HF_REFCOUNT_INIT(1);
 
-	BATTERY_TRUE(hf_refcount_is_one_acquire(&r));
-	BATTERY_EQ(hf_refcount_read(&r), 1);
-	for (unsigned int i = 0; i < BATTERY_COUNT(others); i++) {
-		hf_refcount_set(&r, others[i]);
-		BATTERY_TRUE(!hf_refcount_is_one_acquire(&r));
-		BATTERY_EQ(hf_refcount_read(&r), others[i]);
-	}
-	BATTERY_QUIET();
+	for (unsigned int i = 0; i < BATTERY_COUNT(rows); i++)
+		check(&rows[i]);
 }
 
 /* Subtracting 0 drops no reference, so sub_and_test(0) is never true. */
@@ -248,447 +216,105 @@ static void sub_and_test_of_0(void)
 	battery_forget();
 }
 
-/* ---- The eighteen misuses ----------------------------------------------------------------- */
+/* ---- Misuse ------------------------------------------------------------------------------- */
 
-static void inc_overflow(void)
+#define SAT SATURATED /* what each of them leaves */
+
+/* With any_negative() below, the misuses that Linux's crash-test module has by these names. */
+static void misuse(void)
 {
-	hf_refcount_t r = HF_REFCOUNT_INIT(HF_REFCOUNT_MAX - 1);
+	static const struct row rows[] = {
+		{ "INC_OVERFLOW", ADD, 1, MAX, SAT, false, HF_REPORT_ADD_OVF },
+		{ "ADD_OVERFLOW", ADD, 4, MAX - 3, SAT, false, HF_REPORT_ADD_OVF },
+		{ "ADD_OVERFLOW, most", ADD, MAX, MAX, SAT, false, HF_REPORT_ADD_OVF },
+		{ "INC_NOT_ZERO_OVERFLOW", ADD_NOT_ZERO, 1, MAX, SAT, true,
+		  HF_REPORT_ADD_NOT_ZERO_OVF },
+		{ "ADD_NOT_ZERO_OVERFLOW", ADD_NOT_ZERO, 6, MAX - 5, SAT, true,
+		  HF_REPORT_ADD_NOT_ZERO_OVF },
+		{ "DEC_ZERO", DEC, 1, 1, SAT, false, HF_REPORT_DEC_LEAK },
+		{ "DEC_NEGATIVE", DEC, 1, 0, SAT, false, HF_REPORT_DEC_LEAK },
+		{ "DEC_AND_TEST_NEGATIVE", SUB_AND_TEST, 1, 0, SAT, false, HF_REPORT_SUB_UAF },
+		{ "SUB_AND_TEST_NEGATIVE", SUB_AND_TEST, 5, 3, SAT, false, HF_REPORT_SUB_UAF },
+		{ "SUB_AND_TEST_ZERO", SUB_AND_TEST, 5, 0, SAT, false, HF_REPORT_SUB_UAF },
+		{ "INC_ZERO", ADD, 1, 0, SAT, false, HF_REPORT_ADD_UAF },
+		{ "ADD_ZERO", ADD, 3, 0, SAT, false, HF_REPORT_ADD_UAF },
+		{ "dec_not_one of 0", DEC_NOT_ONE, 1, 0, SAT, true, HF_REPORT_SUB_UAF },
+	};
 
-	hf_refcount_inc(&r);
-	BATTERY_EQ(hf_refcount_read(&r), HF_REFCOUNT_MAX);
-	BATTERY_QUIET();
-
-	hf_refcount_inc(&r);
-	BATTERY_EQ(hf_refcount_read(&r), HF_REFCOUNT_SATURATED);
-	BATTERY_REPORTED(HF_REPORT_ADD_OVF, &r);
-}
-
-static void add_overflow(void)
-{
-	hf_refcount_t r = HF_REFCOUNT_INIT(HF_REFCOUNT_MAX - 4);
-
-	hf_refcount_add(4, &r);
-	BATTERY_EQ(hf_refcount_read(&r), HF_REFCOUNT_MAX);
-	BATTERY_QUIET();
-
-	hf_refcount_add(4, &r);
-	BATTERY_EQ(hf_refcount_read(&r), HF_REFCOUNT_SATURATED);
-	BATTERY_REPORTED(HF_REPORT_ADD_OVF, &r);
-
-	/* The sum that is most wrong. */
-	hf_refcount_set(&r, HF_REFCOUNT_MAX);
-	hf_refcount_add(HF_REFCOUNT_MAX, &r);
-	BATTERY_EQ(hf_refcount_read(&r), HF_REFCOUNT_SATURATED);
-	BATTERY_REPORTED(HF_REPORT_ADD_OVF, &r);
-}
-
-static void inc_not_zero_overflow(void)
-{
-	hf_refcount_t r = HF_REFCOUNT_INIT(HF_REFCOUNT_MAX - 1);
-
-	BATTERY_TRUE(hf_refcount_inc_not_zero(&r));
-	BATTERY_EQ(hf_refcount_read(&r), HF_REFCOUNT_MAX);
-	BATTERY_QUIET();
-
-	BATTERY_TRUE(hf_refcount_inc_not_zero(&r));
-	BATTERY_EQ(hf_refcount_read(&r), HF_REFCOUNT_SATURATED);
-	BATTERY_REPORTED(HF_REPORT_ADD_NOT_ZERO_OVF, &r);
-}
-
-static void add_not_zero_overflow(void)
-{
-	hf_refcount_t r = HF_REFCOUNT_INIT(HF_REFCOUNT_MAX - 6);
-
-	BATTERY_TRUE(hf_refcount_add_not_zero(6, &r));
-	BATTERY_EQ(hf_refcount_read(&r), HF_REFCOUNT_MAX);
-	BATTERY_QUIET();
-
-	BATTERY_TRUE(hf_refcount_add_not_zero(6, &r));
-	BATTERY_EQ(hf_refcount_read(&r), HF_REFCOUNT_SATURATED);
-	BATTERY_REPORTED(HF_REPORT_ADD_NOT_ZERO_OVF, &r);
-}
-
-static void dec_zero(void)
-{
-	hf_refcount_t r = HF_REFCOUNT_INIT(2);
-
-	hf_refcount_dec(&r);
-	BATTERY_EQ(hf_refcount_read(&r), 1);
-	BATTERY_QUIET();
-
-	hf_refcount_dec(&r);
-	BATTERY_EQ(hf_refcount_read(&r), HF_REFCOUNT_SATURATED);
-	BATTERY_REPORTED(HF_REPORT_DEC_LEAK, &r);
-}
-
-static void dec_negative(void)
-{
-	hf_refcount_t r = HF_REFCOUNT_INIT(2);
-
-	hf_refcount_dec(&r);
-	BATTERY_EQ(hf_refcount_read(&r), 1);
-	BATTERY_QUIET();
-
-	hf_refcount_set(&r, 0);
-	hf_refcount_dec(&r);
-	BATTERY_EQ(hf_refcount_read(&r), HF_REFCOUNT_SATURATED);
-	BATTERY_REPORTED(HF_REPORT_DEC_LEAK, &r);
-}
-
-static void dec_and_test_negative(void)
-{
-	hf_refcount_t r = HF_REFCOUNT_INIT(1);
-
-	BATTERY_TRUE(hf_refcount_dec_and_test(&r));
-	BATTERY_EQ(hf_refcount_read(&r), 0);
-	BATTERY_QUIET();
-
-	BATTERY_TRUE(!hf_refcount_dec_and_test(&r));
-	BATTERY_EQ(hf_refcount_read(&r), HF_REFCOUNT_SATURATED);
-	BATTERY_REPORTED(HF_REPORT_SUB_UAF, &r);
-}
-
-static void sub_and_test_negative(void)
-{
-	hf_refcount_t r = HF_REFCOUNT_INIT(8);
-
-	BATTERY_TRUE(!hf_refcount_sub_and_test(5, &r));
-	BATTERY_EQ(hf_refcount_read(&r), 3);
-	BATTERY_QUIET();
-
-	BATTERY_TRUE(!hf_refcount_sub_and_test(5, &r));
-	BATTERY_EQ(hf_refcount_read(&r), HF_REFCOUNT_SATURATED);
-	BATTERY_REPORTED(HF_REPORT_SUB_UAF, &r);
-}
-
-static void sub_and_test_zero(void)
-{
-	hf_refcount_t r = HF_REFCOUNT_INIT(5);
-
-	BATTERY_TRUE(hf_refcount_sub_and_test(5, &r));
-	BATTERY_EQ(hf_refcount_read(&r), 0);
-	BATTERY_QUIET();
-
-	BATTERY_TRUE(!hf_refcount_sub_and_test(5, &r));
-	BATTERY_EQ(hf_refcount_read(&r), HF_REFCOUNT_SATURATED);
-	BATTERY_REPORTED(HF_REPORT_SUB_UAF, &r);
-}
-
-static void inc_zero(void)
-{
-	hf_refcount_t r = HF_REFCOUNT_INIT(0);
-
-	BATTERY_TRUE(!hf_refcount_inc_not_zero(&r));
-	BATTERY_EQ(hf_refcount_read(&r), 0);
-	BATTERY_QUIET();
-
-	hf_refcount_inc(&r);
-	BATTERY_EQ(hf_refcount_read(&r), HF_REFCOUNT_SATURATED);
-	BATTERY_REPORTED(HF_REPORT_ADD_UAF, &r);
-}
-
-static void add_zero(void)
-{
-	hf_refcount_t r = HF_REFCOUNT_INIT(0);
-
-	BATTERY_TRUE(!hf_refcount_add_not_zero(3, &r));
-	BATTERY_EQ(hf_refcount_read(&r), 0);
-	BATTERY_QUIET();
-
-	hf_refcount_add(3, &r);
-	BATTERY_EQ(hf_refcount_read(&r), HF_REFCOUNT_SATURATED);
-	BATTERY_REPORTED(HF_REPORT_ADD_UAF, &r);
+	for (unsigned int i = 0; i < BATTERY_COUNT(rows); i++)
+		check(&rows[i]);
 }
 
 /*
- * On saturated: it stays so, whatever is added or taken. The amounts are those that a count which
- * only looked at its new value would take for live (0xC0000000 + 2^30 is 0, - INT32_MAX is above).
+ * The amounts besides 1 and 2 are those that a count which only looked at its new value would take
+ * for live: SATURATED + 2^30 is 0, SATURATED - INT32_MAX is above it.
  */
-static void inc_saturated(void)
+static const int32_t amounts[] = { 1, 2, 8, 1 << 28, 1 << 30, (1 << 30) + 1, HF_REFCOUNT_MAX };
+
+/* A count of `before` becomes `after` by each operation, which reports its kind, or `kind` if not 0. */
+static void each_negative(const char *name, int32_t before, int32_t after, const int *kind)
 {
-	hf_refcount_t r = HF_REFCOUNT_INIT(1);
+	static const struct row rows[] = {
+		{ "", ADD, 0, 0, 0, false, HF_REPORT_ADD_OVF },
+		{ "", ADD_NOT_ZERO, 0, 0, 0, true, HF_REPORT_ADD_NOT_ZERO_OVF },
+		{ "", SUB_AND_TEST, 0, 0, 0, false, HF_REPORT_SUB_UAF },
+		{ "", DEC, 0, 0, 0, false, HF_REPORT_DEC_LEAK },
+	};
 
-	hf_refcount_inc(&r);
-	BATTERY_EQ(hf_refcount_read(&r), 2);
-	BATTERY_QUIET();
+	for (unsigned int i = 0; i < BATTERY_COUNT(rows); i++) {
+		for (unsigned int j = 0; j < BATTERY_COUNT(amounts); j++) {
+			struct row row = rows[i];
 
-	hf_refcount_set(&r, HF_REFCOUNT_SATURATED);
-	hf_refcount_inc(&r);
-	BATTERY_EQ(hf_refcount_read(&r), HF_REFCOUNT_SATURATED);
-	BATTERY_REPORTED(HF_REPORT_SATURATED, &r);
-}
-
-static void dec_saturated(void)
-{
-	hf_refcount_t r = HF_REFCOUNT_INIT(2);
-
-	hf_refcount_dec(&r);
-	BATTERY_EQ(hf_refcount_read(&r), 1);
-	BATTERY_QUIET();
-
-	hf_refcount_set(&r, HF_REFCOUNT_SATURATED);
-	hf_refcount_dec(&r);
-	BATTERY_EQ(hf_refcount_read(&r), HF_REFCOUNT_SATURATED);
-	BATTERY_REPORTED(HF_REPORT_SATURATED, &r);
-}
-
-static void add_saturated(void)
-{
-	static const int32_t amounts[] = { 1, 8, 1 << 30, (1 << 30) + 1, HF_REFCOUNT_MAX };
-	hf_refcount_t r = HF_REFCOUNT_INIT(1);
-
-	hf_refcount_add(8, &r);
-	BATTERY_EQ(hf_refcount_read(&r), 9);
-	BATTERY_QUIET();
-
-	hf_refcount_set(&r, HF_REFCOUNT_SATURATED);
-	for (unsigned int i = 0; i < BATTERY_COUNT(amounts); i++) {
-		hf_refcount_add(amounts[i], &r);
-		BATTERY_EQ(hf_refcount_read(&r), HF_REFCOUNT_SATURATED);
-		BATTERY_REPORTED(HF_REPORT_SATURATED, &r);
+			row.name = name;
+			row.i = amounts[j];
+			row.before = before;
+			row.after = after;
+			row.kind = kind ? *kind : row.kind;
+			check(&row);
+		}
 	}
-}
-
-static void inc_not_zero_saturated(void)
-{
-	hf_refcount_t r = HF_REFCOUNT_INIT(1);
-
-	BATTERY_TRUE(hf_refcount_inc_not_zero(&r));
-	BATTERY_EQ(hf_refcount_read(&r), 2);
-	BATTERY_QUIET();
-
-	hf_refcount_set(&r, HF_REFCOUNT_SATURATED);
-	BATTERY_TRUE(hf_refcount_inc_not_zero(&r));
-	BATTERY_EQ(hf_refcount_read(&r), HF_REFCOUNT_SATURATED);
-	BATTERY_REPORTED(HF_REPORT_SATURATED, &r);
-}
-
-static void add_not_zero_saturated(void)
-{
-	static const int32_t amounts[] = { 1, 8, 1 << 30, (1 << 30) + 1, HF_REFCOUNT_MAX };
-	hf_refcount_t r = HF_REFCOUNT_INIT(1);
-
-	BATTERY_TRUE(hf_refcount_add_not_zero(8, &r));
-	BATTERY_EQ(hf_refcount_read(&r), 9);
-	BATTERY_QUIET();
-
-	hf_refcount_set(&r, HF_REFCOUNT_SATURATED);
-	for (unsigned int i = 0; i < BATTERY_COUNT(amounts); i++) {
-		BATTERY_TRUE(hf_refcount_add_not_zero(amounts[i], &r));
-		BATTERY_EQ(hf_refcount_read(&r), HF_REFCOUNT_SATURATED);
-		BATTERY_REPORTED(HF_REPORT_SATURATED, &r);
-	}
-}
-
-static void dec_and_test_saturated(void)
-{
-	hf_refcount_t r = HF_REFCOUNT_INIT(2);
-
-	BATTERY_TRUE(!hf_refcount_dec_and_test(&r));
-	BATTERY_EQ(hf_refcount_read(&r), 1);
-	BATTERY_QUIET();
-
-	hf_refcount_set(&r, HF_REFCOUNT_SATURATED);
-	BATTERY_TRUE(!hf_refcount_dec_and_test(&r));
-	BATTERY_EQ(hf_refcount_read(&r), HF_REFCOUNT_SATURATED);
-	BATTERY_REPORTED(HF_REPORT_SATURATED, &r);
-}
-
-static void sub_and_test_saturated(void)
-{
-	static const int32_t amounts[] = { 1, 8, 1 << 30, (1 << 30) + 1, HF_REFCOUNT_MAX };
-	hf_refcount_t r = HF_REFCOUNT_INIT(9);
-
-	BATTERY_TRUE(!hf_refcount_sub_and_test(8, &r));
-	BATTERY_EQ(hf_refcount_read(&r), 1);
-	BATTERY_QUIET();
-
-	hf_refcount_set(&r, HF_REFCOUNT_SATURATED);
-	for (unsigned int i = 0; i < BATTERY_COUNT(amounts); i++) {
-		BATTERY_TRUE(!hf_refcount_sub_and_test(amounts[i], &r));
-		BATTERY_EQ(hf_refcount_read(&r), HF_REFCOUNT_SATURATED);
-		BATTERY_REPORTED(HF_REPORT_SATURATED, &r);
-	}
-}
-
-/* ---- Misuse through the other verbs ------------------------------------------------------- */
-
-/* The forms that hand back the old value find the same, and hand it back all the same. */
-static void old_misuse(void)
-{
-	hf_refcount_t r = HF_REFCOUNT_INIT(HF_REFCOUNT_MAX);
-	int32_t old = -1;
-
-	hf_refcount_inc_old(&r, &old);
-	BATTERY_EQ(old, HF_REFCOUNT_MAX);
-	BATTERY_EQ(hf_refcount_read(&r), HF_REFCOUNT_SATURATED);
-	BATTERY_REPORTED(HF_REPORT_ADD_OVF, &r);
-
-	hf_refcount_set(&r, 0);
-	hf_refcount_add_old(2, &r, &old);
-	BATTERY_EQ(old, 0);
-	BATTERY_EQ(hf_refcount_read(&r), HF_REFCOUNT_SATURATED);
-	BATTERY_REPORTED(HF_REPORT_ADD_UAF, &r);
-
-	hf_refcount_set(&r, HF_REFCOUNT_MAX);
-	BATTERY_TRUE(hf_refcount_inc_not_zero_old(&r, &old));
-	BATTERY_EQ(old, HF_REFCOUNT_MAX);
-	BATTERY_EQ(hf_refcount_read(&r), HF_REFCOUNT_SATURATED);
-	BATTERY_REPORTED(HF_REPORT_ADD_NOT_ZERO_OVF, &r);
-
-	hf_refcount_set(&r, 1);
-	hf_refcount_dec_old(&r, &old);
-	BATTERY_EQ(old, 1);
-	BATTERY_EQ(hf_refcount_read(&r), HF_REFCOUNT_SATURATED);
-	BATTERY_REPORTED(HF_REPORT_DEC_LEAK, &r);
-
-	hf_refcount_set(&r, 0);
-	BATTERY_TRUE(!hf_refcount_dec_and_test_old(&r, &old));
-	BATTERY_EQ(old, 0);
-	BATTERY_EQ(hf_refcount_read(&r), HF_REFCOUNT_SATURATED);
-	BATTERY_REPORTED(HF_REPORT_SUB_UAF, &r);
-
-	BATTERY_TRUE(!hf_refcount_sub_and_test_old(2, &r, &old));
-	BATTERY_EQ(old, HF_REFCOUNT_SATURATED);
-	BATTERY_EQ(hf_refcount_read(&r), HF_REFCOUNT_SATURATED);
-	BATTERY_REPORTED(HF_REPORT_SATURATED, &r);
-}
-
-static void acquire_misuse(void)
-{
-	hf_refcount_t r = HF_REFCOUNT_INIT(HF_REFCOUNT_MAX);
-	int32_t old = -1;
-
-	BATTERY_TRUE(hf_refcount_inc_not_zero_acquire(&r));
-	BATTERY_EQ(hf_refcount_read(&r), HF_REFCOUNT_SATURATED);
-	BATTERY_REPORTED(HF_REPORT_ADD_NOT_ZERO_OVF, &r);
-
-	hf_refcount_set(&r, HF_REFCOUNT_MAX - 1);
-	BATTERY_TRUE(hf_refcount_add_not_zero_acquire(2, &r));
-	BATTERY_EQ(hf_refcount_read(&r), HF_REFCOUNT_SATURATED);
-	BATTERY_REPORTED(HF_REPORT_ADD_NOT_ZERO_OVF, &r);
-
-	BATTERY_TRUE(hf_refcount_add_not_zero_acquire_old(2, &r, &old));
-	BATTERY_EQ(old, HF_REFCOUNT_SATURATED);
-	BATTERY_EQ(hf_refcount_read(&r), HF_REFCOUNT_SATURATED);
-	BATTERY_REPORTED(HF_REPORT_SATURATED, &r);
-}
-
-static void dec_not_one_misuse(void)
-{
-	hf_refcount_t r = HF_REFCOUNT_INIT(0);
-
-	BATTERY_TRUE(hf_refcount_dec_not_one(&r));
-	BATTERY_EQ(hf_refcount_read(&r), HF_REFCOUNT_SATURATED);
-	BATTERY_REPORTED(HF_REPORT_SUB_UAF, &r);
-
-	BATTERY_TRUE(hf_refcount_dec_not_one(&r));
-	BATTERY_EQ(hf_refcount_read(&r), HF_REFCOUNT_SATURATED);
-	battery_forget(); /* whether that is reported again is not promised */
 }
 
 /*
- * Whatever a race may leave for a moment: each verb brings any negative count back to saturated, but
- * one near IMMORTAL. Reported is what the verb did, unless the count was saturated before.
+ * Whatever a race may leave for a moment: each operation makes any negative count saturated, but one
+ * near IMMORTAL. Reported is what the operation did, unless the count was saturated before.
  */
 static void any_negative(void)
 {
-	static const struct {
-		int32_t value;
-		bool saturated;
-	} counts[] = {
-		{ INT32_MIN, false },
-		{ INT32_MIN + 1, false },
-		{ HF_REFCOUNT_IMMORTAL - (1 << 28) - 8, false },
-		{ HF_REFCOUNT_IMMORTAL + (1 << 28) + 8, true },
-		{ HF_REFCOUNT_SATURATED - 1, true },
-		{ HF_REFCOUNT_SATURATED, true },
-		{ HF_REFCOUNT_SATURATED + 1, true },
-		{ HF_REFCOUNT_SATURATED + (1 << 28) + 8, false },
-		{ -2, false },
-		{ -1, false },
+	static const int32_t overflowed[] = {
+		INT32_MIN, INT32_MIN + 1, IMMORTAL - (1 << 28) - 8, SATURATED + (1 << 28) + 8, -2,
+		-1
 	};
+	static const int32_t saturated[] = { IMMORTAL + (1 << 28) + 8, SATURATED - 1, SATURATED,
+					     SATURATED + 1 };
+	static const int again = HF_REPORT_SATURATED;
+	hf_refcount_t r = HF_REFCOUNT_INIT(SATURATED);
 
-	for (unsigned int i = 0; i < BATTERY_COUNT(counts); i++) {
-		hf_refcount_t r = HF_REFCOUNT_INIT(0);
+	for (unsigned int i = 0; i < BATTERY_COUNT(overflowed); i++)
+		each_negative("a negative count", overflowed[i], SATURATED, NULL);
+	for (unsigned int i = 0; i < BATTERY_COUNT(saturated); i++)
+		each_negative("a saturated count", saturated[i], SATURATED, &again);
 
-		hf_refcount_set(&r, counts[i].value);
-		hf_refcount_inc(&r);
-		BATTERY_EQ(hf_refcount_read(&r), HF_REFCOUNT_SATURATED);
-		BATTERY_REPORTED(counts[i].saturated ? HF_REPORT_SATURATED : HF_REPORT_ADD_OVF, &r);
-
-		hf_refcount_set(&r, counts[i].value);
-		hf_refcount_add(2, &r);
-		BATTERY_EQ(hf_refcount_read(&r), HF_REFCOUNT_SATURATED);
-		BATTERY_REPORTED(counts[i].saturated ? HF_REPORT_SATURATED : HF_REPORT_ADD_OVF, &r);
-
-		hf_refcount_set(&r, counts[i].value);
-		BATTERY_TRUE(hf_refcount_inc_not_zero(&r));
-		BATTERY_EQ(hf_refcount_read(&r), HF_REFCOUNT_SATURATED);
-		BATTERY_REPORTED(
-			counts[i].saturated ? HF_REPORT_SATURATED : HF_REPORT_ADD_NOT_ZERO_OVF, &r);
-
-		hf_refcount_set(&r, counts[i].value);
-		hf_refcount_dec(&r);
-		BATTERY_EQ(hf_refcount_read(&r), HF_REFCOUNT_SATURATED);
-		BATTERY_REPORTED(counts[i].saturated ? HF_REPORT_SATURATED : HF_REPORT_DEC_LEAK,
-				 &r);
-
-		hf_refcount_set(&r, counts[i].value);
-		BATTERY_TRUE(!hf_refcount_dec_and_test(&r));
-		BATTERY_EQ(hf_refcount_read(&r), HF_REFCOUNT_SATURATED);
-		BATTERY_REPORTED(counts[i].saturated ? HF_REPORT_SATURATED : HF_REPORT_SUB_UAF, &r);
-
-		hf_refcount_set(&r, counts[i].value);
-		BATTERY_TRUE(!hf_refcount_sub_and_test(2, &r));
-		BATTERY_EQ(hf_refcount_read(&r), HF_REFCOUNT_SATURATED);
-		BATTERY_REPORTED(counts[i].saturated ? HF_REPORT_SATURATED : HF_REPORT_SUB_UAF, &r);
-	}
+	BATTERY_TRUE(hf_refcount_dec_not_one(&r));
+	BATTERY_EQ(hf_refcount_read(&r), SATURATED);
+	battery_forget(); /* whether that is reported again is not promised */
 }
 
-/* An object that is never freed: no verb changes its count, and none reports anything. */
+/* An object that is never freed: no operation changes its count, and none reports anything. */
 static void immortal(void)
 {
-	static const int32_t amounts[] = { 1, 8, 1 << 28, 1 << 30, (1 << 30) + 1, HF_REFCOUNT_MAX };
 	/* As others leave it for a moment: 2^22 of them, in either direction. */
 	static const int32_t seen[] = { 0, 1, -1, 1 << 22, -(1 << 22) };
-	hf_refcount_t r = HF_REFCOUNT_INIT(HF_REFCOUNT_IMMORTAL);
-	int32_t old = -1;
+	static const int none = QUIET;
+	hf_refcount_t r = HF_REFCOUNT_INIT(IMMORTAL);
 
-	BATTERY_EQ(HF_REFCOUNT_IMMORTAL, -0x60000000); /* 0xA0000000 */
-	BATTERY_EQ(hf_refcount_read(&r), HF_REFCOUNT_IMMORTAL);
+	BATTERY_EQ(IMMORTAL, -0x60000000); /* 0xA0000000 */
 	BATTERY_TRUE(!hf_refcount_dec_if_one(&r));
 	BATTERY_TRUE(hf_refcount_dec_not_one(&r));
-	BATTERY_EQ(hf_refcount_read(&r), HF_REFCOUNT_IMMORTAL);
-	for (unsigned int i = 0; i < BATTERY_COUNT(seen); i++) {
-		const int32_t value = HF_REFCOUNT_IMMORTAL + seen[i];
-
-#define STAYS(verb)                                                                                \
-	hf_refcount_set(&r, value);                                                                \
-	verb;                                                                                      \
-	BATTERY_EQ(hf_refcount_read(&r), HF_REFCOUNT_IMMORTAL)
-		STAYS(hf_refcount_inc(&r));
-		STAYS(hf_refcount_dec(&r));
-		STAYS(BATTERY_TRUE(hf_refcount_inc_not_zero(&r)));
-		STAYS(BATTERY_TRUE(hf_refcount_inc_not_zero_acquire(&r)));
-		STAYS(BATTERY_TRUE(!hf_refcount_dec_and_test(&r)));
-		STAYS(hf_refcount_inc_old(&r, &old));
-		BATTERY_EQ(old, value);
-		STAYS(BATTERY_TRUE(hf_refcount_inc_not_zero_old(&r, &old)));
-		BATTERY_EQ(old, value);
-		STAYS(hf_refcount_dec_old(&r, &old));
-		BATTERY_EQ(old, value);
-		STAYS(BATTERY_TRUE(!hf_refcount_dec_and_test_old(&r, &old)));
-		BATTERY_EQ(old, value);
-		for (unsigned int j = 0; j < BATTERY_COUNT(amounts); j++) {
-			STAYS(hf_refcount_add(amounts[j], &r));
-			STAYS(BATTERY_TRUE(hf_refcount_add_not_zero(amounts[j], &r)));
-			STAYS(BATTERY_TRUE(hf_refcount_add_not_zero_acquire(amounts[j], &r)));
-			STAYS(BATTERY_TRUE(!hf_refcount_sub_and_test(amounts[j], &r)));
-		}
-#undef STAYS
-	}
+	BATTERY_EQ(hf_refcount_read(&r), IMMORTAL);
 	BATTERY_QUIET();
+	for (unsigned int i = 0; i < BATTERY_COUNT(seen); i++)
+		each_negative("an immortal count", IMMORTAL + seen[i], IMMORTAL, &none);
 }
 
 /* Misuse of one object leaves its neighbours alone. */
@@ -705,156 +331,50 @@ static void neighbours(void)
 
 /* ---- What a plain count does instead ------------------------------------------------------ */
 
-static void wraps(void)
+/* It wraps around, revives a dead object, and knows no count that stays. */
+static void plain(void)
 {
-	hf_refcount_t r = HF_REFCOUNT_INIT(HF_REFCOUNT_MAX);
+	static const struct row rows[] = {
+		{ "inc wraps", ADD, 1, MAX, INT32_MIN, false, QUIET },
+		{ "dec wraps", DEC, 1, INT32_MIN, MAX, false, QUIET },
+		{ "add wraps", ADD, 3, MAX, INT32_MIN + 2, false, QUIET },
+		{ "inc_not_zero wraps", ADD_NOT_ZERO, 1, MAX, INT32_MIN, true, QUIET },
+		{ "add_not_zero wraps", ADD_NOT_ZERO, 3, MAX, INT32_MIN + 2, true, QUIET },
+		/* After 2^32 gets the count is 0 while all references exist: why others are checked. */
+		{ "inc wraps to dead", ADD, 1, -1, 0, false, QUIET },
+		{ "inc revives", ADD, 1, 0, 1, false, QUIET },
+		{ "add revives", ADD, 3, 0, 3, false, QUIET },
+		{ "dec to 0", DEC, 1, 1, 0, false, QUIET },
+		{ "dec below 0", DEC, 1, 0, -1, false, QUIET },
+		{ "dec_and_test below 0", SUB_AND_TEST, 1, -1, -2, false, QUIET },
+		{ "sub_and_test below 0", SUB_AND_TEST, 3, -2, -5, false, QUIET },
+		{ "dec_not_one below 0", DEC_NOT_ONE, 1, -5, -6, true, QUIET },
+		{ "inc, saturated", ADD, 1, SATURATED, SATURATED + 1, false, QUIET },
+		{ "add, saturated", ADD, 1 << 30, SATURATED, 0, false, QUIET },
+		{ "inc_not_zero, saturated", ADD_NOT_ZERO, 1, SATURATED, SATURATED + 1, true,
+		  QUIET },
+		{ "dec_and_test, saturated", SUB_AND_TEST, 1, SATURATED, SATURATED - 1, false,
+		  QUIET },
+		{ "inc, immortal", ADD, 1, IMMORTAL, IMMORTAL + 1, false, QUIET },
+		{ "sub_and_test, immortal", SUB_AND_TEST, 1 << 29, IMMORTAL, INT32_MIN, false,
+		  QUIET },
+		/* true a second time for one object */
+		{ "sub_and_test of 0", SUB_AND_TEST, 0, 0, 0, true, QUIET },
+	};
 
-	hf_refcount_inc(&r);
-	BATTERY_EQ(hf_refcount_read(&r), INT32_MIN);
-	hf_refcount_dec(&r);
-	BATTERY_EQ(hf_refcount_read(&r), HF_REFCOUNT_MAX);
-	hf_refcount_add(3, &r);
-	BATTERY_EQ(hf_refcount_read(&r), INT32_MIN + 2);
-	hf_refcount_set(&r, HF_REFCOUNT_MAX);
-	BATTERY_TRUE(hf_refcount_inc_not_zero(&r));
-	BATTERY_EQ(hf_refcount_read(&r), INT32_MIN);
-	hf_refcount_set(&r, HF_REFCOUNT_MAX);
-	BATTERY_TRUE(hf_refcount_add_not_zero(3, &r));
-	BATTERY_EQ(hf_refcount_read(&r), INT32_MIN + 2);
-	BATTERY_QUIET();
-}
-
-/* After 2^32 gets the count is 0 while all references exist: why other counts are checked. */
-static void wraps_to_dead(void)
-{
-	hf_refcount_t r = HF_REFCOUNT_INIT(1);
-
-	hf_refcount_add(HF_REFCOUNT_MAX, &r);
-	hf_refcount_add(HF_REFCOUNT_MAX, &r);
-	hf_refcount_inc(&r);
-	BATTERY_EQ(hf_refcount_read(&r), 0);
-	BATTERY_QUIET();
-}
-
-static void revives(void)
-{
-	hf_refcount_t r = HF_REFCOUNT_INIT(0);
-
-	hf_refcount_inc(&r);
-	BATTERY_EQ(hf_refcount_read(&r), 1);
-	hf_refcount_set(&r, 0);
-	hf_refcount_add(3, &r);
-	BATTERY_EQ(hf_refcount_read(&r), 3);
-	BATTERY_QUIET();
-}
-
-static void goes_below_0(void)
-{
-	hf_refcount_t r = HF_REFCOUNT_INIT(1);
-
-	hf_refcount_dec(&r);
-	BATTERY_EQ(hf_refcount_read(&r), 0);
-	hf_refcount_dec(&r);
-	BATTERY_EQ(hf_refcount_read(&r), -1);
-	BATTERY_TRUE(!hf_refcount_dec_and_test(&r));
-	BATTERY_EQ(hf_refcount_read(&r), -2);
-	BATTERY_TRUE(!hf_refcount_sub_and_test(3, &r));
-	BATTERY_EQ(hf_refcount_read(&r), -5);
-	BATTERY_TRUE(hf_refcount_dec_not_one(&r));
-	BATTERY_EQ(hf_refcount_read(&r), -6);
-	BATTERY_QUIET();
-}
-
-static void saturated_is_a_count(void)
-{
-	hf_refcount_t r = HF_REFCOUNT_INIT(0);
-
-	hf_refcount_set(&r, HF_REFCOUNT_SATURATED);
-	hf_refcount_inc(&r);
-	BATTERY_EQ(hf_refcount_read(&r), HF_REFCOUNT_SATURATED + 1);
-	hf_refcount_dec(&r);
-	BATTERY_EQ(hf_refcount_read(&r), HF_REFCOUNT_SATURATED);
-	BATTERY_TRUE(hf_refcount_inc_not_zero(&r));
-	BATTERY_EQ(hf_refcount_read(&r), HF_REFCOUNT_SATURATED + 1);
-	BATTERY_TRUE(!hf_refcount_dec_and_test(&r));
-	BATTERY_EQ(hf_refcount_read(&r), HF_REFCOUNT_SATURATED);
-	hf_refcount_add(1 << 30, &r);
-	BATTERY_EQ(hf_refcount_read(&r), 0);
-	BATTERY_QUIET();
-}
-
-/* It moves, but nothing is reported and it is not freed. */
-static void immortal_is_a_count(void)
-{
-	hf_refcount_t r = HF_REFCOUNT_INIT(HF_REFCOUNT_IMMORTAL);
-
-	hf_refcount_inc(&r);
-	BATTERY_EQ(hf_refcount_read(&r), HF_REFCOUNT_IMMORTAL + 1);
-	BATTERY_TRUE(hf_refcount_inc_not_zero(&r));
-	BATTERY_TRUE(!hf_refcount_dec_and_test(&r));
-	hf_refcount_dec(&r);
-	hf_refcount_dec(&r);
-	BATTERY_EQ(hf_refcount_read(&r), HF_REFCOUNT_IMMORTAL - 1);
-	BATTERY_TRUE(!hf_refcount_sub_and_test((1 << 29) - 1, &r));
-	BATTERY_EQ(hf_refcount_read(&r), INT32_MIN);
-	BATTERY_QUIET();
-}
-
-static void plain_sub_and_test_of_0(void)
-{
-	hf_refcount_t r = HF_REFCOUNT_INIT(2);
-
-	BATTERY_TRUE(!hf_refcount_sub_and_test(0, &r));
-	BATTERY_EQ(hf_refcount_read(&r), 2);
-	hf_refcount_set(&r, 0);
-	BATTERY_TRUE(hf_refcount_sub_and_test(0, &r)); /* true a second time for one object */
-	BATTERY_EQ(hf_refcount_read(&r), 0);
-	BATTERY_QUIET();
+	for (unsigned int i = 0; i < BATTERY_COUNT(rows); i++)
+		check(&rows[i]);
 }
 
 static const struct battery_case cases[] = {
 	{ "SET_READ", set_read, NULL },
-	{ "INC_ADD", inc_add, NULL },
-	{ "INC_NOT_ZERO", inc_not_zero, NULL },
-	{ "ADD_NOT_ZERO", add_not_zero, NULL },
-	{ "DEC", dec, NULL },
-	{ "DEC_AND_TEST", dec_and_test, NULL },
-	{ "SUB_AND_TEST", sub_and_test, NULL },
-	{ "DEC_IF_ONE", dec_if_one, NULL },
-	{ "DEC_NOT_ONE", dec_not_one, NULL },
-	{ "IS_ONE_ACQUIRE", is_one_acquire, NULL },
+	{ "GOOD", good, NULL },
 	{ "SUB_AND_TEST_OF_0_IS_NEVER_TRUE", sub_and_test_of_0, is_checked },
-	{ "INC_OVERFLOW", inc_overflow, is_checked },
-	{ "ADD_OVERFLOW", add_overflow, is_checked },
-	{ "INC_NOT_ZERO_OVERFLOW", inc_not_zero_overflow, is_checked },
-	{ "ADD_NOT_ZERO_OVERFLOW", add_not_zero_overflow, is_checked },
-	{ "DEC_ZERO", dec_zero, is_checked },
-	{ "DEC_NEGATIVE", dec_negative, is_checked },
-	{ "DEC_AND_TEST_NEGATIVE", dec_and_test_negative, is_checked },
-	{ "SUB_AND_TEST_NEGATIVE", sub_and_test_negative, is_checked },
-	{ "SUB_AND_TEST_ZERO", sub_and_test_zero, is_checked },
-	{ "INC_ZERO", inc_zero, is_checked },
-	{ "ADD_ZERO", add_zero, is_checked },
-	{ "INC_SATURATED", inc_saturated, is_checked },
-	{ "DEC_SATURATED", dec_saturated, is_checked },
-	{ "ADD_SATURATED", add_saturated, is_checked },
-	{ "INC_NOT_ZERO_SATURATED", inc_not_zero_saturated, is_checked },
-	{ "ADD_NOT_ZERO_SATURATED", add_not_zero_saturated, is_checked },
-	{ "DEC_AND_TEST_SATURATED", dec_and_test_saturated, is_checked },
-	{ "SUB_AND_TEST_SATURATED", sub_and_test_saturated, is_checked },
-	{ "OLD_MISUSE", old_misuse, is_checked },
-	{ "ACQUIRE_MISUSE", acquire_misuse, is_checked },
-	{ "DEC_NOT_ONE_MISUSE", dec_not_one_misuse, is_checked },
+	{ "MISUSE", misuse, is_checked },
 	{ "ANY_NEGATIVE_SATURATES", any_negative, is_checked },
 	{ "IMMORTAL_STAYS", immortal, is_checked },
 	{ "NEIGHBOURS", neighbours, is_checked },
-	{ "OVERFLOW_WRAPS", wraps, is_plain },
-	{ "OVERFLOW_WRAPS_TO_DEAD", wraps_to_dead, is_plain },
-	{ "ZERO_REVIVES", revives, is_plain },
-	{ "GOES_BELOW_0", goes_below_0, is_plain },
-	{ "SATURATED_IS_A_COUNT", saturated_is_a_count, is_plain },
-	{ "IMMORTAL_IS_A_COUNT", immortal_is_a_count, is_plain },
-	{ "SUB_AND_TEST_OF_0_ON_0_IS_TRUE", plain_sub_and_test_of_0, is_plain },
+	{ "WRAPS", plain, is_plain },
 };
 
 const struct battery_suite refcount_suite = BATTERY_SUITE("refcount", cases);

@@ -38,46 +38,34 @@ protected:
 	}
 };
 
-TEST_F(Lockref, GetWaitsForTheLock)
+/* Each waits, and then works on the count that the holder has left. */
+TEST_F(Lockref, WaitsForTheLock)
 {
-	hf_lockref_t l = HF_LOCKREF_INIT(1);
-	bool result = false;
+	const struct {
+		bool (*operation)(hf_lockref_t *);
+		int32_t after;
+	} rows[] = {
+		{ [](hf_lockref_t *l) {
+			 hf_lockref_get(l);
+			 return true;
+		 },
+		  6 },
+		{ [](hf_lockref_t *l) { return hf_lockref_get_not_zero(l); }, 6 },
+		{ [](hf_lockref_t *l) { return hf_lockref_get_not_dead(l); }, 6 },
+		{ [](hf_lockref_t *l) { return hf_lockref_put_or_lock(l); }, 4 },
+		{ [](hf_lockref_t *l) { return hf_lockref_put_not_zero(l); }, 4 },
+	};
 
-	EXPECT_TRUE(waits(&l, [&] { hf_lockref_get(&l); }));
-	EXPECT_EQ(hf_lockref_read(&l), 6);
-	EXPECT_TRUE(waits(&l, [&] { result = hf_lockref_get_not_zero(&l); }));
-	EXPECT_TRUE(result);
-	EXPECT_EQ(hf_lockref_read(&l), 6);
-	result = false;
-	EXPECT_TRUE(waits(&l, [&] { result = hf_lockref_get_not_dead(&l); }));
-	EXPECT_TRUE(result);
-	EXPECT_EQ(hf_lockref_read(&l), 6);
-	EXPECT_TRUE(hf_lockref_trylock(&l));
-	hf_lockref_unlock(&l);
-}
+	for (const auto &row : rows) {
+		hf_lockref_t l = HF_LOCKREF_INIT(1);
+		bool result = false;
 
-TEST_F(Lockref, PutOrLockWaitsForTheLock)
-{
-	hf_lockref_t l = HF_LOCKREF_INIT(1);
-	bool result = false;
-
-	EXPECT_TRUE(waits(&l, [&] { result = hf_lockref_put_or_lock(&l); }));
-	EXPECT_TRUE(result);
-	EXPECT_EQ(hf_lockref_read(&l), 4);
-	EXPECT_TRUE(hf_lockref_trylock(&l));
-	hf_lockref_unlock(&l);
-}
-
-TEST_F(Lockref, PutNotZeroWaitsForTheLock)
-{
-	hf_lockref_t l = HF_LOCKREF_INIT(1);
-	bool result = false;
-
-	EXPECT_TRUE(waits(&l, [&] { result = hf_lockref_put_not_zero(&l); }));
-	EXPECT_TRUE(result);
-	EXPECT_EQ(hf_lockref_read(&l), 4);
-	EXPECT_TRUE(hf_lockref_trylock(&l));
-	hf_lockref_unlock(&l);
+		EXPECT_TRUE(waits(&l, [&] { result = row.operation(&l); }));
+		EXPECT_TRUE(result);
+		EXPECT_EQ(hf_lockref_read(&l), row.after);
+		EXPECT_TRUE(hf_lockref_trylock(&l));
+		hf_lockref_unlock(&l);
+	}
 }
 
 TEST_F(Lockref, PutReturnDoesNotWait)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * spinlock - each lock as a C++ class, with threads, between processes, in the child of a fork; and the
+ * spinlock - each lock as a C++ class, between processes, in the child of a fork; and the
  * lock that spinlock.h has where processors are owned, by its name in lab/variants.
  */
 #include "unit.h"
@@ -37,12 +37,6 @@ TYPED_TEST(Spinlock, LockGuard)
 		EXPECT_FALSE(lock.try_lock());
 	}
 	EXPECT_FALSE(lock.is_locked());
-}
-
-TYPED_TEST(Spinlock, LockGuardAndAnException)
-{
-	TypeParam lock;
-
 	try {
 		std::lock_guard<TypeParam> guard(lock);
 		throw 1;
@@ -69,19 +63,6 @@ TYPED_TEST(Spinlock, UniqueLock)
 	EXPECT_FALSE(lock.is_locked());
 }
 
-TYPED_TEST(Spinlock, ScopedLockOfTwo)
-{
-	TypeParam a, b;
-
-	{
-		std::scoped_lock both(a, b);
-		EXPECT_TRUE(a.is_locked());
-		EXPECT_TRUE(b.is_locked());
-	}
-	EXPECT_FALSE(a.is_locked());
-	EXPECT_FALSE(b.is_locked());
-}
-
 /* In either order: std::scoped_lock backs off by try_lock where a deadlock would be. */
 TYPED_TEST(Spinlock, ScopedLockOfTwoInOppositeOrders)
 {
@@ -106,63 +87,6 @@ TYPED_TEST(Spinlock, ScopedLockOfTwoInOppositeOrders)
 		done += mine;
 	});
 	EXPECT_EQ(both, done);
-}
-
-/* lock and try_lock, mixed. */
-TYPED_TEST(Spinlock, Excludes)
-{
-	TypeParam lock;
-	uint64_t count = 0;
-	bool inside = false;
-	std::atomic<uint64_t> done(0), together(0);
-
-	unit::run_threads(4, [&](int) {
-		unit::deadline end(50);
-		uint64_t mine = 0;
-
-		do {
-			if (mine % 4 == 3) {
-				while (!lock.try_lock())
-					sched_yield();
-			} else {
-				lock.lock();
-			}
-			together += inside;
-			inside = true;
-			count++;
-			inside = false;
-			lock.unlock();
-			unit::now_and_then_yield(++mine);
-		} while (!end.passed());
-		done += mine;
-	});
-	EXPECT_EQ(count, done);
-	EXPECT_EQ(together, 0u);
-	EXPECT_FALSE(lock.is_locked());
-}
-
-/* The next holder sees what a holder did under the lock, in data of any size. */
-TYPED_TEST(Spinlock, PassesDataOn)
-{
-	struct {
-		TypeParam lock;
-		uint64_t words[16] = {};
-	} shared;
-	std::atomic<uint64_t> torn(0);
-
-	unit::run_threads(3, [&](int me) {
-		unit::deadline end(50);
-		uint64_t i = 0;
-
-		do {
-			std::lock_guard<TypeParam> guard(shared.lock);
-			for (uint64_t word : shared.words)
-				torn += word != shared.words[0];
-			for (uint64_t &word : shared.words)
-				word = i * 4 + uint64_t(me);
-		} while (unit::now_and_then_yield(++i), !end.passed());
-	});
-	EXPECT_EQ(torn, 0u);
 }
 
 /* ---- The guard of C, in C++ ----------------------------------------------------------------- */
