@@ -7,6 +7,7 @@
  * 0.2 us between two operations; without, it has none. Beside the usual fields a row has
  *
  *   cpu_ns       processor time that an operation costs, over all threads: work, waiting, kernel
+ *   switches_per_op  how often a thread gave up its processor, or lost it, for an operation
  *   fairness_100ms   least over most, within a slice of 100 ms; the mean of the slices
  *   wait_p50_ns, wait_p99_ns, wait_p999_ns   how long lock() takes: quantiles over operations
  *   wait_weighted_p50_ns, wait_weighted_p99_ns   quantiles over the time that was waited: half of
@@ -38,6 +39,7 @@
 #include <mutex>
 #include <new>
 #include <pthread.h>
+#include <sys/resource.h>
 #include <thread>
 
 #include "holdfast/internal/arch.h"
@@ -130,9 +132,17 @@ struct Waits {
 
 struct alignas(128) Thread {
 	uint64_t in_slice[SLICES] = {};
-	double cpu_ns = 0;
+	double cpu_ns = 0, switches = 0;
 	Waits waits;
 };
+
+double thread_switches()
+{
+	rusage usage;
+
+	getrusage(RUSAGE_THREAD, &usage);
+	return static_cast<double>(usage.ru_nvcsw + usage.ru_nivcsw);
+}
 
 struct State {
 	Room room;
@@ -195,7 +205,7 @@ struct Loops {
 		Thread *mine = &s->threads[static_cast<size_t>(thread)];
 		L *lock = lock_of(s);
 		uint64_t steps = s->steps, between = s->between;
-		double used = thread_ns();
+		double used = thread_ns(), switched = thread_switches();
 		uint64_t ops = 0;
 
 		for (; !__atomic_load_n(stop, __ATOMIC_RELAXED); ops++) {
@@ -203,6 +213,7 @@ struct Loops {
 			work(between);
 			mine->in_slice[s->slice.load(std::memory_order_relaxed)]++;
 		}
+		mine->switches = thread_switches() - switched;
 		mine->cpu_ns = thread_ns() - used;
 		return ops;
 	}
@@ -407,14 +418,17 @@ std::vector<Sample> run_lock(const Lock &lock, const Section &section, int threa
 			slicer.reset(new Slicer(&state, first_ms, slice_ms));
 		Window window = run_window(threads, ms, threads > 1 ? lock.total : lock.alone,
 					   state.pointers);
-		double total = static_cast<double>(window.total()), cpu = 0;
+		double total = static_cast<double>(window.total()), cpu = 0, switches = 0;
 
 		slicer.reset();
 		lock.end(&state);
-		for (int t = 0; t < threads; t++)
+		for (int t = 0; t < threads; t++) {
 			cpu += state.threads[static_cast<size_t>(t)].cpu_ns;
+			switches += state.threads[static_cast<size_t>(t)].switches;
+		}
 		sample = sample_of(window, state.room.counter == window.total());
 		sample.more["cpu_ns"] = cpu / total;
+		sample.more["switches_per_op"] = switches / total;
 		sample.more["fairness_100ms"] = slices_fairness(state, threads, window.fairness());
 	}
 	if (ns_per_tick() > 0) {
@@ -485,7 +499,7 @@ namespace
 
 /* One number of threads with one section: the rows, ours first. */
 struct Group {
-	const Row *ours = nullptr, *pthread = nullptr, *spin = nullptr;
+	const Row *ours = nullptr, *pthread = nullptr, *spin = nullptr, *parking_lot = nullptr;
 	const Row *best = nullptr, *best_that_parks = nullptr; /* of the peers */
 	std::string missing;                                   /* peers that park */
 
@@ -511,6 +525,8 @@ Group group_of(const std::vector<Row> &rows, const std::string &case_name, int t
 			group.pthread = &row;
 		if (row.variant == "peer:pthread_spin")
 			group.spin = &row;
+		if (row.variant == "peer:parking_lot")
+			group.parking_lot = &row;
 		if (row.kind != "peer" || !valid(&row))
 			continue;
 		if (faster(row, group.best))
@@ -600,6 +616,10 @@ std::vector<Aim> mutex_aims(const std::vector<Row> &rows)
 				at_most(1, name, "longest wait of a thread, of pthread_mutex's",
 					ratio(group.ours, group.pthread, "wait_max_ns")),
 				group.gap_in("wait_max_ns"), ""));
+			aims.push_back(noted(
+				at_most(1, name, "context switches, of parking_lot's",
+					ratio(group.ours, group.parking_lot, "switches_per_op")),
+				group.gap_in("switches_per_op"), ""));
 			aims.push_back(
 				figure(name, "median wait, weighted by length, of pthread_mutex's",
 				       ratio(group.ours, group.pthread, "wait_weighted_p50_ns")));

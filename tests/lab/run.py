@@ -421,7 +421,8 @@ class Lab(unittest.TestCase):
             self.assertFalse(0 < (row["ns_per_op"] or 0) < 0.1, row)
 
     def test_cond_counts_switches(self):
-        cases = {"ping-pong": 2, "broadcast to 8": 9, "queue 1+1": 2, "queue 4+4": 8}
+        cases = {"ping-pong": 2, "broadcast to 8": 9, "queue 1+1": 2, "queue 4+4": 8,
+                 "one slot 4+4": 8}
         rows = measured("cond")["rows"]
         self.assertEqual({row["case"]: row["threads"] for row in rows}, cases)
         for row in rows:

@@ -9,13 +9,13 @@
  *                 reason
  *   trylock       against lock, and alone; the first to come gets it
  *   timeout       some give up at any moment, parked or as the first waiter, and take no wake-up
- *   with them one more      the last holder frees it: no thread touches it afterwards
+ *   one more      the last holder frees it: no thread touches it afterwards
  *   crossed       each pair of: some give up; the kernel has no barrier; a fork; two mutexes of one
- *                 bucket. All pairs at two threads, and by chance at three
+ *                 bucket. Alone and all pairs at two threads, and by chance at three and four. The
+ *                 child of the fork, which has the mutex and not the other threads, unlocks it, and
+ *                 finds it free
  *   at one time   directed at a narrow window: two mutexes of one bucket are unlocked one after the
  *                 other, with a parked waiter each, before the first of them runs (Q6)
- *   fork          the holder forks while others are anywhere in lock or unlock: the child, which has
- *                 their mutex and not them, unlocks it, and finds it free
  *   killed        a peer of another process dies at any step of its wait: the others get the mutex,
  *                 and at the end it is free; also while others give up
  * All times are as short as can be, so that each step is near the beginning of the search.
@@ -163,17 +163,13 @@ public:
 
 /* Each has a reference; whoever gives back the last one, under the lock, frees the lock. */
 template <typename L, int N>
-class one_more : public hf_model::locked<L> {
+class one_more : public watched<hf_model::locked<L>> {
 	int references_ = N;
 	bool freed_ = false;
-	hf_model::parking parking_;
-	hf_model::mutex_watch watch_{ reached };
 
 public:
 	static const char *title() { return "freed by the last"; }
 
-	one_more() { the_watch = &watch_; }
-	~one_more() { the_watch = NULL; }
 	void thread(unsigned int)
 	{
 		L::lock(&this->lock_);
@@ -186,57 +182,11 @@ public:
 	void changed(const void *object, uint64_t before, uint64_t after, const hf_model::where &at)
 	{
 		check(!freed_ || object != &this->lock_.word, "changed after it was freed", at);
-		if (the_watch && object == &this->lock_.word)
-			watch_.changed((uint32_t)before, (uint32_t)after, at);
-		else if (the_watch)
-			watch_.other(object, after, at);
+		watched<hf_model::locked<L>>::changed(object, before, after, at);
 	}
 	void refused(const void *object, const hf_model::where &at)
 	{
 		check(!freed_ || object != &this->lock_.word, "touched after it was freed", at);
-	}
-};
-
-/*
- * Two mutexes, which share a bucket: thread 0 takes both, one after the other; or none does, so that no
- * later unlock of one repairs what an unlock of the other has lost.
- */
-template <int N, bool Both = true>
-class two : public hf_model::scenario {
-	hf_mutex_t lock_[2];
-	hf_model::plain data_[2];
-	int expected_[2] = {};
-	hf_model::parking parking_;
-
-	void once(unsigned int which)
-	{
-		hf_mutex_lock(&lock_[which]);
-		hf_model::increment(data_[which]);
-		expected_[which]++;
-		hf_mutex_unlock(&lock_[which]);
-	}
-
-public:
-	static const char *title() { return "two in a bucket"; }
-
-	two()
-	{
-		for (int i = 0; i < 2; i++) {
-			hf_mutex_init(&lock_[i]);
-			hf_model::set(data_[i], 0);
-		}
-	}
-	void thread(unsigned int index)
-	{
-		once(index % 2);
-		if (Both && (index == 0 || N == 2))
-			once(!(index % 2));
-	}
-	void end()
-	{
-		for (int i = 0; i < 2; i++)
-			check(hf_model::get(data_[i]) == expected_[i], "no increment is lost");
-		check(parking_.empty(), "nothing is left in the table");
 	}
 };
 
@@ -293,70 +243,13 @@ private:
 	static bool the_table_is_idle() { return !hf_model::the_table->bucket[0].first; }
 };
 
-/*
- * Thread 0 forks with the mutex held, whatever the others do. The child is thread 0 in another world: the
- * same mutex with the same word, and an empty table.
- */
-template <int N>
-class forks : public hf_model::locked<own> {
-	hf_mutex_t child_;
-	hf_model::parking childs_, parking_; /* the last one is in use */
-	hf_model::mutex_watch watch_{ reached };
-
-	void child()
-	{
-		hf_mutex_lock(&child_);
-		check(!hf_mutex_trylock(&child_), "the child has it");
-		hf_mutex_unlock(&child_);
-	}
-
-public:
-	static const char *title() { return "fork"; }
-
-	forks() { the_watch = &watch_; }
-	~forks() { the_watch = NULL; }
-	void changed(const void *object, uint64_t before, uint64_t after, const hf_model::where &at)
-	{
-		if (the_watch && object == &this->lock_.word)
-			watch_.changed((uint32_t)before, (uint32_t)after, at);
-		else if (the_watch)
-			watch_.other(object, after, at);
-	}
-	void thread(unsigned int index)
-	{
-		own::lock(&lock_);
-		work();
-		if (index == 0) {
-			hf_model::step one; /* nobody else runs in the child's world */
-			mutex_watch_off off;
-
-			forked_with_waiters += !parking_.empty();
-			hf_atomic32_store_relaxed(&child_.word, lock_.word.own.now());
-			childs_.use();
-			hf_mutex_unlock(&child_);
-			child();
-			check(child_.word.own.now() == 0 && childs_.empty(), "free and fast");
-			parking_.use();
-		}
-		own::unlock(&lock_);
-	}
-	void end()
-	{
-		hf_model::locked<own>::end();
-		check(parking_.empty(), "nothing is left in the table");
-	}
-
-private:
-	struct mutex_watch_off {
-		hf_model::mutex_watch *was = the_watch;
-		mutex_watch_off() { the_watch = NULL; }
-		~mutex_watch_off() { the_watch = was; }
-	};
-};
-
 enum { TIMED = 1, NO_BARRIER = 2, FORK = 4, TWO = 8 };
 
-/* Some of the features together. With two mutexes thread 0 takes one after the other. */
+/*
+ * None of the features, or some together. With two mutexes, which share a bucket, each thread takes one
+ * after the other. With a fork thread 0 forks with the mutex held, whatever the others do. The child is
+ * thread 0 in another world: the same mutex with the same word, and an empty table.
+ */
 template <int N, unsigned int Features>
 class crossed : public hf_model::scenario {
 	hf_mutex_t lock_[2];
@@ -367,13 +260,14 @@ class crossed : public hf_model::scenario {
 
 	void forks(const hf_mutex_t &lock)
 	{
-		hf_model::step one;
+		hf_model::step one; /* nobody else runs in the child's world */
 
 		forked_with_waiters += !parking_.empty();
 		hf_atomic32_store_relaxed(&child_.word, lock.word.own.now());
 		childs_.use();
 		hf_mutex_unlock(&child_);
 		hf_mutex_lock(&child_);
+		check(!hf_mutex_trylock(&child_), "the child has it");
 		hf_mutex_unlock(&child_);
 		check(child_.word.own.now() == 0 && childs_.empty(), "free and fast");
 		parking_.use();
@@ -501,14 +395,15 @@ int main(int argc, char **argv)
 	run.random<watched<timeouts<own, 4>, 1>, 4>(name, 30000);
 	run.random<one_more<own, 3>, 3>(name, 30000);
 
-	run.search<two<2>, 2>("two", 2);
-	run.random<two<4>, 4>("two", 30000);
-	run.random<two<4, false>, 4>("two", 100000);
 	run.random<at_one_time<false>, 3>("at one time", 2000);
 	run.random<at_one_time<true>, 3>("at one time", 2000);
 	run.random<watched<exclusion<own, 2>, 0, false>, 2>("no barrier", 30000);
 	run.random<watched<exclusion<own, 2>, 0, false>, 3>("no barrier", 30000);
 	run.random<watched<timeouts<own, 3>, 0, false>, 3>("no barrier", 400000);
+	run.search<crossed<2, TWO>, 2>("crossed", 2);
+	run.random<crossed<4, TWO>, 4>("crossed", 60000);
+	run.search<crossed<2, FORK>, 2>("crossed", 2);
+	run.random<crossed<4, FORK>, 4>("crossed", 30000);
 	pair<TIMED | NO_BARRIER>(&run);
 	pair<TIMED | FORK>(&run);
 	pair<TIMED | TWO>(&run);
@@ -516,8 +411,6 @@ int main(int argc, char **argv)
 	pair<NO_BARRIER | TWO>(&run);
 	pair<FORK | TWO>(&run);
 	run.random<crossed<3, TIMED | NO_BARRIER | FORK | TWO>, 3>("crossed", 30000);
-	run.search<forks<2>, 2>("fork", 2);
-	run.random<forks<4>, 4>("fork", 30000);
 
 	run.search<peers<exclusion<shared>, 0>, 2>("shared", 4);
 	run.search<peers<timeouts<shared, 2>, 0>, 2>("shared", 3);

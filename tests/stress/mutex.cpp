@@ -177,67 +177,6 @@ void pass_around(enum hf_env_scope scope, const char *what, bool with_signals, i
 	stress::check(woken > 0, "park", "nobody was woken");
 }
 
-/* One changes the word a few times and wakes; then each of the others must see the last value. */
-void follow(const char *what, bool with_signals, int threads, int milliseconds)
-{
-	struct alignas(128) place {
-		std::atomic<uint32_t> seen{ 0 };
-	};
-	std::vector<place> places(static_cast<size_t>(threads));
-	alignas(128) hf_atomic32_t word = HF_ATOMIC_INIT(0);
-	std::atomic<uint64_t> parks(0), not_asleep(0);
-	uint64_t unparks = 0;
-	signals signals(with_signals);
-
-	stress::run_threads(threads, [&](int me) {
-		stress::deadline end(milliseconds);
-		stress::random random(me);
-		uint64_t my_parks = 0, my_not_asleep = 0;
-		uint32_t seen = 0;
-
-		signals.to_me();
-		if (me == 0) {
-			/* An odd value is the end. */
-			for (bool last = false; !last;) {
-				last = end.passed();
-				for (uint32_t i = last ? 1 : 1 + random.below(4); i > 0; i--) {
-					hf_atomic32_store_release(&word, seen += last ? 1 : 2);
-					(void)hf_env_unpark(&word, uint32_t(threads),
-							    HF_ENV_PRIVATE);
-					unparks++;
-				}
-				for (int i = 1; i < threads; i++) {
-					while (places[size_t(i)].seen != seen)
-						sched_yield();
-				}
-			}
-		}
-		while (me != 0 && seen % 2 == 0) {
-			uint32_t now = hf_atomic32_load_acquire(&word);
-
-			if (now == seen) {
-				my_parks++;
-				hesitate(&random);
-				my_not_asleep += hf_env_park(&word, seen, HF_ENV_FOREVER,
-							     HF_ENV_PRIVATE) == HF_ENV_CHANGED;
-				continue;
-			}
-			if (random.below(4) == 0)
-				delay(&random);
-			places[size_t(me)].seen = seen = now;
-		}
-		signals.no_more();
-		parks += my_parks;
-		not_asleep += my_not_asleep;
-	});
-	char more[120];
-
-	std::snprintf(more, sizeof(more), ", %llu parks, %llu of them too late to sleep",
-		      static_cast<unsigned long long>(parks),
-		      static_cast<unsigned long long>(not_asleep));
-	stress::did("park", what, unparks + parks, more);
-}
-
 #endif
 
 /* ---- the mutex ------------------------------------------------------------------------------ */
@@ -354,8 +293,6 @@ int main(int argc, char **argv)
 #ifndef WITHOUT_PARKING
 	pass_around(HF_ENV_PRIVATE, "private, 2 threads", false, 2, 150 * times);
 	pass_around(HF_ENV_SHARED, "shared, 3 threads", true, 3, 150 * times);
-	follow("one wakes, 1 follows", false, 2, 200 * times);
-	follow("one wakes, 4 follow", true, 5, 150 * times);
 #endif
 	rounds<own>("private, 3 threads", false, 3, 200 * times);
 	rounds<own>("private, 8 threads", false, 8, 150 * times);

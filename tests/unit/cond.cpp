@@ -2,8 +2,6 @@
 /* cond - what each verb does, with threads, and with processes that are killed. */
 #include "unit.h"
 
-#include <cstring>
-#include <memory>
 #include <mutex>
 
 #include <sys/mman.h>
@@ -92,25 +90,6 @@ TYPED_TEST(Cond, TimesOut)
 	this->k.unlock();
 }
 
-/* Two threads, each in its turn. */
-TYPED_TEST(Cond, PingPong)
-{
-	int turn = 0, done = 0;
-
-	unit::run_threads(2, [&](int me) {
-		for (int i = 0; i < 500; i++) {
-			this->k.lock();
-			while (turn != me)
-				this->k.wait();
-			turn = !me;
-			done++;
-			this->k.signal();
-			this->k.unlock();
-		}
-	});
-	EXPECT_EQ(done, 1000);
-}
-
 /* One signal for each waiter, or one broadcast: all go on; with the mutex held and without it. */
 TYPED_TEST(Cond, AllAreWoken)
 {
@@ -158,81 +137,6 @@ TYPED_TEST(Cond, AllAreWoken)
 		for (auto &thread : threads)
 			thread.join();
 		EXPECT_EQ(woken, many);
-	}
-}
-
-/* Time-outs and signals at once: none is lost to a thread that gave up. */
-TYPED_TEST(Cond, TimeOutsKeepNoSignal)
-{
-	std::atomic<bool> stop(false);
-	int items = 0;
-	uint64_t taken = 0, put = 0;
-	std::vector<std::thread> threads;
-
-	for (int i = 0; i < 2; i++) {
-		threads.emplace_back([&, i] {
-			while (!stop) {
-				this->k.lock();
-				(void)this->k.wait_timeout(uint64_t(1000 * (i + 1)));
-				this->k.unlock();
-			}
-		});
-	}
-	threads.emplace_back([&] {
-		for (;;) {
-			this->k.lock();
-			while (items == 0 && !stop)
-				this->k.wait();
-			bool got = items > 0;
-			items -= got;
-			taken += got;
-			this->k.unlock();
-			if (!got)
-				return;
-		}
-	});
-	for (unit::deadline end(200); !end.passed(); put++) {
-		this->k.lock();
-		items++;
-		this->k.unlock();
-		/* Those who give up do not pass a signal on: one that they got is theirs. */
-		this->k.broadcast();
-		if (put % 16 == 0)
-			sched_yield();
-	}
-	this->k.lock();
-	stop = true;
-	this->k.unlock();
-	this->k.broadcast();
-	for (auto &thread : threads)
-		thread.join();
-	EXPECT_EQ(taken + uint64_t(items), put);
-	this->k.broadcast();
-}
-
-/* Whoever is woken last frees it. */
-TYPED_TEST(Cond, FreedByTheLast)
-{
-	for (int i = 0; i < 200; i++) {
-		auto k = std::make_unique<TypeParam>();
-		bool go = false;
-		std::thread waiter([&] {
-			k->lock();
-			while (!go)
-				k->wait();
-			k->unlock();
-			std::memset(static_cast<void *>(&k->c), 0xff, sizeof(k->c));
-		});
-
-		k->lock();
-		go = true;
-		k->signal();
-		k->unlock();
-		waiter.join();
-		uint32_t bytes;
-
-		std::memcpy(&bytes, &k->c, sizeof(bytes));
-		EXPECT_EQ(bytes, UINT32_MAX); /* nobody wrote to it afterwards */
 	}
 }
 

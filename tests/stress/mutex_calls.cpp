@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * mutex_calls - how many system calls the operations of mutex and cond make, held to a table.
+ *
+ * Each step waits for the state that the step before it leads to, and no limit of the mutex's is a
+ * time that could pass: so a busy machine changes no count. This program has a syscall() in place of
+ * the C library's, which counts; membarrier(), which the library calls at most for an eighth of the
+ * time, is counted where it is asked for.
+ */
+#include "../../src/parking/parking.h"
+
+#include "stress.h"
+
+#include <cstdarg>
+
+#include <dlfcn.h>
+#include <sys/syscall.h>
+
+#include "holdfast/cond.h"
+
+static bool count_barrier();
+#define HF_MUTEX_SPIN_NS 1
+#define HF_MUTEX_HEAD_SPIN_NS 1
+#define HF_MUTEX_TURN_NS (UINT64_MAX / 4)
+#define hf_env_barrier_all count_barrier
+#include "../../src/mutex/mutex.c"
+
+#ifndef SYS_futex
+#define SYS_futex SYS_futex_time64
+#endif
+
+namespace
+{
+
+enum { ROUNDS = 1000, MOST = 4 };
+enum call { PARKS, WAKES, BARRIERS, SIGNALS, CALLS };
+const char *const names[CALLS] = { "park", "wake", "membarrier", "signal mask" };
+
+std::atomic<unsigned long> calls[CALLS];
+
+} // namespace
+
+/* Each step here is ordered by the bucket's lock, too: no barrier is needed. */
+static bool count_barrier()
+{
+	calls[BARRIERS]++;
+	return true;
+}
+
+extern "C" long syscall(long number, ...) noexcept
+{
+	static const auto next = reinterpret_cast<long (*)(long, ...)>(dlsym(RTLD_NEXT, "syscall"));
+	long a[6];
+	va_list list;
+
+	va_start(list, number);
+	for (long &one : a)
+		one = va_arg(list, long);
+	va_end(list);
+	if (number == SYS_futex)
+		calls[(a[1] & 127) == 1 ? WAKES : PARKS]++;
+	if (number == SYS_rt_sigprocmask)
+		calls[SIGNALS]++;
+	return next(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+}
+
+namespace
+{
+
+void wait_for(const std::atomic<unsigned long> &word, unsigned long value)
+{
+	while (word < value)
+		sched_yield();
+}
+
+hf_mutex_t mutex = HF_MUTEX_INIT;
+hf_cond_t cond = HF_COND_INIT;
+bool open_door;
+
+void lock_once()
+{
+	hf_mutex_lock(&mutex);
+	hf_mutex_unlock(&mutex);
+}
+
+void wait_once()
+{
+	hf_mutex_lock(&mutex);
+	while (!open_door)
+		hf_cond_wait(&cond, &mutex);
+	open_door = false;
+	hf_mutex_unlock(&mutex);
+}
+
+void hold()
+{
+	hf_mutex_lock(&mutex);
+}
+void let_go()
+{
+	hf_mutex_unlock(&mutex);
+}
+void nothing()
+{
+}
+
+void signal_one()
+{
+	hf_mutex_lock(&mutex);
+	open_door = true;
+	hf_mutex_unlock(&mutex);
+	hf_cond_signal(&cond);
+}
+
+/* In a round `before` is called, then so many threads park in `wait`, then `after` is called. */
+const struct script {
+	const char *name;
+	int waiters;
+	void (*before)(), (*wait)(), (*after)();
+	unsigned long expected[CALLS];
+} scripts[] = {
+	{ "alone", 0, hold, nothing, let_go, { 0, 0, 0, 0 } },
+	/* Twice a change of the mask: to queue, to park, to wake, to leave the queue. */
+	{ "one waiter", 1, hold, lock_once, let_go, { 1, 1, 1, 8 } },
+	/* To queue, 4 times; to park as the first; to wake, 4 times; to leave, 4 times. */
+	{ "four waiters", 4, hold, lock_once, let_go, { 4, 4, 1, 26 } },
+	/* To queue, and to signal. */
+	{ "signal", 1, nothing, wait_once, signal_one, { 1, 1, 0, 4 } },
+};
+
+void run(const script &s)
+{
+	std::atomic<unsigned long> may[MOST] = {}, done(0);
+	std::vector<std::thread> threads;
+	unsigned long before[CALLS];
+
+	for (int i = 0; i < s.waiters; i++) {
+		threads.emplace_back([&, i] {
+			for (unsigned long round = 1; round <= ROUNDS; round++) {
+				wait_for(may[i], round);
+				s.wait();
+				done++;
+			}
+		});
+	}
+	for (int c = 0; c < CALLS; c++)
+		before[c] = calls[c];
+	for (unsigned long round = 1; round <= ROUNDS; round++) {
+		s.before();
+		for (int i = 0; i < s.waiters; i++) {
+			unsigned long parked = calls[PARKS];
+
+			may[i] = round;
+			wait_for(calls[PARKS], parked + 1);
+		}
+		s.after();
+		wait_for(done, round * static_cast<unsigned long>(s.waiters));
+	}
+	for (int c = 0; c < CALLS; c++) {
+		unsigned long made = calls[c] - before[c], expected = s.expected[c] * ROUNDS;
+
+		/* A thread that is woken while its waker holds the bucket's lock may park there. */
+		stress::check(made >= expected && made <= expected + expected / 20, "mutex_calls",
+			      "%s: %lu calls of %s in %d rounds, not %lu", s.name, made, names[c],
+			      ROUNDS, expected);
+	}
+	for (std::thread &thread : threads)
+		thread.join();
+	stress::did("mutex_calls", s.name, ROUNDS);
+}
+
+} // namespace
+
+int main()
+{
+	stress::begin();
+	for (const script &s : scripts)
+		run(s);
+	return stress::result();
+}
