@@ -41,7 +41,7 @@ AREAS = {
                 ["stress.lockref", "model.lockref", "instructions"]),
     "mutex": (r"mutex|park|cond|process",
               ["stress_mutex", "stress_mutex_parks", "stress_mutex_litmus", "stress_mutex_bucket",
-               "stress_mutex_seccomp", "stress_cond", "model_mutex", "model_cond"],
+               "stress_mutex_calls", "stress_mutex_seccomp", "stress_cond", "model_mutex", "model_cond"],
               ["stress.mutex", "stress.cond", "model.mutex", "model.cond", "instructions"]),
     "nofault": (r"nofault|cpu|grace|latch",
                 ["nofault.sweep", "nofault.sweep_memory", "nofault.gone", "nofault.objects", "nofault_linked", "nofault_own",
