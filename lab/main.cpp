@@ -101,7 +101,8 @@ std::vector<Missing> missing_peers()
 	list.push_back({ "the tables openclose, sparse and readdir", "liburcu-dev" });
 #endif
 #if !HF_LAB_HAVE_SIM
-	list.push_back({ "hf-lab simulate", "libboost-context-dev, libtomlplusplus-dev" });
+	list.push_back({ "hf-lab simulate",
+			 "libboost-context-dev, libtomlplusplus-dev, nlohmann-json3-dev" });
 #endif
 #if !HF_LAB_HAVE_MOUNT
 	list.push_back({ "the table mount", "libfuse3-dev" });
@@ -120,8 +121,7 @@ static const char usage[] =
 	"       hf-lab merge FILE... --json FILE\n"
 	"       hf-lab list | cpu | --version\n"
 	"       hf-lab simulate ...   the same headers on 1 to 512 simulated cores: --help\n"
-	"       hf-lab classify ...   measure what the simulator wants to know of a machine: "
-	"--help\n"
+	"       hf-lab classify ...   measure the cache-transfer costs that it takes: --help\n"
 	"\n"
 	"  TABLE           some of `hf-lab list`, or `all`\n"
 	"  --threads LIST  numbers of threads, such as 1,2,8 (spinlock: above the processors = \n"
@@ -339,8 +339,8 @@ static int run(const std::vector<std::string> &words)
 		return words[0] == "simulate" ? sim::simulate_command(rest)
 					      : sim::classify_command(rest);
 #else
-		fail(words[0] + ": hf-lab was built without it; it needs libboost-context-dev and "
-				"libtomlplusplus-dev");
+		fail(words[0] + ": hf-lab was built without it; it needs libboost-context-dev, "
+				"libtomlplusplus-dev and nlohmann-json3-dev");
 #endif
 	}
 	bool comparing = words[0] == "compare", merging = words[0] == "merge";
