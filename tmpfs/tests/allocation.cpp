@@ -36,6 +36,14 @@ protected:
 		free(pointer);
 	}
 
+	void failed()
+	{
+		failures_++;
+		if (on_.fs) {
+			EXPECT_EQ(hf_tmpfs_check(on_.fs, nullptr, nullptr), 0);
+		}
+	}
+
 	/* Calls until it works, once more at most; returns the result. */
 	template <class F>
 	long must(F call)
@@ -43,26 +51,37 @@ protected:
 		long result = call();
 
 		if (result == -ENOMEM) {
-			failures_++;
-			if (fs_) {
-				EXPECT_EQ(hf_tmpfs_check(fs_, nullptr, nullptr), 0);
-			}
+			failed();
 			result = call();
 		}
 		EXPECT_GE(result, 0);
 		return result;
 	}
 
-	/* A write that was short is gone on with. */
-	void write(int fd, const std::string &data, off_t at)
+	/* The same for steps, with semicolons between them. */
+	void do_all(const std::string &script)
 	{
-		size_t done = 0;
+		std::istringstream steps(script);
 
-		while (done < data.size()) {
+		for (std::string step; std::getline(steps, step, ';');) {
+			std::string outcome = on_.step(step);
+
+			if (outcome == "ENOMEM") {
+				failed();
+				outcome = on_.step(step);
+			}
+			EXPECT_FALSE(isupper(outcome[0])) << step << " = " << outcome;
+		}
+	}
+
+	/* A write that was short is gone on with. */
+	void write(const char *slot, const std::string &data, off_t at)
+	{
+		for (size_t done = 0; done < data.size();) {
 			done += static_cast<size_t>(must([&] {
-				return hf_tmpfs_pwrite(t_, fd, data.data() + done,
-						       data.size() - done,
-						       at + static_cast<off_t>(done));
+				return on_.pwrite(on_.fd(slot), data.data() + done,
+						  data.size() - done,
+						  at + static_cast<off_t>(done));
 			}));
 		}
 	}
@@ -76,78 +95,55 @@ protected:
 	/* A directory of its own, and what stays of it. */
 	void by_node()
 	{
-		struct hf_tmpfs_node *root = hf_tmpfs_node_root(fs_), *dir, *file, *link;
+		struct hf_tmpfs_node *dir, *file;
 
-		must([&] { return hf_tmpfs_node_mkdir(root, "n", 0755, &dir); });
-		must([&] { return hf_tmpfs_node_create(t_, dir, "file", O_RDWR, 0644, &file); });
-		must([&] { return hf_tmpfs_node_symlink("to", dir, "link", &link); });
-		must([&] { return hf_tmpfs_node_link(link, dir, "hard"); });
-		must([&] { return hf_tmpfs_node_rename(dir, "file", root, "moved", 0); });
-		must([&] {
-			return hf_tmpfs_node_rename(dir, "hard", root, "moved", HF_TMPFS_EXCHANGE);
-		});
+		on_.root = hf_tmpfs_node_root(on_.fs);
+		must([&] { return hf_tmpfs_node_mkdir(on_.root, "n", 0755, &dir); });
+		must([&] { return hf_tmpfs_node_create(on_.t, dir, "file", O_RDWR, 0644, &file); });
+		do_all("symlink to n/link; link n/link n/hard; rename n/file moved; rename n/hard "
+		       "moved exchange");
 		must([&] { return hf_tmpfs_node_unlink(dir, "hard"); });
 		must([&] { return hf_tmpfs_node_truncate(file, 10000); });
-		write(static_cast<int>(must([&] { return hf_tmpfs_node_open(t_, file, O_RDWR); })),
-		      "nameless", 5000);
-		hf_tmpfs_node_put(dir, 1);
-		hf_tmpfs_node_put(root, 1); /* the others stay to the end */
+		must([&] { return hf_tmpfs_node_open(on_.t, file, O_RDWR); });
+		on_.root = nullptr; /* all nodes stay to the end */
 	}
 
 	/* What the tree came to. */
 	std::string scenario(const struct hf_tmpfs_options &options)
 	{
-		struct hf_tmpfs_dirent entries[30];
 		std::string found;
-		int fd, count;
 
-		fs_ = nullptr;
-		must([&] { return hf_tmpfs_new(&fs_, &options); });
-		must([&] { return hf_tmpfs_table_new(&t_, fs_, 100); });
-		must([&] { return hf_tmpfs_mkdir(fs_, "/a", 0755); });
-		must([&] { return hf_tmpfs_mkdir(fs_, "/b", 0755); });
-		must([&] { return hf_tmpfs_symlink(fs_, "/a", "/s"); });
-		fd = static_cast<int>(
-			must([&] { return hf_tmpfs_open(t_, "/s/f", O_RDWR | O_CREAT, 0644); }));
-		write(fd, std::string(10000, 'x'), 0);
-		write(fd, "far", int64_t(1) << 40);
-		must([&] { return hf_tmpfs_fallocate(t_, fd, 0, 100000, 50000); });
-		must([&] { return hf_tmpfs_fallocate(t_, fd, 3, 5000, 100000); });
+		on_ = side();
+		must([&] { return hf_tmpfs_new(&on_.fs, &options); });
+		must([&] { return hf_tmpfs_table_new(&on_.t, on_.fs, 100); });
+		do_all("mkdir /a; mkdir /b; symlink /a /s; open 0 /s/f rw,creat");
+		write("0", std::string(10000, 'x'), 0);
+		write("0", "far", int64_t(1) << 40);
+		do_all("fallocate 0 allocate 100000 50000; fallocate 0 punch 5000 100000");
 		/* Some pieces may have been handed over before. */
-		must([&] { return hf_tmpfs_splice(t_, fd, 20000, 0, drop, nullptr); });
-		must([&] { return hf_tmpfs_link(fs_, "/a/f", "/b/g"); });
-		must([&] { return hf_tmpfs_rename(fs_, "/b/g", "/b/h", 0); });
-		must([&] { return hf_tmpfs_rename(fs_, "/b", "/a/b", 0); });
-		must([&] { return hf_tmpfs_rename(fs_, "/a/b", "/s", HF_TMPFS_EXCHANGE); });
-		must([&] { return hf_tmpfs_truncate(fs_, "/s/h", 5000); });
-		must([&] { return hf_tmpfs_mknod(fs_, "/a/fifo", S_IFIFO | 0600, 0); });
-		must([&] { return hf_tmpfs_rename(fs_, "/a/fifo", "/pipe", HF_TMPFS_WHITEOUT); });
-		must([&] { return hf_tmpfs_setxattr(fs_, "/s/..", true, "user.a", "1", 1, 0); });
-		must([&] { return hf_tmpfs_setxattr(fs_, "/", true, "user.a", "22", 2, 0); });
-		fd = static_cast<int>(
-			must([&] { return hf_tmpfs_open(t_, "/a", O_RDWR | O_TMPFILE, 0600); }));
-		write(fd, "nameless", 0);
-		must([&] { return hf_tmpfs_flink(t_, fd, "/a/named"); });
+		must([&] { return hf_tmpfs_splice(on_.t, on_.fd("0"), 20000, 0, drop, nullptr); });
+		do_all("link /a/f /b/g; rename /b/g /b/h; rename /b /a/b; rename /a/b /s exchange");
+		do_all("truncate /s/h 5000; mknod /a/fifo fifo; rename /a/fifo /pipe whiteout");
+		do_all("setxattr /s/.. user.a 1; setxattr / user.a 22; open 1 /a rw,tmpfile");
+		write("1", "nameless", 0);
+		do_all("flink 1 /a/named");
 		by_node();
-		for (int i = 0; i < 40; i++) /* more files than one slab has */
-			must([&] { return hf_tmpfs_open(t_, "/a", O_RDONLY, 0); });
-		must([&] { return hf_tmpfs_unlink(fs_, "/a/b"); });
+		for (int i = 10; i < 50; i++) /* more files than one slab has */
+			do_all("open " + std::to_string(i) + " /a");
+		do_all("unlink /a/b");
 		for (const char *path : { "/", "/a", "/s", "/n" }) {
-			fd = static_cast<int>(must([&] { return hf_tmpfs_open(t_, path, 0, 0); }));
-			count = hf_tmpfs_readdir(t_, fd, entries, 30);
-			for (int i = 0; i < count; i++)
-				found += std::string(entries[i].name) + " ";
+			do_all(std::string("open 2 ") + path);
+			found += on_.step("list 2") + " | ";
 		}
-		EXPECT_EQ(hf_tmpfs_check(fs_, nullptr, nullptr), 0);
-		hf_tmpfs_table_free(t_);
-		hf_tmpfs_nodes_put(fs_);
-		EXPECT_EQ(hf_tmpfs_free(fs_), 0);
-		fs_ = nullptr;
+		EXPECT_EQ(hf_tmpfs_check(on_.fs, nullptr, nullptr), 0);
+		hf_tmpfs_table_free(on_.t);
+		hf_tmpfs_nodes_put(on_.fs);
+		EXPECT_EQ(hf_tmpfs_free(on_.fs), 0);
+		on_.fs = nullptr;
 		return found;
 	}
 
-	struct hf_tmpfs *fs_ = nullptr;
-	struct hf_tmpfs_table *t_ = nullptr;
+	side on_;
 	uint64_t failures_ = 0;
 };
 
@@ -184,48 +180,35 @@ TEST_F(TmpfsAllocation, WithoutMemoryEveryCallSaysSo)
 	struct hf_tmpfs_options options = {};
 	struct hf_tmpfs_table *other;
 	memory memory;
-	int fd;
 
 	options.allocate = allocate;
 	options.release = release;
 	options.data = &memory;
-	ASSERT_EQ(hf_tmpfs_new(&fs_, &options), 0);
-	ASSERT_EQ(hf_tmpfs_table_new(&t_, fs_, 100), 0);
-	ASSERT_EQ(hf_tmpfs_mkdir(fs_, "/a", 0755), 0);
-	fd = hf_tmpfs_open(t_, "/f", O_RDWR | O_CREAT, 0644);
-	ASSERT_EQ(hf_tmpfs_ftruncate(t_, fd, 4096), 0);
+	ASSERT_EQ(hf_tmpfs_new(&on_.fs, &options), 0);
+	ASSERT_EQ(hf_tmpfs_table_new(&on_.t, on_.fs, 100), 0);
+	do_all("mkdir /a; open 0 /f rw,creat; ftruncate 0 4096");
 	auto fails = [&](const char *what, std::function<long()> call) {
 		memory.failing = memory.next + 1;
 		EXPECT_EQ(call(), -ENOMEM) << what;
-		EXPECT_EQ(hf_tmpfs_check(fs_, nullptr, nullptr), 0) << what;
+		EXPECT_EQ(hf_tmpfs_check(on_.fs, nullptr, nullptr), 0) << what;
 	};
-	fails("table", [&] { return hf_tmpfs_table_new(&other, fs_, 0); });
-	struct hf_tmpfs_node *root = hf_tmpfs_node_root(fs_), *none = nullptr;
-	struct hf_tmpfs_node *made = nullptr;
-	ASSERT_EQ(hf_tmpfs_node_lookup(root, "f", &made), 0);
-	fails("node_mkdir", [&] { return hf_tmpfs_node_mkdir(root, "x", 0, &none); });
-	fails("node_symlink", [&] { return hf_tmpfs_node_symlink("x", root, "x", &none); });
-	fails("node_create", [&] { return hf_tmpfs_node_create(t_, root, "x", 0, 0, &none); });
-	fails("node_link", [&] { return hf_tmpfs_node_link(made, root, "x"); });
-	fails("node_rename", [&] { return hf_tmpfs_node_rename(root, "f", root, "x", 0); });
-	EXPECT_EQ(none, nullptr);
-	hf_tmpfs_nodes_put(fs_);
-	fails("mkdir", [&] { return hf_tmpfs_mkdir(fs_, "/x", 0); });
-	fails("symlink", [&] { return hf_tmpfs_symlink(fs_, "x", "/x"); });
-	fails("link", [&] { return hf_tmpfs_link(fs_, "/f", "/x"); });
-	fails("rename", [&] { return hf_tmpfs_rename(fs_, "/f", "/x", 0); });
-	fails("exchange", [&] { return hf_tmpfs_rename(fs_, "/f", "/a", HF_TMPFS_EXCHANGE); });
-	fails("mknod", [&] { return hf_tmpfs_mknod(fs_, "/x", S_IFIFO, 0); });
-	fails("whiteout", [&] { return hf_tmpfs_rename(fs_, "/f", "/x", HF_TMPFS_WHITEOUT); });
-	fails("xattr", [&] { return hf_tmpfs_setxattr(fs_, "/f", true, "user.a", "1", 1, 0); });
-	fails("tmpfile", [&] { return hf_tmpfs_open(t_, "/a", O_RDWR | O_TMPFILE, 0); });
-	fails("create", [&] { return hf_tmpfs_open(t_, "/x", O_CREAT, 0); });
-	fails("write", [&] { return hf_tmpfs_write(t_, fd, "x", 1); });
-	fails("fallocate", [&] { return hf_tmpfs_fallocate(t_, fd, 0, 0, 5000); });
-	fails("splice", [&] { return hf_tmpfs_splice(t_, fd, 1, 0, drop, nullptr); });
-	hf_tmpfs_table_free(t_);
-	EXPECT_EQ(hf_tmpfs_free(fs_), 0);
-	fs_ = nullptr;
+	fails("table", [&] { return hf_tmpfs_table_new(&other, on_.fs, 0); });
+	fails("splice", [&] { return hf_tmpfs_splice(on_.t, on_.fd("0"), 1, 0, drop, nullptr); });
+	for (bool by_node : { true, false }) {
+		on_.root = by_node ? hf_tmpfs_node_root(on_.fs) : nullptr;
+		for (const char *step :
+		     { "mkdir /x", "symlink x /x", "link /f /x", "rename /f /x",
+		       "rename /f /a exchange", "mknod /x fifo", "rename /f /x whiteout",
+		       "setxattr /f user.a 1", "open 1 /a rw,tmpfile", "open 1 /x creat",
+		       "write 0 x", "fallocate 0 allocate 0 5000" }) {
+			memory.failing = memory.next + 1;
+			EXPECT_EQ(on_.step(step), "ENOMEM") << step;
+			EXPECT_EQ(hf_tmpfs_check(on_.fs, nullptr, nullptr), 0) << step;
+		}
+	}
+	hf_tmpfs_nodes_put(on_.fs);
+	hf_tmpfs_table_free(on_.t);
+	EXPECT_EQ(hf_tmpfs_free(on_.fs), 0);
 	EXPECT_EQ(memory.live, 0u);
 }
 

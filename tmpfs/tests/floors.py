@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The files of tmpfs stand on floors, and each knows only those below its own.
+"""The files of tmpfs are in layers, and each uses only the layers below its own.
 
     floors.py --source DIR [--library FILE --nm PROGRAM]
 
-By what they include and, where the library is given, by what its objects call. Of Holdfast all use its public
-headers only.
+Checks what they include and, if the library is given, what its objects call. Of Holdfast they use the public headers
+only.
 """
 import argparse
 import os
@@ -13,7 +13,11 @@ import re
 import subprocess
 import sys
 
-FLOORS = [
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../tests"))
+
+from checks import Checks  # noqa: E402
+
+LAYERS = [
     ["base", "list", "siphash", "tmpfs", "tsan"],
     ["memory", "rcu"],
     ["objects"],
@@ -26,25 +30,25 @@ FLOORS = [
     ["io"],
     ["check", "fs"],
 ]
-FLOOR = {stem: number for number, stems in enumerate(FLOORS) for stem in stems}
+LAYER = {stem: number for number, stems in enumerate(LAYERS) for stem in stems}
 
 
 def allowed(stem, other):
-    """The mount is a program that uses the library as any other does."""
+    """The mount is a program: it uses tmpfs.h only."""
     if stem.startswith("fuse"):
         return other in ("fuse_front", "tmpfs")
-    return other == stem or FLOOR.get(other, 99) < FLOOR[stem]
+    return other == stem or LAYER.get(other, 99) < LAYER[stem]
 
 
 def included(folder):
-    """A line for each include that goes up, or into Holdfast's own machinery."""
+    """A line for each include of a higher layer or of Holdfast's machinery."""
     wrong = []
     for name in sorted(os.listdir(folder)):
         stem, suffix = os.path.splitext(name)
         if suffix not in (".c", ".h"):
             continue
-        if stem not in FLOOR and not stem.startswith("fuse"):
-            wrong.append("%s is on no floor" % name)
+        if stem not in LAYER and not stem.startswith("fuse"):
+            wrong.append("%s is in no layer" % name)
             continue
         with open(os.path.join(folder, name), encoding="utf-8") as file:
             text = file.read()
@@ -56,7 +60,7 @@ def included(folder):
 
 
 def called(library, nm):
-    """A line for each function or object of a higher floor that an object needs."""
+    """A line for each symbol of a higher layer that an object needs."""
     said = subprocess.run([nm, "-A", "-P", library], stdout=subprocess.PIPE, text=True, check=True).stdout
     home, needs = {}, []
     for line in said.splitlines():
@@ -77,13 +81,11 @@ def main():
     parser.add_argument("--library")
     parser.add_argument("--nm", default="nm")
     args = parser.parse_args()
-    wrong = included(args.source)
+    checks = Checks()
+    checks.wrong("includes", "\n".join(included(args.source)))
     if args.library:
-        wrong += called(args.library, args.nm)
-    for line in wrong:
-        print("FAILED " + line)
-    print("%d floors, %d wrong" % (len(FLOORS), len(wrong)))
-    return 1 if wrong else 0
+        checks.wrong("calls", "\n".join(called(args.library, args.nm)))
+    return checks.end()
 
 
 if __name__ == "__main__":

@@ -7,23 +7,14 @@
 import argparse
 import os
 import shutil
-import subprocess
 import sys
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../tests"))
 
-def run(*command):
-    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
-    if done.returncode:
-        sys.exit("%s\n%s\nexit status %d" % (" ".join(command), done.stdout, done.returncode))
-    return done.stdout
+from checks import Checks, Failed, run  # noqa: E402
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
-    for name in ("source-dir", "build-dir", "work-dir", "cmake", "cc"):
-        parser.add_argument("--" + name, required=True)
-    args = parser.parse_args()
+def installed(args):
     shutil.rmtree(args.work_dir, ignore_errors=True)
     prefix, source, build = (os.path.join(args.work_dir, name) for name in ("prefix", "source", "build"))
     run(args.cmake, "--install", args.build_dir, "--prefix", prefix)
@@ -34,9 +25,19 @@ def main():
     run(args.cmake, "--build", build)
     run(args.cmake, "--install", build, "--prefix", prefix)
     said = run(os.path.join(prefix, "bin", "hf-tmpfs"), "--version")
-    assert said.startswith("hf-tmpfs-fuse of Holdfast "), said
-    print("ok installed: " + said.splitlines()[0])
+    if not said.startswith("hf-tmpfs-fuse of Holdfast "):
+        raise Failed(said)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    for name in ("source-dir", "build-dir", "work-dir", "cmake", "cc"):
+        parser.add_argument("--" + name, required=True)
+    checks = Checks()
+    checks.attempt("installed", installed, parser.parse_args())
+    return checks.end()
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -12,11 +12,11 @@ namespace
 
 const int NAMES = 200000;
 
-class TmpfsReaddir : public TmpfsWorld {
+class TmpfsReaddir : public TmpfsSteps {
 protected:
 	void SetUp() override
 	{
-		TmpfsWorld::SetUp();
+		TmpfsSteps::SetUp();
 		dir("/d");
 	}
 
@@ -75,12 +75,9 @@ TEST_F(TmpfsReaddir, AnExchangeAfterEachName)
 {
 	using map = std::map<std::string, int>;
 
-	file("/d/a");
-	file("/d/b");
+	run("file /d/a; file /d/b; mkdir /other; file /other/x");
 	EXPECT_EQ(slowly([&](int) { ASSERT_EQ(rename("/d/a", "/d/b", HF_TMPFS_EXCHANGE), 0); }),
 		  (map{ { ".", 1 }, { "..", 1 }, { "a", 1 }, { "b", 1 } }));
-	dir("/other");
-	file("/other/x");
 	EXPECT_EQ(slowly([&](int) { ASSERT_EQ(rename("/d/b", "/other/x", HF_TMPFS_EXCHANGE), 0); }),
 		  (map{ { ".", 1 }, { "..", 1 }, { "a", 1 }, { "b", 1 } }));
 }
@@ -88,9 +85,7 @@ TEST_F(TmpfsReaddir, AnExchangeAfterEachName)
 /* A name that is replaced is there all the time. */
 TEST_F(TmpfsReaddir, ARenameOverEachName)
 {
-	file("/d/a");
-	file("/d/b");
-	file("/d/c");
+	run("file /d/a; file /d/b; file /d/c");
 	for (const char *name : { "/d/a", "/d/b", "/d/c" }) {
 		std::map<std::string, int> seen = slowly([&](int) {
 			file("/new");
@@ -107,8 +102,7 @@ TEST_F(TmpfsReaddir, ANameThatMovesOnForEver)
 {
 	int number = 0;
 
-	file("/d/stays");
-	file("/d/0");
+	run("file /d/stays; file /d/0");
 	std::map<std::string, int> seen = slowly([&](int) {
 		std::string from = "/d/" + std::to_string(number);
 
@@ -124,8 +118,7 @@ TEST_F(TmpfsReaddir, TheEntryOfTheCookieGoes)
 	using names = std::vector<std::string>;
 	int64_t b, d;
 
-	for (const char *name : { "/d/a", "/d/b", "/d/c", "/d/d" })
-		file(name);
+	run("file /d/a; file /d/b; file /d/c; file /d/d");
 	b = cookie_of("b");
 	d = cookie_of("d");
 	ASSERT_EQ(hf_tmpfs_unlink(fs, "/d/b"), 0);
@@ -166,29 +159,20 @@ TEST_F(TmpfsReaddir, AnyChanges)
 
 		for (int i = 0; i < STAY; i++) {
 			if (i % 3 == 0)
-				hf_tmpfs_close(t, open(any("churn", CHURN).c_str(), O_CREAT));
-			hf_tmpfs_close(t, open(("/d/stay" + std::to_string(i)).c_str(), O_CREAT));
+				(void)side_.step("mknod " + any("churn", CHURN) + " file");
+			run("file /d/stay" + std::to_string(i));
 		}
 		std::map<std::string, int> seen = slowly([&](int) {
 			for (int i = 0; i < 3; i++) {
-				switch (random() % 5) {
-				case 0:
-					hf_tmpfs_close(t,
-						       open(any("churn", CHURN).c_str(), O_CREAT));
-					break;
-				case 1:
-					hf_tmpfs_unlink(fs, any("churn", CHURN).c_str());
-					break;
-				case 2:
-					(void)rename(any("churn", CHURN), any("churn", CHURN));
-					break;
-				case 3:
-					(void)rename(any("churn", CHURN), any("stay", STAY));
-					break;
-				default:
-					(void)rename(any("stay", STAY), any("stay", STAY),
-						     HF_TMPFS_EXCHANGE);
-				}
+				std::string churn = any("churn", CHURN), stay = any("stay", STAY);
+				const std::string steps[] = {
+					"mknod " + churn + " file", "unlink " + churn,
+					"rename " + churn + " " + any("churn", CHURN),
+					"rename " + churn + " " + stay,
+					"rename " + stay + " " + any("stay", STAY) + " exchange"
+				};
+
+				(void)side_.step(steps[random() % 5]);
 			}
 		});
 		for (int i = 0; i < STAY; i++) {
@@ -208,11 +192,8 @@ TEST_F(TmpfsReaddir, ManyNames)
 	std::vector<bool> seen(NAMES);
 	int fd, count, all = 0, made = 0;
 
-	for (int i = 0; i < NAMES; i++) {
-		fd = open(("/d/" + std::to_string(i)).c_str(), O_CREAT);
-		ASSERT_GE(fd, 0);
-		hf_tmpfs_close(t, fd);
-	}
+	for (int i = 0; i < NAMES; i++)
+		ASSERT_EQ(hf_tmpfs_mknod(fs, ("/d/" + std::to_string(i)).c_str(), 0644, 0), 0);
 	fd = open("/d");
 	while ((count = hf_tmpfs_readdir(t, fd, entries.data(), 1000)) > 0) {
 		for (int i = 0; i < count; i++) {
