@@ -16,7 +16,7 @@ class Cond(BesideStandard):
     about = (
         "ping-pong: two threads take turns; an operation is one turn. broadcast to 8: one thread calls eight and waits"
         " until the last has come; an operation is such a round. queue P+C: so many producers and consumers of 16"
-        " places; an operation is an item. one slot: the same with one place, and all waiting threads woken for each item."
+        " places; an operation is an item. one slot: the same with one place, and all who wait are woken for each item."
         " CPU time: of all threads. Switches: how often a thread gave up its CPU."
     )
     fields = (
