@@ -9,14 +9,15 @@ Modules, each knowing only those above it
     blocks        what both outputs show: Section, Text, Bullets, Table, Chart; and how a figure is written
     verdict       who is best in a case, and what the default costs
     measured      tables of measured figures
-    charts        panels of bars, lines and dots
+    charts        panels of bars, lines and dots, for Vega-Lite
     family        one table of the lab, as it is unless its module says otherwise
     standard      the same, for one of ours beside the standard library's
     sized         the same, for a table of one line per size
-    tables/       one module a table: its words, fields, tables and charts. Only results_page, which chooses README's rows, knows a table's name too
+    tables/       one module a table: its words, fields, tables and charts. Only results_page and cards, which choose rows, know a table's name too
     input         files -> Results, Published; every complaint is an InputError
     aims          the aims, as the results state them; this package judges none
     advice        what to use on this machine, and how sure that is
+    cards         the first screen of the page: a card a primitive
     instructions  the reviewed table of instruction counts
     document      Results -> a list of blocks
     terminal, page    blocks -> output; neither decides anything

@@ -69,8 +69,7 @@ class Chart:
     name: str
     title: str
     caption: str
-    draw: object  # callable(pyplot, narrow) -> figure; narrow: for a telephone, drawn anew and not shrunk
-    legend: bool = True
+    panels: list[dict]  # of Vega-Lite
 
 
 # Numbers

@@ -8,7 +8,7 @@ import importlib
 import sys
 from pathlib import Path
 
-from . import advice, document
+from . import advice, cards, document
 from .blocks import Section
 from .input import load_published, load_results
 from .rows import InputError
@@ -44,7 +44,7 @@ def arguments(argv: list[str]) -> argparse.Namespace:
     parser.add_argument(
         "--tables-only",
         action="store_true",
-        help="the measured tables only: no verdict, no published figures, no charts (and so no matplotlib)",
+        help="the measured tables only: no verdict, no published figures, no charts (and so no vl-convert)",
     )
     return parser.parse_args(argv)
 
@@ -53,7 +53,7 @@ def run(argv: list[str], stream) -> int:
     args = arguments(argv)
     need("rich")
     if args.html and not args.tables_only:
-        need("matplotlib")
+        need("vl_convert")
     # Only now: they need what may not be installed.
     from .page import render_html
     from .terminal import render_terminal
@@ -65,8 +65,9 @@ def run(argv: list[str], stream) -> int:
         blocks, last = document.build(results, load_published(args.published)), advice.closing(results)
     machine = [results.machine.get("cpu"), results.machine.get("date")]
     lead = ", ".join(str(x) for x in (f"Holdfast {results.version}", *machine) if x)
-    page = render_html(blocks, TITLE, lead) if args.html else None
-    render_terminal(blocks, f"{TITLE} ({lead})", stream)
+    page = render_html(blocks, TITLE, lead, cards.cards(results) if last else []) if args.html else None
+    if args.tables_only or page is None:  # else it is in the page
+        render_terminal(blocks, f"{TITLE} ({lead})", stream)
     if page is not None:
         try:
             Path(args.html).write_text(page, encoding="utf-8")

@@ -8,13 +8,13 @@ import sys
 from pathlib import Path
 
 from . import tables
-from .blocks import Bullets, Chart, Column, Section, Table, Text, fmt_threads, unique
-from .charts import MARKERS, NARROW, SHAPES, WIDE, few, plain_log, row_of_panels, shared_legend
+from .blocks import Bullets, Chart, Column, Section, Table, Text, fmt_time, unique
+from .charts import bar_of, bars, lines
 from .family import Family
 from .input import ARCHIVED, load_results
 from .results_page import ROOT, load_archive, machine
 from .rows import InputError, Results, Row
-from .sized import Sized, size_of, size_words, way_of
+from .sized import Sized, size_of, way_of
 
 Machines = dict[str, Results]  # what stands in the legend -> its results
 
@@ -33,6 +33,10 @@ def machines_of(archive: list[tuple[str, Results]], own: list[Results]) -> Machi
     return out
 
 
+def own_of(machines: Machines) -> set[str]:
+    return {name for name in machines if name.startswith("yours")}
+
+
 def judged_rows(family: Family, results: Results) -> list[Row]:
     """What a caller gets who chooses nothing; ours, where nothing has to be chosen."""
     rows = results.of(family.name, "default") or results.of(family.name, "ours")
@@ -40,100 +44,38 @@ def judged_rows(family: Family, results: Results) -> list[Row]:
     return [r for r in rows if results.ratio(r) and r.ns >= 0.1 and not results.is_baseline(r)]
 
 
-def styles_of(machines: Machines) -> dict[str, dict]:
-    return {
-        name: {"color": MARKERS[f"s{n % 8}"], "marker": SHAPES[n % len(SHAPES)], "markersize": 4.5}
-        for n, name in enumerate(machines)
-    }
-
-
-def legend_room(machines: Machines) -> float:
-    return 0.2 * len(machines) + 0.1
-
-
 def sized_chart(family: Sized, machines: Machines) -> Chart | None:
-    rows = {name: judged_rows(family, results) for name, results in machines.items()}
-    ways = unique([way_of(r.case) for mine in rows.values() for r in mine])
-    styles = styles_of(machines)
-
-    def draw(plt, narrow):
-        figure, axes = row_of_panels(plt, len(ways), 3.3, legend_room(machines), narrow, sharey=True)
-        values = [machines[name].ratio(r) for name, mine in rows.items() for r in mine]
-        for axis, way in zip(axes, ways):
-            for name, mine in rows.items():
-                points = sorted((size_of(r), machines[name].ratio(r)) for r in mine if way_of(r.case) == way)
-                if points:
-                    style = {**styles[name], "markersize": 3}
-                    axis.plot(*zip(*points), label=name, linewidth=1.3, **style)
-            axis.axhline(1, color=MARKERS["ink"], linewidth=0.9, linestyle=(0, (3, 2)), zorder=1)
-            axis.set_xscale("log", base=2)
-            axis.set_yscale("log")
-            plain_log(axis.yaxis, min(values), max(values))
-            sizes = sorted(unique([size_of(r) for mine in rows.values() for r in mine if way_of(r.case) == way]))
-            ticks = [s for s in sizes if s in (1, 16, 256, 4096, 65536, 1 << 20, 64 << 20)] or few(sizes, 3)
-            axis.set_xticks(ticks, [size_words(s) for s in ticks], fontsize=8)
-            axis.minorticks_off()
-            axis.set_title(way)
-            axis.set_xlabel("size")
-            axis.grid(True)
-        for axis in axes if narrow else axes[:1]:
-            axis.set_ylabel(f"time over {family.libc}'s")
-        shared_legend(figure, axes, 1)
-        return figure
-
-    if not ways:
-        return None
+    points: dict[str, list[dict]] = {}
+    for name, results in machines.items():
+        for r in sorted(judged_rows(family, results), key=size_of):
+            points.setdefault(way_of(r.case), []).append({"name": name, "x": size_of(r), "y": results.ratio(r)})
+    panels = [
+        lines(some, "bytes", f"time over {family.libc}'s", own_of(machines), way, log=True, rules=(1,))
+        for way, some in points.items()
+    ]
     caption = f"Time of {family.verbs} over that of {family.libc} on the same machine; below the dashed line: faster."
-    return Chart(f"{family.name}-machines", f"{family.name}: all machines", caption, draw, legend=False)
+    return Chart(f"{family.name}-machines", f"{family.name}: all machines", caption, panels) if panels else None
 
 
-def dots_chart(family: Family, machines: Machines) -> Chart | None:
-    """A line per case, a mark per machine."""
-    rows = {name: judged_rows(family, results) for name, results in machines.items()}
-    lines: dict[tuple, None] = {}
-    for mine in rows.values():
-        several = len(unique([r.variant for r in mine])) > 1
-        lines |= {(r.variant if several else "", r.case, r.threads): None for r in mine}
-    order = list(lines)
-    if not order:
-        return None
-    bases = unique([r.baseline for mine in rows.values() for r in mine])
-    base = bases[0] if len(bases) == 1 else "the baseline"
-    styles = styles_of(machines)
-
-    def words(line: tuple) -> str:
-        return ", ".join(part for part in (line[0], line[1], fmt_threads(line[2])) if part)
-
-    def draw(plt, narrow):
-        height = 0.75 + 0.2 * len(order) + legend_room(machines)
-        size = (NARROW if narrow else WIDE, height)
-        figure, axis = plt.subplots(figsize=size, layout="constrained")
-        values = []
-        for name, mine in rows.items():
-            several = any(line[0] for line in order)
-            points = [
-                (machines[name].ratio(r), order.index((r.variant if several else "", r.case, r.threads))) for r in mine
-            ]
-            values += [v for v, _ in points]
-            if points:
-                axis.plot(*zip(*points), linestyle="", label=name, **styles[name])
-        axis.axvline(1, color=MARKERS["ink"], linewidth=0.9, linestyle=(0, (3, 2)), zorder=1)
-        axis.set_yticks(range(len(order)), [words(line) for line in order])
-        axis.set_ylim(len(order) - 0.4, -0.6)
-        axis.tick_params(axis="y", length=0)
-        axis.spines["left"].set_visible(False)
-        axis.grid(axis="both")
-        if max(values) / min(values) > 5:
-            axis.set_xscale("log")
-            plain_log(axis.xaxis, min(values), max(values))
-        else:
-            axis.set_xlim(0, max(*values, 1) * 1.1)
-        axis.set_xlabel(f"time over that of {base}")
-        shared_legend(figure, [axis], 1)
-        return figure
-
-    caption = f"Time of an operation over that of {base}, each on its own machine; left of the dashed line: faster."
-    return Chart(f"{family.name}-machines", f"{family.name}: all machines", caption, draw, legend=False)
+def time_chart(family: Family, machines: Machines) -> Chart | None:
+    """A panel per machine, each with its own scale: ours beside the peers, alone and with as many threads as fit."""
+    panels = []
+    for name, results in machines.items():
+        bars_here = []
+        rows = [r for r in results.of(family.name, "default", "ours", "peer") if r.valid]
+        default = any(r.kind == "default" for r in rows)
+        rows = [r for r in rows if not default or r.kind != "ours" or results.is_baseline(r)]
+        cases = [c for c in family.cases(results) if any((r.case, r.threads) == c for r in rows)]
+        for case, threads in unique([cases[0], cases[-1]]) if cases else []:
+            here = [r for r in rows if (r.case, r.threads) == (case, threads)]
+            some = [bar_of(r, lambda r: r.ns, lambda v: fmt_time(v) + " ns") for r in here]
+            bars_here += [{**b, "case": family.case_words(case, threads)} for b in some]
+        if bars_here:
+            values = [b["value"] for b in bars_here if b["value"]]
+            wide = bool(values) and max(values) / min(values) > 50
+            panels.append(bars(bars_here, "ns per operation" + (", log scale" if wide else ""), wide, title=name))
+    caption = "Time of an operation; blue is Holdfast. Each machine has its own scale."
+    return Chart(f"{family.name}-machines", f"{family.name}: all machines", caption, panels) if panels else None
 
 
 def machines_table(machines: Machines) -> Table:
@@ -173,7 +115,7 @@ def build(machines: Machines) -> list:
     ]
     families = [f for f in tables.known().values() if any(r.of(f.name) for r in machines.values())]
     for family in families:
-        chart = sized_chart(family, machines) if isinstance(family, Sized) else dots_chart(family, machines)
+        chart = sized_chart(family, machines) if isinstance(family, Sized) else time_chart(family, machines)
         blocks += [Section(family.name)] + ([Text(family.about, "note")] if family.about else [])
         blocks += [chart] if chart else []
         blocks += beside(family, machines)

@@ -1,25 +1,39 @@
 # SPDX-License-Identifier: MIT
-"""Blocks -> one self-contained HTML page. Each chart is in it twice, wide and narrow; the style sheet shows one."""
+"""Cards and blocks -> one self-contained HTML page that needs no network."""
 
 from __future__ import annotations
 
 import base64
+import gzip
 import html
 import re
 from pathlib import Path
 
 from .blocks import Bullets, Chart, Column, Download, Section, Table, Text
-from .charts import pyplot, svg_of
+from .cards import Card
+from .charts import svg_of
 
 CSS = Path(__file__).with_name("page.css").read_text(encoding="utf-8")
 
-KEY = (
-    '<p class="key"><span><i style="background:var(--default)"></i>default</span>'
-    '<span><i style="background:var(--ours)"></i>ours</span>'
-    '<span><i style="background:var(--base)"></i>baseline</span>'
-    '<span><i style="background:var(--peer)"></i>peer</span>'
-    '<span><i class="failed"></i>FAILED the count check</span></p>'
-)
+# Makes the contents of a section when it is opened, from text that is compressed in the page.
+SCRIPT = """
+async function made(box) {
+  const packed = box.querySelector('script[type="text/plain"]');
+  if (!packed) return;
+  const bytes = Uint8Array.from(atob(packed.textContent), c => c.charCodeAt(0));
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('gzip'));
+  packed.remove();
+  box.insertAdjacentHTML('beforeend', await new Response(stream).text());
+}
+document.querySelectorAll('details').forEach(d => d.addEventListener('toggle', () => d.open && made(d)));
+function follow() {
+  const box = location.hash && document.getElementById(location.hash.slice(1));
+  if (box && box.tagName === 'DETAILS') box.open = true;
+}
+addEventListener('hashchange', follow);
+addEventListener('beforeprint', () => document.querySelectorAll('details').forEach(d => d.open = true));
+follow();
+"""
 
 
 def slug(title: str) -> str:
@@ -73,38 +87,71 @@ def html_bullets(block: Bullets) -> str:
     return "<ul>" + "\n".join(items) + "</ul>"
 
 
-def render_html(blocks: list, title: str, lead: str) -> str:
+def html_block(b) -> str:
     e = text_html
-    plt = pyplot() if any(isinstance(b, Chart) for b in blocks) else None
-    links = [b for b in blocks if isinstance(b, Section) and b.level == 1]
-    parts = [
-        f"<h1>{e(title)}</h1>",
-        f'<p class="lead">{e(lead)}</p>',
-        "<nav>" + "".join(f'<a href="#{slug(s.title)}">{e(s.title)}</a>' for s in links) + "</nav>",
-    ]
+    if isinstance(b, Section):
+        return f"<h3>{e(b.title)}</h3>"
+    if isinstance(b, Text):
+        return f"<p{f' class={b.style}' if b.style else ''}>{e(b.text)}</p>"
+    if isinstance(b, Bullets):
+        return html_bullets(b)
+    if isinstance(b, Table):
+        return html_table(b)
+    if isinstance(b, Chart):
+        panels = "".join(f"<div>{svg_of(panel, b.title)}</div>" for panel in b.panels)
+        caption = f'<figcaption class="caption">{e(b.caption)}</figcaption>'
+        return f'<figure><div class="title">{e(b.title)}</div><div class="panels">{panels}</div>{caption}</figure>'
+    return ""
+
+
+def packed(text: str) -> str:
+    return base64.b64encode(gzip.compress(text.encode("utf-8"), mtime=0)).decode("ascii")
+
+
+def html_card(card: Card) -> str:
+    e = text_html
+    return (
+        f'<section class="card"><h2>{e(card.title)}</h2><p class="use">{e(card.use)}</p>{svg_of(card.panel, card.title)}'
+        f'<p class="number"><b>{e(card.number)}</b> {e(card.words)}</p></section>'
+    )
+
+
+def sections_of(blocks: list) -> list[tuple[str, list]]:
+    out: list[tuple[str, list]] = []
     for b in blocks:
-        if isinstance(b, Section):
-            tag = "h2" if b.level == 1 else "h3"
-            parts.append(f'<{tag} id="{slug(b.title)}">{e(b.title)}</{tag}>')
-        elif isinstance(b, Text):
-            parts.append(f"<p{f' class={b.style}' if b.style else ''}>{e(b.text)}</p>")
-        elif isinstance(b, Bullets):
-            parts.append(html_bullets(b))
-        elif isinstance(b, Table):
-            parts.append(html_table(b))
-        elif isinstance(b, Download):
-            data = base64.b64encode(b.data).decode("ascii")
-            link = f'<a download="{e(b.name)}" href="data:{b.kind};base64,{data}">{e(b.name)}</a>'
-            parts.append(f"<p>{e(b.words)}: {link} ({len(b.data) / 1000:.0f} kB).</p>")
-        elif isinstance(b, Chart):
-            key = KEY if b.legend else ""
-            parts.append(
-                f'<figure><div class="title">{e(b.title)}</div>{key}{svg_of(plt, b, False)}{svg_of(plt, b, True)}'
-                f'<figcaption class="caption">{e(b.caption)}</figcaption></figure>'
-            )
+        if isinstance(b, Section) and b.level == 1:
+            out.append((b.title, []))
+        elif out:
+            out[-1][1].append(b)
+    return out
+
+
+def render_html(blocks: list, title: str, lead: str, cards: list[Card] = ()) -> str:
+    """Cards, open; then a line per section, whose contents are made when it is opened."""
+    e = text_html
+    parts = [f"<h1>{e(title)}</h1>", f'<p class="lead">{e(lead)}</p>']
+    if cards:
+        key = '<p class="key"><span><i style="background:var(--ours)"></i>Holdfast</span>'
+        key += '<span><i style="background:var(--peer)"></i>the others; shorter is faster</span></p>'
+        parts += [key, '<div class="cards">' + "\n".join(html_card(c) for c in cards) + "</div>"]
+    first = next((n for n, b in enumerate(blocks) if isinstance(b, Section) and b.level == 1), len(blocks))
+    parts += [html_block(b) for b in blocks[:first]]
+    for name, inside in sections_of(blocks):
+        files = "".join(html_download(b) for b in inside if isinstance(b, Download))
+        text = "\n".join(html_block(b) for b in inside)
+        script = f'<script type="text/plain">{packed(text)}</script>'
+        parts.append(f'<details id="{slug(name)}"><summary>{e(name)}</summary>{files}{script}</details>')
     body = "\n".join(parts)
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{e(title)}</title>\n<style>{CSS}</style>\n</head>\n<body>\n<main>\n{body}\n</main>\n</body>\n</html>\n"
+        f"<title>{e(title)}</title>\n<style>{CSS}</style>\n</head>\n<body>\n<main>\n{body}\n</main>\n"
+        f"<script>{SCRIPT}</script>\n</body>\n</html>\n"
     )
+
+
+def html_download(b: Download) -> str:
+    """A whole file as a link; compressed, since the page has to stay small."""
+    data = base64.b64encode(gzip.compress(b.data, mtime=0)).decode("ascii")
+    name = html.escape(f"{b.name}.gz")
+    return f'<p>{text_html(b.words)}: <a download="{name}" href="data:application/gzip;base64,{data}">{name}</a></p>'

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 from .blocks import Chart, Column, Section, Table, Text, fmt, unique
-from .charts import DASHES, MARKERS, SHAPES, plain_log, row_of_panels, shared_legend
+from .charts import lines
 from .rows import InputError
 
 TITLE = "Holdfast: simulated, not measured"
@@ -78,57 +78,10 @@ def figures_table(figures: list[dict]) -> Table:
     return Table("Published against simulated", columns, rows)
 
 
-def draw_scatter(figures: list[dict]):
-    """Error of each figure: hollow where a parameter was fitted to it, filled where it was held out."""
-    groups = unique([f["group"] for f in figures])
-
-    def draw(plt, narrow):
-        m = MARKERS
-        height = 0.42 * len(groups) + 1.1
-        figure, axes = row_of_panels(plt, 1, height, 0.7, narrow)
-        axis = axes[0]
-        axis.axvspan(1 / 1.3, 1.3, color=m["grid"], alpha=0.6, linewidth=0, label="±30 %")
-        axis.axvline(1, color=m["muted"], linewidth=0.8)
-        for role, shape, hollow in (
-            ("held out", "o", False),
-            ("calibration", "o", True),
-            ("known miss", "X", False),
-            ("shown", "s", True),
-        ):
-            points = [(f["simulated"] / f["published"], groups.index(f["group"])) for f in figures if f["role"] == role]
-            if not points:
-                continue
-            seen: dict = {}
-            x, y = [], []
-            for ratio, at in points:
-                n = seen[at] = seen.get(at, -1) + 1
-                x.append(ratio)
-                y.append(at + 0.09 * ((n % 5) - 2))
-            colour = m["fail"] if role == "known miss" else m["s7"] if role == "shown" else m["default"]
-            axis.scatter(
-                x,
-                y,
-                s=34,
-                marker=shape,
-                facecolors="none" if hollow else colour,
-                edgecolors=colour,
-                linewidths=1.2,
-                label=ROLES[role],
-                zorder=3,
-            )
-        axis.set_xscale("log")
-        low = min(0.5, *(f["simulated"] / f["published"] for f in figures)) / 1.2
-        high = max(2, *(f["simulated"] / f["published"] for f in figures)) * 1.2
-        axis.set_xlim(low, high)
-        plain_log(axis.xaxis, low, high)
-        names = [n.replace(", ", ",\n") for n in groups] if narrow else groups
-        axis.set_yticks(range(len(groups)), names)
-        axis.set_ylim(len(groups) - 0.5, -0.5)
-        axis.set_xlabel("simulated / published")
-        shared_legend(figure, axes, 1 if narrow else 5)
-        return figure
-
-    return draw
+def error_panel(figures: list[dict]) -> dict:
+    """Simulated over published, a mark for each figure in the line of its group."""
+    points = [{"name": ROLES[f["role"]], "x": f["group"], "y": f["simulated"] / f["published"]} for f in figures]
+    return lines(points, "", "simulated / published", log=True, rules=(1 / 1.3, 1, 1.3), points=True)
 
 
 def agreement(figures: list[dict]) -> list:
@@ -138,10 +91,10 @@ def agreement(figures: list[dict]) -> list:
     error = math.exp(sum(abs(math.log(f["simulated"] / f["published"])) for f in held) / len(held)) - 1
     words = f"{inside} of {len(held)} held-out figures are within 30 %; their mean error is {error * 100:.0f} %."
     misses = unique([f["why"] for f in figures if f["role"] == "known miss"])
-    chart = Chart("published", "Simulated against published", words, draw_scatter(drawn), legend=False)
+    chart = Chart("published", "Simulated against published", words, [error_panel(drawn)])
     return [
         Section("Is it right?"),
-        Text(words + " Hollow: a parameter was fitted to the figure. Crosses: known to be wrong."),
+        Text(words + " Dashed lines: 1, and 30 % to either side."),
         chart,
         *(Text(f"Known miss: {why}.", "note") for why in misses),
         figures_table(figures),
@@ -162,48 +115,13 @@ def over_classes(rows: list[dict]) -> list[tuple[int, float, float, float]]:
     return out
 
 
-def threads_axis(axis, threads: list[int]) -> None:
-    axis.set_xscale("log", base=2)
-    axis.set_xticks(threads, [str(t) for t in threads])
-    axis.minorticks_off()
-    axis.set_xlabel("threads")
-
-
-def draw_throughput(groups: list[tuple[str, list[dict]]]):
-    def draw(plt, narrow):
-        figure, axes = row_of_panels(plt, len(groups), 3.1, 1.0, narrow)
-        variants = unique([r["variant"] for _, rows in groups for r in rows])
-        for axis, (title, rows) in zip(axes, groups):
-            axis.set_title(title)
-            axis.set_yscale("log")
-            lowest, highest = math.inf, 0
-            for i, variant in enumerate(variants):
-                points = over_classes([r for r in rows if r["variant"] == variant])
-                if not points:
-                    continue
-                x, low, middle, high = zip(*points)
-                colour = MARKERS[f"s{i % 8}"]
-                axis.fill_between(x, low, high, color=colour, alpha=0.13, linewidth=0)
-                axis.plot(
-                    x,
-                    middle,
-                    color=colour,
-                    marker=SHAPES[i % 8],
-                    markersize=3.5,
-                    linewidth=1.2,
-                    linestyle=DASHES[i // 8 % 4],
-                    label=variant,
-                )
-                lowest, highest = min(lowest, *low), max(highest, *high)
-            axis.set_ylim(lowest / 1.3, highest * 1.3)
-            plain_log(axis.yaxis, lowest, highest)
-            axis.grid(True, axis="y")
-            threads_axis(axis, sorted(unique([r["threads"] for r in rows])))
-        axes[0].set_ylabel("operations a µs, all threads")
-        shared_legend(figure, axes, 2 if narrow else 5)
-        return figure
-
-    return draw
+def rate_panel(title: str, rows: list[dict]) -> dict:
+    points = [
+        {"name": variant, "x": threads, "y": middle, "low": low, "high": high}
+        for variant in unique([r["variant"] for r in rows])
+        for threads, low, middle, high in over_classes([r for r in rows if r["variant"] == variant])
+    ]
+    return lines(points, "threads", "operations a µs, all threads", title=title, log=True)
 
 
 def throughput(rows: list[dict]) -> list:
@@ -220,47 +138,22 @@ def throughput(rows: list[dict]) -> list:
             words = f"Lines: the middle of the classes ({classes}). Bands: the least and the most of all of them."
             if any(r.get("cut") for r in some):
                 words += f" Cut, because they had come to their limit of events: {sum(r['cut'] for r in some)} runs."
-            blocks.append(Chart(f"rate-{len(blocks)}", title, words, draw_throughput(groups[:3]), legend=False))
+            blocks.append(Chart(f"rate-{len(blocks)}", title, words, [rate_panel(*g) for g in groups[:3]]))
     return blocks
 
 
 # (3) Retries
 
 
-def draw_retries(rows: list[dict]):
-    def draw(plt, narrow):
-        m = MARKERS
-        figure, axes = row_of_panels(plt, 1, 3.2, 0.8, narrow)
-        axis = axes[0]
-        threads = sorted(unique([r["threads"] for r in rows if r["threads"] > 1]))
-        axis.plot(threads, [t - 1 for t in threads], color=m["muted"], linestyle="--", linewidth=1, label="T-1")
-        axis.plot(threads, [math.sqrt(t) for t in threads], color=m["muted"], linestyle=":", linewidth=1, label="√T")
-        for i, name in enumerate(unique([r["class"] for r in rows])):
-            some = sorted((r for r in rows if r["class"] == name and r["threads"] > 1), key=lambda r: r["threads"])
-            values = [[max(v, 0.05) for v in r["retries"]] for r in some]
-            x = [r["threads"] for r in some]
-            axis.fill_between(
-                x, [v[0] for v in values], [v[2] for v in values], color=m[f"s{i}"], alpha=0.15, linewidth=0
-            )
-            axis.plot(
-                x,
-                [v[1] for v in values],
-                color=m[f"s{i}"],
-                marker=SHAPES[i],
-                markersize=4,
-                linewidth=1.2,
-                label=name,
-            )
-        axis.set_yscale("log")
-        axis.set_ylim(0.04, max(threads) * 1.5)
-        plain_log(axis.yaxis, 0.05, max(threads))
-        axis.set_ylabel("retries a success")
-        axis.grid(True, axis="y")
-        threads_axis(axis, threads)
-        shared_legend(figure, axes, 3 if narrow else 6)
-        return figure
-
-    return draw
+def retries_panel(rows: list[dict]) -> dict:
+    rows = sorted((r for r in rows if r["threads"] > 1), key=lambda r: r["threads"])
+    points = []
+    for r in rows:
+        low, middle, high = (max(v, 0.05) for v in r["retries"])
+        points.append({"name": r["class"], "x": r["threads"], "y": middle, "low": low, "high": high})
+    for name, of in (("T-1", lambda t: t - 1), ("√T", math.sqrt)):
+        points += [{"name": name, "x": t, "y": of(t)} for t in unique([r["threads"] for r in rows])]
+    return lines(points, "threads", "retries a success", log=True)
 
 
 def retries(rows: list[dict]) -> list:
@@ -272,7 +165,7 @@ def retries(rows: list[dict]) -> list:
         if any(r["threads"] > 1 for r in some):
             words = "First come, first served: about T-1. Any order: about √T. A line that is held for a retry: below 1."
             title = f"Retries of {names[-1]} on {machine}, no other work"
-            blocks.append(Chart(f"retries-{len(blocks)}", title, words, draw_retries(some), legend=False))
+            blocks.append(Chart(f"retries-{len(blocks)}", title, words, [retries_panel(some)]))
     return [Section("Retries"), *blocks] if blocks else []
 
 

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 
 from .blocks import (
@@ -18,7 +17,7 @@ from .blocks import (
     geometric_mean,
     unique,
 )
-from .charts import MARKERS, few, plain_log, row_of_panels, series_styles, shared_legend
+from .charts import lines, mine_of
 from .family import Advice, Comparison, Family
 from .rows import Results, Row
 from .verdict import noise_of
@@ -50,50 +49,15 @@ def size_words(size: float) -> str:
     return f"{size:.0f} B"
 
 
-def size_chart(name: str, title: str, caption: str, rows: list[Row], styles: dict, value, unit: str, lines) -> Chart:
-    """Panels of value against size, one for each way; lines: values that are marked."""
-    ways = unique([way_of(r.case) for r in rows])
-
-    def draw(plt, narrow):
-        columns = 3 if narrow else 6
-        legend = 0.2 * math.ceil(len(styles) / columns)
-        figure, axes = row_of_panels(plt, len(ways), 3.5, legend, narrow, sharey=True)
-        for axis, way in zip(axes, ways):
-            here = [r for r in rows if way_of(r.case) == way]
-            for label, style in styles.items():
-                mine = sorted((size_of(r), r) for r in here if r.label == label)
-                points = [(size, value(r)) for size, r in mine if not r.failed and value(r)]
-                if points:
-                    axis.plot(*zip(*points), label=label, **style)
-            for r in here:
-                if r.failed:  # R1
-                    at = {"xycoords": ("data", "axes fraction"), "ha": "center"}
-                    axis.annotate("x", (size_of(r), 0.02), color=MARKERS["fail"], fontweight="bold", **at)
-            for line in lines:
-                axis.axhline(line, color=MARKERS["ink"], linewidth=0.9, linestyle=(0, (3, 2)), zorder=1)
-            axis.set_xscale("log", base=2)
-            axis.set_yscale("log")
-            values = [value(r) for r in rows if not r.failed and value(r)] or [1.0]
-            plain_log(axis.yaxis, min(values), max(values))
-            sizes = sorted(unique([size_of(r) for r in here]))
-            marked = (1, 16, 256, 4096, 65536, 1 << 20) if narrow or len(ways) < 4 else (1, 256, 65536)
-            ticks = few(sizes, 2) if len(sizes) < 4 else [s for s in sizes if s in marked]
-            ticks = unique([sizes[0], *ticks, sizes[-1]])
-            axis.set_xticks(ticks, [size_words(s) for s in ticks], fontsize=8)
-            axis.minorticks_off()
-            axis.set_title(way)
-            axis.set_xlabel("size")
-            axis.grid(True)
-        for axis in axes if narrow else axes[:1]:
-            axis.set_ylabel(unit)
-        shared_legend(figure, axes, columns)
-        return figure
-
-    if any(r.failed for r in rows):
-        caption += " FAILED, marked x on the axis and not drawn: " + ", ".join(
-            f"{r.variant} at {r.case}" for r in rows if r.failed
-        )
-    return Chart(name, title, caption, draw, legend=False)
+def size_panels(rows: list[Row], mine: set[str], value, unit: str, rules: tuple = ()) -> list[dict]:
+    """A panel for each way, with a line per implementation."""
+    out = []
+    for way in unique([way_of(r.case) for r in rows]):
+        good = sorted((r for r in rows if way_of(r.case) == way and not r.failed and value(r)), key=size_of)
+        points = [{"name": r.label, "x": size_of(r), "y": value(r)} for r in good]
+        if points:
+            out.append(lines(points, "bytes", unit, mine, way, log=True, rules=rules))
+    return out
 
 
 class Sized(Family):
@@ -176,30 +140,20 @@ class Sized(Family):
         rows = results.of(self.name, "ours", "default", "peer")
         if not rows:
             return []
-        styles = series_styles(results, rows)
-        for label, style in styles.items():
-            style["markersize"] = 3
-            if any(r.label == label and r.kind == "peer" for r in rows):
-                style["color"] = MARKERS["ink"]
         speed = "Bytes in a nanosecond, over the size of the operation; higher is faster. Both scales are logarithmic."
         ratio = (
             "Time of an operation over that of libc in the same case; lower is faster. The dashed lines: 1, and 1.25,"
             " which is 0.8 of libc's speed."
         )
+        failed = ", ".join(f"{r.variant} at {r.case}" for r in rows if r.failed)
+        if failed:  # R1
+            speed += f" FAILED, and not drawn: {failed}."
         others = [r for r in rows if not results.is_baseline(r)]
-        name = self.name
+        name, mine = self.name, mine_of(rows)
+        by_ratio = size_panels(others, mine, results.ratio, "ratio", (1.0, 1.25))
         return [
-            size_chart(f"{name}-speed", f"{name}: speed by size", speed, rows, styles, speed_of, "GB/s", ()),
-            size_chart(
-                f"{name}-ratio",
-                f"{name}: time over libc's, by size",
-                ratio,
-                others,
-                styles,
-                results.ratio,
-                "ratio",
-                (1.0, 1.25),
-            ),
+            Chart(f"{name}-speed", f"{name}: speed by size", speed, size_panels(rows, mine, speed_of, "GB/s")),
+            Chart(f"{name}-ratio", f"{name}: time over libc's, by size", ratio, by_ratio),
         ]
 
     def at(self, results: Results, size: int, *kinds: str) -> Row | None:

@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: MIT
 """What the tests share: files of results, made up or converted from a real one."""
 
+import base64
 import contextlib
+import gzip
 import io
 import json
+import re
 import tempfile
 import unittest
 from pathlib import Path
@@ -13,6 +16,12 @@ from holdfast_report import command, input, tables, verdict
 HERE = Path(__file__).resolve().parent
 REPORT = HERE.parent / "report.py"
 ARCHIVE = HERE.parents[2] / "docs" / "results"
+
+
+def opened(page):
+    """A page with each section's text in place of what is packed."""
+    packed = r'<script type="text/plain">([^<]*)</script>'
+    return re.sub(packed, lambda m: gzip.decompress(base64.b64decode(m[1])).decode("utf-8"), page)
 
 
 def judge(results, table, case, threads):
@@ -188,6 +197,11 @@ class Temporary(unittest.TestCase):
         return code, out.getvalue(), err.getvalue()
 
     def text(self, data, *args):
+        """All that the terminal shows where no page is asked for; args may ask for a page beside it."""
+        if args:
+            code, _, err = self.run_report(self.write(data), *args)
+            self.assertEqual((code, err), (0, ""))
+            args = [a for a in args if a == "--tables-only"]
         code, out, err = self.run_report(self.write(data), *args)
         self.assertEqual((code, err), (0, ""))
         return out

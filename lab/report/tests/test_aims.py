@@ -5,7 +5,7 @@ import unittest
 
 from holdfast_report import aims, input
 
-from .helpers import Temporary, aim, converted, locks, results
+from .helpers import Temporary, aim, converted, locks, opened, results
 
 
 class Aims(Temporary):
@@ -21,7 +21,7 @@ class Aims(Temporary):
         ]
         page = self.folder / "x.html"
         text = self.text(results(locks(), aims=stated), "--html", str(page))
-        html = page.read_text(encoding="utf-8")
+        html = opened(page.read_text(encoding="utf-8"))
         for shown in (
             text.replace("|", " "),
             html.replace("</td>", " ").replace("<td class=n>", "").replace("<td>", ""),
@@ -40,7 +40,9 @@ class Aims(Temporary):
         last = " ".join(text.split("In short")[1].split())
         self.assertIn("missed: spinlock, 1 thread: time, of pthread_spin's: 1.82 (aim: at most 1.05)", last)
         self.assertIn("not measured: spinlock, 2 threads: wait p99.9: - (aim: at most 1.00), starved", last)
-        self.assertTrue(last.endswith(f"The report is {page}"), last[-80:])
+        _, said, _ = self.run_report(self.write(results(locks(), aims=stated)), "--html", str(page))
+        self.assertTrue(said.endswith(f"\nThe report is {page}\n"), said[-80:])
+        self.assertNotIn("ns/op", said)  # that is in the page
 
     def test_the_file_judges_and_the_report_does_not(self):
         shown = aims.blocks(self.parse(aim(value=0.1, limit=0.9, met=True), aim(what="b", value=0.95, met=False)))

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from holdfast_report import simulation
 
-from .helpers import Temporary
+from .helpers import Temporary, opened
 
 
 def figure(**more):
@@ -50,7 +50,7 @@ class Simulation(Temporary):
         source.write_text(json.dumps(data), encoding="utf-8")
         with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()) as errors:
             status = simulation.main([str(source), "--html", str(page)])
-        return status, page.read_text(encoding="utf-8") if status == 0 else errors.getvalue()
+        return status, opened(page.read_text(encoding="utf-8")) if status == 0 else errors.getvalue()
 
     def test_the_page_says_what_it_is(self):
         status, text = self.page(whole())
@@ -88,21 +88,18 @@ class Simulation(Temporary):
         data["figures"][0] |= {"ok": False}
         self.assertIn("OUTSIDE", self.page(data)[1])
 
-    def test_points_of_calibration_are_hollow(self):
-        from holdfast_report.charts import pyplot
-
-        drawn = simulation.draw_scatter(whole()["figures"])(pyplot(), False)
-        (axis,) = drawn.axes
-        faces = {c.get_label(): len(c.get_facecolors()) for c in axis.collections if len(c.get_offsets())}
+    def test_points_are_named_by_what_they_show(self):
+        panel = simulation.error_panel(whole()["figures"])
         roles = simulation.ROLES
-        self.assertEqual(faces, {roles["held out"]: 1, roles["calibration"]: 0, roles["known miss"]: 1})
-        (band,) = [p for p in axis.patches if p.get_label() == "±30 %"]
-        self.assertAlmostEqual(band.get_x() + band.get_width(), 1.3)
+        names = {p["name"] for p in panel["data"]["values"]}
+        self.assertEqual(names, {roles["held out"], roles["calibration"], roles["known miss"]})
+        rules = [x["encoding"]["x"]["datum"] for x in panel["layer"] if "datum" in x["encoding"]["x"]]
+        self.assertEqual(rules, [1 / 1.3, 1, 1.3])
 
     def test_a_chart_a_family_and_lines_for_retries(self):
         data = whole()
         data["rows"] += [row("mcs", t, 30.0, table="spinlock") for t in (2, 8)]
-        titles = [b.title for b in simulation.throughput(simulation_rows(data)) if hasattr(b, "draw")]
+        titles = [b.title for b in simulation.throughput(simulation_rows(data)) if hasattr(b, "panels")]
         self.assertEqual(titles, ["lockref on Many cores", "spinlock on Many cores"])
         _, text = self.page(data)
         for words in ("Retries of unbounded on Many cores", "T-1", "√T", "Crossovers"):

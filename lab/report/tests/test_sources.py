@@ -91,7 +91,7 @@ class Reference(unittest.TestCase):
         lines = REQUIREMENTS.read_text().splitlines()
         for line in lines:
             if line.strip() and not line.startswith("#"):
-                self.assertRegex(line, r"^[A-Za-z0-9-]+==[0-9][0-9.]*$")
+                self.assertRegex(line, r"^[A-Za-z0-9-]+==[0-9][0-9.]*(\.post\d+)?$")
 
 
 if __name__ == "__main__":

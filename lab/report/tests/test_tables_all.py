@@ -42,7 +42,7 @@ def names_in(source, wanted):
 
 class Names(unittest.TestCase):
     def test_no_name_outside_of_its_module(self):
-        paths = {*PACKAGE.glob("*.py"), PACKAGE / "tables" / "__init__.py"} - {PACKAGE / "results_page.py"}
+        paths = {*PACKAGE.glob("*.py"), PACKAGE / "tables" / "__init__.py"} - {PACKAGE / "results_page.py", PACKAGE / "cards.py"}
         for path in paths:
             self.assertEqual(names_in(path.read_text(encoding="utf-8"), tables.known()), set(), path.name)
 

@@ -60,9 +60,9 @@ class Lockref(Family):
             here = [r for r in rows if r.case == case and r.variant not in limits]
             suffix = "" if len(unique([r.case for r in rows])) == 1 else f", {case}"
             panels = [
-                ("Throughput, all threads", "million ops per second", throughput, False),
-                ("Retries, mean", "retries per op", lambda r: r.more.get("retries_mean"), False),
-                ("Retries, largest", "retries of one op, log scale", lambda r: r.more.get("retries_max"), True),
+                ("Throughput, all threads", "million ops per second", throughput),
+                ("Retries, mean", "retries per op", lambda r: r.more.get("retries_mean")),
+                ("Retries, largest", "retries of one op", lambda r: r.more.get("retries_max")),
             ]
             out.append(
                 lines_chart(

@@ -191,7 +191,6 @@ class Spinlock(Family):
                     panels,
                     by_ns,
                     "ns per op",
-                    3,
                     words=fmt_time,
                 )
             )
@@ -210,7 +209,6 @@ class Spinlock(Family):
                     panels,
                     by_ns,
                     "ns per op",
-                    2,
                     log=True,
                 )
             )

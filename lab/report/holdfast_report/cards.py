@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: MIT
+"""The first screen: one card a primitive, with the recommendation, one chart beside fixed peers, and one number."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from . import tables
+from .blocks import fmt, fmt_threads, fmt_time
+from .charts import bar_of, bars
+from .results_page import measured_row
+from .rows import Results
+
+
+@dataclass
+class Card:
+    title: str
+    use: str
+    number: str
+    words: str  # behind the number
+    panel: dict
+
+
+LOCKS = {"pthread_mutex": "pthread", "parking_lot": "parking_lot", "absl_mutex": "absl"}
+SIGNALS = {"pthread_cond": "pthread", "parking_lot_condvar": "parking_lot", "absl_cond_var": "absl"}
+# Title, the lab's table, (case, threads; 0: as many as processors, -8: eight times that), ours, peers -> their names.
+CARDS = (
+    (
+        "Reference count",
+        "refcount",
+        (("inc+dec_and_test", 1), ("inc+dec_and_test", 0)),
+        "default",
+        {"shared_ptr": "shared_ptr", "unchecked": "plain atomic"},
+    ),
+    ("Mutex", "mutex", (("alone", 1), ("oversubscribed, 0.2/0.2 µs", -8)), "hf_mutex", LOCKS),
+    ("Condition variable", "cond", (("queue 4+4", None),), "hf_cond", SIGNALS),
+    ("Spinlock", "spinlock", (("1 total", 1), ("{cpus}C total", 0)), "default",
+     {"pthread_spin": "pthread_spin", "absl_mutex": "absl"}),
+    ("Lockref", "lockref", (("get+put", 1), ("get+put", 0)), "default", {"locked": "lock and count"}),
+    ("Clear memory that may fault", "clear", (("1 KiB", 1), ("16 KiB", 1)), "default", {"libc": "memset"}),
+    ("Copy memory that may fault", "copy", (("1 KiB", 1), ("16 KiB", 1)), "default", {"libc": "memcpy"}),
+    (
+        "Mapping that may be truncated",
+        "region",
+        (("begin + end", 1),),
+        "region",
+        {"own handler": "own handler", "sigsetjmp": "sigsetjmp"},
+    ),
+)
+
+FALLBACK = {"region": "Use hf_region_begin() around code that you cannot change."}  # of tables that give no advice
+
+
+def sentence(results: Results, table: str) -> str:
+    family = tables.family(table)
+    advice = family.advice(results)
+    return f"{advice.use} {advice.job}." if advice else FALLBACK.get(table, f"Use {family.verbs or table}.")
+
+
+def card(results: Results, title: str, table: str, cases, ours: str, peers: dict[str, str]) -> Card | None:
+    values, number, words = [], "", ""
+    for case, threads in cases:
+        case = case.replace("{cpus}", str(results.cpus))
+        names = [ours, *peers]
+        found = {n: measured_row(results, table, case, threads, (n,)) for n in names}
+        found = {n: r for n, r in found.items() if r is not None}
+        if ours not in found:
+            continue
+        where = f"{case}, {fmt_threads(found[ours].threads)}"
+        for name, row in found.items():
+            bar = bar_of(row, lambda r: r.ns, lambda v: fmt_time(v) + " ns")
+            role = bar["role"] if row.failed else "ours" if name == ours else "peer"
+            values.append({**bar, "name": peers.get(name, "Holdfast"), "role": role, "case": where})
+        good = {n: r for n, r in found.items() if r.valid and r.ns}
+        if ours in good:
+            rest = [r for n, r in good.items() if n != ours]
+            best = min(rest, key=lambda r: r.ns, default=None)
+            number, words = f"{fmt_time(good[ours].ns)} ns", where
+            if best is not None:
+                words += f": {fmt(good[ours].ns / best.ns)} times that of {peers[next(n for n in good if good[n] is best)]}"
+    if not values:
+        return None
+    return Card(title, sentence(results, table), number or "FAILED", words, bars(values, "ns per operation"))
+
+
+def cards(results: Results) -> list[Card]:
+    return [c for c in (card(results, *one) for one in CARDS) if c is not None]
