@@ -34,8 +34,9 @@ measured:
 	cmake --build --preset release --target hf-lab
 	@$(MAKE) --no-print-directory venv
 	@mkdir -p build/lab
-	@# Of what was measured there is a report, also where a check failed; hf-lab's status is then make's.
-	@touch build/lab/started; status=0; \
+	@# Of what was measured there is a report, also where a check failed or after ^C, which ends the shell
+	@# only if it has no trap; hf-lab's status is then make's.
+	@trap : INT; touch build/lab/started; status=0; \
 	build/release/lab/hf-lab all $(QUICK) --json build/lab/results.json || status=$$?; \
 	if [ build/lab/results.json -nt build/lab/started ]; then \
 		build/venv/bin/python -B lab/report/report.py build/lab/results.json --html build/lab/report.html || exit; \

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <csignal>
 #include <cstdio>
 #include <ctime>
 #include <fnmatch.h>
@@ -499,7 +500,7 @@ static std::vector<Cell> measured_again(const Table &table, const std::vector<Ce
 
 Plan plan(const Table &table, const Settings &settings)
 {
-	Plan made = { &table, table.cells(settings), 0 };
+	Plan made = { &table, table.cells(settings), 0, "" };
 	std::vector<Cell> &cells = made.cells;
 
 	if (!settings.only.empty()) {
@@ -571,11 +572,57 @@ void note_gaps(std::vector<Row> *rows)
 	}
 }
 
-std::vector<Row> measure(Plan *plan, const Settings &settings, Progress *progress)
+static volatile sig_atomic_t interrupted;
+
+void catch_interrupt()
+{
+	struct sigaction action = {};
+
+	action.sa_handler = [](int) { interrupted = 1; };
+	action.sa_flags = static_cast<int>(SA_RESETHAND | SA_RESTART);
+	sigaction(SIGINT, &action, nullptr);
+}
+
+bool was_interrupted()
+{
+	return interrupted;
+}
+
+bool Limit::over(double ns) const
+{
+	return interrupted || clock_() + ns > end_ns_;
+}
+
+/* Moves the rows out of the cells, but for those without a sample, which plan->cut names. */
+static std::vector<Row> take_rows(Plan *plan, int runs_left_out)
+{
+	std::vector<Row> rows;
+	std::string none;
+
+	for (Cell &cell : plan->cells) {
+		for (Row &row : cell.rows) {
+			row.baseline = plan->table->baseline;
+			if (!row.samples.empty())
+				rows.push_back(std::move(row));
+			else
+				none += (none.empty() ? "" : "; ") + row.variant + ", " +
+					row.case_name + ", " + threads_name(row.threads);
+		}
+	}
+	if (runs_left_out > 0)
+		plan->cut =
+			std::string(interrupted ? "Interrupted" : "The time limit was reached") +
+			": " + plan->table->name + " lacks " + std::to_string(runs_left_out) +
+			" runs" + (none.empty() ? "." : ". Not measured: " + none + ".");
+	return rows;
+}
+
+std::vector<Row> measure(Plan *plan, const Settings &settings, const Limit &limit,
+			 Progress *progress)
 {
 	std::vector<Cell> &cells = plan->cells;
 	std::mt19937 random(settings.seed);
-	int most_rounds = 0;
+	int most_rounds = 0, left_out = 0;
 
 	for (const Cell &cell : cells)
 		most_rounds = std::max(most_rounds, cell.rounds);
@@ -598,10 +645,19 @@ std::vector<Row> measure(Plan *plan, const Settings &settings, Progress *progres
 		for (Cell *cell : turn) {
 			if (round >= cell->rounds)
 				continue;
+			if (limit.over(cell->longest_ns)) {
+				left_out++;
+				progress->end(cost_ms(*cell));
+				continue;
+			}
 			progress->begin(*plan, cell->rows.front());
+			double start = limit.clock();
 			std::vector<Sample> samples = run_cell(*cell);
 
-			for (int i = 0; i < REPEATS && wants_another(samples); i++) {
+			cell->longest_ns = std::max(cell->longest_ns, limit.clock() - start);
+			for (int i = 0;
+			     i < REPEATS && wants_another(samples) && !limit.over(cell->longest_ns);
+			     i++) {
 				samples = run_cell(*cell);
 				cell->rows.front().repeated++;
 			}
@@ -610,14 +666,8 @@ std::vector<Row> measure(Plan *plan, const Settings &settings, Progress *progres
 				cell->rows[i].samples.push_back(samples[i]);
 		}
 	}
-	std::vector<Row> rows;
+	std::vector<Row> rows = take_rows(plan, left_out);
 
-	for (Cell &cell : cells) {
-		for (Row &row : cell.rows) {
-			row.baseline = plan->table->baseline;
-			rows.push_back(std::move(row));
-		}
-	}
 	keep_usual_transfer(&rows);
 	note_gaps(&rows);
 	return rows;

@@ -116,7 +116,7 @@ struct Row {
 struct Settings {
 	int window_ms = 0; /* 0 = the table's own */
 	int rounds = 0;
-	int seconds = 0; /* about so long for all tables; 0 = as long as it takes */
+	int seconds = 0; /* planned for all tables, ended at twice that; 0 = as long as it takes */
 	unsigned int seed = 1;
 	std::vector<int> threads; /* empty = the table's own */
 	std::string only;         /* shell pattern on variants; empty = all */
@@ -128,6 +128,7 @@ struct Cell {
 	std::function<std::vector<Sample>(int)> run;
 	int window_ms = 20;
 	int rounds = 15;
+	double longest_ns = 0; /* of its runs so far, with what they prepare */
 
 	/* Do its threads have a processor each, and is there more than one? */
 	bool contended() const
@@ -232,6 +233,7 @@ struct Plan {
 	const Table *table;
 	std::vector<Cell> cells; /* empty = --only left nothing */
 	double ms;
+	std::string cut; /* what the time limit or ^C left out, in a sentence; "" = nothing */
 };
 Plan plan(const Table &table, const Settings &settings);
 /* Fewer runs a row, at least 3, and then shorter ones, until all takes about `ms`. Returns what it
@@ -252,15 +254,37 @@ private:
 	bool terminal_;
 };
 
-/* Measures all cells and returns their rows. */
-std::vector<Row> measure(Plan *plan, const Settings &settings, Progress *progress);
-
-/* The verdict on the rows of one table: the gap first, then its aims. */
-std::vector<Aim> aims_of(const Table &table, const std::vector<Row> &rows);
-
 /* Nanoseconds since some moment, and of processor time of this thread. */
 double now_ns();
 double thread_ns();
+
+/* When measuring ends: at a moment, or after ^C. */
+class Limit {
+public:
+	/* `end_ns`: INFINITY = there is none; `clock`: a test has its own. */
+	explicit Limit(double end_ns, double (*clock)() = now_ns) : end_ns_(end_ns), clock_(clock)
+	{
+	}
+	/* For a table: those behind it need `ms`. */
+	Limit before(double ms) const { return Limit(end_ns_ - ms * 1e6, clock_); }
+	/* Is there no time for something that takes `ns`? */
+	bool over(double ns) const;
+	double clock() const { return clock_(); }
+
+private:
+	double end_ns_;
+	double (*clock_)();
+};
+/* From now on ^C ends measuring after the current run; a second one kills. */
+void catch_interrupt();
+bool was_interrupted();
+
+/* Measures the cells and returns the rows that have a sample; plan->cut names the others. */
+std::vector<Row> measure(Plan *plan, const Settings &settings, const Limit &limit,
+			 Progress *progress);
+
+/* The verdict on the rows of one table: the gap first, then its aims. */
+std::vector<Aim> aims_of(const Table &table, const std::vector<Row> &rows);
 
 /* hf_arch_timestamp() ticks to nanoseconds; 0 if there is no such counter. */
 double ns_per_tick();
@@ -284,8 +308,9 @@ struct Run {
 	double ns_per_tick;
 };
 
-/* Of these rows, which this program measured. */
-Run this_run(const std::vector<Row> &rows, const Settings &settings);
+/* Of these rows, which this program measured; `cut`: Plan::cut of each table that has one. */
+Run this_run(const std::vector<Row> &rows, const Settings &settings,
+	     const std::vector<std::string> &cut = {});
 
 std::string to_json(const std::vector<Row> &rows, const std::vector<Aim> &aims, const Run &run);
 void print_plain(const std::vector<Row> &rows);

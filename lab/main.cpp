@@ -2,6 +2,8 @@
 /* hf-lab - measures every implementation on this machine, beside its peers. */
 #include <algorithm>
 #include <cerrno>
+#include <cmath>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -131,11 +133,10 @@ static const char usage[] =
 	"  --only PATTERN  only variants that match this shell pattern, such as 'queued*'; the\n"
 	"                  baseline is always measured\n"
 	"  --seed N        of the order in which the variants take turns\n"
-	"  --seconds N     do it all in about so long, by fewer runs a row and then shorter ones: "
-	"for\n"
-	"                  a first look\n"
+	"  --seconds N     plan so long for all, by fewer runs a row and then shorter ones, for a\n"
+	"                  first look; after twice that no run begins\n"
 	"  --json FILE     write the rows there too: to FILE.tmp after each table, which replaces\n"
-	"                  FILE at the end\n"
+	"                  FILE at the end, or after ^C\n"
 	"\n"
 	"  compare         the rows that are in two files (.json, .json.gz): two runs or two "
 	"machines,\n"
@@ -145,7 +146,8 @@ static const char usage[] =
 	"                  median of theirs, and the aims are judged anew\n"
 	"\n"
 	"Exit status: 0; 1 = a count was wrong, in the rows that are named; 2 = it could not be "
-	"done.\n";
+	"done;\n"
+	"130 = ended by ^C, with the results so far.\n";
 
 [[noreturn]] static void fail(const std::string &what)
 {
@@ -398,26 +400,42 @@ static int run(const std::vector<std::string> &words)
 	std::vector<Row> rows;
 	std::vector<Aim> aims;
 
+	std::vector<std::string> cut;
+
+	catch_interrupt();
 	{
 		Progress progress(ms);
+		Limit limit(settings.seconds ? now_ns() + 2e9 * settings.seconds : INFINITY);
+		double behind_ms = ms;
 
 		for (Plan &one : plans) {
 			if (one.cells.empty())
 				continue;
-			std::vector<Row> more = measure(&one, settings, &progress);
-			std::vector<Aim> its_aims = aims_of(*one.table, more);
+			behind_ms -= one.ms;
+			std::vector<Row> more =
+				measure(&one, settings, limit.before(behind_ms), &progress);
+			std::vector<Aim> its_aims = more.empty() ? std::vector<Aim>()
+								 : aims_of(*one.table, more);
 
 			rows.insert(rows.end(), more.begin(), more.end());
 			aims.insert(aims.end(), its_aims.begin(), its_aims.end());
-			output.keep(to_json(rows, aims, this_run(rows, settings)));
+			if (!one.cut.empty())
+				cut.push_back(one.cut);
+			output.keep(to_json(rows, aims, this_run(rows, settings, cut)));
 		}
 	}
+	if (rows.empty())
+		fail("ended before anything was measured");
+	for (const std::string &words : cut)
+		fprintf(stderr, "hf-lab: %s\n", words.c_str());
 	if (json.empty() || chosen.size() == 1)
 		print_plain(rows);
 	print_aims(aims);
 	fflush(stdout);
-	output.finish(to_json(rows, aims, this_run(rows, settings)));
-	return report_failures(rows);
+	output.finish(to_json(rows, aims, this_run(rows, settings, cut)));
+	int status = report_failures(rows);
+
+	return was_interrupted() ? 128 + SIGINT : status;
 }
 
 int main(int argc, char **argv)

@@ -246,10 +246,13 @@ static std::string aim_json(const Aim &aim)
 	       ", \"why\": " + quoted(measured ? "" : NOT_MEASURED) + "}";
 }
 
-Run this_run(const std::vector<Row> &rows, const Settings &settings)
+Run this_run(const std::vector<Row> &rows, const Settings &settings,
+	     const std::vector<std::string> &cut)
 {
-	return { HF_LAB_VERSION,  machine_json(), limits(rows),
-		 missing_peers(), settings,       ns_per_tick() };
+	std::vector<std::string> all = limits(rows);
+
+	all.insert(all.end(), cut.begin(), cut.end());
+	return { HF_LAB_VERSION, machine_json(), all, missing_peers(), settings, ns_per_tick() };
 }
 
 std::string to_json(const std::vector<Row> &rows, const std::vector<Aim> &aims, const Run &run)

@@ -57,7 +57,7 @@ class Simulation(Temporary):
         self.assertEqual(status, 0)
         for words in ("Simulated, not measured", "1 of 1 held-out figures", "whole system calls", "14.0 times"):
             self.assertIn(words, text)
-        self.assertEqual(text.count("<svg"), 6)  # three charts, wide and narrow
+        self.assertEqual(text.count("<svg"), 3)
 
     def test_each_parameter_has_its_source(self):
         _, text = self.page(whole())
