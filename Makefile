@@ -45,7 +45,7 @@ measured:
 
 instructions: ## count the instructions of each operation on each processor, by qemu
 	@scripts/bootstrap.sh test $@
-	@$(PYTHON3) -B lab/instructions/run.py --source-dir . --work-dir build/instructions
+	@$(PYTHON3) -B tests/codegen/run.py --source-dir . --work-dir build/instructions
 
 simulation: ## simulate 2 to 256 processors, in some minutes, and draw build/lab/simulation.html; with UPDATE=1 for the report's advice and the tables of docs/design too
 	@scripts/bootstrap.sh lab $@

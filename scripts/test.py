@@ -25,7 +25,7 @@ MODELS = ("qemu64", "Nehalem", "SandyBridge", "Haswell", "Skylake-Server", "Opte
 BUSY = 4  # loops beside the tests
 # They compile, judge what was compiled, or run one thread: a busy machine makes them slow, and that is all.
 NOT_WHEN_BUSY = "^(%s)$" % "|".join((
-    "headers", "codegen", "compilers", "copies.pairs", "extern.*", "runners", "bootstrap", "instructions",
+    "headers", "codegen", "compilers", "copies.pairs", "extern.*", "runners", "bootstrap",
     "install", "subproject", "guide", "docs", "examples", "single", "lab.*", "musl", "fuzz",
     "nofault.(sweep.*|link|gone|sanitize)", "tmpfs.*", "zephyr.seam",
     ".*mutant.*", "model.*", "abi.*", "man.*"))

@@ -276,7 +276,6 @@ class Check(unittest.TestCase):
                 (["include/holdfast/internal/arch/x86_64/refcount.h"], ["refcount", "waiting"]),
                 (["tmpfs/name.c"], ["tmpfs"]),
                 (["lab/bench.cpp"], ["lab"]),
-                (["lab/instructions/count.c"], ["instructions"]),
                 (["lab/report/report.py"], []),
                 (["docs/guide/choose.md"], ["guide"]),
                 (["CMakeLists.txt"], ["install"])):

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * owners - what hf::intrusive_ptr makes of the verbs: a copy is a load, a test for null, a store and the
- * inline inc; a move has no atomic instruction; a drop is a test for null and the inline put.
+ * owners - what a compiler makes of hf::intrusive_ptr: a copy is a load, a test for null, a store
+ * and the inline inc; a move has no atomic instruction; a drop is a test for null and the inline put.
  */
-extern "C" {
-#include "paths.h"
-}
-
 #include <holdfast/intrusive_ptr.h>
+
+#include "owners.h"
 
 /* Without a C++ library, whose <new> would have it. */
 inline void *operator new(size_t, void *place) noexcept
@@ -29,21 +27,40 @@ struct with_free {
 struct object : hf::refcounted<object, with_free> {};
 using pointer = hf::intrusive_ptr<object>;
 
-static_assert(sizeof(object) == sizeof(hf_refcount_t), "as drive.c has it");
+static_assert(sizeof(object) == sizeof(hf_refcount_t), "as paths.c has it");
 
 } // namespace
 
-void owner_copy(void *to, const void *from)
+struct pair {
+	pointer first, second;
+};
+
+void owner_copy_default(void *pair)
 {
-	new (to) pointer(*static_cast<const pointer *>(from));
+	new (&static_cast<struct pair *>(pair)->second)
+		pointer(static_cast<struct pair *>(pair)->first);
 }
 
-void owner_move(void *to, void *from)
+void owner_move_default(void *pair)
 {
-	new (to) pointer(static_cast<pointer &&>(*static_cast<pointer *>(from)));
+	struct pair *both = static_cast<struct pair *>(pair);
+
+	new (&both->second) pointer(static_cast<pointer &&>(both->first));
 }
 
-void owner_drop(void *from)
+void owner_move_back(void *pair)
 {
-	static_cast<pointer *>(from)->~pointer();
+	struct pair *both = static_cast<struct pair *>(pair);
+
+	new (&both->first) pointer(static_cast<pointer &&>(both->second));
+}
+
+void owner_drop_default(void *pair)
+{
+	static_cast<struct pair *>(pair)->second.~pointer();
+}
+
+void owner_drop_last_default(void *pair)
+{
+	static_cast<struct pair *>(pair)->first.~pointer();
 }

@@ -1,115 +1,378 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * paths - one function a verb, whose code run.py looks at.
+ * paths - every operation of every implementation, called as if nobody else were there.
  *
- * The verbs inline into these and drive.c calls them. dec_and_test comes in two forms: one that
- * returns its result, and put, which branches on it as a program does.
+ * run.py runs this in an emulator that logs each instruction. What is executed between two
+ * instructions of a function whose name starts with "measure" is one call: of the operation, or of
+ * what undoes it. The printed lines name them, in the same order. The last call of an operation must
+ * be like the one before; the first may be longer (a thread's first queue node).
+ *
+ * The rows are Holdfast's own functions and the lab's variants. An operation that may fail jumps to
+ * missed() where it does, as a program branches on it. Every operation is checked for what it did.
+ * Exit status: 0, or 1 with the reason on standard error.
  */
-#include "paths.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
-void refcount_inc(hf_refcount_t *r)
+#include <holdfast/lockref_waitfree.h>
+#include <holdfast/nofault.h>
+#include <holdfast/refcount.h>
+#include <holdfast/mutex.h>
+#include <holdfast/spinlock.h>
+#include <holdfast/spinlock_ticket.h>
+#include "variants/spinlock/cas.h"
+#include "variants/spinlock/cas_prefetch.h"
+#include "variants/spinlock/cas_release.h"
+#include "variants/spinlock/mcs.h"
+#include "variants/spinlock/queued.h"
+#include "variants/spinlock/wfe.h"
+
+#include "counts.h"
+#include "owners.h"
+#include "nofault/implementations.h"
+
+enum { CALLS = 3 }; /* run.py knows it too */
+
+/* The compiler may use nothing of a function but its type: it is called, and as it is written. */
+#if defined(__clang__)
+#define APART __attribute__((noinline))
+#else
+#define APART __attribute__((noipa))
+#endif
+
+static bool failed;
+
+#define CHECK(condition)                                                                           \
+	do {                                                                                       \
+		if (!(condition)) {                                                                \
+			fprintf(stderr, "line %d: not so: %s\n", __LINE__, #condition);            \
+			exit(1);                                                                   \
+		}                                                                                  \
+	} while (0)
+
+static APART __attribute__((cold)) void missed(void)
 {
-	hf_refcount_inc(r);
+	failed = true;
 }
 
-void refcount_dec(hf_refcount_t *r)
+/* ---- what is counted ---------------------------------------------------------------------- */
+
+typedef void (*verb_t)(void *object);
+
+APART void measure(verb_t verb, verb_t undo, void *object)
 {
-	hf_refcount_dec(r);
+	for (int i = 0; i < CALLS; i++) {
+		verb(object);
+		undo(object);
+		__asm__ volatile(""); /* a call that is jumped to would not return into here */
+	}
 }
 
-bool refcount_dec_and_test(hf_refcount_t *r)
+APART size_t measure_clear(hf_clear_function_t clear, void *dst, size_t len)
 {
-	return hf_refcount_dec_and_test(r);
+	size_t left = 0;
+
+	for (int i = 0; i < CALLS; i++)
+		left |= clear(dst, len);
+	return left;
 }
 
-void refcount_put(hf_refcount_t *r)
+APART size_t measure_copy(hf_copy_function_t copy, void *dst, const void *src, size_t len)
 {
-	if (hf_refcount_dec_and_test(r))
-		object_free(r);
+	size_t left = 0;
+
+	for (int i = 0; i < CALLS; i++)
+		left |= copy(dst, src, len);
+	return left;
 }
 
-bool refcount_inc_not_zero(hf_refcount_t *r)
-{
-	return hf_refcount_inc_not_zero(r);
-}
-
-#define SPINLOCK(name, verbs)                                                                      \
-	void spinlock_##name##_lock(verbs##_t *lock)                                               \
+/* A function that executes `code` on o, its object. */
+#define VERB(name, type, code)                                                                     \
+	static APART void name(void *object)                                                       \
 	{                                                                                          \
+		type *o = (type *)object;                                                          \
+                                                                                                   \
+		code;                                                                              \
+	}
+
+/* Measure function family_operation_variant(object); undo(object) follows each call. */
+#define ROW(family, operation, variant, undo, object)                                              \
+	do {                                                                                       \
+		puts(#family " " #operation " " #variant " undone");                               \
+		measure(family##_##operation##_##variant, undo, object);                           \
+	} while (0)
+
+/* ---- refcount ----------------------------------------------------------------------------- */
+
+/* What the last put calls: its instructions are not counted as the put's. */
+APART void object_free(void *object)
+{
+	__asm__ volatile("" ::"r"(object) : "memory");
+}
+
+#define REFCOUNT(name, verbs)                                                                      \
+	VERB(refcount_inc_##name, hf_refcount_t, verbs##_inc(o))                                   \
+	VERB(refcount_dec_and_test_##name, hf_refcount_t,                                          \
+	     if (verbs##_dec_and_test(o)) object_free(o))                                          \
+	VERB(refcount_inc_not_zero_##name, hf_refcount_t, if (!verbs##_inc_not_zero(o)) missed())
+
+LAB_REFCOUNTS(REFCOUNT)
+REFCOUNT(default, hf_refcount)
+VERB(refcount_dec_default, hf_refcount_t, hf_refcount_dec(o))
+VERB(refcount_put_last_default, hf_refcount_t, if (hf_refcount_dec_and_test(o)) object_free(o))
+VERB(refcount_set_one, hf_refcount_t, hf_refcount_set(o, 1))
+
+#define COUNT_REFCOUNT(name, ...)                                                                  \
+	do {                                                                                       \
+		hf_refcount_t r = HF_REFCOUNT_INIT(2);                                             \
+                                                                                                   \
+		ROW(refcount, inc, name, refcount_dec_and_test_##name, &r);                        \
+		ROW(refcount, inc_not_zero, name, refcount_dec_and_test_##name, &r);               \
+		ROW(refcount, dec_and_test, name, refcount_inc_##name, &r);                        \
+		CHECK(!failed && hf_refcount_read(&r) == 2);                                       \
+	} while (0);
+
+static void count_refcount(void)
+{
+	hf_refcount_t r = HF_REFCOUNT_INIT(2);
+
+	LAB_REFCOUNTS(COUNT_REFCOUNT)
+	COUNT_REFCOUNT(default)
+	ROW(refcount, dec, default, refcount_inc_default, &r);
+	CHECK(hf_refcount_read(&r) == 2);
+	hf_refcount_set(&r, 1);
+	ROW(refcount, put_last, default, refcount_set_one, &r);
+}
+
+/* ---- locks -------------------------------------------------------------------------------- */
+
+#define LOCK(family, name, verbs)                                                                  \
+	static verbs##_t family##_##name; /* all bytes 0: free */                                  \
+                                                                                                   \
+	VERB(family##_lock_##name, verbs##_t, verbs##_lock(o))                                     \
+	VERB(family##_trylock_##name, verbs##_t, if (!verbs##_trylock(o)) missed())                \
+	VERB(family##_unlock_##name, verbs##_t, verbs##_unlock(o))                                 \
+                                                                                                   \
+	static void count_##family##_##name(void)                                                  \
+	{                                                                                          \
+		verbs##_t *lock = &family##_##name;                                                \
+                                                                                                   \
+		ROW(family, lock, name, family##_unlock_##name, lock);                             \
+		ROW(family, trylock, name, family##_unlock_##name, lock);                          \
+		CHECK(!failed && !verbs##_is_locked(lock));                                        \
 		verbs##_lock(lock);                                                                \
-	}                                                                                          \
-	bool spinlock_##name##_trylock(verbs##_t *lock)                                            \
-	{                                                                                          \
-		return verbs##_trylock(lock);                                                      \
-	}                                                                                          \
-	void spinlock_##name##_unlock(verbs##_t *lock)                                             \
-	{                                                                                          \
+		ROW(family, unlock, name, family##_lock_##name, lock);                             \
+		CHECK(verbs##_is_locked(lock));                                                    \
 		verbs##_unlock(lock);                                                              \
 	}
 
-SPINLOCKS
+LOCK(spinlock, cas, hf_spinlock_cas)
+LOCK(spinlock, cas_release, hf_spinlock_cas_release)
+LOCK(spinlock, cas_prefetch, hf_spinlock_cas_prefetch)
+LOCK(spinlock, wfe, hf_spinlock_wfe)
+LOCK(spinlock, ticket, hf_spinlock_ticket)
+LOCK(spinlock, mcs, hf_spinlock_mcs)
+LOCK(spinlock, queued, hf_spinlock_queued)
+LOCK(spinlock, default, hf_spinlock)
+LOCK(mutex, private, hf_mutex)
+LOCK(mutex, shared, hf_mutex_shared)
 
-void mutex_lock(hf_mutex_t *mutex)
+/* ---- lockref ------------------------------------------------------------------------------ */
+
+#define LOCKREF(name, verbs, type)                                                                 \
+	VERB(lockref_get_##name, type, verbs##_get(o))                                             \
+	VERB(lockref_get_not_dead_##name, type, if (!verbs##_get_not_dead(o)) missed())            \
+	VERB(lockref_put_return_##name, type, if (verbs##_put_return(o) < 0) missed())             \
+	VERB(lockref_put_or_lock_##name, type, if (!verbs##_put_or_lock(o)) missed())
+
+#define LOCKREF_CAS(name, verbs)                                                                   \
+	LOCKREF(name, verbs, hf_lockref_t)                                                         \
+	VERB(lockref_get_not_zero_##name, hf_lockref_t, if (!verbs##_get_not_zero(o)) missed())
+
+LAB_LOCKREFS(LOCKREF_CAS)
+LOCKREF_CAS(default, hf_lockref)
+VERB(lockref_put_not_zero_default, hf_lockref_t, if (!hf_lockref_put_not_zero(o)) missed())
+LOCKREF(waitfree, hf_lockref_waitfree, hf_lockref_waitfree_t)
+
+#define COUNT_LOCKREF(name, l)                                                                     \
+	do {                                                                                       \
+		ROW(lockref, get, name, lockref_put_or_lock_##name, l);                            \
+		ROW(lockref, get_not_dead, name, lockref_put_or_lock_##name, l);                   \
+		ROW(lockref, put_return, name, lockref_get_##name, l);                             \
+		ROW(lockref, put_or_lock, name, lockref_get_##name, l);                            \
+	} while (0)
+
+#define COUNT_LOCKREF_CAS(name, ...)                                                               \
+	do {                                                                                       \
+		hf_lockref_t l = HF_LOCKREF_INIT(2);                                               \
+                                                                                                   \
+		COUNT_LOCKREF(name, &l);                                                           \
+		ROW(lockref, get_not_zero, name, lockref_put_or_lock_##name, &l);                  \
+		CHECK(!failed && hf_lockref_read(&l) == 2);                                        \
+	} while (0);
+
+static void count_lockref(void)
 {
-	hf_mutex_lock(mutex);
+	hf_lockref_t l = HF_LOCKREF_INIT(2);
+	hf_lockref_waitfree_t waitfree = HF_LOCKREF_WAITFREE_INIT(2);
+
+	LAB_LOCKREFS(COUNT_LOCKREF_CAS)
+	COUNT_LOCKREF_CAS(default)
+	ROW(lockref, put_not_zero, default, lockref_get_default, &l);
+	COUNT_LOCKREF(waitfree, &waitfree);
+	CHECK(!failed && hf_lockref_read(&l) == 2 && hf_lockref_waitfree_read(&waitfree) == 2);
 }
 
-bool mutex_trylock(hf_mutex_t *mutex)
+/* ---- owners.cpp: pointers that own a reference ---------------------------------------------- */
+
+VERB(owner_revive_default, struct owners, hf_refcount_set(o->first, 1))
+
+static void count_owners(void)
 {
-	return hf_mutex_trylock(mutex);
+	hf_refcount_t object = HF_REFCOUNT_INIT(1);
+	struct owners pair = { &object, NULL };
+
+	ROW(owner, copy, default, owner_drop_default, &pair);
+	ROW(owner, move, default, owner_move_back, &pair);
+	CHECK(pair.first == &object && !pair.second && hf_refcount_read(&object) == 1);
+	owner_copy_default(&pair);
+	ROW(owner, drop, default, owner_copy_default, &pair);
+	CHECK(hf_refcount_read(&object) == 2);
+	hf_refcount_set(&object, 1);
+	ROW(owner, drop_last, default, owner_revive_default, &pair);
 }
 
-void mutex_unlock(hf_mutex_t *mutex)
+/* ---- bad.c --------------------------------------------------------------------------------- */
+
+#if defined(__x86_64__) || defined(__aarch64__)
+VERB(bad_reset, uint32_t, *o = 1)
+
+/* X(rule) */
+#define BAD(X)                                                                                     \
+	X(good)                                                                                    \
+	X(call)                                                                                    \
+	X(cold)                                                                                    \
+	X(straight)                                                                                \
+	X(barrier)                                                                                 \
+	X(stack) X(atomics) X(branches) X(setcc) X(byte) X(word64) X(store) X(cost) BAD_ORDER(X)
+#if defined(__aarch64__)
+#define BAD_ORDER(X) X(order)
+#else
+#define BAD_ORDER(X)
+#endif
+
+#define DECLARE_BAD(rule) void bad_##rule##_code(void *word);
+BAD(DECLARE_BAD)
+
+static void count_bad(void)
 {
-	hf_mutex_unlock(mutex);
+	uint32_t word = 1;
+
+#define COUNT_BAD(rule) ROW(bad, rule, code, bad_reset, &word);
+	BAD(COUNT_BAD)
+}
+#else
+static void count_bad(void)
+{
+}
+#endif
+
+/* ---- clear and copy ----------------------------------------------------------------------- */
+
+static const struct {
+	size_t bytes;
+	const char *text;
+} sizes[] = { { 8, "8" },     { 17, "17" },     { 64, "64" },
+	      { 256, "256" }, { 1024, "1024" }, { 4096, "4096" } };
+
+enum { SIZES = sizeof(sizes) / sizeof(sizes[0]), LARGEST = 4096, MARGIN = 64 };
+
+/* Aligned to a page: where a range lies in its page makes a difference. */
+static unsigned char to[LARGEST + MARGIN] HF_ALIGNED(4096), from[LARGEST] HF_ALIGNED(4096);
+
+static bool is_all(const unsigned char *p, size_t len, unsigned char value)
+{
+	return len == 0 || (p[0] == value && memcmp(p, p + 1, len - 1) == 0);
 }
 
-void lockref_get(hf_lockref_t *l)
+/* fputs: printf's many instructions would be in the emulator's log. */
+static void say(const char *operation, const char *size, const char *name)
 {
-	hf_lockref_get(l);
+	fputs(operation, stdout);
+	fputs(size, stdout);
+	fputs(" ", stdout);
+	fputs(name, stdout);
+	fputs(" alone\n", stdout);
 }
 
-bool lockref_get_not_zero(hf_lockref_t *l)
+static void count_clear(const char *name, hf_clear_function_t clear)
 {
-	return hf_lockref_get_not_zero(l);
+	for (size_t i = 0; i < SIZES; i++) {
+		size_t len = sizes[i].bytes;
+
+		memset(to, '#', sizeof(to));
+		say("clear ", sizes[i].text, name);
+		CHECK(measure_clear(clear, to, len) == 0);
+		CHECK(is_all(to, len, 0) && is_all(to + len, MARGIN, '#'));
+	}
 }
 
-bool lockref_get_not_dead(hf_lockref_t *l)
+static void count_copy(const char *name, hf_copy_function_t copy)
 {
-	return hf_lockref_get_not_dead(l);
+	for (size_t i = 0; i < SIZES; i++) {
+		size_t len = sizes[i].bytes;
+
+		memset(to, '#', sizeof(to));
+		say("copy ", sizes[i].text, name);
+		CHECK(measure_copy(copy, to, from, len) == 0);
+		CHECK(memcmp(to, from, len) == 0 && is_all(to + len, MARGIN, '#'));
+	}
 }
 
-bool lockref_put_or_lock(hf_lockref_t *l)
+/* The verbs, which find the function that is in use. */
+static APART size_t clear_default(void *dst, size_t len)
 {
-	return hf_lockref_put_or_lock(l);
+	return hf_clear_nofault(dst, len);
 }
 
-bool lockref_put_not_zero(hf_lockref_t *l)
+static APART size_t copy_default(void *dst, const void *src, size_t len)
 {
-	return hf_lockref_put_not_zero(l);
+	return hf_copy_nofault(dst, src, len);
 }
 
-int32_t lockref_put_return(hf_lockref_t *l)
+int main(void)
 {
-	return hf_lockref_put_return(l);
-}
+	size_t clears, copies;
+	const struct hf_variant_clear *clear = hf_variant_clears(&clears);
+	const struct hf_variant_copy *copy = hf_variant_copies(&copies);
 
-void lockref_waitfree_get(hf_lockref_waitfree_t *l)
-{
-	hf_lockref_waitfree_get(l);
-}
+	count_refcount();
+	count_spinlock_cas();
+	count_spinlock_cas_release();
+	count_spinlock_cas_prefetch();
+	count_spinlock_wfe();
+	count_spinlock_ticket();
+	count_spinlock_mcs();
+	count_spinlock_queued();
+	count_spinlock_default();
+	count_mutex_private();
+	count_mutex_shared();
+	count_lockref();
+	count_owners();
+	count_bad();
 
-bool lockref_waitfree_get_not_dead(hf_lockref_waitfree_t *l)
-{
-	return hf_lockref_waitfree_get_not_dead(l);
-}
-
-bool lockref_waitfree_put_or_lock(hf_lockref_waitfree_t *l)
-{
-	return hf_lockref_waitfree_put_or_lock(l);
-}
-
-int32_t lockref_waitfree_put_return(hf_lockref_waitfree_t *l)
-{
-	return hf_lockref_waitfree_put_return(l);
+	for (size_t i = 0; i < LARGEST; i++)
+		from[i] = (unsigned char)(i * 7 + i / 256 + 1);
+	for (size_t i = 0; i < clears; i++) {
+		if (clear[i].is_legal())
+			count_clear(clear[i].name, clear[i].function);
+	}
+	count_clear("default", clear_default);
+	for (size_t i = 0; i < copies; i++) {
+		if (copy[i].is_legal())
+			count_copy(copy[i].name, copy[i].function);
+	}
+	count_copy("default", copy_default);
+	return 0;
 }

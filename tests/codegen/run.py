@@ -1,30 +1,26 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Hold the fast paths to their instructions.
+"""Count the instructions of every operation, and hold the fast paths to rules.
 
-    run.py --source-dir DIR --build-dir DIR [--update] [TARGET...]
+    run.py --source-dir DIR --work-dir DIR [--update] [COLUMN...]
 
-The fast path of a verb is what a processor executes when nobody else is there: drive.c calls every
-function of paths.c in that state, an emulator (qemu, one instruction at a time) logs the
-instructions that were executed, and the disassembly shows what they are. Nothing is guessed from
-the layout of the code. Then
+An emulator (qemu, one instruction at a time, a fixed model of each processor) logs the instructions
+that paths.c executes. A row is what one call executes, its return included, while nobody else is
+there; the disassembly shows which instructions these are. The same compiler gives the same table on
+every machine.
 
-  rules      what must hold for every compiler: RULES and SPECS below. This is the test. Of a version
-             that expected.txt does not have, nobody has reviewed what it breaks: that is shown, and
-             a skip.
-  known      a rule that a path breaks today, with the reason: known.txt. If nothing breaks it any
-             more that is a failure too: the line must go.
-  expected   the very mnemonics, for the compiler versions that expected.txt names; skipped for
-             others. --update writes what is found: a change is then seen in review. The sections
-             of other versions than BASE's say which section of BASE's they were made beside: when
-             that has changed since, they are out of date, and skipped until they are made again.
-  bad.c      paths that break one rule each; that rule must find it, and no other.
+  expected.txt  how many instructions, for the compiler versions that it names; for others the column
+                is skipped. --update writes it anew: a change is then seen in review.
+  rules         what every compiler's code must keep: RULES and SPECS below, except for KNOWN. What
+                code of a version that is not in expected.txt breaks is shown, and is no failure.
+  bad.c         paths that break one rule each; that rule must find it, and no other.
+  mutants       changes of shipped code: exactly the rows or the rules named with each must fail.
 
-Exits with 1 on a failure, with 77 if no target can be run here.
+Exits with 1 on a failure, with 77 if no column can be counted here.
 """
 import argparse
-import fnmatch
-import hashlib
+import concurrent.futures
+import glob
 import os
 import re
 import shutil
@@ -32,85 +28,113 @@ import subprocess
 import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-EXPECTED = os.path.join(HERE, "expected.txt")
-KNOWN = os.path.join(HERE, "known.txt")
+sys.path.insert(0, os.path.dirname(HERE))
 
-C_FLAGS = ["-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", "-fno-stack-protector", "-fno-pie"]
-CXX_FLAGS = ["-std=gnu++17", *C_FLAGS[1:], "-fno-exceptions", "-fno-rtti"]
-LINK = ["-nostdlib", "-static", "-no-pie"]
-GCC = ["-fno-ipa-icf"]  # equal functions stay apart: each has a path of its own
+import mutation  # noqa: E402
+from checks import Checks, Failed, Skip  # noqa: E402
+
+EXPECTED = os.path.join(HERE, "expected.txt")
+CALLS = 3  # of each operation, as in paths.c
+
+# Optimised, and without what some distributions add to each function. -fno-ipa-icf: equal functions
+# stay apart.
+FLAGS = ["-O2", "-Wall", "-Wextra", "-Werror", "-fno-stack-protector", "-fno-pie"]
+C, CXX = ["-std=gnu11"], ["-std=gnu++17", "-fno-exceptions", "-fno-rtti"]
+LINK = ["-static", "-no-pie", "-lpthread"]
+GCC = ["-fno-ipa-icf"]
 X86 = ["-fcf-protection=none"]
 ARM = ["-mno-outline-atomics", "-mbranch-protection=none"]
 
-# name: (what -dumpmachine starts with, compilers to try, flags, objdump, emulator)
-TARGETS = {
-    "x86_64-gcc": ("x86_64", ["gcc", "x86_64-linux-gnu-gcc"], GCC + X86, "objdump",
-                   "qemu-x86_64"),
-    "x86_64-clang": ("x86_64", ["clang"], X86, "objdump", "qemu-x86_64"),
-    "aarch64-gcc-llsc": ("aarch64", ["gcc", "aarch64-linux-gnu-gcc"],
-                         GCC + ARM + ["-march=armv8-a"], "objdump", "qemu-aarch64"),
-    "aarch64-gcc-lse": ("aarch64", ["gcc", "aarch64-linux-gnu-gcc"],
-                        GCC + ARM + ["-march=armv8.1-a"], "objdump", "qemu-aarch64"),
+# column: (what -dumpmachine starts with, compilers to try, flags, emulator, processor)
+COLUMNS = {
+    "aarch64": ("aarch64", ["gcc", "aarch64-linux-gnu-gcc"], GCC + ARM + ["-march=armv8-a"],
+                "qemu-aarch64", "cortex-a57"),
+    "aarch64-lse": ("aarch64", ["gcc", "aarch64-linux-gnu-gcc"], GCC + ARM + ["-march=armv8.1-a"],
+                    "qemu-aarch64", "neoverse-n1"),
+    "riscv64": ("riscv64", ["gcc", "riscv64-linux-gnu-gcc"], GCC, "qemu-riscv64", "rv64"),
+    "x86-64": ("x86_64", ["gcc", "x86_64-linux-gnu-gcc"], GCC + X86, "qemu-x86_64", "Haswell-noTSX"),
+    "x86-64-clang": ("x86_64", ["clang"], [*X86, "-Wno-unused-command-line-argument"],
+                     "qemu-x86_64", "Haswell-noTSX"),
 }
-
-# Those of the system that the project is developed on.
-BASE = {"gcc": "12", "clang": "14"}
 
 # ---- what each path is held to ------------------------------------------------------------------
 
-# (path or path@target, limits), the first that matches:
+# (row or row@column, limits), the first that matches; a row that none matches is only counted.
 #   branches  at most so many conditional branches, those of an exclusive pair not counted
+#   order     AArch64: what its loads and stores order, "acquire" and "release". Not given: nothing
 #   atomics   how many atomic instructions; an exclusive pair is one. Not given: 1
 #   bytes     the size of what the atomic instruction changes
 #   setcc     may a flag be kept in a register? Not given: yes
-#   barrier   may there be one? Not given: no
-#   stack     may it be used? Not given: no
+#   barrier   which there is, on AArch64. Not given, and on x86-64: none
 #   straight  must no branch be taken? Not given: yes
 #   through   functions that it may jump into. Not given: none
 #   store     nothing but one store and the return. Not given: no
-#   cost      (other path, n): at most n instructions more than that one
-#
-# A family's last rules are for all of its implementations, also those that nobody has written yet.
-# Before them stand the implementations that are held to less, each with the reason, or to more.
+#   cost      (other row, n): at most n instructions more than that one
 SPECS = [
-    (r"refcount_(inc|dec|put)", dict(branches=1, setcc=False)),
-    (r"refcount_dec_and_test", dict(branches=2)),
-    (r"refcount_(dec_and_test|put)/last", dict(branches=3, barrier=True, straight=False)),
-    (r"refcount_inc_not_zero", dict(branches=2)),
+    (r"refcount inc default", dict(branches=1, setcc=False, cost=("refcount inc unchecked", 4))),
+    (r"refcount dec default", dict(branches=1, setcc=False, order="release")),
+    (r"refcount dec_and_test default", dict(branches=1, setcc=False, order="release")),
+    (r"refcount put_last default", dict(branches=2, setcc=False, order="release", straight=False,
+                                        barrier="dmb ishld", through=r"object_free")),
+    (r"refcount inc_not_zero default", dict(branches=2, setcc=False)),
 
     # The next ticket may be another thread's: a load, an addition and a store.
-    (r"spinlock_ticket_unlock", dict(branches=0, atomics=0)),
-    (r"spinlock_queued_(lock|trylock)@x86_64.*", dict(branches=2, bytes=1)),
-    (r"spinlock_\w+_(lock|trylock)", dict(branches=1, bytes=4)),
-    (r"spinlock_\w+_unlock", dict(branches=0, atomics=0, store=True)),
+    (r"spinlock unlock ticket", dict(branches=0, atomics=0, order="release")),
+    (r"spinlock unlock (default|queued)", dict(branches=0, atomics=0, order="release", store=True)),
+    (r"spinlock (lock|trylock) queued@x86-64.*", dict(branches=2, bytes=1)),
+    (r"spinlock lock ticket", dict(branches=1, bytes=4, order="acquire")),
+    (r"spinlock trylock (default|queued|ticket)|spinlock lock (default|queued)",
+     dict(branches=1, bytes=4, order="acquire", setcc=False)),
 
-    (r"mutex_(lock|trylock)", dict(branches=1, bytes=4)),
+    (r"mutex (lock|trylock) private", dict(branches=1, bytes=4, order="acquire", setcc=False)),
     # A plain store, then a look for waiters in a table: nothing atomic, nothing of the mutex after it.
-    (r"mutex_unlock", dict(branches=1, atomics=0)),
+    (r"mutex unlock private", dict(branches=1, atomics=0, order="release")),
 
-    (r"lockref_waitfree_(get|put)\w*", dict(branches=2, bytes=8)),
-    (r"lockref_(get|put)\w*", dict(branches=3, bytes=8)),
+    (r"lockref get\w* waitfree", dict(branches=2, bytes=8)),
+    (r"lockref put\w* waitfree", dict(branches=2, bytes=8, order="release")),
+    (r"lockref get\w* default", dict(branches=3, bytes=8)),
+    (r"lockref put\w* default", dict(branches=3, bytes=8, order="release")),
 
-    # A pointer that owns a reference: load, test for null, store, and the inc, for which x86-64 moves a
-    # register besides. A drop jumps to what frees, out of line.
-    (r"owner_copy", dict(branches=3, setcc=False, cost=("refcount_inc", 5))),
-    (r"owner_move", dict(branches=0, atomics=0)),
-    (r"owner_drop", dict(branches=3, setcc=False, cost=("refcount_put", 3))),
-    (r"owner_drop/last", dict(branches=4, barrier=True, straight=False,
-                              through=r"_ZN2hf10refcounted.*8last_put.*")),
+    # A pointer that owns a reference: load, test for null, store, and the inc, for which x86-64 moves
+    # a register besides. A drop jumps to what frees, out of line.
+    (r"owner copy default", dict(branches=2, setcc=False, cost=("refcount inc default", 5))),
+    (r"owner move default", dict(branches=0, atomics=0)),
+    (r"owner drop default", dict(branches=2, setcc=False, order="release",
+                                 cost=("refcount dec_and_test default", 3))),
+    (r"owner drop_last default", dict(branches=3, barrier="dmb ishld", order="release", straight=False,
+                                      through=r"_ZN2hf10refcounted.*8last_put.*|object_free")),
 
-    (r"bad_byte", dict(branches=2, bytes=1)),
-    (r"bad_word64", dict(branches=2, bytes=8)),
-    (r"bad_store", dict(branches=0, atomics=0, store=True)),
-    (r"bad_cost", dict(branches=2, cost=("good", 3))),
-    (r"good|bad_\w+", dict(branches=2, setcc=False)),
+    (r"bad byte code", dict(branches=2, bytes=1)),
+    (r"bad word64 code", dict(branches=2, bytes=8)),
+    (r"bad store code", dict(branches=0, atomics=0, order="release", store=True)),
+    (r"bad cost code", dict(branches=2, cost=("bad good code", 3))),
+    (r"bad \w+ code", dict(branches=2, setcc=False)),
 ]
 
-def limits_of(path, target):
-    for pattern, limits in SPECS:
-        if re.fullmatch(pattern, path) or re.fullmatch(pattern, "%s@%s" % (path, target)):
-            return limits
-    raise KeyError("no rule is written for " + path)
+# (column, rows, rule, reason): what code of the compilers of expected.txt breaks. One that is not
+# broken any more is a failure.
+KNOWN = [
+    ("x86-64-clang", r"refcount inc default", "cost", "it computes the sum again for the report"),
+    ("x86-64-clang", r"spinlock lock ticket", "straight", "it leaves a loop by a taken branch"),
+    ("x86-64-clang", r"(refcount inc_not_zero|lockref (?!get )\w+) \w+", "stack",
+     "it makes the frame for the call in the cold path first"),
+]
+
+# (name, the rows together, the rows that they may not be longer than), as gcc compiles them: clang
+# makes one instruction of the ticket lock's load, addition and store.
+AIMS = [
+    ("queued lock and unlock are not longer than the ticket lock's",
+     ["spinlock lock queued", "spinlock unlock queued"],
+     ["spinlock lock ticket", "spinlock unlock ticket"]),
+    ("lock and unlock are not longer than the queued lock's",
+     ["spinlock lock default", "spinlock unlock default"],
+     ["spinlock lock queued", "spinlock unlock queued"]),
+]
+
+
+def limits_of(row, column):
+    return next((limits for pattern, limits in SPECS
+                 if re.fullmatch(pattern, row) or re.fullmatch(pattern, row + "@" + column)), None)
 
 
 # ---- instructions -------------------------------------------------------------------------------
@@ -160,6 +184,10 @@ class X86:
     @staticmethod
     def is_setcc(i):
         return re.fullmatch(r"set\w+", i.mnemonic)
+
+    @staticmethod
+    def order(path):
+        return None  # not seen in the instructions
 
     @staticmethod
     def atomics(path):
@@ -215,6 +243,13 @@ class Arm:
         return i.mnemonic in ("cset", "csetm")
 
     @staticmethod
+    def order(path):
+        acquire = r"lda(r|xr|pr)[bh]?|casp?al?[bh]?|(swp|ld(add|clr|eor|set|[su]max|[su]min))al?[bh]?"
+        release = r"stl(r|xr)[bh]?|casp?a?l[bh]?|(swp|(ld|st)(add|clr|eor|set|[su]max|[su]min))a?l[bh]?"
+        return " ".join(name for name, pattern in (("acquire", acquire), ("release", release))
+                        if any(re.fullmatch(pattern, i.mnemonic) for i in path))
+
+    @staticmethod
     def atomics(path):
         """Marks what is part of an exclusive pair, and returns each pair's load."""
         found, load, stored = [], None, False
@@ -242,18 +277,20 @@ class Arm:
         return re.fullmatch(r"stlr[bh]?", i.mnemonic)
 
 
-def machine(target):
-    return X86 if target.startswith("x86_64") else Arm
+def machine(column):
+    """None: its instructions are only counted."""
+    return X86 if column.startswith("x86-64") else Arm if column.startswith("aarch64") else None
 
 
 # ---- rules --------------------------------------------------------------------------------------
 
 class Path:
-    """What a function executes, and what is asked of it."""
+    """What a call executes, and what is asked of it. `found` is {row: [instruction]}."""
 
-    def __init__(self, target, name, found):
-        self.m, self.code, self.limits = machine(target), found[name], limits_of(name, target)
-        self.function, self.found = name.split("/")[0], found
+    def __init__(self, column, row, found, limits):
+        self.m, self.limits, self.found = machine(column), limits, found
+        self.code = [i for i in found[row] if i.symbol != "object_free"]
+        self.function = self.code[0].symbol
         self.atomics = self.m.atomics(self.code)  # on Arm this also marks the exclusive pairs
 
     def first(self, wanted):
@@ -280,13 +317,19 @@ def straight(p):
 
 
 def barrier(p):
-    i = p.first(p.m.is_barrier)
-    return i and not p.limits.get("barrier") and "has a barrier: %s" % i
+    wanted = [p.limits["barrier"]] if p.m is Arm and "barrier" in p.limits else []
+    found = [str(i) for i in p.code if p.m.is_barrier(i)]
+    return found != wanted and "has the barriers %s, not %s" % (found, wanted)
+
+
+def order(p):
+    found = p.m.order(p.code)
+    return found is not None and found != p.limits.get("order", "") and "orders: %s" % (found or "nothing")
 
 
 def stack(p):
     i = p.first(p.m.is_stack)
-    return i and not p.limits.get("stack") and "uses the stack: %s" % i
+    return i and "uses the stack: %s" % i
 
 
 def atomics(p):
@@ -332,327 +375,367 @@ def cost(p):
     return len(p.code) > n + more and "has %d instructions, %s has %d" % (len(p.code), base, n)
 
 
-RULES = [call, cold, straight, barrier, stack, atomics, branches, setcc, byte, word64, store, cost]
+RULES = [call, cold, straight, barrier, order, stack, atomics, branches, setcc, byte, word64, store, cost]
 
 
-def broken(target, name, found):
-    """{rule: what is wrong}"""
-    said = {rule.__name__: rule(Path(target, name, found)) for rule in RULES}
-    return {rule: text for rule, text in said.items() if text}
+def broken(column, row, found):
+    """{rule: what is wrong}; nothing where the row is only counted."""
+    limits = limits_of(row, column)
+    if limits is None or machine(column) is None:
+        return {}
+    wrong = {rule.__name__: rule(Path(column, row, found, limits)) for rule in RULES}
+    return {rule: text for rule, text in wrong.items() if text}
 
 
-# ---- build, run, look ---------------------------------------------------------------------------
-
-class Skip(Exception):
-    pass
-
+# ---- build, run, count --------------------------------------------------------------------------
 
 def output(*command):
-    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                          errors="replace", check=False, timeout=120)
+    # The library reads settings from the environment, and may then execute other code.
+    plain = {name: value for name, value in os.environ.items() if not name.startswith("HOLDFAST")}
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                          errors="replace", check=False, timeout=300, env=plain)
     if done.returncode:
-        raise RuntimeError("%s\n%s" % (" ".join(command), done.stdout))
+        raise Failed("%s\n%s%s" % (" ".join(command), done.stdout, done.stderr))
     return done.stdout
 
 
-def tools(target):
-    """(compiler, major version, flags, objdump, emulator) or Skip."""
-    wanted, compilers, flags, objdump, emulator = TARGETS[target]
+def tools(column):
+    """(compiler, its name and major version, nm, objdump, emulator) or Skip."""
+    wanted, compilers, flags, emulator, _ = COLUMNS[column]
     for compiler in filter(shutil.which, compilers):
-        have = output(compiler, "-dumpmachine").strip()
-        if have.startswith(wanted):
+        gnu = "Free Software Foundation" in output(compiler, "--version")
+        if output(compiler, "-dumpmachine").startswith(wanted) and gnu == ("-fno-ipa-icf" in flags):
             break
     else:
         raise Skip("no compiler for it: tried %s" % ", ".join(compilers))
-    dumpers = [wanted + "-linux-gnu-" + objdump, objdump]
-    dumper = next(filter(shutil.which, dumpers), None)
-    for tool, found in ((objdump, dumper), (emulator, shutil.which(emulator))):
-        if not found:
-            raise Skip("no %s" % tool)
-    return compiler, output(compiler, "-dumpversion").split(".")[0].strip(), flags, dumper, emulator
+    binutils = [output(compiler, "-print-prog-name=" + tool).strip() for tool in ("nm", "objdump")]
+    for tool in (*binutils, emulator):
+        if not shutil.which(tool):
+            raise Skip("no " + tool)
+    name = "%s-%s" % ("gcc" if gnu else "clang", output(compiler, "-dumpversion").split(".")[0].strip())
+    return compiler, name, *binutils, emulator
+
+
+def build(column, source, folder):
+    compiler, flags = tools(column)[0], FLAGS + COLUMNS[column][2]
+    for part in ("include", "lab", os.path.join("lab", "variants")):
+        flags = [*flags, "-I", os.path.join(source, part)]
+    owners, program = os.path.join(folder, "owners.o"), os.path.join(folder, "paths")
+    sources = sorted(glob.glob(os.path.join(source, "src", "**", "*.c"), recursive=True))
+    sources += [os.path.join(source, "lab", "variants", *name) for name in
+                (("spinlock", "user_nodes.c"), ("nofault", "implementations.c"))]
+    output(compiler, *CXX, *flags, "-c", os.path.join(HERE, "owners.cpp"), "-o", owners)
+    output(compiler, *C, *flags, os.path.join(HERE, "paths.c"), os.path.join(HERE, "bad.c"), *sources,
+           owners, *LINK, "-o", program)
+    return program
+
+
+def measuring(nm, program):
+    """{address: is it where a function starts} of all code in functions measure..."""
+    inside = {}
+    for line in output(nm, "-S", program).splitlines():
+        if match := re.fullmatch(r"([0-9a-f]+) ([0-9a-f]+) [tT] measure\w*", line):
+            start, size = int(match[1], 16), int(match[2], 16)
+            inside.update({at: at == start for at in range(start, start + size)})
+    if not inside:
+        raise Failed("no function measure in " + program)
+    return inside
 
 
 def disassembly(objdump, program):
-    """{address: instruction}"""
-    code, symbol = {}, None
+    """{address: (function, text, address of the next instruction)}"""
+    code, symbol, before = {}, None, None
     for line in output(objdump, "-d", "--no-show-raw-insn", program).splitlines():
         if match := re.match(r"[0-9a-f]+ <(.+)>:$", line):
             symbol = match[1]
         elif match := re.match(r"\s*([0-9a-f]+):\s+(.+)", line):
-            address = int(match[1], 16)
-            code[address] = Instruction(address, symbol, match[2])
+            at = int(match[1], 16)
+            code[at] = [symbol, match[2], None]
+            if before:
+                code[before][2] = at
+            before = at
     return code
 
 
-def trace(emulator, program, log):
-    """The addresses of all instructions, in the order in which they were executed."""
-    single = next((option for option in ("-one-insn-per-tb", "-singlestep")
-                   if option in output(emulator, "-h")), "-singlestep")
-    if os.path.exists(log):
-        os.remove(log)
-    output(emulator, single, "-d", "exec,nochain", "-D", log, program)
-    with open(log, encoding="utf-8") as lines:
-        return [int(match[1], 16) for match in
-                (re.match(r"Trace \d+: \S+ \[[0-9a-f]+/([0-9a-f]+)/", line) for line in lines)
-                if match]
+def calls(log, inside, repeats):
+    """The addresses that each call executed.
 
-
-PATHS = r"(refcount|spinlock|mutex|lockref|owner)_\w+|good|bad_\w+"
-
-
-def paths(target, code, executed):
-    """{path: [instruction]}: from a function's first instruction to its return.
-
-    What the last put calls at its end is not its own.
+    With `repeats`, an instruction that is executed again at once is one: x86's string instructions,
+    which an emulator runs in steps.
     """
-    m, found, ends = machine(target), {}, sorted(code)
-    following = dict(zip(ends, ends[1:]))
-    current, depth = None, 0
-    for at, then in zip(executed, executed[1:] + [None]):
-        if at not in code:
-            raise RuntimeError("executed, but not in the disassembly: %x" % at)
-        i = code[at]
-        if current is None and re.fullmatch(PATHS, i.symbol):
-            name = i.symbol if i.symbol not in found else i.symbol + "/last"
-            if name in found:
-                raise RuntimeError("%s is called too often" % i.symbol)
-            current, depth = found.setdefault(name, []), 0
-        if current is None:
-            continue
-        one = Instruction(at, i.symbol, str(i))
-        one.taken = bool(m.is_branch(i)) and then != following.get(at)
-        if i.symbol != "object_free":
-            current.append(one)
-        depth += bool(m.is_call(i)) - bool(m.is_return(i))
-        if depth < 0:
-            current = None
-    for i in code.values():
-        if re.fullmatch(PATHS, i.symbol) and i.symbol not in found:
-            raise RuntimeError("drive.c does not call " + i.symbol)
+    found, call_, before = [], [], None
+    with open(log, encoding="utf-8") as lines:
+        for line in lines:
+            if not line.startswith("Trace "):
+                continue
+            at = int(line.split("/", 2)[1], 16)
+            if at in inside:
+                if call_ and not inside[at]:  # at the start it comes from main, and is no return
+                    found.append(call_)
+                call_ = []
+            elif not (repeats and at == before):
+                call_.append(at)
+            before = at
     return found
 
 
-def look(target, source, build):
-    """(compiler and major version, {path: [instruction]})"""
-    compiler, major, flags, objdump, emulator = tools(target)
-    folder = os.path.join(build, "tests", "codegen", target)
-    os.makedirs(folder, exist_ok=True)
-    program = os.path.join(folder, "paths")
-    objects = []
-    for name in ("paths.c", "owners.cpp", "bad.c", "drive.c"):
-        objects.append(os.path.join(folder, name + ".o"))
-        output(compiler, *(CXX_FLAGS if name.endswith(".cpp") else C_FLAGS), *flags,
-               "-I", os.path.join(source, "include"), "-I", os.path.join(source, "lab"),
-               "-c", os.path.join(HERE, name), "-o", objects[-1])
-    output(compiler, *LINK, *objects, "-o", program)
-    code = disassembly(objdump, program)
-    found = paths(target, code, trace(emulator, program, os.path.join(folder, "trace")))
-    return "%s %s" % (target, major), found
+def instructions(column, code, addresses):
+    """The instructions at the addresses, which were executed in this order."""
+    found = []
+    for at, then in zip(addresses, [*addresses[1:], None]):
+        symbol, text, following = code[at]
+        found.append(Instruction(at, symbol, text))
+        found[-1].taken = bool(machine(column).is_branch(found[-1])) and then != following
+    return found
 
 
-# ---- expected.txt and known.txt -----------------------------------------------------------------
+def look(column, source, folder):
+    """({row: how many instructions}, {row: [instruction]} of those that a rule is for)"""
+    _, _, nm, objdump, emulator = tools(column)
+    shutil.rmtree(folder, ignore_errors=True)
+    os.makedirs(folder)
+    program, log = build(column, source, folder), os.path.join(folder, "log")
+    single = next((option for option in ("-one-insn-per-tb", "-singlestep")
+                   if option in output(emulator, "-h")), "-singlestep")
+    printed = output(emulator, "-cpu", COLUMNS[column][4], single, "-d", "exec,nochain", "-D", log,
+                     program)
+    found = calls(log, measuring(nm, program), column.startswith("x86-64"))
+    code = disassembly(objdump, program) if machine(column) else {}
+    os.remove(log)
+    table, paths = {}, {}
+    for line in printed.splitlines():
+        row, kind = line.rsplit(" ", 1)
+        step = 2 if kind == "undone" else 1
+        mine, found = found[:CALLS * step:step], found[CALLS * step:]
+        lengths = [len(one) for one in mine]
+        if len(mine) != CALLS or lengths[-1] != lengths[-2] or row in table:
+            raise Failed("%s: calls of %s instructions" % (row, lengths))
+        if machine(column) and not row.startswith(("clear", "copy")):
+            paths[row] = instructions(column, code, mine[-1])
+            lengths = [sum(i.symbol != "object_free" for i in paths[row])]
+        if not row.startswith("bad"):
+            table[row] = lengths[-1]
+    if found:
+        raise Failed("%d calls more than were announced" % len(found))
+    return table, paths
 
-def lists(found):
-    """{path: "count  mnemonic; ..."}, without those of bad.c."""
-    shown = {path: "%3d  %s" % (len(code), "; ".join(i.mnemonic for i in code))
-             for path, code in found.items() if not re.match(r"good|bad_", path)}
-    return shown
+
+# ---- the table, and the file --------------------------------------------------------------------
+
+def in_order(tables):
+    """All rows: by family, operation, size, and then as paths.c has them."""
+    rows = list(dict.fromkeys(row for table in tables.values() for row in table))
+    operations = list(dict.fromkeys(row.rsplit(" ", 1)[0] for row in rows))
+    families = list(dict.fromkeys(row.split(" ")[0] for row in rows))
+    return sorted(rows, key=lambda row: (families.index(row.split(" ")[0]),
+                                         operations.index(row.rsplit(" ", 1)[0]),
+                                         row.endswith(" default")))
 
 
-BESIDE = ""  # in place of a path
+def text_of(tables, versions):
+    columns = [column for column in COLUMNS if column in tables]
+    line = "%-12s%-14s%-14s" + "%13s" * len(columns)
+    shown = [line % ("family", "operation", "variant", *columns),
+             line % ("compiler", "", "", *[versions[column] for column in columns])]
+    shown += [line % (*row.split(" "), *[tables[column].get(row, "-") for column in columns])
+              for row in in_order(tables)]
+    return "\n".join(line.rstrip() for line in shown) + "\n"
 
 
 def read_expected():
-    """{section: {path: list}}; BESIDE, if it is there, is no path"""
-    sections, section = {}, None
-    with open(EXPECTED, encoding="utf-8") as lines:
-        for line in lines:
-            if match := re.match(r"\[(.+)\]$", line):
-                section = sections.setdefault(match[1], {})
-            elif match := re.match(r"made beside (\w+)$", line):
-                section[BESIDE] = match[1]
-            elif match := re.match(r"([a-z]\S+)\s+(\d+|=)\s+(.*)", line):
-                section[match[1]] = "%3s  %s" % (match[2], match[3])
-    return sections
+    """({column: {row: instructions}}, {column: compiler})"""
+    with open(EXPECTED, encoding="utf-8") as file:
+        lines = [line.split() for line in file if line.strip() and line[0] != "#"]
+    columns, versions = lines[0][3:], dict(zip(lines[0][3:], lines[1][1:]))
+    return {column: {" ".join(words[:3]): int(words[3 + n]) for words in lines[2:] if words[3 + n] != "-"}
+            for n, column in enumerate(columns)}, versions
 
 
-def base_of(section, sections):
-    """A number that depends on all of the section that this one belongs beside; None: it is one itself."""
-    target, major = section.split()
-    base = "%s %s" % (target, BASE["clang" if "clang" in target else "gcc"])
-    if section == base:
-        return None
-    text = "".join("%s %s\n" % line for line in sections.get(base, {}).items())
-    return hashlib.sha256(text.encode()).hexdigest()[:12]
-
-
-def write_expected(sections):
+def write_expected(tables, versions):
     with open(EXPECTED, encoding="utf-8") as lines:
         head = [line for line in lines if line.startswith("#")]
     with open(EXPECTED, "w", encoding="utf-8") as out:
-        out.writelines(head)
-        for section in sorted(sections):
-            out.write("\n[%s]\n" % section)
-            if BESIDE in sections[section]:
-                out.write("made beside %s\n" % sections[section].pop(BESIDE))
-            for path, text in sections[section].items():
-                out.write("%-37s%s\n" % (path, text))
+        out.write("".join(head) + "\n" + text_of(tables, versions))
 
 
-class Known:
-    """One line of known.txt; target (or target-version) and path may have wildcards."""
-
-    def __init__(self, line, place):
-        match = re.fullmatch(r"(\S+)\s+(\S+)\s+(\S+)\s+(\S.*)", line)
-        if not match or match[3] not in [rule.__name__ for rule in RULES]:
-            sys.exit("%s: not `target path rule reason`" % place)
-        self.line = line
-        self.target, self.path, self.rule, self.reason = match.groups()
-        self.used = False
-
-    def covers(self, target, path, rule):
-        fits = fnmatch.fnmatchcase(path, self.path) and rule == self.rule
-        self.used = self.used or fits
-        return fits
-
-    def is_for(self, target, major):
-        return any(fnmatch.fnmatchcase(name, self.target) for name in (target, target + "-" + major))
-
-    def is_unused(self, looked_at):
-        """Only if every target, or the version, that it is about was looked at: {target: major}"""
-        about = [target for target in TARGETS if fnmatch.fnmatchcase(target, self.target)]
-        if not about:
-            return not self.used and any(self.is_for(*one) for one in looked_at.items())
-        return not self.used and all(target in looked_at for target in about)
+def differences(now, then):
+    """["row: expected, found"]"""
+    return ["%s: expected %s, found %s" % (row, then.get(row, "nothing"), now.get(row, "nothing"))
+            for row in dict.fromkeys([*then, *now]) if then.get(row) != now.get(row)]
 
 
-def read_known():
-    with open(KNOWN, encoding="utf-8") as lines:
-        return [Known(line.strip(), "%s:%d" % (KNOWN, number))
-                for number, line in enumerate(lines, 1) if line.strip() and line[0] != "#"]
+# ---- mutants ------------------------------------------------------------------------------------
+
+NOP = '__asm__ volatile("nop");\n'
+BARRIER = '__asm__ volatile("dmb ish");\n'
+CALL = '	__asm__ volatile("bl object_free" ::: "x30", "memory");\n'
+REFCOUNT, LOCKREF = "include/holdfast/refcount.h", "include/holdfast/lockref.h"
+WAITFREE = "include/holdfast/lockref_waitfree.h"
+SPINLOCK, QUEUED = "include/holdfast/spinlock.h", "include/holdfast/internal/spinlock_queued.h"
+INC = "	hf_detail_refcount_add(1, r, NULL);\n"
+SUB = "hf_atomic32_fetch_sub_release(&r->refs, (uint32_t)i)"
+DEC = "hf_atomic32_fetch_sub_release(&r->refs, 1)"
+WAITFREE_GET = "	if (HF_UNLIKELY((int64_t)word < 0))\n		hf_detail_waitfree_get_misuse(l, word);\n"
+
+# An instruction more, all in one build of MORE_COLUMN: (file, text, the same with one more, the rows
+# that execute it). Exactly these rows must become longer.
+MORE_COLUMN = "x86-64"
+MORE = [
+    (REFCOUNT, INC, "	" + NOP + INC, r"refcount inc (saturating|default)|owner copy default"),
+    (SPINLOCK, "	hf_atomic32_store_release(&lock->word, 0); /*",
+     "	" + NOP + "	hf_atomic32_store_release(&lock->word, 0); /*", r"spinlock unlock default"),
+    (QUEUED, "	hf_atomic32_store_low8_release(lock, 0);",
+     "	" + NOP + "	hf_atomic32_store_low8_release(lock, 0);", r"spinlock unlock queued"),
+    (LOCKREF, "	*count = hf_detail_lockref_count(less);\n",
+     "	*count = hf_detail_lockref_count(less);\n	" + NOP, r"lockref put_\w+ (?!locked|waitfree)\w+"),
+    (WAITFREE, "	hf_env_preempt_enable();\n	return true;",
+     "	hf_env_preempt_enable();\n	" + NOP + "	return true;", r"lockref put_or_lock waitfree"),
+    ("src/nofault/generic.c", "	left = hf_detail_clear_bytes(dst, head);\n",
+     "	left = hf_detail_clear_bytes(dst, head);\n	" + NOP, r"clear \d+ generic"),
+]
+
+# Rules broken, all in one build of RULE_COLUMN: (file, text, mutant, the rows that break the rules,
+# the rules). No other row may break any, and these no other.
+RULE_COLUMN = "aarch64-lse"
+BROKEN = [
+    (REFCOUNT, SUB, "hf_atomic32_fetch_add_relaxed(&r->refs, 0 - (uint32_t)i)",
+     r"(refcount (dec_and_test|put_last)|owner drop\w*) default", ["order"]),
+    (REFCOUNT, "		hf_atomic32_fence_acquire(&r->refs);\n		return true;\n",
+     "		return true;\n", r"(refcount put|owner drop)_last default", ["barrier"]),
+    (REFCOUNT, DEC, "hf_atomic32_fetch_add_relaxed(&r->refs, UINT32_MAX)", r"refcount dec default",
+     ["order"]),
+    (REFCOUNT, INC, "	" + BARRIER + INC, r"(refcount inc|owner copy) default", ["barrier"]),
+    (SPINLOCK, "return hf_atomic32_try_cmpxchg_acquire(&lock->word, &unlocked, 1);",
+     "return hf_atomic32_try_cmpxchg_relaxed(&lock->word, &unlocked, 1);",
+     r"spinlock (lock|trylock) default", ["order"]),
+    (SPINLOCK, "hf_atomic32_store_release(&lock->word, 0); /* L1",
+     "hf_atomic32_store_relaxed(&lock->word, 0); /* L1", r"spinlock unlock default",
+     ["order", "store"]),
+    (LOCKREF, "return HF_LIKELY(hf_atomic64_try_cmpxchg_release(&l->word, &word, less));",
+     "return HF_LIKELY(hf_atomic64_try_cmpxchg_relaxed(&l->word, &word, less));",
+     r"lockref put\w+ default", ["order"]),
+    (WAITFREE, WAITFREE_GET, CALL + WAITFREE_GET, r"lockref get waitfree", ["call", "stack"]),
+]
 
 
-def drop_lines(unused):
-    """Takes lines out of known.txt. Nothing is ever added by itself."""
-    with open(KNOWN, encoding="utf-8") as lines:
-        kept = [line for line in lines if line.strip() not in unused]
-    with open(KNOWN, "w", encoding="utf-8") as out:
-        out.writelines(kept)
+def mutated(column, edits, args):
+    """look() at the code with (file, text, mutant) changed."""
+    folder = os.path.join(args.work_dir, "mutant-" + column)
+    tree = mutation.copy(args.source_dir, os.path.join(folder, "tree"), "include", "src",
+                         os.path.join("lab", "variants"))
+    try:
+        for name, before, after in edits:
+            mutation.edit(os.path.join(tree, name), mutation.swap(before, after))
+    except mutation.Stale as why:
+        raise Failed(str(why)) from None
+    return look(column, tree, os.path.join(folder, "run"))
+
+
+def check_more(args, now):
+    found, _ = mutated(MORE_COLUMN, [mutant[:3] for mutant in MORE], args)
+    wrong = []
+    for row, before in now.items():
+        wanted = any(re.fullmatch(mutant[3], row) for mutant in MORE)
+        # More than one where the compiler then chooses other registers, or doesn't inline.
+        if found[row] <= before if wanted else found[row] != before:
+            wrong.append("%s: %s, with a mutant %s" % (row, before, found[row]))
+    wrong += ["no row for " + mutant[3] for mutant in MORE
+              if not any(re.fullmatch(mutant[3], row) for row in now)]
+    if wrong:
+        raise Failed("; ".join(wrong))
+
+
+def check_rules(args, now):
+    _, found = mutated(RULE_COLUMN, [mutant[:3] for mutant in BROKEN], args)
+    breaks = {(row, rule) for row in found if not row.startswith("bad")
+              for rule in broken(RULE_COLUMN, row, found)}
+    wanted = {(row, rule) for *_, rows, rules in BROKEN for row in now if re.fullmatch(rows, row)
+              for rule in rules}
+    if breaks != wanted:
+        raise Failed("not found: %s; found besides: %s"
+                     % (sorted(wanted - breaks), sorted(breaks - wanted)))
 
 
 # ---- the test -----------------------------------------------------------------------------------
 
-class Result:
-    def __init__(self):
-        self.failed, self.passed, self.known, self.skipped = 0, 0, 0, 0
-
-    def say(self, good, text):
-        if good:
-            self.passed += 1
-        else:
-            self.failed += 1
-            print("  FAILED %s" % text)
-        return good
-
-
-def check_bad(result, target, found):
-    """Every path of bad.c breaks its rule and no other, and the good one none."""
-    wanted = dict({"bad_" + rule.__name__: [rule.__name__] for rule in RULES}, good=[])
-    wrong = 0
-    for path, rules in wanted.items():
-        now = list(broken(target, path, found)) if path in found else ["it is not there"]
-        wrong += not result.say(now == rules, "%s: %s breaks %s, but: %s" % (
-            target, path, ", ".join(rules) or "nothing", ", ".join(now) or "nothing"))
-    if not wrong:
-        print("  bad.c: each of the %d rules was broken once, and noticed" % len(RULES))
-
-
-def check_paths(result, target, major, found, known, reviewed):
-    """Returns how many rules are broken that nobody has reviewed."""
-    unreviewed = 0
-    here = [k for k in known if k.is_for(target, major)]
-    for path, text in lists(found).items():
-        print("  %-37s%s" % (path, text))
-        rules = broken(target, path, found)
-        for rule, why in rules.items():
-            excuse = [k for k in here if k.covers(target, path, rule)]
-            if excuse:
-                result.known += 1
-                print("    known (%s): it %s. %s" % (rule, why, excuse[0].reason))
-            elif reviewed:
-                result.say(False, "%s: %s %s (rule %s)" % (target, path, why, rule))
-            else:
-                unreviewed += 1
-                print("    not reviewed: it %s (rule %s)" % (why, rule))
-        result.passed += len(RULES) - len(rules)
-    return unreviewed
-
-
-def check_expected(result, section, found, expected, unreviewed):
-    if section not in expected:
-        result.skipped += 1
-        print("SKIPPED %s: expected.txt is for %s: the mnemonics are not checked, and %d of the rules are "
-              "broken by code of this version, which nobody has reviewed"
-              % (section, ", ".join(sorted(expected)), unreviewed))
-        return
-    beside = base_of(section, expected)
-    if beside and expected[section][BESIDE] != beside:
-        result.skipped += 1
-        print("SKIPPED %s: its part of expected.txt is older than that of %s: only the rules are checked, "
-              "not the mnemonics (make it again by --update)" % (section, BASE))
-        return
-    now, wanted = lists(found), {k: v for k, v in expected[section].items() if k != BESIDE}
-    for path in sorted(set(now) | set(wanted)):
-        result.say(now.get(path) == wanted.get(path), "%s: %s\n    expected %s\n    found    %s" % (
-            section, path, wanted.get(path, "nothing"), now.get(path, "nothing")))
+def check_column(checks, column, table, paths, expected):
+    """expected: the reviewed table, or None for a compiler that nobody has reviewed."""
+    unused = {known for known in KNOWN if known[0] == column}
+    for row in paths:
+        if row.startswith("bad"):
+            continue
+        rules = broken(column, row, paths)
+        covered = {known for known in KNOWN if known[0] == column and known[2] in rules and
+                   re.fullmatch(known[1], row)}
+        unused -= covered
+        wrong = ["%s (rule %s): %s" % (text, rule, "; ".join(map(str, paths[row])))
+                 for rule, text in rules.items() if rule not in {known[2] for known in covered}]
+        if expected is not None and limits_of(row, column):
+            checks.wrong("%s: rules: %s" % (column, row), "; ".join(wrong))
+        elif wrong:
+            print("not reviewed: %s: %s: %s" % (column, row, "; ".join(wrong)))
+    if expected is not None:
+        checks.wrong("%s: counts" % column, "\n".join(differences(table, expected)))
+        checks.wrong("%s: known" % column, "not broken any more: %s" % unused if unused else "")
+    for row in paths:
+        if row.startswith("bad"):
+            rule = row.split()[1]
+            breaks = list(broken(column, row, paths))
+            checks.check("%s: %s" % (column, row), breaks == ([] if rule == "good" else [rule]),
+                         "it breaks %s" % breaks)
+    for name, rows, others in [] if column.endswith("clang") else AIMS:
+        have, may = (sum(table[row] for row in some) for some in (rows, others))
+        checks.check("%s: %s" % (column, name), have <= may, "%d, %d" % (have, may))
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--source-dir", required=True)
-    parser.add_argument("--build-dir", required=True)
+    parser.add_argument("--work-dir", required=True)
     parser.add_argument("--update", action="store_true")
-    parser.add_argument("target", nargs="*", help="default: all of " + " ".join(TARGETS))
+    parser.add_argument("column", nargs="*", help="default: all of " + " ".join(COLUMNS))
     args = parser.parse_args()
-    expected, known, result = read_expected(), read_known(), Result()
-    exact = {}  # targets with the compiler version that the files were written for
+    checks, versions, running, found = Checks(), {}, {}, {}
 
-    for target in args.target or TARGETS:
-        try:
-            section, found = look(target, args.source_dir, args.build_dir)
-        except Skip as why:
-            result.skipped += 1
-            print("SKIPPED %s: %s" % (target, why))
-            continue
-        print("[%s]  instructions, and which" % section)
-        check_bad(result, target, found)
-        reviewed = args.update or section in expected
-        unreviewed = check_paths(result, target, section.split()[1], found, known, reviewed)
-        if reviewed:
-            exact[target] = section.split()[1]
-        if args.update:
-            expected[section] = lists(found)
-            if beside := base_of(section, expected):
-                expected[section][BESIDE] = beside
-        else:
-            check_expected(result, section, found, expected, unreviewed)
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        for column in args.column or COLUMNS:
+            try:
+                versions[column] = tools(column)[1]
+            except Skip as why:
+                checks.skip(column, why)
+                continue
+            running[column] = pool.submit(look, column, args.source_dir,
+                                          os.path.join(args.work_dir, column))
+        for column, job in running.items():
+            try:
+                found[column] = job.result()
+            except Failed as why:
+                checks.check(column, False, why)
+    if not running:
+        return 77
+    tables = {column: table for column, (table, _) in found.items()}
     if args.update:
-        write_expected(expected)
-        drop_lines([k.line for k in known if k.is_unused(exact)])
-    else:
-        for k in known:
-            result.say(not k.is_unused(exact),
-                       "nothing breaks this any more, take it out of known.txt: " + k.line)
-    print("%d passed, %d known, %d failed, %d skipped"
-          % (result.passed, result.known, result.failed, result.skipped))
-    if result.failed:
-        return 1
-    return 0 if result.passed else 77
+        if set(tables) != set(COLUMNS):
+            sys.exit("--update needs all columns")
+        write_expected(tables, versions)
+    expected, reviewed = read_expected()
+    if tables:
+        print(text_of(tables, versions))
+    for column, (table, paths) in found.items():
+        is_reviewed = reviewed.get(column) == versions[column]
+        if not is_reviewed:
+            checks.skip(column, "this is %s, and expected.txt is for %s: only bad.c and the aims are checked"
+                        % (versions[column], reviewed.get(column, "nobody yet")))
+        check_column(checks, column, table, paths, expected[column] if is_reviewed else None)
+    for name, column, check in (("an instruction more", MORE_COLUMN, check_more),
+                                ("a rule broken", RULE_COLUMN, check_rules)):
+        if column in tables and reviewed.get(column) == versions[column]:
+            checks.attempt("mutants: " + name, check, args, tables[column])
+        else:
+            checks.skip("mutants: " + name, "not the compiler of expected.txt's column " + column)
+    return checks.end()
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main())
-    except RuntimeError as error:
-        sys.exit(str(error))
+    sys.exit(main())
