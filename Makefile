@@ -107,7 +107,7 @@ packages: ## Debian packages in build/packages: built, checked by lintian, tried
 	@scripts/bootstrap.sh packages
 	$(PYTHON3) -B packaging/deb.py --source-dir . --work-dir build/packages
 
-runtimes: ## faults inside of Go, OpenJDK, CPython, Node.js and gdb
+runtimes: ## faults inside of Go, Rust, OpenJDK, CPython, Node.js and gdb
 	@scripts/bootstrap.sh runtimes $@
 	cmake --preset release
 	cmake --build --preset release --target holdfast

@@ -62,7 +62,7 @@ docs)
 	optional+=("${manual[@]}")
 	;;
 bare) required+=("${bare[@]}") ;;
-runtimes) required+=(golang-go default-jdk-headless nodejs libnode-dev gdb) ;;
+runtimes) required+=(golang-go rustc default-jdk-headless nodejs libnode-dev gdb) ;;
 kernel) required+=("${kernel[@]}") ;;
 packages)
 	required+=("${packages[@]}" "${simulate[@]}" nlohmann-json3-dev zlib1g-dev liburcu-dev libfuse3-dev)

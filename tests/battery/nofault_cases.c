@@ -237,6 +237,11 @@ static void compare_and_swap(void)
 	set(expected + ROOM - 4, 4, 0);
 	set(expected + ROOM - 16, 8, 0);
 	BATTERY_TRUE(as_expected(edge));
+	/* The high bit: a processor may extend the sign of what it reads. */
+	BATTERY_EQ(hf_store32_nofault(edge - 4, 0x80000001), 0);
+	BATTERY_EQ(hf_cmpxchg32_nofault(edge - 4, 0x80000001, 0, &four), 0);
+	BATTERY_TRUE(four == 0x80000001);
+	BATTERY_TRUE(as_expected(edge));
 }
 
 static void exchange_and_add(void)

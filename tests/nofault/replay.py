@@ -30,6 +30,10 @@ import os
 import subprocess
 import sys
 
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+from checks import Checks  # noqa: E402
+
 MEAN_LIBC, WORST_LIBC, MEAN_REGRET, WORST_REGRET = 1.00, 1.25, 1.05, 1.25
 LARGE = 512  # bytes: hand_... and vector_... are one loop from here on, and a call is little
 TABLES = ("clear", "copy")
@@ -108,17 +112,16 @@ def calibrated(program, rows, loop, threshold):
     return math.inf if done == "never" else int(done)
 
 
-def replay(program, path):
-    """Return (number of checks, faults), and print a line a table."""
+def replay(checks, program, path):
+    """One archived result."""
     results = load(path)
     kind = processor(results["machine"])
     name = os.path.basename(path)
     if kind is None:
         print("# %s: not an x86-64, nothing is chosen there" % name)
-        return 0, []
+        return
     vectors, limits, why = choose(program, kind, features(results))
     print("# %s: %s family %s model %s: %s (%s)" % (name, *kind, vectors, why))
-    checks, faults = 0, []
     for table in TABLES:
         rows = {}
         for row in results["rows"]:
@@ -159,25 +162,17 @@ def replay(program, path):
                    "%.2f at %s (at most %.2f), %d cases" \
                    % (table, name, what, mean(values.values()), most_mean, values[worst], worst,
                       most, len(values))
-            checks += 1
-            bad = mean(values.values()) > most_mean or values[worst] > most
-            print(("not ok " if bad else "ok ") + text)
-            faults += [text] if bad else []
+            checks.check(text, mean(values.values()) <= most_mean and values[worst] <= most)
         threshold = calibrated(program, rows, hand if by_hand else loop, limits[table])
         before = mean([time_of(row, limits[table]) for row in hot.values()])
         after = mean([time_of(row, threshold) for row in hot.values()])
         text = "%s of %s: calibration leaves the threshold %s at %s: %.3f of the time before" \
                % (table, name, limits[table], threshold, after / before)
-        checks += 1
-        bad = threshold > limits[table] or after > before
-        print(("not ok " if bad else "ok ") + text)
-        faults += [text] if bad else []
-    return checks, faults
+        checks.check(text, threshold <= limits[table] and after <= before)
 
 
-def rules(program):
+def rules(checks, program):
     """What must hold on processors that nobody has measured, whatever they claim."""
-    checks, faults = 0, []
     for kind, has, wanted in (
             (("GenuineIntel", "6", "1"), ALL_FEATURES, ("avx2", math.inf, math.inf)),
             (("AuthenticAMD", "27", "1"), ALL_FEATURES, ("avx2", math.inf, math.inf)),
@@ -189,11 +184,8 @@ def rules(program):
             (("", "0", "0"), [], ("sse2", math.inf, math.inf))):
         vectors, limits, _ = choose(program, kind, has)
         found = (vectors, limits["clear"], limits["copy"])
-        text = "%s with %s: %s" % (" ".join(kind), " ".join(has) or "nothing", found)
-        checks += 1
-        print(("ok " if found == wanted else "not ok ") + text)
-        faults += [] if found == wanted else ["%s, not %s" % (text, wanted)]
-    return checks, faults
+        checks.check("%s with %s: %s" % (" ".join(kind), " ".join(has) or "nothing", found), found == wanted,
+                     "not %s" % (wanted,))
 
 
 def main():
@@ -204,17 +196,12 @@ def main():
     args = parser.parse_args()
     files = sorted(glob.glob(os.path.join(args.results, "*.json")) +
                    glob.glob(os.path.join(args.results, "*.json.gz")))
-    checks, faults = rules(args.policy)
+    checks = Checks()
+    rules(checks, args.policy)
     for path in files:
-        more, wrong = replay(args.policy, path)
-        checks, faults = checks + more, faults + wrong
-    for fault in faults:
-        print("FAULT " + fault)
-    if not files:
-        faults.append("no archive")
-        print("FAULT %s has no results" % args.results)
-    print("%d passed, %d failed" % (checks - len(faults), len(faults)))
-    return 1 if faults else 0
+        replay(checks, args.policy, path)
+    checks.check("there is an archive", files, "%s has no results" % args.results)
+    return checks.end()
 
 
 if __name__ == "__main__":

@@ -34,14 +34,11 @@
 
 #include "holdfast/internal/cpu.h"
 
-enum { SIZES = 300, MOST = 513, MARGIN = 80, AROUND = 256, OTHER_FILL = 0xaa };
+enum { AROUND = 256, OTHER_FILL = 0xaa };
 
 static unsigned char pattern[1 << 17];
 
 /* ---- judging ------------------------------------------------------------------------------ */
-
-static unsigned long cases, wrong;
-static bool emulated; /* HF_SWEEP_EMULATED */
 
 static void complain(const char *name, const char *what, const char *kind, size_t size, long before,
 		     size_t expected, size_t left)
@@ -66,15 +63,6 @@ static bool is_untouched(const struct field *f, const unsigned char *start, size
 			return false;
 	}
 	return is_all(f->behind, 2 * MOST < page ? 2 * MOST : page, FILL);
-}
-
-/*
- * Does hf_nofault_last() name the first byte that failed? Emulators don't always have it right, least
- * of all with SIGBUS: there it is not compared.
- */
-static bool names(const unsigned char *byte)
-{
-	return emulated || hf_nofault_last().address == byte;
 }
 
 static void clear_one(const char *name, hf_clear_function_t clear, const struct field *f,
@@ -175,25 +163,6 @@ static const size_t large[] = {
 
 enum { LARGE = sizeof(large) / sizeof(large[0]) };
 
-/* Where a large range may end: bytes behind the edge. */
-static const size_t behind_edge[] = { 0, 1, 7, 16, 31, 33, 64, 127, 128, 129, 255, 500 };
-
-enum { BEHIND = sizeof(behind_edge) / sizeof(behind_edge[0]) };
-
-/* Up to SIZES every step-th; then where some implementation changes its way. */
-static size_t size_after(size_t size, unsigned int step)
-{
-	static const size_t more[] = { 320, 383, 384, 385, 416, 511, 512, MOST };
-
-	if (size + step <= SIZES)
-		return size + step;
-	for (size_t i = 0; i < sizeof(more) / sizeof(more[0]); i++) {
-		if (more[i] > size)
-			return more[i];
-	}
-	return MOST + 1;
-}
-
 static void sweep_clear(const char *name, hf_clear_function_t clear, unsigned int step)
 {
 	for (int k = 0; k < KINDS; k++) {
@@ -293,26 +262,10 @@ static size_t copy_default(void *dst, const void *src, size_t len)
 	return hf_copy_nofault(dst, src, len);
 }
 
-/* So low that the ways for large ranges are taken by the sizes here. */
-static void lower_limits(struct hf_detail_limits *limits, uint64_t repeat_from,
-			 uint64_t stream_from)
-{
-	hf_atomic64_store_relaxed(&limits->repeat_from, repeat_from);
-	hf_atomic64_store_relaxed(&limits->stream_from, stream_from);
-	hf_atomic64_store_relaxed(&limits->other_from,
-				  repeat_from < stream_from ? repeat_from : stream_from);
-}
-
 /* Does it take other ways from the limits on? */
 static bool has_limits(const char *name)
 {
 	return !strncmp(name, "hand_", 5);
-}
-
-static void report(const char *family, const char *name)
-{
-	ktap_result(wrong == 0, "%s %s # %lu cases", family, name, cases);
-	wrong = cases = 0;
 }
 
 /* Those of the lists that have limits, with the limits as they are now. */
@@ -398,16 +351,13 @@ int main(int argc, char **argv)
 	const struct hf_variant_clear *clear = hf_variant_clears(&clears);
 	const struct hf_variant_copy *copy = hf_variant_copies(&copies);
 
-	emulated = getenv("HF_SWEEP_EMULATED") != NULL;
 	if (step < 1 || argc == 3 || argc > 4) {
 		fprintf(stderr, "usage: sweep [STEP [FAMILY NAME]]\n");
 		return 2;
 	}
-	page = (size_t)sysconf(_SC_PAGESIZE);
+	start_field();
 	for (size_t i = 0; i < sizeof(pattern); i++)
 		pattern[i] = (unsigned char)(i * 7 + i / 256 + 1);
-	if (hf_nofault_install())
-		die("hf_nofault_install");
 	if (argc == 4)
 		return sweep_named(argv[2], argv[3], step);
 	for (size_t i = 0; i < clears; i++)

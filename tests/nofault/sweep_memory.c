@@ -19,10 +19,6 @@
 #include "../ktap.h"
 #include "field.h"
 
-enum { SIZES = 300, MOST = 513, MARGIN = 80 };
-
-static unsigned long cases, wrong;
-
 __attribute__((format(printf, 3, 4))) static void complain(const char *name, const char *kind,
 							   const char *format, ...)
 {
@@ -37,23 +33,6 @@ __attribute__((format(printf, 3, 4))) static void complain(const char *name, con
 	printf("\n");
 }
 
-static void report(const char *family, const char *name)
-{
-	ktap_result(wrong == 0, "%s %s # %lu cases", family, name, cases);
-	wrong = cases = 0;
-}
-
-static bool emulated; /* HF_SWEEP_EMULATED */
-
-/*
- * Does hf_nofault_last() name the first byte that failed? Emulators don't always have it right: there it
- * is not compared.
- */
-static bool names(const unsigned char *byte)
-{
-	return emulated || hf_nofault_last().address == byte;
-}
-
 /* The same numbers in each run. */
 static uint32_t any(uint32_t below)
 {
@@ -63,28 +42,9 @@ static uint32_t any(uint32_t below)
 	return (uint32_t)(state >> 33) % below;
 }
 
-/* Up to SIZES every step-th; then where some implementation changes its way. */
-static size_t size_after(size_t size, unsigned int step)
-{
-	static const size_t more[] = { 320, 383, 384, 385, 416, 511, 512, MOST };
-
-	if (size + step <= SIZES)
-		return size + step;
-	for (size_t i = 0; i < sizeof(more) / sizeof(more[0]); i++) {
-		if (more[i] > size)
-			return more[i];
-	}
-	return MOST + 1;
-}
-
 static const size_t large[] = { 1024, 1500, 2048, 4095, 4096, 4097, 8192 + 33, 20000, 65536 + 129 };
 
 enum { LARGE = sizeof(large) / sizeof(large[0]) };
-
-/* Where a large range may end: bytes behind the edge. */
-static const size_t behind_edge[] = { 0, 1, 7, 16, 31, 33, 64, 127, 128, 129, 255, 500 };
-
-enum { BEHIND = sizeof(behind_edge) / sizeof(behind_edge[0]) };
 
 /* ---- fill --------------------------------------------------------------------------------- */
 
@@ -662,15 +622,6 @@ static int sweep_named(const char *family, const char *name, unsigned int step)
 	return 2;
 }
 
-/* So low that the ways of a fill for large ranges are taken by the sizes here. */
-static void lower_limits(uint64_t repeat_from, uint64_t stream_from)
-{
-	hf_atomic64_store_relaxed(&hf_detail_clear_limits.repeat_from, repeat_from);
-	hf_atomic64_store_relaxed(&hf_detail_clear_limits.stream_from, stream_from);
-	hf_atomic64_store_relaxed(&hf_detail_clear_limits.other_from,
-				  repeat_from < stream_from ? repeat_from : stream_from);
-}
-
 static void sweep_limits(const char *way, unsigned int step)
 {
 	size_t count;
@@ -697,10 +648,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: sweep_memory [STEP [FAMILY NAME]]\n");
 		return 2;
 	}
-	page = (size_t)sysconf(_SC_PAGESIZE);
-	emulated = getenv("HF_SWEEP_EMULATED") != NULL;
-	if (hf_nofault_install())
-		die("hf_nofault_install");
+	start_field();
 	if (argc == 4)
 		return sweep_named(argv[2], argv[3], step);
 	for (size_t i = 0; i < count; i++)
@@ -725,9 +673,9 @@ int main(int argc, char **argv)
 	report("words", "default");
 	sweep_iovec(step);
 	report("iovec", "default");
-	lower_limits(UINT64_MAX, 300);
+	lower_limits(&hf_detail_clear_limits, UINT64_MAX, 300);
 	sweep_limits("streaming", 5 * step);
-	lower_limits(300, 20000);
+	lower_limits(&hf_detail_clear_limits, 300, 20000);
 	sweep_limits("repeated", 5 * step);
 	return ktap_end();
 }

@@ -68,17 +68,20 @@ PROBE void probe_cut(struct probe *probe)
 		probe->file = -1;
 }
 
-/* Returns 0 if it was the three pages that were left; 20 if another thread has begun it. */
+/*
+ * Returns 0 if it was the three pages that were left, 22 if all were; 20 if another thread has begun it:
+ * then it stays open.
+ */
 PROBE int probe_end(struct probe *probe)
 {
 	struct hf_region_fault fault;
 	size_t bad = hf_region_end(&probe->region, &fault);
 
-	(void)munmap(probe->map, (size_t)PAGES * PAGE);
-	(void)close(probe->file);
 	if (fault.error)
 		return 20;
-	return bad == 3 * PAGE ? 0 : 21;
+	(void)munmap(probe->map, (size_t)PAGES * PAGE);
+	(void)close(probe->file);
+	return bad == 3 * PAGE ? 0 : bad == PAGES * PAGE ? 22 : 21;
 }
 
 PROBE int probe_region(void)

@@ -44,18 +44,56 @@ func region() int {
 	return int(C.probe_end(probe)) + sum
 }
 
+// The region of one thread, ended by another: an error, and the first thread can still end it.
+func elsewhere() bool {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	probe := C.malloc(4096)
+	defer C.free(probe)
+	if C.probe_begin(probe) != 0 {
+		return false
+	}
+	ended := make(chan C.int)
+	go func() {
+		runtime.LockOSThread() // a thread of its own, for the caller's is taken
+		ended <- C.probe_end(probe)
+	}()
+	return <-ended == 20 && C.probe_end(probe) == 22
+}
+
+// Not locked: wherever the goroutine has come to, the region ends well or says that it does not.
+func unlocked() bool {
+	probe := C.malloc(4096) // for ever: a region that is not ended stays in its thread's list
+	if C.probe_begin(probe) != 0 {
+		return false
+	}
+	runtime.Gosched()
+	time.Sleep(time.Microsecond)
+	end := C.probe_end(probe)
+	return end == 20 || end == 22
+}
+
 func main() {
 	if C.probe_install() != 0 || C.probe_all() != 0 || !own() || C.probe_all() != 0 {
 		os.Exit(1)
 	}
 	var wait sync.WaitGroup
 	wrong := make(chan int, 16)
+	locked := os.Args[1] == "locked"
+	if !locked && !elsewhere() {
+		os.Exit(3)
+	}
 	for g := 0; g < 8; g++ {
 		wait.Add(1)
 		go func() {
 			defer wait.Done()
 			for i := 0; i < 50; i++ {
-				if e := region(); e != 0 || !own() {
+				if !locked {
+					if !unlocked() || !own() {
+						wrong <- -1
+						return
+					}
+				} else if e := region(); e != 0 || !own() {
 					wrong <- e
 					return
 				}

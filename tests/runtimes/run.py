@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Holdfast inside of other runtimes: Go, OpenJDK, CPython, Node.js, gdb. Each that is here is run.
+"""Holdfast inside of other runtimes: Go, Rust std, OpenJDK, CPython, Node.js, gdb. Each that is here is run.
 
-AddressSanitizer and Valgrind: tests/nofault/sanitize. Rust: bindings/rust.
+AddressSanitizer and Valgrind: tests/nofault/sanitize. The Rust crates: bindings/rust.
 """
 import argparse
 import os
@@ -50,9 +50,9 @@ class Runtimes:
             raise Failed(output[-800:])
         return output
 
-    def go(self):
+    def go(self, how):
         self.need("go")
-        folder = self.path("go")
+        folder = self.path("go-" + how)
         os.makedirs(folder)
         for name in ("probe.go", "probe.h", "probe.c"):
             shutil.copy(os.path.join(HERE, name), folder)
@@ -62,7 +62,18 @@ class Runtimes:
                   env={"CGO_CFLAGS": "-O1 -g -DHF_STATIC_LIBRARY -I" + os.path.abspath(self.include), "GOFLAGS": "-mod=mod",
                        "CGO_LDFLAGS": os.path.abspath(self.args.library) + " -lpthread",
                        "GOCACHE": os.path.abspath(self.path("gocache")), "CGO_ENABLED": "1"})
-        self.good(os.path.join(folder, "probe"))
+        self.good(os.path.join(folder, "probe"), how)
+
+    def rust(self, how, status):
+        self.need("rustc")
+        parts = self.path("rust.o"), self.path("rust")
+        self.call("gcc", "-O1", "-g", "-DHF_STATIC_LIBRARY", "-I" + self.include, "-c", os.path.join(HERE, "probe.c"),
+                  "-o", parts[0])
+        self.call("rustc", "-O", "--edition=2021", os.path.join(HERE, "probe.rs"), "-o", parts[1],
+                  "-Clink-arg=" + parts[0], "-Clink-arg=" + self.args.library)
+        output = self.good(parts[1], how, status=status)
+        if status and "has overflowed its stack" not in output:
+            raise Failed("no message of Rust's: " + output[-800:])
 
     def java(self, how, *flags):
         self.need("java", "javac")
@@ -119,7 +130,11 @@ def main():
     shutil.rmtree(args.work_dir, ignore_errors=True)
     os.makedirs(args.work_dir)
     runtimes, checks = Runtimes(args), Checks()
-    checks.attempt("Go, with regions in locked threads", runtimes.go)
+    checks.attempt("Go, with regions in locked threads", runtimes.go, "locked")
+    checks.attempt("Go, a region that ends on another thread", runtimes.go, "unlocked")
+    checks.attempt("Rust std", runtimes.rust, "", 0)
+    checks.attempt("Rust std, a full stack", runtimes.rust, "full", -6)
+    checks.attempt("Rust std, a thread's full stack", runtimes.rust, "full in a thread", -6)
     checks.attempt("OpenJDK, JNI, -Xcheck:jni", runtimes.java, "jni", "-Xcheck:jni")
     checks.attempt("OpenJDK, LD_PRELOAD", runtimes.java, "preload")
     checks.attempt("CPython, faulthandler enabled first", runtimes.python, "before")

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// nofault: words, strings, the last fault, choosing, calibration, spans. (The sweep has the rest.)
+// nofault: strings, the last fault, choosing, calibration, spans. (Words: the battery; the rest: the sweeps.)
 #include <gtest/gtest.h>
 
 #include <array>
@@ -47,109 +47,6 @@ protected:
 		hf_variant_copy_choose(nullptr);
 	}
 };
-
-TEST_F(NoFault, LoadsReadWordsOfEachSize)
-{
-	const uint64_t word = 0x1122334455667788;
-	uint8_t a = 0;
-	uint16_t b = 0;
-	uint32_t c = 0;
-	uint64_t d = 0;
-
-	EXPECT_EQ(hf_load8_nofault(&a, &word), 0);
-	EXPECT_EQ(hf_load16_nofault(&b, &word), 0);
-	EXPECT_EQ(hf_load32_nofault(&c, &word), 0);
-	EXPECT_EQ(hf_load64_nofault(&d, &word), 0);
-	EXPECT_EQ(memcmp(&a, &word, sizeof(a)), 0);
-	EXPECT_EQ(memcmp(&b, &word, sizeof(b)), 0);
-	EXPECT_EQ(memcmp(&c, &word, sizeof(c)), 0);
-	EXPECT_EQ(d, word);
-}
-
-TEST_F(NoFault, ALoadThatFaultsLeavesTheValue)
-{
-	Edge e;
-	uint8_t a = 1;
-	uint16_t b = 2;
-	uint32_t c = 3;
-	uint64_t d = 4;
-
-	EXPECT_EQ(hf_load8_nofault(&a, e.edge), -EFAULT);
-	EXPECT_EQ(hf_load16_nofault(&b, e.edge), -EFAULT);
-	EXPECT_EQ(hf_load32_nofault(&c, e.edge), -EFAULT);
-	EXPECT_EQ(hf_load64_nofault(&d, e.edge), -EFAULT);
-	EXPECT_EQ(a + b + c + d, 10u);
-	EXPECT_EQ(hf_load64_nofault(&d, e.edge - 8), 0);
-	EXPECT_EQ(hf_load64_nofault(&d, e.edge + page - 8), -EFAULT);
-}
-
-TEST_F(NoFault, StoresWriteWordsOfEachSizeAndNoMore)
-{
-	std::array<unsigned char, 24> bytes{};
-
-	EXPECT_EQ(hf_store8_nofault(&bytes[1], 0xff), 0);
-	EXPECT_EQ(hf_store16_nofault(&bytes[4], 0xffff), 0);
-	EXPECT_EQ(hf_store32_nofault(&bytes[8], 0xffffffff), 0);
-	EXPECT_EQ(hf_store64_nofault(&bytes[14], ~uint64_t(0)), 0);
-	for (size_t i = 0; i < bytes.size(); i++) {
-		bool set = i == 1 || i == 4 || i == 5 || (i >= 8 && i < 12) || (i >= 14 && i < 22);
-
-		EXPECT_EQ(bytes[i], set ? 0xff : 0) << i;
-	}
-}
-
-TEST_F(NoFault, AStoreThatFaultsSaysSo)
-{
-	for (int protection : { PROT_NONE, PROT_READ }) {
-		Edge e(protection);
-
-		EXPECT_EQ(hf_store8_nofault(e.edge, 1), -EFAULT);
-		EXPECT_EQ(hf_store16_nofault(e.edge, 1), -EFAULT);
-		EXPECT_EQ(hf_store32_nofault(e.edge, 1), -EFAULT);
-		EXPECT_EQ(hf_store64_nofault(e.edge, 1), -EFAULT);
-		EXPECT_EQ(e.edge[-1], 'x');
-	}
-}
-
-TEST_F(NoFault, CompareAndSwapSaysWhatItFound)
-{
-	uint32_t small = 5, found32 = 0;
-	uint64_t large = uint64_t(1) << 40, found64 = 0;
-
-	EXPECT_EQ(hf_cmpxchg32_nofault(&small, 5, 6, &found32), 0);
-	EXPECT_EQ(found32, 5u);
-	EXPECT_EQ(small, 6u);
-	EXPECT_EQ(hf_cmpxchg32_nofault(&small, 5, 7, &found32), 0);
-	EXPECT_EQ(found32, 6u);
-	EXPECT_EQ(small, 6u);
-	EXPECT_EQ(hf_cmpxchg64_nofault(&large, uint64_t(1) << 40, 9, &found64), 0);
-	EXPECT_EQ(found64, uint64_t(1) << 40);
-	EXPECT_EQ(large, 9u);
-	EXPECT_EQ(hf_cmpxchg64_nofault(&large, 8, 1, &found64), 0);
-	EXPECT_EQ(found64, 9u);
-	EXPECT_EQ(large, 9u);
-	// The high bit: a processor may extend the sign of what it reads.
-	small = 0x80000001;
-	EXPECT_EQ(hf_cmpxchg32_nofault(&small, 0x80000001, 3, &found32), 0);
-	EXPECT_EQ(small, 3u);
-}
-
-TEST_F(NoFault, CompareAndSwapFaultsAndRefusesWhatIsNotAligned)
-{
-	Edge none, read_only(PROT_READ);
-	alignas(8) std::array<char, 16> bytes{};
-	uint32_t found32 = 1;
-	uint64_t found64 = 1;
-
-	EXPECT_EQ(hf_cmpxchg32_nofault(none.edge, 0, 1, &found32), -EFAULT);
-	EXPECT_EQ(hf_cmpxchg64_nofault(none.edge, 0, 1, &found64), -EFAULT);
-	EXPECT_EQ(hf_cmpxchg32_nofault(read_only.edge, 0x78787878, 1, &found32), -EFAULT);
-	EXPECT_EQ(hf_cmpxchg32_nofault(&bytes[1], 0, 1, &found32), -EINVAL);
-	EXPECT_EQ(hf_cmpxchg64_nofault(&bytes[4], 0, 1, &found64), -EINVAL);
-	EXPECT_EQ(found32, 1u);
-	EXPECT_EQ(found64, 1u);
-	EXPECT_EQ(bytes[1], 0);
-}
 
 /* The address reported for a SIGSEGV at p: s390x knows the page only. */
 char *reported(char *p)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// fill, move, compare, find, lists and words: what the verbs return, going on after a fault, words that are not torn, choosing.
-// (The sweep has every size and every place of a fault.)
+// fill, move, lists and words: going on after a fault, hostile lengths, words that are not torn, choosing.
+// (The sweeps have every size and every place of a fault; the battery has exchange and add.)
 #include <gtest/gtest.h>
 
 #include <array>
@@ -49,17 +49,6 @@ protected:
 	void SetUp() override { ASSERT_EQ(hf_nofault_install(), 0); }
 	void TearDown() override { hf_variant_memory_choose(nullptr); }
 };
-
-TEST_F(NoFaultMemory, FillStopsWhereMemoryEnds)
-{
-	Pages p;
-
-	p.take();
-	EXPECT_EQ(hf_fill_nofault(p.middle - 20, 0xe7, 50), 30u);
-	EXPECT_EQ(std::string(p.middle - 20, 20), std::string(20, '\xe7'));
-	EXPECT_EQ(p.middle[-21], 0);
-	EXPECT_EQ(hf_nofault_last().signal, SIGSEGV);
-}
 
 TEST_F(NoFaultMemory, AMoveThatMetAFaultGoesOn)
 {
@@ -166,73 +155,6 @@ TEST_F(NoFaultMemory, ALengthThatWrapsAroundTouchesNothingElse)
 	EXPECT_EQ(std::string(p.start, page), before);
 }
 
-TEST_F(NoFaultMemory, CompareSaysWhichIsGreaterAndWhere)
-{
-	const unsigned char low[] = { 1, 2, 0x7f, 4 }, high[] = { 1, 2, 0x80, 3 };
-	size_t equal = 99;
-
-	EXPECT_EQ(hf_compare_nofault(low, high, 4, &equal), -1);
-	EXPECT_EQ(equal, 2u);
-	EXPECT_EQ(hf_compare_nofault(high, low, 4, &equal), 1);
-	EXPECT_EQ(hf_compare_nofault(high, low, 2, &equal), 0);
-	EXPECT_EQ(equal, 2u);
-	EXPECT_EQ(hf_compare_nofault(nullptr, low, 0, &equal), 0);
-	EXPECT_EQ(equal, 0u);
-	EXPECT_EQ(hf_compare_nofault(nullptr, low, 1, &equal), -EFAULT);
-	EXPECT_EQ(equal, 0u);
-}
-
-TEST_F(NoFaultMemory, AnAnswerBeforeTheFaultIsTheAnswer)
-{
-	Pages p;
-	size_t at = 99;
-
-	memcpy(p.middle - 5, "ab\0de", 5);
-	p.take();
-	EXPECT_EQ(hf_find_nofault(p.middle - 5, 'e', 1000, &at), 0);
-	EXPECT_EQ(at, 4u);
-	EXPECT_EQ(hf_find_nofault(p.middle - 5, 'f', 1000, &at), -EFAULT);
-	EXPECT_EQ(at, 5u);
-	EXPECT_EQ(hf_find_nofault(p.middle - 5, 'f', 5, &at), -ENOENT);
-	EXPECT_EQ(at, 5u);
-	EXPECT_EQ(hf_length_nofault(p.middle - 5, SIZE_MAX, &at), 0);
-	EXPECT_EQ(at, 2u);
-	EXPECT_EQ(hf_length_nofault(p.middle - 5, 2, &at), -ENOENT);
-	EXPECT_EQ(at, 2u);
-	EXPECT_EQ(hf_length_nofault(p.middle - 2, SIZE_MAX, &at), -EFAULT);
-	EXPECT_EQ(at, 2u);
-	EXPECT_EQ(hf_compare_nofault(p.middle - 5, "ab\0dX", 1000, &at), -1 + 2 * ('e' > 'X'));
-	EXPECT_EQ(at, 4u);
-}
-
-TEST_F(NoFaultMemory, ListsAsReadvHasThem)
-{
-	Pages p;
-	char a[10] = {}, b[20] = {};
-	iovec to[] = { { a, sizeof(a) }, { nullptr, 0 }, { b, sizeof(b) } };
-	iovec from[] = { { p.middle - 15, 100 } };
-	hf_iovec_stop stop = {};
-
-	memcpy(p.middle - 15, "abcdefghijklmno", 15);
-	p.take();
-	EXPECT_EQ(hf_copy_iovec_nofault(reinterpret_cast<hf_iovec *>(to), 3,
-					reinterpret_cast<hf_iovec *>(from), 1, &stop),
-		  15u);
-	EXPECT_EQ(std::string(a, 10) + b, "abcdefghijklmno");
-	EXPECT_EQ(stop.done, 15u);
-	EXPECT_EQ(stop.dst, 2u);
-	EXPECT_EQ(stop.dst_offset, 5u);
-	EXPECT_EQ(stop.src, 0u);
-	EXPECT_EQ(stop.src_offset, 15u);
-	from[0].iov_len = 15;
-	EXPECT_EQ(hf_copy_iovec_nofault(reinterpret_cast<hf_iovec *>(to), 3,
-					reinterpret_cast<hf_iovec *>(from), 1, &stop),
-		  0u);
-	EXPECT_EQ(stop.src, 1u);
-	EXPECT_EQ(stop.src_offset, 0u);
-	EXPECT_EQ(hf_copy_iovec_nofault(nullptr, 0, nullptr, 0, nullptr), 0);
-}
-
 TEST_F(NoFaultMemory, WordsAreNotTorn)
 {
 	alignas(64) static std::array<std::atomic<uint64_t>, 64> shared;
@@ -256,23 +178,6 @@ TEST_F(NoFaultMemory, WordsAreNotTorn)
 	EXPECT_EQ(torn, 0u);
 }
 
-TEST_F(NoFaultMemory, ExchangeAndAddSayWhatTheyFound)
-{
-	uint32_t small = 5, found32 = 0;
-	uint64_t large = uint64_t(1) << 40, found64 = 0;
-
-	EXPECT_EQ(hf_exchange32_nofault(&small, 0x80000001, &found32), 0);
-	EXPECT_EQ(found32, 5u);
-	EXPECT_EQ(hf_fetch_add32_nofault(&small, 0x80000001, &found32), 0);
-	EXPECT_EQ(found32, 0x80000001);
-	EXPECT_EQ(small, 2u);
-	EXPECT_EQ(hf_exchange64_nofault(&large, 7, &found64), 0);
-	EXPECT_EQ(found64, uint64_t(1) << 40);
-	EXPECT_EQ(hf_fetch_add64_nofault(&large, ~uint64_t(0), &found64), 0);
-	EXPECT_EQ(found64, 7u);
-	EXPECT_EQ(large, 6u);
-}
-
 TEST_F(NoFaultMemory, ExchangeAndAddLoseNothing)
 {
 	uint64_t sum = 0;
@@ -289,27 +194,6 @@ TEST_F(NoFaultMemory, ExchangeAndAddLoseNothing)
 	for (auto &thread : threads)
 		thread.join();
 	EXPECT_EQ(sum, 4u * 20000 * 3);
-}
-
-TEST_F(NoFaultMemory, ExchangeAndAddFaultAndRefuseWhatIsNotAligned)
-{
-	Pages p;
-	uint32_t found32 = 1;
-	uint64_t found64 = 1;
-
-	for (int protection : { PROT_NONE, PROT_READ }) {
-		ASSERT_EQ(mprotect(p.middle, page, protection), 0);
-		EXPECT_EQ(hf_exchange32_nofault(p.middle, 1, &found32), -EFAULT);
-		EXPECT_EQ(hf_exchange64_nofault(p.middle, 1, &found64), -EFAULT);
-		EXPECT_EQ(hf_fetch_add32_nofault(p.middle, 1, &found32), -EFAULT);
-		EXPECT_EQ(hf_fetch_add64_nofault(p.middle, 1, &found64), -EFAULT);
-	}
-	EXPECT_EQ(hf_exchange32_nofault(p.start + 2, 9, &found32), -EINVAL);
-	EXPECT_EQ(hf_exchange64_nofault(p.start + 4, 9, &found64), -EINVAL);
-	EXPECT_EQ(hf_fetch_add32_nofault(p.start + 1, 9, &found32), -EINVAL);
-	EXPECT_EQ(hf_fetch_add64_nofault(p.start + 12, 9, &found64), -EINVAL);
-	EXPECT_EQ(found32 + found64, 2u);
-	EXPECT_EQ(p.start[2] + p.start[4] + p.start[12], 0);
 }
 
 TEST_F(NoFaultMemory, EachImplementationCanBeChosen)

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// nofault: our handler beside those of others. Each case runs in a process of its own.
+// nofault: our handler beside those of others, in a process for each case. How signals that are not ours end, which
+// handlers are called, with which mask and stack: tests/nofault/effect.c.
 #include <gtest/gtest.h>
 
 #include <atomic>
 #include <cerrno>
-#include <csetjmp>
 #include <csignal>
 #include <cstring>
 #include <dlfcn.h>
@@ -14,7 +14,6 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <thread>
-#include <ucontext.h>
 #include <unistd.h>
 #include <vector>
 
@@ -74,197 +73,15 @@ void set(int signal, int flags, void (*handler)(int, siginfo_t *, void *), int a
 	MUST(sigaction(signal, &action, nullptr) == 0);
 }
 
-// What the earlier handler saw; it opens the page, so that what faulted works when it returns.
-volatile sig_atomic_t calls, seen_signal;
-void *volatile seen_address, *volatile seen_stack, *volatile seen_context_stack;
-volatile bool blocked_usr1, blocked_own;
+// The earlier handler; it opens the page, so that what faulted works when it returns.
+volatile sig_atomic_t calls;
+void *volatile seen_address;
 
-void open_page(int signal, siginfo_t *info, void *context)
+void open_page(int, siginfo_t *info, void *)
 {
-	sigset_t now;
-
 	calls = calls + 1;
-	seen_signal = signal;
-	seen_stack = __builtin_frame_address(0); /* AddressSanitizer has variables elsewhere */
-	if (info) {
-		seen_address = info->si_addr;
-		seen_context_stack = static_cast<ucontext_t *>(context)->uc_stack.ss_sp;
-	}
-	pthread_sigmask(SIG_BLOCK, nullptr, &now);
-	blocked_usr1 = sigismember(&now, SIGUSR1);
-	blocked_own = sigismember(&now, signal);
+	seen_address = info->si_addr;
 	mprotect(bad, page, PROT_READ | PROT_WRITE);
-}
-
-void open_page_plain(int signal)
-{
-	open_page(signal, nullptr, nullptr);
-}
-
-bool usr1_is_blocked()
-{
-	sigset_t now;
-
-	pthread_sigmask(SIG_BLOCK, nullptr, &now);
-	return sigismember(&now, SIGUSR1);
-}
-
-TEST(NoFaultSignals, AnEarlierHandlerWithInformation)
-{
-	EXPECT_EQ(in_child([] {
-			  set(SIGSEGV, SA_SIGINFO, open_page);
-			  MUST(hf_nofault_install() == 0);
-			  must_recover();
-			  MUST(calls == 0);
-			  fault();
-			  MUST(calls == 1 && seen_signal == SIGSEGV && seen_address == bad);
-			  MUST(blocked_own && !blocked_usr1);
-		  }),
-		  0);
-}
-
-TEST(NoFaultSignals, AnEarlierPlainHandler)
-{
-	EXPECT_EQ(in_child([] {
-			  signal(SIGSEGV, open_page_plain);
-			  MUST(hf_nofault_install() == 0);
-			  must_recover();
-			  MUST(calls == 0);
-			  fault();
-			  MUST(calls == 1 && seen_signal == SIGSEGV);
-		  }),
-		  0);
-}
-
-TEST(NoFaultSignals, ItsMaskHoldsWhileItRunsAndNoLonger)
-{
-	EXPECT_EQ(in_child([] {
-			  set(SIGSEGV, SA_SIGINFO | SA_NODEFER, open_page, SIGUSR1);
-			  MUST(hf_nofault_install() == 0);
-			  fault();
-			  MUST(calls == 1 && blocked_usr1 && !blocked_own);
-			  MUST(!usr1_is_blocked());
-		  }),
-		  0);
-}
-
-TEST(NoFaultSignals, ItIsCalledOnceIfItIsReset)
-{
-	EXPECT_EQ(in_child([] {
-			  set(SIGSEGV, SA_SIGINFO | static_cast<int>(SA_RESETHAND), open_page);
-			  MUST(hf_nofault_install() == 0);
-			  fault();
-			  MUST(calls == 1);
-			  mprotect(bad, page, PROT_NONE);
-			  must_recover();
-			  fault();
-		  }),
-		  -SIGSEGV);
-}
-
-TEST(NoFaultSignals, TheAlternateStackIsItsChoice)
-{
-	for (int flag : { 0, SA_ONSTACK }) {
-		EXPECT_EQ(in_child([flag] {
-				  static char stack[1 << 16];
-				  stack_t alternate;
-
-				  memset(&alternate, 0, sizeof(alternate));
-				  alternate.ss_sp = stack;
-				  alternate.ss_size = sizeof(stack);
-				  MUST(sigaltstack(&alternate, nullptr) == 0);
-				  set(SIGSEGV, SA_SIGINFO | flag, open_page);
-				  MUST(hf_nofault_install() == 0);
-				  must_recover();
-				  fault();
-				  char *at = static_cast<char *>(seen_stack);
-				  bool on_it = at >= stack && at < stack + sizeof(stack);
-				  MUST(calls == 1 && on_it == (flag != 0));
-			  }),
-			  0)
-			<< flag;
-	}
-}
-
-sigjmp_buf back;
-
-void jump_back(int, siginfo_t *, void *)
-{
-	siglongjmp(back, 1);
-}
-
-TEST(NoFaultSignals, ItMayJumpOut)
-{
-	EXPECT_EQ(in_child([] {
-			  set(SIGSEGV, SA_SIGINFO, jump_back);
-			  MUST(hf_nofault_install() == 0);
-			  for (volatile int i = 0; i < 3; i = i + 1) {
-				  if (sigsetjmp(back, 1) == 0) {
-					  fault();
-					  MUST(false);
-				  }
-				  must_recover();
-			  }
-		  }),
-		  0);
-}
-
-TEST(NoFaultSignals, TheDefaultIsDeathOfThatSignal)
-{
-	EXPECT_EQ(in_child([] {
-			  MUST(hf_nofault_install() == 0);
-			  must_recover();
-			  fault();
-		  }),
-		  -SIGSEGV);
-	EXPECT_EQ(in_child([] {
-			  MUST(hf_nofault_install() == 0);
-			  raise(SIGBUS);
-			  MUST(false);
-		  }),
-		  -SIGBUS);
-	EXPECT_EQ(in_child([] {
-			  MUST(hf_nofault_install() == 0);
-			  kill(getpid(), SIGSEGV);
-			  pause();
-		  }),
-		  -SIGSEGV);
-	EXPECT_EQ(in_child([] {
-			  MUST(hf_nofault_install() == 0);
-			  FILE *file = tmpfile();
-			  void *empty = mmap(nullptr, page, PROT_READ, MAP_SHARED, fileno(file), 0);
-			  (void)*static_cast<volatile char *>(empty);
-		  }),
-		  -SIGBUS);
-}
-
-TEST(NoFaultSignals, ANullPointerOutsideStillKills)
-{
-	EXPECT_EQ(in_child([] {
-			  MUST(hf_nofault_install() == 0);
-			  must_recover();
-			  char *volatile null = nullptr;
-			  *static_cast<volatile char *>(null + 8) = 1;
-		  }),
-		  -SIGSEGV);
-}
-
-TEST(NoFaultSignals, AnIgnoredSignalIsIgnoredAndAFaultIsNot)
-{
-	EXPECT_EQ(in_child([] {
-			  signal(SIGSEGV, SIG_IGN);
-			  MUST(hf_nofault_install() == 0);
-			  raise(SIGSEGV);
-			  kill(getpid(), SIGSEGV);
-			  must_recover();
-		  }),
-		  0);
-	EXPECT_EQ(in_child([] {
-			  signal(SIGSEGV, SIG_IGN);
-			  MUST(hf_nofault_install() == 0);
-			  fault();
-		  }),
-		  -SIGSEGV);
 }
 
 struct sigaction ours_as_others_see_it;

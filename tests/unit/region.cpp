@@ -24,7 +24,6 @@
 
 namespace
 {
-
 const size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
 
 /* What is at an offset of a file: never 0. */
@@ -67,8 +66,8 @@ public:
 
 class Map {
 public:
-	explicit Map(const File &file, int prot = PROT_READ | PROT_WRITE, int flags = MAP_SHARED)
-		: size(file.size),
+	explicit Map(const File &file_, int prot_ = PROT_READ | PROT_WRITE, int flags_ = MAP_SHARED)
+		: file(file_), prot(prot_), flags(flags_), size(file.size),
 		  at(static_cast<char *>(mmap(nullptr, file.size, prot, flags, file.fd, 0)))
 	{
 		if (at == MAP_FAILED)
@@ -78,8 +77,16 @@ public:
 	Map(const Map &) = delete;
 	Map &operator=(const Map &) = delete;
 
+	const File &file;
+	const int prot, flags;
 	const size_t size;
 	char *const at;
+
+	/* All of it, from a byte on. */
+	int begin_file(hf_region_t *r, size_t from = 0) const
+	{
+		return hf_region_begin_file(r, at + from, size - from, prot, flags, file.fd, from);
+	}
 };
 
 /* Somebody else's code. memcpy is called through a pointer that no compiler sees through. */
@@ -129,7 +136,7 @@ bool a_lost_page_has_its_address()
 {
 	static char *at;
 
-	return in_child([] {
+	return in_child([&] {
 		       struct sigaction action;
 		       File file(1);
 		       Map map(file);
@@ -148,6 +155,9 @@ bool a_lost_page_has_its_address()
 
 class Region : public ::testing::Test {
 protected:
+	hf_region_t r;
+	hf_region_fault fault;
+
 	void SetUp() override
 	{
 		ASSERT_EQ(hf_nofault_install(), 0);
@@ -163,8 +173,6 @@ TEST_F(Region, EveryPageByEachKindOfMapping)
 			for (size_t k = 0; k <= 9; k++) {
 				File file(9);
 				Map map(file, prot, flags);
-				hf_region_t r;
-				hf_region_fault fault;
 
 				ASSERT_EQ(hf_region_begin(&r, map.at, map.size), 0);
 				file.cut(k * page);
@@ -186,7 +194,6 @@ TEST_F(Region, AnyBaseAndLength)
 			for (size_t k = 0; k <= 7; k++) {
 				File file(7);
 				Map map(file);
-				hf_region_t r;
 				size_t bad = k * page <= from         ? 0
 					     : k * page >= from + len ? len
 								      : k * page - from;
@@ -209,7 +216,6 @@ TEST_F(Region, OneFaultForAllThatIsLost)
 {
 	File file(64);
 	Map map(file);
-	hf_region_t r;
 
 	ASSERT_EQ(hf_region_begin(&r, map.at, map.size), 0);
 	file.cut(page);
@@ -230,8 +236,6 @@ TEST_F(Region, ALowerLossKeepsWhatWasWrittenAboveIt)
 {
 	File file(8);
 	Map map(file);
-	hf_region_t r;
-	hf_region_fault fault;
 
 	ASSERT_EQ(hf_region_begin(&r, map.at, map.size), 0);
 	file.cut(5 * page);
@@ -250,8 +254,6 @@ TEST_F(Region, TheFirstWriteIsNoted)
 	for (int flags : { MAP_SHARED, MAP_PRIVATE }) {
 		File file(6);
 		Map map(file, PROT_READ | PROT_WRITE, flags);
-		hf_region_t r;
-		hf_region_fault fault;
 
 		ASSERT_EQ(hf_region_begin(&r, map.at, map.size), 0);
 		write_to(map.at + page, 'a');
@@ -277,8 +279,6 @@ TEST_F(Region, WithoutAFileTheZerosStayAndCanBeWritten)
 {
 	File file(3);
 	Map map(file);
-	hf_region_t r;
-	hf_region_fault fault;
 
 	ASSERT_EQ(hf_region_begin(&r, map.at, map.size), 0);
 	file.cut(page);
@@ -295,13 +295,9 @@ TEST_F(Region, WithItsFileItIsMappedAgain)
 {
 	File file(6);
 	Map map(file);
-	hf_region_t r;
-	hf_region_fault fault;
 
 	for (int round = 0; round < 3; round++) {
-		ASSERT_EQ(hf_region_begin_file(&r, map.at + 100, map.size - 100,
-					       PROT_READ | PROT_WRITE, MAP_SHARED, file.fd, 100),
-			  0);
+		ASSERT_EQ(map.begin_file(&r, 100), 0);
 		file.cut(2 * page);
 		std::vector<char> bytes = read(map.at, map.size);
 		EXPECT_TRUE(is_file_to(bytes, 2 * page));
@@ -322,13 +318,11 @@ TEST_F(Region, WithItsFileItIsMappedAgain)
 
 TEST_F(Region, MappedAgainPrivateAndReadOnlyAsItWas)
 {
-	EXPECT_EQ(in_child([] {
+	EXPECT_EQ(in_child([&] {
 			  File file(4);
 			  Map map(file, PROT_READ | PROT_WRITE, MAP_PRIVATE);
-			  hf_region_t r;
 
-			  MUST(hf_region_begin_file(&r, map.at, map.size, PROT_READ | PROT_WRITE,
-						    MAP_PRIVATE, file.fd, 0) == 0);
+			  MUST(map.begin_file(&r) == 0);
 			  file.cut(page);
 			  touch(map.at + page);
 			  MUST(hf_region_end(&r, nullptr) == page);
@@ -339,13 +333,11 @@ TEST_F(Region, MappedAgainPrivateAndReadOnlyAsItWas)
 			  MUST(byte == content(page) && map.at[page] == 'x');
 		  }),
 		  0);
-	EXPECT_EQ(in_child([] {
+	EXPECT_EQ(in_child([&] {
 			  File file(4);
 			  Map map(file, PROT_READ, MAP_SHARED);
-			  hf_region_t r;
 
-			  MUST(hf_region_begin_file(&r, map.at, map.size, PROT_READ, MAP_SHARED,
-						    file.fd, 0) == 0);
+			  MUST(map.begin_file(&r) == 0);
 			  file.cut(page);
 			  touch(map.at + page);
 			  MUST(hf_region_end(&r, nullptr) == page);
@@ -382,8 +374,6 @@ TEST_F(Region, MappedAgainLockedAndAdvisedAsThePagesBeside)
 		File file(6);
 		Map map(file, PROT_READ);
 		size_t start = front ? 0 : 1, lost = front ? 2 : 1;
-		hf_region_t r;
-		hf_region_fault fault;
 
 		ASSERT_EQ(madvise(map.at, map.size, MADV_DONTDUMP), 0);
 		ASSERT_EQ(madvise(map.at, map.size, MADV_DONTFORK), 0);
@@ -410,13 +400,11 @@ TEST_F(Region, MappedAgainLockedAndAdvisedAsThePagesBeside)
 
 TEST_F(Region, MappedAgainWhileTheFileIsShort)
 {
-	EXPECT_EQ(in_child([] {
+	EXPECT_EQ(in_child([&] {
 			  File file(4);
 			  Map map(file);
-			  hf_region_t r;
 
-			  MUST(hf_region_begin_file(&r, map.at, map.size, PROT_READ | PROT_WRITE,
-						    MAP_SHARED, file.fd, 0) == 0);
+			  MUST(map.begin_file(&r) == 0);
 			  file.cut(2 * page);
 			  touch(map.at + 3 * page);
 			  MUST(hf_region_end(&r, nullptr) == 2 * page);
@@ -432,11 +420,8 @@ TEST_F(Region, WithItsFileTheEndIsKnownToTheByte)
 			     4 * page - 1, 4 * page }) {
 		File file(4);
 		Map map(file);
-		hf_region_t r;
 
-		ASSERT_EQ(hf_region_begin_file(&r, map.at, map.size, PROT_READ | PROT_WRITE,
-					       MAP_SHARED, file.fd, 0),
-			  0);
+		ASSERT_EQ(map.begin_file(&r), 0);
 		file.cut(size);
 		EXPECT_TRUE(is_file_to(read(map.at, map.size), size));
 		EXPECT_EQ(hf_region_end(&r, nullptr), size);
@@ -447,8 +432,6 @@ TEST_F(Region, AFileThatCannotBeMappedAgainIsReported)
 {
 	File file(2);
 	Map map(file);
-	hf_region_t r;
-	hf_region_fault fault;
 	int fd = dup(file.fd);
 
 	ASSERT_EQ(hf_region_begin_file(&r, map.at, map.size, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
@@ -468,8 +451,6 @@ TEST_F(Region, BadArguments)
 {
 	File file(2);
 	Map map(file);
-	hf_region_t r;
-	hf_region_fault fault;
 	const int rw = PROT_READ | PROT_WRITE;
 
 	EXPECT_EQ(hf_region_begin(&r, nullptr, 1), -EINVAL);
@@ -550,7 +531,7 @@ TEST_F(Region, OneThatIsOpenIsNotBegunAgain)
 // By a misuse that can't be refused: the handler still returns, and the fault kills.
 TEST_F(Region, ASignalIsPassedOnWhereAListHasBecomeACircle)
 {
-	EXPECT_EQ(in_child([] {
+	EXPECT_EQ(in_child([&] {
 			  File file(2), other(1);
 			  Map map(file), foreign(other);
 			  hf_region_t first, second;
@@ -566,7 +547,7 @@ TEST_F(Region, ASignalIsPassedOnWhereAListHasBecomeACircle)
 
 TEST_F(Region, OneThatEndedServesNoMore)
 {
-	EXPECT_EQ(in_child([] {
+	EXPECT_EQ(in_child([&] {
 			  File file(4);
 			  Map map(file);
 			  hf_region_t first, second;
@@ -679,7 +660,6 @@ TEST_F(Region, AWriteThatAnotherThreadOpenedIsReported)
 	File file(8);
 	Map map(file);
 	hf_region_t own;
-	hf_region_fault fault;
 
 	ASSERT_EQ(hf_region_begin(&own, map.at + 4 * page, 4 * page), 0);
 	file.cut(2 * page);
@@ -701,11 +681,10 @@ TEST_F(Region, AWriteThatAnotherThreadOpenedIsReported)
 TEST_F(Region, ForeignBugsStillKill)
 {
 	/* Each: the mapping has 8 pages, a region from page 2 to 6, and the file 4. */
-	auto with_region = [](int prot, const std::function<void(char *)> &bug) {
+	auto with_region = [&](int prot, const std::function<void(char *)> &bug) {
 		return in_child([&] {
 			File file(8);
 			Map map(file, prot);
-			hf_region_t r;
 
 			MUST(hf_region_begin(&r, map.at + 2 * page, 4 * page) == 0);
 			file.cut(4 * page);
@@ -764,10 +743,9 @@ TEST_F(Region, AWriteIntoTheLostPartOfAReadOnlyMappingKills)
 	Map known(probe);
 	if (madvise(known.at, page, 23) != 0)
 		GTEST_SKIP() << "this kernel has no MADV_POPULATE_WRITE, by which it is known";
-	EXPECT_EQ(in_child([] {
+	EXPECT_EQ(in_child([&] {
 			  File file(4);
 			  Map map(file, PROT_READ);
-			  hf_region_t r;
 
 			  MUST(hf_region_begin(&r, map.at, map.size) == 0);
 			  file.cut(page);
@@ -777,15 +755,13 @@ TEST_F(Region, AWriteIntoTheLostPartOfAReadOnlyMappingKills)
 		  -SIGSEGV);
 }
 
-TEST_F(Region, AWriteIntoTheLostPartOfAReadOnlyMappingThatIsKnownKills)
+TEST_F(Region, AWriteIntoTheLostPartOfAReadOnlyFileKills)
 {
-	EXPECT_EQ(in_child([] {
+	EXPECT_EQ(in_child([&] {
 			  File file(4);
 			  Map map(file, PROT_READ);
-			  hf_region_t r;
 
-			  MUST(hf_region_begin_file(&r, map.at, map.size, PROT_READ, MAP_SHARED,
-						    file.fd, 0) == 0);
+			  MUST(map.begin_file(&r) == 0);
 			  file.cut(page);
 			  touch(map.at + page);
 			  write_to(map.at + page, 'x');
@@ -796,10 +772,9 @@ TEST_F(Region, AWriteIntoTheLostPartOfAReadOnlyMappingThatIsKnownKills)
 #if HF_ARCH_HAS_SITES
 TEST_F(Region, AnInstructionFromALostPageKills)
 {
-	EXPECT_LT(in_child([] {
+	EXPECT_LT(in_child([&] {
 			  File file(2);
 			  Map map(file, PROT_READ | PROT_WRITE | PROT_EXEC);
-			  hf_region_t r;
 			  void (*function)();
 
 			  MUST(hf_region_begin(&r, map.at, map.size) == 0);
@@ -818,7 +793,6 @@ TEST_F(Region, AnOperationThatRecoversByItselfIsExact)
 {
 	File file(4);
 	Map map(file);
-	hf_region_t r;
 	std::vector<char> bytes(map.size);
 
 	ASSERT_EQ(hf_region_begin(&r, map.at, map.size), 0);
@@ -829,7 +803,7 @@ TEST_F(Region, AnOperationThatRecoversByItselfIsExact)
 
 TEST_F(Region, AHandlerOfTheProgramsOwn)
 {
-	EXPECT_EQ(in_child([] {
+	EXPECT_EQ(in_child([&] {
 			  struct sigaction action;
 
 			  memset(&action, 0, sizeof(action));
@@ -843,8 +817,6 @@ TEST_F(Region, AHandlerOfTheProgramsOwn)
 			  MUST(sigaction(SIGSEGV, &action, nullptr) == 0);
 			  File file(4);
 			  Map map(file);
-			  hf_region_t r;
-			  hf_region_fault fault;
 
 			  MUST(hf_region_begin(&r, map.at, map.size) == 0);
 			  file.cut(page);
@@ -871,7 +843,6 @@ TEST_F(Region, AChildKeepsItsThreadsRegions)
 		step = 1;
 		while (step != 2)
 			std::this_thread::yield();
-		memset(static_cast<void *>(&r), 0, 0);
 		EXPECT_EQ(hf_region_end(&r, nullptr), map.size);
 	});
 	while (step != 1)
@@ -917,7 +888,6 @@ TEST_F(Region, CallReturnsWhereAllIsThere)
 	File file(4);
 	Map map(file);
 	Work work = {};
-	hf_region_fault fault;
 
 	work.map = &map;
 	EXPECT_EQ(hf_region_call(
@@ -949,7 +919,6 @@ TEST_F(Region, CallIsLeftAndTheMappingStays)
 		File file(5);
 		Map map(file);
 		Work work = {};
-		hf_region_fault fault;
 		sigset_t before, after;
 
 		work.map = &map;
@@ -971,7 +940,7 @@ TEST_F(Region, CallIsLeftAndTheMappingStays)
 /* What the handler has entered it has left when it jumps: else the next save of what others set waits for ever. */
 TEST_F(Region, TheHandlerCanBeInstalledAgainAfterAJump)
 {
-	EXPECT_EQ(in_child([] {
+	EXPECT_EQ(in_child([&] {
 			  File file(5);
 			  Map map(file);
 			  Work work = {};
@@ -991,7 +960,7 @@ TEST_F(Region, TheHandlerCanBeInstalledAgainAfterAJump)
 
 TEST_F(Region, CallClosesWhatItsFunctionLeavesOpen)
 {
-	EXPECT_EQ(in_child([] {
+	EXPECT_EQ(in_child([&] {
 			  File file(5);
 			  Map map(file), other(file);
 			  hf_region_t outer;
@@ -1014,8 +983,6 @@ TEST_F(Region, CallClosesWhatItsFunctionLeavesOpen)
 			  MUST(hf_region_call(map.at, map.size, function, &work, nullptr) ==
 			       -EFAULT);
 			  for (hf_region_t &r : work.left_open) {
-				  hf_region_fault fault;
-
 				  MUST(hf_region_end(&r, &fault) == 0 && fault.error == -EINVAL);
 			  }
 			  memset(static_cast<void *>(work.left_open), 0xff, sizeof(work.left_open));
@@ -1031,7 +998,6 @@ TEST_F(Region, CallReportsAPageThatAnotherRegionReplaced)
 	File file(4);
 	Map map(file);
 	Work work = {};
-	hf_region_fault fault;
 
 	work.map = &map;
 	work.file = &file;
@@ -1083,8 +1049,7 @@ TEST_F(Region, RegionsComeAndGoWhileOthersFault)
 				const Map &map = *maps[static_cast<size_t>(n)];
 				hf_region_t whole, part;
 
-				if (hf_region_begin_file(&whole, map.at, map.size, PROT_READ,
-							 MAP_SHARED, file.fd, 0) ||
+				if (map.begin_file(&whole) ||
 				    hf_region_begin(&part, map.at + page, page))
 					abort();
 				if (n == t && i % 3 == 0)
@@ -1155,8 +1120,6 @@ TEST_F(Region, HugePagesOfTheirOwnFileSystem)
 		close(fd);
 		GTEST_SKIP() << "no huge pages: " << strerror(error);
 	}
-	hf_region_t r;
-	hf_region_fault fault;
 
 	memset(at, 'x', 2 * huge);
 	for (int round = 0; round < 2; round++) {
@@ -1184,7 +1147,6 @@ TEST_F(Region, TransparentHugePages)
 	char *room = static_cast<char *>(
 		mmap(nullptr, 3 * huge, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
 	char *at = room + (huge - reinterpret_cast<uintptr_t>(room) % huge);
-	hf_region_t r;
 
 	ASSERT_NE(mmap(at, 2 * huge, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file.fd, 0),
 		  MAP_FAILED);
@@ -1211,9 +1173,7 @@ TEST_F(Region, ALossThatWasHealedIsNotPassedOn)
 	Map map(file);
 	hf_region_t healer, other, early, late;
 
-	ASSERT_EQ(hf_region_begin_file(&healer, map.at, map.size, PROT_READ | PROT_WRITE,
-				       MAP_SHARED, file.fd, 0),
-		  0);
+	ASSERT_EQ(map.begin_file(&healer), 0);
 	ASSERT_EQ(hf_region_begin_process(&other, map.at, map.size), 0);
 	file.cut(4 * page);
 	touch(map.at + 6 * page);
@@ -1299,8 +1259,7 @@ TEST_F(Region, ManyThreadsForgetALossThatWasHealed)
 				int when = phase;
 				hf_region_t r;
 
-				if (hf_region_begin_file(&r, map.at, map.size, PROT_READ,
-							 MAP_SHARED, file.fd, 0))
+				if (map.begin_file(&r))
 					abort();
 				for (size_t at = 0; at < map.size; at += 512)
 					touch(map.at + at);
@@ -1335,12 +1294,8 @@ TEST_F(Region, NothingIsMappedOverWhatAnotherHasMappedThere)
 	     kind++) { // writable, a guard page, a hole, writable after a write
 		File file(8);
 		Map map(file);
-		hf_region_t r;
-		hf_region_fault fault;
 
-		ASSERT_EQ(hf_region_begin_file(&r, map.at, map.size, PROT_READ | PROT_WRITE,
-					       MAP_SHARED, file.fd, 0),
-			  0);
+		ASSERT_EQ(map.begin_file(&r), 0);
 		file.cut(4 * page);
 		touch(map.at + 5 * page);
 		if (kind == 3)
@@ -1449,7 +1404,6 @@ TEST_F(Region, Guard)
 		ASSERT_EQ(guard.error(), 0);
 		file.cut(page);
 		touch(map.at + page);
-		hf_region_fault fault;
 		EXPECT_EQ(guard.end(&fault), page);
 		EXPECT_EQ(guard.end(&fault), 0u);
 		EXPECT_EQ(fault.error, -EINVAL);
@@ -1460,7 +1414,7 @@ TEST_F(Region, Guard)
 		EXPECT_EQ(guard.error(), -EINVAL);
 		EXPECT_EQ(guard.end(), 0u);
 	}
-	EXPECT_EQ(in_child([] {
+	EXPECT_EQ(in_child([&] {
 			  File short_file(2);
 			  Map mapped(short_file);
 

@@ -11,6 +11,10 @@ import shutil
 import subprocess
 import sys
 
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
+
+from checks import Checks  # noqa: E402
+
 OVERRUNS = [["clear over a variable"], ["clear over a global"], ["store to a freed block"]]
 SANITIZERS = {
     "address": ("AddressSanitizer", OVERRUNS, ("gcc", "clang")),
@@ -42,15 +46,7 @@ def main():
     shutil.rmtree(args.work_dir, ignore_errors=True)
     os.makedirs(args.work_dir)
     program = os.path.join(args.work_dir, "program")
-    failed = cases = 0
-
-    def judge(ok, what, output):
-        nonlocal failed, cases
-        print("%sok %s" % ("" if ok else "not ", what), flush=True)
-        if not ok:
-            print("# " + output.replace("\n", "\n# "))
-        cases += 1
-        failed += not ok
+    checks = Checks()
 
     def build(compiler, *flags):
         return call(compiler, "-g", "-O1", *flags, "-I" + os.path.join(args.source_dir, "include"),
@@ -60,29 +56,28 @@ def main():
         for compiler in compilers:
             name = "%s, %s" % (compiler, title)
             if not shutil.which(compiler):
-                print("SKIPPED %s: no such compiler" % name)
+                checks.skip(name, "no such compiler")
                 continue
             code, output = build(compiler, "-fsanitize=" + sanitizer)
             if code:
-                judge(False, name + ": builds", output)
+                checks.check(name + ": builds", False, output)
                 continue
             code, output = call(program, "nothing")
-            judge(code == 0, name + ": nothing", output)
+            checks.check(name + ": nothing", code == 0, output)
             verbs = [line.split() for line in call(program, "list")[1].splitlines()]
-            judge({verb for verb, _, _ in verbs} == declared(args.source_dir),
-                  name + ": the table has the verbs of the header", "")
+            checks.check(name + ": the table has the verbs of the header",
+                         {verb for verb, _, _ in verbs} == declared(args.source_dir))
             if sanitizer == "address":
                 reports = reports + [["reads", verb] for verb, reads, _ in verbs if reads == "1"]
                 reports = reports + [["writes", verb] for verb, _, writes in verbs if writes == "1"]
             else:
                 for verb, _, _ in verbs:
                     code, output = call(program, "uses", verb)
-                    judge(code == 0, name + ": uses " + verb, output)
+                    checks.check(name + ": uses " + verb, code == 0, output)
             for report in reports:
                 code, output = call(program, *report)
-                judge(code != 0 and "ERROR: " + title in output or
-                      code != 0 and "WARNING: " + title in output, name + ": " + " ".join(report),
-                      output)
+                found = code != 0 and ("ERROR: " + title in output or "WARNING: " + title in output)
+                checks.check(name + ": " + " ".join(report), found, output)
 
     # Without the option Valgrind loses registers at an access that faults.
     if shutil.which("valgrind"):
@@ -90,11 +85,10 @@ def main():
         for tool in ("memcheck", "helgrind"):
             option = "--vex-iropt-register-updates=allregs-at-each-insn"
             code, output = call("valgrind", "-q", "--tool=" + tool, option, program, "nothing")
-            judge(code == 0, "valgrind " + tool, output)
+            checks.check("valgrind " + tool, code == 0, output)
     else:
-        print("SKIPPED valgrind: not here")
-    print("%d cases, %d wrong" % (cases, failed))
-    return 1 if failed or not cases else 0
+        checks.skip("valgrind", "not here")
+    return checks.end()
 
 
 if __name__ == "__main__":

@@ -3,12 +3,12 @@
 
 use std::env;
 use std::fs::{self, File, OpenOptions};
-use std::io;
+use std::io::{self, Write};
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::path::PathBuf;
 use std::process::Command;
 use std::ptr;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 
 use holdfast::nofault::{self, Fault};
@@ -286,6 +286,42 @@ fn a_panic_ends_the_region() {
     }));
     assert!(panicked.is_err());
     assert_eq!(lost(&file), Some(page()));
+}
+
+/// Threads that begin one region after the other: when the file is whole again they report no loss.
+#[test]
+fn many_threads_forget_a_loss_that_was_healed() {
+    let (content, stop) = (vec![7; 64 * page()], AtomicBool::new(false));
+    let (rounds, losses) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let temporary = Temporary::new(&content);
+    let file = MappedFile::open(&temporary.0).unwrap();
+    let wait = |counter: &AtomicUsize, more: usize| {
+        let from = counter.load(Ordering::Relaxed);
+        while counter.load(Ordering::Relaxed) < from + more {
+            thread::yield_now();
+        }
+    };
+    thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                while !stop.load(Ordering::Relaxed) {
+                    losses.fetch_add(usize::from(lost(&file).is_some()), Ordering::Relaxed);
+                    rounds.fetch_add(1, Ordering::Relaxed);
+                }
+            });
+        }
+        temporary.truncate(16 * page());
+        wait(&losses, 20);
+        OpenOptions::new().write(true).open(&temporary.0).unwrap().write_all(&content).unwrap();
+        // Regions that were open at the loss may still report it, and then no more.
+        let healed = (0..100).any(|_| {
+            let before = losses.load(Ordering::Relaxed);
+            wait(&rounds, 500);
+            losses.load(Ordering::Relaxed) == before
+        });
+        stop.store(true, Ordering::Relaxed);
+        assert!(healed);
+    });
 }
 
 #[test]
