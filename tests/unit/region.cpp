@@ -212,6 +212,20 @@ TEST_F(Region, AnyBaseAndLength)
 	}
 }
 
+TEST_F(Region, AllOfAPageThatItHasAPartOf)
+{
+	for (size_t at : { page, 2 * page + 200 }) { // before its first byte; behind its last one
+		File file(4);
+		Map map(file);
+
+		ASSERT_EQ(hf_region_begin(&r, map.at + page + 100, page), 0);
+		file.cut(0);
+		touch(map.at + at);
+		touch(map.at + page + 100);
+		EXPECT_EQ(hf_region_end(&r, nullptr), 0u);
+	}
+}
+
 TEST_F(Region, OneFaultForAllThatIsLost)
 {
 	File file(64);

@@ -157,6 +157,11 @@ TEST(Safe, WithASignalBlocked)
 				  MUST(hf_nofault_install() == 0);
 				  block(signal);
 				  sweep(to, from);
+				  // A page that its file does not have: SIGBUS.
+				  int fd = memfd_create("safe", MFD_CLOEXEC);
+				  void *empty = mmap(nullptr, page, PROT_READ, MAP_SHARED, fd, 0);
+				  MUST(empty != MAP_FAILED);
+				  MUST(hf_copy_safe(to.start, empty, 8) == 8);
 			  }),
 			  0)
 			<< signal;
