@@ -38,9 +38,21 @@ enum { CANNOT = 77, SECONDS = 60 }; /* exit status: this case can't run here; mo
 
 static const uintptr_t nowhere = 0x123456;
 
+/* What differs with us, and docs/design/0009-nofault.md says so. */
+enum difference { EQUAL, NO_ADDRESS };
+
+struct effect {
+	const char *name;
+	void (*run)(void);
+	enum difference difference;
+	size_t number;              /* of misaligned(): bytes; of handler(): its flags */
+	const char *implementation; /* of misaligned() */
+};
+
 /* ---- in the child ------------------------------------------------------------------------- */
 
 static bool with;
+static const struct effect *current;
 
 static void say(const char *text)
 {
@@ -445,12 +457,12 @@ static void reset_and_removed(void)
 
 /* ---- handlers ----------------------------------------------------------------------------- */
 
-static void with_handler(int flags)
+static void handler(void)
 {
 	sigset_t mask;
 
 	set_alternate_stack();
-	set(SIGSEGV, report, SA_SIGINFO | flags);
+	set(SIGSEGV, report, SA_SIGINFO | (int)current->number);
 	(void)sigemptyset(&mask);
 	(void)sigaddset(&mask, SIGUSR2);
 	(void)sigprocmask(SIG_BLOCK, &mask, NULL);
@@ -465,21 +477,6 @@ static void with_handler(int flags)
 			    !sigismember(&mask, SIGUSR2)
 		    ? "the mask is wrong\n"
 		    : "the mask is back\n");
-}
-
-static void handler(void)
-{
-	with_handler(0);
-}
-
-static void handler_on_alternate(void)
-{
-	with_handler(SA_ONSTACK);
-}
-
-static void handler_not_deferred(void)
-{
-	with_handler(SA_NODEFER);
 }
 
 static void plain_handler(void)
@@ -626,9 +623,11 @@ static void return_with_bad_frame(void)
 }
 
 /* A copy of memory that is there, with alignment checks on (EFLAGS.AC): no reason to report it bad. */
-static void misaligned(const char *name, size_t len)
+static void misaligned(void)
 {
 #if defined(__x86_64__)
+	const char *name = current->implementation;
+	const size_t len = current->number;
 	static char from[256] __attribute__((aligned(64))), to[256] __attribute__((aligned(64)));
 	size_t left;
 
@@ -641,35 +640,8 @@ static void misaligned(const char *name, size_t len)
 	__asm__ volatile("pushfq\n\tandq	$~0x40000, (%%rsp)\n\tpopfq" ::: "memory", "cc");
 	say(left ? "some is left\n" : "all is done\n");
 #else
-	(void)name;
-	(void)len;
 	_exit(CANNOT);
 #endif
-}
-
-static void misaligned_default(void)
-{
-	misaligned("default", 12);
-}
-
-static void misaligned_generic(void)
-{
-	misaligned("generic", 100);
-}
-
-static void misaligned_original(void)
-{
-	misaligned("original", 100);
-}
-
-static void misaligned_sse2(void)
-{
-	misaligned("vector_sse2", 100);
-}
-
-static void misaligned_avx512(void)
-{
-	misaligned("vector_avx512", 100);
 }
 
 #ifdef __aarch64__
@@ -732,66 +704,60 @@ static void tag_during_copy(void)
 
 /* ---- the table ---------------------------------------------------------------------------- */
 
-/* What differs with us, and docs/design/0009-nofault.md says so. */
-enum difference { EQUAL, NO_ADDRESS };
-
-static const struct effect {
-	const char *name;
-	void (*run)(void);
-	enum difference difference;
-} effects[] = {
-	{ "unmapped", unmapped, EQUAL },
-	{ "null pointer", null_pointer, EQUAL },
-	{ "read-only", read_only, EQUAL },
-	{ "no access", no_access, EQUAL },
-	{ "jump to nowhere", jump_to_nowhere, EQUAL },
-	{ "past the end of a file", past_the_end, EQUAL },
-	{ "stack overflow, an alternate stack", overflow_on_alternate, EQUAL },
-	{ "stack overflow, an alternate stack and a handler", overflow_with_handler, EQUAL },
-	{ "stack overflow, no alternate stack", overflow_without_alternate, NO_ADDRESS },
-	{ "a fault with SIGSEGV blocked", while_blocked, EQUAL },
-	{ "a fault in a handler", in_a_handler, EQUAL },
-	{ "a fault in another thread", in_a_thread, EQUAL },
-	{ "a fault after a recovered one", behind_a_recovered_one, EQUAL },
-	{ "kill", killed, EQUAL },
-	{ "raise", raised, EQUAL },
-	{ "sigqueue", queued_value, EQUAL },
-	{ "queued to itself as a fault", queued_as_fault, EQUAL },
-	{ "queued to itself as misaligned", queued_as_misaligned, EQUAL },
-	{ "queued to itself as a memory error", queued_as_memory_error, EQUAL },
-	{ "queued to itself as a tag fault", queued_as_asynchronous_tag, EQUAL },
-	{ "queued to itself, a handler", queued_with_handler, EQUAL },
-	{ "ignored, kill", ignored_and_killed, EQUAL },
-	{ "ignored, queued as a fault", ignored_and_queued, EQUAL },
-	{ "ignored, a fault", ignored_and_faults, EQUAL },
-	{ "ignored with SA_SIGINFO, kill", ignored_with_flags_and_killed, EQUAL },
-	{ "ignored with SA_SIGINFO, a fault", ignored_with_flags_and_faults, EQUAL },
-	{ "default with SA_SIGINFO, a fault", default_with_flags_and_faults, EQUAL },
-	{ "default with SA_SIGINFO, kill", default_with_flags_and_killed, EQUAL },
-	{ "SA_RESETHAND used up before", reset_before, EQUAL },
-	{ "SA_RESETHAND used up behind", reset_behind, EQUAL },
-	{ "SA_RESETHAND used up, kill", reset_and_killed, EQUAL },
-	{ "SA_RESETHAND used up, removed", reset_and_removed, EQUAL },
-	{ "a handler", handler, EQUAL },
-	{ "a handler on the alternate stack", handler_on_alternate, EQUAL },
-	{ "a handler that is not deferred", handler_not_deferred, EQUAL },
-	{ "a plain handler", plain_handler, EQUAL },
-	{ "a handler that changes errno", handler_changes_errno, EQUAL },
-	{ "a handler that changes the context", handler_changes_context, EQUAL },
-	{ "an address that is not canonical", not_canonical, EQUAL },
-	{ "the same by a stack register", not_canonical_by_stack_register, EQUAL },
-	{ "int $4", overflow_interrupt, EQUAL },
-	{ "int $0x21", forbidden_interrupt, EQUAL },
-	{ "rt_sigreturn without a frame", return_without_frame, EQUAL },
-	{ "rt_sigreturn with a bad frame", return_with_bad_frame, EQUAL },
-	{ "misaligned, default", misaligned_default, EQUAL },
-	{ "misaligned, generic", misaligned_generic, EQUAL },
-	{ "misaligned, original", misaligned_original, EQUAL },
-	{ "misaligned, vector_sse2", misaligned_sse2, EQUAL },
-	{ "misaligned, vector_avx512", misaligned_avx512, EQUAL },
-	{ "a wrong memory tag, at once", tag_at_once, EQUAL },
-	{ "a wrong memory tag, asynchronous", tag_asynchronous, EQUAL },
-	{ "a wrong memory tag, during a copy", tag_during_copy, EQUAL },
+static const struct effect effects[] = {
+	{ "unmapped", unmapped, EQUAL, 0, NULL },
+	{ "null pointer", null_pointer, EQUAL, 0, NULL },
+	{ "read-only", read_only, EQUAL, 0, NULL },
+	{ "no access", no_access, EQUAL, 0, NULL },
+	{ "jump to nowhere", jump_to_nowhere, EQUAL, 0, NULL },
+	{ "past the end of a file", past_the_end, EQUAL, 0, NULL },
+	{ "stack overflow, an alternate stack", overflow_on_alternate, EQUAL, 0, NULL },
+	{ "stack overflow, an alternate stack and a handler", overflow_with_handler, EQUAL, 0,
+	  NULL },
+	{ "stack overflow, no alternate stack", overflow_without_alternate, NO_ADDRESS, 0, NULL },
+	{ "a fault with SIGSEGV blocked", while_blocked, EQUAL, 0, NULL },
+	{ "a fault in a handler", in_a_handler, EQUAL, 0, NULL },
+	{ "a fault in another thread", in_a_thread, EQUAL, 0, NULL },
+	{ "a fault after a recovered one", behind_a_recovered_one, EQUAL, 0, NULL },
+	{ "kill", killed, EQUAL, 0, NULL },
+	{ "raise", raised, EQUAL, 0, NULL },
+	{ "sigqueue", queued_value, EQUAL, 0, NULL },
+	{ "queued to itself as a fault", queued_as_fault, EQUAL, 0, NULL },
+	{ "queued to itself as misaligned", queued_as_misaligned, EQUAL, 0, NULL },
+	{ "queued to itself as a memory error", queued_as_memory_error, EQUAL, 0, NULL },
+	{ "queued to itself as a tag fault", queued_as_asynchronous_tag, EQUAL, 0, NULL },
+	{ "queued to itself, a handler", queued_with_handler, EQUAL, 0, NULL },
+	{ "ignored, kill", ignored_and_killed, EQUAL, 0, NULL },
+	{ "ignored, queued as a fault", ignored_and_queued, EQUAL, 0, NULL },
+	{ "ignored, a fault", ignored_and_faults, EQUAL, 0, NULL },
+	{ "ignored with SA_SIGINFO, kill", ignored_with_flags_and_killed, EQUAL, 0, NULL },
+	{ "ignored with SA_SIGINFO, a fault", ignored_with_flags_and_faults, EQUAL, 0, NULL },
+	{ "default with SA_SIGINFO, a fault", default_with_flags_and_faults, EQUAL, 0, NULL },
+	{ "default with SA_SIGINFO, kill", default_with_flags_and_killed, EQUAL, 0, NULL },
+	{ "SA_RESETHAND used up before", reset_before, EQUAL, 0, NULL },
+	{ "SA_RESETHAND used up behind", reset_behind, EQUAL, 0, NULL },
+	{ "SA_RESETHAND used up, kill", reset_and_killed, EQUAL, 0, NULL },
+	{ "SA_RESETHAND used up, removed", reset_and_removed, EQUAL, 0, NULL },
+	{ "a handler", handler, EQUAL, 0, NULL },
+	{ "a handler on the alternate stack", handler, EQUAL, SA_ONSTACK, NULL },
+	{ "a handler that is not deferred", handler, EQUAL, SA_NODEFER, NULL },
+	{ "a plain handler", plain_handler, EQUAL, 0, NULL },
+	{ "a handler that changes errno", handler_changes_errno, EQUAL, 0, NULL },
+	{ "a handler that changes the context", handler_changes_context, EQUAL, 0, NULL },
+	{ "an address that is not canonical", not_canonical, EQUAL, 0, NULL },
+	{ "the same by a stack register", not_canonical_by_stack_register, EQUAL, 0, NULL },
+	{ "int $4", overflow_interrupt, EQUAL, 0, NULL },
+	{ "int $0x21", forbidden_interrupt, EQUAL, 0, NULL },
+	{ "rt_sigreturn without a frame", return_without_frame, EQUAL, 0, NULL },
+	{ "rt_sigreturn with a bad frame", return_with_bad_frame, EQUAL, 0, NULL },
+	{ "misaligned, default", misaligned, EQUAL, 12, "default" },
+	{ "misaligned, generic", misaligned, EQUAL, 100, "generic" },
+	{ "misaligned, original", misaligned, EQUAL, 100, "original" },
+	{ "misaligned, vector_sse2", misaligned, EQUAL, 100, "vector_sse2" },
+	{ "misaligned, vector_avx512", misaligned, EQUAL, 100, "vector_avx512" },
+	{ "a wrong memory tag, at once", tag_at_once, EQUAL, 0, NULL },
+	{ "a wrong memory tag, asynchronous", tag_asynchronous, EQUAL, 0, NULL },
+	{ "a wrong memory tag, during a copy", tag_during_copy, EQUAL, 0, NULL },
 };
 
 enum { EFFECTS = sizeof(effects) / sizeof(effects[0]) };
@@ -812,6 +778,7 @@ static void child(const struct effect *effect, bool armed, int output)
 	struct rlimit cores = { has_cores ? 4096 : 0, has_cores ? 4096 : 0 };
 
 	with = armed;
+	current = effect;
 	(void)alarm(SECONDS);
 	(void)signal(SIGSEGV, SIG_DFL); /* not a sanitizer's */
 	(void)signal(SIGBUS, SIG_DFL);

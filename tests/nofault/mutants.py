@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Break clear, copy and the others in the ways that they were or may be broken, and see the sweeps find each.
+With --unit the same for regions, signals and safe reads, which the unit tests must find.
 
-    mutants.py --source-dir DIR --work-dir DIR --library FILE --cc COMPILER
+    mutants.py --source-dir DIR --work-dir DIR --library FILE --cc COMPILER [--cxx COMPILER --unit OBJECT...]
 
 Each mutant is a sweep linked with one changed file of src/ in place of the library's, and it names the
 implementations that the flaw sits in: only these are swept, each alone, whatever the default is on this
@@ -27,6 +28,10 @@ GENERIC = "nofault/generic.c"
 MEMORY = "nofault/memory.c"
 MEMORY_H = "nofault/memory.h"
 MEMORY_VECTOR = "nofault/memory_vector.h"
+REGION = "region/region.c"
+REGION_LIST = "region/region_list.h"
+SAFE = "nofault/safe.c"
+SIGNALS = "nofault/signals.c"
 # Of the lab: compiled into all of them.
 REP_GOOD = "../lab/variants/clear/rep_good.h"
 WORDS = "../lab/variants/nofault/words.h"
@@ -118,6 +123,89 @@ MUTANTS = [
      "return len - here + hf_detail_copy_bytes(dst, src, here);", "return len;"),
 ]
 
+# Of the unit tests: (what is wrong, suite that finds it, file that is changed, file that is compiled, text,
+# other text). docs/design/0042-tests-in-proportion.md lists more.
+UNIT = [
+    ("a lower loss replaces what was written above", "Region", REGION, REGION,
+     "		lost.to = down((uintptr_t)before, all.page);\n	if (hf_atomic32",
+     "		(void)before;\n	if (hf_atomic32"),
+    ("a loss is not noted in other regions", "Region", REGION_LIST, REGION,
+     "	hf_detail_regions_each(all, hf_detail_region_note_visit, &lost);",
+     ""),
+    ("a newcomer inherits nothing", "Region", REGION_LIST, REGION,
+     "	if (zeros.from < zeros.to)\n		(void)hf_detail_region_note_pages(all, newcomer, &zeros);",
+     "	(void)newcomer;\n	(void)zeros;"),
+    ("a newcomer passes on what it inherited", "Region", REGION_LIST, REGION,
+     "		(void)hf_detail_region_note_pages(all, newcomer, &zeros);",
+     "		hf_detail_region_note_visit(all, newcomer, &zeros);"),
+    ("healing of a part takes all out", "Region", REGION_LIST, REGION,
+     "	else if (healed->from <= zeros.from)\n		span.from = (uint32_t)((healed->to - frame.start) >> frame.shift);",
+     "	else if (healed->from <= zeros.from)\n		span.from = span.to = 0;"),
+    ("healing of the end takes all out", "Region", REGION_LIST, REGION,
+     "	else if (zeros.to <= healed->to)\n		span.to = (uint32_t)((healed->from - frame.start + ((uint64_t)1 << frame.shift) -\n				      1) >>\n				     frame.shift);",
+     "	else if (zeros.to <= healed->to)\n		span.from = span.to = 0;"),
+    ("a region's pages begin at its first byte", "Region", REGION, REGION,
+     "return address >= down(r->base, all.page) && address < up(r->base + r->len, all.page);",
+     "return address >= r->base && address < up(r->base + r->len, all.page);"),
+    ("a region's pages end at its last byte", "Region", REGION, REGION,
+     "return address >= down(r->base, all.page) && address < up(r->base + r->len, all.page);",
+     "return address >= down(r->base, all.page) && address < r->base + r->len;"),
+    ("a write is noted in its own region only", "Region", REGION, REGION,
+     "	hf_detail_regions_each(&all, written_visit, &opened);",
+     "	written_visit(&all, r, &opened);"),
+    ("a write into a read-only mapping opens it", "Region", REGION, REGION,
+     "	    hf_atomic32_load_relaxed(&r->access) != HF_DETAIL_REGION_WRITABLE)\n		return false;\n#if",
+     "	    0)\n		return false;\n#if"),
+    ("a function that is left keeps its regions", "Region", REGION, REGION,
+     "	hf_atomic64_store_seq_cst(&self.top, me); /* G3 */\n	hf_grace_leave(&all.grace, parity);",
+     "	hf_grace_leave(&all.grace, parity);"),
+    ("a region of the process is begun again", "Region", REGION, REGION,
+     "		found = is_in(&all.process, r);\n		hf_mutex_unlock(&all.lock);\n	}\n	return found;\n}\n\nstatic int prepare",
+     "		hf_mutex_unlock(&all.lock);\n	}\n	return found;\n}\n\nstatic int prepare"),
+    ("mapped again at the wrong offset", "Region", REGION, REGION,
+     "	uint64_t offset = r->offset + from - r->base;",
+     "	uint64_t offset = r->offset;"),
+    ("mapped again writable", "Region", REGION, REGION,
+     "if (map((void *)from, healed.to - from, r->prot, flags",
+     "if (map((void *)from, healed.to - from, PROT_READ | PROT_WRITE, flags"),
+    ("mapped again shared", "Region", REGION, REGION,
+     "if (map((void *)from, healed.to - from, r->prot, flags |",
+     "if (map((void *)from, healed.to - from, r->prot, MAP_SHARED |"),
+    ("the pages are not locked and advised again", "Region", REGION, REGION,
+     "		set_flags(from, healed.to, had);",
+     "		(void)had;"),
+    ("the end in the file's last page is not known", "Region", REGION, REGION,
+     "		if (has < found.bad)\n			found.bad = has;",
+     "		(void)has;"),
+    ("a child has its parent's threads' regions", "Region", REGION, REGION,
+     "		hf_atomic64_store_relaxed(&all.shard[i].top, 0);\n",
+     ""),
+    ("removing one in the middle cuts the list", "Region", REGION_LIST, REGION,
+     "	hf_atomic64_store_seq_cst(above ? &above->below : &thread->top, below); /* G3 */",
+     "	hf_atomic64_store_seq_cst(&thread->top, below); /* G3 */"),
+    ("a blocked SIGBUS is not seen", "Safe", SAFE, SAFE,
+     " && !sigismember(&mask, SIGBUS)",
+     ""),
+    ("a blocked SIGSEGV is not seen", "Safe", SAFE, SAFE,
+     "!sigismember(&mask, SIGSEGV) && ",
+     ""),
+    ("pages of the destination are not pieces", "Safe", SAFE, SAFE,
+     "	if (len > to)\n		len = to;\n",
+     "	(void)to;\n"),
+    ("the pipe stays open", "Safe", SAFE, SAFE,
+     "	(void)syscall(SYS_close, ends[1]);\n",
+     ""),
+    ("install() takes a handler of others for nothing", "NoFaultSignals", SIGNALS, SIGNALS,
+     "(installed && !is_default(&before) && !is_ignored(&before))",
+     "0"),
+    ("owned() looks at SIGSEGV only", "NoFaultSignals", SIGNALS, SIGNALS,
+     "bool hf_nofault_owned(void)\n{\n	struct sigaction action;\n\n	for (unsigned int i = 0; i < SIGNALS; i++)",
+     "bool hf_nofault_owned(void)\n{\n	struct sigaction action;\n\n	for (unsigned int i = 0; i < 1; i++)"),
+    ("a sent signal is a fault", "NoFaultSignals", SIGNALS, SIGNALS,
+     "	if (info->si_code <= 0)\n		return false;\n	if (signal == SIGBUS)",
+     "	if (signal == SIGBUS)"),
+]
+
 
 def build(args, number, family, changed, compiled, change):
     """The sweep of that family, with one flaw."""
@@ -150,11 +238,30 @@ def sweep(program, family, name, expected):
                               else r"^# %s, .*: %s.*" % (re.escape(name), expected))
 
 
+def unit(args, number, suite, changed, compiled, change):
+    """The unit tests, with one flaw."""
+    tree = mutation.copy(args.source_dir, os.path.join(args.work_dir, "unit%d" % number), "src")
+    mutation.edit(os.path.join(tree, "src", changed), change)
+    program, source = os.path.join(tree, "unit_tests"), os.path.join(tree, "flawed.o")
+    for command in ([args.cc, "-std=gnu11", "-O1", "-DHF_STATIC_LIBRARY", "-I",
+                     os.path.join(args.source_dir, "include"), "-c", os.path.join(tree, "src", compiled), "-o", source],
+                    [args.cxx, *args.unit, source, args.library, "-lgtest_main", "-lgtest", "-lpthread",
+                     "-o", program]):
+        built = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+        if built.returncode:
+            raise mutation.Stale("can't be built:\n" + built.stdout)
+    ran = subprocess.run([program, "--gtest_brief=1", "--gtest_filter=%s.*" % suite], stdout=subprocess.PIPE,
+                         stderr=subprocess.STDOUT, text=True, errors="replace", timeout=300, check=False)
+    return mutation.must_fail(ran.returncode, ran.stdout, r"^\[  FAILED  \] %s\.\w+|^status -\d+" % suite)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     for name in ("--source-dir", "--work-dir", "--library", "--cc"):
         parser.add_argument(name, required=True)
+    parser.add_argument("--cxx")
+    parser.add_argument("--unit", nargs="*", default=[], help="objects of the unit tests")
     args = parser.parse_args()
     programs = {}
 
@@ -163,9 +270,16 @@ def main():
             programs[number] = build(args, number, family, changed, compiled, mutation.swap(before, after))
         return sweep(programs[number], family, name, expected)
 
-    return mutation.run_all(
+    def one_of_unit(number, suite, changed, compiled, before, after):
+        return unit(args, number, suite, changed, compiled, mutation.swap(before, after))
+
+    status = mutation.run_all(
         [("%s, %s %s" % (what, family, name), number, family, name, *rest)
          for number, (what, family, names, *rest) in enumerate(MUTANTS) for name in names], one)
+    if args.unit:
+        status |= mutation.run_all([("%s, unit %s" % (what, rest[0]), number, *rest)
+                                    for number, (what, *rest) in enumerate(UNIT)], one_of_unit)
+    return status
 
 
 if __name__ == "__main__":
