@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <dlfcn.h>
+#include <functional>
 #include <malloc.h>
 #include <new>
 #include <sched.h>
@@ -108,12 +109,11 @@ bool two_objects(const char *linked, const char *own)
 	return true;
 }
 
-// Threads fault all the time, while another thread loads, uses and closes.
-bool loaded_while_others_fault(const char *path)
+// Calls body(i) so many times while three threads fault all the time. False: something failed.
+bool while_others_fault(int times, const std::function<bool(int)> &body)
 {
 	std::atomic<bool> stop{ false }, failed{ false };
 	std::vector<std::thread> threads;
-	size_t before = 0, after = 0;
 
 	for (int t = 0; t < 3; t++) {
 		threads.emplace_back([&] {
@@ -121,22 +121,32 @@ bool loaded_while_others_fault(const char *path)
 				failed = !program_works();
 		});
 	}
-	for (int i = 0; i < 400 && !failed; i++) {
-		Plugin plugin(path);
-
-		if (!plugin.works())
+	for (int i = 0; i < times && !failed; i++) {
+		if (!body(i))
 			failed = true;
-		if (i == 50)
-			before = mallinfo2().uordblks;
-		after = mallinfo2().uordblks;
 	}
 	stop = true;
 	for (std::thread &thread : threads)
 		thread.join();
 	MUST(!failed);
+	return true;
+}
+
+bool loaded_while_others_fault(const char *path)
+{
+	size_t before = 0, after = 0;
+	bool good = while_others_fault(400, [&](int i) {
+		Plugin plugin(path);
+
+		if (i == 50)
+			before = mallinfo2().uordblks;
+		after = mallinfo2().uordblks;
+		return plugin.works();
+	});
+
 	printf("# %zu bytes in use after 50 loads, %zu after 400\n", before, after);
 	MUST(after < before + 65536);
-	return true;
+	return good;
 }
 
 #ifdef HF_ARCH_FAULTING_LOAD
@@ -164,29 +174,14 @@ bool unloaded_while_handling(const char *path)
 }
 #endif
 
-// The same at any moment: threads fault all the time, and come to whichever handler there is.
-bool unloaded_while_others_fault(const char *path, int times)
+// The same at any moment: the threads come to whichever handler there is.
+bool unloaded_while_others_fault(const char *path)
 {
-	std::atomic<bool> stop{ false }, failed{ false };
-	std::vector<std::thread> threads;
-
-	for (int t = 0; t < 3; t++) {
-		threads.emplace_back([&] {
-			while (!stop && !failed)
-				failed = !program_works();
-		});
-	}
-	for (int i = 0; i < times && !failed; i++) {
+	return while_others_fault(40, [path](int) {
 		Plugin plugin(path);
 
-		if (plugin.install() != 0 || !plugin.works())
-			failed = true;
-	}
-	stop = true;
-	for (std::thread &thread : threads)
-		thread.join();
-	MUST(!failed);
-	return true;
+		return plugin.install() == 0 && plugin.works();
+	});
 }
 
 bool same_page(const void *a, const void *b)
@@ -319,7 +314,7 @@ int main(int argc, char **argv)
 	ktap_result(one_object(argv[1]) && one_object(argv[2]), "load, use, close");
 	ktap_result(two_objects(argv[1], argv[2]), "two handlers in a chain");
 	ktap_result(loaded_while_others_fault(argv[1]), "load and close while others fault");
-	ktap_result(unloaded_while_others_fault(argv[2], 40),
+	ktap_result(unloaded_while_others_fault(argv[2]),
 		    "a plug-in with a handler of its own comes and goes while others fault");
 #ifdef HF_ARCH_FAULTING_LOAD
 	ktap_result(unloaded_while_handling(argv[3]), "unloaded while its handler runs");
