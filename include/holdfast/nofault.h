@@ -703,8 +703,8 @@ HF_MUST_CHECK long hf_copy_iovec_nofault(const struct hf_iovec *dst, size_t dst_
  * @dst, @src: aligned to 8; must not overlap
  * @words:     of 8 bytes
  *
- * Each word is read once and written once, by one access each: none is torn. Nothing orders one word
- * before another.
+ * Each word is read and written by one access, which may be of two aligned words: none is torn. Nothing
+ * orders one word before another.
  *
  * Context:  as hf_fill_nofault()
  * Ordering: none

@@ -321,7 +321,7 @@ long hf_copy_iovec_nofault(const struct hf_iovec *dst, size_t dst_count, const s
 
 /* ---- whole words -------------------------------------------------------------------------- */
 
-HF_NO_SANITIZE static size_t copy_words(void *dst, const void *src, size_t words)
+HF_NO_SANITIZE size_t hf_detail_copy_words_generic(void *dst, const void *src, size_t words)
 {
 	hf_detail_w8 *to = (hf_detail_w8 *)dst;
 	const hf_detail_w8 *from = (const hf_detail_w8 *)src;
@@ -351,6 +351,17 @@ fault1:
 	words--;
 fault:
 	return words;
+}
+
+static size_t copy_words(void *dst, const void *src, size_t words)
+{
+#if HF_ARCH_HAS_REP && HF_HAS_VECTORS
+	/* Where find is what AVX2 made of it, AVX is. */
+	if (words >= 16 && ((uintptr_t)dst ^ (uintptr_t)src) % 16 == 0 &&
+	    hf_atomic64_load_relaxed(&hf_detail_memory.find) == (uintptr_t)hf_detail_find_avx2)
+		return hf_detail_copy_pairs_avx(dst, src, words);
+#endif
+	return hf_detail_copy_words_generic(dst, src, words);
 }
 
 size_t hf_copy_nofault_words(void *dst, const void *src, size_t words)

@@ -36,6 +36,12 @@ size_t hf_detail_move_generic(void *dst, const void *src, size_t len);
 struct hf_memory_result hf_detail_compare_generic(const void *a, const void *b, size_t len);
 struct hf_memory_result hf_detail_find_generic(const void *p, uint8_t byte, size_t len);
 
+/* Whole words. Return: words not copied. */
+size_t hf_detail_copy_words_generic(void *dst, const void *src, size_t words);
+#if HF_HAS_VECTORS
+size_t hf_detail_copy_pairs_avx(void *dst, const void *src, size_t words);
+#endif
+
 #if HF_ARCH_HAS_REP
 #define HF_DETAIL_MEMORY_DECLARE(name)                                                             \
 	size_t hf_detail_fill_##name(void *dst, uint8_t value, size_t len);                        \
