@@ -254,20 +254,34 @@ long hf_strncpy_nofault(char *dst, const char *src, size_t size)
 
 /* ---- lists of ranges ---------------------------------------------------------------------- */
 
-/* A place in a list: the range, and the bytes of it that are behind us. */
+/* A place in a list: the range, where in it the next byte is, and how many are left of it. */
 struct place {
-	const struct hf_iovec *list;
-	size_t count, at, offset;
+	const struct hf_iovec *range, *end;
+	char *next;
+	size_t left;
 };
 
-/* Bytes from here to the end of the range; goes on to one that has some. 0 = there is none. */
-static size_t here(struct place *p)
+/* To the next range that has a byte, if this one has none. false = there is none. */
+static inline bool has_byte(struct place *p)
 {
-	for (; p->at < p->count; p->at++, p->offset = 0) {
-		if (p->offset < p->list[p->at].len)
-			return p->list[p->at].len - p->offset;
+	while (HF_UNLIKELY(!p->left)) {
+		if (p->range == p->end || ++p->range == p->end)
+			return false;
+		p->next = (char *)p->range->base;
+		p->left = p->range->len;
 	}
-	return 0;
+	return true;
+}
+
+static struct place start_of(const struct hf_iovec *list, size_t count)
+{
+	struct place p = { list, list + count, NULL, 0 };
+
+	if (count) {
+		p.next = (char *)list->base;
+		p.left = list->len;
+	}
+	return p;
 }
 
 /* The bytes of a list; more than LONG_MAX if they are too many. */
@@ -285,9 +299,8 @@ static size_t bytes_of(const struct hf_iovec *list, size_t count)
 long hf_copy_iovec_nofault(const struct hf_iovec *dst, size_t dst_count, const struct hf_iovec *src,
 			   size_t src_count, struct hf_iovec_stop *stop)
 {
-	struct place to = { dst, dst_count, 0, 0 }, from = { src, src_count, 0, 0 };
-	size_t room = bytes_of(dst, dst_count), all = bytes_of(src, src_count);
-	size_t done = 0, left, len, has;
+	struct place to = start_of(dst, dst_count), from = start_of(src, src_count);
+	size_t room = bytes_of(dst, dst_count), all = bytes_of(src, src_count), left;
 
 	if (HF_UNLIKELY(room > LONG_MAX || all > LONG_MAX)) {
 		if (stop)
@@ -296,27 +309,33 @@ long hf_copy_iovec_nofault(const struct hf_iovec *dst, size_t dst_count, const s
 	}
 	if (all > room)
 		all = room;
+	left = all;
 
-	while ((len = here(&to)) != 0 && (has = here(&from)) != 0) {
-		if (has < len)
-			len = has;
-		left = hf_copy_nofault((char *)dst[to.at].base + to.offset,
-				       (const char *)src[from.at].base + from.offset, len);
-		to.offset += len - left;
-		from.offset += len - left;
-		done += len - left;
-		if (HF_UNLIKELY(left))
+	while (has_byte(&to) && has_byte(&from)) {
+		size_t len = to.left < from.left ? to.left : from.left, done, missed;
+
+		missed = hf_copy_nofault(to.next, from.next, len);
+		done = len - missed;
+		to.next += done;
+		to.left -= done;
+		from.next += done;
+		from.left -= done;
+		left -= done;
+		if (HF_UNLIKELY(missed))
 			break;
 	}
 	if (stop) {
-		(void)here(&to); /* both where the next byte is */
-		(void)here(&from);
-		struct hf_iovec_stop where = { done, to.at, to.offset, from.at, from.offset };
-
-		*stop = where;
+		(void)has_byte(&to); /* both where the next byte is */
+		(void)has_byte(&from);
+		*stop = (struct hf_iovec_stop){ all - left, (size_t)(to.range - dst),
+						to.range == to.end ? 0 : to.range->len - to.left,
+						(size_t)(from.range - src),
+						from.range == from.end
+							? 0
+							: from.range->len - from.left };
 		hf_detail_touched(HF_DETAIL_VERB(hf_copy_iovec_nofault), stop, sizeof(*stop));
 	}
-	return (long)(all - done);
+	return (long)left;
 }
 
 /* ---- whole words -------------------------------------------------------------------------- */
