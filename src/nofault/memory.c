@@ -376,7 +376,7 @@ static size_t copy_words(void *dst, const void *src, size_t words)
 {
 #if HF_ARCH_HAS_REP && HF_HAS_VECTORS
 	/* Where find is what AVX2 made of it, AVX is. */
-	if (words >= 16 && ((uintptr_t)dst ^ (uintptr_t)src) % 16 == 0 &&
+	if (words >= 8 && ((uintptr_t)dst ^ (uintptr_t)src) % 16 == 0 &&
 	    hf_atomic64_load_relaxed(&hf_detail_memory.find) == (uintptr_t)hf_detail_find_avx2)
 		return hf_detail_copy_pairs_avx(dst, src, words);
 #endif

@@ -241,7 +241,7 @@ __attribute__((target("avx"))) HF_NO_SANITIZE size_t hf_detail_copy_pairs_avx(vo
 		PAIR_STORE_OR(to + 6, d, fault3);
 	}
 one_by_one:
-	return hf_detail_copy_words_generic(to, from, words);
+	return words ? hf_detail_copy_words_generic(to, from, words) : 0;
 fault3:
 	words -= 2;
 fault2:
