@@ -389,6 +389,8 @@ size_t hf_copy_nofault_words(void *dst, const void *src, size_t words)
 
 	if (((uintptr_t)dst | (uintptr_t)src) % 8)
 		return words;
+	if (HF_LIKELY(!hf_detail_has_sanitizer()))
+		return copy_words(dst, src, words);
 	hf_detail_touch(HF_DETAIL_VERB(hf_copy_nofault_words), src, len, dst, len);
 	left = copy_words(dst, src, words);
 	hf_detail_touched(HF_DETAIL_VERB(hf_copy_nofault_words), dst, (words - left) * 8);

@@ -132,6 +132,18 @@ HF_INLINE void hf_detail_touch(enum hf_detail_verb verb, const volatile void *fr
 #endif
 }
 
+/* Is there one to tell? A function that asks first can end in a jump where there is none. */
+HF_INLINE bool hf_detail_has_sanitizer(void)
+{
+#if defined(HF_DETAIL_ASAN) || defined(HF_DETAIL_MSAN)
+	return true;
+#elif defined(HF_DETAIL_SANITIZE_WEAK)
+	return __asan_region_is_poisoned || __msan_unpoison;
+#else
+	return false;
+#endif
+}
+
 /* What it has written. */
 HF_INLINE void hf_detail_touched(enum hf_detail_verb verb, const volatile void *to, size_t len)
 {
