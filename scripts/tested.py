@@ -106,10 +106,11 @@ def words(row, column, tests):
     if column.endswith("(qemu)"):
         there = [(word, good) for word, good in there if word in ("tested", "LL/SC and LSE")]
     elif not program:
-        handoff = text_of("port", COLUMNS[column][0], "handoff.c")
+        locks = re.search(r"#define HANDOFF_LOCKS\(X\)((?:.*\\\n)*.*)", text_of("port", "handoff.h"))[1] \
+            if "handoff.h" in text_of("port", COLUMNS[column][0], "handoff.c") else ""
         kernels = COLUMNS[column] == ["kernel"]
         there = there[:1] + [
-            ("contended", any(stem.upper() + "S(X)" in handoff for stem in stems)),
+            ("contended", re.search(r", (hf|handoff)_(%s)" % "|".join(stems), locks)),
             ("against the kernel's", kernels and any("linux/%s.h" % stem in text_of("port", "kernel", "differential.c")
                                                      for stem in stems)),
             ("on a user's pages", kernels and row == "nofault" and "user_memory" in text_of("port", "kernel", "Kbuild")),
