@@ -43,7 +43,7 @@ fault:
 	return len;
 }
 
-/* Below this a loop of pairs does not make up for what is around it (lab/instructions). Bytes. */
+/* Below this a loop of pairs does not make up for what is around it (`make instructions`). Bytes. */
 #define PAIRS_FROM 128
 
 HF_IMPLEMENTATION size_t hf_detail_clear_stp(void *dst, size_t len)
