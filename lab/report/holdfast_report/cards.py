@@ -15,6 +15,7 @@ from .rows import Results
 @dataclass
 class Card:
     title: str
+    table: str
     use: str
     number: str
     words: str  # behind the number
@@ -34,8 +35,13 @@ CARDS = (
     ),
     ("Mutex", "mutex", (("alone", 1), ("oversubscribed, 0.2/0.2 µs", -8)), "hf_mutex", LOCKS),
     ("Condition variable", "cond", (("queue 4+4", None),), "hf_cond", SIGNALS),
-    ("Spinlock", "spinlock", (("1 total", 1), ("{cpus}C total", 0)), "default",
-     {"pthread_spin": "pthread_spin", "absl_mutex": "absl"}),
+    (
+        "Spinlock",
+        "spinlock",
+        (("1 total", 1), ("{cpus}C total", 0)),
+        "default",
+        {"pthread_spin": "pthread_spin", "absl_mutex": "absl"},
+    ),
     ("Lockref", "lockref", (("get+put", 1), ("get+put", 0)), "default", {"locked": "lock and count"}),
     ("Clear memory that may fault", "clear", (("1 KiB", 1), ("16 KiB", 1)), "default", {"libc": "memset"}),
     ("Copy memory that may fault", "copy", (("1 KiB", 1), ("16 KiB", 1)), "default", {"libc": "memcpy"}),
@@ -80,7 +86,8 @@ def card(results: Results, title: str, table: str, cases, ours: str, peers: dict
                 words += f": {fmt(good[ours].ns / best.ns)} times that of {peers[next(n for n in good if good[n] is best)]}"
     if not values:
         return None
-    return Card(title, sentence(results, table), number or "FAILED", words, bars(values, "ns per operation"))
+    panel = bars(values, "ns per operation")
+    return Card(title, table, sentence(results, table), number or "FAILED", words, panel)
 
 
 def cards(results: Results) -> list[Card]:

@@ -24,9 +24,9 @@ MARKERS = {
 }
 CONFIG = {
     "background": None,
-    "padding": {"left": 18, "right": 18, "top": 4, "bottom": 4},  # the page's font may be wider than the one laid out with
+    # The page's font may be wider than the one that is laid out here.
+    "padding": {"left": 18, "right": 18, "top": 4, "bottom": 4},
     "view": {"stroke": None},
-    "title": {"color": MARKERS["ink"], "anchor": "start", "fontSize": 12.5, "frame": "group"},
     "axis": {
         "labelColor": MARKERS["ink"],
         "titleColor": MARKERS["muted"],
@@ -51,11 +51,23 @@ CONFIG = {
 }
 
 
-def svg_of(panel: dict, title: str) -> str:
-    """A panel -> an inline element: no address in it, the page's colours and font."""
+def drawn(panel: dict) -> str:
     import vl_convert
 
-    svg = vl_convert.vegalite_to_svg({**panel, "config": CONFIG})
+    return vl_convert.vegalite_to_svg({**panel, "config": CONFIG})
+
+
+def svg_file(panel: dict) -> str:
+    """A panel -> a file that stands alone, on white, in the colours of the page's light form."""
+    svg = drawn({**panel, "background": "white"})
+    for name, colour in (("ink", "#1b1f24"), ("muted", "#59626d"), ("grid", "#dde1e6"), ("ours", "#2f6fb3")):
+        svg = svg.replace(MARKERS[name], colour)
+    return svg.replace(MARKERS["peer"], "#a3abb5").replace(MARKERS["fail"], "#bf2f24") + "\n"
+
+
+def svg_of(panel: dict, title: str) -> str:
+    """A panel -> an inline element: no address in it, the page's colours and font; its title is the page's too."""
+    svg = drawn({key: value for key, value in panel.items() if key != "title"})
     svg = re.sub(r'\s(xmlns(:\w+)?|aria-\w+|role|class|pointer-events|font-family)="[^"]*"', "", svg)
     svg = re.sub(r'<path d="[^"]*" display="none"/>|<path d="M0,0h[^"]*Z"/>', "", svg)
     svg = re.sub(r'="[^"]*"', lambda m: re.sub(r"(\d\.\d)\d+", r"\1", m[0]), svg)  # places, not figures

@@ -68,13 +68,15 @@ def time_chart(family: Family, machines: Machines) -> Chart | None:
         cases = [c for c in family.cases(results) if any((r.case, r.threads) == c for r in rows)]
         for case, threads in unique([cases[0], cases[-1]]) if cases else []:
             here = [r for r in rows if (r.case, r.threads) == (case, threads)]
-            some = [bar_of(r, lambda r: r.ns, lambda v: fmt_time(v) + " ns") for r in here]
-            bars_here += [{**b, "case": family.case_words(case, threads)} for b in some]
+            for r in here:
+                bar = bar_of(r, lambda r: r.ns, lambda v: fmt_time(v) + " ns")
+                role = "ours" if r.kind == "default" or not default and r.kind == "ours" else "peer"
+                bars_here.append({**bar, "role": role, "case": family.case_words(case, threads)})
         if bars_here:
             values = [b["value"] for b in bars_here if b["value"]]
             wide = bool(values) and max(values) / min(values) > 50
             panels.append(bars(bars_here, "ns per operation" + (", log scale" if wide else ""), wide, title=name))
-    caption = "Time of an operation; blue is Holdfast. Each machine has its own scale."
+    caption = "Time of an operation; blue is Holdfast's default. Each machine has its own scale."
     return Chart(f"{family.name}-machines", f"{family.name}: all machines", caption, panels) if panels else None
 
 

@@ -98,7 +98,8 @@ def html_block(b) -> str:
     if isinstance(b, Table):
         return html_table(b)
     if isinstance(b, Chart):
-        panels = "".join(f"<div>{svg_of(panel, b.title)}</div>" for panel in b.panels)
+        names = [f"<b>{e(panel['title'])}</b>" if "title" in panel else "" for panel in b.panels]
+        panels = "".join(f"<div>{name}{svg_of(panel, b.title)}</div>" for name, panel in zip(names, b.panels))
         caption = f'<figcaption class="caption">{e(b.caption)}</figcaption>'
         return f'<figure><div class="title">{e(b.title)}</div><div class="panels">{panels}</div>{caption}</figure>'
     return ""

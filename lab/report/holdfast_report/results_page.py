@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 from . import tables
+from .charts import svg_file
 from .family import Comparison
 from .input import ARCHIVED, load_results
 from .rows import InputError, Results, Row
@@ -51,7 +52,7 @@ def machines_table(archive: list[tuple[str, Results]]) -> list[str]:
     for n, (name, results) in enumerate(archive):
         cells = [f"{letter(n)}: {machine(results, 'cpu')}"]
         cells += [machine(results, key) for key in ("cpus", "kernel", "compiler")]
-        out.append(line([*cells, results.version, machine(results, "date"), f"[{name}](results/{name})"]))
+        out.append(line([*cells, results.version, machine(results, "date"), f"[raw](results/{name})"]))
     return out
 
 
@@ -73,15 +74,30 @@ def side_by_side(shares: list[tuple[str, Comparison]]) -> list[str]:
     return out
 
 
+def charts_of(archive: list[tuple[str, Results]]) -> dict:
+    """The charts of the newest machine's cards: table -> card."""
+    from .cards import cards  # which takes its rows by measured_row()
+
+    return {card.table: card for card in cards(newest(archive))}
+
+
+def newest_name(archive: list[tuple[str, Results]]) -> str:
+    return f"machine {next(letter(n) for n, (_, r) in enumerate(archive) if r is newest(archive))}"
+
+
 def results_page(archive: list[tuple[str, Results]]) -> str:
     parts = [HEAD, "\n".join(machines_table(archive)), ""]
+    pictures = charts_of(archive)
     for family in tables.known().values():
         shares: dict[str, list[tuple[str, Comparison]]] = {}
         for n, (_, results) in enumerate(archive):
             for share in family.compared(results):
                 shares.setdefault(share.title, []).append((letter(n), share))
         for title, beside in shares.items():
-            parts += [f"## {title}", "", "\n".join(side_by_side(beside)), ""]
+            picture = pictures.pop(family.name, None)  # one a primitive
+            parts += [f"## {title}", ""]
+            parts += [f"![{picture.title}, {newest_name(archive)}](charts/{family.name}.svg)", ""] if picture else []
+            parts += ["\n".join(side_by_side(beside)), ""]
     return "\n".join(parts)
 
 
@@ -179,7 +195,14 @@ def write(root: Path) -> None:
     archive = load_archive(root / "docs" / "results")
     readme = root / "README.md"
     text = spliced(readme.read_text(encoding="utf-8"), readme_table(archive), str(readme))
-    (root / "docs" / "results.md").write_text(results_page(archive), encoding="utf-8")
+    folder = root / "docs" / "charts"
+    folder.mkdir(exist_ok=True)
+    page = results_page(archive)
+    for name, card in charts_of(archive).items():
+        if f"(charts/{name}.svg)" not in page:
+            continue
+        (folder / f"{name}.svg").write_text(svg_file(card.panel), encoding="utf-8")
+    (root / "docs" / "results.md").write_text(page, encoding="utf-8")
     readme.write_text(text, encoding="utf-8")
 
 

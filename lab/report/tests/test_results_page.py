@@ -22,6 +22,14 @@ class AsCommitted(unittest.TestCase):
         made = results_page.results_page(results_page.load_archive(ARCHIVE))
         self.assertTrue((ROOT / "docs" / "results.md").read_text(encoding="utf-8") == made, f"docs/results.md: {AGAIN}")
 
+    def test_charts(self):
+        text = (ROOT / "docs" / "results.md").read_text(encoding="utf-8")
+        named = re.findall(r"\]\((charts/\w+\.svg)\)", text)
+        self.assertEqual(len(named), len(set(named)))
+        self.assertGreater(len(named), 5)
+        for name in named:
+            self.assertTrue((ROOT / "docs" / name).is_file(), name)
+
     def test_readme(self):
         text = (ROOT / "README.md").read_text(encoding="utf-8")
         made = results_page.readme_table(results_page.load_archive(ARCHIVE))
@@ -80,7 +88,7 @@ class Made(Temporary):
         self.assertIn("|  | A: 1 thread | A: 2 threads | B: 2 threads |", page)
         self.assertIn("| queued | 9.0 | 55.0 (1.00) | 55.0 (1.00) |", page)
         self.assertIn("| novel | - | - | 33.0 (0.50) |", page)  # from the results, no list of names
-        self.assertIn("| A: Old CPU | 2 | 6.1 | gcc 12 | 0.1.0 | 2026-01-01 | [a.json](results/a.json) |", page)
+        self.assertIn("| A: Old CPU | 2 | 6.1 | gcc 12 | 0.1.0 | 2026-01-01 | [raw](results/a.json) |", page)
 
     def test_readme_has_the_newest_machine(self):
         table = results_page.readme_table(results_page.load_archive(self.archive(**self.two())))
