@@ -34,8 +34,8 @@ from debian import KERNELS, Unavailable, apt, initramfs, unpack  # noqa: E402
 from runner import CANT_RUN, say  # noqa: E402
 
 BUILD = os.path.join(ROOT, "build", "kernel-tree")
-LIMIT = 900  # seconds for one guest, which needs twenty of two processors; a mutant has a quarter of it
-BOOTS = 4  # of a mutant at most, until it fails: on a busy machine its processors rarely run at the same time
+LIMIT = 900  # seconds for one guest, which needs twenty of two processors; a mutant has a third of it
+BOOTS = 3  # of a mutant at most, until it fails: on a busy machine its processors rarely run at the same time
 STORM = 3  # seconds of each of the three storms
 
 # The kernel's files that the overlay replaces, and the parts of Holdfast that it needs.
@@ -359,7 +359,7 @@ def run(label, guest):
     if not guest.expected:
         return judge(*boot(label, image, files, SMP), guest.overlay)
     for _ in range(BOOTS):
-        verdict = judge(*boot(label, image, files, SMP, limit=LIMIT // 4, stop=stop_mutant), guest.overlay)
+        verdict = judge(*boot(label, image, files, SMP, limit=LIMIT // 3, stop=stop_mutant), guest.overlay)
         if any(re.search(guest.expected, fault) for fault in verdict.faults):
             break
     return verdict
