@@ -5,10 +5,10 @@
  */
 #include "holdfast/internal/node.h"
 
-#include <linux/atomic.h>
 #include <linux/bug.h>
 #include <linux/cache.h>
 #include <linux/kernel.h>
+#include <linux/once_lite.h>
 #include <linux/percpu.h>
 #include <linux/smp.h>
 
@@ -57,15 +57,22 @@ hf_node_t *hf_env_node(uint32_t index)
 	return &per_cpu(slots, (index - 1) / NODES_A_CPU).nodes[(index - 1) % NODES_A_CPU];
 }
 
-/*
- * A write to debugfs's clear_warn_once zeroes this section in the kernel's image, not in a module: in
- * a module hf_report_reset() makes each kind warn again.
- */
-static atomic_t is_armed __section(".data.once");
+static void set_true(bool *value)
+{
+	*value = true;
+}
 
+/*
+ * A write to debugfs's clear_warn_once makes whatever the kernel does once happen again: in the kernel's
+ * image, not in a module, where hf_report_reset() makes each kind warn again. As with WARN_ONCE(), two
+ * processors at the same moment may both be the first.
+ */
 bool hf_detail_env_is_rearmed(void)
 {
-	return !atomic_read(&is_armed) && !atomic_xchg(&is_armed, 1);
+	bool is_first = false;
+
+	DO_ONCE_LITE(set_true, &is_first);
+	return is_first;
 }
 
 size_t hf_detail_env_place(char *to, size_t room, const void *site)
