@@ -74,6 +74,7 @@ class Added(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             lab = Path(folder) / "lab"
             shutil.copytree(REPORT.parents[1], lab, ignore=shutil.ignore_patterns("__pycache__"))
+            shutil.copytree(REPORT.parents[2] / "tests" / "codegen", Path(folder) / "tests" / "codegen")
             (lab / "report" / "holdfast_report" / "tables" / "throwaway.py").write_text(
                 "from ..blocks import fmt\nfrom ..family import Family\nfrom ..measured import Field\n\n"
                 "class Throwaway(Family):\n    name = 'throwaway'\n    about = 'What is thrown away.'\n"
