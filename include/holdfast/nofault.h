@@ -6,12 +6,12 @@
  * nofault - touch memory that may not be there: clear, copy, load, store, atomic words, and more.
  *
  * Use when / not when
- *   For memory that others may take away: a mapping whose file can be truncated, a page of a guest,
- *   a pointer from a plug-in or a script, memory with hardware errors. Not to hide a bug: a pointer
- *   that should be good and is not must crash. Not for memory whose contents another thread
- *   changes, as if it were a lock: the count is all that is known then.
- *   The signals SIGSEGV and SIGBUS must not be blocked where it is used: the system kills a process
- *   that faults with them blocked (so in a handler of one of the two, unless with SA_NODEFER).
+ *   For memory that may disappear: a mapping whose file can be truncated, a page of a guest, a
+ *   pointer from a plug-in or a script, memory with hardware errors. Not to hide a bug: a pointer
+ *   that should be valid and is not must crash. It does not replace a lock: of memory that another
+ *   thread changes meanwhile, only the count is reliable.
+ *   SIGSEGV and SIGBUS must not be blocked: the system kills a process that faults with them
+ *   blocked (as in a handler of one of the two without SA_NODEFER).
  *
  * Verbs
  *   hf_nofault_install                   once, early: from then on faults are recovered
@@ -24,7 +24,7 @@
  *   hf_find_nofault, hf_length_nofault   memchr, strnlen: 0, -ENOENT or -EFAULT, and where
  *   hf_copy_iovec_nofault                between lists of ranges, as readv() and writev() have them
  *   hf_copy_nofault_words                words of 8 bytes, each by one access
- *   hf_copy_safe, hf_load32_safe, ...    where no fault can be taken: signals blocked, crash handlers
+ *   hf_copy_safe, hf_load32_safe, ...    for code with the signals blocked, and crash handlers
  *
  * Example  examples/nofault.c, examples/nofault_cat.c, examples/nofault_scan.c, examples/region.c
  *
@@ -36,36 +36,37 @@
  *        |------------------------|-------------------------|
  *                                 ^ first bad byte     returned: n - k
  *
- *   Faults are recovered by a table of sites (internal/nofault/site.h): an instruction that may fault, and
- *   where to go on. The path without a fault does nothing for it. Each executable and shared object
- *   that includes this header registers its sites when it is loaded, and takes them back when it is
- *   unloaded; a signal handler looks the faulting instruction up and passes on what it doesn't
- *   find.
+ *   Faults are recovered by an exception table (internal/nofault/site.h) of instructions that may
+ *   fault and where to continue; the path without a fault has no extra instruction. Each executable
+ *   and shared object that includes this header registers its entries when it is loaded, and
+ *   removes them when it is unloaded. The signal handler looks the faulting instruction up, and
+ *   passes the signal on if it is not in the table.
  *
  *        compare, find      [ k       | ...               ]    the byte at k is the first that differs
  *                                                              or is found, or can't be read
  *        move downwards     [ not touched       | done: k ]    dst above src, and they overlap
  *
- *   Inside a Linux kernel clear, copy and words are for a user's memory, as clear_user() and copy_from_user()
- *   are: an address that is not a user's fails as a whole, and the table is the kernel's own. There
- *   is nothing else of this header there.
+ *   Inside a Linux kernel, clear, copy and the one-word operations are for user memory, as
+ *   clear_user() and copy_from_user() are: an address outside of user space fails as a whole, and
+ *   the exception table is the kernel's own. The rest of this header does not exist there.
  *
  * Invariants
- *   F1  Everything before the fault is done, nothing at or after it is touched, and the count says
- *       so to the byte, on every processor and in every implementation. So all work is done in
+ *   F1  Everything before the fault is done, nothing at or after it is touched, and the count is
+ *       exact to the byte, on every processor and in every implementation. So all work is done in
  *       ascending order, and no store crosses into another page before the first one is known.
- *   F2  The handler takes no lock, allocates nothing, leaves errno alone, and reads only memory
- *       that it knows to be there: a thread may fault anywhere, in a signal handler too.
+ *   F2  The handler takes no lock, allocates nothing, preserves errno, and reads only memory that
+ *       is certainly mapped: a thread may fault anywhere, in a signal handler too.
  *   F3  A signal is recovered only if the processor raised it (si_code > 0) for an instruction that
- *       is a site. Every other one has the effect that it would have had without Holdfast.
+ *       in the table. Every other one has the effect that it would have had without Holdfast.
  *       Exceptions: docs/design/0009-nofault.md, limits.
- *   M1  A move loses nothing: what of the source was not moved is still there after a fault. So it
- *       goes downwards where memmove() must, and its destination is then right at its end.
- *   M2  A search or a comparison that has its answer before the first byte that can't be read
- *       returns the answer, and no fault. Of memory that changes meanwhile it is right for bytes
- *       that were there, each at some moment.
- *   F4  A table that a handler may be reading is not freed, and a handler that looks a site up leaves
- *       no trace (internal/nofault/latch.h): its thread may be cancelled there.
+ *   M1  A move loses nothing: after a fault, the part of the source that was not moved is
+ *       unchanged. So it goes downwards where memmove() must, and then the end of the destination
+ *       is right.
+ *   M2  A search or a comparison whose answer lies before the first byte that can't be read returns
+ *       the answer, not a fault. If the memory changes meanwhile, each byte is one that was there
+ *       at some moment during the call.
+ *   F4  A table that a handler may be reading is not freed, and the lookup writes nothing
+ *       (internal/nofault/latch.h): a thread may be cancelled during it.
  *
  * Ordering
  *   none for all, but for compare-and-swap, exchange and fetch-and-add: sequentially consistent.
@@ -81,7 +82,7 @@
 #define HF_ENV_HAS_CLEAR 0
 #endif
 
-/* One access, of a word, by a verb. A world in which memory must be opened before it is touched does so. */
+/* One access to a word. Where memory must be opened before an access, HF_ENV_TOUCH does so. */
 #ifdef HF_ENV_TOUCH
 #define HF_DETAIL_WORD(verb, p, len, access) HF_ENV_TOUCH(p, len, -HF_EFAULT, access)
 #else
@@ -104,11 +105,10 @@ HF_BEGIN_DECLS
 /**
  * hf_nofault_install - recover faults from now on: take over SIGSEGV and SIGBUS
  *
- * Call it once, early. A second call does nothing where we still have the signals, takes them again
- * where others have set SIG_DFL or SIG_IGN since, and leaves a handler of theirs (hf_nofault_owned()
- * is false then). A handler that is installed afterwards, by others, must pass on what it does not
- * own to the one before: to us. Programs that own these signals don't call it, but
- * hf_nofault_handle() in their handler.
+ * Call it once, early. Idempotent: a further call reinstalls the handler if it was reset to SIG_DFL
+ * or SIG_IGN, and never replaces another handler (hf_nofault_owned() is false then). A handler that
+ * other code installs later must call the previous one, ours, for signals that it does not handle.
+ * Programs with their own handler call hf_nofault_handle() in it instead.
  * A thread's alternate stack, if it has one, needs room for getauxval(AT_MINSIGSTKSZ) + 1024 bytes.
  *
  * Context:  any thread, several at once; not in a signal handler
@@ -121,23 +121,23 @@ int hf_nofault_install(void) HF_API_EACH;
 /**
  * hf_nofault_remove - put back what was there before
  *
- * For the whole process: a library leaves it to the program.
+ * Affects the whole process: only the program calls it, not a library.
  *
  * Context:  any thread, several at once; not in a signal handler
  * Ordering: full barrier
- * Errors:   -EBUSY (16): other code has taken over one of the signals since, and may rely on us;
+ * Errors:   -EBUSY (16): other code has replaced one of the handlers, and may call ours;
  *           -errno of sigaction()
  * Return:   0, also if nothing was installed; or an error, and nothing is changed
  */
 int hf_nofault_remove(void) HF_API_EACH;
 
 /**
- * hf_nofault_owned - do SIGSEGV and SIGBUS still come to our handler first?
+ * hf_nofault_owned - is our handler the first for SIGSEGV and SIGBUS?
  *
  * Context:  any thread, async-signal-safe
  * Ordering: none
- * Return:   false: not installed, or other code has installed another one since, which may or may
- *           not pass on to ours
+ * Return:   false: not installed, or other code has installed a handler since, which may or may
+ *           not call ours
  */
 bool hf_nofault_owned(void) HF_API_EACH;
 
@@ -147,13 +147,13 @@ bool hf_nofault_owned(void) HF_API_EACH;
  * @info:    a siginfo_t
  * @context: a ucontext_t
  *
- * Once called, also as hf_nofault_handle(0, NULL, NULL) at the start of the program, no region installs
- * the handler by itself (region.h).
+ * After the first call, which may be hf_nofault_handle(0, NULL, NULL) when the program starts,
+ * regions no longer install the handler by themselves (region.h).
  *
  * Context:  a signal handler
  * Ordering: none
- * Return:   true: recovered, return from the handler now; false: it is not ours, nothing was
- *           changed
+ * Return:   true: recovered, return from the handler now; false: not a fault of Holdfast's,
+ *           nothing was changed
  */
 bool hf_nofault_handle(int signal, const void *info, void *context) HF_API_EACH;
 
@@ -169,11 +169,11 @@ struct hf_nofault_fault {
 /**
  * hf_nofault_last - this thread's last recovered fault
  *
- * Meaningful after an operation that did not do all; no operation resets it.
+ * Meaningful after an operation that failed or did not complete; no operation resets it.
  *
  * Context:  any thread; a signal handler that faults changes it for the thread
  * Ordering: none
- * Return:   it, or one whose signal is 0 if there was none
+ * Return:   the fault; its signal is 0 if there was none
  */
 struct hf_nofault_fault hf_nofault_last(void) HF_API_EACH;
 
@@ -181,13 +181,13 @@ HF_END_DECLS
 
 /* ---- which implementation ----------------------------------------------------------------- */
 
-/* What a search or a comparison returns, in two registers. */
+/* The result of a search or a comparison, returned in two registers. */
 struct hf_memory_result {
 	size_t at;
 	long result;
 };
 
-/* The type of the function that each of these operations calls on this processor. */
+/* The functions that these operations call on this processor. */
 typedef size_t (*hf_clear_function_t)(void *dst, size_t len);
 typedef size_t (*hf_copy_function_t)(void *dst, const void *src, size_t len);
 typedef size_t (*hf_fill_function_t)(void *dst, uint8_t value, size_t len);
@@ -202,15 +202,15 @@ struct hf_detail_memory_functions {
 HF_BEGIN_DECLS
 
 /*
- * Set once before main(), by what the processor is, so that the branch is predicted
- * (src/nofault/nofault.c); an earlier call gets an implementation that is right everywhere.
+ * Set once before main(), for this processor (src/nofault/nofault.c); an earlier call gets the
+ * generic implementation.
  */
 extern hf_atomic64_t hf_detail_clear HF_API_EACH;
 extern hf_atomic64_t hf_detail_copy HF_API_EACH;
 extern struct hf_detail_memory_functions hf_detail_memory HF_API_EACH;
 
 /**
- * hf_clear_chosen, hf_copy_chosen - what clears and copies on this processor, for reports
+ * hf_clear_chosen, hf_copy_chosen - the name of the implementation in use, for reports
  *
  * Context:  any thread
  * Ordering: none
@@ -220,15 +220,14 @@ const char *hf_clear_chosen(void) HF_API_EACH;
 const char *hf_copy_chosen(void) HF_API_EACH;
 
 /**
- * hf_nofault_calibrate - measure on this machine what the default does from which size on
+ * hf_nofault_calibrate - measure from which size on a repeated instruction is faster
  *
- * Takes less than 2 ms and some more than 1 MiB for that time. It may lower the size from which on the
- * default uses a repeated instruction, and never raises it.
+ * Takes less than 2 ms, and a little more than 1 MiB of memory meanwhile. It may lower the size
+ * that is known for this kind of processor, and never raises it.
  *
  * Context:  any thread; one at a time; not in a signal handler
  * Errors:   -ENOMEM (12): no memory to measure with; -EAGAIN (11): the machine was too busy to
- *           measure in that time; -ENOTSUP (95): there is nothing to choose between on this
- *           processor
+ *           measure in that time; -ENOTSUP (95): no such instruction on this processor
  * Return:   0, or an error, and nothing is changed
  */
 int hf_nofault_calibrate(void) HF_API_EACH;
@@ -295,11 +294,10 @@ HF_INLINE HF_MUST_CHECK size_t hf_copy_nofault(void *dst, const void *src, size_
 }
 
 /**
- * hf_copy_from_nofault - the same, where it is the source that may fault
- * hf_copy_to_nofault - the same, where it is the destination
+ * hf_copy_from_nofault - as hf_copy_nofault(), where the source may fault
+ * hf_copy_to_nofault - as hf_copy_nofault(), where the destination may fault
  *
- * In user space both sides are guarded in all three. A kernel tells them apart: one side is the
- * user's, the other its own.
+ * In user space all three guard both sides. In a kernel one side is user memory, the other its own.
  */
 HF_INLINE HF_MUST_CHECK size_t hf_copy_from_nofault(void *dst, const void *src, size_t len)
 {
@@ -593,14 +591,14 @@ HF_INLINE HF_MUST_CHECK size_t hf_move_nofault(void *dst, const void *src, size_
  * hf_compare_nofault - compare memory, and either side may fault
  * @a, @b:  start of each side, any alignment
  * @len:    bytes
- * @equal:  gets the number of equal bytes at the start: where the first one is that differs, or that
- *          can't be read; len if there is none
+ * @equal:  gets the number of equal bytes at the start: the offset of the first byte that differs
+ *          or can't be read; len if there is none
  *
  * Context:  as hf_fill_nofault()
  * Ordering: none
  * Errors:   -EFAULT (14): all bytes before a fault are equal
- * Return:   0: all are equal; -1 or 1: the first that differs is less, or greater, in `a`, as an
- *           unsigned number; or the error, which is to be looked for before the sign
+ * Return:   0: all are equal; -1 or 1: the first byte that differs is less, or greater, in `a`
+ *           (unsigned); or the error: check for it before the sign
  */
 HF_INLINE HF_MUST_CHECK int hf_compare_nofault(const void *a, const void *b, size_t len,
 					       size_t *equal)
@@ -622,13 +620,13 @@ HF_INLINE HF_MUST_CHECK int hf_compare_nofault(const void *a, const void *b, siz
  * @p:    start, any alignment
  * @byte: what is looked for
  * @len:  bytes
- * @at:   gets the number of bytes before the first that is found, or that can't be read; len if
- *        there is none
+ * @at:   gets the offset of the first such byte, or of the first that can't be read; len if there
+ *        is none
  *
  * Context:  as hf_fill_nofault()
  * Ordering: none
- * Errors:   -ENOENT (2): it is not there; -EFAULT (14): it is not before the fault
- * Return:   0: it is at p + *at; or an error
+ * Errors:   -ENOENT (2): not found; -EFAULT (14): not found before the fault
+ * Return:   0: found at p + *at; or an error
  */
 HF_INLINE HF_MUST_CHECK int hf_find_nofault(const void *p, uint8_t byte, size_t len, size_t *at)
 {
@@ -667,8 +665,8 @@ struct hf_iovec {
 } HF_MAY_ALIAS;
 
 /*
- * Where a copy between lists stopped. Each side: the range and the bytes in it that are before the
- * first byte not done, which is in that range; the number of ranges and 0, if none is left.
+ * Where a copy between lists stopped. For each side: the index of the range with the first byte not
+ * copied, and its offset in that range; the number of ranges and 0 if all were used.
  */
 struct hf_iovec_stop {
 	size_t done; /* bytes copied */
@@ -679,13 +677,13 @@ struct hf_iovec_stop {
 HF_BEGIN_DECLS
 
 /**
- * hf_copy_iovec_nofault - copy from a list of ranges to another; the ranges may fault, the lists not
- * @dst, @dst_count: where to; ranges of 0 bytes are skipped
- * @src, @src_count: where from; must not overlap the destination
+ * hf_copy_iovec_nofault - copy between lists of ranges; the ranges may fault, the lists not
+ * @dst, @dst_count: the destination; ranges of 0 bytes are skipped
+ * @src, @src_count: the source; must not overlap the destination
  * @stop:            gets where it stopped; or NULL
  *
- * As many bytes as the shorter list has. hf_nofault_last() has the address that faulted, and so tells
- * which side it was.
+ * Copies as many bytes as the shorter list has. hf_nofault_last() has the address that faulted,
+ * which tells the side.
  *
  * Context:  as hf_fill_nofault()
  * Ordering: none
@@ -722,21 +720,21 @@ HF_END_DECLS
 
 #if HF_ENV_HAS_REGION
 /*
- * In a handler of SIGSEGV or SIGBUS, a crash reporter, a profiler's signal handler, a thread that has
- * these signals blocked, the verbs above would kill the process. Elsewhere they are faster: this asks the
- * system at each call where it is. There is no state between calls:
+ * In a handler of SIGSEGV or SIGBUS, a crash reporter, or a thread with these signals blocked, the
+ * operations above would kill the process. Elsewhere they are faster: these query the signal mask
+ * and handlers at each call. There is no state between calls:
  *
  *     both signals come, and to Holdfast's handler   hf_copy_nofault()
  *     else                                           process_vm_readv(), 16 pages a call
  *     where that copies nothing more                 a pipe: page by page in and out
  *
  * The pipe is for systems that don't let a process read itself, and for memory that an instruction can
- * read and process_vm_readv() can't: memfd_secret, the data of the vDSO, a device's. It takes two file
- * descriptors; a process that has none free, or may not make one, gets nothing copied.
+ * read and process_vm_readv() can't: memfd_secret, the data of the vDSO, device memory. It needs
+ * two file descriptors; without them nothing is copied.
  *
- *   S1  A piece that is handed to the system lies in one page on either side. Memory comes and goes
- *       by pages, so the system copies all of a piece or none of it, and the count is exact. While a page
- *       goes away or comes back during the call, a part of a piece may have been copied and not counted.
+ *   S1  Each piece given to the system lies in one page on either side. Memory is mapped by pages,
+ *       so the system copies a whole piece or nothing, and the count is exact. If a page is
+ *       unmapped or mapped during the call, part of a piece may have been copied and not counted.
  *   S2  No lock, no allocation, no more than 1 KiB of stack; errno is kept.
  */
 HF_BEGIN_DECLS
@@ -807,14 +805,14 @@ HF_INLINE HF_MUST_CHECK int hf_load64_safe(uint64_t *value, const volatile void 
 
 #endif /* HF_ENV_HAS_REGION */
 
-/* The sites of this executable or shared object, on their way to the handler's table. */
+/* Registers the table of this executable or shared object. */
 #if HF_ARCH_HAS_SITES && defined(HF_ENV_REGISTER_SITES)
 HF_ENV_REGISTER_SITES
 #endif
 
 #ifdef __cplusplus
 /*
- * The same over whatever has data() and size(): std::span, std::vector, std::array, std::string.
+ * The same for any type with data() and size(): std::span, std::vector, std::array, std::string.
  * Sizes and results are in BYTES.
  */
 HF_BEGIN_CXX

@@ -3,27 +3,25 @@
 #define HF_REGION_H
 #pragma GCC system_header
 /*
- * region - let anybody's code read a mapping whose pages may get lost.
+ * region - run unmodified code over a file mapping that may be truncated.
  *
  * Use when / not when
- *   A hash function, a parser, TLS, memchr: code that knows nothing of faults runs over a mapped
- *   file that another process may truncate. Without this the process dies of SIGBUS. Where a copy
- *   will do, nofault.h is simpler and says how far it came. Not where zeros in place of the lost
- *   pages are wrong for other threads: then hf_region_call(), or a copy. Not for memory that is not
- *   a mapping of a file. Not in a kernel and not on bare metal, where pages do not get lost
- *   (HF_ENV_HAS_REGION is 0): this header is empty there.
+ *   A hash function, a parser, TLS or memchr reads a mapped file that another process may
+ *   truncate. Without a region the process dies of SIGBUS. Where a copy suffices, nofault.h is
+ *   simpler. Where other threads must not read zeros, use hf_region_call() or a copy. Only for
+ *   mappings of files. In a kernel and on bare metal, where pages do not get lost, this header is
+ *   empty (HF_ENV_HAS_REGION is 0).
  *
- *   SECURITY. A page of zeros is not the file's content, and the code that read it does not know.
- *   Look at what hf_region_end() returns before you believe a hash, a signature or a parser's
- *   result.
+ *   SECURITY. A page of zeros is not the file's content, and the code that reads it cannot tell.
+ *   Check the result of hf_region_end() before you trust a hash, a signature or a parser's result.
  *
  * Verbs
  *   hf_nofault_install                      once, early: nofault.h
- *   hf_region_begin, hf_region_begin_file   this thread's accesses to this mapping may lose pages
- *   hf_region_begin_process                 those of all threads
- *   hf_region_end                           returns the first offset that was not there
+ *   hf_region_begin, hf_region_begin_file   guards this thread's accesses to a mapping
+ *   hf_region_begin_process                 guards the accesses of all threads
+ *   hf_region_end                           returns the offset of the first lost byte
  *   hf_region_call                          runs a function, and leaves it by a jump when a page is
- *                                           lost; the mapping stays as it is
+ *                                           lost; the mapping is not changed
  *
  * Example  examples/region.c
  *
@@ -46,61 +44,61 @@
  *        base             bad                      base + len
  *        |  the file      |  lost: zeros           |
  *        |----------------|------------------------|--| the end of the last page
- *                         ^ start of the page that was missed first
+ *                         ^ start of the first page that faulted
  *
- *   An access that the system answers with SIGBUS (BUS_ADRERR: behind the file's end, or the page
- *   can't be read) has the mapping from that page to the region's end replaced by zeros that belong
- *   to this process: one system call a loss, however large. Then the access is repeated.
- *   Memory is lost by pages: the page that faults lies behind the file's end as a whole, with all
- *   pages above it. What an end of file inside of a page cuts off is zeros without a fault: only a
- *   region that knows its file can tell (hf_region_begin_file).
- *   The lost part of a writable mapping is read-only until it is written to; that first write is
- *   noted, and what is written from then on is thrown away. While several threads meet the loss at
- *   one time, what was written may turn into zeros again.
+ *   An access that raises SIGBUS (BUS_ADRERR: behind the file's end, or the page can't be read)
+ *   replaces the mapping, from that page to the region's end, by anonymous zero pages: one mmap()
+ *   per truncation, regardless of its size. Then the access is repeated.
+ *   Only whole pages fault. Bytes behind the end of the file in its last page read as zeros without
+ *   a fault: only a region that knows its file reports those (hf_region_begin_file).
+ *   The lost part of a writable mapping is read-only until the first write, which is noted; data
+ *   written there is discarded. If several threads fault on the same loss at once, bytes written
+ *   there may become zeros again.
  *
  * Invariants
- *   G1  A region whose range has a page replaced, by whichever thread, reports it. It is noted
- *       before the zeros can be read: in the finder's region first, then in all regions that
- *       overlap the lost part. A region that begins later takes over the loss of each open region
- *       that was open at it, for as long as its zeros are mapped. It never passes on what it took
- *       over. Both sides are sequentially consistent, so one of the two sees the other. A region
- *       that knows its file maps it again while it is still open; that ends the loss for all.
+ *   G1  A region reports every page of its range that was replaced, by whichever thread. The loss
+ *       is noted before the zeros can be read: in the faulting thread's region first, then in all
+ *       regions that overlap the lost part. A region that begins later inherits the loss from each
+ *       open region that was open when it happened, for as long as the zeros are mapped; an
+ *       inherited loss is not passed on. Both sides are sequentially consistent, so one of the two
+ *       sees the other. A region that knows its file maps it again while it is still open; that
+ *       ends the loss for all.
  *   G2  A handler reads a region of another thread only between hf_grace_enter() and _leave(), and
- *       hf_region_end() waits for handlers that are inside (nofault/grace.h). So the region's
- *       memory is the caller's again. The check costs one load each of two counters.
- *   G3  A thread's own list is changed by that thread alone, by one store, so that its signal
- *       handler finds it whole at each instruction.
- *   G4  A handler waits for nobody and allocates nothing: threads that meet the same loss each make
- *       their mapping, and the lowest page counts. (It waits for handlers of others, no longer than
- *       those take, where hf_region_call() leaves regions that the function has not ended.)
- *   G5  Only a range's own pages are replaced, and only for SIGBUS: a SIGSEGV is a bug of the code
- *       and is passed on, except for a write into the lost part of a mapping that was writable. So
- *       are SIGBUS for memory errors (BUS_MCEERR_AR) and alignment (BUS_ADRALN), an instruction
- *       that is fetched from a lost page, and every fault outside of the range's pages.
+ *       hf_region_end() waits for handlers that are inside (nofault/grace.h). After it, the caller
+ *       may reuse the region's memory. Without handlers this costs two loads.
+ *   G3  A thread's own list is changed by that thread alone, by one store, so its signal handler
+ *       always finds a consistent list.
+ *   G4  A handler never waits and never allocates: threads that fault on the same loss each make
+ *       their own mapping, and the lowest page counts. (Exception: where hf_region_call() leaves
+ *       regions that the function has not ended, it waits for other threads' handlers to return.)
+ *   G5  Only pages of the range are replaced, and only for SIGBUS. Passed on as bugs: SIGSEGV,
+ *       except for a write into the lost part of a writable mapping; SIGBUS for memory errors
+ *       (BUS_MCEERR_AR) and alignment (BUS_ADRALN); an instruction fetched from a lost page; every
+ *       fault outside of the range's pages.
  *
  * Limits
- *   The zeros are the process's: threads that never began a region read them too. They stay after
- *   the end, unless the region knows its file: map it anew, or give the mapping up. A region that
- *   begins when none of those is open any more that were open at the loss, finds zeros and does not
- *   report them. A region that begins while one of those is open reports the loss, unless a region's
- *   end has mapped the file again; a program that maps it again by itself ends its regions first.
- *   All of the range must be one mapping with one protection: what was written to a private
- *   mapping behind the lost page is lost, as it is by a truncation. Pages of a huge size
- *   (hugetlbfs) are lost as wholes, and only if the range has all of the page.
- *   SIGBUS also comes for a page that can't be read from its disk, or written for want of space:
- *   the rest of the range counts as lost then, too.
- *   A file that was truncated and has grown again before an access: no page is missed, and nothing
- *   is reported. Only a lock on the file or a copy helps there.
- *   A system call that is given a lost page fails with EFAULT and no signal. An operation of
- *   nofault.h recovers by itself, and the region does not report it.
- *   SIGBUS and SIGSEGV must not be blocked. Kernels before 5.14 do not report whether a mapping
- *   is writable: there a write into the lost part of a read-only one is noted as any other.
- *   Each copy of the static library knows its own regions only: objects that guard the same memory
- *   link the shared one. A region must be ended before its memory or its thread ends: no longjmp
- *   past hf_region_end(), no cancellation.
+ *   The zeros are visible to the whole process, including threads without a region. Unless the
+ *   region knows its file, they stay after its end: map the file again, or unmap the range. A
+ *   region that begins after all regions that were open at the loss have ended reads zeros and does
+ *   not report them; one that begins before that reports the loss, unless a region's end has mapped
+ *   the file again. A program that maps it again by itself ends its regions first.
+ *   The range must be one mapping with one protection. Data written to a private mapping behind the
+ *   lost page is lost, as by a truncation. A huge page (hugetlbfs) is replaced as a whole, and only
+ *   if all of it is in the range.
+ *   SIGBUS is also raised for a page that can't be read from its disk, or written because the disk
+ *   is full: then, too, the rest of the range counts as lost.
+ *   A file that is truncated and grows again between two accesses causes no fault, and nothing is
+ *   reported: use a lock on the file, or a copy.
+ *   A system call on a lost page fails with EFAULT, without a signal. The operations of nofault.h
+ *   recover by themselves, and the region does not report their faults.
+ *   SIGBUS and SIGSEGV must not be blocked. Kernels before 5.14 do not report whether a mapping is
+ *   writable: there a write into the lost part of a read-only mapping is accepted and noted.
+ *   Each copy of the static library has its own regions: objects that guard the same memory must
+ *   link the shared library. End a region before its memory or its thread ends: no longjmp past
+ *   hf_region_end(), no cancellation.
  *
  * Ordering
- *   none for the caller's data, in all
+ *   none for the caller's data, in all operations
  *
  * Source   docs/design/0020-region.md
  */
@@ -108,57 +106,57 @@
 
 #if HF_ENV_HAS_REGION
 
-/* None of its members is for the caller. It stays where it is from begin to end. */
+/* All members are private. Must not be moved or copied between begin and end. */
 typedef struct hf_region {
 	hf_atomic64_t below; /* in its thread's list: struct hf_region *; 0 = none */
 	hf_atomic64_t
 		lost; /* address from which on its pages were lost; HF_DETAIL_REGION_NONE = none */
 	hf_atomic64_t written; /* address of the first write there; HF_DETAIL_REGION_NONE = none */
 	hf_atomic32_t access;  /* enum hf_detail_region_access */
-	int32_t fd;            /* -1 = it does not know its file */
+	int32_t fd;            /* -1 = not given */
 	uintptr_t base;
 	size_t len;
 	void *jump; /* a sigjmp_buf of hf_region_call(); NULL = pages are replaced */
 	uint64_t offset;
 	int32_t prot, flags;
-	uint64_t of_process; /* 1 = the faults of all threads are its */
+	uint64_t of_process; /* 1 = serves the faults of all threads */
 	hf_atomic64_t zeros; /* its pages that may be zeros since a loss: src/region/region_list.h */
-	uint64_t seen;       /* `zeros` as who maps the file again has found it */
+	uint64_t seen;       /* `zeros` before the file is mapped again: R5 in region_list.h */
 } hf_region_t;
 
 #define HF_DETAIL_REGION_NONE UINT64_MAX
 
-/* May the mapping be written? Asked of the kernel at the first loss, if the caller has not said. */
+/* Is the mapping writable? Queried from the kernel at the first loss, unless begin_file gave it. */
 enum hf_detail_region_access {
 	HF_DETAIL_REGION_UNKNOWN = 0,
 	HF_DETAIL_REGION_READ_ONLY,
 	HF_DETAIL_REGION_WRITABLE,
 };
 
-/* What a region met. Offsets count from the region's base, in bytes. */
+/* Details of a loss. Offsets are in bytes from the region's base. */
 struct hf_region_fault {
 	size_t bad;     /* as hf_region_end() returns it */
-	size_t written; /* the first write into the lost part that was noted, or `bad` if another
-			   region's was; the region's length: none */
+	size_t written; /* the first noted write into the lost part; `bad` if it was outside of this
+			   region; the region's length: none */
 	int error;      /* 0; -errno: the file could not be mapped again, and the zeros stay;
-			   -EEXIST (17): nor was it: the place belongs to another mapping by now;
+			   -EEXIST (17): it was not mapped again: another mapping is there now;
 			   -EINVAL (22): not a region that is open in this thread */
 };
 
 HF_BEGIN_DECLS
 
 /**
- * hf_region_begin - from now on, this thread may touch a mapping that loses pages
- * @region: the caller's, on the stack as a rule; need not be initialised
+ * hf_region_begin - guard this thread's accesses to a mapping that may lose pages
+ * @region: allocated by the caller, usually on the stack; need not be initialised
  * @base:   any address in the mapping, aligned or not
  * @len:    bytes
  *
- * Faults count by pages: the first and the last page belong to the range as a whole, for the system
- * takes them as a whole, and code that works by vectors may begin in front of `base`. Regions of a
- * thread may nest, overlap and end in any order; the one that began last serves a fault.
+ * The range is extended to whole pages, because pages are lost as wholes and vector code may read
+ * before `base`. Regions of a thread may nest, overlap and end in any order; the one that began
+ * last serves a fault.
  *
- * Context:  any thread; not in a signal handler. Installs the handler (hf_nofault_install()) if no
- *           code has done so yet: not if hf_nofault_handle() was called before
+ * Context:  any thread; not in a signal handler. Calls hf_nofault_install() unless it or
+ *           hf_nofault_handle() was called before
  * Ordering: none
  * Errors:   -EINVAL (22): no base, no length, or a range that wraps around; -EBUSY (16): it is open
  *           already, in this thread or for the process; -errno of hf_nofault_install()
@@ -167,21 +165,21 @@ HF_BEGIN_DECLS
 HF_MUST_CHECK int hf_region_begin(hf_region_t *region, const void *base, size_t len) HF_API_EACH;
 
 /**
- * hf_region_begin_file - the same, with what it takes to map the file again at the end
+ * hf_region_begin_file - as hf_region_begin(), and the end maps the file again
  * @region, @base, @len: as above
  * @prot, @flags:        as mmap() had them when the mapping was made
  * @fd:                  the file; stays open until the end
  * @offset:              of the byte at `base` in the file: not of the mapping's start
  *
  * If a page was lost, hf_region_end() maps the file again from there to the range's end, with this
- * protection and these flags, if the place has still the zeros (/proc/self/smaps: code under the region
- * may have unmapped it, and others mapped something there). It is a new mapping: mlock() and madvise()
- * (MADV_DONTDUMP, DONTFORK, RANDOM, SEQUENTIAL, HUGEPAGE, NOHUGEPAGE) are repeated as they are for the
- * page of the file's mapping before the lost ones, or behind the range; call them again if there is no
- * such page, or for other advice. As the file is then: if it is still short, the next access behind
- * its end is a SIGBUS again; if it has grown, the new content is there. It also looks how long the file
- * is, so that the first bad offset is exact to the byte, and a file that has become shorter inside of
- * its last page is noticed.
+ * protection and these flags, provided that the zeros are still there (/proc/self/smaps: code under
+ * the region may have unmapped them, and something else may be mapped now). It is a new mapping:
+ * mlock() and madvise() (MADV_DONTDUMP, DONTFORK, RANDOM, SEQUENTIAL, HUGEPAGE, NOHUGEPAGE) are
+ * repeated as they are for the page of the file's mapping before the lost ones, or behind the
+ * range; call them again if there is no such page, or for other advice. If the file is still short,
+ * the next access behind its end raises SIGBUS again. hf_region_end() also calls fstat(), with or
+ * without a loss: the first bad offset is exact to the byte, and a truncation within the last page,
+ * which causes no fault, is reported.
  *
  * Context:  as hf_region_begin()
  * Ordering: none
@@ -194,7 +192,7 @@ HF_MUST_CHECK int hf_region_begin_file(hf_region_t *region, const void *base, si
 				       int flags, int fd, uint64_t offset) HF_API_EACH;
 
 /**
- * hf_region_begin_process - the same as hf_region_begin(), for the faults of all threads
+ * hf_region_begin_process - as hf_region_begin(), for the accesses of all threads
  *
  * A region of a thread's own serves its faults first.
  *
@@ -207,36 +205,35 @@ HF_MUST_CHECK int hf_region_begin_process(hf_region_t *region, const void *base,
 					  size_t len) HF_API_EACH;
 
 /**
- * hf_region_end - from now on faults in it are fatal again; what was lost?
- * @region: one that this thread has begun, or one of the process
- * @fault:  gets more about it; may be NULL
+ * hf_region_end - end a region and report what was lost
+ * @region: begun by this thread, or by hf_region_begin_process()
+ * @fault:  gets the details; may be NULL
  *
  * Context:  any thread; not in a signal handler; may wait while another thread recovers a fault
  * Ordering: none
  * Errors:   of a region that this thread has not begun: 0, and fault->error is -EINVAL (22)
- * Return:   the first offset that was not there; the region's length: all was there
+ * Return:   the offset of the first lost byte; the region's length: nothing was lost
  */
 HF_MUST_CHECK size_t hf_region_end(hf_region_t *region, struct hf_region_fault *fault) HF_API_EACH;
 
 /**
- * hf_region_call - run a function that may touch a mapping that loses pages; no page is replaced
+ * hf_region_call - run a function and leave it at the first lost page; no page is replaced
  * @base, @len: as hf_region_begin()
  * @function:   is called with `arg`
  * @arg:        for the function
- * @fault:      gets more about it; may be NULL
+ * @fault:      gets the details; may be NULL
  *
- * For mappings that other threads read, who must not find zeros. At the first lost page the
- * function is left by a jump (siglongjmp), as if it had returned. So nothing that it meant to do
- * behind that access is done: it must hold no lock, own no memory and have no C++ destructor to
- * run; what it was changing stays half changed. A library that keeps state between calls is not for
- * this form. Regions and calls that it has begun itself are closed. Its thread's signal mask is as
- * it was at the fault.
+ * For mappings that other threads read, which must not see zeros. At the first lost page the
+ * function is left by siglongjmp(): it must hold no lock, own no memory and have no C++ destructor
+ * to run, and what it was changing stays half changed. Not for libraries that keep state between
+ * calls. Regions that the function has begun are ended. The thread's signal mask stays as it was at
+ * the fault.
  *
  * Context:  any thread; not in a signal handler
  * Ordering: none
  * Errors:   -EFAULT (14): it was left at a lost page, or another region replaced a page of the
  *           range meanwhile; -EINVAL (22): as hf_region_begin(), and the function was not called
- * Return:   0: the function has returned, and all was there; or an error
+ * Return:   0: the function has returned, and nothing was lost; or an error
  */
 HF_MUST_CHECK int hf_region_call(const void *base, size_t len, void (*function)(void *arg),
 				 void *arg, struct hf_region_fault *fault) HF_API_EACH;
@@ -256,9 +253,9 @@ HF_INLINE void hf_detail_region_guard_end(hf_region_t **guard)
 }
 
 /*
- * HF_REGION_GUARD - a region to the end of this block, however it is left; not by longjmp. `region` is a
- * hf_region_t *; `error`, an int, gets what hf_region_begin() returns: if not 0, nothing is open. Only
- * hf_region_end() returns what was lost: after it, the guard does nothing.
+ * HF_REGION_GUARD - a region that ends with the enclosing block (not by longjmp). `region` is a
+ * hf_region_t *; `error`, an int, gets the result of hf_region_begin(). Call hf_region_end() to
+ * learn what was lost: after it, the guard does nothing.
  */
 #define HF_REGION_GUARD(region, base, len, error)                                                  \
 	hf_region_t *HF_DETAIL_UNIQUE(hf_detail_guard_)                                            \
@@ -276,7 +273,7 @@ public:
 	{
 		if (!error_ && hf_region_end(&raw_, nullptr)) {}
 	}
-	/* 0, or what begin returned: then no region is open. */
+	/* 0, or the error of begin: then no region is open. */
 	int error() const noexcept { return error_; }
 	/* As hf_region_end(), once. */
 	[[nodiscard]] size_t end(hf_region_fault *fault = nullptr) noexcept
@@ -296,7 +293,7 @@ protected:
 	int error_;
 };
 
-/* A region from here to end(), or to the end of the block: but only end() returns what was lost. */
+/* A region that ends with its block, or by end(), which alone reports what was lost. */
 class region : public region_guard {
 public:
 	[[nodiscard]] region(const void *base, size_t len) noexcept

@@ -1,28 +1,27 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * linux_user_nofault - Linux user space: the table of sites, and the handler of SIGSEGV and SIGBUS.
+ * signals - Linux user space: the table of sites, and the handler of SIGSEGV and SIGBUS.
  *
  * State
- *   ranges    the sites of each loaded object, as they are in its memory; changed under `lock`
- *   tables    all sites with absolute addresses, sorted: two tables, of which `latch` says which one
- *             is read; each change is made in the other one
- *   saved     for each signal what was there before us
+ *   ranges    the sites of each loaded object, in the object's memory; changed under `lock`
+ *   tables    all sites with absolute addresses, sorted; two copies: `latch` selects the one that
+ *             is read, and changes are made in the other
+ *   saved     for each signal, the action that ours replaced
  *   inside    the threads that are in our handler
  *
  * Invariants
  *   H1  A handler reads the tables and nothing of an object that may be unloaded.
- *   H2  A table is freed when no handler can run any more: one that has become too small stays until
- *       then. Each is at least twice as large as the one before, so all of them together are at most
- *       four times what is needed.
- *   H3  `saved` is filled before our handler is installed, and never emptied: a handler that is
- *       late still finds where to pass on to. One of the two is changed only when no handler can be
- *       reading it.
- *   H4  Our handler is not interrupted: neither by a signal nor by the C library's own two, one of
- *       which cancels a thread. It passes on with the mask that the one before would have, as its
- *       last step.
- *   H5  What kills without us kills with us: the same information is queued to the thread, with the
- *       default action, and comes when our handler has returned to what it interrupted. So the core
- *       dump is that of the fault.
+ *   H2  Tables are freed only when no handler can run any more; one that became too small is kept
+ *       until then. Each has at least twice the room of the one before, so all together take at
+ *       most four times what is needed.
+ *   H3  `saved` is filled before our handler is installed, and never emptied: a handler that runs
+ *       late still finds the previous action. A copy is changed only when no handler can be reading
+ *       it.
+ *   H4  All signals are blocked in our handler, also the C library's own two, one of which cancels
+ *       a thread. Calling the previous handler, with the mask that it expects, is its last step.
+ *   H5  A signal that would kill the process still kills it: the same siginfo is queued to the
+ *       thread with the default action, and delivered when our handler has returned. So the core
+ *       dump shows the fault.
  */
 #define _GNU_SOURCE /* dl_iterate_phdr, sigorset */
 #include <dirent.h>
@@ -52,16 +51,16 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* ---- the last fault ----------------------------------------------------------------------- */
 
-static __thread struct hf_nofault_fault last __attribute__((tls_model("initial-exec")));
+static __thread struct hf_nofault_fault last_fault __attribute__((tls_model("initial-exec")));
 
 struct hf_nofault_fault hf_nofault_last(void)
 {
-	return last;
+	return last_fault;
 }
 
 /* ---- the table of sites ------------------------------------------------------------------- */
 
-/* Written by one thread while handlers may read it; they believe it only if `latch` says so. */
+/* Handlers may read an entry while it is written; they then retry, by `latch`. */
 struct site {
 	hf_atomic64_t from, to;
 };
@@ -86,7 +85,7 @@ static hf_atomic64_t site_tables[2]; /* struct site_table *; 0 = no sites */
 static struct hf_latch latch;
 static struct hf_grace inside;
 
-/* The destructors of what stays have begun to run: the process ends, and its threads may still run. */
+/* Destructors of objects that stay loaded have begun: the process exits; threads may still run. */
 static bool exiting;
 
 static uintptr_t absolute(const int32_t *word)
@@ -99,7 +98,7 @@ static struct site_table *table_of(uint32_t version)
 	return (struct site_table *)(uintptr_t)hf_atomic64_load_relaxed(&site_tables[version % 2]);
 }
 
-/* As a table has it, before it gets there. */
+/* An entry while the sites are sorted. */
 struct plain_site {
 	uintptr_t from, to;
 };
@@ -112,7 +111,7 @@ static int by_address(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static void *must(void *memory)
+static void *xalloc_check(void *memory)
 {
 	static const char line[] = "holdfast: no memory for the table of sites that may fault\n";
 
@@ -123,7 +122,7 @@ static void *must(void *memory)
 	return memory;
 }
 
-/* The sites of all ranges, sorted; NULL = none. */
+/* Returns the sites of all ranges, sorted; NULL if there are none. */
 static struct plain_site *collect(size_t *count)
 {
 	struct plain_site *sites;
@@ -134,7 +133,7 @@ static struct plain_site *collect(size_t *count)
 		*count += (size_t)(r->end - r->start);
 	if (!*count)
 		return NULL;
-	sites = (struct plain_site *)must(malloc(*count * sizeof(*sites)));
+	sites = (struct plain_site *)xalloc_check(malloc(*count * sizeof(*sites)));
 	for (const struct range *r = ranges; r; r = r->next) {
 		for (const struct hf_detail_site *s = r->start; s < r->end; s++) {
 			sites[n].from = absolute(&s->from);
@@ -145,7 +144,7 @@ static struct plain_site *collect(size_t *count)
 	return sites;
 }
 
-/* The table that is not read now, with room for so many. H2 */
+/* Returns the table that is not read now, with room for @count sites. H2 */
 static struct site_table *with_room(uint32_t version, size_t count)
 {
 	struct site_table *made, *old = table_of(version);
@@ -155,16 +154,17 @@ static struct site_table *with_room(uint32_t version, size_t count)
 		return old;
 	if (room < count)
 		room = count;
-	made = (struct site_table *)must(malloc(sizeof(*made) + room * sizeof(made->sites[0])));
+	made = (struct site_table *)xalloc_check(
+		malloc(sizeof(*made) + room * sizeof(made->sites[0])));
 	made->before = old;
 	made->room = room;
 	hf_atomic64_store_relaxed(&made->count, 0);
-	/* Whoever reads this copy though it is being changed finds what was written above. */
+	/* A reader of this copy, although it is being changed, finds the fields initialised. */
 	hf_atomic64_store_seq_cst(&site_tables[version % 2], (uintptr_t)made);
 	return made;
 }
 
-/* Makes the table of all ranges and publishes it. Under `lock`. */
+/* Builds the table of all ranges and publishes it. Under `lock`. */
 static void publish(void)
 {
 	uint32_t version = hf_latch_write_begin(&latch);
@@ -183,7 +183,7 @@ static void publish(void)
 }
 
 #if HF_ARCH_HAS_SITES
-/* In one table. What it holds may change meanwhile. */
+/* Searches one table, which may change meanwhile. */
 static uintptr_t find_site_in(const struct site_table *t, uintptr_t pc)
 {
 	size_t low = 0, high = t ? (size_t)hf_atomic64_load_relaxed(&t->count) : 0, count = high;
@@ -201,7 +201,7 @@ static uintptr_t find_site_in(const struct site_table *t, uintptr_t pc)
 	return 0;
 }
 
-/* Where to go on after a fault at `pc`; 0 = it is no site. Async-signal-safe. */
+/* Returns where to continue after a fault at @pc; 0 = not a site. Async-signal-safe. */
 static uintptr_t find_site(uintptr_t pc)
 {
 	uint32_t version;
@@ -247,8 +247,8 @@ static bool is_of_program(const void *p)
 }
 
 /*
- * Our shared library is linked with -z nodelete: once loaded it stays. As a static one it stays if it
- * is part of the program.
+ * The shared library is linked with -z nodelete: once loaded it stays. The static one stays if it
+ * is linked into the program.
  */
 #ifdef HF_STAYS_LOADED
 static bool stays_loaded(const void *p)
@@ -317,9 +317,9 @@ void hf_detail_sites_unregister(const void *start, const void *end)
 enum { HF_DETAIL_SEGV_MTEAERR = 8, HF_DETAIL_BUS_MCEERR_AO = 5, HF_DETAIL_SI_KERNEL = 128 };
 
 /*
- * Raised by the access that this thread is at, and because the memory can't be had? Not: one that was
- * sent; memory that failed elsewhere; a wrong memory tag that is reported late, at whatever instruction
- * comes then; an address that is good and not aligned, where the program wants to hear of that.
+ * Was the signal raised by the thread's current access, because the memory is not accessible? Not
+ * if it was sent, or for a memory error elsewhere, a memory tag error that is reported
+ * asynchronously, or an unaligned address that is otherwise valid.
  */
 static bool is_fault(int signal, const siginfo_t *info)
 {
@@ -332,7 +332,7 @@ static bool is_fault(int signal, const siginfo_t *info)
 
 hf_atomic64_t hf_detail_fault_hook;
 
-/* A fault that has no site, or no mark. */
+/* Offers a fault without a site or mark to the regions. */
 static bool ask_hook(int signal, const siginfo_t *info, void *context, sigjmp_buf **jump)
 {
 	hf_detail_fault_hook_t hook =
@@ -360,21 +360,21 @@ static bool recover(int signal, const siginfo_t *info, void *context, sigjmp_buf
 		return ask_hook(signal, info, context, jump);
 	*jump = (sigjmp_buf *)(uintptr_t)&mark->where;
 #endif
-	last.signal = signal;
-	last.code = info->si_code;
-	last.address = info->si_addr;
+	last_fault.signal = signal;
+	last_fault.code = info->si_code;
+	last_fault.address = info->si_addr;
 	HF_DETAIL_PROBE3(fault, info->si_addr, signal, info->si_code);
 	return true;
 }
 
-/* Out of the handler, which has nothing entered any more: with the mask that its return would restore. */
+/* Leaves the handler, after hf_grace_leave(), with the mask that its return would restore. */
 static __attribute__((noreturn)) void leave_by_jump(sigjmp_buf *jump, const void *context)
 {
 	(void)pthread_sigmask(SIG_SETMASK, &((const ucontext_t *)context)->uc_sigmask, NULL);
 	siglongjmp(*jump, 1);
 }
 
-/* hf_nofault_install() or hf_nofault_handle() was called: who is to recover faults has been decided. */
+/* hf_nofault_install() or hf_nofault_handle() was called: regions don't install the handler. */
 static hf_atomic32_t decided;
 
 bool hf_nofault_handle(int signal, const void *information, void *context)
@@ -397,16 +397,16 @@ static const int signals[] = { SIGSEGV, SIGBUS };
 
 enum { SIGNALS = 2 };
 
-/* What was there before. Two, and which holds: H3. */
+/* The previous actions; two copies, and the index of the valid one: H3. */
 static struct {
 	struct sigaction action[2];
 	hf_atomic32_t current;
-	hf_atomic32_t reset; /* SA_RESETHAND, and it was called: it is the default now */
+	hf_atomic32_t reset; /* 1 = it had SA_RESETHAND and was called: now the default action */
 } saved[SIGNALS];
 
 static bool installed; /* under `lock` */
 
-/* Whatever the flags are: the system too looks at nothing else. */
+/* The kernel, too, ignores the flags here. */
 static bool is_default(const struct sigaction *action)
 {
 	return action->sa_handler == SIG_DFL;
@@ -444,8 +444,8 @@ static void die_of(int signal, siginfo_t *info)
 }
 
 /*
- * The system does not let its own signals be ignored. One that comes again when our handler returns is
- * left to it; what is sent looks the same, and is ignored then.
+ * The kernel does not let a fault be ignored. A fault that repeats when our handler returns is left
+ * to the kernel, with SIG_IGN set; a signal that was sent is ignored.
  */
 static void ignore(int signal, siginfo_t *info)
 {
@@ -458,7 +458,7 @@ static void ignore(int signal, siginfo_t *info)
 		set_action(signal, SIG_IGN);
 }
 
-/* What was there before, if it is a handler that is to be called. */
+/* Gets the previous action; returns true if it is a handler to call. */
 static bool choose_before(int signal, siginfo_t *info, struct sigaction *before)
 {
 	unsigned int i = signal == SIGSEGV ? 0 : 1;
@@ -476,13 +476,13 @@ static bool choose_before(int signal, siginfo_t *info, struct sigaction *before)
 	return true;
 }
 
-/* A handler, of one of the two kinds; or none, and nothing is left to do. */
+/* The handler to call next, of one of the two kinds; both NULL: none. */
 struct next {
 	void (*informed)(int signal, siginfo_t *info, void *context);
 	void (*plain)(int signal);
 };
 
-/* All that is ours. Its stack is gone when the next one is called. */
+/* Not inlined: its stack frame is released before the next handler is called. */
 static __attribute__((noinline)) struct next handle(int signal, siginfo_t *info, void *context)
 {
 	struct next next = { NULL, NULL };
@@ -500,7 +500,7 @@ static __attribute__((noinline)) struct next handle(int signal, siginfo_t *info,
 		leave_by_jump(jump, context);
 	if (!passes)
 		return next;
-	/* Its mask, as the system would have set it; our return restores the thread's. */
+	/* The mask that the kernel would have set for it; our return restores the thread's. */
 	sigorset(&mask, &((ucontext_t *)context)->uc_sigmask, &before.sa_mask);
 	if (!(before.sa_flags & SA_NODEFER))
 		(void)sigaddset(&mask, signal);
@@ -512,7 +512,7 @@ static __attribute__((noinline)) struct next handle(int signal, siginfo_t *info,
 	return next;
 }
 
-/* Ends in a jump, where the compiler optimises: nothing of us has to be there when the next one returns. */
+/* Ends in a tail call, if optimised: our code need not be mapped when the next handler returns. */
 static void handler(int signal, siginfo_t *info, void *context)
 {
 	struct next next = handle(signal, info, context);
@@ -530,7 +530,7 @@ static bool is_ours(const struct sigaction *action)
 	return action->sa_flags & SA_SIGINFO && action->sa_sigaction == handler;
 }
 
-/* What we install in the place of `before`. */
+/* Our action in place of `before`. */
 static struct sigaction instead_of(const struct sigaction *before)
 {
 	struct sigaction action;
@@ -538,18 +538,18 @@ static struct sigaction instead_of(const struct sigaction *before)
 	memset(&action, 0, sizeof(action));
 	action.sa_sigaction = handler;
 	/*
-	 * H4. sigfillset() would leave the C library's own out. And a handler that interrupted ours
-	 * could not fault, since our signal is blocked meanwhile.
+	 * H4. sigfillset() would leave out the C library's own signals. A handler that interrupted
+	 * ours could not fault, since our signal is blocked meanwhile.
 	 */
 	memset(&action.sa_mask, 0xff, sizeof(action.sa_mask));
-	/* On the alternate stack if the one before was, or if there is none that could mind. */
+	/* On the alternate stack if the previous handler was, or if there was none. */
 	action.sa_flags = SA_SIGINFO | (before->sa_flags & SA_RESTART);
 	if (before->sa_flags & SA_ONSTACK || is_default(before) || is_ignored(before))
 		action.sa_flags |= SA_ONSTACK;
 	return action;
 }
 
-/* The C library leaves the rest of a mask as it finds it: by the signals that there are. */
+/* Compares masks by signal: the C library does not initialise the unused bits. */
 static bool same_action(const struct sigaction *a, const struct sigaction *b)
 {
 	if (a->sa_handler != b->sa_handler || a->sa_flags != b->sa_flags)
@@ -572,9 +572,9 @@ static void save(unsigned int i, const struct sigaction *before)
 }
 
 /*
- * Until what was replaced is what was saved: others may set theirs between our look and our change. A
- * handler that is there already may pass on to us, and to pass on to it in turn would have no end: it
- * is left there.
+ * Repeats until the replaced action is the saved one: other code may change it between the two
+ * calls. A handler that was installed after ours may call ours; if ours also called it, the two
+ * would recurse without end, so it is left in place.
  */
 static int install_one(unsigned int i)
 {
@@ -595,14 +595,14 @@ static int install_one(unsigned int i)
 	}
 }
 
-/* -EBUSY, and nothing is changed: it is not ours. */
+/* -EBUSY: the handler is not ours, and nothing is changed. */
 static int restore_one(unsigned int i)
 {
 	struct sigaction before = saved[i].action[hf_atomic32_load_relaxed(&saved[i].current)];
 	struct sigaction found;
 
 	if (hf_atomic32_load_relaxed(&saved[i].reset))
-		before.sa_handler = SIG_DFL; /* no more is changed by the system */
+		before.sa_handler = SIG_DFL; /* as SA_RESETHAND does; the rest stays */
 	if (sigaction(signals[i], &before, &found))
 		return -errno;
 	if (is_ours(&found))
@@ -675,7 +675,7 @@ static void nofault_after_fork(void)
 	(void)pthread_mutex_unlock(&lock);
 }
 
-/* The other threads are not here, and some of them may have been in a handler. */
+/* The other threads do not exist in the child; some may have been in a handler. */
 static void nofault_in_child(void)
 {
 	hf_atomic32_store_relaxed(&inside.inside[0], 0);
@@ -684,8 +684,8 @@ static void nofault_in_child(void)
 }
 
 /*
- * A function of the C library that is called for the first time may be bound then, by the loader, which
- * takes 3 KiB of the stack: an alternate one has 1 KiB for us. So what the handler calls is called here.
+ * The loader may bind a function at its first call, which takes 3 KiB of stack; an alternate stack
+ * has 1 KiB for us. So all functions that the handler calls are called once here.
  */
 static void bind_early(void)
 {
@@ -717,9 +717,9 @@ __attribute__((constructor(101))) static void start_nofault(void)
 /* ---- unloading ---------------------------------------------------------------------------- */
 
 enum {
-	ENOUGH_NS = 200000, /* of a processor, in which a signal's delivery is over for certain */
+	ENOUGH_NS = 200000, /* of CPU time, after which a signal's delivery is certainly over */
 	PATIENCE_NS =
-		1000000000 /* a thread that is stopped, or gets no processor, is not waited for */
+		1000000000 /* then a thread that is stopped or not scheduled is not waited for */
 };
 
 static int64_t now(clockid_t clock)
@@ -729,13 +729,13 @@ static int64_t now(clockid_t clock)
 	return clock_gettime(clock, &t) ? -1 : (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-/* How long a thread of this process has run, in nanoseconds; -1 = it has ended. */
+/* CPU time of a thread of this process, in nanoseconds; -1 = it has ended. */
 static int64_t thread_has_run(pid_t thread)
 {
 	return now((clockid_t)(~(unsigned int)thread << 3 | 6)); /* as pthread_getcpuclockid() */
 }
 
-/* Does it wait in the kernel, which is no place where a signal is being delivered? */
+/* Is it blocked in the kernel? Then no signal is being delivered to it. */
 static bool thread_sleeps(int tasks, const char *name)
 {
 	char path[32], text[256];
@@ -760,8 +760,8 @@ static bool thread_sleeps(int tasks, const char *name)
 }
 
 /*
- * Waits until each thread that the system may just have sent to our handler, and that has not come to
- * its first instruction yet, has come there: it has run for a while, or sleeps.
+ * A thread may be on its way to our handler's first instruction. Waits until each thread has run
+ * for ENOUGH_NS, or sleeps.
  */
 static void wait_for_deliveries(void)
 {
@@ -803,9 +803,9 @@ static void free_tables(void)
 #endif
 
 /*
- * Unloaded with the plug-in that it is linked into: nothing of us may stay behind, and no thread may be
- * in our handler. If somebody else's handler came after ours it may still pass on to us: nothing can
- * be done about that here (docs/design/0009-nofault.md).
+ * Unloaded with the plug-in that it is linked into: our handler must be removed, and no thread may
+ * be in it. A handler that other code installed after ours may still call ours: that can't be
+ * prevented here (docs/design/0009-nofault.md).
  */
 __attribute__((destructor(101))) static void end_nofault(void)
 {
@@ -820,7 +820,7 @@ __attribute__((destructor(101))) static void end_nofault(void)
 
 	if (stays_loaded(ours) || hf_nofault_remove())
 		return;
-	/* On the way to our first instruction; inside; on the way from what we left to our last one. */
+	/* Threads before our handler's first instruction; inside; after hf_grace_leave(). */
 	if (was_installed)
 		wait_for_deliveries();
 	hf_grace_wait(&inside);

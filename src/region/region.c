@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* linux_user_region - Linux user space: ranges of mappings that lose pages. */
+/* region - Linux user space: guarded ranges of file mappings. */
 #define _GNU_SOURCE /* MAP_ANONYMOUS, MADV_POPULATE_WRITE */
 #include <errno.h>
 #include <inttypes.h>
@@ -30,7 +30,7 @@
 
 static struct hf_detail_regions all = { .page = 4096 }; /* the page is set before main() */
 
-/* For debuggers: by a name that no program has. */
+/* For debuggers: a name that does not collide with a program's. */
 static const struct hf_detail_regions *const hf_detail_regions_here __attribute__((used)) = &all;
 HF_DETAIL_DEBUGGERS_KNOW(HF_DETAIL_REGION_SHARDS == 16 &&
 			 sizeof(struct hf_detail_region_shard) == 64 &&
@@ -68,7 +68,7 @@ static bool has_page_of(const hf_region_t *r, uintptr_t address)
 	return address >= down(r->base, all.page) && address < up(r->base + r->len, all.page);
 }
 
-/* By a thread that is inside, or has it. */
+/* Called by the owner, or between hf_grace_enter() and _leave(). */
 static hf_region_t *find_region_in(const struct hf_detail_region_thread *thread, uintptr_t address)
 {
 	hf_region_t *r = hf_detail_region_of(hf_atomic64_load_seq_cst(&thread->top));
@@ -83,7 +83,7 @@ static hf_region_t *find_region_in(const struct hf_detail_region_thread *thread,
 	return r;
 }
 
-/* The region that serves a fault of this thread at that address; NULL = none. */
+/* Returns the region that serves a fault of this thread at @address, or NULL. */
 static hf_region_t *find_region(uintptr_t address)
 {
 	hf_region_t *r = find_region_in(&self, address);
@@ -92,8 +92,8 @@ static hf_region_t *find_region(uintptr_t address)
 }
 
 /*
- * May the mapping of this page, which is not there, be written? The kernel checks that before it
- * misses the page (EFAULT). Where it knows neither request: as if it might.
+ * Is the mapping of this missing page writable? The kernel checks the protection before it finds
+ * the page missing (EFAULT). A kernel that knows neither request: assume that it is.
  */
 static uint32_t ask_access(void *page)
 {
@@ -105,8 +105,8 @@ static uint32_t ask_access(void *page)
 }
 
 /*
- * mmap(), of which ThreadSanitizer's own says that it writes all that is mapped: a race with each
- * thread that reads the mapping.
+ * mmap(). ThreadSanitizer's interceptor reports it as a write to the whole range, hence as a race
+ * with each thread that reads it: bypass that.
  */
 static void *map(void *at, size_t len, int prot, int flags, int fd, uint64_t offset)
 {
@@ -121,7 +121,7 @@ static const char zeros_name[] = "holdfast zeros";
 static hf_atomic32_t zeros_have_names;
 
 /*
- * Puts zeros in place of the pages; before that, notes it in all regions that have some. Sets
+ * Notes the loss in all regions that overlap the pages, then replaces the pages by zeros. Sets
  * errno.
  */
 static bool replace(hf_region_t *r, struct hf_detail_region_pages lost)
@@ -135,7 +135,7 @@ static bool replace(hf_region_t *r, struct hf_detail_region_pages lost)
 		prot |= PROT_WRITE;
 	if (map(at, (size_t)(lost.to - lost.from), prot, flags, -1, 0) != at)
 		return false;
-	/* So that the end knows them again: still_zeros(). Linux 5.17, if it was built with it. */
+	/* So that still_zeros() recognises them. Linux 5.17 with CONFIG_ANON_VMA_NAME. */
 	if (!syscall(SYS_prctl, HF_DETAIL_SET_VMA, HF_DETAIL_SET_VMA_ANON_NAME, lost.from,
 		     lost.to - lost.from, zeros_name))
 		hf_atomic32_store_relaxed(&zeros_have_names, 1);
@@ -143,9 +143,9 @@ static bool replace(hf_region_t *r, struct hf_detail_region_pages lost)
 }
 
 /*
- * The rest of the range, from the page of `address` on; up to where it was replaced before, so that
- * what was written there stays. The page may have been replaced by another thread since: then it is
- * replaced again, which is right too, and nobody has to wait (G4).
+ * Replaces the range from the page of `address` up to its end, or up to pages replaced before, so
+ * that data written there stays. If another thread has just replaced the page, it is replaced
+ * again, which is also right and needs no waiting (G4).
  */
 static bool lose(hf_region_t *r, uintptr_t address)
 {
@@ -160,7 +160,7 @@ static bool lose(hf_region_t *r, uintptr_t address)
 	lost.access = hf_atomic32_load_relaxed(&r->access);
 	if (replace(r, lost))
 		return true;
-	/* EINVAL: a page of a huge size must go as a whole. Nothing outside of the range may. */
+	/* EINVAL: a huge page is replaced as a whole, but nothing outside of the range. */
 	for (uintptr_t size = 2 * all.page; errno == EINVAL && size <= (uintptr_t)1 << 30;
 	     size *= 2) {
 		struct hf_detail_region_pages huge = { down(address, size),
@@ -183,14 +183,15 @@ static void written_visit(struct hf_detail_regions *regions, hf_region_t *r, voi
 	if (lost == HF_DETAIL_REGION_NONE || r->base >= opened->to ||
 	    opened->from >= r->base + r->len)
 		return;
-	/* In a region that does not have the address, the first write will go unseen: anywhere. */
+	/* For a region without this address, further writes do not fault: use its loss. */
 	if (opened->from >= lost && has_page_of(r, (uintptr_t)opened->from))
 		lost = opened->from < r->base + r->len ? opened->from : r->base + r->len - 1;
 	(void)hf_atomic64_try_cmpxchg_seq_cst(&r->written, &none, lost);
 }
 
 /*
- * The lost part of a region becomes writable; the first write is at `address`, by a thread inside.
+ * Makes the lost part of a region writable and notes the write at `address`. Called between
+ * hf_grace_enter() and _leave().
  */
 static bool open_lost(hf_region_t *r, uint64_t address)
 {
@@ -210,7 +211,7 @@ static bool may_open(const hf_region_t *r, uintptr_t address, const void *contex
 	    hf_atomic32_load_relaxed(&r->access) != HF_DETAIL_REGION_WRITABLE)
 		return false;
 #if HF_ARCH_HAS_SITES
-	/* The page is not executable: an instruction that is fetched from there is a bug. */
+	/* The page is not executable: fetching an instruction from it is a bug. */
 	if (down((uintptr_t)HF_ARCH_CONTEXT_PC((const ucontext_t *)context), all.page) ==
 	    down(address, all.page))
 		return false;
@@ -220,7 +221,7 @@ static bool may_open(const hf_region_t *r, uintptr_t address, const void *contex
 	return true;
 }
 
-/* Before the function of hf_region_call() is left: the regions that it has begun and not ended. */
+/* Before the jump out of hf_region_call(): removes regions that its function has not ended. */
 static void close_newer(hf_region_t *r, uint32_t parity)
 {
 	uint64_t me = (uint64_t)(uintptr_t)r;
@@ -228,7 +229,7 @@ static void close_newer(hf_region_t *r, uint32_t parity)
 
 	hf_atomic64_store_seq_cst(&self.top, me); /* G3 */
 	hf_grace_leave(&all.grace, parity);
-	/* Their memory is about to be used for something else. G4: no waiting with parity held. */
+	/* Their memory will be reused. G4: do not wait while our own parity is held. */
 	while (newer && (hf_atomic32_load_seq_cst(&all.grace.inside[0]) ||
 			 hf_atomic32_load_seq_cst(&all.grace.inside[1])))
 		hf_env_yield();
@@ -283,7 +284,7 @@ static bool is_in(const struct hf_detail_region_thread *thread, const hf_region_
 	return false;
 }
 
-/* Begun and not ended? Then beginning it again would close its list to a circle. */
+/* Begun and not ended? Adding it twice would make its list a circle. */
 static bool is_open(const hf_region_t *r)
 {
 	bool found = is_in(&self, r);
@@ -379,14 +380,14 @@ static bool take_out(hf_region_t *r)
 	return found;
 }
 
-/* One of /proc/self/maps or smaps. */
+/* The first line of a mapping in /proc/self/smaps. */
 struct map_line {
 	uintptr_t from, to;
 	uint64_t inode;
 	char access[5], name[32];
 };
 
-/* A line that begins one? */
+/* Returns false for other lines. */
 static bool read_mapping(const char *line, struct map_line *m)
 {
 	m->name[0] = 0;
@@ -394,7 +395,7 @@ static bool read_mapping(const char *line, struct map_line *m)
 		      &m->to, m->access, &m->inode, m->name) >= 4;
 }
 
-/* The flags of a mapping, as smaps names them, that a new one does not have, and what sets them. */
+/* Flags that a new mapping lacks, as smaps names them, and the madvise() that sets each. */
 static const struct {
 	char name[4];
 	int advice;
@@ -403,7 +404,7 @@ static const struct {
 	{ " sr", MADV_SEQUENTIAL }, { " hg", MADV_HUGEPAGE }, { " nh", MADV_NOHUGEPAGE },
 };
 
-/* As far as the limits allow. */
+/* Errors are ignored: mlock() has limits. */
 static void set_flags(uintptr_t from, uintptr_t to, const char *flags)
 {
 	for (size_t i = 0; i < sizeof(advices) / sizeof(advices[0]); i++) {
@@ -419,12 +420,12 @@ static void set_flags(uintptr_t from, uintptr_t to, const char *flags)
 enum { FLAGS_LENGTH = 160 }; /* with what reads them: 159 characters */
 
 /*
- * The code under the region may have unmapped its file, and others may have mapped something there
- * since: nothing may be mapped over that. All of the range must be the zeros, or the file, which the
- * end of another region may have mapped already. Zeros are known by their name; on a kernel that has
- * none, they are anonymous, and read-only, or, once written, made with MAP_NORESERVE: "nr". @flags
- * becomes those of the page of the same file before the range or, if there is none, behind it.
- * Returns 0 or -errno.
+ * Code under the region may have unmapped the file, and something else may be mapped there now,
+ * which must not be overwritten. So all of [from, to) must be our zeros, or the file, if the end of
+ * another region has mapped it already. Zeros are recognised by name; on a kernel without names,
+ * they are anonymous and read-only or, after a write, made with MAP_NORESERVE ("nr"). @flags gets
+ * the flags of the same file's page before the range or, if there is none, behind it. Returns 0 or
+ * -errno.
  */
 static int still_zeros(const hf_region_t *r, uintptr_t from, uintptr_t to, char *flags)
 {
@@ -465,7 +466,7 @@ static int still_zeros(const hf_region_t *r, uintptr_t from, uintptr_t to, char 
 	return from < to ? -EEXIST : 0;
 }
 
-/* The file again from the first lost page on: R5. Returns 0 or -errno. */
+/* Maps the file again from the first lost page on: R5. Returns 0 or -errno. */
 static int map_again(const hf_region_t *r, uintptr_t from)
 {
 	struct hf_detail_region_pages healed = { from, up(r->base + r->len, all.page), 0 };
@@ -492,7 +493,7 @@ static int map_again(const hf_region_t *r, uintptr_t from)
 	return error;
 }
 
-/* How much of the region the file has now. */
+/* Bytes of the region that lie within the file now; also finds a loss that caused no fault. */
 static size_t file_has(const hf_region_t *r)
 {
 	struct stat file;
@@ -512,7 +513,7 @@ struct heir {
 };
 
 /*
- * Has this region met the loss of all these pages? Then its end does what is to be done about them.
+ * Does this region report the loss of all these pages? Then its end will settle it.
  */
 static void heir_visit(struct hf_detail_regions *regions, hf_region_t *r, void *data)
 {
@@ -526,7 +527,7 @@ static void heir_visit(struct hf_detail_regions *regions, hf_region_t *r, void *
 		heir->found = true;
 }
 
-/* The zeros stay, and can be written if the file could be. Returns 0 or -errno. */
+/* The zeros stay; they become writable if the mapping was. Returns 0 or -errno. */
 static int leave_zeros(hf_region_t *r, uint64_t lost)
 {
 	struct heir heir = { down((uintptr_t)lost, all.page), up(r->base + r->len, all.page),
@@ -546,9 +547,9 @@ static int leave_zeros(hf_region_t *r, uint64_t lost)
 }
 
 /*
- * G1: as long as there are zeros there is an open region that has met the loss, for those that begin to
- * inherit from. So a region that knows its file maps it again while it is still open. A loss that another
- * thread meets after that is noted in that thread's region, too, and is for its end. Returns 0 or -errno.
+ * G1: as long as the zeros are mapped, a region that begins must find an open one to inherit the
+ * loss from. So a region that knows its file maps it again while it is still open. A later loss is
+ * noted in the region of the thread that faults, too, and settled by its end. Returns 0 or -errno.
  */
 static int map_again_while_open(const hf_region_t *r, uint64_t *mapped)
 {
@@ -562,7 +563,7 @@ static int map_again_while_open(const hf_region_t *r, uint64_t *mapped)
 	return error;
 }
 
-/* What is done about a loss, when the region is in no list any more. Returns 0 or -errno. */
+/* Settles a loss after the region was removed from its list. Returns 0 or -errno. */
 static int settle(hf_region_t *r, uint64_t lost)
 {
 	if (r->jump)
@@ -576,7 +577,7 @@ size_t hf_region_end(hf_region_t *region, struct hf_region_fault *fault)
 	int kept = errno;
 	uint64_t lost, written, mapped = HF_DETAIL_REGION_NONE;
 
-	/* G1: zeros that this thread has read are noted; the reads came before the loads below. */
+	/* G1: a loss is noted before its zeros can be read; order those reads before the loads. */
 	hf_atomic64_fence_acquire(&region->lost);
 	if (is_in(&self, region) && region->fd >= 0)
 		found.error = map_again_while_open(region, &mapped);
@@ -586,7 +587,7 @@ size_t hf_region_end(hf_region_t *region, struct hf_region_fault *fault)
 			*fault = found;
 		return 0;
 	}
-	/* G1: if this thread has read zeros, they are noted; the reads came before the loads below. */
+	/* G1: as above. */
 	hf_atomic64_fence_acquire(&region->lost);
 	lost = hf_atomic64_load_seq_cst(&region->lost);
 	written = hf_atomic64_load_seq_cst(&region->written);
@@ -639,7 +640,7 @@ static void count_loss(struct hf_detail_regions *regions, hf_region_t *r, void *
 		(void)hf_atomic32_fetch_add_relaxed(&regions->losses, 1);
 }
 
-/* Only this thread is here, and the others' memory may be used for something else. */
+/* Only this thread exists in the child; the memory of the others' regions may be reused. */
 static void region_in_child(void)
 {
 	struct hf_detail_region_shard *mine = my_shard();
@@ -658,7 +659,7 @@ static void region_in_child(void)
 	hf_detail_regions_each(&all, count_loss, NULL);
 }
 
-/* As in signals.c: none is bound for the first time in the handler. Nothing is mapped: no length. */
+/* As bind_early() in signals.c. A length of 0 maps nothing. */
 static void bind_regions_early(void)
 {
 	int error = errno;

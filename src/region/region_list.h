@@ -2,30 +2,29 @@
 #ifndef HF_SRC_REGION_LIST_H
 #define HF_SRC_REGION_LIST_H
 /*
- * region_list - which regions are open, for signal handlers of all threads.
+ * region_list - the lists of open regions, read by signal handlers of all threads.
  *
  * State
- *   Each thread has a list of its regions, the newest first, in its own memory. While it has one,
- *   the thread is in one of a few lists of threads, so that threads do not meet at one lock.
- *   Regions of the process are the list of a thread that is not there, `process`, and which is
- *   always looked at.
+ *   Each thread has a list of its regions, the newest first, in its own memory. While it is not
+ *   empty, the thread is in one of 16 lists of threads (shards), to avoid contention on one lock.
+ *   Regions of the process are in the list of a pseudo-thread, `process`, which is always searched.
  *
  *        shard[i].top -> thread -> thread        thread.top -> region -> region
  *        process.top -> region -> region
  *
  * Invariants   G1 to G4 of holdfast/region.h, and
  *   R1  A list of threads grows at its top by compare-and-swap, and shrinks under the shard's lock.
- *       A reader meets each element that is in it all the time: what is taken out keeps its pointer
- *       until no reader is inside.
- *   R2  `losses` counts the open regions that have met a loss. It is raised before a region says
- *       so.
+ *       A reader finds each element that stays in the list: a removed one keeps its pointer until
+ *       no reader is inside.
+ *   R2  `losses` counts the open regions with a loss. It is incremented before the region is
+ *       marked.
  *   R3  A list that a misuse has made a circle (a region that was begun in two threads) is followed for
  *       HF_DETAIL_REGION_MOST steps and no more: a signal handler must return.
- *   R4  `zeros` of a region that was open at a loss are the pages of it that may be zeros since. They are
- *       noted before they are zeros. A region that begins later has none, whatever it takes over.
- *   R5  Who maps the file again takes pages out of `zeros` afterwards, of those losses that it has
- *       found noted before and whose handlers have left: so their zeros were there before the file
- *       came. A loss that is noted meanwhile changes `notes`, and its region keeps all.
+ *   R4  `zeros` of a region that was open at a loss are its pages that may be zeros since. They are
+ *       noted before they are replaced. A region that begins later has none, even if it inherits.
+ *   R5  A thread that maps the file again then removes pages from `zeros`: only those noted before
+ *       it waited for the handlers to return, so that their zeros were mapped before the file. A
+ *       loss noted meanwhile changes `notes`, and its region keeps all.
  *
  * Tested by tests/model/region.cpp, which explores these functions as they are.
  */
@@ -36,10 +35,10 @@
 #define HF_DETAIL_REGION_SHARDS 16
 #endif
 
-/* R3: so many regions of a thread are looked at. */
+/* R3: the most regions of a thread that are searched. */
 #define HF_DETAIL_REGION_MOST 65536u
 
-/* The model has a simpler lock, and watches which regions are looked at. */
+/* The model substitutes a simpler lock, and checks which regions are read. */
 #ifndef HF_DETAIL_REGION_LOCK
 #include "holdfast/mutex.h"
 typedef hf_mutex_t hf_detail_region_lock_t;
@@ -77,7 +76,7 @@ static inline struct hf_detail_region_thread *hf_detail_region_thread_of(uint64_
 	return (struct hf_detail_region_thread *)(uintptr_t)p;
 }
 
-/* Notes that what is at `address` and above is lost. By any thread that is inside, or owns it. */
+/* Notes the loss from `address` on. Called by the owner, or by a thread inside. */
 static inline void hf_detail_region_note(struct hf_detail_regions *all, hf_region_t *r,
 					 uint64_t address)
 {
@@ -150,7 +149,7 @@ static inline struct hf_detail_region_frame hf_detail_region_frame_of(const hf_r
 	return frame;
 }
 
-/* The pages of the region that may be zeros; from = to: none. */
+/* R4: the pages of the region that may be zeros; from = to: none. */
 static inline struct hf_detail_region_pages hf_detail_region_zeros(const hf_region_t *r,
 								   uint64_t word, uint64_t page)
 {
@@ -165,7 +164,7 @@ static inline struct hf_detail_region_pages hf_detail_region_zeros(const hf_regi
 	return pages;
 }
 
-/* R4: these pages will be zeros, as far as they are the region's. By a thread that is inside. */
+/* R4: notes which of these pages are the region's, before they are replaced. Called inside. */
 static inline void hf_detail_region_add_zeros(hf_region_t *r, struct hf_detail_region_pages lost,
 					      uint64_t page)
 {
@@ -188,7 +187,7 @@ static inline void hf_detail_region_add_zeros(hf_region_t *r, struct hf_detail_r
 						  hf_detail_region_span_word(span)));
 }
 
-/* The first answer counts: once there are zeros, asking the kernel gives another. */
+/* The first answer is kept: once the page is zeros, the kernel's answer is about those. */
 static inline void hf_detail_region_set_access(hf_region_t *r, uint32_t access)
 {
 	uint32_t unknown = HF_DETAIL_REGION_UNKNOWN;
@@ -196,7 +195,7 @@ static inline void hf_detail_region_set_access(hf_region_t *r, uint32_t access)
 	(void)hf_atomic32_try_cmpxchg_relaxed(&r->access, &unknown, access);
 }
 
-/* Has it some of these pages? Then their loss is noted. */
+/* Notes the loss if the region has some of these pages. */
 static inline bool hf_detail_region_note_pages(struct hf_detail_regions *all, hf_region_t *r,
 					       const struct hf_detail_region_pages *lost)
 {
@@ -247,7 +246,7 @@ static inline void hf_detail_regions_each(struct hf_detail_regions *all,
 	}
 }
 
-/* G1: `finder` and all other regions that have some of the pages. By a thread that is inside. */
+/* G1: notes the loss in `finder`, then in each region with some of the pages. Called inside. */
 static inline void hf_detail_regions_note(struct hf_detail_regions *all, hf_region_t *finder,
 					  struct hf_detail_region_pages lost)
 {
@@ -255,7 +254,7 @@ static inline void hf_detail_regions_note(struct hf_detail_regions *all, hf_regi
 	hf_detail_regions_each(all, hf_detail_region_note_visit, &lost);
 }
 
-/* G1: a region that begins takes over the loss of one that was open at it, and passes it on to none. */
+/* G1: a new region inherits the loss from one that was open at it, and does not pass it on. */
 static inline void hf_detail_region_inherit_visit(struct hf_detail_regions *all, hf_region_t *r,
 						  void *data)
 {
@@ -277,7 +276,7 @@ static inline void hf_detail_region_heal_begin_visit(struct hf_detail_regions *a
 	r->seen = hf_atomic64_load_seq_cst(&r->zeros);
 }
 
-/* R5: before the file is mapped, by the holder of `all->lock`, which it holds until heal_end. */
+/* R5: before the file is mapped. The caller holds `all->lock` until heal_end() has returned. */
 static inline void hf_detail_regions_heal_begin(struct hf_detail_regions *all)
 {
 	uint32_t parity = hf_grace_enter(&all->grace);
@@ -287,7 +286,7 @@ static inline void hf_detail_regions_heal_begin(struct hf_detail_regions *all)
 	hf_grace_wait(&all->grace);
 }
 
-/* What is left of the zeros: the part before or behind; all of them if there would be two parts. */
+/* Keeps the zeros before or behind the healed pages; all of them if there would be two parts. */
 static inline void hf_detail_region_heal_end_visit(struct hf_detail_regions *all, hf_region_t *r,
 						   void *data)
 {
@@ -310,7 +309,7 @@ static inline void hf_detail_region_heal_end_visit(struct hf_detail_regions *all
 	(void)hf_atomic64_try_cmpxchg_seq_cst(&r->zeros, &seen, hf_detail_region_span_word(span));
 }
 
-/* R5: the file is mapped at these pages again. */
+/* R5: after the file was mapped at these pages again. */
 static inline void hf_detail_regions_heal_end(struct hf_detail_regions *all,
 					      struct hf_detail_region_pages healed)
 {
@@ -368,7 +367,7 @@ static inline void hf_detail_regions_remove_thread(struct hf_detail_region_threa
 	HF_DETAIL_REGION_UNLOCK(&shard->lock);
 }
 
-/* G2: when this returns, nobody has what was taken out of the lists before. */
+/* G2: when this returns, no reader uses what was removed from the lists before the call. */
 static inline void hf_detail_regions_wait(struct hf_detail_regions *all)
 {
 	if (HF_LIKELY(!hf_atomic32_load_seq_cst(&all->grace.inside[0]) &&
@@ -379,7 +378,7 @@ static inline void hf_detail_regions_wait(struct hf_detail_regions *all)
 	HF_DETAIL_REGION_UNLOCK(&all->lock);
 }
 
-/* Takes a region out of the list of this thread, or of `all->process` under `all->lock`. */
+/* Removes a region from the list of this thread, or of `all->process` under `all->lock`. */
 static inline bool hf_detail_regions_remove(struct hf_detail_region_thread *thread,
 					    struct hf_detail_region_shard *shard, hf_region_t *r)
 {
