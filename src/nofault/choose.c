@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* linux_user_choose - Linux user space: what the choice of clear and copy is made from. */
+/* choose - Linux user space: the inputs to the choice of clear and copy. */
 #include <sys/mman.h>
 #include <unistd.h>
 

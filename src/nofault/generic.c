@@ -2,7 +2,7 @@
 /*
  * nofault_generic - clear and copy in aligned words of 8 bytes: for any processor with sites.
  *
- * (Without sites these are in nofault_jump.c.)
+ * (Without sites these are in jump.c.)
  */
 #include "nofault.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * nofault_jump - clear, copy and words without sites: for processors that have no folder in arch/.
+ * jump - clear, copy and words without sites: for processors that have no folder in arch/.
  *
- * Each operation marks, with sigsetjmp, where to go on after a fault, and keeps its frontier in
- * memory. The signal handler (linux_user_nofault.c) jumps to the thread's newest mark.
+ * Each operation marks, with sigsetjmp(), where to continue after a fault, and keeps its frontier
+ * in memory. The signal handler (signals.c) jumps to the thread's newest mark.
  */
 #include "nofault.h"
 

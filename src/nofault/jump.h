@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef HF_SRC_NOFAULT_JUMP_H
 #define HF_SRC_NOFAULT_JUMP_H
-/* nofault_jump - the marks that the signal handler jumps to where there are no sites. */
+/* jump - the marks that the signal handler jumps to where there are no sites. */
 #include <setjmp.h>
 
 struct hf_detail_mark {
 	sigjmp_buf where;
-	volatile struct hf_detail_mark *before; /* of what a signal handler interrupted */
+	volatile struct hf_detail_mark *before; /* the mark of the code that a signal interrupted */
 };
 
 /* This thread's newest mark; NULL = none. */

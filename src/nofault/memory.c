@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * nofault_memory - fill, move, compare and find in words of 8 bytes, for any processor; lists of
+ * memory - fill, move, compare and find in words of 8 bytes, for any processor; lists of
  * ranges; whole words; strings; which implementation is used.
  */
 #include <limits.h>

@@ -2,7 +2,7 @@
 #ifndef HF_SRC_NOFAULT_MEMORY_H
 #define HF_SRC_NOFAULT_MEMORY_H
 /*
- * nofault_memory - what the implementations of fill, move, compare and find share.
+ * memory - what the implementations of fill, move, compare and find share.
  *
  * Stores keep E1 of nofault.h, so that the count is known where one faults. Loads need no such rule:
  * after a fault in one the rest is done again from the frontier, byte by byte, which finds the first

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * nofault_memory_vector - fill, move, compare and find by wide accesses. A template: included once for
- * each width, after what nofault_vector.h needs and
+ * memory_vector - fill, move, compare and find by wide accesses. A template: included once for
+ * each width, after what vector.h needs and
  *
  *   VECTOR_SPLAT(value), HALF_SPLAT(value)   vectors of a word of 8 bytes again and again
  *   VECTOR_SPLAT_BYTE, HALF_SPLAT_BYTE       the same of a byte
  *   VECTOR_SAME(a, b), HALF_SAME(a, b)       a bit for each byte that is equal in two vectors
  *
- * How a range is covered: as in nofault_vector.h; a search is over at the first hit, so a long range
+ * How a range is covered: as in vector.h; a search is over at the first hit, so a long range
  * is one vector, aligned ones four at a time, and four at the end; those with a hit, one by one.
  *
- * A fault of a load goes on in hf_detail_..._bytes from the frontier, `at`: see nofault_memory.h.
+ * A fault of a load goes on in hf_detail_..._bytes from the frontier, `at`: see memory.h.
  */
 
 #define VECTOR__OF(what) HF_DETAIL_PASTE(what, VECTOR_NAME)
 #define W ((size_t)VECTOR_BYTES)
 #define ALL_SAME (UINT64_MAX >> (64 - VECTOR_BYTES))
 
-/* Where in a line of code a function starts is luck otherwise, and a fifth of the time at small sizes. */
+/* Unaligned, the time at small sizes varies by a fifth with the place in the cache line. */
 #define ENTRY __attribute__((__noinline__, aligned(64)))
 
 /* ---- fill --------------------------------------------------------------------------------- */
@@ -73,7 +73,7 @@ VECTOR_TARGET ENTRY size_t VECTOR__OF(hf_detail_fill_)(void *dst, uint8_t byte, 
 
 /* ---- find --------------------------------------------------------------------------------- */
 
-/* What a search returns. */
+/* The result of a search. */
 #define FOUND(at) ((struct hf_memory_result){ (at), 0 })
 #define NOT_FOUND ((struct hf_memory_result){ len, -HF_ENOENT })
 #define FIRST_OF(bits) ((size_t)__builtin_ctzll(bits))
@@ -204,7 +204,7 @@ fault:
 
 /* ---- compare ------------------------------------------------------------------------------ */
 
-/* The first that differs is at p[at]; unless another thread has changed it since. */
+/* The first difference is at p[at], unless another thread has changed it since. */
 HF_NO_SANITIZE __attribute__((__noinline__)) static struct hf_memory_result
 VECTOR__OF(compare_at_)(const char *p, const char *q, size_t len, size_t at)
 {

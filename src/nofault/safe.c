@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* linux_user_safe - Linux user space: reading memory without taking a fault. */
+/* safe - Linux user space: reading memory without taking a fault. */
 #define _GNU_SOURCE /* SYS_process_vm_readv, O_CLOEXEC */
 #include <errno.h>
 #include <fcntl.h>
@@ -13,8 +13,8 @@
 enum { PIECES = 16 };
 
 /*
- * Would a fault come to our handler? By the system calls themselves: no library's wrapper in
- * between.
+ * Would a fault reach our handler? Direct system calls, without the C library's or a sanitizer's
+ * wrappers.
  */
 static bool faults_are_ours(void)
 {
@@ -37,8 +37,9 @@ static size_t piece(const char *dst, const char *src, size_t len)
 }
 
 /*
- * Returns what was copied. Where less: the system does not let a process read itself; or it has no page
- * of its own for that memory (memfd_secret, the vDSO's data, a device), which can be read all the same.
+ * Returns the bytes copied. It can be less than what is readable: the system may forbid a process
+ * to read itself, and it has no pages of its own for some memory (memfd_secret, the vDSO's data, a
+ * device's).
  */
 static size_t by_readv(char *dst, const char *src, size_t len)
 {
@@ -66,7 +67,7 @@ static size_t by_readv(char *dst, const char *src, size_t len)
 	return done;
 }
 
-/* The same. What was put into the pipe and can't be taken out is closed with it. */
+/* Returns the bytes copied. Data left in the pipe after a failure is dropped with it. */
 static size_t by_pipe(char *dst, const char *src, size_t len)
 {
 	size_t done = 0;

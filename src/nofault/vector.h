@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * nofault_vector - clear and copy by a loop of wide accesses. A template: included once for each
+ * vector - clear and copy by a loop of wide accesses. A template: included once for each
  * width, after
  *
  *   VECTOR_NAME     what the functions are called: hf_detail_clear_<VECTOR_NAME>, hf_detail_copy_...

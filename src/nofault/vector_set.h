@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * nofault_vector_set - the half of the template nofault_vector.h that sets bytes to one value: clear,
- * or fill. What covers a range how is described there. Included for each of the two after
+ * vector_set - the half of the template vector.h that sets bytes to one value: clear, or fill. How a
+ * range is covered is described there. Included for each of the two after
  *
- *   what nofault_vector.h needs, W and VECTOR_NAME
+ *   what vector.h needs, W and VECTOR_NAME
  *   SET_NAME        clear or fill: the functions are hf_detail_<SET_NAME>_<VECTOR_NAME> and more
  *   SET_PARAMETER, SET_ARGUMENT     nothing, or one more parameter, `value`, and the same in a call
  *   SET_VECTOR, SET_HALF            a vector of W or 16 bytes that have the value

@@ -3,30 +3,29 @@
 #define HF_NOFAULT_GRACE_H
 #pragma GCC system_header
 /*
- * grace - when has everyone left who was inside?
+ * grace - wait until all readers that were inside have left.
  *
  * Use when / not when
- *   For the signal handler (src/nofault/signals.c), before what it reads is changed and before its
- *   code is unloaded: handlers can't register, wait or allocate. A reader must leave: not for code
- *   that may be cancelled or left by a jump (nofault/latch.h is). Elsewhere liburcu is the better
- *   choice.
+ *   For signal handlers (src/nofault/signals.c), which can't register, wait or allocate: before
+ *   data that they read is changed, and before their code is unloaded. A reader must leave: not for
+ *   code that may be cancelled or left by a jump (use nofault/latch.h). Elsewhere liburcu is
+ *   better.
  *
  * State
- *   `parity` is the counter, of two, that a reader uses which comes now; a counter is the number of
- *   readers that are inside with it. A writer publishes a new table, and then does twice:
+ *   Each of two counters is the number of readers inside that entered with it; `parity` selects the
+ *   one for new readers. A writer publishes a new table, and then does twice:
  *
  *        parity = 1 - parity;  wait until the counter of the old parity is 0
  *
  * Invariants
- *   G1  A reader takes the table after it has counted itself.
- *   G2  When the writer has waited for both counters, every reader that took the old table has
- *       left. Take a reader that took it: it counted itself before the writer's last look at its
- *       counter, since else (seq. cst.: the writer's publication comes before that look, and the
- *       reader's count before its load of the table) it would have found the new table. So the
- *       writer saw it, and waited. Two rounds, and not one, since a reader may have read `parity`
- *       before a writer came by and count itself long after: in either counter.
- *   G3  No writer waits for ever: in each round new readers go to the other counter, but for the
- *       ones of G2's last sentence, and those are at most one for each thread.
+ *   G1  A reader loads the table after it has incremented its counter.
+ *   G2  When the writer has waited for both counters, every reader of the old table has left. Such
+ *       a reader incremented its counter before the writer's last load of it: otherwise (seq. cst.:
+ *       the publication precedes that load, and the increment precedes the load of the table) it
+ *       would have found the new table. So the writer saw it, and waited. Two rounds are needed
+ *       because a reader may load `parity` and be delayed before it increments either counter.
+ *   G3  No writer waits for ever: in each round new readers use the other counter, except for the
+ *       delayed ones of G2, at most one for each thread.
  *
  * Ordering
  *   enter  sequentially consistent; leave  release; wait  sequentially consistent
@@ -36,19 +35,19 @@
 #include "../atomic.h"
 #include "../env.h"
 
-/* Who is inside, by parity. All bytes 0 at the start. */
+/* The readers inside, by parity. Zero-initialised. */
 struct hf_grace {
 	hf_atomic32_t parity; /* 0 or 1 */
 	hf_atomic32_t inside[2];
 };
 
 /**
- * hf_grace_enter - before taking the table
- * @grace: who is inside
+ * hf_grace_enter - call before loading the table
+ * @grace: the counters
  *
  * Context:  any thread, async-signal-safe
  * Ordering: sequentially consistent
- * Return:   what leave needs
+ * Return:   the parity, for hf_grace_leave()
  */
 HF_INLINE uint32_t hf_grace_enter(struct hf_grace *grace)
 {
@@ -59,8 +58,8 @@ HF_INLINE uint32_t hf_grace_enter(struct hf_grace *grace)
 }
 
 /**
- * hf_grace_leave - after the last use of it
- * @grace:  who is inside
+ * hf_grace_leave - call after the last use of the table
+ * @grace:  the counters
  * @parity: what hf_grace_enter() returned
  *
  * Context:  as hf_grace_enter()
@@ -71,7 +70,7 @@ HF_INLINE void hf_grace_leave(struct hf_grace *grace, uint32_t parity)
 	(void)hf_atomic32_fetch_sub_release(&grace->inside[parity], 1);
 }
 
-/* Those who are inside may need this processor to leave. */
+/* The readers may need this processor to leave. */
 HF_INLINE void hf_detail_grace_relax(void)
 {
 	hf_arch_relax();
@@ -81,8 +80,8 @@ HF_INLINE void hf_detail_grace_relax(void)
 }
 
 /**
- * hf_grace_wait - after publishing the new table (seq. cst.): until the old one has no users
- * @grace: who is inside
+ * hf_grace_wait - after publishing a new table (seq. cst.), wait until the old one has no readers
+ * @grace: the counters
  *
  * Context:  one thread at a time; not inside. G2
  * Ordering: sequentially consistent

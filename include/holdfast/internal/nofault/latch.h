@@ -3,14 +3,14 @@
 #define HF_NOFAULT_LATCH_H
 #pragma GCC system_header
 /*
- * latch - two copies of the same, of which one can always be read.
+ * latch - two copies of the same data, of which one can always be read.
  *
  * Use when / not when
  *   For the handler's table of sites (src/nofault/signals.c), whose readers are signal handlers:
- *   they can't wait, and may never come back (a thread that is cancelled or leaves the handler by a
- *   jump). A reader leaves no trace, so that nothing has to be undone. What is read consists of
- *   atomics, stays there for good, and must make sense in any mix: what was found is believed only
- *   afterwards. Elsewhere liburcu is the better choice.
+ *   they can't wait, and may never return (a thread that is cancelled or leaves the handler by a
+ *   jump). A reader writes nothing, so nothing has to be undone. The data consists of atomics, is
+ *   never freed, and must be safe to read in any mix of versions: the result is used only if
+ *   hf_latch_retry() returns false. Elsewhere liburcu is better.
  *
  * Verbs
  *   hf_latch_begin, hf_latch_retry           read: which copy, and was it changed meanwhile?
@@ -22,12 +22,12 @@
  *        version n        readers: copy n % 2        writer: copy (n + 1) % 2, then version = n + 1
  *
  * Invariants
- *   L1  A reader that finds the version unchanged behind what it read has read one copy as it was
- *       published. Take a word that it read and a later writer stored, for version n + 2: that
- *       writer's fence came before the word, and the store of n + 1 before the fence; so the
- *       reader's look behind its own fence finds n + 1 or more.
- *   L2  A reader retries only if a writer has published since: a writer that stands still, or never
- *       comes back, holds nobody up.
+ *   L1  A reader that finds the version unchanged after its reads has read one copy as it was
+ *       published. If it read a word that a later writer stored for version n + 2: that writer's
+ *       fence precedes the store of the word, and the store of n + 1 precedes the fence; so the
+ *       reader's load after its own fence returns n + 1 or more.
+ *   L2  A reader retries only if a writer has published since: a writer that is stopped blocks no
+ *       reader.
  *
  * Ordering
  *   begin    acquire: what was published with this version can be read
@@ -40,13 +40,13 @@
  */
 #include "../atomic.h"
 
-/* Its lowest bit says which copy is read. All bytes 0 at the start. */
+/* The lowest bit selects the copy that is read. Zero-initialised. */
 struct hf_latch {
 	hf_atomic32_t version;
 };
 
 /**
- * hf_latch_begin - which copy is to be read?
+ * hf_latch_begin - begin to read, and select the copy
  * @latch: of the two copies
  *
  * Context:  any thread, async-signal-safe
@@ -59,13 +59,13 @@ HF_INLINE uint32_t hf_latch_begin(const struct hf_latch *latch)
 }
 
 /**
- * hf_latch_retry - was it changed since?
+ * hf_latch_retry - was the copy changed since hf_latch_begin()?
  * @latch:   of the two copies
  * @version: what hf_latch_begin() returned
  *
  * Context:  as hf_latch_begin()
  * Ordering: what was read before comes before its look at the version
- * Return:   true = it was: what was read is not to be believed
+ * Return:   true: it was; discard what was read
  */
 HF_INLINE bool hf_latch_retry(const struct hf_latch *latch, uint32_t version)
 {
@@ -74,12 +74,12 @@ HF_INLINE bool hf_latch_retry(const struct hf_latch *latch, uint32_t version)
 }
 
 /**
- * hf_latch_write_begin - which copy is to be changed?
+ * hf_latch_write_begin - begin to write, and select the copy
  * @latch: of the two copies
  *
  * Context:  one writer at a time
  * Ordering: what was published before comes before what is stored now
- * Return:   the version that comes next; the copy is that % 2
+ * Return:   the next version; the copy is that % 2
  */
 HF_INLINE uint32_t hf_latch_write_begin(const struct hf_latch *latch)
 {

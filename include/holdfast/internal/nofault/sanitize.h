@@ -3,18 +3,18 @@
 #define HF_NOFAULT_SANITIZE_H
 #pragma GCC system_header
 /*
- * sanitize - which memory each verb of nofault.h reads and writes, for sanitizers: they can't see what
- * assembly does, nor what the library does, which need not be built with one.
+ * sanitize - which memory each verb of nofault.h reads and writes. Sanitizers do not see accesses
+ * by assembly, nor by the library, which need not be built with one.
  *
- *   AddressSanitizer   memory that is not there is what nofault is for; a heap block, a variable or a
- *                      global that is overrun, or was freed, is a bug. So it reports a range that runs
- *                      over one of these, and no other: before it is touched where the verb's range is
- *                      known, else behind it (searches, strings).
- *   MemorySanitizer    what was written is initialised from then on: of a copy too, whatever its source
- *                      was, which may be memory of another process.
+ *   AddressSanitizer   unmapped memory is legitimate here; an overrun or freed heap block, variable
+ *                      or global is a bug. Only ranges that overrun one of these are reported:
+ *                      before the access if the range is known, otherwise after it (searches,
+ *                      strings).
+ *   MemorySanitizer    memory that was written counts as initialised, also by a copy, whose source
+ *                      may be memory of another process.
  *
- * The table is all there is to say of a verb. One that is not in it does not compile as soon as it names
- * itself (HF_DETAIL_VERB), and tests/nofault/sanitize compares the table with the verbs of the header.
+ * A verb that is not in the table does not compile (HF_DETAIL_VERB), and tests/nofault/sanitize
+ * compares the table with the verbs of the header.
  */
 #include "../compiler.h"
 #include "../env.h"
@@ -66,8 +66,8 @@ enum hf_detail_verb { HF_DETAIL_VERBS(HF_DETAIL_VERB_CONSTANT) };
 #endif
 
 /*
- * In a file of the library that does not know what the program is built with: what the runtimes define is
- * there or is not.
+ * For a file of the library, which does not know how the program is built: the sanitizers'
+ * functions are weak.
  */
 #ifdef HF_DETAIL_SANITIZE_WEAK
 #define HF_DETAIL_SANITIZER __attribute__((weak))
@@ -87,7 +87,7 @@ void __asan_storeN(void *p, intptr_t len) HF_DETAIL_SANITIZER;
 
 HF_END_DECLS
 
-/* Does the range run over a heap block, a variable or a global, and not just into nowhere? */
+/* Does the range overrun a heap block, a variable or a global? Unmapped memory is no bug. */
 HF_INLINE bool hf_detail_asan_is_bug(const volatile void *p, size_t len)
 {
 	char name[8];
@@ -118,7 +118,7 @@ void __msan_unpoison(const volatile void *p, size_t len) HF_DETAIL_SANITIZER;
 HF_END_DECLS
 #endif
 
-/* What a verb is about to read and write, or has. */
+/* Reports the range that a verb is about to read and write, or has read. */
 HF_INLINE void hf_detail_touch(enum hf_detail_verb verb, const volatile void *from, size_t from_len,
 			       volatile const void *to, size_t to_len)
 {
@@ -132,7 +132,7 @@ HF_INLINE void hf_detail_touch(enum hf_detail_verb verb, const volatile void *fr
 #endif
 }
 
-/* Is there one to tell? A function that asks first can end in a jump where there is none. */
+/* Is a sanitizer linked? Without one, a function that checks this can end in a tail call. */
 HF_INLINE bool hf_detail_has_sanitizer(void)
 {
 #if defined(HF_DETAIL_ASAN) || defined(HF_DETAIL_MSAN)
@@ -144,7 +144,7 @@ HF_INLINE bool hf_detail_has_sanitizer(void)
 #endif
 }
 
-/* What it has written. */
+/* Marks the range that a verb has written as initialised. */
 HF_INLINE void hf_detail_touched(enum hf_detail_verb verb, const volatile void *to, size_t len)
 {
 #if defined(HF_DETAIL_MSAN)

@@ -3,23 +3,23 @@
 #define HF_NOFAULT_SITE_H
 #pragma GCC system_header
 /*
- * site - an instruction that may fault, and where to go on if it does.
+ * site - an entry of the exception table: an instruction that may fault, and where to continue.
  *
  * For arch/<cpu>/nofault.h, inside of inline assembly. A site is two 32-bit words in a section of
  * its own, each a distance from the word itself, so that the section needs no relocation at run
  * time and is shared between processes:
  *
  *       from - .      the instruction that may fault
- *       to - .        where execution goes on after a fault
+ *       to - .        where execution continues after a fault
  *
  * Invariants
  *   X1  A site's two labels are in the same function: the instruction at `to` finds the registers
- *       as the one at `from` left them. A fault leaves all registers of its instruction alone, but
- *       for those of a repeated one (REP), which show how far it came.
+ *       as the one at `from` left them. A faulting instruction changes no register, except that a
+ *       repeated one (REP) updates its counter and addresses.
  *   X2  The section is in the same group as the function ("?"), so that the linker, which keeps one
  *       copy of an inline function of C++, keeps that copy's sites and no others.
- *   X3  The instruction refers to its site: so a linker that drops what nobody refers to
- *       (--gc-sections, with -z start-stop-gc too) keeps the site where it keeps the instruction.
+ *   X3  The instruction refers to its site, so a linker that drops unreferenced sections
+ *       (--gc-sections, also with -z start-stop-gc) keeps the site with the instruction.
  *
  * A world with an exception table of its own (a kernel) defines HF_ENV_SITE(from, to) in its env
  * header, or in a header that this file includes, HF_ENV_FAULTS_HEADER. Elsewhere the linker
@@ -33,7 +33,7 @@
 #include HF_ENV_FAULTS_HEADER
 #endif
 
-/* For inline assembly: if the instruction at `from` faults, execution goes on at `to`. */
+/* For inline assembly: if the instruction at `from` faults, execution continues at `to`. */
 #ifdef HF_ENV_SITE
 #define HF_SITE(from, to) HF_ENV_SITE(from, to)
 #else
@@ -61,16 +61,16 @@ struct hf_detail_site {
 };
 
 /**
- * hf_site_fixup - where execution goes on after a fault; for a port's own exception handler
+ * hf_site_fixup - look a faulting instruction up; for a port's own exception handler
  * @sites, @end: the table: the section hf_nofault_sites of an image, as its linker script names it
  * @pc:          the instruction that faulted
  *
- * One by one, in whatever order the linker left them: a fault is rare. User space sorts its tables
- * (src/nofault/signals.c), a kernel has its own.
+ * A linear search, since faults are rare and the linker does not sort the table. User space sorts
+ * its tables (src/nofault/signals.c), a kernel has its own.
  *
  * Context:  an exception handler
  * Ordering: none
- * Return:   an address; 0 = that instruction is no site
+ * Return:   where to continue; 0 = not a site
  */
 HF_INLINE uintptr_t hf_site_fixup(const struct hf_detail_site *sites,
 				  const struct hf_detail_site *end, uintptr_t pc)
