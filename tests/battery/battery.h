@@ -9,7 +9,7 @@
  * version 1, nested: a subtest for each implementation, a line for each case.
  *
  * A case belongs to a family and is written once, in <family>_cases.c. A family with several
- * implementations has a table of them, tests/roster/<family>_ops.h; a case calls the selected one.
+ * implementations has a table of them, <family>_ops.h; a case calls the selected one.
  *
  * In a case, misuse is expected by name: after BATTERY_QUIET() or BATTERY_REPORTED() the slate is
  * clean, and a report that its case did not expect fails that case.
