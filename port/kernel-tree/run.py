@@ -303,7 +303,7 @@ def boot(label, image, files, machine, log="console.log", limit=LIMIT, stop=None
 
 
 def judge(lines, faults, guest):
-    """The verdict on a guest's console and on the machine's faults. Without the overlay the reports are the kernel's."""
+    """The verdict on a guest's console and the machine's faults. Without the overlay the reports are the kernel's."""
     ours, cases = guest.overlay, {**CASES, **ADDED_CASES.get(guest.kernel, {})}
     verdict, found, counts, case = runner.ktap.Verdict(), {}, dict.fromkeys(LINES, 0), None
     verdict.faults += faults
