@@ -113,7 +113,7 @@ TEST(NoFaultSignals, ALaterHandlerThatPassesOn)
 		  -SIGSEGV);
 }
 
-TEST(NoFaultSignals, ADefaultThatOthersSetIsTakenAgain)
+TEST(NoFaultSignals, InstallReplacesADefaultSetByOthers)
 {
 	for (int signal : { SIGSEGV, SIGBUS }) {
 		for (sighandler_t action : { SIG_DFL, SIG_IGN }) {

@@ -212,7 +212,7 @@ TEST_F(Region, AnyBaseAndLength)
 	}
 }
 
-TEST_F(Region, AllOfAPageThatItHasAPartOf)
+TEST_F(Region, PartlyCoveredPagesBelongToTheRegion)
 {
 	for (size_t at : { page, 2 * page + 200 }) { // before its first byte; behind its last one
 		File file(4);
@@ -226,7 +226,7 @@ TEST_F(Region, AllOfAPageThatItHasAPartOf)
 	}
 }
 
-TEST_F(Region, OneFaultForAllThatIsLost)
+TEST_F(Region, OneFaultReplacesAllLostPages)
 {
 	File file(64);
 	Map map(file);
@@ -305,7 +305,7 @@ TEST_F(Region, WithoutAFileTheZerosStayAndCanBeWritten)
 	EXPECT_EQ(map.at[page], 'x');
 }
 
-TEST_F(Region, WithItsFileItIsMappedAgain)
+TEST_F(Region, TheEndMapsTheFileAgain)
 {
 	File file(6);
 	Map map(file);
@@ -428,7 +428,7 @@ TEST_F(Region, MappedAgainWhileTheFileIsShort)
 		  -SIGBUS);
 }
 
-TEST_F(Region, WithItsFileTheEndIsKnownToTheByte)
+TEST_F(Region, WithAFileTheFirstBadOffsetIsExact)
 {
 	for (size_t size : { size_t(0), size_t(1), page - 1, page + 17, 3 * page, 3 * page + 1,
 			     4 * page - 1, 4 * page }) {
@@ -517,7 +517,7 @@ TEST_F(Region, NestedAndInAnyOrder)
 	EXPECT_EQ(hf_region_end(&inner, nullptr), page);
 }
 
-TEST_F(Region, OneThatIsOpenIsNotBegunAgain)
+TEST_F(Region, AnOpenRegionCannotBeBegunAgain)
 {
 	File file(3);
 	Map map(file);
@@ -559,7 +559,7 @@ TEST_F(Region, ASignalIsPassedOnWhereAListHasBecomeACircle)
 		  -SIGBUS);
 }
 
-TEST_F(Region, OneThatEndedServesNoMore)
+TEST_F(Region, AnEndedRegionServesNoFault)
 {
 	EXPECT_EQ(in_child([&] {
 			  File file(4);
@@ -593,7 +593,7 @@ TEST_F(Region, TwoMappingsOfOneFile)
 	EXPECT_EQ(hf_region_end(&second, nullptr), two.size);
 }
 
-TEST_F(Region, MoreThanSixtyFour)
+TEST_F(Region, AHundredRegions)
 {
 	const size_t n = 100;
 	File file(n);
@@ -669,7 +669,7 @@ TEST_F(Region, ALossFoundByAnotherThreadIsReported)
 	EXPECT_EQ(hf_region_end(&after, nullptr), map.size);
 }
 
-TEST_F(Region, AWriteThatAnotherThreadOpenedIsReported)
+TEST_F(Region, AWriteByAnotherThreadIsReported)
 {
 	File file(8);
 	Map map(file);
@@ -897,7 +897,7 @@ struct Work {
 	hf_region_t left_open[3];
 };
 
-TEST_F(Region, CallReturnsWhereAllIsThere)
+TEST_F(Region, CallReturnsIfNothingIsLost)
 {
 	File file(4);
 	Map map(file);
@@ -927,7 +927,7 @@ void cut_and_touch(void *arg)
 	w->finished = true;
 }
 
-TEST_F(Region, CallIsLeftAndTheMappingStays)
+TEST_F(Region, CallReturnsEarlyAndTheMappingStays)
 {
 	for (size_t k = 0; k < 5; k++) {
 		File file(5);
@@ -1181,7 +1181,7 @@ TEST_F(Region, TransparentHugePages)
 
 /* ---- a loss ends ------------------------------------------------------------------------------- */
 
-TEST_F(Region, ALossThatWasHealedIsNotPassedOn)
+TEST_F(Region, AHealedLossIsNotInherited)
 {
 	File file(8);
 	Map map(file);
@@ -1202,7 +1202,7 @@ TEST_F(Region, ALossThatWasHealedIsNotPassedOn)
 }
 
 // Of a part: what the healer had is whole again for those that begin, and the rest is not.
-TEST_F(Region, ALossThatWasHealedInPart)
+TEST_F(Region, APartlyHealedLoss)
 {
 	File file(9);
 	Map map(file);
@@ -1238,7 +1238,7 @@ TEST_F(Region, ALossThatWasHealedInPart)
 }
 
 // The program has mapped it again by itself: what only took the loss over does not keep it alive.
-TEST_F(Region, ALossIsPassedOnOnceOnly)
+TEST_F(Region, AnInheritedLossIsNotInheritedAgain)
 {
 	File file(2);
 	Map map(file);
@@ -1259,7 +1259,7 @@ TEST_F(Region, ALossIsPassedOnOnceOnly)
 }
 
 // One truncation, healed at once; threads that work back to back, each with a region a time.
-TEST_F(Region, ManyThreadsForgetALossThatWasHealed)
+TEST_F(Region, ThreadsSeeNoLossAfterItWasHealed)
 {
 	File file(64);
 	Map map(file, PROT_READ);
@@ -1302,7 +1302,7 @@ TEST_F(Region, ManyThreadsForgetALossThatWasHealed)
 }
 
 // The code under the region unmaps its file, and something else is mapped there: that stays.
-TEST_F(Region, NothingIsMappedOverWhatAnotherHasMappedThere)
+TEST_F(Region, TheEndDoesNotReplaceAnotherMapping)
 {
 	for (int kind = 0; kind < 4;
 	     kind++) { // writable, a guard page, a hole, writable after a write

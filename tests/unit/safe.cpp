@@ -168,7 +168,7 @@ TEST(Safe, WithASignalBlocked)
 	}
 }
 
-TEST(Safe, TheVerbsOfNofaultWouldDieThere)
+TEST(Safe, NofaultFunctionsWouldDieThere)
 {
 #ifdef HF_EMULATED
 	GTEST_SKIP() << "qemu-user does not kill for a blocked SIGSEGV as the kernel does";
@@ -186,7 +186,7 @@ TEST(Safe, TheVerbsOfNofaultWouldDieThere)
 
 const Area *handlers_to, *handlers_from;
 
-TEST(Safe, InsideOfACrashHandler)
+TEST(Safe, InACrashHandler)
 {
 	/* One that was there before ours, and one that was installed afterwards. */
 	for (bool before : { true, false }) {
