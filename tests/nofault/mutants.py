@@ -118,7 +118,7 @@ MUTANTS = [
     ("words before a fault are lost", "words", ["default"], COUNT, MEMORY, MEMORY,
      "HF_ARCH_LOAD64_OR(d, from + 3, one_by_one);", "HF_ARCH_LOAD64_OR(d, from + 3, fault);"),
     ("a range of the source taken for done", "iovec", ["default"], PLACE, MEMORY, MEMORY,
-     "		from.offset += len - left;", "		from.offset += len;"),
+     "		from.left -= done;", "		from.left -= len;"),
     ("what a load across pages would have fetched is lost", "copy", ["generic"], COUNT, GENERIC, GENERIC,
      "return len - here + hf_detail_copy_bytes(dst, src, here);", "return len;"),
 ]
