@@ -108,7 +108,7 @@ static int apply(enum operation op, hf_lockref_t *l)
 	}
 }
 
-#define MAX HF_LOCKREF_MAX
+#define MOST HF_LOCKREF_MAX
 #define DEAD HF_LOCKREF_DEAD
 
 enum { QUIET = -1 }; /* in place of a kind: nothing may be reported */
@@ -123,34 +123,34 @@ static const struct row {
 } rows[] = {
 	{ "get of 1", GET, 1, 2, true, QUIET },
 	{ "get of 0", GET, 0, 1, true, QUIET },
-	{ "get of the largest", GET, MAX - 2, MAX - 1, true, QUIET },
-	{ "get, pinned", GET, MAX, MAX, true, HF_REPORT_LOCKREF_OVF },
+	{ "get of the largest", GET, MOST - 2, MOST - 1, true, QUIET },
+	{ "get, pinned", GET, MOST, MOST, true, HF_REPORT_LOCKREF_OVF },
 	{ "get, dead", GET, DEAD, DEAD, true, HF_REPORT_LOCKREF_DEAD },
 	{ "get_not_zero of 0", GET_NOT_ZERO, 0, 0, false, QUIET },
 	{ "get_not_zero of 1", GET_NOT_ZERO, 1, 2, true, QUIET },
-	{ "get_not_zero, pinned", GET_NOT_ZERO, MAX, MAX, true, HF_REPORT_LOCKREF_OVF },
+	{ "get_not_zero, pinned", GET_NOT_ZERO, MOST, MOST, true, HF_REPORT_LOCKREF_OVF },
 	{ "get_not_zero, dead", GET_NOT_ZERO, DEAD, DEAD, false, QUIET },
 	{ "get_not_dead of 0", GET_NOT_DEAD, 0, 1, true, QUIET },
 	{ "get_not_dead of 1", GET_NOT_DEAD, 1, 2, true, QUIET },
-	{ "get_not_dead, pinned", GET_NOT_DEAD, MAX, MAX, true, HF_REPORT_LOCKREF_OVF },
+	{ "get_not_dead, pinned", GET_NOT_DEAD, MOST, MOST, true, HF_REPORT_LOCKREF_OVF },
 	{ "get_not_dead, dead", GET_NOT_DEAD, DEAD, DEAD, false, QUIET },
 	{ "put_return of 2", PUT_RETURN, 2, 1, 1, QUIET },
 	{ "put_return of 1", PUT_RETURN, 1, 0, 0, QUIET },
 	{ "put_return of 0", PUT_RETURN, 0, 0, -1, QUIET },
-	{ "put_return of the largest", PUT_RETURN, MAX - 1, MAX - 2, MAX - 2, QUIET },
-	{ "put_return, pinned", PUT_RETURN, MAX, MAX, MAX, QUIET },
+	{ "put_return of the largest", PUT_RETURN, MOST - 1, MOST - 2, MOST - 2, QUIET },
+	{ "put_return, pinned", PUT_RETURN, MOST, MOST, MOST, QUIET },
 	{ "put_return, dead", PUT_RETURN, DEAD, DEAD, -1, QUIET },
 	{ "put_not_zero of 3", PUT_NOT_ZERO, 3, 2, true, QUIET },
 	{ "put_not_zero of 2", PUT_NOT_ZERO, 2, 1, true, QUIET },
 	{ "put_not_zero of 1", PUT_NOT_ZERO, 1, 1, false, QUIET },
 	{ "put_not_zero of 0", PUT_NOT_ZERO, 0, 0, false, QUIET },
-	{ "put_not_zero, pinned", PUT_NOT_ZERO, MAX, MAX, true, QUIET },
+	{ "put_not_zero, pinned", PUT_NOT_ZERO, MOST, MOST, true, QUIET },
 	{ "put_not_zero, dead", PUT_NOT_ZERO, DEAD, DEAD, false, QUIET },
 	{ "put_or_lock of 3", PUT_OR_LOCK, 3, 2, true, QUIET },
 	{ "put_or_lock of 2", PUT_OR_LOCK, 2, 1, true, QUIET },
 	{ "put_or_lock of 1", PUT_OR_LOCK, 1, 1, false, QUIET },
 	{ "put_or_lock of 0", PUT_OR_LOCK, 0, 0, false, QUIET },
-	{ "put_or_lock, pinned", PUT_OR_LOCK, MAX, MAX, true, QUIET },
+	{ "put_or_lock, pinned", PUT_OR_LOCK, MOST, MOST, true, QUIET },
 	{ "put_or_lock, dead", PUT_OR_LOCK, DEAD, DEAD, false, QUIET },
 };
 

@@ -136,7 +136,7 @@ static void check(const struct row *row)
 
 /* ---- What is good ------------------------------------------------------------------------- */
 
-#define MAX HF_REFCOUNT_MAX
+#define MOST HF_REFCOUNT_MAX
 #define SATURATED HF_REFCOUNT_SATURATED
 #define IMMORTAL HF_REFCOUNT_IMMORTAL
 
@@ -163,25 +163,25 @@ static void good(void)
 {
 	static const struct row rows[] = {
 		{ "inc", ADD, 1, 1, 2, false, QUIET },
-		{ "inc to the limit", ADD, 1, MAX - 1, MAX, false, QUIET },
+		{ "inc to the limit", ADD, 1, MOST - 1, MOST, false, QUIET },
 		{ "add", ADD, 40, 3, 43, false, QUIET },
-		{ "add to the limit", ADD, MAX - 50, 50, MAX, false, QUIET },
+		{ "add to the limit", ADD, MOST - 50, 50, MOST, false, QUIET },
 		{ "inc_not_zero", ADD_NOT_ZERO, 1, 1, 2, true, QUIET },
-		{ "inc_not_zero to the limit", ADD_NOT_ZERO, 1, MAX - 1, MAX, true, QUIET },
+		{ "inc_not_zero to the limit", ADD_NOT_ZERO, 1, MOST - 1, MOST, true, QUIET },
 		{ "inc_not_zero of a dead one", ADD_NOT_ZERO, 1, 0, 0, false, QUIET },
 		{ "add_not_zero", ADD_NOT_ZERO, 10, 1, 11, true, QUIET },
-		{ "add_not_zero to the limit", ADD_NOT_ZERO, 6, MAX - 6, MAX, true, QUIET },
+		{ "add_not_zero to the limit", ADD_NOT_ZERO, 6, MOST - 6, MOST, true, QUIET },
 		{ "add_not_zero of a dead one", ADD_NOT_ZERO, 10, 0, 0, false, QUIET },
 		{ "dec", DEC, 1, 4, 3, false, QUIET },
 		{ "dec to 1", DEC, 1, 2, 1, false, QUIET },
-		{ "dec from the limit", DEC, 1, MAX, MAX - 1, false, QUIET },
+		{ "dec from the limit", DEC, 1, MOST, MOST - 1, false, QUIET },
 		{ "dec_and_test", SUB_AND_TEST, 1, 3, 2, false, QUIET },
 		{ "dec_and_test to 1", SUB_AND_TEST, 1, 2, 1, false, QUIET },
 		{ "dec_and_test, the last", SUB_AND_TEST, 1, 1, 0, true, QUIET },
-		{ "dec_and_test from the limit", SUB_AND_TEST, 1, MAX, MAX - 1, false, QUIET },
+		{ "dec_and_test from the limit", SUB_AND_TEST, 1, MOST, MOST - 1, false, QUIET },
 		{ "sub_and_test", SUB_AND_TEST, 3, 10, 7, false, QUIET },
 		{ "sub_and_test, the last", SUB_AND_TEST, 4, 4, 0, true, QUIET },
-		{ "sub_and_test of all", SUB_AND_TEST, MAX, MAX, 0, true, QUIET },
+		{ "sub_and_test of all", SUB_AND_TEST, MOST, MOST, 0, true, QUIET },
 		{ "dec_if_one of 2", DEC_IF_ONE, 1, 2, 2, false, QUIET },
 		{ "dec_if_one of 1", DEC_IF_ONE, 1, 1, 0, true, QUIET },
 		{ "dec_if_one of 0", DEC_IF_ONE, 1, 0, 0, false, QUIET },
@@ -192,7 +192,7 @@ static void good(void)
 		{ "is_one of 1", IS_ONE, 1, 1, 1, true, QUIET },
 		{ "is_one of 0", IS_ONE, 1, 0, 0, false, QUIET },
 		{ "is_one of 2", IS_ONE, 1, 2, 2, false, QUIET },
-		{ "is_one of the limit", IS_ONE, 1, MAX, MAX, false, QUIET },
+		{ "is_one of the limit", IS_ONE, 1, MOST, MOST, false, QUIET },
 		{ "is_one of -1", IS_ONE, 1, -1, -1, false, QUIET },
 		{ "is_one, saturated", IS_ONE, 1, SATURATED, SATURATED, false, QUIET },
 		{ "is_one, immortal", IS_ONE, 1, IMMORTAL, IMMORTAL, false, QUIET },
@@ -224,12 +224,12 @@ static void sub_and_test_of_0(void)
 static void misuse(void)
 {
 	static const struct row rows[] = {
-		{ "INC_OVERFLOW", ADD, 1, MAX, SAT, false, HF_REPORT_ADD_OVF },
-		{ "ADD_OVERFLOW", ADD, 4, MAX - 3, SAT, false, HF_REPORT_ADD_OVF },
-		{ "ADD_OVERFLOW, most", ADD, MAX, MAX, SAT, false, HF_REPORT_ADD_OVF },
-		{ "INC_NOT_ZERO_OVERFLOW", ADD_NOT_ZERO, 1, MAX, SAT, true,
+		{ "INC_OVERFLOW", ADD, 1, MOST, SAT, false, HF_REPORT_ADD_OVF },
+		{ "ADD_OVERFLOW", ADD, 4, MOST - 3, SAT, false, HF_REPORT_ADD_OVF },
+		{ "ADD_OVERFLOW, most", ADD, MOST, MOST, SAT, false, HF_REPORT_ADD_OVF },
+		{ "INC_NOT_ZERO_OVERFLOW", ADD_NOT_ZERO, 1, MOST, SAT, true,
 		  HF_REPORT_ADD_NOT_ZERO_OVF },
-		{ "ADD_NOT_ZERO_OVERFLOW", ADD_NOT_ZERO, 6, MAX - 5, SAT, true,
+		{ "ADD_NOT_ZERO_OVERFLOW", ADD_NOT_ZERO, 6, MOST - 5, SAT, true,
 		  HF_REPORT_ADD_NOT_ZERO_OVF },
 		{ "DEC_ZERO", DEC, 1, 1, SAT, false, HF_REPORT_DEC_LEAK },
 		{ "DEC_NEGATIVE", DEC, 1, 0, SAT, false, HF_REPORT_DEC_LEAK },
@@ -335,11 +335,11 @@ static void neighbours(void)
 static void plain(void)
 {
 	static const struct row rows[] = {
-		{ "inc wraps", ADD, 1, MAX, INT32_MIN, false, QUIET },
-		{ "dec wraps", DEC, 1, INT32_MIN, MAX, false, QUIET },
-		{ "add wraps", ADD, 3, MAX, INT32_MIN + 2, false, QUIET },
-		{ "inc_not_zero wraps", ADD_NOT_ZERO, 1, MAX, INT32_MIN, true, QUIET },
-		{ "add_not_zero wraps", ADD_NOT_ZERO, 3, MAX, INT32_MIN + 2, true, QUIET },
+		{ "inc wraps", ADD, 1, MOST, INT32_MIN, false, QUIET },
+		{ "dec wraps", DEC, 1, INT32_MIN, MOST, false, QUIET },
+		{ "add wraps", ADD, 3, MOST, INT32_MIN + 2, false, QUIET },
+		{ "inc_not_zero wraps", ADD_NOT_ZERO, 1, MOST, INT32_MIN, true, QUIET },
+		{ "add_not_zero wraps", ADD_NOT_ZERO, 3, MOST, INT32_MIN + 2, true, QUIET },
 		/* After 2^32 gets the count is 0 while all references exist: why others are checked. */
 		{ "inc wraps to dead", ADD, 1, -1, 0, false, QUIET },
 		{ "inc revives", ADD, 1, 0, 1, false, QUIET },
