@@ -121,6 +121,8 @@ static void check(const struct row *row)
 		int32_t old = row->before + 1; /* not what is expected */
 		bool result;
 
+		if (form % 2 && is_plain())
+			continue; /* the plain count has no such form, and the product's is not asked */
 		hf_refcount_set(&r, row->before);
 		result = apply(row->op, form, row->i, &r, &old);
 		battery_equal(hf_refcount_read(&r), row->after, row->name, (int)form);

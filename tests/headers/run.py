@@ -59,7 +59,7 @@ PORT = {"hf_env_node_get", "hf_env_node_put", "hf_env_irq_save", "hf_env_irq_res
         "hf_detail_memory"}
 PORT_NO_SITES = {"hf_detail_jump_load", "hf_detail_jump_store", "hf_detail_jump_cmpxchg"}
 PORT_VALIDATE = {"hf_detail_validate_lock", "hf_detail_validate_locked", "hf_detail_validate_unlock",
-                 "hf_validate_forget", "hf_detail_validate_init"}
+                 "hf_detail_validate_init"}
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
