@@ -33,7 +33,7 @@ SYSTEM_HEADER = "#pragma GCC system_header\n"
 # These need what the library does not.
 NOT_ALONE = {"tmpfs.c", "rcuref.c"}
 # No user's: for model checkers, in place of another.
-PARTS = {"guard.h", "refcount_mutex.h"}  # old paths: one #error each
+PARTS = {"guard.h", "refcount_mutex.h", "safe.h"}  # old paths: one #error each
 
 
 def version_of(compiler):

@@ -99,7 +99,7 @@ TOLD_TO_TSAN = {"hf_%s%d_nofault" % (verb, bits)
 
 
 # Old paths: one #error that names the new one.
-MOVED = ("guard.h", "refcount_mutex.h")
+MOVED = ("guard.h", "refcount_mutex.h", "safe.h")
 
 
 def command(*words, stdin=None):
