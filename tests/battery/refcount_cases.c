@@ -118,7 +118,7 @@ static void check(const struct row *row)
 {
 	for (unsigned int form = 0; form < forms[row->op][row->i == 1]; form++) {
 		hf_refcount_t r = HF_REFCOUNT_INIT(0);
-		int32_t old = row->before + 1; /* not what is expected */
+		int32_t old = row->before ^ 1; /* not what is expected */
 		bool result;
 
 		if (form % 2 && is_plain())

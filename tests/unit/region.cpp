@@ -394,7 +394,9 @@ TEST_F(Region, MappedAgainLockedAndAdvisedAsThePagesBeside)
 		ASSERT_EQ(madvise(map.at, map.size, MADV_RANDOM), 0);
 		ASSERT_EQ(mlock(map.at, map.size), 0);
 		std::string before = flags_of(map.at);
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) // their mlock() does nothing
 		ASSERT_NE(before.find(" lo "), std::string::npos) << before;
+#endif
 		ASSERT_EQ(hf_region_begin_file(&r, map.at + start * page, 4 * page, PROT_READ,
 					       MAP_SHARED, file.fd, start * page),
 			  0);
