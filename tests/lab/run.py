@@ -396,6 +396,7 @@ class Lab(unittest.TestCase):
                 "throughput, of the best peer": ("at least", 0.9),
                 "fairness over 100 ms": ("at least", 0.8),
                 "longest wait of a thread, of pthread_mutex's": ("at most", 1),
+                "context switches, of parking_lot's": ("at most", 1),
             })
             peers = [row for (_, case), row in rows.items() if row["ns_per_op"]
                      and case == "oversubscribed" + section and row["kind"] == "peer"]
