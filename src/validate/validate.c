@@ -36,11 +36,14 @@ static pthread_key_t at_end;
 static bool has_at_end;
 static __thread intptr_t rounds; /* of the destructors of this thread's keys; 0 = not yet watched */
 
-/* Other destructors may still release its locks: so this asks to be called again, up to the last round. */
+/*
+ * Other destructors may still release its locks: so this asks to be called again, up to the last round
+ * but one. In the last one the sanitizers take the thread apart.
+ */
 static void end_of_thread(void *value)
 {
 	(void)value;
-	if (held_count > 0 && ++rounds <= PTHREAD_DESTRUCTOR_ITERATIONS) {
+	if (held_count > 0 && ++rounds < PTHREAD_DESTRUCTOR_ITERATIONS) {
 		(void)pthread_setspecific(at_end, &rounds);
 		return;
 	}
