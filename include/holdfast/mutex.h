@@ -82,8 +82,8 @@
  *   M7  Between processes a parked thread looks again after 64 ms: if its waker was killed.
  *
  * fork
- *   The child has the mutexes as they were, and no waiters. What its parent's thread held it may
- *   unlock, and lock again: pthread_atfork() with lock, unlock, unlock works.
+ *   The child has the mutexes as they were, and no waiters. It may unlock those that the forking
+ *   thread held, and lock them again: pthread_atfork() with lock, unlock, unlock works.
  *
  * Copies
  *   A program and its plug-ins may each be linked with the static library: they share the table. Not

@@ -3,7 +3,7 @@
 #define HF_RCUREF_H
 #pragma GCC system_header
 /*
- * rcuref - a count of references for objects found without one: get and put are one add each.
+ * rcuref - a reference count for RCU-style lookup: get and put are a single atomic add.
  *
  * Use when / not when
  *   Where readers find objects without a lock (a table under RCU, a pool whose memory keeps its

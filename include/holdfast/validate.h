@@ -9,7 +9,8 @@
  *   In test and debug builds. It costs some tens of nanoseconds a lock, and as much again for each
  *   lock that is held meanwhile: not for release builds. Compile every translation unit that takes a
  *   given lock the same way: a lock that is taken without validation and released with it is
- *   reported as not held. The reverse is no misuse; it is noticed at the next lock or unlock.
+ *   reported as not held. The reverse (locked with it, unlocked without) is tolerated, and detected at
+ *   the next operation.
  *
  * State
  *   Beside each thread, not in the lock: the locks that it holds, since when, how deep. So no lock

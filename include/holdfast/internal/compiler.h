@@ -160,7 +160,7 @@ HF_END_DECLS
 /* A verb's own body: it is what the attributes promise, and need not be analysed. */
 #define HF_NO_THREAD_SAFETY_ANALYSIS HF_DETAIL_THREAD_SAFETY(no_thread_safety_analysis)
 
-/* A name that no other line, and nothing else on this line, has: for guards. */
+/* A unique identifier, for guards. */
 #define HF_DETAIL_UNIQUE(name) HF_DETAIL_PASTE(name, __COUNTER__)
 
 #endif

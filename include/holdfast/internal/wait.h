@@ -9,7 +9,8 @@
  *   HF_WAIT_HINT      one spin hint of the processor
  *   HF_WAIT_BACKOFF   hints for a time that doubles from HF_ARCH_BACKOFF_MIN_NS to
  *                     HF_ARCH_BACKOFF_MAX_NS
- *   HF_WAIT_LATE      nothing, four times; then hints for a time that doubles from 400 to 3200 ns
+ *   HF_WAIT_LATE      four retries without delay, then hints for a time that doubles from 400 to
+ *                     3200 ns
  *   HF_WAIT_MONITOR   let the processor watch the word (WFE on AArch64; elsewhere as HINT); only
  *                     where the wait is for one word to change
  *

@@ -46,7 +46,7 @@ def certainty_items(results: Results) -> list[tuple[str, str, str]]:
                 "the same code under two names",
                 "where the default was measured twice, or beside its own implementation, the two differ by at most: "
                 + "; ".join(parts)
-                + ". A smaller difference in that case shows nothing.",
+                + ". Differences below this are noise.",
             )
         )
     spreads = sorted(r.spread for r in results.rows if r.spread is not None and r.valid)

@@ -22,8 +22,8 @@ class Mutex(BesideStandard):
     order = 100
     about = (
         "alone: one thread. contended: one thread on each CPU, one lock and one variable. oversubscribed: more"
-        " threads than CPUs. 0.1/0.2 µs: so much work in the section, and so much between two operations; without, the"
-        " section is one increment. In 100 ms: fairness within slices of that length, their mean. CPU time: of all"
+        " threads than CPUs. 0.1/0.2 µs: time spent inside / outside the critical section; if absent, the critical"
+        " section is a single increment. In 100 ms: fairness within slices of that length, their mean. CPU time: of all"
         " threads, work and waiting, per operation. Wait: how long lock() takes, in a run of its own with a timestamp"
         " before and after. p99.9: over operations, which flatters a lock that starves threads: a thread that waits"
         " throughout is one operation in a million. By length: half of all waiting was in waits longer than this."
