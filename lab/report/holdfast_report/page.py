@@ -32,6 +32,9 @@ function follow() {
 }
 addEventListener('hashchange', follow);
 addEventListener('beforeprint', () => document.querySelectorAll('details').forEach(d => d.open = true));
+// A page without cards would be a list of closed lines.
+if (!document.querySelector('.cards'))
+  [...document.querySelectorAll('details')].slice(0, 5).forEach(d => d.open = true);
 follow();
 """
 
