@@ -99,7 +99,7 @@ kernel: ## a module in Debian's Linux (or KERNEL=6.1, 6.12), x86-64 and arm64, i
 	@scripts/bootstrap.sh kernel
 	$(PYTHON3) -B port/kernel/run.py $(KERNEL:%=--kernel %)
 
-kernel-tree: ## Debian's kernel built with Holdfast's refcount and lockref, booted in QEMU; beside it the stock one, the lab's lockrefs, 6.12; long
+kernel-tree: ## Debian's kernel built with Holdfast's refcount and lockref, booted in QEMU; beside it the stock one, the lab's lockrefs, lockdep, 6.12; long
 	@scripts/bootstrap.sh kernel
 	$(PYTHON3) -B port/kernel-tree/run.py --all
 

@@ -128,10 +128,13 @@ GUESTS = {
     "mutant-inc-of-0": Guest(change=(
         "include/holdfast/refcount.h", "return sum > i;", "return sum >= i;"), expected=r"REFCOUNT_INC_ZERO: "),
 }
+# Makes a spinlock larger than four bytes, so that lib/lockref.c takes the lock in each operation.
+LOCKDEP = ("PREEMPT", "PROVE_LOCKING", "DEBUG_ATOMIC_SLEEP", "DEBUG_LIST")
 MORE = {
     "stock": Guest(overlay=False),
     "unbounded": Guest(change=variant("unbounded")),
     "locked": Guest(change=variant("locked")),
+    "lockdep": Guest(config=LOCKDEP),
     "6.12": Guest(kernel="6.12"),
 }
 # The table of instructions: rows.
