@@ -268,8 +268,9 @@ std::vector<Cell> verbs_cells(const Settings &)
 std::vector<Aim> verbs_aims(const std::vector<Row> &rows)
 {
 	/*
-	 * Words are compared with what copies aligned units, since memcpy() may tear them. Lists do more than
-	 * what they are beside: a figure. A length is a search for 0 here, which strnlen need not be told.
+	 * Words are compared with what copies aligned units, since memcpy() may tear them. Lists do more
+	 * than what they are compared with: a figure. hf_length_nofault() searches for any byte, strnlen()
+	 * for a constant 0.
 	 */
 	static const struct {
 		const char *verb;

@@ -25,10 +25,9 @@
  *
  *   The class of a lock is the place that called its init, or what hf_validate_set_class() said: a
  *   cache's thousand entries have one, so their order against the table's lock is one pair (a call
- *   that the compiler has unrolled is several places; a name is one). A lock
- *   without init (a static one, or of C++) is a class of its own. Two locks of one class are watched
- *   by their addresses. HF_VALIDATE_CLASSED locks at a time have a class; of more, some are watched
- *   by their addresses.
+ *   that the compiler has unrolled is several places; a name is one). A lock without init (a static
+ *   one, or of C++) is a class of its own. Two locks of one class are watched by their addresses.
+ *   HF_VALIDATE_CLASSED locks at a time have a class; of more, some are watched by their addresses.
  *
  * Behaviour
  *   lock, held by this thread      reported (recursion); granted, one deeper
