@@ -16,6 +16,7 @@ import concurrent.futures
 import os
 import re
 import shutil
+import subprocess
 
 
 class Stale(Exception):
@@ -86,11 +87,14 @@ def must_fail(status, output, expected):
 def run_all(mutants, one, jobs=1):
     """Runs one(*mutant) for each (name, *mutant): it returns what found it, or raises.
 
-    Prints a line for each as it is done, in their order. Returns an exit status.
+    One that hangs until subprocess's time-out is found by that. Prints a line for each as it is done, in
+    their order. Returns an exit status.
     """
     def attempt(mutant):
         try:
             return "ok", one(*mutant)
+        except subprocess.TimeoutExpired as why:
+            return "ok", "found by a time-out: it hangs for %d seconds" % why.timeout
         except Skip as why:
             return "SKIPPED", why
         except (Stale, Survived) as why:
