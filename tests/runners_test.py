@@ -28,138 +28,87 @@ def ktap(*lines, status=0):
     return run("ktap.py", "cat <<'EOF'\n%s\nEOF\nexit %d" % ("\n".join(lines), status))
 
 
+HEAD = ("KTAP version 1", "1..2")
+SUITE = ("KTAP version 1", "1..1", "    KTAP version 1", "    # Subtest: refcount", "    1..2",
+         "    ok 1 inc", "    ok 2 dec", "ok 1 refcount")
+
+
+def suite_with(number, *instead):
+    return [*SUITE[:number], *instead, *SUITE[number + 1:]]
+
+
 class Ktap(unittest.TestCase):
-    HEAD = ("KTAP version 1", "1..2")
+    def test_good(self):
+        for lines, says in (
+                ([*HEAD, "ok 1 a", "# a remark", "ok 2 - b"], ["2 passed, 0 skipped"]),
+                ([*HEAD, "ok 1 a", "ok 2 b # SKIP one core"], ["SKIPPED b: one core", "1 passed, 1 skipped"])):
+            code, text = ktap(*lines)
+            self.assertEqual(code, 0, text)
+            for words in says:
+                self.assertIn(words, text)
 
-    def refused(self, why, *lines, status=0):
-        code, text = ktap(*lines, status=status)
-        self.assertEqual(code, 1, text)
-        self.assertIn(why, text)
-
-    def test_all_ok(self):
-        code, text = ktap(*self.HEAD, "ok 1 a", "# a remark", "ok 2 - b")
-        self.assertEqual(code, 0, text)
-        self.assertIn("2 passed, 0 skipped", text)
-
-    def test_skip_is_said(self):
-        code, text = ktap(*self.HEAD, "ok 1 a", "ok 2 b # SKIP one core")
-        self.assertEqual(code, 0, text)
-        self.assertIn("SKIPPED b: one core", text)
-        self.assertIn("1 passed, 1 skipped", text)
-
-    def test_not_ok(self):
-        self.refused("not ok: b", *self.HEAD, "ok 1 a", "not ok 2 b")
-
-    def test_not_ok_is_no_skip(self):
-        self.refused("not ok: b", *self.HEAD, "ok 1 a", "not ok 2 b # SKIP why")
-
-    def test_not_ok_inside(self):
-        self.refused("not ok: c", *self.HEAD, "ok 1 a", "    not ok 1 c", "ok 2 b")
-
-    def test_bail_out(self):
-        self.refused("Bail out!", *self.HEAD, "ok 1 a", "ok 2 b", "Bail out! tired")
-
-    def test_no_plan(self):
-        self.refused("no plan", "KTAP version 1", "ok 1 a")
-
-    def test_no_version(self):
-        self.refused("KTAP version", "1..1", "ok 1 a")
-
-    def test_short(self):
-        self.refused("planned 2 cases, saw 1", *self.HEAD, "ok 1 a")
-
-    def test_long(self):
-        self.refused("planned 2 cases, saw 3", *self.HEAD, "ok 1 a", "ok 2 b", "ok 3 c")
-
-    def test_misnumbered(self):
-        self.refused("comes as number 1", *self.HEAD, "ok 1 a", "ok 1 b")
-
-    def test_plan_of_none(self):
-        self.refused("no case was run", "KTAP version 1", "1..0")
-
-    def test_all_skipped(self):
-        self.refused("no case was run", "KTAP version 1", "1..1", "ok 1 a # SKIP")
-
-    def test_silence(self):
-        self.refused("no plan")
+    def test_refused(self):
+        for why, lines in (
+                ("not ok: b", [*HEAD, "ok 1 a", "not ok 2 b"]),
+                ("not ok: b", [*HEAD, "ok 1 a", "not ok 2 b # SKIP why"]),
+                ("not ok: c", [*HEAD, "ok 1 a", "    not ok 1 c", "ok 2 b"]),
+                ("Bail out!", [*HEAD, "ok 1 a", "ok 2 b", "Bail out! tired"]),
+                ("no plan", ["KTAP version 1", "ok 1 a"]),
+                ("KTAP version", ["1..1", "ok 1 a"]),
+                ("planned 2 cases, saw 1", [*HEAD, "ok 1 a"]),
+                ("planned 2 cases, saw 3", [*HEAD, "ok 1 a", "ok 2 b", "ok 3 c"]),
+                ("comes as number 1", [*HEAD, "ok 1 a", "ok 1 b"]),
+                ("no case was run", ["KTAP version 1", "1..0"]),
+                ("no case was run", ["KTAP version 1", "1..1", "ok 1 a # SKIP"]),
+                ("no plan", [])):
+            with self.subTest(why=why, lines=lines):
+                code, text = ktap(*lines)
+                self.assertEqual(code, 1, text)
+                self.assertIn(why, text)
 
     def test_exit_status(self):
-        self.refused("exit status is 3", *self.HEAD, "ok 1 a", "ok 2 b", status=3)
+        code, text = ktap(*HEAD, "ok 1 a", "ok 2 b", status=3)
+        self.assertEqual(code, 1, text)
+        self.assertIn("exit status is 3", text)
 
 
 class Console(unittest.TestCase):
     """Documents in documents, and what else a machine's console shows."""
 
-    SUITE = ("KTAP version 1", "1..1", "    KTAP version 1", "    # Subtest: refcount", "    1..2",
-             "    ok 1 inc", "    ok 2 dec", "ok 1 refcount")
-
     def judged(self, *lines, documents=1):
         return judge("\n".join(lines), documents, console=True)
 
-    def refused(self, why, *lines, documents=1):
-        faults = self.judged(*lines, documents=documents).faults
-        self.assertIn(why, faults)
+    def test_good(self):
+        verdict = self.judged("Booting", *SUITE, "[ 1.0] bye")
+        self.assertEqual((verdict.faults, verdict.passed), ([], ["refcount.inc", "refcount.dec"]))
+        verdict = self.judged(*SUITE, "KTAP version 1", "1..1", "ok 1 seam # 12 pairs", documents=2)
+        self.assertEqual((verdict.faults, verdict.passed), ([], ["refcount.inc", "refcount.dec", "seam"]))
+        verdict = self.judged(*suite_with(6, "    ok 2 dec # SKIP one core"))
+        self.assertEqual((verdict.faults, verdict.passed, verdict.skipped),
+                         ([], ["refcount.inc"], [("refcount.dec", "one core")]))
 
-    def without(self, number, *instead):
-        return [*self.SUITE[:number], *instead, *self.SUITE[number + 1:]]
-
-    def test_leaves_are_counted(self):
-        verdict = self.judged("Booting", *self.SUITE, "[ 1.0] bye")
-        self.assertEqual(verdict.faults, [])
-        self.assertEqual(verdict.passed, ["refcount.inc", "refcount.dec"])
-
-    def test_two_documents(self):
-        verdict = self.judged(*self.SUITE, "KTAP version 1", "1..1", "ok 1 seam # 12 pairs",
-                              documents=2)
-        self.assertEqual(verdict.faults, [])
-        self.assertEqual(verdict.passed, ["refcount.inc", "refcount.dec", "seam"])
-        self.refused("1 KTAP documents, not 2", *self.SUITE, documents=2)
-        self.refused("2 KTAP documents, not 1", *self.SUITE, *self.SUITE)
-
-    def test_not_ok_inside(self):
-        self.refused("not ok: refcount.dec", *self.without(6, "    not ok 2 dec"))
-
-    def test_not_ok_of_a_suite(self):
-        self.refused("not ok: refcount", *self.without(7, "not ok 1 refcount"))
-
-    def test_skip_is_no_pass(self):
-        verdict = self.judged(*self.without(6, "    ok 2 dec # SKIP one core"))
-        self.assertEqual(verdict.faults, [])
-        self.assertEqual(verdict.passed, ["refcount.inc"])
-        self.assertEqual(verdict.skipped, [("refcount.dec", "one core")])
-
-    def test_short_inside(self):
-        self.refused("refcount: planned 2 cases, saw 1", *self.without(6))
-
-    def test_no_plan_inside(self):
-        self.refused("refcount: no plan", *self.without(4))
-
-    def test_misnumbered_inside(self):
-        self.refused("case 2 comes as number 3: dec", *self.without(6, "    ok 3 dec"))
-
-    def test_ends_as_another(self):
-        self.refused("refcount ends as spinlock", *self.without(7, "ok 1 spinlock"))
-
-    def test_garbled(self):
-        self.refused("garbled: ok 2 de[ 1.0] warning", *self.without(6, "    ok 2 de[ 1.0] warning"))
-        self.refused("garbled: ok 2dec", *self.without(6, "    ok 2dec"))
-
-    def test_cut_off_inside(self):
-        faults = self.judged(*self.SUITE[:6]).faults
-        for why in ("refcount: planned 2 cases, saw 1", "planned 1 cases, saw 0",
-                    "refcount: its parent has no line for it"):
-            self.assertIn(why, faults)
-
-    def test_suite_without_its_line(self):
-        self.refused("a second version in refcount",
-                     *self.without(7, "    KTAP version 1", "    # Subtest: spinlock", "    1..1",
-                                   "    ok 1 lock", "ok 1 spinlock"))
-
-    def test_second_plan(self):
-        self.refused("a second plan: 1..2", *self.without(5, "    1..2", "    ok 1 inc"))
-
-    def test_bail_out(self):
-        self.refused("Bail out! fault", *self.SUITE[:6], "    Bail out! fault")
+    def test_refused(self):
+        for why, lines, documents in (
+                ("1 KTAP documents, not 2", SUITE, 2),
+                ("2 KTAP documents, not 1", [*SUITE, *SUITE], 1),
+                ("not ok: refcount.dec", suite_with(6, "    not ok 2 dec"), 1),
+                ("not ok: refcount", suite_with(7, "not ok 1 refcount"), 1),
+                ("refcount: planned 2 cases, saw 1", suite_with(6), 1),
+                ("refcount: no plan", suite_with(4), 1),
+                ("case 2 comes as number 3: dec", suite_with(6, "    ok 3 dec"), 1),
+                ("refcount ends as spinlock", suite_with(7, "ok 1 spinlock"), 1),
+                ("garbled: ok 2 de[ 1.0] warning", suite_with(6, "    ok 2 de[ 1.0] warning"), 1),
+                ("garbled: ok 2dec", suite_with(6, "    ok 2dec"), 1),
+                ("refcount: planned 2 cases, saw 1", SUITE[:6], 1),
+                ("planned 1 cases, saw 0", SUITE[:6], 1),
+                ("refcount: its parent has no line for it", SUITE[:6], 1),
+                ("a second version in refcount",
+                 suite_with(7, "    KTAP version 1", "    # Subtest: spinlock", "    1..1", "    ok 1 lock",
+                            "ok 1 spinlock"), 1),
+                ("a second plan: 1..2", suite_with(5, "    1..2", "    ok 1 inc"), 1),
+                ("Bail out! fault", [*SUITE[:6], "    Bail out! fault"], 1)):
+            with self.subTest(why=why, lines=lines):
+                self.assertIn(why, self.judged(*lines, documents=documents).faults)
 
     def test_words_of_a_program(self):
         """Not on a console, a name may have several words."""
@@ -216,6 +165,9 @@ class Mutation(unittest.TestCase):
         self.assertEqual(self.run_all("return what"), (0, "ok a: 1\nok b: 2\n"))
         self.assertEqual(self.run_all("raise mutation.Skip('why')"),
                          (0, "SKIPPED a: why\nSKIPPED b: why\n"))
+        status, text = self.run_all("import subprocess; raise subprocess.TimeoutExpired('sweep', 300)")
+        self.assertEqual(status, 0)
+        self.assertIn("ok b: found by a time-out: it hangs for 300 seconds", text)
         for error in ("Stale", "Survived"):
             status, text = self.run_all("if what == 2: raise mutation.%s('why')" % error)
             self.assertEqual(status, 1)
@@ -305,29 +257,16 @@ class Check(unittest.TestCase):
 
 
 class ExpectCaught(unittest.TestCase):
-    def status(self, script):
-        return run("model/expect_caught.py", script)[0]
-
-    def test_caught(self):
-        self.assertEqual(self.status("echo data race: caught; exit 1"), 0)
-
-    def test_not_caught(self):
-        self.assertEqual(self.status("echo all is well; exit 0"), 1)
-
-    def test_silent(self):
-        self.assertEqual(self.status("exit 1"), 1)
-
-    def test_uncaught_is_another_word(self):
-        self.assertEqual(self.status("echo uncaught; exit 1"), 1)
-
-    def test_status_0(self):
-        self.assertEqual(self.status("echo caught; exit 0"), 1)
-
-    def test_other_status(self):
-        self.assertEqual(self.status("echo caught; exit 2"), 1)
-
-    def test_crash(self):
-        self.assertEqual(self.status("echo caught; kill -SEGV $$"), 1)
+    def test_status(self):
+        for script, status in (("echo data race: caught; exit 1", 0),
+                               ("echo all is well; exit 0", 1),
+                               ("exit 1", 1),
+                               ("echo uncaught; exit 1", 1),  # another word
+                               ("echo caught; exit 0", 1),
+                               ("echo caught; exit 2", 1),
+                               ("echo caught; kill -SEGV $$", 1)):
+            with self.subTest(script=script):
+                self.assertEqual(run("model/expect_caught.py", script)[0], status)
 
     def test_not_built(self):
         done = subprocess.run([sys.executable, "-B", os.path.join(HERE, "model/expect_caught.py"),
