@@ -36,16 +36,27 @@
 
 enum { CANNOT = 77, SECONDS = 60 }; /* exit status: this case can't run here; most for one child */
 
-static const uintptr_t nowhere = 0x123456;
+#define NOWHERE 0x123456u
+static const uintptr_t nowhere = NOWHERE;
 
 /* What differs with us, and docs/design/0009-nofault.md says so. */
 enum difference { EQUAL, NO_ADDRESS };
+
+/* What is done about a signal before, and how it then comes. */
+enum disposition { KEPT, IGNORED, DEFAULT };
+enum event { FAULT, KILL, RAISE, QUEUE };
 
 struct effect {
 	const char *name;
 	void (*run)(void);
 	enum difference difference;
-	size_t number;              /* of misaligned(): bytes; of handler(): its flags */
+	/* Of simple(); the address is of a fault and of a queued signal. */
+	enum event event;
+	int signal, code;
+	uintptr_t address;
+	enum disposition disposition;
+	int flags;                  /* of simple() and of handler() */
+	size_t len;                 /* of misaligned() */
 	const char *implementation; /* of misaligned() */
 };
 
@@ -148,18 +159,6 @@ static void change_errno(int signal)
 }
 
 /* ---- faults ------------------------------------------------------------------------------- */
-
-static void unmapped(void)
-{
-	arm();
-	touch(nowhere);
-}
-
-static void null_pointer(void)
-{
-	arm();
-	touch(8);
-}
 
 static void read_only(void)
 {
@@ -304,16 +303,24 @@ static void queue(int signal, int code, uintptr_t address)
 		_exit(CANNOT);
 }
 
-static void killed(void)
+/* All that a row of the table says by itself. */
+static void simple(void)
 {
-	arm();
-	(void)kill(getpid(), SIGSEGV);
-}
+	const struct effect *e = current;
 
-static void raised(void)
-{
+	if (e->disposition != KEPT)
+		set(e->signal,
+		    (handler_t)(void (*)(void))(e->disposition == IGNORED ? SIG_IGN : SIG_DFL),
+		    e->flags);
 	arm();
-	(void)raise(SIGBUS);
+	if (e->event == FAULT)
+		touch(e->address);
+	else if (e->event == KILL)
+		(void)kill(getpid(), e->signal);
+	else if (e->event == RAISE)
+		(void)raise(e->signal);
+	else
+		queue(e->signal, e->code, e->address);
 }
 
 static void queued_value(void)
@@ -322,31 +329,6 @@ static void queued_value(void)
 
 	arm();
 	(void)sigqueue(getpid(), SIGSEGV, value);
-}
-
-static void queued_as_fault(void)
-{
-	arm();
-	queue(SIGSEGV, SEGV_MAPERR, 0x777);
-}
-
-static void queued_as_misaligned(void)
-{
-	arm();
-	queue(SIGBUS, BUS_ADRALN, 0x777);
-}
-
-static void queued_as_memory_error(void)
-{
-	arm();
-	queue(SIGBUS, 5 /* BUS_MCEERR_AO */, 0x777000);
-}
-
-/* As the kernel sends it: later, and with no address. */
-static void queued_as_asynchronous_tag(void)
-{
-	arm();
-	queue(SIGSEGV, 8 /* SEGV_MTEAERR */, 0);
 }
 
 static void queued_with_handler(void)
@@ -359,56 +341,7 @@ static void queued_with_handler(void)
 		queue(SIGSEGV, 128 /* SI_KERNEL */, 0);
 }
 
-/* ---- ignored, default, reset -------------------------------------------------------------- */
-
-static void ignored_and_killed(void)
-{
-	(void)signal(SIGSEGV, SIG_IGN);
-	arm();
-	(void)kill(getpid(), SIGSEGV);
-}
-
-static void ignored_and_queued(void)
-{
-	(void)signal(SIGBUS, SIG_IGN);
-	arm();
-	queue(SIGBUS, BUS_ADRERR, 0x777);
-}
-
-static void ignored_and_faults(void)
-{
-	(void)signal(SIGSEGV, SIG_IGN);
-	arm();
-	touch(nowhere);
-}
-
-static void ignored_with_flags_and_killed(void)
-{
-	set(SIGSEGV, (handler_t)(void (*)(void))SIG_IGN, SA_SIGINFO);
-	arm();
-	(void)kill(getpid(), SIGSEGV);
-}
-
-static void ignored_with_flags_and_faults(void)
-{
-	set(SIGSEGV, (handler_t)(void (*)(void))SIG_IGN, SA_SIGINFO);
-	arm();
-	touch(nowhere);
-}
-
-static void default_with_flags_and_faults(void)
-{
-	set(SIGSEGV, (handler_t)(void (*)(void))SIG_DFL, SA_SIGINFO);
-	arm();
-	touch(nowhere);
-}
-
-static void default_with_flags_and_killed(void)
-{
-	set(SIGBUS, (handler_t)(void (*)(void))SIG_DFL, SA_SIGINFO | SA_ONSTACK);
-	arm();
-	(void)kill(getpid(), SIGBUS);
-}
+/* ---- SA_RESETHAND ------------------------------------------------------------------------- */
 
 static void reset_before(void)
 {
@@ -462,7 +395,7 @@ static void handler(void)
 	sigset_t mask;
 
 	set_alternate_stack();
-	set(SIGSEGV, report, SA_SIGINFO | (int)current->number);
+	set(SIGSEGV, report, SA_SIGINFO | current->flags);
 	(void)sigemptyset(&mask);
 	(void)sigaddset(&mask, SIGUSR2);
 	(void)sigprocmask(SIG_BLOCK, &mask, NULL);
@@ -511,70 +444,50 @@ static void step_over(int signal, siginfo_t *info, void *context)
 	say("stepped over\n");
 	HF_ARCH_CONTEXT_PC(u) += HF_ARCH_FAULTING_LOAD_BYTES;
 }
-#endif
 
 static void handler_changes_context(void)
 {
-#ifdef HF_ARCH_FAULTING_LOAD
 	set(SIGSEGV, step_over, SA_SIGINFO);
 	arm();
 	HF_ARCH_FAULTING_LOAD((const char *)nowhere);
-#else
-	_exit(CANNOT);
-#endif
 }
+#endif
 
 /* ---- of some processors ------------------------------------------------------------------- */
 
+#ifdef __x86_64__
 static void not_canonical(void)
 {
-#ifdef __x86_64__
 	arm();
 	touch(0x8000000000000000u);
-#else
-	_exit(CANNOT);
-#endif
 }
 
 static void not_canonical_by_stack_register(void)
 {
-#ifdef __x86_64__
 	arm();
 	__asm__ volatile("push	%%rbp\n"
 			 "	mov	$0x8000000000000000, %%rbp\n"
 			 "	mov	(%%rbp), %%al\n"
 			 "	pop	%%rbp" ::
 				 : "rax");
-#else
-	_exit(CANNOT);
-#endif
 }
 
 /* A trap: it is not raised again when the handler returns. */
 static void overflow_interrupt(void)
 {
-#ifdef __x86_64__
 	arm();
 	__asm__ volatile("int	$4");
-#else
-	_exit(CANNOT);
-#endif
 }
 
 static void forbidden_interrupt(void)
 {
-#ifdef __x86_64__
 	arm();
 	__asm__ volatile("int	$0x21");
-#else
-	_exit(CANNOT);
-#endif
 }
 
 /* rt_sigreturn with no frame, and with one whose floating-point state is bad. */
 static void return_without_frame(void)
 {
-#if defined(__x86_64__) && !defined(__ILP32__)
 	set_alternate_stack();
 	arm();
 	__asm__ volatile("xor	%%esp, %%esp\n"
@@ -584,18 +497,12 @@ static void return_without_frame(void)
 			 "	mov	$1, %%edi\n"
 			 "	syscall" ::
 				 : "memory");
-#else
-	_exit(CANNOT);
-#endif
 }
 
-#ifdef __x86_64__
 extern char effect_behind_return[];
-#endif
 
 static void return_with_bad_frame(void)
 {
-#ifdef __x86_64__
 	ucontext_t *u = (ucontext_t *)(alternate + 16384);
 
 	memset(u, 0, sizeof(*u));
@@ -617,17 +524,13 @@ static void return_with_bad_frame(void)
 			 :
 			 : "r"(u)
 			 : "memory");
-#else
-	_exit(CANNOT);
-#endif
 }
 
 /* A copy of memory that is there, with alignment checks on (EFLAGS.AC): no reason to report it bad. */
 static void misaligned(void)
 {
-#if defined(__x86_64__)
 	const char *name = current->implementation;
-	const size_t len = current->number;
+	const size_t len = current->len;
 	static char from[256] __attribute__((aligned(64))), to[256] __attribute__((aligned(64)));
 	size_t left;
 
@@ -639,10 +542,9 @@ static void misaligned(void)
 	left += hf_clear_nofault(to + 129, len);
 	__asm__ volatile("pushfq\n\tandq	$~0x40000, (%%rsp)\n\tpopfq" ::: "memory", "cc");
 	say(left ? "some is left\n" : "all is done\n");
-#else
-	_exit(CANNOT);
-#endif
 }
+
+#endif
 
 #ifdef __aarch64__
 /* A page with memory tags, and a pointer to it that has the wrong one. `mode`: see prctl(2). */
@@ -657,37 +559,27 @@ static volatile char *wrong_tag(unsigned long mode)
 		_exit(CANNOT);
 	return (volatile char *)((uintptr_t)page | 5ul << 56);
 }
-#endif
 
 static void tag_at_once(void)
 {
-#ifdef __aarch64__
 	volatile char *p = wrong_tag(2);
 
 	arm();
 	*p = 1;
-#else
-	_exit(CANNOT);
-#endif
 }
 
 static void tag_asynchronous(void)
 {
-#ifdef __aarch64__
 	volatile char *p = wrong_tag(4);
 
 	arm();
 	*p = 1;
 	(void)getppid();
-#else
-	_exit(CANNOT);
-#endif
 }
 
 /* It comes in the middle of a copy of memory that is there. */
 static void tag_during_copy(void)
 {
-#ifdef __aarch64__
 	static char to[1 << 22], from[1 << 22];
 	volatile char *p = wrong_tag(4);
 	size_t left;
@@ -697,67 +589,85 @@ static void tag_during_copy(void)
 	left = hf_copy_nofault(to, from, sizeof(to));
 	(void)getppid();
 	say(left ? "some is left\n" : "all is done\n");
-#else
-	_exit(CANNOT);
-#endif
 }
+#endif
 
 /* ---- the table ---------------------------------------------------------------------------- */
 
 static const struct effect effects[] = {
-	{ "unmapped", unmapped, EQUAL, 0, NULL },
-	{ "null pointer", null_pointer, EQUAL, 0, NULL },
-	{ "read-only", read_only, EQUAL, 0, NULL },
-	{ "no access", no_access, EQUAL, 0, NULL },
-	{ "jump to nowhere", jump_to_nowhere, EQUAL, 0, NULL },
-	{ "past the end of a file", past_the_end, EQUAL, 0, NULL },
-	{ "stack overflow, an alternate stack", overflow_on_alternate, EQUAL, 0, NULL },
-	{ "stack overflow, an alternate stack and a handler", overflow_with_handler, EQUAL, 0,
-	  NULL },
-	{ "stack overflow, no alternate stack", overflow_without_alternate, NO_ADDRESS, 0, NULL },
-	{ "a fault with SIGSEGV blocked", while_blocked, EQUAL, 0, NULL },
-	{ "a fault in a handler", in_a_handler, EQUAL, 0, NULL },
-	{ "a fault in another thread", in_a_thread, EQUAL, 0, NULL },
-	{ "a fault after a recovered one", behind_a_recovered_one, EQUAL, 0, NULL },
-	{ "kill", killed, EQUAL, 0, NULL },
-	{ "raise", raised, EQUAL, 0, NULL },
-	{ "sigqueue", queued_value, EQUAL, 0, NULL },
-	{ "queued to itself as a fault", queued_as_fault, EQUAL, 0, NULL },
-	{ "queued to itself as misaligned", queued_as_misaligned, EQUAL, 0, NULL },
-	{ "queued to itself as a memory error", queued_as_memory_error, EQUAL, 0, NULL },
-	{ "queued to itself as a tag fault", queued_as_asynchronous_tag, EQUAL, 0, NULL },
-	{ "queued to itself, a handler", queued_with_handler, EQUAL, 0, NULL },
-	{ "ignored, kill", ignored_and_killed, EQUAL, 0, NULL },
-	{ "ignored, queued as a fault", ignored_and_queued, EQUAL, 0, NULL },
-	{ "ignored, a fault", ignored_and_faults, EQUAL, 0, NULL },
-	{ "ignored with SA_SIGINFO, kill", ignored_with_flags_and_killed, EQUAL, 0, NULL },
-	{ "ignored with SA_SIGINFO, a fault", ignored_with_flags_and_faults, EQUAL, 0, NULL },
-	{ "default with SA_SIGINFO, a fault", default_with_flags_and_faults, EQUAL, 0, NULL },
-	{ "default with SA_SIGINFO, kill", default_with_flags_and_killed, EQUAL, 0, NULL },
-	{ "SA_RESETHAND used up before install", reset_before, EQUAL, 0, NULL },
-	{ "SA_RESETHAND used up after install", reset_behind, EQUAL, 0, NULL },
-	{ "SA_RESETHAND used up, kill", reset_and_killed, EQUAL, 0, NULL },
-	{ "SA_RESETHAND used up, removed", reset_and_removed, EQUAL, 0, NULL },
-	{ "a handler", handler, EQUAL, 0, NULL },
-	{ "a handler on the alternate stack", handler, EQUAL, SA_ONSTACK, NULL },
-	{ "a handler that is not deferred", handler, EQUAL, SA_NODEFER, NULL },
-	{ "a plain handler", plain_handler, EQUAL, 0, NULL },
-	{ "a handler that changes errno", handler_changes_errno, EQUAL, 0, NULL },
-	{ "a handler that changes the context", handler_changes_context, EQUAL, 0, NULL },
-	{ "an address that is not canonical", not_canonical, EQUAL, 0, NULL },
-	{ "the same by a stack register", not_canonical_by_stack_register, EQUAL, 0, NULL },
-	{ "int $4", overflow_interrupt, EQUAL, 0, NULL },
-	{ "int $0x21", forbidden_interrupt, EQUAL, 0, NULL },
-	{ "rt_sigreturn without a frame", return_without_frame, EQUAL, 0, NULL },
-	{ "rt_sigreturn with a bad frame", return_with_bad_frame, EQUAL, 0, NULL },
-	{ "misaligned, default", misaligned, EQUAL, 12, "default" },
-	{ "misaligned, generic", misaligned, EQUAL, 100, "generic" },
-	{ "misaligned, original", misaligned, EQUAL, 100, "original" },
-	{ "misaligned, vector_sse2", misaligned, EQUAL, 100, "vector_sse2" },
-	{ "misaligned, vector_avx512", misaligned, EQUAL, 100, "vector_avx512" },
-	{ "a wrong memory tag, at once", tag_at_once, EQUAL, 0, NULL },
-	{ "a wrong memory tag, asynchronous", tag_asynchronous, EQUAL, 0, NULL },
-	{ "a wrong memory tag, during a copy", tag_during_copy, EQUAL, 0, NULL },
+	{ "unmapped", .run = simple, .address = NOWHERE },
+	{ "null pointer", .run = simple, .address = 8 },
+	{ "read-only", .run = read_only },
+	{ "no access", .run = no_access },
+	{ "jump to nowhere", .run = jump_to_nowhere },
+	{ "past the end of a file", .run = past_the_end },
+	{ "stack overflow, an alternate stack", .run = overflow_on_alternate },
+	{ "stack overflow, an alternate stack and a handler", .run = overflow_with_handler },
+	{ "stack overflow, no alternate stack", .run = overflow_without_alternate,
+	  .difference = NO_ADDRESS },
+	{ "a fault with SIGSEGV blocked", .run = while_blocked },
+	{ "a fault in a handler", .run = in_a_handler },
+	{ "a fault in another thread", .run = in_a_thread },
+	{ "a fault after a recovered one", .run = behind_a_recovered_one },
+	{ "kill", .run = simple, .event = KILL, .signal = SIGSEGV },
+	{ "raise", .run = simple, .event = RAISE, .signal = SIGBUS },
+	{ "sigqueue", .run = queued_value },
+	{ "queued to itself as a fault", .run = simple, .event = QUEUE, .signal = SIGSEGV,
+	  .code = SEGV_MAPERR, .address = 0x777 },
+	{ "queued to itself as misaligned", .run = simple, .event = QUEUE, .signal = SIGBUS,
+	  .code = BUS_ADRALN, .address = 0x777 },
+	{ "queued to itself as a memory error", .run = simple, .event = QUEUE, .signal = SIGBUS,
+	  .code = 5 /* BUS_MCEERR_AO */, .address = 0x777000 },
+	/* As the kernel sends it: later, and with no address. */
+	{ "queued to itself as a tag fault", .run = simple, .event = QUEUE, .signal = SIGSEGV,
+	  .code = 8 /* SEGV_MTEAERR */ },
+	{ "queued to itself, a handler", .run = queued_with_handler },
+	{ "ignored, kill", .run = simple, .disposition = IGNORED, .event = KILL,
+	  .signal = SIGSEGV },
+	{ "ignored, queued as a fault", .run = simple, .disposition = IGNORED, .event = QUEUE,
+	  .signal = SIGBUS, .code = BUS_ADRERR, .address = 0x777 },
+	{ "ignored, a fault", .run = simple, .disposition = IGNORED, .signal = SIGSEGV,
+	  .address = NOWHERE },
+	{ "ignored with SA_SIGINFO, kill", .run = simple, .disposition = IGNORED,
+	  .flags = SA_SIGINFO, .event = KILL, .signal = SIGSEGV },
+	{ "ignored with SA_SIGINFO, a fault", .run = simple, .disposition = IGNORED,
+	  .flags = SA_SIGINFO, .signal = SIGSEGV, .address = NOWHERE },
+	{ "default with SA_SIGINFO, a fault", .run = simple, .disposition = DEFAULT,
+	  .flags = SA_SIGINFO, .signal = SIGSEGV, .address = NOWHERE },
+	{ "default with SA_SIGINFO, kill", .run = simple, .disposition = DEFAULT,
+	  .flags = SA_SIGINFO | SA_ONSTACK, .event = KILL, .signal = SIGBUS },
+	{ "SA_RESETHAND used up before install", .run = reset_before },
+	{ "SA_RESETHAND used up after install", .run = reset_behind },
+	{ "SA_RESETHAND used up, kill", .run = reset_and_killed },
+	{ "SA_RESETHAND used up, removed", .run = reset_and_removed },
+	{ "a handler", .run = handler },
+	{ "a handler on the alternate stack", .run = handler, .flags = SA_ONSTACK },
+	{ "a handler that is not deferred", .run = handler, .flags = SA_NODEFER },
+	{ "a plain handler", .run = plain_handler },
+	{ "a handler that changes errno", .run = handler_changes_errno },
+#ifdef HF_ARCH_FAULTING_LOAD
+	{ "a handler that changes the context", .run = handler_changes_context },
+#endif
+#ifdef __x86_64__
+	{ "an address that is not canonical", .run = not_canonical },
+	{ "the same by a stack register", .run = not_canonical_by_stack_register },
+	{ "int $4", .run = overflow_interrupt },
+	{ "int $0x21", .run = forbidden_interrupt },
+	{ "rt_sigreturn without a frame", .run = return_without_frame },
+	{ "rt_sigreturn with a bad frame", .run = return_with_bad_frame },
+	{ "misaligned, default", .run = misaligned, .len = 12, .implementation = "default" },
+	{ "misaligned, generic", .run = misaligned, .len = 100, .implementation = "generic" },
+	{ "misaligned, original", .run = misaligned, .len = 100, .implementation = "original" },
+	{ "misaligned, vector_sse2", .run = misaligned, .len = 100,
+	  .implementation = "vector_sse2" },
+	{ "misaligned, vector_avx512", .run = misaligned, .len = 100,
+	  .implementation = "vector_avx512" },
+#endif
+#ifdef __aarch64__
+	{ "a wrong memory tag, at once", .run = tag_at_once },
+	{ "a wrong memory tag, asynchronous", .run = tag_asynchronous },
+	{ "a wrong memory tag, during a copy", .run = tag_during_copy },
+#endif
 };
 
 enum { EFFECTS = sizeof(effects) / sizeof(effects[0]) };

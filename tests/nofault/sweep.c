@@ -785,8 +785,8 @@ static void list_all(void)
 	add((struct verb){ "compare", "default", NULL, sweep_compare, 7, 3,
 			   .compare = default_compare });
 	add((struct verb){ "find", "default", NULL, sweep_find, 7, 3, .find = default_find });
-	add((struct verb){ "words", "default", NULL, sweep_words, 1, 1 });
-	add((struct verb){ "iovec", "default", NULL, sweep_iovec, 1, 1 });
+	add((struct verb){ "words", "default", NULL, sweep_words, 1, .others = 1 });
+	add((struct verb){ "iovec", "default", NULL, sweep_iovec, 1, .others = 1 });
 }
 
 static bool is_legal(const struct verb *v)
