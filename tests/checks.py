@@ -9,8 +9,11 @@ end. scripts/test.py reads these lines.
     checks.attempt("compiles", compile_it, "a.c")     compile_it() raises Failed or Skip, or returns
     return checks.end()                               the exit status
 """
+import argparse
+import glob
 import os
 import subprocess
+import sys
 import threading
 
 
@@ -58,6 +61,32 @@ class Checks:
         """Print the total. Returns the exit status; a run without a check has failed."""
         print("%d passed, %d failed" % (self.passed, self.failed), flush=True)
         return 1 if self.failed or not self.passed else 0
+
+
+def arguments(doc, *required, names=None, **more):
+    """What a runner is given: --NAME VALUE for each of `required`; for each of `more` what add_argument() takes;
+    and as many words as there are, as `names`."""
+    parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
+    for name in required:
+        parser.add_argument("--" + name, required=True)
+    for name, settings in more.items():
+        parser.add_argument("--" + name.replace("_", "-"), **settings)
+    if names:
+        parser.add_argument(names, nargs="*")
+    return parser.parse_args()
+
+
+def start(main):
+    """Ends the program with main()'s exit status, or in the words of what it failed with."""
+    try:
+        sys.exit(main())
+    except Failed as error:
+        sys.exit(str(error))
+
+
+def sources(*path, pattern="*.c"):
+    """All files of that pattern in a folder and the folders in it."""
+    return sorted(glob.glob(os.path.join(*path, "**", pattern), recursive=True))
 
 
 def read(*path):

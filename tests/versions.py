@@ -6,11 +6,12 @@
 
 What CMake, Conan and pkg-config need they read from the header. Exits with 1 on a failure.
 """
-import argparse
 import glob
 import os
 import re
 import sys
+
+from checks import Checks, arguments, read
 
 # (files, what stands before the version, must there be one?)
 PLACES = [
@@ -34,27 +35,19 @@ def wrong(text, before, wanted):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--source-dir", required=True)
-    root = parser.parse_args().source_dir
-    with open(os.path.join(root, "include", "holdfast", "version.h"), encoding="utf-8") as header:
-        parts = re.findall(r"^#define HF_VERSION_(MAJOR|MINOR|PATCH) (\d+)$", header.read(), re.MULTILINE)
+    root, checks = arguments(__doc__, "source-dir").source_dir, Checks()
+    parts = re.findall(r"^#define HF_VERSION_(MAJOR|MINOR|PATCH) (\d+)$",
+                       read(root, "include", "holdfast", "version.h"), re.MULTILINE)
     if [name for name, _ in parts] != ["MAJOR", "MINOR", "PATCH"]:
         sys.exit("version.h: not three parts")
-    version, failed = ".".join(number for _, number in parts), 0
+    version = ".".join(number for _, number in parts)
     for pattern, before, required in PLACES:
         files = sorted(glob.glob(os.path.join(root, pattern), recursive=True))
         if required and not files:
-            print("not ok %s: it is not there" % pattern)
-            failed += 1
+            checks.check(pattern, False, "it is not there")
         for file in files:
-            with open(file, encoding="utf-8") as source:
-                text = source.read()
-            other = wrong(text, before, version)
-            print("%s %s: %s" % ("not ok" if other else "ok", os.path.relpath(file, root), other or version))
-            failed += other is not None
-    return 1 if failed else 0
+            checks.wrong("%s, %s" % (os.path.relpath(file, root), before), wrong(read(file), before, version))
+    return checks.end()
 
 
 if __name__ == "__main__":

@@ -14,7 +14,6 @@ the same names. --program is linked with the library at fixed addresses: what it
 
 --update writes both lists anew for this machine; lines of other machines stay.
 """
-import argparse
 import collections
 import os
 import re
@@ -23,7 +22,7 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
-from checks import Checks  # noqa: E402
+from checks import Checks, arguments  # noqa: E402
 
 LARGEST = 64  # bytes of an exported object
 LISTS = {"libholdfast": "src", "libholdfast-extern": os.path.join("src", "extern")}
@@ -131,13 +130,8 @@ def words_of(headers):
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--source-dir", required=True)
-    parser.add_argument("--library", required=True)
-    parser.add_argument("--machine", default=os.uname().machine)
-    parser.add_argument("--program")
-    parser.add_argument("--update", action="store_true")
-    args = parser.parse_args()
+    args = arguments(__doc__, "source-dir", "library", machine={"default": os.uname().machine}, program={},
+                     update={"action": "store_true"})
     library, number = soname_of(args.library)
     version = version_of(library, number)
     listing = os.path.join(LISTS[library], library + ".symbols")

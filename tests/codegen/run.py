@@ -18,7 +18,6 @@ every machine.
 
 Exits with 1 on a failure, with 77 if no column can be counted here.
 """
-import argparse
 import concurrent.futures
 import glob
 import os
@@ -31,7 +30,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.dirname(HERE))
 
 import mutation  # noqa: E402
-from checks import Checks, Failed, Skip  # noqa: E402
+from checks import Checks, Failed, Skip, arguments  # noqa: E402
 
 EXPECTED = os.path.join(HERE, "expected.txt")
 CALLS = 3  # of each operation, as in paths.c
@@ -689,13 +688,7 @@ def check_column(checks, column, table, paths, expected):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--source-dir", required=True)
-    parser.add_argument("--work-dir", required=True)
-    parser.add_argument("--update", action="store_true")
-    parser.add_argument("column", nargs="*", help="default: all of " + " ".join(COLUMNS))
-    args = parser.parse_args()
+    args = arguments(__doc__, "source-dir", "work-dir", update={"action": "store_true"}, names="column")
     checks, versions, running, found = Checks(), {}, {}, {}
 
     with concurrent.futures.ThreadPoolExecutor(2) as pool:

@@ -13,7 +13,6 @@ No warning is allowed. One line a step; "SKIPPED name: why" of a compiler that i
 any other one may be named: of a version that is not in the list, or for another processor's (then
 nothing is run). Exits with 1 on a failure, with 77 if there is no compiler at all.
 """
-import argparse
 import concurrent.futures
 import glob
 import os
@@ -24,7 +23,7 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
-from checks import Checks, Failed, run  # noqa: E402
+from checks import Checks, Failed, arguments, run  # noqa: E402
 
 VERSIONS = {"gcc": range(11, 15), "clang": range(14, 20)}
 WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]
@@ -158,12 +157,7 @@ def refused(args, checks):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
-    for name in ("source-dir", "work-dir"):
-        parser.add_argument("--" + name, required=True)
-    parser.add_argument("compiler", nargs="*")
-    args = parser.parse_args()
+    args = arguments(__doc__, "source-dir", "work-dir", names="compiler")
     found, missing = find()
     if args.compiler:
         found, missing = {name: (name, re.sub(r"gcc", "g++", re.sub(r"clang", "clang++", name)))

@@ -15,7 +15,6 @@ another layout. Of each there is a program, and a plug-in, from the same sources
 
 Exits with 1 if a check failed.
 """
-import argparse
 import concurrent.futures
 import os
 import re
@@ -28,7 +27,7 @@ sys.path.insert(0, os.path.dirname(HERE))
 
 import ktap  # noqa: E402
 import mutation  # noqa: E402
-from checks import Checks, Failed, run  # noqa: E402
+from checks import Checks, arguments, run, sources, start  # noqa: E402
 
 # The layout of this tree, and another.
 with open(os.path.join(HERE, "..", "..", "include", "holdfast", "version.h"), encoding="utf-8") as header:
@@ -72,11 +71,8 @@ class Build:
         folder = self.folder(version, kind)
         os.makedirs(folder, exist_ok=True)
         define = "-DHF_STATIC_LIBRARY" if kind == "static" else "-DHF_STAYS_LOADED"
-        sources = [os.path.join(parent, file) for parent, _, files in
-                   sorted(os.walk(os.path.join(tree, "src"))) for file in sorted(files)
-                   if file.endswith(".c")]
         objects = []
-        for source in sources:
+        for source in sources(tree, "src"):
             objects.append(os.path.join(folder, os.path.relpath(source, tree).replace("/", "_") + ".o"))
             run(*self.flags(tree), define, "-c", source, "-o", objects[-1])
         archive = os.path.join(folder, "libholdfast.a")
@@ -188,12 +184,7 @@ def checks(build):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
-    for name in ("source-dir", "work-dir"):
-        parser.add_argument("--" + name, required=True)
-    parser.add_argument("--cc", default="cc")
-    args = parser.parse_args()
+    args = arguments(__doc__, "source-dir", "work-dir", cc={"default": "cc"})
     build = Build(args)
     build.all()
     said = Checks()
@@ -203,7 +194,4 @@ def main():
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main())
-    except (Failed, mutation.Stale) as error:
-        sys.exit(str(error))
+    start(main)

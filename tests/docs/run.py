@@ -17,7 +17,6 @@
 
 Exits with 77 where a tool is not here.
 """
-import argparse
 import concurrent.futures
 import glob
 import html.parser
@@ -191,12 +190,7 @@ def some(found):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--source-dir", required=True)
-    parser.add_argument("--out", help="where the site and the manual go")
-    parser.add_argument("--build-dir", help="where the library has been built")
-    parser.add_argument("--words", action="store_true", help="look at what the headers say, and build nothing")
-    args = parser.parse_args()
+    args = checks.arguments(__doc__, "source-dir", out={}, build_dir={}, words={"action": "store_true"})
     source = os.path.abspath(args.source_dir)
     missing = [name for name in ("doxygen", "gcc") if not shutil.which(name)]
     if not args.words:

@@ -8,7 +8,6 @@ By gcc and by clang, with -Wall -Wextra -Werror; what expected.txt lists is what
 not used: under -DNDEBUG an example would check nothing. A program that is meant to fail shows that
 must() does check. Exits with 1 on a failure.
 """
-import argparse
 import os
 import re
 import shutil
@@ -17,7 +16,7 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
-from checks import Checks, read  # noqa: E402
+from checks import Checks, arguments, read  # noqa: E402
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 FLAGS = ["-O2", "-DNDEBUG", "-Wall", "-Wextra", "-Werror", "-pthread"]
@@ -113,14 +112,7 @@ class Examples(Checks):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--source-dir", required=True)
-    parser.add_argument("--work-dir", required=True)
-    parser.add_argument("--library", required=True)
-    parser.add_argument("--tmpfs", default="")
-    parser.add_argument("example", nargs="*")
-    args = parser.parse_args()
+    args = arguments(__doc__, "source-dir", "work-dir", "library", tmpfs={"default": ""}, names="example")
     shutil.rmtree(args.work_dir, ignore_errors=True)
     os.makedirs(args.work_dir)
     examples, wanted = Examples(args), expected()

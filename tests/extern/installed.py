@@ -5,7 +5,6 @@
 Static and shared, by find_package and by pkg-config: a program finds the library without a word to the
 loader. And the guide's examples in Python, which load the installed library.
 """
-import argparse
 import glob
 import os
 import re
@@ -22,10 +21,7 @@ def run(*command, **environment):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    for name in ("source-dir", "build-dir", "cmake", "cc"):
-        parser.add_argument("--" + name, required=True)
-    args = parser.parse_args()
+    args = checks.arguments(__doc__, "source-dir", "build-dir", "cmake", "cc")
     consumer = os.path.join(args.source_dir, "tests", "extern", "consumer")
     work = os.path.join(args.build_dir, "tests", "extern")
     prefix, build = os.path.join(work, "prefix"), os.path.join(work, "build")
@@ -61,7 +57,4 @@ def main():
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main())
-    except checks.Failed as error:
-        sys.exit(str(error))
+    checks.start(main)

@@ -11,7 +11,6 @@
 
 Exits with 1 on a failure, with 77 if there is no gcc to ask.
 """
-import argparse
 import os
 import re
 import shutil
@@ -21,7 +20,7 @@ import sys
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 import declared  # noqa: E402
-from checks import Checks  # noqa: E402
+from checks import Checks, arguments  # noqa: E402
 
 # What nobody has made a symbol of: in a header that no file of src/extern includes.
 UNHEARD = """
@@ -41,10 +40,7 @@ def symbols(nm, file, *options):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    for name in ("source-dir", "cc", "nm", "static", "shared"):
-        parser.add_argument("--" + name, required=True)
-    args = parser.parse_args()
+    args = arguments(__doc__, "source-dir", "cc", "nm", "static", "shared")
     # Clang for this machine: gcc for this machine sees the same.
     gcc = "gcc" if "clang" in args.cc else args.cc
     if not shutil.which(gcc):

@@ -6,23 +6,20 @@
 
 Exits with 77 if clang is not here. --runs: the same inputs each time (default: 20000).
 """
-import argparse
 import os
 import shutil
 import subprocess
 import sys
 
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+from checks import arguments  # noqa: E402
+
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--source-dir", required=True)
-    parser.add_argument("--work-dir", required=True)
-    parser.add_argument("--runs", type=int, default=20000)
-    parser.add_argument("--seconds", type=int)
-    args = parser.parse_args()
+    args = arguments(__doc__, "source-dir", "work-dir", runs={"type": int, "default": 20000}, seconds={"type": int})
     if not shutil.which("clang"):
-        print("no clang, and so no libFuzzer")
+        print("SKIPPED fuzz: no clang, and so no libFuzzer")
         return 77
     args.work_dir = os.path.abspath(args.work_dir)
     os.makedirs(os.path.join(args.work_dir, "corpus"), exist_ok=True)

@@ -27,7 +27,6 @@ A prelude is an HTML comment that begins with `prelude`; it holds until the next
 or shell that has no second word is an error. One line a check; with PATTERN only those whose name
 contains one. Exits with 1 on a failure.
 """
-import argparse
 import concurrent.futures
 import importlib.util
 import os
@@ -38,7 +37,7 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
-from checks import Checks, Failed, read, write  # noqa: E402
+from checks import Checks, Failed, arguments, read, write  # noqa: E402
 
 FLAGS = ["-O1", "-g", "-DNDEBUG", "-Wall", "-Wextra", "-Wshadow", "-Werror"]
 LIMIT = 120  # seconds for one block
@@ -109,16 +108,16 @@ def blocks(text):
 class Tools:
     """Where the sources, the library and the compilers are."""
 
-    def __init__(self, arguments):
-        self.source, self.work = arguments.source_dir, arguments.work_dir
-        self.library = arguments.library
+    def __init__(self, args):
+        self.source, self.work = args.source_dir, args.work_dir
+        self.library = args.library
         self.include = os.path.join(self.source, "include")
-        self.cc = {"c": [arguments.cc, "-std=gnu11"], "cpp": [arguments.cxx, "-std=c++17"]}
+        self.cc = {"c": [args.cc, "-std=gnu11"], "cpp": [args.cxx, "-std=c++17"]}
         # What a user's commands find: the compilers by their usual names, and an installed package.
         programs = os.path.join(self.work, "bin")
         shutil.rmtree(self.work, ignore_errors=True)
         os.makedirs(programs)
-        for name, program in (("cc", arguments.cc), ("c++", arguments.cxx)):
+        for name, program in (("cc", args.cc), ("c++", args.cxx)):
             os.symlink(shutil.which(program), os.path.join(programs, name))
         write(os.path.join(programs, "holdfast.pc"),
               "Name: holdfast\nDescription: as it was built\nVersion: 0\n"
@@ -386,14 +385,10 @@ def mutants(tools, texts, known, render):
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    for option in ("--source-dir", "--work-dir", "--library", "--cc", "--cxx"):
-        parser.add_argument(option, required=True)
-    parser.add_argument("pattern", nargs="*")
-    arguments = parser.parse_args()
+    args = arguments(__doc__, "source-dir", "work-dir", "library", "cc", "cxx", names="pattern")
     for option in ("source_dir", "work_dir", "library"):
-        setattr(arguments, option, os.path.abspath(getattr(arguments, option)))
-    tools = Tools(arguments)
+        setattr(args, option, os.path.abspath(getattr(args, option)))
+    tools = Tools(args)
     folder = os.path.join(tools.source, "docs", "guide")
     texts = {name: read(os.path.join(folder, name)) for name in sorted(os.listdir(folder))
              if name.endswith(".md")}
@@ -419,9 +414,9 @@ def main():
     checks += [("diagrams " + stem, lambda stem=stem: complain(
         render.faults(tools.source, stem), "wrong:")) for stem in render.stems(tools.source)]
     checks += mutants(tools, texts, known, render)
-    if arguments.pattern:
+    if args.pattern:
         checks = [(name, check) for name, check in checks
-                  if any(pattern in name for pattern in arguments.pattern)]
+                  if any(pattern in name for pattern in args.pattern)]
 
     said = Checks()
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:

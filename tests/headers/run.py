@@ -23,7 +23,6 @@
 One line a check; with PATTERN, only those whose name contains one. Exits with 1 on a failure, with
 77 if nothing could be checked.
 """
-import argparse
 import collections
 import concurrent.futures
 import os
@@ -38,7 +37,7 @@ import zlib
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 import mutation  # noqa: E402
-from checks import Checks, Failed, Skip, read, run, write  # noqa: E402
+from checks import Checks, Failed, Skip, arguments, read, run, write  # noqa: E402
 
 WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]
 GCC_WARNINGS = ["-Wshadow", "-Wconversion"]
@@ -961,13 +960,7 @@ def checks(tree):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--source-dir", required=True)
-    parser.add_argument("--build-dir", required=True)
-    parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("pattern", nargs="*")
-    args = parser.parse_args()
+    args = arguments(__doc__, "source-dir", "build-dir", jobs={"type": int, "default": 2}, names="pattern")
     tree = Tree(os.path.abspath(args.source_dir),
                 os.path.join(os.path.abspath(args.build_dir), "tests", "headers"))
     shutil.rmtree(tree.build, ignore_errors=True)

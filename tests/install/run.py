@@ -9,7 +9,6 @@ else is.
 And under the ThreadSanitizer of gcc and of clang, which does not see what the installed library does: no
 report, and of a race just one.
 """
-import argparse
 import os
 import re
 import shutil
@@ -19,7 +18,7 @@ import sys
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 import checks  # noqa: E402
-from checks import Failed, Skip, read, write  # noqa: E402
+from checks import Failed, Skip, read, start, write  # noqa: E402
 
 
 def run(*command, **environment):
@@ -107,10 +106,7 @@ def uninstall(args, prefix):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    for name in ("source-dir", "build-dir", "cmake", "cc", "cxx"):
-        parser.add_argument("--" + name, required=True)
-    args = parser.parse_args()
+    args = checks.arguments(__doc__, "source-dir", "build-dir", "cmake", "cc", "cxx")
     consumer = os.path.join(args.source_dir, "tests", "install", "consumer")
     work = os.path.join(args.build_dir, "tests", "install")
     prefix = os.path.join(work, "prefix")
@@ -160,7 +156,4 @@ def main():
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main())
-    except Failed as error:
-        sys.exit(str(error))
+    start(main)

@@ -4,14 +4,13 @@
 
 usage: subproject.py --source-dir DIR --work-dir DIR --cmake CMAKE --cc CC
 """
-import argparse
 import os
 import shutil
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
-from checks import Checks, Failed, run  # noqa: E402
+from checks import Checks, arguments, run, start  # noqa: E402
 
 PARENT = """cmake_minimum_required(VERSION 3.20)
 project(parent LANGUAGES C)
@@ -42,10 +41,7 @@ def files_in(folder):
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    for name in ("source-dir", "work-dir", "cmake", "cc"):
-        parser.add_argument("--" + name, required=True)
-    args = parser.parse_args()
+    args = arguments(__doc__, "source-dir", "work-dir", "cmake", "cc")
     shutil.rmtree(args.work_dir, ignore_errors=True)
     checks = Checks()
 
@@ -77,7 +73,4 @@ def main():
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main())
-    except Failed as error:
-        sys.exit(str(error))
+    start(main)

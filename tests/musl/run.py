@@ -6,32 +6,27 @@
 
 Exits with 77 where musl-gcc is not here.
 """
-import argparse
-import glob
 import os
 import shutil
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
-from checks import Checks, run  # noqa: E402
+from checks import Checks, arguments, run, sources  # noqa: E402
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    for name in ("source-dir", "work-dir"):
-        parser.add_argument("--" + name, required=True)
-    args = parser.parse_args()
+    args = arguments(__doc__, "source-dir", "work-dir")
     if not shutil.which("musl-gcc"):
         print("SKIPPED musl: musl-gcc is not here (Debian: musl-tools)")
         return 77
     os.makedirs(args.work_dir, exist_ok=True)
-    library = sorted(glob.glob(os.path.join(args.source_dir, "src", "**", "*.c"), recursive=True))
-    battery = sorted(glob.glob(os.path.join(args.source_dir, "tests", "battery", "*.c")))
+    library, battery = sources(args.source_dir, "src"), sources(args.source_dir, "tests", "battery")
     battery.append(os.path.join(args.source_dir, "lab", "variants", "nofault", "implementations.c"))
     command = ["musl-gcc", "-std=gnu11", "-O1", "-Wall", "-Wextra", "-Werror", "-UNDEBUG",
                "-I" + os.path.join(args.source_dir, "include"),
                "-I" + os.path.join(args.source_dir, "src")]
+
     def built_and_run(name, *more):
         program = os.path.join(args.work_dir, "battery_" + name)
         run(*command, *more, *library, *battery, "-o", program, "-pthread")

@@ -10,7 +10,6 @@ implementations that the flaw sits in: only these are swept, each alone, whateve
 processor. One that the processor can't run is skipped. (What only another thread can bring about, a page
 that goes away between two stores to it, the sweep can't show; gone.c and objects.cpp do.)
 """
-import argparse
 import os
 import re
 import subprocess
@@ -20,6 +19,7 @@ sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 import ktap  # noqa: E402
 import mutation  # noqa: E402
+from checks import arguments  # noqa: E402
 
 X86 = "nofault/arch/x86_64.c"
 VECTOR = "nofault/vector.h"
@@ -256,13 +256,7 @@ def unit(args, number, suite, changed, compiled, change):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
-    for name in ("--source-dir", "--work-dir", "--library", "--cc"):
-        parser.add_argument(name, required=True)
-    parser.add_argument("--cxx")
-    parser.add_argument("--unit", nargs="*", default=[], help="objects of the unit tests")
-    args = parser.parse_args()
+    args = arguments(__doc__, "source-dir", "work-dir", "library", "cc", cxx={}, unit={"nargs": "*", "default": []})
     programs = {}
 
     def one(number, family, name, expected, changed, compiled, before, after):

@@ -21,7 +21,6 @@ judged from there on only. `erms` and `fsrm` are one instruction from 64 bytes o
 Then calibration, with the archived times in place of live ones: it must never make the choice worse,
 and never raise a threshold.
 """
-import argparse
 import glob
 import gzip
 import json
@@ -32,7 +31,7 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
-from checks import Checks  # noqa: E402
+from checks import Checks, arguments  # noqa: E402
 
 MEAN_LIBC, WORST_LIBC, MEAN_REGRET, WORST_REGRET = 1.00, 1.25, 1.05, 1.25
 LARGE = 512  # bytes: hand_... and vector_... are one loop from here on, and a call is little
@@ -189,11 +188,7 @@ def rules(checks, program):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--policy", required=True)
-    parser.add_argument("--results", required=True)
-    args = parser.parse_args()
+    args = arguments(__doc__, "policy", "results")
     files = sorted(glob.glob(os.path.join(args.results, "*.json")) +
                    glob.glob(os.path.join(args.results, "*.json.gz")))
     checks = Checks()

@@ -4,7 +4,6 @@
 
 AddressSanitizer and Valgrind: tests/nofault/sanitize. The Rust crates: bindings/rust.
 """
-import argparse
 import os
 import shutil
 import subprocess
@@ -13,7 +12,7 @@ import sys
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.dirname(HERE))
 
-from checks import Checks, Failed, Skip  # noqa: E402
+from checks import Checks, Failed, Skip, arguments  # noqa: E402
 
 
 class Runtimes:
@@ -122,11 +121,7 @@ class Runtimes:
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--source-dir", required=True)
-    parser.add_argument("--work-dir", required=True)
-    parser.add_argument("--library", required=True, help="the static library")
-    args = parser.parse_args()
+    args = arguments(__doc__, "source-dir", "work-dir", "library")
     shutil.rmtree(args.work_dir, ignore_errors=True)
     os.makedirs(args.work_dir)
     runtimes, checks = Runtimes(args), Checks()

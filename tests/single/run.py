@@ -14,7 +14,6 @@
 
 Exits with 1 on a failure.
 """
-import argparse
 import glob
 import os
 import re
@@ -24,7 +23,7 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
-from checks import Checks, read, write  # noqa: E402
+from checks import Checks, arguments, read, write  # noqa: E402
 
 FLAGS = ["-O2", "-DNDEBUG", "-Wall", "-Wextra", "-Wshadow", "-Werror"]
 
@@ -116,10 +115,7 @@ class Test(Checks):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--source-dir", required=True)
-    parser.add_argument("--work-dir", required=True)
-    args = parser.parse_args()
+    args = arguments(__doc__, "source-dir", "work-dir")
     source, work = os.path.abspath(args.source_dir), os.path.abspath(args.work_dir)
     shutil.rmtree(work, ignore_errors=True)
     subprocess.run([sys.executable, "-B", os.path.join(source, "single", "generate.py"), "--out", work], check=True)

@@ -11,7 +11,6 @@
 
 tests/codegen counts the fast paths' instructions.
 """
-import argparse
 import os
 import re
 import shutil
@@ -20,7 +19,7 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
-from checks import Checks  # noqa: E402
+from checks import Checks, arguments  # noqa: E402
 
 SLOW = {"hf_detail_mutex_lock_slow": 1, "hf_detail_mutex_shared_lock_slow": 1, "hf_detail_cond_wait": 1,
         "hf_detail_cond_shared_wait": 1}
@@ -43,10 +42,7 @@ def readers(*files):
     return found, functions
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    for name in ("source-dir", "work-dir", "library", "cc"):
-        parser.add_argument("--" + name, required=True)
-    args = parser.parse_args()
+    args = arguments(__doc__, "source-dir", "work-dir", "library", "cc")
     os.makedirs(args.work_dir, exist_ok=True)
     if not shutil.which("objdump"):
         print("SKIPPED tools.cost: objdump is not here")

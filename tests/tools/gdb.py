@@ -12,7 +12,6 @@
 
 Exits with 77 where gdb is not here, or can't run a program.
 """
-import argparse
 import glob
 import os
 import re
@@ -22,7 +21,7 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
-from checks import Checks  # noqa: E402
+from checks import Checks, arguments  # noqa: E402
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
@@ -62,10 +61,7 @@ def install(args):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    for name in ("source-dir", "work-dir", "build-dir", "cmake", "static", "dynamic"):
-        parser.add_argument("--" + name, required=True)
-    args = parser.parse_args()
+    args = arguments(__doc__, "source-dir", "work-dir", "build-dir", "cmake", "static", "dynamic")
     if not shutil.which("gdb"):
         print("SKIPPED tools.gdb: gdb is not here")
         return 77

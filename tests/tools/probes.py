@@ -12,7 +12,6 @@
 
 Exits with 77 where the library was built without probes.
 """
-import argparse
 import os
 import re
 import shutil
@@ -21,7 +20,7 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
-from checks import Checks  # noqa: E402
+from checks import Checks, arguments  # noqa: E402
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 PROBES = {"contended": 2, "acquired": 3, "park": 3, "wake": 2, "misuse": 4, "fault": 3,
@@ -74,10 +73,7 @@ def check_gdb(checks, name, program, **environment):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    for name in ("guide", "shared", "static", "dynamic"):
-        parser.add_argument("--" + name, required=True)
-    args = parser.parse_args()
+    args = arguments(__doc__, "guide", "shared", "static", "dynamic")
     if not notes(args.shared) and not notes(args.static):
         print("SKIPPED tools.probes: the library was built without sys/sdt.h")
         return 77

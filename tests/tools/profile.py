@@ -6,7 +6,6 @@
 
 The programs (profile.c) force contention and print what the profile must have; this compares.
 """
-import argparse
 import collections
 import os
 import re
@@ -16,7 +15,7 @@ import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
-from checks import Checks, Failed  # noqa: E402
+from checks import Checks, Failed, arguments  # noqa: E402
 
 ROW = re.compile(r"^holdfast: +(\d+)\.(\d{3}) +(\d+) +(?:(\d+)\.(\d{3}))? +(.*)$")
 HEAD = re.compile(r"^holdfast: profile of process (\d+) \(([^)]*)\)(: no lock was waited for)?$")
@@ -225,10 +224,7 @@ class Cases:
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    for name in ("program", "host", "plugins"):
-        parser.add_argument("--" + name, required=True)
-    cases, checks = Cases(parser.parse_args()), Checks()
+    cases, checks = Cases(arguments(__doc__, "program", "host", "plugins")), Checks()
     for name in ("counts", "full", "sites", "fork", "running", "nothing", "off", "file", "copies", "unloaded"):
         checks.attempt(name, getattr(cases, name))
     return checks.end()

@@ -4,7 +4,6 @@
 
     run.py --source-dir DIR --work-dir DIR --cc COMPILER
 """
-import argparse
 import os
 import subprocess
 import sys
@@ -13,6 +12,7 @@ sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 import ktap  # noqa: E402
 import mutation  # noqa: E402
+from checks import arguments  # noqa: E402
 
 # (what is wrong, text of zephyr/seam.c, other text, which case finds it)
 MUTANTS = [
@@ -57,10 +57,7 @@ def mutant(options, number, before, after, expected):
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    for name in ("--source-dir", "--work-dir", "--cc"):
-        parser.add_argument(name, required=True)
-    options = parser.parse_args()
+    options = arguments(__doc__, "source-dir", "work-dir", "cc")
     status, output = build_and_run(options, options.source_dir, options.work_dir)
     print(output, end="")
     if status or ktap.judge(output, 1).faults:

@@ -4,7 +4,6 @@
 
 What they must report they report, and nothing else. Under Valgrind with its option all counts are right.
 """
-import argparse
 import os
 import re
 import shutil
@@ -13,7 +12,7 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 
-from checks import Checks  # noqa: E402
+from checks import Checks, arguments  # noqa: E402
 
 OVERRUNS = [["clear over a variable"], ["clear over a global"], ["store to a freed block"]]
 SANITIZERS = {
@@ -37,11 +36,7 @@ def call(*command):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--source-dir", required=True)
-    parser.add_argument("--work-dir", required=True)
-    parser.add_argument("--library", required=True)
-    args = parser.parse_args()
+    args = arguments(__doc__, "source-dir", "work-dir", "library")
     source = os.path.join(args.source_dir, "tests", "nofault", "sanitize", "objects.c")
     shutil.rmtree(args.work_dir, ignore_errors=True)
     os.makedirs(args.work_dir)
