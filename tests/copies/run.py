@@ -18,7 +18,6 @@ Exits with 1 if a check failed.
 import concurrent.futures
 import os
 import re
-import signal
 import subprocess
 import sys
 
