@@ -8,44 +8,44 @@
 #include "../profile/probe.h"
 #include "holdfast/internal/wait.h"
 
-/* Nanoseconds that a thread spins before it queues. */
+/* How long a thread spins before it queues. */
 #ifndef HF_MUTEX_SPIN_NS
 #define HF_MUTEX_SPIN_NS 10000
 #endif
 
-/* The same for the first waiter before it parks again. */
+/* How long the first waiter spins before it parks again. */
 #ifndef HF_MUTEX_HEAD_SPIN_NS
 #define HF_MUTEX_HEAD_SPIN_NS 20000
 #endif
 
-/* Nanoseconds between two looks at most: longer ones miss the moments at which the mutex is free. */
+/* The longest back-off. With a longer one a waiter misses the short times for which the mutex is free. */
 #ifndef HF_MUTEX_BACKOFF_NS
 #define HF_MUTEX_BACKOFF_NS 200
 #endif
 
-/* Nanoseconds after which a thread that runs makes room for the first waiter. */
+/* How long the running threads may use the mutex before one of them parks for the first waiter. */
 #ifndef HF_MUTEX_TURN_NS
 #define HF_MUTEX_TURN_NS 300000
 #endif
 
-/* Nanoseconds for which an unlock leaves the mutex to a first waiter that is due. */
+/* How long an unlock leaves the mutex free for a first waiter in state DUE. */
 #ifndef HF_MUTEX_WINDOW_NS
 #define HF_MUTEX_WINDOW_NS 500
 #endif
 
-/* While a wake-up is in flight, check the clock on only one unlock in so many. */
+/* While a wake-up is in flight, only one unlock in this many reads the clock. */
 #ifndef HF_MUTEX_CLOCK_EACH
 #define HF_MUTEX_CLOCK_EACH 8
 #endif
 
-/* Of this thread: a number that no other has, and its unlocks. The simulator has its own. */
+/* A number that identifies this thread, and the count of its unlocks. The simulator replaces both. */
 #ifndef HF_MUTEX_SELF
 #define HF_MUTEX_SELF ((uint64_t)(uintptr_t)&unlocks_while_waking)
 #define HF_MUTEX_UNLOCKS unlocks_while_waking
 static __thread uint32_t unlocks_while_waking __attribute__((tls_model("initial-exec")));
 #endif
 
-/* ---- between processes: a futex, and no more ---------------------------------------------- */
+/* ---- between processes: a plain futex ---------------------------------------------- */
 
 static bool shared_lock_slow(hf_atomic32_t *word, uint64_t deadline, enum hf_env_scope scope)
 {
@@ -108,7 +108,7 @@ static struct hf_detail_bucket *bucket_of(const void *mutex)
 	return &hf_detail_parking_table()->bucket[HF_DETAIL_PARKING_INDEX(mutex)];
 }
 
-/* How long the present turn has lasted; 0: nobody waits. */
+/* Time since the turn began; 0 if no thread waits. */
 static uint64_t turn_age(const struct hf_detail_bucket *bucket)
 {
 	uint64_t turn = hf_atomic64_load_relaxed(&bucket->turn) & ~HF_DETAIL_TURN_WAKING;
@@ -134,8 +134,8 @@ static bool is_only(const hf_atomic32_t *need)
 }
 
 /*
- * After a change of the first waiter at a mutex. @needed: needs_wake() before it. @restart: a new turn
- * begins.
+ * Recomputes `need` and `turn` after the first waiter of @mutex changed. @needed: what needs_wake()
+ * returned before the change. @restart: begin a new turn.
  */
 static void bucket_update(struct hf_detail_bucket *bucket, const void *mutex, bool needed,
 			  bool restart)
@@ -157,7 +157,7 @@ static void bucket_update(struct hf_detail_bucket *bucket, const void *mutex, bo
 	hf_atomic64_store_relaxed(&bucket->turn, turn);
 }
 
-/* Appends a waiter. True = it is the first, and its state is @if_first. */
+/* Appends a waiter. Returns true, with its state set to @if_first, if it is the first. */
 static bool enqueue(struct hf_detail_bucket *bucket, struct hf_detail_waiter *waiter,
 		    uint32_t if_first, bool rotates)
 {
@@ -173,7 +173,7 @@ static bool enqueue(struct hf_detail_bucket *bucket, struct hf_detail_waiter *wa
 	return !first;
 }
 
-/* Locks the bucket of a waiter, and queues it anew in the child of a fork (Q7). */
+/* Locks the waiter's bucket. In the child of a fork it also queues the waiter again (Q7). */
 static struct hf_detail_bucket *lock_bucket_of(struct hf_detail_waiter *waiter)
 {
 	struct hf_detail_bucket *bucket = hf_detail_bucket_lock(waiter->mutex);
@@ -183,7 +183,7 @@ static struct hf_detail_bucket *lock_bucket_of(struct hf_detail_waiter *waiter)
 	return bucket;
 }
 
-/* Changes the state of the first waiter, which is this thread's. */
+/* Changes the state of @waiter: this thread's, and the first in its queue. */
 static void set_head(struct hf_detail_waiter *waiter, uint32_t state)
 {
 	struct hf_detail_bucket *bucket = lock_bucket_of(waiter);
@@ -204,7 +204,7 @@ static void finish_wait(struct hf_detail_waiter *waiter, bool taken)
 
 	hf_detail_bucket_remove(bucket, waiter);
 	first = hf_detail_bucket_find(bucket, mutex);
-	/* W4. Though it was parked its barrier may have been refused, and others relied on it. */
+	/* W4. Even a parked first waiter may have had a wake-up in flight that others relied on. */
 	if (first && was_first && !taken) {
 		sleeper = &first->state;
 		hf_atomic32_store_relaxed(sleeper, HF_DETAIL_WAITER_WAKING);
@@ -220,7 +220,7 @@ static void finish_wait(struct hf_detail_waiter *waiter, bool taken)
 
 enum outcome { AWAKE, PARK, TAKEN, LATE };
 
-/* While its state is PARKED. @alone: it was the first waiter, and nobody else looks at the mutex. */
+/* @alone: this was the first waiter; no other thread will notice that the mutex is unlocked. */
 static enum outcome park_until_woken(struct hf_detail_waiter *waiter, uint64_t deadline, bool alone)
 {
 	uint64_t recheck = HF_DETAIL_RECHECK_NS;
@@ -244,7 +244,7 @@ static enum outcome park_until_woken(struct hf_detail_waiter *waiter, uint64_t d
 	return AWAKE;
 }
 
-/* While it is the first waiter, and awake. */
+/* Spins as the first waiter: WAKING -> HEAD, and HEAD -> DUE when the turn has expired. */
 static enum outcome spin_as_head(struct hf_detail_waiter *waiter, uint64_t deadline)
 {
 	uint32_t ns = HF_ARCH_BACKOFF_MIN_NS;
@@ -293,7 +293,7 @@ void hf_detail_mutex_enqueue(struct hf_detail_waiter *waiter)
 		hf_detail_waiter_wake(mutex, &waiter->state);
 }
 
-/* The parking table could not be allocated. */
+/* Fallback if the parking table could not be allocated: polls by a timed park. */
 static bool lock_without_table(hf_atomic32_t *word, uint64_t deadline)
 {
 	while (!hf_detail_mutex_take(word)) {
@@ -331,7 +331,7 @@ bool hf_detail_mutex_lock_contended(hf_atomic32_t *word, uint64_t deadline)
 
 	if (HF_UNLIKELY(!hf_detail_parking_table()))
 		return lock_without_table(word, deadline);
-	/* M5. The newest one has not had its turn yet. */
+	/* M5. At the end of a turn one thread parks without spinning, but not the one that entered last. */
 	bucket = bucket_of(word);
 	newest = hf_atomic64_load_relaxed(&bucket->newest);
 	rotates = newest != HF_MUTEX_SELF && newest != HF_DETAIL_NEWEST_ROTATED &&
@@ -362,8 +362,8 @@ __attribute__((__noinline__)) bool hf_detail_mutex_lock_slow(hf_atomic32_t *word
 /* ---- in one process: the unlock ----------------------------------------------------------- */
 
 /*
- * The first waiter has been woken, and has no processor: perhaps it is queued behind this thread, and
- * nobody contends with it. After two turns this thread gives way, once.
+ * The first waiter was woken but does not run: it may be waiting for this thread's processor, and no
+ * contention makes this thread leave it. Yields once every two turns.
  */
 static void yield_turn(struct hf_detail_bucket *bucket)
 {
@@ -401,7 +401,7 @@ void hf_detail_mutex_unlock_slow(hf_atomic32_t *word)
 	}
 	hf_detail_bucket_unlock(bucket);
 	hf_detail_waiter_wake(word, sleeper);
-	/* It looks all the time: it gets the mutex unless it was preempted. */
+	/* The waiter spins on the mutex, so it takes it now unless it was preempted. */
 	if (state == HF_DETAIL_WAITER_DUE)
 		hf_wait_ns(HF_MUTEX_WINDOW_NS);
 }

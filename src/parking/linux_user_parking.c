@@ -11,7 +11,7 @@
 
 #include "../env/env.h"
 
-/* Processors that came late to Linux have only the form whose time has 64 bits. */
+/* Newer 32-bit processors have only the system call with a 64-bit time. */
 #if !defined(SYS_futex) && defined(SYS_futex_time64)
 #define SYS_futex SYS_futex_time64
 #endif
@@ -40,7 +40,7 @@ enum hf_env_parked hf_env_park(const struct hf_atomic32 *word, uint32_t expected
 	when.tv_sec = (time_t)(deadline / 1000000000u);
 	when.tv_nsec = (long)(deadline % 1000000000u);
 	do {
-		/* This form's time is absolute: a signal does not make the wait longer. */
+		/* WAIT_BITSET takes an absolute time: a restart after a signal does not lengthen the wait. */
 		error = syscall(SYS_futex, word, operation(HF_DETAIL_FUTEX_WAIT_BITSET, scope),
 				expected, deadline == HF_ENV_FOREVER ? NULL : &when, NULL,
 				HF_DETAIL_FUTEX_BITSET_MATCH_ANY);
@@ -87,7 +87,7 @@ void hf_env_yield(void)
 	(void)sched_yield();
 }
 
-/* Of linux/membarrier.h, which old systems lack. */
+/* From <linux/membarrier.h>, which old systems lack. */
 enum { PRIVATE_EXPEDITED = 1 << 3, REGISTER_PRIVATE_EXPEDITED = 1 << 4 };
 
 static bool barrier(void)
@@ -105,7 +105,7 @@ static bool barrier(void)
 
 bool hf_env_barrier_all(void)
 {
-	/* It interrupts each processor that runs a thread of this process: not too often. */
+	/* It interrupts each processor that runs a thread of this process: at most 1/8 of the time. */
 	static hf_atomic64_t earliest = HF_ATOMIC_INIT(0);
 	uint64_t start = hf_detail_env_now(), end;
 	int kept = errno;
@@ -120,7 +120,7 @@ bool hf_env_barrier_all(void)
 	return done;
 }
 
-/* The kernel's own set, of 64 signals: the library's functions leave out those that it needs itself. */
+/* The kernel's mask of 64 signals: libc's functions would leave out the signals it uses itself. */
 uint64_t hf_env_signals_block(void)
 {
 	uint64_t all = UINT64_MAX, before = 0;

@@ -23,7 +23,7 @@ HF_DETAIL_PROCESS_STATE(parking, 2);
 static const hf_atomic32_t nobody[HF_DETAIL_PARKING_BUCKETS];
 const hf_atomic32_t *volatile hf_detail_parking_need = nobody;
 
-/* Before the constructor ran it may be called too, and finds the same memory. */
+/* May be called before the constructor below; both find the same memory. */
 struct hf_detail_parking *hf_detail_parking_table(void)
 {
 	struct hf_detail_parking *table = hf_detail_process_share(
@@ -41,7 +41,7 @@ __attribute__((constructor(101))) static void start_parking(void)
 }
 #endif
 
-/* It is held for less than a microsecond, unless its holder is preempted. */
+/* Tries before parking: the lock is held for less than 1 us unless its holder is preempted. */
 #ifndef BUCKET_LOOKS
 #define BUCKET_LOOKS 100
 #endif

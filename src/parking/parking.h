@@ -2,7 +2,7 @@
 #ifndef HF_SRC_PARKING_H
 #define HF_SRC_PARKING_H
 /*
- * parking - one table a process of the threads that wait at addresses. It knows no kind of lock.
+ * parking - a table, one a process, of the threads that wait at addresses. It knows no kind of lock.
  *
  * Use when / not when
  *   Below a lock or a condition variable whose word has no room for a queue. Its clients, mutex and
@@ -14,8 +14,8 @@
  *   waits. A bucket has a lock (a futex word: 0 free, 1 locked, 2 locked and threads may be parked at
  *   it) and a queue of waiters, each on the stack of its thread. Three words are the clients':
  *
- *     need     how many addresses of this bucket have a waiter that an unlock must look after: read
- *              by every unlock
+ *     need     the number of addresses of this bucket whose first waiter needs an unlock to act. Every
+ *              unlock reads it
  *     turn, newest
  *              the mutex's policy (src/mutex/mutex_queue.h)
  *
@@ -28,42 +28,42 @@
  *       the holder of the bucket's lock may touch both.
  *   Q4  Signals are blocked while a thread holds a bucket's lock: a handler that runs for long, forks,
  *       or jumps away can't leave it locked.
- *   Q5  A table of zeroes is one without waiters: the child of a fork starts with it.
+ *   Q5  A zeroed table has no waiters: the child of a fork starts with one.
  *   Q7  A signal handler may fork while its thread waits. The child's table is empty, but the waiter
- *       on the stack is a copy of one that was queued: its `born` differs from its bucket's, and the
- *       thread queues it again, or forgets it.
+ *       on the stack is a copy of one that was queued. Its `born` differs from its bucket's; then the
+ *       thread queues it again, or returns without dequeuing it.
  *
  * The barrier of the unlock
- *   An unlock stores to the lock's word and then loads `need`, with no barrier of the processor between
- *   them. So a thread that raises `need` and parks calls hf_env_barrier_all() before it looks at the
- *   lock's word for the last time: that is a barrier in each thread of the process (W1 of mutex.h).
+ *   An unlock stores to the lock's word and then loads `need`, without a full barrier between them. So a
+ *   thread that raises `need` calls hf_env_barrier_all(), which is a full barrier in each thread of the
+ *   process, and checks the lock's word again before it parks (W1 of mutex.h).
  */
 #include "holdfast/internal/parking.h"
 
 enum { HF_DETAIL_WAITER_PARKED };
 
-/* A model checker watches these. */
+/* A model checker replaces this type to watch its accesses. */
 #ifndef HF_DETAIL_PARKING_BOOL
 #define HF_DETAIL_PARKING_BOOL bool
 #endif
 
 struct hf_detail_waiter {
 	hf_atomic32_t state;
-	const void *at; /* what it waits for: the word of a mutex or of a condition variable */
-	hf_atomic32_t *mutex; /* the clients': the mutex that it wants in the end */
+	const void *at; /* the address of the mutex or condition variable at which it waits */
+	hf_atomic32_t *mutex; /* for the clients: the mutex that the thread will lock */
 	struct hf_detail_waiter *next, *prev;
-	uint64_t born; /* that of the bucket it was queued in: Q7 */
+	uint64_t born; /* a copy of the bucket's when it was queued (Q7) */
 	HF_DETAIL_PARKING_BOOL
-	signalled; /* the clients': taken out of the queue of a condition variable */
+	signalled; /* for the clients: a signal or broadcast removed it from a condition's queue */
 };
 
 struct hf_detail_bucket {
 	hf_atomic64_t turn;
 	hf_atomic32_t lock;
 	struct hf_detail_waiter *first, *last;
-	uint64_t signals; /* those that the holder of the lock had blocked before */
+	uint64_t signals; /* the signal mask to restore on unlock */
 	hf_atomic64_t newest;
-	uint64_t born; /* when its first waiter came, in this process; 0: none has */
+	uint64_t born; /* when this process first queued a waiter here; 0 if it never did */
 } HF_ALIGNED(HF_ARCH_CACHE_LINE);
 
 struct hf_detail_parking {
@@ -71,7 +71,7 @@ struct hf_detail_parking {
 	struct hf_detail_bucket bucket[HF_DETAIL_PARKING_BUCKETS];
 };
 
-/* A parked thread that may have missed its wake-up looks again after so long, then after twice. */
+/* First timeout of a parked thread that may have missed its wake-up; it doubles each time. */
 #ifndef HF_DETAIL_RECHECK_NS
 #define HF_DETAIL_RECHECK_NS 1000000
 #endif
@@ -79,10 +79,10 @@ struct hf_detail_parking {
 
 HF_BEGIN_DECLS
 
-/* NULL: there is none, for want of memory; then nobody is ever queued. */
+/* NULL if it could not be allocated; then no waiter is ever queued. */
 struct hf_detail_parking *hf_detail_parking_table(void);
 
-/* The bucket of an address, locked; Q4. */
+/* Locks the bucket of an address, and blocks signals (Q4). */
 struct hf_detail_bucket *hf_detail_bucket_lock(const void *at);
 void hf_detail_bucket_unlock(struct hf_detail_bucket *bucket);
 
@@ -97,18 +97,18 @@ struct hf_detail_waiter *hf_detail_bucket_find(const struct hf_detail_bucket *bu
 void hf_detail_bucket_append(struct hf_detail_bucket *bucket, struct hf_detail_waiter *waiter);
 void hf_detail_bucket_remove(struct hf_detail_bucket *bucket, struct hf_detail_waiter *waiter);
 
-/* Q7. Under the bucket's lock: false = the parent process queued it, not this one. */
+/* False = the parent process queued it, not this one (Q7). Needs the bucket's lock. */
 bool hf_detail_waiter_is_queued(const struct hf_detail_bucket *bucket,
 				const struct hf_detail_waiter *waiter);
 
 /*
- * Parks the thread while the waiter's state is PARKED. @at: what it waits for, for the probe (waiter->at is
- * read under the bucket's lock only). True = the time of @deadline has come.
+ * Parks until @until while the waiter's state is PARKED. Returns true if @deadline has passed. @at is for
+ * the probe: waiter->at may be read only under the bucket's lock.
  */
 bool hf_detail_waiter_park(struct hf_detail_waiter *waiter, const void *at, uint64_t until,
 			   uint64_t deadline);
 
-/* Wakes the thread that parks on this state, which may be gone; NULL: nobody. */
+/* Wakes the thread that parks on @state, if not NULL. Its stack frame may be gone already. */
 void hf_detail_waiter_wake(const void *at, hf_atomic32_t *state);
 
 HF_END_DECLS
