@@ -17,7 +17,7 @@ static bool wait_unqueued(hf_atomic32_t *cond, hf_atomic32_t *mutex, uint64_t de
 	return !hf_detail_is_past(deadline);
 }
 
-/* C3. True = nobody has signalled it, and nobody will. */
+/* C3. Removes a waiter that timed out. False = it was signalled before. */
 static bool leave_queue(hf_atomic32_t *cond, struct hf_detail_waiter *waiter)
 {
 	struct hf_detail_bucket *bucket = hf_detail_bucket_lock(cond);
@@ -31,7 +31,7 @@ static bool leave_queue(hf_atomic32_t *cond, struct hf_detail_waiter *waiter)
 	return left;
 }
 
-/* It is a part of a wait that is recorded: no record of its own. */
+/* Not profiled by itself: it is part of the wait at the condition variable. */
 static void relock(hf_atomic32_t *mutex)
 {
 	if (!hf_detail_mutex_take(mutex))
@@ -70,7 +70,7 @@ static bool cond_wait_queued(hf_atomic32_t *cond, hf_atomic32_t *mutex, uint64_t
 		relock(mutex);
 	else
 		(void)hf_detail_mutex_wait(&waiter, HF_ENV_FOREVER);
-	return waiter.signalled; /* true; a model finds a race here if C6's order is missing */
+	return waiter.signalled; /* true; the model finds a race here if C6's order is missing */
 }
 
 __attribute__((__noinline__)) bool hf_detail_cond_wait(hf_atomic32_t *cond, hf_atomic32_t *mutex,
@@ -83,7 +83,7 @@ __attribute__((__noinline__)) bool hf_detail_cond_wait(hf_atomic32_t *cond, hf_a
 	return signalled;
 }
 
-/* Under the lock. NULL = nobody waits: in a child of fork(), whatever the number says. */
+/* Under the bucket's lock. NULL = no waiters: in the child of a fork the number may say otherwise. */
 static struct hf_detail_waiter *take_first(struct hf_detail_bucket *bucket, hf_atomic32_t *cond)
 {
 	struct hf_detail_waiter *waiter = hf_detail_bucket_find(bucket, cond);
@@ -98,8 +98,8 @@ static struct hf_detail_waiter *take_first(struct hf_detail_bucket *bucket, hf_a
 }
 
 /*
- * The waiter reacquires the mutex itself. Once its state is stored, its stack frame may be gone. Under the
- * lock of the bucket: a waiter whose time has come looks there whether it was signalled.
+ * The waiter reacquires the mutex itself. Once its state is stored, its stack frame may be gone. Needs the
+ * bucket's lock, under which a waiter that timed out checks whether it was signalled.
  */
 static hf_atomic32_t *signal_waiter(struct hf_detail_waiter *waiter)
 {
@@ -120,8 +120,8 @@ static void wake_one(hf_atomic32_t *cond)
 }
 
 /*
- * To the queue of the mutex (C2), which wakes the first one there. If the mutex is free one more is woken:
- * it takes the mutex while that one is on its way.
+ * Moves all waiters to the queue of the mutex (C2), and wakes the first of them. If the mutex is unlocked
+ * one more is woken, which can take it while that one is being woken.
  */
 static void move_all(hf_atomic32_t *cond)
 {
@@ -148,7 +148,7 @@ static void move_all(hf_atomic32_t *cond)
 
 void hf_detail_cond_wake(hf_atomic32_t *cond, bool all)
 {
-	uint64_t signals = hf_env_signals_block(); /* those in between wait for this thread */
+	uint64_t signals = hf_env_signals_block(); /* moved waiters depend on this thread */
 
 	if (all)
 		move_all(cond);
@@ -183,7 +183,7 @@ static bool shared_wait_at(hf_atomic32_t *cond, hf_atomic32_t *mutex, uint64_t d
 			break;
 		}
 	}
-	/* Others may have been moved to the mutex, and its word does not say so yet. */
+	/* Waiters may have been moved to the mutex without a mark in its word. */
 	hf_detail_mutex_shared_take_parked(mutex, HF_ENV_FOREVER, HF_ENV_SHARED);
 	return signalled;
 }

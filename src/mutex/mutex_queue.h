@@ -7,9 +7,9 @@
  * State
  *     PARKED     parked, or about to park
  *     WAKING     the first waiter, woken by an unlock; it may not be running yet
- *     HEAD       the first waiter, running: it looks at the mutex by itself
- *     DUE        the same after a turn: the next unlock leaves it some time to take the mutex
- *     SIGNALLED  in no queue any more: woken from a condition variable, it locks as a newcomer
+ *     HEAD       the first waiter, running: it polls the mutex
+ *     DUE        HEAD for longer than a turn: after the next unlock it gets 0.5 us to take the mutex
+ *     SIGNALLED  in no queue: woken from a condition variable, it locks as a newcomer
  *
  *     newcomer, queue empty -> HEAD          newcomer, others wait -> PARKED
  *
@@ -18,14 +18,14 @@
  *        ^                                 | ^                  |
  *        '---------------------------------+-+------------------+
  *           spun enough                      '------------------'
- *                                             unlock: it waits a moment
+ *                                             unlock: waits 0.5 us
  *
- *   turn       when the present turn began: the queue was empty before, or a thread rotated. 0: nobody
- *              waits. Bit 0 is Q6's. Two busy mutexes of one bucket share it: only fairness depends on
- *              it
- *   newest     the thread that got a mutex of this bucket last by way of the queue; 1: a thread has
- *              rotated since then. So each thread that enters lets one leave: a first waiter that does
- *              not come, because it is stopped, does not make all others park behind it
+ *   turn       when the turn began: a thread queued while the queue was empty, or to make room. 0 if no
+ *              thread waits. Bit 0 is HF_DETAIL_TURN_WAKING. Mutexes of one bucket share it, which
+ *              affects fairness only
+ *   newest     the thread that last acquired a mutex of this bucket from the queue; 1 once a thread has
+ *              made room since. So one thread leaves for each that enters: if the first waiter is
+ *              stopped, the others do not all park behind it
  *
  * Invariants
  *   Q2  Of the waiters at one mutex only the first is WAKING, HEAD or DUE; the others are PARKED.
@@ -52,16 +52,16 @@ enum {
 
 HF_BEGIN_DECLS
 
-/* A lock whose fast path has failed; nothing is recorded. True = it has the mutex. */
+/* The lock's slow path, without the profile. True = acquired. */
 bool hf_detail_mutex_lock_contended(hf_atomic32_t *word, uint64_t deadline);
 
-/* Moves a waiter, in no queue, to that of its mutex, and wakes it if it is the first. Signals are blocked. */
+/* Queues a waiter at its mutex, and wakes it if it is the first. Signals must be blocked. */
 void hf_detail_mutex_enqueue(struct hf_detail_waiter *waiter);
 
-/* A waiter that is queued at its mutex waits. True = it has the mutex. */
+/* Waits, queued at the mutex. True = acquired. */
 bool hf_detail_mutex_wait(struct hf_detail_waiter *waiter, uint64_t deadline);
 
-/* Waits, for hf_mutex_shared_t, and leaves it marked as one that others may be parked at. */
+/* hf_mutex_shared_t: acquires the mutex, and leaves it marked as one with parked threads. */
 bool hf_detail_mutex_shared_take_parked(hf_atomic32_t *word, uint64_t deadline,
 					enum hf_env_scope scope);
 
