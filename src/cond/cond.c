@@ -83,7 +83,7 @@ __attribute__((__noinline__)) bool hf_detail_cond_wait(hf_atomic32_t *cond, hf_a
 	return signalled;
 }
 
-/* Under the bucket's lock. NULL = no waiters: in the child of a fork the number may say otherwise. */
+/* Needs the bucket's lock. NULL = no waiters; the child of a fork inherits a stale number. */
 static struct hf_detail_waiter *take_first(struct hf_detail_bucket *bucket, hf_atomic32_t *cond)
 {
 	struct hf_detail_waiter *waiter = hf_detail_bucket_find(bucket, cond);

@@ -18,7 +18,7 @@
 #define HF_MUTEX_HEAD_SPIN_NS 20000
 #endif
 
-/* The longest back-off. With a longer one a waiter misses the short times for which the mutex is free. */
+/* The longest back-off: with a longer one waiters miss short times in which the mutex is free. */
 #ifndef HF_MUTEX_BACKOFF_NS
 #define HF_MUTEX_BACKOFF_NS 200
 #endif
@@ -38,7 +38,7 @@
 #define HF_MUTEX_CLOCK_EACH 8
 #endif
 
-/* A number that identifies this thread, and the count of its unlocks. The simulator replaces both. */
+/* A number that identifies this thread, and its count of unlocks. The simulator replaces both. */
 #ifndef HF_MUTEX_SELF
 #define HF_MUTEX_SELF ((uint64_t)(uintptr_t)&unlocks_while_waking)
 #define HF_MUTEX_UNLOCKS unlocks_while_waking
@@ -331,7 +331,7 @@ bool hf_detail_mutex_lock_contended(hf_atomic32_t *word, uint64_t deadline)
 
 	if (HF_UNLIKELY(!hf_detail_parking_table()))
 		return lock_without_table(word, deadline);
-	/* M5. At the end of a turn one thread parks without spinning, but not the one that entered last. */
+	/* M5. At the end of a turn one thread parks at once, but not the one that entered last. */
 	bucket = bucket_of(word);
 	newest = hf_atomic64_load_relaxed(&bucket->newest);
 	rotates = newest != HF_MUTEX_SELF && newest != HF_DETAIL_NEWEST_ROTATED &&

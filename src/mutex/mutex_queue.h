@@ -8,7 +8,7 @@
  *     PARKED     parked, or about to park
  *     WAKING     the first waiter, woken by an unlock; it may not be running yet
  *     HEAD       the first waiter, running: it polls the mutex
- *     DUE        HEAD for longer than a turn: after the next unlock it gets 0.5 us to take the mutex
+ *     DUE        HEAD for longer than a turn: the next unlock leaves it 0.5 us to take the mutex
  *     SIGNALLED  in no queue: woken from a condition variable, it locks as a newcomer
  *
  *     newcomer, queue empty -> HEAD          newcomer, others wait -> PARKED
@@ -20,21 +20,21 @@
  *           spun enough                      '------------------'
  *                                             unlock: waits 0.5 us
  *
- *   turn       when the turn began: a thread queued while the queue was empty, or to make room. 0 if no
- *              thread waits. Bit 0 is HF_DETAIL_TURN_WAKING. Mutexes of one bucket share it, which
+ *   turn       when the turn began: a thread queued while the queue was empty, or to make room. 0 if
+ *              no thread waits. Bit 0 is HF_DETAIL_TURN_WAKING. Mutexes of one bucket share it, which
  *              affects fairness only
- *   newest     the thread that last acquired a mutex of this bucket from the queue; 1 once a thread has
- *              made room since. So one thread leaves for each that enters: if the first waiter is
+ *   newest     the thread that last acquired a mutex of this bucket from the queue; 1 once a thread
+ *              has made room since. So one thread leaves for each that enters: if the first waiter is
  *              stopped, the others do not all park behind it
  *
  * Invariants
  *   Q2  Of the waiters at one mutex only the first is WAKING, HEAD or DUE; the others are PARKED.
  *   Q3  An unlock must call its slow path while the first waiter is PARKED, WAKING or DUE: `need`
  *       counts the mutexes of a bucket for which that is so.
- *   Q6  HF_DETAIL_TURN_WAKING is set only while `need` is 1, because of a WAKING waiter: then an unlock
- *       need not wake anybody, for that one will look. If two mutexes of the bucket were counted, the
- *       unlock of the other one would rely on it, too. A thread that is about to park clears it
- *       when it raises `need` (W1).
+ *   Q6  HF_DETAIL_TURN_WAKING is set only while `need` is 1, because of a WAKING waiter: then an
+ *       unlock need not wake a thread, for that waiter will check the mutex. With two mutexes counted,
+ *       the unlock of the other one would rely on that waiter, too. A thread that is about to park
+ *       clears it when it raises `need` (W1).
  */
 #include "holdfast/mutex.h"
 

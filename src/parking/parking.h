@@ -49,7 +49,7 @@ enum { HF_DETAIL_WAITER_PARKED };
 
 struct hf_detail_waiter {
 	hf_atomic32_t state;
-	const void *at; /* the address of the mutex or condition variable at which it waits */
+	const void *at;       /* the address of the mutex or condition variable at which it waits */
 	hf_atomic32_t *mutex; /* for the clients: the mutex that the thread will lock */
 	struct hf_detail_waiter *next, *prev;
 	uint64_t born; /* a copy of the bucket's when it was queued (Q7) */
