@@ -313,13 +313,29 @@ typedef struct hf_atomic64 hf_atomic64_t;
 namespace hf_model
 {
 
+/* The same operations on both sizes; those of 32 bits on the bits of mask. */
+inline const char *name_of(const hf_atomic32 *p)
+{
+	return p->name;
+}
+
+inline const char *name_of(const hf_atomic64 *)
+{
+	return "";
+}
+
 inline uint32_t load(const hf_atomic32 *p, rl::memory_order mo, const where &at)
 {
 	return p->whole ? (uint32_t)p->whole->load(mo, at) : p->own.load(mo, at);
 }
 
-inline bool cmpxchg(hf_atomic32 *p, uint32_t mask, uint32_t *old, uint32_t value,
-		    rl::memory_order mo, const where &at)
+inline uint64_t load(const hf_atomic64 *p, rl::memory_order mo, const where &at)
+{
+	return p->word.load(mo, at);
+}
+
+inline bool cmpxchg(hf_atomic32 *p, uint32_t *old, uint32_t value, rl::memory_order mo,
+		    const where &at, uint32_t mask = ~0u)
 {
 	bool torn = is_mutant(mutant::cmpxchg_torn, at, p->name);
 
@@ -334,13 +350,30 @@ inline bool cmpxchg(hf_atomic32 *p, uint32_t mask, uint32_t *old, uint32_t value
 	return p->own.cmpxchg(mask, old, value, mo, at, torn);
 }
 
+inline bool cmpxchg(hf_atomic64 *p, uint64_t *old, uint64_t value, rl::memory_order mo,
+		    const where &at)
+{
+	if (is_mutant(mutant::cmpxchg64_blind, at)) {
+		(void)p->word.update(
+			~0ull << 32, [value](uint64_t) { return value; }, mo, at);
+		return true;
+	}
+	return p->word.cmpxchg(~0ull, old, value, mo, at, is_mutant(mutant::cmpxchg64_torn, at));
+}
+
 template <typename F>
-uint32_t update(hf_atomic32 *p, uint32_t mask, F f, rl::memory_order mo, const where &at,
-		bool torn = false)
+uint32_t update(hf_atomic32 *p, F f, rl::memory_order mo, const where &at, bool torn = false,
+		uint32_t mask = ~0u)
 {
 	may_die();
 	return p->whole ? (uint32_t)p->whole->update(mask, f, mo, at, torn)
 			: p->own.update(mask, f, mo, at, torn);
+}
+
+template <typename F>
+uint64_t update(hf_atomic64 *p, F f, rl::memory_order mo, const where &at, bool torn)
+{
+	return p->word.update(~0ull, f, mo, at, torn);
 }
 
 inline uint32_t last(hf_atomic32 *p, const where &at)
@@ -352,140 +385,132 @@ inline void store(hf_atomic32 *p, uint32_t value, rl::memory_order mo, const whe
 {
 	if (p->whole)
 		(void)update(
-			p, ~0u, [value](uint64_t) { return value; }, mo, at);
+			p, [value](uint64_t) { return value; }, mo, at);
 	else
 		p->own.store(value, mo, at);
+}
+
+inline void store(hf_atomic64 *p, uint64_t value, rl::memory_order mo, const where &at)
+{
+	p->word.store(value, mo, at);
+}
+
+/* acq_rel, unless a mutant takes one half of it away. */
+inline rl::memory_order acq_rel(mutant loses_acquire, mutant loses_release, const where &at)
+{
+	rl::memory_order mo = order(loses_acquire, rl::mo_acq_rel, rl::mo_release, at);
+
+	return order(loses_release, mo, rl::mo_acquire, at);
 }
 
 } // namespace hf_model
 
 #define HF_MODEL_AT const hf_model::where &at = HF_MODEL_HERE
-#define HF_MODEL_ORDER(name, asked, weak, on)                                                      \
-	hf_model::order(hf_model::mutant::name, rl::mo_##asked, rl::mo_##weak, at, on)
+#define HF_MODEL_IS(name, on) hf_model::is_mutant(hf_model::mutant::name, at, on)
+#define HF_MODEL_ORDER(name, asked, weak)                                                          \
+	hf_model::order(hf_model::mutant::name, rl::mo_##asked, rl::mo_##weak, at,                 \
+			hf_model::name_of(p))
+#define HF_MODEL_ACQ_REL(name)                                                                     \
+	hf_model::acq_rel(hf_model::mutant::name##_loses_acquire,                                  \
+			  hf_model::mutant::name##_loses_release, at)
 
-/* ---- 32 bits: load and store -------------------------------------------------------------- */
+/* ---- Loads and stores --------------------------------------------------------------------- */
+
+/* (bits, order, the mutant that makes it relaxed) */
+#define HF_MODEL_LOAD(bits, mo, mutant)                                                            \
+	inline uint##bits##_t hf_atomic##bits##_load_##mo(const hf_atomic##bits##_t *p,            \
+							  HF_MODEL_AT)                             \
+	{                                                                                          \
+		return hf_model::load(p, HF_MODEL_ORDER(mutant, mo, relaxed), at);                 \
+	}
+#define HF_MODEL_STORE(bits, mo, mutant)                                                           \
+	inline void hf_atomic##bits##_store_##mo(hf_atomic##bits##_t *p, uint##bits##_t value,     \
+						 HF_MODEL_AT)                                      \
+	{                                                                                          \
+		hf_model::store(p, value, HF_MODEL_ORDER(mutant, mo, relaxed), at);                \
+	}
+
+HF_MODEL_LOAD(32, acquire, load_acquire)
+HF_MODEL_LOAD(32, seq_cst, load_seq_cst)
+HF_MODEL_STORE(32, release, store_release)
+HF_MODEL_LOAD(64, relaxed, none)
+HF_MODEL_LOAD(64, seq_cst, load64_seq_cst)
+HF_MODEL_STORE(64, seq_cst, store64_seq_cst)
 
 inline uint32_t hf_atomic32_load_relaxed(const hf_atomic32_t *p, HF_MODEL_AT)
 {
 	uint32_t value = hf_model::load(p, rl::mo_relaxed, at);
 
-	return hf_model::is_mutant(hf_model::mutant::load_relaxed_is_1, at) ? 1 : value;
-}
-
-inline uint32_t hf_atomic32_load_acquire(const hf_atomic32_t *p, HF_MODEL_AT)
-{
-	return hf_model::load(p, HF_MODEL_ORDER(load_acquire, acquire, relaxed, p->name), at);
-}
-
-inline uint32_t hf_atomic32_load_seq_cst(const hf_atomic32_t *p, HF_MODEL_AT)
-{
-	return hf_model::load(p, HF_MODEL_ORDER(load_seq_cst, seq_cst, relaxed, p->name), at);
+	return HF_MODEL_IS(load_relaxed_is_1, "") ? 1 : value;
 }
 
 inline void hf_atomic32_store_relaxed(hf_atomic32_t *p, uint32_t value, HF_MODEL_AT)
 {
-	if (!hf_model::is_mutant(hf_model::mutant::store_relaxed_missing, at, p->name))
+	if (!HF_MODEL_IS(store_relaxed_missing, p->name))
 		hf_model::store(p, value, rl::mo_relaxed, at);
 }
 
-inline void hf_atomic32_store_release(hf_atomic32_t *p, uint32_t value, HF_MODEL_AT)
+inline void hf_atomic64_store_relaxed(hf_atomic64_t *p, uint64_t value, HF_MODEL_AT)
 {
-	hf_model::store(p, value, HF_MODEL_ORDER(store_release, release, relaxed, p->name), at);
+	if (HF_MODEL_IS(store64_keeps_bit0, ""))
+		value |= p->word.load(rl::mo_relaxed, at) & 1;
+	p->word.store(value, rl::mo_relaxed, at);
 }
 
-/* ---- 32 bits: exchange and compare-and-swap ----------------------------------------------- */
+/* ---- Compare-and-swap --------------------------------------------------------------------- */
 
-inline uint32_t hf_atomic32_xchg_acq_rel(hf_atomic32_t *p, uint32_t value, HF_MODEL_AT)
-{
-	rl::memory_order mo = rl::mo_acq_rel;
+/* (bits, order, its expression) */
+#define HF_MODEL_CMPXCHG(bits, mo, expression)                                                     \
+	inline bool hf_atomic##bits##_try_cmpxchg_##mo(                                            \
+		hf_atomic##bits##_t *p, uint##bits##_t *old, uint##bits##_t value, HF_MODEL_AT)    \
+	{                                                                                          \
+		return hf_model::cmpxchg(p, old, value, expression, at);                           \
+	}
 
-	mo = hf_model::order(hf_model::mutant::xchg_acq_rel_loses_acquire, mo, rl::mo_release, at);
-	mo = hf_model::order(hf_model::mutant::xchg_acq_rel_loses_release, mo, rl::mo_acquire, at);
-	return hf_model::update(
-		p, ~0u, [value](uint64_t) { return value; }, mo, at);
-}
+HF_MODEL_CMPXCHG(32, relaxed, rl::mo_relaxed)
+HF_MODEL_CMPXCHG(32, acquire, HF_MODEL_ORDER(cmpxchg_acquire, acquire, relaxed))
+HF_MODEL_CMPXCHG(32, release, HF_MODEL_ORDER(cmpxchg_release, release, relaxed))
+HF_MODEL_CMPXCHG(32, acq_rel, HF_MODEL_ACQ_REL(cmpxchg_acq_rel))
+HF_MODEL_CMPXCHG(32, seq_cst, HF_MODEL_ORDER(cmpxchg_seq_cst, seq_cst, relaxed))
+HF_MODEL_CMPXCHG(64, relaxed, rl::mo_relaxed)
+HF_MODEL_CMPXCHG(64, acquire, HF_MODEL_ORDER(cmpxchg64_acquire, acquire, relaxed))
+HF_MODEL_CMPXCHG(64, release, HF_MODEL_ORDER(cmpxchg64_release, release, relaxed))
+HF_MODEL_CMPXCHG(64, seq_cst, HF_MODEL_ORDER(cmpxchg64_seq_cst, seq_cst, relaxed))
 
-inline uint32_t hf_atomic32_xchg_seq_cst(hf_atomic32_t *p, uint32_t value, HF_MODEL_AT)
-{
-	return hf_model::update(
-		p, ~0u, [value](uint64_t) { return value; },
-		HF_MODEL_ORDER(xchg_seq_cst, seq_cst, relaxed, p->name), at);
-}
+/* ---- Exchange and arithmetic -------------------------------------------------------------- */
 
-inline bool hf_atomic32_try_cmpxchg_relaxed(hf_atomic32_t *p, uint32_t *old, uint32_t value,
-					    HF_MODEL_AT)
-{
-	return hf_model::cmpxchg(p, ~0u, old, value, rl::mo_relaxed, at);
-}
+/* (bits, operation, what becomes of `v` with the operand `n`, order, its expression, is it torn?) */
+#define HF_MODEL_UPDATE(bits, operation, becomes, mo, expression, torn)                            \
+	inline uint##bits##_t hf_atomic##bits##_##operation##_##mo(hf_atomic##bits##_t *p,         \
+								   uint##bits##_t n, HF_MODEL_AT)  \
+	{                                                                                          \
+		return hf_model::update(                                                           \
+			p, [n](uint64_t v) { return (void)v, becomes; }, expression, at, torn);    \
+	}
 
-inline bool hf_atomic32_try_cmpxchg_acquire(hf_atomic32_t *p, uint32_t *old, uint32_t value,
-					    HF_MODEL_AT)
-{
-	return hf_model::cmpxchg(p, ~0u, old, value,
-				 HF_MODEL_ORDER(cmpxchg_acquire, acquire, relaxed, p->name), at);
-}
-
-inline bool hf_atomic32_try_cmpxchg_release(hf_atomic32_t *p, uint32_t *old, uint32_t value,
-					    HF_MODEL_AT)
-{
-	return hf_model::cmpxchg(p, ~0u, old, value,
-				 HF_MODEL_ORDER(cmpxchg_release, release, relaxed, p->name), at);
-}
-
-inline bool hf_atomic32_try_cmpxchg_acq_rel(hf_atomic32_t *p, uint32_t *old, uint32_t value,
-					    HF_MODEL_AT)
-{
-	rl::memory_order mo = rl::mo_acq_rel;
-
-	mo = hf_model::order(hf_model::mutant::cmpxchg_acq_rel_loses_acquire, mo, rl::mo_release,
-			     at);
-	mo = hf_model::order(hf_model::mutant::cmpxchg_acq_rel_loses_release, mo, rl::mo_acquire,
-			     at);
-	return hf_model::cmpxchg(p, ~0u, old, value, mo, at);
-}
-
-inline bool hf_atomic32_try_cmpxchg_seq_cst(hf_atomic32_t *p, uint32_t *old, uint32_t value,
-					    HF_MODEL_AT)
-{
-	return hf_model::cmpxchg(p, ~0u, old, value,
-				 HF_MODEL_ORDER(cmpxchg_seq_cst, seq_cst, relaxed, p->name), at);
-}
-
-/* ---- 32 bits: arithmetic ------------------------------------------------------------------ */
-
-inline uint32_t hf_atomic32_fetch_add_relaxed(hf_atomic32_t *p, uint32_t n, HF_MODEL_AT)
-{
-	return hf_model::update(
-		p, ~0u, [n](uint64_t v) { return v + n; }, rl::mo_relaxed, at,
-		hf_model::is_mutant(hf_model::mutant::fetch_torn, at, p->name));
-}
-
-inline uint32_t hf_atomic32_fetch_add_seq_cst(hf_atomic32_t *p, uint32_t n, HF_MODEL_AT)
-{
-	return hf_model::update(
-		p, ~0u, [n](uint64_t v) { return v + n; },
-		HF_MODEL_ORDER(fetch_add_seq_cst, seq_cst, relaxed, p->name), at);
-}
-
-inline uint32_t hf_atomic32_fetch_sub_release(hf_atomic32_t *p, uint32_t n, HF_MODEL_AT)
-{
-	return hf_model::update(
-		p, ~0u, [n](uint64_t v) { return v - n; },
-		HF_MODEL_ORDER(fetch_sub_release, release, relaxed, p->name), at,
-		hf_model::is_mutant(hf_model::mutant::fetch_torn, at, p->name));
-}
+HF_MODEL_UPDATE(32, xchg, n, acq_rel, HF_MODEL_ACQ_REL(xchg_acq_rel), false)
+HF_MODEL_UPDATE(32, xchg, n, seq_cst, HF_MODEL_ORDER(xchg_seq_cst, seq_cst, relaxed), false)
+HF_MODEL_UPDATE(32, fetch_add, v + n, relaxed, rl::mo_relaxed, HF_MODEL_IS(fetch_torn, p->name))
+HF_MODEL_UPDATE(32, fetch_add, v + n, seq_cst, HF_MODEL_ORDER(fetch_add_seq_cst, seq_cst, relaxed),
+		false)
+HF_MODEL_UPDATE(32, fetch_sub, v - n, release, HF_MODEL_ORDER(fetch_sub_release, release, relaxed),
+		HF_MODEL_IS(fetch_torn, p->name))
+HF_MODEL_UPDATE(64, fetch_add, v + n, relaxed, rl::mo_relaxed, HF_MODEL_IS(fetch64_torn, ""))
+HF_MODEL_UPDATE(64, fetch_sub, v - n, release,
+		HF_MODEL_ORDER(fetch_sub64_release, release, relaxed),
+		HF_MODEL_IS(fetch64_torn, ""))
 
 inline void hf_atomic32_add_relaxed(hf_atomic32_t *p, uint32_t n, HF_MODEL_AT)
 {
 	(void)hf_atomic32_fetch_add_relaxed(p, n, at);
 }
 
-/* ---- 32 bits: waiting --------------------------------------------------------------------- */
+/* ---- Waiting ------------------------------------------------------------------------------ */
 
 inline uint32_t hf_atomic32_wait_change_acquire(hf_atomic32_t *p, uint32_t old, HF_MODEL_AT)
 {
-	uint32_t value = hf_model::load(
-		p, HF_MODEL_ORDER(wait_change_acquire, acquire, relaxed, p->name), at);
+	uint32_t value =
+		hf_model::load(p, HF_MODEL_ORDER(wait_change_acquire, acquire, relaxed), at);
 
 	if (value == old)
 		rl::yield(1, at);
@@ -496,9 +521,8 @@ inline void hf_atomic32_wait_zero_set_acquire(hf_atomic32_t *p, HF_MODEL_AT)
 {
 	uint32_t zero = 0;
 
-	while (!hf_model::cmpxchg(p, ~0u, &zero, 1,
-				  HF_MODEL_ORDER(wait_zero_set_acquire, acquire, relaxed, p->name),
-				  at)) {
+	while (!hf_model::cmpxchg(p, &zero, 1,
+				  HF_MODEL_ORDER(wait_zero_set_acquire, acquire, relaxed), at)) {
 		rl::yield(1, at);
 		zero = 0;
 	}
@@ -509,94 +533,12 @@ inline void hf_atomic32_prefetch_store(const hf_atomic32_t *p)
 	(void)p;
 }
 
-/* ---- 64 bits ------------------------------------------------------------------------------ */
-
-inline uint64_t hf_atomic64_load_relaxed(const hf_atomic64_t *p, HF_MODEL_AT)
-{
-	return p->word.load(rl::mo_relaxed, at);
-}
-
-inline void hf_atomic64_store_relaxed(hf_atomic64_t *p, uint64_t value, HF_MODEL_AT)
-{
-	if (hf_model::is_mutant(hf_model::mutant::store64_keeps_bit0, at))
-		value |= p->word.load(rl::mo_relaxed, at) & 1;
-	p->word.store(value, rl::mo_relaxed, at);
-}
-
-inline uint64_t hf_atomic64_load_seq_cst(const hf_atomic64_t *p, HF_MODEL_AT)
-{
-	return p->word.load(HF_MODEL_ORDER(load64_seq_cst, seq_cst, relaxed, ""), at);
-}
-
-inline void hf_atomic64_store_seq_cst(hf_atomic64_t *p, uint64_t value, HF_MODEL_AT)
-{
-	p->word.store(value, HF_MODEL_ORDER(store64_seq_cst, seq_cst, relaxed, ""), at);
-}
-
-namespace hf_model
-{
-
-inline bool cmpxchg64(hf_atomic64_t *p, uint64_t *old, uint64_t value, rl::memory_order mo,
-		      const where &at)
-{
-	if (is_mutant(mutant::cmpxchg64_blind, at)) {
-		(void)p->word.update(
-			~0ull << 32, [value](uint64_t) { return value; }, mo, at);
-		return true;
-	}
-	return p->word.cmpxchg(~0ull, old, value, mo, at, is_mutant(mutant::cmpxchg64_torn, at));
-}
-
-} // namespace hf_model
-
-inline bool hf_atomic64_try_cmpxchg_relaxed(hf_atomic64_t *p, uint64_t *old, uint64_t value,
-					    HF_MODEL_AT)
-{
-	return hf_model::cmpxchg64(p, old, value, rl::mo_relaxed, at);
-}
-
-inline bool hf_atomic64_try_cmpxchg_release(hf_atomic64_t *p, uint64_t *old, uint64_t value,
-					    HF_MODEL_AT)
-{
-	return hf_model::cmpxchg64(p, old, value,
-				   HF_MODEL_ORDER(cmpxchg64_release, release, relaxed, ""), at);
-}
-
-inline bool hf_atomic64_try_cmpxchg_acquire(hf_atomic64_t *p, uint64_t *old, uint64_t value,
-					    HF_MODEL_AT)
-{
-	return hf_model::cmpxchg64(p, old, value,
-				   HF_MODEL_ORDER(cmpxchg64_acquire, acquire, relaxed, ""), at);
-}
-
-inline bool hf_atomic64_try_cmpxchg_seq_cst(hf_atomic64_t *p, uint64_t *old, uint64_t value,
-					    HF_MODEL_AT)
-{
-	return hf_model::cmpxchg64(p, old, value,
-				   HF_MODEL_ORDER(cmpxchg64_seq_cst, seq_cst, relaxed, ""), at);
-}
-
-inline uint64_t hf_atomic64_fetch_add_relaxed(hf_atomic64_t *p, uint64_t n, HF_MODEL_AT)
-{
-	return p->word.update(
-		~0ull, [n](uint64_t now) { return now + n; }, rl::mo_relaxed, at,
-		hf_model::is_mutant(hf_model::mutant::fetch64_torn, at));
-}
-
-inline uint64_t hf_atomic64_fetch_sub_release(hf_atomic64_t *p, uint64_t n, HF_MODEL_AT)
-{
-	return p->word.update(
-		~0ull, [n](uint64_t now) { return now - n; },
-		HF_MODEL_ORDER(fetch_sub64_release, release, relaxed, ""), at,
-		hf_model::is_mutant(hf_model::mutant::fetch64_torn, at));
-}
-
 /* ---- Fences ------------------------------------------------------------------------------- */
 
 inline void hf_atomic32_fence_acquire(const hf_atomic32_t *p, HF_MODEL_AT)
 {
 	(void)p;
-	if (!hf_model::is_mutant(hf_model::mutant::fence_acquire, at))
+	if (!HF_MODEL_IS(fence_acquire, ""))
 		rl::atomic_thread_fence(rl::mo_acquire, at);
 }
 
@@ -607,7 +549,7 @@ inline void hf_atomic64_fence_acquire(const hf_atomic64_t *p, HF_MODEL_AT)
 
 inline void hf_atomic_fence_seq_cst(HF_MODEL_AT)
 {
-	if (!hf_model::is_mutant(hf_model::mutant::fence_seq_cst, at))
+	if (!HF_MODEL_IS(fence_seq_cst, ""))
 		rl::atomic_thread_fence(rl::mo_seq_cst, at);
 }
 
@@ -621,7 +563,7 @@ inline void hf_atomic_fence_seq_cst(HF_MODEL_AT)
  */
 inline void hf_atomic_fence_light(HF_MODEL_AT)
 {
-	if (!hf_model::is_mutant(hf_model::mutant::fence_light, at))
+	if (!HF_MODEL_IS(fence_light, ""))
 		rl::atomic_thread_fence(rl::mo_seq_cst, at);
 }
 

@@ -14,18 +14,17 @@
 
 inline void hf_atomic32_store_low8_release(hf_atomic32_t *p, uint8_t value, HF_MODEL_AT)
 {
-	bool wide = hf_model::is_mutant(hf_model::mutant::store_low8_wide, at, p->name);
-
 	(void)hf_model::update(
-		p, 0xff, [value](uint64_t) { return value; },
-		HF_MODEL_ORDER(store_low8_release, release, relaxed, p->name), at, wide);
+		p, [value](uint64_t) { return value; },
+		HF_MODEL_ORDER(store_low8_release, release, relaxed), at,
+		HF_MODEL_IS(store_low8_wide, p->name), 0xff);
 }
 
 inline void hf_atomic32_store_mid8_relaxed(hf_atomic32_t *p, unsigned int value, HF_MODEL_AT)
 {
 	(void)hf_model::update(
-		p, 0xff00, [value](uint64_t) { return value << 8; }, rl::mo_relaxed, at,
-		hf_model::is_mutant(hf_model::mutant::store_mid8_wide, at));
+		p, [value](uint64_t) { return value << 8; }, rl::mo_relaxed, at,
+		HF_MODEL_IS(store_mid8_wide, ""), 0xff00);
 }
 
 inline uint8_t hf_atomic32_load_low8_relaxed(const hf_atomic32_t *p, HF_MODEL_AT)
@@ -42,8 +41,7 @@ inline uint16_t hf_atomic32_load_high16_relaxed(const hf_atomic32_t *p, HF_MODEL
 {
 	uint16_t value = (uint16_t)(hf_model::load(p, rl::mo_relaxed, at) >> 16);
 
-	return hf_model::is_mutant(hf_model::mutant::load_high16_never_0, at, p->name) ? value | 1
-										       : value;
+	return HF_MODEL_IS(load_high16_never_0, p->name) ? value | 1 : value;
 }
 
 inline bool hf_atomic32_try_cmpxchg_low8_acquire(hf_atomic32_t *p, uint8_t old, uint8_t value,
@@ -51,9 +49,8 @@ inline bool hf_atomic32_try_cmpxchg_low8_acquire(hf_atomic32_t *p, uint8_t old, 
 {
 	uint32_t wide_old = old;
 
-	return hf_model::cmpxchg(p, 0xff, &wide_old, value,
-				 HF_MODEL_ORDER(cmpxchg_low8_acquire, acquire, relaxed, p->name),
-				 at);
+	return hf_model::cmpxchg(p, &wide_old, value,
+				 HF_MODEL_ORDER(cmpxchg_low8_acquire, acquire, relaxed), at, 0xff);
 }
 
 /* ---- halves of 64 bits -------------------------------------------------------------------- */
@@ -67,7 +64,7 @@ inline uint32_t hf_atomic64_load_high32_relaxed(const hf_atomic64_t *p, HF_MODEL
 {
 	uint64_t word = p->word.load(rl::mo_relaxed, at);
 
-	if (hf_model::is_mutant(hf_model::mutant::load_high32_is_0, at))
+	if (HF_MODEL_IS(load_high32_is_0, ""))
 		return 0;
 	return (uint32_t)(word >> 32);
 }
@@ -76,11 +73,11 @@ inline void hf_atomic64_store_high32_relaxed(hf_atomic64_t *p, uint32_t value, H
 {
 	uint64_t high = (uint64_t)value << 32;
 
-	if (hf_model::is_mutant(hf_model::mutant::store_high32_missing, at))
+	if (HF_MODEL_IS(store_high32_missing, ""))
 		return;
 	(void)p->word.update(
 		~0ull << 32, [high](uint64_t) { return high; }, rl::mo_relaxed, at,
-		hf_model::is_mutant(hf_model::mutant::store_high32_wide, at));
+		HF_MODEL_IS(store_high32_wide, ""));
 }
 
 #endif

@@ -20,18 +20,9 @@
 // MUTANT: shared_signal_lost HF_MUTANT=unpark_missing HF_MUTANT_IN=hf_detail_cond_shared_wake HF_MODEL_ONLY=shared
 // MUTANT: shared_broadcast_lost HF_MUTANT=requeue_missing HF_MODEL_ONLY=shared
 // MUTANT: shared_park_torn HF_MUTANT=park_torn HF_MUTANT_IN=shared_wait_at HF_MODEL_ONLY=shared
-#define HF_ATOMIC_HEADER "backend.h"
-#define HF_ARCH_HEADER "arch_model.h"
-#define HF_ENV_HEADER "env_model.h"
 #include "parking_model.h"
 
 #include "../../src/cond/cond.c"
-
-using hf_model::check;
-using hf_model::get;
-using hf_model::plain;
-using hf_model::set;
-using hf_model::threads;
 
 static unsigned long waited, gave_up;
 
@@ -164,7 +155,7 @@ public:
 		if (index == 1)
 			freed_ = true;
 	}
-	void changed(const void *object, uint64_t, uint64_t, const hf_model::where &at)
+	void changed(const void *object, uint64_t, uint64_t, const where &at)
 	{
 		check(!freed_ || object != this->k_.cond(), "changed after it was freed", at);
 	}

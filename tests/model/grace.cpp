@@ -13,18 +13,9 @@
 // MUTANT: leave_relaxed HF_MUTANT=fetch_sub_release HF_MUTANT_IN=hf_grace_leave
 // MUTANT: wait_looks_relaxed HF_MUTANT=load_seq_cst HF_MUTANT_IN=hf_grace_wait
 // MUTANT: one_round HF_MUTANT=own
-#define HF_ATOMIC_HEADER "backend.h"
-#define HF_ARCH_HEADER "arch_model.h"
-#define HF_ENV_HEADER "env_model.h"
 #include "run.h"
 
 #include "holdfast/internal/nofault/grace.h"
-
-using hf_model::ALL;
-using hf_model::check;
-using hf_model::get;
-using hf_model::plain;
-using hf_model::set;
 
 static unsigned long old_table, new_table;
 

@@ -15,15 +15,9 @@
 // MUTANT: write_without_fence HF_MUTANT=fence_seq_cst HF_MUTANT_IN=hf_latch_write_begin
 // MUTANT: publish_relaxed HF_MUTANT=store_release HF_MUTANT_IN=hf_latch_publish
 // MUTANT: one_copy HF_MUTANT=own
-#define HF_ATOMIC_HEADER "backend.h"
-#define HF_ARCH_HEADER "arch_model.h"
-#define HF_ENV_HEADER "env_model.h"
 #include "run.h"
 
 #include "holdfast/internal/nofault/latch.h"
-
-using hf_model::ALL;
-using hf_model::check;
 
 static unsigned long believed, retried, newest;
 

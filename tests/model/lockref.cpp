@@ -36,13 +36,11 @@
 // MUTANT: park_wake_up_lost HF_MUTANT=unpark_missing HF_MUTANT_IN=hf_detail_waiter_wake HF_MODEL_ONLY=park
 // MUTANT: park_without_barrier HF_MUTANT=barrier_missing HF_MODEL_ONLY=park
 // MUTANT: park_torn HF_MUTANT=park_torn HF_MODEL_ONLY=park
-#define HF_ATOMIC_HEADER "backend.h"
-#define HF_ARCH_HEADER "arch_model.h"
-#define HF_ENV_HEADER "env_model.h"
 #define HF_SPINLOCK_QUEUED_PASSES 1
 #define HF_SPINLOCK_QUEUED_PATIENCE_NS 2
 #include "parking_model.h"
 
+#include "counts.h"
 #include "queued_watch.h"
 
 #include "../../lab/lockref_stats.h"
@@ -102,13 +100,6 @@ namespace park
 {
 #include "holdfast/lockref.h"
 }
-
-using hf_model::check;
-using hf_model::get;
-using hf_model::increment;
-using hf_model::plain;
-using hf_model::set;
-using hf_model::where;
 
 static unsigned long reached[hf_model::TRANSITIONS];
 static unsigned long mutex_reached[hf_model::MUTEX_TRANSITIONS];
@@ -170,32 +161,20 @@ FORM(with_park, park, mutex_half, false);
 
 static unsigned long revived, found_dead, put_refused, swapped, under_the_lock;
 
-/* An object with its word, data of each thread, and data that the lock protects. */
+/* An object with its word, and data that the lock protects. */
 template <typename L>
-class object : public hf_model::scenario {
+class object : public hf_model::used_object {
 	typename L::half half_;
 
 protected:
 	typename L::type ref_;
-	plain part_[HF_MODEL_THREADS];
 	plain locked_;
 	int expected_ = 0;
-	int freed_ = 0;
 
 	explicit object(int32_t n)
 	{
 		L::init(&ref_, n);
-		for (plain &p : part_)
-			set(p, 1);
 		set(locked_, 0);
-	}
-
-	/* With a reference. */
-	void use(unsigned int index)
-	{
-		check(!freed_, "used after it was freed");
-		check(get(part_[index]) == 1, "used after it was freed");
-		set(part_[index], 1);
 	}
 
 	/* Under the lock. */
@@ -207,14 +186,6 @@ protected:
 	}
 
 	bool holds() { return half_.holder() == (int)rl::thread_index(); }
-
-	/* Marked dead, and not locked any more. */
-	void free_it()
-	{
-		check(++freed_ == 1, "freed once");
-		for (plain &p : part_)
-			set(p, 0);
-	}
 
 	/* The last reference, found under the lock. */
 	void kill()
@@ -262,6 +233,12 @@ public:
 		check(lock_now() == 0, "the lock is free");
 		check(half_.is_left(), "nobody waits for it");
 		check(hf_model::all_reports() == 0, "no misuse");
+	}
+	void end_dead()
+	{
+		check(freed_ == 1, "freed once");
+		check(L::is_dead(&ref_), "dead");
+		object::end();
 	}
 };
 
@@ -313,12 +290,7 @@ public:
 		if (!L::put_or_lock(&this->ref_))
 			this->kill();
 	}
-	void end()
-	{
-		check(this->freed_ == 1, "freed once");
-		check(L::is_dead(&this->ref_), "dead");
-		object<L>::end();
-	}
+	void end() { this->end_dead(); }
 };
 
 /* The same, but the count may go to 0 first; and from 0 nobody gets a reference. */
@@ -351,12 +323,7 @@ public:
 		if (!L::put_or_lock(&this->ref_))
 			this->kill();
 	}
-	void end()
-	{
-		check(this->freed_ == 1, "freed once");
-		check(L::is_dead(&this->ref_), "dead");
-		object<L>::end();
-	}
+	void end() { this->end_dead(); }
 };
 
 /* Every thread has a reference, and drops it unless it is the last: that one stays. */
@@ -434,24 +401,6 @@ public:
 	}
 };
 
-/* Who has to wait may sleep, so there is more to search. */
-template <typename L>
-void parked(hf_model::run *run, const char *name)
-{
-	run->search<counts<L>, 2>(name, 1);
-	run->search<counts<L, true>, 2>(name, 1);
-	run->search<last<L, 2>, 2>(name, 2);
-	run->search<last<L, 1>, 2>(name, 2);
-	run->search<zero<L, 2>, 2>(name, 2);
-	run->search<cache<L>, 2>(name, 2);
-	run->random<counts<L>, 3>(name, 60000);
-	run->random<counts<L>, 4>(name, 60000);
-	run->random<last<L, 2>, 4>(name, 60000);
-	run->random<zero<L, 2>, 4>(name, 60000);
-	run->random<cache<L>, 4>(name, 60000);
-	run->random<not_zero<L>, 3>(name, 60000);
-}
-
 template <typename L>
 void all(hf_model::run *run, const char *name)
 {
@@ -473,6 +422,24 @@ void all(hf_model::run *run, const char *name)
 	run->random<last<L, 2>, 4>(name, 20000);
 	run->random<zero<L, 2>, 4>(name, 20000);
 	run->random<cache<L>, 4>(name, 20000);
+}
+
+/* Who has to wait may sleep, so there is more to search. */
+template <typename L>
+void parked(hf_model::run *run, const char *name)
+{
+	run->search<counts<L>, 2>(name, 1);
+	run->search<counts<L, true>, 2>(name, 1);
+	run->search<last<L, 2>, 2>(name, 2);
+	run->search<last<L, 1>, 2>(name, 2);
+	run->search<zero<L, 2>, 2>(name, 2);
+	run->search<cache<L>, 2>(name, 2);
+	run->random<counts<L>, 3>(name, 60000);
+	run->random<counts<L>, 4>(name, 60000);
+	run->random<last<L, 2>, 4>(name, 60000);
+	run->random<zero<L, 2>, 4>(name, 60000);
+	run->random<cache<L>, 4>(name, 60000);
+	run->random<not_zero<L>, 3>(name, 60000);
 }
 
 int main(int argc, char **argv)

@@ -33,26 +33,17 @@
 // MUTANT: saturation_stores_the_word HF_MUTANT=store_high32_wide HF_MODEL_ONLY=misuse
 // MUTANT: unlock_release HF_MUTANT=store_low8_release
 // MUTANT: unlock_stores_the_word HF_MUTANT=store_low8_wide
-#define HF_ATOMIC_HEADER "backend.h"
-#define HF_ARCH_HEADER "arch_model.h"
-#define HF_ENV_HEADER "env_model.h"
 #define HF_LOCKREF_LOCK_HEADER "queued_half.h"
 #define HF_SPINLOCK_QUEUED_PASSES 1
 #define HF_SPINLOCK_QUEUED_PATIENCE_NS 2
 #define HF_ARCH_HAS_CMPXCHG8 1
+#include "counts.h"
 #include "queued_watch.h"
 
 #define HF_DETAIL_WAITFREE_DEAD                                                                    \
 	(hf_model::the_mutant == hf_model::mutant::own ? HF_DETAIL_WAITFREE_FROM_BELOW - 1         \
 						       : 0xc0000000u)
 #include "holdfast/lockref_waitfree.h"
-
-using hf_model::check;
-using hf_model::get;
-using hf_model::increment;
-using hf_model::plain;
-using hf_model::set;
-using hf_model::where;
 
 static unsigned long reached[hf_model::TRANSITIONS];
 static unsigned long moved_while_locked, lives_again, found_dead, killed_with_one, not_killed,
@@ -67,34 +58,22 @@ static zone zone_of(uint64_t word)
 	return hf_detail_waitfree_is_dead(word) ? DEAD : SATURATED;
 }
 
-/* An object with its word, data of each thread, and data that the lock protects. */
-class object : public hf_model::scenario {
+/* An object with its word, and data that the lock protects. */
+class object : public hf_model::used_object {
 	hf_model::queued_watch watch_{ HF_SPINLOCK_QUEUED_PASSES, true, reached };
 
 protected:
 	hf_lockref_waitfree_t ref_;
-	plain part_[HF_MODEL_THREADS];
 	plain locked_;
 	int expected_ = 0;
-	int killed_ = 0;
 	bool misused_ = false;
 	bool ready_ = false;
 
 	explicit object(uint32_t count)
 	{
 		hf_lockref_waitfree_init(&ref_, (int32_t)count);
-		for (plain &p : part_)
-			set(p, 1);
 		set(locked_, 0);
 		ready_ = true;
-	}
-
-	/* With a reference. */
-	void use(unsigned int index)
-	{
-		check(!killed_, "used after it was killed");
-		check(get(part_[index]) == 1, "used after it was killed");
-		set(part_[index], 1);
 	}
 
 	/* Under the lock. */
@@ -113,10 +92,8 @@ protected:
 			not_killed++;
 			return false;
 		}
-		check(++killed_ == 1, "killed once");
 		check(hf_lockref_waitfree_is_dead(&ref_), "W1: dead, and not dead");
-		for (plain &p : part_)
-			set(p, 0);
+		free_it();
 		return true;
 	}
 
@@ -165,7 +142,7 @@ public:
 	}
 	void end_dead()
 	{
-		check(killed_ == 1, "killed once");
+		check(freed_ == 1, "killed once");
 		check(zone_of(now()) == DEAD, "dead");
 		object::end();
 	}
@@ -261,7 +238,7 @@ public:
 	}
 	void end()
 	{
-		check(killed_ || now() == 0, "dead or without references");
+		check(freed_ || now() == 0, "dead or without references");
 		object::end();
 	}
 };
@@ -360,9 +337,8 @@ public:
 	}
 	void end()
 	{
-		check(killed_ <= 1, "killed once at the most");
-		check(killed_ ? zone_of(now()) == DEAD
-			      : now() >> 32 == HF_DETAIL_WAITFREE_SATURATED,
+		check(freed_ <= 1, "killed once at the most");
+		check(freed_ ? zone_of(now()) == DEAD : now() >> 32 == HF_DETAIL_WAITFREE_SATURATED,
 		      "dead or saturated");
 		check(hf_model::reports[HF_REPORT_LOCKREF_PUT] == 1, "told");
 		object::end();

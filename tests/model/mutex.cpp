@@ -40,18 +40,12 @@
 // MUTANT: shared_unlock_release HF_MUTANT=xchg_acq_rel_loses_release HF_MUTANT_IN=hf_detail_mutex_shared_release HF_MODEL_ONLY=shared
 // MUTANT: shared_wake_up_lost HF_MUTANT=unpark_missing HF_MUTANT_IN=hf_detail_mutex_shared_wake HF_MODEL_ONLY=shared
 // MUTANT: shared_park_torn HF_MUTANT=park_torn HF_MUTANT_IN=hf_detail_mutex_shared_take_parked HF_MODEL_ONLY=shared
-#define HF_ATOMIC_HEADER "backend.h"
-#define HF_ARCH_HEADER "arch_model.h"
-#define HF_ENV_HEADER "env_model.h"
 #include "parking_model.h"
 
 #include "locks.h"
 #include "mutex_watch.h"
 
-using hf_model::ALL;
-using hf_model::check;
 using hf_model::exclusion;
-using hf_model::threads;
 using hf_model::tries;
 using hf_model::tries_only;
 
@@ -111,7 +105,7 @@ public:
 		the_watch = &watch_;
 	}
 	~watched() { the_watch = NULL; }
-	void changed(const void *object, uint64_t before, uint64_t after, const hf_model::where &at)
+	void changed(const void *object, uint64_t before, uint64_t after, const where &at)
 	{
 		if (the_watch && object == &this->lock_.word)
 			watch_.changed((uint32_t)before, (uint32_t)after, at);
@@ -179,12 +173,12 @@ public:
 		if (is_last)
 			freed_ = true;
 	}
-	void changed(const void *object, uint64_t before, uint64_t after, const hf_model::where &at)
+	void changed(const void *object, uint64_t before, uint64_t after, const where &at)
 	{
 		check(!freed_ || object != &this->lock_.word, "changed after it was freed", at);
 		watched<hf_model::locked<L>>::changed(object, before, after, at);
 	}
-	void refused(const void *object, const hf_model::where &at)
+	void refused(const void *object, const where &at)
 	{
 		check(!freed_ || object != &this->lock_.word, "touched after it was freed", at);
 	}
@@ -254,7 +248,7 @@ template <int N, unsigned int Features>
 class crossed : public hf_model::scenario {
 	hf_mutex_t lock_[2];
 	hf_mutex_t child_;
-	hf_model::plain data_[2];
+	plain data_[2];
 	int expected_[2] = {};
 	hf_model::parking childs_, parking_;
 
@@ -282,7 +276,7 @@ class crossed : public hf_model::scenario {
 		} else {
 			hf_mutex_lock(&lock_[which]);
 		}
-		hf_model::increment(data_[which]);
+		increment(data_[which]);
 		expected_[which]++;
 		if ((Features & FORK) && index == 0)
 			forks(lock_[which]);
@@ -303,7 +297,7 @@ public:
 	{
 		for (int i = 0; i < 2; i++) {
 			hf_mutex_init(&lock_[i]);
-			hf_model::set(data_[i], 0);
+			set(data_[i], 0);
 		}
 		hf_mutex_init(&child_);
 		for (hf_model::thread_state &t : threads) {
@@ -320,7 +314,7 @@ public:
 	void end()
 	{
 		for (int i = 0; i < 2; i++)
-			check(hf_model::get(data_[i]) == expected_[i], "no increment is lost");
+			check(get(data_[i]) == expected_[i], "no increment is lost");
 		check(parking_.empty(), "nothing is left in the table");
 	}
 };

@@ -19,148 +19,26 @@
 // MUTANT: init_release HF_MUTANT=store_release
 // MUTANT: torn HF_MUTANT=fetch_torn
 // MUTANT: not_saturated HF_MUTANT=store_relaxed_missing HF_MUTANT_IN=hf_detail_rcuref_get_rest
-#define HF_ATOMIC_HEADER "backend.h"
-#define HF_ARCH_HEADER "arch_model.h"
-#define HF_ENV_HEADER "env_model.h"
-#include "run.h"
+#include "counts.h"
 
 #include "holdfast/rcuref.h"
 
-using hf_model::ALL;
-using hf_model::check;
-using hf_model::get;
-using hf_model::plain;
-using hf_model::set;
-
-/* An object with references, and plain data of each thread; its memory stays. */
-class object : public hf_model::scenario {
-protected:
-	hf_rcuref_t count;
-	plain part[HF_MODEL_THREADS];
-	int died = 0;
-
-	explicit object(uint32_t n)
+struct verbs {
+	typedef hf_rcuref_t type;
+	static void init(type *r, int32_t n) { hf_rcuref_init(r, (uint32_t)n); }
+	static void get(type *r) { check(hf_rcuref_get(r), "alive"); }
+	static bool find(type *r) { return hf_rcuref_get(r); }
+	static bool find_acquire(type *r) { return hf_rcuref_get_acquire(r); }
+	static bool put(type *r) { return hf_rcuref_put(r); }
+	static void init_release(type *r) { hf_rcuref_init_release(r, 1); }
+	static uint32_t now(type *r) { return (uint32_t)r->refs.own.now(); }
+	static bool is_dead(uint32_t now)
 	{
-		hf_rcuref_init(&count, n);
-		for (plain &p : part)
-			set(p, 1);
+		return now >= HF_DETAIL_RCUREF_FROM_DEAD && now != HF_DETAIL_RCUREF_NONE;
 	}
-
-	/* With a reference. */
-	void use(unsigned int index)
-	{
-		check(!died, "used after it died");
-		check(get(part[index]) == 1, "used after it died");
-		set(part[index], 1);
-	}
-
-	void put()
-	{
-		if (!hf_rcuref_put(&count))
-			return;
-		check(!died, "died twice");
-		died++;
-		for (plain &p : part)
-			set(p, 0);
-	}
-
-	uint32_t now() { return (uint32_t)count.refs.own.now(); }
-	void end_dead()
-	{
-		check(died == 1, "died once");
-		check(now() >= HF_DETAIL_RCUREF_FROM_DEAD && now() != HF_DETAIL_RCUREF_NONE,
-		      "the count is dead");
-		check(hf_model::all_reports() == 0, "no misuse");
-	}
+	static bool is_one(uint32_t now) { return now == 0; }
 };
-
-template <int N>
-class use_and_put : public object {
-public:
-	static const char *title() { return "use and put"; }
-
-	use_and_put() : object(N) {}
-	void thread(unsigned int index)
-	{
-		use(index);
-		put();
-	}
-	void end() { end_dead(); }
-};
-
-/* Thread 0 has the reference; the others find the object. */
-class lookup : public object {
-public:
-	static const char *title() { return "lookup"; }
-
-	lookup() : object(1) {}
-	void thread(unsigned int index)
-	{
-		if (index != 0 && !hf_rcuref_get(&count))
-			return;
-		use(index);
-		put();
-	}
-	void end() { end_dead(); }
-};
-
-/* Who has a reference takes another. */
-class get_and_put : public object {
-public:
-	static const char *title() { return "get and put"; }
-
-	get_and_put() : object(2) {}
-	void thread(unsigned int index)
-	{
-		check(hf_rcuref_get(&count), "alive");
-		put();
-		use(index);
-		put();
-	}
-	void end() { end_dead(); }
-};
-
-/* Whoever kills the first object makes it the second, with a reference that stays. */
-class type_stable : public hf_model::scenario {
-	hf_rcuref_t count;
-	plain key;
-	int objects = 1;
-
-	void put()
-	{
-		if (!hf_rcuref_put(&count))
-			return;
-		check(++objects == 2, "became another once");
-		set(key, 2);
-		hf_rcuref_init_release(&count, 1);
-	}
-
-public:
-	static const char *title() { return "type-stable"; }
-
-	type_stable()
-	{
-		hf_rcuref_init(&count, 1);
-		set(key, 1);
-	}
-	void thread(unsigned int index)
-	{
-		if (index == 0) {
-			put();
-		} else if (hf_rcuref_get_acquire(&count)) {
-			int is = get(key);
-
-			check(is == 1 || is == 2, "one of both");
-			put();
-		}
-	}
-	void end()
-	{
-		check(objects == 2, "became another once");
-		check((uint32_t)count.refs.own.now() == 0, "one reference");
-		check(hf_model::all_reports() == 0, "no misuse");
-	}
-};
+typedef hf_model::counted<verbs> object;
 
 /* At the top: one more get than puts. */
 class overflow : public object {
@@ -173,11 +51,11 @@ public:
 		if (index == 2)
 			put();
 		else
-			check(hf_rcuref_get(&count), "true");
+			check(hf_rcuref_get(&count_), "true");
 	}
 	void end()
 	{
-		check(!died, "an overflow kills nothing");
+		check(!freed_, "an overflow kills nothing");
 		check(now() == HF_DETAIL_RCUREF_SATURATED, "saturated when all is done");
 		check(hf_model::all_reports() != 0, "reported");
 	}
@@ -192,7 +70,7 @@ public:
 	void thread(unsigned int) { put(); }
 	void end()
 	{
-		check(died <= 1, "dies once at the most");
+		check(freed_ <= 1, "dies once at the most");
 		check(now() >= HF_DETAIL_RCUREF_FROM_DEAD, "dead, or without references");
 		check(hf_model::reports[HF_REPORT_RCUREF_DEAD] == 1, "told");
 	}
@@ -203,16 +81,8 @@ int main(int argc, char **argv)
 	hf_model::run run("rcuref", argc, argv);
 	const char *name = "rcuref";
 
-	run.search<use_and_put<2>, 2>(name, ALL);
-	run.search<use_and_put<3>, 3>(name, ALL);
-	run.search<lookup, 2>(name, ALL);
-	run.search<lookup, 3>(name, 3);
-	run.search<get_and_put, 2>(name, ALL);
-	run.search<type_stable, 2>(name, ALL);
-	run.search<type_stable, 3>(name, 3);
+	hf_model::all_counts<verbs>(&run, name);
 	run.search<overflow, 3>(name, 3);
 	run.search<put_too_many, 2>(name, ALL);
-	run.random<lookup, 3>(name, 20000);
-	run.random<type_stable, 3>(name, 20000);
 	return run.end();
 }

@@ -32,163 +32,26 @@
 // MUTANT: sub_torn HF_MUTANT=fetch_torn
 // MUTANT: swap_torn HF_MUTANT=cmpxchg_torn
 // MUTANT: not_repaired HF_MUTANT=store_relaxed_missing HF_MUTANT_IN=hf_detail_refcount_repair
-#define HF_ATOMIC_HEADER "backend.h"
-#define HF_ARCH_HEADER "arch_model.h"
-#define HF_ENV_HEADER "env_model.h"
-#include "run.h"
+#include "counts.h"
 
 #include "holdfast/refcount.h"
 #ifdef MODEL_VARIANT
 #include "in_place.h"
 #endif
 
-using hf_model::ALL;
-using hf_model::check;
-using hf_model::get;
-using hf_model::plain;
-using hf_model::set;
-
-/* An object with references, and plain data of each thread. */
-class object : public hf_model::scenario {
-protected:
-	hf_refcount_t count;
-	plain part[HF_MODEL_THREADS];
-	int freed = 0;
-
-	explicit object(int32_t n)
-	{
-		hf_refcount_set(&count, n);
-		for (plain &p : part)
-			set(p, 1);
-	}
-
-	/* With a reference. */
-	void use(unsigned int index)
-	{
-		check(!freed, "used after it was freed");
-		check(get(part[index]) == 1, "used after it was freed");
-		set(part[index], 1);
-	}
-
-	void free_it()
-	{
-		check(!freed, "freed twice");
-		freed++;
-		for (plain &p : part)
-			set(p, 0);
-	}
-
-	void put()
-	{
-		if (hf_refcount_dec_and_test(&count))
-			free_it();
-	}
-
-	int32_t now() { return (int32_t)count.refs.own.now(); }
+struct verbs {
+	typedef hf_refcount_t type;
+	static void init(type *r, int32_t n) { hf_refcount_set(r, n); }
+	static void get(type *r) { hf_refcount_inc(r); }
+	static bool find(type *r) { return hf_refcount_inc_not_zero(r); }
+	static bool find_acquire(type *r) { return hf_refcount_inc_not_zero_acquire(r); }
+	static bool put(type *r) { return hf_refcount_dec_and_test(r); }
+	static void init_release(type *r) { hf_refcount_set_release(r, 1); }
+	static int32_t now(type *r) { return (int32_t)r->refs.own.now(); }
+	static bool is_dead(int32_t now) { return now == 0; }
+	static bool is_one(int32_t now) { return now == 1; }
 };
-
-template <int N>
-class use_and_put : public object {
-public:
-	static const char *title() { return "use and put"; }
-
-	use_and_put() : object(N) {}
-	void thread(unsigned int index)
-	{
-		use(index);
-		put();
-	}
-	void end()
-	{
-		check(freed == 1, "freed once");
-		check(now() == 0, "the count is 0");
-		check(hf_model::all_reports() == 0, "no misuse");
-	}
-};
-
-class inc_and_put : public object {
-public:
-	static const char *title() { return "inc and put"; }
-
-	inc_and_put() : object(2) {}
-	void thread(unsigned int index)
-	{
-		hf_refcount_inc(&count);
-		put();
-		use(index);
-		put();
-	}
-	void end()
-	{
-		check(freed == 1, "freed once");
-		check(now() == 0, "the count is 0");
-		check(hf_model::all_reports() == 0, "no misuse");
-	}
-};
-
-/* Thread 0 has the reference; the others find the object. */
-class lookup : public object {
-public:
-	static const char *title() { return "lookup"; }
-
-	lookup() : object(1) {}
-	void thread(unsigned int index)
-	{
-		if (index != 0 && !hf_refcount_inc_not_zero(&count))
-			return;
-		use(index);
-		put();
-	}
-	void end()
-	{
-		check(freed == 1, "freed once");
-		check(now() == 0, "the count is 0");
-		check(hf_model::all_reports() == 0, "no misuse");
-	}
-};
-
-/* Whoever frees the first object makes it the second, with as many references again. */
-class type_stable : public hf_model::scenario {
-	hf_refcount_t count;
-	plain key;
-	int objects = 1;
-
-	void put()
-	{
-		if (!hf_refcount_dec_and_test(&count))
-			return;
-		check(++objects == 2, "became another once");
-		set(key, 2);
-		hf_refcount_set_release(&count, 1);
-	}
-
-public:
-	static const char *title() { return "type-stable"; }
-
-	type_stable()
-	{
-		hf_refcount_set(&count, 1);
-		set(key, 1);
-	}
-	void thread(unsigned int index)
-	{
-		if (index == 0) {
-			put();
-		} else if (hf_refcount_inc_not_zero_acquire(&count)) {
-			int is = get(key);
-
-			check(is == 1 || is == 2, "one of both");
-			/* The second object has another reference, so this is not its last. */
-			put();
-		}
-	}
-	void end()
-	{
-		check(objects == 2, "became another once");
-		check((int32_t)count.refs.own.now() == 1, "the count is 1");
-		check(hf_model::all_reports() == 0, "no misuse");
-	}
-};
+typedef hf_model::counted<verbs> object;
 
 /* Thread 0 drops one of three; thread 1 waits for that, and has the other two. */
 class known_not_last : public object {
@@ -200,18 +63,13 @@ public:
 	{
 		if (index == 0) {
 			use(0);
-			hf_refcount_dec(&count);
+			hf_refcount_dec(&count_);
 		} else {
-			while (hf_refcount_read(&count) != 2)
+			while (hf_refcount_read(&count_) != 2)
 				hf_arch_relax();
 			put();
 			put();
 		}
-	}
-	void end()
-	{
-		check(freed == 1, "freed once");
-		check(hf_model::all_reports() == 0, "no misuse");
 	}
 };
 
@@ -224,16 +82,10 @@ public:
 	void thread(unsigned int index)
 	{
 		use(index);
-		if (hf_refcount_dec_not_one(&count))
+		if (hf_refcount_dec_not_one(&count_))
 			return;
-		check(hf_refcount_dec_if_one(&count), "the last one is alone");
+		check(hf_refcount_dec_if_one(&count_), "the last one is alone");
 		free_it();
-	}
-	void end()
-	{
-		check(freed == 1, "freed once");
-		check(now() == 0, "the count is 0");
-		check(hf_model::all_reports() == 0, "no misuse");
 	}
 };
 
@@ -247,19 +99,14 @@ public:
 	{
 		if (index == 0) {
 			use(0);
-			if (hf_refcount_dec_if_one(&count))
+			if (hf_refcount_dec_if_one(&count_))
 				free_it();
 			else
 				put();
-		} else if (hf_refcount_inc_not_zero(&count)) {
+		} else if (hf_refcount_inc_not_zero(&count_)) {
 			use(1);
 			put();
 		}
-	}
-	void end()
-	{
-		check(freed == 1, "freed once");
-		check(now() == 0, "the count is 0");
 	}
 };
 
@@ -272,17 +119,11 @@ public:
 	void thread(unsigned int index)
 	{
 		use(index);
-		if (hf_refcount_is_one_acquire(&count)) {
-			for (plain &p : part)
+		if (hf_refcount_is_one_acquire(&count_)) {
+			for (plain &p : part_)
 				set(p, 1);
 		}
 		put();
-	}
-	void end()
-	{
-		check(freed == 1, "freed once");
-		check(now() == 0, "the count is 0");
-		check(hf_model::all_reports() == 0, "no misuse");
 	}
 };
 
@@ -294,68 +135,46 @@ public:
 	overflow() : object(HF_REFCOUNT_MAX) {}
 	void thread(unsigned int index)
 	{
-		if (index == 2) {
+		if (index == 2)
 			put();
-		} else if (index == 1) {
-			check(hf_refcount_inc_not_zero(&count), "not 0");
-		} else {
-			hf_refcount_inc(&count);
-		}
+		else if (index == 1)
+			check(hf_refcount_inc_not_zero(&count_), "not 0");
+		else
+			hf_refcount_inc(&count_);
 	}
 	void end()
 	{
-		check(!freed, "an overflow frees nothing");
+		check(!freed_, "an overflow frees nothing");
 		check(now() == HF_REFCOUNT_SATURATED, "saturated when all is done");
 		check(hf_model::all_reports() != 0, "reported");
 	}
 };
 
-/* Saturated already, then everything at once. */
-class stays_saturated : public object {
+/* Saturated already, or immortal, then everything at once. Of what is immortal nothing is reported. */
+template <int32_t Start>
+class stays : public object {
 public:
-	static const char *title() { return "saturated"; }
+	static const char *title() { return "saturated, immortal"; }
 
-	stays_saturated() : object(HF_REFCOUNT_SATURATED) {}
+	stays() : object(Start) {}
 	void thread(unsigned int index)
 	{
 		if (index == 0) {
-			hf_refcount_inc(&count);
+			hf_refcount_inc(&count_);
 			put();
 		} else {
-			check(!hf_refcount_dec_if_one(&count), "not one");
-			check(hf_refcount_dec_not_one(&count), "not one");
-			hf_refcount_dec(&count);
+			check(hf_refcount_inc_not_zero(&count_), "not 0");
+			check(!hf_refcount_dec_if_one(&count_), "not one");
+			check(hf_refcount_dec_not_one(&count_), "not one");
+			hf_refcount_dec(&count_);
 		}
 	}
 	void end()
 	{
-		check(!freed, "never freed");
-		check(now() == HF_REFCOUNT_SATURATED, "saturated when all is done");
-	}
-};
-
-/* Never freed, and nothing is reported of it: everything at once. */
-class stays_immortal : public object {
-public:
-	static const char *title() { return "immortal"; }
-
-	stays_immortal() : object(HF_REFCOUNT_IMMORTAL) {}
-	void thread(unsigned int index)
-	{
-		if (index == 0) {
-			hf_refcount_inc(&count);
-			put();
-		} else {
-			check(hf_refcount_inc_not_zero(&count), "not 0");
-			check(hf_refcount_dec_not_one(&count), "not one");
-			hf_refcount_dec(&count);
-		}
-	}
-	void end()
-	{
-		check(!freed, "never freed");
-		check(now() == HF_REFCOUNT_IMMORTAL, "immortal when all is done");
-		check(hf_model::all_reports() == 0, "nothing to report");
+		check(!freed_, "never freed");
+		check(now() == Start, "as it was when all is done");
+		check(Start != HF_REFCOUNT_IMMORTAL || hf_model::all_reports() == 0,
+		      "nothing to report");
 	}
 };
 
@@ -368,7 +187,7 @@ public:
 	void thread(unsigned int) { put(); }
 	void end()
 	{
-		check(freed == 1, "freed once");
+		check(freed_ == 1, "freed once");
 		check(now() == HF_REFCOUNT_SATURATED, "saturated when all is done");
 		check(hf_model::reports[HF_REPORT_SUB_UAF] == 1, "reported");
 	}
@@ -385,14 +204,14 @@ public:
 		if (index == 0)
 			put();
 		else
-			hf_refcount_inc(&count);
+			hf_refcount_inc(&count_);
 	}
 	void end()
 	{
 		unsigned int told = hf_model::reports[HF_REPORT_ADD_UAF];
 
-		check(told == (unsigned int)freed, "reported if it was dead");
-		check(now() == (freed ? HF_REFCOUNT_SATURATED : 1), "saturated if dead");
+		check(told == (unsigned int)freed_, "reported if it was dead");
+		check(now() == (freed_ ? HF_REFCOUNT_SATURATED : 1), "saturated if dead");
 	}
 };
 
@@ -401,24 +220,16 @@ int main(int argc, char **argv)
 	hf_model::run run("refcount", argc, argv);
 	const char *name = "refcount";
 
-	run.search<use_and_put<2>, 2>(name, ALL);
-	run.search<use_and_put<3>, 3>(name, ALL);
-	run.search<inc_and_put, 2>(name, ALL);
-	run.search<lookup, 2>(name, ALL);
-	run.search<lookup, 3>(name, 3);
-	run.search<type_stable, 2>(name, ALL);
-	run.search<type_stable, 3>(name, 3);
+	hf_model::all_counts<verbs>(&run, name);
 	run.search<known_not_last, 2>(name, ALL);
 	run.search<not_one_if_one<2>, 2>(name, ALL);
 	run.search<not_one_if_one<3>, 3>(name, 3);
 	run.search<if_one, 2>(name, ALL);
 	run.search<copy_on_write, 2>(name, ALL);
-	run.random<lookup, 3>(name, 20000);
-	run.random<type_stable, 3>(name, 20000);
 #ifndef LAB_REFCOUNT_unchecked
 	run.search<overflow, 3>(name, 3);
-	run.search<stays_saturated, 2>(name, ALL);
-	run.search<stays_immortal, 2>(name, ALL);
+	run.search<stays<HF_REFCOUNT_SATURATED>, 2>(name, ALL);
+	run.search<stays<HF_REFCOUNT_IMMORTAL>, 2>(name, ALL);
 	run.search<put_too_many, 2>(name, ALL);
 	run.search<inc_without, 2>(name, ALL);
 	run.random<overflow, 3>(name, 20000);

@@ -16,12 +16,10 @@
 // MUTANT: lock_acquire HF_MUTANT=cmpxchg_acquire
 // MUTANT: unlock_release HF_MUTANT=store_low8_release
 // MUTANT: without_the_lock HF_MUTANT=own
-#define HF_ATOMIC_HEADER "backend.h"
-#define HF_ARCH_HEADER "arch_model.h"
-#define HF_ENV_HEADER "env_model.h"
 #define HF_ENV_HAS_PARK 0 /* the lock with a queue */
 #define HF_SPINLOCK_QUEUED_PASSES 1
 #define HF_SPINLOCK_QUEUED_PATIENCE_NS 2
+#include "counts.h"
 #include "queued_watch.h"
 
 #include "holdfast/spinlock.h"
@@ -37,30 +35,16 @@ static void not_locked(hf_spinlock_t *lock)
 #include "holdfast/refcount_lock.h"
 #undef hf_spinlock_lock
 
-using hf_model::ALL;
-using hf_model::check;
-using hf_model::get;
-using hf_model::plain;
-using hf_model::set;
-
 static unsigned long reached[hf_model::TRANSITIONS];
 static unsigned long found, not_found, kept_not;
 
 /* Threads 0 .. N-1 have a reference each, the others look the object up. */
 template <int N>
-class object : public hf_model::scenario {
+class object : public hf_model::used_object {
 	hf_spinlock_t lock_;
 	hf_refcount_t count_;
 	plain slot_;
-	plain part_[HF_MODEL_THREADS];
-	int freed_ = 0;
 	hf_model::queued_watch watch_{ HF_SPINLOCK_QUEUED_PASSES, HF_ARCH_HAS_CMPXCHG8, reached };
-
-	void use(unsigned int index)
-	{
-		check(get(part_[index]) == 1, "used after it was freed");
-		set(part_[index], 1);
-	}
 
 	void put()
 	{
@@ -70,9 +54,7 @@ class object : public hf_model::scenario {
 		check(get(slot_) == 1, "taken out once");
 		set(slot_, 0);
 		hf_spinlock_unlock(&lock_);
-		check(++freed_ == 1, "freed once");
-		for (plain &p : part_)
-			set(p, 0);
+		free_it();
 	}
 
 public:
@@ -83,8 +65,6 @@ public:
 		hf_spinlock_init(&lock_);
 		hf_refcount_set(&count_, N);
 		set(slot_, 1);
-		for (plain &p : part_)
-			set(p, 1);
 	}
 
 	void thread(unsigned int index)
@@ -105,7 +85,7 @@ public:
 		put();
 	}
 
-	void changed(const void *object, uint64_t before, uint64_t after, const hf_model::where &at)
+	void changed(const void *object, uint64_t before, uint64_t after, const where &at)
 	{
 		if (object == &lock_.word && before != after) {
 			watch_.changed((uint32_t)before, (uint32_t)after, at);

@@ -5,6 +5,7 @@
  * run - has Relacy try the interleavings of a scenario, and says what came of it.
  *
  * Use
+ *   Included first: it puts Relacy in place of the hardware.
  *   class puts : public hf_model::scenario { ...title(), thread(i), end()... };
  *   int main() {
  *           hf_model::run run("stem");
@@ -21,6 +22,9 @@
  *               1  an error: its interleaving, then "caught: <what Relacy says>"
  *               2  something was never reached, or anything else
  */
+#define HF_ATOMIC_HEADER "backend.h"
+#define HF_ARCH_HEADER "arch_model.h"
+#define HF_ENV_HEADER "env_model.h"
 #include "backend.h"
 #include "explore.h"
 
@@ -246,6 +250,16 @@ private:
 };
 
 } // namespace hf_model
+
+/* For all models. */
+using hf_model::ALL;
+using hf_model::check;
+using hf_model::get;
+using hf_model::increment;
+using hf_model::plain;
+using hf_model::set;
+using hf_model::threads;
+using hf_model::where;
 
 hf_node_t *hf_env_node(uint32_t index)
 {

@@ -21,9 +21,6 @@
 // MUTANT: lock_full_before HF_MUTANT=fence_before_rmw HF_MODEL_ONLY=hint
 // MUTANT: lock_full_after HF_MUTANT=fence_after_rmw HF_MODEL_ONLY=hint
 // MUTANT: unlock_full HF_MUTANT=fence_seq_cst HF_MODEL_ONLY=hint
-#define HF_ATOMIC_HEADER "backend.h"
-#define HF_ARCH_HEADER "arch_model.h"
-#define HF_ENV_HEADER "env_model.h"
 #include "locks.h"
 
 #include "holdfast/spinlock_ticket.h"
@@ -44,7 +41,6 @@ namespace hint
 #include "holdfast/spinlock.h"
 }
 
-using hf_model::ALL;
 using hf_model::exclusion;
 using hf_model::exclusion_by;
 using hf_model::tries;

@@ -28,9 +28,6 @@
 // MUTANT: t6_t7_torn HF_MUTANT=cmpxchg_torn HF_MUTANT_IN=hf_detail_spinlock_queued_wait_pending
 // MUTANT: one_pass_more_word HF_MUTANT=own HF_MODEL_ONLY=word
 // MUTANT: one_pass_more_byte HF_MUTANT=own HF_MODEL_ONLY=byte
-#define HF_ATOMIC_HEADER "backend.h"
-#define HF_ARCH_HEADER "arch_model.h"
-#define HF_ENV_HEADER "env_model.h"
 #define HF_ENV_HAS_PARK 0
 #include "locks.h"
 #include "queued_watch.h"
@@ -86,10 +83,8 @@ namespace byte_2
 #include "holdfast/spinlock.h"
 }
 
-using hf_model::ALL;
 using hf_model::exclusion;
 using hf_model::exclusion_by;
-using hf_model::threads;
 using hf_model::tries;
 using hf_model::tries_only;
 
@@ -137,7 +132,7 @@ public:
 		for (unsigned int i = 0; i < HF_MODEL_THREADS; i++)
 			threads[i].nodes = Nodeless & 1u << i ? 0 : 1;
 	}
-	void changed(const void *object, uint64_t before, uint64_t after, const hf_model::where &at)
+	void changed(const void *object, uint64_t before, uint64_t after, const where &at)
 	{
 		if (object == &this->lock_.word && before != after)
 			watch_.changed((uint32_t)before, (uint32_t)after, at);

@@ -35,9 +35,6 @@
 // MUTANT: mcs_anonymous_reset HF_MUTANT=store_relaxed_missing HF_MUTANT_IN=hf_detail_spinlock_mcs_hand_off
 // MUTANT: mcs_try_acquire HF_MUTANT=cmpxchg_acq_rel_loses_acquire HF_MUTANT_IN=hf_detail_spinlock_mcs_trylock
 // MUTANT: mcs_try_release HF_MUTANT=cmpxchg_acq_rel_loses_release HF_MUTANT_IN=hf_detail_spinlock_mcs_trylock
-#define HF_ATOMIC_HEADER "backend.h"
-#define HF_ARCH_HEADER "arch_model.h"
-#define HF_ENV_HEADER "env_model.h"
 #include "locks.h"
 
 #include "variants/spinlock/cas.h"
@@ -46,10 +43,8 @@
 #include "variants/spinlock/mcs.h"
 #include "variants/spinlock/wfe.h"
 
-using hf_model::ALL;
 using hf_model::exclusion;
 using hf_model::exclusion_by;
-using hf_model::threads;
 using hf_model::tries;
 using hf_model::tries_only;
 
@@ -86,7 +81,7 @@ public:
 		for (unsigned int i = 0; i < HF_MODEL_THREADS; i++)
 			threads[i].nodes = Nodeless & 1u << i ? 0 : 1;
 	}
-	void changed(const void *object, uint64_t, uint64_t after, const hf_model::where &at)
+	void changed(const void *object, uint64_t, uint64_t after, const where &at)
 	{
 		if (object == &this->lock_.anonymous_next)
 			behind_anonymous += after != 0;
@@ -97,7 +92,7 @@ public:
 			 strcmp(at.func_, "hf_detail_spinlock_mcs_trylock") == 0)
 			anonymous_tries++;
 	}
-	void refused(const void *object, const hf_model::where &at)
+	void refused(const void *object, const where &at)
 	{
 		if (object != &this->lock_.tail)
 			return;

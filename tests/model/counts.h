@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef HF_MODEL_COUNTS_H
+#define HF_MODEL_COUNTS_H
+/*
+ * counts - an object that dies once, and the scenarios that every count of references must pass, for
+ * refcount.cpp and rcuref.cpp.
+ *
+ * A count is handed over as a type: its type, init(p, n), get(p) with a reference, find(p) and
+ * find_acquire(p) without one, put(p), init_release(p), now(p), and is_dead(now), is_one(now).
+ */
+#include "run.h"
+
+namespace hf_model
+{
+
+/* An object, and plain data of each thread; its memory stays. */
+class used_object : public scenario {
+protected:
+	plain part_[HF_MODEL_THREADS];
+	int freed_ = 0;
+
+	used_object()
+	{
+		for (plain &p : part_)
+			set(p, 1);
+	}
+
+	/* With a reference. */
+	void use(unsigned int index)
+	{
+		check(!freed_, "used after it was freed");
+		check(get(part_[index]) == 1, "used after it was freed");
+		set(part_[index], 1);
+	}
+
+	void free_it()
+	{
+		check(++freed_ == 1, "freed once");
+		for (plain &p : part_)
+			set(p, 0);
+	}
+};
+
+template <typename C>
+class counted : public used_object {
+protected:
+	typename C::type count_;
+
+	explicit counted(int32_t n) { C::init(&count_, n); }
+
+	void put()
+	{
+		if (C::put(&count_))
+			free_it();
+	}
+
+	auto now() { return C::now(&count_); }
+
+public:
+	void end()
+	{
+		check(freed_ == 1, "freed once");
+		check(C::is_dead(now()), "the count is dead");
+		check(all_reports() == 0, "no misuse");
+	}
+};
+
+template <typename C, int N>
+class use_and_put : public counted<C> {
+public:
+	static const char *title() { return "use and put"; }
+
+	use_and_put() : counted<C>(N) {}
+	void thread(unsigned int index)
+	{
+		this->use(index);
+		this->put();
+	}
+};
+
+/* Who has a reference takes another. */
+template <typename C>
+class get_and_put : public counted<C> {
+public:
+	static const char *title() { return "get and put"; }
+
+	get_and_put() : counted<C>(2) {}
+	void thread(unsigned int index)
+	{
+		C::get(&this->count_);
+		this->put();
+		this->use(index);
+		this->put();
+	}
+};
+
+/* Thread 0 has the reference; the others find the object. */
+template <typename C>
+class lookup : public counted<C> {
+public:
+	static const char *title() { return "lookup"; }
+
+	lookup() : counted<C>(1) {}
+	void thread(unsigned int index)
+	{
+		if (index != 0 && !C::find(&this->count_))
+			return;
+		this->use(index);
+		this->put();
+	}
+};
+
+/* Whoever drops the last reference makes it the second object, with a reference that stays. */
+template <typename C>
+class type_stable : public scenario {
+	typename C::type count_;
+	plain key_;
+	int objects_ = 1;
+
+	void put()
+	{
+		if (!C::put(&count_))
+			return;
+		check(++objects_ == 2, "became another once");
+		set(key_, 2);
+		C::init_release(&count_);
+	}
+
+public:
+	static const char *title() { return "type-stable"; }
+
+	type_stable()
+	{
+		C::init(&count_, 1);
+		set(key_, 1);
+	}
+	void thread(unsigned int index)
+	{
+		if (index == 0) {
+			put();
+		} else if (C::find_acquire(&count_)) {
+			int is = get(key_);
+
+			check(is == 1 || is == 2, "one of both");
+			put();
+		}
+	}
+	void end()
+	{
+		check(objects_ == 2, "became another once");
+		check(C::is_one(C::now(&count_)), "one reference");
+		check(all_reports() == 0, "no misuse");
+	}
+};
+
+template <typename C>
+void all_counts(run *run, const char *name)
+{
+	run->search<use_and_put<C, 2>, 2>(name, ALL);
+	run->search<use_and_put<C, 3>, 3>(name, ALL);
+	run->search<get_and_put<C>, 2>(name, ALL);
+	run->search<lookup<C>, 2>(name, ALL);
+	run->search<lookup<C>, 3>(name, 3);
+	run->search<type_stable<C>, 2>(name, ALL);
+	run->search<type_stable<C>, 3>(name, 3);
+	run->random<lookup<C>, 3>(name, 20000);
+	run->random<type_stable<C>, 3>(name, 20000);
+}
+
+} // namespace hf_model
+
+#endif
