@@ -140,7 +140,6 @@ protected:
 		hf_detail_regions_note(&all_, &region_[n], the_page);
 		hf_atomic32_store_release(&zeros_, 1 + n);
 		hf_grace_leave(&all_.grace, parity);
-		found++;
 	}
 
 	void see_again()
@@ -210,8 +209,10 @@ public:
 		bool zeros = hf_atomic32_load_acquire(&zeros_) != 0;
 		bool lost = true;
 
-		if (finds && !zeros)
+		if (finds && !zeros) {
 			lose(Process ? OF_PROCESS : index);
+			found++;
+		}
 		if (finds)
 			(void)hf_atomic32_fetch_add_seq_cst(&met_, ~0u);
 		if (!(finds && Process))
@@ -261,8 +262,10 @@ public:
 		uint32_t zeros = hf_atomic32_load_acquire(&zeros_);
 
 		if (finds) {
-			if (!zeros)
+			if (!zeros) {
 				lose(index);
+				found++;
+			}
 			(void)hf_atomic32_fetch_add_seq_cst(&open_[index], ~0u);
 			heal();
 			if (hf_atomic32_fetch_add_seq_cst(&healed_, 1) == 1)

@@ -1,28 +1,25 @@
 // SPDX-License-Identifier: MIT
 // nofault: our handler beside those of others, in a process for each case. How signals that are not ours end, which
 // handlers are called, with which mask and stack: tests/nofault/effect.c.
-#include <gtest/gtest.h>
+#include "unit.h"
 
-#include <atomic>
 #include <cerrno>
-#include <csignal>
 #include <cstring>
 #include <dlfcn.h>
-#include <functional>
-#include <sched.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
-#include <thread>
-#include <unistd.h>
-#include <vector>
 
 #include "holdfast/nofault.h"
 
-#include "child.h"
-
 namespace
 {
+
+using NoFaultSignals = testing::Test;
+
+#ifdef __riscv
+const bool riscv = true;
+#else
+const bool riscv = false;
+#endif
 
 const size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
 char *good, *bad; // a page that is there, and the one behind it, which is not
@@ -37,7 +34,7 @@ void make_pages()
 
 int in_child(const std::function<void()> &body)
 {
-	return unit::end_of_child([&] {
+	return unit::in_child([&] {
 		(void)hf_nofault_remove(); // an earlier case's, in the same process
 		signal(SIGSEGV, SIG_DFL);  // not a sanitizer's
 		signal(SIGBUS, SIG_DFL);
@@ -92,25 +89,22 @@ void later_handler(int signal, siginfo_t *info, void *context)
 	ours_as_others_see_it.sa_sigaction(signal, info, context);
 }
 
-TEST(NoFaultSignals, ALaterHandlerThatPassesOn)
+TEST_IN_CHILD(NoFaultSignals, ALaterHandlerThatPassesOn, -SIGSEGV)
 {
-	EXPECT_EQ(in_child([] {
-			  MUST(hf_nofault_install() == 0);
-			  MUST(hf_nofault_owned());
-			  sigaction(SIGSEGV, nullptr, &ours_as_others_see_it);
-			  set(SIGSEGV, SA_SIGINFO, later_handler);
-			  MUST(!hf_nofault_owned());
-			  must_recover();
-			  MUST(calls == 2);
-			  MUST(hf_nofault_install() == 0);
-			  MUST(hf_nofault_remove() == -EBUSY);
-			  must_recover();
-			  MUST(sigaction(SIGSEGV, &ours_as_others_see_it, nullptr) == 0);
-			  MUST(hf_nofault_owned());
-			  MUST(hf_nofault_remove() == 0);
-			  fault();
-		  }),
-		  -SIGSEGV);
+	MUST(hf_nofault_install() == 0);
+	MUST(hf_nofault_owned());
+	sigaction(SIGSEGV, nullptr, &ours_as_others_see_it);
+	set(SIGSEGV, SA_SIGINFO, later_handler);
+	MUST(!hf_nofault_owned());
+	must_recover();
+	MUST(calls == 2);
+	MUST(hf_nofault_install() == 0);
+	MUST(hf_nofault_remove() == -EBUSY);
+	must_recover();
+	MUST(sigaction(SIGSEGV, &ours_as_others_see_it, nullptr) == 0);
+	MUST(hf_nofault_owned());
+	MUST(hf_nofault_remove() == 0);
+	fault();
 }
 
 TEST(NoFaultSignals, InstallReplacesADefaultSetByOthers)
@@ -148,64 +142,51 @@ struct kernel_action {
 	void *room[2];
 };
 
-TEST(NoFaultSignals, NothingInterruptsOurHandler)
+TEST_IN_CHILD_UNLESS(NoFaultSignals, NothingInterruptsOurHandler, 0, (unit::emulated && riscv),
+		     "qemu-user 7.2 has the wrong struct of the kernel's on RISC-V")
 {
-#if defined(HF_EMULATED) && defined(__riscv)
-	GTEST_SKIP() << "qemu-user 7.2 has the wrong struct of the kernel's on RISC-V";
-#endif
-	EXPECT_EQ(in_child([] {
-			  kernel_action now = {};
+	kernel_action now = {};
 
-			  MUST(hf_nofault_install() == 0);
-			  MUST(syscall(SYS_rt_sigaction, SIGSEGV, nullptr, &now, 8) == 0);
-			  uint64_t mask = now.mask | 1u << (SIGKILL - 1) | 1u << (SIGSTOP - 1);
+	MUST(hf_nofault_install() == 0);
+	MUST(syscall(SYS_rt_sigaction, SIGSEGV, nullptr, &now, 8) == 0);
+	uint64_t mask = now.mask | 1u << (SIGKILL - 1) | 1u << (SIGSTOP - 1);
 
-			  MUST(mask == UINT64_MAX);
-		  }),
-		  0);
+	MUST(mask == UINT64_MAX);
 }
 
 // A thread that is cancelled at any moment of a fault leaves nothing behind that others wait for.
-TEST(NoFaultSignals, ThreadsAreCancelledInAFault)
+TEST_IN_CHILD_UNLESS(NoFaultSignals, ThreadsAreCancelledInAFault, 0,
+		     unit::emulated || unit::tsan || unit::asan,
+		     "qemu-user 7.2 stops for ever when a thread is cancelled at any moment; "
+		     "ThreadSanitizer does not survive it; AddressSanitizer takes the rest of the "
+		     "thread's stack for its own error")
 {
-#ifdef HF_EMULATED
-	GTEST_SKIP() << "qemu-user 7.2 stops for ever when a thread is cancelled at any moment";
-#elif HF_TSAN
-	GTEST_SKIP() << "ThreadSanitizer does not survive asynchronous cancellation";
-#elif defined(__SANITIZE_ADDRESS__)
-	GTEST_SKIP() << "AddressSanitizer takes the rest of a cancelled thread's stack for its own "
-			"error";
-#endif
-	EXPECT_EQ(in_child([] {
-			  set(SIGSEGV, SA_SIGINFO, [](int signal, siginfo_t *info, void *context) {
-				  MUST(hf_nofault_handle(signal, info, context));
-			  });
-			  for (int i = 0; i < 300; i++) {
-				  std::atomic<bool> runs{ false };
-				  pthread_t thread;
-				  auto body = [](void *argument) -> void * {
-					  uint8_t value;
+	set(SIGSEGV, SA_SIGINFO, [](int signal, siginfo_t *info, void *context) {
+		MUST(hf_nofault_handle(signal, info, context));
+	});
+	for (int i = 0; i < 300; i++) {
+		std::atomic<bool> runs{ false };
+		pthread_t thread;
+		auto body = [](void *argument) -> void * {
+			uint8_t value;
 
-					  pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS,
-								nullptr);
-					  *static_cast<std::atomic<bool> *>(argument) = true;
-					  for (;;)
-						  MUST(hf_load8_nofault(&value, bad) == -14);
-				  };
+			pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, nullptr);
+			*static_cast<std::atomic<bool> *>(argument) = true;
+			for (;;)
+				MUST(hf_load8_nofault(&value, bad) == -14);
+		};
 
-				  MUST(pthread_create(&thread, nullptr, body, &runs) == 0);
-				  while (!runs)
-					  sched_yield();
-				  MUST(pthread_cancel(thread) == 0);
-				  MUST(pthread_join(thread, nullptr) == 0);
-				  // A change of the table; it must end. That range is in use twice then.
-				  static const struct hf_detail_site site = { 0, 0 };
+		MUST(pthread_create(&thread, nullptr, body, &runs) == 0);
+		while (!runs)
+			sched_yield();
+		MUST(pthread_cancel(thread) == 0);
+		MUST(pthread_join(thread, nullptr) == 0);
+		// A change of the table; it must end. That range is in use twice then.
+		static const struct hf_detail_site site = { 0, 0 };
 
-				  hf_detail_sites_register(&site, &site + 1);
-				  hf_detail_sites_unregister(&site, &site + 1);
-			  }
-		  }),
-		  0);
+		hf_detail_sites_register(&site, &site + 1);
+		hf_detail_sites_unregister(&site, &site + 1);
+	}
 }
 
 void own_handler(int signal, siginfo_t *info, void *context)
@@ -215,68 +196,44 @@ void own_handler(int signal, siginfo_t *info, void *context)
 	open_page(signal, info, context);
 }
 
-TEST(NoFaultSignals, AProgramThatOwnsItsHandlers)
+TEST_IN_CHILD(NoFaultSignals, AProgramThatOwnsItsHandlers, 0)
 {
-	EXPECT_EQ(in_child([] {
-			  set(SIGSEGV, SA_SIGINFO, own_handler);
-			  must_recover();
-			  MUST(calls == 0 && !hf_nofault_owned());
-			  fault();
-			  MUST(calls == 1 && seen_address == bad);
-		  }),
-		  0);
+	set(SIGSEGV, SA_SIGINFO, own_handler);
+	must_recover();
+	MUST(calls == 0 && !hf_nofault_owned());
+	fault();
+	MUST(calls == 1 && seen_address == bad);
 }
 
-TEST(NoFaultSignals, RemoveGivesBackWhatWasThere)
+TEST_IN_CHILD(NoFaultSignals, RemoveGivesBackWhatWasThere, 0)
 {
-	EXPECT_EQ(in_child([] {
-			  struct sigaction now;
+	struct sigaction now;
 
-			  set(SIGSEGV, SA_SIGINFO | SA_NODEFER, open_page, SIGUSR1);
-			  for (int i = 0; i < 3; i++) {
-				  MUST(hf_nofault_install() == 0 && hf_nofault_install() == 0);
-				  MUST(hf_nofault_owned());
-				  must_recover();
-				  MUST(hf_nofault_remove() == 0 && hf_nofault_remove() == 0);
-				  MUST(!hf_nofault_owned());
-			  }
-			  sigaction(SIGSEGV, nullptr, &now);
-			  MUST(now.sa_sigaction == open_page && now.sa_flags & SA_NODEFER);
-			  MUST(sigismember(&now.sa_mask, SIGUSR1));
-			  sigaction(SIGBUS, nullptr, &now);
-			  MUST(now.sa_handler == SIG_DFL);
-		  }),
-		  0);
+	set(SIGSEGV, SA_SIGINFO | SA_NODEFER, open_page, SIGUSR1);
+	for (int i = 0; i < 3; i++) {
+		MUST(hf_nofault_install() == 0 && hf_nofault_install() == 0);
+		MUST(hf_nofault_owned());
+		must_recover();
+		MUST(hf_nofault_remove() == 0 && hf_nofault_remove() == 0);
+		MUST(!hf_nofault_owned());
+	}
+	sigaction(SIGSEGV, nullptr, &now);
+	MUST(now.sa_sigaction == open_page && now.sa_flags & SA_NODEFER);
+	MUST(sigismember(&now.sa_mask, SIGUSR1));
+	sigaction(SIGBUS, nullptr, &now);
+	MUST(now.sa_handler == SIG_DFL);
 }
 
-TEST(NoFaultSignals, ManyThreadsInstallFaultAndFork)
+TEST_IN_CHILD(NoFaultSignals, ManyThreadsInstallFaultAndFork, 0)
 {
-	EXPECT_EQ(in_child([] {
-			  std::vector<std::thread> threads;
-
-			  for (int t = 0; t < 8; t++) {
-				  threads.emplace_back([t] {
-					  for (int i = 0; i < 300; i++) {
-						  MUST(hf_nofault_install() == 0);
-						  must_recover();
-						  if (t == 0 && i % 60 == 0) {
-							  pid_t child = fork();
-							  int status = 0;
-
-							  if (child == 0) {
-								  must_recover();
-								  _exit(0);
-							  }
-							  waitpid(child, &status, 0);
-							  MUST(status == 0);
-						  }
-					  }
-				  });
-			  }
-			  for (std::thread &thread : threads)
-				  thread.join();
-		  }),
-		  0);
+	unit::run_threads(8, [](int t) {
+		for (int i = 0; i < 300; i++) {
+			MUST(hf_nofault_install() == 0);
+			must_recover();
+			if (t == 0 && i % 60 == 0)
+				MUST(unit::in_child(must_recover) == 0);
+		}
+	});
 }
 
 volatile sig_atomic_t interruptions;
@@ -290,97 +247,80 @@ void faulting_handler(int)
 	errno = error;
 }
 
-TEST(NoFaultSignals, AFaultInAHandlerThatInterruptsAnOperation)
+TEST_IN_CHILD_UNLESS(NoFaultSignals, AFaultInAHandlerThatInterruptsAnOperation, 0,
+		     unit::emulated || unit::tsan,
+		     "dies under qemu-user 7.2, and not natively; ThreadSanitizer runs handlers of "
+		     "sent signals with all signals blocked")
 {
-#ifdef HF_EMULATED
-	GTEST_SKIP() << "dies under qemu-user 7.2, and not natively";
-#elif HF_TSAN
-	GTEST_SKIP() << "ThreadSanitizer runs handlers of sent signals with all signals blocked";
-#endif
-	EXPECT_EQ(in_child([] {
-			  MUST(hf_nofault_install() == 0);
-			  signal(SIGUSR1, faulting_handler);
-			  std::atomic<bool> stop{ false };
-			  pthread_t self = pthread_self();
-			  std::thread sender([&] {
-				  while (!stop) {
-					  pthread_kill(self, SIGUSR1);
-					  usleep(50);
-				  }
-			  });
-			  std::vector<char> from(100000, 'f'), to(100000);
+	MUST(hf_nofault_install() == 0);
+	signal(SIGUSR1, faulting_handler);
+	pthread_t self = pthread_self();
+	std::thread sender([&] {
+		while (interruptions < 300) {
+			pthread_kill(self, SIGUSR1);
+			usleep(50);
+		}
+	});
+	std::vector<char> from(100000, 'f'), to(100000);
 
-			  while (interruptions < 300) {
-				  size_t left = hf_copy_nofault(to.data(), from.data(), 100000);
+	while (interruptions < 300) {
+		size_t left = hf_copy_nofault(to.data(), from.data(), 100000);
 
-				  MUST(left == 0 && to == from);
-				  memset(to.data(), 0, to.size());
-				  must_recover();
-			  }
-			  stop = true;
-			  sender.join();
-		  }),
-		  0);
+		MUST(left == 0 && to == from);
+		memset(to.data(), 0, to.size());
+		must_recover();
+	}
+	sender.join();
 }
 
-TEST(NoFaultSignals, ASentSignalIsNotTakenForAFault)
+TEST_IN_CHILD(NoFaultSignals, ASentSignalIsNotTakenForAFault, 0)
 {
 	static std::atomic<int> handled{ 0 };
+	static char to[1 << 20], from[1 << 20];
 
-	EXPECT_EQ(in_child([] {
-			  set(SIGSEGV, SA_SIGINFO, [](int, siginfo_t *info, void *) {
-				  MUST(info->si_code <= 0);
-				  handled++;
-			  });
-			  MUST(hf_nofault_install() == 0);
-			  std::atomic<bool> stop{ false };
-			  pthread_t self = pthread_self();
-			  std::thread sender([&] {
-				  /* Not for ever: on a busy machine they may come faster than they are handled. */
-				  while (!stop && handled < 300) {
-					  pthread_kill(self, SIGSEGV);
-					  usleep(20);
-				  }
-			  });
-			  static char to[1 << 20], from[1 << 20];
+	set(SIGSEGV, SA_SIGINFO, [](int, siginfo_t *info, void *) {
+		MUST(info->si_code <= 0);
+		handled++;
+	});
+	MUST(hf_nofault_install() == 0);
+	pthread_t self = pthread_self();
+	std::thread sender([&] {
+		/* Not for ever: on a busy machine they may come faster than they are handled. */
+		while (handled < 300) {
+			pthread_kill(self, SIGSEGV);
+			usleep(20);
+		}
+	});
 
-			  memset(from, 'f', sizeof(from));
-			  while (handled < 300) {
-				  size_t left = hf_copy_nofault(to, from, sizeof(to));
+	memset(from, 'f', sizeof(from));
+	while (handled < 300) {
+		size_t left = hf_copy_nofault(to, from, sizeof(to));
 
-				  MUST(left == 0 && memcmp(to, from, sizeof(to)) == 0);
-				  memset(to, 0, sizeof(to));
-			  }
-			  stop = true;
-			  sender.join();
-		  }),
-		  0);
+		MUST(left == 0 && memcmp(to, from, sizeof(to)) == 0);
+		memset(to, 0, sizeof(to));
+	}
+	sender.join();
 }
 
-TEST(NoFaultSignals, OnAnAlternateStack)
+TEST_IN_CHILD_UNLESS(NoFaultSignals, OnAnAlternateStack, 0, unit::tsan,
+		     "ThreadSanitizer runs handlers of sent signals with all signals blocked")
 {
-#if HF_TSAN
-	GTEST_SKIP() << "ThreadSanitizer runs handlers of sent signals with all signals blocked";
-#endif
-	EXPECT_EQ(in_child([] {
-			  static char stack[1 << 16];
-			  stack_t alternate;
-			  struct sigaction action;
+	static char stack[1 << 16];
+	stack_t alternate;
+	struct sigaction action;
 
-			  memset(&alternate, 0, sizeof(alternate));
-			  alternate.ss_sp = stack;
-			  alternate.ss_size = sizeof(stack);
-			  MUST(sigaltstack(&alternate, nullptr) == 0);
-			  MUST(hf_nofault_install() == 0);
-			  memset(&action, 0, sizeof(action));
-			  action.sa_handler = faulting_handler;
-			  action.sa_flags = SA_ONSTACK;
-			  MUST(sigaction(SIGUSR1, &action, nullptr) == 0);
-			  raise(SIGUSR1);
-			  MUST(interruptions == 1);
-			  must_recover();
-		  }),
-		  0);
+	memset(&alternate, 0, sizeof(alternate));
+	alternate.ss_sp = stack;
+	alternate.ss_size = sizeof(stack);
+	MUST(sigaltstack(&alternate, nullptr) == 0);
+	MUST(hf_nofault_install() == 0);
+	memset(&action, 0, sizeof(action));
+	action.sa_handler = faulting_handler;
+	action.sa_flags = SA_ONSTACK;
+	MUST(sigaction(SIGUSR1, &action, nullptr) == 0);
+	raise(SIGUSR1);
+	MUST(interruptions == 1);
+	must_recover();
 }
 
 TEST(NoFaultSignals, ExitWhileThreadsStillFault)

@@ -2,6 +2,7 @@
 // region: mappings that lose pages. What kills runs in a process of its own.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cerrno>
@@ -9,8 +10,10 @@
 #include <cstring>
 #include <fstream>
 #include <functional>
+#include <map>
 #include <memory>
 #include <sched.h>
+#include <sstream>
 #include <string>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -20,11 +23,12 @@
 
 #include "holdfast/region.h"
 
-#include "child.h"
+#include "unit.h"
 
 namespace
 {
 const size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+const int RW = PROT_READ | PROT_WRITE;
 
 /* What is at an offset of a file: never 0. */
 char content(size_t at)
@@ -32,19 +36,32 @@ char content(size_t at)
 	return static_cast<char>(1 + (at * 7 + at / page) % 250);
 }
 
-class File {
+/* A file, and a mapping of all of it; or another mapping of the same file. */
+class Map {
 public:
-	explicit File(size_t pages) : size(pages * page), fd(memfd_create("region", MFD_CLOEXEC))
+	explicit Map(size_t pages, int prot_ = RW, int flags_ = MAP_SHARED)
+		: fd(memfd_create("region", MFD_CLOEXEC)), prot(prot_), flags(flags_),
+		  size(pages * page)
 	{
 		fill(0, pages);
+		at = map();
 	}
-	~File() { close(fd); }
-	File(const File &) = delete;
-	File &operator=(const File &) = delete;
+	Map(const Map &of, int prot_, int flags_)
+		: fd(dup(of.fd)), prot(prot_), flags(flags_), size(of.size), at(map())
+	{
+	}
+	~Map()
+	{
+		munmap(at, size);
+		close(fd);
+	}
+	Map &operator=(const Map &) = delete;
 
+	const int fd, prot, flags;
 	const size_t size;
-	const int fd;
+	char *at;
 
+	/* The file is written again, from a page to a page; or it ends at a byte. */
 	void fill(size_t from, size_t to) const
 	{
 		std::vector<char> bytes(page);
@@ -62,30 +79,40 @@ public:
 		if (ftruncate(fd, static_cast<off_t>(bytes)))
 			abort();
 	}
-};
-
-class Map {
-public:
-	explicit Map(const File &file_, int prot_ = PROT_READ | PROT_WRITE, int flags_ = MAP_SHARED)
-		: file(file_), prot(prot_), flags(flags_), size(file.size),
-		  at(static_cast<char *>(mmap(nullptr, file.size, prot, flags, file.fd, 0)))
+	char file_has(size_t offset) const
 	{
-		if (at == MAP_FAILED)
+		char byte = 0;
+
+		if (pread(fd, &byte, 1, static_cast<off_t>(offset)) != 1)
 			abort();
+		return byte;
 	}
-	~Map() { munmap(at, size); }
-	Map(const Map &) = delete;
-	Map &operator=(const Map &) = delete;
 
-	const File &file;
-	const int prot, flags;
-	const size_t size;
-	char *const at;
-
-	/* All of it, from a byte on. */
-	int begin_file(hf_region_t *r, size_t from = 0) const
+	/* All of it, from a byte on, or so many bytes. */
+	int begin(hf_region_t *r, size_t from = 0, size_t len = SIZE_MAX) const
 	{
-		return hf_region_begin_file(r, at + from, size - from, prot, flags, file.fd, from);
+		return hf_region_begin(r, at + from, std::min(len, size - from));
+	}
+	int begin_process(hf_region_t *r, size_t from = 0, size_t len = SIZE_MAX) const
+	{
+		return hf_region_begin_process(r, at + from, std::min(len, size - from));
+	}
+	int begin_file(hf_region_t *r, size_t from = 0, size_t len = SIZE_MAX) const
+	{
+		return hf_region_begin_file(r, at + from, std::min(len, size - from), prot, flags,
+					    fd, from);
+	}
+	/* As a program does it by itself. */
+	bool map_again() const { return mmap(at, size, prot, flags | MAP_FIXED, fd, 0) == at; }
+
+private:
+	char *map() const
+	{
+		void *mapped = mmap(nullptr, size, prot, flags, fd, 0);
+
+		if (mapped == MAP_FAILED)
+			abort();
+		return static_cast<char *>(mapped);
 	}
 };
 
@@ -98,6 +125,11 @@ std::vector<char> read(const char *at, size_t len)
 
 	copy(bytes.data(), at, len);
 	return bytes;
+}
+
+std::vector<char> read(const Map &map)
+{
+	return read(map.at, map.size);
 }
 
 /* Is it the file up to `bad`, and zeros from there on? `at` is where in the file it begins. */
@@ -122,7 +154,7 @@ __attribute__((noinline)) void write_to(volatile char *p, char value)
 
 int in_child(const std::function<void()> &body)
 {
-	return unit::end_of_child([&] {
+	return unit::in_child([&] {
 		MUST(hf_nofault_remove() == 0);
 		signal(SIGSEGV, SIG_DFL); // not a sanitizer's
 		signal(SIGBUS, SIG_DFL);
@@ -138,8 +170,7 @@ bool a_lost_page_has_its_address()
 
 	return in_child([&] {
 		       struct sigaction action;
-		       File file(1);
-		       Map map(file);
+		       Map map(1);
 
 		       at = map.at;
 		       memset(&action, 0, sizeof(action));
@@ -148,16 +179,16 @@ bool a_lost_page_has_its_address()
 			       _exit(info->si_addr == at ? 0 : 1);
 		       };
 		       MUST(sigaction(SIGBUS, &action, nullptr) == 0);
-		       file.cut(0);
+		       map.cut(0);
 		       touch(at);
 	       }) == 0;
 }
 
+hf_region_t r;
+hf_region_fault fault;
+
 class Region : public ::testing::Test {
 protected:
-	hf_region_t r;
-	hf_region_fault fault;
-
 	void SetUp() override
 	{
 		ASSERT_EQ(hf_nofault_install(), 0);
@@ -166,17 +197,263 @@ protected:
 	}
 };
 
+/* ---- scripts -------------------------------------------------------------------------------- */
+
+/* Runs what it is given in a thread of its own, one after the other, and waits for each. */
+class Other {
+public:
+	~Other()
+	{
+		next_ = nullptr;
+		step_++;
+		thread_.join();
+	}
+	void run(std::function<void()> f)
+	{
+		next_ = std::move(f);
+		int done = ++step_ + 1;
+
+		while (step_ != done)
+			std::this_thread::yield();
+	}
+
+private:
+	std::function<void()> next_;
+	std::atomic<int> step_{ 0 }; /* odd: something is to be done */
+	std::thread thread_{ [this] {
+		for (;; step_++) {
+			while (step_ % 2 == 0)
+				std::this_thread::yield();
+			if (!next_)
+				return;
+			next_();
+		}
+	} };
+};
+
+/*
+ * A mapping, some regions, and steps:
+ *
+ *   begin, file, process R FROM TO     begin a region: hf_region_begin(), _file(), _process()
+ *   busy R                             none of these can begin it
+ *   end R BAD [WRITTEN]                end it; the offsets that it reports
+ *   not-open R                         end it, which is refused
+ *   cut AT, fill                       the file ends there, or is all there again
+ *   map                                the program maps the file again
+ *   touch AT, write AT                 an access; what is written is w
+ *   is AT BYTE, stored AT BYTE         memory, or the file, has 0, w, or what the file had (f)
+ *   reads AT                           all of it is the file up to there, and zeros from there on
+ *   block                              SIGBUS: from now on a fault kills
+ *   none, read, unmap PAGE             take the page's permissions away, or the page
+ *   raise, abort
+ *
+ * Places are pages, pages and bytes (2+17, 3-1). A step behind `2:` is another thread's.
+ */
+class Script {
+public:
+	Script(size_t pages, int prot, int flags) : map_(pages, prot, flags) {}
+
+	void play(const std::string &text)
+	{
+		std::istringstream steps(text);
+
+		for (std::string step; std::getline(steps, step, ';');) {
+			size_t mark = step.find("2:");
+			bool of_other = mark != std::string::npos;
+			auto one = [&] {
+				if (play_one(of_other ? step.substr(mark + 2) : step))
+					return;
+				fprintf(stderr, "%s: wrong in %s\n", step.c_str(), text.c_str());
+				_exit(1);
+			};
+
+			if (of_other)
+				other_.run(one);
+			else
+				one();
+		}
+	}
+
+private:
+	Map map_;
+	std::map<std::string, hf_region_t> regions_;
+	Other other_;
+
+	static size_t place(const std::string &text)
+	{
+		char *end;
+		size_t at = strtoul(text.c_str(), &end, 10) * page;
+
+		return at + static_cast<size_t>(strtol(end, nullptr, 10));
+	}
+	/* @what: 0, w, or f for what the file has at first. */
+	static char byte(const std::string &what, size_t at)
+	{
+		return what == "0" ? 0 : what == "f" ? content(at) : 'w';
+	}
+	bool play_one(const std::string &step)
+	{
+		std::istringstream words(step);
+		std::string verb, first, second, third;
+		hf_region_fault fault;
+
+		words >> verb >> first >> second >> third;
+		hf_region_t *r = &regions_[first];
+		size_t at = place(first), from = place(second), len = place(third) - from;
+		sigset_t bus;
+
+		if (verb == "begin")
+			return map_.begin(r, from, len) == 0;
+		if (verb == "file")
+			return map_.begin_file(r, from, len) == 0;
+		if (verb == "process")
+			return map_.begin_process(r, from, len) == 0;
+		if (verb == "busy")
+			return map_.begin(r) == -EBUSY && map_.begin_process(r) == -EBUSY &&
+			       map_.begin_file(r) == -EBUSY;
+		if (verb == "end")
+			return hf_region_end(r, &fault) == from && fault.bad == from &&
+			       fault.error == 0 && (third.empty() || fault.written == place(third));
+		if (verb == "not-open")
+			return hf_region_end(r, &fault) == 0 && fault.error == -EINVAL &&
+			       hf_region_end(r, nullptr) == 0;
+		if (verb == "cut")
+			map_.cut(at);
+		else if (verb == "fill")
+			map_.fill(0, map_.size / page);
+		else if (verb == "map")
+			return map_.map_again();
+		else if (verb == "touch")
+			touch(map_.at + at);
+		else if (verb == "write")
+			write_to(map_.at + at, 'w');
+		else if (verb == "is")
+			return map_.at[at] == byte(second, at);
+		else if (verb == "stored")
+			return map_.file_has(at) == byte(second, at);
+		else if (verb == "reads")
+			return is_file_to(read(map_), at);
+		else if (verb == "block")
+			return sigemptyset(&bus) == 0 && sigaddset(&bus, SIGBUS) == 0 &&
+			       pthread_sigmask(SIG_BLOCK, &bus, nullptr) == 0;
+		else if (verb == "none")
+			return mprotect(map_.at + at, page, PROT_NONE) == 0;
+		else if (verb == "read")
+			return mprotect(map_.at + at, page, PROT_READ) == 0;
+		else if (verb == "unmap")
+			return munmap(map_.at + at, page) == 0;
+		else if (verb == "raise")
+			raise(SIGBUS);
+		else if (verb == "abort")
+			abort();
+		else
+			return false;
+		return true;
+	}
+};
+
+/* The mapping has 8 pages, a region from page 2 to 6, and the file 4. */
+#define IN_THE_MIDDLE "begin R 2 6; cut 4; touch 4; "
+#define FIRST_WRITE                                                                                                                                           \
+	"begin R 0 6; write 1; cut 2; touch 4; write 5+1; write 3; write 5; is 5+1 w; is 3 w;" /* Page 2 was not touched; what was written is thrown away. */ \
+	"end R 3 5+1; is 1 w; cut 6; stored 5+1 0"
+/* Shared as before: what is written then comes to the file. */
+#define MAPPED_AGAIN                                                                               \
+	"file R 0+100 6; cut 2; reads 2; write 3; end R 2-100 3-100; fill; reads 6;"               \
+	"write 4; stored 4 w; fill;"
+
+const struct {
+	const char *name;
+	size_t pages;
+	int prot, flags;
+	const char *steps;
+	int end; /* -n: by signal n */
+} scripts[] = {
+	{ "pages that are covered in part belong to it: in front", 4, RW, MAP_SHARED,
+	  "begin R 1+100 2+100; cut 0; touch 1; touch 1+100; end R 0", 0 },
+	{ "and behind", 4, RW, MAP_SHARED,
+	  "begin R 1+100 2+100; cut 0; touch 2+200; touch 1+100; end R 0", 0 },
+	{ "one fault replaces all lost pages", 64, RW, MAP_SHARED,
+	  "begin R 0 64; cut 1; touch 1; block; reads 1; end R 1", 0 },
+	{ "a lower loss keeps what was written above it", 8, RW, MAP_SHARED,
+	  "begin R 0 8; cut 5; write 6+3; cut 2; touch 4; is 6+3 w; touch 2; is 6+3 w;"
+	  "end R 2 6+3",
+	  0 },
+	{ "the first write is noted", 6, RW, MAP_SHARED, FIRST_WRITE, 0 },
+	{ "of a private mapping, too", 6, RW, MAP_PRIVATE, FIRST_WRITE, 0 },
+	{ "without a file the zeros stay, and can be written", 3, RW, MAP_SHARED,
+	  "begin R 0 3; cut 1; touch 1; end R 1 3; fill; is 1 0; write 1; is 1 w", 0 },
+	{ "the end maps the file again", 6, RW, MAP_SHARED, MAPPED_AGAIN MAPPED_AGAIN MAPPED_AGAIN,
+	  0 },
+	{ "private as it was", 4, RW, MAP_PRIVATE,
+	  "file R 0 4; cut 1; touch 1; end R 1; fill; write 1; stored 1 f; is 1 w", 0 },
+	{ "read-only as it was", 4, PROT_READ, MAP_SHARED,
+	  "file R 0 4; cut 1; touch 1; end R 1; fill; reads 4; write 1", -SIGSEGV },
+	{ "mapped again while the file is short", 4, RW, MAP_SHARED,
+	  "file R 0 4; cut 2; touch 3; end R 2; touch 1; touch 3", -SIGBUS },
+	{ "nested, and ended in any order", 8, RW, MAP_SHARED,
+	  "begin A 0 8; begin B 2 4; begin C 7 8; cut 3; reads 3; end A 3; end C 0; end B 1", 0 },
+	{ "an open region cannot be begun again", 3, RW, MAP_SHARED,
+	  "begin A 0 1; begin B 1 2; process P 0 3; busy A; busy B; busy P; cut 0; touch 0;"
+	  "end A 0; begin A 2 3; end A 1; end B 1; end P 0",
+	  0 },
+	{ "ended by another thread, or twice", 2, RW, MAP_SHARED,
+	  "begin R 0 1; 2: not-open R; end R 1; not-open R", 0 },
+	{ "an ended region serves no fault", 4, RW, MAP_SHARED,
+	  "begin A 0 2; begin B 2 4; end A 2; cut 0; touch 2; end B 0; touch 0", -SIGBUS },
+	{ "a loss that another thread finds is reported, also by one that begins when there are "
+	  "zeros; once all are closed, a range that is mapped anew is good again",
+	  8, RW, MAP_SHARED,
+	  "begin A 2 6; begin B 0 2; cut 3; 2: begin O 0 8; 2: touch 3; begin C 4 6; is 3 0; is 5 "
+	  "0;"
+	  "end A 1; end B 2; 2: end O 3; end C 0; map; begin C 0 8; end C 8",
+	  0 },
+	{ "a write by another thread is reported; a later one has no fault, and nobody sees it", 8,
+	  RW, MAP_SHARED,
+	  "begin A 4 8; cut 2; 2: begin O 0 8; 2: write 2; 2: end O 2 2; write 6; end A 0 0", 0 },
+	{ "healed, a loss is not inherited", 8, RW, MAP_SHARED,
+	  "file A 0 8; process P 0 8; cut 4; touch 6; begin B 0 8; fill; end A 6; begin C 0 8;"
+	  "reads 8; end C 8; end B 6; end P 6",
+	  0 },
+	{ "a loss that was inherited is not inherited again", 2, RW, MAP_SHARED,
+	  "begin A 0 2; cut 1; touch 1; begin B 0 2; end A 1; fill; map; begin C 0 2; end B 1;"
+	  "reads 2; end C 2",
+	  0 },
+
+	{ "behind it", 8, RW, MAP_SHARED, IN_THE_MIDDLE "touch 6", -SIGBUS },
+	{ "in front of it", 8, RW, MAP_SHARED, IN_THE_MIDDLE "none 1; touch 2-1", -SIGSEGV },
+	{ "no permission inside of it", 8, RW, MAP_SHARED, IN_THE_MIDDLE "none 2; touch 2",
+	  -SIGSEGV },
+	{ "a write to a page that is only read", 8, RW, MAP_SHARED,
+	  IN_THE_MIDDLE "read 2; write 3-1", -SIGSEGV },
+	{ "a write to a mapping that is only read", 8, PROT_READ, MAP_SHARED,
+	  IN_THE_MIDDLE "write 2", -SIGSEGV },
+	{ "unmapped inside of it", 8, RW, MAP_SHARED, IN_THE_MIDDLE "unmap 5; touch 5", -SIGSEGV },
+	{ "by a thread that has no region", 8, RW, MAP_SHARED, IN_THE_MIDDLE "2: touch 7",
+	  -SIGBUS },
+	{ "sent", 8, RW, MAP_SHARED, IN_THE_MIDDLE "raise", -SIGBUS },
+	{ "abort", 8, RW, MAP_SHARED, IN_THE_MIDDLE "abort", -SIGABRT },
+	{ "a write into the lost part of a read-only file", 4, PROT_READ, MAP_SHARED,
+	  "file R 0 4; cut 1; touch 1; write 1", -SIGSEGV },
+};
+
+TEST_F(Region, Scripts)
+{
+	for (const auto &s : scripts)
+		EXPECT_EQ(in_child([&] { Script(s.pages, s.prot, s.flags).play(s.steps); }), s.end)
+			<< s.name;
+}
+
 TEST_F(Region, EveryPageByEachKindOfMapping)
 {
 	for (int prot : { PROT_READ, PROT_READ | PROT_WRITE }) {
 		for (int flags : { MAP_SHARED, MAP_PRIVATE }) {
 			for (size_t k = 0; k <= 9; k++) {
-				File file(9);
-				Map map(file, prot, flags);
+				Map map(9, prot, flags);
 
-				ASSERT_EQ(hf_region_begin(&r, map.at, map.size), 0);
-				file.cut(k * page);
-				std::vector<char> bytes = read(map.at, map.size);
+				ASSERT_EQ(map.begin(&r), 0);
+				map.cut(k * page);
+				std::vector<char> bytes = read(map);
 				EXPECT_EQ(hf_region_end(&r, &fault), k * page);
 				EXPECT_TRUE(is_file_to(bytes, k * page)) << k;
 				EXPECT_EQ(fault.bad, k * page);
@@ -192,14 +469,13 @@ TEST_F(Region, AnyBaseAndLength)
 	for (size_t from : { size_t(1), page - 1, page, page + 1, 2 * page + 8 }) {
 		for (size_t len : { size_t(1), size_t(8), page - 9, page, page + 1, 3 * page }) {
 			for (size_t k = 0; k <= 7; k++) {
-				File file(7);
-				Map map(file);
+				Map map(7);
 				size_t bad = k * page <= from         ? 0
 					     : k * page >= from + len ? len
 								      : k * page - from;
 
-				ASSERT_EQ(hf_region_begin(&r, map.at + from, len), 0);
-				file.cut(k * page);
+				ASSERT_EQ(map.begin(&r, from, len), 0);
+				map.cut(k * page);
 				std::vector<char> bytes = read(map.at + from, len);
 				EXPECT_EQ(hf_region_end(&r, nullptr), bad);
 				EXPECT_TRUE(is_file_to(bytes, bad, from)) << from << " " << len;
@@ -210,156 +486,6 @@ TEST_F(Region, AnyBaseAndLength)
 			}
 		}
 	}
-}
-
-TEST_F(Region, PartlyCoveredPagesBelongToTheRegion)
-{
-	for (size_t at : { page, 2 * page + 200 }) { // before its first byte; behind its last one
-		File file(4);
-		Map map(file);
-
-		ASSERT_EQ(hf_region_begin(&r, map.at + page + 100, page), 0);
-		file.cut(0);
-		touch(map.at + at);
-		touch(map.at + page + 100);
-		EXPECT_EQ(hf_region_end(&r, nullptr), 0u);
-	}
-}
-
-TEST_F(Region, OneFaultReplacesAllLostPages)
-{
-	File file(64);
-	Map map(file);
-
-	ASSERT_EQ(hf_region_begin(&r, map.at, map.size), 0);
-	file.cut(page);
-	touch(map.at + page);
-	/* A page that were still the file's would fault, and with this that is fatal. */
-	sigset_t both, before;
-
-	sigemptyset(&both);
-	sigaddset(&both, SIGBUS);
-	pthread_sigmask(SIG_BLOCK, &both, &before);
-	std::vector<char> bytes = read(map.at, map.size);
-	pthread_sigmask(SIG_SETMASK, &before, nullptr);
-	EXPECT_TRUE(is_file_to(bytes, page));
-	EXPECT_EQ(hf_region_end(&r, nullptr), page);
-}
-
-TEST_F(Region, ALowerLossKeepsWhatWasWrittenAboveIt)
-{
-	File file(8);
-	Map map(file);
-
-	ASSERT_EQ(hf_region_begin(&r, map.at, map.size), 0);
-	file.cut(5 * page);
-	write_to(map.at + 6 * page + 3, 'w');
-	file.cut(2 * page);
-	touch(map.at + 4 * page);
-	EXPECT_EQ(map.at[6 * page + 3], 'w');
-	touch(map.at + 2 * page);
-	EXPECT_EQ(map.at[6 * page + 3], 'w');
-	EXPECT_EQ(hf_region_end(&r, &fault), 2 * page);
-	EXPECT_EQ(fault.written, 6 * page + 3);
-}
-
-TEST_F(Region, TheFirstWriteIsNoted)
-{
-	for (int flags : { MAP_SHARED, MAP_PRIVATE }) {
-		File file(6);
-		Map map(file, PROT_READ | PROT_WRITE, flags);
-
-		ASSERT_EQ(hf_region_begin(&r, map.at, map.size), 0);
-		write_to(map.at + page, 'a');
-		file.cut(2 * page);
-		touch(map.at + 4 * page);
-		write_to(map.at + 5 * page + 1, 'b');
-		write_to(map.at + 3 * page, 'c');
-		write_to(map.at + 5 * page, 'd');
-		EXPECT_EQ(map.at[5 * page + 1], 'b');
-		EXPECT_EQ(map.at[3 * page], 'c');
-		EXPECT_EQ(hf_region_end(&r, &fault), 3 * page); /* page 2 was not touched */
-		EXPECT_EQ(fault.written, 5 * page + 1);
-		EXPECT_EQ(map.at[page], 'a');
-		/* Thrown away: the file has nothing of it. */
-		file.cut(6 * page);
-		char byte = 'x';
-		ASSERT_EQ(pread(file.fd, &byte, 1, static_cast<off_t>(5 * page + 1)), 1);
-		EXPECT_EQ(byte, 0);
-	}
-}
-
-TEST_F(Region, WithoutAFileTheZerosStayAndCanBeWritten)
-{
-	File file(3);
-	Map map(file);
-
-	ASSERT_EQ(hf_region_begin(&r, map.at, map.size), 0);
-	file.cut(page);
-	touch(map.at + page);
-	EXPECT_EQ(hf_region_end(&r, &fault), page);
-	EXPECT_EQ(fault.written, map.size);
-	file.fill(0, 3);
-	EXPECT_EQ(map.at[page], 0);
-	write_to(map.at + page, 'x');
-	EXPECT_EQ(map.at[page], 'x');
-}
-
-TEST_F(Region, TheEndMapsTheFileAgain)
-{
-	File file(6);
-	Map map(file);
-
-	for (int round = 0; round < 3; round++) {
-		ASSERT_EQ(map.begin_file(&r, 100), 0);
-		file.cut(2 * page);
-		std::vector<char> bytes = read(map.at, map.size);
-		EXPECT_TRUE(is_file_to(bytes, 2 * page));
-		write_to(map.at + 3 * page, 'x'); /* thrown away */
-		EXPECT_EQ(hf_region_end(&r, &fault), 2 * page - 100);
-		EXPECT_EQ(fault.written, 3 * page - 100);
-		EXPECT_EQ(fault.error, 0);
-		file.fill(2, 6);
-		EXPECT_TRUE(is_file_to(read(map.at, map.size), map.size));
-		/* Shared as before: what is written comes to the file. */
-		write_to(map.at + 4 * page, 'y');
-		char byte = 0;
-		ASSERT_EQ(pread(file.fd, &byte, 1, static_cast<off_t>(4 * page)), 1);
-		EXPECT_EQ(byte, 'y');
-		write_to(map.at + 4 * page, content(4 * page));
-	}
-}
-
-TEST_F(Region, MappedAgainPrivateAndReadOnlyAsItWas)
-{
-	EXPECT_EQ(in_child([&] {
-			  File file(4);
-			  Map map(file, PROT_READ | PROT_WRITE, MAP_PRIVATE);
-
-			  MUST(map.begin_file(&r) == 0);
-			  file.cut(page);
-			  touch(map.at + page);
-			  MUST(hf_region_end(&r, nullptr) == page);
-			  file.fill(1, 4);
-			  write_to(map.at + page, 'x');
-			  char byte = 0;
-			  MUST(pread(file.fd, &byte, 1, static_cast<off_t>(page)) == 1);
-			  MUST(byte == content(page) && map.at[page] == 'x');
-		  }),
-		  0);
-	EXPECT_EQ(in_child([&] {
-			  File file(4);
-			  Map map(file, PROT_READ, MAP_SHARED);
-
-			  MUST(map.begin_file(&r) == 0);
-			  file.cut(page);
-			  touch(map.at + page);
-			  MUST(hf_region_end(&r, nullptr) == page);
-			  file.fill(1, 4);
-			  MUST(is_file_to(read(map.at, map.size), map.size));
-			  write_to(map.at + page, 'x');
-		  }),
-		  -SIGSEGV);
 }
 
 /* The flags that smaps shows for the mapping of an address. */
@@ -385,8 +511,7 @@ TEST_F(Region, MappedAgainLockedAndAdvisedAsThePagesBeside)
 	GTEST_SKIP() << "/proc/self/smaps is the emulator's here";
 #endif
 	for (bool front : { true, false }) { // which page of the mapping is left
-		File file(6);
-		Map map(file, PROT_READ);
+		Map map(6, PROT_READ);
 		size_t start = front ? 0 : 1, lost = front ? 2 : 1;
 
 		ASSERT_EQ(madvise(map.at, map.size, MADV_DONTDUMP), 0);
@@ -397,16 +522,14 @@ TEST_F(Region, MappedAgainLockedAndAdvisedAsThePagesBeside)
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) // their mlock() does nothing
 		ASSERT_NE(before.find(" lo "), std::string::npos) << before;
 #endif
-		ASSERT_EQ(hf_region_begin_file(&r, map.at + start * page, 4 * page, PROT_READ,
-					       MAP_SHARED, file.fd, start * page),
-			  0);
-		file.cut(lost * page);
+		ASSERT_EQ(map.begin_file(&r, start * page, 4 * page), 0);
+		map.cut(lost * page);
 		touch(map.at + lost * page);
 		EXPECT_EQ(flags_of(map.at + lost * page).find(" lo "), std::string::npos);
 		if (!front) { // nothing of the mapping is left before the lost pages
 			ASSERT_EQ(munmap(map.at, page), 0);
 		}
-		file.fill(lost, 6);
+		map.fill(lost, 6);
 		EXPECT_EQ(hf_region_end(&r, &fault), (lost - start) * page);
 		EXPECT_EQ(fault.error, 0);
 		for (size_t at = start; at < start + 4; at++)
@@ -414,46 +537,26 @@ TEST_F(Region, MappedAgainLockedAndAdvisedAsThePagesBeside)
 	}
 }
 
-TEST_F(Region, MappedAgainWhileTheFileIsShort)
-{
-	EXPECT_EQ(in_child([&] {
-			  File file(4);
-			  Map map(file);
-
-			  MUST(map.begin_file(&r) == 0);
-			  file.cut(2 * page);
-			  touch(map.at + 3 * page);
-			  MUST(hf_region_end(&r, nullptr) == 2 * page);
-			  touch(map.at + page);
-			  touch(map.at + 3 * page); /* no region is open */
-		  }),
-		  -SIGBUS);
-}
-
 TEST_F(Region, WithAFileTheFirstBadOffsetIsExact)
 {
 	for (size_t size : { size_t(0), size_t(1), page - 1, page + 17, 3 * page, 3 * page + 1,
 			     4 * page - 1, 4 * page }) {
-		File file(4);
-		Map map(file);
+		Map map(4);
 
 		ASSERT_EQ(map.begin_file(&r), 0);
-		file.cut(size);
-		EXPECT_TRUE(is_file_to(read(map.at, map.size), size));
+		map.cut(size);
+		EXPECT_TRUE(is_file_to(read(map), size));
 		EXPECT_EQ(hf_region_end(&r, nullptr), size);
 	}
 }
 
 TEST_F(Region, AFileThatCannotBeMappedAgainIsReported)
 {
-	File file(2);
-	Map map(file);
-	int fd = dup(file.fd);
+	Map map(2);
+	int fd = dup(map.fd);
 
-	ASSERT_EQ(hf_region_begin_file(&r, map.at, map.size, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
-				       0),
-		  0);
-	file.cut(0);
+	ASSERT_EQ(hf_region_begin_file(&r, map.at, map.size, RW, MAP_SHARED, fd, 0), 0);
+	map.cut(0);
 	touch(map.at);
 	close(fd);
 	errno = 77;
@@ -465,130 +568,58 @@ TEST_F(Region, AFileThatCannotBeMappedAgainIsReported)
 
 TEST_F(Region, BadArguments)
 {
-	File file(2);
-	Map map(file);
-	const int rw = PROT_READ | PROT_WRITE;
+	Map map(2);
+	const struct {
+		size_t from, len;
+		int flags, fd;
+		uint64_t offset;
+		int error;
+	} files[] = {
+		{ 0, 0, MAP_SHARED, map.fd, 0, -EINVAL },
+		{ 0, page, MAP_SHARED, -1, 0, -EBADF },
+		{ 0, page, 0, map.fd, 0, -EINVAL },
+		{ 0, page, MAP_SHARED | MAP_ANONYMOUS, map.fd, 0, -EINVAL },
+		{ 1, page, MAP_SHARED, map.fd, 0, -EINVAL },
+		{ 0, page, MAP_SHARED, map.fd, 1, -EINVAL },
+		{ 0, page, MAP_SHARED, map.fd, UINT64_MAX - page + 1, -EINVAL },
+	};
 
 	EXPECT_EQ(hf_region_begin(&r, nullptr, 1), -EINVAL);
-	EXPECT_EQ(hf_region_begin(&r, map.at, 0), -EINVAL);
-	EXPECT_EQ(hf_region_begin(&r, map.at, SIZE_MAX), -EINVAL);
-	EXPECT_EQ(hf_region_begin(&r, map.at, SIZE_MAX - reinterpret_cast<uintptr_t>(map.at)),
-		  -EINVAL);
+	for (size_t len : { size_t(0), SIZE_MAX, SIZE_MAX - reinterpret_cast<uintptr_t>(map.at) })
+		EXPECT_EQ(hf_region_begin(&r, map.at, len), -EINVAL) << len;
 	EXPECT_EQ(hf_region_begin_process(&r, map.at, 0), -EINVAL);
 	EXPECT_EQ(hf_region_call(
 			  map.at, 0, [](void *) { abort(); }, nullptr, nullptr),
 		  -EINVAL);
-	EXPECT_EQ(hf_region_begin_file(&r, map.at, 0, rw, MAP_SHARED, file.fd, 0), -EINVAL);
-	EXPECT_EQ(hf_region_begin_file(&r, map.at, page, rw, MAP_SHARED, -1, 0), -EBADF);
-	EXPECT_EQ(hf_region_begin_file(&r, map.at, page, rw, 0, file.fd, 0), -EINVAL);
-	EXPECT_EQ(
-		hf_region_begin_file(&r, map.at, page, rw, MAP_SHARED | MAP_ANONYMOUS, file.fd, 0),
-		-EINVAL);
-	EXPECT_EQ(hf_region_begin_file(&r, map.at + 1, page, rw, MAP_SHARED, file.fd, 0), -EINVAL);
-	EXPECT_EQ(hf_region_begin_file(&r, map.at, page, rw, MAP_SHARED, file.fd, 1), -EINVAL);
-	EXPECT_EQ(hf_region_begin_file(&r, map.at, page, rw, MAP_SHARED, file.fd,
-				       UINT64_MAX - page + 1),
-		  -EINVAL);
-
-	/* Ended twice, or by another thread. */
-	ASSERT_EQ(hf_region_begin(&r, map.at, page), 0);
-	std::thread([&] {
-		EXPECT_EQ(hf_region_end(&r, &fault), 0u);
-		EXPECT_EQ(fault.error, -EINVAL);
-	}).join();
-	EXPECT_EQ(hf_region_end(&r, &fault), page);
-	EXPECT_EQ(fault.error, 0);
-	EXPECT_EQ(hf_region_end(&r, &fault), 0u);
-	EXPECT_EQ(fault.error, -EINVAL);
-	EXPECT_EQ(hf_region_end(&r, nullptr), 0u);
-}
-
-TEST_F(Region, NestedAndInAnyOrder)
-{
-	File file(8);
-	Map map(file);
-	hf_region_t outer, inner, last;
-
-	ASSERT_EQ(hf_region_begin(&outer, map.at, map.size), 0);
-	ASSERT_EQ(hf_region_begin(&inner, map.at + 2 * page, 2 * page), 0);
-	ASSERT_EQ(hf_region_begin(&last, map.at + 7 * page, page), 0);
-	file.cut(3 * page);
-	EXPECT_TRUE(is_file_to(read(map.at, map.size), 3 * page));
-	EXPECT_EQ(hf_region_end(&outer, nullptr), 3 * page);
-	EXPECT_EQ(hf_region_end(&last, nullptr), 0u);
-	EXPECT_EQ(hf_region_end(&inner, nullptr), page);
-}
-
-TEST_F(Region, AnOpenRegionCannotBeBegunAgain)
-{
-	File file(3);
-	Map map(file);
-	hf_region_t first, second, whole;
-
-	ASSERT_EQ(hf_region_begin(&first, map.at, page), 0);
-	ASSERT_EQ(hf_region_begin(&second, map.at + page, page), 0);
-	ASSERT_EQ(hf_region_begin_process(&whole, map.at, map.size), 0);
-	for (hf_region_t *open : { &first, &second, &whole }) {
-		EXPECT_EQ(hf_region_begin(open, map.at, page), -EBUSY);
-		EXPECT_EQ(hf_region_begin_process(open, map.at, page), -EBUSY);
-		EXPECT_EQ(
-			hf_region_begin_file(open, map.at, page, PROT_READ, MAP_SHARED, file.fd, 0),
-			-EBUSY);
-	}
-	file.cut(0);
-	touch(map.at);
-	EXPECT_EQ(hf_region_end(&first, nullptr), 0u);
-	EXPECT_EQ(hf_region_begin(&first, map.at + 2 * page, page), 0);
-	EXPECT_EQ(hf_region_end(&first, nullptr), page);
-	EXPECT_EQ(hf_region_end(&second, nullptr), page);
-	EXPECT_EQ(hf_region_end(&whole, nullptr), 0u);
+	for (const auto &f : files)
+		EXPECT_EQ(hf_region_begin_file(&r, map.at + f.from, f.len, RW, f.flags, f.fd,
+					       f.offset),
+			  f.error)
+			<< &f - files;
 }
 
 // By a misuse that can't be refused: the handler still returns, and the fault kills.
-TEST_F(Region, ASignalIsPassedOnWhereAListHasBecomeACircle)
+TEST_IN_CHILD(Region, ASignalIsPassedOnWhereAListHasBecomeACircle, -SIGBUS)
 {
-	EXPECT_EQ(in_child([&] {
-			  File file(2), other(1);
-			  Map map(file), foreign(other);
-			  hf_region_t first, second;
+	Map map(2), foreign(1);
+	hf_region_t first, second;
 
-			  MUST(hf_region_begin(&first, map.at, page) == 0);
-			  MUST(hf_region_begin(&second, map.at, page) == 0);
-			  hf_atomic64_store_relaxed(&first.below, (uintptr_t)&second);
-			  other.cut(0);
-			  touch(foreign.at);
-		  }),
-		  -SIGBUS);
-}
-
-TEST_F(Region, AnEndedRegionServesNoFault)
-{
-	EXPECT_EQ(in_child([&] {
-			  File file(4);
-			  Map map(file);
-			  hf_region_t first, second;
-
-			  MUST(hf_region_begin(&first, map.at, 2 * page) == 0);
-			  MUST(hf_region_begin(&second, map.at + 2 * page, 2 * page) == 0);
-			  MUST(hf_region_end(&first, nullptr) == 2 * page);
-			  file.cut(0);
-			  touch(map.at + 2 * page);
-			  MUST(hf_region_end(&second, nullptr) == 0);
-			  touch(map.at);
-		  }),
-		  -SIGBUS);
+	MUST(map.begin(&first, 0, page) == 0);
+	MUST(map.begin(&second, 0, page) == 0);
+	hf_atomic64_store_relaxed(&first.below, (uintptr_t)&second);
+	foreign.cut(0);
+	touch(foreign.at);
 }
 
 TEST_F(Region, TwoMappingsOfOneFile)
 {
-	File file(4);
-	Map one(file, PROT_READ), two(file, PROT_READ, MAP_PRIVATE);
+	Map one(4, PROT_READ), two(one, PROT_READ, MAP_PRIVATE);
 	hf_region_t first, second;
 
-	ASSERT_EQ(hf_region_begin(&first, one.at, one.size), 0);
-	ASSERT_EQ(hf_region_begin(&second, two.at, two.size), 0);
-	file.cut(page);
-	EXPECT_TRUE(is_file_to(read(one.at, one.size), page));
+	ASSERT_EQ(one.begin(&first), 0);
+	ASSERT_EQ(two.begin(&second), 0);
+	one.cut(page);
+	EXPECT_TRUE(is_file_to(read(one), page));
 	/* The other mapping has lost it too, but nobody has missed it there. */
 	EXPECT_EQ(hf_region_end(&first, nullptr), page);
 	EXPECT_EQ(two.at[0], content(0));
@@ -598,14 +629,13 @@ TEST_F(Region, TwoMappingsOfOneFile)
 TEST_F(Region, AHundredRegions)
 {
 	const size_t n = 100;
-	File file(n);
-	Map map(file);
+	Map map(n);
 	std::vector<hf_region_t> r(n);
 
 	for (size_t i = 0; i < n; i++)
-		ASSERT_EQ(hf_region_begin(&r[i], map.at + i * page, page), 0);
-	file.cut(30 * page);
-	EXPECT_TRUE(is_file_to(read(map.at, map.size), 30 * page));
+		ASSERT_EQ(map.begin(&r[i], i * page, page), 0);
+	map.cut(30 * page);
+	EXPECT_TRUE(is_file_to(read(map), 30 * page));
 	for (size_t i = 0; i < n; i++) {
 		size_t at = i * 37 % n;
 
@@ -615,17 +645,15 @@ TEST_F(Region, AHundredRegions)
 
 TEST_F(Region, Process)
 {
-	File file(8);
-	Map map(file);
+	Map map(8);
 	hf_region_t whole, part;
 
-	ASSERT_EQ(hf_region_begin_process(&whole, map.at, map.size), 0);
-	ASSERT_EQ(hf_region_begin_process(&part, map.at + 6 * page, 2 * page), 0);
-	file.cut(3 * page);
+	ASSERT_EQ(map.begin_process(&whole), 0);
+	ASSERT_EQ(map.begin_process(&part, 6 * page, 2 * page), 0);
+	map.cut(3 * page);
 	std::vector<std::thread> threads;
 	for (int t = 0; t < 4; t++) {
-		threads.emplace_back(
-			[&] { EXPECT_TRUE(is_file_to(read(map.at, map.size), 3 * page)); });
+		threads.emplace_back([&] { EXPECT_TRUE(is_file_to(read(map), 3 * page)); });
 	}
 	for (std::thread &thread : threads)
 		thread.join();
@@ -633,154 +661,17 @@ TEST_F(Region, Process)
 	EXPECT_EQ(hf_region_end(&part, nullptr), 0u);
 }
 
-TEST_F(Region, ALossFoundByAnotherThreadIsReported)
-{
-	File file(8);
-	Map map(file);
-	hf_region_t before, after, beside;
-
-	ASSERT_EQ(hf_region_begin(&before, map.at + 2 * page, 4 * page), 0);
-	ASSERT_EQ(hf_region_begin(&beside, map.at, 2 * page), 0);
-	file.cut(3 * page);
-	std::atomic<int> step{ 0 };
-	std::thread other([&] {
-		hf_region_t own;
-
-		EXPECT_EQ(hf_region_begin(&own, map.at, map.size), 0);
-		touch(map.at + 3 * page);
-		step = 1;
-		while (step != 2)
-			std::this_thread::yield();
-		EXPECT_EQ(hf_region_end(&own, nullptr), 3 * page);
-	});
-	while (step != 1)
-		std::this_thread::yield();
-	/* Begun when the zeros are there already. */
-	ASSERT_EQ(hf_region_begin(&after, map.at + 4 * page, 2 * page), 0);
-	EXPECT_EQ(map.at[3 * page], 0);
-	EXPECT_EQ(map.at[5 * page], 0);
-	EXPECT_EQ(hf_region_end(&before, nullptr), page);
-	EXPECT_EQ(hf_region_end(&beside, nullptr), 2 * page);
-	step = 2;
-	other.join();
-	EXPECT_EQ(hf_region_end(&after, nullptr), 0u);
-	/* All are closed: a range that was mapped anew since is good again. */
-	ASSERT_NE(mmap(map.at, map.size, PROT_READ, MAP_SHARED | MAP_FIXED, file.fd, 0),
-		  MAP_FAILED);
-	ASSERT_EQ(hf_region_begin(&after, map.at, map.size), 0);
-	EXPECT_EQ(hf_region_end(&after, nullptr), map.size);
-}
-
-TEST_F(Region, AWriteByAnotherThreadIsReported)
-{
-	File file(8);
-	Map map(file);
-	hf_region_t own;
-
-	ASSERT_EQ(hf_region_begin(&own, map.at + 4 * page, 4 * page), 0);
-	file.cut(2 * page);
-	std::thread([&] {
-		hf_region_t r;
-
-		EXPECT_EQ(hf_region_begin(&r, map.at, map.size), 0);
-		write_to(map.at + 2 * page, 'x');
-		EXPECT_EQ(hf_region_end(&r, &fault), 2 * page);
-		EXPECT_EQ(fault.written, 2 * page);
-	}).join();
-	write_to(map.at + 6 * page, 'x'); /* no fault: nobody sees it */
-	EXPECT_EQ(hf_region_end(&own, &fault), 0u);
-	EXPECT_EQ(fault.written, 0u);
-}
-
-/* ---- what kills ----------------------------------------------------------------------------- */
-
-TEST_F(Region, ForeignBugsStillKill)
-{
-	/* Each: the mapping has 8 pages, a region from page 2 to 6, and the file 4. */
-	auto with_region = [&](int prot, const std::function<void(char *)> &bug) {
-		return in_child([&] {
-			File file(8);
-			Map map(file, prot);
-
-			MUST(hf_region_begin(&r, map.at + 2 * page, 4 * page) == 0);
-			file.cut(4 * page);
-			touch(map.at + 4 * page);
-			bug(map.at);
-			MUST(false);
-		});
-	};
-	const int rw = PROT_READ | PROT_WRITE;
-
-	EXPECT_EQ(with_region(rw, [](char *at) { touch(at + 6 * page); }), -SIGBUS) << "behind it";
-	EXPECT_EQ(with_region(rw,
-			      [](char *at) {
-				      mprotect(at + page, page, PROT_NONE);
-				      touch(at + 2 * page - 1);
-			      }),
-		  -SIGSEGV)
-		<< "in front of it";
-	EXPECT_EQ(with_region(rw,
-			      [](char *at) {
-				      mprotect(at + 2 * page, page, PROT_NONE);
-				      touch(at + 2 * page);
-			      }),
-		  -SIGSEGV)
-		<< "no permission inside of it";
-	EXPECT_EQ(with_region(rw,
-			      [](char *at) {
-				      mprotect(at + 2 * page, page, PROT_READ);
-				      write_to(at + 3 * page - 1, 'x');
-			      }),
-		  -SIGSEGV)
-		<< "a write to a page that is only read, inside of it";
-	EXPECT_EQ(with_region(PROT_READ, [](char *at) { write_to(at + 2 * page, 'x'); }), -SIGSEGV)
-		<< "a write to a mapping that is only read";
-	EXPECT_EQ(with_region(rw,
-			      [](char *at) {
-				      munmap(at + 5 * page, page);
-				      touch(at + 5 * page);
-			      }),
-		  -SIGSEGV)
-		<< "unmapped inside of it";
-	EXPECT_EQ(with_region(rw,
-			      [](char *at) { std::thread([&] { touch(at + 7 * page); }).join(); }),
-		  -SIGBUS)
-		<< "by a thread that has no region";
-	EXPECT_EQ(with_region(rw, [](char *) { raise(SIGBUS); }), -SIGBUS) << "sent";
-	EXPECT_EQ(with_region(rw, [](char *) { abort(); }), -SIGABRT);
-}
-
 TEST_F(Region, AWriteIntoTheLostPartOfAReadOnlyMappingKills)
 {
 #ifdef HF_EMULATED
 	GTEST_SKIP() << "qemu-user does not tell whether a mapping can be written";
 #endif
-	File probe(1);
-	Map known(probe);
+	Map known(1);
 	if (madvise(known.at, page, 23) != 0)
 		GTEST_SKIP() << "this kernel has no MADV_POPULATE_WRITE, by which it is known";
-	EXPECT_EQ(in_child([&] {
-			  File file(4);
-			  Map map(file, PROT_READ);
-
-			  MUST(hf_region_begin(&r, map.at, map.size) == 0);
-			  file.cut(page);
-			  touch(map.at + page);
-			  write_to(map.at + page, 'x');
-		  }),
-		  -SIGSEGV);
-}
-
-TEST_F(Region, AWriteIntoTheLostPartOfAReadOnlyFileKills)
-{
-	EXPECT_EQ(in_child([&] {
-			  File file(4);
-			  Map map(file, PROT_READ);
-
-			  MUST(map.begin_file(&r) == 0);
-			  file.cut(page);
-			  touch(map.at + page);
-			  write_to(map.at + page, 'x');
+	EXPECT_EQ(in_child([] {
+			  Script(4, PROT_READ, MAP_SHARED)
+				  .play("begin R 0 4; cut 1; touch 1; write 1");
 		  }),
 		  -SIGSEGV);
 }
@@ -789,12 +680,11 @@ TEST_F(Region, AWriteIntoTheLostPartOfAReadOnlyFileKills)
 TEST_F(Region, AnInstructionFromALostPageKills)
 {
 	EXPECT_LT(in_child([&] {
-			  File file(2);
-			  Map map(file, PROT_READ | PROT_WRITE | PROT_EXEC);
+			  Map map(2, PROT_READ | PROT_WRITE | PROT_EXEC);
 			  void (*function)();
 
-			  MUST(hf_region_begin(&r, map.at, map.size) == 0);
-			  file.cut(0);
+			  MUST(map.begin(&r) == 0);
+			  map.cut(0);
 			  void *at = map.at + page;
 			  memcpy(&function, &at, sizeof(function));
 			  function();
@@ -807,236 +697,174 @@ TEST_F(Region, AnInstructionFromALostPageKills)
 
 TEST_F(Region, AnOperationThatRecoversByItselfIsExact)
 {
-	File file(4);
-	Map map(file);
+	Map map(4);
 	std::vector<char> bytes(map.size);
 
-	ASSERT_EQ(hf_region_begin(&r, map.at, map.size), 0);
-	file.cut(page);
+	ASSERT_EQ(map.begin(&r), 0);
+	map.cut(page);
 	EXPECT_EQ(hf_copy_nofault(bytes.data(), map.at + 10, 2 * page), page + 10);
 	EXPECT_EQ(hf_region_end(&r, nullptr), map.size);
 }
 
-TEST_F(Region, AHandlerOfTheProgramsOwn)
+TEST_IN_CHILD(Region, AHandlerOfTheProgramsOwn, 0)
 {
-	EXPECT_EQ(in_child([&] {
-			  struct sigaction action;
+	struct sigaction action;
 
-			  memset(&action, 0, sizeof(action));
-			  action.sa_flags = SA_SIGINFO;
-			  action.sa_sigaction = [](int signal, siginfo_t *info, void *context) {
-				  if (!hf_nofault_handle(signal, info, context))
-					  _exit(9);
-			  };
-			  MUST(hf_nofault_remove() == 0);
-			  MUST(sigaction(SIGBUS, &action, nullptr) == 0);
-			  MUST(sigaction(SIGSEGV, &action, nullptr) == 0);
-			  File file(4);
-			  Map map(file);
+	memset(&action, 0, sizeof(action));
+	action.sa_flags = SA_SIGINFO;
+	action.sa_sigaction = [](int signal, siginfo_t *info, void *context) {
+		if (!hf_nofault_handle(signal, info, context))
+			_exit(9);
+	};
+	MUST(hf_nofault_remove() == 0);
+	MUST(sigaction(SIGBUS, &action, nullptr) == 0);
+	MUST(sigaction(SIGSEGV, &action, nullptr) == 0);
+	Map map(4);
 
-			  MUST(hf_region_begin(&r, map.at, map.size) == 0);
-			  file.cut(page);
-			  errno = 77;
-			  write_to(map.at + 2 * page, 'x');
-			  MUST(errno == 77);
-			  MUST(hf_region_end(&r, &fault) == 2 * page && fault.written == 2 * page);
-		  }),
-		  0);
+	MUST(map.begin(&r) == 0);
+	map.cut(page);
+	errno = 77;
+	write_to(map.at + 2 * page, 'x');
+	MUST(errno == 77);
+	MUST(hf_region_end(&r, &fault) == 2 * page && fault.written == 2 * page);
 }
 
 TEST_F(Region, AChildKeepsItsThreadsRegions)
 {
-	File file(4);
-	Map map(file);
-	hf_region_t own, of_all;
-	std::atomic<int> step{ 0 };
+	Map map(4);
+	hf_region_t own, of_all, others;
+	Other other;
 
 	/* Another thread's region is not in the child, and its memory is not looked at there. */
-	std::thread other([&] {
-		hf_region_t r;
-
-		EXPECT_EQ(hf_region_begin(&r, map.at, map.size), 0);
-		step = 1;
-		while (step != 2)
-			std::this_thread::yield();
-		EXPECT_EQ(hf_region_end(&r, nullptr), map.size);
-	});
-	while (step != 1)
-		std::this_thread::yield();
-	ASSERT_EQ(hf_region_begin(&own, map.at, 2 * page), 0);
-	ASSERT_EQ(hf_region_begin_process(&of_all, map.at + 2 * page, 2 * page), 0);
+	other.run([&] { EXPECT_EQ(map.begin(&others), 0); });
+	ASSERT_EQ(map.begin(&own, 0, 2 * page), 0);
+	ASSERT_EQ(map.begin_process(&of_all, 2 * page, 2 * page), 0);
 	EXPECT_EQ(in_child([&] {
 			  hf_region_t more;
 
-			  MUST(hf_region_begin(&more, map.at, page) == 0);
-			  file.cut(page);
+			  MUST(map.begin(&more, 0, page) == 0);
+			  map.cut(page);
 			  touch(map.at + page);
 			  touch(map.at + 3 * page);
 			  MUST(hf_region_end(&more, nullptr) == page);
 			  MUST(hf_region_end(&own, nullptr) == page);
 			  MUST(hf_region_end(&of_all, nullptr) == page);
-			  MUST(hf_region_begin(&more, map.at + page, page) == 0);
+			  MUST(map.begin(&more, page, page) == 0);
 			  MUST(hf_region_end(&more, nullptr) == page);
 		  }),
 		  0);
-	file.fill(0, 4);
+	map.fill(0, 4);
 	/* The child's zeros are its own. */
-	EXPECT_TRUE(is_file_to(read(map.at, map.size), map.size));
+	EXPECT_TRUE(is_file_to(read(map), map.size));
 	EXPECT_EQ(hf_region_end(&own, nullptr), 2 * page);
 	EXPECT_EQ(hf_region_end(&of_all, nullptr), 2 * page);
-	step = 2;
-	other.join();
+	other.run([&] { EXPECT_EQ(hf_region_end(&others, nullptr), map.size); });
 }
 
 /* ---- a function that is left ----------------------------------------------------------------- */
 
-struct Work {
-	const Map *map;
-	const File *file;
-	size_t cut_at;
-	std::vector<char> bytes;
-	volatile bool finished;
-	hf_region_t left_open[3];
-};
+int call(const Map &map, size_t len, std::function<void()> f)
+{
+	auto run = [](void *function) { (*static_cast<std::function<void()> *>(function))(); };
+
+	return hf_region_call(map.at, len, run, &f, &fault);
+}
 
 TEST_F(Region, CallReturnsIfNothingIsLost)
 {
-	File file(4);
-	Map map(file);
-	Work work = {};
+	Map map(4);
+	std::vector<char> bytes;
 
-	work.map = &map;
-	EXPECT_EQ(hf_region_call(
-			  map.at, map.size,
-			  [](void *arg) {
-				  Work *w = static_cast<Work *>(arg);
-
-				  w->bytes = read(w->map->at, w->map->size);
-			  },
-			  &work, &fault),
-		  0);
-	EXPECT_TRUE(is_file_to(work.bytes, map.size));
+	EXPECT_EQ(call(map, map.size, [&] { bytes = read(map); }), 0);
+	EXPECT_TRUE(is_file_to(bytes, map.size));
 	EXPECT_EQ(fault.bad, map.size);
 }
 
-void cut_and_touch(void *arg)
+void cut_and_touch(const Map &map, size_t size)
 {
-	Work *w = static_cast<Work *>(arg);
-
-	w->file->cut(w->cut_at * page);
-	for (size_t at = 0; at < w->map->size; at += page)
-		touch(w->map->at + at);
-	w->finished = true;
+	map.cut(size);
+	for (size_t at = 0; at < map.size; at += page)
+		touch(map.at + at);
 }
 
 TEST_F(Region, CallReturnsEarlyAndTheMappingStays)
 {
 	for (size_t k = 0; k < 5; k++) {
-		File file(5);
-		Map map(file);
-		Work work = {};
+		Map map(5);
+		volatile bool finished = false;
 		sigset_t before, after;
 
-		work.map = &map;
-		work.file = &file;
-		work.cut_at = k;
 		pthread_sigmask(SIG_BLOCK, nullptr, &before);
-		EXPECT_EQ(hf_region_call(map.at, map.size, cut_and_touch, &work, &fault), -EFAULT);
+		EXPECT_EQ(call(map, map.size,
+			       [&] {
+				       cut_and_touch(map, k * page);
+				       finished = true;
+			       }),
+			  -EFAULT);
 		pthread_sigmask(SIG_BLOCK, nullptr, &after);
 		for (int signal : { SIGSEGV, SIGBUS, SIGUSR1, SIGTERM })
 			EXPECT_EQ(sigismember(&before, signal), sigismember(&after, signal));
-		EXPECT_FALSE(work.finished);
+		EXPECT_FALSE(finished);
 		EXPECT_EQ(fault.bad, k * page);
-		file.fill(0, 5);
-		EXPECT_TRUE(is_file_to(read(map.at, map.size), map.size))
-			<< "not a page was replaced";
+		map.fill(0, 5);
+		EXPECT_TRUE(is_file_to(read(map), map.size)) << "not a page was replaced";
 	}
 }
 
 /* What the handler has entered it has left when it jumps: else the next save of what others set waits for ever. */
-TEST_F(Region, TheHandlerCanBeInstalledAgainAfterAJump)
+TEST_IN_CHILD(Region, TheHandlerCanBeInstalledAgainAfterAJump, 0)
 {
-	EXPECT_EQ(in_child([&] {
-			  File file(5);
-			  Map map(file);
-			  Work work = {};
+	Map map(5);
 
-			  work.map = &map;
-			  work.file = &file;
-			  MUST(hf_region_call(map.at, map.size, cut_and_touch, &work, nullptr) ==
-			       -EFAULT);
-			  signal(SIGBUS, SIG_DFL);
-			  MUST(hf_nofault_install() == 0);
-			  file.fill(0, 5);
-			  MUST(hf_region_call(map.at, map.size, cut_and_touch, &work, nullptr) ==
-			       -EFAULT);
-		  }),
-		  0);
+	MUST(call(map, map.size, [&] { cut_and_touch(map, 0); }) == -EFAULT);
+	signal(SIGBUS, SIG_DFL);
+	MUST(hf_nofault_install() == 0);
+	map.fill(0, 5);
+	MUST(call(map, map.size, [&] { cut_and_touch(map, 0); }) == -EFAULT);
 }
 
-TEST_F(Region, CallClosesWhatItsFunctionLeavesOpen)
+TEST_IN_CHILD(Region, CallClosesWhatItsFunctionLeavesOpen, 0)
 {
-	EXPECT_EQ(in_child([&] {
-			  File file(5);
-			  Map map(file), other(file);
-			  hf_region_t outer;
-			  Work work = {};
+	Map map(5), other(map, RW, MAP_SHARED);
+	hf_region_t outer, left_open[3];
 
-			  work.map = &map;
-			  work.file = &file;
-			  work.cut_at = 2;
-			  MUST(hf_region_begin(&outer, other.at, page) == 0);
-			  auto function = [](void *arg) {
-				  Work *w = static_cast<Work *>(arg);
-
-				  for (hf_region_t &r : w->left_open)
-					  MUST(hf_region_begin(&r, w->map->at, page) == 0);
-				  int error = hf_region_call(w->map->at, 2 * page, cut_and_touch, w,
-							     nullptr);
-				  /* The inner call has only two pages, and they are there. */
-				  MUST(error == 77);
-			  };
-			  MUST(hf_region_call(map.at, map.size, function, &work, nullptr) ==
-			       -EFAULT);
-			  for (hf_region_t &r : work.left_open) {
-				  MUST(hf_region_end(&r, &fault) == 0 && fault.error == -EINVAL);
-			  }
-			  memset(static_cast<void *>(work.left_open), 0xff, sizeof(work.left_open));
-			  file.cut(0);
-			  touch(other.at);
-			  MUST(hf_region_end(&outer, nullptr) == 0);
-		  }),
-		  0);
+	MUST(other.begin(&outer, 0, page) == 0);
+	MUST(call(map, map.size, [&] {
+		     for (hf_region_t &one : left_open)
+			     MUST(map.begin(&one, 0, page) == 0);
+		     /* The inner call has only two pages, and they are there. */
+		     (void)call(map, 2 * page, [&] { cut_and_touch(map, 2 * page); });
+		     MUST(false);
+	     }) == -EFAULT);
+	for (hf_region_t &one : left_open)
+		MUST(hf_region_end(&one, &fault) == 0 && fault.error == -EINVAL);
+	memset(static_cast<void *>(left_open), 0xff, sizeof(left_open));
+	map.cut(0);
+	touch(other.at);
+	MUST(hf_region_end(&outer, nullptr) == 0);
 }
 
 TEST_F(Region, CallReportsAPageThatAnotherRegionReplaced)
 {
-	File file(4);
-	Map map(file);
-	Work work = {};
+	Map map(4);
+	Other other;
+	bool finished = false;
 
-	work.map = &map;
-	work.file = &file;
-	EXPECT_EQ(hf_region_call(
-			  map.at, map.size,
-			  [](void *arg) {
-				  Work *w = static_cast<Work *>(arg);
+	EXPECT_EQ(call(map, map.size,
+		       [&] {
+			       map.cut(page);
+			       other.run([&] {
+				       hf_region_t own;
 
-				  w->file->cut(page);
-				  std::thread([w] {
-					  hf_region_t r;
-
-					  EXPECT_EQ(hf_region_begin(&r, w->map->at, w->map->size),
-						    0);
-					  touch(w->map->at + 2 * page);
-					  EXPECT_EQ(hf_region_end(&r, nullptr), 2 * page);
-				  }).join();
-				  touch(w->map->at + 3 * page);
-				  w->finished = true;
-			  },
-			  &work, &fault),
+				       EXPECT_EQ(map.begin(&own), 0);
+				       touch(map.at + 2 * page);
+				       EXPECT_EQ(hf_region_end(&own, nullptr), 2 * page);
+			       });
+			       touch(map.at + 3 * page);
+			       finished = true;
+		       }),
 		  -EFAULT);
-	EXPECT_TRUE(work.finished);
+	EXPECT_TRUE(finished);
 	EXPECT_EQ(fault.bad, 2 * page);
 }
 
@@ -1047,75 +875,58 @@ TEST_F(Region, RegionsComeAndGoWhileOthersFault)
 	/* Each thread cuts and fills a file of its own, whose mapping the others guard and read too. */
 	const int threads = 4, rounds = 150;
 	const size_t pages = 4;
-	std::vector<std::unique_ptr<File>> files;
 	std::vector<std::unique_ptr<Map>> maps;
-	std::vector<std::thread> running;
 	std::atomic<int> wrong{ 0 };
 
-	for (int t = 0; t < threads; t++) {
-		files.push_back(std::make_unique<File>(pages));
-		maps.push_back(std::make_unique<Map>(*files.back(), PROT_READ));
-	}
-	for (int t = 0; t < threads; t++) {
-		running.emplace_back([&, t] {
-			for (int i = 0; i < rounds; i++) {
-				size_t cut = static_cast<size_t>(i + t) % pages;
-				int n = i % 3 == 0 ? t : (t + i) % threads;
-				const File &file = *files[static_cast<size_t>(n)];
-				const Map &map = *maps[static_cast<size_t>(n)];
-				hf_region_t whole, part;
+	for (int t = 0; t < threads; t++)
+		maps.push_back(std::make_unique<Map>(pages, PROT_READ));
+	unit::run_threads(threads, [&](int t) {
+		for (int i = 0; i < rounds; i++) {
+			size_t cut = static_cast<size_t>(i + t) % pages;
+			int n = i % 3 == 0 ? t : (t + i) % threads;
+			const Map &map = *maps[static_cast<size_t>(n)];
+			hf_region_t whole, part;
 
-				if (map.begin_file(&whole) ||
-				    hf_region_begin(&part, map.at + page, page))
-					abort();
-				if (n == t && i % 3 == 0)
-					file.cut(cut * page);
-				std::vector<char> bytes = read(map.at, map.size);
-				size_t bad_part = hf_region_end(&part, nullptr);
-				size_t bad = hf_region_end(&whole, nullptr);
+			if (map.begin_file(&whole) || map.begin(&part, page, page))
+				abort();
+			if (n == t && i % 3 == 0)
+				map.cut(cut * page);
+			std::vector<char> bytes = read(map);
+			size_t bad_part = hf_region_end(&part, nullptr);
+			size_t bad = hf_region_end(&whole, nullptr);
 
-				/* What is said to be there is the file. */
-				for (size_t at = 0; at < bad; at++)
-					wrong += bytes[at] != content(at);
-				for (size_t at = 0; at < bad_part; at++)
-					wrong += bytes[page + at] != content(page + at);
-				if (n == t && i % 3 == 0)
-					file.fill(cut, pages);
-			}
-		});
-	}
-	for (std::thread &thread : running)
-		thread.join();
+			/* What is said to be there is the file. */
+			for (size_t at = 0; at < bad; at++)
+				wrong += bytes[at] != content(at);
+			for (size_t at = 0; at < bad_part; at++)
+				wrong += bytes[page + at] != content(page + at);
+			if (n == t && i % 3 == 0)
+				map.fill(cut, pages);
+		}
+	});
 	EXPECT_EQ(wrong, 0);
 }
 
 TEST_F(Region, FirstWritesOfManyThreads)
 {
 	for (int round = 0; round < 20; round++) {
-		File file(8);
-		Map map(file);
-		std::vector<std::thread> threads;
+		Map map(8);
 		std::atomic<int> ready{ 0 };
 
-		file.cut(page);
-		for (size_t t = 0; t < 4; t++) {
-			threads.emplace_back([&, t] {
-				hf_region_t r;
-				hf_region_fault fault;
+		map.cut(page);
+		unit::run_threads(4, [&](int t) {
+			hf_region_t r;
+			hf_region_fault fault;
 
-				if (hf_region_begin(&r, map.at, map.size))
-					abort();
-				ready++;
-				while (ready < 4)
-					std::this_thread::yield();
-				for (size_t at = 1; at < 8; at++)
-					write_to(map.at + at * page + t, 'x');
-				EXPECT_EQ(hf_region_end(&r, &fault), page);
-				EXPECT_LT(fault.written, map.size);
-			});
-		}
-		for (std::thread &thread : threads)
-			thread.join();
+			if (map.begin(&r))
+				abort();
+			ready++;
+			unit::wait_until([&] { return ready == 4; });
+			for (size_t at = 1; at < 8; at++)
+				write_to(map.at + at * page + static_cast<size_t>(t), 'x');
+			EXPECT_EQ(hf_region_end(&r, &fault), page);
+			EXPECT_LT(fault.written, map.size);
+		});
 	}
 }
 
@@ -1128,8 +939,7 @@ TEST_F(Region, HugePagesOfTheirOwnFileSystem)
 	if (fd < 0)
 		GTEST_SKIP() << "no huge pages: " << strerror(errno);
 	ASSERT_EQ(ftruncate(fd, 2 * huge), 0);
-	char *at = static_cast<char *>(
-		mmap(nullptr, 2 * huge, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0));
+	char *at = static_cast<char *>(mmap(nullptr, 2 * huge, RW, MAP_SHARED, fd, 0));
 	if (at == MAP_FAILED) {
 		int error = errno;
 
@@ -1139,9 +949,7 @@ TEST_F(Region, HugePagesOfTheirOwnFileSystem)
 
 	memset(at, 'x', 2 * huge);
 	for (int round = 0; round < 2; round++) {
-		ASSERT_EQ(hf_region_begin_file(&r, at, 2 * huge, PROT_READ | PROT_WRITE, MAP_SHARED,
-					       fd, 0),
-			  0);
+		ASSERT_EQ(hf_region_begin_file(&r, at, 2 * huge, RW, MAP_SHARED, fd, 0), 0);
 		ASSERT_EQ(ftruncate(fd, huge), 0);
 		EXPECT_EQ(at[huge - 1], 'x');
 		EXPECT_EQ(at[2 * huge - 5], 0);
@@ -1159,13 +967,12 @@ TEST_F(Region, HugePagesOfTheirOwnFileSystem)
 TEST_F(Region, TransparentHugePages)
 {
 	const size_t huge = 2 << 20;
-	File file(2 * huge / page);
+	Map map(2 * huge / page);
 	char *room = static_cast<char *>(
 		mmap(nullptr, 3 * huge, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
 	char *at = room + (huge - reinterpret_cast<uintptr_t>(room) % huge);
 
-	ASSERT_NE(mmap(at, 2 * huge, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file.fd, 0),
-		  MAP_FAILED);
+	ASSERT_NE(mmap(at, 2 * huge, RW, MAP_SHARED | MAP_FIXED, map.fd, 0), MAP_FAILED);
 	if (madvise(at, 2 * huge, 25 /* MADV_COLLAPSE */)) {
 		int error = errno;
 
@@ -1174,7 +981,7 @@ TEST_F(Region, TransparentHugePages)
 	}
 	for (size_t size : { huge + 3 * page, huge, 5 * page }) {
 		ASSERT_EQ(hf_region_begin(&r, at, 2 * huge), 0);
-		file.cut(size);
+		map.cut(size);
 		EXPECT_TRUE(is_file_to(read(at, 2 * huge), size));
 		EXPECT_EQ(hf_region_end(&r, nullptr), size);
 	}
@@ -1183,88 +990,38 @@ TEST_F(Region, TransparentHugePages)
 
 /* ---- a loss ends ------------------------------------------------------------------------------- */
 
-TEST_F(Region, AHealedLossIsNotInherited)
-{
-	File file(8);
-	Map map(file);
-	hf_region_t healer, other, early, late;
-
-	ASSERT_EQ(map.begin_file(&healer), 0);
-	ASSERT_EQ(hf_region_begin_process(&other, map.at, map.size), 0);
-	file.cut(4 * page);
-	touch(map.at + 6 * page);
-	ASSERT_EQ(hf_region_begin(&early, map.at, map.size), 0); // there are zeros
-	file.fill(4, 8);
-	EXPECT_EQ(hf_region_end(&healer, nullptr), 6 * page);
-	ASSERT_EQ(hf_region_begin(&late, map.at, map.size), 0);
-	EXPECT_TRUE(is_file_to(read(map.at, map.size), map.size));
-	EXPECT_EQ(hf_region_end(&late, nullptr), map.size);
-	EXPECT_EQ(hf_region_end(&early, nullptr), 6 * page);
-	EXPECT_EQ(hf_region_end(&other, nullptr), 6 * page);
-}
-
 // Of a part: what the healer had is whole again for those that begin, and the rest is not.
 TEST_F(Region, APartlyHealedLoss)
 {
-	File file(9);
-	Map map(file);
+	Map map(9);
 	hf_region_t all, part, late;
 	const size_t from[] = { 0, 3, 6 };
 
 	for (size_t healed : from) {
-		ASSERT_EQ(hf_region_begin_process(&all, map.at, map.size), 0);
-		ASSERT_EQ(hf_region_begin_file(&part, map.at + healed * page, 3 * page, PROT_READ,
-					       MAP_SHARED, file.fd, healed * page),
-			  0);
-		file.cut(0);
-		touch(map.at + healed * page); // the part's
-		if (healed != 0)
-			touch(map.at); // and all in front of it
-		else
-			touch(map.at + 3 * page);
-		file.fill(0, 9);
+		ASSERT_EQ(map.begin_process(&all), 0);
+		ASSERT_EQ(map.begin_file(&part, healed * page, 3 * page), 0);
+		map.cut(0);
+		touch(map.at + healed * page);           // the part's
+		touch(map.at + (healed ? 0 : 3 * page)); // and all in front of it
+		map.fill(0, 9);
 		EXPECT_EQ(hf_region_end(&part, nullptr), 0u);
 		for (size_t at : from) {
 			bool zeros = at < healed || (healed == 0 && at > 0);
 
-			ASSERT_EQ(hf_region_begin(&late, map.at + at * page, 3 * page), 0);
+			ASSERT_EQ(map.begin(&late, at * page, 3 * page), 0);
 			EXPECT_EQ(read(map.at + at * page, 1)[0] == 0, zeros) << healed << at;
 			EXPECT_EQ(hf_region_end(&late, nullptr), zeros ? 0 : 3 * page)
 				<< healed << at;
 		}
 		EXPECT_EQ(hf_region_end(&all, nullptr), 0u);
-		ASSERT_NE(mmap(map.at, map.size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
-			       file.fd, 0),
-			  MAP_FAILED);
+		ASSERT_TRUE(map.map_again());
 	}
-}
-
-// The program has mapped it again by itself: what only took the loss over does not keep it alive.
-TEST_F(Region, AnInheritedLossIsNotInheritedAgain)
-{
-	File file(2);
-	Map map(file);
-	hf_region_t first, second, third;
-
-	ASSERT_EQ(hf_region_begin(&first, map.at, map.size), 0);
-	file.cut(page);
-	touch(map.at + page);
-	ASSERT_EQ(hf_region_begin(&second, map.at, map.size), 0);
-	EXPECT_EQ(hf_region_end(&first, nullptr), page);
-	file.fill(0, 2);
-	ASSERT_NE(mmap(map.at, map.size, PROT_READ, MAP_SHARED | MAP_FIXED, file.fd, 0),
-		  MAP_FAILED);
-	ASSERT_EQ(hf_region_begin(&third, map.at, map.size), 0);
-	EXPECT_EQ(hf_region_end(&second, nullptr), page);
-	EXPECT_TRUE(is_file_to(read(map.at, map.size), map.size));
-	EXPECT_EQ(hf_region_end(&third, nullptr), map.size);
 }
 
 // One truncation, healed at once; threads that work back to back, each with a region a time.
 TEST_F(Region, ThreadsSeeNoLossAfterItWasHealed)
 {
-	File file(64);
-	Map map(file, PROT_READ);
+	Map map(64, PROT_READ);
 	std::atomic<int> phase{ 0 };
 	std::atomic<unsigned int> after{ 0 }, lost_after{ 0 }, lost{ 0 };
 	std::vector<std::thread> threads;
@@ -1286,11 +1043,11 @@ TEST_F(Region, ThreadsSeeNoLossAfterItWasHealed)
 			}
 		});
 	}
-	file.cut(32 * page);
+	map.cut(32 * page);
 	phase = 1;
 	while (lost < 20)
 		sched_yield();
-	file.fill(32, 64);
+	map.fill(32, 64);
 	// All that are open now have ended.
 	for (int i = 0; i < 200; i++)
 		std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -1306,29 +1063,26 @@ TEST_F(Region, ThreadsSeeNoLossAfterItWasHealed)
 // The code under the region unmaps its file, and something else is mapped there: that stays.
 TEST_F(Region, TheEndDoesNotReplaceAnotherMapping)
 {
-	for (int kind = 0; kind < 4;
-	     kind++) { // writable, a guard page, a hole, writable after a write
-		File file(8);
-		Map map(file);
+	enum { WRITABLE, GUARD, HOLE, AFTER_A_WRITE };
+	for (int kind : { WRITABLE, GUARD, HOLE, AFTER_A_WRITE }) {
+		Map map(8);
 
 		ASSERT_EQ(map.begin_file(&r), 0);
-		file.cut(4 * page);
+		map.cut(4 * page);
 		touch(map.at + 5 * page);
-		if (kind == 3)
+		if (kind == AFTER_A_WRITE)
 			write_to(map.at + 5 * page, 1);
 		munmap(map.at, map.size);
-		if (kind != 2) {
-			ASSERT_EQ(mmap(map.at, map.size, PROT_READ | PROT_WRITE,
+		if (kind != HOLE) {
+			ASSERT_EQ(mmap(map.at, map.size, RW,
 				       MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0),
 				  map.at);
 			memset(map.at, 'Q', map.size);
-			ASSERT_EQ(mprotect(map.at, map.size,
-					   kind == 1 ? PROT_NONE : PROT_READ | PROT_WRITE),
-				  0);
+			ASSERT_EQ(mprotect(map.at, map.size, kind == GUARD ? PROT_NONE : RW), 0);
 		}
 		EXPECT_EQ(hf_region_end(&r, &fault), 4 * page);
 		EXPECT_EQ(fault.error, -EEXIST) << kind;
-		EXPECT_TRUE(kind == 1 || kind == 2 || map.at[6 * page] == 'Q');
+		EXPECT_TRUE(kind == GUARD || kind == HOLE || map.at[6 * page] == 'Q');
 	}
 }
 
@@ -1358,18 +1112,17 @@ TEST(RegionAlone, Forgotten)
 {
 	if (!getenv("HF_TESTS_REGION_FORGOTTEN"))
 		return;
-	File file(2);
-	Map map(file);
+	Map map(2);
 	hf_region_t r;
 
 	EXPECT_FALSE(hf_nofault_owned());
-	ASSERT_EQ(hf_region_begin(&r, map.at, map.size), 0);
+	ASSERT_EQ(map.begin(&r), 0);
 	EXPECT_TRUE(hf_nofault_owned());
-	file.cut(page);
+	map.cut(page);
 	touch(map.at + page);
 	EXPECT_EQ(hf_region_end(&r, nullptr), page);
 	EXPECT_EQ(hf_nofault_remove(), 0);
-	ASSERT_EQ(hf_region_begin(&r, map.at, map.size), 0);
+	ASSERT_EQ(map.begin(&r), 0);
 	EXPECT_FALSE(hf_nofault_owned()); // it was taken away on purpose
 	EXPECT_EQ(hf_region_end(&r, nullptr), map.size);
 }
@@ -1377,8 +1130,7 @@ TEST(RegionAlone, Forgotten)
 // In C it is a macro.
 TEST_F(Region, GuardsOfABlock)
 {
-	File file(2);
-	Map map(file);
+	Map map(2);
 	hf_region_t r, other;
 	int error = 1, refused = 1;
 
@@ -1389,19 +1141,19 @@ TEST_F(Region, GuardsOfABlock)
 			HF_REGION_GUARD(&r, map.at, map.size, refused);
 			EXPECT_EQ(refused, -EBUSY);
 		}
-		file.cut(page);
+		map.cut(page);
 		touch(map.at + page); // the one that was refused has ended nothing
-		EXPECT_EQ(hf_region_begin(&r, map.at, page), -EBUSY);
+		EXPECT_EQ(map.begin(&r, 0, page), -EBUSY);
 	}
-	EXPECT_EQ(hf_region_begin(&r, map.at, page), 0);
+	EXPECT_EQ(map.begin(&r, 0, page), 0);
 	EXPECT_EQ(hf_region_end(&r, nullptr), page);
 	{
 		hf::process_region guard(map.at, map.size);
 
 		EXPECT_EQ(guard.error(), 0);
-		file.cut(0);
+		map.cut(0);
 		std::thread([&] { touch(map.at); }).join();
-		EXPECT_EQ(hf_region_begin(&other, map.at + page, page), 0);
+		EXPECT_EQ(map.begin(&other, page, page), 0);
 		EXPECT_EQ(hf_region_end(&other, nullptr), 0u);
 		EXPECT_EQ(guard.end(), 0u);
 	}
@@ -1411,14 +1163,13 @@ TEST_F(Region, GuardsOfABlock)
 
 TEST_F(Region, Guard)
 {
-	File file(4);
-	Map map(file);
+	Map map(4);
 
 	{
 		hf::region guard(map.at, map.size);
 
 		ASSERT_EQ(guard.error(), 0);
-		file.cut(page);
+		map.cut(page);
 		touch(map.at + page);
 		EXPECT_EQ(guard.end(&fault), page);
 		EXPECT_EQ(guard.end(&fault), 0u);
@@ -1431,14 +1182,13 @@ TEST_F(Region, Guard)
 		EXPECT_EQ(guard.end(), 0u);
 	}
 	EXPECT_EQ(in_child([&] {
-			  File short_file(2);
-			  Map mapped(short_file);
+			  Map mapped(2);
 
 			  {
-				  hf::region guard(mapped.at, mapped.size, PROT_READ | PROT_WRITE,
-						   MAP_SHARED, short_file.fd, 0);
+				  hf::region guard(mapped.at, mapped.size, RW, MAP_SHARED,
+						   mapped.fd, 0);
 
-				  short_file.cut(0);
+				  mapped.cut(0);
 				  touch(mapped.at);
 			  }
 			  touch(mapped.at); /* it has ended, and the file is mapped again */

@@ -19,6 +19,8 @@
 namespace
 {
 
+using unit::in_child;
+
 /* Holds standard error while it lives. */
 class stderr_text {
 public:
@@ -202,28 +204,20 @@ TEST_F(Report, TheSiteHasItsObject)
 }
 
 /* No more descriptors: the line comes without the object. */
-TEST_F(Report, TheSiteWithoutItsObject)
+TEST_IN_CHILD_UNLESS(Report, TheSiteWithoutItsObject, 0, unit::asan,
+		     "AddressSanitizer ends a program that has no descriptors")
 {
-#ifdef __SANITIZE_ADDRESS__
-	GTEST_SKIP() << "AddressSanitizer ends a program that has no descriptors";
-#endif
-	EXPECT_EQ(unit::in_child([] {
-			  stderr_text text;
-			  hf_refcount_t r = HF_REFCOUNT_INIT(0);
-			  const struct rlimit none = { 0, 0 };
+	stderr_text text;
+	hf_refcount_t r = HF_REFCOUNT_INIT(0);
+	const struct rlimit none = { 0, 0 };
 
-			  setrlimit(RLIMIT_NOFILE, &none);
-			  misuse(&r);
-			  /* By itself: what reads a line with expressions may want a descriptor. */
-			  std::string line = line_for(HF_REPORT_ADD_UAF, &r), all = text.all();
+	setrlimit(RLIMIT_NOFILE, &none);
+	misuse(&r);
+	/* By itself: what reads a line with expressions may want a descriptor. */
+	std::string line = line_for(HF_REPORT_ADD_UAF, &r), all = text.all();
 
-			  line.back() = ';';
-			  return all.compare(0, line.size(), line) == 0 &&
-						 all.find('(') == std::string::npos
-					 ? 0
-					 : 1;
-		  }),
-		  0);
+	line.back() = ';';
+	MUST(all.compare(0, line.size(), line) == 0 && all.find('(') == std::string::npos);
 }
 
 TEST_F(Report, ThreadsAreCountedAndOneIsTold)
@@ -250,60 +244,34 @@ TEST_F(Report, FromASignalHandler)
 }
 
 /* Nobody reads the report: that is no reason to hang, or to die. */
-TEST_F(Report, StandardErrorIsClosed)
+TEST_IN_CHILD(Report, StandardErrorIsClosed, 0)
 {
-	EXPECT_EQ(unit::in_child([] {
-			  close(STDERR_FILENO);
-			  hf_report(HF_REPORT_ADD_OVF, nullptr);
-			  return hf_report_count(HF_REPORT_ADD_OVF) == 1 ? 0 : 1;
-		  }),
-		  0);
+	close(STDERR_FILENO);
+	hf_report(HF_REPORT_ADD_OVF, nullptr);
+	MUST(hf_report_count(HF_REPORT_ADD_OVF) == 1);
 }
 
 using ReportDeathTest = Report;
 
+void handler_was_here(enum hf_report_kind, const void *, void *)
+{
+	std::fputs("the handler was here\n", stderr);
+}
+
+/* A kind that was told before, too; and the handler is called first. */
 TEST_F(ReportDeathTest, AbortModeTellsAndAborts)
 {
-	hf_refcount_t r = HF_REFCOUNT_INIT(0);
-
-	EXPECT_EXIT(
-		{
-			hf_report_set_mode(HF_REPORT_MODE_ABORT);
-			hf_refcount_inc(&r);
-			_exit(0);
-		},
-		testing::KilledBySignal(SIGABRT), "holdfast: 0x[0-9a-f]+: refcount: addition on 0");
-}
-
-TEST_F(ReportDeathTest, AbortModeTellsAKindThatWasToldBefore)
-{
-	EXPECT_EXIT(
-		{
-			{
-				stderr_text hidden;
-				hf_report(HF_REPORT_ADD_OVF, nullptr);
-			}
-			hf_report_set_mode(HF_REPORT_MODE_ABORT);
-			hf_report(HF_REPORT_ADD_OVF, nullptr);
-			_exit(0);
-		},
-		testing::KilledBySignal(SIGABRT), "holdfast: 0x0: refcount: overflow");
-}
-
-TEST_F(ReportDeathTest, AbortModeCallsTheHandlerFirst)
-{
-	EXPECT_EXIT(
-		{
-			hf_report_set_handler(
-				[](enum hf_report_kind, const void *, void *) {
-					std::fputs("the handler was here\n", stderr);
-				},
-				nullptr);
-			hf_report_set_mode(HF_REPORT_MODE_ABORT);
-			hf_report(HF_REPORT_ADD_OVF, nullptr);
-			_exit(0);
-		},
-		testing::KilledBySignal(SIGABRT), "the handler was here");
+	{
+		stderr_text hidden;
+		hf_report(HF_REPORT_ADD_OVF, nullptr);
+	}
+	hf_report_set_mode(HF_REPORT_MODE_ABORT);
+	for (enum hf_report_kind kind : { HF_REPORT_ADD_UAF, HF_REPORT_ADD_OVF })
+		EXPECT_EXIT(hf_report(kind, nullptr), testing::KilledBySignal(SIGABRT),
+			    std::string("holdfast: 0x0: ") + hf_report_text(kind));
+	hf_report_set_handler(handler_was_here, nullptr);
+	EXPECT_EXIT(hf_report(HF_REPORT_ADD_OVF, nullptr), testing::KilledBySignal(SIGABRT),
+		    "the handler was here");
 }
 
 /* ---- HOLDFAST_REPORT, which is read when the program starts --------------------------------- */
@@ -400,72 +368,50 @@ bool has_line(const std::string &text)
 	       text.find(hf_report_text(HF_REPORT_ADD_UAF)) != std::string::npos;
 }
 
-TEST(ReportEnvironment, WarnIsTheDefault)
+/* How a child ends and what it prints; the line is of its first misuse. */
+TEST(ReportEnvironment, Modes)
 {
-	for (const char *value : { static_cast<const char *>(nullptr), "", "warn" }) {
-		outcome outcome = run_with(value);
+	const std::string more = std::string("holdfast: 1 more, not shown: ") +
+				 hf_report_text(HF_REPORT_ADD_UAF) + "\n";
+	const struct {
+		const char *value, *how;
+		int status;
+		const char *out;
+		bool line, summary, complaint; /* on standard error */
+	} rows[] = {
+		{ nullptr, "_exit", 0, "counted 2\n", true, false, false },
+		{ "", "_exit", 0, "counted 2\n", true, false, false },
+		{ "warn", "_exit", 0, "counted 2\n", true, false, false },
+		{ "warn", "exit", 0, "counted 2\n", true, true, false },
+		{ "count", "_exit", 0, "counted 2\n", false, false, false },
+		{ "count", "exit", 0, "counted 2\n", false, false, false },
+		{ "quiet", "_exit", 0, "counted 0\n", false, false, false },
+		{ "quiet", "exit", 0, "counted 0\n", false, false, false },
+		{ "abort", "_exit", SIGABRT, "", true, false, false },
+		{ "shout", "_exit", 0, "counted 2\n", true, false, true },
+		{ "Abort", "_exit", 0, "counted 2\n", true, false, true },
+		{ "warn,count", "_exit", 0, "counted 2\n", true, false, true },
+		{ "warn ", "_exit", 0, "counted 2\n", true, false, true },
+	};
 
-		EXPECT_TRUE(WIFEXITED(outcome.status));
-		EXPECT_EQ(WEXITSTATUS(outcome.status), 0);
-		EXPECT_EQ(outcome.out, "counted 2\n");
-		EXPECT_TRUE(has_line(outcome.err)) << outcome.err;
-		EXPECT_EQ(outcome.err.find("HOLDFAST_REPORT"), std::string::npos);
-	}
-}
+	for (const auto &row : rows) {
+		outcome outcome = run_with(row.value, row.how);
+		std::string name = row.value ? row.value : "";
+		size_t summary = outcome.err.find(more);
 
-TEST(ReportEnvironment, ASummaryAtTheEnd)
-{
-	const std::string summary = std::string("holdfast: 1 more, not shown: ") +
-				    hf_report_text(HF_REPORT_ADD_UAF) + "\n";
-
-	outcome outcome = run_with("warn", "exit");
-	EXPECT_EQ(outcome.status, 0);
-	EXPECT_TRUE(has_line(outcome.err)) << outcome.err;
-	size_t at = outcome.err.find(summary);
-	ASSERT_NE(at, std::string::npos) << outcome.err;
-	EXPECT_EQ(outcome.err.find(summary, at + 1), std::string::npos) << outcome.err;
-
-	for (const char *value : { "count", "quiet" }) {
-		outcome = run_with(value, "exit");
-		EXPECT_EQ(outcome.status, 0);
-		EXPECT_EQ(outcome.err, "");
-	}
-	EXPECT_EQ(run_with("warn").err.find("not shown"), std::string::npos);
-}
-
-TEST(ReportEnvironment, Abort)
-{
-	outcome outcome = run_with("abort");
-
-	EXPECT_TRUE(WIFSIGNALED(outcome.status));
-	EXPECT_EQ(WTERMSIG(outcome.status), SIGABRT);
-	EXPECT_EQ(outcome.out, "");
-	EXPECT_TRUE(has_line(outcome.err)) << outcome.err;
-}
-
-TEST(ReportEnvironment, CountAndQuiet)
-{
-	for (const char *value : { "count", "quiet" }) {
-		outcome outcome = run_with(value);
-
-		EXPECT_EQ(outcome.status, 0);
-		EXPECT_EQ(outcome.out, value[0] == 'c' ? "counted 2\n" : "counted 0\n");
-		EXPECT_EQ(outcome.err, "");
-	}
-}
-
-TEST(ReportEnvironment, WhatIsNotKnownIsSaid)
-{
-	for (const char *value : { "shout", "Abort", "warn,count", "warn " }) {
-		outcome outcome = run_with(value);
-
-		EXPECT_EQ(outcome.status, 0);
-		EXPECT_EQ(outcome.out, "counted 2\n");
-		EXPECT_NE(outcome.err.find(std::string("HOLDFAST_REPORT=") + value),
-			  std::string::npos)
-			<< outcome.err;
-		EXPECT_NE(outcome.err.find("warn, abort, count, quiet"), std::string::npos);
-		EXPECT_TRUE(has_line(outcome.err)) << outcome.err;
+		SCOPED_TRACE(name + ", " + row.how + ": " + outcome.err);
+		/* A program may also leave a core. */
+		EXPECT_EQ(outcome.status & 0x7f, row.status);
+		EXPECT_EQ(outcome.status >> 8, 0);
+		EXPECT_EQ(outcome.out, row.out);
+		EXPECT_EQ(has_line(outcome.err), row.line);
+		EXPECT_EQ(outcome.err.empty(), !row.line);
+		EXPECT_EQ(summary != std::string::npos, row.summary);
+		EXPECT_EQ(outcome.err.find("not shown", summary + 30), std::string::npos);
+		EXPECT_EQ(outcome.err.find("HOLDFAST_REPORT=" + name) != std::string::npos,
+			  row.complaint);
+		EXPECT_EQ(outcome.err.find("warn, abort, count, quiet") != std::string::npos,
+			  row.complaint);
 	}
 }
 

@@ -1,29 +1,24 @@
 // SPDX-License-Identifier: MIT
 // safe: reads where no fault can be taken. What changes signals runs in a process of its own.
-#include <gtest/gtest.h>
+#include "unit.h"
 
 #include <cerrno>
-#include <csignal>
 #include <cstddef>
 #include <cstring>
-#include <functional>
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 #include <sys/uio.h>
-#include <sys/wait.h>
-#include <unistd.h>
-#include <vector>
 
-#include "child.h"
 #include "holdfast/nofault.h"
 
 namespace
 {
+
+using Safe = testing::Test;
 
 const size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
 const size_t PAGES = 20; // more than the system is handed in one call
@@ -48,7 +43,7 @@ struct Area {
 	Area &operator=(const Area &) = delete;
 };
 
-using unit::end_of_child;
+using unit::in_child;
 
 // Async-signal-safe: `to` and `from` are made before.
 void sweep(const Area &to, const Area &from)
@@ -127,31 +122,25 @@ void forbid_reading_itself()
 	MUST(!may_read_itself());
 }
 
-TEST(Safe, WithOurHandler)
+TEST_IN_CHILD(Safe, WithOurHandler, 0)
 {
-	EXPECT_EQ(end_of_child([] {
-			  Area to, from;
+	Area to, from;
 
-			  MUST(hf_nofault_install() == 0);
-			  sweep(to, from);
-		  }),
-		  0);
+	MUST(hf_nofault_install() == 0);
+	sweep(to, from);
 }
 
-TEST(Safe, WithoutOurHandler)
+TEST_IN_CHILD(Safe, WithoutOurHandler, 0)
 {
-	EXPECT_EQ(end_of_child([] {
-			  Area to, from;
+	Area to, from;
 
-			  sweep(to, from);
-		  }),
-		  0);
+	sweep(to, from);
 }
 
 TEST(Safe, WithASignalBlocked)
 {
 	for (int signal : { SIGSEGV, SIGBUS }) {
-		EXPECT_EQ(end_of_child([signal] {
+		EXPECT_EQ(in_child([signal] {
 				  Area to, from;
 
 				  MUST(hf_nofault_install() == 0);
@@ -168,20 +157,15 @@ TEST(Safe, WithASignalBlocked)
 	}
 }
 
-TEST(Safe, NofaultFunctionsWouldDieThere)
+TEST_IN_CHILD_UNLESS(Safe, NofaultFunctionsWouldDieThere, -SIGSEGV, unit::emulated,
+		     "qemu-user does not kill for a blocked SIGSEGV as the kernel does")
 {
-#ifdef HF_EMULATED
-	GTEST_SKIP() << "qemu-user does not kill for a blocked SIGSEGV as the kernel does";
-#endif
-	EXPECT_EQ(end_of_child([] {
-			  Area to, from;
+	Area to, from;
 
-			  MUST(hf_nofault_install() == 0);
-			  block(SIGSEGV);
-			  volatile size_t left = hf_copy_nofault(to.start, from.end - 1, 2);
-			  MUST(left == 1);
-		  }),
-		  -SIGSEGV);
+	MUST(hf_nofault_install() == 0);
+	block(SIGSEGV);
+	volatile size_t left = hf_copy_nofault(to.start, from.end - 1, 2);
+	MUST(left == 1);
 }
 
 const Area *handlers_to, *handlers_from;
@@ -190,7 +174,7 @@ TEST(Safe, InACrashHandler)
 {
 	/* One that was there before ours, and one that was installed afterwards. */
 	for (bool before : { true, false }) {
-		EXPECT_EQ(end_of_child([before] {
+		EXPECT_EQ(in_child([before] {
 				  Area to, from;
 
 				  handlers_to = &to;
@@ -213,103 +197,75 @@ TEST(Safe, InACrashHandler)
 	}
 }
 
-TEST(Safe, WhereAProcessMayNotReadItself)
+/* qemu-user has no process_vm_readv: all the cases above went through the pipe. */
+TEST_IN_CHILD_UNLESS(Safe, WhereAProcessMayNotReadItself, 0, unit::emulated,
+		     "qemu-user has no seccomp; the cases above went through the pipe")
 {
-#ifdef HF_EMULATED
-	/* qemu-user has no process_vm_readv: all the cases above went through the pipe. */
-	EXPECT_FALSE(may_read_itself());
-	GTEST_SKIP() << "qemu-user has no seccomp; the cases above went through the pipe";
-#endif
-	EXPECT_EQ(end_of_child([] {
-			  Area to, from;
+	Area to, from;
 
-			  forbid_reading_itself();
-			  block(SIGSEGV);
-			  sweep(to, from);
-		  }),
-		  0);
+	forbid_reading_itself();
+	block(SIGSEGV);
+	sweep(to, from);
 }
 
-TEST(Safe, WhereThereIsNoPipeEitherNothingIsCopied)
+TEST_IN_CHILD_UNLESS(Safe, WhereThereIsNoPipeEitherNothingIsCopied, 0, unit::emulated,
+		     "qemu-user has no seccomp")
 {
-#ifdef HF_EMULATED
-	GTEST_SKIP() << "qemu-user has no seccomp";
-#endif
-	EXPECT_EQ(end_of_child([] {
-			  Area to, from;
-			  rlimit none = { 0, 0 };
+	Area to, from;
+	rlimit none = { 0, 0 };
 
-			  forbid_reading_itself();
-			  block(SIGSEGV);
-			  MUST(setrlimit(RLIMIT_NOFILE, &none) == 0);
-			  memset(to.start, 0x55, page);
-			  MUST(hf_copy_safe(to.start, from.start, 8) == 8);
-			  MUST(to.start[0] == 0x55);
-		  }),
-		  0);
+	forbid_reading_itself();
+	block(SIGSEGV);
+	MUST(setrlimit(RLIMIT_NOFILE, &none) == 0);
+	memset(to.start, 0x55, page);
+	MUST(hf_copy_safe(to.start, from.start, 8) == 8);
+	MUST(to.start[0] == 0x55);
 }
 
 // The vDSO's data, and memory that only this process has: process_vm_readv() is refused both.
-TEST(Safe, MemoryThatTheSystemCannotReadForUs)
+TEST_IN_CHILD_UNLESS(Safe, MemoryThatTheSystemCannotReadForUs, 0, unit::emulated,
+		     "qemu-user has no process_vm_readv")
 {
-#ifdef HF_EMULATED
-	GTEST_SKIP() << "qemu-user has no process_vm_readv";
-#endif
-	const long secret_number = 447; // memfd_secret
+	Area to;
 	FILE *maps = fopen("/proc/self/maps", "r");
 	unsigned long from = 0, vvar = 0;
 	char line[512], name[64];
+	int fd = static_cast<int>(syscall(447 /* memfd_secret */, 0));
+	void *secret = MAP_FAILED;
 
-	ASSERT_NE(maps, nullptr);
+	MUST(maps);
 	while (fgets(line, sizeof(line), maps)) {
 		if (sscanf(line, "%lx-%*x %*s %*s %*s %*s %63s", &from, name) == 2 &&
 		    !strcmp(name, "[vvar]"))
 			vvar = from;
 	}
 	fclose(maps);
-	EXPECT_EQ(end_of_child([vvar, secret_number] {
-			  Area to;
-			  int fd = static_cast<int>(syscall(secret_number, 0));
-			  void *secret = MAP_FAILED;
-
-			  MUST(hf_nofault_install() == 0);
-			  block(SIGSEGV);
-			  if (vvar) {
-				  const char *p = reinterpret_cast<const char *>(vvar);
-
-				  MUST(hf_copy_safe(to.start, p, 64) == 0);
-			  }
-			  if (fd >= 0 && ftruncate(fd, static_cast<off_t>(2 * page)) == 0)
-				  secret = mmap(nullptr, 2 * page, PROT_READ | PROT_WRITE,
-						MAP_SHARED, fd, 0);
-			  if (secret != MAP_FAILED) {
-				  memset(secret, 5, 2 * page);
-				  munmap(static_cast<char *>(secret) + page, page);
-				  MUST(hf_copy_safe(to.start, secret, 2 * page) == page);
-				  MUST(memcmp(to.start, secret, page) == 0);
-			  }
-			  MUST(vvar || secret != MAP_FAILED);
-		  }),
-		  0);
+	MUST(hf_nofault_install() == 0);
+	block(SIGSEGV);
+	if (vvar)
+		MUST(hf_copy_safe(to.start, reinterpret_cast<const char *>(vvar), 64) == 0);
+	if (fd >= 0 && ftruncate(fd, static_cast<off_t>(2 * page)) == 0)
+		secret = mmap(nullptr, 2 * page, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (secret != MAP_FAILED) {
+		memset(secret, 5, 2 * page);
+		munmap(static_cast<char *>(secret) + page, page);
+		MUST(hf_copy_safe(to.start, secret, 2 * page) == page);
+		MUST(memcmp(to.start, secret, page) == 0);
+	}
+	MUST(vvar || secret != MAP_FAILED);
 }
 
-TEST(Safe, LeavesNoFileOpen)
+TEST_IN_CHILD_UNLESS(Safe, LeavesNoFileOpen, 0, unit::emulated, "qemu-user has no seccomp")
 {
-#ifdef HF_EMULATED
-	GTEST_SKIP() << "qemu-user has no seccomp";
-#endif
-	EXPECT_EQ(end_of_child([] {
-			  Area to, from;
-			  int first = dup(0);
+	Area to, from;
+	int first = dup(0);
 
-			  close(first);
-			  forbid_reading_itself();
-			  block(SIGSEGV);
-			  for (int i = 0; i < 10; i++)
-				  MUST(hf_copy_safe(to.start, from.end - 3, 8) == 5);
-			  MUST(dup(0) == first && dup(0) == first + 1);
-		  }),
-		  0);
+	close(first);
+	forbid_reading_itself();
+	block(SIGSEGV);
+	for (int i = 0; i < 10; i++)
+		MUST(hf_copy_safe(to.start, from.end - 3, 8) == 5);
+	MUST(dup(0) == first && dup(0) == first + 1);
 }
 
 } // namespace

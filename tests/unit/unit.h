@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef HF_TESTS_UNIT_H
 #define HF_TESTS_UNIT_H
-/* unit - what the unit tests share: recorded reports, threads, time, signals at any moment. */
+/* unit - what the unit tests share: recorded reports, threads, time, signals at any moment, children. */
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -9,6 +9,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <ctime>
+#include <functional>
 #include <set>
 #include <stdexcept>
 #include <string>
@@ -35,6 +36,18 @@
 
 namespace unit
 {
+
+#ifdef HF_EMULATED
+inline constexpr bool emulated = true;
+#else
+inline constexpr bool emulated = false;
+#endif
+inline constexpr bool tsan = HF_TSAN;
+#ifdef __SANITIZE_ADDRESS__
+inline constexpr bool asan = true;
+#else
+inline constexpr bool asan = false;
+#endif
 
 /* A lock that is broken hangs: no test takes so long, on any machine. */
 class watchdog : public testing::EmptyTestEventListener {
@@ -230,20 +243,40 @@ private:
 	struct sigaction old_;
 };
 
-/* Runs f in a forked process; returns its exit status, or 1000 + the signal that ended it. */
-template <class F>
-int in_child(F f)
+/* How the child ended: 0 = well, 1 to 250 = the line (mod 250) of a MUST, -n = by signal n. */
+inline int in_child(const std::function<void()> &body)
 {
-	int status = 0;
 	pid_t child = fork();
+	int status = 0;
 
-	if (child == 0)
-		_exit(f());
-	if (child < 0 || waitpid(child, &status, 0) != child)
-		return -1;
-	return WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status);
+	if (child == 0) {
+		alarm(60);
+		body();
+		_exit(0);
+	}
+	waitpid(child, &status, 0);
+	return WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status);
 }
 
 } // namespace unit
+
+/* In a child. */
+#define MUST(condition)                                                                            \
+	do {                                                                                       \
+		if (!(condition))                                                                  \
+			_exit(__LINE__ % 250 + 1);                                                 \
+	} while (0)
+
+/* A test whose body runs in a child, by the in_child() that is here; and how the child must end. */
+#define TEST_IN_CHILD(suite, name, end) TEST_IN_CHILD_UNLESS(suite, name, end, false, "")
+#define TEST_IN_CHILD_UNLESS(suite, name, end, skipped, why)                                       \
+	static void suite##_##name();                                                              \
+	TEST_F(suite, name)                                                                        \
+	{                                                                                          \
+		if (skipped)                                                                       \
+			GTEST_SKIP() << (why);                                                     \
+		EXPECT_EQ(in_child(suite##_##name), end);                                          \
+	}                                                                                          \
+	static void suite##_##name()
 
 #endif

@@ -497,38 +497,33 @@ TEST(HeldAtExit, ReleasedByADestructor)
 	pthread_key_delete(key);
 }
 
-/* In a process of its own, whose table is full afterwards. */
-TEST(OrderTable, Full)
-{
-	if (testing::UnitTest::GetInstance()->test_to_run_count() > 1)
-		GTEST_SKIP() << "others have filled the table: as ctest runs it, alone";
-	EXPECT_EQ(unit::in_child([] {
-			  static const char names[8 * HF_VALIDATE_PAIRS] = {};
-			  std::string said;
-			  int pair = 0;
+using OrderTable = testing::Test;
+using unit::in_child;
 
-			  hf_validate_set_hold_limit(0);
-			  for (; pair < HF_VALIDATE_PAIRS / 4; pair++)
-				  nest_names(&names[2 * pair], &names[2 * pair + 1]);
-			  if (hf_validate_unwatched_pairs())
-				  return 1;
-			  testing::internal::CaptureStderr();
-			  for (; pair < 3 * HF_VALIDATE_PAIRS; pair++)
-				  nest_names(&names[2 * pair], &names[2 * pair + 1]);
-			  said = testing::internal::GetCapturedStderr();
-			  if (hf_validate_unwatched_pairs() < 2 * HF_VALIDATE_PAIRS)
-				  return 2;
-			  if (said.find("too many pairs") == std::string::npos ||
-			      said.find('\n') != said.size() - 1)
-				  return 3;
-			  /* What is in the table is still watched, and nothing else goes wrong. */
-			  nest_names(&names[1], &names[0]);
-			  if (hf_report_count(HF_REPORT_LOCK_ORDER) != 1)
-				  return 4;
-			  nest_names(&names[2 * pair - 1], &names[2 * pair - 2]);
-			  return last_report::total() == 1 ? 0 : 5;
-		  }),
-		  0);
+/* In a process of its own, whose table is full afterwards. */
+TEST_IN_CHILD_UNLESS(OrderTable, Full, 0, testing::UnitTest::GetInstance()->test_to_run_count() > 1,
+		     "others have filled the table: as ctest runs it, alone")
+{
+	static const char names[8 * HF_VALIDATE_PAIRS] = {};
+	std::string said;
+	int pair = 0;
+
+	hf_validate_set_hold_limit(0);
+	for (; pair < HF_VALIDATE_PAIRS / 4; pair++)
+		nest_names(&names[2 * pair], &names[2 * pair + 1]);
+	MUST(hf_validate_unwatched_pairs() == 0);
+	testing::internal::CaptureStderr();
+	for (; pair < 3 * HF_VALIDATE_PAIRS; pair++)
+		nest_names(&names[2 * pair], &names[2 * pair + 1]);
+	said = testing::internal::GetCapturedStderr();
+	MUST(hf_validate_unwatched_pairs() >= 2 * HF_VALIDATE_PAIRS);
+	MUST(said.find("too many pairs") != std::string::npos);
+	MUST(said.find('\n') == said.size() - 1);
+	/* What is in the table is still watched, and nothing else goes wrong. */
+	nest_names(&names[1], &names[0]);
+	MUST(hf_report_count(HF_REPORT_LOCK_ORDER) == 1);
+	nest_names(&names[2 * pair - 1], &names[2 * pair - 2]);
+	MUST(last_report::total() == 1);
 }
 
 } // namespace
