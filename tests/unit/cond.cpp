@@ -4,8 +4,6 @@
 
 #include <mutex>
 
-#include <sys/mman.h>
-
 #include "holdfast/cond.h"
 
 #include "waiters.h"
@@ -13,7 +11,7 @@
 namespace
 {
 
-const uint64_t MS = 1000000;
+using unit::MS;
 
 /* Both kinds by one set of names. */
 struct own {
@@ -96,10 +94,10 @@ TYPED_TEST(Cond, AllAreWoken)
 	for (int way = 0; way < 4; way++) {
 		const int many = 20;
 		int waiting = 0, woken = 0, may = 0;
-		std::vector<std::thread> threads;
+		unit::thread_group threads;
 
 		for (int i = 0; i < many; i++) {
-			threads.emplace_back([&] {
+			threads.add([&] {
 				this->k.lock();
 				waiting++;
 				while (may == 0)
@@ -134,8 +132,7 @@ TYPED_TEST(Cond, AllAreWoken)
 					this->k.signal();
 			}
 		}
-		for (auto &thread : threads)
-			thread.join();
+		threads.join();
 		EXPECT_EQ(woken, many);
 	}
 }
@@ -250,22 +247,16 @@ TEST(CondFork, ChildStartsWithoutWaiters)
 
 	unit::wait_until([&] { return unit::waiters(&k.c) == 1; });
 	k.lock(); /* a waiter is counted before it releases the mutex: it would be held for ever */
-	pid_t child = fork();
-
-	if (child == 0) {
-		alarm(60);
-		k.unlock();
-		k.signal();
-		k.broadcast();
-		k.lock();
-		bool signalled = k.wait_timeout(MS);
-		k.unlock();
-		_exit(signalled || !k.nobody() || !unit::table_is_empty());
-	}
-	int status = -1;
-
-	waitpid(child, &status, 0);
-	EXPECT_EQ(status, 0);
+	EXPECT_EQ(unit::in_child([&] {
+			  k.unlock();
+			  k.signal();
+			  k.broadcast();
+			  k.lock();
+			  MUST(!k.wait_timeout(MS));
+			  k.unlock();
+			  MUST(k.nobody() && unit::table_is_empty());
+		  }),
+		  0);
 	go = true;
 	k.signal();
 	k.unlock();
@@ -280,25 +271,20 @@ TEST(CondProcesses, KilledWaiters)
 		shared k;
 		int waiting = 0, go = 0;
 	};
-	void *memory = mmap(nullptr, sizeof(mapped), PROT_READ | PROT_WRITE,
-			    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
-	ASSERT_NE(memory, MAP_FAILED);
 	for (int i = 0; i < 12; i++) {
-		auto *m = new (memory) mapped();
+		unit::shared_object<mapped> m;
 		pid_t children[3];
 
 		for (pid_t &child : children) {
-			child = fork();
-			if (child == 0) {
-				alarm(60);
+			child = unit::start_process([&] {
 				m->k.lock();
 				m->waiting++;
 				while (!m->go)
 					m->k.wait();
 				m->k.unlock();
-				_exit(0);
-			}
+				return 0;
+			});
 		}
 		unit::wait_until([&] {
 			m->k.lock();
@@ -314,23 +300,16 @@ TEST(CondProcesses, KilledWaiters)
 			m->k.signal();
 		/* With the mutex held, so that none of them is its holder when it dies. */
 		for (int j = 0; j < 2; j++) {
-			int status;
-
 			kill(children[j], SIGKILL);
-			waitpid(children[j], &status, 0);
+			EXPECT_EQ(unit::status_of(children[j]), SIGKILL);
 		}
 		if (i % 3 != 1)
 			m->k.broadcast();
 		m->k.unlock();
-
-		int status = -1;
-
-		waitpid(children[2], &status, 0);
-		EXPECT_EQ(status, 0);
+		EXPECT_EQ(unit::status_of(children[2]), 0);
 		ASSERT_TRUE(m->k.trylock());
 		m->k.unlock();
 	}
-	munmap(memory, sizeof(mapped));
 }
 
 } // namespace

@@ -42,18 +42,10 @@ void held_until_released(Lock &lock)
 	lock.lock(); /* as it was, for the next repetition */
 }
 
-TEST(Early, Mutex)
+TEST(Early, LocksThatAreHeld)
 {
 	held_until_released(early_mutex);
-}
-
-TEST(Early, Spinlock)
-{
 	held_until_released(early_spinlock);
-}
-
-TEST(Early, Ticket)
-{
 	held_until_released(early_ticket);
 }
 

@@ -4,8 +4,6 @@
 
 #include <mutex>
 
-#include <sys/mman.h>
-
 #include "holdfast/cond.h"
 #include "holdfast/lockref.h"
 #include "holdfast/mutex.h"
@@ -15,12 +13,8 @@
 namespace
 {
 
-const uint64_t MS = 1000000;
-
-uint64_t now_ns()
-{
-	return hf_env_deadline(0);
-}
+using unit::MS;
+using unit::now_ns;
 
 /* CPU time that this thread has used. */
 uint64_t used_ns()
@@ -29,41 +23,6 @@ uint64_t used_ns()
 
 	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
 	return uint64_t(t.tv_sec) * 1000000000 + uint64_t(t.tv_nsec);
-}
-
-/* ---- parking by itself ---------------------------------------------------------------------- */
-
-/* As many are woken as asked for; all, where a move to another word comes too late for its value. */
-TEST(Park, AsManyAsAskedFor)
-{
-	hf_atomic32_t word = HF_ATOMIC_INIT(0), other = HF_ATOMIC_INIT(0);
-	std::atomic<bool> stop(false);
-	std::atomic<int> gone(0);
-	uint32_t woken;
-	std::vector<std::thread> threads;
-
-	for (int i = 0; i < 5; i++) {
-		threads.emplace_back([&] {
-			while (!stop)
-				EXPECT_NE(hf_env_park(&word, 0, HF_ENV_FOREVER, HF_ENV_PRIVATE),
-					  HF_ENV_TIMEOUT);
-			gone++;
-		});
-	}
-	do {
-		unit::sleep_ms(1);
-		woken = hf_env_unpark(&word, 2, HF_ENV_PRIVATE);
-		EXPECT_LE(woken, 2u);
-	} while (woken < 2);
-	stop = true;
-	while (gone < 5) {
-		hf_env_requeue(&word, 1, &other, HF_ENV_PRIVATE);
-		sched_yield();
-	}
-	for (auto &thread : threads)
-		thread.join();
-	EXPECT_EQ(hf_env_park(&word, 1, HF_ENV_FOREVER, HF_ENV_PRIVATE), HF_ENV_CHANGED);
-	EXPECT_EQ(hf_env_park(&word, 0, now_ns() + MS, HF_ENV_PRIVATE), HF_ENV_TIMEOUT);
 }
 
 /* ---- the mutex, alone ----------------------------------------------------------------------- */
@@ -158,11 +117,11 @@ TYPED_TEST(Mutex, TimesOut)
 TYPED_TEST(Mutex, WaitersSleep)
 {
 	std::atomic<uint64_t> used(0);
-	std::vector<std::thread> threads;
+	unit::thread_group threads;
 
 	TypeParam::lock(&this->mutex_);
 	for (int i = 0; i < 4; i++) {
-		threads.emplace_back([&] {
+		threads.add([&] {
 			uint64_t before = used_ns();
 
 			TypeParam::lock(&this->mutex_);
@@ -174,8 +133,7 @@ TYPED_TEST(Mutex, WaitersSleep)
 	EXPECT_FALSE(TypeParam::trylock(&this->mutex_));
 	unit::sleep_ms(400);
 	TypeParam::unlock(&this->mutex_);
-	for (auto &thread : threads)
-		thread.join();
+	threads.join();
 	EXPECT_LT(used, 400 * MS); /* spinning would be 1600, or 800 on two processors */
 }
 
@@ -187,11 +145,11 @@ TYPED_TEST(Mutex, AllAreWoken)
 {
 	const int many = 40;
 	int count = 0;
-	std::vector<std::thread> threads;
+	unit::thread_group threads;
 
 	TypeParam::lock(&this->mutex_);
 	for (int i = 0; i < many; i++) {
-		threads.emplace_back([&, i] {
+		threads.add([&, i] {
 			if (i % 2 == 0)
 				TypeParam::lock(&this->mutex_);
 			else if (!TypeParam::lock_timeout(&this->mutex_, 100000 * MS))
@@ -203,8 +161,7 @@ TYPED_TEST(Mutex, AllAreWoken)
 	this->wait_parked(many);
 	EXPECT_EQ(count, 0);
 	TypeParam::unlock(&this->mutex_);
-	for (auto &thread : threads)
-		thread.join();
+	threads.join();
 	EXPECT_EQ(count, many);
 }
 
@@ -302,48 +259,19 @@ TEST(MutexClass, Guards)
 /* ---- between processes ---------------------------------------------------------------------- */
 
 struct mapped {
-	hf_mutex_shared_t mutex;
-	std::atomic<int> ready;
+	hf_mutex_shared_t mutex = HF_MUTEX_SHARED_INIT;
+	std::atomic<int> ready{ 0 };
 };
 
 class MutexProcesses : public testing::Test {
 protected:
-	MutexProcesses()
-	{
-		void *memory = mmap(nullptr, sizeof(mapped), PROT_READ | PROT_WRITE,
-				    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-
-		if (memory == MAP_FAILED)
-			throw std::runtime_error("mmap");
-		m = new (memory) mapped();
-		hf_mutex_shared_init(&m->mutex);
-	}
-	~MutexProcesses() override { munmap(m, sizeof(mapped)); }
-
-	/* Runs f in a process of its own. */
-	template <class F>
-	static pid_t start(F f)
-	{
-		pid_t child = fork();
-
-		if (child == 0)
-			_exit(f());
-		return child;
-	}
-	static int status_of(pid_t child)
-	{
-		int status = -1;
-
-		waitpid(child, &status, 0);
-		return status;
-	}
-	mapped *m;
+	unit::shared_object<mapped> m;
 };
 
 /* A process is killed with the lock held: the others time out, and do not hang. */
 TEST_F(MutexProcesses, HolderIsKilled)
 {
-	pid_t child = start([this] {
+	pid_t child = unit::start_process([this] {
 		hf_mutex_shared_lock(&m->mutex);
 		m->ready = 1;
 		for (;;)
@@ -353,7 +281,7 @@ TEST_F(MutexProcesses, HolderIsKilled)
 
 	unit::wait_until([this] { return m->ready == 1; });
 	kill(child, SIGKILL);
-	EXPECT_EQ(WTERMSIG(status_of(child)), SIGKILL);
+	EXPECT_EQ(WTERMSIG(unit::status_of(child)), SIGKILL);
 	EXPECT_FALSE(hf_mutex_shared_lock_timeout(&m->mutex, 20 * MS));
 	EXPECT_FALSE(hf_mutex_shared_trylock(&m->mutex));
 	EXPECT_TRUE(hf_mutex_shared_is_locked(&m->mutex));
@@ -368,7 +296,7 @@ TEST_F(MutexProcesses, WaitersAreKilled)
 		hf_mutex_shared_lock(&m->mutex);
 		m->ready = 0;
 		for (pid_t &child : children) {
-			child = start([this] {
+			child = unit::start_process([this] {
 				m->ready++;
 				hf_mutex_shared_lock(&m->mutex);
 				hf_mutex_shared_unlock(&m->mutex);
@@ -380,10 +308,10 @@ TEST_F(MutexProcesses, WaitersAreKilled)
 		/* Before the unlock, so that none of them is the holder when it dies. */
 		kill(children[0], SIGKILL);
 		kill(children[1], SIGKILL);
-		EXPECT_EQ(WTERMSIG(status_of(children[0])), SIGKILL);
-		EXPECT_EQ(WTERMSIG(status_of(children[1])), SIGKILL);
+		EXPECT_EQ(WTERMSIG(unit::status_of(children[0])), SIGKILL);
+		EXPECT_EQ(WTERMSIG(unit::status_of(children[1])), SIGKILL);
 		hf_mutex_shared_unlock(&m->mutex);
-		EXPECT_EQ(status_of(children[2]), 0); /* a hang here ends by the watchdog */
+		EXPECT_EQ(unit::status_of(children[2]), 0); /* a hang here ends by the watchdog */
 		ASSERT_TRUE(hf_mutex_shared_lock_timeout(&m->mutex, 10000 * MS));
 		hf_mutex_shared_unlock(&m->mutex);
 	}
@@ -433,10 +361,10 @@ TYPED_TEST(MutexFork, ChildUnlocks)
 #endif
 	TypeParam l;
 	std::atomic<bool> stop(false);
-	std::vector<std::thread> threads;
+	unit::thread_group threads;
 
 	for (int i = 0; i < 3; i++) {
-		threads.emplace_back([&] {
+		threads.add([&] {
 			while (!stop) {
 				l.lock();
 				l.unlock();
@@ -466,15 +394,10 @@ TYPED_TEST(MutexFork, ChildUnlocks)
 			_exit(failed);
 		}
 		l.unlock();
-
-		int status = -1;
-
-		waitpid(child, &status, 0);
-		EXPECT_EQ(status, 0) << "round " << i;
+		EXPECT_EQ(unit::status_of(child), 0) << "round " << i;
 	}
 	stop = true;
-	for (auto &thread : threads)
-		thread.join();
+	threads.join();
 }
 
 volatile pid_t handlers_child;
@@ -499,12 +422,13 @@ TEST(MutexForkInHandler, TimedWaitEnds)
 	for (unsigned int round = 0; round < 4; round++) {
 		bool at_cond = round % 2;
 		const void *at = at_cond ? static_cast<void *>(&cond) : static_cast<void *>(&mutex);
-		std::vector<std::thread> threads;
+		std::vector<pthread_t> ids;
+		unit::thread_group threads;
 
 		handlers_child = -1;
 		hf_mutex_lock(&mutex);
 		for (unsigned int i = 0; i < 3; i++) {
-			threads.emplace_back([&mutex, &cond, at_cond] {
+			ids.push_back(threads.add([&mutex, &cond, at_cond] {
 				pid_t parent = getpid();
 				bool waited = true, there = false;
 
@@ -520,7 +444,7 @@ TEST(MutexForkInHandler, TimedWaitEnds)
 					      !unit::table_is_empty());
 				if (at_cond || waited)
 					hf_mutex_unlock(&mutex);
-			});
+			}));
 			if (at_cond)
 				hf_mutex_unlock(&mutex);
 			unit::wait_until([&] { return unit::waiters(at) == i + 1; });
@@ -529,15 +453,11 @@ TEST(MutexForkInHandler, TimedWaitEnds)
 		}
 		if (at_cond)
 			hf_mutex_unlock(&mutex);
-		pthread_kill(threads[round / 2 * 2].native_handle(), SIGUSR1);
+		pthread_kill(ids[round / 2 * 2], SIGUSR1);
 		unit::wait_until([] { return handlers_child != -1; });
 
-		int status = -1;
-
-		waitpid(handlers_child, &status, 0);
-		EXPECT_EQ(status, 0);
-		for (std::thread &thread : threads)
-			thread.join();
+		EXPECT_EQ(unit::status_of(handlers_child), 0);
+		threads.join();
 		if (!at_cond)
 			hf_mutex_unlock(&mutex);
 		EXPECT_TRUE(unit::table_is_empty());

@@ -1,29 +1,22 @@
 // SPDX-License-Identifier: MIT
 // nofault: strings, the last fault, choosing, calibration, spans; going on after a fault, hostile lengths, words that
 // are not torn. (Single words: the battery; every size and every place of a fault: the sweeps.)
-#include <gtest/gtest.h>
+#include "unit.h"
 
 #include <array>
-#include <atomic>
 #include <cerrno>
-#include <csignal>
 #include <cstddef>
-#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <sstream>
-#include <string>
 #include <sys/mman.h>
 #include <sys/uio.h>
-#include <sys/wait.h>
-#include <thread>
-#include <unistd.h>
-#include <vector>
 
 #include "holdfast/internal/cpu.h"
 #include "holdfast/nofault.h"
 
 #include "../../lab/variants/nofault/implementations.h"
+
 namespace
 {
 
@@ -139,45 +132,50 @@ TEST_F(NoFault, AStringThatFaultsIsCopiedUpToTheFault)
 	}
 }
 
+/* Each is chosen if the processor can run it, and works; another name changes nothing. */
+template <class Implementation, class Choose, class Chosen, class Operate>
+void choose_each(const Implementation *all, size_t count, Choose choose, Chosen chosen,
+		 Operate operate, char result)
+{
+	for (size_t i = 0; i < count; i++) {
+		bool legal = all[i].is_legal();
+		std::vector<char> bytes(3000, 'x');
+
+		EXPECT_EQ(choose(all[i].name), legal ? 0 : -ENOTSUP) << all[i].name;
+		if (!legal)
+			continue;
+		EXPECT_STREQ(chosen(), all[i].name);
+		EXPECT_EQ(operate(bytes.data() + 1, 2000), 0u);
+		EXPECT_EQ(bytes[0], 'x');
+		EXPECT_EQ(bytes[2000], result);
+		EXPECT_EQ(bytes[2001], 'x');
+	}
+	EXPECT_EQ(choose("generic"), 0);
+	EXPECT_EQ(choose("no such"), -EINVAL);
+	EXPECT_EQ(choose(""), -EINVAL);
+	EXPECT_STREQ(chosen(), "generic");
+	EXPECT_EQ(choose(nullptr), 0);
+	EXPECT_STREQ(chosen(), "default");
+}
+
 TEST_F(NoFault, ChoosingByName)
 {
+	const std::vector<char> from(3000, 'y');
 	size_t count;
 	const hf_variant_clear *clear = hf_variant_clears(&count);
 
-	for (size_t i = 0; i < count; i++) {
-		int result = hf_variant_clear_choose(clear[i].name);
-
-		EXPECT_EQ(result, clear[i].is_legal() ? 0 : -ENOTSUP) << clear[i].name;
-		if (!result) {
-			EXPECT_STREQ(hf_variant_clear_chosen(), clear[i].name);
-		}
-		std::vector<char> bytes(3000, 'x');
-		EXPECT_EQ(hf_clear_nofault(bytes.data() + 1, 2000), 0u);
-		EXPECT_EQ(bytes[0], 'x');
-		EXPECT_EQ(bytes[2000], 0);
-		EXPECT_EQ(bytes[2001], 'x');
-	}
+	choose_each(clear, count, hf_variant_clear_choose, hf_variant_clear_chosen,
+		    hf_clear_nofault, 0);
 	const hf_variant_copy *copy = hf_variant_copies(&count);
 
-	for (size_t i = 0; i < count; i++) {
-		int result = hf_variant_copy_choose(copy[i].name);
+	choose_each(
+		copy, count, hf_variant_copy_choose, hf_variant_copy_chosen,
+		[&](char *to, size_t len) { return hf_copy_nofault(to, from.data(), len); }, 'y');
+	const hf_variant_memory *memory = hf_variant_memories(&count);
 
-		EXPECT_EQ(result, copy[i].is_legal() ? 0 : -ENOTSUP) << copy[i].name;
-		if (!result) {
-			EXPECT_STREQ(hf_variant_copy_chosen(), copy[i].name);
-		}
-		std::vector<char> from(3000, 'y'), to(3000, 'x');
-		EXPECT_EQ(hf_copy_nofault(to.data() + 1, from.data(), 2000), 0u);
-		EXPECT_EQ(to[0], 'x');
-		EXPECT_EQ(to[2000], 'y');
-		EXPECT_EQ(to[2001], 'x');
-	}
-	EXPECT_EQ(hf_variant_clear_choose("generic"), 0);
-	EXPECT_EQ(hf_variant_clear_choose("no such"), -EINVAL);
-	EXPECT_EQ(hf_variant_copy_choose(""), -EINVAL);
-	EXPECT_STREQ(hf_variant_clear_chosen(), "generic");
-	EXPECT_EQ(hf_variant_clear_choose(nullptr), 0);
-	EXPECT_STREQ(hf_variant_clear_chosen(), "default");
+	choose_each(
+		memory, count, hf_variant_memory_choose, hf_variant_memory_chosen,
+		[](char *to, size_t len) { return hf_fill_nofault(to, 3, len); }, 3);
 #if HF_ARCH_HAS_REP
 	EXPECT_EQ(hf_variant_copy_choose("vector"), 0);
 	EXPECT_STREQ(hf_variant_copy_chosen(), hf_cpu_has_avx512f() ? "vector_avx512"
@@ -246,6 +244,15 @@ TEST_F(NoFault, Spans)
 	EXPECT_EQ(letters[4], 0);
 	EXPECT_EQ(hf::clear_nofault(text), 0u);
 	EXPECT_EQ(text, std::string(4, 0));
+
+	std::vector<uint16_t> small(50, 7);
+	std::array<uint64_t, 4> four{ 1, 2, 3, 4 };
+	std::vector<uint64_t> three(3);
+
+	EXPECT_EQ(hf::fill_nofault(small, 0xff), 0u);
+	EXPECT_EQ(small, std::vector<uint16_t>(50, 0xffff));
+	EXPECT_EQ(hf::copy_nofault_words(three, four), 1u);
+	EXPECT_EQ(three, (std::vector<uint64_t>{ 1, 2, 3 }));
 
 	struct View {
 		uint64_t *p;
@@ -391,54 +398,14 @@ TEST_F(NoFault, WordsAreNotTorn)
 TEST_F(NoFault, ExchangeAndAddLoseNothing)
 {
 	uint64_t sum = 0;
-	std::vector<std::thread> threads;
 
-	for (int t = 0; t < 4; t++) {
-		threads.emplace_back([&] {
-			uint64_t found;
+	unit::run_threads(4, [&](int) {
+		uint64_t found;
 
-			for (int i = 0; i < 20000; i++)
-				EXPECT_EQ(hf_fetch_add64_nofault(&sum, 3, &found), 0);
-		});
-	}
-	for (auto &thread : threads)
-		thread.join();
+		for (int i = 0; i < 20000; i++)
+			EXPECT_EQ(hf_fetch_add64_nofault(&sum, 3, &found), 0);
+	});
 	EXPECT_EQ(sum, 4u * 20000 * 3);
-}
-
-TEST_F(NoFault, ChoosingFillAndTheOthersByName)
-{
-	size_t count;
-	const hf_variant_memory *m = hf_variant_memories(&count);
-
-	EXPECT_STREQ(hf_variant_memory_chosen(), "default");
-	for (size_t i = 0; i < count; i++) {
-		char bytes[100] = {};
-
-		if (!m[i].is_legal()) {
-			EXPECT_EQ(hf_variant_memory_choose(m[i].name), -ENOTSUP);
-			continue;
-		}
-		ASSERT_EQ(hf_variant_memory_choose(m[i].name), 0);
-		EXPECT_STREQ(hf_variant_memory_chosen(), m[i].name);
-		EXPECT_EQ(hf_fill_nofault(bytes, 3, sizeof(bytes)), 0u);
-		EXPECT_EQ(bytes[99], 3);
-	}
-	EXPECT_EQ(hf_variant_memory_choose("no such"), -EINVAL);
-	EXPECT_EQ(hf_variant_memory_choose("default"), 0);
-	EXPECT_STREQ(hf_variant_memory_chosen(), "default");
-}
-
-TEST_F(NoFault, SpansOfFillAndWords)
-{
-	std::vector<uint16_t> numbers(50, 7);
-	std::array<uint64_t, 4> four{ 1, 2, 3, 4 };
-	std::vector<uint64_t> three(3);
-
-	EXPECT_EQ(hf::fill_nofault(numbers, 0xff), 0u);
-	EXPECT_EQ(numbers, std::vector<uint16_t>(50, 0xffff));
-	EXPECT_EQ(hf::copy_nofault_words(three, four), 1u);
-	EXPECT_EQ(three, (std::vector<uint64_t>{ 1, 2, 3 }));
 }
 
 /* ---- the environment ------------------------------------------------------------------------- */

@@ -2,8 +2,6 @@
 /* refcount_lock - the last reference is dropped under a lock: a spinlock, or a mutex. */
 #include "unit.h"
 
-#include <memory>
-
 #include "holdfast/refcount_lock.h"
 
 namespace
@@ -122,57 +120,6 @@ TYPED_TEST(RefcountLock, Misuse)
 	EXPECT_FALSE(lock.drop(&r));
 	EXPECT_EQ(hf_refcount_read(&r), HF_REFCOUNT_SATURATED);
 	EXPECT_TRUE(this->is_free(lock));
-}
-
-/* A table from which the last user takes the entry out: no thread finds a dead one. */
-TYPED_TEST(RefcountLock, Table)
-{
-	struct entry {
-		hf_refcount_t refs = HF_REFCOUNT_INIT(1);
-		uint64_t uses[3] = {};
-	};
-	struct {
-		TypeParam lock;
-		entry *slot = nullptr;
-		uint64_t made = 0, freed = 0, used = 0;
-	} table;
-	std::atomic<uint64_t> uses(0);
-	unit::reports reports;
-
-	unit::run_threads(3, [&](int me) {
-		unit::deadline end(100);
-		uint64_t mine = 0;
-
-		do {
-			entry *found;
-
-			table.lock.lock();
-			if (table.slot) {
-				found = table.slot;
-				hf_refcount_inc(&found->refs);
-			} else {
-				found = table.slot = new entry;
-				table.made++;
-			}
-			table.lock.unlock();
-			found->uses[me]++;
-			if (table.lock.drop(&found->refs)) {
-				table.slot = nullptr;
-				table.freed++;
-				for (uint64_t n : found->uses)
-					table.used += n;
-				table.lock.unlock();
-				delete found;
-			}
-			unit::now_and_then_yield(++mine);
-		} while (!end.passed());
-		uses += mine;
-	});
-	EXPECT_EQ(table.slot, nullptr);
-	EXPECT_EQ(table.made, table.freed);
-	EXPECT_EQ(table.used, uses);
-	EXPECT_GT(table.made, 0u);
-	EXPECT_EQ(reports.total(), 0u);
 }
 
 /* The mutex cannot be had: the reference is kept. */

@@ -1,19 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * spinlock - each lock as a C++ class, between processes, in the child of a fork; and the
- * lock that spinlock.h has where processors are owned, by its name in lab/variants.
+ * spinlock - each lock as a C++ class, its order of service, the child of a fork; and the lock that spinlock.h has where processors are owned, by its name in lab/variants.
  */
 #include "unit.h"
 
-#include <memory>
 #include <mutex>
-
-#include <pthread.h>
-#include <sys/mman.h>
 
 #include "holdfast/spinlock.h"
 #include "holdfast/spinlock_ticket.h"
-#include "variants/spinlock/mcs.h"
 #include "variants/spinlock/queued.h"
 
 namespace
@@ -61,32 +55,6 @@ TYPED_TEST(Spinlock, UniqueLock)
 	EXPECT_TRUE(lock.is_locked());
 	second.release()->unlock();
 	EXPECT_FALSE(lock.is_locked());
-}
-
-/* In either order: std::scoped_lock backs off by try_lock where a deadlock would be. */
-TYPED_TEST(Spinlock, ScopedLockOfTwoInOppositeOrders)
-{
-	TypeParam a, b;
-	uint64_t both = 0;
-	std::atomic<uint64_t> done(0);
-
-	unit::run_threads(2, [&](int me) {
-		unit::deadline end(50);
-		uint64_t mine = 0;
-
-		do {
-			if (me == 0) {
-				std::scoped_lock guard(a, b);
-				both++;
-			} else {
-				std::scoped_lock guard(b, a);
-				both++;
-			}
-			unit::now_and_then_yield(++mine);
-		} while (!end.passed());
-		done += mine;
-	});
-	EXPECT_EQ(both, done);
 }
 
 /* ---- The guard of C, in C++ ----------------------------------------------------------------- */
@@ -172,13 +140,13 @@ template <class Lock, class Place>
 void serves_in_order(Lock &lock, Place place)
 {
 	std::vector<int> served;
-	std::vector<std::thread> threads;
+	unit::thread_group threads;
 
 	lock.lock();
 	for (int i = 0; i < 4; i++) {
 		uint32_t before = place();
 
-		threads.emplace_back([&lock, &served, i] {
+		threads.add([&lock, &served, i] {
 			lock.lock();
 			served.push_back(i);
 			lock.unlock();
@@ -186,8 +154,7 @@ void serves_in_order(Lock &lock, Place place)
 		unit::wait_until([&] { return place() != before; });
 	}
 	lock.unlock();
-	for (auto &thread : threads)
-		thread.join();
+	threads.join();
 	EXPECT_EQ(served, (std::vector<int>{ 0, 1, 2, 3 }));
 }
 
@@ -232,49 +199,6 @@ TEST(SpinlockQueued, TrylockDoesNotPassWaiters)
 	}
 }
 
-/* Takes every node of this thread while it lives: an mcs lock keeps one while it is held. */
-class no_nodes {
-public:
-	no_nodes()
-	{
-		for (auto &lock : locks_)
-			hf_spinlock_mcs_lock(&lock);
-		EXPECT_EQ(hf_env_node_get(), 0u);
-	}
-	~no_nodes()
-	{
-		for (auto &lock : locks_)
-			hf_spinlock_mcs_unlock(&lock);
-	}
-
-private:
-	hf_spinlock_mcs_t locks_[HF_NODES] = {};
-};
-
-/* Two threads with nodes and two without compete. */
-TEST(SpinlockQueued, CompetesWithoutNodes)
-{
-	queued lock;
-	uint64_t count = 0;
-	std::atomic<uint64_t> done(0);
-
-	unit::run_threads(4, [&](int me) {
-		std::unique_ptr<no_nodes> none(me < 2 ? new no_nodes : nullptr);
-		unit::deadline end(100);
-		uint64_t mine = 0;
-
-		do {
-			lock.lock();
-			count++;
-			lock.unlock();
-			unit::now_and_then_yield(++mine);
-		} while (!end.passed());
-		done += mine;
-	});
-	EXPECT_EQ(count, done);
-	EXPECT_EQ(hf_atomic32_load_relaxed(&lock.raw.word), 0u);
-}
-
 /* ---- The child of a fork -------------------------------------------------------------------- */
 
 /* The parent's waiters leave no trace in the word: the child unlocks, and the lock works there. */
@@ -282,11 +206,11 @@ TEST(SpinlockFork, UnlockInChild)
 {
 	hf_spinlock_t lock = HF_SPINLOCK_INIT;
 	std::atomic<int> there(0);
-	std::vector<std::thread> waiters;
+	unit::thread_group waiters;
 
 	hf_spinlock_lock(&lock);
 	for (int i = 0; i < 2; i++) {
-		waiters.emplace_back([&] {
+		waiters.add([&] {
 			there++;
 			hf_spinlock_lock(&lock);
 			hf_spinlock_unlock(&lock);
@@ -294,70 +218,18 @@ TEST(SpinlockFork, UnlockInChild)
 	}
 	unit::wait_until([&] { return there == 2; });
 	unit::sleep_ms(5);
-	pid_t child = fork();
-
-	if (child == 0) {
-		hf_spinlock_unlock_in_child(&lock);
-		for (int i = 0; i < 1000; i++) {
-			hf_spinlock_lock(&lock);
-			hf_spinlock_unlock(&lock);
-		}
-		_exit(hf_spinlock_is_locked(&lock) ? 1 : 0);
-	}
-	int status = -1;
-
-	waitpid(child, &status, 0);
-	EXPECT_EQ(status, 0);
+	EXPECT_EQ(unit::in_child([&] {
+			  hf_spinlock_unlock_in_child(&lock);
+			  for (int i = 0; i < 1000; i++) {
+				  hf_spinlock_lock(&lock);
+				  hf_spinlock_unlock(&lock);
+			  }
+			  MUST(!hf_spinlock_is_locked(&lock));
+		  }),
+		  0);
 	hf_spinlock_unlock(&lock);
-	for (auto &thread : waiters)
-		thread.join();
+	waiters.join();
 	EXPECT_FALSE(hf_spinlock_is_locked(&lock));
-}
-
-/* ---- Between processes ---------------------------------------------------------------------- */
-
-template <class Lock>
-class SpinlockBetweenProcesses : public testing::Test {
-};
-
-TYPED_TEST_SUITE(SpinlockBetweenProcesses, Locks, unit::type_names);
-
-TYPED_TEST(SpinlockBetweenProcesses, Excludes)
-{
-	struct shared {
-		TypeParam lock;
-		uint64_t count, child_did;
-	};
-	void *memory = mmap(nullptr, sizeof(shared), PROT_READ | PROT_WRITE,
-			    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	ASSERT_NE(memory, MAP_FAILED);
-	auto *shared = new (memory) struct shared();
-	auto work = [shared] {
-		unit::deadline end(50);
-		uint64_t mine = 0;
-
-		do {
-			shared->lock.lock();
-			shared->count++;
-			shared->lock.unlock();
-			unit::now_and_then_yield(++mine);
-		} while (!end.passed());
-		return mine;
-	};
-	pid_t child = fork();
-
-	if (child == 0) {
-		shared->child_did = work();
-		_exit(0);
-	}
-	uint64_t mine = work();
-	int status = -1;
-
-	waitpid(child, &status, 0);
-	EXPECT_EQ(status, 0);
-	EXPECT_GT(shared->child_did, 0u);
-	EXPECT_EQ(shared->count, mine + shared->child_did);
-	munmap(memory, sizeof(struct shared));
 }
 
 } // namespace

@@ -19,10 +19,12 @@
 
 #include <cxxabi.h>
 #include <sched.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "holdfast/internal/env.h"
 #include "holdfast/report.h"
 
 #if defined(__clang__)
@@ -176,6 +178,77 @@ void run_threads(int n, F f)
 	for (auto &thread : threads)
 		thread.join();
 }
+
+/* Threads, each from now on; all have ended after join(). */
+class thread_group {
+public:
+	~thread_group() { join(); }
+	template <class F>
+	pthread_t add(F f)
+	{
+		threads_.emplace_back(f);
+		return threads_.back().native_handle();
+	}
+	void join()
+	{
+		for (auto &thread : threads_)
+			thread.join();
+		threads_.clear();
+	}
+
+private:
+	std::vector<std::thread> threads_;
+};
+
+const uint64_t MS = 1000000;
+
+inline uint64_t now_ns()
+{
+	return hf_env_deadline(0);
+}
+
+/* Starts f() in a process of its own; status_of() waits until it has ended. */
+template <class F>
+pid_t start_process(F f)
+{
+	pid_t child = fork();
+
+	if (child == 0) {
+		alarm(60);
+		_exit(f());
+	}
+	return child;
+}
+
+inline int status_of(pid_t child)
+{
+	int status = -1;
+
+	waitpid(child, &status, 0);
+	return status;
+}
+
+/* An object that child processes share. */
+template <class T>
+class shared_object {
+public:
+	shared_object()
+	{
+		void *memory = mmap(nullptr, sizeof(T), PROT_READ | PROT_WRITE,
+				    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+		if (memory == MAP_FAILED)
+			throw std::runtime_error("mmap");
+		object_ = new (memory) T();
+	}
+	~shared_object() { munmap(object_, sizeof(T)); }
+	shared_object(const shared_object &) = delete;
+	shared_object &operator=(const shared_object &) = delete;
+	T *operator->() const { return object_; }
+
+private:
+	T *object_;
+};
 
 /* Yields every 16th time: for many threads on few processors. */
 inline void now_and_then_yield(uint64_t i)
