@@ -35,8 +35,7 @@ struct shared : hf::refcounted<shared> {
 	~shared()
 	{
 		for (uint64_t part : parts)
-			stress::check(part % 3 == 0, "slots", "a part is %llu",
-				      static_cast<unsigned long long>(part));
+			stress::check(part % 3 == 0, "slots", "a part is torn");
 		freed++;
 	}
 	uint64_t parts[THREADS] = {}; /* each thread's own */
@@ -50,62 +49,48 @@ struct slot {
 void slots()
 {
 	std::vector<slot> table(4);
-	std::atomic<uint64_t> operations(0);
+	hf::intrusive_ptr<shared> own[THREADS];
 
 	made = freed = 0;
 	for (auto &slot : table)
 		slot.object = hf::make_intrusive<shared>();
-	stress::run_threads(THREADS, [&](int me) {
-		stress::deadline end(MILLISECONDS);
-		stress::random random(me);
-		hf::intrusive_ptr<shared> mine;
-		uint64_t done = 0;
+	auto n = stress::run_for<1>(THREADS, MILLISECONDS, [&](int me, auto &random, auto &n) {
+		slot &slot = table[random.below(4)];
+		hf::intrusive_ptr<shared> &mine = own[me];
+		uint32_t way = random.below(4);
 
-		do {
-			slot &slot = table[random.below(4)];
-
-			switch (random.below(4)) {
-			case 0: { /* the old object is dropped outside of the lock */
-				auto fresh = hf::make_intrusive<shared>();
+		n[0]++;
+		if (way == 0) { /* the old object is dropped outside of the lock */
+			auto fresh = hf::make_intrusive<shared>();
+			{
 				std::lock_guard<hf::spinlock> hold(slot.lock);
 
 				slot.object.swap(fresh);
-				mine = std::move(fresh);
-				break;
+				mine.swap(fresh);
 			}
-			case 1: {
-				std::lock_guard<hf::spinlock> hold(slot.lock);
+		} else if (way < 3) {
+			std::lock_guard<hf::spinlock> hold(slot.lock);
 
+			if (way == 1)
 				mine = slot.object;
-				break;
-			}
-			case 2: {
-				std::lock_guard<hf::spinlock> hold(slot.lock);
+			else if (mine)
+				slot.object = mine;
+		}
+		if (mine) {
+			hf::intrusive_ptr<const shared> reader = mine;
 
-				if (mine)
-					slot.object = mine;
-				break;
-			}
-			default:
-				break;
-			}
-			if (mine) {
-				hf::intrusive_ptr<const shared> reader = mine;
-
-				mine->parts[me] += 3;
-				if (random.below(8) == 0)
-					mine.reset();
-				stress::check(reader->parts[me] % 3 == 0, "slots", "a torn part");
-			}
-			done++;
-		} while (!end.passed());
-		operations += done;
+			mine->parts[me] += 3;
+			if (random.below(8) == 0)
+				mine.reset();
+			stress::check(reader->parts[me] % 3 == 0, "slots", "a torn part");
+		}
 	});
+
 	table.clear();
-	stress::check(made == freed, "slots", "made %llu, freed %llu",
-		      static_cast<unsigned long long>(made),
-		      static_cast<unsigned long long>(freed));
-	stress::did("intrusive_ptr", "slots", operations);
+	for (auto &mine : own)
+		mine.reset();
+	stress::same(made, "made", freed, "freed", "slots");
+	stress::did("intrusive_ptr", "slots", n[0]);
 }
 
 /* ---- weak ----------------------------------------------------------------------------------- */
@@ -130,44 +115,33 @@ struct named : hf::refcounted<named> {
 
 void weak()
 {
-	std::atomic<uint64_t> operations(0), dead(0);
+	enum { OPERATIONS, DEAD, COUNTS };
 
 	made = freed = 0;
-	stress::run_threads(THREADS, [&](int me) {
-		stress::deadline end(MILLISECONDS);
-		stress::random random(me);
-		uint64_t done = 0;
+	auto n = stress::run_for<COUNTS>(THREADS, MILLISECONDS, [&](int, auto &random, auto &n) {
+		uint32_t name = random.below(NAMES);
+		hf::intrusive_ptr<named> found;
+		{
+			std::lock_guard<hf::mutex> hold(names_lock);
 
-		do {
-			uint32_t name = random.below(NAMES);
-			hf::intrusive_ptr<named> found;
-			{
-				std::lock_guard<hf::mutex> hold(names_lock);
-
-				found = hf::intrusive_ptr<named>(names[name], hf::retain_not_zero);
-				if (!found) {
-					dead += names[name] != nullptr;
-					found = hf::make_intrusive<named>(name);
-					names[name] = found.get();
-				}
+			found = hf::intrusive_ptr<named>(names[name], hf::retain_not_zero);
+			if (!found) {
+				n[DEAD] += names[name] != nullptr;
+				found = hf::make_intrusive<named>(name);
+				names[name] = found.get();
 			}
-			stress::check(found->name == name && found->not_name == ~name, "weak",
-				      "another object");
-			hf::intrusive_ptr<named> copy = found;
-			found.reset();
-			done++;
-		} while (!end.passed());
-		operations += done;
+		}
+		stress::check(found->name == name && found->not_name == ~name, "weak",
+			      "another object");
+		hf::intrusive_ptr<named> copy = found;
+		found.reset();
+		n[OPERATIONS]++;
 	});
-	stress::check(made == freed, "weak", "made %llu, freed %llu",
-		      static_cast<unsigned long long>(made),
-		      static_cast<unsigned long long>(freed));
+
+	stress::same(made, "made", freed, "freed", "weak");
 	for (auto *name : names)
 		stress::check(!name, "weak", "a name is left");
-	char more[60];
-	std::snprintf(more, sizeof(more), ", %llu found dead",
-		      static_cast<unsigned long long>(dead.load()));
-	stress::did("intrusive_ptr", "weak", operations, more);
+	stress::did("intrusive_ptr", "weak", n[OPERATIONS], { { "found dead", n[DEAD] } });
 }
 
 /* ---- lockref -------------------------------------------------------------------------------- */
@@ -200,49 +174,37 @@ struct HF_ALIGNED(128) entry : hf::lockref_counted<entry> {
 
 void lockref()
 {
+	enum { OPERATIONS, GETS, COUNTS };
 	std::vector<entry> cache(3);
-	std::atomic<uint64_t> operations(0), gets(0);
+	auto n = stress::run_for<COUNTS>(THREADS, MILLISECONDS, [&](int me, auto &random, auto &n) {
+		entry *candidate = &cache[random.below(3)];
 
-	stress::run_threads(THREADS, [&](int me) {
-		stress::deadline end(MILLISECONDS);
-		stress::random random(me);
-		uint64_t done = 0, got = 0;
+		n[OPERATIONS]++;
+		hf::intrusive_ptr<entry> found{ candidate, hf::retain_not_dead };
+		if (!found)
+			return candidate->reborn();
+		n[GETS]++;
+		if (random.below(2)) {
+			hf::intrusive_ptr<entry> copy = found;
 
-		do {
-			entry *candidate = &cache[random.below(3)];
+			found.reset();
+			copy->marks[me]++;
+		} else {
+			hf::guard<hf::lockref> hold(*found);
 
-			if (hf::intrusive_ptr<entry> found{ candidate, hf::retain_not_dead }) {
-				got++;
-				if (random.below(2)) {
-					hf::intrusive_ptr<entry> copy = found;
-
-					found.reset();
-					copy->marks[me]++;
-				} else {
-					hf::guard<hf::lockref> hold(*found);
-
-					stress::check(found->life == found->last_life, "lockref",
-						      "between two lives");
-				}
-			} else {
-				candidate->reborn();
-			}
-			done++;
-		} while (!end.passed());
-		operations += done;
-		gets += got;
+			stress::check(found->life == found->last_life, "lockref",
+				      "between two lives");
+		}
 	});
 	uint64_t lives = 0;
+
 	for (auto &entry : cache) {
 		stress::check(entry.read() == 0 || entry.is_dead(), "lockref",
 			      "%d references are left", entry.read());
 		lives += entry.life;
 	}
-	char more[60];
-	std::snprintf(more, sizeof(more), ", %llu gets, %llu lives",
-		      static_cast<unsigned long long>(gets.load()),
-		      static_cast<unsigned long long>(lives));
-	stress::did("lockref_counted", "lockref", operations, more);
+	stress::did("lockref_counted", "lockref", n[OPERATIONS],
+		    { { "gets", n[GETS] }, { "lives", lives } });
 }
 
 } // namespace
@@ -253,11 +215,6 @@ int main()
 	slots();
 	weak();
 	lockref();
-	for (int kind = 0; kind < HF_REPORT_KINDS; kind++) {
-		uint32_t n = hf_report_count(static_cast<enum hf_report_kind>(kind));
-
-		stress::check(n == 0, "intrusive_ptr", "%u reports of good use: %s", n,
-			      hf_report_text(static_cast<enum hf_report_kind>(kind)));
-	}
+	stress::no_reports("intrusive_ptr");
 	return stress::result();
 }

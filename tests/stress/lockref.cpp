@@ -46,74 +46,34 @@ bool drop(hf_lockref_t *l, bool try_return)
 	return !hf_lockref_put_or_lock(l);
 }
 
-/* ---- last --------------------------------------------------------------------------------- */
-
 struct heap_object {
-	hf_lockref_t l;
-	uint64_t parts[THREADS];
-};
+	hf_lockref_t l = HF_LOCKREF_INIT(THREADS);
+	uint64_t parts[THREADS] = {};
 
-void last()
-{
-	const size_t batch = 256;
-	std::vector<heap_object *> objects(batch);
-	stress::barrier barrier(THREADS);
-	stress::deadline end(MILLISECONDS);
-	std::atomic<uint64_t> freed(0), made(0), operations(0);
-	std::atomic<bool> stop(false);
+	unsigned int use(stress::random &random)
+	{
+		unsigned int operations = 0;
 
-	stress::run_threads(THREADS, [&](int me) {
-		stress::random random(me);
-		uint64_t mine = 0, my_frees = 0;
-
-		for (uint64_t round = 1;; round++) {
-			if (me == 0) {
-				stop = end.passed();
-				for (auto &object : objects) {
-					if (stop)
-						break;
-					object = new heap_object{ HF_LOCKREF_INIT(THREADS), {} };
-					made++;
-				}
-			}
-			barrier.wait();
-			if (stop)
-				break;
-			for (size_t i = 0; i < batch; i++) {
-				heap_object *object = objects[(i + size_t(me) * 3) % batch];
-
-				object->parts[me] = round;
-				if (random.below(2)) {
-					hf_lockref_get(&object->l);
-					stress::check(hf_lockref_put_or_lock(&object->l), WHO,
-						      "last: reported as the last, and it is not");
-					mine += 2;
-				}
-				if (random.below(4) == 0) {
-					hf_lockref_lock(&object->l);
-					hf_lockref_unlock(&object->l);
-					mine++;
-				}
-				mine++;
-				if (!drop(&object->l, random.below(2)))
-					continue;
-				for (uint64_t part : object->parts)
-					stress::check(part == round, WHO, "last: a part is old");
-				hf_lockref_mark_dead(&object->l);
-				hf_lockref_unlock(&object->l);
-				delete object;
-				my_frees++;
-			}
-			barrier.wait();
+		if (random.below(2)) {
+			hf_lockref_get(&l);
+			stress::check(hf_lockref_put_or_lock(&l), WHO,
+				      "last: reported as the last, and it is not");
+			operations += 2;
 		}
-		operations += mine;
-		freed += my_frees;
-	});
-	stress::check(freed == made, WHO, "last: made %llu, freed %llu",
-		      static_cast<unsigned long long>(made),
-		      static_cast<unsigned long long>(freed));
-	stress::did(WHO, "last", operations);
-}
+		if (random.below(4) == 0) {
+			hf_lockref_lock(&l);
+			hf_lockref_unlock(&l);
+			operations++;
+		}
+		return operations;
+	}
+	bool drop(stress::random &random) { return ::drop(&l, random.below(2)); }
+	void end()
+	{
+		hf_lockref_mark_dead(&l);
+		hf_lockref_unlock(&l);
+	}
+};
 
 /* ---- lives -------------------------------------------------------------------------------- */
 
@@ -122,155 +82,120 @@ struct HF_ALIGNED(128) pool_object {
 	uint64_t life = 1, visits = 0; /* under the lock */
 };
 
-class lives {
-public:
-	lives() : objects_(3) {}
+enum { OPERATIONS, GETS, PUTS, VISITS, DEATHS, COUNTS };
 
-	void run()
+struct worker {
+	std::vector<pool_object> &objects;
+	stress::random &random;
+	stress::counts<COUNTS> &n;
+
+	/* A reference, and the life that it belongs to. */
+	uint64_t take(pool_object *object)
 	{
-		std::atomic<uint64_t> operations(0), gets(0), puts(0), visits(0), deaths(0);
-		uint64_t visited = 0, lived = 0;
+		uint64_t life;
+		bool got = random.below(4) ? hf_lockref_get_not_dead(&object->l)
+					   : hf_lockref_get_not_zero(&object->l);
 
-		stress::run_threads(THREADS, [&](int me) {
-			stress::deadline end(MILLISECONDS);
-			worker worker{ *this, stress::random(me) };
-			uint64_t mine = 0;
-
-			do {
-				worker.once();
-				mine++;
-			} while (!end.passed());
-			operations += mine;
-			gets += worker.gets;
-			puts += worker.puts;
-			visits += worker.visits;
-			deaths += worker.deaths;
-		});
-		for (auto &object : objects_) {
-			int32_t count = hf_lockref_read(&object.l);
-
-			stress::check(count == 0 || count == HF_LOCKREF_DEAD, WHO,
-				      "lives: the count ends as %d", count);
-			stress::check(hf_lockref_trylock(&object.l), WHO,
-				      "lives: locked by nobody");
-			visited += object.visits;
-			lived += object.life - 1 + hf_lockref_is_dead(&object.l);
+		/* A swap orders nothing, and this memory has had lives before: so look under the lock. */
+		hf_lockref_lock(&object->l);
+		if (!got) {
+			if (hf_lockref_is_dead(&object->l)) {
+				object->life++;
+				hf_lockref_set_count(&object->l, 1);
+			} else {
+				hf_lockref_set_count(&object->l, hf_lockref_read(&object->l) + 1);
+			}
 		}
-		stress::check(gets == puts, WHO, "lives: %llu gets, %llu puts",
-			      static_cast<unsigned long long>(gets),
-			      static_cast<unsigned long long>(puts));
-		stress::check(visited == visits, WHO, "lives: %llu of %llu visits",
-			      static_cast<unsigned long long>(visited),
-			      static_cast<unsigned long long>(visits));
-		stress::check(lived == deaths, WHO, "lives: %llu lives, %llu deaths",
-			      static_cast<unsigned long long>(lived),
-			      static_cast<unsigned long long>(deaths));
-		char more[40];
-		std::snprintf(more, sizeof(more), ", %llu deaths",
-			      static_cast<unsigned long long>(deaths));
-		stress::did(WHO, "lives", operations, more);
+		life = object->life;
+		object->visits++;
+		hf_lockref_unlock(&object->l);
+		n[VISITS]++;
+		n[GETS]++;
+		return life;
 	}
 
-private:
-	struct worker {
-		lives &all;
-		stress::random random;
-		uint64_t gets = 0, puts = 0, visits = 0, deaths = 0;
+	void release(pool_object *object)
+	{
+		n[PUTS]++;
+		if (!drop(&object->l, random.below(2)))
+			return;
+		int32_t count = hf_lockref_read(&object->l);
 
-		/* A reference, and the life that it belongs to. */
-		uint64_t take(pool_object *object)
-		{
-			uint64_t life;
-			bool got = random.below(4) ? hf_lockref_get_not_dead(&object->l)
-						   : hf_lockref_get_not_zero(&object->l);
+		stress::check(count == 0 || count == 1, WHO,
+			      "lives: it is the last, and the count is %d", count);
+		if (count == 1 && random.below(4) == 0) {
+			hf_lockref_set_count(&object->l, 0); /* may be found again */
+		} else {
+			hf_lockref_mark_dead(&object->l);
+			n[DEATHS]++;
+		}
+		hf_lockref_unlock(&object->l);
+	}
 
-			/*
-			 * A swap orders nothing, and this memory has had lives before: so look under
-			 * the lock.
-			 */
+	void once()
+	{
+		pool_object *object = &objects[random.below(3)];
+		uint64_t life = take(object);
+
+		n[OPERATIONS]++;
+		if (random.below(2)) { /* a second one, of this or another object */
+			pool_object *other = &objects[random.below(3)];
+
+			(void)take(other);
+			release(other);
+		}
+		if (random.below(2)) {
+			hf_lockref_get(&object->l);
+			n[GETS]++;
+			n[PUTS]++;
+			if (hf_lockref_put_return(&object->l) < 0)
+				stress::check(hf_lockref_put_or_lock(&object->l), WHO,
+					      "lives: reported as the last, and it is not");
+		}
+		if (random.below(2)) {
 			hf_lockref_lock(&object->l);
-			if (!got) {
-				if (hf_lockref_is_dead(&object->l)) {
-					object->life++;
-					hf_lockref_set_count(&object->l, 1);
-				} else {
-					hf_lockref_set_count(&object->l,
-							     hf_lockref_read(&object->l) + 1);
-				}
-			}
-			life = object->life;
+			stress::check(object->life == life, WHO,
+				      "lives: reborn while there was a reference");
 			object->visits++;
-			hf_lockref_unlock(&object->l);
-			visits++;
-			gets++;
-			return life;
-		}
-
-		void release(pool_object *object)
-		{
-			puts++;
-			if (!drop(&object->l, random.below(2)))
-				return;
-			int32_t count = hf_lockref_read(&object->l);
-			stress::check(count == 0 || count == 1, WHO,
-				      "lives: it is the last, and the count is %d", count);
-			if (count == 1 && random.below(4) == 0) {
-				hf_lockref_set_count(&object->l, 0); /* may be found again */
-			} else {
-				hf_lockref_mark_dead(&object->l);
-				deaths++;
-			}
+			n[VISITS]++;
 			hf_lockref_unlock(&object->l);
 		}
-
-		void once()
-		{
-			pool_object *object = &all.objects_[random.below(3)];
-			uint64_t life = take(object);
-
-			if (random.below(2)) { /* a second one, of this or another object */
-				pool_object *other = &all.objects_[random.below(3)];
-
-				(void)take(other);
-				release(other);
-			}
-			if (random.below(2)) {
-				hf_lockref_get(&object->l);
-				gets++;
-				puts++;
-				if (hf_lockref_put_return(&object->l) < 0)
-					stress::check(hf_lockref_put_or_lock(&object->l), WHO,
-						      "lives: reported as the last, and it is not");
-			}
-			if (random.below(2)) {
-				hf_lockref_lock(&object->l);
-				stress::check(object->life == life, WHO,
-					      "lives: reborn while there was a reference");
-				object->visits++;
-				visits++;
-				hf_lockref_unlock(&object->l);
-			}
-			release(object);
-			if (random.below(32) == 0)
-				sched_yield();
-		}
-	};
-
-	std::vector<pool_object> objects_;
+		release(object);
+		if (random.below(32) == 0)
+			sched_yield();
+	}
 };
+
+void lives()
+{
+	std::vector<pool_object> objects(3);
+	uint64_t visited = 0, lived = 0;
+	auto n = stress::run_for<COUNTS>(THREADS, MILLISECONDS, [&](int, auto &random, auto &n) {
+		worker{ objects, random, n }.once();
+	});
+
+	for (auto &object : objects) {
+		int32_t count = hf_lockref_read(&object.l);
+
+		stress::check(count == 0 || count == HF_LOCKREF_DEAD, WHO,
+			      "lives: the count ends as %d", count);
+		stress::check(hf_lockref_trylock(&object.l), WHO, "lives: locked by nobody");
+		visited += object.visits;
+		lived += object.life - 1 + hf_lockref_is_dead(&object.l);
+	}
+	stress::same(n[GETS], "gets", n[PUTS], "puts", WHO);
+	stress::same(n[VISITS], "visits", visited, "seen", WHO);
+	stress::same(n[DEATHS], "deaths", lived, "lives", WHO);
+	stress::did(WHO, "lives", n[OPERATIONS], { { "deaths", n[DEATHS] } });
+}
 
 } // namespace
 
 int main()
 {
 	stress::begin();
-	last();
-	lives().run();
-	for (int kind = 0; kind < HF_REPORT_KINDS; kind++) {
-		uint32_t n = hf_report_count(static_cast<enum hf_report_kind>(kind));
-
-		stress::check(n == 0, WHO, "%u reports of good use: %s", n,
-			      hf_report_text(static_cast<enum hf_report_kind>(kind)));
-	}
+	stress::last<heap_object>(WHO, THREADS, MILLISECONDS);
+	lives();
+	stress::no_reports(WHO);
 	return stress::result();
 }

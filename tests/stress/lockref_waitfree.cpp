@@ -24,41 +24,39 @@ struct HF_ALIGNED(128) object {
 	uint64_t visits = 0; /* under the lock */
 };
 
-struct totals {
-	std::atomic<uint64_t> operations{ 0 }, gets{ 0 }, puts{ 0 }, visits{ 0 }, deaths{ 0 },
-		refused{ 0 };
-};
+enum { OPERATIONS, GETS, PUTS, VISITS, DEATHS, REFUSED, COUNTS };
 
-class worker {
-public:
-	worker(std::vector<object> *objects, int me) : objects_(*objects), random_(me) {}
+struct worker {
+	std::vector<object> &objects;
+	stress::random &random;
+	stress::counts<COUNTS> &n;
 
 	void once()
 	{
-		object *o = &objects_[random_.below(static_cast<unsigned int>(objects_.size()))];
+		object *o = &objects[random.below(static_cast<unsigned int>(objects.size()))];
 
-		operations_++;
+		n[OPERATIONS]++;
 		if (!hf_lockref_waitfree_get_not_dead_acquire(&o->l)) {
-			refused_++;
+			n[REFUSED]++;
 			sched_yield(); /* its killer may want this processor */
 			return;
 		}
-		gets_++;
+		n[GETS]++;
 		uint64_t identity = o->identity;
 
 		stress::check(o->twice == 2 * identity, WHO, "half of an identity");
-		if (random_.below(2)) {
+		if (random.below(2)) {
 			hf_lockref_waitfree_get(&o->l);
-			gets_++;
+			n[GETS]++;
 			drop(o);
 		}
-		if (random_.below(8) == 0) {
+		if (random.below(8) == 0) {
 			hf_lockref_waitfree_lock(&o->l);
 			stress::check(!hf_lockref_waitfree_is_dead(&o->l), WHO,
 				      "dead, with a reference");
 			o->visits++;
-			visits_++;
-			if (random_.below(8) == 0)
+			n[VISITS]++;
+			if (random.below(8) == 0)
 				sched_yield(); /* descheduled, with the lock */
 			stress::check(!hf_lockref_waitfree_mark_dead(&o->l, 0), WHO,
 				      "killed, with a reference");
@@ -67,29 +65,14 @@ public:
 		stress::check(o->identity == identity && o->twice == 2 * identity, WHO,
 			      "another identity, with a reference");
 		drop(o);
-		if (random_.below(64) == 0)
+		if (random.below(64) == 0)
 			sched_yield();
 	}
 
-	void add_to(totals *all) const
-	{
-		all->operations += operations_;
-		all->gets += gets_;
-		all->puts += puts_;
-		all->visits += visits_;
-		all->deaths += deaths_;
-		all->refused += refused_;
-	}
-
-private:
-	std::vector<object> &objects_;
-	stress::random random_;
-	uint64_t operations_ = 0, gets_ = 0, puts_ = 0, visits_ = 0, deaths_ = 0, refused_ = 0;
-
 	void drop(object *o)
 	{
-		puts_++;
-		if (random_.below(4) == 0) {
+		n[PUTS]++;
+		if (random.below(4) == 0) {
 			int32_t left = hf_lockref_waitfree_put_return(&o->l);
 
 			stress::check(left >= 0, WHO, "put_return: %d", left);
@@ -100,9 +83,9 @@ private:
 		stress::check(!hf_lockref_waitfree_is_dead(&o->l), WHO,
 			      "put_or_lock returned false, and it is dead");
 		if (hf_lockref_waitfree_mark_dead(&o->l, 0)) {
-			deaths_++;
+			n[DEATHS]++;
 			o->identity++;
-			if (random_.below(256) == 0)
+			if (random.below(256) == 0)
 				sched_yield(); /* half of an identity, and dead: for others to find */
 			o->twice = 2 * o->identity;
 			stress::check(hf_lockref_waitfree_revive(&o->l, 0), WHO, "not revived");
@@ -117,17 +100,10 @@ int main()
 {
 	std::vector<object> objects(2);
 	uint64_t visited = 0, lives = 0;
-	totals all;
 
 	stress::begin();
-	stress::run_threads(THREADS, [&](int me) {
-		stress::deadline end(MILLISECONDS);
-		worker worker(&objects, me);
-
-		do {
-			worker.once();
-		} while (!end.passed());
-		worker.add_to(&all);
+	auto n = stress::run_for<COUNTS>(THREADS, MILLISECONDS, [&](int, auto &random, auto &n) {
+		worker{ objects, random, n }.once();
 	});
 	for (object &o : objects) {
 		stress::check(hf_lockref_waitfree_read(&o.l) == 0, WHO, "the count ends as %d",
@@ -136,18 +112,11 @@ int main()
 		visited += o.visits;
 		lives += o.identity - 1;
 	}
-	stress::check(all.gets == all.puts, WHO, "not as many gets as puts");
-	stress::check(visited == all.visits, WHO, "a visit under the lock is lost");
-	stress::check(lives == all.deaths, WHO, "not as many lives as deaths");
-	for (int kind = 0; kind < HF_REPORT_KINDS; kind++)
-		stress::check(hf_report_count(static_cast<enum hf_report_kind>(kind)) == 0, WHO,
-			      "reports of good use: %s",
-			      hf_report_text(static_cast<enum hf_report_kind>(kind)));
-
-	char more[80];
-	std::snprintf(more, sizeof(more), ", %llu deaths, %llu found dead",
-		      static_cast<unsigned long long>(all.deaths),
-		      static_cast<unsigned long long>(all.refused));
-	stress::did(WHO, "identities", all.operations, more);
+	stress::same(n[GETS], "gets", n[PUTS], "puts", WHO);
+	stress::same(n[VISITS], "visits", visited, "seen", WHO);
+	stress::same(n[DEATHS], "deaths", lives, "lives", WHO);
+	stress::no_reports(WHO);
+	stress::did(WHO, "identities", n[OPERATIONS],
+		    { { "deaths", n[DEATHS] }, { "found dead", n[REFUSED] } });
 	return stress::result();
 }

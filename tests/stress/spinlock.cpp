@@ -28,9 +28,7 @@ void under_lock(counters *c, int me, const char *who)
 {
 	stress::check(c->owner == -1, who, "thread %d is inside too", c->owner);
 	c->owner = me;
-	stress::check(c->twice == 2 * c->count, who, "torn: %llu is not twice %llu",
-		      static_cast<unsigned long long>(c->twice),
-		      static_cast<unsigned long long>(c->count));
+	stress::same(c->twice, "is twice", 2 * c->count, "twice", who);
 	c->count++;
 	c->line[c->count % sizeof(c->line)]++; /* moves between cache lines */
 	c->twice += 2;
@@ -46,60 +44,42 @@ void run(const char *who, int threads)
 		alignas(128) counters by_outer;
 		counters by_inner;
 	} shared;
-	std::atomic<uint64_t> outer_did(0), inner_did(0), try_failed(0);
+	enum { OUTER, INNER, FAILED, COUNTS };
+	auto n = stress::run_for<COUNTS>(threads, MILLISECONDS, [&](int me, auto &random, auto &n) {
+		uint32_t way = random.below(8);
 
-	stress::run_threads(threads, [&](int me) {
-		stress::deadline end(MILLISECONDS);
-		stress::random random(me);
-		uint64_t my_outer = 0, my_inner = 0, my_failed = 0;
-
-		do {
-			uint32_t way = random.below(8);
-
-			if (way == 0) {
-				if (!shared.outer.try_lock()) {
-					my_failed++;
-					sched_yield();
-					continue;
-				}
-			} else {
-				shared.outer.lock();
-			}
-			under_lock<Lock>(&shared.by_outer, me, who);
-			my_outer++;
-			if (way == 1) {
-				shared.inner.lock();
-				under_lock<Lock>(&shared.by_inner, me, who);
-				shared.inner.unlock();
-				my_inner++;
-			}
-			shared.outer.unlock();
-			if (way == 2) { /* and not under the other */
-				shared.inner.lock();
-				under_lock<Lock>(&shared.by_inner, me, who);
-				shared.inner.unlock();
-				my_inner++;
-			}
-			if (random.below(32) == 0)
+		if (way == 0) {
+			if (!shared.outer.try_lock()) {
+				n[FAILED]++;
 				sched_yield();
-		} while (!end.passed());
-		outer_did += my_outer;
-		inner_did += my_inner;
-		try_failed += my_failed;
+				return;
+			}
+		} else {
+			shared.outer.lock();
+		}
+		under_lock<Lock>(&shared.by_outer, me, who);
+		n[OUTER]++;
+		if (way != 1) /* else under both */
+			shared.outer.unlock();
+		if (way == 1 || way == 2) {
+			shared.inner.lock();
+			under_lock<Lock>(&shared.by_inner, me, who);
+			shared.inner.unlock();
+			n[INNER]++;
+		}
+		if (way == 1)
+			shared.outer.unlock();
+		if (random.below(32) == 0)
+			sched_yield();
 	});
-	stress::check(shared.by_outer.count == outer_did, who, "count %llu of %llu",
-		      static_cast<unsigned long long>(shared.by_outer.count),
-		      static_cast<unsigned long long>(outer_did));
-	stress::check(shared.by_inner.count == inner_did, who, "inner count %llu of %llu",
-		      static_cast<unsigned long long>(shared.by_inner.count),
-		      static_cast<unsigned long long>(inner_did));
+	char what[32];
+
+	stress::same(shared.by_outer.count, "counted", n[OUTER], "done", who);
+	stress::same(shared.by_inner.count, "counted inside", n[INNER], "done", who);
 	stress::check(!shared.outer.is_locked() && !shared.inner.is_locked(), who,
 		      "locked by nobody");
-	char what[32], more[80];
 	std::snprintf(what, sizeof(what), "%d threads", threads);
-	std::snprintf(more, sizeof(more), ", %llu of trylock in vain",
-		      static_cast<unsigned long long>(try_failed));
-	stress::did(who, what, outer_did + inner_did, more);
+	stress::did(who, what, n[OUTER] + n[INNER], { { "of trylock failed", n[FAILED] } });
 }
 
 template <class Lock>

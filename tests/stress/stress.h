@@ -7,12 +7,15 @@
  * All are bounded in time and not in operations: under an emulator or a sanitizer, or on a busy
  * machine, they do less. What they did they print and check; doing nothing is a failure.
  */
+#include <array>
 #include <atomic>
 #include <chrono>
+#include <cinttypes>
 #include <cstdarg>
-#include <cstdint>
 #include <cstdio>
+#include <mutex>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <sched.h>
@@ -122,13 +125,112 @@ private:
 	uint32_t state_;
 };
 
-/* One line of what was done. Nothing done is a failure. */
-inline void did(const char *who, const char *what, uint64_t operations, const char *more = "")
+/* What the threads have counted, by the index that a test gives each kind. */
+template <size_t N>
+using counts = std::array<uint64_t, N>;
+
+/* Each of so many threads calls f(its number, its random numbers, its counts) until the time is over. */
+template <size_t N, class F>
+counts<N> run_for(int threads, int milliseconds, F f)
 {
-	std::printf("%-26s %-22s %12llu operations%s\n", who, what,
-		    static_cast<unsigned long long>(operations), more);
+	std::mutex lock;
+	counts<N> sum{};
+
+	run_threads(threads, [&](int me) {
+		deadline end(milliseconds);
+		random random(me);
+		counts<N> mine{};
+
+		do {
+			f(me, random, mine);
+		} while (!end.passed());
+		std::lock_guard<std::mutex> guard(lock);
+		for (size_t i = 0; i < N; i++)
+			sum[i] += mine[i];
+	});
+	return sum;
+}
+
+/* Two counts of what must have been as often. */
+inline void same(uint64_t a, const char *of_a, uint64_t b, const char *of_b, const char *where)
+{
+	check(a == b, where, "%" PRIu64 " %s, %" PRIu64 " %s", a, of_a, b, of_b);
+}
+
+/* One line of what was done. Nothing done is a failure. */
+inline void did(const char *who, const char *what, uint64_t operations,
+		std::initializer_list<std::pair<const char *, uint64_t>> more = {})
+{
+	std::printf("%-26s %-22s %12" PRIu64 " operations", who, what, operations);
+	for (const auto &one : more)
+		std::printf(", %" PRIu64 " %s", one.second, one.first);
+	std::printf("\n");
 	std::fflush(stdout);
 	check(operations > 0, who, "%s: nothing was done", what);
+}
+
+inline void no_reports(const char *who)
+{
+	for (int kind = 0; kind < HF_REPORT_KINDS; kind++) {
+		uint32_t n = hf_report_count(static_cast<enum hf_report_kind>(kind));
+
+		check(n == 0, who, "%u reports of good use: %s", n,
+		      hf_report_text(static_cast<enum hf_report_kind>(kind)));
+	}
+}
+
+/*
+ * Objects on the heap: each thread writes its own part of each, and drops it. The one that drops the
+ * last reference sees all of the parts, and frees. An object has parts, a constructor, use(random),
+ * which returns how many operations that were, and drop(random): true = it was the last.
+ */
+template <class Object>
+void last(const char *who, int threads, int milliseconds)
+{
+	const size_t batch = 256;
+	std::vector<Object *> objects(batch);
+	barrier barrier(threads);
+	deadline end(milliseconds);
+	std::atomic<uint64_t> freed(0), made(0), operations(0);
+	std::atomic<bool> stop(false);
+
+	run_threads(threads, [&](int me) {
+		random random(me);
+
+		for (uint64_t round = 1;; round++) {
+			if (me == 0) {
+				stop = end.passed();
+				for (auto &object : objects) {
+					if (stop)
+						break;
+					object = new Object;
+					made++;
+				}
+			}
+			barrier.wait();
+			if (stop)
+				break;
+			uint64_t mine = 0;
+
+			for (size_t i = 0; i < batch; i++) {
+				Object *object = objects[(i + size_t(me) * 3) % batch];
+
+				object->parts[me] = round;
+				mine += object->use(random) + 1;
+				if (!object->drop(random))
+					continue;
+				for (uint64_t part : object->parts)
+					check(part == round, who, "last: a part is old");
+				object->end();
+				delete object;
+				freed++;
+			}
+			operations += mine;
+			barrier.wait();
+		}
+	});
+	same(made, "made", freed, "freed", who);
+	did(who, "last", operations);
 }
 
 /* main()'s first line: a lock that is broken hangs. */
