@@ -51,8 +51,7 @@ typedef hf_spinlock_t hf_detail_region_lock_t;
 
 enum { PAGE = 4096, BASE = 16 * PAGE };
 
-static unsigned long found, inherited, noted, read_zeros, after_all, after_healing, healed_twice,
-	lost_again;
+static unsigned long found, inherited, noted, after_all, after_healing, healed_twice, lost_again;
 
 /* Of the own mutants: is it this one? */
 static bool is_own(const char *name)
@@ -75,6 +74,7 @@ protected:
 
 	regions()
 	{
+		now = this;
 		hf_atomic64_store_relaxed(&all_.shard[0].top, 0);
 		hf_atomic32_store_relaxed(&all_.shard[0].lock.word, 0);
 		hf_atomic64_store_relaxed(&all_.process.top, 0);
@@ -169,15 +169,19 @@ protected:
 	}
 
 public:
+	static regions *now;
+
 	void look(const hf_region_t *region)
 	{
 		check(get(there_[region - region_]) == 1, "the region is there");
 	}
 };
 
+regions *regions::now;
+
 static void look_at(const hf_region_t *region)
 {
-	static_cast<regions *>(hf_model::current)->look(region);
+	regions::now->look(region);
 }
 
 /* Some threads find the loss, others only read. */
@@ -210,7 +214,7 @@ public:
 		bool lost = true;
 
 		if (finds && !zeros) {
-			lose(Process ? OF_PROCESS : index);
+			lose(Process ? (unsigned int)OF_PROCESS : index);
 			found++;
 		}
 		if (finds)

@@ -166,10 +166,9 @@ void check_world(world<M> *w, const char *what, uint32_t processes, uint32_t n)
 	uint64_t done = 0;
 
 	for (place<M> &p : w->places) {
-		stress::check(p.put == items && p.got == items && p.items == 0, "cond",
-			      "%s: %llu put, %llu got", what,
-			      static_cast<unsigned long long>(p.put),
-			      static_cast<unsigned long long>(p.got));
+		stress::same(p.put, "put", items, "in all", what);
+		stress::same(p.got, "got", items, "in all", what);
+		stress::check(p.items == 0, "cond", "%s: %u are left", what, p.items);
 		stress::check(p.sum == items * (n + 1) / 2, "cond", "%s: other items came out",
 			      what);
 		stress::check(p.round == n / 4 && p.arrived == 0, "cond", "%s: %u rounds", what,
@@ -326,7 +325,6 @@ void each_signal(uint64_t n)
 		}
 	});
 	uint64_t signals = 0, late = 0;
-	char more[60];
 
 	for (counted &c : all) {
 		stress::check(c.open == 0 && c.waiting == 0 && c.mutex.is_idle(&c.cond), "cond",
@@ -334,9 +332,7 @@ void each_signal(uint64_t n)
 		signals += c.signals;
 		late += c.late;
 	}
-	std::snprintf(more, sizeof(more), ", %llu time-outs",
-		      static_cast<unsigned long long>(late));
-	stress::did("cond", "each signal", signals, more);
+	stress::did("cond", "each signal", signals, { { "time-outs", late } });
 }
 
 } // namespace

@@ -124,7 +124,8 @@ void pass_around(enum hf_env_scope scope, const char *what, bool with_signals, i
 		hf_atomic32_t word = HF_ATOMIC_INIT(0); /* how often it was this one's turn */
 	};
 	std::vector<place> places(static_cast<size_t>(threads));
-	std::atomic<uint64_t> unparks(0), parks(0), not_asleep(0), woken(0);
+	enum { UNPARKS, PARKS, NOT_ASLEEP, WOKEN, COUNTS };
+	stress::totals<COUNTS> sum;
 	std::atomic<bool> stop(false);
 	signals signals(with_signals);
 
@@ -133,48 +134,35 @@ void pass_around(enum hf_env_scope scope, const char *what, bool with_signals, i
 		stress::random random(me);
 		hf_atomic32_t *mine = &places[size_t(me)].word;
 		hf_atomic32_t *next = &places[size_t((me + 1) % threads)].word;
-		uint32_t turn = 0;
-		uint64_t my_parks = 0, my_not_asleep = 0, my_woken = 0;
+		uint32_t turn = 0, seen;
+		stress::counts<COUNTS> n{};
 
 		signals.to_me();
-		for (;;) {
+		for (bool last = false; !last;) {
 			/* The first to go needs no turn. */
-			if (me != 0 || turn != 0) {
-				uint32_t seen;
-
-				while ((seen = hf_atomic32_load_acquire(mine)) ==
-				       turn - (me == 0)) {
-					my_parks++;
-					hesitate(&random);
-					my_not_asleep += hf_env_park(mine, seen, HF_ENV_FOREVER,
-								     scope) == HF_ENV_CHANGED;
-				}
+			while ((me != 0 || turn != 0) &&
+			       (seen = hf_atomic32_load_acquire(mine)) == turn - (me == 0)) {
+				n[PARKS]++;
+				hesitate(&random);
+				n[NOT_ASLEEP] += hf_env_park(mine, seen, HF_ENV_FOREVER, scope) ==
+						 HF_ENV_CHANGED;
 			}
 			turn++;
 			if (me == 0 && end.passed())
 				stop = true;
-			bool last = stop;
-
+			last = stop;
 			delay(&random);
 			hf_atomic32_store_release(next, hf_atomic32_load_relaxed(next) + 1);
-			my_woken += hf_env_unpark(next, 1, scope);
-			if (last)
-				break;
+			n[WOKEN] += hf_env_unpark(next, 1, scope);
 		}
 		signals.no_more();
-		unparks += turn;
-		parks += my_parks;
-		not_asleep += my_not_asleep;
-		woken += my_woken;
+		n[UNPARKS] = turn;
+		sum.add(n);
 	});
-	char more[120];
-
-	std::snprintf(more, sizeof(more), ", %llu parks, %llu of them too late to sleep",
-		      static_cast<unsigned long long>(parks),
-		      static_cast<unsigned long long>(not_asleep));
-	stress::did("park", what, unparks + parks, more);
-	stress::check(woken <= parks, "park", "more were woken than slept");
-	stress::check(woken > 0, "park", "nobody was woken");
+	stress::did("park", what, sum[UNPARKS] + sum[PARKS],
+		    { { "parks", sum[PARKS] }, { "of them too late to sleep", sum[NOT_ASLEEP] } });
+	stress::check(sum[WOKEN] <= sum[PARKS], "park", "more were woken than slept");
+	stress::check(sum[WOKEN] > 0, "park", "nobody was woken");
 }
 
 #endif
@@ -206,17 +194,18 @@ void rounds(const char *what, bool with_signals, int threads, int milliseconds)
 		uint64_t count = 0;
 		int left;
 	};
+	enum { DONE, TIMED_OUT, TRIED, COUNTS };
 	std::unique_ptr<place> now;
 	std::atomic<bool> stop(false);
 	stress::barrier barrier(threads);
-	std::atomic<uint64_t> done(0), timed_out(0), tried(0);
-	uint64_t count = 0, n = 0;
+	stress::totals<COUNTS> sum;
+	uint64_t count = 0, done = 0;
 	signals signals(with_signals);
 
 	stress::run_threads(threads, [&](int me) {
 		stress::deadline end(milliseconds);
 		stress::random random(me);
-		uint64_t did = 0, late = 0, in_vain = 0;
+		stress::counts<COUNTS> n{};
 
 		signals.to_me();
 		for (;;) {
@@ -224,7 +213,7 @@ void rounds(const char *what, bool with_signals, int threads, int milliseconds)
 				stop = end.passed();
 				now.reset(new place);
 				now->left = threads;
-				n++;
+				done++;
 			}
 			barrier.wait();
 			if (stop)
@@ -234,17 +223,17 @@ void rounds(const char *what, bool with_signals, int threads, int milliseconds)
 
 				delay(&random);
 				if (way == 0 && !now->mutex.try_lock()) {
-					in_vain++;
+					n[TRIED]++;
 					continue;
 				}
 				if (way == 1 && !now->mutex.lock_timeout(random.below(50000))) {
-					late++;
+					n[TIMED_OUT]++;
 					continue;
 				}
 				if (way > 1)
 					now->mutex.lock();
 				now->count++;
-				did++;
+				n[DONE]++;
 				delay(&random);
 				now->mutex.unlock();
 			}
@@ -267,20 +256,13 @@ void rounds(const char *what, bool with_signals, int threads, int milliseconds)
 			barrier.wait();
 		}
 		signals.no_more();
-		done += did;
-		timed_out += late;
-		tried += in_vain;
+		sum.add(n);
 	});
-	stress::check(count == done, NAME, "count %llu of %llu",
-		      static_cast<unsigned long long>(count),
-		      static_cast<unsigned long long>(done.load()));
-	char more[120];
-
-	std::snprintf(
-		more, sizeof(more), " in %llu rounds, %llu timed out, %llu of trylock in vain",
-		static_cast<unsigned long long>(n), static_cast<unsigned long long>(timed_out),
-		static_cast<unsigned long long>(tried));
-	stress::did(NAME, what, done, more);
+	stress::same(count, "counted", sum[DONE], "done", NAME);
+	stress::did(NAME, what, sum[DONE],
+		    { { "rounds", done },
+		      { "timed out", sum[TIMED_OUT] },
+		      { "of trylock failed", sum[TRIED] } });
 }
 
 } // namespace
@@ -298,7 +280,7 @@ int main(int argc, char **argv)
 	rounds<own>("private, 8 threads", false, 8, 150 * times);
 	rounds<own>("private, signals", true, 5, 150 * times);
 	rounds<shared>("shared, signals", true, 4, 150 * times);
-	std::printf("interrupted %llu times\n", static_cast<unsigned long long>(interrupted));
+	std::printf("interrupted %" PRIu64 " times\n", interrupted.load());
 	stress::check(interrupted > 0, NAME, "no signal came");
 	return stress::result();
 }

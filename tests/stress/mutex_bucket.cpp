@@ -119,13 +119,7 @@ int main(int argc, char **argv)
 	}
 	for (counted &c : mutexes)
 		count += c.count;
-	stress::check(count == done, "mutex_bucket", "count %llu of %llu",
-		      static_cast<unsigned long long>(count),
-		      static_cast<unsigned long long>(done.load()));
-	char more[60];
-
-	std::snprintf(more, sizeof(more), ", %llu time-outs",
-		      static_cast<unsigned long long>(late.load()));
-	stress::did("mutex_bucket", "1000 in a bucket", done, more);
+	stress::same(count, "counted", done, "done", "mutex_bucket");
+	stress::did("mutex_bucket", "1000 in a bucket", done, { { "time-outs", late } });
 	return stress::result();
 }

@@ -80,6 +80,6 @@ int main(int argc, char **argv)
 	}
 	started.value = UINT32_MAX;
 	other.join();
-	stress::did("mutex", "litmus", round, "");
+	stress::did("mutex", "litmus", round);
 	return stress::result();
 }

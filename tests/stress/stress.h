@@ -129,12 +129,30 @@ private:
 template <size_t N>
 using counts = std::array<uint64_t, N>;
 
+/* The sum of those of all threads. */
+template <size_t N>
+class totals {
+public:
+	void add(const counts<N> &n)
+	{
+		std::lock_guard<std::mutex> guard(lock_);
+
+		for (size_t i = 0; i < N; i++)
+			sum_[i] += n[i];
+	}
+	uint64_t operator[](size_t i) const { return sum_[i]; }
+	const counts<N> &get() const { return sum_; }
+
+private:
+	std::mutex lock_;
+	counts<N> sum_{};
+};
+
 /* Each of so many threads calls f(its number, its random numbers, its counts) until the time is over. */
 template <size_t N, class F>
 counts<N> run_for(int threads, int milliseconds, F f)
 {
-	std::mutex lock;
-	counts<N> sum{};
+	totals<N> sum;
 
 	run_threads(threads, [&](int me) {
 		deadline end(milliseconds);
@@ -144,11 +162,9 @@ counts<N> run_for(int threads, int milliseconds, F f)
 		do {
 			f(me, random, mine);
 		} while (!end.passed());
-		std::lock_guard<std::mutex> guard(lock);
-		for (size_t i = 0; i < N; i++)
-			sum[i] += mine[i];
+		sum.add(mine);
 	});
-	return sum;
+	return sum.get();
 }
 
 /* Two counts of what must have been as often. */

@@ -164,8 +164,9 @@ TEST_F(NoFault, ChoosingByName)
 	size_t count;
 	const hf_variant_clear *clear = hf_variant_clears(&count);
 
-	choose_each(clear, count, hf_variant_clear_choose, hf_variant_clear_chosen,
-		    hf_clear_nofault, 0);
+	choose_each(
+		clear, count, hf_variant_clear_choose, hf_variant_clear_chosen,
+		[](char *to, size_t len) { return hf_clear_nofault(to, len); }, 0);
 	const hf_variant_copy *copy = hf_variant_copies(&count);
 
 	choose_each(
