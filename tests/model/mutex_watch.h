@@ -13,26 +13,16 @@
 namespace hf_model
 {
 
-enum mutex_transition {
-	WOKEN_BY_UNLOCK,
-	WOKEN_BY_LEAVER,
-	COMES,
-	TURN_OVER,
-	PARKS_AGAIN,
-	LEFT_A_WINDOW,
-	YIELDS,
-	MUTEX_TRANSITIONS
-};
+#define HF_MODEL_MUTEX_TRANSITIONS(X)                                                              \
+	X(WOKEN_BY_UNLOCK, "an unlock wakes the first waiter")                                     \
+	X(WOKEN_BY_LEAVER, "a waiter that gives up wakes the next one")                            \
+	X(COMES, "the first waiter comes")                                                         \
+	X(TURN_OVER, "the first waiter is due")                                                    \
+	X(PARKS_AGAIN, "the first waiter parks again")                                             \
+	X(LEFT_A_WINDOW, "an unlock leaves it some time")                                          \
+	X(YIELDS, "a thread yields at the end of a turn")
 
-inline const char *const mutex_transition_names[MUTEX_TRANSITIONS] = {
-	"an unlock wakes the first waiter",
-	"a waiter that gives up wakes the next one",
-	"the first waiter comes",
-	"the first waiter is due",
-	"the first waiter parks again",
-	"an unlock leaves it some time",
-	"a thread yields at the end of a turn",
-};
+HF_MODEL_NAMED(mutex_transition, MUTEX_TRANSITIONS, HF_MODEL_MUTEX_TRANSITIONS)
 
 class mutex_watch {
 public:

@@ -21,40 +21,27 @@
 namespace hf_model
 {
 
-enum transition {
-	T1_FREE,
-	T1_LATE,    /* the byte's swap, of a thread that had looked before there was a waiter */
-	T2_PENDING, /* past a pending waiter */
-	T2_QUEUE,   /* past a queue whose head is not yet pending */
-	T2_LATE,    /* the byte's swap, of a thread that had looked before the lock was closed */
-	T3_PENDING,
-	T4_FIRST,
-	T4_BEHIND, /* another node */
-	T5_LAST,
-	T5_AND_NEXT, /* makes its successor the head */
-	T6_TAKE,
-	T7_CLOSE,
-	T7_UNDONE, /* by the store of a T2, with the byte's swap */
-	T8_UNLOCK,
-	TRANSITIONS
-};
+#define HF_MODEL_TRANSITIONS(X)                                                                    \
+	X(T1_FREE, "T1, free")                                                                     \
+	/* The byte's swap, of a thread that had looked before there was a waiter. */              \
+	X(T1_LATE, "T1, late")                                                                     \
+	X(T2_PENDING, "T2, past the pending one")                                                  \
+	/* Whose head is not yet pending. */                                                       \
+	X(T2_QUEUE, "T2, past the queue")                                                          \
+	/* The byte's swap, of a thread that had looked before the lock was closed. */             \
+	X(T2_LATE, "T2, late")                                                                     \
+	X(T3_PENDING, "T3, pending at once")                                                       \
+	X(T4_FIRST, "T4, first in the queue")                                                      \
+	X(T4_BEHIND, "T4, behind another node")                                                    \
+	X(T5_LAST, "T5, the last of the queue")                                                    \
+	X(T5_AND_NEXT, "T5, hands over to the next node")                                          \
+	X(T6_TAKE, "T6, the next waiter takes it")                                                 \
+	X(T7_CLOSE, "T7, closed")                                                                  \
+	/* By the store of a T2, with the byte's swap. */                                          \
+	X(T7_UNDONE, "T7, and a T2 undoes it")                                                     \
+	X(T8_UNLOCK, "T8, unlock")
 
-inline const char *const transition_names[TRANSITIONS] = {
-	"T1, free",
-	"T1, late",
-	"T2, past the pending one",
-	"T2, past the queue",
-	"T2, late",
-	"T3, pending at once",
-	"T4, first in the queue",
-	"T4, behind another node",
-	"T5, the last of the queue",
-	"T5, hands over to the next node",
-	"T6, the next waiter takes it",
-	"T7, closed",
-	"T7, and a T2 undoes it",
-	"T8, unlock",
-};
+HF_MODEL_NAMED(transition, TRANSITIONS, HF_MODEL_TRANSITIONS)
 
 class queued_watch {
 public:

@@ -36,6 +36,13 @@
 namespace hf_model
 {
 
+/* An enum, its size, and what it calls each: in <name>_names. */
+#define HF_MODEL_ENUMERATOR(name, text) name,
+#define HF_MODEL_TEXT(name, text) text,
+#define HF_MODEL_NAMED(name, size, LIST)                                                           \
+	enum name { LIST(HF_MODEL_ENUMERATOR) size };                                              \
+	inline const char *const name##_names[size] = { LIST(HF_MODEL_TEXT) };
+
 /* How often each kind of misuse was reported in this interleaving. */
 inline unsigned int reports[HF_REPORT_KINDS];
 

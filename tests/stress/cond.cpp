@@ -16,48 +16,20 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 
-#include "holdfast/cond.h"
+#include "../unit/kinds.h"
 
 namespace
 {
 
-struct own {
-	hf_mutex_t m = HF_MUTEX_INIT;
-	struct cond {
-		hf_cond_t c = HF_COND_INIT;
-	};
-	void lock() { hf_mutex_lock(&m); }
-	void unlock() { hf_mutex_unlock(&m); }
-	void wait(cond *c) { hf_cond_wait(&c->c, &m); }
-	bool wait(cond *c, uint64_t ns) { return hf_cond_wait_timeout(&c->c, &m, ns); }
-	void signal(cond *c) { hf_cond_signal(&c->c); }
-	void broadcast(cond *c) { hf_cond_broadcast(&c->c); }
-	bool is_idle(cond *c) const
-	{
-		return !hf_mutex_is_locked(&m) && hf_atomic32_load_relaxed(&c->c.waiters) == 0;
-	}
-};
-
-struct shared {
-	hf_mutex_shared_t m = HF_MUTEX_SHARED_INIT;
-	struct cond {
-		hf_cond_shared_t c = HF_COND_SHARED_INIT;
-	};
-	void lock() { hf_mutex_shared_lock(&m); }
-	void unlock() { hf_mutex_shared_unlock(&m); }
-	void wait(cond *c) { hf_cond_shared_wait(&c->c, &m); }
-	bool wait(cond *c, uint64_t ns) { return hf_cond_shared_wait_timeout(&c->c, &m, ns); }
-	void signal(cond *c) { hf_cond_shared_signal(&c->c); }
-	void broadcast(cond *c) { hf_cond_shared_broadcast(&c->c, &m); }
-	bool is_idle(cond *) const { return !hf_mutex_shared_is_locked(&m); }
-};
+using unit::own;
+using unit::shared;
 
 /* With a time-out now and then, if there may be any: whoever waits looks at its condition again. */
 template <class M>
 void wait(M *mutex, typename M::cond *cond, stress::random *random, bool time_outs)
 {
 	if (time_outs && random->below(2))
-		(void)mutex->wait(cond, random->below(100000));
+		(void)mutex->wait_timeout(cond, random->below(100000));
 	else
 		mutex->wait(cond);
 }
@@ -69,7 +41,7 @@ enum { PLACES = 2, PROCESSES = 2, ROOM = 3, THREADS = 3 };
 template <class M>
 struct place {
 	M mutex;
-	typename M::cond not_full, not_empty, round_over;
+	typename M::cond not_full{}, not_empty{}, round_over{};
 	uint32_t item[ROOM];
 	uint32_t first = 0, items = 0;
 	uint64_t put = 0, got = 0, sum = 0;
@@ -173,8 +145,8 @@ void check_world(world<M> *w, const char *what, uint32_t processes, uint32_t n)
 			      what);
 		stress::check(p.round == n / 4 && p.arrived == 0, "cond", "%s: %u rounds", what,
 			      p.round);
-		stress::check(p.mutex.is_idle(&p.not_full) && p.mutex.is_idle(&p.not_empty) &&
-				      p.mutex.is_idle(&p.round_over),
+		stress::check(!p.mutex.is_locked() && M::nobody(&p.not_full) &&
+				      M::nobody(&p.not_empty) && M::nobody(&p.round_over),
 			      "cond", "%s: somebody waits at the end", what);
 		done += p.put + p.got + p.round;
 	}
@@ -221,7 +193,7 @@ void in_processes(const char *what, uint32_t n, bool time_outs)
 template <class M>
 struct table {
 	M mutex;
-	typename M::cond cond[2];
+	typename M::cond cond[2] = {};
 	uint32_t turn = 0;
 };
 
@@ -266,7 +238,7 @@ void to_and_fro(const char *what, uint32_t n)
  */
 struct counted {
 	own mutex;
-	own::cond cond;
+	own::cond cond{};
 	int64_t waiting = 0;            /* without a time-out */
 	int64_t open = 0;               /* signals whose wait has not returned yet */
 	uint64_t signals = 0, late = 0; /* late: time-outs */
@@ -280,7 +252,7 @@ void wait_counted(counted *c, stress::random *random, bool time_outs)
 		bool signalled = true;
 
 		if (time_outs) {
-			signalled = c->mutex.wait(&c->cond, random->below(60000));
+			signalled = c->mutex.wait_timeout(&c->cond, random->below(60000));
 		} else {
 			c->waiting++;
 			c->mutex.wait(&c->cond);
@@ -327,8 +299,9 @@ void each_signal(uint64_t n)
 	uint64_t signals = 0, late = 0;
 
 	for (counted &c : all) {
-		stress::check(c.open == 0 && c.waiting == 0 && c.mutex.is_idle(&c.cond), "cond",
-			      "somebody waits at the end");
+		stress::check(c.open == 0 && c.waiting == 0 && !c.mutex.is_locked() &&
+				      own::nobody(&c.cond),
+			      "cond", "somebody waits at the end");
 		signals += c.signals;
 		late += c.late;
 	}

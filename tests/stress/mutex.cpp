@@ -19,7 +19,7 @@
 #include <pthread.h>
 #include <signal.h>
 
-#include "holdfast/mutex.h"
+#include "../unit/kinds.h"
 
 #ifndef NAME
 #define NAME "mutex"
@@ -169,22 +169,6 @@ void pass_around(enum hf_env_scope scope, const char *what, bool with_signals, i
 
 /* ---- the mutex ------------------------------------------------------------------------------ */
 
-struct own {
-	hf_mutex_t m = HF_MUTEX_INIT;
-	void lock() { hf_mutex_lock(&m); }
-	bool try_lock() { return hf_mutex_trylock(&m); }
-	bool lock_timeout(uint64_t ns) { return hf_mutex_lock_timeout(&m, ns); }
-	void unlock() { hf_mutex_unlock(&m); }
-};
-
-struct shared {
-	hf_mutex_shared_t m = HF_MUTEX_SHARED_INIT;
-	void lock() { hf_mutex_shared_lock(&m); }
-	bool try_lock() { return hf_mutex_shared_trylock(&m); }
-	bool lock_timeout(uint64_t ns) { return hf_mutex_shared_lock_timeout(&m, ns); }
-	void unlock() { hf_mutex_shared_unlock(&m); }
-};
-
 /* In each round a mutex that is new, and gone as soon as the last has unlocked it (X4). */
 template <class M>
 void rounds(const char *what, bool with_signals, int threads, int milliseconds)
@@ -276,10 +260,10 @@ int main(int argc, char **argv)
 	pass_around(HF_ENV_PRIVATE, "private, 2 threads", false, 2, 150 * times);
 	pass_around(HF_ENV_SHARED, "shared, 3 threads", true, 3, 150 * times);
 #endif
-	rounds<own>("private, 3 threads", false, 3, 200 * times);
-	rounds<own>("private, 8 threads", false, 8, 150 * times);
-	rounds<own>("private, signals", true, 5, 150 * times);
-	rounds<shared>("shared, signals", true, 4, 150 * times);
+	rounds<unit::own>("private, 3 threads", false, 3, 200 * times);
+	rounds<unit::own>("private, 8 threads", false, 8, 150 * times);
+	rounds<unit::own>("private, signals", true, 5, 150 * times);
+	rounds<unit::shared>("shared, signals", true, 4, 150 * times);
 	std::printf("interrupted %" PRIu64 " times\n", interrupted.load());
 	stress::check(interrupted > 0, NAME, "no signal came");
 	return stress::result();

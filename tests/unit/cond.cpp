@@ -6,50 +6,22 @@
 
 #include "holdfast/cond.h"
 
+#include "kinds.h"
 #include "waiters.h"
 
 namespace
 {
 
 using unit::MS;
-
-/* Both kinds by one set of names. */
-struct own {
-	hf_mutex_t m = HF_MUTEX_INIT;
-	hf_cond_t c = HF_COND_INIT;
-	void lock() { hf_mutex_lock(&m); }
-	bool trylock() { return hf_mutex_trylock(&m); }
-	void unlock() { hf_mutex_unlock(&m); }
-	bool is_locked() { return hf_mutex_is_locked(&m); }
-	void wait() { hf_cond_wait(&c, &m); }
-	bool wait_timeout(uint64_t ns) { return hf_cond_wait_timeout(&c, &m, ns); }
-	bool wait_until(uint64_t end) { return hf_cond_wait_until(&c, &m, end); }
-	void signal() { hf_cond_signal(&c); }
-	void broadcast() { hf_cond_broadcast(&c); }
-	bool nobody() { return hf_atomic32_load_relaxed(&c.waiters) == 0; }
-};
-
-struct shared {
-	hf_mutex_shared_t m = HF_MUTEX_SHARED_INIT;
-	hf_cond_shared_t c = HF_COND_SHARED_INIT;
-	void lock() { hf_mutex_shared_lock(&m); }
-	bool trylock() { return hf_mutex_shared_trylock(&m); }
-	void unlock() { hf_mutex_shared_unlock(&m); }
-	bool is_locked() { return hf_mutex_shared_is_locked(&m); }
-	void wait() { hf_cond_shared_wait(&c, &m); }
-	bool wait_timeout(uint64_t ns) { return hf_cond_shared_wait_timeout(&c, &m, ns); }
-	bool wait_until(uint64_t end) { return hf_cond_shared_wait_until(&c, &m, end); }
-	void signal() { hf_cond_shared_signal(&c); }
-	void broadcast() { hf_cond_shared_broadcast(&c, &m); }
-	bool nobody() { return true; }
-};
+using unit::own;
+using unit::shared;
 
 template <class K>
 class Cond : public testing::Test {
 protected:
 	~Cond() override
 	{
-		EXPECT_TRUE(k.nobody());
+		EXPECT_TRUE(k.nobody(&k.c));
 		EXPECT_FALSE(k.is_locked());
 		EXPECT_TRUE(unit::table_is_empty());
 	}
@@ -63,10 +35,10 @@ TYPED_TEST_SUITE(Cond, Kinds, unit::type_names);
 TYPED_TEST(Cond, SignalWithoutWaiters)
 {
 	static_assert(sizeof(this->k.c) == 4, "four bytes");
-	this->k.signal();
-	this->k.broadcast();
+	this->k.signal(&this->k.c);
+	this->k.broadcast(&this->k.c);
 	this->k.lock();
-	EXPECT_FALSE(this->k.wait_timeout(5 * MS));
+	EXPECT_FALSE(this->k.wait_timeout(&this->k.c, 5 * MS));
 	EXPECT_TRUE(this->k.is_locked());
 	this->k.unlock();
 }
@@ -77,14 +49,14 @@ TYPED_TEST(Cond, TimesOut)
 
 	uint64_t start = hf_env_deadline(0);
 
-	while (this->k.wait_timeout(20 * MS))
+	while (this->k.wait_timeout(&this->k.c, 20 * MS))
 		start = hf_env_deadline(0); /* woken for no reason */
 	EXPECT_GE(hf_env_deadline(0) - start, 20 * MS);
-	while (this->k.wait_until(hf_env_deadline(MS)))
+	while (this->k.wait_until(&this->k.c, hf_env_deadline(MS)))
 		;
-	while (this->k.wait_until(0)) /* it has come already */
+	while (this->k.wait_until(&this->k.c, 0)) /* it has come already */
 		;
-	EXPECT_FALSE(this->k.trylock());
+	EXPECT_FALSE(this->k.try_lock());
 	this->k.unlock();
 }
 
@@ -101,7 +73,7 @@ TYPED_TEST(Cond, AllAreWoken)
 				this->k.lock();
 				waiting++;
 				while (may == 0)
-					this->k.wait();
+					this->k.wait(&this->k.c);
 				may--;
 				woken++;
 				this->k.unlock();
@@ -117,19 +89,19 @@ TYPED_TEST(Cond, AllAreWoken)
 			this->k.lock();
 			may = many;
 			if (way & 2)
-				this->k.broadcast();
+				this->k.broadcast(&this->k.c);
 			this->k.unlock();
 			if (!(way & 2))
-				this->k.broadcast();
+				this->k.broadcast(&this->k.c);
 		} else {
 			for (int i = 0; i < many; i++) {
 				this->k.lock();
 				may++;
 				if (way & 2)
-					this->k.signal();
+					this->k.signal(&this->k.c);
 				this->k.unlock();
 				if (!(way & 2))
-					this->k.signal();
+					this->k.signal(&this->k.c);
 			}
 		}
 		threads.join();
@@ -241,7 +213,7 @@ TEST(CondFork, ChildStartsWithoutWaiters)
 	std::thread waiter([&] {
 		k.lock();
 		while (!go)
-			k.wait();
+			k.wait(&k.c);
 		k.unlock();
 	});
 
@@ -249,16 +221,16 @@ TEST(CondFork, ChildStartsWithoutWaiters)
 	k.lock(); /* a waiter is counted before it releases the mutex: it would be held for ever */
 	EXPECT_EQ(unit::in_child([&] {
 			  k.unlock();
-			  k.signal();
-			  k.broadcast();
+			  k.signal(&k.c);
+			  k.broadcast(&k.c);
 			  k.lock();
-			  MUST(!k.wait_timeout(MS));
+			  MUST(!k.wait_timeout(&k.c, MS));
 			  k.unlock();
-			  MUST(k.nobody() && unit::table_is_empty());
+			  MUST(k.nobody(&k.c) && unit::table_is_empty());
 		  }),
 		  0);
 	go = true;
-	k.signal();
+	k.signal(&k.c);
 	k.unlock();
 	waiter.join();
 	EXPECT_TRUE(unit::table_is_empty());
@@ -281,7 +253,7 @@ TEST(CondProcesses, KilledWaiters)
 				m->k.lock();
 				m->waiting++;
 				while (!m->go)
-					m->k.wait();
+					m->k.wait(&m->k.c);
 				m->k.unlock();
 				return 0;
 			});
@@ -295,19 +267,19 @@ TEST(CondProcesses, KilledWaiters)
 		m->k.lock();
 		m->go = 1;
 		if (i % 3 == 1)
-			m->k.broadcast();
+			m->k.broadcast(&m->k.c);
 		if (i % 3 == 2)
-			m->k.signal();
+			m->k.signal(&m->k.c);
 		/* With the mutex held, so that none of them is its holder when it dies. */
 		for (int j = 0; j < 2; j++) {
 			kill(children[j], SIGKILL);
 			EXPECT_EQ(unit::status_of(children[j]), SIGKILL);
 		}
 		if (i % 3 != 1)
-			m->k.broadcast();
+			m->k.broadcast(&m->k.c);
 		m->k.unlock();
 		EXPECT_EQ(unit::status_of(children[2]), 0);
-		ASSERT_TRUE(m->k.trylock());
+		ASSERT_TRUE(m->k.try_lock());
 		m->k.unlock();
 	}
 }

@@ -8,6 +8,7 @@
 #include "holdfast/lockref.h"
 #include "holdfast/mutex.h"
 
+#include "kinds.h"
 #include "waiters.h"
 
 namespace
@@ -15,6 +16,8 @@ namespace
 
 using unit::MS;
 using unit::now_ns;
+using unit::own;
+using unit::shared;
 
 /* CPU time that this thread has used. */
 uint64_t used_ns()
@@ -27,31 +30,9 @@ uint64_t used_ns()
 
 /* ---- the mutex, alone ----------------------------------------------------------------------- */
 
-/* Both kinds by one set of names. */
-struct own {
-	using type = hf_mutex_t;
-	static constexpr auto init = hf_mutex_init;
-	static constexpr auto lock = hf_mutex_lock;
-	static constexpr auto lock_timeout = hf_mutex_lock_timeout;
-	static constexpr auto trylock = hf_mutex_trylock;
-	static constexpr auto unlock = hf_mutex_unlock;
-	static constexpr auto is_locked = hf_mutex_is_locked;
-};
-
-struct shared {
-	using type = hf_mutex_shared_t;
-	static constexpr auto init = hf_mutex_shared_init;
-	static constexpr auto lock = hf_mutex_shared_lock;
-	static constexpr auto lock_timeout = hf_mutex_shared_lock_timeout;
-	static constexpr auto trylock = hf_mutex_shared_trylock;
-	static constexpr auto unlock = hf_mutex_shared_unlock;
-	static constexpr auto is_locked = hf_mutex_shared_is_locked;
-};
-
 template <class M>
 class Mutex : public testing::Test {
 protected:
-	Mutex() { M::init(&mutex_); }
 	/* The last unlock leaves a word of 0, and nobody behind. */
 	~Mutex() override
 	{
@@ -59,16 +40,16 @@ protected:
 		EXPECT_TRUE(unit::table_is_empty());
 	}
 
-	uint32_t word() const { return hf_atomic32_load_relaxed(&mutex_.word); }
+	uint32_t word() const { return hf_atomic32_load_relaxed(&mutex_.m.word); }
 	/* Not before they are parked, or about to be; between processes, only one of them for sure. */
 	void wait_parked(uint32_t n)
 	{
 		unit::wait_until([&] {
-			return std::is_same<M, own>::value ? unit::waiters(&mutex_, true) >= n
+			return std::is_same<M, own>::value ? unit::waiters(&mutex_.m, true) >= n
 							   : word() == HF_DETAIL_MUTEX_PARKED;
 		});
 	}
-	typename M::type mutex_;
+	M mutex_;
 };
 
 using Kinds = testing::Types<own, shared>;
@@ -76,21 +57,21 @@ TYPED_TEST_SUITE(Mutex, Kinds, unit::type_names);
 
 TYPED_TEST(Mutex, Alone)
 {
-	static_assert(sizeof(typename TypeParam::type) == 4, "four bytes");
+	static_assert(sizeof(this->mutex_.m) == 4, "four bytes");
 	for (int i = 0; i < 3; i++) {
-		EXPECT_FALSE(TypeParam::is_locked(&this->mutex_));
-		TypeParam::lock(&this->mutex_);
-		EXPECT_TRUE(TypeParam::is_locked(&this->mutex_));
-		EXPECT_FALSE(TypeParam::trylock(&this->mutex_));
-		EXPECT_FALSE(TypeParam::lock_timeout(&this->mutex_, 0));
-		TypeParam::unlock(&this->mutex_);
-		EXPECT_TRUE(TypeParam::trylock(&this->mutex_));
-		EXPECT_FALSE(TypeParam::trylock(&this->mutex_));
-		TypeParam::unlock(&this->mutex_);
-		EXPECT_TRUE(TypeParam::lock_timeout(&this->mutex_, 0));
-		TypeParam::unlock(&this->mutex_);
-		EXPECT_TRUE(TypeParam::lock_timeout(&this->mutex_, HF_ENV_FOREVER));
-		TypeParam::unlock(&this->mutex_);
+		EXPECT_FALSE(this->mutex_.is_locked());
+		this->mutex_.lock();
+		EXPECT_TRUE(this->mutex_.is_locked());
+		EXPECT_FALSE(this->mutex_.try_lock());
+		EXPECT_FALSE(this->mutex_.lock_timeout(0));
+		this->mutex_.unlock();
+		EXPECT_TRUE(this->mutex_.try_lock());
+		EXPECT_FALSE(this->mutex_.try_lock());
+		this->mutex_.unlock();
+		EXPECT_TRUE(this->mutex_.lock_timeout(0));
+		this->mutex_.unlock();
+		EXPECT_TRUE(this->mutex_.lock_timeout(HF_ENV_FOREVER));
+		this->mutex_.unlock();
 	}
 }
 
@@ -99,18 +80,18 @@ TYPED_TEST(Mutex, TimesOut)
 {
 	std::atomic<int> timed_out(0);
 
-	TypeParam::lock(&this->mutex_);
+	this->mutex_.lock();
 	unit::run_threads(3, [&](int) {
 		uint64_t start = now_ns();
 
-		timed_out += !TypeParam::lock_timeout(&this->mutex_, 30 * MS);
+		timed_out += !this->mutex_.lock_timeout(30 * MS);
 		EXPECT_GE(now_ns() - start, 30 * MS);
 	});
 	EXPECT_EQ(timed_out, 3);
-	EXPECT_EQ(unit::waiters(&this->mutex_), 0u);
-	TypeParam::unlock(&this->mutex_);
-	EXPECT_TRUE(TypeParam::trylock(&this->mutex_));
-	TypeParam::unlock(&this->mutex_);
+	EXPECT_EQ(unit::waiters(&this->mutex_.m), 0u);
+	this->mutex_.unlock();
+	EXPECT_TRUE(this->mutex_.try_lock());
+	this->mutex_.unlock();
 }
 
 /* While it is held for long no waiter spins: that is the point of it. */
@@ -119,20 +100,20 @@ TYPED_TEST(Mutex, WaitersSleep)
 	std::atomic<uint64_t> used(0);
 	unit::thread_group threads;
 
-	TypeParam::lock(&this->mutex_);
+	this->mutex_.lock();
 	for (int i = 0; i < 4; i++) {
 		threads.add([&] {
 			uint64_t before = used_ns();
 
-			TypeParam::lock(&this->mutex_);
+			this->mutex_.lock();
 			used += used_ns() - before;
-			TypeParam::unlock(&this->mutex_);
+			this->mutex_.unlock();
 		});
 	}
 	this->wait_parked(4);
-	EXPECT_FALSE(TypeParam::trylock(&this->mutex_));
+	EXPECT_FALSE(this->mutex_.try_lock());
 	unit::sleep_ms(400);
-	TypeParam::unlock(&this->mutex_);
+	this->mutex_.unlock();
 	threads.join();
 	EXPECT_LT(used, 400 * MS); /* spinning would be 1600, or 800 on two processors */
 }
@@ -147,20 +128,20 @@ TYPED_TEST(Mutex, AllAreWoken)
 	int count = 0;
 	unit::thread_group threads;
 
-	TypeParam::lock(&this->mutex_);
+	this->mutex_.lock();
 	for (int i = 0; i < many; i++) {
 		threads.add([&, i] {
 			if (i % 2 == 0)
-				TypeParam::lock(&this->mutex_);
-			else if (!TypeParam::lock_timeout(&this->mutex_, 100000 * MS))
+				this->mutex_.lock();
+			else if (!this->mutex_.lock_timeout(100000 * MS))
 				return;
 			count++;
-			TypeParam::unlock(&this->mutex_);
+			this->mutex_.unlock();
 		});
 	}
 	this->wait_parked(many);
 	EXPECT_EQ(count, 0);
-	TypeParam::unlock(&this->mutex_);
+	this->mutex_.unlock();
 	threads.join();
 	EXPECT_EQ(count, many);
 }
@@ -173,15 +154,15 @@ TYPED_TEST(Mutex, NobodyStarves)
 
 	std::thread greedy([&] {
 		while (!stop) {
-			TypeParam::lock(&this->mutex_);
-			TypeParam::unlock(&this->mutex_);
+			this->mutex_.lock();
+			this->mutex_.unlock();
 		}
 	});
 	std::thread slow([&] {
 		for (int i = 0; i < 20; i++) {
-			TypeParam::lock(&this->mutex_);
+			this->mutex_.lock();
 			turns++;
-			TypeParam::unlock(&this->mutex_);
+			this->mutex_.unlock();
 			unit::sleep_ms(1);
 		}
 	});
@@ -211,21 +192,21 @@ TYPED_TEST(Mutex, FreeCanBeTaken)
 	for (int i = 0; i < 20; i++) {
 		kept = 0;
 		release = false;
-		TypeParam::lock(&this->mutex_);
+		this->mutex_.lock();
 		std::thread waiter([&] {
-			TypeParam::lock(&this->mutex_);
-			TypeParam::unlock(&this->mutex_);
+			this->mutex_.lock();
+			this->mutex_.unlock();
 		});
 
 		std::this_thread::sleep_for(std::chrono::microseconds(20 * i));
 		pthread_kill(waiter.native_handle(), SIGUSR2);
 		unit::wait_until([&] { return kept == 1; });
 		for (int j = 0; j < 100; j++) {
-			TypeParam::unlock(&this->mutex_);
-			ASSERT_TRUE(TypeParam::lock_timeout(&this->mutex_, MS)) << i << ", " << j;
+			this->mutex_.unlock();
+			ASSERT_TRUE(this->mutex_.lock_timeout(MS)) << i << ", " << j;
 		}
 		release = true;
-		TypeParam::unlock(&this->mutex_);
+		this->mutex_.unlock();
 		waiter.join();
 	}
 }

@@ -2,7 +2,9 @@
 /* validate - misuse of spinlocks and mutexes is reported, and good use is not. Compiled with -DHF_VALIDATE=1. */
 #include "unit.h"
 
+#include <map>
 #include <mutex>
+#include <sstream>
 
 #include "holdfast/lockref.h"
 #include "holdfast/mutex.h"
@@ -39,132 +41,76 @@ protected:
 using Locks = testing::Types<hf::spinlock, hf::spinlock_ticket, hf::mutex>;
 TYPED_TEST_SUITE(Validate, Locks, unit::type_names);
 
-TYPED_TEST(Validate, GoodUse)
-{
-	TypeParam lock, other;
+/*
+ * What a thread does, and after ! what is reported of it; else nothing is.
+ *
+ *   lock, try, fails, unlock     the lock; a trylock that gets it, and one that fails
+ *   held, not-held               hf_validate_is_held()
+ *   free, taken                  whether another thread gets it
+ *
+ * What begins with b: is about another lock; with 2: another thread does it.
+ */
+const char *const scripts[] = {
+	/* Good use of two. */
+	"not-held lock held b:not-held b:lock unlock not-held b:held try held unlock b:unlock",
+	/* A recursion is granted, and held until it was released as often as it was taken ... */
+	"lock lock!recursion lock!recursion held unlock taken unlock taken held unlock free "
+	"not-held "
+	/* ... and once more than that: nobody holds it. */
+	"unlock!unlocked free",
+	/* trylock of a lock that this thread holds fails, and is no misuse. */
+	"try fails lock!recursion unlock unlock free",
+	"lock 2:unlock!wrong-owner 2:fails taken held unlock free",
+	"unlock!unlocked free lock unlock unlock!unlocked free",
+	/* Each thread has its own list. */
+	"lock 2:not-held unlock",
+};
 
-	EXPECT_FALSE(hf_validate_is_held(lock.native_handle()));
-	for (int i = 0; i < 100; i++) {
-		lock.lock();
-		EXPECT_TRUE(hf_validate_is_held(lock.native_handle()));
-		EXPECT_FALSE(hf_validate_is_held(other.native_handle()));
-		other.lock();
-		lock.unlock();
-		EXPECT_FALSE(hf_validate_is_held(lock.native_handle()));
-		EXPECT_TRUE(hf_validate_is_held(other.native_handle()));
-		EXPECT_TRUE(lock.try_lock());
-		EXPECT_TRUE(hf_validate_is_held(lock.native_handle()));
-		lock.unlock();
-		other.unlock();
-		std::scoped_lock both(lock, other);
+TYPED_TEST(Validate, Scripts)
+{
+	const std::map<std::string, enum hf_report_kind> kinds = {
+		{ "recursion", HF_REPORT_LOCK_RECURSION },
+		{ "wrong-owner", HF_REPORT_LOCK_WRONG_OWNER },
+		{ "unlocked", HF_REPORT_LOCK_UNLOCKED },
+	};
+
+	for (const char *script : scripts) {
+		TypeParam a, b;
+		std::istringstream words(script);
+
+		for (std::string word; words >> word;) {
+			SCOPED_TRACE(script + (": " + word));
+			bool other_thread = word.rfind("2:", 0) == 0;
+			TypeParam &lock = word.rfind("b:", 0) == 0 ? b : a;
+			size_t colon = word.find(':') + 1, mark = word.find('!');
+			std::string verb = word.substr(colon, mark - colon);
+			auto act = [&] {
+				if (verb == "lock")
+					lock.lock();
+				else if (verb == "unlock")
+					lock.unlock();
+				else if (verb == "try" || verb == "fails")
+					EXPECT_EQ(lock.try_lock(), verb == "try");
+				else if (verb == "free" || verb == "taken")
+					EXPECT_EQ(this->is_free(lock), verb == "free");
+				else if (verb == "held" || verb == "not-held")
+					EXPECT_EQ(hf_validate_is_held(lock.native_handle()),
+						  verb == "held");
+				else
+					ADD_FAILURE();
+			};
+
+			if (other_thread)
+				std::thread(act).join();
+			else
+				act();
+			if (mark == std::string::npos)
+				EXPECT_EQ(this->reports.total(), 0u);
+			else
+				EXPECT_TRUE(this->reports.one(kinds.at(word.substr(mark + 1)),
+							      lock.native_handle()));
+		}
 	}
-	EXPECT_EQ(this->reports.total(), 0u);
-}
-
-TYPED_TEST(Validate, GoodUseByThreads)
-{
-	TypeParam lock;
-	uint64_t count = 0;
-	std::atomic<uint64_t> done(0), wrong(0);
-
-	unit::run_threads(3, [&](int) {
-		unit::deadline end(50);
-		uint64_t mine = 0;
-
-		do {
-			if (mine % 4 == 3) {
-				while (!lock.try_lock())
-					sched_yield();
-			} else {
-				lock.lock();
-			}
-			wrong += !hf_validate_is_held(lock.native_handle());
-			count++;
-			lock.unlock();
-			wrong += hf_validate_is_held(lock.native_handle());
-			unit::now_and_then_yield(++mine);
-		} while (!end.passed());
-		done += mine;
-	});
-	EXPECT_EQ(count, done);
-	EXPECT_EQ(wrong, 0u);
-	EXPECT_EQ(this->reports.total(), 0u);
-}
-
-/* Granted, and held until it has been released as often as it was taken. */
-TYPED_TEST(Validate, Recursion)
-{
-	TypeParam lock;
-
-	lock.lock();
-	EXPECT_EQ(this->reports.total(), 0u);
-	lock.lock();
-	EXPECT_TRUE(this->reports.one(HF_REPORT_LOCK_RECURSION, lock.native_handle()));
-	lock.lock();
-	EXPECT_TRUE(this->reports.one(HF_REPORT_LOCK_RECURSION, lock.native_handle()));
-	EXPECT_TRUE(hf_validate_is_held(lock.native_handle()));
-
-	lock.unlock();
-	EXPECT_FALSE(this->is_free(lock));
-	lock.unlock();
-	EXPECT_FALSE(this->is_free(lock));
-	EXPECT_TRUE(hf_validate_is_held(lock.native_handle()));
-	lock.unlock();
-	EXPECT_TRUE(this->is_free(lock));
-	EXPECT_FALSE(hf_validate_is_held(lock.native_handle()));
-	EXPECT_EQ(this->reports.total(), 0u);
-
-	/* And once more than that: nobody holds it. */
-	lock.unlock();
-	EXPECT_TRUE(this->reports.one(HF_REPORT_LOCK_UNLOCKED, lock.native_handle()));
-}
-
-/* trylock of a lock that this thread holds fails, and is no misuse. */
-TYPED_TEST(Validate, TrylockWhileHeld)
-{
-	TypeParam lock;
-
-	ASSERT_TRUE(lock.try_lock());
-	EXPECT_FALSE(lock.try_lock());
-	EXPECT_EQ(this->reports.total(), 0u);
-	lock.lock();
-	EXPECT_TRUE(this->reports.one(HF_REPORT_LOCK_RECURSION, lock.native_handle()));
-	lock.unlock();
-	lock.unlock();
-	EXPECT_TRUE(this->is_free(lock));
-	EXPECT_EQ(this->reports.total(), 0u);
-}
-
-TYPED_TEST(Validate, UnlockByAnother)
-{
-	TypeParam lock;
-
-	lock.lock();
-	std::thread([&] {
-		lock.unlock();
-		EXPECT_TRUE(this->reports.one(HF_REPORT_LOCK_WRONG_OWNER, lock.native_handle()));
-		EXPECT_FALSE(lock.try_lock());
-	}).join();
-	EXPECT_TRUE(lock.is_locked());
-	EXPECT_TRUE(hf_validate_is_held(lock.native_handle()));
-	lock.unlock();
-	EXPECT_TRUE(this->is_free(lock));
-	EXPECT_EQ(this->reports.total(), 0u);
-}
-
-TYPED_TEST(Validate, UnlockOfAFreeLock)
-{
-	TypeParam lock;
-
-	lock.unlock();
-	EXPECT_TRUE(this->reports.one(HF_REPORT_LOCK_UNLOCKED, lock.native_handle()));
-	EXPECT_TRUE(this->is_free(lock));
-	lock.lock();
-	lock.unlock();
-	EXPECT_EQ(this->reports.total(), 0u);
-	lock.unlock();
-	EXPECT_TRUE(this->reports.one(HF_REPORT_LOCK_UNLOCKED, lock.native_handle()));
-	EXPECT_TRUE(this->is_free(lock));
 }
 
 TYPED_TEST(Validate, HeldTooLong)
@@ -242,16 +188,6 @@ TYPED_TEST(Validate, MoreThanAreWatched)
 	locks[0].unlock();
 	locks[0].unlock();
 	EXPECT_TRUE(this->reports.one(HF_REPORT_LOCK_UNLOCKED, locks[0].native_handle()));
-}
-
-/* Each thread has its own list. */
-TYPED_TEST(Validate, HeldByThisThreadOnly)
-{
-	TypeParam lock;
-
-	lock.lock();
-	std::thread([&] { EXPECT_FALSE(hf_validate_is_held(lock.native_handle())); }).join();
-	lock.unlock();
 }
 
 /*
