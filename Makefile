@@ -77,7 +77,8 @@ many-core: ## measure a machine with many cores, in ten minutes: one file to sen
 
 readme: ## draw docs/results.md and README.md's table from the raw results in docs/results/
 	@scripts/bootstrap.sh report $@
-	$(PYTHON3) -B lab/report/results_page.py
+	@$(MAKE) --no-print-directory venv
+	build/venv/bin/python -B lab/report/results_page.py
 
 check: ## before each commit, two minutes: build, native tests of what changed, headers, format
 	@scripts/bootstrap.sh test $@

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Show what the lab measured: report.py RESULTS.json [--html FILE] [--published FILE] [--tables-only]."""
+"""report.py RESULTS.json [--html FILE] [--published FILE] [--tables-only]: show what the lab measured."""
 
 import sys
 

@@ -26,7 +26,12 @@ class Text:
 
 @dataclass
 class Bullets:
-    items: list[tuple[str, str, str]]  # lead, words (a line each, if several), style
+    entries: list[tuple[str, str, str]]  # lead, words (a line each, if several), style
+
+    @property
+    def short(self) -> bool:
+        """Whether they are names with their values."""
+        return all(lead and len(lead) <= 14 and not style for lead, _, style in self.entries)
 
 
 @dataclass(frozen=True)
@@ -34,6 +39,14 @@ class Column:
     name: str
     unit: str = ""
     number: bool = True
+
+
+def text(name: str, unit: str = "") -> Column:
+    return Column(name, unit, number=False)
+
+
+def texts(*names: str) -> list[Column]:
+    return [text(name) for name in names]
 
 
 @dataclass
@@ -54,19 +67,23 @@ class Table:
         return Table(self.title, columns, [([c[i] for i in keep], s) for c, s in self.rows], self.note)
 
 
+def table_of(title: str, things: list, columns: list[tuple], style=lambda thing: "", note: str = "") -> Table:
+    """A line for each thing; columns: what heads each, and how a thing's cell is written."""
+    lines = [([cell(thing) for _, cell in columns], style(thing)) for thing in things]
+    return Table(title, [column for column, _ in columns], lines, note)
+
+
 @dataclass
 class Download:
     """A file inside the page."""
 
     name: str
-    kind: str
     data: bytes
     words: str
 
 
 @dataclass
 class Chart:
-    name: str
     title: str
     caption: str
     panels: list[dict]  # of Vega-Lite
@@ -87,10 +104,6 @@ def fmt(value: float | None) -> str:
 def fmt_time(value: float | None) -> str:
     """ns: many threads on locks of their own take less than one per op."""
     return f"{value:.3f}" if value is not None and 0 < value < 1 else fmt(value)
-
-
-def fmt_ns(row: Row | None) -> str:
-    return fmt_time(row.ns) if row else NOTHING
 
 
 def fmt_share(value: float | None) -> str:
@@ -164,10 +177,6 @@ def fmt_us(value: float | None) -> str:
 
 def fmt_count(value: float | None) -> str:
     return NOTHING if value is None else f"{value:.0f}"
-
-
-def ns_cell(row: Row | None) -> str:
-    return "not measured" if row is None else fmt_time(row.ns) if row.valid else row.status
 
 
 def geometric_mean(values: list[float]) -> float:

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from . import tables
 from .blocks import fmt, fmt_threads, fmt_time
 from .charts import bar_of, bars
-from .results_page import measured_row
-from .rows import Results
+from .rows import Results, Row
 
 
 @dataclass
@@ -55,12 +54,22 @@ CARDS = (
 )
 
 FALLBACK = {"region": "Use hf_region_begin() around code that you cannot change."}  # of tables that give no advice
+MORE = {"lockref": " No other library measured here has one: the other bar takes its spinlock for each operation."}
+
+
+def measured_row(results: Results, table: str, case: str, threads: int | None, names: tuple[str, ...]) -> Row | None:
+    """The row of one of these names; threads as in CARDS, None: whatever the case has."""
+    cpus = results.cpus or 1
+    count = cpus if threads == 0 else -threads * cpus if threads and threads < 0 else threads
+    rows = [r for r in results.compared(table) if r.case == case and (count is None or r.threads == count)]
+    return next((r for r in rows if r.kind == "default" and "default" in names or r.name in names), None)
 
 
 def sentence(results: Results, table: str) -> str:
     family = tables.family(table)
     advice = family.advice(results)
-    return f"{advice.use} {advice.job}." if advice else FALLBACK.get(table, f"Use {family.verbs or table}.")
+    use = f"{advice.use} {advice.job}." if advice else FALLBACK.get(table, f"Use {family.verbs or table}.")
+    return use + MORE.get(table, "")
 
 
 def card(results: Results, title: str, table: str, cases, ours: str, peers: dict[str, str]) -> Card | None:

@@ -163,10 +163,6 @@ def few(values: list, most: int) -> list:
     return [values[n] for n in sorted(chosen)]
 
 
-def is_ours(row: Row) -> bool:
-    return row.kind in ("ours", "default")
-
-
 def mine_of(rows: list[Row]) -> set[str]:
     """What has our one colour where lines need colours of their own: the default, or ours if there is no default."""
     return {r.label for r in rows if r.kind == "default"} or {r.label for r in rows if r.kind == "ours"}
@@ -175,40 +171,40 @@ def mine_of(rows: list[Row]) -> set[str]:
 def bar_of(row: Row, value, words) -> dict:
     """R1: a failed row has no bar."""
     figure = None if row.failed else value(row)
-    role = "fail" if row.failed else "ours" if is_ours(row) else "peer"
-    said = "FAILED" if row.failed else "not measured" if figure is None else words(figure)
-    return {"name": row.label.removeprefix("peer:"), "value": figure, "words": said, "role": role}
+    role = "fail" if row.failed else "ours" if row.kind in ("ours", "default") else "peer"
+    shown = "FAILED" if row.failed else "not measured" if figure is None else words(figure)
+    return {"name": row.label.removeprefix("peer:"), "value": figure, "words": shown, "role": role}
 
 
-WHISKER = "The tables have the spread."
+def case_panels(rows: list[Row], places: list[tuple[str, int]]) -> list[tuple[str, list[Row]]]:
+    """A panel per case and number of threads: its title, and its rows."""
+    return [(f"{c}, {fmt_threads(t)}", [r for r in rows if r.place == (c, t)]) for c, t in places]
 
 
-def bars_chart(
-    name: str,
-    title: str,
-    caption: str,
-    results: Results,
-    panels: list[tuple[str, list[Row]]],
-    value,
-    unit: str,
-    log: bool = False,
-    reference=None,
-    limit=None,
-    words=fmt,
-) -> Chart:
+def places_of(rows: list[Row], cases: int, threads: int) -> list[tuple[str, int]]:
+    """So many cases, each with so many numbers of threads."""
+    chosen = few(unique([r.case for r in rows]), cases)
+    return [(c, t) for c in chosen for t in few(group_threads([r for r in rows if r.case == c]), threads)]
+
+
+def bars_chart(title: str, caption: str, panels: list, value, unit: str, words=fmt, **options) -> Chart | None:
+    """panels: title and rows; options of bars(). Logarithmic where one bar would hide the others."""
     rank = {"default": 0, "ours": 1, "peer": 2, "sweep": 3}
     drawn = []
     for panel_title, rows in panels:
         values = [bar_of(r, value, words) for r in sorted(rows, key=lambda r: rank[r.kind])]
         good = [v["value"] for v in values if v["value"]]
-        is_log = bool(good) and (log or (limit is None and max(good) / min(good) > 20))
-        unit_here = unit + (", log scale" if is_log else "")
+        log = bool(good) and "limit" not in options and max(good) / min(good) > 20
         if values:
-            drawn.append(bars(values, unit_here, is_log, reference, panel_title, limit or 0))
-    return Chart(name, title, caption, drawn)
+            drawn.append(bars(values, unit + (", log scale" if log else ""), log, title=panel_title, **options))
+    return Chart(title, caption, drawn) if drawn else None
 
 
-def lines_chart(name: str, title: str, caption: str, results: Results, rows: list[Row], panels: list[tuple]) -> Chart:
+def failed_words(names: list[str]) -> str:  # R1
+    return f" FAILED, and not drawn: {', '.join(unique(names))}." if names else ""
+
+
+def lines_chart(title: str, caption: str, rows: list[Row], panels: list[tuple]) -> Chart:
     """Panels of value against threads; panels: (title, unit, value of row)."""
     drawn = []
     for panel_title, unit, value in panels:
@@ -216,63 +212,42 @@ def lines_chart(name: str, title: str, caption: str, results: Results, rows: lis
         points = [{"name": r.label, "x": r.threads, "y": value(r)} for r in good]
         if points:
             drawn.append(lines(points, "threads", unit, mine_of(rows), panel_title))
-    if any(r.failed for r in rows):  # R1
-        names = ", ".join(f"{r.label} at {fmt_threads(r.threads)}" for r in rows if r.failed)
-        caption += f" FAILED, and not drawn: {names}."
-    return Chart(name, title, caption, drawn)
+    failed = [f"{r.label} at {fmt_threads(r.threads)}" for r in rows if r.failed]
+    return Chart(title, caption + failed_words(failed), drawn)
 
 
-def wait_chart(results: Results, table: str, name: str, title: str, value, unit: str, caption: str) -> Chart | None:
+def wait_chart(results: Results, table: str, title: str, caption: str, value, unit: str) -> Chart | None:
     """A line per lock, a mark per way to wait."""
     rows = [r for r in results.of(table, "sweep") if r.wait and (r.failed or value(r) is not None)]
     order = wait_order(rows)
     drawn = []
-    for case, threads in few(unique([(r.case, r.threads) for r in rows]), 4):
-        here = [r for r in rows if (r.case, r.threads) == (case, threads) and not r.failed]
-        here.sort(key=lambda r: order.index(r.wait))
-        points = [{"name": r.wait, "x": r.lock, "y": value(r)} for r in here]
+    for panel_title, here in case_panels(rows, few(unique([r.place for r in rows]), 4)):
+        good = sorted((r for r in here if not r.failed), key=lambda r: order.index(r.wait))
+        points = [{"name": r.wait, "x": r.lock, "y": value(r)} for r in good]
         if points:
-            drawn.append(lines(points, "", unit, title=f"{case}, {fmt_threads(threads)}", log=True, points=True))
+            drawn.append(lines(points, "", unit, title=panel_title, log=True, points=True))
     failed = [f"{r.lock} with {r.wait}" for r in rows if r.failed]
-    if failed:  # R1
-        caption += f" FAILED, and not drawn: {', '.join(unique(failed))}."
-    return Chart(name, title, caption, drawn) if drawn else None
+    return Chart(title, caption + failed_words(failed), drawn) if drawn else None
 
 
 def wait_time_chart(results: Results, table: str) -> Chart | None:
     about = "Time of an operation per way to wait, one line per lock; further left is faster."
-    return wait_chart(results, table, f"{table}-wait", f"{table}: how to wait", lambda r: r.ns, "ns per op", about)
+    return wait_chart(results, table, f"{table}: how to wait", about, lambda r: r.ns, "ns per op")
 
 
-def fairness_chart(results: Results, table: str, panels: list[tuple[str, list[Row]]]) -> Chart | None:
-    if not panels:
-        return None
-    return bars_chart(
-        f"{table}-fair",
-        f"{table}: fairness",
-        "Operations of the thread that had fewest over those of the thread that had most; 1 is even."
-        f" Dashed line: {FAIR}, the least that counts as best.",
-        results,
-        few(panels, 6),
-        lambda r: r.fairness,
-        "fairness, 0 to 1",
-        reference=FAIR,
-        limit=1.0,
-        words=fmt_fairness,
-    )
+def fairness_chart(table: str, rows: list[Row]) -> Chart | None:
+    caption = "Operations of the thread that had fewest over those of the thread that had most; 1 is even."
+    caption += f" Dashed line: {FAIR}, the least that counts as best."
+    shared = [r for r in rows if r.threads > 1 and r.fairness is not None]
+    panels = few(case_panels(shared, places_of(shared, len(shared), len(shared))), 6)
+    options = {"words": fmt_fairness, "rule": FAIR, "limit": 1.0}
+    return bars_chart(f"{table}: fairness", caption, panels, lambda r: r.fairness, "fairness, 0 to 1", **options)
 
 
 def ratio_chart(results: Results, table: str, rows: list[Row]) -> Chart | None:
     """The time of each variant over that of the baseline, a panel per case and number of threads."""
-    if not rows:
-        return None
-    panels = [
-        (f"{c}, {fmt_threads(t)}", [r for r in rows if (r.case, r.threads) == (c, t)])
-        for c in few(unique([r.case for r in rows]), 12)
-        for t in few(group_threads([r for r in rows if r.case == c]), 4)
-    ]
     bases = unique([r.baseline for r in rows if r.baseline])
     base = bases[0] if len(bases) == 1 else "the baseline"
     caption = f"Time of an operation over that of {base} in the same case (dashed line: 1); shorter is faster."
-    name, title = f"{table}-ratio", f"{table}: ratio to {base}"
-    return bars_chart(name, title, caption, results, panels, results.ratio, f"ratio to {base}", reference=1.0)
+    panels = case_panels(rows, places_of(rows, 12, 4))
+    return bars_chart(f"{table}: ratio to {base}", caption, panels, results.ratio, f"ratio to {base}", rule=1.0)

@@ -3,12 +3,19 @@
 
 from __future__ import annotations
 
-from . import advice, aims, tables
-from .blocks import Bullets, Download, Section, Text
-from .instructions import INSTRUCTIONS, instruction_tables
-from .rows import Published, Results
-from .sources import Sources
-from .verdict import gap_words, regret_table, verdict_lines, verdicts
+from pathlib import Path
+
+from . import tables
+from .advice import advice, aim_blocks, certainty_items, failed_items
+from .blocks import Bullets, Column, Download, Section, Table, Text, texts, unique
+from .input import read_text
+from .measured import again_table
+from .program import ROOT
+from .published import published_blocks
+from .rows import InputError, Published, Results
+from .verdict import gap_words, regret_table, summary_words, verdicts
+
+INSTRUCTIONS = ROOT / "tests" / "codegen" / "expected.txt"
 
 
 def reading_items(results: Results) -> list[tuple[str, str, str]]:
@@ -37,88 +44,84 @@ def reading_items(results: Results) -> list[tuple[str, str, str]]:
 
 
 def machine_items(results: Results) -> list[tuple[str, str, str]]:
-    first = ["cpu", "cpus", "kernel", "compiler", "governor", "date"]
-    names = [n for n in first if n in results.machine] + [n for n in results.machine if n not in first]
-    items = [("CPUs" if n == "cpus" else "CPU" if n == "cpu" else n, str(results.machine[n]), "") for n in names]
+    names = unique([n for n in ("cpu", "cpus", "kernel", "compiler", "governor", "date") if n in results.machine])
+    items = [(n, str(results.machine[n])) for n in unique([*names, *results.machine])]
+    items = [({"cpu": "CPU", "cpus": "CPUs"}.get(name, name), value) for name, value in items]
     units = {"window_ms": ("window", "ms"), "ns_per_tick": ("clock tick", "ns")}
     for key, value in results.settings.items():
         label, unit = units.get(key, (key, ""))
         own = key in ("window_ms", "rounds") and value == 0
-        items.append((label, "each table's own" if own else f"{value} {unit}".strip(), ""))
-    return items
+        items.append((label, "each table's own" if own else f"{value} {unit}".strip()))
+    return [(label, value, "") for label, value in items]
+
+
+def family_tables(results: Results, family) -> list:
+    return family.measured(results) + again_table(results, family.name, family.case_cell)
 
 
 def measured(results: Results) -> list:
+    """The measured tables only."""
     blocks: list = [Section("Machine"), Bullets(machine_items(results))]
     for family in tables.of(results):
-        blocks += [Section(family.name), *family.measured(results), *family.measured_again(results)]
-    failed = advice.failed_items(results)
+        blocks += [Section(family.name), *family_tables(results, family)]
+    failed = failed_items(results)
     return blocks + ([Section("Failed rows"), Bullets(failed)] if failed else [])
 
 
 def opening(results: Results) -> list:
-    use = advice.advice_items(results)
+    use = [(f"{a.use} {a.job}", "\n".join([a.because, *a.figures]), "use") for a in advice(results)]
     blocks: list = [Section("What to use on this machine")]
     blocks += [Bullets(use)] if use else [Text("The tables measured here compare nothing that one would choose from.")]
-    blocks += [Section("How sure that is", 2)]
-    items = advice.certainty_items(results)
-    blocks += [Bullets(items)]
-    if not results.limits and not results.missing_peers:
-        blocks += [Text("The lab named no limit.")]
-    return blocks
+    blocks += [Section("How sure that is", 2), Bullets(certainty_items(results))]
+    return blocks if results.limits or results.missing_peers else [*blocks, Text("The lab named no limit.")]
 
 
 def verdict(results: Results) -> list:
     blocks: list = [Section("Verdict")]
-    failed = advice.failed_items(results)
+    failed = failed_items(results)
     if failed:
-        blocks += [
-            Text(f"{len(failed)} of {len(results.rows)} rows FAILED the check of the count:", "fail"),
-            Bullets(failed),
-        ]
+        words = f"{len(failed)} of {len(results.rows)} rows FAILED the check of the count:"
+        blocks += [Text(words, "fail"), Bullets(failed)]
     judged = [(family, verdicts(results, family)) for family in tables.of(results)]
-    blocks += [regret_table([(family.name, cases) for family, cases in judged])]
-    for family, cases in judged:
-        blocks += [Section(f"{family.name}: verdict", 2), Text(f"{gap_words(results, family)} {family.summary(results, cases)}".strip())]
-        items = [(v.name, "\n".join(verdict_lines(v)), "") for v in cases]
-        blocks += [Bullets(items + family.wait_words(results))]
+    words = [(f.name, f"{gap_words(results, f)} {summary_words(results, f, cases)}".strip(), "") for f, cases in judged]
     note = (
         "Peers are measured as they are. They do not all promise what ours do: a plain shared count, for one, checks"
         " for no overflow, and so does less work."
     )
-    return [*blocks, Text(note, "note")]
+    return [*blocks, regret_table([v for _, cases in judged for v in cases]), Bullets(words), Text(note, "note")]
+
+
+def instruction_tables(path: Path) -> list:
+    """By family: the reviewed table of instruction counts; it is of emulated processors, not of this machine."""
+    lines = [line.split() for line in read_text(str(path), "restore it").splitlines() if line[:1] not in ("#", "")]
+    if not lines or lines[0][:3] != ["family", "operation", "variant"]:
+        raise InputError(f"{path}: the first line must begin with family, operation, variant: restore it")
+    names, lines = lines[0], [line for line in lines[1:] if line[0] != "compiler"]
+    bad = [line for line in lines if len(line) != len(names)]
+    if bad:
+        raise InputError(f"{path}: '{' '.join(bad[0])[:60]}' has not {len(names)} fields: restore it")
+    columns = texts("operation", "variant") + [Column(name, "instructions") for name in names[3:]]
+    out = []
+    for family in unique([line[0] for line in lines]):
+        rows = [(line[1:], "default" if line[2] == "default" else "") for line in lines if line[0] == family]
+        out.append(Table(f"instructions: {family}{tables.family(family).instruction_words}", columns, rows))
+    return out
 
 
 def build(results: Results, published: list[Published]) -> list:
     blocks = opening(results)
-    blocks += [Section("Aims"), *aims.blocks(results)]
+    blocks += [Section("Aims"), *aim_blocks(results)]
     blocks += [Section("Machine"), Bullets(machine_items(results))]
-    blocks += [Download("results.json", "application/json", results.raw, "The raw results, for programs")]
+    blocks += [Download("results.json", results.raw, "The raw results, for programs")]
     blocks += [Section("How to read the figures", 2), Bullets(reading_items(results))]
     blocks += verdict(results)
-
     for family in tables.of(results):
-        blocks += [Section(family.name)]
-        if family.about_words(results):
-            blocks += [Text(family.about_words(results), "note")]
-        blocks += family.charts(results)
-        blocks += family.measured(results) + family.measured_again(results)
-
-    blocks += [
-        Section("instructions"),
-        Text(
-            "What one call executes, its return included, without contention. Not measured here: counted by an emulator"
-            " of each processor (make instructions), and the same on every machine. x86's string instructions count"
-            " as one.",
-            "note",
-        ),
-        *instruction_tables(INSTRUCTIONS),
-    ]
-
-    sources = Sources()
-    beside = []
-    for family in tables.known().values():
-        beside += family.published(results, published, sources)
-    if beside:
-        blocks += [Section("Published figures beside these"), *beside, Section("Sources", 2), sources.bullets()]
-    return blocks
+        words = family.about_words(results)
+        blocks += [Section(family.name)] + ([Text(words.strip(), "note")] if words else [])
+        blocks += family.charts(results) + family_tables(results, family)
+    words = (
+        "What one call executes, its return included, without contention. Not measured here: counted by an emulator of"
+        " each processor (make instructions), and the same on every machine. x86's string instructions count as one."
+    )
+    blocks += [Section("instructions"), Text(words, "note"), *instruction_tables(INSTRUCTIONS)]
+    return blocks + published_blocks(results, published)

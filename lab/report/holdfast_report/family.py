@@ -1,30 +1,27 @@
 # SPDX-License-Identifier: MIT
-"""One table of the lab, as it is unless its module in tables/ says otherwise."""
+"""One table of the lab, unless its class in tables.py changes something; and one beside the standard library's."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from . import simulated, verdict
+from . import simulated
 from .blocks import (
     Chart,
-    Column,
     Table,
-    by_speed,
+    fmt,
     fmt_fairness,
     fmt_percent,
-    fmt_share,
     fmt_threads,
     fmt_time,
     geometric_mean,
     group_threads,
-    ns_cell,
     unique,
 )
 from .charts import fairness_chart, ratio_chart, wait_time_chart
-from .measured import Field, check_cell, plain_table, sweep_tables
-from .rows import Published, Results, Row
-from .verdict import Verdict, noise_of
+from .measured import Field, plain_table, sweep_tables
+from .rows import Results, Row
+from .verdict import Verdict, noise_of, verdicts
 
 
 @dataclass
@@ -34,7 +31,7 @@ class Advice:
     use: str  # 'Use hf_..'
     job: str  # 'to count references'
     because: str  # a sentence
-    figures: list[str] = field(default_factory=list)  # more sentences
+    figures: list[str]  # more sentences
 
 
 @dataclass
@@ -46,31 +43,28 @@ class Comparison:
     lines: dict[str, list[str]]  # what stands first in the line -> its cells
 
 
+@dataclass
 class Family:
-    name = ""
-    order = 100  # among the tables of the report
-    about = ""  # what its cases are
+    name: str
+    about: str = ""  # what its cases are
+    order: int = 100  # among the tables of the report
+    job: str = ""  # what one would take its default for; "" gives no advice
+    verbs: str = ""  # of the default: hf_..._*
     reading: tuple[tuple[str, str], ...] = ()  # words that the reader needs: term, meaning
     fields: tuple[Field, ...] = ()  # figures that its rows alone have
     needs: tuple[str, ...] = ()  # those that no row may lack
-    other_contract: dict[str, str] = {}  # R4: variant -> why it is no candidate for the best of ours
-    judged = True  # there is a default, or one of ours alone, in each case
-    has_default = True
-    lone = False  # its default is the row of kind "ours", of which there is one in a case
-    job = ""  # what one would take its default for; "" gives no advice
-    verbs = ""  # of the default: hf_..._*
+    other_contract: dict[str, str] = field(default_factory=dict)  # R4: variant -> why it is no best of ours
+    judged: bool = True  # there is a default, or one of ours alone, in each case
+    lone: bool = False  # its default is the row of kind "ours", of which there is one in a case
     simulated: tuple[str, ...] = ()  # tables of lab/sim/ranges.csv that the advice cites
-    wanted: tuple[str, ...] = ()  # peers whose absence is reported in its words
-    instruction_words = ""  # behind the name of its table of instruction counts
-
-    def __init__(self, name: str = "") -> None:
-        self.name = name or self.name
+    wanted: tuple[str, ...] = ()  # peers whose absence is reported
+    instruction_words: str = ""  # behind the name of its table of instruction counts
 
     # Cases
 
     def cases(self, results: Results) -> list[tuple[str, int]]:
         """The important ones: with the fewest threads, the most that the CPUs can run at once, and the most."""
-        rows = results.of(self.name, "ours", "default", "peer")
+        rows = results.compared(self.name)
         out = []
         for case in unique([r.case for r in rows]):
             threads = group_threads([r for r in rows if r.case == case])
@@ -88,48 +82,18 @@ class Family:
         """Whether the row is the implementation of that name, or of one in a list, under its own name."""
         return row.kind == "ours" and row.variant in (name or "").split(", ")
 
-    # Words
-
     def about_words(self, results: Results) -> str:
         there = {r.name for r in results.of(self.name, "peer")}
         absent = [name for name in self.wanted if name not in there]
         if not absent:
             return self.about
-        return f"{self.about} Peers that these results lack: {', '.join(absent)}; 'How sure that is' says why.".strip()
-
-    def summary(self, results: Results, judged: list[Verdict]) -> str:
-        """In a few sentences; what is an aim stands among the aims."""
-        rows = results.of(self.name)
-        if not self.judged or not self.has_default:
-            return verdict.check_words(rows)
-        return verdict.summary_words(judged, rows)
-
-    def wait_words(self, results: Results) -> list[tuple[str, str, str]]:
-        """For each lock that was swept: the wait policy that was fastest, and those level with it (R3)."""
-        out = []
-        rows = [r for r in results.of(self.name, "sweep") if r.wait]
-        for case, threads in unique([(r.case, r.threads) for r in rows]):
-            here = [r for r in rows if (r.case, r.threads) == (case, threads)]
-            words = []
-            for lock in unique([r.lock for r in here]):
-                good = by_speed([r for r in here if r.lock == lock and r.valid])
-                if not good:
-                    failed = all(r.failed for r in here if r.lock == lock)
-                    words.append(f"{lock}: all FAILED" if failed else f"{lock}: no valid figure")
-                    continue
-                best = good[0]
-                level = [r for r in good[1:] if r.ns - best.ns <= best.ns * noise_of(r, best)]
-                text = f"{lock}: {best.wait}, {fmt_time(best.ns)} ns/op"
-                words.append(text + (f" (level: {', '.join(r.wait for r in level)})" if level else ""))
-            lead = f"Fastest way to wait per lock, whatever its fairness, {case}, {fmt_threads(threads)}"
-            out.append((lead, "; ".join(words) + ".", ""))
-        return out
+        return f"{self.about} Peers that these results lack: {', '.join(absent)}; 'How sure that is' says why."
 
     # Advice
 
     def advice(self, results: Results) -> Advice | None:
         """Use the default, or what beats it among ours: faster somewhere, slower nowhere, and as fair."""
-        judged = [v for v in verdict.verdicts(results, self) if v.default is not None and v.default.valid]
+        judged = [v for v in verdicts(results, self) if v.default is not None and v.default.valid]
         if not self.job or not judged:
             return None
         names = unique([r.variant for v in judged for r in v.rows if r.kind == "ours"])
@@ -172,108 +136,114 @@ class Family:
         where = f" here, on {results.cpus} CPU{'' if results.cpus == 1 else 's'}" if results.cpus else ""
         parts = []
         for v in judged:
-            text = f"{v.name}: {fmt_time(v.default.ns)} ns"
-            if v.peer:
-                text += f" (best peer, {v.peer.name}: {fmt_time(v.peer.ns)} ns)"
-            parts.append(text)
+            peer = f" (best peer, {v.peer.name}: {fmt_time(v.peer.ns)} ns)" if v.peer else ""
+            parts.append(f"{v.name}: {fmt_time(v.default.ns)} ns{peer}")
         return f"Measured{where}. " + "; ".join(parts) + "."
 
-    # Figures
+    # Tables and charts
 
     def measured(self, results: Results) -> list[Table]:
-        """Every row of the family but those of a second measurement, each once (R5)."""
+        rows = results.compared(self.name)
         out = []
-        rows = results.of(self.name, "ours", "default", "peer")
         for case in unique([r.case for r in rows]):
-            here = [r for r in rows if r.case == case]
-            for threads in group_threads(here):
-                title = f"{self.name}, {case}, {fmt_threads(threads)}"
-                out.append(plain_table(results, title, [r for r in here if r.threads == threads], self.fields))
-        return out + sweep_tables(results, self)
-
-    def measured_again(self, results: Results) -> list[Table]:
-        """What was measured twice, beside itself: R5's table for the second time."""
-        columns = [
-            Column("variant", "", False),
-            Column("case", "and threads", False),
-            Column("time", "ns/op"),
-            Column("again", "ns/op"),
-            Column("gap", "%"),
-            Column("fairness", "least/most"),
-            Column("again", "least/most"),
-            Column("count check", "", False),
-        ]
-        lines = []
-        for row in results.of(self.name, "again"):
-            first = results.find(row.table, row.case, row.threads, row.base_variant)
-            cells = [
-                row.base_variant or row.variant,
-                self.case_cell(row.case, row.threads),
-                ns_cell(first),
-                ns_cell(row),
-                fmt_share(first.gap if first else None),
-                fmt_fairness(first.fairness if first else None),
-                fmt_fairness(row.fairness),
-                check_cell(row),
-            ]
-            lines.append((cells, "fail" if row.failed else ""))
-        title = f"{self.name}: the same, measured twice"
-        return [Table(title, columns, lines).without_empty()] if lines else []
+            for threads in group_threads([r for r in rows if r.case == case]):
+                here = [r for r in rows if r.place == (case, threads)]
+                out.append(plain_table(results, f"{self.name}, {case}, {fmt_threads(threads)}", here, self.fields))
+        return out + sweep_tables(results, self.name, self.fields)
 
     def charts(self, results: Results) -> list[Chart]:
-        rows = results.of(self.name, "ours", "default", "peer")
-        out = [*self.time_charts(results, rows), fairness_chart(results, self.name, self.fairness_panels(rows))]
+        rows = results.compared(self.name)
+        out = [*self.time_charts(results, rows), fairness_chart(self.name, self.shared(rows))]
         return [c for c in [*out, *self.wait_charts(results)] if c is not None]
 
     def time_charts(self, results: Results, rows: list[Row]) -> list[Chart | None]:
         return [ratio_chart(results, self.name, rows)]
 
-    def fairness_panels(self, rows: list[Row]) -> list[tuple[str, list[Row]]]:
-        shared = [r for r in rows if r.threads > 1 and r.fairness is not None]
-        return [
-            (f"{c}, {fmt_threads(t)}", [r for r in shared if (r.case, r.threads) == (c, t)])
-            for c in unique([r.case for r in shared])
-            for t in group_threads([r for r in shared if r.case == c])
-        ]
+    def shared(self, rows: list[Row]) -> list[Row]:
+        """Those of which a chart shows the fairness."""
+        return rows
 
     def wait_charts(self, results: Results) -> list[Chart | None]:
         return [wait_time_chart(results, self.name)]
 
-    # Beside others
-
-    def published(self, results: Results, published: list[Published], sources) -> list[Table]:
-        """Published figures beside the measured ones."""
-        return []
+    # One machine's share of docs/results.md
 
     def compared(self, results: Results) -> list[Comparison]:
-        """One machine's share of docs/results.md."""
         return []
 
     def compared_by_threads(self, results: Results, title: str, rows: list[Row]) -> list[Comparison]:
         """A line per variant: alone, and on one object with as many threads as the machine has CPUs."""
         rows = [r for r in rows if r.kind not in ("sweep", "again")]
+        defaults = [r for r in rows if r.kind == "default"]
         threads = [t for t in group_threads(rows) if t in (1, results.cpus)]
-        if not threads:
-            return []
-        lines = {}
-        for row in rows:
-            if row.kind != "default":
-                lines.setdefault(row.name, [])
-        for name, cells in lines.items():
-            for t in threads:
-                cells.append(compared_cell(next((r for r in rows if r.name == name and r.threads == t), None)))
-        for default in [r for r in rows if r.kind == "default" and r.threads == 1]:
-            lines[default.label] = [
-                compared_cell(next((r for r in rows if r.kind == "default" and r.threads == t), None)) for t in threads
-            ]
-        return [Comparison(title, [fmt_threads(t) for t in threads], lines)]
+        lines = {name: [r for r in rows if r.name == name and r.kind != "default"] for name in unique([r.name for r in rows if r.kind != "default"])}
+        lines |= {r.label: defaults for r in defaults if r.threads == 1}
+        return comparison(title, threads, lines, lambda r: r.threads, fmt_threads)
 
 
-def compared_cell(row: Row | None, unit: str = "", fairness: float | None = None) -> str:
-    if row is None:
-        return "-"
-    if not row.valid:
-        return row.status
-    fairness = row.fairness if fairness is None else fairness
-    text = f"{row.ns:.1f}{unit}"
-    return text if row.threads == 1 or fairness is None else f"{text} ({fairness:.2f})"
+def comparison(title: str, keys: list, lines: dict[str, list[Row]], key_of, words=str, cell=None) -> list[Comparison]:
+    """A column per key, and a line per name: the row of each key."""
+    if not keys or not lines:
+        return []
+    cell = cell or compared_cell
+    cells = {name: [cell(next((r for r in rows if key_of(r) == k), None)) for k in keys] for name, rows in lines.items()}
+    return [Comparison(title, [words(k) for k in keys], cells)]
+
+
+def compared_cell(row: Row | None, fairness=lambda row: row.fairness) -> str:
+    if row is None or not row.valid:
+        return "-" if row is None else row.status
+    return f"{row.ns:.1f}" + (f" ({fairness(row):.2f})" if row.threads > 1 and fairness(row) is not None else "")
+
+
+@dataclass
+class BesideStandard(Family):
+    """One of ours beside the standard library's, which is the baseline, and other peers."""
+
+    lone: bool = True
+    fairness: str = ""  # the field that states it, "" = the common one
+
+    def fairness_of(self, row: Row) -> float | None:
+        shown = row.more.get(self.fairness) if self.fairness else None
+        return row.fairness if shown is None else shown
+
+    def advice(self, results: Results) -> Advice | None:
+        """Ours, unless the standard one beats it everywhere; faster peers are named."""
+        pairs = [(r, results.baseline_of(r)) for r in results.of(self.name, "ours")]
+        pairs = [(r, b) for r, b in pairs if r.valid and b is not None and b.valid and r.ns and b.ns]
+        if not pairs:
+            return None
+        ours, base = pairs[0][0].name, pairs[0][1].name
+        better = [r for r, b in pairs if r.ns < b.ns * (1 - noise_of(r, b))]
+        worse = [r for r, b in pairs if r.ns > b.ns * (1 + noise_of(r, b))]
+        times = [b.ns / r.ns for r, b in pairs]
+        figures = [f"{fmt(min(times))} to {fmt(max(times))} times the throughput of {base}."]
+        figures += self.faster_peers(results) + simulated.words(results, self.simulated, self.other_contract)
+        if len(worse) == len(pairs):
+            because = f"In each case it is faster than {ours} here."
+            return Advice(f"Use {base}", self.job, because, [f"{ours} has {figures[0]}", *figures[1:]])
+        if worse:
+            where = "; ".join(self.case_words(*r.place) for r in worse)
+            because = f"But measure your program: {base} is faster here in {len(worse)} of {len(pairs)} cases ({where})."
+        else:
+            because = "In each case it is " + (f"faster than {base}." if len(better) == len(pairs) else f"level with {base} or faster.")
+        return Advice(f"Use {ours}", self.job, because, [f"It has {figures[0]}", *figures[1:]])
+
+    def faster_peers(self, results: Results) -> list[str]:
+        ours = {r.place: r for r in results.of(self.name, "ours") if r.valid and r.ns}
+        peers = [r for r in results.of(self.name, "peer") if r.valid and r.place in ours]
+        words = []
+        for name in unique([r.name for r in peers if not results.is_baseline(r)]):
+            pairs = [(ours[r.place], r) for r in peers if r.name == name]
+            faster = [(r, p) for r, p in pairs if p.ns < r.ns * (1 - noise_of(r, p))]
+            if not faster:
+                continue
+            row, peer = max(faster, key=lambda pair: pair[0].ns / pair[1].ns)
+            spins = " (it never parks)" if peer.waiter == "spins" else ""
+            text = f"{name}{spins} is faster in {len(faster)} of {len(pairs)} cases, up to {fmt(row.ns / peer.ns)} times"
+            text += f" ({self.case_words(*row.place)}"
+            if row.threads > 1:
+                text += f"; fairness {fmt_fairness(self.fairness_of(peer))}, and"
+                text += f" {fmt_fairness(self.fairness_of(row))} with {row.name}"
+            words.append(text + ").")
+        return words

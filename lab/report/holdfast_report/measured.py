@@ -20,11 +20,13 @@ from .blocks import (
     fmt_time,
     role,
     row_style,
+    table_of,
+    text,
     unique,
     wait_order,
 )
 from .rows import Results, Row
-from .verdict import fastest
+from .verdict import fastest, level_with
 
 
 @dataclass(frozen=True)
@@ -37,24 +39,12 @@ class Field:
     show: Callable[[float | None], str]
 
     @property
-    def column(self) -> Column:
-        return Column(self.name, self.unit)
-
-    def cell(self, row: Row) -> str:
-        return self.show(row.more.get(self.key))
+    def column(self) -> tuple:
+        return (Column(self.name, self.unit), lambda row: self.show(row.more.get(self.key)))
 
 
 CYCLES = Field("cycles_per_op", "cycles", "per op", fmt)
-
-
-def ratio_column(rows: list[Row], name: str = "ratio") -> Column:
-    bases = unique([r.baseline for r in rows if r.baseline])
-    return Column(name, f"x {bases[0]}" if len(bases) == 1 else "x baseline")
-
-
-def rounds_cell(results: Results, row: Row) -> str:
-    """The rounds of the row, where rows differ in it; the reading guide has it where they do not."""
-    return NOTHING if results.rounds is not None or row.rounds is None else str(row.rounds)
+SPREAD = Column("spread", "% IQR/median")
 
 
 def check_cell(row: Row) -> str:
@@ -65,84 +55,92 @@ def check_cell(row: Row) -> str:
     return f"{row.status}: {why}" if why else row.status
 
 
+def last_columns(results: Results, fields: tuple[Field, ...]) -> list[tuple]:
+    """The rounds stand here where rows differ in them; the reading guide has them where they do not."""
+    many = results.rounds is None
+    return [
+        (Column("fairness", "least/most"), lambda r: fmt_fairness(r.fairness)),
+        *(f.column for f in (*fields, CYCLES)),
+        (Column("rounds", "count"), lambda r: str(r.rounds) if many and r.rounds is not None else NOTHING),
+        (text("count check"), check_cell),
+    ]
+
+
+def columns_of(results: Results, rows: list[Row], fields: tuple[Field, ...]) -> list[tuple]:
+    bases = unique([r.baseline for r in rows if r.baseline])
+    return [
+        (Column("ratio", f"x {bases[0]}" if len(bases) == 1 else "x baseline"), lambda r: fmt_ratio(results, r)),
+        (Column("time", "ns/op"), lambda r: fmt_time(r.ns)),
+        (SPREAD, lambda r: fmt_share(r.spread)),
+        *last_columns(results, fields),
+    ]
+
+
 def plain_table(results: Results, title: str, rows: list[Row], fields: tuple[Field, ...]) -> Table:
     """One case: a line per variant, the fastest first; a sweep in its own order."""
-    fields = (*fields, CYCLES)
-    columns = [
-        Column("variant", "", False),
-        Column("role", "", False),
-        ratio_column(rows),
-        Column("time", "ns/op"),
-        Column("spread", "% IQR/median"),
-        Column("fairness", "least/most"),
-        *(f.column for f in fields),
-        Column("rounds", "count"),
-        Column("count check", "", False),
-    ]
-    out = []
-    for r in rows if all(r.kind == "sweep" for r in rows) else by_speed(rows):
-        cells = [
-            r.variant,
-            role(results, r),
-            fmt_ratio(results, r),
-            fmt_time(r.ns),
-            fmt_share(r.spread),
-            fmt_fairness(r.fairness),
-            *(f.cell(r) for f in fields),
-            rounds_cell(results, r),
-            check_cell(r),
-        ]
-        out.append((cells, row_style(results, r)))
-    return Table(title, columns, out).without_empty()
+    columns = [(text("variant"), lambda r: r.variant), (text("role"), lambda r: role(results, r))]
+    lines = rows if all(r.kind == "sweep" for r in rows) else by_speed(rows)
+    columns += columns_of(results, rows, fields)
+    return table_of(title, lines, columns, lambda r: row_style(results, r)).without_empty()
 
 
 def sweep_table(results: Results, title: str, rows: list[Row], fields: tuple[Field, ...]) -> Table:
-    locks = unique([r.lock for r in rows])
+    """A line per lock and way to wait; the fastest of each lock is marked, and what is level with it (R3)."""
+    locks, waits = unique([r.lock for r in rows]), wait_order(rows)
     best = {lock: fastest([r for r in rows if r.lock == lock]) for lock in locks}
-    columns = [
-        Column("lock", "", False),
-        Column("wait", "", False),
-        ratio_column(rows),
-        Column("time", "ns/op"),
-        Column("spread", "% IQR/median"),
-        Column("fairness", "least/most"),
-        *(f.column for f in fields),
-        Column("rounds", "count"),
-        Column("count check", "", False),
-        Column("of the lock", "", False),
-    ]
-    out = []
-    waits = wait_order(rows)
-    for r in sorted(rows, key=lambda r: (locks.index(r.lock), waits.index(r.wait))):
-        cells = [
-            r.lock,
-            r.wait,
-            fmt_ratio(results, r),
-            fmt_time(r.ns),
-            fmt_share(r.spread),
-            fmt_fairness(r.fairness),
-            *(f.cell(r) for f in fields),
-            rounds_cell(results, r),
-            check_cell(r),
-            "fastest" if r is best[r.lock] else "",
-        ]
-        out.append((cells, "fail" if r.failed else ""))
-    return Table(title, columns, out).without_empty()
+
+    def place(row: Row) -> str:
+        winner = best[row.lock]
+        return "fastest" if row is winner else "level" if winner and level_with(row, winner) else ""
+
+    columns = [(text("lock"), lambda r: r.lock), (text("wait"), lambda r: r.wait)]
+    columns += [*columns_of(results, rows, fields), (text("of the lock"), place)]
+    lines = sorted(rows, key=lambda r: (locks.index(r.lock), waits.index(r.wait)))
+    return table_of(title, lines, columns, lambda r: "fail" if r.failed else "").without_empty()
 
 
-def sweep_tables(results: Results, family) -> list[Table]:
+def sweep_tables(results: Results, name: str, fields: tuple[Field, ...]) -> list[Table]:
     out = []
-    sweeps = results.of(family.name, "sweep")
-    for case, threads in unique([(r.case, r.threads) for r in sweeps]):
-        here = [r for r in sweeps if (r.case, r.threads) == (case, threads)]
-        waits = [r for r in here if r.wait]
-        others = [r for r in here if not r.wait]
+    sweeps = results.of(name, "sweep")
+    for case, threads in unique([r.place for r in sweeps]):
+        waits, others = [], []
+        for r in sweeps:
+            if r.place == (case, threads):
+                (waits if r.wait else others).append(r)
         where = f"{case}, {fmt_threads(threads)}"
         if waits:
-            out.append(sweep_table(results, f"{family.name}, wait sweep, {where}", waits, family.fields))
+            out.append(sweep_table(results, f"{name}, wait sweep, {where}", waits, fields))
         if others:
             # Names that differ in a number alone are one implementation with one limit after the other.
             limits = len({re.sub(r"\d+$", "", r.variant) for r in others}) == 1 and others[0].variant[-1:].isdigit()
             kind = "retry limits" if limits else "sweep"
-            out.append(plain_table(results, f"{family.name}, {kind}, {where}", others, family.fields))
+            out.append(plain_table(results, f"{name}, {kind}, {where}", others, fields))
     return out
+
+
+def again_table(results: Results, name: str, case_cell) -> list[Table]:
+    """What was measured twice: the first figures beside the second."""
+
+    def first(row: Row) -> Row | None:
+        where = (row.table, row.case, row.threads, row.base_variant)
+        return results.index.get((*where, False)) or results.index.get((*where, True))
+
+    def of_first(show):
+        return lambda row: show(first(row)) if first(row) else NOTHING
+
+    def time(row: Row) -> str:
+        return fmt_time(row.ns) if row.valid else row.status
+
+    columns = [
+        (text("variant"), lambda r: r.base_variant or r.variant),
+        (text("case", "and threads"), lambda r: case_cell(r.case, r.threads)),
+        (Column("time", "ns/op"), of_first(time)),
+        (Column("again", "ns/op"), time),
+        (Column("gap", "%"), of_first(lambda r: fmt_share(r.gap))),
+        (Column("fairness", "least/most"), of_first(lambda r: fmt_fairness(r.fairness))),
+        (Column("again", "least/most"), lambda r: fmt_fairness(r.fairness)),
+        (text("count check"), check_cell),
+    ]
+    rows = results.of(name, "again")
+    shown = table_of(f"{name}: the same, measured twice", rows, columns, lambda r: "fail" if r.failed else "")
+    return [shown.without_empty()] if rows else []

@@ -1,20 +1,20 @@
 # SPDX-License-Identifier: MIT
-"""The archive -> docs/results.md, all machines side by side, and README's one small table."""
+"""The archive -> docs/results.md, all machines side by side, with its charts, and README's one small table."""
 
 from __future__ import annotations
 
 import argparse
 import re
-import sys
 from pathlib import Path
 
-from . import tables
+from . import cards, tables
+from .blocks import Column, Table, text, unique
 from .charts import svg_file
-from .family import Comparison
+from .family import Family
 from .input import ARCHIVED, load_results
+from .program import ROOT, guarded
 from .rows import InputError, Results, Row
 
-ROOT = Path(__file__).resolve().parents[3]
 BEGIN, END = "<!-- lab: begin -->", "<!-- lab: end -->"
 HEAD = """# Measured results
 
@@ -39,75 +39,71 @@ def machine(results: Results, key: str) -> str:
     return str(results.machine.get(key, "not known"))
 
 
-def line(cells: list[str]) -> str:
-    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
-
-
-def columns(first: str, others: list[str]) -> list[str]:
-    return [line([first, *others]), "| --- |" + " ---: |" * len(others)]
-
-
-def machines_table(archive: list[tuple[str, Results]]) -> list[str]:
-    out = columns("machine", ["processors", "kernel", "compiler", "Holdfast", "date", "raw results"])
-    for n, (name, results) in enumerate(archive):
-        cells = [f"{letter(n)}: {machine(results, 'cpu')}"]
-        cells += [machine(results, key) for key in ("cpus", "kernel", "compiler")]
-        out.append(line([*cells, results.version, machine(results, "date"), f"[raw](results/{name})"]))
-    return out
-
-
 def letter(n: int) -> str:
     return chr(ord("A") + n) if n < 26 else f"M{n + 1}"
 
 
-def side_by_side(shares: list[tuple[str, Comparison]]) -> list[str]:
-    """shares: each machine's letter, and its share of one table."""
-    heads = [f"{who}: {column}" for who, share in shares for column in share.columns]
-    out = columns("", heads)
-    names = list(dict.fromkeys(name for _, share in shares for name in share.lines))
-    for name in names:
-        cells = []
-        for _, share in shares:
-            cells += share.lines.get(name) or ["-"] * len(share.columns)
-        if any(cell != "-" for cell in cells):
-            out.append(line([name, *cells]))
+def side_by_side(family: Family, machines: list[tuple[str, Results]]) -> list[Table]:
+    """A line per variant, with each machine's columns; machines: what to call it, and its results."""
+    shares: dict[str, list] = {}
+    for who, results in machines:
+        for share in family.compared(results):
+            shares.setdefault(share.title, []).append((who, share))
+    out = []
+    for title, parts in shares.items():
+        columns = [text("")] + [Column(c, who) for who, share in parts for c in share.columns]
+        lines = []
+        for name in unique([name for _, share in parts for name in share.lines]):
+            cells = [c for _, share in parts for c in share.lines.get(name) or ["-"] * len(share.columns)]
+            if set(cells) != {"-"}:
+                lines.append(([name, *cells], ""))
+        out.append(Table(title, columns, lines))
     return out
 
 
-def charts_of(archive: list[tuple[str, Results]]) -> dict:
-    """The charts of the newest machine's cards: table -> card."""
-    from .cards import cards  # which takes its rows by measured_row()
-
-    return {card.table: card for card in cards(newest(archive))}
-
-
-def newest_name(archive: list[tuple[str, Results]]) -> str:
-    return f"machine {next(letter(n) for n, (_, r) in enumerate(archive) if r is newest(archive))}"
+def markdown(table: Table) -> str:
+    heads = [f"{c.unit}: {c.name}" if c.unit else c.name for c in table.columns]
+    lines = [heads, *(cells for cells, _ in table.rows)]
+    out = ["| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines]
+    out.insert(1, "| --- |" + " ---: |" * (len(heads) - 1))
+    return "\n".join(out)
 
 
-def results_page(archive: list[tuple[str, Results]]) -> str:
-    parts = [HEAD, "\n".join(machines_table(archive)), ""]
-    pictures = charts_of(archive)
-    for family in tables.known().values():
-        shares: dict[str, list[tuple[str, Comparison]]] = {}
-        for n, (_, results) in enumerate(archive):
-            for share in family.compared(results):
-                shares.setdefault(share.title, []).append((letter(n), share))
-        for title, beside in shares.items():
-            picture = pictures.pop(family.name, None)  # one a primitive
-            parts += [f"## {title}", ""]
-            parts += [f"![{picture.title}, {newest_name(archive)}](charts/{family.name}.svg)", ""] if picture else []
-            parts += ["\n".join(side_by_side(beside)), ""]
-    return "\n".join(parts)
+def plain(heads: list[str], lines: list[list[str]]) -> str:
+    return markdown(Table("", [Column(head) for head in heads], [(cells, "") for cells in lines]))
 
 
-def newest(archive: list[tuple[str, Results]]) -> Results:
-    """README shows one machine: the one that was measured last."""
-    latest = max(machine(results, "date") for _, results in archive)
-    return next(results for _, results in archive if machine(results, "date") == latest)
+def machines_table(archive: list[tuple[str, Results]]) -> str:
+    lines = []
+    for n, (name, results) in enumerate(archive):
+        cells = [f"{letter(n)}: {machine(results, 'cpu')}"]
+        cells += [machine(results, key) for key in ("cpus", "kernel", "compiler")]
+        lines.append([*cells, results.version, machine(results, "date"), f"[raw](results/{name})"])
+    return plain(["machine", "processors", "kernel", "compiler", "Holdfast", "date", "raw results"], lines)
 
 
-# README's two tables: what, the lab's table, case and threads (0: as many as there are processors; -8: eight times that).
+def newest(archive: list[tuple[str, Results]]) -> int:
+    """README and the charts show one machine: the one that was measured last."""
+    dates = [machine(results, "date") for _, results in archive]
+    return dates.index(max(dates))
+
+
+def pages(archive: list[tuple[str, Results]]) -> tuple[str, dict[str, dict]]:
+    """docs/results.md, and the charts that it shows: the newest machine's cards, one a primitive."""
+    latest = newest(archive)
+    pictures = {card.table: card for card in cards.cards(archive[latest][1])}
+    parts, shown = [HEAD, machines_table(archive), ""], {}
+    for family in tables.FAMILIES:
+        for table in side_by_side(family, [(letter(n), results) for n, (_, results) in enumerate(archive)]):
+            parts += [f"## {table.title}", ""]
+            if picture := pictures.pop(family.name, None):
+                shown[family.name] = picture.panel
+                parts += [f"![{picture.title}, machine {letter(latest)}](charts/{family.name}.svg)", ""]
+            parts += [markdown(table), ""]
+    return "\n".join(parts), shown
+
+
+# README's two tables: what, the lab's table, case and threads (as in cards.py).
 LOCKS = (
     ("lock, add, unlock", "mutex", "alone", 1),
     ("2 threads, empty sections", "mutex", "contended", 0),
@@ -134,15 +130,6 @@ OTHERS = (
 PLAIN = {"unchecked": "plain atomic", "shared_ptr": "`shared_ptr`"}
 
 
-def measured_row(results: Results, table: str, case: str, threads: int | None, names: tuple[str, ...]) -> Row | None:
-    """The row of one of these names; threads as in LOCKS, None: whatever the case has."""
-    cpus = results.cpus or 1
-    count = cpus if threads == 0 else -threads * cpus if threads and threads < 0 else threads
-    rows = [r for r in results.of(table, "ours", "default", "peer") if r.case == case]
-    rows = [r for r in rows if count is None or r.threads == count]
-    return next((r for r in rows if r.kind == "default" and "default" in names or r.name in names), None)
-
-
 def lock_cell(row: Row | None) -> str:
     """Time; fairness in slices of 100 ms; the longest wait."""
     if row is None or not row.valid:
@@ -165,22 +152,23 @@ def plain_cell(row: Row | None) -> str:
 
 
 def readme_table(archive: list[tuple[str, Results]]) -> str:
-    results = newest(archive)
-    out = columns("time, fairness (1 is even), longest wait", list(LOCK_PEERS))
-    for words, table, case, threads in LOCKS:
-        cells = [lock_cell(measured_row(results, table, case, threads, names)) for names in LOCK_PEERS.values()]
-        out.append(line([words, *cells]))
-    out += ["", *columns("", ["Holdfast", "beside"])]
+    results = archive[newest(archive)][1]
+
+    def found(table: str, case: str, threads: int | None, *names: str) -> Row | None:
+        return cards.measured_row(results, table, case, threads, names)
+
+    locks, others = [], []
+    for words, *where in LOCKS:
+        locks.append([words, *(lock_cell(found(*where, *names)) for names in LOCK_PEERS.values())])
     for words, table, case, threads, peers in OTHERS:
-        beside = [(PLAIN.get(p, "libc"), measured_row(results, table, case, threads, (p,))) for p in peers]
-        cells = [f"{name}: {plain_cell(row)}" for name, row in beside]
-        out.append(line([words, plain_cell(measured_row(results, table, case, threads, ("default",))), "; ".join(cells)]))
-    out += [
-        "",
+        beside = [f"{PLAIN.get(p, 'libc')}: {plain_cell(found(table, case, threads, p))}" for p in peers]
+        others.append([words, plain_cell(found(table, case, threads, "default")), "; ".join(beside)])
+    last = (
         f"{machine(results, 'cpu')}, {machine(results, 'cpus')} processors, {machine(results, 'compiler')},"
-        f" {machine(results, 'date')}. All variants, peers and machines: [docs/results.md](docs/results.md).",
-    ]
-    return "\n".join(out)
+        f" {machine(results, 'date')}. All variants, peers and machines: [docs/results.md](docs/results.md)."
+    )
+    first = plain(["time, fairness (1 is even), longest wait", *LOCK_PEERS], locks)
+    return "\n".join([first, "", plain(["", "Holdfast", "beside"], others), "", last])
 
 
 def spliced(text: str, table: str, where: str) -> str:
@@ -191,28 +179,21 @@ def spliced(text: str, table: str, where: str) -> str:
     return f"{before}{BEGIN}\n{table}\n{END}{after}"
 
 
-def write(root: Path) -> None:
+def write(argv: list[str]) -> None:
+    parser = argparse.ArgumentParser(prog="results_page.py", description=__doc__)
+    parser.add_argument("--root", type=Path, default=ROOT, help="of the repository (default: this one)")
+    root = parser.parse_args(argv).root
     archive = load_archive(root / "docs" / "results")
     readme = root / "README.md"
-    text = spliced(readme.read_text(encoding="utf-8"), readme_table(archive), str(readme))
+    changed = spliced(readme.read_text(encoding="utf-8"), readme_table(archive), str(readme))
     folder = root / "docs" / "charts"
     folder.mkdir(exist_ok=True)
-    page = results_page(archive)
-    for name, card in charts_of(archive).items():
-        if f"(charts/{name}.svg)" not in page:
-            continue
-        (folder / f"{name}.svg").write_text(svg_file(card.panel), encoding="utf-8")
+    page, charts = pages(archive)
+    for name, panel in charts.items():
+        (folder / f"{name}.svg").write_text(svg_file(panel), encoding="utf-8")
     (root / "docs" / "results.md").write_text(page, encoding="utf-8")
-    readme.write_text(text, encoding="utf-8")
+    readme.write_text(changed, encoding="utf-8")
 
 
 def main(argv: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="results_page.py", description=__doc__)
-    parser.add_argument("--root", type=Path, default=ROOT, help="of the repository (default: this one)")
-    args = parser.parse_args(argv)
-    try:
-        write(args.root)
-    except (InputError, OSError) as e:
-        print(f"results_page.py: {e}", file=sys.stderr)
-        return 2
-    return 0
+    return guarded("results_page.py", write, argv)

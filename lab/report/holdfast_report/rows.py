@@ -5,38 +5,43 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from typing import Annotated, Literal
+
+from msgspec import Meta, Struct
 
 FAIR = 0.95
-KINDS = ("ours", "default", "peer", "sweep", "again")
+Text = Annotated[str, Meta(pattern=r"\S")]
+Positive = Annotated[float, Meta(ge=0)]
+Share = Annotated[float, Meta(ge=0, le=1)]
 
 
 class InputError(Exception):
     """What happened, to what, and what to do next; one line."""
 
 
-@dataclass(frozen=True)
-class Row:
+class Row(Struct, frozen=True, kw_only=True, rename={"ns": "ns_per_op", "implements": "is"}):
     """One measured case of one variant; the fields are those of RESULTS.json."""
 
-    table: str
-    variant: str
-    kind: str
-    case: str
-    threads: int
+    table: Text
+    variant: Text
+    kind: Literal["ours", "default", "peer", "sweep", "again"]
+    case: Text
+    threads: Annotated[int, Meta(ge=1)]
     checked: bool
-    ns: float | None
-    spread: float | None
-    baseline: str | None
-    ratio: float | None
-    fairness: float | None
-    rounds: int | None
-    implements: str | None = None  # "is" in the file
-    wait: str | None = None
-    base_variant: str | None = None
+    ns: Positive | None  # 0: shorter than the clock can measure
+    spread: Positive | None = None
+    baseline: Text | None = None
+    ratio: Positive | None = None
+    fairness: Share | None = None
+    rounds: Annotated[int, Meta(ge=0)] | None = None
+    implements: Text | None = None
+    wait: Text | None = None
+    base_variant: Text | None = None
     waiter: str | None = None  # of a lock: "parks" or "spins"
+    version: str | None = None  # of a peer
     why: str | None = None  # why it failed or has no figure
     starved: bool = False  # a window had no operation, though measured again, and is left out
-    more: dict[str, float | None] = field(default_factory=dict, hash=False)  # what its table alone has
+    more: dict[str, Positive | None] = {}  # the figures that its table alone has
 
     @property
     def failed(self) -> bool:
@@ -53,20 +58,15 @@ class Row:
 
     @property
     def fair(self) -> bool:
-        if self.fairness is None:
-            return self.threads == 1
-        return self.fairness >= FAIR
+        return self.threads == 1 if self.fairness is None else self.fairness >= FAIR
 
     @property
     def name(self) -> str:
-        """The variant, without the word that its place says already."""
         return self.variant.removeprefix("peer:")
 
     @property
     def label(self) -> str:
-        if self.kind == "default" and self.implements:
-            return f"{self.variant} ({self.made_of})"
-        return self.variant
+        return f"{self.variant} ({self.made_of})" if self.kind == "default" and self.implements else self.variant
 
     @property
     def made_of(self) -> str | None:
@@ -76,9 +76,11 @@ class Row:
     @property
     def lock(self) -> str:
         """For a sweep row: the implementation that is swept."""
-        if self.base_variant:
-            return self.base_variant
-        return re.sub(r"\s+wait=.*$", "", self.variant)
+        return self.base_variant or re.sub(r"\s+wait=.*$", "", self.variant)
+
+    @property
+    def place(self) -> tuple[str, int]:
+        return (self.case, self.threads)
 
     @property
     def gap(self) -> float | None:
@@ -90,16 +92,15 @@ class Row:
         return (self.table, self.case, self.threads, self.variant, self.kind == "sweep")
 
 
-@dataclass(frozen=True)
-class Aim:
+class Aim(Struct, frozen=True):
     """One aim, judged by hf-lab: the report repeats it."""
 
-    table: str
+    table: Text
     group: str
-    what: str
+    what: Text
     value: float | None
     unit: str
-    bound: str  # "at least", "at most", or "": a figure without an aim
+    bound: Literal["at least", "at most", ""]  # "": a figure without an aim
     aim: float | None
     met: bool | None
     detail: str
@@ -122,10 +123,8 @@ class Results:
     def __post_init__(self) -> None:
         for number, row in enumerate(self.rows, 1):
             if row.key in self.index:
-                raise InputError(
-                    f"row {number} repeats {row.table} / {row.variant} / {row.case} /"
-                    f" {row.threads} threads: remove one of the two and run the report again"
-                )
+                where = f"{row.table} / {row.variant} / {row.case} / {row.threads} threads"
+                raise InputError(f"row {number} repeats {where}: remove one of the two and run the report again")
             self.index[row.key] = row
 
     @property
@@ -142,19 +141,17 @@ class Results:
     def of(self, table: str, *kinds: str) -> list[Row]:
         return [r for r in self.rows if r.table == table and (not kinds or r.kind in kinds)]
 
-    def table_names(self) -> list[str]:
-        return list(dict.fromkeys([r.table for r in self.rows] + [a.table for a in self.aims]))
+    def compared(self, table: str) -> list[Row]:
+        """All but what is swept or measured again."""
+        return self.of(table, "ours", "default", "peer")
 
     def find(self, table: str, case: str, threads: int, variant: str) -> Row | None:
         return self.index.get((table, case, threads, variant, False))
 
     def baseline_of(self, row: Row) -> Row | None:
-        if row.baseline is None:
-            return None
         where = (row.table, row.case, row.threads, row.baseline)
-        if row.kind == "sweep" and (*where, True) in self.index:
-            return self.index[(*where, True)]
-        return self.index.get((*where, False))
+        swept = self.index.get((*where, True)) if row.kind == "sweep" else None
+        return swept or self.index.get((*where, False))
 
     def is_baseline(self, row: Row) -> bool:
         return row.variant == row.baseline
@@ -166,18 +163,15 @@ class Results:
             return None
         if row.ratio is not None:
             return row.ratio
-        if base is not None and base.ns:
-            return row.ns / base.ns
-        return None
+        return row.ns / base.ns if base is not None and base.ns else None
 
 
-@dataclass(frozen=True)
-class Published:
+class Published(Struct, frozen=True):
     table: str
     source: str
     machine: str
     row: str
     column: str
-    value: float
+    value: Annotated[float, Meta(gt=0, lt=1e300)]
     unit: str
     note: str

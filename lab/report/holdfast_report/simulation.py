@@ -4,16 +4,17 @@
 from __future__ import annotations
 
 import argparse
-import json
 import math
-import sys
 from pathlib import Path
 
-from .blocks import Chart, Column, Section, Table, Text, fmt, unique
+import msgspec
+
+from .blocks import Chart, Column, Section, Table, Text, fmt, table_of, text, texts, unique
 from .charts import lines
+from .page import render_html
+from .program import guarded, write_file
 from .rows import InputError
 
-TITLE = "Holdfast: simulated, not measured"
 BANNER = (
     "Simulated, not measured. The library's own headers ran on a model of many processors. Trust it for retries, for "
     "collapse or none, and for ratios between variants from 8 processors on, as a range over the classes a machine may "
@@ -37,10 +38,10 @@ def load(paths: list[str]) -> dict:
     whole = {"machines": [], "rows": [], "figures": []}
     for path in paths:
         try:
-            data = json.loads(Path(path).read_text(encoding="utf-8"))
+            data = msgspec.json.decode(Path(path).read_bytes())
         except OSError as e:
             raise InputError(f"cannot read {path} ({e.strerror})") from None
-        except ValueError as e:
+        except msgspec.DecodeError as e:
             raise InputError(f"{path} is no JSON: {e}") from None
         if not isinstance(data, dict) or data.get("simulated") is not True:
             raise InputError(f"{path} was not written by `hf-lab simulate --json`")
@@ -58,24 +59,30 @@ def load(paths: list[str]) -> dict:
     return whole
 
 
+def groups(rows: list[dict], *keys: str) -> list[tuple]:
+    """The values of the keys, and the rows that have them, in the file's order."""
+    found: dict[tuple, list[dict]] = {}
+    for row in rows:
+        found.setdefault(tuple(row[k] for k in keys), []).append(row)
+    return [(*values, some) for values, some in found.items()]
+
+
 # (1) Simulated against published
 
 
-def percent(figure: dict) -> str:
+def error_words(figure: dict) -> str:
     ratio = figure["simulated"] / figure["published"]
     return f"{ratio:.1f} times" if ratio >= 3 else f"{(ratio - 1) * 100:+.0f} %"
 
 
 def figures_table(figures: list[dict]) -> Table:
-    rows = []
-    for f in figures:
-        held = "" if f["role"] == "shown" else "ok" if f["ok"] else "OUTSIDE"
-        cells = [f["group"], f["what"], f["unit"], ROLES[f["role"]], f"{f['published']:.4g}", f"{f['simulated']:.4g}"]
-        style = "fail" if not f["ok"] else "peer" if f["role"] in ("known miss", "shown") else ""
-        rows.append(([*cells, percent(f), held], style))
-    columns = [Column(n, number=False) for n in ("machine", "figure", "unit", "role")]
-    columns += [Column("published"), Column("simulated"), Column("error"), Column("tolerance", number=False)]
-    return Table("Published against simulated", columns, rows)
+    columns = [(text(name), lambda f, key=key: f[key]) for name, key in (("machine", "group"), ("figure", "what"), ("unit", "unit"))]
+    columns += [(text("role"), lambda f: ROLES[f["role"]])]
+    columns += [(Column(key), lambda f, key=key: f"{f[key]:.4g}") for key in ("published", "simulated")]
+    columns += [(Column("error"), error_words)]
+    columns += [(text("tolerance"), lambda f: "" if f["role"] == "shown" else "ok" if f["ok"] else "OUTSIDE")]
+    style = lambda f: "fail" if not f["ok"] else "peer" if f["role"] in ("known miss", "shown") else ""  # noqa: E731
+    return table_of("Published against simulated", figures, columns, style)
 
 
 def error_panel(figures: list[dict]) -> dict:
@@ -85,17 +92,16 @@ def error_panel(figures: list[dict]) -> dict:
 
 
 def agreement(figures: list[dict]) -> list:
-    held = [f for f in figures if f["role"] == "held out" and f["unit"] != "|log|"]
     drawn = [f for f in figures if f["unit"] != "|log|"]
-    inside = sum(1 / 1.3 <= f["simulated"] / f["published"] <= 1.3 for f in held)
-    error = math.exp(sum(abs(math.log(f["simulated"] / f["published"])) for f in held) / len(held)) - 1
-    words = f"{inside} of {len(held)} held-out figures are within 30 %; their mean error is {error * 100:.0f} %."
+    ratios = [f["simulated"] / f["published"] for f in drawn if f["role"] == "held out"]
+    inside = sum(1 / 1.3 <= ratio <= 1.3 for ratio in ratios)
+    error = math.exp(sum(abs(math.log(ratio)) for ratio in ratios) / len(ratios)) - 1
+    words = f"{inside} of {len(ratios)} held-out figures are within 30 %; their mean error is {error * 100:.0f} %."
     misses = unique([f["why"] for f in figures if f["role"] == "known miss"])
-    chart = Chart("published", "Simulated against published", words, [error_panel(drawn)])
     return [
         Section("Is it right?"),
         Text(words + " Dashed lines: 1, and 30 % to either side."),
-        chart,
+        Chart("Simulated against published", words, [error_panel(drawn)]),
         *(Text(f"Known miss: {why}.", "note") for why in misses),
         figures_table(figures),
     ]
@@ -107,8 +113,8 @@ def agreement(figures: list[dict]) -> list:
 def over_classes(rows: list[dict]) -> list[tuple[int, float, float, float]]:
     """threads, and operations a microsecond: least, middle and most over classes, seeds and guesses."""
     out = []
-    for threads in sorted(unique([r["threads"] for r in rows])):
-        ranges = [r["ns_per_op"] for r in rows if r["threads"] == threads and None not in r["ns_per_op"]]
+    for threads, some in sorted(groups(rows, "threads"), key=lambda g: g[0]):
+        ranges = [r["ns_per_op"] for r in some if None not in r["ns_per_op"]]
         if ranges:
             middle = sorted(x[1] for x in ranges)[len(ranges) // 2]
             out.append((threads, 1000 / max(x[2] for x in ranges), 1000 / middle, 1000 / min(x[0] for x in ranges)))
@@ -118,27 +124,21 @@ def over_classes(rows: list[dict]) -> list[tuple[int, float, float, float]]:
 def rate_panel(title: str, rows: list[dict]) -> dict:
     points = [
         {"name": variant, "x": threads, "y": middle, "low": low, "high": high}
-        for variant in unique([r["variant"] for r in rows])
-        for threads, low, middle, high in over_classes([r for r in rows if r["variant"] == variant])
+        for variant, some in groups(rows, "variant")
+        for threads, low, middle, high in over_classes(some)
     ]
     return lines(points, "threads", "operations a µs, all threads", title=title, log=True)
 
 
 def throughput(rows: list[dict]) -> list:
     blocks: list = [Section("Throughput")]
-    for machine in unique([r["machine"] for r in rows]):
-        for table in unique([r["table"] for r in rows if r["machine"] == machine]):
-            some = [r for r in rows if r["machine"] == machine and r["table"] == table]
-            groups = [
-                (f"{work:.0f} ns of other work", [r for r in some if r["work_ns"] == work])
-                for work in unique([r["work_ns"] for r in some])
-            ]
-            classes = ", ".join(unique([r["class"] for r in some]))
-            title = f"{table} on {machine}"
-            words = f"Lines: the middle of the classes ({classes}). Bands: the least and the most of all of them."
-            if any(r.get("cut") for r in some):
-                words += f" Cut, because they had come to their limit of events: {sum(r['cut'] for r in some)} runs."
-            blocks.append(Chart(f"rate-{len(blocks)}", title, words, [rate_panel(*g) for g in groups[:3]]))
+    for machine, table, some in groups(rows, "machine", "table"):
+        panels = [rate_panel(f"{work:.0f} ns of other work", here) for work, here in groups(some, "work_ns")[:3]]
+        classes = ", ".join(unique([r["class"] for r in some]))
+        words = f"Lines: the middle of the classes ({classes}). Bands: the least and the most of all of them."
+        if cut := sum(r.get("cut") or 0 for r in some):
+            words += f" Cut, because they had come to their limit of events: {cut} runs."
+        blocks.append(Chart(f"{table} on {machine}", words, panels))
     return blocks
 
 
@@ -146,26 +146,24 @@ def throughput(rows: list[dict]) -> list:
 
 
 def retries_panel(rows: list[dict]) -> dict:
-    rows = sorted((r for r in rows if r["threads"] > 1), key=lambda r: r["threads"])
     points = []
-    for r in rows:
+    for r in sorted(rows, key=lambda r: r["threads"]):
         low, middle, high = (max(v, 0.05) for v in r["retries"])
         points.append({"name": r["class"], "x": r["threads"], "y": middle, "low": low, "high": high})
     for name, of in (("T-1", lambda t: t - 1), ("√T", math.sqrt)):
-        points += [{"name": name, "x": t, "y": of(t)} for t in unique([r["threads"] for r in rows])]
+        points += [{"name": name, "x": t, "y": of(t)} for t in unique([p["x"] for p in points])]
     return lines(points, "threads", "retries a success", log=True)
 
 
 def retries(rows: list[dict]) -> list:
     blocks: list = []
-    for machine in unique([r["machine"] for r in rows]):
-        some = [r for r in rows if r["machine"] == machine and not r["work_ns"]]
-        names = [v for v in unique([r["variant"] for r in some]) if v.split()[0] == "unbounded"]
-        some = [r for r in some if names and r["variant"] == names[-1]]
-        if any(r["threads"] > 1 for r in some):
-            words = "First come, first served: about T-1. Any order: about √T. A line that is held for a retry: below 1."
-            title = f"Retries of {names[-1]} on {machine}, no other work"
-            blocks.append(Chart(f"retries-{len(blocks)}", title, words, [retries_panel(some)]))
+    words = "First come, first served: about T-1. Any order: about √T. A line that is held for a retry: below 1."
+    unbounded = [r for r in rows if not r["work_ns"] and r["variant"].split()[0] == "unbounded"]
+    for machine, some in groups(unbounded, "machine"):
+        last = some[-1]["variant"]
+        some = [r for r in some if r["variant"] == last and r["threads"] > 1]
+        if some:
+            blocks.append(Chart(f"Retries of {last} on {machine}, no other work", words, [retries_panel(some)]))
     return [Section("Retries"), *blocks] if blocks else []
 
 
@@ -175,15 +173,15 @@ def retries(rows: list[dict]) -> list:
 def winners(rows: list[dict]) -> str:
     """The fastest variant by threads: `cas 1-2, mcs from 8`. Of those that are alike the default, or the last one."""
     runs: list = []
-    for threads in sorted(unique([r["threads"] for r in rows])):
-        here = [r for r in rows if r["threads"] == threads and r["ns_per_op"][1] is not None]
+    for threads, some in sorted(groups(rows, "threads"), key=lambda g: g[0]):
+        here = [r for r in some if r["ns_per_op"][1] is not None]
         if not here:
             continue
         least = min(r["ns_per_op"][1] for r in here)
         alike = [r for r in here if r["ns_per_op"][1] <= least * ALIKE]
         last = runs[-1][0] if runs else None
         best = min(alike, key=lambda r: (not r.get("default"), r["variant"] != last, r["ns_per_op"][1]))["variant"]
-        if runs and runs[-1][0] == best:
+        if best == last:
             runs[-1][2] = threads
         else:
             runs.append([best, threads, threads])
@@ -193,19 +191,15 @@ def winners(rows: list[dict]) -> str:
 
 def crossovers(rows: list[dict]) -> list:
     lines = []
-    for machine in unique([r["machine"] for r in rows]):
-        for table in unique([r["table"] for r in rows if r["machine"] == machine]):
-            some = [r for r in rows if r["machine"] == machine and r["table"] == table]
-            if len(unique([r["variant"] for r in some])) == 1:
-                continue  # nothing to choose from
-            for work in unique([r["work_ns"] for r in some]):
-                classes: dict = {}
-                for name in unique([r["class"] for r in some]):
-                    cell = [r for r in some if r["work_ns"] == work and r["class"] == name]
-                    classes.setdefault(winners(cell), []).append(name)
-                lines += [([table, machine, f"{work:.0f}", ", ".join(c), w], "") for w, c in classes.items()]
-    columns = [Column("table", number=False), Column("machine", number=False), Column("work", "ns")]
-    columns += [Column("class", number=False), Column("fastest, by threads", number=False)]
+    for machine, table, some in groups(rows, "machine", "table"):
+        if len(unique([r["variant"] for r in some])) == 1:
+            continue  # nothing to choose from
+        for work, here in groups(some, "work_ns"):
+            classes: dict = {}
+            for name, cell in groups(here, "class"):
+                classes.setdefault(winners(cell), []).append(name)
+            lines += [([table, machine, f"{work:.0f}", ", ".join(c), w], "") for w, c in classes.items()]
+    columns = [*texts("table", "machine"), Column("work", "ns"), *texts("class", "fastest, by threads")]
     note = "By the middle of each range; a lead within the ranges of two variants is no lead."
     return [Section("From how many processors on which variant wins"), Table("Crossovers", columns, lines, note)]
 
@@ -214,53 +208,33 @@ def crossovers(rows: list[dict]) -> list:
 
 
 def parameters(machines: list[dict]) -> list:
-    blocks: list = [Section("Parameters")]
-    columns = [Column("parameter", number=False), Column("value"), Column("kind", number=False)]
-    columns += [Column("source", number=False), Column("fitted to", number=False)]
-    for machine in machines:
-        rows = [
-            (
-                [p["name"], p["value"] if isinstance(p["value"], str) else fmt(p["value"]), p["kind"], p["source"]]
-                + [p["fitted_to"]],
-                "peer" if p["kind"] == "guess" else "",
-            )
-            for p in machine["parameters"]
-        ]
-        blocks.append(Table(machine["title"], columns, rows))
-    return blocks
+    columns = [
+        (text("parameter"), lambda p: p["name"]),
+        (Column("value"), lambda p: p["value"] if isinstance(p["value"], str) else fmt(p["value"])),
+        *((text(key.replace("_", " ")), lambda p, key=key: p[key]) for key in ("kind", "source", "fitted_to")),
+    ]
+    style = lambda p: "peer" if p["kind"] == "guess" else ""  # noqa: E731
+    return [Section("Parameters")] + [table_of(m["title"], m["parameters"], columns, style) for m in machines]
 
 
 def build(data: dict) -> list:
     blocks: list = [Text(BANNER, "fail")]
-    if data["figures"]:
-        blocks += agreement(data["figures"])
+    blocks += agreement(data["figures"]) if data["figures"] else []
     if data["rows"]:
         blocks += throughput(data["rows"]) + retries(data["rows"]) + crossovers(data["rows"])
-    if data["machines"]:
-        blocks += parameters(data["machines"])
-    return blocks
+    return blocks + (parameters(data["machines"]) if data["machines"] else [])
 
 
-def run(argv: list[str]) -> int:
+def run(argv: list[str]) -> None:
     parser = argparse.ArgumentParser(prog="simulation.py", description="Show what the Holdfast lab simulated.")
     parser.add_argument("files", nargs="+", metavar="FILE.json", help="written by `hf-lab simulate --json`")
     parser.add_argument("--html", required=True, metavar="FILE", help="the page")
     args = parser.parse_args(argv)
-    from .page import render_html
-
     data = load(args.files)
     lead = ", ".join(unique([r["machine"] for r in data["rows"]])) or "published figures"
-    try:
-        Path(args.html).write_text(render_html(build(data), TITLE, lead), encoding="utf-8")
-    except OSError as e:
-        raise InputError(f"cannot write {args.html} ({e.strerror})") from None
+    write_file(args.html, render_html(build(data), "Holdfast: simulated, not measured", lead))
     print(f"The page is {args.html}")
-    return 0
 
 
 def main(argv: list[str] | None = None) -> int:
-    try:
-        return run(sys.argv[1:] if argv is None else argv)
-    except InputError as e:
-        print(f"simulation.py: {e}", file=sys.stderr)
-        return 2
+    return guarded("simulation.py", run, argv)

@@ -4,21 +4,11 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
-from .blocks import (
-    NOTHING,
-    Chart,
-    Column,
-    Table,
-    fmt,
-    fmt_percent,
-    fmt_ratio,
-    fmt_share,
-    geometric_mean,
-    unique,
-)
-from .charts import lines, mine_of
-from .family import Advice, Comparison, Family
+from .blocks import NOTHING, Chart, Column, Table, fmt, fmt_percent, fmt_ratio, fmt_share, geometric_mean, unique
+from .charts import failed_words, lines, mine_of
+from .family import Advice, Comparison, Family, comparison
 from .rows import Results, Row
 from .verdict import noise_of
 
@@ -60,13 +50,14 @@ def size_panels(rows: list[Row], mine: set[str], value, unit: str, rules: tuple 
     return out
 
 
+@dataclass
 class Sized(Family):
-    needs = ("size",)
-    libc = ""  # the function that it is compared with
-    instruction_words = ", bytes"
+    needs: tuple[str, ...] = ("size",)
+    libc: str = ""  # the function that it is compared with
+    instruction_words: str = ", bytes"
 
     def cases(self, results: Results) -> list[tuple[str, int]]:
-        rows = results.of(self.name, "ours", "default", "peer")
+        rows = results.compared(self.name)
         aligned = sorted(unique([(size_of(r), r.case) for r in rows if way_of(r.case) == "aligned"]))
         return [(case, 1) for size, case in aligned if size in IMPORTANT] or [(c, 1) for _, c in aligned[-1:]]
 
@@ -110,7 +101,7 @@ class Sized(Family):
 
     def measured(self, results: Results) -> list[Table]:
         """A line per size, a column per implementation: GB/s, and the ratio of the times to libc's."""
-        rows = results.of(self.name, "ours", "default", "peer")
+        rows = results.compared(self.name)
         variants = unique([r.variant for r in rows])
         out = []
 
@@ -137,7 +128,7 @@ class Sized(Family):
         return out
 
     def charts(self, results: Results) -> list[Chart]:
-        rows = results.of(self.name, "ours", "default", "peer")
+        rows = results.compared(self.name)
         if not rows:
             return []
         speed = "Bytes in a nanosecond, over the size of the operation; higher is faster. Both scales are logarithmic."
@@ -145,35 +136,28 @@ class Sized(Family):
             "Time of an operation over that of libc in the same case; lower is faster. The dashed lines: 1, and 1.25,"
             " which is 0.8 of libc's speed."
         )
-        failed = ", ".join(f"{r.variant} at {r.case}" for r in rows if r.failed)
-        if failed:  # R1
-            speed += f" FAILED, and not drawn: {failed}."
+        speed += failed_words([f"{r.variant} at {r.case}" for r in rows if r.failed])
         others = [r for r in rows if not results.is_baseline(r)]
         name, mine = self.name, mine_of(rows)
         by_ratio = size_panels(others, mine, results.ratio, "ratio", (1.0, 1.25))
         return [
-            Chart(f"{name}-speed", f"{name}: speed by size", speed, size_panels(rows, mine, speed_of, "GB/s")),
-            Chart(f"{name}-ratio", f"{name}: time over libc's, by size", ratio, by_ratio),
+            Chart(f"{name}: speed by size", speed, size_panels(rows, mine, speed_of, "GB/s")),
+            Chart(f"{name}: time over libc's, by size", ratio, by_ratio),
         ]
 
-    def at(self, results: Results, size: int, *kinds: str) -> Row | None:
-        """The aligned row of that size, of the first kind that has one."""
-        rows = [r for r in results.of(self.name) if size_of(r) == size and way_of(r.case) == "aligned"]
-        return next((r for kind in kinds for r in rows if r.kind == kind), None)
-
     def compared(self, results: Results) -> list[Comparison]:
-        rows = {size: self.at(results, size, "default") for size in COMPARED}
-        rows = {size: row for size, row in rows.items() if row}
+        aligned = [r for r in results.compared(self.name) if way_of(r.case) == "aligned"]
+        lines = {
+            self.verbs: [r for r in aligned if r.kind == "default"],
+            self.libc: [r for r in aligned if r.kind == "peer"],
+        }
 
-        def cell(row: Row | None, with_ratio: bool) -> str:
+        def cell(row: Row | None) -> str:
             if row is None or not row.valid:
                 return "-" if row is None else row.status
-            ratio = results.ratio(row)
-            return f"{speed_of(row):.1f}" + (f" ({ratio:.2f})" if with_ratio and ratio else "")
+            ratio = results.ratio(row) if row.kind == "default" else None
+            return f"{speed_of(row):.1f}" + (f" ({ratio:.2f})" if ratio else "")
 
-        lines = {
-            self.verbs: [cell(row, True) for row in rows.values()],
-            self.libc: [cell(self.at(results, size, "peer"), False) for size in rows],
-        }
-        title = f"{self.name}: GB/s (ratio of times to libc's)"
-        return [Comparison(title, [size_words(size) for size in rows], lines)] if rows else []
+        there = {size_of(r) for r in lines[self.verbs]}
+        sizes = [size for size in COMPARED if size in there]
+        return comparison(f"{self.name}: GB/s (ratio of times to libc's)", sizes, lines, size_of, size_words, cell)

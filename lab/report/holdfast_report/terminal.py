@@ -63,7 +63,7 @@ def render_terminal(blocks: list, title: str, stream) -> None:
         elif isinstance(block, Text):
             say(block.text, {"fail": "bold red", "note": "dim"}.get(block.style, ""))
         elif isinstance(block, Bullets):
-            for lead, words, style in block.items:
+            for lead, words, style in block.entries:
                 colour = STYLES.get(style, "")
                 if "\n" in words:
                     say(lead, "bold", "  - ", "    ")

@@ -24,36 +24,22 @@ def opened(page):
     return re.sub(packed, lambda m: gzip.decompress(base64.b64decode(m[1])).decode("utf-8"), page)
 
 
-def judge(results, table, case, threads):
-    return verdict.judge(results, tables.family(table), case, threads)
+def parsed(rows, **more):
+    return input.parse_results(results(rows, **more))
+
+
+def judge(rows, table="spinlock", case="2C total", threads=2):
+    return verdict.judge(parsed(rows), tables.family(table), case, threads)
+
+
+BASES = {"refcount": "unchecked", "spinlock": "cas", "lockref": "unbounded", "clear": "libc", "loop": "unguarded"}
+BASES |= {"fault": "bare SIGSEGV", "mutex": "peer:pthread_mutex", "cond": "peer:pthread_cond"}
 
 
 def row(table, variant, case, ns, kind="ours", threads=1, **more):
-    base = {
-        "refcount": "unchecked",
-        "spinlock": "cas",
-        "lockref": "unbounded",
-        "clear": "libc",
-        "loop": "unguarded",
-        "fault": "bare SIGSEGV",
-        "openclose": "default",
-        "sparse": "copy a zero page",
-    }.get(table, "base")
-    out = {
-        "table": table,
-        "variant": variant,
-        "kind": kind,
-        "case": case,
-        "threads": threads,
-        "ns_per_op": ns,
-        "spread": 0.02,
-        "baseline": base,
-        "fairness": 1.0,
-        "checked": True,
-        "rounds": 9,
-    }
-    out.update(more)
-    return out
+    out = {"table": table, "variant": variant, "kind": kind, "case": case, "threads": threads, "ns_per_op": ns}
+    out |= {"spread": 0.02, "baseline": BASES.get(table, "base"), "fairness": 1.0, "checked": True, "rounds": 9}
+    return out | more
 
 
 def results(rows, **more):
@@ -125,52 +111,43 @@ def sized(**changes):
     return rows
 
 
-def memory():
-    """The tables clear, loop and fault."""
-    rows = sized()
-    for case, ratio in (("clear 64 B", 1.0), ("copy 64 B", 1.02)):
-        rows.append(row("loop", "unguarded", case, 100.0, "peer"))
-        rows.append(row("loop", "guarded", case, 100.0 * ratio))
-    rows.append(row("fault", "bare SIGSEGV", "one fault", 1000.0, "peer"))
-    rows.append(row("fault", "load", "one fault", 1100.0))
-    rows.append(row("fault", "copy", "one fault", 1600.0))
-    return rows
-
-
 def whole():
-    """Every family, every kind of row, and rows that failed."""
+    """Every kind of table and of row, and rows that failed."""
     rows = []
+
+    def default(table, case, ns, threads, implements):
+        rows.append(row(table, "default", case, ns, "default", threads, **{"is": implements}))
+
     for case in ("inc+dec_and_test", "inc_not_zero+put"):
         for threads in (1, 2):
             for n, v in enumerate(("unchecked", "cmpxchg", "saturating", "asm")):
                 rows.append(row("refcount", v, case, 10.0 + n + threads / 10, threads=threads))
-            extra = {"kind": "default", "is": "asm", "threads": threads}
-            rows.append(row("refcount", "default", case, 13.5, **extra))
-            rows.append(row("refcount", "peer:shared_ptr", case, 14.5, kind="peer", threads=threads))
+            default("refcount", case, 13.5, threads, "asm")
+            rows.append(row("refcount", "peer:shared_ptr", case, 14.5, "peer", threads))
     for setup, threads in (("1", 1), ("2NC", 2), ("2C", 2)):
         for part, ns in (("lock", 12.0), ("unlock", 6.0), ("total", 18.0)):
             for n, v in enumerate(("cas", "cas_release", "wfe", "queued")):
                 rows.append(row("spinlock", v, f"{setup} {part}", ns - n, threads=threads))
-            extra = {"kind": "default", "is": "queued", "threads": threads}
-            rows.append(row("spinlock", "default", f"{setup} {part}", ns - 2.5, **extra))
+            default("spinlock", f"{setup} {part}", ns - 2.5, threads, "queued")
     for threads in (4, 8):
-        over = {"threads": threads}
-        rows.append(row("spinlock", "cas", "oversubscribed total", 70.0, **over, fairness=0.1))
-        rows.append(row("spinlock", "queued", "oversubscribed total", 31000.0, **over))
-        rows.append(row("spinlock", "wfe", "oversubscribed total", 1.0, **over, checked=False))
+        for v, ns, more in (("cas", 70.0, {"fairness": 0.1}), ("queued", 31000.0, {}), ("wfe", 1.0, {"checked": False})):
+            rows.append(row("spinlock", v, "oversubscribed total", ns, threads=threads, **more))
     for wait, ns in (("none", 50.0), ("hint", 45.0), ("backoff", 20.0), ("monitor", 40.0)):
-        for table, lock in (("spinlock", "cas"), ("lockref", "unbounded")):
-            case = "2C total" if table == "spinlock" else "get+put"
-            extra = {"kind": "sweep", "threads": 2, "wait": wait, "base_variant": lock}
-            rows.append(row(table, f"{lock} wait={wait}", case, ns, **extra, checked=wait != "backoff"))
+        for table, lock, case in (("spinlock", "cas", "2C total"), ("lockref", "unbounded", "get+put")):
+            more = {"wait": wait, "base_variant": lock, "checked": wait != "backoff"}
+            rows.append(row(table, f"{lock} wait={wait}", case, ns, "sweep", 2, **more))
     for threads in (1, 2, 4):
         for n, v in enumerate(("unbounded", "bounded", "locked")):
-            extra = {"retries_mean": 0.5 * n, "retries_max": 100, "fallback_share": 0.25, "threads": threads}
-            rows.append(row("lockref", v, "get+put", 20.0 + n, **extra))
-        rows.append(row("lockref", "default", "get+put", 21.5, kind="default", threads=threads, **{"is": "bounded"}))
-    for limit in (15, 100, 500):
-        rows.append(row("lockref", f"bounded-{limit}", "get+put", 30.0 + limit / 100, kind="sweep", threads=2))
-    return results(rows + memory())
+            more = {"retries_mean": 0.5 * n, "retries_max": 100, "fallback_share": 0.25}
+            rows.append(row("lockref", v, "get+put", 20.0 + n, threads=threads, **more))
+        default("lockref", "get+put", 21.5, threads, "bounded")
+    rows += [row("lockref", f"bounded-{n}", "get+put", 30.0 + n / 100, "sweep", 2) for n in (15, 100, 500)]
+    for case, ratio in (("clear 64 B", 1.0), ("copy 64 B", 1.02)):
+        rows.append(row("loop", "unguarded", case, 100.0, "peer"))
+        rows.append(row("loop", "guarded", case, 100.0 * ratio))
+    for v, ns, kind in (("bare SIGSEGV", 1000.0, "peer"), ("load", 1100.0, "ours"), ("copy", 1600.0, "ours")):
+        rows.append(row("fault", v, "one fault", ns, kind))
+    return results(rows + sized())
 
 
 class Temporary(unittest.TestCase):
@@ -196,12 +173,27 @@ class Temporary(unittest.TestCase):
                 code = e.code
         return code, out.getvalue(), err.getvalue()
 
+    def complains(self, args, *words):
+        """In one line, which has these words."""
+        code, out, err = self.run_report(*map(str, args))
+        self.assertEqual((code, out, err.count("\n")), (2, "", 1), err)
+        for word in ("report.py: ", *words):
+            self.assertIn(word, err)
+
     def text(self, data, *args):
-        """All that the terminal shows where no page is asked for; args may ask for a page beside it."""
-        if args:
-            code, _, err = self.run_report(self.write(data), *args)
-            self.assertEqual((code, err), (0, ""))
-            args = [a for a in args if a == "--tables-only"]
+        """All that the terminal shows, with its white space in one piece."""
         code, out, err = self.run_report(self.write(data), *args)
         self.assertEqual((code, err), (0, ""))
-        return out
+        return " ".join(out.split())
+
+    def page(self, data):
+        """The page as it is, and with its sections opened."""
+        path = self.folder / "page.html"
+        code, _, err = self.run_report(self.write(data), "--html", str(path))
+        self.assertEqual((code, err), (0, ""))
+        page = path.read_text(encoding="utf-8")
+        return page, opened(page)
+
+    def shows(self, text, *words):
+        for word in words:
+            self.assertIn(word, text)

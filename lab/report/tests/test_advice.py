@@ -1,73 +1,163 @@
 # SPDX-License-Identifier: MIT
-"""What to use, and how sure that is."""
+"""What to use, how sure that is, what the simulator adds, and the aims."""
 
-import unittest
+from pathlib import Path
+from unittest import mock
 
-from holdfast_report import advice, input, tables
+from holdfast_report import advice, simulated, tables
+from holdfast_report.rows import InputError
 
-from .helpers import Temporary, converted, locks, results, row, whole
+from .helpers import Temporary, aim, converted, locks, parsed, results, row, sized
+
+
+def of(rows, table="spinlock"):
+    return tables.family(table).advice(parsed(rows))
+
+
+AS_IT_IS = "Use hf_spinlock_* as it is (queued)"
 
 
 class Advice(Temporary):
-    def of(self, rows, table="spinlock"):
-        return tables.family(table).advice(input.parse_results(results(rows)))
-
     def test_the_default_unless_something_beats_it(self):
-        fair = self.of(locks())  # ticket is faster, and no less fair
-        self.assertEqual(fair.use, "Use ticket (lab/variants/spinlock/ticket.h)")
-        self.assertIn("as fast as the default (queued) or faster; the default takes 12 % more time", fair.because)
-        unfair = self.of(locks(ticket={"fairness": 0.5}))
-        self.assertEqual(unfair.use, "Use hf_spinlock_* as it is (queued)")
-        noisy = self.of(locks(ticket={"spread": 0.2}))
-        self.assertEqual(noisy.use, "Use hf_spinlock_* as it is (queued)")
-        failed = self.of(locks(ticket={"checked": False}))
-        self.assertEqual(failed.use, "Use hf_spinlock_* as it is (queued)")
-
-    def test_faster_here_and_slower_there_is_no_gain(self):
-        there = locks("1 total", 1, ticket={"ns_per_op": 90.0})
-        self.assertEqual(self.of(locks() + there).use, "Use hf_spinlock_* as it is (queued)")
-
-    def test_what_only_beats_a_bad_run_of_the_default_is_no_gain(self):
-        rows = locks(default={"ns_per_op": 90.0}, ticket={"ns_per_op": 54.5})  # queued, which it is: 55
-        self.assertEqual(self.of(rows).use, "Use hf_spinlock_* as it is (queued)")
-
-    def test_another_contract_is_no_candidate(self):
+        best = of(locks())  # ticket is faster, and no less fair
+        self.assertEqual(best.use, "Use ticket (lab/variants/spinlock/ticket.h)")
+        self.assertIn("as fast as the default (queued) or faster; the default takes 12 % more time", best.because)
+        for changes in (
+            {"ticket": {"fairness": 0.5}},
+            {"ticket": {"spread": 0.2}},
+            {"ticket": {"checked": False}},
+            {"default": {"ns_per_op": 90.0}, "ticket": {"ns_per_op": 54.5}},  # queued, which it is, takes 55
+        ):
+            self.assertEqual(of(locks(**changes)).use, AS_IT_IS, changes)
+        slower = locks("1 total", 1, ticket={"ns_per_op": 90.0})  # faster here and slower there
+        self.assertEqual(of(locks() + slower).use, AS_IT_IS)
+        self.assertIsNone(of([r for r in locks() if r["kind"] != "default"]))
+        self.assertIsNone(of(locks(default={"checked": False})))
         case = "inc+dec_and_test"
-        rows = [
-            row("refcount", "unchecked", case, 5.0),
-            row("refcount", "asm", case, 10.0),
-            row("refcount", "default", case, 10.0, kind="default", **{"is": "asm"}),
-        ]
-        self.assertEqual(self.of(rows, "refcount").use, "Use hf_refcount_* as it is (asm)")
+        rows = [row("refcount", "unchecked", case, 5.0), row("refcount", "asm", case, 10.0)]
+        rows.append(row("refcount", "default", case, 10.0, kind="default", **{"is": "asm"}))
+        self.assertEqual(of(rows, "refcount").use, "Use hf_refcount_* as it is (asm)")  # R4
 
-    def test_no_default_no_advice(self):
-        self.assertIsNone(self.of([r for r in locks() if r["kind"] != "default"]))
-        self.assertIsNone(self.of(locks(default={"checked": False})))
+    def test_beside_the_standard(self):
+        def rows(times, ours={}, fairness=0.9):
+            return [
+                row("mutex", name, "c", ns, kind, 2 << n, fairness_100ms=fair, **more)
+                for n, (mine, standard, spins) in enumerate(times)
+                for name, ns, kind, fair, more in (
+                    ("hf_mutex", mine, "ours", fairness, ours),
+                    ("peer:pthread_mutex", standard, "peer", 0.5, {}),
+                    ("peer:spins", spins, "peer", 0.25, {"waiter": "spins"}),
+                )
+            ]
+
+        for times, ours, use, because in (
+            (((10, 20, 30), (10, 15, 5)), {}, "Use hf_mutex", "In each case it is faster than pthread_mutex."),
+            (((10, 20, 30), (10, 10.1, 30)), {}, "Use hf_mutex", "In each case it is level with pthread_mutex or faster."),
+            (((10, 12, 30),), {"gap": 0.3}, "Use hf_mutex", "In each case it is level with pthread_mutex or faster."),  # R3
+            (((10, 20, 30), (10, 5, 30)), {}, "Use hf_mutex", "pthread_mutex is faster here in 1 of 2 cases (c, 4 threads)"),
+            (((10, 5, 30), (10, 5, 30)), {}, "Use pthread_mutex", "In each case it is faster than hf_mutex here."),
+        ):
+            best = of(rows(times, ours), "mutex")
+            self.assertEqual(best.use, use)
+            self.assertIn(because, best.because)
+        best = of(rows(((10, 20, 30), (10, 15, 5))), "mutex")
+        self.assertEqual(best.figures[0], "It has 1.50 to 2.00 times the throughput of pthread_mutex.")
+        words = "spins (it never parks) is faster in 1 of 2 cases, up to 2.00 times (c, 4 threads; fairness 0.25, and 0.90"
+        self.assertIn(words, best.figures[1])
+        self.assertIsNone(of(rows(((10, 20, 30),), {"checked": False}), "mutex"))  # R1
+        self.assertIsNone(of([r for r in rows(((1, 2, 3),)) if r["kind"] != "ours"], "mutex"))
+
+    def test_sizes(self):
+        best = of(sized(), "clear")  # erms takes 0.5 of libc's time beside 0.8, but is level when aligned
+        self.assertEqual(best.use, "Use hf_clear_nofault with HOLDFAST_CLEAR=erms in the environment")
+        self.assertIn("Its own choice takes 0.80 of memset's time in the mean of 9 cases", best.figures[0])
+        self.assertEqual(len(best.figures), 1)
+        slow = {f"erms {size}{way}": {"ns_per_op": 1e9} for size in ("64 B", "16 KiB") for way in ("", " cold")}
+        self.assertEqual(of(sized(**slow), "clear").use, "Use hf_clear_nofault")
+        self.assertIn("mean of 8 cases", of(sized(**{"default 64 B": {"checked": False}}), "clear").figures[0])  # R1
+        read = (("libc", "peer", 4.0), ("default", "default", 2.0), ("erms", "ours", 40.0))
+        rows = sized() + [row("clear", v, "7 B read", ns, kind, size=7) for v, kind, ns in read]
+        self.assertIn("in the mean of 9 cases", of(rows, "clear").figures[0])
+        self.assertEqual(of(rows, "clear").figures[1], "Where the result is read next, 0.50 in the mean of 1.")
 
     def test_the_same_code_under_two_names(self):
-        ((name, gap, where),) = advice.same_code(input.parse_results(results(locks(default={"ns_per_op": 66.0}))))
-        self.assertEqual((name, where), ("spinlock", "queued, 2C total (2 threads, one shared lock)"))
-        self.assertAlmostEqual(gap, 0.2)
-        twice = [
-            row("spinlock", "default", "2C total", 30.0, "default", 2, gap=0.1, **{"is": "x"}),
-            row("spinlock", "default again", "2C total", 33.0, "again", 2, base_variant="default"),
-        ]
-        ((_, gap, _),) = advice.same_code(input.parse_results(results(twice)))
-        self.assertAlmostEqual(gap, 0.1)
+        ((name, gap, where),) = advice.same_code(parsed(locks(default={"ns_per_op": 66.0})))
+        self.assertEqual((name, round(gap, 9), where), ("spinlock", 0.2, "queued, 2C total (2 threads, one shared lock)"))
+        ((_, gap, _),) = advice.same_code(parsed([row("spinlock", "default", "2C total", 30.0, "default", 2, gap=0.1)]))
+        self.assertEqual(gap, 0.1)
 
     def test_a_report_opens_with_it(self):
-        lines = self.text(converted()).splitlines()
-        self.assertEqual(lines[2], "What to use on this machine")
-        self.assertRegex(lines[4], r"^  - Use hf_refcount_\* as it is \(\w+\) to count references$")
-        text = "\n".join(lines)
-        self.assertLess(text.index("How sure that is"), text.index("Aims\n===="))
+        text = self.text(converted())
+        self.assertLess(text.index("What to use on this machine"), text.index("How sure that is"))
+        self.assertLess(text.index("How sure that is"), text.index("3 aims: 1 met, 1 missed, 1 not measured."))
         for word in ("to lock in a program", "to clear memory that may fault", "to copy memory that may fault"):
             self.assertEqual(text.count(word), 2, word)  # at the opening, and in short at the end
 
-    def test_failed_rows_are_named_at_the_end(self):
-        last = self.text(whole()).split("In short")[1]
-        self.assertIn("rows FAILED", last)
+
+class Aims(Temporary):
+    def test_they_are_shown_and_not_judged_anew(self):
+        stated = [
+            aim("refcount", "1 thread", "time, of pthread_spin's", 1.82, "at most", 1.05, False),
+            aim(group="2 threads", what="throughput", value=0.1, limit=0.9, detail="peer:xyz"),  # met, says the file
+            aim(group="2 threads", what="wait p99.9", value=None, bound="at most", limit=1, met=None, why="starved"),
+            aim(group="4 threads", what="wait", value=31.5, unit="ns", bound="", limit=None, met=None),
+        ]
+        *shown, count = advice.aim_blocks(parsed(locks(), aims=stated))
+        self.assertEqual([t.title for t in shown], ["refcount: aims", "spinlock: aims"])
+        self.assertEqual(shown[0].rows, [(["1 thread", stated[0]["what"], "missed", "1.82", "at most 1.05", "-"], "missed")])
+        lines = [cells for cells, _ in shown[1].rows]
+        self.assertEqual(lines[0], ["2 threads", "throughput", "met", "0.10", "at least 0.90", "peer:xyz"])
+        self.assertEqual(lines[1], ["", "wait p99.9", "not measured", "-", "at most 1.00", "starved"])
+        self.assertEqual(lines[2], ["4 threads", "wait", "-", "31.50 ns", "-", "-"])
+        self.assertEqual(count.text, "3 aims: 1 met, 1 missed, 1 not measured.")
+        last = self.text(results(locks(), aims=stated)).split("In short")[1]
+        self.shows(last, "missed: refcount, 1 thread: time, of pthread_spin's: 1.82 (aim: at most 1.05)")
+        self.shows(last, "not measured: spinlock, 2 threads: wait p99.9: - (aim: at most 1.00), starved")
+        self.assertEqual(advice.count_words(parsed(locks())), "The results state no aims.")
 
 
-if __name__ == "__main__":
-    unittest.main()
+def line(variant, threads, speed, **more):
+    whole = {"arch": "x86_64", "machine": "m", "table": "spinlock", "variant": variant, "base": "queued"}
+    whole |= {"work": "300-2000", "threads": threads, "speed": speed, "fairness": "0.1..0.9", "ns": "10..20"}
+    return simulated.Range(**(whole | more))
+
+
+RANGES = [line(v, t, s) for t, speeds in ((8, ("1", "0.8..3", "0.1..0.9")), (64, ("1", "1.6..2.9", "0.1")))
+          for v, s in zip(("queued", "mcs", "cas"), speeds)]
+
+
+class Simulated(Temporary):
+    def words(self, table, cpus=2, contracts=None, **machine):
+        data = results(locks())
+        machine = data["machine"] | {"cpus": cpus, **machine}
+        with mock.patch.object(simulated, "load", return_value=table):
+            return " ".join(simulated.words(parsed(data["rows"], machine=machine), ("spinlock",), contracts or {}))
+
+    def test_words(self):
+        one = [line("queued", t, "1") for t in (8, 64)]
+        slow = [line("cas", t, "0.5..1.01") for t in (8, 64)]
+        for text, wanted in (
+            (self.words(RANGES), "Simulated, not measured, for more processors (m, all classes"),
+            (self.words(RANGES), "speed over queued: at 8 perhaps mcs, 0.8 to 3 times; at 64 mcs 1.6 to 2.9 times."),
+            (self.words(RANGES, 8), "speed over queued: at 64 mcs"),
+            (self.words(one + slow), "no other is faster, at 8 to 64"),
+            (self.words(one), "takes 10 to 20 ns at 8, 10 to 20 ns at 64; fairness over some ms 0.1 to 0.9."),
+            (self.words(RANGES, contracts={"mcs": "needs a node"}), "at 64 mcs* 1.6 to 2.9 times. *mcs needs a node."),
+        ):
+            self.assertIn(wanted, text)
+        self.assertNotIn("mcs", self.words(RANGES, contracts={"mcs": "catches nothing"}))
+        self.assertEqual((self.words(RANGES, 64), self.words(RANGES, architecture="riscv64")), ("", ""))
+
+    def test_the_advice_has_both(self):
+        for family in tables.FAMILIES:
+            for table in family.simulated:
+                self.assertTrue([r for r in simulated.load() if r.table == table], table)
+        measured, more = of(locks()).figures
+        self.assertTrue(measured.startswith("Measured here, on 2 CPUs"), measured)
+        self.assertTrue(more.startswith("Simulated, not measured"), more)
+
+    def test_another_file_is_refused(self):
+        path = Path(self.folder) / "ranges.csv"
+        self.assertRaises(InputError, simulated.load, path)
+        path.write_text("a,b\n1,2\n", encoding="utf-8")
+        self.assertRaises(InputError, simulated.load, path)

@@ -1,136 +1,120 @@
 # SPDX-License-Identifier: MIT
-"""The page, and the charts in it."""
+"""The page, the charts and cards in it, and the terminal."""
 
 import base64
-import contextlib
 import gzip
-import io
 import json
 import re
-import tempfile
-import unittest
-from html.parser import HTMLParser
 from pathlib import Path
 
-from holdfast_report import cards, charts, command
-from holdfast_report.input import load_results
+from holdfast_report import cards, charts, tables
 
-from .helpers import Temporary, converted, locks, opened, results, row, whole
-
-
-class Page(HTMLParser):
-    def __init__(self, text):
-        super().__init__()
-        self.references, self.ids, self.tags, self.words = [], [], [], []
-        self.feed(text)
-
-    def handle_starttag(self, tag, attrs):
-        self.tags.append(tag)
-        for name, value in attrs:
-            if name in ("href", "src", "srcset", "xlink:href", "action", "data", "poster", "background"):
-                self.references.append(value)
-            if name == "id":
-                self.ids.append(value)
-
-    def handle_data(self, data):
-        self.words.append(data)
+from .helpers import REPORT, Temporary, converted, locks, parsed, results, row, whole
 
 
-class Html(Temporary):
-    @classmethod
-    def setUpClass(cls):
-        with tempfile.TemporaryDirectory() as folder:
-            source, page = Path(folder) / "r.json", Path(folder) / "r.html"
-            source.write_text(json.dumps(whole()))
-            with contextlib.redirect_stdout(io.StringIO()):
-                assert command.main([str(source), "--html", str(page)]) == 0
-            cls.raw = page.read_text(encoding="utf-8")
-            cls.text = opened(cls.raw)
-        cls.page = Page(cls.text)
-
-    def test_no_external_reference(self):
-        for reference in self.page.references:
+class Page(Temporary):
+    def test_it_needs_no_network(self):
+        raw, page = self.page(whole())
+        for reference in re.findall(r'\s(?:href|src|srcset|action|data|poster|background)="([^"]*)"', page):
             self.assertTrue(reference.startswith(("#", "data:")), reference)
-        self.assertNotRegex(self.text, r"https?:|@import|@font-face")
-        for target in re.findall(r"url\(([^)]*)\)", self.text):
+        self.assertNotRegex(page, r"https?:|@import|@font-face|<(link|img|iframe|object|embed)\b|<script[^>]* src")
+        for target in re.findall(r"url\(([^)]*)\)", page):
             self.assertTrue(target.startswith("#"), target)
-        for tag in ("link", "img", "iframe", "object", "embed"):
-            self.assertNotIn(tag, self.page.tags)
-        self.assertNotRegex(self.text, r"<script[^>]* src")
+        for marker in charts.MARKERS.values():  # they become the page's colours
+            self.assertNotIn(marker, page)
+        self.assertIn("prefers-color-scheme: dark", page)
+        # Sections are packed until they are opened, and wide tables scroll.
+        self.assertNotIn("<table>", raw)
+        self.assertEqual(raw.count("<details"), raw.count('<script type="text/plain">'))
+        self.assertEqual(page.count("<table>"), page.count('<div class="scroll"><table>'))
+        self.assertGreaterEqual(page.count("<tr class=fail>"), 3)
+        # The raw results are in it; and the same input makes the same page.
+        (data,) = re.findall(r'href="data:application/gzip;base64,([^"]*)"', page)
+        self.assertEqual(json.loads(gzip.decompress(base64.b64decode(data))), whole())
+        self.assertEqual(self.page(whole())[0], raw)
 
-    def test_sections_are_packed_until_they_are_opened(self):
-        self.assertNotIn("<table>", self.raw)
-        self.assertIn("<table>", self.text)
-        self.assertEqual(self.raw.count("<details"), self.raw.count('<script type="text/plain">'))
+    def test_sizes(self):
+        self.assertLess(len(self.page(converted())[0]), 1_500_000)
+        rows = []
+        for threads in range(1, 65):
+            rows += [row("refcount", v, "inc+dec_and_test", 10.0, threads=threads) for v in ("unchecked", "asm")]
+            rows.append(row("spinlock", "cas", f"{threads}C total" if threads > 1 else "1 total", 9.0, threads=threads))
+        raw, page = self.page(results(rows, machine={"cpus": 64}))
+        self.assertLess(len(raw), 1_000_000)
+        self.shows(page, "of many numbers of threads they show some", "refcount, inc+dec_and_test, 37 threads")
 
-    def test_a_real_run_is_small(self):
-        page = self.folder / "real.html"
-        code, _, err = self.run_report(self.write(converted()), "--html", str(page))
-        self.assertEqual((code, err), (0, ""))
-        self.assertLess(page.stat().st_size, 1_500_000)
+    def test_text_is_escaped(self):
+        rows = locks() + [row("spinlock", "<script>$x$&", "2C total", 45.0, threads=2)]
+        _, page = self.page(results(rows, limits=["<b>none</b> 5 %"]))
+        self.assertNotRegex(page, r"<script>\$|<b>none</b>")
+        self.assertIn("5\u00a0%", page)
+        self.assertIn("&lt;script&gt;$x$&amp;", re.search(r"(?s)<svg.*</svg>", page)[0])
+
+    def test_rows_that_no_chart_can_draw(self):
+        failed = [r | {"checked": False, "ns_per_op": None} for r in locks()]
+        short = [row("spinlock", v, f"1 {p}", 0, spread=None, ratio=None) for v in ("cas", "wfe") for p in ("lock", "total")]
+        for rows in (failed + [row("lockref", "unbounded", "get+put", None, checked=False)], short):
+            self.assertNotRegex(self.page(results(rows))[1], "NaN|undefined")
+        caption = tables.family("lockref").charts(parsed(whole()["rows"] + [failed[0] | {"table": "lockref"}]))
+        self.assertIn("FAILED, and not drawn: cas at 2 threads.", str([c.caption for c in caption]))  # R1
 
     def test_cards(self):
-        (mine, *_) = cards.cards(load_results(self.write(whole())))
+        (mine, *_) = cards.cards(parsed(whole()["rows"]))
         self.assertEqual((mine.title, mine.number), ("Reference count", "13.50 ns"))
         self.assertEqual(mine.words, "inc+dec_and_test, 2 threads: 1.32 times that of plain atomic")
         self.assertIn("to count references.", mine.use)
         self.assertEqual({v["role"] for v in mine.panel["data"]["values"]}, {"ours", "peer"})
-        self.assertIn(">13.50 ns<", self.raw)
-
-    def test_a_failed_row_is_no_figure_of_a_card(self):
-        data = whole()
-        for r in data["rows"]:
-            if r["table"] == "refcount" and r["variant"] == "default":
-                r["checked"] = False
-        (mine, *_) = cards.cards(load_results(self.write(data)))
-        self.assertEqual((mine.title, mine.number), ("Reference count", "FAILED"))
-        values = mine.panel["data"]["values"]
-        self.assertEqual({(v["value"], v["words"]) for v in values if v["role"] == "fail"}, {(None, "FAILED")})
-
-    def test_charts_follow_the_page_colours(self):
-        for marker in charts.MARKERS.values():
-            self.assertNotIn(marker, self.text)
-        self.assertIn("prefers-color-scheme: dark", self.text)
-
-    def test_the_results_are_in_it(self):
-        (link,) = [r for r in self.page.references if r.startswith("data:")]
-        kind, _, data = link.partition(";base64,")
-        self.assertEqual(kind, "data:application/gzip")
-        self.assertEqual(json.loads(gzip.decompress(base64.b64decode(data))), whole())
-
-    def test_wide_tables_scroll_in_their_own_box(self):
-        self.assertEqual(self.text.count("<table>"), self.text.count('<div class="scroll"><table>'))
-        self.assertIn(".scroll { overflow-x: auto; }", self.text)
-
-    def test_failed_row_is_shown(self):
-        self.assertGreaterEqual(self.text.count("<tr class=fail>"), 3)
-        self.assertIn("FAILED the check of the count", self.text)
-
-    def test_text_is_escaped(self):
-        rows = locks() + [row("spinlock", "<script>$x$&", "2C total", 45.0, threads=2)]
-        source = self.write(results(rows, limits=["<b>none</b>"]))
-        page = self.folder / "x.html"
-        code, _, err = self.run_report(source, "--html", str(page))
-        self.assertEqual((code, err), (0, ""))
-        text = opened(page.read_text(encoding="utf-8"))
-        self.assertNotIn("<script>$", text)
-        self.assertNotIn("<b>none</b>", text)
-        self.assertIn("&lt;script&gt;$x$&amp;", re.search(r"(?s)<svg.*</svg>", text)[0])
-
-    def test_same_input_same_page(self):
-        source, page = self.write(whole()), self.folder / "y.html"
-        self.run_report(source, "--html", str(page))
-        self.assertEqual(page.read_text(encoding="utf-8"), self.raw)
-
-    def test_charts_of_failed_rows_only(self):
-        rows = locks()
+        self.assertIn(">13.50 ns<", self.page(whole())[0])
+        (lockref,) = [c for c in cards.cards(parsed(whole()["rows"])) if c.table == "lockref"]
+        self.assertIn("No other library measured here has one", lockref.use)
+        rows = whole()["rows"]
         for r in rows:
-            r.update(checked=False, ns_per_op=None)
-        rows.append(row("lockref", "unbounded", "get+put", None, checked=False))
-        page = self.folder / "z.html"
-        code, _, err = self.run_report(self.write(results(rows)), "--html", str(page))
-        self.assertEqual((code, err), (0, ""))
+            r["checked"] = r["table"] != "refcount" or r["variant"] != "default"
+        (mine, *_) = cards.cards(parsed(rows))  # R1
+        self.assertEqual((mine.title, mine.number), ("Reference count", "FAILED"))
+        failed = {(v["value"], v["words"]) for v in mine.panel["data"]["values"] if v["role"] == "fail"}
+        self.assertEqual(failed, {(None, "FAILED")})
 
 
-if __name__ == "__main__":
-    unittest.main()
+class Terminal(Temporary):
+    def test_contents(self):
+        text = self.text(whole())
+        words = ("Test CPU", "no hardware performance", "What the default costs", "published and measured")
+        self.assertEqual(sorted(words, key=text.index), list(words))
+        self.shows(text, "ck: not found when the lab was built, so not in the tables; its package is libck-dev.")
+        self.shows(text, "ns/op", "x unchecked", "ratio to cas", "% IQR/", "least/most", "fallback", "retries")
+        self.shows(text, f"4 of {len(whole()['rows'])} rows FAILED the check of the count", "rows FAILED: see the list")
+        self.shows(text, "spinlock / wfe: oversubscribed total, 8 threads: the count was wrong.")
+        self.assertRegex(text, r"unchecked +\| baseline .*default +\| default: asm ")
+        text = self.text(whole(), "--tables-only", "--published", "/nonexistent")
+        self.assertNotRegex(text, "Verdict|Published")
+        self.shows(text, "spinlock, 2C: 2 threads, one shared lock", "FAILED")
+        settings = {"window_ms": 0, "rounds": 0, "seed": 1, "ns_per_tick": 0.4}
+        self.shows(self.text(results(locks(), settings=settings)), "window: each table's own", "clock tick: 0.4 ns")
+        page = self.folder / "x.html"
+        _, out, _ = self.run_report(self.write(whole()), "--html", str(page))
+        self.assertTrue(out.endswith(f"\nThe report is {page}\n"), out[-80:])
+        self.assertNotIn("ns/op", out)  # that is in the page
+
+    def test_plain_wide_and_uncut(self):
+        long = "a_variant_with_a_name_that_is_" + "very_" * 30 + "long"
+        rows = locks() + [row("spinlock", long, "2C total", 99.0, threads=2)]
+        _, out, _ = self.run_report(self.write(results(rows, limits=["red \x1b[31m [bold]x[/bold]"])))
+        (line,) = [x for x in out.splitlines() if x.startswith(long)]
+        self.assertIn("99.00", line)
+        self.assertIn("[bold]x[/bold]", out)
+        self.assertTrue(out.isascii())
+        self.assertNotIn("\x1b", out)
+
+
+class Names(Temporary):
+    def test_no_module_but_these_names_a_table(self):
+        paths = {*REPORT.with_name("holdfast_report").glob("*.py")}
+        exempt = {"tables", "cards", "results_page", "published", "simulation"}
+        for path in [p for p in paths if p.stem not in exempt]:
+            text = Path(path).read_text(encoding="utf-8")
+            self.assertEqual([name for name in tables.KNOWN if f'"{name}"' in text], [], path.name)
+
+    def test_requirements_are_pinned(self):
+        for line in REPORT.with_name("requirements.txt").read_text().splitlines():
+            self.assertRegex(line, r"^(#.*|[A-Za-z0-9-]+==[0-9][0-9.]*(\.post\d+)?|)$")

@@ -4,9 +4,6 @@
 import contextlib
 import copy
 import io
-import json
-import unittest
-from pathlib import Path
 
 from holdfast_report import simulation
 
@@ -15,8 +12,7 @@ from .helpers import Temporary, opened
 
 def figure(**more):
     whole = {"group": "A53", "what": "lock, 2 cores", "unit": "cycles", "role": "held out", "published": 100.0}
-    whole |= {"simulated": 120.0, "low": 0.65, "high": 1.35, "source": "a paper", "why": "", "ok": True}
-    return whole | more
+    return whole | {"simulated": 120.0, "low": 0.65, "high": 1.35, "source": "a paper", "why": "", "ok": True} | more
 
 
 def row(variant, threads, ns, **more):
@@ -40,81 +36,53 @@ def whole():
     }
 
 
-def simulation_rows(data):
-    return [r | {"machine": data["machines"][0]["title"]} for r in data["rows"]]
-
-
 class Simulation(Temporary):
-    def page(self, data):
-        source, page = Path(self.folder) / "s.json", Path(self.folder) / "s.html"
-        source.write_text(json.dumps(data), encoding="utf-8")
+    def made(self, data):
+        page = self.folder / "s.html"
         with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()) as errors:
-            status = simulation.main([str(source), "--html", str(page)])
+            status = simulation.main([self.write(data), "--html", str(page)])
         return status, opened(page.read_text(encoding="utf-8")) if status == 0 else errors.getvalue()
 
-    def test_the_page_says_what_it_is(self):
-        status, text = self.page(whole())
+    def test_the_page(self):
+        data = whole()
+        data["rows"] += [row("mcs", t, 30.0, table="spinlock", cut=1) for t in (2, 8)]
+        data["figures"].append(figure(ok=False))
+        status, text = self.made(data)
         self.assertEqual(status, 0)
-        for words in ("Simulated, not measured", "1 of 1 held-out figures", "whole system calls", "14.0 times"):
-            self.assertIn(words, text)
-        self.assertEqual(text.count("<svg"), 3)
-
-    def test_each_parameter_has_its_source(self):
-        _, text = self.page(whole())
-        for words in ("hold_cycles", "a reason", "fitted", "fstat", "some cycles", "guess"):
-            self.assertIn(words, text)
+        self.shows(text, "Simulated, not measured", "2 of 2 held-out figures", "whole system calls", "14.0 times", "OUTSIDE")
+        self.shows(text, "hold_cycles", "a reason", "fitted", "fstat", "some cycles", "guess")  # each with its source
+        self.shows(text, "lockref on Many cores", "spinlock on Many cores", "limit of events: 2 runs")
+        self.shows(text, "Retries of unbounded on Many cores", "T-1", "√T", "Crossovers")
+        self.assertEqual(text.count("<svg"), 4)
 
     def test_crossovers(self):
         rows = whole()["rows"]
-        self.assertEqual(simulation.winners(rows), "unbounded 2, waitfree from 8")
         cut = copy.deepcopy(rows)
         cut[0]["ns_per_op"] = [None, None, None]
-        self.assertEqual(simulation.winners(cut), "waitfree from 2")
         level = [row("a", 2, 10.0), row("b", 2, 10.1, default=True), row("a", 8, 10.0), row("b", 8, 11.0)]
-        self.assertEqual(simulation.winners(level), "b 2, a from 8")
-        data = whole()
-        data["rows"] += [r | {"class": "random"} for r in data["rows"]] + [row("mutex", 2, 9.0, table="mutex")]
-        (_, table) = simulation.crossovers(simulation_rows(data))
-        cells = [cells for cells, _ in table.rows]
-        self.assertEqual(cells, [["lockref", "Many cores", "0", "fifo, random", "unbounded 2, waitfree from 8"]])
+        for some, words in ((rows, "unbounded 2, waitfree from 8"), (cut, "waitfree from 2"), (level, "b 2, a from 8")):
+            self.assertEqual(simulation.winners(some), words)
+        rows += [r | {"class": "random"} for r in rows] + [row("mutex", 2, 9.0, table="mutex")]
+        (_, table) = simulation.crossovers([r | {"machine": "Many cores"} for r in rows])
+        wanted = ["lockref", "Many cores", "0", "fifo, random", "unbounded 2, waitfree from 8"]
+        self.assertEqual([cells for cells, _ in table.rows], [wanted])
 
-    def test_the_band_is_that_of_all_classes(self):
+    def test_what_is_drawn(self):
         rows = [row("waitfree", 8, 10.0), row("waitfree", 8, 100.0, **{"class": "random"})]
-        ((threads, low, _, high),) = simulation.over_classes(rows)
+        ((threads, low, _, high),) = simulation.over_classes(rows)  # the band is that of all classes
         self.assertEqual((threads, round(low, 2), round(high, 2)), (8, round(1000 / 120, 2), round(1000 / 9, 2)))
-
-    def test_a_figure_outside_is_marked(self):
-        data = whole()
-        data["figures"][0] |= {"ok": False}
-        self.assertIn("OUTSIDE", self.page(data)[1])
-
-    def test_points_are_named_by_what_they_show(self):
         panel = simulation.error_panel(whole()["figures"])
-        roles = simulation.ROLES
         names = {p["name"] for p in panel["data"]["values"]}
-        self.assertEqual(names, {roles["held out"], roles["calibration"], roles["known miss"]})
+        self.assertEqual(names, {simulation.ROLES[r] for r in ("held out", "calibration", "known miss")})
         rules = [x["encoding"]["x"]["datum"] for x in panel["layer"] if "datum" in x["encoding"]["x"]]
         self.assertEqual(rules, [1 / 1.3, 1, 1.3])
 
-    def test_a_chart_a_family_and_lines_for_retries(self):
-        data = whole()
-        data["rows"] += [row("mcs", t, 30.0, table="spinlock") for t in (2, 8)]
-        titles = [b.title for b in simulation.throughput(simulation_rows(data)) if hasattr(b, "panels")]
-        self.assertEqual(titles, ["lockref on Many cores", "spinlock on Many cores"])
-        _, text = self.page(data)
-        for words in ("Retries of unbounded on Many cores", "T-1", "√T", "Crossovers"):
-            self.assertIn(words, text)
-
     def test_other_files(self):
         for data, words in (
+            ("{", "is no JSON"),
             ({"rows": []}, "was not written by"),
             (whole() | {"rows": [{"table": "x"}]}, "has no variant"),
             (whole() | {"machines": []}, "of no machine"),
         ):
-            status, text = self.page(data)
-            self.assertEqual(status, 2)
-            self.assertIn(words, text)
-
-
-if __name__ == "__main__":
-    unittest.main()
+            status, text = self.made(data)
+            self.assertEqual((status, words in text), (2, True), text)

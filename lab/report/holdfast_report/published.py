@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: MIT
+"""Published figures beside the measured ones: each quantity with the row here that has the same role."""
+
+from __future__ import annotations
+
+import re
+
+from .blocks import NOTHING, Bullets, Column, Section, fmt, fmt_threads, fmt_time, table_of, text, texts, unique
+from .rows import Published, Results, Row
+from .sized import speed_of
+from .tables import setup_of, setup_rank
+
+# What is published -> the table here; its baseline there and here; published row -> variant here; how to read it.
+KNOWN = {
+    "refcount_timing": (
+        "refcount",
+        ("atomic", "unchecked"),
+        {"atomic": "unchecked", "asm": "asm", "cmpxchg": "cmpxchg", "saturating": "saturating"},
+        "Published: one thread, 2^31-1 increments and then 2^31 dec-and-tests (LKDTM's timing), the whole run. Here: one"
+        " thread, case inc+dec_and_test, each increment followed by its decrement. The ratios compare; the absolute"
+        " figures are of different machines and different loops.",
+    ),
+    "spinlock": (
+        "spinlock",
+        ("baseline", "cas"),
+        {"baseline": "cas", "seqrel": "cas_release", "litmus": "wfe"},
+        "Same roles: baseline ~ cas, seqrel ~ cas_release, litmus ~ wfe (off AArch64, wfe waits by the processor's own"
+        " spin hint). NC: each core or thread its own lock; C: one shared. The published figures are cycles that each"
+        " core spends per operation of its own, so with a perfect contended lock they grow with the number of cores,"
+        " while ours are wall time over the operations of all threads: published cycles / cores (or ours x threads) is"
+        " the same unit. A ratio within one line is the same either way.",
+    ),
+    "lockref": (
+        "lockref",
+        ("", ""),
+        {},
+        "The published rows are as their authors gave them in words, from tests that open, read and close files in a"
+        " kernel. Here: where the implementations are named lockref=, one hot file opened and closed in tmpfs/; else a"
+        " pair of get and put and nothing else. A speed-up is old time / new time: above 1 is faster.",
+    ),
+    "clear": (
+        "clear",
+        ("original", "original"),
+        {name: name for name in ("original", "rep_good", "erms", "fsrm")},
+        "The published 16 KiB are reads of /dev/zero: a system call and a clear of the user's buffer. Here the clear"
+        " alone. The test suite of git is not run here. Ratios are of times.",
+    ),
+    "sparse_read": (
+        "sparse",
+        ("", ""),
+        {"clear_user original": "clear: original", "copy of the zero page": "copy a zero page"},
+        "Published: read() of the kernel's tmpfs. Here: pread of tmpfs/, without a system call, 16 KiB buffer.",
+    ),
+}
+# A published speed-up -> the slower and the faster here.
+SPEED_UPS = {
+    "bounded (100) over unbounded": (("unbounded",), ("bounded", "bounded-100")),
+    "queued spinlock over unbounded cmpxchg": (("unbounded",), ("locked",)),
+    "lockref disabled over enabled": (("unbounded",), ("locked",)),
+}
+UNITS = {"cycles": ("10^9 cycles", 1e9), "s": ("s", 1)}
+
+
+def ratio_to(results: Results, row: Row | None, base_variant: str) -> str:
+    """The row's ratio to a named variant of the same case, whatever the results' own baseline is."""
+    if row is None or not row.valid:
+        return "not measured" if row is None else row.status
+    if row.baseline == base_variant:
+        return fmt(results.ratio(row))
+    base = results.find(row.table, row.case, row.threads, base_variant)
+    return fmt(row.ns / base.ns) if base and base.valid and base.ns else NOTHING
+
+
+def row_here(results: Results, p: Published) -> Row | None:
+    table, _, roles, _ = KNOWN[p.table]
+    variant = next((mine for theirs, mine in roles.items() if theirs in p.row), "")
+    case = {"refcount": "inc+dec_and_test", "clear": "16 KiB", "sparse": "16 KiB buffer"}.get(table, p.column)
+    if table == "clear" and not p.column.startswith(case):
+        return None
+    setup, part = setup_of(case)
+    if table == "spinlock" and setup.endswith("NC"):  # the most threads that do not contend here
+        mine = unique([setup_of(r.case)[0] for r in results.of(table, "ours")])
+        case = f"{max((s for s in mine if s.endswith('NC')), key=setup_rank, default='')} {part}"
+    return next((r for r in results.of(table) if r.case == case and r.variant == variant and r.kind != "sweep"), None)
+
+
+def fitting(results: Results, rows: list[Row]) -> list[Row]:
+    """Those of the most threads that the CPUs can run at once."""
+    rows = [r for r in rows if results.cpus is None or r.threads <= results.cpus] or rows
+    return [r for r in rows if r.threads == max(x.threads for x in rows)]
+
+
+def speed_up(results: Results, p: Published) -> str:
+    """In whole files where those are measured, else of a pair of get and put."""
+    files = [r for r in results.of("openclose", "ours") if r.case == "hot file"]
+    pairs = results.of("lockref", "ours")
+    if any(r.variant == "lockref=unbounded" for r in files):
+        pairs, prefix = files, "lockref="
+    else:
+        prefix = ""
+    slow, fast = (
+        next((r for r in fitting(results, [r for r in pairs if r.variant in {prefix + n for n in names}])), None)
+        for names in SPEED_UPS[p.row]
+    )
+    if slow is None or fast is None:
+        return "not measured"
+    if not (slow.valid and fast.valid):
+        return fast.status if slow.valid else slow.status
+    return f"{fmt(slow.ns / fast.ns)} ({fast.variant} over {slow.variant})" if fast.ns else NOTHING
+
+
+def figure_here(results: Results, p: Published, row: Row | None) -> str:
+    if p.row in SPEED_UPS:
+        return speed_up(results, p)
+    if p.table == "lockref":
+        rows = fitting(results, results.of("lockref", "ours"))
+        retries = [r for r in rows if r.variant == "unbounded" and r.more.get("retries_mean") is not None]
+        limits = [r for r in rows if re.fullmatch(r"bounded-\d+", r.variant)]
+        if "retries" in p.column and retries:
+            return f"{fmt(retries[0].more['retries_mean']) if retries[0].valid else retries[0].status} (unbounded, mean)"
+        if p.row == "retry limits tried" and limits:
+            times = [f"{r.variant[8:]}: {fmt_time(r.ns) if r.valid else r.status}" for r in limits]
+            return f"ns/op by limit: {', '.join(times)} ({fmt_threads(limits[0].threads)})"
+        return "not measured"
+    if row is None or not row.valid:
+        return "not measured" if row is None else row.status
+    if p.unit == "GB/s":
+        return f"{fmt(speed_of(row))} GB/s"
+    if "s_per_tb" in row.more:
+        default = results.find(row.table, row.case, row.threads, "clear: default")
+        beside = default and default.valid and "clear_user" in p.row
+        words = f"{row.more['s_per_tb']:.1f} s for 1 TB"
+        return words + (f"; {default.more['s_per_tb']:.1f}, default" if beside else "")
+    return f"{fmt_time(row.ns)} ns/op"
+
+
+def published_words(p: Published) -> str:
+    cores = re.match(r"([2-9])N?C ", p.column)
+    if cores:
+        return f"{fmt(p.value)} cycles; / {cores[1]} cores: {fmt(p.value / int(cores[1]))}"
+    unit, scale = UNITS.get(p.unit, (p.unit, 1)) if p.value > 1e6 else (p.unit, 1)
+    return f"{p.value / scale:.4g} {unit}"
+
+
+def published_blocks(results: Results, published: list[Published]) -> list:
+    """A table for each group of figures, and the sources, which the tables cite by number."""
+    sources = unique([p.source for p in published if p.table in KNOWN])
+    out: list = []
+    for group in [name for name in KNOWN if any(p.table == name for p in published)]:
+        name, (base_there, base_here), _, note = KNOWN[group]
+        rows = [p for p in published if p.table == group]
+
+        def ratio(p: Published, rows=rows, base_there=base_there) -> str:
+            same = (p.source, p.machine, p.column)
+            base = next((b for b in rows if (b.source, b.machine, b.column) == same and b.row == base_there), None)
+            if base is None:
+                return NOTHING
+            return fmt(base.value / p.value if p.unit == "GB/s" else p.value / base.value)
+
+        def here(p: Published) -> str:
+            row = row_here(results, p)
+            return f"{row.variant}, {row.case}" if row else NOTHING
+
+        columns = list(
+            zip(
+                texts("published machine", "published row", "quantity", "published"),
+                (lambda p: p.machine, lambda p: p.row, lambda p: p.column, published_words),
+            )
+        )
+        columns += [
+            (Column("ratio", f"published, x {base_there}"), ratio),
+            (text("here", "same role"), here),
+            (text("figure here"), lambda p: figure_here(results, p, row_here(results, p))),
+            (
+                Column("ratio here", f"x {base_here}"),
+                lambda p, base=base_here: ratio_to(results, row_here(results, p), base) if base else NOTHING,
+            ),
+            (text("note"), lambda p: p.note or NOTHING),
+            (text("source"), lambda p: f"[{sources.index(p.source) + 1}]"),
+        ]
+        style = lambda p, base=base_there: "base" if p.row == base else ""  # noqa: E731
+        out.append(table_of(f"{name}: published and measured", rows, columns, style, note).without_empty())
+    if not out:
+        return []
+    bullets = Bullets([(f"[{n}]", source, "") for n, source in enumerate(sources, 1)])
+    return [Section("Published figures beside these"), *out, Section("Sources", 2), bullets]

@@ -1,0 +1,457 @@
+# SPDX-License-Identifier: MIT
+"""The tables of the lab, in the report's order: to add one, declare it in FAMILIES."""
+
+from __future__ import annotations
+
+import re
+
+from .blocks import (
+    NOTHING,
+    Chart,
+    Column,
+    Table,
+    by_speed,
+    fmt,
+    fmt_count,
+    fmt_fairness,
+    fmt_ms,
+    fmt_ratio,
+    fmt_share,
+    fmt_threads,
+    fmt_time,
+    fmt_us,
+    group_threads,
+    role,
+    row_style,
+    table_of,
+    text,
+    unique,
+)
+from .charts import bars_chart, case_panels, few, lines_chart, wait_chart
+from .family import BesideStandard, Comparison, Family, compared_cell, comparison
+from .measured import Field, check_cell, last_columns, sweep_tables
+from .rows import Results, Row
+from .sized import Sized
+
+OUTLIVES = "needs memory that outlives the count"
+NO_MISUSE = "catches no misuse"
+CPU_TIME = Field("cpu_ns", "CPU time", "ns/op", fmt_time)
+SWITCHES = Field("switches_per_op", "switches", "per op", fmt)
+HANDOFF = Field("handoff_share", "hand-off", "% of ops", fmt_share)
+WAITERS = Field("waiter_share", "waiters", "% of releases", fmt_share)
+
+
+class Refcount(Family):
+    def compared(self, results: Results) -> list[Comparison]:
+        case = "inc+dec_and_test"
+        rows = [r for r in results.of(self.name) if r.case == case]
+        return self.compared_by_threads(results, f"{self.name}: {case}, ns (fairness)", rows)
+
+
+# Spinlocks: cases '1', 'kNC' and 'kC', each with lock, unlock and total
+
+
+def setup_of(case: str) -> tuple[str, str]:
+    """'2NC lock' -> ('2NC', 'lock'); a case that is not of that form is its own total."""
+    setup, _, part = case.rpartition(" ")
+    return (setup, part) if part in ("lock", "unlock", "total") and setup else (case, "total")
+
+
+def setup_rank(setup: str) -> tuple:
+    """One thread, threads that do not contend, threads that do, all else; then the number of threads."""
+    match = re.fullmatch(r"(\d+)(NC|C)?", setup)
+    return ({None: 0, "NC": 1, "C": 2}[match[2]], int(match[1]), setup) if match else (3, 0, setup)
+
+
+def setup_words(setup: str) -> str:
+    kind, threads, _ = setup_rank(setup)
+    return ("one thread", f"{threads} threads, each its own lock", f"{threads} threads, one shared lock", setup)[kind]
+
+
+class Spinlock(Family):
+    def case_words(self, case: str, threads: int) -> str:
+        setup, _ = setup_of(case)
+        return f"{case}, {fmt_threads(threads)}" if setup_rank(setup)[0] == 3 else f"{case} ({setup_words(setup)})"
+
+    def case_cell(self, case: str, threads: int) -> str:
+        return case if setup_rank(setup_of(case)[0])[0] < 3 else f"{case}, {threads}"
+
+    def totals(self, rows: list[Row]) -> list[Row]:
+        totals = [r for r in rows if setup_of(r.case)[1] == "total"]
+        return sorted(totals, key=lambda r: setup_rank(setup_of(r.case)[0]))
+
+    def cases(self, results: Results) -> list[tuple[str, int]]:
+        """One thread; the most that do not contend; the fewest and the most that do; all else."""
+        totals = self.totals(results.compared(self.name))
+        setups = unique([setup_of(r.case)[0] for r in totals])
+        ranked = [[s for s in setups if setup_rank(s)[0] == n] for n in range(4)]
+        chosen = ranked[0] + ranked[1][-1:] + unique(ranked[2][:1] + ranked[2][-1:]) + ranked[3]
+        out = []
+        for setup in chosen:
+            here = [r for r in totals if setup_of(r.case)[0] == setup]
+            threads = group_threads(here)
+            out += [(here[0].case, t) for t in unique([threads[0], threads[-1]])]
+        return out
+
+    def shared(self, rows: list[Row]) -> list[Row]:
+        return [r for r in self.totals(rows) if not setup_of(r.case)[0].endswith("NC")]
+
+    def measured(self, results: Results) -> list[Table]:
+        rows = results.compared(self.name)
+        out = []
+        for setup in sorted(unique([setup_of(r.case)[0] for r in rows]), key=setup_rank):
+            here = [r for r in rows if setup_of(r.case)[0] == setup]
+            for threads in group_threads(here):
+                words = setup_words(setup)
+                title = f", {fmt_threads(threads)}" if words == setup else f": {words}"
+                some = [r for r in here if r.threads == threads]
+                out.append(self.lock_table(results, f"{self.name}, {setup}{title}", some))
+        return out + sweep_tables(results, self.name, self.fields)
+
+    def lock_table(self, results: Results, title: str, rows: list[Row]) -> Table:
+        """One set-up: a line per lock, with total, lock and unlock side by side."""
+        parts = [p for p in ("total", "lock", "unlock") if any(setup_of(r.case)[1] == p for r in rows)]
+        locks: dict[tuple, dict[str, Row]] = {}
+        for r in by_speed([r for r in rows if setup_of(r.case)[1] == parts[0]]) + rows:
+            locks.setdefault((r.variant, r.kind), {})[setup_of(r.case)[1]] = r
+
+        def main(lock: dict) -> Row:
+            return next(lock[p] for p in parts if p in lock)
+
+        def failed(lock: dict) -> list[str]:
+            return [p for p in parts if p in lock and lock[p].failed]
+
+        def check(lock: dict) -> str:
+            if failed(lock) and len(failed(lock)) < len(lock):
+                return "FAILED: " + ", ".join(failed(lock))
+            return check_cell(next((lock[p] for p in parts if p in lock and not lock[p].valid), main(lock)))
+
+        def each(unit: str, show) -> list[tuple]:
+            return [(Column(p, unit), lambda lock, p=p: show(lock[p]) if p in lock else NOTHING) for p in parts]
+
+        columns = [(text("variant"), lambda lock: main(lock).variant)]
+        columns += [(text("role"), lambda lock: role(results, main(lock)))]
+        columns += each("ratio", lambda r: fmt_ratio(results, r)) + each("ns/op", lambda r: fmt_time(r.ns))
+        columns += each("spread, %", lambda r: fmt_share(r.spread))
+        columns += [(c, lambda lock, cell=cell: cell(main(lock))) for c, cell in last_columns(results, self.fields)[:-1]]
+        columns += [(text("count check"), check)]
+        bases = ", ".join(unique([r.baseline for r in rows if r.baseline]))
+        title += f"; ratio to {bases}" if bases else ""
+        style = lambda lock: "fail" if failed(lock) else row_style(results, main(lock))  # noqa: E731
+        return table_of(title, list(locks.values()), columns, style).without_empty()
+
+    def time_charts(self, results: Results, rows: list[Row]) -> list[Chart | None]:
+        totals = self.totals(rows)
+        setups = unique([setup_of(r.case)[0] for r in totals])
+        ranked = [[s for s in setups if setup_rank(s)[0] == n] for n in range(3)]
+        # One thread; the most threads that do not contend; some that do.
+        panels = [
+            (f"{s} total: {setup_words(s).rpartition(', ')[2]}", [r for r in totals if setup_of(r.case)[0] == s])
+            for s in ranked[0] + ranked[1][-1:] + few(ranked[2], 4)
+        ]
+        over = [r for r in totals if setup_rank(setup_of(r.case)[0])[0] == 3]
+        time = lambda r: r.ns  # noqa: E731
+        caption = "Time of an operation over all threads' operations; shorter is faster. The tables have the spread."
+        more = case_panels(over, few(unique([r.place for r in over]), 4))
+        return [
+            bars_chart(f"{self.name}: lock and unlock together", caption, panels, time, "ns per op", fmt_time),
+            bars_chart(f"{self.name}: more threads than CPUs", caption, more, time, "ns per op", fmt_time),
+        ]
+
+    def compared(self, results: Results) -> list[Comparison]:
+        """Alone, and all CPUs on one lock."""
+        rows = [r for r in results.of(self.name) if r.case in ("1 total", f"{results.cpus}C total")]
+        return self.compared_by_threads(results, f"{self.name}: lock + increment + unlock, ns (fairness)", rows)
+
+
+# Lockrefs
+
+
+LIMIT = re.compile(r"(\w+)-(\d+)")  # an implementation with a limit of retries
+DEFAULT_LIMIT = "100"  # that the header has
+
+
+class Lockref(Family):
+    def is_implementation(self, row: Row, name: str | None) -> bool:
+        limit = LIMIT.fullmatch(row.variant)
+        named = row.kind == "ours" and bool(limit) and limit.groups() == (name, DEFAULT_LIMIT)
+        return named or super().is_implementation(row, name)
+
+    def how_to_choose(self, variant: str) -> str:
+        limit = LIMIT.fullmatch(variant)
+        return f"{super().how_to_choose(limit[1])} with {limit[2]} retries" if limit else super().how_to_choose(variant)
+
+    def shown(self, rows: list[Row]) -> list[Row]:
+        """Of the limits only the default's."""
+        return [r for r in rows if not (m := LIMIT.fullmatch(r.variant)) or m[2] == DEFAULT_LIMIT]
+
+    def time_charts(self, results: Results, rows: list[Row]) -> list[Chart | None]:
+        panels = [
+            ("Throughput, all threads", "million ops per second", lambda r: 1000 / r.ns if r.ns else None),
+            ("Retries, mean", "retries per op", lambda r: r.more.get("retries_mean")),
+            ("Retries, largest", "retries of one op", lambda r: r.more.get("retries_max")),
+        ]
+        return [
+            lines_chart(
+                f"{self.name}: throughput and retries against threads",
+                f"{case}. Throughput: higher is faster. Retries: of the compare-and-swap, before it succeeds"
+                " or falls back to the lock. Of the retry limits only 100 is drawn; the tables have all.",
+                [r for r in self.shown(rows) if r.case == case],
+                panels,
+            )
+            for case in unique([r.case for r in rows])
+        ]
+
+    def compared(self, results: Results) -> list[Comparison]:
+        rows = self.shown(results.of(self.name))
+        return self.compared_by_threads(results, f"{self.name}: get + put, ns (fairness)", rows)
+
+
+class Handoff(Family):
+    def wait_charts(self, results: Results) -> list[Chart | None]:
+        title = f"{self.name}: operations that got the lock from another thread"
+        about = "More is not better or worse by itself: it shows how often the lock's cache line had to move."
+
+        def percent(row: Row) -> float | None:
+            share = row.more.get(HANDOFF.key)
+            return None if share is None else share * 100
+
+        return [*super().wait_charts(results), wait_chart(results, self.name, title, about, percent, "% of operations")]
+
+
+# Mutexes and condition variables, with more threads than CPUs too
+
+
+class Mutex(BesideStandard):
+    def compared(self, results: Results) -> list[Comparison]:
+        """A table for each pair of times inside and outside of the section: 'contended, 2/2 µs' -> '2/2 µs'."""
+        out = []
+        rows = results.of(self.name, "ours", "peer")
+        for section in unique([r.case.partition(", ")[2] for r in rows]):
+            here = [r for r in rows if r.case.partition(", ")[2] == section]
+            lines = {name: [r for r in here if r.name == name][::-1] for name in unique([r.name for r in here])}
+            work = f" with {section} of work" if section else ""
+            title = f"{self.name}: lock + increment + unlock{work}, ns (fairness over 100 ms)"
+            cell = lambda row: compared_cell(row, self.fairness_of)  # noqa: E731
+            out += comparison(title, group_threads(here), lines, lambda r: r.threads, fmt_threads, cell)
+        return out
+
+
+class Cond(BesideStandard):
+    def case_words(self, case: str, threads: int) -> str:
+        return case  # which has its own number of threads
+
+    def case_cell(self, case: str, threads: int) -> str:
+        return case
+
+    def compared(self, results: Results) -> list[Comparison]:
+        rows = results.of(self.name, "ours", "peer")
+        lines = {name: [r for r in rows if r.name == name] for name in unique([r.name for r in rows])}
+        title = f"{self.name}: a turn, a round, an item, ns (fairness)"
+        return comparison(title, unique([r.case for r in rows]), lines, lambda r: r.case)
+
+
+FAMILIES = (
+    Refcount(
+        "refcount",
+        "inc+dec_and_test: take and drop a reference. inc_not_zero+put: take one only if the count is not zero, and"
+        " drop it. rcuref does that without a loop, for memory that outlives the count.",
+        10,
+        other_contract={"unchecked": NO_MISUSE, "rcuref": OUTLIVES},
+        job="to count references",
+        simulated=("refcount", "rcuref"),
+        verbs="hf_refcount_*",
+    ),
+    Spinlock(
+        "spinlock",
+        "1: one thread. kNC: k threads, each with its own lock and variable in its own cache line. kC: k threads share"
+        " one lock and one variable. oversubscribed: more threads than CPUs share one lock. total is measured without"
+        " timestamps; lock and unlock are from runs of their own, less what the timestamps cost, and are 0 where that"
+        " leaves nothing.",
+        20,
+        reading=(
+            ("2NC", "2 threads, not contending: each has its own lock in its own cache line. 4NC: 4 threads, and so on."),
+            ("2C", "2 threads, contending: both take one shared lock and write one shared variable."),
+        ),
+        fields=(HANDOFF, WAITERS),
+        job="to lock in a kernel, on bare metal, or where each thread has a CPU",
+        simulated=("spinlock",),
+        verbs="hf_spinlock_*",
+    ),
+    Lockref(
+        "lockref",
+        "get+put: take and drop a reference on one shared lockref. Fallback: operations that took the lock. No other"
+        " library that is measured here has a lock and a count in one word, so there is no peer; locked takes the"
+        " spinlock for each operation.",
+        30,
+        fields=(
+            Field("retries_mean", "retries mean", "per op", fmt),
+            Field("retries_max", "retries largest", "per op", fmt_count),
+            Field("fallback_share", "fallback", "% of ops", fmt_share),
+        ),
+        other_contract={"waitfree": OUTLIVES},
+        job="to keep a lock and a count in one word",
+        simulated=("lockref",),
+        verbs="hf_lockref_*",
+    ),
+    Mutex(
+        "mutex",
+        "alone: one thread. contended: one thread on each CPU, one lock and one variable. oversubscribed: more"
+        " threads than CPUs. 0.1/0.2 µs: time spent inside / outside the critical section; if absent, the critical"
+        " section is a single increment. In 100 ms: fairness within slices of that length, their mean. CPU time: of all"
+        " threads, work and waiting, per operation. Switches: context switches, voluntary or not, per operation. Wait:"
+        " how long lock() takes, in a run of its own with a timestamp before and after. p99.9: over operations, which"
+        " flatters a lock that starves threads: a thread that waits throughout is one operation in a million. By"
+        " length: half of all waiting was in waits longer than this. Longest: each thread's longest wait; the mean of"
+        " all threads, and the worst thread. spins: a peer that never parks.",
+        fields=(
+            Field("fairness_100ms", "in 100 ms", "least/most", fmt_fairness),
+            CPU_TIME,
+            SWITCHES,
+            Field("wait_p999_ns", "wait p99.9", "µs", fmt_us),
+            Field("wait_weighted_p50_ns", "by length", "µs", fmt_us),
+            Field("wait_max_mean_ns", "longest", "mean, µs", fmt_us),
+            Field("wait_max_ns", "longest", "worst, µs", fmt_us),
+        ),
+        fairness="fairness_100ms",
+        job="to lock in a program",
+        simulated=("mutex",),
+        wanted=("pthread_adaptive", "absl_mutex", "nsync_mu", "parking_lot", "rust_std_mutex", "tbb_spin_mutex"),
+    ),
+    Cond(
+        "cond",
+        "ping-pong: two threads take turns; an operation is one turn. broadcast to 8: one thread calls eight and waits"
+        " until the last has come; an operation is such a round. queue P+C: so many producers and consumers of 16"
+        " places; an operation is an item. one slot: the same with one place, and all who wait are woken for each item."
+        " CPU time: of all threads. Switches: how often a thread gave up its CPU.",
+        105,
+        fields=(CPU_TIME, SWITCHES),
+        job="to wait for a condition",
+        wanted=("absl_cond_var", "nsync_cv", "parking_lot_condvar", "rust_std_condvar"),
+    ),
+    Family(
+        "holder",
+        "get+put by all threads but one, the holder, which works for 1 ms under the lock and for 1 ms without, again"
+        " and again. spins, parks: what waiters for the lock half do. CPU time: what an operation costs the other"
+        " threads, waiting included. Hold: how long the millisecond of work takes.",
+        110,
+        fields=(CPU_TIME, Field("hold_ns", "hold", "ms", fmt_ms)),
+        other_contract={"waitfree, spins": OUTLIVES, "waitfree, parks": OUTLIVES},
+    ),
+    Handoff(
+        "handoff",
+        "contended: all threads share one ticket or mcs lock; only what a waiter does between two looks at it differs."
+        " Hand-off: operations that got the lock from another thread. Waiters: releases that found a waiter.",
+        120,
+        fields=(HANDOFF, WAITERS),
+    ),
+    Sized(
+        "clear",
+        "hf_clear_nofault beside memset. aligned and misaligned (by 1): one buffer again and again, in the caches as"
+        " far as it fits. cold: each operation on memory that was last touched 64 MiB ago. read: the first byte of the"
+        " result is read, and the next operation waits for it. The other columns are the implementations"
+        " called by themselves; default chooses by size.",
+        140,
+        job="to clear memory that may fault",
+        verbs="hf_clear_nofault",
+        libc="memset",
+    ),
+    Sized(
+        "copy",
+        "hf_copy_nofault beside memcpy; misaligned: the destination by 1, the source by 3. Otherwise as clear.",
+        150,
+        job="to copy memory that may fault",
+        verbs="hf_copy_nofault",
+        libc="memcpy",
+    ),
+    Family(
+        "verbs",
+        "What memory that may fault has beside clear and copy: hf_fill_nofault and so on; plain: memset, memmove,"
+        " memcmp, memchr, strnlen, memcpy, and the compiler's atomics. A comparison meets no difference and a search no"
+        " hit, so both look at all bytes; a move is by 13 bytes. misaligned: by 1, the other side by 3. words copies"
+        " each aligned word by one access, which memcpy does not promise; lists copies one range to ranges of 64 bytes,"
+        " beside a loop over memcpy. The rows by name are implementations called by themselves; default chooses by the"
+        " processor.",
+        155,
+    ),
+    Family(
+        "loop",
+        "The library's loop over words, compiled twice: with its sites, and with plain accesses in their place.",
+        160,
+        judged=False,
+    ),
+    Family(
+        "fault",
+        "One fault and its recovery. bare SIGSEGV: a handler that does nothing but step over the instruction.",
+        170,
+        judged=False,
+    ),
+    Family(
+        "guard",
+        "A copy that meets no fault, and other ways to survive one: sigsetjmp before memcpy, process_vm_readv on"
+        " oneself, and a pipe that is written and read. copy_safe asks at each call whether a fault could be taken,"
+        " and reads by process_vm_readv where it could not.",
+        180,
+        other_contract={
+            "copy_safe": "works where no fault can be taken",
+            "copy_safe, SIGSEGV blocked": "works where no fault can be taken",
+        },
+    ),
+    Family(
+        "region",
+        "What it costs to let code read a mapping that may lose its pages. begin + end: no page is lost. a lost page:"
+        " begin, one read that faults, end, and the file mapped again; call is left by a jump, and maps nothing."
+        " 63 open: among as many other regions. 16 MiB lost: a read of each of 4,096 lost pages. own handler: a"
+        " program's own, installed and put back each time, which replaces one page a fault. region, file: looks how"
+        " long the file is, at the end.",
+        185,
+        other_contract={
+            "region, file": "reports the file's end to the byte",
+            "region, process": "the faults of all threads",
+            "call": "replaces no page",
+        },
+    ),
+    Family(
+        "openclose",
+        "open, read 64 bytes and close in the file system that is made of the primitives (tmpfs/), built once with"
+        " each implementation; each thread has its own table of descriptors. hot file: one file for all threads. file"
+        " each: a file per thread, in one directory. 4 deep: one file, four directories down. After each run the tree"
+        " is walked and every count checked against the references found. The kernel's tmpfs is reached by system"
+        " calls: a different road, for scale.",
+        190,
+        other_contract={"refcount=unchecked": NO_MISUSE},
+    ),
+    Family(
+        "sparse",
+        "Reading a file of 64 GiB that is one hole, through a buffer: by clearing the buffer, with each implementation,"
+        " or by copying a page of zeros into it again and again.",
+        200,
+        fields=(Field("s_per_tb", "1 TB", "s", lambda value: NOTHING if value is None else f"{value:.1f}"),),
+    ),
+    Family(
+        "readdir",
+        "One pass over a directory of a thousand to a million names in the file system that is made of the primitives"
+        " (tmpfs/): the time of a name. The kernel's tmpfs is listed by getdents64: a different road, for scale.",
+        210,
+    ),
+    Family(
+        "mount",
+        "System calls on a mount of tmpfs/ (hf-tmpfs-fuse), by 1 and 2 threads, each with files of its own. The"
+        " kernel's tmpfs is no process of its own: for scale. passthrough_ll is libfuse's own example over that tmpfs:"
+        " the same road through the kernel's FUSE, to a file system that does next to nothing. A random write is to"
+        " one of the 4,096 pages of a file; a creation is the mean of the last 10,000 before there are so many names.",
+        220,
+    ),
+)
+KNOWN = {f.name: f for f in FAMILIES}
+
+
+def family(name: str) -> Family:
+    """A table that is not declared is shown as any other."""
+    return KNOWN.get(name) or Family(name)
+
+
+def of(results: Results) -> list[Family]:
+    """Those of the results that have rows: in the declarations' order, then in the file's."""
+    names = unique([r.table for r in results.rows])
+    return [family(n) for n in sorted(names, key=lambda n: (family(n).order, names.index(n)))]

@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: MIT
+"""Tables of measured figures, their charts, and what docs/results.md takes of them."""
+
+from holdfast_report import document, published, tables
+from holdfast_report.rows import InputError
+
+from .helpers import Temporary, locks, parsed, results, row, sized, whole
+
+
+def measured(rows, name):
+    return tables.family(name).measured(parsed(rows))
+
+
+def shares(rows, name):
+    return {share.title: share for share in tables.family(name).compared(parsed(rows))}
+
+
+class Tables(Temporary):
+    def test_every_row_in_one_table(self):  # R5
+        data = [r for r in whole()["rows"] if "size" not in r]
+        for n, r in enumerate(data):
+            r["ns_per_op"] = 1000.0 + n
+        names = {r["table"] for r in data}
+        cells = [c for name in names for t in measured(data, name) for line, _ in t.rows for c in line]
+        for n, r in enumerate(data):
+            self.assertEqual(cells.count(f"{1000 + n}"), 1, r)
+        cells = [c for t in measured(sized(), "clear") for line, _ in t.rows for c in line[1:-1]]
+        self.assertEqual(sum(c != "-" for c in cells), len(sized()))
+
+    def test_a_plain_table(self):
+        rows = [row("sparse", v, "c", ns, s_per_tb=s) for v, ns, s in (("slow", 300.0, 18.31), ("fast", 200.0, 12.2))]
+        (table,) = measured(rows, "sparse")
+        second = [c.name for c in table.columns].index("1 TB")
+        self.assertEqual([(c[0], c[second], c[-1]) for c, _ in table.rows], [("fast", "12.2", "ok"), ("slow", "18.3", "ok")])
+        rows[1]["checked"] = False
+        (table,) = measured(rows, "sparse")
+        self.assertEqual([(c[0], c[-1], style) for c, style in table.rows], [("slow", "ok", ""), ("fast", "FAILED", "fail")])
+
+    def test_locks(self):
+        rows = [r for r in whole()["rows"] if r["table"] == "spinlock"]
+        rows[0]["checked"] = False  # cas, 1 lock
+        by_title = {t.title: t for t in measured(rows, "spinlock")}
+        self.assertEqual(
+            list(by_title),
+            ["spinlock, 1: one thread; ratio to cas", "spinlock, 2NC: 2 threads, each its own lock; ratio to cas"]
+            + ["spinlock, 2C: 2 threads, one shared lock; ratio to cas"]
+            + [f"spinlock, oversubscribed, {n} threads; ratio to cas" for n in (4, 8)]
+            + ["spinlock, wait sweep, 2C total, 2 threads"],
+        )
+        lines = {cells[0]: (cells, style) for cells, style in by_title["spinlock, 1: one thread; ratio to cas"].rows}
+        self.assertEqual(lines["cas"][0][5:8], ["18.00", "12.00", "6.00"])
+        self.assertEqual((lines["cas"][0][-1], lines["cas"][1]), ("FAILED: lock", "fail"))
+        self.assertEqual((lines["default"][0][1], lines["default"][1]), ("default: queued", "default"))
+
+    def test_sweeps(self):
+        shown = {t.title: t for t in measured(whole()["rows"], "lockref")}
+        self.assertEqual(len(shown["lockref, retry limits, get+put, 2 threads"].rows), 3)
+        marks = [(c[1], c[-2], c[-1]) for c, _ in shown["lockref, wait sweep, get+put, 2 threads"].rows]
+        wanted = [("none", "ok", ""), ("hint", "ok", ""), ("backoff", "FAILED", ""), ("monitor", "ok", "fastest")]
+        self.assertEqual(marks, wanted)  # R1; in the order of the ways to wait
+        rows = []
+        for n, wait in enumerate(("none", "nop", "nop8")):
+            more = {"wait": wait, "base_variant": "mcs", "handoff_share": 0.5, "waiter_share": 0.125}
+            rows.append(row("handoff", f"mcs wait={wait}", "contended", 90.0 - n, "sweep", 2, **more))
+        (table,) = measured(rows, "handoff")
+        self.assertEqual([c[-1] for c, _ in table.rows], ["", "level", "fastest"])  # R3
+        self.assertEqual(len(tables.family("handoff").charts(parsed(rows))), 2)
+        self.assertIn("there is no default to judge", self.text(results(rows)))
+
+    def test_sizes(self):
+        shown = measured(sized(**{"erms 64 B cold": {"checked": False}}), "clear")
+        self.assertEqual([t.title for t in shown], ["clear, aligned", "clear, misaligned", "clear, cold"])
+        self.assertEqual([c.name for c in shown[0].columns][:5], ["size", "libc", "default", "original", "erms"])
+        self.assertEqual(shown[0].rows[0][0][:5], ["64 B", "16.00", "20.00 (0.80)", "4.00 (4.00)", "16.00 (1.00)"])
+        self.assertEqual((shown[2].rows[0][0][4], shown[2].rows[0][1]), ("FAILED", "fail"))
+        exact = [row("clear", v, "64 MiB", 2e6, k, size=67108900) for v, k in (("libc", "peer"), ("default", "default"))]
+        self.assertEqual(tables.family("clear").cases(parsed(exact)), [("64 MiB", 1)])
+        (share,) = shares(exact, "clear").values()
+        self.assertEqual((share.columns, share.lines["hf_clear_nofault"]), (["64 MiB"], ["33.6 (1.00)"]))
+
+    def test_what_was_measured_twice(self):
+        rows = [row("spinlock", "default", "2C total", 60.0, "default", 2, gap=0.25)]
+        rows.append(row("spinlock", "default again", "2C total", 75.0, "again", 2, base_variant="default", fairness=0.5))
+        text = self.text(results(rows))
+        self.assertRegex(text, r"default *\| 2C total *\| 60.00 \| 75.00 \| 25.0 \| +1.00 \| +0.50 \| ok")
+
+    def test_columns_that_only_some_tables_have(self):
+        waits = {"fairness_100ms": 0.87, "cpu_ns": 26.7, "switches_per_op": 0.25, "wait_p999_ns": 2774}
+        waits |= {"wait_weighted_p50_ns": 1021000, "wait_max_mean_ns": 2045590, "wait_max_ns": 3145590}
+        (table,) = measured([row("mutex", "hf_mutex", "oversubscribed", 13.4, threads=16, **waits)], "mutex")
+        cells = ["0.87", "26.70", "0.25", "2.77", "1021", "2046", "3146"]
+        self.assertEqual(table.rows[0][0][5:12], cells)
+        self.assertEqual([c.name for c in table.columns][5:9], ["in 100 ms", "CPU time", "switches", "wait p99.9"])
+        (table,) = measured([row("mutex", "hf_mutex", "alone", 5.0)], "mutex")
+        self.assertEqual(len(table.rows[0][0]), 6)
+        rows = locks() + [dict(r, rounds=5) for r in locks("oversubscribed total", 4)]
+        self.assertRegex(self.text(results(rows)), r"rounds *\|.*median over the rounds|median over the rounds.*rounds *\|")
+
+    def test_a_table_that_is_not_declared(self):
+        text = self.text(results([row("stranger", "base", "lock", 3.0), row("stranger", "other", "lock", 4.5)]))
+        self.shows(text, "stranger, lock, 1 thread", "1.50")
+
+    def test_a_row_without_a_figure(self):
+        case = "inc+dec_and_test"
+        rows = [
+            row("refcount", "unchecked", case, 9.0),
+            row("refcount", "saturating", case, None, why="no operation in 60 ms"),
+            row("refcount", "asm", case, 10.0, starved=True),
+            row("refcount", "default", case, 10.0, kind="default", **{"is": "asm"}),
+        ]
+        text = self.text(results(rows))
+        self.shows(text, "not measured: no operation in 60 ms", "ok, starved", "starved: a window had no operation")
+        self.shows(text, f"no figure: 1 of 4 rows: refcount / saturating / {case}, 1 thread.")
+
+    def test_shares_of_the_results_page(self):
+        rows = [
+            row("mutex", name, case, ns, kind, 2, fairness_100ms=0.9)
+            for name, kind in (("hf_mutex", "ours"), ("peer:spin", "peer"))
+            for case, ns in (("contended", 20.0), ("contended, 2/2 µs", 2300.0))
+        ]
+        empty, work = shares(rows, "mutex").values()
+        self.assertEqual((empty.columns, empty.lines["hf_mutex"]), (["2 threads"], ["20.0 (0.90)"]))
+        self.assertIn("with 2/2 µs of work", work.title)
+        self.assertEqual(work.lines["spin"], ["2300.0 (0.90)"])
+        (share,) = shares([row("cond", "hf_cond", "ping-pong", 1800.0, threads=2)], "cond").values()
+        self.assertEqual((share.columns, share.lines["hf_cond"]), (["ping-pong"], ["1800.0 (1.00)"]))
+        (share,) = shares(whole()["rows"], "lockref").values()
+        self.assertEqual((share.columns, list(share.lines)[-1]), (["1 thread", "2 threads"], "default (bounded)"))
+        self.assertEqual(share.lines["locked"], ["22.0", "22.0 (1.00)"])
+
+    def test_instructions(self):
+        def made(text):
+            path = self.folder / "expected.txt"
+            path.write_text(text, encoding="utf-8")
+            return document.instruction_tables(path)
+
+        head = "# words\n\nfamily operation variant a b\ncompiler gcc-12 clang-14\n"
+        blocks = made(head + "spinlock lock cas 5 6\nspinlock lock default 5 7\nclear 8 stp 9 -\n")
+        self.assertEqual([b.title for b in blocks], ["instructions: spinlock", "instructions: clear, bytes"])
+        self.assertEqual(blocks[0].rows[1], (["lock", "default", "5", "7"], "default"))
+        for text in ("", "nonsense\n", "family operation variant a\nspinlock lock cas\n"):
+            self.assertRaises(InputError, made, text)
+        self.assertGreater(len(document.instruction_tables(document.INSTRUCTIONS)), 4)
+
+
+class Published(Temporary):
+    def shown(self, rows, n=0):
+        from holdfast_report.command import PUBLISHED
+        from holdfast_report.input import load_published
+
+        loaded = load_published(str(PUBLISHED))
+        self.assertEqual(len(loaded), 72)
+        for p in loaded:
+            self.assertRegex(p.source, r"LKML \d{4}-\d\d-\d\d, |Zephyr issue 32686|^\d{4}-\d\d-\d\d, ")
+        _, *blocks, _, _ = published.published_blocks(parsed(rows), loaded)
+        return {(cells[0], cells[1], cells[2]): cells[3:] for cells, _ in blocks[n].rows}
+
+    def test_counts(self):
+        rows = [row("refcount", v, "inc+dec_and_test", ns) for v, ns in (("unchecked", 10.0), ("cmpxchg", 16.0))]
+        shown = self.shown(rows)
+        cells = shown["arm64 (unnamed)", "refcount cmpxchg (FULL before)", "uncontended"]
+        self.assertEqual(cells[:5], ["77.58 s", "1.67", "cmpxchg, inc+dec_and_test", "16.00 ns/op", "1.60"])
+        cells = shown["x86 (2017 commit)", "refcount x86 asm (fast)", "uncontended"]
+        self.assertEqual(cells[:5], ["82.21 10^9 cycles", "1.00", "-", "not measured", "not measured"])
+
+    def test_locks(self):
+        rows = [row("spinlock", v, "2C total", ns, threads=2) for v, ns in (("cas", 100.0), ("cas_release", 80.0))]
+        rows.append(row("spinlock", "wfe", "2C total", 60.0, threads=2, checked=False))
+        rows += [row("spinlock", v, "2NC total", 9.0, threads=2) for v in ("cas", "wfe")]
+        shown = self.shown(rows, 1)
+        here = {(row, case): cells for (_, row, case), cells in shown.items()}
+        self.assertEqual(here["seqrel", "2C total"][0], "191.6 cycles; / 2 cores: 95.81")
+        self.assertEqual(here["seqrel", "2C total"][1:5], ["0.84", "cas_release, 2C total", "80.00 ns/op", "0.80"])
+        self.assertEqual(here["litmus", "2C total"][3:5], ["FAILED", "FAILED"])
+        self.assertEqual(here["litmus", "4NC total"][2:5], ["wfe, 2NC total", "9.00 ns/op", "1.00"])
+        self.assertEqual(here["seqrel", "4C total"][1:5], ["0.87", "-", "not measured", "not measured"])
+
+    def test_speed_ups(self):
+        rows = [row("lockref", "unbounded", "get+put", 40.0, threads=2, retries_mean=1.5)]
+        rows += [row("lockref", "bounded", "get+put", 20.0, threads=2)]
+        text = str(self.shown(rows, 2))
+        self.shows(text, "1.50 (unbounded, mean)", "2.00 (bounded over unbounded)")
+        for v, ns, threads in (("unbounded", 90.0, 2), ("bounded", 60.0, 2), ("locked", 45.0, 2), ("locked", 1.0, 8)):
+            rows.append(row("openclose", f"lockref={v}", "hot file", ns, threads=threads))
+        words = "1.50 (lockref=bounded over lockref=unbounded)", "2.00 (lockref=locked over lockref=unbounded)"
+        self.shows(str(self.shown(rows, 2)), *words)
+
+    def test_memory(self):
+        rows = [row("clear", v, "16 KiB", ns, size=16384) for v, ns in (("original", 1638.4), ("erms", 819.2))]
+        rows.append(row("sparse", "copy a zero page", "16 KiB buffer", 300.0, s_per_tb=18.31))
+        rows.append(row("sparse", "clear: default", "16 KiB buffer", 200.0, kind="default", s_per_tb=12.2))
+        rows.append(row("sparse", "clear: original", "16 KiB buffer", 900.0, s_per_tb=55.0))
+        text = str(self.shown(rows, 3))
+        self.shows(text, "['12.2 GB/s', '1.16', 'erms, 16 KiB', '20.00 GB/s', '0.50'", "unit not stated', '0.87', '-'")
+        self.shows(str(self.shown(rows, 4)), "55.0 s for 1 TB; 12.2, default", "18.3 s for 1 TB")
