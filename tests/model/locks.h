@@ -13,37 +13,31 @@
 #include "holdfast/internal/wait.h"
 
 #define LOCK(name_, header_name_, in_)                                                             \
-	struct name_ {                                                                             \
-		typedef in_::hf_spinlock_##header_name_##_t type;                                  \
-		static void init(type *l) { in_::hf_spinlock_##header_name_##_init(l); }           \
-		static void lock(type *l) { in_::hf_spinlock_##header_name_##_lock(l); }           \
+	VERBS(name_##_verbs, hf_spinlock_##header_name_, in_);                                     \
+	struct name_ : name_##_verbs {                                                             \
 		static void lock_by(type *l, enum hf_wait_policy policy)                           \
 		{                                                                                  \
 			hf_env_preempt_disable();                                                  \
 			in_::hf_detail_spinlock_##header_name_##_lock(l, policy);                  \
 		}                                                                                  \
-		static bool trylock(type *l)                                                       \
-		{                                                                                  \
-			return in_::hf_spinlock_##header_name_##_trylock(l);                       \
-		}                                                                                  \
-		static bool is_locked(const type *l)                                               \
-		{                                                                                  \
-			return in_::hf_spinlock_##header_name_##_is_locked(l);                     \
-		}                                                                                  \
-		static void unlock(type *l) { in_::hf_spinlock_##header_name_##_unlock(l); }       \
 	}
 
 /* hf_spinlock_t, as spinlock.h was included in that namespace. */
 #define SPINLOCK(name_, in_)                                                                       \
-	struct name_ {                                                                             \
-		typedef in_::hf_spinlock_t type;                                                   \
-		static void init(type *l) { in_::hf_spinlock_init(l); }                            \
-		static void lock(type *l) { in_::hf_spinlock_lock(l); }                            \
-		static bool trylock(type *l) { return in_::hf_spinlock_trylock(l); }               \
-		static bool is_locked(const type *l) { return in_::hf_spinlock_is_locked(l); }     \
-		static void unlock(type *l) { in_::hf_spinlock_unlock(l); }                        \
+	VERBS(name_##_verbs, hf_spinlock, in_);                                                    \
+	struct name_ : name_##_verbs {                                                             \
 		static void lock_full(type *l) { in_::hf_spinlock_lock_full(l); }                  \
 		static void unlock_full(type *l) { in_::hf_spinlock_unlock_full(l); }              \
+	}
+
+#define VERBS(name_, prefix_, in_)                                                                 \
+	struct name_ {                                                                             \
+		typedef in_::prefix_##_t type;                                                     \
+		static void init(type *l) { in_::prefix_##_init(l); }                              \
+		static void lock(type *l) { in_::prefix_##_lock(l); }                              \
+		static bool trylock(type *l) { return in_::prefix_##_trylock(l); }                 \
+		static bool is_locked(const type *l) { return in_::prefix_##_is_locked(l); }       \
+		static void unlock(type *l) { in_::prefix_##_unlock(l); }                          \
 	}
 
 namespace hf_model
@@ -78,48 +72,41 @@ public:
 	}
 };
 
-/* Each thread Rounds times, thread 0 maybe more often. */
-template <typename L, int Rounds = 1, int First = Rounds>
+/* Each thread Rounds times, thread 0 maybe more often; by a policy that is not the default (0 or more). */
+template <typename L, int Rounds = 1, int First = Rounds, int Policy = -1>
 class exclusion : public locked<L> {
 public:
-	static const char *title() { return "exclusion"; }
+	static const char *title()
+	{
+		return Policy < 0 ? "exclusion" : "exclusion, waiting otherwise";
+	}
 
 	void thread(unsigned int index)
 	{
 		for (int i = 0; i < (index == 0 ? First : Rounds); i++) {
-			L::lock(&this->lock_);
+			if constexpr (Policy < 0)
+				L::lock(&this->lock_);
+			else
+				L::lock_by(&this->lock_, (enum hf_wait_policy)Policy);
 			this->work();
 			L::unlock(&this->lock_);
 		}
 	}
 };
 
-/* By a policy that is not the default. */
 template <typename L, enum hf_wait_policy Policy, int Rounds = 1>
-class exclusion_by : public locked<L> {
-public:
-	static const char *title() { return "exclusion, waiting otherwise"; }
+using exclusion_by = exclusion<L, Rounds, Rounds, (int)Policy>;
 
-	void thread(unsigned int)
-	{
-		for (int i = 0; i < Rounds; i++) {
-			L::lock_by(&this->lock_, Policy);
-			this->work();
-			L::unlock(&this->lock_);
-		}
-	}
-};
-
-/* Thread 0 waits for it; the others try, twice. */
-template <typename L>
+/* Thread 0 waits for it, and the others try twice; or all try once. */
+template <typename L, bool Waits = true>
 class tries : public locked<L> {
 public:
-	static const char *title() { return "trylock"; }
+	static const char *title() { return Waits ? "trylock" : "trylock only"; }
 
 	void thread(unsigned int index)
 	{
-		for (int i = 0; i < (index ? 2 : 1); i++) {
-			if (index == 0)
+		for (int i = 0; i < (Waits && index ? 2 : 1); i++) {
+			if (Waits && index == 0)
 				L::lock(&this->lock_);
 			else if (!L::trylock(&this->lock_))
 				continue;
@@ -134,25 +121,8 @@ public:
 	}
 };
 
-/* Try only: the first to come finds it free. */
 template <typename L>
-class tries_only : public locked<L> {
-public:
-	static const char *title() { return "trylock only"; }
-
-	void thread(unsigned int)
-	{
-		if (L::trylock(&this->lock_)) {
-			this->work();
-			L::unlock(&this->lock_);
-		}
-	}
-	void end()
-	{
-		check(this->expected_ >= 1, "somebody got it");
-		locked<L>::end();
-	}
-};
+using tries_only = tries<L, false>;
 
 /*
  * lock_full and unlock_full: nothing moves across in either direction. Both threads write one word,

@@ -411,33 +411,13 @@ TEST_F(NoFault, ExchangeAndAddLoseNothing)
 
 /* ---- the environment ------------------------------------------------------------------------- */
 
-// The output of a child process that is started with this environment; it ends at once.
+// What a test prints in a process that is started with this environment.
 std::string output_at_start(const char *variable, const char *value, const char *test = "ChoiceIs")
 {
-	int ends[2];
-	EXPECT_EQ(pipe(ends), 0);
-	pid_t child = fork();
+	unit::outcome outcome =
+		unit::start_alone(std::string("NoFaultStart.") + test, variable, value);
 
-	if (child == 0) {
-		dup2(ends[1], STDERR_FILENO);
-		close(STDOUT_FILENO);
-		setenv(variable, value, 1);
-		std::string filter = std::string("--gtest_filter=NoFaultStart.") + test;
-		execl("/proc/self/exe", "unit_tests", filter.c_str(), nullptr);
-		_exit(9);
-	}
-	close(ends[1]);
-	std::string output;
-	char buffer[256];
-
-	for (ssize_t n; (n = read(ends[0], buffer, sizeof(buffer))) > 0;)
-		output.append(buffer, static_cast<size_t>(n));
-	close(ends[0]);
-	int status = 0;
-	waitpid(child, &status, 0);
-	if (!WIFEXITED(status) || WEXITSTATUS(status) == 9)
-		return "can't start";
-	return output;
+	return outcome.status == 0 ? outcome.err : "can't start";
 }
 
 TEST(NoFaultStart, ChoiceIs)

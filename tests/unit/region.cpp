@@ -393,6 +393,12 @@ const struct {
 	  "file R 0 4; cut 2; touch 3; end R 2; touch 1; touch 3", -SIGBUS },
 	{ "nested, and ended in any order", 8, RW, MAP_SHARED,
 	  "begin A 0 8; begin B 2 4; begin C 7 8; cut 3; reads 3; end A 3; end C 0; end B 1", 0 },
+	{ "one is ended in the middle of the list", 8, RW, MAP_SHARED,
+	  "begin A 0 2; begin B 2 4; begin C 4 6; begin D 6 8; end B 2; end C 2; cut 1; touch 1;"
+	  "touch 7; end D 1; end A 1",
+	  0 },
+	{ "of the process: any thread meets it, and any thread ends it", 8, RW, MAP_SHARED,
+	  "process A 0 8; process B 6 8; cut 3; 2: reads 3; reads 3; 2: end A 3; end B 0", 0 },
 	{ "an open region cannot be begun again", 3, RW, MAP_SHARED,
 	  "begin A 0 1; begin B 1 2; process P 0 3; busy A; busy B; busy P; cut 0; touch 0;"
 	  "end A 0; begin A 2 3; end A 1; end B 1; end P 0",
@@ -624,41 +630,6 @@ TEST_F(Region, TwoMappingsOfOneFile)
 	EXPECT_EQ(hf_region_end(&first, nullptr), page);
 	EXPECT_EQ(two.at[0], content(0));
 	EXPECT_EQ(hf_region_end(&second, nullptr), two.size);
-}
-
-TEST_F(Region, AHundredRegions)
-{
-	const size_t n = 100;
-	Map map(n);
-	std::vector<hf_region_t> r(n);
-
-	for (size_t i = 0; i < n; i++)
-		ASSERT_EQ(map.begin(&r[i], i * page, page), 0);
-	map.cut(30 * page);
-	EXPECT_TRUE(is_file_to(read(map), 30 * page));
-	for (size_t i = 0; i < n; i++) {
-		size_t at = i * 37 % n;
-
-		EXPECT_EQ(hf_region_end(&r[at], nullptr), at < 30 ? page : 0);
-	}
-}
-
-TEST_F(Region, Process)
-{
-	Map map(8);
-	hf_region_t whole, part;
-
-	ASSERT_EQ(map.begin_process(&whole), 0);
-	ASSERT_EQ(map.begin_process(&part, 6 * page, 2 * page), 0);
-	map.cut(3 * page);
-	std::vector<std::thread> threads;
-	for (int t = 0; t < 4; t++) {
-		threads.emplace_back([&] { EXPECT_TRUE(is_file_to(read(map), 3 * page)); });
-	}
-	for (std::thread &thread : threads)
-		thread.join();
-	std::thread([&] { EXPECT_EQ(hf_region_end(&whole, nullptr), 3 * page); }).join();
-	EXPECT_EQ(hf_region_end(&part, nullptr), 0u);
 }
 
 TEST_F(Region, AWriteIntoTheLostPartOfAReadOnlyMappingKills)
@@ -1018,48 +989,6 @@ TEST_F(Region, APartlyHealedLoss)
 	}
 }
 
-// One truncation, healed at once; threads that work back to back, each with a region a time.
-TEST_F(Region, ThreadsSeeNoLossAfterItWasHealed)
-{
-	Map map(64, PROT_READ);
-	std::atomic<int> phase{ 0 };
-	std::atomic<unsigned int> after{ 0 }, lost_after{ 0 }, lost{ 0 };
-	std::vector<std::thread> threads;
-
-	for (int i = 0; i < 4; i++) {
-		threads.emplace_back([&] {
-			while (phase < 3) {
-				int when = phase;
-				hf_region_t r;
-
-				if (map.begin_file(&r))
-					abort();
-				for (size_t at = 0; at < map.size; at += 512)
-					touch(map.at + at);
-				bool whole = hf_region_end(&r, nullptr) == map.size;
-				lost += !whole;
-				after += when == 2;
-				lost_after += when == 2 && !whole;
-			}
-		});
-	}
-	map.cut(32 * page);
-	phase = 1;
-	while (lost < 20)
-		sched_yield();
-	map.fill(32, 64);
-	// All that are open now have ended.
-	for (int i = 0; i < 200; i++)
-		std::this_thread::sleep_for(std::chrono::milliseconds(1));
-	phase = 2;
-	while (after < 2000)
-		sched_yield();
-	phase = 3;
-	for (std::thread &thread : threads)
-		thread.join();
-	EXPECT_EQ(lost_after, 0u);
-}
-
 // The code under the region unmaps its file, and something else is mapped there: that stays.
 TEST_F(Region, TheEndDoesNotReplaceAnotherMapping)
 {
@@ -1089,23 +1018,12 @@ TEST_F(Region, TheEndDoesNotReplaceAnotherMapping)
 // Nobody has called hf_nofault_install(): the first begin does.
 TEST_F(Region, BeginInstallsTheHandlerIfNobodyHas)
 {
-	const char *wanted = "HF_TESTS_REGION_FORGOTTEN";
+	unit::outcome outcome =
+		unit::start_alone("RegionAlone.Forgotten", "HF_TESTS_REGION_FORGOTTEN", "1");
 
-	if (!getenv(wanted)) {
-		pid_t child = fork();
-		int status = 0;
-
-		if (child == 0) {
-			setenv(wanted, "1", 1);
-			execl("/proc/self/exe", "unit_tests", "--gtest_filter=RegionAlone.*",
-			      nullptr);
-			_exit(9);
-		}
-		ASSERT_EQ(waitpid(child, &status, 0), child);
-		if (WIFEXITED(status) && WEXITSTATUS(status) == 9)
-			GTEST_SKIP() << "an emulated program can't start itself";
-		EXPECT_EQ(status, 0);
-	}
+	if (outcome.status == unit::CANT_START)
+		GTEST_SKIP() << "an emulated program can't start itself";
+	EXPECT_EQ(outcome.status, 0) << outcome.out;
 }
 
 TEST(RegionAlone, Forgotten)

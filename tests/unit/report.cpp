@@ -328,38 +328,19 @@ __attribute__((constructor)) void be_the_child()
 	_exit(126);
 }
 
-struct outcome {
-	int status; /* of waitpid() */
-	std::string out, err;
-};
-
 /* value: of HOLDFAST_REPORT; nullptr = there is none. how: "exit" = it ends by exit(). */
-outcome run_with(const char *value, const char *how = "_exit")
+unit::outcome run_with(const char *value, const char *how = "_exit")
 {
-	outcome outcome = {};
-	FILE *out = std::tmpfile(), *err = std::tmpfile();
 	pid_t parent = getpid();
-	pid_t child = fork();
 
-	if (child == 0) {
-		dup2(fileno(out), STDOUT_FILENO);
-		dup2(fileno(err), STDERR_FILENO);
+	return unit::run_process([=] {
 		setenv(child_variable, how, 1);
 		if (value)
 			setenv("HOLDFAST_REPORT", value, 1);
 		else
 			unsetenv("HOLDFAST_REPORT");
 		exec_again(parent);
-	}
-	waitpid(child, &outcome.status, 0);
-	for (auto [file, text] :
-	     { std::make_pair(out, &outcome.out), std::make_pair(err, &outcome.err) }) {
-		std::rewind(file);
-		for (int c; (c = std::fgetc(file)) != EOF;)
-			text->push_back(char(c));
-		std::fclose(file);
-	}
-	return outcome;
+	});
 }
 
 bool has_line(const std::string &text)
@@ -395,7 +376,7 @@ TEST(ReportEnvironment, Modes)
 	};
 
 	for (const auto &row : rows) {
-		outcome outcome = run_with(row.value, row.how);
+		unit::outcome outcome = run_with(row.value, row.how);
 		std::string name = row.value ? row.value : "";
 		size_t summary = outcome.err.find(more);
 

@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstdio>
 #include <csignal>
 #include <cstdlib>
 #include <ctime>
@@ -226,6 +227,43 @@ inline int status_of(pid_t child)
 
 	waitpid(child, &status, 0);
 	return status;
+}
+
+enum { CANT_START = 9 << 8 };
+struct outcome {
+	int status; /* of waitpid() */
+	std::string out, err;
+};
+
+/* Runs f() in a process of its own, which prints into files. */
+template <class F>
+outcome run_process(F f)
+{
+	FILE *files[2] = { std::tmpfile(), std::tmpfile() };
+	outcome outcome = {};
+
+	outcome.status = status_of(start_process([&] {
+		dup2(fileno(files[0]), STDOUT_FILENO);
+		dup2(fileno(files[1]), STDERR_FILENO);
+		f();
+		return WEXITSTATUS(CANT_START);
+	}));
+	for (int i = 0; i < 2; i++) {
+		std::rewind(files[i]);
+		for (int c; (c = std::fgetc(files[i])) != EOF;)
+			(i ? outcome.err : outcome.out).push_back(static_cast<char>(c));
+		std::fclose(files[i]);
+	}
+	return outcome;
+}
+
+/* Starts this program again, for one test and with one more variable in its environment. */
+inline outcome start_alone(const std::string &test, const char *variable, const char *value)
+{
+	return run_process([&] {
+		setenv(variable, value, 1);
+		execl("/proc/self/exe", "unit_tests", ("--gtest_filter=" + test).c_str(), nullptr);
+	});
 }
 
 /* An object that child processes share. */

@@ -296,23 +296,6 @@ TEST_F(ValidateOthers, MutexTimeout)
 	EXPECT_TRUE(reports.one(HF_REPORT_LOCK_UNLOCKED, &shared));
 }
 
-TEST_F(ValidateOthers, Guards)
-{
-	hf_spinlock_t lock = HF_SPINLOCK_INIT;
-
-	{
-		HF_SPINLOCK_GUARD(&lock);
-		EXPECT_TRUE(hf_validate_is_held(&lock));
-		{
-			HF_SPINLOCK_GUARD(&lock);
-			EXPECT_TRUE(reports.one(HF_REPORT_LOCK_RECURSION, &lock));
-		}
-		EXPECT_TRUE(hf_spinlock_is_locked(&lock));
-	}
-	EXPECT_FALSE(hf_spinlock_is_locked(&lock));
-	EXPECT_EQ(reports.total(), 0u);
-}
-
 /* The lock half of a lockref is a spinlock, and watched like one. */
 TEST_F(ValidateOthers, Lockref)
 {
