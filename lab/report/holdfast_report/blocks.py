@@ -179,10 +179,6 @@ def fmt_count(value: float | None) -> str:
     return NOTHING if value is None else f"{value:.0f}"
 
 
-def geometric_mean(values: list[float]) -> float:
-    return math.exp(sum(map(math.log, values)) / len(values))
-
-
 def wait_order(rows: list[Row]) -> list[str]:
     """The known ways to wait in their order, then the others in the file's."""
     found = unique([r.wait for r in rows if r.wait])

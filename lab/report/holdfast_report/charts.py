@@ -22,31 +22,18 @@ MARKERS = {
     "fail": "#080808",
     **{f"s{n}": f"#0a0a{n:02x}" for n in range(SERIES)},
 }
+AXIS = {f"{part}Color": MARKERS["grid"] for part in ("grid", "domain", "tick")}
+AXIS |= {"labelColor": MARKERS["ink"], "titleColor": MARKERS["muted"], "labelFontSize": 11, "titleFontSize": 11}
+HEADER = {"labelColor": MARKERS["ink"], "labelFontSize": 11.5, "labelFontWeight": "bold", "labelLimit": 260}
+LEGEND = {"labelColor": MARKERS["ink"], "orient": "bottom", "columns": 2, "title": None, "labelFontSize": 11}
 CONFIG = {
     "background": None,
     # The page's font may be wider than the one that is laid out here.
     "padding": {"left": 18, "right": 18, "top": 4, "bottom": 4},
     "view": {"stroke": None},
-    "axis": {
-        "labelColor": MARKERS["ink"],
-        "titleColor": MARKERS["muted"],
-        "gridColor": MARKERS["grid"],
-        "domainColor": MARKERS["grid"],
-        "tickColor": MARKERS["grid"],
-        "labelFontSize": 11,
-        "titleFontSize": 11,
-        "titleFontWeight": "normal",
-        "labelLimit": 150,
-    },
-    "header": {"labelColor": MARKERS["ink"], "labelFontSize": 11.5, "labelFontWeight": "bold", "labelLimit": 260},
-    "legend": {
-        "labelColor": MARKERS["ink"],
-        "orient": "bottom",
-        "columns": 2,
-        "title": None,
-        "labelFontSize": 11,
-        "labelLimit": 150,
-    },
+    "axis": {**AXIS, "titleFontWeight": "normal", "labelLimit": 150},
+    "header": HEADER,
+    "legend": {**LEGEND, "labelLimit": 150},
     "text": {"color": MARKERS["ink"], "fontSize": 11},
 }
 
@@ -84,9 +71,7 @@ def colours(names: list[str], mine: set[str]) -> dict:
     return {"domain": names, "range": named}
 
 
-def bars(
-    values: list[dict], unit: str, log: bool = False, rule: float | None = None, title: str = "", limit: float = 0
-) -> dict:
+def bars(values: list[dict], unit: str, log=False, rule: float | None = None, title="", limit: float = 0) -> dict:
     """values: name, value, words, role (a marker's name), and case where it has several of them."""
     known = [v for v in values if v["value"] is not None]
     top = limit or max((v["value"] for v in known), default=1) or 1
@@ -120,16 +105,7 @@ def bars(
     return {"data": {"values": values}, **plot, **({"title": title} if title else {})}
 
 
-def lines(
-    values: list[dict],
-    x: str,
-    y: str,
-    mine: set[str] = frozenset(),
-    title: str = "",
-    log: bool = False,
-    rules: tuple = (),
-    points: bool = False,
-) -> dict:
+def lines(values: list[dict], x: str, y: str, mine=frozenset(), title="", log=False, rules=(), points=False) -> dict:
     """values: name, x, y, and low and high where it has a band; points: x is a name, and nothing joins them."""
     names = unique([v["name"] for v in values])
     log = log and all(v["y"] > 0 for v in values)

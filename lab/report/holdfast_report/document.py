@@ -9,11 +9,10 @@ from . import tables
 from .advice import advice, aim_blocks, certainty_items, failed_items
 from .blocks import Bullets, Column, Download, Section, Table, Text, texts, unique
 from .input import read_text
-from .measured import again_table
 from .program import ROOT
 from .published import published_blocks
 from .rows import InputError, Published, Results
-from .verdict import gap_words, regret_table, summary_words, verdicts
+from .verdict import regret_table, verdicts
 
 INSTRUCTIONS = ROOT / "tests" / "codegen" / "expected.txt"
 
@@ -33,7 +32,7 @@ def reading_items(results: Results) -> list[tuple[str, str, str]]:
         ("ours, peer", "implementations of Holdfast; those of other libraries, measured in the same loop."),
     ]
     if any(r.gap is not None for r in results.rows):
-        words.append(("gap", "by how much two measurements of the same variant differ, made in the same rounds."))
+        words.append(("gap", "by how much the row differs from a second measurement of the same (again), made in the same rounds."))
     if any(r.starved for r in results.rows):
         words.append(("starved", "a window had no operation at all, though it was measured again; it is left out."))
     for family in tables.of(results):
@@ -55,15 +54,11 @@ def machine_items(results: Results) -> list[tuple[str, str, str]]:
     return [(label, value, "") for label, value in items]
 
 
-def family_tables(results: Results, family) -> list:
-    return family.measured(results) + again_table(results, family.name, family.case_cell)
-
-
 def measured(results: Results) -> list:
     """The measured tables only."""
     blocks: list = [Section("Machine"), Bullets(machine_items(results))]
     for family in tables.of(results):
-        blocks += [Section(family.name), *family_tables(results, family)]
+        blocks += [Section(family.name), *family.measured(results)]
     failed = failed_items(results)
     return blocks + ([Section("Failed rows"), Bullets(failed)] if failed else [])
 
@@ -77,18 +72,15 @@ def opening(results: Results) -> list:
 
 
 def verdict(results: Results) -> list:
-    blocks: list = [Section("Verdict")]
     failed = failed_items(results)
-    if failed:
-        words = f"{len(failed)} of {len(results.rows)} rows FAILED the check of the count:"
-        blocks += [Text(words, "fail"), Bullets(failed)]
-    judged = [(family, verdicts(results, family)) for family in tables.of(results)]
-    words = [(f.name, f"{gap_words(results, f)} {summary_words(results, f, cases)}".strip(), "") for f, cases in judged]
+    words = f"{len(failed)} of {len(results.rows)} rows FAILED the check of the count:"
+    blocks: list = [Text(words, "fail"), Bullets(failed)] if failed else [Text("Every row passed the check of its count.")]
     note = (
         "Peers are measured as they are. They do not all promise what ours do: a plain shared count, for one, checks"
         " for no overflow, and so does less work."
     )
-    return [*blocks, regret_table([v for _, cases in judged for v in cases]), Bullets(words), Text(note, "note")]
+    judged = [v for family in tables.of(results) for v in verdicts(results, family)]
+    return [Section("Verdict"), *blocks, regret_table(judged), Text(note, "note")]
 
 
 def instruction_tables(path: Path) -> list:
@@ -118,7 +110,7 @@ def build(results: Results, published: list[Published]) -> list:
     for family in tables.of(results):
         words = family.about_words(results)
         blocks += [Section(family.name)] + ([Text(words.strip(), "note")] if words else [])
-        blocks += family.charts(results) + family_tables(results, family)
+        blocks += family.charts(results) + family.measured(results)
     words = (
         "What one call executes, its return included, without contention. Not measured here: counted by an emulator of"
         " each processor (make instructions), and the same on every machine. x86's string instructions count as one."

@@ -4,19 +4,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from statistics import geometric_mean
 
 from . import simulated
 from .blocks import (
-    Chart,
-    Table,
-    fmt,
-    fmt_fairness,
-    fmt_percent,
-    fmt_threads,
-    fmt_time,
-    geometric_mean,
-    group_threads,
-    unique,
+    Chart, Table, fmt, fmt_fairness, fmt_percent, fmt_threads, fmt_time, group_threads, unique,
 )
 from .charts import fairness_chart, ratio_chart, wait_time_chart
 from .measured import Field, plain_table, sweep_tables
@@ -104,7 +96,8 @@ class Family:
         figures += simulated.words(results, self.simulated, self.other_contract)
         if not gains:
             because = "No other implementation of Holdfast is faster here without being slower or less fair elsewhere."
-            return Advice(f"Use {self.verbs} as it is ({made_of})", self.job, because, figures)
+            use = f"Use {self.verbs}" + (f" as it is ({made_of})" if made_of != "default" else "")
+            return Advice(use, self.job, because, figures)
         best = max(gains, key=gains.get)
         because = f"In all {len(judged)} cases it is as fast as the default ({made_of}) or faster; the default takes"
         because += f" {fmt_percent(gains[best] - 1).lstrip('+')} more time in the mean."
@@ -142,13 +135,16 @@ class Family:
 
     # Tables and charts
 
+    def in_order(self, rows: list[Row]) -> list[Row]:
+        return rows
+
     def measured(self, results: Results) -> list[Table]:
-        rows = results.compared(self.name)
+        rows = self.in_order(results.of(self.name, "ours", "default", "peer", "again"))
         out = []
         for case in unique([r.case for r in rows]):
             for threads in group_threads([r for r in rows if r.case == case]):
                 here = [r for r in rows if r.place == (case, threads)]
-                out.append(plain_table(results, f"{self.name}, {case}, {fmt_threads(threads)}", here, self.fields))
+                out.append(plain_table(results, f"{self.name}, {self.case_words(case, threads)}", here, self.fields))
         return out + sweep_tables(results, self.name, self.fields)
 
     def charts(self, results: Results) -> list[Chart]:
@@ -176,9 +172,13 @@ class Family:
         rows = [r for r in rows if r.kind not in ("sweep", "again")]
         defaults = [r for r in rows if r.kind == "default"]
         threads = [t for t in group_threads(rows) if t in (1, results.cpus)]
-        lines = {name: [r for r in rows if r.name == name and r.kind != "default"] for name in unique([r.name for r in rows if r.kind != "default"])}
+        lines = by_name([r for r in rows if r.kind != "default"])
         lines |= {r.label: defaults for r in defaults if r.threads == 1}
         return comparison(title, threads, lines, lambda r: r.threads, fmt_threads)
+
+
+def by_name(rows: list[Row]) -> dict[str, list[Row]]:
+    return {name: [r for r in rows if r.name == name] for name in unique([r.name for r in rows])}
 
 
 def comparison(title: str, keys: list, lines: dict[str, list[Row]], key_of, words=str, cell=None) -> list[Comparison]:
@@ -225,8 +225,10 @@ class BesideStandard(Family):
         if worse:
             where = "; ".join(self.case_words(*r.place) for r in worse)
             because = f"But measure your program: {base} is faster here in {len(worse)} of {len(pairs)} cases ({where})."
+        elif len(better) == len(pairs):
+            because = f"In each case it is faster than {base}."
         else:
-            because = "In each case it is " + (f"faster than {base}." if len(better) == len(pairs) else f"level with {base} or faster.")
+            because = f"In each case it is level with {base} or faster."
         return Advice(f"Use {ours}", self.job, because, [f"It has {figures[0]}", *figures[1:]])
 
     def faster_peers(self, results: Results) -> list[str]:

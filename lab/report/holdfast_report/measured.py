@@ -8,22 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from .blocks import (
-    NOTHING,
-    Column,
-    Table,
-    by_speed,
-    fmt,
-    fmt_fairness,
-    fmt_ratio,
-    fmt_share,
-    fmt_threads,
-    fmt_time,
-    role,
-    row_style,
-    table_of,
-    text,
-    unique,
-    wait_order,
+    NOTHING, Column, Table, by_speed, fmt, fmt_fairness, fmt_ratio, fmt_share, fmt_threads, fmt_time, role, row_style,
+    table_of, text, unique, wait_order,
 )
 from .rows import Results, Row
 from .verdict import fastest, level_with
@@ -43,8 +29,7 @@ class Field:
         return (Column(self.name, self.unit), lambda row: self.show(row.more.get(self.key)))
 
 
-CYCLES = Field("cycles_per_op", "cycles", "per op", fmt)
-SPREAD = Column("spread", "% IQR/median")
+COMMON = (Field("cycles_per_op", "cycles", "per op", fmt), Field("gap", "gap", "%", fmt_share))
 
 
 def check_cell(row: Row) -> str:
@@ -55,24 +40,18 @@ def check_cell(row: Row) -> str:
     return f"{row.status}: {why}" if why else row.status
 
 
-def last_columns(results: Results, fields: tuple[Field, ...]) -> list[tuple]:
+def columns_of(results: Results, rows: list[Row], fields: tuple[Field, ...]) -> list[tuple]:
     """The rounds stand here where rows differ in them; the reading guide has them where they do not."""
     many = results.rounds is None
-    return [
-        (Column("fairness", "least/most"), lambda r: fmt_fairness(r.fairness)),
-        *(f.column for f in (*fields, CYCLES)),
-        (Column("rounds", "count"), lambda r: str(r.rounds) if many and r.rounds is not None else NOTHING),
-        (text("count check"), check_cell),
-    ]
-
-
-def columns_of(results: Results, rows: list[Row], fields: tuple[Field, ...]) -> list[tuple]:
     bases = unique([r.baseline for r in rows if r.baseline])
     return [
         (Column("ratio", f"x {bases[0]}" if len(bases) == 1 else "x baseline"), lambda r: fmt_ratio(results, r)),
         (Column("time", "ns/op"), lambda r: fmt_time(r.ns)),
-        (SPREAD, lambda r: fmt_share(r.spread)),
-        *last_columns(results, fields),
+        (Column("spread", "% IQR/median"), lambda r: fmt_share(r.spread)),
+        (Column("fairness", "least/most"), lambda r: fmt_fairness(r.fairness)),
+        *(f.column for f in (*fields, *COMMON)),
+        (Column("rounds", "count"), lambda r: str(r.rounds) if many and r.rounds is not None else NOTHING),
+        (text("count check"), check_cell),
     ]
 
 
@@ -116,31 +95,3 @@ def sweep_tables(results: Results, name: str, fields: tuple[Field, ...]) -> list
             kind = "retry limits" if limits else "sweep"
             out.append(plain_table(results, f"{name}, {kind}, {where}", others, fields))
     return out
-
-
-def again_table(results: Results, name: str, case_cell) -> list[Table]:
-    """What was measured twice: the first figures beside the second."""
-
-    def first(row: Row) -> Row | None:
-        where = (row.table, row.case, row.threads, row.base_variant)
-        return results.index.get((*where, False)) or results.index.get((*where, True))
-
-    def of_first(show):
-        return lambda row: show(first(row)) if first(row) else NOTHING
-
-    def time(row: Row) -> str:
-        return fmt_time(row.ns) if row.valid else row.status
-
-    columns = [
-        (text("variant"), lambda r: r.base_variant or r.variant),
-        (text("case", "and threads"), lambda r: case_cell(r.case, r.threads)),
-        (Column("time", "ns/op"), of_first(time)),
-        (Column("again", "ns/op"), time),
-        (Column("gap", "%"), of_first(lambda r: fmt_share(r.gap))),
-        (Column("fairness", "least/most"), of_first(lambda r: fmt_fairness(r.fairness))),
-        (Column("again", "least/most"), lambda r: fmt_fairness(r.fairness)),
-        (text("count check"), check_cell),
-    ]
-    rows = results.of(name, "again")
-    shown = table_of(f"{name}: the same, measured twice", rows, columns, lambda r: "fail" if r.failed else "")
-    return [shown.without_empty()] if rows else []

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 
-from .blocks import NOTHING, Bullets, Column, Section, fmt, fmt_threads, fmt_time, table_of, text, texts, unique
+from .blocks import NOTHING, Bullets, Column, Section, fmt, fmt_time, table_of, text, unique
 from .rows import Published, Results, Row
 from .sized import speed_of
 from .tables import setup_of, setup_rank
@@ -35,8 +35,8 @@ KNOWN = {
         ("", ""),
         {},
         "The published rows are as their authors gave them in words, from tests that open, read and close files in a"
-        " kernel. Here: where the implementations are named lockref=, one hot file opened and closed in tmpfs/; else a"
-        " pair of get and put and nothing else. A speed-up is old time / new time: above 1 is faster.",
+        " kernel. Here a speed-up is of one hot file opened and closed in tmpfs/ by as many threads as there are CPUs:"
+        " old time / new time, above 1 is faster; the retries are of a pair of get and put and nothing else.",
     ),
     "clear": (
         "clear",
@@ -52,19 +52,20 @@ KNOWN = {
         "Published: read() of the kernel's tmpfs. Here: pread of tmpfs/, without a system call, 16 KiB buffer.",
     ),
 }
-# A published speed-up -> the slower and the faster here.
+# A published speed-up -> the slower and the faster here, in whole files.
 SPEED_UPS = {
-    "bounded (100) over unbounded": (("unbounded",), ("bounded", "bounded-100")),
-    "queued spinlock over unbounded cmpxchg": (("unbounded",), ("locked",)),
-    "lockref disabled over enabled": (("unbounded",), ("locked",)),
+    "bounded (100) over unbounded": ("lockref=unbounded", "lockref=bounded"),
+    "queued spinlock over unbounded cmpxchg": ("lockref=unbounded", "lockref=locked"),
+    "lockref disabled over enabled": ("lockref=unbounded", "lockref=locked"),
+    "fast refcount over FULL": ("refcount=cmpxchg", "refcount=asm"),
 }
 UNITS = {"cycles": ("10^9 cycles", 1e9), "s": ("s", 1)}
 
 
 def ratio_to(results: Results, row: Row | None, base_variant: str) -> str:
     """The row's ratio to a named variant of the same case, whatever the results' own baseline is."""
-    if row is None or not row.valid:
-        return "not measured" if row is None else row.status
+    if row is None or not row.valid or not base_variant:
+        return NOTHING if not base_variant else "not measured" if row is None else row.status
     if row.baseline == base_variant:
         return fmt(results.ratio(row))
     base = results.find(row.table, row.case, row.threads, base_variant)
@@ -84,44 +85,19 @@ def row_here(results: Results, p: Published) -> Row | None:
     return next((r for r in results.of(table) if r.case == case and r.variant == variant and r.kind != "sweep"), None)
 
 
-def fitting(results: Results, rows: list[Row]) -> list[Row]:
-    """Those of the most threads that the CPUs can run at once."""
-    rows = [r for r in rows if results.cpus is None or r.threads <= results.cpus] or rows
-    return [r for r in rows if r.threads == max(x.threads for x in rows)]
-
-
-def speed_up(results: Results, p: Published) -> str:
-    """In whole files where those are measured, else of a pair of get and put."""
-    files = [r for r in results.of("openclose", "ours") if r.case == "hot file"]
-    pairs = results.of("lockref", "ours")
-    if any(r.variant == "lockref=unbounded" for r in files):
-        pairs, prefix = files, "lockref="
-    else:
-        prefix = ""
-    slow, fast = (
-        next((r for r in fitting(results, [r for r in pairs if r.variant in {prefix + n for n in names}])), None)
-        for names in SPEED_UPS[p.row]
-    )
-    if slow is None or fast is None:
-        return "not measured"
-    if not (slow.valid and fast.valid):
-        return fast.status if slow.valid else slow.status
-    return f"{fmt(slow.ns / fast.ns)} ({fast.variant} over {slow.variant})" if fast.ns else NOTHING
-
-
 def figure_here(results: Results, p: Published, row: Row | None) -> str:
-    if p.row in SPEED_UPS:
-        return speed_up(results, p)
     if p.table == "lockref":
-        rows = fitting(results, results.of("lockref", "ours"))
-        retries = [r for r in rows if r.variant == "unbounded" and r.more.get("retries_mean") is not None]
-        limits = [r for r in rows if re.fullmatch(r"bounded-\d+", r.variant)]
-        if "retries" in p.column and retries:
-            return f"{fmt(retries[0].more['retries_mean']) if retries[0].valid else retries[0].status} (unbounded, mean)"
-        if p.row == "retry limits tried" and limits:
-            times = [f"{r.variant[8:]}: {fmt_time(r.ns) if r.valid else r.status}" for r in limits]
-            return f"ns/op by limit: {', '.join(times)} ({fmt_threads(limits[0].threads)})"
-        return "not measured"
+        names = SPEED_UPS.get(p.row, ("unbounded",))
+        rows = results.of("openclose" if p.row in SPEED_UPS else "lockref", "ours")
+        rows = [r for r in rows if r.variant in names and r.case in ("hot file", "get+put")]
+        most = max((r.threads for r in rows if r.threads <= (results.cpus or r.threads)), default=0)
+        found = [next((r for r in rows if (r.variant, r.threads) == (name, most) and r.valid), None) for name in names]
+        if None in found:
+            return "not measured"
+        if p.row in SPEED_UPS:
+            return f"{fmt(found[0].ns / found[1].ns)} ({names[1]} over {names[0]})" if found[1].ns else NOTHING
+        retries = found[0].more.get("retries_mean") if "retries per" in p.column else None
+        return NOTHING if retries is None else f"{fmt(retries)} (unbounded, mean)"
     if row is None or not row.valid:
         return "not measured" if row is None else row.status
     if p.unit == "GB/s":
@@ -161,20 +137,15 @@ def published_blocks(results: Results, published: list[Published]) -> list:
             row = row_here(results, p)
             return f"{row.variant}, {row.case}" if row else NOTHING
 
-        columns = list(
-            zip(
-                texts("published machine", "published row", "quantity", "published"),
-                (lambda p: p.machine, lambda p: p.row, lambda p: p.column, published_words),
-            )
-        )
-        columns += [
+        columns = [
+            (text("published machine"), lambda p: p.machine),
+            (text("published row"), lambda p: p.row),
+            (text("quantity"), lambda p: p.column),
+            (text("published"), published_words),
             (Column("ratio", f"published, x {base_there}"), ratio),
             (text("here", "same role"), here),
             (text("figure here"), lambda p: figure_here(results, p, row_here(results, p))),
-            (
-                Column("ratio here", f"x {base_here}"),
-                lambda p, base=base_here: ratio_to(results, row_here(results, p), base) if base else NOTHING,
-            ),
+            (Column("ratio here", f"x {base_here}"), lambda p, base=base_here: ratio_to(results, row_here(results, p), base)),
             (text("note"), lambda p: p.note or NOTHING),
             (text("source"), lambda p: f"[{sources.index(p.source) + 1}]"),
         ]

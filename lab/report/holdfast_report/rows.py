@@ -142,7 +142,7 @@ class Results:
         return [r for r in self.rows if r.table == table and (not kinds or r.kind in kinds)]
 
     def compared(self, table: str) -> list[Row]:
-        """All but what is swept or measured again."""
+        """All but sweeps and second measurements."""
         return self.of(table, "ours", "default", "peer")
 
     def find(self, table: str, case: str, threads: int, variant: str) -> Row | None:

@@ -5,21 +5,21 @@ from __future__ import annotations
 
 import csv
 import functools
-from dataclasses import dataclass
 from pathlib import Path
 
+import msgspec
+
 from .blocks import unique
+from .program import ROOT
 from .rows import InputError, Results
 
-RANGES = Path(__file__).resolve().parents[2] / "sim" / "ranges.csv"
-FIELDS = ("arch", "machine", "table", "variant", "base", "work", "threads", "speed", "fairness", "ns_per_op", "cut")
+RANGES = ROOT / "lab" / "sim" / "ranges.csv"
 NAMED = (8, 28, 64)  # numbers of processors that the advice names
 LEVEL = 1.05  # no model tells a smaller lead from none
 
 
-@dataclass(frozen=True)
-class Range:
-    """One variant with so many threads, each on a processor, over all classes."""
+class Range(msgspec.Struct):
+    """One variant with so many threads, each on a processor, over all classes; a range is '1.2..3.4'."""
 
     arch: str
     machine: str
@@ -28,54 +28,42 @@ class Range:
     base: str  # what its speed is compared with
     work: str  # ns between two operations: '0', or '300-2000'
     threads: int
-    speed: str  # times that of the base: '1.2..3.4'
+    speed: str  # times that of the base
     fairness: str
-    ns: str
+    ns_per_op: str
 
-    @property
-    def slowest(self) -> float:
-        return float(self.speed.split("..")[0])
 
-    @property
-    def fastest(self) -> float:
-        return float(self.speed.split("..")[-1])
+def ends(of: str) -> list[float]:
+    return [float(end) for end in of.split("..")]
+
+
+def range_words(of: str) -> str:
+    return of.replace("..", " to ")
 
 
 @functools.cache
 def load(path: Path = RANGES) -> list[Range]:
     try:
         with path.open(encoding="utf-8", newline="") as file:
-            lines = list(csv.DictReader(file))
+            return msgspec.convert(list(csv.DictReader(file)), list[Range], strict=False)
     except OSError as e:
         raise InputError(f"cannot read {path} ({e.strerror})") from None
-    if not lines or tuple(lines[0]) != FIELDS:
-        raise InputError(f"{path} was not written by lab/sim/ranges.py")
-    text = ("arch", "machine", "table", "variant", "base", "work")
-    return [
-        Range(*(x[f] for f in text), int(x["threads"]), x["speed"], x["fairness"], x["ns_per_op"])
-        for x in lines
-    ]
-
-
-def times(speed: str) -> str:
-    return speed.replace("..", " to ") + " times"
+    except msgspec.ValidationError as e:
+        raise InputError(f"{path} was not written by lab/sim/ranges.py: {e}") from None
 
 
 def lead_of(table: list[Range], threads: int, contracts: dict[str, str]) -> str:
     """'at 64 mcs 1.6 to 2.9 times': faster than the base in every class; else what may be, by most. '' if nothing."""
     here = [r for r in table if r.threads == threads and r.variant != r.base and r.speed]
     here = [r for r in here if not contracts.get(r.variant, "").startswith("catches")]
-
-    def name(r: Range) -> str:
-        return r.variant + ("*" if r.variant in contracts else "")
-
-    better = sorted((r for r in here if r.slowest >= LEVEL), key=lambda r: -r.slowest)
+    words = {r.variant: f"{r.variant}{'*' * (r.variant in contracts)}" for r in here}
+    better = sorted((r for r in here if ends(r.speed)[0] >= LEVEL), key=lambda r: -ends(r.speed)[0])
     if better:
-        return f"at {threads} " + ", ".join(f"{name(r)} {times(r.speed)}" for r in better)
-    most = max(here, key=lambda r: r.fastest, default=None)
-    if most is None or most.fastest < LEVEL:
+        return f"at {threads} " + ", ".join(f"{words[r.variant]} {range_words(r.speed)} times" for r in better)
+    most = max(here, key=lambda r: ends(r.speed)[-1], default=None)
+    if most is None or ends(most.speed)[-1] < LEVEL:
         return ""
-    return f"at {threads} perhaps {name(most)}, {times(most.speed)}"
+    return f"at {threads} perhaps {words[most.variant]}, {range_words(most.speed)} times"
 
 
 def words(results: Results, tables: tuple[str, ...], contracts: dict[str, str]) -> list[str]:
@@ -92,15 +80,14 @@ def words(results: Results, tables: tuple[str, ...], contracts: dict[str, str]) 
         lead = f"Simulated, not measured, for more processors ({rows[0].machine}, all classes, {work} ns between two"
         lead += " operations; lab/sim/ranges.csv)"
         if len(unique([r.variant for r in rows])) == 1:
-            parts = [f"{r.ns.replace('..', ' to ')} ns at {r.threads}" for r in rows]
-            low = min(float(r.fairness.split("..")[0]) for r in rows)
-            high = max(float(r.fairness.split("..")[-1]) for r in rows)
-            fair = f"fairness over some ms {low:g} to {high:g}"
-            out.append(f"{lead}: an operation of all processors together takes " + ", ".join(parts) + f"; {fair}.")
+            times = ", ".join(f"{range_words(r.ns_per_op)} ns at {r.threads}" for r in rows)
+            fair = [end for r in rows for end in ends(r.fairness)]
+            fair = f"fairness over some ms {min(fair):g} to {max(fair):g}"
+            out.append(f"{lead}: an operation of all processors together takes {times}; {fair}.")
             continue
         parts = [p for p in (lead_of(rows, t, contracts) for t in threads) if p]
-        said = "; ".join(parts) if parts else f"no other is faster, at {threads[0]} to {threads[-1]}"
-        text = f"{lead}, speed over {rows[0].base}: {said}."
-        starred = unique([r.variant for r in rows if f"{r.variant}*" in text])
+        best = "; ".join(parts) if parts else f"no other is faster, at {threads[0]} to {threads[-1]}"
+        text = f"{lead}, speed over {rows[0].base}: {best}."
+        starred = [v for v in unique([r.variant for r in rows]) if f"{v}*" in text]
         out.append(text + "".join(f" *{v} {contracts[v]}." for v in starred))
     return out

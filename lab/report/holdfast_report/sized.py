@@ -5,12 +5,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from statistics import geometric_mean
 
-from .blocks import NOTHING, Chart, Column, Table, fmt, fmt_percent, fmt_ratio, fmt_share, geometric_mean, unique
+from .blocks import NOTHING, Chart, Column, Table, fmt, fmt_ratio, fmt_share, unique
 from .charts import failed_words, lines, mine_of
-from .family import Advice, Comparison, Family, comparison
+from .family import Comparison, Family, comparison
 from .rows import Results, Row
-from .verdict import noise_of
+from .verdict import Verdict
 
 IMPORTANT = (64, 1024, 65536, 1 << 20, 64 << 20)  # bytes
 COMPARED = (8, 64, 1024, 16384, 1 << 20, 64 << 20)
@@ -61,47 +62,25 @@ class Sized(Family):
         aligned = sorted(unique([(size_of(r), r.case) for r in rows if way_of(r.case) == "aligned"]))
         return [(case, 1) for size, case in aligned if size in IMPORTANT] or [(c, 1) for _, c in aligned[-1:]]
 
-    def ratios(self, results: Results, variant: str, read: bool = False) -> dict[str, float]:
-        """case -> time over libc's; read: of those whose result is read next, or of all others."""
-        rows = [r for r in results.of(self.name, "ours", "default") if r.variant == variant]
-        return {r.case: results.ratio(r) for r in rows if results.ratio(r) and (way_of(r.case) == "read") == read}
+    def how_to_choose(self, variant: str) -> str:
+        return f"HOLDFAST_{self.name.upper()}={variant} in the environment"
 
-    def advice(self, results: Results) -> Advice | None:
-        """Over all cases that both have; a mean that differs by less than the rows' median spread is level."""
-        default = next(iter(results.of(self.name, "default")), None)
-        mine = self.ratios(results, default.variant) if default else {}
-        if not mine:
-            return None
-        spreads = sorted(noise_of(r, r) for r in results.of(self.name, "default") if r.valid)
-        noise = spreads[len(spreads) // 2] if spreads else 0.0
-        gains = {}
-        for name in unique([r.variant for r in results.of(self.name, "ours")]):
-            theirs = self.ratios(results, name)
-            if mine.keys() <= theirs.keys():
-                gains[name] = geometric_mean([mine[c] / theirs[c] for c in mine])
-        mean, worst = geometric_mean(list(mine.values())), max(mine, key=mine.get)
-        figures = [
-            f"It takes {fmt(mean)} of {self.libc}'s time in the mean of {len(mine)} cases, and {fmt(mine[worst])} of it"
-            f" in the worst, {worst}."
-        ]
-        read = self.ratios(results, default.variant, read=True)
-        if read:
-            figures.append(
-                f"Where the result is read next, {fmt(geometric_mean(list(read.values())))} in the mean of {len(read)}."
-            )
-        best = max(gains, key=gains.get, default=None)
-        if best is None or gains[best] - 1 <= noise:
-            because = "No single implementation of Holdfast beats its choice by size in the mean."
-            return Advice(f"Use {self.verbs}", self.job, because, figures)
-        because = (
-            f"What it chooses by itself takes {fmt_percent(gains[best] - 1).lstrip('+')} more time in the mean here."
-        )
-        use = f"Use {self.verbs} with HOLDFAST_{self.name.upper()}={best} in the environment"
-        return Advice(use, self.job, because, [figures[0].replace("It takes", "Its own choice takes"), *figures[1:]])
+    def default_figures(self, judged: list[Verdict], results: Results) -> str:
+        """Over all cases, those apart whose result is read next."""
+        default = [r for r in results.of(self.name, "default") if results.ratio(r)]
+        ratios = {r.case: results.ratio(r) for r in default if way_of(r.case) != "read"}
+        read = [results.ratio(r) for r in default if way_of(r.case) == "read"]
+        if not ratios:
+            return super().default_figures(judged, results)
+        worst = max(ratios, key=ratios.get)
+        words = f"It takes {fmt(geometric_mean(ratios.values()))} of {self.libc}'s time in the mean of {len(ratios)}"
+        words += f" cases, and {fmt(ratios[worst])} of it in the worst, {worst}."
+        more = f" Where the result is read next, {fmt(geometric_mean(read))} in the mean of {len(read)}." if read else ""
+        return words + more
 
     def measured(self, results: Results) -> list[Table]:
         """A line per size, a column per implementation: GB/s, and the ratio of the times to libc's."""
-        rows = results.compared(self.name)
+        rows = results.of(self.name, "ours", "default", "peer", "again")
         variants = unique([r.variant for r in rows])
         out = []
 

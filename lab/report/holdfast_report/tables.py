@@ -5,31 +5,11 @@ from __future__ import annotations
 
 import re
 
-from .blocks import (
-    NOTHING,
-    Chart,
-    Column,
-    Table,
-    by_speed,
-    fmt,
-    fmt_count,
-    fmt_fairness,
-    fmt_ms,
-    fmt_ratio,
-    fmt_share,
-    fmt_threads,
-    fmt_time,
-    fmt_us,
-    group_threads,
-    role,
-    row_style,
-    table_of,
-    text,
-    unique,
-)
+from .blocks import NOTHING, Chart, fmt, fmt_count, fmt_fairness, fmt_ms, fmt_share, fmt_threads, fmt_time, fmt_us
+from .blocks import group_threads, unique
 from .charts import bars_chart, case_panels, few, lines_chart, wait_chart
-from .family import BesideStandard, Comparison, Family, compared_cell, comparison
-from .measured import Field, check_cell, last_columns, sweep_tables
+from .family import BesideStandard, Comparison, Family, by_name, compared_cell, comparison
+from .measured import Field
 from .rows import Results, Row
 from .sized import Sized
 
@@ -51,10 +31,13 @@ class Refcount(Family):
 # Spinlocks: cases '1', 'kNC' and 'kC', each with lock, unlock and total
 
 
+PARTS = ("total", "lock", "unlock")
+
+
 def setup_of(case: str) -> tuple[str, str]:
     """'2NC lock' -> ('2NC', 'lock'); a case that is not of that form is its own total."""
     setup, _, part = case.rpartition(" ")
-    return (setup, part) if part in ("lock", "unlock", "total") and setup else (case, "total")
+    return (setup, part) if part in PARTS and setup else (case, "total")
 
 
 def setup_rank(setup: str) -> tuple:
@@ -77,17 +60,18 @@ class Spinlock(Family):
         return case if setup_rank(setup_of(case)[0])[0] < 3 else f"{case}, {threads}"
 
     def totals(self, rows: list[Row]) -> list[Row]:
-        totals = [r for r in rows if setup_of(r.case)[1] == "total"]
-        return sorted(totals, key=lambda r: setup_rank(setup_of(r.case)[0]))
+        return [r for r in self.in_order(rows) if setup_of(r.case)[1] == "total"]
+
+    def setups(self, totals: list[Row], most: int) -> list[list[str]]:
+        """One thread; the most threads that do not contend; some that do; all else."""
+        known = unique([setup_of(r.case)[0] for r in totals])
+        ranked = [[s for s in known if setup_rank(s)[0] == n] for n in range(4)]
+        return [ranked[0] + ranked[1][-1:] + few(ranked[2], most), ranked[3]]
 
     def cases(self, results: Results) -> list[tuple[str, int]]:
-        """One thread; the most that do not contend; the fewest and the most that do; all else."""
         totals = self.totals(results.compared(self.name))
-        setups = unique([setup_of(r.case)[0] for r in totals])
-        ranked = [[s for s in setups if setup_rank(s)[0] == n] for n in range(4)]
-        chosen = ranked[0] + ranked[1][-1:] + unique(ranked[2][:1] + ranked[2][-1:]) + ranked[3]
         out = []
-        for setup in chosen:
+        for setup in sum(self.setups(totals, 2), []):
             here = [r for r in totals if setup_of(r.case)[0] == setup]
             threads = group_threads(here)
             out += [(here[0].case, t) for t in unique([threads[0], threads[-1]])]
@@ -96,58 +80,15 @@ class Spinlock(Family):
     def shared(self, rows: list[Row]) -> list[Row]:
         return [r for r in self.totals(rows) if not setup_of(r.case)[0].endswith("NC")]
 
-    def measured(self, results: Results) -> list[Table]:
-        rows = results.compared(self.name)
-        out = []
-        for setup in sorted(unique([setup_of(r.case)[0] for r in rows]), key=setup_rank):
-            here = [r for r in rows if setup_of(r.case)[0] == setup]
-            for threads in group_threads(here):
-                words = setup_words(setup)
-                title = f", {fmt_threads(threads)}" if words == setup else f": {words}"
-                some = [r for r in here if r.threads == threads]
-                out.append(self.lock_table(results, f"{self.name}, {setup}{title}", some))
-        return out + sweep_tables(results, self.name, self.fields)
-
-    def lock_table(self, results: Results, title: str, rows: list[Row]) -> Table:
-        """One set-up: a line per lock, with total, lock and unlock side by side."""
-        parts = [p for p in ("total", "lock", "unlock") if any(setup_of(r.case)[1] == p for r in rows)]
-        locks: dict[tuple, dict[str, Row]] = {}
-        for r in by_speed([r for r in rows if setup_of(r.case)[1] == parts[0]]) + rows:
-            locks.setdefault((r.variant, r.kind), {})[setup_of(r.case)[1]] = r
-
-        def main(lock: dict) -> Row:
-            return next(lock[p] for p in parts if p in lock)
-
-        def failed(lock: dict) -> list[str]:
-            return [p for p in parts if p in lock and lock[p].failed]
-
-        def check(lock: dict) -> str:
-            if failed(lock) and len(failed(lock)) < len(lock):
-                return "FAILED: " + ", ".join(failed(lock))
-            return check_cell(next((lock[p] for p in parts if p in lock and not lock[p].valid), main(lock)))
-
-        def each(unit: str, show) -> list[tuple]:
-            return [(Column(p, unit), lambda lock, p=p: show(lock[p]) if p in lock else NOTHING) for p in parts]
-
-        columns = [(text("variant"), lambda lock: main(lock).variant)]
-        columns += [(text("role"), lambda lock: role(results, main(lock)))]
-        columns += each("ratio", lambda r: fmt_ratio(results, r)) + each("ns/op", lambda r: fmt_time(r.ns))
-        columns += each("spread, %", lambda r: fmt_share(r.spread))
-        columns += [(c, lambda lock, cell=cell: cell(main(lock))) for c, cell in last_columns(results, self.fields)[:-1]]
-        columns += [(text("count check"), check)]
-        bases = ", ".join(unique([r.baseline for r in rows if r.baseline]))
-        title += f"; ratio to {bases}" if bases else ""
-        style = lambda lock: "fail" if failed(lock) else row_style(results, main(lock))  # noqa: E731
-        return table_of(title, list(locks.values()), columns, style).without_empty()
+    def in_order(self, rows: list[Row]) -> list[Row]:
+        """By set-up; of each the total first."""
+        return sorted(rows, key=lambda r: (setup_rank(setup_of(r.case)[0]), PARTS.index(setup_of(r.case)[1])))
 
     def time_charts(self, results: Results, rows: list[Row]) -> list[Chart | None]:
         totals = self.totals(rows)
-        setups = unique([setup_of(r.case)[0] for r in totals])
-        ranked = [[s for s in setups if setup_rank(s)[0] == n] for n in range(3)]
-        # One thread; the most threads that do not contend; some that do.
         panels = [
             (f"{s} total: {setup_words(s).rpartition(', ')[2]}", [r for r in totals if setup_of(r.case)[0] == s])
-            for s in ranked[0] + ranked[1][-1:] + few(ranked[2], 4)
+            for s in self.setups(totals, 4)[0]
         ]
         over = [r for r in totals if setup_rank(setup_of(r.case)[0])[0] == 3]
         time = lambda r: r.ns  # noqa: E731
@@ -229,11 +170,10 @@ class Mutex(BesideStandard):
         rows = results.of(self.name, "ours", "peer")
         for section in unique([r.case.partition(", ")[2] for r in rows]):
             here = [r for r in rows if r.case.partition(", ")[2] == section]
-            lines = {name: [r for r in here if r.name == name][::-1] for name in unique([r.name for r in here])}
             work = f" with {section} of work" if section else ""
             title = f"{self.name}: lock + increment + unlock{work}, ns (fairness over 100 ms)"
             cell = lambda row: compared_cell(row, self.fairness_of)  # noqa: E731
-            out += comparison(title, group_threads(here), lines, lambda r: r.threads, fmt_threads, cell)
+            out += comparison(title, group_threads(here), by_name(here), lambda r: r.threads, fmt_threads, cell)
         return out
 
 
@@ -246,9 +186,8 @@ class Cond(BesideStandard):
 
     def compared(self, results: Results) -> list[Comparison]:
         rows = results.of(self.name, "ours", "peer")
-        lines = {name: [r for r in rows if r.name == name] for name in unique([r.name for r in rows])}
         title = f"{self.name}: a turn, a round, an item, ns (fairness)"
-        return comparison(title, unique([r.case for r in rows]), lines, lambda r: r.case)
+        return comparison(title, unique([r.case for r in rows]), by_name(rows), lambda r: r.case)
 
 
 FAMILIES = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .blocks import NOTHING, Column, Table, by_speed, fmt, fmt_fairness, fmt_percent, fmt_time, table_of, text, unique
+from .blocks import NOTHING, Column, Table, by_speed, fmt, fmt_fairness, fmt_percent, fmt_time, table_of, text
 from .rows import FAIR, Results, Row
 
 LEAST = 0.01  # no lab tells a smaller difference from none
@@ -37,10 +37,6 @@ class Cost:
     difference: float  # default / other - 1
     noise: float
     itself: bool  # the other row is the default's own implementation, measured under its own name
-
-    @property
-    def level(self) -> bool:
-        return self.itself or self.within or self.difference < 0
 
     @property
     def within(self) -> bool:  # R3
@@ -101,66 +97,6 @@ def judge(results: Results, family, case: str, threads: int) -> Verdict:
 
 def verdicts(results: Results, family) -> list[Verdict]:
     return [judge(results, family, *place) for place in family.cases(results)] if family.judged else []
-
-
-# In words
-
-
-def gap_words(results: Results, family) -> str:
-    """What every verdict begins with: by how much the same differs from itself."""
-    twice = sorted((r for r in results.of(family.name) if r.gap is not None), key=lambda r: r.gap)
-    if not twice:
-        again = results.of(family.name, "again")
-        return "What was measured twice has no valid figure: no difference here is beyond doubt." if again else ""
-    names = ", ".join(unique([r.name for r in twice]))
-    half, most = (fmt_percent(r.gap).lstrip("+") for r in (twice[(len(twice) - 1) // 2], twice[-1]))
-    words = f"Measured twice, {names} differs from itself by {most}"
-    if len(twice) > 1:
-        where = family.case_words(*twice[-1].place)
-        words += f" at most ({where}), and by {half} or less in half of the {len(twice)} cases"
-    return words + ". No difference below the gap of its case is called one."
-
-
-def check_words(rows: list[Row]) -> str:
-    failed = sum(r.failed for r in rows)
-    if failed:
-        return f"{failed} row{'' if failed == 1 else 's'} FAILED the check of the count."
-    return "Every row passed the check of its count."
-
-
-def against_words(judged: list[Verdict], group: str, pairs: list[tuple[Row | None, Row | None]]) -> str:
-    """pairs: for each verdict, who is best of the group with FAIR fairness, and whatever its fairness."""
-    if not any(anyone for _, anyone in pairs):
-        return f"No {group} was measured, or none has a valid figure."
-    costs = [(v, v.cost(fair)) for v, (fair, _) in zip(judged, pairs)]
-    costs = [(v, c) for v, c in costs if c is not None]
-    if not costs:
-        return f"No {group} reached fairness {FAIR}, so none is compared."
-    level = sum(c.level for _, c in costs)
-    words = f"Against the best {group} of fairness {FAIR} or more the default is level or faster in {level} of"
-    words += f" {len(costs)} cases"
-    if level < len(costs):
-        worst, cost = max(costs, key=lambda x: (not x[1].level, x[1].difference))
-        words += f"; the largest cost is {fmt_percent(cost.difference)} against {cost.other.name} in {worst.name}"
-    if len(judged) > len(costs):
-        words += f"; in {len(judged) - len(costs)} more there is nothing to compare"
-    return words + "."
-
-
-def summary_words(results: Results, family, judged: list[Verdict]) -> str:
-    """The family in a few sentences; what is an aim stands among the aims."""
-    rows = results.of(family.name)
-    if not family.judged:
-        return check_words(rows)
-    impls = unique([r.implements for r in rows if r.kind == "default" and r.implements])
-    words = [f"The default is {', '.join(impls)}."] if impls else []
-    if not judged:
-        words.append("A sweep of ways to wait: there is no default to judge.")
-    elif not family.lone:
-        words.append(against_words(judged, "variant of Holdfast", [(v.ours_fair, v.ours) for v in judged]))
-    if judged:
-        words.append(against_words(judged, "peer", [(v.peer_fair, v.peer) for v in judged]))
-    return " ".join([*words, check_words(rows)])
 
 
 def regret_table(judged: list[Verdict]) -> Table:

@@ -7,7 +7,7 @@ from unittest import mock
 from holdfast_report import advice, simulated, tables
 from holdfast_report.rows import InputError
 
-from .helpers import Temporary, aim, converted, locks, parsed, results, row, sized
+from .helpers import Temporary, aim, locks, parsed, real, results, row, sized
 
 
 def of(rows, table="spinlock"):
@@ -68,17 +68,16 @@ class Advice(Temporary):
         self.assertIsNone(of([r for r in rows(((1, 2, 3),)) if r["kind"] != "ours"], "mutex"))
 
     def test_sizes(self):
-        best = of(sized(), "clear")  # erms takes 0.5 of libc's time beside 0.8, but is level when aligned
-        self.assertEqual(best.use, "Use hf_clear_nofault with HOLDFAST_CLEAR=erms in the environment")
-        self.assertIn("Its own choice takes 0.80 of memset's time in the mean of 9 cases", best.figures[0])
-        self.assertEqual(len(best.figures), 1)
-        slow = {f"erms {size}{way}": {"ns_per_op": 1e9} for size in ("64 B", "16 KiB") for way in ("", " cold")}
-        self.assertEqual(of(sized(**slow), "clear").use, "Use hf_clear_nofault")
+        self.assertEqual(of(sized(), "clear").use, "Use hf_clear_nofault")  # erms is slower when aligned
+        best = of(sized(**{f"erms {size}": {"ns_per_op": 1.0} for size in ("64 B", "64 MiB")}), "clear")
+        self.assertEqual(best.use, "Use erms (HOLDFAST_CLEAR=erms in the environment)")
+        wanted = "It takes 0.80 of memset's time in the mean of 9 cases, and 0.80 of it in the worst, 64 B."
+        self.assertEqual(best.figures, [wanted])
         self.assertIn("mean of 8 cases", of(sized(**{"default 64 B": {"checked": False}}), "clear").figures[0])  # R1
         read = (("libc", "peer", 4.0), ("default", "default", 2.0), ("erms", "ours", 40.0))
         rows = sized() + [row("clear", v, "7 B read", ns, kind, size=7) for v, kind, ns in read]
-        self.assertIn("in the mean of 9 cases", of(rows, "clear").figures[0])
-        self.assertEqual(of(rows, "clear").figures[1], "Where the result is read next, 0.50 in the mean of 1.")
+        self.assertIn("mean of 9 cases", of(rows, "clear").figures[0])
+        self.assertIn("Where the result is read next, 0.50 in the mean of 1.", of(rows, "clear").figures[0])
 
     def test_the_same_code_under_two_names(self):
         ((name, gap, where),) = advice.same_code(parsed(locks(default={"ns_per_op": 66.0})))
@@ -87,9 +86,9 @@ class Advice(Temporary):
         self.assertEqual(gap, 0.1)
 
     def test_a_report_opens_with_it(self):
-        text = self.text(converted())
+        text = self.text(real())
         self.assertLess(text.index("What to use on this machine"), text.index("How sure that is"))
-        self.assertLess(text.index("How sure that is"), text.index("3 aims: 1 met, 1 missed, 1 not measured."))
+        self.assertLess(text.index("How sure that is"), text.index(" aims: "))
         for word in ("to lock in a program", "to clear memory that may fault", "to copy memory that may fault"):
             self.assertEqual(text.count(word), 2, word)  # at the opening, and in short at the end
 
@@ -118,7 +117,7 @@ class Aims(Temporary):
 
 def line(variant, threads, speed, **more):
     whole = {"arch": "x86_64", "machine": "m", "table": "spinlock", "variant": variant, "base": "queued"}
-    whole |= {"work": "300-2000", "threads": threads, "speed": speed, "fairness": "0.1..0.9", "ns": "10..20"}
+    whole |= {"work": "300-2000", "threads": threads, "speed": speed, "fairness": "0.1..0.9", "ns_per_op": "10..20"}
     return simulated.Range(**(whole | more))
 
 

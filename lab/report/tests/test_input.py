@@ -108,7 +108,7 @@ class Errors(Temporary):
             code = (
                 "import importlib.util as u, sys; find = u.find_spec;"
                 f"u.find_spec = lambda name: None if name == {package!r} else find(name);"
-                f"sys.modules[{package!r}] = None; import report; sys.exit(report.main())"
+                f"sys.modules[{package!r}] = None; import report"
             )
             program = [sys.executable, "-B", "-c", code, self.write(whole()), *map(str, args)]
             done = subprocess.run(program, capture_output=True, text=True, timeout=60, cwd=REPORT.parent)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from holdfast_report import cards, charts, tables
 
-from .helpers import REPORT, Temporary, converted, locks, parsed, results, row, whole
+from .helpers import REPORT, Temporary, locks, parsed, real, results, row, whole
 
 
 class Page(Temporary):
@@ -34,7 +34,7 @@ class Page(Temporary):
         self.assertEqual(self.page(whole())[0], raw)
 
     def test_sizes(self):
-        self.assertLess(len(self.page(converted())[0]), 1_500_000)
+        self.assertLess(len(self.page(real())[0]), 1_500_000)
         rows = []
         for threads in range(1, 65):
             rows += [row("refcount", v, "inc+dec_and_test", 10.0, threads=threads) for v in ("unchecked", "asm")]
@@ -82,7 +82,7 @@ class Terminal(Temporary):
         words = ("Test CPU", "no hardware performance", "What the default costs", "published and measured")
         self.assertEqual(sorted(words, key=text.index), list(words))
         self.shows(text, "ck: not found when the lab was built, so not in the tables; its package is libck-dev.")
-        self.shows(text, "ns/op", "x unchecked", "ratio to cas", "% IQR/", "least/most", "fallback", "retries")
+        self.shows(text, "ns/op", "x unchecked", "x cas", "% IQR/", "least/most", "fallback", "retries")
         self.shows(text, f"4 of {len(whole()['rows'])} rows FAILED the check of the count", "rows FAILED: see the list")
         self.shows(text, "spinlock / wfe: oversubscribed total, 8 threads: the count was wrong.")
         self.assertRegex(text, r"unchecked +\| baseline .*default +\| default: asm ")

@@ -10,11 +10,6 @@ from .helpers import judge, locks, parsed, row, sized, whole
 SPINLOCK = tables.family("spinlock")
 
 
-def summary(rows, family=SPINLOCK):
-    results = parsed(rows)
-    return verdict.summary_words(results, family, verdict.verdicts(results, family))
-
-
 def regret(rows, family=SPINLOCK):
     return [cells for cells, _ in verdict.regret_table(verdict.verdicts(parsed(rows), family)).rows]
 
@@ -74,29 +69,6 @@ class Verdicts(unittest.TestCase):
             self.assertEqual((shown[6], shown[8], shown[10]), ("-", "-", "-"))
         self.assertEqual(regret([r for r in locks() if r["kind"] != "default"])[0][2:4], ["-", "-"])
 
-    def test_the_summary(self):
-        for changes, words in (
-            ({}, "The default is queued. Against the best variant of Holdfast of fairness 0.95 or more the default is"
-             " level or faster in 0 of 1 cases; the largest cost is +12 % against ticket in 2C total"),
-            ({"ticket": {"ns_per_op": 70.0}, "default": {"ns_per_op": 65.0}}, "or faster in 1 of 1 cases. Against"),
-            ({"ticket": {"ns_per_op": 70.0}, "default": {"ns_per_op": 65.0}}, "+45 % against fair"),
-            ({"peer_fair": {"fairness": 0.5}}, "No peer reached fairness 0.95, so none is compared."),
-            ({"peer_fair": {"checked": False}}, "1 row FAILED the check of the count."),
-            ({"default": {"checked": False}}, "1 row FAILED"),
-        ):
-            self.assertIn(words, summary(locks(**changes)))
-        self.assertIn("No peer was measured", summary([r for r in locks() if r["kind"] != "peer"]))
-        self.assertEqual(summary(whole()["rows"], tables.family("loop")), "Every row passed the check of its count.")
-
-    def test_what_was_measured_twice(self):  # R3
-        rows = locks(default={"ns_per_op": 60.0, "gap": 0.25})
-        rows.append(row("spinlock", "default again", "2C total", 75.0, "again", 2, base_variant="default", **{"is": "queued"}))
-        self.assertIn("Measured twice, default differs from itself by 25 %.", verdict.gap_words(parsed(rows), SPINLOCK))
-        rows[-1]["checked"] = False
-        next(r for r in rows if r["variant"] == "default").pop("gap")
-        self.assertIn("no difference here is beyond doubt", verdict.gap_words(parsed(rows), SPINLOCK))
-        self.assertEqual(verdict.gap_words(parsed(locks()), SPINLOCK), "")
-
     def test_the_cases(self):
         wanted = [("1 total", 1), ("2NC total", 2), ("2C total", 2)]
         wanted += [("oversubscribed total", 4), ("oversubscribed total", 8)]
@@ -108,7 +80,6 @@ class Verdicts(unittest.TestCase):
     def test_a_lock_that_is_alone(self):
         rows = [row("mutex", v, "contended", ns, kind, 2) for v, ns, kind in (("hf_mutex", 20.0, "ours"), ("peer:x", 30.0, "peer"))]
         self.assertEqual(regret(rows, tables.family("mutex"))[0][3:10], ["20.00", "1.00", "-", "-", "x", "-33 %", "x (1.00)"])
-        self.assertNotIn("variant of Holdfast", summary(rows, tables.family("mutex")))
 
     def test_the_default_under_another_name(self):
         rows = [row("lockref", v, "get+put", ns) for v, ns in (("unbounded", 20.0), ("bounded-100", 10.0))]
