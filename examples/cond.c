@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cond - a bounded queue: those who take wait while it is empty, those who put while it is full. */
+/* cond - a bounded queue: consumers wait while it is empty, producers while it is full. */
 #include <pthread.h>
 #include <stdio.h>
 

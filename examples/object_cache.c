@@ -96,7 +96,7 @@ static void cache_put(struct entry *e)
 {
 	if (hf_lockref_put_or_lock(&e->ref))
 		return; /* there are other users: no lock was taken */
-	/* This was the last reference, and the lock is held: nobody gets a new one meanwhile. */
+	/* This was the last reference, and the lock is held: no thread gets a new one meanwhile. */
 	hf_lockref_set_count(&e->ref, 0);
 	list_as_newest(e);
 	hf_lockref_unlock(&e->ref);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * refcount - a page that several readers share. Each has a reference; the thread that drops the last
- * one frees the page, and none needs to know in advance which that is.
+ * refcount - a page that several readers share. Each has a reference; the thread that drops the
+ * last one frees the page, and none needs to know in advance which that is.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -30,7 +30,7 @@ static struct page *page_new(const char *text)
 	return page;
 }
 
-/* Only for those who have a reference: it keeps the page alive while they hand out another. */
+/* The caller must have a reference: it keeps the page alive while another one is taken. */
 static struct page *page_get(struct page *page)
 {
 	hf_refcount_inc(&page->refs);

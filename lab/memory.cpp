@@ -523,7 +523,7 @@ std::vector<Aim> memory_aims(const std::vector<Row> &rows)
 	for (const Row &row : rows) {
 		const Row *best = nullptr;
 
-		/* Shown beside: cold measures the memory, read who comes after. */
+		/* Not judged: `cold` measures the memory, `read` the load that follows. */
 		if (row.variant != "default" || !valid(&row) ||
 		    row.case_name.find("cold") != std::string::npos ||
 		    row.case_name.find("read") != std::string::npos)

@@ -31,8 +31,8 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(
 
 from checks import Checks, read, write  # noqa: E402
 
-# Beside what the packages and their tests depend on: what autopkgtest uses there, and what holdfast-doc
-# depends on if `make docs` has run.
+# In addition to the dependencies of the packages and their tests: programs that autopkgtest uses, and the
+# dependencies of holdfast-doc if `make docs` has run.
 ROOT_PACKAGES = ["apt-utils", "libjs-sphinxdoc"]
 TOOLS = {"dpkg-buildpackage": "dpkg-dev", "dh": "debhelper", "lintian": "lintian"}
 SKIP = 77
@@ -75,7 +75,7 @@ def version_of(source):
 
 
 def files_of(source):
-    """What belongs to the source: of git what it tracks, else all but build/."""
+    """The files of the source package: those that git tracks, or all but build/."""
     listed = subprocess.run(["git", "-c", "safe.directory=*", "-C", source, "ls-files", "-z"],
                             check=False, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     if listed.returncode == 0 and listed.stdout:
@@ -119,7 +119,7 @@ def build(source, work):
                              stdout=subprocess.DEVNULL, stderr=subprocess.PIPE).stderr
     if missing:
         raise CantRun(missing.partition("error: ")[2].strip() or missing)
-    # What `make docs` has drawn goes into the packages, and not into the source.
+    # The output of `make docs` goes into the packages, not into the source package.
     docs = os.path.join(source, "build", "docs")
     if not os.path.isdir(os.path.join(docs, "html")):
         print("No HTML in holdfast-doc, no manual in libholdfast-dev: `make docs` has not run")
@@ -129,7 +129,7 @@ def build(source, work):
         docs = ""
     jobs = len(os.sched_getaffinity(0))
     worked, output = run("dpkg-buildpackage", "-us", "-uc", "-j%d" % jobs, cwd=tree,
-                    # The examples run later, in a clean system; and nobody debugs these packages.
+                    # The examples run later, in a clean system, and debug symbols are not needed.
                     DEB_BUILD_OPTIONS="nocheck noautodbgsym", DEB_BUILD_PROFILES="nocheck",
                     HOLDFAST_DOCS=docs, DEB_CFLAGS_STRIP="-g", DEB_CXXFLAGS_STRIP="-g",
                     GIT_CEILING_DIRECTORIES=work)  # hf-lab would name the commit of what is around
@@ -171,8 +171,8 @@ def depends_of(source, packages):
 
 
 def minimal_system(source, work, packages):
-    """Returns the tar file of a system that has what the packages need, and not them: made now, if no
-    earlier one will do."""
+    """Returns the tar file of a system with the dependencies of the packages, but not the packages. An earlier
+    one is used again if it fits."""
     release = dict(re.findall(r'^(\w+)="?([^"\n]*)', read("/etc/os-release"), re.MULTILINE))
     suite = release.get("VERSION_CODENAME", "stable")
     wanted = sorted(set(ROOT_PACKAGES) | set(depends_of(source, packages)))
@@ -197,8 +197,8 @@ def minimal_system(source, work, packages):
 
 
 def check(source, work, packages):
-    """What was built, in a minimal system: try_packages() as root, in namespaces of its own. There is no
-    network, and its mounts and processes end with it. None of our environment."""
+    """Runs try_packages() in a minimal system, as root, in namespaces of its own: without a network and our
+    environment; its mounts and processes end with it."""
     if not shutil.which("autopkgtest"):
         raise CantRun("autopkgtest is not here")
     sudo = as_root()
@@ -223,19 +223,19 @@ def check(source, work, packages):
 def try_packages(work, tar):
     """Run debian/tests in the system of that tar file; install all packages, and remove them."""
     root = os.path.join(work, "root")
-    # In memory: nothing waits for a disk, nor is anything left there.
+    # In memory: no waiting for a disk, and nothing to remove.
     must("mount", "-t", "tmpfs", "-o", "mode=755", "tmpfs", root)
     must("tar", "-xf", tar, "-C", root, "--exclude=./dev/*")
     os.makedirs(os.path.join(root, "dev"), exist_ok=True)
     must("mount", "-t", "proc", "proc", os.path.join(root, "proc"))
     must("mount", "--rbind", "/dev", os.path.join(root, "dev"))
-    # What is not there can't be had: neither apt nor a test waits for a network.
+    # There is no network: neither apt nor a test may wait for it.
     must("find", os.path.join(root, "etc", "apt"), "-path", "*/sources.list*", "-type", "f", "-delete")
     inside = ["chroot", root, "sh", "-c"]
     if run(*inside, "command -v hf-lab || pkg-config --exists holdfast")[0]:
         checks.check("minimal system", False, "it has Holdfast already")
 
-    # It installs for each test what that one depends on, of the packages that .changes names.
+    # For each test it installs that test's dependencies, from the packages that .changes names.
     summary = os.path.join(root, "summary")
     worked, _ = run("autopkgtest", "--summary-file", summary,
                     *glob.glob(os.path.join(work, "*.changes")), "--", "chroot", root)
@@ -243,7 +243,7 @@ def try_packages(work, tar):
     if os.path.exists(summary):
         results = re.findall(r"^(\S+) +([A-Z]+)\b *(.*)", read(summary), re.MULTILINE)
     for test, result, why in results:
-        # A SKIP is a failure, too: all that a test asks for is there.
+        # A SKIP is a failure, too: the system has everything that the tests require.
         checks.check("debian/tests " + test, result == "PASS", "%s %s" % (result, why))
     if not results or not worked and not checks.failed:
         checks.check("autopkgtest", False, "see above")

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Each package manager's files, used as its users do: a program in C and one in C++ build and run.
+"""Each package manager's files, used as by its users: a program in C and one in C++ build and run.
 
     run.py [--work-dir DIR] [meson|vcpkg|conan...]
 
@@ -84,7 +84,7 @@ def meson(work, kind):
 
 # ---- vcpkg --------------------------------------------------------------------------------------
 
-# What the port calls, as far as its steps matter: configure, build and install once, for release.
+# A stand-in for vcpkg's functions that the port calls: configures, builds and installs once, for release.
 VCPKG = """cmake_minimum_required(VERSION 3.20)
 set(PORT holdfast)
 set(CURRENT_PORT_DIR "@PORT@")

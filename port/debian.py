@@ -11,7 +11,7 @@ KERNELS = {"6.1": "bookworm", "6.12": "trixie"}
 
 
 class Unavailable(Exception):
-    """A package can't be had here."""
+    """A package is not available."""
 
 
 def system():
@@ -36,7 +36,7 @@ def another_release(name, state):
 
 
 def apt(build, *command, cwd=None, release):
-    """apt with lists of its own below `build`, for both processors: the system's are left as they are."""
+    """apt with lists of its own below `build`, for both processors; the system's lists stay unchanged."""
     state = os.path.join(build, "apt")
     for folder in ("lists/partial", "cache/archives/partial"):
         os.makedirs(os.path.join(state, folder), exist_ok=True)

@@ -38,7 +38,7 @@ def each(run, names):
 
 
 def mutate(folder, flaw):
-    """A copy of the headers with one flaw, (file, what is there once, what comes instead), in `folder`.
+    """A copy of the headers with one flaw, (file, text that occurs once, its replacement), in `folder`.
 
     The file is one of include/holdfast, or one of lab/variants, whose name begins with "variants/"."""
     mutation.copy(os.path.join(ROOT, "include"), folder, "holdfast")
@@ -63,7 +63,7 @@ def kbuild(log, *arguments):
 
 
 def emulate(command, log, limit, stop=None):
-    """Runs an emulator, for so many seconds at most. Returns (its console's lines, faults).
+    """Runs an emulator, with a limit in seconds. Returns (its console's lines, faults).
 
     stop: called with the lines after each; true ends the emulator."""
     lines = []
@@ -82,7 +82,7 @@ def emulate(command, log, limit, stop=None):
 
 
 def judge(lines, documents):
-    """The verdict on what a machine's console shows as KTAP."""
+    """The verdict on a machine's KTAP output."""
     return ktap.judge("\n".join(lines), documents, console=True)
 
 

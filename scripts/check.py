@@ -4,10 +4,9 @@
 
     check.py [FILE...]          default: the files that differ from the main branch
 
-Builds the release preset as far as it is needed, and runs the native tests that are quick, those of
-the areas that the changed files belong to, the headers and the format. Emulators,
-sanitizers, ports and all the rest are left to `make test`. The last line is a summary; what failed is
-above it. Exits with 1 if anything failed. The log is in build/test/check.log.
+Builds the needed targets of the release preset, and runs the quick native tests, those of the areas that the changed
+files belong to, and the checks of headers and format. Emulators, sanitizers, ports and the rest are left to `make
+test`. The last line is a summary; failures are above it. Exits with 1 if anything failed. The log is in build/test/check.log.
 """
 import os
 import re
@@ -94,14 +93,14 @@ def git(*arguments):
 
 
 def changed():
-    """Files that differ from where this branch left the main one, and those that git doesn't know."""
+    """Files that differ from the merge base with the main branch, and untracked ones."""
     base = next((line for name in ("main", "origin/main")
                  for line in git("merge-base", name, "HEAD")), "HEAD")
     return sorted({*git("diff", "--name-only", base), *git("ls-files", "--others", "--exclude-standard")})
 
 
 def there_are(targets):
-    """Those that this build has: models need a package, some tests a processor."""
+    """The targets that this build has: models need a package, some tests a processor."""
     listed = subprocess.run(["ninja", "-C", os.path.join(ROOT, "build", "release"), "-t", "targets",
                              "all"], stdout=subprocess.PIPE, text=True, check=False).stdout
     known = set(re.findall(r"^(\S+): phony", listed, re.MULTILINE))

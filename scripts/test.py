@@ -19,11 +19,11 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 LOGS = os.path.join(ROOT, "build", "test")
 CLANG_FORMAT = 14  # other versions break some lines differently
 CANT_RUN = 77  # the exit status of a test that can't run here
-# What a processor without AVX2, with and without ERMS, ... has; none knows AVX-512 or FSRM in qemu 7.
+# Processors without AVX2, with and without ERMS, ...; qemu 7 emulates neither AVX-512 nor FSRM.
 MODELS = ("qemu64", "Nehalem", "SandyBridge", "Haswell", "Skylake-Server", "Opteron_G5", "EPYC-Milan",
           "max")
 BUSY = 4  # loops beside the tests
-# They compile, judge what was compiled, or run one thread: a busy machine makes them slow, and that is all.
+# Tests that compile, judge compiled code, or run one thread: load would only make them slow.
 NOT_WHEN_BUSY = "^(%s)$" % "|".join((
     "headers", "codegen", "compilers", "copies.pairs", "extern.*", "runners", "bootstrap",
     "install", "subproject", "guide", "docs", "examples", "single", "lab.*", "musl", "fuzz",
@@ -39,8 +39,8 @@ class Stage:
         self.passed = 0
         self.failed = []  # names
         self.skipped = []
-        self.shown = []  # what to print of the failures
-        self.excused = False  # may have run nothing
+        self.shown = []  # output of the failures
+        self.excused = False  # may have run no test
         self.status = None  # of the last command
         self.seconds = 0
 
@@ -63,7 +63,7 @@ class Stage:
         self.shown.append("\n".join(["---- %s: %s" % (self.name, name)] + lines[-TAIL:]))
 
     def step(self, name, *command):
-        """Run a command which is no test, but must work."""
+        """Run a command that is not a test but must succeed."""
         worked, output = self.run(*command)
         if not worked:
             errors = re.findall(r"^.*(?:error: |undefined reference).*", output, re.MULTILINE)
@@ -72,7 +72,7 @@ class Stage:
 
 
 def fixed_addresses():
-    """A prefix for commands: the sanitizers of today die where addresses are too random."""
+    """A prefix for commands: the sanitizers fail where address randomisation uses too many bits."""
     try:
         with open("/proc/sys/vm/mmap_rnd_bits", encoding="ascii") as bits:
             if int(bits.read()) <= 28:
@@ -108,7 +108,7 @@ def ctest(stage, name, *options):
 
 
 def count(stage, junit):
-    """Add what ctest wrote down. A line "SKIPPED name: why" of a test that passed is a skip of its own."""
+    """Add the results that ctest wrote. A line "SKIPPED name: why" of a test that passed is a skip of its own."""
     for test in xml.parse(junit).iter("testcase"):
         name, said = test.get("name"), test.findtext("system-out") or ""
         skipped = test.find("skipped")
@@ -153,7 +153,7 @@ def processors(stage):
 
 
 def busy(stage):
-    """The tests of the release preset that run threads, beside loops that want the processors too."""
+    """The tests of the release preset that run threads, beside loops that keep the processors busy."""
     if not os.path.exists(os.path.join(ROOT, "build", "release", "CTestTestfile.cmake")):
         stage.skipped.append("busy: needs the stage release before it")
         stage.excused = True
@@ -193,7 +193,7 @@ def kernel_tree(stage):
 
 
 def docs(stage):
-    """The site and the manual: a test is a check of what was built, or a mutant."""
+    """The site and the manual: a test is a check of the output, or a mutant."""
     lines(stage, "tests/docs/run.py", "--source-dir", ".", "--out", "build/docs",
           "--build-dir", "build/release")
 

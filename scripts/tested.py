@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""docs/testing.md's tables of what `make test` runs, made from what it runs.
+"""Generate docs/testing.md's tables from the tests that `make test` runs.
 
-    tested.py                  fail if docs/testing.md says something else
+    tested.py                  fail if docs/testing.md differs
     tested.py --stage STAGE    the same, with the column of that stage, which has been built
     tested.py --update         write the tables, between their two marks
 
-A cell of a Linux program's column is made of the tests that ctest has on its list for that stage: so it needs the stage's
-build folder. Each stage checks its own column (the test readme.tested); --update keeps the column of a stage that is not
-built, and says so. The cells of the ports are the suites of the battery, which they run whole, and the locks and headers
-that their own programs name. The second table has the stages of scripts/test.py with their presets' names, and the
+A cell of a Linux program's column comes from the tests that ctest lists for that stage, so it needs the stage's build
+folder. Each stage checks its own column (the test readme.tested); --update keeps the column of a stage that is not built,
+and reports that. The cells of the ports come from the suites of the battery, which they all run, and from the locks and
+headers that their own programs name. The second table has the stages of scripts/test.py with their presets' names, and the
 compilers of tests/compilers/run.py.
 """
 import argparse
@@ -37,7 +37,7 @@ ROWS = {
     "validate": ("Validate", ["validate"]),
 }
 
-# column: the stages that make it. The words are the first one's; the others must have its "tested". tsan-clang and
+# column: its stages. The first one gives the words; the others must have its "tested". tsan-clang and
 # aarch64-lse run the battery and the stress tests again.
 COLUMNS = {
     "Linux program, x86-64": ["release", "asan", "tsan"],
@@ -48,7 +48,7 @@ COLUMNS = {
     "Linux module (QEMU; x86-64, arm64)": ["kernel"],
 }
 
-# What no file shows.
+# Exceptions, which no file shows.
 NOTES = {
     ("nofault", "AArch64 (qemu)"): "faults of DC ZVA not",
     ("region, safe", "RISC-V, s390x (qemu)"): "a file's end on s390x not",
@@ -84,7 +84,7 @@ def suites():
 
 
 def words(row, column, tests):
-    """What is done with these headers there."""
+    """How these headers are tested there."""
     unit, stems = ROWS[row]
     battery = suites() & set(stems)
 
@@ -120,7 +120,7 @@ def words(row, column, tests):
 
 
 def cells(column, page, stage):
-    """The column's cells: as they are on the page, where the stage that shows them has not been built."""
+    """The column's cells; those on the page if its stage has not been built."""
     before = [line.split(" | ")[1 + list(COLUMNS).index(column)].rstrip(" |") for line in page.splitlines()
               if line[2:].split(" | ")[0] in ROWS]
     shows, *others = COLUMNS[column]

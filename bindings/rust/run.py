@@ -58,7 +58,7 @@ class Cargo:
             if not os.path.islink(os.path.join(self.work, link)):
                 os.symlink(os.path.join(ROOT, link), os.path.join(self.work, link))
         mirror(HERE, self.source)
-        # A test that links each verb: made here, for it is one more list of them.
+        # A test that links each function; it is generated, because it is one more list of them.
         self.links = os.path.join(self.source, "holdfast-sys", "tests", "verbs.rs")
         self.environment = {
             "CARGO_HOME": self.home, "CARGO_TARGET_DIR": self.target, "CARGO_NET_OFFLINE": "true",
@@ -73,7 +73,7 @@ class Cargo:
 
 
 def mirror(source, target):
-    """Make the other a copy, but for lock files, and keep the times: cargo goes by them."""
+    """Make the other folder a copy, without lock files. Keep the times, by which cargo decides what to build."""
     for folder, names, files in os.walk(source):
         to = os.path.join(target, os.path.relpath(folder, source))
         os.makedirs(to, exist_ok=True)
@@ -91,7 +91,7 @@ def mirror(source, target):
 
 
 def passed(output):
-    """Has cargo run tests? None is a failure."""
+    """Checks that cargo has run tests: no test is a failure."""
     if not sum(int(n) for n in re.findall(r"^test result: ok\. (\d+) passed", output, re.MULTILINE)):
         raise Failed("no test was run\n" + output)
 
@@ -144,7 +144,7 @@ class Crates:
                   CARGO_TARGET_DIR=cargo.target + "-doc")
 
     def package(self):
-        """Of the other crate only the list: cargo resolves its dependency in a registry."""
+        """Lists the files of the other crate only: cargo would resolve its dependency in a registry."""
         out = self.newest("package", "--allow-dirty", "--package", "holdfast-sys", "--target-dir",
                           self.newest.target + "-package", HOLDFAST_SYS_BUNDLED="1", RUSTFLAGS="")
         if re.search(r"^warning", out, re.MULTILINE):

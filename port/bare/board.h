@@ -23,7 +23,7 @@ struct bare_frame {
 /* Which core runs this: 0 to BARE_CORES - 1. */
 unsigned int bare_core(void);
 
-/* Puts out bytes as they are. One core at a time. */
+/* Writes bytes to the console. One core at a time. */
 void bare_print(const char *text, size_t len);
 
 /* Nanoseconds since some moment. */

@@ -46,7 +46,7 @@ PORT = ["start.S", "board.c", "seam.c", "libc.c", "main.c", "handoff.c", "seam_t
 SRC = ["report/report.c", "nofault/nofault.c", "nofault/generic.c", "nofault/memory.c", "nofault/arch/aarch64.c", "cpu/cpu.c"]
 LATE = ["-DBARE_BATTERY=0", "-DBARE_DELAYED=1", '-DHF_ATOMIC_HEADER="delayed_atomic.h"']
 
-# The mutants of the headers: (file, what is there once, what comes instead).
+# The mutants of the headers: (file, text that occurs once, its replacement).
 SATURATION = ("refcount.h", "#define HF_REFCOUNT_SATURATED (INT32_MIN / 2)",
               "#define HF_REFCOUNT_SATURATED (INT32_MIN / 4)")
 
@@ -55,7 +55,7 @@ NO_SITE = ("internal/arch/aarch64/nofault.h", 'HF_SITE("1b", "4b") HF_SITE("2b",
            'HF_SITE("2b", "4b")')
 
 
-# name: (flags, documents expected, seconds, mutation or None, how it must fail or None)
+# name: (flags, expected KTAP documents, seconds, mutation or None, how it must fail or None)
 IMAGES = {
     "plain": ([], 3, LIMIT, None, None),
     "late": (LATE, 2, LIMIT, None, None),

@@ -48,7 +48,7 @@ class Processor:
         self.cross = cross
 
 
-# One thread runs the CPUs in turn, so a lock's next in line always runs.
+# One host thread runs the CPUs in turn, so a lock's next waiter always runs.
 PROCESSORS = {
     "amd64": Processor("x86_64", "qemu-system-x86_64", ["-cpu", "max"], "ttyS0", "vmlinuz"),
     "arm64": Processor("arm64", "qemu-system-aarch64", ["-M", "virt", "-cpu", "neoverse-n1"],
@@ -141,7 +141,7 @@ def fetch(kernel, cpus):
 
 
 def with_own_libraries(root, folder):
-    """Programs of another release run with that one's C library: each becomes a script that says so."""
+    """Replaces programs of another release by scripts that run them with that release's C library."""
     libraries = os.path.join(root, "usr", "lib", "x86_64-linux-gnu")
     for parent, _, files in os.walk(os.path.join(root, folder)):
         for path in [os.path.join(parent, file) for file in files]:
@@ -162,13 +162,13 @@ def headers_of(version, cpu):
 # ---- Module and guest ----------------------------------------------------------------------------
 
 def wrap(folder, name, path):
-    """A file that includes another: the kernel's build wants all sources in one folder."""
+    """A file that includes another: Kbuild requires all sources in one folder."""
     with open(os.path.join(folder, name), "w", encoding="utf-8") as text:
         text.write('#include "%s"\n' % path)
 
 
 def compiler(version, processor):
-    """(that which is here, that which the kernel was built by): the same, or an older one, or None."""
+    """(the compiler here, the one that built the kernel): the same, or an older one, or None."""
     with open(os.path.join(headers_of(version, processor), ".kernelvariables"), encoding="utf-8") as text:
         named = re.search(r"\bgcc-\d+", text.read())[0]
     for name in COMPILERS[COMPILERS.index(named):]:
@@ -221,7 +221,7 @@ INIT = b"""#!/bin/busybox sh
 
 
 def unexpected(lines):
-    """What the kernel complained of without having been asked to."""
+    """The kernel's warnings that no case expects."""
     faults = []
     announced = re.findall(r"^# holdfast: expect (.*)", "\n".join(lines), re.MULTILINE)
     for number, line in enumerate(lines):

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Holdfast in gdb: what a lock, a count or a region is now, and which threads wait.
+"""Holdfast in gdb: prints locks, counts and regions, and lists waiting threads.
 
-gdb loads this by itself with the shared library, where both are installed where the distribution has
-its own. With the static library, or elsewhere:
+gdb loads this by itself with the shared library if both are installed below /usr. With the static library, or
+elsewhere:
 
     (gdb) source PREFIX/share/holdfast/gdb/holdfast.py
 
@@ -12,13 +12,12 @@ its own. With the static library, or elsewhere:
     holdfast waiters     threads that wait for mutexes and condition variables
     holdfast regions     regions that are open
     holdfast reports     how often each kind of misuse was reported
-    holdfast profile     what was waited for, if the process runs with HOLDFAST_PROFILE
+    holdfast profile     the contention profile, if the process runs with HOLDFAST_PROFILE
 
-It reads memory only: nothing runs in the process, and a core dump will do. It needs the program's
-debug information for the types of `print`, and of the library its symbols (`nm libholdfast.so`), not
-its debug information: where those are stripped, too, it says what it could not find.
+It only reads memory, so it works on a core dump, too. `print` needs the types of the program's debug information. Of the
+library the symbols are enough (`nm libholdfast.so`); if they are stripped, it reports what it could not find.
 
-The layouts here are those of the library with the same version. src/*.c check them.
+The layouts here are those of the library of the same version; assertions in src/ check them.
 """
 import re
 
@@ -26,13 +25,13 @@ import gdb
 
 BUCKETS = 1024
 LINE = 64  # bytes, HF_ARCH_CACHE_LINE of all processors
-MOST = 100000  # elements of a list: more is not a list
+MOST = 100000  # elements of a list: a longer one is corrupt
 KINDS = 20  # of enum hf_report_kind
 PROFILE_ENTRIES = 4096
 
 
 class Missing(Exception):
-    """It is not to be found here: why."""
+    """Something was not found, with the reason."""
 
 
 # ---- memory and symbols -------------------------------------------------------------------------
@@ -78,7 +77,7 @@ def find(name):
         return int(match[1], 16) if match else None
 
 
-places = {}  # what find_all() has found, until objects come or go
+places = {}  # the cache of find_all(), until objects are loaded or unloaded
 
 
 def find_all(name):
@@ -113,7 +112,7 @@ def symbol(address):
 
 
 def shared_memory(name):
-    """The address of one of the pieces of memory that all copies of the library have, or None."""
+    """The address of a table that all copies of the library share, or None."""
     for state in find_all("hf_detail_process_" + name):
         if memory := Memory(state, 8).u64(0):
             return memory
@@ -123,7 +122,7 @@ def shared_memory(name):
 # ---- threads ------------------------------------------------------------------------------------
 
 class Threads:
-    """Whose stack an address is in. Made at the first question after each stop."""
+    """Maps addresses to the threads on whose stacks they are. Made at the first query after each stop."""
 
     current = None
 
@@ -180,14 +179,14 @@ class Threads:
         return self.name(below[-1]) if below else "a thread whose stack has 0x%x" % address
 
     def of_variable(self, address):
-        """The thread whose thread-local variable that is; None = not known."""
+        """The thread that owns a thread-local variable, or None."""
         nearest = None
         for thread in self.by_number.values():
             try:
                 handle = int.from_bytes(thread.handle(), Memory(address, 8).order)
             except (AttributeError, gdb.error):
                 continue
-            # They lie beside what pthread_self() is, on whichever side.
+            # Thread-local variables lie near the address that pthread_self() returns.
             if not nearest or abs(handle - address) < nearest[0]:
                 nearest = abs(handle - address), thread
         return self.name(nearest[1]) if nearest and nearest[0] < 1 << 15 else None
@@ -235,7 +234,7 @@ class Parking:
         self.table = shared_memory("parking")
         if not self.table and (need := find("hf_detail_parking_need")) is not None:
             self.table = Memory(need, pointer_bytes()).pointer(0)
-        # Before the library has started it leads to a constant of the library's.
+        # Before the library's constructor has run it points to a constant.
         if not self.table or symbol(self.table):
             raise Missing("no table of waiting threads: the process has not started, or nothing in it has"
                           " symbols of Holdfast's mutex")
@@ -302,7 +301,7 @@ def mutex(number, address):
     waiters = waiters_at(address)
     if number:
         return "held" + waiters
-    # It was released a moment ago, and the next waiter is on its way.
+    # It was unlocked a moment ago, and the first waiter has been woken.
     return "free" + ("" if waiters == NO_WAITER or "unknown" in waiters else waiters)
 
 
@@ -377,7 +376,7 @@ def show_rcuref(value):
 
 
 def lock_half(number, address):
-    """A lockref's lock: which one, its unit was compiled for."""
+    """A lockref's lock half, whose type depends on how the unit was compiled."""
     try:
         kind = gdb.lookup_type("hf_env_lockref_lock_t").strip_typedefs().tag or "hf_mutex"
     except gdb.error:
@@ -440,7 +439,7 @@ def show_region(value):
 
 
 def count_in(value):
-    """What the count of an object is, that one of its bases has; None = there is none."""
+    """The printed count of an object, which a base class has; None if there is none."""
     for field in value.type.strip_typedefs().fields():
         if field.is_base_class:
             if found := count_in(value[field]):
@@ -552,7 +551,7 @@ class Waiters(Command):
                 print("  %-28s %s: %s" % (Threads.get().of_stack(waiter.address), waiter.state,
                                           MEANING.get(waiter.state, "?")))
         if any(changing for changing, _ in parking.buckets()):
-            print("(a queue is being changed at this moment: what is above may be torn)")
+            print("(a queue is being changed at this moment: the list above may be torn)")
 
 
 class Regions(Command):

@@ -9,7 +9,7 @@ struct hf_detail_mark {
 	volatile struct hf_detail_mark *before; /* the mark of the code that a signal interrupted */
 };
 
-/* This thread's newest mark; NULL = none. */
+/* This thread's newest mark, or NULL. */
 extern __thread volatile struct hf_detail_mark *volatile hf_detail_mark
 	__attribute__((tls_model("initial-exec")));
 

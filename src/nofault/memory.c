@@ -120,7 +120,7 @@ HF_NO_SANITIZE size_t hf_detail_move_down_generic(void *dst, const void *src, si
 	goto fault;
 fault1:
 	len -= 8;
-fault: /* none, or the first byte that can't be had is near: its address is to be known, too */
+fault: /* or the end: the rest byte by byte, which finds the address of the first bad byte */
 	return hf_detail_move_down_bytes(dst, src, len);
 }
 

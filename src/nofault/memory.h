@@ -4,15 +4,15 @@
 /*
  * memory - what the implementations of fill, move, compare and find share.
  *
- * Stores keep E1 of nofault.h, so that the count is known where one faults. Loads need no such rule:
- * after a fault in one the rest is done again from the frontier, byte by byte, which finds the first
- * bad byte by a second fault.
+ * Stores keep E1 of nofault.h, so that the count is known when one faults. Loads need no such
+ * rule: after a faulting one the rest is done byte by byte from the frontier, and a second fault
+ * finds the first bad byte.
  */
 #include "nofault.h"
 
 #define HF_DETAIL_ONES 0x0101010101010101u
 
-/* Is there a byte that is 0? The lowest bit that is set belongs to the first one. */
+/* Nonzero if a byte is 0; the lowest set bit belongs to the first one. */
 static inline uint64_t hf_detail_zero_bytes(uint64_t word)
 {
 	return (word - HF_DETAIL_ONES) & ~word & HF_DETAIL_ONES << 7;
@@ -22,7 +22,7 @@ size_t hf_detail_fill_bytes(void *dst, uint8_t value, size_t len);
 
 size_t hf_detail_move_down_bytes(void *dst, const void *src, size_t len);
 
-/* From byte `at` on, whose predecessors are done; exact wherever a fault is. */
+/* Continue at byte `at`, one by one; exact wherever a fault is. */
 struct hf_memory_result hf_detail_compare_bytes(const void *a, const void *b, size_t len,
 						size_t at);
 struct hf_memory_result hf_detail_find_bytes(const void *p, uint8_t byte, size_t len, size_t at);
@@ -54,7 +54,7 @@ HF_DETAIL_MEMORY_DECLARE(avx2)
 size_t hf_detail_fill_avx512(void *dst, uint8_t value, size_t len);
 #endif
 
-/* From now on. At the start: what suits this processor. */
+/* The implementations in use; initially those chosen for this processor. */
 void hf_detail_memory_use(hf_fill_function_t fill, hf_copy_function_t move,
 			  hf_compare_function_t compare, hf_find_function_t find);
 void hf_detail_memory_start(void);

@@ -10,14 +10,14 @@
  * How a range is covered: as in vector.h; a search is over at the first hit, so a long range
  * is one vector, aligned ones four at a time, and four at the end; those with a hit, one by one.
  *
- * A fault of a load goes on in hf_detail_..._bytes from the frontier, `at`: see memory.h.
+ * After a faulting load hf_detail_..._bytes continues from the frontier, `at`: see memory.h.
  */
 
 #define VECTOR__OF(what) HF_DETAIL_PASTE(what, VECTOR_NAME)
 #define W ((size_t)VECTOR_BYTES)
 #define ALL_SAME (UINT64_MAX >> (64 - VECTOR_BYTES))
 
-/* Unaligned, the time at small sizes varies by a fifth with the place in the cache line. */
+/* Without alignment the time at small sizes varies by a fifth with the place in the cache line. */
 #define ENTRY __attribute__((__noinline__, aligned(64)))
 
 /* ---- fill --------------------------------------------------------------------------------- */
@@ -370,8 +370,8 @@ fault:
 /* ---- move, where the ranges overlap ------------------------------------------------------- */
 
 /*
- * At most 8 W bytes; the destination lies in one page. All is loaded before any is stored. The stores
- * go upwards or downwards, and `done` is the same in both: it counts from where they began.
+ * At most 8 W bytes; the destination is in one page. All is loaded before any is stored. `done`
+ * counts from the first store, whether the stores go upwards or downwards.
  */
 VECTOR_TARGET HF_NO_SANITIZE static inline __attribute__((always_inline)) size_t
 VECTOR__OF(move_small_)(char *to, const char *from, size_t len, bool down)
@@ -474,7 +474,7 @@ load_fault:
 	return down ? hf_detail_move_down_generic(to, from, len)
 		    : hf_detail_move_up_generic(to, from, len);
 fault:
-	/* The address of a fault is an access's first byte: not the first that failed, downwards. */
+	/* A fault reports the access's first byte, which downwards is not the first bad one. */
 	return down ? hf_detail_move_down_bytes(to, from, len - done) : len - done;
 #undef FIRST
 #undef SECOND
@@ -516,9 +516,10 @@ VECTOR__OF(move_end_crossing_)(char *to, const char *from, size_t len)
 }
 
 /*
- * More than 8 W bytes: stores are aligned, E1, but for the first vector, which is loaded together with
- * those that it would overwrite and stored before them. At most `most` bytes are left from then on: it
- * reached into the next one, and memory may go at any moment.
+ * More than 8 W bytes. Stores are aligned (E1) but for the first vector, which is loaded together
+ * with those that it would overwrite and stored before them. It reached into the next one, so at
+ * most `most` bytes are left: a later fault must not report more, though memory may go at any
+ * moment.
  */
 VECTOR_TARGET HF_NO_SANITIZE static size_t VECTOR__OF(move_up_)(char *to, const char *from,
 								size_t len)

@@ -4,16 +4,16 @@
 /*
  * nofault - what the implementations of clear and copy share.
  *
- * All keep F1 of holdfast/nofault.h in the same way. A range is worked off upwards, and at every
- * access it is known how much is done: the frontier. Memory comes and goes by pages, so if an access
- * that lies in one page faults, and what is at the frontier lies in the same page, then nothing at
- * or after the frontier can be had: that is the exact count, with no second fault. For that
+ * All keep F1 of holdfast/nofault.h in the same way. A range is processed upwards, and at every
+ * access it is known how much is done: the frontier. Memory comes and goes by pages, so if an
+ * access within one page faults, and the frontier is in the same page, then no byte at or after
+ * the frontier can be accessed: the frontier is the exact count, without a second fault. For that
  *
  *   E1  a store never crosses into another page;
- *   E2  a load may: what it would have fetched is then copied byte by byte, up to the page's end.
+ *   E2  a load may; after a fault its bytes are copied one by one, up to the page's end.
  *
- * A page is at least 4096 bytes on every processor; where it is larger, a boundary of 4096 is only
- * more careful than it had to be.
+ * A page is at least 4096 bytes on every processor; stopping at multiples of 4096 is right for
+ * larger ones, too.
  */
 #include "holdfast/nofault.h"
 
@@ -32,19 +32,20 @@ static inline bool hf_detail_crosses_page(const volatile void *p, size_t len)
 }
 
 /*
- * A sanitizer must not look at memory that may not be there. (gcc's null check looks at the address
- * of an operand of assembly.)
+ * A sanitizer must not check memory that may be unmapped. (gcc's null check tests the address of an
+ * operand of assembly.)
  */
 #define HF_NO_SANITIZE __attribute__((no_sanitize("address", "undefined")))
 
-/* Words at any address, of any type. */
+/* Words at any address, which may alias any type. */
 typedef uint8_t hf_detail_w1 __attribute__((may_alias));
 typedef uint16_t hf_detail_w2 __attribute__((may_alias, aligned(1)));
 typedef uint32_t hf_detail_w4 __attribute__((may_alias, aligned(1)));
 typedef uint64_t hf_detail_w8 __attribute__((may_alias, aligned(1)));
 
 /*
- * From which size on the loops (hand_...) do something else than the vector loop. Bytes; SIZE_MAX = never.
+ * From which size on the loops (hand_...) do something else than the vector loop. Bytes; SIZE_MAX
+ * = never.
  */
 struct hf_detail_limits {
 	hf_atomic64_t other_from;  /* the least of the following: one comparison */
@@ -77,8 +78,8 @@ void hf_detail_nofault_choose(void);
 #define HF_IMPLEMENTATION
 #define HF_IMPLEMENTATION_PART static
 /*
- * Assembly outside of functions goes on there: optimisation of the whole program must leave the function
- * alone, and its name to the linker.
+ * Assembly outside of functions jumps to it: link-time optimisation must keep the function and its
+ * symbol.
  */
 #define HF_USED_BY_ASSEMBLY __attribute__((used))
 #else
@@ -96,8 +97,8 @@ HF_IMPLEMENTATION size_t hf_detail_clear_bytes(void *dst, size_t len);
 HF_IMPLEMENTATION size_t hf_detail_copy_bytes(void *dst, const void *src, size_t len);
 
 /*
- * What a copy does after a fault in a load of at most `reach` bytes at or behind src: E2. `len` is
- * what is left from the frontier on. Returns the bytes not done.
+ * Ends a copy after a fault in a load of at most `reach` bytes at or behind src (E2). `len` bytes
+ * are left from the frontier on. Returns the bytes not done.
  */
 HF_IMPLEMENTATION size_t hf_detail_copy_to_page_end(void *dst, const void *src, size_t len,
 						    size_t reach);

@@ -9,11 +9,12 @@
  *   VECTOR_ZERO     one that is zero
  *   VECTOR_LOAD_OR(value, p, label), VECTOR_STORE_OR(p, value, label)
  *   HALF, HALF_ZERO, HALF_LOAD_OR, HALF_STORE_OR            the same for 16 bytes
- *   VECTOR_STREAM_OR(p, value, label), VECTOR_STREAM_END()  a store around the caches, aligned, and
- *                   what orders it before all that follows; or neither
+ *   VECTOR_STREAM_OR(p, value, label), VECTOR_STREAM_END()  an aligned store around the caches, and the
+ *                   fence that orders it before later accesses; or neither
  *   VECTOR_REPEAT   1 = one repeated instruction for the sizes of hf_detail_..._limits
  *   VECTOR_SMALL_BY_HAND    1 = hf_detail_clear_<VECTOR_NAME> and hf_detail_copy_... are written elsewhere, and
- *                   go on in hf_detail_clear_more_... (above 4 W) and hf_detail_clear_to_... (up to 4 W)
+ *                   continue in hf_detail_clear_more_... (above 4 W) and hf_detail_clear_to_...
+ *                   (up to 4 W)
  *
  * How a range is covered; the accesses at its ends may overlap
  *
@@ -28,7 +29,7 @@
  *                     |W|W|W|W| |W|W|W|W| |W|W|W|W| |W|W|W|W| ....
  *
  * Up to 4 W bytes that lie on two pages are done as two ranges, and so are the ends of a longer
- * range: E1. `done` is the frontier; it is worked out only after a fault.
+ * range: E1. `done` is the frontier; it is computed only after a fault.
  */
 
 #define VECTOR__OF(what) HF_DETAIL_PASTE(what, VECTOR_NAME)
@@ -171,7 +172,7 @@ VECTOR__OF(copy_stream_)(char *to, const char *from, size_t len)
 		VECTOR_STREAM_OR((VECTOR *)(to + 2 * W), c, fault2);
 		VECTOR_STREAM_OR((VECTOR *)(to + 3 * W), d, fault3);
 	}
-	goto fault; /* none, but the stores must be ordered in any case */
+	goto fault; /* no fault, but the streaming stores must be ordered */
 fault3:
 	len -= W;
 fault2:
@@ -253,8 +254,8 @@ fault:
 }
 
 /*
- * More than 4 W bytes, the first W of them in one page. What is rare is a call at the end here and
- * below, so that nothing has to be saved.
+ * More than 4 W bytes, the first W of them in one page. Rare cases are tail calls here and below,
+ * so that no register has to be saved.
  */
 VECTOR_TARGET HF_NO_SANITIZE static inline __attribute__((always_inline)) size_t
 VECTOR__OF(copy_large_)(char *to, const char *from, size_t len)
@@ -284,12 +285,12 @@ VECTOR__OF(copy_large_crossing_)(char *to, const char *from, size_t len)
 	return VECTOR__OF(copy_large_)(to + done, from + done, len - done);
 }
 
-/* So much that something else may be better than the loop. */
+/* Sizes from which the repeated instruction or streaming stores may be faster than the loop. */
 VECTOR_TARGET __attribute__((__noinline__)) static size_t
 VECTOR__OF(copy_huge_)(char *to, const char *from, size_t len)
 {
 #if VECTOR_REPEAT
-	/* All of it: processors change their way at a length, too. */
+	/* The whole range: processors change their method at a length, too. */
 	if (hf_detail_limits_repeat(&hf_detail_copy_limits, len))
 		return hf_arch_rep_movsb(to, from, len);
 #endif

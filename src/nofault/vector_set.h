@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * vector_set - the half of the template vector.h that sets bytes to one value: clear, or fill. How a
- * range is covered is described there. Included for each of the two after
+ * vector_set - the half of the template vector.h that sets bytes to one value: clear, or fill. How
+ * a range is covered is described there. Included for each of the two after
  *
  *   what vector.h needs, W and VECTOR_NAME
  *   SET_NAME        clear or fill: the functions are hf_detail_<SET_NAME>_<VECTOR_NAME> and more
@@ -100,7 +100,7 @@ SET__OF(_stream_)(char *p, size_t len SET_PARAMETER)
 		VECTOR_STREAM_OR((VECTOR *)(p + 2 * W), all, fault2);
 		VECTOR_STREAM_OR((VECTOR *)(p + 3 * W), all, fault3);
 	}
-	goto fault; /* none, but the stores must be ordered in any case */
+	goto fault; /* no fault, but the streaming stores must be ordered */
 fault3:
 	len -= W;
 fault2:
@@ -121,8 +121,8 @@ SET__HF(_to_)(char *p, size_t len SET_PARAMETER)
 }
 
 /*
- * From an aligned p: the loop, and what is left behind it. At most `most` bytes are: the vector before
- * reached into the first aligned one, and memory may go at any moment.
+ * From an aligned p: the loop, and the rest behind it. The vector before reached into the first
+ * aligned one, so at most `most` bytes are left, even if memory goes now.
  */
 VECTOR_TARGET HF_NO_SANITIZE static inline __attribute__((always_inline)) size_t
 SET__OF(_aligned_)(char *p, size_t len, size_t most SET_PARAMETER)
@@ -166,8 +166,8 @@ fault:
 }
 
 /*
- * More than 4 W bytes, the first W of them in one page. What is rare is a call at the end here and
- * below, so that nothing has to be saved.
+ * More than 4 W bytes, the first W of them in one page. Rare cases are tail calls here and below,
+ * so that no register has to be saved.
  */
 VECTOR_TARGET HF_NO_SANITIZE static inline __attribute__((always_inline)) size_t
 SET__OF(_large_)(char *p, size_t len SET_PARAMETER)
@@ -194,12 +194,12 @@ SET__OF(_large_crossing_)(char *p, size_t len SET_PARAMETER)
 	return SET__OF(_large_)(p + done, len - done SET_ARGUMENT);
 }
 
-/* So much that something else may be better than the loop. */
+/* Sizes from which the repeated instruction or streaming stores may be faster than the loop. */
 VECTOR_TARGET __attribute__((__noinline__)) static size_t SET__OF(_huge_)(char *p,
 									  size_t len SET_PARAMETER)
 {
 #if VECTOR_REPEAT
-	/* All of it: processors change their way at a length, too. */
+	/* The whole range: processors change their method at a length, too. */
 	if (hf_detail_limits_repeat(&hf_detail_clear_limits, len))
 		return SET_REPEAT(p, len);
 #endif
@@ -229,7 +229,7 @@ SET__HF(_more_)(char *p, size_t len SET_PARAMETER)
 	VECTOR all = SET_VECTOR;
 	char *end = p + len;
 
-	/* By a constant, so that it is one comparison: some that would fit go the long way. */
+	/* A constant, so that it is one comparison: some ranges that would fit take the longer path. */
 	if (len > 8 * W || HF_UNLIKELY(hf_detail_crosses_page(p, 8 * W))) {
 		if (HF_UNLIKELY(len >=
 				hf_atomic64_load_relaxed(&hf_detail_clear_limits.other_from)))

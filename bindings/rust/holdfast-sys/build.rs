@@ -22,7 +22,7 @@ fn sources(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// All in one archive: which of its files a program needs the linker finds out.
+/// All in one archive, of which the linker takes the files that a program needs.
 fn compile() {
     let source = Path::new("c/src");
     let mut build = cc::Build::new();

@@ -2,8 +2,8 @@
 /*
  * nofault, for AArch64 - the implementations of clear and copy that exist here only.
  *
- * General registers only, so that a kernel and a bare-metal image can use them. Stores of a loop are
- * aligned to their 16 bytes and so lie in one page: E1.
+ * General registers only, so that a kernel and a bare-metal image can use them. Stores of a loop
+ * are aligned to their 16 bytes and so lie in one page: E1.
  */
 #include "../nofault.h"
 
@@ -43,7 +43,7 @@ fault:
 	return len;
 }
 
-/* Below this a loop of pairs does not make up for what is around it (`make instructions`). Bytes. */
+/* Bytes below which the set-up of the loop of pairs costs more than it saves (`make instructions`). */
 #define PAIRS_FROM 128
 
 HF_IMPLEMENTATION size_t hf_detail_clear_stp(void *dst, size_t len)
@@ -115,7 +115,7 @@ HF_IMPLEMENTATION size_t hf_detail_clear_dc_zva(void *dst, size_t len)
 	size_t block, head, left;
 	char *p = (char *)dst;
 
-	/* Below some blocks (of 64 bytes, mostly) the way to the first boundary costs more than it saves. */
+	/* For a few blocks (mostly of 64 bytes) reaching the first boundary costs more than it saves. */
 	if (len < 256)
 		return hf_detail_clear_stp(dst, len);
 	block = hf_cpu_zva_size();

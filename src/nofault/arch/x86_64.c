@@ -24,8 +24,8 @@ HF_IMPLEMENTATION size_t hf_detail_copy_fsrm(void *dst, const void *src, size_t 
 
 #if !HF_HAS_VECTORS
 /*
- * In general registers only: what a kernel chooses from, which has no vector registers where it touches a
- * user's memory. (The lab measures the same in user space: lab/variants/clear and copy.)
+ * In general registers only: what a kernel chooses from, which has no vector registers where it
+ * touches a user's memory. (The lab measures the same in user space: lab/variants/clear and copy.)
  */
 
 /* A store of 8 bytes at p faulted; `len` is what is left from there on. */
@@ -132,7 +132,7 @@ typedef long long avx512_t __attribute__((vector_size(64), may_alias, aligned(1)
 typedef char sse_bytes_t __attribute__((vector_size(16)));
 typedef char avx_bytes_t __attribute__((vector_size(32)));
 
-/* What goes around the caches is not ordered like other stores. */
+/* Streaming stores are not ordered like other stores. */
 #define VECTOR_STREAM_END() __builtin_ia32_sfence()
 
 #define VECTOR sse_t
@@ -209,9 +209,9 @@ typedef char avx_bytes_t __attribute__((vector_size(32)));
 #include "../memory_vector.h"
 
 /*
- * Whole words, 16 bytes at a time: an aligned access of 16 bytes is one access where AVX is (Intel SDM
- * volume 3, 9.1.1; AMD APM volume 2, 7.3.2). dst and src are aligned to 8, and equally far from a
- * multiple of 16.
+ * Whole words, 16 bytes at a time: an aligned access of 16 bytes is one access where AVX is (Intel
+ * SDM volume 3, 9.1.1; AMD APM volume 2, 7.3.2). dst and src are aligned to 8, and equally far
+ * from a multiple of 16.
  */
 #define PAIR_LOAD_OR(value, p, label)                                                              \
 	HF_ARCH_LOAD_OR("vmovdqa", value, "x", (const sse_t *)(p), label)
@@ -296,7 +296,7 @@ fault:
  *   hand_avx512   ..256     ..512     ymm20 on, zmm20 on from 129      vectors of 64 bytes
  *   hand_mixed              ..512     ymm0 on, zmm20 on from 385       vectors of 64 bytes
  *
- *   The upper registers of AVX-512 leave no state that VZEROUPPER would have to clear.
+ *   The upper registers of AVX-512 need no VZEROUPPER.
  *
  * Registers   clear: rdi = p, rsi = len; copy: rdi = to, rsi = from, rdx = len; never changed, so
  *             that the code behind a fault knows all; rax = what is left
@@ -328,16 +328,16 @@ HF_USED_BY_ASSEMBLY size_t hf_detail_copy_few_fault(char *to, const char *from, 
 #pragma GCC diagnostic ignored "-Woverlength-strings" /* a function is one string here */
 
 /*
- * An instruction that may fault, and where it goes then. Loads are in ascending order: so the address
- * of a fault is that of the first byte that can't be read.
+ * An instruction that may fault, and its label for a fault. Loads are in ascending order, so the
+ * address of a fault is that of the first unreadable byte.
  */
 #define TRY(instruction, label) "1:	" instruction "\n" HF_SITE("1b", label)
 
 /* clang-format off */
 /*
- * NAME: of the implementation. R, MOV, ZERO, VZ: its registers' first digit, its move, how it makes
- * zero, and what it does at the end. ABOVE: where clear goes above 128 bytes; TO: whose hf_detail_copy_to_
- * copies across pages; MORE: code for sizes above 128.
+ * NAME: of the implementation. R, MOV, ZERO, VZ: its registers' first digit, its move, how it
+ * makes zero, and what it does at the end. ABOVE: where clear goes above 128 bytes; TO: whose
+ * hf_detail_copy_to_ copies across pages; MORE: code for sizes above 128.
  */
 #define CLEAR_BY_HAND(NAME, R, MOV, ZERO, VZ, ABOVE, MORE) \
 HF_ARCH_NAKED_FUNCTION(hf_detail_clear_ ## NAME, \

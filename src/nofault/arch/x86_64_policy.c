@@ -12,9 +12,9 @@
 #define MIB ((uint64_t)1 << 20)
 
 /*
- * The first row that fits decides. Features are permission, never proof: the repeated instructions
- * (ERMS, FSRM, FSRS) and vectors of 64 bytes are used only where a row says so, and a processor that
- * nobody has measured gets the loop of 32 bytes, which was good on all that were.
+ * The first matching row decides. A feature flag only permits: the repeated instructions (ERMS,
+ * FSRM, FSRS) and vectors of 64 bytes are used only where a row says so. A processor that was not
+ * measured gets the loop of 32 bytes, which was good on all that were.
  */
 static const struct {
 	const char *vendor;

@@ -59,7 +59,7 @@ macro_rules! zeroed {
         }
 
         impl $name {
-            /// Free, and nobody waits.
+            /// Unlocked, without waiters.
             #[allow(clippy::declare_interior_mutable_const)]
             pub const INIT: Self = Self::from_words([0; $array]);
         }

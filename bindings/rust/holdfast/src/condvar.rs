@@ -49,7 +49,7 @@ unsafe impl Send for Condvar {}
 unsafe impl Sync for Condvar {}
 
 impl Condvar {
-    /// One that nobody waits for.
+    /// A condition variable without waiters.
     #[inline]
     pub const fn new() -> Condvar {
         Condvar(sys::hf_cond_t::INIT)

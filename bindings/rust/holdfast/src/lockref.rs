@@ -141,7 +141,7 @@ impl<T: ?Sized> Lockref<T> {
         self.count() < 0
     }
 
-    /// The value: nobody else can have the lock.
+    /// The value, without locking: `&mut self` excludes other users.
     pub fn get_mut(&mut self) -> &mut T {
         self.value.get_mut()
     }

@@ -125,7 +125,7 @@ pub unsafe fn copy_to(dst: *mut u8, src: &[u8]) -> Result<(), Fault> {
 ///
 /// # Errors
 ///
-/// As [`copy_to`]. Which side it was the caller finds out by a `load` of either.
+/// As [`copy_to`]. A `load` of either side tells which one faulted.
 ///
 /// # Safety
 ///
