@@ -9,8 +9,8 @@
  *   VECTOR_ZERO     one that is zero
  *   VECTOR_LOAD_OR(value, p, label), VECTOR_STORE_OR(p, value, label)
  *   HALF, HALF_ZERO, HALF_LOAD_OR, HALF_STORE_OR            the same for 16 bytes
- *   VECTOR_STREAM_OR(p, value, label), VECTOR_STREAM_END()  an aligned store around the caches, and the
- *                   fence that orders it before later accesses; or neither
+ *   VECTOR_STREAM_OR(p, value, label), VECTOR_STREAM_END()  an aligned store around the caches, and
+ *                   the fence that orders it before later accesses; or neither
  *   VECTOR_REPEAT   1 = one repeated instruction for the sizes of hf_detail_..._limits
  *   VECTOR_SMALL_BY_HAND    1 = hf_detail_clear_<VECTOR_NAME> and hf_detail_copy_... are written elsewhere, and
  *                   continue in hf_detail_clear_more_... (above 4 W) and hf_detail_clear_to_...

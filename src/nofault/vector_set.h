@@ -229,7 +229,7 @@ SET__HF(_more_)(char *p, size_t len SET_PARAMETER)
 	VECTOR all = SET_VECTOR;
 	char *end = p + len;
 
-	/* A constant, so that it is one comparison: some ranges that would fit take the longer path. */
+	/* A constant, so that it is one comparison: some ranges that fit take the longer path. */
 	if (len > 8 * W || HF_UNLIKELY(hf_detail_crosses_page(p, 8 * W))) {
 		if (HF_UNLIKELY(len >=
 				hf_atomic64_load_relaxed(&hf_detail_clear_limits.other_from)))

@@ -43,7 +43,7 @@ fault:
 	return len;
 }
 
-/* Bytes below which the set-up of the loop of pairs costs more than it saves (`make instructions`). */
+/* Bytes below which setting up the loop of pairs costs more than it saves (`make instructions`). */
 #define PAIRS_FROM 128
 
 HF_IMPLEMENTATION size_t hf_detail_clear_stp(void *dst, size_t len)
@@ -115,7 +115,7 @@ HF_IMPLEMENTATION size_t hf_detail_clear_dc_zva(void *dst, size_t len)
 	size_t block, head, left;
 	char *p = (char *)dst;
 
-	/* For a few blocks (mostly of 64 bytes) reaching the first boundary costs more than it saves. */
+	/* For a few blocks (mostly of 64 bytes) reaching the first one costs more than it saves. */
 	if (len < 256)
 		return hf_detail_clear_stp(dst, len);
 	block = hf_cpu_zva_size();
