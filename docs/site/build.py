@@ -118,7 +118,7 @@ class Site:
                        for n, part in enumerate(parts))
 
     def picture(self, path):
-        target = os.path.join(self.source, "_pictures", os.path.basename(path))
+        target = os.path.join(self.source, "_pictures", path.replace("/", "-"))  # charts/ and diagrams/ share names
         os.makedirs(os.path.dirname(target), exist_ok=True)
         shutil.copy(os.path.join(self.root, path), target)
         return target
@@ -137,9 +137,8 @@ class Site:
         path = "docs/diagrams/%s.svg" % header.stem
         if not os.path.exists(os.path.join(self.root, path)):
             return ""
-        self.picture(path)
-        return (".. image:: /_pictures/%s.svg\n   :class: hf-diagram\n   :alt: The states of %s, drawn\n\n"
-                % (header.stem, header.stem))
+        return (".. image:: /_pictures/%s\n   :class: hf-diagram\n   :alt: The states of %s, drawn\n\n"
+                % (os.path.basename(self.picture(path)), header.stem))
 
     def tables(self):
         """Title -> rows of cells, of docs/results.md."""
@@ -234,9 +233,9 @@ class Site:
         self.put("index", pages.heading("Holdfast", "="),
                  ".. rst-class:: hf-summary\n\nReference counts, locks and memory accesses that hold when they are misused,"
                  " contended or faulted: one set of C and C++ headers for Linux programs, kernel modules and bare metal.\n\n",
-                 pages.code(sample, "c"),
-                 ":doc:`Which one do I take? </guide/choose>` :doc:`Reference <reference/index>`."
-                 " :doc:`Guides <guide/README>`.\n\n",
+                 pages.code(sample.expandtabs(4), "c"),
+                 ":doc:`Which one do I take? </guide/choose>` :doc:`Guides <guide/README>`."
+                 " :doc:`Reference <reference/index>`.\n\n",
                  pages.heading("Install", "-"),
                  pages.code("git clone <this repository> holdfast && cd holdfast\nmake install PREFIX=/usr/local\n"
                             "cc $(pkg-config --cflags holdfast) program.c $(pkg-config --libs holdfast)", "sh"),

@@ -12,6 +12,7 @@
   build      `make docs` ends without a warning of Doxygen or Sphinx
   pages      each entry has its place on its header's page, and each function its page of the manual
   links      each link inside of the site leads to a page and an anchor that are there; nothing is loaded from elsewhere
+  pictures   each drawing that a document shows is in the site, byte for byte
   manual     `man --warnings` and `mandoc -T lint` have nothing to say
   install    with the library built, `cmake --install` puts the manual where `man hf_refcount_inc` finds it
 
@@ -126,6 +127,21 @@ def links(site, folder):
     return found
 
 
+def pictures(docs, folder):
+    drawn = set()
+    for path in glob.glob(os.path.join(folder, "_images", "*.svg")):
+        with open(path, "rb") as file:
+            drawn.add(file.read())
+    found = []
+    for document in docs.documents:
+        with open(os.path.join(docs.root, document), encoding="utf-8") as file:
+            for target in re.findall(r"!\[[^]]*\]\(([^()\s]+\.svg)\)", file.read()):
+                with open(os.path.join(docs.root, os.path.dirname(document), target), "rb") as picture:
+                    if picture.read() not in drawn:
+                        found.append("%s shows %s, which the site has not" % (document, target))
+    return found
+
+
 def on_pages(site, docs, pages, folder):
     found = []
     for header in docs.headers.values():
@@ -225,6 +241,7 @@ def main():
     docs = build.Site(source, out)
     run.wrong("pages", some(on_pages(site, docs, pages, os.path.join(out, "man"))))
     run.wrong("links", some(links(site, folder)))
+    run.wrong("pictures", some(pictures(docs, folder)))
     site["index.html"].links.append("nowhere.html#there")
     run.check("links, a broken one", any("nowhere" in line for line in links(site, folder)), "not found")
     run.wrong("manual", some(manual(os.path.join(out, "man"), run)))
