@@ -2,7 +2,7 @@
 # The front door. CMake does the building: see CMakeLists.txt and CMakePresets.json.
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help build lab lab-quick measured simulation machines many-core instructions readme check test cross runtimes fuzz soak format format-check \
+.PHONY: help build lab lab-quick measured simulation machines many-core instructions readme check test cross runtimes soak format format-check \
 	clean install uninstall venv conan bare kernel kernel-tree docs packages single
 
 PREFIX ?= /usr/local
@@ -113,10 +113,6 @@ runtimes: ## faults inside of Go, Rust, OpenJDK, CPython, Node.js and gdb
 	cmake --preset release
 	cmake --build --preset release --target holdfast
 	$(PYTHON3) -B tests/runtimes/run.py --source-dir . --work-dir build/runtimes --library build/release/libholdfast.a
-
-fuzz: ## clear and copy against a byte loop, by libFuzzer, for SECONDS (default 60)
-	@scripts/bootstrap.sh test $@
-	$(PYTHON3) -B tests/fuzz/run.py --source-dir . --work-dir build/fuzz --seconds $(or $(SECONDS),60)
 
 soak: ## 10 million random file operations under AddressSanitizer, a night's worth of comparison, an hour of a mount
 	@scripts/bootstrap.sh test $@

@@ -26,7 +26,7 @@ BUSY = 4  # loops beside the tests
 # Tests that compile, judge compiled code, or run one thread: load would only make them slow.
 NOT_WHEN_BUSY = "^(%s)$" % "|".join((
     "headers", "codegen", "compilers", "copies.pairs", "extern.*", "runners", "bootstrap",
-    "install", "subproject", "guide", "docs", "examples", "single", "lab.*", "musl", "fuzz",
+    "install", "subproject", "guide", "docs", "examples", "single", "lab.*", "musl",
     "nofault.(sweep.*|link|gone|sanitize)", "tmpfs.*", "zephyr.seam",
     ".*mutant.*", "model.*", "abi.*", "man.*"))
 TAIL = 60  # lines shown of a failure

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * sweep - the memory functions against byte loops: every implementation, every size up to 300 and some
- * more, every place of the fault around a page's edge, every kind of page that faults.
+ * more, every place of the fault around a page's edge, every kind of page that faults; and any sizes and
+ * places.
  *
  *   sweep [STEP [FAMILY NAME]]
  *
@@ -71,6 +72,20 @@ static uint32_t any(uint32_t below)
 static size_t least(size_t a, size_t b)
 {
 	return a < b ? a : b;
+}
+
+/* Besides what is listed, so many ranges of any size at any place, on each kind of page. */
+enum { ANY_RANGES = 3000, ANY_SIZE = 7800 }; /* none ends behind the field */
+
+static size_t any_size(void)
+{
+	return any(any(2) ? ANY_SIZE : 80); /* where most ways end */
+}
+
+/* A start for that size: mostly so that the range meets the edge. */
+static unsigned char *any_start(const struct field *f, size_t size)
+{
+	return f->edge - (any(4) ? any((uint32_t)size + 3) : size + any(300));
 }
 
 static const size_t large[] = {
@@ -168,6 +183,11 @@ static void sweep_set(const struct verb *v, unsigned int step)
 				set_one(v, &f, kind, start + behind_edge[i / 2 % BEHIND],
 					len + more * (page + 100));
 		}
+		for (unsigned int i = 0; !fails && i < ANY_RANGES; i += step) {
+			size_t size = any_size();
+
+			set_one(v, &f, kind, any_start(&f, size), size);
+		}
 		drop_field(&f);
 	}
 }
@@ -258,6 +278,14 @@ static void sweep_copy(const struct verb *v, unsigned int step)
 				copy_one(v, &other, &bad, destination, away, bad.edge - before,
 					 large[i]);
 			}
+		}
+		for (unsigned int i = 0; i < ANY_RANGES; i += step) {
+			size_t size = any_size();
+			unsigned char *at = any_start(&bad, size), *far = any_start(&other, size);
+
+			if (k != READ_ONLY)
+				copy_one(v, &bad, &other, source, at, far, size);
+			copy_one(v, &other, &bad, both, far, at, size);
 		}
 		drop_field(&bad);
 		drop_field(&other);
@@ -380,6 +408,13 @@ static void sweep_move(const struct verb *v, unsigned int step)
 				}
 			}
 		}
+		for (unsigned int i = 0; i < ANY_RANGES; i += step) {
+			size_t size = any_size(), d = any(256);
+			unsigned char *at = any_start(&f, size);
+
+			move_one(v, &f, kind, at, at + d, size);
+			move_one(v, &f, kind, at + d, at, size);
+		}
 		drop_field(&f);
 	}
 }
@@ -456,6 +491,12 @@ static void sweep_find(const struct verb *v, unsigned int step)
 				find_one(v, &f, kind, start, large[i], (long)any((uint32_t)can),
 					 bytes[any(6)]);
 			}
+		}
+		for (unsigned int i = 0; i < ANY_RANGES; i += step) {
+			size_t size = any_size();
+
+			find_one(v, &f, kind, any_start(&f, size), size,
+				 (long)any((uint32_t)size + 1), bytes[any(6)]);
 		}
 		/* A length that nothing has: up to the end of memory. */
 		find_one(v, &f, kind, f.edge - 77, SIZE_MAX / 2, 76, 0);
@@ -553,6 +594,12 @@ static void sweep_compare(const struct verb *v, unsigned int step)
 				compare_one(v, &g, &f, kind, b, a, large[i],
 					    (long)any((uint32_t)can), any(2));
 			}
+		}
+		for (unsigned int i = 0; i < ANY_RANGES; i += step) {
+			size_t size = any_size();
+
+			compare_one(v, &f, &g, kind, any_start(&f, size), any_start(&g, size), size,
+				    (long)any((uint32_t)size + 1), any(2));
 		}
 		drop_field(&g);
 		drop_field(&f);
