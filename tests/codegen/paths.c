@@ -243,41 +243,6 @@ static void count_owners(void)
 	ROW(owner, drop_last, default, owner_revive_default, &pair);
 }
 
-/* ---- bad.c --------------------------------------------------------------------------------- */
-
-#if defined(__x86_64__) || defined(__aarch64__)
-VERB(bad_reset, uint32_t, *o = 1)
-
-/* X(rule) */
-#define BAD(X)                                                                                     \
-	X(good)                                                                                    \
-	X(call)                                                                                    \
-	X(cold)                                                                                    \
-	X(straight)                                                                                \
-	X(barrier)                                                                                 \
-	X(stack) X(atomics) X(branches) X(setcc) X(byte) X(word64) X(store) X(cost) BAD_ORDER(X)
-#if defined(__aarch64__)
-#define BAD_ORDER(X) X(order)
-#else
-#define BAD_ORDER(X)
-#endif
-
-#define DECLARE_BAD(rule) void bad_##rule##_code(void *word);
-BAD(DECLARE_BAD)
-
-static void count_bad(void)
-{
-	uint32_t word = 1;
-
-#define COUNT_BAD(rule) ROW(bad, rule, code, bad_reset, &word);
-	BAD(COUNT_BAD)
-}
-#else
-static void count_bad(void)
-{
-}
-#endif
-
 /* ---- clear and copy ----------------------------------------------------------------------- */
 
 static const struct {
@@ -360,7 +325,6 @@ int main(void)
 	count_mutex_shared();
 	count_lockref();
 	count_owners();
-	count_bad();
 
 	for (size_t i = 0; i < LARGEST; i++)
 		from[i] = (unsigned char)(i * 7 + i / 256 + 1);
