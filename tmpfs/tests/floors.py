@@ -7,7 +7,6 @@
 Checks what they include and, if the library is given, what its objects call. Of Holdfast they use the public headers
 only.
 """
-import argparse
 import os
 import re
 import subprocess
@@ -15,7 +14,7 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../tests"))
 
-from checks import Checks  # noqa: E402
+from checks import Checks, arguments  # noqa: E402
 
 LAYERS = [
     ["base", "list", "siphash", "tmpfs", "tsan"],
@@ -75,13 +74,7 @@ def called(library, nm):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--source", required=True)
-    parser.add_argument("--library")
-    parser.add_argument("--nm", default="nm")
-    args = parser.parse_args()
-    checks = Checks()
+    args, checks = arguments(__doc__, "source", library={}, nm={"default": "nm"}), Checks()
     checks.wrong("includes", "\n".join(included(args.source)))
     if args.library:
         checks.wrong("calls", "\n".join(called(args.library, args.nm)))

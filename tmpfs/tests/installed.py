@@ -4,14 +4,13 @@
 
     installed.py --source-dir DIR --build-dir DIR --work-dir DIR --cmake PROGRAM --cc CC
 """
-import argparse
 import os
 import shutil
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../tests"))
 
-from checks import Checks, Failed, run  # noqa: E402
+from checks import Checks, Failed, arguments, run  # noqa: E402
 
 
 def installed(args):
@@ -30,12 +29,8 @@ def installed(args):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
-    for name in ("source-dir", "build-dir", "work-dir", "cmake", "cc"):
-        parser.add_argument("--" + name, required=True)
     checks = Checks()
-    checks.attempt("installed", installed, parser.parse_args())
+    checks.attempt("installed", installed, arguments(__doc__, "source-dir", "build-dir", "work-dir", "cmake", "cc"))
     return checks.end()
 
 

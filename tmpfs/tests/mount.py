@@ -7,7 +7,6 @@
 Each mount must end with exit status 0: then every count was proved. One line a case. Exits with 77 if nothing
 can be mounted here; a case whose program is missing is skipped.
 """
-import argparse
 import ctypes
 import errno
 import mmap
@@ -24,7 +23,7 @@ import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../tests"))
 
-from checks import Checks, Failed, Skip  # noqa: E402
+from checks import Checks, Failed, Skip, arguments as runner_arguments  # noqa: E402
 
 ENVIRONMENT = dict(os.environ, GIT_CONFIG_GLOBAL="/dev/null", GIT_CONFIG_SYSTEM="/dev/null",
                    GIT_AUTHOR_NAME="a", GIT_AUTHOR_EMAIL="a@b", GIT_COMMITTER_NAME="a",
@@ -42,14 +41,9 @@ def sh(command, cwd, seconds=120):
     return done.stdout
 
 
-def arguments_of(doc, *more):
-    """What every runner takes, and `more`: the words of add_argument() for each."""
-    parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--server")
-    parser.add_argument("--only", help="one case")
-    for name, settings in more:
-        parser.add_argument(name, **settings)
-    return parser.parse_args()
+def arguments_of(doc, **more):
+    """What every runner takes, and `more`: what add_argument() takes for each."""
+    return runner_arguments(doc, server={}, only={"help": "one case"}, **more)
 
 
 def run_cases(cases, args):
@@ -1033,5 +1027,5 @@ CASES += [(name, program(words, wanted, commands)) for name, words, wanted, comm
 
 
 if __name__ == "__main__":
-    sys.exit(run_cases(CASES, arguments_of(__doc__, ("--compare", {"help": "the program of compare.cpp"}),
-                                           ("--preload", {"help": "the library of preload.c"}))))
+    sys.exit(run_cases(CASES, arguments_of(__doc__, compare={"help": "the program of compare.cpp"},
+                                           preload={"help": "the library of preload.c"})))

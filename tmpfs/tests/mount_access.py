@@ -521,5 +521,5 @@ def both(case, options):
 if __name__ == "__main__":
     sys.exit(run_cases([(case.__name__, both(case, options)) for case, options in CASES.items()] +
                        [("stays_out", stays_out)],
-                       arguments_of(__doc__, ("--show", {"type": int, "default": 5,
-                                                         "help": "how many differences of a case are shown"}))))
+                       arguments_of(__doc__, show={"type": int, "default": 5,
+                                                   "help": "how many differences of a case are shown"})))

@@ -273,4 +273,4 @@ def edges(args):
 
 if __name__ == "__main__":
     sys.exit(run_cases([("edges", edges)], arguments_of(
-        __doc__, ("--list", {"action": "store_true", "help": "all rows with what the mount gives"}))))
+        __doc__, list={"action": "store_true", "help": "all rows with what the mount gives"})))

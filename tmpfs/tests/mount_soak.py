@@ -227,8 +227,8 @@ def soak(args):
 
 
 if __name__ == "__main__":
-    ARGS = arguments_of(__doc__, ("--seconds", {"type": float, "default": 30}), ("--seed", {"type": int, "default": 1}),
-                        ("--worker", {"help": "for a worker: the mountpoint"}))
+    ARGS = arguments_of(__doc__, seconds={"type": float, "default": 30}, seed={"type": int, "default": 1},
+                        worker={"help": "for a worker: the mountpoint"})
     if ARGS.worker:
         worker(ARGS.worker, ARGS.seed)
     else:

@@ -10,10 +10,8 @@ found if the program fails in the way that FINDS names. Those that need it are b
 AddressSanitizer. Mutants of the mount are servers for a case of mount.py; where nothing can be mounted
 they are skipped, each with a line of its own.
 """
-import argparse
 import concurrent.futures
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -22,6 +20,7 @@ import time
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../tests"))
 
 import mutation  # noqa: E402
+from checks import arguments  # noqa: E402
 
 UNIT, STRESS, MOUNT, ACCESS = "tests", "stress", "mount", "mount_access"
 SERVERS = MOUNT, ACCESS
@@ -318,16 +317,9 @@ def mutant(args, what, number, file, before, after, program, only, asan):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
-    for name in ("--source-dir", "--work-dir", "--cc", "--cxx"):
-        parser.add_argument(name, required=True)
-    for name in ("--libraries", "--link", "--tests", "--stress"):
-        parser.add_argument(name, required=True, action="append")
-    parser.add_argument("--fuse", default=[], action="append")
-    parser.add_argument("--preload", help="the library of preload.c")
-    args = parser.parse_args()
-    for name in ("libraries", "link", "tests", "stress", "fuse"):
+    lists = {name: {"default": [], "action": "append"} for name in ("libraries", "link", "tests", "stress", "fuse")}
+    args = arguments(__doc__, "source-dir", "work-dir", "cc", "cxx", preload={}, **lists)
+    for name in lists:
         setattr(args, name, [word for words in getattr(args, name) for word in words.split(";")
                              if word])
     shutil.rmtree(args.work_dir, ignore_errors=True)
