@@ -33,12 +33,7 @@
 #include "holdfast/spinlock.h"
 #include "holdfast/spinlock_ticket.h"
 #include "locks.hpp"
-#include "variants/spinlock/cas.h"
-#include "variants/spinlock/cas_prefetch.h"
-#include "variants/spinlock/cas_release.h"
-#include "variants/spinlock/mcs.h"
-#include "variants/spinlock/queued.h"
-#include "variants/spinlock/wfe.h"
+#include "variants/spinlocks.h"
 
 namespace lab
 {

@@ -24,12 +24,7 @@
 #include "holdfast/rcuref.h"
 #include "holdfast/spinlock.h"
 #include "holdfast/spinlock_ticket.h"
-#include "variants/spinlock/cas.h"
-#include "variants/spinlock/cas_prefetch.h"
-#include "variants/spinlock/cas_release.h"
-#include "variants/spinlock/mcs.h"
-#include "variants/spinlock/queued.h"
-#include "variants/spinlock/wfe.h"
+#include "variants/spinlocks.h"
 
 #include "counts.h"
 
@@ -173,13 +168,10 @@ static void section(void *object, double between)
 		}                                                                                  \
 	}
 
-LOCK_LOOP(spinlock_cas, hf_spinlock_cas)
-LOCK_LOOP(spinlock_cas_release, hf_spinlock_cas_release)
-LOCK_LOOP(spinlock_cas_prefetch, hf_spinlock_cas_prefetch)
-LOCK_LOOP(spinlock_wfe, hf_spinlock_wfe)
+#define SPINLOCK_LOOP(name, functions, ...) LOCK_LOOP(spinlock_##name, functions)
+
+LAB_SPINLOCKS(SPINLOCK_LOOP)
 LOCK_LOOP(spinlock_ticket, hf_spinlock_ticket)
-LOCK_LOOP(spinlock_mcs, hf_spinlock_mcs)
-LOCK_LOOP(spinlock_queued, hf_spinlock_queued)
 LOCK_LOOP(spinlock_small, hf_spinlock)
 
 static void lock_init(void *object)

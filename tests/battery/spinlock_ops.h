@@ -10,17 +10,17 @@
 #include "holdfast/spinlock.h"
 #include "holdfast/spinlock_ticket.h"
 
-#ifndef BATTERY_VARIANTS
-#define BATTERY_VARIANTS 0
+#if defined(BATTERY_VARIANTS) && BATTERY_VARIANTS
+#include "variants/spinlocks.h"
+#else
+#define LAB_SPINLOCKS(X)
 #endif
-#if BATTERY_VARIANTS
-#include "variants/spinlock/cas.h"
-#include "variants/spinlock/cas_prefetch.h"
-#include "variants/spinlock/cas_release.h"
-#include "variants/spinlock/mcs.h"
-#include "variants/spinlock/queued.h"
-#include "variants/spinlock/wfe.h"
-#endif
+
+/* X(name, functions, initialiser, bytes as documented) */
+#define SPINLOCKS(X)                                                                               \
+	X(default, hf_spinlock, HF_SPINLOCK_INIT, 4)                                               \
+	X(ticket, hf_spinlock_ticket, HF_SPINLOCK_TICKET_INIT, 8)                                  \
+	LAB_SPINLOCKS(X)
 
 enum { SPINLOCK_OPS_MANY = 12 };
 
@@ -51,7 +51,7 @@ struct spinlock_ops {
 };
 
 /* Objects and functions of one row. */
-#define SPINLOCK_OPS(name, prefix, initialiser)                                                    \
+#define SPINLOCK_OPS(name, prefix, initialiser, ...)                                               \
 	static prefix##_t spinlock_##name##_initialised = initialiser;                             \
 	static prefix##_t spinlock_##name##_cleared;                                               \
 	static prefix##_t spinlock_##name##_many[SPINLOCK_OPS_MANY];                               \
@@ -88,34 +88,22 @@ struct spinlock_ops {
 		return prefix##_is_locked(lock);                                                   \
 	}
 
-#define SPINLOCK_OPS_ROW(row, documented)                                                          \
-	{                                                                                          \
-		.name = #row, .bytes = documented, .size = sizeof(spinlock_##row##_initialised),   \
-		.initialised = &spinlock_##row##_initialised,                                      \
-		.cleared = &spinlock_##row##_cleared, .many = spinlock_##row##_many,               \
-		.init = spinlock_##row##_init, .assign_init = spinlock_##row##_assign_init,        \
-		.lock = spinlock_##row##_lock, .trylock = spinlock_##row##_trylock,                \
-		.unlock = spinlock_##row##_unlock, .is_locked = spinlock_##row##_is_locked         \
-	}
+#define SPINLOCK_OPS_ROW(row, prefix, initialiser, documented)                                     \
+	{ .name = #row,                                                                            \
+	  .bytes = documented,                                                                     \
+	  .size = sizeof(spinlock_##row##_initialised),                                            \
+	  .initialised = &spinlock_##row##_initialised,                                            \
+	  .cleared = &spinlock_##row##_cleared,                                                    \
+	  .many = spinlock_##row##_many,                                                           \
+	  .init = spinlock_##row##_init,                                                           \
+	  .assign_init = spinlock_##row##_assign_init,                                             \
+	  .lock = spinlock_##row##_lock,                                                           \
+	  .trylock = spinlock_##row##_trylock,                                                     \
+	  .unlock = spinlock_##row##_unlock,                                                       \
+	  .is_locked = spinlock_##row##_is_locked },
 
-SPINLOCK_OPS(default, hf_spinlock, HF_SPINLOCK_INIT)
-SPINLOCK_OPS(ticket, hf_spinlock_ticket, HF_SPINLOCK_TICKET_INIT)
-#if BATTERY_VARIANTS
-SPINLOCK_OPS(cas, hf_spinlock_cas, HF_SPINLOCK_CAS_INIT)
-SPINLOCK_OPS(cas_release, hf_spinlock_cas_release, HF_SPINLOCK_CAS_RELEASE_INIT)
-SPINLOCK_OPS(cas_prefetch, hf_spinlock_cas_prefetch, HF_SPINLOCK_CAS_PREFETCH_INIT)
-SPINLOCK_OPS(wfe, hf_spinlock_wfe, HF_SPINLOCK_WFE_INIT)
-SPINLOCK_OPS(mcs, hf_spinlock_mcs, HF_SPINLOCK_MCS_INIT)
-SPINLOCK_OPS(queued, hf_spinlock_queued, HF_SPINLOCK_QUEUED_INIT)
-#endif
+SPINLOCKS(SPINLOCK_OPS)
 
-static const struct spinlock_ops spinlock_ops[] = {
-	SPINLOCK_OPS_ROW(default, 4),      SPINLOCK_OPS_ROW(ticket, 8),
-#if BATTERY_VARIANTS
-	SPINLOCK_OPS_ROW(cas, 4),          SPINLOCK_OPS_ROW(cas_release, 4),
-	SPINLOCK_OPS_ROW(cas_prefetch, 4), SPINLOCK_OPS_ROW(wfe, 4),
-	SPINLOCK_OPS_ROW(mcs, 12),         SPINLOCK_OPS_ROW(queued, 4),
-#endif
-};
+static const struct spinlock_ops spinlock_ops[] = { SPINLOCKS(SPINLOCK_OPS_ROW) };
 
 #endif

@@ -21,12 +21,7 @@
 #include <holdfast/mutex.h>
 #include <holdfast/spinlock.h>
 #include <holdfast/spinlock_ticket.h>
-#include "variants/spinlock/cas.h"
-#include "variants/spinlock/cas_prefetch.h"
-#include "variants/spinlock/cas_release.h"
-#include "variants/spinlock/mcs.h"
-#include "variants/spinlock/queued.h"
-#include "variants/spinlock/wfe.h"
+#include "variants/spinlocks.h"
 
 #include "counts.h"
 #include "owners.h"
@@ -167,13 +162,11 @@ static void count_refcount(void)
 		verbs##_unlock(lock);                                                              \
 	}
 
-LOCK(spinlock, cas, hf_spinlock_cas)
-LOCK(spinlock, cas_release, hf_spinlock_cas_release)
-LOCK(spinlock, cas_prefetch, hf_spinlock_cas_prefetch)
-LOCK(spinlock, wfe, hf_spinlock_wfe)
+#define SPINLOCK(name, verbs, ...) LOCK(spinlock, name, verbs)
+#define COUNT_SPINLOCK(name, ...) count_spinlock_##name();
+
+LAB_SPINLOCKS(SPINLOCK)
 LOCK(spinlock, ticket, hf_spinlock_ticket)
-LOCK(spinlock, mcs, hf_spinlock_mcs)
-LOCK(spinlock, queued, hf_spinlock_queued)
 LOCK(spinlock, default, hf_spinlock)
 LOCK(mutex, private, hf_mutex)
 LOCK(mutex, shared, hf_mutex_shared)
@@ -313,13 +306,8 @@ int main(void)
 	const struct hf_variant_copy *copy = hf_variant_copies(&copies);
 
 	count_refcount();
-	count_spinlock_cas();
-	count_spinlock_cas_release();
-	count_spinlock_cas_prefetch();
-	count_spinlock_wfe();
+	LAB_SPINLOCKS(COUNT_SPINLOCK)
 	count_spinlock_ticket();
-	count_spinlock_mcs();
-	count_spinlock_queued();
 	count_spinlock_default();
 	count_mutex_private();
 	count_mutex_shared();
