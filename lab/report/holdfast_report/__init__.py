@@ -4,23 +4,9 @@
 Use when     `hf-lab all --json` has written its results and a person is to read them.
 Not when     a program is to read them: RESULTS.json is the raw data, and docs/results/README.md says what is in it.
 
-Modules, each importing only those above it
-    rows          the data: Row, Aim, Results, Published
-    blocks        what both outputs show: Section, Text, Bullets, Table, Chart; how a figure is written
-    charts        panels of bars and lines, for Vega-Lite
-    simulated     what the simulator expects of more processors
-    verdict       the fastest of a case, and what the default costs
-    measured      tables of measured figures
-    family        one table of the lab, unless its class changes something; sized: a table with a line per size
-    tables        the declarations of all tables. Only cards and results_page name a table too
-    input         files -> Results, Published; each complaint is an InputError
-    published     published figures beside the measured ones
-    advice        what to use on this machine, how certain that is, and the aims as the results state them
-    document      Results -> a list of blocks
-    terminal, page    blocks -> output
-    results_page  the archive -> docs/results.md, its charts and README's table; cards: the page's first screen
-    machines_page the archive and one's own results -> a page with all machines; simulation: simulated results
-    command       the command line
+Data flows from rows (input reads them) through verdict, measured, charts, family and tables (the declarations; to add
+a table, declare it there) to document, a list of blocks, which page and terminal show. results_page, machines_page
+and simulation are other pages of the same blocks.
 
 Rules, cited in the code
     R1  A row whose count was wrong (checked = false) is shown as FAILED wherever it would have stood. It never wins, and

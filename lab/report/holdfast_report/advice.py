@@ -102,9 +102,8 @@ def count_words(results: Results) -> str:
 
 def aim_blocks(results: Results) -> list:
     out: list = []
-    names = list(dict.fromkeys(a.table for a in results.aims))
-    for name in sorted(names, key=lambda n: tables.family(n).order):
-        aims = [a for a in results.aims if a.table == name]
+    for family in tables.named(a.table for a in results.aims):
+        aims = [a for a in results.aims if a.table == family.name]
         first = {a.group: a for a in reversed(aims)}
         columns = [
             (text("of"), lambda a, first=first: a.group if first[a.group] is a else ""),
@@ -113,7 +112,7 @@ def aim_blocks(results: Results) -> list:
             (Column("aim"), bound),
             (text("detail"), lambda a: more(a) or NOTHING),
         ]
-        out.append(table_of(f"{name}: aims", aims, columns, lambda a: "missed" if status(a) == "missed" else ""))
+        out.append(table_of(f"{family.name}: aims", aims, columns, lambda a: "missed" if status(a) == "missed" else ""))
     return [*out, Text(count_words(results))]
 
 

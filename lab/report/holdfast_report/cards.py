@@ -21,36 +21,22 @@ class Card:
     panel: dict
 
 
+COUNTS = {"shared_ptr": "shared_ptr", "unchecked": "plain atomic"}
 LOCKS = {"pthread_mutex": "pthread", "parking_lot": "parking_lot", "absl_mutex": "absl"}
 SIGNALS = {"pthread_cond": "pthread", "parking_lot_condvar": "parking_lot", "absl_cond_var": "absl"}
+SPINS = {"pthread_spin": "pthread_spin", "absl_mutex": "absl"}
+HANDLERS = {"own handler": "own handler", "sigsetjmp": "sigsetjmp"}
+SIZES = (("1 KiB", 1), ("16 KiB", 1))
 # Title, the lab's table, (case, threads; 0: as many as processors, -8: eight times that), ours, peers -> their names.
 CARDS = (
-    (
-        "Reference count",
-        "refcount",
-        (("inc+dec_and_test", 1), ("inc+dec_and_test", 0)),
-        "default",
-        {"shared_ptr": "shared_ptr", "unchecked": "plain atomic"},
-    ),
+    ("Reference count", "refcount", (("inc+dec_and_test", 1), ("inc+dec_and_test", 0)), "default", COUNTS),
     ("Mutex", "mutex", (("alone", 1), ("oversubscribed, 0.2/0.2 µs", -8)), "hf_mutex", LOCKS),
     ("Condition variable", "cond", (("queue 4+4", None),), "hf_cond", SIGNALS),
-    (
-        "Spinlock",
-        "spinlock",
-        (("1 total", 1), ("{cpus}C total", 0)),
-        "default",
-        {"pthread_spin": "pthread_spin", "absl_mutex": "absl"},
-    ),
+    ("Spinlock", "spinlock", (("1 total", 1), ("{cpus}C total", 0)), "default", SPINS),
     ("Lockref", "lockref", (("get+put", 1), ("get+put", 0)), "default", {"locked": "lock and count"}),
-    ("Clear memory that may fault", "clear", (("1 KiB", 1), ("16 KiB", 1)), "default", {"libc": "memset"}),
-    ("Copy memory that may fault", "copy", (("1 KiB", 1), ("16 KiB", 1)), "default", {"libc": "memcpy"}),
-    (
-        "Mapping that may be truncated",
-        "region",
-        (("begin + end", 1),),
-        "region",
-        {"own handler": "own handler", "sigsetjmp": "sigsetjmp"},
-    ),
+    ("Clear memory that may fault", "clear", SIZES, "default", {"libc": "memset"}),
+    ("Copy memory that may fault", "copy", SIZES, "default", {"libc": "memcpy"}),
+    ("Mapping that may be truncated", "region", (("begin + end", 1),), "region", HANDLERS),
 )
 
 FALLBACK = {"region": "Use hf_region_begin() around code that you cannot change."}  # of tables that give no advice

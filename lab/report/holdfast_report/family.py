@@ -39,7 +39,6 @@ class Comparison:
 class Family:
     name: str
     about: str = ""  # what its cases are
-    order: int = 100  # among the tables of the report
     job: str = ""  # what one would take its default for; "" gives no advice
     verbs: str = ""  # of the default: hf_..._*
     reading: tuple[tuple[str, str], ...] = ()  # words that the reader needs: term, meaning

@@ -49,13 +49,9 @@ def read_bytes(path: str, what_next: str) -> bytes:
     try:
         data = Path(path).read_bytes()
         return gzip.decompress(data) if str(path).endswith(".gz") else data
-    except FileNotFoundError:
-        raise InputError(f"no such file: {path}: {what_next}") from None
-    except IsADirectoryError:
-        raise InputError(f"{path} is a directory, not a file: {what_next}") from None
     except (EOFError, gzip.BadGzipFile) as e:
         raise InputError(f"{path} is not a whole gzip file ({e}): {what_next}") from None
-    except OSError as e:
+    except OSError as e:  # it is not there, or a folder
         raise InputError(f"cannot read {path} ({e.strerror}): {what_next}") from None
 
 

@@ -91,9 +91,9 @@ def figure_here(results: Results, p: Published, row: Row | None) -> str:
         rows = results.of("openclose" if p.row in SPEED_UPS else "lockref", "ours")
         rows = [r for r in rows if r.variant in names and r.case in ("hot file", "get+put")]
         most = max((r.threads for r in rows if r.threads <= (results.cpus or r.threads)), default=0)
-        found = [next((r for r in rows if (r.variant, r.threads) == (name, most) and r.valid), None) for name in names]
-        if None in found:
-            return "not measured"
+        found = [next((r for r in rows if (r.variant, r.threads) == (name, most)), None) for name in names]
+        if bad := [r.status if r else "not measured" for r in found if not r or not r.valid]:
+            return bad[0]
         if p.row in SPEED_UPS:
             return f"{fmt(found[0].ns / found[1].ns)} ({names[1]} over {names[0]})" if found[1].ns else NOTHING
         retries = found[0].more.get("retries_mean") if "retries per" in p.column else None

@@ -195,7 +195,6 @@ FAMILIES = (
         "refcount",
         "inc+dec_and_test: take and drop a reference. inc_not_zero+put: take one only if the count is not zero, and"
         " drop it. rcuref does that without a loop, for memory that outlives the count.",
-        10,
         other_contract={"unchecked": NO_MISUSE, "rcuref": OUTLIVES},
         job="to count references",
         simulated=("refcount", "rcuref"),
@@ -207,7 +206,6 @@ FAMILIES = (
         " one lock and one variable. oversubscribed: more threads than CPUs share one lock. total is measured without"
         " timestamps; lock and unlock are from runs of their own, less what the timestamps cost, and are 0 where that"
         " leaves nothing.",
-        20,
         reading=(
             ("2NC", "2 threads, not contending: each has its own lock in its own cache line. 4NC: 4 threads, and so on."),
             ("2C", "2 threads, contending: both take one shared lock and write one shared variable."),
@@ -222,7 +220,6 @@ FAMILIES = (
         "get+put: take and drop a reference on one shared lockref. Fallback: operations that took the lock. No other"
         " library that is measured here has a lock and a count in one word, so there is no peer; locked takes the"
         " spinlock for each operation.",
-        30,
         fields=(
             Field("retries_mean", "retries mean", "per op", fmt),
             Field("retries_max", "retries largest", "per op", fmt_count),
@@ -263,7 +260,6 @@ FAMILIES = (
         " until the last has come; an operation is such a round. queue P+C: so many producers and consumers of 16"
         " places; an operation is an item. one slot: the same with one place, and all who wait are woken for each item."
         " CPU time: of all threads. Switches: how often a thread gave up its CPU.",
-        105,
         fields=(CPU_TIME, SWITCHES),
         job="to wait for a condition",
         wanted=("absl_cond_var", "nsync_cv", "parking_lot_condvar", "rust_std_condvar"),
@@ -273,7 +269,6 @@ FAMILIES = (
         "get+put by all threads but one, the holder, which works for 1 ms under the lock and for 1 ms without, again"
         " and again. spins, parks: what waiters for the lock half do. CPU time: what an operation costs the other"
         " threads, waiting included. Hold: how long the millisecond of work takes.",
-        110,
         fields=(CPU_TIME, Field("hold_ns", "hold", "ms", fmt_ms)),
         other_contract={"waitfree, spins": OUTLIVES, "waitfree, parks": OUTLIVES},
     ),
@@ -281,7 +276,6 @@ FAMILIES = (
         "handoff",
         "contended: all threads share one ticket or mcs lock; only what a waiter does between two looks at it differs."
         " Hand-off: operations that got the lock from another thread. Waiters: releases that found a waiter.",
-        120,
         fields=(HANDOFF, WAITERS),
     ),
     Sized(
@@ -290,7 +284,6 @@ FAMILIES = (
         " far as it fits. cold: each operation on memory that was last touched 64 MiB ago. read: the first byte of the"
         " result is read, and the next operation waits for it. The other columns are the implementations"
         " called by themselves; default chooses by size.",
-        140,
         job="to clear memory that may fault",
         verbs="hf_clear_nofault",
         libc="memset",
@@ -298,7 +291,6 @@ FAMILIES = (
     Sized(
         "copy",
         "hf_copy_nofault beside memcpy; misaligned: the destination by 1, the source by 3. Otherwise as clear.",
-        150,
         job="to copy memory that may fault",
         verbs="hf_copy_nofault",
         libc="memcpy",
@@ -311,18 +303,15 @@ FAMILIES = (
         " each aligned word by one access, which memcpy does not promise; lists copies one range to ranges of 64 bytes,"
         " beside a loop over memcpy. The rows by name are implementations called by themselves; default chooses by the"
         " processor.",
-        155,
     ),
     Family(
         "loop",
         "The library's loop over words, compiled twice: with its sites, and with plain accesses in their place.",
-        160,
         judged=False,
     ),
     Family(
         "fault",
         "One fault and its recovery. bare SIGSEGV: a handler that does nothing but step over the instruction.",
-        170,
         judged=False,
     ),
     Family(
@@ -330,7 +319,6 @@ FAMILIES = (
         "A copy that meets no fault, and other ways to survive one: sigsetjmp before memcpy, process_vm_readv on"
         " oneself, and a pipe that is written and read. copy_safe asks at each call whether a fault could be taken,"
         " and reads by process_vm_readv where it could not.",
-        180,
         other_contract={
             "copy_safe": "works where no fault can be taken",
             "copy_safe, SIGSEGV blocked": "works where no fault can be taken",
@@ -343,7 +331,6 @@ FAMILIES = (
         " 63 open: among as many other regions. 16 MiB lost: a read of each of 4,096 lost pages. own handler: a"
         " program's own, installed and put back each time, which replaces one page a fault. region, file: looks how"
         " long the file is, at the end.",
-        185,
         other_contract={
             "region, file": "reports the file's end to the byte",
             "region, process": "the faults of all threads",
@@ -357,21 +344,18 @@ FAMILIES = (
         " each: a file per thread, in one directory. 4 deep: one file, four directories down. After each run the tree"
         " is walked and every count checked against the references found. The kernel's tmpfs is reached by system"
         " calls: a different road, for scale.",
-        190,
         other_contract={"refcount=unchecked": NO_MISUSE},
     ),
     Family(
         "sparse",
         "Reading a file of 64 GiB that is one hole, through a buffer: by clearing the buffer, with each implementation,"
         " or by copying a page of zeros into it again and again.",
-        200,
         fields=(Field("s_per_tb", "1 TB", "s", lambda value: NOTHING if value is None else f"{value:.1f}"),),
     ),
     Family(
         "readdir",
         "One pass over a directory of a thousand to a million names in the file system that is made of the primitives"
         " (tmpfs/): the time of a name. The kernel's tmpfs is listed by getdents64: a different road, for scale.",
-        210,
     ),
     Family(
         "mount",
@@ -379,7 +363,6 @@ FAMILIES = (
         " kernel's tmpfs is no process of its own: for scale. passthrough_ll is libfuse's own example over that tmpfs:"
         " the same road through the kernel's FUSE, to a file system that does next to nothing. A random write is to"
         " one of the 4,096 pages of a file; a creation is the mean of the last 10,000 before there are so many names.",
-        220,
     ),
 )
 KNOWN = {f.name: f for f in FAMILIES}
@@ -390,7 +373,12 @@ def family(name: str) -> Family:
     return KNOWN.get(name) or Family(name)
 
 
+def named(names) -> list[Family]:
+    """Each once: in the declarations' order, then in that of the names."""
+    names = unique(list(names))
+    return [f for f in FAMILIES if f.name in names] + [Family(name) for name in names if name not in KNOWN]
+
+
 def of(results: Results) -> list[Family]:
-    """Those of the results that have rows: in the declarations' order, then in the file's."""
-    names = unique([r.table for r in results.rows])
-    return [family(n) for n in sorted(names, key=lambda n: (family(n).order, names.index(n)))]
+    """Those of the results that have rows."""
+    return named(r.table for r in results.rows)

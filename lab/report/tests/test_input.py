@@ -25,8 +25,8 @@ class Errors(Temporary):
         ):
             path.write_bytes(data)
             self.complains([path], str(path), *words)
-        self.complains([self.folder / "none.json"], "no such file", "none.json", "hf-lab all --json")
-        self.complains([self.folder], "is a directory")
+        self.complains([self.folder / "none.json"], "No such file", "none.json", "hf-lab all --json")
+        self.complains([self.folder], "Is a directory")
         self.complains([self.write(b"\x1f\x8b", "cut.json.gz")], "not a whole gzip file")
 
     def test_rows(self):
@@ -89,7 +89,7 @@ class Errors(Temporary):
             (head + "x,x,x\n", "line 2"),
         ):
             self.complains([path, "--published", self.write(text, "p.csv")], *words)
-        self.complains([path, "--published", self.folder / "none"], "no such file", "--published")
+        self.complains([path, "--published", self.folder / "none"], "No such file", "--published")
 
     def test_command_line(self):
         self.complains([], "RESULTS.json")

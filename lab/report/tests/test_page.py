@@ -5,7 +5,6 @@ import base64
 import gzip
 import json
 import re
-from pathlib import Path
 
 from holdfast_report import cards, charts, tables
 
@@ -23,6 +22,7 @@ class Page(Temporary):
         for marker in charts.MARKERS.values():  # they become the page's colours
             self.assertNotIn(marker, page)
         self.assertIn("prefers-color-scheme: dark", page)
+        self.assertEqual(charts.colours(["a", "b"], {"b"})["range"], [charts.MARKERS["s0"], charts.MARKERS["ours"]])
         # Sections are packed until they are opened, and wide tables scroll.
         self.assertNotIn("<table>", raw)
         self.assertEqual(raw.count("<details"), raw.count('<script type="text/plain">'))
@@ -107,14 +107,7 @@ class Terminal(Temporary):
         self.assertNotIn("\x1b", out)
 
 
-class Names(Temporary):
-    def test_no_module_but_these_names_a_table(self):
-        paths = {*REPORT.with_name("holdfast_report").glob("*.py")}
-        exempt = {"tables", "cards", "results_page", "published", "simulation"}
-        for path in [p for p in paths if p.stem not in exempt]:
-            text = Path(path).read_text(encoding="utf-8")
-            self.assertEqual([name for name in tables.KNOWN if f'"{name}"' in text], [], path.name)
-
-    def test_requirements_are_pinned(self):
+class Requirements(Temporary):
+    def test_they_are_pinned(self):
         for line in REPORT.with_name("requirements.txt").read_text().splitlines():
             self.assertRegex(line, r"^(#.*|[A-Za-z0-9-]+==[0-9][0-9.]*(\.post\d+)?|)$")

@@ -182,6 +182,8 @@ class Published(Temporary):
             rows.append(row("openclose", f"lockref={v}", "hot file", ns, threads=threads))
         words = "1.50 (lockref=bounded over lockref=unbounded)", "2.00 (lockref=locked over lockref=unbounded)"
         self.shows(str(self.shown(rows, 2)), *words)
+        rows[-2]["checked"] = False
+        self.assertIn("FAILED", str(self.shown(rows, 2)))  # R1
 
     def test_memory(self):
         rows = [row("clear", v, "16 KiB", ns, size=16384) for v, ns in (("original", 1638.4), ("erms", 819.2))]
