@@ -67,7 +67,6 @@ AREAS = {
     "install": (r"^cmake/|^CMake|^tests/install", [], ["install"]),
     "single": (r"^single/|^tests/single", [], ["single"]),
     "zephyr": (r"^(tests/)?zephyr/|env/bare", [], ["zephyr.seam"]),
-    "owners": (r"intrusive_ptr|lockref_counted|guard", ["stress_intrusive_ptr"], ["stress.intrusive_ptr"]),
 }
 
 

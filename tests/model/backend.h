@@ -155,7 +155,7 @@ inline rl::memory_order order(mutant m, rl::memory_order asked, rl::memory_order
 	return is_mutant(m, at, on) ? weak : asked;
 }
 
-/* Told of each change of an atomic, in the order in which they are made, and of failed swaps. */
+/* Is called for each change of an atomic, in the order of the changes, and for each failed swap. */
 class observer {
 public:
 	virtual void changed(const void *object, uint64_t before, uint64_t after, const where &at)

@@ -12,7 +12,7 @@
  *   reap            objects without references, found again and killed by whoever comes first
  *   type-stable     killed, changed and revived in one memory: get_not_dead_acquire sees which it is, and
  *                   nothing that began before a revive undoes it, also with a dead count that has drifted
- *   misuse          past the top, and a put too many: saturated, told, never killed
+ *   misuse          past the top, and a put too many: saturated, reported, never killed
  * and in all of them each change of the word: W1 to W4, and the lock's own (queued_watch.h).
  *
  * The mutant `own` has DEAD at the end of its zone: one get, and it is dead no more.
@@ -314,7 +314,7 @@ public:
 	void end()
 	{
 		check(now() >> 32 == HF_DETAIL_WAITFREE_SATURATED, "saturated when all is done");
-		check(hf_model::reports[HF_REPORT_LOCKREF_OVF] >= 1, "told");
+		check(hf_model::reports[HF_REPORT_LOCKREF_OVF] >= 1, "reported");
 		object::end();
 	}
 };
@@ -340,7 +340,7 @@ public:
 		check(freed_ <= 1, "killed once at the most");
 		check(freed_ ? zone_of(now()) == DEAD : now() >> 32 == HF_DETAIL_WAITFREE_SATURATED,
 		      "dead or saturated");
-		check(hf_model::reports[HF_REPORT_LOCKREF_PUT] == 1, "told");
+		check(hf_model::reports[HF_REPORT_LOCKREF_PUT] == 1, "reported");
 		object::end();
 	}
 };

@@ -72,7 +72,7 @@ public:
 	{
 		check(freed_ <= 1, "dies once at the most");
 		check(now() >= HF_DETAIL_RCUREF_FROM_DEAD, "dead, or without references");
-		check(hf_model::reports[HF_REPORT_RCUREF_DEAD] == 1, "told");
+		check(hf_model::reports[HF_REPORT_RCUREF_DEAD] == 1, "reported");
 	}
 };
 

@@ -208,9 +208,9 @@ public:
 	}
 	void end()
 	{
-		unsigned int told = hf_model::reports[HF_REPORT_ADD_UAF];
+		unsigned int reported = hf_model::reports[HF_REPORT_ADD_UAF];
 
-		check(told == (unsigned int)freed_, "reported if it was dead");
+		check(reported == (unsigned int)freed_, "reported if it was dead");
 		check(now() == (freed_ ? HF_REFCOUNT_SATURATED : 1), "saturated if dead");
 	}
 };

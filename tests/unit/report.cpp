@@ -258,7 +258,7 @@ void handler_was_here(enum hf_report_kind, const void *, void *)
 	std::fputs("the handler was here\n", stderr);
 }
 
-/* A kind that was told before, too; and the handler is called first. */
+/* A kind that was reported before, too; and the handler is called first. */
 TEST_F(ReportDeathTest, AbortModeTellsAndAborts)
 {
 	{
