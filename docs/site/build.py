@@ -195,7 +195,7 @@ class Site:
                  "One page a header, made from its comments by Doxygen. All names: :ref:`genindex`.\n\n",
                  "".join(map(self.line, self.order)), "\n", toctree("", [*names, "seams"]))
         self.put("reference/seams", pages.heading("For porters", "="),
-                 "What ``holdfast/internal`` asks of a processor and of a world. It is not for programs.\n\n",
+                 "What ``holdfast/internal`` requires of a processor and of a platform. It is not for programs.\n\n",
                  "".join(map(self.line, self.seams)), "\n",
                  toctree("", [os.path.basename(self.reference.page_of[h.path]) for h in self.seams]))
         others = [path for path in self.examples if path not in self.placed]
