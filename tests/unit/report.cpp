@@ -82,16 +82,6 @@ protected:
 	void TearDown() override { SetUp(); }
 };
 
-TEST_F(Report, OneLineWithKindAndAddress)
-{
-	hf_refcount_t r = HF_REFCOUNT_INIT(0);
-	stderr_text text;
-
-	hf_refcount_inc(&r);
-	EXPECT_EQ(text.get(), line_for(HF_REPORT_ADD_UAF, &r));
-	EXPECT_NE(text.get().find("refcount: addition on 0; use after free"), std::string::npos);
-}
-
 TEST_F(Report, EveryKindHasALine)
 {
 	for (int i = 0; i < HF_REPORT_KINDS; i++) {
