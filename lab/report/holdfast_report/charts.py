@@ -22,6 +22,7 @@ MARKERS = {
     "fail": "#080808",
     **{f"s{n}": f"#0a0a{n:02x}" for n in range(SERIES)},
 }
+RULE = {"type": "rule", "strokeDash": [3, 2], "color": MARKERS["ink"]}
 AXIS = {f"{part}Color": MARKERS["grid"] for part in ("grid", "domain", "tick")}
 AXIS |= {"labelColor": MARKERS["ink"], "titleColor": MARKERS["muted"], "labelFontSize": 11, "titleFontSize": 11}
 HEADER = {"labelColor": MARKERS["ink"], "labelFontSize": 11.5, "labelFontWeight": "bold", "labelLimit": 260}
@@ -94,8 +95,7 @@ def bars(values: list[dict], unit: str, log=False, rule: float | None = None, ti
     if not log:
         layers[1]["encoding"]["x"] = {**x, "field": "at"}
     if rule is not None:
-        mark = {"type": "rule", "strokeDash": [3, 2], "color": MARKERS["ink"]}
-        layers.append({"mark": mark, "encoding": {"x": {"datum": rule}, "y": None}})
+        layers.append({"mark": RULE, "encoding": {"x": {"datum": rule}, "y": None}})
     values = [{**v, "at": v["value"] or 0} for v in values]
     plot = {"width": WIDTH, "height": {"step": 17}, "layer": layers, "encoding": {"x": x, "y": y}}
     if any("case" in v for v in values):
@@ -122,9 +122,7 @@ def lines(values: list[dict], x: str, y: str, mine=frozenset(), title="", log=Fa
     if any("low" in v for v in values):
         band = {"x": of_x, "y": {**of_y, "field": "low"}, "y2": {"field": "high"}, "color": colour}
         layers.insert(0, {"mark": {"type": "area", "opacity": 0.15}, "encoding": band})
-    for value in rules:
-        mark = {"type": "rule", "strokeDash": [3, 2], "color": MARKERS["ink"]}
-        layers.append({"mark": mark, "encoding": {"x" if points else "y": {"datum": value}}})
+    layers += [{"mark": RULE, "encoding": {"x" if points else "y": {"datum": value}}} for value in rules]
     height = {"step": 17} if points else 190
     panel = {"data": {"values": values}, "width": WIDTH, "height": height, "layer": layers}
     return {**panel, **({"title": title} if title else {})}

@@ -32,7 +32,7 @@ def reading_items(results: Results) -> list[tuple[str, str, str]]:
         ("ours, peer", "implementations of Holdfast; those of other libraries, measured in the same loop."),
     ]
     if any(r.gap is not None for r in results.rows):
-        words.append(("gap", "by how much the row differs from a second measurement of the same (again), made in the same rounds."))
+        words.append(("gap", "by how much the row differs from a second measurement of it (again), in the same rounds."))
     if any(r.starved for r in results.rows):
         words.append(("starved", "a window had no operation at all, though it was measured again; it is left out."))
     for family in tables.of(results):

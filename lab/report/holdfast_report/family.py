@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from statistics import geometric_mean
 
@@ -49,6 +50,8 @@ class Family:
     lone: bool = False  # its default is the row of kind "ours", of which there is one in a case
     simulated: tuple[str, ...] = ()  # tables of lab/sim/ranges.csv that the advice cites
     wanted: tuple[str, ...] = ()  # peers whose absence is reported
+    shared_cases: str = ""  # those that docs/results.md has by threads: a regular expression, and in words:
+    shared_words: str = ""
     instruction_words: str = ""  # behind the name of its table of instruction counts
 
     # Cases
@@ -65,9 +68,6 @@ class Family:
 
     def case_words(self, case: str, threads: int) -> str:
         return f"{case}, {fmt_threads(threads)}"
-
-    def case_cell(self, case: str, threads: int) -> str:
-        return f"{case}, {threads}"
 
     def is_implementation(self, row: Row, name: str | None) -> bool:
         """Whether the row is the implementation of that name, or of one in a list, under its own name."""
@@ -164,16 +164,18 @@ class Family:
     # One machine's share of docs/results.md
 
     def compared(self, results: Results) -> list[Comparison]:
-        return []
-
-    def compared_by_threads(self, results: Results, title: str, rows: list[Row]) -> list[Comparison]:
         """A line per variant: alone, and on one object with as many threads as the machine has CPUs."""
-        rows = [r for r in rows if r.kind not in ("sweep", "again")]
+        wanted = self.shared_cases.replace("{cpus}", str(results.cpus))
+        rows = [r for r in self.shown(results.compared(self.name)) if re.fullmatch(wanted, r.case)]
         defaults = [r for r in rows if r.kind == "default"]
         threads = [t for t in group_threads(rows) if t in (1, results.cpus)]
         lines = by_name([r for r in rows if r.kind != "default"])
         lines |= {r.label: defaults for r in defaults if r.threads == 1}
-        return comparison(title, threads, lines, lambda r: r.threads, fmt_threads)
+        return comparison(f"{self.name}: {self.shared_words}, ns (fairness)", threads, lines, lambda r: r.threads, fmt_threads)
+
+    def shown(self, rows: list[Row]) -> list[Row]:
+        """Those of which charts and docs/results.md show the times."""
+        return rows
 
 
 def by_name(rows: list[Row]) -> dict[str, list[Row]]:

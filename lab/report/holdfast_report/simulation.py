@@ -76,7 +76,8 @@ def error_words(figure: dict) -> str:
 
 
 def figures_table(figures: list[dict]) -> Table:
-    columns = [(text(name), lambda f, key=key: f[key]) for name, key in (("machine", "group"), ("figure", "what"), ("unit", "unit"))]
+    named = (("machine", "group"), ("figure", "what"), ("unit", "unit"))
+    columns = [(text(name), lambda f, key=key: f[key]) for name, key in named]
     columns += [(text("role"), lambda f: ROLES[f["role"]])]
     columns += [(Column(key), lambda f, key=key: f"{f[key]:.4g}") for key in ("published", "simulated")]
     columns += [(Column("error"), error_words)]

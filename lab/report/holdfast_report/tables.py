@@ -21,13 +21,6 @@ HANDOFF = Field("handoff_share", "hand-off", "% of ops", fmt_share)
 WAITERS = Field("waiter_share", "waiters", "% of releases", fmt_share)
 
 
-class Refcount(Family):
-    def compared(self, results: Results) -> list[Comparison]:
-        case = "inc+dec_and_test"
-        rows = [r for r in results.of(self.name) if r.case == case]
-        return self.compared_by_threads(results, f"{self.name}: {case}, ns (fairness)", rows)
-
-
 # Spinlocks: cases '1', 'kNC' and 'kC', each with lock, unlock and total
 
 
@@ -55,9 +48,6 @@ class Spinlock(Family):
     def case_words(self, case: str, threads: int) -> str:
         setup, _ = setup_of(case)
         return f"{case}, {fmt_threads(threads)}" if setup_rank(setup)[0] == 3 else f"{case} ({setup_words(setup)})"
-
-    def case_cell(self, case: str, threads: int) -> str:
-        return case if setup_rank(setup_of(case)[0])[0] < 3 else f"{case}, {threads}"
 
     def totals(self, rows: list[Row]) -> list[Row]:
         return [r for r in self.in_order(rows) if setup_of(r.case)[1] == "total"]
@@ -99,11 +89,6 @@ class Spinlock(Family):
             bars_chart(f"{self.name}: more threads than CPUs", caption, more, time, "ns per op", fmt_time),
         ]
 
-    def compared(self, results: Results) -> list[Comparison]:
-        """Alone, and all CPUs on one lock."""
-        rows = [r for r in results.of(self.name) if r.case in ("1 total", f"{results.cpus}C total")]
-        return self.compared_by_threads(results, f"{self.name}: lock + increment + unlock, ns (fairness)", rows)
-
 
 # Lockrefs
 
@@ -143,10 +128,6 @@ class Lockref(Family):
             for case in unique([r.case for r in rows])
         ]
 
-    def compared(self, results: Results) -> list[Comparison]:
-        rows = self.shown(results.of(self.name))
-        return self.compared_by_threads(results, f"{self.name}: get + put, ns (fairness)", rows)
-
 
 class Handoff(Family):
     def wait_charts(self, results: Results) -> list[Chart | None]:
@@ -181,9 +162,6 @@ class Cond(BesideStandard):
     def case_words(self, case: str, threads: int) -> str:
         return case  # which has its own number of threads
 
-    def case_cell(self, case: str, threads: int) -> str:
-        return case
-
     def compared(self, results: Results) -> list[Comparison]:
         rows = results.of(self.name, "ours", "peer")
         title = f"{self.name}: a turn, a round, an item, ns (fairness)"
@@ -191,7 +169,7 @@ class Cond(BesideStandard):
 
 
 FAMILIES = (
-    Refcount(
+    Family(
         "refcount",
         "inc+dec_and_test: take and drop a reference. inc_not_zero+put: take one only if the count is not zero, and"
         " drop it. rcuref does that without a loop, for memory that outlives the count.",
@@ -199,6 +177,8 @@ FAMILIES = (
         job="to count references",
         simulated=("refcount", "rcuref"),
         verbs="hf_refcount_*",
+        shared_cases="inc[+]dec_and_test",
+        shared_words="inc+dec_and_test",
     ),
     Spinlock(
         "spinlock",
@@ -214,6 +194,8 @@ FAMILIES = (
         job="to lock in a kernel, on bare metal, or where each thread has a CPU",
         simulated=("spinlock",),
         verbs="hf_spinlock_*",
+        shared_cases="1 total|{cpus}C total",
+        shared_words="lock + increment + unlock",
     ),
     Lockref(
         "lockref",
@@ -229,6 +211,8 @@ FAMILIES = (
         job="to keep a lock and a count in one word",
         simulated=("lockref",),
         verbs="hf_lockref_*",
+        shared_cases="get[+]put",
+        shared_words="get + put",
     ),
     Mutex(
         "mutex",

@@ -49,7 +49,6 @@ class Verdict:
 
     table: str
     name: str  # of the case
-    cell: str  # the same, short
     default: Row | None
     itself: list[Row]  # the default's own implementation, measured under its own name
     ours: Row | None  # fastest of ours, whatever its fairness
@@ -84,7 +83,6 @@ def judge(results: Results, family, case: str, threads: int) -> Verdict:
     return Verdict(
         table=family.name,
         name=family.case_words(case, threads),
-        cell=family.case_cell(case, threads),
         default=default,
         itself=[r for r in rows if default and family.is_implementation(r, default.implements)],
         ours=fastest(ours),
@@ -115,7 +113,7 @@ def regret_table(judged: list[Verdict]) -> Table:
     cost = Column("cost", "of default")
     columns = [
         (text("family"), lambda v: v.table),
-        (text("case", "and threads"), lambda v: v.cell),
+        (text("case", "and threads"), lambda v: v.name),
         (text("default"), default),
         (Column("time", "ns/op"), time),
         (Column("fairness", "of default"), lambda v: fmt_fairness(v.default.fairness) if v.default else NOTHING),

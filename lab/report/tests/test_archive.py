@@ -61,6 +61,7 @@ class Made(Temporary):
             row("mutex", "peer:pthread_mutex", "contended", 30.0, kind="peer", threads=2, fairness=0.5),
             row("refcount", "default", "inc+dec_and_test", 5.0, kind="default", threads=1),
             row("refcount", "unchecked", "inc+dec_and_test", 4.0, threads=1),
+            row("refcount", "rare", "inc+dec_and_test", 4.0, threads=4),
         ]
         alone = [dict(r, case="1 total", threads=1, ns_per_op=9.0) for r in locks()]
         return {"a": (locks() + alone, "Old CPU", "2026-01-01"), "b": (locks() + new, "New CPU", "2026-02-02")}
@@ -74,6 +75,7 @@ class Made(Temporary):
             "| A: Old CPU | 2 | 6.1 | gcc 12 | 0.1.0 | 2026-01-01 | [raw](results/a.json) |",
         ):
             self.assertIn(line, page)
+        self.assertNotIn("rare", page)  # it has no figure with 1 thread, nor with 2
 
     def test_readme_has_the_newest_machine(self):
         table = results_page.readme_table(self.archive(**self.two()))

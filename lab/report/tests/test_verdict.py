@@ -31,9 +31,17 @@ class Verdicts(unittest.TestCase):
         self.assertIsNone(judge([r | {"checked": False} for r in locks()]).ours)  # R1
         sweep = row("spinlock", "cas wait=none", "2C total", 1.0, kind="sweep", threads=2, wait="none")
         self.assertEqual(judge(locks() + [sweep]).ours_fair.variant, "ticket")
-        case = "inc+dec_and_test"
-        rows = [row("refcount", "unchecked", case, 9.0), row("refcount", "asm", case, 10.0)]
-        self.assertEqual(judge(rows, "refcount", case, 1).ours.variant, "asm")  # R4
+        for table, variant in (  # R4
+            ("refcount", "unchecked"),
+            ("refcount", "rcuref"),
+            ("lockref", "waitfree"),
+            ("holder", "waitfree, parks"),
+            ("openclose", "refcount=unchecked"),
+            ("guard", "copy_safe"),
+            ("region", "call"),
+        ):
+            rows = [row(table, variant, "c", 9.0), row(table, "asm", "c", 10.0)]
+            self.assertEqual(judge(rows, table, "c", 1).ours.variant, "asm", (table, variant))
 
     def test_what_the_default_costs(self):
         quiet = {name: {"spread": 0.0} for name in ("cas", "ticket", "mcs", "queued", "peer_spin", "peer_fair")}
@@ -77,11 +85,14 @@ class Verdicts(unittest.TestCase):
         wanted += [("oversubscribed total", 4), ("oversubscribed total", 8)]
         r = parsed(whole()["rows"])
         self.assertEqual(SPINLOCK.cases(r), wanted)
+        many = [row("spinlock", "cas", f"{n}{kind} total", 9.0, threads=n) for kind in ("C", "NC") for n in (16, 4, 2)]
+        self.assertEqual(SPINLOCK.cases(parsed(many)), [("16NC total", 16), ("2C total", 2), ("16C total", 16)])
         self.assertEqual(tables.family("lockref").cases(r), [("get+put", 1), ("get+put", 2), ("get+put", 4)])
         self.assertEqual(tables.family("clear").cases(r), [("64 B", 1), ("64 MiB", 1)])
 
     def test_a_lock_that_is_alone(self):
-        rows = [row("mutex", v, "contended", ns, kind, 2) for v, ns, kind in (("hf_mutex", 20.0, "ours"), ("peer:x", 30.0, "peer"))]
+        rows = [row("mutex", "hf_mutex", "contended", 20.0, threads=2)]
+        rows.append(row("mutex", "peer:x", "contended", 30.0, "peer", 2))
         self.assertEqual(regret(rows, tables.family("mutex"))[0][3:10], ["20.00", "1.00", "-", "-", "x", "-33 %", "x (1.00)"])
 
     def test_the_default_under_another_name(self):
@@ -90,7 +101,8 @@ class Verdicts(unittest.TestCase):
         self.assertEqual(regret(rows, tables.family("lockref"))[0][5:7], ["bounded-100", "+10 % ="])
         is_ = {"is": "refcount=asm, lockref=bounded", "threads": 2}
         rows = [row("openclose", "default", "hot file", 110.0, "default", **is_)]
-        rows += [row("openclose", f"refcount={v}", "hot file", ns, threads=2) for v, ns in (("asm", 104.5), ("unchecked", 55.0))]
+        rows.append(row("openclose", "refcount=asm", "hot file", 104.5, threads=2))
+        rows.append(row("openclose", "refcount=unchecked", "hot file", 55.0, threads=2))
         rows.append(row("openclose", "kernel tmpfs", "hot file", 250.0, "peer", 2))
         # Not what has no protection (R4).
         ((*cells,),) = regret(rows, tables.family("openclose"))
@@ -99,4 +111,4 @@ class Verdicts(unittest.TestCase):
     def test_sizes(self):
         slow = {"default 64 MiB": {"ns_per_op": (64 << 20) / 16 * 2}}
         (*_, cells) = regret(sized(**slow), tables.family("clear"))
-        self.assertEqual((cells[1], cells[5], cells[6]), ("64 MiB, 1", "erms", "2.00 x"))
+        self.assertEqual((cells[1], cells[5], cells[6]), ("64 MiB, 1 thread", "erms", "2.00 x"))
