@@ -11,7 +11,7 @@
 #define ITEMS 20000
 #define TAKERS 3
 
-/* All 0 is an empty queue. Elsewhere: = HF_COND_INIT, or hf_cond_init(). */
+/* Zeroed memory is an empty queue. Otherwise: = HF_COND_INIT, or hf_cond_init(). */
 static struct {
 	hf_mutex_t lock;
 	hf_cond_t not_empty, not_full;

@@ -41,7 +41,7 @@ picture_ptr picture::open(const std::string &name)
 	hf::guard<hf::mutex> hold(catalogue_lock);
 	picture *&entry = catalogue[name];
 
-	/* Null also where its last owner has gone and waits for the lock, to take it out. */
+	/* Null also if the last owner is gone and its thread is about to remove the object. */
 	if (picture_ptr found{ entry, hf::retain_not_zero })
 		return found;
 	pictures_loaded++;
@@ -49,7 +49,7 @@ picture_ptr picture::open(const std::string &name)
 	return picture_ptr(entry, hf::adopt); /* the first reference is this pointer's */
 }
 
-/* The last owner's thread is here. The memory is valid until the lock has been held. */
+/* Called by the last owner's thread. A lookup may touch the memory until the lock is taken. */
 picture::~picture()
 {
 	hf::guard<hf::mutex> hold(catalogue_lock);

@@ -25,7 +25,7 @@ struct session {
 
 static struct session sessions[SLOTS];
 
-/* A reference to whatever session is in the slot; false if it is just being replaced. */
+/* Takes a reference to the session in the slot; false if it is being replaced. */
 static bool session_get(struct session *s, unsigned long *user)
 {
 	if (!hf_lockref_waitfree_get_not_dead_acquire(&s->ref))

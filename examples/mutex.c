@@ -16,7 +16,7 @@
 #define JOBS 20000
 #define THREADS 4
 
-/* All 0 is a mutex that is free. Elsewhere: = HF_MUTEX_INIT, or hf_mutex_init(). */
+/* Zeroed memory is an unlocked mutex. Otherwise: = HF_MUTEX_INIT, or hf_mutex_init(). */
 static struct {
 	hf_mutex_t lock;
 	unsigned int next, done; /* protected by lock */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Touching memory that may not be there, and knowing exactly how far it came. */
+/* Accesses to memory that may be unmapped, with an exact count of the bytes done. */
 #include <stdio.h>
 #include <sys/mman.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The records of a mapped file that somebody else cuts off: each is found, checked and moved, or not. */
+/* Finds, checks and moves the records of a mapped file that another process truncates. */
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -21,7 +21,7 @@ int main(void)
 	must(munmap(file + page, page) == 0); /* its second page is gone */
 	must(hf_nofault_install() == 0);      /* once, at the start of the program */
 
-	/* The last bytes that are there; then the file ends in the middle of a record. */
+	/* The last bytes of the file, which ends in the middle of a record. */
 	left = hf_copy_nofault(file + page - 16, records, strlen(records));
 	printf("%zu of %zu bytes written\n", strlen(records) - left, strlen(records));
 	must(left == 3);
@@ -41,7 +41,7 @@ int main(void)
 	must(hf_compare_nofault(file + page - 16, records, strlen(records), &equal) == -HF_EFAULT);
 	must(equal == 16);
 
-	/* Make room in front. Downwards, so nothing is lost: the end can't be had, and all is as it was. */
+	/* Make room in front. The move is downwards and faults at the end first: no loss. */
 	left = hf_move_nofault(file + page - 10, file + page - 16, 16);
 	printf("%zu of 16 bytes moved\n", 16 - left);
 	must(left == 16 && memcmp(file + page - 16, records, 16) == 0);

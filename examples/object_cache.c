@@ -75,7 +75,7 @@ static struct entry *cache_get(unsigned int key)
 
 	hf_mutex_lock(&b->lock);
 	for (e = b->first; e; e = e->next) {
-		/* A dead one is about to be taken out of the bucket: it is not found any more. */
+		/* A dead entry is about to be removed from the bucket: skip it. */
 		if (e->key == key && hf_lockref_get_not_dead(&e->ref))
 			break;
 	}

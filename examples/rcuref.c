@@ -38,7 +38,7 @@ static void object_free(struct rcu_head *head)
 	freed++;
 }
 
-/* A reference, or NULL. The table's own reference keeps what is found alive only while it is there. */
+/* A reference, or NULL. The table's own one keeps an object alive only while it is listed. */
 static struct object *object_find(unsigned int slot)
 {
 	struct object *object;

@@ -79,7 +79,7 @@ static int sum(const char *name, off_t truncate_to)
 	return status;
 }
 
-/* As a crash reporter would, in a handler. Returns 0 if it is as it should be. */
+/* Reads as a crash reporter would, in a handler. Returns 0 on success. */
 static int look_where_no_fault_can_be_taken(void)
 {
 	unsigned int value = 7, found = 0;

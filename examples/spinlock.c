@@ -12,7 +12,7 @@
 
 #define SAMPLES 20000
 
-/* All 0 is a lock that is free. Elsewhere: = HF_SPINLOCK_INIT, or hf_spinlock_init(). */
+/* Zeroed memory is an unlocked lock. Otherwise: = HF_SPINLOCK_INIT, or hf_spinlock_init(). */
 static struct {
 	hf_spinlock_t lock;
 	unsigned long count, sum, biggest; /* belong together; protected by lock */

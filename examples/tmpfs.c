@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A tree of files in memory: an unlinked file lives on, a bad buffer is an error, counts are proved. */
+/* A tree of files in memory: unlinked files stay open, bad buffers fail, counts are checked. */
 #define _GNU_SOURCE /* SEEK_DATA */
 #include <errno.h>
 #include <stdio.h>

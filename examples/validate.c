@@ -63,7 +63,7 @@ HF_NO_THREAD_SAFETY_ANALYSIS int main(void)
 	must(hf_report_count(HF_REPORT_LOCK_WRONG_OWNER) == 1);
 	must(hf_spinlock_is_locked(&lock));
 
-	/* It slept with the lock held: everybody else has been spinning all the time. */
+	/* It slept with the lock held, while all waiters were spinning. */
 	hf_validate_set_hold_limit(1000000);
 	nanosleep(&two_ms, NULL);
 	hf_spinlock_unlock(&lock);

@@ -7,7 +7,7 @@
 namespace lab
 {
 
-/* Prints each row that is in both files, and what its time came to. Returns the exit status. */
+/* Prints each row that is in both files, with the ratio of its times. Returns the exit status. */
 int compare(const std::string &old_name, const std::string &new_name, const std::string &only);
 
 /*

@@ -137,7 +137,7 @@ struct Cell {
 	}
 };
 
-/* What a table aims at, or a figure that belongs beside its aims, and what was measured. */
+/* An aim of a table, or a figure without an aim, with the measured value. */
 struct Aim {
 	std::string group, what; /* "2 threads"; "throughput, of the best peer" */
 	double value;            /* NAN = not measured */
@@ -157,7 +157,7 @@ Aim at_most(double aim, const std::string &group, const std::string &what, doubl
 Aim figure(const std::string &group, const std::string &what, double value,
 	   const std::string &detail = "");
 
-/* Notes in each row that is measured twice how far the two times are apart. */
+/* Sets `gap` in each row that is measured twice. */
 void note_gaps(std::vector<Row> *rows);
 /* The row that measures the same variant again; NULL = there is none. */
 const Row *again_of(const std::vector<Row> &rows, const Row &row);

@@ -216,7 +216,7 @@ static void choose(std::vector<const Table *> *chosen, const std::string &name)
 		fail("no table '" + name + "'; there are: " + table_names() + ", all");
 }
 
-/* Where the results go. What is no plain file (a pipe, a terminal) is written once, at the end. */
+/* Where the results go. Pipes and terminals are written once, at the end. */
 class Output {
 public:
 	explicit Output(const std::string &name)

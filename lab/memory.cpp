@@ -155,7 +155,7 @@ bool is_right(const Operation &o)
 
 std::vector<Sample> run_memory(Operation o, int ms)
 {
-	/* What is behind the buffer must stay; when cold, nearly all is behind some buffer. */
+	/* Bytes behind the buffer must not change; when cold, most are behind some buffer. */
 	char *behind = areas().to + o.offset + o.size;
 
 	memset(areas().from, 3, o.cold ? 1 : o.size + 3 * o.offset);
@@ -272,7 +272,7 @@ char *edge()
 	return at;
 }
 
-/* What one thread does again and again, once at least, and what came out wrong. */
+/* One thread's loop, run at least once, and its number of wrong results. */
 struct Task {
 	size_t size = 0;
 	int pipe[2] = { -1, -1 };

@@ -296,7 +296,7 @@ const std::vector<Lock> &locks()
 	return list;
 }
 
-/* Goes to the next slice each time that one is over, until it is destroyed. */
+/* Advances to the next slice at the end of each, until it is destroyed. */
 class Slicer {
 public:
 	Slicer(State *state, double first_ms, double each_ms)
@@ -336,7 +336,7 @@ private:
 	std::thread thread_;
 };
 
-/* Least over most in each slice but the first and the last, which are not whole; their mean. */
+/* The mean of least over most operations in each slice but the first and last, partial ones. */
 double slices_fairness(const State &state, int threads, double whole)
 {
 	unsigned int last = state.slice.load();

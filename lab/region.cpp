@@ -52,7 +52,7 @@ const Lost &lost()
 	return file;
 }
 
-/* What one thread does again and again, once at least, and what came out wrong. */
+/* One thread's loop, run at least once, and its number of wrong results. */
 struct Task {
 	size_t len;
 	uint64_t wrong = 0;

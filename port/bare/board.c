@@ -79,7 +79,7 @@ static void map(uintptr_t address, uint64_t how)
 							       PAGE_USED;
 }
 
-/* Address 0 and all else that is not named here stays unmapped: using it is an exception. */
+/* All other addresses, 0 included, stay unmapped: an access is an exception. */
 void bare_mmu_tables(void)
 {
 	map(PL011, PAGE_DEVICE | PAGE_NEVER_EXECUTED);

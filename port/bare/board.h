@@ -38,7 +38,7 @@ bool bare_start_cores(void);
 /* Runs work(core) on every core, core 0 being the caller, and returns when all have done it. */
 void bare_on_all(void (*work)(unsigned int core));
 
-/* Lets another core run, where cores take turns: in an emulator with one thread. */
+/* Lets another core run if cores take turns, as in an emulator with one thread. */
 static inline void bare_yield(void)
 {
 	__asm__ volatile("yield" ::: "memory");

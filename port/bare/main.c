@@ -30,7 +30,7 @@ void battery_world_line(const char *line)
 	bare_print("\n", 1);
 }
 
-/* The block of what is written ends here, and behind it nothing is mapped (board.c, link.ld). */
+/* The writable block ends here; the memory behind it is unmapped (board.c, link.ld). */
 unsigned char *battery_world_edge(void)
 {
 	extern unsigned char bare_edge[];

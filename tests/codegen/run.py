@@ -716,7 +716,7 @@ def check_rules(args, now):
 # ---- the test -----------------------------------------------------------------------------------
 
 def check_column(checks, column, table, paths, expected):
-    """expected: the reviewed table, or None for a compiler that nobody has reviewed."""
+    """expected: the reviewed table, or None for a compiler without one."""
     unused = {known for known in KNOWN if known[0] == column}
     for row in paths:
         rules = broken(column, row, paths)

@@ -128,7 +128,7 @@ REFUSED = [
 
 
 def refused(args, checks):
-    """What is not supported: each public header says so before anything else goes wrong."""
+    """Each public header refuses an unsupported compiler by an #error before any other error."""
     headers = sorted(os.path.basename(file) for file in
                      glob.glob(os.path.join(args.source_dir, "include", "holdfast", "*.h")))
     for name, compiler, options, words in REFUSED:

@@ -285,7 +285,7 @@ def alone(tree, compiler, std, *more):
 
 
 def expect(what, words, unit, says):
-    """The unit compiles, or the compiler refuses it in these words."""
+    """The unit compiles, or the compiler refuses it with this message."""
     try:
         command(*words, "-fsyntax-only", unit)
     except Failed as found:
@@ -443,7 +443,7 @@ def refused(tree, compiler, std):
 
 
 def locking_own(tree):
-    """Our headers' bodies, src/ and the programs: what clang finds there is ours to mend."""
+    """The headers' bodies, src/ and the programs must compile without warnings of clang."""
     flags = [tool("clang"), "-std=gnu11", "-Wall", "-Werror", "-Wthread-safety", "-D_GNU_SOURCE=",
              "-I", tree.include, "-I", os.path.join(tree.source, "tmpfs"), "-fsyntax-only"]
     units = [tree.unit_together(".c")]
@@ -761,7 +761,7 @@ def definitions(tree, compiler):
 
 
 def moved(tree):
-    """An old path says where its contents are now, and nothing else."""
+    """A header at an old path names the new one, and has nothing else."""
     for name, text in tree.moved.items():
         lines = text.splitlines()
         named = re.findall(r"holdfast/(\w+\.h)", lines[1]) if len(lines) == 2 else []

@@ -59,7 +59,7 @@ def size(program):
 
 
 def only_what_is_used(cc, source, library, work):
-    """Is a program linked with those files of the static library alone that it needs?"""
+    """A program is linked only with those files of the static library that it needs."""
     programs = {}
     for name, file in (("empty", write(os.path.join(work, "empty.c"), "int main(void) { return 0; }\n")),
                        ("refcount", os.path.join(source, "tests", "install", "consumer", "refcount.c"))):
@@ -84,7 +84,7 @@ def files_in(folder):
 
 
 def uninstall(args, prefix):
-    """What was installed goes, with the folders that were made for it; what others put there stays."""
+    """Uninstalling removes the installed files and the folders made for them, and keeps files of others."""
     others = {os.path.join("share", "doc", "others", "README"),
               os.path.join("include", "holdfast", "mine.h")}
     for name in others:

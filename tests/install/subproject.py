@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Holdfast as a part of somebody's project: it builds by itself, in C alone, and installs what was asked for.
+"""Holdfast as a subproject: it builds by itself, in C alone, and installs only what the parent asks for.
 
 usage: subproject.py --source-dir DIR --work-dir DIR --cmake CMAKE --cc CC
 """

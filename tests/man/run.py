@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The manual page of a program lists the options that its --help lists: all of them, and no others.
+"""The manual page of a program lists exactly the options of its --help.
 
 usage: run.py PAGE PROGRAM [--also ARGUMENTS]...
 
