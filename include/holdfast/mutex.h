@@ -49,11 +49,12 @@
  *
  *   Waiting in one process. A thread spins for 10 us, then queues. The first waiter of the queue is
  *   awake, or an unlock wakes it; the others are parked. So as many threads run as there are
- *   processors for, and one more is ready to run. Every 300 us, while threads wait, one of those that
- *   run makes room for it: it queues itself, without spinning, when it next finds the mutex locked
- *   (M5). A thread that never finds it locked yields its processor instead. A first waiter that runs
- *   and has not got the mutex in that time is due: the next unlock waits for half a microsecond, in
- *   which that waiter takes it (M6). The mutex is never locked on behalf of another thread.
+ *   processors for, and one more is ready to run. While threads wait, one that has run for 500 us since
+ *   it queued last makes room (M5): when it next finds the mutex locked it queues itself, without
+ *   spinning, and wakes the waiter that is next for its processor. If the first waiter is, it only
+ *   wakes that one; else it takes the waiter out of the queue, which then locks as any newcomer. So
+ *   as many threads stay awake as before, and each processor has one. A thread that never finds the
+ *   mutex locked yields its processor instead. The mutex is never locked on behalf of another thread.
  *
  * Invariants
  *   F   A free mutex can be taken by any running thread, whatever happened to any waiter: nothing but

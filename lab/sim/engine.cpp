@@ -176,7 +176,7 @@ struct Thread {
 	/* Counted. */
 	uint64_t operations = 0;
 	Time last_operation = 0, longest = 0;
-	int32_t local[4] = {};
+	alignas(uint64_t) int32_t local[4] = {};
 	uint32_t nodes = 0;
 };
 
@@ -206,6 +206,7 @@ public:
 	void prefetch(const volatile void *p);
 	uint32_t monitor(const volatile void *p, uint32_t old);
 	uint32_t hints(uint32_t ns) const;
+	uint32_t processor_number() const { return static_cast<uint32_t>(current_->processor); }
 	uint32_t processors() const { return static_cast<uint32_t>(m_.processors()); }
 	int park(const volatile void *word, uint32_t expected, uint64_t deadline);
 	uint32_t unpark(const volatile void *word, uint32_t n);
@@ -1593,6 +1594,11 @@ uint64_t hf_sim_now(void)
 void hf_sim_yield(void)
 {
 	engine->yield();
+}
+
+uint32_t hf_sim_processor(void)
+{
+	return engine->processor_number();
 }
 
 void hf_sim_barrier_all(void)

@@ -45,6 +45,7 @@ int hf_sim_park(const volatile void *word, uint32_t expected, uint64_t deadline)
 uint32_t hf_sim_unpark(const volatile void *word, uint32_t n);
 uint64_t hf_sim_now(void);
 void hf_sim_yield(void);
+uint32_t hf_sim_processor(void);
 void hf_sim_barrier_all(void);
 
 /*

@@ -206,12 +206,12 @@ for event in ("stop", "cont", "exited", "inferior_deleted", "new_thread", "threa
 
 # ---- the table of waiters: src/parking/parking.h, src/mutex/mutex_queue.h -------------------------------------------------
 
-STATES = ("parked", "waking", "head", "due")
+STATES = ("parked", "released", "waking", "head")
 MEANING = {
     "parked": "sleeps, or is about to",
     "waking": "the first waiter, woken; it may not be running yet",
     "head": "the first waiter, running",
-    "due": "the first waiter, running; the next unlock leaves it some time",
+    "released": "woken, and in no queue any more",
 }
 
 
@@ -241,9 +241,8 @@ class Parking:
 
     def buckets(self, first=0, count=BUCKETS):
         """[(being changed, address of the first waiter)]"""
-        p = pointer_bytes()
         memory = Memory(self.table + BUCKETS * 4 + first * LINE, count * LINE)
-        return [(memory.u32(i * LINE + 8) != 0, memory.pointer(i * LINE + (12 + p - 1) // p * p))
+        return [(memory.u32(i * LINE + 4) != 0, memory.pointer(i * LINE + 8))
                 for i in range(count)]
 
     @staticmethod

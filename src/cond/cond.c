@@ -21,7 +21,7 @@ static bool wait_unqueued(hf_atomic32_t *cond, hf_atomic32_t *mutex, uint64_t de
 static bool leave_queue(hf_atomic32_t *cond, struct hf_detail_waiter *waiter)
 {
 	struct hf_detail_bucket *bucket = hf_detail_bucket_lock(cond);
-	bool left = !waiter->signalled;
+	bool left = !waiter->released;
 
 	if (left && hf_detail_waiter_is_queued(bucket, waiter)) {
 		hf_detail_bucket_remove(bucket, waiter);
@@ -29,13 +29,6 @@ static bool leave_queue(hf_atomic32_t *cond, struct hf_detail_waiter *waiter)
 	}
 	hf_detail_bucket_unlock(bucket);
 	return left;
-}
-
-/* Not profiled by itself: it is part of the wait at the condition variable. */
-static void relock(hf_atomic32_t *mutex)
-{
-	if (!hf_detail_mutex_take(mutex))
-		(void)hf_detail_mutex_lock_contended(mutex, HF_ENV_FOREVER);
 }
 
 static bool cond_wait_queued(hf_atomic32_t *cond, hf_atomic32_t *mutex, uint64_t deadline)
@@ -48,7 +41,8 @@ static bool cond_wait_queued(hf_atomic32_t *cond, hf_atomic32_t *mutex, uint64_t
 		return wait_unqueued(cond, mutex, deadline);
 	waiter.at = cond;
 	waiter.mutex = mutex;
-	waiter.signalled = false;
+	waiter.processor = hf_env_processor();
+	waiter.released = false;
 	hf_atomic32_store_relaxed(&waiter.state, HF_DETAIL_WAITER_PARKED);
 	signals = hf_env_signals_block();
 	bucket = hf_detail_bucket_lock_blocked(cond);
@@ -62,15 +56,15 @@ static bool cond_wait_queued(hf_atomic32_t *cond, hf_atomic32_t *mutex, uint64_t
 		if (hf_detail_waiter_park(&waiter, cond, deadline, deadline)) {
 			if (!leave_queue(cond, &waiter))
 				break;
-			relock(mutex);
+			(void)hf_detail_mutex_relock(mutex, HF_ENV_FOREVER);
 			return false;
 		}
 	}
-	if (hf_atomic32_load_acquire(&waiter.state) == HF_DETAIL_WAITER_SIGNALLED) /* C6 */
-		relock(mutex);
+	if (hf_atomic32_load_acquire(&waiter.state) == HF_DETAIL_WAITER_RELEASED) /* C6 */
+		(void)hf_detail_mutex_relock(mutex, HF_ENV_FOREVER);
 	else
 		(void)hf_detail_mutex_wait(&waiter, HF_ENV_FOREVER);
-	return waiter.signalled; /* true; the model finds a race here if C6's order is missing */
+	return waiter.released; /* true; a model finds a race here if C6's order is missing */
 }
 
 __attribute__((__noinline__)) bool hf_detail_cond_wait(hf_atomic32_t *cond, hf_atomic32_t *mutex,
@@ -92,28 +86,16 @@ static struct hf_detail_waiter *take_first(struct hf_detail_bucket *bucket, hf_a
 	hf_atomic32_store_relaxed(cond, waiter ? waiters - 1 : 0);
 	if (waiter) {
 		hf_detail_bucket_remove(bucket, waiter);
-		waiter->signalled = true;
+		waiter->released = true;
 	}
 	return waiter;
-}
-
-/*
- * The waiter reacquires the mutex itself. Once its state is stored, its stack frame may be gone. Needs the
- * bucket's lock, under which a waiter that timed out checks whether it was signalled.
- */
-static hf_atomic32_t *signal_waiter(struct hf_detail_waiter *waiter)
-{
-	hf_atomic32_t *state = &waiter->state;
-
-	hf_atomic32_store_release(state, HF_DETAIL_WAITER_SIGNALLED); /* C6 */
-	return state;
 }
 
 static void wake_one(hf_atomic32_t *cond)
 {
 	struct hf_detail_bucket *bucket = hf_detail_bucket_lock_blocked(cond);
 	struct hf_detail_waiter *waiter = take_first(bucket, cond);
-	hf_atomic32_t *sleeper = waiter ? signal_waiter(waiter) : NULL;
+	hf_atomic32_t *sleeper = waiter ? hf_detail_waiter_release(waiter) : NULL;
 
 	hf_detail_bucket_unlock_blocked(bucket);
 	hf_detail_waiter_wake(cond, sleeper);
@@ -130,7 +112,7 @@ static void move_all(hf_atomic32_t *cond)
 	hf_atomic32_t *sleeper = NULL;
 
 	if (waiter && !hf_detail_mutex_is_locked(waiter->mutex)) {
-		sleeper = signal_waiter(waiter);
+		sleeper = hf_detail_waiter_release(waiter);
 		waiter = take_first(bucket, cond);
 	}
 	for (; waiter; waiter = take_first(bucket, cond)) {

@@ -23,14 +23,9 @@
 #define HF_MUTEX_BACKOFF_NS 200
 #endif
 
-/* How long the running threads may use the mutex before one of them parks for the first waiter. */
+/* Nanoseconds after which a thread that runs makes room for another. */
 #ifndef HF_MUTEX_TURN_NS
-#define HF_MUTEX_TURN_NS 300000
-#endif
-
-/* How long an unlock leaves the mutex free for a first waiter in state DUE. */
-#ifndef HF_MUTEX_WINDOW_NS
-#define HF_MUTEX_WINDOW_NS 500
+#define HF_MUTEX_TURN_NS 500000
 #endif
 
 /* While a wake-up is in flight, only one unlock in this many reads the clock. */
@@ -38,10 +33,14 @@
 #define HF_MUTEX_CLOCK_EACH 8
 #endif
 
-/* A number that identifies this thread, and its count of unlocks. The simulator replaces both. */
-#ifndef HF_MUTEX_SELF
-#define HF_MUTEX_SELF ((uint64_t)(uintptr_t)&unlocks_while_waking)
+/* How many waiters are looked at for one that can run here. */
+enum { SEARCH_LIMIT = 32 };
+
+/* Of this thread: when its turn began, and its unlocks. The simulator has its own. */
+#ifndef HF_MUTEX_TURN
+#define HF_MUTEX_TURN turn_began
 #define HF_MUTEX_UNLOCKS unlocks_while_waking
+static __thread uint64_t turn_began __attribute__((tls_model("initial-exec")));
 static __thread uint32_t unlocks_while_waking __attribute__((tls_model("initial-exec")));
 #endif
 
@@ -108,17 +107,14 @@ static struct hf_detail_bucket *bucket_of(const void *mutex)
 	return &hf_detail_parking_table()->bucket[HF_DETAIL_PARKING_INDEX(mutex)];
 }
 
-/* Time since the turn began; 0 if no thread waits. */
-static uint64_t turn_age(const struct hf_detail_bucket *bucket)
+static void start_turn(void)
 {
-	uint64_t turn = hf_atomic64_load_relaxed(&bucket->turn) & ~HF_DETAIL_TURN_WAKING;
-
-	return turn ? hf_env_deadline(0) - turn : 0;
+	HF_MUTEX_TURN = hf_env_deadline(0);
 }
 
-static bool turn_expired(const struct hf_detail_bucket *bucket)
+static uint64_t turn_age(void)
 {
-	return turn_age(bucket) >= HF_MUTEX_TURN_NS;
+	return hf_env_deadline(0) - HF_MUTEX_TURN;
 }
 
 /* Q3 */
@@ -133,33 +129,33 @@ static bool is_only(const hf_atomic32_t *need)
 	return hf_atomic32_load_relaxed(need) == 1;
 }
 
-/*
- * Recomputes `need` and `turn` after the first waiter of @mutex changed. @needed: what needs_wake()
- * returned before the change. @restart: begin a new turn.
- */
-static void bucket_update(struct hf_detail_bucket *bucket, const void *mutex, bool needed,
-			  bool restart)
+static void set_flags(struct hf_detail_bucket *bucket, uint32_t clear, uint32_t set)
+{
+	hf_atomic32_store_relaxed(&bucket->flags,
+				  (hf_atomic32_load_relaxed(&bucket->flags) & ~clear) | set);
+}
+
+/* After a change of the first waiter at a mutex. @needed: needs_wake() before it. */
+static void bucket_update(struct hf_detail_bucket *bucket, const void *mutex, bool needed)
 {
 	const struct hf_detail_waiter *first = hf_detail_bucket_find(bucket, mutex);
 	hf_atomic32_t *need = &hf_detail_parking_table()->need[HF_DETAIL_PARKING_INDEX(mutex)];
-	uint64_t turn = hf_atomic64_load_relaxed(&bucket->turn) & ~HF_DETAIL_TURN_WAKING;
 	bool needs = needs_wake(first);
 
 	if (needs != needed)
 		hf_atomic32_store_relaxed(
 			need, hf_atomic32_load_relaxed(need) + (needs ? 1u : UINT32_MAX));
 	if (!first)
-		turn = 0;
-	else if (!turn || restart)
-		turn = hf_env_deadline(0) & ~HF_DETAIL_TURN_WAKING;
-	if (needs && hf_detail_waiter_state(first) == HF_DETAIL_WAITER_WAKING && is_only(need))
-		turn |= HF_DETAIL_TURN_WAKING;
-	hf_atomic64_store_relaxed(&bucket->turn, turn);
+		set_flags(bucket, HF_DETAIL_BUCKET_FLAGS, 0);
+	else if (needs && hf_detail_waiter_state(first) == HF_DETAIL_WAITER_WAKING && is_only(need))
+		set_flags(bucket, 0, HF_DETAIL_BUCKET_WAITERS | HF_DETAIL_BUCKET_WAKING);
+	else
+		set_flags(bucket, HF_DETAIL_BUCKET_WAKING, HF_DETAIL_BUCKET_WAITERS);
 }
 
 /* Appends a waiter. Returns true, with its state set to @if_first, if it is the first. */
 static bool enqueue(struct hf_detail_bucket *bucket, struct hf_detail_waiter *waiter,
-		    uint32_t if_first, bool rotates)
+		    uint32_t if_first)
 {
 	struct hf_detail_waiter *first = hf_detail_bucket_find(bucket, waiter->mutex);
 
@@ -167,9 +163,7 @@ static bool enqueue(struct hf_detail_bucket *bucket, struct hf_detail_waiter *wa
 	hf_atomic32_store_relaxed(&waiter->state,
 				  first ? (uint32_t)HF_DETAIL_WAITER_PARKED : if_first);
 	hf_detail_bucket_append(bucket, waiter);
-	bucket_update(bucket, waiter->mutex, needs_wake(first), rotates); /* W2 */
-	if (rotates)
-		hf_atomic64_store_relaxed(&bucket->newest, HF_DETAIL_NEWEST_ROTATED);
+	bucket_update(bucket, waiter->mutex, needs_wake(first)); /* W2 */
 	return !first;
 }
 
@@ -179,7 +173,7 @@ static struct hf_detail_bucket *lock_bucket_of(struct hf_detail_waiter *waiter)
 	struct hf_detail_bucket *bucket = hf_detail_bucket_lock(waiter->mutex);
 
 	if (HF_UNLIKELY(!hf_detail_waiter_is_queued(bucket, waiter)))
-		(void)enqueue(bucket, waiter, HF_DETAIL_WAITER_HEAD, false);
+		(void)enqueue(bucket, waiter, HF_DETAIL_WAITER_HEAD);
 	return bucket;
 }
 
@@ -190,7 +184,7 @@ static void set_head(struct hf_detail_waiter *waiter, uint32_t state)
 	bool needed = needs_wake(waiter);
 
 	hf_atomic32_store_relaxed(&waiter->state, state);
-	bucket_update(bucket, waiter->mutex, needed, false);
+	bucket_update(bucket, waiter->mutex, needed);
 	hf_detail_bucket_unlock(bucket);
 }
 
@@ -202,6 +196,10 @@ static void finish_wait(struct hf_detail_waiter *waiter, bool taken)
 	struct hf_detail_waiter *first = hf_detail_bucket_find(bucket, mutex);
 	bool was_first = first == waiter, needed = needs_wake(first);
 
+	if (hf_detail_waiter_state(waiter) == HF_DETAIL_WAITER_RELEASED) {
+		hf_detail_bucket_unlock(bucket); /* while it gave up */
+		return;
+	}
 	hf_detail_bucket_remove(bucket, waiter);
 	first = hf_detail_bucket_find(bucket, mutex);
 	/* W4. Even a parked first waiter may have had a wake-up in flight that others relied on. */
@@ -209,16 +207,16 @@ static void finish_wait(struct hf_detail_waiter *waiter, bool taken)
 		sleeper = &first->state;
 		hf_atomic32_store_relaxed(sleeper, HF_DETAIL_WAITER_WAKING);
 	}
-	bucket_update(bucket, mutex, needed, false); /* W3 */
-	if (taken)
-		hf_atomic64_store_relaxed(&bucket->newest, HF_MUTEX_SELF);
+	bucket_update(bucket, mutex, needed); /* W3 */
+	if (was_first)
+		set_flags(bucket, HF_DETAIL_BUCKET_AWAITED, 0);
 	hf_detail_bucket_unlock(bucket);
 	hf_detail_waiter_wake(mutex, sleeper);
 }
 
 /* ---- in one process: waiting -------------------------------------------------------------- */
 
-enum outcome { AWAKE, PARK, TAKEN, LATE };
+enum outcome { AWAKE, PARK, RELEASED, TAKEN, LATE };
 
 /* @alone: this was the first waiter; no other thread will notice that the mutex is unlocked. */
 static enum outcome park_until_woken(struct hf_detail_waiter *waiter, uint64_t deadline, bool alone)
@@ -241,7 +239,9 @@ static enum outcome park_until_woken(struct hf_detail_waiter *waiter, uint64_t d
 		if (hf_detail_waiter_park(waiter, waiter->mutex, until, deadline))
 			return LATE;
 	}
-	return AWAKE;
+	/* As C6 of cond.h: who released it does not touch it any more. */
+	return hf_atomic32_load_acquire(&waiter->state) == HF_DETAIL_WAITER_RELEASED ? RELEASED
+										     : AWAKE;
 }
 
 /* Spins as the first waiter: WAKING -> HEAD, and HEAD -> DUE when the turn has expired. */
@@ -250,16 +250,12 @@ static enum outcome spin_as_head(struct hf_detail_waiter *waiter, uint64_t deadl
 	uint32_t ns = HF_ARCH_BACKOFF_MIN_NS;
 
 	for (uint32_t left = HF_MUTEX_HEAD_SPIN_NS;; left -= ns) {
-		uint32_t state = hf_detail_waiter_state(waiter);
-
 		if (hf_detail_mutex_take(waiter->mutex))
 			return TAKEN;
 		if (hf_detail_is_past(deadline))
 			return LATE;
-		if (state == HF_DETAIL_WAITER_WAKING)
+		if (hf_detail_waiter_state(waiter) == HF_DETAIL_WAITER_WAKING)
 			set_head(waiter, HF_DETAIL_WAITER_HEAD);
-		else if (state == HF_DETAIL_WAITER_HEAD && turn_expired(bucket_of(waiter->mutex)))
-			set_head(waiter, HF_DETAIL_WAITER_DUE);
 		if (left <= ns)
 			return PARK;
 		hf_wait_ns(ns);
@@ -278,6 +274,9 @@ bool hf_detail_mutex_wait(struct hf_detail_waiter *waiter, uint64_t deadline)
 			break;
 		set_head(waiter, HF_DETAIL_WAITER_PARKED);
 	}
+	start_turn();
+	if (outcome == RELEASED)
+		return waiter->released && hf_detail_mutex_relock(waiter->mutex, deadline);
 	finish_wait(waiter, outcome == TAKEN);
 	return outcome == TAKEN;
 }
@@ -286,7 +285,7 @@ void hf_detail_mutex_enqueue(struct hf_detail_waiter *waiter)
 {
 	const void *mutex = waiter->mutex;
 	struct hf_detail_bucket *bucket = hf_detail_bucket_lock_blocked(mutex);
-	bool is_first = enqueue(bucket, waiter, HF_DETAIL_WAITER_WAKING, false);
+	bool is_first = enqueue(bucket, waiter, HF_DETAIL_WAITER_WAKING);
 
 	hf_detail_bucket_unlock_blocked(bucket);
 	if (is_first)
@@ -322,29 +321,82 @@ static bool spin_to_take(hf_atomic32_t *word)
 	}
 }
 
+/*
+ * M5. Finds another thread for this processor, and whether it must be woken. False = there is none: this
+ * thread goes on. The first waiter is left in the queue, since the others rely on it (W2), and one thread
+ * at most counts on its coming: if it is stopped, the next one finds another.
+ */
+static bool find_successor(struct hf_detail_bucket *bucket, const struct hf_detail_waiter *leaver,
+			   hf_atomic32_t **sleeper)
+{
+	const hf_atomic32_t *word = leaver->mutex;
+	struct hf_detail_waiter *next = hf_detail_bucket_find(bucket, word);
+	int left = SEARCH_LIMIT;
+
+	if (next && next->processor == leaver->processor &&
+	    !(hf_atomic32_load_relaxed(&bucket->flags) & HF_DETAIL_BUCKET_AWAITED)) {
+		if (hf_detail_waiter_state(next) == HF_DETAIL_WAITER_PARKED) {
+			*sleeper = &next->state;
+			hf_atomic32_store_relaxed(*sleeper, HF_DETAIL_WAITER_WAKING);
+			bucket_update(bucket, word, true);
+		}
+		set_flags(bucket, 0, HF_DETAIL_BUCKET_AWAITED);
+		return true;
+	}
+	while (next && left--) {
+		next = next->next;
+		if (next && next->at == word && next->processor == leaver->processor) {
+			hf_detail_bucket_remove(bucket, next);
+			*sleeper = hf_detail_waiter_release(next);
+			return true;
+		}
+	}
+	return false;
+}
+
+/* True = another thread has been found for this processor, and this one is queued. */
+static bool make_room(struct hf_detail_waiter *waiter)
+{
+	hf_atomic32_t *word = waiter->mutex, *sleeper = NULL;
+	struct hf_detail_bucket *bucket = hf_detail_bucket_lock(word);
+	bool found = find_successor(bucket, waiter, &sleeper);
+
+	if (found)
+		(void)enqueue(bucket, waiter, HF_DETAIL_WAITER_HEAD);
+	hf_detail_bucket_unlock(bucket);
+	hf_detail_waiter_wake(word, sleeper);
+	return found;
+}
+
 bool hf_detail_mutex_lock_contended(hf_atomic32_t *word, uint64_t deadline)
 {
 	struct hf_detail_waiter waiter;
 	struct hf_detail_bucket *bucket;
-	uint64_t newest;
-	bool rotates;
 
 	if (HF_UNLIKELY(!hf_detail_parking_table()))
 		return lock_without_table(word, deadline);
-	/* M5. At the end of a turn one thread parks at once, but not the one that entered last. */
+	waiter.mutex = word;
+	waiter.processor = hf_env_processor();
+	waiter.released = false;
 	bucket = bucket_of(word);
-	newest = hf_atomic64_load_relaxed(&bucket->newest);
-	rotates = newest != HF_MUTEX_SELF && newest != HF_DETAIL_NEWEST_ROTATED &&
-		  turn_expired(bucket);
-	if (!rotates && spin_to_take(word))
+	if (hf_atomic32_load_relaxed(&bucket->flags) && turn_age() >= HF_MUTEX_TURN_NS) {
+		if (make_room(&waiter))
+			return hf_detail_mutex_wait(&waiter, deadline);
+		start_turn();
+	}
+	if (spin_to_take(word))
 		return true;
 	if (hf_detail_is_past(deadline))
 		return hf_detail_mutex_take(word);
-	waiter.mutex = word;
 	(void)hf_detail_bucket_lock(word);
-	(void)enqueue(bucket, &waiter, HF_DETAIL_WAITER_HEAD, rotates);
+	(void)enqueue(bucket, &waiter, HF_DETAIL_WAITER_HEAD);
 	hf_detail_bucket_unlock(bucket);
 	return hf_detail_mutex_wait(&waiter, deadline);
+}
+
+bool hf_detail_mutex_relock(hf_atomic32_t *word, uint64_t deadline)
+{
+	return hf_detail_mutex_take(word) || hf_detail_mutex_lock_contended(word, deadline);
 }
 
 __attribute__((__noinline__)) bool hf_detail_mutex_lock_slow(hf_atomic32_t *word, uint64_t deadline)
@@ -365,14 +417,12 @@ __attribute__((__noinline__)) bool hf_detail_mutex_lock_slow(hf_atomic32_t *word
  * The first waiter was woken but does not run: it may be waiting for this thread's processor, and no
  * contention makes this thread leave it. Yields once every two turns.
  */
-static void yield_turn(struct hf_detail_bucket *bucket)
+static void give_way(void)
 {
-	uint64_t turn = hf_atomic64_load_relaxed(&bucket->turn);
-
-	if ((turn & HF_DETAIL_TURN_WAKING) && turn_age(bucket) >= 2 * (uint64_t)HF_MUTEX_TURN_NS &&
-	    hf_atomic64_try_cmpxchg_relaxed(&bucket->turn, &turn,
-					    hf_env_deadline(0) | HF_DETAIL_TURN_WAKING))
-		hf_env_yield();
+	if (turn_age() < 2 * (uint64_t)HF_MUTEX_TURN_NS)
+		return;
+	start_turn();
+	hf_env_yield();
 }
 
 void hf_detail_mutex_unlock_slow(hf_atomic32_t *word)
@@ -380,28 +430,20 @@ void hf_detail_mutex_unlock_slow(hf_atomic32_t *word)
 	struct hf_detail_bucket *bucket = bucket_of(word);
 	struct hf_detail_waiter *first;
 	hf_atomic32_t *sleeper = NULL;
-	uint32_t state;
 
 	/* Q6, W5 */
-	if (hf_atomic64_load_relaxed(&bucket->turn) & HF_DETAIL_TURN_WAKING) {
+	if (hf_atomic32_load_relaxed(&bucket->flags) & HF_DETAIL_BUCKET_WAKING) {
 		if (++HF_MUTEX_UNLOCKS % HF_MUTEX_CLOCK_EACH == 0)
-			yield_turn(bucket);
+			give_way();
 		return;
 	}
 	(void)hf_detail_bucket_lock(word);
 	first = hf_detail_bucket_find(bucket, word);
-	state = first ? hf_detail_waiter_state(first) : (uint32_t)HF_DETAIL_WAITER_HEAD;
-	if (state == HF_DETAIL_WAITER_PARKED) {
+	if (first && hf_detail_waiter_state(first) == HF_DETAIL_WAITER_PARKED) {
 		sleeper = &first->state;
 		hf_atomic32_store_relaxed(sleeper, HF_DETAIL_WAITER_WAKING);
-		bucket_update(bucket, word, true, false);
-	} else if (state == HF_DETAIL_WAITER_DUE) {
-		hf_atomic32_store_relaxed(&first->state, HF_DETAIL_WAITER_HEAD);
-		bucket_update(bucket, word, true, true);
+		bucket_update(bucket, word, true);
 	}
 	hf_detail_bucket_unlock(bucket);
 	hf_detail_waiter_wake(word, sleeper);
-	/* The waiter spins on the mutex, so it takes it now unless it was preempted. */
-	if (state == HF_DETAIL_WAITER_DUE)
-		hf_wait_ns(HF_MUTEX_WINDOW_NS);
 }

@@ -7,55 +7,57 @@
  * State
  *     PARKED     parked, or about to park
  *     WAKING     the first waiter, woken by an unlock; it may not be running yet
- *     HEAD       the first waiter, running: it polls the mutex
- *     DUE        HEAD for longer than a turn: the next unlock leaves it 0.5 us to take the mutex
- *     SIGNALLED  in no queue: woken from a condition variable, it locks as a newcomer
+ *     HEAD       the first waiter, running: it looks at the mutex by itself
+ *     RELEASED   in no queue any more, and woken: it locks as a newcomer. Another thread has left it its
+ *                processor, or has signalled its condition variable
  *
  *     newcomer, queue empty -> HEAD          newcomer, others wait -> PARKED
  *
- *               unlock           it runs        turn expired
- *     PARKED ------------> WAKING ------> HEAD --------------> DUE
- *        ^                                 | ^                  |
- *        '---------------------------------+-+------------------+
- *           spun enough                      '------------------'
- *                                             unlock: waits 0.5 us
+ *               unlock           it runs
+ *     PARKED ------------> WAKING ------> HEAD         PARKED, not the first ------> RELEASED
+ *        ^                                 |                     a thread makes room
+ *        '---------------------------------'
+ *                   spun enough
  *
- *   turn       when the turn began: a thread queued while the queue was empty, or to make room. 0 if
- *              no thread waits. Bit 0 is HF_DETAIL_TURN_WAKING. Mutexes of one bucket share it, which
- *              affects fairness only
- *   newest     the thread that last acquired a mutex of this bucket from the queue; 1 once a thread
- *              has made room since. So one thread leaves for each that enters: if the first waiter is
- *              stopped, the others do not all park behind it
+ *   The flags of a bucket. Two busy mutexes of one bucket share them: only fairness depends on that
+ *     WAITERS    somebody waits: threads that run make room after a turn
+ *     WAKING     Q6
+ *     AWAITED    a thread has made room for the first waiter, which has not come yet
  *
  * Invariants
- *   Q2  Of the waiters at one mutex only the first is WAKING, HEAD or DUE; the others are PARKED.
- *   Q3  An unlock must call its slow path while the first waiter is PARKED, WAKING or DUE: `need`
- *       counts the mutexes of a bucket for which that is so.
- *   Q6  HF_DETAIL_TURN_WAKING is set only while `need` is 1, because of a WAKING waiter: then an
- *       unlock need not wake a thread, for that waiter will check the mutex. With two mutexes counted,
- *       the unlock of the other one would rely on that waiter, too. A thread that is about to park
- *       clears it when it raises `need` (W1).
+ *   Q2  Of the waiters at one mutex only the first is WAKING or HEAD; the others are PARKED.
+ *   Q3  An unlock must call its slow path while the first waiter is PARKED or WAKING: `need` counts
+ *       the mutexes of a bucket for which that is so.
+ *   Q6  HF_DETAIL_BUCKET_WAKING is set only while `need` is 1, because of a WAKING waiter: then an unlock
+ *       need not wake anybody, for that one will look. If two mutexes of the bucket were counted, the
+ *       unlock of the other one would rely on it, too. A thread that is about to park clears it
+ *       when it raises `need` (W1).
  */
 #include "holdfast/mutex.h"
 
 #include "../parking/parking.h"
 
 enum {
-	HF_DETAIL_WAITER_WAKING = HF_DETAIL_WAITER_PARKED + 1,
+	HF_DETAIL_WAITER_WAKING = HF_DETAIL_WAITER_RELEASED + 1,
 	HF_DETAIL_WAITER_HEAD,
-	HF_DETAIL_WAITER_DUE,
-	HF_DETAIL_WAITER_SIGNALLED,
 };
 
-#define HF_DETAIL_TURN_WAKING ((uint64_t)1)
-#define HF_DETAIL_NEWEST_ROTATED ((uint64_t)1)
+enum {
+	HF_DETAIL_BUCKET_WAITERS = 1,
+	HF_DETAIL_BUCKET_WAKING = 2,
+	HF_DETAIL_BUCKET_AWAITED = 4,
+	HF_DETAIL_BUCKET_FLAGS = 7
+};
 
 HF_BEGIN_DECLS
 
 /* The lock's slow path, without the profile. True = acquired. */
 bool hf_detail_mutex_lock_contended(hf_atomic32_t *word, uint64_t deadline);
 
-/* Queues a waiter at its mutex, and wakes it if it is the first. Signals must be blocked. */
+/* A thread whose waiter was released locks as any other does; nothing is recorded. */
+bool hf_detail_mutex_relock(hf_atomic32_t *word, uint64_t deadline);
+
+/* Moves a waiter, in no queue, to that of its mutex, and wakes it if it is the first. Signals are blocked. */
 void hf_detail_mutex_enqueue(struct hf_detail_waiter *waiter);
 
 /* Waits, queued at the mutex. True = acquired. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* linux_user_parking - futexes, membarrier, signals, deadlines. */
+#define _GNU_SOURCE /* sched_getcpu */
 #include <errno.h>
 #include <sched.h>
 #include <signal.h>
@@ -80,6 +81,13 @@ uint64_t hf_env_deadline(uint64_t nanoseconds)
 	uint64_t now = hf_detail_env_now();
 
 	return nanoseconds < HF_ENV_FOREVER - now ? now + nanoseconds : HF_ENV_FOREVER;
+}
+
+uint32_t hf_env_processor(void)
+{
+	int processor = sched_getcpu();
+
+	return processor > 0 ? (uint32_t)processor : 0;
 }
 
 void hf_env_yield(void)

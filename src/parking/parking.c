@@ -11,9 +11,8 @@
 HF_DETAIL_DEBUGGERS_KNOW(HF_DETAIL_PARKING_BUCKETS == 1024 &&
 			 offsetof(struct hf_detail_parking, bucket) == 4096 &&
 			 sizeof(struct hf_detail_bucket) == 64 &&
-			 offsetof(struct hf_detail_bucket, lock) == 8);
-HF_DETAIL_DEBUGGERS_KNOW(offsetof(struct hf_detail_bucket, first) ==
-			 (12 + sizeof(void *) - 1) / sizeof(void *) * sizeof(void *));
+			 offsetof(struct hf_detail_bucket, lock) == 4);
+HF_DETAIL_DEBUGGERS_KNOW(offsetof(struct hf_detail_bucket, first) == 8);
 HF_DETAIL_DEBUGGERS_KNOW(offsetof(struct hf_detail_waiter, at) == sizeof(void *) &&
 			 offsetof(struct hf_detail_waiter, mutex) == 2 * sizeof(void *) &&
 			 offsetof(struct hf_detail_waiter, next) == 3 * sizeof(void *));
@@ -121,6 +120,15 @@ void hf_detail_bucket_remove(struct hf_detail_bucket *bucket, struct hf_detail_w
 {
 	*(waiter->prev ? &waiter->prev->next : &bucket->first) = waiter->next;
 	*(waiter->next ? &waiter->next->prev : &bucket->last) = waiter->prev;
+}
+
+hf_atomic32_t *hf_detail_waiter_release(struct hf_detail_waiter *waiter)
+{
+	hf_atomic32_t *state = &waiter->state;
+
+	waiter->released = true;
+	hf_atomic32_store_release(state, HF_DETAIL_WAITER_RELEASED);
+	return state;
 }
 
 bool hf_detail_waiter_park(struct hf_detail_waiter *waiter, const void *at, uint64_t until,

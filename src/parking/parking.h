@@ -12,15 +12,14 @@
  * State
  *   The table has HF_DETAIL_PARKING_BUCKETS buckets, chosen by a hash of the address at which a thread
  *   waits. A bucket has a lock (a futex word: 0 free, 1 locked, 2 locked and threads may be parked at
- *   it) and a queue of waiters, each on the stack of its thread. Three words are the clients':
+ *   it) and a queue of waiters, each on the stack of its thread. Two words are the clients':
  *
- *     need     the number of addresses of this bucket whose first waiter needs an unlock to act. Every
- *              unlock reads it
- *     turn, newest
- *              the mutex's policy (src/mutex/mutex_queue.h)
+ *     need     how many addresses of this bucket have a waiter that an unlock must look after: read
+ *              by every unlock
+ *     flags    the mutex's policy (src/mutex/mutex_queue.h)
  *
- *   A waiter's state is PARKED while it is parked, or about to park. All other states are the
- *   client's.
+ *   A waiter's state is PARKED while it is parked, or about to park; RELEASED once another thread has
+ *   taken it out of its queue to wake it. All other states are the client's.
  *
  * Invariants
  *   Q1  A bucket's queue, and the waiters in it, change only under the bucket's lock. While a waiter
@@ -40,7 +39,7 @@
  */
 #include "holdfast/internal/parking.h"
 
-enum { HF_DETAIL_WAITER_PARKED };
+enum { HF_DETAIL_WAITER_PARKED, HF_DETAIL_WAITER_RELEASED };
 
 /* A model checker replaces this type to watch its accesses. */
 #ifndef HF_DETAIL_PARKING_BOOL
@@ -52,18 +51,17 @@ struct hf_detail_waiter {
 	const void *at;       /* the address of the mutex or condition variable at which it waits */
 	hf_atomic32_t *mutex; /* for the clients: the mutex that the thread will lock */
 	struct hf_detail_waiter *next, *prev;
-	uint64_t born; /* a copy of the bucket's when it was queued (Q7) */
-	HF_DETAIL_PARKING_BOOL
-	signalled; /* for the clients: a signal or broadcast removed it from a condition's queue */
+	uint64_t born;                   /* that of the bucket it was queued in: Q7 */
+	uint32_t processor;              /* where its thread ran before it queued */
+	HF_DETAIL_PARKING_BOOL released; /* another thread took it out of a queue, to wake it */
 };
 
 struct hf_detail_bucket {
-	hf_atomic64_t turn;
+	hf_atomic32_t flags;
 	hf_atomic32_t lock;
 	struct hf_detail_waiter *first, *last;
-	uint64_t signals; /* the signal mask to restore on unlock */
-	hf_atomic64_t newest;
-	uint64_t born; /* when this process first queued a waiter here; 0 if it never did */
+	uint64_t signals; /* those that the holder of the lock had blocked before */
+	uint64_t born;    /* when its first waiter came, in this process; 0: none has */
 } HF_ALIGNED(HF_ARCH_CACHE_LINE);
 
 struct hf_detail_parking {
@@ -97,7 +95,14 @@ struct hf_detail_waiter *hf_detail_bucket_find(const struct hf_detail_bucket *bu
 void hf_detail_bucket_append(struct hf_detail_bucket *bucket, struct hf_detail_waiter *waiter);
 void hf_detail_bucket_remove(struct hf_detail_bucket *bucket, struct hf_detail_waiter *waiter);
 
-/* False = the parent process queued it, not this one (Q7). Needs the bucket's lock. */
+/*
+ * For a waiter that the caller has taken out of its queue; what is returned must be woken. Under the
+ * bucket's lock: a waiter whose time has come looks there whether it was released. Ordering: release;
+ * the waiter, which may be gone after it, pairs it with an acquire of its state.
+ */
+hf_atomic32_t *hf_detail_waiter_release(struct hf_detail_waiter *waiter);
+
+/* Q7. Under the bucket's lock: false = the parent process queued it, not this one. */
 bool hf_detail_waiter_is_queued(const struct hf_detail_bucket *bucket,
 				const struct hf_detail_waiter *waiter);
 

@@ -13,7 +13,7 @@
  */
 // MUTANT: waiters_not_counted HF_MUTANT=store_relaxed_missing HF_MUTANT_IN=cond_wait_queued
 // MUTANT: signalled_and_not_woken HF_MUTANT=unpark_missing HF_MUTANT_IN=hf_detail_waiter_wake
-// MUTANT: signalled_release HF_MUTANT=store_release HF_MUTANT_IN=signal_waiter
+// MUTANT: signalled_release HF_MUTANT=store_release HF_MUTANT_IN=hf_detail_waiter_release
 // MUTANT: signalled_acquire HF_MUTANT=load_acquire HF_MUTANT_IN=cond_wait_queued
 // MUTANT: park_torn HF_MUTANT=park_torn HF_MUTANT_IN=hf_detail_waiter_park
 // MUTANT: not_next HF_MUTANT=store_relaxed_missing HF_MUTANT_IN=enqueue

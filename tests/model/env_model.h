@@ -159,6 +159,12 @@ inline uint64_t hf_env_deadline(uint64_t nanoseconds)
 	return nanoseconds;
 }
 
+/* Two, so that a thread finds both waiters that can run in its place and others. */
+inline uint32_t hf_env_processor()
+{
+	return rl::thread_index() % 2;
+}
+
 inline void hf_env_yield(const hf_model::where &at = HF_MODEL_HERE)
 {
 	rl::yield(1, at);

@@ -462,7 +462,7 @@ int main(int argc, char **argv)
 	run.must_reach(hf_model::transition_names[hf_model::T6_TAKE], reached[hf_model::T6_TAKE]);
 	run.must_reach(hf_model::transition_names[hf_model::T4_BEHIND],
 		       reached[hf_model::T4_BEHIND]);
-	for (int t : { hf_model::LEFT_A_WINDOW, hf_model::WOKEN_BY_UNLOCK, hf_model::PARKS_AGAIN })
+	for (int t : { hf_model::WOKEN_BY_UNLOCK, hf_model::PARKS_AGAIN })
 		run.must_reach(hf_model::mutex_transition_names[t], mutex_reached[t]);
 #endif
 	return run.end();

@@ -13,16 +13,24 @@
 namespace hf_model
 {
 
-#define HF_MODEL_MUTEX_TRANSITIONS(X)                                                              \
-	X(WOKEN_BY_UNLOCK, "an unlock wakes the first waiter")                                     \
-	X(WOKEN_BY_LEAVER, "a waiter that gives up wakes the next one")                            \
-	X(COMES, "the first waiter comes")                                                         \
-	X(TURN_OVER, "the first waiter is due")                                                    \
-	X(PARKS_AGAIN, "the first waiter parks again")                                             \
-	X(LEFT_A_WINDOW, "an unlock leaves it some time")                                          \
-	X(YIELDS, "a thread yields at the end of a turn")
+enum mutex_transition {
+	WOKEN_BY_UNLOCK,
+	WOKEN_BY_LEAVER,
+	COMES,
+	PARKS_AGAIN,
+	ROOM_FOR_FIRST,
+	ROOM_FOR_ANOTHER,
+	MUTEX_TRANSITIONS
+};
 
-HF_MODEL_NAMED(mutex_transition, MUTEX_TRANSITIONS, HF_MODEL_MUTEX_TRANSITIONS)
+inline const char *const mutex_transition_names[MUTEX_TRANSITIONS] = {
+	"an unlock wakes the first waiter",
+	"a waiter that gives up wakes the next one",
+	"the first waiter comes",
+	"the first waiter parks again",
+	"a thread makes room for the first waiter",
+	"a thread makes room for another waiter",
+};
 
 class mutex_watch {
 public:
@@ -46,19 +54,19 @@ public:
 	void other(const void *object, uint64_t after, const where &at)
 	{
 		const char *in = at.func_;
-		bool is_turn = object == &the_table->bucket[0].turn;
+		bool is_flag = object == &the_table->bucket[0].flags;
 
 		if (strcmp(in, "hf_detail_mutex_unlock_slow") == 0)
-			reached_[after == HF_DETAIL_WAITER_WAKING ? WOKEN_BY_UNLOCK
-								  : LEFT_A_WINDOW]++;
-		else if (strcmp(in, "finish_wait") == 0 && object != &the_table->bucket[0].newest)
+			reached_[WOKEN_BY_UNLOCK]++;
+		else if (strcmp(in, "finish_wait") == 0)
 			reached_[WOKEN_BY_LEAVER]++;
 		else if (strcmp(in, "set_head") == 0)
-			reached_[after == HF_DETAIL_WAITER_PARKED ? PARKS_AGAIN
-				 : after == HF_DETAIL_WAITER_HEAD ? COMES
-								  : TURN_OVER]++;
-		else if (strcmp(in, "yield_turn") == 0 && is_turn)
-			reached_[YIELDS]++;
+			reached_[after == HF_DETAIL_WAITER_PARKED ? PARKS_AGAIN : COMES]++;
+		else if (strcmp(in, "set_flags") == 0 && is_flag &&
+			 (after & HF_DETAIL_BUCKET_AWAITED))
+			reached_[ROOM_FOR_FIRST]++;
+		else if (strcmp(in, "hf_detail_waiter_release") == 0)
+			reached_[ROOM_FOR_ANOTHER]++;
 	}
 	/* The caller's verb returned with the mutex. */
 	void has_it() const { check(holder_ == (int)rl::thread_index(), "granted, and not taken"); }

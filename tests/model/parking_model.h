@@ -33,15 +33,15 @@ public:
 #define HF_MUTEX_HEAD_SPIN_NS 1
 #define HF_MUTEX_BACKOFF_NS 1
 #define HF_MUTEX_TURN_NS (rl::rand(2) == 1 ? 0 : UINT64_MAX / 2)
-#define HF_MUTEX_WINDOW_NS 1
 #define HF_MUTEX_CLOCK_EACH 1
-#define HF_MUTEX_SELF (rl::thread_index() + 2)
+#define HF_MUTEX_TURN hf_model::turn_began
 #define HF_MUTEX_UNLOCKS hf_model::unlocks
 #define HF_DETAIL_RECHECK_NS 1
 #define BUCKET_LOOKS 0
 
 namespace hf_model
 {
+inline uint64_t turn_began;
 inline uint32_t unlocks;
 }
 
@@ -62,10 +62,9 @@ public:
 	{
 		hf_atomic32_store_relaxed(&table_.need[0], 0);
 		hf_atomic32_store_relaxed(&table_.bucket[0].lock, 0);
-		hf_atomic64_store_relaxed(&table_.bucket[0].turn, 0);
+		hf_atomic32_store_relaxed(&table_.bucket[0].flags, 0);
 		table_.bucket[0].first = table_.bucket[0].last = NULL;
 		table_.bucket[0].born = 0;
-		hf_atomic64_store_relaxed(&table_.bucket[0].newest, 0);
 		use();
 	}
 	void use();
@@ -73,7 +72,7 @@ public:
 	{
 		return !table_.bucket[0].first && !table_.bucket[0].last &&
 		       table_.need[0].own.now() == 0 && table_.bucket[0].lock.own.now() == 0 &&
-		       table_.bucket[0].turn.word.now() == 0;
+		       table_.bucket[0].flags.own.now() == 0;
 	}
 };
 

@@ -40,7 +40,7 @@ def waiter(i):
 
 
 ME = r"thread \d+ \(LWP %d\)" % int(gdb.parse_and_eval("me"))
-STATE = "(parked|waking|head|due)"
+STATE = "(parked|released|waking|head)"
 MUTEX3 = r"held, 3 waiters: %s %s, %s parked, %s parked" % (waiter(0), STATE, waiter(1), waiter(2))
 
 PRINTED = {

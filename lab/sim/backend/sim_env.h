@@ -103,6 +103,11 @@ HF_INLINE void hf_env_signals_restore(uint64_t before)
 	(void)before;
 }
 
+HF_INLINE uint32_t hf_env_processor(void)
+{
+	return hf_sim_processor();
+}
+
 HF_INLINE void hf_env_yield(void)
 {
 	hf_sim_yield();

@@ -228,6 +228,13 @@ void hf_env_signals_restore(uint64_t before);
  */
 void hf_env_yield(void) HF_API;
 
+/*
+ * hf_env_processor - the number of the processor that runs this thread, which may change at any time
+ *
+ * Ordering: none
+ */
+uint32_t hf_env_processor(void);
+
 HF_END_DECLS
 
 /* ---- The contention profile: HOLDFAST_PROFILE=1 ------------------------------------------- */
