@@ -50,6 +50,7 @@ static bool cond_wait_queued(hf_atomic32_t *cond, hf_atomic32_t *mutex, uint64_t
 	hf_atomic32_store_relaxed(cond, hf_atomic32_load_relaxed(cond) + 1);
 	hf_detail_bucket_unlock_blocked(bucket);
 	hf_detail_mutex_release(mutex); /* C1 */
+	hf_detail_mutex_leave_processor(&waiter);
 	hf_env_signals_restore(signals);
 
 	while (hf_detail_waiter_state(&waiter) == HF_DETAIL_WAITER_PARKED) {

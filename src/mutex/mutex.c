@@ -354,6 +354,19 @@ static bool find_successor(struct hf_detail_bucket *bucket, const struct hf_deta
 	return false;
 }
 
+void hf_detail_mutex_leave_processor(const struct hf_detail_waiter *leaver)
+{
+	struct hf_detail_bucket *bucket = bucket_of(leaver->mutex);
+	hf_atomic32_t *sleeper = NULL;
+
+	if (!hf_atomic32_load_relaxed(&bucket->flags))
+		return;
+	(void)hf_detail_bucket_lock_blocked(leaver->mutex);
+	(void)find_successor(bucket, leaver, &sleeper);
+	hf_detail_bucket_unlock_blocked(bucket);
+	hf_detail_waiter_wake(leaver->mutex, sleeper);
+}
+
 /* True = another thread has been found for this processor, and this one is queued. */
 static bool make_room(struct hf_detail_waiter *waiter)
 {

@@ -57,6 +57,12 @@ bool hf_detail_mutex_lock_contended(hf_atomic32_t *word, uint64_t deadline);
 /* A thread whose waiter was released locks as any other does; nothing is recorded. */
 bool hf_detail_mutex_relock(hf_atomic32_t *word, uint64_t deadline);
 
+/*
+ * A thread that is about to park elsewhere leaves its processor to a waiter at its mutex, if any waits.
+ * Signals are blocked.
+ */
+void hf_detail_mutex_leave_processor(const struct hf_detail_waiter *leaver);
+
 /* Moves a waiter, in no queue, to that of its mutex, and wakes it if it is the first. Signals are blocked. */
 void hf_detail_mutex_enqueue(struct hf_detail_waiter *waiter);
 
