@@ -96,10 +96,13 @@ static void wake_one(hf_atomic32_t *cond)
 {
 	struct hf_detail_bucket *bucket = hf_detail_bucket_lock_blocked(cond);
 	struct hf_detail_waiter *waiter = take_first(bucket, cond);
-	hf_atomic32_t *sleeper = waiter ? hf_detail_waiter_release(waiter) : NULL;
+	bool moves = waiter && hf_detail_mutex_is_locked(waiter->mutex) && hf_detail_mutex_has_waiters(waiter->mutex);
+	hf_atomic32_t *sleeper = waiter && !moves ? hf_detail_waiter_release(waiter) : NULL;
 
 	hf_detail_bucket_unlock_blocked(bucket);
 	hf_detail_waiter_wake(cond, sleeper);
+	if (moves)
+		hf_detail_mutex_enqueue(waiter);
 }
 
 /*

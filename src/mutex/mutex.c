@@ -354,6 +354,11 @@ static bool find_successor(struct hf_detail_bucket *bucket, const struct hf_deta
 	return false;
 }
 
+bool hf_detail_mutex_has_waiters(const hf_atomic32_t *word)
+{
+	return hf_atomic32_load_relaxed(&bucket_of(word)->flags) != 0;
+}
+
 void hf_detail_mutex_leave_processor(const struct hf_detail_waiter *leaver)
 {
 	struct hf_detail_bucket *bucket = bucket_of(leaver->mutex);

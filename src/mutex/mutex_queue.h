@@ -63,6 +63,9 @@ bool hf_detail_mutex_relock(hf_atomic32_t *word, uint64_t deadline);
  */
 void hf_detail_mutex_leave_processor(const struct hf_detail_waiter *leaver);
 
+/* A thread waits for it, or for another mutex of its bucket. Ordering: none. */
+bool hf_detail_mutex_has_waiters(const hf_atomic32_t *word);
+
 /* Moves a waiter, in no queue, to that of its mutex, and wakes it if it is the first. Signals are blocked. */
 void hf_detail_mutex_enqueue(struct hf_detail_waiter *waiter);
 
