@@ -160,7 +160,8 @@ HF_INLINE bool hf_detail_mutex_get(hf_atomic32_t *word, uint64_t deadline)
 	return HF_LIKELY(hf_detail_mutex_take(word)) || hf_detail_mutex_lock_slow(word, deadline);
 }
 
-HF_INLINE void hf_detail_mutex_release(hf_atomic32_t *word)
+/* True = the slow unlock must follow. */
+HF_INLINE bool hf_detail_mutex_set_free(hf_atomic32_t *word)
 {
 #if HF_TSAN
 	/*
@@ -172,8 +173,13 @@ HF_INLINE void hf_detail_mutex_release(hf_atomic32_t *word)
 	hf_atomic32_store_release(word, 0);
 #endif
 	hf_atomic_fence_light();
-	if (HF_UNLIKELY(hf_atomic32_load_relaxed(
-		    &hf_detail_parking_need[HF_DETAIL_PARKING_INDEX(word)])))
+	return hf_atomic32_load_relaxed(&hf_detail_parking_need[HF_DETAIL_PARKING_INDEX(word)]) !=
+	       0;
+}
+
+HF_INLINE void hf_detail_mutex_release(hf_atomic32_t *word)
+{
+	if (HF_UNLIKELY(hf_detail_mutex_set_free(word)))
 		hf_detail_mutex_unlock_slow(word);
 }
 

@@ -49,8 +49,7 @@ static bool cond_wait_queued(hf_atomic32_t *cond, hf_atomic32_t *mutex, uint64_t
 	hf_detail_bucket_append(bucket, &waiter);
 	hf_atomic32_store_relaxed(cond, hf_atomic32_load_relaxed(cond) + 1);
 	hf_detail_bucket_unlock_blocked(bucket);
-	hf_detail_mutex_release(mutex); /* C1 */
-	hf_detail_mutex_leave_processor(&waiter);
+	hf_detail_mutex_release_to_park(&waiter); /* C1 */
 	hf_env_signals_restore(signals);
 
 	while (hf_detail_waiter_state(&waiter) == HF_DETAIL_WAITER_PARKED) {
@@ -96,7 +95,8 @@ static void wake_one(hf_atomic32_t *cond)
 {
 	struct hf_detail_bucket *bucket = hf_detail_bucket_lock_blocked(cond);
 	struct hf_detail_waiter *waiter = take_first(bucket, cond);
-	bool moves = waiter && hf_detail_mutex_is_locked(waiter->mutex) && hf_detail_mutex_has_waiters(waiter->mutex);
+	bool moves = waiter && hf_detail_mutex_is_locked(waiter->mutex) &&
+		     hf_detail_mutex_has_waiters(waiter->mutex);
 	hf_atomic32_t *sleeper = waiter && !moves ? hf_detail_waiter_release(waiter) : NULL;
 
 	hf_detail_bucket_unlock_blocked(bucket);

@@ -321,6 +321,18 @@ static bool spin_to_take(hf_atomic32_t *word)
 	}
 }
 
+/* Under the bucket's lock. What is returned must be woken; NULL: nobody. */
+static hf_atomic32_t *call_first(struct hf_detail_bucket *bucket, const hf_atomic32_t *word)
+{
+	struct hf_detail_waiter *first = hf_detail_bucket_find(bucket, word);
+
+	if (!first || hf_detail_waiter_state(first) != HF_DETAIL_WAITER_PARKED)
+		return NULL;
+	hf_atomic32_store_relaxed(&first->state, HF_DETAIL_WAITER_WAKING);
+	bucket_update(bucket, word, true);
+	return &first->state;
+}
+
 /*
  * M5. Finds another thread for this processor, and whether it must be woken. False = there is none: this
  * thread goes on. The first waiter is left in the queue, since the others rely on it (W2), and one thread
@@ -335,11 +347,7 @@ static bool find_successor(struct hf_detail_bucket *bucket, const struct hf_deta
 
 	if (next && next->processor == leaver->processor &&
 	    !(hf_atomic32_load_relaxed(&bucket->flags) & HF_DETAIL_BUCKET_AWAITED)) {
-		if (hf_detail_waiter_state(next) == HF_DETAIL_WAITER_PARKED) {
-			*sleeper = &next->state;
-			hf_atomic32_store_relaxed(*sleeper, HF_DETAIL_WAITER_WAKING);
-			bucket_update(bucket, word, true);
-		}
+		*sleeper = call_first(bucket, word);
 		set_flags(bucket, 0, HF_DETAIL_BUCKET_AWAITED);
 		return true;
 	}
@@ -359,17 +367,19 @@ bool hf_detail_mutex_has_waiters(const hf_atomic32_t *word)
 	return hf_atomic32_load_relaxed(&bucket_of(word)->flags) != 0;
 }
 
-void hf_detail_mutex_leave_processor(const struct hf_detail_waiter *leaver)
+void hf_detail_mutex_release_to_park(const struct hf_detail_waiter *leaver)
 {
-	struct hf_detail_bucket *bucket = bucket_of(leaver->mutex);
-	hf_atomic32_t *sleeper = NULL;
+	hf_atomic32_t *word = leaver->mutex, *first, *sleeper = NULL;
+	struct hf_detail_bucket *bucket = bucket_of(word);
 
-	if (!hf_atomic32_load_relaxed(&bucket->flags))
+	if (!hf_detail_mutex_set_free(word) && !hf_detail_mutex_has_waiters(word))
 		return;
-	(void)hf_detail_bucket_lock_blocked(leaver->mutex);
+	(void)hf_detail_bucket_lock_blocked(word);
+	first = call_first(bucket, word);
 	(void)find_successor(bucket, leaver, &sleeper);
 	hf_detail_bucket_unlock_blocked(bucket);
-	hf_detail_waiter_wake(leaver->mutex, sleeper);
+	hf_detail_waiter_wake(word, first);
+	hf_detail_waiter_wake(word, sleeper);
 }
 
 /* True = another thread has been found for this processor, and this one is queued. */
@@ -397,7 +407,7 @@ bool hf_detail_mutex_lock_contended(hf_atomic32_t *word, uint64_t deadline)
 	waiter.processor = hf_env_processor();
 	waiter.released = false;
 	bucket = bucket_of(word);
-	if (hf_atomic32_load_relaxed(&bucket->flags) && turn_age() >= HF_MUTEX_TURN_NS) {
+	if (hf_detail_mutex_has_waiters(word) && turn_age() >= HF_MUTEX_TURN_NS) {
 		if (make_room(&waiter))
 			return hf_detail_mutex_wait(&waiter, deadline);
 		start_turn();
@@ -446,8 +456,7 @@ static void give_way(void)
 void hf_detail_mutex_unlock_slow(hf_atomic32_t *word)
 {
 	struct hf_detail_bucket *bucket = bucket_of(word);
-	struct hf_detail_waiter *first;
-	hf_atomic32_t *sleeper = NULL;
+	hf_atomic32_t *sleeper;
 
 	/* Q6, W5 */
 	if (hf_atomic32_load_relaxed(&bucket->flags) & HF_DETAIL_BUCKET_WAKING) {
@@ -456,12 +465,7 @@ void hf_detail_mutex_unlock_slow(hf_atomic32_t *word)
 		return;
 	}
 	(void)hf_detail_bucket_lock(word);
-	first = hf_detail_bucket_find(bucket, word);
-	if (first && hf_detail_waiter_state(first) == HF_DETAIL_WAITER_PARKED) {
-		sleeper = &first->state;
-		hf_atomic32_store_relaxed(sleeper, HF_DETAIL_WAITER_WAKING);
-		bucket_update(bucket, word, true);
-	}
+	sleeper = call_first(bucket, word);
 	hf_detail_bucket_unlock(bucket);
 	hf_detail_waiter_wake(word, sleeper);
 }

@@ -58,10 +58,10 @@ bool hf_detail_mutex_lock_contended(hf_atomic32_t *word, uint64_t deadline);
 bool hf_detail_mutex_relock(hf_atomic32_t *word, uint64_t deadline);
 
 /*
- * A thread that is about to park elsewhere leaves its processor to a waiter at its mutex, if any waits.
- * Signals are blocked.
+ * Unlocks the mutex of a thread that is about to park elsewhere, which leaves its processor to a waiter
+ * at the mutex if any waits. Signals are blocked.
  */
-void hf_detail_mutex_leave_processor(const struct hf_detail_waiter *leaver);
+void hf_detail_mutex_release_to_park(const struct hf_detail_waiter *leaver);
 
 /* A thread waits for it, or for another mutex of its bucket. Ordering: none. */
 bool hf_detail_mutex_has_waiters(const hf_atomic32_t *word);

@@ -446,16 +446,14 @@ inline uint32_t hf_atomic32_load_relaxed(const hf_atomic32_t *p, HF_MODEL_AT)
 
 inline void hf_atomic32_store_relaxed(hf_atomic32_t *p, uint32_t value, HF_MODEL_AT)
 {
-	if (hf_model::is_mutant(hf_model::mutant::store_relaxed_keeps_bit1, at))
+	if (HF_MODEL_IS(store_relaxed_keeps_bit1, ""))
 		value |= hf_model::load(p, rl::mo_relaxed, at) & 2;
-	if (!hf_model::is_mutant(hf_model::mutant::store_relaxed_missing, at, p->name))
+	if (!HF_MODEL_IS(store_relaxed_missing, p->name))
 		hf_model::store(p, value, rl::mo_relaxed, at);
 }
 
 inline void hf_atomic64_store_relaxed(hf_atomic64_t *p, uint64_t value, HF_MODEL_AT)
 {
-	if (HF_MODEL_IS(store64_keeps_bit0, ""))
-		value |= p->word.load(rl::mo_relaxed, at) & 1;
 	p->word.store(value, rl::mo_relaxed, at);
 }
 
@@ -533,86 +531,6 @@ inline void hf_atomic32_wait_zero_set_acquire(hf_atomic32_t *p, HF_MODEL_AT)
 inline void hf_atomic32_prefetch_store(const hf_atomic32_t *p)
 {
 	(void)p;
-}
-
-/* ---- 64 bits ------------------------------------------------------------------------------ */
-
-inline uint64_t hf_atomic64_load_relaxed(const hf_atomic64_t *p, HF_MODEL_AT)
-{
-	return p->word.load(rl::mo_relaxed, at);
-}
-
-inline void hf_atomic64_store_relaxed(hf_atomic64_t *p, uint64_t value, HF_MODEL_AT)
-{
-	p->word.store(value, rl::mo_relaxed, at);
-}
-
-inline uint64_t hf_atomic64_load_seq_cst(const hf_atomic64_t *p, HF_MODEL_AT)
-{
-	return p->word.load(HF_MODEL_ORDER(load64_seq_cst, seq_cst, relaxed, ""), at);
-}
-
-inline void hf_atomic64_store_seq_cst(hf_atomic64_t *p, uint64_t value, HF_MODEL_AT)
-{
-	p->word.store(value, HF_MODEL_ORDER(store64_seq_cst, seq_cst, relaxed, ""), at);
-}
-
-namespace hf_model
-{
-
-inline bool cmpxchg64(hf_atomic64_t *p, uint64_t *old, uint64_t value, rl::memory_order mo,
-		      const where &at)
-{
-	if (is_mutant(mutant::cmpxchg64_blind, at)) {
-		(void)p->word.update(
-			~0ull << 32, [value](uint64_t) { return value; }, mo, at);
-		return true;
-	}
-	return p->word.cmpxchg(~0ull, old, value, mo, at, is_mutant(mutant::cmpxchg64_torn, at));
-}
-
-} // namespace hf_model
-
-inline bool hf_atomic64_try_cmpxchg_relaxed(hf_atomic64_t *p, uint64_t *old, uint64_t value,
-					    HF_MODEL_AT)
-{
-	return hf_model::cmpxchg64(p, old, value, rl::mo_relaxed, at);
-}
-
-inline bool hf_atomic64_try_cmpxchg_release(hf_atomic64_t *p, uint64_t *old, uint64_t value,
-					    HF_MODEL_AT)
-{
-	return hf_model::cmpxchg64(p, old, value,
-				   HF_MODEL_ORDER(cmpxchg64_release, release, relaxed, ""), at);
-}
-
-inline bool hf_atomic64_try_cmpxchg_acquire(hf_atomic64_t *p, uint64_t *old, uint64_t value,
-					    HF_MODEL_AT)
-{
-	return hf_model::cmpxchg64(p, old, value,
-				   HF_MODEL_ORDER(cmpxchg64_acquire, acquire, relaxed, ""), at);
-}
-
-inline bool hf_atomic64_try_cmpxchg_seq_cst(hf_atomic64_t *p, uint64_t *old, uint64_t value,
-					    HF_MODEL_AT)
-{
-	return hf_model::cmpxchg64(p, old, value,
-				   HF_MODEL_ORDER(cmpxchg64_seq_cst, seq_cst, relaxed, ""), at);
-}
-
-inline uint64_t hf_atomic64_fetch_add_relaxed(hf_atomic64_t *p, uint64_t n, HF_MODEL_AT)
-{
-	return p->word.update(
-		~0ull, [n](uint64_t now) { return now + n; }, rl::mo_relaxed, at,
-		hf_model::is_mutant(hf_model::mutant::fetch64_torn, at));
-}
-
-inline uint64_t hf_atomic64_fetch_sub_release(hf_atomic64_t *p, uint64_t n, HF_MODEL_AT)
-{
-	return p->word.update(
-		~0ull, [n](uint64_t now) { return now - n; },
-		HF_MODEL_ORDER(fetch_sub64_release, release, relaxed, ""), at,
-		hf_model::is_mutant(hf_model::mutant::fetch64_torn, at));
 }
 
 /* ---- Fences ------------------------------------------------------------------------------- */

@@ -13,24 +13,15 @@
 namespace hf_model
 {
 
-enum mutex_transition {
-	WOKEN_BY_UNLOCK,
-	WOKEN_BY_LEAVER,
-	COMES,
-	PARKS_AGAIN,
-	ROOM_FOR_FIRST,
-	ROOM_FOR_ANOTHER,
-	MUTEX_TRANSITIONS
-};
+#define HF_MODEL_MUTEX_TRANSITIONS(X)                                                              \
+	X(WOKEN_BY_UNLOCK, "an unlock wakes the first waiter")                                     \
+	X(WOKEN_BY_LEAVER, "a waiter that gives up wakes the next one")                            \
+	X(COMES, "the first waiter comes")                                                         \
+	X(PARKS_AGAIN, "the first waiter parks again")                                             \
+	X(ROOM_FOR_FIRST, "a thread makes room for the first waiter")                              \
+	X(ROOM_FOR_ANOTHER, "a thread makes room for another waiter")
 
-inline const char *const mutex_transition_names[MUTEX_TRANSITIONS] = {
-	"an unlock wakes the first waiter",
-	"a waiter that gives up wakes the next one",
-	"the first waiter comes",
-	"the first waiter parks again",
-	"a thread makes room for the first waiter",
-	"a thread makes room for another waiter",
-};
+HF_MODEL_NAMED(mutex_transition, MUTEX_TRANSITIONS, HF_MODEL_MUTEX_TRANSITIONS)
 
 class mutex_watch {
 public:
@@ -56,7 +47,7 @@ public:
 		const char *in = at.func_;
 		bool is_flag = object == &the_table->bucket[0].flags;
 
-		if (strcmp(in, "hf_detail_mutex_unlock_slow") == 0)
+		if (strcmp(in, "call_first") == 0)
 			reached_[WOKEN_BY_UNLOCK]++;
 		else if (strcmp(in, "finish_wait") == 0)
 			reached_[WOKEN_BY_LEAVER]++;
