@@ -176,7 +176,7 @@ struct Thread {
 	/* Counted. */
 	uint64_t operations = 0;
 	Time last_operation = 0, longest = 0;
-	alignas(uint64_t) int32_t local[4] = {};
+	alignas(uint64_t) int32_t local[6] = {};
 	uint32_t nodes = 0;
 };
 

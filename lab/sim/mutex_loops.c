@@ -15,6 +15,7 @@
 /* Thread-local in the library; of the simulated thread here. */
 #define HF_MUTEX_UNLOCKS (*(uint32_t *)(void *)hf_sim_local(0))
 #define HF_MUTEX_TURN (*(uint64_t *)(void *)hf_sim_local(2))
+#define HF_MUTEX_SEEN (*(uint64_t *)(void *)hf_sim_local(4))
 
 #include "../../src/mutex/mutex.c"
 

@@ -39,8 +39,10 @@ enum { SEARCH_LIMIT = 32 };
 /* Of this thread: when its turn began, and its unlocks. The simulator has its own. */
 #ifndef HF_MUTEX_TURN
 #define HF_MUTEX_TURN turn_began
+#define HF_MUTEX_SEEN turn_seen
 #define HF_MUTEX_UNLOCKS unlocks_while_waking
 static __thread uint64_t turn_began __attribute__((tls_model("initial-exec")));
+static __thread uint64_t turn_seen __attribute__((tls_model("initial-exec")));
 static __thread uint32_t unlocks_while_waking __attribute__((tls_model("initial-exec")));
 #endif
 
@@ -112,9 +114,15 @@ static void start_turn(void)
 	HF_MUTEX_TURN = hf_env_deadline(0);
 }
 
+/* A thread that did something else in between, or had no processor, begins a new turn. */
 static uint64_t turn_age(void)
 {
-	return hf_env_deadline(0) - HF_MUTEX_TURN;
+	uint64_t now = hf_env_deadline(0);
+
+	if (now - HF_MUTEX_SEEN >= HF_MUTEX_TURN_NS)
+		HF_MUTEX_TURN = now;
+	HF_MUTEX_SEEN = now;
+	return now - HF_MUTEX_TURN;
 }
 
 /* Q3 */

@@ -35,13 +35,14 @@ public:
 #define HF_MUTEX_TURN_NS (rl::rand(2) == 1 ? 0 : UINT64_MAX / 2)
 #define HF_MUTEX_CLOCK_EACH 1
 #define HF_MUTEX_TURN hf_model::turn_began
+#define HF_MUTEX_SEEN hf_model::turn_seen
 #define HF_MUTEX_UNLOCKS hf_model::unlocks
 #define HF_DETAIL_RECHECK_NS 1
 #define BUCKET_LOOKS 0
 
 namespace hf_model
 {
-inline uint64_t turn_began;
+inline uint64_t turn_began, turn_seen;
 inline uint32_t unlocks;
 }
 

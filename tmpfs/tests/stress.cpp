@@ -158,7 +158,6 @@ void random_operations(uint64_t operations)
 {
 	std::atomic<uint64_t> done(0), worked(0);
 	world world(200, 40);
-	char more[40];
 
 	stress::run_threads(THREADS, [&](int me) {
 		stress::deadline end(3 * MILLISECONDS);
@@ -172,10 +171,8 @@ void random_operations(uint64_t operations)
 		done += mine;
 		worked += mine_worked;
 	});
-	std::snprintf(more, sizeof(more), ", %llu without an error",
-		      static_cast<unsigned long long>(worked));
 	stress::check(worked > 0, "random", "nothing worked");
-	stress::did("tmpfs", "random", done, more);
+	stress::did("tmpfs", "random", done, { { "without an error", worked } });
 	world.end("random");
 }
 
