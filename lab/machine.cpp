@@ -18,19 +18,19 @@ namespace lab
 
 static const struct {
 	const char *name;
-	bool (*has)(void);
+	hf_detail_cpu_feature feature;
 	const char *what;
 } features[] = {
-	{ "rep_good", hf_cpu_has_rep_good, "`rep stosq` and `rep movsq` are worth it" },
-	{ "erms", hf_cpu_has_erms, "enhanced `rep movsb` and `rep stosb`" },
-	{ "fsrm", hf_cpu_has_fsrm, "fast short `rep movsb`" },
-	{ "fsrs", hf_cpu_has_fsrs, "fast short `rep stosb`" },
-	{ "fzrm", hf_cpu_has_fzrm, "fast `rep movsb` of length 0" },
-	{ "avx2", hf_cpu_has_avx2, "vectors of 32 bytes" },
-	{ "avx512f", hf_cpu_has_avx512f, "vectors of 64 bytes" },
-	{ "avx512vl", hf_cpu_has_avx512vl, "the same on vectors of 16 and 32 bytes" },
-	{ "lse", hf_cpu_has_lse, "atomics in one instruction" },
-	{ "mops", hf_cpu_has_mops, "memory copy and set instructions" },
+	{ "rep_good", HF_DETAIL_CPU_REP_GOOD, "`rep stosq` and `rep movsq` are worth it" },
+	{ "erms", HF_DETAIL_CPU_ERMS, "enhanced `rep movsb` and `rep stosb`" },
+	{ "fsrm", HF_DETAIL_CPU_FSRM, "fast short `rep movsb`" },
+	{ "fsrs", HF_DETAIL_CPU_FSRS, "fast short `rep stosb`" },
+	{ "fzrm", HF_DETAIL_CPU_FZRM, "fast `rep movsb` of length 0" },
+	{ "avx2", HF_DETAIL_CPU_AVX2, "vectors of 32 bytes" },
+	{ "avx512f", HF_DETAIL_CPU_AVX512F, "vectors of 64 bytes" },
+	{ "avx512vl", HF_DETAIL_CPU_AVX512VL, "the same on vectors of 16 and 32 bytes" },
+	{ "lse", HF_DETAIL_CPU_LSE, "atomics in one instruction" },
+	{ "mops", HF_DETAIL_CPU_MOPS, "memory copy and set instructions" },
 };
 
 static std::string first_match(const char *file, const std::string &key)
@@ -99,14 +99,15 @@ std::string machine_json()
 		cpu += ", family " + first_match("/proc/cpuinfo", "cpu family") + " model " +
 		       first_match("/proc/cpuinfo", "model\t");
 	std::string known;
+	hf_detail_cpu processor = hf_detail_cpu_known();
 
 	for (const auto &feature : features) {
-		if (feature.has())
+		if (hf_detail_cpu_has(feature.feature))
 			known += (known.empty() ? "" : ", ") + quoted(feature.name);
 	}
-	return "{\"cpu\": " + quoted(cpu) + ", \"vendor\": " + or_not_known(hf_cpu_vendor()) +
-	       ", \"family\": " + or_null(hf_cpu_family()) +
-	       ", \"model\": " + or_null(hf_cpu_model()) +
+	return "{\"cpu\": " + quoted(cpu) + ", \"vendor\": " + or_not_known(processor.vendor) +
+	       ", \"family\": " + or_null(processor.family) +
+	       ", \"model\": " + or_null(processor.model) +
 	       ", \"stepping\": " + or_not_known(first_match("/proc/cpuinfo", "stepping")) +
 	       ", \"microcode\": " + or_not_known(first_match("/proc/cpuinfo", "microcode")) +
 	       ", \"features\": [" + known + "], \"cpus\": " + std::to_string(cpus()) +
@@ -124,14 +125,16 @@ std::string machine_json()
 
 void print_cpu()
 {
+	hf_detail_cpu processor = hf_detail_cpu_known();
 	size_t count;
 
-	if (*hf_cpu_vendor())
-		printf("%s, family %u, model %u\n", hf_cpu_vendor(), hf_cpu_family(),
-		       hf_cpu_model());
+	if (*processor.vendor)
+		printf("%s, family %u, model %u\n", processor.vendor, processor.family,
+		       processor.model);
 	for (const auto &feature : features)
-		printf("%-10s %-4s %s\n", feature.name, feature.has() ? "yes" : "no", feature.what);
-	printf("%-10s %-4u bytes that DC ZVA clears\n", "zva", hf_cpu_zva_size());
+		printf("%-10s %-4s %s\n", feature.name,
+		       hf_detail_cpu_has(feature.feature) ? "yes" : "no", feature.what);
+	printf("%-10s %-4u bytes that DC ZVA clears\n", "zva", hf_detail_cpu_zva_size());
 	const hf_variant_clear *clear = hf_variant_clears(&count);
 
 	printf("\nclear: %s; HOLDFAST_CLEAR forces one of:", hf_variant_clear_chosen());

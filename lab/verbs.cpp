@@ -124,6 +124,7 @@ bool once(const Operation &o, char *to, char *from)
 
 		for (size_t i = 0; i < count; i++)
 			a[i] = { to + 2 * RANGE * i, RANGE };
+		__asm__ volatile("" : : "r"(a) : "memory"); /* both read the list */
 		if (How == Way::Inline)
 			return hf_copy_iovec_nofault(a, count, &b, 1, nullptr) != 0;
 		for (size_t i = 0; i < count; i++)

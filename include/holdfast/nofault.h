@@ -97,6 +97,19 @@
 	})
 #endif
 
+/* One atomic operation on a word, which must be aligned. */
+#define HF_DETAIL_ATOMIC_WORD(verb, p, len, access)                                                \
+	__extension__({                                                                            \
+		int hf_detail_result = -HF_EINVAL;                                                 \
+                                                                                                   \
+		if (HF_LIKELY((uintptr_t)(p) % (len) == 0)) {                                      \
+			HF_DETAIL_TSAN_RELEASE(p);                                                 \
+			hf_detail_result = HF_DETAIL_WORD(verb, p, len, access);                   \
+			HF_DETAIL_TSAN_ACQUIRE(p);                                                 \
+		}                                                                                  \
+		hf_detail_result;                                                                  \
+	})
+
 #if !HF_ENV_HAS_CLEAR
 HF_BEGIN_DECLS
 
@@ -416,29 +429,15 @@ HF_INLINE HF_MUST_CHECK int hf_store64_nofault(volatile void *p, uint64_t value)
 HF_INLINE HF_MUST_CHECK int hf_cmpxchg32_nofault(volatile void *p, uint32_t expected,
 						 uint32_t desired, uint32_t *found)
 {
-	int error;
-
-	if (HF_UNLIKELY((uintptr_t)p % 4))
-		return -HF_EINVAL;
-	HF_DETAIL_TSAN_RELEASE(p);
-	error = HF_DETAIL_WORD(hf_cmpxchg32_nofault, p, 4,
-			       hf_arch_cmpxchg32_nofault(p, expected, desired, found));
-	HF_DETAIL_TSAN_ACQUIRE(p);
-	return error;
+	return HF_DETAIL_ATOMIC_WORD(hf_cmpxchg32_nofault, p, 4,
+				     hf_arch_cmpxchg32_nofault(p, expected, desired, found));
 }
 
 HF_INLINE HF_MUST_CHECK int hf_cmpxchg64_nofault(volatile void *p, uint64_t expected,
 						 uint64_t desired, uint64_t *found)
 {
-	int error;
-
-	if (HF_UNLIKELY((uintptr_t)p % 8))
-		return -HF_EINVAL;
-	HF_DETAIL_TSAN_RELEASE(p);
-	error = HF_DETAIL_WORD(hf_cmpxchg64_nofault, p, 8,
-			       hf_arch_cmpxchg64_nofault(p, expected, desired, found));
-	HF_DETAIL_TSAN_ACQUIRE(p);
-	return error;
+	return HF_DETAIL_ATOMIC_WORD(hf_cmpxchg64_nofault, p, 8,
+				     hf_arch_cmpxchg64_nofault(p, expected, desired, found));
 }
 
 /**
@@ -455,56 +454,28 @@ HF_INLINE HF_MUST_CHECK int hf_cmpxchg64_nofault(volatile void *p, uint64_t expe
  */
 HF_INLINE HF_MUST_CHECK int hf_exchange32_nofault(volatile void *p, uint32_t value, uint32_t *found)
 {
-	int error;
-
-	if (HF_UNLIKELY((uintptr_t)p % 4))
-		return -HF_EINVAL;
-	HF_DETAIL_TSAN_RELEASE(p);
-	error = HF_DETAIL_WORD(hf_exchange32_nofault, p, 4,
-			       hf_arch_exchange32_nofault(p, value, found));
-	HF_DETAIL_TSAN_ACQUIRE(p);
-	return error;
+	return HF_DETAIL_ATOMIC_WORD(hf_exchange32_nofault, p, 4,
+				     hf_arch_exchange32_nofault(p, value, found));
 }
 
 HF_INLINE HF_MUST_CHECK int hf_exchange64_nofault(volatile void *p, uint64_t value, uint64_t *found)
 {
-	int error;
-
-	if (HF_UNLIKELY((uintptr_t)p % 8))
-		return -HF_EINVAL;
-	HF_DETAIL_TSAN_RELEASE(p);
-	error = HF_DETAIL_WORD(hf_exchange64_nofault, p, 8,
-			       hf_arch_exchange64_nofault(p, value, found));
-	HF_DETAIL_TSAN_ACQUIRE(p);
-	return error;
+	return HF_DETAIL_ATOMIC_WORD(hf_exchange64_nofault, p, 8,
+				     hf_arch_exchange64_nofault(p, value, found));
 }
 
 HF_INLINE HF_MUST_CHECK int hf_fetch_add32_nofault(volatile void *p, uint32_t value,
 						   uint32_t *found)
 {
-	int error;
-
-	if (HF_UNLIKELY((uintptr_t)p % 4))
-		return -HF_EINVAL;
-	HF_DETAIL_TSAN_RELEASE(p);
-	error = HF_DETAIL_WORD(hf_fetch_add32_nofault, p, 4,
-			       hf_arch_fetch_add32_nofault(p, value, found));
-	HF_DETAIL_TSAN_ACQUIRE(p);
-	return error;
+	return HF_DETAIL_ATOMIC_WORD(hf_fetch_add32_nofault, p, 4,
+				     hf_arch_fetch_add32_nofault(p, value, found));
 }
 
 HF_INLINE HF_MUST_CHECK int hf_fetch_add64_nofault(volatile void *p, uint64_t value,
 						   uint64_t *found)
 {
-	int error;
-
-	if (HF_UNLIKELY((uintptr_t)p % 8))
-		return -HF_EINVAL;
-	HF_DETAIL_TSAN_RELEASE(p);
-	error = HF_DETAIL_WORD(hf_fetch_add64_nofault, p, 8,
-			       hf_arch_fetch_add64_nofault(p, value, found));
-	HF_DETAIL_TSAN_ACQUIRE(p);
-	return error;
+	return HF_DETAIL_ATOMIC_WORD(hf_fetch_add64_nofault, p, 8,
+				     hf_arch_fetch_add64_nofault(p, value, found));
 }
 
 #if !HF_ENV_HAS_CLEAR
@@ -754,6 +725,17 @@ HF_MUST_CHECK size_t hf_copy_safe(void *dst, const void *src, size_t len) HF_API
 
 HF_END_DECLS
 
+/* One word of `len` bytes. */
+HF_INLINE int hf_detail_load_safe(void *value, const volatile void *p, size_t len)
+{
+	uint64_t found = 0;
+
+	if (hf_copy_safe(&found, (const void *)(uintptr_t)p, len))
+		return -HF_EFAULT;
+	__builtin_memcpy(value, &found, len);
+	return 0;
+}
+
 /**
  * hf_load8_safe, hf_load16_safe, hf_load32_safe, hf_load64_safe - read one word
  * @value: gets it; is not changed by a fault
@@ -765,42 +747,22 @@ HF_END_DECLS
  */
 HF_INLINE HF_MUST_CHECK int hf_load8_safe(uint8_t *value, const volatile void *p)
 {
-	uint8_t found = 0;
-
-	if (hf_copy_safe(&found, (const void *)(uintptr_t)p, sizeof(found)))
-		return -HF_EFAULT;
-	*value = found;
-	return 0;
+	return hf_detail_load_safe(value, p, 1);
 }
 
 HF_INLINE HF_MUST_CHECK int hf_load16_safe(uint16_t *value, const volatile void *p)
 {
-	uint16_t found = 0;
-
-	if (hf_copy_safe(&found, (const void *)(uintptr_t)p, sizeof(found)))
-		return -HF_EFAULT;
-	*value = found;
-	return 0;
+	return hf_detail_load_safe(value, p, 2);
 }
 
 HF_INLINE HF_MUST_CHECK int hf_load32_safe(uint32_t *value, const volatile void *p)
 {
-	uint32_t found = 0;
-
-	if (hf_copy_safe(&found, (const void *)(uintptr_t)p, sizeof(found)))
-		return -HF_EFAULT;
-	*value = found;
-	return 0;
+	return hf_detail_load_safe(value, p, 4);
 }
 
 HF_INLINE HF_MUST_CHECK int hf_load64_safe(uint64_t *value, const volatile void *p)
 {
-	uint64_t found = 0;
-
-	if (hf_copy_safe(&found, (const void *)(uintptr_t)p, sizeof(found)))
-		return -HF_EFAULT;
-	*value = found;
-	return 0;
+	return hf_detail_load_safe(value, p, 8);
 }
 
 #endif /* HF_ENV_HAS_REGION */

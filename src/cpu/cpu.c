@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* cpu - asks the processor once. */
-#include "holdfast/internal/cpu.h"
-
 #include "holdfast/internal/arch_nofault.h"
 #include "holdfast/internal/atomic.h"
 #include "cpu.h"
@@ -14,7 +12,7 @@ static hf_atomic32_t cpu_known = HF_ATOMIC_INIT(0); /* 1 = being read, 2 = read 
  * Two threads, or a signal handler, may come here at once: one fills the shared copy in, and a
  * caller that finds it half done reads the processor for itself.
  */
-static struct hf_detail_cpu read_cpu(void)
+struct hf_detail_cpu hf_detail_cpu_known(void)
 {
 	struct hf_detail_cpu mine = { 0, 0, 0, 0, "" };
 	uint32_t nobody = 0;
@@ -29,7 +27,7 @@ static struct hf_detail_cpu read_cpu(void)
 	return mine;
 }
 
-/* By the names in cpu.h. */
+/* By the names in cpu_feature.h. */
 static const struct {
 	const char *name;
 	uint32_t feature;
@@ -40,11 +38,6 @@ static const struct {
 	{ "avx512f", HF_DETAIL_CPU_AVX512F },   { "avx512vl", HF_DETAIL_CPU_AVX512VL },
 	{ "lse", HF_DETAIL_CPU_LSE },           { "mops", HF_DETAIL_CPU_MOPS },
 };
-
-struct hf_detail_cpu hf_detail_cpu_known(void)
-{
-	return read_cpu();
-}
 
 /* Returns the bit of the name from `list` to the next comma, 0 = no such name; *len is its length. */
 static uint32_t named(const char *list, size_t *len)
@@ -68,7 +61,7 @@ bool hf_detail_cpu_hide(const char *list)
 	bool all = true;
 	size_t len;
 
-	(void)read_cpu();
+	(void)hf_detail_cpu_known();
 	for (; *list; list += len + (list[len] == ',')) {
 		uint32_t feature = named(list, &len);
 
@@ -88,81 +81,10 @@ bool hf_detail_cpu_hide(const char *list)
 static void (*const hides)(void) __attribute__((used)) = hf_detail_env_hide_features;
 #endif
 
-static bool has_feature(enum hf_detail_cpu_feature feature)
+unsigned int hf_detail_cpu_zva_size(void)
 {
-	return read_cpu().features & (uint32_t)feature;
-}
-
-bool hf_cpu_has_rep_good(void)
-{
-	return has_feature(HF_DETAIL_CPU_REP_GOOD);
-}
-
-bool hf_cpu_has_erms(void)
-{
-	return has_feature(HF_DETAIL_CPU_ERMS);
-}
-
-bool hf_cpu_has_fsrm(void)
-{
-	return has_feature(HF_DETAIL_CPU_FSRM);
-}
-
-bool hf_cpu_has_fsrs(void)
-{
-	return has_feature(HF_DETAIL_CPU_FSRS);
-}
-
-bool hf_cpu_has_fzrm(void)
-{
-	return has_feature(HF_DETAIL_CPU_FZRM);
-}
-
-bool hf_cpu_has_avx2(void)
-{
-	return has_feature(HF_DETAIL_CPU_AVX2);
-}
-
-bool hf_cpu_has_avx512f(void)
-{
-	return has_feature(HF_DETAIL_CPU_AVX512F);
-}
-
-bool hf_cpu_has_avx512vl(void)
-{
-	return has_feature(HF_DETAIL_CPU_AVX512VL);
-}
-
-bool hf_cpu_has_lse(void)
-{
-	return has_feature(HF_DETAIL_CPU_LSE);
-}
-
-bool hf_cpu_has_mops(void)
-{
-	return has_feature(HF_DETAIL_CPU_MOPS);
-}
-
-unsigned int hf_cpu_zva_size(void)
-{
-	/* Asked for by every larger clear: no copy of the rest. */
+	/* Used by every larger clear: no copy of the rest. */
 	if (HF_LIKELY(hf_atomic32_load_acquire(&cpu_known) == 2))
 		return cpu.zva_size;
-	return read_cpu().zva_size;
-}
-
-unsigned int hf_cpu_family(void)
-{
-	return read_cpu().family;
-}
-
-unsigned int hf_cpu_model(void)
-{
-	return read_cpu().model;
-}
-
-const char *hf_cpu_vendor(void)
-{
-	(void)read_cpu();
-	return hf_atomic32_load_acquire(&cpu_known) == 2 ? cpu.vendor : "";
+	return hf_detail_cpu_known().zva_size;
 }

@@ -14,7 +14,7 @@ void hf_detail_env_hide_features(void)
 	if (value && !done && !hf_detail_cpu_hide(value))
 		hf_detail_env_complain(
 			variable, value,
-			": not all of these are known; see holdfast/internal/cpu.h\n");
+			": not all of these are known; see holdfast/internal/cpu_feature.h\n");
 	done = true;
 }
 

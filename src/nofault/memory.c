@@ -254,6 +254,12 @@ long hf_strncpy_nofault(char *dst, const char *src, size_t size)
 
 /* ---- lists of ranges ---------------------------------------------------------------------- */
 
+/* Where a sanitizer is linked. */
+__attribute__((__noinline__)) static size_t copy_checked(void *dst, const void *src, size_t len)
+{
+	return hf_copy_nofault(dst, src, len);
+}
+
 /* A place in a list: the range, where in it the next byte is, and how many are left of it. */
 struct place {
 	const struct hf_iovec *range, *end;
@@ -264,7 +270,7 @@ struct place {
 /* To the next range that has a byte, if this one has none. false = there is none. */
 static inline bool has_byte(struct place *p)
 {
-	while (HF_UNLIKELY(!p->left)) {
+	while (!p->left) {
 		if (p->range == p->end || ++p->range == p->end)
 			return false;
 		p->next = (char *)p->range->base;
@@ -301,6 +307,7 @@ long hf_copy_iovec_nofault(const struct hf_iovec *dst, size_t dst_count, const s
 {
 	struct place to = start_of(dst, dst_count), from = start_of(src, src_count);
 	size_t room = bytes_of(dst, dst_count), all = bytes_of(src, src_count), left;
+	hf_copy_function_t copy = copy_checked;
 
 	if (HF_UNLIKELY(room > LONG_MAX || all > LONG_MAX)) {
 		if (stop)
@@ -310,17 +317,19 @@ long hf_copy_iovec_nofault(const struct hf_iovec *dst, size_t dst_count, const s
 	if (all > room)
 		all = room;
 	left = all;
+	if (HF_LIKELY(!hf_detail_has_sanitizer()))
+		copy = (hf_copy_function_t)(uintptr_t)hf_atomic64_load_relaxed(&hf_detail_copy);
 
 	while (has_byte(&to) && has_byte(&from)) {
-		size_t len = to.left < from.left ? to.left : from.left, done, missed;
+		size_t len = to.left < from.left ? to.left : from.left;
+		size_t missed = copy(to.next, from.next, len);
 
-		missed = hf_copy_nofault(to.next, from.next, len);
-		done = len - missed;
-		to.next += done;
-		to.left -= done;
-		from.next += done;
-		from.left -= done;
-		left -= done;
+		len -= missed;
+		to.next += len;
+		to.left -= len;
+		from.next += len;
+		from.left -= len;
+		left -= len;
 		if (HF_UNLIKELY(missed))
 			break;
 	}
@@ -372,29 +381,41 @@ fault:
 	return words;
 }
 
-static size_t copy_words(void *dst, const void *src, size_t words)
+/* As chosen for this processor, where no sanitizer is linked. */
+static size_t copy_words_checked(void *dst, const void *src, size_t words);
+static hf_atomic64_t words_function = HF_ATOMIC_INIT((uintptr_t)copy_words_checked);
+
+static hf_copy_function_t words_of_this_cpu(void)
 {
 #if HF_ARCH_HAS_REP && HF_HAS_VECTORS
-	/* Where find is what AVX2 made of it, AVX is. */
-	if (words >= 8 && ((uintptr_t)dst ^ (uintptr_t)src) % 16 == 0 &&
-	    hf_atomic64_load_relaxed(&hf_detail_memory.find) == (uintptr_t)hf_detail_find_avx2)
-		return hf_detail_copy_pairs_avx(dst, src, words);
+	struct hf_detail_cpu cpu = hf_detail_cpu_known();
+
+	/* Where AVX2 is, AVX is. */
+	if (cpu.features & HF_DETAIL_CPU_AVX2)
+		return hf_detail_copy_pairs_avx;
 #endif
-	return hf_detail_copy_words_generic(dst, src, words);
+	return hf_detail_copy_words_generic;
+}
+
+/* Before the start, and where a sanitizer is linked. */
+__attribute__((__noinline__)) static size_t copy_words_checked(void *dst, const void *src,
+							       size_t words)
+{
+	size_t len = words > SIZE_MAX / 8 ? SIZE_MAX : words * 8, left;
+
+	hf_detail_touch(HF_DETAIL_VERB(hf_copy_nofault_words), src, len, dst, len);
+	left = words_of_this_cpu()(dst, src, words);
+	hf_detail_touched(HF_DETAIL_VERB(hf_copy_nofault_words), dst, (words - left) * 8);
+	return left;
 }
 
 size_t hf_copy_nofault_words(void *dst, const void *src, size_t words)
 {
-	size_t len = words > SIZE_MAX / 8 ? SIZE_MAX : words * 8, left;
+	uint64_t function = hf_atomic64_load_relaxed(&words_function);
 
-	if (((uintptr_t)dst | (uintptr_t)src) % 8)
+	if (HF_UNLIKELY(((uintptr_t)dst | (uintptr_t)src) % 8))
 		return words;
-	if (HF_LIKELY(!hf_detail_has_sanitizer()))
-		return copy_words(dst, src, words);
-	hf_detail_touch(HF_DETAIL_VERB(hf_copy_nofault_words), src, len, dst, len);
-	left = copy_words(dst, src, words);
-	hf_detail_touched(HF_DETAIL_VERB(hf_copy_nofault_words), dst, (words - left) * 8);
-	return left;
+	return ((hf_copy_function_t)(uintptr_t)function)(dst, src, words);
 }
 
 /* ---- which implementation ----------------------------------------------------------------- */
@@ -418,6 +439,8 @@ void hf_detail_memory_use(hf_fill_function_t fill, hf_copy_function_t move,
 /* As clear and copy: arch/x86_64_policy.c. */
 void hf_detail_memory_start(void)
 {
+	if (!hf_detail_has_sanitizer())
+		hf_atomic64_store_relaxed(&words_function, (uintptr_t)words_of_this_cpu());
 #if HF_ARCH_HAS_REP
 	struct hf_detail_cpu cpu = hf_detail_cpu_known();
 
@@ -431,9 +454,9 @@ void hf_detail_memory_start(void)
 				     hf_detail_compare_avx2, hf_detail_find_avx2);
 		break;
 	default:
-		/* Wider loads gain nothing for the others. */
+		/* Wider stores gain nothing for a move. */
 		hf_detail_memory_use(hf_detail_fill_avx512, hf_detail_move_avx2,
-				     hf_detail_compare_avx2, hf_detail_find_avx2);
+				     hf_detail_compare_avx512, hf_detail_find_avx512);
 	}
 #else
 	hf_detail_memory_use(hf_detail_fill_generic, hf_detail_move_generic,

@@ -52,6 +52,8 @@ size_t hf_detail_copy_pairs_avx(void *dst, const void *src, size_t words);
 HF_DETAIL_MEMORY_DECLARE(sse2)
 HF_DETAIL_MEMORY_DECLARE(avx2)
 size_t hf_detail_fill_avx512(void *dst, uint8_t value, size_t len);
+struct hf_memory_result hf_detail_compare_avx512(const void *a, const void *b, size_t len);
+struct hf_memory_result hf_detail_find_avx512(const void *p, uint8_t byte, size_t len);
 #endif
 
 /* The implementations in use; initially those chosen for this processor. */

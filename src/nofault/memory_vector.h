@@ -1,21 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * memory_vector - fill, move, compare and find by wide accesses. A template: included once for
- * each width, after what vector.h needs and
+ * memory_vector - fill and move by wide accesses. A template: included once for each width, after what
+ * vector.h needs and
  *
  *   VECTOR_SPLAT(value), HALF_SPLAT(value)   vectors of a word of 8 bytes again and again
- *   VECTOR_SPLAT_BYTE, HALF_SPLAT_BYTE       the same of a byte
- *   VECTOR_SAME(a, b), HALF_SAME(a, b)       a bit for each byte that is equal in two vectors
+ *   VECTOR_WITHOUT_MOVE                      fill only
  *
- * How a range is covered: as in vector.h; a search is over at the first hit, so a long range
- * is one vector, aligned ones four at a time, and four at the end; those with a hit, one by one.
- *
- * After a faulting load hf_detail_..._bytes continues from the frontier, `at`: see memory.h.
+ * How a range is covered: as in vector.h.
  */
 
 #define VECTOR__OF(what) HF_DETAIL_PASTE(what, VECTOR_NAME)
 #define W ((size_t)VECTOR_BYTES)
-#define ALL_SAME (UINT64_MAX >> (64 - VECTOR_BYTES))
 
 /* Without alignment the time at small sizes varies by a fifth with the place in the cache line. */
 #define ENTRY __attribute__((__noinline__, aligned(64)))
@@ -69,303 +64,7 @@ VECTOR_TARGET ENTRY size_t VECTOR__OF(hf_detail_fill_)(void *dst, uint8_t byte, 
 	return VECTOR__OF(hf_detail_fill_more_)((char *)dst, len, byte * HF_DETAIL_ONES);
 }
 
-#ifdef VECTOR_SAME
-
-/* ---- find --------------------------------------------------------------------------------- */
-
-/* The result of a search. */
-#define FOUND(at) ((struct hf_memory_result){ (at), 0 })
-#define NOT_FOUND ((struct hf_memory_result){ len, -HF_ENOENT })
-#define FIRST_OF(bits) ((size_t)__builtin_ctzll(bits))
-
-VECTOR_TARGET HF_NO_SANITIZE ENTRY static struct hf_memory_result
-VECTOR__OF(find_small_)(const char *p, uint8_t byte, size_t len)
-{
-	uint64_t hits;
-
-#if VECTOR_BYTES > 16
-	if (len >= 16) {
-		HALF all = HALF_SPLAT_BYTE(byte), a, b;
-
-		HALF_LOAD_OR(a, (const HALF *)p, fault);
-		HALF_LOAD_OR(b, (const HALF *)(p + len - 16), fault);
-		hits = HALF_SAME(a, all);
-		if (hits)
-			return FOUND(FIRST_OF(hits));
-		hits = HALF_SAME(b, all);
-		if (hits)
-			return FOUND(len - 16 + FIRST_OF(hits));
-		return NOT_FOUND;
-	}
-#endif
-	/* Both ends side by side: the bytes behind the middle are the last of the range. */
-	if (len >= 8) {
-		HALF all = HALF_SPLAT_BYTE(byte);
-		uint64_t a, b;
-		size_t at;
-
-		HF_ARCH_LOAD64_OR(a, (const hf_detail_w8 *)p, fault);
-		HF_ARCH_LOAD64_OR(b, (const hf_detail_w8 *)(p + len - 8), fault);
-		hits = HALF_SAME(((HALF){ (long long)a, (long long)b }), all);
-		if (hits) {
-			at = FIRST_OF(hits);
-			return FOUND(at < 8 ? at : at + len - 16);
-		}
-	} else if (len >= 4) {
-		uint32_t a, b;
-		size_t at;
-
-		HF_ARCH_LOAD32_OR(a, (const hf_detail_w4 *)p, fault);
-		HF_ARCH_LOAD32_OR(b, (const hf_detail_w4 *)(p + len - 4), fault);
-		hits = hf_detail_zero_bytes((a | (uint64_t)b << 32) ^ byte * HF_DETAIL_ONES);
-		if (hits) {
-			at = FIRST_OF(hits) / 8;
-			return FOUND(at < 4 ? at : at + len - 8);
-		}
-	} else if (len) {
-		uint8_t a, b, c;
-
-		HF_ARCH_LOAD8_OR(a, (const hf_detail_w1 *)p, fault);
-		HF_ARCH_LOAD8_OR(b, (const hf_detail_w1 *)(p + len / 2), fault);
-		HF_ARCH_LOAD8_OR(c, (const hf_detail_w1 *)(p + len - 1), fault);
-		if (a == byte)
-			return FOUND(0);
-		if (b == byte)
-			return FOUND(len / 2);
-		if (c == byte)
-			return FOUND(len - 1);
-	}
-	return NOT_FOUND;
-fault:
-	return hf_detail_find_bytes(p, byte, len, 0);
-}
-
-/* Is there a hit in the four vectors at p + at? */
-#define FIND_FOUR(at)                                                                              \
-	do {                                                                                       \
-		VECTOR_LOAD_OR(a, (const VECTOR *)(p + (at)), fault);                              \
-		VECTOR_LOAD_OR(b, (const VECTOR *)(p + (at) + W), fault);                          \
-		VECTOR_LOAD_OR(c, (const VECTOR *)(p + (at) + 2 * W), fault);                      \
-		VECTOR_LOAD_OR(d, (const VECTOR *)(p + (at) + 3 * W), fault);                      \
-		hits = VECTOR_BITS(VECTOR_EQUAL(a, all) | VECTOR_EQUAL(b, all) |                   \
-				   VECTOR_EQUAL(c, all) | VECTOR_EQUAL(d, all));                   \
-	} while (0)
-
-VECTOR_TARGET HF_NO_SANITIZE ENTRY struct hf_memory_result
-VECTOR__OF(hf_detail_find_)(const void *start, uint8_t byte, size_t len)
-{
-	const char *p = (const char *)start;
-	VECTOR all, a, b, c, d;
-	uint64_t hits;
-	size_t at = 0;
-
-	if (len < W)
-		return VECTOR__OF(find_small_)(p, byte, len);
-	all = VECTOR_SPLAT_BYTE(byte);
-	VECTOR_LOAD_OR(a, (const VECTOR *)p, fault);
-	hits = VECTOR_SAME(a, all);
-	if (hits)
-		return FOUND(FIRST_OF(hits));
-	at = W;
-	if (len > 4 * W) {
-		at -= (uintptr_t)p & (W - 1);
-		for (; len - at > 4 * W; at += 4 * W) {
-			FIND_FOUR(at);
-			if (hits)
-				goto one_by_one;
-		}
-		at = len - 4 * W;
-		FIND_FOUR(at);
-		if (!hits)
-			return NOT_FOUND;
-	} else if (len <= 2 * W) {
-		at = len - W;
-	}
-one_by_one:
-	for (; len - at > W; at += W) {
-		VECTOR_LOAD_OR(a, (const VECTOR *)(p + at), fault);
-		hits = VECTOR_SAME(a, all);
-		if (hits)
-			return FOUND(at + FIRST_OF(hits));
-	}
-	at = len - W;
-	VECTOR_LOAD_OR(a, (const VECTOR *)(p + at), fault);
-	hits = VECTOR_SAME(a, all);
-	if (hits)
-		return FOUND(at + FIRST_OF(hits));
-	return NOT_FOUND;
-fault:
-	return hf_detail_find_bytes(p, byte, len, at);
-}
-
-#undef FOUND
-#undef NOT_FOUND
-#undef FIND_FOUR
-
-/* ---- compare ------------------------------------------------------------------------------ */
-
-/* The first difference is at p[at], unless another thread has changed it since. */
-HF_NO_SANITIZE __attribute__((__noinline__)) static struct hf_memory_result
-VECTOR__OF(compare_at_)(const char *p, const char *q, size_t len, size_t at)
-{
-	uint8_t x, y;
-
-	HF_ARCH_LOAD8_OR(x, (const hf_detail_w1 *)(p + at), bytes);
-	HF_ARCH_LOAD8_OR(y, (const hf_detail_w1 *)(q + at), bytes);
-	if (HF_LIKELY(x != y))
-		return (struct hf_memory_result){ at, x < y ? -1 : 1 };
-bytes:
-	return hf_detail_compare_bytes(p, q, len, at);
-}
-
-#define ALL_EQUAL ((struct hf_memory_result){ len, 0 })
-
-/* Up to 3 bytes. */
-HF_NO_SANITIZE ENTRY static struct hf_memory_result
-VECTOR__OF(compare_few_)(const char *p, const char *q, size_t len)
-{
-	uint8_t a, b, c, d;
-
-	if (!len)
-		return ALL_EQUAL;
-	HF_ARCH_LOAD8_OR(a, (const hf_detail_w1 *)p, fault);
-	HF_ARCH_LOAD8_OR(b, (const hf_detail_w1 *)q, fault);
-	if (a != b)
-		return VECTOR__OF(compare_at_)(p, q, len, 0);
-	HF_ARCH_LOAD8_OR(a, (const hf_detail_w1 *)(p + len / 2), fault);
-	HF_ARCH_LOAD8_OR(b, (const hf_detail_w1 *)(q + len / 2), fault);
-	HF_ARCH_LOAD8_OR(c, (const hf_detail_w1 *)(p + len - 1), fault);
-	HF_ARCH_LOAD8_OR(d, (const hf_detail_w1 *)(q + len - 1), fault);
-	if (((a ^ b) | (c ^ d)) == 0)
-		return ALL_EQUAL;
-	return VECTOR__OF(compare_at_)(p, q, len, a != b ? len / 2 : len - 1);
-fault:
-	return hf_detail_compare_bytes(p, q, len, 0);
-}
-
-VECTOR_TARGET HF_NO_SANITIZE ENTRY static struct hf_memory_result
-VECTOR__OF(compare_small_)(const char *p, const char *q, size_t len)
-{
-	uint64_t differ;
-	size_t at;
-
-#if VECTOR_BYTES > 16
-	if (len >= 16) {
-		HALF a, b, c, d;
-
-		HALF_LOAD_OR(a, (const HALF *)p, fault);
-		HALF_LOAD_OR(b, (const HALF *)q, fault);
-		HALF_LOAD_OR(c, (const HALF *)(p + len - 16), fault);
-		HALF_LOAD_OR(d, (const HALF *)(q + len - 16), fault);
-		differ = 0xffff ^ HALF_SAME(a, b);
-		if (differ)
-			return VECTOR__OF(compare_at_)(p, q, len, FIRST_OF(differ));
-		differ = 0xffff ^ HALF_SAME(c, d);
-		if (!differ)
-			return ALL_EQUAL;
-		return VECTOR__OF(compare_at_)(p, q, len, len - 16 + FIRST_OF(differ));
-	}
-#endif
-	if (len >= 8) {
-		uint64_t a, b, second;
-
-		HF_ARCH_LOAD64_OR(a, (const hf_detail_w8 *)p, fault);
-		HF_ARCH_LOAD64_OR(b, (const hf_detail_w8 *)q, fault);
-		differ = a ^ b;
-		HF_ARCH_LOAD64_OR(a, (const hf_detail_w8 *)(p + len - 8), fault);
-		HF_ARCH_LOAD64_OR(b, (const hf_detail_w8 *)(q + len - 8), fault);
-		second = a ^ b;
-		if ((differ | second) == 0)
-			return ALL_EQUAL;
-		at = differ ? FIRST_OF(differ) / 8 : len - 8 + FIRST_OF(second) / 8;
-	} else if (len >= 4) {
-		uint32_t a, b;
-
-		HF_ARCH_LOAD32_OR(a, (const hf_detail_w4 *)p, fault);
-		HF_ARCH_LOAD32_OR(b, (const hf_detail_w4 *)q, fault);
-		differ = a ^ b;
-		HF_ARCH_LOAD32_OR(a, (const hf_detail_w4 *)(p + len - 4), fault);
-		HF_ARCH_LOAD32_OR(b, (const hf_detail_w4 *)(q + len - 4), fault);
-		differ |= (uint64_t)(a ^ b) << 32;
-		if (!differ)
-			return ALL_EQUAL;
-		at = FIRST_OF(differ) / 8;
-		at = at < 4 ? at : at + len - 8;
-	} else {
-		return VECTOR__OF(compare_few_)(p, q, len);
-	}
-	return VECTOR__OF(compare_at_)(p, q, len, at);
-fault:
-	return hf_detail_compare_bytes(p, q, len, 0);
-}
-
-/* Are the four vectors at `at` the same? */
-#define COMPARE_FOUR(at)                                                                           \
-	do {                                                                                       \
-		VECTOR_LOAD_OR(a, (const VECTOR *)(p + (at)), fault);                              \
-		VECTOR_LOAD_OR(e, (const VECTOR *)(q + (at)), fault);                              \
-		VECTOR_LOAD_OR(b, (const VECTOR *)(p + (at) + W), fault);                          \
-		VECTOR_LOAD_OR(f, (const VECTOR *)(q + (at) + W), fault);                          \
-		VECTOR_LOAD_OR(c, (const VECTOR *)(p + (at) + 2 * W), fault);                      \
-		VECTOR_LOAD_OR(g, (const VECTOR *)(q + (at) + 2 * W), fault);                      \
-		VECTOR_LOAD_OR(d, (const VECTOR *)(p + (at) + 3 * W), fault);                      \
-		VECTOR_LOAD_OR(h, (const VECTOR *)(q + (at) + 3 * W), fault);                      \
-		differ = ALL_SAME ^ VECTOR_BITS(VECTOR_EQUAL(a, e) & VECTOR_EQUAL(b, f) &          \
-						VECTOR_EQUAL(c, g) & VECTOR_EQUAL(d, h));          \
-	} while (0)
-
-VECTOR_TARGET HF_NO_SANITIZE ENTRY struct hf_memory_result
-VECTOR__OF(hf_detail_compare_)(const void *left, const void *right, size_t len)
-{
-	const char *p = (const char *)left, *q = (const char *)right;
-	VECTOR a, b, c, d, e, f, g, h;
-	uint64_t differ;
-	size_t at = 0;
-
-	if (len < W)
-		return VECTOR__OF(compare_small_)(p, q, len);
-	VECTOR_LOAD_OR(a, (const VECTOR *)p, fault);
-	VECTOR_LOAD_OR(e, (const VECTOR *)q, fault);
-	differ = ALL_SAME ^ VECTOR_SAME(a, e);
-	if (differ)
-		return VECTOR__OF(compare_at_)(p, q, len, FIRST_OF(differ));
-	at = W;
-	if (len > 4 * W) {
-		at -= (uintptr_t)p & (W - 1);
-		for (; len - at > 4 * W; at += 4 * W) {
-			COMPARE_FOUR(at);
-			if (differ)
-				goto one_by_one;
-		}
-		at = len - 4 * W;
-		COMPARE_FOUR(at);
-		if (!differ)
-			return ALL_EQUAL;
-	} else if (len <= 2 * W) {
-		at = len - W;
-	}
-one_by_one:
-	for (; len - at > W; at += W) {
-		VECTOR_LOAD_OR(a, (const VECTOR *)(p + at), fault);
-		VECTOR_LOAD_OR(e, (const VECTOR *)(q + at), fault);
-		differ = ALL_SAME ^ VECTOR_SAME(a, e);
-		if (differ)
-			return VECTOR__OF(compare_at_)(p, q, len, at + FIRST_OF(differ));
-	}
-	at = len - W;
-	VECTOR_LOAD_OR(a, (const VECTOR *)(p + at), fault);
-	VECTOR_LOAD_OR(e, (const VECTOR *)(q + at), fault);
-	differ = ALL_SAME ^ VECTOR_SAME(a, e);
-	if (differ)
-		return VECTOR__OF(compare_at_)(p, q, len, at + FIRST_OF(differ));
-	return ALL_EQUAL;
-fault:
-	return hf_detail_compare_bytes(p, q, len, at);
-}
-
-#undef ALL_EQUAL
-#undef COMPARE_FOUR
-#undef FIRST_OF
+#ifndef VECTOR_WITHOUT_MOVE
 
 /* ---- move, where the ranges overlap ------------------------------------------------------- */
 
@@ -635,10 +334,9 @@ VECTOR_TARGET size_t VECTOR__OF(hf_detail_move_)(void *dst, const void *src, siz
 		       : VECTOR__OF(move_up_)((char *)dst, (const char *)src, len);
 }
 
-#endif /* VECTOR_SAME */
+#endif
 
 #undef W
-#undef ALL_SAME
 #undef ENTRY
 #undef VECTOR__OF
 #undef VECTOR_NAME

@@ -28,6 +28,7 @@ GENERIC = "nofault/generic.c"
 MEMORY = "nofault/memory.c"
 MEMORY_H = "nofault/memory.h"
 MEMORY_VECTOR = "nofault/memory_vector.h"
+SEARCH = "nofault/search_vector.h"
 REGION = "region/region.c"
 REGION_LIST = "region/region_list.h"
 SAFE = "nofault/safe.c"
@@ -39,7 +40,8 @@ NOTHING = None
 
 VECTORS = ["vector_sse2", "vector_avx2", "vector_avx512"]
 HANDS = ["hand_sse2", "hand_avx2", "hand_avx512"]
-WIDE = ["sse2", "avx2"]  # of fill, move, compare and find
+WIDE = ["sse2", "avx2"]  # of move; and below 32 bytes of compare and find
+SEARCHES = [*WIDE, "avx512"]  # of compare and find
 
 COUNT = "wrong count"
 BYTES = "wrong bytes"
@@ -97,29 +99,43 @@ MUTANTS = [
      "return len;"),
     ("an address that is not the first one's", "move", ["generic"], ADDRESS, MEMORY, MEMORY,
      "	return hf_detail_move_down_bytes(dst, src, len);\n}", "	return len < 16 ? hf_detail_move_down_bytes(dst, src, len) : len;\n}"),
-    ("bytes compared as signed numbers", "compare", WIDE, RESULT, MEMORY_VECTOR, X86,
+    ("bytes compared as signed numbers", "compare", SEARCHES, RESULT, SEARCH, X86,
      "x < y ? -1 : 1", "(int8_t)x < (int8_t)y ? -1 : 1"),
     ("bytes compared as signed numbers", "compare", ["generic"], RESULT, MEMORY, MEMORY,
      "x < y ? -1 : 1", "(int8_t)x < (int8_t)y ? -1 : 1"),
-    ("a fault hides the difference before it", "compare", WIDE, RESULT, MEMORY_VECTOR, X86,
+    ("a fault hides the difference before it", "compare", SEARCHES, RESULT, SEARCH, X86,
      "	return hf_detail_compare_bytes(p, q, len, at);\n}\n\n#undef ALL_EQUAL",
      "	return (struct hf_memory_result){ at, -HF_EFAULT };\n}\n\n#undef ALL_EQUAL"),
-    ("a fault hides the hit before it", "find", WIDE, RESULT, MEMORY_VECTOR, X86,
+    ("a fault hides the hit before it", "find", SEARCHES, RESULT, SEARCH, X86,
      "	return hf_detail_find_bytes(p, byte, len, at);\n}",
      "	return (struct hf_memory_result){ at, -HF_EFAULT };\n}"),
-    ("a byte of 1 behind a hit is one, too", "find", WIDE, RESULT, MEMORY_VECTOR, X86,
+    ("a byte of 1 behind a hit is one, too", "find", WIDE, RESULT, SEARCH, X86,
      "FIRST_OF(hits) / 8;\n			return FOUND(at < 4", "7 - (size_t)__builtin_clzll(hits) / 8;\n			return FOUND(at < 4"),
-    ("the two ends of a small range taken for one", "find", WIDE, RESULT, MEMORY_VECTOR, X86,
+    ("the two ends of a small range taken for one", "find", WIDE, RESULT, SEARCH, X86,
      "FOUND(at < 4 ? at : at + len - 8)", "FOUND(at)"),
-    ("the end is not looked at", "find", WIDE, RESULT, MEMORY_VECTOR, X86,
-     "		at = len - 4 * W;\n		FIND_FOUR(at);", "		at = len - 5 * W;\n		FIND_FOUR(at);"),
+    ("the end is not looked at", "find", SEARCHES, RESULT, SEARCH, X86,
+     "	at = len - 4 * W;\n	VECTOR_HITS_FOUR_OR", "	at = len - 4 * W - 1;\n	VECTOR_HITS_FOUR_OR"),
+    ("the end is not compared", "compare", SEARCHES, RESULT, SEARCH, X86,
+     "	at = len - 4 * W;\n	VECTOR_DIFFER_FOUR_OR", "	at = len - 4 * W - 1;\n	VECTOR_DIFFER_FOUR_OR"),
+    ("the third of four vectors is left out", "compare", SEARCHES, RESULT, SEARCH, X86,
+     "		at = len - 2 * W;\n		VECTOR_DIFFER_OR", "		at = W;\n		VECTOR_DIFFER_OR"),
+    ("a mask with a byte behind the range", "find", ["avx512"], RESULT, X86, X86,
+     "bzhi_si(~0u, (uint32_t)(len))", "bzhi_si(~0u, (uint32_t)(len) + 1)"),
+    ("a mask without the last byte", "compare", ["avx512"], RESULT, X86, X86,
+     "bzhi_si(~0u, (uint32_t)(len))", "bzhi_si(~0u, (uint32_t)(len) - 1)"),
+    ("a masked load is no site", "compare", ["avx512"], DIES, X86, X86,
+     'TRY_OR(1, "vmovdqu8 %1, %%ymm16%{%3%}%{z%}", label)', '"vmovdqu8 %1, %%ymm16%{%3%}%{z%}\\n"'),
+    ("a vector of four is left out", "find", ["avx512"], RESULT, X86, X86,
+     '"vpminub %%ymm16, %%ymm17, %%ymm17\\n"', '""'),
     ("a fault in a search is at its end", "find", ["generic"], RESULT, MEMORY, MEMORY,
      "	return result(len, -HF_ENOENT);\nfault:\n	return result(at, -HF_EFAULT);",
      "	return result(len, -HF_ENOENT);\nfault:\n	return result(len, -HF_EFAULT);"),
     ("words before a fault are lost", "words", ["default"], COUNT, MEMORY, MEMORY,
      "HF_ARCH_LOAD64_OR(d, from + 3, one_by_one);", "HF_ARCH_LOAD64_OR(d, from + 3, fault);"),
+    ("pairs before a fault are lost", "words", ["default"], COUNT, X86, X86,
+     "fault1:\n	words -= 2;\nfault:\n	return words;", "fault1:\nfault:\n	return words;"),
     ("a range of the source taken for done", "iovec", ["default"], PLACE, MEMORY, MEMORY,
-     "		from.left -= done;", "		from.left -= len;"),
+     "		from.left -= len;", "		from.left -= len + missed;"),
     ("what a load across pages would have fetched is lost", "copy", ["generic"], COUNT, GENERIC, GENERIC,
      "return len - here + hf_detail_copy_bytes(dst, src, here);", "return len;"),
 ]

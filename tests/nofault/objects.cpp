@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // objects - nofault in shared objects that come and go; a file that another process truncates.
 //
-//   objects LINKED-PLUGIN OWN-PLUGIN SLOW-PLUGIN     one that is linked to the shared library, one
-//                     that has a static copy of its own, one whose handler takes its time
+//   objects LINKED-PLUGIN OWN-PLUGIN SLOW-PLUGIN EARLY-PLUGIN     one that is linked to the shared
+//                     library, one that has a static copy of its own, one whose handler takes its
+//                     time, one whose constructor uses a region
 #include <atomic>
 #include <chrono>
 #include <cstdio>
@@ -21,6 +22,7 @@
 #include <vector>
 
 #include "../ktap.h"
+#include "early.h"
 
 #include "holdfast/internal/cpu.h"
 #include "holdfast/nofault.h"
@@ -67,6 +69,30 @@ struct Plugin {
 	size_t (*clear)(void *, size_t);
 	int (*install)();
 };
+
+// In a child: a region installs the handler, and this program is to begin without.
+template <class F>
+bool in_child(F works)
+{
+	int status = -1;
+	pid_t child = fork();
+
+	if (child == 0)
+		_exit(works() ? 0 : 1);
+	waitpid(child, &status, 0);
+	return status == 0;
+}
+
+const bool worked_before_main = in_child(region_without_install);
+
+bool works_in_constructor(const char *path)
+{
+	return in_child([path] {
+		Plugin early(path);
+
+		return reinterpret_cast<bool (*)()>(dlsym(early.handle, "plugin_early"))();
+	});
+}
 
 #if HF_TSAN || defined(__SANITIZE_ADDRESS__)
 const bool is_watched = true;
@@ -294,8 +320,9 @@ bool truncated()
 
 int main(int argc, char **argv)
 {
-	if (argc != 4) {
-		fprintf(stderr, "usage: objects LINKED-PLUGIN OWN-PLUGIN SLOW-PLUGIN\n");
+	if (argc != 5) {
+		fprintf(stderr,
+			"usage: objects LINKED-PLUGIN OWN-PLUGIN SLOW-PLUGIN EARLY-PLUGIN\n");
 		return 2;
 	}
 	alarm(570);
@@ -303,7 +330,9 @@ int main(int argc, char **argv)
 					       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
 	bad = pages + page;
 	mprotect(bad, page, PROT_NONE);
-	ktap_begin(8);
+	ktap_begin(10);
+	ktap_result(worked_before_main, "a region in a static constructor, without an install");
+	ktap_result(works_in_constructor(argv[4]), "a region in the constructor of a plug-in");
 	// Before the program itself installs: the plug-in with a copy of its own brings its handler.
 	{
 		Plugin own(argv[2]);
@@ -321,7 +350,7 @@ int main(int argc, char **argv)
 #else
 	ktap_skip("no faulting load for this processor", "unloaded while its handler runs");
 #endif
-	if (getenv("HF_SWEEP_EMULATED") && hf_cpu_zva_size())
+	if (getenv("HF_SWEEP_EMULATED") && hf_detail_cpu_zva_size())
 		ktap_skip("qemu-user 7.2 dies when DC ZVA faults",
 			  "a file truncated by another process");
 	else

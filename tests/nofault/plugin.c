@@ -32,6 +32,22 @@ HF_API void plugin_slow(hf_atomic32_t *state)
 }
 #endif
 
+#ifdef HF_PLUGIN_IS_EARLY
+#include "early.h"
+
+static bool early_worked;
+
+__attribute__((constructor)) static void use_early(void)
+{
+	early_worked = region_without_install();
+}
+
+HF_API bool plugin_early(void)
+{
+	return early_worked;
+}
+#endif
+
 HF_API int plugin_load(uint32_t *value, const void *p)
 {
 	return hf_load32_nofault(value, p);

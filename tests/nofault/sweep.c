@@ -146,7 +146,7 @@ enum { MACHINE_FAILS_FROM = 256 };
 
 static bool machine_fails(const struct verb *v)
 {
-	return v->clear && emulated && hf_cpu_zva_size() &&
+	return v->clear && emulated && hf_detail_cpu_zva_size() &&
 	       (strcmp(v->name, "dc_zva") == 0 || strcmp(v->name, "default") == 0);
 }
 
@@ -476,8 +476,8 @@ static void sweep_find(const struct verb *v, unsigned int step)
 					 bytes[any(6)]);
 			}
 			/* No fault: a hit at each place, at some alignments. */
-			for (size_t hit = 0; k == 0 && hit < size; hit++)
-				find_one(v, &f, kind, f.edge - 2048 + any(64), size, (long)hit,
+			for (long hit = NONE; k == 0 && hit < (long)size; hit++)
+				find_one(v, &f, kind, f.edge - 2048 + any(64), size, hit,
 					 bytes[any(6)]);
 		}
 		for (size_t i = 0; i < LARGE; i++) {
@@ -579,9 +579,9 @@ static void sweep_compare(const struct verb *v, unsigned int step)
 				compare_one(v, &f, &g, kind, a, g.edge - any((uint32_t)size + 2),
 					    size, NONE, false);
 			}
-			for (size_t differ = 0; k == 0 && differ < size; differ++)
+			for (long differ = NONE; k == 0 && differ < (long)size; differ++)
 				compare_one(v, &f, &g, kind, f.edge - 2048 + any(64),
-					    g.edge - 2048 + any(64), size, (long)differ, any(2));
+					    g.edge - 2048 + any(64), size, differ, any(2));
 		}
 		for (size_t i = 0; i < LARGE; i++) {
 			for (size_t j = 0; j < BEHIND; j++) {

@@ -179,9 +179,10 @@ TEST_F(NoFault, ChoosingByName)
 		[](char *to, size_t len) { return hf_fill_nofault(to, 3, len); }, 3);
 #if HF_ARCH_HAS_REP
 	EXPECT_EQ(hf_variant_copy_choose("vector"), 0);
-	EXPECT_STREQ(hf_variant_copy_chosen(), hf_cpu_has_avx512f() ? "vector_avx512"
-					       : hf_cpu_has_avx2()  ? "vector_avx2"
-								    : "vector_sse2");
+	EXPECT_STREQ(hf_variant_copy_chosen(),
+		     hf_detail_cpu_has(HF_DETAIL_CPU_AVX512F) ? "vector_avx512"
+		     : hf_detail_cpu_has(HF_DETAIL_CPU_AVX2)  ? "vector_avx2"
+							      : "vector_sse2");
 #endif
 }
 
@@ -443,9 +444,11 @@ TEST(NoFaultStart, FeaturesAre)
 	char from[1000] = { 1 }, to[1000] = {};
 	size_t left = hf_copy_nofault(to, from, sizeof(to)) + hf_clear_nofault(from, sizeof(from));
 
-	std::cerr << "erms=" << hf_cpu_has_erms() << " avx2=" << hf_cpu_has_avx2()
-		  << " avx512f=" << hf_cpu_has_avx512f() << " avx512vl=" << hf_cpu_has_avx512vl()
-		  << " left=" << left << " right=" << (to[0] == 1 && from[0] == 0) << "\n";
+	std::cerr << "erms=" << hf_detail_cpu_has(HF_DETAIL_CPU_ERMS)
+		  << " avx2=" << hf_detail_cpu_has(HF_DETAIL_CPU_AVX2)
+		  << " avx512f=" << hf_detail_cpu_has(HF_DETAIL_CPU_AVX512F)
+		  << " avx512vl=" << hf_detail_cpu_has(HF_DETAIL_CPU_AVX512VL) << " left=" << left
+		  << " right=" << (to[0] == 1 && from[0] == 0) << "\n";
 }
 
 TEST(NoFaultStart, TheEnvironmentHidesFeatures)
@@ -458,7 +461,9 @@ TEST(NoFaultStart, TheEnvironmentHidesFeatures)
 		     << " avx512vl=" << avx512vl << " left=0 right=1\n";
 		return text.str();
 	};
-	bool erms = hf_cpu_has_erms(), avx2 = hf_cpu_has_avx2(), wide = hf_cpu_has_avx512f();
+	bool erms = hf_detail_cpu_has(HF_DETAIL_CPU_ERMS),
+	     avx2 = hf_detail_cpu_has(HF_DETAIL_CPU_AVX2),
+	     wide = hf_detail_cpu_has(HF_DETAIL_CPU_AVX512F);
 
 	EXPECT_EQ(output_at_start(variable, "avx512vl", "FeaturesAre"),
 		  line(erms, avx2, wide, false));
@@ -468,8 +473,8 @@ TEST(NoFaultStart, TheEnvironmentHidesFeatures)
 		  line(false, false, false, false));
 	EXPECT_EQ(output_at_start(variable, "avx,erms", "FeaturesAre"),
 		  "holdfast: HOLDFAST_CPU_WITHOUT=avx,erms: not all of these are known; see "
-		  "holdfast/internal/cpu.h\n" +
-			  line(false, avx2, wide, hf_cpu_has_avx512vl()));
+		  "holdfast/internal/cpu_feature.h\n" +
+			  line(false, avx2, wide, hf_detail_cpu_has(HF_DETAIL_CPU_AVX512VL)));
 }
 
 TEST(Cpu, AgreesWithTheKernel)
@@ -483,26 +488,28 @@ TEST(Cpu, AgreesWithTheKernel)
 	}
 	if (flags.empty())
 		GTEST_SKIP() << "no flags in /proc/cpuinfo";
-	EXPECT_EQ(hf_cpu_has_erms(), flags.find(" erms ") != std::string::npos);
-	EXPECT_EQ(hf_cpu_has_fsrm(), flags.find(" fsrm ") != std::string::npos);
-	EXPECT_EQ(hf_cpu_has_avx2(), flags.find(" avx2 ") != std::string::npos);
-	EXPECT_EQ(hf_cpu_has_avx512f(), flags.find(" avx512f ") != std::string::npos);
-	EXPECT_EQ(hf_cpu_has_rep_good(), flags.find(" rep_good ") != std::string::npos);
-	EXPECT_STRNE(hf_cpu_vendor(), "");
-	EXPECT_NE(hf_cpu_family(), 0u);
+	EXPECT_EQ(hf_detail_cpu_has(HF_DETAIL_CPU_ERMS), flags.find(" erms ") != std::string::npos);
+	EXPECT_EQ(hf_detail_cpu_has(HF_DETAIL_CPU_FSRM), flags.find(" fsrm ") != std::string::npos);
+	EXPECT_EQ(hf_detail_cpu_has(HF_DETAIL_CPU_AVX2), flags.find(" avx2 ") != std::string::npos);
+	EXPECT_EQ(hf_detail_cpu_has(HF_DETAIL_CPU_AVX512F),
+		  flags.find(" avx512f ") != std::string::npos);
+	EXPECT_EQ(hf_detail_cpu_has(HF_DETAIL_CPU_REP_GOOD),
+		  flags.find(" rep_good ") != std::string::npos);
+	EXPECT_STRNE(hf_detail_cpu_known().vendor, "");
+	EXPECT_NE(hf_detail_cpu_known().family, 0u);
 }
 #endif
 
 TEST(Cpu, FeaturesOfOtherProcessorsAreAbsent)
 {
 #if HF_ARCH_HAS_REP
-	EXPECT_FALSE(hf_cpu_has_lse());
-	EXPECT_FALSE(hf_cpu_has_mops());
-	EXPECT_EQ(hf_cpu_zva_size(), 0u);
+	EXPECT_FALSE(hf_detail_cpu_has(HF_DETAIL_CPU_LSE));
+	EXPECT_FALSE(hf_detail_cpu_has(HF_DETAIL_CPU_MOPS));
+	EXPECT_EQ(hf_detail_cpu_zva_size(), 0u);
 #else
-	EXPECT_FALSE(hf_cpu_has_erms());
-	EXPECT_FALSE(hf_cpu_has_avx2());
-	EXPECT_STREQ(hf_cpu_vendor(), "");
+	EXPECT_FALSE(hf_detail_cpu_has(HF_DETAIL_CPU_ERMS));
+	EXPECT_FALSE(hf_detail_cpu_has(HF_DETAIL_CPU_AVX2));
+	EXPECT_STREQ(hf_detail_cpu_known().vendor, "");
 #endif
 }
 

@@ -28,21 +28,35 @@ static bool always(void)
 	return true;
 }
 
+#if HF_ARCH_HAS_REP
+#define HAS(name, feature)                                                                         \
+	static bool has_##name(void)                                                               \
+	{                                                                                          \
+		return hf_detail_cpu_has(feature);                                                 \
+	}
+HAS(rep_good, HF_DETAIL_CPU_REP_GOOD)
+HAS(erms, HF_DETAIL_CPU_ERMS)
+HAS(fsrm, HF_DETAIL_CPU_FSRM)
+HAS(avx2, HF_DETAIL_CPU_AVX2)
+HAS(avx512f, HF_DETAIL_CPU_AVX512F)
+HAS(avx512vl, HF_DETAIL_CPU_AVX512VL)
+#endif
+
 /* ---- what there is ------------------------------------------------------------------------ */
 
 static const struct hf_variant_clear clears[] = {
 	{ "generic", hf_detail_clear_generic, always },
 #if HF_ARCH_HAS_REP
 	{ "original", hf_variant_clear_original, always },
-	{ "rep_good", hf_variant_clear_rep_good, hf_cpu_has_rep_good },
-	{ "erms", hf_variant_clear_erms, hf_cpu_has_erms },
-	{ "fsrm", hf_detail_clear_fsrm, hf_cpu_has_fsrm },
+	{ "rep_good", hf_variant_clear_rep_good, has_rep_good },
+	{ "erms", hf_variant_clear_erms, has_erms },
+	{ "fsrm", hf_detail_clear_fsrm, has_fsrm },
 	{ "vector_sse2", hf_detail_clear_vector_sse2, always },
-	{ "vector_avx2", hf_detail_clear_vector_avx2, hf_cpu_has_avx2 },
-	{ "vector_avx512", hf_detail_clear_vector_avx512, hf_cpu_has_avx512f },
+	{ "vector_avx2", hf_detail_clear_vector_avx2, has_avx2 },
+	{ "vector_avx512", hf_detail_clear_vector_avx512, has_avx512f },
 	{ "hand_sse2", hf_detail_clear_hand_sse2, always },
-	{ "hand_avx2", hf_detail_clear_hand_avx2, hf_cpu_has_avx2 },
-	{ "hand_avx512", hf_detail_clear_hand_avx512, hf_cpu_has_avx512vl },
+	{ "hand_avx2", hf_detail_clear_hand_avx2, has_avx2 },
+	{ "hand_avx512", hf_detail_clear_hand_avx512, has_avx512vl },
 #endif
 #if HF_ARCH_HAS_PAIR
 	{ "stp", hf_detail_clear_stp, always },
@@ -54,16 +68,16 @@ static const struct hf_variant_copy copies[] = {
 	{ "generic", hf_detail_copy_generic, always },
 #if HF_ARCH_HAS_REP
 	{ "original", hf_variant_copy_original, always },
-	{ "rep_good", hf_variant_copy_rep_good, hf_cpu_has_rep_good },
-	{ "erms", hf_variant_copy_erms, hf_cpu_has_erms },
-	{ "fsrm", hf_detail_copy_fsrm, hf_cpu_has_fsrm },
+	{ "rep_good", hf_variant_copy_rep_good, has_rep_good },
+	{ "erms", hf_variant_copy_erms, has_erms },
+	{ "fsrm", hf_detail_copy_fsrm, has_fsrm },
 	{ "vector_sse2", hf_detail_copy_vector_sse2, always },
-	{ "vector_avx2", hf_detail_copy_vector_avx2, hf_cpu_has_avx2 },
-	{ "vector_avx512", hf_detail_copy_vector_avx512, hf_cpu_has_avx512f },
+	{ "vector_avx2", hf_detail_copy_vector_avx2, has_avx2 },
+	{ "vector_avx512", hf_detail_copy_vector_avx512, has_avx512f },
 	{ "hand_sse2", hf_detail_copy_hand_sse2, always },
-	{ "hand_avx2", hf_detail_copy_hand_avx2, hf_cpu_has_avx2 },
-	{ "hand_avx512", hf_detail_copy_hand_avx512, hf_cpu_has_avx512vl },
-	{ "hand_mixed", hf_detail_copy_hand_mixed, hf_cpu_has_avx512vl },
+	{ "hand_avx2", hf_detail_copy_hand_avx2, has_avx2 },
+	{ "hand_avx512", hf_detail_copy_hand_avx512, has_avx512vl },
+	{ "hand_mixed", hf_detail_copy_hand_mixed, has_avx512vl },
 #endif
 #if HF_ARCH_HAS_PAIR
 	{ "stp", hf_detail_copy_stp, always },
@@ -77,10 +91,9 @@ static const struct hf_variant_memory memories[] = {
 	{ "sse2", hf_detail_fill_sse2, hf_detail_move_sse2, hf_detail_compare_sse2,
 	  hf_detail_find_sse2, always },
 	{ "avx2", hf_detail_fill_avx2, hf_detail_move_avx2, hf_detail_compare_avx2,
-	  hf_detail_find_avx2, hf_cpu_has_avx2 },
-	/* Wider loads gain nothing for the others. */
-	{ "avx512", hf_detail_fill_avx512, hf_detail_move_avx2, hf_detail_compare_avx2,
-	  hf_detail_find_avx2, hf_cpu_has_avx512vl },
+	  hf_detail_find_avx2, has_avx2 },
+	{ "avx512", hf_detail_fill_avx512, hf_detail_move_avx2, hf_detail_compare_avx512,
+	  hf_detail_find_avx512, has_avx512vl },
 #endif
 };
 

@@ -105,7 +105,7 @@ fault:
 
 bool hf_detail_has_dc_zva(void)
 {
-	unsigned int block = hf_cpu_zva_size();
+	unsigned int block = hf_detail_cpu_zva_size();
 
 	return block >= 16 && block <= HF_PAGE;
 }
@@ -118,7 +118,7 @@ HF_IMPLEMENTATION size_t hf_detail_clear_dc_zva(void *dst, size_t len)
 	/* For a few blocks (mostly of 64 bytes) reaching the first one costs more than it saves. */
 	if (len < 256)
 		return hf_detail_clear_stp(dst, len);
-	block = hf_cpu_zva_size();
+	block = hf_detail_cpu_zva_size();
 	if (len < 4 * block || block < 16 || block > HF_PAGE)
 		return hf_detail_clear_stp(dst, len);
 	head = to_multiple(dst, block, len);

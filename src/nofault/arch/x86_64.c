@@ -151,23 +151,24 @@ typedef char avx_bytes_t __attribute__((vector_size(32)));
 #define VECTOR_SMALL_BY_HAND 0
 #include "../vector.h"
 #define VECTOR_SPLAT(value) ((sse_t){ (long long)(value), (long long)(value) })
-#define VECTOR_EQUAL(a, b) ((VECTOR)((sse_bytes_t)(a) == (sse_bytes_t)(b)))
-#define VECTOR_BITS(v) ((uint64_t)(uint32_t)__builtin_ia32_pmovmskb128((sse_bytes_t)(v)))
-#define VECTOR_SAME(a, b) VECTOR_BITS(VECTOR_EQUAL(a, b))
-#define VECTOR_SPLAT_BYTE(byte) ((sse_t)((sse_bytes_t){ 0 } + (char)(byte)))
 #define HALF_SPLAT VECTOR_SPLAT
-#define HALF_SPLAT_BYTE(byte) ((sse_t)((sse_bytes_t){ 0 } + (char)(byte)))
-#define HALF_SAME VECTOR_SAME
 #define VECTOR_NAME sse2
 #define VECTOR_REPEAT 1
 #include "../memory_vector.h"
+#define VECTOR_EQUAL(a, b) ((VECTOR)((sse_bytes_t)(a) == (sse_bytes_t)(b)))
+#define VECTOR_BITS(v) ((uint64_t)(uint32_t)__builtin_ia32_pmovmskb128((sse_bytes_t)(v)))
+#define VECTOR_SPLAT_BYTE(name, byte) VECTOR name = (VECTOR)((sse_bytes_t){ 0 } + (char)(byte))
+#define HALF_SPLAT_BYTE(byte) ((sse_t)((sse_bytes_t){ 0 } + (char)(byte)))
+#define HALF_SAME(a, b)                                                                            \
+	((uint64_t)(uint32_t)__builtin_ia32_pmovmskb128(                                           \
+		(sse_bytes_t)((sse_bytes_t)(a) == (sse_bytes_t)(b))))
+#define VECTOR_NAME sse2
+#include "../search_vector.h"
 #undef VECTOR_SPLAT
 #undef VECTOR_SPLAT_BYTE
 #undef VECTOR_EQUAL
 #undef VECTOR_BITS
-#undef VECTOR_SAME
 #undef HALF_SPLAT
-#undef HALF_SAME
 #undef VECTOR
 #undef VECTOR_BYTES
 #undef VECTOR_TARGET
@@ -195,39 +196,149 @@ typedef char avx_bytes_t __attribute__((vector_size(32)));
 #define VECTOR_SMALL_BY_HAND 1
 #include "../vector.h"
 #define HALF_SPLAT(value) ((sse_t){ (long long)(value), (long long)(value) })
-#define HALF_SAME(a, b)                                                                            \
-	((uint64_t)(uint32_t)__builtin_ia32_pmovmskb128(                                           \
-		(sse_bytes_t)((sse_bytes_t)(a) == (sse_bytes_t)(b))))
 #define VECTOR_SPLAT(value)                                                                        \
 	((avx_t){ (long long)(value), (long long)(value), (long long)(value), (long long)(value) })
-#define VECTOR_EQUAL(a, b) ((VECTOR)((avx_bytes_t)(a) == (avx_bytes_t)(b)))
-#define VECTOR_BITS(v) ((uint64_t)(uint32_t)__builtin_ia32_pmovmskb256((avx_bytes_t)(v)))
-#define VECTOR_SAME(a, b) VECTOR_BITS(VECTOR_EQUAL(a, b))
-#define VECTOR_SPLAT_BYTE(byte) ((avx_t)((avx_bytes_t){ 0 } + (char)(byte)))
 #define VECTOR_NAME avx2
 #define VECTOR_REPEAT 1
 #include "../memory_vector.h"
+#define VECTOR_EQUAL(a, b) ((VECTOR)((avx_bytes_t)(a) == (avx_bytes_t)(b)))
+#define VECTOR_BITS(v) ((uint64_t)(uint32_t)__builtin_ia32_pmovmskb256((avx_bytes_t)(v)))
+#define VECTOR_SPLAT_BYTE(name, byte) VECTOR name = (VECTOR)((avx_bytes_t){ 0 } + (char)(byte))
+#define VECTOR_NAME avx2
+#include "../search_vector.h"
+#undef VECTOR_TARGET
+#undef VECTOR_HITS_OR
+#undef VECTOR_HITS_FOUR_OR
+#undef VECTOR_DIFFER_OR
+#undef VECTOR_DIFFER_FOUR_OR
+#undef VECTOR_SPLAT_BYTE
 
 /*
- * Whole words, 16 bytes at a time: an aligned access of 16 bytes is one access where AVX is (Intel
- * SDM volume 3, 9.1.1; AMD APM volume 2, 7.3.2). dst and src are aligned to 8, and equally far
- * from a multiple of 16.
+ * find and compare, where AVX-512VL is: the loads are masked below 32 bytes, which accesses no byte behind
+ * the range, and all go to ymm16 and more, which leave no state that VZEROUPPER would have to clear.
+ */
+/* clang-format off */
+#define VECTOR_TARGET __attribute__((target("avx512vl,avx512bw,bmi2")))
+#define VECTOR_SPLAT_BYTE(name, byte)                                                              \
+	register VECTOR name __asm__("ymm20") = (VECTOR)((avx_bytes_t){ 0 } + (char)(byte))
+#define VECTOR_MASK(len) __builtin_ia32_bzhi_si(~0u, (uint32_t)(len))
+#define TRY_OR(n, instruction, label)                                                              \
+	#n ":	" instruction "\n" HF_SITE(#n "b", "%l[" #label "]")
+#define AT(p) "m"(*(const VECTOR *)(p))
+
+#define VECTOR_HITS_OR(bits, p, all, label)                                                        \
+	do {                                                                                       \
+		uint32_t hf_bits;                                                                  \
+                                                                                                   \
+		__asm__ volatile goto(TRY_OR(1, "vpcmpeqb %1, %2, %0", label)                      \
+				      : "=Yk"(hf_bits)                                             \
+				      : AT(p), "v"(all)                                            \
+				      : "memory"                                                   \
+				      : label);                                                    \
+		bits = hf_bits;                                                                    \
+	} while (0)
+#define VECTOR_HITS_MASKED_OR(bits, p, all, mask, label)                                           \
+	do {                                                                                       \
+		uint32_t hf_bits;                                                                  \
+                                                                                                   \
+		__asm__ volatile goto(TRY_OR(1, "vpcmpeqb %1, %2, %0%{%3%}", label)                \
+				      : "=Yk"(hf_bits)                                             \
+				      : AT(p), "v"(all), "Yk"((uint32_t)(mask))                    \
+				      : "memory"                                                   \
+				      : label);                                                    \
+		bits = hf_bits;                                                                    \
+	} while (0)
+#define VECTOR_HITS_FOUR_OR(bits, p, all, label)                                                   \
+	do {                                                                                       \
+		uint32_t hf_bits;                                                                  \
+                                                                                                   \
+		__asm__ volatile goto(TRY_OR(1, "vpxorq %1, %5, %%ymm16", label)                   \
+				      TRY_OR(2, "vpxorq %2, %5, %%ymm17", label)                   \
+				      TRY_OR(3, "vpxorq %3, %5, %%ymm18", label)                   \
+				      TRY_OR(4, "vpxorq %4, %5, %%ymm19", label)                   \
+				      "vpminub %%ymm16, %%ymm17, %%ymm17\n"                        \
+				      "vpminub %%ymm18, %%ymm19, %%ymm19\n"                        \
+				      "vpminub %%ymm17, %%ymm19, %%ymm19\n"                        \
+				      "vptestnmb %%ymm19, %%ymm19, %0\n"                           \
+				      : "=Yk"(hf_bits)                                             \
+				      : AT(p), AT((p) + W), AT((p) + 2 * W), AT((p) + 3 * W),      \
+					"v"(all)                                                   \
+				      : "memory", "xmm16", "xmm17", "xmm18", "xmm19"               \
+				      : label);                                                    \
+		bits = hf_bits;                                                                    \
+	} while (0)
+#define VECTOR_DIFFER_OR(bits, p, q, label)                                                        \
+	do {                                                                                       \
+		uint32_t hf_bits;                                                                  \
+                                                                                                   \
+		__asm__ volatile goto(TRY_OR(1, "vmovdqu64 %1, %%ymm16", label)                    \
+				      TRY_OR(2, "vpcmpneqb %2, %%ymm16, %0", label)                \
+				      : "=Yk"(hf_bits)                                             \
+				      : AT(p), AT(q)                                               \
+				      : "memory", "xmm16"                                          \
+				      : label);                                                    \
+		bits = hf_bits;                                                                    \
+	} while (0)
+#define VECTOR_DIFFER_MASKED_OR(bits, p, q, mask, label)                                           \
+	do {                                                                                       \
+		uint32_t hf_bits;                                                                  \
+                                                                                                   \
+		__asm__ volatile goto(TRY_OR(1, "vmovdqu8 %1, %%ymm16%{%3%}%{z%}", label)          \
+				      TRY_OR(2, "vpcmpneqb %2, %%ymm16, %0%{%3%}", label)          \
+				      : "=&Yk"(hf_bits)                                            \
+				      : AT(p), AT(q), "Yk"((uint32_t)(mask))                       \
+				      : "memory", "xmm16"                                          \
+				      : label);                                                    \
+		bits = hf_bits;                                                                    \
+	} while (0)
+#define VECTOR_DIFFER_FOUR_OR(bits, p, q, label)                                                   \
+	do {                                                                                       \
+		uint32_t hf_bits;                                                                  \
+                                                                                                   \
+		__asm__ volatile goto(TRY_OR(1, "vmovdqu64 %1, %%ymm16", label)                    \
+				      TRY_OR(2, "vmovdqu64 %2, %%ymm17", label)                    \
+				      TRY_OR(3, "vmovdqu64 %3, %%ymm18", label)                    \
+				      TRY_OR(4, "vmovdqu64 %4, %%ymm19", label)                    \
+				      TRY_OR(1, "vpxorq %5, %%ymm16, %%ymm16", label)              \
+				      TRY_OR(2, "vpxorq %6, %%ymm17, %%ymm17", label)              \
+				      TRY_OR(3, "vpxorq %7, %%ymm18, %%ymm18", label)              \
+				      TRY_OR(4, "vpxorq %8, %%ymm19, %%ymm19", label)              \
+				      "vpternlogq $0xfe, %%ymm16, %%ymm17, %%ymm18\n"              \
+				      "vporq %%ymm18, %%ymm19, %%ymm19\n"                          \
+				      "vptestmb %%ymm19, %%ymm19, %0\n"                            \
+				      : "=Yk"(hf_bits)                                             \
+				      : AT(p), AT((p) + W), AT((p) + 2 * W), AT((p) + 3 * W),      \
+					AT(q), AT((q) + W), AT((q) + 2 * W), AT((q) + 3 * W)       \
+				      : "memory", "xmm16", "xmm17", "xmm18", "xmm19"               \
+				      : label);                                                    \
+		bits = hf_bits;                                                                    \
+	} while (0)
+/* clang-format on */
+#define VECTOR_NAME avx512
+#include "../search_vector.h"
+
+/*
+ * Whole words, 16 bytes at a time: an aligned access of 16 bytes is one access where AVX is (Intel SDM
+ * volume 3, 9.1.1; AMD APM volume 2, 7.3.2). So both must be equally far from a multiple of 16.
  */
 #define PAIR_LOAD_OR(value, p, label)                                                              \
 	HF_ARCH_LOAD_OR("vmovdqa", value, "x", (const sse_t *)(p), label)
 #define PAIR_STORE_OR(p, value, label) HF_ARCH_STORE_OR("vmovdqa", (sse_t *)(p), value, "x", label)
 
-__attribute__((target("avx"))) HF_NO_SANITIZE size_t hf_detail_copy_pairs_avx(void *dst,
-									      const void *src,
-									      size_t words)
+__attribute__((target("avx"), aligned(64))) HF_NO_SANITIZE size_t
+hf_detail_copy_pairs_avx(void *dst, const void *src, size_t words)
 {
 	hf_detail_w8 *to = (hf_detail_w8 *)dst;
 	const hf_detail_w8 *from = (const hf_detail_w8 *)src;
 	sse_t a, b, c, d;
 
-	if ((uintptr_t)to % 16) {
-		if (hf_detail_copy_words_generic(to, from, 1))
-			return words;
+	if (words < 8 || ((uintptr_t)dst ^ (uintptr_t)src) % 16)
+		return hf_detail_copy_words_generic(dst, src, words);
+	if (HF_UNLIKELY((uintptr_t)to % 16)) {
+		uint64_t word;
+
+		HF_ARCH_LOAD64_OR(word, from, fault);
+		HF_ARCH_STORE64_OR(to, word, fault);
 		to++, from++, words--;
 	}
 	for (; words >= 8; words -= 8, to += 8, from += 8) {
@@ -240,8 +351,10 @@ __attribute__((target("avx"))) HF_NO_SANITIZE size_t hf_detail_copy_pairs_avx(vo
 		PAIR_STORE_OR(to + 4, c, fault2);
 		PAIR_STORE_OR(to + 6, d, fault3);
 	}
+	if (HF_LIKELY(!words))
+		return 0;
 one_by_one:
-	return words ? hf_detail_copy_words_generic(to, from, words) : 0;
+	return hf_detail_copy_words_generic(to, from, words);
 fault3:
 	words -= 2;
 fault2:
@@ -256,10 +369,6 @@ fault:
 #undef PAIR_STORE_OR
 
 #undef VECTOR_SPLAT
-#undef VECTOR_SPLAT_BYTE
-#undef VECTOR_EQUAL
-#undef VECTOR_BITS
-#undef VECTOR_SAME
 #undef VECTOR
 #undef VECTOR_BYTES
 #undef VECTOR_TARGET
@@ -283,6 +392,7 @@ fault:
 		     (long long)(value), (long long)(value) })
 #define VECTOR_NAME avx512
 #define VECTOR_REPEAT 1
+#define VECTOR_WITHOUT_MOVE
 #include "../memory_vector.h"
 
 /* ---- hand: small sizes in assembly ------------------------------------------------------- */

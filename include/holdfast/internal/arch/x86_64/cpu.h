@@ -65,7 +65,7 @@ HF_INLINE void hf_arch_cpu_read(struct hf_detail_cpu *cpu)
 		cpu->features |= HF_DETAIL_CPU_AVX2;
 	if ((saved & 0xe6) == 0xe6 && seven.b >> 16 & 1)
 		cpu->features |= HF_DETAIL_CPU_AVX512F;
-	if (cpu->features & HF_DETAIL_CPU_AVX512F && seven.b >> 31 & 1)
+	if (cpu->features & HF_DETAIL_CPU_AVX512F && seven.b >> 30 == 3 && seven.b >> 8 & 1)
 		cpu->features |= HF_DETAIL_CPU_AVX512VL;
 }
 
