@@ -252,17 +252,16 @@ typedef char avx_bytes_t __attribute__((vector_size(32)));
 	do {                                                                                       \
 		uint32_t hf_bits;                                                                  \
                                                                                                    \
-		__asm__ volatile goto(TRY_OR(1, "vpxorq %1, %5, %%ymm16", label)                   \
-				      TRY_OR(2, "vpxorq %2, %5, %%ymm17", label)                   \
-				      TRY_OR(3, "vpxorq %3, %5, %%ymm18", label)                   \
-				      TRY_OR(4, "vpxorq %4, %5, %%ymm19", label)                   \
+		__asm__ volatile goto(TRY_OR(1, "vpxorq (%1), %2, %%ymm16", label)                 \
+				      TRY_OR(2, "vpxorq 32(%1), %2, %%ymm17", label)               \
+				      TRY_OR(3, "vpxorq 64(%1), %2, %%ymm18", label)               \
+				      TRY_OR(4, "vpxorq 96(%1), %2, %%ymm19", label)               \
 				      "vpminub %%ymm16, %%ymm17, %%ymm17\n"                        \
 				      "vpminub %%ymm18, %%ymm19, %%ymm19\n"                        \
 				      "vpminub %%ymm17, %%ymm19, %%ymm19\n"                        \
 				      "vptestnmb %%ymm19, %%ymm19, %0\n"                           \
 				      : "=Yk"(hf_bits)                                             \
-				      : AT(p), AT((p) + W), AT((p) + 2 * W), AT((p) + 3 * W),      \
-					"v"(all)                                                   \
+				      : "r"(p), "v"(all)                                           \
 				      : "memory", "xmm16", "xmm17", "xmm18", "xmm19"               \
 				      : label);                                                    \
 		bits = hf_bits;                                                                    \
@@ -295,20 +294,19 @@ typedef char avx_bytes_t __attribute__((vector_size(32)));
 	do {                                                                                       \
 		uint32_t hf_bits;                                                                  \
                                                                                                    \
-		__asm__ volatile goto(TRY_OR(1, "vmovdqu64 %1, %%ymm16", label)                    \
-				      TRY_OR(2, "vmovdqu64 %2, %%ymm17", label)                    \
-				      TRY_OR(3, "vmovdqu64 %3, %%ymm18", label)                    \
-				      TRY_OR(4, "vmovdqu64 %4, %%ymm19", label)                    \
-				      TRY_OR(1, "vpxorq %5, %%ymm16, %%ymm16", label)              \
-				      TRY_OR(2, "vpxorq %6, %%ymm17, %%ymm17", label)              \
-				      TRY_OR(3, "vpxorq %7, %%ymm18, %%ymm18", label)              \
-				      TRY_OR(4, "vpxorq %8, %%ymm19, %%ymm19", label)              \
+		__asm__ volatile goto(TRY_OR(1, "vmovdqu64 (%1), %%ymm16", label)                  \
+				      TRY_OR(2, "vmovdqu64 32(%1), %%ymm17", label)                \
+				      TRY_OR(3, "vmovdqu64 64(%1), %%ymm18", label)                \
+				      TRY_OR(4, "vmovdqu64 96(%1), %%ymm19", label)                \
+				      TRY_OR(1, "vpxorq (%2), %%ymm16, %%ymm16", label)            \
+				      TRY_OR(2, "vpxorq 32(%2), %%ymm17, %%ymm17", label)          \
+				      TRY_OR(3, "vpxorq 64(%2), %%ymm18, %%ymm18", label)          \
+				      TRY_OR(4, "vpxorq 96(%2), %%ymm19, %%ymm19", label)          \
 				      "vpternlogq $0xfe, %%ymm16, %%ymm17, %%ymm18\n"              \
 				      "vporq %%ymm18, %%ymm19, %%ymm19\n"                          \
 				      "vptestmb %%ymm19, %%ymm19, %0\n"                            \
 				      : "=Yk"(hf_bits)                                             \
-				      : AT(p), AT((p) + W), AT((p) + 2 * W), AT((p) + 3 * W),      \
-					AT(q), AT((q) + W), AT((q) + 2 * W), AT((q) + 3 * W)       \
+				      : "r"(p), "r"(q)                                             \
 				      : "memory", "xmm16", "xmm17", "xmm18", "xmm19"               \
 				      : label);                                                    \
 		bits = hf_bits;                                                                    \
