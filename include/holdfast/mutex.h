@@ -49,7 +49,7 @@
  *
  *   Waiting in one process. A thread spins for 10 us, then queues. The first waiter of the queue is
  *   awake, or an unlock wakes it; the others are parked. So as many threads run as there are
- *   processors for, and one more is ready to run. While threads wait, one that has run for 500 us since
+ *   processors for, and one more is ready to run. While threads wait, one that has run for 300 us since
  *   it queued last makes room (M5): when it next finds the mutex locked it queues itself, without
  *   spinning, and wakes the waiter that is next for its processor. If the first waiter is, it only
  *   wakes that one; else it takes the waiter out of the queue, which then locks as any newcomer. So

@@ -25,7 +25,7 @@
 
 /* Nanoseconds after which a thread that runs makes room for another. */
 #ifndef HF_MUTEX_TURN_NS
-#define HF_MUTEX_TURN_NS 500000
+#define HF_MUTEX_TURN_NS 300000
 #endif
 
 /* While a wake-up is in flight, only one unlock in this many reads the clock. */
