@@ -177,7 +177,8 @@ HF_MUST_CHECK int hf_region_begin(hf_region_t *region, const void *base, size_t 
  * mlock() and madvise() (MADV_DONTDUMP, DONTFORK, RANDOM, SEQUENTIAL, HUGEPAGE, NOHUGEPAGE) are
  * repeated as they are for the page of the file's mapping before the lost ones, or behind the
  * range; call them again if there is no such page, or for other advice. If the file is still short,
- * the next access behind its end raises SIGBUS again. hf_region_end() also calls fstat(), with or
+ * the next access behind its end raises SIGBUS again. To read smaps takes the longer the more memory
+ * the process has: 0.05 to 0.5 ms were measured. hf_region_end() also calls fstat(), with or
  * without a loss: the first bad offset is exact to the byte, and a truncation within the last page,
  * which causes no fault, is reported.
  *
