@@ -152,21 +152,23 @@ VECTOR__OF(hf_detail_find_)(const void *start, uint8_t byte, size_t len)
 	uint64_t hits;
 	size_t at = 0;
 #ifdef VECTOR_HITS_MASKED_OR
-	VECTOR_SPLAT_BYTE(all, byte);
+	/* A masked byte of a page that is not there costs 200 ns. */
+	const bool by_parts = len < W && HF_UNLIKELY(hf_detail_crosses_page(p, W));
+#else
+	const bool by_parts = len < W;
+#endif
 
+	if (by_parts)
+		return VECTOR__OF(find_small_)(p, byte, len);
+	/* Behind all calls: a call would destroy the register that VECTOR_SPLAT_BYTE may name. */
+	VECTOR_SPLAT_BYTE(all, byte);
+#ifdef VECTOR_HITS_MASKED_OR
 	if (len < W) {
-		/* A masked byte of a page that is not there costs 200 ns. */
-		if (HF_UNLIKELY(hf_detail_crosses_page(p, W)))
-			return VECTOR__OF(find_small_)(p, byte, len);
 		VECTOR_HITS_MASKED_OR(hits, p, all, VECTOR_MASK(len), fault);
 		if (hits)
 			goto found;
 		return NOT_FOUND;
 	}
-#else
-	if (len < W)
-		return VECTOR__OF(find_small_)(p, byte, len);
-	VECTOR_SPLAT_BYTE(all, byte);
 #endif
 	if (len <= 4 * W) {
 		VECTOR_HITS_OR(hits, p, all, fault);
