@@ -21,7 +21,7 @@ static bool wait_unqueued(hf_atomic32_t *cond, hf_atomic32_t *mutex, uint64_t de
 static bool leave_queue(hf_atomic32_t *cond, struct hf_detail_waiter *waiter)
 {
 	struct hf_detail_bucket *bucket = hf_detail_bucket_lock(cond);
-	bool left = !waiter->released;
+	bool left = !waiter->signalled;
 
 	if (left && hf_detail_waiter_is_queued(bucket, waiter)) {
 		hf_detail_bucket_remove(bucket, waiter);
@@ -42,6 +42,7 @@ static bool cond_wait_queued(hf_atomic32_t *cond, hf_atomic32_t *mutex, uint64_t
 	waiter.at = cond;
 	waiter.mutex = mutex;
 	waiter.processor = hf_env_processor();
+	waiter.signalled = false;
 	waiter.released = false;
 	hf_atomic32_store_relaxed(&waiter.state, HF_DETAIL_WAITER_PARKED);
 	signals = hf_env_signals_block();
@@ -64,7 +65,7 @@ static bool cond_wait_queued(hf_atomic32_t *cond, hf_atomic32_t *mutex, uint64_t
 		(void)hf_detail_mutex_relock(mutex, HF_ENV_FOREVER);
 	else
 		(void)hf_detail_mutex_wait(&waiter, HF_ENV_FOREVER);
-	return waiter.released; /* true; a model finds a race here if C6's order is missing */
+	return waiter.signalled; /* true; a model finds a race here if C6's order is missing */
 }
 
 __attribute__((__noinline__)) bool hf_detail_cond_wait(hf_atomic32_t *cond, hf_atomic32_t *mutex,
@@ -86,7 +87,7 @@ static struct hf_detail_waiter *take_first(struct hf_detail_bucket *bucket, hf_a
 	hf_atomic32_store_relaxed(cond, waiter ? waiters - 1 : 0);
 	if (waiter) {
 		hf_detail_bucket_remove(bucket, waiter);
-		waiter->released = true;
+		waiter->signalled = true;
 	}
 	return waiter;
 }

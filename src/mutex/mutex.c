@@ -363,6 +363,7 @@ static bool find_successor(struct hf_detail_bucket *bucket, const struct hf_deta
 		next = next->next;
 		if (next && next->at == word && next->processor == leaver->processor) {
 			hf_detail_bucket_remove(bucket, next);
+			next->released = true;
 			*sleeper = hf_detail_waiter_release(next);
 			return true;
 		}

@@ -126,7 +126,6 @@ hf_atomic32_t *hf_detail_waiter_release(struct hf_detail_waiter *waiter)
 {
 	hf_atomic32_t *state = &waiter->state;
 
-	waiter->released = true;
 	hf_atomic32_store_release(state, HF_DETAIL_WAITER_RELEASED);
 	return state;
 }

@@ -51,9 +51,11 @@ struct hf_detail_waiter {
 	const void *at;       /* the address of the mutex or condition variable at which it waits */
 	hf_atomic32_t *mutex; /* for the clients: the mutex that the thread will lock */
 	struct hf_detail_waiter *next, *prev;
-	uint64_t born;                   /* that of the bucket it was queued in: Q7 */
-	uint32_t processor;              /* where its thread ran before it queued */
-	HF_DETAIL_PARKING_BOOL released; /* another thread took it out of a queue, to wake it */
+	uint64_t born;      /* that of the bucket it was queued in: Q7 */
+	uint32_t processor; /* where its thread ran before it queued */
+	/* The clients': who took it out of a queue, each under the lock of that queue's bucket. */
+	HF_DETAIL_PARKING_BOOL signalled; /* a signal or broadcast */
+	HF_DETAIL_PARKING_BOOL released;  /* a thread that left it its processor */
 };
 
 struct hf_detail_bucket {
