@@ -88,6 +88,9 @@ class Chart:
     caption: str
     panels: list[dict]  # of Vega-Lite
 
+    def __post_init__(self) -> None:
+        self.panels = [panel for panel in self.panels if panel["data"]["values"]]
+
 
 # Numbers
 
@@ -127,6 +130,13 @@ def fmt_threads(threads: int) -> str:
     return f"{threads} thread" + ("" if threads == 1 else "s")
 
 
+def cell_of(row: Row | None, words) -> str:
+    """The words of a row that has a figure; else why there is none (R1)."""
+    if row is None:
+        return NOTHING
+    return words(row) if row.valid else row.status
+
+
 # Order and names
 
 
@@ -159,24 +169,8 @@ def role(results: Results, row: Row) -> str:
     return words
 
 
-def fmt_ratio(results: Results, row: Row | None) -> str:
-    if row is None:
-        return NOTHING
+def fmt_ratio(results: Results, row: Row) -> str:
     return "FAILED" if row.failed else fmt(results.ratio(row))
-
-
-def fmt_ms(value: float | None) -> str:
-    """A time in ns, in ms."""
-    return NOTHING if value is None else fmt(value / 1e6)
-
-
-def fmt_us(value: float | None) -> str:
-    """A time in ns, in us."""
-    return NOTHING if value is None else fmt(value / 1e3)
-
-
-def fmt_count(value: float | None) -> str:
-    return NOTHING if value is None else f"{value:.0f}"
 
 
 def wait_order(rows: list[Row]) -> list[str]:

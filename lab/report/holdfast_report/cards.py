@@ -59,30 +59,26 @@ def sentence(results: Results, table: str) -> str:
 
 
 def card(results: Results, title: str, table: str, cases, ours: str, peers: dict[str, str]) -> Card | None:
-    values, number, words = [], "", ""
+    values, number, words = [], "FAILED", ""
     for case, threads in cases:
         case = case.replace("{cpus}", str(results.cpus))
-        names = [ours, *peers]
-        found = {n: measured_row(results, table, case, threads, (n,)) for n in names}
-        found = {n: r for n, r in found.items() if r is not None}
-        if ours not in found:
+        rows = {shown: measured_row(results, table, case, threads, (name,)) for name, shown in peers.items()}
+        mine = measured_row(results, table, case, threads, (ours,))
+        if mine is None:
             continue
-        where = f"{case}, {fmt_threads(found[ours].threads)}"
-        for name, row in found.items():
-            bar = bar_of(row, lambda r: r.ns, lambda v: fmt_time(v) + " ns")
-            role = bar["role"] if row.failed else "ours" if name == ours else "peer"
-            values.append({**bar, "name": peers.get(name, "Holdfast"), "role": role, "case": where})
-        good = {n: r for n, r in found.items() if r.valid and r.ns}
-        if ours in good:
-            rest = [r for n, r in good.items() if n != ours]
-            best = min(rest, key=lambda r: r.ns, default=None)
-            number, words = f"{fmt_time(good[ours].ns)} ns", where
-            if best is not None:
-                words += f": {fmt(good[ours].ns / best.ns)} times that of {peers[next(n for n in good if good[n] is best)]}"
-    if not values:
-        return None
-    panel = bars(values, "ns per operation")
-    return Card(title, table, sentence(results, table), number or "FAILED", words, panel)
+        where = f"{case}, {fmt_threads(mine.threads)}"
+        for shown, row in {"Holdfast": mine, **rows}.items():
+            if row is not None:
+                bar = bar_of(row, lambda r: r.ns, lambda v: fmt_time(v) + " ns")
+                role = "fail" if row.failed else "ours" if row is mine else "peer"
+                values.append({**bar, "name": shown, "role": role, "case": where})
+        if mine.valid and mine.ns:
+            number, words = f"{fmt_time(mine.ns)} ns", where
+            peer_times = [(row.ns, shown) for shown, row in rows.items() if row is not None and row.valid and row.ns]
+            if peer_times:
+                least, best = min(peer_times)
+                words += f": {fmt(mine.ns / least)} times that of {best}"
+    return Card(title, table, sentence(results, table), number, words, bars(values, "ns per operation")) if values else None
 
 
 def cards(results: Results) -> list[Card]:

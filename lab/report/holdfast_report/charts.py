@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import re
 
+import vl_convert
+
 from .blocks import Chart, fmt, fmt_fairness, fmt_threads, group_threads, unique, wait_order
 from .rows import FAIR, Results, Row
 
@@ -40,8 +42,6 @@ CONFIG = {
 
 
 def drawn(panel: dict) -> str:
-    import vl_convert
-
     return vl_convert.vegalite_to_svg({**panel, "config": CONFIG})
 
 
@@ -161,7 +161,7 @@ def places_of(rows: list[Row], cases: int, threads: int) -> list[tuple[str, int]
     return [(c, t) for c in chosen for t in few(group_threads([r for r in rows if r.case == c]), threads)]
 
 
-def bars_chart(title: str, caption: str, panels: list, value, unit: str, words=fmt, **options) -> Chart | None:
+def bars_chart(title: str, caption: str, panels: list, value, unit: str, words=fmt, **options) -> Chart:
     """panels: title and rows; options of bars(). Logarithmic where one bar would hide the others."""
     rank = {"default": 0, "ours": 1, "peer": 2, "sweep": 3}
     drawn = []
@@ -169,9 +169,8 @@ def bars_chart(title: str, caption: str, panels: list, value, unit: str, words=f
         values = [bar_of(r, value, words) for r in sorted(rows, key=lambda r: rank[r.kind])]
         good = [v["value"] for v in values if v["value"]]
         log = bool(good) and "limit" not in options and max(good) / min(good) > 20
-        if values:
-            drawn.append(bars(values, unit + (", log scale" if log else ""), log, title=panel_title, **options))
-    return Chart(title, caption, drawn) if drawn else None
+        drawn.append(bars(values, unit + (", log scale" if log else ""), log, title=panel_title, **options))
+    return Chart(title, caption, drawn)
 
 
 def failed_words(names: list[str]) -> str:  # R1
@@ -184,13 +183,12 @@ def lines_chart(title: str, caption: str, rows: list[Row], panels: list[tuple]) 
     for panel_title, unit, value in panels:
         good = [r for r in rows if not r.failed and value(r) is not None]
         points = [{"name": r.label, "x": r.threads, "y": value(r)} for r in good]
-        if points:
-            drawn.append(lines(points, "threads", unit, mine_of(rows), panel_title))
+        drawn.append(lines(points, "threads", unit, mine_of(rows), panel_title))
     failed = [f"{r.label} at {fmt_threads(r.threads)}" for r in rows if r.failed]
     return Chart(title, caption + failed_words(failed), drawn)
 
 
-def wait_chart(results: Results, table: str, title: str, caption: str, value, unit: str) -> Chart | None:
+def wait_chart(results: Results, table: str, title: str, caption: str, value, unit: str) -> Chart:
     """A line per lock, a mark per way to wait."""
     rows = [r for r in results.of(table, "sweep") if r.wait and (r.failed or value(r) is not None)]
     order = wait_order(rows)
@@ -198,18 +196,17 @@ def wait_chart(results: Results, table: str, title: str, caption: str, value, un
     for panel_title, here in case_panels(rows, few(unique([r.place for r in rows]), 4)):
         good = sorted((r for r in here if not r.failed), key=lambda r: order.index(r.wait))
         points = [{"name": r.wait, "x": r.lock, "y": value(r)} for r in good]
-        if points:
-            drawn.append(lines(points, "", unit, title=panel_title, log=True, points=True))
+        drawn.append(lines(points, "", unit, title=panel_title, log=True, points=True))
     failed = [f"{r.lock} with {r.wait}" for r in rows if r.failed]
-    return Chart(title, caption + failed_words(failed), drawn) if drawn else None
+    return Chart(title, caption + failed_words(failed), drawn)
 
 
-def wait_time_chart(results: Results, table: str) -> Chart | None:
+def wait_time_chart(results: Results, table: str) -> Chart:
     about = "Time of an operation per way to wait, one line per lock; further left is faster."
     return wait_chart(results, table, f"{table}: how to wait", about, lambda r: r.ns, "ns per op")
 
 
-def fairness_chart(table: str, rows: list[Row]) -> Chart | None:
+def fairness_chart(table: str, rows: list[Row]) -> Chart:
     caption = "Operations of the thread that had fewest over those of the thread that had most; 1 is even."
     caption += f" Dashed line: {FAIR}, the least that counts as best."
     shared = [r for r in rows if r.threads > 1 and r.fairness is not None]

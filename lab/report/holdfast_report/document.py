@@ -8,8 +8,7 @@ from pathlib import Path
 from . import tables
 from .advice import advice, aim_blocks, certainty_items, failed_items
 from .blocks import Bullets, Column, Download, Section, Table, Text, texts, unique
-from .input import read_text
-from .program import ROOT
+from .program import ROOT, read_bytes
 from .published import published_blocks
 from .rows import InputError, Published, Results
 from .verdict import regret_table, verdicts
@@ -54,15 +53,6 @@ def machine_items(results: Results) -> list[tuple[str, str, str]]:
     return [(label, value, "") for label, value in items]
 
 
-def measured(results: Results) -> list:
-    """The measured tables only."""
-    blocks: list = [Section("Machine"), Bullets(machine_items(results))]
-    for family in tables.of(results):
-        blocks += [Section(family.name), *family.measured(results)]
-    failed = failed_items(results)
-    return blocks + ([Section("Failed rows"), Bullets(failed)] if failed else [])
-
-
 def opening(results: Results) -> list:
     use = [(f"{a.use} {a.job}", "\n".join([a.because, *a.figures]), "use") for a in advice(results)]
     blocks: list = [Section("What to use on this machine")]
@@ -85,7 +75,8 @@ def verdict(results: Results) -> list:
 
 def instruction_tables(path: Path) -> list:
     """By family: the reviewed table of instruction counts; it is of emulated processors, not of this machine."""
-    lines = [line.split() for line in read_text(str(path), "restore it").splitlines() if line[:1] not in ("#", "")]
+    text = read_bytes(path, "restore it").decode("utf-8")
+    lines = [line.split() for line in text.splitlines() if line[:1] not in ("#", "")]
     if not lines or lines[0][:3] != ["family", "operation", "variant"]:
         raise InputError(f"{path}: the first line must begin with family, operation, variant: restore it")
     names, lines = lines[0], [line for line in lines[1:] if line[0] != "compiler"]

@@ -9,7 +9,7 @@ from statistics import geometric_mean
 
 from . import simulated
 from .blocks import (
-    Chart, Table, fmt, fmt_fairness, fmt_percent, fmt_threads, fmt_time, group_threads, unique,
+    Chart, Table, cell_of, fmt, fmt_fairness, fmt_percent, fmt_threads, fmt_time, group_threads, unique,
 )
 from .charts import fairness_chart, ratio_chart, wait_time_chart
 from .measured import Field, plain_table, sweep_tables
@@ -149,16 +149,16 @@ class Family:
     def charts(self, results: Results) -> list[Chart]:
         rows = results.compared(self.name)
         out = [*self.time_charts(results, rows), fairness_chart(self.name, self.shared(rows))]
-        return [c for c in [*out, *self.wait_charts(results)] if c is not None]
+        return [c for c in [*out, *self.wait_charts(results)] if c.panels or "FAILED" in c.caption]
 
-    def time_charts(self, results: Results, rows: list[Row]) -> list[Chart | None]:
+    def time_charts(self, results: Results, rows: list[Row]) -> list[Chart]:
         return [ratio_chart(results, self.name, rows)]
 
     def shared(self, rows: list[Row]) -> list[Row]:
         """Those of which a chart shows the fairness."""
         return rows
 
-    def wait_charts(self, results: Results) -> list[Chart | None]:
+    def wait_charts(self, results: Results) -> list[Chart]:
         return [wait_time_chart(results, self.name)]
 
     # One machine's share of docs/results.md
@@ -182,19 +182,19 @@ def by_name(rows: list[Row]) -> dict[str, list[Row]]:
     return {name: [r for r in rows if r.name == name] for name in unique([r.name for r in rows])}
 
 
-def comparison(title: str, keys: list, lines: dict[str, list[Row]], key_of, words=str, cell=None) -> list[Comparison]:
+def compared_cell(row: Row, fairness=lambda row: row.fairness) -> str:
+    return f"{row.ns:.1f}" + (f" ({fairness(row):.2f})" if row.threads > 1 and fairness(row) is not None else "")
+
+
+def comparison(title: str, keys: list, lines: dict[str, list[Row]], key_of, words=str, cell=compared_cell) -> list[Comparison]:
     """A column per key, and a line per name: the row of each key."""
     if not keys or not lines:
         return []
-    cell = cell or compared_cell
-    cells = {name: [cell(next((r for r in rows if key_of(r) == k), None)) for k in keys] for name, rows in lines.items()}
-    return [Comparison(title, [words(k) for k in keys], cells)]
 
+    def cells(rows: list[Row]) -> list[str]:
+        return [cell_of(next((r for r in rows if key_of(r) == key), None), cell) for key in keys]
 
-def compared_cell(row: Row | None, fairness=lambda row: row.fairness) -> str:
-    if row is None or not row.valid:
-        return "-" if row is None else row.status
-    return f"{row.ns:.1f}" + (f" ({fairness(row):.2f})" if row.threads > 1 and fairness(row) is not None else "")
+    return [Comparison(title, [words(k) for k in keys], {name: cells(rows) for name, rows in lines.items()})]
 
 
 @dataclass

@@ -3,17 +3,14 @@
 
 from __future__ import annotations
 
-import csv
-import gzip
-import io
-from pathlib import Path
 from typing import Annotated, Literal
 
 import msgspec
 from msgspec import Meta, Struct
 
 from . import tables
-from .rows import Aim, InputError, Positive, Published, Results, Row, Share, Text
+from .program import read_bytes
+from .rows import Aim, InputError, Positive, Results, Row, Share, Text
 
 SCHEMA = 3  # of RESULTS.json
 REPORTED = (2, 3)  # 2 measures nothing twice: it has no rows of kind "again"
@@ -43,23 +40,6 @@ class File(Struct):
     missing_peers: list[dict[str, str | None]] = []
     aims: list[dict] | None = None
     many_core: ManyCore | None = None
-
-
-def read_bytes(path: str, what_next: str) -> bytes:
-    try:
-        data = Path(path).read_bytes()
-        return gzip.decompress(data) if str(path).endswith(".gz") else data
-    except (EOFError, gzip.BadGzipFile) as e:
-        raise InputError(f"{path} is not a whole gzip file ({e}): {what_next}") from None
-    except OSError as e:  # it is not there, or a folder
-        raise InputError(f"cannot read {path} ({e.strerror}): {what_next}") from None
-
-
-def read_text(path: str, what_next: str) -> str:
-    try:
-        return read_bytes(path, what_next).decode("utf-8")
-    except UnicodeDecodeError as e:
-        raise InputError(f"{path} is not UTF-8 text (byte {e.start}): {what_next}") from None
 
 
 def printable(value):
@@ -133,17 +113,3 @@ def load_results(path: str, accepted: tuple[int, ...] = REPORTED) -> Results:
         raise InputError(f"{path} is not JSON ({e}): {AGAIN}") from None
     except InputError as e:
         raise InputError(f"{path}: {e}") from None
-
-
-def load_published(path: str) -> list[Published]:
-    names = [f.name for f in msgspec.structs.fields(Published)]
-    reader = csv.DictReader(io.StringIO(read_text(path, "name the file of published figures with --published")))
-    if reader.fieldnames != names:
-        raise InputError(f"{path}: the first line must be {','.join(names)}: correct it")
-    out = []
-    for record in reader:
-        try:
-            out.append(msgspec.convert(printable(record), Published, strict=False))
-        except msgspec.ValidationError as e:
-            raise InputError(f"{path}: line {reader.line_num}: {e}: correct it") from None
-    return out

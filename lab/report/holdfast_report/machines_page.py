@@ -12,7 +12,7 @@ from .charts import bar_of, bars, lines
 from .family import Family
 from .input import ARCHIVED, load_results
 from .page import render_html
-from .program import ROOT, guarded, write_file
+from .program import ROOT, write_file
 from .results_page import load_archive, machine, side_by_side
 from .rows import Results
 from .sized import Sized, size_of, way_of
@@ -34,7 +34,7 @@ def machines_of(archive: list[tuple[str, Results]], own: list[Results]) -> Machi
     return out
 
 
-def sized_chart(family: Sized, machines: Machines) -> Chart | None:
+def sized_chart(family: Sized, machines: Machines) -> Chart:
     """A line per machine: what a caller gets who chooses nothing, over libc."""
     points: dict[str, list[dict]] = {}
     for name, results in machines.items():
@@ -48,10 +48,10 @@ def sized_chart(family: Sized, machines: Machines) -> Chart | None:
         for way, some in points.items()
     ]
     caption = f"Time of {family.verbs} over that of {family.libc} on the same machine; below the dashed line: faster."
-    return Chart(f"{family.name}: all machines", caption, panels) if panels else None
+    return Chart(f"{family.name}: all machines", caption, panels)
 
 
-def time_chart(family: Family, machines: Machines) -> Chart | None:
+def time_chart(family: Family, machines: Machines) -> Chart:
     """A panel per machine, each with its own scale: ours beside the peers, alone and with as many threads as fit."""
     panels = []
     for name, results in machines.items():
@@ -67,10 +67,9 @@ def time_chart(family: Family, machines: Machines) -> Chart | None:
                 here.append({**bar, "role": role, "case": family.case_words(*place)})
         values = [b["value"] for b in here if b["value"]]
         wide = bool(values) and max(values) / min(values) > 50
-        if here:
-            panels.append(bars(here, "ns per operation" + (", log scale" if wide else ""), wide, title=name))
+        panels.append(bars(here, "ns per operation" + (", log scale" if wide else ""), wide, title=name))
     caption = "Time of an operation; blue is Holdfast's default. Each machine has its own scale."
-    return Chart(f"{family.name}: all machines", caption, panels) if panels else None
+    return Chart(f"{family.name}: all machines", caption, panels)
 
 
 def build(machines: Machines) -> list:
@@ -91,23 +90,17 @@ def build(machines: Machines) -> list:
     for family in [f for f in tables.FAMILIES if any(r.of(f.name) for r in machines.values())]:
         chart = sized_chart(family, machines) if isinstance(family, Sized) else time_chart(family, machines)
         blocks += [Section(family.name)] + ([Text(family.about, "note")] if family.about else [])
-        blocks += ([chart] if chart else []) + side_by_side(family, short)
+        blocks += ([chart] if chart.panels else []) + side_by_side(family, short)
     return blocks
 
 
 def run(argv: list[str]) -> None:
-    parser = argparse.ArgumentParser(prog="machines.py", description=__doc__)
-    parser.add_argument("--root", type=Path, default=ROOT, help="of the repository (default: this one)")
+    parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--own", type=Path, nargs="*", default=[], help="this machine's results, if they are there")
     parser.add_argument("--html", type=Path, required=True, help="the page")
     args = parser.parse_args(argv)
     own = [load_results(str(path), ARCHIVED) for path in args.own if path.exists()]
-    machines = machines_of(load_archive(args.root / "docs" / "results"), own)
+    machines = machines_of(load_archive(ROOT / "docs" / "results"), own)
     lead = f"{len(machines)} machines' results, one over the other"
-    args.html.parent.mkdir(parents=True, exist_ok=True)
     write_file(args.html, render_html(build(machines), "Holdfast on all machines", lead))
     print(f"The page is {args.html}")
-
-
-def main(argv: list[str] | None = None) -> int:
-    return guarded("machines.py", run, argv)

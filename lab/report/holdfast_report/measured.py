@@ -22,14 +22,15 @@ class Field:
     key: str  # in the file
     name: str
     unit: str
-    show: Callable[[float | None], str]
+    show: Callable[[float], str] = fmt
+    per: float = 1  # the unit, in that of the file
 
-    @property
-    def column(self) -> tuple:
-        return (Column(self.name, self.unit), lambda row: self.show(row.more.get(self.key)))
+    def cell(self, row: Row) -> str:
+        value = row.more.get(self.key)
+        return NOTHING if value is None else self.show(value / self.per)
 
 
-COMMON = (Field("cycles_per_op", "cycles", "per op", fmt), Field("gap", "gap", "%", fmt_share))
+COMMON = (Field("cycles_per_op", "cycles", "per op"), Field("gap", "gap", "%", fmt_share))
 
 
 def check_cell(row: Row) -> str:
@@ -49,7 +50,7 @@ def columns_of(results: Results, rows: list[Row], fields: tuple[Field, ...]) -> 
         (Column("time", "ns/op"), lambda r: fmt_time(r.ns)),
         (Column("spread", "% IQR/median"), lambda r: fmt_share(r.spread)),
         (Column("fairness", "least/most"), lambda r: fmt_fairness(r.fairness)),
-        *(f.column for f in (*fields, *COMMON)),
+        *((Column(f.name, f.unit), f.cell) for f in (*fields, *COMMON)),
         (Column("rounds", "count"), lambda r: str(r.rounds) if many and r.rounds is not None else NOTHING),
         (text("count check"), check_cell),
     ]
@@ -82,10 +83,8 @@ def sweep_tables(results: Results, name: str, fields: tuple[Field, ...]) -> list
     out = []
     sweeps = results.of(name, "sweep")
     for case, threads in unique([r.place for r in sweeps]):
-        waits, others = [], []
-        for r in sweeps:
-            if r.place == (case, threads):
-                (waits if r.wait else others).append(r)
+        waits = [r for r in sweeps if r.place == (case, threads) and r.wait]
+        others = [r for r in sweeps if r.place == (case, threads) and not r.wait]
         where = f"{case}, {fmt_threads(threads)}"
         if waits:
             out.append(sweep_table(results, f"{name}, wait sweep, {where}", waits, fields))

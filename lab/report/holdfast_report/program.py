@@ -1,34 +1,50 @@
 # SPDX-License-Identifier: MIT
-"""What the command lines share: complaints are one line, and the status is 2."""
+"""What the command lines share: files are read and written; complaints are one line, and the status is 2."""
 
 from __future__ import annotations
 
-import argparse
+import csv
+import gzip
+import io
 import sys
 from pathlib import Path
+
+import msgspec
 
 from .rows import InputError
 
 ROOT = Path(__file__).resolve().parents[3]  # of the repository
 
 
-class Parser(argparse.ArgumentParser):
-    def error(self, message: str):
-        self.exit(2, f"{self.prog}: {message}: see {self.prog} --help\n")
+def read_bytes(path: str | Path, what_next: str) -> bytes:
+    try:
+        data = Path(path).read_bytes()
+        return gzip.decompress(data) if str(path).endswith(".gz") else data
+    except (EOFError, gzip.BadGzipFile) as e:
+        raise InputError(f"{path} is not a whole gzip file ({e}): {what_next}") from None
+    except OSError as e:  # it is not there, or a folder
+        raise InputError(f"cannot read {path} ({e.strerror}): {what_next}") from None
+
+
+def read_csv(path: Path, kind: type, what_next: str) -> list:
+    """A thing of the kind for each line below the first, which names the fields."""
+    lines = csv.DictReader(io.StringIO(read_bytes(path, what_next).decode("utf-8")))
+    try:
+        return msgspec.convert(list(lines), list[kind], strict=False)
+    except msgspec.ValidationError as e:
+        raise InputError(f"{path}: {e}: {what_next}") from None
 
 
 def write_file(path: str | Path, text: str) -> None:
-    try:
-        Path(path).write_text(text, encoding="utf-8")
-    except OSError as e:
-        raise InputError(f"cannot write {path} ({e.strerror}): name a file in a folder that exists") from None
+    Path(path).parent.mkdir(parents=True, exist_ok=True)
+    Path(path).write_text(text, encoding="utf-8")
 
 
-def guarded(prog: str, run, argv: list[str] | None) -> int:
+def guarded(prog: str, run, argv: list[str] | None = None) -> int:
     if hasattr(sys.stdout, "reconfigure"):
         sys.stdout.reconfigure(errors="replace")
     try:
-        run(sys.argv[1:] if argv is None else argv)
+        run(argv)
     except (InputError, OSError) as e:
         print(f"{prog}: {e}", file=sys.stderr)
         return 2

@@ -4,12 +4,15 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 from .blocks import NOTHING, Bullets, Column, Section, fmt, fmt_time, table_of, text, unique
+from .program import ROOT, read_csv
 from .rows import Published, Results, Row
 from .sized import speed_of
 from .tables import setup_of, setup_rank
 
+PUBLISHED = ROOT / "lab" / "reference" / "published.csv"
 # What is published -> the table here; its baseline there and here; published row -> variant here; how to read it.
 KNOWN = {
     "refcount_timing": (
@@ -60,6 +63,10 @@ SPEED_UPS = {
     "fast refcount over FULL": ("refcount=cmpxchg", "refcount=asm"),
 }
 UNITS = {"cycles": ("10^9 cycles", 1e9), "s": ("s", 1)}
+
+
+def load_published(path: Path = PUBLISHED) -> list[Published]:
+    return read_csv(path, Published, "restore it")
 
 
 def ratio_to(results: Results, row: Row | None, base_variant: str) -> str:

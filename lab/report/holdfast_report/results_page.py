@@ -8,11 +8,11 @@ import re
 from pathlib import Path
 
 from . import cards, tables
-from .blocks import Column, Table, text, unique
+from .blocks import Column, Table, cell_of, text, unique
 from .charts import svg_file
 from .family import Family
 from .input import ARCHIVED, load_results
-from .program import ROOT, guarded
+from .program import ROOT, write_file
 from .rows import InputError, Results, Row
 
 BEGIN, END = "<!-- lab: begin -->", "<!-- lab: end -->"
@@ -61,16 +61,10 @@ def side_by_side(family: Family, machines: list[tuple[str, Results]]) -> list[Ta
     return out
 
 
-def markdown(table: Table) -> str:
-    heads = [f"{c.unit}: {c.name}" if c.unit else c.name for c in table.columns]
-    lines = [heads, *(cells for cells, _ in table.rows)]
-    out = ["| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines]
+def markdown(heads: list[str], lines: list[list[str]]) -> str:
+    out = ["| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in (heads, *lines)]
     out.insert(1, "| --- |" + " ---: |" * (len(heads) - 1))
     return "\n".join(out)
-
-
-def plain(heads: list[str], lines: list[list[str]]) -> str:
-    return markdown(Table("", [Column(head) for head in heads], [(cells, "") for cells in lines]))
 
 
 def machines_table(archive: list[tuple[str, Results]]) -> str:
@@ -79,7 +73,7 @@ def machines_table(archive: list[tuple[str, Results]]) -> str:
         cells = [f"{letter(n)}: {machine(results, 'cpu')}"]
         cells += [machine(results, key) for key in ("cpus", "kernel", "compiler")]
         lines.append([*cells, results.version, machine(results, "date"), f"[raw](results/{name})"])
-    return plain(["machine", "processors", "kernel", "compiler", "Holdfast", "date", "raw results"], lines)
+    return markdown(["machine", "processors", "kernel", "compiler", "Holdfast", "date", "raw results"], lines)
 
 
 def newest(archive: list[tuple[str, Results]]) -> int:
@@ -99,7 +93,8 @@ def pages(archive: list[tuple[str, Results]]) -> tuple[str, dict[str, dict]]:
             if picture := pictures.pop(family.name, None):
                 shown[family.name] = picture.panel
                 parts += [f"![{picture.title}, machine {letter(latest)}](charts/{family.name}.svg)", ""]
-            parts += [markdown(table), ""]
+            heads = [f"{c.unit}: {c.name}" if c.unit else c.name for c in table.columns]
+            parts += [markdown(heads, [cells for cells, _ in table.rows]), ""]
     return "\n".join(parts), shown
 
 
@@ -130,10 +125,8 @@ OTHERS = (
 PLAIN = {"unchecked": "plain atomic", "shared_ptr": "`shared_ptr`"}
 
 
-def lock_cell(row: Row | None) -> str:
+def lock_words(row: Row) -> str:
     """Time; fairness in slices of 100 ms; the longest wait."""
-    if row is None or not row.valid:
-        return "-" if row is None else row.status
     fairness = row.more.get("fairness_100ms", row.fairness) if row.threads > 1 else None
     longest = row.more.get("wait_max_ns") if row.threads > 1 else None
     words = [f"{row.ns:,.0f} ns" if row.ns >= 100 else f"{row.ns:.1f} ns"]
@@ -142,9 +135,7 @@ def lock_cell(row: Row | None) -> str:
     return ", ".join(words)
 
 
-def plain_cell(row: Row | None) -> str:
-    if row is None or not row.valid:
-        return "-" if row is None else row.status
+def plain_words(row: Row) -> str:
     bytes_of = re.fullmatch(r"(\d+) (B|KiB)", row.case)
     if not bytes_of:
         return f"{row.ns:.1f} ns"
@@ -154,21 +145,21 @@ def plain_cell(row: Row | None) -> str:
 def readme_table(archive: list[tuple[str, Results]]) -> str:
     results = archive[newest(archive)][1]
 
-    def found(table: str, case: str, threads: int | None, *names: str) -> Row | None:
-        return cards.measured_row(results, table, case, threads, names)
+    def cell(words, table: str, case: str, threads: int | None, *names: str) -> str:
+        return cell_of(cards.measured_row(results, table, case, threads, names), words)
 
     locks, others = [], []
     for words, *where in LOCKS:
-        locks.append([words, *(lock_cell(found(*where, *names)) for names in LOCK_PEERS.values())])
-    for words, table, case, threads, peers in OTHERS:
-        beside = [f"{PLAIN.get(p, 'libc')}: {plain_cell(found(table, case, threads, p))}" for p in peers]
-        others.append([words, plain_cell(found(table, case, threads, "default")), "; ".join(beside)])
+        locks.append([words, *(cell(lock_words, *where, *names) for names in LOCK_PEERS.values())])
+    for words, *where, peers in OTHERS:
+        beside = [f"{PLAIN.get(p, 'libc')}: {cell(plain_words, *where, p)}" for p in peers]
+        others.append([words, cell(plain_words, *where, "default"), "; ".join(beside)])
     last = (
         f"{machine(results, 'cpu')}, {machine(results, 'cpus')} processors, {machine(results, 'compiler')},"
         f" {machine(results, 'date')}. All variants, peers and machines: [docs/results.md](docs/results.md)."
     )
-    first = plain(["time, fairness (1 is even), longest wait", *LOCK_PEERS], locks)
-    return "\n".join([first, "", plain(["", "Holdfast", "beside"], others), "", last])
+    first = markdown(["time, fairness (1 is even), longest wait", *LOCK_PEERS], locks)
+    return "\n".join([first, "", markdown(["", "Holdfast", "beside"], others), "", last])
 
 
 def spliced(text: str, table: str, where: str) -> str:
@@ -179,21 +170,13 @@ def spliced(text: str, table: str, where: str) -> str:
     return f"{before}{BEGIN}\n{table}\n{END}{after}"
 
 
-def write(argv: list[str]) -> None:
-    parser = argparse.ArgumentParser(prog="results_page.py", description=__doc__)
-    parser.add_argument("--root", type=Path, default=ROOT, help="of the repository (default: this one)")
-    root = parser.parse_args(argv).root
+def run(argv: list[str] | None, root: Path = ROOT) -> None:
+    argparse.ArgumentParser(description=__doc__).parse_args(argv)
     archive = load_archive(root / "docs" / "results")
     readme = root / "README.md"
     changed = spliced(readme.read_text(encoding="utf-8"), readme_table(archive), str(readme))
-    folder = root / "docs" / "charts"
-    folder.mkdir(exist_ok=True)
     page, charts = pages(archive)
     for name, panel in charts.items():
-        (folder / f"{name}.svg").write_text(svg_file(panel), encoding="utf-8")
-    (root / "docs" / "results.md").write_text(page, encoding="utf-8")
-    readme.write_text(changed, encoding="utf-8")
-
-
-def main(argv: list[str] | None = None) -> int:
-    return guarded("results_page.py", write, argv)
+        write_file(root / "docs" / "charts" / f"{name}.svg", svg_file(panel))
+    write_file(root / "docs" / "results.md", page)
+    write_file(readme, changed)

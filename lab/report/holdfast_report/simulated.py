@@ -3,15 +3,14 @@
 
 from __future__ import annotations
 
-import csv
 import functools
 from pathlib import Path
 
 import msgspec
 
 from .blocks import unique
-from .program import ROOT
-from .rows import InputError, Results
+from .program import ROOT, read_csv
+from .rows import Results
 
 RANGES = ROOT / "lab" / "sim" / "ranges.csv"
 NAMED = (8, 28, 64)  # numbers of processors that the advice names
@@ -43,13 +42,7 @@ def range_words(of: str) -> str:
 
 @functools.cache
 def load(path: Path = RANGES) -> list[Range]:
-    try:
-        with path.open(encoding="utf-8", newline="") as file:
-            return msgspec.convert(list(csv.DictReader(file)), list[Range], strict=False)
-    except OSError as e:
-        raise InputError(f"cannot read {path} ({e.strerror})") from None
-    except msgspec.ValidationError as e:
-        raise InputError(f"{path} was not written by lab/sim/ranges.py: {e}") from None
+    return read_csv(path, Range, "write it with lab/sim/ranges.py")
 
 
 def lead_of(table: list[Range], threads: int, contracts: dict[str, str]) -> str:

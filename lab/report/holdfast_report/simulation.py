@@ -5,14 +5,13 @@ from __future__ import annotations
 
 import argparse
 import math
-from pathlib import Path
 
 import msgspec
 
 from .blocks import Chart, Column, Section, Table, Text, fmt, table_of, text, texts, unique
 from .charts import lines
 from .page import render_html
-from .program import guarded, write_file
+from .program import read_bytes, write_file
 from .rows import InputError
 
 BANNER = (
@@ -20,6 +19,7 @@ BANNER = (
     "collapse or none, and for ratios between variants from 8 processors on, as a range over the classes a machine may "
     "have. Do not trust it for one or two threads, nor for whole system calls."
 )
+WHAT_NEXT = "write it with `hf-lab simulate --json`"
 ALIKE = 1.02  # less is no lead
 ROLES = {
     "calibration": "calibration: a parameter was fitted to it",
@@ -38,9 +38,7 @@ def load(paths: list[str]) -> dict:
     whole = {"machines": [], "rows": [], "figures": []}
     for path in paths:
         try:
-            data = msgspec.json.decode(Path(path).read_bytes())
-        except OSError as e:
-            raise InputError(f"cannot read {path} ({e.strerror})") from None
+            data = msgspec.json.decode(read_bytes(path, WHAT_NEXT))
         except msgspec.DecodeError as e:
             raise InputError(f"{path} is no JSON: {e}") from None
         if not isinstance(data, dict) or data.get("simulated") is not True:
@@ -227,7 +225,7 @@ def build(data: dict) -> list:
 
 
 def run(argv: list[str]) -> None:
-    parser = argparse.ArgumentParser(prog="simulation.py", description="Show what the Holdfast lab simulated.")
+    parser = argparse.ArgumentParser(description="Show what the Holdfast lab simulated.")
     parser.add_argument("files", nargs="+", metavar="FILE.json", help="written by `hf-lab simulate --json`")
     parser.add_argument("--html", required=True, metavar="FILE", help="the page")
     args = parser.parse_args(argv)
@@ -235,7 +233,3 @@ def run(argv: list[str]) -> None:
     lead = ", ".join(unique([r["machine"] for r in data["rows"]])) or "published figures"
     write_file(args.html, render_html(build(data), "Holdfast: simulated, not measured", lead))
     print(f"The page is {args.html}")
-
-
-def main(argv: list[str] | None = None) -> int:
-    return guarded("simulation.py", run, argv)

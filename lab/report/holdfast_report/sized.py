@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from statistics import geometric_mean
 
-from .blocks import NOTHING, Chart, Column, Table, fmt, fmt_ratio, fmt_share, unique
+from .blocks import Chart, Column, Table, cell_of, fmt, fmt_ratio, fmt_share, unique
 from .charts import failed_words, lines, mine_of
 from .family import Comparison, Family, comparison
 from .rows import Results, Row
@@ -46,8 +46,7 @@ def size_panels(rows: list[Row], mine: set[str], value, unit: str, rules: tuple 
     for way in unique([way_of(r.case) for r in rows]):
         good = sorted((r for r in rows if way_of(r.case) == way and not r.failed and value(r)), key=size_of)
         points = [{"name": r.label, "x": size_of(r), "y": value(r)} for r in good]
-        if points:
-            out.append(lines(points, "bytes", unit, mine, way, log=True, rules=rules))
+        out.append(lines(points, "bytes", unit, mine, way, log=True, rules=rules))
     return out
 
 
@@ -84,11 +83,7 @@ class Sized(Family):
         variants = unique([r.variant for r in rows])
         out = []
 
-        def cell(row: Row | None) -> str:
-            if row is None:
-                return NOTHING
-            if not row.valid:
-                return row.status
+        def cell(row: Row) -> str:
             ratio = "" if results.is_baseline(row) else f" ({fmt_ratio(results, row)})"
             return fmt(speed_of(row)) + ratio
 
@@ -98,7 +93,7 @@ class Sized(Family):
                 here = {r.variant: r for r in rows if way_of(r.case) == way and size_of(r) == size}
                 name = re.sub(r"^(\S+ \S+).*", r"\1", next(iter(here.values())).case)
                 noise = [r.spread for r in here.values() if r.spread is not None]
-                cells = [name, *(cell(here.get(v)) for v in variants), fmt_share(max(noise, default=None))]
+                cells = [name, *(cell_of(here.get(v), cell) for v in variants), fmt_share(max(noise, default=None))]
                 lines.append((cells, "fail" if any(r.failed for r in here.values()) else ""))
             columns = [Column("size")]
             columns += [Column(v, "GB/s" if v == rows[0].baseline else "GB/s (ratio)") for v in variants]
@@ -131,9 +126,7 @@ class Sized(Family):
             self.libc: [r for r in aligned if r.kind == "peer"],
         }
 
-        def cell(row: Row | None) -> str:
-            if row is None or not row.valid:
-                return "-" if row is None else row.status
+        def cell(row: Row) -> str:
             ratio = results.ratio(row) if row.kind == "default" else None
             return f"{speed_of(row):.1f}" + (f" ({ratio:.2f})" if ratio else "")
 

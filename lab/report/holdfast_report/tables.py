@@ -5,8 +5,7 @@ from __future__ import annotations
 
 import re
 
-from .blocks import NOTHING, Chart, fmt, fmt_count, fmt_fairness, fmt_ms, fmt_share, fmt_threads, fmt_time, fmt_us
-from .blocks import group_threads, unique
+from .blocks import Chart, fmt_fairness, fmt_share, fmt_threads, fmt_time, group_threads, unique
 from .charts import bars_chart, case_panels, few, lines_chart, wait_chart
 from .family import BesideStandard, Comparison, Family, by_name, compared_cell, comparison
 from .measured import Field
@@ -16,7 +15,7 @@ from .sized import Sized
 OUTLIVES = "needs memory that outlives the count"
 NO_MISUSE = "catches no misuse"
 CPU_TIME = Field("cpu_ns", "CPU time", "ns/op", fmt_time)
-SWITCHES = Field("switches_per_op", "switches", "per op", fmt)
+SWITCHES = Field("switches_per_op", "switches", "per op")
 HANDOFF = Field("handoff_share", "hand-off", "% of ops", fmt_share)
 WAITERS = Field("waiter_share", "waiters", "% of releases", fmt_share)
 
@@ -74,7 +73,7 @@ class Spinlock(Family):
         """By set-up; of each the total first."""
         return sorted(rows, key=lambda r: (setup_rank(setup_of(r.case)[0]), PARTS.index(setup_of(r.case)[1])))
 
-    def time_charts(self, results: Results, rows: list[Row]) -> list[Chart | None]:
+    def time_charts(self, results: Results, rows: list[Row]) -> list[Chart]:
         totals = self.totals(rows)
         panels = [
             (f"{s} total: {setup_words(s).rpartition(', ')[2]}", [r for r in totals if setup_of(r.case)[0] == s])
@@ -111,7 +110,7 @@ class Lockref(Family):
         """Of the limits only the default's."""
         return [r for r in rows if not (m := LIMIT.fullmatch(r.variant)) or m[2] == DEFAULT_LIMIT]
 
-    def time_charts(self, results: Results, rows: list[Row]) -> list[Chart | None]:
+    def time_charts(self, results: Results, rows: list[Row]) -> list[Chart]:
         panels = [
             ("Throughput, all threads", "million ops per second", lambda r: 1000 / r.ns if r.ns else None),
             ("Retries, mean", "retries per op", lambda r: r.more.get("retries_mean")),
@@ -130,7 +129,7 @@ class Lockref(Family):
 
 
 class Handoff(Family):
-    def wait_charts(self, results: Results) -> list[Chart | None]:
+    def wait_charts(self, results: Results) -> list[Chart]:
         title = f"{self.name}: operations that got the lock from another thread"
         about = "More is not better or worse by itself: it shows how often the lock's cache line had to move."
 
@@ -203,8 +202,8 @@ FAMILIES = (
         " library that is measured here has a lock and a count in one word, so there is no peer; locked takes the"
         " spinlock for each operation.",
         fields=(
-            Field("retries_mean", "retries mean", "per op", fmt),
-            Field("retries_max", "retries largest", "per op", fmt_count),
+            Field("retries_mean", "retries mean", "per op"),
+            Field("retries_max", "retries largest", "per op", "{:.0f}".format),
             Field("fallback_share", "fallback", "% of ops", fmt_share),
         ),
         other_contract={"waitfree": OUTLIVES},
@@ -228,10 +227,10 @@ FAMILIES = (
             Field("fairness_100ms", "in 100 ms", "least/most", fmt_fairness),
             CPU_TIME,
             SWITCHES,
-            Field("wait_p999_ns", "wait p99.9", "µs", fmt_us),
-            Field("wait_weighted_p50_ns", "by length", "µs", fmt_us),
-            Field("wait_max_mean_ns", "longest", "mean, µs", fmt_us),
-            Field("wait_max_ns", "longest", "worst, µs", fmt_us),
+            Field("wait_p999_ns", "wait p99.9", "µs", per=1e3),
+            Field("wait_weighted_p50_ns", "by length", "µs", per=1e3),
+            Field("wait_max_mean_ns", "longest", "mean, µs", per=1e3),
+            Field("wait_max_ns", "longest", "worst, µs", per=1e3),
         ),
         fairness="fairness_100ms",
         job="to lock in a program",
@@ -253,7 +252,7 @@ FAMILIES = (
         "get+put by all threads but one, the holder, which works for 1 ms under the lock and for 1 ms without, again"
         " and again. spins, parks: what waiters for the lock half do. CPU time: what an operation costs the other"
         " threads, waiting included. Hold: how long the millisecond of work takes.",
-        fields=(CPU_TIME, Field("hold_ns", "hold", "ms", fmt_ms)),
+        fields=(CPU_TIME, Field("hold_ns", "hold", "ms", per=1e6)),
         other_contract={"waitfree, spins": OUTLIVES, "waitfree, parks": OUTLIVES},
     ),
     Handoff(
@@ -334,7 +333,7 @@ FAMILIES = (
         "sparse",
         "Reading a file of 64 GiB that is one hole, through a buffer: by clearing the buffer, with each implementation,"
         " or by copying a page of zeros into it again and again.",
-        fields=(Field("s_per_tb", "1 TB", "s", lambda value: NOTHING if value is None else f"{value:.1f}"),),
+        fields=(Field("s_per_tb", "1 TB", "s", "{:.1f}".format),),
     ),
     Family(
         "readdir",

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .blocks import NOTHING, Column, Table, by_speed, fmt, fmt_fairness, fmt_percent, fmt_time, table_of, text
+from .blocks import NOTHING, Column, Table, by_speed, cell_of, fmt, fmt_fairness, fmt_percent, fmt_time, table_of, text
 from .rows import FAIR, Results, Row
 
 LEAST = 0.01  # no lab tells a smaller difference from none
@@ -33,7 +33,6 @@ def fastest(rows: list[Row]) -> Row | None:
 class Cost:
     """What the default costs against one other row (the regret, where it is above 0)."""
 
-    other: Row
     difference: float  # default / other - 1
     noise: float
     itself: bool  # the other row is the default's own implementation, measured under its own name
@@ -64,7 +63,7 @@ class Verdict:
         noise = noise_of(self.default, other)
         if not itself:  # R3
             noise = max([noise, *(gap(self.default, r) for r in self.itself if r.valid and r.ns and self.default.ns)])
-        return Cost(other, self.default.ns / other.ns - 1, noise, itself)
+        return Cost(self.default.ns / other.ns - 1, noise, itself)
 
     def cost_cell(self, other: Row | None) -> str:
         cost = self.cost(other)
@@ -101,9 +100,6 @@ def regret_table(judged: list[Verdict]) -> Table:
     def default(v: Verdict) -> str:
         return NOTHING if v.default is None else (v.default.made_of or v.default.variant)
 
-    def time(v: Verdict) -> str:
-        return NOTHING if v.default is None else fmt_time(v.default.ns) if v.default.valid else v.default.status
-
     def first(v: Verdict) -> Row | None:
         return fastest([r for r in (v.ours, v.peer) if r])
 
@@ -115,7 +111,7 @@ def regret_table(judged: list[Verdict]) -> Table:
         (text("family"), lambda v: v.table),
         (text("case", "and threads"), lambda v: v.name),
         (text("default"), default),
-        (Column("time", "ns/op"), time),
+        (Column("time", "ns/op"), lambda v: cell_of(v.default, lambda r: fmt_time(r.ns))),
         (Column("fairness", "of default"), lambda v: fmt_fairness(v.default.fairness) if v.default else NOTHING),
         (text("best of ours", f"fairness >= {FAIR}"), lambda v: v.ours_fair.variant if v.ours_fair else NOTHING),
         (cost, lambda v: v.cost_cell(v.ours_fair)),

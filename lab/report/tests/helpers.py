@@ -11,7 +11,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from holdfast_report import command, input, tables, verdict
+from holdfast_report import command, input, program, tables, verdict
 
 HERE = Path(__file__).resolve().parent
 REPORT = HERE.parent / "report.py"
@@ -66,7 +66,7 @@ def aim(table="spinlock", group="2 threads", what="speed", value=0.9, bound="at 
 
 def real():
     """The newest archived run."""
-    return json.loads(input.read_text(str(sorted(ARCHIVE.glob("amd*.json*"))[-1]), ""))
+    return json.loads(program.read_bytes(sorted(ARCHIVE.glob("amd*.json*"))[-1], ""))
 
 
 def locks(case="2C total", threads=2, **changes):
@@ -156,18 +156,15 @@ class Temporary(unittest.TestCase):
             path.write_text(data if isinstance(data, str) else json.dumps(data), encoding="utf-8")
         return str(path)
 
-    def run_report(self, *args):
+    def run_report(self, *args, run=command.run):
         out, err = io.StringIO(), io.StringIO()
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-            try:
-                code = command.main(list(args))
-            except SystemExit as e:
-                code = e.code
+            code = program.guarded("report.py", run, list(args))
         return code, out.getvalue(), err.getvalue()
 
-    def complains(self, args, *words):
-        """In one line, which has these words."""
-        code, out, err = self.run_report(*map(str, args))
+    def complains(self, data, *words):
+        """Of a file, or of one that has this data: in one line, which has these words."""
+        code, out, err = self.run_report(self.write(data) if isinstance(data, dict) else str(data))
         self.assertEqual((code, out, err.count("\n")), (2, "", 1), err)
         for word in ("report.py: ", *words):
             self.assertIn(word, err)
@@ -178,10 +175,10 @@ class Temporary(unittest.TestCase):
         self.assertEqual((code, err), (0, ""))
         return " ".join(out.split())
 
-    def page(self, data):
+    def page(self, data, *args, run=command.run):
         """The page as it is, and with its sections opened."""
-        path = self.folder / "page.html"
-        code, _, err = self.run_report(self.write(data), "--html", str(path))
+        path = self.folder / "out" / "page.html"
+        code, _, err = self.run_report(*args, self.write(data), "--html", str(path), run=run)
         self.assertEqual((code, err), (0, ""))
         page = path.read_text(encoding="utf-8")
         return page, opened(page)

@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: MIT
 """docs/results.md and README's table are what the archive makes of them; the page of all machines."""
 
-import contextlib
 import gzip
-import io
 import json
 import re
 import unittest
@@ -11,7 +9,7 @@ import unittest
 from holdfast_report import input, machines_page, results_page, tables
 from holdfast_report.rows import InputError
 
-from .helpers import ARCHIVE, Temporary, aim, locks, opened, results, row
+from .helpers import ARCHIVE, Temporary, aim, locks, parsed, results, row
 
 ROOT = ARCHIVE.parents[1]
 AGAIN = "run `make readme` and commit what it writes; no figure is typed by hand"
@@ -53,61 +51,30 @@ class Made(Temporary):
             (folder / f"{name}.json").write_text(json.dumps(results(rows, machine=machine)))
         return results_page.load_archive(folder)
 
-    def two(self):
-        waits = {"fairness_100ms": 0.97, "wait_max_ns": 1.5e6}
-        new = [
-            row("spinlock", "novel", "2C total", 33.0, threads=2, fairness=0.5),
-            row("mutex", "hf_mutex", "contended", 20.0, threads=2, fairness=0.6, **waits),
-            row("mutex", "peer:pthread_mutex", "contended", 30.0, kind="peer", threads=2, fairness=0.5),
-            row("refcount", "default", "inc+dec_and_test", 5.0, kind="default", threads=1),
-            row("refcount", "unchecked", "inc+dec_and_test", 4.0, threads=1),
-            row("refcount", "rare", "inc+dec_and_test", 4.0, threads=4),
-        ]
-        alone = [dict(r, case="1 total", threads=1, ns_per_op=9.0) for r in locks()]
-        return {"a": (locks() + alone, "Old CPU", "2026-01-01"), "b": (locks() + new, "New CPU", "2026-02-02")}
-
-    def test_machines_stand_side_by_side(self):
-        page, _ = results_page.pages(self.archive(**self.two()))
-        for line in (
-            "|  | A: 1 thread | A: 2 threads | B: 2 threads |",
-            "| queued | 9.0 | 55.0 (1.00) | 55.0 (1.00) |",
-            "| novel | - | - | 33.0 (0.50) |",  # from the results, no list of names
-            "| A: Old CPU | 2 | 6.1 | gcc 12 | 0.1.0 | 2026-01-01 | [raw](results/a.json) |",
-        ):
-            self.assertIn(line, page)
-        self.assertNotIn("rare", page)  # it has no figure with 1 thread, nor with 2
-
-    def test_readme_has_the_newest_machine(self):
-        table = results_page.readme_table(self.archive(**self.two()))
-        for line in (
-            "| 2 threads, empty sections | 20.0 ns, 0.97, 1.5 ms | 30.0 ns, 0.50 | - | - |",
-            "| take and drop a reference, 1 thread | 5.0 ns | plain atomic: 4.0 ns; `shared_ptr`: - |",
-            "New CPU, 2 processors, gcc 12, 2026-02-02",
-        ):
-            self.assertIn(line, table)
-
     def test_a_failed_row_is_called_that(self):  # R1
         rows = locks(queued={"checked": False}) + [row("mutex", "hf_mutex", "alone", 5.0, checked=False)]
         archive = self.archive(a=(rows, "CPU", "2026-01-01"))
         self.assertIn("| queued | FAILED |", results_page.pages(archive)[0])
         self.assertIn("| FAILED | - |", results_page.readme_table(archive))
 
-    def made(self):
-        error = io.StringIO()
-        with contextlib.redirect_stderr(error):
-            return results_page.main(["--root", str(self.folder)]), error.getvalue()
-
     def test_the_command(self):
-        self.archive(**self.two())
+        def run(argv):
+            results_page.run(argv, self.folder)
+
+        rare = row("refcount", "rare", "inc+dec_and_test", 4.0, threads=4)
+        new = [row("spinlock", "novel", "2C total", 33.0, threads=2, fairness=0.5), rare]
+        self.archive(a=(locks(), "Old CPU", "2026-01-01"), b=(locks() + new, "New CPU", "2026-02-02"))
         readme = self.folder / "README.md"
         readme.write_text(f"before\n{results_page.BEGIN}\nold\n{results_page.END}\nafter\n")
-        self.assertEqual(self.made(), (0, ""))
+        self.assertEqual(self.run_report(run=run), (0, "", ""))
         wanted = r"(?s)^before\n<!-- lab: begin -->\n\| time, fairness.*New CPU.*-->\nafter\n$"
         self.assertRegex(readme.read_text(), wanted)
-        self.assertIn("A: Old CPU", (self.folder / "docs" / "results.md").read_text())
+        page = (self.folder / "docs" / "results.md").read_text()
+        self.shows(page, "| novel | - | 33.0 (0.50) |", "A: Old CPU")  # from the results, no list of names
+        self.assertNotIn("rare", page)  # it has no figure with 1 thread, nor with 2
         self.assertIn("<svg", (self.folder / "docs" / "charts" / "spinlock.svg").read_text())
         readme.write_text("no marks\n")
-        status, error = self.made()
+        status, _, error = self.run_report(run=run)
         self.assertEqual((status, error.count("\n"), "lab: begin" in error), (2, 1, True))
         self.assertEqual(readme.read_text(), "no marks\n")
 
@@ -117,17 +84,8 @@ class Made(Temporary):
 
 
 class Machines(Temporary):
-    def made(self, *options):
-        page = self.folder / "out" / "page.html"
-        error = io.StringIO()
-        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(error):
-            status = machines_page.main([*options, "--html", str(page)])
-        return status, error.getvalue(), opened(page.read_text(encoding="utf-8")) if page.exists() else ""
-
     def test_all_of_the_archive_and_ones_own(self):
-        own = self.write(results(locks()), "own.json")
-        status, error, page = self.made("--own", own, str(self.folder / "nowhere.json"))
-        self.assertEqual((status, error), (0, ""))
+        _, page = self.page(results(locks()), "--own", str(self.folder / "nowhere.json"), run=machines_page.run)
         archive = results_page.load_archive(ARCHIVE)
         for name in {r.table for _, one in archive for r in one.rows} & tables.KNOWN.keys():
             self.assertTrue(f'<details id="{name}">' in page, name)
@@ -137,11 +95,6 @@ class Machines(Temporary):
         for peer in ("pthread_mutex<", "parking_lot<", "shared_ptr<"):
             self.assertTrue(peer in figures, peer)
         self.assertNotRegex(page, r"NaN|undefined")
-        one = input.load_results(own)
+        one = parsed(locks())
         names = list(machines_page.machines_of([("a.json", one), ("b.json", one)], [one]))
         self.assertEqual((len(names), "b.json" in names[1]), (3, True))
-
-    def test_an_archive_that_is_not_there(self):
-        status, error, _ = self.made("--root", str(self.folder))
-        self.assertEqual(status, 2)
-        self.assertRegex(error, r"^machines.py: .* holds no results")

@@ -86,8 +86,6 @@ class Terminal(Temporary):
         self.shows(text, f"4 of {len(whole()['rows'])} rows FAILED the check of the count", "rows FAILED: see the list")
         self.shows(text, "spinlock / wfe: oversubscribed total, 8 threads: the count was wrong.")
         self.assertRegex(text, r"unchecked +\| baseline .*default +\| default: asm ")
-        text = self.text(whole(), "--tables-only", "--published", "/nonexistent")
-        self.assertNotRegex(text, "Verdict|Published")
         self.shows(text, "spinlock, 2C total (2 threads, one shared lock)", "FAILED")
         settings = {"window_ms": 0, "rounds": 0, "seed": 1, "ns_per_tick": 0.4}
         self.shows(self.text(results(locks(), settings=settings)), "window: each table's own", "clock tick: 0.4 ns")

@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: MIT
 """The page of simulated results."""
 
-import contextlib
 import copy
-import io
 
 from holdfast_report import simulation
+from holdfast_report.rows import InputError
 
-from .helpers import Temporary, opened
+from .helpers import Temporary
 
 
 def figure(**more):
@@ -37,18 +36,11 @@ def whole():
 
 
 class Simulation(Temporary):
-    def made(self, data):
-        page = self.folder / "s.html"
-        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()) as errors:
-            status = simulation.main([self.write(data), "--html", str(page)])
-        return status, opened(page.read_text(encoding="utf-8")) if status == 0 else errors.getvalue()
-
     def test_the_page(self):
         data = whole()
         data["rows"] += [row("mcs", t, 30.0, table="spinlock", cut=1) for t in (2, 8)]
         data["figures"].append(figure(ok=False))
-        status, text = self.made(data)
-        self.assertEqual(status, 0)
+        _, text = self.page(data, run=simulation.run)
         self.shows(text, "Simulated, not measured", "2 of 2 held-out figures", "whole system calls", "14.0 times", "OUTSIDE")
         self.shows(text, "hold_cycles", "a reason", "fitted", "fstat", "some cycles", "guess")  # each with its source
         self.shows(text, "lockref on Many cores", "spinlock on Many cores", "limit of events: 2 runs")
@@ -84,5 +76,4 @@ class Simulation(Temporary):
             (whole() | {"rows": [{"table": "x"}]}, "has no variant"),
             (whole() | {"machines": []}, "of no machine"),
         ):
-            status, text = self.made(data)
-            self.assertEqual((status, words in text), (2, True), text)
+            self.assertRaisesRegex(InputError, words, simulation.load, [self.write(data)])
