@@ -7,6 +7,7 @@ A chart is a list of panels, each narrow enough for a telephone. The page puts a
 from __future__ import annotations
 
 import re
+import textwrap
 
 import vl_convert
 
@@ -14,6 +15,7 @@ from .blocks import Chart, fmt, fmt_fairness, fmt_threads, group_threads, unique
 from .rows import FAIR, Results, Row
 
 WIDTH = 200  # px of a panel's plot, without its labels
+TITLE = 30  # characters in a line of a case's title: they fit above the plot in a wide font too
 SERIES = 7
 MARKERS = {
     "ink": "#010101",
@@ -72,6 +74,11 @@ def colours(names: list[str], mine: set[str]) -> dict:
     return {"domain": names, "range": named}
 
 
+def title_lines(title: str) -> str:
+    """As many as it needs; '2 threads' stays in one."""
+    return textwrap.fill(title.replace(" thread", "\u00a0thread"), TITLE).replace("\u00a0", " ")
+
+
 def bars(values: list[dict], unit: str, log=False, rule: float | None = None, title="", limit: float = 0) -> dict:
     """values: name, value, words, role (a marker's name), and case where it has several of them."""
     known = [v for v in values if v["value"] is not None]
@@ -99,7 +106,9 @@ def bars(values: list[dict], unit: str, log=False, rule: float | None = None, ti
     values = [{**v, "at": v["value"] or 0} for v in values]
     plot = {"width": WIDTH, "height": {"step": 17}, "layer": layers, "encoding": {"x": x, "y": y}}
     if any("case" in v for v in values):
+        values = [{**v, "case": title_lines(v["case"])} for v in values]
         header = {"labelOrient": "top", "labelAnchor": "start", "labelAngle": 0, "title": None, "labelPadding": 2}
+        header["labelExpr"] = "split(datum.label, '\\n')"
         row = {"field": "case", "sort": None, "header": header}
         plot = {"facet": {"row": row}, "spec": plot, "resolve": {"scale": {"y": "independent"}}, "spacing": 14}
     return {"data": {"values": values}, **plot, **({"title": title} if title else {})}

@@ -58,6 +58,11 @@ class Page(Temporary):
         caption = tables.family("lockref").charts(parsed(whole()["rows"] + [failed[0] | {"table": "lockref"}]))
         self.assertIn("FAILED, and not drawn: cas at 2 threads.", str([c.caption for c in caption]))  # R1
 
+    def test_a_title_has_lines_that_fit_above_its_plot(self):
+        value = {"name": "a", "value": 1, "words": "1", "role": "ours", "case": "oversubscribed, 0.2/0.2 µs, 16 threads"}
+        svg = charts.svg_of(charts.bars([value], "ns"), "")
+        self.assertEqual(re.findall(r"<tspan[^>]*>([^<]*)", svg), ["oversubscribed, 0.2/0.2 µs,", "16 threads"])
+
     def test_cards(self):
         (mine, *_) = cards.cards(parsed(whole()["rows"]))
         self.assertEqual((mine.title, mine.number), ("Reference count", "13.50 ns"))
