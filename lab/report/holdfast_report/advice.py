@@ -64,9 +64,6 @@ def failed_items(results: Results) -> list[tuple[str, str, str]]:
     ]
 
 
-# The aims
-
-
 def status(aim: Aim) -> str:
     if aim.met is not None:
         return "met" if aim.met else "missed"

@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from .rows import Results, Row
 
@@ -12,20 +13,17 @@ NOTHING = "-"
 WAITS = ("none", "hint", "backoff", "late", "monitor")  # in this order where they stand together
 
 
-@dataclass
-class Section:
+class Section(Struct):
     title: str
     level: int = 1
 
 
-@dataclass
-class Text:
+class Text(Struct):
     text: str
     style: str = ""  # "", "note" or "fail"
 
 
-@dataclass
-class Bullets:
+class Bullets(Struct):
     entries: list[tuple[str, str, str]]  # lead, words (a line each, if several), style
 
     @property
@@ -34,8 +32,7 @@ class Bullets:
         return all(lead and len(lead) <= 14 and not style for lead, _, style in self.entries)
 
 
-@dataclass(frozen=True)
-class Column:
+class Column(Struct, frozen=True):
     name: str
     unit: str = ""
     number: bool = True
@@ -49,8 +46,7 @@ def texts(*names: str) -> list[Column]:
     return [text(name) for name in names]
 
 
-@dataclass
-class Table:
+class Table(Struct):
     title: str
     columns: list[Column]
     rows: list[tuple[list[str], str]]  # cells, style: "", base, default, peer, fail
@@ -73,8 +69,7 @@ def table_of(title: str, things: list, columns: list[tuple], style=lambda thing:
     return Table(title, [column for column, _ in columns], lines, note)
 
 
-@dataclass
-class Download:
+class Download(Struct):
     """A file inside the page."""
 
     name: str
@@ -82,8 +77,7 @@ class Download:
     words: str
 
 
-@dataclass
-class Chart:
+class Chart(Struct):
     title: str
     caption: str
     panels: list[dict]  # of Vega-Lite

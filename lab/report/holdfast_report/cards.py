@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from . import tables
 from .blocks import fmt, fmt_threads, fmt_time
@@ -11,8 +11,7 @@ from .charts import bar_of, bars
 from .rows import Results, Row
 
 
-@dataclass
-class Card:
+class Card(Struct):
     title: str
     table: str
     use: str
@@ -78,7 +77,8 @@ def card(results: Results, title: str, table: str, cases, ours: str, peers: dict
             if peer_times:
                 least, best = min(peer_times)
                 words += f": {fmt(mine.ns / least)} times that of {best}"
-    return Card(title, table, sentence(results, table), number, words, bars(values, "ns per operation")) if values else None
+    panel = bars(values, "ns per operation")
+    return Card(title, table, sentence(results, table), number, words, panel) if values else None
 
 
 def cards(results: Results) -> list[Card]:

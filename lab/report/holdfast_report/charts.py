@@ -186,17 +186,6 @@ def failed_words(names: list[str]) -> str:  # R1
     return f" FAILED, and not drawn: {', '.join(unique(names))}." if names else ""
 
 
-def lines_chart(title: str, caption: str, rows: list[Row], panels: list[tuple]) -> Chart:
-    """Panels of value against threads; panels: (title, unit, value of row)."""
-    drawn = []
-    for panel_title, unit, value in panels:
-        good = [r for r in rows if not r.failed and value(r) is not None]
-        points = [{"name": r.label, "x": r.threads, "y": value(r)} for r in good]
-        drawn.append(lines(points, "threads", unit, mine_of(rows), panel_title))
-    failed = [f"{r.label} at {fmt_threads(r.threads)}" for r in rows if r.failed]
-    return Chart(title, caption + failed_words(failed), drawn)
-
-
 def wait_chart(results: Results, table: str, title: str, caption: str, value, unit: str) -> Chart:
     """A line per lock, a mark per way to wait."""
     rows = [r for r in results.of(table, "sweep") if r.wait and (r.failed or value(r) is not None)]
@@ -208,11 +197,6 @@ def wait_chart(results: Results, table: str, title: str, caption: str, value, un
         drawn.append(lines(points, "", unit, title=panel_title, log=True, points=True))
     failed = [f"{r.lock} with {r.wait}" for r in rows if r.failed]
     return Chart(title, caption + failed_words(failed), drawn)
-
-
-def wait_time_chart(results: Results, table: str) -> Chart:
-    about = "Time of an operation per way to wait, one line per lock; further left is faster."
-    return wait_chart(results, table, f"{table}: how to wait", about, lambda r: r.ns, "ns per op")
 
 
 def fairness_chart(table: str, rows: list[Row]) -> Chart:

@@ -25,7 +25,7 @@ def run(argv: list[str] | None) -> None:
     results = load_results(args.results)
     blocks = document.build(results, load_published())
     machine = [results.machine.get("cpu"), results.machine.get("date")]
-    lead = ", ".join(str(x) for x in (f"Holdfast {results.version}", *machine) if x)
+    lead = ", ".join(str(x) for x in (f"Holdfast {results.holdfast}", *machine) if x)
     if args.html:
         write_file(args.html, render_html(blocks, TITLE, lead, cards.cards(results)))
     else:

@@ -4,21 +4,21 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from statistics import geometric_mean
+
+from msgspec import Struct
 
 from . import simulated
 from .blocks import (
     Chart, Table, cell_of, fmt, fmt_fairness, fmt_percent, fmt_threads, fmt_time, group_threads, unique,
 )
-from .charts import fairness_chart, ratio_chart, wait_time_chart
+from .charts import fairness_chart, ratio_chart, wait_chart
 from .measured import Field, plain_table, sweep_tables
 from .rows import Results, Row
 from .verdict import Verdict, noise_of, verdicts
 
 
-@dataclass
-class Advice:
+class Advice(Struct):
     """For a job: what to use, and why."""
 
     use: str  # 'Use hf_..'
@@ -27,8 +27,7 @@ class Advice:
     figures: list[str]  # more sentences
 
 
-@dataclass
-class Comparison:
+class Comparison(Struct):
     """A table of docs/results.md: a line per variant, on the left of all machines' columns."""
 
     title: str
@@ -36,8 +35,7 @@ class Comparison:
     lines: dict[str, list[str]]  # what stands first in the line -> its cells
 
 
-@dataclass
-class Family:
+class Family(Struct):
     name: str
     about: str = ""  # what its cases are
     job: str = ""  # what one would take its default for; "" gives no advice
@@ -45,7 +43,7 @@ class Family:
     reading: tuple[tuple[str, str], ...] = ()  # words that the reader needs: term, meaning
     fields: tuple[Field, ...] = ()  # figures that its rows alone have
     needs: tuple[str, ...] = ()  # those that no row may lack
-    other_contract: dict[str, str] = field(default_factory=dict)  # R4: variant -> why it is no best of ours
+    other_contract: dict[str, str] = {}  # R4: variant -> why it is no best of ours
     judged: bool = True  # there is a default, or one of ours alone, in each case
     lone: bool = False  # its default is the row of kind "ours", of which there is one in a case
     simulated: tuple[str, ...] = ()  # tables of lab/sim/ranges.csv that the advice cites
@@ -159,7 +157,8 @@ class Family:
         return rows
 
     def wait_charts(self, results: Results) -> list[Chart]:
-        return [wait_time_chart(results, self.name)]
+        about = "Time of an operation per way to wait, one line per lock; further left is faster."
+        return [wait_chart(results, self.name, f"{self.name}: how to wait", about, lambda r: r.ns, "ns per op")]
 
     # One machine's share of docs/results.md
 
@@ -197,7 +196,6 @@ def comparison(title: str, keys: list, lines: dict[str, list[Row]], key_of, word
     return [Comparison(title, [words(k) for k in keys], {name: cells(rows) for name, rows in lines.items()})]
 
 
-@dataclass
 class BesideStandard(Family):
     """One of ours beside the standard library's, which is the baseline, and other peers."""
 

@@ -3,43 +3,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
-
 import msgspec
-from msgspec import Meta, Struct
 
 from . import tables
 from .program import read_bytes
-from .rows import Aim, InputError, Positive, Results, Row, Share, Text
+from .rows import Aim, File, InputError, Positive, Results, Row, Share
 
 SCHEMA = 3  # of RESULTS.json
 REPORTED = (2, 3)  # 2 measures nothing twice: it has no rows of kind "again"
 ARCHIVED = (1, *REPORTED)  # 1 has no aims
 AGAIN = "write the results again with `hf-lab all --json`"
 ROW_FIELDS = {f.encode_name for f in msgspec.structs.fields(Row)} - {"more"}  # what else a row has is in Row.more
-
-
-class ManyCore(Struct):
-    """Of `make many-core`."""
-
-    classify: Text
-    machine_file: Text
-    # of lab/sim/machine.hpp
-    class_: Literal["fifo", "random", "nearest", "sticky", "nearest-held", "unknown"] = msgspec.field(name="class")
-
-
-class File(Struct):
-    """A file of results; its rows and aims are read one by one, so that a complaint names them."""
-
-    rows: Annotated[list[dict], Meta(min_length=1)]
-    schema: int = 1
-    holdfast: str = "unknown version"
-    machine: dict = {}
-    settings: dict = {}
-    limits: list[str] = []
-    missing_peers: list[dict[str, str | None]] = []
-    aims: list[dict] | None = None
-    many_core: ManyCore | None = None
 
 
 def printable(value):
@@ -70,39 +44,21 @@ def parse_row(number: int, value: dict) -> Row:
     return row
 
 
-def check_schema(file: File, accepted: tuple[int, ...]) -> None:
-    if file.schema > SCHEMA:
-        raise InputError(
-            f"the results are of schema {file.schema}, which a newer hf-lab wrote; this report reads schema {SCHEMA}:"
-            " take the report of that Holdfast"
-        )
-    if file.schema not in accepted:
-        raise InputError(
-            f"the results are of schema {file.schema}, which states no aims (written by hf-lab of Holdfast"
-            f" {file.holdfast}); this report reads schema {SCHEMA}: measure again with `make lab`, or take the report"
-            " of the Holdfast that wrote them"
-        )
-
-
 def parse_results(data: object, accepted: tuple[int, ...] = REPORTED, raw: bytes = b"") -> Results:
     file = convert("the top level", printable(data), File)
-    check_schema(file, accepted)
+    if file.schema not in accepted:
+        raise InputError(
+            f"the results are of schema {file.schema}, which the hf-lab of Holdfast {file.holdfast} wrote; this report"
+            f" reads schema {SCHEMA}: measure again with `make lab`, or take the report of that Holdfast"
+        )
     if file.aims is None and file.schema > 1:
         raise InputError(f"'aims' is missing: {AGAIN}")
+    rows = [parse_row(n, value) for n, value in enumerate(file.rows, 1)]
+    aims = [convert(f"aim {n}", value, Aim) for n, value in enumerate(file.aims or [], 1)]
     machine = {k: ", ".join(map(str, v)) if isinstance(v, list) else v for k, v in file.machine.items()}
     if file.many_core:
         machine["class"] = file.many_core.class_
-    return Results(
-        version=file.holdfast,
-        schema=file.schema,
-        machine=machine,
-        settings=file.settings,
-        limits=file.limits,
-        missing_peers=file.missing_peers,
-        aims=[convert(f"aim {n}", value, Aim) for n, value in enumerate(file.aims or [], 1)],
-        rows=[parse_row(n, value) for n, value in enumerate(file.rows, 1)],
-        raw=raw,
-    )
+    return Results(**msgspec.structs.asdict(file) | {"machine": machine, "rows": rows, "aims": aims, "raw": raw})
 
 
 def load_results(path: str, accepted: tuple[int, ...] = REPORTED) -> Results:

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from .blocks import (
     NOTHING, Column, Table, by_speed, fmt, fmt_fairness, fmt_ratio, fmt_share, fmt_threads, fmt_time, role, row_style,
@@ -15,8 +16,7 @@ from .rows import Results, Row
 from .verdict import fastest, level_with
 
 
-@dataclass(frozen=True)
-class Field:
+class Field(Struct, frozen=True):
     """A figure that the rows of some table have beside the common ones."""
 
     key: str  # in the file

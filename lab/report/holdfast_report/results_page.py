@@ -72,7 +72,7 @@ def machines_table(archive: list[tuple[str, Results]]) -> str:
     for n, (name, results) in enumerate(archive):
         cells = [f"{letter(n)}: {machine(results, 'cpu')}"]
         cells += [machine(results, key) for key in ("cpus", "kernel", "compiler")]
-        lines.append([*cells, results.version, machine(results, "date"), f"[raw](results/{name})"])
+        lines.append([*cells, results.holdfast, machine(results, "date"), f"[raw](results/{name})"])
     return markdown(["machine", "processors", "kernel", "compiler", "Holdfast", "date", "raw results"], lines)
 
 

@@ -4,10 +4,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
-from msgspec import Meta, Struct
+from msgspec import Meta, Struct, field
 
 FAIR = 0.95
 Text = Annotated[str, Meta(pattern=r"\S")]
@@ -107,18 +106,34 @@ class Aim(Struct, frozen=True):
     why: str
 
 
-@dataclass
-class Results:
-    version: str
-    schema: int
-    machine: dict
-    settings: dict
-    limits: list[str]
-    missing_peers: list[dict]
-    aims: list[Aim]
+class ManyCore(Struct):
+    """Of `make many-core`."""
+
+    classify: Text
+    machine_file: Text
+    # of lab/sim/machine.hpp
+    class_: Literal["fifo", "random", "nearest", "sticky", "nearest-held", "unknown"] = field(name="class")
+
+
+class File(Struct):
+    """A file of results; its rows and aims are read one by one, so that a complaint names them."""
+
+    rows: Annotated[list[dict], Meta(min_length=1)]
+    schema: int = 1
+    holdfast: str = "unknown version"
+    machine: dict = {}
+    settings: dict = {}
+    limits: list[str] = []
+    missing_peers: list[dict[str, str | None]] = []
+    aims: list[dict] | None = None
+    many_core: ManyCore | None = None
+
+
+class Results(File):
     rows: list[Row]
+    aims: list[Aim] = []
     raw: bytes = b""  # the file
-    index: dict[tuple, Row] = field(default_factory=dict)
+    index: dict[tuple, Row] = {}
 
     def __post_init__(self) -> None:
         for number, row in enumerate(self.rows, 1):

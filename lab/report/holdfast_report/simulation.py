@@ -65,9 +65,6 @@ def groups(rows: list[dict], *keys: str) -> list[tuple]:
     return [(*values, some) for values, some in found.items()]
 
 
-# (1) Simulated against published
-
-
 def error_words(figure: dict) -> str:
     ratio = figure["simulated"] / figure["published"]
     return f"{ratio:.1f} times" if ratio >= 3 else f"{(ratio - 1) * 100:+.0f} %"
@@ -106,9 +103,6 @@ def agreement(figures: list[dict]) -> list:
     ]
 
 
-# (2) Throughput over threads
-
-
 def over_classes(rows: list[dict]) -> list[tuple[int, float, float, float]]:
     """threads, and operations a microsecond: least, middle and most over classes, seeds and guesses."""
     out = []
@@ -141,9 +135,6 @@ def throughput(rows: list[dict]) -> list:
     return blocks
 
 
-# (3) Retries
-
-
 def retries_panel(rows: list[dict]) -> dict:
     points = []
     for r in sorted(rows, key=lambda r: r["threads"]):
@@ -164,9 +155,6 @@ def retries(rows: list[dict]) -> list:
         if some:
             blocks.append(Chart(f"Retries of {last} on {machine}, no other work", words, [retries_panel(some)]))
     return [Section("Retries"), *blocks] if blocks else []
-
-
-# (4) Crossovers
 
 
 def winners(rows: list[dict]) -> str:
@@ -201,9 +189,6 @@ def crossovers(rows: list[dict]) -> list:
     columns = [*texts("table", "machine"), Column("work", "ns"), *texts("class", "fastest, by threads")]
     note = "By the middle of each range; a lead within the ranges of two variants is no lead."
     return [Section("From how many processors on which variant wins"), Table("Crossovers", columns, lines, note)]
-
-
-# (5) Parameters
 
 
 def parameters(machines: list[dict]) -> list:

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from statistics import geometric_mean
 
 from .blocks import Chart, Column, Table, cell_of, fmt, fmt_ratio, fmt_share, unique
@@ -50,7 +49,6 @@ def size_panels(rows: list[Row], mine: set[str], value, unit: str, rules: tuple 
     return out
 
 
-@dataclass
 class Sized(Family):
     needs: tuple[str, ...] = ("size",)
     libc: str = ""  # the function that it is compared with

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 
 from .blocks import Chart, fmt_fairness, fmt_share, fmt_threads, fmt_time, group_threads, unique
-from .charts import bars_chart, case_panels, few, lines_chart, wait_chart
+from .charts import bars_chart, case_panels, failed_words, few, lines, mine_of, wait_chart
 from .family import BesideStandard, Comparison, Family, by_name, compared_cell, comparison
 from .measured import Field
 from .rows import Results, Row
@@ -18,12 +18,7 @@ CPU_TIME = Field("cpu_ns", "CPU time", "ns/op", fmt_time)
 SWITCHES = Field("switches_per_op", "switches", "per op")
 HANDOFF = Field("handoff_share", "hand-off", "% of ops", fmt_share)
 WAITERS = Field("waiter_share", "waiters", "% of releases", fmt_share)
-
-
-# Spinlocks: cases '1', 'kNC' and 'kC', each with lock, unlock and total
-
-
-PARTS = ("total", "lock", "unlock")
+PARTS = ("total", "lock", "unlock")  # of a spinlock's cases '1', 'kNC' and 'kC'
 
 
 def setup_of(case: str) -> tuple[str, str]:
@@ -89,9 +84,6 @@ class Spinlock(Family):
         ]
 
 
-# Lockrefs
-
-
 LIMIT = re.compile(r"(\w+)-(\d+)")  # an implementation with a limit of retries
 DEFAULT_LIMIT = "100"  # that the header has
 
@@ -111,21 +103,24 @@ class Lockref(Family):
         return [r for r in rows if not (m := LIMIT.fullmatch(r.variant)) or m[2] == DEFAULT_LIMIT]
 
     def time_charts(self, results: Results, rows: list[Row]) -> list[Chart]:
-        panels = [
+        kinds = [
             ("Throughput, all threads", "million ops per second", lambda r: 1000 / r.ns if r.ns else None),
             ("Retries, mean", "retries per op", lambda r: r.more.get("retries_mean")),
             ("Retries, largest", "retries of one op", lambda r: r.more.get("retries_max")),
         ]
-        return [
-            lines_chart(
-                f"{self.name}: throughput and retries against threads",
-                f"{case}. Throughput: higher is faster. Retries: of the compare-and-swap, before it succeeds"
-                " or falls back to the lock. Of the retry limits only 100 is drawn; the tables have all.",
-                [r for r in self.shown(rows) if r.case == case],
-                panels,
-            )
-            for case in unique([r.case for r in rows])
-        ]
+        out = []
+        for case in unique([r.case for r in rows]):
+            here = [r for r in self.shown(rows) if r.case == case]
+            caption = f"{case}. Throughput: higher is faster. Retries: of the compare-and-swap, before it succeeds"
+            caption += " or falls back to the lock. Of the retry limits only 100 is drawn; the tables have all."
+            caption += failed_words([f"{r.label} at {fmt_threads(r.threads)}" for r in here if r.failed])
+            panels = []
+            for title, unit, value in kinds:
+                good = [r for r in here if not r.failed and value(r) is not None]
+                points = [{"name": r.label, "x": r.threads, "y": value(r)} for r in good]
+                panels.append(lines(points, "threads", unit, mine_of(here), title))
+            out.append(Chart(f"{self.name}: throughput and retries against threads", caption, panels))
+        return out
 
 
 class Handoff(Family):
@@ -138,9 +133,6 @@ class Handoff(Family):
             return None if share is None else share * 100
 
         return [*super().wait_charts(results), wait_chart(results, self.name, title, about, percent, "% of operations")]
-
-
-# Mutexes and condition variables, with more threads than CPUs too
 
 
 class Mutex(BesideStandard):

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from .blocks import NOTHING, Column, Table, by_speed, cell_of, fmt, fmt_fairness, fmt_percent, fmt_time, table_of, text
 from .rows import FAIR, Results, Row
@@ -29,8 +29,7 @@ def fastest(rows: list[Row]) -> Row | None:
     return by_speed(good)[0] if good else None
 
 
-@dataclass
-class Cost:
+class Cost(Struct):
     """What the default costs against one other row (the regret, where it is above 0)."""
 
     difference: float  # default / other - 1
@@ -42,8 +41,7 @@ class Cost:
         return abs(self.difference) <= self.noise
 
 
-@dataclass
-class Verdict:
+class Verdict(Struct):
     """One important case: who is best, and what the default costs against them."""
 
     table: str
