@@ -22,7 +22,7 @@ Rules, cited in the code
 import importlib.util
 import sys
 
-for _package in ("msgspec", "jinja2", "rich", "vl_convert"):
+for _package in ("msgspec", "jinja2", "vl_convert"):
     if importlib.util.find_spec(_package) is None:
         print(f"The Python package '{_package}' is not installed: run `make venv`", file=sys.stderr)
         raise SystemExit(2)

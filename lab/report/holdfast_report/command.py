@@ -29,7 +29,7 @@ def run(argv: list[str] | None) -> None:
     if args.html:
         write_file(args.html, render_html(blocks, TITLE, lead, cards.cards(results)))
     else:
-        render_terminal(blocks, f"{TITLE} ({lead})", sys.stdout)
-    render_terminal([Section("In short"), *advice.closing(results)], "", sys.stdout)
+        render_terminal([Section(f"{TITLE} ({lead})"), *blocks], sys.stdout)
+    render_terminal([Section("In short"), *advice.closing(results)], sys.stdout)
     if args.html:
         print(f"\nThe report is {args.html}")

@@ -32,8 +32,8 @@ def judge(rows, table="spinlock", case="2C total", threads=2):
     return verdict.judge(parsed(rows), tables.family(table), case, threads)
 
 
-BASES = {"refcount": "unchecked", "spinlock": "cas", "lockref": "unbounded", "clear": "libc", "loop": "unguarded"}
-BASES |= {"fault": "bare SIGSEGV", "mutex": "peer:pthread_mutex", "cond": "peer:pthread_cond"}
+BASES = {"refcount": "unchecked", "spinlock": "cas", "lockref": "unbounded", "clear": "libc"}
+BASES |= {"mutex": "peer:pthread_mutex", "cond": "peer:pthread_cond"}
 
 
 def row(table, variant, case, ns, kind="ours", threads=1, **more):
@@ -107,38 +107,34 @@ def whole():
     """Every kind of table and of row, and rows that failed."""
     rows = []
 
-    def default(table, case, ns, threads, implements):
-        rows.append(row(table, "default", case, ns, "default", threads, **{"is": implements}))
+    def add(table, case, threads, times, default=None, **more):
+        for variant, ns in times.items():
+            rows.append(row(table, variant, case, ns, threads=threads, **more))
+        if default:
+            name, ns = default
+            rows.append(row(table, "default", case, ns, "default", threads, **more, **{"is": name}))
 
-    for case in ("inc+dec_and_test", "inc_not_zero+put"):
-        for threads in (1, 2):
-            for n, v in enumerate(("unchecked", "cmpxchg", "saturating", "asm")):
-                rows.append(row("refcount", v, case, 10.0 + n + threads / 10, threads=threads))
-            default("refcount", case, 13.5, threads, "asm")
-            rows.append(row("refcount", "peer:shared_ptr", case, 14.5, "peer", threads))
+    for threads in (1, 2):
+        times = {"unchecked": 10.1, "cmpxchg": 11.0, "saturating": 12.0, "asm": 13.0}
+        add("refcount", "inc+dec_and_test", threads, times, ("asm", 13.5))
+        rows.append(row("refcount", "peer:shared_ptr", "inc+dec_and_test", 14.5, "peer", threads))
     for setup, threads in (("1", 1), ("2NC", 2), ("2C", 2)):
         for part, ns in (("lock", 12.0), ("unlock", 6.0), ("total", 18.0)):
-            for n, v in enumerate(("cas", "cas_release", "wfe", "queued")):
-                rows.append(row("spinlock", v, f"{setup} {part}", ns - n, threads=threads))
-            default("spinlock", f"{setup} {part}", ns - 2.5, threads, "queued")
+            times = {"cas": ns, "cas_release": ns - 1, "wfe": ns - 2, "queued": ns - 3}
+            add("spinlock", f"{setup} {part}", threads, times, ("queued", ns - 2.5))
     for threads in (4, 8):
-        for v, ns, more in (("cas", 70.0, {"fairness": 0.1}), ("queued", 31000.0, {}), ("wfe", 1.0, {"checked": False})):
-            rows.append(row("spinlock", v, "oversubscribed total", ns, threads=threads, **more))
+        add("spinlock", "oversubscribed total", threads, {"cas": 70.0}, fairness=0.1)
+        add("spinlock", "oversubscribed total", threads, {"queued": 31000.0})
+        add("spinlock", "oversubscribed total", threads, {"wfe": 1.0}, checked=False)
     for wait, ns in (("none", 50.0), ("hint", 45.0), ("backoff", 20.0), ("monitor", 40.0)):
         for table, lock, case in (("spinlock", "cas", "2C total"), ("lockref", "unbounded", "get+put")):
             more = {"wait": wait, "base_variant": lock, "checked": wait != "backoff"}
             rows.append(row(table, f"{lock} wait={wait}", case, ns, "sweep", 2, **more))
     for threads in (1, 2, 4):
-        for n, v in enumerate(("unbounded", "bounded", "locked")):
-            more = {"retries_mean": 0.5 * n, "retries_max": 100, "fallback_share": 0.25}
-            rows.append(row("lockref", v, "get+put", 20.0 + n, threads=threads, **more))
-        default("lockref", "get+put", 21.5, threads, "bounded")
+        more = {"retries_mean": 0.5, "retries_max": 100, "fallback_share": 0.25}
+        times = {"unbounded": 20.0, "bounded": 21.0, "locked": 22.0}
+        add("lockref", "get+put", threads, times, ("bounded", 21.5), **more)
     rows += [row("lockref", f"bounded-{n}", "get+put", 30.0 + n / 100, "sweep", 2) for n in (15, 100, 500)]
-    for case, ratio in (("clear 64 B", 1.0), ("copy 64 B", 1.02)):
-        rows.append(row("loop", "unguarded", case, 100.0, "peer"))
-        rows.append(row("loop", "guarded", case, 100.0 * ratio))
-    for v, ns, kind in (("bare SIGSEGV", 1000.0, "peer"), ("load", 1100.0, "ours"), ("copy", 1600.0, "ours")):
-        rows.append(row("fault", v, "one fault", ns, kind))
     return results(rows + sized())
 
 
