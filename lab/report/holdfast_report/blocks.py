@@ -69,14 +69,6 @@ def table_of(title: str, things: list, columns: list[tuple], style=lambda thing:
     return Table(title, [column for column, _ in columns], lines, note)
 
 
-class Download(Struct):
-    """A file inside the page."""
-
-    name: str
-    data: bytes
-    words: str
-
-
 class Chart(Struct):
     title: str
     caption: str

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 
 from msgspec import Struct
@@ -13,7 +12,7 @@ from .blocks import (
     table_of, text, unique, wait_order,
 )
 from .rows import Results, Row
-from .verdict import fastest, level_with
+from .verdict import fastest, noise_of
 
 
 class Field(Struct, frozen=True):
@@ -71,7 +70,9 @@ def sweep_table(results: Results, title: str, rows: list[Row], fields: tuple[Fie
 
     def place(row: Row) -> str:
         winner = best[row.lock]
-        return "fastest" if row is winner else "level" if winner and level_with(row, winner) else ""
+        if winner is None or not row.valid or row is winner:
+            return "fastest" if row is winner else ""
+        return "level" if row.ns - winner.ns <= winner.ns * noise_of(row, winner) else ""
 
     columns = [(text("lock"), lambda r: r.lock), (text("wait"), lambda r: r.wait)]
     columns += [*columns_of(results, rows, fields), (text("of the lock"), place)]
@@ -89,8 +90,5 @@ def sweep_tables(results: Results, name: str, fields: tuple[Field, ...]) -> list
         if waits:
             out.append(sweep_table(results, f"{name}, wait sweep, {where}", waits, fields))
         if others:
-            # Names that differ in a number alone are one implementation with one limit after the other.
-            limits = len({re.sub(r"\d+$", "", r.variant) for r in others}) == 1 and others[0].variant[-1:].isdigit()
-            kind = "retry limits" if limits else "sweep"
-            out.append(plain_table(results, f"{name}, {kind}, {where}", others, fields))
+            out.append(plain_table(results, f"{name}, retry limits, {where}", others, fields))
     return out

@@ -11,7 +11,7 @@ from pathlib import Path
 import jinja2
 from markupsafe import Markup, escape
 
-from .blocks import Download, Section
+from .blocks import Section
 from .charts import svg_of
 
 HERE = Path(__file__).parent
@@ -34,17 +34,16 @@ def blocks_html(blocks: list) -> str:
     return TEMPLATES.get_template("page.html").render(blocks=[(type(b).__name__, b) for b in blocks])
 
 
-def render_html(blocks: list, title: str, lead: str, cards: list = ()) -> str:
-    """Cards, open; then a line per section, whose contents are made when it is opened."""
+def render_html(blocks: list, title: str, lead: str, cards: list = (), raw: bytes = b"") -> str:
+    """Cards, open; then a line per section, whose contents are made when it is opened; raw: results.json."""
     starts = [n for n, b in enumerate(blocks) if isinstance(b, Section) and b.level == 1] + [len(blocks)]
     sections = []
     for start, end in zip(starts, starts[1:]):
         inside = blocks[start + 1 : end]
         name = blocks[start].title
-        files = [b for b in inside if isinstance(b, Download)]
         slug = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
-        sections.append({"id": slug, "title": name, "files": files, "text": blocks_html(inside)})
+        sections.append({"id": slug, "title": name, "text": blocks_html(inside)})
     css = (HERE / "page.css").read_text(encoding="utf-8")
     page = TEMPLATES.get_template("page.html")
     first = blocks_html(blocks[: starts[0]])
-    return page.render(title=title, lead=lead, cards=cards, first=first, sections=sections, css=css).lstrip()
+    return page.render(title=title, lead=lead, cards=cards, first=first, sections=sections, css=css, raw=raw).lstrip()

@@ -15,10 +15,6 @@ def noise_of(a: Row, b: Row) -> float:
     return max(a.spread or 0.0, b.spread or 0.0, a.gap or 0.0, b.gap or 0.0, LEAST)  # R3
 
 
-def level_with(row: Row, best: Row) -> bool:
-    return row.valid and row.ns - best.ns <= best.ns * noise_of(row, best)
-
-
 def gap(a: Row, b: Row) -> float:
     """By how much two measurements differ, whichever is the larger; both are valid and above 0."""
     return max(a.ns / b.ns, b.ns / a.ns) - 1
@@ -33,12 +29,8 @@ class Cost(Struct):
     """What the default costs against one other row (the regret, where it is above 0)."""
 
     difference: float  # default / other - 1
-    noise: float
+    within: bool  # it is no larger than the noise (R3)
     itself: bool  # the other row is the default's own implementation, measured under its own name
-
-    @property
-    def within(self) -> bool:  # R3
-        return abs(self.difference) <= self.noise
 
 
 class Verdict(Struct):
@@ -61,7 +53,8 @@ class Verdict(Struct):
         noise = noise_of(self.default, other)
         if not itself:  # R3
             noise = max([noise, *(gap(self.default, r) for r in self.itself if r.valid and r.ns and self.default.ns)])
-        return Cost(self.default.ns / other.ns - 1, noise, itself)
+        difference = self.default.ns / other.ns - 1
+        return Cost(difference, abs(difference) <= noise, itself)
 
     def cost_cell(self, other: Row | None) -> str:
         cost = self.cost(other)

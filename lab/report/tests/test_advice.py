@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: MIT
 """What to use, how sure that is, what the simulator adds, and the aims."""
 
-from pathlib import Path
 from unittest import mock
 
 from holdfast_report import advice, simulated, tables
-from holdfast_report.rows import InputError
 
 from .helpers import Temporary, aim, locks, parsed, real, results, row, sized
 
@@ -154,9 +152,3 @@ class Simulated(Temporary):
         measured, more = of(locks()).figures
         self.assertTrue(measured.startswith("Measured here, on 2 CPUs"), measured)
         self.assertTrue(more.startswith("Simulated, not measured"), more)
-
-    def test_another_file_is_refused(self):
-        path = Path(self.folder) / "ranges.csv"
-        self.assertRaises(InputError, simulated.load, path)
-        path.write_text("a,b\n1,2\n", encoding="utf-8")
-        self.assertRaises(InputError, simulated.load, path)
