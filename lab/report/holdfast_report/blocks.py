@@ -78,9 +78,6 @@ class Chart(Struct):
         self.panels = [panel for panel in self.panels if panel["data"]["values"]]
 
 
-# Numbers
-
-
 def fmt(value: float | None) -> str:
     """Two decimals at most, never an exponent: ratios, counts, cycles."""
     if value is None:
@@ -123,9 +120,6 @@ def cell_of(row: Row | None, words) -> str:
     return words(row) if row.valid else row.status
 
 
-# Order and names
-
-
 def by_speed(rows: list[Row]) -> list[Row]:
     return sorted(rows, key=lambda r: (not r.valid, r.ns if r.ns is not None else math.inf, r.variant))
 
@@ -161,7 +155,7 @@ def fmt_ratio(results: Results, row: Row) -> str:
 
 def wait_order(rows: list[Row]) -> list[str]:
     """The known ways to wait in their order, then the others in the file's."""
-    found = unique([r.wait for r in rows if r.wait])
+    found = unique([r.wait for r in rows])
     return [w for w in WAITS if w in found] + [w for w in found if w not in WAITS]
 
 

@@ -9,9 +9,8 @@ from statistics import geometric_mean
 from msgspec import Struct
 
 from . import simulated
-from .blocks import (
-    Chart, Table, cell_of, fmt, fmt_fairness, fmt_percent, fmt_threads, fmt_time, group_threads, unique,
-)
+from .blocks import Chart, Column, Table, cell_of, fmt, fmt_fairness, fmt_percent, fmt_threads, fmt_time
+from .blocks import group_threads, text, unique
 from .charts import fairness_chart, ratio_chart, wait_chart
 from .measured import Field, plain_table, sweep_tables
 from .rows import Results, Row
@@ -25,14 +24,6 @@ class Advice(Struct):
     job: str  # 'to count references'
     because: str  # a sentence
     figures: list[str]  # more sentences
-
-
-class Comparison(Struct):
-    """A table of docs/results.md: a line per variant, on the left of all machines' columns."""
-
-    title: str
-    columns: list[str]
-    lines: dict[str, list[str]]  # what stands first in the line -> its cells
 
 
 class Family(Struct):
@@ -51,8 +42,6 @@ class Family(Struct):
     shared_cases: str = ""  # those that docs/results.md has by threads: a regular expression, and in words:
     shared_words: str = ""
     instruction_words: str = ""  # behind the name of its table of instruction counts
-
-    # Cases
 
     def cases(self, results: Results) -> list[tuple[str, int]]:
         """The important ones: with the fewest threads, the most that the CPUs can run at once, and the most."""
@@ -77,8 +66,6 @@ class Family(Struct):
         if not absent:
             return self.about
         return f"{self.about} Peers that these results lack: {', '.join(absent)}; 'How sure that is' says why."
-
-    # Advice
 
     def advice(self, results: Results) -> Advice | None:
         """Use the default, or what beats it among ours: faster somewhere, slower nowhere, and as fair."""
@@ -130,8 +117,6 @@ class Family(Struct):
             parts.append(f"{v.name}: {fmt_time(v.default.ns)} ns{peer}")
         return f"Measured{where}. " + "; ".join(parts) + "."
 
-    # Tables and charts
-
     def in_order(self, rows: list[Row]) -> list[Row]:
         return rows
 
@@ -160,10 +145,8 @@ class Family(Struct):
         about = "Time of an operation per way to wait, one line per lock; further left is faster."
         return [wait_chart(results, self.name, f"{self.name}: how to wait", about, lambda r: r.ns, "ns per op")]
 
-    # One machine's share of docs/results.md
-
-    def compared(self, results: Results) -> list[Comparison]:
-        """A line per variant: alone, and on one object with as many threads as the machine has CPUs."""
+    def compared(self, results: Results) -> list[Table]:
+        """Of docs/results.md, a line per variant: alone, and on one object with as many threads as the machine has CPUs."""
         wanted = self.shared_cases.replace("{cpus}", str(results.cpus))
         rows = [r for r in self.shown(results.compared(self.name)) if re.fullmatch(wanted, r.case)]
         defaults = [r for r in rows if r.kind == "default"]
@@ -185,7 +168,7 @@ def compared_cell(row: Row, fairness=lambda row: row.fairness) -> str:
     return f"{row.ns:.1f}" + (f" ({fairness(row):.2f})" if row.threads > 1 and fairness(row) is not None else "")
 
 
-def comparison(title: str, keys: list, lines: dict[str, list[Row]], key_of, words=str, cell=compared_cell) -> list[Comparison]:
+def comparison(title: str, keys: list, lines: dict[str, list[Row]], key_of, words=str, cell=compared_cell) -> list[Table]:
     """A column per key, and a line per name: the row of each key."""
     if not keys or not lines:
         return []
@@ -193,7 +176,8 @@ def comparison(title: str, keys: list, lines: dict[str, list[Row]], key_of, word
     def cells(rows: list[Row]) -> list[str]:
         return [cell_of(next((r for r in rows if key_of(r) == key), None), cell) for key in keys]
 
-    return [Comparison(title, [words(k) for k in keys], {name: cells(rows) for name, rows in lines.items()})]
+    columns = [text(""), *(Column(words(key)) for key in keys)]
+    return [Table(title, columns, [([name, *cells(rows)], "") for name, rows in lines.items()])]
 
 
 class BesideStandard(Family):

@@ -56,11 +56,10 @@ def columns_of(results: Results, rows: list[Row], fields: tuple[Field, ...]) -> 
 
 
 def plain_table(results: Results, title: str, rows: list[Row], fields: tuple[Field, ...]) -> Table:
-    """One case: a line per variant, the fastest first; a sweep in its own order."""
+    """One case: a line per variant, the fastest first."""
     columns = [(text("variant"), lambda r: r.variant), (text("role"), lambda r: role(results, r))]
-    lines = rows if all(r.kind == "sweep" for r in rows) else by_speed(rows)
     columns += columns_of(results, rows, fields)
-    return table_of(title, lines, columns, lambda r: row_style(results, r)).without_empty()
+    return table_of(title, by_speed(rows), columns, lambda r: row_style(results, r)).without_empty()
 
 
 def sweep_table(results: Results, title: str, rows: list[Row], fields: tuple[Field, ...]) -> Table:
@@ -74,21 +73,16 @@ def sweep_table(results: Results, title: str, rows: list[Row], fields: tuple[Fie
             return "fastest" if row is winner else ""
         return "level" if row.ns - winner.ns <= winner.ns * noise_of(row, winner) else ""
 
-    columns = [(text("lock"), lambda r: r.lock), (text("wait"), lambda r: r.wait)]
+    columns = [(text("lock"), lambda r: r.lock), (text("wait"), lambda r: r.wait or NOTHING)]
     columns += [*columns_of(results, rows, fields), (text("of the lock"), place)]
     lines = sorted(rows, key=lambda r: (locks.index(r.lock), waits.index(r.wait)))
     return table_of(title, lines, columns, lambda r: "fail" if r.failed else "").without_empty()
 
 
 def sweep_tables(results: Results, name: str, fields: tuple[Field, ...]) -> list[Table]:
-    out = []
     sweeps = results.of(name, "sweep")
+    out = []
     for case, threads in unique([r.place for r in sweeps]):
-        waits = [r for r in sweeps if r.place == (case, threads) and r.wait]
-        others = [r for r in sweeps if r.place == (case, threads) and not r.wait]
-        where = f"{case}, {fmt_threads(threads)}"
-        if waits:
-            out.append(sweep_table(results, f"{name}, wait sweep, {where}", waits, fields))
-        if others:
-            out.append(plain_table(results, f"{name}, retry limits, {where}", others, fields))
+        here = [r for r in sweeps if r.place == (case, threads)]
+        out.append(sweep_table(results, f"{name}, wait sweep, {case}, {fmt_threads(threads)}", here, fields))
     return out

@@ -51,10 +51,11 @@ def side_by_side(family: Family, machines: list[tuple[str, Results]]) -> list[Ta
             shares.setdefault(share.title, []).append((who, share))
     out = []
     for title, parts in shares.items():
-        columns = [text("")] + [Column(c, who) for who, share in parts for c in share.columns]
+        columns = [text("")] + [Column(c.name, who) for who, share in parts for c in share.columns[1:]]
+        by_name = [({cells[0]: cells[1:] for cells, _ in share.rows}, share.columns[1:]) for _, share in parts]
         lines = []
-        for name in unique([name for _, share in parts for name in share.lines]):
-            cells = [c for _, share in parts for c in share.lines.get(name) or ["-"] * len(share.columns)]
+        for name in unique([name for there, _ in by_name for name in there]):
+            cells = [c for there, heads in by_name for c in there.get(name) or ["-"] * len(heads)]
             if set(cells) != {"-"}:
                 lines.append(([name, *cells], ""))
         out.append(Table(title, columns, lines))
@@ -108,12 +109,8 @@ LOCKS = (
     ("broadcast to 8 waiters", "cond", "broadcast to 8", None),
     ("queue, 4 producers, 4 consumers", "cond", "queue 4+4", None),
 )
-LOCK_PEERS = {
-    "Holdfast": ("hf_mutex", "hf_cond"),
-    "pthread": ("pthread_mutex", "pthread_cond"),
-    "parking_lot": ("parking_lot", "parking_lot_condvar"),
-    "absl": ("absl_mutex", "absl_cond_var"),
-}
+LOCK_PEERS = {"Holdfast": ("hf_mutex", "hf_cond")}
+LOCK_PEERS |= {shown: (lock, cond) for (lock, shown), cond in zip(cards.LOCKS.items(), cards.SIGNALS)}
 OTHERS = (
     ("take and drop a reference, 1 thread", "refcount", "inc+dec_and_test", 1, ("unchecked", "shared_ptr")),
     ("take and drop a reference, 2 threads", "refcount", "inc+dec_and_test", 0, ("unchecked", "shared_ptr")),

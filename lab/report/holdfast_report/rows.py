@@ -88,7 +88,7 @@ class Row(Struct, frozen=True, kw_only=True, rename={"ns": "ns_per_op", "impleme
 
     @property
     def key(self) -> tuple:
-        return (self.table, self.case, self.threads, self.variant, self.kind == "sweep")
+        return (self.table, self.case, self.threads, self.variant)
 
 
 class Aim(Struct, frozen=True):
@@ -161,12 +161,10 @@ class Results(File):
         return self.of(table, "ours", "default", "peer")
 
     def find(self, table: str, case: str, threads: int, variant: str) -> Row | None:
-        return self.index.get((table, case, threads, variant, False))
+        return self.index.get((table, case, threads, variant))
 
     def baseline_of(self, row: Row) -> Row | None:
-        where = (row.table, row.case, row.threads, row.baseline)
-        swept = self.index.get((*where, True)) if row.kind == "sweep" else None
-        return swept or self.index.get((*where, False))
+        return self.find(row.table, row.case, row.threads, row.baseline)
 
     def is_baseline(self, row: Row) -> bool:
         return row.variant == row.baseline

@@ -8,7 +8,7 @@ from statistics import geometric_mean
 
 from .blocks import Chart, Column, Table, cell_of, fmt, fmt_ratio, fmt_share, unique
 from .charts import failed_words, lines, mine_of
-from .family import Comparison, Family, comparison
+from .family import Family, comparison
 from .rows import Results, Row
 from .verdict import Verdict
 
@@ -117,7 +117,7 @@ class Sized(Family):
             Chart(f"{name}: time over libc's, by size", ratio, by_ratio),
         ]
 
-    def compared(self, results: Results) -> list[Comparison]:
+    def compared(self, results: Results) -> list[Table]:
         aligned = [r for r in results.compared(self.name) if way_of(r.case) == "aligned"]
         lines = {
             self.verbs: [r for r in aligned if r.kind == "default"],

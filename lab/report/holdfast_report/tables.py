@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import re
 
-from .blocks import Chart, fmt_fairness, fmt_share, fmt_threads, fmt_time, group_threads, unique
+from .blocks import Chart, Table, fmt_fairness, fmt_share, fmt_threads, fmt_time, group_threads, unique
 from .charts import bars_chart, case_panels, failed_words, few, lines, mine_of, wait_chart
-from .family import BesideStandard, Comparison, Family, by_name, compared_cell, comparison
+from .family import BesideStandard, Family, by_name, compared_cell, comparison
 from .measured import Field
 from .rows import Results, Row
 from .sized import Sized
@@ -136,7 +136,7 @@ class Handoff(Family):
 
 
 class Mutex(BesideStandard):
-    def compared(self, results: Results) -> list[Comparison]:
+    def compared(self, results: Results) -> list[Table]:
         """A table for each pair of times inside and outside of the section: 'contended, 2/2 µs' -> '2/2 µs'."""
         out = []
         rows = results.of(self.name, "ours", "peer")
@@ -153,7 +153,7 @@ class Cond(BesideStandard):
     def case_words(self, case: str, threads: int) -> str:
         return case  # which has its own number of threads
 
-    def compared(self, results: Results) -> list[Comparison]:
+    def compared(self, results: Results) -> list[Table]:
         rows = results.of(self.name, "ours", "peer")
         title = f"{self.name}: a turn, a round, an item, ns (fairness)"
         return comparison(title, unique([r.case for r in rows]), by_name(rows), lambda r: r.case)

@@ -134,7 +134,6 @@ def whole():
         more = {"retries_mean": 0.5, "retries_max": 100, "fallback_share": 0.25}
         times = {"unbounded": 20.0, "bounded": 21.0, "locked": 22.0}
         add("lockref", "get+put", threads, times, ("bounded", 21.5), **more)
-    rows += [row("lockref", f"bounded-{n}", "get+put", 30.0 + n / 100, "sweep", 2) for n in (15, 100, 500)]
     return results(rows + sized())
 
 

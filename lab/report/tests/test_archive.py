@@ -63,6 +63,7 @@ class Made(Temporary):
 
         rare = row("refcount", "rare", "inc+dec_and_test", 4.0, threads=4)
         new = [row("spinlock", "novel", "2C total", 33.0, threads=2, fairness=0.5), rare]
+        new.append(row("refcount", "asm", "inc+dec_and_test", 4.0))
         self.archive(a=(locks(), "Old CPU", "2026-01-01"), b=(locks() + new, "New CPU", "2026-02-02"))
         readme = self.folder / "README.md"
         readme.write_text(f"before\n{results_page.BEGIN}\nold\n{results_page.END}\nafter\n")
@@ -71,6 +72,7 @@ class Made(Temporary):
         self.assertRegex(readme.read_text(), wanted)
         page = (self.folder / "docs" / "results.md").read_text()
         self.shows(page, "| novel | - | 33.0 (0.50) |", "A: Old CPU")  # from the results, no list of names
+        self.shows(page, "| asm | 4.0 |")
         self.assertNotIn("rare", page)  # it has no figure with 1 thread, nor with 2
         self.assertIn("<svg", (self.folder / "docs" / "charts" / "spinlock.svg").read_text())
         readme.write_text("no marks\n")

@@ -52,7 +52,7 @@ class Errors(Temporary):
             ([row("clear", "libc", "64 B", 4.0)], "'size' is missing"),
         ):
             self.complains(results(rows), *words)
-        parsed([row("refcount", "asm", CASE, None), good, good | {"kind": "sweep"}])  # these are allowed
+        parsed([row("refcount", "asm", CASE, None)])  # it was not measured
 
     def test_the_rest_of_the_file(self):
         many = {"classify": "x", "machine_file": "y", "class": "fifo"}
