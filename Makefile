@@ -73,7 +73,8 @@ many-core: ## measure a machine with many cores, in ten minutes: one file to sen
 	@scripts/bootstrap.sh lab
 	cmake --preset release
 	cmake --build --preset release --target hf-lab
-	$(PYTHON3) -B lab/many_core.py --hf-lab build/release/lab/hf-lab --out build/lab
+	@$(MAKE) --no-print-directory venv
+	build/venv/bin/python -B lab/many_core.py --hf-lab build/release/lab/hf-lab --out build/lab
 
 readme: ## draw docs/results.md and README.md's table from the raw results in docs/results/
 	@scripts/bootstrap.sh report $@

@@ -27,6 +27,11 @@ struct hf_detail_cpu hf_detail_cpu_known(void)
 	return mine;
 }
 
+bool hf_detail_cpu_has(enum hf_detail_cpu_feature feature)
+{
+	return hf_detail_cpu_known().features & (uint32_t)feature;
+}
+
 /* By the names in cpu_feature.h. */
 static const struct {
 	const char *name;

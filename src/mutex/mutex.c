@@ -137,7 +137,7 @@ static bool is_only(const hf_atomic32_t *need)
 	return hf_atomic32_load_relaxed(need) == 1;
 }
 
-static void set_flags(struct hf_detail_bucket *bucket, uint32_t clear, uint32_t set)
+static void change_flags(struct hf_detail_bucket *bucket, uint32_t clear, uint32_t set)
 {
 	hf_atomic32_store_relaxed(&bucket->flags,
 				  (hf_atomic32_load_relaxed(&bucket->flags) & ~clear) | set);
@@ -154,11 +154,11 @@ static void bucket_update(struct hf_detail_bucket *bucket, const void *mutex, bo
 		hf_atomic32_store_relaxed(
 			need, hf_atomic32_load_relaxed(need) + (needs ? 1u : UINT32_MAX));
 	if (!first)
-		set_flags(bucket, HF_DETAIL_BUCKET_FLAGS, 0);
+		change_flags(bucket, HF_DETAIL_BUCKET_FLAGS, 0);
 	else if (needs && hf_detail_waiter_state(first) == HF_DETAIL_WAITER_WAKING && is_only(need))
-		set_flags(bucket, 0, HF_DETAIL_BUCKET_WAITERS | HF_DETAIL_BUCKET_WAKING);
+		change_flags(bucket, 0, HF_DETAIL_BUCKET_WAITERS | HF_DETAIL_BUCKET_WAKING);
 	else
-		set_flags(bucket, HF_DETAIL_BUCKET_WAKING, HF_DETAIL_BUCKET_WAITERS);
+		change_flags(bucket, HF_DETAIL_BUCKET_WAKING, HF_DETAIL_BUCKET_WAITERS);
 }
 
 /* Appends a waiter. Returns true, with its state set to @if_first, if it is the first. */
@@ -217,7 +217,7 @@ static void finish_wait(struct hf_detail_waiter *waiter, bool taken)
 	}
 	bucket_update(bucket, mutex, needed); /* W3 */
 	if (was_first)
-		set_flags(bucket, HF_DETAIL_BUCKET_AWAITED, 0);
+		change_flags(bucket, HF_DETAIL_BUCKET_AWAITED, 0);
 	hf_detail_bucket_unlock(bucket);
 	hf_detail_waiter_wake(mutex, sleeper);
 }
@@ -356,7 +356,7 @@ static bool find_successor(struct hf_detail_bucket *bucket, const struct hf_deta
 	if (next && next->processor == leaver->processor &&
 	    !(hf_atomic32_load_relaxed(&bucket->flags) & HF_DETAIL_BUCKET_AWAITED)) {
 		*sleeper = call_first(bucket, word);
-		set_flags(bucket, 0, HF_DETAIL_BUCKET_AWAITED);
+		change_flags(bucket, 0, HF_DETAIL_BUCKET_AWAITED);
 		return true;
 	}
 	while (next && left--) {

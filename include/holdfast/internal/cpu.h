@@ -26,12 +26,9 @@ struct hf_detail_cpu hf_detail_cpu_known(void) __attribute__((visibility("hidden
 /* hf_detail_cpu_zva_size - the bytes that DC ZVA clears; 0: it may not be used, or is not there. */
 unsigned int hf_detail_cpu_zva_size(void) __attribute__((visibility("hidden")));
 
-HF_END_DECLS
-
 /* hf_detail_cpu_has - has it this feature? */
-HF_INLINE bool hf_detail_cpu_has(enum hf_detail_cpu_feature feature)
-{
-	return hf_detail_cpu_known().features & (uint32_t)feature;
-}
+bool hf_detail_cpu_has(enum hf_detail_cpu_feature feature) __attribute__((visibility("hidden")));
+
+HF_END_DECLS
 
 #endif
