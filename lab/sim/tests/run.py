@@ -304,9 +304,9 @@ class ManyCore(unittest.TestCase):
             taken = results_input.load_results(str(path), results_input.ARCHIVED)
             self.assertEqual(taken.machine["class"], data["many_core"]["class"])
             del data["many_core"]["machine_file"]
-            for broken, words in ((gzip.compress(json.dumps(data).encode()), "'machine_file' is missing"),
+            for broken, words in ((gzip.compress(json.dumps(data).encode()), "missing required field .machine_file"),
                                   (path.read_bytes()[:500], "not a whole gzip file"),
-                                  (gzip.compress(b'{"name": "another"}'), "'rows' is missing")):
+                                  (gzip.compress(b'{"name": "another"}'), "missing required field .rows")):
                 path.write_bytes(broken)
                 with self.assertRaisesRegex(results_input.InputError, words):
                     results_input.load_results(str(path), results_input.ARCHIVED)
