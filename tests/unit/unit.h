@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <ctime>
 #include <functional>
+#include <type_traits>
 #include <set>
 #include <stdexcept>
 #include <string>
@@ -355,8 +356,11 @@ private:
 };
 
 /* How the child ended: 0 = well, 1 to 250 = the line (mod 250) of a MUST, -n = by signal n. */
-inline int in_child(const std::function<void()> &body)
+template <typename F>
+int in_child(F body)
 {
+	static_assert(std::is_void<decltype(body())>::value,
+		      "what it returns would be lost: MUST()");
 	pid_t child = fork();
 	int status = 0;
 

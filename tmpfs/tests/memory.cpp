@@ -133,7 +133,7 @@ protected:
 		EXPECT_EQ(unit::in_child([&] {
 				  part();
 				  fflush(stdout);
-				  return testing::Test::HasFailure();
+				  MUST(!testing::Test::HasFailure());
 			  }),
 			  0);
 	}
