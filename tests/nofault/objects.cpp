@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "../ktap.h"
+#include "../lost_page.h"
 #include "early.h"
 
 #include "holdfast/internal/cpu.h"
@@ -83,6 +84,7 @@ bool in_child(F works)
 	return status == 0;
 }
 
+const bool knows_where = lost_page_has_its_address();
 const bool worked_before_main = in_child(region_without_install);
 
 bool works_in_constructor(const char *path)
@@ -246,10 +248,7 @@ bool truncated()
 		mmap(nullptr, len, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0));
 	MUST(map != MAP_FAILED);
 	MUST(ftruncate(file, 0) == 0 && hf_clear_nofault(map, 1) == 1);
-	bool knows_where = same_page(map, hf_nofault_last().address);
-	MUST(knows_where || getenv("HF_SWEEP_EMULATED"));
-	if (!knows_where)
-		printf("# the emulator gives a wrong address with SIGBUS: not compared\n");
+	MUST(!knows_where || same_page(map, hf_nofault_last().address));
 	MUST(pwrite(file, text.data(), len, 0) == static_cast<ssize_t>(len));
 	void *shared =
 		mmap(nullptr, page, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -331,8 +330,15 @@ int main(int argc, char **argv)
 	bad = pages + page;
 	mprotect(bad, page, PROT_NONE);
 	ktap_begin(10);
-	ktap_result(worked_before_main, "a region in a static constructor, without an install");
-	ktap_result(works_in_constructor(argv[4]), "a region in the constructor of a plug-in");
+	if (knows_where || !getenv("HF_SWEEP_EMULATED")) {
+		ktap_result(worked_before_main,
+			    "a region in a static constructor, without an install");
+		ktap_result(works_in_constructor(argv[4]),
+			    "a region in the constructor of a plug-in");
+	} else {
+		ktap_skip(LOST_PAGE_HAS_NO_ADDRESS, "a region in a static constructor");
+		ktap_skip(LOST_PAGE_HAS_NO_ADDRESS, "a region in the constructor of a plug-in");
+	}
 	// Before the program itself installs: the plug-in with a copy of its own brings its handler.
 	{
 		Plugin own(argv[2]);

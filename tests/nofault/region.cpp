@@ -27,6 +27,7 @@
 #include <vector>
 
 #include "../ktap.h"
+#include "../lost_page.h"
 #include "holdfast/region.h"
 
 /* OpenSSL is not built for ThreadSanitizer, which then sees races where there are none. */
@@ -309,28 +310,6 @@ int race(int file, const Truncator &other, int rounds)
 	return wrong ? -1 : lost.load();
 }
 
-/* Some emulators give a lost page a wrong address. */
-bool signals_are_right(int file)
-{
-	pid_t child = fork();
-	int status = 1;
-
-	if (child == 0) {
-		static char *map = map_file(file, MAP_SHARED);
-		struct sigaction action;
-
-		memset(&action, 0, sizeof(action));
-		action.sa_flags = SA_SIGINFO;
-		action.sa_sigaction = [](int, siginfo_t *info, void *) {
-			_exit(info->si_addr == map ? 0 : 1);
-		};
-		(void)sigaction(SIGBUS, &action, nullptr);
-		(void)*static_cast<volatile char *>(map);
-	}
-	waitpid(child, &status, 0);
-	return status == 0;
-}
-
 } // namespace
 
 int main()
@@ -339,7 +318,7 @@ int main()
 
 	if (file < 0)
 		return 1;
-	bool right_signals = signals_are_right(file);
+	bool right_signals = lost_page_has_its_address();
 
 	if (hf_nofault_install())
 		return 1;
@@ -352,7 +331,7 @@ int main()
 		    "nothing is cut");
 	if (!right_signals) {
 		for (const char *name : { "zeros stay", "mapped again", "races" })
-			ktap_skip("SIGBUS has a wrong address here (qemu-s390x)", "%s", name);
+			ktap_skip(LOST_PAGE_HAS_NO_ADDRESS, "%s", name);
 		return ktap_end();
 	}
 	for (bool with_file : { false, true }) {

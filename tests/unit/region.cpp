@@ -23,6 +23,7 @@
 
 #include "holdfast/region.h"
 
+#include "../lost_page.h"
 #include "unit.h"
 
 namespace
@@ -163,27 +164,6 @@ int in_child(const std::function<void()> &body)
 	});
 }
 
-/* Some emulators don't. */
-bool a_lost_page_has_its_address()
-{
-	static char *at;
-
-	return in_child([&] {
-		       struct sigaction action;
-		       Map map(1);
-
-		       at = map.at;
-		       memset(&action, 0, sizeof(action));
-		       action.sa_flags = SA_SIGINFO;
-		       action.sa_sigaction = [](int, siginfo_t *info, void *) {
-			       _exit(info->si_addr == at ? 0 : 1);
-		       };
-		       MUST(sigaction(SIGBUS, &action, nullptr) == 0);
-		       map.cut(0);
-		       touch(at);
-	       }) == 0;
-}
-
 hf_region_t r;
 hf_region_fault fault;
 
@@ -192,8 +172,8 @@ protected:
 	void SetUp() override
 	{
 		ASSERT_EQ(hf_nofault_install(), 0);
-		if (!a_lost_page_has_its_address())
-			GTEST_SKIP() << "SIGBUS has a wrong address here (qemu-s390x)";
+		if (!lost_page_has_its_address())
+			GTEST_SKIP() << LOST_PAGE_HAS_NO_ADDRESS;
 	}
 };
 
