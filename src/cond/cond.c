@@ -108,22 +108,29 @@ static void wake_one(hf_atomic32_t *cond)
 
 /*
  * Moves all waiters to the queue of the mutex (C2), and wakes the first of them. If the mutex is unlocked
- * one more is woken, which can take it while that one is being woken.
+ * one more is woken, which can take it while that one is being woken. The first is one of another
+ * processor than this thread's, or than the one more's, if there is one: else all of a processor would run
+ * before the first of another is woken, since a thread that parks leaves its processor to its neighbours.
  */
 static void move_all(hf_atomic32_t *cond)
 {
 	struct hf_detail_bucket *bucket = hf_detail_bucket_lock_blocked(cond);
 	struct hf_detail_waiter *waiter = take_first(bucket, cond), *taken = NULL, **last = &taken;
+	uint32_t busy = hf_env_processor();
 	hf_atomic32_t *sleeper = NULL;
 
 	if (waiter && !hf_detail_mutex_is_locked(waiter->mutex)) {
+		busy = waiter->processor;
 		sleeper = hf_detail_waiter_release(waiter);
 		waiter = take_first(bucket, cond);
 	}
 	for (; waiter; waiter = take_first(bucket, cond)) {
-		waiter->next = NULL;
-		*last = waiter;
-		last = &waiter->next;
+		bool is_elsewhere = taken && taken->processor == busy && waiter->processor != busy;
+
+		waiter->next = is_elsewhere ? taken : NULL;
+		*(is_elsewhere ? &taken : last) = waiter;
+		if (!is_elsewhere)
+			last = &waiter->next;
 	}
 	hf_detail_bucket_unlock_blocked(bucket);
 	hf_detail_waiter_wake(cond, sleeper);
