@@ -34,13 +34,14 @@ install(FILES
 # --prefix` may choose another one. A path relative to the .pc file would end up in programs' RUNPATH.
 cmake_path(APPEND HF_PC_LIBDIR "\${prefix}" ${CMAKE_INSTALL_LIBDIR})
 cmake_path(APPEND HF_PC_INCLUDEDIR "\${prefix}" ${CMAKE_INSTALL_INCLUDEDIR})
-set(HF_PC_FILES holdfast)
+set(HF_PC_FILES cmake/holdfast)
 if(HF_BUILD_EXTERN)
-	list(APPEND HF_PC_FILES holdfast-extern)
+	list(APPEND HF_PC_FILES bindings/extern/holdfast-extern)
 endif()
 set(AT @)
-foreach(file ${HF_PC_FILES})
-	configure_file(${CMAKE_CURRENT_LIST_DIR}/${file}.pc.in ${PROJECT_BINARY_DIR}/${file}.pc.in @ONLY)
+foreach(path ${HF_PC_FILES})
+	cmake_path(GET path FILENAME file)
+	configure_file(${PROJECT_SOURCE_DIR}/${path}.pc.in ${PROJECT_BINARY_DIR}/${file}.pc.in @ONLY)
 	install(CODE "
 		set(HF_PC_PREFIX \"\${CMAKE_INSTALL_PREFIX}\")
 		# The loader searches /usr by default; elsewhere a program needs a RUNPATH.

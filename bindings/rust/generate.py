@@ -11,7 +11,7 @@ import sys
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 CRATE = os.path.join(HERE, "holdfast-sys")
-sys.path.insert(0, os.path.join(ROOT, "tests", "extern"))
+sys.path.insert(0, os.path.join(ROOT, "bindings", "extern", "tests"))
 
 import declared  # noqa: E402
 

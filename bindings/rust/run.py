@@ -54,7 +54,8 @@ class Cargo:
         os.makedirs(self.home, exist_ok=True)
         shutil.copy(os.path.join(HERE, "cargo-debian.toml"), os.path.join(self.home, "config.toml"))
         # The C sources are reached by links, and the headers and the guide from there.
-        for link in ("include", "src", "docs", "LICENSE"):
+        os.makedirs(self.source, exist_ok=True)
+        for link in ("include", "src", "docs", "bindings/extern", "LICENSE"):
             if not os.path.islink(os.path.join(self.work, link)):
                 os.symlink(os.path.join(ROOT, link), os.path.join(self.work, link))
         mirror(HERE, self.source)
@@ -149,7 +150,7 @@ class Crates:
                           self.newest.target + "-package", HOLDFAST_SYS_BUNDLED="1", RUSTFLAGS="")
         if re.search(r"^warning", out, re.MULTILINE):
             raise Failed(out)
-        wanted = {"holdfast-sys": ["c/include/holdfast/mutex.h", "c/src/extern/mutex.c", "LICENSE", "README.md",
+        wanted = {"holdfast-sys": ["c/include/holdfast/mutex.h", "c/extern/mutex.c", "LICENSE", "README.md",
                                    "c/src/nofault/arch/x86_64.c", "build.rs", "src/verbs.rs"],
                   "holdfast": ["src/lib.rs", "src/mutex.rs", "LICENSE", "README.md", "tests/locks.rs"]}
         for crate, files in wanted.items():

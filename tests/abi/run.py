@@ -5,7 +5,7 @@
 usage: run.py --source-dir DIR --library FILE [--machine CPU] [--program FILE] [--update]
 
 The list of libholdfast.so is src/libholdfast.symbols, that of libholdfast-extern.so
-src/extern/libholdfast-extern.symbols.
+bindings/extern/libholdfast-extern.symbols.
 
 A symbol that appears, disappears, or of an object whose size changes is a fault. So is one that is not
 ours, a private one (hf_detail_*) that no inline function of an installed header needs, and an object so large
@@ -25,7 +25,7 @@ sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 from checks import Checks, arguments  # noqa: E402
 
 LARGEST = 64  # bytes of an exported object
-LISTS = {"libholdfast": "src", "libholdfast-extern": os.path.join("src", "extern")}
+LISTS = {"libholdfast": "src", "libholdfast-extern": os.path.join("bindings", "extern")}
 DEBIAN = {"x86_64": "amd64", "aarch64": "arm64"}  # its names of processors
 KINDS = {"FUNC": "function", "OBJECT": "object", "TLS": "thread"}
 

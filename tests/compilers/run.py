@@ -75,7 +75,8 @@ class Check:
         # "Release" as it is shipped, and "Debug", in which compilers warn of other things.
         for optimise in ("-O2", "-O0"):
             objects = []
-            for file in sorted(glob.glob(os.path.join(self.source, "src", "**", "*.c"), recursive=True)):
+            for file in sorted(glob.glob(os.path.join(self.source, "src", "**", "*.c"), recursive=True) +
+                               glob.glob(os.path.join(self.source, "bindings", "extern", "src", "*.c"))):
                 objects.append(os.path.join(self.folder, "lib%s_%s.o" % (
                     optimise, os.path.relpath(file, self.source).replace("/", "_"))))
                 run(self.c, "-std=gnu11", optimise, *WARNINGS, "-fPIC", "-fvisibility=hidden",

@@ -24,9 +24,11 @@ fn sources(folder: &Path) -> Vec<PathBuf> {
 
 /// All in one archive, of which the linker takes the files that a program needs.
 fn compile() {
-    let source = Path::new("c/src");
     let mut build = cc::Build::new();
-    build.files(sources(source));
+    for folder in ["c/src", "c/extern"] {
+        build.files(sources(Path::new(folder)));
+        println!("cargo:rerun-if-changed={}", folder);
+    }
     build
         .include("c/include")
         .define("HF_STATIC_LIBRARY", None)
@@ -36,7 +38,6 @@ fn compile() {
         .opt_level(2)
         .compile("holdfast-extern");
     println!("cargo:rerun-if-changed=c/include");
-    println!("cargo:rerun-if-changed=c/src");
 }
 
 fn main() {

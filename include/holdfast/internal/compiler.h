@@ -37,7 +37,7 @@
 
 /*
  * A fast path: inlined even at -O0 and -Os, so that a constant argument folds its branches away.
- * (libholdfast-extern is compiled with another definition, which makes symbols of them: src/extern.)
+ * (libholdfast-extern is compiled with another definition, which makes symbols of them: bindings/extern.)
  */
 #ifndef HF_INLINE
 #define HF_INLINE static inline __attribute__((always_inline, unused))

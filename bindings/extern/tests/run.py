@@ -17,12 +17,12 @@ import shutil
 import subprocess
 import sys
 
-sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..", "tests"))
 
 import declared  # noqa: E402
 from checks import Checks, arguments  # noqa: E402
 
-# What nobody has made a symbol of: in a header that no file of src/extern includes.
+# What nobody has made a symbol of: in a header that no file of bindings/extern/src includes.
 UNHEARD = """
 HF_INLINE void hf_unheard_of(hf_mutex_t *mutex)
 {

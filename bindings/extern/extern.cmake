@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: MIT
-# libholdfast-extern: every inline verb as a symbol, for languages that can't include C.
-# src/extern/extern.h says how it comes from the headers.
-set(HF_EXTERN_DIR ${PROJECT_SOURCE_DIR}/src/extern)
+# libholdfast-extern: every inline function as a symbol, for languages that can't include C.
+# src/extern.h says how it comes from the headers.
+set(HF_EXTERN_DIR ${CMAKE_CURRENT_LIST_DIR})
 set(HF_EXTERN_SOURCES
-	${HF_EXTERN_DIR}/cond.c
-	${HF_EXTERN_DIR}/constants.c
-	${HF_EXTERN_DIR}/lockref.c
-	${HF_EXTERN_DIR}/mutex.c
-	${HF_EXTERN_DIR}/nofault.c
-	${HF_EXTERN_DIR}/rcuref.c
-	${HF_EXTERN_DIR}/refcount.c
-	${HF_EXTERN_DIR}/refcount_lock.c
-	${HF_EXTERN_DIR}/spinlock.c)
+	${HF_EXTERN_DIR}/src/cond.c
+	${HF_EXTERN_DIR}/src/constants.c
+	${HF_EXTERN_DIR}/src/lockref.c
+	${HF_EXTERN_DIR}/src/mutex.c
+	${HF_EXTERN_DIR}/src/nofault.c
+	${HF_EXTERN_DIR}/src/rcuref.c
+	${HF_EXTERN_DIR}/src/refcount.c
+	${HF_EXTERN_DIR}/src/refcount_lock.c
+	${HF_EXTERN_DIR}/src/spinlock.c)
 
 add_library(holdfast_extern STATIC ${HF_EXTERN_SOURCES})
 add_library(holdfast_extern_shared SHARED ${HF_EXTERN_SOURCES})

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* extern/spinlock - the verbs as symbols: spinlocks. extern.h says how. */
+/* extern/spinlock - the functions as symbols: spinlocks. extern.h says how. */
 #include "holdfast/internal/atomic.h"
 #include "holdfast/validate.h"
 #include "holdfast/internal/wait.h"

@@ -11,7 +11,8 @@ import re
 import shutil
 import sys
 
-sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "..", "..", "..", "tests"))
 
 import checks  # noqa: E402
 
@@ -22,7 +23,7 @@ def run(*command, **environment):
 
 def main():
     args = checks.arguments(__doc__, "source-dir", "build-dir", "cmake", "cc")
-    consumer = os.path.join(args.source_dir, "tests", "extern", "consumer")
+    consumer = os.path.join(HERE, "consumer")
     work = os.path.join(args.build_dir, "tests", "extern")
     prefix, build = os.path.join(work, "prefix"), os.path.join(work, "build")
     shutil.rmtree(work, ignore_errors=True)
@@ -36,7 +37,7 @@ def main():
 
     def languages():
         library = glob.glob(os.path.join(prefix, "**", "libholdfast-extern.so.0"), recursive=True)[0]
-        run(sys.executable, "-B", os.path.join(args.source_dir, "tests", "extern", "languages.py"),
+        run(sys.executable, "-B", os.path.join(HERE, "languages.py"),
             "--source-dir", args.source_dir, "--libraries", os.path.dirname(library))
 
     said = checks.Checks()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the headers declare for users, as gcc tells it (-aux-info): for tests/extern and bindings/rust."""
+"""What the headers declare for users, as gcc tells it (-aux-info): for the tests here and bindings/rust."""
 import os
 import re
 import subprocess
@@ -17,7 +17,7 @@ SEAM_CONSTANTS = r"HF_(DETAIL|ARCH|ATOMIC|ENV_(?!FOREVER$)|WAIT|SITE|GRACE|LATCH
 # Macros that choose, attributes, and numbers that nobody but one lock needs.
 NO_CONSTANTS = r"\w+_(H|INIT|DEFAULT|DECLS|CAPABILITY|LOCK)$|HF_(SPINLOCK_QUEUED_|API|EXTERN_|TSAN$|VALIDATE$|VERSION$)"
 
-# They are of implementations, or stand in no verb's signature.
+# They are of implementations, or stand in no function's signature.
 NO_TYPES = r"hf_(atomic|node|wait|memory_)"
 
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* extern/rcuref - the verbs as symbols: rcuref. extern.h says how. */
+/* extern/mutex - the functions as symbols: mutexes. extern.h says how. */
 #include "holdfast/internal/atomic.h"
 #include "holdfast/validate.h"
 
 #include "extern.h"
 
-#include "holdfast/rcuref.h"
+#include "holdfast/mutex.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* extern/lockref - the verbs as symbols: lockrefs. extern.h says how. */
+/* extern/lockref - the functions as symbols: lockrefs. extern.h says how. */
 #include "holdfast/mutex.h"
 #include "holdfast/report.h"
 #include "holdfast/spinlock.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* extern/mutex - the verbs as symbols: mutexes. extern.h says how. */
+/* extern/rcuref - the functions as symbols: rcuref. extern.h says how. */
 #include "holdfast/internal/atomic.h"
 #include "holdfast/validate.h"
 
 #include "extern.h"
 
-#include "holdfast/mutex.h"
+#include "holdfast/rcuref.h"
