@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Write holdfast-sys/src/verbs.rs: the verbs of the headers, as gcc lists them, in Rust.
+"""Write holdfast-sys/src/verbs.rs: the functions of the headers, as gcc lists them, in Rust.
 
     generate.py [--check]       --check: write nothing, exit with 1 if the file is another
 """

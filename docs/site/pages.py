@@ -11,7 +11,7 @@ from comments import FIELDS
 # In the order in which a newcomer meets them. A header that is not here comes after them.
 ORDER = ["mutex", "cond", "refcount", "refcount_lock", "refcount_mutex", "rcuref", "lockref", "lockref_waitfree",
          "lockref_counted", "spinlock", "spinlock_ticket", "intrusive_ptr", "nofault", "region", "report", "validate", "extern", "version"]
-FIRST = ["Use when / not when", "Verbs", "Example", "Guards", "C++", "Ordering"]
+FIRST = ["Use when / not when", "Operations", "Example", "Guards", "C++", "Ordering"]
 ENTRY_OF_DOMAIN = {"function": "function", "macro": "macro", "enum": "enum", "struct": "struct", "union": "union",
                    "type": "type"}
 

@@ -7,12 +7,12 @@
  *
  * Use when / not when
  *   Where a thread waits for something that the holder of a mutex will do: a queue that is no longer
- *   empty. Not where it waits for the mutex only. Not in a signal handler. Not where a world has no
+ *   empty. Not where it waits for the mutex only. Not in a signal handler. Not in an environment without
  *   parking (HF_ENV_HAS_PARK is 0): this header is empty there.
  *   Two types: hf_cond_t goes with hf_mutex_t, hf_cond_shared_t with hf_mutex_shared_t, for memory
  *   that several processes have mapped.
  *
- * Verbs
+ * Operations
  *   wait                        release the mutex, park until signalled, take the mutex again
  *   wait_timeout, wait_until    the same, for a time only
  *   signal, broadcast           wake one waiter, or all of them

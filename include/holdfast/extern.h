@@ -3,21 +3,21 @@
 #define HF_EXTERN_H
 #pragma GCC system_header
 /*
- * extern - for languages that can't include C: every verb as a symbol, and what the headers define.
+ * extern - for languages that can't include C: every function as a symbol, and what the headers define.
  *
  * Use when / not when
  *   From Python, Rust, Java, C#, OCaml and others that call C functions by name. Not from C or C++,
- *   nor where the compiler reads C headers (Zig, Swift, Go's cgo): inline verbs cost less than a
+ *   nor where the compiler reads C headers (Zig, Swift, Go's cgo): inline functions cost less than a
  *   call. Linux user space only.
  *
- * Verbs
+ * Operations
  *   hf_extern_constant         a type's size and alignment, a constant
  *   hf_extern_constant_name    their names, one after the other
  *
- * The rule for verbs
- *   libholdfast-extern has a symbol for each inline verb of Holdfast, under the verb's own name and
+ * The rule for functions
+ *   libholdfast-extern has a symbol for each inline function of Holdfast, under its own name and
  *   with the signature that its header documents: hf_refcount_inc, hf_mutex_lock,
- *   hf_spinlock_ticket_lock. What is no inline verb, as hf_nofault_install, is a symbol of
+ *   hf_spinlock_ticket_lock. What is not inline, as hf_nofault_install, is a symbol of
  *   libholdfast, which the other is linked with. Macros (guards, initialisers) have none; this
  *   takes their place:
  *

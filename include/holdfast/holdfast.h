@@ -8,7 +8,7 @@
  * Use when / not when
  *   In a program that uses several primitives, or to try the library. A header of your own is better
  *   off with the one that it needs, because each of its users pays for what it includes. extern.h
- *   is not included: it is for other languages. Where a world lacks something (a kernel has no parking), that header is empty.
+ *   is not included: it is for other languages. Where the environment lacks something (a kernel has no parking), that header is empty.
  */
 #include "cond.h"
 #include "intrusive_ptr.h"

@@ -12,7 +12,7 @@
  *   they are never freed. Two threads may own one object, but not use one intrusive_ptr at once
  *   unless both only read it, as with all of the standard library's pointers.
  *
- * Verbs
+ * Operations
  *   hf::refcounted<T>                   base class of T: a refcount that begins with one reference
  *   hf::make_intrusive<T>(...)          new T(...), and a pointer that owns its first reference
  *   hf::intrusive_ptr<T>(p, how)        how: hf::adopt, take over a reference that the caller has;

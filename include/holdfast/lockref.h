@@ -12,7 +12,7 @@
  *   type-stable memory) and many cores use one object, prefer lockref_waitfree.h: 2 to 3 times
  *   as fast with 24 to 96 threads of a known Xeon, simulated (docs/design/0027).
  *
- * Verbs
+ * Operations
  *   get, get_not_zero, get_not_dead   one more reference; unless there is none; unless it is dead
  *   put_or_lock                       one less; false = it is the last, and the lock is held
  *   put_not_zero, put_return          one less; unless it is the last; if no lock is needed for it
@@ -93,7 +93,7 @@
 
 /*
  * The lock half. A port that has a lock of 4 bytes defines HF_LOCKREF_LOCK_HEADER, in the header of
- * its world or by -D: that header has the type and the four operations named here, and the lock
+ * its environment or by -D: that header has the type and the four operations named here, and the lock
  * keeps I6. All code that shares a lockref is compiled with the same.
  */
 #if defined(HF_LOCKREF_LOCK_HEADER)

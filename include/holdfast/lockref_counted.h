@@ -8,9 +8,9 @@
  * Use when / not when
  *   As lockref.h, from C++: for objects that are looked up without the lock, and whose last put
  *   decides under the lock what becomes of them. Not where a refcount is enough: hf::refcounted.
- *   Not for a lockref of another implementation than the default: its verbs in C.
+ *   Not for lockref_waitfree.h: its functions in C.
  *
- * Verbs
+ * Operations
  *   hf::lockref                  lock, try_lock, unlock: for hf::guard, std::unique_lock and the like;
  *                                read, is_dead; set_count and mark_dead with the lock held
  *   hf::lockref_counted<T>       base class of T: a hf::lockref, and the hooks of hf::intrusive_ptr<T>

@@ -29,7 +29,7 @@
  *     get_not_zero,      are there                        are not: an add can't be left undone, and
  *       set_count                                         a store would undo the adds of others
  *
- * Verbs
+ * Operations
  *   get, get_not_dead(_acquire)   one more reference; false = dead
  *   put_or_lock, put_return       one less; put_or_lock false = none is left: the lock is held
  *   lock, unlock                  the lock half; init, trylock, read and is_dead besides
@@ -106,7 +106,7 @@
  */
 #include "lockref.h"
 
-/* A lock and a count of references; its word is for the verbs only. */
+/* A lock and a count of references; its word is for these functions only. */
 typedef struct HF_CAPABILITY("lockref") hf_lockref_waitfree {
 	hf_atomic64_t word;
 } hf_lockref_waitfree_t;

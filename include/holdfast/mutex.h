@@ -7,16 +7,16 @@
  *
  * Use when / not when
  *   The default lock for programs: it does not collapse with more threads than processors. Not in a
- *   signal handler, which may have interrupted the holder. Not where a world has no parking
+ *   signal handler, which may have interrupted the holder. Not in an environment without parking
  *   (HF_ENV_HAS_PARK is 0: kernels, bare metal): this header is empty there; take spinlock.h.
  *   Two types: hf_mutex_t, for the threads of one process; hf_mutex_shared_t, for memory that
  *   several processes have mapped.
  *
- * Verbs
+ * Operations
  *   lock, unlock       wait for it, parked if it takes long; release it
  *   trylock            take it if it is free
  *   lock_timeout       wait at most so long; init and is_locked besides
- *   hf_mutex_shared_*  the same verbs, between processes
+ *   hf_mutex_shared_*  the same operations, between processes
  *
  * Example     examples/mutex.c
  * Guards      C     HF_MUTEX_GUARD(&lock);
@@ -94,7 +94,7 @@
  *   Two mutexes of one bucket (1 of 1024) make each other's unlock a slow one while one of them has
  *   parked threads and no first waiter that is awake. membarrier() sends an interrupt to each processor
  *   that runs the process: calls are limited to an eighth of wall time. Asynchronous cancellation of a thread
- *   that waits leaves the queue broken: no verb is a cancellation point.
+ *   that waits leaves the queue broken: no operation is a cancellation point.
  *
  * Source      docs/design/0014-mutex.md
  */
@@ -111,7 +111,7 @@
 	}
 #define HF_MUTEX_SHARED_INIT HF_MUTEX_INIT
 
-/* For the threads of one process; its word is for the verbs only. */
+/* For the threads of one process; its word is for these functions only. */
 typedef struct HF_CAPABILITY("mutex") hf_mutex {
 	hf_atomic32_t word;
 } hf_mutex_t;

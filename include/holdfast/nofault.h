@@ -13,7 +13,7 @@
  *   SIGSEGV and SIGBUS must not be blocked: the system kills a process that faults with them
  *   blocked (as in a handler of one of the two without SA_NODEFER).
  *
- * Verbs
+ * Operations
  *   hf_nofault_install                   once, early: from then on faults are recovered
  *   hf_clear_nofault, hf_copy_nofault    return the bytes NOT done; _from_ and _to_, hf_strncpy_...
  *   hf_load32_, _store32_, _cmpxchg32_   one word, of 8 to 64 bits; return 0 or -EFAULT;
@@ -553,7 +553,7 @@ HF_INLINE HF_MUST_CHECK size_t hf_move_nofault(void *dst, const void *src, size_
 	return left;
 }
 
-/* Not found: Linux's ENOENT, on every processor and world. */
+/* Not found: Linux's ENOENT, on every processor and in every environment. */
 #define HF_ENOENT 2
 
 /* ---- compare and find --------------------------------------------------------------------- */

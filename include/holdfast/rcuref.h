@@ -14,7 +14,7 @@
  *   in turn, 3 to 4 in any order or the nearest first, 1.3 to 1.6 where a line is held for a retry,
  *   as on the known Xeons (simulated: docs/design/0027; `hf-lab classify`).
  *
- * Verbs
+ * Operations
  *   init, init_release     the first references; published, in memory that keeps its type
  *   get, get_acquire       one more; false = dead
  *   put                    one less; true = it was the last: retire the object. read, left besides
@@ -74,7 +74,7 @@
 #include "internal/atomic.h"
 #include "validate.h"
 
-/* The count; its word is for the verbs only. */
+/* The count; its word is for these functions only. */
 typedef struct hf_rcuref {
 	hf_atomic32_t refs; /* less one */
 } hf_rcuref_t;

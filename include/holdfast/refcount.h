@@ -12,7 +12,7 @@
  *   whatever the count does. For objects that many readers find without a lock (RCU) use rcuref.h:
  *   its get never retries.
  *
- * Verbs
+ * Operations
  *   set, inc, add                 the first references; more of them, by a thread that has one
  *   inc_not_zero, add_not_zero    more of them unless the object is dead, by a thread that has none
  *   dec_and_test, sub_and_test    drop; true = free the object. dec, dec_if_one, dec_not_one,

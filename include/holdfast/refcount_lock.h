@@ -10,10 +10,10 @@
  *   put must take them out before a lookup can find them at 0. Not where lookups use inc_not_zero
  *   and the structure tolerates dead objects: dec_and_test is enough then.
  *
- * Verbs
+ * Operations
  *   dec_and_lock, dec_and_lock_irqsave   a spinlock
  *   dec_and_mutex_lock                   a pthread mutex, for a section that may sleep; where threads
- *                                        park (HF_ENV_HAS_PARK), and not a robust one: this verb
+ *                                        park (HF_ENV_HAS_PARK), and not a robust one: this one
  *                                        can't report that its owner died
  *
  * Invariants

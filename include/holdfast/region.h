@@ -15,7 +15,7 @@
  *   SECURITY. A page of zeros is not the file's content, and the code that reads it cannot tell.
  *   Check the result of hf_region_end() before you trust a hash, a signature or a parser's result.
  *
- * Verbs
+ * Operations
  *   hf_nofault_install                      once, early: nofault.h
  *   hf_region_begin, hf_region_begin_file   guards this thread's accesses to a mapping
  *   hf_region_begin_process                 guards the accesses of all threads

@@ -23,7 +23,7 @@
  *
  *   The object; what was done; the call site: an address inside of the call, and the same from the
  *   beginning of its executable or shared object, as addr2line -fie /app 0x12b3 takes it (of an
- *   executable that is not position-independent it takes the first one). A verb that is the last
+ *   executable that is not position-independent it takes the first one). A function that is the last
  *   thing in a function may be jumped to: then the site is the call of that function. Where
  *   validation finds it, in code compiled without optimisation, it may be a C++ class's own lock().
  *   No symbol: what looks one up takes the dynamic linker's lock (R1). A handler that knows that it

@@ -11,7 +11,7 @@
  *   slices when there are more runnable threads than processors. Not around anything that blocks,
  *   allocates or does I/O.
  *
- * Verbs
+ * Operations
  *   lock, trylock, unlock    wait for it; take it only if it is free; release it
  *   lock_full, unlock_full   the same as full memory barriers; init and is_locked besides
  *   unlock_in_child          release it in the child of a fork, where HF_ENV_HAS_FORK
@@ -30,7 +30,7 @@
  * Validation  -DHF_VALIDATE=1 reports recursion, unlock by another thread, long holds: validate.h.
  *
  * State
- *   One 32-bit word; 0 = free. It depends on the world what a waiter does:
+ *   One 32-bit word; 0 = free. What a waiter does depends on the environment:
  *
  *   processors are owned   a queue: first come, first served with bounded barging. Kernel, bare
  *                          metal: internal/spinlock_queued.h has the states and their bounds

@@ -11,7 +11,7 @@
  *   threads than processors: while the next waiter is descheduled, all others wait for the scheduler.
  *   Otherwise take spinlock.h, or in user space mutex.h.
  *
- * Verbs       init, lock, trylock, unlock, is_locked; lock_irqsave and unlock_irqrestore where
+ * Operations  init, lock, trylock, unlock, is_locked; lock_irqsave and unlock_irqrestore where
  *             HF_ENV_HAS_IRQ. In C++ hf::spinlock_ticket, for hf::guard and the guards of <mutex>.
  * Example     hf_spinlock_ticket_t lock = HF_SPINLOCK_TICKET_INIT;
  *             hf_spinlock_ticket_lock(&lock);

@@ -7,7 +7,7 @@
  *
  * Use when / not when
  *   To report both, and to ask for a least version: #if HF_VERSION_NUMBER < 100. Not to find out
- *   whether a verb exists: a program that does not link says so.
+ *   whether a function exists: a program that does not link says so.
  *
  * Before 1.0 a minor version may change what callers rely on; a patch may not.
  */

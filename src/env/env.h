@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef HF_SRC_ENV_H
 #define HF_SRC_ENV_H
-/* env - what the rest of src/ needs from the world: linux_user*.c, or a port's own file. */
+/* env - what the rest of src/ needs from the environment: linux_user*.c, or a port's own file. */
 #include "holdfast/internal/atomic.h"
 #include "holdfast/internal/env.h"
 
@@ -14,14 +14,14 @@ void hf_detail_env_print(const char *line, size_t len);
 
 /*
  * Writes the object that has this address, and how far from its beginning it is: " (/bin/app+0x12b3)".
- * Nothing if that is not known. Returns the length. Only a world with HF_ENV_HAS_PLACES has it.
+ * Nothing if that is not known. Returns the length. Only an environment with HF_ENV_HAS_PLACES has it.
  * Async-signal-safe.
  */
 size_t hf_detail_env_place(char *to, size_t room, const void *site);
 
 /*
  * Has the system asked, since the last call, for each kind of misuse to be shown once more? Called
- * for each report. Only a world with HF_ENV_HAS_REARM has it. Async-signal-safe.
+ * for each report. Only an environment with HF_ENV_HAS_REARM has it. Async-signal-safe.
  */
 bool hf_detail_env_is_rearmed(void);
 

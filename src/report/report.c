@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* report - counts and prints misuse; the world's part (where a line goes) is in its own file. */
+/* report - counts and prints misuse; the environment's part (where a line goes) is in its own file. */
 #include "report.h"
 
 #include "holdfast/internal/atomic.h"
@@ -69,7 +69,7 @@ HF_COLD char *put_address(char *to, const char *end, const volatile void *addres
 	return to;
 }
 
-/* "; at 0x1234 (/bin/app+0x234)": the second where the world has objects. */
+/* "; at 0x1234 (/bin/app+0x234)": the second where there are objects. */
 HF_COLD char *put_place(char *to, const char *end, const char *before, const void *site)
 {
 	if (!site)

@@ -5,7 +5,7 @@ import re
 import subprocess
 import tempfile
 
-# The seams between processors, worlds and shared memory: nobody but the headers calls them.
+# The seams between processors, environments and shared memory: nobody but the headers calls them.
 SEAMS = r"hf_(detail|arch|atomic\d*|env|wait|site|grace|latch)_"
 
 # What a guard calls, by a macro of C.

@@ -4,10 +4,10 @@
 
     run.py --source-dir DIR --cc COMMAND --nm COMMAND --static FILE --shared FILE
 
-  verbs       each inline verb that gcc sees in a header is a symbol of both libraries
+  functions   each inline function that gcc sees in a header is a symbol of both libraries
   private     the shared one exports nothing else but what extern.h declares
   constants   hf_extern_constant() knows each constant and each type of the headers
-  seen        a verb, a constant and a type that are in no library are found missing
+  seen        a function, a constant and a type that are in no library are found missing
 
 Exits with 1 on a failure, with 77 if there is no gcc to ask.
 """
@@ -53,13 +53,13 @@ def main():
         checks.wrong(name, ", ".join(sorted(problems)))
 
     functions = declared.functions(args.source_dir, [gcc])
-    verbs = {function.name for function in functions if function.inline}
+    inline = {function.name for function in functions if function.inline}
     own = {function.name for function in functions if function.name.startswith("hf_extern_")}
     libraries = {"static": symbols(args.nm, args.static), "shared": symbols(args.nm, args.shared, "-D")}
     for name, there in libraries.items():
-        check("verbs, " + name, {"no symbol: " + verb for verb in (verbs | own) - there})
-    extra = {name for name in libraries["shared"] - verbs - own if not re.match(declared.GUARDS, name)}
-    check("private", {"no verb: " + name for name in extra})
+        check("functions, " + name, {"no symbol: " + each for each in (inline | own) - there})
+    extra = {name for name in libraries["shared"] - inline - own if not re.match(declared.GUARDS, name)}
+    check("private", {"no function: " + name for name in extra})
 
     with open(args.shared, "rb") as file:
         strings = file.read()

@@ -6,7 +6,7 @@
  * compiler - the few GNU C extensions that the headers use, under one name each.
  *
  * Works with gcc 8+ and clang 10+, as C11 and as C++17; tests/compilers builds with those of gcc 11 to
- * 14 and clang 14 to 19 that are there. Nothing here knows a processor or a world.
+ * 14 and clang 14 to 19 that are there. Nothing here knows a processor or an environment.
  *
  * Every header begins with #pragma GCC system_header: what a program is compiled with, as
  * -Wold-style-cast, is about the program. tests/headers/run.py reads them without it.
@@ -53,7 +53,7 @@
 /* The same, and never expected to run: the compiler moves it and the branch to it out of the way. */
 #define HF_COLD static __attribute__((__noinline__, cold, unused))
 
-/* On a verb: its result is not to be ignored. On a type: its alignment, in bytes. */
+/* On a function: its result is not to be ignored. On a type: its alignment, in bytes. */
 #define HF_MUST_CHECK __attribute__((warn_unused_result))
 #define HF_ALIGNED(n) __attribute__((aligned(n)))
 
@@ -139,7 +139,7 @@ HF_END_DECLS
 
 /*
  * Clang's -Wthread-safety finds a missing lock at compile time. On a type: HF_CAPABILITY, and
- * HF_SCOPED_CAPABILITY for a guard; on a verb: what it does to its argument; on data: HF_GUARDED_BY.
+ * HF_SCOPED_CAPABILITY for a guard; on a function: what it does to its argument; on data: HF_GUARDED_BY.
  */
 #if defined(__clang__)
 #define HF_DETAIL_THREAD_SAFETY(x) __attribute__((x))
@@ -157,7 +157,7 @@ HF_END_DECLS
 #define HF_ASSERT_HELD(...) HF_DETAIL_THREAD_SAFETY(assert_capability(__VA_ARGS__))
 #define HF_REQUIRES(...) HF_DETAIL_THREAD_SAFETY(requires_capability(__VA_ARGS__))
 #define HF_EXCLUDES(...) HF_DETAIL_THREAD_SAFETY(locks_excluded(__VA_ARGS__))
-/* A verb's own body: it is what the attributes promise, and need not be analysed. */
+/* A lock function's own body: it is what the attributes promise, and need not be analysed. */
 #define HF_NO_THREAD_SAFETY_ANALYSIS HF_DETAIL_THREAD_SAFETY(no_thread_safety_analysis)
 
 /* A unique identifier, for guards. */

@@ -3,13 +3,13 @@
 #define HF_ENV_H
 #pragma GCC system_header
 /*
- * env - which world: the only place that chooses.
+ * env - which environment (Linux user space, kernel, bare metal): the only place that chooses.
  *
- * Every file env/<world>.h offers the same things in the same order:
+ * Every file env/<environment>.h offers the same things in the same order:
  *
  *   types        fixed-width integers, bool, size_t, NULL; nothing else of a C library
  *   nodes        where nothing parks: hf_env_node_get, hf_env_node_put, the queue nodes of waiters.
- *                They are hf_detail_nodes[] (internal/node.h); a world that keeps them elsewhere
+ *                They are hf_detail_nodes[] (internal/node.h); one that keeps them elsewhere
  *                defines HF_ENV_HAS_NODES and hf_env_node() itself
  *   preemption   hf_env_preempt_disable, hf_env_preempt_enable; HF_ENV_HAS_IRQ, and if it is 1
  *                hf_env_irq_save, hf_env_irq_restore
@@ -19,12 +19,12 @@
  *   parking      HF_ENV_HAS_PARK, and if it is 1 hf_env_park, hf_env_unpark (wait on a word, wake its
  *                waiters), hf_env_deadline, hf_env_yield: there is mutex.h, and a spinlock's
  *                waiters do not queue. Without it there is no mutex.h, and they do
- *   lockref      a world whose lockrefs are to hold a 4-byte lock of its own names its header,
+ *   lockref      an environment whose lockrefs are to hold a 4-byte lock of its own names its header,
  *                HF_LOCKREF_LOCK_HEADER: the type hf_env_lockref_lock_t and the functions
  *                hf_env_lockref_lock, _trylock, _unlock and _is_locked (lockref.h says what of it)
  *   profile      HF_ENV_HAS_PROFILE, and if it is 1 hf_detail_profile_begin, hf_detail_profile_end, which the slow
  *                paths of locks call: how long they are waited for
- *   faults       HF_ENV_SITE, HF_ENV_TOUCH and HF_ENV_HAS_CLEAR, if the world recovers faults in a way
+ *   faults       HF_ENV_SITE, HF_ENV_TOUCH and HF_ENV_HAS_CLEAR, if faults are recovered in a way
  *                of its own: see nofault/site.h and nofault.h; HF_ENV_FAULTS_HEADER, if these are
  *                in a header of their own. HF_ENV_HAS_REGION: 1 where mappings
  *                lose pages and can be replaced, and there is region.h and hf_copy_safe()

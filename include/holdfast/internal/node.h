@@ -6,8 +6,8 @@
  * node - where a waiter of a queued lock spins, in a line of its own.
  *
  * A node is named by its index (1 to 32767, from hf_env_node_get()), so that a lock can hold it in
- * 15 bits. The nodes of one slot share HF_ARCH_NO_SHARING bytes with no other slot's. Who gets which
- * node, and where the nodes are, is the world's business: internal/env/bare.h describes it.
+ * 15 bits. The nodes of one slot share HF_ARCH_NO_SHARING bytes with no other slot's. Which
+ * slot gets which node, and where the nodes are, is up to the environment: internal/env/bare.h.
  */
 #include "atomic.h"
 
@@ -17,7 +17,7 @@ typedef struct hf_node {
 	hf_atomic32_t wait; /* 1 = wait; 0 = my predecessor has handed its turn over */
 } HF_ALIGNED(16) hf_node_t;
 
-/* A world that keeps its nodes elsewhere defines HF_ENV_HAS_NODES and hf_env_node() itself. */
+/* An environment that keeps its nodes elsewhere defines HF_ENV_HAS_NODES and hf_env_node() itself. */
 #ifndef HF_ENV_HAS_NODES
 HF_BEGIN_DECLS
 extern hf_node_t hf_detail_nodes[] HF_API;

@@ -13,7 +13,7 @@
  *
  * Needs hf_env_node_get(), hf_env_node_put() and hf_env_node() (node.h). A thread needs one node a
  * lock operation that is under way, however many locks it holds; without one it waits outside the
- * queue. Every index in a lock's word is of this world: no lock is shared with another.
+ * queue. Every index in a lock's word is of this environment: no lock is shared with another.
  *
  * State
  *   One 32-bit word; 0 = free, and without waiters.

@@ -16,7 +16,7 @@
  *
  * Context   any
  *
- * Times are in nanoseconds. A hint takes 1 to 45 of them by processor, so the world says how many hints
+ * Times are in nanoseconds. A hint takes 1 to 45 of them by processor, so the environment says how many hints
  * a time is (hf_env_spin_hints()): a policy that is written once means the same everywhere.
  *
  * The policy is always a constant, so that the others leave no code. Which one a

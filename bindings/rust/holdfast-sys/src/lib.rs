@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-//! Raw bindings to [Holdfast]'s C verbs: locks, reference counts that saturate, lockrefs, and
+//! Raw bindings to [Holdfast]'s C functions: locks, reference counts that saturate, lockrefs, and
 //! memory that may fault. The crate `holdfast` has what a Rust program should use; this one is the
 //! C API, name by name: each function's contract (context, memory ordering, errors) stands in the C
 //! header that its documentation names.
 //!
-//! Links to `libholdfast-extern`, in which each inline verb of the headers is a symbol: the
+//! Links to `libholdfast-extern`, in which each inline function of the headers is a symbol: the
 //! system's, where pkg-config finds it, or else compiled from the C sources in this crate, which
 //! needs gcc or clang. The feature `bundled`, and `HOLDFAST_SYS_BUNDLED=1` in the environment, ask
 //! for the latter.
@@ -41,7 +41,7 @@ macro_rules! word {
                 Self { words: UnsafeCell::new(words) }
             }
 
-            /// The address, for the verbs.
+            /// The address, for the functions.
             #[inline]
             pub const fn get(&self) -> *mut Self {
                 self.words.get() as *mut Self
@@ -145,7 +145,7 @@ impl hf_region_t {
         Self { bytes: UnsafeCell::new([0; 96]) }
     }
 
-    /// The address, for the verbs.
+    /// The address, for the functions.
     #[inline]
     pub const fn get(&self) -> *mut Self {
         self.bytes.get() as *mut Self

@@ -77,7 +77,7 @@ fn types() {
     assert!(left.is_empty(), "not in Rust: {:?}", left);
 }
 
-/// What the verbs make of memory, and what `const` makes here, are the same bytes.
+/// What the functions make of memory, and what `const` makes here, are the same bytes.
 #[test]
 fn initialisers() {
     fn bytes<T>(of: &T) -> Vec<u8> {

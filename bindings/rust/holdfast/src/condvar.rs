@@ -43,7 +43,7 @@ impl WaitTimeoutResult {
 #[derive(Debug)]
 pub struct Condvar(sys::hf_cond_t);
 
-// SAFETY: the verbs are atomic operations on the word. Each waiter is moved to the mutex that it
+// SAFETY: the functions are atomic operations on the word. Each waiter is moved to the mutex that it
 // waits with, so threads that wait with different ones do no harm.
 unsafe impl Send for Condvar {}
 unsafe impl Sync for Condvar {}

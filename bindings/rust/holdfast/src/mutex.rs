@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use holdfast_sys as sys;
 
-/// Nanoseconds as the verbs take them; beyond 584 years there is no difference.
+/// Nanoseconds as the functions take them; beyond 584 years there is no difference.
 pub(crate) fn nanoseconds(time: Duration) -> u64 {
     u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
@@ -16,7 +16,7 @@ pub(crate) fn nanoseconds(time: Duration) -> u64 {
 #[derive(Debug)]
 pub struct RawMutex(sys::hf_mutex_t);
 
-// SAFETY: the verbs are atomic operations on the word.
+// SAFETY: the functions are atomic operations on the word.
 unsafe impl Send for RawMutex {}
 unsafe impl Sync for RawMutex {}
 
@@ -119,7 +119,7 @@ pub type MappedMutexGuard<'a, T> = lock_api::MappedMutexGuard<'a, RawMutex, T>;
 #[derive(Debug)]
 pub struct RawSpinlock(sys::hf_spinlock_t);
 
-// SAFETY: the verbs are atomic operations on the word.
+// SAFETY: the functions are atomic operations on the word.
 unsafe impl Send for RawSpinlock {}
 unsafe impl Sync for RawSpinlock {}
 

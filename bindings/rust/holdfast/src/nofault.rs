@@ -54,7 +54,7 @@ impl From<Fault> for io::Error {
     }
 }
 
-/// What the verbs return: bytes not done.
+/// What the functions return: bytes not done.
 fn result(len: usize, left: usize) -> Result<(), Fault> {
     if left == 0 {
         Ok(())

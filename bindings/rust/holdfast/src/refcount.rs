@@ -23,7 +23,7 @@ use holdfast_sys as sys;
 #[repr(transparent)]
 pub struct Refcount(sys::hf_refcount_t);
 
-// SAFETY: the verbs are atomic operations on the word.
+// SAFETY: the functions are atomic operations on the word.
 unsafe impl Send for Refcount {}
 unsafe impl Sync for Refcount {}
 
@@ -42,7 +42,7 @@ impl Refcount {
         Refcount(sys::hf_refcount_t::new(n as i32))
     }
 
-    /// For an object that is never freed: its verbs change nothing, and report nothing.
+    /// For an object that is never freed: operations on it change nothing and report nothing.
     #[inline]
     pub const fn immortal() -> Refcount {
         Refcount(sys::hf_refcount_t::new(sys::HF_REFCOUNT_IMMORTAL))

@@ -15,7 +15,7 @@
  *              the index is 0 then, and on the CPUs from 2047 on, which 15 bits can't name.
  *
  * Invariants   K1  a node is in use by at most one lock operation at a time: a slot is only used by
- *                  what runs on its CPU in its context with preemption off. Every lock verb turns
+ *                  what runs on its CPU in its context with preemption off. Every lock function turns
  *                  preemption off before it takes a node, and on again after it has given it back.
  *              K2  an interrupt handler leaves the slots as it found them.
  *

@@ -12,7 +12,7 @@
  *   never freed, and must be safe to read in any mix of versions: the result is used only if
  *   hf_latch_retry() returns false. Elsewhere liburcu is better.
  *
- * Verbs
+ * Operations
  *   hf_latch_begin, hf_latch_retry           read: which copy, and was it changed meanwhile?
  *   hf_latch_write_begin, hf_latch_publish   write: which copy, and it is the one to read now
  *

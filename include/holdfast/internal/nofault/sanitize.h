@@ -3,7 +3,7 @@
 #define HF_NOFAULT_SANITIZE_H
 #pragma GCC system_header
 /*
- * sanitize - which memory each verb of nofault.h reads and writes. Sanitizers do not see accesses
+ * sanitize - which memory each function of nofault.h reads and writes. Sanitizers do not see accesses
  * by assembly, nor by the library, which need not be built with one.
  *
  *   AddressSanitizer   unmapped memory is legitimate here; an overrun or freed heap block, variable
@@ -13,13 +13,13 @@
  *   MemorySanitizer    memory that was written counts as initialised, also by a copy, whose source
  *                      may be memory of another process.
  *
- * A verb that is not in the table does not compile (HF_DETAIL_VERB), and tests/nofault/sanitize
- * compares the table with the verbs of the header.
+ * A function that is not in the table does not compile (HF_DETAIL_VERB), and tests/nofault/sanitize
+ * compares the table with the functions of the header.
  */
 #include "../compiler.h"
 #include "../env.h"
 
-/*  verb                     reads  writes */
+/*  function                 reads  writes */
 #define HF_DETAIL_VERBS(X)                                                                         \
 	X(hf_clear_nofault, 0, 1)                                                                  \
 	X(hf_copy_nofault, 1, 1)                                                                   \
@@ -118,7 +118,7 @@ void __msan_unpoison(const volatile void *p, size_t len) HF_DETAIL_SANITIZER;
 HF_END_DECLS
 #endif
 
-/* Reports the range that a verb is about to read and write, or has read. */
+/* Reports the range that a function is about to read and write, or has read. */
 HF_INLINE void hf_detail_touch(enum hf_detail_verb verb, const volatile void *from, size_t from_len,
 			       volatile const void *to, size_t to_len)
 {
@@ -144,7 +144,7 @@ HF_INLINE bool hf_detail_has_sanitizer(void)
 #endif
 }
 
-/* Marks the range that a verb has written as initialised. */
+/* Marks the range that a function has written as initialised. */
 HF_INLINE void hf_detail_touched(enum hf_detail_verb verb, const volatile void *to, size_t len)
 {
 #if defined(HF_DETAIL_MSAN)

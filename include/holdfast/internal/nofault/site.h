@@ -21,7 +21,7 @@
  *   X3  The instruction refers to its site, so a linker that drops unreferenced sections
  *       (--gc-sections, also with -z start-stop-gc) keeps the site with the instruction.
  *
- * A world with an exception table of its own (a kernel) defines HF_ENV_SITE(from, to) in its env
+ * An environment with an exception table of its own (a kernel) defines HF_ENV_SITE(from, to) in its env
  * header, or in a header that this file includes, HF_ENV_FAULTS_HEADER. Elsewhere the linker
  * defines __start_ and __stop_hf_nofault_sites around all sites of an executable or shared object:
  * see nofault.h.
@@ -82,7 +82,7 @@ HF_INLINE uintptr_t hf_site_fixup(const struct hf_detail_site *sites,
 	return 0;
 }
 
-/* What an operation returns after a fault, negated: Linux's EFAULT, on every processor and world. */
+/* What an operation returns after a fault, negated: Linux's EFAULT, on every processor and in every environment. */
 #define HF_EFAULT 14
 
 /* And for an atomic operation that is not aligned: Linux's EINVAL. */

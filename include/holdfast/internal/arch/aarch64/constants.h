@@ -21,7 +21,7 @@
 #define HF_ARCH_PENDING_NS 160
 
 /*
- * One spin hint in nanoseconds, where a world can't measure it: ISB takes some tens of cycles.
+ * One spin hint in nanoseconds, where the environment can't measure it: ISB takes some tens of cycles.
  */
 #define HF_ARCH_HINT_NS 20
 

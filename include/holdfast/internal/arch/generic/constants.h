@@ -22,7 +22,7 @@
 #define HF_ARCH_PENDING_NS 128
 
 /*
- * One spin hint in nanoseconds, where a world can't measure it: no more than the loop around it.
+ * One spin hint in nanoseconds, where the environment can't measure it: no more than the loop around it.
  */
 #define HF_ARCH_HINT_NS 1
 

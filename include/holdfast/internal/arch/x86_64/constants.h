@@ -23,7 +23,7 @@
 #define HF_ARCH_PENDING_NS 400
 
 /*
- * One spin hint in nanoseconds, where a world can't measure it: PAUSE takes 2 to 65 cycles on AMD and 9 to 140 on Intel.
+ * One spin hint in nanoseconds, where the environment can't measure it: PAUSE takes 2 to 65 cycles on AMD and 9 to 140 on Intel.
  */
 #define HF_ARCH_HINT_NS 20
 
