@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 
 #include "../env/env.h"
+#include "../report/report.h"
 #include "process.h"
 
 #ifndef MADV_WIPEONFORK
@@ -34,18 +35,14 @@ HF_COLD void put_words(const char *text)
 /* "layout 1.3 in /lib/libholdfast.so.0": the locks', and that of this kind of state. */
 HF_COLD void print_layout(int32_t layout, const char *object)
 {
-	uint32_t numbers[] = { (uint32_t)layout >> 24, (uint32_t)layout & 0xffffff };
+	char line[40] = "", *at = line, *end = line + sizeof(line) - 1;
 
-	put_words("layout ");
-	for (int i = 0; i < 2; i++) {
-		char digits[12] = "", *digit = digits + sizeof(digits) - 1;
-
-		do
-			*--digit = (char)('0' + numbers[i] % 10);
-		while (numbers[i] /= 10);
-		put_words(digit);
-		put_words(i ? " in " : ".");
-	}
+	at = hf_detail_put_text(at, end, "layout ");
+	at = hf_detail_put_number(at, end, (uint32_t)layout >> 24, 10);
+	at = hf_detail_put_text(at, end, ".");
+	at = hf_detail_put_number(at, end, (uint32_t)layout & 0xffffff, 10);
+	hf_detail_put_text(at, end, " in ");
+	put_words(line);
 	put_words(*object ? object : "the program");
 }
 

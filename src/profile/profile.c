@@ -177,6 +177,14 @@ static int by_cost(const void *one, const void *other)
 	return by_lock(one, other);
 }
 
+static void add_row(struct row *to, const struct row *from)
+{
+	to->waits += from->waits;
+	to->ns += from->ns;
+	if (to->longest < from->longest)
+		to->longest = from->longest;
+}
+
 /* What the table has, a row a lock and site. Returns how many. P1 */
 static size_t collect_rows(struct row *rows)
 {
@@ -199,14 +207,10 @@ static size_t collect_rows(struct row *rows)
 	for (size_t i = 0; i < n; i++) {
 		struct row *last = kept ? &rows[kept - 1] : NULL;
 
-		if (!last || !same_lock(last, &rows[i]) || last->site != rows[i].site) {
+		if (last && same_lock(last, &rows[i]) && last->site == rows[i].site)
+			add_row(last, &rows[i]);
+		else
 			rows[kept++] = rows[i];
-			continue;
-		}
-		last->waits += rows[i].waits;
-		last->ns += rows[i].ns;
-		if (last->longest < rows[i].longest)
-			last->longest = rows[i].longest;
 	}
 	return kept;
 }
@@ -221,14 +225,10 @@ static size_t sum_up(const struct row *rows, size_t n, bool conds, struct row *l
 
 		if (is_cond(rows[i].kind) != conds)
 			continue;
-		if (!last || !same_lock(last, &rows[i])) {
+		if (last && same_lock(last, &rows[i]))
+			add_row(last, &rows[i]);
+		else
 			locks[count++] = rows[i];
-			continue;
-		}
-		last->waits += rows[i].waits;
-		last->ns += rows[i].ns;
-		if (last->longest < rows[i].longest)
-			last->longest = rows[i].longest;
 	}
 	qsort(locks, count, sizeof(*locks), by_cost);
 	return count;
@@ -348,8 +348,7 @@ static void print_some(int file, const struct row *rows, size_t n, bool conds, s
 			print_row(file, &locks[i], wait_names[locks[i].kind], locks[i].lock);
 			print_sites(file, rows, n, &locks[i]);
 		} else {
-			rest.waits += locks[i].waits;
-			rest.ns += locks[i].ns;
+			add_row(&rest, &locks[i]);
 		}
 	}
 	if (count > LOCKS_SHOWN)

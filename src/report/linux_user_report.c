@@ -142,8 +142,8 @@ size_t hf_detail_env_place(char *to, size_t room, const void *site)
 	struct maps maps = { .file = -1 };
 	struct mapping object = { 0 }, mapping;
 	uintptr_t address = (uintptr_t)site;
+	char *at = to, *end = to + room;
 	int kept = errno;
-	size_t len = 0;
 
 	do
 		maps.file = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
@@ -153,28 +153,21 @@ size_t hf_detail_env_place(char *to, size_t room, const void *site)
 		if (mapping.len != object.len || memcmp(mapping.path, object.path, object.len))
 			object = mapping;
 		if (address - mapping.start < mapping.end - mapping.start) {
-			uintptr_t offset = address - object.start;
-			int shift = (int)sizeof(offset) * 8 - 4;
-
-			if (!mapping.len || mapping.len + 2 * sizeof(offset) + 8 > room)
+			/* 24: the rest of it. */
+			if (!mapping.len || mapping.len + 24 > room)
 				break;
-			memcpy(to, " (", 2);
-			memcpy(to + 2, mapping.path, mapping.len);
-			len = 2 + mapping.len;
-			memcpy(to + len, "+0x", 3);
-			len += 3;
-			while (shift > 0 && !(offset >> shift))
-				shift -= 4;
-			for (; shift >= 0; shift -= 4)
-				to[len++] = "0123456789abcdef"[offset >> shift & 15];
-			to[len++] = ')';
+			at = hf_detail_put_text(at, end, " (");
+			memcpy(at, mapping.path, mapping.len);
+			at = hf_detail_put_text(at + mapping.len, end, "+0x");
+			at = hf_detail_put_number(at, end, address - object.start, 16);
+			at = hf_detail_put_text(at, end, ")");
 			break;
 		}
 	}
 	if (maps.file >= 0)
 		(void)close(maps.file);
 	errno = kept;
-	return len;
+	return (size_t)(at - to);
 }
 
 __attribute__((constructor(101))) static void start_report(void)

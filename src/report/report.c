@@ -49,24 +49,28 @@ const char *hf_report_text(enum hf_report_kind kind)
 	return (unsigned int)kind < HF_REPORT_KINDS ? texts[kind] : "unknown kind of misuse";
 }
 
-HF_COLD char *put_text(char *to, const char *end, const char *text)
+char *hf_detail_put_text(char *to, const char *end, const char *text)
 {
 	while (*text && to < end)
 		*to++ = *text++;
 	return to;
 }
 
-HF_COLD char *put_address(char *to, const char *end, const volatile void *address)
+char *hf_detail_put_number(char *to, const char *end, uint64_t number, unsigned int base)
 {
-	uintptr_t bits = (uintptr_t)address;
-	int shift = (int)sizeof(bits) * 8 - 4;
+	char digits[21] = "", *digit = digits + sizeof(digits) - 1;
 
-	while (shift > 0 && !(bits >> shift))
-		shift -= 4;
-	to = put_text(to, end, "0x");
-	for (; shift >= 0 && to < end; shift -= 4)
-		*to++ = "0123456789abcdef"[bits >> shift & 15];
-	return to;
+	do
+		*--digit = "0123456789abcdef"[number % base];
+	while (number /= base);
+	return hf_detail_put_text(to, end, digit);
+}
+
+HF_COLD char *put_address(char *to, const char *end, const char *before, const void *address)
+{
+	to = hf_detail_put_text(to, end, before);
+	to = hf_detail_put_text(to, end, "0x");
+	return hf_detail_put_number(to, end, (uintptr_t)address, 16);
 }
 
 /* "; at 0x1234 (/bin/app+0x234)": the second where there are objects. */
@@ -74,8 +78,7 @@ HF_COLD char *put_place(char *to, const char *end, const char *before, const voi
 {
 	if (!site)
 		return to;
-	to = put_text(to, end, before);
-	to = put_address(to, end, site);
+	to = put_address(to, end, before, site);
 #if defined(HF_ENV_HAS_PLACES)
 	to += hf_detail_env_place(to, (size_t)(end - to), site);
 #endif
@@ -89,15 +92,13 @@ HF_COLD void print_line(const struct hf_report_details *details)
 	const char *end = line + sizeof(line) - 1;
 	char *at = line;
 
-	at = put_text(at, end, "holdfast: ");
-	at = put_address(at, end, details->object);
-	at = put_text(at, end, ": ");
-	at = put_text(at, end, hf_report_text(details->kind));
+	at = put_address(at, end, "holdfast: ", details->object);
+	at = hf_detail_put_text(at, end, ": ");
+	at = hf_detail_put_text(at, end, hf_report_text(details->kind));
 	at = put_place(at, end, "; at ", details->site);
 	if (details->other) {
-		at = put_text(at, end, ", with ");
-		at = put_address(at, end, details->other);
-		at = put_text(at, end, " held");
+		at = put_address(at, end, ", with ", details->other);
+		at = hf_detail_put_text(at, end, " held");
 		at = put_place(at, end, "; the other way round at ", details->other_site);
 	}
 	*at++ = '\n';
@@ -188,8 +189,8 @@ void hf_detail_report_note(const char *text)
 
 	if (now == HF_REPORT_MODE_QUIET || now == HF_REPORT_MODE_COUNT)
 		return;
-	at = put_text(at, line + sizeof(line) - 1, "holdfast: ");
-	at = put_text(at, line + sizeof(line) - 1, text);
+	at = hf_detail_put_text(at, line + sizeof(line) - 1, "holdfast: ");
+	at = hf_detail_put_text(at, line + sizeof(line) - 1, text);
 	*at++ = '\n';
 	hf_detail_env_print(line, (size_t)(at - line));
 }
@@ -202,19 +203,16 @@ void hf_detail_report_summary(void)
 
 	for (int i = 0; i < HF_REPORT_KINDS; i++) {
 		uint32_t n = hf_atomic32_load_relaxed(&state->hidden[i]);
-		char digits[11] = "", line[200];
+		char line[200], *at = line;
 		const char *end = line + sizeof(line) - 1;
-		char *at = line, *digit = digits + sizeof(digits) - 1;
 
 		hf_atomic32_store_relaxed(&state->hidden[i], 0);
 		if (!n || !is_shown)
 			continue;
-		for (; n; n /= 10)
-			*--digit = (char)('0' + n % 10);
-		at = put_text(at, end, "holdfast: ");
-		at = put_text(at, end, digit);
-		at = put_text(at, end, " more, not shown: ");
-		at = put_text(at, end, texts[i]);
+		at = hf_detail_put_text(at, end, "holdfast: ");
+		at = hf_detail_put_number(at, end, n, 10);
+		at = hf_detail_put_text(at, end, " more, not shown: ");
+		at = hf_detail_put_text(at, end, texts[i]);
 		*at++ = '\n';
 		hf_detail_env_print(line, (size_t)(at - line));
 	}

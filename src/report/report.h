@@ -26,6 +26,18 @@ struct hf_detail_report_state {
 	struct hf_detail_report_handler handlers[2];
 };
 
+/*
+ * hf_detail_put_text, hf_detail_put_number - append to a line
+ * @to, @end: where, and the end of the room: what does not fit is left out
+ * @base:     10 or 16
+ *
+ * Context:  any signal handler: no stdio, no allocation, no lock
+ * Return:   the new end of the line; no 0 is behind it
+ */
+char *hf_detail_put_text(char *to, const char *end, const char *text) __attribute__((cold));
+char *hf_detail_put_number(char *to, const char *end, uint64_t number, unsigned int base)
+	__attribute__((cold));
+
 /* hf_report() of more than a kind and an object. */
 void hf_detail_report_details(const struct hf_report_details *details);
 

@@ -25,12 +25,14 @@
  *   Is in the name: _relaxed, _acquire, _release, _acq_rel, _seq_cst, as C11 defines them. For a
  *   compare-and-swap it is the ordering of success; failure is always relaxed.
  *
- * Arguments
- *   p       aligned to the size of its type
- *   old     what *p must hold; gets what it held
- *   value   the new one
- *   n       how much
+ * Operations
+ *   load          returns *p
+ *   store         *p = value
+ *   xchg          *p = value; returns what *p held
+ *   try_cmpxchg   *p = value if *p is *old. False = it is not, and *old becomes what *p holds
+ *   fetch_add     *p += n; returns what *p held. fetch_sub takes off; add returns nothing
  *
+ * Arguments     p, aligned to the size of its type
  * Context   any
  * Errors    none
  */
@@ -65,78 +67,66 @@ typedef struct hf_atomic64 {
 
 /* ---- 64 bits ------------------------------------------------------------------------------ */
 
-/* Returns the value. Ordering: none. */
 HF_INLINE uint64_t hf_atomic64_load_relaxed(const hf_atomic64_t *p)
 {
 	return __atomic_load_n(&p->value, __ATOMIC_RELAXED);
 }
 
-/* Returns the value. Ordering: acquire. */
 HF_INLINE uint64_t hf_atomic64_load_acquire(const hf_atomic64_t *p)
 {
 	return __atomic_load_n(&p->value, __ATOMIC_ACQUIRE);
 }
 
-/* *p = value. Ordering: none. */
 HF_INLINE void hf_atomic64_store_relaxed(hf_atomic64_t *p, uint64_t value)
 {
 	__atomic_store_n(&p->value, value, __ATOMIC_RELAXED);
 }
 
-/* Returns the value. Ordering: sequentially consistent. */
 HF_INLINE uint64_t hf_atomic64_load_seq_cst(const hf_atomic64_t *p)
 {
 	return __atomic_load_n(&p->value, __ATOMIC_SEQ_CST);
 }
 
-/* *p = value. Ordering: sequentially consistent. */
 HF_INLINE void hf_atomic64_store_seq_cst(hf_atomic64_t *p, uint64_t value)
 {
 	__atomic_store_n(&p->value, value, __ATOMIC_SEQ_CST);
 }
 
-/* *p: *old -> value. Returns false on failure, and *old is what was found. Ordering: seq. cst. */
 HF_INLINE bool hf_atomic64_try_cmpxchg_seq_cst(hf_atomic64_t *p, uint64_t *old, uint64_t value)
 {
 	return __atomic_compare_exchange_n(&p->value, old, value, 0, __ATOMIC_SEQ_CST,
 					   __ATOMIC_RELAXED);
 }
 
-/* *p: *old -> value. Returns false on failure, and *old is what was found. Ordering: none. */
 HF_INLINE bool hf_atomic64_try_cmpxchg_relaxed(hf_atomic64_t *p, uint64_t *old, uint64_t value)
 {
 	return __atomic_compare_exchange_n(&p->value, old, value, 0, __ATOMIC_RELAXED,
 					   __ATOMIC_RELAXED);
 }
 
-/* *p: *old -> value. Returns false on failure, and *old is what was found. Ordering: release. */
 HF_INLINE bool hf_atomic64_try_cmpxchg_release(hf_atomic64_t *p, uint64_t *old, uint64_t value)
 {
 	return __atomic_compare_exchange_n(&p->value, old, value, 0, __ATOMIC_RELEASE,
 					   __ATOMIC_RELAXED);
 }
 
-/* *p: *old -> value. Returns false on failure, and *old is what was found. Ordering: acquire. */
 HF_INLINE bool hf_atomic64_try_cmpxchg_acquire(hf_atomic64_t *p, uint64_t *old, uint64_t value)
 {
 	return __atomic_compare_exchange_n(&p->value, old, value, 0, __ATOMIC_ACQUIRE,
 					   __ATOMIC_RELAXED);
 }
 
-/* *p: *old -> value. Returns false on failure; *old is what was found. Ordering: acquire, release. */
 HF_INLINE bool hf_atomic64_try_cmpxchg_acq_rel(hf_atomic64_t *p, uint64_t *old, uint64_t value)
 {
 	return __atomic_compare_exchange_n(&p->value, old, value, 0, __ATOMIC_ACQ_REL,
 					   __ATOMIC_RELAXED);
 }
 
-/* Returns the value before. Ordering: none. */
 HF_INLINE uint64_t hf_atomic64_fetch_add_relaxed(hf_atomic64_t *p, uint64_t n)
 {
 	return __atomic_fetch_add(&p->value, n, __ATOMIC_RELAXED);
 }
 
-/* Returns the value before. Ordering: release. */
 HF_INLINE uint64_t hf_atomic64_fetch_sub_release(hf_atomic64_t *p, uint64_t n)
 {
 	return __atomic_fetch_sub(&p->value, n, __ATOMIC_RELEASE);
@@ -165,12 +155,6 @@ HF_INLINE void hf_atomic_fence_seq_cst(void)
 #if !HF_TSAN
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 #endif
-}
-
-/* The compiler moves no access across. Ordering: between this thread and its signal handlers. */
-HF_INLINE void hf_atomic_fence_signal(void)
-{
-	__asm__ volatile("" ::: "memory");
 }
 
 /*
@@ -205,31 +189,26 @@ typedef struct hf_atomic32 {
 
 /* ---- 32 bits: load and store -------------------------------------------------------------- */
 
-/* Returns the value. Ordering: none. */
 HF_INLINE uint32_t hf_atomic32_load_relaxed(const hf_atomic32_t *p)
 {
 	return __atomic_load_n(&p->value, __ATOMIC_RELAXED);
 }
 
-/* Returns the value. Ordering: acquire. */
 HF_INLINE uint32_t hf_atomic32_load_acquire(const hf_atomic32_t *p)
 {
 	return __atomic_load_n(&p->value, __ATOMIC_ACQUIRE);
 }
 
-/* Returns the value. Ordering: sequentially consistent. */
 HF_INLINE uint32_t hf_atomic32_load_seq_cst(const hf_atomic32_t *p)
 {
 	return __atomic_load_n(&p->value, __ATOMIC_SEQ_CST);
 }
 
-/* *p = value. Ordering: none. */
 HF_INLINE void hf_atomic32_store_relaxed(hf_atomic32_t *p, uint32_t value)
 {
 	__atomic_store_n(&p->value, value, __ATOMIC_RELAXED);
 }
 
-/* *p = value. Ordering: release. */
 HF_INLINE void hf_atomic32_store_release(hf_atomic32_t *p, uint32_t value)
 {
 	__atomic_store_n(&p->value, value, __ATOMIC_RELEASE);
@@ -237,47 +216,40 @@ HF_INLINE void hf_atomic32_store_release(hf_atomic32_t *p, uint32_t value)
 
 /* ---- 32 bits: exchange and compare-and-swap ----------------------------------------------- */
 
-/* Returns the value before. Ordering: acquire and release. */
 HF_INLINE uint32_t hf_atomic32_xchg_acq_rel(hf_atomic32_t *p, uint32_t value)
 {
 	return __atomic_exchange_n(&p->value, value, __ATOMIC_ACQ_REL);
 }
 
-/* Returns the value before. Ordering: sequentially consistent. */
 HF_INLINE uint32_t hf_atomic32_xchg_seq_cst(hf_atomic32_t *p, uint32_t value)
 {
 	return __atomic_exchange_n(&p->value, value, __ATOMIC_SEQ_CST);
 }
 
-/* *p: *old -> value. Returns false on failure, and *old is what was found. Ordering: none. */
 HF_INLINE bool hf_atomic32_try_cmpxchg_relaxed(hf_atomic32_t *p, uint32_t *old, uint32_t value)
 {
 	return __atomic_compare_exchange_n(&p->value, old, value, 0, __ATOMIC_RELAXED,
 					   __ATOMIC_RELAXED);
 }
 
-/* *p: *old -> value. Returns false on failure, and *old is what was found. Ordering: acquire. */
 HF_INLINE bool hf_atomic32_try_cmpxchg_acquire(hf_atomic32_t *p, uint32_t *old, uint32_t value)
 {
 	return __atomic_compare_exchange_n(&p->value, old, value, 0, __ATOMIC_ACQUIRE,
 					   __ATOMIC_RELAXED);
 }
 
-/* *p: *old -> value. Returns false on failure, and *old is what was found. Ordering: release. */
 HF_INLINE bool hf_atomic32_try_cmpxchg_release(hf_atomic32_t *p, uint32_t *old, uint32_t value)
 {
 	return __atomic_compare_exchange_n(&p->value, old, value, 0, __ATOMIC_RELEASE,
 					   __ATOMIC_RELAXED);
 }
 
-/* *p: *old -> value. Returns false on failure; *old is what was found. Ordering: acquire, release. */
 HF_INLINE bool hf_atomic32_try_cmpxchg_acq_rel(hf_atomic32_t *p, uint32_t *old, uint32_t value)
 {
 	return __atomic_compare_exchange_n(&p->value, old, value, 0, __ATOMIC_ACQ_REL,
 					   __ATOMIC_RELAXED);
 }
 
-/* *p: *old -> value. Returns false on failure; *old is what was found. Ordering: seq. consistent. */
 HF_INLINE bool hf_atomic32_try_cmpxchg_seq_cst(hf_atomic32_t *p, uint32_t *old, uint32_t value)
 {
 	return __atomic_compare_exchange_n(&p->value, old, value, 0, __ATOMIC_SEQ_CST,
@@ -286,25 +258,21 @@ HF_INLINE bool hf_atomic32_try_cmpxchg_seq_cst(hf_atomic32_t *p, uint32_t *old, 
 
 /* ---- 32 bits: arithmetic ------------------------------------------------------------------ */
 
-/* Returns the value before. Ordering: none. */
 HF_INLINE uint32_t hf_atomic32_fetch_add_relaxed(hf_atomic32_t *p, uint32_t n)
 {
 	return __atomic_fetch_add(&p->value, n, __ATOMIC_RELAXED);
 }
 
-/* Returns the value before. Ordering: sequentially consistent. */
 HF_INLINE uint32_t hf_atomic32_fetch_add_seq_cst(hf_atomic32_t *p, uint32_t n)
 {
 	return __atomic_fetch_add(&p->value, n, __ATOMIC_SEQ_CST);
 }
 
-/* Returns the value before. Ordering: release. */
 HF_INLINE uint32_t hf_atomic32_fetch_sub_release(hf_atomic32_t *p, uint32_t n)
 {
 	return __atomic_fetch_sub(&p->value, n, __ATOMIC_RELEASE);
 }
 
-/* *p += n. Ordering: none. */
 HF_INLINE void hf_atomic32_add_relaxed(hf_atomic32_t *p, uint32_t n)
 {
 	__atomic_fetch_add(&p->value, n, __ATOMIC_RELAXED);

@@ -92,7 +92,7 @@ HF_INLINE bool hf_detail_part_cmpxchg(hf_atomic64_t *p, uint64_t mask, uint64_t 
 	return false;
 }
 
-/* ---- words of 32 bits --------------------------------------------------------------------- */
+/* ---- words of 32 bits: as atomic.h says ---------------------------------------------------- */
 
 #define HF_DETAIL_LOW32 0xffffffffull
 
@@ -117,111 +117,93 @@ HF_INLINE uint32_t hf_detail_low32_add(hf_atomic32_t *p, uint32_t n, enum hf_det
 	return value;
 }
 
-/* Returns the value. Ordering: none. */
 HF_INLINE uint32_t hf_atomic32_load_relaxed(const hf_atomic32_t *p)
 {
 	return (uint32_t)hf_atomic64_load_relaxed(hf_detail_whole_const(p));
 }
 
-/* Returns the value. Ordering: acquire. */
 HF_INLINE uint32_t hf_atomic32_load_acquire(const hf_atomic32_t *p)
 {
 	return (uint32_t)hf_atomic64_load_acquire(hf_detail_whole_const(p));
 }
 
-/* Returns the value. Ordering: sequentially consistent. */
 HF_INLINE uint32_t hf_atomic32_load_seq_cst(const hf_atomic32_t *p)
 {
 	return (uint32_t)hf_atomic64_load_seq_cst(hf_detail_whole_const(p));
 }
 
-/* Ordering: none. */
 HF_INLINE void hf_atomic32_store_relaxed(hf_atomic32_t *p, uint32_t value)
 {
 	(void)hf_detail_part_xchg(hf_detail_whole(p), HF_DETAIL_LOW32, value, HF_DETAIL_RELAXED);
 }
 
-/* Ordering: release. */
 HF_INLINE void hf_atomic32_store_release(hf_atomic32_t *p, uint32_t value)
 {
 	(void)hf_detail_part_xchg(hf_detail_whole(p), HF_DETAIL_LOW32, value, HF_DETAIL_RELEASE);
 }
 
-/* Returns the value before. Ordering: acquire and release. */
 HF_INLINE uint32_t hf_atomic32_xchg_acq_rel(hf_atomic32_t *p, uint32_t value)
 {
 	return (uint32_t)hf_detail_part_xchg(hf_detail_whole(p), HF_DETAIL_LOW32, value,
 					     HF_DETAIL_ACQ_REL);
 }
 
-/* Returns the value before. Ordering: sequentially consistent. */
 HF_INLINE uint32_t hf_atomic32_xchg_seq_cst(hf_atomic32_t *p, uint32_t value)
 {
 	return (uint32_t)hf_detail_part_xchg(hf_detail_whole(p), HF_DETAIL_LOW32, value,
 					     HF_DETAIL_SEQ_CST);
 }
 
-/* *p: *old -> value. On failure false, and *old is what was found. Ordering: none. */
 HF_INLINE bool hf_atomic32_try_cmpxchg_relaxed(hf_atomic32_t *p, uint32_t *old, uint32_t value)
 {
 	return hf_detail_low32_cmpxchg(p, old, value, HF_DETAIL_RELAXED);
 }
 
-/* *p: *old -> value. On failure false, and *old is what was found. Ordering: acquire. */
 HF_INLINE bool hf_atomic32_try_cmpxchg_acquire(hf_atomic32_t *p, uint32_t *old, uint32_t value)
 {
 	return hf_detail_low32_cmpxchg(p, old, value, HF_DETAIL_ACQUIRE);
 }
 
-/* *p: *old -> value. On failure false, and *old is what was found. Ordering: release. */
 HF_INLINE bool hf_atomic32_try_cmpxchg_release(hf_atomic32_t *p, uint32_t *old, uint32_t value)
 {
 	return hf_detail_low32_cmpxchg(p, old, value, HF_DETAIL_RELEASE);
 }
 
-/* *p: *old -> value. On failure false, and *old is what was found. Ordering: acquire, release. */
 HF_INLINE bool hf_atomic32_try_cmpxchg_acq_rel(hf_atomic32_t *p, uint32_t *old, uint32_t value)
 {
 	return hf_detail_low32_cmpxchg(p, old, value, HF_DETAIL_ACQ_REL);
 }
 
-/* *p: *old -> value. On failure false, and *old is what was found. Ordering: seq. consistent. */
 HF_INLINE bool hf_atomic32_try_cmpxchg_seq_cst(hf_atomic32_t *p, uint32_t *old, uint32_t value)
 {
 	return hf_detail_low32_cmpxchg(p, old, value, HF_DETAIL_SEQ_CST);
 }
 
-/* Returns the value before. Ordering: none. */
 HF_INLINE uint32_t hf_atomic32_fetch_add_relaxed(hf_atomic32_t *p, uint32_t n)
 {
 	return hf_detail_low32_add(p, n, HF_DETAIL_RELAXED);
 }
 
-/* Returns the value before. Ordering: sequentially consistent. */
 HF_INLINE uint32_t hf_atomic32_fetch_add_seq_cst(hf_atomic32_t *p, uint32_t n)
 {
 	return hf_detail_low32_add(p, n, HF_DETAIL_SEQ_CST);
 }
 
-/* Returns the value before. Ordering: release. */
 HF_INLINE uint32_t hf_atomic32_fetch_sub_release(hf_atomic32_t *p, uint32_t n)
 {
 	return hf_detail_low32_add(p, 0 - n, HF_DETAIL_RELEASE);
 }
 
-/* Ordering: none. */
 HF_INLINE void hf_atomic32_add_relaxed(hf_atomic32_t *p, uint32_t n)
 {
 	(void)hf_detail_low32_add(p, n, HF_DETAIL_RELAXED);
 }
 
-/* As hf_atomic64_fence_acquire(). */
 HF_INLINE void hf_atomic32_fence_acquire(const hf_atomic32_t *p)
 {
 	hf_atomic64_fence_acquire(hf_detail_whole_const(p));
 }
 
-/* Waits while *p == old, but not for long; returns *p. Ordering: acquire. */
 HF_INLINE uint32_t hf_atomic32_wait_change_acquire(hf_atomic32_t *p, uint32_t old)
 {
 	uint32_t value = hf_atomic32_load_acquire(p);
@@ -231,7 +213,6 @@ HF_INLINE uint32_t hf_atomic32_wait_change_acquire(hf_atomic32_t *p, uint32_t ol
 	return value;
 }
 
-/* Waits until *p is 0 and makes it 1, in one step. Ordering: acquire. */
 HF_INLINE void hf_atomic32_wait_zero_set_acquire(hf_atomic32_t *p)
 {
 	uint32_t zero = 0;
@@ -250,38 +231,32 @@ HF_INLINE void hf_atomic32_prefetch_store(const hf_atomic32_t *p)
 
 /* ---- parts of 32 bits --------------------------------------------------------------------- */
 
-/* Stores bits 7..0; the others are not changed. Ordering: release. */
 HF_INLINE void hf_atomic32_store_low8_release(hf_atomic32_t *p, uint8_t value)
 {
 	(void)hf_detail_part_xchg(hf_detail_whole(p), 0xff, value, HF_DETAIL_RELEASE);
 }
 
-/* Stores bits 15..8; the others are not changed. Ordering: none. */
 HF_INLINE void hf_atomic32_store_mid8_relaxed(hf_atomic32_t *p, unsigned int value)
 {
 	(void)hf_detail_part_xchg(hf_detail_whole(p), 0xff00, (uint64_t)(value & 0xff) << 8,
 				  HF_DETAIL_RELAXED);
 }
 
-/* Returns bits 7..0. Ordering: none. */
 HF_INLINE uint8_t hf_atomic32_load_low8_relaxed(const hf_atomic32_t *p)
 {
 	return (uint8_t)hf_atomic64_load_relaxed(hf_detail_whole_const(p));
 }
 
-/* Returns bits 15..8. Ordering: none. */
 HF_INLINE uint8_t hf_atomic32_load_mid8_relaxed(const hf_atomic32_t *p)
 {
 	return (uint8_t)(hf_atomic64_load_relaxed(hf_detail_whole_const(p)) >> 8);
 }
 
-/* Returns bits 31..16. Ordering: none. */
 HF_INLINE uint16_t hf_atomic32_load_high16_relaxed(const hf_atomic32_t *p)
 {
 	return (uint16_t)(hf_atomic64_load_relaxed(hf_detail_whole_const(p)) >> 16);
 }
 
-/* Bits 7..0 of *p: old -> value; the others are not changed. Ordering: acquire. */
 HF_INLINE bool hf_atomic32_try_cmpxchg_low8_acquire(hf_atomic32_t *p, uint8_t old, uint8_t value)
 {
 	uint64_t found = old;
@@ -291,19 +266,16 @@ HF_INLINE bool hf_atomic32_try_cmpxchg_low8_acquire(hf_atomic32_t *p, uint8_t ol
 
 /* ---- halves of 64 bits -------------------------------------------------------------------- */
 
-/* The low half of the word, as an atomic of its own. Both views may be used at the same time. */
 HF_INLINE hf_atomic32_t *hf_atomic64_low32(hf_atomic64_t *p)
 {
 	return (hf_atomic32_t *)p;
 }
 
-/* Returns the high half. Ordering: none. */
 HF_INLINE uint32_t hf_atomic64_load_high32_relaxed(const hf_atomic64_t *p)
 {
 	return (uint32_t)(hf_atomic64_load_relaxed(p) >> 32);
 }
 
-/* Stores the high half; the low half is not changed. Ordering: none. */
 HF_INLINE void hf_atomic64_store_high32_relaxed(hf_atomic64_t *p, uint32_t value)
 {
 	(void)hf_detail_part_xchg(p, ~HF_DETAIL_LOW32, (uint64_t)value << 32, HF_DETAIL_RELAXED);
