@@ -117,9 +117,7 @@ size_t hf_detail_copy_hand_sse2(void *dst, const void *src, size_t len);
 size_t hf_detail_copy_hand_avx2(void *dst, const void *src, size_t len);
 size_t hf_detail_copy_hand_avx512(void *dst, const void *src, size_t len);
 size_t hf_detail_copy_hand_mixed(void *dst, const void *src, size_t len);
-#endif
-
-#if HF_ARCH_HAS_REP && !HF_HAS_VECTORS
+/* x86_64_words.h: of a kernel, and of the lab */
 HF_IMPLEMENTATION size_t hf_detail_clear_original(void *dst, size_t len);
 HF_IMPLEMENTATION size_t hf_detail_clear_rep_good(void *dst, size_t len);
 HF_IMPLEMENTATION size_t hf_detail_clear_erms(void *dst, size_t len);

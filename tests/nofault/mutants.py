@@ -34,8 +34,7 @@ REGION_LIST = "region/region_list.h"
 SAFE = "nofault/safe.c"
 SIGNALS = "nofault/signals.c"
 # Of the lab: compiled into all of them.
-REP_GOOD = "../lab/variants/clear/rep_good.h"
-WORDS = "../lab/variants/nofault/words.h"
+WORDS = "nofault/arch/x86_64_words.h"
 NOTHING = None
 
 VECTORS = ["vector_sse2", "vector_avx2", "vector_avx512"]
@@ -54,8 +53,8 @@ DIES = r"status -11"  # SIGSEGV: a fault that nobody recovers
 # (what is wrong, family, implementations that have the flaw, what the sweep finds, file that is changed,
 # file that is compiled, text, other text)
 MUTANTS = [
-    ("words returned for bytes", "clear", ["rep_good"], COUNT, REP_GOOD, NOTHING,
-     "hf_variant_clear_fault(p, left * 8 + len % 8)", "hf_variant_clear_fault(p, left + len % 8)"),
+    ("words returned for bytes", "clear", ["rep_good"], COUNT, WORDS, NOTHING,
+     "clear_word_fault(p, left * 8 + len % 8)", "clear_word_fault(p, left + len % 8)"),
     ("result register not set behind a fault", "clear", ["hand_avx2", "hand_avx512"], COUNT, X86, X86,
      '"80:	mov	%rsi, %rax\\n"', '"80:\\n"'),
     ("a load's fault takes what is not stored for done", "copy",

@@ -2,7 +2,17 @@
 #ifndef HF_ARCH_NOFAULT_H
 #define HF_ARCH_NOFAULT_H
 #pragma GCC system_header
-/* arch_nofault - which processor, for nofault and cpu: as arch.h chooses, but for a sanitizer. */
+/*
+ * arch_nofault - which processor, for nofault and cpu: as arch.h chooses, but for a sanitizer.
+ *
+ * Each arch/<cpu>/nofault.h defines as 1 or 0
+ *
+ *   HF_ARCH_HAS_SITES        a fault is recovered by a table of sites
+ *   HF_ARCH_UNALIGNED_FAST   an access at any address is about as fast as an aligned one
+ *   HF_ARCH_HAS_REP          one repeated instruction clears and copies: hf_arch_rep_stosb, ..._movsb
+ *   HF_ARCH_HAS_PAIR         clear and copy have forms with pairs of registers: HF_ARCH_STORE_PAIR_OR
+ *                            and more
+ */
 #include "compiler.h"
 
 #if defined(HF_ARCH_GENERIC)

@@ -75,8 +75,6 @@
 
 #define HF_DETAIL_PASTE2(a, b) a##b
 #define HF_DETAIL_PASTE(a, b) HF_DETAIL_PASTE2(a, b)
-#define HF_DETAIL_PASTE4_(a, b, c, d) a##b##c##d
-#define HF_DETAIL_PASTE4(a, b, c, d) HF_DETAIL_PASTE4_(a, b, c, d)
 #define HF_DETAIL_STRING_(a) #a
 #define HF_DETAIL_STRING(a) HF_DETAIL_STRING_(a)
 

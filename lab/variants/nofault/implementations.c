@@ -10,12 +10,7 @@
 #include "holdfast/internal/cpu.h"
 
 #if HF_ARCH_HAS_REP
-#include "../clear/erms.h"
-#include "../clear/original.h"
-#include "../clear/rep_good.h"
-#include "../copy/erms.h"
-#include "../copy/original.h"
-#include "../copy/rep_good.h"
+#include "../../../src/nofault/arch/x86_64_words.h"
 #include "vectors.h"
 #endif
 
@@ -47,9 +42,9 @@ HAS(avx512vl, HF_DETAIL_CPU_AVX512VL)
 static const struct hf_variant_clear clears[] = {
 	{ "generic", hf_detail_clear_generic, always },
 #if HF_ARCH_HAS_REP
-	{ "original", hf_variant_clear_original, always },
-	{ "rep_good", hf_variant_clear_rep_good, has_rep_good },
-	{ "erms", hf_variant_clear_erms, has_erms },
+	{ "original", hf_detail_clear_original, always },
+	{ "rep_good", hf_detail_clear_rep_good, has_rep_good },
+	{ "erms", hf_detail_clear_erms, has_erms },
 	{ "fsrm", hf_detail_clear_fsrm, has_fsrm },
 	{ "vector_sse2", hf_detail_clear_vector_sse2, always },
 	{ "vector_avx2", hf_detail_clear_vector_avx2, has_avx2 },
@@ -67,9 +62,9 @@ static const struct hf_variant_clear clears[] = {
 static const struct hf_variant_copy copies[] = {
 	{ "generic", hf_detail_copy_generic, always },
 #if HF_ARCH_HAS_REP
-	{ "original", hf_variant_copy_original, always },
-	{ "rep_good", hf_variant_copy_rep_good, has_rep_good },
-	{ "erms", hf_variant_copy_erms, has_erms },
+	{ "original", hf_detail_copy_original, always },
+	{ "rep_good", hf_detail_copy_rep_good, has_rep_good },
+	{ "erms", hf_detail_copy_erms, has_erms },
 	{ "fsrm", hf_detail_copy_fsrm, has_fsrm },
 	{ "vector_sse2", hf_detail_copy_vector_sse2, always },
 	{ "vector_avx2", hf_detail_copy_vector_avx2, has_avx2 },

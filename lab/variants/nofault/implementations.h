@@ -3,8 +3,8 @@
 #define HF_LAB_VARIANTS_NOFAULT_H
 /*
  * implementations - all that clear, copy, fill, move, compare and find memory that may fault: what the
- * library chooses from, and the variants that it never chooses (lab/variants/clear, lab/variants/copy, and
- * the loops by vectors, which the library has with its small sizes by hand). For the lab and the tests,
+ * library chooses from in user space, what only a kernel chooses (src/nofault/arch/x86_64_words.h), and
+ * the loops by vectors, which the library has with its small sizes by hand. For the lab and the tests,
  * which link the static library: the library itself has neither the lists nor a way to force one.
  *
  * Where this is linked, HOLDFAST_CLEAR and HOLDFAST_COPY name what is used from the start.

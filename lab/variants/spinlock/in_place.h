@@ -14,9 +14,11 @@
 #include "queued.h"
 #include "wfe.h"
 
-#define hf_spinlock_t HF_DETAIL_PASTE4(hf_spinlock_, LAB_SPINLOCK, _, t)
-#define hf_spinlock_init HF_DETAIL_PASTE4(hf_spinlock_, LAB_SPINLOCK, _, init)
-#define hf_spinlock_lock HF_DETAIL_PASTE4(hf_spinlock_, LAB_SPINLOCK, _, lock)
-#define hf_spinlock_trylock HF_DETAIL_PASTE4(hf_spinlock_, LAB_SPINLOCK, _, trylock)
-#define hf_spinlock_unlock HF_DETAIL_PASTE4(hf_spinlock_, LAB_SPINLOCK, _, unlock)
-#define hf_spinlock_is_locked HF_DETAIL_PASTE4(hf_spinlock_, LAB_SPINLOCK, _, is_locked)
+#define LAB_NAME_(lock, operation) hf_spinlock_##lock##_##operation
+#define LAB_NAME(lock, operation) LAB_NAME_(lock, operation)
+#define hf_spinlock_t LAB_NAME(LAB_SPINLOCK, t)
+#define hf_spinlock_init LAB_NAME(LAB_SPINLOCK, init)
+#define hf_spinlock_lock LAB_NAME(LAB_SPINLOCK, lock)
+#define hf_spinlock_trylock LAB_NAME(LAB_SPINLOCK, trylock)
+#define hf_spinlock_unlock LAB_NAME(LAB_SPINLOCK, unlock)
+#define hf_spinlock_is_locked LAB_NAME(LAB_SPINLOCK, is_locked)

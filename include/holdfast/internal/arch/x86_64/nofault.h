@@ -20,16 +20,10 @@
 #include "../../env.h"
 #include "../../nofault/site.h"
 
-/* 1 where a fault is recovered by a table of sites. */
+/* arch_nofault.h says what these mean. */
 #define HF_ARCH_HAS_SITES 1
-
-/* 1 where an access at any address is about as fast as an aligned one. */
 #define HF_ARCH_UNALIGNED_FAST 1
-
-/* 1 where one repeated instruction clears and copies: hf_arch_rep_stosb, hf_arch_rep_movsb. */
 #define HF_ARCH_HAS_REP 1
-
-/* 1 where clear and copy have forms with pairs of registers: HF_ARCH_STORE_PAIR_OR and more. */
 #define HF_ARCH_HAS_PAIR 0
 
 /* The relocation that changes nothing, for nofault/site.h. */
