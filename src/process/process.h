@@ -2,40 +2,40 @@
 #ifndef HF_SRC_PROCESS_H
 #define HF_SRC_PROCESS_H
 /*
- * process - what a process has once, however many copies of the library are in it.
+ * process - state that exists once in a process, however many copies of the library are loaded.
  *
  * Use when / not when
  *   A program and its plug-ins may each be linked with the static library, and the shared one may be
- *   there too. State that must be the same for all of them (the waiters of a lock) is kept in memory
- *   of its own, which each copy finds when it starts. Not for what each copy may have for itself.
+ *   loaded too. State that they must share (the waiters of a lock) is in a mapping of its own, which
+ *   each copy finds when it starts. Not for state that each copy may keep for itself.
  *
  * Example
  *   HF_DETAIL_PROCESS_STATE(parking, 1);                 in one source file
  *   table = hf_detail_process_share(parking, size, HF_DETAIL_PROCESS_WIPE);
  *
  * State
- *   Each copy has, for each kind of state, a pointer, which is NULL until it has started, and an ELF
- *   note that tells the distance from the note to the pointer:
+ *   For each kind of state a copy has a pointer, NULL until the copy has started, and an ELF note
+ *   with the distance from the note to the pointer:
  *
  *     note "Holdfast"  | kind, 8 characters | layout | pointer - here |
  *
- *   The linker fills the distance in, the loader maps the notes of each object, and
- *   dl_iterate_phdr() leads to all of them. A copy that starts takes the pointer of any other copy,
- *   or maps the memory.
+ *   The linker computes the distance, the loader maps the notes of each object, and
+ *   dl_iterate_phdr() finds them all. A copy that starts takes the pointer of any other copy, or
+ *   maps the memory.
  *
  * Invariants
- *   R1  All copies in a process that have a pointer have the same. The first mapping is entered, by
- *       compare-and-swap, into the first object in the loader's order that has such a note; who
- *       finds another's pointer takes that.
- *   R2  The memory is anonymous and stays until the process ends or is replaced: no object that is
- *       unloaded takes it along, and none of what it has may point into an object.
- *   R3  It is all zeroes at first. With HF_DETAIL_PROCESS_WIPE it is so again in the child of a fork, by
- *       whatever call it was made.
- *   R4  Copies whose layouts differ can't share it, and a lock that both use would hang: the copy
- *       that starts as the second one reports so, with the names of both objects, and aborts. A
- *       layout is that of the state, and HF_DETAIL_LAYOUT (version.h), which is that of the locks.
+ *   R1  All pointers of one kind that are set are equal. A new mapping is stored, by
+ *       compare-and-swap, in the first object in the loader's order that has such a note; a copy
+ *       that finds a pointer there takes it and unmaps its own memory.
+ *   R2  The memory is anonymous and stays mapped until the process ends or calls exec(): it outlives
+ *       objects that are unloaded, so nothing in it may point into an object.
+ *   R3  It is zero at first, and with HF_DETAIL_PROCESS_WIPE again in the child of a fork, whichever
+ *       call made the child.
+ *   R4  Copies whose layouts differ cannot share it, and a lock that both use would hang: the second
+ *       copy to start reports the names of both objects, and aborts. The layout has two parts: that of
+ *       the state, and that of the locks (HF_DETAIL_LAYOUT, version.h).
  *
- *   dlmopen() with a new namespace is not covered: the loader hides its objects from the others.
+ *   Not covered: dlmopen() with a new namespace, whose objects the loader hides from the others.
  */
 #include "holdfast/internal/atomic.h"
 #include "holdfast/version.h"
@@ -81,14 +81,14 @@ struct hf_detail_process_state {
 	hf_detail_process_find(&hf_detail_process_##name, bytes, fork)
 
 /**
- * hf_detail_process_find - the one memory of this kind that all copies of the library in this process use
+ * hf_detail_process_find - the memory of this kind, which all copies of the library share
  * @mine:  this copy's state
  * @bytes: how large it is
  * @fork:  what the child of a fork finds
  *
  * Context:  any thread; the first call should come before there are others. Not in a signal handler
  * Errors:   another copy has another layout: reported, abort
- * Return:   the memory; NULL = there is none to be had
+ * Return:   the memory; NULL = it could not be mapped
  */
 void *hf_detail_process_find(struct hf_detail_process_state *mine, size_t bytes,
 			     enum hf_detail_process_fork fork);

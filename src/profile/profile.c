@@ -4,16 +4,16 @@
  *
  * State
  *   hf_detail_profile_on   1 = HOLDFAST_PROFILE asks for it: set before main(), and read by slow paths
- *   table            what was waited for, an entry a lock and a call site: one table for all copies of
- *                    the library in a process; empty again in the child of a fork
+ *   table            one entry for each lock and call site that was waited for: one table for all
+ *                    copies of the library in a process; empty again in the child of a fork
  *   output           how many copies there are, and where the profile goes
  *
  *   An entry: FREE -> BUSY -> READY, and no way back.
  *
  * Invariants
- *   P1  Counting allocates nothing, takes no lock and waits for nobody: it is done by threads that
- *       have just got a lock, and in signal handlers. An entry that another thread is making (BUSY) is
- *       passed over; so a lock and site may have two entries, which are added up when they are printed.
+ *   P1  Counting allocates nothing, takes no lock and never waits: threads that have just taken a
+ *       lock do it, and signal handlers. An entry that another thread is filling in (BUSY) is skipped;
+ *       so a lock and site may have two entries, which are added up when the profile is printed.
  *   P2  The memory is bounded. A wait that finds no entry within SLOTS_LOOKED_AT steps is counted as dropped.
  *   P3  The last copy prints: at exit, or when the only plug-in that has a copy is unloaded.
  */

@@ -3,9 +3,9 @@
 #define HF_WAIT_H
 #pragma GCC system_header
 /*
- * wait - what a waiter does between two looks at a word.
+ * wait - what a waiter does between two reads of a word.
  *
- *   HF_WAIT_NONE      nothing: look again at once
+ *   HF_WAIT_NONE      nothing: read again at once
  *   HF_WAIT_HINT      one spin hint of the processor
  *   HF_WAIT_BACKOFF   hints for a time that doubles from HF_ARCH_BACKOFF_MIN_NS to
  *                     HF_ARCH_BACKOFF_MAX_NS
@@ -16,12 +16,12 @@
  *
  * Context   any
  *
- * Times are in nanoseconds. A hint takes 1 to 45 of them by processor, so the environment says how many hints
- * a time is (hf_env_spin_hints()): a policy that is written once means the same everywhere.
+ * Times are in nanoseconds. A hint takes 1 to 45 ns, depending on the processor, so the environment
+ * converts a time to a number of hints (hf_env_spin_hints()).
  *
- * The policy is always a constant, so that the others leave no code. Which one a
- * lock uses by default is decided by the lab's sweep: docs/design/0005-waiting.md. Between retries
- * of a count's swap it depends on how many processors there are: hf_wait_retry().
+ * The policy is always a constant, so that the others leave no code. The lab's sweep decides which
+ * one a lock uses (docs/design/0005-waiting.md). Between retries of a count's swap it depends on the
+ * number of processors: hf_wait_retry().
  */
 #include "arch.h"
 #include "env.h"
