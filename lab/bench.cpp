@@ -17,7 +17,7 @@
 #include <thread>
 #include <unistd.h>
 
-#include "holdfast/internal/arch.h"
+#include "timestamp.h"
 
 namespace lab
 {
@@ -72,11 +72,11 @@ double ns_per_tick()
 {
 	static const double rate = [] {
 		double t0 = now_ns();
-		uint64_t c0 = hf_arch_timestamp();
+		uint64_t c0 = hf_lab_timestamp();
 
 		while (now_ns() - t0 < 20e6)
 			;
-		uint64_t c1 = hf_arch_timestamp();
+		uint64_t c1 = hf_lab_timestamp();
 
 		return c1 == c0 ? 0.0 : (now_ns() - t0) / static_cast<double>(c1 - c0);
 	}();

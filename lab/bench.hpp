@@ -286,7 +286,7 @@ std::vector<Row> measure(Plan *plan, const Settings &settings, const Limit &limi
 /* The verdict on the rows of one table: the gap first, then its aims. */
 std::vector<Aim> aims_of(const Table &table, const std::vector<Row> &rows);
 
-/* hf_arch_timestamp() ticks to nanoseconds; 0 if there is no such counter. */
+/* hf_lab_timestamp() ticks to nanoseconds; 0 if there is no such counter. */
 double ns_per_tick();
 
 /* The numbers of threads to measure with: the user's, or 1..cpus(). */

@@ -45,6 +45,7 @@
 #include "holdfast/internal/arch.h"
 #include "holdfast/mutex.h"
 #include "locks.hpp"
+#include "timestamp.h"
 
 namespace lab
 {
@@ -228,10 +229,10 @@ struct Loops {
 
 		for (; !__atomic_load_n(stop, __ATOMIC_RELAXED); ops++) {
 			Node node;
-			uint64_t before = hf_arch_timestamp();
+			uint64_t before = hf_lab_timestamp();
 
 			take(lock, node);
-			uint64_t after = hf_arch_timestamp();
+			uint64_t after = hf_lab_timestamp();
 
 			work(steps);
 			s->room.counter++;

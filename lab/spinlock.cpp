@@ -33,6 +33,7 @@
 #include "holdfast/spinlock.h"
 #include "holdfast/spinlock_ticket.h"
 #include "locks.hpp"
+#include "timestamp.h"
 #include "variants/spinlocks.h"
 
 namespace lab
@@ -49,7 +50,7 @@ struct alignas(128) Spin {
 	uint64_t handoffs = 0; /* acquisitions by another thread than the one before */
 };
 
-/* What a thread of the split loop found, in ticks of hf_arch_timestamp(). */
+/* What a thread of the split loop found, in ticks of hf_lab_timestamp(). */
 struct alignas(128) Split {
 	uint64_t rounds = 0, lock_ticks = 0, empty_ticks = 0, unlock_ticks = 0;
 };
@@ -128,16 +129,16 @@ struct Loops {
 			uint64_t before, locked, done, after;
 			Node nodes[BULK];
 
-			before = hf_arch_timestamp();
+			before = hf_lab_timestamp();
 			for (size_t i = 0; i < bulk; i++)
 				take(lock_of(&state->spin[i]), nodes[i]);
-			locked = hf_arch_timestamp();
+			locked = hf_lab_timestamp();
 			for (size_t i = 0; i < bulk; i++)
 				state->spin[i].counter++;
-			done = hf_arch_timestamp();
+			done = hf_lab_timestamp();
 			for (size_t i = 0; i < bulk; i++)
 				release(lock_of(&state->spin[i]), nodes[i]);
-			after = hf_arch_timestamp();
+			after = hf_lab_timestamp();
 			found->lock_ticks += locked - before;
 			found->empty_ticks += done - locked;
 			found->unlock_ticks += after - done;

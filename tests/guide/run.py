@@ -61,7 +61,6 @@ WHOLE = [
     ("porting.md", "internal/env/bare.h", VERB), ("porting.md", "internal/env/bare.h", r"#define (H\w+)[ (]"),
     ("porting.md", "internal/arch/generic/spin.h", VERB), ("porting.md", "internal/arch/prefetch_portable.h", VERB),
     ("porting.md", "internal/arch/wait_portable.h", VERB),
-    ("porting.md", "internal/arch/generic/timestamp.h", VERB),
     ("porting.md", "internal/arch/generic/cpu.h", VERB),
     ("porting.md", "internal/arch/generic/constants.h", r"#define (HF_ARCH_(?!\w+_H$)\w+)"),
 ]

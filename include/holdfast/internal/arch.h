@@ -10,9 +10,9 @@
  * names its own files in one header with -DHF_ARCH_HEADER='"my_arch.h"'.
  *
  *   spin.h       the spin hint, prefetch for store, waiting for a word to change
- *   timestamp.h  a counter of time, for measuring
- *   nofault.h    accesses that may fault; cpu.h, what the processor says of itself:
- *                these two are chosen by arch_nofault.h, for the few that need them
+ *   constants.h  how threads wait, as numbers and policies
+ *   nofault.h    accesses that may fault; cpu.h, what the processor reports of itself: arch_nofault.h
+ *                chooses these two, for the few files that need them
  *
  * These functions take plain pointers and touch shared memory only on behalf of atomic.h; nothing
  * else calls them.
@@ -25,19 +25,14 @@
 #elif defined(HF_ARCH_GENERIC) || (defined(__aarch64__) && HF_TSAN)
 /* ThreadSanitizer sees no assembly, and AArch64 waits in assembly. */
 #include "arch/generic/spin.h"
-#include "arch/generic/timestamp.h"
 #elif defined(__x86_64__)
 #include "arch/x86_64/spin.h"
-#include "arch/x86_64/timestamp.h"
 #elif defined(__aarch64__)
 #include "arch/aarch64/spin.h"
-#include "arch/aarch64/timestamp.h"
 #elif defined(__riscv) && __riscv_xlen == 64
 #include "arch/riscv64/spin.h"
-#include "arch/riscv64/timestamp.h"
 #else
 #include "arch/generic/spin.h"
-#include "arch/generic/timestamp.h"
 #endif
 
 #endif

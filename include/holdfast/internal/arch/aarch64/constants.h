@@ -4,40 +4,31 @@
 #pragma GCC system_header
 /*
  * constants, for AArch64 - how threads wait, as numbers and policies; no instruction, so that a
- * simulator of this processor can take them.
+ * simulator of this processor can take them. generic/constants.h says what each is.
  *
  * The policies were chosen from the literature, not measured: docs/design/0005-waiting.md.
  */
 
-/* Bytes that one core owns at a time, and the distance that keeps two words from sharing. */
 #define HF_ARCH_CACHE_LINE 64
 #define HF_ARCH_NO_SHARING 128
-
-/* Backoff in nanoseconds: first wait, and the limit that doubling reaches. */
 #define HF_ARCH_BACKOFF_MIN_NS 20
 #define HF_ARCH_BACKOFF_MAX_NS 320
-
-/* The most nanoseconds between two looks of a queued lock's pending waiter. */
 #define HF_ARCH_PENDING_NS 160
 
-/*
- * One spin hint in nanoseconds, where the environment can't measure it: ISB takes some tens of cycles.
- */
+/* ISB takes some tens of cycles. */
 #define HF_ARCH_HINT_NS 20
 
 /* A read-modify-write with acquire and release still lets plain accesses pass on either side. */
 #define HF_ARCH_RMW_IS_FULL_BARRIER 0
 
-/* 1 where a compare-and-swap of one byte is worth having beside that of a word. */
 #define HF_ARCH_HAS_CMPXCHG8 0
 
-/* How a thread waits (wait.h), by what it awaits; "swap": it retries a compare-and-swap. */
-#define HF_ARCH_WAIT_LOCK_SWAP HF_WAIT_HINT    /* a lock, after a failed swap */
-#define HF_ARCH_WAIT_COUNT_FEW HF_WAIT_LATE    /* a count, after a failed swap; few processors */
-#define HF_ARCH_WAIT_COUNT_MANY HF_WAIT_LATE   /* the same, on many */
-#define HF_ARCH_WAIT_FREE_LOCK HF_WAIT_MONITOR /* a lock's word to become free */
-#define HF_ARCH_WAIT_MY_TURN HF_WAIT_MONITOR   /* a word that all waiters read to name me */
-#define HF_ARCH_WAIT_MY_NODE HF_WAIT_MONITOR   /* my own queue node to be written */
-#define HF_ARCH_WAIT_QUEUE HF_WAIT_MONITOR     /* my place in a queue that may be barged past */
+#define HF_ARCH_WAIT_LOCK_SWAP HF_WAIT_HINT
+#define HF_ARCH_WAIT_COUNT_FEW HF_WAIT_LATE
+#define HF_ARCH_WAIT_COUNT_MANY HF_WAIT_LATE
+#define HF_ARCH_WAIT_FREE_LOCK HF_WAIT_MONITOR
+#define HF_ARCH_WAIT_MY_TURN HF_WAIT_MONITOR
+#define HF_ARCH_WAIT_MY_NODE HF_WAIT_MONITOR
+#define HF_ARCH_WAIT_QUEUE HF_WAIT_MONITOR
 
 #endif

@@ -5,9 +5,8 @@
 /*
  * constants, for any processor - how threads wait, as numbers and policies; no instruction.
  *
- * Nothing here was measured. The policies
- * are those of x86-64, but for a free lock: a hint between two reads, because the line is read, not
- * written.
+ * Nothing here was measured. The policies are those of x86-64, but for a free lock: a hint between
+ * two reads, because the line is read, not written.
  */
 
 /* Bytes that one core owns at a time, and the distance that keeps two words from sharing. */
@@ -21,9 +20,7 @@
 /* The most nanoseconds between two looks of a queued lock's pending waiter. */
 #define HF_ARCH_PENDING_NS 128
 
-/*
- * One spin hint in nanoseconds, where the environment can't measure it: no more than the loop around it.
- */
+/* One spin hint in nanoseconds, where the environment can't measure it: the loop around it. */
 #define HF_ARCH_HINT_NS 1
 
 /* 1 where an atomic read-modify-write is already a full memory barrier. */
