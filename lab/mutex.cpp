@@ -42,7 +42,6 @@
 #include <sys/resource.h>
 #include <thread>
 
-#include "holdfast/internal/arch.h"
 #include "holdfast/mutex.h"
 #include "locks.hpp"
 #include "timestamp.h"

@@ -29,7 +29,6 @@
 #include <string>
 #include <type_traits>
 
-#include "holdfast/internal/arch.h"
 #include "holdfast/spinlock.h"
 #include "holdfast/spinlock_ticket.h"
 #include "locks.hpp"

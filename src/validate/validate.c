@@ -164,32 +164,41 @@ static uint64_t mix_address(const void *address)
 	return mix((uint64_t)(uintptr_t)address + 1);
 }
 
-/* ---- Who was the last to take it? --------------------------------------------------------- */
-
 /*
- * By some bits of a lock's address: the others, and some of the address of the thread's list. One
- * entry is for many locks, so it may be another's: then nothing is known.
+ * A number for each lock, in a table by some bits of its address; the other bits are in the entry.
+ * Several locks share an entry: 0 if the last of them was another lock.
  */
-static hf_atomic64_t takers[1024];
-
-static uint64_t taker(uint64_t lock)
+static uint32_t number_of(const hf_atomic64_t *table, uint32_t size, const void *lock)
 {
-	return (lock & ~(uint64_t)UINT32_MAX) | (uint32_t)((uintptr_t)held >> 4);
+	uint64_t bits = mix_address(lock), found = hf_atomic64_load_relaxed(&table[bits % size]);
+
+	return found >> 32 == bits >> 32 ? (uint32_t)found : 0;
 }
 
-static void took(const void *lock)
+static void set_number(hf_atomic64_t *table, uint32_t size, const void *lock, uint32_t number)
 {
 	uint64_t bits = mix_address(lock);
 
-	hf_atomic64_store_relaxed(&takers[bits % 1024], taker(bits));
+	hf_atomic64_store_relaxed(&table[bits % size], bits >> 32 << 32 | number);
+}
+
+/* ---- Who was the last to take it? --------------------------------------------------------- */
+
+enum { TAKERS = 1024 };
+
+/* A thread's number: bits of the address of its list. */
+static hf_atomic64_t takers[TAKERS];
+
+static uint32_t my_number(void)
+{
+	return (uint32_t)((uintptr_t)held >> 4);
 }
 
 static bool was_taken_by_another(const void *lock)
 {
-	uint64_t bits = mix_address(lock), mine = taker(bits);
-	uint64_t last = hf_atomic64_load_relaxed(&takers[bits % 1024]);
+	uint32_t last = number_of(takers, TAKERS, lock);
 
-	return last >> 32 == mine >> 32 && last != mine;
+	return last && last != my_number();
 }
 
 /* ---- The order of two locks --------------------------------------------------------------- */
@@ -206,10 +215,7 @@ static struct pair {
 	hf_atomic32_t reported;
 } pairs[HF_VALIDATE_PAIRS];
 
-/*
- * By some bits of a lock's address: the others, and 32 bits that depend on its class. A lock that
- * another one's entry has replaced is watched by its address.
- */
+/* A class's number: 32 bits that depend on it. A lock without a number is a class of its own. */
 static hf_atomic64_t classes[HF_VALIDATE_CLASSED];
 
 /* By some bits of its address: how many locks have been there. Changes the keys of its pairs. */
@@ -218,24 +224,17 @@ static hf_atomic32_t generations[GENERATIONS];
 static hf_atomic32_t order_is_off;
 static hf_atomic32_t unwatched_pairs;
 
-/* 0 = a class of its own. */
 static uint32_t find_class(const void *lock)
 {
-	uint64_t bits = mix_address(lock);
-	uint64_t found = hf_atomic64_load_relaxed(&classes[bits % HF_VALIDATE_CLASSED]);
-
-	return found >> 32 == bits >> 32 ? (uint32_t)found : 0;
+	return number_of(classes, HF_VALIDATE_CLASSED, lock);
 }
 
 static void set_class(const void *lock, const void *key)
 {
-	uint64_t bits = mix_address(lock);
-
 	if (key)
-		hf_atomic64_store_relaxed(&classes[bits % HF_VALIDATE_CLASSED],
-					  (bits >> 32 << 32) | (uint32_t)mix_address(key) | 1);
+		set_number(classes, HF_VALIDATE_CLASSED, lock, (uint32_t)mix_address(key) | 1);
 	else if (find_class(lock))
-		hf_atomic64_store_relaxed(&classes[bits % HF_VALIDATE_CLASSED], 0);
+		set_number(classes, HF_VALIDATE_CLASSED, lock, 0);
 }
 
 static uint64_t identity(const void *lock)
@@ -324,7 +323,7 @@ void hf_detail_validate_locked(const void *lock)
 
 	if (is_one_of_several())
 		return;
-	took(lock);
+	set_number(takers, TAKERS, lock, my_number());
 	watch_end();
 	if (mine)
 		drop(mine), n--; /* V2, by trylock */
