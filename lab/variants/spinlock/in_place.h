@@ -14,11 +14,11 @@
 #include "queued.h"
 #include "wfe.h"
 
-#define LAB_NAME_(lock, operation) hf_spinlock_##lock##_##operation
-#define LAB_NAME(lock, operation) LAB_NAME_(lock, operation)
-#define hf_spinlock_t LAB_NAME(LAB_SPINLOCK, t)
-#define hf_spinlock_init LAB_NAME(LAB_SPINLOCK, init)
-#define hf_spinlock_lock LAB_NAME(LAB_SPINLOCK, lock)
-#define hf_spinlock_trylock LAB_NAME(LAB_SPINLOCK, trylock)
-#define hf_spinlock_unlock LAB_NAME(LAB_SPINLOCK, unlock)
-#define hf_spinlock_is_locked LAB_NAME(LAB_SPINLOCK, is_locked)
+#define LAB_SPINLOCK_FUNCTION_(lock, operation) hf_spinlock_##lock##_##operation
+#define LAB_SPINLOCK_FUNCTION(lock, operation) LAB_SPINLOCK_FUNCTION_(lock, operation)
+#define hf_spinlock_t LAB_SPINLOCK_FUNCTION(LAB_SPINLOCK, t)
+#define hf_spinlock_init LAB_SPINLOCK_FUNCTION(LAB_SPINLOCK, init)
+#define hf_spinlock_lock LAB_SPINLOCK_FUNCTION(LAB_SPINLOCK, lock)
+#define hf_spinlock_trylock LAB_SPINLOCK_FUNCTION(LAB_SPINLOCK, trylock)
+#define hf_spinlock_unlock LAB_SPINLOCK_FUNCTION(LAB_SPINLOCK, unlock)
+#define hf_spinlock_is_locked LAB_SPINLOCK_FUNCTION(LAB_SPINLOCK, is_locked)
