@@ -31,7 +31,7 @@ import tempfile
 import urllib.parse
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path[:0] = [os.path.dirname(HERE), os.path.join(os.path.dirname(HERE), "extern")]
+sys.path[:0] = [os.path.dirname(HERE), os.path.join(HERE, "..", "..", "bindings", "extern", "tests")]
 
 import checks  # noqa: E402
 import declared  # noqa: E402

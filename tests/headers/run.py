@@ -744,15 +744,16 @@ def defined(code):
 
 
 def definitions(tree, compiler):
-    """A search for a public function's name and a parenthesis finds one definition, in include/ or src/."""
+    """A search for a public function's name and a parenthesis finds one definition, in include/, src/ or bindings/extern/."""
     functions = {name for kind, name in declared(tree, compiler, "gnu11") if kind == "function"}
     for name in tree.public():
         functions.update(re.findall(r"(?m)^\w[^;{}#]*?\b(hf_\w+)\([^;{}]*\)\s*HF_API\w*\s*;", tree.code[name]))
     functions = sorted(name for name in functions if re.match(r"hf_(?!detail_|env_|arch_|atomic)", name))
     code = list(tree.code.values())
-    for folder, _, names in os.walk(os.path.join(tree.source, "src")):
-        code += [without_comments(read(os.path.join(folder, name)))
-                 for name in names if name.endswith((".c", ".h"))]
+    for top in ("src", os.path.join("bindings", "extern")):
+        for folder, _, names in os.walk(os.path.join(tree.source, top)):
+            code += [without_comments(read(os.path.join(folder, name)))
+                     for name in names if name.endswith((".c", ".h"))]
     count = collections.Counter(name for text in code for name in defined(text))
     wrong = ["%s: %d definitions" % (name, count[name]) for name in functions if count[name] != 1
              and not re.fullmatch(BY_WORLD, name)]
