@@ -34,10 +34,10 @@
  *
  *   A signal wakes one thread, which then competes for the mutex like any other. A broadcast does not wake
  *   threads to have them park again at the mutex: it moves them from the queue of the condition
- *   variable to that of the mutex, and wakes the first there. A signal does so, too, while the mutex is
- *   held and others wait for it. A thread that parks here leaves its processor to a waiter at the mutex
- *   (M5 of mutex.h): so each processor has a chain of wake-ups of its own, and none idles. Between
- *   processes the kernel moves them.
+ *   variable to that of the mutex, and wakes the first there, which is one of another processor if there is
+ *   one. A signal moves a thread, too, while the mutex is held and others wait for it. A thread that parks
+ *   here leaves its processor to a waiter at the mutex (M5 of mutex.h): so each processor has a chain of
+ *   wake-ups of its own, and none idles. Between processes the kernel moves them.
  *
  * Invariants
  *   C1  No signal is lost: a thread is queued, or has seen the number, before it releases the mutex;

@@ -252,7 +252,7 @@ static enum outcome park_until_woken(struct hf_detail_waiter *waiter, uint64_t d
 										     : AWAKE;
 }
 
-/* Spins as the first waiter: WAKING -> HEAD, and HEAD -> DUE when the turn has expired. */
+/* Spins as the first waiter: WAKING -> HEAD, unless it acquires the mutex at once. */
 static enum outcome spin_as_head(struct hf_detail_waiter *waiter, uint64_t deadline)
 {
 	uint32_t ns = HF_ARCH_BACKOFF_MIN_NS;
