@@ -290,77 +290,52 @@ template <class T, class U>
 	return intrusive_ptr<T>(object, adopt);
 }
 
-/* By address. The order is a total one, also of objects that are not of one array. */
-template <class T, class U>
-inline bool operator==(const intrusive_ptr<T> &a, const intrusive_ptr<U> &b) noexcept
-{
-	return a.get() == b.get();
-}
-template <class T, class U>
-inline bool operator!=(const intrusive_ptr<T> &a, const intrusive_ptr<U> &b) noexcept
-{
-	return a.get() != b.get();
-}
-template <class T, class U>
-inline bool operator==(const intrusive_ptr<T> &a, U *b) noexcept
-{
-	return a.get() == b;
-}
-template <class T, class U>
-inline bool operator!=(const intrusive_ptr<T> &a, U *b) noexcept
-{
-	return a.get() != b;
-}
-template <class T, class U>
-inline bool operator==(T *a, const intrusive_ptr<U> &b) noexcept
-{
-	return a == b.get();
-}
-template <class T, class U>
-inline bool operator!=(T *a, const intrusive_ptr<U> &b) noexcept
-{
-	return a != b.get();
-}
-template <class T>
-inline bool operator==(const intrusive_ptr<T> &a, decltype(nullptr)) noexcept
-{
-	return !a.get();
-}
-template <class T>
-inline bool operator!=(const intrusive_ptr<T> &a, decltype(nullptr)) noexcept
-{
-	return a.get();
-}
-template <class T>
-inline bool operator==(decltype(nullptr), const intrusive_ptr<T> &b) noexcept
-{
-	return !b.get();
-}
-template <class T>
-inline bool operator!=(decltype(nullptr), const intrusive_ptr<T> &b) noexcept
-{
-	return b.get();
-}
-template <class T, class U>
-inline bool operator<(const intrusive_ptr<T> &a, const intrusive_ptr<U> &b) noexcept
-{
-	return reinterpret_cast<uintptr_t>(a.get()) < reinterpret_cast<uintptr_t>(b.get());
-}
-template <class T, class U>
-inline bool operator>(const intrusive_ptr<T> &a, const intrusive_ptr<U> &b) noexcept
-{
-	return b < a;
-}
-template <class T, class U>
-inline bool operator<=(const intrusive_ptr<T> &a, const intrusive_ptr<U> &b) noexcept
-{
-	return !(b < a);
-}
-template <class T, class U>
-inline bool operator>=(const intrusive_ptr<T> &a, const intrusive_ptr<U> &b) noexcept
-{
-	return !(a < b);
-}
+/* By address: of two pointers, or of one and a plain pointer or null. */
+#define HF_DETAIL_EQUALITY(op)                                                                     \
+	template <class T, class U>                                                                \
+	inline bool operator op(const intrusive_ptr<T> &a, const intrusive_ptr<U> &b) noexcept     \
+	{                                                                                          \
+		return a.get() op b.get();                                                         \
+	}                                                                                          \
+	template <class T, class U>                                                                \
+	inline bool operator op(const intrusive_ptr<T> &a, U *b) noexcept                          \
+	{                                                                                          \
+		return a.get() op b;                                                               \
+	}                                                                                          \
+	template <class T, class U>                                                                \
+	inline bool operator op(T *a, const intrusive_ptr<U> &b) noexcept                          \
+	{                                                                                          \
+		return a op b.get();                                                               \
+	}                                                                                          \
+	template <class T>                                                                         \
+	inline bool operator op(const intrusive_ptr<T> &a, decltype(nullptr)) noexcept             \
+	{                                                                                          \
+		return a.get() op nullptr;                                                         \
+	}                                                                                          \
+	template <class T>                                                                         \
+	inline bool operator op(decltype(nullptr), const intrusive_ptr<T> &b) noexcept             \
+	{                                                                                          \
+		return b.get() op nullptr;                                                         \
+	}
+
+/* A total order, also of objects that are not of one array. */
+#define HF_DETAIL_ORDER(op)                                                                        \
+	template <class T, class U>                                                                \
+	inline bool operator op(const intrusive_ptr<T> &a, const intrusive_ptr<U> &b) noexcept     \
+	{                                                                                          \
+		return reinterpret_cast<uintptr_t>(a.get())                                        \
+			op reinterpret_cast<uintptr_t>(b.get());                                   \
+	}
+
+HF_DETAIL_EQUALITY(==)
+HF_DETAIL_EQUALITY(!=)
+HF_DETAIL_ORDER(<)
+HF_DETAIL_ORDER(>)
+HF_DETAIL_ORDER(<=)
+HF_DETAIL_ORDER(>=)
+
+#undef HF_DETAIL_EQUALITY
+#undef HF_DETAIL_ORDER
 
 HF_END_CXX
 #endif

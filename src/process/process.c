@@ -46,41 +46,45 @@ HF_COLD void print_layout(int32_t layout, const char *object)
 	put_words(*object ? object : "the program");
 }
 
-struct owner {
-	const void *address;
-	const char *object;
-};
-
-/* The name of the object that has this address: the loader's, which is empty for the program. */
-HF_COLD int is_owner(struct dl_phdr_info *object, size_t size, void *data)
+HF_COLD int has_address(struct dl_phdr_info *object, size_t size, void *data)
 {
-	struct owner *owner = data;
+	struct hf_detail_object *found = data;
+	bool has_it = false;
 
 	(void)size;
+	found->start = UINTPTR_MAX;
 	for (unsigned int i = 0; i < object->dlpi_phnum; i++) {
 		const ElfW(Phdr) *segment = &object->dlpi_phdr[i];
 		uintptr_t start = object->dlpi_addr + segment->p_vaddr;
 
-		if (segment->p_type == PT_LOAD &&
-		    (uintptr_t)owner->address - start < segment->p_memsz) {
-			owner->object = object->dlpi_name;
-			return 1;
-		}
+		if (segment->p_type != PT_LOAD)
+			continue;
+		has_it = has_it || (uintptr_t)found->address - start < segment->p_memsz;
+		start &= ~(uintptr_t)(segment->p_align ? segment->p_align - 1 : 0);
+		found->start = start < found->start ? start : found->start;
 	}
-	return 0;
+	if (has_it && object->dlpi_name)
+		strncpy(found->name, object->dlpi_name, sizeof(found->name) - 1);
+	return has_it;
+}
+
+bool hf_detail_process_object(struct hf_detail_object *object)
+{
+	memset(object->name, 0, sizeof(object->name));
+	return dl_iterate_phdr(has_address, object);
 }
 
 HF_COLD void refuse(const struct hf_detail_process_state *mine, int32_t layout, const char *object)
 {
-	struct owner me = { mine, "" };
+	struct hf_detail_object me = { .address = mine };
 
-	(void)dl_iterate_phdr(is_owner, &me);
+	(void)hf_detail_process_object(&me);
 	put_words("holdfast: two versions of the library in this process do not fit together: ");
 	put_words(mine->kind);
 	put_words(": ");
 	print_layout(layout, object);
 	put_words(", ");
-	print_layout(mine->layout, me.object);
+	print_layout(mine->layout, me.name);
 	put_words("\n");
 	hf_detail_env_abort(); /* R4 */
 }

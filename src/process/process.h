@@ -93,4 +93,14 @@ struct hf_detail_process_state {
 void *hf_detail_process_find(struct hf_detail_process_state *mine, size_t bytes,
 			     enum hf_detail_process_fork fork);
 
+/* An executable or shared object, by an address in it. */
+struct hf_detail_object {
+	const void *address;
+	char name[224];  /* the loader's: empty for the program */
+	uintptr_t start; /* where it is loaded */
+};
+
+/* Finds the object that has this address. Takes the loader's lock. Returns false if none has it. */
+bool hf_detail_process_object(struct hf_detail_object *object);
+
 #endif

@@ -21,7 +21,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <link.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -261,49 +260,21 @@ __attribute__((format(printf, 2, 3))) static void line(int file, const char *for
 	}
 }
 
-/* Which object has an address. Reports read /proc/self/maps, which does not say whose .bss it is. */
-struct profile_place {
-	uintptr_t address;
-	const char *program; /* the name of the first object */
-	char text[256];      /* " (/bin/app+0x234)", as reports have it; empty = none has it */
-};
-
-static int look_at_object(struct dl_phdr_info *object, size_t size, void *data)
-{
-	struct profile_place *place = (struct profile_place *)data;
-	uintptr_t lowest = UINTPTR_MAX;
-	bool found = false;
-
-	(void)size;
-	for (unsigned int i = 0; i < object->dlpi_phnum; i++) {
-		const ElfW(Phdr) *segment = &object->dlpi_phdr[i];
-		uintptr_t start = object->dlpi_addr + segment->p_vaddr;
-
-		if (segment->p_type != PT_LOAD)
-			continue;
-		found = found || place->address - start < segment->p_memsz;
-		start &= ~(uintptr_t)(segment->p_align ? segment->p_align - 1 : 0);
-		lowest = start < lowest ? start : lowest;
-	}
-	if (found)
-		(void)snprintf(place->text, sizeof(place->text), " (%s+0x%lx)",
-			       object->dlpi_name && *object->dlpi_name ? object->dlpi_name
-								       : place->program,
-			       (unsigned long)(place->address - lowest));
-	return found;
-}
-
 /* "      12.345         7       3.210    at 0x1234 (/bin/app+0x234)" */
 static void print_row(int file, const struct row *row, const char *what, uint64_t address)
 {
-	struct profile_place place = { (uintptr_t)address, program, "" };
+	/* Not by /proc/self/maps, as reports do: it does not name the object of a .bss. */
+	struct hf_detail_object object = { .address = (const void *)(uintptr_t)address };
+	char place[256] = "";
 
-	(void)dl_iterate_phdr(look_at_object, &place);
+	if (hf_detail_process_object(&object))
+		(void)snprintf(place, sizeof(place), " (%s+0x%lx)",
+			       *object.name ? object.name : program,
+			       (unsigned long)(address - object.start));
 	line(file, "%10llu.%03u %10llu %8llu.%03u  %s 0x%llx%s",
 	     (unsigned long long)(row->ns / 1000000), (unsigned int)(row->ns / 1000 % 1000),
 	     (unsigned long long)row->waits, (unsigned long long)(row->longest / 1000000),
-	     (unsigned int)(row->longest / 1000 % 1000), what, (unsigned long long)address,
-	     place.text);
+	     (unsigned int)(row->longest / 1000 % 1000), what, (unsigned long long)address, place);
 }
 
 /* Those sites of a lock that cost most. @rows: all, in the order of by_lock(). */
