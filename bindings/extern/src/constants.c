@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "holdfast/cond.h"
-#include "holdfast/internal/cpu.h"
 #include "holdfast/extern.h"
 #include "holdfast/lockref_waitfree.h"
 #include "holdfast/mutex.h"

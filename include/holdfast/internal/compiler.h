@@ -147,14 +147,12 @@ HF_END_DECLS
 #define HF_CAPABILITY(name) HF_DETAIL_THREAD_SAFETY(capability(name))
 #define HF_SCOPED_CAPABILITY HF_DETAIL_THREAD_SAFETY(scoped_lockable)
 #define HF_GUARDED_BY(lock) HF_DETAIL_THREAD_SAFETY(guarded_by(lock))
-#define HF_PT_GUARDED_BY(lock) HF_DETAIL_THREAD_SAFETY(pt_guarded_by(lock))
 #define HF_ACQUIRE(...) HF_DETAIL_THREAD_SAFETY(acquire_capability(__VA_ARGS__))
 #define HF_TRY_ACQUIRE(...) HF_DETAIL_THREAD_SAFETY(try_acquire_capability(__VA_ARGS__))
 #define HF_RELEASE(...) HF_DETAIL_THREAD_SAFETY(release_capability(__VA_ARGS__))
 /* From here on to the end of the function it is held, whichever thread released it: a guard in C. */
 #define HF_ASSERT_HELD(...) HF_DETAIL_THREAD_SAFETY(assert_capability(__VA_ARGS__))
 #define HF_REQUIRES(...) HF_DETAIL_THREAD_SAFETY(requires_capability(__VA_ARGS__))
-#define HF_EXCLUDES(...) HF_DETAIL_THREAD_SAFETY(locks_excluded(__VA_ARGS__))
 /* A lock function's own body: it is what the attributes promise, and need not be analysed. */
 #define HF_NO_THREAD_SAFETY_ANALYSIS HF_DETAIL_THREAD_SAFETY(no_thread_safety_analysis)
 
