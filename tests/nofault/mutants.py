@@ -36,6 +36,7 @@ SIGNALS = "nofault/signals.c"
 # Of the lab: compiled into all of them.
 WORDS = "nofault/arch/x86_64_words.h"
 NOTHING = None
+IMPLEMENTATIONS = os.path.join("lab", "variants", "nofault", "implementations.c")
 
 VECTORS = ["vector_sse2", "vector_avx2", "vector_avx512"]
 HANDS = ["hand_sse2", "hand_avx2", "hand_avx512"]
@@ -223,20 +224,31 @@ UNIT = [
 ]
 
 
-def build(args, number, changed, compiled, change):
-    """The sweep, with one flaw."""
+def compile_and_link(*command):
+    built = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    if built.returncode:
+        raise mutation.Stale("can't be built:\n" + built.stdout)
+
+
+def object_of(args, source, name):
+    """Compiles one file."""
+    made = os.path.join(args.work_dir, name)
+    compile_and_link(args.cc, "-std=gnu11", "-O1", "-DHF_STATIC_LIBRARY", "-I",
+                     os.path.join(args.source_dir, "include"), "-c", source, "-o", made)
+    return made
+
+
+def build(args, number, whole, changed, compiled, change):
+    """The sweep, with one flaw. `whole` has the objects of what is not changed."""
     tree = mutation.copy(args.source_dir, os.path.join(args.work_dir, str(number)), "src",
                          os.path.join("lab", "variants"))
     mutation.edit(os.path.join(tree, "src", changed), change)
+    # What is compiled in place of the library's object; or, with the lab's headers, all of the lab's.
+    flawed = object_of(args, os.path.join(tree, "src", compiled) if compiled else
+                       os.path.join(tree, IMPLEMENTATIONS), os.path.join(str(number), "flawed.o"))
     program = os.path.join(tree, "sweep")
-    built = subprocess.run(
-        [args.cc, "-std=gnu11", "-O1", "-I", os.path.join(args.source_dir, "include"),
-         os.path.join(args.source_dir, "tests", "nofault", "sweep.c"),
-         *([os.path.join(tree, "src", compiled)] if compiled else []),
-         os.path.join(tree, "lab", "variants", "nofault", "implementations.c"), args.library, "-lpthread", "-o", program],
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
-    if built.returncode:
-        raise mutation.Stale("can't be built:\n" + built.stdout)
+    compile_and_link(args.cc, whole["sweep"], flawed, *([whole["lab"]] if compiled else []), args.library,
+                     "-lpthread", "-o", program)
     return program
 
 
@@ -257,14 +269,9 @@ def unit(args, number, suite, changed, compiled, change):
     """The unit tests, with one flaw."""
     tree = mutation.copy(args.source_dir, os.path.join(args.work_dir, "unit%d" % number), "src")
     mutation.edit(os.path.join(tree, "src", changed), change)
-    program, source = os.path.join(tree, "unit_tests"), os.path.join(tree, "flawed.o")
-    for command in ([args.cc, "-std=gnu11", "-O1", "-DHF_STATIC_LIBRARY", "-I",
-                     os.path.join(args.source_dir, "include"), "-c", os.path.join(tree, "src", compiled), "-o", source],
-                    [args.cxx, *args.unit, source, args.library, "-lgtest_main", "-lgtest", "-lpthread",
-                     "-o", program]):
-        built = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
-        if built.returncode:
-            raise mutation.Stale("can't be built:\n" + built.stdout)
+    program = os.path.join(tree, "unit_tests")
+    flawed = object_of(args, os.path.join(tree, "src", compiled), os.path.join("unit%d" % number, "flawed.o"))
+    compile_and_link(args.cxx, *args.unit, flawed, args.library, "-lgtest_main", "-lgtest", "-lpthread", "-o", program)
     ran = subprocess.run([program, "--gtest_brief=1", "--gtest_filter=%s.*" % suite], stdout=subprocess.PIPE,
                          stderr=subprocess.STDOUT, text=True, errors="replace", timeout=LONG, check=False)
     return mutation.must_fail(ran.returncode, ran.stdout, r"^\[  FAILED  \] %s\.\w+|^status -\d+" % suite)
@@ -273,10 +280,13 @@ def unit(args, number, suite, changed, compiled, change):
 def main():
     args = arguments(__doc__, "source-dir", "work-dir", "library", "cc", cxx={}, unit={"nargs": "*", "default": []})
     programs = {}
+    os.makedirs(args.work_dir, exist_ok=True)
+    whole = {name: object_of(args, os.path.join(args.source_dir, source), name + ".o")
+             for name, source in (("sweep", os.path.join("tests", "nofault", "sweep.c")), ("lab", IMPLEMENTATIONS))}
 
     def one(number, family, name, expected, changed, compiled, before, after):
         if number not in programs:
-            programs[number] = build(args, number, changed, compiled, mutation.swap(before, after))
+            programs[number] = build(args, number, whole, changed, compiled, mutation.swap(before, after))
         return sweep(programs[number], family, name, expected)
 
     def one_of_unit(number, suite, changed, compiled, before, after):

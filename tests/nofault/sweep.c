@@ -9,7 +9,7 @@
  *       STEP            every STEP-th size only (sanitizers and emulators are slow); default 1
  *       FAMILY NAME     only this: clear, copy, fill, move, compare or find, and an implementation
  *                       (lab/variants/nofault/implementations.h) or default; or words or iovec, and
- *                       default
+ *                       default. It ends at the 20th wrong case
  *
  * A range of `size` bytes starts `before` bytes ahead of the edge (or inside of the bad page; field.h
  * draws it). What is good is known, so the right result is: as many bytes done as a byte loop does, all
@@ -39,6 +39,8 @@ struct verb {
 	hf_find_function_t find;
 };
 
+static bool alone; /* one function is swept */
+
 static unsigned int step_of(const struct verb *v, int kind, unsigned int step)
 {
 	return kind == UNMAPPED ? step : v->others * step;
@@ -58,6 +60,10 @@ __attribute__((format(printf, 4, 5))) static void judge(const struct verb *v, co
 	vprintf(format, arguments);
 	va_end(arguments);
 	printf(": %s\n", what);
+	if (alone && wrong == 20) {
+		report(v->family, v->name);
+		exit(ktap_end());
+	}
 }
 
 /* The same numbers in each run. */
@@ -863,8 +869,8 @@ static void sweep_limits(const char *way, uint64_t repeat_from, uint64_t stream_
 int main(int argc, char **argv)
 {
 	unsigned int step = argc > 1 ? (unsigned int)atoi(argv[1]) : 1, planned = 0;
-	bool one = argc == 4;
 
+	alone = argc == 4;
 	if (step < 1 || argc == 3 || argc > 4) {
 		fprintf(stderr, "usage: sweep [STEP [FAMILY NAME]]\n");
 		return 2;
@@ -875,24 +881,24 @@ int main(int argc, char **argv)
 	list_all();
 	for (unsigned int i = 0; i < count; i++)
 		planned += is_legal(&verbs[i]) ? verbs[i].has_limits ? 3 : 1 : 0;
-	ktap_begin(one ? 1 : planned);
+	ktap_begin(alone ? 1 : planned);
 	for (unsigned int i = 0; i < count; i++) {
 		const struct verb *v = &verbs[i];
 
-		if (one && (strcmp(argv[2], v->family) || strcmp(argv[3], v->name)))
+		if (alone && (strcmp(argv[2], v->family) || strcmp(argv[3], v->name)))
 			continue;
 		if (is_legal(v)) {
 			v->sweep(v, v->every * step);
 			report(v->family, v->name);
-		} else if (one) {
+		} else if (alone) {
 			ktap_skip("this processor can't run it", "%s %s", v->family, v->name);
 		} else {
 			printf("# %s %s can't run on this processor\n", v->family, v->name);
 		}
-		if (one)
+		if (alone)
 			return ktap_end();
 	}
-	if (one) {
+	if (alone) {
 		fprintf(stderr, "sweep: there is no %s %s\n", argv[2], argv[3]);
 		return 2;
 	}
