@@ -243,12 +243,13 @@ def build(args, number, whole, changed, compiled, change):
     tree = mutation.copy(args.source_dir, os.path.join(args.work_dir, str(number)), "src",
                          os.path.join("lab", "variants"))
     mutation.edit(os.path.join(tree, "src", changed), change)
-    # What is compiled in place of the library's object; or, with the lab's headers, all of the lab's.
-    flawed = object_of(args, os.path.join(tree, "src", compiled) if compiled else
-                       os.path.join(tree, IMPLEMENTATIONS), os.path.join(str(number), "flawed.o"))
+    # In place of the library's object; a header is the lab's, too.
+    objects = [object_of(args, os.path.join(tree, "src", compiled), os.path.join(str(number), "flawed.o"))
+               ] if compiled else []
+    objects.append(object_of(args, os.path.join(tree, IMPLEMENTATIONS), os.path.join(str(number), "lab.o"))
+                   if changed.endswith(".h") else whole["lab"])
     program = os.path.join(tree, "sweep")
-    compile_and_link(args.cc, whole["sweep"], flawed, *([whole["lab"]] if compiled else []), args.library,
-                     "-lpthread", "-o", program)
+    compile_and_link(args.cc, whole["sweep"], *objects, args.library, "-lpthread", "-o", program)
     return program
 
 
