@@ -59,14 +59,14 @@ simulation: ## simulate 2 to 256 processors, in some minutes, and draw build/lab
 	echo "Two machines, all classes, 2 to 256 processors: some minutes"; \
 	$(PYTHON3) -B lab/sim/ranges.py --hf-lab build/release/lab/hf-lab --out build/lab/simulated $(if $(UPDATE),--update) || exit; \
 	$(if $(UPDATE),$(PYTHON3) -B lab/sim/pages.py --hf-lab build/release/lab/hf-lab --update || exit;) \
-	build/venv/bin/python -B lab/report/simulation.py \
+	build/venv/bin/python -B lab/report/report.py simulation \
 		$(addprefix build/lab/simulated/,figures.json x86_64-*.json aarch64-*.json) --html build/lab/simulation.html || exit; \
 	exit $$status
 
 machines: ## draw build/lab/machines.html: all archived machines, and your own results over them
 	@scripts/bootstrap.sh report $@
 	@$(MAKE) --no-print-directory venv
-	build/venv/bin/python -B lab/report/machines.py --own build/lab/results.json \
+	build/venv/bin/python -B lab/report/report.py machines --own build/lab/results.json \
 		$$(ls build/lab/*cpu-*.json.gz 2>/dev/null) --html build/lab/machines.html
 
 many-core: ## measure a machine with many cores, in ten minutes: one file to send in, build/lab/MODEL-Ncpu-DATE.json.gz
@@ -79,7 +79,7 @@ many-core: ## measure a machine with many cores, in ten minutes: one file to sen
 readme: ## draw docs/results.md and README.md's table from the raw results in docs/results/
 	@scripts/bootstrap.sh report $@
 	@$(MAKE) --no-print-directory venv
-	build/venv/bin/python -B lab/report/results_page.py
+	build/venv/bin/python -B lab/report/report.py readme
 
 check: ## before each commit, two minutes: build, native tests of what changed, headers, format
 	@scripts/bootstrap.sh test $@

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """What the lab simulates for its page and its advice.
 
-ranges.py --hf-lab FILE --out FOLDER    run all of it: FOLDER/*.json, for lab/report/simulation.py
+ranges.py --hf-lab FILE --out FOLDER    run all of it: FOLDER/*.json, for lab/report/report.py
                         --update        and write what the report cites: ranges.csv, in this folder
 ranges.py --hf-lab FILE --check         run a small part again, and compare it with ranges.csv
 """

@@ -10,7 +10,6 @@ from msgspec import Struct
 from .rows import Results, Row
 
 NOTHING = "-"
-WAITS = ("none", "hint", "backoff", "late", "monitor")  # in this order where they stand together
 
 
 class Section(Struct):
@@ -151,12 +150,6 @@ def role(results: Results, row: Row) -> str:
 
 def fmt_ratio(results: Results, row: Row) -> str:
     return "FAILED" if row.failed else fmt(results.ratio(row))
-
-
-def wait_order(rows: list[Row]) -> list[str]:
-    """The known ways to wait in their order, then the others in the file's."""
-    found = unique([r.wait for r in rows])
-    return [w for w in WAITS if w in found] + [w for w in found if w not in WAITS]
 
 
 def group_threads(rows: list[Row]) -> list[int]:

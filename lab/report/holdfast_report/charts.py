@@ -11,7 +11,7 @@ import textwrap
 
 import vl_convert
 
-from .blocks import Chart, fmt, fmt_fairness, fmt_threads, group_threads, unique, wait_order
+from .blocks import Chart, fmt, fmt_fairness, fmt_threads, group_threads, unique
 from .rows import FAIR, Results, Row
 
 WIDTH = 200  # px of a panel's plot, without its labels
@@ -30,7 +30,7 @@ RULE = {"type": "rule", "strokeDash": [3, 2], "color": MARKERS["ink"]}
 AXIS = {f"{part}Color": MARKERS["grid"] for part in ("grid", "domain", "tick")}
 AXIS |= {"labelColor": MARKERS["ink"], "titleColor": MARKERS["muted"], "labelFontSize": 11, "titleFontSize": 11}
 HEADER = {"labelColor": MARKERS["ink"], "labelFontSize": 11.5, "labelFontWeight": "bold", "labelLimit": 260}
-LEGEND = {"labelColor": MARKERS["ink"], "orient": "bottom", "columns": 2, "title": None, "labelFontSize": 11}
+LEGEND = {"labelColor": MARKERS["ink"], "orient": "bottom", "title": None, "labelFontSize": 11, "labelLimit": 300}
 CONFIG = {
     "background": None,
     # The page's font may be wider than the one that is laid out here.
@@ -38,7 +38,7 @@ CONFIG = {
     "view": {"stroke": None},
     "axis": {**AXIS, "titleFontWeight": "normal", "labelLimit": 150},
     "header": HEADER,
-    "legend": {**LEGEND, "labelLimit": 150},
+    "legend": LEGEND,
     "text": {"color": MARKERS["ink"], "fontSize": 11},
 }
 
@@ -123,7 +123,8 @@ def lines(values: list[dict], x: str, y: str, mine=frozenset(), title="", log=Fa
         of_x |= {"scale": {"type": "log", "base": 2}, "axis": {"tickCount": 5, "format": "~s"}}
     of_y = {"field": "y", "type": "quantitative", "title": y, "axis": {"format": "~g", "tickCount": 5}}
     of_y["scale"] = {"type": "log", "nice": False} if log else {"zero": True}
-    colour = {"field": "name", "type": "nominal", "scale": colours(names, mine)}
+    legend = {"columns": 1 if max(map(len, names), default=0) > 24 else 2, "labelExpr": "split(datum.label, '\\n')"}
+    colour = {"field": "name", "type": "nominal", "scale": colours(names, mine), "legend": legend}
     mark = {"type": "point", "filled": True, "size": 45} if points else {"type": "line", "point": {"size": 18}}
     if points:
         of_x, of_y = {**of_y, "title": y}, {**of_x, "title": None}
@@ -184,19 +185,6 @@ def bars_chart(title: str, caption: str, panels: list, value, unit: str, words=f
 
 def failed_words(names: list[str]) -> str:  # R1
     return f" FAILED, and not drawn: {', '.join(unique(names))}." if names else ""
-
-
-def wait_chart(results: Results, table: str, title: str, caption: str, value, unit: str) -> Chart:
-    """A line per lock, a mark per way to wait."""
-    rows = [r for r in results.of(table, "sweep") if r.wait and (r.failed or value(r) is not None)]
-    order = wait_order(rows)
-    drawn = []
-    for panel_title, here in case_panels(rows, few(unique([r.place for r in rows]), 4)):
-        good = sorted((r for r in here if not r.failed), key=lambda r: order.index(r.wait))
-        points = [{"name": r.wait, "x": r.lock, "y": value(r)} for r in good]
-        drawn.append(lines(points, "", unit, title=panel_title, log=True, points=True))
-    failed = [f"{r.lock} with {r.wait}" for r in rows if r.failed]
-    return Chart(title, caption + failed_words(failed), drawn)
 
 
 def fairness_chart(table: str, rows: list[Row]) -> Chart:

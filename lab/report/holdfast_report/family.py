@@ -11,7 +11,7 @@ from msgspec import Struct
 from . import simulated
 from .blocks import Chart, Column, Table, cell_of, fmt, fmt_fairness, fmt_percent, fmt_threads, fmt_time
 from .blocks import group_threads, text, unique
-from .charts import fairness_chart, ratio_chart, wait_chart
+from .charts import fairness_chart, ratio_chart
 from .measured import Field, plain_table, sweep_tables
 from .rows import Results, Row
 from .verdict import Verdict, noise_of, verdicts
@@ -132,7 +132,7 @@ class Family(Struct):
     def charts(self, results: Results) -> list[Chart]:
         rows = results.compared(self.name)
         out = [*self.time_charts(results, rows), fairness_chart(self.name, self.shared(rows))]
-        return [c for c in [*out, *self.wait_charts(results)] if c.panels or "FAILED" in c.caption]
+        return [c for c in out if c.panels or "FAILED" in c.caption]
 
     def time_charts(self, results: Results, rows: list[Row]) -> list[Chart]:
         return [ratio_chart(results, self.name, rows)]
@@ -140,10 +140,6 @@ class Family(Struct):
     def shared(self, rows: list[Row]) -> list[Row]:
         """Those of which a chart shows the fairness."""
         return rows
-
-    def wait_charts(self, results: Results) -> list[Chart]:
-        about = "Time of an operation per way to wait, one line per lock; further left is faster."
-        return [wait_chart(results, self.name, f"{self.name}: how to wait", about, lambda r: r.ns, "ns per op")]
 
     def compared(self, results: Results) -> list[Table]:
         """Of docs/results.md, a line per variant: alone, and on one object with as many threads as the machine has CPUs."""

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import argparse
+import textwrap
 from pathlib import Path
 
 from . import tables
@@ -36,6 +37,7 @@ def machines_of(archive: list[tuple[str, Results]], own: list[Results]) -> Machi
 
 def sized_chart(family: Sized, machines: Machines) -> Chart:
     """A line per machine: what a caller gets who chooses nothing, over libc."""
+    machines = {textwrap.fill(name, 40): results for name, results in machines.items()}  # of the legend
     points: dict[str, list[dict]] = {}
     for name, results in machines.items():
         # Below a tenth of a nanosecond it is what the timestamps left over.

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from .blocks import (
     NOTHING, Column, Table, by_speed, fmt, fmt_fairness, fmt_ratio, fmt_share, fmt_threads, fmt_time, role, row_style,
-    table_of, text, unique, wait_order,
+    table_of, text, unique,
 )
 from .rows import Results, Row
 from .verdict import fastest, noise_of
@@ -64,7 +64,7 @@ def plain_table(results: Results, title: str, rows: list[Row], fields: tuple[Fie
 
 def sweep_table(results: Results, title: str, rows: list[Row], fields: tuple[Field, ...]) -> Table:
     """A line per lock and way to wait; the fastest of each lock is marked, and what is level with it (R3)."""
-    locks, waits = unique([r.lock for r in rows]), wait_order(rows)
+    locks, waits = unique([r.lock for r in rows]), unique([r.wait for r in rows])
     best = {lock: fastest([r for r in rows if r.lock == lock]) for lock in locks}
 
     def place(row: Row) -> str:

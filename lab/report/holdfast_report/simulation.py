@@ -135,28 +135,6 @@ def throughput(rows: list[dict]) -> list:
     return blocks
 
 
-def retries_panel(rows: list[dict]) -> dict:
-    points = []
-    for r in sorted(rows, key=lambda r: r["threads"]):
-        low, middle, high = (max(v, 0.05) for v in r["retries"])
-        points.append({"name": r["class"], "x": r["threads"], "y": middle, "low": low, "high": high})
-    for name, of in (("T-1", lambda t: t - 1), ("√T", math.sqrt)):
-        points += [{"name": name, "x": t, "y": of(t)} for t in unique([p["x"] for p in points])]
-    return lines(points, "threads", "retries a success", log=True)
-
-
-def retries(rows: list[dict]) -> list:
-    blocks: list = []
-    words = "First come, first served: about T-1. Any order: about √T. A line that is held for a retry: below 1."
-    unbounded = [r for r in rows if not r["work_ns"] and r["variant"].split()[0] == "unbounded"]
-    for machine, some in groups(unbounded, "machine"):
-        last = some[-1]["variant"]
-        some = [r for r in some if r["variant"] == last and r["threads"] > 1]
-        if some:
-            blocks.append(Chart(f"Retries of {last} on {machine}, no other work", words, [retries_panel(some)]))
-    return [Section("Retries"), *blocks] if blocks else []
-
-
 def winners(rows: list[dict]) -> str:
     """The fastest variant by threads: `cas 1-2, mcs from 8`. Of those that are alike the default, or the last one."""
     runs: list = []
@@ -205,7 +183,7 @@ def build(data: dict) -> list:
     blocks: list = [Text(BANNER, "fail")]
     blocks += agreement(data["figures"]) if data["figures"] else []
     if data["rows"]:
-        blocks += throughput(data["rows"]) + retries(data["rows"]) + crossovers(data["rows"])
+        blocks += throughput(data["rows"]) + crossovers(data["rows"])
     return blocks + (parameters(data["machines"]) if data["machines"] else [])
 
 

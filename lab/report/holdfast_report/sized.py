@@ -103,19 +103,14 @@ class Sized(Family):
         rows = results.compared(self.name)
         if not rows:
             return []
-        speed = "Bytes in a nanosecond, over the size of the operation; higher is faster. Both scales are logarithmic."
-        ratio = (
+        caption = (
             "Time of an operation over that of libc in the same case; lower is faster. The dashed lines: 1, and 1.25,"
             " which is 0.8 of libc's speed."
         )
-        speed += failed_words([f"{r.variant} at {r.case}" for r in rows if r.failed])
+        caption += failed_words([f"{r.variant} at {r.case}" for r in rows if r.failed])
         others = [r for r in rows if not results.is_baseline(r)]
-        name, mine = self.name, mine_of(rows)
-        by_ratio = size_panels(others, mine, results.ratio, "ratio", (1.0, 1.25))
-        return [
-            Chart(f"{name}: speed by size", speed, size_panels(rows, mine, speed_of, "GB/s")),
-            Chart(f"{name}: time over libc's, by size", ratio, by_ratio),
-        ]
+        panels = size_panels(others, mine_of(rows), results.ratio, "ratio", (1.0, 1.25))
+        return [Chart(f"{self.name}: time over libc's, by size", caption, panels)]
 
     def compared(self, results: Results) -> list[Table]:
         aligned = [r for r in results.compared(self.name) if way_of(r.case) == "aligned"]

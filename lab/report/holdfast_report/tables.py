@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 
 from .blocks import Chart, Table, fmt_fairness, fmt_share, fmt_threads, fmt_time, group_threads, unique
-from .charts import bars_chart, case_panels, failed_words, few, lines, mine_of, wait_chart
+from .charts import bars_chart, case_panels, failed_words, few, lines, mine_of
 from .family import BesideStandard, Family, by_name, compared_cell, comparison
 from .measured import Field
 from .rows import Results, Row
@@ -123,18 +123,6 @@ class Lockref(Family):
         return out
 
 
-class Handoff(Family):
-    def wait_charts(self, results: Results) -> list[Chart]:
-        title = f"{self.name}: operations that got the lock from another thread"
-        about = "More is not better or worse by itself: it shows how often the lock's cache line had to move."
-
-        def percent(row: Row) -> float | None:
-            share = row.more.get(HANDOFF.key)
-            return None if share is None else share * 100
-
-        return [*super().wait_charts(results), wait_chart(results, self.name, title, about, percent, "% of operations")]
-
-
 class Mutex(BesideStandard):
     def compared(self, results: Results) -> list[Table]:
         """A table for each pair of times inside and outside of the section: 'contended, 2/2 µs' -> '2/2 µs'."""
@@ -247,7 +235,7 @@ FAMILIES = (
         fields=(CPU_TIME, Field("hold_ns", "hold", "ms", per=1e6)),
         other_contract={"waitfree, spins": OUTLIVES, "waitfree, parks": OUTLIVES},
     ),
-    Handoff(
+    Family(
         "handoff",
         "contended: all threads share one ticket or mcs lock; only what a waiter does between two looks at it differs."
         " Hand-off: operations that got the lock from another thread. Waiters: releases that found a waiter.",

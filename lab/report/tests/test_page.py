@@ -21,7 +21,7 @@ class Page(Temporary):
             self.assertTrue(target.startswith("#"), target)
         for marker in charts.MARKERS.values():  # they become the page's colours
             self.assertNotIn(marker, page)
-        self.assertIn("prefers-color-scheme: dark", page)
+        self.assertIn("--ink: light-dark(", page)
         self.assertEqual(charts.colours(["a", "b"], {"b"})["range"], [charts.MARKERS["s0"], charts.MARKERS["ours"]])
         # Sections are packed until they are opened, and wide tables scroll.
         self.assertNotIn("<table>", raw)

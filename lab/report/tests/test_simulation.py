@@ -44,8 +44,8 @@ class Simulation(Temporary):
         self.shows(text, "Simulated, not measured", "2 of 2 held-out figures", "whole system calls", "14.0 times", "OUTSIDE")
         self.shows(text, "hold_cycles", "a reason", "fitted", "fstat", "some cycles", "guess")  # each with its source
         self.shows(text, "lockref on Many cores", "spinlock on Many cores", "limit of events: 2 runs")
-        self.shows(text, "Retries of unbounded on Many cores", "T-1", "√T", "Crossovers")
-        self.assertEqual(text.count("<svg"), 4)
+        self.assertIn("Crossovers", text)
+        self.assertEqual(text.count("<svg"), 3)
 
     def test_crossovers(self):
         rows = whole()["rows"]
