@@ -3,7 +3,7 @@
  * The table `lockref`: get and put of one hot object, against the number of threads.
  *
  * As in the table `refcount`, each thread leaves one reference behind for each batch of pairs, and
- * a run is checked against the count at the end. Each row calls the public verbs, in a unit of its
+ * a run is checked against the count at the end. Each row calls the public operations, in a unit of its
  * own for each constant (lockref_loops.c). The throughput comes from runs without counters of
  * retries, the retries from runs of their own: failed swaps but the first of an operation, which is
  * inline. waitfree never retries, and falls back to nothing.

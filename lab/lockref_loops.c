@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lockref_loops - get and put by the public verbs of one lockref, compiled once for each choice of
- * constants (lab/CMakeLists.txt), so that each is a constant as it is for users:
+ * lockref_loops - get and put by the public operations of one lockref, compiled once for each
+ * choice of constants (lab/CMakeLists.txt), so that each is a constant as it is for users:
  *
  *   LAB_SYMBOL, LAB_NAME, LAB_KIND   the result, its row's name and kind
- *   LAB_VERBS                        where get and put_or_lock come from: hf_lockref, ...
- *   LAB_LOCKREF                      where the type and the other verbs do: hf_lockref, ...
+ *   LAB_OPERATIONS                   where get and put_or_lock come from: hf_lockref, ...
+ *   LAB_LOCKREF                      where the type and the other operations do: hf_lockref, ...
  *   LAB_PAIRS_A_LOOK                 pairs between two looks at the stop flag
  *   LAB_COUNTED                      1 = failed swaps are counted
  *   HF_LOCKREF_RETRIES, HF_LOCKREF_LOCK_HEADER, LAB_COUNT_SWAP (sweep_arch.h)
@@ -28,8 +28,8 @@ static __thread struct lockref_stats *counting;
 #define LAB_WAIT NULL
 #endif
 
-#define VERB(verb) HF_DETAIL_PASTE(LAB_VERBS, _##verb)
-#define LOCKREF(verb) HF_DETAIL_PASTE(LAB_LOCKREF, _##verb)
+#define COUNT(operation) HF_DETAIL_PASTE(LAB_OPERATIONS, _##operation)
+#define LOCKREF(operation) HF_DETAIL_PASTE(LAB_LOCKREF, _##operation)
 
 static void init(void *ref)
 {
@@ -65,15 +65,15 @@ static uint64_t pairs(void *state, int thread, const int *stop)
 #endif
 	while (!__atomic_load_n(stop, __ATOMIC_RELAXED)) {
 		for (int i = 0; i < LAB_PAIRS_A_LOOK; i++) {
-			VERB(get)(ref);
-			if (!VERB(put_or_lock)(ref)) {
+			COUNT(get)(ref);
+			if (!COUNT(put_or_lock)(ref)) {
 				unlock(ref);
 				failed = 1;
 			}
 		}
 		n += LAB_PAIRS_A_LOOK;
 		if (n % LAB_LOCKREF_BATCH == 0)
-			VERB(get)(ref);
+			COUNT(get)(ref);
 	}
 	if (failed)
 		__atomic_store_n(&hot->failed, 1, __ATOMIC_RELAXED);

@@ -4,7 +4,7 @@
 /*
  * locks - the locks of other libraries, as the tables `spinlock`, `mutex` and `cond` take them: a
  * class with lock() and unlock(), inlined as its users get it (Rust's, behind a C ABI, are not). A
- * lock whose holder keeps something has a type `node`, and its verbs take one.
+ * lock whose holder keeps something has a type `node`, and its operations take one.
  */
 #include <pthread.h>
 #include <type_traits>

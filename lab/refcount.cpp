@@ -57,23 +57,23 @@ uint64_t pairs(void *state, int thread, const int *stop)
 	return batches * BATCH;
 }
 
-/* Both pairs of one implementation, by verbs that begin with @verbs. */
-#define OURS(name, verbs)                                                                          \
+/* Both pairs of one implementation, by operations whose names begin with @prefix. */
+#define OURS(name, prefix)                                                                         \
 	struct name##_inc {                                                                        \
 		static bool pair(Count *c)                                                         \
 		{                                                                                  \
-			verbs##_inc(&c->count);                                                    \
-			return verbs##_dec_and_test(&c->count);                                    \
+			prefix##_inc(&c->count);                                                   \
+			return prefix##_dec_and_test(&c->count);                                   \
 		}                                                                                  \
-		static void keep(Count *c, int) { verbs##_inc(&c->count); }                        \
+		static void keep(Count *c, int) { prefix##_inc(&c->count); }                       \
 	};                                                                                         \
 	struct name##_inc_not_zero {                                                               \
 		static bool pair(Count *c)                                                         \
 		{                                                                                  \
-			return !verbs##_inc_not_zero(&c->count) ||                                 \
-			       verbs##_dec_and_test(&c->count);                                    \
+			return !prefix##_inc_not_zero(&c->count) ||                                \
+			       prefix##_dec_and_test(&c->count);                                   \
 		}                                                                                  \
-		static void keep(Count *c, int) { verbs##_inc(&c->count); }                        \
+		static void keep(Count *c, int) { prefix##_inc(&c->count); }                       \
 	};
 LAB_REFCOUNTS(OURS)
 OURS(default, hf_refcount)

@@ -17,7 +17,7 @@
  * operations and divided by the threads, so that lock and unlock are in the unit of total.
  *
  * The rows: those of lab/variants/spinlock, `ticket` of spinlock_ticket.h, and hf_spinlock_t as `small`
- * and once more as the default. Another world's hf_spinlock_t is `queued`.
+ * and once more as the default. Outside user space hf_spinlock_t is `queued`.
  *
  * Rows `<lock> wait=<policy>` (kind `sweep`) take the inner lock function with another wait policy.
  * They take no part in a verdict.

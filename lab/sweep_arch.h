@@ -3,7 +3,7 @@
 #define HF_LAB_SWEEP_ARCH_H
 /*
  * sweep_arch - this machine's arch files, with other waiting: so that a sweep calls the public
- * verbs.
+ * operations.
  *
  * It stands in through the seam that arch.h leaves for ports. The build sets one of two:
  *

@@ -231,7 +231,7 @@ def load(root, out):
 
 
 def tidy(header):
-    """One entry a name: of a struct that has a typedef the typedef's; the one with words of several worlds' functions."""
+    """One entry a name: of a struct that has a typedef the typedef's; the one with words of several platforms' functions."""
     by_name, tags = {}, {}
     for entry in header.entries:
         if entry.kind == "type":

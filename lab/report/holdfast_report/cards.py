@@ -53,7 +53,7 @@ def measured_row(results: Results, table: str, case: str, threads: int | None, n
 def sentence(results: Results, table: str) -> str:
     family = tables.family(table)
     advice = family.advice(results)
-    use = f"{advice.use} {advice.job}." if advice else FALLBACK.get(table, f"Use {family.verbs or table}.")
+    use = f"{advice.use} {advice.job}." if advice else FALLBACK.get(table, f"Use {family.names or table}.")
     return use + MORE.get(table, "")
 
 

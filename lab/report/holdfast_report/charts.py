@@ -16,6 +16,7 @@ from .rows import FAIR, Results, Row
 
 WIDTH = 200  # px of a panel's plot, without its labels
 TITLE = 30  # characters in a line of a case's title: they fit above the plot in a wide font too
+SIZE = "datum.value >= 1048576 ? datum.value / 1048576 + ' Mi' : datum.value >= 1024 ? datum.value / 1024 + ' Ki' : datum.value"
 SERIES = 7
 MARKERS = {
     "ink": "#010101",
@@ -120,7 +121,7 @@ def lines(values: list[dict], x: str, y: str, mine=frozenset(), title="", log=Fa
     log = log and all(v["y"] > 0 for v in values)
     of_x = {"field": "x", "type": "nominal" if points else "quantitative", "title": x, "sort": None}
     if not points and values and max(v["x"] for v in values) / max(1, min(v["x"] for v in values)) > 8:
-        of_x |= {"scale": {"type": "log", "base": 2}, "axis": {"tickCount": 5, "format": "~s"}}
+        of_x |= {"scale": {"type": "log", "base": 2}, "axis": {"tickCount": 5, "labelExpr": SIZE}}
     of_y = {"field": "y", "type": "quantitative", "title": y, "axis": {"format": "~g", "tickCount": 5}}
     of_y["scale"] = {"type": "log", "nice": False} if log else {"zero": True}
     legend = {"columns": 1 if max(map(len, names), default=0) > 24 else 2, "labelExpr": "split(datum.label, '\\n')"}

@@ -57,8 +57,7 @@ def opening(results: Results) -> list:
     use = [(f"{a.use} {a.job}", "\n".join([a.because, *a.figures]), "use") for a in advice(results)]
     blocks: list = [Section("What to use on this machine")]
     blocks += [Bullets(use)] if use else [Text("The tables measured here compare nothing that one would choose from.")]
-    blocks += [Section("How sure that is", 2), Bullets(certainty_items(results))]
-    return blocks if results.limits or results.missing_peers else [*blocks, Text("The lab named no limit.")]
+    return [*blocks, Section("How sure that is", 2), Bullets(certainty_items(results))]
 
 
 def verdict(results: Results) -> list:

@@ -30,7 +30,7 @@ class Family(Struct):
     name: str
     about: str = ""  # what its cases are
     job: str = ""  # what one would take its default for; "" gives no advice
-    verbs: str = ""  # of the default: hf_..._*
+    names: str = ""  # of the default: hf_..._*
     reading: tuple[tuple[str, str], ...] = ()  # words that the reader needs: term, meaning
     fields: tuple[Field, ...] = ()  # figures that its rows alone have
     needs: tuple[str, ...] = ()  # those that no row may lack
@@ -80,7 +80,7 @@ class Family(Struct):
         figures += simulated.words(results, self.simulated, self.other_contract)
         if not gains:
             because = "No other implementation of Holdfast is faster here without being slower or less fair elsewhere."
-            use = f"Use {self.verbs}" + (f" as it is ({made_of})" if made_of != "default" else "")
+            use = f"Use {self.names}" + (f" as it is ({made_of})" if made_of != "default" else "")
             return Advice(use, self.job, because, figures)
         best = max(gains, key=gains.get)
         because = f"In all {len(judged)} cases it is as fast as the default ({made_of}) or faster; the default takes"

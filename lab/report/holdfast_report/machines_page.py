@@ -49,7 +49,7 @@ def sized_chart(family: Sized, machines: Machines) -> Chart:
         lines(some, "bytes", f"time over {family.libc}'s", own, way, log=True, rules=(1,))
         for way, some in points.items()
     ]
-    caption = f"Time of {family.verbs} over that of {family.libc} on the same machine; below the dashed line: faster."
+    caption = f"Time of {family.names} over that of {family.libc} on the same machine; below the dashed line: faster."
     return Chart(f"{family.name}: all machines", caption, panels)
 
 
@@ -91,8 +91,9 @@ def build(machines: Machines) -> list:
     short = [(name.split(",")[0], results) for name, results in machines.items()]
     for family in [f for f in tables.FAMILIES if any(r.of(f.name) for r in machines.values())]:
         chart = sized_chart(family, machines) if isinstance(family, Sized) else time_chart(family, machines)
-        blocks += [Section(family.name)] + ([Text(family.about, "note")] if family.about else [])
-        blocks += ([chart] if chart.panels else []) + side_by_side(family, short)
+        shown = ([chart] if chart.panels else []) + side_by_side(family, short)
+        about = [Text(family.about, "note")] if family.about else []
+        blocks += [Section(family.name), *about, *shown] if shown else []
     return blocks
 
 

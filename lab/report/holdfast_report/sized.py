@@ -115,7 +115,7 @@ class Sized(Family):
     def compared(self, results: Results) -> list[Table]:
         aligned = [r for r in results.compared(self.name) if way_of(r.case) == "aligned"]
         lines = {
-            self.verbs: [r for r in aligned if r.kind == "default"],
+            self.names: [r for r in aligned if r.kind == "default"],
             self.libc: [r for r in aligned if r.kind == "peer"],
         }
 
@@ -123,6 +123,6 @@ class Sized(Family):
             ratio = results.ratio(row) if row.kind == "default" else None
             return f"{speed_of(row):.1f}" + (f" ({ratio:.2f})" if ratio else "")
 
-        there = {size_of(r) for r in lines[self.verbs]}
+        there = {size_of(r) for r in lines[self.names]}
         sizes = [size for size in COMPARED if size in there]
         return comparison(f"{self.name}: GB/s (ratio of times to libc's)", sizes, lines, size_of, size_words, cell)
