@@ -230,10 +230,12 @@ class Site:
         """The sample, the install lines, a chart, the licence; and the navigation."""
         readme = read(os.path.join(self.root, "README.md"))
         sample = re.search(r"^```c\n(.*?)^```$", readme, re.MULTILINE | re.DOTALL)[1]
+        # A comment behind a line would be broken on a phone: it stands above the line.
+        sample = re.sub(r"^(\s*)(\S.*?)\s{2,}(/\*.*\*/)$", r"\1\3\n\1\2", sample.expandtabs(4), flags=re.MULTILINE)
         self.put("index", pages.heading("Holdfast", "="),
                  ".. rst-class:: hf-summary\n\nReference counts, locks and memory accesses that hold when they are misused,"
                  " contended or faulted: one set of C and C++ headers for Linux programs, kernel modules and bare metal.\n\n",
-                 pages.code(sample.expandtabs(4), "c"),
+                 pages.code(sample, "c"),
                  ":doc:`Which one do I take? </guide/choose>` :doc:`Guides <guide/README>`."
                  " :doc:`Reference <reference/index>`.\n\n",
                  pages.heading("Install", "-"),
