@@ -259,7 +259,7 @@ HF_SLOW bool hf_detail_waitfree_get_rest(hf_lockref_waitfree_t *l, uint64_t word
 	return hf_detail_waitfree_get_repair(l, word, HF_DETAIL_SLOW_CALL_SITE);
 }
 
-/* A get by one who must have a reference already. */
+/* A get by a caller that must have a reference already. */
 HF_COLD void hf_detail_waitfree_get_misuse(hf_lockref_waitfree_t *l, uint64_t word)
 {
 	const void *site = HF_DETAIL_CALL_SITE;

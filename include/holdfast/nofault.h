@@ -57,7 +57,7 @@
  *   F2  The handler takes no lock, allocates nothing, preserves errno, and reads only memory that
  *       is certainly mapped: a thread may fault anywhere, in a signal handler too.
  *   F3  A signal is recovered only if the processor raised it (si_code > 0) for an instruction that
- *       in the table. Every other one has the effect that it would have had without Holdfast.
+ *       is in the table. Every other one has the effect that it would have had without Holdfast.
  *       Exceptions: docs/design/0009-nofault.md, limits.
  *   M1  A move loses nothing: after a fault, the part of the source that was not moved is
  *       unchanged. So it goes downwards where memmove() must, and then the end of the destination

@@ -15,24 +15,23 @@
  *   count   the counters only
  *   quiet   nothing at all, counters included
  *
- *   In warn mode, without a handler, a program that ends says how many more of each kind there were
- *   (Linux user space).
+ *   In warn mode, without a handler, a summary of the suppressed reports is printed at exit (Linux user
+ *   space).
  *
  * The line
  *   holdfast: 0x7ffe38c0ffee: refcount: underflow; use after free; at 0x55d0c4a012b3 (/app+0x12b3)
  *
- *   The object; what was done; the call site: an address inside of the call, and the same from the
- *   beginning of its executable or shared object, as addr2line -fie /app 0x12b3 takes it (of an
- *   executable that is not position-independent it takes the first one). A function that is the last
- *   thing in a function may be jumped to: then the site is the call of that function. Where
- *   validation finds it, in code compiled without optimisation, it may be a C++ class's own lock().
- *   No symbol: what looks one up takes the dynamic linker's lock (R1). A handler that knows that it
- *   is not called inside of it may hand the site to dladdr().
+ *   The object, the misuse, and the call site: an address inside of the call, and in brackets its
+ *   offset in the executable or shared object, for addr2line -fie /app 0x12b3 (in an executable that is
+ *   not position-independent, use the first address). After a tail call the site is the call of the
+ *   function that made it. A site that validation reports may be in a C++ class's own lock(), in
+ *   code compiled without optimisation. There are no symbols, because looking one up takes the
+ *   dynamic linker's lock (R1); a handler that cannot be called with that lock held may use dladdr().
  *
  * Invariants
  *   R1  Reporting takes no lock, allocates nothing and is async-signal-safe: misuse is found
- *       inside of locks and in signal handlers. To name the object of a site it opens and reads
- *       /proc/self/maps, and does without where it can't: a process that may open nothing sets a
+ *       inside of locks and in signal handlers. To name the object of a site it reads
+ *       /proc/self/maps, and omits the name if it cannot: a process that must not open files sets a
  *       handler, or the mode count.
  *   R2  A counter never goes down, but for hf_report_reset(); it stops at UINT32_MAX.
  *   R3  No report changes the object: the function that found the misuse has made it safe, or will.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cpu - asks the processor once. */
+/* cpu - what the processor reports, read once. */
 #include "holdfast/internal/arch_nofault.h"
 #include "holdfast/internal/atomic.h"
 #include "cpu.h"
@@ -82,7 +82,7 @@ bool hf_detail_cpu_hide(const char *list)
 }
 
 #if HF_ENV_HAS_VARIABLES
-/* A program that asks for a feature is linked with what hides it, before main(). */
+/* Links a program that uses this file with the constructor that hides features. */
 static void (*const hides)(void) __attribute__((used)) = hf_detail_env_hide_features;
 #endif
 

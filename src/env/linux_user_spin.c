@@ -30,8 +30,8 @@ __attribute__((constructor(101))) static void find_rate(void)
 }
 
 /*
- * Those in the process's affinity, which a container or taskset limits. By the system call: libc's
- * function takes a set of 1,024.
+ * The processors in the affinity mask, which a container or taskset limits. By the system call, because
+ * libc's function takes at most 1,024.
  */
 __attribute__((constructor(101))) static void count_processors(void)
 {

@@ -41,22 +41,22 @@ char *hf_detail_put_number(char *to, const char *end, uint64_t number, unsigned 
 /* hf_report() of more than a kind and an object. */
 void hf_detail_report_details(const struct hf_report_details *details);
 
-/* A line of its own, which is no misuse and is not counted; not in the modes count and quiet. */
+/* Prints a line that is no misuse and is not counted; not in the modes count and quiet. */
 void hf_detail_report_note(const char *text);
 
-/* A line for each kind of which more was reported than shown; in the mode warn, without a handler. */
+/* Prints a line for each kind with suppressed reports; in the mode warn, without a handler. */
 void hf_detail_report_summary(void);
 
 /*
- * From now on this copy uses that state, which other copies may use already. Before other threads.
- * True = it is the first one to do so.
+ * From now on this copy uses that state, which other copies may use already. Called before there are
+ * other threads. Returns true in the first copy to do so.
  */
 bool hf_detail_report_share(struct hf_detail_report_state *shared);
 
-/* The object that this copy is in is unloaded: the handler that was set through it, with it. */
+/* This copy's object is being unloaded: removes the handler that was set through it. */
 void hf_detail_report_leave(void);
 
-/* In the child of a fork: what was not shown before it is the parent's to say. */
+/* In the child of a fork: forgets the suppressed reports, which the parent's summary has. */
 void hf_detail_report_forked(void);
 
 #endif

@@ -37,8 +37,8 @@ static bool has_at_end;
 static __thread intptr_t rounds; /* of the destructors of this thread's keys; 0 = not yet watched */
 
 /*
- * Other destructors may still release its locks: so this asks to be called again, up to the last round
- * but one. In the last one the sanitizers take the thread apart.
+ * Other destructors may still release the thread's locks. So this asks to be called again, up to the
+ * last round but one: in the last round the sanitizers destroy their own state of the thread.
  */
 static void end_of_thread(void *value)
 {
@@ -100,7 +100,7 @@ __attribute__((destructor(101))) static void end_validation(void)
 		(void)hf_atomic64_try_cmpxchg_relaxed(&validating->first, &me, 0);
 }
 
-/* Each copy has lists of its own, so of two none knows all that a thread holds. */
+/* Each copy has its own lists, so neither of two copies knows all that a thread holds. */
 static bool is_one_of_several(void)
 {
 	uint64_t me = (uint64_t)(uintptr_t)&validating, first = 0;

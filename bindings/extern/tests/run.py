@@ -22,7 +22,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import declared  # noqa: E402
 from checks import Checks, arguments  # noqa: E402
 
-# What nobody has made a symbol of: in a header that no file of bindings/extern/src includes.
+# A function that is no symbol: of a header that no file of bindings/extern/src includes.
 UNHEARD = """
 HF_INLINE void hf_unheard_of(hf_mutex_t *mutex)
 {

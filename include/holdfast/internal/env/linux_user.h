@@ -127,7 +127,7 @@ HF_INLINE uint32_t hf_env_processors(void)
 /* A deadline that never comes. */
 #define HF_ENV_FOREVER UINT64_MAX
 
-/* Who may wait at a word: threads of this process, or of all that have its memory mapped. */
+/* Which threads may wait at a word: those of this process, or of all that map its memory. */
 enum hf_env_scope { HF_ENV_PRIVATE, HF_ENV_SHARED };
 
 /* Why a thread is awake. */
@@ -141,7 +141,7 @@ struct hf_atomic32;
 
 HF_BEGIN_DECLS
 
-/* Those without HF_API are called by the library alone: a program finds them in libholdfast.a only. */
+/* Functions without HF_API are called by the library alone. */
 
 /**
  * hf_env_park - park while a word is as it was

@@ -6,7 +6,7 @@
  * spin, for AArch64 - WFE on the exclusive monitor, PRFM for store.
  *
  * A load-exclusive arms this core's monitor; the store that changes the word clears it, and that is
- * an event which ends WFE. So the one who releases needs no SEV, and the waiters need not touch the
+ * an event which ends WFE. So the unlock needs no SEV, and the waiters need not touch the
  * line while they wait (Arm ARM, "Wait for Event"; the "Litmus" lock of the Zephyr discussion). An
  * event that is already pending ends the first WFE at once: hence "not for long" below.
  * User space may use WFE on Linux, where the kernel's event stream bounds the wait to about 100 us.
