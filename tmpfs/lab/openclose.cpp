@@ -17,6 +17,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <memory>
 #include <string>
 
@@ -69,14 +70,46 @@ std::string path_of(Case is, int thread)
 	}
 }
 
-/* ---- openclose: ours ----------------------------------------------------------------------- */
+/* ---- openclose ----------------------------------------------------------------------------- */
+
+/* The kernel's: its file system is a folder, by whose name all paths begin. */
+const struct lab_tmpfs kernel = {
+	KERNEL,
+	[](struct hf_tmpfs **fs, const struct hf_tmpfs_options *) {
+		char *top = strdup("/dev/shm/hf-lab-XXXXXX");
+
+		*fs = reinterpret_cast<struct hf_tmpfs *>(top);
+		return mkdtemp(top) ? 0 : -1;
+	},
+	[](struct hf_tmpfs *fs) {
+		std::unique_ptr<char, void (*)(void *)> top(reinterpret_cast<char *>(fs),
+							    std::free);
+		std::error_code error;
+
+		std::filesystem::remove_all(top.get(), error);
+		return error.value();
+	},
+	[](struct hf_tmpfs *, void (*)(void *, const char *), void *) { return 0; },
+	[](struct hf_tmpfs_table **, struct hf_tmpfs *, unsigned int) { return 0; },
+	[](struct hf_tmpfs_table *) {},
+	[](struct hf_tmpfs *, const char *path, mode_t mode) { return ::mkdir(path, mode); },
+	[](struct hf_tmpfs_table *, const char *path, int flags, mode_t mode) {
+		return ::open(path, flags, mode);
+	},
+	[](struct hf_tmpfs_table *, int fd) { return ::close(fd); },
+	[](struct hf_tmpfs_table *, int fd, void *to, size_t size) { return ::read(fd, to, size); },
+	nullptr,
+	[](struct hf_tmpfs_table *, int fd, const void *from, size_t size) {
+		return ::write(fd, from, size);
+	},
+	nullptr,
+};
 
 struct Tree {
 	const struct lab_tmpfs *on = nullptr;
 	struct hf_tmpfs *fs = nullptr;
 	std::vector<struct hf_tmpfs_table *> tables;
 	std::vector<std::string> paths;
-	std::string top; /* the kernel's */
 	bool failed = false;
 };
 
@@ -103,9 +136,9 @@ uint64_t open_read_close(void *state, int thread, const int *stop)
 	return n;
 }
 
-std::vector<Sample> run_ours(const struct lab_tmpfs *on, Case is, int threads, int window_ms)
+std::vector<Sample> run_openclose(const struct lab_tmpfs *on, Case is, int threads, int window_ms)
 {
-	std::string data(4096, 'x');
+	std::string data(4096, 'x'), top;
 	bool ok;
 	Tree tree;
 
@@ -113,14 +146,16 @@ std::vector<Sample> run_ours(const struct lab_tmpfs *on, Case is, int threads, i
 	ok = on->make(&tree.fs, nullptr) == 0;
 	if (!ok)
 		return { Sample() };
+	if (on == &kernel)
+		top = reinterpret_cast<char *>(tree.fs);
 	for (const char *dir : { "/one", "/one/two", "/one/two/three", "/one/two/three/four" })
-		ok &= on->mkdir(tree.fs, dir, 0755) == 0;
+		ok &= on->mkdir(tree.fs, (top + dir).c_str(), 0755) == 0;
 	tree.tables.resize(static_cast<size_t>(threads));
 	for (int i = 0; i < threads; i++) {
 		struct hf_tmpfs_table **table = &tree.tables[static_cast<size_t>(i)];
 
 		ok &= on->table_new(table, tree.fs, 0) == 0;
-		tree.paths.push_back(path_of(is, i));
+		tree.paths.push_back(top + path_of(is, i));
 		int fd = on->open(*table, tree.paths.back().c_str(), O_WRONLY | O_CREAT, 0644);
 		ok &= on->write(*table, fd, data.data(), data.size()) == 4096;
 		ok &= on->close(*table, fd) == 0;
@@ -131,57 +166,6 @@ std::vector<Sample> run_ours(const struct lab_tmpfs *on, Case is, int threads, i
 	for (struct hf_tmpfs_table *table : tree.tables)
 		on->table_free(table);
 	ok &= on->free(tree.fs) == 0;
-	return { sample_of(window, ok && !tree.failed) };
-}
-
-/* ---- openclose: the kernel's --------------------------------------------------------------- */
-
-uint64_t open_read_close_kernel(void *state, int thread, const int *stop)
-{
-	Tree *tree = static_cast<Tree *>(state);
-	const char *path = tree->paths[static_cast<size_t>(thread)].c_str();
-	char buffer[64];
-	uint64_t n = 0;
-	bool ok = true;
-
-	do { /* once at least, however short the run */
-		int fd = ::open(path, O_RDONLY);
-
-		ok &= ::read(fd, buffer, sizeof(buffer)) == sizeof(buffer);
-		ok &= buffer[0] == 'x' && buffer[63] == 'x';
-		ok &= ::close(fd) == 0;
-		n++;
-	} while (!__atomic_load_n(stop, __ATOMIC_RELAXED));
-	if (!ok)
-		__atomic_store_n(&tree->failed, true, __ATOMIC_RELAXED);
-	return n;
-}
-
-std::vector<Sample> run_kernel(Case is, int threads, int window_ms)
-{
-	char top[] = "/dev/shm/hf-lab-XXXXXX";
-	std::string data(4096, 'x');
-	std::vector<std::string> dirs;
-	bool ok = mkdtemp(top) != nullptr;
-	Tree tree;
-
-	for (const char *dir : { "/one", "/one/two", "/one/two/three", "/one/two/three/four" }) {
-		dirs.push_back(top + std::string(dir));
-		ok &= ::mkdir(dirs.back().c_str(), 0755) == 0;
-	}
-	for (int i = 0; i < threads; i++) {
-		tree.paths.push_back(top + path_of(is, i));
-		int fd = ::open(tree.paths.back().c_str(), O_WRONLY | O_CREAT, 0644);
-		ok &= ::write(fd, data.data(), data.size()) == 4096;
-		ok &= ::close(fd) == 0;
-	}
-	Window window = run_window(threads, window_ms, open_read_close_kernel, { &tree });
-
-	for (const std::string &path : tree.paths)
-		::unlink(path.c_str());
-	for (; !dirs.empty(); dirs.pop_back())
-		::rmdir(dirs.back().c_str());
-	::rmdir(top);
 	return { sample_of(window, ok && !tree.failed) };
 }
 
@@ -257,8 +241,11 @@ std::vector<Sample> run_sparse(const std::string &implementation, size_t size, i
 std::vector<Cell> openclose_cells(const Settings &settings)
 {
 	std::vector<int> counts = thread_counts(settings);
+	std::vector<const struct lab_tmpfs *> all(std::begin(variants), std::end(variants));
 	std::vector<Cell> cells;
 
+	if (have_kernel_tmpfs())
+		all.push_back(&kernel);
 	if (settings.threads.empty())
 		counts.push_back(4 * cpus());
 	for (int threads : counts) {
@@ -268,26 +255,23 @@ std::vector<Cell> openclose_cells(const Settings &settings)
 
 			cell.window_ms = 20;
 			cell.rounds = threads > cpus() ? 5 : 9;
-			for (const struct lab_tmpfs *on : variants) {
+			for (const struct lab_tmpfs *on : all) {
 				/* The tables' locks are each thread's own: one case shows what they cost. */
 				if (on == &lab_tmpfs_copy_holes ||
 				    (is != Case::HOT && !std::strncmp(on->name, "spinlock=", 9)))
 					continue;
 				cell.rows = { Row("openclose", on->name,
-						  on == by_default ? "default" : "ours", one.name,
-						  threads) };
+						  on == by_default ? "default"
+						  : on == &kernel  ? "peer"
+								   : "ours",
+						  one.name, threads) };
 				if (on == by_default)
 					cell.rows.front().labels["is"] = DEFAULT;
 				cell.run = [on, is, threads](int ms) {
-					return run_ours(on, is, threads, ms);
+					return run_openclose(on, is, threads, ms);
 				};
 				cells.push_back(cell);
 			}
-			if (!have_kernel_tmpfs())
-				continue;
-			cell.rows = { Row("openclose", KERNEL, "peer", one.name, threads) };
-			cell.run = [is, threads](int ms) { return run_kernel(is, threads, ms); };
-			cells.push_back(cell);
 		}
 	}
 	return cells;

@@ -140,7 +140,6 @@ std::vector<Sample> run_kernel(uint64_t names, int window_ms)
 	return { sample };
 }
 
-/* Has it room for so many names? Each link counts as a file there. */
 } // namespace
 
 std::vector<Cell> readdir_cells(const Settings &)
