@@ -6,7 +6,8 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
-#include <ctime>
+#include <functional>
+#include <map>
 #include <stdexcept>
 #include <unistd.h>
 
@@ -107,11 +108,10 @@ static int integer(const std::string &option, const std::string &text, int least
 /* 1.2, or 1.2-3.4 where it is not one number. */
 static std::string range_text(const Range &r, const char *format)
 {
-	char low[40], high[40], middle[40];
+	char low[40], high[40];
 
 	snprintf(low, sizeof(low), format, r.low);
 	snprintf(high, sizeof(high), format, r.high);
-	snprintf(middle, sizeof(middle), format, r.middle);
 	if (std::string(low) == high)
 		return low;
 	return std::string(low) + ".." + high;
@@ -293,14 +293,84 @@ static int one_run(const Plan &plan, const std::string &variant, uint64_t seed, 
 	return 0;
 }
 
+/* 2,8,64, or 1..256: doubled. */
+static std::vector<int> thread_list(const std::string &option, const std::string &text)
+{
+	std::vector<int> list;
+
+	for (const std::string &one : split(text)) {
+		size_t dots = one.find("..");
+		int first = integer(option, one.substr(0, dots), 1, 1024);
+		int last = dots == std::string::npos
+				   ? first
+				   : integer(option, one.substr(dots + 2), first, 1024);
+
+		for (int t = first; t < last; t *= 2)
+			list.push_back(t);
+		list.push_back(last);
+	}
+	return list;
+}
+
+static std::vector<double> times(const std::string &option, const std::string &text)
+{
+	std::vector<double> list;
+
+	for (const std::string &one : split(text))
+		list.push_back(number(option, one, 0, 1e9));
+	return list;
+}
+
 int simulate_command(const std::vector<std::string> &words)
 {
 	Plan plan;
 	std::string machine, json, alone, against;
-	bool by_class = false;
-	std::vector<std::string> class_names;
+	bool by_class = false, no_sweep = false, validates = false, no_naps = false;
 	uint64_t seed = 1;
-	bool validates = false, naps = true;
+	using text = const std::string &;
+	const std::map<std::string, bool *> switches = { { "--validate", &validates },
+							 { "--no-sweep", &no_sweep },
+							 { "--no-naps", &no_naps },
+							 { "--by-class", &by_class } };
+	const std::map<std::string, std::function<void(text, text)>> options = {
+		{ "--machine", [&](text, text v) { machine = v; } },
+		{ "--table", [&](text, text v) { plan.table = v; } },
+		{ "--threads", [&](text o, text v) { plan.threads = thread_list(o, v); } },
+		{ "--work", [&](text o, text v) { plan.work = times(o, v); } },
+		{ "--between", [&](text o, text v) { plan.between = times(o, v); } },
+		{ "--place",
+		  [&](text, text v) {
+			  plan.place = v;
+			  (void)placed(Machine(), v, 0);
+		  } },
+		{ "--class", [&](text, text v) { plan.class_names = split(v); } },
+		{ "--variants", [&](text, text v) { plan.variants = split(v); } },
+		{ "--seeds", [&](text o, text v) { plan.seeds = integer(o, v, 1, 100); } },
+		{ "--seed",
+		  [&](text o, text v) {
+			  seed = static_cast<uint64_t>(integer(o, v, 0, 1 << 30));
+		  } },
+		{ "--window-us",
+		  [&](text o, text v) { plan.window_ns = 1000 * number(o, v, 1, 1e9); } },
+		{ "--limit-s", [&](text o, text v) { plan.limit_s = number(o, v, 0, 1e6); } },
+		{ "--limit-events",
+		  [&](text o, text v) {
+			  plan.event_limit = static_cast<uint64_t>(number(o, v, 1, 1e15));
+		  } },
+		{ "--jobs", [&](text o, text v) { plan.jobs = integer(o, v, 1, 64); } },
+		{ "--json", [&](text, text v) { json = v; } },
+		{ "--against", [&](text, text v) { against = v; } },
+		{ "--one-run", [&](text, text v) { alone = v; } },
+		{ "--set",
+		  [&](text o, text v) {
+			  size_t equals = v.find('=');
+
+			  if (equals == std::string::npos)
+				  fail("--set takes NAME=VALUE, not '" + v + "'");
+			  plan.settings.push_back({ v.substr(0, equals),
+						    number(o, v.substr(equals + 1), -1e12, 1e12) });
+		  } },
+	};
 
 	plan.table = "lockref";
 	plan.threads = { 1, 2, 8, 28, 64 };
@@ -308,88 +378,25 @@ int simulate_command(const std::vector<std::string> &words)
 	plan.jobs = static_cast<int>(std::max(1L, sysconf(_SC_NPROCESSORS_ONLN)));
 	for (size_t i = 0; i < words.size(); i++) {
 		size_t equals = words[i].find('=');
-		std::string option = words[i].substr(0, equals), value;
+		std::string option = words[i].substr(0, equals);
 
 		if (option == "--help" || option == "-h") {
 			fputs(usage, stdout);
 			return 0;
 		}
-		validates = validates || option == "--validate";
-		plan.sweep = plan.sweep && option != "--no-sweep";
-		naps = naps && option != "--no-naps";
-		by_class = by_class || option == "--by-class";
-		if (option == "--validate" || option == "--no-sweep" || option == "--no-naps" ||
-		    option == "--by-class")
+		if (switches.count(option)) {
+			*switches.at(option) = true;
 			continue;
-		if (equals != std::string::npos)
-			value = words[i].substr(equals + 1);
-		else if (i + 1 < words.size())
-			value = words[++i];
-		else
-			fail(option +
-			     ": no such option, or it needs a value; see hf-lab simulate --help");
-		if (option == "--machine") {
-			machine = value;
-		} else if (option == "--table") {
-			plan.table = value;
-		} else if (option == "--threads") {
-			plan.threads.clear();
-			for (const std::string &one : split(value)) {
-				size_t dots = one.find("..");
-				int first = integer(option, one.substr(0, dots), 1, 1024);
-				int last = dots == std::string::npos
-						   ? first
-						   : integer(option, one.substr(dots + 2), first,
-							     1024);
-
-				for (int t = first; t < last; t *= 2)
-					plan.threads.push_back(t);
-				plan.threads.push_back(last);
-			}
-		} else if (option == "--work") {
-			plan.work.clear();
-			for (const std::string &one : split(value))
-				plan.work.push_back(number(option, one, 0, 1e9));
-		} else if (option == "--between") {
-			plan.between.clear();
-			for (const std::string &one : split(value))
-				plan.between.push_back(number(option, one, 0, 1e9));
-		} else if (option == "--place") {
-			plan.place = value;
-			(void)placed(Machine(), value, 0);
-		} else if (option == "--class") {
-			class_names = split(value);
-		} else if (option == "--variants") {
-			plan.variants = split(value);
-		} else if (option == "--seeds") {
-			plan.seeds = integer(option, value, 1, 100);
-		} else if (option == "--seed") {
-			seed = static_cast<uint64_t>(integer(option, value, 0, 1 << 30));
-		} else if (option == "--window-us") {
-			plan.window_ns = 1000 * number(option, value, 1, 1e9);
-		} else if (option == "--limit-s") {
-			plan.limit_s = number(option, value, 0, 1e6);
-		} else if (option == "--limit-events") {
-			plan.event_limit = static_cast<uint64_t>(number(option, value, 1, 1e15));
-		} else if (option == "--jobs") {
-			plan.jobs = integer(option, value, 1, 64);
-		} else if (option == "--json") {
-			json = value;
-		} else if (option == "--against") {
-			against = value;
-		} else if (option == "--one-run") {
-			alone = value;
-		} else if (option == "--set") {
-			equals = value.find('=');
-			if (equals == std::string::npos)
-				fail("--set takes NAME=VALUE, not '" + value + "'");
-			plan.settings.push_back(
-				{ value.substr(0, equals),
-				  number("--set", value.substr(equals + 1), -1e12, 1e12) });
-		} else {
-			fail("no option '" + option + "'; see hf-lab simulate --help");
 		}
+		if (!options.count(option))
+			fail("no option '" + option + "'; see hf-lab simulate --help");
+		if (equals == std::string::npos && i + 1 == words.size())
+			fail(option + " needs a value; see hf-lab simulate --help");
+		options.at(option)(option, equals == std::string::npos
+						   ? words[++i]
+						   : words[i].substr(equals + 1));
 	}
+	plan.sweep = !no_sweep;
 	if (validates)
 		return validate(json, plan.jobs, plan.sweep);
 	if (machine.empty()) {
@@ -404,11 +411,12 @@ int simulate_command(const std::vector<std::string> &words)
 		fail("no table '" + plan.table +
 		     "'; there are: lockref, refcount, rcuref, spinlock, mutex");
 	plan.file = load_machine(machine_path(machine));
-	plan.class_names = class_names.empty() ? classes_of(plan.file) : class_names;
+	if (plan.class_names.empty())
+		plan.class_names = classes_of(plan.file);
 	if (plan.variants.empty())
 		plan.variants = default_variants(plan.table);
 	if (!alone.empty())
-		return one_run(plan, alone, seed, naps);
+		return one_run(plan, alone, seed, !no_naps);
 	std::vector<Row> rows = rows_of(plan);
 
 	if (against.empty()) {

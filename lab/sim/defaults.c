@@ -6,8 +6,10 @@
 
 #include "sim.h"
 
-const uint32_t hf_sim_default_retries = HF_LOCKREF_RETRIES;
-const uint32_t hf_sim_default_late[3] = { HF_WAIT_LATE_AFTER, HF_WAIT_LATE_MIN_NS,
-					  HF_WAIT_LATE_MAX_NS };
-const uint32_t hf_sim_default_passes = HF_SPINLOCK_QUEUED_PASSES;
-const uint32_t hf_sim_default_patience_ns = HF_SPINLOCK_QUEUED_PATIENCE_NS;
+const struct hf_sim_knobs hf_sim_defaults = {
+	.late_min_ns = HF_WAIT_LATE_MIN_NS,
+	.late_max_ns = HF_WAIT_LATE_MAX_NS,
+	.retries = HF_LOCKREF_RETRIES,
+	.passes = HF_SPINLOCK_QUEUED_PASSES,
+	.patience_ns = HF_SPINLOCK_QUEUED_PATIENCE_NS,
+};

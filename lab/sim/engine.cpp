@@ -10,7 +10,6 @@
 #include <cstring>
 #include <ctime>
 #include <deque>
-#include <memory>
 #include <stdexcept>
 #include <sys/mman.h>
 #include <unordered_map>

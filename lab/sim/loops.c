@@ -272,10 +272,9 @@ static const struct hf_sim_variant variants[] = {
 const struct hf_sim_arch HF_DETAIL_PASTE(hf_sim_arch_, SIM_NAME) = {
 	HF_SIM_STRING(SIM_NAME),
 	/* What is 0 here, defaults.c has. */
-	{ HF_ARCH_BACKOFF_MIN_NS, HF_ARCH_BACKOFF_MAX_NS, HF_ARCH_PENDING_NS,
-	  HF_ARCH_WAIT_LOCK_SWAP, HF_ARCH_WAIT_COUNT_FEW, HF_ARCH_WAIT_COUNT_MANY,
+	{ HF_ARCH_WAIT_LOCK_SWAP, HF_ARCH_WAIT_COUNT_FEW, HF_ARCH_WAIT_COUNT_MANY,
 	  HF_ARCH_WAIT_FREE_LOCK, HF_ARCH_WAIT_MY_TURN, HF_ARCH_WAIT_MY_NODE, HF_ARCH_WAIT_QUEUE, 0,
-	  0, 0, 0, 0, 0, HF_SIM_ALONE, 0 },
+	  0, 0, 0, 0, HF_SIM_ALONE, 0 },
 	variants,
 	sizeof(variants) / sizeof(variants[0]),
 };

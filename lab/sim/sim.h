@@ -71,12 +71,11 @@ enum hf_sim_beside { HF_SIM_ALONE, HF_SIM_TICKET, HF_SIM_MCS };
 
 /* The constants of arch/<cpu>/constants.h and of the headers, as they are for this run. */
 struct hf_sim_knobs {
-	uint32_t backoff_min_ns, backoff_max_ns, pending_ns;
 	/* enum hf_wait_policy */
 	int lock_swap, count_few, count_many, free_lock, my_turn, my_node, queue;
-	uint32_t late_after, late_min_ns, late_max_ns; /* HF_WAIT_LATE */
-	uint32_t retries;                              /* HF_LOCKREF_RETRIES */
-	uint32_t passes, patience_ns;                  /* of internal/spinlock_queued.h */
+	uint32_t late_min_ns, late_max_ns; /* HF_WAIT_LATE */
+	uint32_t retries;                  /* HF_LOCKREF_RETRIES */
+	uint32_t passes, patience_ns;      /* of internal/spinlock_queued.h */
 	uint32_t beside; /* enum hf_sim_beside: another lock that each pair of a lockref takes twice */
 	uint32_t single; /* 1: of a count's pair, the get alone */
 };
@@ -105,9 +104,8 @@ extern const struct hf_sim_arch hf_sim_arch_x86_64, hf_sim_arch_aarch64;
 /* The mutex, which has sources of its own: mutex_loops.c. No knobs. */
 extern const struct hf_sim_arch hf_sim_mutex_x86_64, hf_sim_mutex_aarch64;
 
-/* The defaults that no arch file has: defaults.c reads them from the headers. */
-extern const uint32_t hf_sim_default_retries, hf_sim_default_passes, hf_sim_default_patience_ns;
-extern const uint32_t hf_sim_default_late[3];
+/* Those that no arch file has, as the headers have them (defaults.c); the others are 0. */
+extern const struct hf_sim_knobs hf_sim_defaults;
 
 #define HF_SIM_OBJECT_BYTES 1024
 

@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstring>
 #include <ctime>
+#include <map>
 #include <sstream>
 #include <stdexcept>
 #include <sys/mman.h>
@@ -106,6 +107,10 @@ static std::string turn_knobs(const std::string &variant)
 	std::istringstream words(variant);
 	std::string name, word;
 	struct hf_sim_knobs &k = hf_sim_knobs;
+	const std::map<std::string, uint32_t *> numbers = { { "passes", &k.passes },
+							    { "patience", &k.patience_ns },
+							    { "late-min", &k.late_min_ns },
+							    { "late-max", &k.late_max_ns } };
 
 	words >> name;
 	while (words >> word) {
@@ -122,24 +127,10 @@ static std::string turn_knobs(const std::string &variant)
 				k.my_node = k.queue = policy(variant, value);
 		} else if (what == "count") {
 			k.count_few = k.count_many = policy(variant, value);
-		} else if (what == "passes") {
-			k.passes = number(variant, value);
-		} else if (what == "patience") {
-			k.patience_ns = number(variant, value);
 		} else if (what == "beside" && (value == "ticket" || value == "mcs")) {
 			k.beside = value == "ticket" ? HF_SIM_TICKET : HF_SIM_MCS;
-		} else if (what == "min") {
-			k.backoff_min_ns = number(variant, value);
-		} else if (what == "max") {
-			k.backoff_max_ns = number(variant, value);
-		} else if (what == "late") {
-			k.late_after = number(variant, value);
-		} else if (what == "late-min") {
-			k.late_min_ns = number(variant, value);
-		} else if (what == "late-max") {
-			k.late_max_ns = number(variant, value);
-		} else if (what == "pending") {
-			k.pending_ns = number(variant, value);
+		} else if (numbers.count(what)) {
+			*numbers.at(what) = number(variant, value);
 		} else {
 			throw std::runtime_error("'" + variant + "': no knob '" + what + "'");
 		}
@@ -174,12 +165,11 @@ Outcome simulate(const Case &one)
 	Run r;
 
 	hf_sim_knobs = arch.knobs;
-	hf_sim_knobs.retries = hf_sim_default_retries;
-	hf_sim_knobs.late_after = hf_sim_default_late[0];
-	hf_sim_knobs.late_min_ns = hf_sim_default_late[1];
-	hf_sim_knobs.late_max_ns = hf_sim_default_late[2];
-	hf_sim_knobs.passes = hf_sim_default_passes;
-	hf_sim_knobs.patience_ns = hf_sim_default_patience_ns;
+	hf_sim_knobs.late_min_ns = hf_sim_defaults.late_min_ns;
+	hf_sim_knobs.late_max_ns = hf_sim_defaults.late_max_ns;
+	hf_sim_knobs.retries = hf_sim_defaults.retries;
+	hf_sim_knobs.passes = hf_sim_defaults.passes;
+	hf_sim_knobs.patience_ns = hf_sim_defaults.patience_ns;
 	std::string name = turn_knobs(one.variant);
 	const struct hf_sim_variant *variant = find(arch, one.table, name);
 
@@ -396,8 +386,12 @@ std::vector<int> placed(const Machine &machine, const std::string &how, int thre
 	return list;
 }
 
-static Range range_of(std::vector<double> values)
+static Range range_of(const std::vector<const Outcome *> &outcomes, double Outcome::*field)
 {
+	std::vector<double> values;
+
+	for (const Outcome *outcome : outcomes)
+		values.push_back(outcome->*field);
 	std::sort(values.begin(), values.end());
 	return { values[values.size() / 2], values.front(), values.back() };
 }
@@ -466,31 +460,25 @@ std::vector<Row> rows_of(const Plan &plan)
 	size_t at = 0;
 
 	for (Row &row : rows) {
-		std::vector<double> ns, fairness, retries, fallbacks, transfers, longest;
+		std::vector<const Outcome *> good;
 
 		for (int i = 0; i < row.runs; i++, at++) {
 			const Outcome &o = outcomes[at];
 
 			row.cut += o.cut;
-			if (o.operations == 0 || !std::isfinite(o.ns_per_op))
-				continue;
-			ns.push_back(o.ns_per_op);
-			fairness.push_back(o.fairness);
-			retries.push_back(o.retries);
-			fallbacks.push_back(o.fallbacks);
-			transfers.push_back(o.transfers);
-			longest.push_back(o.longest_wait_ns);
+			if (o.operations > 0 && std::isfinite(o.ns_per_op))
+				good.push_back(&o);
 		}
-		if (ns.empty()) {
+		if (good.empty()) {
 			row.ns_per_op = { INFINITY, INFINITY, INFINITY };
 			continue;
 		}
-		row.ns_per_op = range_of(ns);
-		row.fairness = range_of(fairness);
-		row.retries = range_of(retries);
-		row.fallbacks = range_of(fallbacks);
-		row.transfers = range_of(transfers);
-		row.longest_wait_ns = range_of(longest);
+		row.ns_per_op = range_of(good, &Outcome::ns_per_op);
+		row.fairness = range_of(good, &Outcome::fairness);
+		row.retries = range_of(good, &Outcome::retries);
+		row.fallbacks = range_of(good, &Outcome::fallbacks);
+		row.transfers = range_of(good, &Outcome::transfers);
+		row.longest_wait_ns = range_of(good, &Outcome::longest_wait_ns);
 	}
 	return rows;
 }

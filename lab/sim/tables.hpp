@@ -48,8 +48,7 @@ struct Outcome {
 /*
  * Runs it. The variant is a name of the table, with what is different:
  *   bounded-15  wait=none|hint|backoff|late (all policies)  count=... (between two swaps of a count)
- *   passes=N  patience=N  min=N  max=N  pending=N
- *   late=N  late-min=N  late-max=N (wait.h's HF_WAIT_LATE)
+ *   passes=N  patience=N  late-min=N  late-max=N (wait.h's HF_WAIT_LATE)
  *   beside=ticket|mcs (another lock that each pair of a lockref takes twice)
  *   single (of a count's pair the get alone: a counter that only grows)
  * Throws std::runtime_error if a count is wrong, or there is no such variant.

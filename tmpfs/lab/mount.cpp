@@ -11,10 +11,8 @@
  */
 #include "bench.hpp"
 
-#include <cmath>
 #include <cstdio>
 #include <cstdlib>
-#include <memory>
 #include <string>
 
 #include <csignal>

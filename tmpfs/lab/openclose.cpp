@@ -13,7 +13,6 @@
  */
 #include "bench.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstring>

@@ -8,7 +8,6 @@
  */
 #include "bench.hpp"
 
-#include <cmath>
 #include <memory>
 #include <string>
 

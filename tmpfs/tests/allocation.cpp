@@ -15,27 +15,6 @@ namespace
 
 class TmpfsAllocation : public testing::Test {
 protected:
-	/* Fails the n-th one from now on. */
-	struct memory {
-		uint64_t next = 0, failing = 0, live = 0;
-	};
-
-	static void *allocate(void *data, size_t size)
-	{
-		auto *self = static_cast<memory *>(data);
-
-		if (++self->next == self->failing)
-			return nullptr;
-		__atomic_fetch_add(&self->live, 1, __ATOMIC_RELAXED);
-		return aligned_alloc(64, (size + 63) / 64 * 64);
-	}
-
-	static void release(void *data, void *pointer)
-	{
-		__atomic_fetch_sub(&static_cast<memory *>(data)->live, 1, __ATOMIC_RELAXED);
-		free(pointer);
-	}
-
 	void failed()
 	{
 		failures_++;
@@ -149,26 +128,21 @@ protected:
 
 TEST_F(TmpfsAllocation, EachOneFailsOnce)
 {
-	struct hf_tmpfs_options options = {};
-	memory memory;
-	std::string right;
-	uint64_t all;
+	own_memory memory;
+	std::string right = scenario(memory.options());
+	uint64_t all = memory.made;
 
-	options.allocate = allocate;
-	options.release = release;
-	options.data = &memory;
-	right = scenario(options);
-	all = memory.next;
-	EXPECT_EQ(memory.live, 0u);
+	EXPECT_EQ(memory.bytes, 0);
 	EXPECT_EQ(failures_, 0u);
 	ASSERT_GT(all, 40u);
 	for (uint64_t n = 1; n <= all; n++) {
-		memory = {};
-		memory.failing = n;
+		own_memory one;
+
+		one.failing = n;
 		failures_ = 0;
-		EXPECT_EQ(scenario(options), right) << "allocation " << n;
-		EXPECT_EQ(memory.live, 0u) << "allocation " << n;
-		/* A short write or splice tells it by its count. */
+		EXPECT_EQ(scenario(one.options()), right) << "allocation " << n;
+		EXPECT_EQ(one.bytes, 0) << "allocation " << n;
+		/* A short write or splice reports it by its count. */
 		EXPECT_LE(failures_, 1u) << "allocation " << n;
 		if (HasFailure())
 			break;
@@ -177,18 +151,15 @@ TEST_F(TmpfsAllocation, EachOneFailsOnce)
 
 TEST_F(TmpfsAllocation, WithoutMemoryEveryCallSaysSo)
 {
-	struct hf_tmpfs_options options = {};
+	own_memory memory;
+	struct hf_tmpfs_options options = memory.options();
 	struct hf_tmpfs_table *other;
-	memory memory;
 
-	options.allocate = allocate;
-	options.release = release;
-	options.data = &memory;
 	ASSERT_EQ(hf_tmpfs_new(&on_.fs, &options), 0);
 	ASSERT_EQ(hf_tmpfs_table_new(&on_.t, on_.fs, 100), 0);
 	do_all("mkdir /a; open 0 /f rw,creat; ftruncate 0 4096");
-	auto fails = [&](const char *what, std::function<long()> call) {
-		memory.failing = memory.next + 1;
+	auto fails = [&](const std::string &what, const std::function<long()> &call) {
+		memory.fail_after(0);
 		EXPECT_EQ(call(), -ENOMEM) << what;
 		EXPECT_EQ(hf_tmpfs_check(on_.fs, nullptr, nullptr), 0) << what;
 	};
@@ -200,16 +171,12 @@ TEST_F(TmpfsAllocation, WithoutMemoryEveryCallSaysSo)
 		     { "mkdir /x", "symlink x /x", "link /f /x", "rename /f /x",
 		       "rename /f /a exchange", "mknod /x fifo", "rename /f /x whiteout",
 		       "setxattr /f user.a 1", "open 1 /a rw,tmpfile", "open 1 /x creat",
-		       "write 0 x", "fallocate 0 allocate 0 5000" }) {
-			memory.failing = memory.next + 1;
-			EXPECT_EQ(on_.step(step), "ENOMEM") << step;
-			EXPECT_EQ(hf_tmpfs_check(on_.fs, nullptr, nullptr), 0) << step;
-		}
+		       "write 0 x", "fallocate 0 allocate 0 5000" })
+			fails(step, [&] { return on_.step(step) == "ENOMEM" ? -ENOMEM : 0; });
 	}
 	hf_tmpfs_nodes_put(on_.fs);
 	hf_tmpfs_table_free(on_.t);
 	EXPECT_EQ(hf_tmpfs_free(on_.fs), 0);
-	EXPECT_EQ(memory.live, 0u);
 }
 
 } // namespace

@@ -262,58 +262,24 @@ TEST_F(TmpfsMemory, ChainsWait)
 	});
 }
 
-/* What the file system has at a moment, by functions of the program's own. */
-struct counter {
-	std::atomic<int64_t> bytes{ 0 };
-
-	static void *allocate(void *data, size_t size)
-	{
-		char *memory = static_cast<char *>(aligned_alloc(64, 64 + (size + 63) / 64 * 64));
-
-		if (!memory)
-			return nullptr;
-		std::memcpy(memory, &size, sizeof(size));
-		static_cast<counter *>(data)->bytes += static_cast<int64_t>(size);
-		return memory + 64;
-	}
-	static void release(void *data, void *memory)
-	{
-		size_t size;
-
-		std::memcpy(&size, static_cast<char *>(memory) - 64, sizeof(size));
-		static_cast<counter *>(data)->bytes -= static_cast<int64_t>(size);
-		std::free(static_cast<char *>(memory) - 64);
-	}
-	struct hf_tmpfs_options options()
-	{
-		struct hf_tmpfs_options options = {};
-
-		options.allocate = allocate;
-		options.release = release;
-		options.data = this;
-		return options;
-	}
-	~counter() { EXPECT_EQ(bytes, 0); }
-};
-
 /* However little was freed last: it goes, and nobody has to call for that. */
 TEST_F(TmpfsMemory, Idle)
 {
-	counter counter;
-	system_at_work system(counter.options());
+	own_memory memory;
+	system_at_work system(memory.options());
 	int64_t start;
 
 	ASSERT_EQ(hf_tmpfs_mkdir(system.fs, "/d", 0755), 0);
-	start = counter.bytes;
+	start = memory.bytes;
 	for (int round = 0; round < 3; round++) {
 		for (const char *path : { "/d/e", "/d/f" }) {
 			ASSERT_EQ(hf_tmpfs_mkdir(system.fs, path, 0755), 0);
 			ASSERT_EQ(hf_tmpfs_rmdir(system.fs, path), 0);
 		}
 		/* The directory keeps a table for its next names. */
-		for (int i = 0; i < 10000 && counter.bytes > start + 256; i++)
+		for (int i = 0; i < 10000 && memory.bytes > start + 256; i++)
 			usleep(1000);
-		EXPECT_LE(counter.bytes, start + 256);
+		EXPECT_LE(memory.bytes, start + 256);
 	}
 }
 
@@ -321,13 +287,13 @@ TEST_F(TmpfsMemory, Idle)
 TEST_F(TmpfsMemory, Table)
 {
 	const int NAMES = 50000;
-	counter counter;
-	system_at_work system(counter.options());
+	own_memory memory;
+	system_at_work system(memory.options());
 	int64_t start;
 
 	ASSERT_EQ(hf_tmpfs_mknod(system.fs, "/f", S_IFREG, 0), 0);
 	ASSERT_EQ(hf_tmpfs_mkdir(system.fs, "/d", 0755), 0);
-	start = counter.bytes;
+	start = memory.bytes;
 	for (int i = 0; i < NAMES; i++)
 		ASSERT_EQ(hf_tmpfs_link(system.fs, "/f", name("/d/", i).c_str()), 0);
 	/* A check waits for a grace period. */
@@ -340,7 +306,7 @@ TEST_F(TmpfsMemory, Table)
 	}
 	EXPECT_EQ(hf_tmpfs_check(system.fs, nullptr, nullptr), 0);
 	/* It was 128 KiB at least. The last steps may be left out: they need a grace period each. */
-	EXPECT_LT(counter.bytes, start + 100000);
+	EXPECT_LT(memory.bytes, start + 100000);
 }
 
 void limit_address_space(size_t more)

@@ -4,7 +4,8 @@
 /* world - a file system that is proved right and freed at the end of every test. */
 #include <gtest/gtest.h>
 
-#include <cerrno>
+#include <atomic>
+#include <cstring>
 #include <set>
 #include <string>
 #include <vector>
@@ -120,14 +121,6 @@ protected:
 		return names;
 	}
 
-	uint64_t free_pages()
-	{
-		struct statvfs to;
-
-		EXPECT_EQ(hf_tmpfs_statfs(fs, &to), 0);
-		return to.f_bfree;
-	}
-
 	uint64_t free_inodes()
 	{
 		struct statvfs to;
@@ -232,7 +225,50 @@ private:
 	}
 };
 
-/* Two pages, of which the second one is not there. */
+/* Memory that the test hands to a file system: counted in bytes, and one allocation may fail. */
+struct own_memory {
+	std::atomic<int64_t> bytes{ 0 };
+	std::atomic<uint64_t> made{ 0 }, failing{ 0 }; /* the number of the one that fails */
+
+	~own_memory() { EXPECT_EQ(bytes, 0); }
+
+	static void *allocate(void *data, size_t size)
+	{
+		auto *self = static_cast<own_memory *>(data);
+		char *block;
+
+		if (++self->made == self->failing)
+			return nullptr;
+		block = static_cast<char *>(aligned_alloc(64, 64 + (size + 63) / 64 * 64));
+		if (!block)
+			return nullptr;
+		std::memcpy(block, &size, sizeof(size));
+		self->bytes += static_cast<int64_t>(size);
+		return block + 64;
+	}
+	static void release(void *data, void *memory)
+	{
+		char *block = static_cast<char *>(memory) - 64;
+		size_t size;
+
+		std::memcpy(&size, block, sizeof(size));
+		static_cast<own_memory *>(data)->bytes -= static_cast<int64_t>(size);
+		free(block);
+	}
+	struct hf_tmpfs_options options()
+	{
+		struct hf_tmpfs_options options = {};
+
+		options.allocate = allocate;
+		options.release = release;
+		options.data = this;
+		return options;
+	}
+	/* The allocation after so many fails. */
+	void fail_after(uint64_t more) { failing = made + more + 1; }
+};
+
+/* Two pages, the second without access. */
 class bad_page {
 public:
 	bad_page()

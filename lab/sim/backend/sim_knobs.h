@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* sim_knobs - the constants of constants.h and of some headers, as variables. No include guard. */
-#undef HF_ARCH_BACKOFF_MIN_NS
-#undef HF_ARCH_BACKOFF_MAX_NS
-#undef HF_ARCH_PENDING_NS
 #undef HF_ARCH_WAIT_LOCK_SWAP
 #undef HF_ARCH_WAIT_COUNT_FEW
 #undef HF_ARCH_WAIT_COUNT_MANY
@@ -10,12 +7,8 @@
 #undef HF_ARCH_WAIT_MY_TURN
 #undef HF_ARCH_WAIT_MY_NODE
 #undef HF_ARCH_WAIT_QUEUE
-#define HF_WAIT_LATE_AFTER hf_sim_knobs.late_after
 #define HF_WAIT_LATE_MIN_NS hf_sim_knobs.late_min_ns
 #define HF_WAIT_LATE_MAX_NS hf_sim_knobs.late_max_ns
-#define HF_ARCH_BACKOFF_MIN_NS hf_sim_knobs.backoff_min_ns
-#define HF_ARCH_BACKOFF_MAX_NS hf_sim_knobs.backoff_max_ns
-#define HF_ARCH_PENDING_NS hf_sim_knobs.pending_ns
 #define HF_ARCH_WAIT_LOCK_SWAP ((enum hf_wait_policy)hf_sim_knobs.lock_swap)
 #define HF_ARCH_WAIT_COUNT_FEW ((enum hf_wait_policy)hf_sim_knobs.count_few)
 #define HF_ARCH_WAIT_COUNT_MANY ((enum hf_wait_policy)hf_sim_knobs.count_many)
