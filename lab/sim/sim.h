@@ -54,19 +54,19 @@ void hf_sim_barrier_all(void);
  */
 void *hf_sim_table(size_t bytes);
 
-/* Words that each simulated thread has for itself, 0 at first: thread-local variables. */
+/* Thread-local words of a simulated thread, 0 at first. */
 int32_t *hf_sim_local(unsigned int index);
 
 /* For the loops: has the window ended; count one operation; do other work for so many ns. */
 bool hf_sim_done(void);
 void hf_sim_op(void);
 void hf_sim_work(double ns);
-/* Picoseconds so far; and how many of them lock and unlock took. */
+/* The simulated time in picoseconds; adds what a lock and an unlock took. */
 int64_t hf_sim_time(void);
 void hf_sim_spent(int64_t lock, int64_t unlock);
 void hf_sim_retries(uint32_t retries, bool fallback);
 
-/* That lock: none, or as arm64 had them until Linux 4.18, and since. */
+/* The knob `beside`: no other lock, arm64's spinlock until Linux 4.18, or the one since. */
 enum hf_sim_beside { HF_SIM_ALONE, HF_SIM_TICKET, HF_SIM_MCS };
 
 /* The constants of arch/<cpu>/constants.h and of the headers, as they are for this run. */

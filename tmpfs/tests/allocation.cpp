@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * allocation - every allocation fails once: ENOMEM, nothing changed, nothing lost.
+ * allocation - each allocation fails once: the call returns ENOMEM, changes nothing and leaks nothing.
  *
- * A scenario that uses all calls is run again and again; in the n-th run the n-th allocation fails.
- * The call that meets it says so, all counts are right at that moment, and done again it works, so
- * that each run ends in the same tree.
+ * A scenario that makes every call is repeated; in the n-th run the n-th allocation fails. The call
+ * that needed it must return ENOMEM and leave every count right, and must work when it is repeated:
+ * each run ends with the same tree.
  */
 #include "world.h"
 
@@ -23,7 +23,7 @@ protected:
 		}
 	}
 
-	/* Calls until it works, once more at most; returns the result. */
+	/* Makes the call, and repeats it once if it returns ENOMEM; returns the result. */
 	template <class F>
 	long must(F call)
 	{
@@ -53,7 +53,7 @@ protected:
 		}
 	}
 
-	/* A write that was short is gone on with. */
+	/* Continues after short writes. */
 	void write(const char *slot, const std::string &data, off_t at)
 	{
 		for (size_t done = 0; done < data.size();) {
@@ -71,7 +71,7 @@ protected:
 		return 0;
 	}
 
-	/* A directory of its own, and what stays of it. */
+	/* Calls by node, in a directory of their own. */
 	void by_node()
 	{
 		struct hf_tmpfs_node *dir, *file;
@@ -87,7 +87,7 @@ protected:
 		on_.root = nullptr; /* all nodes stay to the end */
 	}
 
-	/* What the tree came to. */
+	/* Runs all calls; returns a listing of the final tree. */
 	std::string scenario(const struct hf_tmpfs_options &options)
 	{
 		std::string found;
@@ -99,7 +99,7 @@ protected:
 		write("0", std::string(10000, 'x'), 0);
 		write("0", "far", int64_t(1) << 40);
 		do_all("fallocate 0 allocate 100000 50000; fallocate 0 punch 5000 100000");
-		/* Some pieces may have been handed over before. */
+		/* The sink may have got some pieces before the failure. */
 		must([&] { return hf_tmpfs_splice(on_.t, on_.fd("0"), 20000, 0, drop, nullptr); });
 		do_all("link /a/f /b/g; rename /b/g /b/h; rename /b /a/b; rename /a/b /s exchange");
 		do_all("truncate /s/h 5000; mknod /a/fifo fifo; rename /a/fifo /pipe whiteout");
@@ -142,7 +142,7 @@ TEST_F(TmpfsAllocation, EachOneFailsOnce)
 		failures_ = 0;
 		EXPECT_EQ(scenario(one.options()), right) << "allocation " << n;
 		EXPECT_EQ(one.bytes, 0) << "allocation " << n;
-		/* A short write or splice reports it by its count. */
+		/* A short write or splice reports the failure by its count. */
 		EXPECT_LE(failures_, 1u) << "allocation " << n;
 		if (HasFailure())
 			break;

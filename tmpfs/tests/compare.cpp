@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: MIT
 /*
- * compare - random operations on two file systems, call by call: same result, same errno, same bytes.
+ * compare - random operations on two file systems: each call must give the same result, errno and bytes.
  *
  *   compare [--seed N] [--sequences N] [--operations N] [--left DIR] [--flaw VERB]
  *
  * The left one is the library, or a folder (a mount of hf-tmpfs-fuse); the right one is the kernel's
- * own tmpfs, mounted for this with the same limits. Both are a root of their own: each folder is used
- * by a thread that has chroot()ed into it. A mount frees what is closed or unlinked behind the call; it
- * gets some time after each one to come to the same space and inodes in use. A sequence is made from its seed alone, so that one that
- * differs can be shrunk: operations are left out as long as there is still a difference.
+ * tmpfs, mounted by this program with the same limits. A folder is used by a thread that has
+ * chroot()ed into it. A mount frees closed and unlinked files after the call has returned, so the test
+ * waits after each call until both have the same space and inodes free. A sequence depends on its seed
+ * only; if its outcomes differ, operations are removed for as long as a difference remains.
  *
- * --flaw VERB has the left one lie in one call, which must be found, and shrunk to a few operations:
- * then it is a failure if not. Where several errors are due, kernels differ in which one they give;
- * this was written with Linux 6.18 on the right. Exits with 1 on a difference, 77 if no tmpfs can be
- * mounted here.
+ * --flaw VERB makes the left one return a wrong outcome for one verb: the program then fails unless it
+ * finds the difference and shrinks the sequence to a few operations. Where several errors apply,
+ * kernels differ in which one they return; this follows Linux 6.18. Exits with 1 on a difference, 77 if
+ * no tmpfs can be mounted here.
  */
 #include <functional>
 #include <memory>
@@ -39,17 +39,17 @@ void tell(void *, const char *line)
 /* The library's. */
 class player : public side {
 public:
-	/* Runs it where the calls may be made. */
+	/* Calls f in the thread that may use this file system. */
 	virtual void run(const std::function<void()> &f) { f(); }
-	/* Waits, but not for ever, until as much is free as there. */
+	/* Waits, for a limited time, until as much is free as on the other side. */
 	virtual void settle(const std::string &like) { (void)like; }
-	/* Is all in order at the end? */
+	/* Checks the file system at the end of a sequence. */
 	virtual bool prove() { return hf_tmpfs_check(fs, tell, nullptr) == 0; }
 
 	/*
-	 * A step; what this test can't compare is left out. Where a directory's entries lie is each
-	 * one's own business. The kernel counts a removed directory's inode for as long as a file is
-	 * open that was in it; the library does not: so none is open when one goes.
+	 * Runs a step, except where the two may differ: positions in a directory are not compared.
+	 * The kernel counts a removed directory's inode until the last open file that was in it is
+	 * closed, the library does not; so all files are closed before a directory goes.
 	 */
 	std::string play(const std::string &step, const std::string &flaw)
 	{
@@ -69,7 +69,7 @@ public:
 		return outcome + (verb == flaw && !is_error(outcome) ? " (a lie)" : "");
 	}
 
-	/* All names, with what they are and what is in them. */
+	/* The whole tree: each name with its attributes and contents. */
 	std::string dump(const std::string &path = "/")
 	{
 		std::string all = path == "/" ? "\nfree " + step("free") : "";
@@ -119,7 +119,7 @@ public:
 	}
 };
 
-/* System calls, in a thread whose root the folder is. */
+/* A folder, by system calls of a thread that has chroot()ed into it. */
 class folder : public player {
 public:
 	explicit folder(const std::string &path) : path_(path)
@@ -133,7 +133,7 @@ public:
 	{
 		run([] { remove_in("/"); });
 	}
-	/* Each time a thread of its own: no state but the folder's. */
+	/* A new thread each time, so that no state is kept but the files. */
 	void run(const std::function<void()> &f) override
 	{
 		bool inside = false;
@@ -198,8 +198,8 @@ struct settings {
 using steps = std::vector<std::string>;
 
 /*
- * Each operation's outcome, and every now and then all there is. What is free after each one is
- * written down, or waited for.
+ * The outcome of each operation, with a dump of the tree after every hundredth and the last. Records
+ * the free space after each operation in *is_free, or waits until it is as in *like.
  */
 steps play_all(player &on, const steps &operations, const std::string &flaw, steps *is_free,
 	       const steps *like)
@@ -250,7 +250,7 @@ long first_difference(const settings &how, const steps &operations, bool say)
 	return -1;
 }
 
-/* Leaves out whatever can be left out. */
+/* Removes all operations without which the difference remains. */
 steps shrink(const settings &how, steps operations)
 {
 	for (size_t chunk = operations.size() / 2; chunk > 0;) {
@@ -278,7 +278,7 @@ steps shrink(const settings &how, steps operations)
 	return operations;
 }
 
-/* The same? With a flaw: found? */
+/* True if no outcome differs; with a flaw, if it was found. */
 bool compare(const settings &how, uint64_t seed)
 {
 	generator generator(seed, 6);
@@ -308,7 +308,7 @@ bool compare(const settings &how, uint64_t seed)
 	std::exit(77);
 }
 
-/* A tmpfs that nobody else sees, with the library's limits. Root, or a user who may be one here. */
+/* Mounts a tmpfs with the library's limits in a mount namespace of this process. Needs root, or user namespaces. */
 std::string mount_tmpfs()
 {
 	static char name[] = "/tmp/holdfast-compare-XXXXXX";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* data - read, write, seek, truncate, fallocate, splice: what they do, and each errno. */
+/* data - read, write, seek, truncate, fallocate, splice: effects, and each errno. */
 #include "world.h"
 
 #include <climits>
@@ -8,7 +8,7 @@
 namespace
 {
 
-/* Slot 0 of the steps, and `fd`, are of one file. */
+/* `fd` is the descriptor of slot 0. */
 class TmpfsData : public TmpfsSteps {
 protected:
 	void SetUp() override
@@ -55,7 +55,7 @@ TEST_F(TmpfsData, PositionAndAppend)
 		pwrite 0 X 0 = 1; seek 0 0 cur = 5
 		open 1 /f rw,append; write 1 ghi = 3; seek 1 0 cur = 9
 		pwrite 1 j 0 = 1; contents /f = Xbcdefghij
-	)"); /* O_APPEND: at the end, whatever pwrite() says, as Linux has it */
+	)"); /* with O_APPEND, pwrite() writes at the end, as on Linux */
 }
 
 TEST_F(TmpfsData, Vectors)
@@ -147,7 +147,7 @@ TEST_F(TmpfsData, SpaceIsLimitedAndComesBack)
 		free = 3 0; stat /f size = 4096; check
 		fallocate 0 allocate 1p 3p; free = 0 0; pwrite 0 d*4096 2p = 4096
 	)");
-	/* What was taken and not written stays a hole to SEEK_DATA when a fallocate fails. */
+	/* After a failed fallocate, pages that an earlier one allocated are still holes to SEEK_DATA. */
 	run(R"(
 		ftruncate 0 0; ftruncate 0 9p; fallocate 0 keep 0 1p; pwrite 0 e*8192 5p
 		fallocate 0 allocate 0 3p = ENOSPC; free = 1 0; seek 0 0 data = 20480
@@ -157,7 +157,7 @@ TEST_F(TmpfsData, SpaceIsLimitedAndComesBack)
 
 TEST_F(TmpfsData, SpaceOfTargetsAndOfSparseFiles)
 {
-	/* A long target takes a page, a short one none: as Linux's tmpfs has it. */
+	/* A target of 128 bytes or more counts as a page, as in Linux's tmpfs. */
 	run(R"(
 		limit 6 0; symlink s*127 /short; free = 6 0
 		symlink l*128 /1; symlink l*128 /2; symlink l*128 /3; symlink l*128 /4; symlink l*128 /5
@@ -165,14 +165,14 @@ TEST_F(TmpfsData, SpaceOfTargetsAndOfSparseFiles)
 		unlink /1; unlink /2; unlink /3; unlink /4; unlink /5; unlink /6; free = 6 0
 	)");
 	begin();
-	/* 9 nodes above the first page that is far out, 8 more above the next: 4 take no space. */
+	/* The tree needs 9 nodes for the first far page and 8 more for the next; 4 are not counted. */
 	run(R"(
 		pwrite 0 x 2^60 = 1; free = 4 0; stat /f pages = 1
 		pwrite 0 x 2^61+2^60 = 1; free = 2 0; pwrite 0 x 2^62+2^60 = 1; free = 0 0
 		pwrite 0 x 2^62+2^61+2^60 = ENOSPC; pwrite 0 x 2^62+2^60+1p = ENOSPC; free = 0 0; check
 		fallocate 0 punch 2^61+2^60 1p; free = 2 0; check; ftruncate 0 0; free = 6 0
 	)");
-	/* The limit can be changed, but not to less than is in use. */
+	/* The limit can be lowered, but not below what is in use. */
 	run("pwrite 0 a*12288 0");
 	EXPECT_EQ(hf_tmpfs_resize(fs, 2 * 4096, 0), -EINVAL);
 	EXPECT_EQ(hf_tmpfs_resize(fs, 3 * 4096, 1), -EINVAL);
@@ -216,7 +216,7 @@ TEST_F(TmpfsData, SparsePagesAtEveryHeight)
 
 TEST_F(TmpfsData, FallocateAndPunch)
 {
-	/* A hole within a page; of a page and parts of two. */
+	/* A hole within one page; a hole of one page and parts of two others. */
 	run(R"(
 		pwrite 0 x*20480 0; fallocate 0 punch 100 200; pread 0 202 99 = x.*200x; stat /f pages = 5
 		fallocate 0 punch 1p-10 1p+20; pread 0 1p+22 1p-11 = x.*4116x
@@ -227,7 +227,7 @@ TEST_F(TmpfsData, FallocateAndPunch)
 		fallocate 0 2 0 1 = EOPNOTSUPP; fallocate 0 16 0 1 = EOPNOTSUPP
 		fallocate 0 allocate max 1 = EFBIG; open 1 /empty rw,creat; fallocate 1 allocate 0 100
 		stat /empty size = 100
-	)"); /* what lies behind the end goes with a truncation to the size that there is */
+	)"); /* a truncation to the current size frees the pages behind the end */
 }
 
 /* ---- seek ---------------------------------------------------------------------------------- */
@@ -240,7 +240,7 @@ TEST_F(TmpfsData, Seek)
 		seek 0 0 hole = 0; seek 0 2p+9 hole = 12288; seek 0 7p-1 hole = 28671
 		seek 0 7p hole = ENXIO; seek 0 7p data = ENXIO; seek 0 -1 data = ENXIO
 	)");
-	/* Memory that fallocate took is no data yet; the end is a hole. */
+	/* SEEK_DATA skips pages that are allocated but not written; the end of the file is a hole. */
 	run(R"(
 		fallocate 0 allocate 0 1p; seek 0 0 data = 8192; pwrite 0 y*10 0; seek 0 0 data = 0
 		ftruncate 0 5p+1; seek 0 5p hole = 20481
@@ -283,7 +283,7 @@ TEST_F(TmpfsData, ASinkNeverGetsTheSamePageTwice)
 	for (struct hf_tmpfs_buffer *buffer : sink.buffers)
 		pages.insert(buffer->data);
 	EXPECT_EQ(pages.size(), 8u);
-	/* A sink may change its pages: no other piece, no later reader, and not the file sees it. */
+	/* A sink may change its pages without changing other pieces, later reads or the file. */
 	memset(sink.buffers[0]->data, 'X', HF_TMPFS_PAGE);
 	memset(sink.buffers[4]->data, 'X', HF_TMPFS_PAGE);
 	for (size_t i : { 1u, 2u, 3u, 5u, 6u, 7u }) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * extremes - every offset and length at its extremes, under the sanitizer of undefined behaviour too.
+ * extremes - calls with extreme offsets and lengths; also run with UBSan.
  *
- * What the calls give is what the kernel's tmpfs gives in /dev/shm, call by call, where that is one.
+ * Where /dev/shm is a tmpfs, each call must return what it returns there.
  */
 #include "world.h"
 
@@ -30,14 +30,14 @@ const auto offsets =
 	numbers("min min+1 -2^32 -4097 -4096 -1 0 1 4095 4096 10000 2^31-1 2^31 2^32+1 2^52-1 "
 		"2^52 2^62 max-2^31 max-2147479552 max-4096 max-4095 max-1 max");
 const auto lengths = numbers("min min+1 -1 0 1 4096 100000 2^50 max-4096 max-4095 max-1 max");
-/* As they are without a sign, the last three are the largest. */
+/* Converted to size_t, the last four are larger than any other. */
 const auto sizes = numbers("0 1 100 4096 2147479552 2147479553 max-1 max min -4097 -2 -1");
 
-/* One file in the library and, if /dev/shm is one, in the kernel's tmpfs. */
+/* A file in the library and, if /dev/shm is a tmpfs, one there. */
 class TmpfsExtremes : public TmpfsWorld {
 protected:
 	static const long MAGIC = 0x01021994;
-	/* A file and a directory, on one of the two. */
+	/* A file and a directory of one of the two file systems. */
 	struct place {
 		side on;
 		int fd, dir;
@@ -75,7 +75,7 @@ protected:
 		TmpfsWorld::TearDown();
 	}
 
-	/* The call gives the same on both. */
+	/* The call must return the same on both. */
 	void same(const std::string &what, std::function<int64_t(place &)> call)
 	{
 		int64_t result = call(ours_);
@@ -106,13 +106,13 @@ TEST_F(TmpfsExtremes, ReadAndWrite)
 		for (int64_t number : sizes) {
 			const auto size = static_cast<size_t>(number);
 
-			/* No more than the page before the bad one is moved. */
+			/* At most the page before the bad one is accessible. */
 			char *buffer = size > 4096 ? page.bad() : page.before(4096);
 			struct iovec pieces[3] = { { buffer, size },
 						   { buffer, size },
 						   { buffer, 1 } };
 
-			/* Linux looks first whether so much memory can be the caller's at all. */
+			/* Linux first rejects sizes that no buffer of the caller can have. */
 			if (size > 0x7ffff001) {
 				EXPECT_LE(hf_tmpfs_pread(t, fd_, buffer, size, at), 0);
 				EXPECT_LT(hf_tmpfs_pwrite(t, fd_, buffer, size, at), 0);
@@ -126,7 +126,7 @@ TEST_F(TmpfsExtremes, ReadAndWrite)
 			     [&](place &p) { return p.on.pwrite(p.fd, buffer, size, at); });
 			same(text("lseek", at),
 			     [&](place &p) { return p.on.seek(p.fd, at, SEEK_SET); });
-			/* Of many pieces Linux counts no more than one call moves; we all. */
+			/* Linux limits the sum of an iovec to what one call moves; the library rejects it. */
 			if (size > 4096) {
 				EXPECT_LE(hf_tmpfs_readv(t, fd_, pieces, 3), 0);
 				EXPECT_LT(hf_tmpfs_writev(t, fd_, pieces, 3), 0);
@@ -170,7 +170,7 @@ TEST_F(TmpfsExtremes, Seek)
 			}
 		}
 	}
-	/* At the end of all that a file can be. */
+	/* At the largest offset of a file. */
 	int append = open("/f", O_WRONLY | O_APPEND);
 	EXPECT_EQ(hf_tmpfs_write(t, append, &byte, 1), -EFBIG);
 	EXPECT_EQ(hf_tmpfs_pwrite(t, fd_, &byte, 1, MAX), -EINVAL);
@@ -188,7 +188,7 @@ TEST_F(TmpfsExtremes, SizeAndSpace)
 		same(text("ftruncate", at), [&](place &p) { return p.on.ftruncate(p.fd, at); });
 		EXPECT_EQ(hf_tmpfs_truncate(fs, "/f", at), at < 0 ? -EINVAL : 0);
 		EXPECT_EQ(hf_tmpfs_node_truncate(node, at), at < 0 ? -EINVAL : 0);
-		/* A length in the middle of nowhere would be memory in the kernel's. */
+		/* No lengths in between: the kernel's tmpfs would allocate so much memory. */
 		for (int64_t length : lengths) {
 			for (int mode : { 0, 1, 3 }) {
 				same(text("fallocate", at, static_cast<uint64_t>(length)) +
@@ -212,7 +212,7 @@ TEST_F(TmpfsExtremes, Directories)
 	for (int64_t at : offsets) {
 		same(text("lseek", at), [&](place &p) { return p.on.seek(p.dir, at, SEEK_SET); });
 		int count = hf_tmpfs_readdir(t, dir, entries, 4);
-		/* What lies behind is ours to say, but for the end of all. */
+		/* Positions are up to each file system; at the last one there must be no more names. */
 		EXPECT_GE(count, 0);
 		EXPECT_TRUE(at < 5 || count == 0) << at;
 		EXPECT_EQ(hf_tmpfs_readdir(t, dir, entries, 0), 0);

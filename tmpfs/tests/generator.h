@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef HF_TESTS_TMPFS_GENERATOR_H
 #define HF_TESTS_TMPFS_GENERATOR_H
-/* generator - random steps (side.h) on few names, so that they meet. */
+/* generator - random steps (side.h) on a few names, so that many hit the same file. */
 #include <random>
 
 #include "side.h"
 
 const unsigned int ONLY_ALL = 1000;
 
-/* How often each is drawn. */
+/* The weight of each verb. */
 const std::vector<std::pair<std::string, unsigned int>> drawn_verbs = {
 	{ "open", 30 },
 	{ "close", 8 },
@@ -44,7 +44,7 @@ const std::vector<std::pair<std::string, unsigned int>> drawn_verbs = {
 
 class generator {
 public:
-	/* With `all`, also what is not compared: attributes, special files, files without a name. */
+	/* `all`: also verbs that compare.cpp leaves out: attributes, special files, files without a name. */
 	generator(uint64_t seed, uint32_t slots, bool all = false)
 		: random_(seed), slots_(slots), all_(all)
 	{
@@ -168,7 +168,7 @@ public:
 	}
 
 private:
-	/* A long one takes a page of the kernel's, and none here. */
+	/* No long target: the kernel's tmpfs may count a page where the library counts none. */
 	std::string target()
 	{
 		std::string target = below(20) ? path() : "\"\"";

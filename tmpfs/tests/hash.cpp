@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-/* hash - names: the function by its published vectors, and a key that nobody knows. */
+/* hash - the hash of names: published vectors, and a secret key. */
 #include "world.h"
 
 #include <algorithm>
 
 #include "siphash.h"
 
-/* Of the library's inside. */
+/* A private function of the library. */
 extern "C" uint64_t tmpfs_hash(const struct hf_tmpfs *fs, const char *name, size_t length);
 
 namespace
@@ -33,7 +33,7 @@ TEST_F(TmpfsHash, PublishedVectors)
 	for (const auto &vector : vectors)
 		EXPECT_EQ(tmpfs_siphash(2, 4, &key, message, vector.length), vector.hash)
 			<< vector.length << " bytes";
-	/* With 1 and 3 rounds, as the library has it: of the same reference, by the same rounds. */
+	/* With 1 and 3 rounds, which the library uses: computed with the reference implementation. */
 	EXPECT_EQ(tmpfs_siphash(1, 3, &key, message, 0), 0xabac0158050fc4dcu);
 }
 
@@ -49,8 +49,8 @@ TEST_F(TmpfsHash, EachFileSystemHasItsOwnKey)
 }
 
 /*
- * Names that all fall into one bucket of a table of 4096 for who takes them through the function
- * without the key: with it they are spread, and finding all takes few comparisons.
+ * An attacker who does not know the key chooses names that collide under the key 0. With the file
+ * system's key they must be spread over the buckets, so that look-ups take few comparisons.
  */
 TEST_F(TmpfsHash, ChosenNamesDoNotCollide)
 {
@@ -75,7 +75,7 @@ TEST_F(TmpfsHash, ChosenNamesDoNotCollide)
 	}
 	for (unsigned int length : buckets)
 		steps += uint64_t(length) * length;
-	/* By chance: 7 in one bucket, 8,000 steps. All in one: 4,000, and 16 million. */
+	/* Random hashes: at most about 7 in a bucket, 8,000 steps. All in one bucket: 16 million steps. */
 	EXPECT_LT(longest, 20u);
 	EXPECT_LT(steps, 20000u);
 }

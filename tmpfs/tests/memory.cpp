@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT
 /*
- * memory - what a file system takes of the system, and when there is none. Each part in a process of
- * its own, for what it measures is the process.
+ * memory - how much memory a file system uses, and what happens if there is none. Most parts measure
+ * the whole process, so each of these runs in a process of its own.
  *
  *   bounded   6 writers that fill and truncate: resident memory stays below 1.25 * limit + 16 MiB
- *   stalled   a reader that does not leave its read side: two writers wait, and do not go on
- *   chains    a directory's table waits for the readers of the one before it
- *   idle      what was freed last goes, too
- *   table     that of a directory's names becomes small again
- *   back      after all has been deleted, resident memory is what it was, by 10 percent
- *   short     under a limit of address space: fills up, says ENOMEM, frees, and goes on
- *   start     the same limit, all used: making a file system fails, or works
- *   slabs     the objects' memory by itself
+ *   stalled   a reader stays in its read-side section: two writers stop until it leaves
+ *   chains    a directory's table is not rebuilt while readers may use the one before the last
+ *   idle      memory freed last is returned without a further call
+ *   table     a directory's table of names shrinks
+ *   back      after everything has been deleted, resident memory is within 10 percent of the start
+ *   short     with limited address space: the file system fills up, returns ENOMEM, and recovers
+ *   start     with almost no address space: creating a file system returns an error or works
+ *   slabs     the allocator of objects alone
  */
 #include "world.h"
 
@@ -49,7 +49,7 @@ size_t resident()
 	return statm(1);
 }
 
-/* The most that ever was resident. */
+/* The peak of resident memory. */
 size_t peak()
 {
 	struct rusage usage;
@@ -87,7 +87,7 @@ struct system_at_work {
 		hf_tmpfs_table_free(t);
 		EXPECT_EQ(hf_tmpfs_free(fs), 0);
 	}
-	/* A file is filled, and emptied. */
+	/* Writes 1 MiB and truncates it. */
 	void fill_and_truncate(int fd)
 	{
 		static const std::vector<char> data(MIB, 'x');
@@ -101,7 +101,7 @@ struct system_at_work {
 	}
 };
 
-/* A thread that stays on its read side until it is told to go on. */
+/* A thread that stays in a read-side section until end(). */
 struct stalled_reader {
 	std::atomic<bool> reading{ false }, go_on{ false };
 	std::thread thread;
@@ -127,7 +127,7 @@ struct stalled_reader {
 
 class TmpfsMemory : public testing::Test {
 protected:
-	/* In a child: no failure there = all well. */
+	/* Runs the part in a child process, which must have no failures. */
 	static void alone(std::function<void()> part)
 	{
 		EXPECT_EQ(unit::in_child([&] {
@@ -164,7 +164,7 @@ TEST_F(TmpfsMemory, Bounded)
 	});
 }
 
-/* A right one passes whatever the time; a wrong one has it to run away. */
+/* Correct code passes at any speed; broken code gets a second to write too much. */
 TEST_F(TmpfsMemory, Stalled)
 {
 	alone([] {
@@ -203,7 +203,7 @@ TEST_F(TmpfsMemory, Back)
 		size_t start = 0, most = 0, end = 0;
 
 		for (int round = 0; round < 2; round++) {
-			/* The first one is small, and warms up. */
+			/* The first round is small: it warms up. */
 			int files = round ? FILES : 500;
 
 			start = resident();
@@ -238,7 +238,7 @@ TEST_F(TmpfsMemory, Back)
 	});
 }
 
-/* A directory's names are chained anew only when nobody can read the chains that they are put into. */
+/* A directory's table is rebuilt only when no reader can still use the links that the new one takes. */
 TEST_F(TmpfsMemory, ChainsWait)
 {
 	alone([] {
@@ -262,7 +262,7 @@ TEST_F(TmpfsMemory, ChainsWait)
 	});
 }
 
-/* However little was freed last: it goes, and nobody has to call for that. */
+/* Even a small amount of freed memory is returned without a further call. */
 TEST_F(TmpfsMemory, Idle)
 {
 	own_memory memory;
@@ -283,7 +283,7 @@ TEST_F(TmpfsMemory, Idle)
 	}
 }
 
-/* A directory that had many names does not keep the table of them. */
+/* A directory whose names were removed has a small table again. */
 TEST_F(TmpfsMemory, Table)
 {
 	const int NAMES = 50000;
@@ -305,7 +305,7 @@ TEST_F(TmpfsMemory, Table)
 		ASSERT_EQ(hf_tmpfs_unlink(system.fs, name("/d/", i).c_str()), 0);
 	}
 	EXPECT_EQ(hf_tmpfs_check(system.fs, nullptr, nullptr), 0);
-	/* It was 128 KiB at least. The last steps may be left out: they need a grace period each. */
+	/* It was 128 KiB or more. It may not be at its smallest: each step needs a grace period. */
 	EXPECT_LT(memory.bytes, start + 100000);
 }
 
@@ -337,7 +337,7 @@ TEST_F(TmpfsMemory, Short)
 			EXPECT_EQ(done, -ENOMEM);
 			EXPECT_GT(size, int64_t(40 * MIB));
 			EXPECT_LT(size, int64_t(64 * MIB));
-			/* What is left is enough for some names. */
+			/* The remaining memory is enough for some names. */
 			for (;; files++) {
 				error = hf_tmpfs_mkdir(fs, name("/d", files).c_str(), 0755);
 				if (error)
@@ -361,7 +361,7 @@ TEST_F(TmpfsMemory, Short)
 	});
 }
 
-/* Objects from here, where the system has no memory. */
+/* A fixed pool for objects, for when the system has no memory. */
 struct pool {
 	alignas(64) static char memory[256 << 10];
 	static size_t used;
@@ -379,7 +379,7 @@ struct pool {
 alignas(64) char pool::memory[256 << 10];
 size_t pool::used;
 
-/* From not enough for anything to enough, page by page: an error, and never the end of the process. */
+/* From no memory at all to enough, page by page: an error, never an abort. */
 TEST_F(TmpfsMemory, Start)
 {
 	for (size_t pages = 0; pages < 200; pages += pages < 40 ? 1 : 10) {

@@ -7,6 +7,7 @@
 Each mount must end with exit status 0: then every count was proved. One line a case. Exits with 77 if nothing
 can be mounted here; a case whose program is missing is skipped.
 """
+import contextlib
 import ctypes
 import errno
 import mmap
@@ -42,12 +43,12 @@ def sh(command, cwd, seconds=120):
 
 
 def arguments_of(doc, **more):
-    """What every runner takes, and `more`: what add_argument() takes for each."""
+    """The options that all runners have, and `more`: for each the words of add_argument()."""
     return runner_arguments(doc, server={}, only={"help": "one case"}, **more)
 
 
 def run_cases(cases, args):
-    """The exit status: of each case, (name, call of args), or of the one that is asked for."""
+    """Runs the cases, (name, function of args) each, or the one of --only; returns the exit status."""
     if not os.path.exists("/dev/fuse") or os.geteuid() != 0:
         Checks.skip("all", "mounting needs /dev/fuse and root")
         return CANT_MOUNT
@@ -72,8 +73,8 @@ def c(name, *arguments):
 
 
 def at_once(*calls):
-    """Each in a thread; the first one's end ends the others, which see that by `over`, the argument of all.
-    Nothing may go wrong in any."""
+    """Calls each in a thread, with an event that is set when the first one has returned: then the others must
+    return, too. Fails if any of them raises."""
     failures, over = [], threading.Event()
 
     def work(call):
@@ -96,6 +97,24 @@ def at_once(*calls):
 def sanitized(server):
     with open(server, "rb") as file:
         return b"__asan_init" in file.read()
+
+
+@contextlib.contextmanager
+def mountpoint():
+    """A folder that is nobody's mountpoint any more at the end."""
+    path = tempfile.mkdtemp(prefix="holdfast-mount-")
+    try:
+        yield path
+    finally:
+        while os.path.ismount(path):
+            subprocess.run(["umount", "-l", path], check=True)
+        os.rmdir(path)
+
+
+def free(top):
+    """The pages and inodes that are free."""
+    st = os.statvfs(top)
+    return st.f_bfree, st.f_ffree
 
 
 class Mount:
@@ -145,7 +164,7 @@ def expect(number, call, *arguments):
 
 
 def wait_until(is_so):
-    """close() of a mount does not wait for the server."""
+    """Closing a file returns before the server has heard of it, so wait."""
     for _ in range(1200):
         if is_so():
             return
@@ -209,7 +228,7 @@ def program(name, wanted, commands):
 
 
 def nameless(args):
-    """All that can be done with an open file that has no name any more; the same with a directory."""
+    """Calls on an open file that has been unlinked, and on an open directory that has been removed."""
     with Mount(args.server, "-o", "size=40k,nr_inodes=4") as top:
         path = os.path.join(top, "f")
         fd = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
@@ -248,12 +267,12 @@ def nameless(args):
         assert os.listdir(fd) == []
         expect(errno.ENOENT, os.mkdir, "/proc/self/fd/%d/x" % fd)
         os.close(fd)
-        # What was counted while it lived is free now.
-        wait_until(lambda: os.statvfs(top).f_bfree == 10 and os.statvfs(top).f_ffree == 3)
+        # Its space and inode are free now.
+        wait_until(lambda: free(top) == (10, 3))
 
 
 def links(args):
-    """Two names, one file: what is done by one shows by the other, at once."""
+    """A change made by one name of a file is seen by the other at once."""
     with Mount(args.server, "-o", "nr_inodes=9") as top:
         a, b = os.path.join(top, "a"), os.path.join(top, "d", "b")
         os.mkdir(os.path.dirname(b))
@@ -285,7 +304,7 @@ def links(args):
 
 
 def mappings(args):
-    """Writes by a shared mapping are in the file, and writes to the file in the mapping."""
+    """Shared mappings and the file show the same data."""
     with Mount(args.server, "-o", "size=40k") as top:
         path = os.path.join(top, "f")
         fd = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
@@ -297,7 +316,7 @@ def mappings(args):
             assert memory[9000:9007] == b"from it"
             # Another process, which asks by name.
             assert sh("dd if=f bs=1 skip=5000 count=5 status=none", top) == "by it"
-            # A page that has changed stays in its place, whoever appends meanwhile.
+            # A dirty page is written to its own place, although another descriptor appends meanwhile.
             end = os.open(path, os.O_RDWR | os.O_APPEND)
             with mmap.mmap(end, 10000) as same:
                 same[0:5] = b"begin"
@@ -310,7 +329,7 @@ def mappings(args):
             data = file.read()
         assert len(data) == 10003 and data[:5] == b"begin" and data[-3:] == b"end", data
         assert os.stat(path).st_blocks == 24
-        # So it does if the file is closed, and has no name.
+        # The same if the file has been closed and unlinked.
         fd = os.open(path, os.O_RDWR)
         with mmap.mmap(fd, 4096) as memory:
             os.close(fd)
@@ -318,7 +337,7 @@ def mappings(args):
             memory[0:3] = b"yes"
             memory.flush()
             assert memory[0:5] == b"yesin"
-        # No space: said by msync, and nothing but those pages is lost.
+        # Without space msync() returns ENOSPC, and only those pages are lost.
         wait_until(lambda: os.statvfs(top).f_bfree == 10)
         fd = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
         os.ftruncate(fd, 20 * 4096)
@@ -327,7 +346,7 @@ def mappings(args):
             memory[page * 4096] = 1 + page
         expect(errno.ENOSPC, memory.flush)
         assert os.statvfs(top).f_bfree == 0
-        # Not all of it is there: the first msync, fsync or close says so.
+        # The first msync, fsync or close after the loss returns ENOSPC.
         memory.close()
         os.close(fd)
         os.unlink(path)
@@ -342,7 +361,7 @@ def mappings(args):
 
 
 def replaced(args):
-    """Renames over a name that others read: it is there all the time, and each call works."""
+    """Renames over a name while others read it: the name always exists, and no call fails."""
     with Mount(args.server) as top:
         hot = os.path.join(top, "hot")
         os.mkdir(os.path.join(top, "d"))
@@ -368,7 +387,7 @@ def replaced(args):
 
 
 def moving(args):
-    """A directory that moves, under those who look for what is in it: it is here, or it is there."""
+    """A directory is renamed while others look up a file in it: the file is found by one of the two paths."""
     with Mount(args.server) as top:
         name = lambda *x: os.path.join(top, *x)
         os.makedirs(name("a", "d"))
@@ -414,7 +433,8 @@ OPENED = []
 
 
 def requests(args):
-    """What a call waits for: each is a switch to the server and back. Closing and forgetting come later."""
+    """How many requests each call waits for: each costs a switch to the server and back. Release and forget come after
+    the call and are not counted."""
     mounted = Mount(args.server, "-d")
     asked = lambda: len(re.findall("opcode: (?!FORGET|BATCH_FORGET|RELEASE)", mounted.said()))
     with mounted as top:
@@ -441,10 +461,10 @@ def listings(args):
         for _ in range(3):
             assert sorted(os.listdir(top + "/d")) == wanted
             assert sorted(entry.name for entry in os.scandir(top + "/d") if entry.stat().st_size == 0) == wanted
-        # What the listing has looked up is forgotten.
+        # The kernel forgets the inodes that a listing looked up.
         shutil.rmtree(top + "/d")
         wait_until(lambda: os.statvfs(top).f_ffree == 3071)
-        # A name that is there for the whole of it comes once, whatever goes on around it.
+        # A name that stays is listed once, whatever changes around it.
         os.mkdir(top + "/d")
         for i in range(300):
             open(top + "/d/stays%d" % i, "w").close()
@@ -508,7 +528,7 @@ print(i)
 
 
 def memory(args):
-    """Size and inodes are a limit of the server's memory, whatever it is filled with, and while that goes."""
+    """The limits of size and inodes bound the server's memory, however the file system is filled."""
     if sanitized(args.server):
         raise Skip("a sanitizer keeps memory of its own")
     size, inodes = 16 << 10, 3000  # KiB
@@ -537,7 +557,7 @@ class Failing:
                            PRELOAD_CONTROL=self.control.name)
 
     def arm(self, after, count):
-        """The allocation after so many, and the next ones, fail."""
+        """Makes `count` allocations fail, after so many others."""
         fd = self.control.fileno()
         os.pwrite(fd, struct.pack("II", 0, 0), 0)
         os.pwrite(fd, struct.pack("III", 0, count, 0), 0)
@@ -549,7 +569,7 @@ class Failing:
 
 
 def again(call, *arguments, **more):
-    """Until it works. EIO: a page that could not be read."""
+    """Repeats the call until it succeeds. EIO: a page could not be read."""
     for _ in range(9):
         try:
             return call(*arguments, **more)
@@ -560,7 +580,7 @@ def again(call, *arguments, **more):
 
 
 def all_calls(top, data):
-    """Each call of the server's once at least, until it works; nothing is left. The data is read back."""
+    """Makes each call of the server at least once, reads the data back, and removes everything."""
     name = lambda n: os.path.join(top, n)
     again(os.mkdir, name("d"))
     fd = again(os.open, name("d/f"), os.O_CREAT | os.O_RDWR)
@@ -603,14 +623,13 @@ def all_calls(top, data):
 
 
 def every_allocation(args):
-    """Each allocation of the server fails once, and then three in a row: it goes on, and nothing is lost."""
+    """Each allocation of the server fails, alone and with the two after it: the server goes on and loses nothing."""
     failing = Failing(args, "-s", "-o", "size=4m,nr_inodes=50")
     with failing.mount as top:
         data, kept = os.urandom(70000), os.urandom(50000)
         with open(os.path.join(top, "kept"), "wb") as file:
             file.write(kept)
-        free = lambda: (os.statvfs(top).f_bfree, os.statvfs(top).f_ffree)
-        before, most = free(), 0
+        before, most = free(top), 0
         for count in (1, 3):
             for after in range(1, 2000):
                 failing.arm(after, count)
@@ -622,16 +641,15 @@ def every_allocation(args):
             os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
             assert os.pread(fd, 99999, 0) == kept
             os.close(fd)
-            wait_until(lambda: free() == before)
+            wait_until(lambda: free(top) == before)
         assert 40 < most < 1999, most
 
 
 def many_failures(args):
-    """One of a few allocations fails, for some time, while several threads work: no space is lost for good."""
+    """Allocations fail at random while several threads work: no space is lost for good."""
     failing = Failing(args, "-o", "size=200m")
     with failing.mount as top:
-        free = lambda: (os.statvfs(top).f_bfree, os.statvfs(top).f_ffree)
-        before, some = free(), []
+        before, some = free(top), []
 
         def work(me, over):
             turn = 0
@@ -655,31 +673,26 @@ def many_failures(args):
         assert sum(some) > 100, sum(some)
         for entry in os.listdir(top):
             os.unlink(os.path.join(top, entry))
-        wait_until(lambda: free() == before)
+        wait_until(lambda: free(top) == before)
 
 
 def short_of_memory(args):
-    """A server that can't begin ends with words; one that gets no more memory says ENOMEM, and goes on."""
+    """A server without memory to start with prints why; one that runs out of memory returns ENOMEM and goes on."""
     if sanitized(args.server):
         raise Skip("a sanitizer takes memory of its own")
-    path = tempfile.mkdtemp(prefix="holdfast-mount-")
     began = refused = False
     kib = 2000
-    try:
-        while kib < 1 << 20:  # how much it needs is the C library's affair, too
+    with mountpoint() as path:
+        while kib < 1 << 20:  # how much it needs depends on the C library, too
             done = subprocess.run([args.server, path], text=True, check=False, timeout=60,
                                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT, preexec_fn=lambda:
                                   resource.setrlimit(resource.RLIMIT_AS, (kib << 10, kib << 10)))
             if done.returncode == 0:
                 began = True
-                subprocess.run(["umount", path], check=True)
                 break
             assert done.returncode > 0 and done.stdout, (kib, done)
             refused |= "can't begin" in done.stdout
             kib += kib // 40
-    finally:
-        subprocess.run(["umount", "-l", path], check=False, stderr=subprocess.DEVNULL)
-        os.rmdir(path)
     assert began and refused, (began, refused)
     mounted = Mount(args.server, "-s", "-o", "size=1t,nr_inodes=10m")
     with mounted as top:
@@ -702,7 +715,7 @@ def short_of_memory(args):
 
 
 def unchecked(args):
-    """Without permissions there is a warning, and what it warns of; with them neither."""
+    """With no_default_permissions the server warns, and permissions are not checked; without it the reverse."""
     for options, warned in (("allow_other", False), ("allow_other,no_default_permissions", True)):
         mounted = Mount(args.server, "-o", options)
         with mounted as top:
@@ -719,7 +732,7 @@ def unchecked(args):
 
 
 def terminated(args):
-    """By a signal: unmounted, a clean end, and every count is right."""
+    """A signal unmounts, and the server exits with 0: every count was right."""
     mounted = Mount(args.server, "-s")
     with open(os.path.join(mounted.path, "f"), "w", encoding="ascii") as file:
         file.write("x")
@@ -787,7 +800,7 @@ def run_server(args, *words):
 
 
 def arguments(args):
-    """What is wrong is named, with its value."""
+    """Each wrong option is reported by name and value."""
     for wrong in ("size=x", "size=1q", "size=-1", "size= 1m", "size= -1", "size=+1", "size=", "size=%",
                   "size=1m ", "size=99999999999999999999", "size=16384p", "size=1%%", "nr_inodes=",
                   "nr_inodes=-1", "nr_inodes= 1", "nr_inodes=5%", "max_open=x", "max_open= 1"):
@@ -819,31 +832,26 @@ def arguments(args):
 
 def mountpoints(args):
     """A file, one that is missing, and one in use are refused, in the background and in front."""
-    path = tempfile.mkdtemp(prefix="holdfast-mount-")
-    name = os.path.join(path, "file")
-    open(name, "w").close()
-    try:
+    with mountpoint() as path:
+        name = os.path.join(path, "file")
+        open(name, "w").close()
         for where in ((), ("-f",)):
             for wrong in (name, os.path.join(path, "none")):
                 done = run_server(args, wrong, *where)
                 assert done.returncode and wrong in done.stdout, done
-        # One that is not empty will do, as with mount(8).
+        # A folder that is not empty will do, as with mount(8).
         assert run_server(args, path).returncode == 0
-        try:
-            assert os.listdir(path) == []
-            for where in ((), ("-f",)):
-                done = run_server(args, path, *where)
-                assert done.returncode and path + ": in use" in done.stdout, done
-        finally:
-            subprocess.run(["umount", path], check=True)
+        assert os.listdir(path) == []
+        for where in ((), ("-f",)):
+            done = run_server(args, path, *where)
+            assert done.returncode and path + ": in use" in done.stdout, done
+        subprocess.run(["umount", path], check=True)
         assert os.listdir(path) == ["file"]
-    finally:
         os.unlink(name)
-        os.rmdir(path)
 
 
 def sizes(args):
-    """The limits are those of the kernel's tmpfs, said in the same words."""
+    """The limits, by the same options, are those of the kernel's tmpfs."""
     for option in ((), ("-o", "size=50%"), ("-o", "size=1%"), ("-o", "size=0"), ("-o", "size=5000"),
                    ("-o", "size=3m,nr_inodes=7"), ("-o", "nr_inodes=2k"), ("-o", "nr_inodes=0,size=0%")):
         with Mount(args.server, *option) as top, KernelTmpfs(*option) as kernel:
@@ -857,7 +865,7 @@ def sizes(args):
 
 
 def other_sizes(args):
-    """Of machines with other numbers of pages than this one has: the kernel's rule is half, rounded down."""
+    """The default limits on machines with other amounts of memory: half of the pages, rounded down."""
     if not args.preload or sanitized(args.server):
         raise Skip("no library to put before the C library's, or a sanitizer's is there")
     for pages in (6171023, 6171022, 262143):
@@ -867,7 +875,7 @@ def other_sizes(args):
 
 
 def by_the_system(args):
-    """mount(8), fstab and remount find the program, and give it what they have to give."""
+    """The program can be used through mount(8), fstab and remount."""
     if not shutil.which("mount.fuse3"):
         raise Skip("no mount.fuse3 here")
     with tempfile.TemporaryDirectory(prefix="holdfast-mount-") as top:
@@ -920,7 +928,7 @@ def mounted_by_the_system(top):
 
 
 def open_files(args):
-    """max_open is a limit for all, and half of it for a user."""
+    """max_open limits all open files; a user other than root may have half of them."""
     with Mount(args.server, "-o", "allow_other,max_open=10") as top:
         path = os.path.join(top, "f")
         open(path, "w").close()
@@ -946,7 +954,7 @@ def open_files(args):
         assert as_user(1234, five) == "5"
         os.close(fd)
         wait_until(lambda: opens(path, 10) == 10)
-    # More than one table of the library has, each in processes that hold their share of them.
+    # More open files than one descriptor table has, by several processes.
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     each = min(hard, 20000) - 100
     with Mount(args.server) as top:
@@ -998,18 +1006,15 @@ def opens(path, count):
 
 
 def daemon(args):
-    """Without -f: the server forks, and its threads must be where it is then."""
-    path = tempfile.mkdtemp(prefix="holdfast-mount-")
-    subprocess.run([args.server, path], check=True, timeout=20)
-    try:
+    """Without -f the server forks: its threads must be started in the child."""
+    with mountpoint() as path:
+        subprocess.run([args.server, path], check=True, timeout=20)
         sh("for i in $(seq 3000); do : > f$i; done; rm f*; echo x > y; cat y", path)
-    finally:
         subprocess.run(["umount", path], check=True)
-        os.rmdir(path)
 
 
 def random_operations(args):
-    """As through the library, call by call; O_APPEND positions and places of entries included."""
+    """The random operations of compare.cpp, on a mount."""
     with Mount(args.server, "-o", "size=256k,nr_inodes=24") as top:
         done = subprocess.run([args.compare, "--left", top, "--sequences", "3", "--operations",
                                "1000"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,

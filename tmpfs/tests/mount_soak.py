@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""A mount that is left running: random calls of 4 processes with 8 threads each, where there is no space left.
+"""A long run of a mount: random calls of 4 processes with 8 threads each, on a file system that is nearly full.
 
     mount_soak.py --server FILE [--seconds N] [--seed N]
 
@@ -23,16 +23,16 @@ import sys
 import threading
 import time
 
-from mount import Mount, Skip, arguments_of, c, run_cases, run_server, sanitized, wait_until
+from mount import Mount, Skip, arguments_of, c, free, run_cases, run_server, sanitized, wait_until
 
 LIMIT = 16 << 20
 BALLAST = 12 << 20  # what is left for the rest is soon full
 INODES = 300
-# What stays when all is deleted, beyond the start: each of libfuse's 10 threads has a buffer of 256 KiB.
+# Memory above the start that may remain when everything is deleted: each of the 10 threads has a buffer of 256 KiB.
 REST = 6 << 20
 BOUND = LIMIT * 5 // 4 + (16 << 20)
 PROCESSES, THREADS = 4, 8
-# What random calls on names that others change may get.
+# Errors that random calls may return, since others change the same names.
 DUE = {errno.ENOENT, errno.EEXIST, errno.ENOTEMPTY, errno.EISDIR, errno.ENOTDIR, errno.ENOSPC, errno.EINVAL,
        errno.ELOOP, errno.ENODATA, errno.ENXIO, errno.EPERM, errno.EBUSY, errno.ESPIPE, errno.EAGAIN,
        errno.ENODEV, errno.EPIPE, errno.EACCES}  # the last: a whiteout is a device, which a mount has none of
@@ -129,7 +129,7 @@ def resident(server):
 
 
 def settled(server, most):
-    """What it has when it has given back what it can; it may be a moment until then."""
+    """Waits a moment until the memory is below `most`; returns (resident bytes, descriptors, threads)."""
     for _ in range(1000):
         if resident(server) <= most:
             break
@@ -146,7 +146,7 @@ class Workers:
             assert one.stdout.readline() == "runs\n"
 
     def end(self):
-        """What each says at its end; of one that was killed, by which signal."""
+        """The last line of each worker; of one that was killed, the signal."""
         for one in self.all:
             try:
                 one.stdin.write("\n")
@@ -157,7 +157,7 @@ class Workers:
 
 
 def load(mounted, top, seconds, seed, bound):
-    """Calls in all. The memory is looked at all the time."""
+    """Runs the workers for a time; returns (calls, peak of resident memory), which must stay within the bound."""
     with open(os.path.join(top, "ballast"), "wb") as file:
         file.write(bytes(BALLAST))
     workers = Workers(top, seed)
@@ -179,8 +179,8 @@ def empty(top):
             shutil.rmtree(path)
         else:
             os.unlink(path)
-    st = os.statvfs(top)
-    wait_until(lambda: os.statvfs(top).f_bfree == st.f_blocks and os.statvfs(top).f_ffree == INODES - 1)
+    blocks = os.statvfs(top).f_blocks
+    wait_until(lambda: free(top) == (blocks, INODES - 1))
 
 
 def soak(args):
@@ -200,13 +200,13 @@ def soak(args):
         first, last = rounds[0], rounds[-1]
         assert max(one[0] for one in rounds) <= start + REST, "memory grows: %s" % rounds
         assert last[1] <= first[1] and last[2] <= 12, "descriptors or threads grow: %s" % rounds
-        # Killed: nobody waits for ever, and what is mounted there says what is wrong.
+        # Killed: every call ends, and the mountpoint reports that its server is gone.
         workers = Workers(path, args.seed + 10)
         time.sleep(args.seconds / 10)
         mounted.server.kill()
         mounted.server.wait()
         for words in workers.end():
-            # A mapping of what is no more there: SIGBUS.
+            # An access to a mapping of a file that is gone: SIGBUS.
             assert words in ("dead", "signal %d" % signal.SIGBUS) or words.startswith("calls: "), words
         done = run_server(args, path)
         assert done.returncode and path in done.stdout, done

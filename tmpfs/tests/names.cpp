@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-/* names - open, mkdir, link, symlink, unlink, rename, readdir: what they do, and each errno. */
+/* names - open, mkdir, link, symlink, unlink, rename, readdir: effects, and each errno. */
 #include "world.h"
 
 namespace
 {
 
-/* Each test twice: by path, and by the nodes of the same directories. */
+/* Each test runs twice: with calls by path, and by node. */
 class TmpfsNames : public TmpfsSteps, public testing::WithParamInterface<bool> {
 protected:
 	void SetUp() override
@@ -269,7 +269,7 @@ TEST_P(TmpfsNames, ReaddirGivesEachNameOnce)
 	EXPECT_EQ(entries[0].type, DT_DIR);
 	EXPECT_EQ(entries[2].type, DT_REG);
 	EXPECT_EQ(entries[2].inode, stat("/a").st_ino);
-	/* A listing has what was there when it began, without what has gone since. */
+	/* A listing gives the names that existed when it began and have not been removed since. */
 	run("unlink /b; unlink /c; file /e");
 	EXPECT_EQ(next(fd, 4), "d ");
 	EXPECT_EQ(next(fd, 4), "");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* nodes - inodes that the program has: how long they live, and what differs from calls by path (names.cpp). */
+/* nodes - handles of inodes: lifetime, and where calls by node differ from calls by path (names.cpp). */
 #include "world.h"
 
 namespace
@@ -7,7 +7,7 @@ namespace
 
 class TmpfsNodes : public TmpfsSteps {
 protected:
-	/* What a lookup gives; the reference is dropped. */
+	/* The error of a lookup, without keeping the reference. */
 	static int lookup(struct hf_tmpfs_node *in, const char *name)
 	{
 		struct hf_tmpfs_node *found = nullptr;
@@ -31,7 +31,7 @@ protected:
 		return to;
 	}
 
-	/* Each call that starts in a directory, on a name that is not there. */
+	/* Each call that takes a directory and a name must fail with this error. */
 	void each_fails(struct hf_tmpfs_node *dir, int error)
 	{
 		struct hf_tmpfs_node *root = node("/");
@@ -76,7 +76,7 @@ TEST_F(TmpfsNodes, AnUnlinkedInodeLivesUntilTheLastReferenceGoes)
 	run("limit 4 2; file /f alive");
 	f = node("f");
 	hf_tmpfs_node_get(f);
-	/* It has no name, and counts in the limits. */
+	/* Without a name it still counts in the limits. */
 	run("unlink /f; check; free = 3 0; mkdir /g = ENOSPC");
 	EXPECT_EQ(stat_of(f).st_nlink, 0u);
 	EXPECT_EQ(hf_tmpfs_node_link(f, node("/"), "g"), -ENOENT);
@@ -85,7 +85,7 @@ TEST_F(TmpfsNodes, AnUnlinkedInodeLivesUntilTheLastReferenceGoes)
 	hf_tmpfs_node_put(f, 1);
 	prove();
 	hf_tmpfs_node_put(f, 1);
-	/* Now the open file has it, without a name and without a node. */
+	/* Now only the open file has a reference: no name, no node. */
 	prove();
 	EXPECT_EQ(hf_tmpfs_pread(t, fd, &byte, 1, 4), 1);
 	EXPECT_EQ(free_inodes(), 0u);
@@ -107,7 +107,7 @@ TEST_F(TmpfsNodes, ReferencesAreDroppedAllAtOnce)
 	EXPECT_EQ(free_inodes(), 0u);
 	hf_tmpfs_node_put(f, 1);
 	EXPECT_EQ(free_inodes(), 1u);
-	/* The file system does not go before them, nor they before it. */
+	/* A file system with nodes is not freed; hf_tmpfs_nodes_put() puts them all. */
 	f = node("g");
 	run("unlink /g");
 	hf_tmpfs_table_free(t);
@@ -145,7 +145,7 @@ TEST_F(TmpfsNodes, ARemovedDirectoryKeepsItsParents)
 	c = node("a/b/c");
 	run("rmdir /a/b/c; rmdir /a/b; rmdir /a; check");
 	EXPECT_EQ(stat_of(c).st_nlink, 0u);
-	/* Nothing is found in it, and nothing put into it. */
+	/* Look-ups in it and additions to it fail. */
 	each_fails(c, -ENOENT);
 	EXPECT_EQ(lookup(c, "."), -ENOENT);
 	EXPECT_EQ(lookup(c, ".."), -ENOENT);
@@ -174,7 +174,7 @@ TEST_F(TmpfsNodes, TheDirectoryIsTheStart)
 	EXPECT_EQ(lookup(d, "/loop/"), -ELOOP);
 	EXPECT_EQ(lookup(d, "/loop"), 0);
 	each_fails(f, -ENOTDIR);
-	/* Each call from a directory that is not the root. */
+	/* Each call relative to a directory other than the root. */
 	EXPECT_EQ(hf_tmpfs_node_mkdir(d, "e", 0755, nullptr), 0);
 	EXPECT_EQ(hf_tmpfs_node_symlink("f", d, "t", nullptr), 0);
 	EXPECT_EQ(hf_tmpfs_node_link(f, d, "g"), 0);
@@ -184,7 +184,7 @@ TEST_F(TmpfsNodes, TheDirectoryIsTheStart)
 	run("contents /d/i/h = data; contents /d/t = data; stat /d/j");
 	EXPECT_EQ(hf_tmpfs_node_unlink(d, "j"), 0);
 	EXPECT_EQ(hf_tmpfs_node_rmdir(d, "i"), -ENOTEMPTY);
-	/* Directories keep their node, wherever they are. */
+	/* A directory keeps its node when it is renamed. */
 	EXPECT_EQ(hf_tmpfs_node_rename(node("/"), "d", node("/"), "e", 0), 0);
 	EXPECT_EQ(node("e"), d);
 	EXPECT_EQ(node("e/f"), f);

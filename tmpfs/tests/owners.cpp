@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* owners - whose a file is, the bits it loses, special files, files without a name, attributes. */
+/* owners - owners, setuid and setgid, special files, files without a name, times, attributes. */
 #include "world.h"
 
 namespace
@@ -30,14 +30,14 @@ TEST_F(TmpfsOwners, ASetgidDirectoryIsInherited)
 		open 0 /d/nameless rw,creat; open 0 /d tmpfile,rw; fstat 0 gid = 555
 		act_as of555; open 0 /d/member creat 2755; stat /d/member mode = 102755
 		act_as root; open 0 /d/root creat 2755; stat /d/root mode = 102755
-	)"); /* a program of that group: only for who may make one */
+	)"); /* setgid on an executable file: only for members of its group and the privileged */
 }
 
 TEST_F(TmpfsOwners, AChangeByAnotherClearsSetuid)
 {
 	struct hf_tmpfs_attributes both = {};
 
-	/* What is left of a mode after each way to change what is in the file, by each caller. */
+	/* Caller, mode, and the mode after this caller has changed the contents, in any way. */
 	const char *const rows[][3] = { { "user", "6777", "0777" },
 					{ "user", "2767", "0767" },
 					{ "member", "6767", "2767" },
@@ -56,14 +56,14 @@ TEST_F(TmpfsOwners, AChangeByAnotherClearsSetuid)
 	both.mode = 04755;
 	ASSERT_EQ(hf_tmpfs_setattr(fs, "/f", true, &both), 0);
 	run("stat /f mode = 104755; mkdir /d; chmod /d 6777; chown /d 1 1; stat /d mode = 46777");
-	/* Setgid without execution by the group stays by a privilege or in the group. */
+	/* Setgid without S_IXGRP stays if the caller is privileged or in the group. */
 	run(R"(
 		chown /f 0 0; chmod /f 6744; act_as root; chown /f 7 8; stat /f mode = 102744; act_as self
 		chown /f 0 0; chmod /f 6744; act_as member; chown /f 7 8; stat /f mode = 102744; act_as self
 		chown /f 0 0; chmod /f 6744; act_as user; chown /f 7 8; stat /f mode = 100744; act_as self
 		chmod /f 6777
 	)");
-	/* Without a new owner, as chown(-1, -1); the time of change moves whatever is set. */
+	/* chown(-1, -1) clears the bits without a new owner, and updates ctime like every change. */
 	both = {};
 	both.set = HF_TMPFS_CLEAR_SETUID;
 	struct timespec before = stat("/f").st_ctim;
@@ -71,7 +71,7 @@ TEST_F(TmpfsOwners, AChangeByAnotherClearsSetuid)
 	ASSERT_EQ(hf_tmpfs_setattr(fs, "/f", true, &both), 0);
 	EXPECT_NE(stat("/f").st_ctim.tv_nsec, before.tv_nsec);
 	run("stat /f mode = 100777");
-	/* Of all but directories. */
+	/* A change of the owner clears the bits of all types but directories. */
 	run(R"(
 		mknod /p fifo; chmod /p 6555; chown /p 1 2; stat /p mode = 10555
 		mknod /s socket; chmod /s 6555; chown /s 1 2; stat /s mode = 140555
@@ -118,13 +118,13 @@ TEST_F(TmpfsOwners, AFileWithoutAName)
 		limit 0 3; mkdir /d; open 0 /d tmpfile,rw 600; free = 0 0; open 1 /d tmpfile,rw = ENOSPC
 		write 0 data; fstat 0 links mode = 0 100600; check
 	)");
-	run("flink 0 /d/named = 0"); /* has its place in the limit already */
+	run("flink 0 /d/named = 0"); /* the inode was counted when it was made */
 	run("stat /d/named links = 1; contents /d/named = data; check");
 	run("flink 0 /d/named = EEXIST");
 	run("flink 0 /d/more = ENOSPC");
 	run("unlink /d/named");
 	run("flink 0 /d/back = ENOENT");
-	/* With O_EXCL it never gets one. */
+	/* With O_EXCL it can never be linked. */
 	run("close 0; free = 0 1; open 0 /d tmpfile,w,excl");
 	run("flink 0 /d/named = ENOENT");
 	run("flink 9 /d/named = EBADF");
@@ -148,7 +148,7 @@ TEST_F(TmpfsOwners, Whiteouts)
 		rename /x /g whiteout,noreplace = EEXIST; rename /x /g whiteout,exchange = EINVAL
 		rename /x /g whiteout; contents /g = data; unlink /x
 		rename /d /e whiteout; stat /d mode = 20000; stat / links = 3
-	)"); /* a directory leaves one, too */
+	)"); /* renaming a directory leaves a whiteout, too */
 }
 
 TEST_F(TmpfsOwners, AccessTimes)
@@ -167,18 +167,18 @@ TEST_F(TmpfsOwners, AccessTimes)
 	file("/f", "data");
 	fd = open("/f", O_RDONLY);
 	quiet = open("/f", O_RDONLY | O_NOATIME);
-	/* Older than the last change: a read sets it, but not one by O_NOATIME. */
+	/* The access time is before the last change: a read updates it, unless O_NOATIME is set. */
 	set_times("/f", 1000, 2000);
 	ASSERT_EQ(hf_tmpfs_pread(t, quiet, &c, 1, 0), 1);
 	EXPECT_EQ(stat("/f").st_atime, 1000);
 	ASSERT_EQ(hf_tmpfs_pread(t, fd, &c, 1, 0), 1);
 	EXPECT_GT(stat("/f").st_atime, 1000000);
-	/* Newer than the change, and less than a day old: it stays. */
+	/* After the last change and less than a day old: it is not updated. */
 	struct timespec first = stat("/f").st_atim, second;
 	ASSERT_EQ(hf_tmpfs_pread(t, fd, &c, 1, 0), 1);
 	second = stat("/f").st_atim;
 	EXPECT_TRUE(first.tv_sec == second.tv_sec && first.tv_nsec == second.tv_nsec);
-	/* In the time to come: newer than the change of now. */
+	/* In the future, so after the last change: it is not updated. */
 	set_times("/f", 4000000000, 2000);
 	ASSERT_EQ(hf_tmpfs_pread(t, fd, &c, 1, 0), 1);
 	EXPECT_EQ(stat("/f").st_atime, 4000000000);
@@ -196,7 +196,7 @@ TEST_F(TmpfsOwners, AccessTimes)
 	struct stat st;
 	ASSERT_EQ(hf_tmpfs_lstat(fs, "/s", &st), 0);
 	EXPECT_GT(st.st_atime, 1000000);
-	/* No read does, where none is to. */
+	/* With the option noatime no read updates it. */
 	struct hf_tmpfs_options options = {};
 	options.noatime = true;
 	make(options);
@@ -279,7 +279,7 @@ TEST_F(TmpfsOwners, ExtendedAttributesAreCounted)
 	for (int i = 0; i < count; i++)
 		run("removexattr /f user." + std::to_string(i));
 	run("free = 14 0; unlink /f; free = 16 0");
-	/* Names have a limit of their own, so that they can always be listed. */
+	/* The sum of the names is limited, so that a list always fits its maximum size. */
 	run("limit 0 0; file /f");
 	for (count = 0;
 	     !(error = set("user." + std::to_string(1000 + count) + std::string(240, 'n'), 0));)

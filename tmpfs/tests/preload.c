@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * preload - a server whose allocations fail when a test says so, on a machine of another size.
+ * preload - loaded into a server: lets a test make allocations fail, and pretends another size of memory.
  *
- *   PRELOAD_CONTROL  a file of 16 bytes: { allocations until some fail, how many then fail, failed, - }
- *                    0 = none fails
- *   PRELOAD_PAGES    pages of memory that sysinfo() gives
+ *   PRELOAD_CONTROL  a file of 16 bytes: { allocations before the first failure (0 = none fails),
+ *                    number of failures, failures so far, unused }
+ *   PRELOAD_PAGES    pages of memory that sysinfo() reports
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* readdir - a listing while the directory changes: each name that stays is given once, and it ends. */
+/* readdir - listings of a directory that changes: each name that stays is given once, and the listing ends. */
 #include "world.h"
 
 #include <atomic>
@@ -25,7 +25,7 @@ protected:
 		return hf_tmpfs_rename(fs, from.c_str(), to.c_str(), flags);
 	}
 
-	/* One name at a time, with something done behind each. At most `most`: a listing ends. */
+	/* Lists one name at a time and calls `between` after each. Fails if there are more than `most`. */
 	template <class F>
 	std::map<std::string, int> slowly(F between, int most = 1000)
 	{
@@ -42,7 +42,7 @@ protected:
 		return seen;
 	}
 
-	/* The names behind a cookie, in any descriptor. */
+	/* The names after a cookie, read by a new descriptor. */
 	std::vector<std::string> behind(int64_t cookie)
 	{
 		struct hf_tmpfs_dirent entry;
@@ -82,7 +82,7 @@ TEST_F(TmpfsReaddir, AnExchangeAfterEachName)
 		  (map{ { ".", 1 }, { "..", 1 }, { "a", 1 }, { "b", 1 } }));
 }
 
-/* A name that is replaced is there all the time. */
+/* A name that is replaced never disappears. */
 TEST_F(TmpfsReaddir, ARenameOverEachName)
 {
 	run("file /d/a; file /d/b; file /d/c");
@@ -125,7 +125,7 @@ TEST_F(TmpfsReaddir, TheEntryOfTheCookieGoes)
 	EXPECT_EQ(behind(b), (names{ "c", "d" }));
 	ASSERT_EQ(hf_tmpfs_unlink(fs, "/d/c"), 0);
 	EXPECT_EQ(behind(b), (names{ "d" }));
-	/* The last one: what comes now comes behind it. No number is given twice. */
+	/* The last entry: new names come after its cookie, since no cookie is used twice. */
 	ASSERT_EQ(hf_tmpfs_unlink(fs, "/d/d"), 0);
 	EXPECT_EQ(behind(d), names{});
 	file("/d/e");
@@ -133,7 +133,7 @@ TEST_F(TmpfsReaddir, TheEntryOfTheCookieGoes)
 	EXPECT_GT(cookie_of("e"), d);
 	EXPECT_EQ(behind(INT64_MAX), names{});
 	EXPECT_EQ(behind(INT64_MAX - 1), names{});
-	/* Each that is given goes. */
+	/* Each name is removed soon after it is given. */
 	for (int i = 0; i < 100; i++)
 		file(("/d/n" + std::to_string(i)).c_str());
 	int gone = 0;
@@ -145,7 +145,7 @@ TEST_F(TmpfsReaddir, TheEntryOfTheCookieGoes)
 	EXPECT_GE(gone, 99);
 }
 
-/* Names that stay among such that come, go and change places, whatever the order. */
+/* Names that stay, among others that are made, removed and exchanged in random order. */
 TEST_F(TmpfsReaddir, AnyChanges)
 {
 	const int STAY = 150, CHURN = 60;
@@ -210,7 +210,7 @@ TEST_F(TmpfsReaddir, ManyNames)
 	EXPECT_EQ(all, NAMES);
 	hf_tmpfs_close(t, fd);
 	prove();
-	/* Most of them go, and the rest is still found. */
+	/* Most names are removed; the others are still found. */
 	for (int i = 0; i < NAMES; i++) {
 		if (i % 1000) {
 			ASSERT_EQ(hf_tmpfs_unlink(fs, ("/d/" + std::to_string(i)).c_str()), 0);
@@ -222,8 +222,8 @@ TEST_F(TmpfsReaddir, ManyNames)
 }
 
 /*
- * Memory is allocated under the directory's mutex: a thread that makes a name is held there, and
- * another one lists all the same.
+ * Memory is allocated under the directory's mutex. The gate stops a writer in an allocation; another
+ * thread must be able to list the directory meanwhile.
  */
 struct gate {
 	std::atomic<bool> closed{ false }, reached{ false };
@@ -263,7 +263,8 @@ TEST_F(TmpfsReaddir, BesideAWriterThatHasTheMutex)
 		struct hf_tmpfs_dirent entries[8];
 
 		count = hf_tmpfs_readdir(t, fd, entries, 8);
-		gate.closed = false; /* else the writer goes on when the time is up, and we fail */
+		gate.closed =
+			false; /* if the listing blocks, the loop below opens the gate after its time and the test fails */
 	});
 	for (int i = 0; i < 20000 && gate.closed; i++)
 		usleep(1000);
@@ -273,7 +274,7 @@ TEST_F(TmpfsReaddir, BesideAWriterThatHasTheMutex)
 	writer.join();
 	EXPECT_EQ(count, 3);
 	EXPECT_EQ(made, 0);
-	/* What this test allocated is its own to free, before the gate goes. */
+	/* Freed here, while the gate that allocated it exists. */
 	prove();
 	drop();
 	TmpfsWorld::SetUp();

@@ -2,16 +2,16 @@
 #ifndef HF_TESTS_TMPFS_SIDE_H
 #define HF_TESTS_TMPFS_SIDE_H
 /*
- * side - one of two file systems that a step is done on: the library's, or the one in which the
- * thread has its root, by system calls. A step is text, and so is its outcome.
+ * side - runs a step, which is text, and returns its outcome as text: on a file system of the library,
+ * or by system calls on the file system that is the thread's root.
  *
  *   mkdir /d 755          open 0 /d/f rw,creat 644      pread 0 5 1p          rename /a /b exchange
  *   pwrite 0 x*9 2p+1     fallocate 0 punch 0 1p        stat /d links size    seek 0 2^60 hole
  *
- * Files are named by slots. A number may be a sum; 3p are three pages, 2^60 is a power of two, max
- * and min are those of 64 bits. In text x*9 stands for nine x, and "" for nothing; what is read has a
- * dot for each byte of 0, and c*N for a run of four or more. The outcome of a call that fails is the
- * name of its errno.
+ * Open files are named by slots. A number may be a sum; 3p is three pages, 2^60 a power of two, max and
+ * min are the limits of int64_t. In text x*9 means nine x, and "" the empty string. In data that is
+ * read a dot stands for a zero byte, and c*N for a run of four or more. The outcome of a call that fails
+ * is the name of its errno.
  */
 #include <algorithm>
 #include <cerrno>
@@ -42,9 +42,9 @@ public:
 
 	struct hf_tmpfs *fs = nullptr; /* NULL: system calls */
 	struct hf_tmpfs_table *t = nullptr;
-	struct hf_tmpfs_node *root = nullptr; /* not NULL: names by nodes, from this one on */
+	struct hf_tmpfs_node *root = nullptr; /* not NULL: calls by node, relative to this one */
 
-	bool slots_are_descriptors = false; /* those that the calls give, whose ever they are */
+	bool slots_are_descriptors = false; /* and may be those of another thread */
 
 	/* ---- the calls: a result, or -errno ------------------------------------------------ */
 
@@ -207,7 +207,7 @@ public:
 		return fs ? hf_tmpfs_removexattr(fs, path, false, name)
 			  : got(::lremovexattr(path, name));
 	}
-	/* All names from the beginning on, in their order, each with its type. */
+	/* All names of a directory in their order, each with its type. */
 	long list(int fd, words *names)
 	{
 		struct hf_tmpfs_dirent entries[3];
@@ -246,7 +246,7 @@ public:
 		return step(w);
 	}
 
-	/* What no slot has: a number that no descriptor has. */
+	/* For an unused slot, a number that is no descriptor. */
 	int fd(const std::string &slot) const
 	{
 		if (slots_are_descriptors)
@@ -286,7 +286,7 @@ public:
 		return result < 0 ? text(result) : all;
 	}
 
-	/* The inodes are numbered as they are met. */
+	/* Inodes are numbered in the order of their first appearance, since the real numbers differ. */
 	std::string describe(long result, const struct stat &st)
 	{
 		char all[200];
@@ -347,7 +347,7 @@ private:
 		return all;
 	}
 
-	/* Names and numbers with commas between them. */
+	/* Names and numbers, separated by commas. */
 	static int flags(const std::string &list)
 	{
 		static const std::map<std::string, int> names = {
@@ -414,7 +414,7 @@ private:
 		return name == "mode" ? mode : std::to_string(known.at(name));
 	}
 
-	/* Of an inode: these fields, or what does not differ between two file systems. */
+	/* The named fields; without names, those that two file systems have in common. */
 	std::string fields(long result, const struct stat &of, const words &w)
 	{
 		std::string all;
@@ -426,7 +426,7 @@ private:
 		return result < 0 ? text(result) : all;
 	}
 
-	/* Puts a descriptor into its slot. */
+	/* Stores a descriptor in its slot. */
 	std::string opened(const std::string &slot, long result)
 	{
 		if (result < 0 || slots_are_descriptors)
@@ -559,7 +559,7 @@ inline std::string side::step(const words &w)
 			all += (all.empty() ? "" : " ") + name.substr(0, name.find(' '));
 		return result < 0 ? text(result) : all;
 	}
-	if (verb == "file") { /* that is not there yet, with what is in it */
+	if (verb == "file") { /* makes a new file with these contents */
 		result = open(path, O_WRONLY | O_CREAT | O_EXCL, 0644);
 		if (result < 0)
 			return text(result);

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: MIT
 /*
- * stress - all operations at once, from threads that share a table and from such that have their own.
+ * stress - all operations concurrently, by threads that share a descriptor table or have their own.
  *
- *   tmpfs_stress [PART [OPERATIONS]]     default: all; for a time, or so many operations (`make soak`)
+ *   tmpfs_stress [PART [OPERATIONS]]     default: all parts. With OPERATIONS `random` does so many (`make soak`)
  *
- *   random    any operation on few names, and on nodes that are kept while these go, so that they
- *             meet; then every count is proved
- *   replaced  a name that is renamed over all the time is there all the time, with a whole file
- *   reused    descriptors that are closed and opened under their readers: a read is of a file that
- *             was open at that descriptor, or EBADF
- *   held      nodes of a file that is unlinked and made anew all the time: whoever has one has the file
- *   listed    a directory that grows and shrinks beside listings and look-ups: names that stay are
- *             found each time, and listed once each time
- *   punched   pages that are taken away under their readers; what is freed is overwritten
+ *   random    random operations on few names and on nodes, so that threads collide; then every count
+ *             is checked
+ *   replaced  renames over one name: it always exists, and never with half a file
+ *   reused    descriptors are closed and reopened while others read: a read gets the file that was
+ *             open at that descriptor, or EBADF
+ *   held      a file is unlinked and made anew while others look it up: a node is always of a whole file
+ *   listed    a directory grows and shrinks during listings and look-ups: each name that stays is
+ *             always found, and listed once
+ *   punched   holes are punched while others read; freed memory is overwritten, so that a late read
+ *             shows
  */
 #include "../../tests/stress/stress.h"
 
@@ -43,7 +44,7 @@ struct world {
 		if (hf_tmpfs_new(&fs, &options) || hf_tmpfs_table_new(&shared, fs, 12))
 			std::abort();
 	}
-	/* Whoever still reads what has been freed shall see that he does. */
+	/* Overwrites freed memory, so that a read after free is noticed. */
 	static void *allocate(void *, size_t size)
 	{
 		return aligned_alloc(64, (size + 63) / 64 * 64);
@@ -54,7 +55,7 @@ struct world {
 		std::free(memory);
 	}
 	static void tell(void *, const char *line) { stress::check(false, "check", "%s", line); }
-	/* All counts are right, and nothing is left. */
+	/* Checks every count, and that nothing is left. */
 	void end(const char *who)
 	{
 		int faults = hf_tmpfs_check(fs, tell, nullptr);
@@ -78,7 +79,7 @@ struct world {
 
 /* ---- random -------------------------------------------------------------------------------- */
 
-/* One thread, which shares one table with the others and has one of its own. */
+/* A thread, with the shared table and one of its own. */
 class actor {
 public:
 	actor(world &in, int seed)
@@ -94,7 +95,7 @@ public:
 	}
 	~actor()
 	{
-		/* Every second one leaves its nodes to the check, and to the end. */
+		/* About half of the nodes are left for the check and hf_tmpfs_nodes_put(). */
 		for (side &on : sides_) {
 			if (on.root && random_.below(2))
 				hf_tmpfs_node_put(on.root, 1);
@@ -102,7 +103,7 @@ public:
 		hf_tmpfs_table_free(own_);
 	}
 
-	/* Returns whether it worked: errors are most of what happens here. */
+	/* Returns whether the operation succeeded: most fail. */
 	bool once()
 	{
 		side &on = sides_[random_.below(2)];
@@ -111,7 +112,7 @@ public:
 		if (random_.below(8) == 0)
 			return change_root(on);
 		outcome = on.step(generator_.next());
-		/* Nothing but what is written here can be read here. */
+		/* The generator writes letters only: any other byte is from memory that was freed. */
 		for (char c : outcome) {
 			if (!stress::check(isalnum(c) || strchr(" .*-/", c), "random",
 					   "read a byte %d that nobody wrote", c))
@@ -121,7 +122,7 @@ public:
 	}
 
 private:
-	/* A directory or file to start from by its node, which may be removed meanwhile; or none. */
+	/* Picks a node that later steps start from, which may be removed meanwhile; or none. */
 	bool change_root(side &on)
 	{
 		struct hf_tmpfs_attributes to = {};
@@ -230,9 +231,9 @@ void replaced()
 /* ---- reused -------------------------------------------------------------------------------- */
 
 /*
- * One thread opens two files, which get the descriptors 0 and 1, and closes them. The pool gives last
- * what it got first, so the two change their memory each time: who takes a file without looking at the
- * descriptor again reads the other one.
+ * One thread opens two files, which get the descriptors 0 and 1, and closes them. The pool is last-in,
+ * first-out, so the two swap their memory each time: a reader that does not check the descriptor again
+ * after it has taken a reference reads the other file.
  */
 void reused()
 {
@@ -291,7 +292,7 @@ void held()
 
 		do {
 			if (me == 0) {
-				/* As long as somebody has the last one, there is no inode for another. */
+				/* While another thread has a node of the last file, no inode is free. */
 				int fd = hf_tmpfs_node_create(world.shared, root, "f", O_RDWR, 0644,
 							      &node);
 
@@ -325,7 +326,7 @@ void held()
 
 /* ---- listed -------------------------------------------------------------------------------- */
 
-/* Names come in masses and go again, and those that stay change places. */
+/* Makes and removes many names, and exchanges some of those that stay. */
 void change(struct world &world, struct hf_tmpfs_table *t, int stay, stress::random &random)
 {
 	const int MASS = 300;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef HF_TESTS_TMPFS_WORLD_H
 #define HF_TESTS_TMPFS_WORLD_H
-/* world - a file system that is proved right and freed at the end of every test. */
+/* world - a file system that is checked and freed at the end of every test. */
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -54,7 +54,7 @@ protected:
 		return hf_tmpfs_open(t, path, flags, mode);
 	}
 
-	/* A file with this in it. */
+	/* Makes a file with these contents. */
 	void file(const char *path, const std::string &data = "")
 	{
 		int fd = open(path, O_WRONLY | O_CREAT | O_EXCL);
@@ -133,7 +133,7 @@ protected:
 	struct hf_tmpfs_table *t = nullptr;
 };
 
-/* Tests that are written as steps (side.h), by path or, as a parameter, by nodes. */
+/* Tests written as steps (side.h), by path or by node. */
 class TmpfsSteps : public TmpfsWorld {
 protected:
 	void TearDown() override
@@ -145,8 +145,8 @@ protected:
 	}
 
 	/*
-	 * Steps, one a line or with semicolons between them: `step = outcome`, or a step that must not
-	 * fail. Also `check`; `limit PAGES INODES`, for a new file system; and `act_as WHO`.
+	 * Steps, separated by line ends or semicolons: `step = outcome`, or a step that must not
+	 * fail. Also `check`; `limit PAGES INODES` makes a new file system; and `act_as WHO`.
 	 */
 	void run(const std::string &script)
 	{
@@ -160,7 +160,7 @@ protected:
 		}
 	}
 
-	/* A reference that stays to the end of the test. */
+	/* Takes a reference, which is put at the end of the test. */
 	struct hf_tmpfs_node *node(const char *path)
 	{
 		struct hf_tmpfs_node *found = nullptr;
@@ -264,7 +264,7 @@ struct own_memory {
 		options.data = this;
 		return options;
 	}
-	/* The allocation after so many fails. */
+	/* Makes the allocation after `more` others fail. */
 	void fail_after(uint64_t more) { failing = made + more + 1; }
 };
 

@@ -5,7 +5,7 @@
  * sim_env - the world of simulated threads: simulated time, preemption and parking.
  *
  * Slots    thread t has nodes 1 + t * 8 + n, in memory that lines are simulated for.
- * Parking  the look at the word and going to sleep are one step; waiters are woken in their order.
+ * Parking  comparing the word and going to sleep are one step; waiters are woken first in, first out.
  */
 #include <stdbool.h>
 #include <stddef.h>
