@@ -21,8 +21,8 @@ uint64_t hf_sim_load(const volatile void *p, unsigned int size);
 void hf_sim_store(volatile void *p, unsigned int size, uint64_t value, int release);
 
 /*
- * Returns the value before. @release: after the stores before it. CMPXCHG: @a is expected, @b is stored, *ok says
- * whether. ADD, SWAP: @a.
+ * Returns the value before. @release: after the stores before it. CMPXCHG: @a is expected, @b is
+ * stored, *ok says whether. ADD, SWAP: @a.
  */
 uint64_t hf_sim_rmw(volatile void *p, unsigned int size, enum hf_sim_rmw kind, bool release,
 		    uint64_t a, uint64_t b, bool *ok);
@@ -76,7 +76,7 @@ struct hf_sim_knobs {
 	uint32_t late_min_ns, late_max_ns; /* HF_WAIT_LATE */
 	uint32_t retries;                  /* HF_LOCKREF_RETRIES */
 	uint32_t passes, patience_ns;      /* of internal/spinlock_queued.h */
-	uint32_t beside; /* enum hf_sim_beside: another lock that each pair of a lockref takes twice */
+	uint32_t beside; /* enum hf_sim_beside: a lock that each pair of a lockref takes twice */
 	uint32_t single; /* 1: of a count's pair, the get alone */
 };
 extern struct hf_sim_knobs hf_sim_knobs;
@@ -87,7 +87,7 @@ struct hf_sim_variant {
 	bool defaults; /* it is what the header's short names are */
 	bool is_lock;  /* between_ns is the critical section, with a store to a line of its own */
 	void (*init)(void *object);
-	/* Loops until hf_sim_done(). @between: ns inside of the pair; @work: ns between two pairs. */
+	/* Loops until hf_sim_done(). @between: ns inside of the pair; @work: ns between pairs. */
 	void (*body)(void *object, double between, double work);
 	/* Is the object as it was after init()? @operations is how many pairs were done. */
 	bool (*check)(const void *object, uint64_t operations);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * allocation - each allocation fails once: the call returns ENOMEM, changes nothing and leaks nothing.
+ * allocation - each allocation fails once: the call returns ENOMEM, changes nothing and leaks
+ * nothing.
  *
  * A scenario that makes every call is repeated; in the n-th run the n-th allocation fails. The call
  * that needed it must return ENOMEM and leave every count right, and must work when it is repeated:

@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: MIT
 /*
- * compare - random operations on two file systems: each call must give the same result, errno and bytes.
+ * compare - random operations on two file systems: each call must give the same result, errno and
+ * bytes.
  *
  *   compare [--seed N] [--sequences N] [--operations N] [--left DIR] [--flaw VERB]
  *
- * The left one is the library, or a folder (a mount of hf-tmpfs-fuse); the right one is the kernel's
- * tmpfs, mounted by this program with the same limits. A folder is used by a thread that has
- * chroot()ed into it. A mount frees closed and unlinked files after the call has returned, so the test
- * waits after each call until both have the same space and inodes free. A sequence depends on its seed
- * only; if its outcomes differ, operations are removed for as long as a difference remains.
+ * The left one is the library, or a folder (a mount of hf-tmpfs-fuse); the right one is the
+ * kernel's tmpfs, mounted by this program with the same limits. A folder is used by a thread that
+ * has chroot()ed into it. A mount frees closed and unlinked files after the call has returned, so
+ * the test waits after each call until both have the same space and inodes free. A sequence depends
+ * on its seed only; if its outcomes differ, operations are removed for as long as a difference
+ * remains.
  *
- * --flaw VERB makes the left one return a wrong outcome for one verb: the program then fails unless it
- * finds the difference and shrinks the sequence to a few operations. Where several errors apply,
- * kernels differ in which one they return; this follows Linux 6.18. Exits with 1 on a difference, 77 if
- * no tmpfs can be mounted here.
+ * --flaw VERB makes the left one return a wrong outcome for one verb: the program then fails unless
+ * it finds the difference and shrinks the sequence to a few operations. Where several errors apply,
+ * kernels differ in which one they return; this follows Linux 6.18. Exits with 1 on a difference,
+ * 77 if no tmpfs can be mounted here.
  */
 #include <functional>
 #include <memory>
@@ -198,8 +200,8 @@ struct settings {
 using steps = std::vector<std::string>;
 
 /*
- * The outcome of each operation, with a dump of the tree after every hundredth and the last. Records
- * the free space after each operation in *is_free, or waits until it is as in *like.
+ * The outcome of each operation, with a dump of the tree after every hundredth and the last.
+ * Records the free space after each operation in *is_free, or waits until it is as in *like.
  */
 steps play_all(player &on, const steps &operations, const std::string &flaw, steps *is_free,
 	       const steps *like)
@@ -308,7 +310,7 @@ bool compare(const settings &how, uint64_t seed)
 	std::exit(77);
 }
 
-/* Mounts a tmpfs with the library's limits in a mount namespace of this process. Needs root, or user namespaces. */
+/* Mounts a tmpfs with the same limits in a mount namespace of its own. */
 std::string mount_tmpfs()
 {
 	static char name[] = "/tmp/holdfast-compare-XXXXXX";

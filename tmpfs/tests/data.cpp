@@ -147,7 +147,7 @@ TEST_F(TmpfsData, SpaceIsLimitedAndComesBack)
 		free = 3 0; stat /f size = 4096; check
 		fallocate 0 allocate 1p 3p; free = 0 0; pwrite 0 d*4096 2p = 4096
 	)");
-	/* After a failed fallocate, pages that an earlier one allocated are still holes to SEEK_DATA. */
+	/* After a failed fallocate, pages of an earlier one are still holes to SEEK_DATA. */
 	run(R"(
 		ftruncate 0 0; ftruncate 0 9p; fallocate 0 keep 0 1p; pwrite 0 e*8192 5p
 		fallocate 0 allocate 0 3p = ENOSPC; free = 1 0; seek 0 0 data = 20480
@@ -165,7 +165,7 @@ TEST_F(TmpfsData, SpaceOfTargetsAndOfSparseFiles)
 		unlink /1; unlink /2; unlink /3; unlink /4; unlink /5; unlink /6; free = 6 0
 	)");
 	begin();
-	/* The tree needs 9 nodes for the first far page and 8 more for the next; 4 are not counted. */
+	/* The tree needs 9 nodes for the first far page, 8 more for the next; 4 are free. */
 	run(R"(
 		pwrite 0 x 2^60 = 1; free = 4 0; stat /f pages = 1
 		pwrite 0 x 2^61+2^60 = 1; free = 2 0; pwrite 0 x 2^62+2^60 = 1; free = 0 0
@@ -240,7 +240,7 @@ TEST_F(TmpfsData, Seek)
 		seek 0 0 hole = 0; seek 0 2p+9 hole = 12288; seek 0 7p-1 hole = 28671
 		seek 0 7p hole = ENXIO; seek 0 7p data = ENXIO; seek 0 -1 data = ENXIO
 	)");
-	/* SEEK_DATA skips pages that are allocated but not written; the end of the file is a hole. */
+	/* Pages that are allocated and not written are holes to SEEK_DATA; so is the end. */
 	run(R"(
 		fallocate 0 allocate 0 1p; seek 0 0 data = 8192; pwrite 0 y*10 0; seek 0 0 data = 0
 		ftruncate 0 5p+1; seek 0 5p hole = 20481

@@ -126,7 +126,7 @@ TEST_F(TmpfsExtremes, ReadAndWrite)
 			     [&](place &p) { return p.on.pwrite(p.fd, buffer, size, at); });
 			same(text("lseek", at),
 			     [&](place &p) { return p.on.seek(p.fd, at, SEEK_SET); });
-			/* Linux limits the sum of an iovec to what one call moves; the library rejects it. */
+			/* Linux limits the sum of an iovec; the library rejects it. */
 			if (size > 4096) {
 				EXPECT_LE(hf_tmpfs_readv(t, fd_, pieces, 3), 0);
 				EXPECT_LT(hf_tmpfs_writev(t, fd_, pieces, 3), 0);
@@ -212,7 +212,7 @@ TEST_F(TmpfsExtremes, Directories)
 	for (int64_t at : offsets) {
 		same(text("lseek", at), [&](place &p) { return p.on.seek(p.dir, at, SEEK_SET); });
 		int count = hf_tmpfs_readdir(t, dir, entries, 4);
-		/* Positions are up to each file system; at the last one there must be no more names. */
+		/* Positions are private to a file system, but the last must have no more names. */
 		EXPECT_GE(count, 0);
 		EXPECT_TRUE(at < 5 || count == 0) << at;
 		EXPECT_EQ(hf_tmpfs_readdir(t, dir, entries, 0), 0);

@@ -44,7 +44,7 @@ const std::vector<std::pair<std::string, unsigned int>> drawn_verbs = {
 
 class generator {
 public:
-	/* `all`: also verbs that compare.cpp leaves out: attributes, special files, files without a name. */
+	/* `all`: also attributes, special files and nameless files, which are not compared. */
 	generator(uint64_t seed, uint32_t slots, bool all = false)
 		: random_(seed), slots_(slots), all_(all)
 	{

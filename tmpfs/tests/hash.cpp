@@ -33,7 +33,7 @@ TEST_F(TmpfsHash, PublishedVectors)
 	for (const auto &vector : vectors)
 		EXPECT_EQ(tmpfs_siphash(2, 4, &key, message, vector.length), vector.hash)
 			<< vector.length << " bytes";
-	/* With 1 and 3 rounds, which the library uses: computed with the reference implementation. */
+	/* 1 and 3 rounds, as in the library: computed with the reference implementation. */
 	EXPECT_EQ(tmpfs_siphash(1, 3, &key, message, 0), 0xabac0158050fc4dcu);
 }
 
@@ -75,7 +75,7 @@ TEST_F(TmpfsHash, ChosenNamesDoNotCollide)
 	}
 	for (unsigned int length : buckets)
 		steps += uint64_t(length) * length;
-	/* Random hashes: at most about 7 in a bucket, 8,000 steps. All in one bucket: 16 million steps. */
+	/* Random hashes: 7 in one bucket, 8,000 steps. All in one bucket: 16 million. */
 	EXPECT_LT(longest, 20u);
 	EXPECT_LT(steps, 20000u);
 }

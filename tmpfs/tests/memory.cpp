@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * memory - how much memory a file system uses, and what happens if there is none. Most parts measure
- * the whole process, so each of these runs in a process of its own.
+ * memory - how much memory a file system uses, and what happens if there is none. Most parts
+ * measure the whole process, so each of these runs in a process of its own.
  *
  *   bounded   6 writers that fill and truncate: resident memory stays below 1.25 * limit + 16 MiB
  *   stalled   a reader stays in its read-side section: two writers stop until it leaves
@@ -238,7 +238,7 @@ TEST_F(TmpfsMemory, Back)
 	});
 }
 
-/* A directory's table is rebuilt only when no reader can still use the links that the new one takes. */
+/* A directory's table is not rebuilt while readers may use the links of the one before. */
 TEST_F(TmpfsMemory, ChainsWait)
 {
 	alone([] {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* nodes - handles of inodes: lifetime, and where calls by node differ from calls by path (names.cpp). */
+/* nodes - handles of inodes: lifetime, and what differs from calls by path (names.cpp). */
 #include "world.h"
 
 namespace

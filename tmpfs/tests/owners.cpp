@@ -63,7 +63,7 @@ TEST_F(TmpfsOwners, AChangeByAnotherClearsSetuid)
 		chown /f 0 0; chmod /f 6744; act_as user; chown /f 7 8; stat /f mode = 100744; act_as self
 		chmod /f 6777
 	)");
-	/* chown(-1, -1) clears the bits without a new owner, and updates ctime like every change. */
+	/* chown(-1, -1) clears the bits without a new owner; every change updates ctime. */
 	both = {};
 	both.set = HF_TMPFS_CLEAR_SETUID;
 	struct timespec before = stat("/f").st_ctim;

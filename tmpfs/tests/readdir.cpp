@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* readdir - listings of a directory that changes: each name that stays is given once, and the listing ends. */
+/* readdir - listings of a directory that changes give each name that stays once, and end. */
 #include "world.h"
 
 #include <atomic>
@@ -25,7 +25,7 @@ protected:
 		return hf_tmpfs_rename(fs, from.c_str(), to.c_str(), flags);
 	}
 
-	/* Lists one name at a time and calls `between` after each. Fails if there are more than `most`. */
+	/* Lists one name at a time, calling `between` after each. Fails after `most` names. */
 	template <class F>
 	std::map<std::string, int> slowly(F between, int most = 1000)
 	{
@@ -222,8 +222,8 @@ TEST_F(TmpfsReaddir, ManyNames)
 }
 
 /*
- * Memory is allocated under the directory's mutex. The gate stops a writer in an allocation; another
- * thread must be able to list the directory meanwhile.
+ * Memory is allocated under the directory's mutex. The gate stops a writer in an allocation;
+ * another thread must be able to list the directory meanwhile.
  */
 struct gate {
 	std::atomic<bool> closed{ false }, reached{ false };
@@ -263,8 +263,7 @@ TEST_F(TmpfsReaddir, BesideAWriterThatHasTheMutex)
 		struct hf_tmpfs_dirent entries[8];
 
 		count = hf_tmpfs_readdir(t, fd, entries, 8);
-		gate.closed =
-			false; /* if the listing blocks, the loop below opens the gate after its time and the test fails */
+		gate.closed = false; /* or else, after a time, the loop below does, and fails */
 	});
 	for (int i = 0; i < 20000 && gate.closed; i++)
 		usleep(1000);

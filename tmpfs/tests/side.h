@@ -2,16 +2,16 @@
 #ifndef HF_TESTS_TMPFS_SIDE_H
 #define HF_TESTS_TMPFS_SIDE_H
 /*
- * side - runs a step, which is text, and returns its outcome as text: on a file system of the library,
- * or by system calls on the file system that is the thread's root.
+ * side - runs a step, which is text, and returns its outcome as text: on a file system of the
+ * library, or by system calls on the file system that is the thread's root.
  *
  *   mkdir /d 755          open 0 /d/f rw,creat 644      pread 0 5 1p          rename /a /b exchange
  *   pwrite 0 x*9 2p+1     fallocate 0 punch 0 1p        stat /d links size    seek 0 2^60 hole
  *
- * Open files are named by slots. A number may be a sum; 3p is three pages, 2^60 a power of two, max and
- * min are the limits of int64_t. In text x*9 means nine x, and "" the empty string. In data that is
- * read a dot stands for a zero byte, and c*N for a run of four or more. The outcome of a call that fails
- * is the name of its errno.
+ * Open files are named by slots. A number may be a sum; 3p is three pages, 2^60 a power of two, max
+ * and min are the limits of int64_t. In text x*9 means nine x, and "" the empty string. In data
+ * that is read a dot stands for a zero byte, and c*N for a run of four or more. The outcome of a
+ * call that fails is the name of its errno.
  */
 #include <algorithm>
 #include <cerrno>
@@ -286,7 +286,10 @@ public:
 		return result < 0 ? text(result) : all;
 	}
 
-	/* Inodes are numbered in the order of their first appearance, since the real numbers differ. */
+	/*
+	 * Inodes are numbered in the order of their first appearance, since the real numbers
+	 * differ.
+	 */
 	std::string describe(long result, const struct stat &st)
 	{
 		char all[200];

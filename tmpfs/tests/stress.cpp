@@ -2,14 +2,16 @@
 /*
  * stress - all operations concurrently, by threads that share a descriptor table or have their own.
  *
- *   tmpfs_stress [PART [OPERATIONS]]     default: all parts. With OPERATIONS `random` does so many (`make soak`)
+ *   tmpfs_stress [PART [OPERATIONS]]     default: all parts. With OPERATIONS `random` does so many
+ *                (`make soak`)
  *
- *   random    random operations on few names and on nodes, so that threads collide; then every count
- *             is checked
+ *   random    random operations on few names and on nodes, so that threads collide; then every
+ *             count is checked
  *   replaced  renames over one name: it always exists, and never with half a file
  *   reused    descriptors are closed and reopened while others read: a read gets the file that was
  *             open at that descriptor, or EBADF
- *   held      a file is unlinked and made anew while others look it up: a node is always of a whole file
+ *   held      a file is unlinked and made anew while others look it up: a node is always of a whole
+ *             file
  *   listed    a directory grows and shrinks during listings and look-ups: each name that stays is
  *             always found, and listed once
  *   punched   holes are punched while others read; freed memory is overwritten, so that a late read
@@ -112,7 +114,9 @@ public:
 		if (random_.below(8) == 0)
 			return change_root(on);
 		outcome = on.step(generator_.next());
-		/* The generator writes letters only: any other byte is from memory that was freed. */
+		/*
+		 * The generator writes letters only: any other byte is from memory that was freed.
+		 */
 		for (char c : outcome) {
 			if (!stress::check(isalnum(c) || strchr(" .*-/", c), "random",
 					   "read a byte %d that nobody wrote", c))
@@ -231,9 +235,9 @@ void replaced()
 /* ---- reused -------------------------------------------------------------------------------- */
 
 /*
- * One thread opens two files, which get the descriptors 0 and 1, and closes them. The pool is last-in,
- * first-out, so the two swap their memory each time: a reader that does not check the descriptor again
- * after it has taken a reference reads the other file.
+ * One thread opens two files, which get the descriptors 0 and 1, and closes them. The pool is last-
+ * in, first-out, so the two swap their memory each time: a reader that does not check the
+ * descriptor again after it has taken a reference reads the other file.
  */
 void reused()
 {
@@ -292,7 +296,10 @@ void held()
 
 		do {
 			if (me == 0) {
-				/* While another thread has a node of the last file, no inode is free. */
+				/*
+				 * While another thread has a node of the last file, no inode is
+				 * free.
+				 */
 				int fd = hf_tmpfs_node_create(world.shared, root, "f", O_RDWR, 0644,
 							      &node);
 
