@@ -2,8 +2,7 @@
 /*
  * stress - all operations concurrently, by threads that share a descriptor table or have their own.
  *
- *   tmpfs_stress [PART [OPERATIONS]]     default: all parts. With OPERATIONS `random` does so many
- *                (`make soak`)
+ *   tmpfs_stress [PART [OPERATIONS]]     default: all, for a time; `random` can do so many
  *
  *   random    random operations on few names and on nodes, so that threads collide; then every
  *             count is checked
