@@ -254,6 +254,48 @@ long hf_strncpy_nofault(char *dst, const char *src, size_t size)
 
 /* ---- lists of ranges ---------------------------------------------------------------------- */
 
+/* The bytes of a list; more than LONG_MAX if they are too many. */
+static inline size_t bytes_of(const struct hf_iovec *list, size_t count)
+{
+	size_t sum = 0, any = 0;
+
+	/* Without a jump: no sum wraps before a length, or a sum, has set the highest bit of `any`. */
+	for (size_t i = 0; i < count; i++) {
+		sum += list[i].len;
+		any |= sum | list[i].len;
+	}
+	return sum | (any & ~(size_t)LONG_MAX);
+}
+
+/*
+ * Copies 16 to 64 bytes to one page (E1) without a call. False = not done, or not all: an exact copy
+ * of the same bytes then counts them.
+ */
+HF_NO_SANITIZE static inline bool copy_short(char *to, const char *from, size_t len)
+{
+#if HF_ARCH_HAS_REP && HF_HAS_VECTORS
+	hf_detail_w16 a, b, c, d;
+
+	if (len > 64 || HF_UNLIKELY(hf_detail_crosses_page(to, 64)))
+		return false;
+	HF_ARCH_LOAD_OR("movups", a, "x", (const hf_detail_w16 *)from, fault);
+	HF_ARCH_LOAD_OR("movups", d, "x", (const hf_detail_w16 *)(from + len - 16), fault);
+	if (len > 32) {
+		HF_ARCH_LOAD_OR("movups", b, "x", (const hf_detail_w16 *)(from + 16), fault);
+		HF_ARCH_LOAD_OR("movups", c, "x", (const hf_detail_w16 *)(from + len - 32), fault);
+		HF_ARCH_STORE_OR("movups", (hf_detail_w16 *)(to + 16), b, "x", fault);
+		HF_ARCH_STORE_OR("movups", (hf_detail_w16 *)(to + len - 32), c, "x", fault);
+	}
+	HF_ARCH_STORE_OR("movups", (hf_detail_w16 *)to, a, "x", fault);
+	HF_ARCH_STORE_OR("movups", (hf_detail_w16 *)(to + len - 16), d, "x", fault);
+	return true;
+fault:
+#else
+	(void)to, (void)from, (void)len;
+#endif
+	return false;
+}
+
 /* Where a sanitizer is linked. */
 __attribute__((__noinline__)) static size_t copy_checked(void *dst, const void *src, size_t len)
 {
@@ -262,86 +304,81 @@ __attribute__((__noinline__)) static size_t copy_checked(void *dst, const void *
 
 /* A place in a list: the range, where in it the next byte is, and how many are left of it. */
 struct place {
-	const struct hf_iovec *range, *end;
+	const struct hf_iovec *range;
 	char *next;
 	size_t left;
 };
 
-/* To the next range that has a byte, if this one has none. false = there is none. */
-static inline bool has_byte(struct place *p)
+/* To the next range that has a byte; there must be one. */
+static inline void find_byte(struct place *p)
 {
 	while (!p->left) {
-		if (p->range == p->end || ++p->range == p->end)
-			return false;
+		p->range++;
 		p->next = (char *)p->range->base;
 		p->left = p->range->len;
 	}
-	return true;
 }
 
-static struct place start_of(const struct hf_iovec *list, size_t count)
+static struct place start_of(const struct hf_iovec *list)
 {
-	struct place p = { list, list + count, NULL, 0 };
-
-	if (count) {
-		p.next = (char *)list->base;
-		p.left = list->len;
-	}
-	return p;
+	return (struct place){ list, (char *)list->base, list->len };
 }
 
-/* The bytes of a list; more than LONG_MAX if they are too many. */
-static size_t bytes_of(const struct hf_iovec *list, size_t count)
+/* The index of the range with the next byte, or the number of ranges; and the offset in it. */
+static size_t index_of(struct place p, const struct hf_iovec *list, size_t count, size_t *offset)
 {
-	size_t sum = 0;
+	size_t used = p.range->len - p.left, i = count ? (size_t)(p.range - list) : 0;
 
-	for (size_t i = 0; i < count; i++) {
-		if (HF_UNLIKELY(__builtin_add_overflow(sum, list[i].len, &sum)))
-			return SIZE_MAX;
+	while (i < count && used == list[i].len) {
+		i++;
+		used = 0;
 	}
-	return sum;
+	*offset = used;
+	return i;
 }
 
 long hf_copy_iovec_nofault(const struct hf_iovec *dst, size_t dst_count, const struct hf_iovec *src,
 			   size_t src_count, struct hf_iovec_stop *stop)
 {
-	struct place to = start_of(dst, dst_count), from = start_of(src, src_count);
-	size_t room = bytes_of(dst, dst_count), all = bytes_of(src, src_count), left;
+	static const struct hf_iovec none = { NULL, 0 };
+	size_t room = bytes_of(dst, dst_count), all = bytes_of(src, src_count), left, missed = 0;
+	struct place to = start_of(dst_count ? dst : &none);
+	struct place from = start_of(src_count ? src : &none);
 	hf_copy_function_t copy = copy_checked;
+	size_t shortest = SIZE_MAX; /* for copy_short(), which no sanitizer sees */
 
-	if (HF_UNLIKELY(room > LONG_MAX || all > LONG_MAX)) {
+	if (HF_UNLIKELY((room | all) > LONG_MAX)) {
 		if (stop)
 			*stop = (struct hf_iovec_stop){ 0, 0, 0, 0, 0 };
 		return -HF_EINVAL;
 	}
 	if (all > room)
 		all = room;
-	left = all;
-	if (HF_LIKELY(!hf_detail_has_sanitizer()))
+	if (HF_LIKELY(!hf_detail_has_sanitizer())) {
 		copy = (hf_copy_function_t)(uintptr_t)hf_atomic64_load_relaxed(&hf_detail_copy);
+		shortest = 16;
+	}
 
-	while (has_byte(&to) && has_byte(&from)) {
-		size_t len = to.left < from.left ? to.left : from.left;
-		size_t missed = copy(to.next, from.next, len);
+	for (left = all; left && HF_LIKELY(!missed);) {
+		size_t len;
 
-		len -= missed;
+		find_byte(&to); /* while bytes are left, both sides have one */
+		find_byte(&from);
+		len = to.left < from.left ? to.left : from.left;
+		if (len < shortest || !copy_short(to.next, from.next, len)) {
+			missed = copy(to.next, from.next, len);
+			len -= missed;
+		}
 		to.next += len;
 		to.left -= len;
 		from.next += len;
 		from.left -= len;
 		left -= len;
-		if (HF_UNLIKELY(missed))
-			break;
 	}
 	if (stop) {
-		(void)has_byte(&to); /* both where the next byte is */
-		(void)has_byte(&from);
-		*stop = (struct hf_iovec_stop){ all - left, (size_t)(to.range - dst),
-						to.range == to.end ? 0 : to.range->len - to.left,
-						(size_t)(from.range - src),
-						from.range == from.end
-							? 0
-							: from.range->len - from.left };
+		stop->done = all - left;
+		stop->dst = index_of(to, dst, dst_count, &stop->dst_offset);
+		stop->src = index_of(from, src, src_count, &stop->src_offset);
 		hf_detail_touched(HF_DETAIL_VERB(hf_copy_iovec_nofault), stop, sizeof(*stop));
 	}
 	return (long)left;

@@ -10,6 +10,10 @@
  */
 #include "nofault.h"
 
+#if HF_ARCH_HAS_REP && HF_HAS_VECTORS
+typedef long long hf_detail_w16 __attribute__((vector_size(16), may_alias, aligned(1)));
+#endif
+
 #define HF_DETAIL_ONES 0x0101010101010101u
 
 /* Nonzero if a byte is 0; the lowest set bit belongs to the first one. */
