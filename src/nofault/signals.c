@@ -118,6 +118,7 @@ static void *xalloc_check(void *memory)
 	if (!memory) {
 		hf_detail_env_print(line, sizeof(line) - 1);
 		hf_detail_env_abort();
+		__builtin_unreachable(); /* else gcc warns of a store to NULL */
 	}
 	return memory;
 }
