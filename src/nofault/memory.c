@@ -325,7 +325,7 @@ static struct place start_of(const struct hf_iovec *list)
 }
 
 /* The index of the range with the next byte, or the number of ranges; and the offset in it. */
-static size_t index_of(struct place p, const struct hf_iovec *list, size_t count, size_t *offset)
+static size_t range_of(struct place p, const struct hf_iovec *list, size_t count, size_t *offset)
 {
 	size_t used = p.range->len - p.left, i = count ? (size_t)(p.range - list) : 0;
 
@@ -377,8 +377,8 @@ long hf_copy_iovec_nofault(const struct hf_iovec *dst, size_t dst_count, const s
 	}
 	if (stop) {
 		stop->done = all - left;
-		stop->dst = index_of(to, dst, dst_count, &stop->dst_offset);
-		stop->src = index_of(from, src, src_count, &stop->src_offset);
+		stop->dst = range_of(to, dst, dst_count, &stop->dst_offset);
+		stop->src = range_of(from, src, src_count, &stop->src_offset);
 		hf_detail_touched(HF_DETAIL_VERB(hf_copy_iovec_nofault), stop, sizeof(*stop));
 	}
 	return (long)left;

@@ -136,6 +136,10 @@ MUTANTS = [
      "fault1:\n	words -= 2;\nfault:\n	return words;", "fault1:\nfault:\n	return words;"),
     ("a range of the source taken for done", "iovec", ["default"], PLACE, MEMORY, MEMORY,
      "		from.left -= len;", "		from.left -= len + missed;"),
+    ("a fault in a short piece of a list taken for done", "iovec", ["default"], COUNT, MEMORY, MEMORY,
+     "	return true;\nfault:\n#else", "	return true;\nfault:\n	return true;\n#else"),
+    ("a vector of a short piece at the wrong place", "iovec", ["default"], BYTES, MEMORY, MEMORY,
+     "(const hf_detail_w16 *)(from + len - 32)", "(const hf_detail_w16 *)(from + len - 31)"),
     ("what a load across pages would have fetched is lost", "copy", ["generic"], COUNT, GENERIC, GENERIC,
      "return len - here + hf_detail_copy_bytes(dst, src, here);", "return len;"),
 ]
