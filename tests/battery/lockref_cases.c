@@ -195,27 +195,6 @@ static void put_return_locked(void)
 	BATTERY_QUIET();
 }
 
-/* A whole life: the last put decides under the lock, and no get succeeds afterwards. */
-static void last_put(void)
-{
-	hf_lockref_t l = HF_LOCKREF_INIT(1);
-
-	BATTERY_TRUE(hf_lockref_get_not_dead(&l));
-	BATTERY_TRUE(hf_lockref_put_or_lock(&l));
-	if (!BATTERY_TRUE(!hf_lockref_put_or_lock(&l)))
-		return;
-	hf_lockref_mark_dead(&l);
-	BATTERY_TRUE(!hf_lockref_trylock(&l));
-	hf_lockref_unlock(&l);
-	BATTERY_TRUE(hf_lockref_is_dead(&l));
-	BATTERY_TRUE(!hf_lockref_get_not_dead(&l));
-	BATTERY_TRUE(!hf_lockref_get_not_zero(&l));
-	BATTERY_EQ(hf_lockref_put_return(&l), -1);
-	BATTERY_EQ(hf_lockref_read(&l), HF_LOCKREF_DEAD);
-	lock_is_free(&l);
-	BATTERY_QUIET();
-}
-
 static void mark_dead(void)
 {
 	hf_lockref_t l = HF_LOCKREF_INIT(4);
@@ -244,33 +223,14 @@ static void mark_dead_unlocked(void)
 	BATTERY_REPORTED(HF_REPORT_LOCKREF_UNLOCKED, &l);
 }
 
-/* Dead is for ever: no number of gets revives a dead object. */
-static void get_dead_again(void)
-{
-	hf_lockref_t l;
-
-	dead(&l);
-	for (int i = 0; i < 1000; i++) {
-		hf_lockref_get(&l);
-		if (!BATTERY_TRUE(hf_lockref_is_dead(&l)) ||
-		    !BATTERY_TRUE(!hf_lockref_get_not_dead(&l)))
-			break;
-	}
-	lock_is_free(&l);
-	BATTERY_TRUE(hf_report_count(HF_REPORT_LOCKREF_DEAD) > 1);
-	battery_forget();
-}
-
 static const struct battery_case cases[] = {
 	{ "LAYOUT", layout, NULL },
 	{ "INIT", init, NULL },
 	{ "LOCK", lock, NULL },
 	{ "EACH_COUNT", each_count, NULL },
 	{ "PUT_RETURN_LOCKED", put_return_locked, put_return_swaps },
-	{ "LAST_PUT", last_put, NULL },
 	{ "MARK_DEAD", mark_dead, NULL },
 	{ "MARK_DEAD_UNLOCKED", mark_dead_unlocked, NULL },
-	{ "GET_DEAD_AGAIN", get_dead_again, NULL },
 };
 
 const struct battery_suite lockref_suite = BATTERY_SUITE("lockref", cases);

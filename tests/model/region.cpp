@@ -29,10 +29,10 @@
 // MUTANT: end_is_seen HF_MUTANT=store64_seq_cst HF_MUTANT_IN=hf_detail_regions_remove
 // MUTANT: end_looks HF_MUTANT=load_seq_cst HF_MUTANT_IN=hf_detail_regions_wait
 // MUTANT: end_waits HF_MUTANT=own HF_MUTANT_IN=end
-// MUTANT: heal_waits HF_MUTANT=own HF_MUTANT_IN=heal
-// MUTANT: heal_compares HF_MUTANT=own HF_MUTANT_IN=compare
-// MUTANT: heal_ends_it HF_MUTANT=own HF_MUTANT_IN=keep
-// MUTANT: none_passes_on_what_it_took_over HF_MUTANT=own HF_MUTANT_IN=pass_on
+// MUTANT: heal_waits HF_MUTANT=own HF_MUTANT_IN=heal HF_MODEL_ONLY="one heals, then"
+// MUTANT: heal_compares HF_MUTANT=own HF_MUTANT_IN=compare HF_MODEL_ONLY="one heals, then"
+// MUTANT: heal_ends_it HF_MUTANT=own HF_MUTANT_IN=keep HF_MODEL_ONLY="one heals, then"
+// MUTANT: none_passes_on_what_it_took_over HF_MUTANT=own HF_MUTANT_IN=pass_on HF_MODEL_ONLY="one heals, then"
 // MUTANT: zeros_are_noted_first HF_MUTANT=cmpxchg64_seq_cst HF_MUTANT_IN=hf_detail_region_add_zeros
 #define HF_ENV_HAS_REGION 1
 #include "run.h"

@@ -179,26 +179,6 @@ TEST(IntrusivePtr, TooManyOwnersLeakTheObject)
 	EXPECT_EQ(object.kept, 0);
 }
 
-/* A reference taken in the destructor comes too late: it is reported, and frees nothing twice. */
-struct reviving : hf::refcounted<reviving, keep> {
-	int kept = 0;
-};
-
-TEST(IntrusivePtr, ADeadObjectIsNotRevived)
-{
-	unit::reports reports;
-	reviving object;
-
-	hf::intrusive_ptr<reviving>(&object, hf::adopt).reset();
-	EXPECT_EQ(object.kept, 1);
-	{
-		hf::intrusive_ptr<reviving> late(&object, hf::retain);
-
-		EXPECT_TRUE(reports.one(HF_REPORT_ADD_UAF, object.native_handle()));
-	}
-	EXPECT_EQ(object.kept, 1);
-}
-
 struct immortal : hf::refcounted<immortal> {
 	constexpr immortal() : refcounted(HF_REFCOUNT_IMMORTAL) {}
 };

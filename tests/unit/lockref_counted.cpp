@@ -102,27 +102,6 @@ TEST(LockrefCounted, RestsByDefault)
 	object.unlock();
 }
 
-/* While another holds the lock the last put waits for it, and then finds that it is not the last. */
-TEST(LockrefCounted, TheHolderMayTakeItOver)
-{
-	plain object;
-	hf::intrusive_ptr<plain> mine(&object, hf::adopt);
-	std::atomic<bool> held(false);
-
-	object.lock();
-	std::thread thread([&] {
-		held = true;
-		mine.reset();
-	});
-	unit::wait_until([&] { return held.load(); });
-	object.set_count(2); /* a reference of its own */
-	object.unlock();
-	thread.join();
-	EXPECT_EQ(object.read(), 1);
-	hf::intrusive_ptr<plain>(&object, hf::adopt).reset();
-	EXPECT_EQ(object.read(), 0);
-}
-
 /* An object that ends: found under a lock, which the last put takes to remove it. */
 struct owned : hf::lockref_counted<owned> {
 	explicit owned(int *gone) : gone(gone) {}
@@ -146,19 +125,6 @@ TEST(LockrefCounted, OrItIsDeleted)
 	EXPECT_EQ(gone, 0);
 	copy.reset();
 	EXPECT_EQ(gone, 1);
-}
-
-TEST(LockrefCounted, TooMany)
-{
-	unit::reports reports;
-	plain object;
-
-	object.lock();
-	object.set_count(HF_LOCKREF_MAX);
-	object.unlock();
-	hf::intrusive_ptr<plain> one_more(&object, hf::retain);
-	EXPECT_TRUE(reports.one(HF_REPORT_LOCKREF_OVF, object.native_handle()));
-	EXPECT_EQ(object.read(), HF_LOCKREF_MAX);
 }
 
 } // namespace

@@ -10,6 +10,7 @@
 #include "holdfast/mutex.h"
 #include "holdfast/spinlock.h"
 #include "holdfast/spinlock_ticket.h"
+#include "validate_without.h"
 
 static_assert(HF_VALIDATE == 1, "compile this with -DHF_VALIDATE=1");
 
@@ -45,10 +46,15 @@ TYPED_TEST_SUITE(Validate, Locks, unit::type_names);
  * What a thread does, and after ! what is reported of it; else nothing is.
  *
  *   lock, try, fails, unlock     the lock; a trylock that gets it, and one that fails
+ *   gone                         it is released where validation does not see it
+ *   new                          another lock in its place
  *   held, not-held               hf_validate_is_held()
+ *   open, closed                 is_locked()
  *   free, taken                  whether another thread gets it
+ *   off, on                      the order of locks is not watched; it is
  *
- * What begins with b: is about another lock; with 2: another thread does it.
+ * What begins with b:, c: or d: is about another lock; with 2: a new thread does it, and all that is
+ * joined by +. 20x: all of it so often.
  */
 const char *const scripts[] = {
 	/* Good use of two. */
@@ -64,6 +70,24 @@ const char *const scripts[] = {
 	"unlock!unlocked free lock unlock unlock!unlocked free",
 	/* Each thread has its own list. */
 	"lock 2:not-held unlock",
+
+	/* Both orders are reported once a pair, and the locks work. */
+	"lock b:lock b:unlock unlock lock b:lock b:unlock unlock b:lock lock!order unlock b:unlock "
+	"lock b:lock b:unlock unlock b:lock lock unlock b:unlock open b:open",
+	/* By two threads, and with another lock taken in between. */
+	"2:lock+c:lock+b:lock+b:unlock+c:unlock+unlock 2:b:lock+lock!order+unlock+b:unlock",
+	/* A trylock does not wait; but a lock that is taken under it does. */
+	"lock b:lock b:unlock unlock b:lock try unlock b:unlock b:try lock!order unlock b:unlock",
+	/* Hand over hand, and a hierarchy. */
+	"50x lock b:lock unlock c:lock b:unlock d:lock c:unlock d:unlock "
+	"lock b:lock c:lock d:lock unlock b:unlock c:unlock d:unlock",
+	/* Another lock in the same memory has an order of its own. */
+	"20x lock b:lock b:unlock unlock new b:lock lock unlock b:unlock new",
+	"off lock b:lock b:unlock unlock b:lock lock unlock b:unlock on",
+
+	/* Released unseen it is free: taken, not granted. More often than a thread's list is long. */
+	"40x lock gone open lock closed gone try held unlock open not-held",
+	"lock gone unlock!unlocked open lock closed unlock",
 };
 
 TYPED_TEST(Validate, Scripts)
@@ -72,45 +96,95 @@ TYPED_TEST(Validate, Scripts)
 		{ "recursion", HF_REPORT_LOCK_RECURSION },
 		{ "wrong-owner", HF_REPORT_LOCK_WRONG_OWNER },
 		{ "unlocked", HF_REPORT_LOCK_UNLOCKED },
+		{ "order", HF_REPORT_LOCK_ORDER },
 	};
 
-	for (const char *script : scripts) {
-		TypeParam a, b;
-		std::istringstream words(script);
+	for (const char *text : scripts) {
+		const std::string script = text;
+		TypeParam locks[4];
+		auto act = [&](const std::string &step) {
+			SCOPED_TRACE(script + ": " + step);
+			bool named = step[1] == ':';
+			TypeParam &lock = locks[named ? step[0] - 'a' : 0];
+			std::string verb = step.substr(named ? 2 : 0), report;
+			size_t mark = verb.find('!');
 
-		for (std::string word; words >> word;) {
-			SCOPED_TRACE(script + (": " + word));
-			bool other_thread = word.rfind("2:", 0) == 0;
-			TypeParam &lock = word.rfind("b:", 0) == 0 ? b : a;
-			size_t colon = word.find(':') + 1, mark = word.find('!');
-			std::string verb = word.substr(colon, mark - colon);
-			auto act = [&] {
-				if (verb == "lock")
-					lock.lock();
-				else if (verb == "unlock")
-					lock.unlock();
-				else if (verb == "try" || verb == "fails")
-					EXPECT_EQ(lock.try_lock(), verb == "try");
-				else if (verb == "free" || verb == "taken")
-					EXPECT_EQ(this->is_free(lock), verb == "free");
-				else if (verb == "held" || verb == "not-held")
-					EXPECT_EQ(hf_validate_is_held(lock.native_handle()),
-						  verb == "held");
-				else
-					ADD_FAILURE();
-			};
-
-			if (other_thread)
-				std::thread(act).join();
+			if (mark != std::string::npos) {
+				report = verb.substr(mark + 1);
+				verb.resize(mark);
+			}
+			if (verb == "lock")
+				lock.lock();
+			else if (verb == "unlock")
+				lock.unlock();
+			else if (verb == "try" || verb == "fails")
+				EXPECT_EQ(lock.try_lock(), verb == "try");
+			else if (verb == "gone")
+				unlock_without(lock.native_handle());
+			else if (verb == "new")
+				lock.~TypeParam(), new (&lock) TypeParam;
+			else if (verb == "open" || verb == "closed")
+				EXPECT_EQ(lock.is_locked(), verb == "closed");
+			else if (verb == "free" || verb == "taken")
+				EXPECT_EQ(this->is_free(lock), verb == "free");
+			else if (verb == "held" || verb == "not-held")
+				EXPECT_EQ(hf_validate_is_held(lock.native_handle()),
+					  verb == "held");
+			else if (verb == "off" || verb == "on")
+				EXPECT_EQ(hf_validate_set_order(verb == "on"), verb == "off");
 			else
-				act();
-			if (mark == std::string::npos)
+				ADD_FAILURE();
+			if (report.empty())
 				EXPECT_EQ(this->reports.total(), 0u);
 			else
-				EXPECT_TRUE(this->reports.one(kinds.at(word.substr(mark + 1)),
-							      lock.native_handle()));
+				EXPECT_TRUE(
+					this->reports.one(kinds.at(report), lock.native_handle()));
+		};
+		size_t times = script.find("x ");
+		int rounds = times == std::string::npos ? 1 : std::stoi(script);
+
+		for (int i = 0; i < rounds; i++) {
+			std::istringstream words(script.substr(rounds > 1 ? times + 2 : 0));
+
+			for (std::string word; words >> word;) {
+				bool other_thread = word.rfind("2:", 0) == 0;
+				std::istringstream steps(word.substr(other_thread ? 2 : 0));
+				auto all = [&] {
+					for (std::string step; std::getline(steps, step, '+');)
+						act(step);
+				};
+
+				if (other_thread)
+					std::thread(all).join();
+				else
+					all();
+			}
 		}
 	}
+}
+
+/* Released unseen, and taken by another thread since: this one waits for it. */
+TYPED_TEST(Validate, ReleasedUnseenAndTaken)
+{
+	std::atomic<bool> taken(false), released(false);
+	TypeParam lock;
+
+	lock.lock();
+	unlock_without(lock.native_handle());
+	std::thread other([&] {
+		lock.lock();
+		taken = true;
+		unit::sleep_ms(20);
+		released = true;
+		lock.unlock();
+	});
+	while (!taken)
+		sched_yield();
+	lock.lock();
+	EXPECT_TRUE(released);
+	lock.unlock();
+	other.join();
+	EXPECT_EQ(this->reports.total(), 0u);
 }
 
 TYPED_TEST(Validate, HeldTooLong)
