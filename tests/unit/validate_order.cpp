@@ -294,6 +294,25 @@ TEST(OrderClass, ByName)
 	}
 }
 
+/* Locks share the entries of a table: one whose entry another thread's lock has replaced is still mine. */
+TEST(Takers, EntriesAreShared)
+{
+	static hf_mutex_t others[1 << 15];
+	last_report report;
+	hf_mutex_t mine = HF_MUTEX_INIT;
+
+	hf_mutex_lock(&mine);
+	std::thread([] {
+		for (hf_mutex_t &other : others) {
+			hf_mutex_lock(&other);
+			hf_mutex_unlock(&other);
+		}
+	}).join();
+	hf_mutex_unlock(&mine);
+	EXPECT_EQ(report.total(), 0u);
+	EXPECT_FALSE(hf_mutex_is_locked(&mine));
+}
+
 /* A thread that ends with a lock is reported, and where it took the lock; not one that gives it back. */
 TEST(HeldAtExit, IsReported)
 {
