@@ -2,10 +2,9 @@
 /*
  * delayed_atomic - the shipped atomic.h on a core whose plain stores may be late.
  *
- * For -DHF_ATOMIC_HEADER. An emulator performs stores in program order, so a missing release is
- * never seen there. Here a store by delayed_store() waits in the core's own buffer, as hardware
- * may have it, until an operation that is a release at least, or delayed_drain(), lets it out. A
- * relaxed store passes it.
+ * For -DHF_ATOMIC_HEADER. An emulator performs stores in program order, so a missing release has no
+ * effect there. Here a delayed_store() stays in a buffer of the core, as hardware allows, until the
+ * core's next release operation or delayed_drain(). Relaxed stores overtake it.
  */
 #undef HF_ATOMIC_H
 #undef HF_ATOMIC_HEADER
@@ -21,7 +20,7 @@
 
 HF_BEGIN_DECLS
 
-/* Stores value to *p some time: at the latest when this core drains. One at a time. */
+/* Stores the value at the latest when this core drains its buffer, which has room for one store. */
 void delayed_store(uint64_t *p, uint64_t value);
 
 /* Performs this core's late store, if there is one. */

@@ -4,14 +4,14 @@
 /*
  * handoff - the published spinlock experiment: lock, increment a 64-bit variable, unlock.
  *
- * k cores do that for a window of time, each with a lock and variable of its own or all with the
- * same. A window is right if each of the k cores got the lock and no other core did, and the final
- * values of the variables are what the cores counted. A window is bounded by time and never by a
- * count, because in an emulator a waiter may wait for long. Each lock has its windows.
+ * k cores do that for a window of time, with a lock and variable each or all with the same ones. A
+ * window is correct if all k cores and no others got the lock, and the variables' final values are
+ * the sums of the cores' counts. A window ends by time and not by a count, because a waiter may
+ * wait for long in an emulator.
  *
- * A port defines before it includes this: HANDOFF_CORES, HANDOFF_WINDOW_NS, and HANDOFF_DELAYED, 1 =
- * the store of the increment may be late (delayed_atomic.h), so that a missing release shows on an
- * emulator too, which performs stores in order. It defines the functions below, and calls
+ * A port defines before it includes this: HANDOFF_CORES, HANDOFF_WINDOW_NS, and HANDOFF_DELAYED (1:
+ * the store of the increment may be late, so that an emulator, which performs stores in order,
+ * shows a missing release; delayed_atomic.h). It defines the functions below, and calls
  * handoff_run().
  */
 #include "holdfast/lockref.h"
@@ -41,7 +41,7 @@ static void handoff_holding(void);
 /* After an unlock, before its core's late store. */
 static void handoff_unlocked(void);
 
-/* A window ends: its name is one word. */
+/* Called at the end of a window; its name is one word. */
 static void handoff_result(bool ok, const char *name, const char *remark);
 
 /* ---- Locks ---------------------------------------------------------------------------------- */
@@ -70,7 +70,7 @@ static inline void handoff_lockref_unlock(hf_lockref_t *l)
 	hf_lockref_unlock(l);
 }
 
-/* hf_spinlock_t, which is `queued` here, the product's other lock, the lab's variants, the lockref. */
+/* hf_spinlock_t (here `queued`), the product's other lock, the lab's variants, the lockref. */
 #define HANDOFF_LOCKS(X)                                                                           \
 	X(cas, hf_spinlock_cas)                                                                    \
 	X(cas_release, hf_spinlock_cas_release)                                                    \
@@ -139,7 +139,7 @@ static void delayed_drain(void)
 }
 #endif
 
-/* Each lock has a loop of its own, in which its operations are inlined. */
+/* A loop for each lock, so that its operations are inlined. */
 #define PAIRS_A_LOOK 16
 #define X(lock_name, prefix)                                                                       \
 	static void lock_name##_init(struct cell *cell)                                            \
@@ -229,7 +229,7 @@ static bool window(void)
 		values += cells[i].value;
 		sum += states[i].pairs;
 		if ((i < cores) != (states[i].pairs > 0))
-			ok = false; /* a core was left out, or did what it should not */
+			ok = false; /* a core did not take part, or one did that should not */
 		if (!shared && cells[i].value != states[i].pairs)
 			ok = false;
 		put_text(&remark, " ");

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the ports' runners share: emulators side by side, a flawed copy of the headers, the sum."""
+"""What the ports' runners share: parallel emulators, mutated copies of the headers, the summary."""
 import concurrent.futures
 import os
 import re

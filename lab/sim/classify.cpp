@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * classify - measures the cache-transfer costs that the simulator takes as input; writes a machine file.
+ * classify - measures the cache-transfer costs that the simulator needs; writes a machine file.
  *
- * What tells the class: retries of a compare-and-swap loop by T threads. First come, first served:
- * about T-1 a success; any order: about the root of T; a line that is held for a retry: below 1.
- * Two or three processors can't tell them apart.
+ * The class follows from the number of retries for each success in a compare-and-swap loop of T
+ * threads. First come, first served: about T-1; any order: about the root of T; a line that is held
+ * for a retry: below 1. Two or three processors can't tell them apart.
  */
 #include "command.hpp"
 
@@ -93,7 +93,7 @@ double alone(int cpu, const std::function<void(int)> &times)
 	return best;
 }
 
-/* Threads on these processors for a time; each returns what it counted. */
+/* Runs the body on these processors for the window; returns the count of each thread. */
 std::vector<uint64_t> together(const std::vector<int> &cpus,
 			       const std::function<uint64_t(int, const std::atomic<bool> &)> &body)
 {

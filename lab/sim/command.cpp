@@ -105,7 +105,7 @@ static int integer(const std::string &option, const std::string &text, int least
 	return static_cast<int>(value);
 }
 
-/* 1.2, or 1.2-3.4 where it is not one number. */
+/* "1.2", or "1.2..3.4" if low and high differ. */
 static std::string range_text(const Range &r, const char *format)
 {
 	char low[40], high[40];
@@ -167,7 +167,7 @@ static std::string least_to_most(const std::vector<double> &values)
 	return low == high ? low : low + ".." + high;
 }
 
-/* The row of another variant, where all else is the same. */
+/* The row of this variant that agrees with @row in everything else. */
 static const Row &like(const std::vector<Row> &rows, const Row &row, const std::string &variant)
 {
 	for (const Row &other : rows) {
@@ -180,9 +180,9 @@ static const Row &like(const std::vector<Row> &rows, const Row &row, const std::
 }
 
 /*
- * A line a variant, a column a number of threads: over all classes and works, least to most. By
- * class, or with several times inside of a pair: a line for each of them, and none for what is
- * compared with.
+ * Prints a line for each variant and a column for each number of threads: the range over all
+ * classes and works. By class, or with several times inside of a pair, there is a line for each of
+ * them, and none for the base.
  */
 static void print_against(const std::vector<Row> &rows, const std::string &base, bool by_class)
 {
@@ -293,7 +293,7 @@ static int one_run(const Plan &plan, const std::string &variant, uint64_t seed, 
 	return 0;
 }
 
-/* 2,8,64, or 1..256: doubled. */
+/* "2,8,64", or "1..256": each number twice the one before. */
 static std::vector<int> thread_list(const std::string &option, const std::string &text)
 {
 	std::vector<int> list;

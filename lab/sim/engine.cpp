@@ -568,7 +568,7 @@ void Engine::depart(const Event &event)
 		     event.request);
 }
 
-/* The read-modify-write that a thread waits for, on its line, now. */
+/* Performs the read-modify-write that the thread waits for. */
 void Engine::perform(Thread &thread)
 {
 	uint64_t old = get(thread.p, thread.size);
@@ -712,7 +712,7 @@ void Engine::dispatch(const Event &event)
 
 /* ---- Stores ------------------------------------------------------------------------------- */
 
-/* Issues the stores that are next; those whose line is here are done. E4 */
+/* Performs stores from the front of the buffer up to one whose line must be requested. E4 */
 void Engine::next_store(Processor &at, Time time)
 {
 	while (!at.stores.empty() && !at.stores.front().issued) {
@@ -743,7 +743,7 @@ void Engine::drain()
 	to_scheduler();
 }
 
-/* This processor's own stores. True = *value is the answer. E4 */
+/* Looks for the value in this processor's store buffer; true if it is there. E4 */
 bool Engine::forward(const volatile void *p, unsigned int size, uint64_t *value)
 {
 	const char *b = (const char *)const_cast<const void *>(p);
@@ -804,7 +804,7 @@ void Engine::wake_watchers(Line &line, Time nap, Time monitor)
 		line.watchers.swap(watchers); /* keeps its memory */
 }
 
-/* The same round again, and what it reads has not changed since it began? */
+/* Whether this load begins a round like the last one, whose lines have not changed since. */
 bool Engine::polls_again(const volatile void *p, uint64_t value, const char *stack)
 {
 	const Poll &poll = current_->poll;
@@ -819,7 +819,7 @@ bool Engine::polls_again(const volatile void *p, uint64_t value, const char *sta
 	return !memcmp(poll.stack, stack, poll.bytes);
 }
 
-/* After a load that hit. The first of a round is remembered, the others name their lines. */
+/* Notes a load that hit: the first load of a round with its stack, the others with their lines. */
 void Engine::note_poll(const volatile void *p, uint64_t value, int line, const char *stack)
 {
 	Poll &poll = current_->poll;
@@ -875,7 +875,7 @@ void Engine::nap()
 
 /* ---- The accesses ------------------------------------------------------------------------- */
 
-/* @stack: what the thread is in the middle of, from there to the end of its stack; null = no poll. */
+/* @stack: the lowest address of the stack in use, to recognise polling; null = do not. */
 uint64_t Engine::load(const volatile void *p, unsigned int size, const char *stack)
 {
 	Thread &thread = *current_;
@@ -1389,7 +1389,7 @@ Result Engine::go()
 				give_up(State::FINISHED);
 				return std::move(*me.scheduler);
 			});
-		/* They don't begin together. */
+		/* Threads begin at random times. */
 		Time at = static_cast<Time>(random() % 200000);
 		Processor &here = processor_at(thread.processor);
 
@@ -1492,8 +1492,8 @@ using sim::engine;
 extern "C" {
 
 /*
- * What a thread is in the middle of is its stack, and the registers that a call keeps: setjmp()
- * writes them to this frame, and what is allocated last lies below all else in it (E3).
+ * A thread's state is its stack and the registers that a call preserves: setjmp() stores these in
+ * this frame, and alloca() returns the lowest address of it (E3).
  */
 __attribute__((noinline)) uint64_t hf_sim_load(const volatile void *p, unsigned int size)
 {

@@ -2,10 +2,10 @@
 #ifndef HF_SIM_ENGINE_HPP
 #define HF_SIM_ENGINE_HPP
 /*
- * engine - simulated processors: what their caches do with each access of the threads on them.
+ * engine - simulated processors and their caches.
  *
- * Events are in integer picoseconds and ordered by (time, sequence); chance is a generator of its
- * own, from a seed. So the same machine, threads and seed give the same events.
+ * Events are in integer picoseconds and ordered by (time, sequence); random numbers come from a
+ * seeded generator. So the same machine, threads and seed give the same events.
  *
  * State
  *   thread      a fiber, with the time that it has reached. It runs on until another event comes
@@ -16,14 +16,13 @@
  *     request --way--> queue at the home --arbitration--> [owner holds] --way--> requester: access
  *
  * Invariants
- *   E1  what is before a thread's next access, has happened: an access first lets all earlier
- *       events happen.
+ *   E1  before a thread accesses memory, all events with an earlier time have been processed.
  *   E2  one request a line is served at a time; a read of a shared line occupies the home for
  *       home_ns only.
- *   E3  a thread that polls is put to sleep until one of the lines that it reads changes, and wakes
- *       at the moment of its next look. It polls if it comes back to the same load with the same
- *       stack and registers, and did nothing but loads that hit, and hints: then all later rounds
- *       are the same until a line changes. The time that it sleeps is then exact.
+ *   E3  a thread that polls sleeps until one of the lines that it reads changes, and wakes at the
+ *       time of its next load. A thread polls if it reaches the same load with the same stack and
+ *       registers after nothing but hits and hints: then all rounds are the same until a line
+ *       changes, and the time of the next load is exact.
  *   E4  a store leaves the store buffer in order; loads see this processor's own stores.
  */
 #include <cstdint>

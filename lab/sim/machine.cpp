@@ -52,7 +52,7 @@ static bool has(const List &list, const std::string &word)
 namespace
 {
 
-/* One machine file, and how to complain about it. */
+/* Reads a machine file; errors name the file and the line or parameter. */
 class File {
 public:
 	explicit File(const std::string &path) : path_(path) {}
@@ -207,7 +207,7 @@ Machine load_machine(const std::string &path)
 	return File(path).read();
 }
 
-/* Tests may name another folder. */
+/* HOLDFAST_LAB_MACHINES: tests use another folder. */
 static std::string folder_of_machines()
 {
 	const char *other = getenv("HOLDFAST_LAB_MACHINES");

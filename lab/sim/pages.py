@@ -30,7 +30,7 @@ def cells(table):
 
 
 def alike(a, b):
-    """The same to 10 %: other compilers' arithmetic may change a digit, and then a run."""
+    """Equal to 10 %: another compiler may round differently, which changes a run."""
     x, y = ([float(n) for n in re.findall(r"\d+(?:\.\d+)?", text)] for text in (a, b))
     x, y = (n * 2 if len(n) == 1 else n for n in (x, y))
     return bool(x) and len(x) == len(y) and all(abs(p - q) <= 0.1 * max(p, q) + 0.02 for p, q in zip(x, y))

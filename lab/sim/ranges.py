@@ -54,7 +54,7 @@ def simulate(hf_lab, arch, table, threads, folder, quiet=False):
 
 
 def text(values):
-    """'1.2..3.4', from the least to the most; two digits, as many as such a model has."""
+    """'1.2..3.4', from the least to the most; two digits, since the model is no more exact."""
     low, high = ("%.2g" % v if v < 100 else "%.0f" % v for v in (min(values), max(values)))
     return low if low == high else low + ".." + high
 
@@ -86,7 +86,7 @@ def numbers(cell):
 
 
 def alike(a, b):
-    """The same, but for what other compilers' arithmetic may do to the last digit."""
+    """Equal to 10 %: another compiler may round differently, which changes a run."""
     if any(a[f] != b[f] for f in FIELDS if f not in ("speed", "fairness", "ns_per_op")):
         return False
     for field in ("speed", "fairness", "ns_per_op"):

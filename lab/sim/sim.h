@@ -2,8 +2,7 @@
 #ifndef HF_SIM_H
 #define HF_SIM_H
 /*
- * sim - what the simulated processors offer to the code that runs on them: atomic.h, arch.h and
- * env.h of this folder are made of it.
+ * sim - the operations of the simulated processors, on which the backend's headers are built.
  *
  * Context  a simulated thread (engine.hpp), but for hf_sim_knobs
  */
@@ -69,7 +68,7 @@ void hf_sim_retries(uint32_t retries, bool fallback);
 /* The knob `beside`: no other lock, arm64's spinlock until Linux 4.18, or the one since. */
 enum hf_sim_beside { HF_SIM_ALONE, HF_SIM_TICKET, HF_SIM_MCS };
 
-/* The constants of arch/<cpu>/constants.h and of the headers, as they are for this run. */
+/* Constants of arch/<cpu>/constants.h and of some headers that a run may change. */
 struct hf_sim_knobs {
 	/* enum hf_wait_policy */
 	int lock_swap, count_few, count_many, free_lock, my_turn, my_node, queue;
@@ -84,7 +83,7 @@ extern struct hf_sim_knobs hf_sim_knobs;
 /* One variant of a table: see loops.c. */
 struct hf_sim_variant {
 	const char *table, *name;
-	bool defaults; /* it is what the header's short names are */
+	bool defaults; /* the one that the header ships */
 	bool is_lock;  /* between_ns is the critical section, with a store to a line of its own */
 	void (*init)(void *object);
 	/* Loops until hf_sim_done(). @between: ns inside of the pair; @work: ns between pairs. */

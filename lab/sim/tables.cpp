@@ -101,7 +101,7 @@ static int policy(const std::string &variant, const std::string &name)
 	throw std::runtime_error("'" + variant + "': no wait policy '" + name + "'");
 }
 
-/* Turns the knobs as the variant's words say; returns its name without them. */
+/* Sets the knobs from the words of the variant; returns its name without them. */
 static std::string turn_knobs(const std::string &variant)
 {
 	std::istringstream words(variant);
@@ -187,7 +187,7 @@ Outcome simulate(const Case &one)
 	r.machine = &one.machine;
 	r.threads = one.threads;
 	r.window_ns = window_of(one);
-	/* Until all have failed often enough to take the lock, or have come round once. */
+	/* Until each thread has failed often enough to take the lock, or has done one pair. */
 	r.warm_up_ns = std::max(r.window_ns / 4, one.threads * 25000.0);
 	r.seed = one.seed;
 	r.limit_s = one.limit_s;
@@ -435,7 +435,7 @@ std::vector<Row> rows_of(const Plan &plan)
 
 		if (!plan.sweep)
 			machines.resize(1);
-		/* All that a row is of, in the order of the rows. */
+		/* In the order of the rows. */
 		for (const std::string &variant : plan.variants) {
 			for (double between : plan.between) {
 				for (double work : plan.work) {

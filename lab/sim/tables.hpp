@@ -85,7 +85,7 @@ struct Range {
 
 struct Row {
 	std::string table, variant, class_name;
-	bool is_default = false; /* it is what the header's short names are */
+	bool is_default = false; /* the one that the header ships */
 	int threads;
 	double work_ns, between_ns;
 	Range ns_per_op, fairness, retries, fallbacks, transfers, longest_wait_ns;

@@ -144,7 +144,7 @@ private:
 		return prepare(file, file.class_name == "unknown" ? "fifo" : file.class_name,
 			       settings);
 	}
-	/* What simulated / published may be, and what the figure is for. */
+	/* The role of a figure, and the limits of simulated / published. */
 	struct Bounds {
 		Role role;
 		double low, high;
@@ -162,8 +162,8 @@ private:
 	}
 
 	/*
-	 * A class was chosen by the first of them; work is a guess at the rest of an open and close.
-	 * Nothing stood between two retries there, and the spinlock was first come, first served.
+	 * The class was fitted to the first figure; the work is a guess at the rest of open and close.
+	 * The published code retried without a delay, and its spinlock was first come, first served.
 	 * The speedups are of 28 threads (the report's number, where it names one) that open and
 	 * close, so that each pair takes the lock of the table of files twice.
 	 */
@@ -506,7 +506,7 @@ std::vector<Figure> figures(int jobs, bool sweeps)
 	std::vector<Case> cases;
 	std::vector<Figure> done;
 
-	/* The file's own values first, then each other one; all cases of a figure with the same. */
+	/* First with the values of the machine file, then with each other value of a parameter. */
 	for (Spec &spec : list.specs) {
 		std::vector<Machine> machines = { spec.cases[0].machine };
 

@@ -67,7 +67,7 @@ extern char bare_text[], bare_data[];
 #define PAGE_READ_ONLY (2ul << 6)
 #define PAGE_NEVER_EXECUTED (1ul << 53 | 1ul << 54)
 
-/* One for 512 GiB by the gigabyte, and below it one for each of the first two by 2 MiB. */
+/* A table of 512 entries of 1 GiB, and tables of 2 MiB entries for the first two. */
 __attribute__((aligned(4096))) uint64_t bare_tables[3][ENTRIES];
 
 static void map(uintptr_t address, uint64_t how)
@@ -109,10 +109,10 @@ static void print_hex(const char *name, uint64_t value)
 }
 
 /*
- * bare_exception - called by start.S with what was interrupted, and the vector's entry (4: a
+ * bare_exception - called by start.S with the saved registers and the vector's entry (4: a
  * synchronous exception at EL1, with its own stack).
  *
- * No exception is expected but a fault at a recovery site.
+ * Only faults at recovery sites are expected.
  */
 extern const struct hf_detail_site bare_sites[], bare_sites_end[];
 
@@ -143,7 +143,7 @@ void bare_exception(struct bare_frame *frame, unsigned int entry)
 
 extern char bare_start_secondary[];
 
-/* Its line to itself, as everything that two cores write. */
+/* On a cache line of its own. */
 struct done {
 	hf_atomic32_t turn; /* the last turn that this core has finished */
 } HF_ALIGNED(HF_ARCH_NO_SHARING);
@@ -172,7 +172,7 @@ bool bare_start_cores(void)
 	return true;
 }
 
-/* Where the cores other than 0 live. */
+/* The loop of the cores other than 0. */
 void bare_secondary(unsigned int core)
 {
 	uint32_t seen = 0, now;

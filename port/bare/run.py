@@ -115,7 +115,7 @@ ZEPHYR = ["-ffreestanding", "-Os", "-Werror", "-Wall", "-Wextra", "-Wformat", "-
 
 
 def zephyr(name):
-    """Compile what the module compiles, and every public header. Returns (passed names, faults)."""
+    """Compiles the sources of the Zephyr module, and its headers. Returns (passed names, faults)."""
     out = os.path.join(BUILD, name)
     os.makedirs(out, exist_ok=True)
     public = ["refcount.h", "lockref.h", "spinlock.h", "spinlock_ticket.h", "report.h",
@@ -166,7 +166,7 @@ def published():
 
 
 def print_handoff(lines):
-    """The experiment's windows, with what was published beside them."""
+    """Prints the experiment's windows beside the published figures."""
     reference = published()
     print("Lock, increment, unlock. Emulated: the counts are checked, the times mean nothing; the "
           "order\nin which cores get the lock is the emulator's. Published: cycles a pair on four "

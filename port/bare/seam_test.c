@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* seam_test - what seam.c and board.c promise: interrupts, nodes, four cores with their MMUs. */
+/* seam_test - tests of seam.c and board.c: interrupts, nodes, four cores with their MMUs. */
 #include "holdfast/internal/node.h"
 
 #include "../../tests/battery/battery.h"
@@ -38,7 +38,7 @@ static bool interrupts(void)
 	return ok;
 }
 
-/* A core has HF_NODES nodes, no two the same; then none; and one that was put can be got again. */
+/* A core gets HF_NODES different nodes, then none; a node that was put can be got again. */
 static bool nodes(void)
 {
 	uint32_t index[HF_NODES], again;

@@ -241,7 +241,7 @@ def configure(guest, tree, out):
 
 
 def build(guest):
-    """Returns the guest's kernel. It is built from nothing if what it is made of has changed."""
+    """Returns the guest's kernel, which is built from scratch if any of its sources has changed."""
     folder, out = fetch(guest.kernel), guest.folder()
     tree = os.path.join(folder, "holdfast" if guest.overlay else "stock")
     start = time.monotonic()
@@ -343,7 +343,7 @@ SMP = ["-accel", "tcg,thread=multi", "-smp", "4,sockets=4,cores=1,threads=1"]
 
 
 def stop_mutant(lines):
-    """A mutant's machine ends with the first complaint that no case of LKDTM's expects: thousands may follow."""
+    """Ends a mutant's machine at the first complaint that no case of LKDTM's expects: thousands may follow."""
     after = "CASES END" in lines or not any(line.startswith("CASE ") for line in lines)
     return after and COMPLAINT.search(lines[-1]) and not lines[-1].startswith("lkdtm")
 

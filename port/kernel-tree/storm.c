@@ -5,14 +5,15 @@
  *   hot files     everybody opens, reads, stats and closes them; they are never removed
  *   cold files    a process's own: made, renamed, linked, unlinked, and every step must work
  *   shared names  created, renamed and unlinked by all at once, so that each step may fail
- *   directories   made and removed by all, while others walk into them or stand in them
+ *   directories   made and removed by all, while others walk into them or have them as their
+ *                 directory
  *   passed files  go over a socket to the next process, unlinked before they arrive
- *   rivals        one folder: a seek in it and a look at a name that is not cached take the lock of its
+ *   rivals        one folder: a seek in it and a look-up of an uncached name take the lock of its
  *                 lockref, while other processes get and put the folder by compare-and-swap
- *   shrinking     the first process makes the kernel drop unused dentries: it kills them under their
- *                 locks, while other processes look the same names up
+ *   shrinking     the first process makes the kernel drop unused dentries: it kills them under
+ *                 their locks, while other processes look the same names up
  *
- * A step that fails in a way that it must not ends the process with a message.
+ * An unexpected failure of a step ends the process with a message.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -46,7 +47,7 @@ static void must(bool worked, const char *step)
 		fail(step);
 }
 
-/* It may fail, for a reason that other processes give: a name is gone, or is there already. */
+/* It may fail because of other processes: a name is gone, or exists already. */
 static void may(bool worked, const char *step)
 {
 	if (!worked && errno != ENOENT && errno != EEXIST && errno != ENOTEMPTY && errno != ESTALE)

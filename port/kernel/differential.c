@@ -47,7 +47,7 @@ enum { REFCOUNT_OPERATIONS(ENUMERATOR, ) R_OPERATIONS };
 
 static const char *const refcount_names[] = { REFCOUNT_OPERATIONS(NAME, ) };
 
-/* Values where something happens, and whatever lies between. */
+/* Boundary values, and random ones between them. */
 static int value_of(u64 *seed)
 {
 	static const int special[] = { 0,       1,           2,       3,
@@ -57,7 +57,7 @@ static int value_of(u64 *seed)
 
 	int value = (int)(test_random(seed) << 1);
 
-	/* The kernel knows no immortal objects: what lies there is saturated for it. */
+	/* The kernel has no immortal objects: such values are saturated for it. */
 	if ((u32)value >= 0x90000000u && (u32)value <= 0xb0000000u)
 		value = INT_MIN / 2;
 	return pick < ARRAY_SIZE(special) ? special[pick] : value;
@@ -103,7 +103,7 @@ static void refcount_one(void)
 		(void)ours(R_SET, start, &mine);
 		for (unsigned int step = 0; step < STEPS; step++) {
 			u32 pick = test_random(&seed);
-			/* Rarely a new value: what follows a value is what matters. */
+			/* Rarely a new value, so that most operations follow others. */
 			unsigned int operation = pick % 8 == 0 ? R_SET
 							       : 1 + pick % (R_OPERATIONS - 1);
 			int n = operation == R_SET ? value_of(&seed) : amount_of(&seed);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * seam - what Holdfast requires of a Linux kernel (holdfast/internal/env/linux_kernel.h): nodes, and where a
- * report goes.
+ * seam - what Holdfast requires of a Linux kernel (holdfast/internal/env/linux_kernel.h): nodes,
+ * and where a report goes.
  */
 #include "holdfast/internal/node.h"
 
@@ -63,9 +63,9 @@ static void set_true(bool *value)
 }
 
 /*
- * A write to debugfs's clear_warn_once makes whatever the kernel does once happen again: in the kernel's
- * image, not in a module, where hf_report_reset() makes each kind warn again. As with WARN_ONCE(), two
- * processors at the same moment may both be the first.
+ * Writing to debugfs's clear_warn_once resets the once-only warnings of the kernel's image, but not
+ * of a module, where hf_report_reset() does that. As with WARN_ONCE(), two processors may warn at
+ * the same moment.
  */
 bool hf_detail_env_is_rearmed(void)
 {
@@ -80,7 +80,7 @@ size_t hf_detail_env_place(char *to, size_t room, const void *site)
 	return (size_t)scnprintf(to, room + 1, " (%pS)", site);
 }
 
-/* A warning as the kernel makes them, with the stack. src/report/report.c calls this once a kind. */
+/* A kernel warning with the stack; src/report/report.c calls this once for each kind. */
 void hf_detail_env_print(const char *line, size_t len)
 {
 	WARN(1, "%.*s", (int)len, line);

@@ -5,13 +5,13 @@
 #include <linux/kernel.h>
 #include <linux/types.h>
 
-/* A case ends: prints its line, with details. */
+/* Prints the case's result, with details. */
 void test_case(bool ok, const char *name, const char *format, ...) __printf(3, 4);
 
 /* A line that is no result. */
 #define test_say(format, ...) pr_info("# " format "\n", ##__VA_ARGS__)
 
-/* Each prints its cases; their numbers are the module's business. */
+/* Each prints its cases; the module numbers them. */
 void contexts_test(void);
 void handoff_test(void);
 void differential_test(void);
@@ -19,7 +19,7 @@ void user_memory_test(void);
 void reports_test(void);
 void timing_test(void);
 
-/* A repeatable sequence: the next of it. */
+/* The next number of a repeatable sequence. */
 static inline u32 test_random(u64 *state)
 {
 	*state = *state * 6364136223846793005ull + 1442695040888963407ull;

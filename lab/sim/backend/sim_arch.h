@@ -4,8 +4,8 @@
 /*
  * sim_arch - a simulated processor: the constants of a real one, and instructions of the engine.
  *
- * The build defines SIM_AARCH64 or SIM_X86_64. What is a number in constants.h becomes a knob that
- * a run may turn; loops.c has the real ones as the knobs' defaults.
+ * The build defines SIM_AARCH64 or SIM_X86_64. The wait policies of constants.h become knobs that a
+ * run may turn (sim_knobs.h); loops.c has the policies of the real processor as their defaults.
  */
 #include <stdbool.h>
 #include <stdint.h>

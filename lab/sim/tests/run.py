@@ -65,7 +65,7 @@ class Determinism(unittest.TestCase):
 
 class Hints(unittest.TestCase):
     def test_a_policy_means_the_same_however_long_a_hint_takes(self):
-        """Backoff, patience and leave times are nanoseconds: a PAUSE of 9 cycles or of 140, the same times."""
+        """Waiting times are in nanoseconds, so they are the same with a PAUSE of 9 cycles and of 140."""
         for table, variants in (("lockref", "bounded"), ("spinlock", "queued,cas,ticket,mcs"), ("mutex", "mutex")):
             times = {}
             for cycles in (9, 40, 140):
@@ -81,7 +81,7 @@ class Hints(unittest.TestCase):
 
 
 class Retries(unittest.TestCase):
-    """What docs/design/0023 decided, of the headers as they are."""
+    """The decisions of docs/design/0023, checked with today's headers."""
 
     def speeds(self, machine, class_name, threads, base, variant, table="lockref"):
         done = simulate("--machine", machine, "--class", class_name, "--threads", threads, "--work", 300, "--between", 30,
@@ -114,7 +114,7 @@ class Retries(unittest.TestCase):
 
 
 class Asked(unittest.TestCase):
-    """What can be asked for, and what is simulated if nothing is."""
+    """Options, and their defaults."""
 
     def test_where_threads_are(self):
         ns = {how: float(one_run("cascadelake-2x24", "refcount", "unchecked", 2, "--place", how)["ns/op"])
@@ -140,7 +140,7 @@ class Asked(unittest.TestCase):
 
 class Model(unittest.TestCase):
     def test_no_cliff(self):
-        """A line that is held is held for a probability: no small step of a parameter changes all."""
+        """The time that a line is held is random, so that a small change of a parameter has a small effect."""
         for name, values in (("instruction_cycles", (1.6, 1.8, 2, 2.2, 2.4)), ("ghz", (2.8, 2.9, 3, 3.1, 3.2)),
                              ("hold_cycles", (5, 5.5, 6, 6.5, 7))):
             ns = [float(one_run("cascadelake-2x24", "lockref", "bounded count=none", 24, "--between", 100, "--work", 200,
@@ -149,7 +149,7 @@ class Model(unittest.TestCase):
                 self.assertLess(max(a, b) / min(a, b), 1.2, (name, ns))
 
     def test_stores_come_before_a_swap_with_release(self):
-        """Without TSO: else a node is initialised after its neighbour has written to it, and all wait for ever."""
+        """Without TSO. Otherwise a node would be initialised after its neighbour has written to it: a deadlock."""
         run = one_run("thunderx2", "lockref", "locked count=none passes=0 beside=mcs", 224, "--work", 2000,
                       "--limit-events", 1000000)
         self.assertGreater(int(run["operations"]), 20)
@@ -338,7 +338,7 @@ class Published(unittest.TestCase):
 
 
 class Committed(unittest.TestCase):
-    """What other commands have written, and the repository keeps, is what they would write now."""
+    """The generated files in the repository are what their commands write now."""
 
     def run_script(self, name, *words):
         done = subprocess.run([sys.executable, "-B", SIM / name, *words], capture_output=True, text=True, check=False,

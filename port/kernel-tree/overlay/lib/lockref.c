@@ -81,7 +81,7 @@ int lockref_get_not_dead(struct lockref *l)
 	return change_under_lock(l, 1, 0);
 }
 
-/* It never takes the lock: its caller has another way when it fails. */
+/* It never takes the lock: its caller handles a failure. */
 int lockref_put_return(struct lockref *l)
 {
 	return -1;
