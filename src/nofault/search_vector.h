@@ -153,7 +153,7 @@ VECTOR__OF(hf_detail_find_)(const void *start, uint8_t byte, size_t len)
 	size_t at = 0;
 #ifdef VECTOR_HITS_MASKED_OR
 	/* A masked byte of a page that is not there costs 200 ns. */
-	const bool by_parts = len < W && HF_UNLIKELY(hf_detail_crosses_page(p, W));
+	const bool by_parts = len < W && HF_UNLIKELY(((uintptr_t)p & (HF_PAGE - 1)) > HF_PAGE - W);
 #else
 	const bool by_parts = len < W;
 #endif
@@ -165,9 +165,9 @@ VECTOR__OF(hf_detail_find_)(const void *start, uint8_t byte, size_t len)
 #ifdef VECTOR_HITS_MASKED_OR
 	if (len < W) {
 		VECTOR_HITS_MASKED_OR(hits, p, all, VECTOR_MASK(len), fault);
-		if (hits)
-			goto found;
-		return NOT_FOUND;
+		if (HF_LIKELY(!hits))
+			return NOT_FOUND;
+		goto found;
 	}
 #endif
 	if (len <= 4 * W) {
