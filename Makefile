@@ -6,10 +6,10 @@
 	clean install uninstall venv conan bare kernel kernel-tree docs packages single
 
 PREFIX ?= /usr/local
-# So that the loader finds the shared library, or forgets it, wherever it is configured to look.
+# Updates the loader's cache after the shared library was installed or removed.
 LDCONFIG = if [ -z "$$DESTDIR" ] && [ $$(id -u) = 0 ]; then PATH=$$PATH:/sbin:/usr/sbin ldconfig || :; fi
 
-# Debian's own, which python3-venv belongs to, and not whatever comes first on the path.
+# Debian's python3: python3-venv belongs to it, and another python3 may come first in PATH.
 PYTHON3 := $(firstword $(wildcard /usr/bin/python3) python3)
 
 SOURCES = $(shell find include src examples tests tmpfs lab port zephyr -name '*.[ch]' -o -name '*.cpp')
@@ -34,8 +34,7 @@ measured:
 	cmake --build --preset release --target hf-lab
 	@$(MAKE) --no-print-directory venv
 	@mkdir -p build/lab
-	@# Of what was measured there is a report, also where a check failed or after ^C, which ends the shell
-	@# only if it has no trap; hf-lab's status is then make's.
+	@# The report is drawn also after a failed check or ^C (the trap keeps the shell); the exit status is hf-lab's.
 	@trap : INT; touch build/lab/started; status=0; \
 	build/release/lab/hf-lab all $(QUICK) --json build/lab/results.json || status=$$?; \
 	if [ build/lab/results.json -nt build/lab/started ]; then \
@@ -53,7 +52,7 @@ simulation: ## simulate 2 to 256 processors, in some minutes, and draw build/lab
 	cmake --build --preset release --target hf-lab
 	@$(MAKE) --no-print-directory venv
 	@rm -rf build/lab/simulated && mkdir -p build/lab/simulated
-	@# Of what was simulated there is a page, also where a figure is outside of its tolerance; that is then make's status.
+	@# The page is drawn also if a figure is outside of its tolerance; the exit status is that of the validation.
 	@status=0; \
 	build/release/lab/hf-lab simulate --validate --json build/lab/simulated/figures.json || status=$$?; \
 	echo "Two machines, all classes, 2 to 256 processors: some minutes"; \

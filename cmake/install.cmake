@@ -59,8 +59,8 @@ install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 # The manual's pages of section 3, if `make docs` has made them.
 set(HOLDFAST_DOCS_DIR ${PROJECT_SOURCE_DIR}/build/docs CACHE PATH "Where `make docs` has left the manual")
 install(DIRECTORY ${HOLDFAST_DOCS_DIR}/man/man3 DESTINATION ${CMAKE_INSTALL_MANDIR} OPTIONAL)
-# For cmake/uninstall.cmake: what was installed, one list a prefix. A part of somebody's project leaves
-# that to the project.
+# For cmake/uninstall.cmake: a list of the installed files for each prefix. Not as a subproject, whose
+# files the project removes.
 if(top_level)
 	install(CODE "
 		string(SHA256 name \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}\")

@@ -6,8 +6,8 @@ set(CMAKE_SYSTEM_PROCESSOR s390x)
 set(CMAKE_C_COMPILER s390x-linux-gnu-gcc)
 set(CMAKE_CXX_COMPILER s390x-linux-gnu-g++)
 
-# C++ is the unit tests only, and compiling them took most of this processor's time in the tests:
-# half of it at -O1. What they call, the library, and the battery are C, and optimised as anywhere.
+# Only the unit tests are C++, and compiling them took most of this stage's time; -O1 halves it. The
+# library and the battery are C, and optimised as on other processors.
 set(CMAKE_CXX_FLAGS_RELEASE "-O1" CACHE STRING "")
 
 set(CMAKE_FIND_ROOT_PATH /usr/s390x-linux-gnu)

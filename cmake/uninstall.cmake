@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 # cmake -DPREFIX=DIR -P cmake/uninstall.cmake - remove what the last installation into DIR has installed.
 #
-# The list of its files is in the build folder, one for each prefix: cmake/install.cmake writes it. Of
-# folders those go that were made for Holdfast alone, if nobody has put anything else there.
+# cmake/install.cmake writes the list of installed files into the build folder, one for each prefix.
+# Folders that only Holdfast uses are removed if they are empty.
 cmake_minimum_required(VERSION 3.20)
 
 if(NOT PREFIX)

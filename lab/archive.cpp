@@ -31,7 +31,7 @@ using json = nlohmann::json;
 	throw std::runtime_error(what);
 }
 
-/* A file as it is, or unpacked if it is one of gzip's. */
+/* The contents of a file, unpacked if it is compressed by gzip. */
 std::string contents(const std::string &name)
 {
 	std::string text;

@@ -19,8 +19,8 @@
  * repeated too; if it stays so, its row is marked as starved, and is made of the other runs.
  *
  * Noise is measured too: every table measures its default once more in each round, as any other
- * variant, under the name "<default> again". By how much the two rows differ is their gap; no
- * smaller difference shows anything.
+ * variant, under the name "<default> again". The difference of the two rows is their gap;
+ * smaller differences are noise.
  *
  * What a contended operation costs is above all the time in which a cache line moves from one
  * processor to another. On a virtual machine that time changes by a factor of five within a second,
@@ -86,8 +86,7 @@ struct Row {
 	std::vector<Sample> samples;
 	int repeated = 0;  /* runs that were disturbed or starved, and measured again */
 	int set_aside = 0; /* runs with another transfer time than most */
-	/* Of what is measured twice: the second samples, and by how much the two times differ, as a
-	 * share. NAN = it is not. */
+	/* If the row is measured twice: the second samples, and the relative difference; else NAN. */
 	std::vector<Sample> again;
 	double gap = NAN;
 
@@ -195,7 +194,7 @@ struct Table {
 
 const std::vector<Table> &tables();
 
-/* Each table's own file. */
+/* Each is defined in the file of its table. */
 std::vector<Cell> refcount_cells(const Settings &settings);
 std::vector<Cell> spinlock_cells(const Settings &settings);
 std::vector<Cell> mutex_cells(const Settings &settings);
@@ -228,7 +227,7 @@ std::vector<Aim> region_aims(const std::vector<Row> &rows);
 std::vector<Aim> openclose_aims(const std::vector<Row> &rows);
 std::vector<Aim> sparse_aims(const std::vector<Row> &rows);
 
-/* A table's cells as the user wants them, and how long they take. */
+/* The cells of a table that the user's options select, and their planned time. */
 struct Plan {
 	const Table *table;
 	std::vector<Cell> cells; /* empty = --only left nothing */
@@ -236,12 +235,12 @@ struct Plan {
 	std::string cut; /* what the time limit or ^C left out, in a sentence; "" = nothing */
 };
 Plan plan(const Table &table, const Settings &settings);
-/* Fewer runs a row, at least 3, and then shorter ones, until all takes about `ms`. Returns what it
- * takes: more than `ms` where even the least does. */
+/* Reduces the runs of each row, to 3 at least, and then their length, until all takes about `ms`.
+ * Returns the planned time, which is longer if the minimum is. */
 double shorten(std::vector<Plan> *plans, double ms);
 
-/* How much of the whole call is done: a line that is written over, or where standard error is no
- * terminal, one every few seconds. */
+/* Progress of the whole call: on a terminal one line that is overwritten, else a line every few
+ * seconds. */
 class Progress {
 public:
 	explicit Progress(double all_ms);
@@ -258,16 +257,16 @@ private:
 double now_ns();
 double thread_ns();
 
-/* When measuring ends: at a moment, or after ^C. */
+/* When measuring has to end: at a deadline, or after ^C. */
 class Limit {
 public:
-	/* `end_ns`: INFINITY = there is none; `clock`: a test has its own. */
+	/* `end_ns`: INFINITY = no deadline; `clock`: tests pass their own. */
 	explicit Limit(double end_ns, double (*clock)() = now_ns) : end_ns_(end_ns), clock_(clock)
 	{
 	}
-	/* For a table: those behind it need `ms`. */
+	/* The limit of a table, if the tables after it need `ms`. */
 	Limit before(double ms) const { return Limit(end_ns_ - ms * 1e6, clock_); }
-	/* Is there no time for something that takes `ns`? */
+	/* Whether less than `ns` is left. */
 	bool over(double ns) const;
 	double clock() const { return clock_(); }
 
@@ -299,7 +298,7 @@ std::vector<Missing> missing_peers();
 
 constexpr int SCHEMA = 3; /* of the JSON; raised when a reader must know of a change */
 
-/* Of which program, machine and settings a file is. */
+/* The head of a result file: program, machine, settings. */
 struct Run {
 	std::string version, machine; /* the latter as JSON */
 	std::vector<std::string> limits;
@@ -308,7 +307,7 @@ struct Run {
 	double ns_per_tick;
 };
 
-/* Of these rows, which this program measured; `cut`: Plan::cut of each table that has one. */
+/* The head for rows that this program measured; `cut`: Plan::cut of each table that has one. */
 Run this_run(const std::vector<Row> &rows, const Settings &settings,
 	     const std::vector<std::string> &cut = {});
 
@@ -326,7 +325,7 @@ std::string text_of(const char *format, double value);
 
 /* The processor's features, and what clears and copies here. */
 void print_cpu();
-/* This machine, as JSON; what is true of it that a reader must know; the commit of this program. */
+/* This machine, as JSON; whether it is virtual; the commit of this program. */
 std::string machine_json();
 bool is_virtual_machine();
 const char *commit();

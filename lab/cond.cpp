@@ -8,7 +8,7 @@
  *   queue 1+1, 4+4   2, 8        producers and consumers of a queue of 16 places with a condition
  *                                for "not full" and one for "not empty"; an operation is an item
  *   one slot 4+4     8           the same with one place, and broadcast in place of signal, as in a
- *                                benchmark of parking_lot's: most of those who are woken find nothing
+ *                                benchmark of parking_lot's: most woken threads find nothing
  *
  * The threads do nothing else, and call signal and broadcast under the lock, as most programs do.
  * Beside the usual fields a row has
@@ -139,7 +139,7 @@ struct alignas(128) Mine {
 	double cpu_ns = 0, switches = 0;
 };
 
-/* All but the threads' own is protected by the lock. Over: no thread waits any more. */
+/* The lock protects all members but those of the threads. over: no thread may wait any more. */
 template <class C>
 struct alignas(128) Room {
 	typename C::Lock lock;

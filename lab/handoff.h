@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef HF_LAB_HANDOFF_H
 #define HF_LAB_HANDOFF_H
-/* handoff - what the table `handoff` knows of a wait loop's body: its name and two loops. */
+/* handoff - a wait loop's body in the table `handoff`: its name, and a loop for each lock. */
 #include <stdint.h>
 
-/* What a thread finds, in a line of its own. */
+/* The counts of a thread, in a cache line of their own. */
 struct lab_handoff_found {
 	uint64_t handoffs; /* the lock came from another thread */
 	uint64_t waiters;  /* a waiter was queued when the lock was released */

@@ -200,7 +200,7 @@ static void list_tables()
 		printf("missing    %s (%s)\n", missing.peer.c_str(), missing.package.c_str());
 }
 
-/* The tables of that name, behind those that are chosen already. */
+/* Appends the tables of that name to the chosen ones. */
 static void choose(std::vector<const Table *> *chosen, const std::string &name)
 {
 	bool found = false;
@@ -376,7 +376,7 @@ static int run(const std::vector<std::string> &words)
 	if (merging) {
 		if (files.empty() || json.empty())
 			fail("merge takes files, and --json FILE for what they come to");
-		/* Before the output is opened: it may be one of them. */
+		/* Read the inputs before the output is opened: it may be one of them. */
 		std::string text = merge(files);
 
 		Output(json).finish(text);

@@ -140,7 +140,7 @@ loop_t loop_of(const Operation &o)
 	return o.read ? loop_of<false, true>(o.way) : loop_of<false, false>(o.way);
 }
 
-/* Was the last operation done, and nothing beside it? */
+/* Did the last operation change its range, and nothing else? */
 bool is_right(const Operation &o)
 {
 	char *to = areas().to + o.offset + o.last;
@@ -212,10 +212,10 @@ std::vector<Cell> memory_cells(bool copies)
 		for (int kind = 0; kind < 4; kind++) {
 			bool cold = kind == 2, read = kind == 3;
 
-			/* Above the caches all is cold; in between, some sizes are enough. */
+			/* Above the size of the caches every access is cold; below, some sizes are enough. */
 			if (cold && size != 64 && size != 300 && size != 4096 && size != 65536)
 				continue;
-			/* Of large ones it is a small part. */
+			/* The load that follows is a small part of a large operation. */
 			if (read && size > 256)
 				continue;
 			for (size_t i = 0; i < ways.size(); i++) {

@@ -63,7 +63,7 @@ inline void work(uint64_t steps)
 	}
 }
 
-/* How many steps take so long. */
+/* The number of steps of work that take `ns`. */
 uint64_t steps_of(double ns)
 {
 	static const double ns_a_step = [] {
@@ -102,7 +102,7 @@ struct alignas(128) Room {
 
 constexpr size_t SLICES = 128;
 
-/* How many waits were how long: 16 buckets for each power of two. */
+/* A histogram of waits: 16 buckets for each power of two. */
 struct Waits {
 	uint32_t count[64 * 16] = {};
 	uint64_t longest = 0;
@@ -184,7 +184,7 @@ struct Loops {
 		release(lock, node);
 	}
 
-	/* Thread 0 only, and nothing but the operation. */
+	/* Thread 0 only: the bare operation, without slices or work. */
 	static uint64_t alone(void *state, int, const int *stop)
 	{
 		State *s = static_cast<State *>(state);
@@ -198,7 +198,7 @@ struct Loops {
 		return ops;
 	}
 
-	/* Counts by slice. */
+	/* Counts the operations of each slice. */
 	static uint64_t total(void *state, int thread, const int *stop)
 	{
 		State *s = static_cast<State *>(state);
@@ -245,7 +245,7 @@ struct Loops {
 	}
 };
 
-/* What a waiter that finds the lock taken for long does. */
+/* What a waiter does when the lock stays taken. */
 enum class Waiter { PARKS, SPINS };
 
 struct Lock {

@@ -46,7 +46,7 @@ class Examples(Checks):
         self.folder = os.path.join(args.source_dir, "examples")
 
     def build(self, compilers, source, program, *more):
-        """None, or what the compiler said."""
+        """None, or the compiler's message."""
         cxx = source.endswith(".cpp")
         done = run(compilers[cxx], "-std=" + ("gnu++17" if cxx else "gnu11"), *FLAGS,
                    "-I", os.path.join(self.args.source_dir, "include"), source, "-o", program, *more)

@@ -42,16 +42,16 @@ from checks import Checks, Failed, Skip, arguments, read, run, write  # noqa: E4
 WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]
 GCC_WARNINGS = ["-Wshadow", "-Wconversion"]
 
-# What a user may ask for beside them; for C++ the last.
+# Warnings that a user may add; for C++ only the last.
 QUIET = ["-Wshadow", "-Wconversion", "-Wsign-conversion", "-Wcast-qual", "-Wundef"]
 QUIET_CXX = ["-Wold-style-cast", "-Wzero-as-null-pointer-constant"]
 
 # Every header has it, for users. The checks here read the headers without it, to see the warnings.
 SYSTEM_HEADER = "#pragma GCC system_header\n"
-# The headers of a Linux kernel's world start with this name.
+# The kernel's headers in env/ start with this name.
 LINUX_KERNEL = "internal/env/linux_kernel"
 
-# What a world without an operating system supplies (env/bare.h; report.h),
+# What a platform without an operating system supplies (env/bare.h; report.h),
 # src/nofault*.c, and, with HF_VALIDATE, src/validate/validate.c.
 PORT = {"hf_env_node_get", "hf_env_node_put", "hf_env_irq_save", "hf_env_irq_restore", "hf_detail_nodes",
         "hf_report", "hf_report_at", "hf_detail_clear", "hf_detail_copy",
@@ -62,7 +62,7 @@ PORT_VALIDATE = {"hf_detail_validate_lock", "hf_detail_validate_locked", "hf_det
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
-# Who may have what: (what it is, pattern, where it may stand).
+# (what it is, pattern, the files in which it is allowed)
 PLACES = [
     ("macro of a processor",
      r"__(x86_64|amd64|i386|aarch64|arm|thumb|riscv\w*|powerpc64|powerpc|s390x|s390|mips\w*|"
@@ -147,13 +147,13 @@ class Tree:
         return self.once("include", make)
 
     def headers(self, cpu):
-        """Those that can be included alone on that processor."""
+        """The headers that can be included alone on that processor."""
         return [name for name in self.files if os.path.basename(name) != "verbs.h"
                 and not re.match(r"internal/arch/(?!%s/|generic/)" % cpu, name)
                 and not name.startswith((LINUX_KERNEL, "internal/spinlock_queued.h"))]
 
     def public(self):
-        """Those that a user includes, and that can all be in one unit."""
+        """The headers that users include, and that can be included together."""
         return [name for name in self.files if os.path.basename(name) != "verbs.h"
                 and not name.startswith(("internal/arch/", "internal/env/", "internal/spinlock_queued.h"))]
 
@@ -271,7 +271,7 @@ FREESTANDING = {
     clang_for("powerpc64"): "powerpc64 clang, big-endian",
 }
 
-# With what levels all is compiled together; the older and newer ones differ in the parser only.
+# The standards with which all headers are compiled together; others differ in the parser only.
 STANDARDS = {"gnu11": ("-O0", "-O2"), "c11": ("-O0",), "c++17": ("-O0", "-O2"), "c++20": ("-O0",)}
 
 
@@ -459,7 +459,7 @@ def locking_own(tree):
 
 
 def together(tree, compiler, std, *more):
-    """Compiles the unit with all headers, and a table of all functions, so that each is emitted."""
+    """Compiles all headers with a table of all functions, so that each is emitted."""
     unit = tree.unit_together(suffix_of(std), "-ffreestanding" in more)
     words = compiler(tree, std, *more)
     names = functions(tree, compiler, std, *more)
@@ -702,14 +702,12 @@ def offers(code):
 
 
 def guards(tree):
-    """Every header has a guard with its own name; a verbs.h has none."""
+    """Every header has a guard with its own name."""
     wrong = []
     for name, code in tree.code.items():
         guard = "HF_" + re.sub(r"\W", "_", name.replace("internal/", "")).upper()
         has = re.match(r"\s*#ifndef (\w+)\n#define \1\n", code)
-        if os.path.basename(name) == "verbs.h":
-            wrong += ["%s has a guard" % name] if has else []
-        elif not has or has[1] != guard:
+        if not has or has[1] != guard:
             wrong.append("%s: guard %s, not %s" % (name, has[1] if has else "missing", guard))
     if wrong:
         raise Failed("\n".join(wrong))
@@ -723,7 +721,7 @@ def system_header(tree):
         raise Failed("without %s: %s" % (SYSTEM_HEADER.strip(), ", ".join(wrong)))
 
 
-# One definition for each of two worlds.
+# One definition for each of two platforms.
 BY_WORLD = r"hf_nofault_calibrate|hf_region_end"
 
 

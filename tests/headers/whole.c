@@ -52,7 +52,7 @@ static void parts(void)
 	CHECK(hf_atomic32_try_cmpxchg_low8_acquire(low, 0xaa, 1));
 	CHECK(!hf_atomic32_try_cmpxchg_relaxed(low, &old, 0) && old == 0x4433bb01u);
 	CHECK(hf_atomic32_try_cmpxchg_relaxed(low, &old, 0xffffffffu));
-	/* What an addition carries stays out of the other half. */
+	/* An addition's carry must not reach the other half. */
 	CHECK(hf_atomic32_fetch_add_relaxed(low, 2) == 0xffffffffu);
 	CHECK(hf_atomic64_load_relaxed(&wide) == 0x1234567800000001u);
 	CHECK(hf_atomic32_fetch_sub_release(low, 2) == 1);

@@ -50,7 +50,7 @@ def sanitize(compiler, source, program, flags):
                          % (how, reports, expected, found.returncode, found.stdout))
 
 
-# What a program that uses one reference count may be larger by than an empty one, in bytes.
+# By how many bytes a program with one reference count may be larger than an empty one.
 LIMITS = {"text": 16 * 1024, "bss": 4 * 1024}
 
 
@@ -96,7 +96,7 @@ def uninstall(args, prefix):
     if "include/holdfast/refcount.h" not in files_in(prefix):
         raise Failed("nothing was installed in " + prefix)
     run(*script)
-    # An emptied bin, lib or include may be anybody's.
+    # Empty bin, lib and include folders may belong to other packages.
     more = {name for name in files_in(prefix) - before
             if "holdfast" in name or not os.path.isdir(os.path.join(prefix, name))}
     if more or before - files_in(prefix):

@@ -48,7 +48,7 @@ PROBE unsigned long probe_map_offset(void)
 	return offsetof(struct probe, map);
 }
 
-/* In parts, so that the caller's language may do something between. */
+/* In steps, so that the caller's language can run code between them. */
 PROBE int probe_begin(struct probe *probe)
 {
 	probe->file = memfd_create("probe", MFD_CLOEXEC);
@@ -102,7 +102,7 @@ static void *in_thread(void *result)
 	return NULL;
 }
 
-/* All of it, in this thread and in one of C's own. */
+/* Runs all checks in this thread and in one that C creates. */
 PROBE int probe_all(void)
 {
 	pthread_t thread;

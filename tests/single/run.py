@@ -91,7 +91,7 @@ class Test(Checks):
         self.check("the battery", worked, said)
 
     def names(self):
-        """What of the names that a plug-in shows is not public: its state is not for others."""
+        """The names that a plug-in exports and that are not public: its state must stay hidden."""
         worked, said = self.run("gcc", "-O0", *FLAGS[1:], "-fPIC", "-shared", "holdfast.c", "-o", "plugin.so")
         self.check("a plug-in links", worked, said)
         _, listed = self.run("nm", "-D", "--defined-only", "--format=posix", "plugin.so")

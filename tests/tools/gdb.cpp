@@ -60,7 +60,7 @@ struct entry : hf::lockref_counted<entry> {};
 hf::intrusive_ptr<page> cxx_pointer = hf::make_intrusive<page>(), cxx_copy = cxx_pointer, cxx_null;
 hf::intrusive_ptr<entry> cxx_entry(new entry, hf::adopt);
 #endif
-/* In an object, behind pointers, as programs have them. */
+/* Members of an object that is reached by a pointer, as in programs. */
 struct object {
 	hf_refcount_t refs;
 	hf_mutex_t lock;
@@ -116,7 +116,7 @@ static void *wait_for(void *argument)
 	return NULL;
 }
 
-/* Has that thread begun to wait? */
+/* Whether that thread waits. */
 static bool waits(long i)
 {
 	switch (i) {
@@ -182,13 +182,13 @@ int main()
 		return 1;
 	hf_atomic64_store_relaxed(&region_lost.lost, region_lost.base + 512);
 
-	/* Those that spin slow the others down: they come last. */
+	/* Spinning threads slow the others down, so they start last. */
 	for (long i : order) {
 		if (pthread_create(&thread[i], NULL, wait_for, reinterpret_cast<void *>(i)))
 			return 1;
 		while (!waits(i))
 			sched_yield();
-		/* Those that park: then their place in the queue is certain. */
+		/* Locks that park first: their order in the queue is certain. */
 		if (i < 3 || i == 6) {
 			while (!sleeps(lwp[i]))
 				sched_yield();
@@ -208,7 +208,7 @@ int main()
 	hf_atomic64_store_relaxed(&region_lost.lost, HF_DETAIL_REGION_NONE);
 	if (!hf_region_end(&region_process, &fault) || !hf_region_end(&region_lost, &fault))
 		return 1;
-	/* All of them, used: a linker or compiler drops none. */
+	/* All functions are used, so that no compiler or linker drops one. */
 	return hf_mutex_is_locked(&mutex_free) || !hf_mutex_is_locked(&mutex_held) ||
 	       hf_spinlock_is_locked(&spin_free) || hf_spinlock_ticket_is_locked(&ticket_free) ||
 	       hf_refcount_read(&count_live) != 7 || hf_refcount_read(&count_dead) ||

@@ -27,7 +27,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 
 
 def gdb(*words, **environment):
-    # A stop is sent to all processes by who measures; it is not this program's matter.
+    # A benchmark that runs meanwhile may stop and continue all processes: not an event of this test.
     command = ["gdb", "-nx", "-batch", "-ex", "set debuginfod enabled off",
                "-ex", "handle SIGSTOP SIGCONT nostop noprint nopass", *words]
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
@@ -48,7 +48,7 @@ def judge(checks, name, said):
 
 
 def install(args):
-    """As a user does. Returns (the shared library, words for gdb)."""
+    """Installs as a user does. Returns (the shared library, arguments for gdb)."""
     prefix = os.path.join(args.work_dir, "prefix")
     shutil.rmtree(prefix, ignore_errors=True)
     subprocess.run([args.cmake, "--install", args.build_dir, "--prefix", prefix], check=True,

@@ -33,7 +33,7 @@ def command(words):
 
 
 def waiter(i):
-    """How the thread is named that main started as its i-th."""
+    """The name of the i-th thread that main started."""
     number = abs(int(gdb.parse_and_eval("lwp[%d]" % i)))
     thread = next(t for t in gdb.selected_inferior().threads() if t.ptid[1] == number)
     return r"thread %d \(LWP %d\)" % (thread.num, number)

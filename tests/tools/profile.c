@@ -50,7 +50,7 @@ static unsigned int waiters(const void *at)
 	return n;
 }
 
-/* Not inlined, and more than a call of the verb: so the call site lies in these. */
+/* Not inlined, and no tail call: so the call site lies in these functions. */
 __attribute__((__noinline__)) static void *contend_mutex(void *nothing)
 {
 	hf_mutex_lock(&mutex);
@@ -136,7 +136,7 @@ static void rounds_shared(void)
 	}
 }
 
-/* Nanoseconds that this thread has computed. */
+/* Processor time of this thread in ns. */
 static uint64_t computed(pthread_t thread)
 {
 	struct timespec used;
@@ -244,7 +244,7 @@ static void sites(void)
 	hf_mutex_unlock(&mutex);
 }
 
-/* Both ends print, each its own. */
+/* Parent and child print a profile each. */
 static void forked(void)
 {
 	int status = 1;

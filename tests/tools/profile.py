@@ -64,7 +64,7 @@ class Profile:
             self.order.append(found)
 
     def verify(self):
-        """What holds for every profile."""
+        """Checks that every profile must pass."""
         for lock in self.order:
             check(lock.waits > 0 and lock.longest <= lock.total, "odd:", lock)
             check(0 < len(lock.sites) <= SITES, "sites of", lock)
@@ -110,7 +110,7 @@ KINDS = {"mutex": "mutex", "shared": "mutex between processes", "spinlock": "spi
 
 
 def compare(profile, expected):
-    """Has it what the program says?"""
+    """Does the profile have the waits that the program printed?"""
     for name, address, waits, function in expected:
         address, waits = int(address, 16), int(waits)
         lock = profile.locks.get(address)

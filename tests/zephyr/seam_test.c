@@ -31,10 +31,10 @@ static struct core {
 	bool is_pending; /* the interrupt has come while it was masked */
 } cores[CONFIG_MP_MAX_NUM_CPUS] = { { .cpu.id = 0 }, { .cpu.id = 1 } };
 
-/* The core that this program plays. */
+/* The core that the test simulates now. */
 static struct core *core = &cores[0];
 
-/* The interrupt comes on so many calls from now on; 0 = it does not. */
+/* The interrupt comes after this many calls; 0 = never. */
 static unsigned int comes_in;
 
 static ucontext_t low, high;
@@ -247,7 +247,7 @@ static bool everywhere(void)
 	return ok && steps > 2;
 }
 
-/* A core has HF_NODES nodes, no two of all cores' are the same; then there is none. */
+/* Each core has HF_NODES nodes, all of them different; then acquiring one fails. */
 static bool nodes(void)
 {
 	uint32_t index[CONFIG_MP_MAX_NUM_CPUS * HF_NODES];

@@ -19,7 +19,7 @@
 		}                                                                                  \
 	} while (0)
 
-/* A statement for one row of the roster, or for the default. */
+/* A statement for one implementation, or for the default. */
 #define SPINLOCK(verbs, INIT)                                                                      \
 	{                                                                                          \
 		verbs##_t lock = INIT;                                                             \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* As main.c, in C++: each spinlock as a class, refcounts and lockrefs by their verbs, owners. */
+/* As main.c, in C++: each spinlock as a class, refcounts and lockrefs by their functions, owners. */
 #include <holdfast/intrusive_ptr.h>
 #include <holdfast/lockref.h>
 #include <holdfast/lockref_counted.h>
