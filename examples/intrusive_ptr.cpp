@@ -2,7 +2,7 @@
 /*
  * intrusive_ptr - pictures that several documents show. Each document owns a reference, the last one
  * frees the picture, and a catalogue finds those that are still there without owning any. And a struct
- * of a C library, with a count and verbs of its own.
+ * of a C library, with a count and functions of its own.
  */
 #include <cstdio>
 #include <cstdlib>

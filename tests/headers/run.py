@@ -148,14 +148,14 @@ class Tree:
 
     def headers(self, cpu):
         """The headers that can be included alone on that processor."""
-        return [name for name in self.files if os.path.basename(name) != "verbs.h"
-                and not re.match(r"internal/arch/(?!%s/|generic/)" % cpu, name)
+        return [name for name in self.files
+                if not re.match(r"internal/arch/(?!%s/|generic/)" % cpu, name)
                 and not name.startswith((LINUX_KERNEL, "internal/spinlock_queued.h"))]
 
     def public(self):
         """The headers that users include, and that can be included together."""
-        return [name for name in self.files if os.path.basename(name) != "verbs.h"
-                and not name.startswith(("internal/arch/", "internal/env/", "internal/spinlock_queued.h"))]
+        return [name for name in self.files
+                if not name.startswith(("internal/arch/", "internal/env/", "internal/spinlock_queued.h"))]
 
     def with_portable(self, name):
         """A file of arch/<cpu>/ with what it shares with others, arch/*_portable.h, put in."""
