@@ -231,7 +231,7 @@ class Site:
         readme = read(os.path.join(self.root, "README.md"))
         sample = re.search(r"^```c\n(.*?)^```$", readme, re.MULTILINE | re.DOTALL)[1]
         # A comment behind a line would be broken on a phone: it stands above the line.
-        sample = re.sub(r"^(\s*)(\S.*?)\s{2,}(/\*.*\*/)$", r"\1\3\n\1\2", sample.expandtabs(4), flags=re.MULTILINE)
+        sample = re.sub(r"^( *)(\S.*?) +(/\*.*\*/)$", r"\1\3\n\1\2", sample.expandtabs(4), flags=re.MULTILINE)
         self.put("index", pages.heading("Holdfast", "="),
                  ".. rst-class:: hf-summary\n\nReference counts, locks and memory accesses that hold when they are misused,"
                  " contended or faulted: one set of C and C++ headers for Linux programs, kernel modules and bare metal.\n\n",
