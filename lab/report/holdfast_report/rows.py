@@ -65,7 +65,8 @@ class Row(Struct, frozen=True, kw_only=True, rename={"ns": "ns_per_op", "impleme
 
     @property
     def label(self) -> str:
-        return f"{self.variant} ({self.made_of})" if self.kind == "default" and self.implements else self.variant
+        single = self.kind == "default" and "," not in (self.implements or ",")
+        return f"{self.variant} ({self.made_of})" if single else self.variant
 
     @property
     def made_of(self) -> str | None:
