@@ -72,6 +72,7 @@ class Profile:
             check(times == sorted(times, reverse=True), "sites not in order:", lock)
             if lock.address not in self.more_sites:
                 check(sum(site[0] for site in lock.sites.values()) == lock.waits, "sites", lock)
+                check(max(site[2] for site in lock.sites.values()) == lock.longest, "longest", lock)
         for conds in (False, True):
             totals = [lock.total for lock in self.order
                       if lock.kind.startswith("condition") == conds]
