@@ -32,9 +32,13 @@
  *   hf_cond_shared_t   a number that changes with each signal, and in bit 0 whether threads may be
  *                      parked
  *
+ *   A thread spins for up to 10 us before it parks if its last spins ended with a signal, else once in 32
+ *   waits; a signal to a thread that spins makes no system call for it. Once a turn (300 us, M5 of mutex.h) a
+ *   thread that spins yields its processor, since a signalled one may be waiting for it.
+ *
  *   A signal wakes one thread, which then competes for the mutex like any other. A broadcast does not wake
- *   threads to have them park again at the mutex: it moves them from the queue of the condition
- *   variable to that of the mutex, and wakes the first there, which is one of another processor if there is
+ *   threads to have them park again at the mutex: it moves those that are parked from the queue of the
+ *   condition variable to that of the mutex, and wakes the first there, which is one of another processor if there is
  *   one. A signal moves a thread, too, while the mutex is held and others wait for it. A thread that parks
  *   here leaves its processor to a waiter at the mutex (M5 of mutex.h): so each processor has a chain of
  *   wake-ups of its own, and none idles. Between processes the kernel moves them.

@@ -206,9 +206,10 @@ for event in ("stop", "cont", "exited", "inferior_deleted", "new_thread", "threa
 
 # ---- the table of waiters: src/parking/parking.h, src/mutex/mutex_queue.h -------------------------------------------------
 
-STATES = ("parked", "released", "waking", "head")
+STATES = ("parked", "released", "spinning", "waking", "head")
 MEANING = {
     "parked": "sleeps, or is about to",
+    "spinning": "runs, and will park if nothing happens soon",
     "waking": "the first waiter, woken; it may not be running yet",
     "head": "the first waiter, running",
     "released": "woken, and in no queue any more",

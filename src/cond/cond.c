@@ -4,6 +4,20 @@
 
 #include "../mutex/mutex_queue.h"
 #include "../profile/probe.h"
+#include "holdfast/internal/wait.h"
+
+/* How long a thread spins before it parks: about half as long as waking a parked thread takes. */
+#ifndef HF_COND_SPIN_NS
+#define HF_COND_SPIN_NS 10000
+#endif
+
+/* How often this thread's last spins have ended with a signal: see should_spin(). */
+#ifndef HF_COND_CREDIT
+#define HF_COND_CREDIT spin_credit
+static __thread int32_t spin_credit __attribute__((tls_model("initial-exec")));
+#endif
+
+enum { CREDIT_MAX = 8, SPIN_EACH = 32 };
 
 /* The parking table could not be allocated: sleep briefly, and return a spurious wake-up. */
 static bool wait_unqueued(hf_atomic32_t *cond, hf_atomic32_t *mutex, uint64_t deadline)
@@ -31,11 +45,46 @@ static bool leave_queue(hf_atomic32_t *cond, struct hf_detail_waiter *waiter)
 	return left;
 }
 
+/* A thread spins while its spins end with a signal, else in one of SPIN_EACH waits. */
+static bool should_spin(void)
+{
+	return HF_COND_CREDIT > 0 || ++HF_COND_CREDIT > 0;
+}
+
+/*
+ * SPINNING -> PARKED, and true, if there is no signal in time. A thread that never parks yields its
+ * processor once a turn (M5 of mutex.h): a signalled thread may be waiting for it.
+ */
+static bool spin_in_vain(struct hf_detail_waiter *waiter, uint64_t deadline)
+{
+	uint32_t state = HF_DETAIL_WAITER_SPINNING, ns = HF_ARCH_BACKOFF_MIN_NS;
+
+	if (hf_detail_mutex_end_turn())
+		hf_env_yield();
+	for (uint32_t left = HF_COND_SPIN_NS; left > ns && !hf_detail_is_past(deadline);
+	     left -= ns) {
+		if (hf_detail_waiter_state(waiter) != HF_DETAIL_WAITER_SPINNING)
+			break;
+		hf_wait_ns(ns);
+	}
+	while (state == HF_DETAIL_WAITER_SPINNING) {
+		if (hf_atomic32_try_cmpxchg_relaxed(&waiter->state, &state,
+						    HF_DETAIL_WAITER_PARKED)) {
+			HF_COND_CREDIT = HF_COND_CREDIT > 1 ? HF_COND_CREDIT - 1 : 1 - SPIN_EACH;
+			return true;
+		}
+	}
+	if (HF_COND_CREDIT < CREDIT_MAX)
+		HF_COND_CREDIT++;
+	return false;
+}
+
 static bool cond_wait_queued(hf_atomic32_t *cond, hf_atomic32_t *mutex, uint64_t deadline)
 {
 	struct hf_detail_waiter waiter;
 	struct hf_detail_bucket *bucket;
 	uint64_t signals;
+	bool spins = should_spin();
 
 	if (HF_UNLIKELY(!hf_detail_parking_table()))
 		return wait_unqueued(cond, mutex, deadline);
@@ -44,14 +93,20 @@ static bool cond_wait_queued(hf_atomic32_t *cond, hf_atomic32_t *mutex, uint64_t
 	waiter.processor = hf_env_processor();
 	waiter.signalled = false;
 	waiter.released = false;
-	hf_atomic32_store_relaxed(&waiter.state, HF_DETAIL_WAITER_PARKED);
+	hf_atomic32_store_relaxed(&waiter.state,
+				  spins ? HF_DETAIL_WAITER_SPINNING : HF_DETAIL_WAITER_PARKED);
 	signals = hf_env_signals_block();
 	bucket = hf_detail_bucket_lock_blocked(cond);
 	hf_detail_bucket_append(bucket, &waiter);
 	hf_atomic32_store_relaxed(cond, hf_atomic32_load_relaxed(cond) + 1);
 	hf_detail_bucket_unlock_blocked(bucket);
-	hf_detail_mutex_release_to_park(&waiter); /* C1 */
+	if (spins)
+		hf_detail_mutex_release(mutex); /* C1 */
+	else
+		hf_detail_mutex_release_to_park(&waiter); /* C1 */
 	hf_env_signals_restore(signals);
+	if (spins && spin_in_vain(&waiter, deadline))
+		hf_detail_mutex_leave_processor(&waiter);
 
 	while (hf_detail_waiter_state(&waiter) == HF_DETAIL_WAITER_PARKED) {
 		if (hf_detail_waiter_park(&waiter, cond, deadline, deadline)) {
@@ -96,7 +151,8 @@ static void wake_one(hf_atomic32_t *cond)
 {
 	struct hf_detail_bucket *bucket = hf_detail_bucket_lock_blocked(cond);
 	struct hf_detail_waiter *waiter = take_first(bucket, cond);
-	bool moves = waiter && hf_detail_mutex_is_locked(waiter->mutex) &&
+	bool moves = waiter && hf_detail_waiter_state(waiter) == HF_DETAIL_WAITER_PARKED &&
+		     hf_detail_mutex_is_locked(waiter->mutex) &&
 		     hf_detail_mutex_has_waiters(waiter->mutex);
 	hf_atomic32_t *sleeper = waiter && !moves ? hf_detail_waiter_release(waiter) : NULL;
 
@@ -107,8 +163,8 @@ static void wake_one(hf_atomic32_t *cond)
 }
 
 /*
- * Moves all waiters to the queue of the mutex (C2), and wakes the first of them. If the mutex is unlocked
- * one more is woken, which can take it while that one is being woken. The first is one of another
+ * Releases the waiters that spin, moves the others to the queue of the mutex (C2), and wakes the first of
+ * those. If the mutex is unlocked one more is woken, which can take it while that one is being woken. The first is one of another
  * processor than this thread's, or than the one more's, if there is one: else all of a processor would run
  * before the first of another is woken, since a thread that parks leaves its processor to its neighbours.
  */
@@ -125,7 +181,13 @@ static void move_all(hf_atomic32_t *cond)
 		waiter = take_first(bucket, cond);
 	}
 	for (; waiter; waiter = take_first(bucket, cond)) {
-		bool is_elsewhere = taken && taken->processor == busy && waiter->processor != busy;
+		bool is_elsewhere;
+
+		if (hf_detail_waiter_state(waiter) == HF_DETAIL_WAITER_SPINNING) {
+			hf_detail_waiter_wake(cond, hf_detail_waiter_release(waiter));
+			continue;
+		}
+		is_elsewhere = taken && taken->processor == busy && waiter->processor != busy;
 
 		waiter->next = is_elsewhere ? taken : NULL;
 		*(is_elsewhere ? &taken : last) = waiter;

@@ -391,6 +391,27 @@ void hf_detail_mutex_release_to_park(const struct hf_detail_waiter *leaver)
 	hf_detail_waiter_wake(word, sleeper);
 }
 
+void hf_detail_mutex_leave_processor(const struct hf_detail_waiter *leaver)
+{
+	hf_atomic32_t *sleeper = NULL;
+	struct hf_detail_bucket *bucket;
+
+	if (!hf_detail_mutex_has_waiters(leaver->mutex))
+		return;
+	bucket = hf_detail_bucket_lock(leaver->mutex);
+	(void)find_successor(bucket, leaver, &sleeper);
+	hf_detail_bucket_unlock(bucket);
+	hf_detail_waiter_wake(leaver->mutex, sleeper);
+}
+
+bool hf_detail_mutex_end_turn(void)
+{
+	if (turn_age() < HF_MUTEX_TURN_NS)
+		return false;
+	start_turn();
+	return true;
+}
+
 /* True = another thread has been found for this processor, and this one is queued. */
 static bool make_room(struct hf_detail_waiter *waiter)
 {

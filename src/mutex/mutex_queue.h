@@ -38,7 +38,7 @@
 #include "../parking/parking.h"
 
 enum {
-	HF_DETAIL_WAITER_WAKING = HF_DETAIL_WAITER_RELEASED + 1,
+	HF_DETAIL_WAITER_WAKING = HF_DETAIL_WAITER_SPINNING + 1,
 	HF_DETAIL_WAITER_HEAD,
 };
 
@@ -62,6 +62,12 @@ bool hf_detail_mutex_relock(hf_atomic32_t *word, uint64_t deadline);
  * at the mutex if any waits. Signals are blocked.
  */
 void hf_detail_mutex_release_to_park(const struct hf_detail_waiter *leaver);
+
+/* As above, for a thread that has unlocked the mutex already. */
+void hf_detail_mutex_leave_processor(const struct hf_detail_waiter *leaver);
+
+/* True = this thread's turn was over; it begins a new one, and is expected to park. */
+bool hf_detail_mutex_end_turn(void);
 
 /* A thread waits for it, or for another mutex of its bucket. Ordering: none. */
 bool hf_detail_mutex_has_waiters(const hf_atomic32_t *word);

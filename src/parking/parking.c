@@ -17,7 +17,7 @@ HF_DETAIL_DEBUGGERS_KNOW(offsetof(struct hf_detail_waiter, at) == sizeof(void *)
 			 offsetof(struct hf_detail_waiter, mutex) == 2 * sizeof(void *) &&
 			 offsetof(struct hf_detail_waiter, next) == 3 * sizeof(void *));
 
-HF_DETAIL_PROCESS_STATE(parking, 2);
+HF_DETAIL_PROCESS_STATE(parking, 3);
 
 static const hf_atomic32_t nobody[HF_DETAIL_PARKING_BUCKETS];
 const hf_atomic32_t *volatile hf_detail_parking_need = nobody;
@@ -126,8 +126,10 @@ hf_atomic32_t *hf_detail_waiter_release(struct hf_detail_waiter *waiter)
 {
 	hf_atomic32_t *state = &waiter->state;
 
-	hf_atomic32_store_release(state, HF_DETAIL_WAITER_RELEASED);
-	return state;
+	return hf_atomic32_xchg_acq_rel(state, HF_DETAIL_WAITER_RELEASED) ==
+			       HF_DETAIL_WAITER_SPINNING
+		       ? NULL
+		       : state;
 }
 
 bool hf_detail_waiter_park(struct hf_detail_waiter *waiter, const void *at, uint64_t until,

@@ -18,8 +18,11 @@
  *              by every unlock
  *     flags    the mutex's policy (src/mutex/mutex_queue.h)
  *
- *   A waiter's state is PARKED while it is parked, or about to park; RELEASED once another thread has
- *   taken it out of its queue to wake it. All other states are the client's.
+ *   The states of a waiter; a client may have others
+ *     PARKED     parked, or about to park
+ *     SPINNING   it will become PARKED if it is not released soon; until then a release needs no system
+ *                call. Only the thread itself changes SPINNING to PARKED, so by a compare-and-swap
+ *     RELEASED   another thread has taken it out of its queue, to let it run
  *
  * Invariants
  *   Q1  A bucket's queue, and the waiters in it, change only under the bucket's lock. While a waiter
@@ -39,7 +42,7 @@
  */
 #include "holdfast/internal/parking.h"
 
-enum { HF_DETAIL_WAITER_PARKED, HF_DETAIL_WAITER_RELEASED };
+enum { HF_DETAIL_WAITER_PARKED, HF_DETAIL_WAITER_RELEASED, HF_DETAIL_WAITER_SPINNING };
 
 /* A model checker replaces this type to watch its accesses. */
 #ifndef HF_DETAIL_PARKING_BOOL
@@ -98,8 +101,8 @@ void hf_detail_bucket_append(struct hf_detail_bucket *bucket, struct hf_detail_w
 void hf_detail_bucket_remove(struct hf_detail_bucket *bucket, struct hf_detail_waiter *waiter);
 
 /*
- * For a waiter that the caller has taken out of its queue; what is returned must be woken. Under the
- * bucket's lock: a waiter whose time has come looks there whether it was released. Ordering: release;
+ * For a waiter that the caller has taken out of its queue; what is returned must be woken: NULL if it was
+ * SPINNING. Under the bucket's lock: a waiter whose time has come looks there whether it was released. Ordering: release;
  * the waiter, which may be gone after it, pairs it with an acquire of its state.
  */
 hf_atomic32_t *hf_detail_waiter_release(struct hf_detail_waiter *waiter);

@@ -13,8 +13,9 @@
  */
 // MUTANT: waiters_not_counted HF_MUTANT=store_relaxed_missing HF_MUTANT_IN=cond_wait_queued
 // MUTANT: signalled_and_not_woken HF_MUTANT=unpark_missing HF_MUTANT_IN=hf_detail_waiter_wake
-// MUTANT: signalled_release HF_MUTANT=store_release HF_MUTANT_IN=hf_detail_waiter_release
+// MUTANT: signalled_release HF_MUTANT=xchg_acq_rel_loses_release HF_MUTANT_IN=hf_detail_waiter_release
 // MUTANT: signalled_acquire HF_MUTANT=load_acquire HF_MUTANT_IN=cond_wait_queued
+// MUTANT: spin_ends_torn HF_MUTANT=cmpxchg_torn HF_MUTANT_IN=spin_in_vain
 // MUTANT: park_torn HF_MUTANT=park_torn HF_MUTANT_IN=hf_detail_waiter_park
 // MUTANT: not_next HF_MUTANT=store_relaxed_missing HF_MUTANT_IN=enqueue
 // MUTANT: shared_signal_lost HF_MUTANT=unpark_missing HF_MUTANT_IN=hf_detail_cond_shared_wake HF_MODEL_ONLY=shared
@@ -184,7 +185,7 @@ int main(int argc, char **argv)
 
 	all<own>(&run, "cond");
 	all<shared>(&run, "shared");
-	run.search<no_barrier<handover<own, 2, SIGNAL_INSIDE>>, 2>("no barrier", 2);
+	run.search<no_barrier<handover<own, 2, SIGNAL_INSIDE>>, 2>("no barrier", 1);
 	run.search<no_barrier<handover<own, 2, BROADCAST_AFTER>>, 2>("no barrier", 2);
 	run.random<no_barrier<handover<own, 3, SIGNAL_AFTER, true>>, 3>("no barrier", 30000);
 	run.random<no_barrier<handover<own, 4, BROADCAST_INSIDE, true>>, 4>("no barrier", 30000);

@@ -41,6 +41,8 @@ struct thread_state {
 	bool late;            /* it knows that it is HF_MODEL_LATE */
 	bool no_barriers;     /* hf_env_barrier_all() is not allowed */
 	bool mortal;          /* it may be killed before its next access to shared memory */
+	uint64_t turn_ns;     /* of the mutex */
+	int32_t spin_credit;  /* the condition variable's */
 };
 
 inline thread_state threads[HF_MODEL_THREADS];

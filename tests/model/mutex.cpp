@@ -32,7 +32,7 @@
 // MUTANT: leaver_wakes_nobody HF_MUTANT=store_relaxed_missing HF_MUTANT_IN=finish_wait HF_MODEL_ONLY=crossed
 // MUTANT: skips_the_wake_of_another HF_MUTANT=load_relaxed_is_1 HF_MUTANT_IN=is_only HF_MODEL_ONLY=at
 // MUTANT: parks_behind_an_old_flag HF_MUTANT=store_relaxed_keeps_bit1 HF_MUTANT_IN=change_flags HF_MODEL_ONLY=at
-// MUTANT: released_release HF_MUTANT=store_release HF_MUTANT_IN=hf_detail_waiter_release
+// MUTANT: released_release HF_MUTANT=xchg_acq_rel_loses_release HF_MUTANT_IN=hf_detail_waiter_release
 // MUTANT: released_acquire HF_MUTANT=load_acquire HF_MUTANT_IN=park_until_woken
 // MUTANT: bucket_lock_acquire HF_MUTANT=cmpxchg_acquire HF_MUTANT_IN=hf_detail_bucket_lock_blocked
 // MUTANT: bucket_unlock_release HF_MUTANT=xchg_acq_rel_loses_release HF_MUTANT_IN=hf_detail_bucket_unlock_blocked

@@ -32,11 +32,13 @@ public:
 #define HF_MUTEX_SPIN_NS 1
 #define HF_MUTEX_HEAD_SPIN_NS 1
 #define HF_MUTEX_BACKOFF_NS 1
-#define HF_MUTEX_TURN_NS (rl::rand(2) == 1 ? 0 : UINT64_MAX / 2)
+#define HF_MUTEX_TURN_NS hf_model::turn_ns()
 #define HF_MUTEX_CLOCK_EACH 1
 #define HF_MUTEX_TURN hf_model::turn_began
 #define HF_MUTEX_SEEN hf_model::turn_seen
 #define HF_MUTEX_UNLOCKS hf_model::unlocks
+#define HF_COND_SPIN_NS 1
+#define HF_COND_CREDIT (*hf_model::spin_credit())
 #define HF_DETAIL_RECHECK_NS 1
 #define BUCKET_LOOKS 0
 
@@ -44,6 +46,22 @@ namespace hf_model
 {
 inline uint64_t turn_began, turn_seen;
 inline uint32_t unlocks;
+
+/* Some threads find that their turn is over, others do not. */
+inline uint64_t turn_ns()
+{
+	if (self().turn_ns == 0)
+		self().turn_ns = rl::rand(2) == 1 ? UINT64_MAX : UINT64_MAX / 2;
+	return self().turn_ns + 1;
+}
+
+/* Some threads spin before they park, others do not. */
+inline int32_t *spin_credit()
+{
+	if (self().spin_credit == 0)
+		self().spin_credit = rl::rand(2) == 1 ? 1 : INT32_MIN / 2;
+	return &self().spin_credit;
+}
 }
 
 #include "../../src/parking/parking.c"
@@ -66,6 +84,8 @@ public:
 		hf_atomic32_store_relaxed(&table_.bucket[0].flags, 0);
 		table_.bucket[0].first = table_.bucket[0].last = NULL;
 		table_.bucket[0].born = 0;
+		turn_began = turn_seen = 0;
+		unlocks = 0;
 		use();
 	}
 	void use();

@@ -82,7 +82,7 @@ class scenario : public observer {
 public:
 	scenario()
 	{
-		static const thread_state fresh = { 1, 0, 0, 0, 0, 0, 0, false, false, false };
+		static const thread_state fresh = { 1, 0, 0, 0, 0, 0, 0, false, false, false, 0, 0 };
 
 		for (thread_state &t : threads)
 			t = fresh;

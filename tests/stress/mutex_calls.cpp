@@ -25,6 +25,11 @@ static bool count_barrier();
 #define hf_env_barrier_all count_barrier
 #include "../../src/mutex/mutex.c"
 
+/* Long enough for any signal, or none. */
+static uint32_t cond_spin_ns;
+#define HF_COND_SPIN_NS cond_spin_ns
+#include "../../src/cond/cond.c"
+
 #ifndef SYS_futex
 #define SYS_futex SYS_futex_time64
 #endif
@@ -119,14 +124,22 @@ const struct script {
 	int waiters;
 	void (*before)(), (*wait)(), (*after)();
 	unsigned long expected[CALLS];
+	uint32_t spin_ns;
 } scripts[] = {
-	{ "alone", 0, hold, nothing, let_go, { 0, 0, 0, 0 } },
+	{ "alone", 0, hold, nothing, let_go, { 0, 0, 0, 0 }, 0 },
 	/* Twice a change of the mask: to queue, to park, to wake, to leave the queue. */
-	{ "one waiter", 1, hold, lock_once, let_go, { 1, 1, 1, 8 } },
+	{ "one waiter", 1, hold, lock_once, let_go, { 1, 1, 1, 8 }, 0 },
 	/* To queue, 4 times; to park as the first; to wake, 4 times; to leave, 4 times. */
-	{ "four waiters", 4, hold, lock_once, let_go, { 4, 4, 1, 26 } },
+	{ "four waiters", 4, hold, lock_once, let_go, { 4, 4, 1, 26 }, 0 },
 	/* To queue, and to signal. */
-	{ "signal", 1, nothing, wait_once, signal_one, { 1, 1, 0, 4 } },
+	{ "signal", 1, nothing, wait_once, signal_one, { 1, 1, 0, 4 }, 0 },
+	{ "signal to a thread that spins",
+	  1,
+	  nothing,
+	  wait_once,
+	  signal_one,
+	  { 0, 0, 0, 4 },
+	  UINT32_MAX },
 };
 
 void run(const script &s)
@@ -135,6 +148,7 @@ void run(const script &s)
 	std::vector<std::thread> threads;
 	unsigned long before[CALLS];
 
+	cond_spin_ns = s.spin_ns;
 	for (int i = 0; i < s.waiters; i++) {
 		threads.emplace_back([&, i] {
 			for (unsigned long round = 1; round <= ROUNDS; round++) {
@@ -152,7 +166,10 @@ void run(const script &s)
 			unsigned long parked = calls[PARKS];
 
 			may[i] = round;
-			wait_for(calls[PARKS], parked + 1);
+			if (s.expected[PARKS])
+				wait_for(calls[PARKS], parked + 1);
+			while (!s.expected[PARKS] && hf_atomic32_load_relaxed(&cond.waiters) == 0)
+				sched_yield();
 		}
 		s.after();
 		wait_for(done, round * static_cast<unsigned long>(s.waiters));
