@@ -51,32 +51,44 @@ static bool should_spin(void)
 	return HF_COND_CREDIT > 0 || ++HF_COND_CREDIT > 0;
 }
 
-/*
- * SPINNING -> PARKED, and true, if there is no signal in time. A thread that never parks yields its
- * processor once a turn (M5 of mutex.h): a signalled thread may be waiting for it.
- */
-static bool spin_in_vain(struct hf_detail_waiter *waiter, uint64_t deadline)
+static bool spin_ended(bool signalled)
 {
-	uint32_t state = HF_DETAIL_WAITER_SPINNING, ns = HF_ARCH_BACKOFF_MIN_NS;
+	if (!signalled)
+		HF_COND_CREDIT = HF_COND_CREDIT > 1 ? HF_COND_CREDIT - 1 : 1 - SPIN_EACH;
+	else if (HF_COND_CREDIT < CREDIT_MAX)
+		HF_COND_CREDIT++;
+	return signalled;
+}
+
+/*
+ * Until *@word is not @value, or it is time to park. A thread that never parks yields its processor once a
+ * turn (M5 of mutex.h): a signalled thread may be waiting for it.
+ */
+static void spin_while(const hf_atomic32_t *word, uint32_t value, uint64_t deadline)
+{
+	uint32_t ns = HF_ARCH_BACKOFF_MIN_NS, left = HF_COND_SPIN_NS;
 
 	if (hf_detail_mutex_end_turn())
 		hf_env_yield();
-	for (uint32_t left = HF_COND_SPIN_NS; left > ns && !hf_detail_is_past(deadline);
-	     left -= ns) {
-		if (hf_detail_waiter_state(waiter) != HF_DETAIL_WAITER_SPINNING)
-			break;
+	for (; left > ns && hf_atomic32_load_relaxed(word) == value; left -= ns) {
+		if (hf_detail_is_past(deadline))
+			return;
 		hf_wait_ns(ns);
 	}
+}
+
+/* Returns false, with SPINNING -> PARKED, if there is no signal in time. */
+static bool spin_for_signal(struct hf_detail_waiter *waiter, uint64_t deadline)
+{
+	uint32_t state = HF_DETAIL_WAITER_SPINNING;
+
+	spin_while(&waiter->state, state, deadline);
 	while (state == HF_DETAIL_WAITER_SPINNING) {
 		if (hf_atomic32_try_cmpxchg_relaxed(&waiter->state, &state,
-						    HF_DETAIL_WAITER_PARKED)) {
-			HF_COND_CREDIT = HF_COND_CREDIT > 1 ? HF_COND_CREDIT - 1 : 1 - SPIN_EACH;
-			return true;
-		}
+						    HF_DETAIL_WAITER_PARKED))
+			return spin_ended(false);
 	}
-	if (HF_COND_CREDIT < CREDIT_MAX)
-		HF_COND_CREDIT++;
-	return false;
+	return spin_ended(true);
 }
 
 static bool cond_wait_queued(hf_atomic32_t *cond, hf_atomic32_t *mutex, uint64_t deadline)
@@ -105,7 +117,7 @@ static bool cond_wait_queued(hf_atomic32_t *cond, hf_atomic32_t *mutex, uint64_t
 	else
 		hf_detail_mutex_release_to_park(&waiter); /* C1 */
 	hf_env_signals_restore(signals);
-	if (spins && spin_in_vain(&waiter, deadline))
+	if (spins && !spin_for_signal(&waiter, deadline))
 		hf_detail_mutex_leave_processor(&waiter);
 
 	while (hf_detail_waiter_state(&waiter) == HF_DETAIL_WAITER_PARKED) {
@@ -218,14 +230,18 @@ void hf_detail_cond_wake(hf_atomic32_t *cond, bool all)
 static bool shared_wait_at(hf_atomic32_t *cond, hf_atomic32_t *mutex, uint64_t deadline)
 {
 	uint32_t seen = hf_atomic32_load_relaxed(cond);
-	bool signalled = true;
+	bool signalled = true, changed = false;
 
 	while (!(seen & HF_DETAIL_COND_WAITERS) &&
 	       !hf_atomic32_try_cmpxchg_relaxed(cond, &seen, seen | HF_DETAIL_COND_WAITERS))
 		;
 	seen |= HF_DETAIL_COND_WAITERS;
 	hf_detail_mutex_shared_release(mutex, HF_ENV_SHARED); /* C1 */
-	for (;;) {
+	if (should_spin()) {
+		spin_while(cond, seen, deadline);
+		changed = spin_ended(hf_atomic32_load_relaxed(cond) != seen);
+	}
+	while (!changed) {
 		uint64_t until = hf_env_deadline(HF_DETAIL_RECHECK_MAX_NS);
 
 		if (until > deadline)
