@@ -31,7 +31,8 @@ public:
 #define HF_DETAIL_PARKING_INDEX(at) ((void)(at), 0u)
 #define HF_MUTEX_SPIN_NS 1
 #define HF_MUTEX_HEAD_SPIN_NS 1
-#define HF_MUTEX_BACKOFF_NS 1
+#define HF_MUTEX_LOOK_NS 1
+#define HF_MUTEX_LOOK_MAX_NS 1
 #define HF_MUTEX_TURN_NS hf_model::turn_ns()
 #define HF_MUTEX_CLOCK_EACH 1
 #define HF_MUTEX_TURN hf_model::turn_began
