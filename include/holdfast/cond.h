@@ -14,21 +14,21 @@
  *
  * Operations
  *   wait                        release the mutex, park until signalled, take the mutex again
- *   wait_timeout, wait_until    the same, for a time only
+ *   wait_timeout, wait_until    the same, with a limit
  *   signal, broadcast           wake one waiter, or all of them
  *   hf_cond_shared_*            the same, between processes
  *
  * Example     examples/cond.c
  * C++         hf::condition_variable, with std::unique_lock<hf::mutex>
  *
- * Always wait in a loop over the condition itself: a wait may return for no reason (between processes
- * it does when a peer was killed, and now and then), and the condition may have changed again before
- * this thread had the mutex. Change the condition with the mutex held; signal with it or without. All
- * who wait at the same time use the same mutex.
+ * Always wait in a loop that checks the condition itself: a wait may return for no reason (between
+ * processes it does so now and then), and the condition may have changed again before this thread had
+ * the mutex. Change the condition with the mutex held; signal with it or without. All threads that wait at
+ * the same time use the same mutex.
  *
  * State
- *   hf_cond_t          how many threads are parked at it; their queue is in the table of those who
- *                      wait (src/parking/parking.h)
+ *   hf_cond_t          how many threads wait at it; their queue is in the table of waiters
+ *                      (src/parking/parking.h)
  *   hf_cond_shared_t   a number that changes with each signal, and in bit 0 whether threads may be
  *                      parked
  *
@@ -44,26 +44,25 @@
  *   wake-ups of its own, and none idles. Between processes the kernel moves them.
  *
  * Invariants
- *   C1  No signal is lost: a thread is queued, or has seen the number, before it releases the mutex;
- *       who changes the condition under that mutex, and signals later, finds it.
- *   C2  A thread that was woken or moved does not touch the condition variable any more, and a signal
- *       does not touch it after it has taken the last one: whoever is woken may free it, once nobody
- *       else is going to wait or signal.
- *   C3  A time-out does not use up a signal: under the lock of the bucket a thread either leaves the
- *       queue of the condition variable, or finds that it was taken out.
- *   C4  fork: in the child nobody waits. A thread forks with the mutex held, as mutex.h says: one
- *       that another thread holds, on its way into a wait too, stays locked in the child.
- *   C5  A peer that is killed takes at most the signal along that it had got; the others look again
- *       after 64 ms.
- *   C6  A signalled thread may return, and its stack be used again, before the signal has returned: what
- *       the signal read and wrote there comes before the release of the new state, and the thread
- *       acquires that.
+ *   C1  No signal is lost: a thread queues itself, or reads the number, before it releases the mutex. A
+ *       thread that changes the condition under that mutex and then signals finds the waiter.
+ *   C2  A thread that was woken or moved does not touch the condition variable again, and a signal does
+ *       not touch it after it has taken out the last waiter: the woken thread may free it if no other
+ *       thread is going to wait or signal.
+ *   C3  A waiter that times out never consumes a signal: under the lock of the bucket it either leaves
+ *       the queue of the condition variable, or finds that a signal has taken it out.
+ *   C4  In the child of a fork no thread waits. A mutex that another thread held at the fork, or was
+ *       releasing on its way into a wait, stays locked in the child: fork with the mutex held.
+ *   C5  A process that is killed takes at most one signal with it, its own; the others look again after
+ *       64 ms.
+ *   C6  A signalled thread may return, and reuse its stack, before the signal has returned. So the signal
+ *       reads and writes the waiter before it releases the new state, which the thread acquires.
  *
  *   No wait is a cancellation point; a thread that is cancelled asynchronously must not be in one.
  *
  * Arguments
- *   cond      all bytes 0, HF_COND_INIT or init have made it
- *   mutex     the one that all who wait at that time use
+ *   cond      initialized by HF_COND_INIT, by init, or with all bytes 0
+ *   mutex     the one that all threads that wait at that time use
  *   timeout   in nanoseconds
  *
  * Ordering
@@ -71,7 +70,7 @@
  *   init                  none
  *   wait, wait_timeout,   release, then acquire: of the mutex
  *     wait_until
- *   signal, broadcast     none; what is published is published by the mutex
+ *   signal, broadcast     none; the mutex publishes the condition
  *
  * Source      docs/design/0019-parking.md
  */
@@ -79,7 +78,7 @@
 
 #if HF_ENV_HAS_PARK
 
-/* A condition variable, for a static one. */
+/* Initializes a static condition variable. */
 #define HF_COND_INIT                                                                               \
 	{                                                                                          \
 		HF_ATOMIC_INIT(0)                                                                  \
@@ -98,7 +97,7 @@ typedef struct hf_cond_shared {
 
 HF_BEGIN_DECLS
 
-/* The mutex is held, before and after. False: the deadline. */
+/* The mutex is held before and after. False = the deadline has passed. */
 bool hf_detail_cond_wait(hf_atomic32_t *cond, hf_atomic32_t *mutex, uint64_t deadline)
 	HF_DETAIL_LINKED(hf_detail_cond_wait) HF_API;
 bool hf_detail_cond_shared_wait(hf_atomic32_t *cond, hf_atomic32_t *mutex, uint64_t deadline)
@@ -130,7 +129,7 @@ HF_INLINE void hf_cond_init(hf_cond_t *cond)
  *
  * Context:  the holder of the mutex; no signal handler. May return for no reason
  * Ordering: release, then acquire
- * Errors:   under HF_VALIDATE a mutex that is not held is reported, and nothing is waited for
+ * Errors:   under HF_VALIDATE a mutex that is not held is reported, and the function returns at once
  * Return:   true = signalled, or for no reason; false = the deadline has come. The mutex is held
  */
 HF_INLINE bool hf_cond_wait_until(hf_cond_t *cond, hf_mutex_t *mutex, uint64_t deadline)
@@ -173,7 +172,7 @@ HF_INLINE void hf_cond_signal(hf_cond_t *cond)
 }
 
 /**
- * hf_cond_broadcast - wake all threads that wait; one after the other gets the mutex
+ * hf_cond_broadcast - wake all threads that wait; they take the mutex one after another
  *
  * Context:  as hf_cond_signal()
  * Ordering: none
@@ -232,7 +231,7 @@ HF_INLINE void hf_cond_shared_signal(hf_cond_shared_t *cond)
 
 /**
  * hf_cond_shared_broadcast - as hf_cond_broadcast(); the kernel moves them to the mutex
- * @mutex: the one that all of them wait with, where this process has it mapped
+ * @mutex: the one that they use, at this process's address
  *
  * Ordering: none
  */

@@ -13,9 +13,10 @@
  *   several processes have mapped.
  *
  * Operations
- *   lock, unlock       wait for it, parked if it takes long; release it
+ *   lock, unlock       wait until it is free, and take it; release it
  *   trylock            take it if it is free
- *   lock_timeout       wait at most so long; init and is_locked besides
+ *   lock_timeout       as lock, but give up after a time
+ *   init, is_locked    make a free one; is there a holder?
  *   hf_mutex_shared_*  the same operations, between processes
  *
  * Example     examples/mutex.c
@@ -23,9 +24,9 @@
  *             C++   hf::mutex lock;
  *                   std::lock_guard<hf::mutex> guard(lock);
  * Validation  -DHF_VALIDATE=1 reports recursion, unlock by another thread, long holds: validate.h.
- * Profile     HOLDFAST_PROFILE=1 in the environment: which were waited for, at exit; docs/guide/tools.md
+ * Profile     HOLDFAST_PROFILE=1 in the environment lists contended mutexes at exit: docs/guide/tools.md
  *
- * Arguments   mutex   all bytes 0, HF_MUTEX_INIT or init have made it
+ * Arguments   mutex   initialized by HF_MUTEX_INIT, by init, or with all bytes 0
  * Context     any thread
  *
  * Ordering
@@ -59,40 +60,40 @@
  * Invariants
  *   F   A free mutex can be taken by any running thread, whatever happened to any waiter: nothing but
  *       the word says that it is free. A waiter that is killed, or that a fork has left behind, has
- *       left nothing in the word, and unlocks are fast again: between processes after one slow one.
- *       A holder that is killed leaves the mutex locked; hf_mutex_shared_lock_timeout() finds out.
+ *       left nothing in the word, and unlocks are fast again; between processes one slow unlock comes
+ *       first. A holder that is killed leaves the mutex locked: use hf_mutex_shared_lock_timeout().
  *   X   One winner: 0 -> 1 is a compare-and-swap, and only the holder stores 0.
- *   L   After the store of an unlock nothing of the mutex is touched, unless a thread is queued for
- *       it, which keeps it alive: so the next holder may unlock and free the mutex at once.
+ *   L   After its store an unlock does not touch the mutex, unless a thread is queued for it, which
+ *       keeps it alive: so the next holder may unlock and free the mutex at once.
  *   W   No wake-up is lost: if a thread is parked and the mutex is free, then a thread that was woken
  *       is about to look.
- *       W1  Before it parks, the first waiter makes `need` not 0, then calls hf_env_barrier_all(),
- *           then looks at the mutex once more. The barrier lies at some moment of each other thread.
- *           An unlock whose store is before that moment is seen by the look; one whose store is after
- *           it loads `need` after it, too, and finds it. If membarrier() is unavailable (an old
- *           kernel, a sandbox) or was called too often, the first waiter sleeps with a timeout that
- *           doubles from 1 to 64 ms.
+ *       W1  Before it parks, the first waiter sets `need`, then calls hf_env_barrier_all(), then looks
+ *           at the mutex once more. The barrier takes effect at some moment in each other thread. If
+ *           an unlock stores before that moment, the look sees the store; if it stores later, it also
+ *           loads `need` later, and finds it set. If membarrier() is unavailable (an old kernel, a
+ *           sandbox) or was called too often, the first waiter sleeps with a timeout that doubles
+ *           from 1 to 64 ms.
  *       W2  A thread that parks behind others relies on the first one: awake, or W1.
- *       W3  A waiter that takes the mutex leaves the queue, and makes `need` not 0 if others are
- *           parked: its own unlock finds that.
+ *       W3  A waiter that takes the mutex leaves the queue, and sets `need` if others are parked: its
+ *           own unlock finds it set.
  *       W4  A first waiter that gives up wakes the next one, in whatever state it was: the barrier of
  *           W1 may have been refused.
- *       W5  An unlock that finds that the first waiter has been woken, and that `need` counts nothing
- *           but that, wakes nobody: that waiter will look, or park by W1, which clears what was found.
+ *       W5  An unlock wakes nobody if the first waiter has been woken and `need` counts only that
+ *           waiter: it will look at the mutex, or park by W1, which clears the flag of Q6.
  *   T   A waiter that times out never consumes a wake-up (W4).
- *   M7  Between processes a parked thread looks again after 64 ms: if its waker was killed.
+ *   M7  Between processes a parked thread looks again after 64 ms, in case its waker was killed.
  *
  * fork
- *   The child has the mutexes as they were, and no waiters. It may unlock those that the forking
- *   thread held, and lock them again: pthread_atfork() with lock, unlock, unlock works.
+ *   In the child the mutexes are as they were, without waiters. It may unlock those that the forking
+ *   thread held, and lock them again: pthread_atfork(lock, unlock, unlock) works.
  *
  * Copies
  *   A program and its plug-ins may each be linked with the static library: they share the table. Not
  *   across namespaces of dlmopen().
  *
  * What it costs
- *   Two mutexes of one bucket (1 of 1024) make each other's unlock a slow one while one of them has
- *   parked threads and no first waiter that is awake. membarrier() sends an interrupt to each processor
+ *   Two mutexes that share one of the 1024 buckets make each other's unlocks slow while one of them has
+ *   parked threads and its first waiter is not awake. membarrier() sends an interrupt to each processor
  *   that runs the process: calls are limited to an eighth of wall time. Asynchronous cancellation of a thread
  *   that waits leaves the queue broken: no operation is a cancellation point.
  *
@@ -104,14 +105,14 @@
 
 #if HF_ENV_HAS_PARK
 
-/* A mutex that is free, for a static one. */
+/* Initializes a static mutex, which is free. */
 #define HF_MUTEX_INIT                                                                              \
 	{                                                                                          \
 		HF_ATOMIC_INIT(0)                                                                  \
 	}
 #define HF_MUTEX_SHARED_INIT HF_MUTEX_INIT
 
-/* For the threads of one process; its word is for these functions only. */
+/* For the threads of one process. Its member is private. */
 typedef struct HF_CAPABILITY("mutex") hf_mutex {
 	hf_atomic32_t word;
 } hf_mutex_t;
@@ -129,7 +130,7 @@ HF_BEGIN_DECLS
 /* Waits until the deadline. True = taken. */
 bool hf_detail_mutex_lock_slow(hf_atomic32_t *word, uint64_t deadline)
 	HF_DETAIL_LINKED(hf_detail_mutex_lock_slow) HF_API;
-/* After the unlock: wakes the first waiter, or leaves it some time to take the mutex. */
+/* After the store of an unlock: wakes the first waiter, unless it has been woken already. */
 void hf_detail_mutex_unlock_slow(hf_atomic32_t *word)
 	HF_DETAIL_LINKED(hf_detail_mutex_unlock_slow) HF_API;
 
@@ -165,8 +166,8 @@ HF_INLINE bool hf_detail_mutex_set_free(hf_atomic32_t *word)
 {
 #if HF_TSAN
 	/*
-	 * In the lock half of a lockref the puts of others have released to the whole word. To the
-	 * processor a store to one half leaves that alone; ThreadSanitizer would forget it.
+	 * This may be half of a lockref, to whose whole word other threads' puts have released. The
+	 * processor keeps that order across a store to one half; ThreadSanitizer would forget it.
 	 */
 	(void)hf_atomic32_xchg_acq_rel(word, 0);
 #else
@@ -267,7 +268,7 @@ HF_INLINE void hf_mutex_lock(hf_mutex_t *mutex) HF_ACQUIRE(mutex) HF_NO_THREAD_S
 }
 
 /**
- * hf_mutex_lock_timeout - wait for the mutex at most so long, and take it if it becomes free
+ * hf_mutex_lock_timeout - take the mutex, or give up after a time
  * @mutex:   the mutex
  * @timeout: in nanoseconds; 0 = spin briefly, but do not park
  *
@@ -398,7 +399,7 @@ inline double hf_detail_seconds(const Duration &duration) noexcept
 	       static_cast<double>(Duration::period::den);
 }
 
-/* At least 0. Beyond 2^63 ns, 292 years, there is no difference. */
+/* Negative durations are 0; those of 285 years and more are for ever. */
 template <class Duration>
 inline uint64_t hf_detail_nanoseconds(const Duration &duration) noexcept
 {
@@ -407,7 +408,7 @@ inline uint64_t hf_detail_nanoseconds(const Duration &duration) noexcept
 	return ns > 0 ? ns < 9e18 ? static_cast<uint64_t>(ns) : HF_ENV_FOREVER : 0;
 }
 
-/* The nanoseconds left until @time. Compared first: the difference of two far times overflows. */
+/* The nanoseconds left until @time. Compares first, since the difference of two far times overflows. */
 template <class TimePoint>
 inline uint64_t hf_detail_nanoseconds_until(const TimePoint &time)
 {
@@ -423,7 +424,7 @@ inline uint64_t hf_detail_nanoseconds_until(const TimePoint &time)
 /* TimedLockable: works with the guards of <mutex>, and with hf::condition_variable. */
 class HF_CAPABILITY("mutex") mutex {
 public:
-	/* All bytes 0: free. A global one is free before any constructor runs, and none undoes that. */
+	/* All bytes 0, which is free: so a global one can be used in any constructor. */
 	HF_DETAIL_CONSTEXPR mutex() noexcept : raw_() {}
 	mutex(const mutex &) = delete;
 	mutex &operator=(const mutex &) = delete;
@@ -449,7 +450,7 @@ public:
 	{
 		return hf_mutex_lock_timeout(&raw_, hf_detail_nanoseconds(timeout));
 	}
-	/* Accepts any clock, which is asked again before a timeout is reported: it may be a slow one. */
+	/* Accepts any clock. It may be a slow one: it is read again before a timeout is reported. */
 	template <class TimePoint>
 	bool try_lock_until(const TimePoint &time) HF_TRY_ACQUIRE(true) HF_NO_THREAD_SAFETY_ANALYSIS
 	{

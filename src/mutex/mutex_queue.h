@@ -19,19 +19,19 @@
  *        '---------------------------------'
  *                   spun enough
  *
- *   The flags of a bucket. Two busy mutexes of one bucket share them: only fairness depends on that
- *     WAITERS    somebody waits: threads that run make room after a turn
+ *   The flags of a bucket. All mutexes of the bucket share them: collisions affect fairness only
+ *     WAITERS    a thread waits: threads that run make room after a turn
  *     WAKING     Q6
- *     AWAITED    a thread has made room for the first waiter, which has not come yet
+ *     AWAITED    a thread has made room for the first waiter, which has not taken the mutex yet
  *
  * Invariants
  *   Q2  Of the waiters at one mutex only the first is WAKING or HEAD; the others are PARKED.
  *   Q3  An unlock must call its slow path while the first waiter is PARKED or WAKING: `need` counts
  *       the mutexes of a bucket for which that is so.
- *   Q6  HF_DETAIL_BUCKET_WAKING is set only while `need` is 1, because of a WAKING waiter: then an unlock
- *       need not wake anybody, for that one will look. If two mutexes of the bucket were counted, the
- *       unlock of the other one would rely on it, too. A thread that is about to park clears it
- *       when it raises `need` (W1).
+ *   Q6  HF_DETAIL_BUCKET_WAKING is set only while `need` is 1 because of a WAKING waiter: then an unlock
+ *       wakes nobody, since that waiter will look. If `need` counted two mutexes of the bucket, the
+ *       unlock of the other one would rely on that waiter, too. A thread that is about to park clears
+ *       the flag when it increments `need` (W1).
  */
 #include "holdfast/mutex.h"
 
@@ -54,7 +54,7 @@ HF_BEGIN_DECLS
 /* The lock's slow path, without the profile. True = acquired. */
 bool hf_detail_mutex_lock_contended(hf_atomic32_t *word, uint64_t deadline);
 
-/* A thread whose waiter was released locks as any other does; nothing is recorded. */
+/* Locks after a waiter was released. Neither the profile nor the probes see it. */
 bool hf_detail_mutex_relock(hf_atomic32_t *word, uint64_t deadline);
 
 /*
@@ -69,7 +69,7 @@ void hf_detail_mutex_leave_processor(const struct hf_detail_waiter *leaver);
 /* True = this thread's turn was over; it begins a new one, and is expected to park. */
 bool hf_detail_mutex_end_turn(void);
 
-/* A thread waits for it, or for another mutex of its bucket. Ordering: none. */
+/* True = a thread waits for it, or for another mutex of its bucket. Ordering: none. */
 bool hf_detail_mutex_has_waiters(const hf_atomic32_t *word);
 
 /* Moves a waiter, in no queue, to that of its mutex, and wakes it if it is the first. Signals are blocked. */

@@ -2,7 +2,7 @@
 #ifndef HF_SRC_PARKING_H
 #define HF_SRC_PARKING_H
 /*
- * parking - a table, one a process, of the threads that wait at addresses. It knows no kind of lock.
+ * parking - one table for each process, of the threads that wait at addresses. It knows no kind of lock.
  *
  * Use when / not when
  *   Below a lock or a condition variable whose word has no room for a queue. Its clients, mutex and
@@ -14,8 +14,8 @@
  *   waits. A bucket has a lock (a futex word: 0 free, 1 locked, 2 locked and threads may be parked at
  *   it) and a queue of waiters, each on the stack of its thread. Two words are the clients':
  *
- *     need     how many addresses of this bucket have a waiter that an unlock must look after: read
- *              by every unlock
+ *     need     how many addresses of this bucket have a waiter that an unlock must wake: read by every
+ *              unlock
  *     flags    the mutex's policy (src/mutex/mutex_queue.h)
  *
  *   The states of a waiter; a client may have others
@@ -112,8 +112,8 @@ bool hf_detail_waiter_is_queued(const struct hf_detail_bucket *bucket,
 				const struct hf_detail_waiter *waiter);
 
 /*
- * Parks until @until while the waiter's state is PARKED. Returns true if @deadline has passed. @at is for
- * the probe: waiter->at may be read only under the bucket's lock.
+ * Parks until @until while the waiter's state is PARKED. Returns true if @deadline has passed. The probe is
+ * given @at, since waiter->at may be read only under the bucket's lock.
  */
 bool hf_detail_waiter_park(struct hf_detail_waiter *waiter, const void *at, uint64_t until,
 			   uint64_t deadline);
