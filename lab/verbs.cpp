@@ -32,7 +32,7 @@ int (*volatile libc_memcmp)(const void *, const void *, size_t) = memcmp;
 const void *(*volatile libc_memchr)(const void *, int, size_t) = memchr;
 size_t (*volatile libc_strnlen)(const char *, size_t) = strnlen;
 
-enum class Verb { Fill, MoveUp, MoveDown, Compare, Find, Length, Words, Lists, Exchange, FetchAdd };
+enum class Kind { Fill, MoveUp, MoveDown, Compare, Find, Length, Words, Lists, Exchange, FetchAdd };
 enum class Way { Plain, Aligned, Inline, Function };
 
 #if defined(__SSE2__)
@@ -70,55 +70,55 @@ struct Operation {
 
 alignas(4096) char to_area[MOST + 4096], from_area[MOST + 4096];
 
-template <Verb What, Way How>
+template <Kind What, Way How>
 bool once(const Operation &o, char *to, char *from)
 {
 	size_t at = 0;
 
-	if (What == Verb::Fill) {
+	if (What == Kind::Fill) {
 		if (How == Way::Plain)
 			return libc_memset(to, 0x42, o.size) != to;
 		return (How == Way::Inline ? hf_fill_nofault(to, 0x42, o.size)
 					   : o.ours->fill(to, 0x42, o.size)) != 0;
 	}
-	if (What == Verb::MoveUp || What == Verb::MoveDown) {
-		char *dst = What == Verb::MoveUp ? to : to + BY;
-		const char *src = What == Verb::MoveUp ? to + BY : to;
+	if (What == Kind::MoveUp || What == Kind::MoveDown) {
+		char *dst = What == Kind::MoveUp ? to : to + BY;
+		const char *src = What == Kind::MoveUp ? to + BY : to;
 
 		if (How == Way::Plain)
 			return libc_memmove(dst, src, o.size) != dst;
 		return (How == Way::Inline ? hf_move_nofault(dst, src, o.size)
 					   : o.ours->move(dst, src, o.size)) != 0;
 	}
-	if (What == Verb::Compare) {
+	if (What == Kind::Compare) {
 		if (How == Way::Plain)
 			return libc_memcmp(to, from, o.size) != 0;
 		if (How == Way::Inline)
 			return hf_compare_nofault(to, from, o.size, &at) != 0 || at != o.size;
 		return o.ours->compare(to, from, o.size).result != 0;
 	}
-	if (What == Verb::Find) {
+	if (What == Kind::Find) {
 		if (How == Way::Plain)
 			return libc_memchr(to, 0x43, o.size) != nullptr;
 		if (How == Way::Inline)
 			return hf_find_nofault(to, 0x43, o.size, &at) != -HF_ENOENT || at != o.size;
 		return o.ours->find(to, 0x43, o.size).result != -HF_ENOENT;
 	}
-	if (What == Verb::Length) {
+	if (What == Kind::Length) {
 		if (How == Way::Plain)
 			return libc_strnlen(to, o.size) != o.size;
 		if (How == Way::Inline)
 			return hf_length_nofault(to, o.size, &at) != -HF_ENOENT || at != o.size;
 		return o.ours->find(to, 0, o.size).result != -HF_ENOENT;
 	}
-	if (What == Verb::Words) {
+	if (What == Kind::Words) {
 		if (How == Way::Plain)
 			return libc_memcpy(to, from, o.size) != to;
 		if (How == Way::Aligned)
 			return copy_aligned(to, from, o.size), false;
 		return hf_copy_nofault_words(to, from, o.size / 8) != 0;
 	}
-	if (What == Verb::Lists) {
+	if (What == Kind::Lists) {
 		hf_iovec a[16], b = { from, o.size };
 		size_t count = o.size / RANGE;
 
@@ -133,7 +133,7 @@ bool once(const Operation &o, char *to, char *from)
 	}
 	uint64_t *word = reinterpret_cast<uint64_t *>(to), found;
 
-	if (What == Verb::Exchange) {
+	if (What == Kind::Exchange) {
 		if (How == Way::Inline)
 			return hf_exchange64_nofault(word, 1, &found) != 0;
 		__atomic_exchange_n(word, 1, __ATOMIC_SEQ_CST);
@@ -145,7 +145,7 @@ bool once(const Operation &o, char *to, char *from)
 	return false;
 }
 
-template <Verb What, Way How>
+template <Kind What, Way How>
 uint64_t operations(void *state, int, const int *stop)
 {
 	Operation &shared = *static_cast<Operation *>(state);
@@ -165,42 +165,42 @@ uint64_t operations(void *state, int, const int *stop)
 }
 
 /* Is the memory what one operation or more make of it? */
-bool is_right(Verb what, const Operation &o)
+bool is_right(Kind what, const Operation &o)
 {
 	const char *to = to_area + o.offset, *from = from_area + 3 * o.offset;
 
 	if (o.wrong)
 		return false;
-	if (what == Verb::Words)
+	if (what == Kind::Words)
 		return memcmp(to, from, o.size) == 0;
-	if (what == Verb::Lists) {
+	if (what == Kind::Lists) {
 		for (size_t i = 0; i < 2 * o.size; i++) {
 			if (to[i] != (i / RANGE % 2 ? 0x42 : 0x41))
 				return false;
 		}
 		return true;
 	}
-	if (what == Verb::Exchange)
+	if (what == Kind::Exchange)
 		return to[0] == 1;
-	if (what == Verb::FetchAdd)
+	if (what == Kind::FetchAdd)
 		return true;
 	/* 0x42 everywhere, before and after. */
 	return to[0] == 0x42 && memcmp(to, to + 1, o.size + BY) == 0;
 }
 
-std::vector<Sample> run_verb(Verb what, loop_t loop, Operation o, int ms)
+std::vector<Sample> run_operation(Kind what, loop_t loop, Operation o, int ms)
 {
 	memset(to_area, 0x42, sizeof(to_area));
-	memset(from_area, what == Verb::Words || what == Verb::Lists ? 0x41 : 0x42,
+	memset(from_area, what == Kind::Words || what == Kind::Lists ? 0x41 : 0x42,
 	       sizeof(from_area));
 	Window window = run_window(1, ms, loop, { &o });
 
 	return { sample_of(window, is_right(what, o)) };
 }
 
-template <Verb What>
-void add_cells(std::vector<Cell> *cells, const char *verb, const std::string &name, size_t size,
-	       size_t offset, bool by_name)
+template <Kind What>
+void add_cells(std::vector<Cell> *cells, const char *operation, const std::string &name,
+	       size_t size, size_t offset, bool by_name)
 {
 	size_t count;
 	const hf_variant_memory *ours = hf_variant_memories(&count);
@@ -209,17 +209,17 @@ void add_cells(std::vector<Cell> *cells, const char *verb, const std::string &na
 		Operation mine = o;
 		Cell cell;
 
-		cell.rows = { Row("verbs", variant, kind, std::string(verb) + name) };
+		cell.rows = { Row("verbs", variant, kind, std::string(operation) + name) };
 		cell.window_ms = 1;
 		cell.rounds = 15;
-		cell.run = [=](int ms) { return run_verb(What, loop, mine, ms); };
+		cell.run = [=](int ms) { return run_operation(What, loop, mine, ms); };
 		cells->push_back(cell);
 	};
 
 	o.size = size;
 	o.offset = offset;
 	add("plain", "peer", operations<What, Way::Plain>);
-	if (What == Verb::Words)
+	if (What == Kind::Words)
 		add("aligned", "peer", operations<What, Way::Aligned>);
 	add("default", "default", operations<What, Way::Inline>);
 	for (size_t i = 0; by_name && i < count; i++) {
@@ -242,27 +242,27 @@ std::vector<Cell> verbs_cells(const Settings &)
 			std::string name =
 				" " + std::to_string(size) + " B" + (offset ? " misaligned" : "");
 
-			add_cells<Verb::Fill>(&cells, "fill", name, size, offset, true);
+			add_cells<Kind::Fill>(&cells, "fill", name, size, offset, true);
 			if (size > BY) {
-				add_cells<Verb::MoveUp>(&cells, "move up", name, size, offset,
+				add_cells<Kind::MoveUp>(&cells, "move up", name, size, offset,
 							true);
-				add_cells<Verb::MoveDown>(&cells, "move down", name, size, offset,
+				add_cells<Kind::MoveDown>(&cells, "move down", name, size, offset,
 							  true);
 			}
-			add_cells<Verb::Compare>(&cells, "compare", name, size, offset, true);
-			add_cells<Verb::Find>(&cells, "find", name, size, offset, true);
-			add_cells<Verb::Length>(&cells, "length", name, size, offset, true);
+			add_cells<Kind::Compare>(&cells, "compare", name, size, offset, true);
+			add_cells<Kind::Find>(&cells, "find", name, size, offset, true);
+			add_cells<Kind::Length>(&cells, "length", name, size, offset, true);
 		}
 	}
 	for (size_t size : { 8, 64, 512, 4096, 65536 })
-		add_cells<Verb::Words>(&cells, "words", " " + std::to_string(size) + " B", size, 0,
+		add_cells<Kind::Words>(&cells, "words", " " + std::to_string(size) + " B", size, 0,
 				       false);
 	for (size_t size : { 4 * RANGE, 16 * RANGE })
-		add_cells<Verb::Lists>(&cells, "lists",
+		add_cells<Kind::Lists>(&cells, "lists",
 				       " of " + std::to_string(size / RANGE) + " ranges", size, 0,
 				       false);
-	add_cells<Verb::Exchange>(&cells, "exchange", " 8 B", 8, 0, false);
-	add_cells<Verb::FetchAdd>(&cells, "fetch_add", " 8 B", 8, 0, false);
+	add_cells<Kind::Exchange>(&cells, "exchange", " 8 B", 8, 0, false);
+	add_cells<Kind::FetchAdd>(&cells, "fetch_add", " 8 B", 8, 0, false);
 	return cells;
 }
 
@@ -274,7 +274,7 @@ std::vector<Aim> verbs_aims(const std::vector<Row> &rows)
 	 * constant 0.
 	 */
 	static const struct {
-		const char *verb;
+		const char *operation;
 		double aim, at_worst; /* 0: a figure without an aim */
 	} verbs[] = {
 		{ "fill", 0.9, 0 },       { "move up", 0.9, 0 }, { "move down", 0.9, 0 },
@@ -291,9 +291,10 @@ std::vector<Aim> verbs_aims(const std::vector<Row> &rows)
 
 		for (const Row &row : rows) {
 			if (row.variant != "default" ||
-			    row.case_name.compare(0, strlen(v.verb) + 1, std::string(v.verb) + " "))
+			    row.case_name.compare(0, strlen(v.operation) + 1,
+						  std::string(v.operation) + " "))
 				continue;
-			const char *peer = strcmp(v.verb, "words") == 0 ? "aligned" : "plain";
+			const char *peer = strcmp(v.operation, "words") == 0 ? "aligned" : "plain";
 			double of_plain = 1 / times(&row, find(rows, peer, row.case_name, 1));
 
 			if (!std::isfinite(of_plain))
@@ -308,11 +309,11 @@ std::vector<Aim> verbs_aims(const std::vector<Row> &rows)
 		std::string detail = "geometric mean of " + std::to_string(speed.n) +
 				     " cases; least in " + worst_case;
 
-		aims.push_back(at_least(v.aim, v.verb, what, speed.mean(), detail));
+		aims.push_back(at_least(v.aim, v.operation, what, speed.mean(), detail));
 		what += ", at worst";
 		aims.push_back(v.at_worst > 0
-				       ? at_least(v.at_worst, v.verb, what, worst, worst_case)
-				       : figure(v.verb, what, worst, worst_case));
+				       ? at_least(v.at_worst, v.operation, what, worst, worst_case)
+				       : figure(v.operation, what, worst, worst_case));
 	}
 	return aims;
 }

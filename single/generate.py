@@ -27,7 +27,7 @@ HEADER = """\
 # Others include them inside of #if, and each would then bring them along: they stand at the top.
 FIRST = ("internal/compiler.h", "internal/env.h", "internal/arch.h", "internal/cpu_feature.h", "version.h")
 # The single files are for programs of Linux.
-OTHER_WORLDS = ("internal/env/linux_kernel.h", "internal/env/linux_kernel_user_memory.h", "internal/env/bare.h")
+OTHER_ENVIRONMENTS = ("internal/env/linux_kernel.h", "internal/env/linux_kernel_user_memory.h", "internal/env/bare.h")
 ELSEWHERE = '#error "these files are for Linux user space; elsewhere use include/ and src/"'
 
 SOURCE = """\
@@ -94,7 +94,7 @@ class Flat:
         return None
 
     def add(self, path):
-        if path.endswith(OTHER_WORLDS):
+        if path.endswith(OTHER_ENVIRONMENTS):
             self.lines.append(ELSEWHERE)
             return
         text = read(path)

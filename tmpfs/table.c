@@ -117,7 +117,7 @@ TMPFS_PRIVATE struct tmpfs_file *tmpfs_file_get(struct hf_tmpfs_table *table, in
 }
 
 /* Spinlock held. */
-static void to_pool(struct hf_tmpfs_table *table, struct tmpfs_file *file)
+static void file_free(struct hf_tmpfs_table *table, struct tmpfs_file *file)
 {
 	file->dentry = NULL;
 	file->inode = NULL;
@@ -144,13 +144,13 @@ TMPFS_PRIVATE void tmpfs_file_put(struct hf_tmpfs_table *table, struct tmpfs_fil
 	hf_spinlock_lock(&table->lock);
 	dentry = file->dentry;
 	inode = file->inode;
-	to_pool(table, file);
+	file_free(table, file);
 	hf_spinlock_unlock(&table->lock);
 	drop(dentry, inode);
 }
 
 /* Reserves a descriptor and a file. Memory is allocated without the spinlock (L4). */
-static int take_both(struct hf_tmpfs_table *table, struct tmpfs_file **file)
+static int alloc_file(struct hf_tmpfs_table *table, struct tmpfs_file **file)
 {
 	struct tmpfs_files *slab = NULL;
 	int fd;
@@ -162,7 +162,7 @@ static int take_both(struct hf_tmpfs_table *table, struct tmpfs_file **file)
 			table->slabs = &slab->block;
 			table->files += TMPFS_FILES;
 			for (int i = TMPFS_FILES - 1; i >= 0; i--)
-				to_pool(table, &slab->file[i]);
+				file_free(table, &slab->file[i]);
 		}
 		if (table->free)
 			break;
@@ -253,14 +253,14 @@ static int open_wanted(struct hf_tmpfs_table *table, const struct wanted *what)
 	if ((flags & NAMELESS) && (!(flags & O_DIRECTORY) || (flags & O_ACCMODE) == O_RDONLY))
 		return -EINVAL;
 	/* First, so that nothing is made or cut off for want of a descriptor. */
-	fd = take_both(table, &file);
+	fd = alloc_file(table, &file);
 	if (fd < 0)
 		return fd;
 	error = find_wanted(what, file);
 	if (error) {
 		hf_spinlock_lock(&table->lock);
 		give_descriptor(table, (unsigned int)fd);
-		to_pool(table, file);
+		file_free(table, file);
 		hf_spinlock_unlock(&table->lock);
 		return error;
 	}
@@ -327,7 +327,7 @@ HF_TMPFS_API int hf_tmpfs_close(struct hf_tmpfs_table *table, int fd)
 	if (hf_refcount_dec_and_test(&file->refs)) {
 		dentry = file->dentry;
 		inode = file->inode;
-		to_pool(table, file);
+		file_free(table, file);
 	}
 	hf_spinlock_unlock(&table->lock);
 	drop(dentry, inode);
@@ -356,8 +356,8 @@ HF_TMPFS_API int hf_tmpfs_dup(struct hf_tmpfs_table *table, int fd)
 /* ---- readdir ------------------------------------------------------------------------------- */
 
 /* Through the fault guard: an entry is given whole, or not at all to be counted. */
-static bool give(struct hf_tmpfs_dirent *to, const char *name, size_t length,
-		 const struct tmpfs_inode *inode, uint64_t next)
+static bool fill_entry(struct hf_tmpfs_dirent *to, const char *name, size_t length,
+		       const struct tmpfs_inode *inode, uint64_t next)
 {
 	struct hf_tmpfs_dirent entry = { .inode = inode->number, .next = (int64_t)next };
 
@@ -386,14 +386,16 @@ static int give_entries(struct tmpfs_file *file, struct hf_tmpfs_dirent *to, int
 			const struct tmpfs_inode *parent =
 				atomic_load_explicit(&dir->parent, memory_order_acquire);
 
-			ok = give(&to[given], "..", (size_t)next, next == 1 ? dir : parent, next);
+			ok = fill_entry(&to[given], "..", (size_t)next, next == 1 ? dir : parent,
+					next);
 		} else {
 			const struct tmpfs_dentry *dentry = tmpfs_dentry_from(dir, next);
 
 			if (!dentry || dentry->cookie >= file->listing_end)
 				break;
 			next = dentry->cookie;
-			ok = give(&to[given], dentry->name, dentry->length, dentry->inode, next);
+			ok = fill_entry(&to[given], dentry->name, dentry->length, dentry->inode,
+					next);
 		}
 		if (!ok)
 			return given > 0 ? given : -EFAULT;

@@ -36,7 +36,7 @@ static int follow(struct tmpfs_walk *walk, const struct tmpfs_inode *link, const
 }
 
 /* Walks to the last component, and leaves it in `name` and `length`. In a read-side section. */
-static int to_last(struct tmpfs_walk *walk)
+static int walk_to_parent(struct tmpfs_walk *walk)
 {
 	for (;;) {
 		struct tmpfs_dentry *dentry;
@@ -102,7 +102,7 @@ static int start(struct tmpfs_walk *walk, struct tmpfs_inode *dir, const char *p
 	walk->links = walk->depth = 0;
 	if (!tmpfs_is_dir(walk->dir))
 		return -ENOTDIR;
-	return to_last(walk);
+	return walk_to_parent(walk);
 }
 
 /*
@@ -134,7 +134,7 @@ static int last_entry(struct tmpfs_walk *walk, bool to_follow, bool creating,
 		}
 		error = follow(walk, dentry->inode, "");
 		if (!error)
-			error = to_last(walk);
+			error = walk_to_parent(walk);
 		if (error)
 			return error;
 	}

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Write holdfast-sys/src/verbs.rs: the functions of the headers, as gcc lists them, in Rust.
+"""Write holdfast-sys/src/functions.rs: the functions of the headers, as gcc lists them, in Rust.
 
     generate.py [--check]       --check: write nothing, exit with 1 if the file is another
 """
@@ -41,7 +41,7 @@ fn each_is_linked() {
     #[rustfmt::skip]
     let all: [*const (); %d] = [
 %s    ];
-    assert!(all.iter().all(|verb| !verb.is_null()));
+    assert!(all.iter().all(|function| !function.is_null()));
 }
 """
 
@@ -58,8 +58,8 @@ def rust(kind):
     return ("*const " if constant else "*mut ") * stars + name if stars else name
 
 
-def verbs():
-    """The text of verbs.rs."""
+def functions():
+    """The text of functions.rs."""
     lines = [HEAD]
     for function in declared.functions(ROOT, ["gcc"]):
         arguments = ", ".join(
@@ -78,14 +78,14 @@ def links():
 
 
 def main():
-    path = os.path.join(CRATE, "src", "verbs.rs")
+    path = os.path.join(CRATE, "src", "functions.rs")
     if "--check" in sys.argv[1:]:
         with open(path, encoding="utf-8") as file:
-            if file.read() != verbs():
+            if file.read() != functions():
                 sys.exit("%s is not what the headers declare: run %s" % (path, sys.argv[0]))
     else:
         with open(path, "w", encoding="utf-8") as file:
-            file.write(verbs())
+            file.write(functions())
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@
 
     run.py --work-dir DIR [--build-dir DIR] [PATTERN...]
 
-  verbs      what generate.py writes is what the headers declare
+  functions      what generate.py writes is what the headers declare
   test       unit, integration and documentation tests: with the C sources that the crate brings along,
              by Debian's cargo; with the library of --build-dir, installed and found by pkg-config, by the
              cargo that comes first on the path, which may be the same
@@ -60,7 +60,7 @@ class Cargo:
                 os.symlink(os.path.join(ROOT, link), os.path.join(self.work, link))
         mirror(HERE, self.source)
         # A test that links each function; it is generated, because it is one more list of them.
-        self.links = os.path.join(self.source, "holdfast-sys", "tests", "verbs.rs")
+        self.links = os.path.join(self.source, "holdfast-sys", "tests", "functions.rs")
         self.environment = {
             "CARGO_HOME": self.home, "CARGO_TARGET_DIR": self.target, "CARGO_NET_OFFLINE": "true",
             "CARGO_TERM_COLOR": "never", "RUSTFLAGS": "-D warnings",
@@ -79,7 +79,7 @@ def mirror(source, target):
         to = os.path.join(target, os.path.relpath(folder, source))
         os.makedirs(to, exist_ok=True)
         names[:] = [name for name in names if name not in ("target", "__pycache__")]
-        for name in set(os.listdir(to)) - set(files + names + ["Cargo.lock", "verbs.rs"]):
+        for name in set(os.listdir(to)) - set(files + names + ["Cargo.lock", "functions.rs"]):
             if os.path.isfile(os.path.join(to, name)):
                 os.remove(os.path.join(to, name))
         for name in files + [name for name in names if os.path.islink(os.path.join(folder, name))]:
@@ -102,7 +102,7 @@ class Crates:
         self.cargos, self.work, self.build = cargos, work, build
         self.debian, self.newest = cargos[-1], cargos[0]
 
-    def verbs(self):
+    def functions(self):
         if not shutil.which("gcc"):
             raise Skip("needs gcc, which lists what a header declares")
         command(sys.executable, "-B", os.path.join(HERE, "generate.py"), "--check")
@@ -151,7 +151,7 @@ class Crates:
         if re.search(r"^warning", out, re.MULTILINE):
             raise Failed(out)
         wanted = {"holdfast-sys": ["c/include/holdfast/mutex.h", "c/extern/mutex.c", "LICENSE", "README.md",
-                                   "c/src/nofault/arch/x86_64.c", "build.rs", "src/verbs.rs"],
+                                   "c/src/nofault/arch/x86_64.c", "build.rs", "src/functions.rs"],
                   "holdfast": ["src/lib.rs", "src/mutex.rs", "LICENSE", "README.md", "tests/locks.rs"]}
         for crate, files in wanted.items():
             listed = self.newest("package", "--list", "--allow-dirty", "--package", crate).split()
@@ -216,7 +216,7 @@ def main():
 
     build = args.build_dir and os.path.abspath(args.build_dir)
     crates, said = Crates([Cargo(path, work) for path in cargos], work, build), checks.Checks()
-    for name in ("verbs", "test_bundled", "test_system", "release", "doc", "package", "publish",
+    for name in ("functions", "test_bundled", "test_system", "release", "doc", "package", "publish",
                  "lint", "guide"):
         wanted = any(pattern in name for pattern in args.pattern)
         if wanted or not args.pattern and name != "publish":

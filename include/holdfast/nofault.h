@@ -84,27 +84,27 @@
 
 /* One access to a word. Where memory must be opened before an access, HF_ENV_TOUCH does so. */
 #ifdef HF_ENV_TOUCH
-#define HF_DETAIL_WORD(verb, p, len, access) HF_ENV_TOUCH(p, len, -HF_EFAULT, access)
+#define HF_DETAIL_WORD(operation, p, len, access) HF_ENV_TOUCH(p, len, -HF_EFAULT, access)
 #else
-#define HF_DETAIL_WORD(verb, p, len, access)                                                       \
+#define HF_DETAIL_WORD(operation, p, len, access)                                                  \
 	__extension__({                                                                            \
 		int hf_detail_error;                                                               \
                                                                                                    \
-		hf_detail_touch(HF_DETAIL_VERB(verb), p, len, p, len);                             \
+		hf_detail_touch(HF_DETAIL_OPERATION(operation), p, len, p, len);                   \
 		hf_detail_error = (access);                                                        \
-		hf_detail_touched(HF_DETAIL_VERB(verb), p, hf_detail_error ? 0 : len);             \
+		hf_detail_touched(HF_DETAIL_OPERATION(operation), p, hf_detail_error ? 0 : len);   \
 		hf_detail_error;                                                                   \
 	})
 #endif
 
 /* One atomic operation on a word, which must be aligned. */
-#define HF_DETAIL_ATOMIC_WORD(verb, p, len, access)                                                \
+#define HF_DETAIL_ATOMIC_WORD(operation, p, len, access)                                           \
 	__extension__({                                                                            \
 		int hf_detail_result = -HF_EINVAL;                                                 \
                                                                                                    \
 		if (HF_LIKELY((uintptr_t)(p) % (len) == 0)) {                                      \
 			HF_DETAIL_TSAN_RELEASE(p);                                                 \
-			hf_detail_result = HF_DETAIL_WORD(verb, p, len, access);                   \
+			hf_detail_result = HF_DETAIL_WORD(operation, p, len, access);              \
 			HF_DETAIL_TSAN_ACQUIRE(p);                                                 \
 		}                                                                                  \
 		hf_detail_result;                                                                  \
@@ -273,9 +273,9 @@ HF_INLINE HF_MUST_CHECK size_t hf_clear_nofault(void *dst, size_t len)
 	uint64_t function = hf_atomic64_load_relaxed(&hf_detail_clear);
 	size_t left;
 
-	hf_detail_touch(HF_DETAIL_VERB(hf_clear_nofault), NULL, 0, dst, len);
+	hf_detail_touch(HF_DETAIL_OPERATION(hf_clear_nofault), NULL, 0, dst, len);
 	left = ((hf_clear_function_t)(uintptr_t)function)(dst, len);
-	hf_detail_touched(HF_DETAIL_VERB(hf_clear_nofault), dst, len - left);
+	hf_detail_touched(HF_DETAIL_OPERATION(hf_clear_nofault), dst, len - left);
 	return left;
 #endif
 }
@@ -299,9 +299,9 @@ HF_INLINE HF_MUST_CHECK size_t hf_copy_nofault(void *dst, const void *src, size_
 	uint64_t function = hf_atomic64_load_relaxed(&hf_detail_copy);
 	size_t left;
 
-	hf_detail_touch(HF_DETAIL_VERB(hf_copy_nofault), src, len, dst, len);
+	hf_detail_touch(HF_DETAIL_OPERATION(hf_copy_nofault), src, len, dst, len);
 	left = ((hf_copy_function_t)(uintptr_t)function)(dst, src, len);
-	hf_detail_touched(HF_DETAIL_VERB(hf_copy_nofault), dst, len - left);
+	hf_detail_touched(HF_DETAIL_OPERATION(hf_copy_nofault), dst, len - left);
 	return left;
 #endif
 }
@@ -498,9 +498,9 @@ HF_INLINE HF_MUST_CHECK size_t hf_fill_nofault(void *dst, uint8_t value, size_t 
 	uint64_t function = hf_atomic64_load_relaxed(&hf_detail_memory.fill);
 	size_t left;
 
-	hf_detail_touch(HF_DETAIL_VERB(hf_fill_nofault), NULL, 0, dst, len);
+	hf_detail_touch(HF_DETAIL_OPERATION(hf_fill_nofault), NULL, 0, dst, len);
 	left = ((hf_fill_function_t)(uintptr_t)function)(dst, value, len);
-	hf_detail_touched(HF_DETAIL_VERB(hf_fill_nofault), dst, len - left);
+	hf_detail_touched(HF_DETAIL_OPERATION(hf_fill_nofault), dst, len - left);
 	return left;
 }
 
@@ -546,9 +546,9 @@ HF_INLINE HF_MUST_CHECK size_t hf_move_nofault(void *dst, const void *src, size_
 	if (HF_UNLIKELY(len > -(uintptr_t)dst && hf_move_is_down(dst, src, len)))
 		return len;
 	function = hf_atomic64_load_relaxed(&hf_detail_memory.move);
-	hf_detail_touch(HF_DETAIL_VERB(hf_move_nofault), src, len, dst, len);
+	hf_detail_touch(HF_DETAIL_OPERATION(hf_move_nofault), src, len, dst, len);
 	left = ((hf_copy_function_t)(uintptr_t)function)(dst, src, len);
-	hf_detail_touched(HF_DETAIL_VERB(hf_move_nofault),
+	hf_detail_touched(HF_DETAIL_OPERATION(hf_move_nofault),
 			  (char *)dst + (hf_move_is_down(dst, src, len) ? left : 0), len - left);
 	return left;
 }
@@ -578,10 +578,10 @@ HF_INLINE HF_MUST_CHECK int hf_compare_nofault(const void *a, const void *b, siz
 	struct hf_memory_result r = ((hf_compare_function_t)(uintptr_t)function)(a, b, len);
 
 	/* Afterwards: it reads no further than its answer. */
-	hf_detail_touch(HF_DETAIL_VERB(hf_compare_nofault), a, r.at + (r.result * r.result == 1),
-			NULL, 0);
-	hf_detail_touch(HF_DETAIL_VERB(hf_compare_nofault), b, r.at + (r.result * r.result == 1),
-			NULL, 0);
+	hf_detail_touch(HF_DETAIL_OPERATION(hf_compare_nofault), a,
+			r.at + (r.result * r.result == 1), NULL, 0);
+	hf_detail_touch(HF_DETAIL_OPERATION(hf_compare_nofault), b,
+			r.at + (r.result * r.result == 1), NULL, 0);
 	*equal = r.at;
 	return (int)r.result;
 }
@@ -605,7 +605,7 @@ HF_INLINE HF_MUST_CHECK int hf_find_nofault(const void *p, uint8_t byte, size_t 
 	struct hf_memory_result r = ((hf_find_function_t)(uintptr_t)function)(p, byte, len);
 
 	/* Afterwards: it reads no further than its answer. */
-	hf_detail_touch(HF_DETAIL_VERB(hf_find_nofault), p, r.at + (r.result == 0), NULL, 0);
+	hf_detail_touch(HF_DETAIL_OPERATION(hf_find_nofault), p, r.at + (r.result == 0), NULL, 0);
 	*at = r.at;
 	return (int)r.result;
 }

@@ -17,7 +17,7 @@
  * Operations
  *   init, init_release     the first references; published, in memory that keeps its type
  *   get, get_acquire       one more; false = dead
- *   put                    one less; true = it was the last: retire the object. read, left besides
+ *   put                    one less; true = it was the last: retire the object. read, headroom besides
  *
  * Example  examples/rcuref.c
  *
@@ -38,7 +38,7 @@
  *   put                     release; on true also acquire: the thread that frees sees all that
  *                           others did
  *   init_release            release
- *   init, read, left        none
+ *   init, read, headroom    none
  *
  * Errors   reported, with the object's address: RCUREF_OVF (get beyond 2^31), RCUREF_DEAD (put on a
  *          dead object), RCUREF_UNPROTECTED (see above)
@@ -135,14 +135,14 @@ HF_INLINE uint32_t hf_rcuref_read(const hf_rcuref_t *r)
 }
 
 /**
- * hf_rcuref_left - how many references can still be taken before the count saturates?
+ * hf_rcuref_headroom - how many references can still be taken before the count saturates?
  *
  * For a program that looks for a leak before it is one.
  *
  * Ordering: none
  * Return:   0 to HF_RCUREF_MAX - 1; 0 too if it is saturated or dead
  */
-HF_INLINE uint32_t hf_rcuref_left(const hf_rcuref_t *r)
+HF_INLINE uint32_t hf_rcuref_headroom(const hf_rcuref_t *r)
 {
 	uint32_t refs = hf_atomic32_load_relaxed(&r->refs);
 

@@ -41,7 +41,7 @@ struct Stats {
 	uint64_t swaps = 0, failed_swaps = 0;      /* compare-and-swaps */
 	uint64_t naps = 0;                         /* E3 */
 	uint64_t preemptions = 0, parks = 0;
-	int64_t lock_ps = 0, unlock_ps = 0;  /* what locks' verbs took, of all threads */
+	int64_t lock_ps = 0, unlock_ps = 0;  /* what locks' operations took, of all threads */
 	uint64_t retries = 0, fallbacks = 0; /* of lockref's slow paths */
 };
 

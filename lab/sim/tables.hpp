@@ -38,7 +38,7 @@ struct Outcome {
 	double fallbacks; /* lockref: the part of the operations that took the lock */
 	double transfers, far_transfers; /* for each operation */
 	double longest_wait_ns;
-	double lock_ns, unlock_ns; /* of locks: what the verbs took, of one thread */
+	double lock_ns, unlock_ns; /* of locks: what the operations took, of one thread */
 	double preemptions, parks; /* for each operation */
 	uint64_t events, naps, operations;
 	bool cut;  /* a limit came first */

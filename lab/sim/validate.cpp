@@ -96,7 +96,7 @@ double ns_per_op(const Outcome *o)
 	return o[0].ns_per_op;
 }
 
-double verbs_ns(const Outcome *o)
+double operations_ns(const Outcome *o)
 {
 	return o[0].lock_ns + o[0].unlock_ns;
 }
@@ -321,7 +321,7 @@ private:
 				    std::string(lock.row) + ", " + std::to_string(cores) + " cores",
 				    "cycles", published_.get("spinlock", lock.row, column),
 				    { fitted ? Role::CALIBRATION : Role::HELD_OUT, 0.65, 1.35 },
-				    { one }, verbs_ns);
+				    { one }, operations_ns);
 			}
 		}
 	}

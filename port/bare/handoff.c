@@ -96,7 +96,7 @@ static void handoff_result(bool ok, const char *name, const char *remark)
 	put_text(&line, name);
 	put_text(&line, " # ");
 	put_text(&line, remark);
-	battery_world_line(line.text);
+	battery_env_line(line.text);
 }
 
 unsigned int handoff_run(void)
@@ -104,12 +104,12 @@ unsigned int handoff_run(void)
 	struct line plan = { .length = 0 };
 	unsigned int failed;
 
-	battery_world_line("KTAP version 1");
-	battery_world_line(
+	battery_env_line("KTAP version 1");
+	battery_env_line(
 		"# Emulated: the counts are checked and mean something, the times do not.");
 	failed = handoff_windows();
 	put_text(&plan, "1..");
 	put_number(&plan, number);
-	battery_world_line(plan.text);
+	battery_env_line(plan.text);
 	return failed;
 }

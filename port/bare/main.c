@@ -20,7 +20,7 @@
 #define BARE_FAULT 0
 #endif
 
-void battery_world_line(const char *line)
+void battery_env_line(const char *line)
 {
 	size_t len = 0;
 
@@ -31,7 +31,7 @@ void battery_world_line(const char *line)
 }
 
 /* The writable block ends here; the memory behind it is unmapped (board.c, link.ld). */
-unsigned char *battery_world_edge(void)
+unsigned char *battery_env_edge(void)
 {
 	extern unsigned char bare_edge[];
 
@@ -59,7 +59,7 @@ void bare_main(void)
 #endif
 	failed = battery_run();
 	if (!bare_start_cores()) {
-		battery_world_line("Bail out! PSCI did not start every core");
+		battery_env_line("Bail out! PSCI did not start every core");
 		bare_exit(2);
 	}
 	failed += seam_test_run();

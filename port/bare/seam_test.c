@@ -86,13 +86,13 @@ unsigned int seam_test_run(void)
 	unsigned int failed = 0;
 	bool ok;
 
-	battery_world_line("KTAP version 1");
-	battery_world_line("1..3");
+	battery_env_line("KTAP version 1");
+	battery_env_line("1..3");
 	failed += !(ok = interrupts());
-	battery_world_line(ok ? "ok 1 seam.interrupts" : "not ok 1 seam.interrupts");
+	battery_env_line(ok ? "ok 1 seam.interrupts" : "not ok 1 seam.interrupts");
 	failed += !(ok = nodes());
-	battery_world_line(ok ? "ok 2 seam.nodes" : "not ok 2 seam.nodes");
+	battery_env_line(ok ? "ok 2 seam.nodes" : "not ok 2 seam.nodes");
 	failed += !(ok = all_cores());
-	battery_world_line(ok ? "ok 3 seam.all_cores" : "not ok 3 seam.all_cores");
+	battery_env_line(ok ? "ok 3 seam.all_cores" : "not ok 3 seam.all_cores");
 	return failed;
 }

@@ -18,12 +18,12 @@
 
 static unsigned int cases, failed;
 
-void battery_world_line(const char *line)
+void battery_env_line(const char *line)
 {
 	pr_info("%s\n", line);
 }
 
-unsigned char *battery_world_edge(void)
+unsigned char *battery_env_edge(void)
 {
 	static unsigned long at;
 

@@ -12,7 +12,7 @@ void hf_detail_env_hide_features(void)
 	const char *value = getenv(variable);
 
 	if (value && !done && !hf_detail_cpu_hide(value))
-		hf_detail_env_complain(
+		hf_detail_env_warn(
 			variable, value,
 			": not all of these are known; see holdfast/internal/cpu_feature.h\n");
 	done = true;

@@ -29,7 +29,7 @@ bool hf_detail_env_is_rearmed(void);
 void hf_detail_env_abort(void);
 
 /* Linux user space: reports on an environment variable; `what` ends the line. */
-void hf_detail_env_complain(const char *variable, const char *value, const char *what);
+void hf_detail_env_warn(const char *variable, const char *value, const char *what);
 
 /* Linux user space: once, hides the processor's features that HOLDFAST_CPU_WITHOUT names. */
 void hf_detail_env_hide_features(void);

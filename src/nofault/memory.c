@@ -247,8 +247,8 @@ long hf_strncpy_nofault(char *dst, const char *src, size_t size)
 	long result = copy_string(&copied, dst, src, size);
 
 	/* Behind it: how long the string is was not known. */
-	hf_detail_touch(HF_DETAIL_VERB(hf_strncpy_nofault), src, copied, dst, copied);
-	hf_detail_touched(HF_DETAIL_VERB(hf_strncpy_nofault), dst, copied);
+	hf_detail_touch(HF_DETAIL_OPERATION(hf_strncpy_nofault), src, copied, dst, copied);
+	hf_detail_touched(HF_DETAIL_OPERATION(hf_strncpy_nofault), dst, copied);
 	return result;
 }
 
@@ -379,7 +379,7 @@ long hf_copy_iovec_nofault(const struct hf_iovec *dst, size_t dst_count, const s
 		stop->done = all - left;
 		stop->dst = range_of(to, dst, dst_count, &stop->dst_offset);
 		stop->src = range_of(from, src, src_count, &stop->src_offset);
-		hf_detail_touched(HF_DETAIL_VERB(hf_copy_iovec_nofault), stop, sizeof(*stop));
+		hf_detail_touched(HF_DETAIL_OPERATION(hf_copy_iovec_nofault), stop, sizeof(*stop));
 	}
 	return (long)left;
 }
@@ -440,9 +440,9 @@ __attribute__((__noinline__)) static size_t copy_words_checked(void *dst, const 
 {
 	size_t len = words > SIZE_MAX / 8 ? SIZE_MAX : words * 8, left;
 
-	hf_detail_touch(HF_DETAIL_VERB(hf_copy_nofault_words), src, len, dst, len);
+	hf_detail_touch(HF_DETAIL_OPERATION(hf_copy_nofault_words), src, len, dst, len);
 	left = words_of_this_cpu()(dst, src, words);
-	hf_detail_touched(HF_DETAIL_VERB(hf_copy_nofault_words), dst, (words - left) * 8);
+	hf_detail_touched(HF_DETAIL_OPERATION(hf_copy_nofault_words), dst, (words - left) * 8);
 	return left;
 }
 

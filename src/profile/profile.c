@@ -338,7 +338,7 @@ static int open_output(void)
 		file = open(output->file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
 	while (file < 0 && errno == EINTR);
 	if (file < 0)
-		hf_detail_env_complain("HOLDFAST_PROFILE", output->file, " can't be written\n");
+		hf_detail_env_warn("HOLDFAST_PROFILE", output->file, " can't be written\n");
 	return file;
 }
 
@@ -388,7 +388,7 @@ __attribute__((constructor(101))) static void start_profile(void)
 	if (!value)
 		return;
 	if (strlen(value) >= sizeof(output->file)) {
-		hf_detail_env_complain("HOLDFAST_PROFILE", value, " is too long\n");
+		hf_detail_env_warn("HOLDFAST_PROFILE", value, " is too long\n");
 		return;
 	}
 	profile_table = (struct profile_table *)hf_detail_process_share(

@@ -30,7 +30,7 @@ void hf_detail_env_abort(void)
 	abort();
 }
 
-void hf_detail_env_complain(const char *variable, const char *value, const char *what)
+void hf_detail_env_warn(const char *variable, const char *value, const char *what)
 {
 	static const char before[] = "holdfast: ";
 
@@ -62,8 +62,8 @@ __attribute__((constructor(101))) static void read_report_mode(void)
 			return;
 		}
 	}
-	hf_detail_env_complain("HOLDFAST_REPORT", value,
-			       " is not known; using warn. Known: warn, abort, count, quiet\n");
+	hf_detail_env_warn("HOLDFAST_REPORT", value,
+			   " is not known; using warn. Known: warn, abort, count, quiet\n");
 }
 
 /* /proc/self/maps, a byte at a time: no allocation, no lock. */

@@ -43,7 +43,7 @@ static void put_number(struct line *line, long number)
 
 static void print(struct line *line)
 {
-	battery_world_line(line->text);
+	battery_env_line(line->text);
 	line->length = 0;
 }
 
@@ -217,7 +217,7 @@ static unsigned int run_cases(const struct battery_suite *suite, const char *of)
 	struct line line = { .length = 0 };
 	unsigned int failed = 0, planned = 0, number = 0;
 
-	battery_world_line("    KTAP version 1");
+	battery_env_line("    KTAP version 1");
 	put_text(&line, "    # Subtest: ");
 	put_name(&line, suite, of);
 	print(&line);
@@ -256,7 +256,7 @@ unsigned int battery_run(void)
 
 	for (unsigned int i = 0; i < BATTERY_COUNT(suites); i++)
 		planned += turns(suites[i]);
-	battery_world_line("KTAP version 1");
+	battery_env_line("KTAP version 1");
 	print_plan("", planned);
 	for (unsigned int i = 0; i < BATTERY_COUNT(suites); i++) {
 		for (unsigned int turn = 0; turn < turns(suites[i]); turn++) {

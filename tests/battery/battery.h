@@ -2,10 +2,10 @@
 #ifndef BATTERY_H
 #define BATTERY_H
 /*
- * battery - one list of cases for every world: user space, a kernel, bare metal.
+ * battery - one list of cases for every environment: user space, a kernel, bare metal.
  *
- * Nothing here uses a C library, only Holdfast's headers. A world (main.c is user space's) supplies
- * battery_world_line() and battery_world_edge(), and calls battery_run(). The output is KTAP
+ * Nothing here uses a C library, only Holdfast's headers. An environment (main.c is user space's) supplies
+ * battery_env_line() and battery_env_edge(), and calls battery_run(). The output is KTAP
  * version 1, nested: a subtest for each implementation, a line for each case.
  *
  * A case belongs to a family and is written once, in <family>_cases.c. A family with several
@@ -69,14 +69,14 @@ BATTERY_SUITES(X)
 	}
 #define BATTERY_SUITE(name, cases) BATTERY_FAMILY(name, cases, NULL)
 
-/* Supplied by the world: put out one line; it has no newline of its own. */
-void battery_world_line(const char *line);
+/* Supplied by the environment: put out one line; it has no newline of its own. */
+void battery_env_line(const char *line);
 
 /*
- * Supplied by the world: an address with 512 good bytes before it and none behind, for nofault,
+ * Supplied by the environment: an address with 512 good bytes before it and none behind, for nofault,
  * aligned to 16; in a kernel a user's. NULL: it can't be had, and the cases fail.
  */
-unsigned char *battery_world_edge(void);
+unsigned char *battery_env_edge(void);
 
 /* Runs every case of every suite. Returns how many cases failed. */
 unsigned int battery_run(void);

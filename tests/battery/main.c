@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* main - the battery's user-space world: lines go to standard output. */
+/* main - the battery in user space: lines go to standard output. */
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <sys/mman.h>
@@ -9,13 +9,13 @@
 
 #include "holdfast/nofault.h"
 
-void battery_world_line(const char *line)
+void battery_env_line(const char *line)
 {
 	puts(line);
 	fflush(stdout); /* so that a case which hangs is seen to have been reached */
 }
 
-unsigned char *battery_world_edge(void)
+unsigned char *battery_env_edge(void)
 {
 	static unsigned char *edge;
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);

@@ -2,7 +2,7 @@
 /*
  * nofault_cases - clear, copy, single words and more at the edge of memory that is not there.
  *
- *      battery_world_edge() - ROOM            the edge
+ *      battery_env_edge() - ROOM            the edge
  *      |  good bytes                          |  none
  *
  * In a kernel that memory is a user's, so the cases look at it by copies only.
@@ -55,7 +55,7 @@ static bool as_expected(unsigned char *edge)
 
 static void clear_each_range(size_t (*clear)(void *dst, size_t len))
 {
-	unsigned char *edge = battery_world_edge();
+	unsigned char *edge = battery_env_edge();
 
 	if (!BATTERY_TRUE(edge != NULL))
 		return;
@@ -84,7 +84,7 @@ static void clear_stops_at_the_edge(void)
 
 static void copy_to_each_range(size_t (*copy)(void *dst, const void *src, size_t len))
 {
-	unsigned char *edge = battery_world_edge();
+	unsigned char *edge = battery_env_edge();
 
 	if (!BATTERY_TRUE(edge != NULL))
 		return;
@@ -114,7 +114,7 @@ static void copy_to_stops_at_the_edge(void)
 
 static void copy_from_each_range(size_t (*copy)(void *dst, const void *src, size_t len))
 {
-	unsigned char *edge = battery_world_edge();
+	unsigned char *edge = battery_env_edge();
 
 	if (!BATTERY_TRUE(edge != NULL) || !fill(edge))
 		return;
@@ -170,7 +170,7 @@ static void each_implementation(void)
 
 static void both_sides(void)
 {
-	unsigned char *edge = battery_world_edge();
+	unsigned char *edge = battery_env_edge();
 
 	if (!BATTERY_TRUE(edge != NULL) || !fill(edge))
 		return;
@@ -182,7 +182,7 @@ static void both_sides(void)
 
 static void loads_and_stores(void)
 {
-	unsigned char *edge = battery_world_edge();
+	unsigned char *edge = battery_env_edge();
 	uint8_t byte = 1;
 	uint16_t two = 1;
 	uint32_t four = 1;
@@ -218,7 +218,7 @@ static void loads_and_stores(void)
 
 static void compare_and_swap(void)
 {
-	unsigned char *edge = battery_world_edge();
+	unsigned char *edge = battery_env_edge();
 	uint32_t four = 7;
 	uint64_t eight = 7;
 
@@ -246,7 +246,7 @@ static void compare_and_swap(void)
 
 static void exchange_and_add(void)
 {
-	unsigned char *edge = battery_world_edge();
+	unsigned char *edge = battery_env_edge();
 	uint32_t four = 7;
 	uint64_t eight = 7;
 
@@ -286,7 +286,7 @@ static void exchange_and_add(void)
 #if !HF_ENV_HAS_CLEAR
 static void fill_stops_at_the_edge(void)
 {
-	unsigned char *edge = battery_world_edge();
+	unsigned char *edge = battery_env_edge();
 
 	if (!BATTERY_TRUE(edge != NULL))
 		return;
@@ -340,7 +340,7 @@ static bool move_each_range(unsigned char *edge, size_t by)
 
 static void move_stops_at_the_edge(void)
 {
-	unsigned char *edge = battery_world_edge();
+	unsigned char *edge = battery_env_edge();
 
 	if (BATTERY_TRUE(edge != NULL) && move_each_range(edge, 1))
 		move_each_range(edge, 9);
@@ -348,7 +348,7 @@ static void move_stops_at_the_edge(void)
 
 static void search_and_comparison_stop_at_the_edge(void)
 {
-	unsigned char *edge = battery_world_edge();
+	unsigned char *edge = battery_env_edge();
 	size_t at;
 
 	if (!BATTERY_TRUE(edge != NULL) || !fill(edge))
@@ -381,7 +381,7 @@ static void search_and_comparison_stop_at_the_edge(void)
 
 static void lists_and_words(void)
 {
-	unsigned char *edge = battery_world_edge();
+	unsigned char *edge = battery_env_edge();
 	struct hf_iovec to[3], from[2];
 	struct hf_iovec_stop stop;
 

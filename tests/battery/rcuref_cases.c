@@ -57,7 +57,7 @@ static void dead(void)
 	for (int i = 0; i < 100; i++)
 		BATTERY_TRUE(!hf_rcuref_get(&r));
 	BATTERY_TRUE(!hf_rcuref_get_acquire(&r));
-	BATTERY_EQ(hf_rcuref_left(&r), 0);
+	BATTERY_EQ(hf_rcuref_headroom(&r), 0);
 	BATTERY_QUIET();
 	set_bits(0xf0000000u);
 	BATTERY_TRUE(!hf_rcuref_get(&r));
@@ -100,9 +100,9 @@ static void none(void)
 static void top(void)
 {
 	hf_rcuref_init(&r, HF_RCUREF_MAX - 1);
-	BATTERY_EQ(hf_rcuref_left(&r), 1);
+	BATTERY_EQ(hf_rcuref_headroom(&r), 1);
 	BATTERY_TRUE(hf_rcuref_get(&r));
-	BATTERY_EQ(hf_rcuref_left(&r), 0);
+	BATTERY_EQ(hf_rcuref_headroom(&r), 0);
 	BATTERY_TRUE(hf_rcuref_read(&r) == HF_RCUREF_MAX);
 	BATTERY_QUIET();
 	BATTERY_TRUE(hf_rcuref_get(&r));
@@ -115,7 +115,7 @@ static void top(void)
 static void saturated(void)
 {
 	set_bits(0x80000000u);
-	BATTERY_EQ(hf_rcuref_left(&r), 0);
+	BATTERY_EQ(hf_rcuref_headroom(&r), 0);
 	BATTERY_TRUE(hf_rcuref_get(&r));
 	BATTERY_REPORTED(HF_REPORT_RCUREF_OVF, &r);
 	BATTERY_TRUE(bits() == 0xa0000000u);
@@ -130,9 +130,9 @@ static void saturated(void)
 static void left(void)
 {
 	hf_rcuref_init(&r, 1);
-	BATTERY_TRUE(hf_rcuref_left(&r) == HF_RCUREF_MAX - 1);
+	BATTERY_TRUE(hf_rcuref_headroom(&r) == HF_RCUREF_MAX - 1);
 	BATTERY_TRUE(hf_rcuref_get(&r));
-	BATTERY_TRUE(hf_rcuref_left(&r) == HF_RCUREF_MAX - 2);
+	BATTERY_TRUE(hf_rcuref_headroom(&r) == HF_RCUREF_MAX - 2);
 	BATTERY_QUIET();
 }
 

@@ -53,12 +53,12 @@ static APART __attribute__((cold)) void missed(void)
 
 /* ---- what is counted ---------------------------------------------------------------------- */
 
-typedef void (*verb_t)(void *object);
+typedef void (*operation_t)(void *object);
 
-APART void measure(verb_t verb, verb_t undo, void *object)
+APART void measure(operation_t operation, operation_t undo, void *object)
 {
 	for (int i = 0; i < CALLS; i++) {
-		verb(object);
+		operation(object);
 		undo(object);
 		__asm__ volatile(""); /* a call that is jumped to would not return into here */
 	}
@@ -83,7 +83,7 @@ APART size_t measure_copy(hf_copy_function_t copy, void *dst, const void *src, s
 }
 
 /* A function that executes `code` on o, its object. */
-#define VERB(name, type, code)                                                                     \
+#define OPERATION(name, type, code)                                                                \
 	static APART void name(void *object)                                                       \
 	{                                                                                          \
 		type *o = (type *)object;                                                          \
@@ -106,17 +106,18 @@ APART void object_free(void *object)
 	__asm__ volatile("" ::"r"(object) : "memory");
 }
 
-#define REFCOUNT(name, verbs)                                                                      \
-	VERB(refcount_inc_##name, hf_refcount_t, verbs##_inc(o))                                   \
-	VERB(refcount_dec_and_test_##name, hf_refcount_t,                                          \
-	     if (verbs##_dec_and_test(o)) object_free(o))                                          \
-	VERB(refcount_inc_not_zero_##name, hf_refcount_t, if (!verbs##_inc_not_zero(o)) missed())
+#define REFCOUNT(name, operations)                                                                 \
+	OPERATION(refcount_inc_##name, hf_refcount_t, operations##_inc(o))                         \
+	OPERATION(refcount_dec_and_test_##name, hf_refcount_t,                                     \
+		  if (operations##_dec_and_test(o)) object_free(o))                                \
+	OPERATION(refcount_inc_not_zero_##name, hf_refcount_t,                                     \
+		  if (!operations##_inc_not_zero(o)) missed())
 
 LAB_REFCOUNTS(REFCOUNT)
 REFCOUNT(default, hf_refcount)
-VERB(refcount_dec_default, hf_refcount_t, hf_refcount_dec(o))
-VERB(refcount_put_last_default, hf_refcount_t, if (hf_refcount_dec_and_test(o)) object_free(o))
-VERB(refcount_set_one, hf_refcount_t, hf_refcount_set(o, 1))
+OPERATION(refcount_dec_default, hf_refcount_t, hf_refcount_dec(o))
+OPERATION(refcount_put_last_default, hf_refcount_t, if (hf_refcount_dec_and_test(o)) object_free(o))
+OPERATION(refcount_set_one, hf_refcount_t, hf_refcount_set(o, 1))
 
 #define COUNT_REFCOUNT(name, ...)                                                                  \
 	do {                                                                                       \
@@ -142,27 +143,27 @@ static void count_refcount(void)
 
 /* ---- locks -------------------------------------------------------------------------------- */
 
-#define LOCK(family, name, verbs)                                                                  \
-	static verbs##_t family##_##name; /* all bytes 0: free */                                  \
+#define LOCK(family, name, operations)                                                             \
+	static operations##_t family##_##name; /* all bytes 0: free */                             \
                                                                                                    \
-	VERB(family##_lock_##name, verbs##_t, verbs##_lock(o))                                     \
-	VERB(family##_trylock_##name, verbs##_t, if (!verbs##_trylock(o)) missed())                \
-	VERB(family##_unlock_##name, verbs##_t, verbs##_unlock(o))                                 \
+	OPERATION(family##_lock_##name, operations##_t, operations##_lock(o))                      \
+	OPERATION(family##_trylock_##name, operations##_t, if (!operations##_trylock(o)) missed()) \
+	OPERATION(family##_unlock_##name, operations##_t, operations##_unlock(o))                  \
                                                                                                    \
 	static void count_##family##_##name(void)                                                  \
 	{                                                                                          \
-		verbs##_t *lock = &family##_##name;                                                \
+		operations##_t *lock = &family##_##name;                                           \
                                                                                                    \
 		ROW(family, lock, name, family##_unlock_##name, lock);                             \
 		ROW(family, trylock, name, family##_unlock_##name, lock);                          \
-		CHECK(!failed && !verbs##_is_locked(lock));                                        \
-		verbs##_lock(lock);                                                                \
+		CHECK(!failed && !operations##_is_locked(lock));                                   \
+		operations##_lock(lock);                                                           \
 		ROW(family, unlock, name, family##_lock_##name, lock);                             \
-		CHECK(verbs##_is_locked(lock));                                                    \
-		verbs##_unlock(lock);                                                              \
+		CHECK(operations##_is_locked(lock));                                               \
+		operations##_unlock(lock);                                                         \
 	}
 
-#define SPINLOCK(name, verbs, ...) LOCK(spinlock, name, verbs)
+#define SPINLOCK(name, operations, ...) LOCK(spinlock, name, operations)
 #define COUNT_SPINLOCK(name, ...) count_spinlock_##name();
 
 LAB_SPINLOCKS(SPINLOCK)
@@ -173,19 +174,20 @@ LOCK(mutex, shared, hf_mutex_shared)
 
 /* ---- lockref ------------------------------------------------------------------------------ */
 
-#define LOCKREF(name, verbs, type)                                                                 \
-	VERB(lockref_get_##name, type, verbs##_get(o))                                             \
-	VERB(lockref_get_not_dead_##name, type, if (!verbs##_get_not_dead(o)) missed())            \
-	VERB(lockref_put_return_##name, type, if (verbs##_put_return(o) < 0) missed())             \
-	VERB(lockref_put_or_lock_##name, type, if (!verbs##_put_or_lock(o)) missed())
+#define LOCKREF(name, operations, type)                                                            \
+	OPERATION(lockref_get_##name, type, operations##_get(o))                                   \
+	OPERATION(lockref_get_not_dead_##name, type, if (!operations##_get_not_dead(o)) missed())  \
+	OPERATION(lockref_put_return_##name, type, if (operations##_put_return(o) < 0) missed())   \
+	OPERATION(lockref_put_or_lock_##name, type, if (!operations##_put_or_lock(o)) missed())
 
-#define LOCKREF_CAS(name, verbs)                                                                   \
-	LOCKREF(name, verbs, hf_lockref_t)                                                         \
-	VERB(lockref_get_not_zero_##name, hf_lockref_t, if (!verbs##_get_not_zero(o)) missed())
+#define LOCKREF_CAS(name, operations)                                                              \
+	LOCKREF(name, operations, hf_lockref_t)                                                    \
+	OPERATION(lockref_get_not_zero_##name, hf_lockref_t,                                       \
+		  if (!operations##_get_not_zero(o)) missed())
 
 LAB_LOCKREFS(LOCKREF_CAS)
 LOCKREF_CAS(default, hf_lockref)
-VERB(lockref_put_not_zero_default, hf_lockref_t, if (!hf_lockref_put_not_zero(o)) missed())
+OPERATION(lockref_put_not_zero_default, hf_lockref_t, if (!hf_lockref_put_not_zero(o)) missed())
 LOCKREF(waitfree, hf_lockref_waitfree, hf_lockref_waitfree_t)
 
 #define COUNT_LOCKREF(name, l)                                                                     \
@@ -219,7 +221,7 @@ static void count_lockref(void)
 
 /* ---- owners.cpp: pointers that own a reference ---------------------------------------------- */
 
-VERB(owner_revive_default, struct owners, hf_refcount_set(o->first, 1))
+OPERATION(owner_revive_default, struct owners, hf_refcount_set(o->first, 1))
 
 static void count_owners(void)
 {
@@ -288,7 +290,7 @@ static void count_copy(const char *name, hf_copy_function_t copy)
 	}
 }
 
-/* The verbs, which find the function that is in use. */
+/* The operations, which find the function that is in use. */
 static APART size_t clear_default(void *dst, size_t len)
 {
 	return hf_clear_nofault(dst, len);

@@ -17,11 +17,11 @@
 
 #include "../ktap.h"
 
-#include "verbs.h"
+#include "operations.h"
 
 enum { THREADS = 4, EACH = 320, LEN = 100 };
 
-static const struct verbs *part[2]; /* the program's, the plug-in's */
+static const struct operations *part[2]; /* the program's, the plug-in's */
 static struct shared shared;
 
 #define MUST(condition)                                                                            \
@@ -32,18 +32,18 @@ static struct shared shared;
 		}                                                                                  \
 	} while (0)
 
-static void *counter(void *verbs)
+static void *counter(void *operations)
 {
 	__atomic_add_fetch(&shared.threads, 1, __ATOMIC_SEQ_CST);
 	while (__atomic_load_n(&shared.threads, __ATOMIC_SEQ_CST) < THREADS)
 		usleep(100);
-	((const struct verbs *)verbs)->count(&shared, EACH);
+	((const struct operations *)operations)->count(&shared, EACH);
 	return NULL;
 }
 
-static void *waiter(void *verbs)
+static void *waiter(void *operations)
 {
-	((const struct verbs *)verbs)->wait(&shared);
+	((const struct operations *)operations)->wait(&shared);
 	return NULL;
 }
 
@@ -62,7 +62,8 @@ static bool locks(void)
 }
 
 /* Two threads wait by one copy: then `between` is closed, if it is not NULL, and `waker` wakes them. */
-static bool wait_and_wake(const struct verbs *waits, void *between, const struct verbs *waker)
+static bool wait_and_wake(const struct operations *waits, void *between,
+			  const struct operations *waker)
 {
 	pthread_t thread[2];
 
@@ -94,7 +95,7 @@ static bool faults(void)
 
 	MUST(bad != MAP_FAILED);
 	for (int first = 0; first < 2; first++) {
-		const struct verbs *a = part[first], *b = part[!first];
+		const struct operations *a = part[first], *b = part[!first];
 
 		MUST(a->install() == 0 && a->clear(bad, LEN) == LEN);
 		MUST(b->install() == 0 && b->clear(bad, LEN) == LEN && a->clear(bad, LEN) == LEN);
@@ -188,8 +189,8 @@ int main(int argc, char **argv)
 		fprintf(stderr, "%s\n", dlerror());
 		return 3;
 	}
-	part[0] = &copies_verbs;
-	part[1] = dlsym(plugin, "copies_verbs");
+	part[0] = &copies_operations;
+	part[1] = dlsym(plugin, "copies_operations");
 	printf("# headers %s and %s, library %s and %s\n", part[0]->version, part[1]->version,
 	       (const char *)part[0]->library, (const char *)part[1]->library);
 	own_copy = strcmp(argv[2], "static") == 0 && part[0]->library != part[1]->library;

@@ -5,7 +5,7 @@
     run.py --source-dir DIR --work-dir DIR [--cc COMPILER]
 
 A copy is static, or shared; of this version, of a newer one with the same layout (version.h), or of
-another layout. Of each there is a program, and a plug-in, from the same sources (verbs.c).
+another layout. Of each there is a program, and a plug-in, from the same sources (operations.c).
 
   same layout    each program with each plug-in: locks, condition variables, faults, reports and
                  validation work through both (pair.c); of two copies that validate one line says so
@@ -95,12 +95,12 @@ class Build:
         """The program and the plug-in of one copy."""
         folder = self.folder(version, kind)
         objects = {}
-        for stem in ("verbs", "validated", "pair"):
+        for stem in ("operations", "validated", "pair"):
             objects[stem] = os.path.join(folder, stem + ".o")
             run(*self.flags(tree), "-c", os.path.join(HERE, stem + ".c"), "-o", objects[stem])
         link = self.link(version, kind) + ["-pthread", "-ldl"]
         run(*self.cc, *objects.values(), "-o", os.path.join(folder, "pair"), *link)
-        run(*self.cc, "-shared", objects["verbs"], objects["validated"], "-o",
+        run(*self.cc, "-shared", objects["operations"], objects["validated"], "-o",
             os.path.join(folder, "plug.so"), *link)
 
     def all(self):
@@ -174,7 +174,7 @@ def checks(build):
     # So are objects that were compiled before the static library was replaced.
     old, new = build.folder("this", "static"), build.folder("other", "static")
     done = subprocess.run([*build.cc, *[os.path.join(old, stem + ".o")
-                                        for stem in ("verbs", "validated", "pair")],
+                                        for stem in ("operations", "validated", "pair")],
                            os.path.join(new, "libholdfast.a"), "-o", os.path.join(new, "mixed"),
                            "-pthread", "-ldl"], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                           text=True, check=False, env=dict(os.environ, LC_ALL="C"))

@@ -3,7 +3,7 @@
 #define HF_VALIDATE 1
 #include "holdfast/validate.h"
 
-#include "verbs.h"
+#include "operations.h"
 
 void validated_lock(hf_mutex_t *mutex) HF_NO_THREAD_SAFETY_ANALYSIS
 {

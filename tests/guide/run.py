@@ -45,23 +45,23 @@ CODE = {"c", "cpp", "sh"}
 KINDS = {"program", "fragment", "declarations", "run", "shown", "output"}
 
 # What must be in which guide: (guide, header, pattern of what it must mention).
-VERB = r"^(?:HF_INLINE |HF_MUST_CHECK |static |inline )*[\w ]+?[ *](hf_(?!detail_)\w+)\("
+OPERATION = r"^(?:HF_INLINE |HF_MUST_CHECK |static |inline )*[\w ]+?[ *](hf_(?!detail_)\w+)\("
 WHOLE = [
-    ("pthread.md", "mutex.h", VERB), ("pthread.md", "cond.h", VERB),
+    ("pthread.md", "mutex.h", OPERATION), ("pthread.md", "cond.h", OPERATION),
     ("pthread.md", "mutex.h", r"#define (HF_MUTEX\w+)"),
-    ("atomics.md", "refcount.h", VERB),
-    ("kernel.md", "refcount.h", VERB), ("kernel.md", "refcount_lock.h", VERB),
-    ("kernel.md", "lockref.h", VERB), ("kernel.md", "rcuref.h", VERB),
-    ("kernel.md", "lockref_waitfree.h", VERB),
-    ("faults.md", "region.h", VERB),
+    ("atomics.md", "refcount.h", OPERATION),
+    ("kernel.md", "refcount.h", OPERATION), ("kernel.md", "refcount_lock.h", OPERATION),
+    ("kernel.md", "lockref.h", OPERATION), ("kernel.md", "rcuref.h", OPERATION),
+    ("kernel.md", "lockref_waitfree.h", OPERATION),
+    ("faults.md", "region.h", OPERATION),
     ("faults.md", "nofault.h", r"^(?:\w+ )+(hf_nofault_\w+)\("),
     ("choose.md", "spinlock_ticket.h", r"(hf_spinlock_ticket_t);"),
     ("reports.md", "report.h", r"^\t(HF_REPORT_(?!MODE|KINDS)\w+)[,;]"),
-    ("reports.md", "report.h", VERB), ("reports.md", "validate.h", VERB),
-    ("porting.md", "internal/env/bare.h", VERB), ("porting.md", "internal/env/bare.h", r"#define (H\w+)[ (]"),
-    ("porting.md", "internal/arch/generic/spin.h", VERB), ("porting.md", "internal/arch/prefetch_portable.h", VERB),
-    ("porting.md", "internal/arch/wait_portable.h", VERB),
-    ("porting.md", "internal/arch/generic/cpu.h", VERB),
+    ("reports.md", "report.h", OPERATION), ("reports.md", "validate.h", OPERATION),
+    ("porting.md", "internal/env/bare.h", OPERATION), ("porting.md", "internal/env/bare.h", r"#define (H\w+)[ (]"),
+    ("porting.md", "internal/arch/generic/spin.h", OPERATION), ("porting.md", "internal/arch/prefetch_portable.h", OPERATION),
+    ("porting.md", "internal/arch/wait_portable.h", OPERATION),
+    ("porting.md", "internal/arch/generic/cpu.h", OPERATION),
     ("porting.md", "internal/arch/generic/constants.h", r"#define (HF_ARCH_(?!\w+_H$)\w+)"),
 ]
 # Of the _old forms the guides say once what they are; guards' own functions are their macros'.
@@ -368,7 +368,7 @@ def mutants(tools, texts, known, render):
         "a quotation of what is not there":
             lambda: code_checks(tools, "mutant.md", "```c quote=examples/must.h\nint x;\n```\n")[0][1](),
         "a block without a mark": lambda: code_checks(tools, "mutant.md", "```c\nint x;\n```\n"),
-        "a verb that does not exist": lambda: unknown_names("`hf_mutex_lock_forever()`", known),
+        "a operation that does not exist": lambda: unknown_names("`hf_mutex_lock_forever()`", known),
         "a group that does not exist": lambda: unknown_names("`hf_mutexes_*`", known),
         "a call left out": lambda: missing_names(
             tools.source, "pthread.md", altered("pthread.md", "hf_cond_broadcast", "hf_cond_signal")),

@@ -16,7 +16,7 @@
   whole         a program over accesses of one size (whole.c), with each lock half, runs
   freestanding  no header but the compiler's own can be reached; nothing undefined is left but what
                 a port supplies
-  text          processors in arch, worlds in env, atomics in atomic.h; names have the prefix; the
+  text          processors in arch, environments in env, atomics in atomic.h; names have the prefix; the
                 folders of arch/ match; each public function has one definition
   mutants       copies of the tree with one flaw each, which the check for it must find
 
@@ -68,7 +68,7 @@ PLACES = [
      r"__(x86_64|amd64|i386|aarch64|arm|thumb|riscv\w*|powerpc64|powerpc|s390x|s390|mips\w*|"
      r"sparc\w*|loongarch\w*|ARM_\w+|SSE\w*|AVX\w*|PPC\w*)(__)?|_M_(X64|IX86|ARM64|AMD64)",
      ("internal/arch.h", "internal/arch_nofault.h", "internal/arch/")),
-    ("macro of a world",
+    ("macro of an environment",
      r"__linux(__)?|__KERNEL__|__STDC_HOSTED__|__unix(__)?|__APPLE__|__FreeBSD__|_WIN32|__ZEPHYR__|"
      r"__GLIBC__|__BIONIC__|_GNU_SOURCE|_POSIX_C_SOURCE", ("internal/env.h", "internal/env/", "src/env/", "src/cpu/linux_user", "src/nofault/choose.c", "src/nofault/safe.c",
       "src/nofault/signals.c", "src/parking/linux_user", "src/process/", "src/profile/", "src/region/",
@@ -93,8 +93,8 @@ WORDS = set("""
 
 
 # Assembly that is annotated for ThreadSanitizer by hand.
-TOLD_TO_TSAN = {"hf_%s%d_nofault" % (verb, bits)
-                for verb in ("cmpxchg", "exchange", "fetch_add") for bits in (32, 64)}
+TOLD_TO_TSAN = {"hf_%s%d_nofault" % (operation, bits)
+                for operation in ("cmpxchg", "exchange", "fetch_add") for bits in (32, 64)}
 
 
 # Old paths: one #error that names the new one.
@@ -364,8 +364,8 @@ def locking(tree, language):
             ("hf_lockref_t", "hf_lockref_", None),
             ("hf_lockref_waitfree_t", "hf_lockref_waitfree_", None),
             ("hf_mutex_t", "hf_mutex_", "HF_MUTEX_GUARD(&lock)"), ("hf_mutex_shared_t", "hf_mutex_shared_", None)]
-    calls = [(kind, verbs + "lock(&lock)", verbs + "trylock(&lock)", verbs + "unlock(&lock)", guard)
-             for kind, verbs, guard in rows]
+    calls = [(kind, operations + "lock(&lock)", operations + "trylock(&lock)", operations + "unlock(&lock)", guard)
+             for kind, operations, guard in rows]
     if language == "c++":
         calls = [("hf::" + name, "lock.lock()", "lock.try_lock()", "lock.unlock()",
                   "hf::guard<hf::%s> hold(lock)" % name) for name in ("spinlock", "spinlock_ticket", "mutex", "lockref")]
@@ -722,7 +722,7 @@ def system_header(tree):
 
 
 # One definition for each of two platforms.
-BY_WORLD = r"hf_nofault_calibrate|hf_region_end"
+BY_ENVIRONMENT = r"hf_nofault_calibrate|hf_region_end"
 
 
 def defined(code):
@@ -754,7 +754,7 @@ def definitions(tree, compiler):
                      for name in names if name.endswith((".c", ".h"))]
     count = collections.Counter(name for text in code for name in defined(text))
     wrong = ["%s: %d definitions" % (name, count[name]) for name in functions if count[name] != 1
-             and not re.fullmatch(BY_WORLD, name)]
+             and not re.fullmatch(BY_ENVIRONMENT, name)]
     if wrong or not functions:
         raise Failed("\n".join(wrong) or "found none")
 
@@ -814,7 +814,7 @@ MUTANTS = [
      lambda t: freestanding_undefined(t, GCC, "gnu11"), "undefined: __atomic_load"),
     ("a processor outside arch", "refcount.h", append("#ifdef __x86_64__\n#endif\n"),
      lambda t: places(t, *PLACES[0]), "__x86_64__"),
-    ("a world outside env", "refcount.h", append("#if defined(__linux__)\n#endif\n"),
+    ("an environment outside env", "refcount.h", append("#if defined(__linux__)\n#endif\n"),
      lambda t: places(t, *PLACES[1]), "__linux__"),
     ("a builtin outside atomic.h", "spinlock_ticket.h",
      append("HF_INLINE int hf_bad(int *p)\n{\n\treturn __atomic_load_n(p, 0);\n}\n"),
@@ -846,7 +846,7 @@ MUTANTS = [
      system_header, "internal/wait.h"),
     ("a type that is no capability", "spinlock_ticket.h", replace('struct HF_CAPABILITY("spinlock") ', "struct "),
      lambda t: locking(t, "c"), "thread-safety-attributes"),
-    ("a verb that does not take its lock", "spinlock.h",
+    ("a operation that does not take its lock", "spinlock.h",
      replace("hf_spinlock_lock(hf_spinlock_t *lock) HF_ACQUIRE(lock) HF_NO", "hf_spinlock_lock(hf_spinlock_t *lock) HF_NO"),
      lambda t: locking(t, "c"), "requires holding"),
     ("a guard that ends too late", "internal/guard.h", replace("~guard() HF_RELEASE()", "~guard()"),

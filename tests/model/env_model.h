@@ -29,7 +29,7 @@
 namespace hf_model
 {
 
-/* What the world knows of a thread; nobody else looks at it, so it needs no watching. */
+/* What the environment knows of a thread. No other thread reads it, so the checker need not watch it. */
 struct thread_state {
 	unsigned int nodes; /* how many it has */
 	uint32_t used;      /* one bit a node */

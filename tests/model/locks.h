@@ -13,8 +13,8 @@
 #include "holdfast/internal/wait.h"
 
 #define LOCK(name_, header_name_, in_)                                                             \
-	VERBS(name_##_verbs, hf_spinlock_##header_name_, in_);                                     \
-	struct name_ : name_##_verbs {                                                             \
+	OPERATIONS(name_##_operations, hf_spinlock_##header_name_, in_);                           \
+	struct name_ : name_##_operations {                                                        \
 		static void lock_by(type *l, enum hf_wait_policy policy)                           \
 		{                                                                                  \
 			hf_env_preempt_disable();                                                  \
@@ -24,13 +24,13 @@
 
 /* hf_spinlock_t, as spinlock.h was included in that namespace. */
 #define SPINLOCK(name_, in_)                                                                       \
-	VERBS(name_##_verbs, hf_spinlock, in_);                                                    \
-	struct name_ : name_##_verbs {                                                             \
+	OPERATIONS(name_##_operations, hf_spinlock, in_);                                          \
+	struct name_ : name_##_operations {                                                        \
 		static void lock_full(type *l) { in_::hf_spinlock_lock_full(l); }                  \
 		static void unlock_full(type *l) { in_::hf_spinlock_unlock_full(l); }              \
 	}
 
-#define VERBS(name_, prefix_, in_)                                                                 \
+#define OPERATIONS(name_, prefix_, in_)                                                            \
 	struct name_ {                                                                             \
 		typedef in_::prefix_##_t type;                                                     \
 		static void init(type *l) { in_::prefix_##_init(l); }                              \

@@ -244,7 +244,7 @@ enum { TIMED = 1, NO_BARRIER = 2, FORK = 4, TWO = 8 };
 /*
  * None of the features, or some together. With two mutexes, which share a bucket, each thread takes one
  * after the other. With a fork thread 0 forks with the mutex held, whatever the others do. The child is
- * thread 0 in another world: the same mutex with the same word, and an empty table.
+ * thread 0 in another process: the same mutex with the same word, and an empty table.
  */
 template <int N, unsigned int Features>
 class crossed : public hf_model::scenario {
@@ -256,7 +256,7 @@ class crossed : public hf_model::scenario {
 
 	void forks(const hf_mutex_t &lock)
 	{
-		hf_model::step one; /* nobody else runs in the child's world */
+		hf_model::step one; /* no other thread runs in the child */
 
 		forked_with_waiters += !parking_.empty();
 		hf_atomic32_store_relaxed(&child_.word, lock.word.own.now());

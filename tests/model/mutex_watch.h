@@ -59,7 +59,7 @@ public:
 		else if (strcmp(in, "hf_detail_waiter_release") == 0)
 			reached_[ROOM_FOR_ANOTHER]++;
 	}
-	/* The caller's verb returned with the mutex. */
+	/* The caller's operation returned with the mutex. */
 	void has_it() const { check(holder_ == (int)rl::thread_index(), "granted, and not taken"); }
 
 private:

@@ -23,7 +23,7 @@
 
 #include "holdfast/rcuref.h"
 
-struct verbs {
+struct operations {
 	typedef hf_rcuref_t type;
 	static void init(type *r, int32_t n) { hf_rcuref_init(r, (uint32_t)n); }
 	static void get(type *r) { check(hf_rcuref_get(r), "alive"); }
@@ -38,7 +38,7 @@ struct verbs {
 	}
 	static bool is_one(uint32_t now) { return now == 0; }
 };
-typedef hf_model::counted<verbs> object;
+typedef hf_model::counted<operations> object;
 
 /* At the top: one more get than puts. */
 class overflow : public object {
@@ -81,7 +81,7 @@ int main(int argc, char **argv)
 	hf_model::run run("rcuref", argc, argv);
 	const char *name = "rcuref";
 
-	hf_model::all_counts<verbs>(&run, name);
+	hf_model::all_counts<operations>(&run, name);
 	run.search<overflow, 3>(name, 3);
 	run.search<put_too_many, 2>(name, ALL);
 	return run.end();

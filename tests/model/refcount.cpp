@@ -39,7 +39,7 @@
 #include "in_place.h"
 #endif
 
-struct verbs {
+struct operations {
 	typedef hf_refcount_t type;
 	static void init(type *r, int32_t n) { hf_refcount_set(r, n); }
 	static void get(type *r) { hf_refcount_inc(r); }
@@ -51,7 +51,7 @@ struct verbs {
 	static bool is_dead(int32_t now) { return now == 0; }
 	static bool is_one(int32_t now) { return now == 1; }
 };
-typedef hf_model::counted<verbs> object;
+typedef hf_model::counted<operations> object;
 
 /* Thread 0 drops one of three; thread 1 waits for that, and has the other two. */
 class known_not_last : public object {
@@ -220,7 +220,7 @@ int main(int argc, char **argv)
 	hf_model::run run("refcount", argc, argv);
 	const char *name = "refcount";
 
-	hf_model::all_counts<verbs>(&run, name);
+	hf_model::all_counts<operations>(&run, name);
 	run.search<known_not_last, 2>(name, ALL);
 	run.search<not_one_if_one<2>, 2>(name, ALL);
 	run.search<not_one_if_one<3>, 3>(name, 3);

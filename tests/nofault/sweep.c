@@ -25,10 +25,10 @@
 #include "holdfast/internal/cpu.h"
 
 /* One function of one implementation. */
-struct verb {
+struct operation {
 	const char *family, *name;
 	bool (*is_legal)(void); /* on this processor? NULL: yes */
-	void (*sweep)(const struct verb *v, unsigned int step);
+	void (*sweep)(const struct operation *v, unsigned int step);
 	unsigned int every;  /* of the steps: the default is swept by its own name, too */
 	unsigned int others; /* of the steps, on pages that are not `unmapped` */
 	bool has_limits;     /* it treats ranges from some size on in another way */
@@ -41,13 +41,13 @@ struct verb {
 
 static bool alone; /* one function is swept */
 
-static unsigned int step_of(const struct verb *v, int kind, unsigned int step)
+static unsigned int step_of(const struct operation *v, int kind, unsigned int step)
 {
 	return kind == UNMAPPED ? step : v->others * step;
 }
 
 /* Counts a case; `what` is wrong with it, or NULL. */
-__attribute__((format(printf, 4, 5))) static void judge(const struct verb *v, const char *kind,
+__attribute__((format(printf, 4, 5))) static void judge(const struct operation *v, const char *kind,
 							const char *what, const char *format, ...)
 {
 	va_list arguments;
@@ -123,7 +123,7 @@ static void refill(const struct field *f, unsigned char *start, size_t size)
 
 /* ---- clear and fill ------------------------------------------------------------------------- */
 
-static void set_one(const struct verb *v, const struct field *f, enum kind kind,
+static void set_one(const struct operation *v, const struct field *f, enum kind kind,
 		    unsigned char *start, size_t size)
 {
 	uint8_t other = (uint8_t)(size * 37 + 0x81), value = v->clear || other == FILL ? 0 : other;
@@ -150,13 +150,13 @@ static void set_one(const struct verb *v, const struct field *f, enum kind kind,
  */
 enum { MACHINE_FAILS_FROM = 256 };
 
-static bool machine_fails(const struct verb *v)
+static bool machine_fails(const struct operation *v)
 {
 	return v->clear && emulated && hf_detail_cpu_zva_size() &&
 	       (strcmp(v->name, "dc_zva") == 0 || strcmp(v->name, "default") == 0);
 }
 
-static void sweep_set(const struct verb *v, unsigned int step)
+static void sweep_set(const struct operation *v, unsigned int step)
 {
 	bool fails = machine_fails(v);
 
@@ -217,7 +217,7 @@ static void set_around(const struct field *s, unsigned char *src, size_t readabl
 }
 
 /* Copies from `src` in field s to `dst` in field d. */
-static void copy_one(const struct verb *v, const struct field *s, const struct field *d,
+static void copy_one(const struct operation *v, const struct field *s, const struct field *d,
 		     const char *kind, unsigned char *src, unsigned char *dst, size_t size)
 {
 	size_t readable = good_bytes(s, src, size), writable = good_bytes(d, dst, size), left;
@@ -246,7 +246,7 @@ static void copy_one(const struct verb *v, const struct field *s, const struct f
 	set_around(s, src, readable, FILL);
 }
 
-static void sweep_copy(const struct verb *v, unsigned int step)
+static void sweep_copy(const struct operation *v, unsigned int step)
 {
 	for (int k = 0; k < KINDS; k++) {
 		struct field bad = make_field((enum kind)k), other = make_field(UNMAPPED);
@@ -337,7 +337,7 @@ static bool span(const struct field *f, unsigned char *low, unsigned char *high,
 	return same;
 }
 
-static void move_one(const struct verb *v, const struct field *f, enum kind kind,
+static void move_one(const struct operation *v, const struct field *f, enum kind kind,
 		     unsigned char *dst, unsigned char *src, size_t size)
 {
 	static unsigned char image[1 << 17];
@@ -373,7 +373,7 @@ static void move_one(const struct verb *v, const struct field *f, enum kind kind
 	      (long)(f->edge - dst), (long)(f->edge - src), left, size - done);
 }
 
-static void sweep_move(const struct verb *v, unsigned int step)
+static void sweep_move(const struct operation *v, unsigned int step)
 {
 	static const size_t distances[] = { 0,  1,  2,  3,  4,  7,  8,  9,   15,  16,  17, 24,
 					    31, 32, 33, 48, 63, 64, 65, 100, 127, 128, 200 };
@@ -429,7 +429,7 @@ static void sweep_move(const struct verb *v, unsigned int step)
 
 enum { NONE = -1 };
 
-static void find_one(const struct verb *v, const struct field *f, enum kind kind,
+static void find_one(const struct operation *v, const struct field *f, enum kind kind,
 		     unsigned char *start, size_t size, long hit, uint8_t wanted)
 {
 	size_t can = kind == READ_ONLY ? size : good_bytes(f, start, size), at;
@@ -458,7 +458,7 @@ static void find_one(const struct verb *v, const struct field *f, enum kind kind
 	      (long)(f->edge - start), hit, r.result, r.at, expected, at);
 }
 
-static void sweep_find(const struct verb *v, unsigned int step)
+static void sweep_find(const struct operation *v, unsigned int step)
 {
 	static const uint8_t bytes[] = { 0x00, 0x80, 0xff, 0x01, 0x7f, 0x41 };
 
@@ -513,7 +513,7 @@ static void sweep_find(const struct verb *v, unsigned int step)
 /* ---- compare ------------------------------------------------------------------------------ */
 
 /* They are equal up to `differ` (NONE: everywhere), where a's byte is less if `less`. */
-static void compare_one(const struct verb *v, const struct field *f, const struct field *g,
+static void compare_one(const struct operation *v, const struct field *f, const struct field *g,
 			const char *kind, unsigned char *a, unsigned char *b, size_t size,
 			long differ, bool less)
 {
@@ -557,7 +557,7 @@ static void compare_one(const struct verb *v, const struct field *f, const struc
 	      size, can_a, can_b, differ, r.result, r.at, expected, at);
 }
 
-static void sweep_compare(const struct verb *v, unsigned int step)
+static void sweep_compare(const struct operation *v, unsigned int step)
 {
 	for (int k = 0; k < KINDS; k++) {
 		struct field f = make_field((enum kind)k), g = make_field(UNMAPPED);
@@ -614,7 +614,7 @@ static void sweep_compare(const struct verb *v, unsigned int step)
 
 /* ---- whole words -------------------------------------------------------------------------- */
 
-static void words_one(const struct verb *v, const struct field *s, const struct field *d,
+static void words_one(const struct operation *v, const struct field *s, const struct field *d,
 		      const char *kind, unsigned char *src, unsigned char *dst, size_t words)
 {
 	size_t readable = good_bytes(s, src, words * 8), writable = good_bytes(d, dst, words * 8);
@@ -637,7 +637,7 @@ static void words_one(const struct verb *v, const struct field *s, const struct 
 		memset(src, FILL, readable);
 }
 
-static void sweep_words(const struct verb *v, unsigned int step)
+static void sweep_words(const struct operation *v, unsigned int step)
 {
 	for (int k = 0; k < KINDS; k++) {
 		struct field f = make_field((enum kind)k), g = make_field(UNMAPPED);
@@ -695,7 +695,7 @@ static bool place_of(const struct hf_iovec *list, size_t count, size_t at, size_
 	return false;
 }
 
-static void iovec_one(const struct verb *v, const struct field *s, const struct field *d,
+static void iovec_one(const struct operation *v, const struct field *s, const struct field *d,
 		      enum kind source_kind, const char *kind)
 {
 	static unsigned char before[4096], after[4096];
@@ -739,7 +739,7 @@ static void iovec_one(const struct verb *v, const struct field *s, const struct 
 	      expected.dst, expected.dst_offset, expected.src, expected.src_offset);
 }
 
-static void sweep_iovec(const struct verb *v, unsigned int step)
+static void sweep_iovec(const struct operation *v, unsigned int step)
 {
 	for (int k = 0; k < KINDS; k++) {
 		struct field f = make_field((enum kind)k), g = make_field(UNMAPPED);
@@ -794,14 +794,14 @@ static struct hf_memory_result default_find(const void *p, uint8_t byte, size_t 
 	return r;
 }
 
-static struct verb verbs[80];
+static struct operation operations[80];
 static unsigned int count;
 
-static void add(struct verb verb)
+static void add(struct operation operation)
 {
-	if (count == sizeof(verbs) / sizeof(verbs[0]))
+	if (count == sizeof(operations) / sizeof(operations[0]))
 		abort();
-	verbs[count++] = verb;
+	operations[count++] = operation;
 }
 
 static void list_all(void)
@@ -810,39 +810,41 @@ static void list_all(void)
 	const struct hf_variant_clear *clear = hf_variant_clears(&n);
 
 	for (size_t i = 0; i < n; i++)
-		add((struct verb){ "clear", clear[i].name, clear[i].is_legal, sweep_set, 1, 1,
-				   !strncmp(clear[i].name, "hand_", 5),
-				   .clear = clear[i].function });
+		add((struct operation){ "clear", clear[i].name, clear[i].is_legal, sweep_set, 1, 1,
+					!strncmp(clear[i].name, "hand_", 5),
+					.clear = clear[i].function });
 	const struct hf_variant_copy *copy = hf_variant_copies(&n);
 
 	for (size_t i = 0; i < n; i++)
-		add((struct verb){ "copy", copy[i].name, copy[i].is_legal, sweep_copy, 1, 1,
-				   !strncmp(copy[i].name, "hand_", 5), .copy = copy[i].function });
+		add((struct operation){ "copy", copy[i].name, copy[i].is_legal, sweep_copy, 1, 1,
+					!strncmp(copy[i].name, "hand_", 5),
+					.copy = copy[i].function });
 	const struct hf_variant_memory *m = hf_variant_memories(&n);
 
 	for (size_t i = 0; i < n; i++, m++) {
 		/* The first has words only. */
-		add((struct verb){ "fill", m->name, m->is_legal, sweep_set, 1, 3, i > 0,
-				   .fill = m->fill });
-		add((struct verb){ "move", m->name, m->is_legal, sweep_move, 1, 3,
-				   .copy = m->move });
-		add((struct verb){ "compare", m->name, m->is_legal, sweep_compare, 1, 3,
-				   .compare = m->compare });
-		add((struct verb){ "find", m->name, m->is_legal, sweep_find, 1, 3,
-				   .find = m->find });
+		add((struct operation){ "fill", m->name, m->is_legal, sweep_set, 1, 3, i > 0,
+					.fill = m->fill });
+		add((struct operation){ "move", m->name, m->is_legal, sweep_move, 1, 3,
+					.copy = m->move });
+		add((struct operation){ "compare", m->name, m->is_legal, sweep_compare, 1, 3,
+					.compare = m->compare });
+		add((struct operation){ "find", m->name, m->is_legal, sweep_find, 1, 3,
+					.find = m->find });
 	}
-	add((struct verb){ "clear", "default", NULL, sweep_set, 5, 1, .clear = default_clear });
-	add((struct verb){ "copy", "default", NULL, sweep_copy, 5, 1, .copy = default_copy });
-	add((struct verb){ "fill", "default", NULL, sweep_set, 7, 3, .fill = default_fill });
-	add((struct verb){ "move", "default", NULL, sweep_move, 7, 3, .copy = default_move });
-	add((struct verb){ "compare", "default", NULL, sweep_compare, 7, 3,
-			   .compare = default_compare });
-	add((struct verb){ "find", "default", NULL, sweep_find, 7, 3, .find = default_find });
-	add((struct verb){ "words", "default", NULL, sweep_words, 1, .others = 1 });
-	add((struct verb){ "iovec", "default", NULL, sweep_iovec, 1, .others = 1 });
+	add((struct operation){ "clear", "default", NULL, sweep_set, 5, 1,
+				.clear = default_clear });
+	add((struct operation){ "copy", "default", NULL, sweep_copy, 5, 1, .copy = default_copy });
+	add((struct operation){ "fill", "default", NULL, sweep_set, 7, 3, .fill = default_fill });
+	add((struct operation){ "move", "default", NULL, sweep_move, 7, 3, .copy = default_move });
+	add((struct operation){ "compare", "default", NULL, sweep_compare, 7, 3,
+				.compare = default_compare });
+	add((struct operation){ "find", "default", NULL, sweep_find, 7, 3, .find = default_find });
+	add((struct operation){ "words", "default", NULL, sweep_words, 1, .others = 1 });
+	add((struct operation){ "iovec", "default", NULL, sweep_iovec, 1, .others = 1 });
 }
 
-static bool is_legal(const struct verb *v)
+static bool is_legal(const struct operation *v)
 {
 	return !v->is_legal || v->is_legal();
 }
@@ -854,7 +856,7 @@ static void sweep_limits(const char *way, uint64_t repeat_from, uint64_t stream_
 	lower_limits(&hf_detail_clear_limits, repeat_from, stream_from);
 	lower_limits(&hf_detail_copy_limits, repeat_from, stream_from);
 	for (unsigned int i = 0; i < count; i++) {
-		struct verb v = verbs[i];
+		struct operation v = operations[i];
 		char name[64];
 
 		if (!v.has_limits || !is_legal(&v))
@@ -880,10 +882,10 @@ int main(int argc, char **argv)
 		pattern[i] = (unsigned char)(i * 7 + i / 256 + 1);
 	list_all();
 	for (unsigned int i = 0; i < count; i++)
-		planned += is_legal(&verbs[i]) ? verbs[i].has_limits ? 3 : 1 : 0;
+		planned += is_legal(&operations[i]) ? operations[i].has_limits ? 3 : 1 : 0;
 	ktap_begin(alone ? 1 : planned);
 	for (unsigned int i = 0; i < count; i++) {
-		const struct verb *v = &verbs[i];
+		const struct operation *v = &operations[i];
 
 		if (alone && (strcmp(argv[2], v->family) || strcmp(argv[3], v->name)))
 			continue;

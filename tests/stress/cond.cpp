@@ -49,7 +49,7 @@ struct place {
 };
 
 template <class M>
-struct world {
+struct room {
 	place<M> places[PLACES];
 	uint64_t rounds = 0;
 };
@@ -112,7 +112,7 @@ void go_round(place<M> *p, stress::random *random, uint32_t threads, uint32_t n,
 
 /* What one process does: in each place producers, consumers and those who go round. */
 template <class M>
-void work(world<M> *w, int seed, uint32_t processes, uint32_t n, bool time_outs)
+void work(room<M> *w, int seed, uint32_t processes, uint32_t n, bool time_outs)
 {
 	stress::run_threads(PLACES * THREADS * 3, [&](int i) {
 		stress::random random(seed + i);
@@ -132,7 +132,7 @@ void work(world<M> *w, int seed, uint32_t processes, uint32_t n, bool time_outs)
 }
 
 template <class M>
-void check_world(world<M> *w, const char *what, uint32_t processes, uint32_t n)
+void check_room(room<M> *w, const char *what, uint32_t processes, uint32_t n)
 {
 	const uint64_t items = uint64_t(processes) * THREADS * n;
 	uint64_t done = 0;
@@ -155,20 +155,20 @@ void check_world(world<M> *w, const char *what, uint32_t processes, uint32_t n)
 
 void in_threads(const char *what, uint32_t n, bool time_outs)
 {
-	world<own> w;
+	room<own> w;
 
 	work(&w, 0, 1, n, time_outs);
-	check_world(&w, what, 1, n);
+	check_room(&w, what, 1, n);
 }
 
 void in_processes(const char *what, uint32_t n, bool time_outs)
 {
-	void *memory = mmap(NULL, sizeof(world<shared>), PROT_READ | PROT_WRITE,
+	void *memory = mmap(NULL, sizeof(room<shared>), PROT_READ | PROT_WRITE,
 			    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
 	if (!stress::check(memory != MAP_FAILED, "cond", "no memory"))
 		return;
-	world<shared> *w = ::new (memory) world<shared>();
+	room<shared> *w = ::new (memory) room<shared>();
 	pid_t child = fork();
 
 	if (child == 0) {
@@ -183,7 +183,7 @@ void in_processes(const char *what, uint32_t n, bool time_outs)
 
 	stress::check(waitpid(child, &status, 0) == child && status == 0, "cond",
 		      "%s: the child's status is %#x", what, unsigned(status));
-	check_world(w, what, PROCESSES, n);
+	check_room(w, what, PROCESSES, n);
 	(void)munmap(memory, sizeof(*w));
 }
 

@@ -22,7 +22,7 @@ const int MILLISECONDS = 400; /* each of them */
 
 const char *const WHO = "refcount";
 
-/* Drops a reference, by one of the verbs that can. True = it was the last. */
+/* Drops a reference, by one of the operations that can. True = it was the last. */
 bool drop(hf_refcount_t *r, uint32_t way)
 {
 	switch (way % 3) {

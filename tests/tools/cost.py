@@ -62,8 +62,8 @@ def main():
     found, functions = readers(paths)
     found = {name: pair.get(n, n) for name, n in found.items()}
     checks.check("fast", found == FAST, "%s, expected %s" % (found, FAST))
-    for verb in ("mutex_lock_private", "mutex_unlock_private", "spinlock_lock_default", "lockref_get_default"):
-        checks.check("fast: %s is there to be looked at" % verb, verb in functions)
+    for operation in ("mutex_lock_private", "mutex_unlock_private", "spinlock_lock_default", "lockref_get_default"):
+        checks.check("fast: %s is there to be looked at" % operation, operation in functions)
     return checks.end()
 
 if __name__ == "__main__":

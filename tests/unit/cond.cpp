@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cond - what each verb does, with threads, and with processes that are killed. */
+/* cond - what each operation does, with threads, and with processes that are killed. */
 #include "unit.h"
 
 #include <mutex>

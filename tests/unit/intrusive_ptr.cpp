@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* intrusive_ptr - who owns a reference, after each verb; which type frees; hooks of other types. */
+/* intrusive_ptr - who owns a reference, after each operation; which type frees; hooks of other types. */
 #include "unit.h"
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 namespace foreign
 {
 
-/* A struct of C with verbs of its own, whose count begins at 0. */
+/* A struct of C with operations of its own, whose count begins at 0. */
 struct thing {
 	int count = 0;
 	int freed = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* mutex - what each verb does, alone, with other threads, and with other processes that are killed. */
+/* mutex - what each operation does, alone, with other threads, and with other processes that are killed. */
 #include "unit.h"
 
 #include <mutex>

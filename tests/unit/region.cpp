@@ -274,57 +274,57 @@ private:
 	bool play_one(const std::string &step)
 	{
 		std::istringstream words(step);
-		std::string verb, first, second, third;
+		std::string operation, first, second, third;
 		hf_region_fault fault;
 
-		words >> verb >> first >> second >> third;
+		words >> operation >> first >> second >> third;
 		hf_region_t *r = &regions_[first];
 		size_t at = place(first), from = place(second), len = place(third) - from;
 		sigset_t bus;
 
-		if (verb == "begin")
+		if (operation == "begin")
 			return map_.begin(r, from, len) == 0;
-		if (verb == "file")
+		if (operation == "file")
 			return map_.begin_file(r, from, len) == 0;
-		if (verb == "process")
+		if (operation == "process")
 			return map_.begin_process(r, from, len) == 0;
-		if (verb == "busy")
+		if (operation == "busy")
 			return map_.begin(r) == -EBUSY && map_.begin_process(r) == -EBUSY &&
 			       map_.begin_file(r) == -EBUSY;
-		if (verb == "end")
+		if (operation == "end")
 			return hf_region_end(r, &fault) == from && fault.bad == from &&
 			       fault.error == 0 && (third.empty() || fault.written == place(third));
-		if (verb == "not-open")
+		if (operation == "not-open")
 			return hf_region_end(r, &fault) == 0 && fault.error == -EINVAL &&
 			       hf_region_end(r, nullptr) == 0;
-		if (verb == "cut")
+		if (operation == "cut")
 			map_.cut(at);
-		else if (verb == "fill")
+		else if (operation == "fill")
 			map_.fill(0, map_.size / page);
-		else if (verb == "map")
+		else if (operation == "map")
 			return map_.map_again();
-		else if (verb == "touch")
+		else if (operation == "touch")
 			touch(map_.at + at);
-		else if (verb == "write")
+		else if (operation == "write")
 			write_to(map_.at + at, 'w');
-		else if (verb == "is")
+		else if (operation == "is")
 			return map_.at[at] == byte(second, at);
-		else if (verb == "stored")
+		else if (operation == "stored")
 			return map_.file_has(at) == byte(second, at);
-		else if (verb == "reads")
+		else if (operation == "reads")
 			return is_file_to(read(map_), at);
-		else if (verb == "block")
+		else if (operation == "block")
 			return sigemptyset(&bus) == 0 && sigaddset(&bus, SIGBUS) == 0 &&
 			       pthread_sigmask(SIG_BLOCK, &bus, nullptr) == 0;
-		else if (verb == "none")
+		else if (operation == "none")
 			return mprotect(map_.at + at, page, PROT_NONE) == 0;
-		else if (verb == "read")
+		else if (operation == "read")
 			return mprotect(map_.at + at, page, PROT_READ) == 0;
-		else if (verb == "unmap")
+		else if (operation == "unmap")
 			return munmap(map_.at + at, page) == 0;
-		else if (verb == "raise")
+		else if (operation == "raise")
 			raise(SIGBUS);
-		else if (verb == "abort")
+		else if (operation == "abort")
 			abort();
 		else
 			return false;
@@ -632,7 +632,7 @@ TEST_F(Region, AnInstructionFromALostPageKills)
 }
 #endif
 
-/* ---- beside the other verbs ------------------------------------------------------------------ */
+/* ---- beside the other operations ------------------------------------------------------------------ */
 
 TEST_F(Region, AnOperationThatRecoversByItselfIsExact)
 {

@@ -118,7 +118,7 @@ private:
 	std::atomic<const void *> object_{ nullptr };
 };
 
-/* Names typed tests after their types: Spinlock/spinlock_mcs.LockGuard; of verbs_asm, asm. */
+/* Names typed tests after their types: Spinlock/spinlock_mcs.LockGuard; of operations_asm, asm. */
 struct type_names {
 	template <class T>
 	static std::string GetName(int)
@@ -129,7 +129,7 @@ struct type_names {
 
 		std::free(text);
 		name = name.substr(name.rfind(':') + 1);
-		return name.substr(name.rfind("verbs_", 0) == 0 ? 6 : 0);
+		return name.substr(name.rfind("operations_", 0) == 0 ? 6 : 0);
 	}
 };
 

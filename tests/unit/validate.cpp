@@ -106,32 +106,33 @@ TYPED_TEST(Validate, Scripts)
 			SCOPED_TRACE(script + ": " + step);
 			bool named = step[1] == ':';
 			TypeParam &lock = locks[named ? step[0] - 'a' : 0];
-			std::string verb = step.substr(named ? 2 : 0), report;
-			size_t mark = verb.find('!');
+			std::string operation = step.substr(named ? 2 : 0), report;
+			size_t mark = operation.find('!');
 
 			if (mark != std::string::npos) {
-				report = verb.substr(mark + 1);
-				verb.resize(mark);
+				report = operation.substr(mark + 1);
+				operation.resize(mark);
 			}
-			if (verb == "lock")
+			if (operation == "lock")
 				lock.lock();
-			else if (verb == "unlock")
+			else if (operation == "unlock")
 				lock.unlock();
-			else if (verb == "try" || verb == "fails")
-				EXPECT_EQ(lock.try_lock(), verb == "try");
-			else if (verb == "gone")
+			else if (operation == "try" || operation == "fails")
+				EXPECT_EQ(lock.try_lock(), operation == "try");
+			else if (operation == "gone")
 				unlock_without(lock.native_handle());
-			else if (verb == "new")
+			else if (operation == "new")
 				lock.~TypeParam(), new (&lock) TypeParam;
-			else if (verb == "open" || verb == "closed")
-				EXPECT_EQ(lock.is_locked(), verb == "closed");
-			else if (verb == "free" || verb == "taken")
-				EXPECT_EQ(this->is_free(lock), verb == "free");
-			else if (verb == "held" || verb == "not-held")
+			else if (operation == "open" || operation == "closed")
+				EXPECT_EQ(lock.is_locked(), operation == "closed");
+			else if (operation == "free" || operation == "taken")
+				EXPECT_EQ(this->is_free(lock), operation == "free");
+			else if (operation == "held" || operation == "not-held")
 				EXPECT_EQ(hf_validate_is_held(lock.native_handle()),
-					  verb == "held");
-			else if (verb == "off" || verb == "on")
-				EXPECT_EQ(hf_validate_set_order(verb == "on"), verb == "off");
+					  operation == "held");
+			else if (operation == "off" || operation == "on")
+				EXPECT_EQ(hf_validate_set_order(operation == "on"),
+					  operation == "off");
 			else
 				ADD_FAILURE();
 			if (report.empty())
@@ -392,7 +393,7 @@ TEST_F(ValidateOthers, Lockref)
 	EXPECT_EQ(hf_lockref_read(&l), 3);
 	reports.reset();
 
-	/* Good use, with a verb that returns with the lock held. */
+	/* Good use, with a operation that returns with the lock held. */
 	EXPECT_TRUE(hf_lockref_put_or_lock(&l));
 	EXPECT_TRUE(hf_lockref_put_or_lock(&l));
 	ASSERT_FALSE(hf_lockref_put_or_lock(&l));

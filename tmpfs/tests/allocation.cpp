@@ -7,7 +7,7 @@
  * that needed it must return ENOMEM and leave every count right, and must work when it is repeated:
  * each run ends with the same tree.
  */
-#include "world.h"
+#include "fixture.h"
 
 #include <functional>
 

@@ -3,7 +3,7 @@
  * compare - random operations on two file systems: each call must give the same result, errno and
  * bytes.
  *
- *   compare [--seed N] [--sequences N] [--operations N] [--left DIR] [--flaw VERB]
+ *   compare [--seed N] [--sequences N] [--operations N] [--left DIR] [--flaw CALL]
  *
  * The left one is the library, or a folder (a mount of hf-tmpfs-fuse); the right one is the
  * kernel's tmpfs, mounted by this program with the same limits. A folder is used by a thread that
@@ -12,7 +12,7 @@
  * on its seed only; if its outcomes differ, operations are removed for as long as a difference
  * remains.
  *
- * --flaw VERB makes the left one return a wrong outcome for one verb: the program then fails unless
+ * --flaw CALL makes the left one return a wrong outcome for one call: the program then fails unless
  * it finds the difference and shrinks the sequence to a few operations. Where several errors apply,
  * kernels differ in which one they return; this follows Linux 6.18. Exits with 1 on a difference,
  * 77 if no tmpfs can be mounted here.
@@ -56,19 +56,19 @@ public:
 	std::string play(const std::string &step, const std::string &flaw)
 	{
 		std::istringstream in(step);
-		std::string verb, slot, other, outcome;
+		std::string call, slot, other, outcome;
 		struct stat st;
 
-		in >> verb >> slot >> other;
+		in >> call >> slot >> other;
 		bool is_dir = fstat(fd(slot), &st) == 0 && S_ISDIR(st.st_mode);
-		if (verb == "seek" && is_dir)
+		if (call == "seek" && is_dir)
 			return "0";
-		const std::string &gone = verb == "rmdir" ? slot : other;
-		if ((verb == "rmdir" || verb == "rename") && lstat(gone.c_str(), &st) == 0 &&
+		const std::string &gone = call == "rmdir" ? slot : other;
+		if ((call == "rmdir" || call == "rename") && lstat(gone.c_str(), &st) == 0 &&
 		    S_ISDIR(st.st_mode))
 			close_all();
 		outcome = side::step(step);
-		return outcome + (verb == flaw && !is_error(outcome) ? " (a lie)" : "");
+		return outcome + (call == flaw && !is_error(outcome) ? " (a lie)" : "");
 	}
 
 	/* The whole tree: each name with its attributes and contents. */
@@ -194,7 +194,7 @@ struct settings {
 	uint64_t seed = 1, sequences = 20, operations = 2000;
 	std::string left; /* empty = the library */
 	std::string right;
-	std::string flaw; /* a verb; empty = none */
+	std::string flaw; /* a call; empty = none */
 };
 
 using steps = std::vector<std::string>;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* data - read, write, seek, truncate, fallocate, splice: effects, and each errno. */
-#include "world.h"
+#include "fixture.h"
 
 #include <climits>
 #include <cstring>

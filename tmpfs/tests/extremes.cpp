@@ -4,7 +4,7 @@
  *
  * Where /dev/shm is a tmpfs, each call must return what it returns there.
  */
-#include "world.h"
+#include "fixture.h"
 
 #include <climits>
 #include <functional>
@@ -34,7 +34,7 @@ const auto lengths = numbers("min min+1 -1 0 1 4096 100000 2^50 max-4096 max-409
 const auto sizes = numbers("0 1 100 4096 2147479552 2147479553 max-1 max min -4097 -2 -1");
 
 /* A file in the library and, if /dev/shm is a tmpfs, one there. */
-class TmpfsExtremes : public TmpfsWorld {
+class TmpfsExtremes : public TmpfsFixture {
 protected:
 	static const long MAGIC = 0x01021994;
 	/* A file and a directory of one of the two file systems. */
@@ -72,7 +72,7 @@ protected:
 			::close(kernel_.fd);
 			::close(kernel_.dir);
 		}
-		TmpfsWorld::TearDown();
+		TmpfsFixture::TearDown();
 	}
 
 	/* The call must return the same on both. */

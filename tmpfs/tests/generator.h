@@ -8,8 +8,8 @@
 
 const unsigned int ONLY_ALL = 1000;
 
-/* The weight of each verb. */
-const std::vector<std::pair<std::string, unsigned int>> drawn_verbs = {
+/* The weight of each call. */
+const std::vector<std::pair<std::string, unsigned int>> drawn_calls = {
 	{ "open", 30 },
 	{ "close", 8 },
 	{ "dup", 3 },
@@ -48,18 +48,18 @@ public:
 	generator(uint64_t seed, uint32_t slots, bool all = false)
 		: random_(seed), slots_(slots), all_(all)
 	{
-		for (const auto &verb : drawn_verbs) {
-			if (all || verb.second < ONLY_ALL)
-				verbs_.insert(verbs_.end(), verb.second % ONLY_ALL, verb.first);
+		for (const auto &call : drawn_calls) {
+			if (all || call.second < ONLY_ALL)
+				calls_.insert(calls_.end(), call.second % ONLY_ALL, call.first);
 		}
 	}
 
 	/* A step. */
 	std::string next()
 	{
-		const std::string &verb = one_of(verbs_);
+		const std::string &call = one_of(calls_);
 
-		return verb + " " + arguments(verb);
+		return call + " " + arguments(call);
 	}
 
 private:
@@ -67,7 +67,7 @@ private:
 
 	std::string number(uint32_t n) { return std::to_string(below(n)); }
 
-	std::string arguments(const std::string &verb)
+	std::string arguments(const std::string &call)
 	{
 		std::string slot = number(slots_), mode = number(8) + number(8) + number(8);
 		std::string size = number(below(4) ? 6000 : 30000);
@@ -77,59 +77,59 @@ private:
 
 		if (size == "0")
 			data = "\"\"";
-		if (verb == "open")
+		if (call == "open")
 			return slot + " " + path() + " " + open_flags() + " " + mode;
-		if (verb == "close" || verb == "fstat")
+		if (call == "close" || call == "fstat")
 			return slot;
-		if (verb == "list")
+		if (call == "list")
 			return below(2) ? slot : path();
-		if (verb == "dup")
+		if (call == "dup")
 			return slot + " " + number(slots_);
-		if (verb == "read")
+		if (call == "read")
 			return slot + " " + size;
-		if (verb == "pread")
+		if (call == "pread")
 			return slot + " " + size + " " + place();
-		if (verb == "write")
+		if (call == "write")
 			return slot + " " + data;
-		if (verb == "pwrite")
+		if (call == "pwrite")
 			return slot + " " + data + " " + place();
-		if (verb == "seek")
+		if (call == "seek")
 			return slot + " " + place() + " " +
 			       one_of({ "set", "cur", "end", "data", "hole", "77" });
-		if (verb == "ftruncate")
+		if (call == "ftruncate")
 			return slot + " " + place();
-		if (verb == "truncate")
+		if (call == "truncate")
 			return path() + " " + place();
-		if (verb == "fallocate")
+		if (call == "fallocate")
 			return slot + " " +
 			       (below(10) ? one_of({ "punch", "keep", "allocate", "punch" })
 					  : number(5)) +
 			       " " + place() + " " + size + "+" + number(4) + "p";
-		if (verb == "link")
+		if (call == "link")
 			return path() + " " + path();
-		if (verb == "symlink")
+		if (call == "symlink")
 			return target() + " " + path();
-		if (verb == "readlink")
+		if (call == "readlink")
 			return path() + " " + number(10);
-		if (verb == "rename")
+		if (call == "rename")
 			return path() + " " + path() + " " +
 			       (below(2)   ? "0"
 				: below(5) ? number(3)
 					   : "3");
-		if (verb == "mkdir" || verb == "chmod")
+		if (call == "mkdir" || call == "chmod")
 			return path() + " " + mode;
-		if (verb == "setxattr")
+		if (call == "setxattr")
 			return path() + name + " v*" + std::to_string(1 + below(9000)) + " " +
 			       number(3);
-		if (verb == "getxattr")
+		if (call == "getxattr")
 			return path() + name + " " + number(9000);
-		if (verb == "removexattr")
+		if (call == "removexattr")
 			return path() + name;
-		if (verb == "mknod")
+		if (call == "mknod")
 			return path() + " " + one_of({ "fifo", "char", "file" });
-		if (verb == "flink")
+		if (call == "flink")
 			return slot + " " + path();
-		return verb == "free" ? "" : path();
+		return call == "free" ? "" : path();
 	}
 
 	std::string one_of(const std::vector<std::string> &words)
@@ -200,7 +200,7 @@ private:
 	std::mt19937_64 random_;
 	uint32_t slots_;
 	bool all_;
-	std::vector<std::string> verbs_;
+	std::vector<std::string> calls_;
 };
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* hash - the hash of names: published vectors, and a secret key. */
-#include "world.h"
+#include "fixture.h"
 
 #include <algorithm>
 
@@ -12,7 +12,7 @@ extern "C" uint64_t tmpfs_hash(const struct hf_tmpfs *fs, const char *name, size
 namespace
 {
 
-class TmpfsHash : public TmpfsWorld {};
+class TmpfsHash : public TmpfsFixture {};
 
 /* From the paper (15 bytes) and its reference implementation: key 00..0f, message 00, 01, ... */
 TEST_F(TmpfsHash, PublishedVectors)

@@ -13,7 +13,7 @@
  *   start     with almost no address space: creating a file system returns an error or works
  *   slabs     the allocator of objects alone
  */
-#include "world.h"
+#include "fixture.h"
 
 #include <algorithm>
 #include <atomic>

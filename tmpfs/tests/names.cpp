@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* names - open, mkdir, link, symlink, unlink, rename, readdir: effects, and each errno. */
-#include "world.h"
+#include "fixture.h"
 
 namespace
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* nodes - handles of inodes: lifetime, and what differs from calls by path (names.cpp). */
-#include "world.h"
+#include "fixture.h"
 
 namespace
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* owners - owners, setuid and setgid, special files, files without a name, times, attributes. */
-#include "world.h"
+#include "fixture.h"
 
 namespace
 {

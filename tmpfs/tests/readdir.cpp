@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* readdir - listings of a directory that changes give each name that stays once, and end. */
-#include "world.h"
+#include "fixture.h"
 
 #include <atomic>
 #include <map>
@@ -276,7 +276,7 @@ TEST_F(TmpfsReaddir, BesideAWriterThatHasTheMutex)
 	/* Freed here, while the gate that allocated it exists. */
 	prove();
 	drop();
-	TmpfsWorld::SetUp();
+	TmpfsFixture::SetUp();
 }
 
 } // namespace

@@ -456,44 +456,44 @@ private:
 /* A step on an open file. */
 inline std::string side::on_file(const words &w)
 {
-	const std::string &verb = w[0];
+	const std::string &call = w[0];
 	std::string data;
 	int file = fd(w[1]);
 	struct stat st = {};
 	long result;
 
-	if (verb == "close") {
+	if (call == "close") {
 		slots_.erase(w[1]);
 		return text(close(file));
 	}
-	if (verb == "dup")
+	if (call == "dup")
 		return opened(w[2], dup(file));
-	if (verb == "read" || verb == "pread") {
+	if (call == "read" || call == "pread") {
 		data.resize(static_cast<size_t>(number(w[2])));
-		result = verb == "read" ? read(file, &data[0], data.size())
+		result = call == "read" ? read(file, &data[0], data.size())
 					: pread(file, &data[0], data.size(), number(w[3]));
 		return bytes(result, data);
 	}
-	if (verb == "write")
+	if (call == "write")
 		return text(write(file, w[2].data(), w[2].size()));
-	if (verb == "pwrite")
+	if (call == "pwrite")
 		return text(pwrite(file, w[2].data(), w[2].size(), number(w[3])));
-	if (verb == "seek")
+	if (call == "seek")
 		return text(seek(file, number(w[2]), flags(w[3])));
-	if (verb == "ftruncate")
+	if (call == "ftruncate")
 		return text(ftruncate(file, number(w[2])));
-	if (verb == "fallocate")
+	if (call == "fallocate")
 		return text(fallocate(file, flags(w[2]), number(w[3]), number(w[4])));
-	if (verb == "flink")
+	if (call == "flink")
 		return text(flink(file, w[2].c_str()));
-	if (verb == "fstat")
+	if (call == "fstat")
 		return fields(result = fstat(file, &st), st, w);
-	return "no such verb";
+	return "no such call";
 }
 
 inline std::string side::step(const words &w)
 {
-	const std::string &verb = w[0];
+	const std::string &call = w[0];
 	const char *path = w.size() > 1 ? w[1].c_str() : "",
 		   *other = w.size() > 2 ? w[2].c_str() : "";
 	struct hf_tmpfs_attributes to = {};
@@ -501,54 +501,54 @@ inline std::string side::step(const words &w)
 	struct stat st = {};
 	long result;
 
-	if (verb == "mkdir")
+	if (call == "mkdir")
 		return text(mkdir(path, octal(w, 2, 0755)));
-	if (verb == "rmdir")
+	if (call == "rmdir")
 		return text(rmdir(path));
-	if (verb == "unlink")
+	if (call == "unlink")
 		return text(unlink(path));
-	if (verb == "link")
+	if (call == "link")
 		return text(link(path, other));
-	if (verb == "symlink")
+	if (call == "symlink")
 		return text(symlink(path, other));
-	if (verb == "rename")
+	if (call == "rename")
 		return text(
 			rename(path, other, static_cast<unsigned>(w.size() > 3 ? flags(w[3]) : 0)));
-	if (verb == "mknod")
+	if (call == "mknod")
 		return text(mknod(path, static_cast<mode_t>(flags(w[2])) | octal(w, 3, 0644),
 				  static_cast<dev_t>(w.size() > 4 ? number(w[4]) : 0)));
-	if (verb == "open")
+	if (call == "open")
 		return opened(w[1], open(other, w.size() > 3 ? flags(w[3]) : 0, octal(w, 4, 0644)));
-	if (verb == "stat")
+	if (call == "stat")
 		return fields(result = stat(path, &st), st, w);
-	if (verb == "lstat")
+	if (call == "lstat")
 		return fields(result = lstat(path, &st), st, w);
-	if (verb == "truncate")
+	if (call == "truncate")
 		return text(truncate(path, number(w[2])));
-	if (verb == "readlink" || verb == "getxattr") {
+	if (call == "readlink" || call == "getxattr") {
 		std::string data(static_cast<size_t>(number(w.back())), '?');
 
-		result = verb == "readlink" ? readlink(path, &data[0], data.size())
+		result = call == "readlink" ? readlink(path, &data[0], data.size())
 					    : getxattr(path, other, &data[0], data.size());
 		return data.empty() ? text(result) : bytes(result, data);
 	}
-	if (verb == "setxattr")
+	if (call == "setxattr")
 		return text(setxattr(path, other, w[3], w.size() > 4 ? flags(w[4]) : 0));
-	if (verb == "removexattr")
+	if (call == "removexattr")
 		return text(removexattr(path, other));
-	if (verb == "chmod" || verb == "chown") {
-		to.set = verb == "chmod" ? HF_TMPFS_SET_MODE : HF_TMPFS_SET_UID | HF_TMPFS_SET_GID;
+	if (call == "chmod" || call == "chown") {
+		to.set = call == "chmod" ? HF_TMPFS_SET_MODE : HF_TMPFS_SET_UID | HF_TMPFS_SET_GID;
 		to.mode = octal(w, 2, 0);
 		to.uid = static_cast<uid_t>(std::stoul(w[2]));
 		to.gid = w.size() > 3 ? static_cast<gid_t>(std::stoul(w[3])) : 0;
 		return text(setattr(path, to));
 	}
-	if (verb == "free") {
+	if (call == "free") {
 		result = statfs(&vfs);
 		return result < 0 ? text(result)
 				  : std::to_string(vfs.f_bfree) + " " + std::to_string(vfs.f_ffree);
 	}
-	if (verb == "list") { /* a slot, or a path */
+	if (call == "list") { /* a slot, or a path */
 		bool is_slot = slots_.count(w[1]) || (slots_are_descriptors && isdigit(w[1][0]));
 		long dir = is_slot ? fd(w[1]) : open(path, O_RDONLY | O_DIRECTORY, 0);
 		std::string all;
@@ -562,14 +562,14 @@ inline std::string side::step(const words &w)
 			all += (all.empty() ? "" : " ") + name.substr(0, name.find(' '));
 		return result < 0 ? text(result) : all;
 	}
-	if (verb == "file") { /* makes a new file with these contents */
+	if (call == "file") { /* makes a new file with these contents */
 		result = open(path, O_WRONLY | O_CREAT | O_EXCL, 0644);
 		if (result < 0)
 			return text(result);
 		write(static_cast<int>(result), other, w.size() > 2 ? w[2].size() : 0);
 		return text(close(static_cast<int>(result)));
 	}
-	if (verb == "contents") {
+	if (call == "contents") {
 		std::string data(300000, '?');
 		int file = static_cast<int>(open(path, O_RDONLY, 0));
 

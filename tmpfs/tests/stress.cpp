@@ -33,8 +33,8 @@ namespace
 const int THREADS = 4;
 const int MILLISECONDS = 1500;
 
-struct world {
-	explicit world(uint64_t pages, uint64_t inodes)
+struct system {
+	explicit system(uint64_t pages, uint64_t inodes)
 	{
 		struct hf_tmpfs_options options = {};
 
@@ -83,7 +83,7 @@ struct world {
 /* A thread, with the shared table and one of its own. */
 class actor {
 public:
-	actor(world &in, int seed)
+	actor(system &in, int seed)
 		: random_(seed), generator_(static_cast<uint64_t>(seed), 12, true)
 	{
 		if (hf_tmpfs_table_new(&own_, in.fs, 8))
@@ -161,11 +161,11 @@ private:
 void random_operations(uint64_t operations)
 {
 	std::atomic<uint64_t> done(0), worked(0);
-	world world(200, 40);
+	system system(200, 40);
 
 	stress::run_threads(THREADS, [&](int me) {
 		stress::deadline end(3 * MILLISECONDS);
-		actor actor(world, me);
+		actor actor(system, me);
 		uint64_t mine = 0, mine_worked = 0;
 
 		while (operations ? mine < operations / THREADS : !end.passed()) {
@@ -177,7 +177,7 @@ void random_operations(uint64_t operations)
 	});
 	stress::check(worked > 0, "random", "nothing worked");
 	stress::did("tmpfs", "random", done, { { "without an error", worked } });
-	world.end("random");
+	system.end("random");
 }
 
 /* ---- replaced ------------------------------------------------------------------------------ */
@@ -185,7 +185,7 @@ void random_operations(uint64_t operations)
 void replaced()
 {
 	std::atomic<uint64_t> renames(0), reads(0);
-	world world(0, 0);
+	system system(0, 0);
 
 	auto put = [&](struct hf_tmpfs_table *t, const char *path, uint64_t n) {
 		int fd = hf_tmpfs_open(t, path, O_WRONLY | O_CREAT | O_TRUNC, 0644);
@@ -195,21 +195,21 @@ void replaced()
 				      hf_tmpfs_close(t, fd) == 0,
 			      "replaced", "can't write");
 	};
-	put(world.shared, "/hot", 0);
-	hf_tmpfs_mkdir(world.fs, "/dir", 0755);
+	put(system.shared, "/hot", 0);
+	hf_tmpfs_mkdir(system.fs, "/dir", 0755);
 	stress::run_threads(THREADS, [&](int me) {
 		stress::deadline end(MILLISECONDS / 2);
 		struct hf_tmpfs_table *t;
 		std::string own = (me % 2 ? "/dir/new" : "/new") + std::to_string(me);
 		uint64_t n = 0;
 
-		if (hf_tmpfs_table_new(&t, world.fs, 8))
+		if (hf_tmpfs_table_new(&t, system.fs, 8))
 			std::abort();
 		do {
 			n++;
 			if (me < THREADS / 2) {
 				put(t, own.c_str(), n);
-				int error = hf_tmpfs_rename(world.fs, own.c_str(), "/hot", 0);
+				int error = hf_tmpfs_rename(system.fs, own.c_str(), "/hot", 0);
 				stress::check(error == 0, "replaced", "rename: %d", error);
 				continue;
 			}
@@ -228,7 +228,7 @@ void replaced()
 	});
 	stress::did("tmpfs", "replaced: renames", renames);
 	stress::did("tmpfs", "replaced: opens", reads);
-	world.end("replaced");
+	system.end("replaced");
 }
 
 /* ---- reused -------------------------------------------------------------------------------- */
@@ -241,13 +241,13 @@ void replaced()
 void reused()
 {
 	std::atomic<uint64_t> opens(0), reads(0);
-	world world(0, 0);
+	system system(0, 0);
 
 	for (const char *path : { "/0", "/1" }) {
-		int fd = hf_tmpfs_open(world.shared, path, O_WRONLY | O_CREAT, 0644);
+		int fd = hf_tmpfs_open(system.shared, path, O_WRONLY | O_CREAT, 0644);
 
-		hf_tmpfs_write(world.shared, fd, path + 1, 1);
-		hf_tmpfs_close(world.shared, fd);
+		hf_tmpfs_write(system.shared, fd, path + 1, 1);
+		hf_tmpfs_close(system.shared, fd);
 	}
 	stress::run_threads(THREADS, [&](int me) {
 		stress::deadline end(MILLISECONDS);
@@ -256,19 +256,19 @@ void reused()
 
 		do {
 			if (me == 0) {
-				int a = hf_tmpfs_open(world.shared, "/0", O_RDONLY, 0);
-				int b = hf_tmpfs_open(world.shared, "/1", O_RDONLY, 0);
+				int a = hf_tmpfs_open(system.shared, "/0", O_RDONLY, 0);
+				int b = hf_tmpfs_open(system.shared, "/1", O_RDONLY, 0);
 
 				stress::check(a == 0 && b == 1, "reused", "open: %d, %d", a, b);
-				stress::check(!hf_tmpfs_close(world.shared, a) &&
-						      !hf_tmpfs_close(world.shared, b),
+				stress::check(!hf_tmpfs_close(system.shared, a) &&
+						      !hf_tmpfs_close(system.shared, b),
 					      "reused", "close");
 				n++;
 				continue;
 			}
 			int fd = static_cast<int>(random.below(2));
 			char c = 0;
-			ssize_t got = hf_tmpfs_pread(world.shared, fd, &c, 1, 0);
+			ssize_t got = hf_tmpfs_pread(system.shared, fd, &c, 1, 0);
 
 			stress::check(got == -EBADF || (got == 1 && c == '0' + fd), "reused",
 				      "descriptor %d: %zd, '%c'", fd, got, c);
@@ -278,7 +278,7 @@ void reused()
 	});
 	stress::did("tmpfs", "reused: opens", opens);
 	stress::did("tmpfs", "reused: reads", reads);
-	world.end("reused");
+	system.end("reused");
 }
 
 /* ---- held ---------------------------------------------------------------------------------- */
@@ -286,11 +286,11 @@ void reused()
 void held()
 {
 	std::atomic<uint64_t> files(0), nodes(0);
-	world world(0, 2);
+	system system(0, 2);
 
 	stress::run_threads(THREADS, [&](int me) {
 		stress::deadline end(MILLISECONDS / 2);
-		struct hf_tmpfs_node *root = hf_tmpfs_node_root(world.fs), *node;
+		struct hf_tmpfs_node *root = hf_tmpfs_node_root(system.fs), *node;
 		struct stat st;
 
 		do {
@@ -299,14 +299,14 @@ void held()
 				 * While another thread has a node of the last file, no inode is
 				 * free.
 				 */
-				int fd = hf_tmpfs_node_create(world.shared, root, "f", O_RDWR, 0644,
-							      &node);
+				int fd = hf_tmpfs_node_create(system.shared, root, "f", O_RDWR,
+							      0644, &node);
 
 				if (fd < 0) {
 					stress::check(fd == -ENOSPC, "held", "create: %d", fd);
 					continue;
 				}
-				hf_tmpfs_close(world.shared, fd);
+				hf_tmpfs_close(system.shared, fd);
 				hf_tmpfs_node_put(node, 1);
 				stress::check(hf_tmpfs_node_unlink(root, "f") == 0, "held",
 					      "unlink");
@@ -327,13 +327,13 @@ void held()
 	stress::check(files > 0, "held", "no file was made");
 	stress::did("tmpfs", "held: files", files);
 	stress::did("tmpfs", "held: nodes", nodes);
-	world.end("held");
+	system.end("held");
 }
 
 /* ---- listed -------------------------------------------------------------------------------- */
 
 /* Makes and removes many names, and exchanges some of those that stay. */
-void change(struct world &world, struct hf_tmpfs_table *t, int stay, stress::random &random)
+void change(struct system &system, struct hf_tmpfs_table *t, int stay, stress::random &random)
 {
 	const int MASS = 300;
 	auto mass = [](int n) { return "/d/mass" + std::to_string(n); };
@@ -343,21 +343,21 @@ void change(struct world &world, struct hf_tmpfs_table *t, int stay, stress::ran
 
 	for (int n = 0; n < MASS; n++)
 		hf_tmpfs_close(t, hf_tmpfs_open(t, mass(n).c_str(), O_CREAT, 0644));
-	(void)hf_tmpfs_rename(world.fs, stays().c_str(), stays().c_str(), HF_TMPFS_EXCHANGE);
-	(void)hf_tmpfs_rename(world.fs, mass(0).c_str(), stays().c_str(), 0);
+	(void)hf_tmpfs_rename(system.fs, stays().c_str(), stays().c_str(), HF_TMPFS_EXCHANGE);
+	(void)hf_tmpfs_rename(system.fs, mass(0).c_str(), stays().c_str(), 0);
 	for (int n = 1; n < MASS; n++)
-		stress::check(hf_tmpfs_unlink(world.fs, mass(n).c_str()) == 0, "listed", "unlink");
+		stress::check(hf_tmpfs_unlink(system.fs, mass(n).c_str()) == 0, "listed", "unlink");
 }
 
 void listed()
 {
 	const int STAY = 40;
 	std::atomic<uint64_t> changes(0), found(0), listings(0);
-	world world(0, 0);
+	system system(0, 0);
 
-	hf_tmpfs_mkdir(world.fs, "/d", 0755);
+	hf_tmpfs_mkdir(system.fs, "/d", 0755);
 	for (int i = 0; i < STAY; i++)
-		hf_tmpfs_mknod(world.fs, ("/d/stay" + std::to_string(i)).c_str(), S_IFREG, 0);
+		hf_tmpfs_mknod(system.fs, ("/d/stay" + std::to_string(i)).c_str(), S_IFREG, 0);
 	stress::run_threads(THREADS, [&](int me) {
 		stress::deadline end(MILLISECONDS);
 		stress::random random(me);
@@ -365,11 +365,11 @@ void listed()
 		struct hf_tmpfs_dirent entries[16];
 		struct stat st;
 
-		if (hf_tmpfs_table_new(&t, world.fs, 4))
+		if (hf_tmpfs_table_new(&t, system.fs, 4))
 			std::abort();
 		do {
 			if (me == 0) {
-				change(world, t, STAY, random);
+				change(system, t, STAY, random);
 				changes++;
 			} else if (me == 1) {
 				int seen[STAY] = {}, fd = hf_tmpfs_open(t, "/d", O_RDONLY, 0),
@@ -388,7 +388,7 @@ void listed()
 				listings++;
 			} else {
 				std::string path = "/d/stay" + std::to_string(random.below(STAY));
-				int error = hf_tmpfs_stat(world.fs, path.c_str(), &st);
+				int error = hf_tmpfs_stat(system.fs, path.c_str(), &st);
 
 				stress::check(error == 0, "listed", "%s: %d", path.c_str(), error);
 				found++;
@@ -399,7 +399,7 @@ void listed()
 	stress::did("tmpfs", "listed: changes", changes);
 	stress::did("tmpfs", "listed: listings", listings);
 	stress::did("tmpfs", "listed: found", found);
-	world.end("listed");
+	system.end("listed");
 }
 
 /* ---- punched ------------------------------------------------------------------------------- */
@@ -407,10 +407,10 @@ void listed()
 void punched()
 {
 	std::atomic<uint64_t> punches(0), reads(0);
-	world world(0, 0);
-	int fd = hf_tmpfs_open(world.shared, "/f", O_RDWR | O_CREAT, 0644);
+	system system(0, 0);
+	int fd = hf_tmpfs_open(system.shared, "/f", O_RDWR | O_CREAT, 0644);
 
-	hf_tmpfs_ftruncate(world.shared, fd, 4096);
+	hf_tmpfs_ftruncate(system.shared, fd, 4096);
 	stress::run_threads(THREADS, [&](int me) {
 		stress::deadline end(MILLISECONDS / 2);
 		std::string data(4096, 'a'), got(4096, 0);
@@ -419,14 +419,14 @@ void punched()
 		do {
 			n++;
 			if (me == 0) {
-				stress::check(hf_tmpfs_pwrite(world.shared, fd, data.data(), 4096,
+				stress::check(hf_tmpfs_pwrite(system.shared, fd, data.data(), 4096,
 							      0) == 4096 &&
-						      hf_tmpfs_fallocate(world.shared, fd, 3, 0,
+						      hf_tmpfs_fallocate(system.shared, fd, 3, 0,
 									 4096) == 0,
 					      "punched", "write or punch");
 				continue;
 			}
-			stress::check(hf_tmpfs_pread(world.shared, fd, &got[0], 4096, 0) == 4096,
+			stress::check(hf_tmpfs_pread(system.shared, fd, &got[0], 4096, 0) == 4096,
 				      "punched", "read");
 			size_t odd = got.find_first_not_of(std::string("a\0", 2));
 			stress::check(odd == std::string::npos, "punched",
@@ -436,8 +436,8 @@ void punched()
 	});
 	stress::did("tmpfs", "punched: punches", punches);
 	stress::did("tmpfs", "punched: reads", reads);
-	hf_tmpfs_close(world.shared, fd);
-	world.end("punched");
+	hf_tmpfs_close(system.shared, fd);
+	system.end("punched");
 }
 
 } // namespace

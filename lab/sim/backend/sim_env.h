@@ -2,7 +2,7 @@
 #ifndef HF_SIM_ENV_H
 #define HF_SIM_ENV_H
 /*
- * sim_env - the world of simulated threads: simulated time, preemption and parking.
+ * sim_env - the environment of simulated threads: simulated time, preemption and parking.
  *
  * Slots    thread t has nodes 1 + t * 8 + n, in memory that lines are simulated for.
  * Parking  comparing the word and going to sleep are one step; waiters are woken first in, first out.

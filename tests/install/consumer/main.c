@@ -20,18 +20,18 @@
 	} while (0)
 
 /* A statement for one implementation, or for the default. */
-#define SPINLOCK(verbs, INIT)                                                                      \
+#define SPINLOCK(operations, INIT)                                                                 \
 	{                                                                                          \
-		verbs##_t lock = INIT;                                                             \
+		operations##_t lock = INIT;                                                        \
                                                                                                    \
-		CHECK(verbs, !verbs##_is_locked(&lock));                                           \
-		verbs##_init(&lock);                                                               \
-		CHECK(verbs, !verbs##_is_locked(&lock));                                           \
-		verbs##_lock(&lock);                                                               \
-		CHECK(verbs, verbs##_is_locked(&lock));                                            \
-		CHECK(verbs, !verbs##_trylock(&lock));                                             \
-		verbs##_unlock(&lock);                                                             \
-		CHECK(verbs, !verbs##_is_locked(&lock));                                           \
+		CHECK(operations, !operations##_is_locked(&lock));                                 \
+		operations##_init(&lock);                                                          \
+		CHECK(operations, !operations##_is_locked(&lock));                                 \
+		operations##_lock(&lock);                                                          \
+		CHECK(operations, operations##_is_locked(&lock));                                  \
+		CHECK(operations, !operations##_trylock(&lock));                                   \
+		operations##_unlock(&lock);                                                        \
+		CHECK(operations, !operations##_is_locked(&lock));                                 \
 	}
 
 static int counts(void)

@@ -2,9 +2,9 @@
 /*
  * objects - for run.py: what a sanitizer must report, and what it must not. Exit status 0 = it did not.
  *
- *   objects list                the verbs of the table in sanitize.h: name, does it read, does it write
- *   objects reads|writes VERB   over the end of a heap block
- *   objects uses VERB           what it has written
+ *   objects list                the operations of the table in sanitize.h: name, does it read, does it write
+ *   objects reads|writes OPERATION   over the end of a heap block
+ *   objects uses OPERATION           what it has written
  *   objects WHAT                see main()
  */
 #include <stdio.h>
@@ -33,23 +33,23 @@ static int uses(const void *p, size_t len)
 }
 
 /*
- * Each verb over `len` bytes of both, or with the word that ends there. Returns how many bytes before
+ * Each operation over `len` bytes of both, or with the word that ends there. Returns how many bytes before
  * the end it has written. A row of the table that has none here does not compile.
  */
 /* clang-format off */
-#define VERB(name) static size_t do_##name(char *to, char *from, size_t len)
+#define OPERATION(name) static size_t do_##name(char *to, char *from, size_t len)
 #define DONE(left) ((left) ? (exit(3), 0) : len)
 
-VERB(hf_clear_nofault) { (void)from; return DONE(hf_clear_nofault(to, len)); }
-VERB(hf_copy_nofault) { return DONE(hf_copy_nofault(to, from, len)); }
-VERB(hf_copy_from_nofault) { return DONE(hf_copy_from_nofault(to, from, len)); }
-VERB(hf_copy_to_nofault) { return DONE(hf_copy_to_nofault(to, from, len)); }
-VERB(hf_fill_nofault) { (void)from; return DONE(hf_fill_nofault(to, 1, len)); }
-VERB(hf_copy_nofault_words) { return DONE(hf_copy_nofault_words(to, from, len / 8)); }
-VERB(hf_strncpy_nofault) { return DONE(hf_strncpy_nofault(to, from, len) != (long)len); }
+OPERATION(hf_clear_nofault) { (void)from; return DONE(hf_clear_nofault(to, len)); }
+OPERATION(hf_copy_nofault) { return DONE(hf_copy_nofault(to, from, len)); }
+OPERATION(hf_copy_from_nofault) { return DONE(hf_copy_from_nofault(to, from, len)); }
+OPERATION(hf_copy_to_nofault) { return DONE(hf_copy_to_nofault(to, from, len)); }
+OPERATION(hf_fill_nofault) { (void)from; return DONE(hf_fill_nofault(to, 1, len)); }
+OPERATION(hf_copy_nofault_words) { return DONE(hf_copy_nofault_words(to, from, len / 8)); }
+OPERATION(hf_strncpy_nofault) { return DONE(hf_strncpy_nofault(to, from, len) != (long)len); }
 
 /* Overlapping: what does not is a copy. In the one that is no static object. */
-VERB(hf_move_nofault)
+OPERATION(hf_move_nofault)
 {
 	size_t left;
 
@@ -62,7 +62,7 @@ VERB(hf_move_nofault)
 	return left ? (exit(3), 0) : len;
 }
 
-VERB(hf_compare_nofault)
+OPERATION(hf_compare_nofault)
 {
 	size_t equal;
 	int result;
@@ -74,7 +74,7 @@ VERB(hf_compare_nofault)
 	return result == -HF_EFAULT || equal < BLOCK;
 }
 
-VERB(hf_find_nofault)
+OPERATION(hf_find_nofault)
 {
 	size_t at;
 
@@ -82,7 +82,7 @@ VERB(hf_find_nofault)
 	return hf_find_nofault(from, 0x7e, len, &at) == -HF_EFAULT || at < BLOCK;
 }
 
-VERB(hf_length_nofault)
+OPERATION(hf_length_nofault)
 {
 	size_t at;
 
@@ -90,7 +90,7 @@ VERB(hf_length_nofault)
 	return hf_length_nofault(from, len, &at) == -HF_EFAULT || at < BLOCK;
 }
 
-VERB(hf_copy_iovec_nofault)
+OPERATION(hf_copy_iovec_nofault)
 {
 	struct hf_iovec a[2] = { { to, 8 }, { to + 8, len - 8 } }, b = { from, len };
 	struct hf_iovec_stop stop;
@@ -101,7 +101,7 @@ VERB(hf_copy_iovec_nofault)
 }
 
 #define WORD(bits)                                                                                 \
-	VERB(hf_load##bits##_nofault)                                                              \
+	OPERATION(hf_load##bits##_nofault)                                                              \
 	{                                                                                          \
 		uint##bits##_t value;                                                              \
                                                                                                    \
@@ -110,7 +110,7 @@ VERB(hf_copy_iovec_nofault)
 			exit(3);                                                                   \
 		return value == 77;                                                                \
 	}                                                                                          \
-	VERB(hf_store##bits##_nofault)                                                             \
+	OPERATION(hf_store##bits##_nofault)                                                             \
 	{                                                                                          \
 		(void)from;                                                                        \
 		if (hf_store##bits##_nofault(to + len - bits / 8, 7))                              \
@@ -119,7 +119,7 @@ VERB(hf_copy_iovec_nofault)
 	}
 
 #define ATOMIC(bits)                                                                               \
-	VERB(hf_cmpxchg##bits##_nofault)                                                           \
+	OPERATION(hf_cmpxchg##bits##_nofault)                                                           \
 	{                                                                                          \
 		uint##bits##_t found;                                                              \
                                                                                                    \
@@ -128,7 +128,7 @@ VERB(hf_copy_iovec_nofault)
 			exit(3);                                                                   \
 		return found == 77;                                                                \
 	}                                                                                          \
-	VERB(hf_exchange##bits##_nofault)                                                          \
+	OPERATION(hf_exchange##bits##_nofault)                                                          \
 	{                                                                                          \
 		uint##bits##_t found;                                                              \
                                                                                                    \
@@ -137,7 +137,7 @@ VERB(hf_copy_iovec_nofault)
 			exit(3);                                                                   \
 		return bits / 8;                                                                   \
 	}                                                                                          \
-	VERB(hf_fetch_add##bits##_nofault)                                                         \
+	OPERATION(hf_fetch_add##bits##_nofault)                                                         \
 	{                                                                                          \
 		uint##bits##_t found;                                                              \
                                                                                                    \
@@ -159,12 +159,12 @@ static const struct {
 	const char *name;
 	size_t (*function)(char *to, char *from, size_t len);
 	int reads, writes;
-} verbs[] = {
+} operations[] = {
 #define ROW(name, reads, writes) { #name, do_##name, reads, writes },
-	HF_DETAIL_VERBS(ROW)
+	HF_DETAIL_OPERATIONS(ROW)
 };
 
-enum { VERBS = sizeof(verbs) / sizeof(verbs[0]) };
+enum { OPERATIONS = sizeof(operations) / sizeof(operations[0]) };
 
 /* Addresses that no process has, and some that this one doesn't: each is a fault, and no report. */
 static int wild(void)
@@ -204,31 +204,31 @@ static int wild(void)
 	return 0;
 }
 
-static int of_verb(const char *what, const char *name)
+static int of_operation(const char *what, const char *name)
 {
 	char *block = (char *)malloc(BLOCK);
 	size_t i, n;
 
-	for (i = 0; i < VERBS && strcmp(verbs[i].name, name); i++)
+	for (i = 0; i < OPERATIONS && strcmp(operations[i].name, name); i++)
 		;
-	if (!block || i == VERBS)
+	if (!block || i == OPERATIONS)
 		return 9;
 	if (!strcmp(what, "uses")) {
 		if (!strncmp(name, "hf_cmpxchg", 10) || !strncmp(name, "hf_fetch", 8))
 			memset(block, 1, BLOCK); /* it is read */
-		n = verbs[i].function(block, source, BLOCK);
+		n = operations[i].function(block, source, BLOCK);
 		return uses(block + BLOCK - n, n);
 	}
 	memset(block, 1, BLOCK);
 	if (!strcmp(what, "reads"))
-		(void)verbs[i].function(verbs[i].writes && !strstr(name, "cmpxchg") &&
-							!strstr(name, "exchange") &&
-							!strstr(name, "fetch")
-						? room
-						: block,
-					block, OVER);
+		(void)operations[i].function(operations[i].writes && !strstr(name, "cmpxchg") &&
+							     !strstr(name, "exchange") &&
+							     !strstr(name, "fetch")
+						     ? room
+						     : block,
+					     block, OVER);
 	else
-		(void)verbs[i].function(block, source, OVER);
+		(void)operations[i].function(block, source, OVER);
 	return 0;
 }
 
@@ -241,12 +241,13 @@ int main(int argc, char **argv)
 	if (!block || hf_nofault_install())
 		return 9;
 	if (!strcmp(wanted, "list")) {
-		for (size_t i = 0; i < VERBS; i++)
-			printf("%s %d %d\n", verbs[i].name, verbs[i].reads, verbs[i].writes);
+		for (size_t i = 0; i < OPERATIONS; i++)
+			printf("%s %d %d\n", operations[i].name, operations[i].reads,
+			       operations[i].writes);
 		return 0;
 	}
 	if (argc > 2)
-		return of_verb(wanted, argv[2]);
+		return of_operation(wanted, argv[2]);
 	if (!strcmp(wanted, "clear over a variable"))
 		return hf_clear_nofault(variable, 17) != 0;
 	if (!strcmp(wanted, "clear over a global"))
@@ -261,14 +262,14 @@ int main(int argc, char **argv)
 		return uses(block, BLOCK);
 	}
 	/* "nothing": all that is right, and what is nowhere */
-	for (size_t i = 0; i < VERBS; i++) {
+	for (size_t i = 0; i < OPERATIONS; i++) {
 		char *to = (char *)malloc(BLOCK), *from = (char *)malloc(BLOCK);
 
 		if (!to || !from)
 			return 9;
 		memset(to, 1, BLOCK);
 		memset(from, 1, BLOCK);
-		(void)verbs[i].function(to, from, BLOCK);
+		(void)operations[i].function(to, from, BLOCK);
 		free(to);
 		free(from);
 	}

@@ -20,12 +20,12 @@ SANITIZERS = {
     "memory": ("MemorySanitizer", [["use of what was not copied"]], ("clang",)),
 }
 # Of the header: each is in the table.
-VERBS = re.compile(r"^(?:HF_INLINE )?HF_MUST_CHECK [\w ]+?(hf_\w*nofault\w*)\(", re.MULTILINE)
+OPERATIONS = re.compile(r"^(?:HF_INLINE )?HF_MUST_CHECK [\w ]+?(hf_\w*nofault\w*)\(", re.MULTILINE)
 
 
 def declared(source_dir):
     with open(os.path.join(source_dir, "include", "holdfast", "nofault.h"), encoding="utf-8") as text:
-        return set(VERBS.findall(text.read()))
+        return set(OPERATIONS.findall(text.read()))
 
 
 def call(*command):
@@ -59,16 +59,16 @@ def main():
                 continue
             code, output = call(program, "nothing")
             checks.check(name + ": nothing", code == 0, output)
-            verbs = [line.split() for line in call(program, "list")[1].splitlines()]
-            checks.check(name + ": the table has the verbs of the header",
-                         {verb for verb, _, _ in verbs} == declared(args.source_dir))
+            operations = [line.split() for line in call(program, "list")[1].splitlines()]
+            checks.check(name + ": the table has the operations of the header",
+                         {operation for operation, _, _ in operations} == declared(args.source_dir))
             if sanitizer == "address":
-                reports = reports + [["reads", verb] for verb, reads, _ in verbs if reads == "1"]
-                reports = reports + [["writes", verb] for verb, _, writes in verbs if writes == "1"]
+                reports = reports + [["reads", operation] for operation, reads, _ in operations if reads == "1"]
+                reports = reports + [["writes", operation] for operation, _, writes in operations if writes == "1"]
             else:
-                for verb, _, _ in verbs:
-                    code, output = call(program, "uses", verb)
-                    checks.check(name + ": uses " + verb, code == 0, output)
+                for operation, _, _ in operations:
+                    code, output = call(program, "uses", operation)
+                    checks.check(name + ": uses " + operation, code == 0, output)
             for report in reports:
                 code, output = call(program, *report)
                 found = code != 0 and ("ERROR: " + title in output or "WARNING: " + title in output)

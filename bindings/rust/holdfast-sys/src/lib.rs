@@ -76,8 +76,8 @@ zeroed! {
 }
 
 #[rustfmt::skip]
-mod verbs;
-pub use verbs::*;
+mod functions;
+pub use functions::*;
 
 word! {
     /// A saturating reference count: `holdfast/refcount.h`.

@@ -200,7 +200,7 @@ fn condvar_with_two_mutexes() {
 }
 
 #[test]
-fn refcount_verbs() {
+fn refcount_functions() {
     let count = Refcount::new(1);
     count.add(4);
     count.dec();
@@ -220,7 +220,7 @@ fn refcount_verbs() {
 }
 
 #[test]
-fn lockref_verbs() {
+fn lockref_functions() {
     let object = Lockref::new(0, vec![1]);
     assert!(!object.get_not_zero());
     assert!(object.get_not_dead());

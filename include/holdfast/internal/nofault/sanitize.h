@@ -13,14 +13,14 @@
  *   MemorySanitizer    memory that was written counts as initialised, also by a copy, whose source
  *                      may be memory of another process.
  *
- * A function that is not in the table does not compile (HF_DETAIL_VERB), and tests/nofault/sanitize
+ * A function that is not in the table does not compile (HF_DETAIL_OPERATION), and tests/nofault/sanitize
  * compares the table with the functions of the header.
  */
 #include "../compiler.h"
 #include "../env.h"
 
 /*  function                 reads  writes */
-#define HF_DETAIL_VERBS(X)                                                                         \
+#define HF_DETAIL_OPERATIONS(X)                                                                    \
 	X(hf_clear_nofault, 0, 1)                                                                  \
 	X(hf_copy_nofault, 1, 1)                                                                   \
 	X(hf_copy_from_nofault, 1, 1)                                                              \
@@ -48,11 +48,12 @@
 	X(hf_fetch_add32_nofault, 1, 1)                                                            \
 	X(hf_fetch_add64_nofault, 1, 1)
 
-#define HF_DETAIL_VERB_CONSTANT(verb, reads, writes) HF_DETAIL_VERB(verb) = (reads) | (writes) << 1,
-#define HF_DETAIL_VERB(verb) hf_detail_verb_##verb
+#define HF_DETAIL_OPERATION_CONSTANT(operation, reads, writes)                                     \
+	HF_DETAIL_OPERATION(operation) = (reads) | (writes) << 1,
+#define HF_DETAIL_OPERATION(operation) hf_detail_operation_##operation
 
 /* Bit 0: reads; bit 1: writes. */
-enum hf_detail_verb { HF_DETAIL_VERBS(HF_DETAIL_VERB_CONSTANT) };
+enum hf_detail_operation { HF_DETAIL_OPERATIONS(HF_DETAIL_OPERATION_CONSTANT) };
 
 #if defined(__SANITIZE_ADDRESS__)
 #define HF_DETAIL_ASAN 1
@@ -119,16 +120,16 @@ HF_END_DECLS
 #endif
 
 /* Reports the range that a function is about to read and write, or has read. */
-HF_INLINE void hf_detail_touch(enum hf_detail_verb verb, const volatile void *from, size_t from_len,
-			       volatile const void *to, size_t to_len)
+HF_INLINE void hf_detail_touch(enum hf_detail_operation operation, const volatile void *from,
+			       size_t from_len, volatile const void *to, size_t to_len)
 {
 #if defined(HF_DETAIL_ASAN) || defined(HF_DETAIL_SANITIZE_WEAK)
-	if ((unsigned int)verb & 1 && HF_UNLIKELY(hf_detail_asan_is_bug(from, from_len)))
+	if ((unsigned int)operation & 1 && HF_UNLIKELY(hf_detail_asan_is_bug(from, from_len)))
 		__asan_loadN((void *)(uintptr_t)from, (intptr_t)from_len);
-	if ((unsigned int)verb & 2 && HF_UNLIKELY(hf_detail_asan_is_bug(to, to_len)))
+	if ((unsigned int)operation & 2 && HF_UNLIKELY(hf_detail_asan_is_bug(to, to_len)))
 		__asan_storeN((void *)(uintptr_t)to, (intptr_t)to_len);
 #else
-	(void)verb, (void)from, (void)from_len, (void)to, (void)to_len;
+	(void)operation, (void)from, (void)from_len, (void)to, (void)to_len;
 #endif
 }
 
@@ -145,16 +146,17 @@ HF_INLINE bool hf_detail_has_sanitizer(void)
 }
 
 /* Marks the range that a function has written as initialised. */
-HF_INLINE void hf_detail_touched(enum hf_detail_verb verb, const volatile void *to, size_t len)
+HF_INLINE void hf_detail_touched(enum hf_detail_operation operation, const volatile void *to,
+				 size_t len)
 {
 #if defined(HF_DETAIL_MSAN)
-	if ((unsigned int)verb & 2)
+	if ((unsigned int)operation & 2)
 		__msan_unpoison(to, len);
 #elif defined(HF_DETAIL_SANITIZE_WEAK)
-	if ((unsigned int)verb & 2 && __msan_unpoison)
+	if ((unsigned int)operation & 2 && __msan_unpoison)
 		__msan_unpoison(to, len);
 #else
-	(void)verb, (void)to, (void)len;
+	(void)operation, (void)to, (void)len;
 #endif
 }
 

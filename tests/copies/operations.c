@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* verbs - a part of the program, and of each plug-in: see pair.c. */
+/* operations - a part of the program, and of each plug-in: see pair.c. */
 #include <sched.h>
 
 #include "holdfast/nofault.h"
 #include "holdfast/refcount.h"
 #include "holdfast/version.h"
 
-#include "verbs.h"
+#include "operations.h"
 
 static void count(struct shared *s, unsigned long n)
 {
@@ -64,7 +64,7 @@ static void handle_here(void)
 	hf_report_set_handler(handler, NULL);
 }
 
-struct verbs copies_verbs = {
+struct operations copies_operations = {
 	.version = HF_VERSION,
 	.count = count,
 	.wait = wait,
@@ -79,12 +79,12 @@ struct verbs copies_verbs = {
 /* Addresses of another object's functions are no constants to the compiler of a static one. */
 __attribute__((constructor)) static void fill(void)
 {
-	copies_verbs.library = (const void *)hf_version();
-	copies_verbs.validations = validated_where();
-	copies_verbs.install = hf_nofault_install;
-	copies_verbs.remove = hf_nofault_remove;
-	copies_verbs.set_handler = hf_report_set_handler;
-	copies_verbs.set_mode = hf_report_set_mode;
-	copies_verbs.reports = hf_report_count;
-	copies_verbs.reset = hf_report_reset;
+	copies_operations.library = (const void *)hf_version();
+	copies_operations.validations = validated_where();
+	copies_operations.install = hf_nofault_install;
+	copies_operations.remove = hf_nofault_remove;
+	copies_operations.set_handler = hf_report_set_handler;
+	copies_operations.set_mode = hf_report_set_mode;
+	copies_operations.reports = hf_report_count;
+	copies_operations.reset = hf_report_reset;
 }

@@ -185,11 +185,11 @@ extern "C" {
     /// Documented in `holdfast/rcuref.h`.
     pub fn hf_rcuref_get_acquire(r: *mut hf_rcuref_t) -> bool;
     /// Documented in `holdfast/rcuref.h`.
+    pub fn hf_rcuref_headroom(r: *const hf_rcuref_t) -> u32;
+    /// Documented in `holdfast/rcuref.h`.
     pub fn hf_rcuref_init(r: *mut hf_rcuref_t, n: u32);
     /// Documented in `holdfast/rcuref.h`.
     pub fn hf_rcuref_init_release(r: *mut hf_rcuref_t, n: u32);
-    /// Documented in `holdfast/rcuref.h`.
-    pub fn hf_rcuref_left(r: *const hf_rcuref_t) -> u32;
     /// Documented in `holdfast/rcuref.h`.
     pub fn hf_rcuref_put(r: *mut hf_rcuref_t) -> bool;
     /// Documented in `holdfast/rcuref.h`.

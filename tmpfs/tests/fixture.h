@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef HF_TESTS_TMPFS_WORLD_H
-#define HF_TESTS_TMPFS_WORLD_H
-/* world - a file system that is checked and freed at the end of every test. */
+#ifndef HF_TESTS_TMPFS_FIXTURE_H
+#define HF_TESTS_TMPFS_FIXTURE_H
+/* fixture - a file system that is checked and freed at the end of every test. */
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -17,7 +17,7 @@
 #include "../../tests/unit/unit.h"
 #include "side.h"
 
-class TmpfsWorld : public testing::Test {
+class TmpfsFixture : public testing::Test {
 protected:
 	void SetUp() override { make({}); }
 
@@ -134,14 +134,14 @@ protected:
 };
 
 /* Tests written as steps (side.h), by path or by node. */
-class TmpfsSteps : public TmpfsWorld {
+class TmpfsSteps : public TmpfsFixture {
 protected:
 	void TearDown() override
 	{
 		hf_tmpfs_act_as(nullptr);
 		hf_tmpfs_nodes_put(fs);
 		side_.close_all();
-		TmpfsWorld::TearDown();
+		TmpfsFixture::TearDown();
 	}
 
 	/*
@@ -190,15 +190,15 @@ private:
 	void run_step(std::string step)
 	{
 		size_t equals = step.find(" = ");
-		std::string wanted = equals == step.npos ? "" : step.substr(equals + 3), verb,
+		std::string wanted = equals == step.npos ? "" : step.substr(equals + 3), call,
 			    outcome;
 		unsigned int pages = 0, inodes = 0;
 		std::istringstream in(step = step.substr(0, equals));
 
-		if (!(in >> verb))
+		if (!(in >> call))
 			return;
 		wanted.erase(wanted.find_last_not_of(" \t") + 1);
-		if (verb == "limit") {
+		if (call == "limit") {
 			struct hf_tmpfs_options options = {};
 
 			in >> pages >> inodes;
@@ -207,10 +207,10 @@ private:
 			hf_tmpfs_nodes_put(fs);
 			side_.close_all();
 			make(options);
-		} else if (verb == "act_as") {
-			in >> verb;
-			act_as(verb);
-		} else if (verb == "check") {
+		} else if (call == "act_as") {
+			in >> call;
+			act_as(call);
+		} else if (call == "check") {
 			prove();
 		} else {
 			side_.fs = fs;

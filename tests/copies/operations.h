@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef HF_TESTS_COPIES_VERBS_H
-#define HF_TESTS_COPIES_VERBS_H
-/* verbs - what pair.c asks of the program's part and of a plug-in: all with the library that it has. */
+#ifndef HF_TESTS_COPIES_OPERATIONS_H
+#define HF_TESTS_COPIES_OPERATIONS_H
+/* operations - what pair.c asks of the program's part and of a plug-in: all with the library that it has. */
 #include <stddef.h>
 
 #include "holdfast/cond.h"
@@ -17,7 +17,7 @@ struct shared {
 	unsigned int threads; /* that have come so far */
 };
 
-struct verbs {
+struct operations {
 	const char *version;     /* the headers' */
 	const void *library;     /* where the library is */
 	const void *validations; /* that of the validated locks */
@@ -41,7 +41,7 @@ struct verbs {
 	void (*unlock)(hf_mutex_t *mutex);
 };
 
-extern struct verbs copies_verbs __attribute__((visibility("default")));
+extern struct operations copies_operations __attribute__((visibility("default")));
 
 /* validated.c */
 void validated_lock(hf_mutex_t *mutex);
