@@ -368,7 +368,7 @@ def mutants(tools, texts, known, render):
         "a quotation of what is not there":
             lambda: code_checks(tools, "mutant.md", "```c quote=examples/must.h\nint x;\n```\n")[0][1](),
         "a block without a mark": lambda: code_checks(tools, "mutant.md", "```c\nint x;\n```\n"),
-        "a operation that does not exist": lambda: unknown_names("`hf_mutex_lock_forever()`", known),
+        "an operation that does not exist": lambda: unknown_names("`hf_mutex_lock_forever()`", known),
         "a group that does not exist": lambda: unknown_names("`hf_mutexes_*`", known),
         "a call left out": lambda: missing_names(
             tools.source, "pthread.md", altered("pthread.md", "hf_cond_broadcast", "hf_cond_signal")),

@@ -846,7 +846,7 @@ MUTANTS = [
      system_header, "internal/wait.h"),
     ("a type that is no capability", "spinlock_ticket.h", replace('struct HF_CAPABILITY("spinlock") ', "struct "),
      lambda t: locking(t, "c"), "thread-safety-attributes"),
-    ("a operation that does not take its lock", "spinlock.h",
+    ("an operation that does not take its lock", "spinlock.h",
      replace("hf_spinlock_lock(hf_spinlock_t *lock) HF_ACQUIRE(lock) HF_NO", "hf_spinlock_lock(hf_spinlock_t *lock) HF_NO"),
      lambda t: locking(t, "c"), "requires holding"),
     ("a guard that ends too late", "internal/guard.h", replace("~guard() HF_RELEASE()", "~guard()"),

@@ -393,7 +393,7 @@ TEST_F(ValidateOthers, Lockref)
 	EXPECT_EQ(hf_lockref_read(&l), 3);
 	reports.reset();
 
-	/* Good use, with a operation that returns with the lock held. */
+	/* Good use, with an operation that returns with the lock held. */
 	EXPECT_TRUE(hf_lockref_put_or_lock(&l));
 	EXPECT_TRUE(hf_lockref_put_or_lock(&l));
 	ASSERT_FALSE(hf_lockref_put_or_lock(&l));
