@@ -40,4 +40,5 @@ __attribute__((constructor(101))) static void start_choose(void)
 {
 	hf_detail_env_hide_features(); /* first: the choice is made without them */
 	hf_detail_nofault_start();
+	hf_detail_nofault_await_first();
 }

@@ -138,9 +138,18 @@ static const struct {
 /* A function that is not the library's: the lab's, or a test's. */
 static const char foreign[] = "other";
 
+uint64_t (*hf_detail_nofault_behind)(uint64_t function);
+
+static uint64_t in_use(const hf_atomic64_t *pointer)
+{
+	uint64_t function = hf_atomic64_load_relaxed(pointer);
+
+	return hf_detail_nofault_behind ? hf_detail_nofault_behind(function) : function;
+}
+
 const char *hf_clear_chosen(void)
 {
-	uint64_t function = hf_atomic64_load_relaxed(&hf_detail_clear);
+	uint64_t function = in_use(&hf_detail_clear);
 
 	for (size_t i = 0; i < COUNT(clears); i++) {
 		if ((uintptr_t)clears[i].function == function)
@@ -151,7 +160,7 @@ const char *hf_clear_chosen(void)
 
 const char *hf_copy_chosen(void)
 {
-	uint64_t function = hf_atomic64_load_relaxed(&hf_detail_copy);
+	uint64_t function = in_use(&hf_detail_copy);
 
 	for (size_t i = 0; i < COUNT(copies); i++) {
 		if ((uintptr_t)copies[i].function == function)

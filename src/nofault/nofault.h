@@ -70,6 +70,14 @@ extern struct hf_detail_limits hf_detail_copy_limits __attribute__((visibility("
 void hf_detail_nofault_start(void);
 void hf_detail_nofault_choose(void);
 
+/* first.c, after the start: the next call of each pointer is the first. */
+void hf_detail_nofault_await_first(void);
+/* The implementation for which a function of first.c stands; NULL where there is no first.c. */
+extern uint64_t (*hf_detail_nofault_behind)(uint64_t function)
+	__attribute__((visibility("hidden")));
+/* From now on a fault in a `_nofault` function is reported, if nobody has installed a handler. */
+void hf_detail_nofault_watch(void);
+
 /*
  * What an implementation is: a function, or, in a kernel that lets nothing be called while a user's
  * memory is open, a part of one.

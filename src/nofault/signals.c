@@ -342,6 +342,28 @@ static bool ask_hook(int signal, const siginfo_t *info, void *context, sigjmp_bu
 	return hook && hook(signal, info, context, jump);
 }
 
+/* hf_nofault_install() or hf_nofault_handle() was called: regions don't install the handler. */
+static hf_atomic32_t decided;
+
+/*
+ * Before that our handler is only here to report (hf_detail_nofault_watch()), and the process dies.
+ * Returns true then.
+ */
+static bool is_forgotten(uintptr_t pc)
+{
+#define BEFORE "holdfast: a _nofault function faulted at 0x"
+	static char line[] = BEFORE "0000000000000000; hf_nofault_install() was not called, so the "
+				    "process dies\n";
+
+	if (HF_LIKELY(hf_atomic32_load_relaxed(&decided)))
+		return false;
+	for (size_t i = sizeof(BEFORE) - 1 + 16; pc; pc >>= 4)
+		line[--i] = "0123456789abcdef"[pc & 15];
+	hf_detail_env_print(line, sizeof(line) - 1);
+	return true;
+#undef BEFORE
+}
+
 /* True = recovered: the handler returns, or jumps if *jump was set. */
 static bool recover(int signal, const siginfo_t *info, void *context, sigjmp_buf **jump)
 {
@@ -353,12 +375,16 @@ static bool recover(int signal, const siginfo_t *info, void *context, sigjmp_buf
 
 	if (!to)
 		return ask_hook(signal, info, context, jump);
+	if (HF_UNLIKELY(is_forgotten((uintptr_t)HF_ARCH_CONTEXT_PC(u))))
+		return false;
 	HF_ARCH_CONTEXT_PC(u) = (__typeof__(HF_ARCH_CONTEXT_PC(u)))to;
 #else
 	volatile struct hf_detail_mark *mark = hf_detail_mark;
 
 	if (!mark)
 		return ask_hook(signal, info, context, jump);
+	if (HF_UNLIKELY(is_forgotten(0)))
+		return false;
 	*jump = (sigjmp_buf *)(uintptr_t)&mark->where;
 #endif
 	last_fault.signal = signal;
@@ -374,9 +400,6 @@ static __attribute__((noreturn)) void leave_by_jump(sigjmp_buf *jump, const void
 	(void)pthread_sigmask(SIG_SETMASK, &((const ucontext_t *)context)->uc_sigmask, NULL);
 	siglongjmp(*jump, 1);
 }
-
-/* hf_nofault_install() or hf_nofault_handle() was called: regions don't install the handler. */
-static hf_atomic32_t decided;
 
 bool hf_nofault_handle(int signal, const void *information, void *context)
 {
@@ -629,12 +652,34 @@ int hf_nofault_install(void)
 	return error;
 }
 
+/*
+ * Only where nothing has been done about either signal. The caller may be a signal handler that has
+ * interrupted an install: so it does not wait for the lock.
+ */
+void hf_detail_nofault_watch(void)
+{
+	struct sigaction before;
+	bool is_free = true;
+
+	if (hf_atomic32_load_relaxed(&decided) || pthread_mutex_trylock(&lock))
+		return;
+	for (unsigned int i = 0; i < SIGNALS; i++)
+		is_free = is_free && !sigaction(signals[i], NULL, &before) && is_default(&before);
+	if (!installed && is_free && !install_one(0)) {
+		if (install_one(1))
+			(void)restore_one(0);
+		else
+			installed = true;
+	}
+	(void)pthread_mutex_unlock(&lock);
+}
+
 int hf_detail_nofault_ensure(void)
 {
 	return hf_atomic32_load_relaxed(&decided) ? 0 : hf_nofault_install();
 }
 
-bool hf_nofault_owned(void)
+static bool handlers_are_ours(void)
 {
 	struct sigaction action;
 
@@ -645,13 +690,18 @@ bool hf_nofault_owned(void)
 	return true;
 }
 
+bool hf_nofault_owned(void)
+{
+	return hf_atomic32_load_relaxed(&decided) && handlers_are_ours();
+}
+
 int hf_nofault_remove(void)
 {
 	struct sigaction ours;
 	int error = 0;
 
 	(void)pthread_mutex_lock(&lock);
-	if (installed && (sigaction(signals[0], NULL, &ours) || !hf_nofault_owned()))
+	if (installed && (sigaction(signals[0], NULL, &ours) || !handlers_are_ours()))
 		error = -EBUSY;
 	for (unsigned int i = 0; i < SIGNALS && installed && !error; i++) {
 		error = restore_one(i);

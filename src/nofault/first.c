@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * first - Linux user space: the first call of a `_nofault` function finds a forgotten hf_nofault_install().
+ *
+ * Until the first call, the pointers to the implementations lead to the functions below. These call
+ * hf_detail_nofault_watch(), after which a fault in a `_nofault` function is reported before the process
+ * dies of it. Then they put the chosen implementations in place, so no later call pays for this.
+ */
+#include "memory.h"
+
+#define POINTERS(X)                                                                                \
+	X(clear, hf_detail_clear)                                                                  \
+	X(copy, hf_detail_copy)                                                                    \
+	X(fill, hf_detail_memory.fill)                                                             \
+	X(move, hf_detail_memory.move)                                                             \
+	X(compare, hf_detail_memory.compare)                                                       \
+	X(find, hf_detail_memory.find)
+
+#define INDEX(name, pointer) INDEX_##name,
+enum { POINTERS(INDEX) COUNT };
+
+static hf_atomic64_t chosen[COUNT];
+
+#define POINTER(name, pointer) &(pointer),
+static hf_atomic64_t *const pointers[COUNT] = { POINTERS(POINTER) };
+
+static void first_call(void);
+
+#define CHOSEN(name)                                                                               \
+	((hf_##name##_function_t)(uintptr_t)hf_atomic64_load_relaxed(&chosen[INDEX_##name]))
+
+static size_t first_clear(void *dst, size_t len)
+{
+	first_call();
+	return CHOSEN(clear)(dst, len);
+}
+
+static size_t first_copy(void *dst, const void *src, size_t len)
+{
+	first_call();
+	return CHOSEN(copy)(dst, src, len);
+}
+
+static size_t first_fill(void *dst, uint8_t value, size_t len)
+{
+	first_call();
+	return CHOSEN(fill)(dst, value, len);
+}
+
+typedef hf_copy_function_t hf_move_function_t;
+
+static size_t first_move(void *dst, const void *src, size_t len)
+{
+	first_call();
+	return CHOSEN(move)(dst, src, len);
+}
+
+static struct hf_memory_result first_compare(const void *a, const void *b, size_t len)
+{
+	first_call();
+	return CHOSEN(compare)(a, b, len);
+}
+
+static struct hf_memory_result first_find(const void *p, uint8_t byte, size_t len)
+{
+	first_call();
+	return CHOSEN(find)(p, byte, len);
+}
+
+#define FIRST(name, pointer) (uintptr_t) first_##name,
+static const uint64_t firsts[COUNT] = { POINTERS(FIRST) };
+
+/* A pointer that was changed meanwhile, by hf_nofault_calibrate() or a test, is left as it is. */
+HF_COLD void first_call(void)
+{
+	hf_detail_nofault_watch();
+	for (unsigned int i = 0; i < COUNT; i++) {
+		uint64_t first = firsts[i];
+
+		(void)hf_atomic64_try_cmpxchg_relaxed(pointers[i], &first,
+						      hf_atomic64_load_relaxed(&chosen[i]));
+	}
+}
+
+/* For hf_clear_chosen() and hf_copy_chosen(). */
+static uint64_t behind(uint64_t function)
+{
+	for (unsigned int i = 0; i < COUNT; i++) {
+		if (function == firsts[i])
+			return hf_atomic64_load_relaxed(&chosen[i]);
+	}
+	return function;
+}
+
+void hf_detail_nofault_await_first(void)
+{
+	for (unsigned int i = 0; i < COUNT; i++) {
+		hf_atomic64_store_relaxed(&chosen[i], hf_atomic64_load_relaxed(pointers[i]));
+		hf_atomic64_store_relaxed(pointers[i], firsts[i]);
+	}
+	hf_detail_nofault_behind = behind;
+}

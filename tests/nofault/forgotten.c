@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * forgotten - a fault in a `_nofault` function where hf_nofault_install() was never called is reported,
+ * and the process still dies of it; nothing else is reported. Each case runs in a child of its own.
+ */
+#define _GNU_SOURCE
+#include <setjmp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "holdfast/nofault.h"
+
+#include "../ktap.h"
+
+static char *const nowhere = (char *)0x123000;
+static char memory[64];
+static sigjmp_buf where;
+
+static void clear(void)
+{
+	_exit(hf_clear_nofault(nowhere, 8) == 8 ? 0 : 2);
+}
+
+static void copy(void)
+{
+	_exit(hf_copy_nofault(memory, nowhere, sizeof(memory)) == sizeof(memory) ? 0 : 2);
+}
+
+static void find(void)
+{
+	size_t at;
+
+	_exit(hf_find_nofault(nowhere, 0, 8, &at) == -HF_EFAULT ? 0 : 2);
+}
+
+static void harmless(void)
+{
+	if (hf_copy_nofault(memory, "text", 4) != 0 || strcmp(hf_copy_chosen(), "other") == 0)
+		_exit(3);
+}
+
+static void copies_then_faults_elsewhere(void)
+{
+	harmless();
+	*(volatile char *)nowhere = 0;
+}
+
+static void copies_then_is_killed(void)
+{
+	harmless();
+	(void)raise(SIGSEGV);
+}
+
+static void copies_then_installs(void)
+{
+	harmless();
+	if (hf_nofault_owned() || hf_nofault_install() || !hf_nofault_owned())
+		_exit(4);
+	copy();
+}
+
+static void installs(void)
+{
+	if (hf_nofault_install())
+		_exit(4);
+	copy();
+}
+
+static void removes_what_is_not_there(void)
+{
+	struct sigaction action;
+
+	harmless();
+	if (hf_nofault_remove() || sigaction(SIGSEGV, NULL, &action) ||
+	    action.sa_handler != SIG_DFL)
+		_exit(5);
+	_exit(0);
+}
+
+static void jump(int signal)
+{
+	(void)signal;
+	siglongjmp(where, 1);
+}
+
+static void has_its_own_handler(void)
+{
+	(void)signal(SIGSEGV, jump);
+	(void)signal(SIGBUS, jump);
+	if (sigsetjmp(where, 1) == 0)
+		copy();
+	_exit(0);
+}
+
+static void ignores_the_signal(void)
+{
+	(void)signal(SIGSEGV, SIG_IGN);
+	copy();
+}
+
+static const struct {
+	const char *name;
+	void (*run)(void);
+	int signal; /* 0 = exit status 0 */
+	bool reported;
+} cases[] = {
+	{ "clear", clear, SIGSEGV, true },
+	{ "copy", copy, SIGSEGV, true },
+	{ "find", find, SIGSEGV, true },
+	{ "a copy, then a fault elsewhere", copies_then_faults_elsewhere, SIGSEGV, false },
+	{ "a copy, then a kill", copies_then_is_killed, SIGSEGV, false },
+	{ "a copy, then an install", copies_then_installs, 0, false },
+	{ "installed", installs, 0, false },
+	{ "removed without an install", removes_what_is_not_there, 0, false },
+	{ "a handler of its own", has_its_own_handler, 0, false },
+	{ "ignored", ignores_the_signal, SIGSEGV, false },
+};
+
+enum { CASES = sizeof(cases) / sizeof(cases[0]) };
+
+static void check(unsigned int i)
+{
+	static const char expected[] = "holdfast: a _nofault function faulted at 0x";
+	char text[512];
+	size_t length = 0;
+	ssize_t got;
+	int ends[2], status;
+	pid_t child;
+	bool ended, reported;
+
+	if (pipe(ends)) {
+		perror("pipe");
+		exit(2);
+	}
+	child = fork();
+	if (child == 0) {
+		(void)setrlimit(RLIMIT_CORE, &(struct rlimit){ 0, 0 });
+		(void)dup2(ends[1], STDERR_FILENO);
+		cases[i].run();
+		_exit(9);
+	}
+	(void)close(ends[1]);
+	while ((got = read(ends[0], text + length, sizeof(text) - 1 - length)) > 0)
+		length += (size_t)got;
+	text[length] = 0;
+	(void)close(ends[0]);
+	(void)waitpid(child, &status, 0);
+	ended = cases[i].signal ? WIFSIGNALED(status) && WTERMSIG(status) == cases[i].signal
+				: WIFEXITED(status) && WEXITSTATUS(status) == 0;
+	reported = strncmp(text, expected, sizeof(expected) - 1) == 0 &&
+		   strstr(text, "hf_nofault_install()");
+	if (!ktap_result(ended && (cases[i].reported ? reported : length == 0), "%s",
+			 cases[i].name))
+		printf("# status %#x, on standard error: %s\n", (unsigned int)status, text);
+}
+
+int main(void)
+{
+	struct sigaction action;
+
+	ktap_begin(CASES);
+	for (unsigned int i = 0; i < CASES; i++) {
+		if (sigaction(SIGSEGV, NULL, &action) || action.sa_handler != SIG_DFL)
+			ktap_skip("a sanitizer has the signals", "%s", cases[i].name);
+		else
+			check(i);
+	}
+	return ktap_end();
+}
