@@ -62,7 +62,14 @@ docs)
 	optional+=("${manual[@]}")
 	;;
 bare) required+=("${bare[@]}") ;;
-runtimes) required+=(golang-go rustc default-jdk-headless nodejs libnode-dev gdb) ;;
+runtimes)
+	required+=(gdb)
+	# A runtime that is here will do, wherever it came from: its package may conflict with that of Debian.
+	for runtime in go:golang-go rustc:rustc javac:default-jdk-headless node:nodejs; do
+		command -v "${runtime%:*}" >/dev/null || required+=("${runtime#*:}")
+	done
+	[[ -e /usr/include/node/node_api.h || -e /usr/local/include/node/node_api.h ]] || required+=(libnode-dev)
+	;;
 kernel) required+=("${kernel[@]}") ;;
 packages)
 	required+=("${packages[@]}" "${simulate[@]}" nlohmann-json3-dev zlib1g-dev liburcu-dev libfuse3-dev)
