@@ -162,10 +162,11 @@ static void check(unsigned int i)
 int main(void)
 {
 	struct sigaction action;
+	bool is_taken = sigaction(SIGSEGV, NULL, &action) || action.sa_handler != SIG_DFL;
 
 	ktap_begin(CASES);
 	for (unsigned int i = 0; i < CASES; i++) {
-		if (sigaction(SIGSEGV, NULL, &action) || action.sa_handler != SIG_DFL)
+		if (is_taken && (cases[i].signal || cases[i].run == removes_what_is_not_there))
 			ktap_skip("a sanitizer has the signals", "%s", cases[i].name);
 		else
 			check(i);
