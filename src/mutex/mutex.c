@@ -19,12 +19,11 @@
 #endif
 
 /*
- * The first and the longest time between two looks. With longer ones waiters miss short times in which
- * the mutex is free; with shorter ones they slow the holder down.
+ * The longest time between two looks, with many processors; with few, half of it. With longer ones
+ * waiters miss short times in which the mutex is free; with shorter ones they slow the holder down.
  */
 #ifndef HF_MUTEX_LOOK_NS
-#define HF_MUTEX_LOOK_NS 50
-#define HF_MUTEX_LOOK_MAX_NS 100
+#define HF_MUTEX_LOOK_NS 200
 #endif
 
 /* Nanoseconds after which a thread that runs makes room for another. */
@@ -259,7 +258,7 @@ static enum outcome park_until_woken(struct hf_detail_waiter *waiter, uint64_t d
 /* Spins as the first waiter: WAKING -> HEAD, unless it acquires the mutex at once. */
 static enum outcome spin_as_head(struct hf_detail_waiter *waiter, uint64_t deadline)
 {
-	uint32_t ns = HF_MUTEX_LOOK_NS;
+	uint32_t ns = HF_ARCH_BACKOFF_MIN_NS;
 
 	for (uint32_t left = HF_MUTEX_HEAD_SPIN_NS;; left -= ns) {
 		if (hf_detail_mutex_take(waiter->mutex))
@@ -320,7 +319,8 @@ static bool lock_without_table(hf_atomic32_t *word, uint64_t deadline)
 
 static bool spin_to_take(hf_atomic32_t *word)
 {
-	uint32_t ns = HF_MUTEX_LOOK_NS;
+	uint32_t parts = hf_env_processors() > HF_WAIT_FEW_PROCESSORS ? 1 : 2;
+	uint32_t ns = (HF_ARCH_BACKOFF_MIN_NS + parts - 1) / parts;
 
 	for (uint32_t left = HF_MUTEX_SPIN_NS;; left -= ns) {
 		if (hf_detail_mutex_take(word))
@@ -328,7 +328,7 @@ static bool spin_to_take(hf_atomic32_t *word)
 		if (left <= ns)
 			return false;
 		hf_wait_ns(ns);
-		if (ns < HF_MUTEX_LOOK_MAX_NS)
+		if (ns < HF_MUTEX_LOOK_NS / parts)
 			ns *= 2;
 	}
 }

@@ -42,7 +42,12 @@
  */
 #include "holdfast/internal/parking.h"
 
-enum { HF_DETAIL_WAITER_PARKED, HF_DETAIL_WAITER_RELEASED, HF_DETAIL_WAITER_SPINNING };
+enum {
+	HF_DETAIL_WAITER_PARKED,
+	HF_DETAIL_WAITER_RELEASED,
+	HF_DETAIL_WAITER_SPINNING,
+	HF_DETAIL_OTHER_STATES, /* the first of a client's */
+};
 
 /* A model checker replaces this type to watch its accesses. */
 #ifndef HF_DETAIL_PARKING_BOOL

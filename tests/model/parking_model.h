@@ -32,7 +32,6 @@ public:
 #define HF_MUTEX_SPIN_NS 1
 #define HF_MUTEX_HEAD_SPIN_NS 1
 #define HF_MUTEX_LOOK_NS 1
-#define HF_MUTEX_LOOK_MAX_NS 1
 #define HF_MUTEX_TURN_NS hf_model::turn_ns()
 #define HF_MUTEX_CLOCK_EACH 1
 #define HF_MUTEX_TURN hf_model::turn_began
