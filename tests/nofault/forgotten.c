@@ -152,10 +152,9 @@ static void check(unsigned int i)
 	(void)waitpid(child, &status, 0);
 	ended = cases[i].signal ? WIFSIGNALED(status) && WTERMSIG(status) == cases[i].signal
 				: WIFEXITED(status) && WEXITSTATUS(status) == 0;
-	reported = strncmp(text, expected, sizeof(expected) - 1) == 0 &&
-		   strstr(text, "hf_nofault_install()");
-	if (!ktap_result(ended && (cases[i].reported ? reported : length == 0), "%s",
-			 cases[i].name))
+	reported = strstr(text, expected) &&
+		   strstr(text, "hf_nofault_install()"); /* or qemu's line */
+	if (!ktap_result(ended && reported == cases[i].reported, "%s", cases[i].name))
 		printf("# status %#x, on standard error: %s\n", (unsigned int)status, text);
 }
 
