@@ -168,7 +168,9 @@ void run(const script &s)
 			may[i] = round;
 			if (s.expected[PARKS])
 				wait_for(calls[PARKS], parked + 1);
-			while (!s.expected[PARKS] && hf_atomic32_load_relaxed(&cond.waiters) == 0)
+			while (!s.expected[PARKS] &&
+			       (hf_atomic32_load_relaxed(&cond.waiters) == 0 ||
+				hf_mutex_is_locked(&mutex)))
 				sched_yield();
 		}
 		s.after();
