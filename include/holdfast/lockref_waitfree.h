@@ -7,13 +7,13 @@
  *
  * Use when / not when
  *   Where an object is found without a lock and many threads take and drop references at once, or
- *   its lock is held for long: no get or put ever waits or retries, but the put that drops the last
- *   reference, which takes the lock. Not where the memory of an object is freed as soon as it is
- *   dead: that needs lockref.h. Not where the lock must keep the count as it is.
+ *   its lock is held for long: no get or put ever waits or retries, except that the put of the last
+ *   reference takes the lock. Not where the memory of an object is freed as soon as it is dead: that
+ *   needs lockref.h. Not where the count must not change while the lock is held.
  *
- *   What it is worth with 28 and 64 threads, over lockref.h, goes by the order in which the processor
- *   serves requests for a line (`hf-lab classify`): in turn 8 to 12 times, in any order 5 to 7, the
- *   nearest first 4 to 7, a line that is held for a retry 1.7 to 2.1 (simulated: docs/design/0027).
+ *   With 28 and 64 threads it is faster than lockref.h by a factor that depends on the order in which
+ *   the processor serves requests for a line (`hf-lab classify`): 8 to 12 in turn, 5 to 7 in any order,
+ *   4 to 7 the nearest first, 1.7 to 2.1 where a line is held for a retry (simulated: docs/design/0027).
  *
  *   A type of its own (hf_lockref_waitfree_t), because code that is right with hf_lockref_t is
  *   wrong with it. What differs:
@@ -38,11 +38,11 @@
  * Example  examples/lockref_waitfree.c
  *
  * The contract of put (from W5)
- *   A thread that puts is inside of a read-side critical section which the freeing of the object
- *   waits for, until it is done with what the put returned: put_or_lock's false, put_return's 0. Or
- *   the memory never becomes anything else (type-stable): then what the thread knows of the object
- *   may be of a former one when it gets the lock, and it must look. In a kernel preemption off is
- *   enough, and put_or_lock switches it off itself. Under -DHF_VALIDATE=1 a program that defines
+ *   A thread puts inside a read-side critical section that the freeing of the object waits for, and
+ *   stays in it until it has acted on the result (put_or_lock's false, put_return's 0). Or the memory
+ *   is always a lockref (type-stable): then it may hold another object by the time the thread gets the
+ *   lock, so the thread must check. In a kernel it is enough to disable preemption; put_or_lock does so
+ *   itself. Under -DHF_VALIDATE=1 a program that defines
  *   HF_LOCKREF_PROTECTED() (such as rcu_read_ongoing() of liburcu) has each put checked.
  *
  * Arguments  l   the lockref
@@ -64,8 +64,8 @@
  *      63                         32 31                          0
  *     |            count            |            a lock           |
  *
- *   An add changes the count only: what it carries leaves the word at the top. The count lies in
- *   one of three zones, and the result of an add shows in which.
+ *   An add changes the count only: a carry is lost at the top of the word. The count lies in one of
+ *   three zones, and the result of an add shows in which.
  *
  *      0                0x80000000    0xa0000000            0xe0000000   0xffffffff
  *      |------ live -------|-- saturated --|------- dead -------|-- saturated --|
@@ -88,19 +88,19 @@
  *   leave a zone.
  *
  * Invariants
- *   W1  Between live and dead the count goes only by a compare-and-swap of the whole word, by the
+ *   W1  The count changes between live and dead only by a compare-and-swap of the whole word by the
  *       holder of the lock: while it is held, no other thread changes whether the object lives.
- *   W2  That swap to dead succeeds only if the count is what the holder expects: the references
- *       that it gives up with it. So there are none when the object dies, and one thread only kills
- *       it.
- *   W3  Dead stays dead for all gets, until revive; and nothing that began before a revive undoes
- *       it: what is left of it is a swap of a dead count, which the revived one is not.
- *   W4  A count that left the live zone, at the top or by a put too many, is never dead: it leaks.
- *       But the repair comes after the misuse: a get between a put too many and its repair finds a
- *       live count again, and a holder of the lock may kill the object in that moment.
- *   W5  From its subtraction on a put has no reference. Only one that made the count none goes on
- *       to the lock half; others may get, put, kill and revive the object before it has the lock.
- *   W6  The steps of a get, and of a put that leaves something, are as many whatever the others do.
+ *   W2  The swap to dead succeeds only if the count is what the holder expects: the references that it
+ *       gives up with it. So no references are left when the object dies, and only one thread kills it.
+ *   W3  A dead object stays dead for all gets until revive. An operation that began before a revive
+ *       can't undo it: all it can still do is a swap that expects a dead count, and that fails.
+ *   W4  A count that left the live zone, by an overflow or by one put too many, is never dead: it
+ *       leaks. But the repair comes after the misuse: a get between the put too many and its repair
+ *       finds a live count, and a holder of the lock may kill the object in that moment.
+ *   W5  After its subtraction a put has no reference. Only a put that made the count none goes on to
+ *       the lock half; other threads may get, put, kill and revive the object before it has the lock.
+ *   W6  A get, and a put that is not the last, takes a bounded number of steps, whatever other threads
+ *       do.
  *
  * Source   docs/design/0016-lockref-waitfree.md
  */

@@ -48,10 +48,10 @@
  *       happens before what is done under it next.
  *   L3  on AArch64 waiting by WFE loses no wake-up and needs no SEV: the load that found the word 1
  *       has armed the monitor, and the store of 0 clears it, which ends WFE.
- *   L4  the word knows of no waiter. So processes may share the lock, and the child of a fork, in
- *       which only its holder is left, may unlock it.
+ *   L4  the word does not record waiters. So processes may share the lock, and the child of a fork, in
+ *       which only the holder's thread exists, may unlock it.
  *
- * Arguments   lock   all bytes 0, HF_SPINLOCK_INIT or init have made it
+ * Arguments   lock   initialized by HF_SPINLOCK_INIT, by init, or with all bytes 0
  *
  * Ordering
  *   operation                order

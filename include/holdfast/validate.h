@@ -13,21 +13,22 @@
  *   the next operation.
  *
  * State
- *   Beside each thread, not in the lock: the locks that it holds, since when, how deep. So no lock
- *   changes its size, and the lock half of a lockref is validated too.
+ *   Each thread has a list of the locks that it holds, since when, and how deep. Nothing is stored in
+ *   the lock: so no lock changes its size, and the lock half of a lockref is validated too.
  *
  *     thread: [ lock A, t=17, depth 1 ] [ lock B, t=21, depth 2 ] ... up to HF_VALIDATE_HELD
  *
- *   And one table for all threads: for each pair of classes of which one thread has held a lock each
- *   at a time, where the second was taken, in either order.
+ *   One table for all threads has the pairs of classes that some thread has held at the same time, and
+ *   for each order the place where the second lock was taken.
  *
  *     pairs:  [ A, B: B under A at parse.c:12, A under B nowhere yet ] ... up to HF_VALIDATE_PAIRS
  *
- *   The class of a lock is the place that called its init, or what hf_validate_set_class() said: a
- *   cache's thousand entries have one, so their order against the table's lock is one pair (a call
- *   that the compiler has unrolled is several places; a name is one). A lock without init (a static
- *   one, or of C++) is a class of its own. Two locks of one class are watched by their addresses.
- *   HF_VALIDATE_CLASSED locks at a time have a class; of more, some are watched by their addresses.
+ *   The class of a lock is the place that called its init, or the name that hf_validate_set_class()
+ *   gave it: a cache's thousand entries have one class, so their order against the table's lock is one
+ *   pair. (If the compiler unrolls a loop, its call of init is several places; give a name then.) A
+ *   lock without init, a static one or one of C++, is a class of its own. The order of two locks of
+ *   one class is watched by their addresses. At most HF_VALIDATE_CLASSED locks have a class at a time;
+ *   some of any further ones are watched by their addresses.
  *
  * Behaviour
  *   lock, held by this thread      reported (recursion); granted, one deeper
@@ -59,13 +60,12 @@
  *   for all of them validates.
  *
  * Invariants
- *   V1  A signal handler releases the locks that it takes, so this thread's list is after it
- *       what it was before.
- *   V2  A lock that is on a thread's list and not locked, or that another thread was the last to
- *       take, was released where validation did not see it: it is taken off, and not granted.
- *   V3  Of two threads that take a pair for the first time, each in its order, one finds the
- *       other's: each writes its place first, and looks second, sequentially consistent.
- *   V4  Pairs are made by compare-and-swap, and never taken away: R1 of report.h holds.
+ *   V1  A signal handler releases the locks that it takes, so it leaves this thread's list as it was.
+ *   V2  A lock that is on a thread's list but is not locked, or was last taken by another thread, was
+ *       released in code without validation: it is removed from the list, and not granted.
+ *   V3  If two threads take a pair for the first time at once, in opposite orders, at least one of
+ *       them finds the other's: each first writes its place and then looks, sequentially consistent.
+ *   V4  Pairs are added by compare-and-swap, and never removed: R1 of report.h holds.
  */
 #include "report.h"
 
