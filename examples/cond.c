@@ -29,7 +29,7 @@ static void put(unsigned int item)
 	hf_cond_signal(&queue.not_empty);
 }
 
-/* 0: there will be no more. */
+/* Returns 0 when the queue is closed and empty. */
 static int take(unsigned int *item)
 {
 	int taken;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * intrusive_ptr - pictures that several documents show. Each document owns a reference, the last one
- * frees the picture, and a catalogue finds those that are still there without owning any. And a struct
- * of a C library, with a count and functions of its own.
+ * frees the picture, and a catalogue finds the live ones without owning any. A second part wraps a
+ * struct of a C library, which has a count and functions of its own.
  */
 #include <cstdio>
 #include <cstdlib>
@@ -33,7 +33,7 @@ private:
 using picture_ptr = hf::intrusive_ptr<const picture>;
 
 static hf::mutex catalogue_lock;
-static std::map<std::string, picture *> catalogue HF_GUARDED_BY(catalogue_lock); /* owns none */
+static std::map<std::string, picture *> catalogue HF_GUARDED_BY(catalogue_lock); /* no references */
 static int pictures_loaded HF_GUARDED_BY(catalogue_lock);
 
 picture_ptr picture::open(const std::string &name)
@@ -49,13 +49,13 @@ picture_ptr picture::open(const std::string &name)
 	return picture_ptr(entry, hf::adopt); /* the first reference is this pointer's */
 }
 
-/* Called by the last owner's thread. A lookup may touch the memory until the lock is taken. */
+/* Runs in the last owner's thread. Lookups may access the count until this has the lock. */
 picture::~picture()
 {
 	hf::guard<hf::mutex> hold(catalogue_lock);
 	auto entry = catalogue.find(name_);
 
-	if (entry != catalogue.end() && entry->second == this) /* and not one loaded meanwhile */
+	if (entry != catalogue.end() && entry->second == this) /* not a newer one */
 		catalogue.erase(entry);
 }
 
@@ -105,7 +105,7 @@ int main()
 			for (int page = 0; page < 1000; page++) {
 				picture_ptr logo = picture::open("logo"), again = logo;
 
-				logo.reset(); /* the picture stays: `again` has it */
+				logo.reset(); /* the picture stays: `again` owns it */
 				must(again->name() == "logo");
 			}
 		});

@@ -3,8 +3,8 @@
  * lockref - a cache of names. A lookup takes a reference without a lock, in one step; and the last
  * put decides under the entry's lock whether it stays in the cache, unused, or dies.
  *
- * The entries are an array that is never freed: a lookup may touch one that has just died, and is
- * told so.
+ * The entries are an array that is never freed, so a lookup may touch an entry that has just died;
+ * its get then fails.
  */
 #include <stdio.h>
 
@@ -56,7 +56,7 @@ static void cache_put(struct entry *entry)
 	hf_lockref_unlock(&entry->ref);
 }
 
-/* With the lock held the count stands still. */
+/* While the lock is held no other thread can change the count. */
 static void cache_forget(struct entry *entry)
 {
 	hf_lockref_lock(&entry->ref);

@@ -40,7 +40,7 @@ private:
 	bool forget_ = false; /* protected by the lock */
 };
 
-/* Never freed: a lookup may touch one that has just died, and gets nothing. */
+/* Never freed: a lookup may touch an entry that has just died, and then returns null. */
 entry cache[] = { entry(100), entry(101), entry(102), entry(103) };
 
 /* Null = not in the cache. An unused entry comes into use again; a dead one does not. */
@@ -69,7 +69,7 @@ int main()
 		    cache[2].is_dead());
 	must(cache[2].read() == 0 && !cache[2].is_dead());
 
-	lookup(102)->forget(); /* in use for the length of the call, and the last user of all */
+	lookup(102)->forget(); /* the temporary has the last reference, and drops it afterwards */
 	std::printf("forgotten: is dead: %d; found: %d\n", cache[2].is_dead(),
 		    lookup(102) != nullptr);
 	must(cache[2].is_dead() && !lookup(102) && !lookup(999));

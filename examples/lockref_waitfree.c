@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lockref_waitfree - a cache of sessions in a fixed array: found without a lock, by many threads at once;
- * the thread that drops the last reference makes the session another one.
+ * lockref_waitfree - a cache of sessions in a fixed array: many threads look them up without a lock,
+ * and the thread that drops the last reference reuses the slot for a new session.
  *
- * The array is never freed, so its memory stays a lockref, whatever becomes of a session: that is the
- * contract of put. But a slot may hold another session by the time that somebody has a reference, so
- * the reader looks again.
+ * put requires that the memory stays a lockref; the array is never freed, so it does. But a slot may
+ * have got another session before a reader has its reference, so the reader looks at the session's
+ * data only after that.
  */
 #include <pthread.h>
 #include <stdbool.h>

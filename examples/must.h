@@ -4,7 +4,7 @@
 /*
  * must - checks a condition of an example; prints it and exits if it does not hold.
  *
- * As assert(), but -DNDEBUG does not take it away: so what is inside may do work.
+ * Like assert(), but -DNDEBUG does not remove it, so the condition may have side effects.
  */
 #include <stdio.h>
 #include <stdlib.h>

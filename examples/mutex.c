@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * mutex - a queue of jobs that threads share. Its holder may be descheduled, or take long: the waiters
- * park. And a counter that two processes share.
+ * mutex - a queue of jobs that threads share. The holder may be preempted or hold the mutex for
+ * long, so waiters park. A second part has a counter that two processes share.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -22,7 +22,7 @@ static struct {
 	unsigned int next, done; /* protected by lock */
 } queue;
 
-/* False: there are no more. */
+/* Returns false if there are no more jobs. */
 static bool queue_take(unsigned int *job)
 {
 	bool taken;
@@ -58,7 +58,7 @@ static void *work(void *argument)
 	return NULL;
 }
 
-/* In memory that both processes have mapped: hf_mutex_shared_t. */
+/* Both processes map this memory, so the mutex is an hf_mutex_shared_t. */
 struct shared {
 	hf_mutex_shared_t lock;
 	unsigned int count;

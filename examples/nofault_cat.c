@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A cat over mmap. If a file is truncated while it is read, one line says so; nothing dies.
+ * cat by mmap(). If a file is truncated while it is read, it prints an error, and SIGBUS does not
+ * kill it.
  *
- *   example_nofault_cat [FILE...]     without files it shows what happens: it truncates one itself
+ *   example_nofault_cat [FILE...]     without files: a demonstration with a temporary file
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -26,7 +26,7 @@ int main(void)
 	printf("%zu of %zu bytes written\n", strlen(records) - left, strlen(records));
 	must(left == 3);
 
-	/* Where does each end? */
+	/* Find the end of each record. */
 	for (const char *record = file + page - 16;; record += at + 1) {
 		int error = hf_find_nofault(record, '\n', 100, &at);
 
@@ -37,16 +37,16 @@ int main(void)
 		}
 	}
 
-	/* What is there is equal; no difference was met before the fault. */
+	/* The 16 bytes before the fault are equal. */
 	must(hf_compare_nofault(file + page - 16, records, strlen(records), &equal) == -HF_EFAULT);
 	must(equal == 16);
 
-	/* Make room in front. The move is downwards and faults at the end first: no loss. */
+	/* Move the records up by 6. Overlap: it starts at the end, and faults before it writes. */
 	left = hf_move_nofault(file + page - 10, file + page - 16, 16);
 	printf("%zu of 16 bytes moved\n", 16 - left);
 	must(left == 16 && memcmp(file + page - 16, records, 16) == 0);
 
-	/* Six bytes fewer fit; the word in front is an atomic count of the records. */
+	/* Down by 6 they fit; the word in front is an atomic count of the records. */
 	left = hf_move_nofault(file + page - 22, file + page - 16, 16);
 	must(left == 0);
 	must(hf_fill_nofault(file + page - 32, 0, 10) == 0);

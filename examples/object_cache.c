@@ -37,14 +37,14 @@ static struct {
 	unsigned int count;
 } unused;
 
-static unsigned long made, freed; /* atomically */
+static unsigned long made, freed; /* updated atomically */
 
 static struct bucket *bucket_of(unsigned int key)
 {
 	return &buckets[key % BUCKETS];
 }
 
-/* The list's mutex is held. */
+/* The caller holds the list's mutex. */
 static void unlist(struct entry *e)
 {
 	*(e->older ? &e->older->newer : &unused.oldest) = e->newer;
@@ -54,7 +54,7 @@ static void unlist(struct entry *e)
 	unused.count--;
 }
 
-/* The entry's lock is held. An entry that came into use again may still be on the list. */
+/* The caller holds the entry's lock. An entry used again since may still be on the list. */
 static void list_as_newest(struct entry *e)
 {
 	hf_mutex_lock(&unused.lock);

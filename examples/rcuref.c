@@ -3,8 +3,8 @@
  * rcuref - a table that is read without a lock: readers find an object, take a reference, and use it after
  * they have left the table; one thread replaces the objects meanwhile. With liburcu.
  *
- * Both the lookup and the put are inside of rcu_read_lock(): the memory of an object is freed after a
- * grace period only, so it is there as long as somebody may still look at its count.
+ * Lookup and put both run under rcu_read_lock(). An object's memory is freed only after a grace
+ * period, so its count can be accessed there even if another thread drops the last reference.
  */
 #include <pthread.h>
 #include <stdbool.h>
@@ -27,7 +27,7 @@ struct object {
 
 static struct object *table[SLOTS];
 static bool stop;
-static unsigned long made, freed; /* freed: by liburcu's thread, read when it is done */
+static unsigned long made, freed; /* liburcu's thread writes freed; read after rcu_barrier() */
 
 static void object_free(struct rcu_head *head)
 {

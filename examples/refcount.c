@@ -75,7 +75,7 @@ int main(void)
 	/*
 	 * Why not a plain atomic counter? One reference too many, and it wraps around to 0 while all
 	 * of them are in use: a use after free. This count saturates: the object is never freed.
-	 * (It tells of that on standard error, too: see report.c.)
+	 * (By default it is also reported on standard error: see report.c.)
 	 */
 	(void)hf_report_set_mode(HF_REPORT_MODE_COUNT);
 	hf_refcount_inc(&leaked);

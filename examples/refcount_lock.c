@@ -45,7 +45,7 @@ static struct session *session_get(int name)
 	return found;
 }
 
-/* Returns whether it was the last. Most puts don't touch the lock. */
+/* Returns whether that was the last reference. Most puts don't touch the lock. */
 static bool session_put(struct session *session)
 {
 	struct session **link;

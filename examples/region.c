@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The checksum of a mapped file that shrinks while it is computed, by code that knows nothing of that;
- * and a look at memory that may not be there, where SIGSEGV is blocked.
+ * The checksum of a mapped file that is truncated meanwhile, by code that does not expect it; and a
+ * read of memory that may be unmapped, with SIGSEGV blocked.
  *
- *   example_region [FILE...]     without files it shows what happens: it truncates one itself
+ *   example_region [FILE...]     without files: a demonstration with a temporary file
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -23,7 +23,7 @@ static int complain(const char *name, const char *what)
 	return 1;
 }
 
-/* Somebody else's code. */
+/* Stands for code that you cannot change. */
 static unsigned long checksum(const unsigned char *bytes, size_t len)
 {
 	unsigned long sum = 5381;
@@ -64,7 +64,7 @@ static int sum(const char *name, off_t truncate_to)
 		if (truncate_to >= 0 && ftruncate(file, truncate_to))
 			complain(name, "can't truncate");
 		result = checksum((const unsigned char *)map, size);
-		/* Only the end of the region tells whether the data was the file's. */
+		/* Only hf_region_end() shows whether these were the file's bytes. */
 		if (hf_region_end(&region, &fault) == size) {
 			printf("%016lx  %s\n", result, name);
 			status = 0;
@@ -119,7 +119,7 @@ int main(int argc, char **argv)
 	close(file);
 	status = sum(name, -1);
 	if (status == 0)
-		status = sum(name, 10000) != 2; /* mapped with 30000 bytes, and then it has 10000 */
+		status = sum(name, 10000) != 2; /* 30000 bytes mapped, 10000 left */
 	unlink(name);
 	return status | look_where_no_fault_can_be_taken();
 }

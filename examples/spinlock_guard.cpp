@@ -39,7 +39,7 @@ bool transfer(account &from, account &to, long cents)
 	return true;
 }
 
-/* What the lock protects is marked: with clang -Wthread-safety an access without it is found. */
+/* HF_GUARDED_BY: clang -Wthread-safety reports an access without the lock. */
 class journal {
 public:
 	void note()

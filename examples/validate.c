@@ -16,7 +16,7 @@
 
 static hf_spinlock_t lock = HF_SPINLOCK_INIT;
 
-/* Locks, and forgets that its caller has done that already. */
+/* Takes the lock, although its caller holds it already. */
 static void update(void)
 {
 	hf_spinlock_lock(&lock);
@@ -49,21 +49,21 @@ HF_NO_THREAD_SAFETY_ANALYSIS int main(void)
 
 	(void)hf_report_set_mode(HF_REPORT_MODE_COUNT); /* this example makes each mistake itself */
 
-	/* The same thread locks again: a deadlock; here it is granted, and reported. */
+	/* The holder locks again. Without validation: a deadlock. Here: granted and reported. */
 	hf_spinlock_lock(&lock);
 	must(hf_validate_is_held(&lock)); /* good for assertions in code that needs the lock */
 	update();
 	must(hf_report_count(HF_REPORT_LOCK_RECURSION) == 1);
 	must(hf_spinlock_is_locked(&lock));
 
-	/* Another thread unlocks: two would be inside; here it is not done. */
+	/* Another thread unlocks. Without validation: two holders. Here: not done, reported. */
 	error = pthread_create(&thread, NULL, unlock_what_others_hold, NULL);
 	must(error == 0);
 	pthread_join(thread, NULL);
 	must(hf_report_count(HF_REPORT_LOCK_WRONG_OWNER) == 1);
 	must(hf_spinlock_is_locked(&lock));
 
-	/* It slept with the lock held, while all waiters were spinning. */
+	/* The holder sleeps; waiters would spin all that time. */
 	hf_validate_set_hold_limit(1000000);
 	nanosleep(&two_ms, NULL);
 	hf_spinlock_unlock(&lock);
