@@ -65,7 +65,7 @@ def card(results: Results, title: str, table: str, cases, ours: str, peers: dict
         mine = measured_row(results, table, case, threads, (ours,))
         if mine is None:
             continue
-        where = f"{case}, {fmt_threads(mine.threads)}"
+        where = f"{'lock+unlock' if case.endswith(' total') else case}, {fmt_threads(mine.threads)}"
         for shown, row in {"Holdfast": mine, **rows}.items():
             if row is not None:
                 bar = bar_of(row, lambda r: r.ns, lambda v: fmt_time(v) + " ns")
