@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: MIT
 /*
- * cond - include/holdfast/cond.h and src/cond/cond.c, over the mutex of src/mutex/mutex.c, with parking by the model.
+ * cond - include/holdfast/cond.h and src/cond/cond.c, over the mutex of src/mutex/mutex.c; the model
+ * parks and wakes the threads.
  *
  * Checked
- *   handover    one thread makes the condition true, and signals with the mutex or after it; the
- *               others wait for it: no thread is parked for ever, no data race
- *   each takes  as many signals as waiters, or one broadcast: each of them goes on
- *   timeout     one gives up at any moment, and no signal goes to waste with it
- *   no barrier  the same where the kernel has none, also with a time-out
- *   freed       whoever is woken last frees the condition variable: nobody touches it afterwards
- * and at the end nobody is in the table.
+ *   handover    one thread makes the condition true and signals, holding the mutex or after
+ *               unlocking it; the others wait: no thread stays parked for ever, no data race
+ *   each takes  as many signals as waiters, or one broadcast: every waiter returns
+ *   timeout     one waiter times out at any point, and does not consume a signal
+ *   no barrier  the same where membarrier() is unavailable, also with a timeout
+ *   freed       the last woken thread frees the condition variable: no thread touches it afterwards
+ * and at the end the table is empty.
  */
 // MUTANT: waiters_not_counted HF_MUTANT=store_relaxed_missing HF_MUTANT_IN=cond_wait_queued
 // MUTANT: signalled_and_not_woken HF_MUTANT=unpark_missing HF_MUTANT_IN=hf_detail_waiter_wake
@@ -61,7 +62,7 @@ struct shared {
 	const void *cond() const { return &c.sequence; }
 };
 
-/* Thread 0 makes it true for all others; they wait for it, and take one each. */
+/* Thread 0 provides one item for each other thread; each waits and takes one. */
 enum how { SIGNAL_INSIDE, SIGNAL_AFTER, BROADCAST_INSIDE, BROADCAST_AFTER };
 
 template <class K, int N, how How, bool Late = false>
@@ -129,7 +130,7 @@ public:
 	}
 };
 
-/* The same where the kernel has no barrier: parked threads look again. */
+/* The same without membarrier(): parked threads recheck periodically. */
 template <class Base>
 class no_barrier : public Base {
 public:
@@ -142,7 +143,7 @@ public:
 	}
 };
 
-/* Thread 1 is woken, and frees it. */
+/* Thread 1 is woken, and frees the condition variable. */
 template <class K>
 class freed : public handover<K, 2, SIGNAL_INSIDE> {
 	bool freed_ = false;

@@ -4,15 +4,16 @@
 /*
  * env, inside the model checker - the threads are Relacy's.
  *
- * Slots        thread t has nodes 1 + t * HF_NODES + n; how many of them it may use, each scenario
- *              says (0: it is anonymous to every queue).
- * Parking      the look at the word and going to sleep are one step. Whoever wakes, wakes any of
- *              those who sleep. A thread that sleeps for ever is a deadlock, and so an error; those
- *              with a deadline may wake at any moment, and others for no reason, as often as each
- *              scenario says.
- * Time         is HF_MODEL_EARLY, or HF_MODEL_LATE, which each thread notices when it will. A deadline before that
- *              is a patrol: it has no end, but there are as many as each scenario says.
- * Invariants   preemption is on again, and all nodes are given back, when a thread ends (run.h).
+ * Slots        thread t has nodes 1 + t * HF_NODES + n; each scenario sets how many of them it may
+ *              use (0: the thread queues without a node).
+ * Parking      checking the word and going to sleep are one atomic step, as with a futex. A wakeup
+ *              wakes any one of the sleepers. A thread that sleeps for ever is a deadlock, which is
+ *              an error. A thread with a deadline may wake at any point; each scenario limits the
+ *              number of spurious wakeups.
+ * Time         HF_MODEL_EARLY, until each thread, at a point of its own, sees HF_MODEL_LATE. A wait
+ *              with a deadline before HF_MODEL_LATE is a periodic recheck; each scenario limits
+ *              their number.
+ * Invariants   preemption is enabled and all nodes are released when a thread ends (run.h).
  */
 #include "rl.h"
 
@@ -29,18 +30,18 @@
 namespace hf_model
 {
 
-/* What the environment knows of a thread. No other thread reads it, so the checker need not watch it. */
+/* The environment's state of a thread. Plain data: no other thread reads it. */
 struct thread_state {
-	unsigned int nodes; /* how many it has */
-	uint32_t used;      /* one bit a node */
+	unsigned int nodes; /* number it may use */
+	uint32_t used;      /* one bit per node */
 	int preempt_off;
-	unsigned int refused; /* asked for a node, and there was none */
+	unsigned int refused; /* node allocations that failed */
 	unsigned int fences;  /* hf_atomic_fence_seq_cst_at_rmw(), so far */
-	unsigned int naps;    /* how often it may still wake for no reason */
-	unsigned int patrols; /* how often it may still wake before HF_MODEL_LATE */
-	bool late;            /* it knows that it is HF_MODEL_LATE */
-	bool no_barriers;     /* hf_env_barrier_all() is not allowed */
-	bool mortal;          /* it may be killed before its next access to shared memory */
+	unsigned int naps;    /* spurious wakeups left */
+	unsigned int patrols; /* wakeups before HF_MODEL_LATE left */
+	bool late;            /* the thread has seen HF_MODEL_LATE */
+	bool no_barriers;     /* hf_env_barrier_all() fails */
+	bool mortal;          /* may be killed before any access to shared memory */
 	uint64_t turn_ns;     /* of the mutex */
 	int32_t spin_credit;  /* the condition variable's */
 };
@@ -52,7 +53,7 @@ inline thread_state &self()
 	return threads[rl::thread_index()];
 }
 
-/* Thrown where a thread that is mortal is killed. */
+/* Thrown to kill a mortal thread. */
 struct death {};
 
 inline void may_die()
@@ -79,7 +80,7 @@ inline uint32_t hf_env_node_get(void)
 	return 0;
 }
 
-/* Defined in run.h: the nodes are atomics, and made anew for each interleaving. */
+/* Defined in run.h: nodes contain atomics, which are recreated for each interleaving. */
 typedef struct hf_node hf_node_t;
 hf_node_t *hf_env_node(uint32_t index);
 
@@ -109,7 +110,7 @@ inline uint32_t hf_env_processors()
 	return 1;
 }
 
-/* A hint lets all others run, so one a nanosecond: 0 is none, 1 is as good as many. */
+/* One hint per nanosecond. A hint lets all other threads run, so a second one adds nothing. */
 inline uint32_t hf_env_spin_hints(uint32_t ns)
 {
 	return ns;
@@ -161,7 +162,7 @@ inline uint64_t hf_env_deadline(uint64_t nanoseconds)
 	return nanoseconds;
 }
 
-/* Two, so that a thread finds both waiters that can run in its place and others. */
+/* Two processors: a waiter may or may not share the caller's. */
 inline uint32_t hf_env_processor()
 {
 	return rl::thread_index() % 2;

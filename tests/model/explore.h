@@ -2,7 +2,8 @@
 #ifndef HF_MODEL_EXPLORE_H
 #define HF_MODEL_EXPLORE_H
 /*
- * explore - Relacy's schedulers, compiled once for all models: they are most of what a model compiles.
+ * explore - Relacy's schedulers, compiled once for all models because they dominate a model's
+ * compile time.
  */
 #include "rl.h"
 
@@ -10,14 +11,15 @@ namespace hf_model
 {
 
 struct steps {
-	void (*before)(); /* makes the scenario */
+	void (*before)(); /* creates the scenario */
 	void (*thread)(unsigned int index);
 	void (*after)();
 };
 
 /*
- * Tries the interleavings of 2 to 4 threads that params.search_type names (all up to a number of
- * preemptions, or some by chance). is_replay: only the one in params.initial_state, and writes it down.
+ * Explores interleavings of 2 to 4 threads, as params.search_type selects: all of them up to a
+ * number of preemptions, or a random sample. is_replay: runs only params.initial_state, and prints
+ * its history.
  */
 rl::test_result_e explore(int threads, const steps &what, rl::test_params &params,
 			  std::ostream &state, bool is_replay);

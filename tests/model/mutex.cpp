@@ -1,24 +1,27 @@
 // SPDX-License-Identifier: MIT
 /*
- * mutex - include/holdfast/mutex.h, src/mutex/mutex.c and src/parking/parking.c, with parking by the model.
+ * mutex - include/holdfast/mutex.h, src/mutex/mutex.c and src/parking/parking.c; the model parks
+ * and wakes the threads.
  *
  * Checked
- *   each change   of the word: one winner, and only the holder unlocks (mutex_watch.h)
- *   exclusion     2 to 4 threads change plain data under it: no race, nothing lost, and at the end a
- *                 word of 0 and an empty table; no thread is parked for ever, though some wake for no
- *                 reason
- *   trylock       against lock, and alone; the first to come gets it
- *   timeout       some give up at any moment, parked or as the first waiter, and take no wake-up
- *   one more      the last holder frees it: no thread touches it afterwards
- *   crossed       each pair of: some give up; the kernel has no barrier; a fork; two mutexes of one
- *                 bucket. Alone and all pairs at two threads, and by chance at three and four. The
- *                 child of the fork, which has the mutex and not the other threads, unlocks it, and
- *                 finds it free
- *   at one time   directed at a narrow window: two mutexes of one bucket are unlocked one after the
- *                 other, with a parked waiter each, before the first of them runs (Q6)
- *   killed        a peer of another process dies at any step of its wait: the others get the mutex,
- *                 and at the end it is free; also while others give up
- * All times are as short as can be, so that each step is near the beginning of the search.
+ *   each change   of the word: only one thread acquires it, and only the holder unlocks
+ *                 (mutex_watch.h)
+ *   exclusion     2 to 4 threads change plain data under the mutex: no data race, no lost update,
+ *                 and at the end the word is 0 and the table is empty. No thread stays parked for
+ *                 ever, with spurious wakeups too
+ *   trylock       concurrent with lock, and with other trylocks; the first caller succeeds
+ *   timeout       waiters time out at any point, parked or at the head of the queue, and consume no
+ *                 wakeup
+ *   one more      the last holder frees the mutex: no thread touches it afterwards
+ *   crossed       four features, alone and in pairs: waiters that time out, a kernel without
+ *                 membarrier(), a fork, two mutexes in one bucket. Searched with two threads,
+ *                 random with three and four. The child of the fork holds the mutex and has none of
+ *                 the other threads; it unlocks the mutex and finds it free
+ *   at one time   aimed at a narrow window: two mutexes in one bucket, each with a parked waiter,
+ *                 are both unlocked before the first waiter runs (Q6)
+ *   killed        a thread of another process dies at any step of its wait: the other threads
+ *                 acquire the mutex, and at the end it is free; also while others time out
+ * All timeouts are minimal, so that the search reaches every step early.
  */
 // MUTANT: take_acquire HF_MUTANT=cmpxchg_acquire HF_MUTANT_IN=hf_detail_mutex_take
 // MUTANT: unlock_release HF_MUTANT=store_release HF_MUTANT_IN=hf_detail_mutex_set_free
@@ -90,7 +93,7 @@ struct shared {
 	static bool is_locked(const type *m) { return hf_mutex_shared_is_locked(m); }
 };
 
-/* Each thread may wake so often for no reason, and on patrol. */
+/* @Naps spurious wakeups per thread. Without @Barriers, parked threads recheck periodically. */
 template <typename Base, unsigned int Naps = 0, bool Barriers = true>
 class watched : public Base {
 	hf_model::parking parking_;
@@ -122,7 +125,7 @@ public:
 	}
 };
 
-/* Between processes: no table, and threads that look again now and then. */
+/* Process-shared: no table; parked threads recheck the mutex periodically. */
 template <typename Base, unsigned int Patrols>
 class peers : public Base {
 public:
@@ -138,7 +141,7 @@ public:
 	}
 };
 
-/* All but the last thread wait for a time only, maybe. */
+/* All threads but the last use a timeout, and may give up. */
 template <typename L, int N>
 class timeouts : public hf_model::locked<L> {
 public:
@@ -157,7 +160,10 @@ public:
 	}
 };
 
-/* Each has a reference; whoever gives back the last one, under the lock, frees the lock. */
+/*
+ * Each thread holds a reference. The thread that drops the last one, under the lock, frees the
+ * lock.
+ */
 template <typename L, int N>
 class one_more : public watched<hf_model::locked<L>> {
 	int references_ = N;
@@ -187,9 +193,9 @@ public:
 };
 
 /*
- * Thread 0 holds both mutexes of a bucket, and a waiter is parked at each, or parks at the second after
- * the first was unlocked. Thread 0 unlocks both before the waiter of the first one comes, if it does not
- * come at once.
+ * Thread 0 holds two mutexes of one bucket. Each has a parked waiter; with @Late the second one
+ * parks only after the first mutex was unlocked. Thread 0 unlocks both before the first waiter
+ * runs, unless that waiter runs at once.
  */
 template <bool Late>
 class at_one_time : public hf_model::scenario {
@@ -197,7 +203,7 @@ class at_one_time : public hf_model::scenario {
 	hf_model::parking parking_;
 	bool held_ = false, first_is_unlocked_ = false;
 
-	/* Looks at what the model knows; the threads under test see nothing of it. */
+	/* Waits on the model's own state; this adds no ordering between the threads under test. */
 	template <typename Condition>
 	static void until(Condition condition)
 	{
@@ -232,19 +238,21 @@ public:
 		hf_mutex_lock(&lock_[index - 1]);
 		hf_mutex_unlock(&lock_[index - 1]);
 	}
-	/* That the table is empty is checked elsewhere: here a mutant is to lose the wake-up. */
+	/*
+	 * Don't check for an empty table: the mutants of this scenario must fail by a lost wakeup.
+	 */
 
 private:
-	/* Both are through, or about to be: nobody parks any more. */
+	/* Both waiters have the mutex or are about to: no thread parks any more. */
 	static bool the_table_is_idle() { return !hf_model::the_table->bucket[0].first; }
 };
 
 enum { TIMED = 1, NO_BARRIER = 2, FORK = 4, TWO = 8 };
 
 /*
- * None of the features, or some together. With two mutexes, which share a bucket, each thread takes one
- * after the other. With a fork thread 0 forks with the mutex held, whatever the others do. The child is
- * thread 0 in another process: the same mutex with the same word, and an empty table.
+ * Any combination of the features. With two mutexes, which share a bucket, each thread takes one
+ * after the other. With a fork, thread 0 forks while it holds the mutex, at any step of the other
+ * threads. The child is modelled as thread 0 with the same mutex word and an empty table.
  */
 template <int N, unsigned int Features>
 class crossed : public hf_model::scenario {
@@ -321,7 +329,7 @@ public:
 	}
 };
 
-/* Thread 0 is a process that is killed while it waits, at any step. @Timed: the others may give up. */
+/* Thread 0 is a process that is killed at any step of its wait. @Timed: the others may time out. */
 template <int N, bool Timed = false>
 class killed : public hf_model::locked<shared> {
 public:
@@ -331,8 +339,7 @@ public:
 	{
 		threads[0].mortal = true;
 		for (hf_model::thread_state &t : threads)
-			t.patrols =
-				UINT_MAX; /* a thread that is parked here looks again in the end */
+			t.patrols = UINT_MAX; /* parked threads always recheck eventually */
 	}
 	void thread(unsigned int index)
 	{
@@ -362,7 +369,7 @@ public:
 	}
 };
 
-/* With two mutexes each thread takes a second one: fewer preemptions, or it takes minutes. */
+/* Two mutexes double the steps: allow fewer preemptions, else the search takes minutes. */
 template <unsigned int Features>
 static void pair(hf_model::run *run)
 {

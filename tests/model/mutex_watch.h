@@ -2,11 +2,12 @@
 #ifndef HF_MODEL_MUTEX_WATCH_H
 #define HF_MODEL_MUTEX_WATCH_H
 /*
- * mutex_watch - sees every change of a mutex's word, and of the states of those who wait for it.
+ * mutex_watch - observes every change of a mutex's word and of its waiters' states.
  *
- * Checked   the word is 0 or 1; 0 to 1 is one winner, 1 to 0 is done by the holder only (M1, M2)
- * Counts    in reached[], over all interleavings: a scenario that never hands the mutex over shows
- *           nothing about that
+ * Checked   the word is 0 or 1; one thread changes it from 0 to 1, only the holder from 1 to 0
+ *           (M1, M2)
+ * Counts    in reached[], over all interleavings: a scenario that never hands off the mutex does
+ *           not test the hand-off
  */
 #include "parking_model.h"
 
@@ -27,7 +28,7 @@ class mutex_watch {
 public:
 	explicit mutex_watch(unsigned long *reached) : reached_(reached) {}
 
-	/* Of the mutex's word. */
+	/* The mutex's word changed. */
 	void changed(uint32_t before, uint32_t after, const where &at)
 	{
 		(void)before;
@@ -41,7 +42,7 @@ public:
 		holder_ = (int)rl::thread_index();
 	}
 	int holder() const { return holder_; }
-	/* Of anything else. */
+	/* Any other location changed, such as a waiter's state. */
 	void other(const void *object, uint64_t after, const where &at)
 	{
 		const char *in = at.func_;
@@ -59,7 +60,7 @@ public:
 		else if (strcmp(in, "hf_detail_waiter_release") == 0)
 			reached_[ROOM_FOR_ANOTHER]++;
 	}
-	/* The caller's operation returned with the mutex. */
+	/* The caller's lock operation has succeeded. */
 	void has_it() const { check(holder_ == (int)rl::thread_index(), "granted, and not taken"); }
 
 private:

@@ -2,16 +2,17 @@
 #ifndef HF_MODEL_PARKING_H
 #define HF_MODEL_PARKING_H
 /*
- * parking_model - src/parking/parking.c and src/mutex/mutex.c, with a table that is made anew for each interleaving.
+ * parking_model - src/parking/parking.c and src/mutex/mutex.c, with a new parking table for each
+ * interleaving.
  *
- * All addresses are in one bucket: so everything that shares a bucket by chance does so always. Times
- * are such that each thread may find a turn over at any moment, or never.
+ * All addresses hash to one bucket, so every collision that is possible happens. Times are chosen
+ * so that a thread may find its turn expired at any point, or never.
  */
 #include "run.h"
 
 namespace hf_model
 {
-/* A race on it is an error. */
+/* Plain data; the checker reports a race on it. */
 class watched {
 	plain own_;
 
@@ -47,7 +48,7 @@ namespace hf_model
 inline uint64_t turn_began, turn_seen;
 inline uint32_t unlocks;
 
-/* Some threads find that their turn is over, others do not. */
+/* The turn has expired for some threads, and never expires for others. */
 inline uint64_t turn_ns()
 {
 	if (self().turn_ns == 0)
@@ -72,7 +73,7 @@ namespace hf_model
 {
 inline struct hf_detail_parking *the_table;
 
-/* A member of a scenario: the table is there while that is. */
+/* A member of a scenario; the parking table lives as long as the scenario. */
 class parking {
 	struct hf_detail_parking table_;
 

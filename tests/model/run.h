@@ -2,7 +2,7 @@
 #ifndef HF_MODEL_RUN_H
 #define HF_MODEL_RUN_H
 /*
- * run - has Relacy try the interleavings of a scenario, and says what came of it.
+ * run - explores the interleavings of a scenario with Relacy, and reports the result.
  *
  * Use
  *   Included first: it puts Relacy in place of the hardware.
@@ -11,12 +11,12 @@
  *           hf_model::run run("stem");
  *           run.search<puts, 2>("what", 3);       all interleavings with up to 3 preemptions
  *           run.search<puts, 2>("what", ALL);     all
- *           run.random<puts, 2>("what", 10000);   so many, by chance (the same ones each time)
- *           run.must_reach("T1", count);          a scenario that never got there shows nothing
+ *           run.random<puts, 2>("what", 10000);   10000 random ones, with a fixed seed
+ *           run.must_reach("T1", count);          fails if count is 0: T1 was not tested
  *           return run.end();
  *   }
- *   Arguments of the program, or HF_MODEL_ONLY in the environment, choose what to run by its first
- *   letters; HF_MUTANT and others (backend.h) run it with a flaw.
+ *   Arguments, or HF_MODEL_ONLY in the environment, select scenarios by prefix; HF_MUTANT and
+ *   others (backend.h) inject a flaw.
  *
  * Exit status   0  no error: the last line is "model.<stem>: N interleavings, no error"
  *               1  an error: its interleaving, then "caught: <what Relacy says>"
@@ -36,7 +36,7 @@
 namespace hf_model
 {
 
-/* An enum, its size, and what it calls each: in <name>_names. */
+/* Defines an enum, its size, and the names of its values in <name>_names. */
 #define HF_MODEL_ENUMERATOR(name, text) name,
 #define HF_MODEL_TEXT(name, text) text,
 #define HF_MODEL_NAMED(name, size, LIST)                                                           \
@@ -57,14 +57,14 @@ inline unsigned int all_reports()
 
 inline hf_node_t *all_nodes;
 
-/* Who sleeps, and at which word. */
+/* A sleeping thread, and the word that it waits on. */
 inline struct sleeper {
 	const hf_atomic32 *word;
 	unsigned int thread;
 } sleepers[HF_MODEL_THREADS];
 inline unsigned int sleeping;
 
-/* Gives back which thread it was. */
+/* Removes sleeper i. Returns its thread. */
 inline unsigned int stop_sleeping(unsigned int i)
 {
 	unsigned int thread = sleepers[i].thread;
@@ -75,8 +75,8 @@ inline unsigned int stop_sleeping(unsigned int i)
 }
 
 /*
- * What the threads do; its members are the shared memory. Made anew for each interleaving. Each class
- * has its static title().
+ * The threads' code; the members are the shared memory. Created anew for each interleaving. Each
+ * class has a static title().
  */
 class scenario : public observer {
 public:
@@ -92,7 +92,10 @@ public:
 		watching = this;
 		all_nodes = nodes_;
 		for (hf_node_t &node : nodes_) {
-			/* A node is not cleared between two uses: whatever is read of this is wrong. */
+			/*
+			 * Nodes are not cleared between uses: poison the link, so that reading it
+			 * fails.
+			 */
 			hf_atomic32_store_relaxed(&node.next, 0x7770);
 			hf_atomic32_store_relaxed(&node.wait, 0x7771);
 			node.next.name = "next";
@@ -103,10 +106,10 @@ public:
 
 	virtual void thread(unsigned int index) = 0;
 
-	/* After all threads. */
+	/* Called after all threads have ended. */
 	virtual void end() {}
 
-	/* After each thread. */
+	/* Called as each thread ends. */
 	virtual void thread_end(unsigned int index)
 	{
 		check(threads[index].preempt_off == 0, "a thread ends with preemption off");
@@ -140,7 +143,7 @@ inline const steps each_interleaving = {
 	},
 };
 
-/* For run::search: no limit to the preemptions. */
+/* For run::search: any number of preemptions. */
 constexpr unsigned int ALL = UINT_MAX;
 
 class run {
@@ -170,7 +173,7 @@ public:
 		one<S, N>(what, "random", params);
 	}
 
-	/* Not of mutants, nor where something was left out. */
+	/* Not checked for mutants, nor if only some scenarios were selected. */
 	void must_reach(const char *what, unsigned long count)
 	{
 		if (the_mutant != mutant::none || environment("HF_MODEL_ONLY")[0] || argc_ > 1)
@@ -214,7 +217,7 @@ private:
 	void one(const char *what, const char *how, rl::test_params &params)
 	{
 		static_assert(N >= 2 && N <= HF_MODEL_THREADS, "explore.cpp has 2 to 4 threads");
-		/* Not of std: what they allocate by new would count as the scenario's. */
+		/* rl::, not std::, whose allocations would be counted as the scenario's. */
 		rl::ostringstream output;
 		rl::ostringstream state;
 		std::ostream nowhere(NULL);
@@ -236,7 +239,7 @@ private:
 			return;
 		}
 
-		/* Once more, to write down what happens. */
+		/* Replay the failing interleaving, to print its history. */
 		rl::test_result_e result = params.test_result;
 
 		params.initial_state = state.str();
@@ -280,7 +283,7 @@ enum hf_env_parked hf_env_park(const struct hf_atomic32 *word, uint32_t expected
 {
 	hf_model::thread_state &self = hf_model::self();
 	bool is_last = deadline >= HF_MODEL_LATE, is_timed = deadline != HF_ENV_FOREVER;
-	hf_atomic32 *p = const_cast<hf_atomic32 *>(word); /* a look is a swap that fails */
+	hf_atomic32 *p = const_cast<hf_atomic32 *>(word); /* the load is a cmpxchg that fails */
 	bool torn = hf_model::is_mutant(hf_model::mutant::park_torn, at);
 
 	if (is_timed && !is_last && self.patrols == 0)
@@ -339,7 +342,7 @@ uint32_t hf_env_unpark(const struct hf_atomic32 *word, uint32_t n, enum hf_env_s
 	return woken;
 }
 
-/* One is woken, the others are moved; or, if the word is another by now, all are woken. */
+/* Wakes one sleeper and moves the others to @to. If *@word is not @expected, wakes all of them. */
 void hf_env_requeue(const struct hf_atomic32 *word, uint32_t expected, const struct hf_atomic32 *to,
 		    enum hf_env_scope scope, const hf_model::where &at)
 {
