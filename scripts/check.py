@@ -20,24 +20,26 @@ from test import LOGS, ROOT, Stage, ctest, format_check
 QUICK = (["battery", "unit_tests", "unit_validate_tests",
           "holdfast", "holdfast_shared", "holdfast_extern", "holdfast_extern_shared",
           "abi_program"],
-         ["battery", "unit_", "abi", "codegen", "docs", "extern", "headers", "runners"])
+         ["battery$", "unit_", "abi", "codegen", "docs", "extern", "headers", "runners"])
 
 # area: (files, targets, tests): what a changed file adds. A file may belong to several areas, or none.
 AREAS = {
     "refcount": (r"refcount|rcuref",
                  ["stress_refcount", "model_refcount", "model_refcount_asm",
-                  "model_refcount_cmpxchg", "model_refcount_unchecked", "model_rcuref", "model_refcount_lock"],
-                 ["stress.refcount", "model.refcount", "model.rcuref"]),
+                  "model_refcount_cmpxchg", "model_refcount_unchecked", "model_rcuref", "model_refcount_lock",
+                  "battery.refcount.cmpxchg", "battery.refcount.unchecked", "battery.refcount.asm"],
+                 ["battery.refcount", "stress.refcount", "model.refcount", "model.rcuref"]),
     "spinlock": (r"spinlock|handoff",
-                 ["stress_spinlock", "model_spinlock", "model_spinlock_variants"],
-                 ["stress.spinlock", r"model.spinlock(_variants)?(\.|$)"]),
+                 ["stress_spinlock", "model_spinlock", "model_spinlock_variants", "battery.spinlock.variants"],
+                 ["battery.spinlock", "stress.spinlock", r"model.spinlock(_variants)?(\.|$)"]),
     "queued": (r"internal/(spinlock_queued|node)|queued_watch|model/(spinlock_queued|locks)",
                ["model_spinlock_queued"], ["model.spinlock_queued"]),
     "lockref": (r"lockref",
                 ["stress_lockref", "stress_lockref_spinning", "stress_lockref_waitfree",
                  "model_lockref", "model_lockref_locked",
-                 "model_lockref_unbounded", "model_lockref_waitfree"],
-                ["stress.lockref", "model.lockref"]),
+                 "model_lockref_unbounded", "model_lockref_waitfree", "battery.lockref.locked",
+                 "battery.lockref.unbounded", "battery.lockref.queued", "battery.lockref_waitfree.queued"],
+                ["battery.lockref", "stress.lockref", "model.lockref"]),
     "mutex": (r"mutex|park|cond|process",
               ["stress_mutex", "stress_mutex_parks", "stress_mutex_litmus", "stress_mutex_bucket",
                "stress_mutex_calls", "stress_mutex_seccomp", "stress_cond", "model_mutex", "model_cond"],

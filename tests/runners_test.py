@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 """The runners pass what is good, and nothing else."""
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -238,11 +239,18 @@ class Check(unittest.TestCase):
         targets, tests = check.plan(["refcount", "lockref"])
         for name in ("battery", "unit_tests", "stress_refcount", "model_lockref"):
             self.assertIn(name, targets)
-        for name in ("battery.spinning", "unit_tests.A.b", "headers", "stress.refcount",
+        for name in ("battery", "battery.refcount.asm", "unit_tests.A.b", "headers", "stress.refcount",
                      "model.refcount_lock", "model.lockref.mutant.x"):
             self.assertRegex(name, tests)
         for name in ("stress.mutex", "tmpfs.mount", "nofault.sweep", "install"):
             self.assertNotRegex(name, tests)
+
+    def test_what_is_run_is_built(self):
+        for areas in ([], ["refcount"], ["lockref"], ["spinlock"]):
+            targets, tests = check.plan(areas)
+            for name in ("battery", "battery.refcount.unchecked", "battery.lockref_waitfree.queued",
+                         "battery.spinlock.variants"):
+                self.assertEqual(name in targets, bool(re.match(tests, name)), (areas, name))
 
     def test_every_source_has_an_area(self):
         """Of those that `make check` need not run always: stress and models."""
