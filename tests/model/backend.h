@@ -5,9 +5,9 @@
  * backend - atomic.h, with Relacy in place of the hardware. backend_partial.h is its second half.
  *
  * Use when / not when
- *   -DHF_ATOMIC_HEADER='"backend.h"' (with arch_model.h and env_model.h) has the shipped headers
- *   explored under the C11 memory model: schedules, and stale values that a load may return. Run by
- *   run.h. C++ only. Atomics live and die inside one interleaving.
+ *   -DHF_ATOMIC_HEADER='"backend.h"' (with arch_model.h and env_model.h) explores the shipped
+ *   headers under the C11 memory model: all schedules, and the stale values that a load may return.
+ *   Run by run.h. C++ only. Atomics are created and destroyed within one interleaving.
  *
  * State
  *   hf_atomic64_t   one Relacy atomic of 64 bits
@@ -17,23 +17,24 @@
  *   All arithmetic is a read-modify-write of the whole word too.
  *
  * What is added to Relacy
- *   A1  A compare-and-swap that fails is a load, and may see an old value. (Relacy's sees the last.)
- *   A2  A store that nothing orders after the last one may come before it in the modification order,
- *       where it is never seen: a lost wake-up. (Relacy's order is that of the schedule.) It is so
- *       exactly if this thread may still load an older value than the last, and the last was not
- *       made by a read-modify-write, whose place is fixed.
+ *   A1  A failed compare-and-swap is a load, and may return a stale value. (Relacy's returns the
+ *       latest.)
+ *   A2  A store that is not ordered after the latest one may precede it in the modification order;
+ *       no thread sees it then: a lost wakeup. (Relacy's modification order is the schedule's.)
+ *       This is possible if the storing thread may still load an older value than the latest, and
+ *       the latest was not written by a read-modify-write, whose position is fixed.
  *
- * What is less than C11, and so would go unseen
- *   L1  Accesses of different size to one word are not in C11 at all. Here they are in one order.
- *   L2  A load never sees a store that is executed later; so no cycle of load, then store.
- *   L3  Old values: one older than the last in searches, two in random runs.
- *   L4  Fences order plain data too where both are sequentially consistent.
- *   L5  A release sequence goes on through stores of the same thread (C11; no more in C++20, C23).
+ * Weaker than C11: bugs that need these behaviours are missed
+ *   L1  C11 does not define mixed-size accesses to one word. Here they have a single order.
+ *   L2  A load never returns a store that is executed later: no load-buffering cycles.
+ *   L3  Stale values: one older than the latest in searches, two in random runs.
+ *   L4  Two sequentially consistent fences order plain data as well.
+ *   L5  A release sequence includes later stores by the same thread (C11; not in C++20 and C23).
  *
  * Mutants
- *   Chosen by the environment, so that one program is all of them:
- *   HF_MUTANT=<one of HF_MODEL_MUTANTS>   one order, or one step's atomicity, is missing ...
- *   HF_MUTANT_IN=<function>               ... in this function of the headers, else in all
+ *   Selected by the environment, so that one program serves all of them:
+ *   HF_MUTANT=<one of HF_MODEL_MUTANTS>   one ordering, or the atomicity of one step, is removed
+ *   ... HF_MUTANT_IN=<function>               ... in this function of the headers, else in all
  *   HF_MUTANT_ON=<next or wait>           ... on this member of the nodes, else on all atomics
  */
 #include "rl.h"
@@ -47,7 +48,7 @@
 namespace hf_model
 {
 
-/* What can be missing. */
+/* The flaws that can be injected. */
 #define HF_MODEL_MUTANTS(X)                                                                         \
 	/* Nothing is missing. */                                                                   \
 	X(none)                                                                                     \
@@ -155,7 +156,7 @@ inline rl::memory_order order(mutant m, rl::memory_order asked, rl::memory_order
 	return is_mutant(m, at, on) ? weak : asked;
 }
 
-/* Is called for each change of an atomic, in the order of the changes, and for each failed swap. */
+/* Called for each change of an atomic, in modification order, and for each failed cmpxchg. */
 class observer {
 public:
 	virtual void changed(const void *object, uint64_t before, uint64_t after, const where &at)
@@ -170,7 +171,7 @@ protected:
 
 inline observer *watching;
 
-/* One step of a thread: another may run before it, none inside. */
+/* One atomic step of a thread: the scheduler may switch before it, but not within it. */
 class step {
 public:
 	step()
@@ -183,7 +184,7 @@ public:
 	step &operator=(const step &) = delete;
 };
 
-/* An atomic word, and how its last value was made. */
+/* An atomic word, and whether a store or a read-modify-write produced its latest value. */
 template <typename T>
 class cell {
 public:
@@ -195,7 +196,7 @@ public:
 		T before = made_ == BY_NOTHING ? T() : atom_.debug_value();
 
 		if (made_ == BY_STORE && atom_.load(rl::mo_relaxed, at) != before) {
-			/* A2: this thread sees the last value from now on, and nobody this one. */
+			/* A2: this store is overwritten at once; no thread ever sees it. */
 			see_last(at);
 			if (rl::ctx().collecting_history())
 				rl::ctx().exec_log_msg(at, "comes before the last one; never seen");
@@ -206,7 +207,9 @@ public:
 		watching->changed(this, before, value, at);
 	}
 
-	/* The bits of mask: *old -> value. False, and *old is what was found, if they were others. */
+	/*
+	 * cmpxchg on the bits of @mask. On failure, returns false and sets *old to the value found.
+	 */
 	bool cmpxchg(T mask, T *old, T value, rl::memory_order mo, const where &at,
 		     bool torn = false)
 	{
@@ -237,7 +240,7 @@ public:
 		return false;
 	}
 
-	/* The bits of mask: any -> f(them). Returns what they were. */
+	/* Atomically replaces the bits of @mask by f(bits). Returns the old bits. */
 	template <typename F>
 	T update(T mask, F f, rl::memory_order mo, const where &at, bool torn = false)
 	{
@@ -254,14 +257,14 @@ public:
 		return swap((before & ~mask) | (f(before & mask) & mask), mo, at) & mask;
 	}
 
-	/* What it holds now; this thread sees nothing older from now on. */
+	/* The latest value; later loads by this thread return nothing older. */
 	T last(const where &at)
 	{
 		see_last(at);
 		return atom_.debug_value();
 	}
 
-	/* What it holds now, whoever asks: for what a scenario knows of itself. */
+	/* The latest value, without any effect on the threads: for a scenario's own checks. */
 	T now() const { return atom_.debug_value(); }
 
 private:
@@ -280,7 +283,7 @@ private:
 		return before;
 	}
 
-	/* A swap that fails: of what C11 lets a thread see, only the last value is left. */
+	/* A failing cmpxchg: afterwards this thread can only see the latest value. */
 	void see_last(const where &at)
 	{
 		T not_it = ~atom_.debug_value();
@@ -294,7 +297,7 @@ private:
 
 struct hf_atomic32 {
 	hf_model::cell<uint32_t> own;
-	hf_model::cell<uint64_t> *whole; /* not NULL: this is a view of it, and own is unused */
+	hf_model::cell<uint64_t> *whole; /* if not NULL, this is a view of it and `own` is unused */
 	const char *name;
 
 	explicit hf_atomic32(hf_model::cell<uint64_t> *whole = NULL) : whole(whole), name("") {}
@@ -395,7 +398,7 @@ inline void store(hf_atomic64 *p, uint64_t value, rl::memory_order mo, const whe
 	p->word.store(value, mo, at);
 }
 
-/* acq_rel, unless a mutant takes one half of it away. */
+/* acq_rel, unless a mutant removes the acquire or the release. */
 inline rl::memory_order acq_rel(mutant loses_acquire, mutant loses_release, const where &at)
 {
 	rl::memory_order mo = order(loses_acquire, rl::mo_acq_rel, rl::mo_release, at);
@@ -479,7 +482,7 @@ HF_MODEL_CMPXCHG(64, seq_cst, HF_MODEL_ORDER(cmpxchg64_seq_cst, seq_cst, relaxed
 
 /* ---- Exchange and arithmetic -------------------------------------------------------------- */
 
-/* (bits, operation, what becomes of `v` with the operand `n`, order, its expression, is it torn?) */
+/* (bits, operation, new value in terms of `v` and operand `n`, order, its expression, torn?) */
 #define HF_MODEL_UPDATE(bits, operation, becomes, mo, expression, torn)                            \
 	inline uint##bits##_t hf_atomic##bits##_##operation##_##mo(hf_atomic##bits##_t *p,         \
 								   uint##bits##_t n, HF_MODEL_AT)  \
@@ -554,12 +557,13 @@ inline void hf_atomic_fence_seq_cst(HF_MODEL_AT)
 }
 
 /*
- * The two halves of an asymmetric barrier. The light one is a full fence here, and so is the heavy one
- * (hf_env_barrier_all()): the heavy one makes all threads have one at some moment, and of each thread
- * it counts only where that moment lies in relation to its accesses beside the light one. This is what
- * C++'s proposal P1202R4 has them guarantee. Only two light ones of different threads would order more
- * here than they do; the mutex has them in unlocks alone, each between a store to the mutex and a load
- * of `need`, which no unlock stores to before its own light one.
+ * The two halves of an asymmetric barrier. The model makes both full fences. For a heavy fence
+ * (hf_env_barrier_all()) paired with a light one this is exact: the heavy fence forces a full fence
+ * in every thread at some point, and only the position of that point relative to the accesses
+ * around the light fence matters (C++ proposal P1202R4). Two light fences of different threads,
+ * however, order more here than in reality. The mutex does not depend on that: light fences are
+ * only in unlocks, each between a store to the mutex and a load of `need`, and no unlock stores to
+ * `need` before its light fence.
  */
 inline void hf_atomic_fence_light(HF_MODEL_AT)
 {
@@ -567,7 +571,7 @@ inline void hf_atomic_fence_light(HF_MODEL_AT)
 		rl::atomic_thread_fence(rl::mo_seq_cst, at);
 }
 
-/* Whoever calls it does so twice: before the read-modify-write, and after it. */
+/* Callers need it twice: before and after the read-modify-write. */
 inline void hf_atomic_fence_seq_cst_at_rmw(HF_MODEL_AT)
 {
 	bool before = hf_model::self().fences++ % 2 == 0;

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* queued_half - the queued spinlock as a lockref's lock half; included again for each of its forms. */
+/*
+ * queued_half - the queued spinlock as a lockref's lock half; included once for each of its forms.
+ */
 #include "spinlock/queued.h"
 
 typedef hf_spinlock_queued_t hf_env_lockref_lock_t;

@@ -2,19 +2,19 @@
 #ifndef HF_MODEL_QUEUED_WATCH_H
 #define HF_MODEL_QUEUED_WATCH_H
 /*
- * queued_watch - sees every change of a queued lock's word, and knows which of T1 to T8 it is.
+ * queued_watch - observes every change of a queued lock's word, and classifies it as one of T1 to
+ * T8.
  *
- * Checked       a change that is none of them is an error; so is one by the wrong thread (I1, I3),
- *               and a pending waiter that is passed over too often (I4), and a node that is still
- *               in use when its owner takes the lock (I5, where each thread takes one lock at a
- *               time)
- * I4, exactly   while a waiter is pending, others take the lock at most `limit` times by a T2 that
- *               is counted. With the word's swap there is nothing else. With the byte's swap each
- *               of them may do so once more without being counted, because it had looked before
- *               there was a pending waiter; and once more each time that the passes are closed,
- *               because it had looked before that.
- * Counts        in reached[], over all interleavings: a scenario that never gets to T7 shows
- *               nothing about T7
+ * Checked       errors are: a change that is none of T1 to T8; a change by the wrong thread (I1,
+ *               I3); a pending waiter that is passed too often (I4); a node that is still in use
+ *               when its owner takes the lock (I5; each thread takes one lock at a time)
+ * I4, exactly   while a waiter is pending, other threads take the lock at most `limit` times by a
+ *               counted T2. With the word cmpxchg there are no other ways. With the byte cmpxchg
+ *               each thread may take the lock once more uncounted, if it loaded the word before
+ *               there was a pending waiter; and once more each time that the passes are closed, if
+ *               it loaded the word before that.
+ * Counts        in reached[], over all interleavings: a scenario that never reaches T7 does not
+ *               test T7
  */
 #include "run.h"
 
@@ -51,7 +51,7 @@ public:
 	{
 	}
 
-	/* -1: nobody has the lock. */
+	/* -1: the lock is free. */
 	int holder() const { return holder_; }
 
 	void changed(uint32_t before, uint32_t after, const where &at)
@@ -82,11 +82,11 @@ private:
 	unsigned long *reached_;
 	int holder_ = -1;
 	int pending_ = -1;
-	/* The byte's swap, past somebody, and not yet in passes; past a pending one? */
+	/* A byte cmpxchg has passed a waiter and is not counted yet; was that waiter pending? */
 	bool uncounted_ = false;
 	bool uncounted_pending_ = false;
-	bool may_count_ = false; /* once each time it is held, late or not */
-	/* Since that one is pending. */
+	bool may_count_ = false; /* at most once per acquisition, late or not */
+	/* Since that waiter became pending. */
 	unsigned int counted_ = 0;
 	unsigned int late_[HF_MODEL_THREADS] = {};
 	unsigned int late_closed_[HF_MODEL_THREADS] = {};
@@ -148,7 +148,7 @@ private:
 			      "the lock is taken by no known transition", at);
 			uncounted_ = true;
 			uncounted_pending_ = b.pending;
-			return TRANSITIONS; /* which one, the store to passes will tell, or T8 */
+			return TRANSITIONS; /* known only at the store to passes, or at T8 */
 		}
 		if (may_count_ && holder_ == me && a.is(b.tail, b.pending, a.passes, 1)) {
 			check(a.passes == b.passes + 1 || b.passes == 255, "T2 adds one", at);

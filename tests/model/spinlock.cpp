@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 /*
- * spinlock - exclusion and publication by hf_spinlock_t, as it is where threads park, and by
- * hf_spinlock_ticket_t. The other form of hf_spinlock_t is in spinlock_queued.cpp.
+ * spinlock - exclusion and publication by hf_spinlock_t as built for platforms where threads can
+ * park, and by hf_spinlock_ticket_t. spinlock_queued.cpp tests the queued form of hf_spinlock_t.
  *
  * Checked, for each lock
- *   exclusion   2 and 3 threads change plain data under it, by each way of waiting: no race, nothing
- *               lost, the lock free at the end, preemption on again
- *   trylock     against lock, and alone; the first to come gets it
+ *   exclusion   2 and 3 threads change plain data under the lock, with each wait policy: no data
+ *               race, no lost update; at the end the lock is free and preemption enabled
+ *   trylock     concurrent with lock, and with other trylocks; the first caller succeeds
  *   full        lock_full and unlock_full are full barriers (locks.h)
  */
 // MUTANT: monitor_acquire HF_MUTANT=wait_zero_set_acquire HF_MODEL_ONLY=monitor
@@ -25,7 +25,7 @@
 
 #include "holdfast/spinlock_ticket.h"
 
-/* The lock as it is built for a processor that can watch a word, and for one that can't. */
+/* The lock as built for a processor that can monitor a word, and for one that can't. */
 #undef HF_ARCH_WAIT_FREE_LOCK
 #define HF_ARCH_WAIT_FREE_LOCK HF_WAIT_MONITOR
 namespace monitor

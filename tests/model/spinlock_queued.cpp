@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 /*
- * spinlock_queued - hf_spinlock_t where processors are owned: exclusion, and each transition of its
- * word.
+ * spinlock_queued - the queued form of hf_spinlock_t, for kernels and bare metal: exclusion, and
+ * each transition of the lock word.
  *
- * Checked, with both forms of the fast path (the word's swap, the byte's), with 0, 1 and 2 passes
- *   what spinlock.cpp checks of the others; and every change of the word by queued_watch.h, which
- *   counts how often each of T1 to T8 was reached. A transition that should have been and never was
- *   is a failure of this test. Threads without a node too.
+ * Checked, with both forms of the fast path (word and byte cmpxchg), with 0, 1 and 2 passes
+ *   what spinlock.cpp checks of the others; and, in queued_watch.h, every change of the word,
+ *   counting how often each of T1 to T8 was reached. A transition that is expected and never
+ *   reached fails the test. Threads without a node are included.
  *
- * Not needed for any of it, and so without a mutant that could be caught: the release and the acquire
- * of the store and load of a node's wait. T5 and T6 order all that the new head does.
+ * The release store and acquire load of a node's `wait` have no mutant, because removing either
+ * breaks nothing: T5 and T6 already order everything that the new head does.
  */
 // MUTANT: unlock_release HF_MUTANT=store_low8_release
 // MUTANT: t1_acquire_word HF_MUTANT=cmpxchg_acquire HF_MUTANT_IN=hf_detail_spinlock_queued_trylock
@@ -35,7 +35,7 @@
 #include "holdfast/internal/guard.h"
 #include "holdfast/validate.h"
 
-/* The lock as it is built for one processor and one choice of passes: once more each time. */
+/* Include the lock once for each form of the fast path and each number of passes. */
 #undef HF_ARCH_HAS_CMPXCHG8
 #define HF_ARCH_HAS_CMPXCHG8 0
 
@@ -88,7 +88,7 @@ using hf_model::exclusion_by;
 using hf_model::tries;
 using hf_model::tries_only;
 
-/* Beside, by a policy that is not the default. */
+/* Includes a scenario with a wait policy other than the default. */
 #define QUEUED(name_, in_)                                                                         \
 	SPINLOCK(name_##_base, in_);                                                               \
 	struct name_ : name_##_base {                                                              \
@@ -113,10 +113,10 @@ struct built : L {
 	static inline unsigned long without_node;
 };
 
-/* Nodeless: one bit a thread. */
+/* Nodeless: bit mask of the threads that have no node. */
 template <typename L, typename Base, unsigned int Nodeless = 0>
 class watched : public Base {
-	/* The mutant `own` is a lock that allows one pass more than it is watched for. */
+	/* The mutant `own` makes the watch expect one pass fewer than the lock allows. */
 	hf_model::queued_watch watch_{ L::passes - (L::passes &&
 						    hf_model::the_mutant == hf_model::mutant::own),
 				       L::byte_swap, L::reached };
@@ -155,9 +155,9 @@ void all(hf_model::run *run, const char *name)
 	if constexpr (L::passes == 1) {
 		run->search<watched<L, exclusion_by<L, HF_WAIT_MONITOR>>, 3>(name, 2);
 		run->search<watched<L, exclusion<L>, 6>, 3>(name, 2);
-		/* While one counts its pass, another joins the queue. */
+		/* A thread joins the queue while another one is counting its pass. */
 		run->search<watched<L, exclusion<L, 1, 2>>, 3>(name, 2);
-		/* A node hands over to a node. */
+		/* Hand-off from one queued node to the next. */
 		run->search<watched<L, exclusion<L>>, 4>(name, L::byte_swap ? 0 : 1);
 		hf_model::full_barrier<L>(run, name);
 	}

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: MIT
 /*
- * spinlock_variants - exclusion and publication by each lock of lab/variants/spinlock but `queued`,
- * which is in the product and has a file of its own.
+ * spinlock_variants - exclusion and publication by each lock in lab/variants/spinlock except
+ * `queued`, which is part of the product and has its own file.
  *
  * Checked, for each lock
- *   exclusion   2 and 3 threads change plain data under it, by each way of waiting: no race, nothing
- *               lost, the lock free at the end, preemption on again, no node kept
- *   trylock     against lock, and alone; the first to come gets it
- * mcs also with threads that have no node; what its scenarios must have reached is counted.
+ *   exclusion   2 and 3 threads change plain data under the lock, with each wait policy: no data
+ *               race, no lost update; at the end the lock is free, preemption enabled, and all
+ *               nodes released
+ *   trylock     concurrent with lock, and with other trylocks; the first caller succeeds
+ * mcs also with threads that have no node; the test counts the paths that its scenarios must reach.
  *
- * The release of the swap in mcs's lock_anonymous has no mutant, because nothing needs it: the swap
- * goes on with the release sequence of the unlock that made the tail 0, which comes after every use of
- * the link in the lock; and an anonymous thread has nothing of its own to publish.
+ * The release of the exchange in mcs's lock_anonymous has no mutant, because nothing depends on it:
+ * the exchange continues the release sequence of the unlock that set the tail to 0, which follows
+ * every use of the link in the lock; and a thread without a node has nothing of its own to publish.
  */
 // MUTANT: cas_acquire_release HF_MUTANT=cmpxchg_seq_cst HF_MODEL_ONLY=cas
 // MUTANT: cas_unlock HF_MUTANT=xchg_seq_cst HF_MODEL_ONLY=cas
@@ -68,11 +69,11 @@ void all(hf_model::run *run, const char *name)
 	run->random<tries<L>, 3>(name, 50000);
 }
 
-/* ---- mcs: what was reached, and threads without a node ------------------------------------ */
+/* ---- mcs: paths reached, and threads without a node --------------------------------------- */
 
 static unsigned long passed_on, link_late, behind_anonymous, anonymous_waits, anonymous_tries;
 
-/* Nodeless: one bit a thread. */
+/* Nodeless: bit mask of the threads that have no node. */
 template <typename Base, unsigned int Nodeless>
 class mcs_watched : public Base {
 public:
