@@ -2,7 +2,7 @@
 #ifndef HF_MODEL_ARCH_H
 #define HF_MODEL_ARCH_H
 /*
- * arch, inside the model checker - a processor that promises nothing beyond C11.
+ * arch, inside the model checker - a processor that guarantees only what C11 does.
  *
  * HF_ARCH_HAS_CMPXCHG8 may be redefined before each inclusion of spinlock.h.
  */
@@ -11,7 +11,7 @@
 #define HF_ARCH_CACHE_LINE 64
 #define HF_ARCH_NO_SHARING 128
 
-/* One hint is as good as many: each lets all others run. */
+/* One hint suffices: it lets all other threads run. */
 #define HF_ARCH_BACKOFF_MIN_NS 1
 #define HF_ARCH_BACKOFF_MAX_NS 1
 #define HF_ARCH_PENDING_NS 1

@@ -4,9 +4,9 @@
 /*
  * backend_partial - atomic_partial.h, with Relacy in place of the hardware.
  *
- * backend.h names it. Relacy's atomics have one size: a load of a part is a load of the whole word, a
- * store to one is a read-modify-write that leaves the rest of the word as it is, unless a mutant
- * (store_low8_wide and the like) stores the rest too.
+ * Included by backend.h. Relacy's atomics have a single size: loading a part loads the whole word,
+ * and storing a part is a read-modify-write that preserves the rest of the word, unless a mutant
+ * (store_low8_wide and the like) overwrites the rest with stale bytes.
  */
 #include "backend.h"
 

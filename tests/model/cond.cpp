@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * cond - include/holdfast/cond.h and src/cond/cond.c, over the mutex of src/mutex/mutex.c; the model
- * parks and wakes the threads.
+ * cond - include/holdfast/cond.h and src/cond/cond.c, over the mutex of src/mutex/mutex.c; the
+ * model parks and wakes the threads.
  *
  * Checked
  *   handover    one thread makes the condition true and signals, holding the mutex or after

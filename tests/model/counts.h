@@ -2,10 +2,10 @@
 #ifndef HF_MODEL_COUNTS_H
 #define HF_MODEL_COUNTS_H
 /*
- * counts - an object that dies once, and the scenarios that every count of references must pass, for
+ * counts - an object that dies once, and the scenarios that every reference count must pass, for
  * refcount.cpp and rcuref.cpp.
  *
- * A count is handed over as a type: its type, init(p, n), get(p) with a reference, find(p) and
+ * A count is a type parameter with: its type, init(p, n), get(p) with a reference, find(p) and
  * find_acquire(p) without one, put(p), init_release(p), now(p), and is_dead(now), is_one(now).
  */
 #include "run.h"
@@ -13,7 +13,7 @@
 namespace hf_model
 {
 
-/* An object, and plain data of each thread; its memory stays. */
+/* An object with plain data of each thread; its memory is never unmapped. */
 class used_object : public scenario {
 protected:
 	plain part_[HF_MODEL_THREADS];
@@ -25,7 +25,7 @@ protected:
 			set(p, 1);
 	}
 
-	/* With a reference. */
+	/* The caller has a reference. */
 	void use(unsigned int index)
 	{
 		check(!freed_, "used after it was freed");
@@ -78,7 +78,7 @@ public:
 	}
 };
 
-/* Who has a reference takes another. */
+/* Each thread has a reference and takes a second one. */
 template <typename C>
 class get_and_put : public counted<C> {
 public:
@@ -94,7 +94,7 @@ public:
 	}
 };
 
-/* Thread 0 has the reference; the others find the object. */
+/* Thread 0 has the only reference; the others look the object up. */
 template <typename C>
 class lookup : public counted<C> {
 public:
@@ -110,7 +110,10 @@ public:
 	}
 };
 
-/* Whoever drops the last reference makes it the second object, with a reference that stays. */
+/*
+ * The thread that drops the last reference reuses the memory for a second object, which stays
+ * alive.
+ */
 template <typename C>
 class type_stable : public scenario {
 	typename C::type count_;

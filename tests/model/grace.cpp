@@ -3,9 +3,9 @@
  * grace - no reader uses a table that was freed.
  *
  * Checked
- *   A writer publishes tables one after the other, waits after each, and frees the one before (a plain
- *   write). Readers come in, take the table, read it (plainly) and leave. Reading is free of races
- *   with freeing, and finds a table that is there. (G2)
+ *   A writer publishes tables one after the other; after each it waits for a grace period, then
+ *   frees the previous one (a plain write). Readers enter, load the pointer, read the table (plain
+ *   reads) and leave. A read never races with a free, and never sees a freed table. (G2)
  *
  * The mutant `own` waits for one counter only.
  */

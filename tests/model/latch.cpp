@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: MIT
 /*
- * latch - what a reader believes is one copy, as it was published.
+ * latch - a successful read returns one consistent copy, as it was published.
  *
  * Checked
- *   A writer publishes numbers one after the other; a copy is two words that hold the same number.
- *   Readers read both words of the copy in force. One that need not retry has found the same number
- *   twice, and not one from before the version that it read. (L1)
- *   A reader that goes away in the middle, as a thread that is cancelled does, holds nobody up. (L2)
+ *   A writer publishes increasing numbers; a copy is two words that hold the same number. Readers
+ *   read both words of the current copy. A reader that need not retry has read the same number
+ *   twice, and none older than the version that it read. (L1)
+ *   A reader that disappears in the middle, such as a cancelled thread, blocks no other thread.
+ *   (L2)
  *
- * The mutant `own` changes the copy that is being read.
+ * The mutant `own` makes the writer modify the copy that is being read.
  */
 // MUTANT: begin_relaxed HF_MUTANT=load_acquire HF_MUTANT_IN=hf_latch_begin
 // MUTANT: retry_without_fence HF_MUTANT=fence_acquire HF_MUTANT_IN=hf_latch_retry
@@ -21,7 +22,7 @@
 
 static unsigned long believed, retried, newest;
 
-/* Thread 0 writes, the others read; the last of them goes away in the middle if `Leaves`. */
+/* Thread 0 writes, the others read; with `Leaves` the last reader disappears in the middle. */
 template <int Writes, bool Leaves>
 class copies : public hf_model::scenario {
 	hf_latch latch_;

@@ -4,15 +4,15 @@
  *
  * Checked, with both forms of the queued spinlock, and with a mutex (src/mutex/mutex.c), as the lock
  * half; the lock is taken after 1 failed swap, with one of the forms after 2
- *   counts        get and put against a holder of the lock, who changes data and count under it
- *   last          a thread that finds the last reference under the lock sees what was done with the
- *                 others, marks it dead and frees it, once; lookups by get_not_dead find it alive or
- *                 not at all
- *   put_return    the same with the count going to 0 without the lock, and get_not_zero
+ *   counts        get and put concurrent with a lock holder that changes the data and the count
+ *   last          a thread that finds the last reference under the lock sees all accesses made with
+ *                 the other references, marks the object dead and frees it, once; get_not_dead
+ *                 succeeds only while the object is alive
+ *   put_return    the same where the count drops to 0 without the lock, with get_not_zero
  *   not_zero      put_not_zero: one of the threads keeps the last reference
- *   cache         objects without references are kept, found again, and reaped
- * and in all of them each change of the word: I1 to I3 of lockref.h, and the lock's own
- * (queued_watch.h, mutex_watch.h). No thread is parked for ever. Misuse has its tests elsewhere.
+ *   cache         objects without references stay cached, are found again, and are reaped
+ * and in all of them each change of the word: I1 to I3 of lockref.h, and the lock's own invariants
+ * (queued_watch.h, mutex_watch.h). No thread stays parked for ever. Misuse is tested elsewhere.
  *
  * The model of a variant of the lab, lockref_<name>.cpp, is this file with the variant's functions.
  */
@@ -45,7 +45,7 @@
 
 #include "../../lab/lockref_stats.h"
 
-/* What the lockref with a limit of 2 came to: while `noting`, no other is used. */
+/* Counts the paths taken by the lockref with a limit of 2; while `noting`, no other is used. */
 static struct lockref_stats stats;
 static bool noting;
 
@@ -57,11 +57,11 @@ static bool noting;
 
 #include "mutex_watch.h"
 
-/* The mutant `own` does not look at the lock before it swaps. */
+/* The mutant `own` does not check the lock half before its cmpxchg. */
 #define HF_DETAIL_LOCKREF_LOCK_BITS                                                                \
 	(hf_model::the_mutant == hf_model::mutant::own ? 0 : 0xffffffffu)
 
-/* A variant of the lab is a header beside the product's. */
+/* A lab variant is a header included in addition to the product's. */
 #ifndef MODEL_VARIANT
 #define MODEL_VARIANT "holdfast/lockref.h"
 #define LOCKREF(in, operation) in::hf_lockref_##operation
@@ -104,7 +104,7 @@ namespace park
 static unsigned long reached[hf_model::TRANSITIONS];
 static unsigned long mutex_reached[hf_model::MUTEX_TRANSITIONS];
 
-/* The lock half's own invariants, and who holds it. */
+/* Checks the lock half's own invariants, and tracks its holder. */
 template <bool ByteSwap>
 struct queued_half : hf_model::queued_watch {
 	void other(const void *, uint64_t, const where &) {}
@@ -161,7 +161,7 @@ FORM(with_park, park, mutex_half, false);
 
 static unsigned long revived, found_dead, put_refused, swapped, under_the_lock;
 
-/* An object with its word, and data that the lock protects. */
+/* An object: the lockref word, and plain data that the lock protects. */
 template <typename L>
 class object : public hf_model::used_object {
 	typename L::half half_;
@@ -177,7 +177,7 @@ protected:
 		set(locked_, 0);
 	}
 
-	/* Under the lock. */
+	/* Called with the lock held. */
 	void work()
 	{
 		check(holds(), "the lock is held");
@@ -187,7 +187,7 @@ protected:
 
 	bool holds() { return half_.holder() == (int)rl::thread_index(); }
 
-	/* The last reference, found under the lock. */
+	/* Called with the lock held and the last reference. */
 	void kill()
 	{
 		work();
@@ -242,7 +242,7 @@ public:
 	}
 };
 
-/* Thread 0 locks, and changes the count there; the others get and put. */
+/* Thread 0 changes the count under the lock; the others get and put. */
 template <typename L, bool Try = false>
 class counts : public object<L> {
 public:
@@ -273,7 +273,7 @@ public:
 	}
 };
 
-/* Threads 0 .. N-1 have a reference each, the others look it up. */
+/* Threads 0 .. N-1 have a reference each, the others look the object up. */
 template <typename L, int N>
 class last : public object<L> {
 public:
@@ -293,7 +293,7 @@ public:
 	void end() { this->end_dead(); }
 };
 
-/* The same, but the count may go to 0 first; and from 0 nobody gets a reference. */
+/* The same, but the count may drop to 0 before the object dies; at 0, lookups fail. */
 template <typename L, int N>
 class zero : public object<L> {
 public:
@@ -326,7 +326,7 @@ public:
 	void end() { this->end_dead(); }
 };
 
-/* Every thread has a reference, and drops it unless it is the last: that one stays. */
+/* Every thread has a reference, and drops it unless it is the last one. */
 template <typename L>
 class not_zero : public object<L> {
 	int kept_ = 0;
@@ -356,7 +356,9 @@ public:
 	}
 };
 
-/* Thread 0 reaps what has no references; the others find it, alive at 0 or more. */
+/*
+ * Thread 0 reaps the object if it has no references; lookups succeed while it is alive, even at 0.
+ */
 template <typename L>
 class cache : public object<L> {
 public:
@@ -424,7 +426,7 @@ void all(hf_model::run *run, const char *name)
 	run->random<cache<L>, 4>(name, 20000);
 }
 
-/* Who has to wait may sleep, so there is more to search. */
+/* Waiters may park, so there are more interleavings. */
 template <typename L>
 void parked(hf_model::run *run, const char *name)
 {

@@ -1,21 +1,25 @@
 // SPDX-License-Identifier: MIT
 /*
- * lockref_waitfree - life and death beside counts that move at any time, under the C11 memory model.
+ * lockref_waitfree - killing and reviving objects while other threads change the count, under the
+ * C11 memory model.
  *
  * Checked, on lockref_waitfree.h with a queued spinlock as its lock half
- *   use and put     each thread has a reference, and uses the object's plain data: no race with the one
- *                   that kills it and (as after a grace period) writes all of it; killed once
- *   lookup          get_not_dead against the last put: true only if alive, also where it lives again
- *   holder          gets and puts go on while one holds the lock; it kills the object only if nobody
- *                   else has a reference, and then sees what was done with those that were dropped
- *                   since it took the lock
- *   reap            objects without references, found again and killed by whoever comes first
- *   type-stable     killed, changed and revived in one memory: get_not_dead_acquire sees which it is, and
- *                   nothing that began before a revive undoes it, also with a dead count that has drifted
- *   misuse          past the top, and a put too many: saturated, reported, never killed
- * and in all of them each change of the word: W1 to W4, and the lock's own (queued_watch.h).
+ *   use and put     each thread has a reference, and uses the object's plain data: no data race
+ *                   with the thread that kills it and (as after a grace period) overwrites all of
+ *                   it; it is killed once
+ *   lookup          get_not_dead concurrent with the last put: true only if alive, also if revived
+ *   holder          gets and puts continue while a thread holds the lock; that thread kills the
+ *                   object only if no other thread has a reference, and then sees all accesses made
+ *                   with references that were dropped since it took the lock
+ *   reap            objects without references are either found again or killed, whichever is first
+ *   type-stable     killed, changed and revived in the same memory: get_not_dead_acquire sees the
+ *                   new identity, and no operation that began before a revive undoes it, also with
+ *                   a dead count that has drifted
+ *   misuse          an overflow, and one put too many: saturated, reported, never killed
+ * and in all of them each change of the word: W1 to W4, and the lock's own invariants
+ * (queued_watch.h).
  *
- * The mutant `own` has DEAD at the end of its zone: one get, and it is dead no more.
+ * The mutant `own` places DEAD at the end of its zone: a single get makes the object alive again.
  */
 // MUTANT: put_release HF_MUTANT=fetch_sub64_release
 // MUTANT: dead_acquire HF_MUTANT=cmpxchg64_acquire HF_MUTANT_IN=hf_lockref_waitfree_mark_dead
@@ -58,7 +62,7 @@ static zone zone_of(uint64_t word)
 	return hf_detail_waitfree_is_dead(word) ? DEAD : SATURATED;
 }
 
-/* An object with its word, and data that the lock protects. */
+/* An object: the lockref word, and plain data that the lock protects. */
 class object : public hf_model::used_object {
 	hf_model::queued_watch watch_{ HF_SPINLOCK_QUEUED_PASSES, true, reached };
 
@@ -76,7 +80,7 @@ protected:
 		ready_ = true;
 	}
 
-	/* Under the lock. */
+	/* Called with the lock held. */
 	void work()
 	{
 		check(holds(), "the lock is held");
@@ -84,7 +88,9 @@ protected:
 		expected_++;
 	}
 
-	/* Under the lock. True = this thread has killed it, and writes to it as who frees it would. */
+	/*
+	 * Called with the lock held. True = killed; it then overwrites the data, as freeing would.
+	 */
 	bool kill(int32_t count)
 	{
 		work();
@@ -148,7 +154,7 @@ public:
 	}
 };
 
-/* Threads 0 .. N-1 have a reference each, the others look it up. */
+/* Threads 0 .. N-1 have a reference each, the others look the object up. */
 template <int N>
 class lookup : public object {
 public:
@@ -167,7 +173,7 @@ public:
 	void end() { end_dead(); }
 };
 
-/* Who has a reference takes another. */
+/* Each thread has a reference and takes a second one. */
 class get_and_put : public object {
 public:
 	static const char *title() { return "get and put"; }
@@ -184,7 +190,9 @@ public:
 	void end() { end_dead(); }
 };
 
-/* Thread 0 has the lock and a reference, and kills it if it is the only one; else it puts it. */
+/*
+ * Thread 0 has the lock and a reference; it kills the object if that is the only one, else puts it.
+ */
 template <bool Try>
 class holder : public object {
 public:
@@ -214,7 +222,7 @@ public:
 	void end() { end_dead(); }
 };
 
-/* Thread 0 reaps what has no references; the others find it, and leave it when they are done. */
+/* Thread 0 reaps the object if it has no references; the others look it up, use it and put it. */
 class reap : public object {
 public:
 	static const char *title() { return "reap"; }
@@ -243,7 +251,7 @@ public:
 	}
 };
 
-/* Whoever kills the first object makes it the second, which keeps a reference. Others look. */
+/* The thread that kills the first object revives it as the second; others look it up. */
 template <uint32_t Drift>
 class type_stable : public object {
 	plain key_;
@@ -279,7 +287,7 @@ public:
 	{
 		if (hf_lockref_waitfree_put_or_lock(&ref_))
 			return;
-		/* Of the second one there is always a reference. */
+		/* The second object always has a reference. */
 		if (hf_lockref_waitfree_mark_dead(&ref_, 0))
 			revive();
 		hf_lockref_waitfree_unlock(&ref_);
@@ -292,7 +300,7 @@ public:
 	}
 };
 
-/* At the top: one more get than puts, and one who would kill it. */
+/* At the maximum: one more get than puts, and a thread that tries to kill the object. */
 class overflow : public object {
 public:
 	static const char *title() { return "overflow"; }
@@ -319,7 +327,7 @@ public:
 	}
 };
 
-/* Two puts for one reference, and one who waits with the lock. */
+/* Two puts for one reference, and a thread that holds the lock meanwhile. */
 class put_too_many : public object {
 public:
 	static const char *title() { return "put too many"; }

@@ -5,8 +5,8 @@
  * locks - the scenarios that every spinlock must pass, for spinlock.cpp, spinlock_queued.cpp and
  * spinlock_variants.cpp.
  *
- * A lock is handed over as a type: LOCK(its name here, its name in the headers, the namespace that it
- * was included in).
+ * A lock is a type parameter, defined by LOCK(name here, name in the headers, namespace that it was
+ * included in).
  */
 #include "run.h"
 
@@ -43,7 +43,7 @@
 namespace hf_model
 {
 
-/* A lock, and plain data that is changed under it. */
+/* A lock, and plain data that it protects. */
 template <typename L>
 class locked : public scenario {
 protected:
@@ -72,7 +72,10 @@ public:
 	}
 };
 
-/* Each thread Rounds times, thread 0 maybe more often; by a policy that is not the default (0 or more). */
+/*
+ * Each thread locks Rounds times, thread 0 First times. Policy: a wait policy, or -1 for the
+ * default.
+ */
 template <typename L, int Rounds = 1, int First = Rounds, int Policy = -1>
 class exclusion : public locked<L> {
 public:
@@ -97,7 +100,7 @@ public:
 template <typename L, enum hf_wait_policy Policy, int Rounds = 1>
 using exclusion_by = exclusion<L, Rounds, Rounds, (int)Policy>;
 
-/* Thread 0 waits for it, and the others try twice; or all try once. */
+/* Thread 0 uses lock and the others trylock twice; or, unless Waits, all use trylock once. */
 template <typename L, bool Waits = true>
 class tries : public locked<L> {
 public:
@@ -125,15 +128,16 @@ template <typename L>
 using tries_only = tries<L, false>;
 
 /*
- * lock_full and unlock_full: nothing moves across in either direction. Both threads write one word,
- * then read the other's; a full barrier between them forbids that both read the old value.
+ * lock_full and unlock_full are full barriers: no access is reordered across them. Store buffering:
+ * each thread writes its own word, then reads the other's; with a full barrier in between, they
+ * can't both read the old value.
  */
 enum full_case {
 	STORE_LOCK_LOAD,   /* the store before the lock_full, the load after it */
 	STORE_UNLOCK_LOAD, /* the same around an unlock_full */
 	LOCK_LOAD,         /* the store is that of the lock itself */
 	UNLOCK_LOAD,       /* the store is that of the unlock itself */
-	STORE_LOCK         /* who sees the lock held sees what was stored before */
+	STORE_LOCK         /* a thread that sees the lock held sees the earlier store */
 };
 
 template <typename L, full_case Case>

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: MIT
 /*
- * rcuref - who kills the object, and what that thread sees, under the C11 memory model.
+ * rcuref - exactly one thread kills the object, and it sees all earlier accesses, under the C11
+ * memory model.
  *
  * Checked
- *   use and put     each thread uses the object's plain data, then puts: the data is free of races, and
- *                   it dies once
- *   lookup          get against the last put: true only if alive, also where it lives again in between
- *   type-stable     the object becomes another, in the same memory: get_acquire sees what init_release
- *                   published, and no get or put that began before it undoes it
- *   misuse          an overflow ends saturated; a put too many is reported, and kills nothing twice
+ *   use and put     each thread uses the object's plain data, then puts: no data race, and the
+ *                   object dies once
+ *   lookup          get concurrent with the last put: true only if alive, also if revived in
+ *                   between
+ *   type-stable     the memory is reused for another object: get_acquire sees what init_release
+ *                   published, and no get or put that began before init_release undoes it
+ *   misuse          an overflow ends saturated; a put too many is reported, and never kills twice
  *
- * The step none -> DEAD is relaxed: nobody acquires from a dead count.
+ * The step none -> DEAD is relaxed, because no thread acquires from a dead count.
  */
 // MUTANT: put_release HF_MUTANT=fetch_sub_release HF_MUTANT_IN=hf_rcuref_put
 // MUTANT: put_acquire HF_MUTANT=fence_acquire HF_MUTANT_IN=hf_detail_rcuref_put_rest
@@ -40,7 +42,7 @@ struct operations {
 };
 typedef hf_model::counted<operations> object;
 
-/* At the top: one more get than puts. */
+/* At the maximum: one more get than puts. */
 class overflow : public object {
 public:
 	static const char *title() { return "overflow"; }

@@ -3,23 +3,23 @@
  * refcount - who drops the last reference, and what that thread sees, under the C11 memory model.
  *
  * Checked
- *   use and put     each thread uses the object's plain data, then drops its reference: the data is
- *                   free of races, and freed once
- *   inc, lookups    inc on the way; inc_not_zero against the last put: true only if alive
- *   type-stable     the object becomes another, in the same memory: inc_not_zero_acquire sees what
+ *   use and put     each thread uses the object's plain data, then drops its reference: no data
+ *                   race, and the data is freed once
+ *   inc, lookups    inc in between; inc_not_zero concurrent with the last put: true only if alive
+ *   type-stable     the memory is reused for another object: inc_not_zero_acquire sees what
  *                   set_release published
  *   dec             by a thread that knows that its reference is not the last
  *   dec_not_one, dec_if_one
  *   copy on write   a thread that finds itself the only owner changes the data in place
- *   misuse          an overflow among other operations ends saturated, and nothing is freed; a put
- *                   too many, or an inc on 0, frees nothing twice
- *   immortal        it is so when all is done, and nothing was reported
+ *   misuse          an overflow concurrent with other operations ends saturated, and nothing is
+ *                   freed; a put too many, or an inc on 0, never causes a double free
+ *   immortal        the count is still immortal at the end, and nothing was reported
  *
- * The model of a variant of the lab, refcount_<name>.cpp, is this file with the variant in the place
- * of the shipped functions (lab/variants/in_place.h); unchecked has no misuse and no immortality.
+ * The model of a lab variant, refcount_<name>.cpp, is this file with the variant in place of the
+ * shipped functions (lab/variants/in_place.h); `unchecked` has no misuse and no immortality.
  *
- * The release of a dec_and_test and of a dec_if_one that is the last one has no mutant: nobody
- * acquires from a count that is 0. It is there because the operation is one instruction.
+ * The release of a dec_and_test or dec_if_one that drops the last reference has no mutant, because
+ * no thread acquires from a count of 0. It is there only because one instruction does both cases.
  */
 // MUTANT: sub_release HF_MUTANT=fetch_sub_release HF_MUTANT_IN=hf_detail_refcount_sub_and_test
 // MUTANT: sub_acquire HF_MUTANT=fence_acquire HF_MUTANT_IN=hf_detail_refcount_sub_and_test
@@ -89,7 +89,7 @@ public:
 	}
 };
 
-/* dec_if_one against a lookup: one of both has it. */
+/* dec_if_one concurrent with a lookup: exactly one succeeds. */
 class if_one : public object {
 public:
 	static const char *title() { return "dec_if_one"; }
@@ -110,7 +110,7 @@ public:
 	}
 };
 
-/* Each thread has a reference; the only owner left writes all of the data, without a copy. */
+/* Each thread has a reference; the only remaining owner writes all of the data without a copy. */
 class copy_on_write : public object {
 public:
 	static const char *title() { return "copy on write"; }
@@ -127,7 +127,7 @@ public:
 	}
 };
 
-/* At the top: one more inc than dec, so it overflows in every order. */
+/* At the maximum: one more inc than dec, so the count overflows in every order. */
 class overflow : public object {
 public:
 	static const char *title() { return "overflow"; }
@@ -150,7 +150,7 @@ public:
 	}
 };
 
-/* Saturated already, or immortal, then everything at once. Of what is immortal nothing is reported. */
+/* Starts saturated or immortal, then all operations at once. Immortal counts are never reported. */
 template <int32_t Start>
 class stays : public object {
 public:
@@ -193,7 +193,7 @@ public:
 	}
 };
 
-/* An inc by somebody who has no reference. */
+/* An inc by a thread that has no reference. */
 class inc_without : public object {
 public:
 	static const char *title() { return "inc without a reference"; }

@@ -2,10 +2,10 @@
 #ifndef HF_MODEL_REFCOUNT_ASM_H
 #define HF_MODEL_REFCOUNT_ASM_H
 /*
- * refcount_asm_model - the three functions of lab/variants/refcount/asm.h, in C. No checker of this
- * kind reads assembly, so the model checks the C around the instructions only.
+ * refcount_asm_model - the three functions of lab/variants/refcount/asm.h, in C. Relacy can't
+ * execute assembly, so the model checks only the C around the instructions.
  *
- * They get the address of a hf_atomic32_t as that of the word that it is outside of a model.
+ * Their argument points to a hf_atomic32_t, cast to the plain word that it is outside the model.
  */
 inline bool hf_refcount_asm_add1(uint32_t *p, int32_t *old,
 				 const hf_model::where &at = HF_MODEL_HERE)

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 /*
- * refcount_lock - dec_and_lock: the last reference goes under the lock, and only the last one's lock
- * is kept.
+ * refcount_lock - dec_and_lock: the last reference is dropped under the lock, and only the call
+ * that drops it returns with the lock held.
  *
- * Checked, with the lock that has a queue
- *   An object is found through a slot that the lock protects, and taken out of it by whoever drops
- *   the last reference. Threads use its plain data and drop their references; others look it up
- *   under the lock, where inc is enough, because the count is never 0 there while the slot is full.
- *   The data is free of races; it is freed once, by one who has taken it out of the slot.
+ * Checked, with the queued lock
+ *   An object is found through a slot that the lock protects; the thread that drops the last
+ *   reference clears the slot. Threads use its plain data and drop their references; others look it
+ *   up under the lock, where inc suffices, because the count is never 0 there while the slot is
+ *   full. No data race; the data is freed once, by the thread that cleared the slot.
  *
  * The release of the dec_and_test inside has no mutant: the lock around it orders as much.
  */
@@ -29,7 +29,7 @@ static void not_locked(hf_spinlock_t *lock)
 	(void)lock;
 }
 
-/* The mutant `own` takes no lock where dec_and_lock should. */
+/* The mutant `own` makes dec_and_lock skip the lock. */
 #define hf_spinlock_lock(lock)                                                                     \
 	(hf_model::the_mutant == hf_model::mutant::own ? not_locked(lock) : hf_spinlock_lock(lock))
 #include "holdfast/refcount_lock.h"

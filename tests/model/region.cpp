@@ -1,24 +1,23 @@
 // SPDX-License-Identifier: MIT
 /*
- * region - whoever reads zeros learns of it, and no region is looked at that has ended.
+ * region - every read of replacement zeros is reported, and no region is accessed after its end.
  *
  * Checked
- *   One page, of which a thread finds that it is lost: it notes that in all open regions (as the signal
- *   handler does), then puts zeros there (a release; the kernel's page table is no weaker). Others
- *   open regions over it, read, close them and look.
- *   G1  One that has read zeros finds the loss noted, if a region that has met the loss was still open
- *       when it had begun.
- *   G2  A region is looked at only while it is there: its memory is used for something else (a plain
- *       write) as soon as it has ended.
- *   R2  When all have ended, no loss is counted.
- *   R5  With `Heals` a finder maps the file again before it ends, as a region does that knows its file.
- *       Who begins after the last of these reports nothing, even if another region that was open at
- *       the loss, or one that took it over, is open still. Who reads zeros that were put there
- *       meanwhile learns of it (G1).
+ *   A thread finds that a page is lost. It records the loss in all open regions (as the signal
+ *   handler does), then maps zeros there (a release; the kernel's page table update is no weaker).
+ *   Other threads open regions over the page, read it, close the regions and check the result.
+ *   G1  A thread that has read zeros finds the loss recorded in its region, if a region with the
+ *       loss was still open when its own had begun.
+ *   G2  A region is accessed only before its end: its memory is reused (a plain write) at once.
+ *   R2  When all regions have ended, the count of losses is 0.
+ *   R5  With `Heals` a finder maps the file again before its region ends, as a region that knows
+ *       its file does. A region that begins after the last of these reports nothing, even if
+ *       another region that was open at the loss, or that inherited it, is still open. A thread
+ *       that reads zeros mapped in the meantime finds that reported (G1).
  *
- * Own mutants: `end` does not wait at the end for those who are looking; `heal` does not wait for those
- * who are about to put zeros there; `pass_on` passes on what a region only took over; `keep` leaves
- * what was healed as it was.
+ * Own mutants: `end` does not wait for threads that are accessing the region; `heal` does not wait
+ * for threads that are about to map zeros; `pass_on` passes on a loss that the region only
+ * inherited; `keep` does not clear a loss after healing it.
  */
 // MUTANT: begin_is_seen HF_MUTANT=cmpxchg64_seq_cst HF_MUTANT_IN=hf_detail_regions_add
 // MUTANT: nested_begin_is_seen HF_MUTANT=store64_seq_cst HF_MUTANT_IN=hf_detail_regions_add
@@ -53,7 +52,7 @@ enum { PAGE = 4096, BASE = 16 * PAGE };
 
 static unsigned long found, inherited, noted, after_all, after_healing, healed_twice, lost_again;
 
-/* Of the own mutants: is it this one? */
+/* Is this one of the own mutants selected? */
 static bool is_own(const char *name)
 {
 	return hf_model::the_mutant == hf_model::mutant::own &&
@@ -70,7 +69,7 @@ protected:
 	hf_detail_region_thread list_[HF_MODEL_THREADS];
 	hf_region_t region_[REGIONS];
 	plain there_[REGIONS];
-	hf_atomic32_t zeros_; /* what the page is: 0, or 1 + who put zeros there */
+	hf_atomic32_t zeros_; /* 0: file data; else 1 + the thread that mapped zeros there */
 
 	regions()
 	{
@@ -117,7 +116,7 @@ protected:
 		return hf_atomic64_load_seq_cst(&region_[n].lost) != HF_DETAIL_REGION_NONE;
 	}
 
-	/* Returns whether a loss was noted. */
+	/* Returns whether a loss was recorded. */
 	bool end(unsigned int n, unsigned int thread)
 	{
 		check(hf_detail_regions_remove(&list_[thread], &all_.shard[0], &region_[n]),
@@ -150,14 +149,16 @@ protected:
 		hf_grace_leave(&all_.grace, parity);
 	}
 
-	/* As hf_region_end() of a region that knows its file; the page is zeros no more. */
+	/*
+	 * As hf_region_end() of a region that knows its file: the page has the file's data again.
+	 */
 	void heal()
 	{
 		hf_detail_region_pages healed = { BASE, BASE + PAGE, 0 };
 
 		HF_DETAIL_REGION_LOCK(&all_.lock);
 		if (is_own("heal"))
-			see_again(); /* and no waiting */
+			see_again(); /* without waiting */
 		else
 			hf_detail_regions_heal_begin(&all_);
 		hf_atomic32_store_release(&zeros_, 0);
@@ -184,11 +185,11 @@ static void look_at(const hf_region_t *region)
 	regions::now->look(region);
 }
 
-/* Some threads find the loss, others only read. */
+/* The first `Finders` threads find the loss, the others only read. */
 template <int Finders, bool Nested, bool Process>
 class losses : public regions {
 	enum { OF_PROCESS = REGIONS - 1 };
-	hf_atomic32_t met_; /* how many who met the loss are not about to end */
+	hf_atomic32_t met_; /* finders that are not about to end their region */
 
 public:
 	static const char *title() { return "losses"; }
@@ -208,7 +209,7 @@ public:
 			begin(HF_MODEL_THREADS + index, &list_[index], BASE + 4 * PAGE);
 		if (!(finds && Process))
 			begin(index, &list_[index]);
-		/* A finder that has not ended yet has its region open. */
+		/* All finders still have their regions open. */
 		bool is_early = Process || hf_atomic32_load_seq_cst(&met_) == Finders;
 		bool zeros = hf_atomic32_load_acquire(&zeros_) != 0;
 		bool lost = true;
@@ -237,12 +238,12 @@ public:
 };
 
 /*
- * Finders map the file again before they end: it is whole then, or still short, so that the next finder
- * misses the page once more. The others begin, read and end.
+ * Finders map the file again before they end. The file is complete by then, or still short, so that
+ * the next finder loses the page again. The other threads begin, read and end.
  */
 template <int Finders>
 class heals : public regions {
-	hf_atomic32_t open_[Finders]; /* 1: it has not begun to map the file again */
+	hf_atomic32_t open_[Finders]; /* 1: the finder has not begun to map the file again */
 	hf_atomic32_t healed_;        /* finders that have done so */
 
 public:
@@ -293,9 +294,9 @@ public:
 };
 
 /*
- * The two windows of healing, by few steps. Thread 0 maps the file again for a region that has met a loss,
- * then begins another one. Meanwhile thread 1, whose region is open, finds the page missing once more
- * (`Loses`), or it begins a region, which takes over the loss while it lasts.
+ * The two race windows of healing, in few steps. Thread 0 maps the file again for a region with a
+ * loss, then begins another region. Meanwhile thread 1, whose region is open, finds the page lost
+ * again (`Loses`), or it begins a region, which inherits the loss.
  */
 template <bool Loses>
 class window : public regions {

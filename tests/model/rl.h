@@ -2,11 +2,11 @@
 #ifndef HF_MODEL_RL_H
 #define HF_MODEL_RL_H
 /*
- * rl - Relacy, without the words that it redefines.
+ * rl - Relacy, without the macros that it defines.
  *
- * Relacy makes macros of new, delete, assert, $ and others, and would so rewrite whatever is included
- * after it. Here they are given back. Include this (or backend.h) before any other header: Relacy
- * switches off _FORTIFY_SOURCE, which does not like its jumps between stacks.
+ * Relacy defines new, delete, assert, $ and others as macros, which would change every header
+ * included later; this header undefines them. Include it (or backend.h) before any other header:
+ * Relacy turns off _FORTIFY_SOURCE, which rejects its jumps between stacks.
  */
 #include <relacy/relacy.hpp>
 
@@ -29,7 +29,7 @@
 #undef memory_order_seq_cst
 #undef $
 
-/* Where the caller stands: as a default argument, this is the line in the header under test. */
+/* The caller's location: as a default argument, this is the line in the header under test. */
 #define HF_MODEL_HERE rl::debug_info(__builtin_FUNCTION(), __builtin_FILE(), __builtin_LINE())
 
 namespace hf_model
