@@ -2,11 +2,11 @@
 /*
  * mutex - no wake-up is lost: parking by itself, and the mutex, with random delays and signals.
  *
- * A lost wake-up is found only if nothing else wakes the thread afterwards. So all is done in short
- * rounds, at whose end every thread must be through; one that stays parked ends by the alarm. At
- * the end of each round the mutex's word must be 0 again. A signal wakes a parked thread, and so
- * mends what a lost wake-up would break: each is done with signals and without. mutex_parks.cpp is
- * the same with a mutex that parks as soon as it can.
+ * A lost wakeup shows only if nothing else wakes the thread afterwards. The test therefore runs in
+ * short rounds; every thread must finish its round, and one that stays parked is killed by the
+ * alarm. At the end of each round the mutex's word must be 0. A signal also wakes a parked thread,
+ * and so hides a lost wakeup: each part runs with and without signals. mutex_parks.cpp is the same
+ * with a mutex that parks as soon as it can.
  *
  *   stress_mutex [TIMES]   so many times longer than in the tests
  */
@@ -30,7 +30,9 @@ namespace
 
 std::atomic<uint64_t> interrupted(0);
 
-/* Sends signals to threads as long as it lives, without SA_RESTART: system calls are cut short. */
+/*
+ * Sends signals to threads during its lifetime. No SA_RESTART: the signals interrupt system calls.
+ */
 class signals {
 public:
 	explicit signals(bool wanted)
@@ -64,7 +66,7 @@ public:
 		if (sender_.joinable())
 			sender_.join();
 	}
-	/* The calling thread, until it calls no_more(). */
+	/* Sends signals to the calling thread, until it calls no_more(). */
 	void to_me()
 	{
 		std::lock_guard<std::mutex> guard(mutex_);
@@ -91,7 +93,7 @@ private:
 	std::thread sender_;
 };
 
-/* Mostly none; seldom so long that others park meanwhile. */
+/* Usually no delay; rarely one so long that other threads park. */
 void delay(stress::random *random)
 {
 	uint32_t kind = random->below(1024);
@@ -109,19 +111,21 @@ void delay(stress::random *random)
 
 /* ---- parking -------------------------------------------------------------------------------- */
 
-/* Before it parks, so that the wake-up comes in between as often as not. */
+/* Delays parking, so that about half of the wakeups arrive before it. */
 void hesitate(stress::random *random)
 {
 	for (uint32_t i = random->below(2) ? random->below(250) : 0; i > 0; i--)
 		hf_arch_relax();
 }
 
-/* A turn goes round: each waits until the word is its own number, and makes it the next one's. */
+/*
+ * Threads take turns: each waits until the word is its number, then sets it to the next thread's.
+ */
 void pass_around(enum hf_env_scope scope, const char *what, bool with_signals, int threads,
 		 int milliseconds)
 {
 	struct alignas(128) place {
-		hf_atomic32_t word = HF_ATOMIC_INIT(0); /* how often it was this one's turn */
+		hf_atomic32_t word = HF_ATOMIC_INIT(0); /* the turns so far */
 	};
 	std::vector<place> places(static_cast<size_t>(threads));
 	enum { UNPARKS, PARKS, NOT_ASLEEP, WOKEN, COUNTS };
@@ -139,7 +143,7 @@ void pass_around(enum hf_env_scope scope, const char *what, bool with_signals, i
 
 		signals.to_me();
 		for (bool last = false; !last;) {
-			/* The first to go needs no turn. */
+			/* The first thread does not wait for its first turn. */
 			while ((me != 0 || turn != 0) &&
 			       (seen = hf_atomic32_load_acquire(mine)) == turn - (me == 0)) {
 				n[PARKS]++;
@@ -169,7 +173,9 @@ void pass_around(enum hf_env_scope scope, const char *what, bool with_signals, i
 
 /* ---- the mutex ------------------------------------------------------------------------------ */
 
-/* In each round a mutex that is new, and gone as soon as the last has unlocked it (X4). */
+/*
+ * Each round uses a new mutex, which is destroyed as soon as the last thread has unlocked it (X4).
+ */
 template <class M>
 void rounds(const char *what, bool with_signals, int threads, int milliseconds)
 {

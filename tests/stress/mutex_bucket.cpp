@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * mutex_bucket - a thousand mutexes that share one bucket of the table of those who wait.
+ * mutex_bucket - a thousand mutexes that share one bucket of the parking table.
  *
- * The unlocks and time-outs of each pass through a queue in which the waiters of the others lie. A
- * wake-up that goes to another mutex's waiter, or is not published, leaves a thread parked: it
- * hangs, and ends by the alarm. Some mutexes are wanted by many threads, some are held for long.
- * At the end of each round all are free, and the bucket is as empty as at the start.
+ * Unlocks and timeouts search a queue that also holds the waiters of the other mutexes. If a wakeup
+ * goes to another mutex's waiter, or is lost, a thread stays parked and the alarm ends the test.
+ * Some mutexes are heavily contended, some are held for long. At the end of each round all mutexes
+ * are free and the bucket is empty.
  */
 #include "stress.h"
 
@@ -40,7 +40,7 @@ std::vector<counted> choose(std::vector<hf_mutex_t> *all)
 	return chosen;
 }
 
-/* With the mutex held: now and then so long that others park, and time out. */
+/* Holds the mutex, sometimes so long that other threads park and time out. */
 void hold(stress::random *random)
 {
 	uint32_t kind = random->below(64);
@@ -70,7 +70,7 @@ void work(std::vector<counted> *mutexes, int me, uint32_t n, std::atomic<uint64_
 		}
 		first->count++;
 		(*done)++;
-		/* Two at once, in the order of their addresses or for a time only. */
+		/* Lock two at once, in address order or with a timeout, to avoid deadlock. */
 		if (second > first || (second < first && random.below(2))) {
 			bool taken = true;
 

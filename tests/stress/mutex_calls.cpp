@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * mutex_calls - how many system calls the operations of mutex and cond make, held to a table.
+ * mutex_calls - checks the number of system calls of mutex and cond operations against a table.
  *
- * Each step waits for the state that the step before it leads to, and no limit of the mutex's is a
- * time that could pass: so a busy machine changes no count. This program has a syscall() in place of
- * the C library's, which counts; membarrier(), which the library calls at most for an eighth of the
- * time, is counted where it is asked for.
+ * Each step waits for the state that the previous step leads to, and no time limit of the mutex can
+ * expire, so the load of the machine does not change the counts. The program replaces the C
+ * library's syscall() by one that counts. membarrier() is counted where it is requested, because
+ * the library limits the actual calls to 1/8 of the time.
  */
 #include "../../src/parking/parking.h"
 
@@ -45,7 +45,7 @@ std::atomic<unsigned long> calls[CALLS];
 
 } // namespace
 
-/* Each step here is ordered by the bucket's lock, too: no barrier is needed. */
+/* No barrier is needed: the bucket lock orders each step in this test. */
 static bool count_barrier()
 {
 	calls[BARRIERS]++;

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * mutex_litmus - the one race that a counter can't show: an unlock's store against a look that parks.
+ * mutex_litmus - the race between the store of an unlock and the last check of a thread that parks.
  *
- * Each round has one hand-over and nobody who comes later: A holds the mutex, B is about to park, A
- * unlocks. Without a barrier in A between the store and the load of `need`, A's store may still be on
- * its way when A loads; B looks, parks, and stays parked. A miss in A's cache keeps the store waiting.
- * B must be through before A starts the next round; a wake-up that is lost is found by the alarm. This
- * program fails where hf_env_barrier_all() is left out (it returns true and does nothing).
+ * Each round has one handover and no later unlock that could repair a lost wakeup: A holds the
+ * mutex, B is about to park, A unlocks. Without a barrier in A between its store and its load of
+ * `need`, the store may still be in A's store buffer at the load; B checks the mutex, parks, and is
+ * never woken. A cache miss keeps A's store in the buffer for longer. B must finish before A starts
+ * the next round; the alarm detects a lost wakeup. This program fails if hf_env_barrier_all()
+ * returns true and does nothing.
  */
 #include "../../src/parking/parking.h"
 
@@ -17,7 +18,7 @@
 #define HF_MUTEX_SPIN_NS 1
 #define HF_MUTEX_HEAD_SPIN_NS 1
 #define HF_MUTEX_TURN_NS 1000000000
-#define hf_env_yield() ((void)0) /* it would hide the race, and take long */
+#define hf_env_yield() ((void)0) /* a yield would hide the race, and slow the test */
 #include "../../src/mutex/mutex.c"
 
 namespace

@@ -2,10 +2,10 @@
 /*
  * mutex_seccomp - a sandbox that forbids membarrier() is entered while threads wait and work.
  *
- * A process enters it when two of its threads are parked at a mutex and others work: once with
- * EPERM as answer, once with ENOSYS. All of them must come through, and the counts must be right. A
- * wake-up then lost for want of the barrier must be mended (W1 of holdfast/mutex.h). Skipped
- * where there is no seccomp filter (an emulator), or no membarrier.
+ * A process enters the sandbox while two of its threads are parked on a mutex and others work.
+ * membarrier() then fails with EPERM in one run, with ENOSYS in the other. All threads must finish,
+ * with correct counts. A wakeup that is lost without the barrier must be recovered (W1 of
+ * holdfast/mutex.h). Skipped where seccomp filters (an emulator) or membarrier() are unavailable.
  */
 #include "stress.h"
 
@@ -67,7 +67,7 @@ void work(hf_mutex_t *mutex, uint64_t *count, int seed, std::atomic<int> *steps)
 	}
 }
 
-/* An unlock that has not seen who parks: a store, no look. The parked thread must look again. */
+/* An unlock that misses a parking thread: only a store. The parked thread must recheck. */
 void lose_wakeup()
 {
 	hf_mutex_t mutex = HF_MUTEX_INIT;

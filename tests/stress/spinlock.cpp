@@ -2,9 +2,9 @@
 /*
  * spinlock - plain data under each lock, by 2, 4 and 8 threads.
  *
- * With more threads than processors a lock that serves in order gets on by a few operations a time
- * slice, for its next waiter may be descheduled. That is in the nature of such locks; so the
- * threads yield now and then, outside of the lock, and the time is bounded.
+ * With more threads than processors a FIFO lock does only a few operations per time slice, because
+ * its next waiter may be descheduled. The threads therefore yield now and then outside the lock,
+ * and the run time is bounded.
  */
 #include "stress.h"
 

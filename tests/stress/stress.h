@@ -4,8 +4,8 @@
 /*
  * stress - what the stress tests share.
  *
- * All are bounded in time and not in operations: under an emulator or a sanitizer, or on a busy
- * machine, they do less. What they did they print and check; doing nothing is a failure.
+ * All tests are bounded by time, not by operations: under an emulator or a sanitizer, or on a busy
+ * machine, they do less. Each prints and checks the number of operations; 0 is a failure.
  */
 #include <array>
 #include <atomic>
@@ -69,7 +69,7 @@ private:
 	std::chrono::steady_clock::time_point end_;
 };
 
-/* All threads come here before any goes on. To be used again and again. */
+/* A reusable barrier: no thread continues before all have arrived. */
 class barrier {
 public:
 	explicit barrier(int threads) : threads_(threads) {}
@@ -92,7 +92,7 @@ private:
 	std::atomic<unsigned int> round_{ 0 };
 };
 
-/* Runs f(0) to f(n - 1), each in a thread, from the moment when all of them are there. */
+/* Runs f(0) to f(n - 1) in one thread each; none starts before all threads exist. */
 template <class F>
 void run_threads(int n, F f)
 {
@@ -109,7 +109,7 @@ void run_threads(int n, F f)
 		thread.join();
 }
 
-/* A sequence of its own for each thread, and cheap. */
+/* A cheap random number generator, one per thread. */
 class random {
 public:
 	explicit random(int seed) : state_(0x9e3779b9u * uint32_t(seed + 1)) {}
@@ -167,7 +167,7 @@ counts<N> run_for(int threads, int milliseconds, F f)
 	return sum.get();
 }
 
-/* Two counts of what must have been as often. */
+/* Checks that two counts are equal. */
 inline void same(uint64_t a, const char *of_a, uint64_t b, const char *of_b, const char *where)
 {
 	check(a == b, where, "%" PRIu64 " %s, %" PRIu64 " %s", a, of_a, b, of_b);

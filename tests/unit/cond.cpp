@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cond - what each operation does, with threads, and with processes that are killed. */
+/* cond - each operation, with threads, and with processes that are killed. */
 #include "unit.h"
 
 #include <mutex>
@@ -31,7 +31,7 @@ protected:
 using Kinds = testing::Types<own, shared>;
 TYPED_TEST_SUITE(Cond, Kinds, unit::type_names);
 
-/* Nobody waits: nothing is kept for later. */
+/* A signal without waiters is not remembered. */
 TYPED_TEST(Cond, SignalWithoutWaiters)
 {
 	static_assert(sizeof(this->k.c) == 4, "four bytes");
@@ -60,7 +60,7 @@ TYPED_TEST(Cond, TimesOut)
 	this->k.unlock();
 }
 
-/* One signal for each waiter, or one broadcast: all go on; with the mutex held and without it. */
+/* One signal for each waiter, or one broadcast, wakes all, with or without the mutex held. */
 TYPED_TEST(Cond, AllAreWoken)
 {
 	for (int way = 0; way < 4; way++) {
@@ -187,7 +187,7 @@ struct slow_clock {
 	}
 };
 
-/* A timeout is reported when the caller's clock says so, and not before. */
+/* A timeout is never reported before the deadline by the caller's clock. */
 TEST(CondClass, SlowClock)
 {
 	hf::mutex mutex;
@@ -205,7 +205,7 @@ TEST(CondClass, SlowClock)
 
 /* ---- fork, and processes -------------------------------------------------------------------- */
 
-/* In the child nobody waits: a signal does nothing, and it can wait itself. */
+/* The child has no waiters: a signal does nothing, and the child can wait itself. */
 TEST(CondFork, ChildStartsWithoutWaiters)
 {
 	own k;
@@ -236,7 +236,7 @@ TEST(CondFork, ChildStartsWithoutWaiters)
 	EXPECT_TRUE(unit::table_is_empty());
 }
 
-/* Of three processes that wait two are killed, before a signal or after it: the third goes on. */
+/* Two of three waiting processes are killed, before or after a signal: the third one is woken. */
 TEST(CondProcesses, KilledWaiters)
 {
 	struct mapped {
@@ -270,7 +270,7 @@ TEST(CondProcesses, KilledWaiters)
 			m->k.broadcast(&m->k.c);
 		if (i % 3 == 2)
 			m->k.signal(&m->k.c);
-		/* With the mutex held, so that none of them is its holder when it dies. */
+		/* Kill with the mutex held, so that no process dies as its holder. */
 		for (int j = 0; j < 2; j++) {
 			kill(children[j], SIGKILL);
 			EXPECT_EQ(unit::status_of(children[j]), SIGKILL);

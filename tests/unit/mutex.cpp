@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* mutex - what each operation does, alone, with other threads, and with other processes that are killed. */
+/* mutex - each operation alone, with other threads, and with other processes that are killed. */
 #include "unit.h"
 
 #include <mutex>
@@ -33,7 +33,7 @@ uint64_t used_ns()
 template <class M>
 class Mutex : public testing::Test {
 protected:
-	/* The last unlock leaves a word of 0, and nobody behind. */
+	/* After the last unlock the word is 0 and no thread waits. */
 	~Mutex() override
 	{
 		EXPECT_EQ(word(), 0u);
@@ -41,7 +41,9 @@ protected:
 	}
 
 	uint32_t word() const { return hf_atomic32_load_relaxed(&mutex_.m.word); }
-	/* Not before they are parked, or about to be; between processes, only one of them for sure. */
+	/*
+	 * Waits until n threads are parked or about to be; process-shared: until at least one is.
+	 */
 	void wait_parked(uint32_t n)
 	{
 		unit::wait_until([&] {
@@ -75,7 +77,7 @@ TYPED_TEST(Mutex, Alone)
 	}
 }
 
-/* The next waiter times out, and so does one that is parked behind it. */
+/* The first waiter times out, and so does one that is parked behind it. */
 TYPED_TEST(Mutex, TimesOut)
 {
 	std::atomic<int> timed_out(0);
@@ -94,7 +96,7 @@ TYPED_TEST(Mutex, TimesOut)
 	this->mutex_.unlock();
 }
 
-/* While it is held for long no waiter spins: that is the point of it. */
+/* While the mutex is held for long, its waiters sleep and do not spin. */
 TYPED_TEST(Mutex, WaitersSleep)
 {
 	std::atomic<uint64_t> used(0);
@@ -119,8 +121,8 @@ TYPED_TEST(Mutex, WaitersSleep)
 }
 
 /*
- * Each parked waiter gets it, one after the other, with nothing but the unlock before to wake it; also
- * those that wait for a time, which is not over.
+ * Each parked waiter acquires the mutex in turn, woken only by the previous holder's unlock; also
+ * waiters with a timeout that does not expire.
  */
 TYPED_TEST(Mutex, AllAreWoken)
 {
@@ -146,7 +148,7 @@ TYPED_TEST(Mutex, AllAreWoken)
 	EXPECT_EQ(count, many);
 }
 
-/* A thread that takes it again and again must hand it off to a waiter. */
+/* A thread that locks and unlocks in a loop must hand the mutex off to a waiter. */
 TYPED_TEST(Mutex, NobodyStarves)
 {
 	std::atomic<bool> stop(false);
@@ -173,8 +175,9 @@ TYPED_TEST(Mutex, NobodyStarves)
 }
 
 /*
- * The next waiter has no processor: a handler keeps it. The mutex is passed to and fro beside it, and
- * may be handed to it. It can be had all the same: at once where it is free, else within a turn.
+ * The first waiter can't run: a signal handler keeps it busy. Other threads lock and unlock the
+ * mutex meanwhile, and may hand it off to that waiter. They can still acquire it: at once if it is
+ * free, else within one turn.
  */
 TYPED_TEST(Mutex, FreeCanBeTaken)
 {
@@ -249,7 +252,7 @@ protected:
 	unit::shared_object<mapped> m;
 };
 
-/* A process is killed with the lock held: the others time out, and do not hang. */
+/* A process is killed while it holds the mutex: the others time out and do not hang. */
 TEST_F(MutexProcesses, HolderIsKilled)
 {
 	pid_t child = unit::start_process([this] {
@@ -268,7 +271,7 @@ TEST_F(MutexProcesses, HolderIsKilled)
 	EXPECT_TRUE(hf_mutex_shared_is_locked(&m->mutex));
 }
 
-/* Waiters are killed, parked or next: newcomers and the other waiters still get the lock. */
+/* Waiters are killed, parked or at the head: new threads and the other waiters still acquire it. */
 TEST_F(MutexProcesses, WaitersAreKilled)
 {
 	for (int i = 0; i < 20; i++) {
@@ -286,7 +289,7 @@ TEST_F(MutexProcesses, WaitersAreKilled)
 		}
 		unit::wait_until([this] { return m->ready == 3; });
 		std::this_thread::sleep_for(std::chrono::microseconds(100 * i));
-		/* Before the unlock, so that none of them is the holder when it dies. */
+		/* Kill before the unlock, so that no process dies as the holder. */
 		kill(children[0], SIGKILL);
 		kill(children[1], SIGKILL);
 		EXPECT_EQ(WTERMSIG(unit::status_of(children[0])), SIGKILL);
@@ -324,9 +327,9 @@ using Forked = testing::Types<plain_mutex, lock_half>;
 TYPED_TEST_SUITE(MutexFork, Forked, unit::type_names);
 
 /*
- * Threads wait, in all states, when one that holds the mutex forks. The child has none of them: it
- * unlocks, and finds a mutex that is free, and fast. With the C library's fork, and with the bare
- * call, after which nobody's handlers run.
+ * The holder forks while other threads wait, in all states. The child has none of these threads: it
+ * unlocks, and the mutex must then be free and uncontended. With the C library's fork(), and with
+ * the raw system call, after which no fork handlers run.
  */
 TYPED_TEST(MutexFork, ChildUnlocks)
 {
@@ -384,8 +387,9 @@ TYPED_TEST(MutexFork, ChildUnlocks)
 volatile pid_t handlers_child;
 
 /*
- * A signal handler forks while its thread waits for a time, before or behind others. In the child the
- * thread goes on in a wait that nobody else takes part in, and of which the table knows nothing.
+ * A signal handler forks while its thread is in a timed wait, ahead of or behind other waiters. In
+ * the child the thread continues the wait as the only thread, and the parking table has no entry
+ * for it.
  */
 TEST(MutexForkInHandler, TimedWaitEnds)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// region: mappings that lose pages. What kills runs in a process of its own.
+// region: mappings that lose pages. Tests that end by a signal run in a child process.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -62,7 +62,7 @@ public:
 	const size_t size;
 	char *at;
 
-	/* The file is written again, from a page to a page; or it ends at a byte. */
+	/* fill() writes a range of pages of the file again; cut() truncates the file. */
 	void fill(size_t from, size_t to) const
 	{
 		std::vector<char> bytes(page);
@@ -117,7 +117,7 @@ private:
 	}
 };
 
-/* Somebody else's code. memcpy is called through a pointer that no compiler sees through. */
+/* Third-party code: memcpy through a volatile pointer, so that the compiler can't inline it. */
 void *(*volatile copy)(void *, const void *, size_t) = memcpy;
 
 std::vector<char> read(const char *at, size_t len)
@@ -179,7 +179,7 @@ protected:
 
 /* ---- scripts -------------------------------------------------------------------------------- */
 
-/* Runs what it is given in a thread of its own, one after the other, and waits for each. */
+/* Runs functions in another thread, one at a time, and waits for each. */
 class Other {
 public:
 	~Other()
@@ -572,7 +572,7 @@ TEST_F(Region, BadArguments)
 			<< &f - files;
 }
 
-// By a misuse that can't be refused: the handler still returns, and the fault kills.
+// An undetectable misuse makes the list circular: the handler still returns, and the fault kills.
 TEST_IN_CHILD(Region, ASignalIsPassedOnWhereAListHasBecomeACircle, -SIGBUS)
 {
 	Map map(2), foreign(1);
@@ -594,7 +594,7 @@ TEST_F(Region, TwoMappingsOfOneFile)
 	ASSERT_EQ(two.begin(&second), 0);
 	one.cut(page);
 	EXPECT_TRUE(is_file_to(read(one), page));
-	/* The other mapping has lost it too, but nobody has missed it there. */
+	/* The other mapping has lost the page too, but no thread has accessed it there. */
 	EXPECT_EQ(hf_region_end(&first, nullptr), page);
 	EXPECT_EQ(two.at[0], content(0));
 	EXPECT_EQ(hf_region_end(&second, nullptr), two.size);
@@ -700,7 +700,7 @@ TEST_F(Region, AChildKeepsItsThreadsRegions)
 	other.run([&] { EXPECT_EQ(hf_region_end(&others, nullptr), map.size); });
 }
 
-/* ---- a function that is left ----------------------------------------------------------------- */
+/* ---- non-local exit from a function ---------------------------------------------------------- */
 
 int call(const Map &map, size_t len, std::function<void()> f)
 {
@@ -750,7 +750,7 @@ TEST_F(Region, CallReturnsEarlyAndTheMappingStays)
 	}
 }
 
-/* What the handler has entered it has left when it jumps: else the next save of what others set waits for ever. */
+/* The handler must leave its read-side section before it jumps, else the next install hangs. */
 TEST_IN_CHILD(Region, TheHandlerCanBeInstalledAgainAfterAJump, 0)
 {
 	Map map(5);
@@ -929,7 +929,7 @@ TEST_F(Region, TransparentHugePages)
 
 /* ---- a loss ends ------------------------------------------------------------------------------- */
 
-// Of a part: what the healer had is whole again for those that begin, and the rest is not.
+// Healing a part: new regions see that part as whole again, and the rest as lost.
 TEST_F(Region, APartlyHealedLoss)
 {
 	Map map(9);
@@ -957,7 +957,7 @@ TEST_F(Region, APartlyHealedLoss)
 	}
 }
 
-// The code under the region unmaps its file, and something else is mapped there: that stays.
+// Code inside the region unmaps its file and maps something else there: the end must keep that.
 TEST_F(Region, TheEndDoesNotReplaceAnotherMapping)
 {
 	enum { WRITABLE, GUARD, HOLE, AFTER_A_WRITE };
@@ -983,7 +983,7 @@ TEST_F(Region, TheEndDoesNotReplaceAnotherMapping)
 	}
 }
 
-// Nobody has called hf_nofault_install(): the first begin does.
+// Without a call of hf_nofault_install(), the first hf_region_begin() installs the handler.
 TEST_F(Region, BeginInstallsTheHandlerIfNobodyHas)
 {
 	unit::outcome outcome =

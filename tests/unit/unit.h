@@ -30,7 +30,10 @@
 #include "holdfast/report.h"
 
 #if defined(__clang__)
-/* Locks are taken through macros and pointers here, and misused on purpose: it could not follow. */
+/*
+ * The tests lock through macros and pointers, and misuse locks on purpose: the analysis can't
+ * follow.
+ */
 #pragma clang diagnostic ignored "-Wthread-safety-analysis"
 #endif
 
@@ -53,7 +56,9 @@ inline constexpr bool asan = true;
 inline constexpr bool asan = false;
 #endif
 
-/* A lock that is broken hangs: no test takes so long, on any machine. */
+/*
+ * Kills a test that hangs, as a broken lock does. No working test takes this long on any machine.
+ */
 class watchdog : public testing::EmptyTestEventListener {
 	void OnTestStart(const testing::TestInfo &) override { alarm(120); }
 	void OnTestEnd(const testing::TestInfo &) override { alarm(0); }
@@ -61,7 +66,7 @@ class watchdog : public testing::EmptyTestEventListener {
 inline const bool watched =
 	(testing::UnitTest::GetInstance()->listeners().Append(new watchdog), true);
 
-/* Records what is reported while it lives. One at a time. */
+/* Records all reports during its lifetime. Only one may exist at a time. */
 class reports {
 public:
 	reports()
@@ -133,7 +138,7 @@ struct type_names {
 	}
 };
 
-/* Time that runs out. */
+/* A deadline. */
 class deadline {
 public:
 	explicit deadline(int milliseconds)
@@ -151,7 +156,7 @@ inline void sleep_ms(int milliseconds)
 	std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
 }
 
-/* Waits until it is so: yields at first, sleeps later. */
+/* Waits until the condition is true: yields at first, sleeps later. */
 template <class F>
 void wait_until(F is_so)
 {
@@ -163,7 +168,7 @@ void wait_until(F is_so)
 	}
 }
 
-/* Runs f(0) to f(n - 1), each in a thread, from the moment when all of them are there. */
+/* Runs f(0) to f(n - 1) in one thread each; none starts before all threads exist. */
 template <class F>
 void run_threads(int n, F f)
 {
@@ -181,7 +186,7 @@ void run_threads(int n, F f)
 		thread.join();
 }
 
-/* Threads, each from now on; all have ended after join(). */
+/* Threads that start at once; join() waits for all of them. */
 class thread_group {
 public:
 	~thread_group() { join(); }
@@ -297,8 +302,8 @@ inline void now_and_then_yield(uint64_t i)
 }
 
 /*
- * Interrupts the thread that made it, at unforeseeable moments: a one-shot timer for this
- * thread, armed again by the thread itself, so that it gets on however long the handler takes.
+ * Interrupts the thread that created it at random moments. The timer is one-shot and rearmed by the
+ * thread itself, so that the thread makes progress however long the handler takes.
  */
 class interrupter {
 public:
@@ -316,7 +321,7 @@ public:
 	interrupter(const interrupter &) = delete;
 	interrupter &operator=(const interrupter &) = delete;
 
-	/* Called by the thread often; `fired` is how often its handler has run. */
+	/* The thread calls this often; `fired` is how often its handler has run. */
 	void arm(uint64_t fired)
 	{
 		struct itimerspec when = {};
@@ -382,7 +387,7 @@ int in_child(F body)
 			_exit(__LINE__ % 250 + 1);                                                 \
 	} while (0)
 
-/* A test whose body runs in a child, by the in_child() that is here; and how the child must end. */
+/* A test whose body runs in a child process through in_child(); @end: how the child must exit. */
 #define TEST_IN_CHILD(suite, name, end) TEST_IN_CHILD_UNLESS(suite, name, end, false, "")
 #define TEST_IN_CHILD_UNLESS(suite, name, end, skipped, why)                                       \
 	static void suite##_##name();                                                              \
