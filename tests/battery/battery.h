@@ -11,13 +11,13 @@
  * A case belongs to a family and is written once, in <family>_cases.c. A family with several
  * implementations has a table of them, <family>_ops.h; a case calls the selected one.
  *
- * In a case, misuse is expected by name: after BATTERY_QUIET() or BATTERY_REPORTED() the slate is
- * clean, and a report that its case did not expect fails that case.
+ * A case must name each misuse report that it expects; an unexpected report fails the case.
+ * BATTERY_QUIET() and BATTERY_REPORTED() check the reports so far and clear them.
  */
 #include "holdfast/report.h"
 
 #if defined(__clang__)
-/* Locks are taken inside of BATTERY_TRUE(), and misused on purpose: it could not follow. */
+/* Cases lock inside BATTERY_TRUE(), and misuse locks on purpose: the analysis can't follow. */
 #pragma clang diagnostic ignored "-Wthread-safety-analysis"
 #endif
 
@@ -73,18 +73,19 @@ BATTERY_SUITES(X)
 void battery_env_line(const char *line);
 
 /*
- * Supplied by the environment: an address with 512 good bytes before it and none behind, for nofault,
- * aligned to 16; in a kernel a user's. NULL: it can't be had, and the cases fail.
+ * Supplied by the environment, for nofault: an address, aligned to 16, with 512 accessible bytes
+ * before it and none after it; in a kernel, a user address. NULL: not available, and the cases
+ * fail.
  */
 unsigned char *battery_env_edge(void);
 
 /* Runs every case of every suite. Returns how many cases failed. */
 unsigned int battery_run(void);
 
-/* Checks that nothing was reported. Cleans the slate in any case. */
+/* Checks that nothing was reported. Clears the reports in any case. */
 #define BATTERY_QUIET() battery_quiet(__LINE__)
 
-/* Checks that there was one report, of this kind and object, and no other. Cleans the slate. */
+/* Checks for exactly one report, of this kind and object. Clears the reports. */
 #define BATTERY_REPORTED(kind, object) battery_reported(kind, object, __LINE__)
 
 /* These return whether the check passed, for a case that cannot go on if it failed. */
@@ -96,7 +97,7 @@ bool battery_reported(enum hf_report_kind kind, const volatile void *object, int
 bool battery_true(bool is_so, const char *what, int line);
 bool battery_equal(long actual, long expected, const char *what, int line);
 
-/* Cleans the slate: the counters of reports, and what the recording handler recorded. */
+/* Clears the report counters and the recording handler's state. */
 void battery_forget(void);
 
 /* How often the recording handler was called since then, and its last arguments. */

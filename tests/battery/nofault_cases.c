@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * nofault_cases - clear, copy, single words and more at the edge of memory that is not there.
+ * nofault_cases - clear, copy, single words and more at the edge of unmapped memory.
  *
  *      battery_env_edge() - ROOM            the edge
  *      |  good bytes                          |  none
  *
- * In a kernel that memory is a user's, so the cases look at it by copies only.
+ * In a kernel this is user memory, so the cases access it only through copies.
  */
 #include "battery.h"
 
@@ -145,7 +145,7 @@ static void copy_from_stops_at_the_edge(void)
 }
 
 #if !HF_ENV_HAS_CLEAR
-/* Each implementation, where they can be called by name and all memory is the program's. */
+/* Each implementation, where they can be called by name and all memory belongs to the program. */
 static void each_implementation(void)
 {
 	const struct hf_variant_clear *clear;
@@ -262,7 +262,7 @@ static void exchange_and_add(void)
 	BATTERY_EQ(hf_fetch_add64_nofault(edge - 12, 1, &eight), -HF_EINVAL);
 	BATTERY_TRUE(four == 7 && eight == 7);
 	BATTERY_TRUE(as_expected(edge));
-	/* FILL everywhere: the sums have the carry of no byte, then of all. */
+	/* FILL everywhere: in the sums first no byte carries, then every byte. */
 	BATTERY_EQ(hf_fetch_add32_nofault(edge - 4, 0x01010101, &four), 0);
 	BATTERY_EQ(hf_fetch_add64_nofault(edge - 16, 0x0101010101010101, &eight), 0);
 	BATTERY_TRUE(four == 0x55555555 && eight == 0x5555555555555555);

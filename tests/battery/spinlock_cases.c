@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * spinlock_cases - what every spinlock does, as far as one thread can see.
+ * spinlock_cases - single-threaded tests that every spinlock must pass.
  *
- * A thread that waits for a lock that it holds hangs, so after an unlock a case tries trylock, and
- * ends where that fails.
+ * A thread that locks a lock it already holds hangs, so after an unlock a case uses trylock, and
+ * ends if that fails.
  *
  * The locks are objects of the row's own type, side by side: a write past one hits its neighbour.
  */
@@ -72,7 +72,7 @@ static void static_init(void)
 	BATTERY_QUIET();
 }
 
-/* All of its bytes 0, as from calloc() or in a static object without an initialiser. */
+/* A lock with all bytes 0, as from calloc() or in a static object without an initialiser. */
 static void zero(void)
 {
 	void *lock = at(0);
@@ -212,7 +212,7 @@ static void irqsave(void)
 #endif
 
 #if HF_ENV_HAS_FORK
-/* The child of a fork: here the same thread, which is all that the child has. */
+/* After a fork: simulated in the same thread, the only one that a child has. */
 static void unlock_in_child(void)
 {
 	hf_spinlock_t lock = HF_SPINLOCK_INIT;

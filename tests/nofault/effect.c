@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * effect - F3: every signal that is not ours has the effect that it would have had without us.
+ * effect - F3: a signal that is not caused by a nofault function has the same effect as without the
+ * library's handler.
  *
  *   effect [CASE]
  *
- * Each case runs in a child of its own, once without and once with hf_nofault_install(). Compared are
- * what it wrote, how it ended (exit status, or the signal and whether there is a core dump), and, where
- * the system lets a parent trace its child, the last SIGSEGV or SIGBUS: its code and its address,
+ * Each case runs in a child of its own, once without and once with hf_nofault_install(). The test
+ * compares its output, how it ended (exit status, or the signal and whether it dumped core), and,
+ * if the system lets a parent trace its child, the code and address of the last SIGSEGV or SIGBUS,
  * which are those of the core dump.
  */
 #define _GNU_SOURCE

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * forgotten - a fault in a `_nofault` function where hf_nofault_install() was never called is reported,
- * and the process still dies of it; nothing else is reported. Each case runs in a child of its own.
+ * forgotten - without hf_nofault_install(), a fault in a `_nofault` function is reported and still
+ * kills the process; no other fault is reported. Each case runs in a child of its own.
  */
 #define _GNU_SOURCE
 #include <setjmp.h>

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
 /*
- * region - a library of the system's hashes a mapped file that another process truncates.
+ * region - a system library hashes a mapped file while another process truncates it.
  *
  *   region_digest
  *
- * The hash is OpenSSL's (EVP, SHA-256) where it is installed, which knows nothing of faults; else a
- * sum that is computed here, so that the same cases run on other processors. Four threads hash, each
- * with a region of its own over the same mapping; another process truncates it
+ * The hash is OpenSSL's (EVP, SHA-256), which does not handle faults, or, if that is not installed,
+ * a sum computed here, so that the same cases run on other processors. Four threads hash, each with
+ * its own region over the same mapping; another process truncates the file
  *
  *   at a known moment   at each page of 64, when thread t has hashed so many pages that some threads
  *                       are beyond the cut and some before it: hash and offset are exact
- *   at any moment       hash and truncation race: what is said to be all there has the file's hash
+ *   at any moment       hash and truncation race: if no loss is reported, the hash is the file's
  */
 #include <atomic>
 #include <csignal>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sweep - the memory functions against byte loops: every implementation, every size up to 300 and some
- * more, every place of the fault around a page's edge, every kind of page that faults; and any sizes and
- * places.
+ * sweep - compares the memory functions with byte loops: every implementation, every size up to 300
+ * and some larger ones, every position of the fault around a page's edge, every kind of faulting
+ * page; and random sizes and positions.
  *
  *   sweep [STEP [FAMILY NAME]]
  *
@@ -11,10 +11,10 @@
  *                       (lab/variants/nofault/implementations.h) or default; or words or iovec, and
  *                       default. It ends at the 20th wrong case
  *
- * A range of `size` bytes starts `before` bytes ahead of the edge (or inside of the bad page; field.h
- * draws it). What is good is known, so the right result is: as many bytes done as a byte loop does, all
- * of them right, and not one byte touched anywhere else: neither before the range, nor in the destination
- * behind the last byte done, nor in the good page behind the bad one.
+ * A range of `size` bytes starts `before` bytes ahead of the edge (or inside the bad page; field.h
+ * draws it). A function must process exactly as many bytes as a byte loop would, all of them
+ * correctly, and must not touch any other byte: neither before the range, nor in the destination
+ * after the last processed byte, nor in the good page after the bad one.
  */
 #define _GNU_SOURCE
 #include "../../lab/variants/nofault/implementations.h"
@@ -80,7 +80,7 @@ static size_t least(size_t a, size_t b)
 	return a < b ? a : b;
 }
 
-/* Besides what is listed, so many ranges of any size at any place, on each kind of page. */
+/* In addition, this many random ranges on each kind of page. */
 enum { ANY_RANGES = 3000, ANY_SIZE = 7800 }; /* none ends behind the field */
 
 static size_t any_size(void)
@@ -88,7 +88,7 @@ static size_t any_size(void)
 	return any(any(2) ? ANY_SIZE : 80); /* where most ways end */
 }
 
-/* A start for that size: mostly so that the range meets the edge. */
+/* A random start for that size; most of these ranges cross the edge. */
 static unsigned char *any_start(const struct field *f, size_t size)
 {
 	return f->edge - (any(4) ? any((uint32_t)size + 3) : size + any(300));
@@ -103,7 +103,7 @@ enum { LARGE = sizeof(large) / sizeof(large[0]) };
 
 static unsigned char pattern[1 << 17];
 
-/* Is FILL where nothing may be touched: ahead of `start`, behind the last byte done, behind the hole? */
+/* Is FILL intact before `start`, after the last processed byte, and after the bad page? */
 static bool is_untouched(const struct field *f, const unsigned char *start, size_t done)
 {
 	if (start < f->edge &&
@@ -224,7 +224,9 @@ static void copy_one(const struct operation *v, const struct field *s, const str
 	size_t can = least(readable, writable);
 	const char *what = NULL;
 
-	/* What lies around the source is not what lies around the destination: a copy of it shows. */
+	/*
+	 * Source and destination have different surroundings, so that copying too much is detected.
+	 */
 	set_around(s, src, readable, OTHER_FILL);
 	if (src < s->edge)
 		memcpy(src, pattern + size % 61, readable);
@@ -436,7 +438,7 @@ static void find_one(const struct operation *v, const struct field *f, enum kind
 	struct hf_memory_result r;
 	long expected;
 
-	/* What a search in words takes for a hit if it is careless. */
+	/* Bytes that a faulty word-wise search would report as a hit. */
 	for (size_t i = 0; i < can; i++) {
 		if (can_write(f, start + i))
 			start[i] = wanted ^ (i & 1 ? 0x01 : 0x80);
@@ -504,7 +506,7 @@ static void sweep_find(const struct operation *v, unsigned int step)
 			find_one(v, &f, kind, any_start(&f, size), size,
 				 (long)any((uint32_t)size + 1), bytes[any(6)]);
 		}
-		/* A length that nothing has: up to the end of memory. */
+		/* The largest length: up to the end of the address space. */
 		find_one(v, &f, kind, f.edge - 77, SIZE_MAX / 2, 76, 0);
 		drop_field(&f);
 	}
@@ -849,7 +851,7 @@ static bool is_legal(const struct operation *v)
 	return !v->is_legal || v->is_legal();
 }
 
-/* Those that have limits, with others than the machine's. */
+/* Implementations with size limits, with limits other than this machine's. */
 static void sweep_limits(const char *way, uint64_t repeat_from, uint64_t stream_from,
 			 unsigned int step)
 {

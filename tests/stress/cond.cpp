@@ -89,7 +89,7 @@ void consume(place<M> *p, stress::random *random, uint32_t n, bool time_outs)
 	}
 }
 
-/* All of them must have come before any goes on. */
+/* No thread continues before all have arrived. */
 template <class M>
 void go_round(place<M> *p, stress::random *random, uint32_t threads, uint32_t n, bool time_outs)
 {
@@ -189,7 +189,7 @@ void in_processes(const char *what, uint32_t n, bool time_outs)
 
 /* ---- a turn goes to and fro ------------------------------------------------------------------ */
 
-/* Nothing comes after a signal that would mend it: at any moment one of both has to wait. */
+/* No later signal could hide a lost one: at any time one of the two threads must wait. */
 template <class M>
 struct table {
 	M mutex;

@@ -96,7 +96,7 @@ struct worker {
 		bool got = random.below(4) ? hf_lockref_get_not_dead(&object->l)
 					   : hf_lockref_get_not_zero(&object->l);
 
-		/* A swap orders nothing, and this memory has had lives before: so look under the lock. */
+		/* A get orders nothing, and this memory is reused: read `life` under the lock. */
 		hf_lockref_lock(&object->l);
 		if (!got) {
 			if (hf_lockref_is_dead(&object->l)) {

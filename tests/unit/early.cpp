@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * early - a global lock that an earlier constructor has taken is held until it is released: its own
- * constructor is done at compile time, and does not free it.
+ * early - a global lock acquired by an earlier constructor stays held: its own constructor is
+ * constexpr, so it does not run later and reset the lock.
  */
 #include "unit.h"
 

@@ -154,7 +154,7 @@ TEST_IN_CHILD_UNLESS(NoFaultSignals, NothingInterruptsOurHandler, 0, (unit::emul
 	MUST(mask == UINT64_MAX);
 }
 
-// A thread that is cancelled at any moment of a fault leaves nothing behind that others wait for.
+// A thread that is cancelled at any point of a fault must not block other threads.
 TEST_IN_CHILD_UNLESS(NoFaultSignals, ThreadsAreCancelledInAFault, 0,
 		     unit::emulated || unit::tsan || unit::asan,
 		     "qemu-user 7.2 stops for ever when a thread is cancelled at any moment; "

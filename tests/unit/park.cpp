@@ -44,7 +44,7 @@ TEST(Park, DeadlinesDoNotWrap)
 	EXPECT_GE(hf_env_deadline(3600 * 1000 * MS), now_ns() + 3500 * 1000 * MS);
 }
 
-/* As many are woken as asked for; all, where a move to another word comes too late for its value. */
+/* Wakes exactly the requested number; a requeue that finds another value in the word wakes all. */
 TEST(Park, AsManyAsAskedFor)
 {
 	for (auto scope : { HF_ENV_PRIVATE, HF_ENV_SHARED }) {
@@ -76,7 +76,7 @@ TEST(Park, AsManyAsAskedFor)
 	}
 }
 
-/* A signal's handler runs, and the sleep goes on: neither woken by it nor longer for it. */
+/* A signal handler runs without waking the sleeper or extending its timeout. */
 TEST(Park, SignalsDoNotEndIt)
 {
 	static std::atomic<uint64_t> fired;

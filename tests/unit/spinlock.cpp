@@ -149,7 +149,7 @@ TEST(SpinlockQueued, ServesInOrder)
 	});
 }
 
-/* Free for a moment, but with waiters: trylock leaves it to them. */
+/* The lock is free for a moment, but has waiters: trylock fails. */
 TEST(SpinlockQueued, TrylockDoesNotPassWaiters)
 {
 	queued lock;
@@ -164,7 +164,7 @@ TEST(SpinlockQueued, TrylockDoesNotPassWaiters)
 
 /* ---- The child of a fork -------------------------------------------------------------------- */
 
-/* The parent's waiters leave no trace in the word: the child unlocks, and the lock works there. */
+/* The child can unlock a lock on which threads of the parent waited, and the lock works there. */
 TEST(SpinlockFork, UnlockInChild)
 {
 	hf_spinlock_t lock = HF_SPINLOCK_INIT;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef HF_TESTS_WAITERS_H
 #define HF_TESTS_WAITERS_H
-/* waiters - what the table of those who wait (src/parking/parking.h) has, at one moment. */
+/* waiters - a snapshot of the parking table (src/parking/parking.h). */
 #include "../../src/parking/parking.h"
 
 namespace unit
@@ -20,7 +20,7 @@ inline unsigned int waiters(const void *at, bool parked_only = false)
 	return n;
 }
 
-/* Does anybody wait anywhere, or does any unlock take the slow path? */
+/* True if no thread waits and no unlock would take the slow path. */
 inline bool table_is_empty()
 {
 	struct hf_detail_parking *table = hf_detail_parking_table();
