@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lockref_cases - what a lockref does, and what it makes of misuse. The lab runs the same cases for
- * its variants (lab/variants/in_place.h).
+ * lockref_cases - the effect of each lockref operation, and the handling of misuse. The lab runs
+ * the same cases for its variants (lab/variants/in_place.h).
  */
 #include "battery.h"
 
@@ -69,7 +69,7 @@ static void init(void)
 	BATTERY_QUIET();
 }
 
-/* The lock half excludes, and leaves the count alone; its holder may store the count. */
+/* The lock half provides exclusion and preserves the count; its holder may store the count. */
 static void lock(void)
 {
 	hf_lockref_t l = HF_LOCKREF_INIT(5);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * refcount_cases - what a refcount does, and what it makes of misuse: tables of single operations.
+ * refcount_cases - the effect of each refcount operation, and the handling of misuse, as tables.
  *
  * The lab runs the same cases for its variants (lab/variants/in_place.h). One of them is unchecked, a
  * plain count, which has cases of its own.
@@ -299,7 +299,7 @@ static void any_negative(void)
 
 	BATTERY_TRUE(hf_refcount_dec_not_one(&r));
 	BATTERY_EQ(hf_refcount_read(&r), SATURATED);
-	battery_forget(); /* whether that is reported again is not promised */
+	battery_forget(); /* it may or may not be reported again */
 }
 
 /* An object that is never freed: no operation changes its count, and none reports anything. */
@@ -333,7 +333,7 @@ static void neighbours(void)
 
 /* ---- What a plain count does instead ------------------------------------------------------ */
 
-/* It wraps around, revives a dead object, and knows no count that stays. */
+/* It wraps around, can revive a dead object, and has no saturated or immortal counts. */
 static void plain(void)
 {
 	static const struct row rows[] = {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * paths - every operation of every implementation, called as if nobody else were there.
+ * paths - every operation of every implementation, called without contention.
  *
  * run.py runs this in an emulator that logs each instruction. What is executed between two
  * instructions of a function whose name starts with "measure" is one call: of the operation, or of
@@ -29,7 +29,7 @@
 
 enum { CALLS = 3 }; /* run.py knows it too */
 
-/* The compiler may use nothing of a function but its type: it is called, and as it is written. */
+/* The compiler may not inline, clone or analyse the function: each call is a real one. */
 #if defined(__clang__)
 #define APART __attribute__((noinline))
 #else
@@ -60,7 +60,7 @@ APART void measure(operation_t operation, operation_t undo, void *object)
 	for (int i = 0; i < CALLS; i++) {
 		operation(object);
 		undo(object);
-		__asm__ volatile(""); /* a call that is jumped to would not return into here */
+		__asm__ volatile(""); /* prevents a tail call, which would not return here */
 	}
 }
 
@@ -100,7 +100,7 @@ APART size_t measure_copy(hf_copy_function_t copy, void *dst, const void *src, s
 
 /* ---- refcount ----------------------------------------------------------------------------- */
 
-/* What the last put calls: its instructions are not counted as the put's. */
+/* Called by the last put; its instructions are not counted as the put's. */
 APART void object_free(void *object)
 {
 	__asm__ volatile("" ::"r"(object) : "memory");
@@ -290,7 +290,7 @@ static void count_copy(const char *name, hf_copy_function_t copy)
 	}
 }
 
-/* The operations, which find the function that is in use. */
+/* The operations, which dispatch to the selected implementation. */
 static APART size_t clear_default(void *dst, size_t len)
 {
 	return hf_clear_nofault(dst, len);

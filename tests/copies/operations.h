@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef HF_TESTS_COPIES_OPERATIONS_H
 #define HF_TESTS_COPIES_OPERATIONS_H
-/* operations - what pair.c asks of the program's part and of a plug-in: all with the library that it has. */
+/*
+ * operations - functions of the program and of a plug-in, for pair.c; each uses its own library
+ * copy.
+ */
 #include <stddef.h>
 
 #include "holdfast/cond.h"

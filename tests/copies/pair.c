@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pair - two copies of the library in one process, the program's and a plug-in's: each part that is
- * the process's is used through both.
+ * pair - two copies of the library in one process, the program's and a plug-in's: the test uses all
+ * per-process state through both.
  *
  *   pair PLUGIN static|shared       which library it has
  *
- * A thread that one copy parks and the other does not wake would wait for ever: then an alarm ends
- * this. What is printed on standard error run.py looks at.
+ * If one copy parks a thread and the other fails to wake it, an alarm ends the test. run.py checks
+ * standard error.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -170,7 +170,7 @@ static bool validation(void)
 	return true;
 }
 
-/* The plug-in goes while threads of the program wait: the table of parked threads stays. */
+/* The plug-in is unloaded while threads of the program wait: the parking table must stay mapped. */
 static bool unload(void *plugin, const char *path)
 {
 	return wait_and_wake(part[0], plugin, part[0]) && !dlopen(path, RTLD_NOW | RTLD_NOLOAD);

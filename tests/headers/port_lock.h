@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef HF_TESTS_PORT_LOCK_H
 #define HF_TESTS_PORT_LOCK_H
-/* port_lock - a lock of 4 bytes of a port's own, for HF_LOCKREF_LOCK_HEADER: lockref.h says what of it. */
+/*
+ * port_lock - a port's own 4-byte lock for HF_LOCKREF_LOCK_HEADER; lockref.h has the requirements.
+ */
 #include <holdfast/internal/atomic.h>
 
 typedef struct hf_env_lockref_lock_word {

@@ -2,8 +2,9 @@
 /*
  * whole - the primitives over words of one size (-DHF_ATOMIC_WHOLE=1), by one thread and by several.
  *
- * The parts of a word are then compare-and-swaps of all of it. Each must leave the rest as it is: the
- * count beside a lock, the waiters beside a locked byte. Exits with 1 at the first that does not.
+ * Each access to a part is then a compare-and-swap of the whole word. It must preserve the rest:
+ * the count next to a lock, the waiters next to a locked byte. Exits with 1 at the first that does
+ * not.
  */
 #include <pthread.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * probes - meets each probe of the library: gdb stops at them (probes.py, probes_checks.py).
+ * probes - hits each probe of the library; gdb stops there (probes.py, probes_checks.py).
  *
  * What arguments are to be stands in variables, which the checks read at the end, in at_end().
  */
@@ -26,7 +26,7 @@ hf_cond_t cond = HF_COND_INIT;
 hf_refcount_t count = HF_REFCOUNT_INIT(0);
 hf_region_t region;
 char *nowhere; /* an address that nothing is mapped at */
-char *lost;    /* a page that its file does not have */
+char *lost;    /* a page beyond the end of its file */
 static hf_atomic32_t lwp = HF_ATOMIC_INIT(0), go = HF_ATOMIC_INIT(0);
 
 __attribute__((__noinline__)) void at_end(void)

@@ -107,7 +107,7 @@ static void join(const pthread_t *threads, int n)
 		(void)pthread_join(threads[i], NULL);
 }
 
-/* Each of n threads waits once a round: all are queued before the lock is released. */
+/* Each of n threads waits once per round: all are queued before the lock is released. */
 static void rounds_mutex(int n, int rounds, void *(*function)(void *))
 {
 	pthread_t threads[THREADS];
@@ -147,7 +147,7 @@ static uint64_t computed(pthread_t thread)
 	return (uint64_t)used.tv_sec * 1000000000u + (uint64_t)used.tv_nsec;
 }
 
-/* The word does not show waiters: a thread that has run for so long has found it held. */
+/* The word does not show waiters: assume that a thread waits after it has run for this long. */
 static void rounds_spinlock(void)
 {
 	pthread_t threads[2];
@@ -209,7 +209,7 @@ static void full(void)
 	expect("all", NULL, (unsigned long)THREADS * LOCKS, 0);
 }
 
-/* One lock, waited for at more sites than are shown: n times at the n-th. */
+/* One lock with waits at more call sites than the profile shows: n waits at the n-th. */
 #define SITE(n)                                                                                    \
 	__attribute__((__noinline__)) static void site##n(void)                                    \
 	{                                                                                          \
@@ -273,7 +273,7 @@ static void *forever(void *nothing)
 	return nothing;
 }
 
-/* The process ends while threads wait: nobody waits for them, and nothing is torn. */
+/* The process exits while threads wait: it does not join them, and the profile is consistent. */
 static void running(void)
 {
 	pthread_t threads[THREADS];
