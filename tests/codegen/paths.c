@@ -29,7 +29,7 @@
 
 enum { CALLS = 3 }; /* run.py knows it too */
 
-/* The compiler may not inline, clone or analyse the function: each call is a real one. */
+/* The compiler may not inline the function, nor (gcc) use anything but its type: calls are real. */
 #if defined(__clang__)
 #define APART __attribute__((noinline))
 #else

@@ -93,7 +93,7 @@ static void drop_field(const struct field *f)
 		die("munmap");
 }
 
-/* How many bytes from p on can be had, at most len? */
+/* How many bytes from p on are accessible, at most len? */
 static size_t good_bytes(const struct field *f, const unsigned char *p, size_t len)
 {
 	if (p >= f->edge && p < f->behind)
@@ -117,7 +117,7 @@ static bool names(const unsigned char *byte)
 	return emulated || hf_nofault_last().address == byte;
 }
 
-/* Up to SIZES every step-th; then where some implementation changes its way. */
+/* Every step-th size up to SIZES; then the sizes at which some implementation switches methods. */
 static size_t size_after(size_t size, unsigned int step)
 {
 	static const size_t more[] = { 320, 383, 384, 385, 416, 511, 512, MOST };
@@ -136,7 +136,7 @@ static const size_t behind_edge[] = { 0, 1, 7, 16, 31, 33, 64, 127, 128, 129, 25
 
 enum { BEHIND = sizeof(behind_edge) / sizeof(behind_edge[0]) };
 
-/* So low that the ways for large ranges are taken by the sizes here. */
+/* Low enough that the sizes used here take the code paths for large ranges. */
 static void lower_limits(struct hf_detail_limits *limits, uint64_t repeat_from,
 			 uint64_t stream_from)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * gone - a page that goes in the middle of an operation, after each single instruction of it.
+ * gone - a page disappears in the middle of an operation, after each single instruction of it.
  *
  * In the sweep a range lies on pages that stay as they are, so only the first access to a page can fault.
  * Another process that truncates a file can take a page between two stores to it. Here the processor
  * stops after every instruction (the trap flag; x86-64 only), and after the n-th one the page loses its
- * permissions; for every n until the operation comes through. Whatever n: what is said to be done is
- * done, and nothing behind it.
+ * permissions; for every n until the operation completes. For every n, exactly the bytes reported
+ * as done are done, and none after them.
  */
 #define _GNU_SOURCE
 #include <signal.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * meanwhile - others change the handlers of our signals while we are changing them.
+ * meanwhile - another thread changes a signal handler while the library installs or removes its
+ * own.
  *
  * Linked with --wrap=sigaction, so that "another thread" comes exactly between two calls of ours.
  */
@@ -46,7 +47,7 @@ static bool is_theirs(int signal)
 	return __real_sigaction(signal, NULL, &now) == 0 && now.sa_sigaction == theirs;
 }
 
-/* After so many calls for `victim` theirs is set; 0 = never. */
+/* After this many calls for `victim` the other thread's handler is set; 0 = never. */
 static int countdown, victim;
 
 int __wrap_sigaction(int signal, const struct sigaction *action, struct sigaction *before)
@@ -82,7 +83,7 @@ static bool passes_on(int signal)
 	return theirs_called == 1;
 }
 
-/* Between install()'s look at what is there and its change. */
+/* Between install()'s read of the current handler and its change. */
 static bool set_while_installing(int signal)
 {
 	start(signal, 1);

@@ -202,7 +202,7 @@ bool unloaded_while_handling(const char *path)
 }
 #endif
 
-// The same at any moment: the threads come to whichever handler there is.
+// The same at random moments: a fault reaches whichever handler is installed.
 bool unloaded_while_others_fault(const char *path)
 {
 	return while_others_fault(40, [path](int) {

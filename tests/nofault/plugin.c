@@ -11,7 +11,9 @@
 
 static hf_atomic32_t *handling; /* 1 = in the handler, 2 = may go on */
 
-/* A handler that takes its time, until another thread has been about to unload us for a while. */
+/*
+ * A slow handler: it returns only after another thread has been unloading this object for a while.
+ */
 static bool take_time(int signal, const siginfo_t *info, void *context, sigjmp_buf **jump)
 {
 	(void)signal;

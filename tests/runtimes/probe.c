@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* probe - for run.py: what a program inside of another runtime does with faults. For C, JNI and Node.js. */
+/* probe - for run.py: handling faults inside another language's runtime. For C, JNI and Node.js. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <sys/mman.h>

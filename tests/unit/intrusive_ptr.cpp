@@ -328,7 +328,7 @@ TEST(IntrusivePtr, Incomplete)
 	EXPECT_TRUE(list->later);
 }
 
-/* A constructor that throws leaves nothing behind: AddressSanitizer would tell. */
+/* A constructor that throws leaks nothing; AddressSanitizer would report it. */
 struct throwing : hf::refcounted<throwing> {
 	throwing() { throw std::runtime_error("no"); }
 };

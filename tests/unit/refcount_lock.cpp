@@ -57,7 +57,7 @@ TYPED_TEST(RefcountLock, NotTheLast)
 	EXPECT_TRUE(this->is_free(lock));
 	EXPECT_EQ(reports.total(), 0u);
 
-	/* The lock is not even looked at: it may be held by anybody. */
+	/* The lock is not accessed, so any thread may hold it. */
 	lock.lock();
 	std::thread([&] { EXPECT_FALSE(lock.drop(&r)); }).join();
 	EXPECT_EQ(hf_refcount_read(&r), 1);
@@ -78,7 +78,9 @@ TYPED_TEST(RefcountLock, TheLast)
 	EXPECT_EQ(reports.total(), 0u);
 }
 
-/* While it waits for the lock another gets a reference: then it was not the last. */
+/*
+ * While it waits for the lock another thread gets a reference, so it no longer drops the last one.
+ */
 TYPED_TEST(RefcountLock, NoLongerTheLast)
 {
 	hf_refcount_t r = HF_REFCOUNT_INIT(1);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* report - what a process sees of it: standard error, its end, its environment. */
+/* report - reporting per process: standard error, exit, and the environment. */
 #include "unit.h"
 
 #include <cerrno>
@@ -233,7 +233,7 @@ TEST_F(Report, FromASignalHandler)
 	EXPECT_EQ(text.get(), line_for(HF_REPORT_ADD_UAF, &misused_in_handler));
 }
 
-/* Nobody reads the report: that is no reason to hang, or to die. */
+/* Standard error has no reader: the report must neither block nor kill the process. */
 TEST_IN_CHILD(Report, StandardErrorIsClosed, 0)
 {
 	close(STDERR_FILENO);

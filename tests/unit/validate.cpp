@@ -43,7 +43,7 @@ using Locks = testing::Types<hf::spinlock, hf::spinlock_ticket, hf::mutex>;
 TYPED_TEST_SUITE(Validate, Locks, unit::type_names);
 
 /*
- * What a thread does, and after ! what is reported of it; else nothing is.
+ * The steps of a thread, and after ! the report that it causes; else nothing is reported.
  *
  *   lock, try, fails, unlock     the lock; a trylock that gets it, and one that fails
  *   gone                         it is released where validation does not see it
@@ -59,10 +59,10 @@ TYPED_TEST_SUITE(Validate, Locks, unit::type_names);
 const char *const scripts[] = {
 	/* Good use of two. */
 	"not-held lock held b:not-held b:lock unlock not-held b:held try held unlock b:unlock",
-	/* A recursion is granted, and held until it was released as often as it was taken ... */
+	/* A recursive lock succeeds, and is held until it was released as often as taken ... */
 	"lock lock!recursion lock!recursion held unlock taken unlock taken held unlock free "
 	"not-held "
-	/* ... and once more than that: nobody holds it. */
+	/* ... and one more unlock is reported: the lock is not held. */
 	"unlock!unlocked free",
 	/* trylock of a lock that this thread holds fails, and is no misuse. */
 	"try fails lock!recursion unlock unlock free",

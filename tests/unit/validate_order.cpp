@@ -163,8 +163,9 @@ void nest_names(const char *first, const char *second)
 }
 
 /*
- * V3: both come to a new pair at the same moment, each in its order. One of them reports it. (That the
- * order of its two steps matters no run shows: the cache line goes from one to the other in between.)
+ * V3: two threads record a new pair at the same time, each in its own order; one of them reports
+ * it. (No run can show that the order of the two steps matters, because the cache line moves
+ * between the processors in between.)
  */
 TEST(OrderTable, TheFirstTimeAtTheSameMoment)
 {
