@@ -56,13 +56,13 @@ COLUMNS = {
                      "qemu-x86_64", "Haswell-noTSX"),
 }
 
-# ---- what each path is held to ------------------------------------------------------------------
+# ---- the limits of each path --------------------------------------------------------------------
 
-# (row or row@column, limits), the first that matches; a row that none matches is only counted.
+# (row or row@column, limits). The first match applies; a row without a match is only counted.
 #   branches  at most so many conditional branches, those of an exclusive pair not counted
-#   order     AArch64: what its loads and stores order, "acquire" and "release". Not given: nothing
+#   order     AArch64: orderings of its loads and stores, "acquire" and "release". Not given: none
 #   atomics   how many atomic instructions; an exclusive pair is one. Not given: 1
-#   bytes     the size of what the atomic instruction changes
+#   bytes     the access size of the atomic instruction
 #   setcc     may a flag be kept in a register? Not given: yes
 #   barrier   which there is, on AArch64. Not given, and on x86-64: none
 #   straight  must no branch be taken? Not given: yes
@@ -86,7 +86,7 @@ SPECS = [
      dict(branches=1, bytes=4, order="acquire", setcc=False)),
 
     (r"mutex (lock|trylock) private", dict(branches=1, bytes=4, order="acquire", setcc=False)),
-    # A plain store, then a look for waiters in a table: nothing atomic, nothing of the mutex after it.
+    # A plain store, then a check of the parking table; nothing atomic, no later access to the mutex.
     (r"mutex unlock private", dict(branches=1, atomics=0, order="release")),
 
     (r"lockref get\w* waitfree", dict(branches=2, bytes=8)),
