@@ -176,8 +176,7 @@ TYPED_TEST(Mutex, NobodyStarves)
 
 /*
  * The first waiter can't run: a signal handler keeps it busy. Other threads lock and unlock the
- * mutex meanwhile, and may hand it off to that waiter. They can still acquire it: at once if it is
- * free, else within one turn.
+ * mutex meanwhile, and never have to wait for it: an unlocked mutex can always be acquired.
  */
 TYPED_TEST(Mutex, FreeCanBeTaken)
 {
