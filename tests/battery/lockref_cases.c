@@ -113,7 +113,7 @@ static int apply(enum operation op, hf_lockref_t *l)
 
 enum { QUIET = -1 }; /* in place of a kind: nothing may be reported */
 
-/* What an operation does to a count: what it becomes, the result, what is reported. */
+/* The effect of an operation: the count before and after, the result, and the report. */
 static const struct row {
 	const char *name;
 	enum operation op;

@@ -49,7 +49,7 @@ enum operation { GET, GET_NOT_DEAD, GET_ACQUIRE, PUT_RETURN, PUT_OR_LOCK, MARK_D
 
 enum { QUIET = -1 }; /* in place of a kind: nothing may be reported */
 
-/* What an operation does to a count: what it becomes, the result, what is reported. */
+/* The effect of an operation: the count before and after, the result, and the report. */
 static const struct row {
 	const char *name;
 	enum operation op;
@@ -70,7 +70,7 @@ static const struct row {
 	{ "put_return of 4", PUT_RETURN, 4, 3, 3, QUIET, 0 },
 	{ "put_return of 1", PUT_RETURN, 1, 0, 0, QUIET, 0 },
 	{ "put_return of the limit", PUT_RETURN, MOST, MOST - 1, INT32_MAX - 1, QUIET, 0 },
-	/* One too many of a live one: the object leaks. */
+	/* One put too many on a live object: it leaks. */
 	{ "put_return of none", PUT_RETURN, 0, SATURATED, -1, HF_REPORT_LOCKREF_PUT, 0 },
 	{ "put_return, dead", PUT_RETURN, DEAD, DEAD - 1, -1, HF_REPORT_LOCKREF_PUT, 0 },
 	{ "put_or_lock of 2", PUT_OR_LOCK, 2, 1, true, QUIET, 0 },
@@ -78,7 +78,7 @@ static const struct row {
 	{ "put_or_lock of none", PUT_OR_LOCK, 0, SATURATED, true, HF_REPORT_LOCKREF_PUT, 0 },
 	{ "put_or_lock, dead", PUT_OR_LOCK, DEAD, DEAD - 1, true, HF_REPORT_LOCKREF_PUT, 0 },
 
-	/* Only with exactly the number of references that exist; and once. */
+	/* Succeeds only with the exact number of references, and only once. */
 	{ "mark_dead of none", MARK_DEAD, 0, DEAD, true, QUIET, 0 },
 	{ "mark_dead, found again", MARK_DEAD, 1, 1, false, QUIET, 0 },
 	{ "mark_dead, too few", MARK_DEAD, 2, 2, false, QUIET, 1 },

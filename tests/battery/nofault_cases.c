@@ -303,7 +303,7 @@ static void fill_stops_at_the_edge(void)
 	}
 }
 
-/* By `by` bytes, where a range and another overlap. */
+/* Moves each range by `by` bytes, where source and destination overlap. */
 static bool move_each_range(unsigned char *edge, size_t by)
 {
 	EACH_RANGE(size, good)
@@ -312,7 +312,10 @@ static bool move_each_range(unsigned char *edge, size_t by)
 
 		if (size <= by)
 			continue;
-		/* Upwards: to `good` bytes before the edge, from `by` behind that, which ends first. */
+		/*
+		 * Copying upwards: the source is `by` bytes above the destination and reaches the
+		 * edge first.
+		 */
 		done = good < by ? 0 : done < good - by ? done : good - by;
 		if (!fill(edge) || !BATTERY_EQ(hf_copy_to_nofault(edge - ROOM, pattern, ROOM), 0))
 			return false;
@@ -324,7 +327,10 @@ static bool move_each_range(unsigned char *edge, size_t by)
 				size - done) ||
 		    !BATTERY_TRUE(as_expected(edge)))
 			return false;
-		/* Downwards: where the end is not there nothing is done, else all. */
+		/*
+		 * Copying downwards: if the range's end is inaccessible nothing is copied, else
+		 * everything.
+		 */
 		left = good < size + by ? size : 0;
 		for (size_t i = 0; i < ROOM; i++)
 			expected[i] = pattern[i];

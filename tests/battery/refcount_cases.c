@@ -248,12 +248,15 @@ static void misuse(void)
 }
 
 /*
- * The amounts besides 1 and 2 are those that a count which only looked at its new value would take
- * for live: SATURATED + 2^30 is 0, SATURATED - INT32_MAX is above it.
+ * With the amounts other than 1 and 2, a check of the new value alone would take the count for
+ * live: SATURATED + 2^30 is 0, SATURATED - INT32_MAX is above it.
  */
 static const int32_t amounts[] = { 1, 2, 8, 1 << 28, 1 << 30, (1 << 30) + 1, HF_REFCOUNT_MAX };
 
-/* A count of `before` becomes `after` by each operation, which reports its kind, or `kind` if not 0. */
+/*
+ * Each operation changes a count of @before to @after, and reports its own kind, or *@kind if
+ * given.
+ */
 static void each_negative(const char *name, int32_t before, int32_t after, const int *kind)
 {
 	static const struct row rows[] = {
@@ -278,8 +281,8 @@ static void each_negative(const char *name, int32_t before, int32_t after, const
 }
 
 /*
- * Whatever a race may leave for a moment: each operation makes any negative count saturated, but one
- * near IMMORTAL. Reported is what the operation did, unless the count was saturated before.
+ * Negative counts that a race may leave briefly: each operation saturates them, unless they are
+ * near IMMORTAL. The report is the operation's own, unless the count was already saturated.
  */
 static void any_negative(void)
 {
@@ -305,7 +308,7 @@ static void any_negative(void)
 /* An object that is never freed: no operation changes its count, and none reports anything. */
 static void immortal(void)
 {
-	/* As others leave it for a moment: 2^22 of them, in either direction. */
+	/* Offsets that up to 2^22 concurrent operations may leave briefly, in either direction. */
 	static const int32_t seen[] = { 0, 1, -1, 1 << 22, -(1 << 22) };
 	static const int none = QUIET;
 	hf_refcount_t r = HF_REFCOUNT_INIT(IMMORTAL);

@@ -60,14 +60,14 @@ COLUMNS = {
 
 # (row or row@column, limits). The first match applies; a row without a match is only counted.
 #   branches  at most so many conditional branches, those of an exclusive pair not counted
-#   order     AArch64: orderings of its loads and stores, "acquire" and "release". Not given: none
-#   atomics   how many atomic instructions; an exclusive pair is one. Not given: 1
+#   order     AArch64: orderings of its loads and stores, "acquire" and "release"; default none
+#   atomics   how many atomic instructions; an exclusive pair is one; default 1
 #   bytes     the access size of the atomic instruction
-#   setcc     may a flag be kept in a register? Not given: yes
-#   barrier   which there is, on AArch64. Not given, and on x86-64: none
-#   straight  must no branch be taken? Not given: yes
-#   through   functions that it may jump into. Not given: none
-#   store     nothing but one store and the return. Not given: no
+#   setcc     may a flag be kept in a register? Default yes
+#   barrier   the barrier instruction on AArch64; default, and always on x86-64: none
+#   straight  must no branch be taken? Default yes
+#   through   functions that it may jump into; default none
+#   store     nothing but one store and the return? Default no
 #   cost      (other row, n): at most n instructions more than that one
 SPECS = [
     (r"refcount inc default", dict(branches=1, setcc=False, cost=("refcount inc unchecked", 4))),
@@ -105,8 +105,8 @@ SPECS = [
 
 ]
 
-# (column, rows, rule, reason): what code of the compilers of expected.txt breaks. One that is not
-# broken any more is a failure.
+# (column, rows, rule, reason): known violations by the compilers of expected.txt. An entry that is
+# no longer violated is a failure.
 KNOWN = [
     ("x86-64-clang", r"refcount inc default", "cost", "it computes the sum again for the report"),
     ("x86-64-clang", r"spinlock lock ticket", "straight", "it leaves a loop by a taken branch"),
@@ -381,8 +381,8 @@ def broken(column, row, found):
     return {rule: text for rule, text in wrong.items() if text}
 
 
-# Listings that break one rule each, "good" none. "taken" stands before a branch that is taken, "cold" before
-# what lies in another function.
+# Listings that break one rule each; "good" breaks none. "taken" marks the next branch as taken,
+# "cold" the next instruction as part of another function.
 ADD = "ldadd w1,w1,[x0]"
 BAD = {
     "x86-64": [
@@ -635,8 +635,8 @@ SUB = "hf_atomic32_fetch_sub_release(&r->refs, (uint32_t)i)"
 DEC = "hf_atomic32_fetch_sub_release(&r->refs, 1)"
 WAITFREE_GET = "	if (HF_UNLIKELY((int64_t)word < 0))\n		hf_detail_waitfree_get_misuse(l, word);\n"
 
-# An instruction more, all in one build of MORE_COLUMN: (file, text, the same with one more, the rows
-# that execute it). Exactly these rows must become longer.
+# Mutants that add an instruction, all in one build of MORE_COLUMN: (file, text, the text with the
+# instruction, the rows that execute it). Exactly these rows must become longer.
 MORE_COLUMN = "x86-64"
 MORE = [
     (REFCOUNT, INC, "	" + NOP + INC, r"refcount inc (saturating|default)|owner copy default"),
@@ -652,8 +652,8 @@ MORE = [
      "	left = hf_detail_clear_bytes(dst, head);\n	" + NOP, r"clear \d+ generic"),
 ]
 
-# Rules broken, all in one build of RULE_COLUMN: (file, text, mutant, the rows that break the rules,
-# the rules). No other row may break any, and these no other.
+# Mutants that break rules, all in one build of RULE_COLUMN: (file, text, mutant, the rows that
+# break the rules, the rules). No other row may break a rule, and these rows no other rule.
 RULE_COLUMN = "aarch64-lse"
 BROKEN = [
     (REFCOUNT, SUB, "hf_atomic32_fetch_add_relaxed(&r->refs, 0 - (uint32_t)i)",

@@ -83,16 +83,16 @@ namespace hf_model
 	X(fence_after_rmw)                                                                          \
 	X(fence_light)                                                                              \
 	X(barrier_missing)                                                                          \
-	/* Others come between the load and the store of this. */                                   \
+	/* Not atomic: other threads may run between its load and its store. */                     \
 	X(cmpxchg_torn)                                                                             \
 	X(cmpxchg64_torn)                                                                           \
 	X(fetch64_torn)                                                                             \
 	X(fetch_torn)                                                                               \
-	/* The bytes beside it are stored too, as they were a moment ago. */                        \
+	/* The store also writes the neighbouring bytes, with values loaded earlier. */             \
 	X(store_low8_wide)                                                                          \
 	X(store_mid8_wide)                                                                          \
 	X(store_high32_wide)                                                                        \
-	/* This swap is a store: of the count beside the lock half, whatever it was. */             \
+	/* Stores the count beside the lock half unconditionally, and always succeeds. */           \
 	X(cmpxchg64_blind)                                                                          \
 	/* This store is missing, or keeps a bit; this load finds 1, always a bit, or never one. */ \
 	X(store_relaxed_missing)                                                                    \
@@ -101,7 +101,7 @@ namespace hf_model
 	X(store_relaxed_keeps_bit1)                                                                 \
 	X(load_high16_never_0)                                                                      \
 	X(load_high32_is_0)                                                                         \
-	/* Parking: others come between the look and the sleep; nobody is woken. */                 \
+	/* Parking: other threads may run between the check and the sleep; a wakeup is lost. */     \
 	X(park_torn)                                                                                \
 	X(unpark_missing)                                                                           \
 	X(requeue_missing)                                                                          \

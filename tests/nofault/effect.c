@@ -40,10 +40,10 @@ enum { CANNOT = 77, SECONDS = 60 }; /* exit status: this case can't run here; mo
 #define NOWHERE 0x123456u
 static const uintptr_t nowhere = NOWHERE;
 
-/* What differs with us, and docs/design/0009-nofault.md says so. */
+/* Differences that docs/design/0009-nofault.md documents. */
 enum difference { EQUAL, NO_ADDRESS };
 
-/* What is done about a signal before, and how it then comes. */
+/* The signal's disposition before the test, and how the signal is generated. */
 enum disposition { KEPT, IGNORED, DEFAULT };
 enum event { FAULT, KILL, RAISE, QUEUE };
 
@@ -51,7 +51,7 @@ struct effect {
 	const char *name;
 	void (*run)(void);
 	enum difference difference;
-	/* Of simple(); the address is of a fault and of a queued signal. */
+	/* For simple(); only FAULT and QUEUE use the address. */
 	enum event event;
 	int signal, code;
 	uintptr_t address;
@@ -127,7 +127,7 @@ static void jump_back(int signal, siginfo_t *info, void *context)
 	siglongjmp(back, 1);
 }
 
-/* Says all that it is given and finds, and jumps back. */
+/* Prints its arguments and the state that it finds, and jumps back. */
 static void report(int signal, siginfo_t *info, void *context)
 {
 	char line[200];
@@ -304,7 +304,7 @@ static void queue(int signal, int code, uintptr_t address)
 		_exit(CANNOT);
 }
 
-/* All that a row of the table says by itself. */
+/* For the cases that their row of the table describes completely. */
 static void simple(void)
 {
 	const struct effect *e = current;
@@ -527,7 +527,10 @@ static void return_with_bad_frame(void)
 			 : "memory");
 }
 
-/* A copy of memory that is there, with alignment checks on (EFLAGS.AC): no reason to report it bad. */
+/*
+ * Copies accessible memory with alignment checks on (EFLAGS.AC): must not report it as
+ * inaccessible.
+ */
 static void misaligned(void)
 {
 	const char *name = current->implementation;
@@ -578,7 +581,7 @@ static void tag_asynchronous(void)
 	(void)getppid();
 }
 
-/* It comes in the middle of a copy of memory that is there. */
+/* The signal arrives during a copy of accessible memory. */
 static void tag_during_copy(void)
 {
 	static char to[1 << 22], from[1 << 22];

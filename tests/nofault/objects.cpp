@@ -71,7 +71,7 @@ struct Plugin {
 	int (*install)();
 };
 
-// In a child: a region installs the handler, and this program is to begin without.
+// In a child, because a region installs the handler and this program must start without it.
 template <class F>
 bool in_child(F works)
 {
@@ -217,25 +217,26 @@ bool same_page(const void *a, const void *b)
 	return reinterpret_cast<uintptr_t>(a) / page == reinterpret_cast<uintptr_t>(b) / page;
 }
 
-// Does the first byte that is not done fit the fault? At a page's start, where the file ended before;
-// or the page went while it was being cleared: then anywhere in it.
+// Is @first, the first unprocessed byte, consistent with the fault address? The two are equal, at
+// the start of a page, if the file ended before that page; if the page was lost while it was being
+// cleared, they are only in the same page.
 bool fits(const char *first, const void *fault)
 {
 	return first == fault ||
 	       (same_page(first, fault) && reinterpret_cast<uintptr_t>(fault) % page != 0);
 }
 
-// How long the truncated file may take, however busy the machine is.
+// Time limit for truncated(), enough for a busy machine.
 const std::chrono::minutes patience(5);
 
-// Another process truncates the file and lets it grow again, while it is copied from and cleared into.
-// Half of the times at whatever moment that is; half of the times the file stays short until it has been
-// copied from, so that the copies which meet it come for certain.
+// Another process truncates the file and extends it again while this one copies from its mapping
+// and clears it. Half of the truncations are undone at once; after the other half the file
+// stays short until a copy has been made, so that some copies are certain to fault.
 bool truncated()
 {
 	const auto end = std::chrono::steady_clock::now() + patience;
 	const size_t pages = 16, len = pages * page;
-	// A sanitizer looks at every byte that is compared here, an emulator at every instruction.
+	// Fewer with sanitizers, which check each byte that is compared here, and in emulators.
 	const unsigned int wanted = is_watched || getenv("HF_SWEEP_EMULATED") ? 500 : 10000;
 	char name[] = "/tmp/holdfast-objects-XXXXXX";
 	int file = mkstemp(name);
@@ -267,7 +268,7 @@ bool truncated()
 
 			if (ftruncate(file, to))
 				_exit(1);
-			// The second of two copies to end has begun after the file was cut.
+			// Wait until two copies have ended: the second began after the truncation.
 			for (unsigned int before = *copies; seed >> 31 && *copies - before < 2;)
 				sched_yield();
 			if (pwrite(file, text.data(), len, 0) != static_cast<ssize_t>(len))

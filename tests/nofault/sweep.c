@@ -29,9 +29,9 @@ struct operation {
 	const char *family, *name;
 	bool (*is_legal)(void); /* on this processor? NULL: yes */
 	void (*sweep)(const struct operation *v, unsigned int step);
-	unsigned int every;  /* of the steps: the default is swept by its own name, too */
-	unsigned int others; /* of the steps, on pages that are not `unmapped` */
-	bool has_limits;     /* it treats ranges from some size on in another way */
+	unsigned int every;  /* factor on STEP: the default is swept under its own name too */
+	unsigned int others; /* further factor, on pages that are not `unmapped` */
+	bool has_limits;     /* it uses another method from some size on */
 	hf_clear_function_t clear;
 	hf_fill_function_t fill;
 	hf_copy_function_t copy; /* or move */
@@ -312,7 +312,9 @@ static bool can_write(const struct field *f, const unsigned char *p)
 	return p < f->edge || p >= f->behind;
 }
 
-/* Sets what can be had of a span, or compares it with another's: `same` is false if they differ. */
+/*
+ * Copies @image to the accessible parts of [low, high) if @set; else returns whether they equal it.
+ */
 static bool span(const struct field *f, unsigned char *low, unsigned char *high,
 		 unsigned char *image, bool set)
 {
@@ -540,7 +542,10 @@ static void compare_one(const struct operation *v, const struct field *f, const 
 	at = can;
 	expected = can < size ? -HF_EFAULT : 0;
 	if (differ >= 0 && (size_t)differ < can) {
-		/* As signed numbers it would be the other way round; and what follows says otherwise. */
+		/*
+		 * Comparing signed bytes, or the bytes after this one, would give the opposite
+		 * result.
+		 */
 		a[differ] = less ? 0x7f : 0x80;
 		b[differ] = less ? 0x80 : 0x7f;
 		if ((size_t)differ + 1 < can)
@@ -684,7 +689,7 @@ static size_t make_list(const struct field *f, struct hf_iovec *list, size_t cou
 	return bytes;
 }
 
-/* The byte `at` of a list: the range that it is in, and the byte of that; false = behind the end. */
+/* Finds the range that contains byte @at of a list, and the offset in it; false = past the end. */
 static bool place_of(const struct hf_iovec *list, size_t count, size_t at, size_t *range,
 		     size_t *offset)
 {
@@ -851,7 +856,7 @@ static bool is_legal(const struct operation *v)
 	return !v->is_legal || v->is_legal();
 }
 
-/* Implementations with size limits, with limits other than this machine's. */
+/* Sweeps the implementations that have size limits again, with limits other than this machine's. */
 static void sweep_limits(const char *way, uint64_t repeat_from, uint64_t stream_from,
 			 unsigned int step)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cond - a signal wakes one waiter, a broadcast all: beside time-outs, at several mutexes at once.
+ * cond - a signal wakes one waiter, a broadcast wakes all; with timeouts, and several mutexes.
  *
  * For hf_cond_t in threads, and for hf_cond_shared_t in the threads of two processes: a bounded
- * queue, whose items are counted; rounds, each ended by a broadcast. For both in threads: a turn
- * that goes to and fro. For hf_cond_t: signals that are each to end exactly one wait, while other
- * waits time out. They end after so many operations. A signal that is lost hangs, and ends by the
- * alarm.
+ * queue whose items are counted, and rounds, each ended by a broadcast. For both types in threads:
+ * two threads that take turns. For hf_cond_t: each signal must end exactly one wait while other
+ * waits time out. Each part runs a fixed number of operations; if a signal is lost it hangs, and
+ * the alarm kills it.
  */
 #include "stress.h"
 
@@ -24,7 +24,7 @@ namespace
 using unit::own;
 using unit::shared;
 
-/* With a time-out now and then, if there may be any: whoever waits looks at its condition again. */
+/* If @time_outs, half of the waits have a timeout: callers always recheck their condition. */
 template <class M>
 void wait(M *mutex, typename M::cond *cond, stress::random *random, bool time_outs)
 {
@@ -110,7 +110,7 @@ void go_round(place<M> *p, stress::random *random, uint32_t threads, uint32_t n,
 	}
 }
 
-/* What one process does: in each place producers, consumers and those who go round. */
+/* The threads of one process: producers, consumers and round threads, for each place. */
 template <class M>
 void work(room<M> *w, int seed, uint32_t processes, uint32_t n, bool time_outs)
 {
@@ -189,7 +189,10 @@ void in_processes(const char *what, uint32_t n, bool time_outs)
 
 /* ---- a turn goes to and fro ------------------------------------------------------------------ */
 
-/* No later signal could hide a lost one: at any time one of the two threads must wait. */
+/*
+ * Two threads take turns. One of them always waits for the other, so no later signal can hide a
+ * lost one.
+ */
 template <class M>
 struct table {
 	M mutex;
@@ -214,7 +217,7 @@ void play(table<M> *t, uint32_t me, uint32_t n)
 	}
 }
 
-/* Both in this process: what a type does for processes it does here, too. */
+/* Both threads are in this process; the shared type must work here too. */
 template <class M>
 void to_and_fro(const char *what, uint32_t n)
 {
@@ -233,8 +236,8 @@ void to_and_fro(const char *what, uint32_t n)
 /* ---- each signal ends one wait (C1, C3) ------------------------------------------------------ */
 
 /*
- * As long as a wait without a time-out has not been signalled, a signal finds a waiter: it must end
- * exactly one wait, be it this or one that times out at that moment.
+ * While a wait without a timeout has not been signalled, every signal finds a waiter. It must end
+ * exactly one wait: that one, or one that times out at the same moment.
  */
 struct counted {
 	own mutex;

@@ -33,7 +33,10 @@ namespace stress
 
 inline std::atomic<unsigned int> failures(0);
 
-/* Prints the failure, and makes main() fail. The first few times: a race fails a million times. */
+/*
+ * Prints the failure, and makes main() fail. Only the first few are printed: a race may fail a
+ * million times.
+ */
 __attribute__((format(printf, 3, 4))) inline bool check(bool ok, const char *where,
 							const char *format, ...)
 {
@@ -249,7 +252,7 @@ void last(const char *who, int threads, int milliseconds)
 	did(who, "last", operations);
 }
 
-/* main()'s first line: a lock that is broken hangs. */
+/* main() calls this first: a broken lock may hang the test. */
 inline void begin()
 {
 	alarm(200);

@@ -311,8 +311,9 @@ TEST_F(NoFault, MovesThatDoNotOverlapAreCopies)
 	EXPECT_EQ(hf_move_nofault(nullptr, nullptr, 0), 0u);
 }
 
-// A length that goes past the last address, as a negative number does. The system's half of the address
-// space lies before that: what goes upwards stops at the end of the page, downwards nothing is done.
+// A length that wraps around the address space, like a negative number. The kernel's half of the
+// address space lies in between: an upward operation stops at the end of the page, a downward one
+// does nothing.
 TEST_F(NoFault, ALengthThatWrapsAroundTouchesNothingElse)
 {
 	Edge p(PROT_READ | PROT_WRITE);
@@ -464,7 +465,10 @@ TEST(NoFaultStart, TheEnvironmentForcesOne)
 }
 
 #if HF_ARCH_HAS_REP
-/* What is left of the features that decide, and whether the default gets on with that. */
+/*
+ * Prints which of the CPU features that select an implementation are not hidden, and whether the
+ * default works with them.
+ */
 TEST(NoFaultStart, FeaturesAre)
 {
 	char from[1000] = { 1 }, to[1000] = {};

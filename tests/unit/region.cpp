@@ -31,7 +31,7 @@ namespace
 const size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
 const int RW = PROT_READ | PROT_WRITE;
 
-/* What is at an offset of a file: never 0. */
+/* The file's byte at an offset; never 0. */
 char content(size_t at)
 {
 	return static_cast<char>(1 + (at * 7 + at / page) % 250);
@@ -89,7 +89,7 @@ public:
 		return byte;
 	}
 
-	/* All of it, from a byte on, or so many bytes. */
+	/* Begins a region over the whole mapping, or over @len bytes from @from. */
 	int begin(hf_region_t *r, size_t from = 0, size_t len = SIZE_MAX) const
 	{
 		return hf_region_begin(r, at + from, std::min(len, size - from));
@@ -215,19 +215,20 @@ private:
  * A mapping, some regions, and steps:
  *
  *   begin, file, process R FROM TO     begin a region: hf_region_begin(), _file(), _process()
- *   busy R                             none of these can begin it
- *   end R BAD [WRITTEN]                end it; the offsets that it reports
- *   not-open R                         end it, which is refused
- *   cut AT, fill                       the file ends there, or is all there again
+ *   busy R                             all three refuse to begin R
+ *   end R BAD [WRITTEN]                end R, which must report these offsets
+ *   not-open R                         hf_region_end() refuses R
+ *   cut AT, fill                       truncate the file, or write all of it again
  *   map                                the program maps the file again
- *   touch AT, write AT                 an access; what is written is w
+ *   touch AT, write AT                 read a byte, or write the byte w
  *   is AT BYTE, stored AT BYTE         memory, or the file, has 0, w, or what the file had (f)
- *   reads AT                           all of it is the file up to there, and zeros from there on
- *   block                              SIGBUS: from now on a fault kills
- *   none, read, unmap PAGE             take the page's permissions away, or the page
+ *   reads AT                           the mapping has the file's data up to AT, then zeros
+ *   block                              block SIGBUS: from now on a fault kills
+ *   none, read, unmap PAGE             make the page inaccessible or read-only, or unmap it
  *   raise, abort
  *
- * Places are pages, pages and bytes (2+17, 3-1). A step behind `2:` is another thread's.
+ * Places are in pages, or pages plus or minus bytes (2+17, 3-1). Another thread runs the steps
+ * marked with `2:`.
  */
 class Script {
 public:
@@ -337,7 +338,7 @@ private:
 #define FIRST_WRITE                                                                                                                                           \
 	"begin R 0 6; write 1; cut 2; touch 4; write 5+1; write 3; write 5; is 5+1 w; is 3 w;" /* Page 2 was not touched; what was written is thrown away. */ \
 	"end R 3 5+1; is 1 w; cut 6; stored 5+1 0"
-/* Shared as before: what is written then comes to the file. */
+/* The new mapping is shared too: writes reach the file. */
 #define MAPPED_AGAIN                                                                               \
 	"file R 0+100 6; cut 2; reads 2; write 3; end R 2-100 3-100; fill; reads 6;"               \
 	"write 4; stored 4 w; fill;"
@@ -383,11 +384,14 @@ const struct {
 	  "begin R 0 1; 2: not-open R; end R 1; not-open R" },
 	{ "an ended region serves no fault", 4,
 	  "begin A 0 2; begin B 2 4; end A 2; cut 0; touch 2; end B 0; touch 0", -SIGBUS },
-	/* Also by one that begins when there are zeros. A range that is mapped anew is good again. */
+	/*
+	 * Also to a region that begins after the loss. A range that is mapped again is no longer
+	 * lost.
+	 */
 	{ "a loss that another thread finds is reported", 8,
 	  "begin A 2 6; begin B 0 2; cut 3; 2: begin O 0 8; 2: touch 3; begin C 4 6; is 3 0;"
 	  "is 5 0; end A 1; end B 2; 2: end O 3; end C 0; map; begin C 0 8; end C 8" },
-	/* A later one has no fault, and nobody sees it. */
+	/* A later write does not fault, and is not reported. */
 	{ "a write by another thread is reported", 8,
 	  "begin A 4 8; cut 2; 2: begin O 0 8; 2: write 2; 2: end O 2 2; write 6; end A 0 0" },
 	{ "healed, a loss is not inherited", 8,

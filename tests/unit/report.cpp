@@ -267,8 +267,8 @@ TEST_F(ReportDeathTest, AbortModeTellsAndAborts)
 /* ---- HOLDFAST_REPORT, which is read when the program starts --------------------------------- */
 
 /*
- * This program again, as a child of itself that misuses a count and prints what came of it. It must
- * not come as far as main(), where GoogleTest would run tests.
+ * This program, run again as a child that misuses a count and prints the result. It must end before
+ * main(), where GoogleTest would run the tests.
  */
 const char child_variable[] = "HOLDFAST_UNIT_CHILD";
 
@@ -286,7 +286,7 @@ __attribute__((constructor)) void be_the_child()
 	n = std::snprintf(line, sizeof(line), "counted %u\n",
 			  unsigned(hf_report_count(HF_REPORT_ADD_UAF)));
 	if (std::string(std::getenv(child_variable)) == "exit") {
-		pid_t child = fork(); /* which has nothing to say of what its parent did */
+		pid_t child = fork(); /* must not print a summary of its parent's reports */
 
 		if (child > 0)
 			waitpid(child, nullptr, 0);
@@ -296,7 +296,7 @@ __attribute__((constructor)) void be_the_child()
 	_exit(write(STDOUT_FILENO, line, size_t(n)) == n ? 0 : 1);
 }
 
-/* Starts process `parent` anew, as it was started: under an emulator that is the emulator. */
+/* Executes @parent's command line again; under an emulator, the emulator's. */
 [[noreturn]] void exec_again(pid_t parent)
 {
 	std::string proc = "/proc/" + std::to_string(parent);
@@ -318,7 +318,7 @@ __attribute__((constructor)) void be_the_child()
 	_exit(126);
 }
 
-/* value: of HOLDFAST_REPORT; nullptr = there is none. how: "exit" = it ends by exit(). */
+/* @value: HOLDFAST_REPORT's value; nullptr = unset. @how: "exit" = the child ends by exit(). */
 unit::outcome run_with(const char *value, const char *how = "_exit")
 {
 	pid_t parent = getpid();

@@ -43,18 +43,18 @@ using Locks = testing::Types<hf::spinlock, hf::spinlock_ticket, hf::mutex>;
 TYPED_TEST_SUITE(Validate, Locks, unit::type_names);
 
 /*
- * The steps of a thread, and after ! the report that it causes; else nothing is reported.
+ * The steps of a thread. A step must cause the report after its !; without !, none.
  *
  *   lock, try, fails, unlock     the lock; a trylock that gets it, and one that fails
- *   gone                         it is released where validation does not see it
+ *   gone                         release the lock unseen by validation
  *   new                          another lock in its place
  *   held, not-held               hf_validate_is_held()
  *   open, closed                 is_locked()
  *   free, taken                  whether another thread gets it
- *   off, on                      the order of locks is not watched; it is
+ *   off, on                      stop and resume watching the order of locks
  *
- * What begins with b:, c: or d: is about another lock; with 2: a new thread does it, and all that is
- * joined by +. 20x: all of it so often.
+ * b:, c: and d: select another lock. 2: runs the step in a new thread, with all steps joined to it
+ * by +. 20x repeats the script 20 times.
  */
 const char *const scripts[] = {
 	/* Good use of two. */
@@ -71,7 +71,9 @@ const char *const scripts[] = {
 	/* Each thread has its own list. */
 	"lock 2:not-held unlock",
 
-	/* Both orders are reported once a pair, and the locks work. */
+	/*
+	 * Taking two locks in both orders is reported once for the pair, and the locks still work.
+	 */
 	"lock b:lock b:unlock unlock lock b:lock b:unlock unlock b:lock lock!order unlock b:unlock "
 	"lock b:lock b:unlock unlock b:lock lock unlock b:unlock open b:open",
 	/* By two threads, and with another lock taken in between. */
@@ -85,7 +87,10 @@ const char *const scripts[] = {
 	"20x lock b:lock b:unlock unlock new b:lock lock unlock b:unlock new",
 	"off lock b:lock b:unlock unlock b:lock lock unlock b:unlock on",
 
-	/* Released unseen it is free: taken, not granted. More often than a thread's list is long. */
+	/*
+	 * A lock that was released unseen is free: locking it again is no recursion. Repeated more
+	 * often than a thread's list has entries.
+	 */
 	"40x lock gone open lock closed gone try held unlock open not-held",
 	"lock gone unlock!unlocked open lock closed unlock",
 };
@@ -226,7 +231,10 @@ TYPED_TEST(Validate, HeldTooLongRecursively)
 	EXPECT_TRUE(this->reports.one(HF_REPORT_LOCK_HELD_LONG, lock.native_handle()));
 }
 
-/* More at once than are watched: the others work, and are never reported. */
+/*
+ * More locks are held at once than validation tracks: the excess locks work, and are never
+ * reported.
+ */
 TYPED_TEST(Validate, MoreThanAreWatched)
 {
 	const int many = HF_VALIDATE_HELD + 8;
@@ -255,7 +263,7 @@ TYPED_TEST(Validate, MoreThanAreWatched)
 		EXPECT_TRUE(this->is_free(lock));
 	EXPECT_EQ(this->reports.total(), 0u);
 
-	/* Nothing is left of that: misuse is found again. */
+	/* Once they are released, misuse is detected again. */
 	locks[0].lock();
 	locks[0].lock();
 	EXPECT_TRUE(this->reports.one(HF_REPORT_LOCK_RECURSION, locks[0].native_handle()));
@@ -266,8 +274,8 @@ TYPED_TEST(Validate, MoreThanAreWatched)
 }
 
 /*
- * A signal handler takes lock B, while its thread takes A; or B itself, and then the handler keeps
- * away. What the thread's list has of B from that must not be taken for a lock that is held.
+ * A signal handler takes lock B while its thread takes A; while the thread takes B itself, the
+ * handler does not. The stale entries for B in the thread's list must not be taken for a held lock.
  */
 template <class Lock>
 struct interrupted {
@@ -405,7 +413,7 @@ TEST_F(ValidateOthers, Lockref)
 	EXPECT_EQ(reports.total(), 0u);
 }
 
-/* A get by the lock's holder would wait for itself: reported, and done. */
+/* A get by the lock's holder would deadlock: it is reported, and done all the same. */
 TEST_F(ValidateOthers, LockrefGetUnderItsLock)
 {
 	hf_lockref_t l = HF_LOCKREF_INIT(3);

@@ -228,7 +228,10 @@ __attribute__((noinline)) void init_entry(hf_mutex_t *entry)
 	hf_mutex_init(entry);
 }
 
-/* One entry's lock under the table's, the table's under another entry's: classes in both orders. */
+/*
+ * One entry's lock is taken under the table's, then the table's under another entry's: the two
+ * classes are taken in both orders.
+ */
 TEST(OrderClass, InBothOrders)
 {
 	last_report report;
@@ -245,7 +248,7 @@ TEST(OrderClass, InBothOrders)
 	EXPECT_EQ(report->other, &entries[1]);
 }
 
-/* Two locks of one class have the order of their addresses' pair. */
+/* For two locks of the same class, the order is recorded per pair of addresses. */
 TEST(OrderClass, TwoOfOne)
 {
 	last_report report;
@@ -267,7 +270,10 @@ TEST(OrderClass, TwoOfOne)
 	EXPECT_EQ(report.orders(), 2u);
 }
 
-/* A name gives locks of any kind and origin one class; NULL, and to be forgotten, take it away. */
+/*
+ * Locks with the same class name are of one class, whatever their kind and wherever they were
+ * initialised; a NULL name and hf_validate_forget() remove the class.
+ */
 TEST(OrderClass, ByName)
 {
 	static const char class_name[] = "an entry of the cache";
@@ -295,7 +301,10 @@ TEST(OrderClass, ByName)
 	}
 }
 
-/* Locks share the entries of a table: one whose entry another thread's lock has replaced is still mine. */
+/*
+ * Locks share the entries of a table: a thread still holds its lock after another thread's lock has
+ * replaced the entry.
+ */
 TEST(Takers, EntriesAreShared)
 {
 	static hf_mutex_t others[1 << 15];
@@ -314,7 +323,10 @@ TEST(Takers, EntriesAreShared)
 	EXPECT_FALSE(hf_mutex_is_locked(&mine));
 }
 
-/* A thread that ends with a lock is reported, and where it took the lock; not one that gives it back. */
+/*
+ * A thread that exits with a lock held is reported, with the place where it took the lock; a thread
+ * that released it is not.
+ */
 TEST(HeldAtExit, IsReported)
 {
 	last_report report;
