@@ -1,22 +1,22 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Debian packages: make the source package, build it, and try what was built in a clean system.
+"""Build the Debian packages and test them in a minimal system.
 
 usage: deb.py --source-dir DIR --work-dir DIR [source | build | check]
 
-    source   WORK/holdfast-VERSION/ with debian/ in it, and WORK/holdfast_VERSION.orig.tar.xz. Of a
-             git checkout: the files that it tracks, as they are now
-    build    that, dpkg-buildpackage (binary and source packages, as any user), and lintian
-    check    that, and in a minimal system of the same release, made by mmdebstrap: the tests of
-             debian/tests, by autopkgtest; all packages installed, and removed again
+    source   write WORK/holdfast-VERSION/, which includes debian/, and WORK/holdfast_VERSION.orig.tar.xz.
+             From a git checkout they get the tracked files, with uncommitted changes
+    build    the same, then run dpkg-buildpackage (source and binary packages, as any user) and lintian
+    check    the same, then make a minimal system of the same release (mmdebstrap), run debian/tests there
+             (autopkgtest), install all packages, and remove them
 
-The default is `check`. The minimal system is downloaded once, into WORK/root-KEY.tar, with all that
-the packages and their tests depend on; after that nothing is. It runs in memory: 700 MB. Prints "ok",
-"FAILED" or "SKIPPED" and what for, a line each, and last "N passed, N failed" (tests/checks.py). Exits with 1
-if something failed, with 77 if nothing could be done.
+The default is `check`. The minimal system, with all dependencies of the packages and their tests, is downloaded
+once, as WORK/root-KEY.tar, and runs in memory (700 MB). Each check prints a line that begins with "ok", "FAILED" or
+"SKIPPED"; the last line is "N passed, N failed" (tests/checks.py). Exits with 1 if a check failed, with 77 if none
+could run.
 
-dpkg refuses a package without the maintainer's address. The project has none: debian/ has one in .invalid, which no
-mail reaches (RFC 2606). DEBFULLNAME and DEBEMAIL in the environment replace it by those of who builds.
+dpkg refuses a package without a maintainer's address, and the project has none: debian/ names one in .invalid, which
+never receives mail (RFC 2606). DEBFULLNAME and DEBEMAIL in the environment replace it.
 """
 import argparse
 import glob
@@ -31,8 +31,8 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(
 
 from checks import Checks, read, write  # noqa: E402
 
-# In addition to the dependencies of the packages and their tests: programs that autopkgtest uses, and the
-# dependencies of holdfast-doc if `make docs` has run.
+# Installed in the minimal system in addition to the dependencies of the packages and their tests: what autopkgtest
+# uses, and what holdfast-doc depends on if `make docs` has run.
 ROOT_PACKAGES = ["apt-utils", "libjs-sphinxdoc"]
 TOOLS = {"dpkg-buildpackage": "dpkg-dev", "dh": "debhelper", "lintian": "lintian"}
 SKIP = 77
@@ -46,7 +46,7 @@ class CantRun(Exception):
 
 
 def run(*command, cwd=None, **environment):
-    """Returns (worked, output); the output is printed as it comes."""
+    """Runs a command and prints its output at once. Returns (succeeded, output)."""
     print("+", " ".join(command), flush=True)
     child = subprocess.Popen(command, cwd=cwd, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                              stderr=subprocess.STDOUT, text=True, errors="replace",
@@ -69,13 +69,13 @@ def version_of(source):
     name, version = re.match(r"(\S+) \((\S+?)-[^-]+\)", read(source, "packaging", "debian", "changelog")).groups()
     numbers = re.findall(r"^#define HF_VERSION_(?:MAJOR|MINOR|PATCH) (\d+)",
                          read(source, "include", "holdfast", "version.h"), re.MULTILINE)
-    checks.check("version", version == ".".join(numbers), "packaging/debian/changelog is about %s, the headers are %s"
+    checks.check("version", version == ".".join(numbers), "packaging/debian/changelog has %s, the headers have %s"
                  % (version, ".".join(numbers)))
     return name, version
 
 
 def files_of(source):
-    """The files of the source package: those that git tracks, or all but build/."""
+    """The files of the source package: those that git tracks, or without git all but build/ and debian/."""
     listed = subprocess.run(["git", "-c", "safe.directory=*", "-C", source, "ls-files", "-z"],
                             check=False, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     if listed.returncode == 0 and listed.stdout:
@@ -88,7 +88,7 @@ def files_of(source):
 
 
 def make_source(source, work):
-    """Returns the folder from which to build."""
+    """Writes the source tree and its archive. Returns the tree's path."""
     name, version = version_of(source)
     for old in glob.glob(os.path.join(work, "*holdfast*")):
         if os.path.isdir(old):
@@ -113,7 +113,7 @@ def make_source(source, work):
 
 
 def build(source, work):
-    """Returns the packages' files."""
+    """Builds the packages. Returns their paths."""
     tree = make_source(source, work)
     missing = subprocess.run(["dpkg-checkbuilddeps"], cwd=tree, check=False, text=True,
                              stdout=subprocess.DEVNULL, stderr=subprocess.PIPE).stderr
@@ -122,17 +122,17 @@ def build(source, work):
     # The output of `make docs` goes into the packages, not into the source package.
     docs = os.path.join(source, "build", "docs")
     if not os.path.isdir(os.path.join(docs, "html")):
-        print("No HTML in holdfast-doc, no manual in libholdfast-dev: `make docs` has not run")
+        print("holdfast-doc has no HTML and libholdfast-dev no manual: `make docs` has not run")
         docs = ""
     elif not shutil.which("dh_sphinxdoc"):
         checks.skip("HTML in holdfast-doc, manual in libholdfast-dev", "needs sphinx-common")
         docs = ""
     jobs = len(os.sched_getaffinity(0))
     worked, output = run("dpkg-buildpackage", "-us", "-uc", "-j%d" % jobs, cwd=tree,
-                    # The examples run later, in a clean system, and debug symbols are not needed.
+                    # debian/tests runs the examples, and debug symbols are not needed.
                     DEB_BUILD_OPTIONS="nocheck noautodbgsym", DEB_BUILD_PROFILES="nocheck",
                     HOLDFAST_DOCS=docs, DEB_CFLAGS_STRIP="-g", DEB_CXXFLAGS_STRIP="-g",
-                    GIT_CEILING_DIRECTORIES=work)  # hf-lab would name the commit of what is around
+                    GIT_CEILING_DIRECTORIES=work)  # else hf-lab would report the commit of the checkout around it
     if not worked:
         errors = re.findall(r".*(?:error: |undefined reference).*", output) or ["see above"]
         checks.check("dpkg-buildpackage", False, errors[0])
@@ -156,7 +156,7 @@ def as_root():
 
 
 def depends_of(source, packages):
-    """Names of other packages that these and their tests depend on."""
+    """The names of all other packages that these packages and their tests depend on."""
     names, own = set(), {os.path.basename(package).partition("_")[0] for package in packages}
     texts = ["\n".join(re.findall(r"^Depends: .*", read(source, "packaging", "debian", "tests", "control"), re.MULTILINE))]
     for package in packages:
@@ -171,8 +171,8 @@ def depends_of(source, packages):
 
 
 def minimal_system(source, work, packages):
-    """Returns the tar file of a system with the dependencies of the packages, but not the packages. An earlier
-    one is used again if it fits."""
+    """Returns the path of an archive of a system with the packages' dependencies. It is made again only if the
+    dependencies have changed."""
     release = dict(re.findall(r'^(\w+)="?([^"\n]*)', read("/etc/os-release"), re.MULTILINE))
     suite = release.get("VERSION_CODENAME", "stable")
     wanted = sorted(set(ROOT_PACKAGES) | set(depends_of(source, packages)))
@@ -181,7 +181,7 @@ def minimal_system(source, work, packages):
     if os.path.exists(tar):
         return tar
     if not shutil.which("mmdebstrap"):
-        raise CantRun("mmdebstrap is not here")
+        raise CantRun("mmdebstrap is not installed")
     command = ["mmdebstrap", "--variant=minbase", "--mode=root", "--format=tar",
                "--include=" + ",".join(wanted),
                '--dpkgopt=path-exclude=/usr/share/locale/*', suite, tar + ".new"]
@@ -192,25 +192,25 @@ def minimal_system(source, work, packages):
                       % (re.findall(r"^E: (.*)", output, re.MULTILINE) or ["see above"])[0])
     for old in glob.glob(os.path.join(work, "root-*.tar")):
         os.remove(old)
-    os.rename(tar + ".new", tar)  # also of root's file: the folder is ours
+    os.rename(tar + ".new", tar)  # root owns the file, but this user owns the folder
     return tar
 
 
 def check(source, work, packages):
-    """Runs try_packages() in a minimal system, as root, in namespaces of its own: without a network and our
-    environment; its mounts and processes end with it."""
+    """Runs try_packages() as root in new namespaces, without a network or this environment. Its mounts and processes
+    disappear when it ends."""
     if not shutil.which("autopkgtest"):
-        raise CantRun("autopkgtest is not here")
+        raise CantRun("autopkgtest is not installed")
     sudo = as_root()
     if sudo is None:
-        raise CantRun("neither root nor sudo")
+        raise CantRun("needs root, or sudo without a password")
     tar = minimal_system(source, work, packages)
     root = os.path.join(work, "root")
     os.makedirs(root, exist_ok=True)
     around = [*sudo, "unshare", "--mount", "--mount-proc", "--net", "--pid", "--fork", "--kill-child",
               "env", "-i", "PATH=/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/root", "LC_ALL=C.UTF-8"]
     if not run(*around, "mount", "-t", "tmpfs", "tmpfs", root)[0]:
-        raise CantRun("no namespaces or mounts")
+        raise CantRun("can't make namespaces or mounts")
     worked, output = run(*around, sys.executable, "-B", os.path.abspath(__file__), "--source-dir", source,
                          "--work-dir", work, "--minimal-system", tar)
     checks.passed += len(re.findall(r"^ok ", output, re.MULTILINE))
@@ -221,21 +221,21 @@ def check(source, work, packages):
 
 
 def try_packages(work, tar):
-    """Run debian/tests in the system of that tar file; install all packages, and remove them."""
+    """Unpacks the minimal system, runs debian/tests in it, installs all packages, and removes them."""
     root = os.path.join(work, "root")
-    # In memory: no waiting for a disk, and nothing to remove.
+    # A tmpfs is faster than a disk, and leaves nothing to remove.
     must("mount", "-t", "tmpfs", "-o", "mode=755", "tmpfs", root)
     must("tar", "-xf", tar, "-C", root, "--exclude=./dev/*")
     os.makedirs(os.path.join(root, "dev"), exist_ok=True)
     must("mount", "-t", "proc", "proc", os.path.join(root, "proc"))
     must("mount", "--rbind", "/dev", os.path.join(root, "dev"))
-    # There is no network: neither apt nor a test may wait for it.
+    # Without package sources apt does not wait for a network that is not there.
     must("find", os.path.join(root, "etc", "apt"), "-path", "*/sources.list*", "-type", "f", "-delete")
     inside = ["chroot", root, "sh", "-c"]
     if run(*inside, "command -v hf-lab || pkg-config --exists holdfast")[0]:
-        checks.check("minimal system", False, "it has Holdfast already")
+        checks.check("minimal system", False, "Holdfast is installed already")
 
-    # For each test it installs that test's dependencies, from the packages that .changes names.
+    # For each test autopkgtest installs the test's dependencies, Holdfast's from the packages that .changes names.
     summary = os.path.join(root, "summary")
     worked, _ = run("autopkgtest", "--summary-file", summary,
                     *glob.glob(os.path.join(work, "*.changes")), "--", "chroot", root)
@@ -243,7 +243,7 @@ def try_packages(work, tar):
     if os.path.exists(summary):
         results = re.findall(r"^(\S+) +([A-Z]+)\b *(.*)", read(summary), re.MULTILINE)
     for test, result, why in results:
-        # A SKIP is a failure, too: the system has everything that the tests require.
+        # A skipped test is a failure: the system has everything that the tests require.
         checks.check("debian/tests " + test, result == "PASS", "%s %s" % (result, why))
     if not results or not worked and not checks.failed:
         checks.check("autopkgtest", False, "see above")
@@ -289,7 +289,7 @@ def main():
             check(source, work, packages)
     except CantRun as why:
         checks.skip(what, why)
-        if checks.passed + checks.failed < 2:  # no more than the version was looked at
+        if checks.passed + checks.failed < 2:  # only the version was checked
             return SKIP
     return checks.end()
 

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Run the test stages one after the other, all of them, and sum up.
+"""Run the test stages in order, and print a summary.
 
     test.py [STAGE...]          default: every stage, in the order below
 
 The last line is "N passed, N failed, N skipped". Exits with 1 if anything failed or a stage ran no
-test. What each stage printed is in build/test/STAGE.log.
+test. The output of each stage is in build/test/STAGE.log.
 """
 import os
 import re
@@ -19,17 +19,17 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 LOGS = os.path.join(ROOT, "build", "test")
 CLANG_FORMAT = 14  # other versions break some lines differently
 CANT_RUN = 77  # the exit status of a test that can't run here
-# Processors without AVX2, with and without ERMS, ...; qemu 7 emulates neither AVX-512 nor FSRM.
+# QEMU's models of processors with and without AVX2, ERMS and others; qemu 7 emulates neither AVX-512 nor FSRM.
 MODELS = ("qemu64", "Nehalem", "SandyBridge", "Haswell", "Skylake-Server", "Opteron_G5", "EPYC-Milan",
           "max")
-BUSY = 4  # loops beside the tests
-# Tests that compile, judge compiled code, or run one thread: load would only make them slow.
+BUSY = 4  # processes that loop while the tests run
+# The stage busy leaves these out: they compile, inspect compiled code or run one thread, so load only slows them down.
 NOT_WHEN_BUSY = "^(%s)$" % "|".join((
     "headers", "codegen", "compilers", "copies.pairs", "extern.*", "runners", "bootstrap",
     "install", "subproject", "guide", "docs", "examples", "single", "lab.*", "musl",
     "nofault.(sweep.*|link|gone|sanitize)", "tmpfs.*", "zephyr.seam",
     ".*mutant.*", "model.*", "abi.*", "man.*"))
-TAIL = 60  # lines shown of a failure
+TAIL = 60  # how many lines of a failure's output are shown
 
 
 class Stage:
@@ -40,12 +40,12 @@ class Stage:
         self.failed = []  # names
         self.skipped = []
         self.shown = []  # output of the failures
-        self.excused = False  # may have run no test
-        self.status = None  # of the last command
+        self.excused = False  # if true, a stage that ran no test has not failed
+        self.status = None  # exit status of the last command
         self.seconds = 0
 
     def run(self, *command):
-        """Run a command, its output to the log. Returns (worked, output)."""
+        """Run a command and append its output to the log. Returns (succeeded, output)."""
         with open(self.log, "a", encoding="utf-8") as log:
             log.write("+ %s\n" % " ".join(command))
             log.flush()
@@ -72,7 +72,7 @@ class Stage:
 
 
 def fixed_addresses():
-    """A prefix for commands: the sanitizers fail where address randomisation uses too many bits."""
+    """A command prefix that turns address randomisation off if it uses more bits than the sanitizers can bear."""
     try:
         with open("/proc/sys/vm/mmap_rnd_bits", encoding="ascii") as bits:
             if int(bits.read()) <= 28:
@@ -95,7 +95,7 @@ def preset(stage):
 
 
 def ctest(stage, name, *options):
-    """Run the tests of a preset that was built, and count them."""
+    """Run and count the tests of a preset that has been built."""
     junit = os.path.join(ROOT, "build", name, "junit.xml")
     if os.path.exists(junit):
         os.remove(junit)
@@ -108,7 +108,7 @@ def ctest(stage, name, *options):
 
 
 def count(stage, junit):
-    """Add the results that ctest wrote. A line "SKIPPED name: why" of a test that passed is a skip of its own."""
+    """Add the results that ctest wrote. Each line "SKIPPED name: why" of a test that passed counts as a skip, too."""
     for test in xml.parse(junit).iter("testcase"):
         name, said = test.get("name"), test.findtext("system-out") or ""
         skipped = test.find("skipped")
@@ -119,7 +119,7 @@ def count(stage, junit):
         elif test.get("status") == "disabled":
             stage.skipped.append("%s: disabled" % name)
         elif skipped is not None and skipped.get("message", "").startswith("SKIP_"):
-            # GoogleTest's reason, or else the last line before the exit.
+            # GoogleTest's reason, or else the last line that the test printed.
             reason = re.search(r": Skipped\n(.+)", said) or re.search(r"(.+)\s*\Z", said)
             stage.skipped.append("%s: %s" % (name, reason[1] if reason else "no reason given"))
         else:  # failed, or could not be started: ctest calls the latter "notrun" too
@@ -128,13 +128,13 @@ def count(stage, junit):
 
 
 def processors(stage):
-    """Battery and sweep of the release preset, as each of several x86-64 processors runs them."""
+    """The battery and the nofault sweep of the release preset, on QEMU's models of several x86-64 processors."""
     emulator = shutil.which("qemu-x86_64")
     folder = os.path.join(ROOT, "build", "release", "tests")
     programs = [os.path.join(folder, name) for name in ("battery", "nofault.sweep")]
     missing = "qemu-x86_64" if not emulator else "" if os.uname().machine == "x86_64" else "x86-64"
     if not missing and not all(map(os.path.exists, programs)):
-        missing = "the stage release before it"
+        missing = "the build of the stage release"
     if missing:
         stage.skipped.append("processors: needs %s" % missing)
         stage.excused = True
@@ -153,9 +153,9 @@ def processors(stage):
 
 
 def busy(stage):
-    """The tests of the release preset that run threads, beside loops that keep the processors busy."""
+    """The multithreaded tests of the release preset, while looping processes keep the processors busy."""
     if not os.path.exists(os.path.join(ROOT, "build", "release", "CTestTestfile.cmake")):
-        stage.skipped.append("busy: needs the stage release before it")
+        stage.skipped.append("busy: needs the build of the stage release")
         stage.excused = True
         return
     loops = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(BUSY)]
@@ -168,7 +168,7 @@ def busy(stage):
 
 
 def report(stage):
-    """The lab report's own tests, in the venv that the report runs in."""
+    """Unit tests of the lab's report, in its virtual environment."""
     if not stage.step("venv", "make", "--no-print-directory", "venv"):
         return
     worked, output = stage.run("build/venv/bin/python", "-m", "unittest", "discover", "-v",
@@ -183,36 +183,35 @@ def report(stage):
 
 
 def port(stage):
-    """The port of the same name under QEMU: a test is a case of its KTAP, or a mutant."""
+    """The port of the same name under QEMU. Each KTAP case and each mutant counts as a test."""
     lines(stage, "port/%s/run.py" % stage.name)
 
 
 def kernel_tree(stage):
-    """A Linux kernel whose own refcounts and lockrefs are Holdfast's, in QEMU: LKDTM's cases, busy file systems, mutants."""
+    """A Linux kernel with Holdfast's refcount and lockref, in QEMU: LKDTM's cases, file system stress, mutants."""
     lines(stage, "port/kernel-tree/run.py")
 
 
 def docs(stage):
-    """The site and the manual: a test is a check of the output, or a mutant."""
+    """The site and the manual: checks of the output, mutants."""
     lines(stage, "tests/docs/run.py", "--source-dir", ".", "--out", "build/docs",
           "--build-dir", "build/release")
 
 
 def packages(stage):
-    """Debian packages: built, checked by lintian, installed in a minimal system and tried there. The others' recipes."""
+    """Debian packages: built, checked by lintian, tested in a minimal system. The recipes for Meson, vcpkg, Conan."""
     lines(stage, "packaging/deb.py", "--source-dir", ROOT, "--work-dir", os.path.join(ROOT, "build", "packages"))
     stage.step("conan", "make", "--no-print-directory", "conan")
     lines(stage, "packaging/run.py")
 
 
 def rust(stage):
-    """The crates of bindings/rust, with the library that the stage release has built, and without."""
+    """The crates of bindings/rust, with the library built by the stage release, and with the bundled C sources."""
     lines(stage, "bindings/rust/run.py", "--work-dir", "build/rust", "--build-dir", "build/release")
 
 
 def lines(stage, *command):
-    """Run a script whose last line is "N passed, N failed", with lines "FAULT name" or "FAILED name", and "SKIPPED
-    name: why" before."""
+    """Run a script that prints "FAULT name", "FAILED name" and "SKIPPED name: why", and last "N passed, N failed"."""
     worked, output = stage.run(sys.executable, "-B", *command)
     stage.skipped += re.findall(r"^SKIPPED (.*)", output, re.MULTILINE)
     if stage.status == CANT_RUN:
@@ -230,7 +229,7 @@ def lines(stage, *command):
 
 
 def format_check(stage):
-    """One test: clang-format would change nothing."""
+    """Check that clang-format would change nothing."""
     _, output = stage.run("clang-format", "--version")
     version = re.search(r"version (\d+)", output)
     if version and int(version[1]) != CLANG_FORMAT:
@@ -265,7 +264,7 @@ STAGES = {
 
 def main(names):
     if unknown := [name for name in names if name not in STAGES]:
-        sys.exit("no such stage: %s; there are: %s" % (" ".join(unknown), " ".join(STAGES)))
+        sys.exit("unknown stage: %s; the stages are: %s" % (" ".join(unknown), " ".join(STAGES)))
     os.makedirs(LOGS, exist_ok=True)
     os.environ["PYTHONPYCACHEPREFIX"] = os.path.join(ROOT, "build", "pycache")
     os.environ.pop("MAKEFLAGS", None)
