@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: MIT
-# What `cmake --install` puts where: headers, both libraries, and what CMake and pkg-config need to
-# find them.
+# Installs the headers, the libraries, and the files by which CMake and pkg-config find them.
 include(CMakePackageConfigHelpers)
 
 set(HF_CMAKE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/holdfast)
@@ -30,8 +29,8 @@ install(FILES
 	${PROJECT_BINARY_DIR}/holdfastConfigVersion.cmake
 	DESTINATION ${HF_CMAKE_DIR})
 
-# The pkg-config files name the prefix, which is known when the files are installed: `cmake --install
-# --prefix` may choose another one. A path relative to the .pc file would end up in programs' RUNPATH.
+# The pkg-config files name the prefix, so they are made during the installation: `cmake --install --prefix` may choose
+# another prefix than was configured. A path relative to the .pc file would end up in programs' RUNPATH.
 cmake_path(APPEND HF_PC_LIBDIR "\${prefix}" ${CMAKE_INSTALL_LIBDIR})
 cmake_path(APPEND HF_PC_INCLUDEDIR "\${prefix}" ${CMAKE_INSTALL_INCLUDEDIR})
 set(HF_PC_FILES cmake/holdfast)
@@ -44,7 +43,7 @@ foreach(path ${HF_PC_FILES})
 	configure_file(${PROJECT_SOURCE_DIR}/${path}.pc.in ${PROJECT_BINARY_DIR}/${file}.pc.in @ONLY)
 	install(CODE "
 		set(HF_PC_PREFIX \"\${CMAKE_INSTALL_PREFIX}\")
-		# The loader searches /usr by default; elsewhere a program needs a RUNPATH.
+		# The loader searches /usr by default; with another prefix programs need a RUNPATH.
 		set(HF_PC_RPATH \"-Wl,-rpath,\\\${libdir} \")
 		if(HF_PC_PREFIX STREQUAL \"/usr\")
 			set(HF_PC_RPATH \"\")
@@ -56,11 +55,11 @@ endforeach()
 
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
-# The manual's pages of section 3, if `make docs` has made them.
-set(HOLDFAST_DOCS_DIR ${PROJECT_SOURCE_DIR}/build/docs CACHE PATH "Where `make docs` has left the manual")
+# The manual pages of section 3, if `make docs` has made them.
+set(HOLDFAST_DOCS_DIR ${PROJECT_SOURCE_DIR}/build/docs CACHE PATH "The folder in which `make docs` wrote the manual")
 install(DIRECTORY ${HOLDFAST_DOCS_DIR}/man/man3 DESTINATION ${CMAKE_INSTALL_MANDIR} OPTIONAL)
-# For cmake/uninstall.cmake: a list of the installed files for each prefix. Not as a subproject, whose
-# files the project removes.
+# Writes a list of the installed files for each prefix, which cmake/uninstall.cmake reads. A subproject has no list: its
+# files are removed by the project that installs them.
 if(top_level)
 	install(CODE "
 		string(SHA256 name \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}\")

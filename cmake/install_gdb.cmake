@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-# gdb's script, and where gdb looks for one when it loads the shared library: in a folder of that
-# library's path (and only below its own data folder, /usr/share/gdb as a rule). The prefix is that of
-# `cmake --install`, which may choose another than was configured.
+# Installs gdb's script, and autoload.py where gdb looks for a script when it loads the shared library: in the folder
+# auto-load/<path of the library> of gdb's data folder, which is /usr/share/gdb as a rule. The path has the prefix of
+# `cmake --install`, which may be another than was configured.
 install(FILES ${PROJECT_SOURCE_DIR}/share/gdb/holdfast.py
 	DESTINATION ${CMAKE_INSTALL_DATADIR}/holdfast/gdb)
 if(IS_ABSOLUTE ${CMAKE_INSTALL_LIBDIR})

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
-# cmake -DPREFIX=DIR -P cmake/uninstall.cmake - remove what the last installation into DIR has installed.
+# cmake -DPREFIX=DIR [-DBUILD=DIR] -P cmake/uninstall.cmake - remove the files that the last installation into PREFIX
+# installed.
 #
-# cmake/install.cmake writes the list of installed files into the build folder, one for each prefix.
-# Folders that only Holdfast uses are removed if they are empty.
+# cmake/install.cmake writes a list of the files into the build folder, one list for each prefix. Folders named holdfast,
+# and folders in them, are removed if they are empty.
 cmake_minimum_required(VERSION 3.20)
 
 if(NOT PREFIX)
@@ -14,7 +15,7 @@ endif()
 string(SHA256 name "$ENV{DESTDIR}${PREFIX}")
 set(list ${BUILD}/installed/${name})
 if(NOT EXISTS ${list})
-	message(FATAL_ERROR "Nothing is known to be installed in $ENV{DESTDIR}${PREFIX}: ${list} is not there")
+	message(FATAL_ERROR "No installation into $ENV{DESTDIR}${PREFIX} is known: ${list} does not exist")
 endif()
 
 file(STRINGS ${list} files)
@@ -25,7 +26,7 @@ foreach(file IN LISTS files)
 		message(STATUS "Removing: ${file}")
 		file(REMOVE ${file})
 	else()
-		message(STATUS "Not there any more: ${file}")
+		message(STATUS "Already removed: ${file}")
 	endif()
 	cmake_path(GET file PARENT_PATH folder)
 	while(folder MATCHES "/holdfast(/|$)")
@@ -33,7 +34,7 @@ foreach(file IN LISTS files)
 		cmake_path(GET folder PARENT_PATH folder)
 	endwhile()
 endforeach()
-# The deepest first.
+# The deepest folders come first.
 list(REMOVE_DUPLICATES folders)
 list(SORT folders ORDER DESCENDING)
 foreach(folder IN LISTS folders)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# libholdfast-extern: every inline function as a symbol, for languages that can't include C.
-# src/extern.h says how it comes from the headers.
+# libholdfast-extern: every inline function as a symbol, for languages that can't include C headers.
+# src/extern.h explains how the headers become symbols.
 set(HF_EXTERN_DIR ${CMAKE_CURRENT_LIST_DIR})
 set(HF_EXTERN_SOURCES
 	${HF_EXTERN_DIR}/src/cond.c

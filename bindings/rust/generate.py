@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Write holdfast-sys/src/functions.rs: the functions of the headers, as gcc lists them, in Rust.
+"""Write holdfast-sys/src/functions.rs: declarations in Rust of the functions of the C headers, as gcc lists them.
 
-    generate.py [--check]       --check: write nothing, exit with 1 if the file is another
+    generate.py [--check]       --check: write nothing, exit with 1 if the file would change
 """
 import os
 import re
@@ -20,7 +20,7 @@ TYPES = {"_Bool": "bool", "char": "c_char", "int": "c_int", "unsigned int": "c_u
          "uint32_t": "u32", "uint64_t": "u64", "void": "c_void", "pthread_mutex_t": "c_void"}
 CALLBACK = "void (*) (void *)"
 
-# Words of Rust that C takes for names.
+# Keywords of Rust that are valid names in C.
 WORDS = {"fn", "in", "loop", "match", "mut", "ref", "self", "type", "use", "where"}
 
 HEAD = """// SPDX-License-Identifier: MIT

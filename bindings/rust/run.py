@@ -4,19 +4,19 @@
 
     run.py --work-dir DIR [--build-dir DIR] [PATTERN...]
 
-  functions      what generate.py writes is what the headers declare
-  test       unit, integration and documentation tests: with the C sources that the crate brings along,
-             by Debian's cargo; with the library of --build-dir, installed and found by pkg-config, by the
-             cargo that comes first on the path, which may be the same
-  release    the former, optimised
-  doc        documentation without a C compiler, a library, or a warning
-  package    what cargo would publish builds by itself
-  publish    only if it is named, for it needs crates.io: cargo publish --dry-run, of both crates
-  lint       clippy and rustfmt, where they are
-  guide      the example in Rust of docs/guide/other-languages.md
+  functions      functions.rs is what generate.py would write
+  test_bundled   unit, integration and documentation tests with the bundled C sources, by Debian's cargo
+  test_system    the same with the library of --build-dir, installed and found by pkg-config, by the first cargo in
+                 PATH, which may be Debian's
+  release        unit and integration tests with the bundled C sources, optimised
+  doc            the documentation is built without a C compiler, a library, or a warning
+  package        the files that cargo would publish are complete and build
+  publish        cargo publish --dry-run of both crates; runs only if it is named, since it needs crates.io
+  lint           clippy and rustfmt, if they are installed
+  guide          the example in Rust of docs/guide/other-languages.md
 
-One line a check; with PATTERN, only those whose name contains one. Exits with 1 on a failure, with 77 if
-there is nothing to build with.
+Runs the checks whose name contains a PATTERN, by default all but publish. Prints one line for each. Exits with 1 on a
+failure, with 77 if cargo or a crate is missing.
 """
 import argparse
 import os
@@ -42,7 +42,7 @@ def command(*words, cwd=HERE, **environment):
 
 
 class Cargo:
-    """One cargo with its compiler, a workspace of its own (the lock file is in its format), offline."""
+    """One cargo with its compiler. It works offline in its own copy of the workspace: lock files differ in format."""
 
     def __init__(self, path, work):
         self.path, folder = path, os.path.dirname(path)
@@ -53,7 +53,7 @@ class Cargo:
         self.target = os.path.join(self.work, "target")
         os.makedirs(self.home, exist_ok=True)
         shutil.copy(os.path.join(HERE, "cargo-debian.toml"), os.path.join(self.home, "config.toml"))
-        # The C sources are reached by links, and the headers and the guide from there.
+        # The crates reach the C sources, the headers and the guide by relative links.
         os.makedirs(self.source, exist_ok=True)
         for link in ("include", "src", "docs", "bindings/extern", "LICENSE"):
             if not os.path.islink(os.path.join(self.work, link)):
@@ -92,9 +92,9 @@ def mirror(source, target):
 
 
 def passed(output):
-    """Checks that cargo has run tests: no test is a failure."""
+    """Fails if cargo has run no test."""
     if not sum(int(n) for n in re.findall(r"^test result: ok\. (\d+) passed", output, re.MULTILINE)):
-        raise Failed("no test was run\n" + output)
+        raise Failed("cargo has run no test\n" + output)
 
 
 class Crates:
@@ -104,7 +104,7 @@ class Crates:
 
     def functions(self):
         if not shutil.which("gcc"):
-            raise Skip("needs gcc, which lists what a header declares")
+            raise Skip("needs gcc, which lists the declarations")
         command(sys.executable, "-B", os.path.join(HERE, "generate.py"), "--check")
         for cargo in self.cargos:
             write(cargo.links, generate.links())
@@ -118,7 +118,7 @@ class Crates:
             raise Skip("needs pkg-config")
         library = os.path.join(self.build or "", "libholdfast-extern.so")
         if not self.build or not os.path.exists(library):
-            raise Skip("needs the stage release before it")
+            raise Skip("needs the build of the stage release")
         prefix = os.path.join(self.work, "prefix")
         command("cmake", "--install", self.build, "--prefix", prefix)
         found = [folder for folder, _, names in os.walk(prefix) if "holdfast-extern.pc" in names][0]
@@ -130,7 +130,7 @@ class Crates:
                    for name in os.listdir(os.path.join(target, "debug", "deps"))
                    if re.fullmatch(r"locks-\w+", name)][0]
         if prefix not in command("ldd", program, **with_library):
-            raise Failed("it does not use the library that was installed")
+            raise Failed("the tests are not linked with the installed library")
         passed(out)
 
     def release(self):
@@ -145,7 +145,7 @@ class Crates:
                   CARGO_TARGET_DIR=cargo.target + "-doc")
 
     def package(self):
-        """Lists the files of the other crate only: cargo would resolve its dependency in a registry."""
+        """Builds holdfast-sys, but only lists the files of holdfast, whose dependency cargo would look up in a registry."""
         out = self.newest("package", "--allow-dirty", "--package", "holdfast-sys", "--target-dir",
                           self.newest.target + "-package", HOLDFAST_SYS_BUNDLED="1", RUSTFLAGS="")
         if re.search(r"^warning", out, re.MULTILINE):
@@ -156,10 +156,10 @@ class Crates:
         for crate, files in wanted.items():
             listed = self.newest("package", "--list", "--allow-dirty", "--package", crate).split()
             if missing := [file for file in files if file not in listed]:
-                raise Failed("not in the package %s: %s" % (crate, ", ".join(missing)))
+                raise Failed("missing in the package %s: %s" % (crate, ", ".join(missing)))
 
     def publish(self):
-        """All but the upload, of both. Asks crates.io."""
+        """Does everything but the upload, for both crates."""
         if tuple(map(int, self.newest.version.split(".")[:2])) < (1, 90):
             raise Skip("needs cargo 1.90, which publishes a workspace")
         out = command(self.newest.path, "publish", "--workspace", "--dry-run", "--allow-dirty",
@@ -174,18 +174,18 @@ class Crates:
         for tool, words in (("cargo-clippy", ["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]),
                             ("cargo-fmt", ["fmt", "--all", "--check"])):
             if not os.path.exists(os.path.join(folder, tool)):
-                checks.Checks.skip(tool, "not beside %s" % self.newest.path)
+                checks.Checks.skip(tool, "not in the folder of %s" % self.newest.path)
                 continue
             self.newest(*words, DOCS_RS="1", CARGO_TARGET_DIR=self.newest.target + "-lint")
             done.append(tool)
         if not done:
-            raise Skip("neither clippy nor rustfmt is here")
+            raise Skip("neither clippy nor rustfmt is installed")
 
     def guide(self):
         page = os.path.join(ROOT, "docs", "guide", "other-languages.md")
         examples = re.findall(r"^```rust\n(.*?)^```$", read(page), re.MULTILINE | re.DOTALL)
         if not examples:
-            raise Failed("no example in " + page)
+            raise Failed("no example in Rust in " + page)
         folder = os.path.join(self.debian.source, "holdfast", "examples")
         for number, text in enumerate(examples):
             write(os.path.join(folder, "guide%d.rs" % number), text)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* extern/cond - the functions as symbols: condition variables. extern.h says how. */
+/* extern/cond - condition variables as symbols: see extern.h. */
 #include "holdfast/mutex.h"
 
 #include "extern.h"

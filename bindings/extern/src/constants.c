@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* extern/constants - sizes, alignments and constants of the headers, by name. */
+/* extern/constants - looks up sizes, alignments and constants of the headers by name. */
 #include <string.h>
 
 #include "holdfast/cond.h"

@@ -2,15 +2,15 @@
 #ifndef HF_SRC_EXTERN_EXTERN_H
 #define HF_SRC_EXTERN_EXTERN_H
 /*
- * extern - from here on an inline function of a header is a symbol, too.
+ * extern - makes symbols of the inline functions of the headers included after this one.
  *
- * A file of this folder includes first what its header is built on, then this, then the header. So
- * each function is a symbol of one object file, under its own name and with its own signature: there is
- * no list to keep. An `extern inline` function has one definition that all may call, and is inlined
- * in those that this file makes of it: a symbol has no call in it that the function would not have.
+ * Each .c file of this folder includes the headers that its header needs, then this one, then its
+ * header. So each function becomes a symbol of exactly one object file, with its own name and
+ * signature, and no list of functions is needed. `extern inline` emits a definition that other files
+ * can call, while calls within the file are still inlined.
  *
- * extern.map keeps what is private in the shared library. tests/ compares the symbols with
- * what the headers declare.
+ * extern.map hides private names in the shared library. tests/ compares the symbols with the
+ * declarations in the headers.
  */
 #include "holdfast/internal/compiler.h"
 

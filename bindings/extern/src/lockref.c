@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* extern/lockref - the functions as symbols: lockrefs. extern.h says how. */
+/* extern/lockref - lockrefs as symbols: see extern.h. */
 #include "holdfast/mutex.h"
 #include "holdfast/report.h"
 #include "holdfast/spinlock.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* extern/mutex - the functions as symbols: mutexes. extern.h says how. */
+/* extern/mutex - mutexes as symbols: see extern.h. */
 #include "holdfast/internal/atomic.h"
 #include "holdfast/validate.h"
 

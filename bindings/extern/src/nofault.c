@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* extern/nofault - the functions as symbols: memory that may fault. extern.h says how. */
+/* extern/nofault - access to memory that may fault, as symbols: see extern.h. */
 #include "holdfast/internal/arch_nofault.h"
 #include "holdfast/internal/atomic.h"
 #include "holdfast/internal/nofault/sanitize.h"

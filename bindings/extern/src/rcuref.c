@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* extern/rcuref - the functions as symbols: rcuref. extern.h says how. */
+/* extern/rcuref - rcuref as symbols: see extern.h. */
 #include "holdfast/internal/atomic.h"
 #include "holdfast/validate.h"
 

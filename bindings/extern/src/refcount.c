@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* extern/refcount - the functions as symbols: counts. extern.h says how. */
+/* extern/refcount - reference counts as symbols: see extern.h. */
 #include "holdfast/internal/atomic.h"
 #include "holdfast/report.h"
 #include "holdfast/internal/wait.h"

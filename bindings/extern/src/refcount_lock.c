@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* extern/refcount_lock - the functions as symbols: the last reference and a lock. extern.h says how. */
+/* extern/refcount_lock - dropping the last reference under a lock, as symbols: see extern.h. */
 #include <pthread.h>
 
 #include "holdfast/refcount.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* extern/spinlock - the functions as symbols: spinlocks. extern.h says how. */
+/* extern/spinlock - spinlocks as symbols: see extern.h. */
 #include "holdfast/internal/atomic.h"
 #include "holdfast/validate.h"
 #include "holdfast/internal/wait.h"

@@ -1,28 +1,29 @@
 # SPDX-License-Identifier: MIT
-"""What the headers declare for users, as gcc tells it (-aux-info): for the tests here and bindings/rust."""
+"""Lists the public functions, constants and types of the headers, by gcc's -aux-info and preprocessor, for the tests here
+and for bindings/rust."""
 import os
 import re
 import subprocess
 import tempfile
 
-# The seams between processors, environments and shared memory: nobody but the headers calls them.
+# Functions of the layers for processors, environments and shared memory, which only the headers call.
 SEAMS = r"hf_(detail|arch|atomic\d*|env|wait|site|grace|latch)_"
 
-# What a guard calls, by a macro of C.
+# Functions that the guards' macros call.
 GUARDS = r"\w+_guard_(begin|end)$"
 
-# Of the seams' constants users write this one.
+# Constants of those layers, except HF_ENV_FOREVER, which is for users.
 SEAM_CONSTANTS = r"HF_(DETAIL|ARCH|ATOMIC|ENV_(?!FOREVER$)|WAIT|SITE|GRACE|LATCH)"
 
-# Macros that choose, attributes, and numbers that nobody but one lock needs.
+# Include guards, initialisers, attributes, options, and constants that only one lock's own code uses.
 NO_CONSTANTS = r"\w+_(H|INIT|DEFAULT|DECLS|CAPABILITY|LOCK)$|HF_(SPINLOCK_QUEUED_|API|EXTERN_|TSAN$|VALIDATE$|VERSION$)"
 
-# They are of implementations, or stand in no function's signature.
+# Types of implementations, or in no public function's signature.
 NO_TYPES = r"hf_(atomic|node|wait|memory_)"
 
 
 def headers(source):
-    """Those that a user includes; one that has moved is an #error."""
+    """The public headers. A header without an include guard is only an #error that names its successor."""
     found = []
     for name in sorted(os.listdir(os.path.join(source, "include", "holdfast"))):
         if name.endswith(".h"):
@@ -38,11 +39,11 @@ def unit(source):
 class Function:
     def __init__(self, name, result, arguments, inline, header):
         self.name, self.result, self.arguments, self.inline = name, result, arguments, inline
-        self.header = header  # holdfast/mutex.h; of a family's implementations the family's own
+        self.header = header  # holdfast/mutex.h: the public header, also of functions that are declared in internal/
 
 
 def functions(source, gcc, more=""):
-    """[Function] of the headers and of `more`, C code; an argument is (type, name or "")."""
+    """A Function for each declaration in the headers and in `more`, C code; an argument is (type, name or "")."""
     with tempfile.TemporaryDirectory() as folder:
         file, said = os.path.join(folder, "unit.c"), os.path.join(folder, "said")
         with open(file, "w", encoding="utf-8") as out:
@@ -68,13 +69,13 @@ def functions(source, gcc, more=""):
 
 
 def header_of(path):
-    """The header that a user includes: of machinery that of the same name."""
+    """The public header of a file: of internal/mutex/... it is mutex.h."""
     match = re.search(r"holdfast/(?:internal/)?(\w+)(?:/(?:\w+|\.\.))*\.h$", os.path.normpath(path))
     return "holdfast/%s.h" % match[1] if match else path
 
 
 def split_arguments(text):
-    """At the commas that are not in brackets."""
+    """Splits at the commas that are not in parentheses."""
     words, depth = [""], 0
     for letter in text:
         depth += (letter == "(") - (letter == ")")
@@ -86,7 +87,7 @@ def split_arguments(text):
 
 
 def argument(word, named):
-    """(type, name): `hf_mutex_t *mutex` of a definition, `hf_mutex_t *` of a declaration."""
+    """(type, name). A definition has `hf_mutex_t *mutex`, a declaration `hf_mutex_t *`, without a name."""
     match = re.fullmatch(r"(.*\(\*)(\w*)(\)\(.*\))", word) if named or "(*" in word else None
     if match:
         return match[1] + match[3], match[2]
@@ -95,7 +96,7 @@ def argument(word, named):
 
 
 def constants(source, gcc):
-    """The names of macros that stand for a number and of enumerators; of types."""
+    """(names of enumerators and of macros that are numbers, names of types)"""
     words = [*gcc, "-std=gnu11", "-E", "-x", "c", "-", "-I", os.path.join(source, "include")]
     macros, code = (subprocess.run([*words, how], input=unit(source), text=True, check=True,
                                    stdout=subprocess.PIPE).stdout for how in ("-dM", "-P"))

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Install, then build and run a program without Holdfast's headers against libholdfast-extern.
+"""Install, then link programs with libholdfast-extern, static and shared, by find_package and by pkg-config, and run them.
 
-Static and shared, by find_package and by pkg-config: a program finds the library without a word to the
-loader. And the guide's examples in Python, which load the installed library.
+The programs do not include Holdfast's headers, and must find the library without LD_LIBRARY_PATH. Also runs the guide's
+examples in Python with the installed library.
 """
 import glob
 import os
@@ -45,7 +45,7 @@ def main():
     said.attempt("find_package", find_package)
     said.attempt("languages", languages)
     if not shutil.which("pkg-config"):
-        said.skip("pkg-config", "it is not here")
+        said.skip("pkg-config", "not installed")
         return said.end()
     found = [folder for folder, _, files in os.walk(prefix) if "holdfast-extern.pc" in files][0]
     flags = run("pkg-config", "--libs", "holdfast-extern", PKG_CONFIG_PATH=found).split()

@@ -4,7 +4,7 @@
 
     languages.py --source-dir DIR [--libraries DIR]
 
-With the libraries of that folder, or with those that the loader finds by itself.
+--libraries is the folder of libholdfast-extern.so.0; the default is the loader's search path.
 """
 import argparse
 import os

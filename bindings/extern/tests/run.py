@@ -4,12 +4,12 @@
 
     run.py --source-dir DIR --cc COMMAND --nm COMMAND --static FILE --shared FILE
 
-  functions   each inline function that gcc sees in a header is a symbol of both libraries
-  private     the shared one exports nothing else but what extern.h declares
+  functions   each inline function of the headers is a symbol of both libraries
+  private     the shared library exports no other functions, except those of holdfast/extern.h
   constants   hf_extern_constant() knows each constant and each type of the headers
-  seen        a function, a constant and a type that are in no library are found missing
+  seen        the checks above find a function, a constant and a type that are in neither library
 
-Exits with 1 on a failure, with 77 if there is no gcc to ask.
+Exits with 1 on a failure, with 77 without gcc, which lists the declarations.
 """
 import os
 import re
@@ -22,7 +22,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import declared  # noqa: E402
 from checks import Checks, arguments  # noqa: E402
 
-# A function that is no symbol: of a header that no file of bindings/extern/src includes.
+# An inline function that is not in the libraries.
 UNHEARD = """
 HF_INLINE void hf_unheard_of(hf_mutex_t *mutex)
 {
@@ -41,10 +41,10 @@ def symbols(nm, file, *options):
 
 def main():
     args = arguments(__doc__, "source-dir", "cc", "nm", "static", "shared")
-    # Clang for this machine: gcc for this machine sees the same.
+    # In a build by clang the declarations are listed by gcc; both see the same ones.
     gcc = "gcc" if "clang" in args.cc else args.cc
     if not shutil.which(gcc):
-        print("SKIPPED extern: needs gcc, which lists what a header declares")
+        print("SKIPPED extern: needs gcc, which lists the declarations")
         return 77
 
     checks = Checks()

@@ -5,13 +5,13 @@ use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The .c files below a folder.
+/// Returns the .c files in a folder and its subfolders.
 fn sources(folder: &Path) -> Vec<PathBuf> {
     let mut files = Vec::new();
     let entries =
         fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {}", folder.display(), error));
     for entry in entries {
-        let path = entry.expect("a folder that can be read").path();
+        let path = entry.expect("can't read a folder").path();
         if path.is_dir() {
             files.extend(sources(&path));
         } else if path.extension().map_or(false, |extension| extension == "c") {
@@ -22,7 +22,7 @@ fn sources(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// All in one archive, of which the linker takes the files that a program needs.
+/// Compiles all sources into one archive; the linker takes from it what a program needs.
 fn compile() {
     let mut build = cc::Build::new();
     for folder in ["c/src", "c/extern"] {
@@ -45,10 +45,10 @@ fn main() {
     println!("cargo:rerun-if-env-changed=DOCS_RS");
     println!("cargo:rerun-if-env-changed=HOLDFAST_SYS_BUNDLED");
     if env::var_os("DOCS_RS").is_some() {
-        return; // documentation links nothing
+        return; // documentation needs no library
     }
     let system = env::var("CARGO_CFG_TARGET_OS").unwrap_or_default();
-    assert_eq!(system, "linux", "Holdfast's user space is Linux");
+    assert_eq!(system, "linux", "Holdfast supports only Linux in user space");
     let bundled = env::var_os("CARGO_FEATURE_BUNDLED").is_some()
         || env::var("HOLDFAST_SYS_BUNDLED").map_or(false, |value| value == "1");
     // Before 1.0 a minor version may change what callers rely on.

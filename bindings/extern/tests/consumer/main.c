@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a compiler of another language makes: declarations of its own, and calls of symbols. */
+/* Calls the symbols by its own declarations, as a compiler of another language does. */
 extern void hf_refcount_set(int *count, int n);
 extern void hf_refcount_inc(int *count);
 extern _Bool hf_refcount_dec_and_test(int *count);
@@ -25,7 +25,7 @@ int main(void)
 	hf_mutex_unlock(&mutex);
 	if (hf_extern_constant("sizeof hf_mutex_t") != sizeof(mutex))
 		return 3;
-	/* Nothing is at the address 16. */
+	/* The address 16 is never mapped. */
 	if (hf_nofault_install() ||
 	    hf_copy_nofault(&word, (void *)16, sizeof(word)) != sizeof(word))
 		return 4;

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: MIT
 //! Raw bindings to [Holdfast]'s C functions: locks, reference counts that saturate, lockrefs, and
-//! memory that may fault. The crate `holdfast` has what a Rust program should use; this one is the
-//! C API, name by name: each function's contract (context, memory ordering, errors) stands in the C
-//! header that its documentation names.
+//! memory that may fault. Rust programs should use the crate `holdfast`; this one is the C API with
+//! the C names. Each function's contract (context, memory ordering, errors) is in the C header that
+//! its documentation names.
 //!
-//! Links to `libholdfast-extern`, in which each inline function of the headers is a symbol: the
-//! system's, where pkg-config finds it, or else compiled from the C sources in this crate, which
-//! needs gcc or clang. The feature `bundled`, and `HOLDFAST_SYS_BUNDLED=1` in the environment, ask
-//! for the latter.
+//! Links to `libholdfast-extern`, in which each inline function of the headers is a symbol. If
+//! pkg-config finds the system's library, that is used; otherwise gcc or clang compiles the C
+//! sources in this crate. The feature `bundled`, or `HOLDFAST_SYS_BUNDLED=1` in the environment,
+//! forces the latter.
 //!
-//! The types with state have the C types' size and alignment. They are `!Sync` and have no methods:
-//! a safe wrapper decides what may be shared.
+//! The types of locks and counts have the size and alignment of the C types. They are `!Sync`, and
+//! their methods only construct them and return their address: a safe wrapper decides what may be
+//! shared.
 //!
 //! [Holdfast]: https://docs.rs/holdfast
 #![no_std]
@@ -24,7 +25,7 @@ use core::cell::UnsafeCell;
 use core::ffi::c_void;
 use std::os::raw::{c_char, c_int, c_long, c_uint};
 
-/// A C object of one word that several threads change.
+/// Defines a C type that consists of a few words, which several threads change.
 macro_rules! word {
     ($(#[$about:meta])* $name:ident, $word:ty, $array:expr) => {
         $(#[$about])*
@@ -35,13 +36,13 @@ macro_rules! word {
         }
 
         impl $name {
-            /// With these bytes: what the initialiser of the C header makes.
+            /// Makes an object with these words, as the initialiser of the C header does.
             #[inline]
             pub const fn from_words(words: [$word; $array]) -> Self {
                 Self { words: UnsafeCell::new(words) }
             }
 
-            /// The address, for the functions.
+            /// Returns the address, for the functions.
             #[inline]
             pub const fn get(&self) -> *mut Self {
                 self.words.get() as *mut Self
@@ -50,7 +51,7 @@ macro_rules! word {
     };
 }
 
-/// All bytes are 0 at the start.
+/// Defines types whose initial state is all zeros.
 macro_rules! zeroed {
     ($($name:ident, $word:ty, $array:expr, $about:literal;)*) => {$(
         word! {
@@ -72,7 +73,7 @@ zeroed! {
     hf_cond_t, u32, 1, "A condition variable of one process: `holdfast/cond.h`.";
     hf_cond_shared_t, u32, 1, "A condition variable between processes: `holdfast/cond.h`.";
     hf_spinlock_t, u32, 1, "A spinlock: `holdfast/spinlock.h`.";
-    hf_spinlock_ticket_t, u32, 2, "A spinlock, first come, first served: `holdfast/spinlock_ticket.h`.";
+    hf_spinlock_ticket_t, u32, 2, "A FIFO spinlock: `holdfast/spinlock_ticket.h`.";
 }
 
 #[rustfmt::skip]
@@ -85,7 +86,7 @@ word! {
 }
 
 impl hf_refcount_t {
-    /// With `n` references, or [`HF_REFCOUNT_IMMORTAL`].
+    /// Makes a count of `n` references, or [`HF_REFCOUNT_IMMORTAL`].
     #[inline]
     pub const fn new(n: i32) -> Self {
         Self::from_words([n])
@@ -93,12 +94,12 @@ impl hf_refcount_t {
 }
 
 word! {
-    /// A reference count for objects that are found without one: `holdfast/rcuref.h`.
+    /// A reference count for RCU-style lookup: `holdfast/rcuref.h`.
     hf_rcuref_t, u32, 1
 }
 
 impl hf_rcuref_t {
-    /// With `n` references; 0 = dead.
+    /// Makes a count of `n` references; 0 = dead.
     #[inline]
     pub const fn new(n: u32) -> Self {
         Self::from_words([if n == 0 { 0xe000_0000 } else { n - 1 }])
@@ -111,7 +112,7 @@ word! {
 }
 
 impl hf_lockref_t {
-    /// A free lock, and `count` references.
+    /// Makes an unlocked lock with `count` references.
     #[inline]
     pub const fn new(count: i32) -> Self {
         Self::from_words([(count as u32 as u64) << 32])
@@ -119,33 +120,33 @@ impl hf_lockref_t {
 }
 
 word! {
-    /// A lock and a reference count, each operation one add: `holdfast/lockref_waitfree.h`.
+    /// A lock and a reference count, whose get and put are one add: `holdfast/lockref_waitfree.h`.
     hf_lockref_waitfree_t, u64, 1
 }
 
 impl hf_lockref_waitfree_t {
-    /// A free lock, and `count` references.
+    /// Makes an unlocked lock with `count` references.
     #[inline]
     pub const fn new(count: i32) -> Self {
         Self::from_words([(count as u32 as u64) << 32])
     }
 }
 
-/// A region of a mapping that may lose pages: `holdfast/region.h`. It stays where it is from begin
-/// to end.
+/// A region of a mapping that may lose pages: `holdfast/region.h`. It must not be moved between
+/// begin and end.
 #[repr(C, align(8))]
 pub struct hf_region_t {
     bytes: UnsafeCell<[u8; 96]>,
 }
 
 impl hf_region_t {
-    /// None that is open.
+    /// Makes a region that has not begun.
     #[inline]
     pub const fn new() -> Self {
         Self { bytes: UnsafeCell::new([0; 96]) }
     }
 
-    /// The address, for the functions.
+    /// Returns the address, for the functions.
     #[inline]
     pub const fn get(&self) -> *mut Self {
         self.bytes.get() as *mut Self
@@ -158,13 +159,13 @@ impl Default for hf_region_t {
     }
 }
 
-/// What a region met: `holdfast/region.h`.
+/// The loss that a region found: `holdfast/region.h`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub struct hf_region_fault {
-    /// As `hf_region_end` returns it.
+    /// The offset of the first lost byte, as `hf_region_end` returns it.
     pub bad: usize,
-    /// The first write into the lost part.
+    /// The offset of the first write into the lost part.
     pub written: usize,
     /// 0, or a negative errno.
     pub error: c_int,
@@ -174,7 +175,7 @@ pub struct hf_region_fault {
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct hf_nofault_fault {
-    /// SIGSEGV or SIGBUS; 0 = none yet.
+    /// SIGSEGV or SIGBUS; 0 = no fault yet.
     pub signal: c_int,
     /// `si_code`.
     pub code: c_int,
@@ -186,9 +187,9 @@ pub struct hf_nofault_fault {
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct hf_iovec {
-    /// Where it begins.
+    /// Its first byte.
     pub base: *mut c_void,
-    /// Bytes.
+    /// Its length in bytes.
     pub len: usize,
 }
 
@@ -198,46 +199,46 @@ pub struct hf_iovec {
 pub struct hf_iovec_stop {
     /// Bytes copied.
     pub done: usize,
-    /// The range of the destination.
+    /// Index of the destination range.
     pub dst: usize,
-    /// The bytes in it.
+    /// Offset in that range.
     pub dst_offset: usize,
-    /// The range of the source.
+    /// Index of the source range.
     pub src: usize,
-    /// The bytes in it.
+    /// Offset in that range.
     pub src_offset: usize,
 }
 
 /// A kind of misuse: the constants `HF_REPORT_...`.
 pub type hf_report_kind = c_uint;
-/// What a report does: the constants `HF_REPORT_MODE_...`.
+/// How misuse is reported: the constants `HF_REPORT_MODE_...`.
 pub type hf_report_mode = c_uint;
 
-/// Called in place of the line on standard error; must be async-signal-safe.
+/// Called instead of printing a line on standard error; must be async-signal-safe.
 pub type hf_report_handler_t =
     Option<unsafe extern "C" fn(kind: hf_report_kind, object: *const c_void, data: *mut c_void)>;
 
-/// All that is known of a report: `holdfast/report.h`. A later version may add fields at the end.
+/// The details of a report: `holdfast/report.h`. A later version may add fields at the end.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct hf_report_details {
-    /// What was done.
+    /// The kind of misuse.
     pub kind: hf_report_kind,
-    /// To which object.
+    /// The misused object.
     pub object: *const c_void,
-    /// Inside of the call that did it; null = not known.
+    /// The call site: an address in the call that misused it; null = unknown.
     pub site: *const c_void,
-    /// `HF_REPORT_LOCK_ORDER`: the lock that is held; else null.
+    /// For `HF_REPORT_LOCK_ORDER` the lock that is held, else null.
     pub other: *const c_void,
-    /// `HF_REPORT_LOCK_ORDER`: where the two were taken the other way round.
+    /// For `HF_REPORT_LOCK_ORDER` where the two locks were taken in the other order.
     pub other_site: *const c_void,
 }
 
-/// The same with all details.
+/// As [`hf_report_handler_t`], with all details.
 pub type hf_report_details_handler_t =
     Option<unsafe extern "C" fn(details: *const hf_report_details, data: *mut c_void)>;
 
-/// Constants of the C headers, under their names, and a list of them for the test that compares.
+/// Defines constants of the C headers, and a list of them, which a test compares with the library.
 macro_rules! constants {
     ($($name:ident: $kind:ty = $value:expr;)*) => {
         $(

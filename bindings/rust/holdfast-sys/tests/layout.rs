@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! Sizes, alignments, initialisers and constants are those of the library that is linked.
+//! Compares sizes, alignments, initialisers and constants with those of the linked library.
 
 use std::collections::BTreeMap;
 use std::ffi::{CStr, CString};
@@ -7,7 +7,7 @@ use std::mem::{align_of, size_of};
 
 use holdfast_sys::*;
 
-/// What the library knows: name and value.
+/// The names and values of the library's constants.
 fn library() -> BTreeMap<String, i64> {
     (0..)
         .map(|index| unsafe { hf_extern_constant_name(index) })
@@ -30,7 +30,7 @@ fn constants() {
     for (name, value) in CONSTANTS {
         assert_eq!(known.get(*name), Some(value), "{}", name);
     }
-    // And none is missing here, but for those that say how the library was built.
+    // All others of the library are here, except those that depend on how it was built.
     let only_there = [
         "HF_VERSION_NUMBER",
         "HF_VERSION_PATCH",
@@ -77,7 +77,7 @@ fn types() {
     assert!(left.is_empty(), "not in Rust: {:?}", left);
 }
 
-/// What the functions make of memory, and what `const` makes here, are the same bytes.
+/// The C functions and the `const` initialisers here make the same bytes.
 #[test]
 fn initialisers() {
     fn bytes<T>(of: &T) -> Vec<u8> {
