@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * check - walks every reachable object and compares each count with the references found.
+ * check - walk every reachable object and compare each count with the references found.
  *
  *   tables  -> files, and how many descriptors each has   -> a dentry for each
  *   root    -> dentries                                   -> an inode for each, and its pages
@@ -61,7 +61,7 @@ __attribute__((format(printf, 3, 4))) static bool expect(struct check *c, bool o
 	return false;
 }
 
-/* ---- what was found ------------------------------------------------------------------------ */
+/* ---- objects found ------------------------------------------------------------------------- */
 
 static struct found *place(struct found *in, size_t room, const void *object)
 {
@@ -131,12 +131,12 @@ static void check_page(struct check *c, struct tmpfs_inode *inode, struct tmpfs_
 	uint64_t size = atomic_load(&inode->size), begin = index * HF_TMPFS_PAGE, from = 0;
 
 	c->objects[TMPFS_KIND_PAGE]++;
-	expect(c, page->index == index, "inode %llu: page %llu says that it is %llu",
-	       N(inode->number), N(index), N(page->index));
+	expect(c, page->index == index, "inode %llu: page %llu is labelled %llu", N(inode->number),
+	       N(index), N(page->index));
 	if (size > begin)
 		from = size - begin < HF_TMPFS_PAGE ? size - begin : HF_TMPFS_PAGE;
 	for (; from < HF_TMPFS_PAGE; from++) {
-		if (!expect(c, page->data[from] == 0, "inode %llu: not 0 behind the end, page %llu",
+		if (!expect(c, page->data[from] == 0, "inode %llu: not 0 after the end, page %llu",
 			    N(inode->number), N(index)))
 			break;
 	}
@@ -189,8 +189,8 @@ static void check_xattrs(struct check *c, struct tmpfs_inode *inode)
 	}
 	c->other_pages += tmpfs_xattr_pages(bytes);
 	expect(c, bytes == inode->xattr_bytes && names == inode->xattr_names,
-	       "inode %llu: %llu bytes of attributes, says %u", N(inode->number), N(bytes),
-	       inode->xattr_bytes);
+	       "inode %llu has %llu bytes of attributes, its count is %u", N(inode->number),
+	       N(bytes), inode->xattr_bytes);
 }
 
 /* ---- inodes and dentries ------------------------------------------------------------------- */
@@ -224,8 +224,9 @@ static void refer(struct check *c, struct tmpfs_inode *inode, bool in_tree)
 		if (root)
 			check_node(c, inode, root, 0, &items, &nodes);
 		expect(c, items == inode->tree.items && nodes == inode->tree.nodes,
-		       "inode %llu: %llu items, says %llu; %llu nodes, says %llu", N(inode->number),
-		       N(items), N(inode->tree.items), N(nodes), N(inode->tree.nodes));
+		       "inode %llu: %llu items, count %llu; %llu nodes, count %llu",
+		       N(inode->number), N(items), N(inode->tree.items), N(nodes),
+		       N(inode->tree.nodes));
 		if (!tmpfs_is_dir(inode) || inode == c->fs->root->inode)
 			return;
 		/* Its `parent`, which no dentry reaches if both have been removed. */
@@ -247,11 +248,11 @@ static void check_names(struct check *c, struct tmpfs_inode *dir)
 		     at = atomic_load(&at->chain[names->which])) {
 			hashed++;
 			expect(c, (at->hash & names->mask) == i && at->dir == dir,
-			       "%s: chained where it does not belong", at->name);
+			       "%s: in the wrong chain", at->name);
 		}
 	}
 	expect(c, hashed == dir->tree.items,
-	       "directory %llu lists %llu names, and %llu can be found", N(dir->number),
+	       "directory %llu lists %llu names, and its hash table has %llu", N(dir->number),
 	       N(dir->tree.items), N(hashed));
 }
 
@@ -269,13 +270,12 @@ static void check_dir(struct check *c, struct tmpfs_inode *dir)
 		struct tmpfs_inode *inode = dentry->inode;
 
 		entries++;
-		expect(c, dentry->dir == dir, "%s: not of the directory that lists it",
-		       dentry->name);
+		expect(c, dentry->dir == dir, "%s: listed by the wrong directory", dentry->name);
 		expect(c, dentry->cookie > cookie && dentry->cookie < dir->next_cookie,
 		       "%s: cookie out of order", dentry->name);
 		cookie = dentry->cookie;
 		expect(c, tmpfs_lookup(dir, dentry->name, dentry->length) == dentry,
-		       "%s: listed, and not found by its name", dentry->name);
+		       "%s: listed, but not found by its name", dentry->name);
 		found = find(c, dentry, TMPFS_KIND_DENTRY, &is_new);
 		if (!found)
 			return;
@@ -286,15 +286,15 @@ static void check_dir(struct check *c, struct tmpfs_inode *dir)
 		if (!tmpfs_is_dir(inode))
 			continue;
 		subdirs++;
-		expect(c, atomic_load(&inode->self) == dentry, "%s: is not its own dentry",
+		expect(c, atomic_load(&inode->self) == dentry, "%s: `self` is another dentry",
 		       dentry->name);
-		expect(c, atomic_load(&inode->parent) == dir, "%s: has another parent",
+		expect(c, atomic_load(&inode->parent) == dir, "%s: `parent` is another directory",
 		       dentry->name);
-		expect(c, !inode->removed, "%s: removed, and still there", dentry->name);
+		expect(c, !inode->removed, "%s: marked as removed, but listed", dentry->name);
 		to_do(c, inode);
 	}
 	check_names(c, dir);
-	expect(c, entries == dir->tree.items, "directory %llu: %llu entries, says %llu",
+	expect(c, entries == dir->tree.items, "directory %llu has %llu entries, its count is %llu",
 	       N(dir->number), N(entries), N(dir->tree.items));
 	found = find(c, dir, TMPFS_KIND_INODE, &is_new);
 	if (found)
@@ -315,7 +315,7 @@ static void check_table(struct check *c, struct hf_tmpfs_table *table)
 		struct found *found;
 
 		expect(c, !!file == (table->used[fd / 64] >> fd % 64 & 1),
-		       "descriptor %u: open and free, or neither", fd);
+		       "descriptor %u: its slot and its bit differ", fd);
 		if (!file && fd < lowest)
 			lowest = fd;
 		if (!file)
@@ -328,7 +328,7 @@ static void check_table(struct check *c, struct hf_tmpfs_table *table)
 			continue; /* a duplicate */
 		open++;
 		if (!expect(c, file->inode && (!file->dentry || file->inode == file->dentry->inode),
-			    "descriptor %u: without an inode, or with another one's dentry", fd))
+			    "descriptor %u: no inode, or a dentry of another inode", fd))
 			continue;
 		if (!file->dentry) {
 			refer(c, file->inode, false);
@@ -340,7 +340,7 @@ static void check_table(struct check *c, struct hf_tmpfs_table *table)
 		found->refs++;
 	}
 	expect(c, lowest == table->limit || table->lowest <= lowest / 64,
-	       "descriptor %llu is free, and not sought", N(lowest));
+	       "descriptor %llu is free, but the search starts above it", N(lowest));
 	for (struct tmpfs_file *file = table->free; file; file = file->next_free) {
 		free_files++;
 		expect(c, hf_refcount_read(&file->refs) == 0 && !file->dentry && !file->inode,
@@ -370,9 +370,9 @@ static void check_nodes(struct check *c)
 	}
 }
 
-/* ---- what open files have ------------------------------------------------------------------ */
+/* ---- unlinked, but open -------------------------------------------------------------------- */
 
-/* Dentries of open files that have been unlinked. */
+/* Adds the references of open files' dentries that are in no directory. */
 static void check_unlinked(struct check *c)
 {
 	for (struct tmpfs_list *at = c->fs->tables.next; at != &c->fs->tables; at = at->next) {
@@ -423,7 +423,7 @@ static void check_inode(struct check *c, const struct found *found, uint64_t *in
 	expect(c, hf_refcount_read(&inode->refs) == found->refs,
 	       "inode %llu has %lld references, its count is %d", N(inode->number),
 	       (long long)found->refs, hf_refcount_read(&inode->refs));
-	expect(c, inode->links == (uint64_t)links, "inode %llu has %lld links, says %llu",
+	expect(c, inode->links == (uint64_t)links, "inode %llu has %lld links, its count is %llu",
 	       N(inode->number), (long long)links, N(inode->links));
 }
 

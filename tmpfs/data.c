@@ -209,7 +209,7 @@ TMPFS_PRIVATE int tmpfs_truncate(struct tmpfs_inode *inode, int64_t to)
 	return 0;
 }
 
-/* By name or node, with the errors for other types. */
+/* Truncates a regular file; an error for other types. */
 static int truncate_inode(struct tmpfs_inode *inode, int64_t to)
 {
 	if (tmpfs_is_dir(inode))

@@ -1,34 +1,33 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fuse - the kernel's requests: each becomes one or two calls of the library, and returns their
- * errors.
+ * fuse - the kernel's requests: each becomes one or two library calls, whose errors it returns.
  *
- *   the kernel's inode   a node of the library: its address is the kernel's number for it.
- *                        Each entry in a reply is a reference, dropped when the kernel forgets it
- *   its open file        a descriptor (fuse_files.c)
+ *   inode in the kernel   a node of the library: its address is the kernel's number for it. Each
+ *                         entry in a reply is a reference, dropped when the kernel forgets it
+ *   file open in it       a descriptor (fuse_files.c)
  *
  * So all names of a file, and open files without a name, refer to the same inode in the kernel.
  *
- * Who may do what
- *   The kernel checks permissions before it asks (default_permissions), with the attributes given
- *   here.
+ * Permissions
+ *   The kernel checks them before it sends a request (default_permissions), using the attributes
+ *   that this server returns.
  *
  * Caches
- *   Names, also those that are not there, and attributes stay in the kernel until it changes them:
- *   all changes come through it, and it knows what each of its requests changes. So most calls
- *   that look need no request at all. A long listing brings the attributes along (readdirplus).
+ *   The kernel caches names, missing names and attributes until it changes them itself: all changes
+ *   pass through it. So most lookups and stats need no request. For a long listing it asks for
+ *   attributes along with the names (readdirplus).
  *
- *   Data stays in the kernel's page cache, one for all links to a file, from one open() to the
- *   next: nobody but this kernel changes it. So shared writable mappings work. The price is a
- *   second copy, which the kernel gives up when memory is short, and slower writes. Only where a
- *   read is to move the access time does open() have the kernel read anew.
+ *   The kernel's page cache keeps a file's data, shared by all its links, across open() and
+ *   close(), because only this kernel changes it; so shared writable mappings work. This costs a
+ *   second copy of the data, which the kernel drops when memory is short, and slower writes. Only
+ *   if the next read has to update the access time does open() invalidate the cached data.
  *
- *   Each write() goes through the cache to the library at once, so that ENOSPC is returned by the
- *   call that it is due to. A page that is changed by a mapping comes later; where there is no
- *   space for it then, msync() returns that and the page is lost.
+ *   Each write() goes through the cache to the library at once, so that the call which exceeds the
+ *   limit returns ENOSPC. A page modified through a mapping arrives later; if there is no space for
+ *   it then, msync() returns ENOSPC and the page is lost.
  *
- * O_APPEND stays with the kernel, which knows the size: a changed page of a mapping comes in by a
- * descriptor that may be open for appending, and belongs where the kernel puts it.
+ * The kernel, which knows the size, implements O_APPEND: the library must not. A modified page of a
+ * mapping may arrive by a descriptor that was opened for appending, and belongs at its own offset.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -63,7 +62,7 @@ static struct front_file *file_of(const struct fuse_file_info *info)
 
 /* ---- replies ------------------------------------------------------------------------------- */
 
-/* 0, or an error of the library. */
+/* Replies with 0 or with an error of the library. */
 static void reply(fuse_req_t request, int error)
 {
 	fuse_reply_err(request, -error);
@@ -106,7 +105,7 @@ static void reply_open(fuse_req_t request, struct hf_tmpfs_node *node, int flags
 		file->fd = hf_tmpfs_node_open(file->table, node, flags);
 		if (file->fd < 0) {
 			error = file->fd;
-			front_file_give_back(file);
+			front_file_free(file);
 		}
 	}
 	if (error) {
@@ -129,9 +128,9 @@ static void reply_attributes(fuse_req_t request, struct hf_tmpfs_node *node)
 #define CAP_FSETID_BIT 4
 
 /*
- * Whether the request's caller is of this group, or may set setgid bits of any: asked only where a
- * setgid bit depends on it. The kernel's words for the process end its groups before its
- * capabilities; more than a buffer of them is not read, and then the bit goes.
+ * Whether the request's caller is in this group or has CAP_FSETID. Called only if a setgid bit
+ * depends on it. In /proc/PID/status the groups come before the capabilities; if they do not fit
+ * the buffer, the answer is false and the bit is cleared.
  */
 static bool keeps_setgid(void *data, gid_t group)
 {
@@ -162,8 +161,8 @@ static bool keeps_setgid(void *data, gid_t group)
 }
 
 /*
- * What this request makes is its caller's. Setuid and setgid bits go where the kernel asks for it;
- * out of the mode of what is made it has taken them itself.
+ * Makes the request's caller the owner of new inodes. `clears`: the kernel asked to clear setuid
+ * and setgid. From the mode of a new inode the kernel has already removed them.
  */
 static void act_for(fuse_req_t request, bool clears)
 {
@@ -251,7 +250,7 @@ static void do_rmdir(fuse_req_t request, fuse_ino_t dir, const char *name)
 static void do_rename(fuse_req_t request, fuse_ino_t from_dir, const char *from, fuse_ino_t to_dir,
 		      const char *to, unsigned int flags)
 {
-	act_for(request, front_clears()); /* whose a whiteout is */
+	act_for(request, front_clears()); /* the owner of a whiteout */
 	if (flags & ~RENAME_FLAGS)
 		reply(request, -EINVAL);
 	else
@@ -293,8 +292,8 @@ static void do_setattr(fuse_req_t request, fuse_ino_t number, struct stat *wish,
 
 	(void)info;
 	/*
-	 * With nothing to set it is chown(-1, -1), or comes before a fallocate of a file that has
-	 * such bits: both are to clear them.
+	 * A request that sets nothing is a chown(-1, -1), or precedes the fallocate of a file with
+	 * setuid or setgid: both must clear the bits.
 	 */
 	act_for(request, front_clears() || which == 0);
 	if (which == 0)
@@ -313,7 +312,7 @@ static void do_setattr(fuse_req_t request, fuse_ino_t number, struct stat *wish,
 		clock_gettime(CLOCK_REALTIME, &to.atime);
 	if (which & FUSE_SET_ATTR_MTIME_NOW)
 		clock_gettime(CLOCK_REALTIME, &to.mtime);
-	/* The kernel has asked whether the descriptor is for writing. */
+	/* The kernel has checked that the descriptor is open for writing. */
 	if (which & FUSE_SET_ATTR_SIZE)
 		error = hf_tmpfs_node_truncate(node, wish->st_size);
 	if (!error && to.set)
@@ -347,8 +346,8 @@ static void do_removexattr(fuse_req_t request, fuse_ino_t number, const char *na
 }
 
 /* Serves getxattr, or listxattr if `name` is NULL. Size 0 asks for the size. */
-static void give_bytes(fuse_req_t request, struct hf_tmpfs_node *node, const char *name,
-		       size_t size)
+static void reply_xattr(fuse_req_t request, struct hf_tmpfs_node *node, const char *name,
+			size_t size)
 {
 	char *data = front_buffer();
 	ssize_t got;
@@ -367,18 +366,18 @@ static void give_bytes(fuse_req_t request, struct hf_tmpfs_node *node, const cha
 
 static void do_getxattr(fuse_req_t request, fuse_ino_t number, const char *name, size_t size)
 {
-	give_bytes(request, node_of(number), name, size);
+	reply_xattr(request, node_of(number), name, size);
 }
 
 static void do_listxattr(fuse_req_t request, fuse_ino_t number, size_t size)
 {
-	give_bytes(request, node_of(number), NULL, size);
+	reply_xattr(request, node_of(number), NULL, size);
 }
 
 /* ---- open files ---------------------------------------------------------------------------- */
 
 /*
- * Makes and opens a file; as a name the kernel sends no slash, which stands for a file without one.
+ * Creates a file and opens it. A slash, which no name contains, stands for a file without a name.
  */
 static int create(struct hf_tmpfs_node *dir, const char *name, int flags, mode_t mode,
 		  struct front_file *file, struct hf_tmpfs_node **node)
@@ -407,7 +406,7 @@ static void do_create(fuse_req_t request, fuse_ino_t dir, const char *name, mode
 	file->fd = create(node_of(dir), name, info->flags, mode, file, &node);
 	if (file->fd < 0) {
 		reply(request, file->fd);
-		front_file_give_back(file);
+		front_file_free(file);
 		return;
 	}
 	info->fh = (uintptr_t)file;
@@ -431,8 +430,8 @@ static bool reads(int flags)
 }
 
 /*
- * The next read of the file moves its access time (relatime), if it comes to the library: so it
- * must not be one of pages that the kernel has.
+ * Whether the next read of the file has to update its access time (relatime). Then it must reach
+ * the library, and not be served from pages that the kernel has cached.
  */
 static bool access_time_due(struct hf_tmpfs_node *node)
 {
@@ -496,8 +495,8 @@ static void do_write(fuse_req_t request, fuse_ino_t number, const char *from, si
 	act_for(request, front_clears());
 	done = hf_tmpfs_pwrite(file->table, file->fd, from, size, at);
 	/*
-	 * Of a mapping's pages the kernel takes a short count for all: it gets the error in its
-	 * place.
+	 * When the kernel writes back a mapping's pages it takes a short count for success, so
+	 * write the rest, and return the error if that fails.
 	 */
 	while (info->writepage && done > 0 && (size_t)done < size) {
 		ssize_t more = hf_tmpfs_pwrite(file->table, file->fd, from + done,
@@ -543,9 +542,9 @@ static void do_lseek(fuse_req_t request, fuse_ino_t number, off_t at, int whence
 }
 
 /*
- * One entry, with attributes and a reference for the kernel if `plus`; . and .. never have one. A
- * file that has gone since it was read from the directory is given without. The bytes that it
- * needs.
+ * Adds one entry; with `plus` also its attributes, and a reference for the kernel. "." and "..",
+ * and files removed since they were read from the directory, get no reference. Returns the bytes
+ * that the entry needs; if more than `size`, it was not added.
  */
 static size_t add_entry(fuse_req_t request, struct hf_tmpfs_node *dir, bool plus, char *to,
 			size_t size, const struct hf_tmpfs_dirent *from)
@@ -569,7 +568,7 @@ static size_t add_entry(fuse_req_t request, struct hf_tmpfs_node *dir, bool plus
 	return needs;
 }
 
-/* As many entries from `at` on as there is room for; the next call goes on behind the last. */
+/* Adds as many entries as fit, from position `at`. */
 static ssize_t fill(fuse_req_t request, struct hf_tmpfs_node *dir, bool plus, char *to, size_t size,
 		    off_t at, const struct front_file *file)
 {
@@ -616,7 +615,7 @@ static void do_readdirplus(fuse_req_t request, fuse_ino_t number, size_t size, o
 	list(request, node_of(number), true, size, at, file_of(info));
 }
 
-/* The limits, by a remount (fuse_remount.c). */
+/* Reads or sets the limits, for a remount (fuse_remount.c). */
 static void do_ioctl(fuse_req_t request, fuse_ino_t number, unsigned int command, void *argument,
 		     struct fuse_file_info *info, unsigned int flags, const void *in,
 		     size_t in_size, size_t out_size)
@@ -653,8 +652,8 @@ static void do_ioctl(fuse_req_t request, fuse_ino_t number, unsigned int command
 
 /*
  * Only this kernel changes files, so it need not check whether its cached pages are valid.
- * open(O_TRUNC) comes as a change of size, with a bit that asks to clear setuid and setgid
- * (fuse_wire.c); libfuse's older way is off.
+ * open(O_TRUNC) must arrive as a change of size, which can ask to clear setuid and setgid
+ * (fuse_wire.c), so libfuse's atomic O_TRUNC is turned off.
  */
 static void do_init(void *data, struct fuse_conn_info *connection)
 {
@@ -740,13 +739,13 @@ int front_end(void)
 	int faults = hf_tmpfs_check(fs, NULL, NULL);
 
 	if (faults)
-		fprintf(stderr, "hf-tmpfs-fuse: %d counts were wrong at the end\n", faults);
+		fprintf(stderr, "hf-tmpfs-fuse: %d wrong counts at the end\n", faults);
 	for (int kind = 0; kind < HF_REPORT_KINDS; kind++)
 		faults |= hf_report_count((enum hf_report_kind)kind) != 0;
 	front_files_end();
-	hf_tmpfs_nodes_put(fs); /* what the kernel has not forgotten, and the root */
+	hf_tmpfs_nodes_put(fs); /* those that the kernel has not forgotten, and the root */
 	if (hf_tmpfs_free(fs)) {
-		fprintf(stderr, "hf-tmpfs-fuse: not all was freed at the end\n");
+		fprintf(stderr, "hf-tmpfs-fuse: objects leaked\n");
 		faults = 1;
 	}
 	return faults;

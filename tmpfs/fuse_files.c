@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fuse_files - the open files of a mount, and how many there may be.
+ * fuse_files - the open files of a mount, and their limits.
  *
  *   table[0]  65536 descriptors, used 65536
  *   table[1]  65536 descriptors, used    12      made when all are full, freed when empty
  *   table[2]  NULL
  *
- *   shares    user 1000: 4711 open    a user with none has no entry
+ *   shares    user 1000: 4711 open    a user without open files has no entry
  *
- * A place is counted before its descriptor is taken, and after it is closed: so a table with a
- * place counted is not freed, and one that counts fewer than it holds has a descriptor.
+ * `used` is raised before a descriptor is opened and lowered after it is closed. So a table is not
+ * freed while it is in use, and a table whose `used` is below its size has a free descriptor.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -40,7 +40,7 @@ static struct front_file *files;
 /* ---- tables -------------------------------------------------------------------------------- */
 
 /* Takes the first table with room, so that later tables become empty and can be freed. */
-static int take_place(struct front_file *file)
+static int reserve_descriptor(struct front_file *file)
 {
 	unsigned int at, free_entry = made;
 
@@ -70,7 +70,7 @@ static int take_place(struct front_file *file)
 	return 0;
 }
 
-static void give_place(const struct front_file *file)
+static void unreserve_descriptor(const struct front_file *file)
 {
 	struct counted_table *at = &tables[file->number];
 
@@ -82,7 +82,7 @@ static void give_place(const struct front_file *file)
 
 /* ---- shares -------------------------------------------------------------------------------- */
 
-static int take_share(uid_t user, struct front_share **share)
+static int count_for_user(uid_t user, struct front_share **share)
 {
 	struct front_share **chain = &shares[user % CHAINS], *at = *chain;
 
@@ -105,7 +105,7 @@ static int take_share(uid_t user, struct front_share **share)
 	return 0;
 }
 
-static void give_share(struct front_share *share)
+static void uncount(struct front_share *share)
 {
 	struct front_share **at = &shares[share->user % CHAINS];
 
@@ -144,11 +144,11 @@ int front_file_new(uid_t user, struct front_file **file)
 	if (!made_file)
 		return -ENOMEM;
 	hf_mutex_lock(&lock);
-	error = take_share(user, &made_file->share);
+	error = count_for_user(user, &made_file->share);
 	if (!error) {
-		error = take_place(made_file);
+		error = reserve_descriptor(made_file);
 		if (error)
-			give_share(made_file->share);
+			uncount(made_file->share);
 	}
 	if (!error)
 		link_file(made_file);
@@ -162,12 +162,12 @@ int front_file_new(uid_t user, struct front_file **file)
 	return 0;
 }
 
-void front_file_give_back(struct front_file *file)
+void front_file_free(struct front_file *file)
 {
 	hf_mutex_lock(&lock);
 	unlink_file(file);
-	give_place(file);
-	give_share(file->share);
+	unreserve_descriptor(file);
+	uncount(file->share);
 	hf_mutex_unlock(&lock);
 	free(file);
 }
@@ -176,7 +176,7 @@ int front_file_close(struct front_file *file)
 {
 	int result = hf_tmpfs_close(file->table, file->fd);
 
-	front_file_give_back(file);
+	front_file_free(file);
 	return result;
 }
 
@@ -190,9 +190,9 @@ int front_files_begin(struct hf_tmpfs *of, uint64_t max_open)
 	fs = of;
 	limit = max_open;
 	hf_mutex_init(&lock);
-	error = take_place(&first); /* keeps the first table allocated */
+	error = reserve_descriptor(&first); /* allocates the first table, which is kept */
 	if (!error)
-		give_place(&first);
+		unreserve_descriptor(&first);
 	return error;
 }
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hf-tmpfs-fuse [SOURCE] MOUNTPOINT [-o OPTION,...] [-f] [-d] [-s] - the file system as a mount.
+ * hf-tmpfs-fuse [SOURCE] MOUNTPOINT [-o OPTION,...] [-f] [-d] [-s] - mounts the file system.
  *
- * Ends with umount, fusermount3 -u, or SIGTERM; then everything is freed, and every count has been
- * proved: exits with 1 if one was wrong, or a misuse was reported. All that can fail at the start
- * has failed or not before the program that was called ends: a server in the background goes on as
- * its child.
+ * Serves it until umount, fusermount3 -u or SIGTERM, then checks every count and frees everything.
+ * Exits with 1 if a count was wrong or a misuse was reported. In the background, a child process is
+ * the server; the parent exits when the first request has been served, or with the error that
+ * prevented it.
  */
 #include <errno.h>
 #include <limits.h>
@@ -34,8 +34,8 @@ static void help(const char *program)
 static int parent = -1; /* pipe to the parent, until the status has been sent */
 
 /*
- * libfuse drops its first request if it has no memory for it: the mount is there then, and each
- * call on it fails, but the server waits for requests. (A call that comes earlier waits.)
+ * If libfuse has no memory for its first request it drops it: then the file system is mounted and
+ * the server waits for requests, but each call on the mount fails. (Before, calls would wait.)
  */
 static int is_refused(const char *mountpoint)
 {
@@ -45,8 +45,8 @@ static int is_refused(const char *mountpoint)
 }
 
 /*
- * The parent does not return: it exits with the status that comes by a pipe. Not later than this
- * are threads made, which would not be in the child. 0, or -1.
+ * Forks. The parent does not return: it exits with the status that the child sends by a pipe. Must
+ * be called before there are threads, which the child would lack. Returns 0 in the child, or -1.
  */
 static int background(const char *mountpoint)
 {
@@ -63,13 +63,13 @@ static int background(const char *mountpoint)
 		return -1;
 	}
 	if (child > 0) {
-		struct pollfd told = { .fd = ends[0], .events = POLLIN };
+		struct pollfd sent = { .fd = ends[0], .events = POLLIN };
 
 		close(ends[1]);
-		while (poll(&told, 1, 100) == 0) {
+		while (poll(&sent, 1, 100) == 0) {
 			if (is_refused(mountpoint)) {
 				fprintf(stderr, "hf-tmpfs-fuse: the first request failed\n");
-				kill(child, SIGTERM); /* it unmounts, and has a status */
+				kill(child, SIGTERM); /* it unmounts and sends a status */
 				break;
 			}
 		}
@@ -83,8 +83,8 @@ static int background(const char *mountpoint)
 	return 0;
 }
 
-/* Sends the status to the parent, once, if there is one. */
-static void tell(int status)
+/* Sends the status to the parent, if there is one and it has not been sent. */
+static void send_status(int status)
 {
 	unsigned char byte = (unsigned char)status;
 
@@ -96,7 +96,7 @@ static void tell(int status)
 	parent = -1;
 }
 
-/* At the first request a server in the background releases the terminal and the directory. */
+/* At the first request a background server leaves its terminal and its working directory. */
 void front_ready(void)
 {
 	int null;
@@ -111,12 +111,12 @@ void front_ready(void)
 		if (null > 2)
 			close(null);
 	}
-	tell(chdir("/") ? 5 : 0);
+	send_status(chdir("/") ? 5 : 0);
 }
 
 /* ---- serving ------------------------------------------------------------------------------- */
 
-/* Sets the score by which the out-of-memory killer chooses. */
+/* Adjusts the score by which the out-of-memory killer chooses a process. */
 static int set_score(const char *score)
 {
 	int file = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC), error = 0;
@@ -131,7 +131,7 @@ static int set_score(const char *score)
 	return error;
 }
 
-/* Serves until unmounted. The exit statuses are those of libfuse's own main function. */
+/* Serves until unmounted. The exit statuses are those of libfuse's fuse_main(). */
 static int serve(struct fuse_session *session, const struct fuse_cmdline_opts *how,
 		 const struct front_options *options)
 {
@@ -142,14 +142,15 @@ static int serve(struct fuse_session *session, const struct fuse_cmdline_opts *h
 		return 5;
 	}
 	if (options->oom_score_adj && set_score(options->oom_score_adj)) {
-		tell(2);
+		send_status(2);
 		return 2;
 	}
 	front_signals();
 	error = front_begin(options);
 	if (error) {
-		fprintf(stderr, "hf-tmpfs-fuse: can't begin: %s\n", strerror(-error));
-		tell(1);
+		fprintf(stderr, "hf-tmpfs-fuse: can't create the file system: %s\n",
+			strerror(-error));
+		send_status(1);
 		return 1;
 	}
 	if (fuse_session_mount(session, options->mountpoint)) {
@@ -170,7 +171,7 @@ static int serve(struct fuse_session *session, const struct fuse_cmdline_opts *h
 	if (front_end())
 		status = 1;
 	/* A server that ends before its first request has failed. */
-	tell(status ? status : 8);
+	send_status(status ? status : 8);
 	return status;
 }
 
@@ -187,10 +188,10 @@ static int run(struct fuse_args *args, const struct front_options *options)
 	} else if (how.show_version) {
 		printf("hf-tmpfs-fuse of Holdfast %s\nFUSE library version %s\n", HF_FRONT_VERSION,
 		       fuse_pkgversion());
-		fflush(stdout); /* fusermount3 comes next */
+		fflush(stdout); /* before fusermount3 prints its version */
 		fuse_lowlevel_version();
 	} else if (how.max_threads < 1 || how.max_threads > FRONT_WORKERS_MAX) {
-		fprintf(stderr, "hf-tmpfs-fuse: max_threads=%u: not from 1 to %d\n",
+		fprintf(stderr, "hf-tmpfs-fuse: max_threads=%u: expected a number from 1 to %d\n",
 			how.max_threads, FRONT_WORKERS_MAX);
 		status = 2;
 	} else if (!options->mountpoint) {
@@ -203,8 +204,8 @@ static int run(struct fuse_args *args, const struct front_options *options)
 	} else {
 		if (!options->permissions)
 			fprintf(stderr,
-				"hf-tmpfs-fuse: warning: no_default_permissions: whoever can reach "
-				"%s may read and change every file in it\n",
+				"hf-tmpfs-fuse: warning: no_default_permissions: everyone with "
+				"access to %s may read and change every file in it\n",
 				options->mountpoint);
 		session = fuse_session_new(args, &front_operations, front_operations_size, NULL);
 		status = 3;
@@ -224,8 +225,8 @@ int main(int argc, char **argv)
 	int status = 2;
 
 	/*
-	 * By itself glibc keeps more the larger the requests have been: so the data of large ones
-	 * goes back.
+	 * glibc raises these thresholds when large blocks are freed, and then keeps more memory.
+	 * Fixed ones make it return large blocks to the system.
 	 */
 	mallopt(M_MMAP_THRESHOLD, LARGE);
 	mallopt(M_TRIM_THRESHOLD, LARGE);

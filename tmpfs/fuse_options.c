@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fuse_options - the command line: as the kernel's tmpfs has its options, where it has them. An
- * option is honoured, or refused by a line that names it.
+ * fuse_options - the command line, with the options of the kernel's tmpfs where it has them. An
+ * option that is not supported is an error, which names it.
  *
  *   hf-tmpfs-fuse [SOURCE] MOUNTPOINT [-o OPTION,...]
  *
- * The source is for mount(8) and fstab, which have a place for one: any name will do.
+ * SOURCE is for mount(8) and fstab, whose syntax requires one; it may be any name.
  */
 #include <errno.h>
 #include <limits.h>
@@ -20,9 +20,9 @@
 
 #include "fuse_front.h"
 
-#define MAX_OPEN 1048576 /* what Linux lets one process have at most (fs.nr_open) */
+#define MAX_OPEN 1048576 /* Linux's limit for one process (fs.nr_open) */
 
-/* The options that are ours. */
+/* Our own options. */
 enum {
 	SIZE,
 	BLOCKS,
@@ -58,9 +58,9 @@ static const struct fuse_opt options[] = {
 };
 #undef O
 
-/* In the lists below a name that ends in = has a value behind it, one in - anything. */
+/* In the lists below, a name that ends in = takes a value, and one that ends in - is a prefix. */
 
-/* Passed on: libfuse's options, and the kernel's for every file system. */
+/* Passed on: options of libfuse, and those of the kernel for every file system. */
 static const char *const passed[] = {
 	"-h",           "--help",  "-V",        "--version",    "-d",          "debug",
 	"-f",           "-s",      "clone_fd",  "max_threads=", "allow_other", "allow_root",
@@ -70,8 +70,8 @@ static const char *const passed[] = {
 };
 
 /*
- * Dropped: mount(8)'s own, of which fstab may have any; `relatime`, which is so in any case; and
- * what mount(8) repeats of a mount that is there when it is remounted.
+ * Ignored: options of mount(8), which fstab may contain; `relatime`, which is the default; and
+ * options of an existing mount that mount(8) repeats when it is remounted.
  */
 static const char *const dropped[] = {
 	"defaults", "auto",     "noauto",   "nofail",    "user",      "user=",    "nouser",
@@ -107,7 +107,7 @@ static int wrong(const char *option, const char *why)
 	return -1;
 }
 
-/* A number, with k, m, g, t, p or e behind it; or so many % of `whole`, unless that is 0. */
+/* Parses a number with an optional k, m, g, t, p or e; or, unless `whole` is 0, a percentage of it. */
 static bool number(const char *text, uint64_t whole, uint64_t *to)
 {
 	const char *units = "kmgtpe", *unit;
@@ -144,9 +144,9 @@ static int take(const char *option, uint64_t whole, uint64_t *to)
 {
 	if (number(strchr(option, '=') + 1, whole, to))
 		return 0;
-	return wrong(option, whole ? "not a number, with k, m, g, t, p or e behind it, or a "
-				     "percentage of memory, as 50%"
-				   : "not a number, with k, m, g, t, p or e behind it");
+	return wrong(option, whole ? "expected a number, optionally with k, m, g, t, p or e, or a "
+				     "percentage of memory such as 50%"
+				   : "expected a number, optionally with k, m, g, t, p or e");
 }
 
 static int take_blocks(const char *option, uint64_t *size)
@@ -171,8 +171,8 @@ static int take_id(const char *option, int base, unsigned long most, unsigned in
 	errno = 0;
 	value = strtoul(text, &end, base);
 	if (*text < '0' || *text > '9' || *end || errno || value > most)
-		return wrong(option, base == 8 ? "not an octal mode, as 1777"
-					       : "not the number of a user or group");
+		return wrong(option, base == 8 ? "expected an octal mode such as 1777"
+					       : "expected the number of a user or group");
 	*to = (unsigned int)value;
 	return 0;
 }
@@ -184,19 +184,19 @@ static int take_score(const char *option, char **to)
 	long value = strtol(text, &end, 10);
 
 	if (end == text || *end || value < -1000 || value > 1000)
-		return wrong(option, "not a number from -1000 to 1000");
+		return wrong(option, "expected a number from -1000 to 1000");
 	free(*to);
 	*to = strdup(text);
 	return *to ? 0 : wrong(option, strerror(ENOMEM));
 }
 
-/* The source, then the mountpoint; the latter alone if there is one word. */
+/* Takes a word: of one it is the mountpoint, of two the first is the source. */
 static int take_word(const char *word, struct front_options *to)
 {
 	char *copy;
 
 	if (to->source)
-		return wrong(word, "one word too many: there is a source, and a mountpoint");
+		return wrong(word, "unexpected argument after the source and the mountpoint");
 	copy = strdup(word);
 	if (!copy)
 		return wrong(word, strerror(ENOMEM));
@@ -205,7 +205,7 @@ static int take_word(const char *word, struct front_options *to)
 	return 0;
 }
 
-/* Returns 1: keep it for libfuse; 0: done; -1: an error. */
+/* Returns 1: pass it on to libfuse; 0: done; -1: an error. */
 static int option(void *data, const char *text, int key, struct fuse_args *rest)
 {
 	struct front_options *to = data;
@@ -253,16 +253,16 @@ static int option(void *data, const char *text, int key, struct fuse_args *rest)
 	}
 }
 
-/* A source with a slash is refused: it is probably a misplaced path. */
-static int give_source(struct fuse_args *args, const char *source)
+/* Passes the source to libfuse. One with a slash is an error: it is probably a misplaced path. */
+static int pass_source(struct fuse_args *args, const char *source)
 {
 	char words[256];
 
 	if (!*source || strpbrk(source, "/,\\"))
 		return wrong(*source ? source : "''",
-			     "not a source: a name without slashes, as none");
+			     "the source must be a name without slashes, such as none");
 	if ((size_t)snprintf(words, sizeof(words), "-ofsname=%s", source) >= sizeof(words))
-		return wrong(source, "not a source: too long");
+		return wrong(source, "the source is too long");
 	return fuse_opt_insert_arg(args, 1, words);
 }
 
@@ -280,15 +280,15 @@ int front_options(struct fuse_args *args, struct front_options *to)
 				      .gid = getegid() };
 	if (fuse_opt_parse(args, to, options, option))
 		return -1;
-	if (to->source && give_source(args, to->source))
+	if (to->source && pass_source(args, to->source))
 		return -1;
-	/* The type is always fuse.hf-tmpfs, whatever name the program is run by. */
+	/* The type is always fuse.hf-tmpfs, whatever the program's file is called. */
 	if (fuse_opt_insert_arg(args, 1, "-osubtype=hf-tmpfs"))
 		return -1;
 	if (to->permissions && fuse_opt_insert_arg(args, 1, "-odefault_permissions"))
 		return -1;
 	whole = to->mountpoint ? realpath(to->mountpoint, NULL) : NULL;
-	if (whole) { /* else front_mountpoint() says why */
+	if (whole) { /* else front_mountpoint() reports the error */
 		free(to->mountpoint);
 		to->mountpoint = whole;
 	}
@@ -304,35 +304,35 @@ void front_options_free(struct front_options *to)
 
 void front_options_help(void)
 {
-	printf("    -o size=SIZE           bytes of data, with k, m, g, t, p or e, or a percentage "
-	       "of\n"
-	       "                           memory (default: 50%%; 0: no limit)\n"
-	       "    -o nr_blocks=N         the same in pages of 4096 bytes\n"
-	       "    -o nr_inodes=N         files, directories and further links (default: one for\n"
-	       "                           every two pages of memory; 0: no limit)\n"
-	       "    -o max_open=N          open files, of which a user other than root may have "
-	       "half\n"
-	       "                           (default: %d; 0: no limit)\n"
+	printf("    -o size=SIZE           limit of data: bytes, optionally with k, m, g, t, p or "
+	       "e,\n"
+	       "                           or a percentage of memory (default: 50%%; 0: no limit)\n"
+	       "    -o nr_blocks=N         the same limit in pages of 4096 bytes\n"
+	       "    -o nr_inodes=N         limit of files, directories and additional hard links\n"
+	       "                           (default: one for two pages of memory; 0: no limit)\n"
+	       "    -o max_open=N          limit of open files; a user other than root may have\n"
+	       "                           half of it open (default: %d; 0: no limit)\n"
 	       "    -o mode=MODE,uid=N,gid=N\n"
-	       "                           of the root directory (default: 1777, the caller's)\n"
-	       "    -o noatime             reads do not move the access time\n"
-	       "    -o oom_score_adj=N     of the server: all is lost when it is killed\n"
-	       "    -o remount             change size, nr_blocks, nr_inodes or max_open of a "
-	       "mount\n"
+	       "                           root directory (default: 1777, the caller's)\n"
+	       "    -o noatime             reads do not update the access time\n"
+	       "    -o oom_score_adj=N     protect the server from the out-of-memory killer;\n"
+	       "                           if it is killed, all files are lost\n"
+	       "    -o remount             change size, nr_blocks, nr_inodes or max_open of a\n"
+	       "                           mounted file system\n"
 	       "    -o no_default_permissions\n"
-	       "                           whoever can reach the mount may do anything in it\n"
+	       "                           do not check permissions\n"
 	       "\n"
 	       "    -f                     stay in the foreground\n"
 	       "    -d, -o debug           the same, and print most requests\n"
-	       "    -s                     one thread\n"
-	       "    -o max_threads=N       threads, at most %d (default: %d)\n"
-	       "    -o clone_fd            each with a descriptor of the device of its own\n"
-	       "    -o allow_other         all users may enter\n"
-	       "    -o allow_root          root may enter\n"
+	       "    -s                     use one thread\n"
+	       "    -o max_threads=N       number of threads, at most %d (default: %d)\n"
+	       "    -o clone_fd            use a separate device descriptor for each thread\n"
+	       "    -o allow_other         allow access by all users\n"
+	       "    -o allow_root          allow access by root\n"
 	       "    -o auto_unmount        unmount when the server dies\n"
-	       "    -o ro, rw, suid, nosuid, dev, nodev, exec, noexec, sync, async, dirsync, "
-	       "context=,\n"
-	       "       fsname=, max_read=  as in mount(8)\n"
+	       "    -o ro, rw, suid, nosuid, dev, nodev, exec, noexec, sync, async, dirsync,\n"
+	       "       context=, fsname=, max_read=\n"
+	       "                           as in mount(8)\n"
 	       "    -h, --help    -V, --version\n",
 	       MAX_OPEN, FRONT_WORKERS_MAX, FRONT_WORKERS);
 }

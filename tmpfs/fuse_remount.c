@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fuse_remount - mount -o remount,size=...: the program is run once more, and gives the server that
- * is mounted there new limits. The kernel knows nothing of them, so they go by an ioctl on the
- * root.
+ * fuse_remount - mount -o remount,size=...: mount(8) runs the program again, which passes the new
+ * limits to the running server by an ioctl on the root directory, since the kernel does not know
+ * these options.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -42,7 +42,6 @@ int front_remount(const struct front_options *options)
 	if (top >= 0)
 		close(top);
 	if (error)
-		return refused(mountpoint,
-			       error == EINVAL ? "more is in use than that" : strerror(error));
+		return refused(mountpoint, error == EINVAL ? "more is in use" : strerror(error));
 	return 0;
 }

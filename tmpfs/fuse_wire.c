@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fuse_wire - requests as they come from the device: those that libfuse 3.14 does not know, or
- * would lose, are served here; all others go on to it.
+ * fuse_wire - reads requests from the device, serves those that libfuse 3.14 does not support or
+ * may lose, and passes the others on to libfuse.
  *
- *   FUSE_FORGET, FUSE_BATCH_FORGET, FUSE_RELEASE, FUSE_RELEASEDIR drop what the server keeps.
- *   libfuse drops the request in their place when it has no memory for it, and the kernel does not
- *   ask twice. Here they need none.
+ *   FUSE_FORGET, FUSE_BATCH_FORGET, FUSE_RELEASE, FUSE_RELEASEDIR drop references. Without memory
+ *   libfuse would drop the request instead, and the kernel does not repeat it. Here they need no
+ *   memory.
  *
- *   FUSE_INTERRUPT needs no answer, for no request waits for anything that could be interrupted.
+ *   FUSE_INTERRUPT needs no answer, because no request waits for anything.
  *
- *   FUSE_STATX brings the time of birth.
+ *   FUSE_STATX returns the time of birth.
  *
- *   O_TMPFILE comes as a request of its own that is laid out as FUSE_CREATE's, and answered as
- *   that is; its name is "/", which no file has. So it goes on as FUSE_CREATE.
+ *   O_TMPFILE is a separate request (TMPFILE) with the layout and the reply of FUSE_CREATE; its
+ *   name is "/", which no file has. So it is passed on as FUSE_CREATE.
  *
- *   FUSE_HANDLE_KILLPRIV_V2: the server clears setuid and setgid when the kernel asks it to, by a
- *   bit in a request. Without it the kernel looks for itself before each write, and asks for the
- *   extended attribute security.capability: two requests for each write in place of one. The reply
- *   to the first request turns it on; the bit is kept for the thread that serves the request.
+ *   FUSE_HANDLE_KILLPRIV_V2: the server clears setuid and setgid when a bit in the request asks for
+ *   it. Otherwise the kernel would ask for the extended attribute security.capability before each
+ *   write, so that each write needs two requests. The reply to the first request turns this on; the
+ *   bit is kept in the worker that serves the request.
  *
  * A reply is written to the descriptor from which its request was read.
  */
@@ -60,12 +60,12 @@ struct statx_out {
 	uint64_t spare2[14];
 };
 
-_Static_assert(sizeof(struct statx_out) == 32 + 256, "as the kernel has it");
+_Static_assert(sizeof(struct statx_out) == 32 + 256, "the kernel's size");
 
 #define STATX_BASIC_AND_BIRTH 0xfffu
 
 static _Thread_local struct front_worker *worker;
-static uint64_t first; /* request; by one thread */
+static uint64_t first; /* number of the first request, which one thread serves; then 0 */
 
 bool front_clears(void)
 {
@@ -97,7 +97,7 @@ static void answer(const struct fuse_in_header *to, int error, const void *body,
 					  .unique = to->unique };
 	struct iovec parts[2] = { { &header, sizeof(header) }, { (void *)(uintptr_t)body, size } };
 
-	/* Fails if the request was aborted; then no caller waits for the reply. */
+	/* Fails if the request was aborted: then nothing waits for the reply. */
 	if (writev(worker->device, parts, size ? 2 : 1) < 0)
 		return;
 }
@@ -116,7 +116,7 @@ static struct statx_time time_of(struct timespec at)
 	return (struct statx_time){ .seconds = at.tv_sec, .nanoseconds = (uint32_t)at.tv_nsec };
 }
 
-static void give_statx(const struct fuse_in_header *header)
+static void answer_statx(const struct fuse_in_header *header)
 {
 	struct statx_out out = { .mask = STATX_BASIC_AND_BIRTH, .block_size = HF_TMPFS_PAGE };
 	struct timespec birth;
@@ -159,7 +159,7 @@ static bool serve_here(const struct fuse_in_header *header)
 	case FUSE_INTERRUPT:
 		return true;
 	case STATX:
-		give_statx(header);
+		answer_statx(header);
 		return true;
 	default:
 		return false;

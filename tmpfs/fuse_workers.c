@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fuse_workers - the threads that serve requests. All that one needs is allocated before it serves
- * its first, so that a lack of memory later can't end the mount; where there is too little at the
- * start, there are fewer.
+ * fuse_workers - the threads that serve requests. A thread's memory is allocated before its first
+ * request, so that a later shortage can't end the mount. If there is too little memory at the
+ * start, fewer threads are started.
  *
  *   main      sigwait: SIGINT, SIGTERM, SIGHUP from outside, SIGUSR1 from a worker that ends
  *   worker    read, serve, read, ...          a SIGUSR1 from main ends its read
@@ -28,7 +28,7 @@ static struct fuse_session *session;
 static struct front_worker workers[FRONT_WORKERS_MAX];
 static unsigned int running;
 static atomic_bool ending;
-static atomic_int failure; /* of reading the device */
+static atomic_int failure; /* error of reading the device, or 0 */
 static pthread_t waiting;
 static sem_t begun;
 static sigset_t ends; /* signals that end the server, and SIGUSR1 from a worker that ended */
@@ -93,7 +93,7 @@ static bool start(struct front_worker *me, const pthread_attr_t *attributes, boo
 	return false;
 }
 
-/* A signal that arrives just before a read is lost, so signals are repeated. */
+/* A signal that arrives just before a read does not interrupt it, so signal repeatedly. */
 static void stop(struct front_worker *me)
 {
 	const struct timespec moment = { .tv_nsec = 1000000 };

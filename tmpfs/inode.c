@@ -224,7 +224,7 @@ TMPFS_PRIVATE void tmpfs_inode_stat(struct tmpfs_inode *inode, struct stat *to)
 	to->st_gid = inode->gid;
 	to->st_size = (off_t)atomic_load_explicit(&inode->size, memory_order_relaxed);
 	to->st_blksize = HF_TMPFS_PAGE;
-	if (tmpfs_is_dir(inode)) /* as Linux's tmpfs has it: 20 bytes a name, "." and ".." too */
+	if (tmpfs_is_dir(inode)) /* as in Linux's tmpfs: 20 bytes a name, also for "." and ".." */
 		to->st_size = (off_t)(20 * (inode->tree.items + 2));
 	else
 		to->st_blocks = (blkcnt_t)((inode->tree.items +

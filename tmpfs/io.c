@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* io - what is done by descriptor: read, write, seek, size, space, attributes, one more name. */
+/* io - calls by descriptor: read, write, seek, size, fallocate, splice, attributes, flink. */
 #include <errno.h>
 #include <limits.h>
 #include <unistd.h>
@@ -16,7 +16,7 @@ struct transfer {
 	const struct iovec *pieces;
 	int count;
 	bool is_write;
-	bool is_at; /* at `at`, and not at the file's position */
+	bool is_at; /* use `at` and not the file's position */
 	off_t at;
 };
 
@@ -70,7 +70,7 @@ static ssize_t move_at(struct tmpfs_file *file, const struct transfer *what, int
 	return done;
 }
 
-/* The total; -1 = too much for a count. */
+/* The total size; -1 if it exceeds SSIZE_MAX. */
 static ssize_t total_of(const struct iovec *pieces, int count)
 {
 	size_t total = 0;
@@ -83,7 +83,7 @@ static ssize_t total_of(const struct iovec *pieces, int count)
 	return (ssize_t)total;
 }
 
-/* From a position that is given, or the file's, whose mutex is then held. */
+/* With the file's position in *at, under the file's mutex. */
 static ssize_t transfer_from(struct tmpfs_file *file, const struct transfer *what, int64_t *at)
 {
 	ssize_t total = total_of(what->pieces, what->count);
@@ -117,7 +117,7 @@ static ssize_t transfer(struct hf_tmpfs_table *table, int fd, const struct trans
 		at = file->position;
 		done = transfer_from(file, what, &at);
 		if (done > 0)
-			file->position = at + done; /* `at` was the end, with O_APPEND */
+			file->position = at + done; /* with O_APPEND, `at` is the old end */
 		hf_mutex_unlock(&file->lock);
 	}
 	tmpfs_file_put(table, file);
@@ -284,7 +284,7 @@ HF_TMPFS_API void hf_tmpfs_buffer_free(struct hf_tmpfs_buffer *buffer)
 }
 
 /*
- * A sink keeps what it gets, and may change it: so each piece, of a hole too, is a page of its own.
+ * The sink keeps its pieces and may change them, so each piece is a separate page, even of a hole.
  */
 static ssize_t splice_pages(struct tmpfs_inode *inode, size_t size, uint64_t at,
 			    int (*sink)(void *data, struct hf_tmpfs_buffer *buffer), void *data)
@@ -305,7 +305,7 @@ static ssize_t splice_pages(struct tmpfs_inode *inode, size_t size, uint64_t at,
 		piece->buffer.size = tmpfs_read_pages(
 			inode, piece->data, (size_t)tmpfs_least(size - done, HF_TMPFS_PAGE - in),
 			at + done, &fault);
-		/* Not what was in this memory before. */
+		/* The memory is reused: don't leak its old contents. */
 		tmpfs_clear_own(piece->data + piece->buffer.size,
 				HF_TMPFS_PAGE - piece->buffer.size);
 		in = piece->buffer.size; /* the sink may free it */

@@ -16,7 +16,7 @@ struct tmpfs_slab {
 
 _Static_assert(sizeof(struct tmpfs_slab) <= GRAIN, "the header is one grain");
 
-/* TMPFS_MEMORY_CLASSES = a mapping of its own. */
+/* TMPFS_MEMORY_CLASSES = too large for a slab: use a separate mapping. */
 static unsigned int class_of(size_t size)
 {
 	unsigned int which = TMPFS_MEMORY_FINE;

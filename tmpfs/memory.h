@@ -14,12 +14,11 @@
  *     | header | object | object | free | object | never used ...                    |
  *
  *   partial  a class's slabs that have a free object; full ones are in no list
- *   reserve  empty slabs of any class: at most TMPFS_MEMORY_RESERVE, and an eighth of all; the
- *   others
- *            are unmapped
+ *   reserve  empty slabs of any class: at most TMPFS_MEMORY_RESERVE, and at most an eighth of all
+ *            slabs; the others are unmapped
  *
  *   Classes are the multiples of 64 up to 4160 (a page and its header), then the powers of two up
- *   to 32 KiB. A larger object has a mapping of its own.
+ *   to 32 KiB. Each larger object has a separate mapping.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -41,7 +40,7 @@ struct tmpfs_memory {
 		struct tmpfs_slab *partial;
 	} class_of[TMPFS_MEMORY_CLASSES];
 	hf_mutex_t reserve_lock;
-	unsigned int slabs, reserves; /* all of them; in the reserve */
+	unsigned int slabs, reserves; /* number of all slabs; of those in the reserve */
 	struct tmpfs_slab *reserve;
 };
 

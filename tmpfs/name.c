@@ -317,7 +317,7 @@ static void drop_link(struct tmpfs_inode *inode)
 }
 
 /* Marks an empty directory as removed: from now on no name can be added. */
-static int close_down(struct tmpfs_inode *inode)
+static int mark_removed(struct tmpfs_inode *inode)
 {
 	int error = 0;
 
@@ -359,7 +359,7 @@ static int rmdir_locked(struct tmpfs_walk *walk, struct tmpfs_dentry **gone)
 		return -ENOENT;
 	if (!tmpfs_is_dir(dentry->inode))
 		return -ENOTDIR;
-	error = close_down(dentry->inode);
+	error = mark_removed(dentry->inode);
 	if (error)
 		return error;
 	walk->dir->links--;
@@ -571,7 +571,7 @@ static int rename_locked(struct renaming *r)
 	if (error)
 		return error;
 	if (victim && tmpfs_is_dir(victim)) {
-		error = close_down(victim);
+		error = mark_removed(victim);
 		if (error)
 			return error;
 		to->walk.dir->links--;
@@ -687,7 +687,7 @@ HF_TMPFS_API int hf_tmpfs_node_rename(struct hf_tmpfs_node *from_dir, const char
 
 /* ---- readlink ------------------------------------------------------------------------------ */
 
-static ssize_t give_target(struct tmpfs_inode *inode, char *to, size_t size)
+static ssize_t copy_target(struct tmpfs_inode *inode, char *to, size_t size)
 {
 	size_t length;
 
@@ -702,7 +702,7 @@ static ssize_t give_target(struct tmpfs_inode *inode, char *to, size_t size)
 
 HF_TMPFS_API ssize_t hf_tmpfs_node_readlink(struct hf_tmpfs_node *node, char *to, size_t size)
 {
-	return give_target(tmpfs_inode_of(node), to, size);
+	return copy_target(tmpfs_inode_of(node), to, size);
 }
 
 HF_TMPFS_API ssize_t hf_tmpfs_readlink(struct hf_tmpfs *fs, const char *path, char *to, size_t size)
@@ -715,7 +715,7 @@ HF_TMPFS_API ssize_t hf_tmpfs_readlink(struct hf_tmpfs *fs, const char *path, ch
 	result = tmpfs_walk_entry(tmpfs_root(fs), path, false, &dentry);
 	if (result)
 		return result;
-	result = give_target(dentry->inode, to, size);
+	result = copy_target(dentry->inode, to, size);
 	tmpfs_dentry_put(dentry);
 	return result;
 }

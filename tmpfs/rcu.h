@@ -7,7 +7,7 @@
  * liburcu is not built with the sanitizer, which therefore does not see grace periods. One edge is
  * annotated by hand:
  *
- *   end of a read side  -->  end of a grace period      one name for the whole program
+ *   end of a read-side section  -->  end of a grace period      one address for the whole program
  *
  * A section that began before the grace period ends before it does; one that begins later can't see
  * removed objects. So for removed objects the edge is exact. The flavour is bp, which registers
@@ -22,9 +22,9 @@
 #if TMPFS_TSAN
 void __tsan_acquire(void *address);
 void __tsan_release(void *address);
-#define TMPFS_RCU_TELL(what, address) __tsan_##what((void *)(uintptr_t)(address))
+#define TMPFS_RCU_TSAN(what, address) __tsan_##what((void *)(uintptr_t)(address))
 #else
-#define TMPFS_RCU_TELL(what, address) (void)(address)
+#define TMPFS_RCU_TSAN(what, address) (void)(address)
 #endif
 
 static inline void tmpfs_rcu_read_lock(void)
@@ -34,7 +34,7 @@ static inline void tmpfs_rcu_read_lock(void)
 
 static inline void tmpfs_rcu_read_unlock(void)
 {
-	TMPFS_RCU_TELL(release, &urcu_bp_flavor);
+	TMPFS_RCU_TSAN(release, &urcu_bp_flavor);
 	urcu_bp_read_unlock();
 }
 
@@ -42,7 +42,7 @@ static inline void tmpfs_rcu_read_unlock(void)
 static inline void tmpfs_rcu_synchronize(void)
 {
 	urcu_bp_synchronize_rcu();
-	TMPFS_RCU_TELL(acquire, &urcu_bp_flavor);
+	TMPFS_RCU_TSAN(acquire, &urcu_bp_flavor);
 }
 
 #endif

@@ -88,7 +88,7 @@ static int take_descriptor(struct hf_tmpfs_table *table)
 }
 
 /* Spinlock held. */
-static void give_descriptor(struct hf_tmpfs_table *table, unsigned int fd)
+static void free_descriptor(struct hf_tmpfs_table *table, unsigned int fd)
 {
 	table->used[fd / 64] &= ~((uint64_t)1 << fd % 64);
 	if (fd / 64 < table->lowest)
@@ -197,13 +197,13 @@ static int may_open(const struct tmpfs_inode *inode, int flags)
 	if (inode->type == S_IFLNK)
 		return -ELOOP;
 	if (!tmpfs_is_dir(inode) && inode->type != S_IFREG)
-		return -ENXIO; /* there is nobody behind it */
+		return -ENXIO; /* no driver or peer */
 	if (tmpfs_is_dir(inode) && writes)
 		return -EISDIR;
 	return 0;
 }
 
-/* What to open: from `dir` on, or, without a path, `dir` itself, which need not be one. */
+/* What to open: `path`, starting at `dir`; if it is NULL, the inode `dir`, of any type. */
 struct wanted {
 	struct tmpfs_inode *dir;
 	const char *path;
@@ -252,14 +252,14 @@ static int open_wanted(struct hf_tmpfs_table *table, const struct wanted *what)
 		return -EINVAL;
 	if ((flags & NAMELESS) && (!(flags & O_DIRECTORY) || (flags & O_ACCMODE) == O_RDONLY))
 		return -EINVAL;
-	/* First, so that nothing is made or cut off for want of a descriptor. */
+	/* First, so that an open which fails with EMFILE creates and truncates nothing. */
 	fd = alloc_file(table, &file);
 	if (fd < 0)
 		return fd;
 	error = find_wanted(what, file);
 	if (error) {
 		hf_spinlock_lock(&table->lock);
-		give_descriptor(table, (unsigned int)fd);
+		free_descriptor(table, (unsigned int)fd);
 		file_free(table, file);
 		hf_spinlock_unlock(&table->lock);
 		return error;
@@ -321,9 +321,9 @@ HF_TMPFS_API int hf_tmpfs_close(struct hf_tmpfs_table *table, int fd)
 		hf_spinlock_unlock(&table->lock);
 		return -EBADF;
 	}
-	/* First nobody finds it there, then its reference goes (T4). */
+	/* Clear the slot before dropping its reference, so that no new reader finds it (T4). */
 	atomic_store_explicit(&table->slot[fd], NULL, memory_order_release);
-	give_descriptor(table, (unsigned int)fd);
+	free_descriptor(table, (unsigned int)fd);
 	if (hf_refcount_dec_and_test(&file->refs)) {
 		dentry = file->dentry;
 		inode = file->inode;
@@ -348,14 +348,14 @@ HF_TMPFS_API int hf_tmpfs_dup(struct hf_tmpfs_table *table, int fd)
 		tmpfs_file_put(table, file);
 		return -EMFILE;
 	}
-	/* Our reference is the new descriptor's. */
+	/* The new descriptor takes over our reference. */
 	atomic_store_explicit(&table->slot[made], file, memory_order_release);
 	return made;
 }
 
 /* ---- readdir ------------------------------------------------------------------------------- */
 
-/* Through the fault guard: an entry is given whole, or not at all to be counted. */
+/* Copies an entry by nofault; false = it was not stored completely, so it must not be counted. */
 static bool fill_entry(struct hf_tmpfs_dirent *to, const char *name, size_t length,
 		       const struct tmpfs_inode *inode, uint64_t next)
 {
@@ -367,15 +367,15 @@ static bool fill_entry(struct hf_tmpfs_dirent *to, const char *name, size_t leng
 }
 
 /*
- * File's mutex and read side held. The position is the cookie of the last entry given: 1 and 2 are
- * those of "." and "..".
+ * Called with the file's mutex held, in a read-side section. The position is the cookie of the last
+ * entry returned; "." and ".." have cookies 1 and 2.
  */
-static int give_entries(struct tmpfs_file *file, struct hf_tmpfs_dirent *to, int count)
+static int fill_entries(struct tmpfs_file *file, struct hf_tmpfs_dirent *to, int count)
 {
 	struct tmpfs_inode *dir = file->inode;
 	int given = 0;
 
-	/* T9: what comes from now on may be left out, so that the listing ends. */
+	/* T9: leave out names created from now on, so that the listing ends. */
 	if (file->position == 0 || file->listing_end == 0)
 		file->listing_end = atomic_load_explicit(&dir->next_cookie, memory_order_acquire);
 	for (; given < count; given++) {
@@ -420,7 +420,7 @@ HF_TMPFS_API int hf_tmpfs_readdir(struct hf_tmpfs_table *table, int fd, struct h
 	tmpfs_rcu_read_lock();
 	given = -ENOENT;
 	if (!atomic_load_explicit(&file->inode->removed, memory_order_acquire))
-		given = give_entries(file, to, count);
+		given = fill_entries(file, to, count);
 	tmpfs_rcu_read_unlock();
 	hf_mutex_unlock(&file->lock);
 	if (given > 0)

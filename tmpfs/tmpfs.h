@@ -5,9 +5,9 @@
  * tmpfs - a tree of files in memory, with POSIX meaning, made of Holdfast's primitives.
  *
  * Use when / not when
- *   Not as a store for one file or a few: a map of buffers is simpler. Not across processes: mount
- *   it (hf-tmpfs-fuse) for that. Use it where many threads of one program share a tree of files,
- *   and as an example of refcounts, lockrefs, spinlocks and nofault in one system.
+ *   Use it where many threads of one program share a tree of files, and as an example of refcounts,
+ *   lockrefs, spinlocks and nofault in one system. For a few files a map of buffers is simpler; to
+ *   share files between processes, mount it (hf-tmpfs-fuse).
  *
  * State
  *   A file system has any number of descriptor tables; a descriptor is valid in its own table only,
@@ -119,12 +119,12 @@ struct hf_tmpfs_options {
 /* ---- file system and tables ---------------------------------------------------------------- */
 
 /**
- * hf_tmpfs_new - an empty file system: a root directory
+ * hf_tmpfs_new - create a file system with an empty root directory
  * @options: NULL = all 0
  *
  * Errors:   -ENOMEM; -errno of hf_nofault_install(), getrandom(), pthread_create();
  *           -EINVAL: only one of allocate and release is set
- * Return:   0, or an error, and *fs is not changed
+ * Return:   0; on an error *fs is not changed
  */
 HF_TMPFS_API int hf_tmpfs_new(struct hf_tmpfs **fs, const struct hf_tmpfs_options *options);
 
@@ -132,16 +132,17 @@ HF_TMPFS_API int hf_tmpfs_new(struct hf_tmpfs **fs, const struct hf_tmpfs_option
  * hf_tmpfs_free - free a file system with all files
  *
  * Context:  no concurrent call; waits for a grace period
- * Errors:   -EBUSY: tables or nodes remain, nothing is done; -EUCLEAN: freed, but an object leaked
- *           or was freed twice, which is a bug
- * Return:   0, or an error
+ * Errors:   -EBUSY: tables or nodes remain, and nothing is freed; -EUCLEAN: everything is freed,
+ *           but an object had leaked or was freed twice, which is a bug
  */
 HF_TMPFS_API int hf_tmpfs_free(struct hf_tmpfs *fs);
 
 /**
- * hf_tmpfs_thread_begin - register this thread with liburcu, which a first call would otherwise do
+ * hf_tmpfs_thread_begin - register this thread with liburcu
  *
- * Errors:   -ENOMEM, where the first call could abort
+ * Otherwise the thread's first call registers it, and aborts if there is no memory.
+ *
+ * Errors:   -ENOMEM
  */
 HF_TMPFS_API int hf_tmpfs_thread_begin(void);
 
@@ -154,7 +155,7 @@ HF_TMPFS_API int hf_tmpfs_thread_begin(void);
 HF_TMPFS_API int hf_tmpfs_resize(struct hf_tmpfs *fs, uint64_t size, uint64_t inodes);
 
 /**
- * hf_tmpfs_table_new - a table of descriptors
+ * hf_tmpfs_table_new - create a table of descriptors
  * @limit: descriptors, at most HF_TMPFS_DESCRIPTORS_MAX; 0 = 1024
  *
  * Errors:   -ENOMEM; -EINVAL: the limit
@@ -195,9 +196,9 @@ struct hf_tmpfs_caller {
  * S_ISGID if the caller is neither privileged nor of the directory's group.
  *
  * A write, truncation or fallocate of a regular file by a caller that is not privileged clears its
- * S_ISUID, and its S_ISGID if S_IXGRP is set or the caller is not of the file's group. So does a
- * change of the owner of anything but a directory, by any caller, unless the same call sets the
- * mode; a privileged caller leaves S_ISGID there without S_IXGRP.
+ * S_ISUID, and its S_ISGID if S_IXGRP is set or the caller is not of the file's group. A change of
+ * the owner of anything but a directory does the same, whoever makes it, unless the same call sets
+ * the mode; without S_IXGRP, a privileged caller keeps S_ISGID.
  *
  * Context:  applies to this thread, in all file systems
  */
@@ -217,8 +218,7 @@ HF_TMPFS_API void hf_tmpfs_act_as(const struct hf_tmpfs_caller *caller);
  *   rename    EINVAL: bad flags, or a directory into itself; EBUSY: ends in "." or ".."; EEXIST;
  *             EISDIR; ENOTEMPTY; ENOSPC: no inode left for a whiteout
  *   mknod     EEXIST; ENOSPC; EINVAL: neither a file, FIFO, socket nor device; EPERM: a directory
- *   flink     as link, of an open file; ENOENT: it has no name any more, or never got one and was
- *             opened with O_TMPFILE | O_EXCL
+ *   flink     as link, for an open file; ENOENT: it was unlinked, or opened with O_TMPFILE | O_EXCL
  */
 HF_TMPFS_API int hf_tmpfs_mkdir(struct hf_tmpfs *fs, const char *path, mode_t mode);
 HF_TMPFS_API int hf_tmpfs_mknod(struct hf_tmpfs *fs, const char *path, mode_t mode, dev_t device);
@@ -246,31 +246,38 @@ HF_TMPFS_API int hf_tmpfs_fstat(struct hf_tmpfs_table *table, int fd, struct sta
 #define HF_TMPFS_CLEAR_SETUID 32u /* setuid and setgid, as a change of the owner does */
 
 struct hf_tmpfs_attributes {
-	unsigned int set; /* which of these */
+	unsigned int set; /* HF_TMPFS_SET_* and HF_TMPFS_CLEAR_SETUID: which to change */
 	mode_t mode;
 	uid_t uid;
 	gid_t gid;
 	struct timespec atime, mtime;
 };
 
-/* Sets what `set` names, and the time of change in any case; of a symlink itself if so wished.
- * -EINVAL: unknown bits. */
+/*
+ * Set the attributes that `set` names, and always the time of change (ctime). Without `follow`, a
+ * symlink at the end of the path is changed itself. EINVAL: unknown bits in `set`.
+ */
 HF_TMPFS_API int hf_tmpfs_setattr(struct hf_tmpfs *fs, const char *path, bool follow,
 				  const struct hf_tmpfs_attributes *to);
 HF_TMPFS_API int hf_tmpfs_fsetattr(struct hf_tmpfs_table *table, int fd,
 				   const struct hf_tmpfs_attributes *to);
 
 /*
- * Extended attributes: names that begin with "user.", of regular files and directories. The space
- * of those of an inode together, rounded up to pages, counts in the limit of data.
+ * Extended attributes, whose names begin with "user.", of regular files and directories. An inode's
+ * attributes together, rounded up to pages, count against the limit of data.
  *
- * EOPNOTSUPP: another prefix. EINVAL: nothing behind the prefix, unknown flags. ERANGE: name empty
- * or too long, or too small a buffer. E2BIG: too long a value. EPERM (set, remove) or ENODATA
- * (get): another type of file. ENODATA: there is none. EEXIST. ENOSPC: no page left, or too many
- * names. EFAULT, and nothing is changed.
+ *   EOPNOTSUPP  another prefix
+ *   EINVAL      nothing follows the prefix, or unknown flags
+ *   ERANGE      the name is empty or too long, or the buffer too small
+ *   E2BIG       the value is too long
+ *   EPERM       set, remove: the file is neither regular nor a directory
+ *   ENODATA     no such attribute; get: the file is neither regular nor a directory
+ *   EEXIST      XATTR_CREATE, and the attribute exists
+ *   ENOSPC      no page left, or the inode's names are too long together
+ *   EFAULT      nothing is changed
  *
- * get and list return the bytes, and with a size of 0 how many there would be; list gives each name
- * with a 0 behind it.
+ * get and list return the number of bytes; with size 0 they only report how many are needed. list
+ * terminates each name by a 0.
  */
 HF_TMPFS_API ssize_t hf_tmpfs_getxattr(struct hf_tmpfs *fs, const char *path, bool follow,
 				       const char *name, void *to, size_t size);
@@ -284,30 +291,30 @@ HF_TMPFS_API int hf_tmpfs_removexattr(struct hf_tmpfs *fs, const char *path, boo
 /* ---- open files ---------------------------------------------------------------------------- */
 
 /**
- * hf_tmpfs_open - open, or create, a file
- * @flags: O_RDONLY, O_WRONLY or O_RDWR; O_CREAT, O_EXCL, O_TRUNC, O_APPEND, O_DIRECTORY,
- * O_NOFOLLOW,
- *         O_NOATIME; O_TMPFILE: `path` is a directory, in which a file without a name is made, that
- *         flink() may give one unless O_EXCL is set; others have no effect
+ * hf_tmpfs_open - open a file, or create it
+ * @flags: O_RDONLY, O_WRONLY or O_RDWR, and any of O_CREAT, O_EXCL, O_TRUNC, O_APPEND, O_DIRECTORY,
+ *         O_NOFOLLOW, O_NOATIME. O_TMPFILE creates a file without a name in the directory `path`;
+ *         unless O_EXCL is set, flink() may give it a name. Other flags are ignored.
  * @mode:  of a file that is created
  *
  * Errors:   EEXIST, EISDIR, ENOTDIR, ELOOP; EMFILE: the table is full; ENOSPC: no inode left;
- *           EINVAL: no such access mode, O_TMPFILE not for writing; ENXIO: FIFO, socket, device
- * Return:   the lowest descriptor that is free, or an error
+ *           EINVAL: no such access mode, or O_TMPFILE without write access; ENXIO: a FIFO, socket
+ *           or device
+ * Return:   the lowest free descriptor
  */
 HF_TMPFS_API int hf_tmpfs_open(struct hf_tmpfs_table *table, const char *path, int flags,
 			       mode_t mode);
 
-/* EBADF: not open. A call under way on the descriptor goes on to its end. */
+/* EBADF: not open. A concurrent call on the descriptor completes. */
 HF_TMPFS_API int hf_tmpfs_close(struct hf_tmpfs_table *table, int fd);
 
-/* Another descriptor of the same open file, with one position. EBADF, EMFILE. */
+/* A second descriptor of the same open file; they share its position. EBADF, EMFILE. */
 HF_TMPFS_API int hf_tmpfs_dup(struct hf_tmpfs_table *table, int fd);
 
 /*
- * Data. EBADF: not open, or not for that; EISDIR; EFAULT; EINVAL: negative position, bad iovec;
- * ENOSPC: no page left; EFBIG. Moves at most 0x7ffff000 bytes.
- * A hole is cleared into the buffer (hf_clear_nofault), data copied (hf_copy_to_nofault).
+ * Read and write data, at most 0x7ffff000 bytes per call. Reading a hole clears the buffer
+ * (hf_clear_nofault); data is copied (hf_copy_to_nofault). EBADF: not open, or not for this access;
+ * EISDIR; EFAULT; EINVAL: negative position, bad iovec; ENOSPC: no page left; EFBIG.
  */
 HF_TMPFS_API ssize_t hf_tmpfs_read(struct hf_tmpfs_table *table, int fd, void *to, size_t size);
 HF_TMPFS_API ssize_t hf_tmpfs_pread(struct hf_tmpfs_table *table, int fd, void *to, size_t size,
@@ -321,60 +328,60 @@ HF_TMPFS_API ssize_t hf_tmpfs_pwrite(struct hf_tmpfs_table *table, int fd, const
 HF_TMPFS_API ssize_t hf_tmpfs_writev(struct hf_tmpfs_table *table, int fd, const struct iovec *from,
 				     int count);
 
-/* SEEK_SET, SEEK_CUR, SEEK_END, SEEK_DATA, SEEK_HOLE. EINVAL; ENXIO: no data behind it. */
+/* SEEK_SET, SEEK_CUR, SEEK_END, SEEK_DATA, SEEK_HOLE. EINVAL; ENXIO: no data after the offset. */
 HF_TMPFS_API off_t hf_tmpfs_lseek(struct hf_tmpfs_table *table, int fd, off_t offset, int whence);
 
-/* EINVAL: negative, or the descriptor is no file open for writing; EISDIR; EFBIG. */
+/* EINVAL: negative size, or the descriptor is not open for writing; EISDIR; EFBIG. */
 HF_TMPFS_API int hf_tmpfs_truncate(struct hf_tmpfs *fs, const char *path, off_t size);
 HF_TMPFS_API int hf_tmpfs_ftruncate(struct hf_tmpfs_table *table, int fd, off_t size);
 
 /*
- * Memory for a range (mode 0, or KEEP_SIZE), or a hole in its place (PUNCH_HOLE | KEEP_SIZE).
- * EBADF; EINVAL: negative or empty; EOPNOTSUPP: other modes; EFBIG; ENOSPC: nothing is changed.
+ * Allocate the pages of a range (mode 0 or KEEP_SIZE), or make it a hole (PUNCH_HOLE | KEEP_SIZE).
+ * EBADF; EINVAL: negative or empty range; EOPNOTSUPP: other modes; EFBIG; ENOSPC: nothing is
+ * changed.
  */
 HF_TMPFS_API int hf_tmpfs_fallocate(struct hf_tmpfs_table *table, int fd, int mode, off_t at,
 				    off_t size);
 
 struct hf_tmpfs_dirent {
 	uint64_t inode;
-	int64_t next;       /* where a later readdir goes on behind this entry: for lseek */
+	int64_t next;       /* lseek to it, and the next readdir continues after this entry */
 	unsigned char type; /* DT_DIR, DT_REG, DT_LNK, DT_FIFO, DT_SOCK, DT_CHR, DT_BLK */
 	char name[HF_TMPFS_NAME_MAX + 1];
 };
 
 /**
- * hf_tmpfs_readdir - the next names of a directory, "." and ".." first
+ * hf_tmpfs_readdir - return the next names of a directory, starting with "." and ".."
  *
- * A name that is there all the time is given exactly once, however the directory changes. A name
- * that is new since the listing began (at the first readdir from position 0) may be left out, so
- * each listing ends. `next` is stable: it means the same position in every descriptor, also when
- * the entry has gone.
+ * A name that exists throughout the listing is returned exactly once, however the directory
+ * changes. A name created since the listing began (at the first readdir from position 0) may be
+ * left out, so each listing ends. `next` is stable: it means the same position in every descriptor,
+ * even after the entry has been removed.
  *
- * Cost      per name, the directory's size does not matter; no lock that a writer needs
- * Errors:   EBADF, ENOTDIR; ENOENT: it has been removed; EFAULT
- * Return:   how many were put into `to`; 0 = no more
+ * Cost      each name costs the same in a directory of any size; writers are not blocked
+ * Errors:   EBADF, ENOTDIR; ENOENT: the directory has been removed; EFAULT
+ * Return:   number of entries stored in `to`; 0 = no more
  */
 HF_TMPFS_API int hf_tmpfs_readdir(struct hf_tmpfs_table *table, int fd, struct hf_tmpfs_dirent *to,
 				  int count);
 
 /*
- * A piece of a file that a sink of hf_tmpfs_splice() may keep, and change: it is nobody else's,
- * holes included. hf_tmpfs_buffer_free() when done, in any thread, before hf_tmpfs_free().
+ * A piece of a file, copied for a sink of hf_tmpfs_splice(), which owns it and may change it, even
+ * where the file has a hole. The sink frees it by hf_tmpfs_buffer_free(), in any thread, before
+ * hf_tmpfs_free().
  */
 struct hf_tmpfs_buffer {
 	struct hf_tmpfs *fs;
 	size_t size;
-	char *data; /* HF_TMPFS_PAGE bytes, of which `size` are the file's */
+	char *data; /* HF_TMPFS_PAGE bytes; the first `size` are the file's, the rest is 0 */
 };
 
 /**
- * hf_tmpfs_splice - hand a range of a file to a pipe or the like, page by page
- * @sink: gets a buffer, which is its own from then on; returns 0, or an error, and the buffer is
- * not
- *        taken
+ * hf_tmpfs_splice - pass a range of a file to a sink, for example a pipe, page by page
+ * @sink: takes over the buffer and returns 0, or returns an error and leaves the buffer alone
  *
- * Errors:   as pread; the sink's own, if it took nothing
- * Return:   bytes that the sink took
+ * Errors:   as pread; the sink's error, if it took no buffer
+ * Return:   number of bytes that the sink took
  */
 HF_TMPFS_API ssize_t hf_tmpfs_splice(struct hf_tmpfs_table *table, int fd, size_t size, off_t at,
 				     int (*sink)(void *data, struct hf_tmpfs_buffer *buffer),
@@ -384,37 +391,38 @@ HF_TMPFS_API void hf_tmpfs_buffer_free(struct hf_tmpfs_buffer *buffer);
 /* ---- nodes --------------------------------------------------------------------------------- */
 
 /*
- * For a server whose clients name files by number, as a mount's kernel does. A node is one inode,
- * whatever its names are, and stays so while it has references; an unlinked one counts in the
- * limits until then. Each call needs a reference to the nodes that it is given.
+ * For a server whose clients refer to files by number, as the kernel does with a mount. A node
+ * stays the same inode, whatever its names are, as long as it has references; until they are
+ * dropped an unlinked inode counts against the limits. The caller needs a reference to each node
+ * that it passes.
  */
 struct hf_tmpfs_node;
 
-/* The root, with a reference. */
+/* Returns the root, with a reference. */
 HF_TMPFS_API struct hf_tmpfs_node *hf_tmpfs_node_root(struct hf_tmpfs *fs);
 
-/* One more reference. */
+/* Adds a reference. */
 HF_TMPFS_API void hf_tmpfs_node_get(struct hf_tmpfs_node *node);
 
 /**
  * hf_tmpfs_node_put - drop references
  * @count: how many; 0 = none
  *
- * Errors:   more than there are: reported (SUB_UAF), nothing is done
+ * Errors:   if there are fewer, SUB_UAF is reported and none is dropped
  */
 HF_TMPFS_API void hf_tmpfs_node_put(struct hf_tmpfs_node *node, uint64_t count);
 
-/* All references to all nodes. No other call with a node is under way. */
+/* Drops all references to all nodes. No concurrent call may use a node. */
 HF_TMPFS_API void hf_tmpfs_nodes_put(struct hf_tmpfs *fs);
 
 /*
- * By directory and name: the calls by path above, from a directory on. Same errors; ENOTDIR: `dir`
- * is none; ENOENT: it has been removed; EXDEV: two file systems. A path will do for a name: `dir`
- * is its start, if it does not begin with a slash, as with mkdirat() and the like. lookup does not
- * follow a symlink at the end.
+ * The calls above, with a path relative to `dir`, as mkdirat() and the like; a path that begins
+ * with a slash starts at the root. lookup does not follow a symlink at the end. Errors as above,
+ * and ENOTDIR: `dir` is not a directory; ENOENT: it has been removed; EXDEV: the nodes are of two
+ * file systems.
  *
- * What is found or made is given with a reference; mkdir, mknod and symlink take NULL if that is
- * not wished.
+ * *node is the inode that was found or made, with a reference; mkdir, mknod and symlink also accept
+ * NULL.
  */
 HF_TMPFS_API int hf_tmpfs_node_lookup(struct hf_tmpfs_node *dir, const char *name,
 				      struct hf_tmpfs_node **node);
@@ -432,7 +440,7 @@ HF_TMPFS_API int hf_tmpfs_node_rename(struct hf_tmpfs_node *from_dir, const char
 				      struct hf_tmpfs_node *to_dir, const char *to,
 				      unsigned int flags);
 
-/* By node alone. truncate of a symlink: EINVAL. */
+/* Calls on the inode itself. truncate of a symlink: EINVAL. */
 HF_TMPFS_API void hf_tmpfs_node_stat(struct hf_tmpfs_node *node, struct stat *to);
 HF_TMPFS_API struct timespec hf_tmpfs_node_birth(struct hf_tmpfs_node *node);
 HF_TMPFS_API int hf_tmpfs_node_setattr(struct hf_tmpfs_node *node,
@@ -446,30 +454,30 @@ HF_TMPFS_API int hf_tmpfs_node_setxattr(struct hf_tmpfs_node *node, const char *
 HF_TMPFS_API ssize_t hf_tmpfs_node_listxattr(struct hf_tmpfs_node *node, char *to, size_t size);
 HF_TMPFS_API int hf_tmpfs_node_removexattr(struct hf_tmpfs_node *node, const char *name);
 
-/* As hf_tmpfs_open(), with O_CREAT. *node: the file's, with a reference; NULL = not wished. */
+/* As hf_tmpfs_open() with O_CREAT. *node is the file's node, with a reference; may be NULL. */
 HF_TMPFS_API int hf_tmpfs_node_create(struct hf_tmpfs_table *table, struct hf_tmpfs_node *dir,
 				      const char *name, int flags, mode_t mode,
 				      struct hf_tmpfs_node **node);
 
-/* As hf_tmpfs_open() with O_TMPFILE: `flags` is O_WRONLY or O_RDWR, and O_EXCL. */
+/* As hf_tmpfs_open() with O_TMPFILE; `flags` is O_WRONLY or O_RDWR, optionally with O_EXCL. */
 HF_TMPFS_API int hf_tmpfs_node_tmpfile(struct hf_tmpfs_table *table, struct hf_tmpfs_node *dir,
 				       int flags, mode_t mode, struct hf_tmpfs_node **node);
 
-/* As hf_tmpfs_open(), of what is there, named or not. O_CREAT has no effect; ELOOP: a symlink. */
+/* Opens this inode, with or without a name. O_CREAT is ignored; ELOOP: a symlink. */
 HF_TMPFS_API int hf_tmpfs_node_open(struct hf_tmpfs_table *table, struct hf_tmpfs_node *node,
 				    int flags);
 
-/* ---- proof --------------------------------------------------------------------------------- */
+/* ---- check --------------------------------------------------------------------------------- */
 
 /**
- * hf_tmpfs_check - walk the tree and prove every count
- * @tell: gets a line for each fault found; NULL = standard error
+ * hf_tmpfs_check - walk the tree and compare every count with what is found
+ * @tell: called with a line for each fault found; NULL = print it to standard error
  *
- * Dentries, inodes, nodes, open files, pages, tree nodes, links, descriptors, free files, space and
- * inodes used: each count is what the objects that are really there come to.
+ * Checks the counts of dentries, inodes, nodes, open files, pages, tree nodes, links, descriptors,
+ * free files, and of space and inodes used.
  *
  * Context:  no concurrent call; waits for a grace period
- * Return:   faults found; 0 = all counts are right; -ENOMEM: no memory to count with
+ * Return:   number of faults; -ENOMEM: not enough memory for the check
  */
 HF_TMPFS_API int hf_tmpfs_check(struct hf_tmpfs *fs, void (*tell)(void *data, const char *line),
 				void *data);

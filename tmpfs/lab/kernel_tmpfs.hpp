@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* kernel_tmpfs - /dev/shm, where the kernel's tmpfs is measured for scale. */
+/* kernel_tmpfs - whether the kernel's tmpfs can be measured, for comparison, at /dev/shm. */
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 namespace lab
 {
 
-/* It is there, may be written to, and has room for so many names. */
+/* Whether /dev/shm is a tmpfs that is writable and has room for this many names. */
 inline bool have_kernel_tmpfs(uint64_t names = 0)
 {
 	const long TMPFS_MAGIC = 0x01021994;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The table `mount`: the file system as a mount, through system calls.
+ * mount - the table `mount`: system calls on a mount of hf-tmpfs-fuse.
  *
- * Beside it the kernel's tmpfs (/dev/shm), which is no process of its own: for scale. The peer is
- * libfuse's own example passthrough_ll over that tmpfs, which Debian packages as a source: the
- * same road through the kernel's FUSE, to a file system that does next to nothing.
+ * Compared with the kernel's tmpfs (/dev/shm), which needs no server, and with libfuse's example
+ * passthrough_ll over that tmpfs: the same path through the kernel's FUSE, to a file system that
+ * only forwards calls. (Debian packages passthrough_ll as source code.)
  *
- * Each thread has files and a directory of its own. Each run has a mount of its own, which must
- * end well: with ours every count has been proved then.
+ * Each thread has its own files and directory. Each run has its own mount, whose server must exit
+ * with 0; ours then has checked every count.
  */
 #include "bench.hpp"
 
@@ -37,11 +37,11 @@ constexpr int NAMES = 100; /* in the directory that is listed */
 constexpr size_t BLOCK = 4096;
 constexpr size_t FILE_SIZE = 16 << 20;
 
-/* ---- what one thread does ------------------------------------------------------------------ */
+/* ---- operations ---------------------------------------------------------------------------- */
 
 struct Place {
 	std::string top;
-	std::string file, other, dir; /* there, not there, with NAMES names */
+	std::string file, other, dir; /* exists; does not; contains NAMES names */
 	int fd = -1;
 	char *block = nullptr;
 	uint64_t random = 1;
@@ -64,7 +64,7 @@ bool open_and_close(Place &place)
 	return fd >= 0 && ::close(fd) == 0;
 }
 
-bool look(Place &place)
+bool stat_file(Place &place)
 {
 	struct stat st;
 
@@ -105,7 +105,7 @@ const struct {
 	operation_t operation;
 } cases[] = { { "create, close, unlink", make_file },
 	      { "open, close", open_and_close },
-	      { "stat", look },
+	      { "stat", stat_file },
 	      { "read 4 KiB", read_block },
 	      { "write 4 KiB", write_block },
 	      { "write 4 KiB, random", write_anywhere },
@@ -123,7 +123,7 @@ uint64_t repeat(void *state, int thread, const int *stop)
 	uint64_t n = 0;
 	bool ok = true;
 
-	do { /* once at least, however short the run */
+	do { /* at least once, however short the run */
 		ok &= run->operation(place);
 		n++;
 	} while (!__atomic_load_n(stop, __ATOMIC_RELAXED));
@@ -131,7 +131,7 @@ uint64_t repeat(void *state, int thread, const int *stop)
 	return n;
 }
 
-/* ---- where --------------------------------------------------------------------------------- */
+/* ---- mounts -------------------------------------------------------------------------------- */
 
 std::string temporary(const char *pattern)
 {
@@ -140,7 +140,7 @@ std::string temporary(const char *pattern)
 	return mkdtemp(path.data()) ? path : "";
 }
 
-/* A program's exit status; its output goes nowhere. */
+/* Waits for a program; returns its exit status, or -1. */
 int wait_for(pid_t child)
 {
 	int status;
@@ -150,6 +150,7 @@ int wait_for(pid_t child)
 	return WEXITSTATUS(status);
 }
 
+/* Starts a program without output. */
 pid_t start(const std::vector<std::string> &words)
 {
 	std::vector<char *> pointers;
@@ -178,7 +179,7 @@ bool is_mounted(const std::string &path)
 	       here.st_dev != above.st_dev;
 }
 
-/* A directory of the variant's; a mount where it is a server's. */
+/* A directory in the variant's file system, which is mounted if the variant has a server. */
 class Where {
 public:
 	explicit Where(const std::string &variant)
@@ -278,7 +279,7 @@ std::vector<Sample> run_one(const std::string &variant, operation_t operation, i
 		Window window = run_window(threads, window_ms, repeat, { &run });
 
 		sample = sample_of(window, true);
-		/* The server's share of the processors is part of the cost. */
+		/* The processor time that the server takes is part of the cost, no disturbance. */
 		sample.disturbed = false;
 		for (Place &place : run.places)
 			ok &= !place.failed && empty(place);
@@ -289,8 +290,8 @@ std::vector<Sample> run_one(const std::string &variant, operation_t operation, i
 }
 
 /*
- * One more name, where there are so many: the mean of the last 10,000 before each of `counts`. Not
- * removed one by one: the mount's end takes them, and checks what there was.
+ * The time to create a name in a directory that has many: the mean of the last 10,000 before each
+ * of `counts`. Ours are not removed one by one, but by the unmount, which checks the counts.
  */
 std::vector<Sample> run_names(const std::string &variant, const std::vector<int> &counts)
 {
@@ -316,7 +317,7 @@ std::vector<Sample> run_names(const std::string &variant, const std::vector<int>
 		sample.checked = ok;
 		samples.push_back(sample);
 	}
-	if (variant != OURS) /* the directory below outlives the mount */
+	if (variant != OURS) /* the underlying directory outlives the mount */
 		while (made > 0)
 			ok &= ::unlink((where.path + "/n" + std::to_string(--made)).c_str()) == 0;
 	ok &= where.end();
@@ -325,7 +326,7 @@ std::vector<Sample> run_names(const std::string &variant, const std::vector<int>
 	return samples;
 }
 
-/* Once, before there are cells: nothing can be mounted in most containers. */
+/* Called once, before there are cells: most containers don't allow mounts. */
 bool can_mount()
 {
 	Where where(OURS);
@@ -342,7 +343,7 @@ std::vector<Cell> mount_cells(const Settings &settings)
 	std::vector<Cell> cells;
 
 	if (!can_mount()) {
-		std::fprintf(stderr, "mount: left out: nothing can be mounted here\n");
+		std::fprintf(stderr, "mount: skipped: nothing can be mounted here\n");
 		return cells;
 	}
 	variants.push_back(OURS);
@@ -370,8 +371,8 @@ std::vector<Cell> mount_cells(const Settings &settings)
 		}
 	}
 	/*
-	 * A million names take minutes: not where the run is to be short. The peer has a descriptor open
-	 * for each name that the kernel knows, more than a process may have.
+	 * A million names take minutes, so skip them if the run is to be short. The peer keeps a
+	 * descriptor open for each name that the kernel knows: more than a process may have.
 	 */
 	for (const std::string &variant : variants) {
 		const char *baseline = variant == OURS ? "default" : "peer";

@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The tables `openclose` and `sparse`: the primitives in a file system (tmpfs/).
+ * openclose - the tables `openclose` and `sparse`: the primitives at work in tmpfs.
  *
- * openclose: open, read 64 bytes, close. Each thread has a descriptor table of its own, as
- * processes have; what they share is in the names of the cases. After each run the checker proves
- * every count of the tree. The kernel's tmpfs by system calls is a different road, and stands there
- * for scale.
+ * openclose: open, read 64 bytes, close. Each thread has its own descriptor table, as a process
+ * does; the case names say whether they also have their own files. After each run hf_tmpfs_check()
+ * checks every count. The kernel's tmpfs, which needs system calls, is there for comparison.
  *
- * sparse: a file of 64 GiB without data is read through a buffer, again and again from its
- * beginning for as long as the run lasts. The buffer is full of ones before, and of zeros after the
- * run.
+ * sparse: reads a file of 64 GiB without data, repeatedly from its beginning. The buffer is filled
+ * with ones before the run and must contain zeros after it.
  */
 #include "bench.hpp"
 
@@ -48,7 +46,7 @@ const struct lab_tmpfs *const by_default = variants[0];
 const char *const KERNEL = "kernel tmpfs, system calls";
 #define STRING2(x) #x
 #define STRING(x) STRING2(x)
-/* By their own names. */
+/* The default's implementations, by the names that they have as variants. */
 const char *const DEFAULT = "refcount=saturating, lockref=bounded, spinlock=small";
 
 enum class Case { HOT, EACH, DEEP };
@@ -71,7 +69,7 @@ std::string path_of(Case is, int thread)
 
 /* ---- openclose ----------------------------------------------------------------------------- */
 
-/* The kernel's: its file system is a folder, by whose name all paths begin. */
+/* The kernel's tmpfs: `fs` is the name of a directory, with which all paths begin. */
 const struct lab_tmpfs kernel = {
 	KERNEL,
 	[](struct hf_tmpfs **fs, const struct hf_tmpfs_options *) {
@@ -122,7 +120,7 @@ uint64_t open_read_close(void *state, int thread, const int *stop)
 	uint64_t n = 0;
 	bool ok = true;
 
-	do { /* once at least, however short the run */
+	do { /* at least once, however short the run */
 		int fd = on->open(table, path, O_RDONLY, 0);
 
 		ok &= on->read(table, fd, buffer, sizeof(buffer)) == sizeof(buffer);
@@ -187,7 +185,7 @@ uint64_t read_sparse(void *state, int, const int *stop)
 	uint64_t at = 0, n = 0;
 	bool ok = true;
 
-	do { /* once at least, however short the run */
+	do { /* at least once, however short the run */
 		ok &= reader->on->pread(reader->table, reader->fd, reader->buffer, reader->size,
 					static_cast<off_t>(at)) ==
 		      static_cast<ssize_t>(reader->size);
@@ -198,7 +196,7 @@ uint64_t read_sparse(void *state, int, const int *stop)
 	return n;
 }
 
-/* `implementation`: of clear, or "" for copying a page of zeros. */
+/* `implementation`: the one of clear; "" = copy a page of zeros. */
 std::vector<Sample> run_sparse(const std::string &implementation, size_t size, int window_ms)
 {
 	std::unique_ptr<char, void (*)(void *)> buffer(
@@ -255,7 +253,7 @@ std::vector<Cell> openclose_cells(const Settings &settings)
 			cell.window_ms = 20;
 			cell.rounds = threads > cpus() ? 5 : 9;
 			for (const struct lab_tmpfs *on : all) {
-				/* The tables' locks are each thread's own: one case shows what they cost. */
+				/* The tables' spinlocks are not shared, so one case shows their cost. */
 				if (on == &lab_tmpfs_copy_holes ||
 				    (is != Case::HOT && !std::strncmp(on->name, "spinlock=", 9)))
 					continue;
@@ -326,7 +324,7 @@ std::vector<Aim> openclose_aims(const std::vector<Row> &rows)
 	const Row *two = ours("hot file", 2), *best = nullptr;
 	double same_least = NAN, same_most = NAN;
 
-	/* Other choices: neither the default under its own name, nor the unchecked count. */
+	/* Compare with other choices, but not with the same code or with the unchecked count. */
 	for (const Row &row : rows) {
 		double ratio = times(&row, two);
 
@@ -351,7 +349,7 @@ std::vector<Aim> openclose_aims(const std::vector<Row> &rows)
 		figure("hot file, 2 threads", "the same code by another name, most", same_most),
 		at_least(3, "hot file, 1 thread", "throughput, of the kernel's tmpfs",
 			 times(find(rows, KERNEL, "hot file", 1), ours("hot file", 1)),
-			 "another road: three system calls"),
+			 "the kernel needs three system calls"),
 	};
 }
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The table `readdir`: one pass over a directory of so many names, in nanoseconds a name.
+ * readdir - the table `readdir`: the time to list a directory, in nanoseconds per name.
  *
- * The names are hard links to one file, so that a million of them is a matter of the directory. Each
- * pass counts them. The kernel's tmpfs gives as many as a buffer of 256 KiB holds by one system call,
- * ours as many by one call of the library.
+ * The names are hard links to one file, so that a million of them costs little but the directory.
+ * Each pass counts them. A buffer of 256 KiB is filled by one call: a system call for the kernel's
+ * tmpfs, a library call for ours.
  */
 #include "bench.hpp"
 
@@ -30,7 +30,7 @@ constexpr size_t BUFFER = size_t(256) << 10;
 struct Listing {
 	struct hf_tmpfs_table *table;
 	int fd;
-	uint64_t names; /* that a pass has to give, with "." and ".." */
+	uint64_t names; /* that a pass must return, including "." and ".." */
 	char *buffer;
 	bool failed;
 };
@@ -74,7 +74,7 @@ uint64_t list_all(void *state, int, const int *stop)
 	Listing *listing = static_cast<Listing *>(state);
 	uint64_t n = 0, names;
 
-	do { /* once at least, however short the run */
+	do { /* at least once, however short the run */
 		names = pass(listing);
 		listing->failed |= names != listing->names;
 		n += names;

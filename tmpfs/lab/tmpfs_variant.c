@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One tmpfs for each choice of implementations: all of its sources as one unit, in which nothing is
- * seen from outside. The build puts a variant in the place of Holdfast's own: in_place.h. LAB_SYMBOL
- * and LAB_NAME name it. tmpfs_sources.h is made from the list in tmpfs/CMakeLists.txt.
+ * tmpfs_variant - one build of tmpfs for each choice of implementations: all sources in one unit
+ * with static functions. in_place.h replaces one of Holdfast's primitives by a variant. LAB_SYMBOL
+ * and LAB_NAME name it. tmpfs_sources.h is generated from the list in tmpfs/CMakeLists.txt.
  */
 #define HF_TMPFS_API static __attribute__((unused))
 #define TMPFS_PRIVATE static __attribute__((unused))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef HF_LAB_TMPFS_VARIANT_H
 #define HF_LAB_TMPFS_VARIANT_H
-/* tmpfs_variant - the whole of tmpfs, built once for each choice of implementations. */
+/* tmpfs_variant - the calls of tmpfs, which is built once for each choice of implementations. */
 #include "tmpfs.h"
 
 #ifdef __cplusplus

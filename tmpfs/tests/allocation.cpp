@@ -150,7 +150,7 @@ TEST_F(TmpfsAllocation, EachOneFailsOnce)
 	}
 }
 
-TEST_F(TmpfsAllocation, WithoutMemoryEveryCallSaysSo)
+TEST_F(TmpfsAllocation, WithoutMemoryEveryCallReturnsENOMEM)
 {
 	own_memory memory;
 	struct hf_tmpfs_options options = memory.options();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * compare - random operations on two file systems: each call must give the same result, errno and
- * bytes.
+ * compare - random operations on two file systems: each call must return the same result, errno
+ * and bytes.
  *
  *   compare [--seed N] [--sequences N] [--operations N] [--left DIR] [--flaw CALL]
  *
@@ -31,14 +31,14 @@ namespace
 
 const uint64_t PAGES = 64, INODES = 24;
 
-/* ---- a side -------------------------------------------------------------------------------- */
+/* ---- one of the two ------------------------------------------------------------------------ */
 
 void tell(void *, const char *line)
 {
 	std::printf("check: %s\n", line);
 }
 
-/* The library's. */
+/* Plays a sequence of operations on one file system. */
 class player : public side {
 public:
 	/* Calls f in the thread that may use this file system. */
@@ -160,7 +160,7 @@ public:
 			if (i > 100)
 				usleep(1000);
 		}
-		settles_ = false; /* a difference, which shows at the next look at all there is */
+		settles_ = false; /* a difference, which the next dump will show */
 	}
 	bool prove() override { return true; }
 
@@ -280,7 +280,7 @@ steps shrink(const settings &how, steps operations)
 	return operations;
 }
 
-/* True if no outcome differs; with a flaw, if it was found. */
+/* Returns whether no outcome differs; with a flaw, whether it was found. */
 bool compare(const settings &how, uint64_t seed)
 {
 	generator generator(seed, 6);
@@ -310,7 +310,7 @@ bool compare(const settings &how, uint64_t seed)
 	std::exit(77);
 }
 
-/* Mounts a tmpfs with the same limits in a mount namespace of its own. */
+/* Mounts a tmpfs with the same limits in a new mount namespace. */
 std::string mount_tmpfs()
 {
 	static char name[] = "/tmp/holdfast-compare-XXXXXX";
@@ -321,7 +321,7 @@ std::string mount_tmpfs()
 		      static_cast<unsigned long long>(PAGES * 4096),
 		      static_cast<unsigned long long>(INODES));
 	if (unshare(uid == 0 ? CLONE_NEWNS : CLONE_NEWNS | CLONE_NEWUSER) != 0)
-		skip("no namespace of its own");
+		skip("can't create a mount namespace");
 	if (uid != 0) {
 		for (const char *file : { "setgroups", "uid_map", "gid_map" }) {
 			std::string path = std::string("/proc/self/") + file, text = "deny";
@@ -331,7 +331,7 @@ std::string mount_tmpfs()
 			if (file[1] == 'i')
 				text = "0 " + std::to_string(id) + " 1";
 			if (!to || fputs(text.c_str(), to) < 0 || fclose(to) != 0)
-				skip("can't be root in a namespace");
+				skip("can't become root in a user namespace");
 		}
 	}
 	if (mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 || !mkdtemp(name) ||

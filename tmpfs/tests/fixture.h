@@ -145,8 +145,9 @@ protected:
 	}
 
 	/*
-	 * Steps, separated by line ends or semicolons: `step = outcome`, or a step that must not
-	 * fail. Also `check`; `limit PAGES INODES` makes a new file system; and `act_as WHO`.
+	 * Runs steps, separated by newlines or semicolons: `step = outcome`, or just a step, which
+	 * must not fail. More steps: `check`; `limit PAGES INODES` (makes a new file system);
+	 * `act_as WHO`.
 	 */
 	void run(const std::string &script)
 	{
@@ -225,10 +226,11 @@ private:
 	}
 };
 
-/* Memory that the test hands to a file system: counted in bytes, and one allocation may fail. */
+/* An allocator for a file system: counts bytes, and can make one allocation fail. */
 struct own_memory {
 	std::atomic<int64_t> bytes{ 0 };
-	std::atomic<uint64_t> made{ 0 }, failing{ 0 }; /* the number of the one that fails */
+	std::atomic<uint64_t> made{ 0 };    /* number of allocations */
+	std::atomic<uint64_t> failing{ 0 }; /* the one of this number fails */
 
 	~own_memory() { EXPECT_EQ(bytes, 0); }
 

@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The files of tmpfs are in layers, and each uses only the layers below its own.
+"""Checks that each file of tmpfs uses only files of lower layers, and only public headers of Holdfast.
 
     floors.py --source DIR [--library FILE --nm PROGRAM]
 
-Checks what they include and, if the library is given, what its objects call. Of Holdfast they use the public headers
-only.
+Checks the files' includes and, if the library is given, the symbols that its objects call.
 """
 import os
 import re
@@ -33,14 +32,14 @@ LAYER = {stem: number for number, stems in enumerate(LAYERS) for stem in stems}
 
 
 def allowed(stem, other):
-    """The mount is a program: it uses tmpfs.h only."""
+    """Whether file `stem` may use file `other`. The mount may use only the public header."""
     if stem.startswith("fuse"):
         return other in ("fuse_front", "tmpfs")
     return other == stem or LAYER.get(other, 99) < LAYER[stem]
 
 
 def included(folder):
-    """A line for each include of a higher layer or of Holdfast's machinery."""
+    """A line for each include of a higher layer, or of a private header of Holdfast."""
     wrong = []
     for name in sorted(os.listdir(folder)):
         stem, suffix = os.path.splitext(name)
@@ -59,7 +58,7 @@ def included(folder):
 
 
 def called(library, nm):
-    """A line for each symbol of a higher layer that an object needs."""
+    """A line for each symbol of a higher layer that an object calls."""
     said = subprocess.run([nm, "-A", "-P", library], stdout=subprocess.PIPE, text=True, check=True).stdout
     home, needs = {}, []
     for line in said.splitlines():

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""tmpfs is built by itself, with Holdfast as it is installed, and its server says its version.
+"""Builds tmpfs separately against an installed Holdfast, and runs the installed server's --version.
 
     installed.py --source-dir DIR --build-dir DIR --work-dir DIR --cmake PROGRAM --cc CC
 """
@@ -17,7 +17,7 @@ def installed(args):
     shutil.rmtree(args.work_dir, ignore_errors=True)
     prefix, source, build = (os.path.join(args.work_dir, name) for name in ("prefix", "source", "build"))
     run(args.cmake, "--install", args.build_dir, "--prefix", prefix)
-    # A copy, beside which nothing else of Holdfast lies.
+    # A copy, so that nothing else of Holdfast's source is found beside it.
     shutil.copytree(os.path.join(args.source_dir, "tmpfs"), source)
     run(args.cmake, "-S", source, "-B", build, "-DCMAKE_PREFIX_PATH=" + prefix, "-DCMAKE_C_COMPILER=" + args.cc,
         "-DCMAKE_C_FLAGS=-Werror")

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * memory - how much memory a file system uses, and what happens if there is none. Most parts
- * measure the whole process, so each of these runs in a process of its own.
+ * memory - how much memory a file system uses, and how it behaves without memory. Most parts
+ * measure the whole process, so each of them runs in a new one.
  *
  *   bounded   6 writers that fill and truncate: resident memory stays below 1.25 * limit + 16 MiB
  *   stalled   a reader stays in its read-side section: two writers stop until it leaves
@@ -441,7 +441,7 @@ TEST_F(TmpfsMemory, Slabs)
 
 			objects.pop_back();
 			for (size_t j = 0; j < one.size; j++)
-				ASSERT_EQ(one.at[j], one.byte) << "another's";
+				ASSERT_EQ(one.at[j], one.byte) << "overwritten";
 			tmpfs_memory_put(&memory, one.at, one.size);
 		}
 	}

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Real programs on a mount of hf-tmpfs-fuse, and what only a mount has: caches, options, memory, signals.
+"""Tests a mount of hf-tmpfs-fuse: by real programs, and its caches, options, use of memory and signals.
 
     mount.py --server FILE --compare FILE --preload FILE [--only CASE]
 
-Each mount must end with exit status 0: then every count was proved. One line a case. Exits with 77 if nothing
-can be mounted here; a case whose program is missing is skipped.
+Each server must exit with 0, which means that every count was right. Prints one line per case. Exits with 77 if
+nothing can be mounted here; a case whose program is missing is skipped.
 """
 import contextlib
 import ctypes
@@ -43,7 +43,7 @@ def sh(command, cwd, seconds=120):
 
 
 def arguments_of(doc, **more):
-    """The options that all runners have, and `more`: for each the words of add_argument()."""
+    """Parses the options that all mount tests have, and `more`: for each, the arguments of add_argument()."""
     return runner_arguments(doc, server={}, only={"help": "one case"}, **more)
 
 
@@ -67,14 +67,14 @@ def run_cases(cases, args):
 
 
 def c(name, *arguments):
-    """A function of the C library; its errno is raised."""
+    """Calls a function of the C library; raises OSError if it fails."""
     if getattr(LIBC, name)(*arguments) < 0:
         raise OSError(ctypes.get_errno(), name)
 
 
 def at_once(*calls):
-    """Calls each in a thread, with an event that is set when the first one has returned: then the others must
-    return, too. Fails if any of them raises."""
+    """Runs each call in a separate thread. Each gets an event, which is set when the first call has returned, and
+    must then return, too. Fails if any of them raises an exception."""
     failures, over = [], threading.Event()
 
     def work(call):
@@ -101,7 +101,7 @@ def sanitized(server):
 
 @contextlib.contextmanager
 def mountpoint():
-    """A folder that is nobody's mountpoint any more at the end."""
+    """A directory to mount at; unmounts everything at the end."""
     path = tempfile.mkdtemp(prefix="holdfast-mount-")
     try:
         yield path
@@ -112,7 +112,7 @@ def mountpoint():
 
 
 def free(top):
-    """The pages and inodes that are free."""
+    """The numbers of free pages and inodes."""
     st = os.statvfs(top)
     return st.f_bfree, st.f_ffree
 
@@ -160,16 +160,16 @@ def expect(number, call, *arguments):
         if error.errno == number:
             return
         raise AssertionError("%s, not %s" % (error, os.strerror(number))) from error
-    raise AssertionError("%s%s works" % (call.__name__, arguments))
+    raise AssertionError("%s%s did not fail" % (call.__name__, arguments))
 
 
 def wait_until(is_so):
-    """Closing a file returns before the server has heard of it, so wait."""
+    """Waits for a condition: for example, close() returns before the server releases the file."""
     for _ in range(1200):
         if is_so():
             return
         time.sleep(0.01)
-    raise AssertionError("does not come")
+    raise AssertionError("the condition did not become true")
 
 
 def files(args):
@@ -186,7 +186,7 @@ def files(args):
         assert os.listdir(top) == []
 
 
-# What programs do in a mount of their own: (name, program, what it says at the end or None, commands)
+# Programs, each run in a new mount: (name, program, expected output or None, commands)
 PROGRAMS = [
     ("git", "git", None,
      "git init -q r; cd r; for i in $(seq 40); do echo $i > f$i; git add f$i; git commit -qm $i; done; "
@@ -199,7 +199,7 @@ PROGRAMS = [
      "where x<20000) insert into t(b) select hex(randomblob(20)) from n; delete from t where a%3=0; "
      "commit;'; done; sqlite3 d 'vacuum;'; "
      "sqlite3 d 'pragma integrity_check; select count(*)>20000 from t;'"),
-    # Its index of the log is a shared writable mapping; readers and writers at once.
+    # The index of the write-ahead log is a shared writable mapping; readers and writers run concurrently.
     ("sqlite_wal", "sqlite3", "wal 0|0|0 ok 180 delete d",
      "sqlite3 d 'pragma journal_mode=wal; create table t(a integer primary key, b int);'; "
      "for i in 1 2 3; do (for j in $(seq 30); do sqlite3 -cmd '.timeout 60000' d \"begin immediate; "
@@ -210,7 +210,7 @@ PROGRAMS = [
     ("fio", "fio", None,
      "fio --name=v --rw=randrw --bs=1k-64k --size=20m --ioengine=psync --verify=crc32c --verify_fatal=1 "
      "--numjobs=2 --do_verify=1 --randseed=7 --thread --group_reporting | grep 'err= 0'"),
-    # Each with a descriptor of its own: what is appended is neither lost nor torn.
+    # Four processes append by separate descriptors: no line is lost or torn.
     ("append", "bash", "",
      "for i in 1 2 3 4; do (for j in $(seq 250); do echo $i line $j >> f; done) & done; wait; "
      "test $(wc -l < f) = 1000; test $(sort -u f | wc -l) = 1000; ! grep -vE '^[1-4] line [0-9]+$' f"),
@@ -267,7 +267,7 @@ def nameless(args):
         assert os.listdir(fd) == []
         expect(errno.ENOENT, os.mkdir, "/proc/self/fd/%d/x" % fd)
         os.close(fd)
-        # Its space and inode are free now.
+        # Their space and inodes become free.
         wait_until(lambda: free(top) == (10, 3))
 
 
@@ -314,7 +314,7 @@ def mappings(args):
             assert os.pread(fd, 5, 5000) == b"by it"
             os.pwrite(fd, b"from it", 9000)
             assert memory[9000:9007] == b"from it"
-            # Another process, which asks by name.
+            # Another process opens it by name.
             assert sh("dd if=f bs=1 skip=5000 count=5 status=none", top) == "by it"
             # A dirty page is written to its own place, although another descriptor appends meanwhile.
             end = os.open(path, os.O_RDWR | os.O_APPEND)
@@ -417,13 +417,13 @@ def moving(args):
 
 
 REQUESTS = [
-    # (what, how often a request may come of it at most, on the average)
+    # (what, the maximum of requests per call, on average, call)
     ("stat, 4 deep", 0.2, lambda top, i: os.stat(top + "/a/b/c/f")),
-    ("stat of what is not there", 0.2, lambda top, i: os.path.exists(top + "/a/none")),
+    ("stat of a missing name", 0.2, lambda top, i: os.path.exists(top + "/a/none")),
     ("open, close", 1.2, lambda top, i: os.close(os.open(top + "/a/f", os.O_RDONLY))),
     ("create, close", 3.2, lambda top, i: os.close(os.open(top + "/new%d" % i, os.O_CREAT | os.O_RDWR))),
     ("write 4 KiB", 1.2, lambda top, i: os.pwrite(OPENED[0], bytes(4096), 4096 * i)),
-    ("read 4 KiB that have been written", 0.2, lambda top, i: os.pread(OPENED[0], 4096, 4096 * i)),
+    ("read 4 KiB just written", 0.2, lambda top, i: os.pread(OPENED[0], 4096, 4096 * i)),
     ("a listing of 40 files with their attributes", 4.2,
      lambda top, i: [entry.stat() for entry in os.scandir(top)]),
     ("rename", 3.2, lambda top, i: os.rename(top + "/new%d" % i, top + "/old%d" % i)),
@@ -447,12 +447,12 @@ def requests(args):
             for i in range(40):
                 call(top, i)
             count = (asked() - before) / 40
-            assert count <= most, "%s: %g requests, not %g" % (what, count, most)
+            assert count <= most, "%s: %g requests, at most %g expected" % (what, count, most)
         os.close(OPENED.pop())
 
 
 def listings(args):
-    """With attributes and without, of a directory that takes many requests; each name once."""
+    """A listing that takes many requests returns each name once, with attributes and without."""
     with Mount(args.server, "-o", "nr_inodes=3k") as top:
         wanted = sorted("n%d%s" % (i, "x" * (i % 97)) for i in range(2000))
         os.mkdir(top + "/d")
@@ -485,8 +485,7 @@ def listings(args):
         at_once(look, change)
 
 
-# What fills the file system up, in each way that it can be: `top` is the mount, `i` counts on until ENOSPC,
-# but not for more than a while.
+# Ways to fill the file system. `top` is the mount; `i` counts up, until ENOSPC or for 1.5 seconds.
 LOADS = {
     "writers": "f = put(i % 6); write(f, bytes(1 << 20), 0); os.ftruncate(f, 0)",
     "truncaters": "f = put(0); os.ftruncate(f, 1 << 40); os.pwrite(f, b'x' * 9999, i << 20); os.ftruncate(f, 1)",
@@ -530,7 +529,7 @@ print(i)
 def memory(args):
     """The limits of size and inodes bound the server's memory, however the file system is filled."""
     if sanitized(args.server):
-        raise Skip("a sanitizer keeps memory of its own")
+        raise Skip("a sanitizer needs additional memory")
     size, inodes = 16 << 10, 3000  # KiB
     for load, code in LOADS.items():
         mounted = Mount(args.server, "-o", "size=%dk,nr_inodes=%d" % (size, inodes))
@@ -545,11 +544,11 @@ def memory(args):
 
 
 class Failing:
-    """A server of which allocations fail."""
+    """A mount whose server's allocations can be made to fail."""
 
     def __init__(self, args, *options):
         if not args.preload or sanitized(args.server):
-            raise Skip("no library to put before the C library's, or a sanitizer's is there")
+            raise Skip("needs --preload, and a server without a sanitizer")
         self.control = tempfile.NamedTemporaryFile()
         self.control.write(bytes(4096))
         self.control.flush()
@@ -557,7 +556,7 @@ class Failing:
                            PRELOAD_CONTROL=self.control.name)
 
     def arm(self, after, count):
-        """Makes `count` allocations fail, after so many others."""
+        """Lets the next `after` - 1 allocations succeed and the `count` allocations after them fail."""
         fd = self.control.fileno()
         os.pwrite(fd, struct.pack("II", 0, 0), 0)
         os.pwrite(fd, struct.pack("III", 0, count, 0), 0)
@@ -576,7 +575,7 @@ def again(call, *arguments, **more):
         except OSError as error:
             if error.errno not in (errno.ENOMEM, errno.EIO):
                 raise
-    raise AssertionError("no memory for ever: %s" % call)
+    raise AssertionError("ENOMEM each time: %s" % call)
 
 
 def all_calls(top, data):
@@ -623,7 +622,7 @@ def all_calls(top, data):
 
 
 def every_allocation(args):
-    """Each allocation of the server fails, alone and with the two after it: the server goes on and loses nothing."""
+    """Each allocation of the server fails, alone and with the next two: the server keeps running and loses nothing."""
     failing = Failing(args, "-s", "-o", "size=4m,nr_inodes=50")
     with failing.mount as top:
         data, kept = os.urandom(70000), os.urandom(50000)
@@ -646,7 +645,7 @@ def every_allocation(args):
 
 
 def many_failures(args):
-    """Allocations fail at random while several threads work: no space is lost for good."""
+    """Allocations fail while several threads work: all space becomes free again."""
     failing = Failing(args, "-o", "size=200m")
     with failing.mount as top:
         before, some = free(top), []
@@ -677,13 +676,14 @@ def many_failures(args):
 
 
 def short_of_memory(args):
-    """A server without memory to start with prints why; one that runs out of memory returns ENOMEM and goes on."""
+    """A server that has too little memory to start reports it; one that runs out of memory later returns ENOMEM and
+    keeps running."""
     if sanitized(args.server):
-        raise Skip("a sanitizer takes memory of its own")
+        raise Skip("a sanitizer needs additional memory")
     began = refused = False
     kib = 2000
     with mountpoint() as path:
-        while kib < 1 << 20:  # how much it needs depends on the C library, too
+        while kib < 1 << 20:  # the amount that it needs depends on the C library
             done = subprocess.run([args.server, path], text=True, check=False, timeout=60,
                                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT, preexec_fn=lambda:
                                   resource.setrlimit(resource.RLIMIT_AS, (kib << 10, kib << 10)))
@@ -691,7 +691,7 @@ def short_of_memory(args):
                 began = True
                 break
             assert done.returncode > 0 and done.stdout, (kib, done)
-            refused |= "can't begin" in done.stdout
+            refused |= "can't create the file system" in done.stdout
             kib += kib // 40
     assert began and refused, (began, refused)
     mounted = Mount(args.server, "-s", "-o", "size=1t,nr_inodes=10m")
@@ -703,7 +703,7 @@ def short_of_memory(args):
             try:
                 while written < 1 << 30:
                     written += os.write(fd, b"d" * 65536)
-                raise AssertionError("200 MiB are enough for 1 GiB")
+                raise AssertionError("wrote 1 GiB with 200 MiB of memory")
             except OSError as error:
                 assert error.errno == errno.ENOMEM, error
             assert written > 50 << 20, written
@@ -715,7 +715,7 @@ def short_of_memory(args):
 
 
 def unchecked(args):
-    """With no_default_permissions the server warns, and permissions are not checked; without it the reverse."""
+    """With no_default_permissions the server warns and permissions are not checked; otherwise they are."""
     for options, warned in (("allow_other", False), ("allow_other,no_default_permissions", True)):
         mounted = Mount(args.server, "-o", options)
         with mounted as top:
@@ -732,7 +732,7 @@ def unchecked(args):
 
 
 def terminated(args):
-    """A signal unmounts, and the server exits with 0: every count was right."""
+    """SIGTERM unmounts, and the server exits with 0, which means that every count was right."""
     mounted = Mount(args.server, "-s")
     with open(os.path.join(mounted.path, "f"), "w", encoding="ascii") as file:
         file.write("x")
@@ -747,7 +747,7 @@ def terminated(args):
 
 
 def as_user(uid, call, groups=()):
-    """What `call` returns in a process of that user's and group's, in text; raises what it raises."""
+    """Runs `call` in a child process as this user and group; returns its result as text, or raises its OSError."""
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
@@ -775,7 +775,7 @@ def as_user(uid, call, groups=()):
 
 
 class KernelTmpfs:
-    """The oracle."""
+    """A mount of the kernel's tmpfs, with whose results ours are compared."""
 
     def __init__(self, *options):
         self.path = tempfile.mkdtemp(prefix="holdfast-oracle-")
@@ -786,7 +786,7 @@ class KernelTmpfs:
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
         if done.returncode:
             os.rmdir(self.path)
-            raise Skip("no tmpfs of the kernel: " + done.stdout.strip())
+            raise Skip("can't mount the kernel's tmpfs: " + done.stdout.strip())
         return self.path
 
     def __exit__(self, *failure):
@@ -806,20 +806,20 @@ def arguments(args):
                   "nr_inodes=-1", "nr_inodes= 1", "nr_inodes=5%", "max_open=x", "max_open= 1"):
         done = run_server(args, "/nonexistent", "-o", wrong)
         assert done.returncode == 2 and done.stdout.startswith("hf-tmpfs-fuse: %s: " % wrong), done
-    # As libfuse's own main function has them.
+    # The exit statuses are those of fuse_main().
     for right, wrong, line in (
             (4, ["/nonexistent"], "/nonexistent: No such file or directory"), (2, [], "no mountpoint"),
-            (2, ["/tmp", "/tmp"], "/tmp: not a source: a name without slashes, as none"),
-            (2, ["", "/tmp"], "'': not a source: a name without slashes, as none"),
-            (2, ["none", "/tmp", "more"], "more: one word too many: there is a source, and a mountpoint"),
+            (2, ["/tmp", "/tmp"], "/tmp: the source must be a name without slashes, such as none"),
+            (2, ["", "/tmp"], "'': the source must be a name without slashes, such as none"),
+            (2, ["none", "/tmp", "more"], "more: unexpected argument after the source and the mountpoint"),
             (2, ["/tmp", "-o", "size=1m,nonsense,ro"], "nonsense: unknown option"),
             (2, ["/tmp", "-o", "nodiratime"], "nodiratime: unknown option"),
             (2, ["/tmp", "-o", "max_idle_threads=3"], "max_idle_threads=3: unknown option"),
-            (2, ["/tmp", "-o", "max_threads=0"], "max_threads=0: not from 1 to 64"),
+            (2, ["/tmp", "-o", "max_threads=0"], "max_threads=0: expected a number from 1 to 64"),
             (2, ["/tmp", "-x"], "-x: unknown option"),
-            (2, ["/tmp", "-o", "mode=9"], "mode=9: not an octal mode, as 1777"),
-            (2, ["/tmp", "-o", "uid=me"], "uid=me: not the number of a user or group"),
-            (2, ["/tmp", "-o", "oom_score_adj=2000"], "oom_score_adj=2000: not a number from -1000 to 1000"),
+            (2, ["/tmp", "-o", "mode=9"], "mode=9: expected an octal mode such as 1777"),
+            (2, ["/tmp", "-o", "uid=me"], "uid=me: expected the number of a user or group"),
+            (2, ["/tmp", "-o", "oom_score_adj=2000"], "oom_score_adj=2000: expected a number from -1000 to 1000"),
             (4, ["/tmp", "-o", "remount,size=1m"], "/tmp: remount: no hf-tmpfs-fuse is mounted there")):
         done = run_server(args, *wrong)
         assert (done.returncode, done.stdout) == (right, "hf-tmpfs-fuse: %s\n" % line), (wrong, done)
@@ -831,7 +831,7 @@ def arguments(args):
 
 
 def mountpoints(args):
-    """A file, one that is missing, and one in use are refused, in the background and in front."""
+    """A mountpoint that is a file, missing, or in use is an error, in the background and in the foreground."""
     with mountpoint() as path:
         name = os.path.join(path, "file")
         open(name, "w").close()
@@ -839,7 +839,7 @@ def mountpoints(args):
             for wrong in (name, os.path.join(path, "none")):
                 done = run_server(args, wrong, *where)
                 assert done.returncode and wrong in done.stdout, done
-        # A folder that is not empty will do, as with mount(8).
+        # A directory that is not empty is allowed, as with mount(8).
         assert run_server(args, path).returncode == 0
         assert os.listdir(path) == []
         for where in ((), ("-f",)):
@@ -851,23 +851,23 @@ def mountpoints(args):
 
 
 def sizes(args):
-    """The limits, by the same options, are those of the kernel's tmpfs."""
+    """The same options give the same limits as with the kernel's tmpfs."""
     for option in ((), ("-o", "size=50%"), ("-o", "size=1%"), ("-o", "size=0"), ("-o", "size=5000"),
                    ("-o", "size=3m,nr_inodes=7"), ("-o", "nr_inodes=2k"), ("-o", "nr_inodes=0,size=0%")):
         with Mount(args.server, *option) as top, KernelTmpfs(*option) as kernel:
             ours, theirs = os.statvfs(top), os.statvfs(kernel)
             for field in ("f_bsize", "f_frsize", "f_blocks", "f_files", "f_namemax"):
                 assert getattr(ours, field) == getattr(theirs, field), (option, field, ours, theirs)
-        # Nothing is limited where 0 stands for that.
+        # 0 means unlimited.
         if option in (("-o", "size=0"),):
             with Mount(args.server, *option) as top:
                 sh("head -c 1000000 /dev/zero > f; test $(stat -c %s f) = 1000000", top)
 
 
 def other_sizes(args):
-    """The default limits on machines with other amounts of memory: half of the pages, rounded down."""
+    """The default limits on machines with other amounts of memory are half of the pages, rounded down."""
     if not args.preload or sanitized(args.server):
-        raise Skip("no library to put before the C library's, or a sanitizer's is there")
+        raise Skip("needs --preload, and a server without a sanitizer")
     for pages in (6171023, 6171022, 262143):
         with Mount(args.server, LD_PRELOAD=args.preload, PRELOAD_PAGES=str(pages)) as top:
             st = os.statvfs(top)
@@ -875,7 +875,7 @@ def other_sizes(args):
 
 
 def by_the_system(args):
-    """The program can be used through mount(8), fstab and remount."""
+    """mount(8), fstab and remount work."""
     if not shutil.which("mount.fuse3"):
         raise Skip("no mount.fuse3 here")
     with tempfile.TemporaryDirectory(prefix="holdfast-mount-") as top:
@@ -889,7 +889,7 @@ def by_the_system(args):
 
 
 def mounted_by_the_system(top):
-    """In a child with mounts of its own, for which the program is in a directory that mount(8) looks into."""
+    """Runs in a child process with its own mount namespace, where mount(8) finds the program in /usr/local/bin."""
     path = top + "/on"
 
     def run(*words, fine=True):
@@ -954,7 +954,7 @@ def open_files(args):
         assert as_user(1234, five) == "5"
         os.close(fd)
         wait_until(lambda: opens(path, 10) == 10)
-    # More open files than one descriptor table has, by several processes.
+    # Several processes together open more files than one descriptor table holds.
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     each = min(hard, 20000) - 100
     with Mount(args.server) as top:
@@ -993,7 +993,7 @@ sys.stdin.readline()
 
 
 def opens(path, count):
-    """How many of so many can be open at once."""
+    """Opens the file up to `count` times; returns how often that worked, after closing all."""
     opened = []
     try:
         for _ in range(count):
@@ -1006,7 +1006,7 @@ def opens(path, count):
 
 
 def daemon(args):
-    """Without -f the server forks: its threads must be started in the child."""
+    """Without -f the server forks, and must start its threads in the child."""
     with mountpoint() as path:
         subprocess.run([args.server, path], check=True, timeout=20)
         sh("for i in $(seq 3000); do : > f$i; done; rm f*; echo x > y; cat y", path)
@@ -1014,7 +1014,7 @@ def daemon(args):
 
 
 def random_operations(args):
-    """The random operations of compare.cpp, on a mount."""
+    """Runs compare.cpp on a mount."""
     with Mount(args.server, "-o", "size=256k,nr_inodes=24") as top:
         done = subprocess.run([args.compare, "--left", top, "--sequences", "3", "--operations",
                                "1000"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,

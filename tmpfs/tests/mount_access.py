@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Who may do what in a mount, and all kinds of files: a mount against the kernel's tmpfs.
+"""Permissions, owners and all types of files: compares a mount with the kernel's tmpfs.
 
     mount_access.py --server FILE [--only CASE]
 
-Each case is done on both, by root and by other users, and yields a list of what each step gave: a value, or
-an errno. The lists must be equal. The last case is what stays out: each with its errno. One line a case. Exits
-with 77 if nothing can be mounted here.
+Each case runs on both, by root and by other users, and yields the outcome of each step: a value or an errno. The
+outcomes must be equal. The last case checks that unsupported calls fail with the documented errno. Prints one line
+per case. Exits with 77 if nothing can be mounted here.
 """
 import ctypes
 import errno
@@ -26,7 +26,7 @@ NOREPLACE, EXCHANGE, WHITEOUT = 1, 2, 4
 
 
 def outcome(call, *arguments):
-    """The value, or the name of the errno."""
+    """The call's result, or the name of its errno."""
     try:
         return call(*arguments)
     except OSError as error:
@@ -82,7 +82,7 @@ def looks(path):
 
 
 def permissions(top):
-    """Mode bits, directories, the sticky bit, what only an owner may."""
+    """Mode bits, directories, the sticky bit, and calls that only an owner may make."""
     for mode in (0o600, 0o640, 0o644, 0o666, 0o060, 0o006, 0):
         path = make(top + "/f", "data", mode, ALICE)
         for who in (ALICE, BOB):
@@ -113,7 +113,7 @@ def permissions(top):
 
 
 def inherited(top):
-    """The group of a directory with setgid, and the bit, for all that can be made in it."""
+    """All types of files made in a setgid directory inherit its group, and directories the bit."""
     for mode in (0o2777, 0o777):
         folder = top + "/d%o" % mode
         os.mkdir(folder)
@@ -142,7 +142,7 @@ def inherited(top):
 
 
 def setuid(top):
-    """Setuid and setgid are cleared by a change of another user, not by root's, and by any chown."""
+    """Changes by an unprivileged user clear setuid and setgid, changes by root do not, and any chown does."""
     def mapped(path):
         with open(path, "r+b") as file, mmap.mmap(file.fileno(), 4) as memory:
             memory[0:1] = b"z"
@@ -173,7 +173,7 @@ def setuid(top):
         for name, change in changes.items():
             path = make(top + "/f", "data", mode)
             yield oct(mode), name, as_bob(lambda: change(path)), looks(path)[1:4]
-            # The server's attributes are those that the kernel has cached.
+            # A second name makes the kernel ask for the attributes: the server's are those that it has cached.
             os.link(path, path + "2")
             yield looks(path + "2")[1:4]
             os.unlink(path + "2")
@@ -220,7 +220,7 @@ def setuid(top):
 
 
 def kinds(top):
-    """FIFOs, sockets and devices have their types and attributes, and work."""
+    """FIFOs, sockets and devices have the right types and attributes, and work."""
     name = lambda x: os.path.join(top, x)
     os.chmod(top, 0o777)
     for who in (as_root, as_alice):
@@ -245,7 +245,7 @@ def kinds(top):
                 os.rename(name(kind), name("moved"))
                 yield looks(name("moved")), listed(top)
                 os.unlink(name("moved"))
-    # The kernel moves the data of FIFOs and sockets, not the file system.
+    # The kernel, not the file system, transfers the data of FIFOs and sockets.
     os.mkfifo(name("fifo"))
     child = os.fork()
     if child == 0:
@@ -286,7 +286,7 @@ def devices(top):
 
 
 def attributes(top):
-    """Extended attributes that users may set."""
+    """Extended attributes with the prefix user."""
     name = lambda x: os.path.join(top, x)
     path = make(name("f"), "data")
     os.chmod(top, 0o777)
@@ -322,7 +322,7 @@ def attributes(top):
     for attribute in os.listxattr(path):
         os.removexattr(path, attribute)
     yield os.listxattr(path)
-    # Only files and directories have them, and whoever may write the file may set them.
+    # Only regular files and directories have them, and users with write permission may set them.
     os.mkdir(name("d"))
     os.mkfifo(name("p"))
     os.symlink("g", name("l"))
@@ -418,7 +418,7 @@ def access_times(top):
                       (lambda: os.stat(path), path), (lambda: os.listxattr(path), path)):
         for atime, mtime in ((now - 50, now - 100), (now - 100, now - 50), (now - 90000, now - 100000)):
             os.utime(what, (atime, mtime), follow_symlinks=False)
-            # The time of the last change of attributes is now: the first one moves it, the second does not.
+            # utime() has just changed ctime, so the first use updates the access time and the second does not.
             yield moved(what, use), moved(what, use)
     with open(path, "r+b", buffering=0) as file:
         file.read(10)
@@ -432,7 +432,7 @@ def access_times(top):
 
 
 def no_access_times(top):
-    """With noatime: the access time; and times of birth, sizes of directories, ctime of a chown(-1, -1)."""
+    """noatime; also times of birth, sizes of directories, and the ctime of a chown(-1, -1)."""
     os.mkdir(top + "/d")
     for i in range(5):
         make(top + "/d/%d" % i, "data")
@@ -465,7 +465,7 @@ STAYS_OUT = [
 
 
 def by_handle(path):
-    """The kernel gives one out, and finds nothing by it when the file is no more in its caches."""
+    """The kernel returns a handle, but finds no file by it once the file has left its caches."""
     handle = bytearray(8 + 128)
     handle[0:4] = (128).to_bytes(4, "little")
     buffer = (ctypes.c_char * len(handle)).from_buffer(handle)
@@ -481,10 +481,10 @@ def stays_out(args):
     with Mount(args.server, "-o", "allow_other") as top:
         for number, (what, call, wanted) in enumerate(STAYS_OUT):
             path = make(os.path.join(top, "f%d" % number), "x" * 8192)
-            # In a process, which closes what the call leaves open.
+            # In a child process, so that descriptors left open are closed.
             got = as_root(lambda: call(path))
             assert got == errno.errorcode[wanted], "%s: %s, not %s" % (what, got, errno.errorcode[wanted])
-        # The limits are those of the start.
+        # A remount without the type does not reach the program, so the limits are unchanged.
         done = subprocess.run(["mount", "-o", "remount,size=1m", top], stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT, text=True, check=False)
         blocks = os.statvfs(top).f_blocks
@@ -514,4 +514,4 @@ if __name__ == "__main__":
     sys.exit(run_cases([(case.__name__, both(case, options)) for case, options in CASES.items()] +
                        [("stays_out", stays_out)],
                        arguments_of(__doc__, show={"type": int, "default": 5,
-                                                   "help": "how many differences of a case are shown"})))
+                                                   "help": "number of differences shown per case"})))

@@ -1,14 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""A long run of a mount: random calls of 4 processes with 8 threads each, on a file system that is nearly full.
+"""Random calls on a mount that is nearly full, by 4 processes with 8 threads each, for a long time.
 
     mount_soak.py --server FILE [--seconds N] [--seed N]
 
-In rounds: all run for a while, then everything is deleted. While they run the server's memory stays below its
-bound; after each round all space is free again, and neither memory, descriptors nor threads have grown. Then
-the server is killed under load: every call ends, with an errno that says so; the mountpoint can be mounted
-again, and a last round ends with exit status 0, by which every count has been proved. Exits with 77 if
-nothing can be mounted here.
+After each round everything is deleted. During a round the server's memory must stay within its bound; after it all
+space must be free again, and memory, descriptors and threads must not have grown. Then the server is killed under
+load: every call must return, with an errno that reports it. Finally a new server runs one more round and must exit
+with 0, which means that every count was right. Exits with 77 if nothing can be mounted here.
 """
 import ctypes
 import errno
@@ -26,23 +25,23 @@ import time
 from mount import Mount, Skip, arguments_of, c, free, run_cases, run_server, sanitized, wait_until
 
 LIMIT = 16 << 20
-BALLAST = 12 << 20  # what is left for the rest is soon full
+BALLAST = 12 << 20  # a file of this size, so that the rest is soon full
 INODES = 300
-# Memory above the start that may remain when everything is deleted: each of the 10 threads has a buffer of 256 KiB.
+# Growth of memory that is allowed when everything has been deleted: each of the 10 threads has a buffer of 256 KiB.
 REST = 6 << 20
 BOUND = LIMIT * 5 // 4 + (16 << 20)
 PROCESSES, THREADS = 4, 8
-# Errors that random calls may return, since others change the same names.
+# Errors that random calls may return, because other threads change the same names.
 DUE = {errno.ENOENT, errno.EEXIST, errno.ENOTEMPTY, errno.EISDIR, errno.ENOTDIR, errno.ENOSPC, errno.EINVAL,
        errno.ELOOP, errno.ENODATA, errno.ENXIO, errno.EPERM, errno.EBUSY, errno.ESPIPE, errno.EAGAIN,
-       errno.ENODEV, errno.EPIPE, errno.EACCES}  # the last: a whiteout is a device, which a mount has none of
+       errno.ENODEV, errno.EPIPE, errno.EACCES}  # EACCES: a whiteout is a device, and the mount is nodev
 DEAD = {errno.ENOTCONN, errno.ECONNABORTED, errno.EIO}
 
 
 # ---- a worker: a process -------------------------------------------------------------------------
 
 def one_call(top, dice):
-    """Opens and closes what it needs."""
+    """Makes one random call."""
     def name():
         return os.path.join(top, dice.choice(("", "", "d1", "d2", "d1/d2")), "n%d" % dice.randrange(12))
 
@@ -146,7 +145,7 @@ class Workers:
             assert one.stdout.readline() == "runs\n"
 
     def end(self):
-        """The last line of each worker; of one that was killed, the signal."""
+        """Stops the workers; returns the last line of each, or the signal that killed it."""
         for one in self.all:
             try:
                 one.stdin.write("\n")
@@ -166,7 +165,7 @@ def load(mounted, top, seconds, seed, bound):
         most = max(most, resident(mounted.server))
         time.sleep(0.05)
     found = workers.end()
-    assert most <= bound, "%d MiB resident, of %d that are the bound" % (most >> 20, bound >> 20)
+    assert most <= bound, "%d MiB resident, the bound is %d" % (most >> 20, bound >> 20)
     for words in found:
         assert words.startswith("calls: "), words
     return sum(int(words.split()[1]) for words in found), most
@@ -185,7 +184,7 @@ def empty(top):
 
 def soak(args):
     if sanitized(args.server):
-        raise Skip("a sanitizer keeps memory of its own")
+        raise Skip("a sanitizer needs additional memory")
     options = ("-o", "allow_other,size=%d,nr_inodes=%d" % (LIMIT, INODES))
     mounted = Mount(args.server, *options)
     path, rounds = mounted.path, []
@@ -200,13 +199,13 @@ def soak(args):
         first, last = rounds[0], rounds[-1]
         assert max(one[0] for one in rounds) <= start + REST, "memory grows: %s" % rounds
         assert last[1] <= first[1] and last[2] <= 12, "descriptors or threads grow: %s" % rounds
-        # Killed: every call ends, and the mountpoint reports that its server is gone.
+        # When the server is killed every call returns, and a new server can't use the mountpoint yet.
         workers = Workers(path, args.seed + 10)
         time.sleep(args.seconds / 10)
         mounted.server.kill()
         mounted.server.wait()
         for words in workers.end():
-            # An access to a mapping of a file that is gone: SIGBUS.
+            # SIGBUS: an access to a mapping of a file whose server is dead.
             assert words in ("dead", "signal %d" % signal.SIGBUS) or words.startswith("calls: "), words
         done = run_server(args, path)
         assert done.returncode and path in done.stdout, done

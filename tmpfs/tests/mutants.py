@@ -1,14 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Break tmpfs in one place at a time, and see the tests find it.
+"""Breaks tmpfs in one place at a time, and checks that the tests find it.
 
     mutants.py --source-dir DIR --work-dir DIR --cc CC --cxx CXX --libraries FILE... --link FLAG...
                --tests OBJECT... --stress OBJECT... [--fuse FLAG...] [--preload FILE]
 
-Each mutant is a test program linked with one changed file of tmpfs/ in front of the library. It is
-found if the program fails in the way that FINDS names. Those that need it are built with
-AddressSanitizer. Mutants of the mount are servers for a case of mount.py; where nothing can be mounted
-they are skipped, each with a line of its own.
+Each mutant is a test program linked with one changed file of tmpfs/, which takes precedence over the library.
+It is found if the program fails as FINDS says. Some are built with AddressSanitizer. Mutants of the mount are
+servers, with which a case of mount.py or mount_access.py runs; where nothing can be mounted they are skipped.
 """
 import concurrent.futures
 import os
@@ -26,7 +25,7 @@ UNIT, STRESS, MOUNT, ACCESS = "tests", "stress", "mount", "mount_access"
 SERVERS = MOUNT, ACCESS
 CANT_RUN = 77  # exit status of mount.py and mount_access.py where nothing can be mounted
 
-# (what is wrong, file, text, other text, program, tests, AddressSanitizer?)
+# (flaw, file, text, replacement, program, tests, AddressSanitizer?)
 MUTANTS = [
     ("T1: a dead dentry is taken", "walk.c",
      "if (error || TMPFS_LIKELY(hf_lockref_get_not_dead(&dentry->ref)))\n			break;",
@@ -37,7 +36,7 @@ MUTANTS = [
      "tmpfs_object_delete_later(&dentry->block);", "tmpfs_object_delete(&dentry->block);", STRESS, "random", True),
     ("T3: a dentry does not drop its inode", "dentry.c",
      "	tmpfs_inode_put(inode);\n", "	(void)inode;\n", UNIT, "*Unlink*", False),
-    ("T4: the descriptor is not looked at again", "table.c",
+    ("T4: the descriptor is not checked again", "table.c",
      "TMPFS_LIKELY(atomic_load_explicit(&table->slot[fd],\n"
      "							      memory_order_acquire) == file)", "1",
      STRESS, "reused", False),
@@ -51,7 +50,7 @@ MUTANTS = [
      "clear_part(inode, behind * HF_TMPFS_PAGE, end);", "", UNIT, "*Punch*", False),
     ("L2: a removed directory is not marked", "name.c", "inode->removed = true;", "",
      UNIT, "*Removed*", False),
-    ("a replaced name is not there for a moment", "dentry.c",
+    ("a replaced name is missing for a moment", "dentry.c",
      "	link_store(&dentry->chain[names->which], link_load(&old->chain[names->which]));\n"
      "	link_store(link_to(names, old), dentry);",
      "	link_store(link_to(names, old), link_load(&old->chain[names->which]));\n"
@@ -59,14 +58,14 @@ MUTANTS = [
     ("a moved directory keeps its parent", "name.c",
      "atomic_store_explicit(&inode->parent, parent, memory_order_release);\n	}\n	if (!to->dentry)",
      "}\n	if (!to->dentry)", UNIT, "*Rename*", False),
-    ("a removed link keeps its place in the limit", "name.c",
+    ("a removed link still counts in the limit", "name.c",
      "	if (inode->links > 0)\n		tmpfs_unreserve", "	if (0)\n		tmpfs_unreserve",
      UNIT, "*Inodes*", False),
     ("a node's slots are not counted down", "pages.c", "		node->used--;\n", "",
      UNIT, "*Sparse*", False),
-    ("fallocate keeps what it took when it fails", "data.c",
+    ("a failed fallocate keeps its pages", "data.c",
      "if (page->fresh && !keep)", "if (0)", UNIT, "*Space*", False),
-    ("a failed fallocate turns what was allocated into data", "data.c", "else if (keep) /*", "else /*",
+    ("a failed fallocate turns allocated pages into data", "data.c", "else if (keep) /*", "else /*",
      UNIT, "*Space*", False),
     ("a long target takes no space", "inode.c",
      "if (!tmpfs_reserve(&fs->pages_used, fs->page_limit, tmpfs_target_pages(size - 1)))", "if (0)",
@@ -84,9 +83,9 @@ MUTANTS = [
      "		atomic_store_explicit(&inode->self, NULL, memory_order_release);", "", UNIT, "*Nodes*", True),
     ("T7: a node does not hold its inode", "node.c", "		hf_refcount_inc(&inode->refs);\n", "",
      UNIT, "*Nodes*", False),
-    ("T7: the first reference to go is taken for the last", "node.c",
+    ("T7: the first reference dropped is taken for the last", "node.c",
      "last = node->references == 0;", "last = true;", UNIT, "*Nodes*", False),
-    ("T7: the inode stays when its node has gone", "node.c",
+    ("T7: a node without references keeps its inode", "node.c",
      "	if (last)\n		tmpfs_inode_put(inode);", "", UNIT, "*Nodes*", False),
     ("T7: nodes are counted without a lock", "node.c",
      "	hf_spinlock_lock(&fs->nodes_lock);\n	if (inode->node.references++ == 0) {\n"
@@ -100,9 +99,9 @@ MUTANTS = [
      False),
     ("a file opened by node keeps its inode", "table.c",
      "	else\n		tmpfs_inode_put(inode);", "", UNIT, "*Nodes*", False),
-    ("the root, whatever directory a walk begins in", "walk.c",
+    ("each walk starts at the root", "walk.c",
      "*path == '/' ? tmpfs_root(walk->fs) : dir;", "tmpfs_root(walk->fs);", UNIT, "*Nodes*", False),
-    ("what is made has no node", "name.c",
+    ("a new inode's node has no reference", "name.c",
      "		*node = tmpfs_node_get(made->inode);", "		*node = &made->inode->node;",
      UNIT, "*Nodes*", False),
     ("a bad buffer is not guarded", "data.c",
@@ -118,19 +117,19 @@ MUTANTS = [
      UNIT, "*Descriptors*", False),
     ("readdir forgets a name", "table.c", "next = dentry->cookie;",
      "next = dentry->cookie + 1;", UNIT, "*Readdir*", False),
-    ("T8: a table's chains are used for the next one too early", "dentry.c",
+    ("T8: chains are reused without a grace period", "dentry.c",
      "	if (tmpfs_passed(dir->block.fs, dir->names_stamp))\n		rebuild_names(dir);",
      "	rebuild_names(dir);", UNIT, "*Memory.ChainsWait", False),
     ("T8: a table that is too large stays", "dentry.c", "	shrink_names(dir);\n}", "	(void)shrink_names;\n}",
      UNIT, "*Memory.Table*", False),
-    ("T9: the last cookie is used again", "dentry.c",
+    ("T9: the last cookie is reused", "dentry.c",
      "	tmpfs_tree_remove(&dir->tree, dentry->cookie);",
      "	tmpfs_tree_remove(&dir->tree, dentry->cookie);\n"
      "	if (dentry->cookie + 1 == dir->next_cookie)\n		dir->next_cookie = dentry->cookie;",
      UNIT, "*Readdir.TheEntry*", False),
     ("T9: a listing has no end", "table.c", "!dentry || dentry->cookie >= file->listing_end", "!dentry",
      UNIT, "*Readdir.ANameThat*", False),
-    ("T9: a name that is replaced is given again", "dentry.c",
+    ("T9: a replaced name is listed twice", "dentry.c",
      "	tmpfs_tree_replace(&dir->tree, dentry->cookie, &dentry->block);",
      "	tmpfs_tree_remove(&dir->tree, old->cookie);\n	dentry->cookie = dir->next_cookie++;\n"
      "	(void)tmpfs_tree_insert(&dir->tree, dentry->cookie, &dentry->block);",
@@ -143,14 +142,14 @@ MUTANTS = [
      "got = sizeof(*key);", UNIT, "*Hash.*", False),
     ("no back-pressure", "objects.c", "if (TMPFS_UNLIKELY(bytes_waiting(fs) > TMPFS_WAITING_HARD)) {", "if (0) {",
      UNIT, "*Memory.Stalled", False),
-    ("what is freed last stays", "objects.c", "	if (!head)\n		sem_post(&fs->to_trim);", "	(void)head;",
+    ("memory freed last is never returned", "objects.c", "	if (!head)\n		sem_post(&fs->to_trim);", "	(void)head;",
      UNIT, "*Memory.Idle", False),
-    ("empty slabs stay", "memory.c",
+    ("empty slabs are not unmapped", "memory.c",
      "memory->reserves > TMPFS_MEMORY_RESERVE || memory->reserves > memory->slabs / 8", "0",
      UNIT, "*Memory.Slabs", False),
-    ("a start without memory ends the program", "fs.c", "	if (page == MAP_FAILED)\n		return -ENOMEM;",
+    ("a start without memory aborts", "fs.c", "	if (page == MAP_FAILED)\n		return -ENOMEM;",
      "	if (page == MAP_FAILED)\n		abort();", UNIT, "*Memory.Start", False),
-    ("a program that another has written keeps its owner's rights", "io.c",
+    ("a write by another user keeps setuid", "io.c",
      "		tmpfs_drop_setuid(inode);\n		tmpfs_touch(inode);\n	}\n	hf_mutex_unlock(&inode->lock);\n"
      "	return done;",
      "		tmpfs_touch(inode);\n	}\n	hf_mutex_unlock(&inode->lock);\n	return done;",
@@ -164,7 +163,7 @@ MUTANTS = [
     ("the first link of a file without a name is counted twice", "name.c", "more = inode->links > 0;",
      "more = 1;", UNIT, "*Owners.*", False),
     ("reads do not set the access time", "inode.c", "	inode->atime = now;", "", UNIT, "*Owners.*", False),
-    ("a change of owner leaves setuid to all but files", "inode.c",
+    ("a change of owner clears setuid of regular files only", "inode.c",
      "(to->set & owner) && !tmpfs_is_dir(inode)", "(to->set & owner) && inode->type == S_IFREG",
      UNIT, "*Owners.*", False),
     ("noatime does nothing", "inode.c", "	if (inode->block.fs->options.noatime)", "	if (0)",
@@ -172,7 +171,7 @@ MUTANTS = [
     ("ENOMEM leaves a name's inode", "name.c",
      "	if (error) {\n		tmpfs_inode_put(inode);\n		tmpfs_object_delete(&dentry->block);",
      "	if (error) {\n		tmpfs_object_delete(&dentry->block);", UNIT, "*Allocation*", False),
-    ("mount: what the kernel forgets is kept", "fuse.c",
+    ("mount: forgotten inodes are kept", "fuse.c",
      "		hf_tmpfs_node_put(node_of(number), count);", "		(void)count;", MOUNT, "nameless", False),
     ("mount: no page cache", "fuse.c",
      "	info->fh = (uintptr_t)file;\n	if (fuse_reply_open(",
@@ -180,36 +179,36 @@ MUTANTS = [
      MOUNT, "mappings", False),
     ("mount: a mapping's page is appended", "fuse.c", "info->flags & (O_ACCMODE | O_NOATIME)",
      "info->flags & (O_ACCMODE | O_NOATIME | O_APPEND)", MOUNT, "mappings", False),
-    ("mount: a mapping's pages are lost in silence", "fuse.c", "while (info->writepage && ",
+    ("mount: the loss of a mapping's pages is not reported", "fuse.c", "while (info->writepage && ",
      "while (0 && ", MOUNT, "mappings", False),
-    ("mount: a link is no reference", "fuse.c", "		hf_tmpfs_node_get(node);", "		(void)0;",
+    ("mount: link() adds no reference", "fuse.c", "		hf_tmpfs_node_get(node);", "		(void)0;",
      MOUNT, "links", False),
     ("mount: a second name is a second file", "fuse.c", "					  .entry_timeout = FOR_EVER };",
      "					  .entry_timeout = 0 };\n	static int odd;\n\n	hf_tmpfs_node_stat(node, &entry.attr);\n"
      "	if (S_ISREG(entry.attr.st_mode) && odd++ % 2)\n		return entry;", MOUNT, "links", False),
-    ("mount: a file is another one each time", "fuse.c", "entry.generation = entry.attr.st_ino;",
+    ("mount: each lookup returns another generation", "fuse.c", "entry.generation = entry.attr.st_ino;",
      "static uint64_t times;\n\n	entry.generation = times++;", MOUNT, "links", False),
     ("mount: a user may have all open files", "fuse_files.c", "limit && user != 0 && at->open",
      "0 && at->open", MOUNT, "open_files", False),
-    ("mount: a closed file stays in its user's share", "fuse_files.c",
-     "	give_share(file->share);\n	hf_mutex_unlock(&lock);\n	free(file);",
+    ("mount: a closed file still counts for its user", "fuse_files.c",
+     "	uncount(file->share);\n	hf_mutex_unlock(&lock);\n	free(file);",
      "	hf_mutex_unlock(&lock);\n	free(file);", MOUNT, "open_files", False),
-    ("mount: a blank before a number, and a minus behind it", "fuse_options.c",
+    ("mount: a number may begin with a blank and a minus", "fuse_options.c",
      "	if (*text < '0' || *text > '9')\n		return false;\n", "", MOUNT, "arguments", False),
-    ("mount: what is made is the server's", "fuse.c", "	hf_tmpfs_act_as(&caller);", "	(void)caller;",
+    ("mount: new files belong to the server's user", "fuse.c", "	hf_tmpfs_act_as(&caller);", "	(void)caller;",
      ACCESS, "inherited", False),
-    ("mount: nobody is refused", "fuse_options.c", "	if (to->permissions && ", "	if (0 && ",
+    ("mount: permissions are not checked", "fuse_options.c", "	if (to->permissions && ", "	if (0 && ",
      ACCESS, "permissions", False),
-    ("mount: a fallocate leaves setuid", "fuse.c", "		to.set |= HF_TMPFS_CLEAR_SETUID;", "		(void)0;", ACCESS, "setuid", False),
-    ("mount: a truncation leaves setuid", "fuse_wire.c", "	me->clears = asks_to_clear(header);",
+    ("mount: fallocate keeps setuid", "fuse.c", "		to.set |= HF_TMPFS_CLEAR_SETUID;", "		(void)0;", ACCESS, "setuid", False),
+    ("mount: truncation keeps setuid", "fuse_wire.c", "	me->clears = asks_to_clear(header);",
      "	(void)asks_to_clear;", ACCESS, "setuid", False),
-    ("mount: pages hide a read that moves the access time", "fuse.c",
+    ("mount: cached pages hide a read that updates the access time", "fuse.c",
      "!(reads(flags) && access_time_due(node_of(number)))", "reads(flags) || access_time_due(node_of(number))",
      ACCESS, "access_times", False),
-    ("mount: readdirplus keeps a reference of what did not fit", "fuse.c",
+    ("mount: readdirplus keeps the reference of an entry that did not fit", "fuse.c",
      "		hf_tmpfs_node_put(node, 1);\n	return needs;", "		(void)0;\n	return needs;",
      MOUNT, "listings", False),
-    ("mount: setgid stays whoever writes", "fuse.c", "		if (end == at)\n			return false;",
+    ("mount: every writer keeps setgid", "fuse.c", "		if (end == at)\n			return false;",
      "		if (end == at)\n			return true;", ACCESS, "setuid", False),
     ("mount: an odd page is rounded up", "fuse_options.c", "total / HF_TMPFS_PAGE / 2 * HF_TMPFS_PAGE,", "total / 2,",
      MOUNT, "other_sizes", False),
@@ -218,20 +217,20 @@ MUTANTS = [
      "	void *extra = __builtin_malloc(9);\n"
      "	ssize_t got = extra ? read(me->device, me->buffer, FRONT_BUFFER) : -1;\n\n"
      "	__builtin_free(extra);\n", MOUNT, "every_allocation", False),
-    ("mount: what the kernel gives back needs memory", "fuse_wire.c",
+    ("mount: dropping references needs memory", "fuse_wire.c",
      "	const void *body = header + 1;\n\n	switch (header->opcode) {",
      "	const void *body = header + 1;\n	void *extra = __builtin_malloc(9);\n\n"
      "	__builtin_free(extra);\n	if (!extra)\n		return header->opcode == FUSE_FORGET;\n"
      "	switch (header->opcode) {", MOUNT, "every_allocation", False),
-    ("mount: limits stay at a remount", "fuse.c", "hf_tmpfs_resize(fs, limits.size, limits.inodes)", "0",
+    ("mount: a remount does not change the limits", "fuse.c", "hf_tmpfs_resize(fs, limits.size, limits.inodes)", "0",
      MOUNT, "by_the_system", False),
 ]
 
 
 DIES = r"^status -(6|11)$"
 
-# How a mutant is found. By the test that it names, and its failure; memory that threads have used after
-# it was freed may also end the program before the test can.
+# How a mutant is found: by a failure of the test that it names. A use after free in threads may also end the
+# program before the test fails.
 FINDS = {
     UNIT: r"^.*: Failure$(\n.*)?",
     STRESS: r"^FAILED .*|" + DIES,
@@ -240,14 +239,14 @@ FINDS = {
 }
 SANITIZER = r"^==\d+==ERROR: AddressSanitizer.*"
 
-# Or else in a way of its own.
+# Mutants that are found in another way.
 FINDS_ALSO = {
     "a bad buffer is not guarded": DIES,
     "a hole's bad buffer is not guarded": DIES,
 }
 
-DEADLINE = 300  # seconds until a mutant must have been found: so long that no busy machine needs it
-HANGS = 20  # seconds until one that is to hang does
+DEADLINE = 300  # seconds until a mutant must have been found; generous, for busy machines
+HANGS = 20  # seconds until a mutant that hangs has been found
 
 
 def run(command, seconds=DEADLINE):
@@ -261,14 +260,14 @@ def run(command, seconds=DEADLINE):
 
 
 def build(args, number, file, before, after, program, asan):
-    """The program with one flaw."""
+    """Builds the program with one flaw."""
     tree = mutation.copy(args.source_dir, os.path.join(args.work_dir, str(number)),
                          os.path.join("tmpfs", file))
     changed = os.path.join(tree, "tmpfs", file)
     mutation.edit(changed, mutation.swap(before, after))
     flags = ["-fsanitize=address"] if asan else []
     flags += args.fuse if program in SERVERS else []
-    # Under the sanitizer all of tmpfs: what is freed early is used by another file. A server: all of it.
+    # Under the sanitizer all of tmpfs is built, because other files may use the freed memory; so is all of a server.
     folder = os.path.join(args.source_dir, "tmpfs")
     sources = [changed] + [os.path.join(folder, name) for name in sorted(os.listdir(folder))
                            if name.endswith(".c") and name not in (file, "tsan.c")
@@ -308,7 +307,7 @@ def mutant(args, what, number, file, before, after, program, only, asan):
     end = time.monotonic() + DEADLINE
     status, said = run(command, limit)
     while program == STRESS and status == 0 and time.monotonic() < end:
-        status, said = run(command, limit)  # a race: it comes when it comes
+        status, said = run(command, limit)  # a race: repeat until it happens
     if program == UNIT and "Running 0 tests" in said:
         raise mutation.Stale("there is no test %s" % only)
     if program in SERVERS and (status == CANT_RUN or "SKIPPED" in said):
@@ -332,7 +331,7 @@ def main():
     def one(*row):
         return mutant(args, *row)
 
-    # Those with threads run alone, and last, but are built meanwhile. Some others wait for a time only.
+    # Tests with threads run alone and last, but are built meanwhile. Some of the others mostly wait, so 3 run at once.
     stress = [row for row in rows if row[6] == STRESS]
     with concurrent.futures.ThreadPoolExecutor(1) as pool:
         args.built = {row[2]: pool.submit(build, args, *row[2:7], row[8]) for row in stress}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* nodes - handles of inodes: lifetime, and what differs from calls by path (names.cpp). */
+/* nodes - handles of inodes: lifetimes, and differences from calls by path (names.cpp). */
 #include "fixture.h"
 
 namespace
@@ -50,7 +50,7 @@ protected:
 	}
 };
 
-/* ---- how long they live -------------------------------------------------------------------- */
+/* ---- lifetimes ----------------------------------------------------------------------------- */
 
 TEST_F(TmpfsNodes, OneNodeForAllNamesAndAllLookups)
 {
@@ -118,7 +118,7 @@ TEST_F(TmpfsNodes, ReferencesAreDroppedAllAtOnce)
 	EXPECT_EQ(free_inodes(), 2u);
 }
 
-TEST_F(TmpfsNodes, MoreReferencesThanThereAreAreRefused)
+TEST_F(TmpfsNodes, PuttingTooManyReferencesIsReported)
 {
 	struct hf_tmpfs_node *f;
 
@@ -190,7 +190,7 @@ TEST_F(TmpfsNodes, TheDirectoryIsTheStart)
 	EXPECT_EQ(node("e/f"), f);
 }
 
-TEST_F(TmpfsNodes, WhatIsMadeComesWithAReference)
+TEST_F(TmpfsNodes, NewNodesHaveAReference)
 {
 	struct hf_tmpfs_node *root = node("/"), *d, *f, *s;
 	int fd;

@@ -7,7 +7,7 @@ namespace
 
 class TmpfsOwners : public TmpfsSteps {};
 
-TEST_F(TmpfsOwners, WhatIsMadeBelongsToTheCaller)
+TEST_F(TmpfsOwners, NewFilesBelongToTheCaller)
 {
 	EXPECT_EQ(stat("/").st_uid, geteuid());
 	run(R"(
@@ -33,7 +33,7 @@ TEST_F(TmpfsOwners, ASetgidDirectoryIsInherited)
 	)"); /* setgid on an executable file: only for members of its group and the privileged */
 }
 
-TEST_F(TmpfsOwners, AChangeByAnotherClearsSetuid)
+TEST_F(TmpfsOwners, AChangeByAnotherUserClearsSetuid)
 {
 	struct hf_tmpfs_attributes both = {};
 

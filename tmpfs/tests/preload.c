@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * preload - loaded into a server: lets a test make allocations fail, and pretends another size of
- * memory.
+ * preload - loaded into a server by LD_PRELOAD: makes allocations fail on request, and reports
+ * another size of memory.
  *
  *   PRELOAD_CONTROL  a file of 16 bytes: { allocations before the first failure (0 = none fails),
  *                    number of failures, failures so far, unused }

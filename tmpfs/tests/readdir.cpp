@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* readdir - listings of a directory that changes give each name that stays once, and end. */
+/* readdir - a listing of a changing directory returns each name that stays once, and ends. */
 #include "fixture.h"
 
 #include <atomic>
@@ -222,7 +222,7 @@ TEST_F(TmpfsReaddir, ManyNames)
 }
 
 /*
- * Memory is allocated under the directory's mutex. The gate stops a writer in an allocation;
+ * Memory is allocated under the directory's mutex. The gate blocks a writer in an allocation;
  * another thread must be able to list the directory meanwhile.
  */
 struct gate {
@@ -241,7 +241,7 @@ struct gate {
 	static void release(void *, void *memory) { free(memory); }
 };
 
-TEST_F(TmpfsReaddir, BesideAWriterThatHasTheMutex)
+TEST_F(TmpfsReaddir, BesideAWriterThatHoldsTheMutex)
 {
 	struct hf_tmpfs_options options = {};
 	gate gate;
@@ -263,7 +263,8 @@ TEST_F(TmpfsReaddir, BesideAWriterThatHasTheMutex)
 		struct hf_tmpfs_dirent entries[8];
 
 		count = hf_tmpfs_readdir(t, fd, entries, 8);
-		gate.closed = false; /* or else, after a time, the loop below does, and fails */
+		gate.closed =
+			false; /* otherwise the loop below opens it after a while, and fails */
 	});
 	for (int i = 0; i < 20000 && gate.closed; i++)
 		usleep(1000);

@@ -2,15 +2,16 @@
 /*
  * stress - all operations concurrently, by threads that share a descriptor table or have their own.
  *
- *   tmpfs_stress [PART [OPERATIONS]]     default: all, for a time; `random` can do so many
+ *   tmpfs_stress [PART [OPERATIONS]]     default: all parts, each for a limited time; `random` can
+ *                                        instead run this number of operations
  *
  *   random    random operations on few names and on nodes, so that threads collide; then every
  *             count is checked
  *   replaced  renames over one name: it always exists, and never with half a file
  *   reused    descriptors are closed and reopened while others read: a read gets the file that was
  *             open at that descriptor, or EBADF
- *   held      a file is unlinked and made anew while others look it up: a node is always of a whole
- *             file
+ *   held      a file is unlinked and created again while others look it up: each node found belongs
+ *             to a valid file
  *   listed    a directory grows and shrinks during listings and look-ups: each name that stays is
  *             always found, and listed once
  *   punched   holes are punched while others read; freed memory is overwritten, so that a late read
@@ -80,7 +81,7 @@ struct system {
 
 /* ---- random -------------------------------------------------------------------------------- */
 
-/* A thread, with the shared table and one of its own. */
+/* A thread, which uses the shared table and a private one. */
 class actor {
 public:
 	actor(system &in, int seed)
@@ -118,7 +119,7 @@ public:
 		 */
 		for (char c : outcome) {
 			if (!stress::check(isalnum(c) || strchr(" .*-/", c), "random",
-					   "read a byte %d that nobody wrote", c))
+					   "read byte %d, which was never written", c))
 				break;
 		}
 		return outcome[0] != 'E';
@@ -430,7 +431,7 @@ void punched()
 				      "punched", "read");
 			size_t odd = got.find_first_not_of(std::string("a\0", 2));
 			stress::check(odd == std::string::npos, "punched",
-				      "byte %zu of what was freed", odd);
+				      "byte %zu is of freed memory", odd);
 		} while (!end.passed());
 		(me == 0 ? punches : reads) += n;
 	});
