@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""scripts/bootstrap.sh on systems that are made up: its dpkg-query, apt-get, apt-cache, id and sudo are ours."""
+"""scripts/bootstrap.sh on simulated systems: this test supplies dpkg-query, apt-get, apt-cache, id and sudo."""
 import os
 import subprocess
 import tempfile
@@ -8,10 +8,10 @@ import unittest
 
 SCRIPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "scripts", "bootstrap.sh")
 TOOLS = {
-    # As the true one, it fails where it does not know one of the names.
+    # Like the real one, it fails if any of the names is unknown.
     "dpkg-query": 's=0; for p; do case $p in -*) ;; *) grep -qx -- "$p" "$SYSTEM/installed" &&'
                   ' echo "$p installed" || s=1;; esac; done; exit $s',
-    # The true one prints nothing, and does not fail, of a name that others only provide.
+    # For a virtual package the real one prints nothing and succeeds.
     "apt-cache": 'grep -x -- "$2" "$SYSTEM/offered" || true',
     "apt-get": 'echo "$*" >>"$SYSTEM/asked"; case "$*" in *update*) exit;; esac\n'
                'sleep "${SLOW:-0}"; ok=0\n'
@@ -34,9 +34,9 @@ class Bootstrap(unittest.TestCase):
             with open(path, "w", encoding="utf-8") as file:
                 file.write("#!/bin/sh\n%s\n" % body)
             os.chmod(path, 0o755)
-        self.has([], [])
+        self.system_has([], [])
 
-    def has(self, installed, offered):
+    def system_has(self, installed, offered):
         for name, packages in (("installed", installed), ("offered", offered), ("asked", [])):
             with open(os.path.join(self.folder, name), "w", encoding="utf-8") as file:
                 file.write("".join(p + "\n" for p in packages))
@@ -56,61 +56,61 @@ class Bootstrap(unittest.TestCase):
             out, err = process.communicate()
         return process.returncode, out, err
 
-    def test_all_there(self):
-        self.has(LAB[:-1], [])
+    def test_everything_is_installed(self):
+        self.system_has(LAB[:-1], [])
         self.assertEqual(self.run_it("build"), (0, "", ""))
         self.assertEqual(self.read("asked"), "")
 
-    def test_installs_what_is_missing(self):
-        self.has(LAB[2:-1], LAB)
+    def test_installs_missing_packages(self):
+        self.system_has(LAB[2:-1], LAB)
         status, out, err = self.run_it("build")
         self.assertEqual((status, err), (0, ""))
         self.assertIn("Installing: build-essential cmake\n", out)
         self.assertIn("install -y --no-install-recommends build-essential cmake", self.read("asked"))
 
-    def test_what_may_not_be_installed_is_named_with_the_line_that_does(self):
-        self.has(LAB[2:], LAB)
+    def test_without_root_prints_the_command_that_installs(self):
+        self.system_has(LAB[2:], LAB)
         status, out, err = self.run_it("build", WHO="1000")
         self.assertEqual((status, out), (1, ""))
         self.assertIn("  apt-get update && apt-get install --no-install-recommends build-essential cmake\n", err)
         self.assertEqual(self.read("asked"), "")
 
-    def test_what_can_not_be_installed(self):
-        self.has(LAB[2:], ["cmake"])
+    def test_a_required_package_is_not_offered(self):
+        self.system_has(LAB[2:], ["cmake"])
         status, _, err = self.run_it("build")
         self.assertEqual(status, 1)
         self.assertIn("recommends build-essential cmake\n", err)
 
-    def test_optional_ones_one_by_one(self):
-        self.has(LAB, ["libtbb-dev"])
+    def test_optional_packages_are_installed_one_by_one(self):
+        self.system_has(LAB, ["libtbb-dev"])
         status, out, err = self.run_it("lab")
         self.assertEqual((status, err), (0, ""))
         self.assertIn("libtbb-dev", self.read("installed"))
         self.assertRegex(out, r"Not installed, so .*: .*libck-dev")
 
-    def test_a_name_that_changed(self):
+    def test_renamed_packages(self):
         both = ["libelf1", "libssl3"], ["libelf1t64", "libssl3t64"]
         for offered, other in (both, both[::-1]):
-            self.has([], offered)
+            self.system_has([], offered)
             _, _, err = self.run_it("kernel", WHO="1000")
             for name, absent in zip(offered, other):
                 self.assertRegex(err, r" %s( |\n)" % name)
                 self.assertNotRegex(err, r" %s( |\n)" % absent)
-            # Either will do, also where both are offered.
-            self.has(offered, [*offered, *other])
+            # An installed one suffices, even if both are offered.
+            self.system_has(offered, [*offered, *other])
             _, _, err = self.run_it("kernel", WHO="1000")
             self.assertNotIn("libelf1", err)
             self.assertNotIn("libssl3", err)
 
-    def test_two_at_a_time(self):
-        self.has(LAB[2:], LAB)
+    def test_two_at_once_install_only_once(self):
+        self.system_has(LAB[2:], LAB)
         processes = [self.start("build", SLOW="1") for _ in range(2)]
-        said = [process.communicate() for process in processes]
-        self.assertEqual([process.returncode for process in processes], [0, 0], said)
+        output = [process.communicate() for process in processes]
+        self.assertEqual([process.returncode for process in processes], [0, 0], output)
         self.assertEqual(self.read("asked").count("install -y"), 1)
 
     def test_messages_name_the_target_that_was_typed(self):
-        self.has([], LAB)
+        self.system_has([], LAB)
         for words, typed in ((("test", "check"), "make check"), (("test",), "make test")):
             _, _, err = self.run_it(*words, WHO="1000")
             self.assertIn("'%s' needs packages" % typed, err)

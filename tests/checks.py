@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""What a test runner prints of its checks: one form for all of them.
+"""The output format of all test runners, and helpers that they share.
 
-A line for each check, "ok NAME", "FAILED NAME: why" or "SKIPPED NAME: why", and "N passed, N failed" at the
-end. scripts/test.py reads these lines.
+One line per check, "ok NAME", "FAILED NAME: why" or "SKIPPED NAME: why", then "N passed, N failed".
+scripts/test.py parses these lines.
 
     checks = Checks()
     checks.check("two and two", 2 + 2 == 4)
-    checks.attempt("compiles", compile_it, "a.c")     compile_it() raises Failed or Skip, or returns
+    checks.attempt("compiles", compile_it, "a.c")     passes unless compile_it("a.c") raises Failed or Skip
     return checks.end()                               the exit status
 """
 import argparse
@@ -18,11 +18,11 @@ import threading
 
 
 class Failed(Exception):
-    """The check found something: what."""
+    """A check failed; the argument says why."""
 
 
 class Skip(Exception):
-    """The check can't be made here: why."""
+    """A check can't run here; the argument says why."""
 
 
 class Checks:
@@ -31,7 +31,7 @@ class Checks:
         self.lock = threading.Lock()
 
     def check(self, name, good, why=""):
-        """Print and count one; returns whether it is good."""
+        """Print and count one check. Return whether it passed."""
         with self.lock:
             print("ok " + name if good else "FAILED %s: %s" % (name, why), flush=True)
             self.passed += bool(good)
@@ -39,7 +39,7 @@ class Checks:
         return bool(good)
 
     def wrong(self, name, why):
-        """Print and count one that is good if there is nothing wrong with it."""
+        """Print and count one check, which fails if `why` is not empty."""
         return self.check(name, not why, why)
 
     @staticmethod
@@ -47,7 +47,7 @@ class Checks:
         print("SKIPPED %s: %s" % (name, why), flush=True)
 
     def attempt(self, name, function, *arguments):
-        """Print and count one that raises where it fails; returns whether it is good."""
+        """Call `function`; print and count one check, which fails if it raises Failed. Return whether it passed."""
         try:
             function(*arguments)
         except Skip as why:
@@ -58,14 +58,14 @@ class Checks:
         return self.check(name, True)
 
     def end(self):
-        """Print the total. Returns the exit status; a run without a check has failed."""
+        """Print the totals. Return the exit status; a run without checks fails."""
         print("%d passed, %d failed" % (self.passed, self.failed), flush=True)
         return 1 if self.failed or not self.passed else 0
 
 
 def arguments(doc, *required, names=None, **more):
-    """What a runner is given: --NAME VALUE for each of `required`; for each of `more` what add_argument() takes;
-    and as many words as there are, as `names`."""
+    """Parse the command line: a required --NAME VALUE for each of `required`; an option for each of `more`, whose
+    value is a dictionary of arguments for add_argument(); and any number of words, called `names`."""
     parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
     for name in required:
         parser.add_argument("--" + name, required=True)
@@ -77,7 +77,7 @@ def arguments(doc, *required, names=None, **more):
 
 
 def start(main):
-    """Ends the program with main()'s exit status, or in the words of what it failed with."""
+    """Exit with main()'s status, or with the message of the Failed that it raises."""
     try:
         sys.exit(main())
     except Failed as error:
@@ -85,7 +85,7 @@ def start(main):
 
 
 def sources(*path, pattern="*.c"):
-    """All files of that pattern in a folder and the folders in it."""
+    """All files in a folder and its subfolders that match `pattern`."""
     return sorted(glob.glob(os.path.join(*path, "**", pattern), recursive=True))
 
 
@@ -95,7 +95,7 @@ def read(*path):
 
 
 def write(path, text):
-    """Its folder is made where it is not there. Returns the path."""
+    """Write a file, creating its folder if necessary. Return the path."""
     os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
     with open(path, "w", encoding="utf-8") as file:
         file.write(text)
@@ -103,7 +103,7 @@ def write(path, text):
 
 
 def run(*command, may=(0,), **more):
-    """The output of a command, standard error included; Failed if it ends with another status than it may."""
+    """Return a command's output, standard error included. Raises Failed if its exit status is not in `may`."""
     done = subprocess.run(command, stdin=None if "input" in more else subprocess.DEVNULL, stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, text=True, errors="replace", check=False, **more)
     if done.returncode not in may:

@@ -1,23 +1,23 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Judge what a program of test cases printed, as KTAP: the only judge of it.
+"""Run a test program and check its KTAP output. All KTAP of the project is judged here.
 
     ktap.py PROGRAM [ARGUMENT...]
 
-Runs the program, and exits with 0 only if the program did too and its output has no fault. Good is
+Exits with 0 only if the program did, and its output is without fault. A correct output:
 
     KTAP version 1
     1..2
     ok 1 one case # a remark
-        KTAP version 1          a document in a document: deeper by any number of spaces
+        KTAP version 1          a nested document, indented by any number of spaces
         # Subtest: family
         1..1
-        ok 1 inner              a case: family.inner
-    ok 2 family                 the end of it: no case
+        ok 1 inner              the case family.inner
+    ok 2 family                 ends the nested document; not a case
 
-with a plan for each document, all of its cases in order, none of them "not ok", none garbled, no
-"Bail out!", and at least one case that ran. A skipped case ("ok 2 name # SKIP why") is no case that
-passed: each is repeated at the end on a line of its own, "SKIPPED name: why".
+Each document needs a plan and all of its cases, in order; "not ok", a garbled line and "Bail out!" are faults,
+and at least one case must have passed. A skipped case ("ok 2 name # SKIP why") does not count as passed;
+skipped cases are repeated at the end, as "SKIPPED name: why".
 """
 import re
 import subprocess
@@ -31,37 +31,27 @@ class Verdict:
     def __init__(self):
         self.passed = []  # names
         self.skipped = []  # (name, reason)
-        self.faults = []  # what is wrong
+        self.faults = []  # messages
 
 
 class Document:
-    """One that is open: where it is indented, and what was seen of it."""
+    """A document that has begun and not ended."""
 
-    def __init__(self, indent, name=""):
-        self.indent, self.name = indent, name
-        self.plan, self.seen = None, 0
-
-    def end(self, faults):
-        where = "%s: " % self.name if self.name else ""
-        if self.plan is None:
-            faults.append(where + "no plan")
-        elif self.plan != self.seen:
-            faults.append("%splanned %d cases, saw %d" % (where, self.plan, self.seen))
+    def __init__(self, indent):
+        self.indent, self.name, self.plan, self.seen = indent, "", None, 0
 
 
 class Judge:
     def __init__(self, console):
         self.console = console
-        self.documents = 0  # outermost ones with a version
+        self.documents = 0  # outermost documents with a version line
         self.begun = False
         self.open = []  # outermost first
         self.verdict = Verdict()
-
-    def fault(self, text):
-        self.verdict.faults.append(text)
+        self.fault = self.verdict.faults.append
 
     def at(self, indent):
-        """The document that a line of that indent belongs to; opens one if it is a deeper one."""
+        """Return the document of a line with this indentation; a deeper line begins a document."""
         self.begun = True
         while self.open and indent < self.open[-1].indent:
             self.close()
@@ -69,44 +59,33 @@ class Judge:
             self.open.append(Document(indent))
         return self.open[-1]
 
-    def close(self):
+    def pop(self):
+        """End the innermost document. Return it."""
         document = self.open.pop()
-        document.end(self.verdict.faults)
+        where = "%s: " % document.name if document.name else ""
+        if document.plan is None:
+            self.fault(where + "no plan")
+        elif document.plan != document.seen:
+            self.fault("%splanned %d cases, saw %d" % (where, document.plan, document.seen))
+        return document
+
+    def close(self):
+        document = self.pop()
         if self.open:
             self.fault("%s: its parent has no line for it" % (document.name or "a document"))
 
-    def version(self, indent):
-        if indent == 0:
-            while self.open:
-                self.close()
-            self.documents += 1
-        elif self.open and indent == self.open[-1].indent:
-            self.fault("a second version in " + (self.open[-1].name or "a document"))
-        self.at(indent)
-
-    def subtest(self, indent, name):
-        if indent:
-            self.at(indent).name = name
-
-    def plan(self, indent, number):
-        document = self.at(indent)
-        if document.plan is not None:
-            self.fault("a second plan: 1..%d" % number)
-        document.plan = number
-
-    def case(self, line, match):
+    def case(self, match):
         indent, good = len(match[1]), match[2].lower() == "ok"
         name, number = (match[4] or "").strip(), int(match[3])
         inner = None
         if self.open and indent < self.open[-1].indent:
-            inner = self.open.pop()  # this line is its end
-            inner.end(self.verdict.faults)
+            inner = self.pop()
             if name != inner.name and inner.name:
                 self.fault("%s ends as %s" % (inner.name, name))
         document = self.at(indent)
         document.seen += 1
         if number != document.seen:
-            self.fault("case %d comes as number %d: %s" % (document.seen, number, name))
+            self.fault("case %d is numbered %d: %s" % (document.seen, number, name))
         path = [d.name for d in self.open if d.name]
         name = ".".join([*path, name or "case %d" % document.seen])
         if not good:
@@ -118,11 +97,21 @@ class Judge:
 
     def line(self, line):
         if match := re.fullmatch(r"( *)KTAP version 1", line):
-            self.version(len(match[1]))
-        elif match := re.fullmatch(r"( *)# Subtest: (\S+)", line):
-            self.subtest(len(match[1]), match[2])
+            indent = len(match[1])
+            if indent == 0:
+                while self.open:
+                    self.close()
+                self.documents += 1
+            elif self.open and indent == self.open[-1].indent:
+                self.fault("a second version in " + (self.open[-1].name or "a document"))
+            self.at(indent)
+        elif match := re.fullmatch(r"( +)# Subtest: (\S+)", line):
+            self.at(len(match[1])).name = match[2]
         elif match := re.fullmatch(r"( *)1\.\.(\d+)(?: .*)?", line):
-            self.plan(len(match[1]), int(match[2]))
+            document = self.at(len(match[1]))
+            if document.plan is not None:
+                self.fault("a second plan: 1..%s" % match[2])
+            document.plan = int(match[2])
         elif re.match(r"\s*Bail out!", line, re.IGNORECASE):
             self.fault(line.strip())
         elif re.match(r"\s*(ok|not ok)\b", line, re.IGNORECASE):
@@ -130,7 +119,7 @@ class Judge:
             if not match or (self.console and " " in (match[4] or "").strip()):
                 self.fault("garbled: " + line.strip())
             else:
-                self.case(line, match)
+                self.case(match)
 
     def end(self, documents):
         while self.open:
@@ -142,15 +131,15 @@ class Judge:
         elif self.documents != documents:
             self.fault("%d KTAP documents, not %d" % (self.documents, documents))
         if not self.verdict.passed:
-            self.fault("no case was run and passed")
+            self.fault("no case passed")
         return self.verdict
 
 
 def judge(text, documents=1, console=False):
-    """The verdict on all the KTAP in the text, which must be so many documents.
+    """Return the Verdict on the text's KTAP, which must be this many outermost documents.
 
-    console: others print into it too, so a case's name is one word, and more of them on its line
-    are not its own.
+    console: other programs print into the text too. So a case's name must be one word: several words are a
+    line that was mixed with another one.
     """
     one = Judge(console)
     for line in text.splitlines():

@@ -1,16 +1,14 @@
 # SPDX-License-Identifier: MIT
-"""Mutants: copies of the code with one flaw each, which a test must find. A test that finds nothing
-proves nothing.
+"""Mutants: copies of the code with one deliberate flaw each, which a test must detect.
 
-    tree = mutation.copy(source, folder, "include", "src")     a fresh copy of a part of the code
+    tree = mutation.copy(source, folder, "include", "src")     a fresh copy of part of the code
     mutation.edit(os.path.join(tree, name), mutation.swap(before, after))
     ... build it, run it ...
-    mutation.must_fail(status, output, r"not ok 1 clear erms") it failed, and in the way that is meant
+    mutation.must_fail(status, output, r"not ok 1 clear erms") it failed, with the expected message
 
-A text that is to be replaced stands in its file exactly once, or the mutant is Stale: code that was
-changed under a mutant must not leave it without effect. A mutant that nothing found is Survived; one
-that this machine can't run raises Skip. `run_all` prints one line for each mutant: "ok", "FAILED" or
-"SKIPPED", and returns an exit status.
+Raises Stale if the text to replace does not occur exactly once in its file, so that a later change of the code
+can't silently disable a mutant; Survived if no test detected the mutant; and Skip if this machine can't run it.
+`run_all` prints one line per mutant, "ok", "FAILED" or "SKIPPED", and returns an exit status.
 """
 import concurrent.futures
 import os
@@ -20,19 +18,19 @@ import subprocess
 
 
 class Stale(Exception):
-    """The mutant does not fit the code any more."""
+    """The mutant's edit no longer applies to the code."""
 
 
 class Survived(Exception):
-    """The test did not find the mutant, or failed in another way than it should."""
+    """The test did not detect the mutant, or failed with another message than the expected one."""
 
 
 class Skip(Exception):
-    """The mutant can't be run here: why not."""
+    """The mutant can't run here; the argument says why."""
 
 
 def copy(source, folder, *parts):
-    """A fresh copy of `parts` (files or folders of `source`) in `folder`; returns `folder`."""
+    """Replace `folder` by a copy of `parts`, which are files or folders of `source`. Return `folder`."""
     shutil.rmtree(folder, ignore_errors=True)
     for part in parts:
         path, to = os.path.join(source, part), os.path.join(folder, part)
@@ -45,16 +43,16 @@ def copy(source, folder, *parts):
 
 
 def swap(before, after):
-    """A change for `edit`: `before`, which must be there exactly once, becomes `after`."""
+    """Return a change for `edit`: replace `before`, which must occur exactly once, by `after`."""
     def change(text):
         if text.count(before) != 1:
-            raise Stale("%d times in it, not once: %r" % (text.count(before), before))
+            raise Stale("occurs %d times, not once: %r" % (text.count(before), before))
         return text.replace(before, after)
     return change
 
 
 def edit(path, change):
-    """Changes one file: `change` makes the new text of the old one; None: the file goes."""
+    """Replace a file's text by change(text), or remove the file if `change` is None."""
     if change is None:
         os.remove(path)
         return
@@ -65,36 +63,36 @@ def edit(path, change):
     except Stale as why:
         raise Stale("%s: %s" % (path, why)) from None
     if after == before:
-        raise Stale("%s: the change changes nothing" % path)
+        raise Stale("%s: the edit has no effect" % path)
     with open(path, "w", encoding="utf-8") as file:
         file.write(after)
 
 
 def must_fail(status, output, expected):
-    """Returns what it is found by: the text that `expected` matches in the output of a failed run.
+    """Return the text that the regular expression `expected` matches in the output of a failed run.
 
-    `status` is the exit status, negative for a signal, and stands in the text as "status N".
+    `status` is the exit status, negative for a signal; "status N" is appended to the output for the match.
     """
     text = "%s\nstatus %d" % (output, status)
     if status == 0:
-        raise Survived("nothing finds it")
+        raise Survived("not detected")
     match = re.search(expected, text, re.MULTILINE)
     if not match:
-        raise Survived("should fail by /%s/, but:\n%s" % (expected, text[-2000:]))
+        raise Survived("failed, but not with /%s/:\n%s" % (expected, text[-2000:]))
     return match[0].strip()
 
 
 def run_all(mutants, one, jobs=1):
-    """Runs one(*mutant) for each (name, *mutant): it returns what found it, or raises.
+    """Call one(*mutant) for each (name, *mutant): it returns the message that detected the mutant, or raises.
 
-    One that hangs until subprocess's time-out is found by that. Prints a line for each as it is done, in
-    their order. Returns an exit status.
+    A mutant that hangs until subprocess times out counts as detected. Prints one line per mutant, in their
+    order. Return an exit status.
     """
     def attempt(mutant):
         try:
             return "ok", one(*mutant)
         except subprocess.TimeoutExpired as why:
-            return "ok", "found by a time-out: it hangs for %d seconds" % why.timeout
+            return "ok", "detected by a time-out of %d seconds" % why.timeout
         except Skip as why:
             return "SKIPPED", why
         except (Stale, Survived) as why:

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The runners pass what is good, and nothing else."""
+"""Tests of the test runners: they accept correct results, and report each kind of wrong one."""
 import os
 import re
 import subprocess
@@ -19,7 +19,7 @@ from ktap import judge  # noqa: E402
 
 
 def run(runner, script):
-    """Returns the runner's exit status and output, for a shell script as its program."""
+    """Run a runner on a shell script in place of a test program. Return its exit status and output."""
     done = subprocess.run([sys.executable, "-B", os.path.join(HERE, runner), "sh", "-c", script],
                           stdout=subprocess.PIPE, text=True, check=False)
     return done.returncode, done.stdout
@@ -58,9 +58,9 @@ class Ktap(unittest.TestCase):
                 ("KTAP version", ["1..1", "ok 1 a"]),
                 ("planned 2 cases, saw 1", [*HEAD, "ok 1 a"]),
                 ("planned 2 cases, saw 3", [*HEAD, "ok 1 a", "ok 2 b", "ok 3 c"]),
-                ("comes as number 1", [*HEAD, "ok 1 a", "ok 1 b"]),
-                ("no case was run", ["KTAP version 1", "1..0"]),
-                ("no case was run", ["KTAP version 1", "1..1", "ok 1 a # SKIP"]),
+                ("is numbered 1", [*HEAD, "ok 1 a", "ok 1 b"]),
+                ("no case passed", ["KTAP version 1", "1..0"]),
+                ("no case passed", ["KTAP version 1", "1..1", "ok 1 a # SKIP"]),
                 ("no plan", [])):
             with self.subTest(why=why, lines=lines):
                 code, text = ktap(*lines)
@@ -74,7 +74,7 @@ class Ktap(unittest.TestCase):
 
 
 class Console(unittest.TestCase):
-    """Documents in documents, and what else a machine's console shows."""
+    """Nested documents, and a console to which other programs print too."""
 
     def judged(self, *lines, documents=1):
         return judge("\n".join(lines), documents, console=True)
@@ -96,7 +96,7 @@ class Console(unittest.TestCase):
                 ("not ok: refcount", suite_with(7, "not ok 1 refcount"), 1),
                 ("refcount: planned 2 cases, saw 1", suite_with(6), 1),
                 ("refcount: no plan", suite_with(4), 1),
-                ("case 2 comes as number 3: dec", suite_with(6, "    ok 3 dec"), 1),
+                ("case 2 is numbered 3: dec", suite_with(6, "    ok 3 dec"), 1),
                 ("refcount ends as spinlock", suite_with(7, "ok 1 spinlock"), 1),
                 ("garbled: ok 2 de[ 1.0] warning", suite_with(6, "    ok 2 de[ 1.0] warning"), 1),
                 ("garbled: ok 2dec", suite_with(6, "    ok 2dec"), 1),
@@ -111,8 +111,8 @@ class Console(unittest.TestCase):
             with self.subTest(why=why, lines=lines):
                 self.assertIn(why, self.judged(*lines, documents=documents).faults)
 
-    def test_words_of_a_program(self):
-        """Not on a console, a name may have several words."""
+    def test_name_of_several_words(self):
+        """Allowed unless the text comes from a console."""
         self.assertEqual(judge("KTAP version 1\n1..1\nok 1 clear generic # 9 cases").passed,
                          ["clear generic"])
 
@@ -168,7 +168,7 @@ class Mutation(unittest.TestCase):
                          (0, "SKIPPED a: why\nSKIPPED b: why\n"))
         status, text = self.run_all("import subprocess; raise subprocess.TimeoutExpired('sweep', 300)")
         self.assertEqual(status, 0)
-        self.assertIn("ok b: found by a time-out: it hangs for 300 seconds", text)
+        self.assertIn("ok b: detected by a time-out of 300 seconds", text)
         for error in ("Stale", "Survived"):
             status, text = self.run_all("if what == 2: raise mutation.%s('why')" % error)
             self.assertEqual(status, 1)
@@ -176,7 +176,7 @@ class Mutation(unittest.TestCase):
 
 
 class Count(unittest.TestCase):
-    """What ctest writes down, as scripts/test.py counts it."""
+    """scripts/test.py counts the cases in ctest's report."""
 
     def counted(self, *cases):
         with tempfile.TemporaryDirectory() as folder:
@@ -195,7 +195,7 @@ class Count(unittest.TestCase):
         self.assertEqual(self.counted(self.case("run", "", "ok")), (1, [], []))
 
     def test_skipped_inside(self):
-        """A comparison for another compiler, a mutant for another processor: each is named."""
+        """Checks that a passed test has skipped are listed by name."""
         out = "[x86_64-gcc 99]\nSKIPPED x86_64-gcc: not for gcc 99\n 1 passed\nSKIPPED b: why\n"
         self.assertEqual(self.counted(self.case("run", "", out)),
                          (1, [], ["t/x86_64-gcc: not for gcc 99", "t/b: why"]))
@@ -213,7 +213,7 @@ class Count(unittest.TestCase):
 
 
 class Check(unittest.TestCase):
-    """Which tests `make check` chooses."""
+    """The tests that `make check` selects for a set of changed files."""
 
     def test_choose(self):
         for files, areas in (
@@ -253,7 +253,7 @@ class Check(unittest.TestCase):
                 self.assertEqual(name in targets, bool(re.match(tests, name)), (areas, name))
 
     def test_every_source_has_an_area(self):
-        """Of those that `make check` need not run always: stress and models."""
+        """Each stress test and model, which `make check` runs only for their area, is in one."""
         for folder in ("stress", "model"):
             for name in os.listdir(os.path.join(HERE, folder)):
                 stem, extension = os.path.splitext(name)

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The version stands in include/holdfast/version.h; every other place that has to name it agrees.
+"""Check that every file which states the version agrees with include/holdfast/version.h.
 
     versions.py --source-dir DIR
 
-What CMake, Conan and pkg-config need they read from the header. Exits with 1 on a failure.
+CMake, Conan and pkg-config read the header, so they are not checked. Exits with 1 on a failure.
 """
 import glob
 import os
@@ -13,7 +13,7 @@ import sys
 
 from checks import Checks, arguments, read
 
-# (files, what stands before the version, must there be one?)
+# (files, regular expression for the text before the version, must such a file exist?)
 PLACES = [
     ("CHANGELOG.md", r"^(?:## \[|The first version, )", True),
     ("docs/packages.md", r"holdfast[-/]", True),
@@ -29,7 +29,7 @@ PLACES = [
 
 
 def wrong(text, before, wanted):
-    """What stands there instead, or None."""
+    """Return the versions that were found; None if they are as wanted."""
     found = re.findall(before + r"(\d+\.\d+\.\d+)", text, re.MULTILINE)
     return None if found and set(found) == {wanted} else ", ".join(found) or "nothing"
 
@@ -39,12 +39,12 @@ def main():
     parts = re.findall(r"^#define HF_VERSION_(MAJOR|MINOR|PATCH) (\d+)$",
                        read(root, "include", "holdfast", "version.h"), re.MULTILINE)
     if [name for name, _ in parts] != ["MAJOR", "MINOR", "PATCH"]:
-        sys.exit("version.h: not three parts")
+        sys.exit("version.h does not define HF_VERSION_MAJOR, _MINOR and _PATCH in this order")
     version = ".".join(number for _, number in parts)
     for pattern, before, required in PLACES:
         files = sorted(glob.glob(os.path.join(root, pattern), recursive=True))
         if required and not files:
-            checks.check(pattern, False, "it is not there")
+            checks.check(pattern, False, "no such file")
         for file in files:
             checks.wrong("%s, %s" % (os.path.relpath(file, root), before), wrong(read(file), before, version))
     return checks.end()

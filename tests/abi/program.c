@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * program - inlines what reads the library's objects: each lock's slow path, and faulting memory.
- * It is linked with the shared library at fixed addresses, where the linker copies those objects
- * into the program: run.py looks which.
+ * program - inlines all code that reads objects of the library: the locks' slow paths, and the memory
+ * functions. Linked with the shared library at fixed addresses, so that the linker copies those objects into
+ * the program (copy relocations): run.py checks which.
  */
 #include <holdfast/cond.h>
 #include <holdfast/lockref.h>
-#include <holdfast/nofault.h>
 #include <holdfast/nofault.h>
 #include <holdfast/spinlock.h>
 #include <holdfast/spinlock_ticket.h>

@@ -1,18 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What a shared library exports is what its list names: docs/abi.md.
+"""Compare the symbols that a shared library exports with its list (docs/abi.md).
 
 usage: run.py --source-dir DIR --library FILE [--machine CPU] [--program FILE] [--update]
 
 The list of libholdfast.so is src/libholdfast.symbols, that of libholdfast-extern.so
 bindings/extern/libholdfast-extern.symbols.
 
-A symbol that appears, disappears, or of an object whose size changes is a fault. So is one that is not
-ours, a private one (hf_detail_*) that no inline function of an installed header needs, and an object so large
-that a program which copies it (a copy relocation) would carry it along. Debian's symbols file must have
-the same names. --program is linked with the library at fixed addresses: what it copies is on the list.
+Errors: a symbol that was added or removed, or an object whose size changed; a symbol without our prefix; a
+private symbol (hf_detail_*) that no inline function of an installed header uses; an object that is too large
+to be copied into every program that refers to it (a copy relocation). Debian's symbols file must list the
+same names. --program: a program at fixed addresses; whatever it copies must be exported as an object.
 
---update writes both lists anew for this machine; lines of other machines stay.
+--update rewrites the list and Debian's file for this machine, and keeps the lines of other machines.
 """
 import collections
 import os
@@ -36,7 +36,7 @@ def readelf(*options):
 
 
 def exported(library):
-    """{name: (kind, bytes of an object)}, and the set of their versions."""
+    """Return {name: (kind, size of an object, else 0)}, and the set of symbol versions."""
     symbols, versions = {}, set()
     for line in readelf("--dyn-syms", library).splitlines():
         word = line.split()
@@ -54,7 +54,7 @@ def exported(library):
 
 
 def listed(path):
-    """[(kind, bytes, name, machines or None)], and the comment above them."""
+    """Return [(kind, size, name, machines or None)], and the comment lines above them."""
     rows, comment = [], []
     with open(path, encoding="utf-8") as file:
         for line in file:
@@ -67,7 +67,7 @@ def listed(path):
 
 
 def here(machines, machine):
-    """Is a line with these machines ("a,b", "!a,b" or None) meant for that one?"""
+    """Does a line with these machines ("a,b", "!a,b" or None) apply to `machine`?"""
     if machines is None:
         return True
     return (machine in machines.lstrip("!").split(",")) != machines.startswith("!")
@@ -76,8 +76,8 @@ def here(machines, machine):
 def update(path, symbols, machine):
     rows, comment = listed(path)
     kept = [row for row in rows if row[3] and not here(row[3], machine)]
-    said = {row[2]: row[3] for row in rows if row[3] and here(row[3], machine)}
-    rows = kept + [(kind, size, name, said.get(name)) for name, (kind, size) in symbols.items()]
+    limits = {row[2]: row[3] for row in rows if row[3] and here(row[3], machine)}
+    rows = kept + [(kind, size, name, limits.get(name)) for name, (kind, size) in symbols.items()]
     with open(path, "w", encoding="utf-8") as file:
         file.writelines(comment)
         for kind, size, name, machines in sorted(rows, key=lambda row: (row[0], row[2])):
@@ -85,21 +85,21 @@ def update(path, symbols, machine):
 
 
 def soname_of(library):
-    """("libholdfast", "0") of libholdfast.so.0"""
+    """Return ("libholdfast", "0") if the soname is libholdfast.so.0."""
     soname = re.search(r"\(SONAME\).*\[(.*)\]", readelf("--dynamic", library))[1]
     match = re.fullmatch(r"([a-z-]+)\.so\.(\d+)", soname)
     if not match or match[1] not in LISTS:
-        sys.exit("FAILED soname: %s is none of ours" % soname)
+        sys.exit("FAILED soname: %s is not a library of Holdfast" % soname)
     return match.groups()
 
 
 def version_of(name, number):
-    """The version of a library's symbols: HOLDFAST_0 of libholdfast.so.0."""
+    """The symbol version of a library: HOLDFAST_0 for libholdfast.so.0."""
     return "%s_%s" % (name[len("lib"):].upper().replace("-", "_"), number)
 
 
 def update_debian(source, path, symbols, rows):
-    """Names that are new come with this version; those that are gone go."""
+    """Remove old names from Debian's symbols file; add new ones with the current version."""
     with open(os.path.join(source, "include", "holdfast", "version.h"), encoding="utf-8") as file:
         version = ".".join(re.findall(r"^#define HF_VERSION_(?:MAJOR|MINOR|PATCH) (\d+)", file.read(),
                                       re.MULTILINE))
@@ -119,7 +119,7 @@ def update_debian(source, path, symbols, rows):
 
 
 def words_of(headers):
-    """How often each word stands in the headers, outside of comments."""
+    """Count the words of the headers outside comments."""
     words = collections.Counter()
     for folder, _, files in os.walk(headers):
         for file in files:
@@ -148,25 +148,25 @@ def main():
 
     for name in sorted(wanted.keys() | symbols.keys()):
         if name not in symbols:
-            bad.append("%s is not exported any more: docs/abi.md says what that takes" % name)
+            bad.append("%s is no longer exported: docs/abi.md says what that requires" % name)
         elif name not in wanted:
-            bad.append("%s is exported, and not in %s" % (name, listing))
+            bad.append("%s is exported, but not listed in %s" % (name, listing))
         elif wanted[name] != symbols[name]:
-            bad.append("%s is a %s of %d bytes, and listed as a %s of %d"
+            bad.append("%s is a %s of %d bytes, but listed as a %s of %d"
                        % (name, *symbols[name], *wanted[name]))
     checks.wrong("list", "\n".join(bad))
     bad = []
     for name, (kind, size) in symbols.items():
         if not name.startswith("hf_"):
-            bad.append("%s is exported, and not ours" % name)
+            bad.append("%s is exported without the prefix hf_" % name)
         if kind != "function" and size > LARGEST:
-            bad.append("%s: an exported object of %d bytes; at most %d" % (name, size, LARGEST))
-        # Its declaration, and a use; a layout's number behind the name comes from a macro.
+            bad.append("%s: an exported object of %d bytes; the limit is %d" % (name, size, LARGEST))
+        # One occurrence is the declaration. A macro appends the layout's number to the name.
         if name.startswith("hf_detail_") and words[re.sub(r"_layout\d+$", "", name)] < 2:
-            bad.append("%s is exported, and no inline function needs it" % name)
+            bad.append("%s is exported, but no inline function uses it" % name)
 
     checks.wrong("symbols", "\n".join(bad))
-    checks.check("version", versions == {version}, "the soname is %s.so.%s, the symbols' versions are %s"
+    checks.check("version", versions == {version}, "the soname is %s.so.%s, but the symbols' versions are %s"
                  % (library, number, sorted(versions)))
     path = os.path.join(args.source_dir, packaged)
     with open(path, encoding="utf-8") as file:

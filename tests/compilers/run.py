@@ -1,20 +1,19 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Build library, examples and headers by every version of gcc and clang that is here.
+"""Build the library, examples and headers with each installed version of gcc and clang.
 
     run.py --source-dir DIR --work-dir DIR [NAME...]      default: gcc-11 ... clang-19
 
-  library    src/, optimised and not
-  headers    all of them in one unit, every function emitted: C11 and C++17, GNU's and strict
-  examples   built, and run
-  refused    what is not supported is an error in words: old compilers, others, 32-bit programs
+  library    src/, with and without optimisation
+  headers    all in one unit, every function emitted: C11 and C++17, strict and GNU
+  examples   built and run
+  refused    an unsupported target gets an explanatory #error: old or other compilers, 32-bit programs
 
-Headers and examples of the versions that `gcc` and `clang` are by name have tests of their own
-(tests/headers, tests/examples): of these the library only is built here, unless they are named.
+tests/headers and tests/examples already use the versions called `gcc` and `clang`. So with these only the
+library is built here, unless NAME selects them.
 
-No warning is allowed. One line a step; "SKIPPED name: why" of a compiler that is not here. With NAME
-any other one may be named: of a version that is not in the list, or for another processor's (then
-nothing is run). Exits with 1 on a failure, with 77 if there is no compiler at all.
+Warnings are errors. NAME selects a compiler, which need not be in the default list. Exits with 1 on a failure,
+with 77 if no compiler is installed.
 """
 import concurrent.futures
 import glob
@@ -30,16 +29,16 @@ from checks import Checks, arguments, run  # noqa: E402
 
 VERSIONS = {"gcc": range(11, 15), "clang": range(14, 20)}
 WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]
-# The headers are read without the line that keeps their warnings from users.
+# Suppresses warnings in users' builds; removed here.
 SYSTEM_HEADER = "#pragma GCC system_header\n"
-# These need what the library does not.
+# Examples that need other libraries.
 NOT_ALONE = {"tmpfs.c", "rcuref.c"}
-# No user's: for model checkers, in place of another.
-PARTS = {"guard.h", "refcount_mutex.h", "safe.h"}  # old paths: one #error each
+# Old paths, with one #error each.
+MOVED = {"guard.h", "refcount_mutex.h", "safe.h"}
 
 
 def version_of(compiler):
-    """12 of gcc 12.2.0; None if it is not here."""
+    """Return the major version, 12 for gcc 12.2.0; None if the compiler is not installed."""
     if not shutil.which(compiler):
         return None
     done = subprocess.run([compiler, "-dumpversion"], stdout=subprocess.PIPE, text=True, check=False)
@@ -48,7 +47,7 @@ def version_of(compiler):
 
 
 def find():
-    """{name: (C compiler, C++ compiler)}, [names that are not here]"""
+    """Return {name: (C compiler, C++ compiler)}, and the names that are not installed."""
     found, missing = {}, []
     for family, versions in VERSIONS.items():
         plain = {"gcc": "g++", "clang": "clang++"}[family]
@@ -65,7 +64,7 @@ def find():
 
 
 class Check:
-    """One compiler's."""
+    """The checks of one compiler."""
 
     def __init__(self, args, name, c, cxx):
         self.source, self.c, self.cxx = args.source_dir, c, cxx
@@ -75,7 +74,7 @@ class Check:
         os.makedirs(self.folder)
 
     def library(self):
-        # "Release" as it is shipped, and "Debug", in which compilers warn of other things.
+        # As released; and without optimisation, where compilers warn about other things.
         for optimise in ("-O2", "-O0"):
             objects = []
             for file in sorted(glob.glob(os.path.join(self.source, "src", "**", "*.c"), recursive=True) +
@@ -98,7 +97,7 @@ class Check:
             file = unit + (".cpp" if cxx else ".c")
             with open(file, "w", encoding="utf-8") as out:
                 out.writelines('#include "holdfast/%s"\n' % name for name in names
-                               if name not in PARTS)
+                               if name not in MOVED)
             run(self.cxx if cxx else self.c, "-std=" + std, "-O1", *WARNINGS, "-Wshadow",
                 "-fkeep-inline-functions" if self.c.startswith("gcc") else "-Wno-unused-function",
                 "-I" + self.include, "-c", file, "-o", unit + ".o")
@@ -117,7 +116,7 @@ class Check:
             run(program, may=(0, 77))
 
 
-# (what it is, compiler, options, what the first error says)
+# (target, compiler, options, regular expression for the first error)
 OLD = ["-U__GNUC__", "-D__GNUC__=7"]
 REFUSED = [
     ("32 bits", "gcc", ["-m32"], "64-bit pointers.*with -m64"),
@@ -137,7 +136,7 @@ def refused(args, checks):
                      glob.glob(os.path.join(args.source_dir, "include", "holdfast", "*.h")))
     for name, compiler, options, words in REFUSED:
         if not shutil.which(compiler):
-            checks.skip("refused " + name, "%s is not here" % compiler)
+            checks.skip("refused " + name, "%s is not installed" % compiler)
             continue
         command = [compiler, "-ffreestanding", "-fsyntax-only", "-I", os.path.join(args.source_dir, "include"),
                    *options]
@@ -145,11 +144,11 @@ def refused(args, checks):
         plain = subprocess.run([*command, *c, "-"], input="#include <stdint.h>\n", text=True,
                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
         if plain.returncode:
-            checks.skip("refused " + name, "%s does not compile for it" % compiler)
+            checks.skip("refused " + name, "%s does not support this target" % compiler)
             continue
         wrong = None
         for header in headers:
-            if header in PARTS:
+            if header in MOVED:
                 continue
             done = subprocess.run([*command, *c, "-"], input="#include <holdfast/%s>\n" % header,
                                   text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
@@ -168,10 +167,10 @@ def main():
                           for name in args.compiler}, []
     checks = Checks()
     for name in missing:
-        checks.skip(name, "it is not here")
+        checks.skip(name, "it is not installed")
     if not found:
         return 77
-    # Read as their authors' code: with warnings.
+    # A copy of the headers in which warnings are not suppressed.
     include = os.path.join(args.work_dir, "include")
     shutil.rmtree(include, ignore_errors=True)
     shutil.copytree(os.path.join(args.source_dir, "include"), include)
@@ -184,7 +183,7 @@ def main():
     def one(name):
         check = Check(args, name, *found[name])
         if not version_of(check.cxx):
-            checks.skip(name + " C++", "%s is not here" % check.cxx)
+            checks.skip(name + " C++", "%s is not installed" % check.cxx)
         usual = not args.compiler and version_of(name.split("-")[0]) == version_of(found[name][0])
         for step in (check.library,) if usual else (check.library, check.headers, check.examples):
             if not checks.attempt("%s %s" % (name, step.__name__), step) and step == check.library:

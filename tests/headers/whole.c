@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * whole - the primitives over words of one size (-DHF_ATOMIC_WHOLE=1), by one thread and by several.
+ * whole - the primitives with accesses of one size (-DHF_ATOMIC_WHOLE=1), used by one thread and by several.
  *
- * Each access to a part is then a compare-and-swap of the whole word. It must preserve the rest:
- * the count next to a lock, the waiters next to a locked byte. Exits with 1 at the first that does
- * not.
+ * Each access to a part of a word is then a compare-and-swap of the whole word, which must preserve the rest:
+ * the count next to a lock, the waiters next to a locked byte. Exits with 1 at the first failed check.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -19,7 +18,7 @@
 #include "variants/spinlock/queued.h"
 
 #if !HF_ATOMIC_WHOLE
-#error "-DHF_ATOMIC_WHOLE=1 is what this is for"
+#error "compile with -DHF_ATOMIC_WHOLE=1"
 #endif
 
 #define THREADS 3
@@ -135,6 +134,6 @@ int main(void)
 	hf_lockref_unlock(&lockref);
 	CHECK(hf_lockref_is_dead(&lockref));
 	CHECK(hf_refcount_dec_and_test(&refcount) && hf_rcuref_put(&rcuref));
-	puts("every part left the rest alone");
+	puts("every access to a part preserved the rest");
 	return 0;
 }

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Install into the build folder, then build and run programs against what was installed.
+"""Install into the build folder, then build and run programs with the installed files.
 
-In C and in C++, against the static and the shared library by find_package, and by pkg-config. README's
-first example is one of them, as it stands there, by the command that stands there: it runs without a word
-to the loader. A program that uses one reference count is small. What is uninstalled is gone, and nothing
-else is.
-And under the ThreadSanitizer of gcc and of clang, which does not see what the installed library does: no
-report, and of a race just one.
+- C and C++ programs, by find_package (static and shared library) and by pkg-config
+- README's first example, with the command given there; no LD_LIBRARY_PATH is needed
+- a program that uses only a reference count: small, and without the rest of the library
+- a program under gcc's and clang's ThreadSanitizer, with the library not instrumented: no report if it is
+  correct, exactly one if it has a race
+- uninstalling removes what was installed and nothing else
 """
 import os
 import re
@@ -26,16 +26,16 @@ def run(*command, **environment):
 
 
 def sanitize(compiler, source, program, flags):
-    """Build for ThreadSanitizer, and run: by the locks' rules, and with a race."""
+    """Build for ThreadSanitizer, and run: used correctly, and with a race."""
     words = [compiler, "-fsanitize=thread", "-g", "-O1", "-std=gnu11", "-Wall", "-Werror"]
     if not shutil.which(compiler):
-        raise Skip("it is not here")
+        raise Skip("it is not installed")
     trial = subprocess.run([*words, "-x", "c", "-", "-o", program], input="int main(void){return 0;}",
                            text=True, stderr=subprocess.DEVNULL, check=False)
     prefix = []
     if not trial.returncode and subprocess.run([program], stderr=subprocess.DEVNULL,
                                                check=False).returncode:
-        prefix = ["setarch", "-R"]  # addresses too random for it
+        prefix = ["setarch", "-R"]  # the sanitizer can't cope with this much address randomisation
         trial = subprocess.run([*prefix, program], stderr=subprocess.DEVNULL, check=False)
     if trial.returncode:
         raise Skip("its ThreadSanitizer does not work here")
@@ -46,11 +46,11 @@ def sanitize(compiler, source, program, flags):
                                env=dict(os.environ, TSAN_OPTIONS="exitcode=66"))
         reports = found.stdout.count("WARNING: ThreadSanitizer")
         if (reports, found.returncode) != (expected, 66 if expected else 0):
-            raise Failed("%s: %d reports and not %d, exit status %d\n%s"
+            raise Failed("%s: %d reports, not %d; exit status %d\n%s"
                          % (how, reports, expected, found.returncode, found.stdout))
 
 
-# By how many bytes a program with one reference count may be larger than an empty one.
+# How many bytes larger than an empty program a program with one reference count may be.
 LIMITS = {"text": 16 * 1024, "bss": 4 * 1024}
 
 
@@ -59,7 +59,7 @@ def size(program):
 
 
 def only_what_is_used(cc, source, library, work):
-    """A program is linked only with those files of the static library that it needs."""
+    """The linker takes only the needed files from the static library."""
     programs = {}
     for name, file in (("empty", write(os.path.join(work, "empty.c"), "int main(void) { return 0; }\n")),
                        ("refcount", os.path.join(source, "tests", "install", "consumer", "refcount.c"))):
@@ -71,11 +71,11 @@ def only_what_is_used(cc, source, library, work):
     for section, limit in LIMITS.items():
         more = int(refcount[section]) - int(empty[section])
         if more > limit:
-            raise Failed("%s: %d more than an empty program's, at most %d" % (section, more, limit))
+            raise Failed("%s: %d bytes more than in an empty program; the limit is %d" % (section, more, limit))
     found = [line for line in run("nm", programs["refcount"]).splitlines()
              if re.search(r"nofault|site|slot|node|spin_rate|mutex|hf_clear|hf_copy", line)]
     if found:
-        raise Failed("linked with\n" + "\n".join(found))
+        raise Failed("linked although unused:\n" + "\n".join(found))
 
 
 def files_in(folder):
@@ -84,7 +84,7 @@ def files_in(folder):
 
 
 def uninstall(args, prefix):
-    """Uninstalling removes the installed files and the folders made for them, and keeps files of others."""
+    """Uninstalling removes the installed files and the folders created for them, and keeps all other files."""
     others = {os.path.join("share", "doc", "others", "README"),
               os.path.join("include", "holdfast", "mine.h")}
     for name in others:
@@ -100,9 +100,9 @@ def uninstall(args, prefix):
     more = {name for name in files_in(prefix) - before
             if "holdfast" in name or not os.path.isdir(os.path.join(prefix, name))}
     if more or before - files_in(prefix):
-        raise Failed("left behind: %s; gone: %s" % (more, before - files_in(prefix)))
+        raise Failed("left behind: %s; removed by mistake: %s" % (more, before - files_in(prefix)))
     if subprocess.run(script, check=False, stderr=subprocess.DEVNULL).returncode == 0:
-        raise Failed("uninstalled once more, where nothing is")
+        raise Failed("uninstalling a second time did not fail")
 
 
 def main():
@@ -122,7 +122,7 @@ def main():
     for program in ("c_static", "c_shared", "cxx_static", "cxx_shared"):
         said.attempt("find_package " + program, run, os.path.join(build, program))
 
-    if not said.check("pkg-config is here", shutil.which("pkg-config")):
+    if not said.check("pkg-config is installed", shutil.which("pkg-config")):
         return said.end()
     found = [os.path.join(folder, "pkgconfig") for folder, _, files in os.walk(prefix)
              if "libholdfast.so" in files]
@@ -131,7 +131,7 @@ def main():
         program = os.path.join(build, "pkg_config_" + os.path.splitext(source)[1][1:])
         run(*compiler.split(), os.path.join(consumer, source), "-o", program, *flags)
         said.attempt("pkg-config " + source, run, program)
-        # What the program has of the prefix is the folder of the library, without detours.
+        # The path to the library must be plain, without "..".
         runpath = re.findall(r"\((?:RUNPATH|RPATH)\).*\[(.*)\]", run("readelf", "-d", program))
         said.check("RUNPATH of " + source, runpath == [os.path.dirname(found[0])], runpath)
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Holdfast as a subproject: it builds by itself, in C alone, and installs only what the parent asks for.
+"""Holdfast as a CMake subproject: it needs only a C compiler, and is installed only if the parent asks for it.
 
 usage: subproject.py --source-dir DIR --work-dir DIR --cmake CMAKE --cc CC
 """
@@ -46,14 +46,14 @@ def main():
     checks = Checks()
 
     def build(name, how, *options):
-        """Returns what the parent installs, and which targets there are."""
+        """Build and install the parent. Return the installed files and the files of the build folder."""
         folder = os.path.join(args.work_dir, name)
         os.makedirs(folder)
         for file, text in (("CMakeLists.txt", PARENT % (how % args.source_dir)), ("main.c", MAIN)):
             with open(os.path.join(folder, file), "w", encoding="utf-8") as out:
                 out.write(text)
         out, prefix = os.path.join(folder, "build"), os.path.join(folder, "prefix")
-        # No compiler for C++ is to be asked for.
+        # The build must not look for a C++ compiler.
         run(args.cmake, "-S", folder, "-B", out, "-G", "Ninja", "-DCMAKE_C_COMPILER=" + args.cc,
             "-DCMAKE_CXX_COMPILER=/no/compiler/for/c++", *options)
         run(args.cmake, "--build", out, "--target", "parent", "holdfast", "holdfast_shared")
@@ -62,13 +62,13 @@ def main():
         return files_in(prefix), files_in(out)
 
     installed, built = build("plain", ADD)
-    checks.check("as a part, it installs nothing", installed == {"bin/parent"})
-    checks.check("and builds neither tests nor lab nor examples",
+    checks.check("add_subdirectory installs nothing of Holdfast", installed == {"bin/parent"})
+    checks.check("and builds no tests, lab or examples",
                  not any("hf-lab" in name or "unit_tests" in name or "/examples/" in name for name in built))
-    checks.check("by FetchContent likewise", build("fetched", FETCH)[0] == {"bin/parent"})
+    checks.check("FetchContent installs nothing of Holdfast", build("fetched", FETCH)[0] == {"bin/parent"})
     for name, option in (("asked", "-DHOLDFAST_INSTALL=ON"), ("old-name", "-DHF_INSTALL=ON")):
         installed = build(name, ADD, option)[0]
-        checks.check("%s installs it" % option, {"bin/parent", "include/holdfast/refcount.h"} <= installed)
+        checks.check("%s installs Holdfast" % option, {"bin/parent", "include/holdfast/refcount.h"} <= installed)
     return checks.end()
 
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * rows - made-up runs, measured, judged and written as hf-lab does: those that a machine gives only
- * by bad luck. For run.py. With the argument `wrong` one of them has a wrong count.
+ * rows - simulated runs, processed by hf-lab's code: cases that are rare in real measurements. For run.py.
+ *
+ *   hf-lab-rows [wrong | slow]      wrong: one row has a wrong count; slow: the time limit is reached
  */
 #include "../../lab/bench.hpp"
 
@@ -21,7 +22,7 @@ std::vector<Missing> missing_peers()
 
 static bool wrong;
 
-/* `starved_from` to `starved_to`: the runs without an operation, from 1 on. */
+/* Runs `starved_from` to `starved_to`, counted from 1, have no operation. */
 static Cell made_up(const char *variant, double ns, int starved_from = 0, int starved_to = 0,
 		    bool checked = true)
 {
@@ -80,7 +81,7 @@ static std::vector<Aim> aims(const std::vector<Row> &rows)
 		at_least(2.1, "group", "missed", two),
 		at_most(2, "group", "reached", two),
 		at_most(1.9, "group", "missed", two),
-		/* Rounded to 2 where it is written, so met there and here. */
+		/* Rounded to 2 in the file, so the aim is met there and must be met here. */
 		at_least(2, "group", "nearly", 2 - 1e-9),
 		figure("", "figure", two),
 		at_most(2, "", "starved", times(row("starved"), row("good"))),
@@ -98,7 +99,7 @@ int main(int argc, char **argv)
 	wrong = argc > 1 && !strcmp(argv[1], "wrong");
 	Plan made = plan(table, settings);
 	Progress progress(made.ms);
-	/* "slow": each look at the clock takes a second, and there are 30. */
+	/* "slow": each reading of the clock advances it by a second, and the limit is 30. */
 	static double looks;
 	auto slow = [] { return 1e9 * looks++; };
 	Limit limit = argc > 1 && !strcmp(argv[1], "slow") ? Limit(30e9, slow) : Limit(INFINITY);

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""hf-lab as its users meet it: what it prints, refuses and writes. Measures next to nothing.
+"""The command hf-lab: its output, result files and error messages. Measurements are as short as possible.
 
-usage: run.py [--slow] HF_LAB      --slow: the rows of SLOW, and nothing else
+usage: run.py [--slow] HF_LAB      --slow: only the tables of SLOW
 """
 import functools
 import gzip
@@ -27,12 +27,12 @@ MACHINE_FIELDS = {"cpu", "vendor", "family", "model", "stepping", "microcode", "
                   "kernel", "architecture", "compiler", "commit", "governor", "date"}
 TABLES = ("refcount", "spinlock", "mutex", "cond", "lockref", "holder", "handoff", "clear", "copy",
           "verbs", "loop", "fault", "guard", "region")
-TMPFS = ("openclose", "sparse")  # where liburcu is
-SLOW = ("readdir",)  # there, too: it makes a million names, three times
-MOUNT = ("mount",)  # where libfuse is; measured where root can mount
+TMPFS = ("openclose", "sparse")  # need liburcu
+SLOW = ("readdir",)  # needs liburcu; creates a million names, three times
+MOUNT = ("mount",)  # needs libfuse, and to run as root
 WITHOUT_AIMS = ("spinlock", "handoff", "guard", "readdir", "mount")
 QUICK = ["--window-ms", "1", "--rounds", "1"]
-LONG = 300  # seconds, for what takes a moment on a machine that is not busy
+LONG = 300  # seconds; each command takes a moment unless the machine is busy
 
 
 def lab(*arguments, **options):
@@ -41,7 +41,7 @@ def lab(*arguments, **options):
 
 
 def no_constant(name):
-    raise AssertionError("%s is no JSON" % name)
+    raise AssertionError("%s is not JSON" % name)
 
 
 def results_of(text):
@@ -64,28 +64,28 @@ def rows_of(*arguments):
 
 @functools.lru_cache(maxsize=None)
 def measured(table):
-    """A table with one thread and with two: once for all tests."""
+    """Measure a table with one and two threads, once for all tests."""
     return rows_of(table, "--threads=1,2", *QUICK)
 
 
 def with_figures(rows):
-    """Those that had an operation in each window: on a busy machine not all have."""
+    """The rows with an operation in each window; on a busy machine not all have."""
     return [row for row in rows if not row["starved"]]
 
 
 def here(tables):
-    """Those that were built."""
+    """The tables that hf-lab was built with."""
     listed = lab("list").stdout
     return [table for table in tables if "\n%s " % table in listed]
 
 
 def tables():
-    """Those that this run measures."""
+    """The tables that this run measures."""
     return here(SLOW) if ONLY_SLOW else [*TABLES, *here(TMPFS)]
 
 
 def optional(peers):
-    """Each library's variants, but for those that `hf-lab list` calls missing."""
+    """The variants of the libraries that `hf-lab list` does not call missing."""
     missing = re.findall(r"(?m)^missing +(.*)", lab("list").stdout)
     return set().union(*(names for library, names in peers.items()
                          if not any(library in line for line in missing)))
@@ -105,7 +105,7 @@ def variants(rows, *kinds):
 
 
 class Lab(unittest.TestCase):
-    def test_list_names_the_tables(self):
+    def test_list(self):
         done = lab("list")
         self.assertEqual(done.returncode, 0)
         for table in TABLES:
@@ -116,7 +116,7 @@ class Lab(unittest.TestCase):
         self.assertIn("--window-ms", lab("--help").stdout)
         self.assertEqual(lab().returncode, 2)
 
-    def test_bad_arguments_are_refused_in_one_line(self):
+    def test_bad_arguments_give_one_line(self):
         for arguments, words in (
                 (["nonsense"], "no table 'nonsense'"),
                 (["refcount", "--nonsense", "1"], "no option '--nonsense'"),
@@ -140,10 +140,10 @@ class Lab(unittest.TestCase):
                 self.assertIn(words, done.stderr)
                 self.assertEqual(done.stderr.count("\n"), 1)
 
-    def test_every_table_gives_complete_and_checked_rows(self):
+    def test_rows_are_complete_and_checked(self):
         mount = [] if ONLY_SLOW else here(MOUNT)
         if mount and not can_mount():
-            print("SKIPPED mount: only root can, where there is /dev/fuse")
+            print("SKIPPED mount: needs root and /dev/fuse")
             mount = []
         for table in [*tables(), *mount]:
             with self.subTest(table=table):
@@ -157,7 +157,7 @@ class Lab(unittest.TestCase):
                     if row["variant"] == row["baseline"] and row["ratio"] is not None:
                         self.assertEqual(row["ratio"], 1)
 
-    def test_rows_are_the_rosters(self):
+    def test_rows_are_all_variants(self):
         folder = os.listdir(os.path.join(SOURCE, "lab", "variants", "spinlock"))
         spinlocks = {name[:-2] for name in folder
                      if name.endswith(".h") and name not in ("in_place.h", "user_nodes.h")} | {"ticket"}
@@ -209,8 +209,8 @@ class Lab(unittest.TestCase):
                         self.assertEqual(row["variant"],
                                          "%s wait=%s" % (row["base_variant"], row["wait"]))
 
-    def test_rows_call_public_verbs(self):
-        # Sweeps of a spinlock's wait policy, the look into a queue that `handoff` takes, and the processor.
+    def test_rows_call_public_functions(self):
+        # Exceptions: processor features, wait policies, handoff's check of the queue, and internal copy loops.
         private = {
             "machine.cpp": {"hf_detail_cpu", "hf_detail_cpu_feature", "hf_detail_cpu_has", "hf_detail_cpu_known",
                             "hf_detail_cpu_zva_size"},
@@ -268,7 +268,7 @@ class Lab(unittest.TestCase):
                     self.assertNotIn("gap", other)
                     if row["ns_per_op"] and other["ns_per_op"]:
                         self.assertGreaterEqual(row["gap"], 0)
-                # The verdict opens with the largest.
+                # The first aim is the largest gap.
                 aim = results["aims"][0]
                 self.assertEqual((aim["group"], aim["bound"]), ("", ""))
                 self.assertRegex(aim["what"], "^gap of two measurements of the same")
@@ -303,7 +303,7 @@ class Lab(unittest.TestCase):
         for word, met in ((": met)", True), (": missed)", False)):
             self.assertEqual(printed.count(word), sum(1 for aim in aims if aim["met"] is met))
 
-    def test_what_was_not_measured_is_not_judged(self):
+    def test_an_aim_without_measurement_has_no_verdict(self):
         for aim in rows_of("mutex", "--threads", "1", "--only", "hf_mutex", *QUICK)["aims"]:
             if "pthread_spin" in aim["what"]:
                 self.assertIsNone(aim["value"])
@@ -318,7 +318,7 @@ class Lab(unittest.TestCase):
                 self.assertEqual({row["variant"] for row in rows if row["case"] == case}, names)
             for row in rows:
                 self.assertGreater(row["gb_per_s"], 0)
-            # Who reads the result next is shown beside, as what is cold: the aims are about the others.
+            # The cases in which the result is read next, or is cold, don't count for the aims.
             read = {row["case"] for row in rows if row["case"].endswith(" read")}
             self.assertIn("7 B read", read)
             hot = {row["case"] for row in with_figures(rows)
@@ -330,7 +330,7 @@ class Lab(unittest.TestCase):
 
     def test_tmpfs_is_built_with_each_implementation(self):
         if not here(TMPFS):
-            print("SKIPPED openclose and sparse: liburcu is not here")
+            print("SKIPPED openclose and sparse: liburcu is not installed")
             return
         rows = measured("openclose")["rows"]
         names = variants(rows)
@@ -354,7 +354,7 @@ class Lab(unittest.TestCase):
                 self.assertEqual(row["fallback_share"], 1)
 
     def test_holder_has_what_waiting_costs(self):
-        # Windows that are long enough for a whole hold, of 1 ms.
+        # A window must be longer than the time that the lock is held, 1 ms.
         results = rows_of("holder", "--threads", "1,3", "--window-ms", "12", "--rounds", "2")
         self.assertEqual({row["threads"] for row in results["rows"]}, {2, 3})
         for row in results["rows"]:
@@ -373,7 +373,7 @@ class Lab(unittest.TestCase):
         self.assertEqual({row["case"] for row in results["rows"]},
                          {"alone", *("oversubscribed" + section for section in sections)})
         self.check_mutex_aims(results, threads, sections)
-        # Weighted by length, half of the waiting is in longer waits than half of the operations.
+        # Weighted by length, the median wait is longer.
         self.assertTrue(any((row.get("wait_weighted_p50_ns") or 0) > (row.get("wait_p50_ns") or 0)
                             for row in results["rows"]))
         for row in results["rows"]:
@@ -384,15 +384,15 @@ class Lab(unittest.TestCase):
                 continue
             self.assertGreater(row["cpu_ns"], 0)
             self.assertLessEqual(row["fairness_100ms"], 1)
-            if waits[0] in row:  # not on a processor without a counter of time
+            if waits[0] in row:  # needs a processor with a time stamp counter
                 self.assertLessEqual({*waits, *by_length}, set(row))
                 for less, more in (*zip(waits, waits[1:]), *zip(by_length, by_length[1:]),
                                    ("wait_max_mean_ns", "wait_max_ns")):
-                    # The longest is exact, the others are the middle of a bucket.
+                    # The longest wait is exact; the others are the middle of a histogram's bucket.
                     self.assertLessEqual(row[less], 1.1 * row[more] + 1)
 
     def check_mutex_aims(self, results, threads, sections):
-        """Each column is judged, against the peers that are there."""
+        """Each group has its aims, which compare with the available peers."""
         rows = {(row["variant"], row["case"]): row for row in results["rows"]}
         aims = {(aim["group"], aim["what"]): aim for aim in results["aims"]}
         self.assertEqual([aims["1 thread", "time, of %s's" % peer]["aim"]
@@ -424,8 +424,8 @@ class Lab(unittest.TestCase):
             for name in absent:
                 self.assertIn(name, detail)
 
-    def test_a_part_too_short_to_measure_takes_no_time(self):
-        """lock and unlock are differences of two times: what is left of none is no figure to compare."""
+    def test_a_part_too_short_to_measure_is_0(self):
+        """The times of lock and unlock are differences; one below 0.1 ns is noise, and must be reported as 0."""
         parts = [row for row in measured("spinlock")["rows"] if row["case"].endswith("lock")]
         self.assertTrue(parts)
         for row in parts:
@@ -471,11 +471,11 @@ class Lab(unittest.TestCase):
         keys = [(row["table"], row["variant"], row["case"]) for row in results["rows"]]
         self.assertEqual(len(keys), len(set(keys)))
         self.assertEqual(results["settings"]["seed"], 3)
-        # A pattern that one table has no row for.
+        # A pattern that matches no row of one table.
         results = rows_of("loop", "refcount", "--only=asm", "--threads=1", *QUICK)
         self.assertEqual({row["table"] for row in results["rows"]}, {"refcount"})
 
-    def test_file_is_replaced_at_the_end_or_after_an_interrupt(self):
+    def test_file_is_replaced_at_the_end_or_on_interrupt(self):
         with tempfile.TemporaryDirectory() as folder:
             name = os.path.join(folder, "results.json")
             with open(name, "w", encoding="utf-8") as file:
@@ -492,7 +492,7 @@ class Lab(unittest.TestCase):
                         time.sleep(0.05)
                 finally:
                     running.send_signal(signal.SIGINT)
-            # After ^C, the results so far, and what they lack.
+            # After ^C the file has the results so far, and says what is missing.
             self.assertEqual(running.returncode, 128 + signal.SIGINT)
             self.assertIn("fault", {row["table"] for row in load(name)["rows"]})
             (words,) = [w for w in load(name)["limits"] if w.startswith("Interrupted: spinlock lacks")]
@@ -524,13 +524,13 @@ class Lab(unittest.TestCase):
         rows = {n: rows_of("refcount", "--threads=1", "--only=asm", "--seconds=%d" % n)["rows"]
                 for n in (1, 1000)}
         self.assertLess(rows[1][0]["rounds"], rows[1000][0]["rounds"])
-        # Some rounds, though they take longer than was asked for.
+        # At least one round is measured, even if it takes longer than --seconds.
         rows = rows_of("refcount", "--threads=1", "--seconds=1", "--window-ms=2", "--rounds=100")["rows"]
         self.assertEqual({row["rounds"] for row in rows} & {100}, set())
         self.assertLessEqual(1, min(row["rounds"] for row in rows))
 
     def test_progress_without_a_terminal(self):
-        # Four runs of more than a second: longer than the time between two lines.
+        # Four runs of 1.3 s: longer than the 3 s between two lines.
         done = lab("refcount", "--threads", "1", "--only", "asm", "--window-ms", "1300",
                    "--rounds", "1")
         self.assertRegex(done.stderr, r"^refcount: +\d+ % done, \d+ s left; \w+, \S+\n")
@@ -538,7 +538,7 @@ class Lab(unittest.TestCase):
 
 
 class Archive(unittest.TestCase):
-    """compare and merge, on made-up files."""
+    """compare and merge, on constructed files."""
 
     @classmethod
     def setUpClass(cls):
@@ -576,7 +576,7 @@ class Archive(unittest.TestCase):
         done = lab("compare", old, new, "--only", "sl*")
         self.assertEqual(re.findall(r"(?m)^loop +(\S+) .*%", done.stdout), ["slow"])
 
-    def test_compare_knows_its_noise(self):
+    def test_compare_estimates_noise(self):
         default = {**self.whole["rows"][0], "variant": "default", "kind": "default", "is": "same",
                    "ns_per_op": 12, "spread": 0.02}
         old = self.file("old.json", {"same": 10, "slow": 10})
@@ -584,7 +584,7 @@ class Archive(unittest.TestCase):
         whole["rows"].append(default)
         with open(old, "w", encoding="utf-8") as file:
             json.dump(whole, file)
-        # One code under two names differs by a fifth: so may others.
+        # The same code under two names differs by a fifth, so differences of other rows up to that are noise.
         done = lab("compare", old, self.file("new.json", {"same": 10, "slow": 11}))
         self.assertRegex(done.stdout, r"(?m)^loop +slow .* 20%$")
 
@@ -602,14 +602,14 @@ class Archive(unittest.TestCase):
         for key in ("schema", "holdfast", "machine", "missing_peers"):
             self.assertEqual(merged[key], self.whole[key])
 
-    def test_merge_of_one_is_that_one(self):
+    def test_merge_of_one_file(self):
         whole = os.path.join(self.folder, "whole.json")
         with open(whole, "w", encoding="utf-8") as file:
             json.dump(self.whole, file)
         self.assertEqual(lab("merge", whole, "--json", whole).returncode, 0)
         merged = load(whole)
         for row, was in zip(merged["rows"], self.whole["rows"], strict=True):
-            # Figures are written with six digits, and a ratio is made of two of them.
+            # Figures are rounded to six digits, and a ratio is computed from two of them.
             self.assertAlmostEqual(row["ratio"], was["ratio"], delta=was["ratio"] / 1e4)
             for key in ("rounds", "spread", "ratio"):
                 del row[key]
@@ -617,7 +617,7 @@ class Archive(unittest.TestCase):
         for aim, was in zip(merged["aims"], self.whole["aims"], strict=True):
             self.assertEqual((aim["what"], aim["met"]), (was["what"], was["met"]))
 
-    def test_what_can_not_be_read_is_refused(self):
+    def test_unusable_files(self):
         good = self.file("good.json", {"a": 1})
         other = {**self.whole["machine"], "commit": "another"}
         broken = os.path.join(self.folder, "broken.json")
@@ -640,7 +640,7 @@ class Archive(unittest.TestCase):
 
 
 class Rows(unittest.TestCase):
-    """The runs that a machine gives only by bad luck, made up by hf-lab-rows."""
+    """Rare measurements, such as windows without an operation, simulated by hf-lab-rows."""
 
     def rows(self, *arguments):
         program = os.path.join(os.path.dirname(os.path.abspath(LAB)), "hf-lab-rows")
@@ -649,7 +649,7 @@ class Rows(unittest.TestCase):
         results = results_of(done.stdout)
         return done, results, {row["variant"]: row for row in results["rows"]}
 
-    def test_no_operation_is_measured_again_and_then_marked(self):
+    def test_a_run_without_operations_is_repeated_then_marked(self):
         done, results, rows = self.rows()
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         self.assertEqual({name for name in rows if rows[name]["starved"]},
@@ -672,7 +672,7 @@ class Rows(unittest.TestCase):
                          " made up, starved, case, 1 thread")
         self.assertEqual(results["missing_peers"][0]["peer"], 'a "quoted"\npeer')
 
-    def test_the_time_limit_ends_a_table_and_names_what_it_left_out(self):
+    def test_time_limit(self):
         done, results, rows = self.rows("slow")
         self.assertEqual(done.returncode, 0, done.stderr)
         (words,) = [limit for limit in results["limits"] if limit.startswith("The time limit")]
@@ -691,7 +691,7 @@ class Rows(unittest.TestCase):
             self.assertIs(aim["met"], met.get(aim["what"]), aim)
         self.assertEqual([aim["value"] for aim in results["aims"]], [0.2] + [2] * 6 + [None] * 4)
 
-    def test_what_is_measured_twice(self):
+    def test_measured_twice(self):
         _, results, rows = self.rows()
         self.assertEqual({name for name in rows if rows[name]["kind"] == "again"}, {"twice again"})
         self.assertEqual(rows["twice again"]["base_variant"], "twice")
@@ -712,8 +712,8 @@ class Rows(unittest.TestCase):
 
 if __name__ == "__main__":
     if ONLY_SLOW and not here(SLOW):
-        print("SKIPPED readdir: liburcu is not here")
+        print("SKIPPED readdir: liburcu is not installed")
         sys.exit(77)
     unittest.main(argv=sys.argv[:1] + ["Lab." + name for name in (
-        "test_every_table_gives_complete_and_checked_rows", "test_aims_are_data",
+        "test_rows_are_complete_and_checked", "test_aims_are_data",
         "test_each_table_measures_its_default_twice") if ONLY_SLOW])

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Run a mutant of a model: exits with 0 only if the checker caught it.
+"""Run a mutant of a model. Exits with 0 only if the model checker caught it.
 
     expect_caught.py PROGRAM [ARGUMENT...]
 
-Caught means: the program ends by itself, with exit status 1, and a line of its output has the word
-"caught". A crash, or any other status, shows nothing about the checker.
+Caught means that the program exits with status 1 and prints the word "caught". A crash or any other status
+does not count.
 """
 import re
 import subprocess

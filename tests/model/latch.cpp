@@ -20,7 +20,7 @@
 
 #include "holdfast/internal/nofault/latch.h"
 
-static unsigned long believed, retried, newest;
+static unsigned long succeeded, retried, newest;
 
 /* Thread 0 writes, the others read; with `Leaves` the last reader disappears in the middle. */
 template <int Writes, bool Leaves>
@@ -57,7 +57,7 @@ class copies : public hf_model::scenario {
 		}
 		check(first == second, "one copy, as it was published");
 		check(first == version, "the one of this version");
-		believed++;
+		succeeded++;
 		newest += version == Writes;
 	}
 
@@ -90,8 +90,8 @@ int main(int argc, char **argv)
 	run.search<copies<3, false>, 2>("more writes and a read", 4);
 	run.search<copies<3, true>, 3>("writes, a read, and one that leaves", 2);
 	run.random<copies<4, false>, 3>("writes and reads", 100000);
-	run.must_reach("a reader believes", believed);
+	run.must_reach("a read succeeds", succeeded);
 	run.must_reach("a reader retries", retried);
-	run.must_reach("a reader finds the last", newest);
+	run.must_reach("a reader finds the last version", newest);
 	return run.end();
 }

@@ -50,7 +50,7 @@
 #include "holdfast/lockref_waitfree.h"
 
 static unsigned long reached[hf_model::TRANSITIONS];
-static unsigned long moved_while_locked, lives_again, found_dead, killed_with_one, not_killed,
+static unsigned long moved_while_locked, revived, found_dead, killed_with_one, not_killed,
 	not_the_last, put_back;
 
 enum zone { LIVE, DEAD, SATURATED };
@@ -135,7 +135,7 @@ public:
 		if (from == LIVE && to == LIVE && watch_.holder() != -1 && !holds())
 			moved_while_locked++;
 		if (from == LIVE && before >> 32 == 0 && after >> 32 == 1)
-			lives_again++;
+			revived++;
 		if (strcmp(at.func_, "hf_detail_waitfree_stay_dead") == 0)
 			put_back++;
 	}
@@ -380,10 +380,10 @@ int main(int argc, char **argv)
 	run.random<type_stable<0>, 4>("stable", 20000);
 	run.random<type_stable<0xd0000000>, 3>("drifted", 20000);
 	run.must_reach("the count moves while another has the lock", moved_while_locked);
-	run.must_reach("a count of none lives again", lives_again);
+	run.must_reach("a count of 0 is revived", revived);
 	run.must_reach("a lookup finds it dead", found_dead);
 	run.must_reach("killed by the holder, with its reference", killed_with_one);
-	run.must_reach("not killed, because somebody got it", not_killed);
+	run.must_reach("not killed: another thread took a reference", not_killed);
 	run.must_reach("put_return leaves references", not_the_last);
 	run.must_reach("a dead count is put back", put_back);
 	run.must_reach(hf_model::transition_names[hf_model::T6_TAKE], reached[hf_model::T6_TAKE]);

@@ -17,7 +17,7 @@ namespace hf_model
 #define HF_MODEL_MUTEX_TRANSITIONS(X)                                                              \
 	X(WOKEN_BY_UNLOCK, "an unlock wakes the first waiter")                                     \
 	X(WOKEN_BY_LEAVER, "a waiter that gives up wakes the next one")                            \
-	X(COMES, "the first waiter comes")                                                         \
+	X(RUNS, "the first waiter runs")                                                           \
 	X(PARKS_AGAIN, "the first waiter parks again")                                             \
 	X(ROOM_FOR_FIRST, "a thread makes room for the first waiter")                              \
 	X(ROOM_FOR_ANOTHER, "a thread makes room for another waiter")
@@ -53,7 +53,7 @@ public:
 		else if (strcmp(in, "finish_wait") == 0)
 			reached_[WOKEN_BY_LEAVER]++;
 		else if (strcmp(in, "set_head") == 0)
-			reached_[after == HF_DETAIL_WAITER_PARKED ? PARKS_AGAIN : COMES]++;
+			reached_[after == HF_DETAIL_WAITER_PARKED ? PARKS_AGAIN : RUNS]++;
 		else if (strcmp(in, "change_flags") == 0 && is_flag &&
 			 (after & HF_DETAIL_BUCKET_AWAITED))
 			reached_[ROOM_FOR_FIRST]++;

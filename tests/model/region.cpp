@@ -31,7 +31,7 @@
 // MUTANT: heal_waits HF_MUTANT=own HF_MUTANT_IN=heal HF_MODEL_ONLY="one heals, then"
 // MUTANT: heal_compares HF_MUTANT=own HF_MUTANT_IN=compare HF_MODEL_ONLY="one heals, then"
 // MUTANT: heal_ends_it HF_MUTANT=own HF_MUTANT_IN=keep HF_MODEL_ONLY="one heals, then"
-// MUTANT: none_passes_on_what_it_took_over HF_MUTANT=own HF_MUTANT_IN=pass_on HF_MODEL_ONLY="one heals, then"
+// MUTANT: inherited_loss_is_not_passed_on HF_MUTANT=own HF_MUTANT_IN=pass_on HF_MODEL_ONLY="one heals, then"
 // MUTANT: zeros_are_noted_first HF_MUTANT=cmpxchg64_seq_cst HF_MUTANT_IN=hf_detail_region_add_zeros
 #define HF_ENV_HAS_REGION 1
 #include "run.h"
@@ -373,7 +373,7 @@ int main(int argc, char **argv)
 	run.must_reach("a loss is found", found);
 	run.must_reach("a region begins after all was healed", after_healing);
 	run.must_reach("two have healed", healed_twice);
-	run.must_reach("zeros are read, and it is known", noted);
+	run.must_reach("zeros are read, and the loss is recorded", noted);
 	run.must_reach("zeros are read after all have ended", after_all);
 	return run.end();
 }

@@ -277,7 +277,7 @@ static void in_a_thread(void)
 		(void)pthread_join(thread, NULL);
 }
 
-/* It must not be taken for one of an instruction that is none. */
+/* A recovered fault leaves nothing behind that hides a later one. */
 static void behind_a_recovered_one(void)
 {
 	uint8_t value = 0;
@@ -454,7 +454,7 @@ static void handler_changes_context(void)
 }
 #endif
 
-/* ---- of some processors ------------------------------------------------------------------- */
+/* ---- processor-specific ------------------------------------------------------------------- */
 
 #ifdef __x86_64__
 static void not_canonical(void)
@@ -816,7 +816,7 @@ static void compare(const struct effect *effect)
 	}
 }
 
-/* May a parent trace its child here? An emulator of user programs can't. */
+/* Can a parent trace its child? Not under an emulator of user programs. */
 static bool can_trace(void)
 {
 	int status = 0;

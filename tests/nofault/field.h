@@ -7,7 +7,7 @@
  *                       edge                   behind
  *   | good   | good      | bad page             | good   |
  *
- * All that can be had is set to FILL.
+ * All accessible bytes are FILL.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE

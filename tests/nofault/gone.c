@@ -2,11 +2,10 @@
 /*
  * gone - a page disappears in the middle of an operation, after each single instruction of it.
  *
- * In the sweep a range lies on pages that stay as they are, so only the first access to a page can fault.
- * Another process that truncates a file can take a page between two stores to it. Here the processor
- * stops after every instruction (the trap flag; x86-64 only), and after the n-th one the page loses its
- * permissions; for every n until the operation completes. For every n, exactly the bytes reported
- * as done are done, and none after them.
+ * In the sweep, pages do not change during an operation, so only the first access to a page can fault. But
+ * another process that truncates a file can remove a page between two stores to it. Here the processor traps
+ * after every instruction (the trap flag; x86-64 only), and after the n-th one the page loses its permissions.
+ * For every n until the operation completes, exactly the bytes reported as done must be done.
  */
 #define _GNU_SOURCE
 #include <signal.h>
@@ -25,7 +24,7 @@ enum { PAGE = 4096, FILL = 0x55, TRAP_FLAG = 0x100 };
 
 static unsigned char *destination, *source, *victim;
 static volatile unsigned long step,
-	last_step; /* instructions so far; the one after which it goes */
+	last_step; /* instructions so far; the last one before the page goes */
 
 static void on_trap(int signal, siginfo_t *info, void *context)
 {
@@ -47,7 +46,7 @@ static inline __attribute__((always_inline)) void trap_none(void)
 	__asm__ volatile("pushfq\n\tandq	$~0x100, (%%rsp)\n\tpopfq" ::: "memory", "cc");
 }
 
-/* One operation; `clear` or `copy` is NULL. Returns what was left. */
+/* Runs one operation; `clear` or `copy` is NULL. Returns the number of bytes left. */
 static __attribute__((noinline)) size_t run(hf_clear_function_t clear, hf_copy_function_t copy,
 					    unsigned char *to, const unsigned char *from,
 					    size_t len)
@@ -79,7 +78,7 @@ static bool is_right(const unsigned char *to, const unsigned char *from, size_t 
 	return true;
 }
 
-/* All n for one operation. False: said what went wrong. */
+/* Runs one operation for every n. Returns false after printing what is wrong. */
 static bool every_step(const char *name, hf_clear_function_t clear, hf_copy_function_t copy,
 		       size_t len, size_t offset)
 {
@@ -116,7 +115,7 @@ static bool every_size(const char *name, hf_clear_function_t clear, hf_copy_func
 	static const size_t sizes[] = { 1,   2,   3,   7,   8,   15,  16,  24,  31,
 					32,  33,  48,  64,  65,  97,  128, 129, 192,
 					200, 256, 257, 300, 384, 385, 512, 513, 700 };
-	/* A repeated instruction stops after each byte, and a loop of words has many steps. */
+	/* A string instruction traps after each byte, and a loop of words has many steps. */
 	bool is_slow = strncmp(name, "vector_", 7) && strncmp(name, "hand_", 5) &&
 		       strcmp(name, "default");
 

@@ -3,7 +3,7 @@
  * meanwhile - another thread changes a signal handler while the library installs or removes its
  * own.
  *
- * Linked with --wrap=sigaction, so that "another thread" comes exactly between two calls of ours.
+ * Linked with --wrap=sigaction, so that the "other thread" runs exactly between two calls of the library.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -92,7 +92,7 @@ static bool set_while_installing(int signal)
 	return hf_nofault_remove() == 0 && is_theirs(signal);
 }
 
-/* Between remove()'s last look and its change: `calls` of it come before that. */
+/* Between remove()'s last check and its change, which is after `calls` calls for this signal. */
 static bool set_while_removing(int signal, int calls)
 {
 	bool other_is_ours;

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Break clear, copy and the others in the ways that they were or may be broken, and see the sweep find each.
-With --unit the same for regions, signals and safe reads, which the unit tests must find.
+"""Mutants of clear, copy and the other memory functions, which the sweep must detect.
+With --unit also mutants of regions, signals and safe reads, which the unit tests must detect.
 
     mutants.py --source-dir DIR --work-dir DIR --library FILE --cc COMPILER [--cxx COMPILER --unit OBJECT...]
 
-Each mutant is the sweep linked with one changed file of src/ in place of the library's, and it names the
-implementations that the flaw sits in: only these are swept, each alone, whatever the default is on this
-processor. One that the processor can't run is skipped. (What only another thread can bring about, a page
-that goes away between two stores to it, the sweep can't show; gone.c and objects.cpp do.)
+A mutant is the sweep linked with one changed file of src/ in place of the library's. Each mutant lists the
+implementations that have the flaw; only these are swept, one at a time, whichever is the default on this
+processor. Implementations that this processor can't run are skipped. The sweep can't test a page that another
+thread removes between two stores to it; gone.c and objects.cpp do.
 """
 import os
 import re
@@ -33,7 +33,7 @@ REGION = "region/region.c"
 REGION_LIST = "region/region_list.h"
 SAFE = "nofault/safe.c"
 SIGNALS = "nofault/signals.c"
-# Of the lab: compiled into all of them.
+# This one belongs to the lab, whose file is compiled into every mutant.
 WORDS = "nofault/arch/x86_64_words.h"
 NOTHING = None
 IMPLEMENTATIONS = os.path.join("lab", "variants", "nofault", "implementations.c")
@@ -48,11 +48,11 @@ BYTES = "wrong bytes"
 RESULT = "wrong result"
 PLACE = "wrong place"
 ADDRESS = "wrong address"
-LONG = 300  # seconds for a mutant; a whole one needs a few
-DIES = r"status -11"  # SIGSEGV: a fault that nobody recovers
+LONG = 300  # seconds for a mutant; without a flaw a few suffice
+DIES = r"status -11"  # SIGSEGV: a fault that is not recovered
 
-# (what is wrong, family, implementations that have the flaw, what the sweep finds, file that is changed,
-# file that is compiled, text, other text)
+# (flaw, family, implementations with the flaw, message of the sweep, changed file, compiled file, text,
+# replacement)
 MUTANTS = [
     ("words returned for bytes", "clear", ["rep_good"], COUNT, WORDS, NOTHING,
      "clear_word_fault(p, left * 8 + len % 8)", "clear_word_fault(p, left + len % 8)"),
@@ -94,10 +94,10 @@ MUTANTS = [
      "	VECTOR_LOAD_OR(a, (const VECTOR *)(from + head), generic);\n	to += head;\n	from += head;"),
     ("a move downwards leaves its end", "move", WIDE, BYTES, MEMORY_VECTOR, X86,
      "	VECTOR_STORE_OR((VECTOR *)(to + len - W), last, first_fault);\n", ""),
-    ("what a load across pages would have moved is lost", "move", WIDE, COUNT, MEMORY_VECTOR, X86,
+    ("bytes before the page that a load crosses into are not moved", "move", WIDE, COUNT, MEMORY_VECTOR, X86,
      "return down ? hf_detail_move_down_generic(to, from, len)\n\t\t    : hf_detail_move_up_generic(to, from, len);",
      "return len;"),
-    ("an address that is not the first one's", "move", ["generic"], ADDRESS, MEMORY, MEMORY,
+    ("the address is not that of the first byte", "move", ["generic"], ADDRESS, MEMORY, MEMORY,
      "	return hf_detail_move_down_bytes(dst, src, len);\n}", "	return len < 16 ? hf_detail_move_down_bytes(dst, src, len) : len;\n}"),
     ("bytes compared as signed numbers", "compare", SEARCHES, RESULT, SEARCH, X86,
      "x < y ? -1 : 1", "(int8_t)x < (int8_t)y ? -1 : 1"),
@@ -109,11 +109,11 @@ MUTANTS = [
     ("a fault hides the hit before it", "find", SEARCHES, RESULT, SEARCH, X86,
      "	return hf_detail_find_bytes(p, byte, len, at);\n}",
      "	return (struct hf_memory_result){ at, -HF_EFAULT };\n}"),
-    ("a byte of 1 behind a hit is one, too", "find", WIDE, RESULT, SEARCH, X86,
+    ("a byte of 1 after a hit counts as a hit", "find", WIDE, RESULT, SEARCH, X86,
      "FIRST_OF(hits) / 8;\n			return FOUND(at < 4", "7 - (size_t)__builtin_clzll(hits) / 8;\n			return FOUND(at < 4"),
     ("the two ends of a small range taken for one", "find", WIDE, RESULT, SEARCH, X86,
      "FOUND(at < 4 ? at : at + len - 8)", "FOUND(at)"),
-    ("the end is not looked at", "find", SEARCHES, RESULT, SEARCH, X86,
+    ("the end is not searched", "find", SEARCHES, RESULT, SEARCH, X86,
      "	at = len - 4 * W;\n	VECTOR_HITS_FOUR_OR", "	at = len - 4 * W - 1;\n	VECTOR_HITS_FOUR_OR"),
     ("the end is not compared", "compare", SEARCHES, RESULT, SEARCH, X86,
      "	at = len - 4 * W;\n	VECTOR_DIFFER_FOUR_OR", "	at = len - 4 * W - 1;\n	VECTOR_DIFFER_FOUR_OR"),
@@ -123,11 +123,11 @@ MUTANTS = [
      "bzhi_si(~0u, (uint32_t)(len))", "bzhi_si(~0u, (uint32_t)(len) + 1)"),
     ("a mask without the last byte", "compare", ["avx512"], RESULT, X86, X86,
      "bzhi_si(~0u, (uint32_t)(len))", "bzhi_si(~0u, (uint32_t)(len) - 1)"),
-    ("a masked load is no site", "compare", ["avx512"], DIES, X86, X86,
+    ("a masked load has no site", "compare", ["avx512"], DIES, X86, X86,
      'TRY_OR(1, "vmovdqu8 %1, %%ymm16%{%3%}%{z%}", label)', '"vmovdqu8 %1, %%ymm16%{%3%}%{z%}\\n"'),
     ("a vector of four is left out", "find", ["avx512"], RESULT, X86, X86,
      '"vpminub %%ymm16, %%ymm17, %%ymm17\\n"', '""'),
-    ("a fault in a search is at its end", "find", ["generic"], RESULT, MEMORY, MEMORY,
+    ("a fault is reported at the end of the range", "find", ["generic"], RESULT, MEMORY, MEMORY,
      "	return result(len, -HF_ENOENT);\nfault:\n	return result(at, -HF_EFAULT);",
      "	return result(len, -HF_ENOENT);\nfault:\n	return result(len, -HF_EFAULT);"),
     ("words before a fault are lost", "words", ["default"], COUNT, MEMORY, MEMORY,
@@ -140,12 +140,12 @@ MUTANTS = [
      "	return true;\nfault:\n#else", "	return true;\nfault:\n	return true;\n#else"),
     ("a vector of a short piece at the wrong place", "iovec", ["default"], BYTES, MEMORY, MEMORY,
      "(const hf_detail_w16 *)(from + len - 32)", "(const hf_detail_w16 *)(from + len - 31)"),
-    ("what a load across pages would have fetched is lost", "copy", ["generic"], COUNT, GENERIC, GENERIC,
+    ("bytes before the page that a load crosses into are not copied", "copy", ["generic"], COUNT, GENERIC, GENERIC,
      "return len - here + hf_detail_copy_bytes(dst, src, here);", "return len;"),
 ]
 
-# Of the unit tests: (what is wrong, suite that finds it, file that is changed, file that is compiled, text,
-# other text). docs/design/0042-tests-in-proportion.md lists more.
+# Mutants for the unit tests: (flaw, suite, changed file, compiled file, text, replacement).
+# docs/design/0042-tests-in-proportion.md lists more.
 UNIT = [
     ("a lower loss replaces what was written above", "Region", REGION, REGION,
      "		lost.to = down((uintptr_t)before, all.page);\n	if (hf_atomic32",
@@ -153,10 +153,10 @@ UNIT = [
     ("a loss is not noted in other regions", "Region", REGION_LIST, REGION,
      "	hf_detail_regions_each(all, hf_detail_region_note_visit, &lost);",
      ""),
-    ("a newcomer inherits nothing", "Region", REGION_LIST, REGION,
+    ("a new region inherits no loss", "Region", REGION_LIST, REGION,
      "	if (zeros.from < zeros.to)\n		(void)hf_detail_region_note_pages(all, newcomer, &zeros);",
      "	(void)newcomer;\n	(void)zeros;"),
-    ("a newcomer passes on what it inherited", "Region", REGION_LIST, REGION,
+    ("a new region passes on what it inherited", "Region", REGION_LIST, REGION,
      "		(void)hf_detail_region_note_pages(all, newcomer, &zeros);",
      "		hf_detail_region_note_visit(all, newcomer, &zeros);"),
     ("healing of a part takes all out", "Region", REGION_LIST, REGION,
@@ -195,10 +195,10 @@ UNIT = [
     ("the pages are not locked and advised again", "Region", REGION, REGION,
      "		set_flags(from, healed.to, had);",
      "		(void)had;"),
-    ("the end in the file's last page is not known", "Region", REGION, REGION,
+    ("the end within the file's last page is not reported", "Region", REGION, REGION,
      "		if (has < found.bad)\n			found.bad = has;",
      "		(void)has;"),
-    ("a child has its parent's threads' regions", "Region", REGION, REGION,
+    ("a child keeps the regions of the parent's threads", "Region", REGION, REGION,
      "		hf_atomic64_store_relaxed(&all.shard[i].top, 0);\n",
      ""),
     ("removing one in the middle cuts the list", "Region", REGION_LIST, REGION,
@@ -216,10 +216,10 @@ UNIT = [
     ("the pipe stays open", "Safe", SAFE, SAFE,
      "	(void)syscall(SYS_close, ends[1]);\n",
      ""),
-    ("install() takes a handler of others for nothing", "NoFaultSignals", SIGNALS, SIGNALS,
+    ("install() ignores another handler", "NoFaultSignals", SIGNALS, SIGNALS,
      "(installed && !is_default(&before) && !is_ignored(&before))",
      "0"),
-    ("owned() looks at SIGSEGV only", "NoFaultSignals", SIGNALS, SIGNALS,
+    ("owned() checks only SIGSEGV", "NoFaultSignals", SIGNALS, SIGNALS,
      "static bool handlers_are_ours(void)\n{\n	struct sigaction action;\n\n	for (unsigned int i = 0; i < SIGNALS; i++)",
      "static bool handlers_are_ours(void)\n{\n	struct sigaction action;\n\n	for (unsigned int i = 0; i < 1; i++)"),
     ("a sent signal is a fault", "NoFaultSignals", SIGNALS, SIGNALS,
@@ -235,7 +235,7 @@ def compile_and_link(*command):
 
 
 def object_of(args, source, name):
-    """Compiles one file."""
+    """Compile a file. Return the object file."""
     made = os.path.join(args.work_dir, name)
     compile_and_link(args.cc, "-std=gnu11", "-O1", "-DHF_STATIC_LIBRARY", "-I",
                      os.path.join(args.source_dir, "include"), "-c", source, "-o", made)
@@ -243,11 +243,11 @@ def object_of(args, source, name):
 
 
 def build(args, number, whole, changed, compiled, change):
-    """The sweep, with one flaw. `whole` has the objects of what is not changed."""
+    """Build the sweep with one flaw. `whole` has the unchanged object files."""
     tree = mutation.copy(args.source_dir, os.path.join(args.work_dir, str(number)), "src",
                          os.path.join("lab", "variants"))
     mutation.edit(os.path.join(tree, "src", changed), change)
-    # In place of the library's object; a header is the lab's, too.
+    # Replaces the library's object. The lab's file includes the headers too.
     objects = [object_of(args, os.path.join(tree, "src", compiled), os.path.join(str(number), "flawed.o"))
                ] if compiled else []
     objects.append(object_of(args, os.path.join(tree, IMPLEMENTATIONS), os.path.join(str(number), "lab.o"))
@@ -264,14 +264,14 @@ def sweep(program, family, name, expected):
     if verdict.skipped:
         raise mutation.Skip(verdict.skipped[0][1])
     if expected != DIES and "not ok: %s %s" % (family, name) not in verdict.faults:
-        raise mutation.Survived("the sweep says nothing of %s %s:\n%s" % (family, name, ran.stdout))
+        raise mutation.Survived("the sweep passes %s %s:\n%s" % (family, name, ran.stdout))
     return mutation.must_fail(ran.returncode, ran.stdout,
                               expected if expected == DIES
                               else r"^# %s, .*: %s.*" % (re.escape(name), expected))
 
 
 def unit(args, number, suite, changed, compiled, change):
-    """The unit tests, with one flaw."""
+    """Run the unit tests with one flaw."""
     tree = mutation.copy(args.source_dir, os.path.join(args.work_dir, "unit%d" % number), "src")
     mutation.edit(os.path.join(tree, "src", changed), change)
     program = os.path.join(tree, "unit_tests")

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
-// objects - nofault in shared objects that come and go; a file that another process truncates.
+// objects - nofault in shared objects that are loaded and unloaded; a file that another process truncates.
 //
-//   objects LINKED-PLUGIN OWN-PLUGIN SLOW-PLUGIN EARLY-PLUGIN     one that is linked to the shared
-//                     library, one that has a static copy of its own, one whose handler takes its
-//                     time, one whose constructor uses a region
+//   objects LINKED OWN SLOW EARLY     plug-ins: linked with the shared library; with its own static copy;
+//                                     with a slow handler; with a constructor that uses a region
 #include <atomic>
 #include <chrono>
 #include <cstdio>
@@ -56,7 +55,7 @@ struct Plugin {
 		install = reinterpret_cast<int (*)()>(dlsym(handle, "plugin_install"));
 	}
 	~Plugin() { dlclose(handle); }
-	// Its own inlined sites, and those of the library that it calls.
+	// Tests its inlined sites, and those of its library.
 	bool works() const
 	{
 		uint32_t value = 7;
@@ -137,7 +136,7 @@ bool two_objects(const char *linked, const char *own)
 	return true;
 }
 
-// Calls body(i) so many times while three threads fault all the time. False: something failed.
+// Calls body(i) `times` times while three threads fault continuously. Returns false if something failed.
 bool while_others_fault(int times, const std::function<bool(int)> &body)
 {
 	std::atomic<bool> stop{ false }, failed{ false };
@@ -178,7 +177,7 @@ bool loaded_while_others_fault(const char *path)
 }
 
 #ifdef HF_ARCH_FAULTING_LOAD
-// A thread is in the plug-in's handler when the plug-in is unloaded: that waits for it.
+// Unloading a plug-in waits for a thread that is in its handler.
 bool unloaded_while_handling(const char *path)
 {
 	static hf_atomic32_t state = HF_ATOMIC_INIT(0);
@@ -202,7 +201,7 @@ bool unloaded_while_handling(const char *path)
 }
 #endif
 
-// The same at random moments: a fault reaches whichever handler is installed.
+// The same at random moments: each fault reaches the handler that is installed at the time.
 bool unloaded_while_others_fault(const char *path)
 {
 	return while_others_fault(40, [path](int) {
@@ -260,7 +259,7 @@ bool truncated()
 	if (child == 0) {
 		unsigned int seed = 1;
 
-		prctl(PR_SET_PDEATHSIG, SIGKILL); /* it must not outlive a test that was killed */
+		prctl(PR_SET_PDEATHSIG, SIGKILL); /* end with the test, even if that is killed */
 
 		for (;;) {
 			seed = seed * 1103515245 + 12345;
@@ -321,8 +320,7 @@ bool truncated()
 int main(int argc, char **argv)
 {
 	if (argc != 5) {
-		fprintf(stderr,
-			"usage: objects LINKED-PLUGIN OWN-PLUGIN SLOW-PLUGIN EARLY-PLUGIN\n");
+		fprintf(stderr, "usage: objects LINKED OWN SLOW EARLY\n");
 		return 2;
 	}
 	alarm(570);
@@ -340,18 +338,18 @@ int main(int argc, char **argv)
 		ktap_skip(LOST_PAGE_HAS_NO_ADDRESS, "a region in a static constructor");
 		ktap_skip(LOST_PAGE_HAS_NO_ADDRESS, "a region in the constructor of a plug-in");
 	}
-	// Before the program itself installs: the plug-in with a copy of its own brings its handler.
+	// Before the program itself installs a handler.
 	{
 		Plugin own(argv[2]);
 
 		ktap_result(own.install() == 0 && own.works(), "a plug-in's own handler");
 	}
-	ktap_result(hf_nofault_install() == 0 && program_works(), "after it is gone");
+	ktap_result(hf_nofault_install() == 0 && program_works(), "after the plug-in was unloaded");
 	ktap_result(one_object(argv[1]) && one_object(argv[2]), "load, use, close");
 	ktap_result(two_objects(argv[1], argv[2]), "two handlers in a chain");
 	ktap_result(loaded_while_others_fault(argv[1]), "load and close while others fault");
 	ktap_result(unloaded_while_others_fault(argv[2]),
-		    "a plug-in with a handler of its own comes and goes while others fault");
+		    "load and close a plug-in with its own handler while others fault");
 #ifdef HF_ARCH_FAULTING_LOAD
 	ktap_result(unloaded_while_handling(argv[3]), "unloaded while its handler runs");
 #else

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* plugin - a shared object with sites of its own, for objects.cpp: inlined ones, and a clear. */
+/* plugin - for objects.cpp: a shared object with inlined sites, which calls the library's clear. */
 #define _GNU_SOURCE /* the registers in a ucontext_t */
 #include "holdfast/nofault.h"
 

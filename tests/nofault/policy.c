@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * policy - the choice of clear and copy for any processor, for replay.py.
+ * policy - computes the choice of clear and copy for any processor, for replay.py.
  *
  *   policy choose VENDOR FAMILY MODEL [FEATURE...]
- *       prints VECTORS CLEAR_FROM COPY_FROM WHY; a threshold that is never reached is "never"
+ *       prints VECTORS CLEAR_FROM COPY_FROM WHY; "never" = the string instruction is not used at any size
  *   policy calibrate FROM
- *       reads lines REPEAT SIZE OFFSET TIME; prints what calibration makes of the threshold FROM with
- *       these timings in place of live ones; a time that is not there is "no time left"
+ *       reads lines REPEAT SIZE OFFSET TIME, and prints the threshold FROM after calibration with these
+ *       times in place of measured ones; "no time: " before it = a time was missing
  */
 #include <inttypes.h>
 #include <stdio.h>

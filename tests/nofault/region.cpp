@@ -104,7 +104,7 @@ std::vector<char> file_bytes()
 
 const std::vector<char> content = file_bytes();
 
-/* Of the file up to a byte, and zeros from there on. */
+/* The hash of the file's first @len bytes, followed by zeros. */
 std::string hash_of_file_to(size_t len)
 {
 	std::vector<char> bytes = content;
@@ -175,7 +175,7 @@ void fill(int file)
 		abort();
 }
 
-/* Threads that run the same rounds. */
+/* A barrier for threads. */
 class Meeting {
 public:
 	explicit Meeting(unsigned int threads)
@@ -213,7 +213,7 @@ bool cut_at(int file, const Truncator &other, size_t k, bool with_file)
 
 	for (int t = 0; t < THREADS; t++) {
 		threads.emplace_back([&, t] {
-			/* Thread 0 is at the start of the cut at the latest, the last one beyond it. */
+			/* Thread 0 has hashed nothing when the file is cut, the last one more than is left. */
 			size_t before = k * static_cast<size_t>(t) / (THREADS - 2) * page;
 			hf_region_t region;
 			hf_region_fault fault;
@@ -233,7 +233,7 @@ bool cut_at(int file, const Truncator &other, size_t k, bool with_file)
 			}
 			meeting.wait();
 			hash.add(map + before, len - before);
-			meeting.wait(); /* all have met what is lost, so all know the lowest page */
+			meeting.wait(); /* every thread has read to the end, so all losses are known */
 			size_t bad = hf_region_end(&region, &fault);
 
 			wrong += bad != k * page || fault.bad != bad || fault.error ||
@@ -244,7 +244,7 @@ bool cut_at(int file, const Truncator &other, size_t k, bool with_file)
 	for (std::thread &thread : threads)
 		thread.join();
 	fill(file);
-	/* Mapped again: the file is there. Else the zeros are. */
+	/* With begin_file(), end() maps the file again; else the zeros stay. */
 	wrong += (memcmp(map, content.data(), len) == 0) != (with_file || k == PAGES);
 	munmap(map, len);
 	return wrong == 0;
@@ -284,7 +284,7 @@ int race(int file, const Truncator &other, int rounds)
 				lost += bad < len;
 				wrong += bad != len && bad < cut;
 				wrong += fault.error != 0;
-				/* What is said to be there is the file. */
+				/* The bytes before `bad` are the file's. */
 				if (t % 2)
 					wrong += memcmp(seen.data(), content.data(), bad) != 0;
 				else
@@ -337,7 +337,7 @@ int main()
 	for (bool with_file : { false, true }) {
 		size_t right = 0;
 
-		/* A region's end maps the file over its own zeros only, which it knows by maps. */
+		/* end() maps the file only over zeros that /proc/self/maps shows to be Holdfast's. */
 		if (with_file && getenv("HF_SWEEP_EMULATED")) {
 			for (const char *name : { "mapped again", "races" })
 				ktap_skip("/proc/self/maps is the emulator's here", "%s", name);

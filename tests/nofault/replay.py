@@ -1,25 +1,24 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Replay the choice of clear and copy on every machine whose measurements are archived.
+"""Check the choice of clear and copy implementations against the archived measurements of other machines.
 
     replay.py --policy PROGRAM --results DIR
 
-No timing: for each archived result the program says what the default would be on that processor, and
-the archived times of that choice are held against libc's and against the best of all implementations.
-It runs alike on any machine.
+For each archived result, PROGRAM computes the default for that processor. The archived times of that
+implementation are compared with libc's, and with the best of all implementations. Nothing is timed, so the
+result is the same on every machine.
 
   mean    geometric mean over the hot cases (aligned and misaligned): at most libc's time, and at most
-          1.05 of the best implementation's
-  worst   no case above 1.25 of libc's, none above 1.25 of the best implementation's
+          1.05 times that of the best implementation
+  worst   in each case, at most 1.25 times libc's, and 1.25 times that of the best implementation
 
-Against libc it counts from 512 bytes on: below, the call through a pointer that the named rows have is
-a quarter of the time, and the row `default` of the lab, which is called as programs call it, is judged
-by the lab itself. An archive that is older than the implementation that is chosen today (hand_...)
-has the vector loop of the same width in its place, which is the same loop from 512 bytes on, and is
-judged from there on only. `erms` and `fsrm` are one instruction from 64 bytes on: the mean of both.
+The comparison with libc starts at 512 bytes: below, a quarter of the measured time is the call through a pointer,
+which the named rows have and programs don't. (The lab itself judges its row `default`, which has no such call.)
+An archive from before the current implementations (hand_...) is judged by the vector loop of the same width,
+which is the same from 512 bytes on, and only from there on. `erms` and `fsrm` execute the same instruction from
+64 bytes on, so the mean of both is used.
 
-Then calibration, with the archived times in place of live ones: it must never make the choice worse,
-and never raise a threshold.
+Then calibration is replayed with the archived times: it must not make the choice slower, nor raise a threshold.
 """
 import glob
 import gzip
@@ -34,7 +33,7 @@ sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 from checks import Checks, arguments  # noqa: E402
 
 MEAN_LIBC, WORST_LIBC, MEAN_REGRET, WORST_REGRET = 1.00, 1.25, 1.05, 1.25
-LARGE = 512  # bytes: hand_... and vector_... are one loop from here on, and a call is little
+LARGE = 512  # bytes; from here on hand_... and vector_... are the same loop, and the cost of a call is small
 TABLES = ("clear", "copy")
 ALL_FEATURES = ["erms", "fsrm", "fsrs", "avx2", "avx512f", "avx512vl"]
 
@@ -45,7 +44,7 @@ def load(path):
 
 
 def processor(machine):
-    """(vendor as CPUID spells it, family, model) or None, of old results and new ones."""
+    """Return (vendor as in CPUID, family, model), or None if it is not an x86-64. Reads old and new results."""
     if "vendor" in machine:
         return machine["vendor"], str(machine["family"]), str(machine["model"])
     words = machine["cpu"].replace(",", "").split()
@@ -56,7 +55,7 @@ def processor(machine):
 
 
 def features(results):
-    """What the processor had: what is recorded, or else what was measured there."""
+    """Return the processor's features: the recorded ones; in old results, those that the measured rows imply."""
     recorded = results["machine"].get("features")
     if recorded is not None:
         return [name for name in ALL_FEATURES if name in recorded]
@@ -83,7 +82,7 @@ def is_hot(case):
 
 
 def calibrated(program, rows, loop, threshold):
-    """What calibration makes of a threshold with these rows: the pairs (aligned, misaligned)."""
+    """Return the threshold after calibration with the archived times of these rows."""
     lines = []
     for row in rows.values():
         size, case = int(row["libc"]["size"]), row["libc"]["case"]
@@ -92,7 +91,7 @@ def calibrated(program, rows, loop, threshold):
         for repeat, name in enumerate((loop, "fsrm")):
             lines.append("%d %d %d %d" % (repeat, size, "misaligned" in case,
                                           round(row[name]["ns_per_op"] * 256)))
-    # Sizes that the archive lacks: the time of the next smaller one, in proportion.
+    # For sizes that the archive lacks, scale the time of half the size.
     have = {}
     for line in lines:
         repeat, size, offset, time = map(int, line.split())
@@ -117,7 +116,7 @@ def replay(checks, program, path):
     kind = processor(results["machine"])
     name = os.path.basename(path)
     if kind is None:
-        print("# %s: not an x86-64, nothing is chosen there" % name)
+        print("# %s: not an x86-64, so there is no choice" % name)
         return
     vectors, limits, why = choose(program, kind, features(results))
     print("# %s: %s family %s model %s: %s (%s)" % (name, *kind, vectors, why))
@@ -157,7 +156,7 @@ def replay(checks, program, path):
                                               ("the best of ours", regret, MEAN_REGRET,
                                                WORST_REGRET)):
             worst = max(values, key=values.get)
-            text = "%s of %s: the choice's time over that of %s: mean %.3f (at most %.2f), worst " \
+            text = "%s of %s: time relative to %s: mean %.3f (at most %.2f), worst " \
                    "%.2f at %s (at most %.2f), %d cases" \
                    % (table, name, what, mean(values.values()), most_mean, values[worst], worst,
                       most, len(values))
@@ -171,7 +170,7 @@ def replay(checks, program, path):
 
 
 def rules(checks, program):
-    """What must hold on processors that nobody has measured, whatever they claim."""
+    """Check the choice on processors without measurements, for combinations of features that they report."""
     for kind, has, wanted in (
             (("GenuineIntel", "6", "1"), ALL_FEATURES, ("avx2", math.inf, math.inf)),
             (("AuthenticAMD", "27", "1"), ALL_FEATURES, ("avx2", math.inf, math.inf)),
@@ -195,7 +194,7 @@ def main():
     rules(checks, args.policy)
     for path in files:
         replay(checks, args.policy, path)
-    checks.check("there is an archive", files, "%s has no results" % args.results)
+    checks.check("the archive is not empty", files, "%s has no results" % args.results)
     return checks.end()
 
 

@@ -66,7 +66,7 @@ __attribute__((format(printf, 4, 5))) static void judge(const struct operation *
 	}
 }
 
-/* The same numbers in each run. */
+/* Pseudo-random, the same in each run. */
 static uint32_t any(uint32_t below)
 {
 	static uint64_t state = 1;
@@ -85,7 +85,7 @@ enum { ANY_RANGES = 3000, ANY_SIZE = 7800 }; /* none ends behind the field */
 
 static size_t any_size(void)
 {
-	return any(any(2) ? ANY_SIZE : 80); /* where most ways end */
+	return any(any(2) ? ANY_SIZE : 80); /* below 80 most implementations switch methods */
 }
 
 /* A random start for that size; most of these ranges cross the edge. */
@@ -145,8 +145,8 @@ static void set_one(const struct operation *v, const struct field *f, enum kind 
 }
 
 /*
- * qemu-user 7.2 dies of an assertion of its own when DC ZVA faults. Where HF_SWEEP_EMULATED says that
- * this is an emulator, faults are swept for the sizes that don't use it, and the others without.
+ * qemu-user 7.2 fails an assertion when DC ZVA faults. So with HF_SWEEP_EMULATED, sizes that use it are swept
+ * without faults.
  */
 enum { MACHINE_FAILS_FROM = 256 };
 
@@ -202,7 +202,7 @@ static void sweep_set(const struct operation *v, unsigned int step)
 
 enum { AROUND = 256, OTHER_FILL = 0xaa };
 
-/* Fills what is readable on either side of a source: more than the widest access that goes wrong. */
+/* Fills the readable bytes on either side of a source, more than the widest access. */
 static void set_around(const struct field *s, unsigned char *src, size_t readable,
 		       unsigned char value)
 {
@@ -674,7 +674,7 @@ static void sweep_words(const struct operation *v, unsigned int step)
 
 enum { RANGES = 5 };
 
-/* A list whose ranges lie apart, one of them at the edge or behind it. Returns its bytes. */
+/* Makes a list of separate ranges, of which at least one reaches the edge. Returns its number of bytes. */
 static size_t make_list(const struct field *f, struct hf_iovec *list, size_t count)
 {
 	size_t bytes = 0;
@@ -763,7 +763,7 @@ static void sweep_iovec(const struct operation *v, unsigned int step)
 
 /* ---- all of them -------------------------------------------------------------------------- */
 
-/* The functions that the header calls; each is swept by itself, too. */
+/* The header's functions, which call the default implementation; that is also swept under its own name. */
 static size_t default_clear(void *dst, size_t len)
 {
 	return hf_clear_nofault(dst, len);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Faults of Java's own beside ours: by JNI, and with Holdfast loaded before the machine (LD_PRELOAD).
+// Java's own faults and Holdfast's in one process: loaded by JNI, or before the Java VM by LD_PRELOAD.
 public class Probe {
 	static native int install();
 	static native int all();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* probe - for run.py: handling faults inside another language's runtime. For C, JNI and Node.js. */
+/* probe - for run.py: fault handling in another language's runtime. Called from C, JNI and Node.js. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <sys/mman.h>
@@ -21,7 +21,7 @@ PROBE int probe_owned(void)
 	return hf_nofault_owned();
 }
 
-/* 0, or which of the checks was wrong. */
+/* Returns 0, or the number of the failed check. */
 PROBE int probe_words(void)
 {
 	char to[64], from[64] = "there";
@@ -69,8 +69,8 @@ PROBE void probe_cut(struct probe *probe)
 }
 
 /*
- * Returns 0 if it was the three pages that were left, 22 if all were; 20 if another thread has begun it:
- * then it stays open.
+ * Returns 0 if three pages were left, as after probe_cut(); 22 if all pages were; 20 if another thread began
+ * the region, which then stays open; else 21.
  */
 PROBE int probe_end(struct probe *probe)
 {
@@ -154,7 +154,7 @@ NAPI_MODULE_INIT()
 #endif
 
 #ifdef PROBE_PRELOAD
-/* LD_PRELOAD: installed before the runtime starts, which then passes on to us or does not. */
+/* LD_PRELOAD: installed before the runtime, whose handlers may or may not chain to ours. */
 __attribute__((constructor)) static void start(void)
 {
 	if (probe_install())

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A region belongs to a thread: a goroutine that has one is locked to its thread.
+// A region belongs to a thread, so a goroutine with a region must be locked to its thread.
 package main
 
 /*
@@ -55,15 +55,15 @@ func elsewhere() bool {
 	}
 	ended := make(chan C.int)
 	go func() {
-		runtime.LockOSThread() // a thread of its own, for the caller's is taken
+		runtime.LockOSThread() // another thread, because the caller's is locked
 		ended <- C.probe_end(probe)
 	}()
 	return <-ended == 20 && C.probe_end(probe) == 22
 }
 
-// Not locked: wherever the goroutine has come to, the region ends well or says that it does not.
+// Without locking, the goroutine may have moved: then ending the region returns an error.
 func unlocked() bool {
-	probe := C.malloc(4096) // for ever: a region that is not ended stays in its thread's list
+	probe := C.malloc(4096) // never freed: a region that was not ended stays in its thread's list
 	if C.probe_begin(probe) != 0 {
 		return false
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* probe - for cgo: probe.c's functions. A struct probe is some memory here. */
+/* probe - declares probe.c's functions for cgo, which passes memory large enough for a struct probe. */
 int probe_install(void);
 int probe_all(void);
 int probe_begin(void *probe);

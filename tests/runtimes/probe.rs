@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! Inside Rust's standard library, whose handler of SIGSEGV is for a stack that is full.
+//! In a Rust program, whose standard library handles SIGSEGV to report a stack overflow.
 extern "C" {
     fn probe_install() -> i32;
     fn probe_owned() -> i32;

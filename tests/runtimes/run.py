@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Holdfast inside of other runtimes: Go, Rust std, OpenJDK, CPython, Node.js, gdb. Each that is here is run.
+"""Fault handling in processes of other runtimes: Go, Rust std, OpenJDK, CPython, Node.js, gdb, if installed.
 
-AddressSanitizer and Valgrind: tests/nofault/sanitize. The Rust crates: bindings/rust.
+tests/nofault/sanitize tests AddressSanitizer and Valgrind; bindings/rust the Rust crates.
 """
 import os
 import shutil
@@ -72,7 +72,7 @@ class Runtimes:
                   "-Clink-arg=" + parts[0], "-Clink-arg=" + self.args.library)
         output = self.good(parts[1], how, status=status)
         if status and "has overflowed its stack" not in output:
-            raise Failed("no message of Rust's: " + output[-800:])
+            raise Failed("Rust did not print its message: " + output[-800:])
 
     def java(self, how, *flags):
         self.need("java", "javac")
@@ -93,7 +93,7 @@ class Runtimes:
         output = self.good(sys.executable, os.path.join(HERE, "probe.py"), os.path.abspath(library), order,
                            status=-11 if order == "before" else 0)
         if order == "before" and "Fatal Python error: Segmentation fault" not in output:
-            raise Failed("no dump of faulthandler's: " + output[-800:])
+            raise Failed("faulthandler printed no dump: " + output[-800:])
 
     def node(self):
         self.need("node")
@@ -128,8 +128,8 @@ def main():
     checks.attempt("Go, with regions in locked threads", runtimes.go, "locked")
     checks.attempt("Go, a region that ends on another thread", runtimes.go, "unlocked")
     checks.attempt("Rust std", runtimes.rust, "", 0)
-    checks.attempt("Rust std, a full stack", runtimes.rust, "full", -6)
-    checks.attempt("Rust std, a thread's full stack", runtimes.rust, "full in a thread", -6)
+    checks.attempt("Rust std, stack overflow", runtimes.rust, "full", -6)
+    checks.attempt("Rust std, stack overflow in a thread", runtimes.rust, "full in a thread", -6)
     checks.attempt("OpenJDK, JNI, -Xcheck:jni", runtimes.java, "jni", "-Xcheck:jni")
     checks.attempt("OpenJDK, LD_PRELOAD", runtimes.java, "preload")
     checks.attempt("CPython, faulthandler enabled first", runtimes.python, "before")

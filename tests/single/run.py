@@ -1,16 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The generated pair holdfast.h and holdfast.c, alone in a folder with a program.
+"""The generated pair of files holdfast.h and holdfast.c, in a folder with programs that use it.
 
     run.py --source-dir DIR --work-dir DIR
 
-  alone         nothing of Holdfast but the two files can be reached
-  one command   a program in C by gcc, clang and musl-gcc, one in C++ by g++ and clang++, with -Wshadow and
-                without a warning; it runs
-  sanitizers    the C program with each of theirs links and runs
-  battery       all of the battery's cases, in a program built by one command
-  names         what a plug-in with holdfast.c shows to others is what the header declares public
-  mutants       a source that is left out, and the pragma left out, are noticed
+  alone         the two files include no other file of Holdfast
+  programs      C by gcc, clang and musl-gcc, C++ by g++ and clang++: no warning with -Wshadow; they run
+  sanitizers    the C program builds and runs with each sanitizer of gcc and clang
+  battery       all battery cases pass, in a program built by one command
+  names         a plug-in with holdfast.c exports only what the header declares as public
+  mutants       a missing source file, and a missing visibility pragma, are detected
 
 Exits with 1 on a failure.
 """
@@ -34,7 +33,7 @@ class Test(Checks):
         self.source, self.work = source, work
 
     def run(self, *command):
-        """(worked, output), in the folder of the program."""
+        """Run a command in the work folder. Return (success, command line and output)."""
         done = subprocess.run(command, cwd=self.work, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                               text=True, check=False, timeout=600)
         return done.returncode == 0, "%s\n%s" % (" ".join(command), done.stdout)
@@ -47,7 +46,7 @@ class Test(Checks):
     def alone(self):
         found = set(re.findall(r'^\s*#\s*include\s+"(.*)"', read(self.work, "holdfast.h") + read(self.work, "holdfast.c"),
                                re.MULTILINE))
-        self.check("alone", found == {"holdfast.h"}, "they include " + " ".join(sorted(found)))
+        self.check("alone", found == {"holdfast.h"}, "included files: " + " ".join(sorted(found)))
 
     def programs(self, compilers):
         for cc in compilers:
@@ -65,21 +64,21 @@ class Test(Checks):
                 words = [cc, "-fsanitize=" + kind, "-O0", "-w"]
                 prefix = []
                 if not self.run(*words, "empty.c", "-o", "program")[0] or not self.run("./program")[0]:
-                    prefix = ["setarch", "-R"]  # addresses too random for it
+                    prefix = ["setarch", "-R"]  # the sanitizer can't cope with this much address randomisation
                     if not self.run(*prefix, "./program")[0]:
                         self.skip("single %s -fsanitize=%s" % (cc, kind), "it does not work here")
                         continue
                 self.build_and_run("-fsanitize=%s by %s" % (kind, cc), *words, "program.c", "holdfast.c", prefix=prefix)
 
     def battery(self):
-        """-UNDEBUG: its cases are assertions. Its headers are found by their usual names: all lead to the one."""
+        """Each header's usual name becomes a file that includes holdfast.h, so the battery's sources compile unchanged."""
         folder = os.path.join(self.source, "tests", "battery")
         for name in glob.glob("**/*.h", root_dir=os.path.join(self.source, "include", "holdfast"), recursive=True):
             there = os.path.join(self.work, "names", "holdfast", name)
             os.makedirs(os.path.dirname(there), exist_ok=True)
             guard = re.search(r"^#define (HF_\w+_H)$", read(self.source, "include", "holdfast", name), re.MULTILINE)
             more = guard and not re.search(r"#define %s$" % guard[1], read(self.work, "holdfast.h"), re.MULTILINE)
-            # Also a private one that the pair's header does not have; what it includes is there already.
+            # A private header that holdfast.h lacks is included from the source tree.
             lines = [os.path.join(self.work, "holdfast.h")] + [os.path.join(self.source, "include", "holdfast", name)] * bool(more)
             write(there, "".join('#include "%s"\n' % line for line in lines))
         cases = sorted(glob.glob(os.path.join(folder, "*.c")))
@@ -91,14 +90,14 @@ class Test(Checks):
         self.check("the battery", worked, said)
 
     def names(self):
-        """The names that a plug-in exports and that are not public: its state must stay hidden."""
+        """Return the names that a plug-in exports, and those among them that are not public."""
         worked, said = self.run("gcc", "-O0", *FLAGS[1:], "-fPIC", "-shared", "holdfast.c", "-o", "plugin.so")
         self.check("a plug-in links", worked, said)
         _, listed = self.run("nm", "-D", "--defined-only", "--format=posix", "plugin.so")
         visible = set(re.findall(r"^(\S+) ", listed.split("\n", 1)[1], re.MULTILINE))
         public = {word for declaration in re.split(r"[;{}]", read(self.work, "holdfast.h") + read(self.work, "holdfast.c"))
                   if re.search(r"\bHF_API\b", declaration) for word in re.findall(r"\bhf_\w+", declaration)}
-        # A symbol's name may end with the layout (version.h). And the linker's, for the sites of the object.
+        # version.h appends the layout to some names. The linker adds __start_ and __stop_ for the table of sites.
         visible = {re.sub(r"_layout\d+$", "", name) for name in visible}
         return visible, {name for name in visible - public if not name.startswith(("__start_", "__stop_"))}
 
@@ -108,9 +107,9 @@ class Test(Checks):
         parts = re.split(r"(?=^/\* ---- src/)", text, flags=re.MULTILINE)
         write(path, "".join(part for part in parts if not part.startswith("/* ---- src/report/report.c")))
         worked, said = self.run("gcc", "-O0", "program.c", "holdfast.c", "-o", "bad", "-pthread")
-        self.check("noticed: a source left out", not worked and "hf_report" in said, said)
+        self.check("detected: a missing source file", not worked and "hf_report" in said, said)
         write(path, re.sub(r"#pragma GCC visibility.*", "", text))
-        self.check("noticed: no visibility", self.names()[1])
+        self.check("detected: no visibility pragma", self.names()[1])
         write(path, text)
 
 
@@ -128,12 +127,12 @@ def main():
     test.alone()
     compilers = [cc for cc in ("gcc", "clang", "musl-gcc") if shutil.which(cc)]
     for cc in sorted({"gcc", "clang", "musl-gcc"} - set(compilers)):
-        print("SKIPPED single %s: it is not here" % cc)
+        test.skip("single " + cc, "it is not installed")
     test.programs(compilers)
     test.sanitizers([cc for cc in compilers if cc != "musl-gcc"])
     test.battery()
     visible, wrong = test.names()
-    test.check("it shows %d names, all of them public" % len(visible), visible and not wrong, " ".join(sorted(wrong)))
+    test.check("it exports %d names, all of them public" % len(visible), visible and not wrong, " ".join(sorted(wrong)))
     test.mutants()
     return test.end()
 

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What the contention profile leaves in code where it is off: one load a slow path, no more.
+"""The cost of the contention profile while it is off: one load in each slow path.
 
     cost.py --source-dir DIR --work-dir DIR --library LIBRARY --cc COMPILER
 
-  slow     in the static library each slow path that is recorded reads hf_detail_profile_on once, and nothing
-           else in it does
-  fast     of every operation, compiled as tests/codegen does, only the spinlocks' slow paths, which are
-           out of line, read it: once
+  slow     in the static library, each profiled slow path loads hf_detail_profile_on once, and no other
+           function loads it
+  fast     among all operations, compiled as by tests/codegen, only the spinlock's out-of-line slow path
+           loads it, once
 
 tests/codegen counts the fast paths' instructions.
 """
@@ -27,7 +27,7 @@ FAST = {"hf_detail_spinlock_lock_slow": 1}
 OWN = "profile.c"  # the profile's own file
 
 def readers(*files):
-    """{function: how often it reads hf_detail_profile_on}, and all functions."""
+    """Return {function: number of its loads of hf_detail_profile_on}, and the names of all functions."""
     said = subprocess.run(["objdump", "-dr", "--no-show-raw-insn", *files], check=True, text=True,
                           stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout
     found, functions, unit, function = {}, set(), "", ""
@@ -45,7 +45,7 @@ def main():
     args = arguments(__doc__, "source-dir", "work-dir", "library", "cc")
     os.makedirs(args.work_dir, exist_ok=True)
     if not shutil.which("objdump"):
-        print("SKIPPED tools.cost: objdump is not here")
+        print("SKIPPED tools.cost: objdump is not installed")
         return 77
     found, _ = readers(args.library)
     # AArch64 takes two relocations for one address.
@@ -63,7 +63,7 @@ def main():
     found = {name: pair.get(n, n) for name, n in found.items()}
     checks.check("fast", found == FAST, "%s, expected %s" % (found, FAST))
     for operation in ("mutex_lock_private", "mutex_unlock_private", "spinlock_lock_default", "lockref_get_default"):
-        checks.check("fast: %s is there to be looked at" % operation, operation in functions)
+        checks.check("fast: %s was compiled" % operation, operation in functions)
     return checks.end()
 
 if __name__ == "__main__":

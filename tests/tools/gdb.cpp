@@ -30,7 +30,7 @@
 #pragma clang diagnostic ignored "-Wthread-safety-analysis"
 #endif
 
-/* The state of each is its name. Not static: else the optimiser replaces some by their values. */
+/* Named after their states. Not static, else the optimiser replaces some of them by constants. */
 hf_mutex_t mutex_free = HF_MUTEX_INIT, mutex_held = { HF_ATOMIC_INIT(1) }, mutex_waited;
 hf_mutex_shared_t shared_held = HF_MUTEX_SHARED_INIT;
 hf_mutex_t cond_mutex;
@@ -68,7 +68,7 @@ struct object {
 struct object the_object = { HF_REFCOUNT_INIT(1), HF_MUTEX_INIT };
 
 enum { WAITERS = 8 };
-int lwp[WAITERS]; /* of the threads, in the order in which they began to wait */
+int lwp[WAITERS]; /* thread IDs, by the argument of wait_for() */
 int me;
 volatile int done;
 static const long order[] = { 0, 1, 2, 3, 4, 6, 7, 5 };
@@ -208,7 +208,7 @@ int main()
 	hf_atomic64_store_relaxed(&region_lost.lost, HF_DETAIL_REGION_NONE);
 	if (!hf_region_end(&region_process, &fault) || !hf_region_end(&region_lost, &fault))
 		return 1;
-	/* All functions are used, so that no compiler or linker drops one. */
+	/* Use every object, so that neither compiler nor linker drops it. */
 	return hf_mutex_is_locked(&mutex_free) || !hf_mutex_is_locked(&mutex_held) ||
 	       hf_spinlock_is_locked(&spin_free) || hf_spinlock_ticket_is_locked(&ticket_free) ||
 	       hf_refcount_read(&count_live) != 7 || hf_refcount_read(&count_dead) ||

@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""share/gdb/holdfast.py in gdb, on a program whose threads wait: by hand and loaded by itself.
+"""share/gdb/holdfast.py in gdb, on a program whose threads wait.
 
     gdb.py --source-dir DIR --build-dir DIR --work-dir DIR --cmake CMAKE --static PROGRAM --dynamic PROGRAM
 
-  static     the program has the static library, and the script is sourced
-  dynamic    the program has the shared library; gdb loads the script with it, from an installed tree
-  stripped   the same, of the library only what it exports has a name
-  core       the static one's core dump
-  exited     a program that has ended, and one that has not been started: each command says so
+  static     a program with the static library; the script is sourced
+  dynamic    a program with the shared library; gdb auto-loads the script from the installed files
+  stripped   the same; the library has only its exported symbols
+  core       a core dump of the static program
+  exited     a program that has not been started, and one that has ended: each command reports that
 
-Exits with 77 where gdb is not here, or can't run a program.
+Exits with 77 if gdb is not installed or can't run a program.
 """
 import glob
 import os
@@ -27,7 +27,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 
 
 def gdb(*words, **environment):
-    # A benchmark that runs meanwhile may stop and continue all processes: not an event of this test.
+    # SIGSTOP, SIGCONT: a benchmark may suspend all other processes while this test runs.
     command = ["gdb", "-nx", "-batch", "-ex", "set debuginfod enabled off",
                "-ex", "handle SIGSTOP SIGCONT nostop noprint nopass", *words]
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
@@ -41,14 +41,14 @@ CHECKS = ["-x", os.path.join(HERE, "gdb_checks.py")]
 
 
 def judge(checks, name, said):
-    """Good if all checks ran, and none failed."""
+    """Pass if all checks ran and none failed."""
     bad = re.findall(r"^FAILED .*(?:\n  .*)*", said, re.MULTILINE)
     total = re.search(r"^(\d+) passed, 0 failed$", said, re.MULTILINE)
     checks.check(name, total and int(total[1]) > 40, "\n".join(bad) or said)
 
 
 def install(args):
-    """Installs as a user does. Returns (the shared library, arguments for gdb)."""
+    """Install as a user would. Return the path of the shared library, and gdb's arguments."""
     prefix = os.path.join(args.work_dir, "prefix")
     shutil.rmtree(prefix, ignore_errors=True)
     subprocess.run([args.cmake, "--install", args.build_dir, "--prefix", prefix], check=True,
@@ -63,11 +63,11 @@ def install(args):
 def main():
     args = arguments(__doc__, "source-dir", "work-dir", "build-dir", "cmake", "static", "dynamic")
     if not shutil.which("gdb"):
-        print("SKIPPED tools.gdb: gdb is not here")
+        print("SKIPPED tools.gdb: gdb is not installed")
         return 77
     said = gdb("-ex", "python print(6 * 7)", "-ex", "run", "/bin/true")
     if "42" not in said or "exited normally" not in said:
-        print("SKIPPED tools.gdb: gdb has no Python, or can't run a program here: "
+        print("SKIPPED tools.gdb: gdb has no Python, or can't run a program: "
               + " ".join(said.split())[-200:])
         return 77
     os.makedirs(args.work_dir, exist_ok=True)

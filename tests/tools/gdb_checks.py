@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Run by gdb.py inside of gdb, at stop_here() of gdb.cpp: does each thing print as it is?
+"""Run by gdb.py within gdb, at stop_here() of gdb.cpp: checks how each object is printed.
 
-HF_STRIPPED=1: the library's own symbols are not there.
+HF_STRIPPED=1: the library has no private symbols.
 """
 import os
 import re
@@ -33,7 +33,7 @@ def command(words):
 
 
 def waiter(i):
-    """The name of the i-th thread that main started."""
+    """Return gdb's name of the thread lwp[i]."""
     number = abs(int(gdb.parse_and_eval("lwp[%d]" % i)))
     thread = next(t for t in gdb.selected_inferior().threads() if t.ptid[1] == number)
     return r"thread %d \(LWP %d\)" % (thread.num, number)

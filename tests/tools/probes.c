@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * probes - hits each probe of the library; gdb stops there (probes.py, probes_checks.py).
+ * probes - reaches each of the library's probes, where gdb stops it (probes.py, probes_checks.py).
  *
- * What arguments are to be stands in variables, which the checks read at the end, in at_end().
+ * The expected arguments are in variables, which the checks read in at_end().
  */
 #include <assert.h>
 #include <fcntl.h>
@@ -127,7 +127,7 @@ static void meet_faults(void)
 int main(void)
 {
 	alarm(100);
-	hf_report_set_mode(HF_REPORT_MODE_QUIET); /* a probe is met in every mode */
+	hf_report_set_mode(HF_REPORT_MODE_QUIET); /* the probe must be reached in every mode */
 	meet_waits();
 	hf_refcount_inc(&count);
 	meet_faults();

@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The library's USDT probes: in the files, with their arguments, and where gdb stops.
+"""The library's USDT probes: described in the ELF notes, in the guide, and reached by a running program.
 
     probes.py --guide FILE --shared LIBRARY --static PROGRAM --dynamic PROGRAM
 
-  notes      readelf finds each probe with as many arguments as src/profile/probe.h says, in the shared library
-             and in a program with the static one
-  guide      docs/guide/tools.md has a line of bpftrace for each; where bpftrace is here it parses them
+  notes      the shared library and a program with the static one have an ELF note for each probe, with the
+             number of arguments that src/profile/probe.h documents
+  guide      docs/guide/tools.md has a bpftrace command for each probe; bpftrace, if installed, compiles them
   static, dynamic
-             gdb stops the program at each probe, with the right arguments
+             gdb stops the program at each probe, and the arguments are right
 
-Exits with 77 where the library was built without probes.
+Exits with 77 if the library was built without probes.
 """
 import os
 import re
@@ -35,7 +35,7 @@ def output(*command, **environment):
 
 
 def notes(file):
-    """{probe: {numbers of arguments}}"""
+    """Return {probe: the set of its numbers of arguments}."""
     found = {}
     for name, arguments in re.findall(r"Provider: holdfast\s+Name: (\w+)\s+Location:.*\s+Arguments:(.*)",
                                       output("readelf", "-n", file)):
@@ -47,14 +47,14 @@ def check_guide(checks, guide, shared):
     with open(guide, encoding="utf-8") as file:
         lines = re.findall(r"^bpftrace (?:-p PID )?-e '(.*)'$", file.read(), re.MULTILINE)
     missing = [name for name in PROBES if not any(":holdfast:%s " % name in line for line in lines)]
-    checks.wrong("guide", missing and "no line of bpftrace for %s" % missing)
+    checks.wrong("guide", missing and "no bpftrace command for %s" % missing)
     if not shutil.which("bpftrace"):
-        checks.skip("bpftrace", "it is not here")
+        checks.skip("bpftrace", "it is not installed")
         return
-    # It compiles a program before it attaches: a kernel without uprobes is no hindrance.
+    # -d only compiles, which works on a kernel without uprobes too.
     trial = output("bpftrace", "-d", "-e", "BEGIN { exit(); }")
     if "Program" not in trial:
-        checks.skip("bpftrace", "it can't be run here: " + " ".join(trial.split())[-100:])
+        checks.skip("bpftrace", "it can't run: " + " ".join(trial.split())[-100:])
         return
     for line in lines:
         program = re.sub(r"usdt:[^:]*:", "usdt:%s:" % shared, line)
@@ -84,7 +84,7 @@ def main():
     check_guide(checks, args.guide, args.shared)
     if not shutil.which("gdb") or "exited normally" not in output("gdb", "-nx", "-batch", "-ex", "run",
                                                                   "/bin/true"):
-        checks.skip("gdb", "it is not here, or can't run a program")
+        checks.skip("gdb", "it is not installed, or can't run a program")
     else:
         check_gdb(checks, "static", args.static)
         check_gdb(checks, "dynamic", args.dynamic, LD_LIBRARY_PATH=os.path.dirname(args.shared))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Run by probes.py inside of gdb: stops at each probe of probes.c, and looks at the arguments."""
+"""Run by probes.py within gdb: stops probes.c at each probe, and checks the arguments."""
 import os
 import sys
 
@@ -26,7 +26,7 @@ def address(expression):
 
 
 class Probe(gdb.Breakpoint):
-    """Notes the arguments, and goes on."""
+    """Records the arguments, and continues."""
 
     def __init__(self, name):
         super().__init__("-probe-stap holdfast:" + name)
@@ -46,7 +46,7 @@ for name in ("contended", "acquired", "park", "wake", "misuse", "fault", "region
     Probe(name)
 gdb.execute("break at_end")
 gdb.execute("continue")
-check("it came to its end", gdb.selected_frame().name() == "at_end", gdb.selected_frame().name())
+check("the program reached at_end()", gdb.selected_frame().name() == "at_end", gdb.selected_frame().name())
 
 mutex, shared, cond = address("&mutex"), address("&shared"), address("&cond")
 forever = (1 << 64) - 1

@@ -4,9 +4,9 @@
  *
  *   profile CASE [PLUGIN...]
  *
- * Contention is forced: a thread goes on only when others are seen to wait. So the counts are exact,
- * however slow the machine is. Lines on standard output: "NAME ADDRESS WAITS [FUNCTION]" is what the
- * profile has to have: so many waits at the lock with that address, in that function if there is one.
+ * Contention is forced: a thread releases the lock only after the others are seen to wait, so the counts are
+ * exact on any machine. Each line of output, "NAME ADDRESS WAITS FUNCTION", is an expected entry of the profile:
+ * this many waits for the lock at this address, in this function unless it is 0.
  */
 #include <assert.h>
 #include <dlfcn.h>

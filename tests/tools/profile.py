@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The contention profile: exact counts, forks, files, copies; and silence where it is off.
+"""The contention profile: exact counts, forks, files, several copies of the library, and no output when off.
 
     profile.py --program "[EMULATOR...] PROGRAM" --host "[EMULATOR...] PROGRAM" --plugins A,B,SHARED
 
-The programs (profile.c) force contention and print what the profile must have; this compares.
+The program (profile.c) forces contention and prints the expected profile; this script compares.
 """
 import collections
 import os
@@ -31,7 +31,7 @@ Lock = collections.namedtuple("Lock", "kind address waits total longest sites pl
 
 
 class Profile:
-    """One profile as it was printed."""
+    """A parsed profile."""
 
     def __init__(self, head):
         self.process, self.program, self.nothing = int(head[1]), head[2], bool(head[3])
@@ -81,7 +81,7 @@ class Profile:
 
 
 def parse(text):
-    """[Profile], and the lines that belong to none."""
+    """Return the profiles, and the lines that belong to none."""
     profiles, others = [], []
     for line in text.splitlines():
         if head := HEAD.match(line):
@@ -96,7 +96,7 @@ def parse(text):
 
 
 def run(program, *words, value="1"):
-    """(expectations, standard error)"""
+    """Run the program. Return the expectations that it printed, and its standard error."""
     environment = {name: text for name, text in os.environ.items() if name != "HOLDFAST_PROFILE"}
     if value is not None:
         environment["HOLDFAST_PROFILE"] = value
@@ -111,7 +111,7 @@ KINDS = {"mutex": "mutex", "shared": "mutex between processes", "spinlock": "spi
 
 
 def compare(profile, expected):
-    """Does the profile have the waits that the program printed?"""
+    """Check that the profile has the waits that the program expects."""
     for name, address, waits, function in expected:
         address, waits = int(address, 16), int(waits)
         lock = profile.locks.get(address)
@@ -119,12 +119,12 @@ def compare(profile, expected):
         check(lock.kind == KINDS[name], name, "is a", lock.kind)
         found = lock.waits
         if function != "0x0":
-            # Another site may have met a swap that failed for no reason. With sanitizers a function of a
-            # few lines has a thousand bytes.
+            # Only sites within the function: another site may have waited because of a spurious cmpxchg
+            # failure. With sanitizers even a function of a few lines has a thousand bytes.
             start = int(function, 16)
             found = sum(site[0] for at, site in lock.sites.items() if start <= at < start + 1100)
         check(found >= waits if name == "any" else found == waits, name, hex(address), "has", found,
-              "waits and not", waits, lock)
+              "waits, not", waits, lock)
 
 
 class Cases:
@@ -148,7 +148,7 @@ class Cases:
             check(all(place.match(site[3] or "") for site in lock.sites.values()), "no object:", lock)
 
     def full(self):
-        """More locks than entries: the rest is counted as dropped."""
+        """With more locks than table entries, the other waits are counted as dropped."""
         profile, expected = self.one("full")
         listed = sum(lock.waits for lock in profile.order)
         check(len(profile.order) == SHOWN, len(profile.order), "locks shown")
@@ -166,7 +166,7 @@ class Cases:
         starts = sorted((int(function, 16), int(waits)) for _, _, waits, function in expected)
         for at, site in lock.sites.items():
             waits = [waits for start, waits in starts if start <= at][-1]
-            check(site[0] == waits, hex(at), "has", site[0], "waits and not", waits)
+            check(site[0] == waits, hex(at), "has", site[0], "waits, not", waits)
 
     def fork(self):
         """The child of a fork starts with an empty profile."""
@@ -179,23 +179,23 @@ class Cases:
         compare(parent, [words for words in expected if words[0] != "child"])
 
     def running(self):
-        """Threads go on waiting while the profile is printed."""
+        """The profile is printed while threads still use the locks."""
         compare(*self.one("running"))
 
     def nothing(self):
-        """Nothing was waited for: it says so."""
+        """Without contention the profile says so."""
         profile, _ = self.one("nothing")
         check(profile.nothing and not profile.order, profile.order)
 
     def off(self):
-        """Not asked for, it prints nothing; nor where the process ends without exit()."""
+        """Nothing is printed if no profile is requested, or if the process ends without exit()."""
         for words, value in ((["counts"], None), (["counts"], ""), (["counts"], "0"),
                              (["counts", "_exit"], "1")):
             _, said = run(self.program, *words, value=value)
             check(not said, words, value, said)
 
     def file(self):
-        """A file: each process appends."""
+        """Each process appends to the file. A bad name is reported."""
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "profile")
             for _ in range(2):
@@ -213,12 +213,12 @@ class Cases:
             check(said == "holdfast: HOLDFAST_PROFILE=%s is too long\n" % bad, said)
 
     def copies(self):
-        """All copies of the library in a process have one profile, printed once."""
+        """All copies of the library in a process share one profile, which is printed once."""
         profile, expected = self.one("copies", *self.plugins)
         compare(profile, expected)
 
     def unloaded(self):
-        """The only copy is a plug-in's: the profile comes when that is unloaded."""
+        """If only a plug-in has the library, the profile is printed when the plug-in is unloaded."""
         _, said = run(self.host, self.plugins[0])
         check(re.fullmatch(r"before\nholdfast: profile .*: no lock was waited for\nafter\n", said),
               said)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * profile_host - a program without the library, whose only plug-in has it: run by profile.py.
+ * profile_host - a program without the library that loads a plug-in with it: run by profile.py.
  *
- *   profile_host PLUGIN      a word on standard error before the plug-in is unloaded, and one after it
+ *   profile_host PLUGIN      prints "before" and "after" to standard error around the unloading
  */
 #include <dlfcn.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Calls what README's first example defines: compiled behind it, as one file. Exit status: 0, or the
- * line that failed.
+ * Calls the functions of README's first example, to which this file is appended. Exit status: 0, or the
+ * line of the failed check.
  */
 #include <string.h>
 #include <sys/mman.h>

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Every lock and count by its rules, and one thing without: compiled with -fsanitize=thread and linked
- * with the library as it is installed, which is not.
+ * tsan - uses every lock and count under ThreadSanitizer, with an installed library that is not instrumented.
  *
- *   tsan well    no report
- *   tsan race    one
+ *   tsan well    correct use: no report
+ *   tsan race    a data race: one report
  */
 #include <holdfast/lockref.h>
 #include <holdfast/lockref_waitfree.h>
@@ -43,7 +42,7 @@ struct lock {
 	void (*unlock)(void);
 };
 
-static long number; /* no atomic */
+static long number; /* not atomic */
 
 /* `acquire` and `release` are expressions with `l`. */
 #define LOCK(name, type, initialiser, acquire, try, release)                                       \
@@ -104,7 +103,7 @@ static void use_lock(const struct lock *lock)
 	number = 0;
 	lock->lock();
 	start(threads, THREADS, work, (void *)(uintptr_t)lock);
-	usleep(5000); /* they wait, and some of them park: a slow path of each */
+	usleep(5000); /* the threads wait, and some park: this reaches each lock's slow path */
 	number++;
 	lock->unlock();
 	join(threads, THREADS);
@@ -123,7 +122,7 @@ struct object {
 	hf_lockref_waitfree_t waitfree;
 	hf_spinlock_t lock;
 	int next;            /* atomic */
-	long wrote[THREADS]; /* not */
+	long wrote[THREADS]; /* not atomic */
 	bool (*put)(struct object *object);
 };
 
@@ -213,10 +212,10 @@ static void use_count(bool (*put)(struct object *object))
 	free(object);
 }
 
-/* ---- A race: two locks for one number ------------------------------------------------------- */
+/* ---- A race: two threads use different locks for one variable -------------------------------- */
 
 static hf_mutex_t mine = HF_MUTEX_INIT, yours = HF_MUTEX_INIT;
-static int turn; /* atomic, and orders nothing */
+static int turn; /* atomic; relaxed, so it orders nothing */
 
 static void *wrong(void *argument)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* faults - for run.py: a program whose sites the linker must keep, inlined ones and the library's. */
+/* faults - for run.py: needs its own inlined sites, and the library's, to be kept by the linker. */
 #include <holdfast/nofault.h>
 
 int main(void)

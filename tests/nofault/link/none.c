@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* none - for run.py: a program that includes nofault.h, and has no site. */
+/* none - for run.py: includes nofault.h, but has no sites of its own. */
 #include <holdfast/nofault.h>
 
 int main(void)

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Link programs in the ways that linkers drop and rename things in, and run them.
+"""Link programs in ways in which linkers may drop or rename the table of sites, and run them.
 
-Each compiler and linker that is here, with and without optimisation of the whole program, with
---gc-sections and -z start-stop-gc: no warning, and all faults are recovered.
+Each installed compiler and linker, with and without LTO, --gc-sections and -z start-stop-gc: no warning, and
+all faults are recovered.
 """
 import os
 import shutil
@@ -65,14 +65,14 @@ def main():
             for way, flags in WAYS.items():
                 name = "%s, %s, %s" % (" ".join(compiler), linker, way)
                 if not supports(args.work_dir, compiler, linker, flags):
-                    checks.skip(name, "not here")
+                    checks.skip(name, "not installed, or not supported")
                     continue
                 start = [*compiler, "-O1", "-Wall", "-fuse-ld=" + linker, *flags, include]
                 for kind, library in libraries.items():
                     for source in ("faults", "none"):
                         one("%s, %s library, %s" % (name, kind, source),
                             [*start, os.path.join(here, source + ".c"), *library])
-                # The library's own sources too, of one linker: the others see the same objects.
+                # With one linker also from the library's sources; the others would get the same objects.
                 if way == "lto" and linker == "bfd":
                     one(name + ", the library's sources",
                         [*start, os.path.join(here, "faults.c"), *sources(args.source_dir, "src")])

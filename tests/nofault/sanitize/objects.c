@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * objects - for run.py: what a sanitizer must report, and what it must not. Exit status 0 = it did not.
+ * objects - for run.py: accesses that a sanitizer must report, and some that it must not. Exit status 0 = no
+ * report.
  *
- *   objects list                the operations of the table in sanitize.h: name, does it read, does it write
- *   objects reads|writes OPERATION   over the end of a heap block
- *   objects uses OPERATION           what it has written
- *   objects WHAT                see main()
+ *   objects list                     prints the operations in sanitize.h's table: NAME READS WRITES (0 or 1)
+ *   objects reads|writes OPERATION   reads or writes beyond the end of a heap block
+ *   objects uses OPERATION           uses what the operation has written
+ *   objects WHAT                     see main()
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +21,7 @@ static char source[64] __attribute__((aligned(8))) =
 static char room[64] __attribute__((aligned(8)));
 static char global[16];
 
-/* MemorySanitizer looks at what decides. */
+/* MemorySanitizer reports an uninitialised value when a branch depends on it. */
 static int uses(const void *p, size_t len)
 {
 	int sum = 0;
@@ -33,8 +34,8 @@ static int uses(const void *p, size_t len)
 }
 
 /*
- * Each operation over `len` bytes of both, or with the word that ends there. Returns how many bytes before
- * the end it has written. A row of the table that has none here does not compile.
+ * Runs each operation on `len` bytes of both, or on the word that ends there. Returns how many of the last
+ * bytes it has written. An operation in the table without a function here is a compile error.
  */
 /* clang-format off */
 #define OPERATION(name) static size_t do_##name(char *to, char *from, size_t len)
@@ -48,7 +49,7 @@ OPERATION(hf_fill_nofault) { (void)from; return DONE(hf_fill_nofault(to, 1, len)
 OPERATION(hf_copy_nofault_words) { return DONE(hf_copy_nofault_words(to, from, len / 8)); }
 OPERATION(hf_strncpy_nofault) { return DONE(hf_strncpy_nofault(to, from, len) != (long)len); }
 
-/* Overlapping: what does not is a copy. In the one that is no static object. */
+/* Moves between overlapping ranges, within whichever block is on the heap. */
 OPERATION(hf_move_nofault)
 {
 	size_t left;
@@ -166,7 +167,7 @@ static const struct {
 
 enum { OPERATIONS = sizeof(operations) / sizeof(operations[0]) };
 
-/* Addresses that no process has, and some that this one doesn't: each is a fault, and no report. */
+/* Unmapped and non-canonical addresses: each is a fault, which is not reported. */
 static int wild(void)
 {
 	static const uintptr_t nowhere[] = {
@@ -215,7 +216,7 @@ static int of_operation(const char *what, const char *name)
 		return 9;
 	if (!strcmp(what, "uses")) {
 		if (!strncmp(name, "hf_cmpxchg", 10) || !strncmp(name, "hf_fetch", 8))
-			memset(block, 1, BLOCK); /* it is read */
+			memset(block, 1, BLOCK); /* the operation reads it */
 		n = operations[i].function(block, source, BLOCK);
 		return uses(block + BLOCK - n, n);
 	}
@@ -261,7 +262,7 @@ int main(int argc, char **argv)
 			return 1;
 		return uses(block, BLOCK);
 	}
-	/* "nothing": all that is right, and what is nowhere */
+	/* "nothing": correct operations, and unmapped addresses */
 	for (size_t i = 0; i < OPERATIONS; i++) {
 		char *to = (char *)malloc(BLOCK), *from = (char *)malloc(BLOCK);
 

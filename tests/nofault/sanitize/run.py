@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Programs under AddressSanitizer and MemorySanitizer, with the library as it is installed.
+"""A program under AddressSanitizer, MemorySanitizer and Valgrind, with a library that is not instrumented.
 
-What they must report they report, and nothing else. Under Valgrind with its option all counts are right.
+The sanitizers report each invalid access that the program makes, and no correct operation. Valgrind, with the
+documented option, reports nothing, and all counts are right.
 """
 import os
 import re
@@ -19,7 +20,7 @@ SANITIZERS = {
     "address": ("AddressSanitizer", OVERRUNS, ("gcc", "clang")),
     "memory": ("MemorySanitizer", [["use of what was not copied"]], ("clang",)),
 }
-# Of the header: each is in the table.
+# The declarations in nofault.h.
 OPERATIONS = re.compile(r"^(?:HF_INLINE )?HF_MUST_CHECK [\w ]+?(hf_\w*nofault\w*)\(", re.MULTILINE)
 
 
@@ -51,14 +52,14 @@ def main():
         for compiler in compilers:
             name = "%s, %s" % (compiler, title)
             if not shutil.which(compiler):
-                checks.skip(name, "no such compiler")
+                checks.skip(name, "it is not installed")
                 continue
             code, output = build(compiler, "-fsanitize=" + sanitizer)
             if code:
                 checks.check(name + ": builds", False, output)
                 continue
             code, output = call(program, "nothing")
-            checks.check(name + ": nothing", code == 0, output)
+            checks.check(name + ": no report", code == 0, output)
             operations = [line.split() for line in call(program, "list")[1].splitlines()]
             checks.check(name + ": the table has the operations of the header",
                          {operation for operation, _, _ in operations} == declared(args.source_dir))
@@ -74,7 +75,7 @@ def main():
                 found = code != 0 and ("ERROR: " + title in output or "WARNING: " + title in output)
                 checks.check(name + ": " + " ".join(report), found, output)
 
-    # Without the option Valgrind loses registers at an access that faults.
+    # Without the option, Valgrind's signal handlers see outdated registers.
     if shutil.which("valgrind"):
         code, output = build("gcc")
         for tool in ("memcheck", "helgrind"):
@@ -82,7 +83,7 @@ def main():
             code, output = call("valgrind", "-q", "--tool=" + tool, option, program, "nothing")
             checks.check("valgrind " + tool, code == 0, output)
     else:
-        checks.skip("valgrind", "not here")
+        checks.skip("valgrind", "it is not installed")
     return checks.end()
 
 
