@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cond - waiting and waking. C1 to C6 are those of include/holdfast/cond.h. */
+/* cond - waiting and waking. C1 to C6 are defined in include/holdfast/cond.h. */
 #include "holdfast/cond.h"
 
 #include "../mutex/mutex_queue.h"
@@ -11,7 +11,7 @@
 #define HF_COND_SPIN_NS 10000
 #endif
 
-/* How often this thread's last spins have ended with a signal: see should_spin(). */
+/* Above 0 if this thread's recent spins have ended with a signal: see should_spin(). */
 #ifndef HF_COND_CREDIT
 #define HF_COND_CREDIT spin_credit
 static __thread int32_t spin_credit __attribute__((tls_model("initial-exec")));
@@ -31,7 +31,7 @@ static bool wait_unqueued(hf_atomic32_t *cond, hf_atomic32_t *mutex, uint64_t de
 	return !hf_detail_is_past(deadline);
 }
 
-/* C3. Removes a waiter that timed out. False = it was signalled before. */
+/* C3. Removes a waiter that timed out. Returns false if it had been signalled. */
 static bool leave_queue(hf_atomic32_t *cond, struct hf_detail_waiter *waiter)
 {
 	struct hf_detail_bucket *bucket = hf_detail_bucket_lock(cond);
@@ -45,7 +45,7 @@ static bool leave_queue(hf_atomic32_t *cond, struct hf_detail_waiter *waiter)
 	return left;
 }
 
-/* A thread spins while its spins end with a signal, else in one of SPIN_EACH waits. */
+/* A thread spins as long as its spins end with a signal, otherwise in one of SPIN_EACH waits. */
 static bool should_spin(void)
 {
 	return HF_COND_CREDIT > 0 || ++HF_COND_CREDIT > 0;
@@ -61,8 +61,8 @@ static bool spin_ended(bool signalled)
 }
 
 /*
- * Until *@word is not @value, or it is time to park. A thread that never parks yields its processor once a
- * turn (M5 of mutex.h): a signalled thread may be waiting for it.
+ * Spins until *@word is not @value or the spin budget is used up. Yields once a turn (M5 of
+ * mutex.h), since a thread that never parks may hold the processor that a signalled thread needs.
  */
 static void spin_while(const hf_atomic32_t *word, uint32_t value, uint64_t deadline)
 {
@@ -77,7 +77,7 @@ static void spin_while(const hf_atomic32_t *word, uint32_t value, uint64_t deadl
 	}
 }
 
-/* Returns false, with SPINNING -> PARKED, if there is no signal in time. */
+/* Returns false if no signal came in time; then the state has changed from SPINNING to PARKED. */
 static bool spin_for_signal(struct hf_detail_waiter *waiter, uint64_t deadline)
 {
 	uint32_t state = HF_DETAIL_WAITER_SPINNING;
@@ -113,7 +113,7 @@ static bool cond_wait_queued(hf_atomic32_t *cond, hf_atomic32_t *mutex, uint64_t
 	hf_atomic32_store_relaxed(cond, hf_atomic32_load_relaxed(cond) + 1);
 	hf_detail_bucket_unlock_blocked(bucket);
 	if (spins)
-		hf_detail_mutex_release(mutex); /* C1 */
+		hf_detail_mutex_release(mutex); /* C1: the waiter is queued */
 	else
 		hf_detail_mutex_release_to_park(&waiter); /* C1 */
 	hf_env_signals_restore(signals);
@@ -128,11 +128,11 @@ static bool cond_wait_queued(hf_atomic32_t *cond, hf_atomic32_t *mutex, uint64_t
 			return false;
 		}
 	}
-	if (hf_atomic32_load_acquire(&waiter.state) == HF_DETAIL_WAITER_RELEASED) /* C6 */
+	if (hf_atomic32_load_acquire(&waiter.state) == HF_DETAIL_WAITER_RELEASED) /* C6: acquire */
 		(void)hf_detail_mutex_relock(mutex, HF_ENV_FOREVER);
 	else
 		(void)hf_detail_mutex_wait(&waiter, HF_ENV_FOREVER);
-	return waiter.signalled; /* true; a model finds a race here if C6's order is missing */
+	return waiter.signalled; /* true; without C6's order a model finds a race here */
 }
 
 __attribute__((__noinline__)) bool hf_detail_cond_wait(hf_atomic32_t *cond, hf_atomic32_t *mutex,
@@ -145,7 +145,10 @@ __attribute__((__noinline__)) bool hf_detail_cond_wait(hf_atomic32_t *cond, hf_a
 	return signalled;
 }
 
-/* Needs the bucket's lock. NULL = no waiters; the child of a fork inherits a stale number. */
+/*
+ * Takes the first waiter out of the queue; NULL = there is none. The caller holds the bucket's
+ * lock. In the child of a fork the number of waiters is stale: it becomes 0.
+ */
 static struct hf_detail_waiter *take_first(struct hf_detail_bucket *bucket, hf_atomic32_t *cond)
 {
 	struct hf_detail_waiter *waiter = hf_detail_bucket_find(bucket, cond);
@@ -175,10 +178,13 @@ static void wake_one(hf_atomic32_t *cond)
 }
 
 /*
- * Releases the waiters that spin, moves the others to the queue of the mutex (C2), and wakes the first of
- * those. If the mutex is unlocked one more is woken, which can take it while that one is being woken. The first is one of another
- * processor than this thread's, or than the one more's, if there is one: else all of a processor would run
- * before the first of another is woken, since a thread that parks leaves its processor to its neighbours.
+ * Releases the waiters that spin, moves the others to the queue of the mutex (C2), and wakes the
+ * first of those. If the mutex is unlocked, one more waiter is released at once, to use the mutex
+ * until the first one has woken up.
+ *
+ * The first waiter should be one of a processor that is not busy already, with this thread or with
+ * the waiter that was released at once: a thread that parks leaves its processor to its neighbours,
+ * so otherwise all threads of one processor would run before the first one of another is woken.
  */
 static void move_all(hf_atomic32_t *cond)
 {
@@ -216,7 +222,7 @@ static void move_all(hf_atomic32_t *cond)
 
 void hf_detail_cond_wake(hf_atomic32_t *cond, bool all)
 {
-	uint64_t signals = hf_env_signals_block(); /* moved waiters depend on this thread */
+	uint64_t signals = hf_env_signals_block(); /* waiters in no queue depend on it */
 
 	if (all)
 		move_all(cond);
@@ -236,7 +242,7 @@ static bool shared_wait_at(hf_atomic32_t *cond, hf_atomic32_t *mutex, uint64_t d
 	       !hf_atomic32_try_cmpxchg_relaxed(cond, &seen, seen | HF_DETAIL_COND_WAITERS))
 		;
 	seen |= HF_DETAIL_COND_WAITERS;
-	hf_detail_mutex_shared_release(mutex, HF_ENV_SHARED); /* C1 */
+	hf_detail_mutex_shared_release(mutex, HF_ENV_SHARED); /* C1: the number was read */
 	if (should_spin()) {
 		spin_while(cond, seen, deadline);
 		changed = spin_ended(hf_atomic32_load_relaxed(cond) != seen);
@@ -248,14 +254,14 @@ static bool shared_wait_at(hf_atomic32_t *cond, hf_atomic32_t *mutex, uint64_t d
 			until = deadline;
 		HF_DETAIL_PROBE3(park, cond, cond, until);
 		if (hf_env_park(cond, seen, until, HF_ENV_SHARED) != HF_ENV_TIMEOUT ||
-		    hf_atomic32_load_relaxed(cond) != seen) /* C5 */
+		    hf_atomic32_load_relaxed(cond) != seen) /* C5: its waker may have died */
 			break;
 		if (hf_detail_is_past(deadline)) {
 			signalled = false;
 			break;
 		}
 	}
-	/* Waiters may have been moved to the mutex without a mark in its word. */
+	/* The kernel may have moved waiters to the mutex, whose word does not show that. */
 	hf_detail_mutex_shared_take_parked(mutex, HF_ENV_FOREVER, HF_ENV_SHARED);
 	return signalled;
 }

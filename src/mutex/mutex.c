@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * mutex - the slow paths. M1 to M7 are those of include/holdfast/mutex.h, Q2, Q3 and Q6 those of
- * mutex_queue.h, the others those of src/parking/parking.h.
+ * mutex - the slow paths. M1 to M7 and W1 to W5 are defined in include/holdfast/mutex.h, Q2, Q3 and
+ * Q6 in mutex_queue.h, the other Qs in src/parking/parking.h.
  */
 #include "mutex_queue.h"
 
@@ -19,14 +19,15 @@
 #endif
 
 /*
- * The longest time between two looks, with many processors; with few, half of it. With longer ones
- * waiters miss short times in which the mutex is free; with shorter ones they slow the holder down.
+ * The longest pause between two attempts to lock; half of it on machines with few processors. With
+ * longer pauses, waiters miss short times in which the mutex is free; with shorter ones, they slow
+ * the holder down.
  */
 #ifndef HF_MUTEX_LOOK_NS
 #define HF_MUTEX_LOOK_NS 200
 #endif
 
-/* Nanoseconds after which a thread that runs makes room for another. */
+/* A turn: after running for so many nanoseconds, a thread makes room for a waiter (M5). */
 #ifndef HF_MUTEX_TURN_NS
 #define HF_MUTEX_TURN_NS 300000
 #endif
@@ -36,10 +37,13 @@
 #define HF_MUTEX_CLOCK_EACH 8
 #endif
 
-/* How many waiters are looked at for one that can run here. */
+/* How many waiters find_successor() examines. */
 enum { SEARCH_LIMIT = 32 };
 
-/* Of this thread: when its turn began, and its unlocks. The simulator has its own. */
+/*
+ * This thread's turn: when it began, and when its age was last read; unlocks while a wake-up was in
+ * flight. The model checker and the simulator define their own.
+ */
 #ifndef HF_MUTEX_TURN
 #define HF_MUTEX_TURN turn_began
 #define HF_MUTEX_SEEN turn_seen
@@ -85,7 +89,7 @@ bool hf_detail_mutex_shared_take_parked(hf_atomic32_t *word, uint64_t deadline,
 	uint64_t until = deadline;
 
 	while (hf_atomic32_xchg_acq_rel(word, HF_DETAIL_MUTEX_PARKED) != 0) {
-		/* M7. A private waiter can't be killed without its process: no recheck is needed. */
+		/* M7. A private waiter can't be killed without its process, so needs no recheck. */
 		if (scope == HF_ENV_SHARED)
 			until = hf_detail_earlier(deadline,
 						  hf_env_deadline(HF_DETAIL_RECHECK_MAX_NS));
@@ -117,7 +121,10 @@ static void start_turn(void)
 	HF_MUTEX_TURN = hf_env_deadline(0);
 }
 
-/* A thread that did something else in between, or had no processor, begins a new turn. */
+/*
+ * The age of this thread's turn. Begins a new one if the last call was a whole turn ago: the thread
+ * did other work in between, or was descheduled.
+ */
 static uint64_t turn_age(void)
 {
 	uint64_t now = hf_env_deadline(0);
@@ -128,13 +135,13 @@ static uint64_t turn_age(void)
 	return now - HF_MUTEX_TURN;
 }
 
-/* Q3 */
+/* Q3: does an unlock have to wake this first waiter? */
 static bool needs_wake(const struct hf_detail_waiter *first)
 {
 	return first && hf_detail_waiter_state(first) != HF_DETAIL_WAITER_HEAD;
 }
 
-/* Q6 */
+/* Q6: does `need` count a single mutex? */
 static bool is_only(const hf_atomic32_t *need)
 {
 	return hf_atomic32_load_relaxed(need) == 1;
@@ -146,7 +153,7 @@ static void change_flags(struct hf_detail_bucket *bucket, uint32_t clear, uint32
 				  (hf_atomic32_load_relaxed(&bucket->flags) & ~clear) | set);
 }
 
-/* After a change of the first waiter at a mutex. @needed: needs_wake() before it. */
+/* Updates `need` and the flags after the first waiter has changed. @needed: needs_wake() before. */
 static void bucket_update(struct hf_detail_bucket *bucket, const void *mutex, bool needed)
 {
 	const struct hf_detail_waiter *first = hf_detail_bucket_find(bucket, mutex);
@@ -174,7 +181,7 @@ static bool enqueue(struct hf_detail_bucket *bucket, struct hf_detail_waiter *wa
 	hf_atomic32_store_relaxed(&waiter->state,
 				  first ? (uint32_t)HF_DETAIL_WAITER_PARKED : if_first);
 	hf_detail_bucket_append(bucket, waiter);
-	bucket_update(bucket, waiter->mutex, needs_wake(first)); /* W2 */
+	bucket_update(bucket, waiter->mutex, needs_wake(first)); /* W2: others rely on the first */
 	return !first;
 }
 
@@ -188,7 +195,7 @@ static struct hf_detail_bucket *lock_bucket_of(struct hf_detail_waiter *waiter)
 	return bucket;
 }
 
-/* Changes the state of @waiter: this thread's, and the first in its queue. */
+/* Changes the state of @waiter, which is this thread's and the first in its queue. */
 static void set_head(struct hf_detail_waiter *waiter, uint32_t state)
 {
 	struct hf_detail_bucket *bucket = lock_bucket_of(waiter);
@@ -208,17 +215,17 @@ static void finish_wait(struct hf_detail_waiter *waiter, bool taken)
 	bool was_first = first == waiter, needed = needs_wake(first);
 
 	if (hf_detail_waiter_state(waiter) == HF_DETAIL_WAITER_RELEASED) {
-		hf_detail_bucket_unlock(bucket); /* while it gave up */
+		hf_detail_bucket_unlock(bucket); /* it was released while it was giving up */
 		return;
 	}
 	hf_detail_bucket_remove(bucket, waiter);
 	first = hf_detail_bucket_find(bucket, mutex);
-	/* W4. Even a parked first waiter may have had a wake-up in flight that others relied on. */
+	/* W4. Even if @waiter was PARKED: others may have relied on a wake-up in flight to it. */
 	if (first && was_first && !taken) {
 		sleeper = &first->state;
 		hf_atomic32_store_relaxed(sleeper, HF_DETAIL_WAITER_WAKING);
 	}
-	bucket_update(bucket, mutex, needed); /* W3 */
+	bucket_update(bucket, mutex, needed); /* W3: our unlock must wake the next one */
 	if (was_first)
 		change_flags(bucket, HF_DETAIL_BUCKET_AWAITED, 0);
 	hf_detail_bucket_unlock(bucket);
@@ -229,7 +236,7 @@ static void finish_wait(struct hf_detail_waiter *waiter, bool taken)
 
 enum outcome { AWAKE, PARK, RELEASED, TAKEN, LATE };
 
-/* @alone: this was the first waiter; no other thread will notice that the mutex is unlocked. */
+/* @alone: this is the first waiter, so no other waiter would notice an unlock. */
 static enum outcome park_until_woken(struct hf_detail_waiter *waiter, uint64_t deadline, bool alone)
 {
 	uint64_t recheck = HF_DETAIL_RECHECK_NS;
@@ -238,7 +245,7 @@ static enum outcome park_until_woken(struct hf_detail_waiter *waiter, uint64_t d
 		uint64_t until = deadline;
 
 		if (alone) {
-			bool certain = hf_env_barrier_all(); /* W1 */
+			bool certain = hf_env_barrier_all(); /* W1: between `need` and the check */
 
 			if (hf_detail_mutex_take(waiter->mutex))
 				return TAKEN;
@@ -250,7 +257,7 @@ static enum outcome park_until_woken(struct hf_detail_waiter *waiter, uint64_t d
 		if (hf_detail_waiter_park(waiter, waiter->mutex, until, deadline))
 			return LATE;
 	}
-	/* As C6 of cond.h: who released it does not touch it any more. */
+	/* As C6 of cond.h: the thread that released the waiter does not touch it any more. */
 	return hf_atomic32_load_acquire(&waiter->state) == HF_DETAIL_WAITER_RELEASED ? RELEASED
 										     : AWAKE;
 }
@@ -333,7 +340,7 @@ static bool spin_to_take(hf_atomic32_t *word)
 	}
 }
 
-/* Under the bucket's lock. What is returned must be woken; NULL: nobody. */
+/* If the first waiter is PARKED, marks it WAKING and returns what the caller must wake. */
 static hf_atomic32_t *call_first(struct hf_detail_bucket *bucket, const hf_atomic32_t *word)
 {
 	struct hf_detail_waiter *first = hf_detail_bucket_find(bucket, word);
@@ -346,9 +353,10 @@ static hf_atomic32_t *call_first(struct hf_detail_bucket *bucket, const hf_atomi
 }
 
 /*
- * M5. Finds another thread for this processor, and whether it must be woken. False = there is none: this
- * thread goes on. The first waiter is left in the queue, since the others rely on it (W2), and one thread
- * at most counts on its coming: if it is stopped, the next one finds another.
+ * M5. Picks a waiter to run on this processor in place of @leaver, and sets *@sleeper if it must be
+ * woken. Returns false if there is none: then @leaver keeps running. The first waiter stays in the
+ * queue, since the others rely on it (W2). AWAITED lets only one thread leave its processor to the
+ * first waiter; if that waiter does not get to run, the next thread that leaves picks another one.
  */
 static bool find_successor(struct hf_detail_bucket *bucket, const struct hf_detail_waiter *leaver,
 			   hf_atomic32_t **sleeper)
@@ -416,7 +424,7 @@ bool hf_detail_mutex_end_turn(void)
 	return true;
 }
 
-/* True = another thread has been found for this processor, and this one is queued. */
+/* Returns true, with @waiter queued, if another thread will run on this processor. */
 static bool make_room(struct hf_detail_waiter *waiter)
 {
 	hf_atomic32_t *word = waiter->mutex, *sleeper = NULL;
@@ -476,7 +484,7 @@ __attribute__((__noinline__)) bool hf_detail_mutex_lock_slow(hf_atomic32_t *word
 /* ---- in one process: the unlock ----------------------------------------------------------- */
 
 /*
- * The first waiter was woken but does not run: it may be waiting for this thread's processor, and no
+ * The first waiter was woken but is not running yet: it may need this thread's processor, and no
  * contention makes this thread leave it. Yields once every two turns.
  */
 static void give_way(void)
@@ -492,7 +500,7 @@ void hf_detail_mutex_unlock_slow(hf_atomic32_t *word)
 	struct hf_detail_bucket *bucket = bucket_of(word);
 	hf_atomic32_t *sleeper;
 
-	/* Q6, W5 */
+	/* The first waiter is on its way and will look: wake nobody (Q6, W5). */
 	if (hf_atomic32_load_relaxed(&bucket->flags) & HF_DETAIL_BUCKET_WAKING) {
 		if (++HF_MUTEX_UNLOCKS % HF_MUTEX_CLOCK_EACH == 0)
 			give_way();

@@ -17,7 +17,7 @@
 #define SYS_futex SYS_futex_time64
 #endif
 
-/* The kernel's interface, as in <linux/futex.h>, which is not on the path of musl-gcc. */
+/* From <linux/futex.h>, which musl-gcc does not find. */
 enum {
 	HF_DETAIL_FUTEX_WAKE = 1,
 	HF_DETAIL_FUTEX_CMP_REQUEUE = 4,
@@ -41,7 +41,7 @@ enum hf_env_parked hf_env_park(const struct hf_atomic32 *word, uint32_t expected
 	when.tv_sec = (time_t)(deadline / 1000000000u);
 	when.tv_nsec = (long)(deadline % 1000000000u);
 	do {
-		/* WAIT_BITSET takes an absolute time: a restart after a signal does not lengthen the wait. */
+		/* WAIT_BITSET takes an absolute time: restarts after a signal don't lengthen it. */
 		error = syscall(SYS_futex, word, operation(HF_DETAIL_FUTEX_WAIT_BITSET, scope),
 				expected, deadline == HF_ENV_FOREVER ? NULL : &when, NULL,
 				HF_DETAIL_FUTEX_BITSET_MATCH_ANY);
@@ -103,7 +103,7 @@ static bool barrier(void)
 #ifdef SYS_membarrier
 	if (syscall(SYS_membarrier, PRIVATE_EXPEDITED, 0, 0) == 0)
 		return true;
-	/* Not registered yet, or not allowed; a sandbox may be entered at any time. */
+	/* Not registered yet, or not allowed any more: a program may enter a sandbox any time. */
 	return errno == EPERM && syscall(SYS_membarrier, REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0 &&
 	       syscall(SYS_membarrier, PRIVATE_EXPEDITED, 0, 0) == 0;
 #else
@@ -113,7 +113,7 @@ static bool barrier(void)
 
 bool hf_env_barrier_all(void)
 {
-	/* It interrupts each processor that runs a thread of this process: at most 1/8 of the time. */
+	/* It interrupts all processors that run this process, so spend at most 1/8 of the time. */
 	static hf_atomic64_t earliest = HF_ATOMIC_INIT(0);
 	uint64_t start = hf_detail_env_now(), end;
 	int kept = errno;
@@ -128,7 +128,7 @@ bool hf_env_barrier_all(void)
 	return done;
 }
 
-/* The kernel's mask of 64 signals: libc's functions would leave out the signals it uses itself. */
+/* Use the kernel's mask of 64 signals: libc's functions leave out those that libc itself uses. */
 uint64_t hf_env_signals_block(void)
 {
 	uint64_t all = UINT64_MAX, before = 0;

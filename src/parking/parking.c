@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* parking - the table, its buckets and queues. Q1, Q4, Q5 and Q7 are those of parking.h. */
+/* parking - the table, its buckets and queues. Q1, Q4, Q5 and Q7 are defined in parking.h. */
 #include "parking.h"
 
 #include "../profile/probe.h"
@@ -36,7 +36,7 @@ struct hf_detail_parking *hf_detail_parking_table(void)
 __attribute__((constructor(101))) static void start_parking(void)
 {
 	(void)hf_detail_parking_table();
-	(void)hf_env_barrier_all(); /* registers, which is quick while there is one thread */
+	(void)hf_env_barrier_all(); /* registers for membarrier(): fast while there is one thread */
 }
 #endif
 

@@ -2,43 +2,46 @@
 #ifndef HF_SRC_PARKING_H
 #define HF_SRC_PARKING_H
 /*
- * parking - one table for each process, of the threads that wait at addresses. It knows no kind of lock.
+ * parking - a table of the threads that wait at addresses, for any kind of lock; one for each
+ * process.
  *
  * Use when / not when
- *   Below a lock or a condition variable whose word has no room for a queue. Its clients, mutex and
- *   cond, lock the bucket of an address, change its queue, and park on a waiter's state. Not between
- *   processes: the table is the process's.
+ *   To implement a lock or a condition variable whose word has no room for a queue. The clients,
+ *   mutex and cond, lock the bucket of an address, change its queue, and park on a waiter's state.
+ *   Not between processes: each has its own table.
  *
  * State
- *   The table has HF_DETAIL_PARKING_BUCKETS buckets, chosen by a hash of the address at which a thread
- *   waits. A bucket has a lock (a futex word: 0 free, 1 locked, 2 locked and threads may be parked at
- *   it) and a queue of waiters, each on the stack of its thread. Two words are the clients':
+ *   The table has HF_DETAIL_PARKING_BUCKETS buckets, chosen by a hash of the address at which a
+ *   thread waits. A bucket has a lock (a futex word: 0 free, 1 locked, 2 locked and threads may be
+ *   parked at it) and a queue of waiters, each on the stack of its thread. Two words are for the
+ *   clients:
  *
- *     need     how many addresses of this bucket have a waiter that an unlock must wake: read by every
- *              unlock
- *     flags    the mutex's policy (src/mutex/mutex_queue.h)
+ *     need     how many addresses of this bucket have a waiter that an unlock must wake; every
+ *              unlock reads it
+ *     flags    hints for the mutex (src/mutex/mutex_queue.h)
  *
- *   The states of a waiter; a client may have others
+ *   The states of a waiter; a client may add others
  *     PARKED     parked, or about to park
- *     SPINNING   it will become PARKED if it is not released soon; until then a release needs no system
- *                call. Only the thread itself changes SPINNING to PARKED, so by a compare-and-swap
+ *     SPINNING   not parked yet, so a release needs no system call. Its thread changes this to
+ *                PARKED, by compare-and-swap, since a release may come first
  *     RELEASED   another thread has taken it out of its queue, to let it run
  *
  * Invariants
- *   Q1  A bucket's queue, and the waiters in it, change only under the bucket's lock. While a waiter
- *       is queued its thread stays in the slow path: so the waiter and what it waits for exist, and
- *       the holder of the bucket's lock may touch both.
- *   Q4  Signals are blocked while a thread holds a bucket's lock: a handler that runs for long, forks,
- *       or jumps away can't leave it locked.
- *   Q5  A zeroed table has no waiters: the child of a fork starts with one.
- *   Q7  A signal handler may fork while its thread waits. The child's table is empty, but the waiter
- *       on the stack is a copy of one that was queued. Its `born` differs from its bucket's; then the
- *       thread queues it again, or returns without dequeuing it.
+ *   Q1  A bucket's queue, and the waiters in it, change only under the bucket's lock. While a
+ *       waiter is queued its thread stays in the slow path: so the waiter, and the object it waits
+ *       for, exist, and the holder of the bucket's lock may touch both.
+ *   Q4  Signals are blocked while a thread holds a bucket's lock: a handler that runs for long,
+ *       forks, or jumps away can't leave it locked.
+ *   Q5  A zeroed table has no waiters. The child of a fork starts with a zeroed table.
+ *   Q7  A signal handler may fork while its thread waits. The child's table is empty, but the
+ *       waiter on the stack is a copy of one that was queued. The thread notices that by its
+ *       `born`, which differs from the bucket's: it queues the waiter again, or returns without
+ *       dequeuing it.
  *
  * The barrier of the unlock
- *   An unlock stores to the lock's word and then loads `need`, without a full barrier between them. So a
- *   thread that raises `need` calls hf_env_barrier_all(), which is a full barrier in each thread of the
- *   process, and checks the lock's word again before it parks (W1 of mutex.h).
+ *   An unlock stores to the lock's word and then loads `need`, without a full barrier between them.
+ *   So a thread that raises `need` calls hf_env_barrier_all(), which is a full barrier in each
+ *   thread of the process, and checks the lock's word again before it parks (W1 of mutex.h).
  */
 #include "holdfast/internal/parking.h"
 
@@ -46,7 +49,7 @@ enum {
 	HF_DETAIL_WAITER_PARKED,
 	HF_DETAIL_WAITER_RELEASED,
 	HF_DETAIL_WAITER_SPINNING,
-	HF_DETAIL_OTHER_STATES, /* the first of a client's */
+	HF_DETAIL_OTHER_STATES, /* a client's states begin here */
 };
 
 /* A model checker replaces this type to watch its accesses. */
@@ -59,19 +62,19 @@ struct hf_detail_waiter {
 	const void *at;       /* the address of the mutex or condition variable at which it waits */
 	hf_atomic32_t *mutex; /* for the clients: the mutex that the thread will lock */
 	struct hf_detail_waiter *next, *prev;
-	uint64_t born;      /* that of the bucket it was queued in: Q7 */
+	uint64_t born;      /* `born` of the bucket in which it was queued: Q7 */
 	uint32_t processor; /* where its thread ran before it queued */
-	/* The clients': who took it out of a queue, each under the lock of that queue's bucket. */
-	HF_DETAIL_PARKING_BOOL signalled; /* a signal or broadcast */
-	HF_DETAIL_PARKING_BOOL released;  /* a thread that left it its processor */
+	/* For clients: why it was taken out of a queue; set under the lock of that bucket. */
+	HF_DETAIL_PARKING_BOOL signalled; /* by a signal or broadcast */
+	HF_DETAIL_PARKING_BOOL released;  /* by a thread that left it its processor */
 };
 
 struct hf_detail_bucket {
 	hf_atomic32_t flags;
 	hf_atomic32_t lock;
 	struct hf_detail_waiter *first, *last;
-	uint64_t signals; /* those that the holder of the lock had blocked before */
-	uint64_t born;    /* when its first waiter came, in this process; 0: none has */
+	uint64_t signals; /* the signal mask of the lock's holder before it took the lock */
+	uint64_t born;    /* when this process's first waiter queued here; 0: none has */
 } HF_ALIGNED(HF_ARCH_CACHE_LINE);
 
 struct hf_detail_parking {
@@ -87,7 +90,7 @@ struct hf_detail_parking {
 
 HF_BEGIN_DECLS
 
-/* NULL if it could not be allocated; then no waiter is ever queued. */
+/* Returns NULL if it could not be allocated; then no waiter is ever queued. */
 struct hf_detail_parking *hf_detail_parking_table(void);
 
 /* Locks the bucket of an address, and blocks signals (Q4). */
@@ -106,19 +109,20 @@ void hf_detail_bucket_append(struct hf_detail_bucket *bucket, struct hf_detail_w
 void hf_detail_bucket_remove(struct hf_detail_bucket *bucket, struct hf_detail_waiter *waiter);
 
 /*
- * For a waiter that the caller has taken out of its queue; what is returned must be woken: NULL if it was
- * SPINNING. Under the bucket's lock: a waiter whose time has come looks there whether it was released. Ordering: release;
- * the waiter, which may be gone after it, pairs it with an acquire of its state.
+ * Releases a waiter that the caller has taken out of its queue. Returns what to wake, NULL if it
+ * was SPINNING. The caller holds the bucket's lock, under which a waiter that timed out checks
+ * whether it was released. Ordering: release, paired with the waiter's acquire of its state; the
+ * waiter may be gone after it.
  */
 hf_atomic32_t *hf_detail_waiter_release(struct hf_detail_waiter *waiter);
 
-/* Q7. Under the bucket's lock: false = the parent process queued it, not this one. */
+/* Q7. Returns false if the parent process queued it. The caller holds the bucket's lock. */
 bool hf_detail_waiter_is_queued(const struct hf_detail_bucket *bucket,
 				const struct hf_detail_waiter *waiter);
 
 /*
- * Parks until @until while the waiter's state is PARKED. Returns true if @deadline has passed. The probe is
- * given @at, since waiter->at may be read only under the bucket's lock.
+ * Parks until @until while the waiter's state is PARKED. Returns true if @deadline has passed. The
+ * probe reports @at, since waiter->at may be read only under the bucket's lock.
  */
 bool hf_detail_waiter_park(struct hf_detail_waiter *waiter, const void *at, uint64_t until,
 			   uint64_t deadline);
