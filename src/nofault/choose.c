@@ -38,7 +38,7 @@ void hf_detail_env_memory_put(void *memory, size_t len)
 
 __attribute__((constructor(101))) static void start_choose(void)
 {
-	hf_detail_env_hide_features(); /* first: the choice is made without them */
+	hf_detail_env_hide_features(); /* before the choice */
 	hf_detail_nofault_start();
 	hf_detail_nofault_await_first();
 }

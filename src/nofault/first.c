@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * first - Linux user space: the first call of a `_nofault` function finds a forgotten hf_nofault_install().
+ * first - Linux user space: reports a forgotten hf_nofault_install().
  *
  * Until the first call, the pointers to the implementations lead to the functions below. These call
- * hf_detail_nofault_watch(), after which a fault in a `_nofault` function is reported before the process
- * dies of it. Then they put the chosen implementations in place, so no later call pays for this.
+ * hf_detail_nofault_watch(), so that a fault in a `_nofault` function is reported before it kills
+ * the process. Then they store the chosen implementations, so later calls pay nothing.
  */
 #include "memory.h"
 
@@ -70,7 +70,7 @@ static struct hf_memory_result first_find(const void *p, uint8_t byte, size_t le
 #define FIRST(name, pointer) (uintptr_t) first_##name,
 static const uint64_t firsts[COUNT] = { POINTERS(FIRST) };
 
-/* A pointer that was changed meanwhile, by hf_nofault_calibrate() or a test, is left as it is. */
+/* Leaves pointers alone that hf_nofault_calibrate() or a test has changed meanwhile. */
 HF_COLD void first_call(void)
 {
 	hf_detail_nofault_watch();

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * nofault_generic - clear and copy in aligned words of 8 bytes: for any processor with sites.
- *
- * (Without sites these are in jump.c.)
+ * generic - clear and copy in aligned words of 8 bytes, for any processor with sites. (jump.c has
+ * those without sites.)
  */
 #include "nofault.h"
 
@@ -18,7 +17,7 @@ fault:
 	return len;
 }
 
-/* A head and a tail of a few bytes: a call would cost more than they do. */
+/* Inlined for heads and tails of a few bytes: a call would cost more than the copy. */
 HF_NO_SANITIZE static inline __attribute__((always_inline)) size_t
 copy_few(void *dst, const void *src, size_t len)
 {
@@ -45,7 +44,7 @@ HF_USED_BY_ASSEMBLY HF_IMPLEMENTATION size_t hf_detail_copy_to_page_end(void *ds
 	size_t here = hf_detail_to_page_end(src);
 
 	if (here >= reach || here >= len)
-		return len; /* the load did not leave the frontier's page */
+		return len; /* the fault was in the frontier's page */
 	return len - here + hf_detail_copy_bytes(dst, src, here);
 }
 

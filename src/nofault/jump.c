@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * jump - clear, copy and words without sites: for processors that have no folder in arch/.
+ * jump - clear, copy and words without sites, for processors that have no folder in arch/.
  *
  * Each operation marks, with sigsetjmp(), where to continue after a fault, and keeps its frontier
  * in memory. The signal handler (signals.c) jumps to the thread's newest mark.
@@ -16,8 +16,8 @@
 __thread volatile struct hf_detail_mark *volatile hf_detail_mark;
 
 /*
- * MARKED(statement, otherwise) - runs the statement with a mark set, and `otherwise` if it faults. What
- * is needed after a fault is in volatile objects.
+ * MARKED(statement, otherwise) - runs @statement with a mark set, and @otherwise if it faults.
+ * Objects that are used after a fault are volatile.
  */
 #define MARKED(statement, otherwise)                                                               \
 	do {                                                                                       \
@@ -35,7 +35,7 @@ __thread volatile struct hf_detail_mark *volatile hf_detail_mark;
 
 HF_NO_SANITIZE static size_t clear_marked(volatile char *dst, size_t len, size_t unit)
 {
-	volatile char *volatile start = dst; /* so that the loop's own is another */
+	volatile char *volatile start = dst; /* kept: the loop changes a copy */
 	volatile size_t left = len;
 
 	MARKED(
@@ -97,7 +97,7 @@ HF_NO_SANITIZE size_t hf_detail_copy_generic(void *dst, const void *src, size_t 
 	return copy_marked((volatile char *)dst, (const volatile char *)src, len, 8);
 }
 
-/* Words: bytes where they are not aligned, else one access. */
+/* Words: byte by byte if they are unaligned, else one access. */
 #define ACCESS(type, to, from) (*(volatile type *)(to) = *(const volatile type *)(from))
 
 HF_NO_SANITIZE static int access_marked(volatile void *to, const volatile void *from,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * memory - fill, move, compare and find in words of 8 bytes, for any processor; lists of
- * ranges; whole words; strings; which implementation is used.
+ * memory - fill, move, compare and find in words of 8 bytes, for any processor; strings; lists of
+ * ranges; whole words; the choice of the implementations.
  */
 #include <limits.h>
 
@@ -72,7 +72,7 @@ fault:
 
 /* ---- move --------------------------------------------------------------------------------- */
 
-/* The loops of a copy load what they store first, and go upwards: M1 for a destination below. */
+/* A copy goes upwards and loads before it stores: that moves to a lower address, too (M1). */
 size_t hf_detail_move_up_generic(void *dst, const void *src, size_t len)
 {
 #if HF_ARCH_HAS_PAIR
@@ -120,7 +120,7 @@ HF_NO_SANITIZE size_t hf_detail_move_down_generic(void *dst, const void *src, si
 	goto fault;
 fault1:
 	len -= 8;
-fault: /* or the end: the rest byte by byte, which finds the address of the first bad byte */
+fault: /* or the end: move the rest byte by byte, which finds the first bad byte */
 	return hf_detail_move_down_bytes(dst, src, len);
 }
 
@@ -218,7 +218,7 @@ HF_NO_SANITIZE static long copy_string(size_t *copied, char *dst, const char *sr
 	uint8_t byte = 0;
 
 	for (; done < size; done++) {
-		/* Aligned words: one that has the string's end in it doesn't leave its page. */
+		/* Aligned words: the one with the string's end does not reach into another page. */
 		while (((uintptr_t)(src + done)) % 8 == 0 && size - done >= 8) {
 			if (hf_arch_load64_nofault(&word, src + done))
 				return -HF_EFAULT;
@@ -246,7 +246,7 @@ long hf_strncpy_nofault(char *dst, const char *src, size_t size)
 	size_t copied = 0;
 	long result = copy_string(&copied, dst, src, size);
 
-	/* Behind it: how long the string is was not known. */
+	/* After the copy: before it the length was not known. */
 	hf_detail_touch(HF_DETAIL_OPERATION(hf_strncpy_nofault), src, copied, dst, copied);
 	hf_detail_touched(HF_DETAIL_OPERATION(hf_strncpy_nofault), dst, copied);
 	return result;
@@ -254,12 +254,12 @@ long hf_strncpy_nofault(char *dst, const char *src, size_t size)
 
 /* ---- lists of ranges ---------------------------------------------------------------------- */
 
-/* The bytes of a list; more than LONG_MAX if they are too many. */
+/* The sum of the lengths; more than LONG_MAX if it overflows. */
 static inline size_t bytes_of(const struct hf_iovec *list, size_t count)
 {
 	size_t sum = 0, any = 0;
 
-	/* Without a jump: no sum wraps before a length, or a sum, has set the highest bit of `any`. */
+	/* Branch-free: before a sum wraps, it or a length has set the highest bit of `any`. */
 	for (size_t i = 0; i < count; i++) {
 		sum += list[i].len;
 		any |= sum | list[i].len;
@@ -268,8 +268,8 @@ static inline size_t bytes_of(const struct hf_iovec *list, size_t count)
 }
 
 /*
- * Copies 16 to 64 bytes to one page (E1) without a call. False = not done, or not all: an exact copy
- * of the same bytes then counts them.
+ * Copies 16 to 64 bytes to one page (E1) without a call. Returns false if not all were copied: the
+ * caller then copies them all again by a function that counts.
  */
 HF_NO_SANITIZE static inline bool copy_short(char *to, const char *from, size_t len)
 {
@@ -296,20 +296,20 @@ fault:
 	return false;
 }
 
-/* Where a sanitizer is linked. */
+/* Used where a sanitizer is linked. */
 __attribute__((__noinline__)) static size_t copy_checked(void *dst, const void *src, size_t len)
 {
 	return hf_copy_nofault(dst, src, len);
 }
 
-/* A place in a list: the range, where in it the next byte is, and how many are left of it. */
+/* A position in a list: a range, the next byte in it, and how many of its bytes are left. */
 struct place {
 	const struct hf_iovec *range;
 	char *next;
 	size_t left;
 };
 
-/* To the next range that has a byte; there must be one. */
+/* Skips to a range with bytes left; there must be one. */
 static inline void find_byte(struct place *p)
 {
 	while (!p->left) {
@@ -418,7 +418,7 @@ fault:
 	return words;
 }
 
-/* As chosen for this processor, where no sanitizer is linked. */
+/* Chosen for this processor at the start, unless a sanitizer is linked. */
 static size_t copy_words_checked(void *dst, const void *src, size_t words);
 static hf_atomic64_t words_function = HF_ATOMIC_INIT((uintptr_t)copy_words_checked);
 
@@ -427,14 +427,14 @@ static hf_copy_function_t words_of_this_cpu(void)
 #if HF_ARCH_HAS_REP && HF_HAS_VECTORS
 	struct hf_detail_cpu cpu = hf_detail_cpu_known();
 
-	/* Where AVX2 is, AVX is. */
+	/* AVX2 implies AVX. */
 	if (cpu.features & HF_DETAIL_CPU_AVX2)
 		return hf_detail_copy_pairs_avx;
 #endif
 	return hf_detail_copy_words_generic;
 }
 
-/* Before the start, and where a sanitizer is linked. */
+/* Used before the start, and where a sanitizer is linked. */
 __attribute__((__noinline__)) static size_t copy_words_checked(void *dst, const void *src,
 							       size_t words)
 {
@@ -473,7 +473,7 @@ void hf_detail_memory_use(hf_fill_function_t fill, hf_copy_function_t move,
 	hf_atomic64_store_relaxed(&hf_detail_memory.find, (uintptr_t)find);
 }
 
-/* As clear and copy: arch/x86_64_policy.c. */
+/* By the same policy as clear and copy: arch/x86_64_policy.c. */
 void hf_detail_memory_start(void)
 {
 	if (!hf_detail_has_sanitizer())
@@ -491,7 +491,7 @@ void hf_detail_memory_start(void)
 				     hf_detail_compare_avx2, hf_detail_find_avx2);
 		break;
 	default:
-		/* Wider stores gain nothing for a move. */
+		/* A move gains nothing from wider stores. */
 		hf_detail_memory_use(hf_detail_fill_avx512, hf_detail_move_avx2,
 				     hf_detail_compare_avx512, hf_detail_find_avx512);
 	}

@@ -26,7 +26,7 @@ size_t hf_detail_fill_bytes(void *dst, uint8_t value, size_t len);
 
 size_t hf_detail_move_down_bytes(void *dst, const void *src, size_t len);
 
-/* Continue at byte `at`, one by one; exact wherever a fault is. */
+/* Byte by byte from byte @at on; exact wherever a fault is. */
 struct hf_memory_result hf_detail_compare_bytes(const void *a, const void *b, size_t len,
 						size_t at);
 struct hf_memory_result hf_detail_find_bytes(const void *p, uint8_t byte, size_t len, size_t at);
@@ -60,7 +60,7 @@ struct hf_memory_result hf_detail_compare_avx512(const void *a, const void *b, s
 struct hf_memory_result hf_detail_find_avx512(const void *p, uint8_t byte, size_t len);
 #endif
 
-/* The implementations in use; initially those chosen for this processor. */
+/* Sets the implementations to use; at the start, those for this processor. */
 void hf_detail_memory_use(hf_fill_function_t fill, hf_copy_function_t move,
 			  hf_compare_function_t compare, hf_find_function_t find);
 void hf_detail_memory_start(void);

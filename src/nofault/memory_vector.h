@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * memory_vector - fill and move by wide accesses. A template: included once for each width, after what
- * vector.h needs and
+ * memory_vector - fill and move by wide accesses. A template: included once for each width, after
+ * what vector.h needs and
  *
- *   VECTOR_SPLAT(value), HALF_SPLAT(value)   vectors of a word of 8 bytes again and again
+ *   VECTOR_SPLAT(value), HALF_SPLAT(value)   vectors that repeat a word of 8 bytes
  *   VECTOR_WITHOUT_MOVE                      fill only
  *
  * How a range is covered: as in vector.h.
@@ -12,7 +12,7 @@
 #define VECTOR__OF(what) HF_DETAIL_PASTE(what, VECTOR_NAME)
 #define W ((size_t)VECTOR_BYTES)
 
-/* Without alignment the time at small sizes varies by a fifth with the place in the cache line. */
+/* Unaligned code makes small sizes up to a fifth slower, depending on its place. */
 #define ENTRY __attribute__((__noinline__, aligned(64)))
 
 /* ---- fill --------------------------------------------------------------------------------- */
@@ -28,7 +28,7 @@
 #define SET_REPEAT(p, len) hf_arch_rep_stosb_of(p, (uint8_t)value, len)
 #include "vector_set.h"
 
-/* Up to 15 bytes: stores of up to 8, which may cross pages, as those of the clears by hand. */
+/* Up to 15 bytes, by stores of up to 8, which may cross pages: see x86_64.c. */
 VECTOR_TARGET HF_NO_SANITIZE static inline __attribute__((always_inline)) size_t
 VECTOR__OF(fill_few_)(char *p, uint8_t byte, size_t len)
 {
@@ -66,7 +66,7 @@ VECTOR_TARGET ENTRY size_t VECTOR__OF(hf_detail_fill_)(void *dst, uint8_t byte, 
 
 #ifndef VECTOR_WITHOUT_MOVE
 
-/* ---- move, where the ranges overlap ------------------------------------------------------- */
+/* ---- move: the ranges may overlap --------------------------------------------------------- */
 
 /*
  * At most 8 W bytes; the destination is in one page. All is loaded before any is stored. `done`
@@ -75,7 +75,7 @@ VECTOR_TARGET ENTRY size_t VECTOR__OF(hf_detail_fill_)(void *dst, uint8_t byte, 
 VECTOR_TARGET HF_NO_SANITIZE static inline __attribute__((always_inline)) size_t
 VECTOR__OF(move_small_)(char *to, const char *from, size_t len, bool down)
 {
-	/* Of the first, second, ... access of n bytes in a range of two, four or eight. */
+	/* The offset of the first, second, ... of two, four or eight accesses of n bytes. */
 #define FIRST(n) (down ? len - (n) : 0)
 #define SECOND(n) (down ? len - 2 * (n) : (n))
 #define THIRD(n) (down ? len - 3 * (n) : 2 * (n))
@@ -173,7 +173,7 @@ load_fault:
 	return down ? hf_detail_move_down_generic(to, from, len)
 		    : hf_detail_move_up_generic(to, from, len);
 fault:
-	/* A fault reports the access's first byte, which downwards is not the first bad one. */
+	/* Downwards, the first byte of the faulting access need not be the first bad one. */
 	return down ? hf_detail_move_down_bytes(to, from, len - done) : len - done;
 #undef FIRST
 #undef SECOND
@@ -188,7 +188,7 @@ fault:
 VECTOR_TARGET static size_t VECTOR__OF(move_up_)(char *to, const char *from, size_t len);
 VECTOR_TARGET static size_t VECTOR__OF(move_down_)(char *to, const char *from, size_t len);
 
-/* Up to its first page's end, then the rest; downwards the other way round. */
+/* Moves up to the end of the first page, then the rest; downwards the other way round. */
 VECTOR_TARGET __attribute__((__noinline__)) static size_t
 VECTOR__OF(move_crossing_)(char *to, const char *from, size_t len, bool down)
 {
@@ -203,7 +203,7 @@ VECTOR__OF(move_crossing_)(char *to, const char *from, size_t len, bool down)
 		    : VECTOR__OF(move_up_)(to + first, from + first, len - first);
 }
 
-/* What is behind the last page's start, less than W bytes, then the rest. */
+/* Moves the bytes on the last page, less than W, then the rest. */
 VECTOR_TARGET __attribute__((__noinline__)) static size_t
 VECTOR__OF(move_end_crossing_)(char *to, const char *from, size_t len)
 {
@@ -215,10 +215,10 @@ VECTOR__OF(move_end_crossing_)(char *to, const char *from, size_t len)
 }
 
 /*
- * More than 8 W bytes. Stores are aligned (E1) but for the first vector, which is loaded together
- * with those that it would overwrite and stored before them. It reached into the next one, so at
- * most `most` bytes are left: a later fault must not report more, though memory may go at any
- * moment.
+ * More than 8 W bytes. Stores are aligned (E1), except for that of the first vector, which is
+ * loaded together with those that it would overwrite, and stored before them. It reaches into the
+ * next one, so at most `most` bytes are left: a later fault must not report more, even if memory
+ * has been unmapped meanwhile.
  */
 VECTOR_TARGET HF_NO_SANITIZE static size_t VECTOR__OF(move_up_)(char *to, const char *from,
 								size_t len)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * nofault - which clear and which copy.
+ * nofault - chooses the implementations of clear and copy.
  *
- * The processor's flags say what is legal here, not what is fast: the default is what the table in
- * arch/x86_64_policy.c says of this kind of processor, and hf_nofault_calibrate() may lower
- * a threshold.
+ * The processor's feature flags say what it supports, not what is fast. So the default comes from
+ * the table of processors in arch/x86_64_policy.c, and hf_nofault_calibrate() may lower a
+ * threshold.
  */
 #include "memory.h"
 
@@ -27,7 +27,7 @@ enum { AGAIN = 11, NOMEM = 12, NOTSUP = 95 }; /* Linux's errors */
 struct hf_detail_limits hf_detail_clear_limits = { NEVER, NEVER, NEVER };
 struct hf_detail_limits hf_detail_copy_limits = { NEVER, NEVER, NEVER };
 
-/* A thread that reads one before the others finds a mix; any mix is right, and soon gone. */
+/* Other threads may briefly see a mix of old and new limits: every mix gives right results. */
 static void set_limits(struct hf_detail_limits *limits, uint64_t repeat_from, uint64_t stream_from)
 {
 	hf_atomic64_store_relaxed(&limits->repeat_from, repeat_from);
@@ -37,10 +37,10 @@ static void set_limits(struct hf_detail_limits *limits, uint64_t repeat_from, ui
 }
 
 #if HF_ARCH_HAS_REP
-/* Is "default" the repeated instruction for all sizes? Set by calibration. */
+/* 1 = the default is the repeated instruction for all sizes; set by calibration. */
 static hf_atomic32_t clear_repeats = HF_ATOMIC_INIT(0), copy_repeats = HF_ATOMIC_INIT(0);
 
-/* The loop of the default: enum hf_detail_vectors. */
+/* The vectors of the default: an enum hf_detail_vectors. */
 static hf_atomic32_t vectors = HF_ATOMIC_INIT(HF_DETAIL_VECTORS_SSE2);
 #endif
 
@@ -173,7 +173,7 @@ const char *hf_copy_chosen(void)
 
 static void start_limits(void)
 {
-	/* Beyond three quarters of the last cache, what is stored pushes out what is used. */
+	/* Storing more than 3/4 of the last-level cache would evict data that is in use. */
 	uint64_t cache = hf_detail_env_cache_bytes(),
 		 stream_from = cache ? cache / 4 * 3 : UINT64_MAX;
 	uint64_t clear_from = UINT64_MAX, copy_from = UINT64_MAX;
@@ -214,7 +214,7 @@ struct calibration {
 	bool copies;
 };
 
-/* An hf_detail_policy_time_t: the least of a few batches, in nanoseconds / 256. */
+/* An hf_detail_policy_time_t: the shortest of a few batches, in units of 1/256 ns. */
 static uint64_t measure(void *state, bool repeat, size_t size, size_t offset)
 {
 	const struct calibration *c = (const struct calibration *)state;
@@ -233,7 +233,7 @@ static uint64_t measure(void *state, bool repeat, size_t size, size_t offset)
 			end = hf_detail_env_now();
 		} while (end - start < BATCH_NS);
 		if (left || end > c->deadline)
-			return 0; /* the memory went away, or time is up */
+			return 0; /* a fault, or time is up */
 		if ((end - start) * 256 / n < least)
 			least = (end - start) * 256 / n;
 	}

@@ -44,13 +44,13 @@ typedef uint32_t hf_detail_w4 __attribute__((may_alias, aligned(1)));
 typedef uint64_t hf_detail_w8 __attribute__((may_alias, aligned(1)));
 
 /*
- * From which size on the loops (hand_...) do something else than the vector loop. Bytes; SIZE_MAX
- * = never.
+ * The sizes, in bytes, from which on hand_... use another method than the loop of vectors.
+ * UINT64_MAX = never.
  */
 struct hf_detail_limits {
-	hf_atomic64_t other_from;  /* the least of the following: one comparison */
-	hf_atomic64_t repeat_from; /* one repeated instruction; x86-64 */
-	hf_atomic64_t stream_from; /* stores that go around the caches */
+	hf_atomic64_t other_from;  /* the least of the others, for one comparison */
+	hf_atomic64_t repeat_from; /* one repeated instruction (x86-64) */
+	hf_atomic64_t stream_from; /* stores that bypass the caches */
 };
 
 static inline bool hf_detail_limits_repeat(const struct hf_detail_limits *limits, size_t len)
@@ -66,21 +66,22 @@ static inline bool hf_detail_limits_stream(const struct hf_detail_limits *limits
 extern struct hf_detail_limits hf_detail_clear_limits __attribute__((visibility("hidden")));
 extern struct hf_detail_limits hf_detail_copy_limits __attribute__((visibility("hidden")));
 
-/* At the start: what suits this processor. And only that, once the limits are known. */
+/* At the start: sets the limits, and chooses the implementations for this processor. */
 void hf_detail_nofault_start(void);
+/* Chooses clear and copy. */
 void hf_detail_nofault_choose(void);
 
-/* first.c, after the start: the next call of each pointer is the first. */
+/* first.c: makes the next call through each pointer count as the first. */
 void hf_detail_nofault_await_first(void);
-/* The implementation for which a function of first.c stands; NULL where there is no first.c. */
+/* The implementation that a function of first.c stands for; NULL where first.c is not linked. */
 extern uint64_t (*hf_detail_nofault_behind)(uint64_t function)
 	__attribute__((visibility("hidden")));
-/* From now on a fault in a `_nofault` function is reported, if nobody has installed a handler. */
+/* Lets a fault in a `_nofault` function be reported, unless there is a handler already. */
 void hf_detail_nofault_watch(void);
 
 /*
- * What an implementation is: a function, or, in a kernel that lets nothing be called while a user's
- * memory is open, a part of one.
+ * How implementations are declared: as functions; or inline, in a kernel, where nothing may be
+ * called while the user's memory is open.
  */
 #ifndef HF_IMPLEMENTATION
 #define HF_IMPLEMENTATION
@@ -100,13 +101,13 @@ void hf_detail_nofault_watch(void);
 #define HF_HAS_VECTORS 1
 #endif
 
-/* Byte by byte, in one file for all: exact wherever the fault is. Return the bytes not done. */
+/* Byte by byte, so the count is exact wherever the fault is. Return the bytes not done. */
 HF_IMPLEMENTATION size_t hf_detail_clear_bytes(void *dst, size_t len);
 HF_IMPLEMENTATION size_t hf_detail_copy_bytes(void *dst, const void *src, size_t len);
 
 /*
- * Ends a copy after a fault in a load of at most `reach` bytes at or behind src (E2). `len` bytes
- * are left from the frontier on. Returns the bytes not done.
+ * Ends a copy after a fault in a load within @reach bytes of @src, the frontier: copies byte by
+ * byte to the end of its page (E2). @len: the bytes left. Returns the bytes not done.
  */
 HF_IMPLEMENTATION size_t hf_detail_copy_to_page_end(void *dst, const void *src, size_t len,
 						    size_t reach);
@@ -125,7 +126,7 @@ size_t hf_detail_copy_hand_sse2(void *dst, const void *src, size_t len);
 size_t hf_detail_copy_hand_avx2(void *dst, const void *src, size_t len);
 size_t hf_detail_copy_hand_avx512(void *dst, const void *src, size_t len);
 size_t hf_detail_copy_hand_mixed(void *dst, const void *src, size_t len);
-/* x86_64_words.h: of a kernel, and of the lab */
+/* x86_64_words.h: for a kernel, and for the lab */
 HF_IMPLEMENTATION size_t hf_detail_clear_original(void *dst, size_t len);
 HF_IMPLEMENTATION size_t hf_detail_clear_rep_good(void *dst, size_t len);
 HF_IMPLEMENTATION size_t hf_detail_clear_erms(void *dst, size_t len);

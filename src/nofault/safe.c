@@ -13,20 +13,20 @@
 enum { PIECES = 16 };
 
 /*
- * Would a fault reach our handler? Direct system calls, without the C library's or a sanitizer's
- * wrappers.
+ * Would a fault reach our handler? Uses system calls directly, to avoid wrappers of the C library
+ * and of sanitizers.
  */
 static bool faults_are_ours(void)
 {
 	sigset_t mask;
 
-	(void)sigemptyset(&mask); /* the kernel's is smaller */
+	(void)sigemptyset(&mask); /* the kernel sets only a part */
 	if (syscall(SYS_rt_sigprocmask, SIG_SETMASK, NULL, &mask, _NSIG / 8))
 		return false;
 	return !sigismember(&mask, SIGSEGV) && !sigismember(&mask, SIGBUS) && hf_nofault_owned();
 }
 
-/* S1: bytes from the start that lie in one page on both sides. */
+/* S1: returns how many bytes from the start lie in one page on both sides. */
 static size_t piece(const char *dst, const char *src, size_t len)
 {
 	size_t to = hf_detail_to_page_end(dst), from = hf_detail_to_page_end(src);

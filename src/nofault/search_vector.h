@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * search_vector - find and compare by wide accesses. A template: included once for each kind of vector,
- * after VECTOR_NAME, VECTOR_TARGET and VECTOR_BYTES of vector.h and
+ * search_vector - find and compare by wide accesses. A template: included once for each kind of
+ * vector, after VECTOR_NAME, VECTOR_TARGET and VECTOR_BYTES of vector.h and
  *
  *   VECTOR_SPLAT_BYTE(name, byte)    declares a vector of W such bytes
  * and either
  *   VECTOR_EQUAL(a, b)               a vector that is -1 in the bytes that are equal
  *   VECTOR_BITS(v)                   a bit for each of its bytes
  *   HALF_SPLAT_BYTE(byte), HALF_SAME(a, b)     of 16 bytes: a vector; bits
- * or the VECTOR_..._OR below, and of the first two also a form
- *   VECTOR_HITS_MASKED_OR, VECTOR_DIFFER_MASKED_OR     that accesses only bytes whose bit in `mask` is set,
- *   VECTOR_MASK(len)                 the mask of the first bytes
+ * or the VECTOR_..._OR below, and of the first two also a masked form, which accesses only the
+ * bytes whose bit in `mask` is set
+ *   VECTOR_HITS_MASKED_OR, VECTOR_DIFFER_MASKED_OR
+ *   VECTOR_MASK(len)                 the mask of the first @len bytes
  *
  * How a range is covered; the accesses at its ends may overlap
  *
@@ -20,19 +21,19 @@
  *   more           four vectors at once, then aligned ones, then four at the end; those with a hit,
  *                  one by one
  *
- * A fault of a load goes on in hf_detail_..._bytes from the frontier, `at`: see memory.h.
+ * After a fault of a load, hf_detail_..._bytes continues at the frontier, `at`: see memory.h.
  */
 
 #define VECTOR__OF(what) HF_DETAIL_PASTE(what, VECTOR_NAME)
 #define W ((size_t)VECTOR_BYTES)
 
-/* Unaligned, the time at small sizes varies by a fifth with the place in the cache line. */
+/* Unaligned code makes small sizes up to a fifth slower, depending on its place. */
 #define ENTRY __attribute__((__noinline__, aligned(64)))
 
 #define FIRST_OF(bits) ((size_t)__builtin_ctzll(bits))
 
 #ifndef VECTOR_HITS_OR
-/* A bit for each of the W bytes at p that is as in `all`. */
+/* A bit for each of the W bytes at p that equals the byte in `all`. */
 #define VECTOR_HITS_OR(bits, p, all, label)                                                        \
 	do {                                                                                       \
 		VECTOR a;                                                                          \
@@ -41,7 +42,7 @@
 		bits = VECTOR_BITS(VECTOR_EQUAL(a, all));                                          \
 	} while (0)
 
-/* A bit for each of the W bytes at p that is not as at q. */
+/* A bit for each of the W bytes at p that differs from the one at q. */
 #define VECTOR_DIFFER_OR(bits, p, q, label)                                                        \
 	do {                                                                                       \
 		VECTOR a, e;                                                                       \
@@ -87,7 +88,7 @@
 #define FOUND(at) ((struct hf_memory_result){ (at), 0 })
 #define NOT_FOUND ((struct hf_memory_result){ len, -HF_ENOENT })
 
-/* Both ends side by side: the bytes behind the middle are the last of the range. */
+/* Searches both ends, which may overlap, as if they followed each other. */
 VECTOR_TARGET HF_NO_SANITIZE ENTRY static struct hf_memory_result
 VECTOR__OF(find_small_)(const char *p, uint8_t byte, size_t len)
 {
@@ -152,7 +153,7 @@ VECTOR__OF(hf_detail_find_)(const void *start, uint8_t byte, size_t len)
 	uint64_t hits;
 	size_t at = 0;
 #ifdef VECTOR_HITS_MASKED_OR
-	/* A masked byte of a page that is not there costs 200 ns. */
+	/* A masked load that reaches into an unmapped page takes 200 ns. */
 	const bool by_parts = len < W && HF_UNLIKELY(((uintptr_t)p & (HF_PAGE - 1)) > HF_PAGE - W);
 #else
 	const bool by_parts = len < W;
@@ -160,7 +161,7 @@ VECTOR__OF(hf_detail_find_)(const void *start, uint8_t byte, size_t len)
 
 	if (by_parts)
 		return VECTOR__OF(find_small_)(p, byte, len);
-	/* Behind all calls: a call would destroy the register that VECTOR_SPLAT_BYTE may name. */
+	/* After all calls: a call would destroy the register that VECTOR_SPLAT_BYTE may name. */
 	VECTOR_SPLAT_BYTE(all, byte);
 #ifdef VECTOR_HITS_MASKED_OR
 	if (len < W) {
@@ -200,7 +201,7 @@ VECTOR__OF(hf_detail_find_)(const void *start, uint8_t byte, size_t len)
 	VECTOR_HITS_FOUR_OR(hits, p + at, all, fault);
 	if (!hits)
 		return NOT_FOUND;
-one_by_one: /* to the end: what was found may be gone */
+one_by_one: /* to the end: the hit may be gone by now */
 	for (; len - at > W; at += W) {
 		VECTOR_HITS_OR(hits, p + at, all, fault);
 		if (hits)
@@ -238,7 +239,7 @@ bytes:
 
 #define ALL_EQUAL ((struct hf_memory_result){ len, 0 })
 
-/* Both ends, as find_small_. */
+/* Compares both ends, as find_small_. */
 VECTOR_TARGET HF_NO_SANITIZE ENTRY static struct hf_memory_result
 VECTOR__OF(compare_small_)(const char *p, const char *q, size_t len)
 {
@@ -314,7 +315,7 @@ VECTOR__OF(hf_detail_compare_)(const void *left, const void *right, size_t len)
 
 	if (len < W) {
 #ifdef VECTOR_DIFFER_MASKED_OR
-		/* One test for both: at worst some that would fit go the other way. */
+		/* One test for both sides: some ranges that would fit take the slower path. */
 		if (HF_UNLIKELY((((uintptr_t)p | (uintptr_t)q) & (HF_PAGE - 1)) > HF_PAGE - W))
 			return VECTOR__OF(compare_small_)(p, q, len);
 		VECTOR_DIFFER_MASKED_OR(differ, p, q, VECTOR_MASK(len), fault);
@@ -355,7 +356,7 @@ VECTOR__OF(hf_detail_compare_)(const void *left, const void *right, size_t len)
 	VECTOR_DIFFER_FOUR_OR(differ, p + at, q + at, fault);
 	if (!differ)
 		return ALL_EQUAL;
-one_by_one: /* to the end: what differed may be equal now */
+one_by_one: /* to the end: the difference may be gone by now */
 	for (; len - at > W; at += W) {
 		VECTOR_DIFFER_OR(differ, p + at, q + at, fault);
 		if (differ)

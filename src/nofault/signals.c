@@ -85,7 +85,7 @@ static hf_atomic64_t site_tables[2]; /* struct site_table *; 0 = no sites */
 static struct hf_latch latch;
 static struct hf_grace inside;
 
-/* Destructors of objects that stay loaded have begun: the process exits; threads may still run. */
+/* The process is exiting: destructors of objects that stay loaded have begun; threads may run. */
 static bool exiting;
 
 static uintptr_t absolute(const int32_t *word)
@@ -160,7 +160,7 @@ static struct site_table *with_room(uint32_t version, size_t count)
 	made->before = old;
 	made->room = room;
 	hf_atomic64_store_relaxed(&made->count, 0);
-	/* A reader of this copy, although it is being changed, finds the fields initialised. */
+	/* A handler may read this copy while it is being changed: the fields must be valid. */
 	hf_atomic64_store_seq_cst(&site_tables[version % 2], (uintptr_t)made);
 	return made;
 }
@@ -342,12 +342,12 @@ static bool ask_hook(int signal, const siginfo_t *info, void *context, sigjmp_bu
 	return hook && hook(signal, info, context, jump);
 }
 
-/* hf_nofault_install() or hf_nofault_handle() was called: regions don't install the handler. */
+/* 1 = hf_nofault_install() or hf_nofault_handle() was called: regions don't install the handler. */
 static hf_atomic32_t decided;
 
 /*
- * Before that our handler is only here to report (hf_detail_nofault_watch()), and the process dies.
- * Returns true then.
+ * Returns true if neither was called: hf_detail_nofault_watch() has installed our handler, which
+ * only reports the fault, and the process dies.
  */
 static bool is_forgotten(uintptr_t pc)
 {
@@ -451,9 +451,9 @@ static void set_action(int signal, void (*action)(int))
 }
 
 /*
- * H5. But qemu-user up to 8.1, which has no vDSO, takes what a process sends to itself with a fault's code
- * for a fault of its own, and ends otherwise: there a fault of memory is left to come again by itself, now
- * with no handler in the way, and others are sent without their information.
+ * H5. Exception: qemu-user up to 8.1, which has no vDSO, mistakes a signal that a process queues to
+ * itself with the si_code of a fault for a crash of qemu. There a memory fault is left to repeat,
+ * now with the default action, and other signals are sent without their siginfo.
  */
 static void die_of(int signal, siginfo_t *info)
 {
@@ -554,7 +554,7 @@ static bool is_ours(const struct sigaction *action)
 	return action->sa_flags & SA_SIGINFO && action->sa_sigaction == handler;
 }
 
-/* Our action in place of `before`. */
+/* Returns our action, which replaces @before. */
 static struct sigaction instead_of(const struct sigaction *before)
 {
 	struct sigaction action;
@@ -653,8 +653,8 @@ int hf_nofault_install(void)
 }
 
 /*
- * Only where nothing has been done about either signal. The caller may be a signal handler that has
- * interrupted an install: so it does not wait for the lock.
+ * Installs our handler only if both signals have the default action. The caller may be a signal
+ * handler that has interrupted an install, so this does not wait for the lock.
  */
 void hf_detail_nofault_watch(void)
 {
@@ -770,7 +770,7 @@ __attribute__((constructor(101))) static void start_nofault(void)
 enum {
 	ENOUGH_NS = 200000, /* of CPU time, after which a signal's delivery is certainly over */
 	PATIENCE_NS =
-		1000000000 /* then a thread that is stopped or not scheduled is not waited for */
+		1000000000 /* the limit, for threads that are stopped or not scheduled */
 };
 
 static int64_t now(clockid_t clock)
@@ -805,7 +805,7 @@ static bool thread_sleeps(int tasks, const char *name)
 	(void)close(file);
 	if (got > 0) {
 		text[got] = 0;
-		end = strrchr(text, ')'); /* of its name; its state comes behind it */
+		end = strrchr(text, ')'); /* ends its name; its state follows */
 	}
 	return end && end[1] && end[2] != 'R' && end[2] != 'D';
 }
@@ -871,7 +871,9 @@ __attribute__((destructor(101))) static void end_nofault(void)
 
 	if (stays_loaded(ours) || hf_nofault_remove())
 		return;
-	/* Threads before our handler's first instruction; inside; after hf_grace_leave(). */
+	/*
+	 * Wait for threads before the handler's first instruction; in it; after hf_grace_leave().
+	 */
 	if (was_installed)
 		wait_for_deliveries();
 	hf_grace_wait(&inside);

@@ -3,18 +3,18 @@
  * vector - clear and copy by a loop of wide accesses. A template: included once for each
  * width, after
  *
- *   VECTOR_NAME     what the functions are called: hf_detail_clear_<VECTOR_NAME>, hf_detail_copy_...
+ *   VECTOR_NAME     the functions are hf_detail_clear_<VECTOR_NAME> and hf_detail_copy_...
  *   VECTOR_TARGET   their attribute, such as __attribute__((target("avx2"))), or nothing
  *   VECTOR          the type of a vector of W = VECTOR_BYTES bytes, at any address
  *   VECTOR_ZERO     one that is zero
  *   VECTOR_LOAD_OR(value, p, label), VECTOR_STORE_OR(p, value, label)
  *   HALF, HALF_ZERO, HALF_LOAD_OR, HALF_STORE_OR            the same for 16 bytes
- *   VECTOR_STREAM_OR(p, value, label), VECTOR_STREAM_END()  an aligned store around the caches, and
- *                   the fence that orders it before later accesses; or neither
+ *   VECTOR_STREAM_OR(p, value, label), VECTOR_STREAM_END()  an aligned store that bypasses the
+ *                   caches, and the fence that orders it before later accesses; or neither
  *   VECTOR_REPEAT   1 = one repeated instruction for the sizes of hf_detail_..._limits
- *   VECTOR_SMALL_BY_HAND    1 = hf_detail_clear_<VECTOR_NAME> and hf_detail_copy_... are written elsewhere, and
- *                   continue in hf_detail_clear_more_... (above 4 W) and hf_detail_clear_to_...
- *                   (up to 4 W)
+ *   VECTOR_SMALL_BY_HAND    1 = hf_detail_clear_<VECTOR_NAME> and hf_detail_copy_... are written
+ *                   elsewhere, and call hf_detail_clear_more_... (above 4 W bytes) and
+ *                   hf_detail_clear_to_... (up to 4 W)
  *
  * How a range is covered; the accesses at its ends may overlap
  *
@@ -195,7 +195,7 @@ VECTOR__OF(hf_detail_copy_to_)(char *to, const char *from, size_t len)
 	return VECTOR__OF(copy_any_)(to, from, len);
 }
 
-/* From an aligned to: the loop, and what is left behind it. `most` as for clear. */
+/* To an aligned destination: the loop, and the rest. `most` as for clear. */
 VECTOR_TARGET HF_NO_SANITIZE static inline __attribute__((always_inline)) size_t
 VECTOR__OF(copy_aligned_)(char *to, const char *from, size_t len, size_t most)
 {

@@ -6,8 +6,8 @@
  *   what vector.h needs, W and VECTOR_NAME
  *   SET_NAME        clear or fill: the functions are hf_detail_<SET_NAME>_<VECTOR_NAME> and more
  *   SET_PARAMETER, SET_ARGUMENT     nothing, or one more parameter, `value`, and the same in a call
- *   SET_VECTOR, SET_HALF            a vector of W or 16 bytes that have the value
- *   SET_WORD(type)  a word of that type that has it
+ *   SET_VECTOR, SET_HALF            a vector of W or 16 bytes of that value
+ *   SET_WORD(type)  a word of that value
  *   SET_REPEAT(p, len)              the repeated instruction; with VECTOR_REPEAT
  *   VECTOR_STREAM_OR                as there
  */
@@ -121,8 +121,8 @@ SET__HF(_to_)(char *p, size_t len SET_PARAMETER)
 }
 
 /*
- * From an aligned p: the loop, and the rest behind it. The vector before reached into the first
- * aligned one, so at most `most` bytes are left, even if memory goes now.
+ * From an aligned p: the loop, and the rest. The vector before p reached into the first aligned
+ * one, so at most `most` bytes are left, even if memory is unmapped now.
  */
 VECTOR_TARGET HF_NO_SANITIZE static inline __attribute__((always_inline)) size_t
 SET__OF(_aligned_)(char *p, size_t len, size_t most SET_PARAMETER)
@@ -229,7 +229,7 @@ SET__HF(_more_)(char *p, size_t len SET_PARAMETER)
 	VECTOR all = SET_VECTOR;
 	char *end = p + len;
 
-	/* A constant, so that it is one comparison: some ranges that fit take the longer path. */
+	/* 8 W, not `len`, for a single comparison: some ranges that fit take the longer path. */
 	if (len > 8 * W || HF_UNLIKELY(hf_detail_crosses_page(p, 8 * W))) {
 		if (HF_UNLIKELY(len >=
 				hf_atomic64_load_relaxed(&hf_detail_clear_limits.other_from)))

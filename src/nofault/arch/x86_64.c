@@ -2,15 +2,15 @@
 /*
  * nofault, for x86-64 - the implementations of clear and copy that exist here only.
  *
- * A store of up to 8 bytes that faults has written nothing, on two pages neither (Intel SDM vol. 3,
- * 9.1.1, leaves parts to larger ones only); so these may cross pages, and what a faulting one would
- * have done on the first page is done afterwards, byte by byte.
+ * A store of up to 8 bytes that faults has written nothing, even if it lies on two pages (Intel SDM
+ * vol. 3, 9.1.1, allows only larger ones to be written in part). So these may cross pages; after a
+ * fault, the bytes on the first page are written one by one.
  */
 #include "../nofault.h"
 
 #if HF_ARCH_HAS_REP
 
-/* ---- fsrm: bytes repeated, whatever the size ---------------------------------------------- */
+/* ---- fsrm: a repeated instruction for all sizes ------------------------------------------- */
 
 HF_IMPLEMENTATION size_t hf_detail_clear_fsrm(void *dst, size_t len)
 {
@@ -117,8 +117,8 @@ typedef char avx_bytes_t __attribute__((vector_size(32)));
 #undef VECTOR_SPLAT_BYTE
 
 /*
- * find and compare, where AVX-512VL is: the loads are masked below 32 bytes, which accesses no byte behind
- * the range, and all go to ymm16 and more, which leave no state that VZEROUPPER would have to clear.
+ * find and compare with AVX-512VL: below 32 bytes the loads are masked, so they access no byte
+ * after the range. All vectors are in ymm16 and up, which need no VZEROUPPER.
  */
 /* clang-format off */
 #define VECTOR_TARGET __attribute__((target("avx512vl,avx512bw,bmi2")))
@@ -219,8 +219,9 @@ typedef char avx_bytes_t __attribute__((vector_size(32)));
 #include "../search_vector.h"
 
 /*
- * Whole words, 16 bytes at a time: an aligned access of 16 bytes is one access where AVX is (Intel SDM
- * volume 3, 9.1.1; AMD APM volume 2, 7.3.2). So both must be equally far from a multiple of 16.
+ * Whole words, 16 bytes at a time: with AVX an aligned access of 16 bytes is atomic (Intel SDM
+ * volume 3, 9.1.1; AMD APM volume 2, 7.3.2). So both sides must have the same offset from a
+ * multiple of 16.
  */
 #define PAIR_LOAD_OR(value, p, label)                                                              \
 	HF_ARCH_LOAD_OR("vmovdqa", value, "x", (const sse_t *)(p), label)
@@ -299,8 +300,8 @@ fault:
 /* ---- hand: small sizes in assembly ------------------------------------------------------- */
 
 /*
- * The same as clear_small_ and copy_small_, laid out so that each size ends in a return of its own:
- * compilers join the ends, and a jump costs a third of the whole.
+ * The same as clear_small_ and copy_small_, but each size has its own return instruction. Compilers
+ * merge the returns, and the jump to the merged one would cost a third of the total time.
  *
  *                 clear     copy      registers                        then
  *   hand_avx2     ..128     ..512     ymm0 on, VZEROUPPER at the end   vectors of 32 bytes
@@ -309,13 +310,13 @@ fault:
  *
  *   The upper registers of AVX-512 need no VZEROUPPER.
  *
- * Registers   clear: rdi = p, rsi = len; copy: rdi = to, rsi = from, rdx = len; never changed, so
- *             that the code behind a fault knows all; rax = what is left
+ * Registers   clear: rdi = p, rsi = len; copy: rdi = to, rsi = from, rdx = len; the code after a
+ *             fault needs them, so they never change; rax = the bytes left
  *
  * Up to 15 bytes: stores of up to 8, which may cross pages (see the top of this file).
  */
 
-/* A store of up to 8 bytes faulted, with `done` bytes before it. */
+/* A store of up to 8 bytes of a clear faulted, after @done bytes. */
 size_t hf_detail_clear_few_fault(char *p, size_t len, size_t done)
 	__attribute__((visibility("hidden")));
 HF_USED_BY_ASSEMBLY size_t hf_detail_clear_few_fault(char *p, size_t len, size_t done)
@@ -325,7 +326,7 @@ HF_USED_BY_ASSEMBLY size_t hf_detail_clear_few_fault(char *p, size_t len, size_t
 	return here >= len ? len - done : len - here + hf_arch_rep_stosb(p, here);
 }
 
-/* A store of up to 8 bytes of a copy did. */
+/* A store of up to 8 bytes of a copy faulted, after @done bytes. */
 size_t hf_detail_copy_few_fault(char *to, const char *from, size_t len, size_t done)
 	__attribute__((visibility("hidden")));
 HF_USED_BY_ASSEMBLY size_t hf_detail_copy_few_fault(char *to, const char *from, size_t len,
@@ -386,7 +387,7 @@ HF_ARCH_NAKED_FUNCTION(hf_detail_clear_ ## NAME, \
 	"	jae	23f\n" \
 	"	cmp	$4, %esi\n" \
 	"	jae	22f\n" \
-	/* 1..3: the first, the middle and the last, which may be the same; no branch tells them apart */ \
+	/* 1..3: the first, the middle and the last, which may coincide; this needs no branch */ \
 	"	mov	%esi, %ecx\n" \
 	"	shr	%ecx\n" \
 	"	test	%esi, %esi\n" \
@@ -575,7 +576,7 @@ HF_ARCH_NAKED_FUNCTION(hf_detail_copy_ ## NAME, \
 	"	jmp	hf_detail_copy_few_fault\n" \
 	"93:	mov	$8, %ecx\n" \
 	"	jmp	hf_detail_copy_few_fault\n" \
-	/* Of a load: nothing is stored yet. E2 */ \
+	/* After a fault of a load: nothing is stored yet. E2 */ \
 	"95:\n" VZ \
 	"	mov	%rdx, %rcx\n" \
 	"	jmp	hf_detail_copy_to_page_end\n")
@@ -599,7 +600,7 @@ CLEAR_BY_HAND(hand_avx512, "2", "vmovdqu64", "	vpxord	%ymm20, %ymm20, %ymm20\n",
 	"	xor	%eax, %eax\n"
 	"	ret\n")
 
-/* Pieces of the copies: by 32 bytes, with ymm0 on. NEAR: what copies 129 to 256 bytes near a page end. */
+/* Parts of the copies, by 32 bytes, from ymm0 on. NEAR: for 129 to 256 bytes near a page's end. */
 #define COPY_256_BY_32(NEAR) \
 	/* 129..256 */ \
 	"15:	cmp	$256, %rdx\n" \
@@ -687,7 +688,7 @@ CLEAR_BY_HAND(hand_avx512, "2", "vmovdqu64", "	vpxord	%ymm20, %ymm20, %ymm20\n",
 	"62:	lea	-224(%rdx), %rax\n" \
 	"	jmp	89f\n"
 
-/* By 64 bytes, with zmm20 on. */
+/* By 64 bytes, from zmm20 on. */
 #define COPY_512_BY_64 \
 	TRY("vmovdqu64	(%rsi), %zmm20", "95f") \
 	TRY("vmovdqu64	64(%rsi), %zmm21", "95f") \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* nofault_policy - one table, a row for each kind of processor that was measured. */
+/* x86_64_policy - a table with a row for each kind of processor that was measured. */
 #include "x86_64_policy.h"
 
 #include "holdfast/internal/arch_nofault.h"
@@ -12,9 +12,9 @@
 #define MIB ((uint64_t)1 << 20)
 
 /*
- * The first matching row decides. A feature flag only permits: the repeated instructions (ERMS,
- * FSRM, FSRS) and vectors of 64 bytes are used only where a row says so. A processor that was not
- * measured gets the loop of 32 bytes, which was good on all that were.
+ * The first matching row decides. Feature flags alone do not: repeated instructions (ERMS, FSRM,
+ * FSRS) and vectors of 64 bytes are used only where a row says so. Processors without a row get the
+ * loop of 32 bytes, which was good on all that were measured.
  */
 static const struct {
 	const char *vendor;
@@ -33,9 +33,8 @@ static const struct {
 	  0xff,
 	  { HF_DETAIL_VECTORS_MIXED, MIB, 64 * KIB,
 	    "Zen 5 (family 26 model 2): a repeated store takes half of the loop's time at 64 MiB "
-	    "and "
-	    "5 times at 256 B; a repeated move wins from what the first cache does not hold; "
-	    "misaligned copies of 64 bytes at a time lose up to 384" } },
+	    "and 5 times as long at 256 B; a repeated move wins above the size of the first cache; "
+	    "misaligned copies by 64 bytes lose up to 384 B" } },
 	{ "GenuineIntel",
 	  6,
 	  143,
@@ -78,7 +77,7 @@ struct hf_detail_policy hf_detail_policy_of(const struct hf_detail_cpu *cpu)
 			break;
 		}
 	}
-	/* A hypervisor, or a test, may hide what the processor has. */
+	/* A hypervisor, or a test, may hide features. */
 	if (policy.vectors >= HF_DETAIL_VECTORS_AVX512 &&
 	    !has_all(cpu, HF_DETAIL_CPU_AVX512F | HF_DETAIL_CPU_AVX512VL | HF_DETAIL_CPU_AVX2))
 		policy.vectors = HF_DETAIL_VECTORS_AVX2;

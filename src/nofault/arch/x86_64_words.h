@@ -2,13 +2,13 @@
 #ifndef HF_SRC_X86_64_WORDS_H
 #define HF_SRC_X86_64_WORDS_H
 /*
- * x86_64_words - clear and copy in general registers: for a kernel, which may use no vector registers
- * where it touches a user's memory, and for the lab, which measures them in user space. As
- * x86_64.c says, accesses of up to 8 bytes may cross pages.
+ * x86_64_words - clear and copy in general registers: for a kernel, which must not use vector
+ * registers for a user's memory, and for the lab, which measures them in user space. Accesses of up
+ * to 8 bytes may cross pages: see x86_64.c.
  */
 #include "../nofault.h"
 
-/* A store of 8 bytes at p faulted; `len` is what is left from there on. */
+/* A store of 8 bytes at p faulted, with @len bytes left from there on. */
 HF_IMPLEMENTATION_PART size_t clear_word_fault(volatile void *p, size_t len)
 {
 	size_t here = hf_detail_to_page_end(p);
@@ -59,7 +59,7 @@ fault:
 	return copy_word_fault(to, from, len);
 }
 
-/* ---- rep_good: words repeated, then bytes ------------------------------------------------- */
+/* ---- rep_good: a repeated instruction for words, then bytes ------------------------------- */
 
 HF_IMPLEMENTATION size_t hf_detail_clear_rep_good(void *dst, size_t len)
 {
@@ -83,7 +83,7 @@ HF_IMPLEMENTATION size_t hf_detail_copy_rep_good(void *dst, const void *src, siz
 	return hf_arch_rep_movsb(to, from, len % 8);
 }
 
-/* ---- erms: bytes repeated, and below a cache line by hand --------------------------------- */
+/* ---- erms: a repeated instruction from the size of a cache line on ------------------------ */
 
 HF_IMPLEMENTATION size_t hf_detail_clear_erms(void *dst, size_t len)
 {
