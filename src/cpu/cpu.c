@@ -9,8 +9,8 @@ static struct hf_detail_cpu cpu;
 static hf_atomic32_t cpu_known = HF_ATOMIC_INIT(0); /* 1 = being read, 2 = read */
 
 /*
- * Two threads, or a signal handler, may come here at once: one fills the shared copy in, and a
- * caller that finds it half done reads the processor for itself.
+ * Threads and signal handlers may call this concurrently: one of them fills in the shared copy, and
+ * until it is complete the others use what they have read themselves.
  */
 struct hf_detail_cpu hf_detail_cpu_known(void)
 {
@@ -32,7 +32,7 @@ bool hf_detail_cpu_has(enum hf_detail_cpu_feature feature)
 	return hf_detail_cpu_known().features & (uint32_t)feature;
 }
 
-/* By the names in cpu_feature.h. */
+/* The names that HOLDFAST_CPU_WITHOUT takes: those of cpu_feature.h. */
 static const struct {
 	const char *name;
 	uint32_t feature;
@@ -44,7 +44,7 @@ static const struct {
 	{ "lse", HF_DETAIL_CPU_LSE },           { "mops", HF_DETAIL_CPU_MOPS },
 };
 
-/* Returns the bit of the name from `list` to the next comma, 0 = no such name; *len is its length. */
+/* Looks up the name before the first comma of @list; 0 = unknown. *@len = its length. */
 static uint32_t named(const char *list, size_t *len)
 {
 	*len = 0;
@@ -71,7 +71,7 @@ bool hf_detail_cpu_hide(const char *list)
 		uint32_t feature = named(list, &len);
 
 		all &= feature != 0;
-		/* The loops of 64 bytes have those of 32 beside them: without, neither. */
+		/* The AVX-512 loops use AVX2, too: without it, neither can be used. */
 		if (feature == HF_DETAIL_CPU_AVX2)
 			feature |= HF_DETAIL_CPU_AVX512F | HF_DETAIL_CPU_AVX512VL;
 		if (feature == HF_DETAIL_CPU_AVX512F)
@@ -82,13 +82,13 @@ bool hf_detail_cpu_hide(const char *list)
 }
 
 #if HF_ENV_HAS_VARIABLES
-/* Links a program that uses this file with the constructor that hides features. */
+/* This reference also links linux_user_cpu.c, with its constructor, into static programs. */
 static void (*const hides)(void) __attribute__((used)) = hf_detail_env_hide_features;
 #endif
 
 unsigned int hf_detail_cpu_zva_size(void)
 {
-	/* Used by every larger clear: no copy of the rest. */
+	/* Every larger clear calls this: don't copy the whole structure. */
 	if (HF_LIKELY(hf_atomic32_load_acquire(&cpu_known) == 2))
 		return cpu.zva_size;
 	return hf_detail_cpu_known().zva_size;

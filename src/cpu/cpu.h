@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef HF_SRC_CPU_H
 #define HF_SRC_CPU_H
-/* cpu - for src/: what the processor reports, and hiding some of it. */
+/* cpu - hides features of the processor, for tests. */
 #include "holdfast/internal/cpu.h"
 
 /*
- * At the start, before any other thread: takes features away, for tests. @list: names of cpu_feature.h with
- * commas between them. Returns false if there was a name that is none; the others count.
+ * Makes the library take the features in @list, names of cpu_feature.h separated by commas, for
+ * absent. To be called before there are other threads. Returns false if a name is unknown; the
+ * others still apply.
  */
 bool hf_detail_cpu_hide(const char *list) __attribute__((visibility("hidden")));
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* linux_user_cpu - Linux user space: the features that the environment hides. */
+/* linux_user_cpu - Linux user space: hides the features that HOLDFAST_CPU_WITHOUT names. */
 #include <stdlib.h>
 
 #include "cpu.h"

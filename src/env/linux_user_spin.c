@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* linux_user_spin - Linux user space: how long a spin hint takes, and how many processors there are. */
+/* linux_user_spin - Linux user space: the duration of a spin hint, and the number of processors. */
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -10,7 +10,7 @@
 uint32_t hf_detail_spin_rate = 65536 / HF_ARCH_HINT_NS;
 uint32_t hf_detail_processors = 1;
 
-/* A few microseconds. The least of some batches: what interrupts one makes it longer. */
+/* Takes a few microseconds. Uses the shortest of several batches: an interrupt lengthens one. */
 __attribute__((constructor(101))) static void find_rate(void)
 {
 	enum { BATCHES = 4, HINTS = 64, LEAST = 65536 / 256, MOST = 65536 * 4 };
@@ -30,8 +30,8 @@ __attribute__((constructor(101))) static void find_rate(void)
 }
 
 /*
- * The processors in the affinity mask, which a container or taskset limits. By the system call, because
- * libc's function takes at most 1,024.
+ * Counts the processors in the affinity mask, which a container or taskset may limit. Uses the
+ * system call, because libc's mask has room for 1,024 only.
  */
 __attribute__((constructor(101))) static void count_processors(void)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* linux_user_process - finds the other copies of the library. R1 to R4 are those of process.h. */
+/* process - finds the other copies of the library. R1 to R4 are defined in process.h. */
 #define _GNU_SOURCE
 #include <elf.h>
 #include <link.h>
@@ -15,7 +15,7 @@
 #define MADV_WIPEONFORK 18
 #endif
 
-/* The distance stands at `here`. */
+/* The contents of a note. @here: the distance from this member to the pointer. */
 struct desc {
 	char kind[8];
 	int32_t layout, here;
@@ -23,7 +23,7 @@ struct desc {
 
 struct search {
 	struct hf_detail_process_state *mine;
-	uint64_t offered; /* memory to enter where none is found; 0 = only look */
+	uint64_t offered; /* memory to publish if there is none yet; 0 = only search */
 	uint64_t found;
 };
 
@@ -32,7 +32,7 @@ HF_COLD void put_words(const char *text)
 	hf_detail_env_print(text, strlen(text));
 }
 
-/* "layout 1.3 in /lib/libholdfast.so.0": the locks', and that of this kind of state. */
+/* "layout 1.3 in /lib/libholdfast.so.0": the layouts of the locks and of this kind of state. */
 HF_COLD void print_layout(int32_t layout, const char *object)
 {
 	char line[40] = "", *at = line, *end = line + sizeof(line) - 1;
@@ -89,7 +89,7 @@ HF_COLD void refuse(const struct hf_detail_process_state *mine, int32_t layout, 
 	hf_detail_env_abort(); /* R4 */
 }
 
-/* Is that note one of this kind? Then look at, or fill, the pointer that it leads to. True = found. */
+/* Reads or sets the pointer of a note of this kind. Returns true if the pointer is set now. */
 static bool visit(const ElfW(Nhdr) * note, const char *name, const struct desc *desc,
 		  const char *object, struct search *search)
 {
@@ -136,7 +136,7 @@ static int each_object(struct dl_phdr_info *object, size_t size, void *data)
 	return 0;
 }
 
-/* Only where the kernel can't do it: Linux before 4.14, qemu-user. */
+/* Memory to zero in the child of a fork where the kernel doesn't: Linux before 4.14, qemu-user. */
 static struct {
 	void *memory;
 	size_t bytes;
@@ -164,7 +164,7 @@ static void wipe_by_hand(void *memory, size_t bytes)
 	}
 }
 
-/* An emulator may take any advice, and follow none: this one does not exist. */
+/* An emulator may accept any advice and follow none, so try one that does not exist. */
 static bool advice_is_ignored(void *memory, size_t bytes)
 {
 	return madvise(memory, bytes, 9999) == 0;
@@ -186,14 +186,14 @@ void *hf_detail_process_find(struct hf_detail_process_state *mine, size_t bytes,
 			return NULL;
 		search.offered = (uint64_t)(uintptr_t)memory;
 		(void)dl_iterate_phdr(each_object, &search);
-		/* No notes here, as in a copy that a linker has left them out of: it is alone. */
+		/* No object has a note, not even ours, if a linker dropped it: use our memory. */
 		if (!search.found)
 			search.found = search.offered;
 		if (search.found != search.offered)
 			(void)munmap(memory, bytes);
 	}
 	memory = (void *)(uintptr_t)search.found;
-	/* Each copy, since one that did it may be unloaded. */
+	/* Every copy does this, since the first one may be unloaded. */
 	if (fork == HF_DETAIL_PROCESS_WIPE &&
 	    (madvise(memory, bytes, MADV_WIPEONFORK) != 0 || advice_is_ignored(memory, bytes)))
 		wipe_by_hand(memory, bytes);

@@ -5,9 +5,9 @@
  * process - state that exists once in a process, however many copies of the library are loaded.
  *
  * Use when / not when
- *   A program and its plug-ins may each be linked with the static library, and the shared one may be
- *   loaded too. State that they must share (the waiters of a lock) is in a mapping of its own, which
- *   each copy finds when it starts. Not for state that each copy may keep for itself.
+ *   A program and its plug-ins may each be linked with the static library, and the shared one may
+ *   be loaded too. State that they must share (the waiters of a lock) is in a separate mapping,
+ *   which each copy finds when it starts. Not for state that each copy may keep for itself.
  *
  * Example
  *   HF_DETAIL_PROCESS_STATE(parking, 1);                 in one source file
@@ -27,13 +27,13 @@
  *   R1  All pointers of one kind that are set are equal. A new mapping is stored, by
  *       compare-and-swap, in the first object in the loader's order that has such a note; a copy
  *       that finds a pointer there takes it and unmaps its own memory.
- *   R2  The memory is anonymous and stays mapped until the process ends or calls exec(): it outlives
- *       objects that are unloaded, so nothing in it may point into an object.
- *   R3  It is zero at first, and with HF_DETAIL_PROCESS_WIPE again in the child of a fork, whichever
- *       call made the child.
- *   R4  Copies whose layouts differ cannot share it, and a lock that both use would hang: the second
- *       copy to start reports the names of both objects, and aborts. The layout has two parts: that of
- *       the state, and that of the locks (HF_DETAIL_LAYOUT, version.h).
+ *   R2  The memory is anonymous and stays mapped until the process ends or calls exec(): it
+ *       outlives objects that are unloaded, so nothing in it may point into an object.
+ *   R3  It is zero at first, and with HF_DETAIL_PROCESS_WIPE again in the child of a fork,
+ *       whichever call made the child.
+ *   R4  Copies whose layouts differ cannot share it, and a lock that both use would hang: the
+ *       second copy to start reports the names of both objects, and aborts. The layout has two
+ *       parts: that of the state, and that of the locks (HF_DETAIL_LAYOUT, version.h).
  *
  *   Not covered: dlmopen() with a new namespace, whose objects the loader hides from the others.
  */
@@ -55,7 +55,7 @@ struct hf_detail_process_state {
 /*
  * HF_DETAIL_PROCESS_STATE - this copy's pointer to one kind of state, and its note
  * @name:  at most 7 characters; the variable is hf_detail_process_<name>
- * @what:  the layout of the memory, a number below 2^24; another one for each change of it
+ * @what:  the layout of the memory, a number below 2^24; increase it with each change
  */
 #define HF_DETAIL_PROCESS_STATE(name, what)                                                        \
 	extern struct hf_detail_process_state hf_detail_process_##name                             \

@@ -5,12 +5,12 @@
  * probe - USDT probes: places that bpftrace, perf, gdb and SystemTap can stop at or count.
  *
  * Use when / not when
- *   Rare events of the library's own files, whose arguments are at hand. Not in headers: these are
- *   compiled into programs, which would need sys/sdt.h.
+ *   For rare events in the library's own files, where the arguments are at hand. Not in headers:
+ *   these are compiled into programs, which would need sys/sdt.h.
  *
  * State
- *   A probe is one nop, and an ELF note with its place and where its arguments are then. Nothing is
- *   called. With -DHF_PROBES=1 (CMake does so where sys/sdt.h is); else nothing is left of it.
+ *   A probe is one nop, and an ELF note that says where the nop and the arguments are; no function
+ *   is called. They need -DHF_PROBES=1, which CMake sets if sys/sdt.h is installed.
  *
  *   probe          arguments
  *   contended      lock, kind                  a thread begins to wait for a mutex
@@ -32,7 +32,7 @@
 #if defined(HF_PROBES) && HF_PROBES
 #include <sys/sdt.h>
 #if defined(__clang__)
-/* Its macros, where they are used: an extension that all compilers have. */
+/* Its macros use an extension that all compilers have. */
 #pragma clang diagnostic ignored "-Wgnu-zero-variadic-macro-arguments"
 #endif
 #define HF_DETAIL_PROBE2(name, a, b) DTRACE_PROBE2(holdfast, name, a, b)

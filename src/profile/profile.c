@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * linux_user_profile - Linux user space: which locks are waited for, how often and how long, at exit.
+ * profile - Linux user space: prints, at exit, which locks were waited for, how often and how long.
  *
  * State
- *   hf_detail_profile_on   1 = HOLDFAST_PROFILE asks for it: set before main(), and read by slow paths
+ *   hf_detail_profile_on   1 = HOLDFAST_PROFILE is set; written before main(), read by slow paths
  *   table            one entry for each lock and call site that was waited for: one table for all
  *                    copies of the library in a process; empty again in the child of a fork
  *   output           how many copies there are, and where the profile goes
  *
- *   An entry: FREE -> BUSY -> READY, and no way back.
+ *   An entry goes from FREE to BUSY to READY, and never back.
  *
  * Invariants
- *   P1  Counting allocates nothing, takes no lock and never waits: threads that have just taken a
- *       lock do it, and signal handlers. An entry that another thread is filling in (BUSY) is skipped;
- *       so a lock and site may have two entries, which are added up when the profile is printed.
- *   P2  The memory is bounded. A wait that finds no entry within SLOTS_LOOKED_AT steps is counted as dropped.
+ *   P1  Counting allocates nothing, takes no lock and never waits, because threads that have just
+ *       taken a lock do it, and signal handlers. An entry that another thread is filling in (BUSY)
+ *       is skipped; so a lock and site may have two entries, which are added up when the profile is
+ *       printed.
+ *   P2  The memory is bounded. A wait that finds no entry within SLOTS_LOOKED_AT steps is counted
+ *       as dropped.
  *   P3  The last copy prints: at exit, or when the only plug-in that has a copy is unloaded.
  */
 #define _GNU_SOURCE /* secure_getenv */
@@ -38,7 +40,7 @@ enum { ENTRIES = 4096, SLOTS_LOOKED_AT = 64, LOCKS_SHOWN = 10, SITES_SHOWN = 5 }
 enum { FREE, BUSY, READY };
 
 struct entry {
-	hf_atomic64_t lock, site; /* addresses; P1: they stay when the entry is READY */
+	hf_atomic64_t lock, site; /* addresses; constant once the entry is READY */
 	hf_atomic64_t waits, ns, longest;
 	hf_atomic32_t state, kind;
 };
@@ -57,7 +59,7 @@ HF_DETAIL_DEBUGGERS_KNOW(sizeof(struct entry) == 48 && offsetof(struct entry, si
 			 offsetof(struct entry, longest) == 32 &&
 			 offsetof(struct entry, kind) == 44);
 
-/* In the child of a fork nothing was waited for yet, but there are as many copies as before. */
+/* The child of a fork starts with an empty profile, but with as many copies of the library. */
 HF_DETAIL_PROCESS_STATE(profile, 1);
 HF_DETAIL_PROCESS_STATE(profout, 1);
 
@@ -90,7 +92,7 @@ static struct entry *find(enum hf_detail_profile_kind kind, uint64_t lock, uint6
 			hf_atomic32_store_release(&e->state, READY);
 			return e;
 		}
-		/* A failed swap may have found it READY, but has not acquired what it has. */
+		/* A failed compare-and-swap may read READY, but does not acquire the contents. */
 		if (state == READY)
 			state = hf_atomic32_load_acquire(&e->state);
 		if (state == READY && hf_atomic64_load_relaxed(&e->lock) == lock &&
@@ -126,7 +128,7 @@ void hf_detail_profile_add(uint64_t start, enum hf_detail_profile_kind kind,
 
 /* ---- printing ----------------------------------------------------------------------------- */
 
-static char program[128]; /* this process's, where it is known */
+static char program[128]; /* this process's path, empty if unknown */
 
 struct row {
 	enum hf_detail_profile_kind kind;
@@ -164,7 +166,7 @@ static int by_lock(const void *one, const void *other)
 	return COMPARE(a->site, b->site);
 }
 
-/* The longest first. */
+/* The longest total first. */
 static int by_cost(const void *one, const void *other)
 {
 	const struct row *a = (const struct row *)one, *b = (const struct row *)other;
@@ -184,7 +186,7 @@ static void add_row(struct row *to, const struct row *from)
 		to->longest = from->longest;
 }
 
-/* What the table has, a row a lock and site. Returns how many. P1 */
+/* Copies the table, one row for each lock and site (P1). Returns their number. */
 static size_t collect_rows(struct row *rows)
 {
 	size_t n = 0, kept = 0;
@@ -214,7 +216,7 @@ static size_t collect_rows(struct row *rows)
 	return kept;
 }
 
-/* A row a lock, of these kinds, the costliest first. Returns how many. */
+/* Makes one row for each lock, or condition variable, the costliest first. Returns how many. */
 static size_t sum_up(const struct row *rows, size_t n, bool conds, struct row *locks)
 {
 	size_t count = 0;
@@ -263,7 +265,7 @@ __attribute__((format(printf, 2, 3))) static void line(int file, const char *for
 /* "      12.345         7       3.210    at 0x1234 (/bin/app+0x234)" */
 static void print_row(int file, const struct row *row, const char *what, uint64_t address)
 {
-	/* Not by /proc/self/maps, as reports do: it does not name the object of a .bss. */
+	/* Reports use /proc/self/maps, but that does not say which object a .bss belongs to. */
 	struct hf_detail_object object = { .address = (const void *)(uintptr_t)address };
 	char place[256] = "";
 
@@ -277,7 +279,7 @@ static void print_row(int file, const struct row *row, const char *what, uint64_
 	     (unsigned int)(row->longest / 1000 % 1000), what, (unsigned long long)address, place);
 }
 
-/* Those sites of a lock that cost most. @rows: all, in the order of by_lock(). */
+/* Prints the call sites that waited longest for a lock. @rows: the rows of all locks. */
 static void print_sites(int file, const struct row *rows, size_t n, const struct row *lock)
 {
 	size_t left = 0;
@@ -373,7 +375,7 @@ static void print_profile(void)
 
 /* ---- start and end ------------------------------------------------------------------------ */
 
-/* A program with more rights than its user writes no file that the user names. */
+/* secure_getenv(): a setuid program must not write a file that its user names. */
 static const char *ask(void)
 {
 	const char *value = secure_getenv("HOLDFAST_PROFILE");
@@ -402,7 +404,7 @@ __attribute__((constructor(101))) static void start_profile(void)
 	hf_detail_profile_on = 1;
 }
 
-/* P3. Others of the process's destructors may still come, and wait: that is not in it. */
+/* P3. Destructors that run later may still wait for locks; the profile lacks those waits. */
 __attribute__((destructor(101))) static void end_profile(void)
 {
 	if (hf_detail_profile_on && hf_atomic32_fetch_add_relaxed(&output->copies, UINT32_MAX) == 1)

@@ -93,7 +93,7 @@ static hf_region_t *find_region(uintptr_t address)
 
 /*
  * Is the mapping of this missing page writable? The kernel checks the protection before it finds
- * the page missing (EFAULT). A kernel that knows neither request: assume that it is.
+ * the page missing (EFAULT). If the kernel knows neither request, assume that it is.
  */
 static uint32_t ask_access(void *page)
 {
@@ -160,7 +160,7 @@ static bool lose(hf_region_t *r, uintptr_t address)
 	lost.access = hf_atomic32_load_relaxed(&r->access);
 	if (replace(r, lost))
 		return true;
-	/* EINVAL: a huge page is replaced as a whole, but nothing outside of the range. */
+	/* EINVAL: a huge page can only be replaced as a whole, if it lies in the region. */
 	for (uintptr_t size = 2 * all.page; errno == EINVAL && size <= (uintptr_t)1 << 30;
 	     size *= 2) {
 		struct hf_detail_region_pages huge = { down(address, size),
@@ -183,7 +183,7 @@ static void written_visit(struct hf_detail_regions *regions, hf_region_t *r, voi
 	if (lost == HF_DETAIL_REGION_NONE || r->base >= opened->to ||
 	    opened->from >= r->base + r->len)
 		return;
-	/* For a region without this address, further writes do not fault: use its loss. */
+	/* In other regions, writes will not fault any more: note the whole loss as written. */
 	if (opened->from >= lost && has_page_of(r, (uintptr_t)opened->from))
 		lost = opened->from < r->base + r->len ? opened->from : r->base + r->len - 1;
 	(void)hf_atomic64_try_cmpxchg_seq_cst(&r->written, &none, lost);
@@ -284,7 +284,7 @@ static bool is_in(const struct hf_detail_region_thread *thread, const hf_region_
 	return false;
 }
 
-/* Begun and not ended? Adding it twice would make its list a circle. */
+/* Has it begun and not ended? Adding it again would make its list a circle. */
 static bool is_open(const hf_region_t *r)
 {
 	bool found = is_in(&self, r);
@@ -417,7 +417,7 @@ static void set_flags(uintptr_t from, uintptr_t to, const char *flags)
 		(void)mlock((void *)from, to - from);
 }
 
-enum { FLAGS_LENGTH = 160 }; /* with what reads them: 159 characters */
+enum { FLAGS_LENGTH = 160 }; /* sscanf() below reads 159 characters */
 
 /*
  * Code under the region may have unmapped the file, and something else may be mapped there now,
@@ -512,9 +512,7 @@ struct heir {
 	bool found;
 };
 
-/*
- * Does this region report the loss of all these pages? Then its end will settle it.
- */
+/* Does this region report the loss of all these pages? Then its end will settle it. */
 static void heir_visit(struct hf_detail_regions *regions, hf_region_t *r, void *data)
 {
 	struct heir *heir = (struct heir *)data;

@@ -18,15 +18,15 @@
  *       no reader is inside.
  *   R2  `losses` counts the open regions with a loss. It is incremented before the region is
  *       marked.
- *   R3  A list that a misuse has made a circle (a region that was begun in two threads) is followed for
- *       HF_DETAIL_REGION_MOST steps and no more: a signal handler must return.
+ *   R3  A list that a misuse has made a circle (a region that was begun in two threads) is followed
+ *       for HF_DETAIL_REGION_MOST steps and no more: a signal handler must return.
  *   R4  `zeros` of a region that was open at a loss are its pages that may be zeros since. They are
  *       noted before they are replaced. A region that begins later has none, even if it inherits.
  *   R5  A thread that maps the file again then removes pages from `zeros`: only those noted before
  *       it waited for the handlers to return, so that their zeros were mapped before the file. A
  *       loss noted meanwhile changes `notes`, and its region keeps all.
  *
- * Tested by tests/model/region.cpp, which explores these functions as they are.
+ * tests/model/region.cpp checks these functions.
  */
 #include "holdfast/internal/nofault/grace.h"
 #include "holdfast/region.h"
@@ -92,7 +92,7 @@ static inline void hf_detail_region_note(struct hf_detail_regions *all, hf_regio
 			return;
 		break;
 	}
-	(void)hf_atomic32_fetch_sub_release(&all->losses, 1); /* it was counted before */
+	(void)hf_atomic32_fetch_sub_release(&all->losses, 1); /* this region was counted already */
 }
 
 /* Pages [from, to) of a mapping with that access (enum hf_detail_region_access). */
@@ -102,10 +102,10 @@ struct hf_detail_region_pages {
 };
 
 /*
- * R4: `zeros` as it is in its word, in units of a region's pages, rounded outwards; to = 0: none.
+ * R4: the contents of `zeros`, in units of a region's pages, rounded outwards; to = 0: none.
  *
  *        63     48 47          24 23           0
- *       [ notes   |  from         |  to          ]      notes: how often pages were added, modulo 2^16
+ *       [ notes   |  from         |  to          ]      notes: additions of pages, modulo 2^16
  */
 struct hf_detail_region_span {
 	uint32_t from, to, notes;
@@ -130,7 +130,7 @@ static inline uint64_t hf_detail_region_span_word(struct hf_detail_region_span s
 	       (uint64_t)span.from << HF_DETAIL_REGION_SPAN_BITS | span.to;
 }
 
-/* A region's pages, and how many bytes a unit of its span has: a page, unless it is larger than 32 GiB. */
+/* A region's pages, and the unit of its span: a page, or more in regions above 32 GiB. */
 struct hf_detail_region_frame {
 	uint64_t start, end;
 	unsigned int shift;
@@ -351,11 +351,11 @@ static inline void hf_detail_regions_remove_thread(struct hf_detail_region_threa
 	uint64_t me = (uint64_t)(uintptr_t)thread, top = me, next;
 
 	HF_DETAIL_REGION_LOCK(&shard->lock);
-	next = hf_atomic64_load_relaxed(&thread->next); /* the lock's holder alone changes it */
+	next = hf_atomic64_load_relaxed(&thread->next); /* only the lock's holder changes it */
 	if (!hf_atomic64_try_cmpxchg_seq_cst(&shard->top, &top, next)) {
 		struct hf_detail_region_thread *t;
 
-		/* Again: what a failed swap finds is not ordered before what lies behind it. */
+		/* Load it again: a failed compare-and-swap does not acquire the element. */
 		t = hf_detail_region_thread_of(hf_atomic64_load_seq_cst(&shard->top));
 		top = hf_atomic64_load_seq_cst(&t->next);
 		while (top != me) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* linux_user_report - reports in Linux user space: where they go, the object of a call site, the end. */
+/* linux_user_report - Linux user space: prints reports, finds the object of a call site. */
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -41,7 +41,7 @@ void hf_detail_env_warn(const char *variable, const char *value, const char *wha
 	hf_detail_env_print(what, strlen(what));
 }
 
-/* 1: the layout of struct hf_detail_report_state, and of what a handler is given. */
+/* 1: the layout of struct hf_detail_report_state, and of a handler's arguments. */
 HF_DETAIL_PROCESS_STATE(report, 1);
 
 __attribute__((constructor(101))) static void read_report_mode(void)
@@ -51,7 +51,7 @@ __attribute__((constructor(101))) static void read_report_mode(void)
 	struct hf_detail_report_state *state =
 		hf_detail_process_share(report, sizeof(*state), HF_DETAIL_PROCESS_KEEP);
 
-	/* Another copy has read it, and the program may have set another mode since. */
+	/* Another copy has read the variable; the program may have changed the mode since. */
 	if (state && !hf_detail_report_share(state))
 		return;
 	if (!value || !*value)
@@ -63,7 +63,7 @@ __attribute__((constructor(101))) static void read_report_mode(void)
 		}
 	}
 	hf_detail_env_warn("HOLDFAST_REPORT", value,
-			   " is not known; using warn. Known: warn, abort, count, quiet\n");
+			   " is unknown; using warn. Valid: warn, abort, count, quiet\n");
 }
 
 /* /proc/self/maps, a byte at a time: no allocation, no lock. */
@@ -73,7 +73,7 @@ struct maps {
 	char bytes[512];
 };
 
-/* -1 = the end. */
+/* Returns the next byte, or -1 at the end. */
 static int next(struct maps *maps)
 {
 	if (maps->at == maps->len) {
@@ -90,7 +90,7 @@ static int next(struct maps *maps)
 	return (unsigned char)maps->bytes[maps->at++];
 }
 
-/* A hexadecimal number, and the byte behind it. */
+/* Reads a hexadecimal number and the byte after it. */
 static uintptr_t next_number(struct maps *maps)
 {
 	static const char digits[] = "0123456789abcdef";
@@ -102,14 +102,14 @@ static uintptr_t next_number(struct maps *maps)
 	return number;
 }
 
-/* A mapping; of a long path the end. */
+/* One mapping; of a long path only the end is kept. */
 struct mapping {
 	uintptr_t start, end;
 	size_t len;
 	char path[96];
 };
 
-/* "55d0c4a01000-55d0c4a02000 r-xp 00001000 fe:01 1234      /bin/app". False = there is none. */
+/* "55d0c4a01000-55d0c4a02000 r-xp 00001000 fe:01 1234      /bin/app". Returns false at the end. */
 static bool next_mapping(struct maps *maps, struct mapping *mapping)
 {
 	int c;
@@ -149,11 +149,11 @@ size_t hf_detail_env_place(char *to, size_t room, const void *site)
 		maps.file = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
 	while (maps.file < 0 && errno == EINTR);
 	while (maps.file >= 0 && next_mapping(&maps, &mapping)) {
-		/* An object begins where its path does: its parts follow each other. */
+		/* The mappings of an object follow each other; it starts with the first one. */
 		if (mapping.len != object.len || memcmp(mapping.path, object.path, object.len))
 			object = mapping;
 		if (address - mapping.start < mapping.end - mapping.start) {
-			/* 24: the rest of it. */
+			/* 24: for the rest of the text. */
 			if (!mapping.len || mapping.len + 24 > room)
 				break;
 			at = hf_detail_put_text(at, end, " (");
@@ -175,7 +175,7 @@ __attribute__((constructor(101))) static void start_report(void)
 	(void)pthread_atfork(NULL, NULL, hf_detail_report_forked);
 }
 
-/* The last of all destructors: misuse in those of the program is in it. */
+/* Runs after all other destructors, so misuse in the program's is in the summary. */
 __attribute__((destructor(101))) static void end_report(void)
 {
 	hf_detail_report_summary();

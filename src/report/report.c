@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* report - counts and prints misuse; the environment's part (where a line goes) is in its own file. */
+/* report - counts and prints misuse; the environment decides where a line goes. */
 #include "report.h"
 
 #include "holdfast/internal/atomic.h"
@@ -29,11 +29,11 @@ static const char *const texts[HF_REPORT_KINDS] = {
 	[HF_REPORT_LOCK_HELD_AT_EXIT] = "lock: held by a thread that ends; it stays locked",
 };
 
-/* Until there is one for all copies of the library, and where there is but one copy. */
+/* This copy's state, in use until the copies of the library share one. */
 static struct hf_detail_report_state own;
 static struct hf_detail_report_state *state = &own;
 
-/* For debuggers: by names that no program has. share/gdb/holdfast.py knows so many kinds. */
+/* For debuggers, by unique names. share/gdb/holdfast.py knows this number of kinds. */
 HF_STATIC_ASSERT(HF_REPORT_KINDS == 20, "share/gdb/holdfast.py");
 static const hf_atomic32_t *const hf_detail_report_counts __attribute__((used)) = own.counts;
 static const char *const *const hf_detail_report_texts __attribute__((used)) = texts;
@@ -73,7 +73,7 @@ HF_COLD char *put_address(char *to, const char *end, const char *before, const v
 	return hf_detail_put_number(to, end, (uintptr_t)address, 16);
 }
 
-/* "; at 0x1234 (/bin/app+0x234)": the second where there are objects. */
+/* "; at 0x1234 (/bin/app+0x234)"; the object only in environments with HF_ENV_HAS_PLACES. */
 HF_COLD char *put_place(char *to, const char *end, const char *before, const void *site)
 {
 	if (!site)
@@ -85,7 +85,7 @@ HF_COLD char *put_place(char *to, const char *end, const char *before, const voi
 	return to;
 }
 
-/* R1: no stdio, no allocation, no lock. */
+/* R1 of report.h: no stdio, no allocation, no lock. */
 HF_COLD void print_line(const struct hf_report_details *details)
 {
 	char line[512] = "";
@@ -118,7 +118,7 @@ static void warn(const struct hf_report_details *details)
 		print_line(details);
 }
 
-/* R2 */
+/* R2 of report.h: stops at UINT32_MAX. */
 static void count(hf_atomic32_t *counter)
 {
 	uint32_t n = hf_atomic32_load_relaxed(counter);
@@ -156,7 +156,7 @@ void hf_detail_report_details(const struct hf_report_details *details)
 	if (now == HF_REPORT_MODE_ABORT) {
 		warn(details);
 		hf_detail_env_abort();
-		return; /* so that it is a jump: for objtool there is nothing behind it */
+		return; /* a tail call, so objtool expects no code after it */
 	}
 	if (!known || hf_atomic32_xchg_acq_rel(&state->warned[kind], 1) == 0)
 		warn(details);
@@ -223,7 +223,7 @@ bool hf_detail_report_share(struct hf_detail_report_state *shared)
 	bool is_first = !hf_atomic32_xchg_acq_rel(&shared->is_started, 1);
 
 	for (int i = 0; i < HF_REPORT_KINDS; i++) {
-		/* What another object's constructor, before this one, misused. */
+		/* Add what was reported before this constructor ran. */
 		hf_atomic32_add_relaxed(&shared->counts[i],
 					hf_atomic32_load_relaxed(&own.counts[i]));
 		hf_atomic32_add_relaxed(&shared->hidden[i],

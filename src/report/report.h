@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef HF_SRC_REPORT_H
 #define HF_SRC_REPORT_H
-/* report - what the rest of src/ has from report.c beside holdfast/report.h. */
+/* report - what report.c offers to the rest of src/, beside holdfast/report.h. */
 #include "holdfast/report.h"
 
 #include "holdfast/internal/atomic.h"
 
-/* Of one copy of the library, or of all copies in a process. All zeroes is how it begins. */
-enum { HF_DETAIL_REPORT_ROOM = 64 };
+enum { HF_DETAIL_REPORT_ROOM = 64 }; /* for kinds that later versions add */
 
 struct hf_detail_report_handler {
 	hf_report_handler_t handler; /* one of these two, or neither */
@@ -15,41 +14,42 @@ struct hf_detail_report_handler {
 	void *data;
 };
 
+/* The state of one copy of the library, or of all copies in a process; initially zero. */
 struct hf_detail_report_state {
 	hf_atomic32_t counts[HF_DETAIL_REPORT_ROOM];
-	hf_atomic32_t warned[HF_DETAIL_REPORT_ROOM]; /* 1 = this kind has had its warning */
-	hf_atomic32_t hidden[HF_DETAIL_REPORT_ROOM]; /* not shown because this kind had its warning */
+	hf_atomic32_t warned[HF_DETAIL_REPORT_ROOM]; /* 1 = this kind was shown */
+	hf_atomic32_t hidden[HF_DETAIL_REPORT_ROOM]; /* not shown, because it was before */
 	hf_atomic32_t mode;
 	hf_atomic32_t is_started; /* 1 = the mode was read from the environment */
-	/* The handler and its data change together: two of them, and which of them holds. */
+	/* A handler and its data change together: two copies, and the index of the valid one. */
 	hf_atomic32_t current_handler;
 	struct hf_detail_report_handler handlers[2];
 };
 
 /*
  * hf_detail_put_text, hf_detail_put_number - append to a line
- * @to, @end: where, and the end of the room: what does not fit is left out
+ * @to, @end: where to write, and the end of the buffer: what does not fit is left out
  * @base:     10 or 16
  *
  * Context:  any signal handler: no stdio, no allocation, no lock
- * Return:   the new end of the line; no 0 is behind it
+ * Return:   the new end of the line, without a terminating 0
  */
 char *hf_detail_put_text(char *to, const char *end, const char *text) __attribute__((cold));
 char *hf_detail_put_number(char *to, const char *end, uint64_t number, unsigned int base)
 	__attribute__((cold));
 
-/* hf_report() of more than a kind and an object. */
+/* As hf_report(), with all details. */
 void hf_detail_report_details(const struct hf_report_details *details);
 
-/* Prints a line that is no misuse and is not counted; not in the modes count and quiet. */
+/* Prints a line that is not about misuse, except in the modes count and quiet. Not counted. */
 void hf_detail_report_note(const char *text);
 
 /* Prints a line for each kind with suppressed reports; in the mode warn, without a handler. */
 void hf_detail_report_summary(void);
 
 /*
- * From now on this copy uses that state, which other copies may use already. Called before there are
- * other threads. Returns true in the first copy to do so.
+ * Makes this copy use @shared, which other copies may use already. To be called before there are
+ * other threads. Returns true in the first copy that does so.
  */
 bool hf_detail_report_share(struct hf_detail_report_state *shared);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* validate - which locks this thread holds, since when, and how deep; the order of pairs of locks. */
+/* validate - tracks the locks that each thread holds, and the order in which pairs are taken. */
 #include "holdfast/validate.h"
 
 #include "holdfast/internal/atomic.h"
@@ -19,8 +19,9 @@ struct held {
 };
 
 /*
- * Volatile: a signal handler reads and restores them (V1). It can come between any two steps, so an
- * entry from held_count on has no lock: what is counted before it is filled matches nothing.
+ * Volatile: a signal handler uses the list, and leaves it as it was (V1). It may interrupt between
+ * any two steps, so entries from held_count on have no lock: one that is counted before it is
+ * filled in matches no lock.
  */
 static __thread volatile struct held held[HF_VALIDATE_HELD];
 static __thread volatile uint32_t held_count;
@@ -29,16 +30,17 @@ static __thread volatile uint32_t unwatched; /* locks held beyond HF_VALIDATE_HE
 /* Microseconds, so that it is one 32-bit word. */
 static hf_atomic32_t limit_us = HF_ATOMIC_INIT(100000);
 
-/* ---- A thread that ends with a lock --------------------------------------------------------- */
+/* ---- threads that end with a lock held ------------------------------------------------------ */
 
 #if defined(HF_ENV_HAS_COPIES)
 static pthread_key_t at_end;
 static bool has_at_end;
-static __thread intptr_t rounds; /* of the destructors of this thread's keys; 0 = not yet watched */
+static __thread intptr_t rounds; /* of this thread's key destructors; 0 = at_end is not set */
 
 /*
- * Other destructors may still release the thread's locks. So this asks to be called again, up to the
- * last round but one: in the last round the sanitizers destroy their own state of the thread.
+ * Other destructors may still release the thread's locks. So this function asks to be called again,
+ * until the last round but one: in the last round the sanitizers destroy their own state of the
+ * thread.
  */
 static void end_of_thread(void *value)
 {
@@ -56,7 +58,7 @@ static void end_of_thread(void *value)
 	rounds = 0;
 }
 
-/* Called when this thread has taken a lock. */
+/* Makes end_of_thread() run when this thread ends. Called for each lock that is taken. */
 static void watch_end(void)
 {
 	if (rounds == 0 && has_at_end) {
@@ -70,7 +72,7 @@ static void watch_end(void)
 }
 #endif
 
-/* ---- Are there others that validate? -------------------------------------------------------- */
+/* ---- several copies of the library ---------------------------------------------------------- */
 
 #if defined(HF_ENV_HAS_COPIES)
 HF_DETAIL_PROCESS_STATE(checks, 1);
@@ -80,7 +82,7 @@ struct validating {
 	hf_atomic32_t several; /* 1 = another one did, too */
 };
 
-static struct validating *validating; /* NULL = not known yet: alone */
+static struct validating *validating; /* NULL = not started yet: assume one copy */
 
 __attribute__((constructor(101))) static void start_validation(void)
 {
@@ -88,7 +90,7 @@ __attribute__((constructor(101))) static void start_validation(void)
 	has_at_end = pthread_key_create(&at_end, end_of_thread) == 0;
 }
 
-/* Another copy, or this one if it is loaded again, may be the first then. */
+/* Lets another copy, or this one when it is loaded again, be the first. */
 __attribute__((destructor(101))) static void end_validation(void)
 {
 	uint64_t me = (uint64_t)(uintptr_t)&validating;
@@ -114,8 +116,8 @@ static bool is_one_of_several(void)
 		return false;
 	if (!hf_atomic32_xchg_acq_rel(&validating->several, 1))
 		hf_detail_report_note(
-			"validate: two copies of the library take locks, and each knows its "
-			"own only: no more is validated. Link all with the shared library");
+			"validate: two copies of the library take locks, and each sees only its "
+			"own: validation is off. Link everything with the shared library");
 	return true;
 }
 #else
@@ -125,7 +127,7 @@ static bool is_one_of_several(void)
 }
 #endif
 
-/* ---- What does this thread hold? ------------------------------------------------------------ */
+/* ---- the locks that this thread holds ------------------------------------------------------- */
 
 static volatile struct held *find_held(const void *lock)
 {
@@ -138,7 +140,7 @@ static volatile struct held *find_held(const void *lock)
 	return NULL;
 }
 
-/* Takes an entry off the list. */
+/* Removes an entry from the list; the last one takes its place. */
 static void drop(volatile struct held *mine)
 {
 	uint32_t last = held_count - 1;
@@ -151,7 +153,7 @@ static void drop(volatile struct held *mine)
 	held_count = last;
 }
 
-/* Bits that depend on all of them. */
+/* A hash: each bit of the result depends on all bits. */
 static uint64_t mix(uint64_t bits)
 {
 	bits = (bits ^ bits >> 32) * 0x9e3779b97f4a7c15u;
@@ -165,8 +167,9 @@ static uint64_t mix_address(const void *address)
 }
 
 /*
- * A number for each lock, in a table by some bits of its address; the other bits are in the entry.
- * Several locks share an entry: 0 if the last of them was another lock.
+ * Returns the number of a lock, from a table indexed by some bits of a hash of its address; an
+ * entry has the other bits. Locks may share an entry: returns 0 if it was last set for another
+ * lock.
  */
 static uint32_t number_of(const hf_atomic64_t *table, uint32_t size, const void *lock)
 {
@@ -182,7 +185,7 @@ static void set_number(hf_atomic64_t *table, uint32_t size, const void *lock, ui
 	hf_atomic64_store_relaxed(&table[bits % size], bits >> 32 << 32 | number);
 }
 
-/* ---- Who was the last to take it? --------------------------------------------------------- */
+/* ---- the thread that last took a lock ------------------------------------------------------- */
 
 enum { TAKERS = 1024 };
 
@@ -206,19 +209,19 @@ static bool was_taken_by_another(const void *lock)
 enum { PROBES = 32, GENERATIONS = 4096 };
 
 /*
- * A pair is known by 64 bits that depend on both identities. Two pairs with the same bits would be
- * one here: of 8,192 pairs, by a chance of 2^-38.
+ * A pair of locks, identified by a 64-bit hash of both identities. Pairs with the same hash are
+ * taken for one; with 8,192 pairs the probability of that is 2^-38.
  */
 static struct pair {
 	hf_atomic64_t key;     /* 0 = not yet in use */
-	hf_atomic64_t site[2]; /* where the higher identity was taken under the lower; the reverse */
+	hf_atomic64_t site[2]; /* where the higher identity was taken second; where the lower */
 	hf_atomic32_t reported;
 } pairs[HF_VALIDATE_PAIRS];
 
-/* A class's number: 32 bits that depend on it. A lock without a number is a class of its own. */
+/* The class of each lock, as a 32-bit hash. A lock without an entry forms its own class. */
 static hf_atomic64_t classes[HF_VALIDATE_CLASSED];
 
-/* By some bits of its address: how many locks have been there. Changes the keys of its pairs. */
+/* How many locks have been at an address: a new lock must not inherit the pairs of an old one. */
 static hf_atomic32_t generations[GENERATIONS];
 
 static hf_atomic32_t order_is_off;
@@ -244,7 +247,7 @@ static uint64_t identity(const void *lock)
 	return mix(bits + hf_atomic32_load_relaxed(&generations[bits % GENERATIONS]));
 }
 
-/* V4. NULL = no room. */
+/* V4. Finds or adds a pair. Returns NULL if there is no room. */
 static struct pair *find_pair(uint64_t low, uint64_t high)
 {
 	uint64_t key = mix(3 * low + high) | 1;
@@ -276,10 +279,10 @@ static void note_order(const void *first, const void *second, const void *site)
 		if (hf_atomic32_fetch_add_relaxed(&unwatched_pairs, 1) == 0)
 			hf_detail_report_note(
 				"validate: too many pairs of locks; the order of further "
-				"ones is not watched");
+				"ones is not checked");
 		return;
 	}
-	/* V3. Only the first of each order need look. */
+	/* V3: first write this place, unless one is there, then look for the other order's. */
 	if (!hf_atomic64_load_relaxed(&pair->site[!up]))
 		(void)hf_atomic64_try_cmpxchg_seq_cst(&pair->site[!up], &found, here);
 	other = hf_atomic64_load_seq_cst(&pair->site[up]);
@@ -331,7 +334,7 @@ void hf_detail_validate_locked(const void *lock)
 		unwatched = unwatched + 1;
 		return;
 	}
-	held_count = n + 1; /* first: a handler that comes now uses the next entry (V1) */
+	held_count = n + 1; /* first: a handler that interrupts now uses the next (V1) */
 	held[n].since = hf_detail_env_now();
 	held[n].site = HF_DETAIL_CALL_SITE;
 	held[n].depth = 1;
