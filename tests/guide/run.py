@@ -136,13 +136,12 @@ class Tools:
 
     def compile(self, language, text, folder, stem, link):
         path = write(os.path.join(folder, stem + "." + language), text)
+        includes = ["-I" + self.include, "-I.", "-I" + os.path.join(self.source, "examples")]  # must.h
         if link:
             out = os.path.join(folder, stem)
-            self.command([*self.cc[language], *FLAGS, "-I" + self.include, "-I.", path, "-o", out,
-                          self.library, "-pthread"], folder)
+            self.command([*self.cc[language], *FLAGS, *includes, path, "-o", out, self.library, "-pthread"], folder)
             return out
-        self.command([*self.cc[language], *FLAGS, "-Wno-unused", "-fsyntax-only", "-I" + self.include,
-                      "-I.", path], folder)
+        self.command([*self.cc[language], *FLAGS, "-Wno-unused", "-fsyntax-only", *includes, path], folder)
         return None
 
 
