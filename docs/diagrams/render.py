@@ -3,15 +3,15 @@
 """Draw docs/diagrams/*.dot as SVG, by Graphviz, and check that drawings, texts and headers agree.
 
     render.py [STEM...]         draw these, or all whose text has changed
-    render.py --check [STEM...] name what is wrong; draws nothing, and needs no Graphviz
+    render.py --check [STEM...] report errors; draws nothing, and needs no Graphviz
 
-A drawing is narrow and its letters are large, for a phone; it has a ground of its own, and follows the
-reader's choice of light or dark. The SVG names the hash of what it was made from, so that a stale one
-is found without drawing it again.
+Drawings are narrow with large letters, for phones; they have a background of their own, and follow the
+reader's choice of light or dark. The SVG contains the hash of its source, so that a stale one is found
+without drawing it again.
 
-A text begins with what it holds to:
+A text (.dot) begins with the rules that it must satisfy:
 
-    // all: FILE: PATTERN   whatever the pattern finds in FILE (its group, if it has one) is in the text
+    // all: FILE: PATTERN   every match of the pattern in FILE (or of its group) is in the text
     // in: FILE: WORD ...   these words are in FILE and in the text
 """
 import hashlib
@@ -27,13 +27,13 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 WIDEST = 460  # of the drawing's own units: a phone shows 360
 FONT = "Helvetica,Arial,sans-serif"
 SIZE = 14  # of letters; edges have 13
-# Light, as in the texts, and what it is in the dark.
+# The colours of the texts, which are for light mode: their dark forms.
 COLOURS = {
-    "#ffffff": "#15191f",  # ground
+    "#ffffff": "#15191f",  # background
     "#111111": "#eceff4",  # letters
     "#555b66": "#9aa4b2",  # lines
-    "#e6e9ee": "#333a45",  # neutral: a word's parts, what is outside
-    "#d5e6ff": "#1d3f6e",  # blue: locked, being used
+    "#e6e9ee": "#333a45",  # neutral: parts of a word, anything else
+    "#d5e6ff": "#1d3f6e",  # blue: locked, in use
     "#d4f0d8": "#1e4d2b",  # green: free, live
     "#ffe0d2": "#6b2f1a",  # red: dead, lost, fatal
     "#fff0bf": "#5a4a10",  # yellow: saturated, waiting, a question
@@ -61,13 +61,13 @@ def stems(source):
 
 
 def digest(text):
-    """Of a text and of how it is drawn."""
+    """A hash of a text and of the way in which it is drawn."""
     how = repr((text, DEFAULTS, sorted(COLOURS.items()), inspect.getsource(draw)))
     return hashlib.sha256(how.encode()).hexdigest()[:16]
 
 
 def title(text):
-    """The first line of comment that has words: what the drawing shows."""
+    """The first comment line that is not a rule: the title."""
     return re.search(r"^// (?!SPDX|all:|in:)(.+)$", text, re.MULTILINE)[1]
 
 
@@ -79,7 +79,7 @@ def style():
 
 def draw(text):
     """The SVG of a text."""
-    # A label keeps its distance from the line that it is beside.
+    # Keep labels at a distance from their lines.
     given = re.sub(r'label="([^"]*\\l)"',
                   lambda match: 'label="%s"' % re.sub(r"(^|\\l)(?=.)", r"\1&#160;", match[1]), text)
     given = re.sub(r"\{\n", lambda match: "{" + DEFAULTS, given, count=1)
@@ -98,13 +98,13 @@ def draw(text):
 
 
 def letters(svg):
-    """The words of a drawing; which of them share an element depends on Graphviz's version."""
+    """The words of a drawing, sorted: Graphviz's version decides which of them share an element."""
     return sorted(word for element in xml.fromstring(svg).iter() if element.tag.endswith("}text")
                   for word in (element.text or "").split())
 
 
 def wrong_text(source, text):
-    """Where a text disagrees with the headers."""
+    """The rules that a text breaks."""
     wrong = []
     body = "\n".join(line for line in text.split("\n") if not line.startswith("//"))
     body = re.sub(r"\\[lnr]", " ", body)
@@ -114,7 +114,7 @@ def wrong_text(source, text):
 
     rules = re.findall(r"^// (all|in): (\S+): (.+)$", text, re.MULTILINE)
     if not rules:
-        wrong.append("it holds to nothing")
+        wrong.append("it has no rule")
     for rule, name, words in rules:
         header = read(os.path.join(source, name))
         found = re.findall(words, header, re.MULTILINE) if rule == "all" else words.split()
@@ -126,11 +126,11 @@ def wrong_text(source, text):
             elif not there(word):
                 wrong.append("%s of %s is missing" % (word, name))
     used = set(re.findall(r"#[0-9a-f]{6}\b", body)) - set(COLOURS)
-    return wrong + ["no colour for the dark: %s" % colour for colour in sorted(used)]
+    return wrong + ["no dark form of colour %s" % colour for colour in sorted(used)]
 
 
 def wrong_drawing(text, svg):
-    """What is wrong with a drawing."""
+    """The errors of a drawing."""
     wrong = []
     if digest(text) not in svg.split("\n", 1)[0]:
         wrong.append("stale: run docs/diagrams/render.py")
@@ -143,14 +143,14 @@ def wrong_drawing(text, svg):
         for what in ("fill", "stroke"):
             colour = element.get(what)
             if colour not in (None, "none", "transparent", *COLOURS):
-                wrong.append("no colour for the dark: %s" % colour)
+                wrong.append("no dark form of colour %s" % colour)
     if "prefers-color-scheme" not in svg:
-        wrong.append("no form for the dark")
+        wrong.append("no dark form")
     return sorted(set(wrong))
 
 
 def faults(source, stem):
-    """All that is wrong with one."""
+    """All errors of one diagram."""
     text = read(os.path.join(folder(source), stem + ".dot"))
     path = os.path.join(folder(source), stem + ".svg")
     if not os.path.exists(path):
@@ -158,7 +158,7 @@ def faults(source, stem):
     svg = read(path)
     wrong = wrong_text(source, text) + wrong_drawing(text, svg)
     if shutil.which("dot") and letters(draw(text)) != letters(svg):
-        wrong.append("other words than in its text: run docs/diagrams/render.py")
+        wrong.append("the words differ from its text: run docs/diagrams/render.py")
     return wrong
 
 

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The site and the manual, from the comments of the headers and the files in docs/: `make docs`.
+"""Build the site and the manual from the headers' comments and the files in docs/: `make docs`.
 
     build.py [--out build/docs] [--man-only] [--source DIR]
 
-Writes OUT/html, OUT/man (man1, man3), and on the way OUT/doxygen and OUT/source, which Sphinx reads. Any warning of
+Writes OUT/html and OUT/man (man1, man3), and the intermediate files OUT/doxygen and OUT/source (Sphinx's input). Any warning of
 Doxygen or Sphinx is an error. Needs no network.
 """
 import argparse
@@ -20,14 +20,14 @@ sys.path.insert(0, HERE)
 import comments  # noqa: E402
 import pages  # noqa: E402
 
-# The guides' order; one that is not here comes after them, by name.
+# The order of the guides; any others follow, by name.
 GUIDES = ["choose", "object-cache", "pthread", "others", "atomics", "kernel", "faults", "porting", "reports",
           "other-languages", "runtimes", "tools"]
-# The tables of docs/results.md that a page shows as its costs; its own name, where that isn't here. Of a table that
-# several share: the rows.
+# The tables of docs/results.md that a header's page shows as its costs, if not the one with its name; and which rows of a
+# table that several headers share.
 COSTS = {"nofault": ("clear", "copy"), "rcuref": ("refcount",), "lockref_waitfree": ("lockref",)}
 ROWS = {"rcuref": ("rcuref", "default", "shared_ptr"), "lockref_waitfree": ("waitfree", "default", "bounded")}
-# For ports: their opening comments are a page.
+# The headers for porters: each has a page with its opening comment.
 SEAMS = ["internal/arch.h", "internal/env.h", "internal/env/bare.h", "internal/atomic.h", "internal/wait.h"]
 
 
@@ -74,7 +74,7 @@ class Site:
                                            self.headers["version.h"].text))
 
     def markdown_files(self):
-        """Repository path -> document."""
+        """{path in the repository: document of the site}"""
         found = {}
         for pattern in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "docs/*.md", "docs/guide/*.md",
                         "docs/design/*.md", "docs/results/README.md", "tmpfs/*.md", "tmpfs/docs/*.md"):
@@ -85,7 +85,7 @@ class Site:
         return found
 
     def markdown(self, path):
-        """A Markdown file with its links as the site has them."""
+        """The text of a Markdown file, with its links changed to those of the site."""
         folder, here = os.path.dirname(path), os.path.dirname(self.documents[path])
         folders = {"include/holdfast": "reference/index.rst", "include": "reference/index.rst",
                    "docs/design": "design/index.rst", "docs/results": "results/readme.md", "docs/guide": "guide/README.md"}
@@ -111,7 +111,7 @@ class Site:
                 return "[%s](%s)" % (words, os.path.relpath(self.picture(there), os.path.join(self.source, here)))
             return words if words.startswith("`") else "`%s`" % there if words == there else "%s (`%s`)" % (words, there)
 
-        # Not inside of code.
+        # Code is left unchanged.
         parts = re.split(r"(^```.*?^```\s*?$|`[^`\n]+`(?!\]))", read(os.path.join(self.root, path)),
                          flags=re.MULTILINE | re.DOTALL)
         return "".join(part if n % 2 else re.sub(r"\[((?:[^\][]|\[[^\]]*\])*)\]\(([^()\s]+)\)", link, part)
@@ -123,7 +123,7 @@ class Site:
         shutil.copy(os.path.join(self.root, path), target)
         return target
 
-    # ---- what a page has besides its header ----------------------------------------------------
+    # ---- parts of a page that are not in the header ----------------------------------------------------
 
     def example(self, path):
         if path in self.placed:
@@ -141,7 +141,7 @@ class Site:
                 % (os.path.basename(self.picture(path)), header.stem))
 
     def tables(self):
-        """Title -> rows of cells, of docs/results.md."""
+        """{title: rows of cells} of the tables in docs/results.md."""
         if not hasattr(self, "_tables"):
             self._tables = {}
             for part in re.split(r"^## ", read(os.path.join(self.root, "docs", "results.md")), flags=re.MULTILINE)[1:]:
@@ -192,7 +192,7 @@ class Site:
     def indexes(self):
         names = [os.path.basename(self.reference.page_of[h.path]) for h in self.order]
         self.put("reference/index", pages.heading("Reference", "="),
-                 "One page a header, made from its comments by Doxygen. All names: :ref:`genindex`.\n\n",
+                 "One page for each header, made from its comments by Doxygen. All names: :ref:`genindex`.\n\n",
                  "".join(map(self.line, self.order)), "\n", toctree("", [*names, "seams"]))
         self.put("reference/seams", pages.heading("For porters", "="),
                  "What ``holdfast/internal`` requires of a processor and of a platform. It is not for programs.\n\n",
@@ -204,11 +204,11 @@ class Site:
                  "".join(map(self.example, others)))
         designs = [document for path, document in self.documents.items() if path.startswith("docs/design/")]
         self.put("design/index", pages.heading("Design decisions", "="),
-                 "One page a decision: its context, what was decided, what was rejected, and the evidence.\n\n",
+                 "One page for each decision: context, decision, rejected alternatives, evidence.\n\n",
                  ".. toctree::\n   :maxdepth: 1\n\n", "".join("   /%s\n" % document for document in designs))
 
     def programs(self):
-        """The manual's section 1, which is written by hand."""
+        """Pages for section 1 of the manual, which is written by hand."""
         self.manuals = []
         for path in sorted(glob.glob("docs/man/*.1", root_dir=self.root) + glob.glob("tmpfs/**/*.1", root_dir=self.root,
                                                                                      recursive=True)):
@@ -227,10 +227,10 @@ class Site:
                                     if d not in shown and not p.startswith(("docs/guide/", "docs/design/"))]
 
     def first_page(self):
-        """The sample, the install lines, a chart, the licence; and the navigation."""
+        """The first page: sample, installation, a chart, the licence; and the navigation."""
         readme = read(os.path.join(self.root, "README.md"))
         sample = re.search(r"^```c\n(.*?)^```$", readme, re.MULTILINE | re.DOTALL)[1]
-        # A comment behind a line would be broken on a phone: it stands above the line.
+        # On a phone a comment at the end of a line would wrap: put it above the line.
         sample = re.sub(r"^( *)(\S.*?) +(/\*.*\*/)$", r"\1\3\n\1\2", sample.expandtabs(4), flags=re.MULTILINE)
         self.put("index", pages.heading("Holdfast", "="),
                  ".. rst-class:: hf-summary\n\nReference counts, locks and memory accesses that hold when they are misused,"
@@ -255,7 +255,7 @@ class Site:
                                      "Security <SECURITY>", "documents"]))
 
     def chart(self):
-        """The mutex among its peers, as docs/results.md shows it."""
+        """The mutex and its peers: the chart of docs/results.md."""
         match = re.search(r"!\[Mutex, machine (\w+)\]\((\S+)\)", read(os.path.join(self.root, "docs", "results.md")))
         if not match:
             return ""
@@ -266,7 +266,7 @@ class Site:
 
     def html(self):
         target, trees = os.path.join(self.out, "html"), os.path.join(self.out, "doctrees")
-        for folder in (target, trees):  # what Sphinx keeps of a build before forgets where constants are
+        for folder in (target, trees):  # an earlier build's cache loses the places of constants
             shutil.rmtree(folder, ignore_errors=True)
         return subprocess.run([sys.executable, "-B", "-m", "sphinx", "-W", "--keep-going", "-q", "-b", "html", "-d", trees,
                                self.source, target], env=dict(os.environ, HF_DOCS_VERSION=self.version),

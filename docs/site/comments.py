@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""What the headers say: names and their comments, as Doxygen reads them, and the block comment at the top of each file.
+"""The contents of the headers: names with their comments, read by Doxygen, and the block comment at the top of each file.
 
-load() runs Doxygen. A Header has entries, in the order of the file: functions, macros, types, and C++ classes.
+load() runs Doxygen. The entries of a Header are its functions, macros, types and C++ classes, in the order of the file.
 """
 import os
 import re
@@ -12,7 +12,7 @@ import xml.etree.ElementTree as ET
 HERE = os.path.dirname(os.path.abspath(__file__))
 FIELDS = ("Context", "Ordering", "Errors", "Return")
 PUBLIC = re.compile(r"(?:hf_(?!detail_|env_)|HF_(?!DETAIL_|ENV_))\w+\Z")
-# What a reader of a type's source does not need.
+# Attributes, which are removed from the displayed source of a type.
 NOISE = re.compile(r"\b(?:HF_CAPABILITY|HF_ALIGNED|__attribute__)\s*\((?:[^()]|\([^()]*\))*\)|\bHF_MAY_ALIAS\b")
 
 
@@ -25,7 +25,7 @@ class Entry:
         self.members = []  # of a class: (signature, words)
 
     def field(self, key):
-        """What the comment says, or what the file's block comment says for all of its functions."""
+        """A field of the comment, or of the file's block comment, which holds for all its functions."""
         return self.fields.get(key) or self.header.default(key)
 
     def argument(self, name):
@@ -53,7 +53,7 @@ class Header:
         self.summary = match[2] if match else ""
 
     def read(self, lines):
-        """name - summary; then sections, each a title at the margin with its lines under it, or beside it."""
+        """Parse "name - summary" and then sections: a title at the margin with its lines below or beside it."""
         self.summary, at = lines[0].split(" - ", 1)[1], 1
         while at < len(lines) and lines[at]:
             self.summary += " " + lines[at].strip()
@@ -89,7 +89,7 @@ class Header:
         return next((lines for name, lines in self.sections if name == title), [])
 
     def default(self, key):
-        """A field of all functions: a section of that name that is a sentence, no table."""
+        """A field for all functions: the section of that name, if it is a sentence and not a table."""
         text = "\n".join(self.section(key)).strip()
         return "" if re.search(r"\S {2,}\S", text) else " ".join(text.split())
 
@@ -102,7 +102,7 @@ def words(element):
 
 
 def described(entry, node):
-    """The comment of an XML node."""
+    """Sets the entry's words from the comment of an XML node."""
     entry.summary = words(node.find("briefdescription"))
     for para in node.findall("detaileddescription/para"):
         for item in para.findall("parameterlist/parameteritem"):
@@ -127,12 +127,12 @@ def spaced(text):
 
 
 def source_of(header, node):
-    """The lines of a type."""
+    """The source of a type."""
     where = node.find("location")
     first, last = (int(where.get(key) or 0) for key in ("bodystart", "bodyend"))
     if last < first or not first:
         return ""
-    # Doxygen counts the lines that filter.py wrote: find the text by its head.
+    # Doxygen's line numbers are those of filter.py's output, so search for the first line.
     name = words(node.find("compoundname")) or words(node.find("name"))
     match = re.search(r"^(?:typedef )?(?:struct|union|enum)[^;{]*\b%s\b[^;{]*\{.*?^\}[^;]*;" % name, header.text,
                       re.MULTILINE | re.DOTALL)
@@ -195,11 +195,11 @@ def run_doxygen(include, out):
 
 
 def load(root, out):
-    """({path: Header} of the headers that users include and of those for porters, what Doxygen has to complain of)"""
+    """({path: Header} of the headers that users include, Doxygen's warnings)"""
     top = os.path.join(root, "include", "holdfast")
     public = [name for name in sorted(os.listdir(top)) if name.endswith(".h")]
     found = {name: Header(top, name) for name in public}
-    # One that has moved is an #error, which names the new one.
+    # A header that has moved is only an #error.
     public = [name for name in public if re.search(r"^#define HF_\w+_H$", found[name].text, re.MULTILINE)]
     complaints = run_doxygen([os.path.join(top, name) for name in public], out)
     found = {name: found[name] for name in public}
@@ -231,7 +231,7 @@ def load(root, out):
 
 
 def tidy(header):
-    """One entry a name: of a struct that has a typedef the typedef's; the one with words of several platforms' functions."""
+    """Keep one entry per name: the typedef of a struct; of several platforms' functions the one with a comment."""
     by_name, tags = {}, {}
     for entry in header.entries:
         if entry.kind == "type":

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Sphinx's settings. build.py makes the pages, and hands over what differs from build to build."""
+"""Sphinx's settings. build.py makes the pages, and passes the version."""
 import os
 
 project = "Holdfast"
@@ -34,5 +34,5 @@ html_last_updated_fmt = None
 html_theme_options = {"navigation_with_keys": True}
 templates_path = []
 
-# Markdown's code may have "..." in it, for what was left out.
+# Code in Markdown may have "..." for omitted parts.
 suppress_warnings = ["misc.highlighting_failure"]

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Doxygen's INPUT_FILTER: the headers' comments, in the form of kernel-doc, with Doxygen's commands.
+"""Doxygen's INPUT_FILTER: replaces kernel-doc in the headers' comments by Doxygen's commands.
 
-    hf_x - summary          \\brief; of several names a copy stands before the declaration of each
-    @argument: text         \\param
-    Return:                 \\return
+    hf_x - summary               \\brief; a comment with several names is copied before each declaration
+    @argument: text              \\param
+    Return:                      \\return
     Context: Ordering: Errors:   \\par
     comment before a type, macro or class    its description
 
-Lines keep their numbers where no copy is made. The file's block comment at the top is for pages.py.
+The block comment at the top of a file is left to comments.py.
 """
 import re
 import sys
@@ -20,18 +20,18 @@ DECLARES = re.compile(r"\s*(?:typedef|struct|enum|union|class|template|#\s*defin
 
 
 def body(comment):
-    """The lines of a comment without its frame."""
+    """The lines of a comment without its delimiters."""
     text = re.sub(r"^/\*+ ?|\s*\*/$", "", comment)
     return [re.sub(r"^\s*\*(?: |$)", "", line).rstrip() for line in text.split("\n")]
 
 
 def escape(text):
-    """What Doxygen would take for a command or a tag."""
+    """Escape text that Doxygen would take for a command or a tag."""
     return re.sub(r"[\\@]|<(?=[\w/])|(?<!\w)#(?=\w)", lambda m: "\\" + m[0], text)
 
 
 def converted(lines):
-    """[(names, lines for Doxygen)] of a comment that names what it is about, or [] if it names nothing."""
+    """[(names, lines for Doxygen)] of a comment that begins with names, else []."""
     groups, rest = [], [line for line in lines]
     while rest and not rest[0]:
         rest.pop(0)
@@ -45,7 +45,7 @@ def converted(lines):
 
 
 def described(summary, lines):
-    # A comment of one line has its fields as sentences.
+    # In a comment of one line the fields are sentences.
     fields = re.findall(r"(?:^|(?<=[.;] ))(Ordering|Context|Return|Errors): ?(.*?)\.?(?=(?: (?:Ordering|Context|Errors):)|$)",
                         summary)
     summary = re.split(r"(?:^|(?<=[.;] ))(?:Ordering|Context|Return|Errors):", summary)[0]
@@ -65,7 +65,7 @@ def described(summary, lines):
 
 
 def declaration(text, name, at):
-    """Where the declaration of a name begins, behind a place; or -1."""
+    """The position of the first declaration of a name after `at`, or -1."""
     for match in re.finditer(r"^(?!\s|/|\*|#include|\})(?:[^\n(]*[\s*(])?%s\b" % name, text[at:], re.MULTILINE):
         begin = at + match.start()
         while True:  # a declaration of several lines
@@ -79,7 +79,7 @@ def declaration(text, name, at):
 
 
 def others(text, at):
-    """Where the second and later declarations of a run without an empty line begin, at the margin."""
+    """The positions of all but the first declaration in a block without empty lines."""
     run = re.match(r"\n(?:[^\n]+\n)*", text[at:])[0]
     found, complete = [], False
     for line in re.finditer(r"[^\n]+\n|\n", run):
@@ -92,7 +92,7 @@ def others(text, at):
 
 
 def fitting(lines, rest):
-    """Of a comment about several functions: without the arguments that this one does not have."""
+    """Drop arguments that this function does not have, from a comment about several functions."""
     head = re.match(r"[^;{]*", rest)[0]
     return [line for line in lines if not line.startswith("\\param ")
             or re.search(r"\b%s\b" % re.sub(r",.*", "", line.split()[1]), head)]
@@ -110,7 +110,7 @@ def convert(text):
         after = text[match.end():match.end() + 200].lstrip(" \t")
         lines = body(match[0])
         new = None
-        if not text[begin:match.start()].strip():  # a block of its own
+        if not text[begin:match.start()].strip():  # the comment begins its line
             groups = converted(lines)
             if groups:
                 first, several = True, sum(len(names) for names, _ in groups) > 1
@@ -136,7 +136,7 @@ def convert(text):
                 inserts += [(place, new + "\n") for place in others(text, match.end())]
         elif re.match(r"\s*(?:#\s*define\s+HF_\w+|HF_[A-Z]\w*\b.*,|HF_[A-Z]\w*\s*=?)", text[begin:match.start()]) \
                 and "\n" not in match[0]:
-            new = "/**< " + escape(" ".join(lines).strip()) + " */"  # beside a constant
+            new = "/**< " + escape(" ".join(lines).strip()) + " */"  # after a constant
         if new is not None:
             inserts.append((match.start(), (new, match.end())))
     for place, what in sorted(inserts, key=lambda insert: insert[0]):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What comments.py has read, as pages: reStructuredText for Sphinx, man(7) for section 3 of the manual."""
+"""Write the headers' contents as pages: reStructuredText for Sphinx, man(7) for section 3 of the manual."""
 import datetime
 import os
 import re
@@ -8,8 +8,8 @@ import subprocess
 
 from comments import FIELDS
 
-# In the order in which a newcomer meets them. A header that is not here comes after them.
-ORDER = ["mutex", "cond", "refcount", "refcount_lock", "refcount_mutex", "rcuref", "lockref", "lockref_waitfree",
+# The order of the headers for a newcomer; any others follow.
+ORDER = ["mutex", "cond", "refcount", "refcount_lock", "rcuref", "lockref", "lockref_waitfree",
          "lockref_counted", "spinlock", "spinlock_ticket", "intrusive_ptr", "nofault", "region", "report", "validate", "extern", "version"]
 FIRST = ["Use when / not when", "Operations", "Example", "Guards", "C++", "Ordering"]
 ENTRY_OF_DOMAIN = {"function": "function", "macro": "macro", "enum": "enum", "struct": "struct", "union": "union",
@@ -29,7 +29,7 @@ def sentence(text):
 
 
 def chunks(lines):
-    """("text", words) and ("literal", lines): what has columns, or is indented under the rest, stays as it is laid out."""
+    """Yields ("text", words) and ("literal", lines): columns and indented lines keep their layout."""
     margin = min((len(line) - len(line.lstrip()) for line in lines if line.strip()), default=0)
     chunk = []
     for line in [*(line[margin:] for line in lines), ""]:
@@ -44,7 +44,7 @@ def chunks(lines):
 
 
 def two_columns(lines):
-    """Rows of a table of two columns, or None: the second begins in the same column everywhere."""
+    """The rows of a two-column table, or None if the second column does not begin at one position."""
     gap = re.search(r"\S( {2,})\S", lines[0])
     at = gap.end() - 1 if gap else 0
     rows = []
@@ -61,7 +61,7 @@ def two_columns(lines):
 
 
 def joined(parts):
-    """Literal chunks with nothing between are one drawing."""
+    """Join adjacent literal chunks: they are one drawing."""
     out = []
     for kind, body in parts:
         if kind == "literal" and out and out[-1][0] == "literal":
@@ -72,7 +72,7 @@ def joined(parts):
 
 
 def sections(header):
-    """(title, chunks) in the order in which a reader asks; those that are in the entries are left out."""
+    """(title, chunks) in the order of FIRST, without those that the entries repeat."""
     found = []
     for title, lines in header.sections:
         if title in ("Arguments", "Return") or title in FIELDS and header.default(title):
@@ -168,7 +168,7 @@ class Reference:
             + "".join("   * - %s\n     - %s\n" % tuple(self.inline(cell) or "\\ " for cell in row) for row in rows) + "\n")
 
     def page(self, header, extra):
-        """extra: what stands elsewhere, name -> reStructuredText: Example, Cost, State."""
+        """extra: {"Example", "Cost" or "State": reStructuredText that is not in the header}."""
         out = [".. _hf-%s:\n\n" % header.stem.replace("/", "-").replace("_", "-"), heading(header.stem, "="),
                ".. rst-class:: hf-summary\n\n%s\n\n" % self.inline(sentence(header.summary)),
                code("#include <holdfast/%s>" % header.path, "c")]
@@ -234,7 +234,7 @@ class Reference:
 # ---- the manual ---------------------------------------------------------------------------------
 
 def date(root):
-    """That of the sources: the same sources give the same pages."""
+    """The date of the sources, so that the same sources make the same pages."""
     stamp = os.environ.get("SOURCE_DATE_EPOCH")
     if not stamp and shutil.which("git"):
         done = subprocess.run(["git", "-C", root, "log", "-1", "--format=%ct"], capture_output=True, text=True, check=False)
@@ -250,7 +250,7 @@ def roff(text):
 
 
 def fill(text):
-    """A paragraph, a sentence a line, with our names in bold."""
+    """A paragraph with one line per sentence and our names in bold."""
     parts = re.split(r"(\b(?:hf_|HF_)\w+(?:\(\))?)", re.sub(r"`([^`]+)`", r"\1", text))
     whole = "".join("\\fB%s\\fR" % roff(part) if n % 2 else roff(part) for n, part in enumerate(parts))
     lines = re.sub(r"([.?!]) (?=[A-Z\\])", r"\1\n", whole).split("\n")
@@ -284,7 +284,7 @@ def has_page(entry):
 
 
 def manual(headers, root, folder, version):
-    """Writes man3: a page for each header, function and macro with arguments; a type's name leads to its header's."""
+    """Write man3: a page for each header, function and macro with arguments; types link to their header's page."""
     made, when = {}, date(root)
 
     def head(name):

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The order of search results: functions and guides first, a function's parameters last.
+// The order of search results: functions and guides first, parameters last.
 var Scorer = {
 	score: ([docname, title, anchor, description, score]) => {
 		if (/parameter/.test(description || ""))
