@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What to use on this machine, how certain that is, and the aims, which hf-lab judged: the report repeats them."""
+"""The recommendations for this machine, their certainty, and the aims as judged by hf-lab."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def advice(results: Results) -> list[Advice]:
 
 
 def same_code(results: Results) -> list[tuple[str, float, str]]:
-    """For each table: by how much two measurements of the same code differ at most, and where."""
+    """For each table the largest difference between two measurements of the same code, and its place."""
     out = []
     for family in tables.of(results):
         rows = results.of(family.name)
@@ -33,7 +33,7 @@ def certainty_items(results: Results) -> list[tuple[str, str, str]]:
     items = []
     twins = [f"{name} {fmt_percent(most).lstrip('+')} ({where})" for name, most, where in same_code(results)]
     if twins:
-        words = "where the default was measured twice, or beside its own implementation, the two differ by at most: "
+        words = "two measurements of the default, or of its own implementation, differ by at most: "
         words += "; ".join(twins) + ". Differences below this are noise."
         items.append(("the same code under two names", words))
     spreads = sorted(r.spread for r in results.rows if r.spread is not None and r.valid)
@@ -114,7 +114,7 @@ def aim_blocks(results: Results) -> list:
 
 
 def closing(results: Results) -> list:
-    """The last words of the terminal: what to use, the aims, what failed."""
+    """The end of the terminal output: recommendations, aims, failures."""
     items = [(f"{a.use} {a.job}", a.because, "") for a in advice(results)]
     items.append(("", count_words(results), ""))
     for wanted, style in (("missed", "fail"), ("not measured", "")):

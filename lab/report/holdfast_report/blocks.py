@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What both outputs show: sections, text, bullets, tables and charts; how a figure is written, and in which order."""
+"""The blocks that both outputs show: sections, text, bullets, tables, charts; formatting and sorting of figures."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ class Text(Struct):
 
 
 class Bullets(Struct):
-    entries: list[tuple[str, str, str]]  # lead, words (a line each, if several), style
+    entries: list[tuple[str, str, str]]  # lead, words (one or several lines), style
 
     @property
     def short(self) -> bool:
-        """Whether they are names with their values."""
+        """Whether the entries are names and values."""
         return all(lead and len(lead) <= 14 and not style for lead, _, style in self.entries)
 
 
@@ -52,7 +52,7 @@ class Table(Struct):
     note: str = ""
 
     def without_empty(self) -> Table:
-        """Drop the columns in which no row has anything to say."""
+        """Drop the number columns that are empty in all rows."""
         keep = [
             i
             for i, c in enumerate(self.columns)
@@ -63,7 +63,7 @@ class Table(Struct):
 
 
 def table_of(title: str, things: list, columns: list[tuple], style=lambda thing: "", note: str = "") -> Table:
-    """A line for each thing; columns: what heads each, and how a thing's cell is written."""
+    """A row for each thing; columns: (heading, function from a thing to its cell)."""
     lines = [([cell(thing) for _, cell in columns], style(thing)) for thing in things]
     return Table(title, [column for column, _ in columns], lines, note)
 
@@ -87,7 +87,7 @@ def fmt(value: float | None) -> str:
 
 
 def fmt_time(value: float | None) -> str:
-    """ns: many threads on locks of their own take less than one per op."""
+    """Nanoseconds; below 1 with many threads on their own locks."""
     return f"{value:.3f}" if value is not None and 0 < value < 1 else fmt(value)
 
 
@@ -99,7 +99,7 @@ def fmt_share(value: float | None) -> str:
 
 
 def fmt_fairness(value: float | None) -> str:
-    """Cut, not rounded: 0.949 must not look like the limit it misses."""
+    """Rounded down: 0.949 must not look like 0.95, the limit that it misses."""
     return NOTHING if value is None else f"{math.floor(value * 100 + 1e-9) / 100:.2f}"
 
 
@@ -113,7 +113,7 @@ def fmt_threads(threads: int) -> str:
 
 
 def cell_of(row: Row | None, words) -> str:
-    """The words of a row that has a figure; else why there is none (R1)."""
+    """words(row), or why the row has no figure (R1)."""
     if row is None:
         return NOTHING
     return words(row) if row.valid else row.status

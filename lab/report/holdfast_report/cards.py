@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The first screen: one card a primitive, with the recommendation, one chart beside fixed peers, and one number."""
+"""The first screen: for each primitive a card with a recommendation, a chart with fixed peers, and a number."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Card(Struct):
     table: str
     use: str
     number: str
-    words: str  # behind the number
+    words: str  # after the number
     panel: dict
 
 
@@ -26,7 +26,7 @@ SIGNALS = {"pthread_cond": "pthread", "parking_lot_condvar": "parking_lot", "abs
 SPINS = {"pthread_spin": "pthread_spin", "absl_mutex": "absl"}
 HANDLERS = {"own handler": "own handler", "sigsetjmp": "sigsetjmp"}
 SIZES = (("1 KiB", 1), ("16 KiB", 1))
-# Title, the lab's table, (case, threads; 0: as many as processors, -8: eight times that), ours, peers -> their names.
+# Title, the lab's table, (case, threads; 0: the number of processors, -8: eight times that), ours, {peer: shown name}.
 CARDS = (
     ("Reference count", "refcount", (("inc+dec_and_test", 1), ("inc+dec_and_test", 0)), "default", COUNTS),
     ("Mutex", "mutex", (("alone", 1), ("oversubscribed, 0.2/0.2 µs", -8)), "hf_mutex", LOCKS),
@@ -38,12 +38,12 @@ CARDS = (
     ("Mapping that may be truncated", "region", (("begin + end", 1),), "region", HANDLERS),
 )
 
-FALLBACK = {"region": "Use hf_region_begin() around code that you cannot change."}  # of tables that give no advice
-MORE = {"lockref": " No other library measured here has one: the other bar takes its spinlock for each operation."}
+FALLBACK = {"region": "Use hf_region_begin() around code that you cannot change."}  # for tables without advice
+MORE = {"lockref": " No other library measured here has one: the other bar is a lock taken for each operation."}
 
 
 def measured_row(results: Results, table: str, case: str, threads: int | None, names: tuple[str, ...]) -> Row | None:
-    """The row of one of these names; threads as in CARDS, None: whatever the case has."""
+    """The row of one of these names; threads as in CARDS, or None: any number."""
     cpus = results.cpus or 1
     count = cpus if threads == 0 else -threads * cpus if threads and threads < 0 else threads
     rows = [r for r in results.compared(table) if r.case == case and (count is None or r.threads == count)]

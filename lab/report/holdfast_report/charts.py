@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Charts: Vega-Lite lays them out; its marker colours become the page's CSS variables.
+"""Charts: Vega-Lite lays them out; marker colours are replaced by the page's CSS variables.
 
-A chart is a list of panels, each narrow enough for a telephone. The page puts as many beside each other as fit.
+A chart is a list of panels, each narrow enough for a phone. The page puts as many in a row as fit.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from .blocks import Chart, fmt, fmt_fairness, fmt_threads, group_threads, unique
 from .rows import FAIR, Results, Row
 
 WIDTH = 200  # px of a panel's plot, without its labels
-TITLE = 30  # characters in a line of a case's title: they fit above the plot in a wide font too
+TITLE = 30  # characters per line of a case's title: they fit above the plot even in a wide font
 SIZE = "datum.value >= 1048576 ? datum.value / 1048576 + ' Mi' : datum.value >= 1024 ? datum.value / 1024 + ' Ki' : datum.value"
 SERIES = 7
 MARKERS = {
@@ -34,7 +34,7 @@ HEADER = {"labelColor": MARKERS["ink"], "labelFontSize": 11.5, "labelFontWeight"
 LEGEND = {"labelColor": MARKERS["ink"], "orient": "bottom", "title": None, "labelFontSize": 11, "labelLimit": 300}
 CONFIG = {
     "background": None,
-    # The page's font may be wider than the one that is laid out here.
+    # The page's font may be wider than the one used here.
     "padding": {"left": 18, "right": 18, "top": 4, "bottom": 4},
     "view": {"stroke": None},
     "axis": {**AXIS, "titleFontWeight": "normal", "labelLimit": 150},
@@ -49,7 +49,7 @@ def drawn(panel: dict) -> str:
 
 
 def svg_file(panel: dict) -> str:
-    """A panel -> a file that stands alone, on white, in the colours of the page's light form."""
+    """A panel -> an SVG file of its own, on white, in the page's light colours."""
     svg = drawn({**panel, "background": "white"})
     for name, colour in (("ink", "#1b1f24"), ("muted", "#59626d"), ("grid", "#dde1e6"), ("ours", "#2f6fb3")):
         svg = svg.replace(MARKERS[name], colour)
@@ -57,11 +57,11 @@ def svg_file(panel: dict) -> str:
 
 
 def svg_of(panel: dict, title: str) -> str:
-    """A panel -> an inline element: no address in it, the page's colours and font; its title is the page's too."""
+    """A panel -> an inline SVG element without URLs, with the page's colours and font; the page shows the title."""
     svg = drawn({key: value for key, value in panel.items() if key != "title"})
     svg = re.sub(r'\s(xmlns(:\w+)?|aria-\w+|role|class|pointer-events|font-family)="[^"]*"', "", svg)
     svg = re.sub(r'<path d="[^"]*" display="none"/>|<path d="M0,0h[^"]*Z"/>', "", svg)
-    svg = re.sub(r'="[^"]*"', lambda m: re.sub(r"(\d\.\d)\d+", r"\1", m[0]), svg)  # places, not figures
+    svg = re.sub(r'="[^"]*"', lambda m: re.sub(r"(\d\.\d)\d+", r"\1", m[0]), svg)  # coordinates
     for name, marker in MARKERS.items():
         svg = svg.replace(marker, f"var(--{name})")
     label = re.sub(r"[<>&\"]", "", title)
@@ -69,19 +69,19 @@ def svg_of(panel: dict, title: str) -> str:
 
 
 def colours(names: list[str], mine: set[str]) -> dict:
-    """Ours in its one colour, the others in those of the series; only what occurs."""
+    """One colour for ours, those of the series for the others."""
     others = [n for n in names if n not in mine]
     named = [MARKERS["ours"] if n in mine else MARKERS[f"s{others.index(n) % SERIES}"] for n in names]
     return {"domain": names, "range": named}
 
 
 def title_lines(title: str) -> str:
-    """As many as it needs; '2 threads' stays in one."""
+    """Breaks a title into lines; '2 threads' stays together."""
     return textwrap.fill(title.replace(" thread", "\u00a0thread"), TITLE).replace("\u00a0", " ")
 
 
 def bars(values: list[dict], unit: str, log=False, rule: float | None = None, title="", limit: float = 0) -> dict:
-    """values: name, value, words, role (a marker's name), and case where it has several of them."""
+    """values: name, value, words, role (a marker's name), and case if there are several."""
     known = [v for v in values if v["value"] is not None]
     top = limit or max((v["value"] for v in known), default=1) or 1
     low = min((v["value"] for v in known if v["value"] > 0), default=top)
@@ -116,7 +116,7 @@ def bars(values: list[dict], unit: str, log=False, rule: float | None = None, ti
 
 
 def lines(values: list[dict], x: str, y: str, mine=frozenset(), title="", log=False, rules=(), points=False) -> dict:
-    """values: name, x, y, and low and high where it has a band; points: x is a name, and nothing joins them."""
+    """values: name, x, y, and low and high for a band; points: x is a name, and no line connects them."""
     names = unique([v["name"] for v in values])
     log = log and all(v["y"] > 0 for v in values)
     of_x = {"field": "x", "type": "nominal" if points else "quantitative", "title": x, "sort": None}
@@ -140,7 +140,7 @@ def lines(values: list[dict], x: str, y: str, mine=frozenset(), title="", log=Fa
 
 
 def few(values: list, most: int) -> list:
-    """The first, the last and some between, closer together at the beginning."""
+    """The first, the last and some in between, denser at the beginning."""
     if len(values) <= most:
         return values
     last = len(values) - 1
@@ -149,7 +149,7 @@ def few(values: list, most: int) -> list:
 
 
 def mine_of(rows: list[Row]) -> set[str]:
-    """What has our one colour where lines need colours of their own: the default, or ours if there is no default."""
+    """The labels with our colour in line charts: the default, or ours if there is no default."""
     return {r.label for r in rows if r.kind == "default"} or {r.label for r in rows if r.kind == "ours"}
 
 
@@ -167,13 +167,13 @@ def case_panels(rows: list[Row], places: list[tuple[str, int]]) -> list[tuple[st
 
 
 def places_of(rows: list[Row], cases: int, threads: int) -> list[tuple[str, int]]:
-    """So many cases, each with so many numbers of threads."""
+    """At most `cases` cases, each with at most `threads` numbers of threads."""
     chosen = few(unique([r.case for r in rows]), cases)
     return [(c, t) for c in chosen for t in few(group_threads([r for r in rows if r.case == c]), threads)]
 
 
 def bars_chart(title: str, caption: str, panels: list, value, unit: str, words=fmt, **options) -> Chart:
-    """panels: title and rows; options of bars(). Logarithmic where one bar would hide the others."""
+    """panels: title and rows; options of bars(). Logarithmic if one bar would dwarf the others."""
     rank = {"default": 0, "ours": 1, "peer": 2, "sweep": 3}
     drawn = []
     for panel_title, rows in panels:
@@ -189,8 +189,8 @@ def failed_words(names: list[str]) -> str:  # R1
 
 
 def fairness_chart(table: str, rows: list[Row]) -> Chart:
-    caption = "Operations of the thread that had fewest over those of the thread that had most; 1 is even."
-    caption += f" Dashed line: {FAIR}, the least that counts as best."
+    caption = "Fewest operations of a thread / most operations of a thread; 1 is even."
+    caption += f" Dashed line: {FAIR}, the least fairness that can be best."
     shared = [r for r in rows if r.threads > 1 and r.fairness is not None]
     panels = few(case_panels(shared, places_of(shared, len(shared), len(shared))), 6)
     options = {"words": fmt_fairness, "rule": FAIR, "limit": 1.0}

@@ -3,18 +3,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from . import tables
 from .advice import advice, aim_blocks, certainty_items, failed_items
-from .blocks import Bullets, Column, Section, Table, Text, texts, unique
-from .program import ROOT, read_bytes
+from .blocks import Bullets, Section, Text, unique
 from .published import published_blocks
 from .rows import Published, Results
 from .verdict import regret_table, verdicts
-
-INSTRUCTIONS = ROOT / "tests" / "codegen" / "expected.txt"
-
 
 def reading_items(results: Results) -> list[tuple[str, str, str]]:
     rounds = f"the {results.rounds} rounds" if results.rounds else "the rounds"
@@ -22,18 +16,18 @@ def reading_items(results: Results) -> list[tuple[str, str, str]]:
         ("ratio", "time of an operation over that of the named baseline in the same case; below 1 is faster."),
         ("ns/op", f"median over {rounds} of wall time / operations of all threads."),
         ("spread", "inter-quartile range over the rounds / median."),
-        ("fairness", "operations of the thread that had fewest / of the thread that had most; 1 is even."),
+        ("fairness", "fewest operations of a thread / most operations of a thread; 1 is even."),
         (
             "count check",
-            "after each run the counter is compared with the operations done. FAILED: it was wrong, so the row's"
-            " figures are shown, but take part in no comparison.",
+            "after each run the counter is compared with the number of operations. FAILED: it was wrong, so the row is"
+            " shown but not compared.",
         ),
         ("ours, peer", "implementations of Holdfast; those of other libraries, measured in the same loop."),
     ]
     if any(r.gap is not None for r in results.rows):
-        words.append(("gap", "by how much the row differs from a second measurement of it (again), in the same rounds."))
+        words.append(("gap", "difference from a second measurement (again) in the same rounds."))
     if any(r.starved for r in results.rows):
-        words.append(("starved", "a window had no operation at all, though it was measured again; it is left out."))
+        words.append(("starved", "a window had no operation even when repeated, and is left out."))
     for family in tables.of(results):
         words += family.reading
     if (results.cpus or 1) > 4:
@@ -56,7 +50,7 @@ def machine_items(results: Results) -> list[tuple[str, str, str]]:
 def opening(results: Results) -> list:
     use = [(f"{a.use} {a.job}", "\n".join([a.because, *a.figures]), "use") for a in advice(results)]
     blocks: list = [Section("What to use on this machine")]
-    blocks += [Bullets(use)] if use else [Text("The tables measured here compare nothing that one would choose from.")]
+    blocks += [Bullets(use)] if use else [Text("These results compare no alternatives.")]
     return [*blocks, Section("How sure that is", 2), Bullets(certainty_items(results))]
 
 
@@ -65,24 +59,11 @@ def verdict(results: Results) -> list:
     words = f"{len(failed)} of {len(results.rows)} rows FAILED the check of the count:"
     blocks: list = [Text(words, "fail"), Bullets(failed)] if failed else [Text("Every row passed the check of its count.")]
     note = (
-        "Peers are measured as they are. They do not all promise what ours do: a plain shared count, for one, checks"
-        " for no overflow, and so does less work."
+        "Peers are measured unchanged. Some guarantee less: a plain shared count, for example, does not check for overflow,"
+        " and so does less work."
     )
     judged = [v for family in tables.of(results) for v in verdicts(results, family)]
     return [Section("Verdict"), *blocks, regret_table(judged), Text(note, "note")]
-
-
-def instruction_tables(path: Path) -> list:
-    """By family: the reviewed table of instruction counts; it is of emulated processors, not of this machine."""
-    text = read_bytes(path, "restore it").decode("utf-8")
-    names, *lines = [line.split() for line in text.splitlines() if line[:1] not in ("#", "")]
-    lines = [line for line in lines if line[0] != "compiler"]
-    columns = texts("operation", "variant") + [Column(name, "instructions") for name in names[3:]]
-    out = []
-    for family in unique([line[0] for line in lines]):
-        rows = [(line[1:], "default" if line[2] == "default" else "") for line in lines if line[0] == family]
-        out.append(Table(f"instructions: {family}{tables.family(family).instruction_words}", columns, rows))
-    return out
 
 
 def build(results: Results, published: list[Published]) -> list:
@@ -95,9 +76,4 @@ def build(results: Results, published: list[Published]) -> list:
         words = family.about_words(results)
         blocks += [Section(family.name)] + ([Text(words.strip(), "note")] if words else [])
         blocks += family.charts(results) + family.measured(results)
-    words = (
-        "What one call executes, its return included, without contention. Not measured here: counted by an emulator of"
-        " each processor (make instructions), and the same on every machine. x86's string instructions count as one."
-    )
-    blocks += [Section("instructions"), Text(words, "note"), *instruction_tables(INSTRUCTIONS)]
     return blocks + published_blocks(results, published)

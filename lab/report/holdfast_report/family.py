@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""One table of the lab, unless its class in tables.py changes something; and one beside the standard library's."""
+"""Family: a table of the lab; BesideStandard: one that compares with the standard library. tables.py has subclasses."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .verdict import Verdict, noise_of, verdicts
 
 
 class Advice(Struct):
-    """For a job: what to use, and why."""
+    """A recommendation for a job."""
 
     use: str  # 'Use hf_..'
     job: str  # 'to count references'
@@ -28,23 +28,22 @@ class Advice(Struct):
 
 class Family(Struct):
     name: str
-    about: str = ""  # what its cases are
-    job: str = ""  # what one would take its default for; "" gives no advice
+    about: str = ""  # explains the cases
+    job: str = ""  # what its default is used for; "" gives no advice
     names: str = ""  # of the default: hf_..._*
-    reading: tuple[tuple[str, str], ...] = ()  # words that the reader needs: term, meaning
-    fields: tuple[Field, ...] = ()  # figures that its rows alone have
-    needs: tuple[str, ...] = ()  # those that no row may lack
-    other_contract: dict[str, str] = {}  # R4: variant -> why it is no best of ours
-    judged: bool = True  # there is a default, or one of ours alone, in each case
-    lone: bool = False  # its default is the row of kind "ours", of which there is one in a case
+    reading: tuple[tuple[str, str], ...] = ()  # terms that the reader needs: term, meaning
+    fields: tuple[Field, ...] = ()  # figures that only its rows have
+    needs: tuple[str, ...] = ()  # figures that every row must have
+    other_contract: dict[str, str] = {}  # R4: variant -> why it cannot be best of ours
+    judged: bool = True  # each case has a default, or a single row of kind "ours"
+    lone: bool = False  # the default is the row of kind "ours", of which there is one in a case
     simulated: tuple[str, ...] = ()  # tables of lab/sim/ranges.csv that the advice cites
     wanted: tuple[str, ...] = ()  # peers whose absence is reported
-    shared_cases: str = ""  # those that docs/results.md has by threads: a regular expression, and in words:
+    shared_cases: str = ""  # the cases that docs/results.md shows by threads: a regular expression, and in words:
     shared_words: str = ""
-    instruction_words: str = ""  # behind the name of its table of instruction counts
 
     def cases(self, results: Results) -> list[tuple[str, int]]:
-        """The important ones: with the fewest threads, the most that the CPUs can run at once, and the most."""
+        """The important cases: with the fewest threads, with as many as CPUs, and with the most."""
         rows = results.compared(self.name)
         out = []
         for case in unique([r.case for r in rows]):
@@ -57,7 +56,7 @@ class Family(Struct):
         return f"{case}, {fmt_threads(threads)}"
 
     def is_implementation(self, row: Row, name: str | None) -> bool:
-        """Whether the row is the implementation of that name, or of one in a list, under its own name."""
+        """Whether the row is the implementation of that name, or of one in the list."""
         return row.kind == "ours" and row.variant in (name or "").split(", ")
 
     def about_words(self, results: Results) -> str:
@@ -68,7 +67,7 @@ class Family(Struct):
         return f"{self.about} Peers that these results lack: {', '.join(absent)}; 'How sure that is' says why."
 
     def advice(self, results: Results) -> Advice | None:
-        """Use the default, or what beats it among ours: faster somewhere, slower nowhere, and as fair."""
+        """Use the default, or the one of ours that beats it: faster somewhere, slower nowhere, and as fair."""
         judged = [v for v in verdicts(results, self) if v.default is not None and v.default.valid]
         if not self.job or not judged:
             return None
@@ -88,10 +87,10 @@ class Family(Struct):
         return Advice(f"Use {best} ({self.how_to_choose(best)})", self.job, because, figures)
 
     def gain(self, judged: list[Verdict], name: str) -> float | None:
-        """How many times the variant's time the default takes, in the mean; None where it is no better choice.
+        """The mean ratio of the default's time to the variant's; None if the variant is not better.
 
-        Better: in a case faster than the default, and than the default's own code under its own name; slower or less
-        fair in none. Within the noise is neither.
+        Better: in some case faster than the default and the default's own code under its own name, and in no case
+        slower or less fair; differences within the noise do not count.
         """
         factors, faster = [], False
         for v in judged:
@@ -138,11 +137,11 @@ class Family(Struct):
         return [ratio_chart(results, self.name, rows)]
 
     def shared(self, rows: list[Row]) -> list[Row]:
-        """Those of which a chart shows the fairness."""
+        """The rows in the chart of fairness."""
         return rows
 
     def compared(self, results: Results) -> list[Table]:
-        """Of docs/results.md, a line per variant: alone, and on one object with as many threads as the machine has CPUs."""
+        """For docs/results.md, a line per variant: with one thread, and with one per CPU on one object."""
         wanted = self.shared_cases.replace("{cpus}", str(results.cpus))
         rows = [r for r in self.shown(results.compared(self.name)) if re.fullmatch(wanted, r.case)]
         defaults = [r for r in rows if r.kind == "default"]
@@ -152,7 +151,7 @@ class Family(Struct):
         return comparison(f"{self.name}: {self.shared_words}, ns (fairness)", threads, lines, lambda r: r.threads, fmt_threads)
 
     def shown(self, rows: list[Row]) -> list[Row]:
-        """Those of which charts and docs/results.md show the times."""
+        """The rows in charts and docs/results.md."""
         return rows
 
 
@@ -165,7 +164,7 @@ def compared_cell(row: Row, fairness=lambda row: row.fairness) -> str:
 
 
 def comparison(title: str, keys: list, lines: dict[str, list[Row]], key_of, words=str, cell=compared_cell) -> list[Table]:
-    """A column per key, and a line per name: the row of each key."""
+    """A table with a column per key and a line per name."""
     if not keys or not lines:
         return []
 
@@ -177,17 +176,17 @@ def comparison(title: str, keys: list, lines: dict[str, list[Row]], key_of, word
 
 
 class BesideStandard(Family):
-    """One of ours beside the standard library's, which is the baseline, and other peers."""
+    """One of ours, the standard library's (the baseline), and other peers."""
 
     lone: bool = True
-    fairness: str = ""  # the field that states it, "" = the common one
+    fairness: str = ""  # the field that has it; "" = the common one
 
     def fairness_of(self, row: Row) -> float | None:
         shown = row.more.get(self.fairness) if self.fairness else None
         return row.fairness if shown is None else shown
 
     def advice(self, results: Results) -> Advice | None:
-        """Ours, unless the standard one beats it everywhere; faster peers are named."""
+        """Ours, unless the standard library's is faster everywhere; names faster peers."""
         pairs = [(r, results.baseline_of(r)) for r in results.of(self.name, "ours")]
         pairs = [(r, b) for r, b in pairs if r.valid and b is not None and b.valid and r.ns and b.ns]
         if not pairs:

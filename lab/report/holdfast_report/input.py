@@ -10,14 +10,14 @@ from .program import read_bytes
 from .rows import Aim, File, InputError, Positive, Results, Row, Share
 
 SCHEMA = 3  # of RESULTS.json
-REPORTED = (2, 3)  # 2 measures nothing twice: it has no rows of kind "again"
+REPORTED = (2, SCHEMA)  # 2 has no rows of kind "again"
 ARCHIVED = (1, *REPORTED)  # 1 has no aims
 AGAIN = "write the results again with `hf-lab all --json`"
-ROW_FIELDS = {f.encode_name for f in msgspec.structs.fields(Row)} - {"more"}  # what else a row has is in Row.more
+ROW_FIELDS = {f.encode_name for f in msgspec.structs.fields(Row)} - {"more"}  # other fields of a row are in Row.more
 
 
 def printable(value):
-    """Results come from a file: no control character of theirs reaches the terminal."""
+    """Replaces control characters, so that none from a file reaches the terminal."""
     if isinstance(value, str):
         return "".join(c if c.isprintable() else " " for c in value)
     if isinstance(value, dict):

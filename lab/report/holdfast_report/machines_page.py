@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""All machines on one page: the archive, and this machine's own results over it."""
+"""All machines on one page: the archive and your own results."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .results_page import load_archive, machine, side_by_side
 from .rows import Results
 from .sized import Sized, size_of, way_of
 
-Machines = dict[str, Results]  # what stands in the legend -> its results
+Machines = dict[str, Results]  # name in the legend -> results
 
 
 def name_of(results: Results) -> str:
@@ -36,11 +36,11 @@ def machines_of(archive: list[tuple[str, Results]], own: list[Results]) -> Machi
 
 
 def sized_chart(family: Sized, machines: Machines) -> Chart:
-    """A line per machine: what a caller gets who chooses nothing, over libc."""
-    machines = {textwrap.fill(name, 40): results for name, results in machines.items()}  # of the legend
+    """A line per machine: the default's time over libc's."""
+    machines = {textwrap.fill(name, 40): results for name, results in machines.items()}  # for the legend
     points: dict[str, list[dict]] = {}
     for name, results in machines.items():
-        # Below a tenth of a nanosecond it is what the timestamps left over.
+        # Below a tenth of a nanosecond a time is only measurement error.
         rows = [r for r in results.of(family.name, "default") if results.ratio(r) and r.ns >= 0.1]
         for r in sorted(rows, key=size_of):
             points.setdefault(way_of(r.case), []).append({"name": name, "x": size_of(r), "y": results.ratio(r)})
@@ -54,7 +54,7 @@ def sized_chart(family: Sized, machines: Machines) -> Chart:
 
 
 def time_chart(family: Family, machines: Machines) -> Chart:
-    """A panel per machine, each with its own scale: ours beside the peers, alone and with as many threads as fit."""
+    """A panel per machine with its own scale: ours and the peers, in the first and the last important case."""
     panels = []
     for name, results in machines.items():
         here = []
@@ -81,9 +81,8 @@ def build(machines: Machines) -> list:
         Section("Machines"),
         Table("Machines", texts("machine", *names), rows),
         Text(
-            "Each machine was measured alone, at another time, with its own clock and memory. A ratio has both of its"
-            " times from one run on one machine: compare ratios between machines, and times only where they differ by"
-            " far.",
+            "Each machine was measured at another time, with its own clock and memory. Both times of a ratio are from one"
+            " run: compare ratios between machines, and times only if they differ by far.",
             "note",
         ),
         Bullets([("Send in yours", "docs/results/README.md says how.", "")]),
@@ -104,6 +103,6 @@ def run(argv: list[str]) -> None:
     args = parser.parse_args(argv)
     own = [load_results(str(path), ARCHIVED) for path in args.own if path.exists()]
     machines = machines_of(load_archive(ROOT / "docs" / "results"), own)
-    lead = f"{len(machines)} machines' results, one over the other"
+    lead = f"The results of {len(machines)} machines"
     write_file(args.html, render_html(build(machines), "Holdfast on all machines", lead))
     print(f"The page is {args.html}")

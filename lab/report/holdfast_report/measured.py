@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Tables of measured figures. Each row of the results stands in exactly one of them (R5)."""
+"""Tables of measured figures. Each row of the results is in exactly one of them (R5)."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from .verdict import fastest, noise_of
 
 
 class Field(Struct, frozen=True):
-    """A figure that the rows of some table have beside the common ones."""
+    """A figure that only some tables have."""
 
     key: str  # in the file
     name: str
     unit: str
     show: Callable[[float], str] = fmt
-    per: float = 1  # the unit, in that of the file
+    per: float = 1  # the shown unit, in units of the file
 
     def cell(self, row: Row) -> str:
         value = row.more.get(self.key)
@@ -33,7 +33,7 @@ COMMON = (Field("cycles_per_op", "cycles", "per op"), Field("gap", "gap", "%", f
 
 
 def check_cell(row: Row) -> str:
-    """Whether its count was right; and why it has no figure, or not all of them."""
+    """Whether the count was right, and why figures are missing."""
     if row.valid:
         return f"{row.status}, starved" if row.starved else row.status
     why = row.why or ("starved" if row.starved else "")
@@ -41,7 +41,7 @@ def check_cell(row: Row) -> str:
 
 
 def columns_of(results: Results, rows: list[Row], fields: tuple[Field, ...]) -> list[tuple]:
-    """The rounds stand here where rows differ in them; the reading guide has them where they do not."""
+    """With a column of rounds if rows differ in them; otherwise the reading guide names the number."""
     many = results.rounds is None
     bases = unique([r.baseline for r in rows if r.baseline])
     return [
@@ -56,14 +56,14 @@ def columns_of(results: Results, rows: list[Row], fields: tuple[Field, ...]) -> 
 
 
 def plain_table(results: Results, title: str, rows: list[Row], fields: tuple[Field, ...]) -> Table:
-    """One case: a line per variant, the fastest first."""
+    """One case, fastest variant first."""
     columns = [(text("variant"), lambda r: r.variant), (text("role"), lambda r: role(results, r))]
     columns += columns_of(results, rows, fields)
     return table_of(title, by_speed(rows), columns, lambda r: row_style(results, r)).without_empty()
 
 
 def sweep_table(results: Results, title: str, rows: list[Row], fields: tuple[Field, ...]) -> Table:
-    """A line per lock and way to wait; the fastest of each lock is marked, and what is level with it (R3)."""
+    """A line per lock and wait policy; marks the fastest of each lock, and those level with it (R3)."""
     locks, waits = unique([r.lock for r in rows]), unique([r.wait for r in rows])
     best = {lock: fastest([r for r in rows if r.lock == lock]) for lock in locks}
 

@@ -35,7 +35,7 @@ def blocks_html(blocks: list) -> str:
 
 
 def render_html(blocks: list, title: str, lead: str, cards: list = (), raw: bytes = b"") -> str:
-    """Cards, open; then a line per section, whose contents are made when it is opened; raw: results.json."""
+    """Cards first, then sections that unpack their contents when they are opened; raw: results.json."""
     starts = [n for n, b in enumerate(blocks) if isinstance(b, Section) and b.level == 1] + [len(blocks)]
     sections = []
     for start, end in zip(starts, starts[1:]):

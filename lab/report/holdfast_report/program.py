@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the command lines share: files are read and written; complaints are one line, and the status is 2."""
+"""Shared by the command lines: reading and writing files; an error is one line, and the status is 2."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ def read_bytes(path: str | Path, what_next: str) -> bytes:
         return gzip.decompress(data) if str(path).endswith(".gz") else data
     except (EOFError, gzip.BadGzipFile) as e:
         raise InputError(f"{path} is not a whole gzip file ({e}): {what_next}") from None
-    except OSError as e:  # it is not there, or a folder
+    except OSError as e:  # missing, or a folder
         raise InputError(f"cannot read {path} ({e.strerror}): {what_next}") from None
 
 
 def read_csv(path: Path, kind: type, what_next: str) -> list:
-    """A thing of the kind for each line below the first, which names the fields."""
+    """An object of the kind for each line after the first, which names the fields."""
     lines = csv.DictReader(io.StringIO(read_bytes(path, what_next).decode("utf-8")))
     try:
         return msgspec.convert(list(lines), list[kind], strict=False)

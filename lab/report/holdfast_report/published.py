@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Published figures beside the measured ones: each quantity with the row here that has the same role."""
+"""Published figures and, for each, the measured row with the same role. `make simulation` has those of the lockref."""
 
 from __future__ import annotations
 
@@ -13,40 +13,30 @@ from .sized import speed_of
 from .tables import setup_of, setup_rank
 
 PUBLISHED = ROOT / "lab" / "reference" / "published.csv"
-# What is published -> the table here; its baseline there and here; published row -> variant here; how to read it.
+# Published table -> our table; the baseline there and here; {published row: our variant}; how to read it.
 KNOWN = {
     "refcount_timing": (
         "refcount",
         ("atomic", "unchecked"),
         {"atomic": "unchecked", "asm": "asm", "cmpxchg": "cmpxchg", "saturating": "saturating"},
         "Published: one thread, 2^31-1 increments and then 2^31 dec-and-tests (LKDTM's timing), the whole run. Here: one"
-        " thread, case inc+dec_and_test, each increment followed by its decrement. The ratios compare; the absolute"
-        " figures are of different machines and different loops.",
+        " thread, case inc+dec_and_test. Compare ratios: machines and loops differ.",
     ),
     "spinlock": (
         "spinlock",
         ("baseline", "cas"),
         {"baseline": "cas", "seqrel": "cas_release", "litmus": "wfe"},
-        "Same roles: baseline ~ cas, seqrel ~ cas_release, litmus ~ wfe (off AArch64, wfe waits by the processor's own"
-        " spin hint). NC: each core or thread its own lock; C: one shared. The published figures are cycles that each"
-        " core spends per operation of its own, so with a perfect contended lock they grow with the number of cores,"
-        " while ours are wall time over the operations of all threads: published cycles / cores (or ours x threads) is"
-        " the same unit. A ratio within one line is the same either way.",
-    ),
-    "lockref": (
-        "lockref",
-        ("", ""),
-        {},
-        "The published rows are as their authors gave them in words, from tests that open, read and close files in a"
-        " kernel. Here a speed-up is of one hot file opened and closed in tmpfs/ by as many threads as there are CPUs:"
-        " old time / new time, above 1 is faster; the retries are of a pair of get and put and nothing else.",
+        "Same roles: baseline ~ cas, seqrel ~ cas_release, litmus ~ wfe (off AArch64, wfe uses the spin hint). NC: each"
+        " core or thread has its own lock; C: one shared lock. The published figures are cycles per core and operation,"
+        " ours wall time over the operations of all threads: published cycles / cores (or ours x threads) is the same"
+        " unit. Ratios compare directly.",
     ),
     "clear": (
         "clear",
         ("original", "original"),
         {name: name for name in ("original", "rep_good", "erms", "fsrm")},
-        "The published 16 KiB are reads of /dev/zero: a system call and a clear of the user's buffer. Here the clear"
-        " alone. The test suite of git is not run here. Ratios are of times.",
+        "The published 16 KiB are reads of /dev/zero: a system call and a clear of the user's buffer; here only the clear."
+        " The test suite of git is not run here. Ratios are of times.",
     ),
     "sparse_read": (
         "sparse",
@@ -54,13 +44,6 @@ KNOWN = {
         {"clear_user original": "clear: original", "copy of the zero page": "copy a zero page"},
         "Published: read() of the kernel's tmpfs. Here: pread of tmpfs/, without a system call, 16 KiB buffer.",
     ),
-}
-# A published speed-up -> the slower and the faster here, in whole files.
-SPEED_UPS = {
-    "bounded (100) over unbounded": ("lockref=unbounded", "lockref=bounded"),
-    "queued spinlock over unbounded cmpxchg": ("lockref=unbounded", "lockref=locked"),
-    "lockref disabled over enabled": ("lockref=unbounded", "lockref=locked"),
-    "fast refcount over FULL": ("refcount=cmpxchg", "refcount=asm"),
 }
 UNITS = {"cycles": ("10^9 cycles", 1e9), "s": ("s", 1)}
 
@@ -70,7 +53,7 @@ def load_published(path: Path = PUBLISHED) -> list[Published]:
 
 
 def ratio_to(results: Results, row: Row | None, base_variant: str) -> str:
-    """The row's ratio to a named variant of the same case, whatever the results' own baseline is."""
+    """The row's ratio to a named variant of the same case, which need not be the results' baseline."""
     if row is None or not row.valid or not base_variant:
         return NOTHING if not base_variant else "not measured" if row is None else row.status
     if row.baseline == base_variant:
@@ -93,18 +76,6 @@ def row_here(results: Results, p: Published) -> Row | None:
 
 
 def figure_here(results: Results, p: Published, row: Row | None) -> str:
-    if p.table == "lockref":
-        names = SPEED_UPS.get(p.row, ("unbounded",))
-        rows = results.of("openclose" if p.row in SPEED_UPS else "lockref", "ours")
-        rows = [r for r in rows if r.variant in names and r.case in ("hot file", "get+put")]
-        most = max((r.threads for r in rows if r.threads <= (results.cpus or r.threads)), default=0)
-        found = [next((r for r in rows if (r.variant, r.threads) == (name, most)), None) for name in names]
-        if bad := [r.status if r else "not measured" for r in found if not r or not r.valid]:
-            return bad[0]
-        if p.row in SPEED_UPS:
-            return f"{fmt(found[0].ns / found[1].ns)} ({names[1]} over {names[0]})" if found[1].ns else NOTHING
-        retries = found[0].more.get("retries_mean") if "retries per" in p.column else None
-        return NOTHING if retries is None else f"{fmt(retries)} (unbounded, mean)"
     if row is None or not row.valid:
         return "not measured" if row is None else row.status
     if p.unit == "GB/s":
@@ -126,7 +97,7 @@ def published_words(p: Published) -> str:
 
 
 def published_blocks(results: Results, published: list[Published]) -> list:
-    """A table for each group of figures, and the sources, which the tables cite by number."""
+    """A table for each group of figures, and the numbered sources."""
     sources = unique([p.source for p in published if p.table in KNOWN])
     out: list = []
     for group in [name for name in KNOWN if any(p.table == name for p in published)]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The archive -> docs/results.md, all machines side by side, with its charts, and README's one small table."""
+"""The archive -> docs/results.md (all machines side by side), its charts, and README's table."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def letter(n: int) -> str:
 
 
 def side_by_side(family: Family, machines: list[tuple[str, Results]]) -> list[Table]:
-    """A line per variant, with each machine's columns; machines: what to call it, and its results."""
+    """A line per variant, with each machine's columns; machines: name and results."""
     shares: dict[str, list] = {}
     for who, results in machines:
         for share in family.compared(results):
@@ -78,13 +78,13 @@ def machines_table(archive: list[tuple[str, Results]]) -> str:
 
 
 def newest(archive: list[tuple[str, Results]]) -> int:
-    """README and the charts show one machine: the one that was measured last."""
+    """The machine in README and the charts: the one that was measured last."""
     dates = [machine(results, "date") for _, results in archive]
     return dates.index(max(dates))
 
 
 def pages(archive: list[tuple[str, Results]]) -> tuple[str, dict[str, dict]]:
-    """docs/results.md, and the charts that it shows: the newest machine's cards, one a primitive."""
+    """docs/results.md, and its charts: the newest machine's cards."""
     latest = newest(archive)
     pictures = {card.table: card for card in cards.cards(archive[latest][1])}
     parts, shown = [HEAD, machines_table(archive), ""], {}
@@ -99,7 +99,7 @@ def pages(archive: list[tuple[str, Results]]) -> tuple[str, dict[str, dict]]:
     return "\n".join(parts), shown
 
 
-# README's two tables: what, the lab's table, case and threads (as in cards.py).
+# README's two tables: words, the lab's table, case and threads (as in cards.py).
 LOCKS = (
     ("lock, add, unlock", "mutex", "alone", 1),
     ("2 threads, empty sections", "mutex", "contended", 0),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The data: what a file of results holds, whatever its tables are."""
+"""The data of a file of results."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Share = Annotated[float, Meta(ge=0, le=1)]
 
 
 class InputError(Exception):
-    """What happened, to what, and what to do next; one line."""
+    """One line: what happened to which file or row, and what to do."""
 
 
 class Row(Struct, frozen=True, kw_only=True, rename={"ns": "ns_per_op", "implements": "is"}):
@@ -39,8 +39,8 @@ class Row(Struct, frozen=True, kw_only=True, rename={"ns": "ns_per_op", "impleme
     waiter: str | None = None  # of a lock: "parks" or "spins"
     version: str | None = None  # of a peer
     why: str | None = None  # why it failed or has no figure
-    starved: bool = False  # a window had no operation, though measured again, and is left out
-    more: dict[str, Positive | None] = {}  # the figures that its table alone has
+    starved: bool = False  # a window had no operation even when repeated, and is left out
+    more: dict[str, Positive | None] = {}  # figures that only its table has
 
     @property
     def failed(self) -> bool:
@@ -48,7 +48,7 @@ class Row(Struct, frozen=True, kw_only=True, rename={"ns": "ns_per_op", "impleme
 
     @property
     def valid(self) -> bool:
-        """Whether it may be compared with others (R1)."""
+        """Whether the row may be compared (R1)."""
         return self.checked and self.ns is not None
 
     @property
@@ -70,12 +70,12 @@ class Row(Struct, frozen=True, kw_only=True, rename={"ns": "ns_per_op", "impleme
 
     @property
     def made_of(self) -> str | None:
-        """What it implements, each by its bare name: 'x=asm, y=bounded' -> 'asm, bounded'."""
+        """The names of its implementations: 'x=asm, y=bounded' -> 'asm, bounded'."""
         return self.implements and re.sub(r"\w+=", "", self.implements)
 
     @property
     def lock(self) -> str:
-        """For a sweep row: the implementation that is swept."""
+        """Of a sweep row: the implementation."""
         return self.base_variant or re.sub(r"\s+wait=.*$", "", self.variant)
 
     @property
@@ -84,7 +84,7 @@ class Row(Struct, frozen=True, kw_only=True, rename={"ns": "ns_per_op", "impleme
 
     @property
     def gap(self) -> float | None:
-        """By how much a second measurement of the same differs, as a share."""
+        """The difference from a second measurement, as a share."""
         return self.more.get("gap")
 
     @property
@@ -93,7 +93,7 @@ class Row(Struct, frozen=True, kw_only=True, rename={"ns": "ns_per_op", "impleme
 
 
 class Aim(Struct, frozen=True):
-    """One aim, judged by hf-lab: the report repeats it."""
+    """One aim, as judged by hf-lab."""
 
     table: Text
     group: str
@@ -108,7 +108,7 @@ class Aim(Struct, frozen=True):
 
 
 class ManyCore(Struct):
-    """Of `make many-core`."""
+    """The results of `make many-core`."""
 
     classify: Text
     machine_file: Text
@@ -117,7 +117,7 @@ class ManyCore(Struct):
 
 
 class File(Struct):
-    """A file of results; its rows and aims are read one by one, so that a complaint names them."""
+    """A file of results; its rows and aims are read one by one, so that an error names them."""
 
     rows: Annotated[list[dict], Meta(min_length=1)]
     schema: int = 1
@@ -150,7 +150,7 @@ class Results(File):
 
     @property
     def rounds(self) -> int | None:
-        """The rounds, if they are the same for every row."""
+        """The number of rounds, if it is the same for every row."""
         counts = {r.rounds for r in self.rows}
         return counts.pop() if len(counts) == 1 else None
 
@@ -158,7 +158,7 @@ class Results(File):
         return [r for r in self.rows if r.table == table and (not kinds or r.kind in kinds)]
 
     def compared(self, table: str) -> list[Row]:
-        """All but sweeps and second measurements."""
+        """The rows except sweeps and second measurements."""
         return self.of(table, "ours", "default", "peer")
 
     def find(self, table: str, case: str, threads: int, variant: str) -> Row | None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the simulator says of more processors than the machine has: lab/sim/ranges.csv, made by lab/sim/ranges.py."""
+"""Simulated results for more processors than the machine has: lab/sim/ranges.csv, made by lab/sim/ranges.py."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from .rows import Results
 
 RANGES = ROOT / "lab" / "sim" / "ranges.csv"
 NAMED = (8, 28, 64)  # numbers of processors that the advice names
-LEVEL = 1.05  # no model tells a smaller lead from none
+LEVEL = 1.05  # smaller leads are below the model's accuracy
 
 
 class Range(msgspec.Struct):
-    """One variant with so many threads, each on a processor, over all classes; a range is '1.2..3.4'."""
+    """A variant with one thread per processor, over all classes; a range is '1.2..3.4'."""
 
     arch: str
     machine: str
     table: str
     variant: str
-    base: str  # what its speed is compared with
+    base: str  # the variant with which its speed is compared
     work: str  # ns between two operations: '0', or '300-2000'
     threads: int
     speed: str  # times that of the base
@@ -46,7 +46,7 @@ def load(path: Path = RANGES) -> list[Range]:
 
 
 def lead_of(table: list[Range], threads: int, contracts: dict[str, str]) -> str:
-    """'at 64 mcs 1.6 to 2.9 times': faster than the base in every class; else what may be, by most. '' if nothing."""
+    """'at 64 mcs 1.6 to 2.9 times': faster than the base in every class; else the best in some class; '' if none is."""
     here = [r for r in table if r.threads == threads and r.variant != r.base and r.speed]
     here = [r for r in here if not contracts.get(r.variant, "").startswith("catches")]
     words = {r.variant: f"{r.variant}{'*' * (r.variant in contracts)}" for r in here}
@@ -60,7 +60,7 @@ def lead_of(table: list[Range], threads: int, contracts: dict[str, str]) -> str:
 
 
 def words(results: Results, tables: tuple[str, ...], contracts: dict[str, str]) -> list[str]:
-    """A sentence a table, for processors that the machine does not have; none if it has them all."""
+    """A sentence per table, for numbers of processors above the machine's."""
     arch = results.machine.get("architecture") or "x86_64"
     out = []
     for table in tables:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The files of `hf-lab simulate --json` -> one page. All of it is simulated, and the page says so."""
+"""The files of `hf-lab simulate --json` -> one page, which says that everything is simulated."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import math
 
 import msgspec
 
-from .blocks import Chart, Column, Section, Table, Text, fmt, table_of, text, texts, unique
+from .blocks import Chart, Column, Section, Table, Text, fmt, table_of, text, unique
 from .charts import lines
 from .page import render_html
 from .program import read_bytes, write_file
@@ -16,11 +16,10 @@ from .rows import InputError
 
 BANNER = (
     "Simulated, not measured. The library's own headers ran on a model of many processors. Trust it for retries, for "
-    "collapse or none, and for ratios between variants from 8 processors on, as a range over the classes a machine may "
-    "have. Do not trust it for one or two threads, nor for whole system calls."
+    "whether there is a collapse, and for ratios between variants from 8 processors on, as a range over the classes that a "
+    "machine may have. Do not trust it for one or two threads, nor for whole system calls."
 )
 WHAT_NEXT = "write it with `hf-lab simulate --json`"
-ALIKE = 1.02  # less is no lead
 ROLES = {
     "calibration": "calibration: a parameter was fitted to it",
     "held out": "held out",
@@ -34,7 +33,7 @@ FIELDS = {
 
 
 def load(paths: list[str]) -> dict:
-    """All files as one: machines, rows (each with its machine's title) and figures."""
+    """All files merged: machines, rows (each with its machine's title) and figures."""
     whole = {"machines": [], "rows": [], "figures": []}
     for path in paths:
         try:
@@ -58,7 +57,7 @@ def load(paths: list[str]) -> dict:
 
 
 def groups(rows: list[dict], *keys: str) -> list[tuple]:
-    """The values of the keys, and the rows that have them, in the file's order."""
+    """(values of the keys, their rows), in the file's order."""
     found: dict[tuple, list[dict]] = {}
     for row in rows:
         found.setdefault(tuple(row[k] for k in keys), []).append(row)
@@ -82,7 +81,7 @@ def figures_table(figures: list[dict]) -> Table:
 
 
 def error_panel(figures: list[dict]) -> dict:
-    """Simulated over published, a mark for each figure in the line of its group."""
+    """Simulated / published, a mark for each figure in the line of its group."""
     points = [{"name": ROLES[f["role"]], "x": f["group"], "y": f["simulated"] / f["published"]} for f in figures]
     return lines(points, "", "simulated / published", log=True, rules=(1 / 1.3, 1, 1.3), points=True)
 
@@ -104,7 +103,7 @@ def agreement(figures: list[dict]) -> list:
 
 
 def over_classes(rows: list[dict]) -> list[tuple[int, float, float, float]]:
-    """threads, and operations a microsecond: least, middle and most over classes, seeds and guesses."""
+    """(threads, and operations per µs: least, middle and most over classes, seeds and guesses)."""
     out = []
     for threads, some in sorted(groups(rows, "threads"), key=lambda g: g[0]):
         ranges = [r["ns_per_op"] for r in some if None not in r["ns_per_op"]]
@@ -120,7 +119,7 @@ def rate_panel(title: str, rows: list[dict]) -> dict:
         for variant, some in groups(rows, "variant")
         for threads, low, middle, high in over_classes(some)
     ]
-    return lines(points, "threads", "operations a µs, all threads", title=title, log=True)
+    return lines(points, "threads", "operations per µs, all threads", title=title, log=True)
 
 
 def throughput(rows: list[dict]) -> list:
@@ -130,43 +129,9 @@ def throughput(rows: list[dict]) -> list:
         classes = ", ".join(unique([r["class"] for r in some]))
         words = f"Lines: the middle of the classes ({classes}). Bands: the least and the most of all of them."
         if cut := sum(r.get("cut") or 0 for r in some):
-            words += f" Cut, because they had come to their limit of events: {cut} runs."
+            words += f" Cut at their limit of events: {cut} runs."
         blocks.append(Chart(f"{table} on {machine}", words, panels))
     return blocks
-
-
-def winners(rows: list[dict]) -> str:
-    """The fastest variant by threads: `cas 1-2, mcs from 8`. Of those that are alike the default, or the last one."""
-    runs: list = []
-    for threads, some in sorted(groups(rows, "threads"), key=lambda g: g[0]):
-        here = [r for r in some if r["ns_per_op"][1] is not None]
-        if not here:
-            continue
-        least = min(r["ns_per_op"][1] for r in here)
-        alike = [r for r in here if r["ns_per_op"][1] <= least * ALIKE]
-        last = runs[-1][0] if runs else None
-        best = min(alike, key=lambda r: (not r.get("default"), r["variant"] != last, r["ns_per_op"][1]))["variant"]
-        if best == last:
-            runs[-1][2] = threads
-        else:
-            runs.append([best, threads, threads])
-    words = [f"{name} {a}" + (f" to {b}" if a != b else "") for name, a, b in runs[:-1]]
-    return ", ".join([*words, f"{runs[-1][0]} from {runs[-1][1]}"]) if runs else "nothing"
-
-
-def crossovers(rows: list[dict]) -> list:
-    lines = []
-    for machine, table, some in groups(rows, "machine", "table"):
-        if len(unique([r["variant"] for r in some])) == 1:
-            continue  # nothing to choose from
-        for work, here in groups(some, "work_ns"):
-            classes: dict = {}
-            for name, cell in groups(here, "class"):
-                classes.setdefault(winners(cell), []).append(name)
-            lines += [([table, machine, f"{work:.0f}", ", ".join(c), w], "") for w, c in classes.items()]
-    columns = [*texts("table", "machine"), Column("work", "ns"), *texts("class", "fastest, by threads")]
-    note = "By the middle of each range; a lead within the ranges of two variants is no lead."
-    return [Section("From how many processors on which variant wins"), Table("Crossovers", columns, lines, note)]
 
 
 def parameters(machines: list[dict]) -> list:
@@ -182,8 +147,7 @@ def parameters(machines: list[dict]) -> list:
 def build(data: dict) -> list:
     blocks: list = [Text(BANNER, "fail")]
     blocks += agreement(data["figures"]) if data["figures"] else []
-    if data["rows"]:
-        blocks += throughput(data["rows"]) + crossovers(data["rows"])
+    blocks += throughput(data["rows"]) if data["rows"] else []
     return blocks + (parameters(data["machines"]) if data["machines"] else [])
 
 

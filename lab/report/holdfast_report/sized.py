@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A table of the lab that has one line per size, and is compared with libc."""
+"""A table of the lab with one line per size, compared with libc."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ COMPARED = (8, 64, 1024, 16384, 1 << 20, 64 << 20)
 
 
 def size_of(row: Row) -> float:
-    """Bytes: by the case's name, since the figure may be rounded to six digits."""
+    """Bytes, from the case's name: the figure may be rounded to six digits."""
     match = re.match(r"(\d+) (B|KiB|MiB|GiB)\b", row.case)
     return int(match[1]) << 10 * ("B", "KiB", "MiB", "GiB").index(match[2]) if match else row.more["size"]
 
 
 def way_of(case: str) -> str:
-    """What a row does apart from its size: '64 B cold' -> 'cold'."""
+    """A case without its size: '64 B cold' -> 'cold'."""
     return re.sub(r"^\S+ \S+\s*", "", case) or "aligned"
 
 
@@ -51,8 +51,7 @@ def size_panels(rows: list[Row], mine: set[str], value, unit: str, rules: tuple 
 
 class Sized(Family):
     needs: tuple[str, ...] = ("size",)
-    libc: str = ""  # the function that it is compared with
-    instruction_words: str = ", bytes"
+    libc: str = ""  # the function with which it is compared
 
     def cases(self, results: Results) -> list[tuple[str, int]]:
         rows = results.compared(self.name)
@@ -63,7 +62,7 @@ class Sized(Family):
         return f"HOLDFAST_{self.name.upper()}={variant} in the environment"
 
     def default_figures(self, judged: list[Verdict], results: Results) -> str:
-        """Over all cases, those apart whose result is read next."""
+        """Over all cases; separately those whose result is read next."""
         default = [r for r in results.of(self.name, "default") if results.ratio(r)]
         ratios = {r.case: results.ratio(r) for r in default if way_of(r.case) != "read"}
         read = [results.ratio(r) for r in default if way_of(r.case) == "read"]

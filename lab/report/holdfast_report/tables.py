@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The tables of the lab, in the report's order: to add one, declare it in FAMILIES."""
+"""The tables of the lab, in the report's order. To add one, declare it in FAMILIES."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ PARTS = ("total", "lock", "unlock")  # of a spinlock's cases '1', 'kNC' and 'kC'
 
 
 def setup_of(case: str) -> tuple[str, str]:
-    """'2NC lock' -> ('2NC', 'lock'); a case that is not of that form is its own total."""
+    """'2NC lock' -> ('2NC', 'lock'); any other case is its own total."""
     setup, _, part = case.rpartition(" ")
     return (setup, part) if part in PARTS and setup else (case, "total")
 
 
 def setup_rank(setup: str) -> tuple:
-    """One thread, threads that do not contend, threads that do, all else; then the number of threads."""
+    """Sorts by: one thread, threads that do not contend, threads that do, others; then by the number of threads."""
     match = re.fullmatch(r"(\d+)(NC|C)?", setup)
     return ({None: 0, "NC": 1, "C": 2}[match[2]], int(match[1]), setup) if match else (3, 0, setup)
 
@@ -47,7 +47,7 @@ class Spinlock(Family):
         return [r for r in self.in_order(rows) if setup_of(r.case)[1] == "total"]
 
     def setups(self, totals: list[Row], most: int) -> list[list[str]]:
-        """One thread; the most threads that do not contend; some that do; all else."""
+        """One thread, the most threads that do not contend, and some that do; then the others."""
         known = unique([setup_of(r.case)[0] for r in totals])
         ranked = [[s for s in known if setup_rank(s)[0] == n] for n in range(4)]
         return [ranked[0] + ranked[1][-1:] + few(ranked[2], most), ranked[3]]
@@ -65,7 +65,7 @@ class Spinlock(Family):
         return [r for r in self.totals(rows) if not setup_of(r.case)[0].endswith("NC")]
 
     def in_order(self, rows: list[Row]) -> list[Row]:
-        """By set-up; of each the total first."""
+        """By set-up, with the total first."""
         return sorted(rows, key=lambda r: (setup_rank(setup_of(r.case)[0]), PARTS.index(setup_of(r.case)[1])))
 
     def time_charts(self, results: Results, rows: list[Row]) -> list[Chart]:
@@ -84,8 +84,8 @@ class Spinlock(Family):
         ]
 
 
-LIMIT = re.compile(r"(\w+)-(\d+)")  # an implementation with a limit of retries
-DEFAULT_LIMIT = "100"  # that the header has
+LIMIT = re.compile(r"(\w+)-(\d+)")  # an implementation with a retry limit
+DEFAULT_LIMIT = "100"  # of the header
 
 
 class Lockref(Family):
@@ -99,7 +99,7 @@ class Lockref(Family):
         return f"{super().how_to_choose(limit[1])} with {limit[2]} retries" if limit else super().how_to_choose(variant)
 
     def shown(self, rows: list[Row]) -> list[Row]:
-        """Of the limits only the default's."""
+        """Without retry limits other than the default."""
         return [r for r in rows if not (m := LIMIT.fullmatch(r.variant)) or m[2] == DEFAULT_LIMIT]
 
     def time_charts(self, results: Results, rows: list[Row]) -> list[Chart]:
@@ -111,8 +111,8 @@ class Lockref(Family):
         out = []
         for case in unique([r.case for r in rows]):
             here = [r for r in self.shown(rows) if r.case == case]
-            caption = f"{case}. Throughput: higher is faster. Retries: of the compare-and-swap, before it succeeds"
-            caption += " or falls back to the lock. Of the retry limits only 100 is drawn; the tables have all."
+            caption = f"{case}. Throughput: higher is faster. Retries of the compare-and-swap until it succeeds or the lock"
+            caption += " is taken. Only the retry limit 100 is drawn; the tables have all."
             caption += failed_words([f"{r.label} at {fmt_threads(r.threads)}" for r in here if r.failed])
             panels = []
             for title, unit, value in kinds:
@@ -139,7 +139,7 @@ class Mutex(BesideStandard):
 
 class Cond(BesideStandard):
     def case_words(self, case: str, threads: int) -> str:
-        return case  # which has its own number of threads
+        return case  # it implies the number of threads
 
     def compared(self, results: Results) -> list[Table]:
         rows = results.of(self.name, "ours", "peer")
@@ -161,10 +161,9 @@ FAMILIES = (
     ),
     Spinlock(
         "spinlock",
-        "1: one thread. kNC: k threads, each with its own lock and variable in its own cache line. kC: k threads share"
-        " one lock and one variable. oversubscribed: more threads than CPUs share one lock. total is measured without"
-        " timestamps; lock and unlock are from runs of their own, less what the timestamps cost, and are 0 where that"
-        " leaves nothing.",
+        "1: one thread. kNC: k threads, each with its own lock and variable in its own cache line. kC: k threads share one"
+        " lock and one variable. oversubscribed: more threads than CPUs share one lock. total has no timestamps; lock and"
+        " unlock are from other runs, minus the cost of the timestamps (0 if nothing remains).",
         reading=(
             ("2NC", "2 threads, not contending: each has its own lock in its own cache line. 4NC: 4 threads, and so on."),
             ("2C", "2 threads, contending: both take one shared lock and write one shared variable."),
@@ -179,8 +178,7 @@ FAMILIES = (
     Lockref(
         "lockref",
         "get+put: take and drop a reference on one shared lockref. Fallback: operations that took the lock. No other"
-        " library that is measured here has a lock and a count in one word, so there is no peer; locked takes the"
-        " spinlock for each operation.",
+        " library measured here has a lock and a count in one word; locked takes the spinlock for each operation.",
         fields=(
             Field("retries_mean", "retries mean", "per op"),
             Field("retries_max", "retries largest", "per op", "{:.0f}".format),
@@ -195,14 +193,13 @@ FAMILIES = (
     ),
     Mutex(
         "mutex",
-        "alone: one thread. contended: one thread on each CPU, one lock and one variable. oversubscribed: more"
-        " threads than CPUs. 0.1/0.2 µs: time spent inside / outside the critical section; if absent, the critical"
-        " section is a single increment. In 100 ms: fairness within slices of that length, their mean. CPU time: of all"
-        " threads, work and waiting, per operation. Switches: context switches, voluntary or not, per operation. Wait:"
-        " how long lock() takes, in a run of its own with a timestamp before and after. p99.9: over operations, which"
-        " flatters a lock that starves threads: a thread that waits throughout is one operation in a million. By"
-        " length: half of all waiting was in waits longer than this. Longest: each thread's longest wait; the mean of"
-        " all threads, and the worst thread. spins: a peer that never parks.",
+        "alone: one thread. contended: one thread per CPU, one lock and one variable. oversubscribed: more threads than"
+        " CPUs. 0.1/0.2 µs: time inside / outside the critical section; if absent, the section is one increment. In 100"
+        " ms: mean fairness within slices of that length. CPU time: of all threads, per operation. Switches: context"
+        " switches per operation. Wait: duration of lock(), from runs with timestamps. p99.9: over operations, which"
+        " flatters a lock that starves threads: a thread that waits throughout is one operation in a million. By length:"
+        " half of all waiting time was in waits longer than this. Longest: each thread's longest wait; the mean of all"
+        " threads, and the worst thread. spins: a peer that never parks.",
         fields=(
             Field("fairness_100ms", "in 100 ms", "least/most", fmt_fairness),
             CPU_TIME,
@@ -219,69 +216,67 @@ FAMILIES = (
     ),
     Cond(
         "cond",
-        "ping-pong: two threads take turns; an operation is one turn. broadcast to 8: one thread calls eight and waits"
-        " until the last has come; an operation is such a round. queue P+C: so many producers and consumers of 16"
-        " places; an operation is an item. one slot: the same with one place, and all who wait are woken for each item."
-        " CPU time: of all threads. Switches: how often a thread gave up its CPU.",
+        "ping-pong: two threads take turns; an operation is one turn. broadcast to 8: one thread wakes eight and waits for"
+        " all of them; an operation is such a round. queue P+C: P producers and C consumers, 16 places; an operation is an"
+        " item. one slot: one place, and all waiters are woken for each item. CPU time: of all threads. Switches: context"
+        " switches.",
         fields=(CPU_TIME, SWITCHES),
         job="to wait for a condition",
         wanted=("absl_cond_var", "nsync_cv", "parking_lot_condvar", "rust_std_condvar"),
     ),
     Family(
         "holder",
-        "get+put by all threads but one, the holder, which works for 1 ms under the lock and for 1 ms without, again"
-        " and again. spins, parks: what waiters for the lock half do. CPU time: what an operation costs the other"
-        " threads, waiting included. Hold: how long the millisecond of work takes.",
+        "get+put by all threads except the holder, which repeatedly works for 1 ms under the lock and 1 ms without. spins,"
+        " parks: what waiters for the lock half do. CPU time: of the other threads per operation, waiting included. Hold:"
+        " duration of the millisecond of work.",
         fields=(CPU_TIME, Field("hold_ns", "hold", "ms", per=1e6)),
         other_contract={"waitfree, spins": OUTLIVES, "waitfree, parks": OUTLIVES},
     ),
     Family(
         "handoff",
-        "contended: all threads share one ticket or mcs lock; only what a waiter does between two looks at it differs."
-        " Hand-off: operations that got the lock from another thread. Waiters: releases that found a waiter.",
+        "contended: all threads share one ticket or mcs lock; only the wait between two polls differs. Hand-off: operations"
+        " that got the lock from another thread. Waiters: releases that found a waiter.",
         fields=(HANDOFF, WAITERS),
     ),
     Sized(
         "clear",
-        "hf_clear_nofault beside memset. aligned and misaligned (by 1): one buffer again and again, in the caches as"
-        " far as it fits. cold: each operation on memory that was last touched 64 MiB ago. read: the first byte of the"
-        " result is read, and the next operation waits for it. The other columns are the implementations"
-        " called by themselves; default chooses by size.",
+        "hf_clear_nofault and memset. aligned and misaligned (by 1): one buffer repeatedly, in the caches if it fits. cold:"
+        " memory that was last accessed 64 MiB ago. read: the first byte of the result is read, and the next operation waits"
+        " for it. The other columns are the implementations themselves; default chooses by size.",
         job="to clear memory that may fault",
         names="hf_clear_nofault",
         libc="memset",
     ),
     Sized(
         "copy",
-        "hf_copy_nofault beside memcpy; misaligned: the destination by 1, the source by 3. Otherwise as clear.",
+        "hf_copy_nofault and memcpy; misaligned: the destination by 1, the source by 3. Otherwise as clear.",
         job="to copy memory that may fault",
         names="hf_copy_nofault",
         libc="memcpy",
     ),
     Family(
         "verbs",
-        "What memory that may fault has beside clear and copy: hf_fill_nofault and so on; plain: memset, memmove,"
-        " memcmp, memchr, strnlen, memcpy, and the compiler's atomics. A comparison meets no difference and a search no"
-        " hit, so both look at all bytes; a move is by 13 bytes. misaligned: by 1, the other side by 3. words copies"
-        " each aligned word by one access, which memcpy does not promise; lists copies one range to ranges of 64 bytes,"
-        " beside a loop over memcpy. The rows by name are implementations called by themselves; default chooses by the"
+        "hf_fill_nofault and so on; plain: memset, memmove, memcmp, memchr, strnlen, memcpy, and the compiler's atomics."
+        " Comparisons and searches find nothing, so they read all bytes; a move is by 13 bytes. misaligned: by 1, the other"
+        " side by 3. words copies each aligned word by one access, which memcpy does not guarantee; lists copies one range"
+        " to ranges of 64 bytes, plain by a loop over memcpy. Rows by name are implementations; default chooses by"
         " processor.",
     ),
     Family(
         "loop",
-        "The library's loop over words, compiled twice: with its sites, and with plain accesses in their place.",
+        "The library's loop over words, compiled twice: with its sites, and with plain accesses.",
         judged=False,
     ),
     Family(
         "fault",
-        "One fault and its recovery. bare SIGSEGV: a handler that does nothing but step over the instruction.",
+        "One fault and its recovery. bare SIGSEGV: a handler that only skips the instruction.",
         judged=False,
     ),
     Family(
         "guard",
-        "A copy that meets no fault, and other ways to survive one: sigsetjmp before memcpy, process_vm_readv on"
-        " oneself, and a pipe that is written and read. copy_safe asks at each call whether a fault could be taken,"
-        " and reads by process_vm_readv where it could not.",
+        "A copy without a fault, and other ways to survive one: sigsetjmp before memcpy, process_vm_readv on the own"
+        " process, and a pipe. copy_safe checks at each call whether a fault could be handled, and else uses"
+        " process_vm_readv.",
         other_contract={
             "copy_safe": "works where no fault can be taken",
             "copy_safe, SIGSEGV blocked": "works where no fault can be taken",
@@ -289,11 +284,10 @@ FAMILIES = (
     ),
     Family(
         "region",
-        "What it costs to let code read a mapping that may lose its pages. begin + end: no page is lost. a lost page:"
-        " begin, one read that faults, end, and the file mapped again; call is left by a jump, and maps nothing."
-        " 63 open: among as many other regions. 16 MiB lost: a read of each of 4,096 lost pages. own handler: a"
-        " program's own, installed and put back each time, which replaces one page a fault. region, file: looks how"
-        " long the file is, at the end.",
+        "Reading a mapping that may lose its pages. begin + end: no page is lost. a lost page: begin, one read that faults,"
+        " end, and the file mapped again; call is left by a jump, and maps nothing. 63 open: with as many other regions. 16"
+        " MiB lost: a read of each of 4,096 lost pages. own handler: a program's own, installed and restored each time,"
+        " which replaces one page per fault. region, file: checks the file's length at the end.",
         other_contract={
             "region, file": "reports the file's end to the byte",
             "region, process": "the faults of all threads",
@@ -302,46 +296,45 @@ FAMILIES = (
     ),
     Family(
         "openclose",
-        "open, read 64 bytes and close in the file system that is made of the primitives (tmpfs/), built once with"
-        " each implementation; each thread has its own table of descriptors. hot file: one file for all threads. file"
-        " each: a file per thread, in one directory. 4 deep: one file, four directories down. After each run the tree"
-        " is walked and every count checked against the references found. The kernel's tmpfs is reached by system"
-        " calls: a different road, for scale.",
+        "open, read 64 bytes and close in tmpfs/, built once with each implementation; each thread has its own table of"
+        " descriptors. hot file: one file for all threads. file each: a file per thread, in one directory. 4 deep: one"
+        " file, four directories down. After each run every count is checked against the references in the tree. The"
+        " kernel's tmpfs is called by system calls, so it is only for scale.",
         other_contract={"refcount=unchecked": NO_MISUSE},
     ),
     Family(
         "sparse",
-        "Reading a file of 64 GiB that is one hole, through a buffer: by clearing the buffer, with each implementation,"
-        " or by copying a page of zeros into it again and again.",
+        "Reading a file of 64 GiB that is one hole: by clearing the buffer, with each implementation, or by copying a page"
+        " of zeros repeatedly.",
         fields=(Field("s_per_tb", "1 TB", "s", "{:.1f}".format),),
     ),
     Family(
         "readdir",
-        "One pass over a directory of a thousand to a million names in the file system that is made of the primitives"
-        " (tmpfs/): the time of a name. The kernel's tmpfs is listed by getdents64: a different road, for scale.",
+        "One pass over a directory of a thousand to a million names in tmpfs/: time per name. The kernel's tmpfs is listed"
+        " by getdents64, so it is only for scale.",
     ),
     Family(
         "mount",
-        "System calls on a mount of tmpfs/ (hf-tmpfs-fuse), by 1 and 2 threads, each with files of its own. The"
-        " kernel's tmpfs is no process of its own: for scale. passthrough_ll is libfuse's own example over that tmpfs:"
-        " the same road through the kernel's FUSE, to a file system that does next to nothing. A random write is to"
-        " one of the 4,096 pages of a file; a creation is the mean of the last 10,000 before there are so many names.",
+        "System calls on a mount of tmpfs/ (hf-tmpfs-fuse), by 1 and 2 threads, each with its own files. The kernel's tmpfs"
+        " needs no server process, so it is only for scale. passthrough_ll is libfuse's example over that tmpfs: the same"
+        " path through the kernel's FUSE, to a minimal file system. A random write is to one of the 4,096 pages of a file;"
+        " a creation is the mean of the last 10,000 before there are so many names.",
     ),
 )
 KNOWN = {f.name: f for f in FAMILIES}
 
 
 def family(name: str) -> Family:
-    """A table that is not declared is shown as any other."""
+    """The family of a table; an undeclared table gets a default one."""
     return KNOWN.get(name) or Family(name)
 
 
 def named(names) -> list[Family]:
-    """Each once: in the declarations' order, then in that of the names."""
+    """Each once, in the order of FAMILIES, then of the names."""
     names = unique(list(names))
     return [f for f in FAMILIES if f.name in names] + [Family(name) for name in names if name not in KNOWN]
 
 
 def of(results: Results) -> list[Family]:
-    """Those of the results that have rows."""
+    """The families that have rows in the results."""
     return named(r.table for r in results.rows)

@@ -10,7 +10,7 @@ from .blocks import Bullets, Section, Table, Text
 
 
 def grid(table: Table) -> list[str]:
-    """A line is as long as its cells are: where that is wider than the terminal, the terminal wraps it."""
+    """The lines of a table. They are not cut: the terminal wraps long ones."""
     lines = [[c.name for c in table.columns], [c.unit for c in table.columns], *(cells for cells, _ in table.rows)]
     widths = [max(map(len, column)) for column in zip(*lines)]
     lines.insert(2, ["-" * width for width in widths])

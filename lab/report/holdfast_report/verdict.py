@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Who is best in a case, and what the default costs against them."""
+"""The best variants of a case, and the default's cost relative to them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from msgspec import Struct
 from .blocks import NOTHING, Column, Table, by_speed, cell_of, fmt, fmt_fairness, fmt_percent, fmt_time, table_of, text
 from .rows import FAIR, Results, Row
 
-LEAST = 0.01  # no lab tells a smaller difference from none
+LEAST = 0.01  # smaller differences are below the lab's accuracy
 
 
 def noise_of(a: Row, b: Row) -> float:
@@ -16,7 +16,7 @@ def noise_of(a: Row, b: Row) -> float:
 
 
 def gap(a: Row, b: Row) -> float:
-    """By how much two measurements differ, whichever is the larger; both are valid and above 0."""
+    """The relative difference of two valid measurements above 0."""
     return max(a.ns / b.ns, b.ns / a.ns) - 1
 
 
@@ -26,15 +26,15 @@ def fastest(rows: list[Row]) -> Row | None:
 
 
 class Cost(Struct):
-    """What the default costs against one other row (the regret, where it is above 0)."""
+    """The default's cost relative to another row (the regret, if above 0)."""
 
     difference: float  # default / other - 1
-    within: bool  # it is no larger than the noise (R3)
+    within: bool  # within the noise (R3)
     itself: bool  # the other row is the default's own implementation, measured under its own name
 
 
 class Verdict(Struct):
-    """One important case: who is best, and what the default costs against them."""
+    """One important case: the best variants, and the default's cost."""
 
     table: str
     name: str  # of the case
@@ -113,8 +113,8 @@ def regret_table(judged: list[Verdict]) -> Table:
     ]
     note = (
         "Cost: the default's time relative to the variant on its left: + is more, - is less, x is times as much."
-        " '=': that variant is the default's own implementation, measured under its own name. '~': no larger than the"
-        " noise, which is the spread of the two rows, or by how much the default differs from itself, if that is more."
+        " '=': that variant is the default's own implementation, measured under its own name. '~': within the noise,"
+        " which is the spread of the two rows, or the default's difference from itself if that is larger."
         " '-': nothing to compare."
     )
     style = lambda v: "fail" if v.default is not None and v.default.failed else ""  # noqa: E731

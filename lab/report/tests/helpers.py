@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the tests share: files of results, made up or converted from a real one."""
+"""Shared by the tests: files of results, made up or real."""
 
 import base64
 import contextlib
@@ -19,7 +19,7 @@ ARCHIVE = HERE.parents[2] / "docs" / "results"
 
 
 def opened(page):
-    """A page with each section's text in place of what is packed."""
+    """A page with its sections unpacked."""
     packed = r'<script type="text/plain">([^<]*)</script>'
     return re.sub(packed, lambda m: gzip.decompress(base64.b64decode(m[1])).decode("utf-8"), page)
 
@@ -158,20 +158,20 @@ class Temporary(unittest.TestCase):
         return code, out.getvalue(), err.getvalue()
 
     def complains(self, data, *words):
-        """Of a file, or of one that has this data: in one line, which has these words."""
+        """Checks that the report of a file, or of this data, ends with one line that has these words."""
         code, out, err = self.run_report(self.write(data) if isinstance(data, dict) else str(data))
         self.assertEqual((code, out, err.count("\n")), (2, "", 1), err)
         for word in ("report.py: ", *words):
             self.assertIn(word, err)
 
     def text(self, data, *args):
-        """All that the terminal shows, with its white space in one piece."""
+        """The terminal output, with runs of white space as one blank."""
         code, out, err = self.run_report(self.write(data), *args)
         self.assertEqual((code, err), (0, ""))
         return " ".join(out.split())
 
     def page(self, data, *args, run=command.run):
-        """The page as it is, and with its sections opened."""
+        """The page, and the page with its sections unpacked."""
         path = self.folder / "out" / "page.html"
         code, _, err = self.run_report(*args, self.write(data), "--html", str(path), run=run)
         self.assertEqual((code, err), (0, ""))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What to use, how sure that is, what the simulator adds, and the aims."""
+"""Recommendations, their certainty, simulated results, aims."""
 
 from unittest import mock
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""docs/results.md and README's table are what the archive makes of them; the page of all machines."""
+"""docs/results.md and README's table match the archive; the page of all machines."""
 
 import gzip
 import json

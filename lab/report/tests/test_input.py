@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What is refused, and in which words; what a row may be compared with."""
+"""Rejected input and its error messages; ratios."""
 
 import gzip
 import json

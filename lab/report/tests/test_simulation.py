@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: MIT
 """The page of simulated results."""
 
-import copy
-
 from holdfast_report import simulation
 from holdfast_report.rows import InputError
 
@@ -44,20 +42,7 @@ class Simulation(Temporary):
         self.shows(text, "Simulated, not measured", "2 of 2 held-out figures", "whole system calls", "14.0 times", "OUTSIDE")
         self.shows(text, "hold_cycles", "a reason", "fitted", "fstat", "some cycles", "guess")  # each with its source
         self.shows(text, "lockref on Many cores", "spinlock on Many cores", "limit of events: 2 runs")
-        self.assertIn("Crossovers", text)
         self.assertEqual(text.count("<svg"), 3)
-
-    def test_crossovers(self):
-        rows = whole()["rows"]
-        cut = copy.deepcopy(rows)
-        cut[0]["ns_per_op"] = [None, None, None]
-        level = [row("a", 2, 10.0), row("b", 2, 10.1, default=True), row("a", 8, 10.0), row("b", 8, 11.0)]
-        for some, words in ((rows, "unbounded 2, waitfree from 8"), (cut, "waitfree from 2"), (level, "b 2, a from 8")):
-            self.assertEqual(simulation.winners(some), words)
-        rows += [r | {"class": "random"} for r in rows] + [row("mutex", 2, 9.0, table="mutex")]
-        (_, table) = simulation.crossovers([r | {"machine": "Many cores"} for r in rows])
-        wanted = ["lockref", "Many cores", "0", "fifo, random", "unbounded 2, waitfree from 8"]
-        self.assertEqual([cells for cells, _ in table.rows], [wanted])
 
     def test_what_is_drawn(self):
         rows = [row("waitfree", 8, 10.0), row("waitfree", 8, 100.0, **{"class": "random"})]

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""Tables of measured figures, their charts, and what docs/results.md takes of them."""
+"""Tables of measured figures, their charts, and their part of docs/results.md."""
 
 import tempfile
 import unittest
 from pathlib import Path
 
-from holdfast_report import document, published, tables
+from holdfast_report import published, tables
 from holdfast_report.rows import InputError
 
 from .helpers import Temporary, locks, parsed, results, row, sized, whole
@@ -110,18 +110,6 @@ class Tables(Temporary):
         self.shows(text, "not measured: no operation in 60 ms", "ok, starved", "starved: a window had no operation")
         self.shows(text, f"no figure: 1 of 4 rows: refcount / saturating / {case}, 1 thread.")
 
-    def test_instructions(self):
-        def made(text):
-            path = self.folder / "expected.txt"
-            path.write_text(text, encoding="utf-8")
-            return document.instruction_tables(path)
-
-        head = "# words\n\nfamily operation variant a b\ncompiler gcc-12 clang-14\n"
-        blocks = made(head + "spinlock lock cas 5 6\nspinlock lock default 5 7\nclear 8 stp 9 -\n")
-        self.assertEqual([b.title for b in blocks], ["instructions: spinlock", "instructions: clear, bytes"])
-        self.assertEqual(blocks[0].rows[1], (["lock", "default", "5", "7"], "default"))
-        self.assertGreater(len(document.instruction_tables(document.INSTRUCTIONS)), 4)
-
 
 class Published(unittest.TestCase):
     def shown(self, rows):
@@ -162,17 +150,3 @@ class Published(unittest.TestCase):
         ):
             lines = [" | ".join(cells) for place, cells in shown.items() if where in " ".join(place)]
             self.assertTrue(any(" | ".join(wanted) in line for line in lines), (where, lines))
-
-    def test_speed_ups(self):
-        rows = [row("lockref", "unbounded", "get+put", 40.0, threads=2, retries_mean=1.5)]
-        rows += [row("lockref", "bounded", "get+put", 20.0, threads=2)]
-        text = str(self.shown(rows))
-        self.assertIn("1.50 (unbounded, mean)", text)
-        self.assertIn("2 ratio', '-', 'not measured'", text)
-        for v, ns, threads in (("unbounded", 90.0, 2), ("bounded", 60.0, 2), ("locked", 45.0, 2), ("locked", 1.0, 8)):
-            rows.append(row("openclose", f"lockref={v}", "hot file", ns, threads=threads))
-        text = str(self.shown(rows))
-        self.assertIn("1.50 (lockref=bounded over lockref=unbounded)", text)
-        self.assertIn("2.00 (lockref=locked over lockref=unbounded)", text)
-        rows[-2]["checked"] = False
-        self.assertIn("FAILED", str(self.shown(rows)))  # R1

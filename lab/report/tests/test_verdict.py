@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Who is best, and what the default costs."""
+"""The best variants, and the default's cost."""
 
 import unittest
 
