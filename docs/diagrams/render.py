@@ -2,8 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Draw docs/diagrams/*.dot as SVG, by Graphviz, and check that drawings, texts and headers agree.
 
-    render.py [STEM...]         draw these, or all whose text has changed
-    render.py --check [STEM...] report errors; draws nothing, and needs no Graphviz
+    render.py [STEM...]   draw these, or all whose text has changed; report errors
 
 Drawings are narrow with large letters, for phones; they have a background of their own, and follow the
 reader's choice of light or dark. The SVG contains the hash of its source, so that a stale one is found
@@ -175,17 +174,13 @@ def mutants(source):
     }
 
 
-def main(arguments):
+def main(wanted):
     source = os.path.dirname(os.path.dirname(HERE))
-    check = "--check" in arguments
-    wanted = [name for name in arguments if name != "--check"] or stems(source)
     bad = 0
-    for stem in wanted:
-        path = os.path.join(HERE, stem + ".dot")
-        text = read(path)
-        drawn = path[:-4] + ".svg"
-        if not check and (len(wanted) == len(arguments) or not os.path.exists(drawn)
-                          or digest(text) not in read(drawn)):
+    for stem in wanted or stems(source):
+        text = read(os.path.join(HERE, stem + ".dot"))
+        drawn = os.path.join(HERE, stem + ".svg")
+        if wanted or not os.path.exists(drawn) or digest(text) not in read(drawn):
             with open(drawn, "w", encoding="utf-8") as file:
                 file.write(draw(text))
             print("drawn: %s.svg" % stem)
