@@ -10,6 +10,7 @@ from .published import published_blocks
 from .rows import Published, Results
 from .verdict import regret_table, verdicts
 
+
 def reading_items(results: Results) -> list[tuple[str, str, str]]:
     rounds = f"the {results.rounds} rounds" if results.rounds else "the rounds"
     words = [
@@ -28,8 +29,6 @@ def reading_items(results: Results) -> list[tuple[str, str, str]]:
         words.append(("gap", "difference from a second measurement (again) in the same rounds."))
     if any(r.starved for r in results.rows):
         words.append(("starved", "a window had no operation even when repeated, and is left out."))
-    for family in tables.of(results):
-        words += family.reading
     if (results.cpus or 1) > 4:
         words.append(("charts", "of many numbers of threads they show some; the tables have all."))
     return [(name, text, "") for name, text in words]

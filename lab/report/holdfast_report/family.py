@@ -31,7 +31,6 @@ class Family(Struct):
     about: str = ""  # explains the cases
     job: str = ""  # what its default is used for; "" gives no advice
     names: str = ""  # of the default: hf_..._*
-    reading: tuple[tuple[str, str], ...] = ()  # terms that the reader needs: term, meaning
     fields: tuple[Field, ...] = ()  # figures that only its rows have
     needs: tuple[str, ...] = ()  # figures that every row must have
     other_contract: dict[str, str] = {}  # R4: variant -> why it cannot be best of ours
@@ -79,7 +78,7 @@ class Family(Struct):
         figures += simulated.words(results, self.simulated, self.other_contract)
         if not gains:
             because = "No other implementation of Holdfast is faster here without being slower or less fair elsewhere."
-            use = f"Use {self.names}" + (f" as it is ({made_of})" if made_of != "default" else "")
+            use = f"Use {self.names}" + (f" ({made_of})" if made_of != "default" else "")
             return Advice(use, self.job, because, figures)
         best = max(gains, key=gains.get)
         because = f"In all {len(judged)} cases it is as fast as the default ({made_of}) or faster; the default takes"

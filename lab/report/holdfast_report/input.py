@@ -9,9 +9,7 @@ from . import tables
 from .program import read_bytes
 from .rows import Aim, File, InputError, Positive, Results, Row, Share
 
-SCHEMA = 3  # of RESULTS.json
-REPORTED = (2, SCHEMA)  # 2 has no rows of kind "again"
-ARCHIVED = (1, *REPORTED)  # 1 has no aims
+SCHEMA = 3  # of RESULTS.json; 2 has no rows of kind "again", 1 has no aims either
 AGAIN = "write the results again with `hf-lab all --json`"
 ROW_FIELDS = {f.encode_name for f in msgspec.structs.fields(Row)} - {"more"}  # other fields of a row are in Row.more
 
@@ -44,12 +42,12 @@ def parse_row(number: int, value: dict) -> Row:
     return row
 
 
-def parse_results(data: object, accepted: tuple[int, ...] = REPORTED, raw: bytes = b"") -> Results:
+def parse_results(data: object, raw: bytes = b"") -> Results:
     file = convert("the top level", printable(data), File)
-    if file.schema not in accepted:
+    if not 1 <= file.schema <= SCHEMA:
         raise InputError(
-            f"the results are of schema {file.schema}, which the hf-lab of Holdfast {file.holdfast} wrote; this report"
-            f" reads schema {SCHEMA}: measure again with `make lab`, or take the report of that Holdfast"
+            f"the results are of schema {file.schema}, which the hf-lab of Holdfast {file.holdfast} wrote; this report reads"
+            f" schemas 1 to {SCHEMA}: measure again with `make lab`, or use the report of that Holdfast"
         )
     if file.aims is None and file.schema > 1:
         raise InputError(f"'aims' is missing: {AGAIN}")
@@ -61,10 +59,10 @@ def parse_results(data: object, accepted: tuple[int, ...] = REPORTED, raw: bytes
     return Results(**msgspec.structs.asdict(file) | {"machine": machine, "rows": rows, "aims": aims, "raw": raw})
 
 
-def load_results(path: str, accepted: tuple[int, ...] = REPORTED) -> Results:
+def load_results(path: str) -> Results:
     raw = read_bytes(path, "write one with `hf-lab all --json` and give its name")
     try:
-        return parse_results(msgspec.json.decode(raw), accepted, raw)
+        return parse_results(msgspec.json.decode(raw), raw)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as e:
         raise InputError(f"{path} is not JSON ({e}): {AGAIN}") from None
     except InputError as e:

@@ -11,7 +11,7 @@ from . import tables
 from .blocks import Bullets, Chart, Section, Table, Text, fmt_time, texts, unique
 from .charts import bar_of, bars, lines
 from .family import Family
-from .input import ARCHIVED, load_results
+from .input import load_results
 from .page import render_html
 from .program import ROOT, write_file
 from .results_page import load_archive, machine, side_by_side
@@ -98,10 +98,10 @@ def build(machines: Machines) -> list:
 
 def run(argv: list[str]) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--own", type=Path, nargs="*", default=[], help="this machine's results, if they are there")
+    parser.add_argument("--own", type=Path, nargs="*", default=[], help="this machine's results; missing files are ignored")
     parser.add_argument("--html", type=Path, required=True, help="the page")
     args = parser.parse_args(argv)
-    own = [load_results(str(path), ARCHIVED) for path in args.own if path.exists()]
+    own = [load_results(str(path)) for path in args.own if path.exists()]
     machines = machines_of(load_archive(ROOT / "docs" / "results"), own)
     lead = f"The results of {len(machines)} machines"
     write_file(args.html, render_html(build(machines), "Holdfast on all machines", lead))

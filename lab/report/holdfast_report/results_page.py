@@ -11,7 +11,7 @@ from . import cards, tables
 from .blocks import Column, Table, cell_of, text, unique
 from .charts import svg_file
 from .family import Family
-from .input import ARCHIVED, load_results
+from .input import load_results
 from .program import ROOT, write_file
 from .rows import InputError, Results, Row
 
@@ -32,7 +32,7 @@ def load_archive(folder: Path) -> list[tuple[str, Results]]:
     paths = sorted([*folder.glob("*.json"), *folder.glob("*.json.gz")], key=lambda p: p.name)
     if not paths:
         raise InputError(f"{folder} holds no results (*.json, *.json.gz): put one there, see its README.md")
-    return [(p.name, load_results(str(p), ARCHIVED)) for p in paths]
+    return [(p.name, load_results(str(p))) for p in paths]
 
 
 def machine(results: Results, key: str) -> str:

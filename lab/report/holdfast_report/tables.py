@@ -125,7 +125,7 @@ class Lockref(Family):
 
 class Mutex(BesideStandard):
     def compared(self, results: Results) -> list[Table]:
-        """A table for each pair of times inside and outside of the section: 'contended, 2/2 µs' -> '2/2 µs'."""
+        """A table for each pair of times inside and outside the section: 'contended, 2/2 µs' -> '2/2 µs'."""
         out = []
         rows = results.of(self.name, "ours", "peer")
         for section in unique([r.case.partition(", ")[2] for r in rows]):
@@ -164,10 +164,6 @@ FAMILIES = (
         "1: one thread. kNC: k threads, each with its own lock and variable in its own cache line. kC: k threads share one"
         " lock and one variable. oversubscribed: more threads than CPUs share one lock. total has no timestamps; lock and"
         " unlock are from other runs, minus the cost of the timestamps (0 if nothing remains).",
-        reading=(
-            ("2NC", "2 threads, not contending: each has its own lock in its own cache line. 4NC: 4 threads, and so on."),
-            ("2C", "2 threads, contending: both take one shared lock and write one shared variable."),
-        ),
         fields=(HANDOFF, WAITERS),
         job="to lock in a kernel, on bare metal, or where each thread has a CPU",
         simulated=("spinlock",),

@@ -12,7 +12,7 @@ def of(rows, table="spinlock"):
     return tables.family(table).advice(parsed(rows))
 
 
-AS_IT_IS = "Use hf_spinlock_* as it is (queued)"
+THE_DEFAULT = "Use hf_spinlock_* (queued)"
 
 
 class Advice(Temporary):
@@ -26,15 +26,15 @@ class Advice(Temporary):
             {"ticket": {"checked": False}},
             {"default": {"ns_per_op": 90.0}, "ticket": {"ns_per_op": 54.5}},  # queued, which it is, takes 55
         ):
-            self.assertEqual(of(locks(**changes)).use, AS_IT_IS, changes)
+            self.assertEqual(of(locks(**changes)).use, THE_DEFAULT, changes)
         slower = locks("1 total", 1, ticket={"ns_per_op": 90.0})  # faster here and slower there
-        self.assertEqual(of(locks() + slower).use, AS_IT_IS)
+        self.assertEqual(of(locks() + slower).use, THE_DEFAULT)
         self.assertIsNone(of([r for r in locks() if r["kind"] != "default"]))
         self.assertIsNone(of(locks(default={"checked": False})))
         case = "inc+dec_and_test"
         rows = [row("refcount", "unchecked", case, 5.0), row("refcount", "asm", case, 10.0)]
         rows.append(row("refcount", "default", case, 10.0, kind="default", **{"is": "asm"}))
-        self.assertEqual(of(rows, "refcount").use, "Use hf_refcount_* as it is (asm)")  # R4
+        self.assertEqual(of(rows, "refcount").use, "Use hf_refcount_* (asm)")  # R4
 
     def test_beside_the_standard(self):
         def rows(times, ours={}, fairness=0.9):

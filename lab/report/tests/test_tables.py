@@ -113,7 +113,7 @@ class Tables(Temporary):
 
 class Published(unittest.TestCase):
     def shown(self, rows):
-        """Machine, row and quantity of what is published -> its other cells."""
+        """{(published machine, row, quantity): the other cells}"""
         _, *blocks, _, _ = published.published_blocks(parsed(rows), published.load_published())
         return {tuple(cells[:3]): cells[3:] for block in blocks for cells, _ in block.rows}
 

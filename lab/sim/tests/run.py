@@ -301,7 +301,7 @@ class ManyCore(unittest.TestCase):
             self.assertIn(os.cpu_count(), {row["threads"] for row in data["rows"]})
             sys.path.insert(0, str(lab / "report"))
             from holdfast_report import input as results_input
-            taken = results_input.load_results(str(path), results_input.ARCHIVED)
+            taken = results_input.load_results(str(path))
             self.assertEqual(taken.machine["class"], data["many_core"]["class"])
             del data["many_core"]["machine_file"]
             for broken, words in ((gzip.compress(json.dumps(data).encode()), "missing required field .machine_file"),
@@ -309,7 +309,7 @@ class ManyCore(unittest.TestCase):
                                   (gzip.compress(b'{"name": "another"}'), "missing required field .rows")):
                 path.write_bytes(broken)
                 with self.assertRaisesRegex(results_input.InputError, words):
-                    results_input.load_results(str(path), results_input.ARCHIVED)
+                    results_input.load_results(str(path))
 
 
 class Published(unittest.TestCase):
