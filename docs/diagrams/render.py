@@ -78,7 +78,7 @@ def style():
 
 def draw(text):
     """The SVG of a text."""
-    # Keep labels at a distance from their lines.
+    # A label keeps its distance from the line that it is beside.
     given = re.sub(r'label="([^"]*\\l)"',
                   lambda match: 'label="%s"' % re.sub(r"(^|\\l)(?=.)", r"\1&#160;", match[1]), text)
     given = re.sub(r"\{\n", lambda match: "{" + DEFAULTS, given, count=1)
